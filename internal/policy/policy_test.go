@@ -1,0 +1,269 @@
+package policy
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+const (
+	module       = "github.com/clrprof/clrprof"
+	root         = "../.."
+	maxFuncLines = 70
+	maxFileLines = 1000
+	maxAgentC    = 4000
+)
+
+// deps is a statement of policy, not a description. A package may import only
+// the packages to the right of its colon (and the standard library).
+// Lines are ordered: a package may name only packages from lines above it,
+// so the graph cannot have a cycle.
+const deps = `
+wire:
+quantity:
+clrmeta:
+ppdb:
+agentbin:
+dotnettest:
+wire/gen: wire
+arena: wire
+session: quantity
+launch: agentbin arena
+collect: arena launch session wire
+symbols: clrmeta ppdb session
+calltree: quantity
+analysis: calltree quantity session
+report: analysis calltree quantity session
+export/pprof: analysis calltree quantity session
+cli: analysis collect export/pprof launch quantity report session symbols
+`
+
+// thirdParty lists the modules that the shipped binary may use, each with why.
+var thirdParty = map[string]string{
+	"github.com/google/pprof":      "the reference encoder of the pprof format",
+	"github.com/jedib0t/go-pretty": "tables: widths, alignment, terminal fitting",
+	"github.com/spf13/cobra":       "commands, help, completions, man pages",
+	"golang.org/x/sys":             "mapping and locking of the shared memory",
+	"golang.org/x/term":            "is it a terminal, and how wide",
+	"zombiezen.com/go/sqlite":      "SQLite without cgo; fast bulk inserts",
+}
+
+// platformDependent lists the packages that may differ by operating system or CPU.
+// All others must read any session on any machine.
+var platformDependent = []string{"arena", "launch", "agentbin"}
+
+// funcsOverLimit lists functions allowed past maxFuncLines, each with why.
+var funcsOverLimit = map[string]string{}
+
+func parseDeps(t *testing.T) map[string][]string {
+	t.Helper()
+	allowed := map[string][]string{}
+	for line := range strings.Lines(strings.TrimSpace(deps)) {
+		pkg, rest, ok := strings.Cut(strings.TrimSpace(line), ":")
+		if !ok {
+			t.Fatalf("malformed line %q", line)
+		}
+		names := strings.Fields(rest)
+		for _, n := range names {
+			if _, known := allowed[n]; !known {
+				t.Errorf("%s names %s, which no line above declares", pkg, n)
+			}
+		}
+		allowed[pkg] = names
+	}
+	return allowed
+}
+
+// goFiles parses every non-test Go file, for all platforms, and calls fn.
+func goFiles(t *testing.T, fn func(rel string, fset *token.FileSet, f *ast.File)) {
+	t.Helper()
+	err := filepath.WalkDir(root, func(p string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if n := d.Name(); d.IsDir() && (n == "testdata" || n == "third_party" || strings.HasPrefix(n, ".") && p != root) {
+			return filepath.SkipDir
+		}
+		if d.IsDir() || !strings.HasSuffix(p, ".go") || strings.HasSuffix(p, "_test.go") {
+			return nil
+		}
+		fset := token.NewFileSet()
+		f, err := parser.ParseFile(fset, p, nil, parser.ParseComments)
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(root, p)
+		fn(filepath.ToSlash(rel), fset, f)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestDependencies(t *testing.T) {
+	allowed := parseDeps(t)
+	seen := map[string]bool{}
+	goFiles(t, func(rel string, _ *token.FileSet, f *ast.File) {
+		pkg, internal := strings.CutPrefix(path.Dir(rel), "internal/")
+		if !internal {
+			allowed[pkg] = []string{"cli"} // cmd/... and tools see the CLI only
+		} else if _, ok := allowed[pkg]; !ok {
+			t.Errorf("%s: package is not in the policy", rel)
+		}
+		seen[pkg] = true
+		for _, spec := range f.Imports {
+			imp, _ := strconv.Unquote(spec.Path.Value)
+			dep, ours := strings.CutPrefix(imp, module+"/internal/")
+			if ours && !slices.Contains(allowed[pkg], dep) {
+				t.Errorf("%s: %s must not import %s", rel, pkg, dep)
+			}
+			if (imp == "C" || imp == "unsafe") && pkg != "arena" {
+				t.Errorf("%s: only arena may import %q", rel, imp)
+			}
+			first, _, _ := strings.Cut(imp, "/")
+			if !ours && strings.Contains(first, ".") && !slices.ContainsFunc(slices.Collect(maps.Keys(thirdParty)), func(m string) bool {
+				return imp == m || strings.HasPrefix(imp, m+"/")
+			}) {
+				t.Errorf("%s: third-party import %s is not in the policy", rel, imp)
+			}
+		}
+	})
+	for pkg := range maps.Keys(allowed) {
+		if !seen[pkg] {
+			t.Errorf("policy names %s, which does not exist", pkg)
+		}
+	}
+}
+
+func TestPortability(t *testing.T) {
+	goFiles(t, func(rel string, fset *token.FileSet, f *ast.File) {
+		pkg, internal := strings.CutPrefix(path.Dir(rel), "internal/")
+		if !internal || slices.Contains(platformDependent, pkg) {
+			return
+		}
+		name := strings.TrimSuffix(path.Base(rel), ".go")
+		for _, suffix := range []string{"_linux", "_windows", "_darwin", "_unix", "_amd64", "_arm64"} {
+			if strings.HasSuffix(name, suffix) {
+				t.Errorf("%s: %s must not depend on the platform", rel, pkg)
+			}
+		}
+		ast.Inspect(f, func(n ast.Node) bool {
+			sel, ok := n.(*ast.SelectorExpr)
+			if !ok {
+				return true
+			}
+			x, ok := sel.X.(*ast.Ident)
+			if ok && x.Name == "runtime" && (sel.Sel.Name == "GOOS" || sel.Sel.Name == "GOARCH") {
+				t.Errorf("%s: %s must not use runtime.%s", fset.Position(n.Pos()), pkg, sel.Sel.Name)
+			}
+			return true
+		})
+	})
+}
+
+func TestTidy(t *testing.T) {
+	documented := map[string]bool{}
+	goFiles(t, func(rel string, fset *token.FileSet, f *ast.File) {
+		if ast.IsGenerated(f) {
+			return
+		}
+		dir := path.Dir(rel)
+		documented[dir] = documented[dir] || f.Doc != nil
+		if n := fset.File(f.Pos()).LineCount(); n > maxFileLines {
+			t.Errorf("%s: %d lines, limit %d", rel, n, maxFileLines)
+		}
+		for _, d := range f.Decls {
+			fd, ok := d.(*ast.FuncDecl)
+			if !ok {
+				continue
+			}
+			n := fset.Position(fd.End()).Line - fset.Position(fd.Pos()).Line + 1
+			if n > maxFuncLines && funcsOverLimit[rel+":"+fd.Name.Name] == "" {
+				t.Errorf("%s: %s has %d lines, limit %d", rel, fd.Name.Name, n, maxFuncLines)
+			}
+		}
+	})
+	for dir, ok := range documented {
+		if !ok {
+			t.Errorf("%s: no package comment", dir)
+		}
+	}
+}
+
+// TestDocumented requires a comment on each exported name. In a group of
+// constants or variables the comment of the group is enough.
+func TestDocumented(t *testing.T) {
+	goFiles(t, func(rel string, fset *token.FileSet, f *ast.File) {
+		if ast.IsGenerated(f) || f.Name.Name == "main" {
+			return
+		}
+		check := func(id *ast.Ident, docs ...*ast.CommentGroup) {
+			if id.IsExported() && !slices.ContainsFunc(docs, func(c *ast.CommentGroup) bool { return c != nil }) {
+				t.Errorf("%s:%d: %s has no comment", rel, fset.Position(id.Pos()).Line, id.Name)
+			}
+		}
+		for _, d := range f.Decls {
+			switch d := d.(type) {
+			case *ast.FuncDecl:
+				check(d.Name, d.Doc)
+			case *ast.GenDecl:
+				for _, spec := range d.Specs {
+					switch spec := spec.(type) {
+					case *ast.TypeSpec:
+						check(spec.Name, spec.Doc, d.Doc)
+					case *ast.ValueSpec:
+						for _, id := range spec.Names {
+							check(id, spec.Doc, spec.Comment, d.Doc)
+						}
+					}
+				}
+			}
+		}
+	})
+}
+
+var bareTODO = regexp.MustCompile(`\b(TODO|FIXME|XXX)\b(\(#\d+\))?`)
+
+// TestTODO requires an issue number, as in TODO(#12), on each note.
+func TestTODO(t *testing.T) {
+	goFiles(t, func(rel string, fset *token.FileSet, f *ast.File) {
+		for _, group := range f.Comments {
+			for _, m := range bareTODO.FindAllStringSubmatch(group.Text(), -1) {
+				if m[1] != "TODO" || m[2] == "" {
+					t.Errorf("%s:%d: want TODO(#issue), have %s", rel, fset.Position(group.Pos()).Line, m[0])
+				}
+			}
+		}
+	})
+}
+
+func TestAgentBudget(t *testing.T) {
+	files, err := filepath.Glob(root + "/agent/src/*.[ch]")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no agent sources: %v", err)
+	}
+	lines := 0
+	for _, f := range files {
+		b, err := os.ReadFile(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.HasSuffix(f, "_gen.h") {
+			lines += strings.Count(string(b), "\n")
+		}
+	}
+	if lines > maxAgentC {
+		t.Errorf("agent has %d lines of C, budget %d", lines, maxAgentC)
+	}
+}
