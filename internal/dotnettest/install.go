@@ -11,7 +11,7 @@ import (
 
 // layoutVersion is part of the path of an installation. Raise it when the files
 // that an installation consists of change.
-const layoutVersion = "1"
+const layoutVersion = "2"
 
 const (
 	version9   = "9.0.7"   // of the runtime in net9

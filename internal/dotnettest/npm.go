@@ -52,7 +52,7 @@ var unusedSDK = []string{
 
 func keepSDK(name string) (string, bool) {
 	rel, ok := strings.CutPrefix(name, "package/")
-	if !ok || strings.HasSuffix(rel, ".a") || strings.HasSuffix(rel, ".resources.dll") {
+	if !ok || strings.HasSuffix(rel, ".resources.dll") {
 		return "", false
 	}
 	for _, u := range unusedSDK {

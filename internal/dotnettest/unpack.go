@@ -85,6 +85,18 @@ func place(src, dst string) error {
 	if os.Link(src, dst) == nil {
 		return nil
 	}
+	return copyFile(src, dst)
+}
+
+// copyFile makes dst a new file with the content of src, so that changing one
+// leaves the other.
+func copyFile(src, dst string) error {
+	if err := os.MkdirAll(filepath.Dir(dst), 0o755); err != nil {
+		return err
+	}
+	if err := os.Remove(dst); err != nil && !os.IsNotExist(err) {
+		return err
+	}
 	in, err := os.Open(src)
 	if err != nil {
 		return err

@@ -1,0 +1,80 @@
+package dotnettest
+
+import (
+	"io"
+	"os"
+	"path/filepath"
+	"sync"
+)
+
+// TB is the part of testing.TB that this package needs. The package does not
+// import testing, because commands use it too.
+type TB interface {
+	Helper()
+	Fatalf(format string, args ...any)
+}
+
+var ensureOnce = sync.OnceValues(func() (*Install, error) { return Ensure(io.Discard) })
+
+// Need returns the installation and makes it first if there is none. A test that
+// needs .NET and cannot get it fails; it is not skipped, as that would look like
+// success.
+func Need(t TB) *Install {
+	t.Helper()
+	in, err := ensureOnce()
+	if err != nil {
+		t.Fatalf("this test needs .NET: %v\nrun \"go run ./tools/getdotnet\" to see its progress", err)
+	}
+	return in
+}
+
+// Target compiles testdata/targets/NAME and returns the path of the DLL, which
+// lies in the cache: copy it before changing anything beside it. The name in the
+// options need not be set.
+func Target(t TB, name string, o Options) string {
+	t.Helper()
+	dir, err := targetDir(name)
+	if err != nil {
+		t.Fatalf("finding target %s: %v", name, err)
+	}
+	in := Need(t)
+	if o.Name == "" {
+		o.Name = name
+	}
+	// Truth.cs is what the targets share.
+	dll, err := in.Compile([]string{dir, filepath.Join(filepath.Dir(dir), "Truth.cs")}, "", o)
+	if err != nil {
+		t.Fatalf("%v", err)
+	}
+	return dll
+}
+
+// targetDir finds testdata/targets/NAME at the module's root, which is the
+// nearest directory above the current one with a go.mod. Tests run in the
+// directory of their package.
+func targetDir(name string) (string, error) {
+	root, err := moduleRoot()
+	if err != nil {
+		return "", err
+	}
+	dir := filepath.Join(root, "testdata", "targets", name)
+	_, err = os.Stat(dir)
+	return dir, err
+}
+
+func moduleRoot() (string, error) {
+	dir, err := os.Getwd()
+	if err != nil {
+		return "", err
+	}
+	for {
+		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+			return dir, nil
+		}
+		up := filepath.Dir(dir)
+		if up == dir {
+			return "", &os.PathError{Op: "find", Path: "go.mod", Err: os.ErrNotExist}
+		}
+		dir = up
+	}
+}
