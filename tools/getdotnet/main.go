@@ -1,41 +1,75 @@
 // Command getdotnet fetches a real .NET for tests, demo and benchmarks into the
-// user's cache directory, once. It prints the DOTNET_ROOT of each runtime; with
-// an argument, "9.0.7" or "3.1.2", that one's only.
+// user's cache directory, once, and uses it.
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
+	"os/exec"
+	"path/filepath"
 
 	"github.com/clrprof/clrprof/internal/dotnettest"
 )
 
+const usage = `usage:
+  getdotnet                         fetch; list the version and DOTNET_ROOT of each runtime
+  getdotnet root [VERSION]          print the DOTNET_ROOT of a runtime, default 9.0.7
+  getdotnet compile OUTDIR SOURCE…  compile C# 8 files, or the files of a directory
+  getdotnet exec COMMAND [ARG…]     run a command that finds .NET 9.0.7 as "dotnet"`
+
 func main() {
-	if err := run(os.Args[1:]); err != nil {
+	err := run(os.Args[1:])
+	var exit *exec.ExitError
+	switch {
+	case errors.As(err, &exit):
+		os.Exit(exit.ExitCode())
+	case err != nil:
 		fmt.Fprintln(os.Stderr, "getdotnet:", err)
 		os.Exit(1)
 	}
 }
 
 func run(args []string) error {
-	if len(args) > 1 {
-		return fmt.Errorf("usage: getdotnet [VERSION]")
-	}
 	in, err := dotnettest.Ensure(os.Stderr)
 	if err != nil {
 		return err
 	}
-	for _, r := range in.Runtimes() {
-		switch {
-		case len(args) == 0:
+	switch {
+	case len(args) == 0:
+		for _, r := range in.Runtimes() {
 			fmt.Printf("%s\t%s\n", r.Name, r.Root)
-		case args[0] == r.Name:
+		}
+		return nil
+	case args[0] == "root" && len(args) <= 2:
+		return root(in, append(args[1:], in.Net9().Name)[0])
+	case args[0] == "compile" && len(args) >= 3:
+		dll, err := in.Compile(args[2:], args[1], dotnettest.Options{})
+		if err == nil {
+			fmt.Println(dll)
+		}
+		return err
+	case args[0] == "exec" && len(args) >= 2:
+		return execute(in.Net9(), args[1:])
+	default:
+		return errors.New(usage)
+	}
+}
+
+func root(in *dotnettest.Install, version string) error {
+	for _, r := range in.Runtimes() {
+		if r.Name == version {
 			fmt.Println(r.Root)
 			return nil
 		}
 	}
-	if len(args) == 1 {
-		return fmt.Errorf("no runtime %s", args[0])
-	}
-	return nil
+	return fmt.Errorf("no runtime %s", version)
+}
+
+// execute runs a command with the runtime first on its PATH.
+func execute(r dotnettest.Runtime, argv []string) error {
+	cmd := exec.Command(argv[0], argv[1:]...)
+	cmd.Env = r.Env("PATH=" + r.Root + string(filepath.ListSeparator) + os.Getenv("PATH"))
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
+	return cmd.Run()
 }

@@ -1,0 +1,84 @@
+# clrprof. "make help" lists what there is to do. Needed: Go, gcc, npm, git.
+
+SHELL      := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+export CGO_ENABLED ?= 0
+
+CC         ?= gcc
+AGENT      := internal/agentbin/lib/libclrprof-linux-x64.so
+AGENT_SRC  := $(sort $(wildcard agent/src/*.c))
+AGENT_HDR  := $(wildcard agent/src/*.h)
+CFLAGS     := -std=c11 -O2 -g -fPIC -fvisibility=hidden -fno-omit-frame-pointer -Wall -Wextra -Wconversion -Werror
+LDFLAGS    := -shared -nostdlib
+
+# Packages of Go code alone, for the race detector: those that start .NET spend
+# their time in other processes, where it sees nothing.
+PURE        = $(shell go list ./internal/... | grep -v -e /dotnettest -e /policy)
+FUZZTIME   ?= 20s
+DEMO       := bin/demo
+GETDOTNET  := go run ./tools/getdotnet
+
+.PHONY: help build agent dotnet demo test race bench check check-c fuzz golden clean
+.DEFAULT_GOAL := help
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+build: agent ## build bin/clrprof, one static binary with the agent inside
+	CGO_ENABLED=0 go build -trimpath -o bin/clrprof ./cmd/clrprof
+
+agent: $(AGENT) ## build the agent, the C library that goes into the target
+
+$(AGENT): $(AGENT_SRC) $(AGENT_HDR) Makefile
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) $(LDFLAGS) -o $@.tmp $(AGENT_SRC)
+	@mv $@.tmp $@
+
+dotnet: ## get a .NET for tests, demo and benchmarks (220 MB, once, into the user's cache)
+	@$(GETDOTNET) >/dev/null
+
+demo: build dotnet ## profile a sample program and print the report
+	@$(GETDOTNET) compile $(DEMO) samples/orderbook
+	@echo; echo '$$ clrprof run -- dotnet orderbook.dll'
+	@$(GETDOTNET) exec bin/clrprof run -f -o $(DEMO)/orderbook.clrprof -- dotnet $(DEMO)/orderbook.dll
+	@printf '%s\n' '' 'Next, for example:' \
+	  '  bin/clrprof report $(DEMO)/orderbook.clrprof lines' \
+	  '  bin/clrprof report $(DEMO)/orderbook.clrprof calltree' \
+	  '  bin/clrprof report $(DEMO)/orderbook.clrprof types' \
+	  '  bin/clrprof export $(DEMO)/orderbook.clrprof --format pprof -o $(DEMO)/orderbook.pb.gz' \
+	  '  go tool pprof -top $(DEMO)/orderbook.pb.gz'
+
+test: build dotnet check race ## run all tests; needs nothing that is not fetched
+	go test -timeout 40m ./...
+
+race: agent ## run the tests of the pure Go packages under the race detector
+	CGO_ENABLED=1 go test -race -timeout 20m $(PURE)
+
+bench: build dotnet ## measure the cost of profiling (BENCHFLAGS=... for a part)
+	go run ./bench $(BENCHFLAGS)
+
+check: agent check-c ## look for mistakes without running anything: gofmt, vet, clang
+	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); if [ -n "$$unformatted" ]; then echo "gofmt -w is needed: $$unformatted"; exit 1; fi
+	go vet ./...
+
+check-c: # the C code as clang and its analyzer see it
+	@if command -v clang >/dev/null; then \
+	  echo clang --analyze agent/src; \
+	  for f in $(AGENT_SRC); do \
+	    clang -std=c11 -fsyntax-only -Wall -Wextra -Wconversion -Werror $$f; \
+	    clang -std=c11 --analyze --analyzer-output text -Xclang -analyzer-werror $$f; \
+	  done; \
+	else echo 'clang is not installed: the checks of the C code with clang are skipped'; fi
+
+fuzz: agent ## run each fuzz target for a while (FUZZTIME=20s)
+	@grep -rl --include='*_test.go' '^func Fuzz' internal cmd | xargs -n1 dirname | sort -u | while read -r dir; do \
+	  go test -list '^Fuzz' "./$$dir" | { grep '^Fuzz' || true; } | while read -r f; do \
+	    echo "$$dir $$f"; go test -run '^$$' -fuzz "^$$f\$$" -fuzztime $(FUZZTIME) "./$$dir"; \
+	  done; \
+	done
+
+golden: build dotnet ## write the golden files anew, from what the code does now; read the diff
+	@grep -rl --include='*_test.go' 'flag.Bool("update"' internal cmd | xargs -r -n1 dirname | sort -u | while read -r dir; do go test "./$$dir" -update; done
+
+clean: ## remove what was built; the cache with .NET stays
+	rm -rf bin internal/agentbin/lib/*.so bench/out
