@@ -181,6 +181,28 @@ CREATE TABLE node_value (
   exclusive_bytes        INTEGER NOT NULL
 );
 
+CREATE TABLE path_value (           -- a node without its call sites: the functions from the root; what a call tree shows
+  id                     INTEGER PRIMARY KEY, -- a parent's id is always smaller than its children's
+  parent_id              INTEGER NOT NULL,    -- 0: a root
+  level                  INTEGER NOT NULL,    -- 1 for a root (level 0 is the process)
+  process_id             INTEGER NOT NULL,
+  function_id            INTEGER NOT NULL,
+  inclusive_allocations  INTEGER NOT NULL,
+  exclusive_allocations  INTEGER NOT NULL,
+  inclusive_bytes        INTEGER NOT NULL,
+  exclusive_bytes        INTEGER NOT NULL
+);
+
+CREATE TABLE call_value (           -- what was allocated while callee, called by caller, was on the stack
+  caller_id              INTEGER NOT NULL,    -- 0: the callee was a root
+  callee_id              INTEGER NOT NULL,
+  inclusive_allocations  INTEGER NOT NULL,
+  exclusive_allocations  INTEGER NOT NULL,    -- the callee was the top of the stack and this caller called it there
+  inclusive_bytes        INTEGER NOT NULL,
+  exclusive_bytes        INTEGER NOT NULL,
+  PRIMARY KEY (caller_id, callee_id)
+) WITHOUT ROWID;
+
 CREATE TABLE function_value (
   function_id            INTEGER PRIMARY KEY,
   inclusive_allocations  INTEGER NOT NULL,
@@ -226,3 +248,8 @@ CREATE TABLE process_value (
   allocations  INTEGER NOT NULL,
   bytes        INTEGER NOT NULL
 );
+
+-- ── indices ─────────────────────────────────────────────────────────────────────────────────────────────────
+
+CREATE INDEX path_value_by_parent ON path_value (parent_id);
+CREATE INDEX call_value_by_callee ON call_value (callee_id);

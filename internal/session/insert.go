@@ -1,0 +1,195 @@
+package session
+
+import (
+	"fmt"
+
+	"zombiezen.com/go/sqlite"
+)
+
+const (
+	add     = "INSERT"
+	replace = "INSERT OR REPLACE"
+)
+
+// put writes rows in a batch of their own, or in the one that is open.
+func put[T any](w *Writer, verb string, t table[T], rows []T) error {
+	if len(rows) == 0 {
+		return nil
+	}
+	return w.Batch(func() error { return w.explain(insert(w.conn, verb, t, rows)) })
+}
+
+// InsertProcesses adds rows; an id that exists is an error, as in all Insert methods.
+func (w *Writer) InsertProcesses(rows []Process) error { return put(w, add, processTable, rows) }
+
+// ReplaceProcesses adds rows, or replaces those with the same id.
+func (w *Writer) ReplaceProcesses(rows []Process) error { return put(w, replace, processTable, rows) }
+
+// InsertThreads adds rows.
+func (w *Writer) InsertThreads(rows []Thread) error { return put(w, add, threadTable, rows) }
+
+// ReplaceThreads adds rows, or replaces those with the same id.
+func (w *Writer) ReplaceThreads(rows []Thread) error { return put(w, replace, threadTable, rows) }
+
+// InsertModules adds rows.
+func (w *Writer) InsertModules(rows []Module) error { return put(w, add, moduleTable, rows) }
+
+// ReplaceModules adds rows, or replaces those with the same id.
+func (w *Writer) ReplaceModules(rows []Module) error { return put(w, replace, moduleTable, rows) }
+
+// InsertTypes adds rows.
+func (w *Writer) InsertTypes(rows []Type) error { return put(w, add, typeTable, rows) }
+
+// InsertTypeArguments adds rows.
+func (w *Writer) InsertTypeArguments(rows []TypeArgument) error {
+	return put(w, add, typeArgumentTable, rows)
+}
+
+// InsertFunctions adds rows.
+func (w *Writer) InsertFunctions(rows []Function) error { return put(w, add, functionTable, rows) }
+
+// InsertFunctionArguments adds rows.
+func (w *Writer) InsertFunctionArguments(rows []FunctionArgument) error {
+	return put(w, add, functionArgumentTable, rows)
+}
+
+// InsertBodies adds rows.
+func (w *Writer) InsertBodies(rows []Body) error { return put(w, add, bodyTable, rows) }
+
+// InsertInstructions adds rows. A row that is not resolved has ILOffset -1 and Line 0.
+func (w *Writer) InsertInstructions(rows []Instruction) error {
+	return put(w, add, instructionTable, rows)
+}
+
+// InsertNodes adds rows.
+func (w *Writer) InsertNodes(rows []Node) error { return put(w, add, nodeTable, rows) }
+
+// InsertSites adds rows.
+func (w *Writer) InsertSites(rows []Site) error { return put(w, add, siteTable, rows) }
+
+// InsertSlices adds rows.
+func (w *Writer) InsertSlices(rows []Slice) error { return put(w, add, sliceTable, rows) }
+
+// ReplaceSlices adds rows, or replaces those with the same id.
+func (w *Writer) ReplaceSlices(rows []Slice) error { return put(w, replace, sliceTable, rows) }
+
+// InsertSiteValues adds rows. They are written fastest in the order of slice and site.
+func (w *Writer) InsertSiteValues(rows []SiteValue) error { return put(w, add, siteValueTable, rows) }
+
+// ReplaceSiteValues adds rows, or replaces those with the same slice and site:
+// a slice that is still growing is written again as a whole.
+func (w *Writer) ReplaceSiteValues(rows []SiteValue) error {
+	return put(w, replace, siteValueTable, rows)
+}
+
+// ReplaceLosses adds rows, or replaces those with the same process and reason.
+func (w *Writer) ReplaceLosses(rows []Loss) error { return put(w, replace, lossTable, rows) }
+
+// InsertSourceFiles adds rows.
+func (w *Writer) InsertSourceFiles(rows []SourceFile) error {
+	return put(w, add, sourceFileTable, rows)
+}
+
+// InsertLines adds rows.
+func (w *Writer) InsertLines(rows []Line) error { return put(w, add, lineTable, rows) }
+
+// update changes columns of existing rows; bind sets the parameters of one row.
+func update[T any](w *Writer, query string, rows []T, bind func(*sqlite.Stmt, *T)) error {
+	return w.Batch(func() error {
+		stmt, err := w.conn.Prepare(query)
+		if err != nil {
+			return w.explain(err)
+		}
+		for i := range rows {
+			bind(stmt, &rows[i])
+			_, err := stmt.Step()
+			if resetErr := stmt.Reset(); err == nil {
+				err = resetErr
+			}
+			if err == nil && w.conn.Changes() != 1 {
+				err = fmt.Errorf("%q changed %d rows, want 1", query, w.conn.Changes())
+			}
+			if err != nil {
+				return w.explain(err)
+			}
+		}
+		return nil
+	})
+}
+
+// ResolveModules stores ID → Symbols, SymbolsPath of the rows.
+func (w *Writer) ResolveModules(rows []Module) error {
+	return update(w, "UPDATE module SET symbols = ?, symbols_path = ? WHERE id = ?", rows,
+		func(stmt *sqlite.Stmt, r *Module) {
+			stmt.BindText(1, r.Symbols)
+			stmt.BindText(2, r.SymbolsPath)
+			stmt.BindInt64(3, int64(r.ID))
+		})
+}
+
+// ResolveTypes stores ID → Name of the rows.
+func (w *Writer) ResolveTypes(rows []Type) error {
+	return update(w, "UPDATE type SET name = ? WHERE id = ?", rows,
+		func(stmt *sqlite.Stmt, r *Type) {
+			stmt.BindText(1, r.Name)
+			stmt.BindInt64(2, int64(r.ID))
+		})
+}
+
+// ResolveFunctions stores ID → Name, File, Line of the rows.
+func (w *Writer) ResolveFunctions(rows []Function) error {
+	return update(w, "UPDATE function SET name = ?, file_id = ?, line = ? WHERE id = ?", rows,
+		func(stmt *sqlite.Stmt, r *Function) {
+			stmt.BindText(1, r.Name)
+			stmt.BindInt64(2, int64(r.File))
+			stmt.BindInt64(3, r.Line)
+			stmt.BindInt64(4, int64(r.ID))
+		})
+}
+
+// ResolveInstructions stores ID → ILOffset, Line of the rows.
+func (w *Writer) ResolveInstructions(rows []Instruction) error {
+	return update(w, "UPDATE instruction SET il_offset = ?, line_id = ? WHERE id = ?", rows,
+		func(stmt *sqlite.Stmt, r *Instruction) {
+			stmt.BindInt64(1, r.ILOffset)
+			stmt.BindInt64(2, int64(r.Line))
+			stmt.BindInt64(3, int64(r.ID))
+		})
+}
+
+// WriteDerived replaces the contents of all derived tables.
+func (w *Writer) WriteDerived(d *Derived) error {
+	return w.Batch(func() error {
+		for _, write := range []func() error{
+			func() error { return rewrite(w, nodeValueTable, d.Nodes) },
+			func() error { return rewrite(w, pathValueTable, d.Paths) },
+			func() error { return rewrite(w, callValueTable, d.Calls) },
+			func() error { return rewrite(w, functionValueTable, d.Functions) },
+			func() error { return rewrite(w, moduleValueTable, d.Modules) },
+			func() error { return rewrite(w, lineValueTable, d.Lines) },
+			func() error { return rewrite(w, instructionValueTable, d.Instructions) },
+			func() error { return rewrite(w, typeValueTable, d.Types) },
+			func() error { return rewrite(w, threadValueTable, d.Threads) },
+			func() error { return rewrite(w, processValueTable, d.Processes) },
+		} {
+			if err := write(); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func rewrite[T any](w *Writer, t table[T], rows []T) error {
+	stmt, err := w.conn.Prepare("DELETE FROM " + t.name)
+	if err != nil {
+		return w.explain(err)
+	}
+	if _, err := stmt.Step(); err != nil {
+		return w.explain(err)
+	}
+	if err := stmt.Reset(); err != nil {
+		return w.explain(err)
+	}
+	return put(w, add, t, rows)
+}

@@ -1,0 +1,248 @@
+package session
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	_ "embed"
+
+	"zombiezen.com/go/sqlite"
+	"zombiezen.com/go/sqlite/sqlitex"
+)
+
+//go:embed schema.sql
+var schema string
+
+// Format is the version of the file format that this package writes, and the
+// newest that it reads.
+const Format = 1
+
+const (
+	applicationID = 0x434C5250 // 'CLRP'
+	magic         = "SQLite format 3\x00"
+	// maxValueBytes bounds one text or blob, so that a damaged length cannot ask
+	// for gigabytes; the longest real value is the IL map of a huge method.
+	maxValueBytes = 64 << 20
+	// busyTimeout is how long a reader waits for a writer inside its commit, and
+	// a writer for readers. The largest batch takes a few seconds.
+	busyTimeout = 20 * time.Second
+)
+
+// Kinds of errors; test for them with errors.Is. The messages of the errors
+// that wrap them name the file.
+var (
+	ErrNotFound   = errors.New("no such file")
+	ErrNotSession = errors.New("not a clrprof session")
+	ErrNewer      = errors.New("made by a newer clrprof")
+	ErrCorrupt    = errors.New("damaged session")
+	ErrExists     = errors.New("file exists")
+)
+
+// State says how far a session got. States only go forward.
+type State string
+
+// The states of a session, in their order.
+const (
+	Recording State = "recording" // a collector is at work, or was killed
+	Recorded  State = "recorded"  // the recorded tables are complete
+	Resolved  State = "resolved"  // names and lines are there
+	Complete  State = "complete"  // the derived tables are there
+)
+
+// stateOrder is the order in which states follow each other.
+var stateOrder = []State{Recording, Recorded, Resolved, Complete}
+
+// Session reads a session file.
+type Session struct {
+	conn *sqlite.Conn
+	path string
+}
+
+// Open opens the session file at path for reading. The error wraps one of the
+// Err values above, or is the operating system's.
+func Open(path string) (*Session, error) {
+	absolute, err := checkHeader(path)
+	if err != nil {
+		return nil, err
+	}
+	if err := recoverJournal(absolute); err != nil {
+		return nil, explain(path, err)
+	}
+	conn, err := sqlite.OpenConn(absolute, sqlite.OpenReadOnly)
+	if err != nil {
+		return nil, explain(path, err)
+	}
+	s := &Session{conn: conn, path: path}
+	if err := s.prepareReader(); err != nil {
+		conn.Close()
+		return nil, s.explain(err)
+	}
+	return s, nil
+}
+
+// prepareReader makes the connection safe for a file from anywhere and checks
+// that the tables exist.
+func (s *Session) prepareReader() error {
+	s.conn.SetBusyTimeout(busyTimeout)
+	s.conn.Limit(sqlite.LimitLength, maxValueBytes)
+	for _, pragma := range []string{"query_only=1", "trusted_schema=0", "cell_size_check=1"} {
+		if err := sqlitex.ExecuteTransient(s.conn, "PRAGMA "+pragma, nil); err != nil {
+			return err
+		}
+	}
+	return s.checkTables()
+}
+
+func (s *Session) checkTables() error {
+	have := map[string]bool{}
+	err := s.each("SELECT name FROM sqlite_schema WHERE type = 'table'", func(stmt *sqlite.Stmt) error {
+		have[stmt.ColumnText(0)] = true
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	for _, name := range tableNames {
+		if !have[name] {
+			return fmt.Errorf("%w: table %s is missing", ErrCorrupt, name)
+		}
+	}
+	state, err := s.State()
+	if err == nil && !slices.Contains(stateOrder, state) {
+		err = fmt.Errorf("%w: its state is %.20q", ErrCorrupt, string(state))
+	}
+	return err
+}
+
+// tableNames are all tables of the schema.
+var tableNames = []string{
+	"info", processTable.name, threadTable.name, moduleTable.name, typeTable.name, typeArgumentTable.name,
+	functionTable.name, functionArgumentTable.name, bodyTable.name, instructionTable.name, nodeTable.name,
+	siteTable.name, sliceTable.name, siteValueTable.name, lossTable.name, sourceFileTable.name, lineTable.name,
+	nodeValueTable.name, pathValueTable.name, callValueTable.name, functionValueTable.name, moduleValueTable.name,
+	lineValueTable.name, instructionValueTable.name, typeValueTable.name, threadValueTable.name, processValueTable.name,
+}
+
+// header is what the first 100 bytes of a database say (sqlite.org/fileformat.html, 1.3).
+type header struct {
+	pageSize, pages, format, application int64
+}
+
+// checkHeader reads the first bytes itself, because SQLite can only say "not a
+// database" where a person needs to know which file this is.
+func checkHeader(path string) (absolute string, err error) {
+	absolute, err = filepath.Abs(path)
+	if err != nil {
+		return "", fmt.Errorf("session %s: %w", path, err)
+	}
+	h, size, err := readHeader(absolute)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return "", fmt.Errorf("session %s: %w", path, ErrNotFound)
+	case err != nil:
+		return "", fmt.Errorf("session %s: %w", path, err)
+	case h.application != applicationID:
+		return "", fmt.Errorf("session %s: %w: it is an SQLite database of another program", path, ErrNotSession)
+	case h.format > Format:
+		return "", fmt.Errorf("session %s: %w (format %d, this one reads up to %d): update clrprof", path, ErrNewer, h.format, Format)
+	case h.format < 1 || h.pageSize == 0 || size < h.pageSize:
+		return "", fmt.Errorf("session %s: %w: its first page is broken", path, ErrCorrupt)
+	}
+	return absolute, nil
+}
+
+func readHeader(path string) (h header, size int64, err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return h, 0, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return h, 0, err
+	}
+	if !info.Mode().IsRegular() {
+		return h, 0, fmt.Errorf("%w: it is not a regular file", ErrNotSession)
+	}
+	b := make([]byte, 100)
+	n, err := io.ReadFull(f, b)
+	switch {
+	case n == 0 && errors.Is(err, io.EOF):
+		return h, 0, fmt.Errorf("%w: it is empty", ErrNotSession)
+	case n >= len(magic) && string(b[:len(magic)]) != magic, errors.Is(err, io.ErrUnexpectedEOF):
+		return h, 0, fmt.Errorf("%w: it does not begin like one", ErrNotSession)
+	case err != nil:
+		return h, 0, err
+	}
+	h.pageSize = int64(binary.BigEndian.Uint16(b[16:]))
+	if h.pageSize == 1 {
+		h.pageSize = 65536
+	}
+	h.pages = int64(binary.BigEndian.Uint32(b[28:]))
+	h.format = int64(int32(binary.BigEndian.Uint32(b[60:])))
+	h.application = int64(binary.BigEndian.Uint32(b[68:]))
+	return h, info.Size(), nil
+}
+
+// recoverJournal lets SQLite roll back the commit of a writer that was killed.
+// Only a connection that may write can do that; the journal of a living writer is
+// left alone, since that writer holds its lock.
+func recoverJournal(absolute string) error {
+	info, err := os.Stat(absolute + "-journal")
+	if err != nil || info.Size() == 0 {
+		return nil // no journal: nothing to roll back
+	}
+	conn, err := sqlite.OpenConn(absolute, sqlite.OpenReadWrite)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	conn.SetBusyTimeout(busyTimeout)
+	return sqlitex.ExecuteTransient(conn, "SELECT count(*) FROM sqlite_schema", nil)
+}
+
+// explain turns an error of SQLite into one line that says what it means for path.
+func explain(path string, err error) error {
+	if err == nil || errors.Is(err, ErrCorrupt) {
+		return prefix(path, err)
+	}
+	switch code := sqlite.ErrCode(err); code.ToPrimary() {
+	case sqlite.ResultCorrupt, sqlite.ResultNotADB, sqlite.ResultTooBig, sqlite.ResultFormat:
+		if h, size, headerErr := readHeader(path); headerErr == nil && h.pages*h.pageSize > size {
+			return fmt.Errorf("session %s: %w: it is truncated (%d of %d bytes): copy it again from where it was made",
+				path, ErrCorrupt, size, h.pages*h.pageSize)
+		}
+		return fmt.Errorf("session %s: %w: %w", path, ErrCorrupt, err)
+	case sqlite.ResultReadOnly, sqlite.ResultCantOpen:
+		if _, statErr := os.Stat(path + "-journal"); statErr == nil {
+			return fmt.Errorf("session %s: the last write was cut off and its folder is read-only: copy it with its -journal file to a writable folder: %w", path, err)
+		}
+	case sqlite.ResultBusy:
+		return fmt.Errorf("session %s: another process is writing it: try again: %w", path, err)
+	}
+	return prefix(path, err)
+}
+
+func prefix(path string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("session %s: %w", path, err)
+}
+
+func (s *Session) explain(err error) error { return explain(s.path, err) }
+
+// Path returns the path that the session was opened with.
+func (s *Session) Path() string { return s.path }
+
+// Close ends the use of the file.
+func (s *Session) Close() error {
+	return s.explain(s.conn.Close())
+}

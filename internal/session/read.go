@@ -1,0 +1,158 @@
+package session
+
+import (
+	"fmt"
+
+	"zombiezen.com/go/sqlite"
+)
+
+// The keys of the table info. docs/session.md describes their values.
+const (
+	KeyState     = "state"             // how far the session got: a State
+	KeyVersion   = "clrprof_version"   // version of clrprof that recorded it
+	KeyCreated   = "created"           // RFC 3339 time of the session's start
+	KeyMode      = "mode"              // data sets: "memory"
+	KeyCommand   = "command"           // JSON array: the command that was run
+	KeyDirectory = "working_directory" // where it was run
+	KeyOptions   = "options"           // JSON object: the flags that were set
+	KeyHost      = "host"              // host name
+	KeySystem    = "system"            // kernel name and release
+	KeyCPU       = "architecture"      // x64
+	KeyDuration  = "duration_ns"       // from start to end of the recording
+	KeyExitCode  = "exit_code"         // of the command; absent if it did not end
+	KeyNote      = "note"              // a remark for the reader, one line
+)
+
+// each runs query and calls fn for each row of the result.
+func (s *Session) each(query string, fn func(*sqlite.Stmt) error) error {
+	stmt, err := s.conn.Prepare(query)
+	if err != nil {
+		return err
+	}
+	defer stmt.Reset()
+	for {
+		more, err := stmt.Step()
+		if err != nil || !more {
+			return err
+		}
+		if err := fn(stmt); err != nil {
+			return err
+		}
+	}
+}
+
+// rows reads a table for a method of Session.
+func rows[T any](s *Session, t table[T], condition string, args ...int64) ([]T, error) {
+	out, err := selectRows(s.conn, t, condition, args...)
+	if err != nil {
+		return nil, s.explain(err)
+	}
+	return out, nil
+}
+
+// Info returns all facts about the session, by key.
+func (s *Session) Info() (map[string]string, error) {
+	info := map[string]string{}
+	err := s.each("SELECT key, value FROM info", func(stmt *sqlite.Stmt) error {
+		info[stmt.ColumnText(0)] = stmt.ColumnText(1)
+		return nil
+	})
+	if err != nil {
+		return nil, s.explain(fmt.Errorf("reading table info: %w", err))
+	}
+	return info, nil
+}
+
+// State returns how far the session got.
+func (s *Session) State() (State, error) {
+	info, err := s.Info()
+	return State(info[KeyState]), err
+}
+
+// Processes returns the table process in the order of id.
+func (s *Session) Processes() ([]Process, error) { return rows(s, processTable, "") }
+
+// Threads returns the table thread in the order of id.
+func (s *Session) Threads() ([]Thread, error) { return rows(s, threadTable, "") }
+
+// Modules returns the table module in the order of id.
+func (s *Session) Modules() ([]Module, error) { return rows(s, moduleTable, "") }
+
+// Types returns the table type in the order of id.
+func (s *Session) Types() ([]Type, error) { return rows(s, typeTable, "") }
+
+// TypeArguments returns the table type_argument in the order of type and position.
+func (s *Session) TypeArguments() ([]TypeArgument, error) { return rows(s, typeArgumentTable, "") }
+
+// Functions returns the table function in the order of id.
+func (s *Session) Functions() ([]Function, error) { return rows(s, functionTable, "") }
+
+// FunctionArguments returns the table function_argument in the order of function and position.
+func (s *Session) FunctionArguments() ([]FunctionArgument, error) {
+	return rows(s, functionArgumentTable, "")
+}
+
+// Bodies returns the table body in the order of id.
+func (s *Session) Bodies() ([]Body, error) { return rows(s, bodyTable, "") }
+
+// Instructions returns the table instruction in the order of id.
+func (s *Session) Instructions() ([]Instruction, error) { return rows(s, instructionTable, "") }
+
+// Nodes returns the table node in the order of id.
+func (s *Session) Nodes() ([]Node, error) { return rows(s, nodeTable, "") }
+
+// Sites returns the table site in the order of id.
+func (s *Session) Sites() ([]Site, error) { return rows(s, siteTable, "") }
+
+// Slices returns the table slice in the order of id.
+func (s *Session) Slices() ([]Slice, error) { return rows(s, sliceTable, "") }
+
+// SiteValues returns the table site_value in the order of slice and site.
+func (s *Session) SiteValues() ([]SiteValue, error) { return rows(s, siteValueTable, "") }
+
+// Losses returns the table loss in the order of process and reason.
+func (s *Session) Losses() ([]Loss, error) { return rows(s, lossTable, "") }
+
+// SourceFiles returns the table source_file in the order of id.
+func (s *Session) SourceFiles() ([]SourceFile, error) { return rows(s, sourceFileTable, "") }
+
+// Lines returns the table line in the order of id.
+func (s *Session) Lines() ([]Line, error) { return rows(s, lineTable, "") }
+
+// NodeValues returns the table node_value in the order of node.
+func (s *Session) NodeValues() ([]NodeValue, error) { return rows(s, nodeValueTable, "") }
+
+// PathValues returns the table path_value in the order of id.
+func (s *Session) PathValues() ([]PathValue, error) { return rows(s, pathValueTable, "") }
+
+// PathChildren returns the children of a path (0: the roots) in the order of id.
+// It reads them by an index and nothing else.
+func (s *Session) PathChildren(parent PathID) ([]PathValue, error) {
+	return rows(s, pathValueTable, "parent_id = ?", int64(parent))
+}
+
+// CallValues returns the table call_value in the order of caller and callee.
+func (s *Session) CallValues() ([]CallValue, error) { return rows(s, callValueTable, "") }
+
+// FunctionValues returns the table function_value in the order of function.
+func (s *Session) FunctionValues() ([]FunctionValue, error) { return rows(s, functionValueTable, "") }
+
+// ModuleValues returns the table module_value in the order of module.
+func (s *Session) ModuleValues() ([]ModuleValue, error) { return rows(s, moduleValueTable, "") }
+
+// LineValues returns the table line_value in the order of line.
+func (s *Session) LineValues() ([]LineValue, error) { return rows(s, lineValueTable, "") }
+
+// InstructionValues returns the table instruction_value in the order of instruction.
+func (s *Session) InstructionValues() ([]InstructionValue, error) {
+	return rows(s, instructionValueTable, "")
+}
+
+// TypeValues returns the table type_value in the order of type.
+func (s *Session) TypeValues() ([]TypeValue, error) { return rows(s, typeValueTable, "") }
+
+// ThreadValues returns the table thread_value in the order of thread.
+func (s *Session) ThreadValues() ([]ThreadValue, error) { return rows(s, threadValueTable, "") }
+
+// ProcessValues returns the table process_value in the order of process.
+func (s *Session) ProcessValues() ([]ProcessValue, error) { return rows(s, processValueTable, "") }

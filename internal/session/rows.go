@@ -1,0 +1,269 @@
+package session
+
+import q "github.com/clrprof/clrprof/internal/quantity"
+
+// How a process ended.
+const (
+	EndExited  = "exited"  // the runtime shut down
+	EndDied    = "died"    // ended without the runtime's shutdown: killed, crashed
+	EndRunning = "running" // was still running when the recording ended
+)
+
+// Process is a row of the table process.
+type Process struct {
+	ID             ProcessID
+	PID            int64
+	ParentPID      int64
+	Name           string // the managed program if known, else the executable
+	Path           string
+	Arguments      string // JSON array of strings
+	RuntimeVersion string
+	Begin, End     q.Nanoseconds
+	EndState       string
+	AgentBytes     q.Bytes
+}
+
+// Thread is a row of the table thread.
+type Thread struct {
+	ID         ThreadID
+	Process    ProcessID
+	OSID       int64
+	Name       string
+	Begin, End q.Nanoseconds
+}
+
+// What was found as the symbols of a module.
+const (
+	SymbolsFile       = "file"       // a portable PDB beside the module
+	SymbolsEmbedded   = "embedded"   // a portable PDB inside the module
+	SymbolsNone       = "none"       // there are none
+	SymbolsMismatch   = "mismatch"   // a PDB of another build
+	SymbolsUnreadable = "unreadable" // damaged, or another format
+)
+
+// Module is a row of the table module. Symbols and SymbolsPath are resolved.
+type Module struct {
+	ID          ModuleID
+	Process     ProcessID
+	Name        string
+	Path        string
+	MVID        string
+	IsDynamic   bool
+	Symbols     string
+	SymbolsPath string
+}
+
+// What a type is.
+const (
+	TypeClass   = "class" // also value types
+	TypeArray   = "array"
+	TypeOther   = "other"
+	TypeUnknown = "unknown"
+)
+
+// Type is a row of the table type. Name is resolved.
+type Type struct {
+	ID          TypeID
+	Process     ProcessID
+	Module      ModuleID
+	Token       Token
+	Kind        string
+	Rank        int64
+	ElementType TypeID
+	ElementCode int64
+	RawName     string
+	Name        string
+}
+
+// TypeArgument is a row of the table type_argument.
+type TypeArgument struct {
+	Type     TypeID
+	Position int64
+	Argument TypeID
+}
+
+// What a function is.
+const (
+	FunctionMethod  = "method"
+	FunctionDynamic = "dynamic"
+	FunctionPseudo  = "pseudo" // not a method: (truncated), (no managed frame)
+)
+
+// Function is a row of the table function. Name, File and Line are resolved.
+type Function struct {
+	ID        FunctionID
+	Process   ProcessID
+	Module    ModuleID
+	Token     Token
+	Type      TypeID
+	Kind      string
+	RawType   string
+	RawName   string
+	Signature []byte
+	Name      string
+	File      FileID
+	Line      int64
+}
+
+// FunctionArgument is a row of the table function_argument.
+type FunctionArgument struct {
+	Function FunctionID
+	Position int64
+	Argument TypeID
+}
+
+// Body is a row of the table body. ILMap is as EncodeILMap makes it.
+type Body struct {
+	ID       BodyID
+	Function FunctionID
+	Address  Address
+	Size     int64
+	ILMap    []byte
+}
+
+// Instruction is a row of the table instruction. ILOffset and Line are resolved;
+// ILOffset is -1 when unknown.
+type Instruction struct {
+	ID           InstructionID
+	Function     FunctionID
+	Body         BodyID
+	Address      Address
+	NativeOffset int64
+	ILOffset     int64
+	Line         LineID
+}
+
+// Node is a row of the table node.
+type Node struct {
+	ID          NodeID
+	Parent      NodeID
+	Process     ProcessID
+	Function    FunctionID
+	Instruction InstructionID
+}
+
+// Site is a row of the table site.
+type Site struct {
+	ID     SiteID
+	Thread ThreadID
+	Node   NodeID
+	Type   TypeID
+	Frozen bool
+}
+
+// Slice is a row of the table slice.
+type Slice struct {
+	ID         SliceID
+	Begin, End q.Nanoseconds
+}
+
+// SiteValue is a row of the table site_value.
+type SiteValue struct {
+	Slice SliceID
+	Site  SiteID
+	q.Amount
+}
+
+// Loss is a row of the table loss.
+type Loss struct {
+	Process ProcessID
+	Reason  string
+	Events  q.Count
+	q.Amount
+}
+
+// SourceFile is a row of the table source_file.
+type SourceFile struct {
+	ID   FileID
+	Path string
+}
+
+// Line is a row of the table line.
+type Line struct {
+	ID          LineID
+	Function    FunctionID
+	File        FileID
+	LineBegin   int64
+	ColumnBegin int64
+	LineEnd     int64
+	ColumnEnd   int64
+}
+
+// NodeValue is a row of the table node_value.
+type NodeValue struct {
+	Node NodeID
+	q.Amounts
+}
+
+// PathValue is a row of the table path_value.
+type PathValue struct {
+	ID       PathID
+	Parent   PathID
+	Level    int64
+	Process  ProcessID
+	Function FunctionID
+	q.Amounts
+}
+
+// CallValue is a row of the table call_value. Caller is 0 where the callee was a root.
+type CallValue struct {
+	Caller FunctionID
+	Callee FunctionID
+	q.Amounts
+}
+
+// FunctionValue is a row of the table function_value.
+type FunctionValue struct {
+	Function FunctionID
+	q.Amounts
+}
+
+// ModuleValue is a row of the table module_value.
+type ModuleValue struct {
+	Module ModuleID
+	q.Amounts
+}
+
+// LineValue is a row of the table line_value.
+type LineValue struct {
+	Line LineID
+	q.Amount
+}
+
+// InstructionValue is a row of the table instruction_value.
+type InstructionValue struct {
+	Instruction InstructionID
+	q.Amount
+}
+
+// TypeValue is a row of the table type_value; Allocations are its instances.
+type TypeValue struct {
+	Type TypeID
+	q.Amount
+}
+
+// ThreadValue is a row of the table thread_value.
+type ThreadValue struct {
+	Thread ThreadID
+	q.Amount
+}
+
+// ProcessValue is a row of the table process_value.
+type ProcessValue struct {
+	Process ProcessID
+	q.Amount
+}
+
+// Derived holds the rows of all derived tables, each in the order of its key.
+type Derived struct {
+	Nodes        []NodeValue
+	Paths        []PathValue
+	Calls        []CallValue
+	Functions    []FunctionValue
+	Modules      []ModuleValue
+	Lines        []LineValue
+	Instructions []InstructionValue
+	Types        []TypeValue
+	Threads      []ThreadValue
+	Processes    []ProcessValue
+}

@@ -1,0 +1,185 @@
+package session
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"zombiezen.com/go/sqlite"
+
+	q "github.com/clrprof/clrprof/internal/quantity"
+)
+
+func amountsOf(a, b, c, d int64) q.Amounts {
+	return q.Amounts{Inclusive: q.Amount{Allocations: q.Count(a), Bytes: q.Bytes(c)}, Exclusive: q.Amount{Allocations: q.Count(b), Bytes: q.Bytes(d)}}
+}
+
+// tableTest writes rows and reads them back, and compares the columns with the schema.
+func tableTest[T any](t *testing.T, w *Writer, tab table[T], read func() ([]T, error), rows ...T) {
+	t.Helper()
+	stmt, err := w.conn.Prepare("SELECT name FROM pragma_table_info('" + tab.name + "')")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for {
+		more, err := stmt.Step()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !more {
+			break
+		}
+		names = append(names, stmt.ColumnText(0))
+	}
+	if got := strings.Join(names, ", "); got != tab.columns {
+		t.Errorf("%s has columns %s, Go has %s", tab.name, got, tab.columns)
+	}
+	if err := put(w, add, tab, rows); err != nil {
+		t.Fatal(err)
+	}
+	got, err := read()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(rows, got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", tab.name, diff)
+	}
+}
+
+func TestTables(t *testing.T) {
+	w, err := Create(filepath.Join(t.TempDir(), "a.clrprof"), false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	amount := q.Amount{Allocations: 5, Bytes: 1 << 40}
+	tableTest(t, w, processTable, w.Processes, Process{1, 100, 99, "App", "/usr/bin/dotnet", `["a"]`, "9.0.7", 1, 2, EndExited, 3}, Process{ID: 2})
+	tableTest(t, w, threadTable, w.Threads, Thread{1, 1, 77, "main", 3, 4})
+	tableTest(t, w, moduleTable, w.Modules, Module{1, 1, "App.dll", "/x/App.dll", "0f", true, SymbolsFile, "/x/App.pdb"})
+	tableTest(t, w, typeTable, w.Types, Type{1, 1, 1, 0x02000001, TypeArray, 2, 3, 0x1d, "Näm", "Näm\x00e[,]"})
+	tableTest(t, w, typeArgumentTable, w.TypeArguments, TypeArgument{1, 0, 2}, TypeArgument{1, 1, 0})
+	tableTest(t, w, functionTable, w.Functions, Function{1, 1, 1, 0x06000001, 1, FunctionMethod, "T", "m", []byte{0, 1, 2}, "T.m()", 1, 12}, Function{ID: 2})
+	tableTest(t, w, functionArgumentTable, w.FunctionArguments, FunctionArgument{1, 0, 2})
+	tableTest(t, w, bodyTable, w.Bodies, Body{1, 1, 0xffff_8000_0000_0000, 12, EncodeILMap([]ILPoint{{0, ILProlog}, {4, 0}})}, Body{ID: 2})
+	tableTest(t, w, instructionTable, w.Instructions, Instruction{1, 1, 1, 0x7f0000000000, 4, -1, 1})
+	tableTest(t, w, nodeTable, w.Nodes, Node{1, 0, 1, 1, 1}, Node{2, 1, 1, 1, 1})
+	tableTest(t, w, siteTable, w.Sites, Site{1, 1, 2, 1, true})
+	tableTest(t, w, sliceTable, w.Slices, Slice{1, 0, 10})
+	tableTest(t, w, siteValueTable, w.SiteValues, SiteValue{1, 1, amount})
+	tableTest(t, w, lossTable, w.Losses, Loss{1, "arena_full", 2, amount})
+	tableTest(t, w, sourceFileTable, w.SourceFiles, SourceFile{1, "/src/a.cs"})
+	tableTest(t, w, lineTable, w.Lines, Line{1, 1, 1, 12, 5, 13, 6})
+	tableTest(t, w, nodeValueTable, w.NodeValues, NodeValue{1, amountsOf(1, 2, 3, 4)})
+	tableTest(t, w, pathValueTable, w.PathValues, PathValue{1, 0, 1, 1, 1, amountsOf(1, 2, 3, 4)})
+	tableTest(t, w, callValueTable, w.CallValues, CallValue{0, 1, amountsOf(1, 2, 3, 4)})
+	tableTest(t, w, functionValueTable, w.FunctionValues, FunctionValue{1, amountsOf(1, 2, 3, 4)})
+	tableTest(t, w, moduleValueTable, w.ModuleValues, ModuleValue{1, amountsOf(1, 2, 3, 4)})
+	tableTest(t, w, lineValueTable, w.LineValues, LineValue{1, amount})
+	tableTest(t, w, instructionValueTable, w.InstructionValues, InstructionValue{1, amount})
+	tableTest(t, w, typeValueTable, w.TypeValues, TypeValue{1, amount})
+	tableTest(t, w, threadValueTable, w.ThreadValues, ThreadValue{1, amount})
+	tableTest(t, w, processValueTable, w.ProcessValues, ProcessValue{1, amount})
+	var have []string
+	if err := w.each("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name", func(s *sqlite.Stmt) error {
+		have = append(have, s.ColumnText(0))
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(slices.Sorted(slices.Values(tableNames)), have); diff != "" {
+		t.Errorf("tableNames (-Go +schema):\n%s", diff)
+	}
+}
+
+func TestCreateRefuses(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "a.clrprof")
+	if err := os.WriteFile(path, []byte("precious"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Create(path, false); !errors.Is(err, ErrExists) {
+		t.Fatalf("Create over a file: %v", err)
+	}
+	if b, _ := os.ReadFile(path); string(b) != "precious" {
+		t.Fatal("the file was changed")
+	}
+	if err := os.WriteFile(path+"-journal", []byte("left by a killed writer"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	w, err := Create(path, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil || len(entries) != 1 {
+		t.Fatalf("left over: %v %v", entries, err)
+	}
+	s, err := Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if state, err := s.State(); state != Recording || err != nil {
+		t.Fatal(state, err)
+	}
+	if _, err := Create(filepath.Join(dir, "no", "a"), false); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("Create in a missing folder: %v", err)
+	}
+	if _, err := Create(dir, true); !errors.Is(err, ErrExists) {
+		t.Errorf("Create over a folder: %v", err)
+	}
+}
+
+func TestStatesGoForward(t *testing.T) {
+	w, err := Create(filepath.Join(t.TempDir(), "a.clrprof"), false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	for _, s := range stateOrder {
+		if err := w.SetState(s); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.SetState(Recorded); err == nil {
+		t.Error("the state went back")
+	}
+	if err := w.SetInfo(map[string]string{KeyState: "x"}); err == nil {
+		t.Error("SetInfo set the state")
+	}
+}
+
+func TestBatchIsAllOrNothing(t *testing.T) {
+	w, err := Create(filepath.Join(t.TempDir(), "a.clrprof"), false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	stop := errors.New("stop")
+	err = w.Batch(func() error {
+		if err := w.InsertNodes([]Node{{ID: 1}}); err != nil {
+			return err
+		}
+		return stop
+	})
+	if !errors.Is(err, stop) {
+		t.Fatal(err)
+	}
+	if err := w.InsertNodes([]Node{{ID: 2}, {ID: 3}, {ID: 2}}); err == nil {
+		t.Fatal("a duplicate id was accepted")
+	}
+	if nodes, err := w.Nodes(); len(nodes) != 0 || err != nil {
+		t.Fatal(nodes, err)
+	}
+	if err := w.ResolveTypes([]Type{{ID: 9, Name: "x"}}); err == nil {
+		t.Error("a missing type was resolved")
+	}
+}

@@ -1,0 +1,212 @@
+package session
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"zombiezen.com/go/sqlite"
+	"zombiezen.com/go/sqlite/sqlitex"
+)
+
+// Writer writes a session file, and reads it like a Session.
+type Writer struct {
+	*Session
+	inBatch bool
+}
+
+// Create makes a new, empty session file in state Recording. If path exists, it
+// returns an error that wraps ErrExists, unless force is set: then the old file is
+// replaced, at once and only when the new one is ready.
+func Create(path string, force bool) (*Writer, error) {
+	absolute, err := filepath.Abs(path)
+	if err != nil {
+		return nil, fmt.Errorf("session %s: %w", path, err)
+	}
+	if info, err := os.Lstat(absolute); err == nil {
+		if !force {
+			return nil, fmt.Errorf("session %s: %w", path, ErrExists)
+		}
+		if !info.Mode().IsRegular() {
+			return nil, fmt.Errorf("session %s: %w and is not a regular file: it is not replaced", path, ErrExists)
+		}
+	}
+	// A folder of its own, so that the file gets the usual permissions and SQLite's
+	// own temporary files are beside it.
+	folder, err := os.MkdirTemp(filepath.Dir(absolute), "."+filepath.Base(absolute)+".*.new")
+	if err != nil {
+		return nil, fmt.Errorf("session %s: creating it: %w", path, err)
+	}
+	defer os.RemoveAll(folder)
+	temporary := filepath.Join(folder, "session")
+	if err := writeSchema(temporary); err != nil {
+		return nil, fmt.Errorf("session %s: creating it: %w", path, err)
+	}
+	if err := install(temporary, absolute, force); err != nil {
+		return nil, fmt.Errorf("session %s: %w", path, err)
+	}
+	return Edit(path)
+}
+
+func writeSchema(path string) error {
+	conn, err := sqlite.OpenConn(path, sqlite.OpenReadWrite, sqlite.OpenCreate)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	if err := setPragmas(conn); err != nil {
+		return err
+	}
+	return applySchema(conn)
+}
+
+// setPragmas sets how a writer commits; the package comment says why.
+func setPragmas(conn *sqlite.Conn) error {
+	conn.SetBusyTimeout(busyTimeout)
+	// 64 MiB of cache keep the pages of a large batch in memory.
+	for _, pragma := range []string{"journal_mode=DELETE", "synchronous=OFF", "cache_size=-65536", "trusted_schema=0"} {
+		if err := sqlitex.ExecuteTransient(conn, "PRAGMA "+pragma, nil); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func applySchema(conn *sqlite.Conn) error {
+	if err := sqlitex.ExecuteScript(conn, schema, nil); err != nil {
+		return fmt.Errorf("applying the schema: %w", err)
+	}
+	return sqlitex.ExecuteTransient(conn, "INSERT INTO info (key, value) VALUES (?, ?)",
+		&sqlitex.ExecOptions{Args: []any{KeyState, string(Recording)}})
+}
+
+// install gives the finished empty file its name. Without force the name is
+// first taken with an exclusive create, so that two writers cannot both win.
+func install(temporary, absolute string, force bool) error {
+	if !force {
+		f, err := os.OpenFile(absolute, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
+		if errors.Is(err, fs.ErrExist) {
+			return ErrExists
+		}
+		if err != nil {
+			return err
+		}
+		f.Close()
+	}
+	// The journal of a killed writer belongs to the old file and must not be
+	// rolled back into the new one.
+	if err := os.Remove(absolute + "-journal"); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return os.Rename(temporary, absolute)
+}
+
+// Edit opens an existing session for writing, to resolve names or to derive.
+// Errors are those of Open.
+func Edit(path string) (*Writer, error) {
+	absolute, err := checkHeader(path)
+	if err != nil {
+		return nil, err
+	}
+	conn, err := sqlite.OpenConn(absolute, sqlite.OpenReadWrite)
+	if err != nil {
+		return nil, explain(path, err)
+	}
+	s := &Session{conn: conn, path: path}
+	err = setPragmas(conn)
+	if err == nil {
+		err = s.checkTables()
+	}
+	if err != nil {
+		conn.Close()
+		return nil, s.explain(err)
+	}
+	return &Writer{Session: s}, nil
+}
+
+// InMemory returns a copy of the session that can be written to and leaves no
+// trace: a session whose writer was stopped is completed in such a copy.
+func (s *Session) InMemory() (*Writer, error) {
+	conn, err := sqlite.OpenConn(":memory:", sqlite.OpenReadWrite|sqlite.OpenCreate|sqlite.OpenMemory)
+	if err != nil {
+		return nil, s.explain(err)
+	}
+	conn.Limit(sqlite.LimitLength, maxValueBytes)
+	backup, err := sqlite.NewBackup(conn, "", s.conn, "")
+	if err == nil {
+		_, err = backup.Step(-1)
+		err = errors.Join(err, backup.Close())
+	}
+	if err == nil {
+		err = sqlitex.ExecuteTransient(conn, "PRAGMA trusted_schema=0", nil)
+	}
+	if err != nil {
+		conn.Close()
+		return nil, s.explain(fmt.Errorf("copying it to memory: %w", err))
+	}
+	return &Writer{Session: &Session{conn: conn, path: s.path}}, nil
+}
+
+// Batch runs fn as one transaction: all that fn writes is in the file after it,
+// or, if fn returns an error or the process is killed, nothing. Batches nest; the
+// outermost one decides.
+func (w *Writer) Batch(fn func() error) error {
+	if w.inBatch {
+		return fn()
+	}
+	if err := sqlitex.ExecuteTransient(w.conn, "BEGIN IMMEDIATE", nil); err != nil {
+		return w.explain(err)
+	}
+	w.inBatch = true
+	err := fn()
+	w.inBatch = false
+	if err == nil {
+		err = w.explain(sqlitex.ExecuteTransient(w.conn, "COMMIT", nil))
+	}
+	if err != nil && !w.conn.AutocommitEnabled() { // some errors roll back by themselves
+		err = errors.Join(err, w.explain(sqlitex.ExecuteTransient(w.conn, "ROLLBACK", nil)))
+	}
+	return err
+}
+
+// SetInfo sets facts about the session, by key. The state is set with SetState.
+func (w *Writer) SetInfo(facts map[string]string) error {
+	keys := make([]string, 0, len(facts))
+	for key := range facts {
+		if key == KeyState {
+			return w.explain(errors.New("the state is not set as a fact"))
+		}
+		keys = append(keys, key)
+	}
+	slices.Sort(keys)
+	return w.Batch(func() error {
+		for _, key := range keys {
+			if err := w.setInfo(key, facts[key]); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func (w *Writer) setInfo(key, value string) error {
+	return w.explain(sqlitex.Execute(w.conn, "INSERT OR REPLACE INTO info (key, value) VALUES (?, ?)",
+		&sqlitex.ExecOptions{Args: []any{key, value}}))
+}
+
+// SetState moves the session forward to state; moving back is an error.
+func (w *Writer) SetState(state State) error {
+	return w.Batch(func() error {
+		now, err := w.State()
+		if err != nil {
+			return err
+		}
+		if slices.Index(stateOrder, state) < slices.Index(stateOrder, now) {
+			return w.explain(fmt.Errorf("state cannot go from %s back to %s", now, state))
+		}
+		return w.setInfo(KeyState, string(state))
+	})
+}
