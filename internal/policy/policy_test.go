@@ -32,7 +32,7 @@ const deps = `
 wire:
 quantity:
 clrmeta:
-ppdb:
+ppdb: clrmeta
 agentbin:
 dotnettest:
 wire/gen: wire
