@@ -87,6 +87,7 @@ func writeSelfContainedConfig(framework, dir, name string) error {
 	}
 	err := writeJSON(filepath.Join(dir, name+".runtimeconfig.json"), map[string]any{"runtimeOptions": map[string]any{
 		"tfm": "net9.0", "includedFrameworks": []included{{"Microsoft.NETCore.App", version9}},
+		"configProperties": map[string]bool{"System.Globalization.Invariant": true},
 	}})
 	if err != nil {
 		return err

@@ -165,9 +165,9 @@ func (in *Install) CompilerArgs(files []string, out string, o Options) ([]string
 func (in *Install) compileKey(files []string, o Options) (string, error) {
 	h := sha256.New()
 	head, err := json.Marshal(struct {
-		Layout, SDK string
-		Options     Options
-	}{layoutVersion, sdkVersion, o})
+		Version, SDK string
+		Options      Options
+	}{compileVersion, sdkVersion, o})
 	if err != nil {
 		return "", err
 	}
@@ -231,19 +231,21 @@ func (in *Install) compileInto(dir string, files []string, o Options) error {
 }
 
 // writeRuntimeConfig writes the file that tells the host which framework the
-// program needs: 3.1, or any later one.
+// program needs: 3.1, or any later one. There is no ICU where tests run.
 func writeRuntimeConfig(dir, name string) error {
 	type framework struct {
 		Name    string `json:"name"`
 		Version string `json:"version"`
 	}
 	type options struct {
-		TFM         string    `json:"tfm"`
-		Framework   framework `json:"framework"`
-		RollForward string    `json:"rollForward"`
+		TFM         string          `json:"tfm"`
+		Framework   framework       `json:"framework"`
+		RollForward string          `json:"rollForward"`
+		Properties  map[string]bool `json:"configProperties"`
 	}
 	return writeJSON(filepath.Join(dir, name+".runtimeconfig.json"), map[string]options{"runtimeOptions": {
 		TFM: "netcoreapp3.1", Framework: framework{"Microsoft.NETCore.App", "3.1.0"}, RollForward: "Major",
+		Properties: map[string]bool{"System.Globalization.Invariant": true},
 	}})
 }
 

@@ -10,8 +10,12 @@ import (
 )
 
 // layoutVersion is part of the path of an installation. Raise it when the files
-// that an installation consists of change.
-const layoutVersion = "2"
+// of an installation change. compileVersion is part of the hash of a compiled
+// program; raise it when what Compile writes changes for the same input.
+const (
+	layoutVersion  = "2"
+	compileVersion = "2"
+)
 
 const (
 	version9   = "9.0.7"   // of the runtime in net9

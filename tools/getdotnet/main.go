@@ -66,10 +66,14 @@ func root(in *dotnettest.Install, version string) error {
 	return fmt.Errorf("no runtime %s", version)
 }
 
-// execute runs a command with the runtime first on its PATH.
+// execute runs a command with the runtime first on the PATH.
 func execute(r dotnettest.Runtime, argv []string) error {
+	path := r.Root + string(filepath.ListSeparator) + os.Getenv("PATH")
+	if err := os.Setenv("PATH", path); err != nil { // where exec.Command looks for argv[0]
+		return err
+	}
 	cmd := exec.Command(argv[0], argv[1:]...)
-	cmd.Env = r.Env("PATH=" + r.Root + string(filepath.ListSeparator) + os.Getenv("PATH"))
+	cmd.Env = r.Env()
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
 	return cmd.Run()
 }
