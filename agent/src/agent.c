@@ -1,0 +1,175 @@
+/* The agent's door: what the runtime finds when it loads the library, and the callbacks that are not hot.
+ *
+ * The runtime calls DllGetClassObject, makes one object through the class factory and calls it through a table of 98
+ * functions (ICorProfilerCallback … 11). All are "return 0" but for the few below. */
+#define _GNU_SOURCE
+#include "agent.h"
+
+#include <stdlib.h>
+
+#define DEFAULT_MEMORY (UINT64_C(1) << 30)
+#define DEFAULT_STACK_DEPTH 16384u
+
+void *agent_info; /* ICorProfilerInfo9 or later; the same object serves all levels */
+
+static hresult query_interface(void *self, const struct guid *iid, void **out)
+{
+    bool known = guid_equal(iid, &IID_UNKNOWN);
+    for (uint32_t i = 0; i < CALLBACK_INTERFACES; i++)
+        known = known || guid_equal(iid, &IID_CALLBACKS[i]);
+    *out = known ? self : NULL;
+    return known ? HR_OK : HR_NO_INTERFACE;
+}
+
+static uint32_t count_reference(void *self) /* the object is static and never goes away */
+{
+    (void)self;
+    return 1;
+}
+
+static hresult ignore(void)
+{
+    return HR_OK;
+}
+
+static uint64_t number_from(const char *name, uint64_t otherwise)
+{
+    const char *text = getenv(name);
+    char *end = NULL;
+    unsigned long long value = text == NULL ? 0 : strtoull(text, &end, 10);
+    return text == NULL || end == text || *end != 0 || value == 0 ? otherwise : value;
+}
+
+static void read_runtime_version(void)
+{
+    uint16_t instance, major = 0, minor = 0, build = 0, fix;
+    uint32_t type, length;
+    if (SLOT(agent_info, INFO_GET_RUNTIME_INFORMATION, uint16_t *, uint32_t *, uint16_t *, uint16_t *, uint16_t *,
+             uint16_t *, uint32_t, uint32_t *, utf16 *)(agent_info, &instance, &type, &major, &minor, &build, &fix, 0,
+                                                        &length, NULL) < 0)
+        return;
+    arena.header->runtime_major = major;
+    arena.header->runtime_minor = minor;
+    arena.header->runtime_build = build;
+}
+
+static uint32_t start_recording(void)
+{
+    void *newest = NULL;
+    if (com_query(agent_info, &IID_INFO9, &agent_info) < 0)
+        return WIRE_FAILURE_OLD_RUNTIME;
+    bool has_frozen_heap = com_query(agent_info, &IID_INFO14, &newest) >= 0 && newest != NULL;
+    read_runtime_version();
+    code_init((*(void *const *const *)agent_info)[INFO_GET_CURRENT_THREAD_ID]);
+    allocations_init(agent_info, has_frozen_heap);
+    if (!names_init(agent_info) || !stack_init() || !threads_init())
+        return WIRE_FAILURE_OUT_OF_MEMORY;
+    uint32_t low = ENABLE_OBJECT_ALLOCATED | MONITOR_OBJECT_ALLOCATED | MONITOR_THREADS | MONITOR_MODULE_LOADS;
+    if (SLOT(agent_info, INFO_SET_EVENT_MASK2, uint32_t, uint32_t)(agent_info, low, HIGH_MONITOR_DYNAMIC_FUNCTION_UNLOADS) < 0)
+        return WIRE_FAILURE_EVENT_MASK;
+    return 0;
+}
+
+static hresult initialize(void *self, void *unknown)
+{
+    (void)self;
+    const char *directory = getenv("CLRPROF_ARENAS");
+    if (directory == NULL || *directory == 0)
+        return HR_CANCEL_ACTIVATION;
+    uint64_t depth = number_from("CLRPROF_STACK_DEPTH", DEFAULT_STACK_DEPTH);
+    if (depth > MAX_FRAMES)
+        depth = MAX_FRAMES;
+    if (!arena_create(directory, number_from("CLRPROF_MEMORY", DEFAULT_MEMORY), (uint32_t)depth))
+        return HR_CANCEL_ACTIVATION;
+    agent_info = unknown;
+    uint32_t failure = start_recording();
+    arena.header->failure = failure;
+    __atomic_store_n(&arena.header->state, failure == 0 ? WIRE_STATE_RECORDING : WIRE_STATE_FAILED, __ATOMIC_RELEASE);
+    return failure == 0 ? HR_OK : HR_CANCEL_ACTIVATION;
+}
+
+static hresult shutdown(void *self)
+{
+    (void)self;
+    struct thread *t = current_thread;
+    if (t != NULL && t->scratch != NULL && !t->busy)
+        names_retry_types(t);
+    arena.header->end_ns = monotonic_ns();
+    __atomic_store_n(&arena.header->state, WIRE_STATE_SHUT_DOWN, __ATOMIC_RELEASE);
+    return HR_OK;
+}
+
+static hresult module_unload_started(void *self, uintptr_t module)
+{
+    (void)self;
+    names_forget_module(module);
+    return HR_OK;
+}
+
+static hresult dynamic_method_unloaded(void *self, uintptr_t function)
+{
+    (void)self;
+    names_forget_function(function);
+    return HR_OK;
+}
+
+static hresult thread_destroyed_callback(void *self, uintptr_t thread)
+{
+    (void)self;
+    thread_destroyed(thread);
+    return HR_OK;
+}
+
+static hresult thread_name_changed(void *self, uintptr_t thread, uint32_t length, const utf16 *name)
+{
+    (void)self;
+    thread_named(thread, name, length);
+    return HR_OK;
+}
+
+/* ── the objects ────────────────────────────────────────────────────────────────────────────────────────────── */
+
+static void *callback_table[CALLBACK_SLOTS];
+static void **callback_object = callback_table;
+
+static void fill_callback_table(void)
+{
+    for (uint32_t i = 0; i < CALLBACK_SLOTS; i++)
+        callback_table[i] = (void *)ignore;
+    callback_table[0] = (void *)query_interface;
+    callback_table[1] = callback_table[2] = (void *)count_reference;
+    callback_table[CALLBACK_INITIALIZE] = (void *)initialize;
+    callback_table[CALLBACK_SHUTDOWN] = (void *)shutdown;
+    callback_table[CALLBACK_MODULE_UNLOAD_STARTED] = (void *)module_unload_started;
+    callback_table[CALLBACK_THREAD_DESTROYED] = (void *)thread_destroyed_callback;
+    callback_table[CALLBACK_OBJECT_ALLOCATED] = (void *)object_allocated;
+    callback_table[CALLBACK_THREAD_NAME_CHANGED] = (void *)thread_name_changed;
+    callback_table[CALLBACK_DYNAMIC_METHOD_UNLOADED] = (void *)dynamic_method_unloaded;
+}
+
+static hresult create_instance(void *self, void *outer, const struct guid *iid, void **out)
+{
+    (void)self;
+    (void)outer;
+    fill_callback_table();
+    return query_interface(&callback_object, iid, out);
+}
+
+static hresult query_factory(void *self, const struct guid *iid, void **out)
+{
+    bool known = guid_equal(iid, &IID_UNKNOWN) || guid_equal(iid, &IID_CLASS_FACTORY);
+    *out = known ? self : NULL;
+    return known ? HR_OK : HR_NO_INTERFACE;
+}
+
+static void *factory_table[] = {(void *)query_factory, (void *)count_reference, (void *)count_reference,
+                                (void *)create_instance, (void *)ignore};
+static void **factory_object = factory_table;
+
+__attribute__((visibility("default"))) hresult DllGetClassObject(const struct guid *clsid, const struct guid *iid, void **out);
+
+hresult DllGetClassObject(const struct guid *clsid, const struct guid *iid, void **out)
+{
+    (void)clsid; /* the runtime passes CORECLR_PROFILER, whatever it is */
+    return query_factory(&factory_object, iid, out);
+}

@@ -1,0 +1,159 @@
+/* What the parts of the agent know of each other. See agent/README.md for the rules that hold here.
+ *
+ * Locking: one lock (arena_lock) guards every insertion into shared or private tables. It is only held while memory
+ * is touched, never while the runtime is called: a thread that waits for the lock may be one that a garbage
+ * collection waits for. Readers of the maps take no lock. */
+#ifndef CLRPROF_AGENT_H
+#define CLRPROF_AGENT_H
+
+#include "clr.h"
+#include "wire_gen.h"
+
+#define LIKELY(x) __builtin_expect(!!(x), 1)
+#define UNLIKELY(x) __builtin_expect(!!(x), 0)
+#define COLD __attribute__((noinline, cold))
+
+/* ── arena.c: shared memory ─────────────────────────────────────────────────────────────────────────────────── */
+
+struct arena {
+    uint8_t *base;              /* the whole file, mapped once */
+    struct wire_header *header; /* base, typed */
+};
+extern struct arena arena;
+
+/* Makes the arena file in the directory; publishes it under its final name. False: nothing was left behind. */
+bool arena_create(const char *directory, uint64_t memory_limit, uint32_t max_stack_depth);
+void arena_lock(void);
+void arena_unlock(void);
+/* With the lock held: room for so many bytes at the end of a region, zeroed; NULL when the limit or the file system
+ * is exhausted. arena_publish makes them valid for the reader. */
+void *arena_reserve(uint32_t region, uint64_t bytes);
+void arena_publish(uint32_t region, uint64_t bytes);
+/* Private zeroed memory, counted against the limit; NULL when exhausted. */
+void *private_alloc(uint64_t bytes);
+void private_free(void *memory, uint64_t bytes);
+void loss(uint32_t reason, uint64_t objects, uint64_t bytes);
+uint64_t monotonic_ns(void);
+
+static inline struct wire_ip *arena_ip(uint32_t id)
+{
+    return (struct wire_ip *)(void *)(arena.base + arena.header->regions[WIRE_REGION_IPS].offset) + id;
+}
+
+static inline struct wire_node *arena_node(uint32_t id)
+{
+    return (struct wire_node *)(void *)(arena.base + arena.header->regions[WIRE_REGION_NODES].offset) + id;
+}
+
+/* ── map.c: hash maps from non-zero 64-bit keys to non-zero values ──────────────────────────────────────────── */
+
+struct map_table;
+struct map {
+    struct map_table *table; /* replaced when it grows */
+    uint64_t used;           /* slots with a key */
+    bool shared;             /* several threads read it: a replaced table is not freed */
+};
+
+struct map_cursor {
+    uint64_t slot;
+};
+
+bool map_init(struct map *map, uint32_t slots, bool shared); /* slots: a power of two */
+uint64_t map_get(const struct map *map, uint64_t key);       /* 0: absent; no lock needed */
+/* The rest with the lock held, or by the only user. */
+bool map_put(struct map *map, uint64_t key, uint64_t value);
+void map_forget(struct map *map, uint64_t key);
+void map_drop(struct map *map, uint64_t mask, uint64_t bits); /* forgets values v with (v & mask) == bits */
+bool map_clear(struct map *map, uint32_t keep); /* not shared; at most `keep` slots stay. False: no table */
+bool map_next(const struct map *map, struct map_cursor *cursor, uint64_t *key, uint64_t *value);
+
+/* ── threads.c: what the agent keeps for each thread ────────────────────────────────────────────────────────── */
+
+#define MAX_FRAMES 65536u     /* of one stack, native ones too: 8 MiB of the smallest frames */
+#define CLASS_CACHE_SLOTS 64u /* direct-mapped: the classes a thread allocates at the moment */
+#define SCRATCH_BYTES (192u * 1024u) /* a body with MAX_IL_MAP points, and names */
+
+struct frame { /* one link of the frame-pointer chain, as it was when last walked */
+    uintptr_t fp;       /* address of the pair (next, ret) */
+    uintptr_t next;     /* the caller's frame pointer */
+    uintptr_t ret;      /* return address into the caller */
+    uint32_t node;      /* the stack up to here, from the root */
+    uint32_t top;       /* id of the innermost managed IP up to here, 0: none */
+    uint32_t skips_end; /* skips that belong to this frame and to those nearer to the root */
+    uint32_t depth;     /* managed frames up to here */
+};
+
+struct skip { /* a return address beside the chain: the caller of a function without a frame pointer */
+    uintptr_t slot, ret;
+};
+
+struct class_info {
+    uintptr_t class_id; /* 0: empty */
+    uint32_t type;      /* id */
+    uint32_t base;      /* bytes of an object without elements */
+    uint32_t component; /* bytes of one element, 0: no array or string */
+    bool ask;           /* the layout is not the known one: the runtime is asked for every size */
+};
+
+struct thread {
+    uint32_t id;
+    uint32_t epoch; /* of the code that the cached stack was read from */
+    uintptr_t stack_low, stack_high;
+
+    /* The last allocation. last_class is 0 while the rest is not valid. */
+    uintptr_t last_class;
+    struct wire_site *last_site;
+    uint32_t last_base, last_component;
+
+    uint32_t leaf; /* node of the cached stack */
+    uint32_t n_frames, n_skips, cap_frames, cap_skips;
+    struct frame *frames; /* [0] is next to the root */
+    struct skip *skips;
+    struct frame *walk; /* the new part of a stack, leaf first */
+    struct skip *walk_skips;
+
+    struct map sites; /* node << 32 | type << 1 | frozen → index in the sites region, plus one */
+    struct class_info classes[CLASS_CACHE_SLOTS];
+    uint8_t *scratch; /* SCRATCH_BYTES, made when first needed */
+    bool busy;        /* inside the slow path */
+    struct thread *next_free;
+};
+
+extern __thread struct thread *current_thread __attribute__((tls_model("initial-exec")));
+
+bool threads_init(void);
+struct thread *thread_attach(void); /* NULL: no memory */
+void thread_destroyed(uintptr_t managed);
+void thread_named(uintptr_t managed, const utf16 *name, uint32_t length);
+bool thread_grow(struct thread *t); /* doubles the frame arrays */
+
+/* ── names.c: who modules, types, functions and bodies are ──────────────────────────────────────────────────── */
+
+bool names_init(void *info);
+uint32_t type_of_class(struct thread *t, uintptr_t class_id);          /* id, 0: no room */
+uint32_t ip_of_address(struct thread *t, uintptr_t address);           /* id, 0: no room */
+void names_forget_module(uintptr_t module);                            /* a module is being unloaded */
+void names_forget_function(uintptr_t function_id);                     /* a dynamic method was freed */
+void names_retry_types(struct thread *t);                              /* those the runtime could not name yet */
+extern uint32_t code_epoch; /* grows whenever code may have been freed */
+
+/* ── stack.c: from the frame pointer to a node ──────────────────────────────────────────────────────────────── */
+
+bool stack_init(void);
+/* Makes t->frames the stack that begins at fp and t->leaf its node. False: no room for a node. */
+bool stack_update(struct thread *t, uintptr_t fp);
+
+/* ── code.c: what the agent reads from machine code ─────────────────────────────────────────────────────────── */
+
+void code_init(void *function_of_runtime);
+/* Bytes between the stack pointer after a call inside the function and its return address; UINT32_MAX if the
+ * function has a frame pointer. */
+uint32_t code_frame_size(const uint8_t *start, uint64_t size);
+bool code_calls_runtime(const uint8_t *return_address); /* the call before it ends in libcoreclr */
+
+/* ── allocations.c: the hot callback ────────────────────────────────────────────────────────────────────────── */
+
+void allocations_init(void *info, bool has_frozen_heap);
+hresult object_allocated(void *self, uintptr_t object, uintptr_t class_id);
+
+#endif

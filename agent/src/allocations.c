@@ -1,0 +1,215 @@
+/* The hot callback: an object was allocated.
+ *
+ * Warm, that is with the same stack and the same class as the thread's last allocation, it compares the stack with
+ * the kept one and adds to two counters; nothing else. Everything new goes through the slow path once. */
+#include "agent.h"
+
+#include <emmintrin.h>
+#include <errno.h>
+
+#define MAX_FROZEN_RANGES 64u /* segments of 4 MiB: 256 MiB of literals */
+
+static void *info;
+static bool frozen_heap; /* .NET 8 and later */
+static uintptr_t frozen_low, frozen_span; /* around all frozen segments */
+static struct clr_non_gc_range frozen_ranges[MAX_FROZEN_RANGES];
+static uint32_t n_frozen;
+
+void allocations_init(void *profiler_info, bool has_frozen_heap)
+{
+    info = profiler_info;
+    frozen_heap = has_frozen_heap;
+}
+
+/* Is the stack that begins at fp the kept one? See stack.c. */
+static inline bool stack_is_kept(const struct thread *t, uintptr_t fp)
+{
+    uint32_t n = t->n_frames;
+    if (n == 0 || t->frames[n - 1].fp != fp)
+        return false;
+    const struct frame *f = t->frames;
+    __m128i equal = _mm_set1_epi8(-1);
+    for (uint32_t i = 0; i < n; i++)
+        equal = _mm_and_si128(equal, _mm_cmpeq_epi32(_mm_loadu_si128((const __m128i *)f[i].fp),
+                                                     _mm_loadu_si128((const __m128i *)(const void *)&f[i].next)));
+    uintptr_t different = 0;
+    for (uint32_t i = 0; i < t->n_skips; i++)
+        different |= *(const uintptr_t *)t->skips[i].slot ^ t->skips[i].ret;
+    return _mm_movemask_epi8(equal) == 0xFFFF && different == 0;
+}
+
+/* Heap bytes: the GC rounds sizes up to 8. Arrays and strings have their length at +8. */
+static inline uint64_t heap_bytes(uintptr_t object, uint32_t base, uint32_t component)
+{
+    uint64_t length = *(const uint32_t *)(object + 8);
+    return (base + component * length + 7) & ~UINT64_C(7);
+}
+
+static uint64_t ask_heap_bytes(uintptr_t object)
+{
+    size_t size = 0;
+    if (SLOT(info, INFO_GET_OBJECT_SIZE2, uintptr_t, size_t *)(info, object, &size) < 0)
+        return 0;
+    return (size + 7) & ~UINT64_C(7);
+}
+
+/* A MethodTable begins with the component size (16 bits, valid if bit 31 is set) and the base size (methodtable.h;
+ * not a contract, so the first object of each class is compared with what the runtime says). */
+static void read_layout(struct class_info *c, uintptr_t object)
+{
+    const uint32_t *table = (const uint32_t *)(*(const uintptr_t *)object & ~(uintptr_t)7);
+    c->component = (table[0] & 0x80000000u) != 0 ? table[0] & 0xFFFFu : 0;
+    c->base = table[1];
+    c->ask = heap_bytes(object, c->base, c->component) != ask_heap_bytes(object);
+}
+
+static struct class_info *class_of(struct thread *t, uintptr_t class_id, uintptr_t object)
+{
+    struct class_info *c = &t->classes[(class_id >> 4 ^ class_id >> 10) % CLASS_CACHE_SLOTS];
+    if (c->class_id == class_id)
+        return c;
+    c->class_id = 0;
+    read_layout(c, object);
+    c->type = type_of_class(t, class_id);
+    if (c->type == 0)
+        return c;
+    c->class_id = class_id;
+    return c;
+}
+
+/* Asks where the frozen segments are. Only the ends that hold objects can be relied on, so reserved lengths count. */
+static void find_frozen_ranges(void)
+{
+    struct clr_non_gc_range ranges[MAX_FROZEN_RANGES];
+    uint32_t n = 0;
+    if (SLOT(info, INFO_GET_NON_GC_HEAP_BOUNDS, uint32_t, uint32_t *, struct clr_non_gc_range *)(
+            info, MAX_FROZEN_RANGES, &n, ranges) < 0)
+        return;
+    n = n > MAX_FROZEN_RANGES ? MAX_FROZEN_RANGES : n;
+    arena_lock();
+    if (n > n_frozen) {
+        uintptr_t low = UINTPTR_MAX, high = 0;
+        for (uint32_t i = 0; i < n; i++) {
+            frozen_ranges[i] = ranges[i];
+            low = ranges[i].start < low ? ranges[i].start : low;
+            high = ranges[i].start + ranges[i].reserved > high ? ranges[i].start + ranges[i].reserved : high;
+        }
+        __atomic_store_n(&frozen_span, 0, __ATOMIC_RELAXED);
+        __atomic_store_n(&frozen_low, low, __ATOMIC_RELEASE);
+        __atomic_store_n(&frozen_span, high - low, __ATOMIC_RELEASE);
+        __atomic_store_n(&n_frozen, n, __ATOMIC_RELEASE);
+    }
+    arena_unlock();
+}
+
+static bool is_frozen(uintptr_t object)
+{
+    uint32_t n = __atomic_load_n(&n_frozen, __ATOMIC_ACQUIRE);
+    for (uint32_t i = 0; i < n; i++)
+        if (object - frozen_ranges[i].start < frozen_ranges[i].reserved)
+            return true;
+    return false;
+}
+
+static struct wire_site *site_of(struct thread *t, uint32_t type, bool frozen)
+{
+    uint64_t key = (uint64_t)t->leaf << 32 | (uint64_t)type << 1 | frozen;
+    uint64_t index = map_get(&t->sites, key);
+    struct wire_site *sites = (struct wire_site *)(void *)(arena.base + arena.header->regions[WIRE_REGION_SITES].offset);
+    if (index != 0)
+        return &sites[index - 1];
+    arena_lock();
+    struct wire_site *site = arena_reserve(WIRE_REGION_SITES, sizeof *site);
+    if (site != NULL) {
+        *site = (struct wire_site){t->id, t->leaf, type, frozen, 0, 0};
+        if (map_put(&t->sites, key, (uint64_t)(site - sites) + 1))
+            arena_publish(WIRE_REGION_SITES, sizeof *site);
+        else
+            site = NULL;
+    }
+    arena_unlock();
+    return site;
+}
+
+static void count_object(struct thread *t, uintptr_t object, uintptr_t class_id, uint64_t bytes, uintptr_t fp)
+{
+    struct class_info *c = class_of(t, class_id, object);
+    if (c->ask)
+        bytes = ask_heap_bytes(object);
+    if (c->type == 0 || !stack_update(t, fp)) {
+        loss(WIRE_LOSS_ARENA_FULL, 1, bytes);
+        return;
+    }
+    bool frozen = frozen_heap && is_frozen(object);
+    struct wire_site *site = site_of(t, c->type, frozen);
+    if (site == NULL) {
+        loss(WIRE_LOSS_ARENA_FULL, 1, bytes);
+        return;
+    }
+    if (site->objects == 0 && frozen_heap && !frozen) {
+        /* A new site may be the first to meet a new frozen segment. */
+        find_frozen_ranges();
+        if (is_frozen(object) && (site = site_of(t, c->type, true)) == NULL) {
+            loss(WIRE_LOSS_ARENA_FULL, 1, bytes);
+            return;
+        }
+        frozen = site->frozen != 0;
+    }
+    site->objects++;
+    site->bytes += bytes;
+    if (frozen || c->ask)
+        return;
+    t->last_site = site;
+    t->last_base = c->base;
+    t->last_component = c->component;
+    t->last_class = class_id;
+}
+
+static void forget_code(struct thread *t, uint32_t epoch)
+{
+    t->epoch = epoch;
+    t->n_frames = t->n_skips = 0;
+    for (uint32_t i = 0; i < CLASS_CACHE_SLOTS; i++)
+        t->classes[i].class_id = 0;
+}
+
+static COLD void object_allocated_slow(uintptr_t object, uintptr_t class_id, uintptr_t fp)
+{
+    int saved_errno = errno;
+    struct thread *t = current_thread;
+    uint64_t bytes = t != NULL && t->busy ? 0 : ask_heap_bytes(object);
+    if (t == NULL)
+        t = thread_attach();
+    if (t != NULL && t->scratch == NULL)
+        t->scratch = private_alloc(SCRATCH_BYTES);
+    if (t == NULL || t->scratch == NULL) {
+        loss(WIRE_LOSS_NO_THREAD_STATE, 1, bytes);
+    } else if (t->busy) {
+        loss(WIRE_LOSS_REENTERED, 1, 0);
+    } else {
+        t->busy = true;
+        t->last_class = 0;
+        uint32_t epoch = __atomic_load_n(&code_epoch, __ATOMIC_ACQUIRE);
+        if (t->epoch != epoch)
+            forget_code(t, epoch);
+        count_object(t, object, class_id, bytes, fp);
+        t->busy = false;
+    }
+    errno = saved_errno;
+}
+
+hresult object_allocated(void *self, uintptr_t object, uintptr_t class_id)
+{
+    (void)self;
+    uintptr_t fp = (uintptr_t)__builtin_frame_address(0);
+    struct thread *t = current_thread;
+    if (UNLIKELY(t == NULL || t->last_class != class_id || t->epoch != __atomic_load_n(&code_epoch, __ATOMIC_RELAXED) ||
+                 object - frozen_low < frozen_span || !stack_is_kept(t, fp))) {
+        object_allocated_slow(object, class_id, fp);
+        return HR_OK;
+    }
+    struct wire_site *site = t->last_site;
+    site->objects++;
+    site->bytes += heap_bytes(object, t->last_base, t->last_component);
+    return HR_OK;
+}

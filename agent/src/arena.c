@@ -1,0 +1,224 @@
+/* The arena: one file in shared memory that the collector reads, also when this process is gone.
+ *
+ * The file is sparse and mapped once at its full size, so nothing ever moves. Memory is asked of the file system
+ * (fallocate) before it is touched: a full /dev/shm is a counted loss and never a SIGBUS. */
+#define _GNU_SOURCE
+#include "agent.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#define MIN_BACKING (UINT64_C(64) << 10) /* first step of a region, keeps a small process small */
+#define MAX_BACKING (UINT64_C(1) << 20)  /* later steps, keeps the time of one fallocate below about 0.2 ms */
+#define MIN_LIMIT (UINT64_C(4) << 20)    /* below this not even the framework's own start-up fits */
+#define MAX_COMMAND_LINE (64u << 10)
+
+struct arena arena;
+static int arena_fd = -1;
+static uint32_t lock_word; /* 0 free, 1 held, 2 held and waited for */
+
+uint64_t monotonic_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+void arena_lock(void)
+{
+    uint32_t expected = 0;
+    if (__atomic_compare_exchange_n(&lock_word, &expected, 1, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+        return;
+    while (__atomic_exchange_n(&lock_word, 2, __ATOMIC_ACQUIRE) != 0)
+        syscall(SYS_futex, &lock_word, FUTEX_WAIT_PRIVATE, 2, NULL, NULL, 0);
+}
+
+void arena_unlock(void)
+{
+    if (__atomic_exchange_n(&lock_word, 0, __ATOMIC_RELEASE) == 2)
+        syscall(SYS_futex, &lock_word, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+}
+
+void loss(uint32_t reason, uint64_t objects, uint64_t bytes)
+{
+    struct wire_loss_entry *entry = &arena.header->losses[reason];
+    __atomic_fetch_add(&entry->events, 1, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&entry->objects, objects, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&entry->bytes, bytes, __ATOMIC_RELAXED);
+}
+
+/* Room for more bytes under the memory limit? Counts them if so. */
+static bool within_limit(uint64_t *counter, uint64_t bytes)
+{
+    struct wire_header *h = arena.header;
+    uint64_t total = __atomic_load_n(&h->shared_bytes, __ATOMIC_RELAXED) +
+                     __atomic_load_n(&h->private_bytes, __ATOMIC_RELAXED);
+    if (bytes > h->memory_limit || total > h->memory_limit - bytes)
+        return false;
+    __atomic_fetch_add(counter, bytes, __ATOMIC_RELAXED);
+    return true;
+}
+
+static bool back_region(struct wire_region_entry *r, uint64_t needed)
+{
+    while (r->backed < needed) {
+        uint64_t step = r->backed < MIN_BACKING ? MIN_BACKING : r->backed;
+        if (step > MAX_BACKING)
+            step = MAX_BACKING;
+        if (step > r->capacity - r->backed)
+            step = r->capacity - r->backed;
+        if (step == 0 || !within_limit(&arena.header->shared_bytes, step))
+            return false;
+        int rc;
+        do
+            rc = fallocate(arena_fd, 0, (off_t)(r->offset + r->backed), (off_t)step);
+        while (rc != 0 && errno == EINTR);
+        if (rc != 0) {
+            __atomic_fetch_sub(&arena.header->shared_bytes, step, __ATOMIC_RELAXED);
+            return false;
+        }
+        r->backed += step;
+    }
+    return true;
+}
+
+void *arena_reserve(uint32_t region, uint64_t bytes)
+{
+    struct wire_region_entry *r = &arena.header->regions[region];
+    if (bytes > r->capacity - r->used || !back_region(r, r->used + bytes))
+        return NULL;
+    return arena.base + r->offset + r->used;
+}
+
+void arena_publish(uint32_t region, uint64_t bytes)
+{
+    struct wire_region_entry *r = &arena.header->regions[region];
+    __atomic_store_n(&r->used, r->used + bytes, __ATOMIC_RELEASE);
+}
+
+void *private_alloc(uint64_t bytes)
+{
+    if (!within_limit(&arena.header->private_bytes, bytes))
+        return NULL;
+    void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (p != MAP_FAILED)
+        return p;
+    __atomic_fetch_sub(&arena.header->private_bytes, bytes, __ATOMIC_RELAXED);
+    return NULL;
+}
+
+void private_free(void *memory, uint64_t bytes)
+{
+    munmap(memory, bytes);
+    __atomic_fetch_sub(&arena.header->private_bytes, bytes, __ATOMIC_RELAXED);
+}
+
+/* Maps the file with the largest region capacity that the process may have: address space and file size can be
+ * limited (ulimit -v, -f). Growing a file past RLIMIT_FSIZE would kill the process with SIGXFSZ, so ask first. */
+static uint64_t map_file(uint64_t memory_limit)
+{
+    struct rlimit file_size = {RLIM_INFINITY, RLIM_INFINITY};
+    getrlimit(RLIMIT_FSIZE, &file_size);
+    for (uint64_t capacity = memory_limit & ~UINT64_C(4095); capacity >= MIN_LIMIT; capacity = (capacity / 2) & ~UINT64_C(4095)) {
+        uint64_t size = WIRE_HEADER_SIZE + WIRE_REGION_COUNT * capacity;
+        if (file_size.rlim_cur != RLIM_INFINITY && size > file_size.rlim_cur)
+            continue;
+        if (ftruncate(arena_fd, (off_t)size) != 0)
+            continue;
+        void *p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, arena_fd, 0);
+        if (p == MAP_FAILED)
+            continue;
+        arena.base = p;
+        arena.header = p;
+        return capacity;
+    }
+    return 0;
+}
+
+static void fill_header(uint64_t capacity, uint64_t memory_limit, uint32_t max_stack_depth)
+{
+    struct wire_header *h = arena.header;
+    h->version = WIRE_VERSION;
+    h->state = WIRE_STATE_STARTING;
+    h->pid = (uint32_t)getpid();
+    h->parent_pid = (uint32_t)getppid();
+    h->max_stack_depth = max_stack_depth;
+    h->start_ns = monotonic_ns();
+    h->memory_limit = memory_limit;
+    h->shared_bytes = WIRE_HEADER_SIZE;
+    for (uint32_t i = 0; i < WIRE_REGION_COUNT; i++) {
+        h->regions[i].offset = WIRE_HEADER_SIZE + i * capacity;
+        h->regions[i].capacity = capacity;
+    }
+    __atomic_store_n(&h->magic, WIRE_MAGIC, __ATOMIC_RELEASE);
+}
+
+static uint32_t read_file(const char *path, uint8_t *out, uint32_t capacity)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return 0;
+    uint32_t length = 0;
+    ssize_t n;
+    while (length < capacity && (n = read(fd, out + length, capacity - length)) > 0)
+        length += (uint32_t)n;
+    close(fd);
+    return length;
+}
+
+/* The first record: what the collector cannot read from /proc any more once the process is gone. */
+static bool write_process_record(void)
+{
+    uint64_t room = sizeof(struct wire_record_header) + 8 + 4096 + MAX_COMMAND_LINE + 8;
+    uint8_t *record = arena_reserve(WIRE_REGION_LOG, room);
+    if (record == NULL)
+        return false;
+    uint8_t *p = record + sizeof(struct wire_record_header);
+    ssize_t link = readlink("/proc/self/exe", (char *)p + 4, 4096);
+    uint32_t length = link < 0 ? 0 : (uint32_t)link;
+    memcpy(p, &length, 4);
+    p += 4 + length;
+    length = read_file("/proc/self/cmdline", p + 4, MAX_COMMAND_LINE);
+    memcpy(p, &length, 4);
+    p += 4 + length;
+    struct wire_record_header head = {(uint32_t)(((uint64_t)(p - record) + 7) & ~UINT64_C(7)), WIRE_RECORD_PROCESS};
+    memcpy(record, &head, sizeof head);
+    arena_publish(WIRE_REGION_LOG, head.size);
+    return true;
+}
+
+bool arena_create(const char *directory, uint64_t memory_limit, uint32_t max_stack_depth)
+{
+    char name[4096], temporary[4096 + 8];
+    int n = snprintf(name, sizeof name, "%s/%u-%llx.arena", directory, (unsigned)getpid(),
+                     (unsigned long long)monotonic_ns());
+    if (n < 0 || (size_t)n >= sizeof name)
+        return false;
+    snprintf(temporary, sizeof temporary, "%s.new", name);
+    arena_fd = open(temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (arena_fd < 0)
+        return false;
+    if (memory_limit < MIN_LIMIT)
+        memory_limit = MIN_LIMIT;
+    if (fallocate(arena_fd, 0, 0, WIRE_HEADER_SIZE) == 0) {
+        uint64_t capacity = map_file(memory_limit);
+        if (capacity != 0) {
+            fill_header(capacity, memory_limit, max_stack_depth);
+            if (write_process_record() && rename(temporary, name) == 0)
+                return true;
+        }
+    }
+    unlink(temporary);
+    close(arena_fd);
+    arena_fd = -1;
+    return false;
+}

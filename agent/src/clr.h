@@ -1,0 +1,119 @@
+/* The few parts of the CLR profiling API that the agent needs: types, codes and slots.
+ *
+ * An interface pointer points to a word that points to an array of functions (Itanium C++ ABI, no RTTI, no virtual
+ * destructors), so slot n of an interface is entry n. Slots, IIDs and values were checked by running on .NET 9.0.7
+ * and 3.1.2; they follow corprof.idl and cor.h of the runtime. */
+#ifndef CLRPROF_CLR_H
+#define CLRPROF_CLR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef int32_t hresult;
+typedef uint16_t utf16;
+
+#define HR_OK 0
+#define HR_NO_INTERFACE ((hresult)0x80004002)
+#define HR_FAIL ((hresult)0x80004005)
+#define HR_CANCEL_ACTIVATION ((hresult)0x80131375) /* "not this process": the runtime goes on without a profiler */
+#define HR_CLASS_IS_ARRAY ((hresult)0x80131365)
+#define HR_CLASS_IS_COMPOSITE ((hresult)0x80131366)
+
+struct guid {
+    uint32_t d1;
+    uint16_t d2, d3;
+    uint8_t d4[8];
+};
+
+/* Event mask, low word. */
+#define MONITOR_MODULE_LOADS 0x4u
+#define MONITOR_OBJECT_ALLOCATED 0x100u
+#define MONITOR_THREADS 0x200u
+#define ENABLE_OBJECT_ALLOCATED 0x800000u
+#define ENABLE_STACK_SNAPSHOT 0x10000000u
+/* High word. */
+#define HIGH_MONITOR_DYNAMIC_FUNCTION_UNLOADS 0x4u
+
+#define MODULE_FLAG_DISK 1u
+#define MODULE_FLAG_DYNAMIC 4u
+#define MODULE_FLAG_COLLECTIBLE 8u
+
+/* Slots of ICorProfilerCallback11. */
+enum {
+    CALLBACK_INITIALIZE = 3,
+    CALLBACK_SHUTDOWN = 4,
+    CALLBACK_MODULE_UNLOAD_STARTED = 15,
+    CALLBACK_MODULE_UNLOAD_FINISHED = 16,
+    CALLBACK_THREAD_DESTROYED = 30,
+    CALLBACK_OBJECT_ALLOCATED = 50,
+    CALLBACK_THREAD_NAME_CHANGED = 72,
+    CALLBACK_DYNAMIC_METHOD_UNLOADED = 94,
+    CALLBACK_SLOTS = 98,
+    CALLBACK_INTERFACES = 11 /* Callback … Callback11 */
+};
+
+/* Slots of ICorProfilerInfo14. */
+enum {
+    INFO_IS_ARRAY_CLASS = 11,
+    INFO_GET_CURRENT_THREAD_ID = 13,
+    INFO_GET_MODULE_META_DATA = 21,
+    INFO_DO_STACK_SNAPSHOT = 36,
+    INFO_GET_FUNCTION_INFO2 = 38,
+    INFO_GET_CLASS_ID_INFO2 = 41,
+    INFO_GET_RUNTIME_INFORMATION = 67,
+    INFO_GET_MODULE_INFO2 = 70,
+    INFO_GET_OBJECT_SIZE2 = 80,
+    INFO_SET_EVENT_MASK2 = 82,
+    INFO_IS_FUNCTION_DYNAMIC = 87,
+    INFO_GET_FUNCTION_FROM_IP3 = 88,
+    INFO_GET_DYNAMIC_FUNCTION_INFO = 89,
+    INFO_GET_NATIVE_CODE_STARTS = 90,
+    INFO_GET_IL_TO_NATIVE_MAPPING3 = 91,
+    INFO_GET_CODE_INFO4 = 92,
+    INFO_GET_NON_GC_HEAP_BOUNDS = 112
+};
+
+/* Slots of IMetaDataImport. */
+enum {
+    IMPORT_GET_SCOPE_PROPS = 10,
+    IMPORT_GET_TYPE_DEF_PROPS = 12,
+    IMPORT_GET_METHOD_PROPS = 30,
+    IMPORT_GET_NESTED_CLASS_PROPS = 62
+};
+
+struct clr_code_info { /* COR_PRF_CODE_INFO */
+    uint64_t start, size;
+};
+
+struct clr_il_map { /* COR_DEBUG_IL_TO_NATIVE_MAP */
+    uint32_t il, native_start, native_end;
+};
+
+struct clr_non_gc_range { /* COR_PRF_NONGC_HEAP_RANGE */
+    uint64_t start, length, reserved;
+};
+
+extern const struct guid IID_UNKNOWN, IID_CLASS_FACTORY, IID_METADATA_IMPORT;
+extern const struct guid IID_CALLBACKS[CALLBACK_INTERFACES];
+extern const struct guid IID_INFO9, IID_INFO14;
+
+static inline bool guid_equal(const struct guid *a, const struct guid *b)
+{
+    return __builtin_memcmp(a, b, sizeof *a) == 0;
+}
+
+/* The function in a slot of an interface, to be called with the object as its first argument. */
+#define SLOT(object, slot, ...) ((hresult (*)(void *, __VA_ARGS__))(*(void *const *const *)(object))[slot])
+
+static inline hresult com_query(void *object, const struct guid *iid, void **out)
+{
+    return SLOT(object, 0, const struct guid *, void **)(object, iid, out);
+}
+
+static inline void com_release(void *object)
+{
+    ((uint32_t(*)(void *))(*(void *const *const *)object)[2])(object);
+}
+
+#endif

@@ -1,0 +1,139 @@
+/* Open addressing with linear probing. Keys are never removed, so a probe ends at the first empty slot; forgetting a
+ * key sets its value to 0. Readers run beside one writer: a value is stored before its key, a full table is copied
+ * and replaced as a whole. Replaced tables of a shared map are not freed (a reader may be inside); together they are
+ * smaller than the current one. */
+#include "agent.h"
+
+#include <string.h>
+
+struct map_slot {
+    uint64_t key, value;
+};
+
+struct map_table {
+    uint64_t mask; /* slots - 1 */
+    struct map_slot slots[];
+};
+
+static uint64_t table_bytes(uint64_t slots)
+{
+    return sizeof(struct map_table) + slots * sizeof(struct map_slot);
+}
+
+static uint64_t hash(uint64_t key) /* Murmur3's finaliser: every bit of the key reaches the low ones */
+{
+    key ^= key >> 33;
+    key *= UINT64_C(0xff51afd7ed558ccd);
+    key ^= key >> 33;
+    return key;
+}
+
+static struct map_table *make_table(uint64_t slots)
+{
+    struct map_table *table = private_alloc(table_bytes(slots));
+    if (table != NULL)
+        table->mask = slots - 1;
+    return table;
+}
+
+bool map_init(struct map *map, uint32_t slots, bool shared)
+{
+    map->used = 0;
+    map->shared = shared;
+    map->table = make_table(slots);
+    return map->table != NULL;
+}
+
+uint64_t map_get(const struct map *map, uint64_t key)
+{
+    const struct map_table *table = __atomic_load_n(&map->table, __ATOMIC_ACQUIRE);
+    for (uint64_t i = hash(key) & table->mask;; i = (i + 1) & table->mask) {
+        uint64_t found = __atomic_load_n(&table->slots[i].key, __ATOMIC_ACQUIRE);
+        if (found == key)
+            return __atomic_load_n(&table->slots[i].value, __ATOMIC_ACQUIRE);
+        if (found == 0)
+            return 0;
+    }
+}
+
+static struct map_slot *find_slot(struct map_table *table, uint64_t key)
+{
+    uint64_t i = hash(key) & table->mask;
+    while (table->slots[i].key != key && table->slots[i].key != 0)
+        i = (i + 1) & table->mask;
+    return &table->slots[i];
+}
+
+static bool grow(struct map *map)
+{
+    struct map_table *old = map->table;
+    struct map_table *table = make_table(2 * (old->mask + 1));
+    if (table == NULL)
+        return false;
+    uint64_t used = 0;
+    for (uint64_t i = 0; i <= old->mask; i++) {
+        if (old->slots[i].key == 0 || old->slots[i].value == 0)
+            continue;
+        *find_slot(table, old->slots[i].key) = old->slots[i];
+        used++;
+    }
+    map->used = used;
+    __atomic_store_n(&map->table, table, __ATOMIC_RELEASE);
+    if (!map->shared)
+        private_free(old, table_bytes(old->mask + 1));
+    return true;
+}
+
+bool map_put(struct map *map, uint64_t key, uint64_t value)
+{
+    /* At most 5/8 full; when it cannot grow, up to 7/8, then it is full. */
+    uint64_t slots = map->table->mask + 1;
+    if (map->used >= slots / 8 * 5 && !grow(map) && map->used >= slots / 8 * 7)
+        return false;
+    struct map_slot *slot = find_slot(map->table, key);
+    __atomic_store_n(&slot->value, value, __ATOMIC_RELEASE);
+    if (slot->key == 0) {
+        __atomic_store_n(&slot->key, key, __ATOMIC_RELEASE);
+        map->used++;
+    }
+    return true;
+}
+
+bool map_clear(struct map *map, uint32_t keep)
+{
+    if (map->table->mask >= keep) {
+        private_free(map->table, table_bytes(map->table->mask + 1));
+        return map_init(map, keep, false);
+    }
+    memset(map->table->slots, 0, (map->table->mask + 1) * sizeof(struct map_slot));
+    map->used = 0;
+    return true;
+}
+
+void map_drop(struct map *map, uint64_t mask, uint64_t bits)
+{
+    for (uint64_t i = 0; i <= map->table->mask; i++)
+        if (map->table->slots[i].value != 0 && (map->table->slots[i].value & mask) == bits)
+            __atomic_store_n(&map->table->slots[i].value, 0, __ATOMIC_RELEASE);
+}
+
+bool map_next(const struct map *map, struct map_cursor *cursor, uint64_t *key, uint64_t *value)
+{
+    const struct map_table *table = map->table;
+    while (cursor->slot <= table->mask) {
+        const struct map_slot *slot = &table->slots[cursor->slot++];
+        if (slot->value == 0)
+            continue;
+        *key = slot->key;
+        *value = slot->value;
+        return true;
+    }
+    return false;
+}
+
+void map_forget(struct map *map, uint64_t key)
+{
+    struct map_slot *slot = find_slot(map->table, key);
+    if (slot->key == key)
+        __atomic_store_n(&slot->value, 0, __ATOMIC_RELEASE);
+}

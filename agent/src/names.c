@@ -1,0 +1,545 @@
+/* Who modules, types, functions, bodies and instructions are.
+ *
+ * Each is described once, when it is first met, on the thread that met it and before that thread goes on: a process
+ * that is killed leaves no number without a name, and nothing is asked of the runtime about code that may be gone.
+ * The description is raw (tokens and names as in metadata); the collector makes readable names of it.
+ *
+ * Every function here asks the runtime first, without the lock, into the thread's scratch memory, and then takes the
+ * lock to insert. Two threads may describe the same thing; the second finds the first one's id and drops its own. */
+#include "agent.h"
+
+#include <string.h>
+
+#define MAX_BODIES 256u /* native bodies of one function: tiers, OSR variants per loop */
+#define MAX_RANGES 8u   /* hot and cold parts of one body */
+#define MAX_PENDING 256u
+
+/* Values of the maps: the id, and whether the code or type can be unloaded. */
+#define COLLECTIBLE (UINT64_C(1) << 32)
+#define ID(value) ((uint32_t)(value))
+
+static void *info; /* ICorProfilerInfo9 or later */
+static struct map modules, imports, types, functions, bodies, ips;
+static uint32_t last_module, last_type, last_function, last_body;
+static struct {
+    uintptr_t class_id;
+    uint32_t type;
+} pending[MAX_PENDING]; /* types the runtime could not name yet */
+static uint32_t n_pending;
+uint32_t code_epoch;
+
+bool names_init(void *profiler_info)
+{
+    info = profiler_info;
+    /* Ids of the ips table below IP_FIRST are reserved, so is node 0: begin with that many empty entries. */
+    arena_lock();
+    bool reserved = arena_reserve(WIRE_REGION_IPS, WIRE_IP_FIRST * sizeof(struct wire_ip)) != NULL &&
+                    arena_reserve(WIRE_REGION_NODES, sizeof(struct wire_node)) != NULL;
+    if (reserved) {
+        arena_publish(WIRE_REGION_IPS, WIRE_IP_FIRST * sizeof(struct wire_ip));
+        arena_publish(WIRE_REGION_NODES, sizeof(struct wire_node));
+    }
+    arena_unlock();
+    return reserved && map_init(&modules, 256, true) && map_init(&imports, 256, true) && map_init(&types, 4096, true) &&
+           map_init(&functions, 4096, true) && map_init(&bodies, 4096, true) && map_init(&ips, 16384, true);
+}
+
+/* ── records in the making ──────────────────────────────────────────────────────────────────────────────────── */
+
+struct record { /* grows in a piece of scratch memory; too much is cut off and remembered */
+    uint8_t *start, *p, *end;
+    bool full;
+};
+
+static void record_begin(struct record *r, uint8_t *memory, size_t bytes)
+{
+    *r = (struct record){memory, memory + sizeof(struct wire_record_header), memory + bytes, false};
+}
+
+static void put(struct record *r, const void *bytes, size_t n)
+{
+    if (n > (size_t)(r->end - r->p)) {
+        r->full = true;
+        return;
+    }
+    memcpy(r->p, bytes, n);
+    r->p += n;
+}
+
+static void put_u32(struct record *r, uint32_t v)
+{
+    put(r, &v, sizeof v);
+}
+
+static void put_u64(struct record *r, uint64_t v)
+{
+    put(r, &v, sizeof v);
+}
+
+static void put_u32s(struct record *r, const uint32_t *v, uint32_t n)
+{
+    put_u32(r, n);
+    put(r, v, n * sizeof *v);
+}
+
+/* A name as the runtime returned it: `length` counts the terminating zero and may exceed what was written. */
+static void put_name(struct record *r, const utf16 *name, uint32_t length)
+{
+    if (length > WIRE_MAX_NAME) {
+        loss(WIRE_LOSS_NAME_TRUNCATED, 0, 0);
+        length = WIRE_MAX_NAME;
+    }
+    length = length == 0 ? 0 : length - 1;
+    put_u32(r, length);
+    put(r, name, length * sizeof *name);
+}
+
+/* With the lock held: appends the record to the log. */
+static bool put_in_log(struct record *r, uint32_t kind)
+{
+    uint64_t size = ((uint64_t)(r->p - r->start) + 7) & ~UINT64_C(7);
+    struct wire_record_header head = {(uint32_t)size, kind};
+    uint8_t *out = r->full ? NULL : arena_reserve(WIRE_REGION_LOG, size);
+    if (out == NULL)
+        return false;
+    memcpy(r->start, &head, sizeof head);
+    memcpy(out, r->start, (size_t)(r->p - r->start));
+    arena_publish(WIRE_REGION_LOG, size);
+    return true;
+}
+
+/* Gives the described thing an id and makes it known under its key; the id of somebody who was faster if there is
+ * one. The record's first field is the id. Returns the map's value, 0 without room. */
+static uint64_t insert(struct map *map, uint64_t key, struct record *r, uint32_t kind, uint32_t *last, uint64_t flags)
+{
+    arena_lock();
+    uint64_t value = map_get(map, key);
+    if (value == 0) {
+        uint32_t id = *last + 1;
+        memcpy(r->start + sizeof(struct wire_record_header), &id, sizeof id);
+        if (put_in_log(r, kind)) {
+            *last = id;
+            value = id | flags;
+            if (!map_put(map, key, value))
+                value = 0;
+        }
+    }
+    arena_unlock();
+    return value;
+}
+
+/* ── modules ────────────────────────────────────────────────────────────────────────────────────────────────── */
+
+static void *metadata_of(uintptr_t module)
+{
+    void *import = (void *)(uintptr_t)map_get(&imports, module);
+    if (import != NULL)
+        return import;
+    if (SLOT(info, INFO_GET_MODULE_META_DATA, uintptr_t, uint32_t, const struct guid *, void **)(
+            info, module, 0, &IID_METADATA_IMPORT, &import) != HR_OK ||
+        import == NULL)
+        return NULL;
+    arena_lock();
+    bool kept = map_put(&imports, module, (uintptr_t)import);
+    arena_unlock();
+    (void)kept; /* not kept: asked again next time; the reference is the price of a full table */
+    return import;
+}
+
+static uint64_t module_of(uintptr_t module, uint8_t *scratch)
+{
+    uint64_t value = map_get(&modules, module);
+    if (value != 0 || module == 0)
+        return value;
+    utf16 *name = (utf16 *)(void *)scratch;
+    struct record r;
+    record_begin(&r, scratch + 2 * WIRE_MAX_NAME, 8 * WIRE_MAX_NAME);
+    uint32_t length = 0, flags = 0;
+    uintptr_t assembly = 0;
+    const uint8_t *base = NULL;
+    hresult hr = SLOT(info, INFO_GET_MODULE_INFO2, uintptr_t, const uint8_t **, uint32_t, uint32_t *, utf16 *,
+                      uintptr_t *, uint32_t *)(info, module, &base, WIRE_MAX_NAME, &length, name, &assembly, &flags);
+    if (hr < 0)
+        length = flags = 0;
+    bool file = (flags & MODULE_FLAG_DISK) != 0 && (flags & MODULE_FLAG_DYNAMIC) == 0;
+    put_u32(&r, 0);
+    put_u32(&r, file ? 0 : WIRE_MODULE_DYNAMIC);
+    uint8_t *mvid = r.p;
+    put(&r, (const uint8_t[16]){0}, 16);
+    put_name(&r, name, file ? length : 0);
+    void *import = metadata_of(module);
+    length = 0;
+    struct guid id = {0};
+    if (import != NULL && SLOT(import, IMPORT_GET_SCOPE_PROPS, utf16 *, uint32_t, uint32_t *, struct guid *)(
+                              import, name, WIRE_MAX_NAME, &length, &id) >= 0)
+        memcpy(mvid, &id, sizeof id);
+    put_name(&r, name, length);
+    uint64_t collectible = (flags & MODULE_FLAG_COLLECTIBLE) != 0 ? COLLECTIBLE : 0;
+    return insert(&modules, module, &r, WIRE_RECORD_MODULE, &last_module, collectible);
+}
+
+/* ── types ──────────────────────────────────────────────────────────────────────────────────────────────────── */
+
+/* Names of a type and of those around it, outermost first: in metadata the chain is inner to outer. */
+static void put_type_names(struct record *r, void *import, uint32_t token, utf16 *name)
+{
+    uint32_t chain[WIRE_MAX_NESTING], n = 0;
+    while (import != NULL && token != 0 && n < WIRE_MAX_NESTING) {
+        chain[n++] = token;
+        if (SLOT(import, IMPORT_GET_NESTED_CLASS_PROPS, uint32_t, uint32_t *)(import, token, &token) != HR_OK)
+            break;
+    }
+    put_u32(r, n);
+    while (n > 0) {
+        uint32_t length = 0, flags, base;
+        if (SLOT(import, IMPORT_GET_TYPE_DEF_PROPS, uint32_t, utf16 *, uint32_t, uint32_t *, uint32_t *, uint32_t *)(
+                import, chain[--n], name, WIRE_MAX_NAME, &length, &flags, &base) < 0)
+            length = 0;
+        put_name(r, name, length);
+    }
+}
+
+struct type_facts {
+    uintptr_t module;
+    uint32_t token, kind, rank, element_code, n_arguments;
+    uintptr_t element;
+    uintptr_t arguments[WIRE_MAX_TYPE_ARGUMENTS];
+};
+
+static void ask_type(uintptr_t class_id, struct type_facts *f)
+{
+    memset(f, 0, offsetof(struct type_facts, arguments));
+    uintptr_t parent;
+    hresult hr = SLOT(info, INFO_GET_CLASS_ID_INFO2, uintptr_t, uintptr_t *, uint32_t *, uintptr_t *, uint32_t,
+                      uint32_t *, uintptr_t *)(info, class_id, &f->module, &f->token, &parent, WIRE_MAX_TYPE_ARGUMENTS,
+                                               &f->n_arguments, f->arguments);
+    if (hr == HR_CLASS_IS_ARRAY) {
+        f->module = 0;
+        f->token = f->n_arguments = 0;
+        if (SLOT(info, INFO_IS_ARRAY_CLASS, uintptr_t, uint32_t *, uintptr_t *, uint32_t *)(
+                info, class_id, &f->element_code, &f->element, &f->rank) == HR_OK)
+            f->kind = WIRE_TYPE_ARRAY;
+        return;
+    }
+    f->kind = hr == HR_CLASS_IS_COMPOSITE ? WIRE_TYPE_OTHER : hr >= 0 && f->token != 0 ? WIRE_TYPE_CLASS : WIRE_TYPE_UNKNOWN;
+    if (f->kind != WIRE_TYPE_CLASS) {
+        f->module = 0;
+        f->token = f->n_arguments = 0;
+    }
+    if (f->n_arguments > WIRE_MAX_TYPE_ARGUMENTS)
+        f->n_arguments = WIRE_MAX_TYPE_ARGUMENTS;
+}
+
+static uint64_t type_of(uintptr_t class_id, uint8_t *scratch, uint32_t depth);
+
+/* Describes a type in the scratch memory; what is part of it gets an id first. Returns COLLECTIBLE or 0. */
+static uint64_t describe_type(struct record *r, const struct type_facts *f, uint8_t *scratch, uint32_t depth)
+{
+    uint32_t arguments[WIRE_MAX_TYPE_ARGUMENTS];
+    uint64_t module = module_of(f->module, scratch), element = 0, flags = module;
+    if (f->element != 0)
+        element = type_of(f->element, scratch, depth + 1);
+    flags |= element;
+    for (uint32_t i = 0; i < f->n_arguments; i++) {
+        uint64_t argument = f->arguments[i] == 0 ? 0 : type_of(f->arguments[i], scratch, depth + 1);
+        arguments[i] = ID(argument);
+        flags |= argument;
+    }
+    record_begin(r, scratch + 2 * WIRE_MAX_NAME, 64 * 1024);
+    put_u32(r, 0);
+    put_u32(r, ID(module));
+    put_u32(r, f->token);
+    put_u32(r, f->kind);
+    put_u32(r, f->rank);
+    put_u32(r, ID(element));
+    put_u32(r, f->element_code);
+    put_u32s(r, arguments, f->n_arguments);
+    put_type_names(r, f->kind == WIRE_TYPE_CLASS ? metadata_of(f->module) : NULL, f->token, (utf16 *)(void *)scratch);
+    return flags & COLLECTIBLE;
+}
+
+static uint64_t type_of(uintptr_t class_id, uint8_t *scratch, uint32_t depth)
+{
+    uint64_t value = map_get(&types, class_id);
+    if (value != 0 || depth > WIRE_MAX_NESTING)
+        return value;
+    struct type_facts facts;
+    struct record r;
+    ask_type(class_id, &facts);
+    uint64_t flags = describe_type(&r, &facts, scratch, depth);
+    value = insert(&types, class_id, &r, WIRE_RECORD_TYPE, &last_type, flags);
+    if (facts.kind == WIRE_TYPE_UNKNOWN && value != 0) {
+        arena_lock();
+        if (n_pending < MAX_PENDING) {
+            pending[n_pending].class_id = class_id;
+            pending[n_pending++].type = ID(value);
+        }
+        arena_unlock();
+    }
+    return value;
+}
+
+void names_retry_types(struct thread *t)
+{
+    for (;;) {
+        arena_lock();
+        uint32_t n = n_pending == 0 ? 0 : n_pending--;
+        uintptr_t class_id = n == 0 ? 0 : pending[n - 1].class_id;
+        uint32_t id = n == 0 ? 0 : pending[n - 1].type;
+        arena_unlock();
+        if (n == 0)
+            return;
+        struct type_facts facts;
+        ask_type(class_id, &facts);
+        if (facts.kind == WIRE_TYPE_UNKNOWN)
+            continue; /* stays as it was first described; the report counts it */
+        struct record r;
+        describe_type(&r, &facts, t->scratch, 0);
+        memcpy(r.start + sizeof(struct wire_record_header), &id, sizeof id);
+        arena_lock();
+        put_in_log(&r, WIRE_RECORD_TYPE);
+        arena_unlock();
+    }
+}
+
+uint32_t type_of_class(struct thread *t, uintptr_t class_id)
+{
+    return ID(type_of(class_id, t->scratch, 0));
+}
+
+/* ── functions ──────────────────────────────────────────────────────────────────────────────────────────────── */
+
+static void describe_dynamic_function(struct record *r, uintptr_t function, uint8_t *scratch)
+{
+    utf16 *name = (utf16 *)(void *)scratch;
+    uintptr_t module = 0;
+    const uint8_t *signature = NULL;
+    uint32_t signature_bytes = 0, length = 0;
+    if (SLOT(info, INFO_GET_DYNAMIC_FUNCTION_INFO, uintptr_t, uintptr_t *, const uint8_t **, uint32_t *, uint32_t,
+             uint32_t *, utf16 *)(info, function, &module, &signature, &signature_bytes, WIRE_MAX_NAME, &length, name) < 0)
+        length = signature_bytes = 0;
+    record_begin(r, scratch + 2 * WIRE_MAX_NAME, 64 * 1024);
+    put_u32(r, 0);
+    put_u32(r, 0);
+    put_u32(r, 0);
+    put_u32(r, 0);
+    put_u32(r, WIRE_FUNCTION_DYNAMIC);
+    put_u32(r, 0);
+    put_u32(r, 0);
+    put_name(r, name, length);
+    put_u32(r, 0);
+}
+
+static uint64_t describe_method(struct record *r, uintptr_t function, uint8_t *scratch)
+{
+    utf16 *name = (utf16 *)(void *)scratch;
+    uintptr_t class_id = 0, module = 0, arguments[WIRE_MAX_TYPE_ARGUMENTS];
+    uint32_t token = 0, n = 0, ids[WIRE_MAX_TYPE_ARGUMENTS];
+    if (SLOT(info, INFO_GET_FUNCTION_INFO2, uintptr_t, uintptr_t, uintptr_t *, uintptr_t *, uint32_t *, uint32_t,
+             uint32_t *, uintptr_t *)(info, function, 0, &class_id, &module, &token, WIRE_MAX_TYPE_ARGUMENTS, &n,
+                                      arguments) < 0) {
+        class_id = module = 0;
+        token = n = 0;
+    }
+    n = n > WIRE_MAX_TYPE_ARGUMENTS ? WIRE_MAX_TYPE_ARGUMENTS : n;
+    uint64_t module_value = module_of(module, scratch), type = class_id == 0 ? 0 : type_of(class_id, scratch, 0);
+    uint64_t flags = module_value | type;
+    for (uint32_t i = 0; i < n; i++) {
+        uint64_t argument = arguments[i] == 0 ? 0 : type_of(arguments[i], scratch, 0);
+        ids[i] = ID(argument);
+        flags |= argument;
+    }
+    void *import = module == 0 ? NULL : metadata_of(module);
+    uint32_t owner = 0, length = 0, attributes, rva, implementation, signature_bytes = 0;
+    const uint8_t *signature = NULL;
+    record_begin(r, scratch + 2 * WIRE_MAX_NAME, 64 * 1024);
+    put_u32(r, 0);
+    put_u32(r, ID(module_value));
+    put_u32(r, token);
+    put_u32(r, ID(type));
+    put_u32(r, 0);
+    put_u32s(r, ids, n);
+    hresult hr = HR_FAIL;
+    if (import != NULL)
+        hr = SLOT(import, IMPORT_GET_METHOD_PROPS, uint32_t, uint32_t *, utf16 *, uint32_t, uint32_t *, uint32_t *,
+                  const uint8_t **, uint32_t *, uint32_t *, uint32_t *)(import, token, &owner, NULL, 0, &length, &attributes,
+                                                                        &signature, &signature_bytes, &rva, &implementation);
+    put_type_names(r, import, hr < 0 ? 0 : owner, name);
+    length = 0;
+    if (hr >= 0)
+        SLOT(import, IMPORT_GET_METHOD_PROPS, uint32_t, uint32_t *, utf16 *, uint32_t, uint32_t *, uint32_t *,
+             const uint8_t **, uint32_t *, uint32_t *, uint32_t *)(import, token, &owner, name, WIRE_MAX_NAME, &length,
+                                                                   &attributes, &signature, &signature_bytes, &rva,
+                                                                   &implementation);
+    else
+        signature_bytes = 0;
+    put_name(r, name, length);
+    put_u32(r, signature_bytes);
+    put(r, signature, signature_bytes);
+    return flags & COLLECTIBLE;
+}
+
+static uint64_t function_of(uintptr_t function, uint8_t *scratch)
+{
+    uint64_t value = map_get(&functions, function), flags = 0;
+    if (value != 0)
+        return value;
+    struct record r;
+    int32_t dynamic = 0;
+    if (SLOT(info, INFO_IS_FUNCTION_DYNAMIC, uintptr_t, int32_t *)(info, function, &dynamic) >= 0 && dynamic != 0)
+        describe_dynamic_function(&r, function, scratch);
+    else
+        flags = describe_method(&r, function, scratch);
+    return insert(&functions, function, &r, WIRE_RECORD_FUNCTION, &last_function, flags);
+}
+
+/* ── bodies and instructions ────────────────────────────────────────────────────────────────────────────────── */
+
+static void put_il_map(struct record *r, uintptr_t start, uint8_t *scratch)
+{
+    uint32_t n = 0;
+    struct clr_il_map *map = (struct clr_il_map *)(void *)scratch;
+    if (SLOT(info, INFO_GET_IL_TO_NATIVE_MAPPING3, uintptr_t, uint32_t, uint32_t *, struct clr_il_map *)(
+            info, start, WIRE_MAX_IL_MAP, &n, map) < 0)
+        n = 0;
+    if (n > WIRE_MAX_IL_MAP) {
+        loss(WIRE_LOSS_IL_MAP_TRUNCATED, 0, 0);
+        n = WIRE_MAX_IL_MAP;
+    }
+    put_u32(r, n);
+    for (uint32_t i = 0; i < n; i++) {
+        put_u32(r, map[i].native_start);
+        put_u32(r, map[i].il);
+    }
+}
+
+static uint64_t body_of(uintptr_t start, uint64_t function, const struct clr_code_info *ranges, uint32_t n, uint8_t *scratch)
+{
+    uint64_t value = map_get(&bodies, start);
+    if (value != 0)
+        return value;
+    struct record r;
+    record_begin(&r, scratch + WIRE_MAX_IL_MAP * sizeof(struct clr_il_map), SCRATCH_BYTES - WIRE_MAX_IL_MAP * sizeof(struct clr_il_map));
+    put_u32(&r, 0);
+    put_u32(&r, ID(function));
+    put_u32(&r, n);
+    for (uint32_t i = 0; i < n; i++) {
+        put_u64(&r, ranges[i].start);
+        put_u64(&r, ranges[i].size);
+    }
+    put_il_map(&r, start, scratch);
+    return insert(&bodies, start, &r, WIRE_RECORD_BODY, &last_body, function & COLLECTIBLE);
+}
+
+/* The body of the function that contains the address: a function has one per tier, OSR variant and so on. */
+static uint32_t find_body(uintptr_t address, uintptr_t function, uintptr_t rejit, struct clr_code_info *ranges, uintptr_t *start)
+{
+    uintptr_t starts[MAX_BODIES];
+    uint32_t n_starts = 0;
+    if (SLOT(info, INFO_GET_NATIVE_CODE_STARTS, uintptr_t, uintptr_t, uint32_t, uint32_t *, uintptr_t *)(
+            info, function, rejit, MAX_BODIES, &n_starts, starts) < 0)
+        return 0;
+    for (uint32_t i = 0; i < n_starts && i < MAX_BODIES; i++) {
+        uint32_t n = 0;
+        if (SLOT(info, INFO_GET_CODE_INFO4, uintptr_t, uint32_t, uint32_t *, struct clr_code_info *)(
+                info, starts[i], MAX_RANGES, &n, ranges) < 0)
+            continue;
+        n = n > MAX_RANGES ? MAX_RANGES : n;
+        for (uint32_t k = 0; k < n; k++)
+            if (address - ranges[k].start < ranges[k].size) {
+                *start = starts[i];
+                return n;
+            }
+    }
+    return 0;
+}
+
+static void describe_ip(struct thread *t, uintptr_t address, struct wire_ip *ip, uint64_t *flags)
+{
+    struct clr_code_info ranges[MAX_RANGES];
+    uintptr_t function_id = 0, rejit = 0, start = 0;
+    *ip = (struct wire_ip){.address = address};
+    *flags = 0;
+    if (SLOT(info, INFO_GET_FUNCTION_FROM_IP3, uintptr_t, uintptr_t *, uintptr_t *)(info, address, &function_id, &rejit) < 0 ||
+        function_id == 0)
+        return;
+    uint64_t function = function_of(function_id, t->scratch);
+    ip->function = ID(function);
+    ip->flags = WIRE_IP_MANAGED;
+    *flags = function & COLLECTIBLE;
+    uint32_t n = find_body(address, function_id, rejit, ranges, &start);
+    if (n == 0)
+        return;
+    ip->body = ID(body_of(start, function, ranges, n, t->scratch));
+    uint32_t frame = code_frame_size((const uint8_t *)ranges[0].start, ranges[0].size);
+    if (frame != UINT32_MAX) {
+        ip->flags |= WIRE_IP_FRAMELESS;
+        ip->frame_size = frame;
+    }
+    if (code_calls_runtime((const uint8_t *)address))
+        ip->flags |= WIRE_IP_AFTER_HELPER;
+}
+
+uint32_t ip_of_address(struct thread *t, uintptr_t address)
+{
+    uint64_t value = map_get(&ips, address);
+    if (value != 0)
+        return ID(value);
+    struct wire_ip ip;
+    uint64_t flags;
+    describe_ip(t, address, &ip, &flags);
+    arena_lock();
+    value = map_get(&ips, address);
+    struct wire_ip *out = value != 0 ? NULL : arena_reserve(WIRE_REGION_IPS, sizeof ip);
+    if (out != NULL) {
+        *out = ip;
+        value = (uint64_t)(out - arena_ip(0)) | flags;
+        arena_publish(WIRE_REGION_IPS, sizeof ip);
+        if (!map_put(&ips, address, value))
+            value = 0;
+    }
+    arena_unlock();
+    return ID(value);
+}
+
+/* ── unloading ──────────────────────────────────────────────────────────────────────────────────────────────── */
+
+/* Everything collectible is forgotten, not only what belongs to the unloaded module: generic code over its types
+ * belongs to other modules and is freed with it. What is still alive is described again when it is next met; the
+ * collector merges equal descriptions. */
+void names_forget_module(uintptr_t module)
+{
+    arena_lock();
+    void *import = (void *)(uintptr_t)map_get(&imports, module);
+    map_forget(&imports, module);
+    map_forget(&modules, module);
+    struct map *all[] = {&modules, &types, &functions, &bodies, &ips};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        map_drop(all[i], COLLECTIBLE, COLLECTIBLE);
+    n_pending = 0;
+    __atomic_fetch_add(&code_epoch, 1, __ATOMIC_RELEASE);
+    arena_unlock();
+    if (import != NULL)
+        com_release(import);
+}
+
+void names_forget_function(uintptr_t function_id)
+{
+    uint64_t function = map_get(&functions, function_id);
+    if (function == 0)
+        return; /* it was never on the stack of an allocation */
+    arena_lock();
+    map_drop(&functions, UINT64_MAX, function);
+    struct map_cursor cursor = {0};
+    uint64_t address, value;
+    while (map_next(&ips, &cursor, &address, &value)) {
+        const struct wire_ip *ip = arena_ip(ID(value));
+        if (ip->function != ID(function))
+            continue;
+        map_forget(&ips, address);
+        if (ip->body != 0)
+            map_drop(&bodies, UINT32_MAX, ip->body);
+    }
+    __atomic_fetch_add(&code_epoch, 1, __ATOMIC_RELEASE);
+    arena_unlock();
+}

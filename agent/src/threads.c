@@ -1,0 +1,186 @@
+/* The state of each thread: its cached stack and the index of its sites. It is made at the thread's first allocation
+ * and goes to a free list when the thread ends, so that thousands of short threads need the memory of those that
+ * live at the same time. */
+#define _GNU_SOURCE
+#include "agent.h"
+
+#include <pthread.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define FIRST_FRAMES 128u
+#define FIRST_SITES 64u
+#define KEPT_SITES 4096u /* a bigger index is not kept for the next thread: clearing it would cost more */
+
+__thread struct thread *current_thread __attribute__((tls_model("initial-exec")));
+
+static pthread_key_t end_key;
+static struct thread *free_threads;
+static uint32_t last_thread_id;
+
+extern void *agent_info;
+
+static void thread_ended(void *value)
+{
+    struct thread *t = value;
+    current_thread = NULL;
+    arena_lock();
+    t->next_free = free_threads;
+    free_threads = t;
+    arena_unlock();
+}
+
+bool threads_init(void)
+{
+    return pthread_key_create(&end_key, thread_ended) == 0;
+}
+
+static uint64_t frames_bytes(uint32_t cap_frames, uint32_t cap_skips)
+{
+    return 2 * (cap_frames * sizeof(struct frame) + cap_skips * sizeof(struct skip));
+}
+
+/* Splits one block into the four arrays of a thread. */
+static void place_arrays(struct thread *t, uint8_t *block, uint32_t cap_frames, uint32_t cap_skips)
+{
+    t->frames = (struct frame *)(void *)block;
+    t->walk = t->frames + cap_frames;
+    t->skips = (struct skip *)(void *)(t->walk + cap_frames);
+    t->walk_skips = t->skips + cap_skips;
+    t->cap_frames = cap_frames;
+    t->cap_skips = cap_skips;
+}
+
+bool thread_grow(struct thread *t)
+{
+    uint32_t cap_frames = 2 * t->cap_frames, cap_skips = 2 * t->cap_skips;
+    if (cap_frames > MAX_FRAMES)
+        return false;
+    uint8_t *block = private_alloc(frames_bytes(cap_frames, cap_skips));
+    if (block == NULL)
+        return false;
+    struct thread old = *t;
+    place_arrays(t, block, cap_frames, cap_skips);
+    memcpy(t->frames, old.frames, old.n_frames * sizeof(struct frame));
+    memcpy(t->walk, old.walk, old.cap_frames * sizeof(struct frame));
+    memcpy(t->skips, old.skips, old.n_skips * sizeof(struct skip));
+    memcpy(t->walk_skips, old.walk_skips, old.cap_skips * sizeof(struct skip));
+    private_free(old.frames, frames_bytes(old.cap_frames, old.cap_skips));
+    return true;
+}
+
+static struct thread *reuse_thread(void)
+{
+    arena_lock();
+    struct thread *t = free_threads;
+    if (t != NULL)
+        free_threads = t->next_free;
+    arena_unlock();
+    return t != NULL && map_clear(&t->sites, KEPT_SITES) ? t : NULL;
+}
+
+static struct thread *make_thread(void)
+{
+    struct thread *t = private_alloc(sizeof *t);
+    uint8_t *block = private_alloc(frames_bytes(FIRST_FRAMES, FIRST_FRAMES));
+    if (t == NULL || block == NULL || !map_init(&t->sites, FIRST_SITES, false)) {
+        if (t != NULL)
+            private_free(t, sizeof *t);
+        if (block != NULL)
+            private_free(block, frames_bytes(FIRST_FRAMES, FIRST_FRAMES));
+        return NULL;
+    }
+    place_arrays(t, block, FIRST_FRAMES, FIRST_FRAMES);
+    return t;
+}
+
+static void find_stack(struct thread *t)
+{
+    pthread_attr_t attributes;
+    void *low = NULL;
+    size_t size = 0;
+    t->stack_low = t->stack_high = 0;
+    if (pthread_getattr_np(pthread_self(), &attributes) != 0)
+        return;
+    if (pthread_attr_getstack(&attributes, &low, &size) == 0) {
+        t->stack_low = (uintptr_t)low;
+        t->stack_high = (uintptr_t)low + size;
+    }
+    pthread_attr_destroy(&attributes);
+}
+
+/* Writes one record made of 64-bit words after its header. */
+static bool put_record(uint32_t kind, const void *payload, uint32_t bytes)
+{
+    struct wire_record_header head = {(uint32_t)((sizeof head + bytes + 7) & ~UINT64_C(7)), kind};
+    uint8_t *record = arena_reserve(WIRE_REGION_LOG, head.size);
+    if (record == NULL)
+        return false;
+    memcpy(record, &head, sizeof head);
+    memcpy(record + sizeof head, payload, bytes);
+    arena_publish(WIRE_REGION_LOG, head.size);
+    return true;
+}
+
+struct thread *thread_attach(void)
+{
+    struct thread *t = reuse_thread();
+    if (t == NULL && (t = make_thread()) == NULL)
+        return NULL;
+    struct {
+        uint32_t id, os_id;
+        uint64_t managed, begin_ns;
+    } record = {0, (uint32_t)syscall(SYS_gettid), 0, monotonic_ns()};
+    uintptr_t managed = 0;
+    if (SLOT(agent_info, INFO_GET_CURRENT_THREAD_ID, uintptr_t *)(agent_info, &managed) >= 0)
+        record.managed = managed;
+    find_stack(t);
+    t->n_frames = t->n_skips = 0;
+    t->last_class = 0;
+    t->busy = false;
+    t->epoch = __atomic_load_n(&code_epoch, __ATOMIC_ACQUIRE);
+    memset(t->classes, 0, sizeof t->classes);
+    arena_lock();
+    record.id = last_thread_id + 1;
+    bool written = put_record(WIRE_RECORD_THREAD, &record, sizeof record);
+    if (written) {
+        t->id = ++last_thread_id;
+        arena.header->threads = last_thread_id;
+    } else {
+        t->next_free = free_threads;
+        free_threads = t;
+    }
+    arena_unlock();
+    if (!written)
+        return NULL;
+    pthread_setspecific(end_key, t);
+    current_thread = t;
+    return t;
+}
+
+void thread_destroyed(uintptr_t managed)
+{
+    uint64_t record[2] = {managed, monotonic_ns()};
+    arena_lock();
+    put_record(WIRE_RECORD_THREAD_END, record, sizeof record);
+    arena_unlock();
+}
+
+void thread_named(uintptr_t managed, const utf16 *name, uint32_t length)
+{
+    struct {
+        uint64_t managed;
+        uint32_t length;
+        utf16 name[WIRE_MAX_NAME];
+    } record = {managed, length, {0}};
+    if (length > WIRE_MAX_NAME) {
+        loss(WIRE_LOSS_NAME_TRUNCATED, 0, 0);
+        record.length = length = WIRE_MAX_NAME;
+    }
+    if (length != 0)
+        memcpy(record.name, name, length * sizeof(utf16));
+    arena_lock();
+    put_record(WIRE_RECORD_THREAD_NAME, &record, (uint32_t)(offsetof(__typeof__(record), name) + length * sizeof(utf16)));
+    arena_unlock();
+}

@@ -1,0 +1,162 @@
+/* Generated from internal/wire by `go generate ./internal/wire`. Do not edit. */
+#ifndef CLRPROF_WIRE_GEN_H
+#define CLRPROF_WIRE_GEN_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define WIRE_MAGIC UINT64_C(0x464f5250524c43) /* opens every arena */
+#define WIRE_VERSION 0x1u /* of the layout */
+#define WIRE_HEADER_SIZE 0x1000u /* the first region begins here */
+#define WIRE_STATE_STARTING 0x0u /* the runtime has not accepted the agent yet */
+#define WIRE_STATE_RECORDING 0x1u /* the runtime calls the agent */
+#define WIRE_STATE_SHUT_DOWN 0x2u /* the runtime announced its end */
+#define WIRE_STATE_FAILED 0x3u /* Initialize gave up */
+#define WIRE_FAILURE_OLD_RUNTIME 0x1u /* no ICorProfilerInfo9 */
+#define WIRE_FAILURE_EVENT_MASK 0x2u /* SetEventMask2 was refused */
+#define WIRE_FAILURE_OUT_OF_MEMORY 0x3u /* the first tables could not be made */
+#define WIRE_REGION_LOG 0x0u /* records */
+#define WIRE_REGION_IPS 0x1u /* struct wire_ip */
+#define WIRE_REGION_NODES 0x2u /* struct wire_node */
+#define WIRE_REGION_SITES 0x3u /* struct wire_site */
+#define WIRE_REGION_COUNT 0x4u
+#define WIRE_LOSS_ARENA_FULL 0x0u /* memory limit or file system full */
+#define WIRE_LOSS_NO_THREAD_STATE 0x1u /* no memory for a thread's tables */
+#define WIRE_LOSS_REENTERED 0x2u /* allocation inside the agent's own call into the runtime */
+#define WIRE_LOSS_IL_MAP_TRUNCATED 0x3u /* more than MAX_IL_MAP points */
+#define WIRE_LOSS_NAME_TRUNCATED 0x4u /* more than MAX_NAME characters */
+#define WIRE_LOSS_COUNT 0x5u
+#define WIRE_MAX_IL_MAP 0x1000u /* points of one body */
+#define WIRE_MAX_NAME 0x400u /* UTF-16 units of one name */
+#define WIRE_MAX_TYPE_ARGUMENTS 0x40u /* of one type or function */
+#define WIRE_MAX_NESTING 0x20u /* types within types */
+#define WIRE_IP_TRUNCATED 0x1u /* stands for frames that were left out */
+#define WIRE_IP_UNKNOWN 0x2u /* stands for a stack without a managed frame */
+#define WIRE_IP_FIRST 0x3u /* the first real one */
+#define WIRE_IP_MANAGED 0x1u /* inside a managed body */
+#define WIRE_IP_FRAMELESS 0x2u /* frame_size tells where the return address is */
+#define WIRE_IP_AFTER_HELPER 0x4u /* the call before it goes to the runtime */
+#define WIRE_MODULE_DYNAMIC 0x1u /* no file */
+#define WIRE_FUNCTION_DYNAMIC 0x1u /* only a name */
+#define WIRE_TYPE_UNKNOWN 0x0u /* the runtime could not tell */
+#define WIRE_TYPE_CLASS 0x1u /* TypeDef and type arguments */
+#define WIRE_TYPE_ARRAY 0x2u /* rank and element */
+#define WIRE_TYPE_OTHER 0x3u /* pointer, by-ref, type variable */
+#define WIRE_RECORD_MODULE 0x1u
+#define WIRE_RECORD_TYPE 0x2u
+#define WIRE_RECORD_FUNCTION 0x3u
+#define WIRE_RECORD_BODY 0x4u
+#define WIRE_RECORD_THREAD 0x5u
+#define WIRE_RECORD_THREAD_END 0x6u
+#define WIRE_RECORD_THREAD_NAME 0x7u
+#define WIRE_RECORD_PROCESS 0x8u
+
+struct wire_region_entry {
+    uint64_t offset; /* from the start of the file */
+    uint64_t capacity; /* bytes that the region may ever have */
+    uint64_t used; /* bytes that are valid; grows, stored with release order */
+    uint64_t backed; /* bytes for which the file system has given memory */
+};
+_Static_assert(sizeof(struct wire_region_entry) == 32, "layout");
+_Static_assert(offsetof(struct wire_region_entry, offset) == 0, "layout");
+_Static_assert(offsetof(struct wire_region_entry, capacity) == 8, "layout");
+_Static_assert(offsetof(struct wire_region_entry, used) == 16, "layout");
+_Static_assert(offsetof(struct wire_region_entry, backed) == 24, "layout");
+
+struct wire_loss_entry {
+    uint64_t events; /* how often */
+    uint64_t objects; /* objects concerned */
+    uint64_t bytes; /* their heap bytes */
+};
+_Static_assert(sizeof(struct wire_loss_entry) == 24, "layout");
+_Static_assert(offsetof(struct wire_loss_entry, events) == 0, "layout");
+_Static_assert(offsetof(struct wire_loss_entry, objects) == 8, "layout");
+_Static_assert(offsetof(struct wire_loss_entry, bytes) == 16, "layout");
+
+struct wire_header {
+    uint64_t magic; /* Magic */
+    uint32_t version; /* Version */
+    uint32_t state; /* State */
+    uint32_t failure; /* Failure */
+    uint32_t pid; /* process id */
+    uint32_t parent_pid; /* parent's process id when the agent was loaded */
+    uint32_t runtime_major; /* runtime version; .NET Core 3.1 says 4 */
+    uint32_t runtime_minor;
+    uint32_t runtime_build;
+    uint32_t max_stack_depth; /* frames kept of one stack */
+    uint32_t threads; /* threads that have allocated */
+    uint64_t start_ns; /* CLOCK_MONOTONIC when the agent was loaded */
+    uint64_t end_ns; /* CLOCK_MONOTONIC at the runtime's shutdown, 0 before */
+    uint64_t memory_limit; /* bytes that all regions and private tables may have */
+    uint64_t shared_bytes; /* bytes of memory behind the regions */
+    uint64_t private_bytes; /* bytes of the agent's private tables */
+    struct wire_region_entry regions[4]; /* by Region */
+    struct wire_loss_entry losses[5]; /* by Loss */
+};
+_Static_assert(sizeof(struct wire_header) == 336, "layout");
+_Static_assert(offsetof(struct wire_header, magic) == 0, "layout");
+_Static_assert(offsetof(struct wire_header, version) == 8, "layout");
+_Static_assert(offsetof(struct wire_header, state) == 12, "layout");
+_Static_assert(offsetof(struct wire_header, failure) == 16, "layout");
+_Static_assert(offsetof(struct wire_header, pid) == 20, "layout");
+_Static_assert(offsetof(struct wire_header, parent_pid) == 24, "layout");
+_Static_assert(offsetof(struct wire_header, runtime_major) == 28, "layout");
+_Static_assert(offsetof(struct wire_header, runtime_minor) == 32, "layout");
+_Static_assert(offsetof(struct wire_header, runtime_build) == 36, "layout");
+_Static_assert(offsetof(struct wire_header, max_stack_depth) == 40, "layout");
+_Static_assert(offsetof(struct wire_header, threads) == 44, "layout");
+_Static_assert(offsetof(struct wire_header, start_ns) == 48, "layout");
+_Static_assert(offsetof(struct wire_header, end_ns) == 56, "layout");
+_Static_assert(offsetof(struct wire_header, memory_limit) == 64, "layout");
+_Static_assert(offsetof(struct wire_header, shared_bytes) == 72, "layout");
+_Static_assert(offsetof(struct wire_header, private_bytes) == 80, "layout");
+_Static_assert(offsetof(struct wire_header, regions) == 88, "layout");
+_Static_assert(offsetof(struct wire_header, losses) == 216, "layout");
+
+struct wire_ip {
+    uint64_t address; /* the return address */
+    uint32_t body; /* id of the body around it, 0 for native code */
+    uint32_t function; /* id of the function */
+    uint32_t frame_size; /* with IPFrameless: bytes between the stack pointer and the return address */
+    uint32_t flags; /* IPManaged, IPFrameless, IPAfterHelper */
+};
+_Static_assert(sizeof(struct wire_ip) == 24, "layout");
+_Static_assert(offsetof(struct wire_ip, address) == 0, "layout");
+_Static_assert(offsetof(struct wire_ip, body) == 8, "layout");
+_Static_assert(offsetof(struct wire_ip, function) == 12, "layout");
+_Static_assert(offsetof(struct wire_ip, frame_size) == 16, "layout");
+_Static_assert(offsetof(struct wire_ip, flags) == 20, "layout");
+
+struct wire_node {
+    uint32_t parent; /* id of the parent node; always smaller than the node's own */
+    uint32_t ip; /* id of the IP */
+};
+_Static_assert(sizeof(struct wire_node) == 8, "layout");
+_Static_assert(offsetof(struct wire_node, parent) == 0, "layout");
+_Static_assert(offsetof(struct wire_node, ip) == 4, "layout");
+
+struct wire_site {
+    uint32_t thread; /* id of the thread */
+    uint32_t node; /* id of the node */
+    uint32_t type; /* id of the type */
+    uint32_t frozen; /* 1: on the frozen heap */
+    uint64_t objects; /* objects allocated */
+    uint64_t bytes; /* their heap bytes: sizes rounded up to 8 */
+};
+_Static_assert(sizeof(struct wire_site) == 32, "layout");
+_Static_assert(offsetof(struct wire_site, thread) == 0, "layout");
+_Static_assert(offsetof(struct wire_site, node) == 4, "layout");
+_Static_assert(offsetof(struct wire_site, type) == 8, "layout");
+_Static_assert(offsetof(struct wire_site, frozen) == 12, "layout");
+_Static_assert(offsetof(struct wire_site, objects) == 16, "layout");
+_Static_assert(offsetof(struct wire_site, bytes) == 24, "layout");
+
+struct wire_record_header {
+    uint32_t size; /* bytes of the record with this header, a multiple of 8 */
+    uint32_t kind; /* Kind */
+};
+_Static_assert(sizeof(struct wire_record_header) == 8, "layout");
+_Static_assert(offsetof(struct wire_record_header, size) == 0, "layout");
+_Static_assert(offsetof(struct wire_record_header, kind) == 4, "layout");
+
+#endif

@@ -1,0 +1,188 @@
+package wire
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// Constant is a named number of the layout that both sides need.
+type Constant struct {
+	Name  string // of the C macro, without its prefix
+	Value uint64
+	Doc   string
+}
+
+// Constants lists the numbers that the agent needs, in the order of the generated header.
+func Constants() []Constant {
+	return []Constant{
+		{"MAGIC", Magic, "opens every arena"},
+		{"VERSION", uint64(Version), "of the layout"},
+		{"HEADER_SIZE", HeaderSize, "the first region begins here"},
+		{"STATE_STARTING", uint64(StateStarting), "the runtime has not accepted the agent yet"},
+		{"STATE_RECORDING", uint64(StateRecording), "the runtime calls the agent"},
+		{"STATE_SHUT_DOWN", uint64(StateShutDown), "the runtime announced its end"},
+		{"STATE_FAILED", uint64(StateFailed), "Initialize gave up"},
+		{"FAILURE_OLD_RUNTIME", uint64(FailureOldRuntime), "no ICorProfilerInfo9"},
+		{"FAILURE_EVENT_MASK", uint64(FailureEventMask), "SetEventMask2 was refused"},
+		{"FAILURE_OUT_OF_MEMORY", uint64(FailureOutOfMemory), "the first tables could not be made"},
+		{"REGION_LOG", uint64(RegionLog), "records"},
+		{"REGION_IPS", uint64(RegionIPs), "struct wire_ip"},
+		{"REGION_NODES", uint64(RegionNodes), "struct wire_node"},
+		{"REGION_SITES", uint64(RegionSites), "struct wire_site"},
+		{"REGION_COUNT", RegionCount, ""},
+		{"LOSS_ARENA_FULL", uint64(LossArenaFull), "memory limit or file system full"},
+		{"LOSS_NO_THREAD_STATE", uint64(LossNoThreadState), "no memory for a thread's tables"},
+		{"LOSS_REENTERED", uint64(LossReentered), "allocation inside the agent's own call into the runtime"},
+		{"LOSS_IL_MAP_TRUNCATED", uint64(LossILMapTruncated), "more than MAX_IL_MAP points"},
+		{"LOSS_NAME_TRUNCATED", uint64(LossNameTruncated), "more than MAX_NAME characters"},
+		{"LOSS_COUNT", LossCount, ""},
+		{"MAX_IL_MAP", MaxILMap, "points of one body"},
+		{"MAX_NAME", MaxName, "UTF-16 units of one name"},
+		{"MAX_TYPE_ARGUMENTS", MaxTypeArguments, "of one type or function"},
+		{"MAX_NESTING", MaxNesting, "types within types"},
+		{"IP_TRUNCATED", IPTruncated, "stands for frames that were left out"},
+		{"IP_UNKNOWN", IPUnknown, "stands for a stack without a managed frame"},
+		{"IP_FIRST", IPFirst, "the first real one"},
+		{"IP_MANAGED", IPManaged, "inside a managed body"},
+		{"IP_FRAMELESS", IPFrameless, "frame_size tells where the return address is"},
+		{"IP_AFTER_HELPER", IPAfterHelper, "the call before it goes to the runtime"},
+		{"MODULE_DYNAMIC", ModuleDynamic, "no file"},
+		{"FUNCTION_DYNAMIC", FunctionDynamic, "only a name"},
+		{"TYPE_UNKNOWN", TypeUnknown, "the runtime could not tell"},
+		{"TYPE_CLASS", TypeClass, "TypeDef and type arguments"},
+		{"TYPE_ARRAY", TypeArray, "rank and element"},
+		{"TYPE_OTHER", TypeOther, "pointer, by-ref, type variable"},
+		{"RECORD_MODULE", uint64(KindModule), ""},
+		{"RECORD_TYPE", uint64(KindType), ""},
+		{"RECORD_FUNCTION", uint64(KindFunction), ""},
+		{"RECORD_BODY", uint64(KindBody), ""},
+		{"RECORD_THREAD", uint64(KindThread), ""},
+		{"RECORD_THREAD_END", uint64(KindThreadEnd), ""},
+		{"RECORD_THREAD_NAME", uint64(KindThreadName), ""},
+		{"RECORD_PROCESS", uint64(KindProcess), ""},
+	}
+}
+
+// fixed lists the structs that both sides map, smallest parts first.
+func fixed() []any {
+	return []any{RegionEntry{}, LossEntry{}, Header{}, IP{}, Node{}, Site{}, RecordHeader{}}
+}
+
+// Generate returns the generated files by their path from the root of the repository.
+func Generate() map[string]string {
+	return map[string]string{"agent/src/wire_gen.h": cHeader(), "docs/wire.md": document()}
+}
+
+func cHeader() string {
+	var b strings.Builder
+	b.WriteString("/* Generated from internal/wire by `go generate ./internal/wire`. Do not edit. */\n" +
+		"#ifndef CLRPROF_WIRE_GEN_H\n#define CLRPROF_WIRE_GEN_H\n\n#include <stddef.h>\n#include <stdint.h>\n\n")
+	for _, c := range Constants() {
+		line := fmt.Sprintf("#define WIRE_%s 0x%xu", c.Name, c.Value)
+		if c.Value > 0xFFFFFFFF {
+			line = fmt.Sprintf("#define WIRE_%s UINT64_C(0x%x)", c.Name, c.Value)
+		}
+		if c.Doc != "" {
+			line += " /* " + c.Doc + " */"
+		}
+		b.WriteString(line + "\n")
+	}
+	for _, v := range fixed() {
+		t := reflect.TypeOf(v)
+		fmt.Fprintf(&b, "\nstruct %s {\n", cName(t.Name()))
+		for i := range t.NumField() {
+			b.WriteString("    " + cField(t.Field(i)) + "\n")
+		}
+		fmt.Fprintf(&b, "};\n_Static_assert(sizeof(struct %s) == %d, \"layout\");\n", cName(t.Name()), t.Size())
+		for i := range t.NumField() {
+			f := t.Field(i)
+			fmt.Fprintf(&b, "_Static_assert(offsetof(struct %s, %s) == %d, \"layout\");\n",
+				cName(t.Name()), snake(f.Name), f.Offset)
+		}
+	}
+	b.WriteString("\n#endif\n")
+	return b.String()
+}
+
+func cName(goName string) string { return "wire_" + snake(goName) }
+
+func cField(f reflect.StructField) string {
+	t, array := f.Type, ""
+	if t.Kind() == reflect.Array {
+		array = fmt.Sprintf("[%d]", t.Len())
+		t = t.Elem()
+	}
+	typ := t.Kind().String() + "_t"
+	if t.Kind() == reflect.Struct {
+		typ = "struct " + cName(t.Name())
+	}
+	s := fmt.Sprintf("%s %s%s;", typ, snake(f.Name), array)
+	if doc := f.Tag.Get("doc"); doc != "" {
+		s += " /* " + doc + " */"
+	}
+	return s
+}
+
+// snake turns MaxStackDepth into max_stack_depth and PID, StartNS into pid, start_ns.
+func snake(name string) string {
+	var b strings.Builder
+	runes := []rune(name)
+	for i, r := range runes {
+		lowerBefore := i > 0 && unicode.IsLower(runes[i-1])
+		wordEnds := i > 0 && i+1 < len(runes) && unicode.IsUpper(r) && unicode.IsLower(runes[i+1])
+		if unicode.IsUpper(r) && (lowerBefore || wordEnds) && name != "IPs" {
+			b.WriteByte('_')
+		}
+		b.WriteRune(unicode.ToLower(r))
+	}
+	return b.String()
+}
+
+func document() string {
+	var b strings.Builder
+	b.WriteString("# The arena\n\nGenerated from `internal/wire` by `go generate ./internal/wire`. Do not edit.\n\n" +
+		"What the agent writes and the collector reads. The package comment of `internal/wire` tells how it hangs " +
+		"together.\n\n## Fixed structs\n")
+	for _, v := range fixed() {
+		t := reflect.TypeOf(v)
+		fmt.Fprintf(&b, "\n### %s (%d bytes)\n\n| offset | field | type | meaning |\n| --- | --- | --- | --- |\n", t.Name(), t.Size())
+		for i := range t.NumField() {
+			f := t.Field(i)
+			fmt.Fprintf(&b, "| %d | %s | %s | %s |\n", f.Offset, snake(f.Name), typeName(f.Type), f.Tag.Get("doc"))
+		}
+	}
+	b.WriteString("\n## Records of the log\n\nEach begins with a RecordHeader. Fields follow each other without gaps; " +
+		"a string is a u32 count and UTF-16 units, a list is a u32 count and its elements.\n")
+	records := Records()
+	kinds := slices.SortedFunc(maps.Keys(records), func(a, b Kind) int { return cmp.Compare(a, b) })
+	for _, k := range kinds {
+		t := reflect.TypeOf(records[k])
+		fmt.Fprintf(&b, "\n### %s (kind %d)\n\n| field | type | meaning |\n| --- | --- | --- |\n", t.Name(), k)
+		for i := range t.NumField() {
+			f := t.Field(i)
+			fmt.Fprintf(&b, "| %s | %s | %s |\n", snake(f.Name), typeName(f.Type), f.Tag.Get("doc"))
+		}
+	}
+	b.WriteString("\n## Constants\n\n| name | value | meaning |\n| --- | --- | --- |\n")
+	for _, c := range Constants() {
+		fmt.Fprintf(&b, "| %s | %d | %s |\n", c.Name, c.Value, c.Doc)
+	}
+	return b.String()
+}
+
+func typeName(t reflect.Type) string {
+	switch t.Kind() {
+	case reflect.Slice:
+		return "list of " + typeName(t.Elem())
+	case reflect.Array:
+		return fmt.Sprintf("%d × %s", t.Len(), typeName(t.Elem()))
+	case reflect.Struct:
+		return t.Name()
+	}
+	return strings.Replace(t.Kind().String(), "uint", "u", 1)
+}

@@ -1,0 +1,174 @@
+package wire
+
+// Magic opens every arena: "CLRPROF" and a zero byte.
+const Magic uint64 = 0x00464F5250524C43
+
+// Version of the layout. Agent and collector are built together; a mismatch means a mixed installation.
+const Version uint32 = 1
+
+// HeaderSize is the size of the header's page: where the first region may begin.
+const HeaderSize = 4096
+
+// State is how far the agent of a process has come.
+type State uint32
+
+// The states, in order.
+const (
+	StateStarting  State = 0 // the arena exists, the runtime has not accepted the agent yet
+	StateRecording State = 1 // the runtime calls the agent
+	StateShutDown  State = 2 // the runtime announced its end; a few allocations may still follow
+	StateFailed    State = 3 // Initialize failed: see Header.Failure
+)
+
+// Failure is why Initialize gave up.
+type Failure uint32
+
+// The failures.
+const (
+	FailureNone        Failure = 0
+	FailureOldRuntime  Failure = 1 // the runtime lacks ICorProfilerInfo9 (before .NET Core 2.2)
+	FailureEventMask   Failure = 2 // SetEventMask2 was refused
+	FailureOutOfMemory Failure = 3 // the agent's first tables could not be made
+)
+
+// Region names one of the parts of an arena behind the header.
+type Region uint32
+
+// The regions, in the order in which they lie in the file.
+const (
+	RegionLog   Region = 0
+	RegionIPs   Region = 1
+	RegionNodes Region = 2
+	RegionSites Region = 3
+
+	RegionCount = 4
+)
+
+// Loss is a reason for which something is missing from the counters.
+type Loss uint32
+
+// The losses. Each has a counter of events and, where objects are concerned, of objects and bytes.
+const (
+	LossArenaFull      Loss = 0 // --memory-limit or the file system's space was reached: new sites are not counted
+	LossNoThreadState  Loss = 1 // no memory for a thread's tables
+	LossReentered      Loss = 2 // an allocation inside the agent's own call into the runtime
+	LossILMapTruncated Loss = 3 // a body with more mapping entries than MaxILMap: late lines of it are missing
+	LossNameTruncated  Loss = 4 // a name longer than MaxName characters was cut
+
+	LossCount = 5
+)
+
+// MaxILMap bounds the IL map of one body: 4096 entries are a method of about 40 KB of IL.
+const MaxILMap = 4096
+
+// MaxName bounds one name, in UTF-16 units: ECMA-335 II.24.2.2 allows names of any length, the runtime 1023.
+const MaxName = 1024
+
+// MaxTypeArguments bounds the type arguments of one type or function.
+const MaxTypeArguments = 64
+
+// MaxNesting bounds nested types and types within types (arrays, type arguments) that the agent follows.
+const MaxNesting = 32
+
+// Reserved ids of the ips and nodes tables.
+const (
+	IPNone      = 0 // no instruction
+	IPTruncated = 1 // stands for the frames that --max-stack-depth left out
+	IPUnknown   = 2 // stands for a stack without a managed frame
+	IPFirst     = 3 // the first real one
+
+	NodeRoot = 0 // the parent of every root
+)
+
+// Flags of an IP.
+const (
+	IPManaged     = 1 // inside a managed body; otherwise native code
+	IPFrameless   = 2 // its function has no frame pointer: FrameSize tells where the return address is
+	IPAfterHelper = 4 // the call before it goes to the runtime itself, not to managed code
+)
+
+// Flags of a module record.
+const (
+	ModuleDynamic = 1 // no file: Reflection.Emit, Load(byte[]), or the runtime's own dynamic methods
+)
+
+// Flags of a function record.
+const (
+	FunctionDynamic = 1 // a DynamicMethod or IL stub: it has only a name
+)
+
+// Kinds of a type record.
+const (
+	TypeUnknown = 0 // the runtime could not tell
+	TypeClass   = 1 // has a TypeDef token and perhaps type arguments
+	TypeArray   = 2 // rank and element
+	TypeOther   = 3 // pointer, by-ref, type variable
+)
+
+// RegionEntry tells where a region is.
+type RegionEntry struct {
+	Offset   uint64 `doc:"from the start of the file"`
+	Capacity uint64 `doc:"bytes that the region may ever have"`
+	Used     uint64 `doc:"bytes that are valid; grows, stored with release order"`
+	Backed   uint64 `doc:"bytes for which the file system has given memory"`
+}
+
+// LossEntry counts one reason.
+type LossEntry struct {
+	Events  uint64 `doc:"how often"`
+	Objects uint64 `doc:"objects concerned"`
+	Bytes   uint64 `doc:"their heap bytes"`
+}
+
+// Header is the start of an arena.
+type Header struct {
+	Magic         uint64                   `doc:"Magic"`
+	Version       uint32                   `doc:"Version"`
+	State         uint32                   `doc:"State"`
+	Failure       uint32                   `doc:"Failure"`
+	PID           uint32                   `doc:"process id"`
+	ParentPID     uint32                   `doc:"parent's process id when the agent was loaded"`
+	RuntimeMajor  uint32                   `doc:"runtime version; .NET Core 3.1 says 4"`
+	RuntimeMinor  uint32                   `doc:""`
+	RuntimeBuild  uint32                   `doc:""`
+	MaxStackDepth uint32                   `doc:"frames kept of one stack"`
+	Threads       uint32                   `doc:"threads that have allocated"`
+	StartNS       uint64                   `doc:"CLOCK_MONOTONIC when the agent was loaded"`
+	EndNS         uint64                   `doc:"CLOCK_MONOTONIC at the runtime's shutdown, 0 before"`
+	MemoryLimit   uint64                   `doc:"bytes that all regions and private tables may have"`
+	SharedBytes   uint64                   `doc:"bytes of memory behind the regions"`
+	PrivateBytes  uint64                   `doc:"bytes of the agent's private tables"`
+	Regions       [RegionCount]RegionEntry `doc:"by Region"`
+	Losses        [LossCount]LossEntry     `doc:"by Loss"`
+}
+
+// IP is a return address that was seen on a stack.
+type IP struct {
+	Address   uint64 `doc:"the return address"`
+	Body      uint32 `doc:"id of the body around it, 0 for native code"`
+	Function  uint32 `doc:"id of the function"`
+	FrameSize uint32 `doc:"with IPFrameless: bytes between the stack pointer and the return address"`
+	Flags     uint32 `doc:"IPManaged, IPFrameless, IPAfterHelper"`
+}
+
+// Node is a place in the calling-context tree.
+type Node struct {
+	Parent uint32 `doc:"id of the parent node; always smaller than the node's own"`
+	IP     uint32 `doc:"id of the IP"`
+}
+
+// Site is who allocated what; the two counters have one writer, its thread.
+type Site struct {
+	Thread  uint32 `doc:"id of the thread"`
+	Node    uint32 `doc:"id of the node"`
+	Type    uint32 `doc:"id of the type"`
+	Frozen  uint32 `doc:"1: on the frozen heap"`
+	Objects uint64 `doc:"objects allocated"`
+	Bytes   uint64 `doc:"their heap bytes: sizes rounded up to 8"`
+}
+
+// RecordHeader precedes each record of the log.
+type RecordHeader struct {
+	Size uint32 `doc:"bytes of the record with this header, a multiple of 8"`
+	Kind uint32 `doc:"Kind"`
+}

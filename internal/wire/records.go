@@ -1,0 +1,107 @@
+package wire
+
+// Kind says what a record of the log is.
+type Kind uint32
+
+// The kinds.
+const (
+	KindModule     Kind = 1
+	KindType       Kind = 2
+	KindFunction   Kind = 3
+	KindBody       Kind = 4
+	KindThread     Kind = 5
+	KindThreadEnd  Kind = 6
+	KindThreadName Kind = 7
+	KindProcess    Kind = 8
+)
+
+// Module is a loaded module.
+type Module struct {
+	ID    uint32   `doc:"from 1"`
+	Flags uint32   `doc:"ModuleDynamic"`
+	MVID  [16]byte `doc:"GUID in memory order, zero if unknown"`
+	Path  string   `doc:"file, empty if none"`
+	Name  string   `doc:"scope name from metadata"`
+}
+
+// Type is a type that was allocated, or is part of one. A later record with the same id replaces an earlier one:
+// the runtime could not name the type at first.
+type Type struct {
+	ID          uint32   `doc:"from 1"`
+	Module      uint32   `doc:"id of the module, 0 if unknown"`
+	Token       uint32   `doc:"TypeDef"`
+	Kind        uint32   `doc:"TypeUnknown, TypeClass, TypeArray, TypeOther"`
+	Rank        uint32   `doc:"of an array"`
+	Element     uint32   `doc:"id of an array's element type, 0 if unknown"`
+	ElementCode uint32   `doc:"CorElementType of an array's element, ECMA-335 II.23.1.16"`
+	Arguments   []uint32 `doc:"ids of the type arguments, 0 if unknown"`
+	Names       []string `doc:"as in metadata, outermost type first"`
+}
+
+// Function is a method that was on a stack.
+type Function struct {
+	ID        uint32   `doc:"from 1"`
+	Module    uint32   `doc:"id of the module, 0 if unknown"`
+	Token     uint32   `doc:"MethodDef"`
+	Type      uint32   `doc:"id of the exact declaring type, 0 if the runtime shares the code between several"`
+	Flags     uint32   `doc:"FunctionDynamic"`
+	Arguments []uint32 `doc:"ids of the type arguments of a generic method"`
+	TypeNames []string `doc:"declaring type as in metadata, outermost first"`
+	Name      string   `doc:"as in metadata"`
+	Signature []byte   `doc:"ECMA-335 II.23.2.1"`
+}
+
+// Range is a span of native code.
+type Range struct {
+	Address uint64 `doc:"first byte"`
+	Size    uint64 `doc:"bytes"`
+}
+
+// ILPoint says which IL a span of native code comes from.
+type ILPoint struct {
+	Native uint32 `doc:"offset from the start of the body"`
+	IL     uint32 `doc:"IL offset, or 0xFFFFFFFF none, 0xFFFFFFFE prolog, 0xFFFFFFFD epilog"`
+}
+
+// Body is one native compilation of a function.
+type Body struct {
+	ID       uint32    `doc:"from 1"`
+	Function uint32    `doc:"id of the function"`
+	Ranges   []Range   `doc:"hot code first"`
+	Map      []ILPoint `doc:"in the runtime's order"`
+}
+
+// Thread is a thread that allocated.
+type Thread struct {
+	ID      uint32 `doc:"from 1"`
+	OSID    uint32 `doc:"gettid"`
+	Managed uint64 `doc:"the runtime's ThreadID, 0 if it had none"`
+	BeginNS uint64 `doc:"CLOCK_MONOTONIC of its first allocation"`
+}
+
+// ThreadEnd says that the runtime destroyed a thread; its ThreadID may be used again.
+type ThreadEnd struct {
+	Managed uint64 `doc:"ThreadID"`
+	EndNS   uint64 `doc:"CLOCK_MONOTONIC"`
+}
+
+// ThreadName is a name that the program gave to a thread.
+type ThreadName struct {
+	Managed uint64 `doc:"ThreadID"`
+	Name    string `doc:""`
+}
+
+// Process is what the kernel says of the process; first in the log.
+type Process struct {
+	Executable  []byte `doc:"target of /proc/self/exe"`
+	CommandLine []byte `doc:"/proc/self/cmdline: arguments, each ended by a zero byte; cut at 64 KiB"`
+}
+
+// Records lists one value of each kind, for documentation and for tests.
+func Records() map[Kind]any {
+	return map[Kind]any{
+		KindModule: Module{}, KindType: Type{}, KindFunction: Function{}, KindBody: Body{},
+		KindThread: Thread{}, KindThreadEnd: ThreadEnd{}, KindThreadName: ThreadName{},
+		KindProcess: Process{},
+	}
+}
