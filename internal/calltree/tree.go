@@ -1,0 +1,262 @@
+package calltree
+
+import (
+	"fmt"
+	"math"
+
+	q "github.com/clrprof/clrprof/internal/quantity"
+)
+
+// None is the parent of a root, and the group of a node that belongs to none.
+const None = -1
+
+// Tree is the shape of a forest: node i's parent is Parent[i], which is None or less than i.
+type Tree struct {
+	Parent []int32
+}
+
+// New checks that parents come before their children.
+func New(parent []int32) (Tree, error) {
+	if len(parent) > math.MaxInt32 {
+		return Tree{}, fmt.Errorf("a tree of %d nodes is too large", len(parent))
+	}
+	for i, p := range parent {
+		if p < None || int(p) >= i {
+			return Tree{}, fmt.Errorf("node %d has parent %d, which does not come before it", i, p)
+		}
+	}
+	return Tree{Parent: parent}, nil
+}
+
+// Len returns the number of nodes.
+func (t Tree) Len() int { return len(t.Parent) }
+
+// Inclusive returns, for each node, its exclusive amount and those of all nodes below it.
+func (t Tree) Inclusive(exclusive []q.Amount) []q.Amount {
+	sum := append([]q.Amount(nil), exclusive...)
+	for i := len(t.Parent) - 1; i >= 0; i-- {
+		if p := t.Parent[i]; p >= 0 {
+			sum[p] = sum[p].Add(sum[i])
+		}
+	}
+	return sum
+}
+
+// Levels returns the distance of each node from its root, which has level 0.
+func (t Tree) Levels() []int32 {
+	level := make([]int32, t.Len())
+	for i, p := range t.Parent {
+		if p >= 0 {
+			level[i] = level[p] + 1
+		}
+	}
+	return level
+}
+
+// Children is a tree's downward links: the first child of each node and the next
+// sibling of each node, both in ascending order, None at the end.
+type Children struct {
+	FirstRoot int32
+	First     []int32
+	Next      []int32
+}
+
+// Children computes the downward links.
+func (t Tree) Children() Children {
+	c := Children{FirstRoot: None, First: make([]int32, t.Len()), Next: make([]int32, t.Len())}
+	for i := range c.First {
+		c.First[i] = None
+	}
+	for i := t.Len() - 1; i >= 0; i-- {
+		if p := t.Parent[i]; p >= 0 {
+			c.Next[i], c.First[p] = c.First[p], int32(i)
+		} else {
+			c.Next[i], c.FirstRoot = c.FirstRoot, int32(i)
+		}
+	}
+	return c
+}
+
+// Walk visits the nodes depth first, in ascending order among siblings: enter
+// before a node's children, leave after them.
+func (t Tree) Walk(c Children, enter, leave func(node int32)) {
+	node := c.FirstRoot
+	for node >= 0 {
+		enter(node)
+		if c.First[node] >= 0 {
+			node = c.First[node]
+			continue
+		}
+		for node >= 0 {
+			leave(node)
+			if c.Next[node] >= 0 {
+				node = c.Next[node]
+				break
+			}
+			node = t.Parent[node]
+		}
+	}
+}
+
+// Sum returns the sum of the values of each group's nodes. group[i] is in
+// [0, groups), or None.
+func Sum(values []q.Amount, group []int32, groups int) []q.Amount {
+	sum := make([]q.Amount, groups)
+	for i, g := range group {
+		if g >= 0 {
+			sum[g] = sum[g].Add(values[i])
+		}
+	}
+	return sum
+}
+
+// Presence returns the inclusive amount of each group: what was allocated while
+// at least one node of the group was on the stack, each allocation once.
+// inclusive is by node; group[i] is in [0, groups), or None.
+func (t Tree) Presence(inclusive []q.Amount, group []int32, groups int) []q.Amount {
+	return t.presence(t.Children(), inclusive, group, groups)
+}
+
+func (t Tree) presence(c Children, inclusive []q.Amount, group []int32, groups int) []q.Amount {
+	sum := make([]q.Amount, groups)
+	onPath := make([]int32, groups)
+	t.Walk(c, func(node int32) {
+		g := group[node]
+		if g < 0 {
+			return
+		}
+		if onPath[g] == 0 {
+			sum[g] = sum[g].Add(inclusive[node])
+		}
+		onPath[g]++
+	}, func(node int32) {
+		if g := group[node]; g >= 0 {
+			onPath[g]--
+		}
+	})
+	return sum
+}
+
+// Call is a pair of functions, one of which called the other. Caller is None where
+// the callee was a root.
+type Call struct {
+	Caller, Callee int32
+}
+
+// CallValue is what was allocated in a call: Inclusive while the callee, called by this
+// caller, was anywhere on the stack, each allocation once; Exclusive while it was
+// the top of the stack and this caller had called it there.
+type CallValue struct {
+	Call
+	q.Amounts
+}
+
+// Calls returns the value of each pair of functions that follow each other on some
+// stack, in the order of their first node. function is by node.
+func (t Tree) Calls(exclusive, inclusive []q.Amount, function []int32) []CallValue {
+	index := map[Call]int32{}
+	group := make([]int32, t.Len())
+	var out []CallValue
+	for i, p := range t.Parent {
+		call := Call{None, function[i]}
+		if p >= 0 {
+			call.Caller = function[p]
+		}
+		g, ok := index[call]
+		if !ok {
+			g = int32(len(out))
+			index[call] = g
+			out = append(out, CallValue{Call: call})
+		}
+		group[i] = g
+	}
+	for g, v := range t.Presence(inclusive, group, len(out)) {
+		out[g].Inclusive = v
+	}
+	for g, v := range Sum(exclusive, group, len(out)) {
+		out[g].Exclusive = v
+	}
+	return out
+}
+
+// Merged is a tree in which siblings of the same group have become one node.
+type Merged struct {
+	Tree
+	Group []int32 // of each merged node
+	Of    []int32 // the merged node of each original node
+}
+
+// Merge makes one node of all siblings (and of all roots) of the same group, from the
+// roots down: a node of the result is a path of groups from the root. Its nodes are in
+// the order of their first original node.
+func (t Tree) Merge(group []int32) Merged {
+	type key struct{ parent, group int32 }
+	index := make(map[key]int32)
+	m := Merged{Of: make([]int32, t.Len())}
+	for i, p := range t.Parent {
+		k := key{None, group[i]}
+		if p >= 0 {
+			k.parent = m.Of[p]
+		}
+		n, ok := index[k]
+		if !ok {
+			n = int32(len(m.Parent))
+			index[k] = n
+			m.Parent = append(m.Parent, k.parent)
+			m.Group = append(m.Group, k.group)
+		}
+		m.Of[i] = n
+	}
+	return m
+}
+
+// Keep returns the tree without the nodes for which keep is false, and for each
+// new node the old one. A kept node's parent must be kept.
+func (t Tree) Keep(keep []bool) (Tree, []int32) {
+	renumbered := make([]int32, t.Len())
+	var parent, old []int32
+	for i, p := range t.Parent {
+		if !keep[i] {
+			continue
+		}
+		if p >= 0 {
+			p = renumbered[p]
+		}
+		renumbered[i] = int32(len(parent))
+		parent = append(parent, p)
+		old = append(old, int32(i))
+	}
+	return Tree{Parent: parent}, old
+}
+
+// Weighted is a node with its weight in the metric that HotPath follows: bytes or allocations.
+type Weighted[N any] struct {
+	Node                 N
+	Inclusive, Exclusive int64
+}
+
+// HotPath follows the heaviest child. From root, whose own share is exclusive, it
+// steps to the child with the largest inclusive weight, the first of equals, until there is no
+// child with a weight above 0 or the node's own share is at least that of its
+// heaviest child: then most is done here. It returns the nodes on the way, without
+// root. children must come from a tree, or it would not end.
+func HotPath[N any](root N, exclusive int64, children func(parent N) ([]Weighted[N], error)) ([]N, error) {
+	var path []N
+	for {
+		below, err := children(root)
+		if err != nil {
+			return nil, err
+		}
+		best := -1
+		for i, c := range below {
+			if c.Inclusive > 0 && (best < 0 || c.Inclusive > below[best].Inclusive) {
+				best = i
+			}
+		}
+		if best < 0 || exclusive >= below[best].Inclusive {
+			return path, nil
+		}
+		root, exclusive = below[best].Node, below[best].Exclusive
+		path = append(path, root)
+	}
+}
