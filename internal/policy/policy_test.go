@@ -38,7 +38,7 @@ dotnettest:
 wire/gen: wire
 arena: wire
 session: quantity
-launch: agentbin arena
+launch: agentbin
 collect: arena launch session wire
 symbols: clrmeta ppdb session
 calltree: quantity

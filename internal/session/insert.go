@@ -40,6 +40,9 @@ func (w *Writer) ReplaceModules(rows []Module) error { return put(w, replace, mo
 // InsertTypes adds rows.
 func (w *Writer) InsertTypes(rows []Type) error { return put(w, add, typeTable, rows) }
 
+// ReplaceTypes writes rows of the table type again: the runtime could not name a type at first.
+func (w *Writer) ReplaceTypes(rows []Type) error { return put(w, replace, typeTable, rows) }
+
 // InsertTypeArguments adds rows.
 func (w *Writer) InsertTypeArguments(rows []TypeArgument) error {
 	return put(w, add, typeArgumentTable, rows)

@@ -1,0 +1,14 @@
+// Package collect turns arenas into a session.
+//
+// Problem: the target can die at any moment, and so can the collector; whichever does, what was counted until then
+// must be readable. And a run can be long, so the session is cut into slices of time.
+//
+// Idea: everything in an arena but the counters only grows. A Recorder remembers how far it has read each arena, and
+// Sync writes what is new, and for each site by how much its counters grew, as one slice and one transaction. The last
+// Sync, after the target's end, makes the sums exact.
+//
+// Ids: those of an arena belong to one process; those of a session to all. The agent describes a thing again when its
+// memory was reused or unloaded; equal descriptions become one row here, by value.
+//
+// Limits: slices grow longer with the run (see Schedule), so their number grows with the logarithm of its length.
+package collect

@@ -1,0 +1,228 @@
+package collect
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/clrprof/clrprof/internal/arena"
+	"github.com/clrprof/clrprof/internal/quantity"
+	"github.com/clrprof/clrprof/internal/session"
+	"github.com/clrprof/clrprof/internal/wire"
+)
+
+// Names of the pseudo functions.
+const (
+	truncatedFunction = "(truncated)"
+	unmanagedFunction = "(runtime: no managed code on the stack)"
+	excludedFunction  = "(excluded)"
+)
+
+// Reasons of losses, in the order of wire.Loss, and those that are found here.
+var lossReasons = [wire.LossCount]string{"arena_full", "no_thread_state", "reentered", "il_map_truncated", "name_truncated"}
+
+const (
+	reasonStackTruncated = "stack_truncated"
+	reasonTypeUnknown    = "type_unknown"
+)
+
+// process is one arena and how far it was read.
+type process struct {
+	id    session.ProcessID
+	arena *arena.Arena
+
+	exe       string
+	arguments []string
+	logRead   int
+	names     names
+	tree      tree
+	threads   threads
+
+	siteIDs []session.SiteID  // by index in the arena
+	counted []quantity.Amount // what earlier slices hold of each site
+	losses  map[string]session.Loss
+}
+
+func newProcess(id session.ProcessID, a *arena.Arena) *process {
+	return &process{id: id, arena: a, names: newNames(), threads: newThreads(), losses: map[string]session.Loss{}}
+}
+
+// sync writes what is new in the arena and returns by how much each site grew. The tables are read in the reverse of
+// the order in which the agent fills them, so whatever a row refers to is there.
+func (p *process) sync(r *Recorder, now quantity.Nanoseconds) ([]session.SiteValue, error) {
+	header, err := p.arena.Header()
+	if err != nil {
+		return nil, err
+	}
+	sites, nodes, ips := p.arena.Sites(), p.arena.Nodes(), p.arena.IPs()
+	if err := p.readLog(r); err != nil {
+		return nil, err
+	}
+	if err := p.writeProcess(r, header, now); err != nil {
+		return nil, err
+	}
+	if err := p.threads.write(r, p, now); err != nil {
+		return nil, err
+	}
+	if err := p.names.write(r); err != nil {
+		return nil, err
+	}
+	if err := p.tree.extend(r, p, ips, nodes); err != nil {
+		return nil, err
+	}
+	values, err := p.readSites(r, sites)
+	if err != nil {
+		return nil, err
+	}
+	return values, p.writeLosses(r, header)
+}
+
+func (p *process) readLog(r *Recorder) error {
+	log := p.arena.Log()
+	for p.logRead < len(log) {
+		record, rest, err := wire.Next(log[p.logRead:])
+		if err != nil {
+			return fmt.Errorf("log at %d: %w", p.logRead, err)
+		}
+		switch record := record.(type) {
+		case wire.Process:
+			p.exe = string(record.Executable)
+			p.arguments = strings.Split(strings.TrimSuffix(string(record.CommandLine), "\x00"), "\x00")
+		case wire.Thread, wire.ThreadEnd, wire.ThreadName:
+			p.threads.add(r, record)
+		default:
+			if err := p.names.add(r, p.id, record); err != nil {
+				return fmt.Errorf("log at %d: %w", p.logRead, err)
+			}
+		}
+		p.logRead = len(log) - len(rest)
+	}
+	return nil
+}
+
+func (p *process) writeProcess(r *Recorder, h *wire.Header, now quantity.Nanoseconds) error {
+	arguments, err := json.Marshal(p.arguments)
+	if err != nil {
+		return fmt.Errorf("encode arguments: %w", err)
+	}
+	row := session.Process{
+		ID: p.id, PID: int64(h.PID), ParentPID: int64(h.ParentPID), Name: processName(p.exe, p.arguments), Path: p.exe,
+		Arguments:      string(arguments),
+		RuntimeVersion: fmt.Sprintf("%d.%d.%d", h.RuntimeMajor, h.RuntimeMinor, h.RuntimeBuild),
+		Begin:          max(0, quantity.Nanoseconds(h.StartNS)-r.start), End: now, EndState: session.EndRunning,
+		AgentBytes: quantity.Bytes(h.SharedBytes + h.PrivateBytes),
+	}
+	if wire.State(h.State) == wire.StateShutDown {
+		row.End, row.EndState = quantity.Nanoseconds(h.EndNS)-r.start, session.EndExited
+	} else if !alive(int(h.PID)) {
+		row.EndState = session.EndDied
+	}
+	return r.w.ReplaceProcesses([]session.Process{row})
+}
+
+// alive says whether a process runs. A zombie has ended: its parent did not ask for its exit code yet.
+func alive(pid int) bool {
+	if err := unix.Kill(pid, 0); errors.Is(err, unix.ESRCH) {
+		return false
+	}
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return false
+	}
+	_, rest, _ := strings.Cut(string(stat), ") ")
+	return !strings.HasPrefix(rest, "Z") && !strings.HasPrefix(rest, "X")
+}
+
+// processName is the managed program's name: App for `dotnet [exec] [options] App.dll`, else the executable's.
+func processName(exe string, arguments []string) string {
+	base := filepath.Base(exe)
+	if base == "dotnet" {
+		for _, a := range arguments[min(1, len(arguments)):] {
+			if strings.HasSuffix(a, ".dll") {
+				return strings.TrimSuffix(filepath.Base(a), ".dll")
+			}
+		}
+	}
+	return base
+}
+
+// readSites writes new sites and returns the growth of all.
+func (p *process) readSites(r *Recorder, sites []wire.Site) ([]session.SiteValue, error) {
+	var rows []session.Site
+	var values []session.SiteValue
+	for i := range sites {
+		s := &sites[i]
+		if i == len(p.siteIDs) {
+			row, err := p.newSite(r, s)
+			if err != nil {
+				return nil, fmt.Errorf("site %d: %w", i, err)
+			}
+			rows = append(rows, row)
+			p.siteIDs = append(p.siteIDs, row.ID)
+			p.counted = append(p.counted, quantity.Amount{})
+		}
+		objects, bytes := arena.Count(s)
+		total := quantity.Amount{Allocations: quantity.Count(objects), Bytes: quantity.Bytes(bytes)}
+		if grown := total.Sub(p.counted[i]); !grown.IsZero() {
+			values = append(values, session.SiteValue{Site: p.siteIDs[i], Amount: grown})
+			p.counted[i] = total
+		}
+	}
+	return values, r.w.InsertSites(rows)
+}
+
+func (p *process) newSite(r *Recorder, s *wire.Site) (session.Site, error) {
+	thread, ok := p.threads.id(s.Thread)
+	if !ok {
+		return session.Site{}, fmt.Errorf("%w: thread %d was never described", wire.ErrCorrupt, s.Thread)
+	}
+	node, ok := p.tree.id(s.Node)
+	if !ok {
+		return session.Site{}, fmt.Errorf("%w: node %d of %d", wire.ErrCorrupt, s.Node, p.tree.len())
+	}
+	typ, ok := p.names.typeID(s.Type)
+	if !ok {
+		return session.Site{}, fmt.Errorf("%w: type %d was never described", wire.ErrCorrupt, s.Type)
+	}
+	r.next.site++
+	return session.Site{ID: r.next.site, Thread: thread, Node: node, Type: typ, Frozen: s.Frozen != 0}, nil
+}
+
+// writeLosses writes the agent's counters, and what follows from the sites: allocations below (truncated) and of
+// types that the runtime never named.
+func (p *process) writeLosses(r *Recorder, h *wire.Header) error {
+	losses := map[string]session.Loss{}
+	add := func(reason string, events uint64, amount quantity.Amount) {
+		l := losses[reason]
+		l.Process, l.Reason = p.id, reason
+		l.Events += quantity.Count(events)
+		l.Amount = l.Add(amount)
+		losses[reason] = l
+	}
+	for i, l := range h.Losses {
+		if l.Events != 0 {
+			add(lossReasons[i], l.Events, quantity.Amount{Allocations: quantity.Count(l.Objects), Bytes: quantity.Bytes(l.Bytes)})
+		}
+	}
+	for i, s := range p.arena.Sites()[:len(p.siteIDs)] {
+		if p.tree.isTruncated(s.Node) {
+			add(reasonStackTruncated, uint64(p.counted[i].Allocations), p.counted[i])
+		}
+		if p.names.typeUnknown(s.Type) {
+			add(reasonTypeUnknown, uint64(p.counted[i].Allocations), p.counted[i])
+		}
+	}
+	var rows []session.Loss
+	for _, reason := range append(lossReasons[:], reasonStackTruncated, reasonTypeUnknown) {
+		if l, ok := losses[reason]; ok && l != p.losses[reason] {
+			rows = append(rows, l)
+		}
+	}
+	p.losses = losses
+	return r.w.ReplaceLosses(rows)
+}

@@ -1,0 +1,158 @@
+package collect
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/clrprof/clrprof/internal/arena"
+	"github.com/clrprof/clrprof/internal/quantity"
+	"github.com/clrprof/clrprof/internal/session"
+)
+
+// ArenaSuffix ends the name of an arena file: PID-START.arena.
+const ArenaSuffix = ".arena"
+
+// Monotonic returns the time on the clock that agents use.
+func Monotonic() quantity.Nanoseconds {
+	var ts unix.Timespec
+	if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &ts); err != nil {
+		panic(err) // cannot fail on Linux with this clock
+	}
+	return quantity.Nanoseconds(ts.Nano())
+}
+
+// Recorder writes the arenas of a directory into a session.
+type Recorder struct {
+	w         *session.Writer
+	directory string
+	start     quantity.Nanoseconds // of the session, on the Monotonic clock
+	filter    Filter
+	processes map[string]*process // by arena file name
+	names     []string            // their order
+	lastSlice session.SliceID
+	sliceEnd  quantity.Nanoseconds
+	next      ids
+}
+
+// ids counts the rows given out so far.
+type ids struct {
+	process     session.ProcessID
+	thread      session.ThreadID
+	module      session.ModuleID
+	typ         session.TypeID
+	function    session.FunctionID
+	body        session.BodyID
+	instruction session.InstructionID
+	node        session.NodeID
+	site        session.SiteID
+}
+
+// NewRecorder records the arenas that appear in directory. Start is the session's time zero.
+func NewRecorder(w *session.Writer, directory string, start quantity.Nanoseconds, filter Filter) *Recorder {
+	return &Recorder{w: w, directory: directory, start: start, filter: filter, processes: map[string]*process{}}
+}
+
+// Processes says how many .NET processes have been seen.
+func (r *Recorder) Processes() int { return len(r.processes) }
+
+// Sync writes everything new, as of now. After an error the recorder must not be used again: the session holds what
+// earlier calls wrote.
+func (r *Recorder) Sync(now quantity.Nanoseconds) error {
+	if err := r.findArenas(); err != nil {
+		return err
+	}
+	end := now - r.start
+	return r.w.Batch(func() error {
+		var values []session.SiteValue
+		for _, name := range r.names {
+			v, err := r.processes[name].sync(r, end)
+			if err != nil {
+				return fmt.Errorf("record arena %s: %w", name, err)
+			}
+			values = append(values, v...)
+		}
+		return r.writeSlice(end, values)
+	})
+}
+
+// Close lets go of the arenas.
+func (r *Recorder) Close() error {
+	var errs []error
+	for _, name := range r.names {
+		errs = append(errs, r.processes[name].arena.Close())
+	}
+	r.names, r.processes = nil, nil
+	return errors.Join(errs...)
+}
+
+func (r *Recorder) writeSlice(end quantity.Nanoseconds, values []session.SiteValue) error {
+	if end <= r.sliceEnd && len(values) == 0 {
+		return nil
+	}
+	r.lastSlice++
+	slice := session.Slice{ID: r.lastSlice, Begin: r.sliceEnd, End: max(end, r.sliceEnd)}
+	for i := range values {
+		values[i].Slice = slice.ID
+	}
+	r.sliceEnd = slice.End
+	if err := r.w.InsertSlices([]session.Slice{slice}); err != nil {
+		return err
+	}
+	return r.w.InsertSiteValues(values)
+}
+
+// findArenas opens arenas that have appeared since the last call, in the order of their processes' start.
+func (r *Recorder) findArenas() error {
+	entries, err := os.ReadDir(r.directory)
+	if err != nil {
+		return fmt.Errorf("look for arenas: %w", err)
+	}
+	var found []string
+	for _, e := range entries {
+		if strings.HasSuffix(e.Name(), ArenaSuffix) && r.processes[e.Name()] == nil {
+			found = append(found, e.Name())
+		}
+	}
+	slices.SortFunc(found, func(a, b string) int {
+		return cmp.Or(cmp.Compare(startOf(a), startOf(b)), cmp.Compare(a, b))
+	})
+	for _, name := range found {
+		a, err := arena.Open(filepath.Join(r.directory, name))
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		r.next.process++
+		r.processes[name] = newProcess(r.next.process, a)
+		r.names = append(r.names, name)
+	}
+	return nil
+}
+
+// startOf reads the start time out of an arena's file name; 0 if there is none.
+func startOf(name string) uint64 {
+	_, start, _ := strings.Cut(strings.TrimSuffix(name, ArenaSuffix), "-")
+	n, err := strconv.ParseUint(start, 16, 64)
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
+// Schedule says when the slice after one that ended at the given age of the session should end: every second at
+// first, later after a fiftieth of the age, so a day of recording has about 400 slices.
+func Schedule(age quantity.Nanoseconds) quantity.Nanoseconds {
+	const second = 1_000_000_000
+	return age + max(second, age/50)
+}

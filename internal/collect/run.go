@@ -1,0 +1,264 @@
+package collect
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/clrprof/clrprof/internal/launch"
+	"github.com/clrprof/clrprof/internal/quantity"
+	"github.com/clrprof/clrprof/internal/session"
+)
+
+// ErrNoAgent means that no .NET runtime loaded the agent, so there is nothing to report.
+var ErrNoAgent = errors.New("no .NET runtime loaded the agent")
+
+// ErrWrite means that the session could not be written. The arenas are kept: see Result.Kept.
+var ErrWrite = errors.New("cannot write the session")
+
+// Options tell how to record a command.
+type Options struct {
+	Launch  launch.Options // Directory is filled in
+	Output  string         // pattern of the session's path: %p process id, %t time, %e name
+	Name    string         // for %e
+	Force   bool           // replace an existing session
+	Filter  Filter
+	Facts   map[string]string // info rows of the session
+	Started func(pid int)     // the target runs; may be nil
+	Stop    <-chan struct{}   // closed: stop waiting for the target, which runs on
+	Now     func() time.Time  // for %t
+	OnSlice func(Progress)    // after each slice; may be nil
+}
+
+// Progress is how far a recording is.
+type Progress struct {
+	Age       quantity.Nanoseconds
+	Processes int
+}
+
+// Result is what came of a recording.
+type Result struct {
+	Path     string // of the session
+	ExitCode int    // of the target
+	Running  bool   // the target was left running
+	Kept     string // directory of the arenas, if the session could not be written
+}
+
+// Run starts the command, records it until it ends and leaves a session in state Recorded. The result is valid with
+// an error too, as far as it goes: ExitCode is the target's whenever it was started.
+func Run(o Options) (Result, error) {
+	directory, err := launch.NewDirectory()
+	if err != nil {
+		return Result{}, err
+	}
+	start := Monotonic()
+	begun := o.Now()
+	out, err := prepare(o, begun)
+	if err != nil {
+		return Result{}, errors.Join(err, directory.Remove())
+	}
+	o.Launch.Directory = directory.Path
+	target, err := launch.Start(o.Launch)
+	if err != nil {
+		return Result{}, errors.Join(err, out.discard(), directory.Remove())
+	}
+	if o.Started != nil {
+		o.Started(target.PID())
+	}
+	res := Result{}
+	w, err := out.open(target.PID())
+	if err == nil {
+		res.Path = w.Path()
+		err = record(o, w, directory.Path, start, target, &res)
+	} else {
+		err = fmt.Errorf("%w: %w", ErrWrite, err)
+	}
+	if err != nil {
+		res.wait(target, o.Stop) // the target is not ours to break
+	}
+	return res, finish(err, w, directory, &res)
+}
+
+// wait waits for the target to end or for the user not to want to wait any more.
+func (res *Result) wait(t *launch.Target, stop <-chan struct{}) {
+	select {
+	case <-t.Done():
+		res.ExitCode = t.ExitCode()
+	case <-stop:
+		res.Running = true
+	}
+}
+
+func record(o Options, w *session.Writer, directory string, start quantity.Nanoseconds, t *launch.Target, res *Result) error {
+	if err := w.SetInfo(o.Facts); err != nil {
+		return fmt.Errorf("%w: %w", ErrWrite, err)
+	}
+	r := NewRecorder(w, directory, start, o.Filter)
+	defer r.Close()
+	for age := quantity.Nanoseconds(0); ; {
+		next := Schedule(age)
+		timer := time.NewTimer(time.Duration(next - (Monotonic() - start)))
+		select {
+		case <-t.Done():
+			res.ExitCode = t.ExitCode()
+		case <-o.Stop:
+			res.Running = true
+		case <-timer.C:
+		}
+		timer.Stop()
+		now := Monotonic()
+		if err := r.Sync(now); err != nil {
+			return fmt.Errorf("%w: %w", ErrWrite, err)
+		}
+		age = now - start
+		if o.OnSlice != nil {
+			o.OnSlice(Progress{age, r.Processes()})
+		}
+		if ended(t) || res.Running {
+			return closeRecording(w, r, age)
+		}
+	}
+}
+
+func ended(t *launch.Target) bool {
+	select {
+	case <-t.Done():
+		return true
+	default:
+		return false
+	}
+}
+
+func closeRecording(w *session.Writer, r *Recorder, age quantity.Nanoseconds) error {
+	if r.Processes() == 0 {
+		return ErrNoAgent
+	}
+	err := w.SetInfo(map[string]string{"duration_ns": strconv.FormatInt(int64(age), 10)})
+	if err == nil {
+		err = w.SetState(session.Recorded)
+	}
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrWrite, err)
+	}
+	return nil
+}
+
+// finish closes the session; without data there is none, and data that could not be written stays where it is.
+func finish(err error, w *session.Writer, d *launch.Directory, res *Result) error {
+	if w != nil {
+		if closing := w.Close(); closing != nil && err == nil {
+			err = fmt.Errorf("%w: %w", ErrWrite, closing)
+		}
+	}
+	switch {
+	case errors.Is(err, ErrNoAgent):
+		return errors.Join(err, os.Remove(res.Path), d.Remove())
+	case errors.Is(err, ErrWrite):
+		res.Kept = d.Path
+		return errors.Join(err, d.Keep())
+	}
+	return errors.Join(err, d.Remove())
+}
+
+// Recover writes the session of a run whose own could not be written, from the arenas that it kept.
+func Recover(directory, output string, force bool, facts map[string]string) error {
+	w, err := session.Create(output, force)
+	if err != nil {
+		return err
+	}
+	r := NewRecorder(w, directory, firstStart(directory), Filter{})
+	err = w.SetInfo(facts)
+	if err == nil {
+		err = r.Sync(Monotonic())
+	}
+	if err == nil && r.Processes() == 0 {
+		err = fmt.Errorf("%s holds no arenas", directory)
+	}
+	if err == nil {
+		err = w.SetState(session.Recorded)
+	}
+	err = errors.Join(err, r.Close(), w.Close())
+	if err != nil {
+		return errors.Join(err, os.Remove(output))
+	}
+	return os.RemoveAll(directory)
+}
+
+// firstStart is when the first process of the directory began.
+func firstStart(directory string) quantity.Nanoseconds {
+	names, _ := filepath.Glob(filepath.Join(directory, "*"+ArenaSuffix))
+	first := Monotonic()
+	for _, name := range names {
+		if s := quantity.Nanoseconds(startOf(filepath.Base(name))); s > 0 {
+			first = min(first, s)
+		}
+	}
+	return first
+}
+
+// output is where the session goes. Its name can hold the target's process id, which is known after the start, and
+// whether it can be written should be known before: so the file is made first and named afterwards.
+type output struct {
+	temporary string // "": the path is final
+	pattern   string // with only %p left
+	force     bool
+}
+
+func prepare(o Options, now time.Time) (output, error) {
+	out := output{pattern: expand(o.Output, map[byte]string{'t': now.Format("20060102-150405"), 'e': o.Name}), force: o.Force}
+	path := out.pattern
+	if strings.Contains(path, "%p") {
+		out.temporary = filepath.Join(filepath.Dir(path), fmt.Sprintf(".clrprof-%d-%d.partial", os.Getpid(), now.UnixNano()))
+		path = out.temporary
+	}
+	w, err := session.Create(path, o.Force)
+	if err != nil {
+		return output{}, fmt.Errorf("%w: %w", ErrWrite, err)
+	}
+	return out, w.Close()
+}
+
+// expand replaces %x by values[x]; other letters and %% stay for later.
+func expand(pattern string, values map[byte]string) string {
+	var b strings.Builder
+	for i := 0; i < len(pattern); i++ {
+		if pattern[i] == '%' && i+1 < len(pattern) {
+			if v, ok := values[pattern[i+1]]; ok {
+				b.WriteString(v)
+				i++
+				continue
+			}
+		}
+		b.WriteByte(pattern[i])
+	}
+	return b.String()
+}
+
+func (o output) open(pid int) (*session.Writer, error) {
+	path := expand(o.pattern, map[byte]string{'p': strconv.Itoa(pid)})
+	if o.temporary == "" {
+		return session.Edit(path)
+	}
+	flags := uint(unix.RENAME_NOREPLACE)
+	if o.force {
+		flags = 0
+	}
+	if err := unix.Renameat2(unix.AT_FDCWD, o.temporary, unix.AT_FDCWD, path, flags); err != nil {
+		return nil, errors.Join(fmt.Errorf("name the session %s: %w", path, err), os.Remove(o.temporary))
+	}
+	return session.Edit(path)
+}
+
+// discard removes the session of a target that was not started.
+func (o output) discard() error {
+	if o.temporary != "" {
+		return os.Remove(o.temporary)
+	}
+	return os.Remove(o.pattern)
+}
