@@ -1,164 +1,46 @@
 package symbols
 
 import (
+	"errors"
 	"io"
+	"io/fs"
+	"os"
+
+	"github.com/clrprof/clrprof/internal/session"
 )
 
-// Ids are those of the session's tables; 0 means "none".
-type (
-	ModuleID      int64 // module.id
-	TypeID        int64 // type.id
-	FunctionID    int64 // function.id
-	BodyID        int64 // body.id
-	InstructionID int64 // instruction.id
-	FileID        int64 // source_file.id
-	LineID        int64 // line.id
-)
-
-// Status says where the symbols of a module come from, as module.symbols has it.
-type Status string
-
-// The values of Status.
-const (
-	StatusFile       Status = "file"       // a PDB file
-	StatusEmbedded   Status = "embedded"   // a PDB inside the assembly
-	StatusNone       Status = "none"       // no PDB found, or no file (dynamic module)
-	StatusMismatch   Status = "mismatch"   // the PDB or the assembly on disk is not the one that ran
-	StatusUnreadable Status = "unreadable" // the assembly or its PDB cannot be read or is corrupt
-)
-
-// Kinds of types and functions, as type.kind and function.kind have them.
-const (
-	KindClass   = "class"
-	KindArray   = "array"
-	KindMethod  = "method"
-	KindDynamic = "dynamic"
-	KindPseudo  = "pseudo"
-)
-
-// Module is a row of the table module.
-type Module struct {
-	ID      ModuleID
-	Path    string // "" for a module without a file
-	MVID    string // lower-case GUID, "" if unknown
-	Dynamic bool
-}
-
-// Type is a row of the table type with its type arguments.
-type Type struct {
-	ID          TypeID
-	Module      ModuleID
-	Token       uint32 // TypeDef, 0 for arrays and unknown
-	Kind        string
-	Rank        int    // arrays: 1 and up
-	Element     TypeID // arrays whose element is a known type
-	ElementCode uint8  // arrays: CorElementType of the element
-	RawName     string // Namespace.Outer`1/Inner`1; "" for arrays
-	Arguments   []TypeID
-}
-
-// Function is a row of the table function with its method's type arguments.
-type Function struct {
-	ID        FunctionID
-	Module    ModuleID
-	Token     uint32 // MethodDef, 0 for dynamic and pseudo functions
-	Type      TypeID // the exact declaring type, 0 if only the definition is known
-	Kind      string
-	RawType   string // Namespace.Outer`1/Inner`1
-	RawName   string // <Main>b__0_0
-	Signature []byte // MethodDefSig, ECMA-335 II.23.2.1; empty if unknown
-	Arguments []TypeID
-}
-
-// Body is a row of the table body. ILMap holds little-endian u32 pairs
-// (native offset, IL offset) sorted by native offset.
-type Body struct {
-	ID       BodyID
-	Function FunctionID
-	ILMap    []byte
-}
-
-// Instruction is a row of the table instruction: a return address.
-type Instruction struct {
-	ID           InstructionID
-	Function     FunctionID
-	Body         BodyID
-	NativeOffset int64 // from the body's start
-}
-
-// Input is what was recorded. Slices may be in any order; ids within one slice
-// are distinct. Resolve does not change it.
+// Input is what was recorded: rows of the tables of the same names. They may be
+// in any order; ids within one table are distinct. Resolve does not change
+// them. A reference to a row that is not there reads as "none".
 type Input struct {
-	Modules      []Module
-	Types        []Type
-	Functions    []Function
-	Bodies       []Body
-	Instructions []Instruction
+	Modules           []session.Module
+	Types             []session.Type
+	TypeArguments     []session.TypeArgument
+	Functions         []session.Function
+	FunctionArguments []session.FunctionArgument
+	Bodies            []session.Body
+	Instructions      []session.Instruction
 }
 
-// Output is what Resolve found: a row for each row of the input, in the
-// input's order, and the new tables source_file and line in the order of their
-// ids, which count from 1.
+// Output is what Resolve found. Modules, Types, Functions and Instructions are
+// the rows of the input, in its order, with their resolved columns filled.
+// SourceFiles and Lines are new; their ids count from 1 in the order of the
+// slice.
 type Output struct {
-	Modules      []ModuleSymbols
-	Types        []TypeSymbols
-	Functions    []FunctionSymbols
-	Instructions []InstructionSymbols
-	Files        []SourceFile
-	Lines        []Line
+	Modules      []session.Module
+	Types        []session.Type
+	Functions    []session.Function
+	Instructions []session.Instruction
+	SourceFiles  []session.SourceFile
+	Lines        []session.Line
 	Summary      Summary
 }
 
-// ModuleSymbols are the resolved columns of the table module.
-type ModuleSymbols struct {
-	ID     ModuleID
-	Status Status
-	Path   string // of the PDB, or of the assembly that embeds it; "" unless Status is file or embedded
-}
-
-// TypeSymbols are the resolved columns of the table type.
-type TypeSymbols struct {
-	ID   TypeID
-	Name string
-}
-
-// FunctionSymbols are the resolved columns of the table function.
-type FunctionSymbols struct {
-	ID   FunctionID
-	Name string
-	File FileID // of the first line; 0 unknown
-	Line int    // 1-based; 0 unknown
-}
-
-// InstructionSymbols are the resolved columns of the table instruction.
-type InstructionSymbols struct {
-	ID       InstructionID
-	ILOffset int64 // -1 unknown
-	Line     LineID
-}
-
-// SourceFile is a row of the table source_file. The path is as the compiler
-// wrote it into the PDB.
-type SourceFile struct {
-	ID   FileID
-	Path string
-}
-
-// Line is a row of the table line: a sequence point that some instruction lies
-// in. Lines and columns count from 1; the end column is exclusive.
-type Line struct {
-	ID                     LineID
-	Function               FunctionID
-	File                   FileID
-	LineBegin, ColumnBegin int
-	LineEnd, ColumnEnd     int
-}
-
-// Summary counts what a report says about symbols. Functions of kind pseudo
-// are not counted.
+// Summary counts what a report says about symbols. Pseudo functions are not
+// counted.
 type Summary struct {
-	Functions             int // of the kinds method and dynamic
-	FunctionsWithoutLines int // of these: no line is known
+	Functions             int // methods and dynamic methods
+	FunctionsWithoutLines int // of these: no source line is known
 	Instructions          int // that have a body
 	InstructionsUnmapped  int // of these: no IL offset is known
 }
@@ -173,3 +55,27 @@ type File interface {
 // Opener opens a file for reading. An error that wraps fs.ErrNotExist means
 // that there is no such file.
 type Opener func(path string) (File, error)
+
+// OpenFile is the Opener of the file system. What is not a regular file, such
+// as a pipe, is an error.
+func OpenFile(path string) (File, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = &fs.PathError{Op: "open", Path: path, Err: errors.New("not a regular file")}
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return osFile{f, info.Size()}, nil
+}
+
+type osFile struct {
+	*os.File
+	size int64
+}
+
+func (f osFile) Size() int64 { return f.size }

@@ -1,0 +1,226 @@
+package symbols
+
+import (
+	"strings"
+
+	"github.com/clrprof/clrprof/internal/clrmeta"
+	"github.com/clrprof/clrprof/internal/session"
+)
+
+// function is a method to be named: the one that ran, or the one that the
+// programmer wrote and a compiler took apart.
+type function struct {
+	file       *moduleFile
+	typ        rawType
+	typeToken  clrmeta.Token // TypeDef, 0 if unknown
+	typeArgs   []session.TypeID
+	typeParams []string
+	token      clrmeta.Token // MethodDef, 0 if unknown
+	method     string        // raw
+	methArgs   []typeText    // nil if unknown
+	methParams []string
+	signature  []byte
+	mark       string // " [async]"
+}
+
+// resolveFunctions names the functions of one file and finds their lines.
+func (r *resolver) resolveFunctions(f *moduleFile) {
+	for _, i := range f.functions {
+		row := &r.out.Functions[i]
+		row.Name = r.functionName(f, row)
+	}
+	r.resolveLines(f)
+	f.siblings = nil
+}
+
+func (r *resolver) functionName(f *moduleFile, row *session.Function) string {
+	if row.Kind == session.FunctionPseudo {
+		return clean(row.RawName)
+	}
+	fn := r.describeFunction(f, row)
+	if row.Kind == session.FunctionDynamic {
+		fn = function{file: &moduleFile{}, method: row.RawName, signature: row.Signature}
+		if len(row.Signature) == 0 {
+			return clean(row.RawName)
+		}
+	}
+	name := r.write(fn, false)
+	if others := r.overloads(fn); len(others) > 0 && r.collides(fn, others, name, false) {
+		name = r.write(fn, true)
+		if r.collides(fn, others, name, true) {
+			name += " [" + strings.TrimPrefix(fn.token.String(), "0x") + "]"
+		}
+	}
+	return clean(name)
+}
+
+// describeFunction gathers what is known about a function. What the runtime
+// recorded goes before what the file says.
+func (r *resolver) describeFunction(f *moduleFile, row *session.Function) function {
+	fn := function{
+		file:      f,
+		typ:       parseRawType(row.RawType),
+		method:    row.RawName,
+		signature: row.Signature,
+	}
+	if t := r.types[row.Type]; t != nil {
+		fn.typeArgs = r.typeArgs[row.Type]
+		if row.RawType == "" {
+			fn.typ = parseRawType(t.RawName)
+		}
+	}
+	if f.meta != nil {
+		fn.fromFile(clrmeta.Token(row.Token))
+	}
+	if args := r.methodArgs[row.ID]; len(args) > 0 {
+		fn.methArgs = make([]typeText, len(args))
+		for i, id := range args {
+			fn.methArgs[i] = r.argumentText(id, fn.methParams, i, 0)
+		}
+	}
+	return r.written(fn)
+}
+
+// fromFile adds what the metadata says about a method. What cannot be read
+// stays unknown.
+func (fn *function) fromFile(token clrmeta.Token) {
+	meta := fn.file.meta
+	method, err := meta.Method(token)
+	if err != nil {
+		return
+	}
+	fn.token = token
+	if fn.method == "" {
+		fn.method = method.Name
+	}
+	if len(fn.signature) == 0 {
+		fn.signature = method.Signature
+	}
+	fn.methParams, _ = meta.GenericParams(token)
+	owner, err := meta.DeclaringType(token)
+	if err != nil {
+		return
+	}
+	fn.typeToken = owner
+	fn.typeParams, _ = meta.GenericParams(owner)
+	if name, err := meta.TypeName(owner); len(fn.typ.path) == 0 && err == nil {
+		fn.typ = fromMetadata(name)
+	}
+}
+
+// written returns the function that the programmer wrote: of the method that
+// runs a state machine the method that the machine was made from, and else the
+// function itself.
+func (r *resolver) written(fn function) function {
+	source, _, ok := stateMachineSource(fn.typ.last())
+	if fn.method != "MoveNext" || !ok || len(fn.typ.path) < 2 {
+		return fn
+	}
+	outer := fn.typ.outer()
+	kickoff := function{file: fn.file, typ: outer, method: source, mark: " [state machine]"}
+	if fn.file.meta != nil {
+		machine := fn.file.machine(fn.typeToken, source)
+		switch machine.Kind {
+		case clrmeta.Async:
+			kickoff.mark = " [async]"
+		case clrmeta.Iterator:
+			kickoff.mark = " [iterator]"
+		case clrmeta.AsyncIterator:
+			kickoff.mark = " [async iterator]"
+		}
+		if machine.Method != 0 {
+			kickoff.method = ""
+			kickoff.fromFile(machine.Method)
+		}
+	}
+	// The machine has the type parameters of the enclosing types, then those of
+	// the method.
+	n := min(len(kickoff.typeParams), len(fn.typeArgs))
+	if kickoff.typeToken == 0 {
+		n = min(outer.arity(), len(fn.typeArgs))
+	}
+	kickoff.typeArgs = fn.typeArgs[:n]
+	for i, id := range fn.typeArgs[n:] {
+		kickoff.methArgs = append(kickoff.methArgs, r.argumentText(id, kickoff.methParams, i, 0))
+	}
+	if kickoff.token == 0 && len(kickoff.methArgs) == 0 && n < len(fn.typeParams) {
+		kickoff.methParams = fn.typeParams[n:]
+	}
+	return kickoff
+}
+
+// machine finds the method of a state machine by its attribute, and without one
+// by its name, if only one method has that.
+func (f *moduleFile) machine(typ clrmeta.Token, source string) clrmeta.StateMachine {
+	if m, ok := f.machines[typ]; ok {
+		return m
+	}
+	if same := f.methodsNamed(f.meta.Enclosing(typ), source); len(same) == 1 {
+		return clrmeta.StateMachine{Type: typ, Method: same[0]}
+	}
+	return clrmeta.StateMachine{}
+}
+
+// siblingKey names the methods of one name in a type.
+type siblingKey struct {
+	typ  clrmeta.Token
+	name string
+}
+
+// methodsNamed lists the methods of a type that have a name.
+func (f *moduleFile) methodsNamed(typ clrmeta.Token, name string) []clrmeta.Token {
+	if f.siblings == nil {
+		f.siblings = map[siblingKey][]clrmeta.Token{}
+	}
+	if _, seen := f.siblings[siblingKey{typ: typ}]; !seen {
+		f.siblings[siblingKey{typ: typ}] = nil
+		methods, _ := f.meta.Methods(typ) // none if typ is not a type
+		for _, m := range methods {
+			if row, err := f.meta.Method(m); err == nil && row.Name != "" {
+				key := siblingKey{typ, localName(row.Name)}
+				f.siblings[key] = append(f.siblings[key], m)
+			}
+		}
+	}
+	return f.siblings[siblingKey{typ, name}]
+}
+
+// localName drops the number of a local function's name, which names do not
+// show.
+func localName(name string) string {
+	if g, ok := parseGenerated(name); ok && g.kind == 'g' {
+		name, _, _ = strings.Cut(name, "|")
+	}
+	return name
+}
+
+// overloads lists the other methods of the type with the function's name.
+func (r *resolver) overloads(fn function) []clrmeta.Token {
+	if fn.file.meta == nil || fn.token == 0 {
+		return nil
+	}
+	var others []clrmeta.Token
+	for _, m := range fn.file.methodsNamed(fn.typeToken, localName(fn.method)) {
+		if m != fn.token && len(others) < maxOverloads {
+			others = append(others, m)
+		}
+	}
+	return others
+}
+
+// collides reports whether one of the others has the name, too.
+func (r *resolver) collides(fn function, others []clrmeta.Token, name string, full bool) bool {
+	for _, m := range others {
+		other := fn
+		other.method, other.signature = "", nil
+		other.methArgs, other.methParams = nil, nil
+		other.fromFile(m)
+		if len(other.methParams) == len(fn.methParams) {
+			other.methArgs = fn.methArgs
+		}
+		if other.token == m && r.write(other, full) == name {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,22 @@
+package symbols
+
+const (
+	// maxName bounds a resolved name, in bytes. Instantiations can nest without
+	// end, and a name longer than a few screens tells a person nothing. A longer
+	// name is cut and ends in "…".
+	maxName = 8 << 10
+	// maxTypeDepth bounds the nesting of type arguments and array elements, which
+	// in a corrupt session may form a loop. Deeper types are shown as "?".
+	maxTypeDepth = 64
+	// maxArguments bounds the type arguments of one type or method. C# compilers
+	// allow 65535; nobody has written more than 20.
+	maxArguments = 1024
+	// maxOverloads bounds how many methods of one name a name is compared with.
+	maxOverloads = 256
+	// maxGenerated bounds how often names that compilers made from names are
+	// taken apart: a state machine of a lambda in a local function is 3.
+	maxGenerated = 16
+	// maxPDB bounds the size of a PDB that is read into memory. That of the
+	// .NET runtime's core library has 5 MB.
+	maxPDB = 1 << 30
+)

@@ -1,0 +1,292 @@
+package symbols
+
+import (
+	"strings"
+
+	"github.com/clrprof/clrprof/internal/clrmeta"
+)
+
+// shown is a function as its name shows it: a member of a type, and within it
+// perhaps a lambda or local function.
+type shown struct {
+	typ        rawType
+	typeArgs   []typeText
+	member     string // raw
+	memberArgs []typeText
+	inner      string
+	innerArgs  []typeText
+}
+
+// write writes a function's name: declaring type, method, parameters. With full
+// the parameters' types have their namespaces.
+func (r *resolver) write(fn function, full bool) string {
+	typeArgs := r.typeArguments(fn)
+	sig := fn.parseSignature()
+	methArgs := fn.methodArguments(sig)
+	w := &sigWriter{
+		writer:  &writer{full: full},
+		meta:    fn.file.meta,
+		typeVar: variable(typeArgs), methVar: variable(methArgs),
+		machines: fn.file.machines,
+	}
+	s := show(fn, typeArgs, methArgs)
+	if len(s.typ.path) > 0 {
+		w.typePath(named{
+			rawType: s.typ, kind: fn.file.machines[fn.typeToken].Kind,
+			args: len(s.typeArgs), arg: func(i int) { w.WriteString(s.typeArgs[i].full) },
+		}, true)
+	}
+	if s.member != "" {
+		w.dot()
+		w.member(s.member, sig)
+		w.list(s.memberArgs)
+	}
+	if s.inner != "" {
+		w.dot()
+		w.WriteString(s.inner)
+		w.list(s.innerArgs)
+	}
+	switch {
+	case sig == nil:
+		w.WriteString("(?)")
+	case s.inner != "":
+		w.parameters(w.withoutClosures(sig), fn.parameterRows())
+	default:
+		w.parameters(sig, fn.parameterRows())
+	}
+	w.WriteString(fn.mark)
+	return w.String()
+}
+
+// show decides what of a function is shown as type, member and inner function.
+func show(fn function, typeArgs, methArgs []typeText) shown {
+	s := shown{typ: fn.typ, typeArgs: typeArgs, member: fn.method, memberArgs: methArgs}
+	g, made := parseGenerated(fn.method)
+	vb, isVB := strings.CutPrefix(fn.method, "_Lambda$__")
+	if !isVB && (!made || g.kind != 'b' && g.kind != 'g') {
+		return s
+	}
+	typ, closure := leaveClosures(fn.typ)
+	own := s.memberArgs
+	s.memberArgs = nil
+	if n := min(typ.arity(), len(typeArgs)); closure != nil {
+		// The type parameters of a closure are those of the method around it.
+		s.typ, s.typeArgs, s.memberArgs = typ, typeArgs[:n], typeArgs[n:]
+	}
+	switch {
+	case isVB:
+		s.member, s.memberArgs, s.inner = "", nil, "<lambda #"+vb+">"
+	case g.kind == 'g':
+		local, _, _ := strings.Cut(g.suffix, "|")
+		s.member, s.inner, s.innerArgs = g.source, local, own
+	default:
+		s.member, s.inner = g.source, "<lambda #"+lambdaID(g.suffix, closure)+">"
+		s.memberArgs = append(s.memberArgs, own...)
+	}
+	return s
+}
+
+// leaveClosures returns the type that a programmer wrote around closures, and
+// the id of the outermost of those, nil if there is none.
+func leaveClosures(t rawType) (rawType, *string) {
+	var closure *string
+	for len(t.path) > 1 {
+		id, ok := closureID(t.last())
+		if !ok {
+			break
+		}
+		closure, t = &id, t.outer()
+	}
+	return t, closure
+}
+
+// lambdaID is METHOD_LAMBDA, two numbers that the compiler counts within the
+// type. In a closure METHOD_CLOSURE the lambda's name has the second alone.
+func lambdaID(suffix string, closure *string) string {
+	if closure == nil || strings.Contains(suffix, "_") {
+		return suffix
+	}
+	method, _, ok := strings.Cut(*closure, "_")
+	if !ok {
+		return suffix
+	}
+	return method + "_" + suffix
+}
+
+func (r *resolver) typeArguments(fn function) []typeText {
+	n := max(len(fn.typeArgs), len(fn.typeParams))
+	if n == 0 {
+		n = fn.typ.arity()
+	}
+	args := make([]typeText, n)
+	for i := range args {
+		args[i] = typeText{"?", "?"}
+		switch {
+		case i < len(fn.typeArgs):
+			args[i] = r.argumentText(fn.typeArgs[i], fn.typeParams, i, 0)
+		case i < len(fn.typeParams):
+			args[i] = typeText{fn.typeParams[i], fn.typeParams[i]}
+		}
+	}
+	return args
+}
+
+// methodArguments returns the type arguments of a method, and where they are
+// unknown the names of its type parameters.
+func (fn *function) methodArguments(sig *clrmeta.MethodSig) []typeText {
+	n := max(len(fn.methArgs), len(fn.methParams))
+	if n == 0 && sig != nil {
+		n = min(sig.Generics, maxArguments)
+	}
+	args := make([]typeText, n)
+	for i := range args {
+		args[i] = typeText{"?", "?"}
+		switch {
+		case i < len(fn.methArgs):
+			args[i] = fn.methArgs[i]
+		case i < len(fn.methParams):
+			args[i] = typeText{fn.methParams[i], fn.methParams[i]}
+		}
+	}
+	return args
+}
+
+// parseSignature returns nil if the signature is not known or cannot be read.
+func (fn *function) parseSignature() *clrmeta.MethodSig {
+	if len(fn.signature) == 0 {
+		return nil
+	}
+	sig, err := clrmeta.ParseMethodSig(fn.signature)
+	if err != nil {
+		return nil
+	}
+	return sig
+}
+
+func (fn *function) parameterRows() []clrmeta.Param {
+	if fn.file.meta == nil || fn.token == 0 {
+		return nil
+	}
+	rows, _ := fn.file.meta.Params(fn.token) // without them "out" reads as "ref"
+	return rows
+}
+
+// variable resolves type variables of signatures.
+func variable(args []typeText) func(i int) typeText {
+	return func(i int) typeText {
+		if i < 0 || i >= len(args) {
+			return typeText{"?", "?"}
+		}
+		return args[i]
+	}
+}
+
+// withoutClosures drops the parameters that the compiler adds to local
+// functions: by-references to closures, at the end.
+func (w *sigWriter) withoutClosures(sig *clrmeta.MethodSig) *clrmeta.MethodSig {
+	written := *sig
+	for n := len(written.Params); n > 0; n-- {
+		t := written.Params[n-1]
+		if t.Kind != clrmeta.ByRef || t.Elem == nil || w.meta == nil {
+			break
+		}
+		name, err := w.meta.TypeName(t.Elem.Token)
+		if err != nil {
+			break
+		}
+		if _, ok := closureID(parseSegment(name.Path[len(name.Path)-1]).name); !ok {
+			break
+		}
+		written.Params = written.Params[:n-1]
+	}
+	return &written
+}
+
+// dot separates two parts of a name.
+func (w *sigWriter) dot() {
+	if w.Len() > 0 {
+		w.WriteByte('.')
+	}
+}
+
+// list writes type arguments in angle brackets.
+func (w *sigWriter) list(args []typeText) {
+	for i, a := range args {
+		if w.over() {
+			return
+		}
+		if i == 0 {
+			w.WriteByte('<')
+		} else {
+			w.WriteString(", ")
+		}
+		w.WriteString(a.form(w.full))
+	}
+	if len(args) > 0 {
+		w.WriteByte('>')
+	}
+}
+
+// member writes the name of a method. Operators are written as C# does, and
+// conversions with the type that they give, which tells them apart.
+func (w *sigWriter) member(name string, sig *clrmeta.MethodSig) {
+	if word, ok := conversions[name]; ok && sig != nil {
+		w.WriteString(word + " operator ")
+		w.typeSig(&sig.Return)
+		return
+	}
+	if symbol, ok := operators[name]; ok {
+		w.WriteString("operator " + symbol)
+		return
+	}
+	w.WriteString(memberText(explicitName(name)))
+}
+
+// explicitName rewrites the type arguments in the name of an explicit interface
+// implementation, such as
+// System.Collections.Generic.IEnumerable<System.Int32>.GetEnumerator.
+func explicitName(name string) string {
+	open := strings.IndexByte(name, '<')
+	if open <= 0 {
+		return name
+	}
+	var b strings.Builder
+	word := 0
+	flush := func(end int) {
+		part := name[word:end]
+		if k, ok := keywords[strings.TrimPrefix(part, "System.")]; ok && strings.HasPrefix(part, "System.") {
+			part = k
+		}
+		b.WriteString(part)
+	}
+	for i := range len(name) {
+		if c := name[i]; c == '<' || c == '>' || c == ',' || c == '[' {
+			flush(i)
+			b.WriteByte(c)
+			if c == ',' && i+1 < len(name) && name[i+1] != ' ' && name[i+1] != ']' && name[i+1] != ',' {
+				b.WriteByte(' ')
+			}
+			word = i + 1
+		}
+	}
+	flush(len(name))
+	return b.String()
+}
+
+var conversions = map[string]string{
+	"op_Implicit": "implicit", "op_Explicit": "explicit", "op_CheckedExplicit": "explicit checked",
+}
+
+// operators are the C# spellings of ECMA-335 I.10.3, and those that C# 11 added.
+var operators = map[string]string{
+	"op_UnaryPlus": "+", "op_UnaryNegation": "-", "op_LogicalNot": "!", "op_OnesComplement": "~",
+	"op_Increment": "++", "op_Decrement": "--", "op_True": "true", "op_False": "false",
+	"op_Addition": "+", "op_Subtraction": "-", "op_Multiply": "*", "op_Division": "/", "op_Modulus": "%",
+	"op_BitwiseAnd": "&", "op_BitwiseOr": "|", "op_ExclusiveOr": "^",
+	"op_LeftShift": "<<", "op_RightShift": ">>", "op_UnsignedRightShift": ">>>",
+	"op_Equality": "==", "op_Inequality": "!=", "op_LessThan": "<", "op_GreaterThan": ">",
+	"op_LessThanOrEqual": "<=", "op_GreaterThanOrEqual": ">=",
+	"op_CheckedUnaryNegation": "checked -", "op_CheckedIncrement": "checked ++",
+	"op_CheckedDecrement": "checked --", "op_CheckedAddition": "checked +",
+	"op_CheckedSubtraction": "checked -", "op_CheckedMultiply": "checked *", "op_CheckedDivision": "checked /",
+}

@@ -1,0 +1,48 @@
+package symbols
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/clrprof/clrprof/internal/session"
+)
+
+// Read collects the input of Resolve from a session.
+func Read(s *session.Session) (in Input, err error) {
+	var errs [7]error
+	in.Modules, errs[0] = s.Modules()
+	in.Types, errs[1] = s.Types()
+	in.TypeArguments, errs[2] = s.TypeArguments()
+	in.Functions, errs[3] = s.Functions()
+	in.FunctionArguments, errs[4] = s.FunctionArguments()
+	in.Bodies, errs[5] = s.Bodies()
+	in.Instructions, errs[6] = s.Instructions()
+	if err := errors.Join(errs[:]...); err != nil {
+		return Input{}, fmt.Errorf("reading what is to be resolved: %w", err)
+	}
+	return in, nil
+}
+
+// Write stores the output of Resolve in the session that its input came from.
+// The session must not have source files or lines yet.
+func (o *Output) Write(w *session.Writer) error {
+	err := w.Batch(func() error {
+		for _, step := range []func() error{
+			func() error { return w.InsertSourceFiles(o.SourceFiles) },
+			func() error { return w.InsertLines(o.Lines) },
+			func() error { return w.ResolveModules(o.Modules) },
+			func() error { return w.ResolveTypes(o.Types) },
+			func() error { return w.ResolveFunctions(o.Functions) },
+			func() error { return w.ResolveInstructions(o.Instructions) },
+		} {
+			if err := step(); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("storing names and lines: %w", err)
+	}
+	return nil
+}
