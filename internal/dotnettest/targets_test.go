@@ -48,7 +48,7 @@ func runTarget(t *testing.T, run targetRun, name string, args ...string) []Truth
 // runtime's counters; here, two runs must say the same.
 func TestTruth(t *testing.T) {
 	for _, target := range [][]string{
-		{"Shapes"},
+		{"Shapes"}, {"Threads", "1", "1000"}, {"Threads", "16", "1000"}, {"Threads", "500", "20"}, {"StaticInit"}, {"Tiering"},
 	} {
 		for _, run := range targetRuns(Need(t)) {
 			t.Run(target[0]+" "+run.name, func(t *testing.T) {

@@ -51,7 +51,7 @@ static class Truth
     }
 
     static readonly SortedDictionary<string, Sum> rows = new SortedDictionary<string, Sum>(StringComparer.Ordinal);
-    static readonly string module = Path.GetFileName(typeof(Truth).Assembly.Location);
+    static readonly int pid = System.Diagnostics.Process.GetCurrentProcess().Id;
     static readonly string rootNamespace = typeof(Truth).Assembly.GetName().Name;
     static int line;
     static string file;
@@ -92,6 +92,17 @@ static class Truth
             Site(body.Method, m.Type, m.Objects * (units + 1), m.Bytes * (units + 1));
             if (line != 0)
                 Add(Row("line", "file", Path.GetFileName(file), "line", line, "function", Name(body.Method)), m.Objects * (units + 1), m.Bytes * (units + 1));
+        }
+    }
+
+    /// <summary>As Exclusive, where the body is run by others and what it makes is all that is made.</summary>
+    public static void ExclusiveIn(MethodBase function, Action<int> run, int units, params Made[] made)
+    {
+        Run(run, units, made, true);
+        foreach (Made m in made)
+        {
+            Site(function, m.Type, m.Objects * (units + 1), m.Bytes * (units + 1));
+            Below(run.Method, m.Type, m.Objects * (units + 1), m.Bytes * (units + 1));
         }
     }
 
@@ -150,15 +161,25 @@ static class Truth
     public static void OfType(Type type, long objects, long bytes) => Add(Row("type", "name", Name(type)), objects, bytes);
 
     /// <summary>Objects made on the threads of that name by a function and those below it.</summary>
-    public static void OnThread(string thread, MethodBase function, long objects, long bytes) =>
-        Add(Row("thread", "name", thread, "function", Name(function)), objects, bytes);
+    public static void OnThread(string thread, MethodBase function, Type type, long objects, long bytes) =>
+        Add(Row("thread", "name", thread, "function", Name(function), "type", Name(type)), objects, bytes);
 
-    static string FunctionRow(string scope, MethodBase function, Type type) =>
-        Row("function", "scope", scope, "name", Name(function), "module", module,
-            "token", "0x" + Token(function).ToString("x8", CultureInfo.InvariantCulture), "type", Name(type));
+    /// <summary>Puts the process id into each row, where several processes print to one place.</summary>
+    public static bool WithPid;
 
-    static int Token(MethodBase function) =>
-        function.DeclaringType == null ? 0 : function.MetadataToken; // 0: a dynamic method
+    static string FunctionRow(string scope, MethodBase function, Type type)
+    {
+        bool method = function.DeclaringType != null; // else a dynamic method: no module, no token
+        int token = method ? function.MetadataToken : 0;
+        return Row("function", "scope", scope, "name", Name(function), "module", method ? ModuleOf(function) : "",
+            "token", "0x" + token.ToString("x8", CultureInfo.InvariantCulture), "type", Name(type));
+    }
+
+    static string ModuleOf(MethodBase function)
+    {
+        Assembly assembly = function.DeclaringType.Assembly;
+        return assembly.IsDynamic ? assembly.GetName().Name : Path.GetFileName(assembly.Location);
+    }
 
     public static void Add(string row, long objects, long bytes)
     {
@@ -172,6 +193,8 @@ static class Truth
     public static string Row(string kind, params object[] pairs)
     {
         var b = new StringBuilder("{\"truth\":\"" + kind + "\"");
+        if (WithPid)
+            b.Append(",\"pid\":").Append(pid);
         for (int i = 0; i < pairs.Length; i += 2)
         {
             b.Append(",\"").Append(pairs[i]).Append("\":");
