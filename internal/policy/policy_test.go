@@ -38,6 +38,7 @@ dotnettest:
 wire/gen: wire
 arena: wire
 session: quantity
+session/sessiontest: quantity session
 launch: agentbin
 collect: arena launch session wire
 symbols: clrmeta ppdb session

@@ -1,0 +1,157 @@
+package analysis
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"pgregory.net/rapid"
+	"zombiezen.com/go/sqlite"
+	"zombiezen.com/go/sqlite/sqlitex"
+
+	"github.com/clrprof/clrprof/internal/session"
+	"github.com/clrprof/clrprof/internal/session/sessiontest"
+)
+
+func TestCheckAcceptsRandomSessions(t *testing.T) {
+	dir := t.TempDir()
+	rapid.Check(t, func(rt *rapid.T) {
+		s := open(rt, sessiontest.Random(rapid.Uint64().Draw(rt, "seed")), filepath.Join(dir, "a"))
+		defer s.Close()
+		found, err := Check(s)
+		if err != nil || len(found) != 0 {
+			rt.Fatal(found, err)
+		}
+	})
+}
+
+// seedWithEverything is a seed of sessiontest.Random whose session has rows in every table.
+const seedWithEverything = 5
+
+// TestCheckFinds breaks one thing at a time in the file and expects it to be found.
+func TestCheckFinds(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "good")
+	open(t, sessiontest.Random(seedWithEverything), path).Close()
+	good, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ rule, sql string }{
+		{"references", "UPDATE node SET parent_id = id + 100000 WHERE id = 2"},
+		{"references", "UPDATE node SET parent_id = id WHERE id = 2"},
+		{"references", "UPDATE node SET function_id = 0 WHERE id = 1"},
+		{"references", "UPDATE node SET function_id = 77777 WHERE id = 1"},
+		{"references", "UPDATE site SET type_id = 0 WHERE id = 1"},
+		{"references", "UPDATE site SET thread_id = -5 WHERE id = 1"},
+		{"references", "DELETE FROM slice WHERE id = 1"},
+		{"references", "DELETE FROM process WHERE id = 1"},
+		{"owners", "UPDATE node SET process_id = (SELECT max(id) FROM process) WHERE id = 1"},
+		{"owners", "UPDATE thread SET process_id = (SELECT max(id) FROM process) WHERE id = (SELECT thread_id FROM site LIMIT 1)"},
+		{"owners", "UPDATE instruction SET function_id = 1 + function_id % 2"},
+		{"slices", "UPDATE slice SET end_ns = end_ns + 1 WHERE id = 1"},
+		{"slices", "UPDATE slice SET end_ns = begin_ns - 1 WHERE id = 1"},
+		{"amounts", "UPDATE site_value SET bytes = 0"},
+		{"amounts", "UPDATE site_value SET allocations = -1"},
+		{"stored", "UPDATE function_value SET exclusive_bytes = exclusive_bytes + 8 WHERE function_id = 1"},
+		{"stored", "UPDATE site_value SET allocations = allocations + 1"},
+		{"stored", "DELETE FROM node_value WHERE node_id = 1"},
+		{"stored", "DELETE FROM call_value"},
+		{"stored", "UPDATE path_value SET level = 9 WHERE id = 1"},
+		{"stored", "UPDATE module_value SET inclusive_allocations = 0"},
+		{"stored", "UPDATE line_value SET allocations = allocations * 2"},
+		{"stored", "UPDATE instruction_value SET allocations = allocations * 2"},
+		{"stored", "UPDATE type_value SET instances = instances * 2"},
+		{"stored", "UPDATE thread_value SET bytes = bytes * 2"},
+		{"stored", "UPDATE process_value SET bytes = bytes * 2"},
+	} {
+		bad := filepath.Join(dir, "bad")
+		if err := os.WriteFile(bad, good, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		conn, err := sqlite.OpenConn(bad, sqlite.OpenReadWrite)
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = sqlitex.ExecuteTransient(conn, c.sql, nil)
+		if err != nil || conn.Changes() == 0 {
+			t.Fatalf("%s: changed nothing: %v", c.sql, err)
+		}
+		conn.Close()
+		s, err := session.Open(bad)
+		if err != nil {
+			t.Fatal(err)
+		}
+		found, err := Check(s)
+		s.Close()
+		var rules []string
+		for _, v := range found {
+			rules = append(rules, v.String())
+		}
+		if err != nil || !strings.Contains(strings.Join(rules, "\n"), c.rule+": ") {
+			t.Errorf("%s: found %q, %v, want %s", c.sql, rules, err, c.rule)
+		}
+	}
+}
+
+// TestSourceStoredEqualsComputed reads a session once from its stored tables and once, as
+// if its writer had been killed, by computing.
+func TestSourceStoredEqualsComputed(t *testing.T) {
+	dir := t.TempDir()
+	rapid.Check(t, func(rt *rapid.T) {
+		seed := rapid.Uint64().Draw(rt, "seed")
+		complete := open(rt, sessiontest.Random(seed), filepath.Join(dir, "a"))
+		defer complete.Close()
+		path := filepath.Join(dir, "b")
+		os.Remove(path)
+		if err := sessiontest.Random(seed).Write(path); err != nil {
+			rt.Fatal(err)
+		}
+		resolved, err := session.Open(path)
+		if err != nil {
+			rt.Fatal(err)
+		}
+		defer resolved.Close()
+		if diff := cmp.Diff(everything(rt, complete), everything(rt, resolved), cmpopts.EquateEmpty()); diff != "" {
+			rt.Errorf("(-stored +computed):\n%s", diff)
+		}
+	})
+}
+
+// everything reads all that a Source has.
+func everything(t *rapid.T, s *session.Session) []any {
+	v, err := Open(s, Filter{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []any
+	add := func(rows any, err error) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, rows)
+	}
+	add(v.Total())
+	add(v.Functions())
+	add(v.Modules())
+	add(v.Lines())
+	add(v.Instructions())
+	add(v.Types())
+	add(v.Threads())
+	add(v.Processes())
+	add(v.Calls())
+	paths, err := v.Paths()
+	add(paths, err)
+	add(v.PathChildren(0))
+	for _, p := range paths {
+		add(v.PathChildren(p.ID))
+	}
+	types, _ := v.Types()
+	for _, r := range types {
+		add(v.TypePaths(r.Type))
+	}
+	return out
+}

@@ -1,0 +1,29 @@
+// Package analysis computes the derived tables of a session from its recorded
+// ones, restricts them to a process, a thread or a span of time, and checks that
+// nothing in a session contradicts anything else.
+//
+// # Problem
+//
+// Every number that a user can see (function, line, type, thread, path, caller) must
+// come from one definition, whether it is read from a table that was stored at the end of
+// the run, or recomputed because of a filter or because the collector was killed.
+//
+// # Idea
+//
+// Load reads the recorded tables into flat arrays and replaces ids by positions.
+// Data.Derive is the only place where values are computed. Its result is stored
+// by Complete, compared with the stored one by Check, and handed out by Source, which
+// views read: from the stored tables if the session is complete and nothing is
+// filtered, else from a fresh Derive.
+//
+// # Invariants
+//
+//   - Derive with no filter gives exactly the stored derived tables.
+//   - Rows that are worth nothing are left out, in every table alike.
+//   - Rows are in the order of their key, and a path's parent comes before it.
+//   - A session with broken references gives an error that wraps session.ErrCorrupt.
+//
+// # Limits
+//
+// Load holds the recorded tables in memory: about 200 bytes for each node and site.
+package analysis

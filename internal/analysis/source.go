@@ -1,0 +1,170 @@
+package analysis
+
+import (
+	"fmt"
+
+	q "github.com/clrprof/clrprof/internal/quantity"
+	"github.com/clrprof/clrprof/internal/session"
+)
+
+// Source hands out the values of a session, or of a part of it, to views. It reads the
+// stored tables when it can and computes when it must; a view cannot tell.
+type Source struct {
+	session *session.Session
+	filter  Filter
+	derived *session.Derived // nil: read the stored tables
+	data    *Data            // nil until something needs it
+	types   *TypeTrees       // nil until something needs it
+	below   map[session.PathID][]session.PathValue
+}
+
+// Open returns the values of the part of s that f lets through. Errors are
+// those of f (ErrNoProcess, ErrNoThread, ErrNoSlice) and of reading s.
+func Open(s *session.Session, f Filter) (*Source, error) {
+	state, err := s.State()
+	if err != nil {
+		return nil, err
+	}
+	v := &Source{session: s, filter: f}
+	if state == session.Complete && f.IsZero() {
+		return v, nil
+	}
+	d, err := v.load()
+	if err != nil {
+		return nil, err
+	}
+	if v.derived, err = d.Derive(f); err != nil {
+		return nil, fmt.Errorf("session %s: %w", s.Path(), err)
+	}
+	v.below = map[session.PathID][]session.PathValue{}
+	for _, p := range v.derived.Paths {
+		v.below[p.Parent] = append(v.below[p.Parent], p)
+	}
+	return v, nil
+}
+
+// Session returns the session that the values belong to.
+func (v *Source) Session() *session.Session { return v.session }
+
+// Filter returns what the values are restricted to.
+func (v *Source) Filter() Filter { return v.filter }
+
+func (v *Source) load() (*Data, error) {
+	if v.data == nil {
+		d, err := Load(v.session)
+		if err != nil {
+			return nil, err
+		}
+		v.data = d
+	}
+	return v.data, nil
+}
+
+// choose returns rows of the computed tables, or those that are stored.
+func choose[T any](v *Source, computed func(*session.Derived) []T, stored func() ([]T, error)) ([]T, error) {
+	if v.derived != nil {
+		return computed(v.derived), nil
+	}
+	return stored()
+}
+
+// Total returns what was allocated in all: the sum over the processes.
+func (v *Source) Total() (q.Amount, error) {
+	rows, err := v.Processes()
+	var total q.Amount
+	for _, r := range rows {
+		total = total.Add(r.Amount)
+	}
+	return total, err
+}
+
+// Functions returns the values of the functions, in the order of id.
+func (v *Source) Functions() ([]session.FunctionValue, error) {
+	return choose(v, func(d *session.Derived) []session.FunctionValue { return d.Functions }, v.session.FunctionValues)
+}
+
+// Modules returns the values of the modules, in the order of id.
+func (v *Source) Modules() ([]session.ModuleValue, error) {
+	return choose(v, func(d *session.Derived) []session.ModuleValue { return d.Modules }, v.session.ModuleValues)
+}
+
+// Lines returns the values of the lines, in the order of id.
+func (v *Source) Lines() ([]session.LineValue, error) {
+	return choose(v, func(d *session.Derived) []session.LineValue { return d.Lines }, v.session.LineValues)
+}
+
+// Instructions returns the values of the instructions, in the order of id.
+func (v *Source) Instructions() ([]session.InstructionValue, error) {
+	return choose(v, func(d *session.Derived) []session.InstructionValue { return d.Instructions }, v.session.InstructionValues)
+}
+
+// Types returns the values of the types, in the order of id.
+func (v *Source) Types() ([]session.TypeValue, error) {
+	return choose(v, func(d *session.Derived) []session.TypeValue { return d.Types }, v.session.TypeValues)
+}
+
+// Threads returns the values of the threads, in the order of id.
+func (v *Source) Threads() ([]session.ThreadValue, error) {
+	return choose(v, func(d *session.Derived) []session.ThreadValue { return d.Threads }, v.session.ThreadValues)
+}
+
+// Processes returns the values of the processes, in the order of id.
+func (v *Source) Processes() ([]session.ProcessValue, error) {
+	return choose(v, func(d *session.Derived) []session.ProcessValue { return d.Processes }, v.session.ProcessValues)
+}
+
+// Calls returns the values of all pairs of caller and callee, in the order of their ids.
+func (v *Source) Calls() ([]session.CallValue, error) {
+	return choose(v, func(d *session.Derived) []session.CallValue { return d.Calls }, v.session.CallValues)
+}
+
+// Paths returns the whole call tree, parents before children.
+func (v *Source) Paths() ([]session.PathValue, error) {
+	return choose(v, func(d *session.Derived) []session.PathValue { return d.Paths }, v.session.PathValues)
+}
+
+// PathChildren returns the children of a path (0: the roots) in the order of id.
+func (v *Source) PathChildren(parent session.PathID) ([]session.PathValue, error) {
+	if v.derived != nil {
+		return v.below[parent], nil
+	}
+	rows, err := v.session.PathChildren(parent)
+	for _, r := range rows {
+		if r.ID <= parent { // would send a walk down the tree round in circles
+			return nil, fmt.Errorf("session %s: %w: path %d has child %d", v.session.Path(), session.ErrCorrupt, parent, r.ID)
+		}
+	}
+	return rows, err
+}
+
+// TypePaths returns the paths on which objects of a type were created; see TypeTrees.
+func (v *Source) TypePaths(of session.TypeID) ([]session.PathValue, error) {
+	if v.types == nil {
+		d, err := v.load()
+		if err != nil {
+			return nil, err
+		}
+		if v.types, err = d.TypeTrees(v.filter); err != nil {
+			return nil, err
+		}
+	}
+	return v.types.Paths(of), nil
+}
+
+// Complete derives all tables of a session, stores them, and sets its state to Complete.
+func Complete(w *session.Writer) error {
+	d, err := Load(w.Session)
+	if err != nil {
+		return err
+	}
+	derived, err := d.Derive(Filter{})
+	if err != nil {
+		return fmt.Errorf("session %s: %w", w.Path(), err)
+	}
+	return w.Batch(func() error {
+		if err := w.WriteDerived(derived); err != nil {
+			return err
+		}
+		return w.SetState(session.Complete)
+	})
+}

@@ -1,0 +1,69 @@
+package analysis
+
+import (
+	"slices"
+
+	"github.com/clrprof/clrprof/internal/calltree"
+	q "github.com/clrprof/clrprof/internal/quantity"
+	"github.com/clrprof/clrprof/internal/session"
+)
+
+// TypeTrees gives, for each type, the call tree of the paths that created its objects.
+type TypeTrees struct {
+	data    *Data
+	tree    *calltree.Merged
+	bySite  []q.Amount
+	ofType  map[session.TypeID][]int32 // positions of sites
+	own     []q.Amount                 // scratch, by path; zero between calls
+	reached []bool                     // scratch, by path; false between calls
+}
+
+// TypeTrees prepares the trees of the part of the session that f lets through.
+func (d *Data) TypeTrees(f Filter) (*TypeTrees, error) {
+	if err := f.check(d); err != nil {
+		return nil, err
+	}
+	t := &TypeTrees{data: d, tree: d.merged(), bySite: d.siteAmounts(f), ofType: map[session.TypeID][]int32{}}
+	t.own = make([]q.Amount, t.tree.Len())
+	t.reached = make([]bool, t.tree.Len())
+	for i, a := range t.bySite {
+		if !a.IsZero() && d.siteNode[i] >= 0 {
+			t.ofType[d.Sites[i].Type] = append(t.ofType[d.Sites[i].Type], int32(i))
+		}
+	}
+	return t, nil
+}
+
+// Paths returns the paths on which objects of a type were created, with the
+// values of that type alone, parents before children. The ids order the paths;
+// they are not those of path_value. The work is proportional to the result.
+func (t *TypeTrees) Paths(of session.TypeID) []session.PathValue {
+	var paths []int32
+	for _, site := range t.ofType[of] {
+		at := t.tree.Of[t.data.siteNode[site]]
+		t.own[at] = t.own[at].Add(t.bySite[site])
+		for p := at; p >= 0 && !t.reached[p]; p = t.tree.Parent[p] {
+			t.reached[p] = true
+			paths = append(paths, p)
+		}
+	}
+	slices.Sort(paths)
+	position := make(map[int32]int, len(paths))
+	out := make([]session.PathValue, len(paths))
+	for i, p := range paths {
+		position[p] = i
+		function := t.data.Functions[t.tree.Group[p]]
+		out[i] = session.PathValue{ID: session.PathID(p + 1), Parent: session.PathID(t.tree.Parent[p] + 1), Level: 1,
+			Process: function.Process, Function: function.ID, Amounts: q.Amounts{Exclusive: t.own[p], Inclusive: t.own[p]}}
+		if parent, ok := position[t.tree.Parent[p]]; ok {
+			out[i].Level = out[parent].Level + 1
+		}
+		t.own[p], t.reached[p] = q.Amount{}, false
+	}
+	for i := len(paths) - 1; i >= 0; i-- {
+		if parent, ok := position[t.tree.Parent[paths[i]]]; ok {
+			out[parent].Inclusive = out[parent].Inclusive.Add(out[i].Inclusive)
+		}
+	}
+	return out
+}
