@@ -78,4 +78,5 @@ type osFile struct {
 	size int64
 }
 
+// Size returns the size when the file was opened.
 func (f osFile) Size() int64 { return f.size }

@@ -1,0 +1,327 @@
+package clrmeta_test
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/clrprof/clrprof/internal/clrmeta"
+	"github.com/clrprof/clrprof/internal/dotnettest"
+)
+
+// dumpProgram compiles testdata/Dump.cs, the reader to compare with.
+func dumpProgram(t *testing.T) (*dotnettest.Install, string) {
+	t.Helper()
+	in := dotnettest.Need(t)
+	dll, err := in.Compile([]string{"testdata/Dump.cs"}, "", dotnettest.Options{Name: "Dump"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return in, dll
+}
+
+// assemblies lists files to read: those of both frameworks, of the compiler, and
+// of an application with many libraries, which were made by different compilers
+// and linkers over ten years.
+func assemblies(t *testing.T, in *dotnettest.Install) []string {
+	t.Helper()
+	var files []string
+	for _, pattern := range []string{
+		in.Root9() + "/shared/*/*/*.dll", in.Root31() + "/shared/*/*/*.dll",
+		in.Root31() + "/sdk/*/*.dll", in.Root31() + "/sdk/*/Roslyn/bincore/*.dll",
+		in.Root31() + "/sdk/*/*/*.dll", in.Root31() + "/packs/*/*/ref/*/*.dll", filepath.Dir(in.MCP()) + "/*.dll",
+	} {
+		found, err := filepath.Glob(pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files = append(files, found...)
+	}
+	if testing.Short() {
+		files = files[:0]
+		for _, root := range []string{in.Root9(), in.Root31()} {
+			found, err := filepath.Glob(root + "/shared/Microsoft.NETCore.App/*/System.Private.CoreLib.dll")
+			if err != nil {
+				t.Fatal(err)
+			}
+			files = append(files, found...)
+		}
+	}
+	if len(files) == 0 {
+		t.Fatal("no assemblies to read")
+	}
+	return files
+}
+
+// TestEqualsMicrosoftsReader reads every name and signature of several hundred
+// assemblies, ReadyToRun images among them, and compares each with what
+// System.Reflection.Metadata reads.
+func TestEqualsMicrosoftsReader(t *testing.T) {
+	in, dump := dumpProgram(t)
+	files := assemblies(t, in)
+	cmd := in.Net9().Command(dump, append([]string{"metadata"}, files...)...)
+	cmd.Stderr = os.Stderr
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	lines := compare(t, files, out)
+	if t.Failed() {
+		cmd.Process.Kill() // its output is of no more use
+	}
+	if err := cmd.Wait(); err != nil && !t.Failed() {
+		t.Fatal(err)
+	}
+	t.Logf("%d files, %d equal lines", len(files), lines)
+}
+
+// compare reads the files and holds each line against the truth. It stops at the
+// first file that differs.
+func compare(t *testing.T, files []string, truth io.Reader) (lines int) {
+	scanner := bufio.NewScanner(truth)
+	scanner.Buffer(nil, 1<<20)
+	for _, file := range files {
+		var have bytes.Buffer
+		fmt.Fprintf(&have, "file %s\n", file)
+		if err := dumpFile(&have, file); err != nil {
+			t.Errorf("%s: %v", file, err)
+			return lines
+		}
+		for line := range strings.Lines(have.String()) {
+			line = strings.TrimSuffix(line, "\n")
+			if !scanner.Scan() {
+				t.Errorf("%s: have %q, want no more", file, line)
+				return lines
+			}
+			if scanner.Text() != line {
+				t.Errorf("%s:\nhave %s\nwant %s", file, line, scanner.Text())
+				return lines
+			}
+			lines++
+		}
+	}
+	if scanner.Scan() {
+		t.Errorf("have no more, want %q", scanner.Text())
+	}
+	return lines
+}
+
+// dumpFile writes what Dump.cs writes.
+func dumpFile(w io.Writer, file string) error {
+	f, err := os.Open(file)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	image, err := clrmeta.Open(f, info.Size())
+	if err != nil {
+		if strings.Contains(err.Error(), clrmeta.ErrNotManaged.Error()) {
+			fmt.Fprintln(w, "none")
+			return nil
+		}
+		return err
+	}
+	return dumpMetadata(w, image.Metadata())
+}
+
+func dumpMetadata(w io.Writer, m *clrmeta.Metadata) error {
+	mvid, err := m.MVID()
+	if err != nil {
+		return err
+	}
+	module, err := m.ModuleName()
+	if err != nil {
+		return err
+	}
+	assembly, err := m.AssemblyName()
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(w, "module %v %s %s\nassembly %s\n", mvid, module, m.Version(), assembly)
+	for row := uint32(1); row <= m.Rows(clrmeta.TableTypeDef); row++ {
+		if err := dumpType(w, m, clrmeta.MakeToken(clrmeta.TableTypeDef, row)); err != nil {
+			return err
+		}
+	}
+	for row := uint32(1); row <= m.Rows(clrmeta.TableTypeRef); row++ {
+		t := clrmeta.MakeToken(clrmeta.TableTypeRef, row)
+		name, err := m.TypeName(t)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(w, "typeref %s %v\n", hex(t), name)
+	}
+	for row := uint32(1); row <= m.Rows(clrmeta.TableTypeSpec); row++ {
+		t := clrmeta.MakeToken(clrmeta.TableTypeSpec, row)
+		sig, err := m.TypeSpec(t)
+		if err != nil {
+			return err
+		}
+		s, err := typeText(m, sig)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(w, "typespec %s %s\n", hex(t), s)
+	}
+	return nil
+}
+
+func hex(t clrmeta.Token) string {
+	if t == 0 {
+		return "0"
+	}
+	return fmt.Sprintf("%08x", uint32(t))
+}
+
+func dumpType(w io.Writer, m *clrmeta.Metadata, t clrmeta.Token) error {
+	name, err := m.TypeName(t)
+	if err != nil {
+		return err
+	}
+	generics, err := m.GenericParams(t)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(w, "type %s %s %v [%s]\n", hex(t), hex(m.Enclosing(t)), name, strings.Join(generics, ","))
+	methods, err := m.Methods(t)
+	if err != nil {
+		return err
+	}
+	for _, token := range methods {
+		if err := dumpMethod(w, m, token); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func dumpMethod(w io.Writer, m *clrmeta.Metadata, token clrmeta.Token) error {
+	method, err := m.Method(token)
+	if err != nil {
+		return err
+	}
+	owner, err := m.DeclaringType(token)
+	if err != nil {
+		return err
+	}
+	generics, err := m.GenericParams(token)
+	if err != nil {
+		return err
+	}
+	sig, err := clrmeta.ParseMethodSig(method.Signature)
+	if err != nil {
+		return fmt.Errorf("%v: %w", token, err)
+	}
+	text, err := methodText(m, sig)
+	if err != nil {
+		return fmt.Errorf("%v: %w", token, err)
+	}
+	params, err := m.Params(token)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(w, "method %s %s %s [%s] %d %d %s", hex(token), hex(owner), method.Name,
+		strings.Join(generics, ","), method.Signature[0], sig.Generics, text)
+	for _, p := range params {
+		fmt.Fprintf(w, " %d:%d:%s", p.Sequence, p.Flags, p.Name)
+	}
+	fmt.Fprintln(w)
+	return nil
+}
+
+func methodText(m *clrmeta.Metadata, sig *clrmeta.MethodSig) (string, error) {
+	params, err := typeTexts(m, sig.Params)
+	if err != nil {
+		return "", err
+	}
+	result, err := typeText(m, &sig.Return)
+	return "(" + params + ")" + result, err
+}
+
+func typeTexts(m *clrmeta.Metadata, types []clrmeta.TypeSig) (string, error) {
+	var parts []string
+	for i := range types {
+		s, err := typeText(m, &types[i])
+		if err != nil {
+			return "", err
+		}
+		parts = append(parts, s)
+	}
+	return strings.Join(parts, " "), nil
+}
+
+func typeText(m *clrmeta.Metadata, t *clrmeta.TypeSig) (string, error) {
+	s, err := plainText(m, t)
+	for i := len(t.Required) - 1; i >= 0 && err == nil; i-- {
+		var name clrmeta.TypeName
+		name, err = m.TypeName(t.Required[i])
+		s = "req{" + name.String() + " " + s + "}"
+	}
+	return s, err
+}
+
+func plainText(m *clrmeta.Metadata, t *clrmeta.TypeSig) (string, error) {
+	wrap := func(prefix string) (string, error) {
+		s, err := typeText(m, t.Elem)
+		return prefix + "{" + s + "}", err
+	}
+	switch t.Kind {
+	case clrmeta.Pointer:
+		return wrap("ptr")
+	case clrmeta.ByRef:
+		return wrap("ref")
+	case clrmeta.SZArray:
+		return wrap("vec")
+	case clrmeta.Pinned:
+		return wrap("pinned")
+	case clrmeta.Array:
+		return wrap(fmt.Sprintf("array%d", t.Rank))
+	case clrmeta.Var:
+		return fmt.Sprintf("!%d", t.Index), nil
+	case clrmeta.MVar:
+		return fmt.Sprintf("!!%d", t.Index), nil
+	case clrmeta.FnPtr:
+		s, err := methodText(m, t.Method)
+		return "fn{" + s + "}", err
+	case clrmeta.Class, clrmeta.ValueType:
+		if t.Token.Table() == clrmeta.TableTypeSpec {
+			return "spec:" + hex(t.Token), nil
+		}
+		name, err := m.TypeName(t.Token)
+		return name.String(), err
+	case clrmeta.GenericInst:
+		name, err := m.TypeName(t.Token)
+		if err != nil {
+			return "", err
+		}
+		args, err := typeTexts(m, t.Args)
+		return "inst{" + name.String() + " " + args + "}", err
+	}
+	return fmt.Sprintf("#%x", uint8(t.Kind)), nil
+}
+
+// runDump runs Dump.cs and returns its lines.
+func runDump(t *testing.T, in *dotnettest.Install, dump string, args ...string) []string {
+	t.Helper()
+	cmd := in.Net9().Command(dump, args...)
+	out, err := cmd.Output()
+	if exit, ok := err.(*exec.ExitError); ok {
+		t.Fatalf("%v\n%s", err, exit.Stderr)
+	} else if err != nil {
+		t.Fatal(err)
+	}
+	return strings.Split(strings.TrimSpace(string(out)), "\n")
+}
