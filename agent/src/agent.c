@@ -7,6 +7,10 @@
 
 #include <stdlib.h>
 
+#ifdef CLRPROF_ORACLE
+#include "../test/oracle.h"
+#endif
+
 #define DEFAULT_MEMORY (UINT64_C(1) << 30)
 #define DEFAULT_STACK_DEPTH 16384u
 
@@ -60,11 +64,13 @@ static uint32_t start_recording(void)
         return WIRE_FAILURE_OLD_RUNTIME;
     bool has_frozen_heap = com_query(agent_info, &IID_INFO14, &newest) >= 0 && newest != NULL;
     read_runtime_version();
-    code_init((*(void *const *const *)agent_info)[INFO_GET_CURRENT_THREAD_ID]);
     allocations_init(agent_info, has_frozen_heap);
     if (!names_init(agent_info) || !stack_init() || !threads_init())
         return WIRE_FAILURE_OUT_OF_MEMORY;
     uint32_t low = ENABLE_OBJECT_ALLOCATED | MONITOR_OBJECT_ALLOCATED | MONITOR_THREADS | MONITOR_MODULE_LOADS;
+#ifdef CLRPROF_ORACLE
+    low |= oracle_event_mask();
+#endif
     if (SLOT(agent_info, INFO_SET_EVENT_MASK2, uint32_t, uint32_t)(agent_info, low, HIGH_MONITOR_DYNAMIC_FUNCTION_UNLOADS) < 0)
         return WIRE_FAILURE_EVENT_MASK;
     return 0;
@@ -94,6 +100,9 @@ static hresult shutdown(void *self)
     struct thread *t = current_thread;
     if (t != NULL && t->scratch != NULL && !t->busy)
         names_retry_types(t);
+#ifdef CLRPROF_ORACLE
+    oracle_report();
+#endif
     arena.header->end_ns = monotonic_ns();
     __atomic_store_n(&arena.header->state, WIRE_STATE_SHUT_DOWN, __ATOMIC_RELEASE);
     return HR_OK;
@@ -145,6 +154,9 @@ static void fill_callback_table(void)
     callback_table[CALLBACK_OBJECT_ALLOCATED] = (void *)object_allocated;
     callback_table[CALLBACK_THREAD_NAME_CHANGED] = (void *)thread_name_changed;
     callback_table[CALLBACK_DYNAMIC_METHOD_UNLOADED] = (void *)dynamic_method_unloaded;
+#ifdef CLRPROF_ORACLE
+    oracle_install(callback_table);
+#endif
 }
 
 static hresult create_instance(void *self, void *outer, const struct guid *iid, void **out)

@@ -81,6 +81,7 @@ struct frame { /* one link of the frame-pointer chain, as it was when last walke
     uint32_t top;       /* id of the innermost managed IP up to here, 0: none */
     uint32_t skips_end; /* skips that belong to this frame and to those nearer to the root */
     uint32_t depth;     /* managed frames up to here */
+    bool osr;           /* the frame of an OSR variant: ret is no caller */
 };
 
 struct skip { /* a return address beside the chain: the caller of a function without a frame pointer */
@@ -145,11 +146,12 @@ bool stack_update(struct thread *t, uintptr_t fp);
 
 /* ── code.c: what the agent reads from machine code ─────────────────────────────────────────────────────────── */
 
-void code_init(void *function_of_runtime);
-/* Bytes between the stack pointer after a call inside the function and its return address; UINT32_MAX if the
- * function has a frame pointer. */
-uint32_t code_frame_size(const uint8_t *start, uint64_t size);
-bool code_calls_runtime(const uint8_t *return_address); /* the call before it ends in libcoreclr */
+struct frame_shape {
+    uint32_t size;      /* bytes between the stack pointer and the return address, while the function runs */
+    bool frame_pointer; /* it has pushed one */
+    bool osr;           /* its frame lies on that of the function's first version */
+};
+struct frame_shape code_frame_shape(const uint8_t *start, uint64_t size);
 
 /* ── allocations.c: the hot callback ────────────────────────────────────────────────────────────────────────── */
 

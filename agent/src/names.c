@@ -471,13 +471,9 @@ static void describe_ip(struct thread *t, uintptr_t address, struct wire_ip *ip,
     if (n == 0)
         return;
     ip->body = ID(body_of(start, function, ranges, n, t->scratch));
-    uint32_t frame = code_frame_size((const uint8_t *)ranges[0].start, ranges[0].size);
-    if (frame != UINT32_MAX) {
-        ip->flags |= WIRE_IP_FRAMELESS;
-        ip->frame_size = frame;
-    }
-    if (code_calls_runtime((const uint8_t *)address))
-        ip->flags |= WIRE_IP_AFTER_HELPER;
+    struct frame_shape shape = code_frame_shape((const uint8_t *)ranges[0].start, ranges[0].size);
+    ip->frame_size = shape.size;
+    ip->flags |= (shape.frame_pointer ? 0u : WIRE_IP_FRAMELESS) | (shape.osr ? WIRE_IP_OSR : 0u);
 }
 
 uint32_t ip_of_address(struct thread *t, uintptr_t address)

@@ -12,8 +12,8 @@
  * Functions without a frame pointer: their caller's return address is beside the chain ("skip"); see code.c. It is
  * kept and compared like the pairs.
  *
- * OSR: a method that was replaced while it ran is on the chain twice, as the optimised frame and as the frame of
- * its first version below; the second is the caller of the patchpoint helper, by which it is told from recursion.
+ * OSR variants: the pair at their frame holds a return address inside the first version of the same call, which is no
+ * caller, and the caller's return address is beside the chain too; see code.c.
  *
  * Limits: MAX_FRAMES links of the chain and header->max_stack_depth managed frames. Beyond the second the frames
  * nearest to the root are kept, then (truncated), then the allocating function itself, so exclusive values stay exact. */
@@ -76,95 +76,95 @@ static bool on_stack(const struct thread *t, uintptr_t address)
     return (address & 7) == 0 && address >= t->stack_low && address < t->stack_high && t->stack_high - address >= 16;
 }
 
+static bool is_osr(uint32_t ip)
+{
+    return (arena_ip(ip)->flags & WIRE_IP_OSR) != 0; /* entry 0 of the table is empty */
+}
+
 struct walk {
     uint32_t n_frames, n_skips; /* in t->walk, t->walk_skips: leaf first */
     uint32_t joined;            /* kept frames that stay */
 };
 
-/* The caller of a function without a frame pointer, and so on while callers have none either. */
-static bool walk_skips(struct thread *t, struct walk *w, uintptr_t sp, uint32_t ip)
+static bool push_skip(struct thread *t, struct walk *w, uintptr_t slot, uint32_t *ip)
 {
-    while (ip != 0 && (arena_ip(ip)->flags & WIRE_IP_FRAMELESS) != 0) {
+    if (w->n_skips == t->cap_skips && !thread_grow(t))
+        return false;
+    uintptr_t ret = *(const uintptr_t *)slot;
+    t->walk_skips[w->n_skips++] = (struct skip){slot, ret};
+    *ip = ip_of_address(t, ret);
+    return *ip != 0;
+}
+
+/* Return addresses beside the chain, above the pair at sp - 16 whose return address is ip. `owner` is the function
+ * whose frame the pair is in; in the end the function that has the next frame of the chain. */
+static bool walk_skips(struct thread *t, struct walk *w, uintptr_t sp, uint32_t ip, uint32_t *owner)
+{
+    bool beside = is_osr(*owner) && (arena_ip(ip)->flags & WIRE_IP_MANAGED) != 0;
+    while (beside || (arena_ip(ip)->flags & WIRE_IP_FRAMELESS) != 0) {
         uintptr_t slot = sp + arena_ip(ip)->frame_size;
         if (!on_stack(t, slot))
-            return true;
-        if (w->n_skips == t->cap_skips && !thread_grow(t))
+            break;
+        if (!push_skip(t, w, slot, &ip))
             return false;
-        uintptr_t ret = *(const uintptr_t *)slot;
-        t->walk_skips[w->n_skips++] = (struct skip){slot, ret};
         sp = slot + 8;
-        ip = ip_of_address(t, ret);
+        beside = false;
     }
+    *owner = ip;
     return true;
 }
 
 /* Follows the chain from fp until it meets a kept frame or ends. False: more frames than may be kept, or no memory. */
 static bool walk_chain(struct thread *t, struct walk *w, uintptr_t fp)
 {
-    uint32_t kept = frames_that_hold(t, fp);
+    uint32_t kept = frames_that_hold(t, fp), owner = 0;
     *w = (struct walk){0, 0, 0};
     while (on_stack(t, fp)) {
         while (kept > 0 && t->frames[kept - 1].fp < fp)
             kept--;
-        if (kept > 0 && t->frames[kept - 1].fp == fp) {
+        /* An OSR variant may have taken over a frame whose memory is unchanged: what a pair means depends on whose it is. */
+        if (kept > 0 && t->frames[kept - 1].fp == fp && t->frames[kept - 1].osr == is_osr(owner)) {
             w->joined = kept;
             return true;
         }
         if (w->n_frames == t->cap_frames && !thread_grow(t))
             return false;
         const uintptr_t *pair = (const uintptr_t *)fp;
-        struct frame *f = &t->walk[w->n_frames++];
-        *f = (struct frame){.fp = fp, .next = pair[0], .ret = pair[1]};
-        uint32_t ip = ip_of_address(t, f->ret);
-        if (ip == 0)
+        uint32_t index = w->n_frames++; /* thread_grow moves the arrays */
+        t->walk[index] = (struct frame){.fp = fp, .next = pair[0], .ret = pair[1], .osr = is_osr(owner)};
+        uint32_t ip = t->walk[index].top = ip_of_address(t, pair[1]);
+        if (ip == 0 || !walk_skips(t, w, fp + 16, ip, &owner))
             return false;
-        f->top = ip;
-        if (!walk_skips(t, w, fp + 16, ip))
-            return false;
-        f = &t->walk[w->n_frames - 1]; /* walk_skips may have moved the arrays */
-        f->skips_end = w->n_skips;
-        if (f->next <= fp)
+        t->walk[index].skips_end = w->n_skips;
+        if (pair[0] <= fp)
             return true;
-        fp = f->next;
+        fp = pair[0];
     }
     return true;
 }
 
 struct path { /* a stack from the root on, as far as it was turned into nodes */
     uint32_t node, top, depth;
-    bool adjacent; /* top was the frame next to the root-side of the one that comes now */
 };
 
-static bool same_activation(const struct wire_ip *outer, const struct wire_ip *inner)
-{
-    return outer->function == inner->function && outer->body != inner->body && (outer->flags & WIRE_IP_AFTER_HELPER) != 0;
-}
-
 /* Extends the path by one return address. Native code adds nothing. False: no room for a node. */
-static bool extend(struct path *p, uint32_t ip, bool may_be_osr)
+static bool extend(struct path *p, uint32_t ip)
 {
-    const struct wire_ip *inner = arena_ip(ip);
-    if ((inner->flags & WIRE_IP_MANAGED) == 0) {
-        p->adjacent = false;
+    if ((arena_ip(ip)->flags & WIRE_IP_MANAGED) == 0)
         return true;
-    }
-    uint32_t limit = arena.header->max_stack_depth, parent = p->node;
-    if (may_be_osr && p->adjacent && p->depth <= limit && p->top != 0 && same_activation(arena_ip(p->top), inner))
-        parent = arena_node(p->node)->parent;
-    else
-        p->depth++;
+    uint32_t limit = arena.header->max_stack_depth;
+    p->depth++;
     p->top = ip;
-    p->adjacent = true;
     if (p->depth > limit + 1)
         return true; /* already under (truncated) */
-    p->node = child_of(parent, p->depth > limit ? WIRE_IP_TRUNCATED : ip);
+    p->node = child_of(p->node, p->depth > limit ? WIRE_IP_TRUNCATED : ip);
     return p->node != 0;
 }
 
 /* Moves the walked frames behind the kept ones and gives each its node. */
 static bool adopt(struct thread *t, const struct walk *w)
 {
-    struct path p = {0, 0, 0, false};
+    struct path p = {0, 0, 0};
     t->n_frames = w->joined;
     t->n_skips = w->joined == 0 ? 0 : t->frames[w->joined - 1].skips_end;
     while (t->n_frames + w->n_frames > t->cap_frames || t->n_skips + w->n_skips > t->cap_skips)
@@ -172,7 +172,7 @@ static bool adopt(struct thread *t, const struct walk *w)
             return false;
     if (w->joined != 0) {
         const struct frame *f = &t->frames[w->joined - 1];
-        p = (struct path){f->node, f->top, f->depth, (arena_ip(ip_of_address(t, f->ret))->flags & WIRE_IP_MANAGED) != 0};
+        p = (struct path){f->node, f->top, f->depth};
     }
     for (uint32_t i = w->n_frames; i-- > 0;) {
         struct frame f = t->walk[i];
@@ -180,10 +180,10 @@ static bool adopt(struct thread *t, const struct walk *w)
         for (uint32_t k = f.skips_end; k-- > first;) {
             t->skips[t->n_skips++] = t->walk_skips[k];
             uint32_t ip = ip_of_address(t, t->walk_skips[k].ret);
-            if (ip == 0 || !extend(&p, ip, false))
+            if (ip == 0 || !extend(&p, ip))
                 return false;
         }
-        if (!extend(&p, own, f.skips_end == first))
+        if (!f.osr && !extend(&p, own)) /* under an OSR variant the pair names the same call once more */
             return false;
         f.node = p.node;
         f.top = p.top;

@@ -34,8 +34,8 @@
 #define WIRE_IP_UNKNOWN 0x2u /* stands for a stack without a managed frame */
 #define WIRE_IP_FIRST 0x3u /* the first real one */
 #define WIRE_IP_MANAGED 0x1u /* inside a managed body */
-#define WIRE_IP_FRAMELESS 0x2u /* frame_size tells where the return address is */
-#define WIRE_IP_AFTER_HELPER 0x4u /* the call before it goes to the runtime */
+#define WIRE_IP_FRAMELESS 0x2u /* its function has no frame pointer */
+#define WIRE_IP_OSR 0x4u /* in an OSR variant */
 #define WIRE_MODULE_DYNAMIC 0x1u /* no file */
 #define WIRE_FUNCTION_DYNAMIC 0x1u /* only a name */
 #define WIRE_TYPE_UNKNOWN 0x0u /* the runtime could not tell */
@@ -117,8 +117,8 @@ struct wire_ip {
     uint64_t address; /* the return address */
     uint32_t body; /* id of the body around it, 0 for native code */
     uint32_t function; /* id of the function */
-    uint32_t frame_size; /* with IPFrameless: bytes between the stack pointer and the return address */
-    uint32_t flags; /* IPManaged, IPFrameless, IPAfterHelper */
+    uint32_t frame_size; /* bytes between the stack pointer and the return address of the function */
+    uint32_t flags; /* IPManaged, IPFrameless, IPOSR */
 };
 _Static_assert(sizeof(struct wire_ip) == 24, "layout");
 _Static_assert(offsetof(struct wire_ip, address) == 0, "layout");

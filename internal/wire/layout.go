@@ -82,9 +82,9 @@ const (
 
 // Flags of an IP.
 const (
-	IPManaged     = 1 // inside a managed body; otherwise native code
-	IPFrameless   = 2 // its function has no frame pointer: FrameSize tells where the return address is
-	IPAfterHelper = 4 // the call before it goes to the runtime itself, not to managed code
+	IPManaged   = 1 // inside a managed body; otherwise native code
+	IPFrameless = 2 // its function has no frame pointer
+	IPOSR       = 4 // in an OSR variant: its frame lies on that of the first version of the same call
 )
 
 // Flags of a module record.
@@ -147,8 +147,8 @@ type IP struct {
 	Address   uint64 `doc:"the return address"`
 	Body      uint32 `doc:"id of the body around it, 0 for native code"`
 	Function  uint32 `doc:"id of the function"`
-	FrameSize uint32 `doc:"with IPFrameless: bytes between the stack pointer and the return address"`
-	Flags     uint32 `doc:"IPManaged, IPFrameless, IPAfterHelper"`
+	FrameSize uint32 `doc:"bytes between the stack pointer and the return address of the function"`
+	Flags     uint32 `doc:"IPManaged, IPFrameless, IPOSR"`
 }
 
 // Node is a place in the calling-context tree.

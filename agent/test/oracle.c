@@ -1,0 +1,148 @@
+/* Variants of the agent for tests and benchmarks, never part of the product. CLRPROF_VARIANT chooses one:
+ *
+ *  empty     ObjectAllocated does nothing: what the runtime itself costs, the measure for everything else;
+ *  snapshot  DoStackSnapshot at every allocation, the stack thrown away: what the documented way would cost;
+ *  compare   the product, and after each CLRPROF_EVERY-th allocation its stack is compared with DoStackSnapshot's.
+ *
+ * The comparison is written to CLRPROF_COMPARISON as lines: a summary "equal N different N" at the end and, for the
+ * first MAX_SHOWN differences, the two stacks, leaf first, as "function:ip" with our stack's dynamic functions left
+ * out (DoStackSnapshot leaves out methods without metadata). */
+#define _GNU_SOURCE
+#include "oracle.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define MAX_DEPTH 20000u
+#define MAX_SHOWN 400u
+
+extern void *agent_info;
+
+struct stack {
+    uint32_t n;
+    uintptr_t ips[MAX_DEPTH];
+};
+
+static __thread struct stack *theirs, *ours;
+static uint64_t n_seen, n_equal, n_different, every = 1;
+static int report_fd = -1;
+
+static hresult collect_frame(uintptr_t function, uintptr_t ip, uintptr_t frame, uint32_t size, uint8_t *context, void *data)
+{
+    (void)frame, (void)size, (void)context;
+    struct stack *s = data;
+    if (function != 0 && s->n < MAX_DEPTH)
+        s->ips[s->n++] = ip;
+    return HR_OK;
+}
+
+static hresult snapshot(struct stack *s)
+{
+    s->n = 0;
+    return SLOT(agent_info, INFO_DO_STACK_SNAPSHOT, uintptr_t, void *, uint32_t, void *, uint8_t *, uint32_t)(
+        agent_info, 0, (void *)collect_frame, 0, s, NULL, 0);
+}
+
+static hresult allocated_empty(void *self, uintptr_t object, uintptr_t class_id)
+{
+    (void)self, (void)object, (void)class_id;
+    return HR_OK;
+}
+
+static hresult allocated_snapshot(void *self, uintptr_t object, uintptr_t class_id)
+{
+    (void)self, (void)object, (void)class_id;
+    if (theirs == NULL)
+        theirs = malloc(sizeof *theirs);
+    return snapshot(theirs);
+}
+
+static bool is_dynamic(uintptr_t address)
+{
+    uintptr_t function = 0, rejit = 0;
+    int32_t dynamic = 0;
+    if (SLOT(agent_info, INFO_GET_FUNCTION_FROM_IP3, uintptr_t, uintptr_t *, uintptr_t *)(agent_info, address, &function, &rejit) < 0)
+        return false;
+    return SLOT(agent_info, INFO_IS_FUNCTION_DYNAMIC, uintptr_t, int32_t *)(agent_info, function, &dynamic) >= 0 && dynamic != 0;
+}
+
+static void our_stack(struct stack *s, uint32_t node)
+{
+    s->n = 0;
+    for (; node != 0 && s->n < MAX_DEPTH; node = arena_node(node)->parent) {
+        const struct wire_ip *ip = arena_ip(arena_node(node)->ip);
+        if (ip->address != 0 && !is_dynamic(ip->address))
+            s->ips[s->n++] = ip->address;
+    }
+}
+
+static void show(const char *who, const struct stack *s)
+{
+    dprintf(report_fd, " %s", who);
+    for (uint32_t i = 0; i < s->n && i < 64; i++) {
+        uintptr_t function = 0, rejit = 0;
+        SLOT(agent_info, INFO_GET_FUNCTION_FROM_IP3, uintptr_t, uintptr_t *, uintptr_t *)(agent_info, s->ips[i], &function, &rejit);
+        dprintf(report_fd, " %zx:%zx", (size_t)function, (size_t)s->ips[i]);
+    }
+}
+
+static hresult allocated_compare(void *self, uintptr_t object, uintptr_t class_id)
+{
+    object_allocated(self, object, class_id);
+    if (__atomic_fetch_add(&n_seen, 1, __ATOMIC_RELAXED) % every != 0)
+        return HR_OK;
+    if (theirs == NULL) {
+        theirs = malloc(sizeof *theirs);
+        ours = malloc(sizeof *ours);
+    }
+    if (snapshot(theirs) != HR_OK)
+        return HR_OK; /* allocations of the runtime without a managed frame */
+    our_stack(ours, current_thread == NULL ? 0 : current_thread->leaf);
+    if (ours->n == theirs->n && memcmp(ours->ips, theirs->ips, ours->n * sizeof *ours->ips) == 0) {
+        __atomic_fetch_add(&n_equal, 1, __ATOMIC_RELAXED);
+        return HR_OK;
+    }
+    if (__atomic_fetch_add(&n_different, 1, __ATOMIC_RELAXED) < MAX_SHOWN) {
+        arena_lock();
+        dprintf(report_fd, "different");
+        show("ours", ours);
+        show("theirs", theirs);
+        dprintf(report_fd, "\n");
+        arena_unlock();
+    }
+    return HR_OK;
+}
+
+static const char *variant(void)
+{
+    const char *v = getenv("CLRPROF_VARIANT");
+    return v == NULL ? "" : v;
+}
+
+uint32_t oracle_event_mask(void)
+{
+    return strcmp(variant(), "snapshot") == 0 || strcmp(variant(), "compare") == 0 ? ENABLE_STACK_SNAPSHOT : 0;
+}
+
+void oracle_install(void **callbacks)
+{
+    const char *path = getenv("CLRPROF_COMPARISON"), *n = getenv("CLRPROF_EVERY");
+    every = n == NULL ? 1 : strtoull(n, NULL, 10);
+    if (strcmp(variant(), "empty") == 0)
+        callbacks[CALLBACK_OBJECT_ALLOCATED] = (void *)allocated_empty;
+    if (strcmp(variant(), "snapshot") == 0)
+        callbacks[CALLBACK_OBJECT_ALLOCATED] = (void *)allocated_snapshot;
+    if (strcmp(variant(), "compare") == 0 && path != NULL) {
+        callbacks[CALLBACK_OBJECT_ALLOCATED] = (void *)allocated_compare;
+        report_fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    }
+}
+
+void oracle_report(void)
+{
+    if (report_fd >= 0)
+        dprintf(report_fd, "equal %llu different %llu\n", (unsigned long long)n_equal, (unsigned long long)n_different);
+}

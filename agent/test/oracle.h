@@ -1,0 +1,11 @@
+/* Variants of the agent for tests and benchmarks only; see oracle.c. */
+#ifndef CLRPROF_ORACLE_H
+#define CLRPROF_ORACLE_H
+
+#include "../src/agent.h"
+
+uint32_t oracle_event_mask(void);      /* more flags for SetEventMask2 */
+void oracle_install(void **callbacks); /* replaces callbacks as CLRPROF_VARIANT says */
+void oracle_report(void);              /* at the runtime's shutdown */
+
+#endif
