@@ -199,6 +199,8 @@ func (in *Install) compileInto(dir string, files []string, o Options) error {
 		return err
 	}
 	// The list of references is long; a response file is what build tools use.
+	// -noconfig alone has no effect there.
+	args = slices.DeleteFunc(args, func(a string) bool { return a == "-noconfig" })
 	rsp := filepath.Join(tmp, "csc.rsp")
 	if err := os.WriteFile(rsp, []byte(`"`+strings.Join(args, "\"\n\"")+"\"\n"), 0o644); err != nil {
 		return err

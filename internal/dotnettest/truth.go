@@ -13,7 +13,7 @@ import (
 // Truth is one row of what a target says about itself. Which fields are set
 // depends on Kind; testdata/targets/README.md has the table.
 type Truth struct {
-	Kind     string `json:"truth"` // "function", "line", "type", "thread", "total", "process", "wrong" or "end"
+	Kind     string `json:"truth"` // "function", "line", "type", "thread", "total", "process", "note" or "wrong"
 	Scope    string `json:"scope"` // of a function: "exclusive" or "inclusive"
 	Name     string `json:"name"`
 	Module   string `json:"module"` // file name, such as "Shapes.dll"
@@ -24,10 +24,11 @@ type Truth struct {
 	Function string `json:"function"`
 	Objects  int64  `json:"objects"`
 	Bytes    int64  `json:"bytes"` // on the heap, rounded up to 8 for each object
-	PID      int    `json:"pid"`
+	PID      int    `json:"pid"`   // 0 where the target is one process
 	Expected int64  `json:"expected"`
 	Measured int64  `json:"measured"`
-	OK       bool   `json:"ok"`
+	// Collected says, in a note, that what should be gone is.
+	Collected bool `json:"collected"`
 }
 
 // Token is a metadata token, ECMA-335 II.22: table in the high byte, row below.

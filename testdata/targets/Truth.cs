@@ -164,6 +164,9 @@ static class Truth
     public static void OnThread(string thread, MethodBase function, Type type, long objects, long bytes) =>
         Add(Row("thread", "name", thread, "function", Name(function), "type", Name(type)), objects, bytes);
 
+    /// <summary>The runtime's own count of all that a function and those below it made.</summary>
+    public static void Total(MethodBase function, long bytes) => Add(Row("total", "name", Name(function)), 0, bytes);
+
     /// <summary>Puts the process id into each row, where several processes print to one place.</summary>
     public static bool WithPid;
 
@@ -268,7 +271,8 @@ static class Truth
         string ranks = "";
         while (type.IsArray)
         {
-            ranks += "[" + new string(',', type.GetArrayRank() - 1) + "]";
+            // One rank with a lower bound is another type than one without.
+            ranks += type.Name.EndsWith("[*]") ? "[*]" : "[" + new string(',', type.GetArrayRank() - 1) + "]";
             type = type.GetElementType();
         }
         return Name(type) + ranks;

@@ -18,13 +18,17 @@ const usage = `usage:
   getdotnet compile OUTDIR SOURCE…  compile C# 8 files, or the files of a directory
   getdotnet exec COMMAND [ARG…]     run a command that finds .NET 9.0.7 as "dotnet"`
 
+// exitCode is the end of a command that ran, and that said itself what was wrong.
+type exitCode int
+
+func (c exitCode) Error() string { return fmt.Sprintf("exit code %d", int(c)) }
+
 func main() {
 	err := run(os.Args[1:])
-	var exit *exec.ExitError
-	switch {
-	case errors.As(err, &exit):
-		os.Exit(exit.ExitCode())
-	case err != nil:
+	if code, ok := err.(exitCode); ok {
+		os.Exit(int(code))
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "getdotnet:", err)
 		os.Exit(1)
 	}
@@ -75,5 +79,9 @@ func execute(r dotnettest.Runtime, argv []string) error {
 	cmd := exec.Command(argv[0], argv[1:]...)
 	cmd.Env = r.Env()
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
-	return cmd.Run()
+	err := cmd.Run()
+	if code := cmd.ProcessState.ExitCode(); code > 0 {
+		return exitCode(code)
+	}
+	return err
 }
