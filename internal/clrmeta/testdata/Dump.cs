@@ -73,20 +73,18 @@ static class Dump
 
     static void Points(PEReader pe, string file)
     {
-        foreach (var e in pe.ReadDebugDirectory())
+        var entries = pe.ReadDebugDirectory();
+        foreach (var e in entries.Where(e => e.Type == DebugDirectoryEntryType.CodeView))
         {
-            Out.WriteLine("debug " + (int)e.Type + " " + e.Stamp.ToString("x8"));
-            if (e.Type == DebugDirectoryEntryType.CodeView)
-            {
-                var c = pe.ReadCodeViewDebugDirectoryData(e);
-                Out.WriteLine("codeview " + c.Guid + " " + c.Age + " " + e.IsPortableCodeView + " " + c.Path);
-            }
-            if (e.Type == DebugDirectoryEntryType.PdbChecksum)
-            {
-                var c = pe.ReadPdbChecksumDebugDirectoryData(e);
-                Out.WriteLine("checksum " + c.AlgorithmName + " " + BitConverter.ToString(c.Checksum.ToArray()).Replace("-", "").ToLowerInvariant());
-            }
+            var c = pe.ReadCodeViewDebugDirectoryData(e);
+            Out.WriteLine("codeview " + c.Guid + " " + e.Stamp.ToString("x8") + " " + c.Age + " " + e.IsPortableCodeView + " " + c.Path);
         }
+        foreach (var e in entries.Where(e => e.Type == DebugDirectoryEntryType.PdbChecksum))
+        {
+            var c = pe.ReadPdbChecksumDebugDirectoryData(e);
+            Out.WriteLine("checksum " + c.AlgorithmName + " " + BitConverter.ToString(c.Checksum.ToArray()).Replace("-", "").ToLowerInvariant());
+        }
+        Out.WriteLine("reproducible " + entries.Any(e => e.Type == DebugDirectoryEntryType.Reproducible));
         if (!pe.TryOpenAssociatedPortablePdb(file, p => File.Exists(p) ? File.OpenRead(p) : null, out var provider, out var path))
         {
             Out.WriteLine("none");
