@@ -17,10 +17,9 @@ const (
 	TableParam                  Table = 0x08
 	TableMemberRef              Table = 0x0A
 	TableCustomAttribute        Table = 0x0C
-	TableModuleRef              Table = 0x1A
+	TableMethodImpl             Table = 0x19
 	TableTypeSpec               Table = 0x1B
 	TableAssembly               Table = 0x20
-	TableAssemblyRef            Table = 0x23
 	TableNestedClass            Table = 0x29
 	TableGenericParam           Table = 0x2A
 	TableDocument               Table = 0x30
@@ -149,14 +148,16 @@ var schema = [tableCount][]column{
 
 // Columns that are read by number. The order is that of schema.
 const (
-	moduleName, moduleMVID                                      = 1, 2
-	typeRefScope, typeRefName, typeRefNamespace                 = 0, 1, 2
-	typeDefFlags, typeDefName, typeDefNamespace, typeDefMethods = 0, 1, 2, 5
-	methodFlags, methodName, methodSignature, methodParams      = 2, 3, 4, 5
-	paramFlags, paramSequence, paramName                        = 0, 1, 2
-	memberRefClass, memberRefName                               = 0, 1
-	attributeParent, attributeType, attributeValue              = 0, 1, 2
-	assemblyName                                                = 7
-	nestedClass, nestedEnclosing                                = 0, 1
-	genericNumber, genericOwner, genericName                    = 0, 2, 3
+	moduleName, moduleMVID                         = 1, 2
+	typeRefScope, typeRefName, typeRefNamespace    = 0, 1, 2
+	typeDefName, typeDefNamespace, typeDefMethods  = 1, 2, 5
+	methodFlags, methodName                        = 2, 3
+	methodSignature, methodParams                  = 4, 5
+	paramFlags, paramSequence, paramName           = 0, 1, 2
+	memberRefClass, memberRefName                  = 0, 1
+	attributeParent, attributeType, attributeValue = 0, 1, 2
+	implClass, implBody, implDeclaration           = 0, 1, 2
+	assemblyName                                   = 7
+	nestedClass, nestedEnclosing                   = 0, 1
+	genericNumber, genericOwner, genericName       = 0, 2, 3
 )

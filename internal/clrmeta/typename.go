@@ -96,3 +96,39 @@ func (m *Metadata) TypeSpec(t Token) (*TypeSig, error) {
 	}
 	return sig, nil
 }
+
+// Overridden returns what a method with a name of its own implements, such as an
+// explicit interface implementation: the type (TypeDef, TypeRef or TypeSpec) and
+// the method's name there. Of several the first counts; the type is 0 if there is
+// none. The table is sorted by class (II.22.27).
+func (m *Metadata) Overridden(method Token) (typ Token, name string, err error) {
+	owner, err := m.DeclaringType(method)
+	if err != nil {
+		return 0, "", err
+	}
+	n := int(m.Rows(TableMethodImpl))
+	first := sort.Search(n, func(i int) bool {
+		return m.Cell(TableMethodImpl, uint32(i)+1, implClass) >= owner.Row()
+	})
+	for row := uint32(first) + 1; int(row) <= n && m.Cell(TableMethodImpl, row, implClass) == owner.Row(); row++ {
+		if m.codedCell(TableMethodImpl, row, implBody) == method {
+			return m.memberOf(m.codedCell(TableMethodImpl, row, implDeclaration))
+		}
+	}
+	return 0, "", nil
+}
+
+// memberOf returns the type and the name of a MethodDef or MemberRef.
+func (m *Metadata) memberOf(member Token) (typ Token, name string, err error) {
+	if err := m.check(member, TableMethodDef, TableMemberRef); err != nil {
+		return 0, "", fmt.Errorf("member: %w", err)
+	}
+	if member.Table() == TableMethodDef {
+		if typ, err = m.DeclaringType(member); err == nil {
+			name, err = m.StringAt(m.Cell(TableMethodDef, member.Row(), methodName))
+		}
+		return typ, name, err
+	}
+	name, err = m.StringAt(m.Cell(TableMemberRef, member.Row(), memberRefName))
+	return m.codedCell(TableMemberRef, member.Row(), memberRefClass), name, err
+}

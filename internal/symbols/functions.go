@@ -30,7 +30,7 @@ func (r *resolver) resolveFunctions(f *moduleFile) {
 		row.Name = r.functionName(f, row)
 	}
 	r.resolveLines(f)
-	f.siblings = nil
+	f.siblings = nil // the memory, once for all names
 }
 
 func (r *resolver) functionName(f *moduleFile, row *session.Function) string {

@@ -10,6 +10,7 @@ import (
 // perhaps a lambda or local function.
 type shown struct {
 	typ        rawType
+	typeParams []string // raw; nil if unknown or not those of typ
 	typeArgs   []typeText
 	member     string // raw
 	memberArgs []typeText
@@ -32,13 +33,13 @@ func (r *resolver) write(fn function, full bool) string {
 	s := show(fn, typeArgs, methArgs)
 	if len(s.typ.path) > 0 {
 		w.typePath(named{
-			rawType: s.typ, kind: fn.file.machines[fn.typeToken].Kind,
+			rawType: s.typ, kind: fn.file.machines[fn.typeToken].Kind, params: s.typeParams,
 			args: len(s.typeArgs), arg: func(i int) { w.WriteString(s.typeArgs[i].full) },
 		}, true)
 	}
 	if s.member != "" {
 		w.dot()
-		w.member(s.member, sig)
+		w.member(s.member, sig, fn)
 		w.list(s.memberArgs)
 	}
 	if s.inner != "" {
@@ -60,7 +61,7 @@ func (r *resolver) write(fn function, full bool) string {
 
 // show decides what of a function is shown as type, member and inner function.
 func show(fn function, typeArgs, methArgs []typeText) shown {
-	s := shown{typ: fn.typ, typeArgs: typeArgs, member: fn.method, memberArgs: methArgs}
+	s := shown{typ: fn.typ, typeParams: fn.typeParams, typeArgs: typeArgs, member: fn.method, memberArgs: methArgs}
 	g, made := parseGenerated(fn.method)
 	vb, isVB := strings.CutPrefix(fn.method, "_Lambda$__")
 	if !isVB && (!made || g.kind != 'b' && g.kind != 'g') {
@@ -71,19 +72,51 @@ func show(fn function, typeArgs, methArgs []typeText) shown {
 	s.memberArgs = nil
 	if n := min(typ.arity(), len(typeArgs)); closure != nil {
 		// The type parameters of a closure are those of the method around it.
-		s.typ, s.typeArgs, s.memberArgs = typ, typeArgs[:n], typeArgs[n:]
+		s.typ, s.typeParams, s.typeArgs, s.memberArgs = typ, nil, typeArgs[:n], typeArgs[n:]
 	}
+	s.member = g.source
 	switch {
 	case isVB:
 		s.member, s.memberArgs, s.inner = "", nil, "<lambda #"+vb+">"
 	case g.kind == 'g':
-		local, _, _ := strings.Cut(g.suffix, "|")
-		s.member, s.inner, s.innerArgs = g.source, local, own
+		s.inner, _, _ = strings.Cut(g.suffix, "|")
+		s.innerArgs = own
+		if n := fn.arityOf(g.source); n >= 0 && n <= len(own) && len(s.memberArgs) == 0 {
+			s.memberArgs, s.innerArgs = own[:n], own[n:]
+		}
 	default:
-		s.member, s.inner = g.source, "<lambda #"+lambdaID(g.suffix, closure)+">"
+		s.inner = "<lambda #" + lambdaID(g.suffix, closure) + ">"
 		s.memberArgs = append(s.memberArgs, own...)
+		if n := fn.arityOf(g.source); n >= 0 && n < len(s.memberArgs) {
+			s.memberArgs = s.memberArgs[:n] // the others are of a local function around it
+		}
 	}
 	return s
+}
+
+// arityOf returns how many type parameters a method of the type around a lambda
+// or local function has, -1 if that is not known. Methods of one name usually
+// have as many.
+func (fn *function) arityOf(method string) int {
+	if fn.file.meta == nil || fn.typeToken == 0 {
+		return -1
+	}
+	typ := fn.typeToken
+	for i := len(fn.typ.path) - 1; i > 0; i-- {
+		if _, ok := closureID(fn.typ.path[i].name); !ok {
+			break
+		}
+		typ = fn.file.meta.Enclosing(typ)
+	}
+	arity := -1
+	for _, m := range fn.file.methodsNamed(typ, method) {
+		params, err := fn.file.meta.GenericParams(m)
+		if err != nil || arity >= 0 && arity != len(params) {
+			return -1
+		}
+		arity = len(params)
+	}
+	return arity
 }
 
 // leaveClosures returns the type that a programmer wrote around closures, and
@@ -125,7 +158,7 @@ func (r *resolver) typeArguments(fn function) []typeText {
 		case i < len(fn.typeArgs):
 			args[i] = r.argumentText(fn.typeArgs[i], fn.typeParams, i, 0)
 		case i < len(fn.typeParams):
-			args[i] = typeText{fn.typeParams[i], fn.typeParams[i]}
+			args[i] = typeText{paramText(fn.typeParams[i]), paramText(fn.typeParams[i])}
 		}
 	}
 	return args
@@ -145,7 +178,7 @@ func (fn *function) methodArguments(sig *clrmeta.MethodSig) []typeText {
 		case i < len(fn.methArgs):
 			args[i] = fn.methArgs[i]
 		case i < len(fn.methParams):
-			args[i] = typeText{fn.methParams[i], fn.methParams[i]}
+			args[i] = typeText{paramText(fn.methParams[i]), paramText(fn.methParams[i])}
 		}
 	}
 	return args
@@ -229,7 +262,7 @@ func (w *sigWriter) list(args []typeText) {
 
 // member writes the name of a method. Operators are written as C# does, and
 // conversions with the type that they give, which tells them apart.
-func (w *sigWriter) member(name string, sig *clrmeta.MethodSig) {
+func (w *sigWriter) member(name string, sig *clrmeta.MethodSig, fn function) {
 	if word, ok := conversions[name]; ok && sig != nil {
 		w.WriteString(word + " operator ")
 		w.typeSig(&sig.Return)
@@ -239,7 +272,32 @@ func (w *sigWriter) member(name string, sig *clrmeta.MethodSig) {
 		w.WriteString("operator " + symbol)
 		return
 	}
+	if name == fn.method && strings.IndexByte(name, '.') > 0 && w.implementation(fn) {
+		return
+	}
 	w.WriteString(memberText(explicitName(name)))
+}
+
+// implementation writes an explicit interface implementation as C# does, with
+// the interface and its method: IEnumerable<T>.GetEnumerator. It reports whether
+// the file says what is implemented.
+func (w *sigWriter) implementation(fn function) bool {
+	if w.meta == nil || fn.token == 0 {
+		return false
+	}
+	typ, name, err := w.meta.Overridden(fn.token)
+	if err != nil || typ == 0 {
+		return false
+	}
+	t := &clrmeta.TypeSig{Kind: clrmeta.Class, Token: typ}
+	if typ.Table() == clrmeta.TableTypeSpec {
+		if t, err = w.meta.TypeSpec(typ); err != nil {
+			return false
+		}
+	}
+	w.typeSig(t)
+	w.WriteString("." + name)
+	return true
 }
 
 // explicitName rewrites the type arguments in the name of an explicit interface

@@ -87,7 +87,7 @@ func (t rawType) last() string {
 // may be such a name itself, and is empty for what belongs to no one member.
 type generated struct {
 	source string
-	kind   byte   // b lambda, c closure, d state machine, f anonymous type, g local function, F file-local type
+	kind   byte   // b lambda, c closure, d state machine, f anonymous type, F file-local type, g local function, j, m, $
 	suffix string // without the underscores before it
 }
 
@@ -172,7 +172,7 @@ func segmentText(name string, kind clrmeta.StateMachineKind) string {
 		case clrmeta.AsyncIterator:
 			word = "async iterator"
 		}
-		text := "<" + word + " " + memberText(source)
+		text := "<" + word + " " + memberText(explicitName(source))
 		if number != "" {
 			text += " #" + number
 		}
@@ -203,7 +203,20 @@ func nestedMember(name string, depth int) string {
 	case 'g':
 		own, _, _ := strings.Cut(g.suffix, "|")
 		return nestedMember(g.source, depth+1) + "." + own
+	case 'm':
+		if n, ok := strings.CutPrefix(g.suffix, "Finally"); ok && g.source == "" {
+			return "<finally " + n + ">" // a finally block of an iterator
+		}
 	case '$': // <Main>$ of top-level statements
+		return g.source
+	}
+	return name
+}
+
+// paramText writes the name of a type parameter. Those of anonymous types are
+// named after the property: <Name>j__TPar.
+func paramText(name string) string {
+	if g, ok := parseGenerated(name); ok && g.kind == 'j' {
 		return g.source
 	}
 	return name

@@ -79,7 +79,7 @@ func (r *resolver) argumentText(id session.TypeID, params []string, i, depth int
 	case t != nil && t.RawName != canonical:
 		return r.typeText(id, depth)
 	case i < len(params):
-		return typeText{params[i], params[i]}
+		return typeText{paramText(params[i]), paramText(params[i])}
 	case t != nil:
 		return typeText{"__Canon", "__Canon"}
 	}

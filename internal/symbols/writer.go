@@ -142,7 +142,7 @@ func (w *writer) argument(t named, i int) {
 	case t.arg != nil && i < t.args:
 		t.arg(i)
 	case i < len(t.params):
-		w.WriteString(t.params[i])
+		w.WriteString(paramText(t.params[i]))
 	default:
 		w.WriteByte('?')
 	}
@@ -155,7 +155,7 @@ func (w *writer) anonymous(t named, from, end int) bool {
 		return false
 	}
 	for _, p := range t.params[from:end] {
-		if g, ok := parseGenerated(p); !ok || g.kind != 'j' {
+		if paramText(p) == p {
 			return false
 		}
 	}
@@ -164,12 +164,11 @@ func (w *writer) anonymous(t named, from, end int) bool {
 		if i > from {
 			w.WriteString(", ")
 		}
-		g, _ := parseGenerated(t.params[i])
-		if t.arg != nil && i < t.args {
-			t.arg(i)
-			w.WriteByte(' ')
+		property, start := paramText(t.params[i]), w.Len()
+		w.argument(t, i)
+		if w.String()[start:] != property { // else the argument is not known
+			w.WriteString(" " + property)
 		}
-		w.WriteString(g.source)
 	}
 	w.WriteByte('>')
 	return true
