@@ -86,9 +86,7 @@ func (v *naive) add(site session.Site, a q.Amount) {
 		once(v.calls, calls, call, a)
 		once(v.paths, paths, pathKey(stack[:i+1]), a)
 		once(v.typePaths[site.Type], typePaths, pathKey(stack[:i+1]), a)
-		if module != 0 {
-			once(v.modules, modules, module, a)
-		}
+		once(v.modules, modules, module, a)
 		if i < len(stack)-1 {
 			continue
 		}
@@ -97,9 +95,7 @@ func (v *naive) add(site session.Site, a q.Amount) {
 		top(v.calls, call, a)
 		top(v.paths, pathKey(stack), a)
 		top(v.typePaths[site.Type], pathKey(stack), a)
-		if module != 0 {
-			top(v.modules, module, a)
-		}
+		top(v.modules, module, a)
 		if n.Instruction != 0 {
 			v.instructions[n.Instruction] = v.instructions[n.Instruction].Add(a)
 			if line := v.b.Instructions[n.Instruction-1].Line; line != 0 {

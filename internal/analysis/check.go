@@ -134,6 +134,7 @@ func (c *checker) sums(d *Data, v *session.Derived) {
 		}
 	}
 	same("functions (exclusive)", sumOf(v.Functions, func(r session.FunctionValue) q.Amount { return r.Exclusive }))
+	same("modules (exclusive)", sumOf(v.Modules, func(r session.ModuleValue) q.Amount { return r.Exclusive }))
 	same("nodes (exclusive)", sumOf(v.Nodes, func(r session.NodeValue) q.Amount { return r.Exclusive }))
 	same("paths (exclusive)", sumOf(v.Paths, func(r session.PathValue) q.Amount { return r.Exclusive }))
 	same("calls (exclusive)", sumOf(v.Calls, func(r session.CallValue) q.Amount { return r.Exclusive }))

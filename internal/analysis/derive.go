@@ -94,8 +94,24 @@ func (d *Data) derivePaths(out *session.Derived, ownOfNodes []q.Amount) {
 			out.Functions = append(out.Functions, session.FunctionValue{Function: d.Functions[i].ID, Amounts: v})
 		}
 	}
-	byModule := combine(tree.Presence(inclusive, module, len(d.Modules)), calltree.Sum(own, module, len(d.Modules)))
-	for i, v := range byModule {
+	d.deriveModules(out, tree, own, inclusive, module)
+}
+
+// deriveModules gives the functions without a module the row of module 0, so that
+// modules add up to the total too. module is by path and is changed.
+func (d *Data) deriveModules(out *session.Derived, tree calltree.Tree, own, inclusive []q.Amount, module []int32) {
+	nowhere := int32(len(d.Modules))
+	for i, m := range module {
+		if m == none {
+			module[i] = nowhere
+		}
+	}
+	groups := len(d.Modules) + 1
+	values := combine(tree.Presence(inclusive, module, groups), calltree.Sum(own, module, groups))
+	if v := values[nowhere]; !v.IsZero() {
+		out.Modules = append(out.Modules, session.ModuleValue{Module: 0, Amounts: v})
+	}
+	for i, v := range values[:nowhere] {
 		if !v.IsZero() {
 			out.Modules = append(out.Modules, session.ModuleValue{Module: d.Modules[i].ID, Amounts: v})
 		}

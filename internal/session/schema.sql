@@ -212,7 +212,7 @@ CREATE TABLE function_value (
 );
 
 CREATE TABLE module_value (
-  module_id              INTEGER PRIMARY KEY,
+  module_id              INTEGER PRIMARY KEY, -- 0: the functions that belong to no module
   inclusive_allocations  INTEGER NOT NULL,
   exclusive_allocations  INTEGER NOT NULL,
   inclusive_bytes        INTEGER NOT NULL,
@@ -252,4 +252,3 @@ CREATE TABLE process_value (
 -- ── indices ─────────────────────────────────────────────────────────────────────────────────────────────────
 
 CREATE INDEX path_value_by_parent ON path_value (parent_id);
-CREATE INDEX call_value_by_callee ON call_value (callee_id);
