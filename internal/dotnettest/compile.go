@@ -63,9 +63,6 @@ func (in *Install) Compile(sources []string, outDir string, o Options) (dll stri
 	if o.Name == "" {
 		o.Name = strings.TrimSuffix(filepath.Base(sources[0]), ".cs")
 	}
-	if o.Debug == "" {
-		o.Debug = DebugPortable
-	}
 	key, err := in.compileKey(files, o)
 	if err != nil {
 		return "", fmt.Errorf("compiling %s: %w", o.Name, err)
@@ -130,9 +127,12 @@ func sourceFiles(sources []string) ([]string, error) {
 // It is what Compile uses, for those who run the compiler as a target itself.
 func (in *Install) CompilerArgs(files []string, out string, o Options) ([]string, error) {
 	args := []string{"-nologo", "-nostdlib", "-noconfig", "-langversion:8", "-utf8output", "-out:" + out}
-	if o.Debug == DebugNone {
+	switch o.Debug {
+	case DebugNone:
 		args = append(args, "-debug-")
-	} else {
+	case "":
+		args = append(args, "-debug:"+string(DebugPortable))
+	default:
 		args = append(args, "-debug:"+string(o.Debug))
 	}
 	for _, f := range []struct {
@@ -159,6 +159,16 @@ func (in *Install) CompilerArgs(files []string, out string, o Options) ([]string
 		args = append(args, "-r:"+r)
 	}
 	return append(args, files...), nil
+}
+
+// CompilerCommand returns the command line, dotnet first, that runs the compiler
+// on 9.0.7 with these arguments. The environment is that of [Install.Env].
+func (in *Install) CompilerCommand(files []string, out string, o Options) ([]string, error) {
+	args, err := in.CompilerArgs(files, out, o)
+	if err != nil {
+		return nil, err
+	}
+	return append([]string{in.Net9().Dotnet, "exec", "--roll-forward", "Major", in.CSC()}, args...), nil
 }
 
 // compileKey hashes all that decides what the compiler writes.

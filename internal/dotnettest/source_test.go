@@ -1,0 +1,82 @@
+package dotnettest
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+)
+
+func TestSource(t *testing.T) {
+	for _, lines := range []int{200, 1234, 50_000} {
+		b := Source(lines)
+		if got := bytes.Count(b, []byte("\n")); got != lines {
+			t.Errorf("%d lines, want %d", got, lines)
+		}
+		if !bytes.Equal(b, Source(lines)) {
+			t.Errorf("%d lines: the second time they differ", lines)
+		}
+	}
+	// Raise sourceVersion when this changes.
+	sum := sha256.Sum256(Source(1000))
+	if got, want := hex.EncodeToString(sum[:8]), "e722ad57b4059678"; got != want {
+		t.Errorf("1000 lines have sum %s, want %s", got, want)
+	}
+}
+
+// TestLargeRuns compiles 50,000 lines and runs them: the same number everywhere.
+func TestLargeRuns(t *testing.T) {
+	in := Need(t)
+	src, err := in.Large(50_000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dll, err := in.Compile([]string{src}, "", Options{Deterministic: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want []byte
+	for _, r := range in.Runtimes() {
+		got, err := r.Command(dll).Output()
+		if err != nil || len(got) == 0 {
+			t.Fatalf("on %s it prints %q: %v", r.Name, got, err)
+		}
+		if want == nil {
+			want = got
+		}
+		if !bytes.Equal(got, want) {
+			t.Errorf("on %s it prints %q, elsewhere %q", r.Name, got, want)
+		}
+	}
+}
+
+// TestDeterministic: the compiler, run as a target, writes the same bytes twice.
+func TestDeterministic(t *testing.T) {
+	in := Need(t)
+	src, err := in.Large(5_000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := filepath.Join(t.TempDir(), "Large.dll")
+	argv, err := in.CompilerCommand([]string{src}, out, Options{Deterministic: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var outputs [2][]byte
+	for i := range outputs {
+		cmd := exec.Command(argv[0], argv[1:]...)
+		cmd.Env = in.Env()
+		if msg, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("%v\n%.3000s", err, msg)
+		}
+		if outputs[i], err = os.ReadFile(out); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !bytes.Equal(outputs[0], outputs[1]) {
+		t.Error("the two outputs differ")
+	}
+}
