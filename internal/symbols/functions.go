@@ -30,7 +30,7 @@ func (r *resolver) resolveFunctions(f *moduleFile) {
 		row.Name = r.functionName(f, row)
 	}
 	r.resolveLines(f)
-	f.siblings = nil // the memory, once for all names
+	f.siblingsOf = nil // free the memory
 }
 
 func (r *resolver) functionName(f *moduleFile, row *session.Function) string {
@@ -161,46 +161,60 @@ func (f *moduleFile) machine(typ clrmeta.Token, source string) clrmeta.StateMach
 	return clrmeta.StateMachine{}
 }
 
-// siblingKey names the methods of one name in a type.
+// siblingKey names the methods of a type whose names could look the same.
 type siblingKey struct {
 	typ  clrmeta.Token
-	name string
+	name string // as siblingName gives it
+}
+
+// siblingName drops from a raw name what a shown name may leave out: the number
+// of a local function, and the namespace of an explicitly implemented interface.
+func siblingName(name string) string {
+	if g, ok := parseGenerated(name); ok {
+		if g.kind == 'g' {
+			name, _, _ = strings.Cut(name, "|")
+		}
+		return name
+	}
+	return name[strings.LastIndexByte(name, '.')+1:]
+}
+
+// siblings lists the methods of a type whose names could look the same.
+func (f *moduleFile) siblings(typ clrmeta.Token, name string) []clrmeta.Token {
+	if f.siblingsOf == nil {
+		f.siblingsOf = map[siblingKey][]clrmeta.Token{}
+	}
+	if _, seen := f.siblingsOf[siblingKey{typ: typ}]; !seen {
+		f.siblingsOf[siblingKey{typ: typ}] = nil
+		methods, _ := f.meta.Methods(typ) // none if typ is not a type
+		for _, m := range methods {
+			if row, err := f.meta.Method(m); err == nil && row.Name != "" {
+				key := siblingKey{typ, siblingName(row.Name)}
+				f.siblingsOf[key] = append(f.siblingsOf[key], m)
+			}
+		}
+	}
+	return f.siblingsOf[siblingKey{typ, siblingName(name)}]
 }
 
 // methodsNamed lists the methods of a type that have a name.
 func (f *moduleFile) methodsNamed(typ clrmeta.Token, name string) []clrmeta.Token {
-	if f.siblings == nil {
-		f.siblings = map[siblingKey][]clrmeta.Token{}
-	}
-	if _, seen := f.siblings[siblingKey{typ: typ}]; !seen {
-		f.siblings[siblingKey{typ: typ}] = nil
-		methods, _ := f.meta.Methods(typ) // none if typ is not a type
-		for _, m := range methods {
-			if row, err := f.meta.Method(m); err == nil && row.Name != "" {
-				key := siblingKey{typ, localName(row.Name)}
-				f.siblings[key] = append(f.siblings[key], m)
-			}
+	var same []clrmeta.Token
+	for _, m := range f.siblings(typ, name) {
+		if row, err := f.meta.Method(m); err == nil && row.Name == name {
+			same = append(same, m)
 		}
 	}
-	return f.siblings[siblingKey{typ, name}]
+	return same
 }
 
-// localName drops the number of a local function's name, which names do not
-// show.
-func localName(name string) string {
-	if g, ok := parseGenerated(name); ok && g.kind == 'g' {
-		name, _, _ = strings.Cut(name, "|")
-	}
-	return name
-}
-
-// overloads lists the other methods of the type with the function's name.
+// overloads lists the other methods of the type whose names could be the same.
 func (r *resolver) overloads(fn function) []clrmeta.Token {
 	if fn.file.meta == nil || fn.token == 0 {
 		return nil
 	}
 	var others []clrmeta.Token
-	for _, m := range fn.file.methodsNamed(fn.typeToken, localName(fn.method)) {
+	for _, m := range fn.file.siblings(fn.typeToken, fn.method) {
 		if m != fn.token && len(others) < maxOverloads {
 			others = append(others, m)
 		}

@@ -25,10 +25,10 @@ type moduleFile struct {
 	status    string
 	pdbPath   string
 
-	meta     *clrmeta.Metadata // nil if there is no file, or not the right one
-	machines map[clrmeta.Token]clrmeta.StateMachine
-	siblings map[siblingKey][]clrmeta.Token
-	loadPDB  func() (*ppdb.PDB, error) // nil without symbols; reads them again
+	meta       *clrmeta.Metadata // nil if there is no file, or not the right one
+	machines   map[clrmeta.Token]clrmeta.StateMachine
+	siblingsOf map[siblingKey][]clrmeta.Token
+	loadPDB    func() (*ppdb.PDB, error) // nil without symbols; reads them again
 }
 
 // openModules opens the file of each module once and sets the resolved columns

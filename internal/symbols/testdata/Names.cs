@@ -1,8 +1,9 @@
 // Members of every shape that the C# compiler gives names to, and what the
 // program itself says about them.
 //
-//   Names            the methods of this assembly, through reflection
-//   Names lines      source positions of stack frames, by the runtime
+//   Names                    the methods of this assembly, through reflection
+//   Names reflect ASSEMBLY   those of a framework assembly
+//   Names lines              source positions of stack frames, by the runtime
 using System;
 using System.Collections;
 using System.Collections.Generic;
@@ -136,18 +137,7 @@ public class Program
     {
         if (args.Length > 0 && args[0] == "lines") { await Frames.Run(); return 0; }
         new Program().Locals(1);
-        foreach (var t in typeof(Program).Assembly.GetTypes().OrderBy(t => t.MetadataToken))
-        {
-            const BindingFlags all = BindingFlags.DeclaredOnly | BindingFlags.Public | BindingFlags.NonPublic | BindingFlags.Static | BindingFlags.Instance;
-            foreach (var m in t.GetMembers(all).OfType<MethodBase>().OrderBy(m => m.MetadataToken))
-                Console.WriteLine("{0:x8}\t{1}\t{2}\t{3}", m.MetadataToken, RawType(t), m.Name, Signature(m));
-        }
+        Reflect.Print(args.Length == 0 ? typeof(Program).Assembly : Assembly.Load(args[1]));
         return 0;
     }
-
-    static string RawType(Type t) => t.DeclaringType != null ? RawType(t.DeclaringType) + "/" + t.Name.Replace("\\", "")
-        : t.Namespace == null ? t.Name : t.Namespace + "." + t.Name;
-
-    // The signature's blob, for which reflection has a method.
-    static string Signature(MethodBase m) => BitConverter.ToString(m.Module.ResolveSignature(m.MetadataToken)).Replace("-", "");
 }
