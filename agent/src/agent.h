@@ -84,8 +84,9 @@ struct frame { /* one link of the frame-pointer chain, as it was when last walke
     bool osr;           /* the frame of an OSR variant: ret is no caller */
 };
 
-struct skip { /* a return address beside the chain: the caller of a function without a frame pointer */
+struct skip { /* a code address beside the chain, such as the caller of a function without a frame pointer */
     uintptr_t slot, ret;
+    uint32_t ip;
 };
 
 struct class_info {
@@ -131,6 +132,7 @@ bool thread_grow(struct thread *t); /* doubles the frame arrays */
 /* ── names.c: who modules, types, functions and bodies are ──────────────────────────────────────────────────── */
 
 bool names_init(void *info);
+void names_find_signal_return(void); /* once the runtime has installed its signal handlers */
 uint32_t type_of_class(struct thread *t, uintptr_t class_id);          /* id, 0: no room */
 uint32_t ip_of_address(struct thread *t, uintptr_t address);           /* id, 0: no room */
 void names_forget_module(uintptr_t module);                            /* a module is being unloaded */

@@ -6,9 +6,13 @@
  *
  * Every function here asks the runtime first, without the lock, into the thread's scratch memory, and then takes the
  * lock to insert. Two threads may describe the same thing; the second finds the first one's id and drops its own. */
+#define _GNU_SOURCE
 #include "agent.h"
 
+#include <signal.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #define MAX_BODIES 256u /* native bodies of one function: tiers, OSR variants per loop */
 #define MAX_RANGES 8u   /* hot and cold parts of one body */
@@ -27,6 +31,19 @@ static struct {
 } pending[MAX_PENDING]; /* types the runtime could not name yet */
 static uint32_t n_pending;
 uint32_t code_epoch;
+static uintptr_t signal_return; /* libc's code to which the kernel returns from a signal handler */
+
+/* The kernel's struct sigaction tells it (arch/x86/include/uapi/asm/signal.h); libc's own does not. SIGFPE is one of
+ * the signals by which the runtime turns faults into exceptions. */
+void names_find_signal_return(void)
+{
+    struct {
+        uintptr_t handler, flags, restorer;
+        uint64_t mask;
+    } action = {0, 0, 0, 0};
+    if (syscall(SYS_rt_sigaction, SIGFPE, NULL, &action, sizeof action.mask) == 0)
+        signal_return = action.restorer;
+}
 
 bool names_init(void *profiler_info)
 {
@@ -458,7 +475,7 @@ static void describe_ip(struct thread *t, uintptr_t address, struct wire_ip *ip,
 {
     struct clr_code_info ranges[MAX_RANGES];
     uintptr_t function_id = 0, rejit = 0, start = 0;
-    *ip = (struct wire_ip){.address = address};
+    *ip = (struct wire_ip){.address = address, .flags = address == signal_return && address != 0 ? WIRE_IP_SIGNAL : 0};
     *flags = 0;
     if (SLOT(info, INFO_GET_FUNCTION_FROM_IP3, uintptr_t, uintptr_t *, uintptr_t *)(info, address, &function_id, &rejit) < 0 ||
         function_id == 0)

@@ -15,6 +15,9 @@
  * OSR variants: the pair at their frame holds a return address inside the first version of the same call, which is no
  * caller, and the caller's return address is beside the chain too; see code.c.
  *
+ * Faults that become exceptions (null references, divisions by zero): the faulting function was interrupted, not
+ * left by a call; its place is in the signal frame.
+ *
  * Limits: MAX_FRAMES links of the chain and header->max_stack_depth managed frames. Beyond the second the frames
  * nearest to the root are kept, then (truncated), then the allocating function itself, so exclusive values stay exact. */
 #include "agent.h"
@@ -86,26 +89,39 @@ struct walk {
     uint32_t joined;            /* kept frames that stay */
 };
 
-static bool push_skip(struct thread *t, struct walk *w, uintptr_t slot, uint32_t *ip)
+/* Notes the code address in a slot of the stack. An address that was interrupted is the instruction itself, a return
+ * address the one after; `past` makes the first look like the second. */
+static bool push_skip(struct thread *t, struct walk *w, uintptr_t slot, uintptr_t past, uint32_t *ip)
 {
     if (w->n_skips == t->cap_skips && !thread_grow(t))
         return false;
     uintptr_t ret = *(const uintptr_t *)slot;
-    t->walk_skips[w->n_skips++] = (struct skip){slot, ret};
-    *ip = ip_of_address(t, ret);
+    *ip = ip_of_address(t, ret + past);
+    t->walk_skips[w->n_skips++] = (struct skip){slot, ret, *ip};
     return *ip != 0;
 }
 
-/* Return addresses beside the chain, above the pair at sp - 16 whose return address is ip. `owner` is the function
- * whose frame the pair is in; in the end the function that has the next frame of the chain. */
-static bool walk_skips(struct thread *t, struct walk *w, uintptr_t sp, uint32_t ip, uint32_t *owner)
+/* Where a signal handler's frame (pair at fp, return address = signal return) keeps what it interrupted: struct
+ * rt_sigframe of the kernel, a ucontext behind the return address; gregs[15] is rsp, gregs[16] rip. */
+#define SIGNAL_SP(fp) ((fp) + 16 + 40 + 15 * 8)
+#define SIGNAL_IP(fp) ((fp) + 16 + 40 + 16 * 8)
+
+/* Code addresses beside the chain, above the pair at fp whose return address is ip. `owner` is the function whose
+ * frame the pair is in; in the end the function that has the next frame of the chain. */
+static bool walk_skips(struct thread *t, struct walk *w, uintptr_t fp, uint32_t ip, uint32_t *owner)
 {
+    uintptr_t sp = fp + 16;
     bool beside = is_osr(*owner) && (arena_ip(ip)->flags & WIRE_IP_MANAGED) != 0;
+    if ((arena_ip(ip)->flags & WIRE_IP_SIGNAL) != 0 && on_stack(t, SIGNAL_IP(fp))) {
+        sp = *(const uintptr_t *)SIGNAL_SP(fp);
+        if (!push_skip(t, w, SIGNAL_IP(fp), 1, &ip))
+            return false;
+    }
     while (beside || (arena_ip(ip)->flags & WIRE_IP_FRAMELESS) != 0) {
         uintptr_t slot = sp + arena_ip(ip)->frame_size;
         if (!on_stack(t, slot))
             break;
-        if (!push_skip(t, w, slot, &ip))
+        if (!push_skip(t, w, slot, 0, &ip))
             return false;
         sp = slot + 8;
         beside = false;
@@ -133,7 +149,7 @@ static bool walk_chain(struct thread *t, struct walk *w, uintptr_t fp)
         uint32_t index = w->n_frames++; /* thread_grow moves the arrays */
         t->walk[index] = (struct frame){.fp = fp, .next = pair[0], .ret = pair[1], .osr = is_osr(owner)};
         uint32_t ip = t->walk[index].top = ip_of_address(t, pair[1]);
-        if (ip == 0 || !walk_skips(t, w, fp + 16, ip, &owner))
+        if (ip == 0 || !walk_skips(t, w, fp, ip, &owner))
             return false;
         t->walk[index].skips_end = w->n_skips;
         if (pair[0] <= fp)
@@ -179,8 +195,7 @@ static bool adopt(struct thread *t, const struct walk *w)
         uint32_t own = f.top, first = i == 0 ? 0 : t->walk[i - 1].skips_end;
         for (uint32_t k = f.skips_end; k-- > first;) {
             t->skips[t->n_skips++] = t->walk_skips[k];
-            uint32_t ip = ip_of_address(t, t->walk_skips[k].ret);
-            if (ip == 0 || !extend(&p, ip))
+            if (!extend(&p, t->walk_skips[k].ip))
                 return false;
         }
         if (!f.osr && !extend(&p, own)) /* under an OSR variant the pair names the same call once more */

@@ -36,6 +36,7 @@
 #define WIRE_IP_MANAGED 0x1u /* inside a managed body */
 #define WIRE_IP_FRAMELESS 0x2u /* its function has no frame pointer */
 #define WIRE_IP_OSR 0x4u /* in an OSR variant */
+#define WIRE_IP_SIGNAL 0x8u /* after a signal handler */
 #define WIRE_MODULE_DYNAMIC 0x1u /* no file */
 #define WIRE_FUNCTION_DYNAMIC 0x1u /* only a name */
 #define WIRE_TYPE_UNKNOWN 0x0u /* the runtime could not tell */
@@ -118,7 +119,7 @@ struct wire_ip {
     uint32_t body; /* id of the body around it, 0 for native code */
     uint32_t function; /* id of the function */
     uint32_t frame_size; /* bytes between the stack pointer and the return address of the function */
-    uint32_t flags; /* IPManaged, IPFrameless, IPOSR */
+    uint32_t flags; /* IPManaged, IPFrameless, IPOSR, IPSignal */
 };
 _Static_assert(sizeof(struct wire_ip) == 24, "layout");
 _Static_assert(offsetof(struct wire_ip, address) == 0, "layout");

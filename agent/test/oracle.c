@@ -5,7 +5,7 @@
  *  compare   the product, and after each CLRPROF_EVERY-th allocation its stack is compared with DoStackSnapshot's.
  *
  * The comparison is written to CLRPROF_COMPARISON as lines: a summary "equal N different N" at the end and, for the
- * first MAX_SHOWN differences, the two stacks, leaf first, as "function:ip" with our stack's dynamic functions left
+ * first MAX_SHOWN differences, the two stacks, leaf first, as "method:ip" with our stack's dynamic functions left
  * out (DoStackSnapshot leaves out methods without metadata). */
 #define _GNU_SOURCE
 #include "oracle.h"
@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #define MAX_DEPTH 20000u
-#define MAX_SHOWN 400u
+#define MAX_SHOWN 20000u
 
 extern void *agent_info;
 
@@ -79,13 +79,31 @@ static void our_stack(struct stack *s, uint32_t node)
     }
 }
 
+static void show_function(uintptr_t function)
+{
+    utf16 name[128];
+    void *import = NULL;
+    uint32_t token = 0, owner, length = 0, attributes, bytes, rva, flags;
+    const uint8_t *signature;
+    if (SLOT(agent_info, INFO_GET_TOKEN_AND_METADATA, uintptr_t, const struct guid *, void **, uint32_t *)(
+            agent_info, function, &IID_METADATA_IMPORT, &import, &token) < 0)
+        return;
+    SLOT(import, IMPORT_GET_METHOD_PROPS, uint32_t, uint32_t *, utf16 *, uint32_t, uint32_t *, uint32_t *, const uint8_t **,
+         uint32_t *, uint32_t *, uint32_t *)(import, token, &owner, name, 128, &length, &attributes, &signature, &bytes, &rva, &flags);
+    for (uint32_t i = 0; i + 1 < length && i < 127; i++)
+        dprintf(report_fd, "%c", name[i] < 128 ? (char)name[i] : '?');
+    com_release(import);
+}
+
 static void show(const char *who, const struct stack *s)
 {
     dprintf(report_fd, " %s", who);
     for (uint32_t i = 0; i < s->n && i < 64; i++) {
         uintptr_t function = 0, rejit = 0;
         SLOT(agent_info, INFO_GET_FUNCTION_FROM_IP3, uintptr_t, uintptr_t *, uintptr_t *)(agent_info, s->ips[i], &function, &rejit);
-        dprintf(report_fd, " %zx:%zx", (size_t)function, (size_t)s->ips[i]);
+        dprintf(report_fd, " ");
+        show_function(function);
+        dprintf(report_fd, ":%zx", (size_t)s->ips[i]);
     }
 }
 

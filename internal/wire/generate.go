@@ -51,6 +51,7 @@ func Constants() []Constant {
 		{"IP_MANAGED", IPManaged, "inside a managed body"},
 		{"IP_FRAMELESS", IPFrameless, "its function has no frame pointer"},
 		{"IP_OSR", IPOSR, "in an OSR variant"},
+		{"IP_SIGNAL", IPSignal, "after a signal handler"},
 		{"MODULE_DYNAMIC", ModuleDynamic, "no file"},
 		{"FUNCTION_DYNAMIC", FunctionDynamic, "only a name"},
 		{"TYPE_UNKNOWN", TypeUnknown, "the runtime could not tell"},

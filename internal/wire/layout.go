@@ -85,6 +85,7 @@ const (
 	IPManaged   = 1 // inside a managed body; otherwise native code
 	IPFrameless = 2 // its function has no frame pointer
 	IPOSR       = 4 // in an OSR variant: its frame lies on that of the first version of the same call
+	IPSignal    = 8 // the kernel returns there after a signal handler: the interrupted registers lie above it
 )
 
 // Flags of a module record.
@@ -148,7 +149,7 @@ type IP struct {
 	Body      uint32 `doc:"id of the body around it, 0 for native code"`
 	Function  uint32 `doc:"id of the function"`
 	FrameSize uint32 `doc:"bytes between the stack pointer and the return address of the function"`
-	Flags     uint32 `doc:"IPManaged, IPFrameless, IPOSR"`
+	Flags     uint32 `doc:"IPManaged, IPFrameless, IPOSR, IPSignal"`
 }
 
 // Node is a place in the calling-context tree.
