@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/clrprof/clrprof/internal/clrmeta"
 	"github.com/clrprof/clrprof/internal/dotnettest"
 	"github.com/clrprof/clrprof/internal/session"
 	"github.com/clrprof/clrprof/internal/symbols"
@@ -110,4 +111,28 @@ func compareNames(t *testing.T, path string, functions []session.Function, want 
 		}
 	}
 	t.Logf("%d names, %d of them compared", len(functions), compared)
+}
+
+// typeTokens maps raw names to tokens.
+func typeTokens(t *testing.T, dll string) map[string]session.Token {
+	t.Helper()
+	f, err := symbols.OpenFile(dll)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	image, err := clrmeta.Open(f, f.Size())
+	if err != nil {
+		t.Fatal(err)
+	}
+	tokens := map[string]session.Token{}
+	for row := uint32(1); row <= image.Metadata().Rows(clrmeta.TableTypeDef); row++ {
+		token := clrmeta.MakeToken(clrmeta.TableTypeDef, row)
+		name, err := image.Metadata().TypeName(token)
+		if err != nil {
+			t.Fatal(err)
+		}
+		tokens[name.String()] = session.Token(token)
+	}
+	return tokens
 }
