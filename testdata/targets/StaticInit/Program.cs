@@ -45,11 +45,13 @@ namespace StaticInit
         static Inner() { Items = new Item[3]; }
     }
 
+    sealed class Fault : Exception { }
+
     // It throws: the type can never be used, and the exception is kept.
     static class Broken
     {
         public static readonly Item Item;
-        static Broken() { Item = new Item(); if (Item.A == 0) throw new InvalidOperationException("broken on purpose"); }
+        static Broken() { Item = new Item(); if (Item.A == 0) throw new Fault(); }
     }
 
     static class Program
@@ -61,7 +63,7 @@ namespace StaticInit
             for (int i = 0; i < 2; i++)
             {
                 try { sum += (int)Broken.Item.A; }
-                catch (TypeInitializationException e) when (e.InnerException is InvalidOperationException) { sum++; }
+                catch (TypeInitializationException e) when (e.InnerException is Fault) { sum++; }
             }
             Console.WriteLine(sum);
 
@@ -78,9 +80,25 @@ namespace StaticInit
             Made(typeof(Outer), typeof(Item), 1, item);
             Made(typeof(Inner), typeof(Item[]), 1, Size.Array(8, 3));
             Made(typeof(Broken), typeof(Item), 1, item);
+            Made(typeof(Broken), typeof(Fault), 1, FaultSize());
             Truth.Below(typeof(Outer).TypeInitializer, typeof(Item[]), 1, Size.Array(8, 3));
             return Truth.Print();
         }
+
+        // The fields of an exception differ between runtimes. The second of two is
+        // measured.
+        [MethodImpl(MethodImplOptions.NoInlining)]
+        static long FaultSize()
+        {
+            fault = new Fault();
+            long before = GC.GetAllocatedBytesForCurrentThread();
+            fault = new Fault();
+            long size = GC.GetAllocatedBytesForCurrentThread() - before;
+            Truth.Site(Truth.Method(typeof(Program), "FaultSize"), typeof(Fault), 2, 2 * size);
+            return size;
+        }
+
+        static Fault fault;
 
         static void Made(Type by, Type type, long objects, long bytesOfEach)
         {

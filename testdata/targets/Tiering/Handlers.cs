@@ -14,7 +14,7 @@ namespace Tiering
     static class Handlers
     {
         static object sink;
-        static int zero;
+        static int zero, quotient;
 
         [MethodImpl(MethodImplOptions.NoInlining)]
         public static void Finally(int n)
@@ -42,7 +42,7 @@ namespace Tiering
         {
             try
             {
-                try { sink = 1 / zero; }
+                try { quotient = 1 / zero; }
                 finally { sink = new Finished(); }
             }
             catch (DivideByZeroException) when ((sink = new Filtered()) != null)
