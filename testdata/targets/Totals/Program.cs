@@ -1,6 +1,7 @@
 // Work as programs do it, most of it in the framework. Nobody knows what it
-// allocates but the runtime, which counts it: before and after a function, on all
-// threads.
+// allocates but the runtime, which counts it: before and after a function.
+//
+//   Totals [N [THREADS]]
 
 using System;
 using System.Collections.Concurrent;
@@ -17,28 +18,43 @@ namespace Totals
     static class Program
     {
         static object sink;
-        static long measured;
+        static long thread, total;
 
         static int Main(string[] args)
         {
             int n = args.Length > 0 ? int.Parse(args[0]) : 300;
+            int threads = args.Length > 1 ? int.Parse(args[1]) : 1;
             for (int i = 0; i < 3; i++)
                 sink = Work(20); // so that caches are filled, and all is compiled
-            Phase(n);
-            Truth.Total(Truth.Method(typeof(Program), "Phase"), measured);
+            if (threads == 1)
+            {
+                Phase(n);
+                Truth.Check("total and thread", n, thread, total);
+            }
+            else
+                Run(Enumerable.Range(0, threads).Select(i => new Thread(() => Phase(n))).ToArray());
+            Truth.Total(Truth.Method(typeof(Program), "Phase"), thread);
             return Truth.Print();
         }
 
-        // Everything between the two calls is below this function.
+        static void Run(Thread[] threads)
+        {
+            foreach (Thread t in threads)
+                t.Start();
+            foreach (Thread t in threads)
+                t.Join();
+        }
+
+        // It makes nothing itself: all that it counts is made below it. With several
+        // threads the total has what the others make, too, and is not used.
         [MethodImpl(MethodImplOptions.NoInlining)]
         static void Phase(int n)
         {
-            long thread = GC.GetAllocatedBytesForCurrentThread();
+            long before = GC.GetAllocatedBytesForCurrentThread();
             long all = GC.GetTotalAllocatedBytes(true);
             sink = Work(n);
-            measured = GC.GetTotalAllocatedBytes(true) - all;
-            thread = GC.GetAllocatedBytesForCurrentThread() - thread;
-            Truth.Check("total and thread", n, thread, measured);
+            total = GC.GetTotalAllocatedBytes(true) - all;
+            Interlocked.Add(ref thread, GC.GetAllocatedBytesForCurrentThread() - before);
         }
 
         [MethodImpl(MethodImplOptions.NoInlining)]
