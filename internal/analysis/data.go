@@ -180,6 +180,15 @@ func (d *Data) merged() *calltree.Merged {
 	return &d.paths
 }
 
+// SiteAmounts returns what each site allocated as far as f lets it through, in
+// the order of Sites.
+func (d *Data) SiteAmounts(f Filter) ([]q.Amount, error) {
+	if err := f.check(d); err != nil {
+		return nil, err
+	}
+	return d.siteAmounts(f), nil
+}
+
 // siteAmounts returns what each site allocated as far as the filter lets it through.
 func (d *Data) siteAmounts(f Filter) []q.Amount {
 	slices := make([]bool, len(d.Slices))

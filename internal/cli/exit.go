@@ -1,0 +1,86 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/clrprof/clrprof/internal/analysis"
+	"github.com/clrprof/clrprof/internal/report"
+	"github.com/clrprof/clrprof/internal/session"
+)
+
+// Exit codes of clrprof itself. They start at 120, so that the code of a profiled
+// command, which `clrprof run` passes through, is hardly ever one of them.
+const (
+	exitOK           = 0
+	exitUsage        = 120 // unknown command, flag, view, column, function; a bad query
+	exitUnreadable   = 121 // a session that cannot be read, or contradicts itself
+	exitUnwritable   = 122 // a session, profile or report that cannot be written
+	exitNoTarget     = 123 // the command to profile could not be started
+	exitNoRuntime    = 124 // no .NET runtime loaded the agent
+	exitInternal     = 125 // a mistake in clrprof
+	exitNotSupported = 126 // asked for, but not there yet
+)
+
+// exitError is an error with an exit code.
+type exitError struct {
+	code int
+	err  error
+}
+
+func (e *exitError) Error() string { return e.err.Error() }
+func (e *exitError) Unwrap() error { return e.err }
+
+// exit gives an error an exit code; nil stays nil.
+func exit(code int, err error) error {
+	if err == nil {
+		return nil
+	}
+	return &exitError{code, err}
+}
+
+// usage makes an error about how clrprof was called.
+func usage(format string, args ...any) error {
+	return exit(exitUsage, fmt.Errorf(format, args...))
+}
+
+// statusError ends clrprof with a code and without a message: the profiled
+// command's own code, or a check that has said what it found.
+type statusError int
+
+func (e statusError) Error() string { return fmt.Sprintf("exit status %d", int(e)) }
+
+// codeOf chooses the exit code of an error.
+func codeOf(err error) int {
+	var status statusError
+	var coded *exitError
+	var name *report.UnknownError
+	switch {
+	case errors.As(err, &status):
+		return int(status)
+	case errors.As(err, &coded):
+		return coded.code
+	case errors.As(err, &name), errors.Is(err, session.ErrQuery), errors.Is(err, analysis.ErrNoProcess),
+		errors.Is(err, analysis.ErrNoThread), errors.Is(err, analysis.ErrNoSlice):
+		return exitUsage
+	case errors.Is(err, session.ErrNotFound), errors.Is(err, session.ErrNotSession),
+		errors.Is(err, session.ErrNewer), errors.Is(err, session.ErrCorrupt):
+		return exitUnreadable
+	case errors.Is(err, session.ErrExists):
+		return exitUnwritable
+	}
+	return exitInternal
+}
+
+// complain prints an error as one line and returns its exit code.
+func complain(w io.Writer, err error) int {
+	var status statusError
+	if errors.As(err, &status) {
+		return int(status)
+	}
+	line := strings.Join(strings.FieldsFunc(err.Error(), func(r rune) bool { return r == '\n' || r == '\r' }), "; ")
+	fmt.Fprintf(w, "clrprof: %s\n", report.Printable(line))
+	return codeOf(err)
+}

@@ -1,0 +1,115 @@
+package cli
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/clrprof/clrprof/internal/analysis"
+	"github.com/clrprof/clrprof/internal/export/pprof"
+	"github.com/clrprof/clrprof/internal/report"
+	"github.com/clrprof/clrprof/internal/session"
+)
+
+// exportFormat is a format that sessions can be exported to.
+type exportFormat struct {
+	name, extension string
+	write           func(io.Writer, *session.Session, analysis.Filter) error
+}
+
+var exportFormats = []exportFormat{{"pprof", ".pb.gz", pprof.Write}}
+
+func newExportCommand(e *environment) *cobra.Command {
+	var format, output string
+	var force bool
+	var filter filterFlags
+	cmd := &cobra.Command{
+		Use:   "export SESSION --format FORMAT [-o FILE]",
+		Short: "Write a session in the format of another tool",
+		Long: "Write a session in the format of another tool.\n\nFormats:\n" +
+			"  pprof   for go tool pprof, speedscope, Grafana: allocations and bytes, with functions,\n" +
+			"          lines, and the labels type, thread and process",
+		Example: "  clrprof export app.clrprof --format pprof -o app.pb.gz\n" +
+			"  go tool pprof -top app.pb.gz\n" +
+			"  go tool pprof -http=: -tagfocus type=System.String app.pb.gz",
+		Args: arguments(1, 1, "a SESSION"),
+		RunE: func(_ *cobra.Command, args []string) error {
+			chosen, err := findFormat(format)
+			if err != nil {
+				return err
+			}
+			s, err := session.Open(args[0])
+			if err != nil {
+				return readError(err)
+			}
+			defer s.Close()
+			f, err := filter.filter(s)
+			if err != nil {
+				return readError(err)
+			}
+			if output == "-" {
+				return exported(chosen.write(e.stdout, s, f))
+			}
+			if output == "" {
+				output = strings.TrimSuffix(args[0], ".clrprof") + chosen.extension
+			}
+			if err := writeFile(output, force, func(w io.Writer) error { return chosen.write(w, s, f) }); err != nil {
+				return err
+			}
+			_, err = fmt.Fprintln(e.stdout, output)
+			return written(err)
+		},
+	}
+	cmd.Flags().StringVar(&format, "format", "", "the format: pprof")
+	cmd.Flags().StringVarP(&output, "output", "o", "", "the file to write; - for standard output (default: the session's name with the format's extension)")
+	cmd.Flags().BoolVarP(&force, "force", "f", false, "replace the file if it exists")
+	filter.add(cmd)
+	return cmd
+}
+
+func findFormat(name string) (exportFormat, error) {
+	var names []string
+	for _, f := range exportFormats {
+		if f.name == name {
+			return f, nil
+		}
+		names = append(names, f.name)
+	}
+	if name == "" {
+		return exportFormat{}, usage("export needs --format, one of: %s", strings.Join(names, ", "))
+	}
+	return exportFormat{}, exit(exitUsage, report.Unknown("format", name, names))
+}
+
+// writeFile writes a file as a whole or not at all.
+func writeFile(path string, force bool, write func(io.Writer) error) error {
+	f, err := createOutput(path, force)
+	if err != nil {
+		return err
+	}
+	w := bufio.NewWriter(f)
+	err = write(w)
+	if err == nil {
+		err = w.Flush()
+	}
+	if err = errors.Join(err, f.Close()); err != nil {
+		os.Remove(path)
+	}
+	return exported(err)
+}
+
+// exported separates errors of the session from those of the output.
+func exported(err error) error {
+	if err == nil {
+		return nil
+	}
+	if code := codeOf(err); code != exitInternal {
+		return exit(code, err)
+	}
+	return exit(exitUnwritable, err)
+}

@@ -1,0 +1,308 @@
+package cli
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/clrprof/clrprof/internal/analysis"
+	"github.com/clrprof/clrprof/internal/quantity"
+	"github.com/clrprof/clrprof/internal/report"
+	"github.com/clrprof/clrprof/internal/session"
+)
+
+// summaryTop is how many rows the lists of a summary have unless --top says so.
+const summaryTop = 8
+
+// filterFlags restrict a command to a part of the session.
+type filterFlags struct {
+	process, thread string
+	from, to        time.Duration
+}
+
+func (f *filterFlags) add(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.process, "process", "", "only this process: its pid, or #N for the unique id N")
+	cmd.Flags().StringVar(&f.thread, "thread", "", "only this thread: its tid, or #N for the unique id N")
+	cmd.Flags().DurationVar(&f.from, "from", 0, "only from this time since the start on, such as 1.5s or 2m")
+	cmd.Flags().DurationVar(&f.to, "to", 0, "only up to this time since the start")
+}
+
+// filter finds what the flags name in the session.
+func (f *filterFlags) filter(s *session.Session) (analysis.Filter, error) {
+	out := analysis.Filter{From: quantity.Nanoseconds(f.from), To: quantity.Nanoseconds(f.to)}
+	if f.from < 0 || f.to < 0 || f.to != 0 && f.to <= f.from {
+		return out, usage("--from %s --to %s is not a span of time", f.from, f.to)
+	}
+	if f.process != "" {
+		processes, err := s.Processes()
+		if err != nil {
+			return out, err
+		}
+		out.Process, err = pick("process", f.process, processes, func(p session.Process) (session.ProcessID, int64, bool) {
+			return p.ID, p.PID, true
+		})
+		if err != nil {
+			return out, err
+		}
+	}
+	if f.thread != "" {
+		threads, err := s.Threads()
+		if err != nil {
+			return out, err
+		}
+		out.Thread, err = pick("thread", f.thread, threads, func(t session.Thread) (session.ThreadID, int64, bool) {
+			return t.ID, t.OSID, out.Process == 0 || out.Process == t.Process
+		})
+		if err != nil {
+			return out, err
+		}
+	}
+	return out, nil
+}
+
+// pick finds the row whose number of the operating system, or unique id, is text.
+func pick[Row any, ID ~int64](what, text string, rows []Row, ids func(Row) (id ID, number int64, ok bool)) (ID, error) {
+	digits, unique := strings.CutPrefix(text, "#")
+	wanted, err := strconv.ParseInt(digits, 10, 64)
+	if err != nil {
+		return 0, usage("--%s %q is not a number: want its id in the operating system, or #N", what, text)
+	}
+	var found []ID
+	var all, same []string
+	for _, r := range rows {
+		id, number, ok := ids(r)
+		if !ok {
+			continue
+		}
+		all = append(all, strconv.FormatInt(number, 10))
+		if unique && int64(id) == wanted || !unique && number == wanted {
+			found = append(found, id)
+			same = append(same, fmt.Sprintf("#%d", id))
+		}
+	}
+	switch len(found) {
+	case 0:
+		return 0, exit(exitUsage, report.Unknown(what, text, all))
+	case 1:
+		return found[0], nil
+	}
+	return 0, exit(exitUsage, &report.UnknownError{What: what, Name: text, Candidates: same, Ambiguous: true})
+}
+
+// reportFlags are the flags of the report command.
+type reportFlags struct {
+	output  outputFlags
+	filter  filterFlags
+	top     int
+	depth   int
+	min     float64
+	sort    string
+	columns []string
+}
+
+func newReportCommand(e *environment) *cobra.Command {
+	r := &reportFlags{}
+	cmd := &cobra.Command{
+		Use:   "report SESSION [VIEW [ARGUMENT]]",
+		Short: "Show a session: a summary, or one of its views",
+		Long:  "Show a session: a summary, or one of its views.\n\nViews:\n" + viewList(),
+		Example: "  clrprof report app.clrprof\n" +
+			"  clrprof report app.clrprof functions --sort exclusive_bytes --top 50\n" +
+			"  clrprof report app.clrprof callers Parser.Parse\n" +
+			"  clrprof report app.clrprof types System.String --depth 12\n" +
+			"  clrprof report app.clrprof lines --json | jq '.[0]'",
+		Args: arguments(1, 3, "a SESSION"),
+		RunE: func(cmd *cobra.Command, args []string) error { return r.run(e, cmd, args) },
+		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+			if len(args) != 1 {
+				return nil, cobra.ShellCompDirectiveDefault
+			}
+			names := []string{"summary\ttotals, and the top of the other views"}
+			for _, v := range report.Views() {
+				names = append(names, v.Name+"\t"+v.Short)
+			}
+			return names, cobra.ShellCompDirectiveNoFileComp
+		},
+	}
+	f := cmd.Flags()
+	f.IntVar(&r.top, "top", 0, "rows, in trees for each parent; 0: all (default: what a person can read; all with --json, --csv, --tsv)")
+	f.IntVar(&r.depth, "depth", 0, "levels of a tree; 0: all (default: as for --top)")
+	f.Float64Var(&r.min, "min", 0, "hide tree rows with less than this percent of bytes and of allocations (default: as for --top)")
+	f.StringVar(&r.sort, "sort", "", "sort by this column: numbers descending, names ascending")
+	f.StringSliceVar(&r.columns, "columns", nil, "show these columns, separated by commas")
+	r.filter.add(cmd)
+	r.output.add(cmd)
+	return cmd
+}
+
+func viewList() string {
+	var b strings.Builder
+	line := func(name, short string) { fmt.Fprintf(&b, "  %-18s %s\n", name, short) }
+	line("summary", "totals, and the top of the other views (default)")
+	for _, v := range report.Views() {
+		line(strings.TrimSpace(v.Name+" "+v.Argument), v.Short)
+	}
+	b.WriteString("\nColumns (names for --sort and --columns; also those of JSON and CSV):\n")
+	for _, v := range report.Views() {
+		line(v.Name, strings.Join(v.ColumnKeys(), " "))
+	}
+	return strings.TrimRight(b.String(), "\n")
+}
+
+func (r *reportFlags) run(e *environment, cmd *cobra.Command, args []string) error {
+	format, err := r.output.format()
+	if err != nil {
+		return err
+	}
+	layout, err := r.output.text(e)
+	if err != nil {
+		return err
+	}
+	name := "summary"
+	if len(args) > 1 {
+		name = args[1]
+	}
+	view, err := r.view(name, args)
+	if err != nil {
+		return err
+	}
+	s, err := session.Open(args[0])
+	if err != nil {
+		return readError(err)
+	}
+	defer s.Close()
+	filter, err := r.filter.filter(s)
+	if err != nil {
+		return readError(err)
+	}
+	src, err := analysis.Open(s, filter)
+	if err != nil {
+		return readError(err)
+	}
+	if name == "summary" {
+		top := summaryTop
+		if cmd.Flags().Changed("top") {
+			top = r.top
+		}
+		summary, err := report.Summarize(src, top)
+		if err != nil {
+			return readError(err)
+		}
+		return written(summary.Write(e.stdout, format, layout))
+	}
+	o := r.options(cmd, view, format, args)
+	table, err := view.Build(src, o)
+	if err != nil {
+		return readError(err)
+	}
+	if format != report.FormatText { // where a program reads, a person is told on the side
+		for _, line := range append(table.Notes, table.Losses...) {
+			fmt.Fprintf(e.stderr, "clrprof: %s\n", report.Printable(line))
+		}
+	}
+	return written(table.Write(e.stdout, format, layout))
+}
+
+// view finds the view and checks its argument.
+func (r *reportFlags) view(name string, args []string) (report.View, error) {
+	if name == "summary" {
+		switch {
+		case len(args) > 2:
+			return report.View{}, usage("summary takes no argument %q", args[2])
+		case r.sort != "" || len(r.columns) > 0:
+			return report.View{}, usage("summary has no --sort and no --columns: name a view, such as functions")
+		}
+		return report.View{}, nil
+	}
+	view, err := report.FindView(name)
+	switch {
+	case err != nil:
+		return view, err
+	case len(args) > 2 && view.Argument == "":
+		return view, usage("view %s takes no argument %q", name, args[2])
+	case len(args) == 2 && view.Argument == "FUNCTION":
+		return view, usage("view %s needs the name of a function: clrprof report %s %s NAME", name, args[0], name)
+	}
+	if r.top < 0 || r.depth < 0 || r.min < 0 {
+		return view, usage("--top, --depth and --min cannot be negative")
+	}
+	return view, nil
+}
+
+// options joins the flags with the limits that text has by itself.
+func (r *reportFlags) options(cmd *cobra.Command, view report.View, format report.Format, args []string) report.Options {
+	o := report.Options{}
+	if format == report.FormatText {
+		o = view.Text
+	} else if view.Name == "types" { // the paths of all types are far more than the types
+		o.Depth = 1
+	}
+	if len(args) > 2 {
+		o.Argument = args[2]
+		if view.Name == "types" {
+			o.Depth = report.ExpandedDepth
+		}
+	}
+	changed := cmd.Flags().Changed
+	if changed("top") {
+		o.Top = r.top
+	}
+	if changed("depth") {
+		o.Depth = r.depth
+	}
+	if changed("min") {
+		o.Min = r.min
+	}
+	o.Sort, o.Columns = r.sort, r.columns
+	return o
+}
+
+// readError gives an error of reading a session its exit code.
+func readError(err error) error {
+	if code := codeOf(err); code != exitInternal {
+		return exit(code, err)
+	}
+	return exit(exitUnreadable, err)
+}
+
+// showSummary prints the summary of a finished session, as `clrprof report` would.
+func showSummary(e *environment, path string, top int) error {
+	s, err := session.Open(path)
+	if err != nil {
+		return readError(err)
+	}
+	defer s.Close()
+	src, err := analysis.Open(s, analysis.Filter{})
+	if err != nil {
+		return readError(err)
+	}
+	layout, err := (&outputFlags{color: "auto"}).text(e)
+	if err != nil {
+		return err
+	}
+	if top <= 0 {
+		top = summaryTop
+	}
+	summary, err := report.Summarize(src, top)
+	if err != nil {
+		return readError(err)
+	}
+	return written(summary.Write(e.stdout, report.FormatText, layout))
+}
+
+// createOutput creates the file at path, which must not exist unless force is set.
+func createOutput(path string, force bool) (*os.File, error) {
+	flags := os.O_CREATE | os.O_WRONLY | os.O_EXCL
+	if force {
+		flags = os.O_CREATE | os.O_WRONLY | os.O_TRUNC
+	}
+	f, err := os.OpenFile(path, flags, 0o666)
+	if os.IsExist(err) {
+		return nil, exit(exitUnwritable, fmt.Errorf("%s exists: use -f to replace it, or -o for another name", path))
+	}
+	return f, exit(exitUnwritable, err)
+}

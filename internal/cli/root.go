@@ -1,0 +1,174 @@
+// Package cli is the command line of clrprof: flags, help, exit codes. Each command reads
+// its arguments, calls the packages that do the work, and prints what they return;
+// docs/cli.md describes them.
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime/debug"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"github.com/clrprof/clrprof/internal/report"
+)
+
+// Version is clrprof's version, as `clrprof version` prints it and sessions record it.
+const Version = "0.1.0"
+
+// environment is what a command sees of the world.
+type environment struct {
+	stdin          io.Reader
+	stdout, stderr io.Writer
+	getenv         func(string) string
+}
+
+// Main runs clrprof with args (without the program's name) and returns its exit code.
+func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) (code int) {
+	defer func() {
+		if r := recover(); r != nil { // one line for the user; the stack is for us
+			code = complain(stderr, exit(exitInternal, fmt.Errorf("internal error: %v: please report it, with the output of CLRPROF_TRACE=1", r)))
+			if os.Getenv("CLRPROF_TRACE") != "" {
+				fmt.Fprintf(stderr, "%s", debug.Stack())
+			}
+		}
+	}()
+	root := newRoot(&environment{stdin, stdout, stderr, os.Getenv})
+	root.SetArgs(args)
+	if err := root.Execute(); err != nil {
+		return complain(stderr, err)
+	}
+	return exitOK
+}
+
+func newRoot(e *environment) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "clrprof",
+		Short: "An exact allocation profiler for .NET on Linux",
+		Long: "clrprof counts every allocation of a .NET program, with its type, size, thread and\n" +
+			"stack, and shows which functions, lines and types allocate how much.",
+		Example: "  clrprof run -- dotnet app.dll\n" +
+			"  clrprof report app.1234.20260102-030405.clrprof\n" +
+			"  clrprof report app.1234.20260102-030405.clrprof callers Parser.Parse",
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return nil
+			}
+			return exit(exitUsage, report.Unknown("command", args[0], []string{"run", "report", "export", "sql", "check-session", "version", "completion", "help"}))
+		},
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	root.SetIn(e.stdin)
+	root.SetOut(e.stdout)
+	root.SetErr(e.stderr)
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return usage("%w: see %s --help", err, cmd.CommandPath())
+	})
+	root.AddCommand(newRunCommand(e), newReportCommand(e), newExportCommand(e), newSQLCommand(e), newCheckCommand(e), newVersionCommand(e))
+	return root
+}
+
+// arguments checks the number of arguments; names are those that are missing when there are too few.
+func arguments(least, most int, names ...string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		switch {
+		case len(args) < least:
+			return usage("%s needs %s: see %s --help", cmd.CommandPath(), strings.Join(names[len(args):least], " and "), cmd.CommandPath())
+		case len(args) > most:
+			return usage("%s takes no argument %q: see %s --help", cmd.CommandPath(), args[most], cmd.CommandPath())
+		}
+		return nil
+	}
+}
+
+func newVersionCommand(e *environment) *cobra.Command {
+	return &cobra.Command{
+		Use: "version", Short: "Print clrprof's version", Args: arguments(0, 0),
+		Example: "  clrprof version",
+		RunE: func(*cobra.Command, []string) error {
+			revision := ""
+			if info, ok := debug.ReadBuildInfo(); ok {
+				for _, s := range info.Settings {
+					if s.Key == "vcs.revision" && len(s.Value) >= 12 {
+						revision = " (" + s.Value[:12] + ")"
+					}
+				}
+			}
+			_, err := fmt.Fprintf(e.stdout, "clrprof %s%s\n", Version, revision)
+			return err
+		},
+	}
+}
+
+// outputFlags are the flags of commands that print tables.
+type outputFlags struct {
+	json, csv, tsv bool
+	color          string
+	width          int
+}
+
+func (o *outputFlags) add(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.BoolVar(&o.json, "json", false, "print JSON: an array with one object for each row")
+	f.BoolVar(&o.csv, "csv", false, "print CSV (RFC 4180), with the column keys as first line")
+	f.BoolVar(&o.tsv, "tsv", false, "print tab-separated values, with the column keys as first line")
+	f.StringVar(&o.color, "color", "auto", "colours: auto (on a terminal, and not with NO_COLOR set), always, never")
+	f.IntVar(&o.width, "width", 0, "columns to print text in (default: the terminal's; unlimited without one)")
+}
+
+func (o *outputFlags) format() (report.Format, error) {
+	chosen, format := 0, report.FormatText
+	for _, c := range []struct {
+		set    bool
+		format report.Format
+	}{{o.json, report.FormatJSON}, {o.csv, report.FormatCSV}, {o.tsv, report.FormatTSV}} {
+		if c.set {
+			chosen++
+			format = c.format
+		}
+	}
+	if chosen > 1 {
+		return format, usage("--json, --csv and --tsv exclude each other")
+	}
+	return format, nil
+}
+
+// text decides how text is laid out on the output.
+func (o *outputFlags) text(e *environment) (report.TextOptions, error) {
+	out := report.TextOptions{Width: o.width}
+	f, isFile := e.stdout.(*os.File)
+	terminal := isFile && term.IsTerminal(int(f.Fd()))
+	if o.width < 0 {
+		return out, usage("--width %d is negative", o.width)
+	}
+	if o.width == 0 && terminal {
+		if width, _, err := term.GetSize(int(f.Fd())); err == nil && width > 0 {
+			out.Width = width
+		}
+	}
+	switch o.color {
+	case "auto":
+		out.Color = terminal && e.getenv("NO_COLOR") == "" && e.getenv("TERM") != "dumb"
+	case "always":
+		out.Color = true
+	case "never":
+	default:
+		return out, exit(exitUsage, report.Unknown("--color", o.color, []string{"auto", "always", "never"}))
+	}
+	return out, nil
+}
+
+// written gives an error of writing the output its exit code.
+func written(err error) error {
+	var coded *exitError
+	if err == nil || errors.As(err, &coded) {
+		return err
+	}
+	return exit(exitUnwritable, fmt.Errorf("writing the output: %w", err))
+}

@@ -1,0 +1,113 @@
+package cli
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/clrprof/clrprof/internal/analysis"
+	"github.com/clrprof/clrprof/internal/report"
+	"github.com/clrprof/clrprof/internal/session"
+)
+
+func newSQLCommand(e *environment) *cobra.Command {
+	var output outputFlags
+	cmd := &cobra.Command{
+		Use:   "sql SESSION QUERY",
+		Short: "Run a read-only SQL query over a session",
+		Long: "Run one SELECT over a session, an SQLite database. docs/session.md describes its tables and views;\n" +
+			"the views functions, types, call_tree, lines, modules, allocations are made for people.",
+		Example: "  clrprof sql app.clrprof 'select name, exclusive_bytes from functions order by 2 desc limit 10'\n" +
+			"  clrprof sql app.clrprof 'select type, sum(bytes) from allocations group by 1 order by 2 desc' --csv",
+		Args: arguments(2, 2, "a SESSION", "a QUERY"),
+		RunE: func(_ *cobra.Command, args []string) error {
+			format, err := output.format()
+			if err != nil {
+				return err
+			}
+			layout, err := output.text(e)
+			if err != nil {
+				return err
+			}
+			s, err := openComplete(e, args[0])
+			if err != nil {
+				return readError(err)
+			}
+			defer s.Close()
+			result := &report.Records{}
+			err = s.Query(args[1], func(columns []string) error {
+				result.Columns = columns
+				return nil
+			}, func(row []any) error {
+				result.Rows = append(result.Rows, row)
+				return nil
+			})
+			if err != nil {
+				return readError(err)
+			}
+			return written(result.Write(e.stdout, format, layout))
+		},
+	}
+	output.add(cmd)
+	return cmd
+}
+
+// openComplete opens a session; one whose writer was stopped early is completed in
+// memory, so that its views have rows.
+func openComplete(e *environment, path string) (*session.Session, error) {
+	s, err := session.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	state, err := s.State()
+	if err != nil || state == session.Complete {
+		return s, err
+	}
+	defer s.Close()
+	fmt.Fprintf(e.stderr, "clrprof: the session was cut off in state %q; sums are computed in memory\n", string(state))
+	w, err := s.InMemory()
+	if err != nil {
+		return nil, err
+	}
+	if err := analysis.Complete(w); err != nil {
+		w.Close()
+		return nil, err
+	}
+	return w.Session, nil
+}
+
+func newCheckCommand(e *environment) *cobra.Command {
+	return &cobra.Command{
+		Use:   "check-session SESSION",
+		Short: "Check that a session does not contradict itself",
+		Long: "Check that a session does not contradict itself: references exist, all ways to add up give the same totals,\n" +
+			"each parent is the sum of itself and its children, and every stored sum equals a recomputation.\n" +
+			"Prints what is wrong, one line each, and ends with code 121 if something is.",
+		Example: "  clrprof check-session app.clrprof",
+		Args:    arguments(1, 1, "a SESSION"),
+		RunE: func(_ *cobra.Command, args []string) error {
+			s, err := session.Open(args[0])
+			if err != nil {
+				return readError(err)
+			}
+			defer s.Close()
+			if err := s.CheckFile(); err != nil {
+				return readError(err)
+			}
+			found, err := analysis.Check(s)
+			if err != nil {
+				return readError(err)
+			}
+			for _, v := range found {
+				if _, err := fmt.Fprintln(e.stdout, v); err != nil {
+					return written(err)
+				}
+			}
+			if len(found) > 0 {
+				return statusError(exitUnreadable)
+			}
+			_, err = fmt.Fprintln(e.stdout, "ok")
+			return written(err)
+		},
+	}
+}

@@ -1,0 +1,191 @@
+package report
+
+import (
+	"fmt"
+	"path"
+
+	q "github.com/clrprof/clrprof/internal/quantity"
+	"github.com/clrprof/clrprof/internal/session"
+)
+
+// rowName is the cell of the column name, for every kind of row.
+func rowName(c *context, r *Row) Cell {
+	switch r.kind {
+	case rowProcess:
+		return textCell(c.processes.get(r.process).Name)
+	case rowThread:
+		return textCell(c.threadName(r.thread))
+	case rowModule:
+		return textCell(c.moduleName(r.module))
+	case rowFunction:
+		return textCell(c.functionName(r.function))
+	case rowType:
+		return textCell(c.typeName(r.typ))
+	case rowLine:
+		return textCell(lineText(c.lines.get(r.line)))
+	case rowInstruction:
+		return textCell(fmt.Sprintf("0x%x", uint64(c.instructions.get(r.instruction).Address)))
+	}
+	return textCell(r.text)
+}
+
+// lineText names a statement inside its function: "line 12" or "lines 12-14".
+func lineText(l *session.Line) string {
+	if l.LineEnd > l.LineBegin {
+		return fmt.Sprintf("lines %d-%d", l.LineBegin, l.LineEnd)
+	}
+	return fmt.Sprintf("line %d", l.LineBegin)
+}
+
+// lineName is the sortable key of the reference: file;[l,c]->[l,c].
+func lineName(c *context, r *Row) Cell {
+	l := c.lines.get(r.line)
+	return textCell(fmt.Sprintf("%s;[%d,%d]->[%d,%d]", c.files.get(l.File).Path, l.LineBegin, l.ColumnBegin, l.LineEnd, l.ColumnEnd))
+}
+
+// hasModule and the like say which rows a column applies to.
+func hasModule(r *Row) bool   { return r.kind != rowProcess && r.kind != rowThread && r.kind != rowFact }
+func hasFunction(r *Row) bool { return r.function != 0 }
+func hasLine(r *Row) bool     { return r.line != 0 }
+
+func when(applies func(*Row) bool, cell func(*context, *Row) Cell) func(*context, *Row) Cell {
+	return func(c *context, r *Row) Cell {
+		if !applies(r) {
+			return Cell{Empty: true}
+		}
+		return cell(c, r)
+	}
+}
+
+// number makes a cell function from one that returns an integer.
+func number[T ~int64 | ~uint64](value func(*context, *Row) T) func(*context, *Row) Cell {
+	return func(c *context, r *Row) Cell { return numberCell(value(c, r)) }
+}
+
+func text(value func(*context, *Row) string) func(*context, *Row) Cell {
+	return func(c *context, r *Row) Cell { return textCell(value(c, r)) }
+}
+
+// shareOf makes the percent column of a value.
+func shareOf[T ~int64](value func(*Row) T, whole func(*context) T) func(*context, *Row) Cell {
+	return func(c *context, r *Row) Cell { return Cell{Percent: q.PercentOf(value(r), whole(c))} }
+}
+
+// allColumns are the columns of all views, by key. Views name the keys they have.
+var allColumns = func() map[string]Column {
+	all := map[string]Column{}
+	for _, list := range [][]Column{identityColumns, placeColumns, processColumns, valueColumns()} {
+		for _, c := range list {
+			all[c.Key] = c
+		}
+	}
+	return all
+}()
+
+var identityColumns = []Column{
+	{Key: "name", Title: "Name", Kind: Name, cell: rowName},
+	{Key: "kind", Title: "Kind", Kind: Text, cell: text(func(_ *context, r *Row) string { return string(r.kind) })},
+	{Key: "level", Title: "Level", Kind: Number, cell: number(func(_ *context, r *Row) int64 { return int64(r.level) })},
+	{Key: "type", Title: "Type", Kind: Text, cell: text(func(_ *context, r *Row) string { return r.role })},
+	{Key: "section", Title: "Section", Kind: Text, cell: text(func(_ *context, r *Row) string { return r.role })},
+	{Key: "root_function_name", Title: "Root function", Kind: Name, cell: text(func(c *context, r *Row) string { return c.functionName(r.root) })},
+	{Key: "key", Title: "Key", Kind: Text, cell: text(func(_ *context, r *Row) string { return r.key })},
+	{Key: "value", Title: "Value", Kind: Name, cell: text(func(_ *context, r *Row) string { return r.text })},
+	{Key: "module", Title: "Module", Kind: Name, cell: when(hasModule, text(func(c *context, r *Row) string { return c.moduleName(r.module) }))},
+	{Key: "module_path", Title: "Module path", Kind: Name, cell: when(hasModule, text(func(c *context, r *Row) string { return c.modules.get(r.module).Path }))},
+	{Key: "process_id", Title: "PID", Kind: Number, cell: number(func(c *context, r *Row) int64 { return c.processes.get(r.process).PID })},
+	{Key: "process_name", Title: "Process", Kind: Name, cell: text(func(c *context, r *Row) string { return c.processes.get(r.process).Name })},
+	{Key: "thread_id", Title: "TID", Kind: Number, cell: number(func(c *context, r *Row) int64 { return c.threads.get(r.thread).OSID })},
+}
+
+var placeColumns = []Column{
+	{Key: "source_file", Title: "Source file", Kind: Name, cell: when(hasFunction, text(func(c *context, r *Row) string { return c.fileOf(r) }))},
+	{Key: "line", Title: "Line", Kind: Number, cell: when(hasFunction, number(func(c *context, r *Row) int64 {
+		if r.line != 0 {
+			return c.lines.get(r.line).LineBegin
+		}
+		return c.functions.get(r.function).Line
+	}))},
+	{Key: "function", Title: "Function", Kind: Name, cell: when(hasFunction, text(func(c *context, r *Row) string { return c.functionName(r.function) }))},
+	{Key: "function_line", Title: "Function line", Kind: Number, cell: when(hasFunction, number(func(c *context, r *Row) int64 { return c.functions.get(r.function).Line }))},
+	{Key: "place", Title: "Place", Kind: Name, cell: when(hasLine, text(func(c *context, r *Row) string {
+		return fmt.Sprintf("%s:%d", path.Base(c.fileOf(r)), c.lines.get(r.line).LineBegin)
+	}))},
+	{Key: "line_begin", Title: "Line", Kind: Number, cell: when(hasLine, number(func(c *context, r *Row) int64 { return c.lines.get(r.line).LineBegin }))},
+	{Key: "column_begin", Title: "Column", Kind: Number, cell: when(hasLine, number(func(c *context, r *Row) int64 { return c.lines.get(r.line).ColumnBegin }))},
+	{Key: "line_end", Title: "End line", Kind: Number, cell: when(hasLine, number(func(c *context, r *Row) int64 { return c.lines.get(r.line).LineEnd }))},
+	{Key: "column_end", Title: "End column", Kind: Number, cell: when(hasLine, number(func(c *context, r *Row) int64 { return c.lines.get(r.line).ColumnEnd }))},
+	{Key: "line_name", Title: "Line name", Kind: Name, cell: when(hasLine, lineName)},
+	{Key: "instruction_address", Title: "Address", Kind: Address, cell: when(func(r *Row) bool { return r.instruction != 0 },
+		number(func(c *context, r *Row) session.Address { return c.instructions.get(r.instruction).Address }))},
+}
+
+var processColumns = []Column{
+	{Key: "unique_id", Title: "ID", Kind: Number, cell: number(func(_ *context, r *Row) int64 {
+		if r.kind == rowThread {
+			return int64(r.thread)
+		}
+		return int64(r.process)
+	})},
+	{Key: "parent_process_id", Title: "Parent PID", Kind: Number, cell: number(func(c *context, r *Row) int64 { return c.processes.get(r.process).ParentPID })},
+	{Key: "begin_ns", Title: "Begin", Kind: Time, cell: number(func(c *context, r *Row) q.Nanoseconds {
+		if r.kind == rowThread {
+			return c.threads.get(r.thread).Begin
+		}
+		return c.processes.get(r.process).Begin
+	})},
+	{Key: "end_ns", Title: "End", Kind: Time, cell: number(func(c *context, r *Row) q.Nanoseconds {
+		if r.kind == rowThread {
+			return c.threads.get(r.thread).End
+		}
+		return c.processes.get(r.process).End
+	})},
+	{Key: "end_state", Title: "Ended", Kind: Text, cell: text(func(c *context, r *Row) string { return c.processes.get(r.process).EndState })},
+	{Key: "runtime_version", Title: "Runtime", Kind: Text, cell: text(func(c *context, r *Row) string { return c.processes.get(r.process).RuntimeVersion })},
+	{Key: "path", Title: "Path", Kind: Name, cell: text(func(c *context, r *Row) string { return c.processes.get(r.process).Path })},
+	{Key: "arguments", Title: "Arguments", Kind: Name, cell: text(func(c *context, r *Row) string { return c.processes.get(r.process).Arguments })},
+	{Key: "agent_bytes", Title: "Agent memory", Kind: Bytes, cell: number(func(c *context, r *Row) q.Bytes { return c.processes.get(r.process).AgentBytes })},
+	{Key: "threads", Title: "Threads", Kind: Count, cell: number(func(c *context, r *Row) q.Count {
+		n := q.Count(0)
+		for i := range c.threads.list {
+			if c.threads.list[i].Process == r.process {
+				n++
+			}
+		}
+		return n
+	})},
+}
+
+// valueColumns makes the columns of amounts. A type, a thread or a process has one
+// value, not an inclusive and an exclusive one, and its columns have the plain names.
+func valueColumns() []Column {
+	var out []Column
+	for _, v := range []struct {
+		key, title string
+		allocs     func(*Row) q.Count
+		bytes      func(*Row) q.Bytes
+	}{
+		{"inclusive_%s", "Incl. %s", func(r *Row) q.Count { return r.values.Inclusive.Allocations }, func(r *Row) q.Bytes { return r.values.Inclusive.Bytes }},
+		{"exclusive_%s", "Excl. %s", func(r *Row) q.Count { return r.values.Exclusive.Allocations }, func(r *Row) q.Bytes { return r.values.Exclusive.Bytes }},
+		{"%s", "%s", func(r *Row) q.Count { return r.values.Inclusive.Allocations }, func(r *Row) q.Bytes { return r.values.Inclusive.Bytes }},
+	} {
+		names := [][2]string{{"allocations", "allocs"}}
+		if v.key == "%s" {
+			names = [][2]string{{"allocations", "Allocations"}, {"instances", "Instances"}}
+		}
+		for _, name := range names {
+			key := fmt.Sprintf(v.key, name[0])
+			out = append(out,
+				Column{Key: key, Title: fmt.Sprintf(v.title, name[1]), Kind: Count, cell: number(func(_ *context, r *Row) q.Count { return v.allocs(r) })},
+				Column{Key: key + "_percent", Title: "%", Kind: Percent, cell: shareOf(v.allocs, func(c *context) q.Count { return c.total.Allocations })})
+		}
+		key, title := fmt.Sprintf(v.key, "bytes"), fmt.Sprintf(v.title, "bytes")
+		if v.key == "%s" {
+			title = "Bytes"
+		}
+		out = append(out,
+			Column{Key: key, Title: title, Kind: Bytes, cell: number(func(_ *context, r *Row) q.Bytes { return v.bytes(r) })},
+			Column{Key: key + "_percent", Title: "%", Kind: Percent, cell: shareOf(v.bytes, func(c *context) q.Bytes { return c.total.Bytes })})
+	}
+	return out
+}

@@ -1,0 +1,121 @@
+package report
+
+import (
+	"fmt"
+	"sort"
+
+	"github.com/clrprof/clrprof/internal/analysis"
+	q "github.com/clrprof/clrprof/internal/quantity"
+	"github.com/clrprof/clrprof/internal/session"
+)
+
+// rows finds rows of a table by id; they are in the order of id.
+type rows[ID ~int64, Row any] struct {
+	list []Row
+	id   func(*Row) ID
+}
+
+// get returns the row with an id, or an empty row.
+func (r rows[ID, Row]) get(id ID) *Row {
+	if id > 0 && int64(id) <= int64(len(r.list)) && r.id(&r.list[id-1]) == id { // no gaps: the usual case
+		return &r.list[id-1]
+	}
+	i := sort.Search(len(r.list), func(i int) bool { return r.id(&r.list[i]) >= id })
+	if i < len(r.list) && r.id(&r.list[i]) == id {
+		return &r.list[i]
+	}
+	return new(Row)
+}
+
+// context is what cells are computed from: the names of things and the totals.
+type context struct {
+	source    *analysis.Source
+	total     q.Amount // of the whole run: percentages refer to it
+	shown     q.Amount // of the part that the filter lets through
+	processes rows[session.ProcessID, session.Process]
+	threads   rows[session.ThreadID, session.Thread]
+	modules   rows[session.ModuleID, session.Module]
+	functions rows[session.FunctionID, session.Function]
+	types     rows[session.TypeID, session.Type]
+	files     rows[session.FileID, session.SourceFile]
+	// The places are read only by the views that show them.
+	lines        rows[session.LineID, session.Line]
+	instructions rows[session.InstructionID, session.Instruction]
+}
+
+func newContext(src *analysis.Source) (*context, error) {
+	s := src.Session()
+	c := &context{source: src}
+	c.processes.id = func(r *session.Process) session.ProcessID { return r.ID }
+	c.threads.id = func(r *session.Thread) session.ThreadID { return r.ID }
+	c.modules.id = func(r *session.Module) session.ModuleID { return r.ID }
+	c.functions.id = func(r *session.Function) session.FunctionID { return r.ID }
+	c.types.id = func(r *session.Type) session.TypeID { return r.ID }
+	c.files.id = func(r *session.SourceFile) session.FileID { return r.ID }
+	c.lines.id = func(r *session.Line) session.LineID { return r.ID }
+	c.instructions.id = func(r *session.Instruction) session.InstructionID { return r.ID }
+	for _, read := range []func() error{
+		func() (err error) { c.processes.list, err = s.Processes(); return },
+		func() (err error) { c.threads.list, err = s.Threads(); return },
+		func() (err error) { c.modules.list, err = s.Modules(); return },
+		func() (err error) { c.functions.list, err = s.Functions(); return },
+		func() (err error) { c.types.list, err = s.Types(); return },
+		func() (err error) { c.files.list, err = s.SourceFiles(); return },
+		func() (err error) { c.shown, err = src.Total(); return },
+	} {
+		if err := read(); err != nil {
+			return nil, err
+		}
+	}
+	c.total = c.shown
+	if !src.Filter().IsZero() {
+		whole, err := analysis.Open(s, analysis.Filter{})
+		if err == nil {
+			c.total, err = whole.Total()
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return c, nil
+}
+
+// readPlaces reads the lines and instructions.
+func (c *context) readPlaces() error {
+	var err error
+	if c.lines.list, err = c.source.Session().Lines(); err != nil {
+		return err
+	}
+	c.instructions.list, err = c.source.Session().Instructions()
+	return err
+}
+
+func (c *context) functionName(id session.FunctionID) string {
+	return c.functions.get(id).DisplayName()
+}
+
+func (c *context) typeName(id session.TypeID) string {
+	return session.TypeDisplayName(id, c.types.get)
+}
+
+func (c *context) moduleName(id session.ModuleID) string {
+	if id == 0 {
+		return "(no module)"
+	}
+	return c.modules.get(id).Name
+}
+
+func (c *context) threadName(id session.ThreadID) string {
+	if t := c.threads.get(id); t.Name != "" {
+		return t.Name
+	}
+	return fmt.Sprintf("(thread %d)", c.threads.get(id).OSID)
+}
+
+// fileOf returns the source file of a row's function or line.
+func (c *context) fileOf(r *Row) string {
+	if r.kind == rowLine || r.line != 0 {
+		return c.files.get(c.lines.get(r.line).File).Path
+	}
+	return c.files.get(c.functions.get(r.function).File).Path
+}

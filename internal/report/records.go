@@ -1,0 +1,137 @@
+package report
+
+import (
+	"bufio"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+	"strings"
+)
+
+// Records is the result of a query: named columns and values of type nil, int64,
+// float64, string or []byte.
+type Records struct {
+	Columns []string
+	Rows    [][]any
+}
+
+// Write writes the records in a format. Text shortens no name: who writes a query
+// asks for what it returns.
+func (r *Records) Write(w io.Writer, f Format, o TextOptions) error {
+	names := r.uniqueNames()
+	switch f {
+	case FormatJSON:
+		return r.writeJSON(w, names)
+	case FormatCSV, FormatTSV:
+		return writeSeparated(w, f, names, func(fn func([]string) error) error {
+			for _, row := range r.Rows {
+				record := make([]string, len(row))
+				for i, v := range row {
+					record[i] = valueText(v)
+				}
+				if err := fn(record); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+	return r.writeText(w, o)
+}
+
+// uniqueNames returns the column names with _2, _3 … added to repeated ones, since an
+// object cannot have a key twice.
+func (r *Records) uniqueNames() []string {
+	seen := map[string]int{}
+	out := make([]string, len(r.Columns))
+	for i, name := range r.Columns {
+		seen[name]++
+		out[i] = name
+		if n := seen[name]; n > 1 {
+			out[i] = fmt.Sprintf("%s_%d", name, n)
+		}
+	}
+	return out
+}
+
+// valueText prints a value; blobs are lower-case hexadecimal.
+func valueText(v any) string {
+	switch v := v.(type) {
+	case int64:
+		return strconv.FormatInt(v, 10)
+	case float64:
+		return strconv.FormatFloat(v, 'g', -1, 64)
+	case string:
+		return v
+	case []byte:
+		return hex.EncodeToString(v)
+	}
+	return ""
+}
+
+func (r *Records) writeJSON(w io.Writer, names []string) error {
+	out := bufio.NewWriter(w)
+	out.WriteString("[")
+	for i, row := range r.Rows {
+		out.WriteString(pick(i > 0, ",\n  {", "\n  {"))
+		for k, v := range row {
+			fmt.Fprintf(out, "%s%s: ", pick(k > 0, ", ", ""), appendString(nil, names[k]))
+			number, isFloat := v.(float64)
+			_, isInteger := v.(int64)
+			switch {
+			case v == nil, isFloat && (math.IsInf(number, 0) || math.IsNaN(number)):
+				out.WriteString("null")
+			case isFloat, isInteger:
+				out.WriteString(valueText(v))
+			default:
+				out.Write(appendString(nil, valueText(v)))
+			}
+		}
+		out.WriteString("}")
+	}
+	out.WriteString(pick(len(r.Rows) > 0, "\n]\n", "]\n"))
+	return out.Flush()
+}
+
+func (r *Records) writeText(w io.Writer, o TextOptions) error {
+	out := bufio.NewWriter(w)
+	widths := make([]int, len(r.Columns))
+	numeric := make([]bool, len(r.Columns))
+	for i, name := range r.Columns {
+		widths[i] = stringWidth(Printable(name))
+		numeric[i] = len(r.Rows) > 0
+	}
+	cells := make([][]string, len(r.Rows))
+	for k, row := range r.Rows {
+		for i, v := range row {
+			s := Printable(valueText(v))
+			if f, ok := v.(float64); ok {
+				s = strconv.FormatFloat(f, 'f', 2, 64)
+			}
+			cells[k] = append(cells[k], s)
+			widths[i] = max(widths[i], stringWidth(s))
+			switch v.(type) {
+			case string, []byte:
+				numeric[i] = false
+			}
+		}
+	}
+	line := func(row []string, style string) {
+		parts := make([]string, len(row))
+		for i, s := range row {
+			parts[i] = pad(s, widths[i], numeric[i])
+		}
+		fmt.Fprintln(out, o.style(style, strings.TrimRight(strings.Join(parts, gap), " ")))
+	}
+	var head []string
+	for _, name := range r.Columns {
+		head = append(head, Printable(name))
+	}
+	line(head, styleBold)
+	for _, row := range cells {
+		line(row, "")
+	}
+	return out.Flush()
+}

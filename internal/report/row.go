@@ -1,0 +1,105 @@
+package report
+
+import (
+	q "github.com/clrprof/clrprof/internal/quantity"
+	"github.com/clrprof/clrprof/internal/session"
+)
+
+// rowKind says what a row is about.
+type rowKind string
+
+const (
+	rowProcess     rowKind = "process"
+	rowThread      rowKind = "thread"
+	rowModule      rowKind = "module"
+	rowFunction    rowKind = "function"
+	rowLine        rowKind = "line"
+	rowInstruction rowKind = "instruction"
+	rowType        rowKind = "type"
+	rowFact        rowKind = "fact" // a key and a value of the header
+	rowRest        rowKind = "rest" // what a limit hides
+)
+
+// Row is one row of a Table. Which ids are set depends on what the row is about.
+type Row struct {
+	kind        rowKind
+	level       int
+	role        string // caller, current or callee; or the section of the summary
+	process     session.ProcessID
+	thread      session.ThreadID
+	module      session.ModuleID
+	function    session.FunctionID
+	root        session.FunctionID // the current function of the callers view
+	typ         session.TypeID
+	line        session.LineID
+	instruction session.InstructionID
+	path        session.PathID // of a function in a call tree
+	values      q.Amounts
+	key, text   string               // of a fact
+	rest        int                  // how many rows a rest row stands for
+	hidden      q.Amount             // and what they are worth, each allocation once
+	from        []session.FunctionID // the hot path on which a type was created
+	fromShare   q.Percent            // how much of the type was made at its end
+}
+
+// Kind says how a cell is sorted, aligned and printed.
+type Kind int
+
+// Kinds of cells.
+const (
+	Text    Kind = iota // a name or a word
+	Name                // a name that may be shortened in the middle
+	Number              // a plain integer: an id, a line number
+	Count               // with thousands separators in text
+	Bytes               // with a binary unit in text
+	Percent             // of the totals of the run
+	Time                // nanoseconds since the session's start
+	Address             // hexadecimal
+)
+
+// IsNumeric reports whether cells of the kind are numbers: right-aligned, never
+// shortened, sorted descending.
+func (k Kind) IsNumeric() bool { return k != Text && k != Name }
+
+// Cell is the value of a column in a row. An empty cell prints as nothing, and as null in JSON.
+type Cell struct {
+	Empty   bool
+	Text    string    // of the kinds Text and Name
+	Number  int64     // of all other kinds but Percent
+	Percent q.Percent // of the kind Percent
+}
+
+func textCell(s string) Cell { return Cell{Text: s} }
+
+func numberCell[T ~int64 | ~uint64](n T) Cell { return Cell{Number: int64(n)} }
+
+// Column is a column of a table.
+type Column struct {
+	Key   string // snake_case: the name in JSON, CSV, --columns and --sort
+	Title string // in text
+	Kind  Kind
+	cell  func(*context, *Row) Cell
+	// textOnly columns are not in the other formats unless they are asked for.
+	textOnly bool
+}
+
+// Table is a view: columns, rows and what must be said with them.
+type Table struct {
+	View    string
+	Columns []Column
+	// TextColumns are the keys shown as text when none are asked for, the most
+	// important first; as many as fit are shown, in the order of Columns.
+	TextColumns []string
+	Rows        []Row
+	IsTree      bool     // rows have levels, parents come before their children
+	Notes       []string // said before the table: a filter, an incomplete session
+	Losses      []string // said after it: what is missing from the numbers
+	Next        []string // said at the end of text: what a limit hides, what to try
+	context     *context
+}
+
+// Cell returns the value of a column in a row.
+func (t *Table) Cell(row int, c Column) Cell { return c.cell(t.context, &t.Rows[row]) }
+
+// IsRest reports whether a row stands for the rows that a limit hides. Only text shows it.
+func (t *Table) IsRest(row int) bool { return t.Rows[row].kind == rowRest }

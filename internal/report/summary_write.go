@@ -1,0 +1,165 @@
+package report
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	q "github.com/clrprof/clrprof/internal/quantity"
+)
+
+// summaryWidth is the width of a summary where there is no terminal to ask: a
+// summary is read, not searched, so its names are shortened even then.
+const summaryWidth = 120
+
+// Write writes the summary: JSON as one object with a list for each section, CSV and
+// TSV as one table with the section in the first column.
+func (s *Summary) Write(w io.Writer, f Format, o TextOptions) error {
+	switch f {
+	case FormatJSON:
+		return s.writeJSON(w)
+	case FormatCSV, FormatTSV:
+		return writeSeparated(w, f, keys(summaryColumns), s.eachRecord)
+	}
+	return s.writeText(w, o)
+}
+
+func (s *Summary) writeText(w io.Writer, o TextOptions) error {
+	if o.Width == 0 {
+		o.Width = summaryWidth
+	}
+	out := bufio.NewWriter(w)
+	for _, note := range s.Notes {
+		fmt.Fprintln(out, Printable(note))
+	}
+	s.writeFacts(out, o)
+	for _, section := range s.Sections {
+		if section.Key == "processes" && len(s.context.processes.list) < 2 || len(section.Table.Rows) == 0 {
+			continue
+		}
+		fmt.Fprintf(out, "\n%s\n", o.style(styleBold, section.Title))
+		section.Table.writeGrid(out, o)
+	}
+	if s.WithoutSymbols > 0 {
+		const listed = 3
+		names := strings.Join(s.NoSymbols[:min(listed, len(s.NoSymbols))], ", ")
+		if more := len(s.NoSymbols) - listed; more > 0 {
+			names += fmt.Sprintf(", … %s more", q.Count(more))
+		}
+		fmt.Fprintf(out, "\n%s of %s functions have no symbols, so no lines (%s).\n", s.WithoutSymbols, s.Functions, Printable(names))
+	}
+	for _, loss := range s.losses {
+		fmt.Fprintln(out, o.style(styleBold, Printable(loss)))
+	}
+	fmt.Fprintf(out, "\n%s\n", o.style(styleBold, "Next"))
+	for _, next := range s.Next {
+		fmt.Fprintf(out, "  %s\n", Printable(next))
+	}
+	return out.Flush()
+}
+
+func (s *Summary) writeFacts(out *bufio.Writer, o TextOptions) {
+	fact := func(key, format string, args ...any) {
+		fmt.Fprintf(out, "%s%s\n", o.style(styleDim, pad(key, 11, false)), shorten(Printable(fmt.Sprintf(format, args...)), o.Width-11))
+	}
+	fact("session", "%s", s.context.source.Session().Path())
+	if command := s.command(); command != "" {
+		fact("command", "%s", command)
+	}
+	if d := s.duration(); d > 0 {
+		fact("duration", "%s", d)
+	}
+	if n := len(s.context.processes.list); n == 1 {
+		p := s.context.processes.list[0]
+		fact("process", "%d %s, runtime %s, %s threads, %s", p.PID, p.Name, p.RuntimeVersion, q.Count(len(s.context.threads.list)), p.EndState)
+	} else {
+		fact("processes", "%d, with %s threads", n, q.Count(len(s.context.threads.list)))
+	}
+	fact("allocated", "%s objects, %s", s.Total.Allocations, bytesExactly(s.Total.Bytes))
+	var lost q.Amount
+	events := q.Count(0)
+	for _, l := range s.Losses {
+		lost, events = lost.Add(l.Amount), events+l.Events
+	}
+	if len(s.Losses) == 0 {
+		fact("losses", "0")
+	} else {
+		fact("losses", "%s allocations, %s in %s events (see the end)", lost.Allocations, bytesExactly(lost.Bytes), events)
+	}
+}
+
+// bytesExactly prints small numbers once and large ones with a unit and in full.
+func bytesExactly(b q.Bytes) string {
+	if b < 1024 && b > -1024 {
+		return b.String()
+	}
+	return fmt.Sprintf("%s (%s)", b, b.Exact())
+}
+
+// writeJSON writes one object.
+func (s *Summary) writeJSON(w io.Writer) error {
+	out := bufio.NewWriter(w)
+	fmt.Fprintf(out, "{\n  \"session\": %s,\n  \"command\": %s,\n", appendString(nil, s.context.source.Session().Path()), appendString(nil, s.command()))
+	fmt.Fprintf(out, "  \"duration_ns\": %d,\n  \"allocations\": %d,\n  \"bytes\": %d,\n", s.duration(), s.Total.Allocations, s.Total.Bytes)
+	fmt.Fprintf(out, "  \"functions\": %d,\n  \"functions_without_symbols\": %d,\n  \"losses\": [", s.Functions, s.WithoutSymbols)
+	for i, l := range s.Losses {
+		fmt.Fprintf(out, "%s\n    {\"process_id\": %d, \"reason\": %s, \"events\": %d, \"allocations\": %d, \"bytes\": %d}",
+			pick(i > 0, ",", ""), s.context.processes.get(l.Process).PID, appendString(nil, l.Reason), l.Events, l.Allocations, l.Bytes)
+	}
+	out.WriteString(pick(len(s.Losses) > 0, "\n  ]", "]"))
+	for _, section := range s.Sections {
+		fmt.Fprintf(out, ",\n  %s: ", appendString(nil, section.Key))
+		if err := section.Table.writeJSON(out, "  "); err != nil {
+			return err
+		}
+	}
+	out.WriteString("\n}\n")
+	return out.Flush()
+}
+
+// summaryColumns are those of a summary as CSV. Functions have inclusive values in
+// the section of inclusive bytes and in the hot path, exclusive ones in that of exclusive bytes.
+const summaryColumns = "section name module process_id allocations allocations_percent bytes bytes_percent"
+
+func (s *Summary) eachRecord(fn func([]string) error) error {
+	total := []string{"total", "", "", "", strconv.FormatInt(int64(s.Total.Allocations), 10),
+		percentText(q.PercentOf(s.Total.Allocations, s.context.total.Allocations)), strconv.FormatInt(int64(s.Total.Bytes), 10),
+		percentText(q.PercentOf(s.Total.Bytes, s.context.total.Bytes))}
+	if err := fn(total); err != nil {
+		return err
+	}
+	for _, section := range s.Sections {
+		for i := range section.Table.Rows {
+			r := &section.Table.Rows[i]
+			if r.kind == rowRest {
+				continue
+			}
+			row := *r
+			if section.Key == "functions_by_exclusive_bytes" {
+				row.values.Inclusive = row.values.Exclusive
+			}
+			record := []string{section.Key}
+			for _, key := range keys(summaryColumns)[1:] {
+				c := allColumns[key]
+				record = append(record, machineText(c, c.cell(s.context, &row)))
+			}
+			if err := fn(record); err != nil {
+				return err
+			}
+		}
+	}
+	return s.eachLoss(fn)
+}
+
+func (s *Summary) eachLoss(fn func([]string) error) error {
+	for _, l := range s.Losses {
+		process := s.context.processes.get(l.Process)
+		if err := fn([]string{"loss", l.Reason, "", strconv.FormatInt(process.PID, 10), strconv.FormatInt(int64(l.Allocations), 10),
+			"", strconv.FormatInt(int64(l.Bytes), 10), ""}); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,383 @@
+package report
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"unicode"
+
+	q "github.com/clrprof/clrprof/internal/quantity"
+)
+
+// TextOptions say how text is laid out.
+type TextOptions struct {
+	Width int  // columns of the terminal; 0: no limit, nothing is shortened
+	Color bool // use escape sequences for bold and colours
+}
+
+const (
+	// maxIndent is how many levels of a tree are drawn; deeper rows say their level.
+	maxIndent = 32
+	// indentWidth is the width of the lines of one level.
+	indentWidth = 2
+	// minName, minTreeName (with the lines of the tree) and minOther (columns other than the
+	// first) are widths below which names say little: other columns are dropped before.
+	minName     = 36
+	minTreeName = 52
+	minOther    = 14
+	// minKept columns are never dropped.
+	minKept  = 3
+	ellipsis = "…"
+	gap      = "  "
+)
+
+// Escape sequences, used only with TextOptions.Color.
+const (
+	styleBold  = "\x1b[1m"
+	styleDim   = "\x1b[2m"
+	styleHot   = "\x1b[33m"
+	styleReset = "\x1b[0m"
+)
+
+// hotPercent is the share from which a percentage is coloured.
+const hotPercent = 10
+
+func (o TextOptions) style(style, s string) string {
+	if !o.Color || s == "" || style == "" {
+		return s
+	}
+	return style + s + styleReset
+}
+
+// cellText prints a cell for a person.
+func cellText(c Column, cell Cell) string {
+	if cell.Empty {
+		return ""
+	}
+	switch c.Kind {
+	case Number:
+		return strconv.FormatInt(cell.Number, 10)
+	case Count:
+		return q.Count(cell.Number).String()
+	case Bytes:
+		return q.Bytes(cell.Number).String()
+	case Percent:
+		return cell.Percent.Number()
+	case Time:
+		return q.Nanoseconds(cell.Number).String()
+	case Address:
+		return "0x" + strconv.FormatUint(uint64(cell.Number), 16)
+	}
+	return Printable(cell.Text)
+}
+
+// Printable replaces control characters, so that a name cannot steer the terminal.
+func Printable(s string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) || r == '\u202e' || r == '\u2028' || r == '\u2029' {
+			return '\uFFFD'
+		}
+		return r
+	}, s)
+}
+
+// shorten cuts the middle out of s so that it is at most width columns wide. The end
+// says more about a function than the beginning, so it gets two thirds.
+func shorten(s string, width int) string {
+	if width <= 0 || stringWidth(s) <= width {
+		return s
+	}
+	if width == 1 {
+		return ellipsis
+	}
+	head := (width - 1) / 3
+	runes := []rune(s)
+	front, back := 0, len(runes)
+	for used := 0; front < back; front++ {
+		if used += runeWidth(runes[front]); used > head {
+			break
+		}
+	}
+	for used := 0; back > front; back-- {
+		if used += runeWidth(runes[back-1]); used > width-1-head {
+			break
+		}
+	}
+	return string(runes[:front]) + ellipsis + string(runes[back:])
+}
+
+func pad(s string, width int, right bool) string {
+	space := strings.Repeat(" ", max(0, width-stringWidth(s)))
+	if right {
+		return space + s
+	}
+	return s + space
+}
+
+// layout is a text table whose cells are printed but not yet cut.
+type layout struct {
+	columns  []Column
+	cells    [][]string // by row; the name column without its tree lines
+	prefixes []string   // by row: the tree lines
+	widths   []int
+	name     int // position of the column that takes what is left; -1: none
+}
+
+// textColumns chooses the first n of the wanted columns: words first, then numbers, names last.
+func (t *Table) textColumns(n int) []Column {
+	var words, numbers, names []Column
+	for _, key := range t.TextColumns[:n] {
+		for _, c := range t.Columns {
+			switch {
+			case c.Key != key:
+			case c.Kind == Name:
+				names = append(names, c)
+			case c.Kind == Text:
+				words = append(words, c)
+			default:
+				numbers = append(numbers, c)
+			}
+		}
+	}
+	return append(append(words, numbers...), names...)
+}
+
+// lay prints the cells of the first n text columns and measures them.
+func (t *Table) lay(n int) layout {
+	l := layout{columns: t.textColumns(n), name: -1, prefixes: t.prefixes(maxIndent)}
+	for i, c := range l.columns {
+		l.widths = append(l.widths, stringWidth(c.Title))
+		if c.Kind == Name && l.name < 0 {
+			l.name = i
+		}
+	}
+	for row := range t.Rows {
+		cells := make([]string, len(l.columns))
+		for i, c := range l.columns {
+			width := 0
+			switch {
+			case !t.IsRest(row):
+				cells[i] = cellText(c, t.Cell(row, c))
+			case i == l.name:
+				cells[i] = t.restText(row)
+			}
+			if i == l.name {
+				width = stringWidth(l.prefixes[row])
+			}
+			l.widths[i] = max(l.widths[i], width+stringWidth(cells[i]))
+		}
+		l.cells = append(l.cells, cells)
+	}
+	return l
+}
+
+func (t *Table) restText(row int) string {
+	r := &t.Rows[row]
+	return fmt.Sprintf("%s %s more %s, %s of bytes", ellipsis, q.Count(r.rest), r.text, q.PercentOf(r.hidden.Bytes, t.context.total.Bytes))
+}
+
+// fit chooses as many columns as fit into width and cuts the names to it.
+func (t *Table) fit(width int) layout {
+	least := minName
+	if t.IsTree {
+		least = minTreeName
+	}
+	for n := len(t.TextColumns); ; n-- {
+		l := t.lay(n)
+		if width == 0 {
+			return l
+		}
+		left, wanted := width, 0
+		for i, c := range l.columns {
+			if i > 0 {
+				left -= len(gap)
+			}
+			switch {
+			case i == l.name:
+				wanted += min(least, l.widths[i])
+			case c.Kind == Name:
+				wanted += min(minOther, l.widths[i])
+			default:
+				left -= l.widths[i]
+			}
+		}
+		if left < wanted && n > minKept {
+			continue
+		}
+		l.shareNames(max(left, minOther))
+		if l.name >= 0 && t.IsTree { // at most half of the column is lines
+			l.prefixes = t.prefixes(min(maxIndent, l.widths[l.name]/2/indentWidth))
+		}
+		return l
+	}
+}
+
+// shareNames gives the first name column two thirds, and what the others do not need.
+func (l *layout) shareNames(left int) {
+	var others []int
+	need := 0
+	for i, c := range l.columns {
+		if c.Kind == Name && i != l.name {
+			others = append(others, i)
+			need += l.widths[i]
+		}
+	}
+	if l.name < 0 {
+		return
+	}
+	if l.widths[l.name]+need <= left {
+		return
+	}
+	forOthers := max(left/3, left-l.widths[l.name])
+	if len(others) == 0 {
+		forOthers = 0
+	}
+	for k, i := range others {
+		share := forOthers / (len(others) - k)
+		l.widths[i] = min(l.widths[i], max(share, 1))
+		forOthers -= l.widths[i]
+		left -= l.widths[i]
+	}
+	l.widths[l.name] = min(l.widths[l.name], left)
+}
+
+// prefixes returns the lines that draw the tree before each row's name.
+func (t *Table) prefixes(limit int) []string {
+	out := make([]string, len(t.Rows))
+	if !t.IsTree {
+		return out
+	}
+	more := make([]bool, limit+2) // more[l]: a later row of level l has the same parent
+	for i := len(t.Rows) - 1; i >= 0; i-- {
+		level := t.Rows[i].level
+		drawn := min(level, limit)
+		var b strings.Builder
+		for l := 1; l < drawn; l++ {
+			b.WriteString(pick(more[l], "│ ", "  "))
+		}
+		switch {
+		case level > limit:
+			fmt.Fprintf(&b, "[%d] ", level)
+		case level > 0:
+			b.WriteString(pick(more[level], "├ ", "└ "))
+		}
+		out[i] = b.String()
+		more[drawn] = level <= limit
+		for l := drawn + 1; l < len(more); l++ {
+			more[l] = false
+		}
+	}
+	return out
+}
+
+func pick(condition bool, yes, no string) string {
+	if condition {
+		return yes
+	}
+	return no
+}
+
+// writeText writes notes, the table and the losses.
+func (t *Table) writeText(w io.Writer, o TextOptions) error {
+	out := bufio.NewWriter(w)
+	for _, note := range t.Notes {
+		fmt.Fprintln(out, Printable(note))
+	}
+	if len(t.Notes) > 0 {
+		fmt.Fprintln(out)
+	}
+	t.writeGrid(out, o)
+	for _, loss := range t.Losses {
+		fmt.Fprintln(out, o.style(styleBold, Printable(loss)))
+	}
+	for _, next := range t.Next {
+		fmt.Fprintln(out, next)
+	}
+	return out.Flush()
+}
+
+func (t *Table) writeGrid(out *bufio.Writer, o TextOptions) {
+	if len(t.Rows) == 0 {
+		fmt.Fprintln(out, "Nothing to show.")
+		return
+	}
+	l := t.fit(o.Width)
+	var head []string
+	for i, c := range l.columns {
+		head = append(head, o.style(styleBold, pad(shorten(c.Title, l.widths[i]), l.widths[i], c.Kind.IsNumeric())))
+	}
+	fmt.Fprintln(out, strings.TrimRight(strings.Join(head, gap), " "))
+	for row, cells := range l.cells {
+		for i, c := range l.columns {
+			s := cells[i]
+			if i == l.name {
+				s = l.prefixes[row] + shorten(s, l.widths[i]-stringWidth(l.prefixes[row]))
+			}
+			s = pad(shorten(s, l.widths[i]), l.widths[i], c.Kind.IsNumeric())
+			switch {
+			case t.IsRest(row):
+				s = o.style(styleDim, s)
+			case c.Kind == Percent && t.Cell(row, c).Percent.Float() >= hotPercent:
+				s = o.style(styleHot, s)
+			}
+			if i == len(l.columns)-1 && !o.Color {
+				s = strings.TrimRight(s, " ")
+			}
+			cells[i] = s
+		}
+		fmt.Fprintln(out, strings.TrimRight(strings.Join(cells, gap), " "))
+		t.writeFrom(out, o, row, &l)
+	}
+}
+
+// writeFrom writes the line below a type that says on which path most of it was created.
+func (t *Table) writeFrom(out *bufio.Writer, o TextOptions, row int, l *layout) {
+	r := &t.Rows[row]
+	if len(r.from) == 0 || l.name < 0 {
+		return
+	}
+	indent := 2
+	for i := range l.name {
+		indent += l.widths[i] + len(gap)
+	}
+	var names []string
+	for _, f := range r.from {
+		names = append(names, shortFunction(t.context.functionName(f)))
+	}
+	s := fmt.Sprintf("↳ %s in %s", r.fromShare, Printable(strings.Join(names, " › ")))
+	if o.Width > 0 {
+		s = shorten(s, max(minOther, o.Width-indent))
+	}
+	fmt.Fprintln(out, strings.Repeat(" ", indent)+o.style(styleDim, s))
+}
+
+// shortFunction leaves the type and the method of a name:
+// Ns.Outer.Inner<Ns.T>.Method<int>(string) becomes Inner<Ns.T>.Method<int>.
+func shortFunction(name string) string {
+	depth, dots := 0, []int{}
+	end := len(name)
+scan:
+	for i, r := range name {
+		switch r {
+		case '<', '[':
+			depth++
+		case '>', ']':
+			depth = max(0, depth-1)
+		case '(':
+			if depth == 0 && i > 0 {
+				end = i
+				break scan
+			}
+		case '.':
+			if depth == 0 && i > 0 && name[i-1] != '.' { // not the second dot of ..ctor
+				dots = append(dots, i)
+			}
+		}
+	}
+	if len(dots) >= 2 {
+		return name[dots[len(dots)-2]+1 : end]
+	}
+	return name[:end]
+}

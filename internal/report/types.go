@@ -1,0 +1,102 @@
+package report
+
+import (
+	"github.com/clrprof/clrprof/internal/calltree"
+	q "github.com/clrprof/clrprof/internal/quantity"
+	"github.com/clrprof/clrprof/internal/session"
+)
+
+// buildTypes makes the Allocation view: types, and below each the paths that
+// created its objects. With a depth of 1 (types only) each type gets its hot path in
+// one line instead.
+func buildTypes(b *builder) error {
+	values, err := b.source.Types()
+	if err != nil {
+		return err
+	}
+	if b.options.Argument != "" {
+		if values, err = b.matchingTypes(values); err != nil {
+			return err
+		}
+	}
+	var roots []Row
+	for _, v := range values {
+		t := b.types.get(v.Type)
+		roots = append(roots, Row{kind: rowType, typ: v.Type, module: t.Module, process: t.Process, values: both(v.Amount)})
+	}
+	below := map[session.PathID][]Row{} // of the type whose tree is being built
+	err = b.tree(roots, worthInclusive, func(r *Row) ([]Row, error) {
+		if r.kind != rowType {
+			return below[r.path], nil
+		}
+		paths, err := b.source.TypePaths(r.typ)
+		if err != nil {
+			return nil, err
+		}
+		below = b.byParent(paths)
+		return below[0], nil
+	})
+	if err != nil {
+		return err
+	}
+	for i := range b.table.Rows {
+		r := &b.table.Rows[i]
+		if b.options.Depth != 1 || b.options.Top == 0 || r.kind != rowType {
+			continue
+		}
+		if err := b.hotPathOfType(r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (b *builder) matchingTypes(values []session.TypeValue) ([]session.TypeValue, error) {
+	of := map[session.TypeID]session.TypeValue{}
+	var ids []session.TypeID
+	for _, v := range values {
+		of[v.Type] = v
+		ids = append(ids, v.Type)
+	}
+	matches, err := find("type", b.options.Argument, ids, b.typeName, func(id session.TypeID) q.Bytes { return of[id].Bytes })
+	if err != nil {
+		return nil, err
+	}
+	var out []session.TypeValue
+	for _, id := range matches {
+		out = append(out, of[id])
+	}
+	return out, nil
+}
+
+func (b *builder) byParent(paths []session.PathValue) map[session.PathID][]Row {
+	below := map[session.PathID][]Row{}
+	for _, p := range paths {
+		below[p.Parent] = append(below[p.Parent], b.pathRow(p))
+	}
+	return below
+}
+
+// hotPathOfType finds the path on which most bytes of a type were allocated.
+func (b *builder) hotPathOfType(r *Row) error {
+	paths, err := b.source.TypePaths(r.typ)
+	if err != nil {
+		return err
+	}
+	below := b.byParent(paths)
+	hot, err := calltree.HotPath(Row{}, 0, func(at Row) ([]calltree.Weighted[Row], error) {
+		var out []calltree.Weighted[Row]
+		for _, c := range below[at.path] {
+			out = append(out, calltree.Weighted[Row]{Node: c, Inclusive: int64(c.values.Inclusive.Bytes), Exclusive: int64(c.values.Exclusive.Bytes)})
+		}
+		return out, nil
+	})
+	if err != nil || len(hot) == 0 {
+		return err
+	}
+	for _, h := range hot {
+		r.from = append(r.from, h.function)
+	}
+	r.fromShare = q.PercentOf(hot[len(hot)-1].values.Inclusive.Bytes, r.values.Inclusive.Bytes)
+	return nil
+}

@@ -1,0 +1,76 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// maxCandidates bounds how many possible meanings an error lists.
+const maxCandidates = 10
+
+// UnknownError says that a name means nothing, or more than one thing.
+type UnknownError struct {
+	What       string   // view, column, function, type, process, thread
+	Name       string   // as it was given
+	Candidates []string // what it may have meant, the likeliest first
+	Ambiguous  bool     // it could mean each of the candidates
+}
+
+// Error returns one line.
+func (e *UnknownError) Error() string {
+	listed := strings.Join(e.Candidates, ", ")
+	switch {
+	case e.Ambiguous:
+		return fmt.Sprintf("%s %q is ambiguous: name one of: %s", e.What, e.Name, listed)
+	case listed != "":
+		return fmt.Sprintf("unknown %s %q: did you mean %s?", e.What, e.Name, listed)
+	}
+	return fmt.Sprintf("unknown %s %q", e.What, e.Name)
+}
+
+// Unknown makes an error that suggests the names nearest to name; if none is
+// near, all of them when they are few.
+func Unknown(what, name string, names []string) *UnknownError {
+	type scored struct {
+		name     string
+		distance int
+	}
+	var near []scored
+	for _, n := range names {
+		d := editDistance(name, n)
+		if d <= 1+len(n)/3 || len(name) >= 3 && strings.Contains(n, name) || len(n) >= 3 && strings.Contains(name, n) {
+			near = append(near, scored{n, d})
+		}
+	}
+	slices.SortStableFunc(near, func(a, b scored) int { return a.distance - b.distance })
+	e := &UnknownError{What: what, Name: name}
+	for _, s := range near[:min(len(near), 3)] {
+		e.Candidates = append(e.Candidates, s.name)
+	}
+	if len(near) == 0 && len(names) <= 2*maxCandidates {
+		e.Candidates = names
+		e.Ambiguous = false
+	}
+	return e
+}
+
+// editDistance is the Levenshtein distance in bytes.
+func editDistance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		previous := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := previous
+			if a[i] != b[j] {
+				cost = 1 + min(previous, row[j], row[j+1])
+			}
+			previous, row[j+1] = row[j+1], cost
+		}
+	}
+	return row[len(b)]
+}

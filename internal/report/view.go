@@ -1,0 +1,336 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/clrprof/clrprof/internal/analysis"
+	q "github.com/clrprof/clrprof/internal/quantity"
+	"github.com/clrprof/clrprof/internal/session"
+)
+
+// Options say what of a view is wanted. The zero Options want all of it.
+type Options struct {
+	Top      int      // rows, in trees for each parent; 0: all
+	Depth    int      // levels of a tree; 0: all
+	Min      float64  // hide tree rows with less than this percent of both bytes and allocations
+	Sort     string   // key of a column; "": the view's own
+	Columns  []string // keys; empty: the view's own
+	Argument string   // the function of callers, the type of types
+}
+
+// View describes a view of a session.
+type View struct {
+	Name     string
+	Short    string  // one line
+	Argument string  // what its argument is, "" if it takes none
+	Text     Options // the limits that text has when none are given
+	columns  []string
+	text     []string // columns of text, the most important first
+	sort     string
+	isTree   bool
+	places   bool // reads lines and instructions
+	build    func(*builder) error
+}
+
+// keys splits a list of column keys.
+func keys(s string) []string { return strings.Fields(s) }
+
+const (
+	identity = "name module module_path source_file line process_id process_name "
+	amounts  = "inclusive_allocations inclusive_allocations_percent exclusive_allocations exclusive_allocations_percent " +
+		"inclusive_bytes inclusive_bytes_percent exclusive_bytes exclusive_bytes_percent"
+	exclusive   = "exclusive_allocations exclusive_allocations_percent exclusive_bytes exclusive_bytes_percent"
+	allocations = "allocations allocations_percent bytes bytes_percent"
+	instances   = "instances instances_percent bytes bytes_percent "
+	position    = "process_id process_name module module_path source_file function function_line line_begin column_begin line_end column_end "
+	textAmounts = "inclusive_bytes inclusive_bytes_percent exclusive_bytes exclusive_bytes_percent " +
+		"exclusive_allocations exclusive_allocations_percent inclusive_allocations inclusive_allocations_percent"
+)
+
+// views is in the order of the help.
+var views = []View{
+	{Name: "functions", Short: "one row per function: what it and its callees allocated", Text: Options{Top: 30},
+		columns: keys(identity + amounts), text: keys("name " + textAmounts + " module"), sort: "inclusive_bytes", build: buildFunctions},
+	{Name: "calltree", Short: "processes, and below them who called whom", Text: Options{Top: 10, Depth: 40, Min: 0.5}, isTree: true,
+		columns: keys("name level " + identity[len("name "):] + amounts), text: keys("name inclusive_bytes inclusive_bytes_percent exclusive_bytes exclusive_bytes_percent inclusive_allocations module exclusive_allocations"), sort: "inclusive_bytes", build: buildCallTree},
+	{Name: "callers", Short: "the callers and callees of a function", Argument: "FUNCTION", Text: Options{Top: 20},
+		columns: keys("type " + identity + "root_function_name level " + amounts), text: keys("name type " + textAmounts + " module"), sort: "inclusive_bytes", build: buildCallers},
+	{Name: "modules", Short: "modules, and below them functions, lines and instructions", Text: Options{Top: 15, Depth: 2}, isTree: true, places: true,
+		columns: keys("name kind level " + identity[len("name "):] + amounts), text: keys("name " + textAmounts), sort: "inclusive_bytes", build: buildModules},
+	{Name: "lines", Short: "one row per statement that allocated", Text: Options{Top: 30}, places: true,
+		columns: keys(position + "line_name " + exclusive), text: keys("place function exclusive_bytes exclusive_bytes_percent exclusive_allocations exclusive_allocations_percent module"), sort: "exclusive_bytes", build: buildLines},
+	{Name: "ips", Short: "one row per instruction that allocated", Text: Options{Top: 30}, places: true,
+		columns: keys(position + "instruction_address " + exclusive), text: keys("instruction_address function place exclusive_bytes exclusive_bytes_percent exclusive_allocations exclusive_allocations_percent module"), sort: "exclusive_bytes", build: buildInstructions},
+	{Name: "types", Short: "types, and below them the call paths that created them", Argument: "[TYPE]", Text: Options{Top: 20, Depth: 1, Min: 0.1}, isTree: true,
+		columns: keys("name kind level " + identity[len("name "):] + instances + amounts), text: keys("name bytes bytes_percent instances instances_percent module"), sort: "bytes", build: buildTypes},
+	{Name: "processes", Short: "the processes of the session", Text: Options{Top: 50},
+		columns: keys("unique_id process_id parent_process_id name path arguments runtime_version begin_ns end_ns end_state threads agent_bytes " + allocations),
+		text:    keys("name process_id bytes bytes_percent allocations allocations_percent threads end_state begin_ns end_ns runtime_version agent_bytes parent_process_id"), sort: "bytes", build: buildProcesses},
+	{Name: "threads", Short: "the threads of the session", Text: Options{Top: 50},
+		columns: keys("unique_id process_id process_name thread_id name begin_ns end_ns " + allocations),
+		text:    keys("name thread_id bytes bytes_percent allocations allocations_percent begin_ns end_ns process_id"), sort: "bytes", build: buildThreads},
+	{Name: "header", Short: "what is known about the session as a whole",
+		columns: keys("key value"), text: keys("key value"), build: buildHeader},
+}
+
+// Views returns all views but the summary, in the order in which help lists them.
+func Views() []View { return slices.Clone(views) }
+
+// FindView returns the view with a name.
+func FindView(name string) (View, error) {
+	for _, v := range views {
+		if v.Name == name {
+			return v, nil
+		}
+	}
+	names := []string{"summary"}
+	for _, v := range views {
+		names = append(names, v.Name)
+	}
+	return View{}, Unknown("view", name, names)
+}
+
+// ColumnKeys returns the keys of the view's columns, in their order.
+func (v View) ColumnKeys() []string { return slices.Clone(v.columns) }
+
+// builder is a view under construction.
+type builder struct {
+	*context
+	view    View
+	options Options
+	order   Column
+	table   *Table
+	trimmed bool // rows were hidden that are too little, all together, for a rest row
+}
+
+// Build computes a view. Errors are those of reading the session, and an
+// *UnknownError for an argument or option that names nothing.
+func (v View) Build(src *analysis.Source, o Options) (*Table, error) {
+	c, err := newContext(src)
+	if err != nil {
+		return nil, err
+	}
+	return v.buildIn(c, o)
+}
+
+func (v View) buildIn(c *context, o Options) (*Table, error) {
+	b := &builder{context: c, view: v, options: o, table: &Table{View: v.Name, IsTree: v.isTree, TextColumns: v.text, context: c}}
+	wanted := v.columns
+	if len(o.Columns) > 0 {
+		wanted, b.table.TextColumns = o.Columns, o.Columns
+	}
+	available := slices.Concat(v.columns, v.text)
+	for _, key := range wanted {
+		if !slices.Contains(available, key) {
+			return nil, Unknown("column", key, v.columns)
+		}
+		b.table.Columns = append(b.table.Columns, allColumns[key])
+	}
+	if len(o.Columns) == 0 { // columns that only text has
+		for _, key := range v.text {
+			if !slices.Contains(v.columns, key) {
+				column := allColumns[key]
+				column.textOnly = true
+				b.table.Columns = append(b.table.Columns, column)
+			}
+		}
+	}
+	key := cmp.Or(o.Sort, v.sort)
+	if key != "" && !slices.Contains(available, key) {
+		return nil, Unknown("column", key, v.columns)
+	}
+	b.order = allColumns[key]
+	if v.places {
+		if err := c.readPlaces(); err != nil {
+			return nil, err
+		}
+	}
+	var err error
+	if b.table.Notes, err = c.notes(); err != nil {
+		return nil, err
+	}
+	if b.table.Losses, err = c.losses(); err != nil {
+		return nil, err
+	}
+	err = v.build(b)
+	if b.trimmed {
+		b.table.Next = append(b.table.Next, fmt.Sprintf("Hidden: what is less than %g %% of bytes and of allocations; --min 0 shows it.", o.Min))
+	}
+	return b.table, err
+}
+
+// sorted orders rows by the column: numbers descending, text ascending, equal ones by
+// name and then as they were.
+func (b *builder) sorted(list []Row) []Row {
+	by, name := b.order, allColumns["name"]
+	slices.SortStableFunc(list, func(x, y Row) int {
+		if by.cell != nil {
+			if d := compare(by, by.cell(b.context, &x), by.cell(b.context, &y)); d != 0 {
+				return d
+			}
+		}
+		return compare(name, name.cell(b.context, &x), name.cell(b.context, &y))
+	})
+	return list
+}
+
+func compare(column Column, x, y Cell) int {
+	switch {
+	case x.Empty != y.Empty:
+		if x.Empty {
+			return 1
+		}
+		return -1
+	case column.Kind == Percent:
+		return cmp.Compare(y.Percent.Part, x.Percent.Part)
+	case column.Kind.IsNumeric() && column.Kind != Number && column.Kind != Address && column.Kind != Time:
+		return cmp.Compare(y.Number, x.Number)
+	case column.Kind.IsNumeric():
+		return cmp.Compare(x.Number, y.Number) // ids, lines, addresses and times ascend
+	}
+	return strings.Compare(x.Text, y.Text)
+}
+
+// limit sorts rows and cuts them. What is cut becomes a rest row; worth says what
+// a row is worth there, so that nothing counts twice.
+func (b *builder) limit(list []Row, worth func(*Row) q.Amount) []Row {
+	b.sorted(list)
+	keep := len(list)
+	if b.options.Top > 0 {
+		keep = min(keep, b.options.Top)
+	}
+	var out []Row
+	rest := Row{kind: rowRest}
+	for i := range list {
+		if i < keep && !b.tooSmall(&list[i]) {
+			out = append(out, list[i])
+			continue
+		}
+		rest.rest++
+		rest.level, rest.role = list[i].level, list[i].role
+		rest.text = plural(list[i].kind)
+		rest.hidden = rest.hidden.Add(worth(&list[i]))
+	}
+	switch {
+	case rest.rest == 0:
+	case b.tooSmall(&Row{level: 1, values: both(rest.hidden)}): // said once for the whole tree
+		b.trimmed = true
+	default:
+		out = append(out, rest)
+	}
+	return out
+}
+
+// plural names the rows that are hidden, with the words of the glossary.
+func plural(k rowKind) string {
+	if k == rowProcess {
+		return "processes"
+	}
+	return string(k) + "s"
+}
+
+// tooSmall reports whether a tree row is under the limit in bytes and in allocations.
+func (b *builder) tooSmall(r *Row) bool {
+	if b.options.Min <= 0 || r.level == 0 {
+		return false
+	}
+	v := r.values.Inclusive
+	return q.PercentOf(v.Bytes, b.total.Bytes).Float() < b.options.Min &&
+		q.PercentOf(v.Allocations, b.total.Allocations).Float() < b.options.Min
+}
+
+func worthInclusive(r *Row) q.Amount { return r.values.Inclusive }
+func worthExclusive(r *Row) q.Amount { return r.values.Exclusive }
+
+// tree adds rows and what is below them, depth first and without recursion.
+func (b *builder) tree(roots []Row, worth func(*Row) q.Amount, children func(*Row) ([]Row, error)) error {
+	type frame struct {
+		rows []Row
+		next int
+	}
+	stack := []frame{{rows: b.limit(roots, worth)}}
+	for len(stack) > 0 {
+		top := &stack[len(stack)-1]
+		if top.next == len(top.rows) {
+			stack = stack[:len(stack)-1]
+			continue
+		}
+		row := top.rows[top.next]
+		top.next++
+		b.table.Rows = append(b.table.Rows, row)
+		if row.kind == rowRest || b.options.Depth > 0 && row.level+1 >= b.options.Depth {
+			continue
+		}
+		below, err := children(&row)
+		if err != nil {
+			return err
+		}
+		if len(below) > 0 {
+			stack = append(stack, frame{rows: b.limit(below, worth)})
+		}
+	}
+	return nil
+}
+
+// notes says what the numbers are restricted to and what is missing for them to be final.
+func (c *context) notes() ([]string, error) {
+	s := c.source.Session()
+	state, err := s.State()
+	if err != nil {
+		return nil, err
+	}
+	var out []string
+	switch state {
+	case session.Recording:
+		out = append(out, "The recording was cut off (clrprof was killed, or is still at work): these are the numbers up to then.")
+	case session.Recorded:
+		out = append(out, "The session was cut off before its symbols were resolved: names are those of the metadata.")
+	case session.Resolved, session.Complete:
+	}
+	f := c.source.Filter()
+	var only []string
+	if f.Process != 0 {
+		p := c.processes.get(f.Process)
+		only = append(only, fmt.Sprintf("process %d (%s)", p.PID, p.Name))
+	}
+	if f.Thread != 0 {
+		only = append(only, fmt.Sprintf("thread %d (%s)", c.threads.get(f.Thread).OSID, c.threadName(f.Thread)))
+	}
+	if f.From != 0 || f.To != 0 {
+		slices, err := s.Slices()
+		if err != nil {
+			return nil, err
+		}
+		from, to, _ := f.Span(slices)
+		only = append(only, fmt.Sprintf("%s to %s (whole slices)", from, to))
+	}
+	if len(only) > 0 {
+		out = append(out, "Only "+strings.Join(only, ", ")+"; percentages are of the whole run.")
+	}
+	return out, nil
+}
+
+// losses says what is missing from the numbers shown.
+func (c *context) losses() ([]string, error) {
+	list, err := c.source.Session().Losses()
+	if err != nil {
+		return nil, err
+	}
+	var out []string
+	for _, l := range list {
+		if f := c.source.Filter(); f.Process != 0 && l.Process != f.Process {
+			continue
+		}
+		p := c.processes.get(l.Process)
+		out = append(out, fmt.Sprintf("Lost: %s allocations, %s in %s events (%s, process %d %s); the numbers above are too low by that.",
+			l.Allocations, l.Bytes, l.Events, l.Reason, p.PID, p.Name))
+	}
+	return out, nil
+}
+
+// ExpandedDepth is how many levels of call paths are shown below the types that
+// were asked for by name.
+const ExpandedDepth = 40

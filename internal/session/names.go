@@ -1,0 +1,46 @@
+package session
+
+import (
+	"fmt"
+	"strings"
+)
+
+// DisplayName returns the resolved name; in a session whose names were never
+// resolved, one made from the metadata names.
+func (f *Function) DisplayName() string {
+	switch {
+	case f.Name != "":
+		return f.Name
+	case f.RawType != "" && f.RawName != "":
+		return f.RawType + "." + f.RawName
+	case f.RawName != "":
+		return f.RawName
+	case f.ID == 0:
+		return "(thread start)"
+	}
+	return fmt.Sprintf("(function %d)", f.ID)
+}
+
+// maxArrayNesting bounds arrays of arrays, whose nesting has no end in a damaged session.
+const maxArrayNesting = 8
+
+// TypeDisplayName returns the resolved name of a type, or one made from the metadata
+// names. get returns the type with an id, or an empty one.
+func TypeDisplayName(id TypeID, get func(TypeID) *Type) string {
+	suffix := ""
+	for range maxArrayNesting {
+		t := get(id)
+		switch {
+		case t.Name != "":
+			return t.Name + suffix
+		case t.RawName != "":
+			return t.RawName + suffix
+		case t.Kind != TypeArray || t.ElementType == 0:
+			return fmt.Sprintf("(type %d)", id) + suffix
+		}
+		rank := min(max(t.Rank, 1), 32) // ECMA-335 has no limit, the runtime's is 32
+		suffix = "[" + strings.Repeat(",", int(rank)-1) + "]" + suffix
+		id = t.ElementType
+	}
+	return fmt.Sprintf("(type %d)", id) + suffix
+}

@@ -1,0 +1,147 @@
+package session
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"zombiezen.com/go/sqlite"
+	"zombiezen.com/go/sqlite/sqlitex"
+)
+
+// ErrQuery is wrapped by errors that a query itself causes.
+var ErrQuery = errors.New("query")
+
+// readPragmas are those that a query may use: they describe the schema.
+var readPragmas = map[string]bool{
+	"table_info": true, "table_xinfo": true, "table_list": true, "index_list": true, "index_info": true, "function_list": true,
+}
+
+// authorize lets a query read and nothing else.
+func authorize(a sqlite.Action) sqlite.AuthResult {
+	switch a.Type() {
+	case sqlite.OpSelect, sqlite.OpRead, sqlite.OpRecursive:
+		return sqlite.AuthResultOK
+	case sqlite.OpFunction:
+		if name := strings.ToLower(a.Column() + a.Operation()); strings.Contains(name, "load_extension") {
+			return sqlite.AuthResultDeny
+		}
+		return sqlite.AuthResultOK
+	case sqlite.OpPragma:
+		if readPragmas[strings.ToLower(a.Pragma())] {
+			return sqlite.AuthResultOK
+		}
+	}
+	return sqlite.AuthResultDeny
+}
+
+// Query runs one SELECT over the session. columns is called once with the names
+// of the result's columns, then row for each row, with values of type nil, int64, float64,
+// string or []byte that stay valid. Whatever would change something is refused.
+// Errors of the query wrap ErrQuery.
+func (s *Session) Query(query string, columns func([]string) error, row func([]any) error) error {
+	stmt, err := s.prepareQuery(query)
+	if err != nil {
+		return err
+	}
+	defer stmt.Finalize()
+	names := make([]string, stmt.ColumnCount())
+	for i := range names {
+		names[i] = stmt.ColumnName(i)
+	}
+	if err := columns(names); err != nil {
+		return err
+	}
+	for {
+		more, err := stmt.Step()
+		if err != nil {
+			return s.explainQuery(err)
+		}
+		if !more {
+			return nil
+		}
+		values := make([]any, len(names))
+		for i := range values {
+			values[i] = columnValue(stmt, i)
+		}
+		if err := row(values); err != nil {
+			return err
+		}
+	}
+}
+
+func (s *Session) prepareQuery(query string) (*sqlite.Stmt, error) {
+	if err := sqlitex.ExecuteTransient(s.conn, "PRAGMA query_only=1", nil); err != nil {
+		return nil, s.explain(err)
+	}
+	if strings.TrimSpace(query) == "" {
+		return nil, fmt.Errorf("%w: it is empty", ErrQuery)
+	}
+	if strings.ContainsRune(query, 0) {
+		return nil, fmt.Errorf("%w: it has a zero byte", ErrQuery)
+	}
+	if err := s.conn.SetAuthorizer(sqlite.AuthorizeFunc(authorize)); err != nil {
+		return nil, s.explain(err)
+	}
+	stmt, trailing, err := s.conn.PrepareTransient(query)
+	if resetErr := s.conn.SetAuthorizer(nil); err == nil && resetErr != nil {
+		err = resetErr
+	}
+	if err != nil {
+		return nil, s.explainQuery(err)
+	}
+	rest := strings.Trim(query[len(query)-trailing:], " \t\r\n;")
+	if stmt == nil || stmt.ColumnCount() == 0 || rest != "" && !strings.HasPrefix(rest, "--") {
+		if stmt != nil {
+			stmt.Finalize()
+		}
+		return nil, fmt.Errorf("%w: want one SELECT", ErrQuery)
+	}
+	return stmt, nil
+}
+
+// explainQuery separates mistakes in the query from damage in the file.
+func (s *Session) explainQuery(err error) error {
+	switch sqlite.ErrCode(err).ToPrimary() {
+	case sqlite.ResultError, sqlite.ResultAuth, sqlite.ResultMismatch, sqlite.ResultRange, sqlite.ResultReadOnly, sqlite.ResultConstraint:
+		message := err.Error()
+		for _, prefix := range []string{"sqlite: prepare ", "sqlite: step: "} {
+			message = strings.TrimPrefix(message, prefix)
+		}
+		if sqlite.ErrCode(err).ToPrimary() == sqlite.ResultAuth {
+			message = "only reading is allowed"
+		}
+		return fmt.Errorf("%w: %s", ErrQuery, message)
+	}
+	return s.explain(err)
+}
+
+func columnValue(stmt *sqlite.Stmt, i int) any {
+	switch stmt.ColumnType(i) {
+	case sqlite.TypeInteger:
+		return stmt.ColumnInt64(i)
+	case sqlite.TypeFloat:
+		return stmt.ColumnFloat(i)
+	case sqlite.TypeText:
+		return stmt.ColumnText(i)
+	case sqlite.TypeBlob:
+		b := make([]byte, stmt.ColumnLen(i))
+		stmt.ColumnBytes(i, b)
+		return b
+	}
+	return nil
+}
+
+// CheckFile reads every page of the file and returns an error that wraps ErrCorrupt
+// if SQLite finds something wrong. It is slow on large files.
+func (s *Session) CheckFile() error {
+	found := ""
+	err := s.each("PRAGMA quick_check(1)", func(stmt *sqlite.Stmt) error {
+		found = stmt.ColumnText(0)
+		return nil
+	})
+	if err == nil && found != "ok" {
+		err = fmt.Errorf("%w: %s", ErrCorrupt, found)
+	}
+	return s.explain(err)
+}
