@@ -4,11 +4,11 @@ SHELL      := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 export CGO_ENABLED ?= 0
 
-CC         ?= gcc
+CC         := gcc
 AGENT      := internal/agentbin/lib/libclrprof-linux-x64.so
 AGENT_SRC  := $(sort $(wildcard agent/src/*.c))
 AGENT_HDR  := $(wildcard agent/src/*.h)
-CFLAGS     := -std=c11 -O2 -g -fPIC -fvisibility=hidden -fno-omit-frame-pointer -Wall -Wextra -Wconversion -Werror
+CFLAGS     := -std=c11 -O2 -g -fno-tree-slp-vectorize -fPIC -fvisibility=hidden -fno-omit-frame-pointer -Wall -Wextra -Wconversion -Werror
 LDFLAGS    := -shared -nostdlib
 
 # Packages of Go code alone, for the race detector: those that start .NET spend

@@ -18,6 +18,9 @@
 struct arena {
     uint8_t *base;              /* the whole file, mapped once */
     struct wire_header *header; /* base, typed */
+    struct wire_ip *ips;        /* the tables of the regions, by id */
+    struct wire_node *nodes;
+    struct wire_site *sites;
 };
 extern struct arena arena;
 
@@ -37,12 +40,12 @@ uint64_t monotonic_ns(void);
 
 static inline struct wire_ip *arena_ip(uint32_t id)
 {
-    return (struct wire_ip *)(void *)(arena.base + arena.header->regions[WIRE_REGION_IPS].offset) + id;
+    return arena.ips + id;
 }
 
 static inline struct wire_node *arena_node(uint32_t id)
 {
-    return (struct wire_node *)(void *)(arena.base + arena.header->regions[WIRE_REGION_NODES].offset) + id;
+    return arena.nodes + id;
 }
 
 /* ── map.c: hash maps from non-zero 64-bit keys to non-zero values ──────────────────────────────────────────── */
@@ -71,12 +74,14 @@ bool map_next(const struct map *map, struct map_cursor *cursor, uint64_t *key, u
 
 #define MAX_FRAMES 65536u     /* of one stack, native ones too: 8 MiB of the smallest frames */
 #define CLASS_CACHE_SLOTS 64u /* direct-mapped: the classes a thread allocates at the moment */
+#define IP_CACHE_SLOTS 256u   /* direct-mapped: the return addresses a thread meets at the moment */
 #define SCRATCH_BYTES (192u * 1024u) /* a body with MAX_IL_MAP points, and names */
 
 struct frame { /* one link of the frame-pointer chain, as it was when last walked */
     uintptr_t fp;       /* address of the pair (next, ret) */
     uintptr_t next;     /* the caller's frame pointer */
     uintptr_t ret;      /* return address into the caller */
+    uint32_t ip;        /* id of ret */
     uint32_t node;      /* the stack up to here, from the root */
     uint32_t top;       /* id of the innermost managed IP up to here, 0: none */
     uint32_t skips_end; /* skips that belong to this frame and to those nearer to the root */
@@ -86,6 +91,12 @@ struct frame { /* one link of the frame-pointer chain, as it was when last walke
 
 struct skip { /* a code address beside the chain, such as the caller of a function without a frame pointer */
     uintptr_t slot, ret;
+    uint32_t ip;
+    uint32_t frame; /* index of the frame that it belongs to */
+};
+
+struct ip_slot {
+    uintptr_t address; /* 0: empty */
     uint32_t ip;
 };
 
@@ -116,6 +127,7 @@ struct thread {
 
     struct map sites; /* node << 32 | type << 1 | frozen → index in the sites region, plus one */
     struct class_info classes[CLASS_CACHE_SLOTS];
+    struct ip_slot ips[IP_CACHE_SLOTS];
     uint8_t *scratch; /* SCRATCH_BYTES, made when first needed */
     bool busy;        /* inside the slow path */
     struct thread *next_free;

@@ -6,6 +6,7 @@
 
 #include <emmintrin.h>
 #include <errno.h>
+#include <string.h>
 
 #define MAX_FROZEN_RANGES 64u /* segments of 4 MiB: 256 MiB of literals */
 
@@ -66,14 +67,13 @@ static void read_layout(struct class_info *c, uintptr_t object)
 static struct class_info *class_of(struct thread *t, uintptr_t class_id, uintptr_t object)
 {
     struct class_info *c = &t->classes[(class_id >> 4 ^ class_id >> 10) % CLASS_CACHE_SLOTS];
-    if (c->class_id == class_id)
+    if (LIKELY(c->class_id == class_id))
         return c;
     c->class_id = 0;
     read_layout(c, object);
     c->type = type_of_class(t, class_id);
-    if (c->type == 0)
-        return c;
-    c->class_id = class_id;
+    if (c->type != 0)
+        c->class_id = class_id;
     return c;
 }
 
@@ -111,18 +111,13 @@ static bool is_frozen(uintptr_t object)
     return false;
 }
 
-static struct wire_site *site_of(struct thread *t, uint32_t type, bool frozen)
+static COLD struct wire_site *make_site(struct thread *t, uint64_t key, uint32_t type, bool frozen)
 {
-    uint64_t key = (uint64_t)t->leaf << 32 | (uint64_t)type << 1 | frozen;
-    uint64_t index = map_get(&t->sites, key);
-    struct wire_site *sites = (struct wire_site *)(void *)(arena.base + arena.header->regions[WIRE_REGION_SITES].offset);
-    if (index != 0)
-        return &sites[index - 1];
     arena_lock();
     struct wire_site *site = arena_reserve(WIRE_REGION_SITES, sizeof *site);
     if (site != NULL) {
         *site = (struct wire_site){t->id, t->leaf, type, frozen, 0, 0};
-        if (map_put(&t->sites, key, (uint64_t)(site - sites) + 1))
+        if (map_put(&t->sites, key, (uint64_t)(site - arena.sites) + 1))
             arena_publish(WIRE_REGION_SITES, sizeof *site);
         else
             site = NULL;
@@ -131,33 +126,36 @@ static struct wire_site *site_of(struct thread *t, uint32_t type, bool frozen)
     return site;
 }
 
-static void count_object(struct thread *t, uintptr_t object, uintptr_t class_id, uint64_t bytes, uintptr_t fp)
+static struct wire_site *site_of(struct thread *t, uint32_t type, bool frozen)
+{
+    uint64_t key = (uint64_t)t->leaf << 32 | (uint64_t)type << 1 | frozen;
+    uint64_t index = map_get(&t->sites, key);
+    return LIKELY(index != 0) ? &arena.sites[index - 1] : make_site(t, key, type, frozen);
+}
+
+/* A site without objects was made just now, and may be the first to meet a new frozen segment. */
+static struct wire_site *site_of_object(struct thread *t, uint32_t type, uintptr_t object)
+{
+    bool frozen = frozen_heap && is_frozen(object);
+    struct wire_site *site = site_of(t, type, frozen);
+    if (site == NULL || !frozen_heap || frozen || site->objects != 0)
+        return site;
+    find_frozen_ranges();
+    return is_frozen(object) ? site_of(t, type, true) : site;
+}
+
+static void count_object(struct thread *t, uintptr_t object, uintptr_t class_id, uintptr_t fp)
 {
     struct class_info *c = class_of(t, class_id, object);
-    if (c->ask)
-        bytes = ask_heap_bytes(object);
-    if (c->type == 0 || !stack_update(t, fp)) {
+    uint64_t bytes = c->ask ? ask_heap_bytes(object) : heap_bytes(object, c->base, c->component);
+    struct wire_site *site = c->type != 0 && stack_update(t, fp) ? site_of_object(t, c->type, object) : NULL;
+    if (UNLIKELY(site == NULL)) {
         loss(WIRE_LOSS_ARENA_FULL, 1, bytes);
         return;
-    }
-    bool frozen = frozen_heap && is_frozen(object);
-    struct wire_site *site = site_of(t, c->type, frozen);
-    if (site == NULL) {
-        loss(WIRE_LOSS_ARENA_FULL, 1, bytes);
-        return;
-    }
-    if (site->objects == 0 && frozen_heap && !frozen) {
-        /* A new site may be the first to meet a new frozen segment. */
-        find_frozen_ranges();
-        if (is_frozen(object) && (site = site_of(t, c->type, true)) == NULL) {
-            loss(WIRE_LOSS_ARENA_FULL, 1, bytes);
-            return;
-        }
-        frozen = site->frozen != 0;
     }
     site->objects++;
     site->bytes += bytes;
-    if (frozen || c->ask)
+    if (site->frozen != 0 || c->ask)
         return;
     t->last_site = site;
     t->last_base = c->base;
@@ -169,30 +167,42 @@ static void forget_code(struct thread *t, uint32_t epoch)
 {
     t->epoch = epoch;
     t->n_frames = t->n_skips = 0;
-    for (uint32_t i = 0; i < CLASS_CACHE_SLOTS; i++)
-        t->classes[i].class_id = 0;
+    memset(t->classes, 0, sizeof t->classes);
+    memset(t->ips, 0, sizeof t->ips);
 }
 
-static COLD void object_allocated_slow(uintptr_t object, uintptr_t class_id, uintptr_t fp)
+/* The thread's state, made if need be. NULL: the allocation cannot be counted, which is counted. */
+static COLD struct thread *prepare_thread(uintptr_t object)
 {
-    int saved_errno = errno;
     struct thread *t = current_thread;
-    uint64_t bytes = t != NULL && t->busy ? 0 : ask_heap_bytes(object);
+    if (t != NULL && t->busy) {
+        loss(WIRE_LOSS_REENTERED, 1, ask_heap_bytes(object));
+        return NULL;
+    }
     if (t == NULL)
         t = thread_attach();
     if (t != NULL && t->scratch == NULL)
         t->scratch = private_alloc(SCRATCH_BYTES);
     if (t == NULL || t->scratch == NULL) {
-        loss(WIRE_LOSS_NO_THREAD_STATE, 1, bytes);
-    } else if (t->busy) {
-        loss(WIRE_LOSS_REENTERED, 1, 0);
-    } else {
+        loss(WIRE_LOSS_NO_THREAD_STATE, 1, ask_heap_bytes(object));
+        return NULL;
+    }
+    return t;
+}
+
+static __attribute__((noinline)) void object_allocated_slow(uintptr_t object, uintptr_t class_id, uintptr_t fp)
+{
+    int saved_errno = errno; /* whatever is called below may set it; the program may be about to read it */
+    struct thread *t = current_thread;
+    if (UNLIKELY(t == NULL || t->busy || t->scratch == NULL))
+        t = prepare_thread(object);
+    if (t != NULL) {
         t->busy = true;
         t->last_class = 0;
         uint32_t epoch = __atomic_load_n(&code_epoch, __ATOMIC_ACQUIRE);
-        if (t->epoch != epoch)
+        if (UNLIKELY(t->epoch != epoch))
             forget_code(t, epoch);
-        count_object(t, object, class_id, bytes, fp);
+        count_object(t, object, class_id, fp);
         t->busy = false;
     }
     errno = saved_errno;

@@ -159,6 +159,9 @@ static void fill_header(uint64_t capacity, uint64_t memory_limit, uint32_t max_s
         h->regions[i].offset = WIRE_HEADER_SIZE + i * capacity;
         h->regions[i].capacity = capacity;
     }
+    arena.ips = (struct wire_ip *)(void *)(arena.base + h->regions[WIRE_REGION_IPS].offset);
+    arena.nodes = (struct wire_node *)(void *)(arena.base + h->regions[WIRE_REGION_NODES].offset);
+    arena.sites = (struct wire_site *)(void *)(arena.base + h->regions[WIRE_REGION_SITES].offset);
     __atomic_store_n(&h->magic, WIRE_MAGIC, __ATOMIC_RELEASE);
 }
 

@@ -22,8 +22,6 @@
  * nearest to the root are kept, then (truncated), then the allocating function itself, so exclusive values stay exact. */
 #include "agent.h"
 
-#include <emmintrin.h>
-
 static struct map nodes; /* parent << 32 | ip → node */
 
 bool stack_init(void)
@@ -31,14 +29,10 @@ bool stack_init(void)
     return map_init(&nodes, 32768, true);
 }
 
-static uint32_t child_of(uint32_t parent, uint32_t ip)
+static COLD uint32_t make_child(uint64_t key, uint32_t parent, uint32_t ip)
 {
-    uint64_t key = (uint64_t)parent << 32 | ip;
-    uint64_t node = map_get(&nodes, key);
-    if (LIKELY(node != 0))
-        return (uint32_t)node;
     arena_lock();
-    node = map_get(&nodes, key);
+    uint64_t node = map_get(&nodes, key);
     struct wire_node *out = node != 0 ? NULL : arena_reserve(WIRE_REGION_NODES, sizeof *out);
     if (out != NULL) {
         *out = (struct wire_node){parent, ip};
@@ -51,16 +45,45 @@ static uint32_t child_of(uint32_t parent, uint32_t ip)
     return (uint32_t)node;
 }
 
-static bool frame_holds(const struct thread *t, uint32_t i)
+static inline uint32_t child_of(uint32_t parent, uint32_t ip)
 {
-    const struct frame *f = &t->frames[i];
+    uint64_t key = (uint64_t)parent << 32 | ip;
+    uint64_t node = map_get(&nodes, key);
+    return LIKELY(node != 0) ? (uint32_t)node : make_child(key, parent, ip);
+}
+
+static inline uint32_t ip_of(struct thread *t, uintptr_t address)
+{
+    struct ip_slot *slot = &t->ips[(address ^ address >> 9) % IP_CACHE_SLOTS];
+    if (LIKELY(slot->address == address))
+        return slot->ip;
+    uint32_t ip = ip_of_address(t, address);
+    if (ip != 0)
+        *slot = (struct ip_slot){address, ip};
+    return ip;
+}
+
+static inline uint32_t flags_of(uint32_t ip)
+{
+    return arena_ip(ip)->flags; /* entry 0 of the table is empty */
+}
+
+/* ── what of the kept stack is still there ──────────────────────────────────────────────────────────────────── */
+
+static inline bool pair_holds(const struct frame *f)
+{
     const uintptr_t *pair = (const uintptr_t *)f->fp;
-    if (pair[0] != f->next || pair[1] != f->ret)
-        return false;
-    for (uint32_t k = i == 0 ? 0 : t->frames[i - 1].skips_end; k < f->skips_end; k++)
-        if (*(const uintptr_t *)t->skips[k].slot != t->skips[k].ret)
-            return false;
-    return true;
+    return ((pair[0] ^ f->next) | (pair[1] ^ f->ret)) == 0;
+}
+
+/* The frame with the first skip that changed; `limit` if none of the frames before that has one. */
+static uint32_t first_changed_skip(const struct thread *t, uint32_t limit)
+{
+    uint32_t n = limit == 0 ? 0 : t->frames[limit - 1].skips_end;
+    for (uint32_t i = 0; i < n; i++)
+        if (*(const uintptr_t *)t->skips[i].slot != t->skips[i].ret)
+            return t->skips[i].frame;
+    return limit;
 }
 
 /* How many of the kept frames, from the root, are still there: those above fp whose memory did not change. */
@@ -69,19 +92,16 @@ static uint32_t frames_that_hold(const struct thread *t, uintptr_t fp)
     uint32_t live = t->n_frames, good = 0;
     while (live > 0 && t->frames[live - 1].fp < fp)
         live--;
-    while (good < live && frame_holds(t, good))
+    while (good < live && pair_holds(&t->frames[good]))
         good++;
-    return good;
+    return first_changed_skip(t, good);
 }
+
+/* ── the code addresses of one frame ────────────────────────────────────────────────────────────────────────── */
 
 static bool on_stack(const struct thread *t, uintptr_t address)
 {
     return (address & 7) == 0 && address >= t->stack_low && address < t->stack_high && t->stack_high - address >= 16;
-}
-
-static bool is_osr(uint32_t ip)
-{
-    return (arena_ip(ip)->flags & WIRE_IP_OSR) != 0; /* entry 0 of the table is empty */
 }
 
 struct walk {
@@ -96,8 +116,11 @@ static bool push_skip(struct thread *t, struct walk *w, uintptr_t slot, uintptr_
     if (w->n_skips == t->cap_skips && !thread_grow(t))
         return false;
     uintptr_t ret = *(const uintptr_t *)slot;
-    *ip = ip_of_address(t, ret + past);
-    t->walk_skips[w->n_skips++] = (struct skip){slot, ret, *ip};
+    *ip = ip_of(t, ret + past);
+    struct skip *s = &t->walk_skips[w->n_skips++];
+    s->slot = slot;
+    s->ret = ret;
+    s->ip = *ip;
     return *ip != 0;
 }
 
@@ -106,67 +129,50 @@ static bool push_skip(struct thread *t, struct walk *w, uintptr_t slot, uintptr_
 #define SIGNAL_SP(fp) ((fp) + 16 + 40 + 15 * 8)
 #define SIGNAL_IP(fp) ((fp) + 16 + 40 + 16 * 8)
 
-/* Code addresses beside the chain, above the pair at fp whose return address is ip. `owner` is the function whose
- * frame the pair is in; in the end the function that has the next frame of the chain. */
-static bool walk_skips(struct thread *t, struct walk *w, uintptr_t fp, uint32_t ip, uint32_t *owner)
+/* Code addresses beside the chain, above the pair at fp whose return address is *ip; osr: the pair is in the frame of
+ * an OSR variant. In the end *ip is in the function that has the next frame of the chain. */
+static bool walk_skips(struct thread *t, struct walk *w, uintptr_t fp, bool osr, uint32_t *ip)
 {
+    uint32_t flags = flags_of(*ip);
+    bool beside = osr && (flags & WIRE_IP_MANAGED) != 0;
+    if (LIKELY(!beside && (flags & (WIRE_IP_FRAMELESS | WIRE_IP_SIGNAL)) == 0))
+        return true;
     uintptr_t sp = fp + 16;
-    bool beside = is_osr(*owner) && (arena_ip(ip)->flags & WIRE_IP_MANAGED) != 0;
-    if ((arena_ip(ip)->flags & WIRE_IP_SIGNAL) != 0 && on_stack(t, SIGNAL_IP(fp))) {
+    if ((flags & WIRE_IP_SIGNAL) != 0 && on_stack(t, SIGNAL_IP(fp))) {
         sp = *(const uintptr_t *)SIGNAL_SP(fp);
-        if (!push_skip(t, w, SIGNAL_IP(fp), 1, &ip))
+        if (!push_skip(t, w, SIGNAL_IP(fp), 1, ip))
             return false;
     }
-    while (beside || (arena_ip(ip)->flags & WIRE_IP_FRAMELESS) != 0) {
-        uintptr_t slot = sp + arena_ip(ip)->frame_size;
+    while (beside || (flags_of(*ip) & WIRE_IP_FRAMELESS) != 0) {
+        uintptr_t slot = sp + arena_ip(*ip)->frame_size;
         if (!on_stack(t, slot))
             break;
-        if (!push_skip(t, w, slot, 0, &ip))
+        if (!push_skip(t, w, slot, 0, ip))
             return false;
         sp = slot + 8;
         beside = false;
     }
-    *owner = ip;
     return true;
 }
 
-/* Follows the chain from fp until it meets a kept frame or ends. False: more frames than may be kept, or no memory. */
-static bool walk_chain(struct thread *t, struct walk *w, uintptr_t fp)
-{
-    uint32_t kept = frames_that_hold(t, fp), owner = 0;
-    *w = (struct walk){0, 0, 0};
-    while (on_stack(t, fp)) {
-        while (kept > 0 && t->frames[kept - 1].fp < fp)
-            kept--;
-        /* An OSR variant may have taken over a frame whose memory is unchanged: what a pair means depends on whose it is. */
-        if (kept > 0 && t->frames[kept - 1].fp == fp && t->frames[kept - 1].osr == is_osr(owner)) {
-            w->joined = kept;
-            return true;
-        }
-        if (w->n_frames == t->cap_frames && !thread_grow(t))
-            return false;
-        const uintptr_t *pair = (const uintptr_t *)fp;
-        uint32_t index = w->n_frames++; /* thread_grow moves the arrays */
-        t->walk[index] = (struct frame){.fp = fp, .next = pair[0], .ret = pair[1], .osr = is_osr(owner)};
-        uint32_t ip = t->walk[index].top = ip_of_address(t, pair[1]);
-        if (ip == 0 || !walk_skips(t, w, fp, ip, &owner))
-            return false;
-        t->walk[index].skips_end = w->n_skips;
-        if (pair[0] <= fp)
-            return true;
-        fp = pair[0];
-    }
-    return true;
-}
+/* ── from code addresses to nodes ───────────────────────────────────────────────────────────────────────────── */
 
 struct path { /* a stack from the root on, as far as it was turned into nodes */
     uint32_t node, top, depth;
 };
 
-/* Extends the path by one return address. Native code adds nothing. False: no room for a node. */
-static bool extend(struct path *p, uint32_t ip)
+static struct path path_at(const struct thread *t, uint32_t n_frames)
 {
-    if ((arena_ip(ip)->flags & WIRE_IP_MANAGED) == 0)
+    if (n_frames == 0)
+        return (struct path){0, 0, 0};
+    const struct frame *f = &t->frames[n_frames - 1];
+    return (struct path){f->node, f->top, f->depth};
+}
+
+/* Extends the path by one return address. Native code adds nothing. False: no room for a node. */
+static inline bool extend(struct path *p, uint32_t ip)
+{
+    if ((flags_of(ip) & WIRE_IP_MANAGED) == 0)
         return true;
     uint32_t limit = arena.header->max_stack_depth;
     p->depth++;
@@ -177,36 +183,139 @@ static bool extend(struct path *p, uint32_t ip)
     return p->node != 0;
 }
 
+/* Completes the frame behind the kept ones, whose fp, next, ret, ip and osr are set, and keeps it. Its skips are
+ * t->walk_skips[first, end), leaf first; there is room for them.
+ *
+ * Fields are copied one by one here and below: a whole struct that was just written in parts would be read back by
+ * wider loads, each of which waits until the parts are in the cache (measured: 15 cycles a frame). */
+static bool keep_frame(struct thread *t, struct path *p, uint32_t first, uint32_t end)
+{
+    struct frame *f = &t->frames[t->n_frames];
+    for (uint32_t k = end; k-- > first;) {
+        const struct skip *from = &t->walk_skips[k];
+        struct skip *to = &t->skips[t->n_skips++];
+        to->slot = from->slot;
+        to->ret = from->ret;
+        to->ip = from->ip;
+        to->frame = t->n_frames;
+        if (!extend(p, from->ip))
+            return false;
+    }
+    if (!f->osr && !extend(p, f->ip)) /* under an OSR variant the pair names the same call once more */
+        return false;
+    f->node = p->node;
+    f->top = p->top;
+    f->depth = p->depth;
+    f->skips_end = t->n_skips;
+    t->n_frames++;
+    return true;
+}
+
+/* ── the general way: walk the chain until it meets a kept frame ────────────────────────────────────────────── */
+
+/* False: more frames than may be kept, or no memory. */
+static bool walk_chain(struct thread *t, struct walk *w, uintptr_t fp)
+{
+    uint32_t kept = frames_that_hold(t, fp), owner = 0;
+    *w = (struct walk){0, 0, 0};
+    while (on_stack(t, fp)) {
+        bool osr = (flags_of(owner) & WIRE_IP_OSR) != 0;
+        while (kept > 0 && t->frames[kept - 1].fp < fp)
+            kept--;
+        /* What a pair means depends on whose frame it is: an OSR variant may own what its first version owned. */
+        if (kept > 0 && t->frames[kept - 1].fp == fp && t->frames[kept - 1].osr == osr) {
+            w->joined = kept;
+            return true;
+        }
+        if (w->n_frames == t->cap_frames && !thread_grow(t))
+            return false;
+        const uintptr_t *pair = (const uintptr_t *)fp;
+        uint32_t index = w->n_frames++; /* thread_grow moves the arrays */
+        uint32_t ip = owner = ip_of(t, pair[1]);
+        if (ip == 0 || !walk_skips(t, w, fp, osr, &owner))
+            return false;
+        struct frame *f = &t->walk[index];
+        f->fp = fp;
+        f->next = pair[0];
+        f->ret = pair[1];
+        f->ip = ip;
+        f->osr = osr;
+        f->skips_end = w->n_skips;
+        if (pair[0] <= fp)
+            return true;
+        fp = pair[0];
+    }
+    return true;
+}
+
 /* Moves the walked frames behind the kept ones and gives each its node. */
 static bool adopt(struct thread *t, const struct walk *w)
 {
-    struct path p = {0, 0, 0};
+    struct path p = path_at(t, w->joined);
     t->n_frames = w->joined;
     t->n_skips = w->joined == 0 ? 0 : t->frames[w->joined - 1].skips_end;
     while (t->n_frames + w->n_frames > t->cap_frames || t->n_skips + w->n_skips > t->cap_skips)
         if (!thread_grow(t))
             return false;
-    if (w->joined != 0) {
-        const struct frame *f = &t->frames[w->joined - 1];
-        p = (struct path){f->node, f->top, f->depth};
-    }
     for (uint32_t i = w->n_frames; i-- > 0;) {
-        struct frame f = t->walk[i];
-        uint32_t own = f.top, first = i == 0 ? 0 : t->walk[i - 1].skips_end;
-        for (uint32_t k = f.skips_end; k-- > first;) {
-            t->skips[t->n_skips++] = t->walk_skips[k];
-            if (!extend(&p, t->walk_skips[k].ip))
-                return false;
-        }
-        if (!f.osr && !extend(&p, own)) /* under an OSR variant the pair names the same call once more */
+        const struct frame *from = &t->walk[i];
+        struct frame *to = &t->frames[t->n_frames];
+        to->fp = from->fp;
+        to->next = from->next;
+        to->ret = from->ret;
+        to->ip = from->ip;
+        to->osr = from->osr;
+        if (!keep_frame(t, &p, i == 0 ? 0 : t->walk[i - 1].skips_end, from->skips_end))
             return false;
-        f.node = p.node;
-        f.top = p.top;
-        f.depth = p.depth;
-        f.skips_end = t->n_skips;
-        t->frames[t->n_frames++] = f;
     }
     return true;
+}
+
+/* ── the short way: the same frames, other return addresses ─────────────────────────────────────────────────── */
+
+enum followed { FOLLOWED, OTHER_FRAMES, NO_ROOM };
+
+/* When the chain links the same frames as before, only what comes after the first changed return address is looked
+ * up again, in place. */
+static enum followed follow(struct thread *t, uintptr_t fp)
+{
+    uint32_t n = t->n_frames, first = n;
+    if (n == 0 || t->frames[n - 1].fp != fp)
+        return OTHER_FRAMES;
+    for (uint32_t i = 0; i < n; i++) {
+        const struct frame *f = &t->frames[i];
+        const uintptr_t *pair = (const uintptr_t *)f->fp;
+        if (pair[0] != f->next)
+            return OTHER_FRAMES;
+        if (pair[1] != f->ret && i < first)
+            first = i;
+    }
+    first = first_changed_skip(t, first);
+    struct path p = path_at(t, first);
+    t->n_frames = first;
+    t->n_skips = first == 0 ? 0 : t->frames[first - 1].skips_end;
+    while (t->n_frames < n) {
+        struct frame *f = &t->frames[t->n_frames];
+        struct walk w = {0, 0, 0};
+        uintptr_t ret = ((const uintptr_t *)f->fp)[1];
+        if (f->ret != ret) {
+            f->ret = ret;
+            f->ip = ip_of(t, ret);
+        }
+        if (f->ip == 0)
+            return NO_ROOM;
+        if (f->osr || (flags_of(f->ip) & WIRE_IP_SIGNAL) != 0)
+            return OTHER_FRAMES; /* rare; the general way knows whose frame it is */
+        uint32_t owner = f->ip; /* of the frame before, nearer to the root */
+        if (!walk_skips(t, &w, f->fp, false, &owner))
+            return NO_ROOM;
+        bool owner_osr = (flags_of(owner) & WIRE_IP_OSR) != 0;
+        if ((t->n_frames > 0 && f[-1].osr != owner_osr) || t->n_skips + w.n_skips > t->cap_skips)
+            return OTHER_FRAMES;
+        if (!keep_frame(t, &p, 0, w.n_skips))
+            return NO_ROOM;
+    }
+    return FOLLOWED;
 }
 
 /* The node of the whole stack: below (truncated) the allocating function follows. */
@@ -225,27 +334,34 @@ static bool too_deep(struct thread *t, const struct walk *w)
 {
     uint32_t top = 0;
     for (uint32_t i = 0; i < w->n_frames && top == 0; i++)
-        if ((arena_ip(t->walk[i].top)->flags & WIRE_IP_MANAGED) != 0)
-            top = t->walk[i].top;
-    t->n_frames = t->n_skips = 0;
+        if ((flags_of(t->walk[i].ip) & WIRE_IP_MANAGED) != 0)
+            top = t->walk[i].ip;
     return set_leaf(t, child_of(0, WIRE_IP_TRUNCATED), top, true);
+}
+
+/* ────────────────────────────────────────────────────────────────────────────────────────────────────────────── */
+
+static void forget_stack(struct thread *t)
+{
+    t->n_frames = t->n_skips = 0;
 }
 
 bool stack_update(struct thread *t, uintptr_t fp)
 {
-    struct walk w;
-    if (!walk_chain(t, &w, fp)) {
-        if (w.n_frames == MAX_FRAMES)
-            return too_deep(t, &w);
-        t->n_frames = t->n_skips = 0;
+    enum followed how = follow(t, fp);
+    if (how == OTHER_FRAMES) {
+        struct walk w;
+        if (!walk_chain(t, &w, fp)) {
+            bool told = w.n_frames == MAX_FRAMES && too_deep(t, &w);
+            forget_stack(t);
+            return told;
+        }
+        how = adopt(t, &w) ? FOLLOWED : NO_ROOM;
+    }
+    if (how == NO_ROOM) {
+        forget_stack(t);
         return false;
     }
-    if (!adopt(t, &w)) {
-        t->n_frames = t->n_skips = 0;
-        return false;
-    }
-    if (t->n_frames == 0)
-        return set_leaf(t, 0, 0, false);
-    const struct frame *leaf = &t->frames[t->n_frames - 1];
-    return set_leaf(t, leaf->node, leaf->top, leaf->depth > arena.header->max_stack_depth);
+    struct path p = path_at(t, t->n_frames);
+    return set_leaf(t, p.node, p.top, p.depth > arena.header->max_stack_depth);
 }

@@ -1,0 +1,103 @@
+// Allocations under a stack of known depth, timed from inside, in eleven rounds of COUNT. Prints one line: the median
+// and the least nanoseconds per allocation of a round.
+// Arguments: KIND DEPTH COUNT, where KIND is
+//   same    one line allocates one class: the stack never changes
+//   lines   four lines of one function allocate four classes: the innermost instruction changes each time
+//   leaves  a small callee allocates, called from four places
+//   tree    a recursion over a binary tree of callers: the stack changes by a few frames each time
+using System;
+using System.Diagnostics;
+using System.Runtime.CompilerServices;
+
+namespace Alloc
+{
+    sealed class A { public object Field; }
+    sealed class B { public object Field; }
+    sealed class C { public object Field; }
+    sealed class D { public object Field; }
+
+    static class Program
+    {
+        static object sink;
+
+        static int Main(string[] args)
+        {
+            string kind = args[0];
+            int depth = int.Parse(args[1]), count = int.Parse(args[2]);
+            Down(kind, depth, count); // warm up: tiers, caches
+            var rounds = new double[11];
+            for (int i = 0; i < rounds.Length; i++)
+            {
+                var watch = Stopwatch.StartNew();
+                Down(kind, depth, count);
+                rounds[i] = watch.Elapsed.TotalMilliseconds * 1e6 / count;
+            }
+            Array.Sort(rounds);
+            Console.WriteLine("{0:F2} {1:F2}", rounds[rounds.Length / 2], rounds[0]);
+            return sink == null ? 1 : 0;
+        }
+
+        [MethodImpl(MethodImplOptions.NoInlining)]
+        static int Down(string kind, int depth, int count)
+        {
+            // Main, this function depth times, and the loop below are depth + 2 frames.
+            if (depth > 1)
+                return Down(kind, depth - 1, count) + 1;
+            switch (kind)
+            {
+                case "same": Same(count); break;
+                case "lines": Lines(count); break;
+                case "leaves": Leaves(count); break;
+                case "tree": while (count > 0) count -= Tree(12); break;
+                default: throw new ArgumentException(kind);
+            }
+            return 0;
+        }
+
+        [MethodImpl(MethodImplOptions.NoInlining | MethodImplOptions.AggressiveOptimization)]
+        static void Same(int count)
+        {
+            for (int i = 0; i < count; i++)
+                sink = new A();
+        }
+
+        [MethodImpl(MethodImplOptions.NoInlining | MethodImplOptions.AggressiveOptimization)]
+        static void Lines(int count)
+        {
+            for (int i = 0; i < count; i += 4)
+            {
+                sink = new A();
+                sink = new B();
+                sink = new C();
+                sink = new D();
+            }
+        }
+
+        [MethodImpl(MethodImplOptions.NoInlining | MethodImplOptions.AggressiveOptimization)]
+        static object Make() => new A();
+
+        [MethodImpl(MethodImplOptions.NoInlining | MethodImplOptions.AggressiveOptimization)]
+        static void Leaves(int count)
+        {
+            for (int i = 0; i < count; i += 4)
+            {
+                sink = Make();
+                sink = Make();
+                sink = Make();
+                sink = Make();
+            }
+        }
+
+        // Allocates once per node of the tree; returns how many.
+        [MethodImpl(MethodImplOptions.NoInlining | MethodImplOptions.AggressiveOptimization)]
+        static int Tree(int levels)
+        {
+            sink = new A();
+            if (levels == 0)
+                return 1;
+            int left = Tree(levels - 1);
+            int right = Tree(levels - 1);
+            return left + right + 1;
+        }
+    }
+}
