@@ -26,6 +26,9 @@ const (
 	// maxParams bounds the parameters of one method of which names are read.
 	// The longest list in the frameworks has 33.
 	maxParams = 4096
+	// maxGenerics bounds the type parameters of one type or method. The most in
+	// the frameworks are 17.
+	maxGenerics = 1024
 	// maxRank: CoreCLR refuses arrays of more than 32 dimensions.
 	maxRank = 32
 	// maxDebugEntries bounds the debug directory; compilers write up to 5, and

@@ -169,6 +169,9 @@ func (m *Metadata) GenericParams(owner Token) ([]string, error) {
 	})
 	var names []string
 	for row := uint32(first) + 1; row <= n && m.Cell(TableGenericParam, row, genericOwner) == coded; row++ {
+		if len(names) == maxGenerics {
+			return nil, fmt.Errorf("more than %d generic parameters of %v: %w", maxGenerics, owner, ErrMalformed)
+		}
 		if int(m.Cell(TableGenericParam, row, genericNumber)) != len(names) {
 			return nil, fmt.Errorf("generic parameters of %v are not in order: %w", owner, ErrMalformed)
 		}

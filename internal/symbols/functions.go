@@ -1,6 +1,8 @@
 package symbols
 
 import (
+	"cmp"
+	"slices"
 	"strings"
 
 	"github.com/clrprof/clrprof/internal/clrmeta"
@@ -25,6 +27,9 @@ type function struct {
 
 // resolveFunctions names the functions of one file and finds their lines.
 func (r *resolver) resolveFunctions(f *moduleFile) {
+	slices.SortFunc(f.functions, func(a, b int) int { // see siblings
+		return cmp.Compare(r.out.Functions[a].Token, r.out.Functions[b].Token)
+	})
 	for _, i := range f.functions {
 		row := &r.out.Functions[i]
 		row.Name = r.functionName(f, row)
@@ -161,12 +166,6 @@ func (f *moduleFile) machine(typ clrmeta.Token, source string) clrmeta.StateMach
 	return clrmeta.StateMachine{}
 }
 
-// siblingKey names the methods of a type whose names could look the same.
-type siblingKey struct {
-	typ  clrmeta.Token
-	name string // as siblingName gives it
-}
-
 // siblingName drops from a raw name what a shown name may leave out: the number
 // of a local function, and the namespace of an explicitly implemented interface.
 func siblingName(name string) string {
@@ -179,22 +178,26 @@ func siblingName(name string) string {
 	return name[strings.LastIndexByte(name, '.')+1:]
 }
 
-// siblings lists the methods of a type whose names could look the same.
+// siblings lists the methods of a type whose names could look the same. The
+// types that were asked for last are remembered: functions are named in the
+// order of their tokens, which is that of their types.
 func (f *moduleFile) siblings(typ clrmeta.Token, name string) []clrmeta.Token {
-	if f.siblingsOf == nil {
-		f.siblingsOf = map[siblingKey][]clrmeta.Token{}
-	}
-	if _, seen := f.siblingsOf[siblingKey{typ: typ}]; !seen {
-		f.siblingsOf[siblingKey{typ: typ}] = nil
+	byName, seen := f.siblingsOf[typ]
+	if !seen {
+		if f.siblingsOf == nil || len(f.siblingsOf) == maxSiblingTypes {
+			f.siblingsOf = map[clrmeta.Token]map[string][]clrmeta.Token{}
+		}
+		byName = map[string][]clrmeta.Token{}
 		methods, _ := f.meta.Methods(typ) // none if typ is not a type
-		for _, m := range methods {
-			if row, err := f.meta.Method(m); err == nil && row.Name != "" {
-				key := siblingKey{typ, siblingName(row.Name)}
-				f.siblingsOf[key] = append(f.siblingsOf[key], m)
+		for _, m := range methods[:min(len(methods), maxSiblings)] {
+			if row, err := f.meta.Method(m); err == nil {
+				key := siblingName(row.Name)
+				byName[key] = append(byName[key], m)
 			}
 		}
+		f.siblingsOf[typ] = byName
 	}
-	return f.siblingsOf[siblingKey{typ, siblingName(name)}]
+	return byName[siblingName(name)]
 }
 
 // methodsNamed lists the methods of a type that have a name.

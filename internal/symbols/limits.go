@@ -13,6 +13,11 @@ const (
 	maxArguments = 1024
 	// maxOverloads bounds how many methods of one name a name is compared with.
 	maxOverloads = 256
+	// maxSiblings bounds the methods of one type that names are compared with, and
+	// maxSiblingTypes the types whose methods are remembered. The largest type of
+	// the frameworks has 3,000 methods.
+	maxSiblings     = 1 << 14
+	maxSiblingTypes = 64
 	// maxGenerated bounds how often names that compilers made from names are
 	// taken apart: a state machine of a lambda in a local function is 3.
 	maxGenerated = 16

@@ -27,8 +27,8 @@ type moduleFile struct {
 
 	meta       *clrmeta.Metadata // nil if there is no file, or not the right one
 	machines   map[clrmeta.Token]clrmeta.StateMachine
-	siblingsOf map[siblingKey][]clrmeta.Token
-	loadPDB    func() (*ppdb.PDB, error) // nil without symbols; reads them again
+	siblingsOf map[clrmeta.Token]map[string][]clrmeta.Token // by type and siblingName
+	loadPDB    func() (*ppdb.PDB, error)                    // nil without symbols; reads them again
 }
 
 // openModules opens the file of each module once and sets the resolved columns

@@ -18,21 +18,17 @@ type writer struct {
 
 func (w *writer) over() bool { return w.Len() > maxName }
 
-// name returns the finished name: valid UTF-8 without control characters, which
-// no C# name has and which could drive a terminal, and at most maxName bytes.
+// name returns the finished name, see clean.
 func (w *writer) name() string { return clean(w.String()) }
 
+// clean returns a name as it is stored: valid UTF-8 without control characters,
+// which no C# name has and which could drive a terminal, and at most maxName
+// bytes and "…".
 func clean(s string) string {
-	if len(s) > maxName {
-		cut := maxName
-		for cut > 0 && !utf8.RuneStart(s[cut]) {
-			cut--
-		}
-		s = s[:cut] + "…"
-	}
+	s = cut(s) // what is left out need not be cleaned
 	s = strings.ToValidUTF8(s, "\uFFFD")
 	if strings.IndexFunc(s, unicode.IsControl) < 0 {
-		return s
+		return cut(s)
 	}
 	var b strings.Builder
 	for _, c := range s {
@@ -42,7 +38,20 @@ func clean(s string) string {
 			b.WriteRune(c)
 		}
 	}
-	return b.String()
+	return cut(b.String())
+}
+
+// cut shortens a name to maxName, at the start of a character.
+func cut(s string) string {
+	const mark = "…"
+	if len(s) <= maxName+len(mark) {
+		return s
+	}
+	end := maxName
+	for end > 0 && !utf8.RuneStart(s[end]) {
+		end--
+	}
+	return s[:end] + mark
 }
 
 // keywords are the C# names of types of the namespace System.
