@@ -173,8 +173,10 @@ func (r *resolver) resolveInstruction(s *source, maps map[session.BodyID][]sessi
 // statement.
 //
 // The prolog is at IL offset 0. The epilog belongs to the last IL before it.
-// Code that the runtime maps to no IL stays unmapped: it stands out of line, so
-// that what precedes it in memory says nothing.
+// Code that the runtime maps to no IL is mostly the middle of a statement, where
+// something was inlined or expanded, and belongs to the IL before it. After an
+// epilog it is code that was moved out of line, so that what precedes it in
+// memory says nothing; it stays unmapped.
 func mapIL(points []session.ILPoint, returnOffset int64) (uint32, bool) {
 	i, _ := slices.BinarySearchFunc(points, returnOffset-1, func(p session.ILPoint, at int64) int {
 		if int64(p.Native) <= at {
@@ -182,25 +184,31 @@ func mapIL(points []session.ILPoint, returnOffset int64) (uint32, bool) {
 		}
 		return 1
 	})
-	if i == 0 {
-		return 0, false
+	points = points[:i]
+	inEpilog := false
+	for first := true; len(points) > 0; first = false {
+		place := lastPlace(points)
+		points = points[:len(points)-len(place)]
+		il, ok := largestIL(place)
+		epilog := slices.ContainsFunc(place, func(p session.ILPoint) bool { return p.IL == session.ILEpilog })
+		switch {
+		case first && epilog:
+			inEpilog = true
+		case epilog && !inEpilog:
+			return 0, false
+		}
+		if ok {
+			return il, true
+		}
+		if place[0].IL == session.ILProlog {
+			return 0, true
+		}
 	}
-	switch at := points[i-1]; at.IL {
-	case session.ILProlog:
-		return 0, true
-	case session.ILNoMapping:
-		return realIL(samePlace(points[:i]))
-	case session.ILEpilog:
-		return realIL(points[:i])
-	default:
-		il, _ := realIL(samePlace(points[:i]))
-		return il, true
-	}
+	return 0, false
 }
 
-// samePlace returns the last points, those that share their native offset. Only
-// the last statement there can have made code.
-func samePlace(points []session.ILPoint) []session.ILPoint {
+// lastPlace returns the last points, those that share their native offset.
+func lastPlace(points []session.ILPoint) []session.ILPoint {
 	i := len(points) - 1
 	for i > 0 && points[i-1].Native == points[i].Native {
 		i--
@@ -208,22 +216,15 @@ func samePlace(points []session.ILPoint) []session.ILPoint {
 	return points[i:]
 }
 
-// realIL returns the largest IL offset at the last native offset that has one.
-func realIL(points []session.ILPoint) (uint32, bool) {
-	for len(points) > 0 {
-		last := samePlace(points)
-		points = points[:len(points)-len(last)]
-		il, ok := uint32(0), false
-		for _, p := range last {
-			if p.IL < session.ILEpilog {
-				il, ok = max(il, p.IL), true
-			}
-		}
-		if ok {
-			return il, true
+// largestIL returns the largest IL offset of points at one native offset: of
+// several statements there only the last can have made code.
+func largestIL(place []session.ILPoint) (il uint32, ok bool) {
+	for _, p := range place {
+		if p.IL < session.ILEpilog {
+			il, ok = max(il, p.IL), true
 		}
 	}
-	return 0, false
+	return il, ok
 }
 
 // finishLines numbers files by path and lines by function and position, and

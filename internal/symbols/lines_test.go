@@ -18,6 +18,7 @@ const (
 func TestMapIL(t *testing.T) {
 	usual := []session.ILPoint{{Native: 0, IL: prolog}, {Native: 8, IL: 0}, {Native: 20, IL: 7}, {Native: 40, IL: 3}, {Native: 60, IL: epilog}, {Native: 70, IL: noMapping}}
 	ties := []session.ILPoint{{Native: 0, IL: prolog}, {Native: 0, IL: 0}, {Native: 10, IL: 4}, {Native: 10, IL: 9}, {Native: 10, IL: noMapping}, {Native: 30, IL: epilog}}
+	inlined := []session.ILPoint{{Native: 0, IL: prolog}, {Native: 5, IL: noMapping}, {Native: 9, IL: 6}, {Native: 20, IL: noMapping}, {Native: 30, IL: noMapping}, {Native: 40, IL: 19}, {Native: 40, IL: epilog}, {Native: 50, IL: noMapping}}
 	for _, c := range []struct {
 		points []session.ILPoint
 		native int64
@@ -30,7 +31,7 @@ func TestMapIL(t *testing.T) {
 		{usual, 21, 7},   // in the second
 		{usual, 41, 3},   // code is not in the order of the source
 		{usual, 61, 3},   // in the epilog
-		{usual, 71, -1},  // code of no statement
+		{usual, 71, -1},  // code of no statement, after the epilog
 		{usual, 500, -1}, // beyond the body, as far as the map says
 		{usual, 0, -1},   // nothing returns to the first byte
 		{usual, -5, -1},
@@ -39,6 +40,11 @@ func TestMapIL(t *testing.T) {
 		{ties, 10, 0},
 		{ties, 11, 9}, // the last statement of those at one place
 		{ties, 31, 9},
+		{inlined, 7, 0},   // between the prolog and the first statement
+		{inlined, 25, 6},  // in the middle of a statement
+		{inlined, 35, 6},  // and further on
+		{inlined, 45, 19}, // the epilog, and a statement that made no other code
+		{inlined, 55, -1}, // moved out of line
 		{[]session.ILPoint{{Native: 5, IL: 2}}, 5, -1}, // before the first entry
 		{[]session.ILPoint{{Native: 0, IL: noMapping}, {Native: 5, IL: epilog}}, 9, -1},
 	} {
