@@ -1,17 +1,292 @@
 package cli
 
 import (
+	"encoding/json"
 	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/sys/unix"
+
+	"github.com/clrprof/clrprof/internal/agentbin"
+	"github.com/clrprof/clrprof/internal/analysis"
+	"github.com/clrprof/clrprof/internal/collect"
+	"github.com/clrprof/clrprof/internal/launch"
+	"github.com/clrprof/clrprof/internal/report"
+	"github.com/clrprof/clrprof/internal/session"
 )
 
-func newRunCommand(_ *environment) *cobra.Command {
-	return &cobra.Command{
+// defaultOutput is the pattern of a session's path.
+const defaultOutput = "%e.%p.%t.clrprof"
+
+// patience is how many times Ctrl-C must be pressed until clrprof stops waiting for a target that does not end.
+const patience = 3
+
+// runFlags are the flags of the run command.
+type runFlags struct {
+	memory, lifetime, time bool
+	output                 string
+	force, noReport        bool
+	top, depth             int
+	include, exclude       []string
+	limit                  string
+}
+
+func newRunCommand(e *environment) *cobra.Command {
+	r := &runFlags{}
+	cmd := &cobra.Command{
 		Use:   "run [flags] [--] COMMAND [ARG…]",
 		Short: "Run a command and record the allocations of its .NET processes",
-		RunE: func(*cobra.Command, []string) error {
-			return exit(exitNotSupported, errors.New("run is not there yet"))
-		},
+		Long: "Run a command and record every allocation of the .NET processes that it starts, itself\n" +
+			"included. Its input, output, signals and exit code are its own; clrprof's failures have\n" +
+			"codes from 120 on (docs/cli.md). Afterwards a summary is printed on standard error.\n\n" +
+			"Flags come before the command: the first argument that is no flag ends them.",
+		Example: "  clrprof run dotnet app.dll --an-option-of-app\n" +
+			"  clrprof run -o before.clrprof -f -- ./app\n" +
+			"  clrprof run --exclude 'System.*' --exclude 'Microsoft.*' -- dotnet app.dll\n" +
+			"  clrprof run --no-report -- ./build.sh",
+		Args: arguments(1, 1<<20, "a COMMAND"),
+		RunE: func(_ *cobra.Command, args []string) error { return r.run(e, args) },
+	}
+	f := cmd.Flags()
+	f.SetInterspersed(false)
+	f.BoolVar(&r.memory, "memory", false, "record allocations (the default)")
+	f.BoolVar(&r.lifetime, "lifetime", false, "record also in which generation objects die (not supported yet)")
+	f.BoolVar(&r.time, "time", false, "record calls and their times (not supported yet)")
+	f.StringVarP(&r.output, "output", "o", defaultOutput, "the session's file: %e name of the command, %p its process id, %t time")
+	f.BoolVarP(&r.force, "force", "f", false, "overwrite the file")
+	f.BoolVar(&r.noReport, "no-report", false, "print no summary")
+	f.IntVar(&r.top, "top", summaryTop, "rows in the lists of the summary")
+	f.StringSliceVar(&r.include, "include", nil, "record only frames of these modules, namespaces or types, with * for any characters; what others allocate counts for their callers")
+	f.StringSliceVar(&r.exclude, "exclude", nil, "leave out frames of these; what they allocate counts for their callers")
+	f.IntVar(&r.depth, "max-stack-depth", 0, "frames kept of one stack, at most 65536 (default 16384)")
+	f.StringVar(&r.limit, "memory-limit", "", "memory for the agent's tables in each process, such as 512M (default: a quarter of the machine's, at most 8G)")
+	return cmd
+}
+
+func (r *runFlags) run(e *environment, command []string) error {
+	options, err := r.options(e, command)
+	if err != nil {
+		return err
+	}
+	notes := newNotes(e.stderr)
+	stop := make(chan struct{})
+	options.Stop = stop
+	defer watchKeyboard(notes, stop)()
+	options.OnSlice = func(p collect.Progress) {
+		notes.progress("recording: %s, %s", p.Age, plural(p.Processes, ".NET process", ".NET processes"))
+	}
+	res, err := collect.Run(options)
+	notes.clear()
+	if err != nil {
+		return r.failed(notes, res, command, err)
+	}
+	if res.Running {
+		notes.say("stopped waiting: the command runs on, and is recorded up to now")
+	}
+	if err := r.finish(e, notes, res.Path); err != nil {
+		return r.targetFirst(notes, res, err)
+	}
+	return statusError(res.ExitCode)
+}
+
+// targetFirst chooses between the target's exit code and clrprof's own: a command that failed has the first word.
+func (r *runFlags) targetFirst(n *notes, res collect.Result, err error) error {
+	if res.ExitCode == 0 {
+		return err
+	}
+	n.say("%v", err)
+	return statusError(res.ExitCode)
+}
+
+// failed explains why there is no session.
+func (r *runFlags) failed(n *notes, res collect.Result, command []string, err error) error {
+	code := exitInternal
+	switch {
+	case errors.Is(err, collect.ErrNoAgent):
+		err = fmt.Errorf("%w, so there is nothing to report: %s", collect.ErrNoAgent, launch.Explain(command, os.Environ()))
+		code = exitNoRuntime
+	case errors.Is(err, collect.ErrWrite):
+		code = exitUnwritable
+		if res.Kept != "" {
+			err = fmt.Errorf("%w: what was recorded is kept: clrprof recover %s -o FILE", err, res.Kept)
+		}
+	case errors.Is(err, launch.ErrStart):
+		code = exitNoTarget
+	case errors.Is(err, launch.ErrOtherProfiler):
+		code = exitNoTarget
+		err = fmt.Errorf("%w: .NET allows one profiler for each process: unset CORECLR_ENABLE_PROFILING to use clrprof instead", err)
+	case errors.Is(err, agentbin.ErrMissing):
+		code = exitNotSupported
+	default:
+		code = exitUnwritable
+	}
+	return r.targetFirst(n, res, exit(code, err))
+}
+
+// finish resolves names, derives the sums and prints the summary.
+func (r *runFlags) finish(e *environment, n *notes, path string) error {
+	if err := complete(n, path); err != nil {
+		return exit(exitUnwritable, fmt.Errorf("completing the session %s: %w", path, err))
+	}
+	if r.noReport {
+		n.say("session %s", path)
+		return nil
+	}
+	s, err := session.Open(path)
+	if err != nil {
+		return readError(err)
+	}
+	defer s.Close()
+	src, err := analysis.Open(s, analysis.Filter{})
+	if err != nil {
+		return readError(err)
+	}
+	summary, err := report.Summarize(src, r.top)
+	if err != nil {
+		return readError(err)
+	}
+	layout, err := (&outputFlags{color: "auto"}).text(&environment{e.stdin, e.stderr, e.stderr, e.getenv})
+	if err != nil {
+		return err
+	}
+	fmt.Fprintln(e.stderr)
+	return written(summary.Write(e.stderr, report.FormatText, layout))
+}
+
+func (r *runFlags) options(e *environment, command []string) (collect.Options, error) {
+	if r.lifetime || r.time {
+		name := "--lifetime"
+		if r.time {
+			name = "--time"
+		}
+		return collect.Options{}, exit(exitNotSupported, fmt.Errorf("%s is not supported yet: run without it to record allocations", name))
+	}
+	limit, err := memoryLimit(r.limit)
+	if err != nil {
+		return collect.Options{}, err
+	}
+	if r.depth < 0 || r.depth > 65536 {
+		return collect.Options{}, usage("--max-stack-depth %d is not between 1 and 65536", r.depth)
+	}
+	if r.top < 0 {
+		return collect.Options{}, usage("--top cannot be negative")
+	}
+	arguments, err := json.Marshal(command)
+	if err != nil {
+		return collect.Options{}, exit(exitInternal, err)
+	}
+	directory, err := os.Getwd()
+	if err != nil {
+		return collect.Options{}, exit(exitNoTarget, fmt.Errorf("no working directory: %w", err))
+	}
+	set, err := json.Marshal(r.set())
+	if err != nil {
+		return collect.Options{}, exit(exitInternal, err)
+	}
+	now := time.Now()
+	facts := sessionFacts(now)
+	facts[session.KeyCommand], facts[session.KeyDirectory], facts[session.KeyOptions] = string(arguments), directory, string(set)
+	return collect.Options{
+		Launch: launch.Options{Command: command, MemoryLimit: limit, StackDepth: r.depth, Environment: os.Environ(),
+			Agent: e.getenv("CLRPROF_AGENT")},
+		Output: r.output, Name: targetName(command), Force: r.force, Filter: collect.NewFilter(r.include, r.exclude),
+		Facts: facts, Begin: now,
+	}, nil
+}
+
+// set lists the options that change what is recorded.
+func (r *runFlags) set() map[string]any {
+	set := map[string]any{}
+	if len(r.include) > 0 {
+		set["include"] = r.include
+	}
+	if len(r.exclude) > 0 {
+		set["exclude"] = r.exclude
+	}
+	if r.depth > 0 {
+		set["max_stack_depth"] = r.depth
+	}
+	if r.limit != "" {
+		set["memory_limit"] = r.limit
+	}
+	return set
+}
+
+// targetName is the name of a session's command: app for `dotnet [exec] app.dll`.
+func targetName(command []string) string {
+	base := filepath.Base(command[0])
+	if base == "dotnet" {
+		for _, a := range command[1:] {
+			if strings.HasSuffix(a, ".dll") {
+				return strings.TrimSuffix(filepath.Base(a), ".dll")
+			}
+		}
+	}
+	return base
+}
+
+// memoryLimit reads a number of bytes with a unit; "" is the default.
+func memoryLimit(text string) (int64, error) {
+	const least, most = 4 << 20, 8 << 30 // the agent's own least; the greatest default
+	if text == "" {
+		var info unix.Sysinfo_t
+		if err := unix.Sysinfo(&info); err != nil {
+			return least, nil
+		}
+		return min(most, max(64<<20, int64(info.Totalram)*int64(info.Unit)/4)), nil
+	}
+	number, shift := strings.TrimRight(strings.ToUpper(text), "IB"), 0
+	for i, unit := range []string{"K", "M", "G", "T"} {
+		if rest, ok := strings.CutSuffix(number, unit); ok {
+			number, shift = rest, 10*(i+1)
+		}
+	}
+	n, err := strconv.ParseInt(number, 10, 64)
+	if err != nil || n > 1<<(62-shift) || n<<shift < least {
+		return 0, usage("--memory-limit %q: want a number of bytes, at least 4M, such as 512M or 2G", text)
+	}
+	return n << shift, nil
+}
+
+func plural(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return strconv.Itoa(n) + " " + many
+}
+
+// watchKeyboard counts Ctrl-C: the terminal sends it to the target itself, and a target may ignore it.
+func watchKeyboard(n *notes, stop chan struct{}) (cancel func()) {
+	interrupts := make(chan os.Signal, patience)
+	signal.Notify(interrupts, unix.SIGINT)
+	done := make(chan struct{})
+	var once sync.Once
+	go func() {
+		for count := 1; ; count++ {
+			select {
+			case <-interrupts:
+				if count == patience-1 {
+					n.say("the command has not ended yet: Ctrl-C once more to stop waiting for it")
+				}
+				if count == patience {
+					close(stop)
+					return
+				}
+			case <-done:
+				return
+			}
+		}
+	}()
+	return func() {
+		once.Do(func() { close(done) })
+		signal.Stop(interrupts)
 	}
 }

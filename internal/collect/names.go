@@ -36,6 +36,7 @@ type module struct {
 
 type typ struct {
 	id      session.TypeID
+	module  session.ModuleID
 	unknown bool
 }
 
@@ -134,11 +135,14 @@ func (n *names) addType(r *Recorder, p session.ProcessID, t *wire.Type) error {
 	}
 	row := session.Type{Process: p, Module: n.modules[t.Module].id, Token: session.Token(t.Token), Kind: kind,
 		Rank: int64(t.Rank), ElementType: element[0], ElementCode: int64(t.ElementCode), RawName: rawTypeName(t.Names)}
+	if t.Kind == wire.TypeArray { // an array belongs where its element does
+		row.Module = n.types[t.Element].module
+	}
 	unknown := t.Kind == wire.TypeUnknown
 	key := fmt.Sprintf("%+v %v", row, arguments)
 	if id, found := n.known.types[key]; found && !unknown {
 		if _, described := n.types[t.ID]; !described {
-			n.types[t.ID] = typ{id, false}
+			n.types[t.ID] = typ{id, row.Module, false}
 			return nil
 		}
 	}
@@ -151,7 +155,7 @@ func (n *names) addType(r *Recorder, p session.ProcessID, t *wire.Type) error {
 		row.ID = r.next.typ
 		n.newTypes = append(n.newTypes, row)
 	}
-	n.types[t.ID] = typ{row.ID, unknown}
+	n.types[t.ID] = typ{row.ID, row.Module, unknown}
 	if !unknown {
 		n.known.types[key] = row.ID
 	}

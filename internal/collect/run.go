@@ -32,7 +32,7 @@ type Options struct {
 	Facts   map[string]string // info rows of the session
 	Started func(pid int)     // the target runs; may be nil
 	Stop    <-chan struct{}   // closed: stop waiting for the target, which runs on
-	Now     func() time.Time  // for %t
+	Begin   time.Time         // for %t
 	OnSlice func(Progress)    // after each slice; may be nil
 }
 
@@ -58,8 +58,7 @@ func Run(o Options) (Result, error) {
 		return Result{}, err
 	}
 	start := Monotonic()
-	begun := o.Now()
-	out, err := prepare(o, begun)
+	out, err := prepare(o, o.Begin)
 	if err != nil {
 		return Result{}, errors.Join(err, directory.Remove())
 	}
@@ -121,7 +120,7 @@ func record(o Options, w *session.Writer, directory string, start quantity.Nanos
 			o.OnSlice(Progress{age, r.Processes()})
 		}
 		if ended(t) || res.Running {
-			return closeRecording(w, r, age)
+			return closeRecording(w, r, age, res)
 		}
 	}
 }
@@ -135,11 +134,15 @@ func ended(t *launch.Target) bool {
 	}
 }
 
-func closeRecording(w *session.Writer, r *Recorder, age quantity.Nanoseconds) error {
+func closeRecording(w *session.Writer, r *Recorder, age quantity.Nanoseconds, res *Result) error {
 	if r.Processes() == 0 {
 		return ErrNoAgent
 	}
-	err := w.SetInfo(map[string]string{"duration_ns": strconv.FormatInt(int64(age), 10)})
+	facts := map[string]string{session.KeyDuration: strconv.FormatInt(int64(age), 10)}
+	if !res.Running {
+		facts[session.KeyExitCode] = strconv.Itoa(res.ExitCode)
+	}
+	err := w.SetInfo(facts)
 	if err == nil {
 		err = w.SetState(session.Recorded)
 	}

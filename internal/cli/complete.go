@@ -1,0 +1,157 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/sys/unix"
+	"golang.org/x/term"
+
+	"github.com/clrprof/clrprof/internal/analysis"
+	"github.com/clrprof/clrprof/internal/collect"
+	"github.com/clrprof/clrprof/internal/session"
+	"github.com/clrprof/clrprof/internal/symbols"
+)
+
+// complete brings a recorded session to its last state: names and lines, then the derived tables. It is right to
+// call for a session in any state but recording.
+func complete(n *notes, path string) error {
+	w, err := session.Edit(path)
+	if err != nil {
+		return err
+	}
+	defer w.Close()
+	state, err := w.State()
+	if err != nil {
+		return err
+	}
+	if state == session.Recorded {
+		if err := resolve(n, w); err != nil {
+			return err
+		}
+	}
+	if state != session.Complete {
+		n.progress("adding up")
+		if err := analysis.Complete(w); err != nil {
+			return err
+		}
+	}
+	n.clear()
+	return w.Close()
+}
+
+func resolve(n *notes, w *session.Writer) error {
+	in, err := symbols.Read(w.Session)
+	if err != nil {
+		return err
+	}
+	out := symbols.Resolve(in, symbols.OpenFile, func(done, total int) {
+		n.progress("names and lines: %d of %d functions", done, total)
+	})
+	return w.Batch(func() error {
+		if err := out.Write(w); err != nil {
+			return err
+		}
+		return w.SetState(session.Resolved)
+	})
+}
+
+func newRecoverCommand(e *environment) *cobra.Command {
+	output, force := "", false
+	cmd := &cobra.Command{
+		Use:     "recover DIRECTORY -o FILE",
+		Short:   "Write the session of a run that could not write its own",
+		Long:    "Write the session of a run whose own file could not be written, for example because the\ndisk was full. That run printed the DIRECTORY, which holds its data and is removed by this.",
+		Example: "  clrprof recover /dev/shm/clrprof-1000-123456 -o saved.clrprof",
+		Args:    arguments(1, 1, "a DIRECTORY"),
+		RunE: func(_ *cobra.Command, args []string) error {
+			if output == "" {
+				return usage("recover needs -o FILE")
+			}
+			facts := sessionFacts(time.Now())
+			facts[session.KeyNote] = "recovered from the memory of a run that could not write its session"
+			if err := collect.Recover(args[0], output, force, facts); err != nil {
+				return exit(exitUnwritable, fmt.Errorf("recover %s: %w", args[0], err))
+			}
+			n := newNotes(e.stderr)
+			if err := complete(n, output); err != nil {
+				return exit(exitUnwritable, fmt.Errorf("completing the session %s: %w", output, err))
+			}
+			n.say("session %s", output)
+			return nil
+		},
+	}
+	cmd.Flags().StringVarP(&output, "output", "o", "", "the session's file")
+	cmd.Flags().BoolVarP(&force, "force", "f", false, "overwrite the file")
+	return cmd
+}
+
+// sessionFacts are the facts about a new session that do not depend on the command.
+func sessionFacts(now time.Time) map[string]string {
+	facts := map[string]string{
+		session.KeyVersion: Version, session.KeyCreated: now.UTC().Format(time.RFC3339), session.KeyMode: "memory",
+		session.KeyCPU: map[string]string{"amd64": "x64"}[runtime.GOARCH],
+	}
+	if host, err := os.Hostname(); err == nil {
+		facts[session.KeyHost] = host
+	}
+	var system unix.Utsname
+	if unix.Uname(&system) == nil {
+		facts[session.KeySystem] = unix.ByteSliceToString(system.Sysname[:]) + " " + unix.ByteSliceToString(system.Release[:])
+	}
+	return facts
+}
+
+// notes prints what clrprof says beside a target: one line at a time, and on a terminal a line of progress that
+// the next line replaces.
+type notes struct {
+	mu       sync.Mutex
+	w        io.Writer
+	terminal bool
+	shown    bool
+}
+
+func newNotes(w io.Writer) *notes {
+	f, ok := w.(*os.File)
+	return &notes{w: w, terminal: ok && term.IsTerminal(int(f.Fd()))}
+}
+
+// say prints a line.
+func (n *notes) say(format string, args ...any) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.erase()
+	fmt.Fprintf(n.w, "clrprof: "+format+"\n", args...)
+}
+
+// progress replaces the line of progress, on terminals only.
+func (n *notes) progress(format string, args ...any) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if !n.terminal {
+		return
+	}
+	n.erase()
+	fmt.Fprint(n.w, strings.TrimSpace(fmt.Sprintf("clrprof: "+format, args...)))
+	n.shown = true
+}
+
+// clear removes the line of progress.
+func (n *notes) clear() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.erase()
+}
+
+func (n *notes) erase() {
+	if n.shown {
+		fmt.Fprint(n.w, "\r\x1b[K")
+		n.shown = false
+	}
+}

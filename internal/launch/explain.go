@@ -1,0 +1,59 @@
+package launch
+
+import (
+	"bytes"
+	"debug/elf"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+)
+
+// Explain says in one line why no .NET runtime may have loaded the agent: what can be seen of it in the command
+// and the environment, or else all that it may be.
+func Explain(command, env []string) string {
+	for _, e := range env {
+		name, value, _ := strings.Cut(e, "=")
+		switch strings.ToUpper(name) {
+		case "DOTNET_ENABLEDIAGNOSTICS", "DOTNET_ENABLEDIAGNOSTICS_PROFILER", "COMPLUS_ENABLEDIAGNOSTICS", "COMPLUS_ENABLEDIAGNOSTICS_PROFILER":
+			if value == "0" {
+				return fmt.Sprintf("%s=0 forbids profilers: unset it", name)
+			}
+		}
+	}
+	if path, err := exec.LookPath(command[0]); err == nil {
+		if why := explainBinary(path); why != "" {
+			return why
+		}
+	}
+	return "the command started no .NET program, or one that is compiled with NativeAOT or runs on Mono or on musl libc, " +
+		"or it cleared the environment, or DOTNET_EnableDiagnostics=0 is set in its runtimeconfig.json, or it ended before the runtime started"
+}
+
+// explainBinary looks at an executable: how it is linked, and whether it is a NativeAOT program.
+func explainBinary(path string) string {
+	f, err := elf.Open(path)
+	if err != nil {
+		if head, err := os.ReadFile(path); err == nil && bytes.HasPrefix(head, []byte("#!")) {
+			return "the script started no .NET program with the environment that it was given"
+		}
+		return ""
+	}
+	defer f.Close()
+	for _, p := range f.Progs {
+		if p.Type != elf.PT_INTERP {
+			continue
+		}
+		interpreter := make([]byte, p.Filesz)
+		if _, err := p.ReadAt(interpreter, 0); err == nil && bytes.Contains(interpreter, []byte("ld-musl")) {
+			return path + " is linked to musl libc: clrprof's agent needs glibc"
+		}
+	}
+	if f.Machine != elf.EM_X86_64 {
+		return fmt.Sprintf("%s is a program for %v: clrprof's agent is for x86-64", path, f.Machine)
+	}
+	if f.Section("__managedcode") != nil {
+		return path + " is compiled with NativeAOT, which has no profiling interface"
+	}
+	return ""
+}
