@@ -103,12 +103,14 @@ func record(o Options, w *session.Writer, directory string, start quantity.Nanos
 	for age := quantity.Nanoseconds(0); ; {
 		next := Schedule(age)
 		timer := time.NewTimer(time.Duration(next - (Monotonic() - start)))
+		last := true // only what is synced after the target's end is all there is
 		select {
 		case <-t.Done():
 			res.ExitCode = t.ExitCode()
 		case <-o.Stop:
 			res.Running = true
 		case <-timer.C:
+			last = false
 		}
 		timer.Stop()
 		now := Monotonic()
@@ -119,18 +121,9 @@ func record(o Options, w *session.Writer, directory string, start quantity.Nanos
 		if o.OnSlice != nil {
 			o.OnSlice(Progress{age, r.Processes()})
 		}
-		if ended(t) || res.Running {
+		if last {
 			return closeRecording(w, r, age, res)
 		}
-	}
-}
-
-func ended(t *launch.Target) bool {
-	select {
-	case <-t.Done():
-		return true
-	default:
-		return false
 	}
 }
 
