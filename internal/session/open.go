@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	_ "embed"
@@ -219,7 +220,11 @@ func explain(path string, err error) error {
 			return fmt.Errorf("session %s: %w: it is truncated (%d of %d bytes): copy it again from where it was made",
 				path, ErrCorrupt, size, h.pages*h.pageSize)
 		}
-		return fmt.Errorf("session %s: %w: %w", path, ErrCorrupt, err)
+		message := err.Error() // sqlite: prepare "SELECT …": what is wrong
+		if i := strings.LastIndex(message, `": `); i >= 0 {
+			message = message[i+len(`": `):]
+		}
+		return fmt.Errorf("session %s: %w (%s): copy it again from where it was made", path, ErrCorrupt, message)
 	case sqlite.ResultReadOnly, sqlite.ResultCantOpen:
 		if _, statErr := os.Stat(path + "-journal"); statErr == nil {
 			return fmt.Errorf("session %s: the last write was cut off and its folder is read-only: copy it with its -journal file to a writable folder: %w", path, err)

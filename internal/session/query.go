@@ -141,7 +141,7 @@ func (s *Session) CheckFile() error {
 		return nil
 	})
 	if err == nil && found != "ok" {
-		err = fmt.Errorf("%w: %s", ErrCorrupt, found)
+		err = fmt.Errorf("%w: %s", ErrCorrupt, strings.Join(strings.Fields(found), " "))
 	}
 	return s.explain(err)
 }

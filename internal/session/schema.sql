@@ -252,3 +252,109 @@ CREATE TABLE process_value (
 -- ── indices ─────────────────────────────────────────────────────────────────────────────────────────────────
 
 CREATE INDEX path_value_by_parent ON path_value (parent_id);
+
+-- ── views ───────────────────────────────────────────────────────────────────────────────────────────────────
+-- For people: names instead of ids, percentages of the run's totals. Here process_id and thread_id are those of
+-- the operating system; id is the id of the base table. Derived tables fill them: docs/session.md.
+
+CREATE VIEW total AS
+SELECT coalesce(sum(allocations), 0) AS allocations, coalesce(sum(bytes), 0) AS bytes FROM process_value;
+
+CREATE VIEW header AS
+SELECT key, value FROM info;
+
+CREATE VIEW processes AS
+SELECT p.id, p.pid AS process_id, p.parent_pid AS parent_process_id, p.name, p.path, p.arguments, p.runtime_version,
+  p.begin_ns, p.end_ns, p.end_state, p.agent_bytes,
+  coalesce(v.allocations, 0) AS allocations, 100.0 * coalesce(v.allocations, 0) / total.allocations AS allocations_percent,
+  coalesce(v.bytes, 0) AS bytes, 100.0 * coalesce(v.bytes, 0) / total.bytes AS bytes_percent
+FROM process p CROSS JOIN total LEFT JOIN process_value v ON v.process_id = p.id;
+
+CREATE VIEW threads AS
+SELECT t.id, t.os_id AS thread_id, t.name, p.pid AS process_id, p.name AS process, t.begin_ns, t.end_ns,
+  coalesce(v.allocations, 0) AS allocations, 100.0 * coalesce(v.allocations, 0) / total.allocations AS allocations_percent,
+  coalesce(v.bytes, 0) AS bytes, 100.0 * coalesce(v.bytes, 0) / total.bytes AS bytes_percent
+FROM thread t CROSS JOIN total LEFT JOIN process p ON p.id = t.process_id LEFT JOIN thread_value v ON v.thread_id = t.id;
+
+CREATE VIEW modules AS
+SELECT v.module_id AS id, coalesce(m.name, '(no module)') AS name, coalesce(m.path, '') AS path, m.mvid, m.is_dynamic, m.symbols, m.symbols_path,
+  p.pid AS process_id, p.name AS process,
+  v.inclusive_allocations, 100.0 * v.inclusive_allocations / total.allocations AS inclusive_allocations_percent,
+  v.exclusive_allocations, 100.0 * v.exclusive_allocations / total.allocations AS exclusive_allocations_percent,
+  v.inclusive_bytes, 100.0 * v.inclusive_bytes / total.bytes AS inclusive_bytes_percent,
+  v.exclusive_bytes, 100.0 * v.exclusive_bytes / total.bytes AS exclusive_bytes_percent
+FROM module_value v CROSS JOIN total LEFT JOIN module m ON m.id = v.module_id LEFT JOIN process p ON p.id = m.process_id;
+
+CREATE VIEW functions AS
+SELECT v.function_id AS id, CASE WHEN f.name <> '' THEN f.name WHEN f.raw_type <> '' THEN f.raw_type || '.' || f.raw_name ELSE f.raw_name END AS name, f.kind,
+  coalesce(m.name, '') AS module, coalesce(m.path, '') AS module_path, coalesce(s.path, '') AS source_file, f.line,
+  p.pid AS process_id, p.name AS process,
+  v.inclusive_allocations, 100.0 * v.inclusive_allocations / total.allocations AS inclusive_allocations_percent,
+  v.exclusive_allocations, 100.0 * v.exclusive_allocations / total.allocations AS exclusive_allocations_percent,
+  v.inclusive_bytes, 100.0 * v.inclusive_bytes / total.bytes AS inclusive_bytes_percent,
+  v.exclusive_bytes, 100.0 * v.exclusive_bytes / total.bytes AS exclusive_bytes_percent
+FROM function_value v CROSS JOIN total JOIN function f ON f.id = v.function_id LEFT JOIN module m ON m.id = f.module_id
+  LEFT JOIN source_file s ON s.id = f.file_id LEFT JOIN process p ON p.id = f.process_id;
+
+CREATE VIEW types AS
+SELECT v.type_id AS id, CASE WHEN t.name <> '' THEN t.name WHEN t.raw_name <> '' THEN t.raw_name ELSE '(type ' || t.id || ')' END AS name, t.kind,
+  coalesce(m.name, '') AS module, coalesce(m.path, '') AS module_path, p.pid AS process_id, p.name AS process,
+  v.instances AS instances, 100.0 * v.instances / total.allocations AS instances_percent,
+  v.bytes AS bytes, 100.0 * v.bytes / total.bytes AS bytes_percent
+FROM type_value v CROSS JOIN total JOIN type t ON t.id = v.type_id LEFT JOIN module m ON m.id = t.module_id
+  LEFT JOIN process p ON p.id = t.process_id;
+
+CREATE VIEW call_tree AS              -- parents come before children; the parent of a root is 0
+SELECT v.id, v.parent_id, v.level, CASE WHEN f.name <> '' THEN f.name WHEN f.raw_type <> '' THEN f.raw_type || '.' || f.raw_name ELSE f.raw_name END AS function,
+  coalesce(m.name, '') AS module, p.pid AS process_id, p.name AS process,
+  v.inclusive_allocations, 100.0 * v.inclusive_allocations / total.allocations AS inclusive_allocations_percent,
+  v.exclusive_allocations, 100.0 * v.exclusive_allocations / total.allocations AS exclusive_allocations_percent,
+  v.inclusive_bytes, 100.0 * v.inclusive_bytes / total.bytes AS inclusive_bytes_percent,
+  v.exclusive_bytes, 100.0 * v.exclusive_bytes / total.bytes AS exclusive_bytes_percent
+FROM path_value v CROSS JOIN total JOIN function f ON f.id = v.function_id LEFT JOIN module m ON m.id = f.module_id
+  LEFT JOIN process p ON p.id = v.process_id;
+
+CREATE VIEW calls AS                  -- caller is '' where the callee was a root
+SELECT coalesce(CASE WHEN c.name <> '' THEN c.name WHEN c.raw_type <> '' THEN c.raw_type || '.' || c.raw_name ELSE c.raw_name END, '') AS caller,
+  CASE WHEN f.name <> '' THEN f.name WHEN f.raw_type <> '' THEN f.raw_type || '.' || f.raw_name ELSE f.raw_name END AS callee,
+  v.caller_id, v.callee_id, p.pid AS process_id, p.name AS process,
+  v.inclusive_allocations, 100.0 * v.inclusive_allocations / total.allocations AS inclusive_allocations_percent,
+  v.exclusive_allocations, 100.0 * v.exclusive_allocations / total.allocations AS exclusive_allocations_percent,
+  v.inclusive_bytes, 100.0 * v.inclusive_bytes / total.bytes AS inclusive_bytes_percent,
+  v.exclusive_bytes, 100.0 * v.exclusive_bytes / total.bytes AS exclusive_bytes_percent
+FROM call_value v CROSS JOIN total JOIN function f ON f.id = v.callee_id LEFT JOIN function c ON c.id = v.caller_id
+  LEFT JOIN process p ON p.id = f.process_id;
+
+CREATE VIEW lines AS
+SELECT v.line_id AS id, coalesce(s.path, '') AS source_file, l.line_begin, l.column_begin, l.line_end, l.column_end,
+  coalesce(s.path, '') || ';[' || l.line_begin || ',' || l.column_begin || ']->[' || l.line_end || ',' || l.column_end || ']' AS line_name,
+  CASE WHEN f.name <> '' THEN f.name WHEN f.raw_type <> '' THEN f.raw_type || '.' || f.raw_name ELSE f.raw_name END AS function,
+  coalesce(m.name, '') AS module, p.pid AS process_id, p.name AS process,
+  v.allocations AS exclusive_allocations, 100.0 * v.allocations / total.allocations AS exclusive_allocations_percent,
+  v.bytes AS exclusive_bytes, 100.0 * v.bytes / total.bytes AS exclusive_bytes_percent
+FROM line_value v CROSS JOIN total JOIN line l ON l.id = v.line_id JOIN function f ON f.id = l.function_id
+  LEFT JOIN source_file s ON s.id = l.file_id LEFT JOIN module m ON m.id = f.module_id LEFT JOIN process p ON p.id = f.process_id;
+
+CREATE VIEW instructions AS
+SELECT v.instruction_id AS id, i.address, i.native_offset, i.il_offset, CASE WHEN f.name <> '' THEN f.name WHEN f.raw_type <> '' THEN f.raw_type || '.' || f.raw_name ELSE f.raw_name END AS function,
+  coalesce(s.path, '') AS source_file, coalesce(l.line_begin, 0) AS line, coalesce(m.name, '') AS module, p.pid AS process_id, p.name AS process,
+  v.allocations AS exclusive_allocations, 100.0 * v.allocations / total.allocations AS exclusive_allocations_percent,
+  v.bytes AS exclusive_bytes, 100.0 * v.bytes / total.bytes AS exclusive_bytes_percent
+FROM instruction_value v CROSS JOIN total JOIN instruction i ON i.id = v.instruction_id JOIN function f ON f.id = i.function_id
+  LEFT JOIN line l ON l.id = i.line_id LEFT JOIN source_file s ON s.id = l.file_id LEFT JOIN module m ON m.id = f.module_id
+  LEFT JOIN process p ON p.id = f.process_id;
+
+CREATE VIEW allocations AS            -- who allocated what, where, when: one row for each site and slice
+SELECT CASE WHEN f.name <> '' THEN f.name WHEN f.raw_type <> '' THEN f.raw_type || '.' || f.raw_name ELSE f.raw_name END AS function,
+  coalesce(src.path, '') AS source_file, coalesce(l.line_begin, 0) AS line, coalesce(m.name, '') AS module,
+  CASE WHEN t.name <> '' THEN t.name WHEN t.raw_name <> '' THEN t.raw_name ELSE '(type ' || t.id || ')' END AS type,
+  h.name AS thread, h.os_id AS thread_id, p.name AS process, p.pid AS process_id, s.frozen, s.node_id,
+  sl.begin_ns, sl.end_ns, v.allocations, v.bytes
+FROM site_value v JOIN site s ON s.id = v.site_id JOIN node n ON n.id = s.node_id JOIN function f ON f.id = n.function_id
+  JOIN type t ON t.id = s.type_id JOIN thread h ON h.id = s.thread_id LEFT JOIN process p ON p.id = h.process_id
+  LEFT JOIN slice sl ON sl.id = v.slice_id LEFT JOIN instruction i ON i.id = n.instruction_id LEFT JOIN line l ON l.id = i.line_id
+  LEFT JOIN source_file src ON src.id = l.file_id LEFT JOIN module m ON m.id = f.module_id;
+
+CREATE VIEW losses AS
+SELECT p.pid AS process_id, p.name AS process, l.reason, l.events, l.allocations, l.bytes
+FROM loss l LEFT JOIN process p ON p.id = l.process_id;

@@ -1,0 +1,194 @@
+package session
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"testing"
+
+	"zombiezen.com/go/sqlite/sqlitex"
+)
+
+// batchNodes is how many nodes the writer of the tests puts into each batch: enough that
+// most of its time passes inside commits.
+const batchNodes = 5000
+
+// batch writes the i-th batch: a process and batchNodes nodes.
+func batch(w *Writer, i int) error {
+	nodes := make([]Node, batchNodes)
+	for k := range nodes {
+		nodes[k] = Node{ID: NodeID(i*batchNodes + k + 1), Process: ProcessID(i + 1), Function: 1}
+	}
+	return w.Batch(func() error {
+		return errors.Join(w.InsertProcesses([]Process{{ID: ProcessID(i + 1), Name: "App"}}), w.InsertNodes(nodes))
+	})
+}
+
+// TestMain makes the test binary the writer that TestKilledWriter kills.
+func TestMain(m *testing.M) {
+	path := os.Getenv("CLRPROF_TEST_WRITE")
+	if path == "" {
+		os.Exit(m.Run())
+	}
+	w, err := Create(path, false)
+	if err == nil {
+		// A small cache makes SQLite write pages before the commit, as large batches do.
+		err = sqlitex.ExecuteTransient(w.conn, "PRAGMA cache_size=20", nil)
+	}
+	for i := 0; err == nil; i++ {
+		fmt.Println(i)
+		err = batch(w, i)
+	}
+	fmt.Fprintln(os.Stderr, err)
+	os.Exit(1)
+}
+
+// TestKilledWriter kills a writer with SIGKILL at many moments and expects every batch to
+// be in the file as a whole or not at all.
+func TestKilledWriter(t *testing.T) {
+	dir := t.TempDir()
+	for n := range 24 {
+		path := filepath.Join(dir, strconv.Itoa(n))
+		begun := killWriter(t, path, n)
+		w, err := Edit(path) // half of them by a writer: it recovers too
+		if n%2 == 0 {
+			var s *Session
+			s, err = Open(path)
+			w = &Writer{Session: s}
+		}
+		if err != nil {
+			t.Fatalf("after %d batches: %v", begun, err)
+		}
+		if err := w.CheckFile(); err != nil {
+			t.Error(err)
+		}
+		processes, err := w.Processes()
+		nodes, err2 := w.Nodes()
+		if err := errors.Join(err, err2, w.Close()); err != nil {
+			t.Fatal(err)
+		}
+		if len(nodes) != batchNodes*len(processes) || len(processes) < begun-1 || len(processes) > begun+1 {
+			t.Errorf("%d batches were begun: %d processes and %d nodes", begun, len(processes), len(nodes))
+		}
+		// A writer killed before it wrote the journal's header leaves an empty one, which
+		// means nothing; any other must have been rolled back.
+		if info, err := os.Stat(path + "-journal"); err == nil && info.Size() > 0 {
+			t.Errorf("a journal of %d bytes is still there", info.Size())
+		}
+	}
+}
+
+// killWriter starts a writer and kills it while it writes its n-th batch or soon after.
+// It returns how many batches it had begun.
+func killWriter(t *testing.T, path string, n int) int {
+	t.Helper()
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), "CLRPROF_TEST_WRITE="+path)
+	cmd.Stderr = os.Stderr
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewScanner(out)
+	begun := 0
+	for begun <= n/4 && lines.Scan() {
+		begun++
+	}
+	// Different amounts of work put the kill at different places of the commit.
+	for i := range (n % 4) * 200 {
+		os.Stat(filepath.Join(path, strconv.Itoa(i)))
+	}
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	for lines.Scan() {
+		begun++
+	}
+	cmd.Wait()
+	if err := lines.Err(); err != nil && !errors.Is(err, io.EOF) {
+		t.Fatal(err)
+	}
+	return begun
+}
+
+// TestCutCommit copies the file and its journal from the middle of a commit, which is
+// what a kill there leaves, and opens the copy.
+func TestCutCommit(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "a")
+	w, err := Create(path, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	if err := errors.Join(sqlitex.ExecuteTransient(w.conn, "PRAGMA cache_size=10", nil), batch(w, 0)); err != nil {
+		t.Fatal(err)
+	}
+	copied := filepath.Join(dir, "b")
+	err = w.Batch(func() error {
+		// Changes in the middle of the file, more than the cache holds.
+		if err := sqlitex.ExecuteTransient(w.conn, "UPDATE node SET function_id = 99", nil); err != nil {
+			return err
+		}
+		return errors.Join(copyFile(path, copied), copyFile(path+"-journal", copied+"-journal"))
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if raw, err := os.ReadFile(copied + "-journal"); err != nil || len(raw) < 1000 {
+		t.Fatalf("the copy has no journal: the test tests nothing: %d bytes, %v", len(raw), err)
+	}
+	s, err := Open(copied)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	nodes, err := s.Nodes()
+	if err != nil || len(nodes) != batchNodes {
+		t.Fatal(len(nodes), err)
+	}
+	for _, n := range nodes {
+		if n.Function != 1 {
+			t.Fatalf("node %d has the value of the commit that was cut off", n.ID)
+		}
+	}
+}
+
+func copyFile(from, to string) error {
+	b, err := os.ReadFile(from)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(to, b, 0o644)
+}
+
+// TestReadWhileRecording reads a session that a living writer has open, between its batches.
+func TestReadWhileRecording(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a")
+	w, err := Create(path, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	for i := range 3 {
+		if err := batch(w, i); err != nil {
+			t.Fatal(err)
+		}
+		s, err := Open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if nodes, err := s.Nodes(); len(nodes) != (i+1)*batchNodes || err != nil {
+			t.Errorf("%d nodes, %v", len(nodes), err)
+		}
+		s.Close()
+	}
+}
