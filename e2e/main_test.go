@@ -1,0 +1,215 @@
+package e2e
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"testing"
+
+	"github.com/clrprof/clrprof/internal/analysis"
+	"github.com/clrprof/clrprof/internal/session"
+)
+
+// binary is the clrprof under test: built once, from this checkout, with this checkout's agent inside.
+var binary string
+
+func TestMain(m *testing.M) {
+	dir, err := os.MkdirTemp("", "clrprof-e2e-")
+	if err == nil {
+		binary, err = build(dir)
+	}
+	code := 1
+	if err == nil {
+		code = m.Run()
+	} else {
+		fmt.Fprintln(os.Stderr, err)
+	}
+	if err := os.RemoveAll(dir); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+	}
+	os.Exit(code)
+}
+
+// build makes the agent and a clrprof that holds it.
+func build(dir string) (string, error) {
+	path := filepath.Join(dir, "clrprof")
+	for _, args := range [][]string{{"make", "-s", "agent"}, {"go", "build", "-o", path, "./cmd/clrprof"}} {
+		cmd := exec.Command(args[0], args[1:]...)
+		cmd.Dir = ".."
+		cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+		if out, err := cmd.CombinedOutput(); err != nil {
+			return "", fmt.Errorf("building what is tested: %v: %w\n%s", args, err, out)
+		}
+	}
+	return path, nil
+}
+
+// result is what a command left.
+type result struct {
+	exit           int // as a shell says it: 128 and the signal that ended it
+	stdout, stderr string
+	session        string // path of the session file, of those that record one
+}
+
+// input is what a command is given beside its arguments. The zero value is nothing.
+type input struct {
+	stdin io.Reader
+	env   []string // the whole environment; nil: this process's
+	dir   string
+}
+
+// run runs clrprof with these arguments.
+func run(t *testing.T, args ...string) result {
+	t.Helper()
+	return runWith(t, input{}, args...)
+}
+
+// runWith runs clrprof with these arguments and waits for it, whatever its exit code is.
+func runWith(t *testing.T, in input, args ...string) result {
+	t.Helper()
+	cmd := exec.Command(binary, args...)
+	cmd.Stdin, cmd.Env, cmd.Dir = in.stdin, in.env, in.dir
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	err := cmd.Run()
+	var ended *exec.ExitError
+	if err != nil && !errors.As(err, &ended) {
+		t.Fatalf("clrprof %q: %v", args, err)
+	}
+	return result{exit: exitCode(cmd.ProcessState), stdout: stdout.String(), stderr: stderr.String()}
+}
+
+// exitCode is the exit code, or 128 and the signal.
+func exitCode(s *os.ProcessState) int {
+	if status, ok := s.Sys().(syscall.WaitStatus); ok && status.Signaled() {
+		return 128 + int(status.Signal())
+	}
+	return s.ExitCode()
+}
+
+// record runs the target, as dotnettest.Runtime.Command returns it, under clrprof, with more flags if need be. The
+// session lies in a directory of the test's own.
+func record(t *testing.T, target *exec.Cmd, flags ...string) result {
+	t.Helper()
+	path, in, args := recordArgs(t, target, flags)
+	r := runWith(t, in, args...)
+	r.session = path
+	return r
+}
+
+// recordArgs is the command line of record, for those who start it themselves.
+func recordArgs(t *testing.T, target *exec.Cmd, flags []string) (path string, in input, args []string) {
+	t.Helper()
+	path = filepath.Join(t.TempDir(), "e2e.clrprof")
+	args = append([]string{"run", "--no-report", "-o", path}, flags...)
+	args = append(append(args, "--"), target.Args...)
+	return path, input{target.Stdin, target.Env, target.Dir}, args
+}
+
+// mustRecord is record for a target that ends with code 0, and whose session is complete and sound.
+func mustRecord(t *testing.T, target *exec.Cmd, flags ...string) result {
+	t.Helper()
+	r := record(t, target, flags...)
+	if r.exit != 0 {
+		t.Fatalf("%v: exit code %d\n%s%s", target.Args, r.exit, r.stdout, r.stderr)
+	}
+	checkSession(t, r.session)
+	return r
+}
+
+func openSession(t *testing.T, path string) *session.Session {
+	t.Helper()
+	s, err := session.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	return s
+}
+
+// query returns the rows of a query as `clrprof sql --json` prints them; Row has the names of the columns as tags.
+func query[Row any](t *testing.T, path, sql string) []Row {
+	t.Helper()
+	return printed[Row](t, "sql", path, sql, "--json")
+}
+
+// view returns the rows of `clrprof report SESSION VIEW --json`.
+func view[Row any](t *testing.T, path string, args ...string) []Row {
+	t.Helper()
+	return printed[Row](t, append(append([]string{"report", path}, args...), "--json")...)
+}
+
+func printed[Row any](t *testing.T, args ...string) []Row {
+	t.Helper()
+	r := run(t, args...)
+	if r.exit != 0 {
+		t.Fatalf("clrprof %q: exit code %d\n%s", args, r.exit, r.stderr)
+	}
+	var rows []Row
+	if err := json.Unmarshal([]byte(r.stdout), &rows); err != nil {
+		t.Fatalf("clrprof %q: %v", args, err)
+	}
+	return rows
+}
+
+// checkSession asserts what must hold of every session of a target that ended by itself: nothing is lost, nothing
+// contradicts itself, and the sums of all views, as a user gets them, are the totals.
+func checkSession(t *testing.T, path string) {
+	t.Helper()
+	found, err := analysis.Check(openSession(t, path))
+	if err != nil {
+		t.Fatalf("checking the session: %v", err)
+	}
+	for _, v := range found {
+		t.Errorf("the session contradicts itself: %v", v)
+	}
+	for _, l := range query[map[string]any](t, path, "SELECT * FROM loss") {
+		t.Errorf("lost: %v", l)
+	}
+	checkSums(t, path)
+}
+
+// amount is the columns of values that views have, each those of its kind.
+type amount struct {
+	Allocations int64 `json:"allocations"`
+	Instances   int64 `json:"instances"`
+	Exclusive   int64 `json:"exclusive_allocations"`
+	Inclusive   int64 `json:"inclusive_allocations"`
+	Bytes       int64 `json:"bytes"`
+	ExclusiveB  int64 `json:"exclusive_bytes"`
+	InclusiveB  int64 `json:"inclusive_bytes"`
+}
+
+// checkSums adds up what the views print and compares with the totals: Σ exclusive over functions = Σ over types =
+// Σ over threads = Σ over processes = what is below the roots.
+func checkSums(t *testing.T, path string) {
+	t.Helper()
+	total := query[amount](t, path, "SELECT sum(allocations) AS allocations, sum(bytes) AS bytes FROM site_value")[0]
+	for _, tt := range []struct {
+		args []string
+		of   func(amount) (objects, bytes int64)
+	}{
+		{[]string{"functions"}, func(a amount) (int64, int64) { return a.Exclusive, a.ExclusiveB }},
+		{[]string{"modules", "--depth", "1"}, func(a amount) (int64, int64) { return a.Exclusive, a.ExclusiveB }},
+		{[]string{"types", "--depth", "1"}, func(a amount) (int64, int64) { return a.Instances, a.Bytes }},
+		{[]string{"threads"}, func(a amount) (int64, int64) { return a.Allocations, a.Bytes }},
+		{[]string{"processes"}, func(a amount) (int64, int64) { return a.Allocations, a.Bytes }},
+		{[]string{"calltree", "--depth", "1"}, func(a amount) (int64, int64) { return a.Inclusive, a.InclusiveB }},
+		{[]string{"calltree"}, func(a amount) (int64, int64) { return a.Exclusive, a.ExclusiveB }},
+	} {
+		var objects, bytes int64
+		for _, row := range view[amount](t, path, tt.args...) {
+			o, b := tt.of(row)
+			objects, bytes = objects+o, bytes+b
+		}
+		if objects != total.Allocations || bytes != total.Bytes {
+			t.Errorf("%v add up to %d allocations and %d bytes, the sites to %d and %d", tt.args, objects, bytes, total.Allocations, total.Bytes)
+		}
+	}
+}
