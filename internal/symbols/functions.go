@@ -35,7 +35,7 @@ func (r *resolver) resolveFunctions(f *moduleFile) {
 		row.Name = r.functionName(f, row)
 	}
 	r.resolveLines(f)
-	f.siblingsOf = nil // free the memory
+	f.siblingsOf, f.closuresOf = nil, nil // free the memory
 }
 
 func (r *resolver) functionName(f *moduleFile, row *session.Function) string {
@@ -211,25 +211,68 @@ func (f *moduleFile) methodsNamed(typ clrmeta.Token, name string) []clrmeta.Toke
 	return same
 }
 
-// overloads lists the other methods of the type whose names could be the same.
+// overloads lists the other methods whose names could be the same: of the type,
+// and for a local function also of the closures beside it.
 func (r *resolver) overloads(fn function) []clrmeta.Token {
 	if fn.file.meta == nil || fn.token == 0 {
 		return nil
 	}
+	types := []clrmeta.Token{fn.typeToken}
+	if g, ok := parseGenerated(fn.method); ok && g.kind == 'g' {
+		outer := fn.file.withoutClosures(fn.typeToken)
+		types = append([]clrmeta.Token{outer}, fn.file.closures(outer)...)
+	}
 	var others []clrmeta.Token
-	for _, m := range fn.file.siblings(fn.typeToken, fn.method) {
-		if m != fn.token && len(others) < maxOverloads {
-			others = append(others, m)
+	for _, typ := range types {
+		for _, m := range fn.file.siblings(typ, fn.method) {
+			if m != fn.token && len(others) < maxOverloads {
+				others = append(others, m)
+			}
 		}
 	}
 	return others
+}
+
+// withoutClosures returns the type that a programmer wrote around closures.
+func (f *moduleFile) withoutClosures(typ clrmeta.Token) clrmeta.Token {
+	for range maxTypeDepth {
+		outer := f.meta.Enclosing(typ)
+		if outer == 0 || !f.isClosure(typ) {
+			break
+		}
+		typ = outer
+	}
+	return typ
+}
+
+func (f *moduleFile) isClosure(typ clrmeta.Token) bool {
+	name, err := f.meta.TypeName(typ)
+	if err != nil {
+		return false
+	}
+	_, ok := closureID(parseSegment(name.Path[len(name.Path)-1]).name)
+	return ok
+}
+
+// closures lists the closures in a type.
+func (f *moduleFile) closures(outer clrmeta.Token) []clrmeta.Token {
+	if f.closuresOf == nil {
+		f.closuresOf = map[clrmeta.Token][]clrmeta.Token{}
+		for row := uint32(1); row <= f.meta.Rows(clrmeta.TableTypeDef); row++ {
+			typ := clrmeta.MakeToken(clrmeta.TableTypeDef, row)
+			if enclosing := f.meta.Enclosing(typ); enclosing != 0 && f.isClosure(typ) {
+				f.closuresOf[enclosing] = append(f.closuresOf[enclosing], typ)
+			}
+		}
+	}
+	return f.closuresOf[outer]
 }
 
 // collides reports whether one of the others has the name, too.
 func (r *resolver) collides(fn function, others []clrmeta.Token, name string, full bool) bool {
 	for _, m := range others {
 		other := fn
-		other.method, other.signature = "", nil
+		other.typ, other.method, other.signature = rawType{}, "", nil
 		other.methArgs, other.methParams = nil, nil
 		other.fromFile(m)
 		if len(other.methParams) == len(fn.methParams) {

@@ -77,7 +77,7 @@ func show(fn function, typeArgs, methArgs []typeText) shown {
 	s.member = g.source
 	switch {
 	case isVB:
-		s.member, s.memberArgs, s.inner = "", nil, "<lambda #"+vb+">"
+		s.member, s.memberArgs, s.inner = "", nil, "<lambda #"+lambdaID(vb, closure)+">"
 	case g.kind == 'g':
 		s.inner, _, _ = strings.Cut(g.suffix, "|")
 		s.innerArgs = own
@@ -101,13 +101,7 @@ func (fn *function) arityOf(method string) int {
 	if fn.file.meta == nil || fn.typeToken == 0 {
 		return -1
 	}
-	typ := fn.typeToken
-	for i := len(fn.typ.path) - 1; i > 0; i-- {
-		if _, ok := closureID(fn.typ.path[i].name); !ok {
-			break
-		}
-		typ = fn.file.meta.Enclosing(typ)
-	}
+	typ := fn.file.withoutClosures(fn.typeToken)
 	arity := -1
 	for _, m := range fn.file.methodsNamed(typ, method) {
 		params, err := fn.file.meta.GenericParams(m)
@@ -134,16 +128,17 @@ func leaveClosures(t rawType) (rawType, *string) {
 }
 
 // lambdaID is METHOD_LAMBDA, two numbers that the compiler counts within the
-// type. In a closure METHOD_CLOSURE the lambda's name has the second alone.
+// type; Visual Basic has a dash. In a closure METHOD_CLOSURE the lambda's name
+// has the second alone.
 func lambdaID(suffix string, closure *string) string {
-	if closure == nil || strings.Contains(suffix, "_") {
+	if closure == nil || strings.ContainsAny(suffix, "_-") {
 		return suffix
 	}
-	method, _, ok := strings.Cut(*closure, "_")
-	if !ok {
+	i := strings.IndexAny(*closure, "_-")
+	if i < 0 {
 		return suffix
 	}
-	return method + "_" + suffix
+	return (*closure)[:i+1] + suffix
 }
 
 func (r *resolver) typeArguments(fn function) []typeText {

@@ -28,6 +28,7 @@ type moduleFile struct {
 	meta       *clrmeta.Metadata // nil if there is no file, or not the right one
 	machines   map[clrmeta.Token]clrmeta.StateMachine
 	siblingsOf map[clrmeta.Token]map[string][]clrmeta.Token // by type and siblingName
+	closuresOf map[clrmeta.Token][]clrmeta.Token            // by the type around them
 	loadPDB    func() (*ppdb.PDB, error)                    // nil without symbols; reads them again
 }
 

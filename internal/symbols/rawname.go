@@ -143,7 +143,11 @@ func stateMachineSource(name string) (source, number string, ok bool) {
 	if !ok || g.kind != 'd' || g.source == "" {
 		return "", "", false
 	}
-	return strings.ReplaceAll(g.source, "-", "."), g.suffix, true
+	number = g.suffix
+	if inner, made := parseGenerated(g.source); made && inner.kind == 'g' && number == "" {
+		_, number, _ = strings.Cut(inner.suffix, "|") // a local function has its own number
+	}
+	return strings.ReplaceAll(g.source, "-", "."), number, true
 }
 
 // anonymousType reports whether the name is that of a C# anonymous type, and its
