@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"runtime"
 	"strings"
 	"sync"
 	"time"
@@ -96,13 +95,13 @@ func newRecoverCommand(e *environment) *cobra.Command {
 func sessionFacts(now time.Time) map[string]string {
 	facts := map[string]string{
 		session.KeyVersion: Version, session.KeyCreated: now.UTC().Format(time.RFC3339), session.KeyMode: "memory",
-		session.KeyCPU: map[string]string{"amd64": "x64"}[runtime.GOARCH],
 	}
 	if host, err := os.Hostname(); err == nil {
 		facts[session.KeyHost] = host
 	}
 	var system unix.Utsname
 	if unix.Uname(&system) == nil {
+		facts[session.KeyCPU] = map[string]string{"x86_64": "x64", "aarch64": "arm64"}[unix.ByteSliceToString(system.Machine[:])]
 		facts[session.KeySystem] = unix.ByteSliceToString(system.Sysname[:]) + " " + unix.ByteSliceToString(system.Release[:])
 	}
 	return facts

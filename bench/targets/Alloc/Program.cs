@@ -5,6 +5,7 @@
 //   lines   four lines of one function allocate four classes: the innermost instruction changes each time
 //   leaves  a small callee allocates, called from four places
 //   tree    a recursion over a binary tree of callers: the stack changes by a few frames each time
+//   wide    100,000 different stacks: five functions on top of each other, each called from ten places of the one before
 using System;
 using System.Diagnostics;
 using System.Runtime.CompilerServices;
@@ -48,6 +49,7 @@ namespace Alloc
                 case "same": Same(count); break;
                 case "lines": Lines(count); break;
                 case "leaves": Leaves(count); break;
+                case "wide": for (int left = count; left > 0; left -= 100000) Wide(5); break;
                 case "tree": while (count > 0) count -= Tree(12); break;
                 default: throw new ArgumentException(kind);
             }
@@ -87,6 +89,30 @@ namespace Alloc
                 sink = Make();
             }
         }
+
+        // Allocates ten to the power of level objects, each under a stack of its own.
+        [MethodImpl(MethodImplOptions.NoInlining | MethodImplOptions.AggressiveOptimization)]
+        static void Wide(int level)
+        {
+            if (level == 0)
+            {
+                sink = new A();
+                return;
+            }
+            Wide(level - 1);
+            Wide(level - 1);
+            Wide(level - 1);
+            Wide(level - 1);
+            Wide(level - 1);
+            Wide(level - 1);
+            Wide(level - 1);
+            Wide(level - 1);
+            Wide(level - 1);
+            Wide(level - 1);
+            depth--;
+        }
+
+        static int depth;
 
         // Allocates once per node of the tree; returns how many.
         [MethodImpl(MethodImplOptions.NoInlining | MethodImplOptions.AggressiveOptimization)]

@@ -1,0 +1,101 @@
+package main
+
+import (
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/clrprof/clrprof/internal/dotnettest"
+)
+
+// kinds are the ways in which the target Alloc allocates; its source describes them.
+var kinds = []struct{ name, what string }{
+	{"same", "one line, one class"},
+	{"lines", "four lines of one function, four classes"},
+	{"leaves", "a small function, called from four places"},
+	{"tree", "a recursion: the stack grows and shrinks"},
+	{"wide", "100,000 different stacks"},
+}
+
+const (
+	depth  = "18"      // with Main and the loop, 20 managed frames
+	rounds = "1000000" // allocations in each of the target's own rounds
+)
+
+var variants = []string{"none", "empty", "memory", "snapshot"}
+
+// allocations measures nanoseconds per allocation, warm, under a stack of 20 frames.
+func (b *bench) allocations() error {
+	dll, err := b.dotnet.Compile([]string{"bench/targets/Alloc"}, "", dotnettest.Options{})
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(b.out, "\n## Allocations, warm, under 20 frames\n\nNanoseconds per allocation; in brackets as a ratio to the empty callback.\n\n"+
+		"| allocations from | none | empty | memory | DoStackSnapshot |\n| --- | ---: | ---: | ---: | ---: |\n")
+	for _, k := range kinds {
+		times := map[string][]float64{}
+		for range b.rounds {
+			for _, v := range variants {
+				ns, err := b.allocate(dll, k.name, v)
+				if err != nil {
+					return fmt.Errorf("%s, %s: %w", k.name, v, err)
+				}
+				times[v] = append(times[v], ns)
+			}
+		}
+		empty := median(times["empty"])
+		fmt.Fprintf(b.out, "| %s: %s | %.1f | %.1f | %.1f (%.2f) | %.0f (%.1f) |\n", k.name, k.what, median(times["none"]), empty,
+			median(times["memory"]), median(times["memory"])/empty, median(times["snapshot"]), median(times["snapshot"])/empty)
+	}
+	return nil
+}
+
+// allocate runs the target once and returns its own median.
+func (b *bench) allocate(dll, kind, variant string) (float64, error) {
+	count := rounds
+	if variant == "snapshot" {
+		count = "100000" // a microsecond each
+	}
+	cmd := b.dotnet.Net9().Command(dll, kind, depth, count)
+	b.attach(cmd, variant)
+	text, err := cmd.Output()
+	if err != nil {
+		return 0, err
+	}
+	first, _, _ := strings.Cut(string(text), " ")
+	return strconv.ParseFloat(first, 64)
+}
+
+// attach sets the environment by which the runtime loads a variant of the agent.
+func (b *bench) attach(cmd *exec.Cmd, variant string) {
+	if variant == "none" {
+		return
+	}
+	agent := b.oracle
+	if variant == "memory" {
+		agent = b.product
+	}
+	cmd.Env = append(cmd.Env, "CORECLR_ENABLE_PROFILING=1", "CORECLR_PROFILER={8B2F1E5A-6C3D-4E9B-9A57-C1B0F2D34E61}",
+		"CORECLR_PROFILER_PATH="+agent, "CLRPROF_ARENAS="+b.arenas(), "CLRPROF_VARIANT="+variant)
+}
+
+// arenas empties and returns the directory for arenas.
+func (b *bench) arenas() string {
+	old, _ := filepath.Glob(filepath.Join(b.dir, "*.arena"))
+	for _, path := range old {
+		remove(path)
+	}
+	return b.dir
+}
+
+func median(values []float64) float64 {
+	sorted := slices.Sorted(slices.Values(values))
+	n := len(sorted)
+	if n%2 == 1 {
+		return sorted[n/2]
+	}
+	return (sorted[n/2-1] + sorted[n/2]) / 2
+}
