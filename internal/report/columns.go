@@ -43,6 +43,12 @@ func lineName(c *context, r *Row) Cell {
 	return textCell(fmt.Sprintf("%s;[%d,%d]->[%d,%d]", c.files.get(l.File).Path, l.LineBegin, l.ColumnBegin, l.LineEnd, l.ColumnEnd))
 }
 
+// lineCell is the first line of a row's function; empty if it is not known.
+func lineCell(c *context, r *Row) Cell {
+	line := c.functions.get(r.function).Line
+	return Cell{Number: line, Empty: line == 0}
+}
+
 // hasModule and the like say which rows a column applies to.
 func hasModule(r *Row) bool   { return r.kind != rowProcess && r.kind != rowThread && r.kind != rowFact }
 func hasFunction(r *Row) bool { return r.function != 0 }
@@ -99,15 +105,18 @@ var identityColumns = []Column{
 }
 
 var placeColumns = []Column{
-	{Key: "source_file", Title: "Source file", Kind: Name, cell: when(hasFunction, text(func(c *context, r *Row) string { return c.fileOf(r) }))},
-	{Key: "line", Title: "Line", Kind: Number, cell: when(hasFunction, number(func(c *context, r *Row) int64 {
+	{Key: "source_file", Title: "Source file", Kind: Name, cell: when(hasFunction, func(c *context, r *Row) Cell {
+		file := c.fileOf(r)
+		return Cell{Text: file, Empty: file == ""}
+	})},
+	{Key: "line", Title: "Line", Kind: Number, cell: when(hasFunction, func(c *context, r *Row) Cell {
 		if r.line != 0 {
-			return c.lines.get(r.line).LineBegin
+			return numberCell(c.lines.get(r.line).LineBegin)
 		}
-		return c.functions.get(r.function).Line
-	}))},
+		return lineCell(c, r)
+	})},
 	{Key: "function", Title: "Function", Kind: Name, cell: when(hasFunction, text(func(c *context, r *Row) string { return c.functionName(r.function) }))},
-	{Key: "function_line", Title: "Function line", Kind: Number, cell: when(hasFunction, number(func(c *context, r *Row) int64 { return c.functions.get(r.function).Line }))},
+	{Key: "function_line", Title: "Function line", Kind: Number, cell: when(hasFunction, lineCell)},
 	{Key: "place", Title: "Place", Kind: Name, cell: when(hasLine, text(func(c *context, r *Row) string {
 		return fmt.Sprintf("%s:%d", path.Base(c.fileOf(r)), c.lines.get(r.line).LineBegin)
 	}))},

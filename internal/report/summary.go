@@ -100,10 +100,22 @@ func (s *Summary) addSections(top int) error {
 		if err != nil {
 			return err
 		}
-		table.Notes, table.Losses, table.TextColumns = nil, nil, keys(section.text)
+		if section.key == "functions_by_exclusive_bytes" { // most functions only call others
+			table.Rows = slices.DeleteFunc(table.Rows, func(r Row) bool { return r.values.Exclusive.IsZero() && r.hidden.IsZero() })
+		}
+		table.Notes, table.Losses, table.Next, table.TextColumns = nil, nil, nil, s.columns(section.view, section.text)
 		s.Sections = append(s.Sections, Section{section.key, section.title, table})
 	}
 	return nil
+}
+
+// columns are the text columns of a section, with the process if there are several.
+func (s *Summary) columns(view, text string) []string {
+	out := keys(text)
+	if len(s.context.processes.list) > 1 && s.context.source.Filter().Process == 0 && view != "processes" {
+		out = slices.Insert(out, 1, "process_id")
+	}
+	return out
 }
 
 // buildTypesFlat is buildTypes without any paths, which need the whole tree.
@@ -141,7 +153,7 @@ func (s *Summary) addHotPath() error {
 		}
 	}
 	if n := len(hot); n > maxHotPath {
-		skipped := Row{kind: rowRest, level: hot[maxHotPath/2].level, rest: n - maxHotPath, text: "levels",
+		skipped := Row{kind: rowRest, level: hot[maxHotPath/2].level, rest: n - maxHotPath, text: "level",
 			hidden: hot[maxHotPath/2].values.Inclusive}
 		hot = slices.Concat(hot[:maxHotPath/2], []Row{skipped}, hot[n-maxHotPath/2:])
 		for i := maxHotPath / 2; i < len(hot); i++ {

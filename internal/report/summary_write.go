@@ -73,11 +73,11 @@ func (s *Summary) writeFacts(out *bufio.Writer, o TextOptions) {
 	}
 	if n := len(s.context.processes.list); n == 1 {
 		p := s.context.processes.list[0]
-		fact("process", "%d %s, runtime %s, %s threads, %s", p.PID, p.Name, p.RuntimeVersion, q.Count(len(s.context.threads.list)), p.EndState)
+		fact("process", "%d %s, runtime %s, %s, %s", p.PID, p.Name, p.RuntimeVersion, counted(len(s.context.threads.list), "thread"), p.EndState)
 	} else {
-		fact("processes", "%d, with %s threads", n, q.Count(len(s.context.threads.list)))
+		fact("processes", "%d, with %s", n, counted(len(s.context.threads.list), "thread"))
 	}
-	fact("allocated", "%s objects, %s", s.Total.Allocations, bytesExactly(s.Total.Bytes))
+	fact("allocated", "%s, %s", counted(s.Total.Allocations, "object"), bytesExactly(s.Total.Bytes))
 	var lost q.Amount
 	events := q.Count(0)
 	for _, l := range s.Losses {
@@ -86,7 +86,7 @@ func (s *Summary) writeFacts(out *bufio.Writer, o TextOptions) {
 	if len(s.Losses) == 0 {
 		fact("losses", "0")
 	} else {
-		fact("losses", "%s allocations, %s in %s events (see the end)", lost.Allocations, bytesExactly(lost.Bytes), events)
+		fact("losses", "%s, %s in %s (see the end)", counted(lost.Allocations, "allocation"), bytesExactly(lost.Bytes), counted(events, "event"))
 	}
 }
 

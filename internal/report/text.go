@@ -175,7 +175,7 @@ func (t *Table) lay(n int) layout {
 
 func (t *Table) restText(row int) string {
 	r := &t.Rows[row]
-	return fmt.Sprintf("%s %s more %s, %s of bytes", ellipsis, q.Count(r.rest), r.text, q.PercentOf(r.hidden.Bytes, t.context.total.Bytes))
+	return fmt.Sprintf("%s %s, %s of bytes", ellipsis, counted(r.rest, "more "+r.text), q.PercentOf(r.hidden.Bytes, t.context.total.Bytes))
 }
 
 // fit chooses as many columns as fit into width and cuts the names to it.
@@ -328,29 +328,54 @@ func (t *Table) writeGrid(out *bufio.Writer, o TextOptions) {
 			cells[i] = s
 		}
 		fmt.Fprintln(out, strings.TrimRight(strings.Join(cells, gap), " "))
-		t.writeFrom(out, o, row, &l)
+		t.writeFrom(out, o, row)
 	}
 }
 
 // writeFrom writes the line below a type that says on which path most of it was created.
-func (t *Table) writeFrom(out *bufio.Writer, o TextOptions, row int, l *layout) {
+func (t *Table) writeFrom(out *bufio.Writer, o TextOptions, row int) {
 	r := &t.Rows[row]
-	if len(r.from) == 0 || l.name < 0 {
+	if len(r.from) == 0 {
 		return
 	}
-	indent := 2
-	for i := range l.name {
-		indent += l.widths[i] + len(gap)
-	}
-	var names []string
-	for _, f := range r.from {
-		names = append(names, shortFunction(t.context.functionName(f)))
-	}
-	s := fmt.Sprintf("↳ %s in %s", r.fromShare, Printable(strings.Join(names, " › ")))
+	const indent = 4
+	width := 0
 	if o.Width > 0 {
-		s = shorten(s, max(minOther, o.Width-indent))
+		width = max(minOther, o.Width-indent)
 	}
+	s := fmt.Sprintf("↳ %s in ", r.fromShare)
+	s += pathText(t.pathNames(r), width-stringWidth(s), o.Width > 0)
 	fmt.Fprintln(out, strings.Repeat(" ", indent)+o.style(styleDim, s))
+}
+
+// pathNames returns the short names of a type's hot path, recursion as "name ×5".
+func (t *Table) pathNames(r *Row) []string {
+	var names []string
+	for i := 0; i < len(r.from); {
+		name, n := Printable(shortFunction(t.context.functionName(r.from[i]))), 1
+		for i+n < len(r.from) && r.from[i+n] == r.from[i] {
+			n++
+		}
+		if i += n; n > 1 {
+			name += fmt.Sprintf(" ×%d", n)
+		}
+		names = append(names, name)
+	}
+	return names
+}
+
+// pathText joins the names of a path and, if there is a limit, leaves out the
+// first ones that do not fit: the end of the path is where the objects were created.
+func pathText(names []string, width int, limited bool) string {
+	const arrow = " › "
+	s := strings.Join(names, arrow)
+	for i := 1; limited && stringWidth(s) > width && i < len(names); i++ {
+		s = ellipsis + arrow + strings.Join(names[i:], arrow)
+	}
+	if limited {
+		s = shorten(s, max(width, 1))
+	}
+	return s
 }
 
 // shortFunction leaves the type and the method of a name:

@@ -39,6 +39,9 @@ func buildTypes(b *builder) error {
 	if err != nil {
 		return err
 	}
+	if b.options.Depth == 1 {
+		b.table.Next = append(b.table.Next, "↳ where most of a type was created; types NAME, or --depth, shows all paths.")
+	}
 	for i := range b.table.Rows {
 		r := &b.table.Rows[i]
 		if b.options.Depth != 1 || b.options.Top == 0 || r.kind != rowType {

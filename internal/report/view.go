@@ -103,6 +103,7 @@ type builder struct {
 	options Options
 	order   Column
 	table   *Table
+	cut     bool // there are levels below the last that is shown
 	trimmed bool // rows were hidden that are too little, all together, for a rest row
 }
 
@@ -155,11 +156,25 @@ func (v View) buildIn(c *context, o Options) (*Table, error) {
 	if b.table.Losses, err = c.losses(); err != nil {
 		return nil, err
 	}
+	b.showProcess()
 	err = v.build(b)
+	if b.cut {
+		b.table.Next = append(b.table.Next, fmt.Sprintf("Hidden: what is deeper than %d levels; --depth 0 shows it.", o.Depth))
+	}
 	if b.trimmed {
 		b.table.Next = append(b.table.Next, fmt.Sprintf("Hidden: what is less than %g %% of bytes and of allocations; --min 0 shows it.", o.Min))
 	}
 	return b.table, err
+}
+
+// showProcess adds the process to the columns of text if there are several.
+func (b *builder) showProcess() {
+	t := b.table
+	if len(b.processes.list) < 2 || b.source.Filter().Process != 0 || len(b.options.Columns) > 0 ||
+		!slices.Contains(b.view.columns, "process_id") || slices.Contains(t.TextColumns, "process_id") {
+		return
+	}
+	t.TextColumns = slices.Insert(slices.Clone(t.TextColumns), 1, "process_id")
 }
 
 // sorted orders rows by the column: numbers descending, text ascending, equal ones by
@@ -211,7 +226,7 @@ func (b *builder) limit(list []Row, worth func(*Row) q.Amount) []Row {
 		}
 		rest.rest++
 		rest.level, rest.role = list[i].level, list[i].role
-		rest.text = plural(list[i].kind)
+		rest.text = string(list[i].kind)
 		rest.hidden = rest.hidden.Add(worth(&list[i]))
 	}
 	switch {
@@ -224,12 +239,12 @@ func (b *builder) limit(list []Row, worth func(*Row) q.Amount) []Row {
 	return out
 }
 
-// plural names the rows that are hidden, with the words of the glossary.
-func plural(k rowKind) string {
-	if k == rowProcess {
-		return "processes"
+// counted prints a number of things: "1 event", "1,234 events", "2 processes".
+func counted[T ~int | ~int64](n T, thing string) string {
+	if n != 1 {
+		thing += pick(strings.HasSuffix(thing, "s"), "es", "s")
 	}
-	return string(k) + "s"
+	return q.Count(n).String() + " " + thing
 }
 
 // tooSmall reports whether a tree row is under the limit in bytes and in allocations.
@@ -261,14 +276,16 @@ func (b *builder) tree(roots []Row, worth func(*Row) q.Amount, children func(*Ro
 		row := top.rows[top.next]
 		top.next++
 		b.table.Rows = append(b.table.Rows, row)
-		if row.kind == rowRest || b.options.Depth > 0 && row.level+1 >= b.options.Depth {
+		if row.kind == rowRest || b.view.Name == "types" && b.options.Depth == 1 {
 			continue
 		}
 		below, err := children(&row)
 		if err != nil {
 			return err
 		}
-		if len(below) > 0 {
+		if len(below) > 0 && b.options.Depth > 0 && row.level+1 >= b.options.Depth {
+			b.cut = true
+		} else if len(below) > 0 {
 			stack = append(stack, frame{rows: b.limit(below, worth)})
 		}
 	}
@@ -325,8 +342,8 @@ func (c *context) losses() ([]string, error) {
 			continue
 		}
 		p := c.processes.get(l.Process)
-		out = append(out, fmt.Sprintf("Lost: %s allocations, %s in %s events (%s, process %d %s); the numbers above are too low by that.",
-			l.Allocations, l.Bytes, l.Events, l.Reason, p.PID, p.Name))
+		out = append(out, fmt.Sprintf("Lost: %s, %s in %s (%s, process %d %s); the numbers above are too low by that.",
+			counted(l.Allocations, "allocation"), l.Bytes, counted(l.Events, "event"), l.Reason, p.PID, p.Name))
 	}
 	return out, nil
 }

@@ -297,11 +297,13 @@ FROM function_value v CROSS JOIN total JOIN function f ON f.id = v.function_id L
   LEFT JOIN source_file s ON s.id = f.file_id LEFT JOIN process p ON p.id = f.process_id;
 
 CREATE VIEW types AS
-SELECT v.type_id AS id, CASE WHEN t.name <> '' THEN t.name WHEN t.raw_name <> '' THEN t.raw_name ELSE '(type ' || t.id || ')' END AS name, t.kind,
+SELECT v.type_id AS id, CASE WHEN t.name <> '' THEN t.name WHEN t.raw_name <> '' THEN t.raw_name
+  WHEN e.id > 0 THEN coalesce(nullif(e.name, ''), e.raw_name) || '[' || substr(',,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,', 1, t.rank - 1) || ']'
+  ELSE '(type ' || t.id || ')' END AS name, t.kind,
   coalesce(m.name, '') AS module, coalesce(m.path, '') AS module_path, p.pid AS process_id, p.name AS process,
   v.instances AS instances, 100.0 * v.instances / total.allocations AS instances_percent,
   v.bytes AS bytes, 100.0 * v.bytes / total.bytes AS bytes_percent
-FROM type_value v CROSS JOIN total JOIN type t ON t.id = v.type_id LEFT JOIN module m ON m.id = t.module_id
+FROM type_value v CROSS JOIN total JOIN type t ON t.id = v.type_id LEFT JOIN type e ON e.id = t.element_type_id LEFT JOIN module m ON m.id = t.module_id
   LEFT JOIN process p ON p.id = t.process_id;
 
 CREATE VIEW call_tree AS              -- parents come before children; the parent of a root is 0
@@ -347,11 +349,13 @@ FROM instruction_value v CROSS JOIN total JOIN instruction i ON i.id = v.instruc
 CREATE VIEW allocations AS            -- who allocated what, where, when: one row for each site and slice
 SELECT CASE WHEN f.name <> '' THEN f.name WHEN f.raw_type <> '' THEN f.raw_type || '.' || f.raw_name ELSE f.raw_name END AS function,
   coalesce(src.path, '') AS source_file, coalesce(l.line_begin, 0) AS line, coalesce(m.name, '') AS module,
-  CASE WHEN t.name <> '' THEN t.name WHEN t.raw_name <> '' THEN t.raw_name ELSE '(type ' || t.id || ')' END AS type,
+  CASE WHEN t.name <> '' THEN t.name WHEN t.raw_name <> '' THEN t.raw_name
+  WHEN e.id > 0 THEN coalesce(nullif(e.name, ''), e.raw_name) || '[' || substr(',,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,', 1, t.rank - 1) || ']'
+  ELSE '(type ' || t.id || ')' END AS type,
   h.name AS thread, h.os_id AS thread_id, p.name AS process, p.pid AS process_id, s.frozen, s.node_id,
   sl.begin_ns, sl.end_ns, v.allocations, v.bytes
 FROM site_value v JOIN site s ON s.id = v.site_id JOIN node n ON n.id = s.node_id JOIN function f ON f.id = n.function_id
-  JOIN type t ON t.id = s.type_id JOIN thread h ON h.id = s.thread_id LEFT JOIN process p ON p.id = h.process_id
+  JOIN type t ON t.id = s.type_id LEFT JOIN type e ON e.id = t.element_type_id JOIN thread h ON h.id = s.thread_id LEFT JOIN process p ON p.id = h.process_id
   LEFT JOIN slice sl ON sl.id = v.slice_id LEFT JOIN instruction i ON i.id = n.instruction_id LEFT JOIN line l ON l.id = i.line_id
   LEFT JOIN source_file src ON src.id = l.file_id LEFT JOIN module m ON m.id = f.module_id;
 

@@ -1,0 +1,180 @@
+package report
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/clrprof/clrprof/internal/analysis"
+	"github.com/clrprof/clrprof/internal/session"
+	"github.com/clrprof/clrprof/internal/session/sessiontest"
+)
+
+// TestViewsAgreeWithSQL compares the JSON of each view with the SQL view of the same
+// meaning, which joins and divides by itself.
+func TestViewsAgreeWithSQL(t *testing.T) {
+	four := "inclusive_allocations, inclusive_allocations_percent, exclusive_allocations, exclusive_allocations_percent, inclusive_bytes, inclusive_bytes_percent, exclusive_bytes, exclusive_bytes_percent"
+	two := "exclusive_allocations, exclusive_allocations_percent, exclusive_bytes, exclusive_bytes_percent"
+	all := "allocations, allocations_percent, bytes, bytes_percent"
+	pairs := []struct{ view, columns, from string }{
+		{"functions", "name, module_path, process_id, " + four, "functions"},
+		{"types", "name, module_path, process_id, instances, instances_percent, bytes, bytes_percent", "types"},
+		{"lines", "function, line_name, column_begin, column_end, line_begin, line_end, process_id, " + two, "lines"},
+		{"ips", "function, process_id, " + two, "instructions"},
+		{"processes", "name, process_id, begin_ns, end_ns, end_state, " + all, "processes"},
+		{"threads", "thread_id, process_id, begin_ns, end_ns, " + all, "threads"},
+		{"callers", "name, process_id, " + four, "(SELECT caller AS name, * FROM calls WHERE callee = '%[1]s' AND caller <> '' UNION ALL " +
+			"SELECT '(thread start)', * FROM calls WHERE callee = '%[1]s' AND caller = '' UNION ALL " +
+			"SELECT callee, * FROM calls WHERE caller = '%[1]s')"},
+	}
+	sessions := map[string]*sessiontest.Builder{}
+	for name, make := range sessiontest.Samples {
+		sessions[name] = make()
+	}
+	for seed := range uint64(30) {
+		sessions[fmt.Sprint("random ", seed)] = sessiontest.Random(seed)
+	}
+	for _, name := range slices.Sorted(mapsKeys(sessions)) {
+		b := sessions[name]
+		s := complete(t, b, filepath.Join(t.TempDir(), "s"))
+		for _, p := range pairs {
+			o, from := Options{Depth: 1}, p.from
+			if p.view == "callers" {
+				if len(b.Functions) == 0 || len(b.SiteValues) == 0 || strings.Contains(b.Functions[0].Name, "'") {
+					continue
+				}
+				// The function that is a root, so that it has values.
+				o.Argument = b.Functions[b.Nodes[0].Function-1].Name
+				from = fmt.Sprintf(p.from, o.Argument)
+			}
+			got := viewObjects(t, s, p.view, o, strings.Split(p.columns, ", "))
+			want := queryObjects(t, s, "SELECT "+p.columns+" FROM "+from)
+			if p.view == "callers" { // the current function's own row is not a call
+				got = slices.DeleteFunc(got, func(m map[string]any) bool { return m["type"] == "current" })
+				for _, m := range got {
+					delete(m, "type")
+				}
+			}
+			if diff := cmp.Diff(want, got, cmpopts.EquateApprox(0, 1e-6), cmpopts.EquateEmpty(), sortObjects); diff != "" {
+				t.Errorf("%s: %s (-sql +view):\n%s", name, p.view, diff)
+			}
+		}
+	}
+}
+
+var sortObjects = cmpopts.SortSlices(func(a, b map[string]any) bool { return fmt.Sprint(key(a)) < fmt.Sprint(key(b)) })
+
+// key leaves the percentages out, which differ in the last digit.
+func key(m map[string]any) map[string]any {
+	out := map[string]any{}
+	for k, v := range m {
+		if !strings.HasSuffix(k, "_percent") {
+			out[k] = v
+		}
+	}
+	return out
+}
+
+func viewObjects(t *testing.T, s *session.Session, name string, o Options, columns []string) []map[string]any {
+	t.Helper()
+	src, err := analysis.Open(s, analysis.Filter{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	view, err := FindView(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.Columns = columns
+	if name == "callers" {
+		o.Columns = append([]string{"type"}, columns...)
+	}
+	table, err := view.Build(src, o)
+	if err != nil {
+		t.Fatalf("%s %+v: %v", name, o, err)
+	}
+	var out bytes.Buffer
+	if err := table.Write(&out, FormatJSON, TextOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	return parseObjects(t, out.Bytes())
+}
+
+func queryObjects(t *testing.T, s *session.Session, query string) []map[string]any {
+	t.Helper()
+	var r Records
+	err := s.Query(query, func(c []string) error { r.Columns = c; return nil }, func(row []any) error {
+		for i, v := range row {
+			if v == nil && strings.HasSuffix(r.Columns[i], "_percent") {
+				row[i] = 0.0 // of nothing
+			}
+		}
+		r.Rows = append(r.Rows, row)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(query, err)
+	}
+	var out bytes.Buffer
+	if err := r.Write(&out, FormatJSON, TextOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	return parseObjects(t, out.Bytes())
+}
+
+func parseObjects(t *testing.T, b []byte) []map[string]any {
+	t.Helper()
+	var out []map[string]any
+	if err := json.Unmarshal(b, &out); err != nil {
+		t.Fatalf("%v in %s", err, b)
+	}
+	return out
+}
+
+// TestTreeAgreesWithSQL compares the call tree with the SQL view, whose rows are in another order.
+func TestTreeAgreesWithSQL(t *testing.T) {
+	for seed := range uint64(30) {
+		s := complete(t, sessiontest.Random(seed), filepath.Join(t.TempDir(), "s"))
+		got := viewObjects(t, s, "calltree", Options{}, []string{"level", "name", "process_id", "inclusive_bytes", "exclusive_allocations"})
+		got = slices.DeleteFunc(got, func(m map[string]any) bool { return m["level"] == 0.0 })
+		want := queryObjects(t, s, "SELECT level, function AS name, process_id, inclusive_bytes, exclusive_allocations FROM call_tree")
+		if diff := cmp.Diff(want, got, cmpopts.EquateEmpty(), sortObjects); diff != "" {
+			t.Errorf("seed %d (-sql +view):\n%s", seed, diff)
+		}
+	}
+}
+
+// TestTreeRowsAddUp: in the order in which a tree is written, each row is worth itself
+// and the rows one level below it.
+func TestTreeRowsAddUp(t *testing.T) {
+	for seed := range uint64(30) {
+		s := complete(t, sessiontest.Random(seed), filepath.Join(t.TempDir(), "s"))
+		for _, view := range []string{"calltree", "types"} {
+			rows := viewObjects(t, s, view, Options{}, []string{"level", "name", "inclusive_bytes", "exclusive_bytes"})
+			for i, r := range rows {
+				sum := r["exclusive_bytes"].(float64)
+				if view == "types" && r["level"] == 0.0 {
+					sum = 0 // a type's own value is all of it, by definition
+				}
+				for _, below := range rows[i+1:] {
+					if below["level"].(float64) <= r["level"].(float64) {
+						break
+					}
+					if below["level"].(float64) == r["level"].(float64)+1 {
+						sum += below["inclusive_bytes"].(float64)
+					}
+				}
+				if sum != r["inclusive_bytes"] {
+					t.Errorf("seed %d: %s row %d %v is worth %v, its parts %v", seed, view, i, r["name"], r["inclusive_bytes"], sum)
+				}
+			}
+		}
+	}
+}

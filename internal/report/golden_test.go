@@ -1,0 +1,204 @@
+package report
+
+import (
+	"bytes"
+	"errors"
+	"flag"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/clrprof/clrprof/internal/analysis"
+	"github.com/clrprof/clrprof/internal/session"
+	"github.com/clrprof/clrprof/internal/session/sessiontest"
+)
+
+var updateGolden = flag.Bool("update", false, "write the golden files")
+
+// complete writes b to path, derives everything, checks it and opens it.
+func complete(t testing.TB, b *sessiontest.Builder, path string) *session.Session {
+	t.Helper()
+	if err := b.Write(path); err != nil {
+		t.Fatal(err)
+	}
+	w, err := session.Edit(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(analysis.Complete(w), w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	s, err := session.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	if found, err := analysis.Check(s); err != nil || len(found) > 0 {
+		t.Fatal(found, err)
+	}
+	return s
+}
+
+// render prints one view as a golden test names it: the view, its argument, then options.
+func render(t *testing.T, s *session.Session, flags string) string {
+	t.Helper()
+	name, o, format, filter, layout := parseFlags(t, flags)
+	src, err := analysis.Open(s, filter)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	if name == "summary" {
+		summary, err := Summarize(src, 5)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := summary.Write(&out, format, layout); err != nil {
+			t.Fatal(err)
+		}
+		return out.String()
+	}
+	view, err := FindView(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if o.Top == 0 && format == FormatText {
+		limits := view.Text
+		limits.Sort, limits.Columns, limits.Argument = o.Sort, o.Columns, o.Argument
+		if o.Depth != 0 {
+			limits.Depth = o.Depth
+		}
+		o = limits
+	}
+	table, err := view.Build(src, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := table.Write(&out, format, layout); err != nil {
+		t.Fatal(err)
+	}
+	return out.String()
+}
+
+// parseFlags reads "view argument=X top=3 json width=80 process=1".
+func parseFlags(t *testing.T, flags string) (name string, o Options, format Format, filter analysis.Filter, layout TextOptions) {
+	words := strings.Fields(flags)
+	for _, word := range words[1:] {
+		key, value, _ := strings.Cut(word, "=")
+		n := 0
+		for _, r := range value {
+			n = n*10 + int(r-'0')
+		}
+		switch key {
+		case "argument":
+			o.Argument = value
+		case "top":
+			o.Top = n
+		case "depth":
+			o.Depth = n
+		case "sort":
+			o.Sort = value
+		case "columns":
+			o.Columns = strings.Split(value, ",")
+		case "json":
+			format = FormatJSON
+		case "csv":
+			format = FormatCSV
+		case "tsv":
+			format = FormatTSV
+		case "width":
+			layout.Width = n
+		case "color":
+			layout.Color = true
+		case "process":
+			filter.Process = session.ProcessID(n)
+		case "thread":
+			filter.Thread = session.ThreadID(n)
+		case "from":
+			filter.From = 1e9
+		default:
+			t.Fatalf("unknown flag %q", word)
+		}
+	}
+	return words[0], o, format, filter, layout
+}
+
+// goldens are the views of each sample that are compared with testdata/SAMPLE/FLAGS.txt.
+var goldens = map[string][]string{
+	"shop": {
+		"summary", "summary width=80", "summary json", "summary csv", "summary width=100 color",
+		"functions", "functions width=80", "functions width=60", "functions json", "functions csv", "functions top=3 sort=exclusive_allocations width=100",
+		"functions columns=name,line,exclusive_bytes csv", "functions thread=2",
+		"calltree", "calltree width=80", "calltree json", "calltree depth=3", "calltree top=1",
+		"callers argument=Shop.Tree.Insert", "callers argument=Insert json", "callers argument=List<Shop.Order>.Add csv",
+		"modules", "modules depth=4", "modules json", "lines", "lines width=80", "lines json", "ips", "ips tsv",
+		"types", "types width=80", "types json depth=1", "types argument=string depth=40", "types argument=Shop.Order depth=40 width=100", "types depth=40 csv",
+		"processes", "processes json", "threads", "threads json", "header",
+	},
+	"several": {
+		"summary", "summary json", "functions", "functions process=2", "functions json process=1", "calltree", "types", "callers argument=Run", "processes", "threads",
+		"calltree from=1", "lines", "modules width=100",
+	},
+	"odd":   {"summary width=100", "functions width=80", "functions json", "functions csv", "functions tsv", "calltree width=60", "types width=80", "types json", "threads", "lines width=100", "modules depth=4"},
+	"deep":  {"summary width=100", "functions", "callers argument=Even", "calltree width=80 depth=45", "types width=100"},
+	"empty": {"summary", "summary json", "functions", "functions json", "calltree", "types", "processes", "threads json", "lines", "modules", "ips csv"},
+}
+
+func TestGolden(t *testing.T) {
+	for _, sample := range slices.Sorted(mapsKeys(goldens)) {
+		t.Run(sample, func(t *testing.T) {
+			t.Chdir(t.TempDir()) // the session's path is part of the output
+			folder := filepath.Join(packageFolder, "testdata", sample)
+			s := complete(t, sessiontest.Samples[sample](), sample+".clrprof")
+			for _, flags := range goldens[sample] {
+				got := render(t, s, flags)
+				path := filepath.Join(folder, strings.NewReplacer(" ", "_", "<", "(", ">", ")").Replace(flags)+".txt")
+				if *updateGolden {
+					if err := errors.Join(os.MkdirAll(folder, 0o755), os.WriteFile(path, []byte(got), 0o644)); err != nil {
+						t.Fatal(err)
+					}
+				}
+				want, err := os.ReadFile(path)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if diff := cmp.Diff(string(want), got); diff != "" {
+					t.Errorf("%s %s (-want +got; -update writes it):\n%s", sample, flags, diff)
+				}
+				checkWidth(t, flags, got)
+			}
+		})
+	}
+}
+
+// packageFolder is where the test was started: the folder of the package.
+var packageFolder, _ = os.Getwd()
+
+func mapsKeys[K comparable, V any](m map[K]V) func(func(K) bool) {
+	return func(yield func(K) bool) {
+		for k := range m {
+			if !yield(k) {
+				return
+			}
+		}
+	}
+}
+
+// checkWidth fails if a line of a table is wider than the terminal.
+func checkWidth(t *testing.T, flags, got string) {
+	_, _, _, _, layout := parseFlags(t, flags)
+	if layout.Width == 0 || layout.Color {
+		return
+	}
+	for line := range strings.Lines(got) {
+		line = strings.TrimSuffix(line, "\n")
+		isTable := !strings.HasPrefix(line, "  clrprof ") && !strings.HasPrefix(line, "Lost: ") && !strings.Contains(line, " of the bytes ") && !strings.Contains(line, "have no symbols") && !strings.HasPrefix(line, "Hidden: ")
+		if isTable && stringWidth(line) > layout.Width {
+			t.Errorf("%s: a line is %d wide:\n%s", flags, stringWidth(line), line)
+		}
+	}
+}
