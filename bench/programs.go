@@ -20,16 +20,15 @@ func (b *bench) roslyn() error {
 	if err != nil {
 		return err
 	}
-	args, err := b.dotnet.CompilerArgs([]string{source}, filepath.Join(b.dir, "Large.dll"), dotnettest.Options{Deterministic: true})
-	if err != nil {
-		return err
-	}
 	session := filepath.Join(b.dir, "roslyn.clrprof")
 	wall, cpu := map[string][]float64{}, map[string][]float64{}
 	ways := []string{"none", "empty", "memory", "run"}
 	for range b.rounds {
 		for _, way := range ways {
-			cmd := b.dotnet.CompilerCommand(args...)
+			cmd, err := b.dotnet.CompilerCommand([]string{source}, filepath.Join(b.dir, "Large.dll"), dotnettest.Options{Deterministic: true})
+			if err != nil {
+				return err
+			}
 			if way == "run" {
 				cmd.Args = append([]string{b.clrprof, "run", "--no-report", "-f", "-o", session, "--"}, cmd.Args...)
 				cmd.Path = b.clrprof
