@@ -20,19 +20,22 @@ func (b *bench) roslyn() error {
 	if err != nil {
 		return err
 	}
+	compile, err := b.dotnet.CompilerCommand([]string{source}, filepath.Join(b.dir, "Large.dll"), dotnettest.Options{Deterministic: true})
+	if err != nil {
+		return err
+	}
 	session := filepath.Join(b.dir, "roslyn.clrprof")
 	wall, cpu := map[string][]float64{}, map[string][]float64{}
 	ways := []string{"none", "empty", "memory", "run"}
 	for range b.rounds {
 		for _, way := range ways {
-			cmd, err := b.dotnet.CompilerCommand([]string{source}, filepath.Join(b.dir, "Large.dll"), dotnettest.Options{Deterministic: true})
-			if err != nil {
-				return err
-			}
+			argv := compile
 			if way == "run" {
-				cmd.Args = append([]string{b.clrprof, "run", "--no-report", "-f", "-o", session, "--"}, cmd.Args...)
-				cmd.Path = b.clrprof
-			} else {
+				argv = append([]string{b.clrprof, "run", "--no-report", "-f", "-o", session, "--"}, compile...)
+			}
+			cmd := exec.Command(argv[0], argv[1:]...)
+			cmd.Env = b.dotnet.Env()
+			if way != "run" {
 				b.attach(cmd, way)
 			}
 			w, c, err := timed(cmd)
