@@ -1,0 +1,1261 @@
+/* Scenarios for the agent in a made-up runtime, each in a process of its own, each with an exact expectation.
+ *
+ *   agent_test AGENT DIRECTORY [SCENARIO…]
+ *
+ * Each scenario leaves its arena in DIRECTORY/SCENARIO, with a file "totals" of what was told to the agent. */
+#define _GNU_SOURCE
+#include "model.h"
+
+#include <dirent.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/mount.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+#define SANITIZED 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer) || __has_feature(address_sanitizer)
+#define SANITIZED 1
+#endif
+#endif
+#ifndef SANITIZED
+#define SANITIZED 0
+#endif
+#if defined(__SANITIZE_THREAD__)
+#define THREAD_SANITIZER 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define THREAD_SANITIZER 1
+#endif
+#endif
+#ifndef THREAD_SANITIZER
+#define THREAD_SANITIZER 0
+#endif
+
+#define SCALE (SANITIZED ? 4u : 1u) /* sanitised runs do a part of the work */
+
+const char *__asan_default_options(void);
+const char *__asan_default_options(void)
+{
+    return "detect_leaks=0:detect_stack_use_after_return=0"; /* a fake stack has no chain of frame pointers */
+}
+
+static const char *agent_path;
+static char directory[4000];
+static int failures;
+
+static void check(bool ok, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void check(bool ok, const char *format, ...)
+{
+    if (ok)
+        return;
+    va_list arguments;
+    va_start(arguments, format);
+    fprintf(stderr, "  ");
+    vfprintf(stderr, format, arguments);
+    fprintf(stderr, "\n");
+    va_end(arguments);
+    failures++;
+}
+
+/* ── a world of methods and classes ─────────────────────────────────────────────────────────────────────────── */
+
+#define PER_SHAPE 6u
+static struct fake_module app = {"/srv/app/App.dll", "App.dll", MODULE_FLAG_DISK, NULL, false};
+static struct fake_module library = {"/usr/lib/Library.dll", "Library.dll", MODULE_FLAG_DISK, NULL, false};
+static struct fake_module emitted = {"ignored", "Emitted", MODULE_FLAG_DYNAMIC, NULL, false};
+static struct fake_class program_class, order, line, text, numbers, matrix, pair, other, odd, nested;
+static struct fake_class *all_classes[] = {&order, &line, &text, &numbers, &matrix, &pair, &other, &odd, &nested};
+#define N_CLASSES (sizeof all_classes / sizeof *all_classes)
+static struct fake_method methods[SHAPES][PER_SHAPE];
+static struct fake_body bodies[SHAPES][PER_SHAPE], variants[3][PER_SHAPE];
+
+static void make_classes(void)
+{
+    fake_class_init(&program_class, &app, "App.Program", 24, 0);
+    fake_class_init(&order, &app, "App.Order", 40, 0);
+    fake_class_init(&line, &library, "Library.Line", 24, 0);
+    fake_class_init(&text, &library, "System.String", 22, 2);
+    fake_class_init(&numbers, NULL, "", 16, 4);
+    fake_class_init(&matrix, NULL, "", 32, 8);
+    fake_class_init(&pair, &library, "Library.Pair`2", 32, 0);
+    fake_class_init(&other, NULL, "", 24, 0);
+    fake_class_init(&odd, &emitted, "Odd", 24, 0);
+    fake_class_init(&nested, &app, "Inner", 24, 0);
+    numbers.kind = matrix.kind = AN_ARRAY;
+    numbers.rank = 1;
+    numbers.element_code = 8;
+    matrix.rank = 2;
+    matrix.element_code = 0x12;
+    matrix.element = &order;
+    pair.n_arguments = 2;
+    pair.arguments[0] = &text;
+    pair.arguments[1] = &matrix;
+    other.kind = A_COMPOSITE;
+    odd.odd_bytes = 11;
+    nested.enclosing = &program_class;
+}
+
+static const char *numbered(const char *prefix, uint32_t a, uint32_t b)
+{
+    char *name = NULL;
+    if (asprintf(&name, "%s%u_%u", prefix, a, b) < 0)
+        abort();
+    return name;
+}
+
+static void make_world(void)
+{
+    make_classes();
+    for (uint32_t s = 0; s < SHAPES; s++)
+        for (uint32_t i = 0; i < PER_SHAPE; i++) {
+            struct fake_method *m = &methods[s][i];
+            *m = (struct fake_method){.name = numbered("Method", s, i), .module = i % 2 == 0 ? &app : &library,
+                                      .type = i % 2 == 0 ? &program_class : &line, .il_points = 3 * i, .signature_bytes = i};
+            if (i == 3)
+                m->arguments[m->n_arguments++] = &pair;
+            if (s == OSR_VARIANT)
+                continue;
+            fake_emit(m, &bodies[s][i], (enum fake_shape)s, -1);
+            if (s >= FIRST_VERSION && s <= FIRST_VERSION_VERY_LARGE)
+                fake_emit(m, &variants[s - FIRST_VERSION][i], OSR_VARIANT, -1);
+        }
+}
+
+static uint64_t random_number(uint64_t *state)
+{
+    uint64_t z = *state += UINT64_C(0x9e3779b97f4a7c15);
+    z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
+    return z ^ z >> 31;
+}
+
+/* Keeps a part of a stack and goes on at random from there. */
+static void random_stack(struct fake_stack *s, uint32_t keep, uint32_t depth, uint64_t *seed, bool faults)
+{
+    if (keep > s->n)
+        keep = s->n;
+    if (keep > 0 && s->bodies[keep - 1]->shape >= FIRST_VERSION && s->bodies[keep - 1]->shape <= FIRST_VERSION_VERY_LARGE)
+        keep--;
+    if (keep > 0 && s->bodies[keep - 1]->shape >= FAULTS)
+        keep--;
+    s->n = keep;
+    s->places = (s->places & ((UINT64_C(1) << (keep & 63)) - 1)) | random_number(seed) << (keep & 63);
+    while (s->n < depth) {
+        uint32_t i = (uint32_t)(random_number(seed) % PER_SHAPE), shape = (uint32_t)(random_number(seed) % OSR_VARIANT);
+        s->bodies[s->n++] = &bodies[shape][i];
+        if (shape >= FIRST_VERSION)
+            s->bodies[s->n++] = &variants[shape - FIRST_VERSION][i];
+    }
+    if (faults)
+        s->bodies[s->n++] = &bodies[FAULTS + random_number(seed) % 2][random_number(seed) % PER_SHAPE];
+}
+
+struct work { /* what a leaf does */
+    struct entries *model;
+    const struct fake_stack *stack;
+    struct fake_class *class;
+    uint32_t length, times;
+};
+
+static uint64_t size_of(const struct fake_class *c, uint64_t length)
+{
+    uint64_t component = c->table[0] >> 31 != 0 ? c->table[0] & 0xFFFFu : 0;
+    return (c->table[1] + component * length + c->odd_bytes + 7) & ~UINT64_C(7);
+}
+
+static void allocate(void *data, bool in_handler)
+{
+    const struct work *w = data;
+    for (uint32_t i = 0; i < w->times; i++)
+        fake_allocate(w->class, w->length);
+    model_add(w->model, w->stack, in_handler, w->class, false, w->times, w->times * size_of(w->class, w->length));
+}
+
+static void run(struct entries *model, const struct fake_stack *s, struct fake_class *c, uint32_t length, uint32_t times)
+{
+    struct work w = {model, s, c, length, times};
+    fake_run(s, allocate, &w);
+}
+
+/* Random stacks that share their outer part with the one before, random classes. */
+static void work_at_random(struct entries *model, uint64_t seed, uint32_t rounds, uint32_t depth, bool faults)
+{
+    struct fake_stack *s = calloc(1, sizeof *s);
+    for (uint32_t i = 0; i < rounds; i++) {
+        uint64_t r = random_number(&seed);
+        random_stack(s, (uint32_t)(r >> 8) % depth, 1 + (uint32_t)(r >> 16) % depth, &seed, faults && r % 8 == 0);
+        struct fake_class *c = all_classes[(r >> 24) % N_CLASSES];
+        uint32_t length = c->table[0] >> 31 != 0 ? (uint32_t)(r >> 32) % 100 : 0;
+        run(model, s, c, length, 1 + (uint32_t)(r >> 40) % 5);
+    }
+    free(s);
+}
+
+/* ── starting and judging ───────────────────────────────────────────────────────────────────────────────────── */
+
+static void start(void)
+{
+    make_world();
+    fake_set_thread(0); /* the main thread is not managed while Initialize runs */
+    hresult hr = fake_load(agent_path);
+    check(hr == HR_OK, "Initialize returned %x", (unsigned)hr);
+    fake_set_thread(0x1000);
+}
+
+#define ANY_LOSS UINT64_MAX
+
+/* Compares the arena with the model. With losses it may hold less, and the sum must still be right. */
+static struct arena_facts *judge(struct entries *model, uint64_t lost)
+{
+    struct entries found = {0};
+    struct arena_facts *f = arena_read(directory, &found);
+    if (f == NULL) {
+        check(false, "no arena");
+        exit(1);
+    }
+    if (model != NULL) {
+        int differences = model_compare(model, &found, lost != ANY_LOSS);
+        check(differences == 0, "%d differences", differences);
+    }
+    check(f->objects + f->lost_objects == fake.objects, "%llu counted + %llu lost of %llu objects", (unsigned long long)f->objects,
+          (unsigned long long)f->lost_objects, (unsigned long long)fake.objects);
+    check(f->bytes + f->lost_bytes == fake.bytes, "%llu counted + %llu lost of %llu bytes", (unsigned long long)f->bytes,
+          (unsigned long long)f->lost_bytes, (unsigned long long)fake.bytes);
+    check(lost == ANY_LOSS || f->lost_objects == lost, "%llu objects lost", (unsigned long long)f->lost_objects);
+    check(f->header->shared_bytes + f->header->private_bytes <= f->header->memory_limit, "more memory than allowed");
+    return f;
+}
+
+enum { STEP_PASSED, STEP_FAILED, STEP_BEYOND }; /* how the process of a step ends */
+
+/* Runs a step in a process of its own for 1, 1 + stride, …, each with a directory, until one says that it is beyond the end. */
+static void sweep(int (*step)(uint64_t n), uint64_t stride)
+{
+    for (uint64_t n = 1; failures < 4; n += stride) {
+        pid_t child = fork();
+        if (child == 0) {
+            snprintf(directory + strlen(directory), 32, "/%llu", (unsigned long long)n);
+            mkdir(directory, 0700);
+            setenv("CLRPROF_ARENAS", directory, 1);
+            int end = step(n);
+            exit(failures != 0 ? STEP_FAILED : end);
+        }
+        int status = 0;
+        waitpid(child, &status, 0);
+        check(WIFEXITED(status) && WEXITSTATUS(status) != STEP_FAILED, "step %llu: status %x", (unsigned long long)n, status);
+        if (!WIFEXITED(status) || WEXITSTATUS(status) == STEP_BEYOND)
+            return;
+    }
+}
+
+struct job {
+    pthread_t thread;
+    uint64_t index;
+    void (*work)(struct job *job);
+    struct entries model;
+};
+
+static void *run_job(void *data)
+{
+    struct job *j = data;
+    fake_set_thread(0x2000 + j->index * 8);
+    j->work(j);
+    fake_callback(CALLBACK_THREAD_DESTROYED, 0x2000 + j->index * 8);
+    return NULL;
+}
+
+static void start_jobs(struct job *jobs, uint32_t n, void (*work)(struct job *))
+{
+    for (uint32_t i = 0; i < n; i++) {
+        jobs[i] = (struct job){.index = i, .work = work};
+        if (pthread_create(&jobs[i].thread, NULL, run_job, &jobs[i]) != 0)
+            fake_die("no thread");
+    }
+}
+
+static void join_jobs(struct job *jobs, uint32_t n, struct entries *model)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        pthread_join(jobs[i].thread, NULL);
+        model_join(model, &jobs[i].model);
+    }
+}
+
+/* ── scenarios ──────────────────────────────────────────────────────────────────────────────────────────────── */
+
+static void one_of_each(void)
+{
+    struct entries model = {0};
+    start();
+    for (uint32_t shape = 0; shape < OSR_VARIANT; shape++)
+        for (uint64_t places = 0; places < 4; places++) {
+            struct fake_stack s = {1, places, {&bodies[FRAMED][0]}, 0};
+            s.bodies[s.n++] = &bodies[shape][1];
+            if (shape >= FIRST_VERSION)
+                s.bodies[s.n++] = &variants[shape - FIRST_VERSION][1];
+            for (size_t i = 0; i < N_CLASSES; i++)
+                run(&model, &s, all_classes[i], i == 2 || i == 3 ? 7 : 0, 3);
+        }
+    fake_allocate(&order, 0); /* the runtime itself allocates */
+    model_add(&model, NULL, false, &order, false, 1, 40);
+    fake_callback(CALLBACK_SHUTDOWN, 0);
+    struct arena_facts *f = judge(&model, 0);
+    check(f->header->state == WIRE_STATE_SHUT_DOWN && f->header->end_ns >= f->header->start_ns, "state %u", f->header->state);
+    check(f->header->runtime_major == 9 && f->header->runtime_build == 7, "runtime version");
+    check(f->n_threads == 1, "%u threads", f->n_threads);
+    check(fake.event_low == (ENABLE_OBJECT_ALLOCATED | MONITOR_OBJECT_ALLOCATED | MONITOR_THREADS | MONITOR_MODULE_LOADS) &&
+              fake.event_high == HIGH_MONITOR_DYNAMIC_FUNCTION_UNLOADS,
+          "event mask %x %x", fake.event_low, fake.event_high);
+}
+
+static void random_stacks(void)
+{
+    struct entries model = {0};
+    start();
+    work_at_random(&model, 1, 20000 / SCALE, 24, false);
+    judge(&model, 0);
+}
+
+static void faults(void)
+{
+    struct entries model = {0};
+    if (THREAD_SANITIZER)
+        return; /* it puts frames without frame pointers between the kernel and the handler */
+    start();
+    work_at_random(&model, 2, 5000 / SCALE, 12, true);
+    judge(&model, 0);
+}
+
+static void stress(struct job *j)
+{
+    work_at_random(&j->model, 100 + j->index, 4000 / SCALE, 20, false);
+}
+
+static void parallel(void)
+{
+    struct entries model = {0};
+    struct job jobs[16];
+    start();
+    start_jobs(jobs, 16, stress);
+    join_jobs(jobs, 16, &model);
+    struct arena_facts *f = judge(&model, 0);
+    check(f->n_threads == 16 && f->n_thread_ends == 16, "%u threads, %u ends", f->n_threads, f->n_thread_ends);
+}
+
+static void little(struct job *j)
+{
+    work_at_random(&j->model, j->index, 3, 10, false);
+}
+
+static void short_threads(void)
+{
+    struct entries model = {0};
+    struct job jobs[20];
+    uint32_t batches = 250 / SCALE;
+    start();
+    for (uint32_t i = 0; i < batches; i++) {
+        start_jobs(jobs, 20, little);
+        join_jobs(jobs, 20, &model);
+    }
+    struct arena_facts *f = judge(&model, 0);
+    check(f->n_threads == 20 * batches && f->header->threads == 20 * batches, "%u threads", f->n_threads);
+    check(f->header->private_bytes < 20 << 20, "%llu bytes for 20 threads at a time", (unsigned long long)f->header->private_bytes);
+}
+
+static void recursion(void)
+{
+    struct entries model = {0};
+    start();
+    struct fake_stack s = {2, 0, {&bodies[FRAMED][0], &bodies[FRAMELESS][1]}, 0};
+    static const uint32_t depths[] = {10000, 10001, 9000, 1, 12000, 16380, 16382, 16383, 16384, 16390, 20000, 5};
+    for (size_t i = 0; i < sizeof depths / sizeof *depths; i++)
+        for (uint32_t k = 0; k < 2; k++) {
+            s.bodies[1] = &bodies[k == 0 ? FRAMED : FRAMELESS][1];
+            s.repeat = depths[i];
+            run(&model, &s, &order, 0, 2);
+        }
+    judge(&model, 0);
+}
+
+static void depth_limit(void)
+{
+    struct entries model = {0};
+    model_max_depth = 7;
+    setenv("CLRPROF_STACK_DEPTH", "7", 1);
+    start();
+    work_at_random(&model, 3, 5000 / SCALE, 14, false);
+    struct arena_facts *f = judge(&model, 0);
+    check(f->header->max_stack_depth == 7, "depth %u", f->header->max_stack_depth);
+}
+
+/* Allocates at every level of a recursion that goes from fewer than MAX_FRAMES links to more. */
+static void link_limit(void)
+{
+    struct entries model = {0};
+    start();
+    struct fake_stack s = {1, 0, {&bodies[FRAMED][1]}, 0};
+    s.repeat = 70000;
+    fake_run(&s, allocate, &(struct work){&(struct entries){0}, &s, &order, 0, 1});
+    model_add_deep(&model, &s, &order, 1, 40);
+    s.repeat = 3; /* and the thread goes on as ever */
+    run(&model, &s, &order, 0, 2);
+    s.bodies[0] = &bodies[FRAMELESS][1];
+    s.repeat = 140000; /* two skips for one link, more skips than links */
+    fake_run(&s, allocate, &(struct work){&(struct entries){0}, &s, &order, 0, 1});
+    model_add_deep(&model, &s, &order, 1, 40);
+    judge(&model, 0);
+}
+
+struct climb {
+    struct fake_stack s;
+    uint32_t level;
+};
+
+static void climb(void *data, bool in_handler)
+{
+    struct climb *c = data;
+    (void)in_handler;
+    fake_allocate(&order, 0);
+    if (c->level-- == 0)
+        return;
+    struct fake_stack s = c->s;
+    fake_run(&s, climb, c);
+}
+
+static void link_limit_climbed(void)
+{
+    start();
+    static struct climb c;
+    c = (struct climb){{1, 0, {&bodies[FRAMED][1]}, 15000}, 5};
+    climb(&c, false);
+    struct entries found = {0};
+    struct arena_facts *f = arena_read(directory, &found);
+    check(f->objects == fake.objects && f->lost_objects == 0, "%llu of %llu objects", (unsigned long long)f->objects, (unsigned long long)fake.objects);
+}
+
+static void incomplete_types(void)
+{
+    struct entries model = {0};
+    start();
+    order.incomplete = 3;
+    line.incomplete = 1000;
+    struct fake_stack s = {1, 0, {&bodies[FRAMED][2]}, 0};
+    for (int i = 0; i < 5; i++) {
+        s.places = (uint64_t)i & 1;
+        fake_run(&s, allocate, &(struct work){&(struct entries){0}, &s, &order, 0, 1});
+        fake_run(&s, allocate, &(struct work){&(struct entries){0}, &s, &line, 0, 1});
+    }
+    order.incomplete = 0;
+    fake_callback(CALLBACK_SHUTDOWN, 0);
+    for (int i = 0; i < 5; i++) {
+        s.places = (uint64_t)i & 1;
+        model_add(&model, &s, false, &order, false, 1, 40);
+        model_add(&model, &s, false, &line, false, 1, 24);
+    }
+    judge(&model, 0);
+}
+
+/* The shutdown comes on a thread that never allocated. */
+static void *shut_down(void *nothing)
+{
+    fake_callback(CALLBACK_SHUTDOWN, 0);
+    return nothing;
+}
+
+static void incomplete_until_shutdown(void)
+{
+    struct entries model = {0};
+    start();
+    order.incomplete = 1;
+    struct fake_stack s = {1, 0, {&bodies[FRAMED][2]}, 0};
+    fake_run(&s, allocate, &(struct work){&(struct entries){0}, &s, &order, 0, 1});
+    pthread_t thread;
+    pthread_create(&thread, NULL, shut_down, NULL);
+    pthread_join(thread, NULL);
+    order.incomplete = 0;
+    model_add(&model, &s, false, &order, false, 1, 40);
+    judge(&model, 0);
+}
+
+/* A collectible world that comes and goes at the same addresses, with other names, sizes and code. */
+struct generation {
+    struct fake_module module;
+    struct fake_class class;
+    struct fake_method method, helper, dynamic;
+    struct fake_body bodies[4];
+    int slots[4];
+};
+
+static void make_generation(struct generation *g, uint64_t owner, uint32_t n)
+{
+    static const enum fake_shape shapes[] = {FRAMED, FRAMELESS, FRAMELESS_PUSHES, FRAMELESS_LARGE};
+    uint32_t id = (uint32_t)owner;
+    memset(&g->module, 0, sizeof g->module);
+    g->module.path = "";
+    g->module.name = numbered("Collectible", id, n);
+    g->module.flags = MODULE_FLAG_COLLECTIBLE | (n % 2 == 0 ? MODULE_FLAG_DYNAMIC : 0);
+    fake_class_init(&g->class, &g->module, numbered("Plugin", id, n), 24 + 8 * (n % 5), 0);
+    g->method = (struct fake_method){.name = numbered("Run", id, n), .module = &g->module, .type = &g->class, .il_points = 2};
+    /* Generic code over a collectible type belongs to a module that stays. */
+    g->helper = (struct fake_method){.name = numbered("Generic", id, n), .module = &library, .type = &line, .arguments = {&g->class}, .n_arguments = 1};
+    g->dynamic = (struct fake_method){.name = numbered("Lambda", id, n), .dynamic = true, .il_points = 1};
+    fake_emit(&g->method, &g->bodies[0], shapes[n % 4], g->slots[0]);
+    fake_emit(&g->helper, &g->bodies[1], shapes[n / 2 % 4], g->slots[1]);
+    fake_emit(&g->dynamic, &g->bodies[2], shapes[n / 3 % 4], g->slots[2]);
+    fake_emit(&g->dynamic, &g->bodies[3], shapes[n / 5 % 4], g->slots[3]);
+}
+
+static void free_dynamic(struct generation *g)
+{
+    fake_callback(CALLBACK_DYNAMIC_METHOD_UNLOADED, (uintptr_t)&g->dynamic);
+    fake_forget(&g->dynamic);
+    g->dynamic.gone = true;
+}
+
+static void unload_generation(struct generation *g)
+{
+    fake_callback(CALLBACK_MODULE_UNLOAD_STARTED, (uintptr_t)&g->module);
+    fake_forget(&g->method);
+    fake_forget(&g->helper);
+    g->module.gone = g->class.gone = g->method.gone = g->helper.gone = true;
+    fake_callback(CALLBACK_MODULE_UNLOAD_FINISHED, (uintptr_t)&g->module);
+}
+
+static int next_slot;
+
+static void come_and_go(struct job *j)
+{
+    struct generation *g = calloc(1, sizeof *g);
+    for (int i = 0; i < 4; i++)
+        g->slots[i] = __atomic_fetch_add(&next_slot, 1, __ATOMIC_RELAXED);
+    for (uint32_t n = 0; n < 60 / SCALE; n++) {
+        make_generation(g, j->index, n);
+        struct fake_stack s = {4, n, {&bodies[FRAMED][0], &g->bodies[0], &g->bodies[1], &g->bodies[2]}, 0};
+        run(&j->model, &s, &g->class, 0, 3);
+        run(&j->model, &s, &order, 0, 2);
+        s.bodies[3] = &g->bodies[3];
+        run(&j->model, &s, &g->class, 0, 1);
+        if (n % 3 == 0) { /* a dynamic method goes alone, its memory is used again at once */
+            free_dynamic(g);
+            g->dynamic = (struct fake_method){.name = numbered("Again", (uint32_t)j->index, n), .dynamic = true};
+            fake_emit(&g->dynamic, &g->bodies[2], FRAMED, g->slots[2]);
+            run(&j->model, &(struct fake_stack){3, n, {&bodies[FRAMED][0], &g->bodies[0], &g->bodies[2]}, 0}, &order, 0, 1);
+        }
+        free_dynamic(g);
+        unload_generation(g);
+        s = (struct fake_stack){1, n, {&bodies[FRAMED][0]}, 0};
+        run(&j->model, &s, &order, 0, 1);
+    }
+}
+
+static void come_and_go_or_stay(struct job *j)
+{
+    if (j->index % 2 == 0)
+        come_and_go(j);
+    else
+        stress(j);
+}
+
+static void reserve_slots(void)
+{
+    static struct fake_method m = {.name = "unused"};
+    static struct fake_body b[64];
+    for (int i = 0; i < 64; i++)
+        fake_emit(&m, &b[i], FRAMED, -1);
+    next_slot = (int)((uintptr_t)b[0].start - 0x7e0000000000u) / (int)CODE_SLOT;
+    fake_forget(&m);
+}
+
+static void unloading(void)
+{
+    struct entries model = {0};
+    struct job jobs[8];
+    start();
+    reserve_slots();
+    start_jobs(jobs, 8, come_and_go_or_stay);
+    join_jobs(jobs, 8, &model);
+    judge(&model, 0);
+    /* What the agent still holds: the three modules that stay, and metadata of none that went. */
+    check(fake.references == 2 || fake.references == 3, "%u references to metadata", fake.references);
+}
+
+static int reentered_step(uint64_t n)
+{
+    struct entries model = {0};
+    start();
+    fake.reenter_class = &line;
+    fake.reenter_at = fake.calls + n;
+    work_at_random(&model, 5, 12, 6, false);
+    bool beyond = fake.reenter_at != 0;
+    struct arena_facts *f = judge(&model, beyond ? 0 : 1);
+    check(f->header->losses[WIRE_LOSS_REENTERED].objects == f->lost_objects, "lost for another reason");
+    return beyond ? STEP_BEYOND : STEP_PASSED;
+}
+
+static void reentered(void)
+{
+    sweep(reentered_step, SCALE);
+}
+
+/* ── scenarios of failing calls ─────────────────────────────────────────────────────────────────────────────── */
+
+static int one_call_fails(uint64_t n)
+{
+    start();
+    fake.fail_at = fake.calls + n;
+    struct entries model = {0};
+    work_at_random(&model, 6, 25, 8, !THREAD_SANITIZER);
+    bool beyond = fake.calls < fake.fail_at;
+    fake_callback(CALLBACK_SHUTDOWN, 0);
+    judge(NULL, ANY_LOSS);
+    return beyond ? STEP_BEYOND : STEP_PASSED;
+}
+
+static int all_calls_fail(uint64_t n)
+{
+    start();
+    fake.fail_from = fake.calls + n;
+    odd.odd_bytes = 0; /* its size cannot be known without asking */
+    struct entries model = {0};
+    work_at_random(&model, 6, 25, 8, !THREAD_SANITIZER);
+    bool beyond = fake.calls < fake.fail_from;
+    judge(NULL, ANY_LOSS);
+    return beyond ? STEP_BEYOND : STEP_PASSED;
+}
+
+static void failing_calls(void)
+{
+    sweep(one_call_fails, SCALE);
+    sweep(all_calls_fail, 7 * SCALE);
+}
+
+static enum fake_os_call os_call;
+static bool os_for_good; /* all calls fail from that one on */
+
+static int os_call_fails(uint64_t n)
+{
+    struct entries model = {0};
+    struct job jobs[3];
+    start();
+    uint64_t at = fake.os_calls[os_call] + n;
+    *(os_for_good ? &fake.os_fail_from[os_call] : &fake.os_fail_at[os_call]) = at;
+    work_at_random(&model, 7, 2500, 20, false);
+    start_jobs(jobs, 3, little);
+    join_jobs(jobs, 3, &model);
+    judge(&model, ANY_LOSS);
+    return fake.os_calls[os_call] < at ? STEP_BEYOND : STEP_PASSED;
+}
+
+static void failing_mmap(void)
+{
+    os_call = OS_MMAP;
+    sweep(os_call_fails, 1);
+    os_for_good = true;
+    sweep(os_call_fails, SCALE);
+}
+
+static void failing_fallocate(void)
+{
+    os_call = OS_FALLOCATE;
+    sweep(os_call_fails, 1);
+    os_for_good = true;
+    sweep(os_call_fails, SCALE);
+}
+
+/* ── scenarios of Initialize ────────────────────────────────────────────────────────────────────────────────── */
+
+static uint32_t count_lines(const char *path, const char *with)
+{
+    char text[4096];
+    uint32_t n = 0;
+    FILE *f = fopen(path, "r");
+    while (f != NULL && fgets(text, sizeof text, f) != NULL)
+        n += strstr(text, with) != NULL;
+    if (f != NULL)
+        fclose(f);
+    return n;
+}
+
+static uint32_t count_open(const char *with)
+{
+    char link[64], target[4096];
+    uint32_t n = 0;
+    for (int fd = 0; fd < 256; fd++) {
+        snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+        ssize_t length = readlink(link, target, sizeof target - 1);
+        target[length < 0 ? 0 : length] = 0;
+        n += strstr(target, with) != NULL;
+    }
+    return n;
+}
+
+/* The agent refused: the library is gone, with its memory and its file descriptor. `failure` is what the arena says;
+ * 0: there is none. */
+static void check_refused(hresult hr, uint32_t failure)
+{
+    check(hr == HR_CANCEL_ACTIVATION, "Initialize returned %x", (unsigned)hr);
+    check(SANITIZED || dlopen(agent_path, RTLD_LAZY | RTLD_NOLOAD) == NULL, "the library is still there");
+    check(count_lines("/proc/self/maps", ".arena") == 0, "the arena is still mapped");
+    check(count_open(".arena") == 0, "the arena is still open");
+    struct entries found = {0};
+    DIR *d = opendir(directory);
+    struct arena_facts *f = d == NULL ? NULL : arena_read(directory, &found);
+    check((f != NULL) == (failure != 0), "%s arena", f == NULL ? "no" : "an");
+    check(f == NULL || (f->header->state == WIRE_STATE_FAILED && f->header->failure == failure), "state %u, failure %u",
+          f == NULL ? 0 : f->header->state, f == NULL ? 0 : f->header->failure);
+}
+
+static int refusal_step(uint64_t n)
+{
+    uint32_t failure = 0;
+    make_world();
+    switch (n) {
+    case 1:
+        unsetenv("CLRPROF_ARENAS");
+        break;
+    case 2:
+        setenv("CLRPROF_ARENAS", "", 1);
+        break;
+    case 3:
+        strcat(directory, "/none");
+        setenv("CLRPROF_ARENAS", directory, 1);
+        break;
+    case 4: { /* longer than a path may be */
+        char *path = malloc(9000);
+        memset(path, '/', 8999);
+        path[8999] = 0;
+        setenv("CLRPROF_ARENAS", path, 1);
+        break;
+    }
+    case 5:
+        fake.no_info9 = true;
+        failure = WIRE_FAILURE_OLD_RUNTIME;
+        break;
+    case 6:
+        fake.fail_at = 4;
+        failure = WIRE_FAILURE_EVENT_MASK;
+        break;
+    case 7:
+        fake.os_fail_at[OS_KEY] = 1;
+        failure = WIRE_FAILURE_OUT_OF_MEMORY;
+        break;
+    case 8:
+        fake.os_fail_from[OS_FTRUNCATE] = 1;
+        break;
+    case 9:
+        fake.os_fail_from[OS_RENAME] = 1;
+        break;
+    case 10:
+        fake.os_fail_from[OS_MMAP] = 1;
+        break;
+    case 11: /* a limit below what an arena needs, and no signal */
+    case 12:
+    case 13: {
+        struct rlimit limit = {n == 11 ? 0 : n == 12 ? 4096 : 1 << 20, RLIM_INFINITY};
+        setrlimit(RLIMIT_FSIZE, &limit);
+        break;
+    }
+    default:
+        return STEP_BEYOND;
+    }
+    hresult hr = fake_load(agent_path);
+    struct rlimit none = {RLIM_INFINITY, RLIM_INFINITY};
+    setrlimit(RLIMIT_FSIZE, &none);
+    check_refused(hr, failure);
+    return STEP_PASSED;
+}
+
+static int initialize_without(uint64_t n) /* the n-th mmap or fallocate of Initialize fails */
+{
+    make_world();
+    fake.os_fail_from[os_call] = n;
+    hresult hr = fake_load(agent_path);
+    if (hr == HR_OK)
+        return STEP_BEYOND;
+    bool early = os_call == OS_FALLOCATE ? n <= 2 : false;
+    if (os_call == OS_MMAP && arena_read(directory, &(struct entries){0}) == NULL)
+        early = true;
+    check_refused(hr, early ? 0 : WIRE_FAILURE_OUT_OF_MEMORY);
+    return STEP_PASSED;
+}
+
+static void refusals(void)
+{
+    sweep(refusal_step, 1);
+    os_call = OS_MMAP;
+    sweep(initialize_without, 1);
+    os_call = OS_FALLOCATE;
+    sweep(initialize_without, 1);
+}
+
+static int retry_step(uint64_t n)
+{
+    struct entries model = {0};
+    if (n == 1)
+        fake.os_fail_at[OS_RENAME] = 1; /* somebody has that name */
+    else if (n == 2)
+        fake.os_fail_at[OS_MMAP] = 1; /* the address space is small: a smaller arena */
+    else if (n == 3)
+        setrlimit(RLIMIT_FSIZE, &(struct rlimit){100 << 20, RLIM_INFINITY});
+    else if (n == 4)
+        setenv("CLRPROF_MEMORY", "-1", 1);
+    else if (n == 5)
+        setenv("CLRPROF_MEMORY", "99999999999999999999999", 1);
+    else if (n == 6)
+        setenv("CLRPROF_MEMORY", "64M", 1); /* not a number: the default */
+    else if (n == 7)
+        setenv("CLRPROF_MEMORY", "1", 1); /* the least */
+    else if (n == 8)
+        fake.no_info14 = true;
+    else if (n == 9)
+        fake.fail_at = 3; /* no version of the runtime */
+    else
+        return STEP_BEYOND;
+    start();
+    work_at_random(&model, n, 30, 5, false);
+    struct arena_facts *f = judge(&model, 0);
+    check(f->header->state == WIRE_STATE_RECORDING && f->header->failure == 0, "state %u", f->header->state);
+    check(n != 6 || f->header->memory_limit == 1 << 30, "limit %llu", (unsigned long long)f->header->memory_limit);
+    check(n != 7 || f->header->memory_limit == 4 << 20, "limit %llu", (unsigned long long)f->header->memory_limit);
+    return STEP_PASSED;
+}
+
+static void initialized_all_the_same(void)
+{
+    sweep(retry_step, 1);
+}
+
+static void before_initialize_ends(void)
+{
+    struct entries model = {0};
+    make_world();
+    fake_set_thread(0);
+    fake.allocate_in_set_event_mask = true;
+    fake.reenter_class = &order;
+    check(fake_load(agent_path) == HR_OK, "Initialize");
+    model_add(&model, NULL, false, &order, false, 1, 40);
+    work_at_random(&model, 9, 20, 5, false);
+    judge(&model, 0);
+}
+
+/* ── scenarios of limits ────────────────────────────────────────────────────────────────────────────────────── */
+
+static struct fake_class many_classes[4096];
+static struct fake_method many_methods[8192];
+static struct fake_body many_bodies[8192];
+static pthread_barrier_t all_there;
+
+static void stay(struct job *j)
+{
+    little(j);
+    pthread_barrier_wait(&all_there);
+    little(j);
+}
+
+static int memory_limit_step(uint64_t n)
+{
+    struct entries model = {0};
+    struct fake_stack s = {2, 0, {&bodies[FRAMED][0], &bodies[FRAMED][1]}, 0};
+    setenv("CLRPROF_MEMORY", "4194304", 1);
+    start();
+    if (n == 1) { /* nodes and sites */
+        work_at_random(&model, 11, 60000, 40, false);
+    } else if (n == 2) { /* descriptions of types */
+        for (uint32_t i = 0; i < 4096; i++) {
+            fake_class_init(&many_classes[i], &app, numbered("A.Namespace.With.A.Name.That.Is.Long.Enough.To.Need.Memory.Type", i, i), 24, 0);
+            run(&model, &s, &many_classes[i], 0, 2);
+            run(&model, &s, &order, 0, 1);
+        }
+    } else if (n == 3) { /* instructions, functions and bodies */
+        for (uint32_t i = 0; i < 8192; i++) {
+            many_methods[i] = (struct fake_method){.name = numbered("M", i, i), .module = &app, .type = &program_class, .il_points = 40};
+            fake_emit(&many_methods[i], &many_bodies[i], FRAMED, -1);
+            s.bodies[1] = &many_bodies[i];
+            run(&model, &s, &order, 0, 2);
+        }
+    } else if (n == 4) { /* threads */
+        static struct job jobs[400];
+        uint32_t threads = THREAD_SANITIZER ? 150 : 400;
+        pthread_barrier_init(&all_there, NULL, threads);
+        start_jobs(jobs, threads, stay);
+        join_jobs(jobs, threads, &model);
+        work_at_random(&model, 12, 1000, 20, false);
+    } else {
+        return STEP_BEYOND;
+    }
+    struct arena_facts *f = judge(&model, ANY_LOSS);
+    check(f->lost_objects > 0 || (n == 4 && THREAD_SANITIZER), "nothing was lost");
+    check(f->objects > 1000 || n == 4, "only %llu objects counted", (unsigned long long)f->objects);
+    return STEP_PASSED;
+}
+
+static void memory_limit(void)
+{
+    sweep(memory_limit_step, 1);
+}
+
+static char *long_name(char letter, size_t n)
+{
+    char *name = malloc(n + 1);
+    memset(name, letter, n);
+    name[n] = 0;
+    return name;
+}
+
+static void names_and_numbers(void)
+{
+    struct entries model = {0};
+    static struct fake_class nest[40], arrays[40], generic, wide;
+    static struct fake_body body[300];
+    struct fake_module far = {long_name('p', 3000), long_name('m', 2000), MODULE_FLAG_DISK, NULL, false};
+    struct fake_method long_method = {.name = long_name('f', 1024), .module = &far, .type = &nest[0], .il_points = 10000, .signature_bytes = 150 << 10};
+    struct fake_method wide_method = {.name = "Wide", .module = &app, .type = &wide, .il_points = WIRE_MAX_IL_MAP, .n_arguments = 70};
+    struct fake_method dynamic = {.name = long_name('d', 1023), .dynamic = true, .il_points = WIRE_MAX_IL_MAP + 1};
+    start();
+    for (uint32_t i = 0; i < 40; i++) {
+        fake_class_init(&nest[i], &far, long_name((char)('A' + i), 1024), 24, 0);
+        nest[i].enclosing = i < 39 ? &nest[i + 1] : NULL;
+        fake_class_init(&arrays[i], NULL, "", 16, 8);
+        arrays[i].kind = AN_ARRAY;
+        arrays[i].rank = i + 1;
+        arrays[i].element = i < 39 ? &arrays[i + 1] : &order;
+    }
+    fake_class_init(&generic, &app, "Generic", 24, 0);
+    fake_class_init(&wide, &app, "Wide", 24, 0);
+    wide.n_arguments = 70;
+    for (uint32_t i = 0; i < 70; i++)
+        wide.arguments[i] = wide_method.arguments[i] = all_classes[i % N_CLASSES];
+    generic.n_arguments = 1;
+    generic.arguments[0] = &generic; /* no runtime has this; it must end */
+    fake_emit(&long_method, &body[0], FRAMED, -1);
+    fake_emit(&wide_method, &body[1], FRAMELESS, -1);
+    fake_emit(&dynamic, &body[2], FRAMED, -1);
+    struct fake_stack s = {3, 0, {&body[0], &body[1], &body[2]}, 0};
+    run(&model, &s, &nest[0], 0, 1);
+    run(&model, &s, &nest[39], 0, 1);
+    run(&model, &s, &arrays[0], 3, 1);
+    run(&model, &s, &wide, 0, 1);
+    struct arena_facts *f = judge(&model, 0);
+    check(f->header->losses[WIRE_LOSS_NAME_TRUNCATED].events > 0, "no name was cut");
+    check(f->header->losses[WIRE_LOSS_IL_MAP_TRUNCATED].events == 2, "%llu IL maps were cut", (unsigned long long)f->header->losses[WIRE_LOSS_IL_MAP_TRUNCATED].events);
+    fake_allocate(&generic, 0);
+    judge(NULL, ANY_LOSS);
+}
+
+/* A function with more bodies than are looked at: its last ones have no lines, and nothing is lost. */
+static void many_bodies_of_one(void)
+{
+    static struct fake_method m = {.name = "Tiered", .module = &app, .type = &program_class};
+    struct entries model = {0};
+    start();
+    for (uint32_t i = 0; i < 300; i++)
+        fake_emit(&m, &many_bodies[i], FRAMED, -1);
+    for (uint32_t i = 0; i < 300; i++)
+        run(&model, &(struct fake_stack){2, 0, {&bodies[FRAMED][0], &many_bodies[i]}, 0}, &order, 0, 1);
+    judge(&model, 0);
+}
+
+/* ── scenarios of threads ───────────────────────────────────────────────────────────────────────────────────── */
+
+static void thread_names(void)
+{
+    utf16 name[3000];
+    for (int i = 0; i < 3000; i++)
+        name[i] = 'n';
+    start();
+    fake_callback_name(0x1000, 4, name);
+    fake_callback_name(0x1000, 0, NULL);
+    fake_callback_name(0x1000, WIRE_MAX_NAME, name);
+    fake_callback_name(0x1000, 3000, name);
+    struct entries model = {0};
+    work_at_random(&model, 13, 10, 5, false);
+    struct entries found = {0};
+    struct arena_facts *f = arena_read(directory, &found);
+    check(f->n_thread_names == 4 && f->header->losses[WIRE_LOSS_NAME_TRUNCATED].events == 1, "%u names", f->n_thread_names);
+}
+
+static struct entries late_model;
+static pthread_key_t late_key;
+
+static void allocate_late(void *data) /* a destructor of thread data, after the agent's own or before */
+{
+    static __thread int again;
+    (void)data;
+    work_at_random(&late_model, 14, 5, 5, false);
+    if (again++ < 2)
+        pthread_setspecific(late_key, &late_model);
+}
+
+static void end_late(struct job *j)
+{
+    pthread_setspecific(late_key, j);
+    little(j);
+}
+
+static void allocations_at_thread_end(void)
+{
+    struct entries model = {0};
+    struct job job;
+    start();
+    pthread_key_create(&late_key, allocate_late);
+    for (int i = 0; i < 10; i++) {
+        start_jobs(&job, 1, end_late);
+        join_jobs(&job, 1, &model);
+    }
+    model_join(&model, &late_model);
+    judge(&model, 0);
+}
+
+/* The bounds of the stack cannot be had. On the main thread they are known in another way. */
+static void unknown_stack(void)
+{
+    struct entries model = {0};
+    struct job job;
+    start();
+    fake.os_fail_from[OS_STACK] = 1;
+    work_at_random(&model, 15, 50, 10, false);
+    start_jobs(&job, 1, little);
+    join_jobs(&job, 1, &(struct entries){0});
+    struct entries found = {0};
+    struct arena_facts *f = arena_read(directory, &found);
+    check(f->objects == fake.objects, "%llu of %llu objects", (unsigned long long)f->objects, (unsigned long long)fake.objects);
+    size_t n = 0;
+    for (size_t i = 0; i < found.n; i++) /* the other thread's sites */
+        if (found.list[i].thread == (uint64_t)getpid())
+            found.list[n++] = found.list[i];
+    found.n = n;
+    int differences = model_compare(&model, &found, true);
+    check(differences == 0, "%d differences", differences);
+}
+
+static void endless(struct job *j)
+{
+    work_at_random(&j->model, j->index, 1500 / SCALE, 15, false);
+}
+
+static void around_shutdown(void)
+{
+    struct entries model = {0};
+    struct job jobs[4];
+    start();
+    start_jobs(jobs, 4, endless);
+    work_at_random(&model, 16, 100, 10, false);
+    fake_callback(CALLBACK_SHUTDOWN, 0);
+    work_at_random(&model, 17, 100, 10, false);
+    join_jobs(jobs, 4, &model);
+    struct arena_facts *f = judge(&model, 0);
+    check(f->header->state == WIRE_STATE_SHUT_DOWN, "state %u", f->header->state);
+}
+
+/* A child that was forked and ends as programs do must not end its parent's recording. */
+static void forked(void)
+{
+    struct entries model = {0};
+    start();
+    work_at_random(&model, 18, 20, 5, false);
+    pid_t child = fork();
+    if (child == 0) {
+        fake_callback(CALLBACK_SHUTDOWN, 0);
+        _exit(0);
+    }
+    waitpid(child, NULL, 0);
+    work_at_random(&model, 19, 20, 5, false);
+    struct arena_facts *f = judge(&model, 0);
+    check(f->header->state == WIRE_STATE_RECORDING, "state %u", f->header->state);
+}
+
+static void killed(void)
+{
+    int ready[2];
+    if (pipe(ready) != 0)
+        abort();
+    pid_t child = fork();
+    if (child == 0) {
+        start();
+        struct job jobs[4];
+        struct entries model = {0};
+        start_jobs(jobs, 4, endless);
+        work_at_random(&model, 20, 200, 10, false);
+        if (write(ready[1], "x", 1) != 1)
+            abort();
+        for (;;)
+            work_at_random(&model, 21, 1000, 10, false);
+    }
+    char c;
+    if (read(ready[0], &c, 1) != 1)
+        abort();
+    kill(child, SIGKILL);
+    waitpid(child, NULL, 0);
+    struct entries found = {0};
+    struct arena_facts *f = arena_read(directory, &found);
+    check(f != NULL && f->objects >= 200 && f->header->state == WIRE_STATE_RECORDING, "an arena without much");
+}
+
+/* ── scenarios of memory ────────────────────────────────────────────────────────────────────────────────────── */
+
+struct frozen_work {
+    struct entries *model;
+    const struct fake_stack *stack;
+    uint32_t segments;
+};
+
+static void allocate_frozen(void *data, bool in_handler)
+{
+    const struct frozen_work *w = data;
+    for (uint32_t i = 0; i < w->segments; i++) {
+        fake_allocate_frozen(&order, i);
+        model_add(w->model, w->stack, in_handler, &order, true, 1, 40);
+        fake_allocate(&order, 0);
+        model_add(w->model, w->stack, in_handler, &order, false, 1, 40);
+    }
+}
+
+static void frozen(void)
+{
+    struct entries model = {0};
+    start();
+    for (uint32_t n = 1; n <= 64; n += 21) { /* new segments appear, then new code meets them */
+        fake.frozen_segments = n;
+        struct fake_stack s = {2, n, {&bodies[FRAMED][1], &bodies[FRAMED][n % PER_SHAPE]}, 0};
+        fake_run(&s, allocate_frozen, &(struct frozen_work){&model, &s, n});
+    }
+    judge(&model, 0);
+}
+
+/* The program closes files that it did not open, and opens others: the agent must not write to those. */
+static void foreign_descriptor(void)
+{
+    struct entries model = {0};
+    start();
+    char path[5000], link[64], target[4096];
+    snprintf(path, sizeof path, "%s/victim", directory);
+    int victim = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    for (int fd = 3; fd < 256; fd++) {
+        snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+        ssize_t length = readlink(link, target, sizeof target - 1);
+        target[length < 0 ? 0 : length] = 0;
+        if (strstr(target, ".arena") != NULL)
+            dup2(victim, fd);
+    }
+    work_at_random(&model, 22, 3000, 20, false);
+    struct stat st;
+    fstat(victim, &st);
+    check(st.st_size == 0 && st.st_blocks == 0, "a stranger's file has %lld bytes", (long long)st.st_size);
+    struct arena_facts *f = judge(&model, ANY_LOSS);
+    check(f->lost_objects > 0, "nothing was lost");
+}
+
+/* A real file system of 1 MiB, seen by this process alone; needs root. */
+static void full_file_system(void)
+{
+    struct entries model = {0};
+    if (geteuid() != 0 || unshare(CLONE_NEWNS) != 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 ||
+        mount("none", directory, "tmpfs", 0, "size=1m") != 0) {
+        printf("not root: ");
+        return;
+    }
+    start();
+    work_at_random(&model, 23, 20000 / SCALE, 30, false);
+    struct arena_facts *f = judge(&model, ANY_LOSS);
+    check(f->lost_objects > 0 && f->objects > 0, "%llu objects, %llu lost", (unsigned long long)f->objects, (unsigned long long)f->lost_objects);
+}
+
+static const struct scenario {
+    const char *name;
+    void (*run)(void);
+} scenarios[] = {
+    {"one_of_each", one_of_each},
+    {"random_stacks", random_stacks},
+    {"faults", faults},
+    {"parallel", parallel},
+    {"short_threads", short_threads},
+    {"recursion", recursion},
+    {"depth_limit", depth_limit},
+    {"link_limit", link_limit},
+    {"link_limit_climbed", link_limit_climbed},
+    {"incomplete_types", incomplete_types},
+    {"incomplete_until_shutdown", incomplete_until_shutdown},
+    {"unloading", unloading},
+    {"reentered", reentered},
+    {"failing_calls", failing_calls},
+    {"failing_mmap", failing_mmap},
+    {"failing_fallocate", failing_fallocate},
+    {"refusals", refusals},
+    {"initialized_all_the_same", initialized_all_the_same},
+    {"before_initialize_ends", before_initialize_ends},
+    {"memory_limit", memory_limit},
+    {"names_and_numbers", names_and_numbers},
+    {"many_bodies_of_one", many_bodies_of_one},
+    {"thread_names", thread_names},
+    {"allocations_at_thread_end", allocations_at_thread_end},
+    {"unknown_stack", unknown_stack},
+    {"around_shutdown", around_shutdown},
+    {"forked", forked},
+    {"killed", killed},
+    {"frozen", frozen},
+    {"foreign_descriptor", foreign_descriptor},
+    {"full_file_system", full_file_system},
+};
+
+static void write_totals(void)
+{
+    char path[5000];
+    snprintf(path, sizeof path, "%s/totals", directory);
+    FILE *f = fopen(path, "w");
+    if (f == NULL)
+        return; /* the scenario took the directory away */
+    fprintf(f, "%llu %llu\n", (unsigned long long)fake.objects, (unsigned long long)fake.bytes);
+    fclose(f);
+}
+
+static bool run_scenario(const struct scenario *s, const char *parent)
+{
+    printf("%s: ", s->name);
+    fflush(stdout);
+    pid_t child = fork();
+    if (child == 0) {
+        snprintf(directory, sizeof directory, "%s/%s", parent, s->name);
+        if (mkdir(directory, 0700) != 0)
+            fake_die("cannot make %s", directory);
+        setenv("CLRPROF_ARENAS", directory, 1);
+        s->run();
+        write_totals();
+        fflush(stdout);
+        exit(failures != 0);
+    }
+    int status = 0;
+    waitpid(child, &status, 0);
+    bool ok = WIFEXITED(status) && WEXITSTATUS(status) == 0;
+    printf(ok ? "ok\n" : "FAILED, status %x\n", status);
+    return ok;
+}
+
+int main(int n_arguments, char **arguments)
+{
+    if (n_arguments < 3) {
+        fprintf(stderr, "usage: %s AGENT DIRECTORY [SCENARIO...]\n", arguments[0]);
+        return 2;
+    }
+    agent_path = arguments[1];
+    bool ok = true;
+    for (size_t i = 0; i < sizeof scenarios / sizeof *scenarios; i++) {
+        bool wanted = n_arguments == 3;
+        for (int k = 3; k < n_arguments; k++)
+            wanted = wanted || strcmp(arguments[k], scenarios[i].name) == 0;
+        if (wanted)
+            ok = run_scenario(&scenarios[i], arguments[2]) && ok;
+    }
+    return ok ? 0 : 1;
+}

@@ -1,0 +1,125 @@
+/* A made-up runtime for tests of the agent: modules, types and methods that do not exist, machine code that does.
+ *
+ * It loads the agent as CoreCLR does and answers exactly the calls that the agent makes; every other slot aborts.
+ * "Managed code" is written into memory byte by byte with the prologues of the JIT, so that each frame layout that the
+ * agent reads appears on real stacks of real threads, and the right answer is known. An id is a pointer to one of the
+ * structs below; using one after its unload aborts, as it would crash a real runtime.
+ *
+ * Faults: every call of the agent into the runtime, and every mmap, fallocate, … has a number; one number, or all from
+ * one on, can be made to fail. */
+#ifndef CLRPROF_FAKE_RUNTIME_H
+#define CLRPROF_FAKE_RUNTIME_H
+
+#include "../src/clr.h"
+
+#include <pthread.h>
+#include <stdio.h>
+
+#define MAX_PROGRAM 1024 /* methods of one stack; more come from recursion */
+#define CODE_SLOT 128u   /* bytes of one body */
+#define CODE_SLOTS 32768u
+
+/* ── what programs are made of ──────────────────────────────────────────────────────────────────────────────── */
+
+struct fake_module {
+    const char *path, *name;
+    uint32_t flags; /* MODULE_FLAG_… */
+    void *import;   /* made when first asked for */
+    bool gone;
+};
+
+enum fake_class_kind { A_CLASS, AN_ARRAY, A_COMPOSITE };
+
+struct fake_class {
+    uint32_t table[2]; /* what a MethodTable begins with: component size and flag, base size */
+    enum fake_class_kind kind;
+    struct fake_module *module;
+    const char *name;
+    struct fake_class *enclosing, *element, *arguments[80];
+    uint32_t n_arguments, element_code, rank, token;
+    uint32_t odd_bytes; /* what the runtime says an object has beyond what the table says */
+    int32_t incomplete; /* so many questions are answered with "data incomplete" */
+    bool gone;
+};
+
+enum fake_shape {
+    FRAMED,
+    FRAMELESS,
+    FRAMELESS_PUSHES,
+    FRAMELESS_LARGE,
+    FRAMELESS_VERY_LARGE, /* its prologue probes with lea r11 */
+    FIRST_VERSION,        /* calls the OSR variant that follows it in the program */
+    FIRST_VERSION_LARGE,
+    FIRST_VERSION_VERY_LARGE,
+    OSR_VARIANT,
+    FAULTS,           /* framed; divides by zero before it calls */
+    FAULTS_FRAMELESS, /* the same without a frame pointer */
+    SHAPES
+};
+
+struct fake_method {
+    const char *name;
+    struct fake_module *module;
+    struct fake_class *type, *arguments[80];
+    uint32_t n_arguments, token, il_points, signature_bytes;
+    bool dynamic, gone;
+    struct fake_body *bodies[300];
+    uint32_t n_bodies;
+};
+
+struct fake_body {
+    struct fake_method *method;
+    enum fake_shape shape;
+    uint8_t *start;
+    uint32_t size;
+    uintptr_t returns[2]; /* the two places from which it calls */
+    uintptr_t fault;      /* the instruction that divides */
+};
+
+void fake_class_init(struct fake_class *c, struct fake_module *m, const char *name, uint32_t base, uint32_t component);
+/* Adds a body to a method (its first: the method becomes known). slot < 0: a new place for the code. */
+void fake_emit(struct fake_method *m, struct fake_body *b, enum fake_shape shape, int slot);
+void fake_forget(struct fake_method *m); /* its bodies are gone; the structs may be used again */
+
+/* ── running ────────────────────────────────────────────────────────────────────────────────────────────────── */
+
+struct fake_stack { /* bodies from the root on; body i calls from its place bit i of `places` */
+    uint32_t n;
+    uint64_t places;
+    struct fake_body *bodies[MAX_PROGRAM];
+    uint32_t repeat; /* the last body is called so many times more, by itself */
+};
+
+typedef void (*fake_leaf)(void *data, bool in_handler);
+/* Calls the leaf with this stack below it; twice if the last body faults: first from the signal handler. */
+void fake_run(const struct fake_stack *s, fake_leaf leaf, void *data);
+/* Tells the agent of a new object. Adds to fake.objects and fake.bytes. */
+void fake_allocate(struct fake_class *c, uint32_t length);
+void fake_allocate_frozen(struct fake_class *c, uint32_t segment);
+void fake_set_thread(uintptr_t managed); /* GetCurrentThreadID of this thread; 0: none */
+
+/* ── loading ────────────────────────────────────────────────────────────────────────────────────────────────── */
+
+hresult fake_load(const char *agent); /* up to and with Initialize; a failure unloads the library, as the runtime does */
+hresult fake_callback(uint32_t slot, uintptr_t argument);
+hresult fake_callback_name(uintptr_t thread, uint32_t length, const utf16 *name);
+
+enum fake_os_call { OS_MMAP, OS_FALLOCATE, OS_FTRUNCATE, OS_RENAME, OS_STACK, OS_KEY, OS_CALLS };
+
+extern struct fake_state {
+    uint64_t objects, bytes;  /* told to the agent */
+    uint64_t calls;           /* of the agent into the runtime */
+    uint64_t fail_at, fail_from; /* numbers of such calls, from 1; 0: none */
+    uint64_t reenter_at;      /* a call during which the thread allocates */
+    struct fake_class *reenter_class;
+    uint64_t os_calls[OS_CALLS], os_fail_at[OS_CALLS], os_fail_from[OS_CALLS];
+    uint32_t frozen_segments; /* that the runtime tells of */
+    bool no_info9, no_info14;
+    bool allocate_in_set_event_mask;
+    uint32_t event_low, event_high;
+    uint32_t references; /* to metadata that the agent did not release */
+} fake;
+
+_Noreturn void fake_die(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+#endif

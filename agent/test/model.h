@@ -1,0 +1,44 @@
+/* The naive model of what the agent must have counted, and what it did count, read back from its arena.
+ *
+ * Both are lists of (thread, stack, type) with counters. Stacks and types are compared by what they are (addresses
+ * and full names), never by the agent's ids. */
+#ifndef CLRPROF_MODEL_H
+#define CLRPROF_MODEL_H
+
+#include "../src/wire_gen.h"
+#include "fake_runtime.h"
+
+struct entry {
+    uint64_t thread, stack, type; /* os id, hash of frames, hash of name */
+    uint32_t depth, frozen;
+    uint64_t objects, bytes;
+};
+
+struct entries {
+    struct entry *list;
+    size_t n, capacity;
+};
+
+extern uint32_t model_max_depth; /* CLRPROF_STACK_DEPTH */
+
+/* Adds objects allocated with this stack, in the handler if the last body faulted. s NULL: no managed frame. */
+void model_add(struct entries *m, const struct fake_stack *s, bool in_handler, const struct fake_class *c, bool frozen,
+               uint64_t objects, uint64_t bytes);
+void model_add_deep(struct entries *m, const struct fake_stack *s, const struct fake_class *c, uint64_t objects, uint64_t bytes);
+void model_join(struct entries *m, const struct entries *more);
+
+struct arena_facts {
+    const struct wire_header *header;
+    uint64_t objects, bytes, lost_objects, lost_bytes;
+    uint32_t n_threads, n_ips, n_nodes, n_sites, records[9];
+    uint32_t n_thread_names, n_thread_ends;
+    char *type_names[1 << 17]; /* by id, as last described */
+};
+
+/* Maps the only arena of the directory and checks that everything in it refers to what is there. */
+struct arena_facts *arena_read(const char *directory, struct entries *out);
+
+/* Number of differences; prints the first. Without `exact` the arena may hold less. */
+int model_compare(struct entries *model, struct entries *arena, bool exact);
+
+#endif
