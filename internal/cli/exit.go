@@ -30,7 +30,10 @@ type exitError struct {
 	err  error
 }
 
+// Error returns the message of the wrapped error.
 func (e *exitError) Error() string { return e.err.Error() }
+
+// Unwrap returns the wrapped error.
 func (e *exitError) Unwrap() error { return e.err }
 
 // exit gives an error an exit code; nil stays nil.
@@ -50,6 +53,7 @@ func usage(format string, args ...any) error {
 // command's own code, or a check that has said what it found.
 type statusError int
 
+// Error names the code; it is not meant to be printed.
 func (e statusError) Error() string { return fmt.Sprintf("exit status %d", int(e)) }
 
 // codeOf chooses the exit code of an error.

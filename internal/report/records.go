@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// Records is the result of a query: named columns and values of type nil, int64,
+// Records is the result of a query: columns of distinct names, and values of type nil, int64,
 // float64, string or []byte.
 type Records struct {
 	Columns []string
@@ -20,12 +20,11 @@ type Records struct {
 // Write writes the records in a format. Text shortens no name: who writes a query
 // asks for what it returns.
 func (r *Records) Write(w io.Writer, f Format, o TextOptions) error {
-	names := r.uniqueNames()
 	switch f {
 	case FormatJSON:
-		return r.writeJSON(w, names)
+		return r.writeJSON(w)
 	case FormatCSV, FormatTSV:
-		return writeSeparated(w, f, names, func(fn func([]string) error) error {
+		return writeSeparated(w, f, r.Columns, func(fn func([]string) error) error {
 			for _, row := range r.Rows {
 				record := make([]string, len(row))
 				for i, v := range row {
@@ -39,21 +38,6 @@ func (r *Records) Write(w io.Writer, f Format, o TextOptions) error {
 		})
 	}
 	return r.writeText(w, o)
-}
-
-// uniqueNames returns the column names with _2, _3 … added to repeated ones, since an
-// object cannot have a key twice.
-func (r *Records) uniqueNames() []string {
-	seen := map[string]int{}
-	out := make([]string, len(r.Columns))
-	for i, name := range r.Columns {
-		seen[name]++
-		out[i] = name
-		if n := seen[name]; n > 1 {
-			out[i] = fmt.Sprintf("%s_%d", name, n)
-		}
-	}
-	return out
 }
 
 // valueText prints a value; blobs are lower-case hexadecimal.
@@ -71,13 +55,13 @@ func valueText(v any) string {
 	return ""
 }
 
-func (r *Records) writeJSON(w io.Writer, names []string) error {
+func (r *Records) writeJSON(w io.Writer) error {
 	out := bufio.NewWriter(w)
 	out.WriteString("[")
 	for i, row := range r.Rows {
 		out.WriteString(pick(i > 0, ",\n  {", "\n  {"))
 		for k, v := range row {
-			fmt.Fprintf(out, "%s%s: ", pick(k > 0, ", ", ""), appendString(nil, names[k]))
+			fmt.Fprintf(out, "%s%s: ", pick(k > 0, ", ", ""), appendString(nil, r.Columns[k]))
 			number, isFloat := v.(float64)
 			_, isInteger := v.(int64)
 			switch {

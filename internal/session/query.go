@@ -3,6 +3,7 @@ package session
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"zombiezen.com/go/sqlite"
@@ -45,9 +46,11 @@ func (s *Session) Query(query string, columns func([]string) error, row func([]a
 		return err
 	}
 	defer stmt.Finalize()
-	names := make([]string, stmt.ColumnCount())
-	for i := range names {
-		names[i] = stmt.ColumnName(i)
+	names := columnNames(stmt)
+	if slices.Contains(names, "") { // two of one name: the driver knows only the last
+		if names, err = s.distinctNames(query); err != nil {
+			return err
+		}
 	}
 	if err := columns(names); err != nil {
 		return err
@@ -68,6 +71,25 @@ func (s *Session) Query(query string, columns func([]string) error, row func([]a
 			return err
 		}
 	}
+}
+
+func columnNames(stmt *sqlite.Stmt) []string {
+	names := make([]string, stmt.ColumnCount())
+	for i := range names {
+		names[i] = stmt.ColumnName(i)
+	}
+	return names
+}
+
+// distinctNames returns the names of a query's columns with :1, :2 … added to repeated
+// ones, which SQLite does for the columns of a subquery.
+func (s *Session) distinctNames(query string) ([]string, error) {
+	stmt, _, err := s.conn.PrepareTransient("SELECT * FROM (" + strings.TrimRight(query, "; \t\r\n") + "\n)")
+	if err != nil {
+		return nil, s.explainQuery(err)
+	}
+	defer stmt.Finalize()
+	return columnNames(stmt), nil
 }
 
 func (s *Session) prepareQuery(query string) (*sqlite.Stmt, error) {

@@ -13,6 +13,7 @@ import (
 // be changed freely before Write.
 type Builder struct {
 	Info              map[string]string
+	State             session.State // that Write leaves the session in
 	Processes         []session.Process
 	Threads           []session.Thread
 	Modules           []session.Module
@@ -40,6 +41,7 @@ type Builder struct {
 // New returns a builder of a session with one slice of a second.
 func New() *Builder {
 	return &Builder{
+		State: session.Resolved,
 		Info: map[string]string{
 			session.KeyVersion: "0.1.0", session.KeyCreated: "2026-01-02T03:04:05Z", session.KeyMode: "memory",
 			session.KeyCommand: `["dotnet","App.dll"]`, session.KeyDirectory: "/app", session.KeyDuration: "1000000000",
@@ -173,7 +175,7 @@ func (b *Builder) Allocate(slice session.SliceID, t session.ThreadID, typ sessio
 	b.SiteValues[at].Amount = b.SiteValues[at].Add(q.Amount{Allocations: n, Bytes: bytes})
 }
 
-// Write creates the session file in state Resolved; analysis.Complete does the rest.
+// Write creates the session file; analysis.Complete makes it complete.
 func (b *Builder) Write(path string) error {
 	w, err := session.Create(path, false)
 	if err != nil {
@@ -205,7 +207,7 @@ func (b *Builder) insert(w *session.Writer) error {
 		func() error { return w.ReplaceLosses(b.Losses) },
 		func() error { return w.InsertSourceFiles(b.SourceFiles) },
 		func() error { return w.InsertLines(b.Lines) },
-		func() error { return w.SetState(session.Resolved) },
+		func() error { return w.SetState(b.State) },
 	} {
 		if err := step(); err != nil {
 			return err

@@ -1,0 +1,104 @@
+package cli
+
+import (
+	"errors"
+	"os"
+	"slices"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/clrprof/clrprof/internal/analysis"
+	"github.com/clrprof/clrprof/internal/session"
+	"github.com/clrprof/clrprof/internal/session/sessiontest"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){
+		"clrprof": func() { os.Exit(Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) },
+	})
+}
+
+func TestScript(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir:                 "testdata/script",
+		RequireExplicitExec: true,
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"sample": sample, "exits": exits, "cut": cut, "oneline": oneline,
+		},
+	})
+}
+
+// sample NAME FILE [STATE] writes the sample session NAME to FILE, complete or as if its
+// writer had been killed in STATE.
+func sample(ts *testscript.TestScript, _ bool, args []string) {
+	b := sessiontest.Samples[args[0]]
+	if b == nil {
+		ts.Fatalf("no sample %s", args[0])
+	}
+	path := ts.MkAbs(args[1])
+	if len(args) > 2 {
+		ts.Check(unfinished(b(), path, session.State(args[2])))
+		return
+	}
+	ts.Check(writeComplete(b(), path))
+}
+
+func writeComplete(b *sessiontest.Builder, path string) error {
+	if err := b.Write(path); err != nil {
+		return err
+	}
+	w, err := session.Edit(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(analysis.Complete(w), w.Close())
+}
+
+// unfinished writes a session without what comes after the state.
+func unfinished(b *sessiontest.Builder, path string, state session.State) error {
+	if state != session.Resolved {
+		b.SourceFiles, b.Lines = nil, nil
+		for i := range b.Functions {
+			b.Functions[i].Name, b.Functions[i].File, b.Functions[i].Line = "", 0, 0
+		}
+		for i := range b.Types {
+			b.Types[i].Name = ""
+		}
+		for i := range b.Instructions {
+			b.Instructions[i].Line, b.Instructions[i].ILOffset = 0, -1
+		}
+	}
+	b.State = state
+	return b.Write(path)
+}
+
+// exits CODE COMMAND… runs a command and expects an exit code and an empty or one-line
+// stderr; its output is in the files stdout and stderr.
+func exits(ts *testscript.TestScript, _ bool, args []string) {
+	err := ts.Exec(args[1], args[2:]...)
+	code := "0"
+	if err != nil {
+		code = err.Error()
+	}
+	if code != args[0] && code != "exit status "+args[0] {
+		ts.Fatalf("%v ended with %s, want %s", args[1:], code, args[0])
+	}
+}
+
+// oneline fails unless stderr is one line that begins with "clrprof: ".
+func oneline(ts *testscript.TestScript, _ bool, _ []string) {
+	text := ts.ReadFile("stderr")
+	if len(text) < 10 || text[:9] != "clrprof: " || slices.Index([]byte(text), '\n') != len(text)-1 {
+		ts.Fatalf("stderr is not one line of clrprof: %q", text)
+	}
+}
+
+// cut FILE BYTES truncates a file.
+func cut(ts *testscript.TestScript, _ bool, args []string) {
+	n := int64(0)
+	for _, r := range args[1] {
+		n = 10*n + int64(r-'0')
+	}
+	ts.Check(os.Truncate(ts.MkAbs(args[0]), n))
+}
