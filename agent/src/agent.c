@@ -6,6 +6,7 @@
 #include "agent.h"
 
 #include <stdlib.h>
+#include <unistd.h>
 
 #ifdef CLRPROF_ORACLE
 #include "../test/oracle.h"
@@ -81,7 +82,7 @@ static hresult initialize(void *self, void *unknown)
 {
     (void)self;
     const char *directory = getenv("CLRPROF_ARENAS");
-    if (directory == NULL || *directory == 0)
+    if (directory == NULL || *directory == 0 || arena.base != NULL)
         return HR_CANCEL_ACTIVATION;
     uint64_t depth = number_from("CLRPROF_STACK_DEPTH", DEFAULT_STACK_DEPTH);
     if (depth > MAX_FRAMES)
@@ -92,15 +93,22 @@ static hresult initialize(void *self, void *unknown)
     uint32_t failure = start_recording();
     arena.header->failure = failure;
     __atomic_store_n(&arena.header->state, failure == 0 ? WIRE_STATE_RECORDING : WIRE_STATE_FAILED, __ATOMIC_RELEASE);
-    return failure == 0 ? HR_OK : HR_CANCEL_ACTIVATION;
+    if (failure == 0)
+        return HR_OK;
+    /* The runtime unloads this library now: nothing may stay that points into it, or that nobody would ever free. */
+    threads_close();
+    names_close();
+    stack_close();
+    arena_close();
+    return HR_CANCEL_ACTIVATION;
 }
 
 static hresult shutdown(void *self)
 {
     (void)self;
-    struct thread *t = current_thread;
-    if (t != NULL && t->scratch != NULL && !t->busy)
-        names_retry_types(t);
+    if ((uint32_t)getpid() != arena.header->pid)
+        return HR_OK; /* a forked child ends; the arena is its parent's */
+    names_retry_types();
 #ifdef CLRPROF_ORACLE
     oracle_report();
 #endif

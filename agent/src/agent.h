@@ -26,6 +26,7 @@ extern struct arena arena;
 
 /* Makes the arena file in the directory; publishes it under its final name. False: nothing was left behind. */
 bool arena_create(const char *directory, uint64_t memory_limit, uint32_t max_stack_depth);
+void arena_close(void); /* the agent is not wanted: lets go of memory and file, which stays for the reader */
 void arena_lock(void);
 void arena_unlock(void);
 /* With the lock held: room for so many bytes at the end of a region, zeroed; NULL when the limit or the file system
@@ -70,6 +71,8 @@ void map_drop(struct map *map, uint64_t mask, uint64_t bits); /* forgets values 
 bool map_clear(struct map *map, uint32_t keep); /* not shared; at most `keep` slots stay. False: no table */
 bool map_next(const struct map *map, struct map_cursor *cursor, uint64_t *key, uint64_t *value);
 
+#define MAX_CHAIN 16u /* children of a node, or its sites, that are looked for one by one; more are in a map */
+
 /* ── threads.c: what the agent keeps for each thread ────────────────────────────────────────────────────────── */
 
 #define MAX_FRAMES 65536u     /* of one stack, native ones too: 8 MiB of the smallest frames */
@@ -87,6 +90,7 @@ struct frame { /* one link of the frame-pointer chain, as it was when last walke
     uint32_t skips_end; /* skips that belong to this frame and to those nearer to the root */
     uint32_t depth;     /* managed frames up to here */
     bool osr;           /* the frame of an OSR variant: ret is no caller */
+    bool plain;         /* ret is in native code, and nothing lies beside the chain: the path does not change here */
 };
 
 struct skip { /* a code address beside the chain, such as the caller of a function without a frame pointer */
@@ -125,7 +129,7 @@ struct thread {
     struct frame *walk; /* the new part of a stack, leaf first */
     struct skip *walk_skips;
 
-    struct map sites; /* node << 32 | type << 1 | frozen → index in the sites region, plus one */
+    struct map sites; /* node << 32 | type → number of the site, for those far down in a node's chain */
     struct class_info classes[CLASS_CACHE_SLOTS];
     struct ip_slot ips[IP_CACHE_SLOTS];
     uint8_t *scratch; /* SCRATCH_BYTES, made when first needed */

@@ -111,37 +111,64 @@ static bool is_frozen(uintptr_t object)
     return false;
 }
 
-static COLD struct wire_site *make_site(struct thread *t, uint64_t key, uint32_t type, bool frozen)
+/* The thread's site in a node's chain, from the given number on; *steps counts the sites that were looked at. */
+static uint32_t find_site(const struct thread *t, uint32_t number, uint32_t type, uint32_t most, uint32_t *steps)
+{
+    for (; number != 0 && *steps < most; ++*steps) {
+        const struct wire_site *site = &arena.sites[number - 1];
+        if (site->thread == t->id && site->type == type)
+            return number;
+        number = site->next;
+    }
+    return 0;
+}
+
+static COLD struct wire_site *make_site(struct thread *t, uint32_t type)
 {
     arena_lock();
     struct wire_site *site = arena_reserve(WIRE_REGION_SITES, sizeof *site);
     if (site != NULL) {
-        *site = (struct wire_site){t->id, t->leaf, type, frozen, 0, 0};
-        if (map_put(&t->sites, key, (uint64_t)(site - arena.sites) + 1))
-            arena_publish(WIRE_REGION_SITES, sizeof *site);
-        else
-            site = NULL;
+        struct wire_node *node = arena_node(t->leaf);
+        *site = (struct wire_site){t->id, t->leaf, type, node->site, 0, 0};
+        arena_publish(WIRE_REGION_SITES, sizeof *site);
+        __atomic_store_n(&node->site, (uint32_t)(site - arena.sites) + 1, __ATOMIC_RELEASE);
     }
     arena_unlock();
     return site;
 }
 
-static struct wire_site *site_of(struct thread *t, uint32_t type, bool frozen)
+/* A chain can be long when many threads, or a generic allocator, share a node; then the map remembers the site. */
+static struct wire_site *site_far_down(struct thread *t, uint32_t type)
 {
-    uint64_t key = (uint64_t)t->leaf << 32 | (uint64_t)type << 1 | frozen;
-    uint64_t index = map_get(&t->sites, key);
-    return LIKELY(index != 0) ? &arena.sites[index - 1] : make_site(t, key, type, frozen);
+    uint64_t key = (uint64_t)t->leaf << 32 | type;
+    uint32_t number = (uint32_t)map_get(&t->sites, key), steps = 0;
+    if (number != 0)
+        return &arena.sites[number - 1];
+    number = find_site(t, __atomic_load_n(&arena_node(t->leaf)->site, __ATOMIC_ACQUIRE), type, UINT32_MAX, &steps);
+    if (number == 0)
+        return make_site(t, type);
+    map_put(&t->sites, key, number); /* without room it is looked for again next time */
+    return &arena.sites[number - 1];
+}
+
+static struct wire_site *site_of(struct thread *t, uint32_t type)
+{
+    uint32_t steps = 0;
+    uint32_t number = find_site(t, __atomic_load_n(&arena_node(t->leaf)->site, __ATOMIC_ACQUIRE), type, MAX_CHAIN, &steps);
+    if (LIKELY(number != 0))
+        return &arena.sites[number - 1];
+    return steps < MAX_CHAIN ? make_site(t, type) : site_far_down(t, type);
 }
 
 /* A site without objects was made just now, and may be the first to meet a new frozen segment. */
 static struct wire_site *site_of_object(struct thread *t, uint32_t type, uintptr_t object)
 {
     bool frozen = frozen_heap && is_frozen(object);
-    struct wire_site *site = site_of(t, type, frozen);
+    struct wire_site *site = site_of(t, frozen ? type | WIRE_SITE_FROZEN : type);
     if (site == NULL || !frozen_heap || frozen || site->objects != 0)
         return site;
     find_frozen_ranges();
-    return is_frozen(object) ? site_of(t, type, true) : site;
+    return is_frozen(object) ? site_of(t, type | WIRE_SITE_FROZEN) : site;
 }
 
 static void count_object(struct thread *t, uintptr_t object, uintptr_t class_id, uintptr_t fp)
@@ -155,7 +182,7 @@ static void count_object(struct thread *t, uintptr_t object, uintptr_t class_id,
     }
     site->objects++;
     site->bytes += bytes;
-    if (site->frozen != 0 || c->ask)
+    if ((site->type & WIRE_SITE_FROZEN) != 0 || c->ask)
         return;
     t->last_site = site;
     t->last_base = c->base;

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -20,10 +21,15 @@
 #define MIN_BACKING (UINT64_C(64) << 10) /* first step of a region, keeps a small process small */
 #define MAX_BACKING (UINT64_C(1) << 20)  /* later steps, keeps the time of one fallocate below about 0.2 ms */
 #define MIN_LIMIT (UINT64_C(4) << 20)    /* below this not even the framework's own start-up fits */
+#define MAX_REGION (UINT64_C(16) << 30)  /* ids of nodes, the smallest rows, have 32 bits; those of types 31 */
 #define MAX_COMMAND_LINE (64u << 10)
+#define MAX_NAMES 4u /* tries to find a file name that is free */
 
 struct arena arena;
 static int arena_fd = -1;
+static struct stat arena_file; /* what arena_fd was opened as */
+static uint64_t arena_size;
+static uint64_t total_bytes; /* shared and private */
 static uint32_t lock_word; /* 0 free, 1 held, 2 held and waited for */
 
 uint64_t monotonic_ns(void)
@@ -56,16 +62,31 @@ void loss(uint32_t reason, uint64_t objects, uint64_t bytes)
     __atomic_fetch_add(&entry->bytes, bytes, __ATOMIC_RELAXED);
 }
 
-/* Room for more bytes under the memory limit? Counts them if so. */
+/* Room for more bytes under the memory limit? Counts them if so. The sum is kept apart from the two counters that the
+ * reader sees, so that threads that ask at the same time cannot exceed the limit together. */
 static bool within_limit(uint64_t *counter, uint64_t bytes)
 {
-    struct wire_header *h = arena.header;
-    uint64_t total = __atomic_load_n(&h->shared_bytes, __ATOMIC_RELAXED) +
-                     __atomic_load_n(&h->private_bytes, __ATOMIC_RELAXED);
-    if (bytes > h->memory_limit || total > h->memory_limit - bytes)
-        return false;
+    uint64_t limit = arena.header->memory_limit, total = __atomic_load_n(&total_bytes, __ATOMIC_RELAXED);
+    do {
+        if (bytes > limit || total > limit - bytes)
+            return false;
+    } while (!__atomic_compare_exchange_n(&total_bytes, &total, total + bytes, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
     __atomic_fetch_add(counter, bytes, __ATOMIC_RELAXED);
     return true;
+}
+
+static void give_back(uint64_t *counter, uint64_t bytes)
+{
+    __atomic_fetch_sub(counter, bytes, __ATOMIC_RELAXED);
+    __atomic_fetch_sub(&total_bytes, bytes, __ATOMIC_RELAXED);
+}
+
+/* A program may close descriptors that it did not open, and the number may then be another file's, which must not
+ * grow. (The system call and not fstat, which is no symbol of glibc before 2.33.) */
+static bool descriptor_is_ours(void)
+{
+    struct stat now;
+    return syscall(SYS_fstat, arena_fd, &now) == 0 && now.st_dev == arena_file.st_dev && now.st_ino == arena_file.st_ino;
 }
 
 static bool back_region(struct wire_region_entry *r, uint64_t needed)
@@ -78,12 +99,13 @@ static bool back_region(struct wire_region_entry *r, uint64_t needed)
             step = r->capacity - r->backed;
         if (step == 0 || !within_limit(&arena.header->shared_bytes, step))
             return false;
-        int rc;
-        do
-            rc = fallocate(arena_fd, 0, (off_t)(r->offset + r->backed), (off_t)step);
-        while (rc != 0 && errno == EINTR);
+        int rc = -1;
+        if (descriptor_is_ours())
+            do
+                rc = fallocate(arena_fd, 0, (off_t)(r->offset + r->backed), (off_t)step);
+            while (rc != 0 && errno == EINTR);
         if (rc != 0) {
-            __atomic_fetch_sub(&arena.header->shared_bytes, step, __ATOMIC_RELAXED);
+            give_back(&arena.header->shared_bytes, step);
             return false;
         }
         r->backed += step;
@@ -112,33 +134,38 @@ void *private_alloc(uint64_t bytes)
     void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (p != MAP_FAILED)
         return p;
-    __atomic_fetch_sub(&arena.header->private_bytes, bytes, __ATOMIC_RELAXED);
+    give_back(&arena.header->private_bytes, bytes);
     return NULL;
 }
 
 void private_free(void *memory, uint64_t bytes)
 {
     munmap(memory, bytes);
-    __atomic_fetch_sub(&arena.header->private_bytes, bytes, __ATOMIC_RELAXED);
+    give_back(&arena.header->private_bytes, bytes);
 }
 
-/* Maps the file with the largest region capacity that the process may have: address space and file size can be
- * limited (ulimit -v, -f). Growing a file past RLIMIT_FSIZE would kill the process with SIGXFSZ, so ask first. */
+/* Makes the file as large as it may be, asks for its first page and maps it. File size and address space can be
+ * limited (ulimit -f, -v). Growing a file past RLIMIT_FSIZE would kill the process with SIGXFSZ, so ask first.
+ * Returns the capacity of a region. */
 static uint64_t map_file(uint64_t memory_limit)
 {
     struct rlimit file_size = {RLIM_INFINITY, RLIM_INFINITY};
     getrlimit(RLIMIT_FSIZE, &file_size);
-    for (uint64_t capacity = memory_limit & ~UINT64_C(4095); capacity >= MIN_LIMIT; capacity = (capacity / 2) & ~UINT64_C(4095)) {
+    uint64_t capacity = (memory_limit < MAX_REGION ? memory_limit : MAX_REGION) & ~UINT64_C(4095);
+    for (; capacity >= MIN_LIMIT; capacity = (capacity / 2) & ~UINT64_C(4095)) {
         uint64_t size = WIRE_HEADER_SIZE + WIRE_REGION_COUNT * capacity;
         if (file_size.rlim_cur != RLIM_INFINITY && size > file_size.rlim_cur)
             continue;
         if (ftruncate(arena_fd, (off_t)size) != 0)
             continue;
+        if (fallocate(arena_fd, 0, 0, WIRE_HEADER_SIZE) != 0)
+            return 0;
         void *p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, arena_fd, 0);
         if (p == MAP_FAILED)
             continue;
         arena.base = p;
         arena.header = p;
+        arena_size = size;
         return capacity;
     }
     return 0;
@@ -154,7 +181,7 @@ static void fill_header(uint64_t capacity, uint64_t memory_limit, uint32_t max_s
     h->max_stack_depth = max_stack_depth;
     h->start_ns = monotonic_ns();
     h->memory_limit = memory_limit;
-    h->shared_bytes = WIRE_HEADER_SIZE;
+    h->shared_bytes = total_bytes = WIRE_HEADER_SIZE;
     for (uint32_t i = 0; i < WIRE_REGION_COUNT; i++) {
         h->regions[i].offset = WIRE_HEADER_SIZE + i * capacity;
         h->regions[i].capacity = capacity;
@@ -172,8 +199,8 @@ static uint32_t read_file(const char *path, uint8_t *out, uint32_t capacity)
         return 0;
     uint32_t length = 0;
     ssize_t n;
-    while (length < capacity && (n = read(fd, out + length, capacity - length)) > 0)
-        length += (uint32_t)n;
+    while (length < capacity && ((n = read(fd, out + length, capacity - length)) > 0 || (n < 0 && errno == EINTR)))
+        length += n < 0 ? 0 : (uint32_t)n;
     close(fd);
     return length;
 }
@@ -199,29 +226,62 @@ static bool write_process_record(void)
     return true;
 }
 
-bool arena_create(const char *directory, uint64_t memory_limit, uint32_t max_stack_depth)
+/* Gives the finished file its name, which nobody else may have. 1: done, 0: the name is taken, -1: impossible. */
+static int publish_file(const char *temporary, const char *name)
+{
+    if (link(temporary, name) == 0) {
+        unlink(temporary);
+        return 1;
+    }
+    if (errno == EEXIST)
+        return 0;
+    return rename(temporary, name) == 0 ? 1 : -1; /* a file system without links */
+}
+
+/* One try under a name that has the time in it. As publish_file. */
+static int create_file(const char *directory, uint64_t memory_limit, uint32_t max_stack_depth)
 {
     char name[4096], temporary[4096 + 8];
     int n = snprintf(name, sizeof name, "%s/%u-%llx.arena", directory, (unsigned)getpid(),
                      (unsigned long long)monotonic_ns());
     if (n < 0 || (size_t)n >= sizeof name)
-        return false;
+        return -1;
     snprintf(temporary, sizeof temporary, "%s.new", name);
     arena_fd = open(temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (arena_fd < 0)
-        return false;
+        return errno == EEXIST ? 0 : -1;
+    int result = -1;
+    uint64_t capacity = syscall(SYS_fstat, arena_fd, &arena_file) == 0 ? map_file(memory_limit) : 0;
+    if (capacity != 0) {
+        fill_header(capacity, memory_limit, max_stack_depth);
+        if (write_process_record())
+            result = publish_file(temporary, name);
+    }
+    if (result != 1) {
+        unlink(temporary);
+        arena_close();
+    }
+    return result;
+}
+
+bool arena_create(const char *directory, uint64_t memory_limit, uint32_t max_stack_depth)
+{
     if (memory_limit < MIN_LIMIT)
         memory_limit = MIN_LIMIT;
-    if (fallocate(arena_fd, 0, 0, WIRE_HEADER_SIZE) == 0) {
-        uint64_t capacity = map_file(memory_limit);
-        if (capacity != 0) {
-            fill_header(capacity, memory_limit, max_stack_depth);
-            if (write_process_record() && rename(temporary, name) == 0)
-                return true;
-        }
+    for (uint32_t i = 0; i < MAX_NAMES; i++) {
+        int result = create_file(directory, memory_limit, max_stack_depth);
+        if (result != 0)
+            return result == 1;
     }
-    unlink(temporary);
-    close(arena_fd);
-    arena_fd = -1;
     return false;
+}
+
+void arena_close(void)
+{
+    if (arena.base != NULL)
+        munmap(arena.base, arena_size);
+    if (arena_fd >= 0)
+        close(arena_fd);
+    arena = (struct arena){NULL, NULL};
+    arena_fd = -1;
 }

@@ -22,34 +22,71 @@
  * nearest to the root are kept, then (truncated), then the allocating function itself, so exclusive values stay exact. */
 #include "agent.h"
 
-static struct map nodes; /* parent << 32 | ip → node */
+static struct map nodes; /* parent << 32 | ip → node, for parents with more than MAX_CHAIN children */
 
 bool stack_init(void)
 {
-    return map_init(&nodes, 32768, true);
+    return map_init(&nodes, 4096, true);
 }
 
-static COLD uint32_t make_child(uint64_t key, uint32_t parent, uint32_t ip)
+static uint32_t find_child(const struct wire_node *parent, uint32_t ip)
+{
+    uint32_t node = __atomic_load_n(&parent->child, __ATOMIC_ACQUIRE);
+    for (uint32_t step = 0; node != 0 && step < MAX_CHAIN; step++) {
+        const struct wire_node *child = arena_node(node);
+        if (child->ip == ip)
+            return node;
+        node = child->sibling;
+    }
+    return 0;
+}
+
+/* With the lock held: the child goes to the front of its parent's chain. A parent with more children than a chain
+ * may have keeps all of them in the map. */
+static bool link_child(uint32_t parent, uint32_t node)
+{
+    struct wire_node *p = arena_node(parent);
+    if (p->children == MAX_CHAIN)
+        for (uint32_t child = p->child; child != 0; child = arena_node(child)->sibling)
+            if (!map_put(&nodes, (uint64_t)parent << 32 | arena_node(child)->ip, child))
+                return false;
+    if (p->children >= MAX_CHAIN && !map_put(&nodes, (uint64_t)parent << 32 | arena_node(node)->ip, node))
+        return false;
+    arena_node(node)->sibling = p->child;
+    __atomic_store_n(&p->child, node, __ATOMIC_RELEASE);
+    __atomic_store_n(&p->children, p->children + 1, __ATOMIC_RELEASE);
+    return true;
+}
+
+static COLD uint32_t make_child(uint32_t parent, uint32_t ip)
 {
     arena_lock();
-    uint64_t node = map_get(&nodes, key);
+    uint32_t node = find_child(arena_node(parent), ip);
+    if (node == 0 && arena_node(parent)->children > MAX_CHAIN)
+        node = (uint32_t)map_get(&nodes, (uint64_t)parent << 32 | ip);
     struct wire_node *out = node != 0 ? NULL : arena_reserve(WIRE_REGION_NODES, sizeof *out);
     if (out != NULL) {
-        *out = (struct wire_node){parent, ip};
-        node = (uint64_t)(out - arena_node(0));
+        node = (uint32_t)(out - arena_node(0));
+        *out = (struct wire_node){.parent = parent, .ip = ip};
         arena_publish(WIRE_REGION_NODES, sizeof *out);
-        if (!map_put(&nodes, key, node))
-            node = 0;
+        if (!link_child(parent, node))
+            node = 0; /* the node stays, without objects */
     }
     arena_unlock();
-    return (uint32_t)node;
+    return node;
 }
 
+/* Chains are in the order in which nodes are met, which is also their order in memory; a hash table of a million
+ * nodes costs a cache miss for each look-up. */
 static inline uint32_t child_of(uint32_t parent, uint32_t ip)
 {
-    uint64_t key = (uint64_t)parent << 32 | ip;
-    uint64_t node = map_get(&nodes, key);
-    return LIKELY(node != 0) ? (uint32_t)node : make_child(key, parent, ip);
+    const struct wire_node *p = arena_node(parent);
+    uint32_t node = find_child(p, ip);
+    if (LIKELY(node != 0))
+        return node;
+    if (__atomic_load_n(&p->children, __ATOMIC_ACQUIRE) > MAX_CHAIN)
+        node = (uint32_t)map_get(&nodes, (uint64_t)parent << 32 | ip);
+    return node != 0 ? node : make_child(parent, ip);
 }
 
 static inline uint32_t ip_of(struct thread *t, uintptr_t address)
@@ -183,6 +220,15 @@ static inline bool extend(struct path *p, uint32_t ip)
     return p->node != 0;
 }
 
+static inline void set_path(struct thread *t, struct frame *f, const struct path *p)
+{
+    f->node = p->node;
+    f->top = p->top;
+    f->depth = p->depth;
+    f->skips_end = t->n_skips;
+    t->n_frames++;
+}
+
 /* Completes the frame behind the kept ones, whose fp, next, ret, ip and osr are set, and keeps it. Its skips are
  * t->walk_skips[first, end), leaf first; there is room for them.
  *
@@ -203,11 +249,8 @@ static bool keep_frame(struct thread *t, struct path *p, uint32_t first, uint32_
     }
     if (!f->osr && !extend(p, f->ip)) /* under an OSR variant the pair names the same call once more */
         return false;
-    f->node = p->node;
-    f->top = p->top;
-    f->depth = p->depth;
-    f->skips_end = t->n_skips;
-    t->n_frames++;
+    f->plain = !f->osr && first == end && (flags_of(f->ip) & (WIRE_IP_MANAGED | WIRE_IP_SIGNAL)) == 0;
+    set_path(t, f, p);
     return true;
 }
 
@@ -298,6 +341,10 @@ static enum followed follow(struct thread *t, uintptr_t fp)
         struct frame *f = &t->frames[t->n_frames];
         struct walk w = {0, 0, 0};
         uintptr_t ret = ((const uintptr_t *)f->fp)[1];
+        if (f->plain && f->ret == ret && (t->n_frames == 0 || !f[-1].osr)) {
+            set_path(t, f, &p);
+            continue;
+        }
         if (f->ret != ret) {
             f->ret = ret;
             f->ip = ip_of(t, ret);

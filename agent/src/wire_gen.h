@@ -37,6 +37,7 @@
 #define WIRE_IP_FRAMELESS 0x2u /* its function has no frame pointer */
 #define WIRE_IP_OSR 0x4u /* in an OSR variant */
 #define WIRE_IP_SIGNAL 0x8u /* after a signal handler */
+#define WIRE_SITE_FROZEN 0x80000000u /* added to the type of a site on the frozen heap */
 #define WIRE_MODULE_DYNAMIC 0x1u /* no file */
 #define WIRE_FUNCTION_DYNAMIC 0x1u /* only a name */
 #define WIRE_TYPE_UNKNOWN 0x0u /* the runtime could not tell */
@@ -131,16 +132,24 @@ _Static_assert(offsetof(struct wire_ip, flags) == 20, "layout");
 struct wire_node {
     uint32_t parent; /* id of the parent node; always smaller than the node's own */
     uint32_t ip; /* id of the IP */
+    uint32_t child; /* id of the newest child */
+    uint32_t sibling; /* id of the parent's child before this one */
+    uint32_t site; /* number (index plus one) of the newest site at this node */
+    uint32_t children; /* how many */
 };
-_Static_assert(sizeof(struct wire_node) == 8, "layout");
+_Static_assert(sizeof(struct wire_node) == 24, "layout");
 _Static_assert(offsetof(struct wire_node, parent) == 0, "layout");
 _Static_assert(offsetof(struct wire_node, ip) == 4, "layout");
+_Static_assert(offsetof(struct wire_node, child) == 8, "layout");
+_Static_assert(offsetof(struct wire_node, sibling) == 12, "layout");
+_Static_assert(offsetof(struct wire_node, site) == 16, "layout");
+_Static_assert(offsetof(struct wire_node, children) == 20, "layout");
 
 struct wire_site {
     uint32_t thread; /* id of the thread */
     uint32_t node; /* id of the node */
-    uint32_t type; /* id of the type */
-    uint32_t frozen; /* 1: on the frozen heap */
+    uint32_t type; /* id of the type; with SiteFrozen on the frozen heap */
+    uint32_t next; /* number (index plus one) of the site at the node before this one */
     uint64_t objects; /* objects allocated */
     uint64_t bytes; /* their heap bytes: sizes rounded up to 8 */
 };
@@ -148,7 +157,7 @@ _Static_assert(sizeof(struct wire_site) == 32, "layout");
 _Static_assert(offsetof(struct wire_site, thread) == 0, "layout");
 _Static_assert(offsetof(struct wire_site, node) == 4, "layout");
 _Static_assert(offsetof(struct wire_site, type) == 8, "layout");
-_Static_assert(offsetof(struct wire_site, frozen) == 12, "layout");
+_Static_assert(offsetof(struct wire_site, next) == 12, "layout");
 _Static_assert(offsetof(struct wire_site, objects) == 16, "layout");
 _Static_assert(offsetof(struct wire_site, bytes) == 24, "layout");
 

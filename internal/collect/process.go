@@ -185,12 +185,12 @@ func (p *process) newSite(r *Recorder, s *wire.Site) (session.Site, error) {
 	if !ok {
 		return session.Site{}, fmt.Errorf("%w: node %d of %d", wire.ErrCorrupt, s.Node, p.tree.len())
 	}
-	typ, ok := p.names.typeID(s.Type)
+	typ, ok := p.names.typeID(s.Type &^ wire.SiteFrozen)
 	if !ok {
-		return session.Site{}, fmt.Errorf("%w: type %d was never described", wire.ErrCorrupt, s.Type)
+		return session.Site{}, fmt.Errorf("%w: type %d was never described", wire.ErrCorrupt, s.Type&^wire.SiteFrozen)
 	}
 	r.next.site++
-	return session.Site{ID: r.next.site, Thread: thread, Node: node, Type: typ, Frozen: s.Frozen != 0}, nil
+	return session.Site{ID: r.next.site, Thread: thread, Node: node, Type: typ, Frozen: s.Type&wire.SiteFrozen != 0}, nil
 }
 
 // writeLosses writes the agent's counters, and what follows from the sites: allocations below (truncated) and of
@@ -213,7 +213,7 @@ func (p *process) writeLosses(r *Recorder, h *wire.Header) error {
 		if p.tree.isTruncated(s.Node) {
 			add(reasonStackTruncated, uint64(p.counted[i].Allocations), p.counted[i])
 		}
-		if p.names.typeUnknown(s.Type) {
+		if p.names.typeUnknown(s.Type &^ wire.SiteFrozen) {
 			add(reasonTypeUnknown, uint64(p.counted[i].Allocations), p.counted[i])
 		}
 	}

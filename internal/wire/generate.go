@@ -52,6 +52,7 @@ func Constants() []Constant {
 		{"IP_FRAMELESS", IPFrameless, "its function has no frame pointer"},
 		{"IP_OSR", IPOSR, "in an OSR variant"},
 		{"IP_SIGNAL", IPSignal, "after a signal handler"},
+		{"SITE_FROZEN", SiteFrozen, "added to the type of a site on the frozen heap"},
 		{"MODULE_DYNAMIC", ModuleDynamic, "no file"},
 		{"FUNCTION_DYNAMIC", FunctionDynamic, "only a name"},
 		{"TYPE_UNKNOWN", TypeUnknown, "the runtime could not tell"},

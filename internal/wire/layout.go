@@ -106,6 +106,9 @@ const (
 	TypeOther   = 3 // pointer, by-ref, type variable
 )
 
+// SiteFrozen is added to a site's type when its objects are on the frozen heap.
+const SiteFrozen = 1 << 31
+
 // RegionEntry tells where a region is.
 type RegionEntry struct {
 	Offset   uint64 `doc:"from the start of the file"`
@@ -152,18 +155,23 @@ type IP struct {
 	Flags     uint32 `doc:"IPManaged, IPFrameless, IPOSR, IPSignal"`
 }
 
-// Node is a place in the calling-context tree.
+// Node is a place in the calling-context tree. The last four fields are how the agent finds children and sites; they
+// change while it runs, and a reader has no use for them.
 type Node struct {
-	Parent uint32 `doc:"id of the parent node; always smaller than the node's own"`
-	IP     uint32 `doc:"id of the IP"`
+	Parent   uint32 `doc:"id of the parent node; always smaller than the node's own"`
+	IP       uint32 `doc:"id of the IP"`
+	Child    uint32 `doc:"id of the newest child"`
+	Sibling  uint32 `doc:"id of the parent's child before this one"`
+	Site     uint32 `doc:"number (index plus one) of the newest site at this node"`
+	Children uint32 `doc:"how many"`
 }
 
 // Site is who allocated what; the two counters have one writer, its thread.
 type Site struct {
 	Thread  uint32 `doc:"id of the thread"`
 	Node    uint32 `doc:"id of the node"`
-	Type    uint32 `doc:"id of the type"`
-	Frozen  uint32 `doc:"1: on the frozen heap"`
+	Type    uint32 `doc:"id of the type; with SiteFrozen on the frozen heap"`
+	Next    uint32 `doc:"number (index plus one) of the site at the node before this one"`
 	Objects uint64 `doc:"objects allocated"`
 	Bytes   uint64 `doc:"their heap bytes: sizes rounded up to 8"`
 }
