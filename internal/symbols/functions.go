@@ -45,7 +45,7 @@ func (r *resolver) functionName(f *moduleFile, row *session.Function) string {
 	fn := r.describeFunction(f, row)
 	if row.Kind == session.FunctionDynamic {
 		fn = function{file: &moduleFile{}, method: row.RawName, signature: row.Signature}
-		if len(row.Signature) == 0 {
+		if len(row.Signature) == 0 && row.RawName != "" {
 			return clean(row.RawName)
 		}
 	}

@@ -99,6 +99,7 @@ var namesWithoutFile = []struct{ rawType, rawName, signature, want string }{
 	{"Ns.Type", "Corrupt", "\x20\xFF", "Ns.Type.Corrupt(?)"},
 	{"Ns.Type", "Unknown", "", "Ns.Type.Unknown(?)"},
 	{"", "lonely", "\x00\x00\x01", "lonely()"},
+	{"", "", "", "?(?)"},
 	{"<Module>", "Global", "\x00\x00\x01", "<Module>.Global()"},
 	{"Ns.Type", "Escape\x1b[2J", "\x00\x00\x01", `Ns.Type.Escape\u001b[2J()`},
 	{"Ns.Type", "Bad\xff", "\x00\x00\x01", "Ns.Type.Bad\uFFFD()"},

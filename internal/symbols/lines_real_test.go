@@ -1,7 +1,10 @@
 package symbols_test
 
 import (
+	"bufio"
+	"bytes"
 	"fmt"
+	"io"
 	"os"
 	"slices"
 	"strings"
@@ -31,8 +34,15 @@ func frames(t *testing.T, rt dotnettest.Runtime, dll string) []frame {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var fs []frame
-	for line := range strings.Lines(string(out)) {
+	return parseFrames(t, bytes.NewReader(out))
+}
+
+// parseFrames reads what "Names lines" prints.
+func parseFrames(t *testing.T, r io.Reader) (fs []frame) {
+	t.Helper()
+	scanner := bufio.NewScanner(r)
+	for scanner.Scan() {
+		line := scanner.Text()
 		var f frame
 		parts := strings.Split(strings.TrimSpace(line), "\t")
 		if len(parts) != 5 {

@@ -47,6 +47,9 @@ func (r *resolver) write(fn function, full bool) string {
 		w.WriteString(s.inner)
 		w.list(s.innerArgs)
 	}
+	if w.Len() == 0 {
+		w.WriteByte('?')
+	}
 	switch {
 	case sig == nil:
 		w.WriteString("(?)")

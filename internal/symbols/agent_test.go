@@ -1,0 +1,99 @@
+package symbols_test
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/clrprof/clrprof/internal/dotnettest"
+	"github.com/clrprof/clrprof/internal/session"
+	"github.com/clrprof/clrprof/internal/symbols"
+)
+
+// TestRecordedCallsEqualStackTraces records the program that prints its own
+// stack frames with clrprof, and looks for each printed frame among the
+// instructions: method, IL offset, file, line and column. So it is the one test
+// in which native offsets and their maps are real.
+//
+// The program allocates in each frame that it prints, so none can be missing.
+// Runtimes before 5 do not subtract 1 from return addresses and print the
+// statement after the call; only 9.0 is compared.
+func TestRecordedCallsEqualStackTraces(t *testing.T) {
+	in, dll := names(t, dotnettest.Options{})
+	rt := in.Net9()
+	dir := t.TempDir()
+	clrprof, path := filepath.Join(dir, "clrprof"), filepath.Join(dir, "x.clrprof")
+	if out, err := exec.Command("go", "build", "-o", clrprof, "../../cmd/clrprof").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	args := append([]string{"run", "--no-report", "-o", path, "--"}, rt.Args(dll, "lines")...)
+	cmd := exec.Command(clrprof, args...)
+	cmd.Env = rt.Env()
+	cmd.Stderr = os.Stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := parseFrames(t, bytes.NewReader(out))
+	have := recordedFrames(t, path, dll)
+	for _, f := range want {
+		if !have[f] {
+			t.Errorf("not recorded: %+v", f)
+		}
+	}
+	if len(want) < 50 {
+		t.Errorf("the program printed only %d frames", len(want))
+	}
+}
+
+// recordedFrames returns the instructions in a module, as clrprof resolved them.
+func recordedFrames(t *testing.T, path, dll string) map[frame]bool {
+	t.Helper()
+	s, err := session.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	in, err := symbols.Read(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines, err := s.Lines()
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, err := s.SourceFiles()
+	if err != nil {
+		t.Fatal(err)
+	}
+	functions := map[session.FunctionID]session.Function{}
+	for _, f := range in.Functions {
+		functions[f.ID] = f
+	}
+	modules := map[session.ModuleID]string{}
+	for _, m := range in.Modules {
+		modules[m.ID] = m.Path
+	}
+	frames := map[frame]bool{}
+	for _, n := range in.Instructions {
+		f := functions[n.Function]
+		if modules[f.Module] != dll {
+			continue
+		}
+		if n.ILOffset < 0 {
+			t.Errorf("%s at %d: not mapped", f.Name, n.NativeOffset)
+		}
+		have := frame{token: f.Token, il: n.ILOffset}
+		if n.Line != 0 {
+			line := lines[n.Line-1]
+			have.file, have.line, have.column = files[line.File-1].Path, line.LineBegin, line.ColumnBegin
+		}
+		frames[have] = true
+	}
+	if len(frames) == 0 {
+		t.Fatalf("nothing recorded in %s", dll)
+	}
+	return frames
+}
