@@ -269,31 +269,6 @@ func readError(err error) error {
 	return exit(exitUnreadable, err)
 }
 
-// showSummary prints the summary of a finished session, as `clrprof report` would.
-func showSummary(e *environment, path string, top int) error {
-	s, err := session.Open(path)
-	if err != nil {
-		return readError(err)
-	}
-	defer s.Close()
-	src, err := analysis.Open(s, analysis.Filter{})
-	if err != nil {
-		return readError(err)
-	}
-	layout, err := (&outputFlags{color: "auto"}).text(e)
-	if err != nil {
-		return err
-	}
-	if top <= 0 {
-		top = summaryTop
-	}
-	summary, err := report.Summarize(src, top)
-	if err != nil {
-		return readError(err)
-	}
-	return written(summary.Write(e.stdout, report.FormatText, layout))
-}
-
 // createOutput creates the file at path, which must not exist unless force is set.
 func createOutput(path string, force bool) (*os.File, error) {
 	flags := os.O_CREATE | os.O_WRONLY | os.O_EXCL

@@ -196,7 +196,7 @@ func checkWidth(t *testing.T, flags, got string) {
 	}
 	for line := range strings.Lines(got) {
 		line = strings.TrimSuffix(line, "\n")
-		isTable := !strings.HasPrefix(line, "  clrprof ") && !strings.HasPrefix(line, "Lost: ") && !strings.Contains(line, " of the bytes ") && !strings.Contains(line, "have no symbols") && !strings.HasPrefix(line, "Hidden: ")
+		isTable := !strings.HasPrefix(line, "  clrprof ") && !strings.HasPrefix(line, "Lost: ") && !strings.HasPrefix(line, "Inexact: ") && !strings.Contains(line, " of the bytes ") && !strings.Contains(line, "have no symbols") && !strings.HasPrefix(line, "Hidden: ")
 		if isTable && stringWidth(line) > layout.Width {
 			t.Errorf("%s: a line is %d wide:\n%s", flags, stringWidth(line), line)
 		}

@@ -81,11 +81,16 @@ func (s *Summary) writeFacts(out *bufio.Writer, o TextOptions) {
 	var lost q.Amount
 	events := q.Count(0)
 	for _, l := range s.Losses {
-		lost, events = lost.Add(l.Amount), events+l.Events
+		if l.IsMissing() {
+			lost, events = lost.Add(l.Amount), events+l.Events
+		}
 	}
-	if len(s.Losses) == 0 {
+	switch {
+	case len(s.Losses) == 0:
 		fact("losses", "0")
-	} else {
+	case events == 0:
+		fact("losses", "0, but not everything is exact (see the end)")
+	default:
 		fact("losses", "%s, %s in %s (see the end)", counted(lost.Allocations, "allocation"), bytesExactly(lost.Bytes), counted(events, "event"))
 	}
 }
@@ -105,8 +110,8 @@ func (s *Summary) writeJSON(w io.Writer) error {
 	fmt.Fprintf(out, "  \"duration_ns\": %d,\n  \"allocations\": %d,\n  \"bytes\": %d,\n", s.duration(), s.Total.Allocations, s.Total.Bytes)
 	fmt.Fprintf(out, "  \"functions\": %d,\n  \"functions_without_symbols\": %d,\n  \"losses\": [", s.Functions, s.WithoutSymbols)
 	for i, l := range s.Losses {
-		fmt.Fprintf(out, "%s\n    {\"process_id\": %d, \"reason\": %s, \"events\": %d, \"allocations\": %d, \"bytes\": %d}",
-			pick(i > 0, ",", ""), s.context.processes.get(l.Process).PID, appendString(nil, l.Reason), l.Events, l.Allocations, l.Bytes)
+		fmt.Fprintf(out, "%s\n    {\"process_id\": %d, \"reason\": %s, \"events\": %d, \"allocations\": %d, \"bytes\": %d, \"missing\": %t}",
+			pick(i > 0, ",", ""), s.context.processes.get(l.Process).PID, appendString(nil, l.Reason), l.Events, l.Allocations, l.Bytes, l.IsMissing())
 	}
 	out.WriteString(pick(len(s.Losses) > 0, "\n  ]", "]"))
 	for _, section := range s.Sections {

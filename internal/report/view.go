@@ -342,8 +342,15 @@ func (c *context) losses() ([]string, error) {
 			continue
 		}
 		p := c.processes.get(l.Process)
-		out = append(out, fmt.Sprintf("Lost: %s, %s in %s (%s, process %d %s); the numbers above are too low by that.",
-			counted(l.Allocations, "allocation"), l.Bytes, counted(l.Events, "event"), l.Reason, p.PID, p.Name))
+		what := counted(l.Events, "event")
+		if !l.Amount.IsZero() {
+			what = fmt.Sprintf("%s, %s in %s", counted(l.Allocations, "allocation"), l.Bytes, what)
+		}
+		format := "Inexact: %s: %s (%s, process %d %s)."
+		if l.IsMissing() {
+			format = "Lost: %s: %s (%s, process %d %s); the numbers above are too low by that."
+		}
+		out = append(out, fmt.Sprintf(format, what, l.Meaning(), l.Reason, p.PID, p.Name))
 	}
 	return out, nil
 }

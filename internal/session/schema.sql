@@ -360,5 +360,6 @@ FROM site_value v JOIN site s ON s.id = v.site_id JOIN node n ON n.id = s.node_i
   LEFT JOIN source_file src ON src.id = l.file_id LEFT JOIN module m ON m.id = f.module_id;
 
 CREATE VIEW losses AS
-SELECT p.pid AS process_id, p.name AS process, l.reason, l.events, l.allocations, l.bytes
+SELECT p.pid AS process_id, p.name AS process, l.reason, l.events, l.allocations, l.bytes,
+  l.reason NOT IN ('il_map_truncated', 'name_truncated', 'stack_truncated', 'type_unknown') AS missing -- or only less exact
 FROM loss l LEFT JOIN process p ON p.id = l.process_id;

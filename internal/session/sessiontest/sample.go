@@ -70,8 +70,9 @@ func Several() *Builder {
 		}
 	}
 	b.Losses = []session.Loss{
-		{Process: 1, Reason: "arena_full", Events: 2, Amount: q.Amount{Allocations: 1234, Bytes: 56_789}},
-		{Process: 2, Reason: "reentered", Events: 1, Amount: q.Amount{Allocations: 1, Bytes: 24}},
+		{Process: 1, Reason: session.LossArenaFull, Events: 2, Amount: q.Amount{Allocations: 1234, Bytes: 56_789}},
+		{Process: 1, Reason: session.LossStackTruncated, Events: 3, Amount: q.Amount{Allocations: 3, Bytes: 72}},
+		{Process: 2, Reason: session.LossReentered, Events: 1, Amount: q.Amount{Allocations: 1, Bytes: 24}},
 	}
 	return b
 }

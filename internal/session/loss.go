@@ -1,0 +1,43 @@
+package session
+
+// Reasons of losses. docs/session.md lists them.
+const (
+	LossArenaFull      = "arena_full"
+	LossNoThreadState  = "no_thread_state"
+	LossReentered      = "reentered"
+	LossILMapTruncated = "il_map_truncated"
+	LossNameTruncated  = "name_truncated"
+	LossStackTruncated = "stack_truncated"
+	LossTypeUnknown    = "type_unknown"
+)
+
+// lossMeanings say what a reason means, and whether its allocations are missing from
+// the values or only less exact.
+var lossMeanings = map[string]struct {
+	text    string
+	missing bool
+}{
+	LossArenaFull:      {"the agent's memory limit (--memory-limit) or the space of /dev/shm was reached", true},
+	LossNoThreadState:  {"there was no memory for a thread's tables", true},
+	LossReentered:      {"they happened inside the agent's own calls into the runtime", true},
+	LossILMapTruncated: {"a method is so long that its last lines are not known", false},
+	LossNameTruncated:  {"a name is so long that it was cut", false},
+	LossStackTruncated: {"their stacks are deeper than --max-stack-depth; their callers are shown as (truncated)", false},
+	LossTypeUnknown:    {"the runtime did not say their type", false},
+}
+
+// Meaning says in words why something is missing or less exact.
+func (l Loss) Meaning() string {
+	if m, ok := lossMeanings[l.Reason]; ok {
+		return m.text
+	}
+	return "a reason that this clrprof does not know"
+}
+
+// IsMissing reports whether the allocations of the loss are missing from all
+// values. Those of other losses are counted, but not all about them is known.
+// A reason that is not known counts as missing.
+func (l Loss) IsMissing() bool {
+	m, ok := lossMeanings[l.Reason]
+	return !ok || m.missing
+}
