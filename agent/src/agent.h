@@ -58,18 +58,15 @@ struct map {
     bool shared;             /* several threads read it: a replaced table is not freed */
 };
 
-struct map_cursor {
-    uint64_t slot;
-};
-
 bool map_init(struct map *map, uint32_t slots, bool shared); /* slots: a power of two */
+void map_close(struct map *map);
 uint64_t map_get(const struct map *map, uint64_t key);       /* 0: absent; no lock needed */
 /* The rest with the lock held, or by the only user. */
+bool map_has_room(struct map *map); /* for one more key: then the next map_put succeeds */
 bool map_put(struct map *map, uint64_t key, uint64_t value);
 void map_forget(struct map *map, uint64_t key);
 void map_drop(struct map *map, uint64_t mask, uint64_t bits); /* forgets values v with (v & mask) == bits */
-bool map_clear(struct map *map, uint32_t keep); /* not shared; at most `keep` slots stay. False: no table */
-bool map_next(const struct map *map, struct map_cursor *cursor, uint64_t *key, uint64_t *value);
+void map_clear(struct map *map, uint32_t keep); /* not shared; a bigger table is replaced by one of `keep` slots */
 
 #define MAX_CHAIN 16u /* children of a node, or its sites, that are looked for one by one; more are in a map */
 
@@ -132,14 +129,14 @@ struct thread {
     struct map sites; /* node << 32 | type → number of the site, for those far down in a node's chain */
     struct class_info classes[CLASS_CACHE_SLOTS];
     struct ip_slot ips[IP_CACHE_SLOTS];
-    uint8_t *scratch; /* SCRATCH_BYTES, made when first needed */
-    bool busy;        /* inside the slow path */
+    bool busy; /* inside the slow path */
     struct thread *next_free;
 };
 
 extern __thread struct thread *current_thread __attribute__((tls_model("initial-exec")));
 
 bool threads_init(void);
+void threads_close(void);
 struct thread *thread_attach(void); /* NULL: no memory */
 void thread_destroyed(uintptr_t managed);
 void thread_named(uintptr_t managed, const utf16 *name, uint32_t length);
@@ -148,17 +145,19 @@ bool thread_grow(struct thread *t); /* doubles the frame arrays */
 /* ── names.c: who modules, types, functions and bodies are ──────────────────────────────────────────────────── */
 
 bool names_init(void *info);
+void names_close(void);
 void names_find_signal_return(void); /* once the runtime has installed its signal handlers */
-uint32_t type_of_class(struct thread *t, uintptr_t class_id);          /* id, 0: no room */
-uint32_t ip_of_address(struct thread *t, uintptr_t address);           /* id, 0: no room */
+uint32_t type_of_class(uintptr_t class_id);                            /* id, 0: no room */
+uint32_t ip_of_address(uintptr_t address);                             /* id, 0: no room */
 void names_forget_module(uintptr_t module);                            /* a module is being unloaded */
 void names_forget_function(uintptr_t function_id);                     /* a dynamic method was freed */
-void names_retry_types(struct thread *t);                              /* those the runtime could not name yet */
+void names_retry_types(void);                                          /* those the runtime could not name yet */
 extern uint32_t code_epoch; /* grows whenever code may have been freed */
 
 /* ── stack.c: from the frame pointer to a node ──────────────────────────────────────────────────────────────── */
 
 bool stack_init(void);
+void stack_close(void);
 /* Makes t->frames the stack that begins at fp and t->leaf its node. False: no room for a node. */
 bool stack_update(struct thread *t, uintptr_t fp);
 

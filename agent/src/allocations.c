@@ -71,7 +71,7 @@ static struct class_info *class_of(struct thread *t, uintptr_t class_id, uintptr
         return c;
     c->class_id = 0;
     read_layout(c, object);
-    c->type = type_of_class(t, class_id);
+    c->type = type_of_class(class_id);
     if (c->type != 0)
         c->class_id = class_id;
     return c;
@@ -206,14 +206,9 @@ static COLD struct thread *prepare_thread(uintptr_t object)
         loss(WIRE_LOSS_REENTERED, 1, ask_heap_bytes(object));
         return NULL;
     }
+    t = thread_attach();
     if (t == NULL)
-        t = thread_attach();
-    if (t != NULL && t->scratch == NULL)
-        t->scratch = private_alloc(SCRATCH_BYTES);
-    if (t == NULL || t->scratch == NULL) {
         loss(WIRE_LOSS_NO_THREAD_STATE, 1, ask_heap_bytes(object));
-        return NULL;
-    }
     return t;
 }
 
@@ -221,7 +216,7 @@ static __attribute__((noinline)) void object_allocated_slow(uintptr_t object, ui
 {
     int saved_errno = errno; /* whatever is called below may set it; the program may be about to read it */
     struct thread *t = current_thread;
-    if (UNLIKELY(t == NULL || t->busy || t->scratch == NULL))
+    if (UNLIKELY(t == NULL || t->busy))
         t = prepare_thread(object);
     if (t != NULL) {
         t->busy = true;

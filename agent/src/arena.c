@@ -282,6 +282,6 @@ void arena_close(void)
         munmap(arena.base, arena_size);
     if (arena_fd >= 0)
         close(arena_fd);
-    arena = (struct arena){NULL, NULL};
+    arena = (struct arena){0};
     arena_fd = -1;
 }

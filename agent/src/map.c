@@ -84,11 +84,23 @@ static bool grow(struct map *map)
     return true;
 }
 
-bool map_put(struct map *map, uint64_t key, uint64_t value)
+void map_close(struct map *map)
+{
+    if (map->table != NULL)
+        private_free(map->table, table_bytes(map->table->mask + 1));
+    map->table = NULL;
+}
+
+bool map_has_room(struct map *map)
 {
     /* At most 5/8 full; when it cannot grow, up to 7/8, then it is full. */
     uint64_t slots = map->table->mask + 1;
-    if (map->used >= slots / 8 * 5 && !grow(map) && map->used >= slots / 8 * 7)
+    return map->used < slots / 8 * 5 || grow(map) || map->used < slots / 8 * 7;
+}
+
+bool map_put(struct map *map, uint64_t key, uint64_t value)
+{
+    if (!map_has_room(map))
         return false;
     struct map_slot *slot = find_slot(map->table, key);
     __atomic_store_n(&slot->value, value, __ATOMIC_RELEASE);
@@ -99,15 +111,16 @@ bool map_put(struct map *map, uint64_t key, uint64_t value)
     return true;
 }
 
-bool map_clear(struct map *map, uint32_t keep)
+void map_clear(struct map *map, uint32_t keep)
 {
-    if (map->table->mask >= keep) {
-        private_free(map->table, table_bytes(map->table->mask + 1));
-        return map_init(map, keep, false);
-    }
-    memset(map->table->slots, 0, (map->table->mask + 1) * sizeof(struct map_slot));
+    struct map_table *small = map->table->mask >= keep ? make_table(keep) : NULL;
     map->used = 0;
-    return true;
+    if (small == NULL) {
+        memset(map->table->slots, 0, (map->table->mask + 1) * sizeof(struct map_slot));
+        return;
+    }
+    map_close(map);
+    map->table = small;
 }
 
 void map_drop(struct map *map, uint64_t mask, uint64_t bits)
@@ -115,20 +128,6 @@ void map_drop(struct map *map, uint64_t mask, uint64_t bits)
     for (uint64_t i = 0; i <= map->table->mask; i++)
         if (map->table->slots[i].value != 0 && (map->table->slots[i].value & mask) == bits)
             __atomic_store_n(&map->table->slots[i].value, 0, __ATOMIC_RELEASE);
-}
-
-bool map_next(const struct map *map, struct map_cursor *cursor, uint64_t *key, uint64_t *value)
-{
-    const struct map_table *table = map->table;
-    while (cursor->slot <= table->mask) {
-        const struct map_slot *slot = &table->slots[cursor->slot++];
-        if (slot->value == 0)
-            continue;
-        *key = slot->key;
-        *value = slot->value;
-        return true;
-    }
-    return false;
 }
 
 void map_forget(struct map *map, uint64_t key)

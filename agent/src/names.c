@@ -4,8 +4,8 @@
  * that is killed leaves no number without a name, and nothing is asked of the runtime about code that may be gone.
  * The description is raw (tokens and names as in metadata); the collector makes readable names of it.
  *
- * Every function here asks the runtime first, without the lock, into the thread's scratch memory, and then takes the
- * lock to insert. Two threads may describe the same thing; the second finds the first one's id and drops its own. */
+ * Every function here asks the runtime first, without the lock, into scratch memory, and then takes the lock to
+ * insert. Two threads may describe the same thing; the second finds the first one's id and drops its own. */
 #define _GNU_SOURCE
 #include "agent.h"
 
@@ -17,14 +17,24 @@
 #define MAX_BODIES 256u /* native bodies of one function: tiers, OSR variants per loop */
 #define MAX_RANGES 8u   /* hot and cold parts of one body */
 #define MAX_PENDING 256u
+#define MAX_NATIVE 65536u /* addresses outside of managed code that are remembered: native code without frame pointers
+                             can show any number of values that are no addresses at all */
 
-/* Values of the maps: the id, and whether the code or type can be unloaded. */
+/* Values of the maps: the id, whether the code or type can be unloaded, and whether a function can be freed alone. */
 #define COLLECTIBLE (UINT64_C(1) << 32)
+#define DYNAMIC (UINT64_C(1) << 33)
 #define ID(value) ((uint32_t)(value))
 
 static void *info; /* ICorProfilerInfo9 or later */
 static struct map modules, imports, types, functions, bodies, ips;
-static uint32_t last_module, last_type, last_function, last_body;
+static struct map dynamic; /* function << 32 | n → its n-th address in ips or bodies; n = 0 → how many */
+static uint32_t last_module, last_type, last_function, last_body, native_ip, n_native;
+static struct scratch { /* one for each thread that describes something at the same time */
+    union {
+        struct scratch *next; /* of those that are free */
+        uint8_t bytes[SCRATCH_BYTES];
+    };
+} *free_scratch;
 static struct {
     uintptr_t class_id;
     uint32_t type;
@@ -58,7 +68,33 @@ bool names_init(void *profiler_info)
     }
     arena_unlock();
     return reserved && map_init(&modules, 256, true) && map_init(&imports, 256, true) && map_init(&types, 4096, true) &&
-           map_init(&functions, 4096, true) && map_init(&bodies, 4096, true) && map_init(&ips, 16384, true);
+           map_init(&functions, 4096, true) && map_init(&bodies, 4096, true) && map_init(&ips, 16384, true) &&
+           map_init(&dynamic, 256, true);
+}
+
+void names_close(void)
+{
+    struct map *all[] = {&modules, &imports, &types, &functions, &bodies, &ips, &dynamic};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        map_close(all[i]);
+}
+
+static struct scratch *take_scratch(void)
+{
+    arena_lock();
+    struct scratch *s = free_scratch;
+    if (s != NULL)
+        free_scratch = s->next;
+    arena_unlock();
+    return s != NULL ? s : private_alloc(sizeof *s);
+}
+
+static void give_scratch(struct scratch *s)
+{
+    arena_lock();
+    s->next = free_scratch;
+    free_scratch = s;
+    arena_unlock();
 }
 
 /* ── records in the making ──────────────────────────────────────────────────────────────────────────────────── */
@@ -91,6 +127,12 @@ static void put_u32(struct record *r, uint32_t v)
 static void put_u64(struct record *r, uint64_t v)
 {
     put(r, &v, sizeof v);
+}
+
+/* The rest of the scratch memory behind a name. */
+static void record_begin_behind_name(struct record *r, uint8_t *scratch)
+{
+    record_begin(r, scratch + 2 * WIRE_MAX_NAME, SCRATCH_BYTES - 2 * WIRE_MAX_NAME);
 }
 
 static void put_u32s(struct record *r, const uint32_t *v, uint32_t n)
@@ -134,11 +176,10 @@ static uint64_t insert(struct map *map, uint64_t key, struct record *r, uint32_t
     if (value == 0) {
         uint32_t id = *last + 1;
         memcpy(r->start + sizeof(struct wire_record_header), &id, sizeof id);
-        if (put_in_log(r, kind)) {
+        if (map_has_room(map) && put_in_log(r, kind)) {
             *last = id;
             value = id | flags;
-            if (!map_put(map, key, value))
-                value = 0;
+            map_put(map, key, value);
         }
     }
     arena_unlock();
@@ -157,10 +198,14 @@ static void *metadata_of(uintptr_t module)
         import == NULL)
         return NULL;
     arena_lock();
-    bool kept = map_put(&imports, module, (uintptr_t)import);
+    void *known = (void *)(uintptr_t)map_get(&imports, module);
+    if (known == NULL)
+        map_put(&imports, module, (uintptr_t)import);
     arena_unlock();
-    (void)kept; /* not kept: asked again next time; the reference is the price of a full table */
-    return import;
+    if (known == NULL)
+        return import; /* if it was not kept it is asked for again next time; the reference is the price of a full table */
+    com_release(import); /* another thread was faster */
+    return known;
 }
 
 static uint64_t module_of(uintptr_t module, uint8_t *scratch)
@@ -176,8 +221,10 @@ static uint64_t module_of(uintptr_t module, uint8_t *scratch)
     const uint8_t *base = NULL;
     hresult hr = SLOT(info, INFO_GET_MODULE_INFO2, uintptr_t, const uint8_t **, uint32_t, uint32_t *, utf16 *,
                       uintptr_t *, uint32_t *)(info, module, &base, WIRE_MAX_NAME, &length, name, &assembly, &flags);
-    if (hr < 0)
-        length = flags = 0;
+    if (hr < 0) {
+        length = 0;
+        flags = MODULE_FLAG_COLLECTIBLE; /* it may be */
+    }
     bool file = (flags & MODULE_FLAG_DISK) != 0 && (flags & MODULE_FLAG_DYNAMIC) == 0;
     put_u32(&r, 0);
     put_u32(&r, file ? 0 : WIRE_MODULE_DYNAMIC);
@@ -190,6 +237,8 @@ static uint64_t module_of(uintptr_t module, uint8_t *scratch)
     if (import != NULL && SLOT(import, IMPORT_GET_SCOPE_PROPS, utf16 *, uint32_t, uint32_t *, struct guid *)(
                               import, name, WIRE_MAX_NAME, &length, &id) >= 0)
         memcpy(mvid, &id, sizeof id);
+    else
+        length = 0;
     put_name(&r, name, length);
     uint64_t collectible = (flags & MODULE_FLAG_COLLECTIBLE) != 0 ? COLLECTIBLE : 0;
     return insert(&modules, module, &r, WIRE_RECORD_MODULE, &last_module, collectible);
@@ -236,6 +285,8 @@ static void ask_type(uintptr_t class_id, struct type_facts *f)
         if (SLOT(info, INFO_IS_ARRAY_CLASS, uintptr_t, uint32_t *, uintptr_t *, uint32_t *)(
                 info, class_id, &f->element_code, &f->element, &f->rank) == HR_OK)
             f->kind = WIRE_TYPE_ARRAY;
+        else
+            f->element = f->element_code = f->rank = 0;
         return;
     }
     f->kind = hr == HR_CLASS_IS_COMPOSITE ? WIRE_TYPE_OTHER : hr >= 0 && f->token != 0 ? WIRE_TYPE_CLASS : WIRE_TYPE_UNKNOWN;
@@ -262,7 +313,7 @@ static uint64_t describe_type(struct record *r, const struct type_facts *f, uint
         arguments[i] = ID(argument);
         flags |= argument;
     }
-    record_begin(r, scratch + 2 * WIRE_MAX_NAME, 64 * 1024);
+    record_begin_behind_name(r, scratch);
     put_u32(r, 0);
     put_u32(r, ID(module));
     put_u32(r, f->token);
@@ -284,6 +335,8 @@ static uint64_t type_of(uintptr_t class_id, uint8_t *scratch, uint32_t depth)
     struct record r;
     ask_type(class_id, &facts);
     uint64_t flags = describe_type(&r, &facts, scratch, depth);
+    if (facts.kind == WIRE_TYPE_UNKNOWN)
+        flags = COLLECTIBLE; /* it may be */
     value = insert(&types, class_id, &r, WIRE_RECORD_TYPE, &last_type, flags);
     if (facts.kind == WIRE_TYPE_UNKNOWN && value != 0) {
         arena_lock();
@@ -296,8 +349,28 @@ static uint64_t type_of(uintptr_t class_id, uint8_t *scratch, uint32_t depth)
     return value;
 }
 
-void names_retry_types(struct thread *t)
+/* Describes a type once more, under its old id. */
+static void retry_type(uintptr_t class_id, uint32_t id, uint8_t *scratch)
 {
+    struct type_facts facts;
+    ask_type(class_id, &facts);
+    if (facts.kind == WIRE_TYPE_UNKNOWN)
+        return; /* stays as it was first described; the report counts it */
+    struct record r;
+    describe_type(&r, &facts, scratch, 0);
+    memcpy(r.start + sizeof(struct wire_record_header), &id, sizeof id);
+    arena_lock();
+    bool written = put_in_log(&r, WIRE_RECORD_TYPE);
+    arena_unlock();
+    if (!written)
+        loss(WIRE_LOSS_ARENA_FULL, 0, 0);
+}
+
+void names_retry_types(void)
+{
+    struct scratch *scratch = take_scratch();
+    if (scratch == NULL)
+        return;
     for (;;) {
         arena_lock();
         uint32_t n = n_pending == 0 ? 0 : n_pending--;
@@ -305,23 +378,23 @@ void names_retry_types(struct thread *t)
         uint32_t id = n == 0 ? 0 : pending[n - 1].type;
         arena_unlock();
         if (n == 0)
-            return;
-        struct type_facts facts;
-        ask_type(class_id, &facts);
-        if (facts.kind == WIRE_TYPE_UNKNOWN)
-            continue; /* stays as it was first described; the report counts it */
-        struct record r;
-        describe_type(&r, &facts, t->scratch, 0);
-        memcpy(r.start + sizeof(struct wire_record_header), &id, sizeof id);
-        arena_lock();
-        put_in_log(&r, WIRE_RECORD_TYPE);
-        arena_unlock();
+            break;
+        retry_type(class_id, id, scratch->bytes);
     }
+    give_scratch(scratch);
 }
 
-uint32_t type_of_class(struct thread *t, uintptr_t class_id)
+uint32_t type_of_class(uintptr_t class_id)
 {
-    return ID(type_of(class_id, t->scratch, 0));
+    uint64_t value = map_get(&types, class_id);
+    if (value != 0)
+        return ID(value);
+    struct scratch *scratch = take_scratch();
+    if (scratch == NULL)
+        return 0;
+    value = type_of(class_id, scratch->bytes, 0);
+    give_scratch(scratch);
+    return ID(value);
 }
 
 /* ── functions ──────────────────────────────────────────────────────────────────────────────────────────────── */
@@ -335,7 +408,7 @@ static void describe_dynamic_function(struct record *r, uintptr_t function, uint
     if (SLOT(info, INFO_GET_DYNAMIC_FUNCTION_INFO, uintptr_t, uintptr_t *, const uint8_t **, uint32_t *, uint32_t,
              uint32_t *, utf16 *)(info, function, &module, &signature, &signature_bytes, WIRE_MAX_NAME, &length, name) < 0)
         length = signature_bytes = 0;
-    record_begin(r, scratch + 2 * WIRE_MAX_NAME, 64 * 1024);
+    record_begin_behind_name(r, scratch);
     put_u32(r, 0);
     put_u32(r, 0);
     put_u32(r, 0);
@@ -369,7 +442,7 @@ static uint64_t describe_method(struct record *r, uintptr_t function, uint8_t *s
     void *import = module == 0 ? NULL : metadata_of(module);
     uint32_t owner = 0, length = 0, attributes, rva, implementation, signature_bytes = 0;
     const uint8_t *signature = NULL;
-    record_begin(r, scratch + 2 * WIRE_MAX_NAME, 64 * 1024);
+    record_begin_behind_name(r, scratch);
     put_u32(r, 0);
     put_u32(r, ID(module_value));
     put_u32(r, token);
@@ -382,15 +455,18 @@ static uint64_t describe_method(struct record *r, uintptr_t function, uint8_t *s
                   const uint8_t **, uint32_t *, uint32_t *, uint32_t *)(import, token, &owner, NULL, 0, &length, &attributes,
                                                                         &signature, &signature_bytes, &rva, &implementation);
     put_type_names(r, import, hr < 0 ? 0 : owner, name);
-    length = 0;
     if (hr >= 0)
-        SLOT(import, IMPORT_GET_METHOD_PROPS, uint32_t, uint32_t *, utf16 *, uint32_t, uint32_t *, uint32_t *,
-             const uint8_t **, uint32_t *, uint32_t *, uint32_t *)(import, token, &owner, name, WIRE_MAX_NAME, &length,
-                                                                   &attributes, &signature, &signature_bytes, &rva,
-                                                                   &implementation);
-    else
-        signature_bytes = 0;
+        hr = SLOT(import, IMPORT_GET_METHOD_PROPS, uint32_t, uint32_t *, utf16 *, uint32_t, uint32_t *, uint32_t *,
+                  const uint8_t **, uint32_t *, uint32_t *, uint32_t *)(import, token, &owner, name, WIRE_MAX_NAME, &length,
+                                                                        &attributes, &signature, &signature_bytes, &rva,
+                                                                        &implementation);
+    if (hr < 0)
+        length = signature_bytes = 0;
     put_name(r, name, length);
+    if (signature_bytes + sizeof signature_bytes > (size_t)(r->end - r->p)) {
+        loss(WIRE_LOSS_NAME_TRUNCATED, 0, 0);
+        signature_bytes = 0; /* a part of a signature means nothing */
+    }
     put_u32(r, signature_bytes);
     put(r, signature, signature_bytes);
     return flags & COLLECTIBLE;
@@ -402,11 +478,14 @@ static uint64_t function_of(uintptr_t function, uint8_t *scratch)
     if (value != 0)
         return value;
     struct record r;
-    int32_t dynamic = 0;
-    if (SLOT(info, INFO_IS_FUNCTION_DYNAMIC, uintptr_t, int32_t *)(info, function, &dynamic) >= 0 && dynamic != 0)
+    int32_t is_dynamic = 0;
+    hresult hr = SLOT(info, INFO_IS_FUNCTION_DYNAMIC, uintptr_t, int32_t *)(info, function, &is_dynamic);
+    if (hr >= 0 && is_dynamic != 0)
         describe_dynamic_function(&r, function, scratch);
     else
         flags = describe_method(&r, function, scratch);
+    if (hr < 0 || is_dynamic != 0)
+        flags |= DYNAMIC;
     return insert(&functions, function, &r, WIRE_RECORD_FUNCTION, &last_function, flags);
 }
 
@@ -471,48 +550,91 @@ static uint32_t find_body(uintptr_t address, uintptr_t function, uintptr_t rejit
     return 0;
 }
 
-static void describe_ip(struct thread *t, uintptr_t address, struct wire_ip *ip, uint64_t *flags)
+/* An address in the body of a function. The value of the function is returned, 0: no room for a description. */
+static uint64_t describe_ip(struct wire_ip *ip, uintptr_t function_id, uintptr_t rejit, uint8_t *scratch, uintptr_t *start)
 {
     struct clr_code_info ranges[MAX_RANGES];
-    uintptr_t function_id = 0, rejit = 0, start = 0;
-    *ip = (struct wire_ip){.address = address, .flags = address == signal_return && address != 0 ? WIRE_IP_SIGNAL : 0};
-    *flags = 0;
-    if (SLOT(info, INFO_GET_FUNCTION_FROM_IP3, uintptr_t, uintptr_t *, uintptr_t *)(info, address, &function_id, &rejit) < 0 ||
-        function_id == 0)
-        return;
-    uint64_t function = function_of(function_id, t->scratch);
+    uint64_t function = function_of(function_id, scratch);
     ip->function = ID(function);
     ip->flags = WIRE_IP_MANAGED;
-    *flags = function & COLLECTIBLE;
-    uint32_t n = find_body(address, function_id, rejit, ranges, &start);
+    uint32_t n = function == 0 ? 0 : find_body(ip->address, function_id, rejit, ranges, start);
     if (n == 0)
-        return;
-    ip->body = ID(body_of(start, function, ranges, n, t->scratch));
+        return function; /* a function whose body is unknown has no lines */
+    ip->body = ID(body_of(*start, function, ranges, n, scratch));
     struct frame_shape shape = code_frame_shape((const uint8_t *)ranges[0].start, ranges[0].size);
     ip->frame_size = shape.size;
     ip->flags |= (shape.frame_pointer ? 0u : WIRE_IP_FRAMELESS) | (shape.osr ? WIRE_IP_OSR : 0u);
+    return ip->body == 0 ? 0 : function;
 }
 
-uint32_t ip_of_address(struct thread *t, uintptr_t address)
+/* With the lock held: an address that is to be forgotten with its function. */
+static bool remember_dynamic(uint64_t function, uintptr_t address)
+{
+    uint64_t key = (uint64_t)ID(function) << 32, n = map_get(&dynamic, key) + 1;
+    return map_put(&dynamic, key | n, address) && map_put(&dynamic, key, n);
+}
+
+/* With the lock held: a new row. Returns its id, 0: no room. */
+static uint32_t add_ip(const struct wire_ip *ip)
+{
+    struct wire_ip *out = arena_reserve(WIRE_REGION_IPS, sizeof *ip);
+    if (out == NULL)
+        return 0;
+    *out = *ip;
+    arena_publish(WIRE_REGION_IPS, sizeof *ip);
+    return (uint32_t)(out - arena_ip(0));
+}
+
+static uint32_t insert_ip(const struct wire_ip *ip, uint64_t function, uintptr_t body_start)
+{
+    arena_lock();
+    uint64_t value = map_get(&ips, ip->address);
+    bool room = value == 0 && map_has_room(&ips);
+    if (room && (function & DYNAMIC) != 0)
+        room = remember_dynamic(function, ip->address) && (body_start == 0 || remember_dynamic(function, body_start));
+    uint32_t id = room ? add_ip(ip) : 0;
+    if (id != 0) {
+        value = id | (function & COLLECTIBLE);
+        map_put(&ips, ip->address, value);
+    }
+    arena_unlock();
+    return ID(value);
+}
+
+/* All addresses in native code share one row, without an address: nothing is told of them. */
+static uint32_t native_address(uintptr_t address)
+{
+    static const struct wire_ip nothing;
+    arena_lock();
+    if (native_ip == 0)
+        native_ip = add_ip(&nothing);
+    if (native_ip != 0 && n_native < MAX_NATIVE && map_put(&ips, address, native_ip))
+        n_native++;
+    arena_unlock();
+    return native_ip;
+}
+
+uint32_t ip_of_address(uintptr_t address)
 {
     uint64_t value = map_get(&ips, address);
     if (value != 0)
         return ID(value);
-    struct wire_ip ip;
-    uint64_t flags;
-    describe_ip(t, address, &ip, &flags);
-    arena_lock();
-    value = map_get(&ips, address);
-    struct wire_ip *out = value != 0 ? NULL : arena_reserve(WIRE_REGION_IPS, sizeof ip);
-    if (out != NULL) {
-        *out = ip;
-        value = (uint64_t)(out - arena_ip(0)) | flags;
-        arena_publish(WIRE_REGION_IPS, sizeof ip);
-        if (!map_put(&ips, address, value))
-            value = 0;
+    uintptr_t function_id = 0, rejit = 0;
+    struct wire_ip ip = {.address = address};
+    if (address == signal_return && address != 0) {
+        ip.flags = WIRE_IP_SIGNAL;
+        return insert_ip(&ip, 0, 0);
     }
-    arena_unlock();
-    return ID(value);
+    if (SLOT(info, INFO_GET_FUNCTION_FROM_IP3, uintptr_t, uintptr_t *, uintptr_t *)(info, address, &function_id, &rejit) < 0 ||
+        function_id == 0)
+        return native_address(address);
+    struct scratch *scratch = take_scratch();
+    if (scratch == NULL)
+        return 0;
+    uintptr_t start = 0;
+    uint64_t function = describe_ip(&ip, function_id, rejit, scratch->bytes, &start);
+    give_scratch(scratch);
+    return function == 0 ? 0 : insert_ip(&ip, function, start);
 }
 
 /* ── unloading ──────────────────────────────────────────────────────────────────────────────────────────────── */
@@ -522,6 +644,7 @@ uint32_t ip_of_address(struct thread *t, uintptr_t address)
  * collector merges equal descriptions. */
 void names_forget_module(uintptr_t module)
 {
+    names_retry_types(); /* as long as they are there */
     arena_lock();
     void *import = (void *)(uintptr_t)map_get(&imports, module);
     map_forget(&imports, module);
@@ -542,17 +665,15 @@ void names_forget_function(uintptr_t function_id)
     if (function == 0)
         return; /* it was never on the stack of an allocation */
     arena_lock();
-    map_drop(&functions, UINT64_MAX, function);
-    struct map_cursor cursor = {0};
-    uint64_t address, value;
-    while (map_next(&ips, &cursor, &address, &value)) {
-        const struct wire_ip *ip = arena_ip(ID(value));
-        if (ip->function != ID(function))
-            continue;
+    map_forget(&functions, function_id);
+    uint64_t key = (uint64_t)ID(function) << 32;
+    for (uint64_t n = map_get(&dynamic, key); n > 0; n--) {
+        uintptr_t address = map_get(&dynamic, key | n);
         map_forget(&ips, address);
-        if (ip->body != 0)
-            map_drop(&bodies, UINT32_MAX, ip->body);
+        map_forget(&bodies, address);
+        map_forget(&dynamic, key | n);
     }
+    map_forget(&dynamic, key);
     __atomic_fetch_add(&code_epoch, 1, __ATOMIC_RELEASE);
     arena_unlock();
 }

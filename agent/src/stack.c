@@ -29,6 +29,11 @@ bool stack_init(void)
     return map_init(&nodes, 4096, true);
 }
 
+void stack_close(void)
+{
+    map_close(&nodes);
+}
+
 static uint32_t find_child(const struct wire_node *parent, uint32_t ip)
 {
     uint32_t node = __atomic_load_n(&parent->child, __ATOMIC_ACQUIRE);
@@ -94,7 +99,7 @@ static inline uint32_t ip_of(struct thread *t, uintptr_t address)
     struct ip_slot *slot = &t->ips[(address ^ address >> 9) % IP_CACHE_SLOTS];
     if (LIKELY(slot->address == address))
         return slot->ip;
-    uint32_t ip = ip_of_address(t, address);
+    uint32_t ip = ip_of_address(address);
     if (ip != 0)
         *slot = (struct ip_slot){address, ip};
     return ip;

@@ -16,6 +16,7 @@
 __thread struct thread *current_thread __attribute__((tls_model("initial-exec")));
 
 static pthread_key_t end_key;
+static bool have_key;
 static struct thread *free_threads;
 static uint32_t last_thread_id;
 
@@ -33,7 +34,15 @@ static void thread_ended(void *value)
 
 bool threads_init(void)
 {
-    return pthread_key_create(&end_key, thread_ended) == 0;
+    have_key = pthread_key_create(&end_key, thread_ended) == 0;
+    return have_key;
+}
+
+void threads_close(void)
+{
+    if (have_key)
+        pthread_key_delete(end_key);
+    have_key = false;
 }
 
 static uint64_t frames_bytes(uint32_t cap_frames, uint32_t cap_skips)
@@ -77,7 +86,9 @@ static struct thread *reuse_thread(void)
     if (t != NULL)
         free_threads = t->next_free;
     arena_unlock();
-    return t != NULL && map_clear(&t->sites, KEPT_SITES) ? t : NULL;
+    if (t != NULL)
+        map_clear(&t->sites, KEPT_SITES);
+    return t;
 }
 
 static struct thread *make_thread(void)
@@ -110,7 +121,7 @@ static void find_stack(struct thread *t)
     pthread_attr_destroy(&attributes);
 }
 
-/* Writes one record made of 64-bit words after its header. */
+/* Writes one record made of 64-bit words after its header; with the lock held. */
 static bool put_record(uint32_t kind, const void *payload, uint32_t bytes)
 {
     struct wire_record_header head = {(uint32_t)((sizeof head + bytes + 7) & ~UINT64_C(7)), kind};
@@ -135,7 +146,6 @@ struct thread *thread_attach(void)
     uintptr_t managed = 0;
     if (SLOT(agent_info, INFO_GET_CURRENT_THREAD_ID, uintptr_t *)(agent_info, &managed) >= 0)
         record.managed = managed;
-    find_stack(t);
     t->n_frames = t->n_skips = 0;
     t->last_class = 0;
     t->busy = false;
@@ -155,6 +165,7 @@ struct thread *thread_attach(void)
     arena_unlock();
     if (!written)
         return NULL;
+    find_stack(t); /* slow on the main thread, so not before it is worth it */
     pthread_setspecific(end_key, t);
     current_thread = t;
     return t;
@@ -164,8 +175,10 @@ void thread_destroyed(uintptr_t managed)
 {
     uint64_t record[2] = {managed, monotonic_ns()};
     arena_lock();
-    put_record(WIRE_RECORD_THREAD_END, record, sizeof record);
+    bool written = put_record(WIRE_RECORD_THREAD_END, record, sizeof record);
     arena_unlock();
+    if (!written)
+        loss(WIRE_LOSS_ARENA_FULL, 0, 0);
 }
 
 void thread_named(uintptr_t managed, const utf16 *name, uint32_t length)
@@ -182,6 +195,8 @@ void thread_named(uintptr_t managed, const utf16 *name, uint32_t length)
     if (length != 0)
         memcpy(record.name, name, length * sizeof(utf16));
     arena_lock();
-    put_record(WIRE_RECORD_THREAD_NAME, &record, (uint32_t)(offsetof(__typeof__(record), name) + length * sizeof(utf16)));
+    bool written = put_record(WIRE_RECORD_THREAD_NAME, &record, (uint32_t)(offsetof(__typeof__(record), name) + length * sizeof(utf16)));
     arena_unlock();
+    if (!written)
+        loss(WIRE_LOSS_ARENA_FULL, 0, 0);
 }

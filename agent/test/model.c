@@ -492,9 +492,9 @@ struct arena_facts *arena_read(const char *directory, struct entries *out)
         const struct wire_site *s = &sites[i];
         if (s->node == 0 || s->node >= f->n_nodes || s->thread == 0 || s->thread > f->n_threads)
             fake_die("arena: site %u of thread %u at node %u", i, s->thread, s->node);
-        const char *type = known(f->type_names, s->type, "type");
+        const char *type = known(f->type_names, s->type & ~WIRE_SITE_FROZEN, "type");
         append(out, (struct entry){thread_os[s->thread], stacks[s->node].hash, hash_text(type == NULL ? "" : type),
-                                   stacks[s->node].depth, s->frozen, s->objects, s->bytes});
+                                   stacks[s->node].depth, (s->type & WIRE_SITE_FROZEN) != 0, s->objects, s->bytes});
         f->objects += s->objects;
         f->bytes += s->bytes;
     }
