@@ -41,6 +41,7 @@ const (
 	inclusiveText = "name inclusive_bytes inclusive_bytes_percent inclusive_allocations module"
 	exclusiveText = "name exclusive_bytes exclusive_bytes_percent exclusive_allocations module"
 	typeText      = "name bytes bytes_percent instances instances_percent module"
+	instanceText  = "name instances instances_percent bytes bytes_percent module"
 	processText   = "name process_id bytes bytes_percent allocations allocations_percent threads end_state"
 	// maxHotPath bounds the hot path of a summary: both ends of a longer one are shown.
 	maxHotPath = 16
@@ -86,7 +87,7 @@ func (s *Summary) addSections(top int) error {
 		{"functions_by_inclusive_bytes", "Functions allocating most memory, with what they call", "functions", "inclusive_bytes", inclusiveText},
 		{"functions_by_exclusive_bytes", "Functions allocating most memory themselves", "functions", "exclusive_bytes", exclusiveText},
 		{"types_by_bytes", "Types with most memory", "types", "bytes", typeText},
-		{"types_by_instances", "Types with most instances", "types", "instances", typeText},
+		{"types_by_instances", "Types with most instances", "types", "instances", instanceText},
 	} {
 		view, err := FindView(section.view)
 		if err != nil {

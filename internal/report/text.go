@@ -157,12 +157,10 @@ func (t *Table) lay(n int) layout {
 		cells := make([]string, len(l.columns))
 		for i, c := range l.columns {
 			width := 0
-			switch {
-			case !t.IsRest(row):
-				cells[i] = cellText(c, t.Cell(row, c))
-			case i == l.name:
-				cells[i] = t.restText(row)
+			if t.IsRest(row) {
+				continue // it runs over the columns to its right, which are empty
 			}
+			cells[i] = cellText(c, t.Cell(row, c))
 			if i == l.name {
 				width = stringWidth(l.prefixes[row])
 			}
@@ -175,7 +173,8 @@ func (t *Table) lay(n int) layout {
 
 func (t *Table) restText(row int) string {
 	r := &t.Rows[row]
-	return fmt.Sprintf("%s %s, %s of bytes", ellipsis, counted(r.rest, "more "+r.text), q.PercentOf(r.hidden.Bytes, t.context.total.Bytes))
+	share := q.PercentOf(r.hidden.Bytes, t.context.total.Bytes)
+	return fmt.Sprintf("%s %s, %s of bytes%s", ellipsis, counted(r.rest, "more "+r.text), share, pick(r.exclusive, " (excl.)", ""))
 }
 
 // fit chooses as many columns as fit into width and cuts the names to it.
@@ -206,8 +205,9 @@ func (t *Table) fit(width int) layout {
 		if left < wanted && n > minKept {
 			continue
 		}
+		natural := l.widths[max(l.name, 0)]
 		l.shareNames(max(left, minOther))
-		if l.name >= 0 && t.IsTree { // at most half of the column is lines
+		if l.name >= 0 && t.IsTree && l.widths[l.name] < natural { // at most half of the column is lines
 			l.prefixes = t.prefixes(min(maxIndent, l.widths[l.name]/2/indentWidth))
 		}
 		return l
@@ -310,26 +310,37 @@ func (t *Table) writeGrid(out *bufio.Writer, o TextOptions) {
 	}
 	fmt.Fprintln(out, strings.TrimRight(strings.Join(head, gap), " "))
 	for row, cells := range l.cells {
+		if t.IsRest(row) {
+			fmt.Fprintln(out, o.style(styleDim, l.rest(row, t.restText(row), o.Width)))
+			continue
+		}
 		for i, c := range l.columns {
 			s := cells[i]
 			if i == l.name {
 				s = l.prefixes[row] + shorten(s, l.widths[i]-stringWidth(l.prefixes[row]))
 			}
 			s = pad(shorten(s, l.widths[i]), l.widths[i], c.Kind.IsNumeric())
-			switch {
-			case t.IsRest(row):
-				s = o.style(styleDim, s)
-			case c.Kind == Percent && t.Cell(row, c).Percent.Float() >= hotPercent:
+			if c.Kind == Percent && t.Cell(row, c).Percent.Float() >= hotPercent {
 				s = o.style(styleHot, s)
-			}
-			if i == len(l.columns)-1 && !o.Color {
-				s = strings.TrimRight(s, " ")
 			}
 			cells[i] = s
 		}
 		fmt.Fprintln(out, strings.TrimRight(strings.Join(cells, gap), " "))
 		t.writeFrom(out, o, row)
 	}
+}
+
+// rest places what is said about hidden rows where the names begin.
+func (l *layout) rest(row int, text string, width int) string {
+	indent := 0
+	for i := range max(l.name, 0) {
+		indent += l.widths[i] + len(gap)
+	}
+	text = l.prefixes[row] + text
+	if width > 0 {
+		text = shorten(text, max(width-indent, minOther))
+	}
+	return strings.Repeat(" ", indent) + text
 }
 
 // writeFrom writes the line below a type that says on which path most of it was created.

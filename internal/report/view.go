@@ -228,6 +228,7 @@ func (b *builder) limit(list []Row, worth func(*Row) q.Amount) []Row {
 		rest.level, rest.role = list[i].level, list[i].role
 		rest.text = string(list[i].kind)
 		rest.hidden = rest.hidden.Add(worth(&list[i]))
+		rest.exclusive = rest.exclusive || worth(&list[i]) != list[i].values.Inclusive
 	}
 	switch {
 	case rest.rest == 0:
