@@ -51,7 +51,7 @@ func resolve(n *notes, w *session.Writer) error {
 		return err
 	}
 	out := symbols.Resolve(in, symbols.OpenFile, func(done, total int) {
-		n.progress("names and lines: %d of %d functions", done, total)
+		n.progress("names and lines: %d of %d modules", done, total)
 	})
 	return w.Batch(func() error {
 		if err := out.Write(w); err != nil {
