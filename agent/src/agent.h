@@ -21,6 +21,7 @@ struct arena {
     struct wire_ip *ips;        /* the tables of the regions, by id */
     struct wire_node *nodes;
     struct wire_site *sites;
+    struct wire_fate *fates; /* by site, with lifetime */
 };
 extern struct arena arena;
 
@@ -131,6 +132,7 @@ struct thread {
     struct ip_slot ips[IP_CACHE_SLOTS];
     bool busy; /* inside the slow path */
     struct thread *next_free;
+    struct thread *next; /* all that were ever made */
 };
 
 extern __thread struct thread *current_thread __attribute__((tls_model("initial-exec")));
@@ -141,6 +143,7 @@ struct thread *thread_attach(void); /* NULL: no memory */
 void thread_destroyed(uintptr_t managed);
 void thread_named(uintptr_t managed, const utf16 *name, uint32_t length);
 bool thread_grow(struct thread *t); /* doubles the frame arrays */
+struct thread *thread_of_id(uint32_t id); /* in a garbage collection */
 
 /* ── names.c: who modules, types, functions and bodies are ──────────────────────────────────────────────────── */
 
@@ -170,9 +173,52 @@ struct frame_shape {
 };
 struct frame_shape code_frame_shape(const uint8_t *start, uint64_t size);
 
+/* ── heap.c: the shadow of the GC heap ──────────────────────────────────────────────────────────────────────── */
+
+struct shadow { /* at the place of an object; the words behind it are free up to the object's end */
+    uint32_t site; /* number (index plus one), 0: no object begins here */
+    uint32_t size; /* in units of 8 bytes */
+    uint32_t born; /* GCs before its birth */
+};
+
+#define CHUNK_SHIFT 22u
+#define CHUNK_WORDS (1u << (CHUNK_SHIFT - 3))
+#define CHUNKS (UINT64_C(1) << (47 - CHUNK_SHIFT))
+
+extern uint32_t **heap_chunks;
+
+bool heap_init(void);
+uint32_t *heap_make_chunk(uint64_t index);
+struct shadow *heap_find(uintptr_t address);              /* NULL: no object is known there */
+uintptr_t heap_next(uintptr_t address, uintptr_t end);    /* the first object at or after the address, or end */
+
+/* Where an object's shadow is; NULL: no memory. */
+static inline struct shadow *heap_place(uintptr_t address)
+{
+    uint64_t index = address >> CHUNK_SHIFT;
+    uint32_t *chunk = LIKELY(index < CHUNKS) ? __atomic_load_n(&heap_chunks[index], __ATOMIC_ACQUIRE) : NULL;
+    if (UNLIKELY(chunk == NULL) && (chunk = heap_make_chunk(index)) == NULL)
+        return NULL;
+    return (struct shadow *)(void *)&chunk[(address >> 3) & (CHUNK_WORDS - 1)];
+}
+
+/* ── lifetime.c: what became of the objects ─────────────────────────────────────────────────────────────────── */
+
+extern uint32_t gc_number;
+extern bool lifetime_on;
+
+bool lifetime_init(void *info, bool final_gc);
+uint32_t lifetime_event_mask(void);
+void lifetime_install(void **callbacks);
+void lifetime_end(void); /* at the runtime's shutdown: the last garbage collection */
+/* Notes an object before its site is known, since finding that can let a garbage collection move it. */
+void lifetime_note_pending(struct thread *t, uintptr_t object, uint64_t bytes);
+void lifetime_settle(struct thread *t, const struct wire_site *site); /* NULL: it has none */
+
 /* ── allocations.c: the hot callback ────────────────────────────────────────────────────────────────────────── */
 
 void allocations_init(void *info, bool has_frozen_heap);
 hresult object_allocated(void *self, uintptr_t object, uintptr_t class_id);
+hresult object_allocated_lifetime(void *self, uintptr_t object, uintptr_t class_id);
 
 #endif

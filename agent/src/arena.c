@@ -39,10 +39,10 @@ uint64_t monotonic_ns(void)
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-void arena_lock(void)
+void word_lock(uint32_t *word)
 {
     uint32_t expected = 0;
-    if (__atomic_compare_exchange_n(&lock_word, &expected, 1, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+    if (__atomic_compare_exchange_n(word, &expected, 1, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
         return;
     while (__atomic_exchange_n(&lock_word, 2, __ATOMIC_ACQUIRE) != 0)
         syscall(SYS_futex, &lock_word, FUTEX_WAIT_PRIVATE, 2, NULL, NULL, 0);
@@ -189,6 +189,7 @@ static void fill_header(uint64_t capacity, uint64_t memory_limit, uint32_t max_s
     arena.ips = (struct wire_ip *)(void *)(arena.base + h->regions[WIRE_REGION_IPS].offset);
     arena.nodes = (struct wire_node *)(void *)(arena.base + h->regions[WIRE_REGION_NODES].offset);
     arena.sites = (struct wire_site *)(void *)(arena.base + h->regions[WIRE_REGION_SITES].offset);
+    arena.fates = (struct wire_fate *)(void *)(arena.base + h->regions[WIRE_REGION_FATES].offset);
     __atomic_store_n(&h->magic, WIRE_MAGIC, __ATOMIC_RELEASE);
 }
 

@@ -19,13 +19,17 @@
 #define WIRE_REGION_IPS 0x1u /* struct wire_ip */
 #define WIRE_REGION_NODES 0x2u /* struct wire_node */
 #define WIRE_REGION_SITES 0x3u /* struct wire_site */
-#define WIRE_REGION_COUNT 0x4u
+#define WIRE_REGION_FATES 0x4u /* struct wire_fate, by site */
+#define WIRE_REGION_COUNT 0x5u
 #define WIRE_LOSS_ARENA_FULL 0x0u /* memory limit or file system full */
 #define WIRE_LOSS_NO_THREAD_STATE 0x1u /* no memory for a thread's tables */
 #define WIRE_LOSS_REENTERED 0x2u /* allocation inside the agent's own call into the runtime */
 #define WIRE_LOSS_IL_MAP_TRUNCATED 0x3u /* more than MAX_IL_MAP points */
 #define WIRE_LOSS_NAME_TRUNCATED 0x4u /* more than MAX_NAME characters */
-#define WIRE_LOSS_COUNT 0x5u
+#define WIRE_LOSS_UNTRACKED 0x5u /* survivor that was not seen allocated */
+#define WIRE_LOSS_LIFETIME_FULL 0x6u /* objects whose fate is not followed */
+#define WIRE_LOSS_MOVES 0x7u /* a GC's survivors could not all be noted */
+#define WIRE_LOSS_COUNT 0x8u
 #define WIRE_MAX_IL_MAP 0x1000u /* points of one body */
 #define WIRE_MAX_NAME 0x400u /* UTF-16 units of one name */
 #define WIRE_MAX_TYPE_ARGUMENTS 0x40u /* of one type or function */
@@ -52,6 +56,13 @@
 #define WIRE_RECORD_THREAD_END 0x6u
 #define WIRE_RECORD_THREAD_NAME 0x7u
 #define WIRE_RECORD_PROCESS 0x8u
+#define WIRE_RECORD_GC 0x9u
+#define WIRE_RECORD_ALIVE 0xau
+#define WIRE_GENERATION_LARGE 0x3u /* COR_PRF_GC_LARGE_OBJECT_HEAP */
+#define WIRE_GENERATION_PINNED 0x4u /* COR_PRF_GC_PINNED_OBJECT_HEAP */
+#define WIRE_GENERATION_COUNT 0x5u
+#define WIRE_DATA_MEMORY 0x1u /* allocations */
+#define WIRE_DATA_LIFETIME 0x2u /* and the fate of objects */
 
 struct wire_region_entry {
     uint64_t offset; /* from the start of the file */
@@ -92,10 +103,10 @@ struct wire_header {
     uint64_t memory_limit; /* bytes that all regions and private tables may have */
     uint64_t shared_bytes; /* bytes of memory behind the regions */
     uint64_t private_bytes; /* bytes of the agent's private tables */
-    struct wire_region_entry regions[4]; /* by Region */
-    struct wire_loss_entry losses[5]; /* by Loss */
+    struct wire_region_entry regions[5]; /* by Region */
+    struct wire_loss_entry losses[8]; /* by Loss */
 };
-_Static_assert(sizeof(struct wire_header) == 336, "layout");
+_Static_assert(sizeof(struct wire_header) == 440, "layout");
 _Static_assert(offsetof(struct wire_header, magic) == 0, "layout");
 _Static_assert(offsetof(struct wire_header, version) == 8, "layout");
 _Static_assert(offsetof(struct wire_header, state) == 12, "layout");
@@ -113,7 +124,7 @@ _Static_assert(offsetof(struct wire_header, memory_limit) == 64, "layout");
 _Static_assert(offsetof(struct wire_header, shared_bytes) == 72, "layout");
 _Static_assert(offsetof(struct wire_header, private_bytes) == 80, "layout");
 _Static_assert(offsetof(struct wire_header, regions) == 88, "layout");
-_Static_assert(offsetof(struct wire_header, losses) == 216, "layout");
+_Static_assert(offsetof(struct wire_header, losses) == 248, "layout");
 
 struct wire_ip {
     uint64_t address; /* the return address */
@@ -160,6 +171,14 @@ _Static_assert(offsetof(struct wire_site, type) == 8, "layout");
 _Static_assert(offsetof(struct wire_site, next) == 12, "layout");
 _Static_assert(offsetof(struct wire_site, objects) == 16, "layout");
 _Static_assert(offsetof(struct wire_site, bytes) == 24, "layout");
+
+struct wire_fate {
+    uint64_t dead_objects[5]; /* by the generation in which they were when they were found dead */
+    uint64_t dead_bytes[5]; /* their heap bytes */
+};
+_Static_assert(sizeof(struct wire_fate) == 80, "layout");
+_Static_assert(offsetof(struct wire_fate, dead_objects) == 0, "layout");
+_Static_assert(offsetof(struct wire_fate, dead_bytes) == 40, "layout");
 
 struct wire_record_header {
     uint32_t size; /* bytes of the record with this header, a multiple of 8 */

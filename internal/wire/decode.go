@@ -76,6 +76,10 @@ func decodeRecord(d *decoder, kind Kind) any {
 		return ThreadName{Managed: d.u64(), Name: d.str()}
 	case KindProcess:
 		return Process{Executable: d.blob(), CommandLine: d.blob()}
+	case KindGC:
+		return decodeGC(d)
+	case KindAlive:
+		return Alive{Site: d.u32(), Generation: d.u32(), Objects: d.population()}
 	}
 	return nil
 }
@@ -90,6 +94,17 @@ func decodeBody(d *decoder) Body {
 	}
 	return b
 }
+
+func decodeGC(d *decoder) GC {
+	g := GC{Number: d.u32(), Collected: d.u32(), Induced: d.u32(), Finalizable: d.u32(),
+		SuspendNS: d.u64(), StartNS: d.u64(), EndNS: d.u64(), DoneNS: d.u64()}
+	for i := range g.Generations {
+		g.Generations[i] = GCGeneration{d.population(), d.population(), d.population()}
+	}
+	return g
+}
+
+func (d *decoder) population() Population { return Population{d.u64(), d.u64()} }
 
 // decoder reads the fields of one record; the first error sticks and everything after it is zero.
 type decoder struct {

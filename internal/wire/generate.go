@@ -34,12 +34,16 @@ func Constants() []Constant {
 		{"REGION_IPS", uint64(RegionIPs), "struct wire_ip"},
 		{"REGION_NODES", uint64(RegionNodes), "struct wire_node"},
 		{"REGION_SITES", uint64(RegionSites), "struct wire_site"},
+		{"REGION_FATES", uint64(RegionFates), "struct wire_fate, by site"},
 		{"REGION_COUNT", RegionCount, ""},
 		{"LOSS_ARENA_FULL", uint64(LossArenaFull), "memory limit or file system full"},
 		{"LOSS_NO_THREAD_STATE", uint64(LossNoThreadState), "no memory for a thread's tables"},
 		{"LOSS_REENTERED", uint64(LossReentered), "allocation inside the agent's own call into the runtime"},
 		{"LOSS_IL_MAP_TRUNCATED", uint64(LossILMapTruncated), "more than MAX_IL_MAP points"},
 		{"LOSS_NAME_TRUNCATED", uint64(LossNameTruncated), "more than MAX_NAME characters"},
+		{"LOSS_UNTRACKED", uint64(LossUntracked), "survivor that was not seen allocated"},
+		{"LOSS_LIFETIME_FULL", uint64(LossLifetimeFull), "objects whose fate is not followed"},
+		{"LOSS_MOVES", uint64(LossMoves), "a GC's survivors could not all be noted"},
 		{"LOSS_COUNT", LossCount, ""},
 		{"MAX_IL_MAP", MaxILMap, "points of one body"},
 		{"MAX_NAME", MaxName, "UTF-16 units of one name"},
@@ -67,12 +71,19 @@ func Constants() []Constant {
 		{"RECORD_THREAD_END", uint64(KindThreadEnd), ""},
 		{"RECORD_THREAD_NAME", uint64(KindThreadName), ""},
 		{"RECORD_PROCESS", uint64(KindProcess), ""},
+		{"RECORD_GC", uint64(KindGC), ""},
+		{"RECORD_ALIVE", uint64(KindAlive), ""},
+		{"GENERATION_LARGE", GenerationLarge, "COR_PRF_GC_LARGE_OBJECT_HEAP"},
+		{"GENERATION_PINNED", GenerationPinned, "COR_PRF_GC_PINNED_OBJECT_HEAP"},
+		{"GENERATION_COUNT", GenerationCount, ""},
+		{"DATA_MEMORY", DataMemory, "allocations"},
+		{"DATA_LIFETIME", DataLifetime, "and the fate of objects"},
 	}
 }
 
 // fixed lists the structs that both sides map, smallest parts first.
 func fixed() []any {
-	return []any{RegionEntry{}, LossEntry{}, Header{}, IP{}, Node{}, Site{}, RecordHeader{}}
+	return []any{RegionEntry{}, LossEntry{}, Header{}, IP{}, Node{}, Site{}, Fate{}, RecordHeader{}}
 }
 
 // Generate returns the generated files by their path from the root of the repository.

@@ -40,8 +40,9 @@ const (
 	RegionIPs   Region = 1
 	RegionNodes Region = 2
 	RegionSites Region = 3
+	RegionFates Region = 4 // by site, with lifetime only
 
-	RegionCount = 4
+	RegionCount = 5
 )
 
 // Loss is a reason for which something is missing from the counters.
@@ -54,8 +55,25 @@ const (
 	LossReentered      Loss = 2 // an allocation inside the agent's own call into the runtime
 	LossILMapTruncated Loss = 3 // a body with more mapping entries than MaxILMap: late lines of it are missing
 	LossNameTruncated  Loss = 4 // a name longer than MaxName characters was cut
+	LossUntracked      Loss = 5 // a survivor of a GC that the agent had not seen allocated (lifetime)
+	LossLifetimeFull   Loss = 6 // the memory limit was reached: the fate of these objects is not followed (lifetime)
+	LossMoves          Loss = 7 // a GC whose survivors could not all be noted: from it on no fate is followed (lifetime)
 
-	LossCount = 5
+	LossCount = 8
+)
+
+// Generations of the GC heap, as the runtime numbers them (COR_PRF_GC_GENERATION).
+const (
+	GenerationLarge  = 3
+	GenerationPinned = 4
+
+	GenerationCount = 5
+)
+
+// Data sets that the agent can be asked for.
+const (
+	DataMemory   = 1
+	DataLifetime = 2
 )
 
 // MaxILMap bounds the IL map of one body: 4096 entries are a method of about 40 KB of IL.
@@ -174,6 +192,12 @@ type Site struct {
 	Next    uint32 `doc:"number (index plus one) of the site at the node before this one"`
 	Objects uint64 `doc:"objects allocated"`
 	Bytes   uint64 `doc:"their heap bytes: sizes rounded up to 8"`
+}
+
+// Fate is what became of the objects of the site with the same index. What is not dead is alive.
+type Fate struct {
+	DeadObjects [GenerationCount]uint64 `doc:"by the generation in which they were when they were found dead"`
+	DeadBytes   [GenerationCount]uint64 `doc:"their heap bytes"`
 }
 
 // RecordHeader precedes each record of the log.

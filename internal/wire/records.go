@@ -13,6 +13,8 @@ const (
 	KindThreadEnd  Kind = 6
 	KindThreadName Kind = 7
 	KindProcess    Kind = 8
+	KindGC         Kind = 9
+	KindAlive      Kind = 10
 )
 
 // Module is a loaded module.
@@ -97,11 +99,44 @@ type Process struct {
 	CommandLine []byte `doc:"/proc/self/cmdline: arguments, each ended by a zero byte; cut at 64 KiB"`
 }
 
+// GCGeneration is what a garbage collection found in one generation.
+type GCGeneration struct {
+	Before   Population `doc:"objects in it at the start, if it was collected"`
+	Dead     Population `doc:"of these: not survivors"`
+	Promoted Population `doc:"of the survivors: in a higher generation at the end"`
+}
+
+// Population is a number of objects and their heap bytes.
+type Population struct {
+	Objects uint64 `doc:""`
+	Bytes   uint64 `doc:""`
+}
+
+// GC is a garbage collection that ended.
+type GC struct {
+	Number      uint32                        `doc:"from 1"`
+	Collected   uint32                        `doc:"bit n: generation n was collected"`
+	Induced     uint32                        `doc:"1: asked for by the program, or by the agent at the end"`
+	Finalizable uint32                        `doc:"objects in the queue of the finalizer"`
+	SuspendNS   uint64                        `doc:"CLOCK_MONOTONIC when the runtime began to stop threads, 0 if it did not say"`
+	StartNS     uint64                        `doc:"CLOCK_MONOTONIC at GarbageCollectionStarted"`
+	EndNS       uint64                        `doc:"CLOCK_MONOTONIC at GarbageCollectionFinished, before the agent's own work"`
+	DoneNS      uint64                        `doc:"CLOCK_MONOTONIC after the agent's own work"`
+	Generations [GenerationCount]GCGeneration `doc:"by generation"`
+}
+
+// Alive is how many objects of a site are in a generation after the last GC, which the agent asks for at the end.
+type Alive struct {
+	Site       uint32     `doc:"number of the site: its index plus one"`
+	Generation uint32     `doc:""`
+	Objects    Population `doc:""`
+}
+
 // Records lists one value of each kind, for documentation and for tests.
 func Records() map[Kind]any {
 	return map[Kind]any{
 		KindModule: Module{}, KindType: Type{}, KindFunction: Function{}, KindBody: Body{},
 		KindThread: Thread{}, KindThreadEnd: ThreadEnd{}, KindThreadName: ThreadName{},
-		KindProcess: Process{},
+		KindProcess: Process{}, KindGC: GC{}, KindAlive: Alive{},
 	}
 }

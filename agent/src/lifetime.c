@@ -1,0 +1,376 @@
+/* What became of the objects.
+ *
+ * At each garbage collection the runtime says which generations it collects (GarbageCollectionStarted), which ranges of
+ * objects survive and where they go (MovedReferences2, SurvivingReferences2; before anything is moved, and with server
+ * GC from several threads), and when it is done (GarbageCollectionFinished). An object of a collected generation that is
+ * in none of the ranges is dead; one of another generation is alive and has not moved. The generation of an object is
+ * that of its address by GetGenerationBounds, at the start for what it was and at the end for what it became; never
+ * the number of GCs it survived, since pinned objects can stay or even go back.
+ *
+ * At the end of each GC, with the world stopped:
+ *   1. each surviving range is walked in the shadow: objects are marked, and those that move are gathered and erased;
+ *   2. the collected generations, as they were at the start, are walked: what is not marked is dead, counted for its
+ *      site and generation, and erased; marks are taken away;
+ *   3. the gathered objects are put where they are now (a destination may have been another one's source).
+ *
+ * Objects on the frozen heap are in no generation, are never reported and never die; they have no shadow.
+ *
+ * A range whose first word is no object's is "untracked" and counted; it has not been seen on any runtime. */
+#define _GNU_SOURCE
+#include "agent.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <string.h>
+
+#define MARK 0x80000000u          /* in a shadow's size: survives this GC */
+#define PENDING 0x80000000u       /* in a shadow's site: the rest is a thread's id, which is about to give the site */
+#define FIRST_RANGES 4096u        /* survivors of one GC; doubled when needed */
+#define MAX_BOUNDS (1u << 20)     /* regions of 4 MiB: a heap of 4 TiB */
+
+struct range {
+    uintptr_t from, to;
+    uint64_t length;
+};
+
+struct bound {
+    uintptr_t start, end; /* end: of what it may hold */
+    uintptr_t used;       /* end of what it holds */
+    uint32_t generation;
+};
+
+struct moved { /* an object between its old and its new place */
+    uintptr_t to;
+    uint32_t site, size, born;
+};
+
+/* An array that grows; memory is private and counted. */
+struct list {
+    void *items;
+    uint64_t n, capacity, size;
+};
+
+static void *info;
+static bool on, lost_moves;
+static uint32_t lock_word; /* ranges come from several threads at once */
+static struct list ranges = {.size = sizeof(struct range)}, moves = {.size = sizeof(struct moved)};
+static struct list before = {.size = sizeof(struct bound)}, after = {.size = sizeof(struct bound)};
+static struct list raw = {.size = sizeof(struct clr_generation_range)};
+uint32_t gc_number;
+
+static struct { /* the record in the making, laid out as in the log */
+    struct wire_record_header head;
+    uint32_t number, collected, induced, finalizable;
+    uint64_t suspend_ns, start_ns, end_ns, done_ns;
+    struct {
+        uint64_t before_objects, before_bytes, dead_objects, dead_bytes, promoted_objects, promoted_bytes;
+    } generations[WIRE_GENERATION_COUNT];
+} gc;
+
+static bool list_reserve(struct list *l, uint64_t n)
+{
+    if (n <= l->capacity)
+        return true;
+    uint64_t capacity = l->capacity == 0 ? FIRST_RANGES : l->capacity;
+    while (capacity < n)
+        capacity *= 2;
+    void *items = private_alloc(capacity * l->size);
+    if (items == NULL)
+        return false;
+    if (l->items != NULL) {
+        memcpy(items, l->items, l->n * l->size);
+        private_free(l->items, l->capacity * l->size);
+    }
+    l->items = items;
+    l->capacity = capacity;
+    return true;
+}
+
+bool lifetime_init(void *profiler_info)
+{
+    info = profiler_info;
+    on = heap_init() && list_reserve(&ranges, 1) && list_reserve(&moves, 1) && list_reserve(&before, 1) &&
+         list_reserve(&after, 1) && list_reserve(&raw, 1);
+    return on;
+}
+
+/* ── allocations ────────────────────────────────────────────────────────────────────────────────────────────── */
+
+bool lifetime_note_pending(uintptr_t object, uint64_t bytes, struct thread *t)
+{
+    struct shadow *s = heap_place(object);
+    if (s == NULL || !on)
+        return false;
+    *s = (struct shadow){PENDING | t->id, (uint32_t)(bytes >> 3), gc_number};
+    t->pending = object;
+    return true;
+}
+
+void lifetime_settle(struct thread *t, const struct wire_site *site)
+{
+    struct shadow *s = t->pending == 0 ? NULL : heap_find(t->pending);
+    t->pending = 0;
+    if (s != NULL)
+        s->site = site == NULL ? 0 : (uint32_t)(site - arena.sites) + 1;
+}
+
+/* ── where generations are ──────────────────────────────────────────────────────────────────────────────────── */
+
+static int compare_bounds(const void *a, const void *b)
+{
+    const struct bound *x = a, *y = b;
+    return x->start < y->start ? -1 : x->start > y->start;
+}
+
+static void sift(struct bound *b, uint64_t i, uint64_t n)
+{
+    for (uint64_t child; (child = 2 * i + 1) < n; i = child) {
+        if (child + 1 < n && compare_bounds(&b[child], &b[child + 1]) < 0)
+            child++;
+        if (compare_bounds(&b[i], &b[child]) >= 0)
+            return;
+        struct bound t = b[i];
+        b[i] = b[child];
+        b[child] = t;
+    }
+}
+
+static void sort_bounds(struct bound *b, uint64_t n) /* heapsort: in place, bounded */
+{
+    for (uint64_t i = n / 2; i-- > 0;)
+        sift(b, i, n);
+    for (uint64_t i = n; i-- > 1;) {
+        struct bound t = b[0];
+        b[0] = b[i];
+        b[i] = t;
+        sift(b, 0, i);
+    }
+}
+
+static bool ask_bounds(struct list *out)
+{
+    uint32_t n = 0;
+    for (;;) {
+        uint32_t capacity = (uint32_t)raw.capacity;
+        if (SLOT(info, INFO_GET_GENERATION_BOUNDS, uint32_t, uint32_t *, struct clr_generation_range *)(info, capacity, &n, raw.items) < 0)
+            return false;
+        if (n <= capacity)
+            break;
+        if (n > MAX_BOUNDS || !list_reserve(&raw, n))
+            return false;
+    }
+    if (!list_reserve(out, n))
+        return false;
+    struct bound *b = out->items;
+    const struct clr_generation_range *r = raw.items;
+    for (uint32_t i = 0; i < n; i++)
+        b[i] = (struct bound){r[i].start, r[i].start + r[i].reserved, r[i].start + r[i].length, r[i].generation};
+    sort_bounds(b, n);
+    out->n = n;
+    return true;
+}
+
+/* The generation of an address, or WIRE_GENERATION_COUNT. Neighbours are asked for one after the other, so *last
+ * remembers where the last one was. With segments several generations share reserved space: the last that starts at
+ * or below the address has it. */
+static uint32_t generation_of(const struct list *bounds, uintptr_t address, const struct bound **last)
+{
+    const struct bound *b = bounds->items, *end = b + bounds->n;
+    if (*last != NULL && address >= (*last)->start && address < (*last)->used)
+        return (*last)->generation;
+    uint64_t low = 0, high = bounds->n;
+    while (low < high) {
+        uint64_t middle = (low + high) / 2;
+        if (b[middle].start <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    for (b += low; b > (const struct bound *)bounds->items;) {
+        b--;
+        if (b < end && address < b->used) {
+            *last = b;
+            return b->generation;
+        }
+        if (address >= b->end)
+            break;
+    }
+    return WIRE_GENERATION_COUNT;
+}
+
+/* ── the runtime's callbacks ────────────────────────────────────────────────────────────────────────────────── */
+
+hresult gc_started(void *self, int32_t n, const int32_t *collected, uint32_t reason)
+{
+    (void)self;
+    uint64_t suspend = gc.suspend_ns;
+    memset(&gc, 0, sizeof gc);
+    gc.suspend_ns = suspend;
+    gc.start_ns = monotonic_ns();
+    gc.number = __atomic_add_fetch(&gc_number, 1, __ATOMIC_RELEASE);
+    gc.induced = reason == 1;
+    for (int32_t i = 0; i < n && i < (int32_t)WIRE_GENERATION_COUNT; i++)
+        gc.collected |= collected[i] != 0 ? 1u << i : 0;
+    ranges.n = 0;
+    if (on && !ask_bounds(&before))
+        lost_moves = true;
+    return HR_OK;
+}
+
+static void add_range(uintptr_t from, uintptr_t to, uint64_t length)
+{
+    if (list_reserve(&ranges, ranges.n + 1))
+        ((struct range *)ranges.items)[ranges.n++] = (struct range){from, to, length};
+    else
+        lost_moves = true;
+}
+
+hresult gc_moved(void *self, uint32_t n, const uintptr_t *from, const uintptr_t *to, const size_t *lengths)
+{
+    (void)self;
+    spin_lock(&lock_word);
+    for (uint32_t i = 0; i < n; i++)
+        add_range(from[i], to[i], lengths[i]);
+    spin_unlock(&lock_word);
+    return HR_OK;
+}
+
+hresult gc_survived(void *self, uint32_t n, const uintptr_t *from, const size_t *lengths)
+{
+    return gc_moved(self, n, from, from, lengths);
+}
+
+hresult gc_finalizable(void *self, uint32_t flags, uintptr_t object)
+{
+    (void)self, (void)flags, (void)object;
+    gc.finalizable++;
+    return HR_OK;
+}
+
+hresult gc_references(void *self, uintptr_t object, uintptr_t class_id, uint32_t n, const uintptr_t *references)
+{
+    (void)self, (void)object, (void)class_id, (void)n, (void)references;
+    return HR_FAIL; /* ends the runtime's walk over the whole heap */
+}
+
+hresult gc_suspend_started(void *self, uint32_t reason)
+{
+    (void)self;
+    if (reason == 1)
+        gc.suspend_ns = monotonic_ns();
+    return HR_OK;
+}
+
+/* ── after a GC ─────────────────────────────────────────────────────────────────────────────────────────────── */
+
+static void settle_moved_pending(uint32_t site, uintptr_t to)
+{
+    struct thread *t = (site & PENDING) != 0 ? thread_of_id(site & ~PENDING) : NULL;
+    if (t != NULL)
+        t->pending = to;
+}
+
+static void walk_range(const struct range *r, const struct bound **from_last, const struct bound **to_last)
+{
+    for (uintptr_t at = r->from, end = r->from + r->length; at < end;) {
+        struct shadow *s = heap_find(at);
+        if (s == NULL) {
+            loss(WIRE_LOSS_UNTRACKED, 0, 8);
+            at = heap_next(at + 8, end);
+            continue;
+        }
+        uint64_t bytes = (uint64_t)(s->size & ~MARK) << 3;
+        uintptr_t to = r->to + (at - r->from);
+        uint32_t was = generation_of(&before, at, from_last), is = generation_of(&after, to, to_last);
+        if (was < WIRE_GENERATION_COUNT && is < WIRE_GENERATION_COUNT && is > was && was < 2) {
+            gc.generations[was].promoted_objects++;
+            gc.generations[was].promoted_bytes += bytes;
+        }
+        if (to == at) {
+            s->size |= MARK;
+        } else if (list_reserve(&moves, moves.n + 1)) {
+            ((struct moved *)moves.items)[moves.n++] = (struct moved){to, s->site, s->size, s->born};
+            settle_moved_pending(s->site, to);
+            s->size |= MARK;
+            s->born = UINT32_MAX; /* gone from here */
+        } else {
+            lost_moves = true;
+        }
+        at += bytes == 0 ? 8 : bytes;
+    }
+}
+
+static void count_dead(const struct shadow *s, uint32_t generation, uint64_t bytes)
+{
+    gc.generations[generation].dead_objects++;
+    gc.generations[generation].dead_bytes += bytes;
+    if ((s->site & PENDING) != 0)
+        return; /* cannot be: its thread holds it */
+    struct wire_fate *fate = &arena.fates[s->site - 1];
+    fate->dead_objects[generation]++;
+    fate->dead_bytes[generation] += bytes;
+}
+
+static void walk_generation(const struct bound *b)
+{
+    for (uintptr_t at = heap_next(b->start, b->used); at < b->used; at = heap_next(at, b->used)) {
+        struct shadow *s = heap_find(at);
+        uint64_t bytes = (uint64_t)(s->size & ~MARK) << 3;
+        gc.generations[b->generation].before_objects++;
+        gc.generations[b->generation].before_bytes += bytes;
+        if ((s->size & MARK) == 0)
+            count_dead(s, b->generation, bytes);
+        if ((s->size & MARK) != 0 && s->born != UINT32_MAX)
+            s->size &= ~MARK;
+        else
+            *s = (struct shadow){0, 0, 0};
+        at += bytes == 0 ? 8 : bytes;
+    }
+}
+
+static void finish_gc(void)
+{
+    const struct bound *from_last = NULL, *to_last = NULL;
+    moves.n = 0;
+    if (!ask_bounds(&after))
+        lost_moves = true;
+    for (uint64_t i = 0; i < ranges.n && !lost_moves; i++)
+        walk_range(&((const struct range *)ranges.items)[i], &from_last, &to_last);
+    for (uint64_t i = 0; i < before.n && !lost_moves; i++) {
+        const struct bound *b = &((const struct bound *)before.items)[i];
+        if (b->generation < WIRE_GENERATION_COUNT && (gc.collected >> b->generation & 1) != 0)
+            walk_generation(b);
+    }
+    for (uint64_t i = 0; i < moves.n && !lost_moves; i++) {
+        const struct moved *m = &((const struct moved *)moves.items)[i];
+        struct shadow *s = heap_place(m->to);
+        if (s == NULL)
+            loss(WIRE_LOSS_LIFETIME_FULL, 1, (uint64_t)m->size << 3);
+        else
+            *s = (struct shadow){m->site, m->size, m->born};
+    }
+    if (lost_moves) {
+        loss(WIRE_LOSS_MOVES, 0, 0);
+        on = false;
+    }
+}
+
+hresult gc_finished(void *self)
+{
+    (void)self;
+    gc.end_ns = monotonic_ns();
+    if (on)
+        finish_gc();
+    gc.done_ns = monotonic_ns();
+    gc.head = (struct wire_record_header){sizeof gc, WIRE_RECORD_GC};
+    arena_lock();
+    void *record = arena_reserve(WIRE_REGION_LOG, sizeof gc);
+    if (record != NULL) {
+        memcpy(record, &gc, sizeof gc);
+        arena_publish(WIRE_REGION_LOG, sizeof gc);
+        arena.header->gcs++;
+    }
+    arena_unlock();
+    gc.suspend_ns = 0;
+    return HR_OK;
+}
