@@ -39,7 +39,7 @@ type recorded struct {
 	threads              map[threadFunctionType]made // inclusive
 	types                map[functionType]made       // of function, only the PID is set
 	below                map[function]made           // inclusive, all types, without frozen objects
-	bodies               map[function]int            // native compilations that were on a stack
+	bodies               map[function]int            // native compilations that were on a stack; most of one instantiation
 	moduleOfType         map[string]string
 	frozen               map[string]made // by type
 	total                made
@@ -110,8 +110,11 @@ func readRecorded(t *testing.T, path string, withPID bool) *recorded {
 	out := &recorded{map[functionType]made{}, map[functionType]made{}, map[threadFunctionType]made{}, map[functionType]made{},
 		map[function]made{}, map[function]int{}, map[string]string{}, map[string]made{}, made{}}
 	threads := byID(need(t, r.s.Threads), func(x session.Thread) session.ThreadID { return x.ID })
+	bodies := map[session.FunctionID]int{}
 	for _, b := range need(t, r.s.Bodies) {
-		out.bodies[r.functions[b.Function]]++
+		bodies[b.Function]++
+		f := r.functions[b.Function]
+		out.bodies[f] = max(out.bodies[f], bodies[b.Function])
 	}
 	bySite := map[session.SiteID]made{}
 	for _, v := range need(t, r.s.SiteValues) {

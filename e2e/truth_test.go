@@ -57,6 +57,7 @@ func TestTruth(t *testing.T) {
 					cmd.Env = append(cmd.Env, w.env...)
 					r := mustRecord(t, cmd)
 					compareTruth(t, r, runtime)
+					checkBodies(t, r, w, tt.target[0], runtime)
 				})
 			}
 		}
@@ -80,6 +81,23 @@ func compareTruth(t *testing.T, r result, runtime dotnettest.Runtime) {
 		c.row(row)
 	}
 	c.nothingElse(runtime)
+}
+
+// checkBodies makes sure that the way is what it says: without tiers no function of the target is compiled twice.
+func checkBodies(t *testing.T, r result, w way, target string, runtime dotnettest.Runtime) {
+	t.Helper()
+	most := 0
+	for f, n := range readRecorded(t, r.session, false).bodies {
+		if f.Module == target+".dll" {
+			most = max(most, n)
+		}
+	}
+	if w.bodies == 1 && most != 1 && target != "Dynamic" { // it loads itself again
+		t.Errorf("a function of the target was compiled %d times", most)
+	}
+	if w.bodies == 2 && target == "Tiering" && runtime.Major() >= 9 && most < 2 {
+		t.Error("no function was compiled again")
+	}
 }
 
 type comparison struct {
