@@ -46,22 +46,32 @@ static inline uint64_t heap_bytes(uintptr_t object, uint32_t base, uint32_t comp
     return (base + component * length + 7) & ~UINT64_C(7);
 }
 
-static uint64_t ask_heap_bytes(uintptr_t object)
-{
-    size_t size = 0;
-    if (SLOT(info, INFO_GET_OBJECT_SIZE2, uintptr_t, size_t *)(info, object, &size) < 0)
-        return 0;
-    return (size + 7) & ~UINT64_C(7);
-}
-
 /* A MethodTable begins with the component size (16 bits, valid if bit 31 is set) and the base size (methodtable.h;
  * not a contract, so the first object of each class is compared with what the runtime says). */
-static void read_layout(struct class_info *c, uintptr_t object)
+static void read_table(uintptr_t object, uint32_t *base, uint32_t *component)
 {
     const uint32_t *table = (const uint32_t *)(*(const uintptr_t *)object & ~(uintptr_t)7);
-    c->component = (table[0] & 0x80000000u) != 0 ? table[0] & 0xFFFFu : 0;
-    c->base = table[1];
-    c->ask = heap_bytes(object, c->base, c->component) != ask_heap_bytes(object);
+    *component = (table[0] & 0x80000000u) != 0 ? table[0] & 0xFFFFu : 0;
+    *base = table[1];
+}
+
+/* What the runtime says; if it cannot, what the MethodTable says, and then *told is false. */
+static uint64_t ask_heap_bytes(uintptr_t object, bool *told)
+{
+    uint32_t base, component;
+    size_t size = 0;
+    *told = SLOT(info, INFO_GET_OBJECT_SIZE2, uintptr_t, size_t *)(info, object, &size) >= 0;
+    if (*told)
+        return (size + 7) & ~UINT64_C(7);
+    read_table(object, &base, &component);
+    return heap_bytes(object, base, component);
+}
+
+static void read_layout(struct class_info *c, uintptr_t object)
+{
+    bool told;
+    read_table(object, &c->base, &c->component);
+    c->ask = heap_bytes(object, c->base, c->component) != ask_heap_bytes(object, &told) || !told;
 }
 
 static struct class_info *class_of(struct thread *t, uintptr_t class_id, uintptr_t object)
@@ -90,7 +100,8 @@ static void find_frozen_ranges(void)
     if (n > n_frozen) {
         uintptr_t low = UINTPTR_MAX, high = 0;
         for (uint32_t i = 0; i < n; i++) {
-            frozen_ranges[i] = ranges[i];
+            __atomic_store_n(&frozen_ranges[i].start, ranges[i].start, __ATOMIC_RELAXED);
+            __atomic_store_n(&frozen_ranges[i].reserved, ranges[i].reserved, __ATOMIC_RELAXED);
             low = ranges[i].start < low ? ranges[i].start : low;
             high = ranges[i].start + ranges[i].reserved > high ? ranges[i].start + ranges[i].reserved : high;
         }
@@ -106,7 +117,8 @@ static bool is_frozen(uintptr_t object)
 {
     uint32_t n = __atomic_load_n(&n_frozen, __ATOMIC_ACQUIRE);
     for (uint32_t i = 0; i < n; i++)
-        if (object - frozen_ranges[i].start < frozen_ranges[i].reserved)
+        if (object - __atomic_load_n(&frozen_ranges[i].start, __ATOMIC_RELAXED) <
+            __atomic_load_n(&frozen_ranges[i].reserved, __ATOMIC_RELAXED))
             return true;
     return false;
 }
@@ -174,7 +186,8 @@ static struct wire_site *site_of_object(struct thread *t, uint32_t type, uintptr
 static void count_object(struct thread *t, uintptr_t object, uintptr_t class_id, uintptr_t fp)
 {
     struct class_info *c = class_of(t, class_id, object);
-    uint64_t bytes = c->ask ? ask_heap_bytes(object) : heap_bytes(object, c->base, c->component);
+    bool told;
+    uint64_t bytes = c->ask ? ask_heap_bytes(object, &told) : heap_bytes(object, c->base, c->component);
     struct wire_site *site = c->type != 0 && stack_update(t, fp) ? site_of_object(t, c->type, object) : NULL;
     if (UNLIKELY(site == NULL)) {
         loss(WIRE_LOSS_ARENA_FULL, 1, bytes);
@@ -202,13 +215,14 @@ static void forget_code(struct thread *t, uint32_t epoch)
 static COLD struct thread *prepare_thread(uintptr_t object)
 {
     struct thread *t = current_thread;
+    bool told;
     if (t != NULL && t->busy) {
-        loss(WIRE_LOSS_REENTERED, 1, ask_heap_bytes(object));
+        loss(WIRE_LOSS_REENTERED, 1, ask_heap_bytes(object, &told));
         return NULL;
     }
     t = thread_attach();
     if (t == NULL)
-        loss(WIRE_LOSS_NO_THREAD_STATE, 1, ask_heap_bytes(object));
+        loss(WIRE_LOSS_NO_THREAD_STATE, 1, ask_heap_bytes(object, &told));
     return t;
 }
 
@@ -236,7 +250,7 @@ hresult object_allocated(void *self, uintptr_t object, uintptr_t class_id)
     uintptr_t fp = (uintptr_t)__builtin_frame_address(0);
     struct thread *t = current_thread;
     if (UNLIKELY(t == NULL || t->last_class != class_id || t->epoch != __atomic_load_n(&code_epoch, __ATOMIC_RELAXED) ||
-                 object - frozen_low < frozen_span || !stack_is_kept(t, fp))) {
+                 object - __atomic_load_n(&frozen_low, __ATOMIC_RELAXED) < __atomic_load_n(&frozen_span, __ATOMIC_RELAXED) || !stack_is_kept(t, fp))) {
         object_allocated_slow(object, class_id, fp);
         return HR_OK;
     }

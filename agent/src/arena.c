@@ -22,6 +22,7 @@
 #define MAX_BACKING (UINT64_C(1) << 20)  /* later steps, keeps the time of one fallocate below about 0.2 ms */
 #define MIN_LIMIT (UINT64_C(4) << 20)    /* below this not even the framework's own start-up fits */
 #define MAX_REGION (UINT64_C(16) << 30)  /* ids of nodes, the smallest rows, have 32 bits; those of types 31 */
+#define ADDRESS_SPACE_SHARE 16u          /* of a limited address space, the part of the arena; twice that with private tables */
 #define MAX_COMMAND_LINE (64u << 10)
 #define MAX_NAMES 4u /* tries to find a file name that is free */
 
@@ -30,6 +31,7 @@ static int arena_fd = -1;
 static struct stat arena_file; /* what arena_fd was opened as */
 static uint64_t arena_size;
 static uint64_t total_bytes; /* shared and private */
+static const char *no_arena = "no_file"; /* why there is none: the reason in the name of the file that says so */
 static uint32_t lock_word; /* 0 free, 1 held, 2 held and waited for */
 
 uint64_t monotonic_ns(void)
@@ -144,22 +146,32 @@ void private_free(void *memory, uint64_t bytes)
     give_back(&arena.header->private_bytes, bytes);
 }
 
+static uint64_t resource_limit(int resource) /* RLIM_INFINITY is greater than any size */
+{
+    struct rlimit limit;
+    return getrlimit(resource, &limit) == 0 ? limit.rlim_cur : RLIM_INFINITY;
+}
+
 /* Makes the file as large as it may be, asks for its first page and maps it. File size and address space can be
- * limited (ulimit -f, -v). Growing a file past RLIMIT_FSIZE would kill the process with SIGXFSZ, so ask first.
- * Returns the capacity of a region. */
+ * limited (ulimit -f, -v), and of a limited address space most must be left to the program. Growing a file past
+ * RLIMIT_FSIZE would kill the process with SIGXFSZ, so ask first. Returns the capacity of a region. */
 static uint64_t map_file(uint64_t memory_limit)
 {
-    struct rlimit file_size = {RLIM_INFINITY, RLIM_INFINITY};
-    getrlimit(RLIMIT_FSIZE, &file_size);
+    uint64_t most = resource_limit(RLIMIT_AS) / ADDRESS_SPACE_SHARE;
+    if (most > resource_limit(RLIMIT_FSIZE))
+        most = resource_limit(RLIMIT_FSIZE);
+    no_arena = "no_address_space";
     uint64_t capacity = (memory_limit < MAX_REGION ? memory_limit : MAX_REGION) & ~UINT64_C(4095);
     for (; capacity >= MIN_LIMIT; capacity = (capacity / 2) & ~UINT64_C(4095)) {
         uint64_t size = WIRE_HEADER_SIZE + WIRE_REGION_COUNT * capacity;
-        if (file_size.rlim_cur != RLIM_INFINITY && size > file_size.rlim_cur)
+        if (size > most)
             continue;
         if (ftruncate(arena_fd, (off_t)size) != 0)
             continue;
-        if (fallocate(arena_fd, 0, 0, WIRE_HEADER_SIZE) != 0)
+        if (fallocate(arena_fd, 0, 0, WIRE_HEADER_SIZE) != 0) {
+            no_arena = "no_space";
             return 0;
+        }
         void *p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, arena_fd, 0);
         if (p == MAP_FAILED)
             continue;
@@ -252,9 +264,11 @@ static int create_file(const char *directory, uint64_t memory_limit, uint32_t ma
     if (arena_fd < 0)
         return errno == EEXIST ? 0 : -1;
     int result = -1;
+    no_arena = "no_file";
     uint64_t capacity = syscall(SYS_fstat, arena_fd, &arena_file) == 0 ? map_file(memory_limit) : 0;
     if (capacity != 0) {
         fill_header(capacity, memory_limit, max_stack_depth);
+        no_arena = "no_space";
         if (write_process_record())
             result = publish_file(temporary, name);
     }
@@ -265,15 +279,31 @@ static int create_file(const char *directory, uint64_t memory_limit, uint32_t ma
     return result;
 }
 
+/* An empty file, which needs no memory, tells the collector that a process has no arena, and why. */
+static void leave_note(const char *directory)
+{
+    char name[4096];
+    int n = snprintf(name, sizeof name, "%s/%u-%llx.%s.failed", directory, (unsigned)getpid(),
+                     (unsigned long long)monotonic_ns(), no_arena);
+    int fd = n < 0 || (size_t)n >= sizeof name ? -1 : open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (fd >= 0)
+        close(fd);
+}
+
 bool arena_create(const char *directory, uint64_t memory_limit, uint32_t max_stack_depth)
 {
+    if (memory_limit > 2 * (resource_limit(RLIMIT_AS) / ADDRESS_SPACE_SHARE))
+        memory_limit = 2 * (resource_limit(RLIMIT_AS) / ADDRESS_SPACE_SHARE);
     if (memory_limit < MIN_LIMIT)
         memory_limit = MIN_LIMIT;
     for (uint32_t i = 0; i < MAX_NAMES; i++) {
         int result = create_file(directory, memory_limit, max_stack_depth);
-        if (result != 0)
-            return result == 1;
+        if (result == 1)
+            return true;
+        if (result < 0)
+            break;
     }
+    leave_note(directory);
     return false;
 }
 

@@ -267,10 +267,23 @@ static void put_type_names(struct record *r, void *import, uint32_t token, utf16
 
 struct type_facts {
     uintptr_t module;
-    uint32_t token, kind, rank, element_code, n_arguments;
+    uint32_t token, kind, rank, bounds, element_code, n_arguments;
     uintptr_t element;
     uintptr_t arguments[WIRE_MAX_TYPE_ARGUMENTS];
 };
+
+/* Is this array of rank 1 a general one, int[*], which may have a lower bound, and not a vector, int[]? The runtime
+ * tells both alike. A ClassID is a MethodTable, whose second word is the size of an array without elements: 24 for a
+ * vector, 8 more for each rank for any other (object.h, methodtable.h). Before .NET 5, with bit 1 set, it is an
+ * ArrayTypeDesc, which begins with its CorElementType (typedesc.h). */
+static bool has_bounds(uintptr_t class_id)
+{
+    const uintptr_t type_desc = 2;
+    const uint32_t general_base = 32, element_type_array = 0x14; /* ECMA-335 II.23.1.16 */
+    if ((class_id & type_desc) != 0)
+        return *(const uint8_t *)(class_id - type_desc) == element_type_array;
+    return ((const uint32_t *)class_id)[1] == general_base;
+}
 
 static void ask_type(uintptr_t class_id, struct type_facts *f)
 {
@@ -287,6 +300,7 @@ static void ask_type(uintptr_t class_id, struct type_facts *f)
             f->kind = WIRE_TYPE_ARRAY;
         else
             f->element = f->element_code = f->rank = 0;
+        f->bounds = f->kind == WIRE_TYPE_ARRAY && f->rank == 1 && has_bounds(class_id);
         return;
     }
     f->kind = hr == HR_CLASS_IS_COMPOSITE ? WIRE_TYPE_OTHER : hr >= 0 && f->token != 0 ? WIRE_TYPE_CLASS : WIRE_TYPE_UNKNOWN;
@@ -319,6 +333,7 @@ static uint64_t describe_type(struct record *r, const struct type_facts *f, uint
     put_u32(r, f->token);
     put_u32(r, f->kind);
     put_u32(r, f->rank);
+    put_u32(r, f->bounds);
     put_u32(r, ID(element));
     put_u32(r, f->element_code);
     put_u32s(r, arguments, f->n_arguments);

@@ -182,6 +182,8 @@ static bool walk_skips(struct thread *t, struct walk *w, uintptr_t fp, bool osr,
     uintptr_t sp = fp + 16;
     if ((flags & WIRE_IP_SIGNAL) != 0 && on_stack(t, SIGNAL_IP(fp))) {
         sp = *(const uintptr_t *)SIGNAL_SP(fp);
+        if (sp <= fp)
+            return true; /* no frame of this stack */
         if (!push_skip(t, w, SIGNAL_IP(fp), 1, ip))
             return false;
     }
@@ -278,17 +280,17 @@ static bool walk_chain(struct thread *t, struct walk *w, uintptr_t fp)
         if (w->n_frames == t->cap_frames && !thread_grow(t))
             return false;
         const uintptr_t *pair = (const uintptr_t *)fp;
-        uint32_t index = w->n_frames++; /* thread_grow moves the arrays */
-        uint32_t ip = owner = ip_of(t, pair[1]);
-        if (ip == 0 || !walk_skips(t, w, fp, osr, &owner))
-            return false;
+        uint32_t index = w->n_frames++; /* walk_skips can move the arrays */
         struct frame *f = &t->walk[index];
         f->fp = fp;
         f->next = pair[0];
         f->ret = pair[1];
-        f->ip = ip;
+        f->ip = owner = ip_of(t, pair[1]);
         f->osr = osr;
-        f->skips_end = w->n_skips;
+        bool complete = owner != 0 && walk_skips(t, w, fp, osr, &owner);
+        t->walk[index].skips_end = w->n_skips;
+        if (!complete)
+            return false;
         if (pair[0] <= fp)
             return true;
         fp = pair[0];
@@ -381,13 +383,28 @@ static bool set_leaf(struct thread *t, uint32_t node, uint32_t top, bool truncat
     return node != 0;
 }
 
-/* A stack of more than MAX_FRAMES links: only its innermost function is told. */
+/* More than MAX_FRAMES links, or addresses beside them? */
+static bool is_too_deep(const struct thread *t, const struct walk *w)
+{
+    uint32_t skips = w->joined == 0 ? 0 : t->frames[w->joined - 1].skips_end;
+    return w->n_frames == MAX_FRAMES || w->n_skips == MAX_FRAMES || w->joined + w->n_frames > MAX_FRAMES ||
+           skips + w->n_skips > MAX_FRAMES;
+}
+
+/* Of such a stack only the innermost function is told. */
 static bool too_deep(struct thread *t, const struct walk *w)
 {
-    uint32_t top = 0;
-    for (uint32_t i = 0; i < w->n_frames && top == 0; i++)
+    uint32_t top = 0, skip = 0;
+    for (uint32_t i = 0; i < w->n_frames && top == 0; i++) {
         if ((flags_of(t->walk[i].ip) & WIRE_IP_MANAGED) != 0)
             top = t->walk[i].ip;
+        for (; skip < t->walk[i].skips_end && top == 0; skip++)
+            if ((flags_of(t->walk_skips[skip].ip) & WIRE_IP_MANAGED) != 0)
+                top = t->walk_skips[skip].ip;
+        skip = t->walk[i].skips_end;
+    }
+    if (top == 0)
+        top = path_at(t, w->joined).top;
     return set_leaf(t, child_of(0, WIRE_IP_TRUNCATED), top, true);
 }
 
@@ -403,12 +420,13 @@ bool stack_update(struct thread *t, uintptr_t fp)
     enum followed how = follow(t, fp);
     if (how == OTHER_FRAMES) {
         struct walk w;
-        if (!walk_chain(t, &w, fp)) {
-            bool told = w.n_frames == MAX_FRAMES && too_deep(t, &w);
+        bool walked = walk_chain(t, &w, fp);
+        if (is_too_deep(t, &w)) {
+            bool told = too_deep(t, &w);
             forget_stack(t);
             return told;
         }
-        how = adopt(t, &w) ? FOLLOWED : NO_ROOM;
+        how = walked && adopt(t, &w) ? FOLLOWED : NO_ROOM;
     }
     if (how == NO_ROOM) {
         forget_stack(t);

@@ -6,6 +6,7 @@
 
 #include <pthread.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -112,8 +113,12 @@ static void find_stack(struct thread *t)
     void *low = NULL;
     size_t size = 0;
     t->stack_low = t->stack_high = 0;
-    if (pthread_getattr_np(pthread_self(), &attributes) != 0)
+    if (pthread_getattr_np(pthread_self(), &attributes) != 0) {
+        /* For the main thread libc reads /proc, which can fail. The kernel puts random bytes above its first frame. */
+        if (syscall(SYS_gettid) == getpid())
+            t->stack_high = getauxval(AT_RANDOM) & ~(uintptr_t)15;
         return;
+    }
     if (pthread_attr_getstack(&attributes, &low, &size) == 0) {
         t->stack_low = (uintptr_t)low;
         t->stack_high = (uintptr_t)low + size;

@@ -76,7 +76,7 @@ static void add_type(FILE *out, const struct fake_class *c, uint32_t depth)
     } else if (c->kind == A_COMPOSITE) {
         fprintf(out, "other");
     } else if (c->kind == AN_ARRAY) {
-        fprintf(out, "array %u %x ", c->rank, c->element_code);
+        fprintf(out, "array %u%s %x ", c->rank, c->rank == 1 && c->table[1] == 32 ? "*" : "", c->element_code);
         add_type(out, c->element, depth + 1);
     } else {
         add_module(out, c->module);
@@ -308,7 +308,7 @@ static void read_type(struct reader *r, FILE *out, char **types)
 {
     const char *module = known(modules, get32(r), "module"), *element;
     get32(r); /* token */
-    uint32_t kind = get32(r), rank = get32(r), element_id = get32(r), code = get32(r);
+    uint32_t kind = get32(r), rank = get32(r), bounds = get32(r), element_id = get32(r), code = get32(r);
     char *arguments = NULL;
     size_t n = 0;
     FILE *later = open_memstream(&arguments, &n);
@@ -320,7 +320,7 @@ static void read_type(struct reader *r, FILE *out, char **types)
         read_names(r, out, '/');
         fprintf(out, "%s", arguments);
     } else if (kind == WIRE_TYPE_ARRAY) {
-        fprintf(out, "array %u %x %s", rank, code, element == NULL ? "none" : element);
+        fprintf(out, "array %u%s %x %s", rank, bounds != 0 ? "*" : "", code, element == NULL ? "none" : element);
     } else {
         fprintf(out, "%s", kind == WIRE_TYPE_OTHER ? "other" : "unknown");
     }

@@ -3,6 +3,7 @@
 package agentbin
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
@@ -10,6 +11,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 )
 
 //go:embed lib
@@ -29,16 +31,32 @@ func Bytes() ([]byte, error) {
 	return b, nil
 }
 
+// prefix and suffix are what the names of agents begin and end with.
+const (
+	prefix = "libclrprof-"
+	suffix = ".so"
+)
+
+// IsAgent says whether a file of that name is one that Extract wrote.
+func IsAgent(name string) bool {
+	return strings.HasPrefix(name, prefix) && strings.HasSuffix(name, suffix)
+}
+
 // Extract writes the agent where the runtime can load it and returns its path. Directories are tried in order; one
-// on a file system mounted noexec is of no use, nor is one that cannot be written. The file's name holds its hash: an
-// agent that is in use is never overwritten.
+// on a file system mounted noexec is of no use, nor is one that cannot be written or that others can write: they
+// could replace what the target is about to load. The file's name holds its hash: an agent that is in use is never
+// overwritten.
 func Extract(directories []string) (string, error) {
 	b, err := Bytes()
 	if err != nil {
 		return "", err
 	}
+	return extract(b, directories)
+}
+
+func extract(b []byte, directories []string) (string, error) {
 	sum := sha256.Sum256(b)
-	name := "libclrprof-" + hex.EncodeToString(sum[:8]) + ".so"
+	name := prefix + hex.EncodeToString(sum[:8]) + suffix
 	var errs []error
 	for _, d := range directories {
 		path := filepath.Join(d, name)
@@ -56,13 +74,17 @@ func Extract(directories []string) (string, error) {
 
 // place makes sure that path holds exactly b, readable by the user alone.
 func place(path string, b []byte) error {
-	if old, err := os.ReadFile(path); err == nil && string(old) == string(b) {
-		return nil
-	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+	folder := filepath.Dir(path)
+	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(filepath.Dir(path), "libclrprof-*.tmp")
+	if err := private(folder); err != nil {
+		return err
+	}
+	if old, err := os.ReadFile(path); err == nil && bytes.Equal(old, b) {
+		return nil
+	}
+	f, err := os.CreateTemp(folder, prefix+"*.tmp")
 	if err != nil {
 		return err
 	}

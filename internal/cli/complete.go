@@ -66,7 +66,7 @@ func newRecoverCommand(e *environment) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "recover DIRECTORY -o FILE",
 		Short:   "Write the session of a run that could not write its own",
-		Long:    "Write the session of a run whose own file could not be written, for example because the\ndisk was full. That run printed the DIRECTORY, which holds its data and is removed by this.",
+		Long:    "Write the session of a run whose own file could not be written, for example because the\ndisk was full. That run printed the DIRECTORY, which holds its data and is removed by this,\nunless a process of that run still runs.",
 		Example: "  clrprof recover /dev/shm/clrprof-1000-123456 -o saved.clrprof",
 		Args:    arguments(1, 1, "a DIRECTORY"),
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -75,10 +75,14 @@ func newRecoverCommand(e *environment) *cobra.Command {
 			}
 			facts := sessionFacts(time.Now())
 			facts[session.KeyNote] = "recovered from the memory of a run that could not write its session"
-			if err := collect.Recover(args[0], output, force, facts); err != nil {
+			running, err := collect.Recover(args[0], output, force, facts)
+			if err != nil {
 				return exit(exitUnwritable, fmt.Errorf("recover %s: %w", args[0], err))
 			}
 			n := newNotes(e.stderr)
+			if running {
+				n.say("a process still runs: the session has what it did up to now, and %s is kept", args[0])
+			}
 			if err := complete(n, output); err != nil {
 				return exit(exitUnwritable, fmt.Errorf("completing the session %s: %w", output, err))
 			}
@@ -117,8 +121,12 @@ type notes struct {
 }
 
 func newNotes(w io.Writer) *notes {
+	return &notes{w: w, terminal: isTerminal(w)}
+}
+
+func isTerminal(w io.Writer) bool {
 	f, ok := w.(*os.File)
-	return &notes{w: w, terminal: ok && term.IsTerminal(int(f.Fd()))}
+	return ok && term.IsTerminal(int(f.Fd()))
 }
 
 // say prints a line.

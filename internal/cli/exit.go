@@ -22,6 +22,7 @@ const (
 	exitNoRuntime    = 124 // no .NET runtime loaded the agent
 	exitInternal     = 125 // a mistake in clrprof
 	exitNotSupported = 126 // asked for, but not there yet
+	exitInterrupted  = 130 // Ctrl-C until clrprof stopped waiting for the command, as a shell would say
 )
 
 // exitError is an error with an exit code.

@@ -77,24 +77,37 @@ func (r *runFlags) run(e *environment, command []string) error {
 		return err
 	}
 	notes := newNotes(e.stderr)
+	defer survive(unix.SIGXFSZ)()
 	stop := make(chan struct{})
 	options.Stop = stop
-	defer watchKeyboard(notes, stop)()
-	options.OnSlice = func(p collect.Progress) {
-		notes.progress("recording: %s, %s", p.Age, plural(p.Processes, ".NET process", ".NET processes"))
+	stopWatching := watchKeyboard(notes, stop)
+	if !isTerminal(e.stdout) { // otherwise it would stand in the middle of what the command prints
+		options.OnSlice = func(p collect.Progress) {
+			notes.progress("recording: %s, %s", p.Age, plural(p.Processes, ".NET process", ".NET processes"))
+		}
 	}
 	res, err := collect.Run(options)
+	stopWatching()
 	notes.clear()
-	if err != nil {
-		return r.failed(notes, res, command, err)
-	}
 	if res.Running {
 		notes.say("stopped waiting: the command runs on, and is recorded up to now")
+		res.ExitCode = exitInterrupted
+	}
+	if err != nil {
+		return r.failed(notes, res, command, err)
 	}
 	if err := r.finish(e, notes, res.Path); err != nil {
 		return r.targetFirst(notes, res, err)
 	}
 	return statusError(res.ExitCode)
+}
+
+// survive makes a signal that would end clrprof do nothing: the call that caused it fails with an error that says
+// more. Ignoring it would be passed on to the command.
+func survive(s os.Signal) (cancel func()) {
+	unread := make(chan os.Signal, 1)
+	signal.Notify(unread, s)
+	return func() { signal.Stop(unread) }
 }
 
 // targetFirst chooses between the target's exit code and clrprof's own: a command that failed has the first word.
@@ -113,12 +126,17 @@ func (r *runFlags) failed(n *notes, res collect.Result, command []string, err er
 	case errors.Is(err, collect.ErrNoAgent):
 		err = fmt.Errorf("%w, so there is nothing to report: %s", collect.ErrNoAgent, launch.Explain(command, os.Environ()))
 		code = exitNoRuntime
+	case errors.Is(err, collect.ErrNotRecorded):
+		code = exitNoRuntime
 	case errors.Is(err, collect.ErrWrite):
 		code = exitUnwritable
-		if res.Kept != "" {
+		switch {
+		case res.Kept == "" && errors.Is(err, session.ErrExists):
+			err = fmt.Errorf("%w: use -f to replace it, or -o for another name", err)
+		case res.Kept != "":
 			err = fmt.Errorf("%w: what was recorded is kept: clrprof recover %s -o FILE", err, res.Kept)
 		}
-	case errors.Is(err, launch.ErrStart):
+	case errors.Is(err, launch.ErrStart), errors.Is(err, launch.ErrNested):
 		code = exitNoTarget
 	case errors.Is(err, launch.ErrOtherProfiler):
 		code = exitNoTarget
@@ -265,6 +283,9 @@ func plural(n int, one, many string) string {
 
 // watchKeyboard counts Ctrl-C: the terminal sends it to the target itself, and a target may ignore it.
 func watchKeyboard(n *notes, stop chan struct{}) (cancel func()) {
+	if signal.Ignored(unix.SIGINT) { // started in the background by a shell: so it stays for the command too
+		return func() {}
+	}
 	interrupts := make(chan os.Signal, patience)
 	signal.Notify(interrupts, unix.SIGINT)
 	done := make(chan struct{})

@@ -134,7 +134,7 @@ func (n *names) addType(r *Recorder, p session.ProcessID, t *wire.Type) error {
 		return err
 	}
 	row := session.Type{Process: p, Module: n.modules[t.Module].id, Token: session.Token(t.Token), Kind: kind,
-		Rank: int64(t.Rank), ElementType: element[0], ElementCode: int64(t.ElementCode), RawName: rawTypeName(t.Names)}
+		Rank: int64(t.Rank), Bounds: t.Bounds != 0, ElementType: element[0], ElementCode: int64(t.ElementCode), RawName: rawTypeName(t.Names)}
 	if t.Kind == wire.TypeArray { // an array belongs where its element does
 		row.Module = n.types[t.Element].module
 	}

@@ -36,6 +36,10 @@ type process struct {
 	id    session.ProcessID
 	arena *arena.Arena
 
+	pid       int
+	died      quantity.Nanoseconds // when it was found dead; 0: it was not
+	end       quantity.Nanoseconds // of the process, or now
+	failure   string               // why its agent does not record; "": it does
 	exe       string
 	arguments []string
 	logRead   int
@@ -66,7 +70,7 @@ func (p *process) sync(r *Recorder, now quantity.Nanoseconds) ([]session.SiteVal
 	if err := p.writeProcess(r, header, now); err != nil {
 		return nil, err
 	}
-	if err := p.threads.write(r, p, now); err != nil {
+	if err := p.threads.write(r, p, p.end); err != nil {
 		return nil, err
 	}
 	if err := p.names.write(r); err != nil {
@@ -117,11 +121,22 @@ func (p *process) writeProcess(r *Recorder, h *wire.Header, now quantity.Nanosec
 		Begin:          max(0, quantity.Nanoseconds(h.StartNS)-r.start), End: now, EndState: session.EndRunning,
 		AgentBytes: quantity.Bytes(h.SharedBytes + h.PrivateBytes),
 	}
-	if wire.State(h.State) == wire.StateShutDown {
+	p.pid = int(h.PID)
+	switch {
+	case wire.State(h.State) == wire.StateShutDown:
 		row.End, row.EndState = quantity.Nanoseconds(h.EndNS)-r.start, session.EndExited
-	} else if !alive(int(h.PID)) {
-		row.EndState = session.EndDied
+	case p.died != 0 || !alive(p.pid):
+		if p.died == 0 {
+			p.died = max(now, 1)
+		}
+		row.End, row.EndState = p.died, session.EndDied
 	}
+	if wire.State(h.State) == wire.StateFailed {
+		if p.failure = failureReasons[wire.Failure(h.Failure)]; p.failure == "" {
+			p.failure = reasonUnknown
+		}
+	}
+	p.end = row.End
 	return r.w.ReplaceProcesses([]session.Process{row})
 }
 
@@ -209,6 +224,9 @@ func (p *process) writeLosses(r *Recorder, h *wire.Header) error {
 			add(lossReasons[i], l.Events, quantity.Amount{Allocations: quantity.Count(l.Objects), Bytes: quantity.Bytes(l.Bytes)})
 		}
 	}
+	if p.failure != "" {
+		add(p.failure, 1, quantity.Amount{})
+	}
 	for i, s := range p.arena.Sites()[:len(p.siteIDs)] {
 		if p.tree.isTruncated(s.Node) {
 			add(reasonStackTruncated, uint64(p.counted[i].Allocations), p.counted[i])
@@ -218,7 +236,7 @@ func (p *process) writeLosses(r *Recorder, h *wire.Header) error {
 		}
 	}
 	var rows []session.Loss
-	for _, reason := range append(lossReasons[:], reasonStackTruncated, reasonTypeUnknown) {
+	for _, reason := range append(lossReasons[:], reasonStackTruncated, reasonTypeUnknown, p.failure) {
 		if l, ok := losses[reason]; ok && l != p.losses[reason] {
 			rows = append(rows, l)
 		}

@@ -1,6 +1,7 @@
 package collect
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
@@ -14,12 +15,10 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/clrprof/clrprof/internal/arena"
+	"github.com/clrprof/clrprof/internal/launch"
 	"github.com/clrprof/clrprof/internal/quantity"
 	"github.com/clrprof/clrprof/internal/session"
 )
-
-// ArenaSuffix ends the name of an arena file: PID-START.arena.
-const ArenaSuffix = ".arena"
 
 // Monotonic returns the time on the clock that agents use.
 func Monotonic() quantity.Nanoseconds {
@@ -38,6 +37,8 @@ type Recorder struct {
 	filter    Filter
 	processes map[string]*process // by arena file name
 	names     []string            // their order
+	failed    map[string]*failed  // by file name
+	failures  []string            // their order
 	lastSlice session.SliceID
 	sliceEnd  quantity.Nanoseconds
 	next      ids
@@ -58,11 +59,30 @@ type ids struct {
 
 // NewRecorder records the arenas that appear in directory. Start is the session's time zero.
 func NewRecorder(w *session.Writer, directory string, start quantity.Nanoseconds, filter Filter) *Recorder {
-	return &Recorder{w: w, directory: directory, start: start, filter: filter, processes: map[string]*process{}}
+	return &Recorder{w: w, directory: directory, start: start, filter: filter, processes: map[string]*process{}, failed: map[string]*failed{}}
 }
 
-// Processes says how many .NET processes have been seen.
-func (r *Recorder) Processes() int { return len(r.processes) }
+// Processes says how many .NET processes have been seen that record.
+func (r *Recorder) Processes() int {
+	n := 0
+	for _, p := range r.processes {
+		if p.failure == "" {
+			n++
+		}
+	}
+	return n
+}
+
+// Running says whether one of the processes still has its arena mapped, and may write to it.
+func (r *Recorder) Running() bool {
+	for name, p := range r.processes {
+		maps, err := os.ReadFile(fmt.Sprintf("/proc/%d/maps", p.pid))
+		if err == nil && bytes.Contains(maps, []byte("/"+name)) {
+			return true
+		}
+	}
+	return false
+}
 
 // Sync writes everything new, as of now. After an error the recorder must not be used again: the session holds what
 // earlier calls wrote.
@@ -70,7 +90,7 @@ func (r *Recorder) Sync(now quantity.Nanoseconds) error {
 	if err := r.findArenas(); err != nil {
 		return err
 	}
-	end := now - r.start
+	end := max(0, now-r.start) // a directory to recover can be older than the machine's last start
 	return r.w.Batch(func() error {
 		var values []session.SiteValue
 		for _, name := range r.names {
@@ -79,6 +99,11 @@ func (r *Recorder) Sync(now quantity.Nanoseconds) error {
 				return fmt.Errorf("record arena %s: %w", name, err)
 			}
 			values = append(values, v...)
+		}
+		for _, name := range r.failures {
+			if err := r.failed[name].write(r, end); err != nil {
+				return err
+			}
 		}
 		return r.writeSlice(end, values)
 	})
@@ -118,31 +143,47 @@ func (r *Recorder) findArenas() error {
 	}
 	var found []string
 	for _, e := range entries {
-		if strings.HasSuffix(e.Name(), ArenaSuffix) && r.processes[e.Name()] == nil {
-			found = append(found, e.Name())
+		name := e.Name()
+		isNew := r.processes[name] == nil && r.failed[name] == nil
+		if isNew && (strings.HasSuffix(name, launch.ArenaSuffix) || strings.HasSuffix(name, launch.FailedSuffix)) {
+			found = append(found, name)
 		}
 	}
 	slices.SortFunc(found, func(a, b string) int {
 		return cmp.Or(cmp.Compare(startOf(a), startOf(b)), cmp.Compare(a, b))
 	})
 	for _, name := range found {
-		a, err := arena.Open(filepath.Join(r.directory, name))
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
-		if err != nil {
+		if err := r.addProcess(name); err != nil {
 			return err
 		}
-		r.next.process++
-		r.processes[name] = newProcess(r.next.process, a)
-		r.names = append(r.names, name)
 	}
 	return nil
 }
 
-// startOf reads the start time out of an arena's file name; 0 if there is none.
+func (r *Recorder) addProcess(name string) error {
+	if strings.HasSuffix(name, launch.FailedSuffix) {
+		r.next.process++
+		r.failed[name] = newFailed(r.next.process, name, r.start)
+		r.failures = append(r.failures, name)
+		return nil
+	}
+	a, err := arena.Open(filepath.Join(r.directory, name))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	r.next.process++
+	r.processes[name] = newProcess(r.next.process, a)
+	r.names = append(r.names, name)
+	return nil
+}
+
+// startOf reads the start time out of the name of an arena, or of what is there instead; 0 if there is none.
 func startOf(name string) uint64 {
-	_, start, _ := strings.Cut(strings.TrimSuffix(name, ArenaSuffix), "-")
+	stem, _, _ := strings.Cut(name, ".")
+	_, start, _ := strings.Cut(stem, "-")
 	n, err := strconv.ParseUint(start, 16, 64)
 	if err != nil {
 		return 0

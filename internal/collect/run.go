@@ -3,13 +3,12 @@ package collect
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
-
-	"golang.org/x/sys/unix"
 
 	"github.com/clrprof/clrprof/internal/launch"
 	"github.com/clrprof/clrprof/internal/quantity"
@@ -53,7 +52,10 @@ type Result struct {
 // Run starts the command, records it until it ends and leaves a session in state Recorded. The result is valid with
 // an error too, as far as it goes: ExitCode is the target's whenever it was started.
 func Run(o Options) (Result, error) {
-	directory, err := launch.NewDirectory()
+	if err := launch.Check(o.Launch); err != nil {
+		return Result{}, err // before anything is made
+	}
+	directory, err := launch.NewDirectory(launch.Bases())
 	if err != nil {
 		return Result{}, err
 	}
@@ -67,6 +69,7 @@ func Run(o Options) (Result, error) {
 	if err != nil {
 		return Result{}, errors.Join(err, out.discard(), directory.Remove())
 	}
+	defer target.Release()
 	if o.Started != nil {
 		o.Started(target.PID())
 	}
@@ -128,6 +131,9 @@ func record(o Options, w *session.Writer, directory string, start quantity.Nanos
 }
 
 func closeRecording(w *session.Writer, r *Recorder, age quantity.Nanoseconds, res *Result) error {
+	if why := r.notRecorded(); r.Processes() == 0 && why != "" {
+		return fmt.Errorf("%w: %s", ErrNotRecorded, why)
+	}
 	if r.Processes() == 0 {
 		return ErrNoAgent
 	}
@@ -153,7 +159,7 @@ func finish(err error, w *session.Writer, d *launch.Directory, res *Result) erro
 		}
 	}
 	switch {
-	case errors.Is(err, ErrNoAgent):
+	case errors.Is(err, ErrNoAgent), errors.Is(err, ErrNotRecorded):
 		return errors.Join(err, os.Remove(res.Path), d.Remove())
 	case errors.Is(err, ErrWrite):
 		res.Kept = d.Path
@@ -162,11 +168,17 @@ func finish(err error, w *session.Writer, d *launch.Directory, res *Result) erro
 	return errors.Join(err, d.Remove())
 }
 
-// Recover writes the session of a run whose own could not be written, from the arenas that it kept.
-func Recover(directory, output string, force bool, facts map[string]string) error {
+// Recover writes the session of a run whose own could not be written, from the arenas that it kept. These are removed
+// then, unless a process still runs, which may write to its arena: running says so.
+func Recover(directory, output string, force bool, facts map[string]string) (running bool, err error) {
+	d, err := launch.OpenDirectory(directory)
+	if err != nil {
+		return false, err
+	}
+	defer d.Close()
 	w, err := session.Create(output, force)
 	if err != nil {
-		return err
+		return false, err
 	}
 	r := NewRecorder(w, directory, firstStart(directory), Filter{})
 	err = w.SetInfo(facts)
@@ -179,16 +191,20 @@ func Recover(directory, output string, force bool, facts map[string]string) erro
 	if err == nil {
 		err = w.SetState(session.Recorded)
 	}
+	running = r.Running()
 	err = errors.Join(err, r.Close(), w.Close())
 	if err != nil {
-		return errors.Join(err, os.Remove(output))
+		return false, errors.Join(err, os.Remove(output))
 	}
-	return os.RemoveAll(directory)
+	if running {
+		return true, nil
+	}
+	return false, d.Discard()
 }
 
 // firstStart is when the first process of the directory began.
 func firstStart(directory string) quantity.Nanoseconds {
-	names, _ := filepath.Glob(filepath.Join(directory, "*"+ArenaSuffix))
+	names, _ := filepath.Glob(filepath.Join(directory, "*"+launch.ArenaSuffix))
 	first := Monotonic()
 	for _, name := range names {
 		if s := quantity.Nanoseconds(startOf(filepath.Base(name))); s > 0 {
@@ -209,15 +225,26 @@ type output struct {
 func prepare(o Options, now time.Time) (output, error) {
 	out := output{pattern: expand(o.Output, map[byte]string{'t': now.Format("20060102-150405"), 'e': o.Name}), force: o.Force}
 	path := out.pattern
-	if strings.Contains(path, "%p") {
+	if strings.Contains(path, "%p") || o.Force { // an old session is replaced once there is something to replace it by
+		if err := replaceable(path); err != nil {
+			return output{}, fmt.Errorf("%w: %w", ErrWrite, err)
+		}
 		out.temporary = filepath.Join(filepath.Dir(path), fmt.Sprintf(".clrprof-%d-%d.partial", os.Getpid(), now.UnixNano()))
 		path = out.temporary
 	}
-	w, err := session.Create(path, o.Force)
+	w, err := session.Create(path, false)
 	if err != nil {
 		return output{}, fmt.Errorf("%w: %w", ErrWrite, err)
 	}
 	return out, w.Close()
+}
+
+// replaceable refuses to replace what is no file: a device, a folder.
+func replaceable(path string) error {
+	if st, err := os.Lstat(path); err == nil && !st.Mode().IsRegular() {
+		return fmt.Errorf("%s: %w and is not a regular file: it is not replaced", path, session.ErrExists)
+	}
+	return nil
 }
 
 // expand replaces %x by values[x]; other letters and %% stay for later.
@@ -241,14 +268,29 @@ func (o output) open(pid int) (*session.Writer, error) {
 	if o.temporary == "" {
 		return session.Edit(path)
 	}
-	flags := uint(unix.RENAME_NOREPLACE)
-	if o.force {
-		flags = 0
-	}
-	if err := unix.Renameat2(unix.AT_FDCWD, o.temporary, unix.AT_FDCWD, path, flags); err != nil {
-		return nil, errors.Join(fmt.Errorf("name the session %s: %w", path, err), os.Remove(o.temporary))
+	if err := o.install(path); err != nil {
+		return nil, errors.Join(fmt.Errorf("name the session: %w", err), os.Remove(o.temporary))
 	}
 	return session.Edit(path)
+}
+
+// install gives the session its name, which without force is taken first: RENAME_NOREPLACE is not on all file systems.
+func (o output) install(path string) error {
+	if !o.force {
+		f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o666)
+		if errors.Is(err, fs.ErrExist) {
+			return fmt.Errorf("%s: %w", path, session.ErrExists)
+		}
+		if err != nil {
+			return err
+		}
+		f.Close()
+	}
+	// The journal of a killed writer belongs to the old file and must not be rolled back into the new one.
+	if err := os.Remove(path + "-journal"); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return os.Rename(o.temporary, path)
 }
 
 // discard removes the session of a target that was not started.

@@ -59,12 +59,12 @@ func (t *threads) add(r *Recorder, record any) {
 	}
 }
 
-// write writes rows that changed; threads that still run end now, for the time being.
-func (t *threads) write(r *Recorder, p *process, now quantity.Nanoseconds) error {
+// write writes rows that changed; threads whose end was not seen end with their process, or now if it runs.
+func (t *threads) write(r *Recorder, p *process, end quantity.Nanoseconds) error {
 	var rows []session.Thread
 	for i := range t.rows {
-		if !t.ended[i] && t.rows[i].End != now {
-			t.rows[i].End = now
+		if !t.ended[i] && t.rows[i].End != end {
+			t.rows[i].End = end
 			t.stale[i] = true
 		}
 		if t.stale[i] {

@@ -6,9 +6,13 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
+	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/clrprof/clrprof/internal/agentbin"
 )
 
 const (
@@ -18,9 +22,25 @@ const (
 	// minFree is the space that a file system must have to be used for arenas: what a small program needs.
 	minFree = 16 << 20
 
-	// newAge protects a directory between its making and its locking.
-	newAge = 10 * time.Second
+	// newSuffix ends the name of a directory that is not locked yet, and therefore has not got its name.
+	newSuffix = ".new"
+
+	// goneSuffix ends the name of a directory that is being removed.
+	goneSuffix = ".gone"
+
+	// newAge is when such a directory must be a dead collector's: the two calls in between take microseconds.
+	newAge = time.Minute
 )
+
+// Ends of the names of the files that agents make in a directory: PID-START.arena is an arena, PID-START.WHY.failed
+// is empty and says that a process could not make one. START is in hexadecimal nanoseconds of CLOCK_MONOTONIC.
+const (
+	ArenaSuffix  = ".arena"
+	FailedSuffix = ".failed"
+)
+
+// ErrInUse means that a living collector uses the directory.
+var ErrInUse = errors.New("a running clrprof uses it")
 
 // Directory is a place for the arenas of one run.
 type Directory struct {
@@ -28,8 +48,12 @@ type Directory struct {
 	lock *os.File
 }
 
-// bases lists where arenas may be, best first: memory that belongs to no disk, then the user's own, then any.
-func bases() []string {
+// Bases lists where arenas may be, best first: CLRPROF_SHM if it is set; else memory that belongs to no disk, then
+// the user's own, then any.
+func Bases() []string {
+	if d := os.Getenv("CLRPROF_SHM"); d != "" {
+		return []string{d}
+	}
 	list := []string{"/dev/shm"}
 	if d := os.Getenv("XDG_RUNTIME_DIR"); d != "" {
 		list = append(list, d)
@@ -37,12 +61,14 @@ func bases() []string {
 	return append(list, os.TempDir())
 }
 
+// prefix begins the name of each directory of this user, and of nothing else.
 func prefix() string { return "clrprof-" + strconv.Itoa(os.Getuid()) + "-" }
 
-// NewDirectory makes a directory for arenas, and removes those that killed collectors left behind.
-func NewDirectory() (*Directory, error) {
+// NewDirectory makes a directory for arenas in the first of the bases that will do. In each that it looks at it
+// removes those that killed collectors left behind.
+func NewDirectory(bases []string) (*Directory, error) {
 	var errs []error
-	for _, base := range bases() {
+	for _, base := range bases {
 		removeStale(base)
 		d, err := newDirectoryIn(base)
 		if err == nil {
@@ -54,6 +80,10 @@ func NewDirectory() (*Directory, error) {
 }
 
 func newDirectoryIn(base string) (*Directory, error) {
+	base, err := filepath.Abs(base) // the target may run elsewhere
+	if err != nil {
+		return nil, err
+	}
 	var fs unix.Statfs_t
 	if err := unix.Statfs(base, &fs); err != nil {
 		return nil, &os.PathError{Op: "statfs", Path: base, Err: err}
@@ -61,17 +91,44 @@ func newDirectoryIn(base string) (*Directory, error) {
 	if free := fs.Bavail * uint64(fs.Bsize); free < minFree {
 		return nil, fmt.Errorf("%s: %d bytes free, %d needed", base, free, minFree)
 	}
-	path, err := os.MkdirTemp(base, prefix()) // 0700
+	path, err := os.MkdirTemp(base, prefix()+"*"+newSuffix) // 0700
 	if err != nil {
 		return nil, err
 	}
-	lock, err := os.Open(path)
-	if err == nil {
-		err = unix.Flock(int(lock.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+	lock, err := lockDirectory(path)
+	if err != nil {
+		return nil, errors.Join(err, os.Remove(path))
+	}
+	// From here on the name says that it is locked as long as its collector lives.
+	d := &Directory{strings.TrimSuffix(path, newSuffix), lock}
+	if err := unix.Renameat2(unix.AT_FDCWD, path, unix.AT_FDCWD, d.Path, unix.RENAME_NOREPLACE); err != nil {
+		return nil, errors.Join(fmt.Errorf("name %s: %w", d.Path, err), os.Remove(path), lock.Close())
+	}
+	return d, nil
+}
+
+// lockDirectory takes the lock that says that the directory is in use; the kernel releases it when its holder dies.
+func lockDirectory(path string) (*os.File, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW, 0)
+	if err != nil {
+		return nil, err
+	}
+	err = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+	if errors.Is(err, unix.EWOULDBLOCK) {
+		err = ErrInUse
 	}
 	if err != nil {
-		os.Remove(path)
-		return nil, fmt.Errorf("lock %s: %w", path, err)
+		return nil, errors.Join(fmt.Errorf("lock %s: %w", path, err), f.Close())
+	}
+	return f, nil
+}
+
+// OpenDirectory opens a directory that a collector left behind, to recover what is in it. The error wraps ErrInUse
+// if the collector is still at work. Until Remove or Keep, no other run takes it for a dead collector's.
+func OpenDirectory(path string) (*Directory, error) {
+	lock, err := lockDirectory(path)
+	if err != nil {
+		return nil, err
 	}
 	return &Directory{path, lock}, nil
 }
@@ -79,39 +136,77 @@ func newDirectoryIn(base string) (*Directory, error) {
 // removeStale removes this user's directories in base whose collector is gone. Errors are not its caller's concern:
 // what cannot be removed now is tried again by the next run.
 func removeStale(base string) {
-	paths, err := filepath.Glob(filepath.Join(base, prefix()+"*"))
+	entries, err := os.ReadDir(base)
 	if err != nil {
 		return
 	}
-	for _, path := range paths {
-		removeIfStale(path)
+	for _, e := range entries {
+		if e.IsDir() && strings.HasPrefix(e.Name(), prefix()) {
+			removeIfStale(filepath.Join(base, e.Name()))
+		}
 	}
 }
 
 func removeIfStale(path string) {
 	st, err := os.Lstat(path)
-	if err != nil || !st.IsDir() || time.Since(st.ModTime()) < newAge {
+	if err != nil || !ownedByUser(st) || strings.HasSuffix(path, newSuffix) && time.Since(st.ModTime()) < newAge {
 		return
 	}
-	if _, err := os.Lstat(filepath.Join(path, keepFile)); err == nil {
-		return
-	}
-	lock, err := os.Open(path)
+	d, err := OpenDirectory(path)
 	if err != nil {
 		return
 	}
-	defer lock.Close()
-	if unix.Flock(int(lock.Fd()), unix.LOCK_EX|unix.LOCK_NB) == nil {
-		os.RemoveAll(path)
+	if _, err := os.Lstat(filepath.Join(path, keepFile)); err == nil {
+		d.lock.Close()
+		return
 	}
+	d.Remove() // an error leaves it to the next run
 }
 
-// Remove deletes the directory and what is in it. A target that still runs keeps its memory until it ends.
+// ownedByUser says whether the file is this user's: others may use the same names in a folder for all.
+func ownedByUser(info os.FileInfo) bool {
+	st, ok := info.Sys().(*syscall.Stat_t)
+	return ok && int(st.Uid) == os.Getuid()
+}
+
+// Remove deletes the directory and what is in it. A target that still runs keeps its memory until it ends. Processes
+// that start now find no directory of that name, so nothing can appear in it meanwhile.
 func (d *Directory) Remove() error {
-	return errors.Join(os.RemoveAll(d.Path), d.lock.Close())
+	path := d.Path + goneSuffix
+	if os.Rename(d.Path, path) != nil {
+		path = d.Path
+	}
+	err := os.RemoveAll(path)
+	if err != nil {
+		err = os.RemoveAll(path) // a file that was being made during the renaming
+	}
+	return errors.Join(err, d.lock.Close())
 }
 
 // Keep leaves the directory where it is, so that its arenas can be recovered by hand.
 func (d *Directory) Keep() error {
 	return errors.Join(os.WriteFile(filepath.Join(d.Path, keepFile), nil, 0o600), d.lock.Close())
+}
+
+// Close lets go of the directory and leaves it as it is.
+func (d *Directory) Close() error { return d.lock.Close() }
+
+// Discard removes what collectors and agents put into the directory, and the directory if that was all. For one
+// that a user named, who may have put other things there.
+func (d *Directory) Discard() error {
+	entries, err := os.ReadDir(d.Path)
+	errs := []error{err}
+	others := false
+	for _, e := range entries {
+		switch name := e.Name(); {
+		case name == keepFile, strings.HasSuffix(name, ArenaSuffix), strings.HasSuffix(name, ArenaSuffix+newSuffix), strings.HasSuffix(name, FailedSuffix), agentbin.IsAgent(name):
+			errs = append(errs, os.Remove(filepath.Join(d.Path, name)))
+		default:
+			others = true
+		}
+	}
+	if !others {
+		errs = append(errs, os.Remove(d.Path))
+	}
+	return errors.Join(append(errs, d.lock.Close())...)
 }

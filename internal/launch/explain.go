@@ -4,10 +4,14 @@ import (
 	"bytes"
 	"debug/elf"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"strings"
 )
+
+// maxInterpreter bounds the path of a dynamic loader: PATH_MAX.
+const maxInterpreter = 4096
 
 // Explain says in one line why no .NET runtime may have loaded the agent: what can be seen of it in the command
 // and the environment, or else all that it may be.
@@ -27,21 +31,21 @@ func Explain(command, env []string) string {
 		}
 	}
 	return "the command started no .NET program, or one that is compiled with NativeAOT or runs on Mono or on musl libc, " +
-		"or it cleared the environment, or DOTNET_EnableDiagnostics=0 is set in its runtimeconfig.json, or it ended before the runtime started"
+		"or it cleared the environment, or it ran as another user, or DOTNET_EnableDiagnostics=0 is set in its runtimeconfig.json, or it ended before the runtime started"
 }
 
 // explainBinary looks at an executable: how it is linked, and whether it is a NativeAOT program.
 func explainBinary(path string) string {
 	f, err := elf.Open(path)
 	if err != nil {
-		if head, err := os.ReadFile(path); err == nil && bytes.HasPrefix(head, []byte("#!")) {
+		if isScript(path) {
 			return "the script started no .NET program with the environment that it was given"
 		}
 		return ""
 	}
 	defer f.Close()
 	for _, p := range f.Progs {
-		if p.Type != elf.PT_INTERP {
+		if p.Type != elf.PT_INTERP || p.Filesz > maxInterpreter {
 			continue
 		}
 		interpreter := make([]byte, p.Filesz)
@@ -56,4 +60,15 @@ func explainBinary(path string) string {
 		return path + " is compiled with NativeAOT, which has no profiling interface"
 	}
 	return ""
+}
+
+func isScript(path string) bool {
+	f, err := os.Open(path)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	head := make([]byte, 2)
+	_, err = io.ReadFull(f, head)
+	return err == nil && string(head) == "#!"
 }

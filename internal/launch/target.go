@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -22,8 +23,18 @@ const ProfilerID = "{8B2F1E5A-6C3D-4E9B-9A57-C1B0F2D34E61}"
 // ErrOtherProfiler means that the environment already names a profiler; a process can have only one.
 var ErrOtherProfiler = errors.New("another profiler is set in the environment")
 
+// ErrNested means that clrprof was started by a command that another clrprof records. Both cannot have its processes.
+var ErrNested = errors.New("this command is being recorded by another clrprof already")
+
 // ErrStart means that the command could not be started.
 var ErrStart = errors.New("cannot start the command")
+
+// What the agent reads from the environment of its process.
+const (
+	envArenas = "CLRPROF_ARENAS"      // directory
+	envMemory = "CLRPROF_MEMORY"      // bytes
+	envDepth  = "CLRPROF_STACK_DEPTH" // frames
+)
 
 // Options tell how to start a target.
 type Options struct {
@@ -40,20 +51,35 @@ type Target struct {
 	cmd     *exec.Cmd
 	signals chan os.Signal
 	done    chan struct{}
-	err     error
 }
 
 // forwarded are the signals that are passed on to the target; others act on clrprof as usual.
 var forwarded = []os.Signal{unix.SIGINT, unix.SIGTERM, unix.SIGHUP, unix.SIGQUIT, unix.SIGUSR1, unix.SIGUSR2, unix.SIGWINCH}
 
-// Start starts the command with clrprof's own standard streams.
-func Start(o Options) (*Target, error) {
+// Check says whether the command can be started as far as that can be known before: the errors are those of Start.
+func Check(o Options) error {
+	_, err := o.find()
+	return err
+}
+
+// find checks the environment and returns the path of the command's executable.
+func (o Options) find() (string, error) {
 	if err := checkEnvironment(o.Environment); err != nil {
-		return nil, err
+		return "", err
 	}
 	path, err := exec.LookPath(o.Command[0])
+	if err != nil && !errors.Is(err, exec.ErrDot) { // a relative folder in PATH is the user's choice, as in a shell
+		return "", fmt.Errorf("%w: %w", ErrStart, err)
+	}
+	return path, nil
+}
+
+// Start starts the command with clrprof's own standard streams. From now on the forwarded signals go to the target,
+// until Release.
+func Start(o Options) (*Target, error) {
+	path, err := o.find()
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrStart, err)
+		return nil, err
 	}
 	agent := o.Agent
 	if agent == "" {
@@ -61,16 +87,38 @@ func Start(o Options) (*Target, error) {
 			return nil, err
 		}
 	}
-	cmd := &exec.Cmd{Path: path, Args: o.Command, Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr}
-	cmd.Env = append(o.Environment, environment(o, agent)...)
-	t := &Target{cmd: cmd, signals: make(chan os.Signal, len(forwarded)), done: make(chan struct{})}
-	signal.Notify(t.signals, forwarded...)
-	if err := cmd.Start(); err != nil {
-		signal.Stop(t.signals)
+	t := &Target{signals: make(chan os.Signal, len(forwarded)), done: make(chan struct{})}
+	for _, s := range forwarded {
+		if !signal.Ignored(s) { // nohup, and what shells start in the background: the target inherits that
+			signal.Notify(t.signals, s)
+		}
+	}
+	t.cmd, err = start(path, o.Command, append(withoutAgent(o.Environment), environment(o, agent)...))
+	if err != nil {
+		t.Release()
 		return nil, fmt.Errorf("%w: %w", ErrStart, err)
 	}
 	go t.wait()
 	return t, nil
+}
+
+// start starts an executable, or a script without #! by the shell, as shells do (POSIX, execvp).
+func start(path string, args, env []string) (*exec.Cmd, error) {
+	cmd := &exec.Cmd{Path: path, Args: args, Env: env, Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr}
+	err := cmd.Start()
+	if !errors.Is(err, unix.ENOEXEC) {
+		return cmd, err
+	}
+	cmd = &exec.Cmd{Path: "/bin/sh", Args: append([]string{"sh", path}, args[1:]...), Env: env,
+		Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr}
+	return cmd, cmd.Start()
+}
+
+// withoutAgent returns the environment without what is meant for another run's agent.
+func withoutAgent(env []string) []string {
+	return slices.DeleteFunc(slices.Clone(env), func(kv string) bool {
+		return strings.HasPrefix(kv, envArenas+"=") || strings.HasPrefix(kv, envMemory+"=") || strings.HasPrefix(kv, envDepth+"=")
+	})
 }
 
 // agentDirectories lists where the agent may be loaded from: the user's cache, which lasts, then temporary places.
@@ -79,7 +127,7 @@ func agentDirectories(arenas string) []string {
 	if cache, err := os.UserCacheDir(); err == nil {
 		list = append(list, filepath.Join(cache, "clrprof", "agent"))
 	}
-	return append(list, filepath.Join(os.TempDir(), prefix()+"agent"), arenas)
+	return append(list, filepath.Join(os.TempDir(), "clrprof-agent-"+strconv.Itoa(os.Getuid())), arenas)
 }
 
 func environment(o Options, agent string) []string {
@@ -91,17 +139,18 @@ func environment(o Options, agent string) []string {
 		"CLRPROF_ARENAS=" + o.Directory,
 	}
 	if o.MemoryLimit > 0 {
-		env = append(env, "CLRPROF_MEMORY="+strconv.FormatInt(o.MemoryLimit, 10))
+		env = append(env, envMemory+"="+strconv.FormatInt(o.MemoryLimit, 10))
 	}
 	if o.StackDepth > 0 {
-		env = append(env, "CLRPROF_STACK_DEPTH="+strconv.Itoa(o.StackDepth))
+		env = append(env, envDepth+"="+strconv.Itoa(o.StackDepth))
 	}
 	return env
 }
 
-// checkEnvironment refuses an environment that names another profiler: replacing it would break what it does.
+// checkEnvironment refuses an environment that names another profiler: replacing it would break what it does. The
+// agent itself may be left over in the environment of what outlived its clrprof.
 func checkEnvironment(env []string) error {
-	enabled, id := "", ""
+	enabled, id, arenas := "", "", ""
 	for _, e := range env {
 		name, value, _ := strings.Cut(e, "=")
 		switch name {
@@ -109,13 +158,22 @@ func checkEnvironment(env []string) error {
 			enabled = value
 		case "CORECLR_PROFILER":
 			id = value
+		case envArenas:
+			arenas = value
 		}
 	}
-	on, err := strconv.ParseUint(strings.TrimPrefix(enabled, "0x"), 16, 32)
-	if err != nil || on == 0 || strings.EqualFold(id, ProfilerID) {
+	// A DWORD in hexadecimal (clrconfignames.h, EXTERNAL_CORECLR_ENABLE_PROFILING).
+	on, err := strconv.ParseUint(strings.TrimPrefix(strings.ToLower(enabled), "0x"), 16, 32)
+	if err != nil || on == 0 {
 		return nil
 	}
-	return fmt.Errorf("%w: CORECLR_PROFILER=%s", ErrOtherProfiler, id)
+	if !strings.EqualFold(id, ProfilerID) {
+		return fmt.Errorf("%w: CORECLR_PROFILER=%s", ErrOtherProfiler, id)
+	}
+	if st, err := os.Stat(arenas); err == nil && st.IsDir() {
+		return fmt.Errorf("%w, in %s", ErrNested, arenas)
+	}
+	return nil
 }
 
 // PID is the target's process id.
@@ -127,7 +185,7 @@ func (t *Target) Done() <-chan struct{} { return t.done }
 func (t *Target) wait() {
 	ended := make(chan struct{})
 	go func() {
-		t.err = t.cmd.Wait()
+		t.cmd.Wait() // the error says what ProcessState does
 		close(ended)
 	}()
 	for {
@@ -137,15 +195,19 @@ func (t *Target) wait() {
 				t.cmd.Process.Signal(s) // an error means that the target has ended: the other case follows
 			}
 		case <-ended:
-			signal.Stop(t.signals)
 			close(t.done)
 			return
 		}
 	}
 }
 
+// Release lets signals act on clrprof as usual again. Before the recording is finished they must not: whoever ends a
+// group of processes signals clrprof a second time, and what the target counted would be lost.
+func (t *Target) Release() { signal.Stop(t.signals) }
+
 // fromKeyboard says whether the terminal has sent the signal to the whole foreground process group already, the
-// target included.
+// target included. One that somebody else sent to clrprof alone, while it runs in the foreground of a terminal,
+// cannot be told from that; SIGTERM can.
 func fromKeyboard(s os.Signal) bool {
 	if s != unix.SIGINT && s != unix.SIGQUIT && s != unix.SIGWINCH {
 		return false
@@ -169,10 +231,4 @@ func (t *Target) ExitCode() int {
 		return 128 + int(status.Signal())
 	}
 	return state.ExitCode()
-}
-
-// Kill ends the target: clrprof cannot record it.
-func (t *Target) Kill() {
-	t.cmd.Process.Kill() // an error means that it has ended
-	<-t.done
 }

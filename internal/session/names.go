@@ -24,6 +24,16 @@ func (f *Function) DisplayName() string {
 // maxArrayNesting bounds arrays of arrays, whose nesting has no end in a damaged session.
 const maxArrayNesting = 8
 
+// ArraySuffix is what the name of an array type has after that of its element: [], [,], or [*] for a general array of
+// one dimension.
+func ArraySuffix(t *Type) string {
+	if t.Bounds {
+		return "[*]"
+	}
+	rank := min(max(t.Rank, 1), 32) // ECMA-335 has no limit, the runtime's is 32
+	return "[" + strings.Repeat(",", int(rank)-1) + "]"
+}
+
 // TypeDisplayName returns the resolved name of a type, or one made from the metadata
 // names. get returns the type with an id, or an empty one.
 func TypeDisplayName(id TypeID, get func(TypeID) *Type) string {
@@ -38,8 +48,7 @@ func TypeDisplayName(id TypeID, get func(TypeID) *Type) string {
 		case t.Kind != TypeArray || t.ElementType == 0:
 			return fmt.Sprintf("(type %d)", id) + suffix
 		}
-		rank := min(max(t.Rank, 1), 32) // ECMA-335 has no limit, the runtime's is 32
-		suffix = "[" + strings.Repeat(",", int(rank)-1) + "]" + suffix
+		suffix += ArraySuffix(t) // as in C#: of int[][,] each element is an int[,]
 		id = t.ElementType
 	}
 	return fmt.Sprintf("(type %d)", id) + suffix

@@ -69,6 +69,7 @@ type Type struct {
 	Token       Token
 	Kind        string
 	Rank        int64
+	Bounds      bool // of rank 1, but with a lower bound: int[*]
 	ElementType TypeID
 	ElementCode int64
 	RawName     string

@@ -61,6 +61,7 @@ CREATE TABLE type (
   token            INTEGER NOT NULL, -- TypeDef, 0 for arrays and unknown
   kind             TEXT NOT NULL,    -- class | array | other | unknown
   rank             INTEGER NOT NULL, -- arrays: 1 and up
+  bounds           INTEGER NOT NULL, -- arrays of rank 1: 1 for int[*], which can have a lower bound, 0 for int[]
   element_type_id  INTEGER NOT NULL, -- arrays whose element is a known type
   element_code     INTEGER NOT NULL, -- arrays: CorElementType of the element (ECMA-335 II.23.1.16)
   raw_name         TEXT NOT NULL,    -- Namespace.Outer`1/Inner`1 as in metadata; '' for arrays

@@ -46,7 +46,7 @@ var moduleTable = table[Module]{
 }
 
 var typeTable = table[Type]{
-	"type", "id, process_id, module_id, token, kind, rank, element_type_id, element_code, raw_name, name", "id",
+	"type", "id, process_id, module_id, token, kind, rank, bounds, element_type_id, element_code, raw_name, name", "id",
 	func(c *cells, r *Type) {
 		integer(c, &r.ID)
 		integer(c, &r.Process)
@@ -54,6 +54,7 @@ var typeTable = table[Type]{
 		integer(c, &r.Token)
 		c.text(&r.Kind)
 		c.int64(&r.Rank)
+		c.bool(&r.Bounds)
 		integer(c, &r.ElementType)
 		c.int64(&r.ElementCode)
 		c.text(&r.RawName)

@@ -2,6 +2,7 @@ package symbols
 
 import (
 	"github.com/clrprof/clrprof/internal/clrmeta"
+	"github.com/clrprof/clrprof/internal/session"
 )
 
 // sigWriter writes the types of a signature.
@@ -109,7 +110,7 @@ func (w *sigWriter) typeSig(t *clrmeta.TypeSig) {
 func (w *sigWriter) array(t *clrmeta.TypeSig) {
 	suffix := ""
 	for t.Kind == clrmeta.SZArray || t.Kind == clrmeta.Array {
-		suffix += arraySuffix(int64(t.Rank))
+		suffix += session.ArraySuffix(&session.Type{Rank: int64(t.Rank), Bounds: t.Kind == clrmeta.Array && t.Rank == 1})
 		t = t.Elem
 	}
 	w.typeSig(t)

@@ -90,7 +90,7 @@ func (r *resolver) argumentText(id session.TypeID, params []string, i, depth int
 func (r *resolver) describeArray(t *session.Type, depth int) typeText {
 	suffix := ""
 	for range maxTypeDepth {
-		suffix += arraySuffix(t.Rank)
+		suffix += session.ArraySuffix(t)
 		element := r.types[t.ElementType]
 		if element == nil {
 			text, ok := elements[clrmeta.ElementType(t.ElementCode)]

@@ -182,8 +182,3 @@ func (w *writer) anonymous(t named, from, end int) bool {
 	w.WriteByte('>')
 	return true
 }
-
-// arraySuffix is [] or, with more dimensions, [,].
-func arraySuffix(rank int64) string {
-	return "[" + strings.Repeat(",", int(min(max(rank, 1), 32)-1)) + "]"
-}

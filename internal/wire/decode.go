@@ -61,7 +61,7 @@ func decodeRecord(d *decoder, kind Kind) any {
 		m.Path, m.Name = d.str(), d.str()
 		return m
 	case KindType:
-		return Type{ID: d.u32(), Module: d.u32(), Token: d.u32(), Kind: d.u32(), Rank: d.u32(), Element: d.u32(),
+		return Type{ID: d.u32(), Module: d.u32(), Token: d.u32(), Kind: d.u32(), Rank: d.u32(), Bounds: d.u32(), Element: d.u32(),
 			ElementCode: d.u32(), Arguments: d.u32s(), Names: d.strs()}
 	case KindFunction:
 		return Function{ID: d.u32(), Module: d.u32(), Token: d.u32(), Type: d.u32(), Flags: d.u32(),

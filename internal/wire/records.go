@@ -34,6 +34,7 @@ type Type struct {
 	Token       uint32   `doc:"TypeDef"`
 	Kind        uint32   `doc:"TypeUnknown, TypeClass, TypeArray, TypeOther"`
 	Rank        uint32   `doc:"of an array"`
+	Bounds      uint32   `doc:"1: a general array of rank 1, int[*], which may have a lower bound"`
 	Element     uint32   `doc:"id of an array's element type, 0 if unknown"`
 	ElementCode uint32   `doc:"CorElementType of an array's element, ECMA-335 II.23.1.16"`
 	Arguments   []uint32 `doc:"ids of the type arguments, 0 if unknown"`

@@ -48,6 +48,8 @@ namespace Dynamic
             Truth.Inclusive(GetUninitialized, n, Of<Uninitialized>(item));
             Truth.OfType(typeof(Uninitialized), n + 1, (n + 1) * item);
             Truth.Inclusive(LowerBounds, n, new Made(Array.CreateInstance(typeof(int), new[] { 5 }, new[] { 1 }).GetType(), 1, Size.Array(1, 4, 5)));
+            bounded = Array.CreateInstance(typeof(int), five, one).GetType();
+            Truth.Inclusive(OfLowerBounds, n, new Made(bounded.MakeArrayType(), 1, Size.Array(8, 3)));
 
             // These make more than the objects that are named: nothing is measured.
             Invoke(n);
@@ -96,6 +98,11 @@ namespace Dynamic
 
         [MethodImpl(MethodImplOptions.NoInlining)]
         static void LowerBounds(int n) { for (int i = 0; i < n; i++) sink = Array.CreateInstance(typeof(int), five, one); }
+
+        static Type bounded;
+
+        [MethodImpl(MethodImplOptions.NoInlining)]
+        static void OfLowerBounds(int n) { for (int i = 0; i < n; i++) sink = Array.CreateInstance(bounded, 3); }
 
         [MethodImpl(MethodImplOptions.NoInlining)]
         static void LowerBounds2(int n) { for (int i = 0; i < n; i++) sink = Array.CreateInstance(typeof(int), new[] { 2, 3 }, new[] { -1, 1 }); }

@@ -13,6 +13,7 @@ namespace Shapes
     class Item { public int A; public long B; public Item Copy() => (Item)MemberwiseClone(); }
     sealed class Derived : Item { public double C; }
     sealed class Finalizable { ~Finalizable() { Bodies.Finalized++; } }
+    sealed class Priced { public decimal Price = 1.5m; }
     struct Wide { public long A, B, C, D, E; }
     sealed class Box<T> { public T Value; }
     sealed class Pair<T, U> { public T First; public U Second; }
@@ -28,6 +29,7 @@ namespace Shapes
         static readonly double[] originals = new double[4];
         static readonly List<int> list = new List<int> { 1, 2, 3 };
         static readonly Func<int> first = () => 1, second = () => 2;
+        static readonly Priced priced = new Priced(); // a literal is made by a constructor, which has objects of its own the first time
         static string text = new string('t', 3);
 
         [MethodImpl(Kept)]
@@ -87,7 +89,7 @@ namespace Shapes
         public static void BoxInt(int n) { for (int i = 0; i < n; i++) { Truth.Here(); Sink = i; } }
 
         [MethodImpl(Kept)]
-        public static void BoxDecimal(int n) { for (int i = 0; i < n; i++) { Truth.Here(); Sink = 1.5m; } }
+        public static void BoxDecimal(int n) { for (int i = 0; i < n; i++) { Truth.Here(); Sink = priced.Price; } }
 
         [MethodImpl(Kept)]
         public static void BoxEnum(int n) { for (int i = 0; i < n; i++) { Truth.Here(); Sink = (DayOfWeek)(i & 3); } }

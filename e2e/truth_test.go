@@ -1,0 +1,204 @@
+package e2e
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/clrprof/clrprof/internal/dotnettest"
+)
+
+// way is how a program is compiled and what the runtime is told.
+type way struct {
+	name    string
+	options dotnettest.Options
+	env     []string // COMPlus_ names are understood by all runtimes
+	bodies  int      // of a function of the target: 1 never compiled again, 2 some are, 0 not asserted
+}
+
+var (
+	debugBuild = dotnettest.Options{NoOptimize: true}
+	server     = []string{"COMPlus_gcServer=1", "COMPlus_GCHeapCount=2"}
+
+	tiered    = way{name: "tiered", bodies: 2}
+	optimized = way{name: "optimized", env: []string{"COMPlus_TieredCompilation=0"}, bodies: 1}
+	tier0     = way{name: "tier0", env: []string{"COMPlus_TieredCompilation=1", "COMPlus_TC_CallCounting=0", "COMPlus_TC_QuickJitForLoops=1",
+		"COMPlus_TC_OnStackReplacement=0", "COMPlus_OSR_HitLimit=0", "COMPlus_TieredPGO=0", "COMPlus_ReadyToRun=0"}, bodies: 1}
+	debug       = way{name: "debug", options: debugBuild, bodies: 1}
+	serverGC    = way{name: "server", env: server}
+	serverOpt   = way{name: "server optimized", env: append([]string{"COMPlus_TieredCompilation=0"}, server...)}
+	serverDebug = way{name: "server debug", options: debugBuild, env: append([]string{"COMPlus_TC_QuickJitForLoops=1"}, server...)}
+)
+
+// TestTruth compares sessions with what the targets know of themselves, on each runtime. Targets with little variety
+// are not run in every way.
+func TestTruth(t *testing.T) {
+	in := dotnettest.Need(t)
+	all := []way{tiered, optimized, tier0, debug, serverGC, serverOpt}
+	for _, tt := range []struct {
+		target []string
+		ways   []way
+	}{
+		{[]string{"Shapes"}, all},
+		{[]string{"Tiering"}, []way{tiered, tier0, debug, serverGC}},
+		{[]string{"Tiering", "20000", "1000"}, []way{optimized, serverOpt}},
+		{[]string{"Threads", "1", "1000"}, []way{tiered, serverDebug}},
+		{[]string{"Threads", "16", "1000"}, []way{tiered, optimized, debug, serverGC, serverOpt}},
+		{[]string{"StaticInit"}, []way{tiered, optimized, tier0, debug}},
+		{[]string{"Dynamic"}, []way{tiered, optimized, tier0, serverDebug}},
+		{[]string{"Totals"}, []way{tiered, optimized, tier0, serverGC}},
+		{[]string{"Totals", "100", "16"}, []way{tiered, serverOpt}},
+	} {
+		for _, w := range tt.ways {
+			for _, runtime := range in.Runtimes() {
+				t.Run(strings.Join(tt.target, " ")+"/"+w.name+"/"+runtime.Name, func(t *testing.T) {
+					cmd := runtime.Command(dotnettest.Target(t, tt.target[0], w.options), tt.target[1:]...)
+					cmd.Env = append(cmd.Env, w.env...)
+					r := mustRecord(t, cmd)
+					compareTruth(t, r, runtime)
+					checkBodies(t, r, w, tt.target[0], runtime)
+				})
+			}
+		}
+	}
+}
+
+// compareTruth compares all that a target printed with the session.
+func compareTruth(t *testing.T, r result, runtime dotnettest.Runtime) {
+	t.Helper()
+	rows, err := dotnettest.ParseTruth(strings.NewReader(r.stdout))
+	if err != nil {
+		t.Fatalf("%v\n%s", err, r.stdout)
+	}
+	if len(rows) == 0 {
+		t.Fatal("the target says nothing")
+	}
+	withPID := slices.ContainsFunc(rows, func(row dotnettest.Truth) bool { return row.PID != 0 })
+	got := readRecorded(t, r.session, withPID)
+	c := comparison{t, got, linesOf(t, r.session), map[functionType]made{}}
+	for _, row := range rows {
+		c.row(row)
+	}
+	c.nothingElse(runtime)
+}
+
+// checkBodies makes sure that the way is what it says: without tiers no function of the target is compiled twice.
+func checkBodies(t *testing.T, r result, w way, target string, runtime dotnettest.Runtime) {
+	t.Helper()
+	most := 0
+	for f, n := range readRecorded(t, r.session, false).bodies {
+		if f.Module == target+".dll" {
+			most = max(most, n)
+		}
+	}
+	if w.bodies == 1 && most != 1 && target != "Dynamic" { // it loads itself again
+		t.Errorf("a function of the target was compiled %d times", most)
+	}
+	if w.bodies == 2 && target == "Tiering" && runtime.Major() >= 9 && most < 2 {
+		t.Error("no function was compiled again")
+	}
+}
+
+type comparison struct {
+	t     *testing.T
+	got   *recorded
+	lines map[place]made
+	known map[functionType]made // what functions made themselves
+}
+
+func (c *comparison) row(row dotnettest.Truth) {
+	c.t.Helper()
+	want := made{row.Objects, row.Bytes}
+	f := function{row.PID, row.Module, uint32(row.Token), withoutArguments(row.Name)}
+	switch row.Kind {
+	case "function":
+		if row.Scope == "exclusive" {
+			c.known[functionType{f, row.Type}] = want
+			c.same(row, c.got.exclusive[functionType{f, row.Type}])
+			return
+		}
+		c.same(row, c.got.inclusive[functionType{f, row.Type}])
+	case "line":
+		c.same(row, c.lines[place{row.File, row.Line, withoutArguments(row.Function)}])
+	case "type":
+		c.same(row, c.got.types[functionType{function{PID: row.PID}, row.Name}])
+	case "thread":
+		c.same(row, c.got.threads[threadFunctionType{row.Name, row.Function, row.Type}])
+	case "total":
+		for f, m := range c.got.below {
+			if f.Name == row.Name && m.Bytes != row.Bytes {
+				c.t.Errorf("%s: the runtime counted %d bytes, the session has %d", row.Name, row.Bytes, m.Bytes)
+			}
+		}
+	}
+}
+
+func (c *comparison) same(row dotnettest.Truth, got made) {
+	c.t.Helper()
+	if want := (made{row.Objects, row.Bytes}); got != want {
+		c.t.Errorf("%s %s %s:%d %s %s: the truth is %d objects, %d bytes; the session has %d, %d", row.Kind, row.Scope, row.File, row.Line,
+			row.Name+row.Function, row.Type, want.Objects, want.Bytes, got.Objects, got.Bytes)
+	}
+}
+
+// ofTheRuntime are the types of objects that the runtime itself makes while a function runs, which count as made by
+// that function; on .NET Core 3.1 they are more. testdata/targets/README.md tells of them, too.
+var ofTheRuntime = []string{
+	"System.String",      // a literal, when it is first used
+	"System.RuntimeType", // of a type that code refers to, when it is first used
+}
+
+var ofTheRuntime31 = append([]string{
+	"System.SByte[]",               // the stack trace of an exception; a call of an interface method that is bound
+	"System.Object[]",              // handles to literals and statics of a module; objects of a stack trace
+	"System.DivideByZeroException", // a fault that becomes an exception
+	// What keeps a collectible assembly alive.
+	"System.Runtime.CompilerServices.GCHeapHash",
+	"System.Runtime.CompilerServices.LAHashDependentHashTracker",
+	"System.Runtime.CompilerServices.LAHashKeyToTrackers",
+}, ofTheRuntime...)
+
+// nothingElse looks at all that the known functions made: every type that the truth does not name must be one that
+// the runtime makes on their behalf.
+func (c *comparison) nothingElse(runtime dotnettest.Runtime) {
+	c.t.Helper()
+	allowed := ofTheRuntime
+	if runtime.Major() < 5 {
+		allowed = ofTheRuntime31
+	}
+	named := map[function]bool{}
+	for k := range c.known {
+		named[k.function] = true
+	}
+	for k, m := range c.got.exclusive {
+		if _, ok := c.known[k]; !ok && named[k.function] && !slices.Contains(allowed, k.Type) {
+			c.t.Errorf("%s made %d objects of %s, %d bytes, of which the truth knows nothing", k.Name, m.Objects, k.Type, m.Bytes)
+		}
+	}
+}
+
+// place is a line of a function.
+type place struct {
+	File     string
+	Line     int
+	Function string
+}
+
+// linesOf reads the view lines: what each line of each function allocated itself.
+func linesOf(t *testing.T, path string) map[place]made {
+	t.Helper()
+	out := map[place]made{}
+	for _, row := range view[struct {
+		File     string `json:"source_file"`
+		Line     int    `json:"line_begin"`
+		Function string `json:"function"`
+		Objects  int64  `json:"exclusive_allocations"`
+		Bytes    int64  `json:"exclusive_bytes"`
+	}](t, path, "lines") {
+		name, _, _ := strings.Cut(row.Function, "(")
+		key := place{filepath.Base(row.File), row.Line, withoutArguments(name)}
+		out[key] = out[key].plus(made{row.Objects, row.Bytes})
+	}
+	return out
+}
