@@ -58,6 +58,8 @@ static void read_runtime_version(void)
     arena.header->runtime_build = build;
 }
 
+static void *callback_table[CALLBACK_SLOTS];
+
 static uint32_t start_recording(void)
 {
     void *newest = NULL;
@@ -70,7 +72,16 @@ static uint32_t start_recording(void)
     if (!names_init(agent_info) || !stack_init() || !threads_init())
         return WIRE_FAILURE_OUT_OF_MEMORY;
     uint32_t low = ENABLE_OBJECT_ALLOCATED | MONITOR_OBJECT_ALLOCATED | MONITOR_THREADS | MONITOR_MODULE_LOADS;
+    arena.header->data = WIRE_DATA_MEMORY;
+    if (number_from("CLRPROF_LIFETIME", 0) != 0) {
+        if (!lifetime_init(agent_info, number_from("CLRPROF_FINAL_GC", 0) != 0))
+            return WIRE_FAILURE_OUT_OF_MEMORY;
+        lifetime_install(callback_table);
+        low |= lifetime_event_mask();
+        arena.header->data |= WIRE_DATA_LIFETIME;
+    }
 #ifdef CLRPROF_ORACLE
+    oracle_install(callback_table);
     low |= oracle_event_mask();
 #endif
     if (SLOT(agent_info, INFO_SET_EVENT_MASK2, uint32_t, uint32_t)(agent_info, low, HIGH_MONITOR_DYNAMIC_FUNCTION_UNLOADS) < 0)
@@ -109,6 +120,7 @@ static hresult shutdown(void *self)
     if ((uint32_t)getpid() != arena.header->pid)
         return HR_OK; /* a forked child ends; the arena is its parent's */
     names_retry_types();
+    lifetime_end();
 #ifdef CLRPROF_ORACLE
     oracle_report();
 #endif
@@ -147,7 +159,6 @@ static hresult thread_name_changed(void *self, uintptr_t thread, uint32_t length
 
 /* ── the objects ────────────────────────────────────────────────────────────────────────────────────────────── */
 
-static void *callback_table[CALLBACK_SLOTS];
 static void **callback_object = callback_table;
 
 static void fill_callback_table(void)
@@ -163,9 +174,6 @@ static void fill_callback_table(void)
     callback_table[CALLBACK_OBJECT_ALLOCATED] = (void *)object_allocated;
     callback_table[CALLBACK_THREAD_NAME_CHANGED] = (void *)thread_name_changed;
     callback_table[CALLBACK_DYNAMIC_METHOD_UNLOADED] = (void *)dynamic_method_unloaded;
-#ifdef CLRPROF_ORACLE
-    oracle_install(callback_table);
-#endif
 }
 
 static hresult create_instance(void *self, void *outer, const struct guid *iid, void **out)

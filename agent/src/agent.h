@@ -30,6 +30,8 @@ bool arena_create(const char *directory, uint64_t memory_limit, uint32_t max_sta
 void arena_close(void); /* the agent is not wanted: lets go of memory and file, which stays for the reader */
 void arena_lock(void);
 void arena_unlock(void);
+void word_lock(uint32_t *word); /* 0 free, 1 held, 2 held and waited for */
+void word_unlock(uint32_t *word);
 /* With the lock held: room for so many bytes at the end of a region, zeroed; NULL when the limit or the file system
  * is exhausted. arena_publish makes them valid for the reader. */
 void *arena_reserve(uint32_t region, uint64_t bytes);
@@ -131,6 +133,7 @@ struct thread {
     struct class_info classes[CLASS_CACHE_SLOTS];
     struct ip_slot ips[IP_CACHE_SLOTS];
     bool busy; /* inside the slow path */
+    uintptr_t pending; /* object whose site is not known yet; kept up to date by garbage collections */
     struct thread *next_free;
     struct thread *next; /* all that were ever made */
 };

@@ -139,10 +139,14 @@ static COLD struct wire_site *make_site(struct thread *t, uint32_t type)
 {
     arena_lock();
     struct wire_site *site = arena_reserve(WIRE_REGION_SITES, sizeof *site);
+    if (lifetime_on && site != NULL && arena_reserve(WIRE_REGION_FATES, sizeof(struct wire_fate)) == NULL)
+        site = NULL;
     if (site != NULL) {
         struct wire_node *node = arena_node(t->leaf);
         *site = (struct wire_site){t->id, t->leaf, type, node->site, 0, 0};
         arena_publish(WIRE_REGION_SITES, sizeof *site);
+        if (lifetime_on)
+            arena_publish(WIRE_REGION_FATES, sizeof(struct wire_fate));
         __atomic_store_n(&node->site, (uint32_t)(site - arena.sites) + 1, __ATOMIC_RELEASE);
     }
     arena_unlock();
@@ -188,7 +192,9 @@ static void count_object(struct thread *t, uintptr_t object, uintptr_t class_id,
     struct class_info *c = class_of(t, class_id, object);
     bool told;
     uint64_t bytes = c->ask ? ask_heap_bytes(object, &told) : heap_bytes(object, c->base, c->component);
+    lifetime_note_pending(t, object, bytes);
     struct wire_site *site = c->type != 0 && stack_update(t, fp) ? site_of_object(t, c->type, object) : NULL;
+    lifetime_settle(t, site);
     if (UNLIKELY(site == NULL)) {
         loss(WIRE_LOSS_ARENA_FULL, 1, bytes);
         return;
@@ -244,18 +250,48 @@ static __attribute__((noinline)) void object_allocated_slow(uintptr_t object, ui
     errno = saved_errno;
 }
 
+/* Is this allocation like the thread's last one: same class, same stack, nothing unloaded since, not frozen? */
+static inline bool is_warm(const struct thread *t, uintptr_t object, uintptr_t class_id, uintptr_t fp)
+{
+    return t != NULL && t->last_class == class_id && t->epoch == __atomic_load_n(&code_epoch, __ATOMIC_RELAXED) &&
+           object - __atomic_load_n(&frozen_low, __ATOMIC_RELAXED) >= __atomic_load_n(&frozen_span, __ATOMIC_RELAXED) &&
+           stack_is_kept(t, fp);
+}
+
+static inline uint64_t count_warm(struct thread *t, uintptr_t object)
+{
+    uint64_t bytes = heap_bytes(object, t->last_base, t->last_component);
+    t->last_site->objects++;
+    t->last_site->bytes += bytes;
+    return bytes;
+}
+
 hresult object_allocated(void *self, uintptr_t object, uintptr_t class_id)
 {
     (void)self;
     uintptr_t fp = (uintptr_t)__builtin_frame_address(0);
     struct thread *t = current_thread;
-    if (UNLIKELY(t == NULL || t->last_class != class_id || t->epoch != __atomic_load_n(&code_epoch, __ATOMIC_RELAXED) ||
-                 object - __atomic_load_n(&frozen_low, __ATOMIC_RELAXED) < __atomic_load_n(&frozen_span, __ATOMIC_RELAXED) || !stack_is_kept(t, fp))) {
+    if (LIKELY(is_warm(t, object, class_id, fp)))
+        count_warm(t, object);
+    else
+        object_allocated_slow(object, class_id, fp);
+    return HR_OK;
+}
+
+hresult object_allocated_lifetime(void *self, uintptr_t object, uintptr_t class_id)
+{
+    (void)self;
+    uintptr_t fp = (uintptr_t)__builtin_frame_address(0);
+    struct thread *t = current_thread;
+    if (UNLIKELY(!is_warm(t, object, class_id, fp))) {
         object_allocated_slow(object, class_id, fp);
         return HR_OK;
     }
-    struct wire_site *site = t->last_site;
-    site->objects++;
-    site->bytes += heap_bytes(object, t->last_base, t->last_component);
+    uint64_t bytes = count_warm(t, object);
+    struct shadow *s = heap_place(object);
+    if (LIKELY(s != NULL))
+        *s = (struct shadow){(uint32_t)(t->last_site - arena.sites) + 1, (uint32_t)(bytes >> 3), gc_number};
+    else
+        loss(WIRE_LOSS_LIFETIME_FULL, 1, bytes);
     return HR_OK;
 }

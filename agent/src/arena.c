@@ -32,7 +32,7 @@ static struct stat arena_file; /* what arena_fd was opened as */
 static uint64_t arena_size;
 static uint64_t total_bytes; /* shared and private */
 static const char *no_arena = "no_file"; /* why there is none: the reason in the name of the file that says so */
-static uint32_t lock_word; /* 0 free, 1 held, 2 held and waited for */
+static uint32_t lock_word;
 
 uint64_t monotonic_ns(void)
 {
@@ -46,14 +46,24 @@ void word_lock(uint32_t *word)
     uint32_t expected = 0;
     if (__atomic_compare_exchange_n(word, &expected, 1, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
         return;
-    while (__atomic_exchange_n(&lock_word, 2, __ATOMIC_ACQUIRE) != 0)
-        syscall(SYS_futex, &lock_word, FUTEX_WAIT_PRIVATE, 2, NULL, NULL, 0);
+    while (__atomic_exchange_n(word, 2, __ATOMIC_ACQUIRE) != 0)
+        syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, 2, NULL, NULL, 0);
+}
+
+void word_unlock(uint32_t *word)
+{
+    if (__atomic_exchange_n(word, 0, __ATOMIC_RELEASE) == 2)
+        syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+}
+
+void arena_lock(void)
+{
+    word_lock(&lock_word);
 }
 
 void arena_unlock(void)
 {
-    if (__atomic_exchange_n(&lock_word, 0, __ATOMIC_RELEASE) == 2)
-        syscall(SYS_futex, &lock_word, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+    word_unlock(&lock_word);
 }
 
 void loss(uint32_t reason, uint64_t objects, uint64_t bytes)

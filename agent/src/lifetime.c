@@ -51,7 +51,8 @@ struct list {
 };
 
 static void *info;
-static bool on, lost_moves;
+bool lifetime_on;
+static bool final_wanted, final_now, lost_moves;
 static uint32_t lock_word; /* ranges come from several threads at once */
 static struct list ranges = {.size = sizeof(struct range)}, moves = {.size = sizeof(struct moved)};
 static struct list before = {.size = sizeof(struct bound)}, after = {.size = sizeof(struct bound)};
@@ -86,24 +87,25 @@ static bool list_reserve(struct list *l, uint64_t n)
     return true;
 }
 
-bool lifetime_init(void *profiler_info)
+bool lifetime_init(void *profiler_info, bool final_gc)
 {
     info = profiler_info;
-    on = heap_init() && list_reserve(&ranges, 1) && list_reserve(&moves, 1) && list_reserve(&before, 1) &&
+    final_wanted = final_gc;
+    lifetime_on = heap_init() && list_reserve(&ranges, 1) && list_reserve(&moves, 1) && list_reserve(&before, 1) &&
          list_reserve(&after, 1) && list_reserve(&raw, 1);
-    return on;
+    return lifetime_on;
 }
 
 /* ── allocations ────────────────────────────────────────────────────────────────────────────────────────────── */
 
-bool lifetime_note_pending(uintptr_t object, uint64_t bytes, struct thread *t)
+void lifetime_note_pending(struct thread *t, uintptr_t object, uint64_t bytes)
 {
-    struct shadow *s = heap_place(object);
-    if (s == NULL || !on)
-        return false;
+    struct shadow *s = lifetime_on ? heap_place(object) : NULL;
+    t->pending = 0;
+    if (s == NULL)
+        return;
     *s = (struct shadow){PENDING | t->id, (uint32_t)(bytes >> 3), gc_number};
     t->pending = object;
-    return true;
 }
 
 void lifetime_settle(struct thread *t, const struct wire_site *site)
@@ -112,6 +114,8 @@ void lifetime_settle(struct thread *t, const struct wire_site *site)
     t->pending = 0;
     if (s != NULL)
         s->site = site == NULL ? 0 : (uint32_t)(site - arena.sites) + 1;
+    else if (site != NULL)
+        loss(WIRE_LOSS_LIFETIME_FULL, 1, 0);
 }
 
 /* ── where generations are ──────────────────────────────────────────────────────────────────────────────────── */
@@ -200,7 +204,7 @@ static uint32_t generation_of(const struct list *bounds, uintptr_t address, cons
 
 /* ── the runtime's callbacks ────────────────────────────────────────────────────────────────────────────────── */
 
-hresult gc_started(void *self, int32_t n, const int32_t *collected, uint32_t reason)
+static hresult gc_started(void *self, int32_t n, const int32_t *collected, uint32_t reason)
 {
     (void)self;
     uint64_t suspend = gc.suspend_ns;
@@ -212,7 +216,7 @@ hresult gc_started(void *self, int32_t n, const int32_t *collected, uint32_t rea
     for (int32_t i = 0; i < n && i < (int32_t)WIRE_GENERATION_COUNT; i++)
         gc.collected |= collected[i] != 0 ? 1u << i : 0;
     ranges.n = 0;
-    if (on && !ask_bounds(&before))
+    if (lifetime_on && !ask_bounds(&before))
         lost_moves = true;
     return HR_OK;
 }
@@ -225,35 +229,35 @@ static void add_range(uintptr_t from, uintptr_t to, uint64_t length)
         lost_moves = true;
 }
 
-hresult gc_moved(void *self, uint32_t n, const uintptr_t *from, const uintptr_t *to, const size_t *lengths)
+static hresult gc_moved(void *self, uint32_t n, const uintptr_t *from, const uintptr_t *to, const size_t *lengths)
 {
     (void)self;
-    spin_lock(&lock_word);
+    word_lock(&lock_word);
     for (uint32_t i = 0; i < n; i++)
         add_range(from[i], to[i], lengths[i]);
-    spin_unlock(&lock_word);
+    word_unlock(&lock_word);
     return HR_OK;
 }
 
-hresult gc_survived(void *self, uint32_t n, const uintptr_t *from, const size_t *lengths)
+static hresult gc_survived(void *self, uint32_t n, const uintptr_t *from, const size_t *lengths)
 {
     return gc_moved(self, n, from, from, lengths);
 }
 
-hresult gc_finalizable(void *self, uint32_t flags, uintptr_t object)
+static hresult gc_finalizable(void *self, uint32_t flags, uintptr_t object)
 {
     (void)self, (void)flags, (void)object;
     gc.finalizable++;
     return HR_OK;
 }
 
-hresult gc_references(void *self, uintptr_t object, uintptr_t class_id, uint32_t n, const uintptr_t *references)
+static hresult gc_references(void *self, uintptr_t object, uintptr_t class_id, uint32_t n, const uintptr_t *references)
 {
     (void)self, (void)object, (void)class_id, (void)n, (void)references;
     return HR_FAIL; /* ends the runtime's walk over the whole heap */
 }
 
-hresult gc_suspend_started(void *self, uint32_t reason)
+static hresult gc_suspend_started(void *self, uint32_t reason)
 {
     (void)self;
     if (reason == 1)
@@ -351,16 +355,66 @@ static void finish_gc(void)
     }
     if (lost_moves) {
         loss(WIRE_LOSS_MOVES, 0, 0);
-        on = false;
+        lifetime_on = false;
     }
 }
 
-hresult gc_finished(void *self)
+/* How many objects of each site are in one generation. */
+static void tell_alive_in(uint32_t generation, uint64_t (*counts)[2], uint64_t n_sites)
+{
+    memset(counts, 0, n_sites * sizeof *counts);
+    for (uint64_t i = 0; i < after.n; i++) {
+        const struct bound *b = &((const struct bound *)after.items)[i];
+        if (b->generation != generation)
+            continue;
+        for (uintptr_t at = heap_next(b->start, b->used); at < b->used; at = heap_next(at, b->used)) {
+            const struct shadow *s = heap_find(at);
+            uint64_t bytes = (uint64_t)s->size << 3;
+            if (s->site - 1 < n_sites) {
+                counts[s->site - 1][0]++;
+                counts[s->site - 1][1] += bytes;
+            }
+            at += bytes == 0 ? 8 : bytes;
+        }
+    }
+    for (uint64_t i = 0; i < n_sites; i++) {
+        struct {
+            struct wire_record_header head;
+            uint32_t site, generation;
+            uint64_t objects, bytes;
+        } alive = {{sizeof alive, WIRE_RECORD_ALIVE}, (uint32_t)i + 1, generation, counts[i][0], counts[i][1]};
+        void *record = counts[i][0] == 0 ? NULL : arena_reserve(WIRE_REGION_LOG, sizeof alive);
+        if (record != NULL) {
+            memcpy(record, &alive, sizeof alive);
+            arena_publish(WIRE_REGION_LOG, sizeof alive);
+        }
+    }
+}
+
+static void tell_alive(void)
+{
+    uint64_t n_sites = arena.header->regions[WIRE_REGION_SITES].used / sizeof(struct wire_site);
+    uint64_t (*counts)[2] = private_alloc((n_sites + 1) * sizeof *counts);
+    if (counts == NULL) {
+        loss(WIRE_LOSS_LIFETIME_FULL, 0, 0);
+        return;
+    }
+    arena_lock();
+    for (uint32_t generation = 0; generation < WIRE_GENERATION_COUNT; generation++)
+        tell_alive_in(generation, counts, n_sites);
+    arena.header->alive_known = 1;
+    arena_unlock();
+    private_free(counts, (n_sites + 1) * sizeof *counts);
+}
+
+static hresult gc_finished(void *self)
 {
     (void)self;
     gc.end_ns = monotonic_ns();
-    if (on)
+    if (lifetime_on)
         finish_gc();
+    if (lifetime_on && final_now)
+        tell_alive();
     gc.done_ns = monotonic_ns();
     gc.head = (struct wire_record_header){sizeof gc, WIRE_RECORD_GC};
     arena_lock();
@@ -368,9 +422,52 @@ hresult gc_finished(void *self)
     if (record != NULL) {
         memcpy(record, &gc, sizeof gc);
         arena_publish(WIRE_REGION_LOG, sizeof gc);
-        arena.header->gcs++;
+        arena.header->collections++;
     }
     arena_unlock();
     gc.suspend_ns = 0;
     return HR_OK;
+}
+
+/* ── the end ────────────────────────────────────────────────────────────────────────────────────────────────── */
+
+static void *last_gc(void *unused)
+{
+    (void)unused;
+    final_now = true;
+    ((hresult(*)(void *))(*(void *const *const *)info)[INFO_FORCE_GC])(info);
+    final_now = false;
+    return NULL;
+}
+
+/* ForceGC is refused inside a callback; a thread of the agent's own may ask for it while the callback waits. */
+void lifetime_end(void)
+{
+    sigset_t all, old;
+    pthread_t thread;
+    if (!lifetime_on || !final_wanted)
+        return;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &old);
+    int rc = pthread_create(&thread, NULL, last_gc, NULL);
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    if (rc == 0)
+        pthread_join(thread, NULL);
+}
+
+uint32_t lifetime_event_mask(void)
+{
+    return MONITOR_GC | MONITOR_SUSPENDS;
+}
+
+void lifetime_install(void **callbacks)
+{
+    callbacks[CALLBACK_OBJECT_ALLOCATED] = (void *)object_allocated_lifetime;
+    callbacks[CALLBACK_RUNTIME_SUSPEND_STARTED] = (void *)gc_suspend_started;
+    callbacks[CALLBACK_OBJECT_REFERENCES] = (void *)gc_references;
+    callbacks[CALLBACK_GC_STARTED] = (void *)gc_started;
+    callbacks[CALLBACK_GC_FINISHED] = (void *)gc_finished;
+    callbacks[CALLBACK_FINALIZABLE_QUEUED] = (void *)gc_finalizable;
+    callbacks[CALLBACK_MOVED_REFERENCES2] = (void *)gc_moved;
+    callbacks[CALLBACK_SURVIVING_REFERENCES2] = (void *)gc_survived;
 }

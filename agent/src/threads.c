@@ -19,6 +19,7 @@ __thread struct thread *current_thread __attribute__((tls_model("initial-exec"))
 static pthread_key_t end_key;
 static bool have_key;
 static struct thread *free_threads;
+static struct thread *all_threads;
 static uint32_t last_thread_id;
 
 extern void *agent_info;
@@ -104,6 +105,18 @@ static struct thread *make_thread(void)
         return NULL;
     }
     place_arrays(t, block, FIRST_FRAMES, FIRST_FRAMES);
+    arena_lock();
+    t->next = all_threads;
+    __atomic_store_n(&all_threads, t, __ATOMIC_RELEASE);
+    arena_unlock();
+    return t;
+}
+
+struct thread *thread_of_id(uint32_t id)
+{
+    struct thread *t = __atomic_load_n(&all_threads, __ATOMIC_ACQUIRE);
+    while (t != NULL && t->id != id)
+        t = t->next;
     return t;
 }
 

@@ -20,7 +20,8 @@
 #define WIRE_REGION_NODES 0x2u /* struct wire_node */
 #define WIRE_REGION_SITES 0x3u /* struct wire_site */
 #define WIRE_REGION_FATES 0x4u /* struct wire_fate, by site */
-#define WIRE_REGION_COUNT 0x5u
+#define WIRE_REGION_AGES 0x5u /* struct wire_ages */
+#define WIRE_REGION_COUNT 0x6u
 #define WIRE_LOSS_ARENA_FULL 0x0u /* memory limit or file system full */
 #define WIRE_LOSS_NO_THREAD_STATE 0x1u /* no memory for a thread's tables */
 #define WIRE_LOSS_REENTERED 0x2u /* allocation inside the agent's own call into the runtime */
@@ -58,9 +59,13 @@
 #define WIRE_RECORD_PROCESS 0x8u
 #define WIRE_RECORD_GC 0x9u
 #define WIRE_RECORD_ALIVE 0xau
+#define WIRE_RECORD_WHY 0xbu
+#define WIRE_RECORD_ROOTS 0xcu
 #define WIRE_GENERATION_LARGE 0x3u /* COR_PRF_GC_LARGE_OBJECT_HEAP */
 #define WIRE_GENERATION_PINNED 0x4u /* COR_PRF_GC_PINNED_OBJECT_HEAP */
 #define WIRE_GENERATION_COUNT 0x5u
+#define WIRE_AGE_GC_BUCKETS 0x8u /* 0, 1, 2, 3-4, 5-8, 9-16, 17-64, more GCs */
+#define WIRE_AGE_TIME_BUCKETS 0x8u /* decades from 1 ms */
 #define WIRE_DATA_MEMORY 0x1u /* allocations */
 #define WIRE_DATA_LIFETIME 0x2u /* and the fate of objects */
 
@@ -98,15 +103,19 @@ struct wire_header {
     uint32_t runtime_build;
     uint32_t max_stack_depth; /* frames kept of one stack */
     uint32_t threads; /* threads that have allocated */
+    uint32_t data; /* DataMemory and so on */
+    uint32_t collections; /* garbage collections that ended */
+    uint32_t alive_known; /* 1: the last GC said what is alive (Alive) */
+    uint32_t reserved;
     uint64_t start_ns; /* CLOCK_MONOTONIC when the agent was loaded */
     uint64_t end_ns; /* CLOCK_MONOTONIC at the runtime's shutdown, 0 before */
     uint64_t memory_limit; /* bytes that all regions and private tables may have */
     uint64_t shared_bytes; /* bytes of memory behind the regions */
     uint64_t private_bytes; /* bytes of the agent's private tables */
-    struct wire_region_entry regions[5]; /* by Region */
+    struct wire_region_entry regions[6]; /* by Region */
     struct wire_loss_entry losses[8]; /* by Loss */
 };
-_Static_assert(sizeof(struct wire_header) == 440, "layout");
+_Static_assert(sizeof(struct wire_header) == 488, "layout");
 _Static_assert(offsetof(struct wire_header, magic) == 0, "layout");
 _Static_assert(offsetof(struct wire_header, version) == 8, "layout");
 _Static_assert(offsetof(struct wire_header, state) == 12, "layout");
@@ -118,13 +127,17 @@ _Static_assert(offsetof(struct wire_header, runtime_minor) == 32, "layout");
 _Static_assert(offsetof(struct wire_header, runtime_build) == 36, "layout");
 _Static_assert(offsetof(struct wire_header, max_stack_depth) == 40, "layout");
 _Static_assert(offsetof(struct wire_header, threads) == 44, "layout");
-_Static_assert(offsetof(struct wire_header, start_ns) == 48, "layout");
-_Static_assert(offsetof(struct wire_header, end_ns) == 56, "layout");
-_Static_assert(offsetof(struct wire_header, memory_limit) == 64, "layout");
-_Static_assert(offsetof(struct wire_header, shared_bytes) == 72, "layout");
-_Static_assert(offsetof(struct wire_header, private_bytes) == 80, "layout");
-_Static_assert(offsetof(struct wire_header, regions) == 88, "layout");
-_Static_assert(offsetof(struct wire_header, losses) == 248, "layout");
+_Static_assert(offsetof(struct wire_header, data) == 48, "layout");
+_Static_assert(offsetof(struct wire_header, collections) == 52, "layout");
+_Static_assert(offsetof(struct wire_header, alive_known) == 56, "layout");
+_Static_assert(offsetof(struct wire_header, reserved) == 60, "layout");
+_Static_assert(offsetof(struct wire_header, start_ns) == 64, "layout");
+_Static_assert(offsetof(struct wire_header, end_ns) == 72, "layout");
+_Static_assert(offsetof(struct wire_header, memory_limit) == 80, "layout");
+_Static_assert(offsetof(struct wire_header, shared_bytes) == 88, "layout");
+_Static_assert(offsetof(struct wire_header, private_bytes) == 96, "layout");
+_Static_assert(offsetof(struct wire_header, regions) == 104, "layout");
+_Static_assert(offsetof(struct wire_header, losses) == 296, "layout");
 
 struct wire_ip {
     uint64_t address; /* the return address */
@@ -175,10 +188,22 @@ _Static_assert(offsetof(struct wire_site, bytes) == 24, "layout");
 struct wire_fate {
     uint64_t dead_objects[5]; /* by the generation in which they were when they were found dead */
     uint64_t dead_bytes[5]; /* their heap bytes */
+    uint32_t ages; /* number (index plus one) of the site's Ages, 0: all of the dead survived no GC */
+    uint32_t reserved;
 };
-_Static_assert(sizeof(struct wire_fate) == 80, "layout");
+_Static_assert(sizeof(struct wire_fate) == 88, "layout");
 _Static_assert(offsetof(struct wire_fate, dead_objects) == 0, "layout");
 _Static_assert(offsetof(struct wire_fate, dead_bytes) == 40, "layout");
+_Static_assert(offsetof(struct wire_fate, ages) == 80, "layout");
+_Static_assert(offsetof(struct wire_fate, reserved) == 84, "layout");
+
+struct wire_ages {
+    uint64_t by_g_cs[8]; /* by the number of GCs that they survived */
+    uint64_t by_time[8]; /* by the time from the end of the first GC that they survived to the end of the one that found them dead */
+};
+_Static_assert(sizeof(struct wire_ages) == 128, "layout");
+_Static_assert(offsetof(struct wire_ages, by_g_cs) == 0, "layout");
+_Static_assert(offsetof(struct wire_ages, by_time) == 64, "layout");
 
 struct wire_record_header {
     uint32_t size; /* bytes of the record with this header, a multiple of 8 */

@@ -134,6 +134,61 @@ static hresult allocated_compare(void *self, uintptr_t object, uintptr_t class_i
     return HR_OK;
 }
 
+/* ── selfcheck: the shadow against the runtime's own walk of the heap ───────────────────────────────────────── */
+
+#define CHECKED 0x40000000u /* in a shadow's size: the walk met it */
+
+static uintptr_t *walked;
+static uint64_t n_walked, walked_capacity, n_gcs, n_live, n_missing, n_extra;
+static hresult (*lifetime_gc_finished)(void *);
+
+static hresult walk_object(void *self, uintptr_t object, uintptr_t class_id, uint32_t n, const uintptr_t *references)
+{
+    (void)self, (void)class_id, (void)n, (void)references;
+    if (n_walked == walked_capacity) {
+        walked_capacity = walked_capacity == 0 ? 1u << 16 : 2 * walked_capacity;
+        walked = realloc(walked, walked_capacity * sizeof *walked);
+    }
+    walked[n_walked++] = object;
+    return HR_OK;
+}
+
+static bool in_a_generation(uintptr_t address, const struct clr_generation_range *ranges, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++)
+        if (address - ranges[i].start < ranges[i].length)
+            return true;
+    return false;
+}
+
+static hresult check_gc(void *self)
+{
+    static struct clr_generation_range ranges[65536];
+    uint32_t n = 0;
+    hresult hr = lifetime_gc_finished(self);
+    SLOT(agent_info, INFO_GET_GENERATION_BOUNDS, uint32_t, uint32_t *, struct clr_generation_range *)(agent_info, 65536, &n, ranges);
+    for (uint64_t i = 0; i < n_walked; i++) {
+        struct shadow *s = heap_find(walked[i]);
+        if (s != NULL)
+            s->size |= CHECKED;
+        else if (in_a_generation(walked[i], ranges, n))
+            n_missing++; /* alive, and the shadow does not know it */
+    }
+    for (uint32_t i = 0; i < n; i++)
+        for (uintptr_t at = heap_next(ranges[i].start, ranges[i].start + ranges[i].length), end = ranges[i].start + ranges[i].length; at < end;
+             at = heap_next(at, end)) {
+            struct shadow *s = heap_find(at);
+            n_live++;
+            if ((s->size & CHECKED) == 0)
+                n_extra++; /* in the shadow, and not on the heap */
+            s->size &= ~CHECKED;
+            at += (uintptr_t)s->size << 3;
+        }
+    n_gcs++;
+    n_walked = 0;
+    return hr;
+}
+
 static const char *variant(void)
 {
     const char *v = getenv("CLRPROF_VARIANT");
@@ -153,6 +208,12 @@ void oracle_install(void **callbacks)
         callbacks[CALLBACK_OBJECT_ALLOCATED] = (void *)allocated_empty;
     if (strcmp(variant(), "snapshot") == 0)
         callbacks[CALLBACK_OBJECT_ALLOCATED] = (void *)allocated_snapshot;
+    if (strcmp(variant(), "selfcheck") == 0 && path != NULL) {
+        lifetime_gc_finished = (hresult(*)(void *))callbacks[CALLBACK_GC_FINISHED];
+        callbacks[CALLBACK_GC_FINISHED] = (void *)check_gc;
+        callbacks[CALLBACK_OBJECT_REFERENCES] = (void *)walk_object;
+        report_fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    }
     if (strcmp(variant(), "compare") == 0 && path != NULL) {
         callbacks[CALLBACK_OBJECT_ALLOCATED] = (void *)allocated_compare;
         report_fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
@@ -161,6 +222,10 @@ void oracle_install(void **callbacks)
 
 void oracle_report(void)
 {
+    if (report_fd >= 0 && n_gcs != 0)
+        dprintf(report_fd, "gcs %llu live %llu missing %llu extra %llu\n", (unsigned long long)n_gcs, (unsigned long long)n_live,
+                (unsigned long long)n_missing, (unsigned long long)n_extra);
+
     if (report_fd >= 0)
         dprintf(report_fd, "equal %llu different %llu\n", (unsigned long long)n_equal, (unsigned long long)n_different);
 }

@@ -79,7 +79,11 @@ func decodeRecord(d *decoder, kind Kind) any {
 	case KindGC:
 		return decodeGC(d)
 	case KindAlive:
-		return Alive{Site: d.u32(), Generation: d.u32(), Objects: d.population()}
+		return Alive{Site: d.u32(), Generation: d.u32(), Born: d.u32(), Reserved: d.u32(), Objects: d.population()}
+	case KindWhy:
+		return Why{GC: d.u32(), Site: d.u32(), Uncollected: d.population(), Rooted: d.population(), Reachable: d.population()}
+	case KindRoots:
+		return Roots{GC: d.u32(), Site: d.u32(), Kind: d.u32(), Flags: d.u32(), Function: d.u32(), Reserved: d.u32(), References: d.u64()}
 	}
 	return nil
 }

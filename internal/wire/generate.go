@@ -35,6 +35,7 @@ func Constants() []Constant {
 		{"REGION_NODES", uint64(RegionNodes), "struct wire_node"},
 		{"REGION_SITES", uint64(RegionSites), "struct wire_site"},
 		{"REGION_FATES", uint64(RegionFates), "struct wire_fate, by site"},
+		{"REGION_AGES", uint64(RegionAges), "struct wire_ages"},
 		{"REGION_COUNT", RegionCount, ""},
 		{"LOSS_ARENA_FULL", uint64(LossArenaFull), "memory limit or file system full"},
 		{"LOSS_NO_THREAD_STATE", uint64(LossNoThreadState), "no memory for a thread's tables"},
@@ -73,9 +74,13 @@ func Constants() []Constant {
 		{"RECORD_PROCESS", uint64(KindProcess), ""},
 		{"RECORD_GC", uint64(KindGC), ""},
 		{"RECORD_ALIVE", uint64(KindAlive), ""},
+		{"RECORD_WHY", uint64(KindWhy), ""},
+		{"RECORD_ROOTS", uint64(KindRoots), ""},
 		{"GENERATION_LARGE", GenerationLarge, "COR_PRF_GC_LARGE_OBJECT_HEAP"},
 		{"GENERATION_PINNED", GenerationPinned, "COR_PRF_GC_PINNED_OBJECT_HEAP"},
 		{"GENERATION_COUNT", GenerationCount, ""},
+		{"AGE_GC_BUCKETS", AgeGCBuckets, "0, 1, 2, 3-4, 5-8, 9-16, 17-64, more GCs"},
+		{"AGE_TIME_BUCKETS", AgeTimeBuckets, "decades from 1 ms"},
 		{"DATA_MEMORY", DataMemory, "allocations"},
 		{"DATA_LIFETIME", DataLifetime, "and the fate of objects"},
 	}
@@ -83,7 +88,7 @@ func Constants() []Constant {
 
 // fixed lists the structs that both sides map, smallest parts first.
 func fixed() []any {
-	return []any{RegionEntry{}, LossEntry{}, Header{}, IP{}, Node{}, Site{}, Fate{}, RecordHeader{}}
+	return []any{RegionEntry{}, LossEntry{}, Header{}, IP{}, Node{}, Site{}, Fate{}, Ages{}, RecordHeader{}}
 }
 
 // Generate returns the generated files by their path from the root of the repository.

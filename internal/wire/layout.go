@@ -41,8 +41,9 @@ const (
 	RegionNodes Region = 2
 	RegionSites Region = 3
 	RegionFates Region = 4 // by site, with lifetime only
+	RegionAges  Region = 5 // of sites whose objects survived at least one GC, with lifetime only
 
-	RegionCount = 5
+	RegionCount = 6
 )
 
 // Loss is a reason for which something is missing from the counters.
@@ -155,6 +156,10 @@ type Header struct {
 	RuntimeBuild  uint32                   `doc:""`
 	MaxStackDepth uint32                   `doc:"frames kept of one stack"`
 	Threads       uint32                   `doc:"threads that have allocated"`
+	Data          uint32                   `doc:"DataMemory and so on"`
+	Collections   uint32                   `doc:"garbage collections that ended"`
+	AliveKnown    uint32                   `doc:"1: the last GC said what is alive (Alive)"`
+	Reserved      uint32                   `doc:""`
 	StartNS       uint64                   `doc:"CLOCK_MONOTONIC when the agent was loaded"`
 	EndNS         uint64                   `doc:"CLOCK_MONOTONIC at the runtime's shutdown, 0 before"`
 	MemoryLimit   uint64                   `doc:"bytes that all regions and private tables may have"`
@@ -198,6 +203,21 @@ type Site struct {
 type Fate struct {
 	DeadObjects [GenerationCount]uint64 `doc:"by the generation in which they were when they were found dead"`
 	DeadBytes   [GenerationCount]uint64 `doc:"their heap bytes"`
+	Ages        uint32                  `doc:"number (index plus one) of the site's Ages, 0: all of the dead survived no GC"`
+	Reserved    uint32                  `doc:""`
+}
+
+// Buckets of ages.
+const (
+	AgeGCBuckets   = 8 // 0, 1, 2, 3–4, 5–8, 9–16, 17–64, 65 and more GCs survived
+	AgeTimeBuckets = 8 // less than 1 ms, 10 ms, 100 ms, 1 s, 10 s, 100 s, 1000 s, more
+)
+
+// Ages is how old the dead objects of a site became. Bucket 0 of both holds only those that are counted here: all that
+// survived no GC are Fate's objects less the sums of these.
+type Ages struct {
+	ByGCs  [AgeGCBuckets]uint64   `doc:"by the number of GCs that they survived"`
+	ByTime [AgeTimeBuckets]uint64 `doc:"by the time from the end of the first GC that they survived to the end of the one that found them dead"`
 }
 
 // RecordHeader precedes each record of the log.

@@ -15,6 +15,8 @@ const (
 	KindProcess    Kind = 8
 	KindGC         Kind = 9
 	KindAlive      Kind = 10
+	KindWhy        Kind = 11
+	KindRoots      Kind = 12
 )
 
 // Module is a loaded module.
@@ -126,11 +128,34 @@ type GC struct {
 	Generations [GenerationCount]GCGeneration `doc:"by generation"`
 }
 
-// Alive is how many objects of a site are in a generation after the last GC, which the agent asks for at the end.
+// Alive is how many objects of a site, born between the same two GCs, are in a generation after the last GC, which the
+// agent asks for at the end.
 type Alive struct {
 	Site       uint32     `doc:"number of the site: its index plus one"`
 	Generation uint32     `doc:""`
+	Born       uint32     `doc:"GCs before their birth"`
+	Reserved   uint32     `doc:""`
 	Objects    Population `doc:""`
+}
+
+// Why is for what reasons objects of a site survived a GC; written for the GCs whose roots are looked at.
+type Why struct {
+	GC          uint32     `doc:"its number"`
+	Site        uint32     `doc:"number of the site: its index plus one"`
+	Uncollected Population `doc:"in a generation that was not collected"`
+	Rooted      Population `doc:"of a collected generation, and a root refers to them"`
+	Reachable   Population `doc:"of a collected generation, and only other objects refer to them"`
+}
+
+// Roots is how many root references of one kind refer to objects of a site in a GC.
+type Roots struct {
+	GC         uint32 `doc:"its number"`
+	Site       uint32 `doc:"number of the site: its index plus one"`
+	Kind       uint32 `doc:"COR_PRF_GC_ROOT_KIND: 0 other, 1 stack, 2 finalizer, 3 handle"`
+	Flags      uint32 `doc:"COR_PRF_GC_ROOT_FLAGS: 1 pinning, 2 weak, 4 interior, 8 ref-counted"`
+	Function   uint32 `doc:"of stack roots: id of the function, 0 if it is not known"`
+	Reserved   uint32 `doc:""`
+	References uint64 `doc:"how many"`
 }
 
 // Records lists one value of each kind, for documentation and for tests.
@@ -138,6 +163,6 @@ func Records() map[Kind]any {
 	return map[Kind]any{
 		KindModule: Module{}, KindType: Type{}, KindFunction: Function{}, KindBody: Body{},
 		KindThread: Thread{}, KindThreadEnd: ThreadEnd{}, KindThreadName: ThreadName{},
-		KindProcess: Process{}, KindGC: GC{}, KindAlive: Alive{},
+		KindProcess: Process{}, KindGC: GC{}, KindAlive: Alive{}, KindWhy: Why{}, KindRoots: Roots{},
 	}
 }
