@@ -56,6 +56,7 @@ static bool final_wanted, final_now, lost_moves;
 static uint32_t lock_word; /* ranges come from several threads at once */
 static struct list ranges = {.size = sizeof(struct range)}, moves = {.size = sizeof(struct moved)};
 static struct list before = {.size = sizeof(struct bound)}, after = {.size = sizeof(struct bound)};
+static struct list ends = {.size = sizeof(uint64_t)}; /* when each GC ended */
 static struct list raw = {.size = sizeof(struct clr_generation_range)};
 uint32_t gc_number;
 
@@ -304,6 +305,44 @@ static void walk_range(const struct range *r, const struct bound **from_last, co
     }
 }
 
+static uint32_t gc_bucket(uint32_t survived)
+{
+    static const uint32_t most[WIRE_AGE_GC_BUCKETS - 1] = {0, 1, 2, 4, 8, 16, 64};
+    uint32_t i = 0;
+    while (i < WIRE_AGE_GC_BUCKETS - 1 && survived > most[i])
+        i++;
+    return i;
+}
+
+static uint32_t time_bucket(uint64_t ns)
+{
+    uint32_t i = 0;
+    for (uint64_t limit = 1000000; i < WIRE_AGE_TIME_BUCKETS - 1 && ns >= limit; limit *= 10)
+        i++;
+    return i;
+}
+
+/* When a GC ended; its number counts from 1. */
+static uint64_t end_of(uint32_t number)
+{
+    return number - 1 < ends.n ? ((const uint64_t *)ends.items)[number - 1] : 0;
+}
+
+static struct wire_ages *ages_of(struct wire_fate *fate)
+{
+    struct wire_ages *all = (struct wire_ages *)(void *)(arena.base + arena.header->regions[WIRE_REGION_AGES].offset);
+    if (fate->ages == 0) {
+        arena_lock();
+        struct wire_ages *made = arena_reserve(WIRE_REGION_AGES, sizeof *made);
+        if (made != NULL) {
+            arena_publish(WIRE_REGION_AGES, sizeof *made);
+            fate->ages = (uint32_t)(made - all) + 1;
+        }
+        arena_unlock();
+    }
+    return fate->ages == 0 ? NULL : &all[fate->ages - 1];
+}
+
 static void count_dead(const struct shadow *s, uint32_t generation, uint64_t bytes)
 {
     gc.generations[generation].dead_objects++;
@@ -313,6 +352,12 @@ static void count_dead(const struct shadow *s, uint32_t generation, uint64_t byt
     struct wire_fate *fate = &arena.fates[s->site - 1];
     fate->dead_objects[generation]++;
     fate->dead_bytes[generation] += bytes;
+    uint32_t survived = gc.number - 1 - s->born;
+    struct wire_ages *ages = survived == 0 ? NULL : ages_of(fate);
+    if (ages == NULL)
+        return;
+    ages->by_gcs[gc_bucket(survived)]++;
+    ages->by_time[time_bucket(gc.end_ns - end_of(s->born + 1))]++;
 }
 
 static void walk_generation(const struct bound *b)
@@ -359,10 +404,34 @@ static void finish_gc(void)
     }
 }
 
-/* How many objects of each site are in one generation. */
-static void tell_alive_in(uint32_t generation, uint64_t (*counts)[2], uint64_t n_sites)
+struct cohort { /* objects of one site and one birth in one generation */
+    uint32_t site, born;
+    uint64_t objects, bytes;
+};
+
+static void tell_cohort(const struct cohort *c, uint32_t generation)
 {
-    memset(counts, 0, n_sites * sizeof *counts);
+    struct {
+        struct wire_record_header head;
+        uint32_t site, generation, born, reserved;
+        uint64_t objects, bytes;
+    } alive = {{sizeof alive, WIRE_RECORD_ALIVE}, c->site, generation, c->born, 0, c->objects, c->bytes};
+    void *record = c->objects == 0 ? NULL : arena_reserve(WIRE_REGION_LOG, sizeof alive);
+    if (record != NULL) {
+        memcpy(record, &alive, sizeof alive);
+        arena_publish(WIRE_REGION_LOG, sizeof alive);
+    } else if (c->objects != 0) {
+        loss(WIRE_LOSS_LIFETIME_FULL, c->objects, c->bytes);
+    }
+}
+
+/* Neighbours on the heap are often of one site and birth, and a site's objects come together after compaction: a small
+ * direct-mapped table collects most of a cohort before it is told. The reader adds up what is told in parts. */
+#define COHORT_SLOTS 4096u
+
+static void tell_alive_in(uint32_t generation, struct cohort *slots)
+{
+    memset(slots, 0, COHORT_SLOTS * sizeof *slots);
     for (uint64_t i = 0; i < after.n; i++) {
         const struct bound *b = &((const struct bound *)after.items)[i];
         if (b->generation != generation)
@@ -370,47 +439,41 @@ static void tell_alive_in(uint32_t generation, uint64_t (*counts)[2], uint64_t n
         for (uintptr_t at = heap_next(b->start, b->used); at < b->used; at = heap_next(at, b->used)) {
             const struct shadow *s = heap_find(at);
             uint64_t bytes = (uint64_t)s->size << 3;
-            if (s->site - 1 < n_sites) {
-                counts[s->site - 1][0]++;
-                counts[s->site - 1][1] += bytes;
+            struct cohort *c = &slots[(s->site * 31 + s->born) % COHORT_SLOTS];
+            if (c->site != s->site || c->born != s->born) {
+                tell_cohort(c, generation);
+                *c = (struct cohort){s->site, s->born, 0, 0};
             }
+            c->objects++;
+            c->bytes += bytes;
             at += bytes == 0 ? 8 : bytes;
         }
     }
-    for (uint64_t i = 0; i < n_sites; i++) {
-        struct {
-            struct wire_record_header head;
-            uint32_t site, generation;
-            uint64_t objects, bytes;
-        } alive = {{sizeof alive, WIRE_RECORD_ALIVE}, (uint32_t)i + 1, generation, counts[i][0], counts[i][1]};
-        void *record = counts[i][0] == 0 ? NULL : arena_reserve(WIRE_REGION_LOG, sizeof alive);
-        if (record != NULL) {
-            memcpy(record, &alive, sizeof alive);
-            arena_publish(WIRE_REGION_LOG, sizeof alive);
-        }
-    }
+    for (uint32_t i = 0; i < COHORT_SLOTS; i++)
+        tell_cohort(&slots[i], generation);
 }
 
 static void tell_alive(void)
 {
-    uint64_t n_sites = arena.header->regions[WIRE_REGION_SITES].used / sizeof(struct wire_site);
-    uint64_t (*counts)[2] = private_alloc((n_sites + 1) * sizeof *counts);
-    if (counts == NULL) {
+    struct cohort *slots = private_alloc(COHORT_SLOTS * sizeof *slots);
+    if (slots == NULL) {
         loss(WIRE_LOSS_LIFETIME_FULL, 0, 0);
         return;
     }
     arena_lock();
     for (uint32_t generation = 0; generation < WIRE_GENERATION_COUNT; generation++)
-        tell_alive_in(generation, counts, n_sites);
+        tell_alive_in(generation, slots);
     arena.header->alive_known = 1;
     arena_unlock();
-    private_free(counts, (n_sites + 1) * sizeof *counts);
+    private_free(slots, COHORT_SLOTS * sizeof *slots);
 }
 
 static hresult gc_finished(void *self)
 {
     (void)self;
     gc.end_ns = monotonic_ns();
+    if (lifetime_on && list_reserve(&ends, ends.n + 1))
+        ((uint64_t *)ends.items)[ends.n++] = gc.end_ns;
     if (lifetime_on)
         finish_gc();
     if (lifetime_on && final_now)
