@@ -356,7 +356,7 @@ static void count_dead(const struct shadow *s, uint32_t generation, uint64_t byt
     struct wire_ages *ages = survived == 0 ? NULL : ages_of(fate);
     if (ages == NULL)
         return;
-    ages->by_gcs[gc_bucket(survived)]++;
+    ages->by_collections[gc_bucket(survived)]++;
     ages->by_time[time_bucket(gc.end_ns - end_of(s->born + 1))]++;
 }
 

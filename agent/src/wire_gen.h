@@ -198,11 +198,11 @@ _Static_assert(offsetof(struct wire_fate, ages) == 80, "layout");
 _Static_assert(offsetof(struct wire_fate, reserved) == 84, "layout");
 
 struct wire_ages {
-    uint64_t by_g_cs[8]; /* by the number of GCs that they survived */
+    uint64_t by_collections[8]; /* by the number of GCs that they survived */
     uint64_t by_time[8]; /* by the time from the end of the first GC that they survived to the end of the one that found them dead */
 };
 _Static_assert(sizeof(struct wire_ages) == 128, "layout");
-_Static_assert(offsetof(struct wire_ages, by_g_cs) == 0, "layout");
+_Static_assert(offsetof(struct wire_ages, by_collections) == 0, "layout");
 _Static_assert(offsetof(struct wire_ages, by_time) == 64, "layout");
 
 struct wire_record_header {

@@ -216,8 +216,8 @@ const (
 // Ages is how old the dead objects of a site became. Bucket 0 of both holds only those that are counted here: all that
 // survived no GC are Fate's objects less the sums of these.
 type Ages struct {
-	ByGCs  [AgeGCBuckets]uint64   `doc:"by the number of GCs that they survived"`
-	ByTime [AgeTimeBuckets]uint64 `doc:"by the time from the end of the first GC that they survived to the end of the one that found them dead"`
+	ByCollections [AgeGCBuckets]uint64   `doc:"by the number of GCs that they survived"`
+	ByTime        [AgeTimeBuckets]uint64 `doc:"by the time from the end of the first GC that they survived to the end of the one that found them dead"`
 }
 
 // RecordHeader precedes each record of the log.
