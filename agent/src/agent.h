@@ -155,6 +155,7 @@ void names_close(void);
 void names_find_signal_return(void); /* once the runtime has installed its signal handlers */
 uint32_t type_of_class(uintptr_t class_id);                            /* id, 0: no room */
 uint32_t ip_of_address(uintptr_t address);                             /* id, 0: no room */
+uint32_t function_of_id(uintptr_t function_id);                        /* id, 0: no room */
 void names_forget_module(uintptr_t module);                            /* a module is being unloaded */
 void names_forget_function(uintptr_t function_id);                     /* a dynamic method was freed */
 void names_retry_types(void);                                          /* those the runtime could not name yet */
@@ -207,8 +208,33 @@ static inline struct shadow *heap_place(uintptr_t address)
 
 /* ── lifetime.c: what became of the objects ─────────────────────────────────────────────────────────────────── */
 
+/* In a shadow's site, only while a garbage collection is looked at: */
+#define SHADOW_PENDING 0x80000000u  /* the rest is a thread's id, which is about to give the site */
+#define SHADOW_SURVIVED 0x40000000u /* its generation was collected */
+#define SHADOW_ROOTED 0x20000000u   /* a root that is not weak refers to it */
+#define SHADOW_SITE 0x1FFFFFFFu     /* 500 million sites are 16 GB of them */
+
+struct bound { /* of a generation: one of its regions, or its part of a segment */
+    uintptr_t start, end; /* end: of what it may hold */
+    uintptr_t used;       /* end of what it holds */
+    uint32_t generation;
+};
+
+/* An array that grows; its memory is private and counted. */
+struct list {
+    void *items;
+    uint64_t n, capacity, size;
+};
+bool list_reserve(struct list *l, uint64_t n);
+
 extern uint32_t gc_number;
 extern bool lifetime_on;
+
+/* survival.c: why objects survived; for chosen GCs. */
+void survival_init(const char *policy);
+bool survival_begin(uint32_t number, uint32_t collected, bool induced); /* is this one looked at? */
+hresult survival_roots(void *self, uint32_t n, const uintptr_t *objects, const uint32_t *kinds, const uint32_t *flags, const uintptr_t *ids);
+void survival_tell(uint32_t gc, const struct bound *bounds, uint64_t n);
 
 bool lifetime_init(void *info, bool final_gc);
 uint32_t lifetime_event_mask(void);

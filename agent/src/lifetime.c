@@ -21,10 +21,10 @@
 
 #include <pthread.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define MARK 0x80000000u          /* in a shadow's size: survives this GC */
-#define PENDING 0x80000000u       /* in a shadow's site: the rest is a thread's id, which is about to give the site */
 #define FIRST_RANGES 4096u        /* survivors of one GC; doubled when needed */
 #define MAX_BOUNDS (1u << 20)     /* regions of 4 MiB: a heap of 4 TiB */
 
@@ -33,26 +33,14 @@ struct range {
     uint64_t length;
 };
 
-struct bound {
-    uintptr_t start, end; /* end: of what it may hold */
-    uintptr_t used;       /* end of what it holds */
-    uint32_t generation;
-};
-
 struct moved { /* an object between its old and its new place */
     uintptr_t to;
     uint32_t site, size, born;
 };
 
-/* An array that grows; memory is private and counted. */
-struct list {
-    void *items;
-    uint64_t n, capacity, size;
-};
-
 static void *info;
 bool lifetime_on;
-static bool final_wanted, final_now, lost_moves;
+static bool final_wanted, final_now, lost_moves, looked_at;
 static uint32_t lock_word; /* ranges come from several threads at once */
 static struct list ranges = {.size = sizeof(struct range)}, moves = {.size = sizeof(struct moved)};
 static struct list before = {.size = sizeof(struct bound)}, after = {.size = sizeof(struct bound)};
@@ -69,7 +57,7 @@ static struct { /* the record in the making, laid out as in the log */
     } generations[WIRE_GENERATION_COUNT];
 } gc;
 
-static bool list_reserve(struct list *l, uint64_t n)
+bool list_reserve(struct list *l, uint64_t n)
 {
     if (n <= l->capacity)
         return true;
@@ -92,6 +80,7 @@ bool lifetime_init(void *profiler_info, bool final_gc)
 {
     info = profiler_info;
     final_wanted = final_gc;
+    survival_init(getenv("CLRPROF_ROOTS"));
     lifetime_on = heap_init() && list_reserve(&ranges, 1) && list_reserve(&moves, 1) && list_reserve(&before, 1) &&
          list_reserve(&after, 1) && list_reserve(&raw, 1);
     return lifetime_on;
@@ -105,7 +94,7 @@ void lifetime_note_pending(struct thread *t, uintptr_t object, uint64_t bytes)
     t->pending = 0;
     if (s == NULL)
         return;
-    *s = (struct shadow){PENDING | t->id, (uint32_t)(bytes >> 3), gc_number};
+    *s = (struct shadow){SHADOW_PENDING | t->id, (uint32_t)(bytes >> 3), gc_number};
     t->pending = object;
 }
 
@@ -217,6 +206,7 @@ static hresult gc_started(void *self, int32_t n, const int32_t *collected, uint3
     for (int32_t i = 0; i < n && i < (int32_t)WIRE_GENERATION_COUNT; i++)
         gc.collected |= collected[i] != 0 ? 1u << i : 0;
     ranges.n = 0;
+    looked_at = survival_begin(gc.number, gc.collected, gc.induced != 0);
     if (lifetime_on && !ask_bounds(&before))
         lost_moves = true;
     return HR_OK;
@@ -270,7 +260,7 @@ static hresult gc_suspend_started(void *self, uint32_t reason)
 
 static void settle_moved_pending(uint32_t site, uintptr_t to)
 {
-    struct thread *t = (site & PENDING) != 0 ? thread_of_id(site & ~PENDING) : NULL;
+    struct thread *t = (site & SHADOW_PENDING) != 0 ? thread_of_id(site & ~(SHADOW_PENDING | SHADOW_SURVIVED)) : NULL;
     if (t != NULL)
         t->pending = to;
 }
@@ -291,6 +281,8 @@ static void walk_range(const struct range *r, const struct bound **from_last, co
             gc.generations[was].promoted_objects++;
             gc.generations[was].promoted_bytes += bytes;
         }
+        if (looked_at)
+            s->site |= SHADOW_SURVIVED;
         if (to == at) {
             s->size |= MARK;
         } else if (list_reserve(&moves, moves.n + 1)) {
@@ -347,7 +339,7 @@ static void count_dead(const struct shadow *s, uint32_t generation, uint64_t byt
 {
     gc.generations[generation].dead_objects++;
     gc.generations[generation].dead_bytes += bytes;
-    if ((s->site & PENDING) != 0)
+    if ((s->site & SHADOW_PENDING) != 0)
         return; /* cannot be: its thread holds it */
     struct wire_fate *fate = &arena.fates[s->site - 1];
     fate->dead_objects[generation]++;
@@ -476,6 +468,8 @@ static hresult gc_finished(void *self)
         ((uint64_t *)ends.items)[ends.n++] = gc.end_ns;
     if (lifetime_on)
         finish_gc();
+    if (lifetime_on && looked_at)
+        survival_tell(gc.number, after.items, after.n);
     if (lifetime_on && final_now)
         tell_alive();
     gc.done_ns = monotonic_ns();
@@ -531,6 +525,7 @@ void lifetime_install(void **callbacks)
     callbacks[CALLBACK_GC_STARTED] = (void *)gc_started;
     callbacks[CALLBACK_GC_FINISHED] = (void *)gc_finished;
     callbacks[CALLBACK_FINALIZABLE_QUEUED] = (void *)gc_finalizable;
+    callbacks[CALLBACK_ROOT_REFERENCES2] = (void *)survival_roots;
     callbacks[CALLBACK_MOVED_REFERENCES2] = (void *)gc_moved;
     callbacks[CALLBACK_SURVIVING_REFERENCES2] = (void *)gc_survived;
 }

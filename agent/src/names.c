@@ -504,6 +504,17 @@ static uint64_t function_of(uintptr_t function, uint8_t *scratch)
     return insert(&functions, function, &r, WIRE_RECORD_FUNCTION, &last_function, flags);
 }
 
+uint32_t function_of_id(uintptr_t function_id)
+{
+    uint64_t value = map_get(&functions, function_id);
+    struct scratch *scratch = value != 0 ? NULL : take_scratch();
+    if (scratch != NULL) {
+        value = function_of(function_id, scratch->bytes);
+        give_scratch(scratch);
+    }
+    return ID(value);
+}
+
 /* ── bodies and instructions ────────────────────────────────────────────────────────────────────────────────── */
 
 static void put_il_map(struct record *r, uintptr_t start, uint8_t *scratch)

@@ -1,0 +1,164 @@
+/* Why objects survived a garbage collection.
+ *
+ * An object is alive after a GC for one of three reasons: its generation was not collected; a root refers to it; or a
+ * survivor does. Roots come from the runtime (RootReferences2, when objects are in their new places already) and cost a
+ * walk over all objects here, so only some GCs are looked at: CLRPROF_ROOTS says which. What is told is summed by site,
+ * in parts that the reader adds up: neighbours on the heap are often alike, and a small table collects most of them. */
+#define _GNU_SOURCE
+#include "agent.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define SLOTS 4096u /* of the direct-mapped tables: 400 KiB together */
+
+struct root {
+    uintptr_t object, id;
+    uint32_t kind, flags;
+};
+
+struct told_roots { /* as in the log, after its header */
+    uint32_t gc, site, kind, flags, function, reserved;
+    uint64_t references;
+};
+
+struct told_why {
+    uint32_t gc, site;
+    uint64_t populations[3][2]; /* uncollected, rooted, reachable: objects, bytes */
+};
+
+static enum { ROOTS_GEN2, ROOTS_EVERY, ROOTS_INDUCED, ROOTS_OFF, ROOTS_NTH } policy;
+static uint32_t nth;
+static bool wanted, incomplete;
+static struct list roots = {.size = sizeof(struct root)};
+static uint32_t roots_lock; /* server GC scans roots from several threads */
+
+void survival_init(const char *text)
+{
+    char *end = NULL;
+    policy = ROOTS_GEN2;
+    if (text == NULL || strcmp(text, "gen2") == 0)
+        return;
+    if (strcmp(text, "every") == 0)
+        policy = ROOTS_EVERY;
+    else if (strcmp(text, "induced") == 0)
+        policy = ROOTS_INDUCED;
+    else if (strcmp(text, "off") == 0)
+        policy = ROOTS_OFF;
+    else if ((nth = (uint32_t)strtoul(text, &end, 10)) != 0 && *end == 0)
+        policy = ROOTS_NTH;
+}
+
+bool survival_begin(uint32_t number, uint32_t collected, bool induced)
+{
+    roots.n = 0;
+    incomplete = false;
+    wanted = (policy == ROOTS_GEN2 && (collected >> 2 & 1) != 0) || policy == ROOTS_EVERY || (policy == ROOTS_INDUCED && induced) ||
+             (policy == ROOTS_NTH && number % nth == 0);
+    return wanted;
+}
+
+hresult survival_roots(void *self, uint32_t n, const uintptr_t *objects, const uint32_t *kinds, const uint32_t *flags, const uintptr_t *ids)
+{
+    (void)self;
+    if (!wanted)
+        return HR_OK;
+    word_lock(&roots_lock);
+    if (list_reserve(&roots, roots.n + n)) {
+        struct root *out = (struct root *)roots.items + roots.n;
+        for (uint32_t i = 0; i < n; i++)
+            out[i] = (struct root){objects[i], ids[i], kinds[i], flags[i]};
+        roots.n += n;
+    } else {
+        incomplete = true;
+    }
+    word_unlock(&roots_lock);
+    return HR_OK;
+}
+
+static void tell(uint32_t kind, const void *payload, uint32_t bytes)
+{
+    struct wire_record_header head = {(uint32_t)sizeof head + bytes, kind};
+    arena_lock();
+    uint8_t *record = arena_reserve(WIRE_REGION_LOG, head.size);
+    if (record != NULL) {
+        memcpy(record, &head, sizeof head);
+        memcpy(record + sizeof head, payload, bytes);
+        arena_publish(WIRE_REGION_LOG, head.size);
+    }
+    arena_unlock();
+    if (record == NULL)
+        loss(WIRE_LOSS_LIFETIME_FULL, 0, 0);
+}
+
+static void tell_roots(struct told_roots *t)
+{
+    if (t->references != 0)
+        tell(WIRE_RECORD_ROOTS, t, sizeof *t);
+    t->references = 0;
+}
+
+/* Counts the roots by site, and marks the objects that they refer to. */
+static void count_roots(uint32_t gc, struct told_roots *slots)
+{
+    memset(slots, 0, SLOTS * sizeof *slots);
+    for (uint64_t i = 0; i < roots.n; i++) {
+        const struct root *r = (const struct root *)roots.items + i;
+        struct shadow *s = r->object == 0 ? NULL : heap_find(r->object);
+        if (s == NULL)
+            continue; /* a frozen object, or an empty handle */
+        if ((r->flags & ROOT_FLAG_WEAK) == 0)
+            s->site |= SHADOW_ROOTED;
+        uint32_t site = s->site & SHADOW_SITE;
+        uint32_t function = r->kind == ROOT_KIND_STACK && r->id != 0 ? function_of_id(r->id) : 0;
+        struct told_roots *slot = &slots[(site * 31 + r->kind * 7 + r->flags * 3 + function * 17) % SLOTS];
+        if (slot->site != site || slot->kind != r->kind || slot->flags != r->flags || slot->function != function) {
+            tell_roots(slot);
+            *slot = (struct told_roots){gc, site, r->kind, r->flags, function, 0, 0};
+        }
+        slot->references++;
+    }
+    for (uint32_t i = 0; i < SLOTS; i++)
+        tell_roots(&slots[i]);
+}
+
+static void tell_why(struct told_why *t)
+{
+    if (t->populations[0][0] + t->populations[1][0] + t->populations[2][0] != 0)
+        tell(WIRE_RECORD_WHY, t, sizeof *t);
+    memset(t, 0, sizeof *t);
+}
+
+static void count_reasons(uint32_t gc, const struct bound *b, struct told_why *slots)
+{
+    for (uintptr_t at = heap_next(b->start, b->used); at < b->used; at = heap_next(at, b->used)) {
+        struct shadow *s = heap_find(at);
+        uint64_t bytes = (uint64_t)s->size << 3;
+        uint32_t site = s->site & SHADOW_SITE, flags = s->site & ~SHADOW_SITE;
+        uint32_t reason = (flags & SHADOW_SURVIVED) == 0 ? 0 : (flags & SHADOW_ROOTED) != 0 ? 1 : 2;
+        struct told_why *slot = &slots[site % SLOTS];
+        if (slot->site != site) {
+            tell_why(slot);
+            slot->gc = gc;
+            slot->site = site;
+        }
+        slot->populations[reason][0]++;
+        slot->populations[reason][1] += bytes;
+        s->site &= ~(SHADOW_SURVIVED | SHADOW_ROOTED);
+        at += bytes == 0 ? 8 : bytes;
+    }
+}
+
+void survival_tell(uint32_t gc, const struct bound *bounds, uint64_t n)
+{
+    static struct told_roots by_root[SLOTS];
+    static struct told_why by_site[SLOTS];
+    if (incomplete)
+        loss(WIRE_LOSS_LIFETIME_FULL, 0, 0);
+    count_roots(gc, by_root);
+    for (uint64_t i = 0; i < n; i++)
+        if (bounds[i].generation < WIRE_GENERATION_COUNT)
+            count_reasons(gc, &bounds[i], by_site);
+    for (uint32_t i = 0; i < SLOTS; i++)
+        tell_why(&by_site[i]);
+}
