@@ -1,6 +1,7 @@
 /* Variants of the agent for tests and benchmarks, never part of the product. CLRPROF_VARIANT chooses one:
  *
  *  empty     ObjectAllocated does nothing: what the runtime itself costs, the measure for everything else;
+ *  emptygc   the same with COR_PRF_MONITOR_GC, the measure for lifetime;
  *  snapshot  DoStackSnapshot at every allocation, the stack thrown away: what the documented way would cost;
  *  compare   the product, and after each CLRPROF_EVERY-th allocation its stack is compared with DoStackSnapshot's.
  *
@@ -195,8 +196,15 @@ static const char *variant(void)
     return v == NULL ? "" : v;
 }
 
+static hresult end_walk(void)
+{
+    return HR_FAIL; /* else the runtime walks the whole heap after each GC */
+}
+
 uint32_t oracle_event_mask(void)
 {
+    if (strcmp(variant(), "emptygc") == 0)
+        return MONITOR_GC;
     return strcmp(variant(), "snapshot") == 0 || strcmp(variant(), "compare") == 0 ? ENABLE_STACK_SNAPSHOT : 0;
 }
 
@@ -206,6 +214,10 @@ void oracle_install(void **callbacks)
     every = n == NULL ? 1 : strtoull(n, NULL, 10);
     if (strcmp(variant(), "empty") == 0)
         callbacks[CALLBACK_OBJECT_ALLOCATED] = (void *)allocated_empty;
+    if (strcmp(variant(), "emptygc") == 0) {
+        callbacks[CALLBACK_OBJECT_ALLOCATED] = (void *)allocated_empty;
+        callbacks[CALLBACK_OBJECT_REFERENCES] = (void *)end_walk;
+    }
     if (strcmp(variant(), "snapshot") == 0)
         callbacks[CALLBACK_OBJECT_ALLOCATED] = (void *)allocated_snapshot;
     if (strcmp(variant(), "selfcheck") == 0 && path != NULL) {
