@@ -102,10 +102,14 @@ void lifetime_settle(struct thread *t, const struct wire_site *site)
 {
     struct shadow *s = t->pending == 0 ? NULL : heap_find(t->pending);
     t->pending = 0;
-    if (s != NULL)
-        s->site = site == NULL ? 0 : (uint32_t)(site - arena.sites) + 1;
-    else if (site != NULL)
-        loss(WIRE_LOSS_LIFETIME_FULL, 1, 0);
+    if (s == NULL) {
+        if (site != NULL)
+            loss(WIRE_LOSS_LIFETIME_FULL, 1, 0);
+    } else if (site == NULL || (site->type & WIRE_SITE_FROZEN) != 0) {
+        *s = (struct shadow){0, 0, 0}; /* all of it: a walk stops at any word that is not 0 */
+    } else {
+        s->site = (uint32_t)(site - arena.sites) + 1;
+    }
 }
 
 /* ── where generations are ──────────────────────────────────────────────────────────────────────────────────── */
