@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -29,6 +30,14 @@ const defaultOutput = "%e.%p.%t.clrprof"
 // patience is how many times Ctrl-C must be pressed until clrprof stops waiting for a target that does not end.
 const patience = 3
 
+// The collections that --roots can choose, or a number.
+const (
+	defaultRoots  = "gen2"
+	maxRootsEvery = 1_000_000_000 // fits the agent's counter
+)
+
+var rootChoices = []string{defaultRoots, "every", "induced", "off"}
+
 // runFlags are the flags of the run command.
 type runFlags struct {
 	memory, lifetime, time bool
@@ -37,6 +46,8 @@ type runFlags struct {
 	top, depth             int
 	include, exclude       []string
 	limit                  string
+	finalGC                bool
+	roots                  string
 }
 
 func newRunCommand(e *environment) *cobra.Command {
@@ -45,7 +56,7 @@ func newRunCommand(e *environment) *cobra.Command {
 		Use:   "run [flags] [--] COMMAND [ARG…]",
 		Short: "Run a command and record the allocations of its .NET processes",
 		Long: "Run a command and record every allocation of the .NET processes that it starts, itself\n" +
-			"included. Its input, output, signals and exit code are its own; clrprof's failures have\n" +
+			"included, and in which generation each object died (--memory alone: only allocations). Its input, output, signals and exit code are its own; clrprof's failures have\n" +
 			"codes from 120 on (docs/cli.md). Afterwards a summary is printed on standard error.\n\n" +
 			"Flags come before the command: the first argument that is no flag ends them.",
 		Example: "  clrprof run dotnet app.dll --an-option-of-app\n" +
@@ -53,13 +64,20 @@ func newRunCommand(e *environment) *cobra.Command {
 			"  clrprof run --exclude 'System.*' --exclude 'Microsoft.*' -- dotnet app.dll\n" +
 			"  clrprof run --no-report -- ./build.sh",
 		Args: arguments(1, 1<<20, "a COMMAND"),
-		RunE: func(_ *cobra.Command, args []string) error { return r.run(e, args) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := r.choose(cmd.Flags().Changed); err != nil {
+				return err
+			}
+			return r.run(e, args)
+		},
 	}
 	f := cmd.Flags()
 	f.SetInterspersed(false)
-	f.BoolVar(&r.memory, "memory", false, "record allocations (the default)")
-	f.BoolVar(&r.lifetime, "lifetime", false, "record also in which generation objects die (not supported yet)")
+	f.BoolVar(&r.memory, "memory", false, "record allocations; alone: nothing else")
+	f.BoolVar(&r.lifetime, "lifetime", false, "record allocations, and in which generation objects die (the default)")
 	f.BoolVar(&r.time, "time", false, "record calls and their times (not supported yet)")
+	f.BoolVar(&r.finalGC, "final-gc", true, "with --lifetime: collect once more at the end, so that alive means reachable")
+	f.StringVar(&r.roots, "roots", defaultRoots, "with --lifetime: look for what keeps objects alive in these collections: gen2, every, N (each Nth), induced, off")
 	f.StringVarP(&r.output, "output", "o", defaultOutput, "the session's file: %e name of the command, %p its process id, %t time")
 	f.BoolVarP(&r.force, "force", "f", false, "overwrite the file")
 	f.BoolVar(&r.noReport, "no-report", false, "print no summary")
@@ -179,14 +197,26 @@ func (r *runFlags) finish(e *environment, n *notes, path string) error {
 	return written(summary.Write(e.stderr, report.FormatText, layout))
 }
 
-func (r *runFlags) options(e *environment, command []string) (collect.Options, error) {
-	if r.lifetime || r.time {
-		name := "--lifetime"
-		if r.time {
-			name = "--time"
-		}
-		return collect.Options{}, exit(exitNotSupported, fmt.Errorf("%s is not supported yet: run without it to record allocations", name))
+// choose settles what is recorded: without a flag, lifetime; with --memory alone, allocations only.
+func (r *runFlags) choose(changed func(string) bool) error {
+	if r.time {
+		return exit(exitNotSupported, errors.New("--time is not supported yet: run without it to record allocations and lifetimes"))
 	}
+	if !changed("lifetime") {
+		r.lifetime = !r.memory
+	}
+	for _, name := range []string{"final-gc", "roots"} {
+		if changed(name) && !r.lifetime {
+			return usage("--%s needs --lifetime", name)
+		}
+	}
+	if n, err := strconv.Atoi(r.roots); !slices.Contains(rootChoices, r.roots) && (err != nil || n < 1 || n > maxRootsEvery) {
+		return usage("--roots %q: want gen2, every, induced, off, or a number", r.roots)
+	}
+	return nil
+}
+
+func (r *runFlags) options(e *environment, command []string) (collect.Options, error) {
 	limit, err := memoryLimit(r.limit)
 	if err != nil {
 		return collect.Options{}, err
@@ -211,10 +241,13 @@ func (r *runFlags) options(e *environment, command []string) (collect.Options, e
 	}
 	now := time.Now()
 	facts := sessionFacts(now)
+	if r.lifetime {
+		facts[session.KeyMode] = "memory,lifetime"
+	}
 	facts[session.KeyCommand], facts[session.KeyDirectory], facts[session.KeyOptions] = string(arguments), directory, string(set)
 	return collect.Options{
 		Launch: launch.Options{Command: command, MemoryLimit: limit, StackDepth: r.depth, Environment: os.Environ(),
-			Agent: e.getenv("CLRPROF_AGENT")},
+			Lifetime: r.lifetime, FinalGC: r.finalGC, Roots: r.roots, Agent: e.getenv("CLRPROF_AGENT")},
 		Output: r.output, Name: targetName(command), Force: r.force, Filter: collect.NewFilter(r.include, r.exclude),
 		Facts: facts, Begin: now,
 	}, nil
@@ -234,6 +267,12 @@ func (r *runFlags) set() map[string]any {
 	}
 	if r.limit != "" {
 		set["memory_limit"] = r.limit
+	}
+	if r.lifetime && !r.finalGC {
+		set["final_gc"] = false
+	}
+	if r.lifetime && r.roots != defaultRoots {
+		set["roots"] = r.roots
 	}
 	return set
 }

@@ -24,11 +24,13 @@ const (
 )
 
 // Reasons of losses, in the order of wire.Loss, and those that are found here.
-var lossReasons = [wire.LossCount]string{"arena_full", "no_thread_state", "reentered", "il_map_truncated", "name_truncated"}
+var lossReasons = [wire.LossCount]string{"arena_full", "no_thread_state", "reentered", "il_map_truncated", "name_truncated",
+	session.LossUntracked, session.LossLifetimeFull, session.LossMoves}
 
 const (
 	reasonStackTruncated = "stack_truncated"
 	reasonTypeUnknown    = "type_unknown"
+	reasonGCCut          = session.LossGCCut
 )
 
 // process is one arena and how far it was read.
@@ -46,6 +48,7 @@ type process struct {
 	names     names
 	tree      tree
 	threads   threads
+	lifetime  lifetime
 
 	siteIDs []session.SiteID  // by index in the arena
 	counted []quantity.Amount // what earlier slices hold of each site
@@ -53,37 +56,45 @@ type process struct {
 }
 
 func newProcess(id session.ProcessID, a *arena.Arena) *process {
-	return &process{id: id, arena: a, names: newNames(), threads: newThreads(), losses: map[string]session.Loss{}}
+	return &process{id: id, arena: a, names: newNames(), threads: newThreads(), lifetime: newLifetime(), losses: map[string]session.Loss{}}
 }
 
-// sync writes what is new in the arena and returns by how much each site grew. The tables are read in the reverse of
+// growth is what is new of the sites: rows without the slice that they will belong to.
+type growth struct {
+	values []session.SiteValue
+	fates  []session.SiteFate
+}
+
+// sync writes what is new in the arena and adds by how much each site grew. The tables are read in the reverse of
 // the order in which the agent fills them, so whatever a row refers to is there.
-func (p *process) sync(r *Recorder, now quantity.Nanoseconds) ([]session.SiteValue, error) {
+func (p *process) sync(r *Recorder, now quantity.Nanoseconds, out *growth) error {
 	header, err := p.arena.Header()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	sites, nodes, ips := p.arena.Sites(), p.arena.Nodes(), p.arena.IPs()
 	if err := p.readLog(r); err != nil {
-		return nil, err
+		return err
 	}
 	if err := p.writeProcess(r, header, now); err != nil {
-		return nil, err
+		return err
 	}
 	if err := p.threads.write(r, p, p.end); err != nil {
-		return nil, err
+		return err
 	}
 	if err := p.names.write(r); err != nil {
-		return nil, err
+		return err
 	}
 	if err := p.tree.extend(r, p, ips, nodes); err != nil {
-		return nil, err
+		return err
 	}
-	values, err := p.readSites(r, sites)
-	if err != nil {
-		return nil, err
+	if err := p.readSites(r, sites, out); err != nil {
+		return err
 	}
-	return values, p.writeLosses(r, header)
+	if err := p.lifetime.write(r, p, header); err != nil {
+		return err
+	}
+	return p.writeLosses(r, header)
 }
 
 func (p *process) readLog(r *Recorder) error {
@@ -99,6 +110,10 @@ func (p *process) readLog(r *Recorder) error {
 			p.arguments = strings.Split(strings.TrimSuffix(string(record.CommandLine), "\x00"), "\x00")
 		case wire.Thread, wire.ThreadEnd, wire.ThreadName:
 			p.threads.add(r, record)
+		case wire.GC, wire.Alive, wire.Why, wire.Roots:
+			if err := p.lifetime.add(r, p.id, record); err != nil {
+				return fmt.Errorf("log at %d: %w", p.logRead, err)
+			}
 		default:
 			if err := p.names.add(r, p.id, record); err != nil {
 				return fmt.Errorf("log at %d: %w", p.logRead, err)
@@ -166,29 +181,34 @@ func processName(exe string, arguments []string) string {
 	return base
 }
 
-// readSites writes new sites and returns the growth of all.
-func (p *process) readSites(r *Recorder, sites []wire.Site) ([]session.SiteValue, error) {
+// readSites writes new sites and adds the growth of all.
+func (p *process) readSites(r *Recorder, sites []wire.Site, out *growth) error {
 	var rows []session.Site
-	var values []session.SiteValue
+	fates := p.arena.Fates()
 	for i := range sites {
 		s := &sites[i]
 		if i == len(p.siteIDs) {
 			row, err := p.newSite(r, s)
 			if err != nil {
-				return nil, fmt.Errorf("site %d: %w", i, err)
+				return fmt.Errorf("site %d: %w", i, err)
 			}
 			rows = append(rows, row)
 			p.siteIDs = append(p.siteIDs, row.ID)
 			p.counted = append(p.counted, quantity.Amount{})
 		}
+		dead := p.lifetime.readFate(p.siteIDs[i], i, fates)
 		objects, bytes := arena.Count(s)
 		total := quantity.Amount{Allocations: quantity.Count(objects), Bytes: quantity.Bytes(bytes)}
 		if grown := total.Sub(p.counted[i]); !grown.IsZero() {
-			values = append(values, session.SiteValue{Site: p.siteIDs[i], Amount: grown})
+			out.values = append(out.values, session.SiteValue{Site: p.siteIDs[i], Amount: grown})
 			p.counted[i] = total
 		}
+		if p.died != 0 {
+			dead = p.lifetime.mend(p.siteIDs[i], i, total, dead)
+		}
+		out.fates = append(out.fates, dead...)
 	}
-	return values, r.w.InsertSites(rows)
+	return r.w.InsertSites(rows)
 }
 
 func (p *process) newSite(r *Recorder, s *wire.Site) (session.Site, error) {
@@ -227,6 +247,9 @@ func (p *process) writeLosses(r *Recorder, h *wire.Header) error {
 	if p.failure != "" {
 		add(p.failure, 1, quantity.Amount{})
 	}
+	if found, ok := p.lifetime.cut(); ok && p.died != 0 {
+		add(reasonGCCut, 1, found)
+	}
 	for i, s := range p.arena.Sites()[:len(p.siteIDs)] {
 		if p.tree.isTruncated(s.Node) {
 			add(reasonStackTruncated, uint64(p.counted[i].Allocations), p.counted[i])
@@ -236,7 +259,7 @@ func (p *process) writeLosses(r *Recorder, h *wire.Header) error {
 		}
 	}
 	var rows []session.Loss
-	for _, reason := range append(lossReasons[:], reasonStackTruncated, reasonTypeUnknown, p.failure) {
+	for _, reason := range append(lossReasons[:], reasonStackTruncated, reasonTypeUnknown, reasonGCCut, p.failure) {
 		if l, ok := losses[reason]; ok && l != p.losses[reason] {
 			rows = append(rows, l)
 		}

@@ -55,6 +55,7 @@ type ids struct {
 	instruction session.InstructionID
 	node        session.NodeID
 	site        session.SiteID
+	gc          session.GCID
 }
 
 // NewRecorder records the arenas that appear in directory. Start is the session's time zero.
@@ -92,20 +93,18 @@ func (r *Recorder) Sync(now quantity.Nanoseconds) error {
 	}
 	end := max(0, now-r.start) // a directory to recover can be older than the machine's last start
 	return r.w.Batch(func() error {
-		var values []session.SiteValue
+		var grown growth
 		for _, name := range r.names {
-			v, err := r.processes[name].sync(r, end)
-			if err != nil {
+			if err := r.processes[name].sync(r, end, &grown); err != nil {
 				return fmt.Errorf("record arena %s: %w", name, err)
 			}
-			values = append(values, v...)
 		}
 		for _, name := range r.failures {
 			if err := r.failed[name].write(r, end); err != nil {
 				return err
 			}
 		}
-		return r.writeSlice(end, values)
+		return r.writeSlice(end, grown)
 	})
 }
 
@@ -119,20 +118,26 @@ func (r *Recorder) Close() error {
 	return errors.Join(errs...)
 }
 
-func (r *Recorder) writeSlice(end quantity.Nanoseconds, values []session.SiteValue) error {
-	if end <= r.sliceEnd && len(values) == 0 {
+func (r *Recorder) writeSlice(end quantity.Nanoseconds, grown growth) error {
+	if end <= r.sliceEnd && len(grown.values) == 0 && len(grown.fates) == 0 {
 		return nil
 	}
 	r.lastSlice++
 	slice := session.Slice{ID: r.lastSlice, Begin: r.sliceEnd, End: max(end, r.sliceEnd)}
-	for i := range values {
-		values[i].Slice = slice.ID
+	for i := range grown.values {
+		grown.values[i].Slice = slice.ID
+	}
+	for i := range grown.fates {
+		grown.fates[i].Slice = slice.ID
 	}
 	r.sliceEnd = slice.End
 	if err := r.w.InsertSlices([]session.Slice{slice}); err != nil {
 		return err
 	}
-	return r.w.InsertSiteValues(values)
+	if err := r.w.InsertSiteValues(grown.values); err != nil {
+		return err
+	}
+	return r.w.InsertSiteFates(grown.fates)
 }
 
 // findArenas opens arenas that have appeared since the last call, in the order of their processes' start.

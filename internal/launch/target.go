@@ -31,10 +31,16 @@ var ErrStart = errors.New("cannot start the command")
 
 // What the agent reads from the environment of its process.
 const (
-	envArenas = "CLRPROF_ARENAS"      // directory
-	envMemory = "CLRPROF_MEMORY"      // bytes
-	envDepth  = "CLRPROF_STACK_DEPTH" // frames
+	envArenas   = "CLRPROF_ARENAS"      // directory
+	envMemory   = "CLRPROF_MEMORY"      // bytes
+	envDepth    = "CLRPROF_STACK_DEPTH" // frames
+	envLifetime = "CLRPROF_LIFETIME"    // 1: follow objects to their end
+	envFinalGC  = "CLRPROF_FINAL_GC"    // 1: collect at the end
+	envRoots    = "CLRPROF_ROOTS"       // gen2, every, induced, off, or N: each Nth collection
 )
+
+// agentVariables are all that are meant for the agent.
+var agentVariables = []string{envArenas, envMemory, envDepth, envLifetime, envFinalGC, envRoots}
 
 // Options tell how to start a target.
 type Options struct {
@@ -42,6 +48,9 @@ type Options struct {
 	Directory   string // for arenas
 	MemoryLimit int64  // bytes for each process, 0: the agent's default
 	StackDepth  int    // frames, 0: the agent's default
+	Lifetime    bool   // follow objects to their end
+	FinalGC     bool   // with Lifetime: collect at the end, to know what is reachable then
+	Roots       string // with Lifetime: the collections whose roots are looked at, as in the agent's variable
 	Agent       string // path of the library, "": the embedded one
 	Environment []string
 }
@@ -117,7 +126,8 @@ func start(path string, args, env []string) (*exec.Cmd, error) {
 // withoutAgent returns the environment without what is meant for another run's agent.
 func withoutAgent(env []string) []string {
 	return slices.DeleteFunc(slices.Clone(env), func(kv string) bool {
-		return strings.HasPrefix(kv, envArenas+"=") || strings.HasPrefix(kv, envMemory+"=") || strings.HasPrefix(kv, envDepth+"=")
+		name, _, _ := strings.Cut(kv, "=")
+		return slices.Contains(agentVariables, name)
 	})
 }
 
@@ -143,6 +153,15 @@ func environment(o Options, agent string) []string {
 	}
 	if o.StackDepth > 0 {
 		env = append(env, envDepth+"="+strconv.Itoa(o.StackDepth))
+	}
+	if o.Lifetime {
+		env = append(env, envLifetime+"=1")
+		if o.FinalGC {
+			env = append(env, envFinalGC+"=1")
+		}
+		if o.Roots != "" {
+			env = append(env, envRoots+"="+o.Roots)
+		}
 	}
 	return env
 }

@@ -28,6 +28,8 @@ type (
 	LineID int64
 	// SliceID identifies a span of time.
 	SliceID int64
+	// GCID identifies a garbage collection of one process.
+	GCID int64
 )
 
 // Address is an address in a process.

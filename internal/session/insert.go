@@ -86,6 +86,34 @@ func (w *Writer) ReplaceSiteValues(rows []SiteValue) error {
 	return put(w, replace, siteValueTable, rows)
 }
 
+// ReplaceProcessLifetimes adds rows, or replaces those of the same process.
+func (w *Writer) ReplaceProcessLifetimes(rows []ProcessLifetime) error {
+	return put(w, replace, processLifetimeTable, rows)
+}
+
+// InsertGCs adds rows.
+func (w *Writer) InsertGCs(rows []GC) error { return put(w, add, gcTable, rows) }
+
+// InsertGCGenerations adds rows.
+func (w *Writer) InsertGCGenerations(rows []GCGeneration) error {
+	return put(w, add, gcGenerationTable, rows)
+}
+
+// InsertSiteFates adds rows. They are written fastest in the order of slice, site and generation.
+func (w *Writer) InsertSiteFates(rows []SiteFate) error { return put(w, add, siteFateTable, rows) }
+
+// ReplaceSiteAges adds rows, or replaces those with the same key: ages are those of the whole run.
+func (w *Writer) ReplaceSiteAges(rows []SiteAge) error { return put(w, replace, siteAgeTable, rows) }
+
+// InsertSiteAlive adds rows.
+func (w *Writer) InsertSiteAlive(rows []SiteAlive) error { return put(w, add, siteAliveTable, rows) }
+
+// ReplaceSurvivals adds rows, or replaces those with the same collection and site.
+func (w *Writer) ReplaceSurvivals(rows []Survival) error { return put(w, replace, survivalTable, rows) }
+
+// ReplaceRoots adds rows, or replaces those with the same key.
+func (w *Writer) ReplaceRoots(rows []Root) error { return put(w, replace, rootTable, rows) }
+
 // ReplaceLosses adds rows, or replaces those with the same process and reason.
 func (w *Writer) ReplaceLosses(rows []Loss) error { return put(w, replace, lossTable, rows) }
 

@@ -9,6 +9,10 @@ const (
 	LossNameTruncated  = "name_truncated"
 	LossStackTruncated = "stack_truncated"
 	LossTypeUnknown    = "type_unknown"
+	LossUntracked      = "untracked"
+	LossLifetimeFull   = "lifetime_full"
+	LossMoves          = "moves_lost"
+	LossGCCut          = "gc_cut"
 )
 
 // lossMeanings say what a reason means, and whether its allocations are missing from
@@ -24,6 +28,10 @@ var lossMeanings = map[string]struct {
 	LossNameTruncated:  {"a name is so long that it was cut", false},
 	LossStackTruncated: {"their stacks are deeper than --max-stack-depth; their callers are shown as (truncated)", false},
 	LossTypeUnknown:    {"the runtime did not say their type", false},
+	LossUntracked:      {"they survived a garbage collection and the agent had not seen them allocated", true},
+	LossLifetimeFull:   {"the agent's memory limit (--memory-limit) was reached: their fate is not known and they count as alive", false},
+	LossMoves:          {"the survivors of a garbage collection could not all be noted: from it on what dies counts as alive", false},
+	LossGCCut:          {"the process ended within a garbage collection: some of what that found dead counts, some still as alive", false},
 }
 
 // Meaning says in words why something is missing or less exact.

@@ -126,7 +126,9 @@ func (s *Session) checkTables() error {
 var tableNames = []string{
 	"info", processTable.name, threadTable.name, moduleTable.name, typeTable.name, typeArgumentTable.name,
 	functionTable.name, functionArgumentTable.name, bodyTable.name, instructionTable.name, nodeTable.name,
-	siteTable.name, sliceTable.name, siteValueTable.name, lossTable.name, sourceFileTable.name, lineTable.name,
+	siteTable.name, sliceTable.name, siteValueTable.name, processLifetimeTable.name, gcTable.name,
+	gcGenerationTable.name, siteFateTable.name, siteAgeTable.name, siteAliveTable.name, survivalTable.name, rootTable.name,
+	lossTable.name, sourceFileTable.name, lineTable.name,
 	nodeValueTable.name, pathValueTable.name, callValueTable.name, functionValueTable.name, moduleValueTable.name,
 	lineValueTable.name, instructionValueTable.name, typeValueTable.name, threadValueTable.name, processValueTable.name,
 }

@@ -11,7 +11,7 @@ const (
 	KeyState     = "state"             // how far the session got: a State
 	KeyVersion   = "clrprof_version"   // version of clrprof that recorded it
 	KeyCreated   = "created"           // RFC 3339 time of the session's start
-	KeyMode      = "mode"              // data sets: "memory"
+	KeyMode      = "mode"              // data sets, separated by commas: "memory", "memory,lifetime"
 	KeyCommand   = "command"           // JSON array: the command that was run
 	KeyDirectory = "working_directory" // where it was run
 	KeyOptions   = "options"           // JSON object: the flags that were set
@@ -109,6 +109,32 @@ func (s *Session) Slices() ([]Slice, error) { return rows(s, sliceTable, "") }
 
 // SiteValues returns the table site_value in the order of slice and site.
 func (s *Session) SiteValues() ([]SiteValue, error) { return rows(s, siteValueTable, "") }
+
+// ProcessLifetimes returns the table process_lifetime in the order of process.
+func (s *Session) ProcessLifetimes() ([]ProcessLifetime, error) {
+	return rows(s, processLifetimeTable, "")
+}
+
+// GCs returns the table gc in the order of id.
+func (s *Session) GCs() ([]GC, error) { return rows(s, gcTable, "") }
+
+// GCGenerations returns the table gc_generation in the order of collection and generation.
+func (s *Session) GCGenerations() ([]GCGeneration, error) { return rows(s, gcGenerationTable, "") }
+
+// SiteFates returns the table site_fate in the order of slice, site and generation.
+func (s *Session) SiteFates() ([]SiteFate, error) { return rows(s, siteFateTable, "") }
+
+// SiteAges returns the table site_age in the order of site, measure and bucket.
+func (s *Session) SiteAges() ([]SiteAge, error) { return rows(s, siteAgeTable, "") }
+
+// SiteAlive returns the table site_alive in the order of site, generation and birth.
+func (s *Session) SiteAlive() ([]SiteAlive, error) { return rows(s, siteAliveTable, "") }
+
+// Survivals returns the table survival in the order of collection and site.
+func (s *Session) Survivals() ([]Survival, error) { return rows(s, survivalTable, "") }
+
+// Roots returns the table root in the order of its key.
+func (s *Session) Roots() ([]Root, error) { return rows(s, rootTable, "") }
 
 // Losses returns the table loss in the order of process and reason.
 func (s *Session) Losses() ([]Loss, error) { return rows(s, lossTable, "") }

@@ -145,6 +145,85 @@ CREATE TABLE site_value (           -- what a site allocated within a slice
   PRIMARY KEY (slice_id, site_id)
 ) WITHOUT ROWID;
 
+CREATE TABLE process_lifetime (      -- processes whose objects were followed to their end (--lifetime)
+  process_id   INTEGER PRIMARY KEY,
+  gcs          INTEGER NOT NULL,    -- garbage collections that ended
+  alive_known  INTEGER NOT NULL     -- 1: a last collection says what is reachable at the end (site_alive)
+);
+
+CREATE TABLE gc (                   -- a garbage collection that ended
+  id           INTEGER PRIMARY KEY,
+  process_id   INTEGER NOT NULL,
+  number       INTEGER NOT NULL,    -- within the process, from 1
+  generation   INTEGER NOT NULL,    -- the oldest of 0, 1 and 2 that was collected; 2 collects 3 and 4 too
+  collected    INTEGER NOT NULL,    -- bit n: generation n was collected
+  induced      INTEGER NOT NULL,    -- 1: the program asked for it, or clrprof at the end
+  begin_ns     INTEGER NOT NULL,    -- the runtime began to stop the threads
+  pause_ns     INTEGER NOT NULL,    -- until the agent was done; the threads go on right after
+  agent_ns     INTEGER NOT NULL,    -- of these: the agent's own work
+  finalizable  INTEGER NOT NULL     -- objects in the finalizer's queue
+);
+
+CREATE TABLE gc_generation (        -- what a collection found in a generation that it collected
+  gc_id             INTEGER NOT NULL,
+  generation        INTEGER NOT NULL, -- 0, 1, 2, 3 large object heap, 4 pinned object heap
+  before_objects    INTEGER NOT NULL,
+  before_bytes      INTEGER NOT NULL,
+  dead_objects      INTEGER NOT NULL, -- of those before; the others survived
+  dead_bytes        INTEGER NOT NULL,
+  promoted_objects  INTEGER NOT NULL, -- of the survivors: in a higher generation afterwards
+  promoted_bytes    INTEGER NOT NULL,
+  PRIMARY KEY (gc_id, generation)
+) WITHOUT ROWID;
+
+CREATE TABLE site_fate (            -- objects of a site that were found dead within a slice
+  slice_id    INTEGER NOT NULL,
+  site_id     INTEGER NOT NULL,
+  generation  INTEGER NOT NULL,     -- in which they were when they were found dead
+  objects     INTEGER NOT NULL,
+  bytes       INTEGER NOT NULL,
+  PRIMARY KEY (slice_id, site_id, generation)
+) WITHOUT ROWID;
+
+CREATE TABLE site_age (             -- how old the dead objects of a site became; those that survived no collection are not in it
+  site_id  INTEGER NOT NULL,
+  measure  TEXT NOT NULL,           -- gcs (collections survived) | time (since the end of the first that they survived)
+  bucket   INTEGER NOT NULL,        -- 0 to 7: the view ages says which ages
+  objects  INTEGER NOT NULL,
+  PRIMARY KEY (site_id, measure, bucket)
+) WITHOUT ROWID;
+
+CREATE TABLE site_alive (           -- objects that are reachable at the end, by when they were born
+  site_id     INTEGER NOT NULL,
+  generation  INTEGER NOT NULL,
+  born        INTEGER NOT NULL,     -- number of the last collection before their birth, 0: none
+  objects     INTEGER NOT NULL,
+  bytes       INTEGER NOT NULL,
+  PRIMARY KEY (site_id, generation, born)
+) WITHOUT ROWID;
+
+CREATE TABLE survival (             -- why objects of a site survived a collection (those that --roots chose)
+  gc_id                INTEGER NOT NULL,
+  site_id              INTEGER NOT NULL,
+  uncollected_objects  INTEGER NOT NULL, -- in a generation that was not collected
+  uncollected_bytes    INTEGER NOT NULL,
+  rooted_objects       INTEGER NOT NULL, -- a root refers to them
+  rooted_bytes         INTEGER NOT NULL,
+  reachable_objects    INTEGER NOT NULL, -- only other objects refer to them
+  reachable_bytes      INTEGER NOT NULL,
+  PRIMARY KEY (gc_id, site_id)
+) WITHOUT ROWID;
+
+CREATE TABLE root (                 -- root references to objects of a site in a collection
+  gc_id            INTEGER NOT NULL,
+  site_id          INTEGER NOT NULL,
+  kind             TEXT NOT NULL,    -- stack | finalizer | handle | other
+  flags            INTEGER NOT NULL, -- 1 pinning, 2 weak, 4 interior, 8 reference-counted
+  function_id      INTEGER NOT NULL, -- stack: whose frame; 0: not known
+  reference_count  INTEGER NOT NULL,
+  PRIMARY KEY (gc_id, site_id, kind, flags, function_id)
+) WITHOUT ROWID;
+
 CREATE TABLE loss (                 -- what is missing from the numbers above, and why; no rows: nothing
   process_id   INTEGER NOT NULL,
   reason       TEXT NOT NULL,       -- snake_case, listed in docs/session.md
@@ -362,5 +441,79 @@ FROM site_value v JOIN site s ON s.id = v.site_id JOIN node n ON n.id = s.node_i
 
 CREATE VIEW losses AS
 SELECT p.pid AS process_id, p.name AS process, l.reason, l.events, l.allocations, l.bytes,
-  l.reason NOT IN ('il_map_truncated', 'name_truncated', 'stack_truncated', 'type_unknown') AS missing -- or only less exact
+  l.reason NOT IN ('il_map_truncated', 'name_truncated', 'stack_truncated', 'type_unknown', 'lifetime_full', 'moves_lost', 'gc_cut') AS missing -- or only less exact
 FROM loss l LEFT JOIN process p ON p.id = l.process_id;
+
+CREATE VIEW sites AS                  -- thread × stack × type, in words: what the views below join
+SELECT s.id, CASE WHEN f.name <> '' THEN f.name WHEN f.raw_type <> '' THEN f.raw_type || '.' || f.raw_name ELSE f.raw_name END AS function,
+  coalesce(src.path, '') AS source_file, coalesce(l.line_begin, 0) AS line, coalesce(m.name, '') AS module,
+  CASE WHEN t.name <> '' THEN t.name WHEN t.raw_name <> '' THEN t.raw_name
+  WHEN e.id > 0 THEN coalesce(nullif(e.name, ''), e.raw_name) || '[' || substr(',,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,', 1, t.rank - 1) || ']'
+  ELSE '(type ' || t.id || ')' END AS type,
+  h.name AS thread, h.os_id AS thread_id, p.name AS process, p.pid AS process_id, s.frozen, s.node_id
+FROM site s JOIN node n ON n.id = s.node_id JOIN function f ON f.id = n.function_id
+  JOIN type t ON t.id = s.type_id LEFT JOIN type e ON e.id = t.element_type_id JOIN thread h ON h.id = s.thread_id LEFT JOIN process p ON p.id = h.process_id
+  LEFT JOIN instruction i ON i.id = n.instruction_id LEFT JOIN line l ON l.id = i.line_id
+  LEFT JOIN source_file src ON src.id = l.file_id LEFT JOIN module m ON m.id = f.module_id;
+
+CREATE VIEW lifetime AS               -- types: in which generation their objects died; instances = gen0 + … + poh + alive
+SELECT t.id, t.name, t.kind, t.module, t.module_path, t.process_id, t.process,
+  t.instances, t.instances_percent, t.bytes, t.bytes_percent,
+  coalesce(d.gen0, 0) AS gen0_instances, coalesce(d.gen0_bytes, 0) AS gen0_bytes,
+  coalesce(d.gen1, 0) AS gen1_instances, coalesce(d.gen1_bytes, 0) AS gen1_bytes,
+  coalesce(d.gen2, 0) AS gen2_instances, coalesce(d.gen2_bytes, 0) AS gen2_bytes,
+  coalesce(d.loh, 0) AS loh_instances, coalesce(d.loh_bytes, 0) AS loh_bytes,
+  coalesce(d.poh, 0) AS poh_instances, coalesce(d.poh_bytes, 0) AS poh_bytes,
+  t.instances - coalesce(d.dead, 0) AS alive_instances, t.bytes - coalesce(d.dead_bytes, 0) AS alive_bytes
+FROM types t JOIN type base ON base.id = t.id JOIN process_lifetime pl ON pl.process_id = base.process_id LEFT JOIN (
+  SELECT s.type_id, sum(f.objects) AS dead, sum(f.bytes) AS dead_bytes,
+    sum(iif(f.generation = 0, f.objects, 0)) AS gen0, sum(iif(f.generation = 0, f.bytes, 0)) AS gen0_bytes,
+    sum(iif(f.generation = 1, f.objects, 0)) AS gen1, sum(iif(f.generation = 1, f.bytes, 0)) AS gen1_bytes,
+    sum(iif(f.generation = 2, f.objects, 0)) AS gen2, sum(iif(f.generation = 2, f.bytes, 0)) AS gen2_bytes,
+    sum(iif(f.generation = 3, f.objects, 0)) AS loh, sum(iif(f.generation = 3, f.bytes, 0)) AS loh_bytes,
+    sum(iif(f.generation = 4, f.objects, 0)) AS poh, sum(iif(f.generation = 4, f.bytes, 0)) AS poh_bytes
+  FROM site_fate f JOIN site s ON s.id = f.site_id GROUP BY s.type_id) d ON d.type_id = t.id;
+
+CREATE VIEW deaths AS                 -- who made what died where, and when: one row for each site, slice and generation
+SELECT s.function, s.source_file, s.line, s.module, s.type, s.thread, s.thread_id, s.process, s.process_id, s.node_id,
+  f.generation, sl.begin_ns, sl.end_ns, f.objects, f.bytes
+FROM site_fate f JOIN sites s ON s.id = f.site_id LEFT JOIN slice sl ON sl.id = f.slice_id;
+
+CREATE VIEW gcs AS                    -- before, dead, survived and promoted are those of the collected generations
+SELECT g.id, g.number, p.pid AS process_id, p.name AS process, g.generation, g.collected, g.induced, g.begin_ns, g.pause_ns, g.agent_ns, g.finalizable,
+  coalesce(sum(c.before_objects), 0) AS before_objects, coalesce(sum(c.before_bytes), 0) AS before_bytes,
+  coalesce(sum(c.dead_objects), 0) AS dead_objects, coalesce(sum(c.dead_bytes), 0) AS dead_bytes,
+  coalesce(sum(c.before_objects - c.dead_objects), 0) AS survived_objects, coalesce(sum(c.before_bytes - c.dead_bytes), 0) AS survived_bytes,
+  coalesce(sum(c.promoted_objects), 0) AS promoted_objects, coalesce(sum(c.promoted_bytes), 0) AS promoted_bytes
+FROM gc g LEFT JOIN process p ON p.id = g.process_id LEFT JOIN gc_generation c ON c.gc_id = g.id GROUP BY g.id;
+
+CREATE VIEW gc_generations AS
+SELECT g.id, g.number, p.pid AS process_id, p.name AS process, c.generation, c.before_objects, c.before_bytes, c.dead_objects, c.dead_bytes,
+  c.before_objects - c.dead_objects AS survived_objects, c.before_bytes - c.dead_bytes AS survived_bytes, c.promoted_objects, c.promoted_bytes
+FROM gc_generation c JOIN gc g ON g.id = c.gc_id LEFT JOIN process p ON p.id = g.process_id;
+
+CREATE VIEW ages AS                   -- how many collections, or how long, dead objects had survived
+SELECT s.type, s.function, s.source_file, s.line, s.module, s.process, s.process_id, a.measure, a.bucket,
+  CASE a.measure WHEN 'gcs' THEN CASE a.bucket WHEN 0 THEN '0' WHEN 1 THEN '1' WHEN 2 THEN '2' WHEN 3 THEN '3–4' WHEN 4 THEN '5–8' WHEN 5 THEN '9–16' WHEN 6 THEN '17–64' WHEN 7 THEN '65 and more' END
+  ELSE CASE a.bucket WHEN 0 THEN 'less than 1 ms' WHEN 1 THEN '1–10 ms' WHEN 2 THEN '10–100 ms' WHEN 3 THEN '0.1–1 s' WHEN 4 THEN '1–10 s' WHEN 5 THEN '10–100 s' WHEN 6 THEN '100–1000 s' WHEN 7 THEN '1000 s and more' END END AS age, a.objects
+FROM (SELECT site_id, measure, bucket, objects FROM site_age
+  UNION ALL SELECT f.site_id, 'gcs', 0, f.objects - coalesce(a.objects, 0)
+  FROM (SELECT site_id, sum(objects) AS objects FROM site_fate GROUP BY site_id) f
+  LEFT JOIN (SELECT site_id, sum(objects) AS objects FROM site_age WHERE measure = 'gcs' GROUP BY site_id) a ON a.site_id = f.site_id) a
+  JOIN sites s ON s.id = a.site_id WHERE a.objects > 0;
+
+CREATE VIEW alive AS                  -- what is reachable at the end; born: the number of the last collection before
+SELECT s.type, s.function, s.source_file, s.line, s.module, s.thread, s.thread_id, s.process, s.process_id, s.node_id,
+  a.generation, a.born, a.objects, a.bytes
+FROM site_alive a JOIN sites s ON s.id = a.site_id;
+
+CREATE VIEW survivors AS              -- why objects survived a collection
+SELECT g.number AS gc, s.type, s.function, s.source_file, s.line, s.module, s.process, s.process_id, s.node_id,
+  v.uncollected_objects, v.uncollected_bytes, v.rooted_objects, v.rooted_bytes, v.reachable_objects, v.reachable_bytes
+FROM survival v JOIN gc g ON g.id = v.gc_id JOIN sites s ON s.id = v.site_id;
+
+CREATE VIEW roots AS                  -- what held them
+SELECT g.number AS gc, r.kind, r.flags & 1 <> 0 AS pinning, r.flags & 2 <> 0 AS weak, r.flags & 4 <> 0 AS interior, r.flags & 8 <> 0 AS ref_counted,
+  coalesce(CASE WHEN f.name <> '' THEN f.name WHEN f.raw_type <> '' THEN f.raw_type || '.' || f.raw_name ELSE f.raw_name END, '') AS root_function,
+  r.reference_count, s.type, s.function, s.source_file, s.line, s.module, s.process, s.process_id
+FROM root r JOIN gc g ON g.id = r.gc_id JOIN sites s ON s.id = r.site_id LEFT JOIN function f ON f.id = r.function_id;

@@ -1,0 +1,135 @@
+package session
+
+import q "github.com/clrprof/clrprof/internal/quantity"
+
+// Generations is the number of generations: 0, 1, 2, the large object heap and the pinned object heap.
+const Generations = 5
+
+// The generations that are heaps of their own.
+const (
+	GenerationLarge  = 3
+	GenerationPinned = 4
+)
+
+// GenerationName is what a generation is called: gen 0, gen 1, gen 2, LOH, POH.
+func GenerationName(generation int64) string {
+	switch generation {
+	case GenerationLarge:
+		return "LOH"
+	case GenerationPinned:
+		return "POH"
+	}
+	return "gen " + q.Count(generation).String()
+}
+
+// ProcessLifetime is a row of the table process_lifetime.
+type ProcessLifetime struct {
+	Process    ProcessID
+	GCs        q.Count
+	AliveKnown bool // what is alive at the end is known to be reachable: SiteAlive
+}
+
+// GC is a row of the table gc.
+type GC struct {
+	ID          GCID
+	Process     ProcessID
+	Number      int64
+	Generation  int64 // the oldest of 0, 1 and 2 that was collected
+	Collected   int64 // bit n: generation n
+	Induced     bool
+	Begin       q.Nanoseconds
+	Pause       q.Nanoseconds
+	Agent       q.Nanoseconds // of the pause
+	Finalizable q.Count
+}
+
+// GCGeneration is a row of the table gc_generation. Before less Dead survived.
+type GCGeneration struct {
+	GC         GCID
+	Generation int64
+	Before     q.Amount
+	Dead       q.Amount
+	Promoted   q.Amount
+}
+
+// SiteFate is a row of the table site_fate; Allocations are objects.
+type SiteFate struct {
+	Slice      SliceID
+	Site       SiteID
+	Generation int64
+	q.Amount
+}
+
+// Measures of ages.
+const (
+	AgeGCs  = "gcs"  // garbage collections survived
+	AgeTime = "time" // time since the end of the first collection survived
+)
+
+// AgeBuckets is the number of buckets of both measures; bucket 0 of AgeGCs is never stored, as it
+// holds the dead that survived nothing.
+const AgeBuckets = 8
+
+var ageNames = map[string][AgeBuckets]string{
+	AgeGCs:  {"0", "1", "2", "3–4", "5–8", "9–16", "17–64", "65 and more"},
+	AgeTime: {"less than 1 ms", "1–10 ms", "10–100 ms", "0.1–1 s", "1–10 s", "10–100 s", "100–1000 s", "1000 s and more"},
+}
+
+// AgeName says which ages a bucket holds.
+func AgeName(measure string, bucket int64) string {
+	if bucket < 0 || bucket >= AgeBuckets {
+		return ""
+	}
+	return ageNames[measure][bucket]
+}
+
+// SiteAge is a row of the table site_age.
+type SiteAge struct {
+	Site    SiteID
+	Measure string
+	Bucket  int64
+	Objects q.Count
+}
+
+// SiteAlive is a row of the table site_alive; Allocations are objects.
+type SiteAlive struct {
+	Site       SiteID
+	Generation int64
+	Born       int64 // number of the last collection before their birth
+	q.Amount
+}
+
+// Survival is a row of the table survival.
+type Survival struct {
+	GC          GCID
+	Site        SiteID
+	Uncollected q.Amount
+	Rooted      q.Amount
+	Reachable   q.Amount
+}
+
+// Kinds of roots.
+const (
+	RootOther     = "other"
+	RootStack     = "stack"
+	RootFinalizer = "finalizer"
+	RootHandle    = "handle"
+)
+
+// Flags of roots.
+const (
+	RootPinning    = 1
+	RootWeak       = 2
+	RootInterior   = 4
+	RootRefCounted = 8
+)
+
+// Root is a row of the table root.
+type Root struct {
+	GC         GCID
+	Site       SiteID
+	Kind       string
+	Flags      int64
+	Function   FunctionID
+	References q.Count
+}

@@ -1,0 +1,92 @@
+package session
+
+var processLifetimeTable = table[ProcessLifetime]{
+	"process_lifetime", "process_id, gcs, alive_known", "process_id",
+	func(c *cells, r *ProcessLifetime) {
+		integer(c, &r.Process)
+		integer(c, &r.GCs)
+		c.bool(&r.AliveKnown)
+	},
+}
+
+var gcTable = table[GC]{
+	"gc", "id, process_id, number, generation, collected, induced, begin_ns, pause_ns, agent_ns, finalizable", "id",
+	func(c *cells, r *GC) {
+		integer(c, &r.ID)
+		integer(c, &r.Process)
+		c.int64(&r.Number)
+		c.int64(&r.Generation)
+		c.int64(&r.Collected)
+		c.bool(&r.Induced)
+		integer(c, &r.Begin)
+		integer(c, &r.Pause)
+		integer(c, &r.Agent)
+		integer(c, &r.Finalizable)
+	},
+}
+
+var gcGenerationTable = table[GCGeneration]{
+	"gc_generation", "gc_id, generation, before_objects, before_bytes, dead_objects, dead_bytes, promoted_objects, promoted_bytes",
+	"gc_id, generation",
+	func(c *cells, r *GCGeneration) {
+		integer(c, &r.GC)
+		c.int64(&r.Generation)
+		amount(c, &r.Before)
+		amount(c, &r.Dead)
+		amount(c, &r.Promoted)
+	},
+}
+
+var siteFateTable = table[SiteFate]{
+	"site_fate", "slice_id, site_id, generation, objects, bytes", "slice_id, site_id, generation",
+	func(c *cells, r *SiteFate) {
+		integer(c, &r.Slice)
+		integer(c, &r.Site)
+		c.int64(&r.Generation)
+		amount(c, &r.Amount)
+	},
+}
+
+var siteAgeTable = table[SiteAge]{
+	"site_age", "site_id, measure, bucket, objects", "site_id, measure, bucket",
+	func(c *cells, r *SiteAge) {
+		integer(c, &r.Site)
+		c.text(&r.Measure)
+		c.int64(&r.Bucket)
+		integer(c, &r.Objects)
+	},
+}
+
+var siteAliveTable = table[SiteAlive]{
+	"site_alive", "site_id, generation, born, objects, bytes", "site_id, generation, born",
+	func(c *cells, r *SiteAlive) {
+		integer(c, &r.Site)
+		c.int64(&r.Generation)
+		c.int64(&r.Born)
+		amount(c, &r.Amount)
+	},
+}
+
+var survivalTable = table[Survival]{
+	"survival", "gc_id, site_id, uncollected_objects, uncollected_bytes, rooted_objects, rooted_bytes, reachable_objects, reachable_bytes",
+	"gc_id, site_id",
+	func(c *cells, r *Survival) {
+		integer(c, &r.GC)
+		integer(c, &r.Site)
+		amount(c, &r.Uncollected)
+		amount(c, &r.Rooted)
+		amount(c, &r.Reachable)
+	},
+}
+
+var rootTable = table[Root]{
+	"root", "gc_id, site_id, kind, flags, function_id, reference_count", "gc_id, site_id, kind, flags, function_id",
+	func(c *cells, r *Root) {
+		integer(c, &r.GC)
+		integer(c, &r.Site)
+		c.text(&r.Kind)
+		c.int64(&r.Flags)
+		integer(c, &r.Function)
+		integer(c, &r.References)
+	},
+}
