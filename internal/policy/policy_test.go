@@ -38,6 +38,7 @@ dotnettest:
 policy:
 wire/gen: wire
 arena: wire
+heap: wire
 session: quantity
 session/sessiontest: quantity session
 launch: agentbin

@@ -1,0 +1,337 @@
+package heap
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/clrprof/clrprof/internal/wire"
+)
+
+// ErrRecording is wrapped by every error of a Tracker: the events contradict each other.
+var ErrRecording = errors.New("impossible recording")
+
+// maxSite bounds the numbers of sites, which index a table. A compiler that compiles itself has 200,000.
+const maxSite = 1 << 22
+
+// object is a row of the table.
+type object struct {
+	address, bytes uint64
+	site           uint32 // 0: the thread has not said it yet
+	thread         uint32
+	born           uint32 // collections started before its birth
+	frozen         bool
+}
+
+// collection is what is known of a collection that has not ended.
+type collection struct {
+	start  GCStart
+	ranges []Range
+}
+
+// Tracker follows the objects of a recording. The zero value is ready.
+type Tracker struct {
+	table  []object // sorted by address when a collection has ended; new ones are appended
+	result Result
+	ends   []uint64 // when each collection ended
+	now    *collection
+	ended  bool
+}
+
+// Result returns what is known after the events so far. It shares memory with the tracker.
+func (t *Tracker) Result() *Result { return &t.result }
+
+// Objects returns how many objects there are, dead ones that no collection has found included.
+func (t *Tracker) Objects() int { return len(t.table) }
+
+// Add follows one event.
+func (t *Tracker) Add(e Event) error {
+	var err error
+	switch e := e.(type) {
+	case Alloc:
+		err = t.alloc(e)
+	case Settle:
+		err = t.settle(e)
+	case GCStart:
+		err = t.start(e)
+	case Moved:
+		err = t.survivors(e.Ranges)
+	case Survived:
+		err = t.survivors(e.Ranges)
+		if slices.ContainsFunc(e.Ranges, func(r Range) bool { return r.From != r.To }) {
+			err = errors.New("a survivor that stays has moved")
+		}
+	case GCEnd:
+		err = t.end(e)
+	case End:
+		t.ended = true
+		return nil
+	}
+	if err == nil && t.ended {
+		err = errors.New("it goes on after its end")
+	}
+	if err != nil {
+		return fmt.Errorf("%w: collection %d: %w", ErrRecording, len(t.result.GCs), err)
+	}
+	return nil
+}
+
+func (t *Tracker) site(number uint32) (*Site, error) {
+	if number == 0 || number > maxSite {
+		return nil, fmt.Errorf("site %d", number)
+	}
+	for uint32(len(t.result.Sites)) < number {
+		t.result.Sites = append(t.result.Sites, Site{})
+	}
+	return &t.result.Sites[number-1], nil
+}
+
+func (t *Tracker) alloc(a Alloc) error {
+	if t.now != nil {
+		return fmt.Errorf("an object is allocated at %#x while threads are stopped", a.Address)
+	}
+	if a.Address%8 != 0 || a.Bytes%8 != 0 || a.Bytes == 0 || a.Address+a.Bytes < a.Address {
+		return fmt.Errorf("an object of %d bytes at %#x", a.Bytes, a.Address)
+	}
+	if a.Thread == 0 {
+		site, err := t.site(a.Site)
+		if err != nil {
+			return err
+		}
+		Add(&site.Allocated, a.Bytes)
+	}
+	t.table = append(t.table, object{a.Address, a.Bytes, a.Site, a.Thread, uint32(len(t.result.GCs)), a.Frozen})
+	return nil
+}
+
+// settle looks from the newest object on: threads do not wait long.
+func (t *Tracker) settle(s Settle) error {
+	site, err := t.site(s.Site)
+	if err != nil {
+		return err
+	}
+	for i := len(t.table) - 1; i >= 0; i-- {
+		if o := &t.table[i]; o.thread == s.Thread {
+			o.site, o.thread = s.Site, 0
+			Add(&site.Allocated, o.bytes)
+			return nil
+		}
+	}
+	return fmt.Errorf("thread %d has no object without a site", s.Thread)
+}
+
+func (t *Tracker) start(s GCStart) error {
+	if t.now != nil {
+		return errors.New("a collection starts in another one")
+	}
+	t.result.GCs = append(t.result.GCs, GC{Collected: s.Collected, Induced: s.Induced})
+	t.now = &collection{start: s}
+	return nil
+}
+
+func (t *Tracker) survivors(ranges []Range) error {
+	if t.now == nil {
+		return errors.New("ranges outside a collection")
+	}
+	t.now.ranges = append(t.now.ranges, ranges...)
+	return nil
+}
+
+// generations is GetGenerationBounds, sorted, without empty bounds.
+type generations []Bound
+
+// sortBounds also checks that no address is in two generations. Lengths count, not what is reserved: at the start and
+// the end of a collection they are exact.
+func sortBounds(bounds []Bound) (generations, error) {
+	g := slices.DeleteFunc(slices.Clone(bounds), func(b Bound) bool { return b.Length == 0 })
+	slices.SortFunc(g, func(a, b Bound) int { return cmp.Compare(a.Start, b.Start) })
+	for i, b := range g {
+		if b.Generation >= wire.GenerationCount {
+			return nil, fmt.Errorf("generation %d", b.Generation)
+		}
+		if i > 0 && g[i-1].Start+g[i-1].Length > b.Start {
+			return nil, fmt.Errorf("%#x is in generations %d and %d", b.Start, g[i-1].Generation, b.Generation)
+		}
+	}
+	return g, nil
+}
+
+// of is the generation of an address; false: none, it is frozen.
+func (g generations) of(address uint64) (uint32, bool) {
+	i, exact := slices.BinarySearchFunc(g, address, func(b Bound, a uint64) int { return cmp.Compare(b.Start, a) })
+	if !exact {
+		i--
+	}
+	if i < 0 || address-g[i].Start >= g[i].Length {
+		return 0, false
+	}
+	return g[i].Generation, true
+}
+
+// find returns the range with an address in it.
+func find(sorted []Range, address uint64) (Range, bool) {
+	i, exact := slices.BinarySearchFunc(sorted, address, func(r Range, a uint64) int { return cmp.Compare(r.From, a) })
+	if !exact {
+		i--
+	}
+	if i < 0 || address-sorted[i].From >= sorted[i].Length {
+		return Range{}, false
+	}
+	return sorted[i], true
+}
+
+// end is the heart: it decides for each object whether it is alive and where.
+func (t *Tracker) end(e GCEnd) error {
+	now := t.now
+	if now == nil {
+		return errors.New("no collection ends here")
+	}
+	t.now = nil
+	t.ends = append(t.ends, e.NS)
+	before, err := sortBounds(now.start.Bounds)
+	if err != nil {
+		return fmt.Errorf("bounds at the start: %w", err)
+	}
+	after, err := sortBounds(e.Bounds)
+	if err != nil {
+		return fmt.Errorf("bounds at the end: %w", err)
+	}
+	if err := t.sort(); err != nil {
+		return fmt.Errorf("before: %w", err)
+	}
+	ranges, err := t.sortRanges(now.ranges)
+	if err != nil {
+		return err
+	}
+	kept := t.table[:0]
+	for _, o := range t.table {
+		alive, err := t.decide(&o, ranges, before, after)
+		if err != nil {
+			return err
+		}
+		if alive {
+			kept = append(kept, o)
+		}
+	}
+	t.table = kept
+	if err := t.sort(); err != nil {
+		return fmt.Errorf("after: %w", err)
+	}
+	if now.start.Final {
+		t.alive(after)
+	}
+	return nil
+}
+
+// sort sorts the table and checks that objects do not overlap.
+func (t *Tracker) sort() error {
+	slices.SortFunc(t.table, func(a, b object) int { return cmp.Compare(a.address, b.address) })
+	for i := 1; i < len(t.table); i++ {
+		if p, o := t.table[i-1], t.table[i]; p.address+p.bytes > o.address {
+			return fmt.Errorf("an object at %#x lies in the one of %d bytes at %#x", o.address, p.bytes, p.address)
+		}
+	}
+	return nil
+}
+
+// sortRanges also counts the gaps in them, one for each row of bytes without an object.
+func (t *Tracker) sortRanges(ranges []Range) ([]Range, error) {
+	slices.SortFunc(ranges, func(a, b Range) int { return cmp.Compare(a.From, b.From) })
+	i := 0
+	for n, r := range ranges {
+		end := r.From + r.Length
+		if n > 0 && ranges[n-1].From+ranges[n-1].Length > r.From || end < r.From {
+			return nil, fmt.Errorf("the range of %d bytes at %#x overlaps another one", r.Length, r.From)
+		}
+		for i < len(t.table) && t.table[i].address < r.From {
+			i++
+		}
+		at := r.From
+		for ; i < len(t.table) && t.table[i].address < end; i++ {
+			if t.table[i].address > at {
+				t.result.Untracked++
+			}
+			at = t.table[i].address + t.table[i].bytes
+		}
+		if at > end {
+			return nil, fmt.Errorf("the range of %d bytes at %#x ends inside an object", r.Length, r.From)
+		}
+		if at < end {
+			t.result.Untracked++
+		}
+	}
+	return ranges, nil
+}
+
+// decide moves a survivor and counts a dead object.
+func (t *Tracker) decide(o *object, ranges []Range, before, after generations) (alive bool, err error) {
+	gc := &t.result.GCs[len(t.result.GCs)-1]
+	was, known := before.of(o.address)
+	r, survives := find(ranges, o.address)
+	if !known && !o.frozen {
+		return false, fmt.Errorf("the object at %#x is in no generation", o.address)
+	}
+	if known && o.frozen {
+		return false, fmt.Errorf("the frozen object at %#x is in generation %d", o.address, was)
+	}
+	if !known || gc.Collected>>was&1 == 0 {
+		if survives {
+			return false, fmt.Errorf("the range at %#x holds an object that is not of a collected generation", r.From)
+		}
+		return true, nil
+	}
+	Add(&gc.Generations[was].Before, o.bytes)
+	if !survives {
+		Add(&gc.Generations[was].Dead, o.bytes)
+		return false, t.bury(o, was)
+	}
+	o.address = r.To + (o.address - r.From)
+	if is, known := after.of(o.address); !known {
+		return false, fmt.Errorf("an object moves to %#x, which is in no generation", o.address)
+	} else if is > was && was < 2 {
+		Add(&gc.Generations[was].Promoted, o.bytes)
+	}
+	return true, nil
+}
+
+func (t *Tracker) bury(o *object, generation uint32) error {
+	if o.thread != 0 {
+		return fmt.Errorf("the object at %#x is dead, and thread %d holds it", o.address, o.thread)
+	}
+	site := &t.result.Sites[o.site-1]
+	Add(&site.Dead[generation], o.bytes)
+	survived := uint32(len(t.result.GCs)) - 1 - o.born
+	site.ByCollections[CollectionsBucket(survived)]++
+	if survived > 0 {
+		site.ByTime[TimeBucket(t.ends[len(t.ends)-1]-t.ends[o.born])]++
+	}
+	return nil
+}
+
+// alive makes the cohorts of all objects that are in a generation and have a site.
+func (t *Tracker) alive(after generations) {
+	cohorts := map[Cohort]wire.Population{}
+	for _, o := range t.table {
+		if g, ok := after.of(o.address); ok && o.site != 0 {
+			key := Cohort{Site: o.site, Generation: g, Born: o.born}
+			p := cohorts[key]
+			Add(&p, o.bytes)
+			cohorts[key] = p
+		}
+	}
+	t.result.Alive, t.result.AliveKnown = SortCohorts(cohorts), true
+}
+
+// SortCohorts makes a list of cohorts that were added up by site, generation and birth.
+func SortCohorts(sums map[Cohort]wire.Population) []Cohort {
+	list := make([]Cohort, 0, len(sums))
+	for c, objects := range sums {
+		c.Objects = objects
+		list = append(list, c)
+	}
+	slices.SortFunc(list, func(a, b Cohort) int {
+		return cmp.Or(cmp.Compare(a.Site, b.Site), cmp.Compare(a.Generation, b.Generation), cmp.Compare(a.Born, b.Born))
+	})
+	return list
+}
