@@ -3,9 +3,11 @@
  *  empty     ObjectAllocated does nothing: what the runtime itself costs, the measure for everything else;
  *  emptygc   the same with COR_PRF_MONITOR_GC, the measure for lifetime;
  *  snapshot  DoStackSnapshot at every allocation, the stack thrown away: what the documented way would cost;
- *  compare   the product, and after each CLRPROF_EVERY-th allocation its stack is compared with DoStackSnapshot's.
+ *  compare   the product, and after each CLRPROF_EVERY-th allocation its stack is compared with DoStackSnapshot's;
+ *  selfcheck the product with lifetime, and after each GC its shadow of the heap is compared with ObjectReferences.
  *
- * The comparison is written to CLRPROF_COMPARISON as lines: a summary "equal N different N" at the end and, for the
+ * A comparison is written to CLRPROF_COMPARISON. That of selfcheck is one line, see oracle_report, and the first objects
+ * that are not the same. That of stacks is a summary "equal N different N" at the end and, for the
  * first MAX_SHOWN differences, the two stacks, leaf first, as "method:ip" with our stack's dynamic functions left
  * out (DoStackSnapshot leaves out methods without metadata). */
 #define _GNU_SOURCE
@@ -138,19 +140,26 @@ static hresult allocated_compare(void *self, uintptr_t object, uintptr_t class_i
 /* ── selfcheck: the shadow against the runtime's own walk of the heap ───────────────────────────────────────── */
 
 #define CHECKED 0x40000000u /* in a shadow's size: the walk met it */
+#define MAX_TOLD 20u
 
-static uintptr_t *walked;
-static uint64_t n_walked, walked_capacity, n_gcs, n_live, n_missing, n_extra;
+struct walked {
+    uintptr_t object, class_id;
+};
+
+static struct walked *walked;
+static uint64_t n_walked, walked_capacity, n_gcs, n_live, n_missing, n_extra, n_wrong;
 static hresult (*lifetime_gc_finished)(void *);
+static char told[MAX_TOLD][160];
+static uint32_t n_told;
 
 static hresult walk_object(void *self, uintptr_t object, uintptr_t class_id, uint32_t n, const uintptr_t *references)
 {
-    (void)self, (void)class_id, (void)n, (void)references;
+    (void)self, (void)n, (void)references;
     if (n_walked == walked_capacity) {
         walked_capacity = walked_capacity == 0 ? 1u << 16 : 2 * walked_capacity;
         walked = realloc(walked, walked_capacity * sizeof *walked);
     }
-    walked[n_walked++] = object;
+    walked[n_walked++] = (struct walked){object, class_id};
     return HR_OK;
 }
 
@@ -162,6 +171,44 @@ static bool in_a_generation(uintptr_t address, const struct clr_generation_range
     return false;
 }
 
+static void tell(const char *what, uintptr_t object, uint64_t ours, uint64_t theirs)
+{
+    if (n_told < MAX_TOLD)
+        snprintf(told[n_told++], sizeof told[0], "gc %u %s %zx ours %llu theirs %llu\n", gc_number, what, (size_t)object,
+                 (unsigned long long)ours, (unsigned long long)theirs);
+}
+
+/* Is an object's size the runtime's, and its site one of its type? If the shadows of two objects changed places, the
+ * set of objects would still be right. */
+static void check_object(const struct walked *w, const struct shadow *s)
+{
+    size_t size = 0;
+    hresult hr = SLOT(agent_info, INFO_GET_OBJECT_SIZE2, uintptr_t, size_t *)(agent_info, w->object, &size);
+    uint32_t units = s->size & ~CHECKED, type = type_of_class(w->class_id);
+    if (hr < 0 || units != (size + 7) / 8) {
+        n_wrong++;
+        tell("size", w->object, units, size);
+    } else if ((s->site & 0x80000000u) == 0 && arena.sites[s->site - 1].type != type) {
+        n_wrong++;
+        tell("type", w->object, arena.sites[s->site - 1].type, type);
+    }
+}
+
+static void find_extra(const struct clr_generation_range *range)
+{
+    uintptr_t end = range->start + range->length;
+    for (uintptr_t at = heap_next(range->start, end); at < end; at = heap_next(at, end)) {
+        struct shadow *s = heap_find(at);
+        n_live++;
+        if ((s->size & CHECKED) == 0) {
+            n_extra++; /* in the shadow, and not on the heap */
+            tell("extra", at, s->site, 0);
+        }
+        s->size &= ~CHECKED;
+        at += (uintptr_t)s->size << 3;
+    }
+}
+
 static hresult check_gc(void *self)
 {
     static struct clr_generation_range ranges[65536];
@@ -169,22 +216,17 @@ static hresult check_gc(void *self)
     hresult hr = lifetime_gc_finished(self);
     SLOT(agent_info, INFO_GET_GENERATION_BOUNDS, uint32_t, uint32_t *, struct clr_generation_range *)(agent_info, 65536, &n, ranges);
     for (uint64_t i = 0; i < n_walked; i++) {
-        struct shadow *s = heap_find(walked[i]);
-        if (s != NULL)
+        struct shadow *s = heap_find(walked[i].object);
+        if (s != NULL) {
+            check_object(&walked[i], s);
             s->size |= CHECKED;
-        else if (in_a_generation(walked[i], ranges, n))
+        } else if (in_a_generation(walked[i].object, ranges, n)) {
             n_missing++; /* alive, and the shadow does not know it */
+            tell("missing", walked[i].object, 0, type_of_class(walked[i].class_id));
+        }
     }
     for (uint32_t i = 0; i < n; i++)
-        for (uintptr_t at = heap_next(ranges[i].start, ranges[i].start + ranges[i].length), end = ranges[i].start + ranges[i].length; at < end;
-             at = heap_next(at, end)) {
-            struct shadow *s = heap_find(at);
-            n_live++;
-            if ((s->size & CHECKED) == 0)
-                n_extra++; /* in the shadow, and not on the heap */
-            s->size &= ~CHECKED;
-            at += (uintptr_t)s->size << 3;
-        }
+        find_extra(&ranges[i]);
     n_gcs++;
     n_walked = 0;
     return hr;
@@ -235,9 +277,10 @@ void oracle_install(void **callbacks)
 void oracle_report(void)
 {
     if (report_fd >= 0 && n_gcs != 0)
-        dprintf(report_fd, "gcs %llu live %llu missing %llu extra %llu\n", (unsigned long long)n_gcs, (unsigned long long)n_live,
-                (unsigned long long)n_missing, (unsigned long long)n_extra);
-
+        dprintf(report_fd, "gcs %llu live %llu missing %llu extra %llu different %llu\n", (unsigned long long)n_gcs,
+                (unsigned long long)n_live, (unsigned long long)n_missing, (unsigned long long)n_extra, (unsigned long long)n_wrong);
+    for (uint32_t i = 0; i < n_told; i++)
+        dprintf(report_fd, "%s", told[i]);
     if (report_fd >= 0)
         dprintf(report_fd, "equal %llu different %llu\n", (unsigned long long)n_equal, (unsigned long long)n_different);
 }

@@ -1,0 +1,107 @@
+package e2e
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/clrprof/clrprof/internal/dotnettest"
+)
+
+// smallBudget makes the runtime collect generation 0 after each 64 KiB: many GCs that nobody asked for.
+var smallBudget = []string{"COMPlus_GCgen0size=10000", "COMPlus_GCgen0MaxBudget=10000"}
+
+// TestLifetimeSelfCheck compares, at the end of every GC of a real runtime, the agent's shadow of the heap with the
+// runtime's own walk over the heap: the same objects, each with its size and its type. At the end each site has lost
+// sight of nothing.
+func TestLifetimeSelfCheck(t *testing.T) {
+	in := dotnettest.Need(t)
+	agent := oracleAgent(t)
+	dll := dotnettest.Target(t, "LifetimeHeap", dotnettest.Options{Unsafe: true})
+	collectors := []struct {
+		name string
+		env  []string
+		only int // major version of the runtime, 0: all
+	}{
+		{"workstation", slices.Concat(smallBudget, []string{"CLRPROF_ROOTS=every"}), 0},
+		{"server", slices.Concat(smallBudget, server, []string{"CLRPROF_ROOTS=every"}), 0},
+		{"conserving", slices.Concat(smallBudget, []string{"COMPlus_GCConserveMemory=9"}), 9},
+		{"segments", slices.Concat(smallBudget, []string{"COMPlus_GCName=libclrgc.so"}), 9}, // as before .NET 7
+		{"concurrent", []string{"COMPlus_gcConcurrent=1", "CLRPROF_ROOTS=off"}, 0},
+	}
+	for _, c := range collectors {
+		for _, what := range []string{"churn", "pin", "large", "pinned-heap", "finalizers", "weak", "unload", "frozen", "threads", "storm", "all"} {
+			for _, runtime := range []dotnettest.Runtime{in.Net9(), in.Net31()} {
+				if c.only != 0 && c.only != runtime.Major() {
+					continue
+				}
+				t.Run(c.name+"/"+what+"/"+runtime.Name, func(t *testing.T) {
+					selfCheck(t, runtime, agent, dll, c.env, what, "30")
+				})
+			}
+		}
+	}
+}
+
+// TestLifetimeHugeArrays does so with arrays of 2 and 4 GB. They are not written to, but a runtime may clear them.
+func TestLifetimeHugeArrays(t *testing.T) {
+	if gib := availableMemory(t) >> 30; gib < 8 {
+		t.Skipf("%d GiB of memory are available, arrays of 4 GB need 8", gib)
+	}
+	in := dotnettest.Need(t)
+	agent := oracleAgent(t)
+	dll := dotnettest.Target(t, "LifetimeHeap", dotnettest.Options{Unsafe: true})
+	for _, runtime := range []dotnettest.Runtime{in.Net9(), in.Net31()} {
+		t.Run(runtime.Name, func(t *testing.T) {
+			selfCheck(t, runtime, agent, dll, nil, "huge", "4")
+		})
+	}
+}
+
+func selfCheck(t *testing.T, runtime dotnettest.Runtime, agent, dll string, env []string, args ...string) {
+	t.Helper()
+	target := runtime.Command(dll, args...)
+	verdict := filepath.Join(t.TempDir(), "verdict")
+	arenas := attachAgent(t, target, agent, append(slices.Clip(env), "CLRPROF_VARIANT=selfcheck", "CLRPROF_COMPARISON="+verdict)...)
+	runTarget(t, target)
+	text, err := os.ReadFile(verdict)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var gcs, live, missing, extra, different int
+	if _, err := fmt.Sscanf(string(text), "gcs %d live %d missing %d extra %d different %d", &gcs, &live, &missing, &extra, &different); err != nil {
+		t.Fatalf("%q: %v", text, err)
+	}
+	t.Logf("%d GCs, %d live objects looked at", gcs, live)
+	if missing != 0 || extra != 0 || different != 0 {
+		t.Errorf("of %d objects in %d GCs the shadow lacks %d, has %d that are not there and %d with another size or type\n%s",
+			live, gcs, missing, extra, different, text)
+	}
+	l := readArena(t, arenas)
+	if len(l.gcs) != gcs || gcs < 3 || live < 100*gcs {
+		t.Errorf("%d GCs were checked with %d objects, %d were recorded", gcs, live, len(l.gcs))
+	}
+	l.checkConserved(t)
+}
+
+// availableMemory is how many bytes the machine can give to programs.
+func availableMemory(t *testing.T) int64 {
+	t.Helper()
+	f, err := os.Open("/proc/meminfo")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	for lines := bufio.NewScanner(f); lines.Scan(); {
+		var kib int64
+		if _, err := fmt.Sscanf(lines.Text(), "MemAvailable: %d kB", &kib); strings.HasPrefix(lines.Text(), "MemAvailable") && err == nil {
+			return kib << 10
+		}
+	}
+	t.Fatal("/proc/meminfo does not say how much memory is available")
+	return 0
+}
