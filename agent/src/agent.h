@@ -232,9 +232,20 @@ extern bool lifetime_on;
 
 /* survival.c: why objects survived; for chosen GCs. */
 void survival_init(const char *policy);
-bool survival_begin(uint32_t number, uint32_t collected, bool induced); /* is this one looked at? */
+bool survival_begin(uint32_t number, uint32_t collected, bool induced, bool snapshot); /* is this one looked at? */
 hresult survival_roots(void *self, uint32_t n, const uintptr_t *objects, const uint32_t *kinds, const uint32_t *flags, const uintptr_t *ids);
 void survival_tell(uint32_t gc, const struct bound *bounds, uint64_t n);
+
+/* ── snapshot.c: the whole heap after one collection ────────────────────────────────────────────────────────── */
+
+void snapshot_init(void *info);
+bool snapshot_begin(uint32_t number, uint32_t collected, bool last); /* is it taken in this collection? */
+bool snapshot_writing(void);
+hresult snapshot_object(uintptr_t object, uintptr_t class_id, uint32_t n, const uintptr_t *references);
+hresult snapshot_dependents(void *self, uint32_t n, const uintptr_t *keys, const uintptr_t *values, const uintptr_t *ids);
+void snapshot_end_objects(void);
+void snapshot_root(uintptr_t object, uint32_t kind, uint32_t flags, uint32_t function);
+void snapshot_finish(const struct bound *bounds, uint64_t n);
 
 bool lifetime_init(void *info, bool final_gc);
 uint32_t lifetime_event_mask(void);

@@ -81,6 +81,7 @@ bool lifetime_init(void *profiler_info, bool final_gc)
     info = profiler_info;
     final_wanted = final_gc;
     survival_init(getenv("CLRPROF_ROOTS"));
+    snapshot_init(info);
     lifetime_on = heap_init() && list_reserve(&ranges, 1) && list_reserve(&moves, 1) && list_reserve(&before, 1) &&
          list_reserve(&after, 1) && list_reserve(&raw, 1);
     return lifetime_on;
@@ -210,7 +211,8 @@ static hresult gc_started(void *self, int32_t n, const int32_t *collected, uint3
     for (int32_t i = 0; i < n && i < (int32_t)WIRE_GENERATION_COUNT; i++)
         gc.collected |= collected[i] != 0 ? 1u << i : 0;
     ranges.n = 0;
-    looked_at = survival_begin(gc.number, gc.collected, gc.induced != 0);
+    bool snapshot = lifetime_on && snapshot_begin(gc.number, gc.collected, final_now);
+    looked_at = survival_begin(gc.number, gc.collected, gc.induced != 0, snapshot);
     if (lifetime_on && !ask_bounds(&before))
         lost_moves = true;
     return HR_OK;
@@ -248,8 +250,8 @@ static hresult gc_finalizable(void *self, uint32_t flags, uintptr_t object)
 
 static hresult gc_references(void *self, uintptr_t object, uintptr_t class_id, uint32_t n, const uintptr_t *references)
 {
-    (void)self, (void)object, (void)class_id, (void)n, (void)references;
-    return HR_FAIL; /* ends the runtime's walk over the whole heap */
+    (void)self;
+    return snapshot_object(object, class_id, n, references);
 }
 
 static hresult gc_suspend_started(void *self, uint32_t reason)
@@ -472,8 +474,13 @@ static hresult gc_finished(void *self)
         ((uint64_t *)ends.items)[ends.n++] = gc.end_ns;
     if (lifetime_on)
         finish_gc();
+    bool snapshot = snapshot_writing();
+    if (snapshot)
+        snapshot_end_objects();
     if (lifetime_on && looked_at)
         survival_tell(gc.number, after.items, after.n);
+    if (snapshot)
+        snapshot_finish(after.items, after.n);
     if (lifetime_on && final_now)
         tell_alive();
     gc.done_ns = monotonic_ns();
@@ -529,6 +536,7 @@ void lifetime_install(void **callbacks)
     callbacks[CALLBACK_GC_STARTED] = (void *)gc_started;
     callbacks[CALLBACK_GC_FINISHED] = (void *)gc_finished;
     callbacks[CALLBACK_FINALIZABLE_QUEUED] = (void *)gc_finalizable;
+    callbacks[CALLBACK_DEPENDENT_REFERENCES] = (void *)snapshot_dependents;
     callbacks[CALLBACK_ROOT_REFERENCES2] = (void *)survival_roots;
     callbacks[CALLBACK_MOVED_REFERENCES2] = (void *)gc_moved;
     callbacks[CALLBACK_SURVIVING_REFERENCES2] = (void *)gc_survived;

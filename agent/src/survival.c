@@ -49,11 +49,11 @@ void survival_init(const char *text)
         policy = ROOTS_NTH;
 }
 
-bool survival_begin(uint32_t number, uint32_t collected, bool induced)
+bool survival_begin(uint32_t number, uint32_t collected, bool induced, bool snapshot)
 {
     roots.n = 0;
     incomplete = false;
-    wanted = (policy == ROOTS_GEN2 && (collected >> 2 & 1) != 0) || policy == ROOTS_EVERY || (policy == ROOTS_INDUCED && induced) ||
+    wanted = snapshot || (policy == ROOTS_GEN2 && (collected >> 2 & 1) != 0) || policy == ROOTS_EVERY || (policy == ROOTS_INDUCED && induced) ||
              (policy == ROOTS_NTH && number % nth == 0);
     return wanted;
 }
@@ -105,12 +105,13 @@ static void count_roots(uint32_t gc, struct told_roots *slots)
     for (uint64_t i = 0; i < roots.n; i++) {
         const struct root *r = (const struct root *)roots.items + i;
         struct shadow *s = r->object == 0 ? NULL : heap_find(r->object);
+        uint32_t function = r->kind == ROOT_KIND_STACK && r->id != 0 ? function_of_id(r->id) : 0;
+        snapshot_root(r->object, r->kind, r->flags, function);
         if (s == NULL)
             continue; /* a frozen object, or an empty handle */
         if ((r->flags & ROOT_FLAG_WEAK) == 0)
             s->site |= SHADOW_ROOTED;
         uint32_t site = s->site & SHADOW_SITE;
-        uint32_t function = r->kind == ROOT_KIND_STACK && r->id != 0 ? function_of_id(r->id) : 0;
         struct told_roots *slot = &slots[(site * 31 + r->kind * 7 + r->flags * 3 + function * 17) % SLOTS];
         if (slot->site != site || slot->kind != r->kind || slot->flags != r->flags || slot->function != function) {
             tell_roots(slot);

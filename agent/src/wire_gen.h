@@ -30,7 +30,8 @@
 #define WIRE_LOSS_UNTRACKED 0x5u /* survivor that was not seen allocated */
 #define WIRE_LOSS_LIFETIME_FULL 0x6u /* objects whose fate is not followed */
 #define WIRE_LOSS_MOVES 0x7u /* a GC's survivors could not all be noted */
-#define WIRE_LOSS_COUNT 0x8u
+#define WIRE_LOSS_SNAPSHOT 0x8u /* the heap snapshot could not be written */
+#define WIRE_LOSS_COUNT 0x9u
 #define WIRE_MAX_IL_MAP 0x1000u /* points of one body */
 #define WIRE_MAX_NAME 0x400u /* UTF-16 units of one name */
 #define WIRE_MAX_TYPE_ARGUMENTS 0x40u /* of one type or function */
@@ -113,9 +114,9 @@ struct wire_header {
     uint64_t shared_bytes; /* bytes of memory behind the regions */
     uint64_t private_bytes; /* bytes of the agent's private tables */
     struct wire_region_entry regions[6]; /* by Region */
-    struct wire_loss_entry losses[8]; /* by Loss */
+    struct wire_loss_entry losses[9]; /* by Loss */
 };
-_Static_assert(sizeof(struct wire_header) == 488, "layout");
+_Static_assert(sizeof(struct wire_header) == 512, "layout");
 _Static_assert(offsetof(struct wire_header, magic) == 0, "layout");
 _Static_assert(offsetof(struct wire_header, version) == 8, "layout");
 _Static_assert(offsetof(struct wire_header, state) == 12, "layout");

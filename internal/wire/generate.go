@@ -45,6 +45,7 @@ func Constants() []Constant {
 		{"LOSS_UNTRACKED", uint64(LossUntracked), "survivor that was not seen allocated"},
 		{"LOSS_LIFETIME_FULL", uint64(LossLifetimeFull), "objects whose fate is not followed"},
 		{"LOSS_MOVES", uint64(LossMoves), "a GC's survivors could not all be noted"},
+		{"LOSS_SNAPSHOT", uint64(LossSnapshot), "the heap snapshot could not be written"},
 		{"LOSS_COUNT", LossCount, ""},
 		{"MAX_IL_MAP", MaxILMap, "points of one body"},
 		{"MAX_NAME", MaxName, "UTF-16 units of one name"},

@@ -59,8 +59,9 @@ const (
 	LossUntracked      Loss = 5 // a survivor of a GC that the agent had not seen allocated (lifetime)
 	LossLifetimeFull   Loss = 6 // the memory limit was reached: the fate of these objects is not followed (lifetime)
 	LossMoves          Loss = 7 // a GC whose survivors could not all be noted: from it on no fate is followed (lifetime)
+	LossSnapshot       Loss = 8 // the heap snapshot could not be written: no room on its file system (lifetime)
 
-	LossCount = 8
+	LossCount = 9
 )
 
 // Generations of the GC heap, as the runtime numbers them (COR_PRF_GC_GENERATION).

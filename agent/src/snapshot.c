@@ -1,0 +1,192 @@
+/* A snapshot of the heap: every object after one full garbage collection, with its type, size, allocation site, birth,
+ * references and roots. CLRPROF_SNAPSHOT says which collection: "end" (the last one, that the agent asks for) or a
+ * number N: the first from N on that collects generation 2.
+ *
+ * It goes to a file beside the arena, through a buffer, with the world stopped. All numbers are little-endian:
+ *
+ *   magic "CLRHEAP\0", version u32, gc u32
+ *   objects       address u64, size u64, type u32, n u32, n × address u64    … ended by an address of 0
+ *   dependents    key u64, value u64 (the key keeps the value alive)          … ended by a key of 0
+ *   roots         object u64, kind u32, flags u32, function u32, 0 u32        … ended by an object of 0
+ *   sites         address u64, site u32, born u32                             … ended by an address of 0
+ *   end           "COMPLETE"
+ *
+ * A file without its end is not complete: the disk was full, or the process was killed. */
+#define _GNU_SOURCE
+#include "agent.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define VERSION 1u
+#define BUFFER_BYTES (1u << 20)
+
+static void *info;
+static const char *directory;
+static uint32_t first_gc; /* 0: the last one; UINT32_MAX: none */
+static bool taken, writing;
+static int fd = -1;
+static uint32_t gc_of_file;
+static struct {
+    uint64_t key, value;
+} *dependents;
+static struct list dependent_list = {.size = 16};
+static uint32_t lock_word;
+static uint8_t *buffer;
+static uint32_t buffered;
+
+void snapshot_init(void *profiler_info)
+{
+    const char *text = getenv("CLRPROF_SNAPSHOT");
+    info = profiler_info;
+    directory = getenv("CLRPROF_ARENAS");
+    first_gc = text == NULL || *text == 0 ? UINT32_MAX : strcmp(text, "end") == 0 ? 0 : (uint32_t)strtoul(text, NULL, 10);
+}
+
+static void give_up(void)
+{
+    loss(WIRE_LOSS_SNAPSHOT, 0, 0);
+    writing = false;
+    if (fd >= 0)
+        close(fd);
+    fd = -1;
+}
+
+static void flush(void)
+{
+    for (uint32_t done = 0; writing && done < buffered;) {
+        ssize_t n = write(fd, buffer + done, buffered - done);
+        if (n > 0)
+            done += (uint32_t)n;
+        else if (n == 0 || errno != EINTR)
+            give_up();
+    }
+    buffered = 0;
+}
+
+static void put(const void *bytes, uint64_t n)
+{
+    const uint8_t *p = bytes;
+    while (writing && n != 0) {
+        uint64_t part = BUFFER_BYTES - buffered < n ? BUFFER_BYTES - buffered : n;
+        memcpy(buffer + buffered, p, part);
+        buffered += (uint32_t)part;
+        p += part;
+        n -= part;
+        if (buffered == BUFFER_BYTES)
+            flush();
+    }
+}
+
+bool snapshot_begin(uint32_t number, uint32_t collected, bool last)
+{
+    char path[4096];
+    if (taken || first_gc == UINT32_MAX || (collected >> 2 & 1) == 0 || (first_gc == 0 ? !last : number < first_gc))
+        return false;
+    taken = true;
+    gc_of_file = number;
+    dependent_list.n = 0;
+    int n = snprintf(path, sizeof path, "%s/%u-%u.heap", directory, arena.header->pid, number);
+    buffer = buffer == NULL ? private_alloc(BUFFER_BYTES) : buffer;
+    fd = n < 0 || (size_t)n >= sizeof path ? -1 : open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+    writing = true;
+    if (fd < 0 || buffer == NULL) {
+        give_up();
+        return false;
+    }
+    struct {
+        char magic[8];
+        uint32_t version, gc;
+    } head = {"CLRHEAP", VERSION, number};
+    buffered = 0;
+    put(&head, sizeof head);
+    return true;
+}
+
+hresult snapshot_object(uintptr_t object, uintptr_t class_id, uint32_t n, const uintptr_t *references)
+{
+    if (!writing)
+        return HR_FAIL; /* ends the runtime's walk */
+    size_t size = 0;
+    SLOT(info, INFO_GET_OBJECT_SIZE2, uintptr_t, size_t *)(info, object, &size);
+    struct {
+        uint64_t address, size;
+        uint32_t type, n;
+    } head = {object, (size + 7) & ~UINT64_C(7), type_of_class(class_id), n};
+    word_lock(&lock_word);
+    put(&head, sizeof head);
+    put(references, n * sizeof *references);
+    word_unlock(&lock_word);
+    return HR_OK;
+}
+
+hresult snapshot_dependents(void *self, uint32_t n, const uintptr_t *keys, const uintptr_t *values, const uintptr_t *ids)
+{
+    (void)self, (void)ids;
+    if (!writing)
+        return HR_OK;
+    word_lock(&lock_word);
+    if (list_reserve(&dependent_list, dependent_list.n + n)) {
+        dependents = dependent_list.items;
+        for (uint32_t i = 0; i < n; i++) {
+            dependents[dependent_list.n].key = keys[i];
+            dependents[dependent_list.n++].value = values[i];
+        }
+    } else {
+        give_up();
+    }
+    word_unlock(&lock_word);
+    return HR_OK;
+}
+
+void snapshot_root(uintptr_t object, uint32_t kind, uint32_t flags, uint32_t function)
+{
+    struct {
+        uint64_t object;
+        uint32_t kind, flags, function, reserved;
+    } root = {object, kind, flags, function, 0};
+    if (object != 0)
+        put(&root, sizeof root);
+}
+
+void snapshot_end_objects(void)
+{
+    static const uint64_t none[3];
+    put(none, sizeof none);
+    for (uint64_t i = 0; i < dependent_list.n; i++)
+        if (dependents[i].key != 0)
+            put(&dependents[i], sizeof *dependents);
+    put(none, 16);
+}
+
+void snapshot_finish(const struct bound *bounds, uint64_t n)
+{
+    static const uint64_t none[3];
+    put(none, sizeof none); /* of the roots */
+    for (uint64_t i = 0; i < n; i++)
+        for (uintptr_t at = heap_next(bounds[i].start, bounds[i].used); at < bounds[i].used; at = heap_next(at, bounds[i].used)) {
+            const struct shadow *s = heap_find(at);
+            struct {
+                uint64_t address;
+                uint32_t site, born;
+            } row = {at, s->site & SHADOW_SITE, s->born};
+            put(&row, sizeof row);
+            at += s->size == 0 ? 8 : (uintptr_t)s->size << 3;
+        }
+    put(none, 16);
+    put("COMPLETE", 8);
+    flush();
+    if (writing)
+        close(fd);
+    fd = -1;
+    writing = false;
+}
+
+bool snapshot_writing(void)
+{
+    return writing;
+}
