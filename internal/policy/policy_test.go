@@ -39,6 +39,7 @@ policy:
 wire/gen: wire
 arena: wire
 heap: wire
+heap/heapsim: heap wire
 session: quantity
 session/sessiontest: quantity session
 launch: agentbin
