@@ -60,6 +60,9 @@ func Check(s *session.Session) ([]Violation, error) {
 	}
 	c.sums(d, derived)
 	c.parents(d, derived)
+	if err := c.lifetimes(s, d, derived); err != nil {
+		return nil, err
+	}
 	if state == session.Complete {
 		stored, err := readDerived(s)
 		if err != nil {

@@ -66,6 +66,8 @@ type Data struct {
 	Sites        []session.Site
 	Slices       []session.Slice
 	SiteValues   []session.SiteValue
+	Lifetimes    []session.ProcessLifetime // of the processes whose objects were followed; empty: none
+	Fates        []session.SiteFate
 
 	tree            calltree.Tree
 	nodeFunction    []int32
@@ -79,6 +81,8 @@ type Data struct {
 	threadProcess   []int32
 	valueSite       []int32
 	valueSlice      []int32
+	fateSite        []int32
+	fateSlice       []int32
 
 	paths     calltree.Merged
 	pathNodes bool // paths is there
@@ -104,6 +108,8 @@ func Load(s *session.Session) (*Data, error) {
 	read(into(&d.Sites, s.Sites))
 	read(into(&d.Slices, s.Slices))
 	read(into(&d.SiteValues, s.SiteValues))
+	read(into(&d.Lifetimes, s.ProcessLifetimes))
+	read(into(&d.Fates, s.SiteFates))
 	if err != nil {
 		return nil, err
 	}
@@ -152,6 +158,8 @@ func (d *Data) link() error {
 	set2(&d.threadProcess)(references(processes, d.Threads, func(r *session.Thread) session.ProcessID { return r.Process }, "thread", "process"))
 	set2(&d.valueSite)(references(sites, d.SiteValues, func(r *session.SiteValue) session.SiteID { return r.Site }, "site_value", "site"))
 	set2(&d.valueSlice)(references(slices, d.SiteValues, func(r *session.SiteValue) session.SliceID { return r.Slice }, "site_value", "slice"))
+	set2(&d.fateSite)(references(sites, d.Fates, func(r *session.SiteFate) session.SiteID { return r.Site }, "site_fate", "site"))
+	set2(&d.fateSlice)(references(slices, d.Fates, func(r *session.SiteFate) session.SliceID { return r.Slice }, "site_fate", "slice"))
 	if err != nil {
 		return err
 	}
@@ -163,6 +171,11 @@ func (d *Data) link() error {
 	for i := range d.SiteValues {
 		if d.valueSite[i] == none {
 			return fmt.Errorf("%w: a row of site_value has no site", session.ErrCorrupt)
+		}
+	}
+	for i := range d.Fates {
+		if d.fateSite[i] == none {
+			return fmt.Errorf("%w: a row of site_fate has no site", session.ErrCorrupt)
 		}
 	}
 	if d.tree, err = calltree.New(parents); err != nil {
@@ -191,6 +204,18 @@ func (d *Data) SiteAmounts(f Filter) ([]q.Amount, error) {
 
 // siteAmounts returns what each site allocated as far as the filter lets it through.
 func (d *Data) siteAmounts(f Filter) []q.Amount {
+	pass := d.passes(f)
+	out := make([]q.Amount, len(d.Sites))
+	for i := range d.SiteValues {
+		if site := d.valueSite[i]; pass(d.valueSlice[i], site) {
+			out[site] = out[site].Add(d.SiteValues[i].Amount)
+		}
+	}
+	return out
+}
+
+// passes returns whether the filter lets through what belongs to a slice and a site, both by position.
+func (d *Data) passes(f Filter) func(slice, site int32) bool {
 	slices := make([]bool, len(d.Slices))
 	for i, s := range d.Slices {
 		slices[i] = f.overlaps(s)
@@ -199,14 +224,8 @@ func (d *Data) siteAmounts(f Filter) []q.Amount {
 	for i, t := range d.Threads {
 		threads[i] = (f.Thread == 0 || f.Thread == t.ID) && (f.Process == 0 || f.Process == t.Process)
 	}
-	out := make([]q.Amount, len(d.Sites))
-	for i := range d.SiteValues {
-		site := d.valueSite[i]
-		slice, thread := d.valueSlice[i], d.siteThread[site]
-		if slice >= 0 && !slices[slice] || thread >= 0 && !threads[thread] {
-			continue
-		}
-		out[site] = out[site].Add(d.SiteValues[i].Amount)
+	return func(slice, site int32) bool {
+		thread := d.siteThread[site]
+		return (slice < 0 || slices[slice]) && (thread < 0 || threads[thread])
 	}
-	return out
 }

@@ -65,12 +65,7 @@ func (d *Data) derivePaths(out *session.Derived, ownOfNodes []q.Amount) {
 	all := d.merged()
 	own := calltree.Sum(ownOfNodes, all.Of, all.Len())
 	inclusive := all.Inclusive(own)
-	keep := make([]bool, all.Len())
-	for i, v := range inclusive {
-		keep[i] = !v.IsZero() || !own[i].IsZero()
-	}
-	keepParents(all.Tree, keep)
-	tree, old := all.Keep(keep)
+	tree, old := keepWorth(all.Tree, inclusive, own)
 	function := make([]int32, len(old))
 	module := make([]int32, len(old))
 	values := make([]q.Amounts, len(old))

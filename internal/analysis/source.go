@@ -15,6 +15,7 @@ type Source struct {
 	derived *session.Derived // nil: read the stored tables
 	data    *Data            // nil until something needs it
 	types   *TypeTrees       // nil until something needs it
+	lives   *Lives           // nil until something needs it
 	below   map[session.PathID][]session.PathValue
 }
 
@@ -149,6 +150,20 @@ func (v *Source) TypePaths(of session.TypeID) ([]session.PathValue, error) {
 		}
 	}
 	return v.types.Paths(of), nil
+}
+
+// Lives returns what became of the objects, or ErrNoLifetime.
+func (v *Source) Lives() (*Lives, error) {
+	if v.lives == nil {
+		d, err := v.load()
+		if err != nil {
+			return nil, err
+		}
+		if v.lives, err = d.Lives(v.filter); err != nil {
+			return nil, err
+		}
+	}
+	return v.lives, nil
 }
 
 // Complete derives all tables of a session, stores them, and sets its state to Complete.

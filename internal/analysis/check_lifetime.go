@@ -1,0 +1,259 @@
+package analysis
+
+import (
+	q "github.com/clrprof/clrprof/internal/quantity"
+	"github.com/clrprof/clrprof/internal/session"
+)
+
+// lifetimes checks what the session says of the ends of objects.
+func (c *checker) lifetimes(s *session.Session, d *Data, derived *session.Derived) error {
+	if len(d.Lifetimes) == 0 {
+		if len(d.Fates) > 0 {
+			c.add("lifetimes", "there are fates and no process whose objects were followed")
+		}
+		return nil
+	}
+	v, err := d.Lives(Filter{})
+	if err != nil {
+		return err
+	}
+	c.fates(d, v)
+	c.livesAgree(v, derived)
+	l := &lifeTables{cut: map[session.ProcessID]bool{}}
+	if err := l.read(s); err != nil {
+		return err
+	}
+	c.collections(d, v, l)
+	c.atEnd(d, v, l)
+	c.reasons(d, l)
+	return nil
+}
+
+// lifeTables are the tables that only the check reads as a whole.
+type lifeTables struct {
+	losses      []session.Loss
+	gcs         []session.GC
+	generations []session.GCGeneration
+	ages        []session.SiteAge
+	alive       []session.SiteAlive
+	survivals   []session.Survival
+	roots       []session.Root
+	cut         map[session.ProcessID]bool // what is known of these ends within a collection, or before its end
+}
+
+func (l *lifeTables) read(s *session.Session) error {
+	for _, read := range []func() error{
+		func() error { return into(&l.losses, s.Losses) },
+		func() error { return into(&l.gcs, s.GCs) },
+		func() error { return into(&l.generations, s.GCGenerations) },
+		func() error { return into(&l.ages, s.SiteAges) },
+		func() error { return into(&l.alive, s.SiteAlive) },
+		func() error { return into(&l.survivals, s.Survivals) },
+		func() error { return into(&l.roots, s.Roots) },
+	} {
+		if err := read(); err != nil {
+			return err
+		}
+	}
+	for _, loss := range l.losses {
+		switch loss.Reason {
+		case session.LossGCCut, session.LossMoves, session.LossLifetimeFull, session.LossArenaFull, session.LossUntracked:
+			l.cut[loss.Process] = true
+		}
+	}
+	return nil
+}
+
+// fates checks that nothing died that was not born, site by site.
+func (c *checker) fates(d *Data, v *Lives) {
+	for i, f := range d.Fates {
+		if f.Generation < 0 || f.Generation >= session.Generations || f.Allocations < 0 || f.Bytes < 0 {
+			c.add("fates", "site %d has %d objects and %d bytes dead in generation %d", f.Site, f.Allocations, f.Bytes, f.Generation)
+		}
+		if d.fateSlice[i] < 0 {
+			c.add("references", "a fate of site %d has no slice", f.Site)
+		}
+	}
+	for i, l := range v.sites {
+		alive := l.Alive()
+		if alive.Allocations < 0 || alive.Bytes < 0 || alive.Allocations == 0 && alive.Bytes != 0 {
+			c.add("fates", "site %d has %d objects and %d bytes alive", d.Sites[i].ID, alive.Allocations, alive.Bytes)
+		}
+		if d.Sites[i].Frozen && !l.Collected().IsZero() {
+			c.add("fates", "site %d is frozen and %d of its objects died", d.Sites[i].ID, l.Collected().Allocations)
+		}
+	}
+}
+
+// livesAgree checks that the ends of objects add up to the same in every view, and that what was born is
+// what was allocated.
+func (c *checker) livesAgree(v *Lives, derived *session.Derived) {
+	total := v.Total()
+	same := func(what string, sum Life) {
+		if sum != total {
+			c.add("lifetimes", "%s add up to %+v, the sites to %+v", what, sum, total)
+		}
+	}
+	types, functions, lines, paths := v.Types(), v.Functions(), v.Lines(), v.Paths()
+	same("types", sumOfLives(types, func(l Life) Life { return l }))
+	same("functions (exclusive)", sumOfLives(functions, func(l BothLives) Life { return l.Exclusive }))
+	same("paths (exclusive)", sumOfLives(paths, func(l BothLives) Life { return l.Exclusive }))
+	same("processes", sumOfLives(v.Processes(), func(l Life) Life { return l }))
+	var places, roots Life
+	for _, p := range v.Places() {
+		places = places.Add(p.Life)
+	}
+	same("places", places)
+	born := func(what string, id int64, got, want q.Amount) {
+		if got != want {
+			c.add("lifetimes", "of %s %d, %d objects and %d bytes were born, %d and %d allocated", what, id, got.Allocations, got.Bytes, want.Allocations, want.Bytes)
+		}
+	}
+	for _, r := range derived.Types {
+		born("type", int64(r.Type), types[r.Type].Born, r.Amount)
+	}
+	for _, r := range derived.Functions {
+		born("function", int64(r.Function), functions[r.Function].Exclusive.Born, r.Exclusive)
+		born("function (inclusive)", int64(r.Function), functions[r.Function].Inclusive.Born, r.Inclusive)
+	}
+	for _, r := range derived.Lines {
+		born("line", int64(r.Line), lines[r.Line].Born, r.Amount)
+	}
+	for _, r := range derived.Paths {
+		born("path", int64(r.ID), paths[r.ID].Exclusive.Born, r.Exclusive)
+		born("path (inclusive)", int64(r.ID), paths[r.ID].Inclusive.Born, r.Inclusive)
+		if r.Parent == 0 {
+			roots = roots.Add(paths[r.ID].Inclusive)
+		}
+	}
+	same("roots (inclusive)", roots)
+}
+
+func sumOfLives[K comparable, V any](values map[K]V, life func(V) Life) Life {
+	var sum Life
+	for _, v := range values {
+		sum = sum.Add(life(v))
+	}
+	return sum
+}
+
+// collections checks each collection by itself, and that all that they found dead are the fates of the sites.
+func (c *checker) collections(d *Data, v *Lives, l *lifeTables) {
+	process := map[session.GCID]session.ProcessID{}
+	last := map[session.ProcessID]int64{}
+	for _, g := range l.gcs {
+		process[g.ID] = g.Process
+		if g.Number != last[g.Process]+1 && !l.cut[g.Process] {
+			c.add("collections", "collection %d of process %d follows number %d", g.Number, g.Process, last[g.Process])
+		}
+		last[g.Process] = g.Number
+		if g.Pause < 0 || g.Agent < 0 || g.Agent > g.Pause {
+			c.add("collections", "collection %d lasts %d ns, of which the agent %d", g.Number, g.Pause, g.Agent)
+		}
+	}
+	type key struct {
+		process    session.ProcessID
+		generation int64
+	}
+	found := map[key]q.Amount{}
+	for _, g := range l.generations {
+		p, ok := process[g.GC]
+		if !ok {
+			c.add("references", "a generation belongs to collection %d, which does not exist", g.GC)
+			continue
+		}
+		survived := g.Before.Sub(g.Dead)
+		if survived.Allocations < g.Promoted.Allocations || survived.Bytes < g.Promoted.Bytes || g.Promoted.Allocations < 0 {
+			c.add("collections", "collection %d: %d objects in generation %d before, %d of them dead, %d promoted", g.GC, g.Before.Allocations, g.Generation, g.Dead.Allocations, g.Promoted.Allocations)
+		}
+		k := key{p, g.Generation}
+		found[k] = found[k].Add(g.Dead)
+	}
+	processes := v.Processes()
+	for _, p := range d.Processes {
+		for g, dead := range processes[p.ID].Dead {
+			if want := found[key{p.ID, int64(g)}]; dead != want && p.EndState == session.EndExited && !l.cut[p.ID] {
+				c.add("collections", "process %d: the sites have %d objects and %d bytes dead in generation %d, the collections %d and %d",
+					p.ID, dead.Allocations, dead.Bytes, g, want.Allocations, want.Bytes)
+			}
+		}
+	}
+}
+
+// atEnd checks what is said of the objects that live at the end, and of the ages of the others.
+func (c *checker) atEnd(d *Data, v *Lives, l *lifeTables) {
+	sites := v.Sites()
+	known := newIndex(d.Sites, func(r *session.Site) session.SiteID { return r.ID })
+	alive := map[session.SiteID]q.Amount{}
+	for _, a := range l.alive {
+		if a.Generation < 0 || a.Generation >= session.Generations || a.Allocations <= 0 {
+			c.add("alive", "site %d has %d objects alive in generation %d", a.Site, a.Allocations, a.Generation)
+		}
+		alive[a.Site] = alive[a.Site].Add(a.Amount)
+	}
+	for id, a := range alive {
+		if at, ok := known.find(id); !ok || at == none {
+			c.add("references", "site %d, some of whose objects are alive, does not exist", id)
+			continue
+		}
+		// More can be alive: what was allocated after the last collection.
+		if rest := sites[id].Alive().Sub(a); rest.Allocations < 0 || rest.Bytes < 0 {
+			c.add("alive", "site %d has %d objects and %d bytes alive, %d and %d reachable", id,
+				sites[id].Alive().Allocations, sites[id].Alive().Bytes, a.Allocations, a.Bytes)
+		}
+	}
+	byGCs, byTime := map[session.SiteID]q.Count{}, map[session.SiteID]q.Count{}
+	for _, a := range l.ages {
+		switch {
+		case a.Measure == session.AgeGCs && a.Bucket > 0 && a.Bucket < session.AgeBuckets:
+			byGCs[a.Site] += a.Objects
+		case a.Measure == session.AgeTime && a.Bucket >= 0 && a.Bucket < session.AgeBuckets:
+			byTime[a.Site] += a.Objects
+		default:
+			c.add("ages", "site %d has %d objects of age %s %d", a.Site, a.Objects, a.Measure, a.Bucket)
+		}
+	}
+	for i, s := range d.Sites {
+		if t := d.siteThread[i]; t >= 0 && l.cut[d.Threads[t].Process] {
+			continue
+		}
+		if dead := sites[s.ID].Collected().Allocations; byGCs[s.ID] != byTime[s.ID] || byGCs[s.ID] > dead {
+			c.add("ages", "site %d has %d dead objects, %d with an age in collections and %d with one in time", s.ID, dead, byGCs[s.ID], byTime[s.ID])
+		}
+	}
+}
+
+// reasons checks that what is said of survivors is of collections and sites that exist, and of all survivors.
+func (c *checker) reasons(d *Data, l *lifeTables) {
+	sites := newIndex(d.Sites, func(r *session.Site) session.SiteID { return r.ID })
+	functions := newIndex(d.Functions, func(r *session.Function) session.FunctionID { return r.ID })
+	gcs := newIndex(l.gcs, func(r *session.GC) session.GCID { return r.ID })
+	exist := func(what string, gc session.GCID, site session.SiteID, function session.FunctionID) bool {
+		_, a := gcs.find(gc)
+		_, b := sites.find(site)
+		_, f := functions.find(function)
+		if !a || !b || !f || gc == 0 || site == 0 {
+			c.add("references", "%s of collection %d, site %d, function %d: not all of them exist", what, gc, site, function)
+		}
+		return a && b && f
+	}
+	explained := map[session.GCID]q.Amount{}
+	for _, s := range l.survivals {
+		if exist("survivors", s.GC, s.Site, 0) {
+			explained[s.GC] = explained[s.GC].Add(s.Rooted).Add(s.Reachable)
+		}
+	}
+	for _, r := range l.roots {
+		exist("roots", r.GC, r.Site, r.Function)
+	}
+	survived := map[session.GCID]q.Amount{}
+	for _, g := range l.generations {
+		survived[g.GC] = survived[g.GC].Add(g.Before).Sub(g.Dead)
+	}
+	for _, g := range l.gcs {
+		if e, ok := explained[g.ID]; ok && e != survived[g.ID] && !l.cut[g.Process] {
+			c.add("survivors", "collection %d of process %d: %d objects and %d bytes survived, %d and %d are explained",
+				g.Number, g.Process, survived[g.ID].Allocations, survived[g.ID].Bytes, e.Allocations, e.Bytes)
+		}
+	}
+}

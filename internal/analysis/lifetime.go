@@ -1,0 +1,286 @@
+package analysis
+
+import (
+	"errors"
+
+	"github.com/clrprof/clrprof/internal/calltree"
+	q "github.com/clrprof/clrprof/internal/quantity"
+	"github.com/clrprof/clrprof/internal/session"
+)
+
+// ErrNoLifetime means that the ends of objects were not recorded.
+var ErrNoLifetime = errors.New("this session holds no lifetimes: it was recorded with --memory alone, or by an older clrprof")
+
+// Life is what became of objects: Born = ΣDead + Alive, in objects and in bytes. With a filter by time, Born and Dead are
+// what happened in that time, so Alive is by how much the living changed and can be negative.
+type Life struct {
+	Born q.Amount
+	Dead [session.Generations]q.Amount // by the generation in which they were found dead
+}
+
+// Collected returns all that died.
+func (l Life) Collected() q.Amount {
+	var sum q.Amount
+	for _, a := range l.Dead {
+		sum = sum.Add(a)
+	}
+	return sum
+}
+
+// Alive returns what did not die.
+func (l Life) Alive() q.Amount { return l.Born.Sub(l.Collected()) }
+
+// Add returns the sum of two lives.
+func (l Life) Add(o Life) Life {
+	l.Born = l.Born.Add(o.Born)
+	for g := range l.Dead {
+		l.Dead[g] = l.Dead[g].Add(o.Dead[g])
+	}
+	return l
+}
+
+// IsZero reports whether nothing was born and nothing died.
+func (l Life) IsZero() bool { return l == Life{} }
+
+// Lives are lives by what a view shows. They are computed when they are asked for.
+type Lives struct {
+	data  *Data
+	sites []Life // by position
+	nodes []Life
+}
+
+// BothLives are lives by the inclusive and by the exclusive rule.
+type BothLives struct {
+	Inclusive, Exclusive Life
+}
+
+// Lives returns the lives of the part of the session that f lets through, or ErrNoLifetime.
+func (d *Data) Lives(f Filter) (*Lives, error) {
+	if len(d.Lifetimes) == 0 {
+		return nil, ErrNoLifetime
+	}
+	if err := f.check(d); err != nil {
+		return nil, err
+	}
+	v := &Lives{data: d, sites: make([]Life, len(d.Sites)), nodes: make([]Life, len(d.Nodes))}
+	for i, a := range d.siteAmounts(f) {
+		v.sites[i].Born = a
+	}
+	pass := d.passes(f)
+	for i, fate := range d.Fates {
+		if site := d.fateSite[i]; pass(d.fateSlice[i], site) && fate.Generation >= 0 && fate.Generation < session.Generations {
+			dead := &v.sites[site].Dead[fate.Generation]
+			*dead = dead.Add(fate.Amount)
+		}
+	}
+	for i, l := range v.sites {
+		if n := d.siteNode[i]; n >= 0 {
+			v.nodes[n] = v.nodes[n].Add(l)
+		}
+	}
+	return v, nil
+}
+
+// component is one of the amounts of a life.
+func (l *Life) component(k int) *q.Amount {
+	if k == session.Generations {
+		return &l.Born
+	}
+	return &l.Dead[k]
+}
+
+// each applies to lives what is defined for amounts, such as a sum over a tree.
+func each(in []Life, n int, fn func([]q.Amount) []q.Amount) []Life {
+	out := make([]Life, n)
+	amounts := make([]q.Amount, len(in))
+	for k := range session.Generations + 1 {
+		for i := range in {
+			amounts[i] = *in[i].component(k)
+		}
+		for i, a := range fn(amounts) {
+			*out[i].component(k) = a
+		}
+	}
+	return out
+}
+
+func sumLives(in []Life, group []int32, groups int) []Life {
+	out := make([]Life, groups)
+	for i, g := range group {
+		if g >= 0 {
+			out[g] = out[g].Add(in[i])
+		}
+	}
+	return out
+}
+
+// byID leaves out lives in which nothing happened.
+func byID[Row any, ID comparable, V comparable](rows []Row, values []V, id func(*Row) ID) map[ID]V {
+	out := map[ID]V{}
+	var zero V
+	for i := range rows {
+		if values[i] != zero {
+			out[id(&rows[i])] = values[i]
+		}
+	}
+	return out
+}
+
+// Total returns the life of everything.
+func (v *Lives) Total() Life {
+	var sum Life
+	for _, l := range v.sites {
+		sum = sum.Add(l)
+	}
+	return sum
+}
+
+// Sites returns the lives of sites.
+func (v *Lives) Sites() map[session.SiteID]Life {
+	return byID(v.data.Sites, v.sites, func(r *session.Site) session.SiteID { return r.ID })
+}
+
+// Types returns the lives of types.
+func (v *Lives) Types() map[session.TypeID]Life {
+	return byID(v.data.Types, sumLives(v.sites, v.data.siteType, len(v.data.Types)), func(r *session.Type) session.TypeID { return r.ID })
+}
+
+// Processes returns the lives of processes.
+func (v *Lives) Processes() map[session.ProcessID]Life {
+	threads := sumLives(v.sites, v.data.siteThread, len(v.data.Threads))
+	return byID(v.data.Processes, sumLives(threads, v.data.threadProcess, len(v.data.Processes)), func(r *session.Process) session.ProcessID { return r.ID })
+}
+
+// Lines returns the lives of what the statements themselves allocated.
+func (v *Lives) Lines() map[session.LineID]Life {
+	at := sumLives(v.nodes, v.data.nodeInstruction, len(v.data.Instructions))
+	return byID(v.data.Lines, sumLives(at, v.data.instructionLine, len(v.data.Lines)), func(r *session.Line) session.LineID { return r.ID })
+}
+
+// Functions returns the lives of what functions allocated.
+func (v *Lives) Functions() map[session.FunctionID]BothLives {
+	all, n := v.data.merged(), len(v.data.Functions)
+	own := each(v.nodes, all.Len(), func(a []q.Amount) []q.Amount { return calltree.Sum(a, all.Of, all.Len()) })
+	inclusive := each(own, n, func(a []q.Amount) []q.Amount { return all.Presence(all.Inclusive(a), all.Group, n) })
+	both := joinLives(inclusive, sumLives(own, all.Group, n))
+	return byID(v.data.Functions, both, func(r *session.Function) session.FunctionID { return r.ID })
+}
+
+func joinLives(inclusive, exclusive []Life) []BothLives {
+	out := make([]BothLives, len(inclusive))
+	for i := range out {
+		out[i] = BothLives{inclusive[i], exclusive[i]}
+	}
+	return out
+}
+
+// Paths returns the lives of what was allocated on the paths of the call tree, by the ids of PathValue.
+func (v *Lives) Paths() map[session.PathID]BothLives {
+	all := v.data.merged()
+	own := each(v.nodes, all.Len(), func(a []q.Amount) []q.Amount { return calltree.Sum(a, all.Of, all.Len()) })
+	inclusive := each(own, all.Len(), all.Inclusive)
+	born := make([]q.Amount, len(own))
+	for i := range own {
+		born[i] = own[i].Born
+	}
+	out := map[session.PathID]BothLives{}
+	for i, path := range v.data.keptPaths(all.Inclusive(born), born) {
+		out[session.PathID(i+1)] = BothLives{inclusive[path], own[path]}
+	}
+	return out
+}
+
+// keptPaths returns the merged nodes that are paths of a derived call tree, in the order of their ids.
+func (d *Data) keptPaths(inclusive, own []q.Amount) []int32 {
+	_, old := keepWorth(d.merged().Tree, inclusive, own)
+	return old
+}
+
+// keepWorth leaves out the nodes of a tree that are worth nothing.
+func keepWorth(t calltree.Tree, inclusive, own []q.Amount) (calltree.Tree, []int32) {
+	keep := make([]bool, t.Len())
+	for i, v := range inclusive {
+		keep[i] = !v.IsZero() || !own[i].IsZero()
+	}
+	keepParents(t, keep)
+	return t.Keep(keep)
+}
+
+// Place is a stack and a type: what the threads of a process allocated there.
+type Place struct {
+	Node session.NodeID
+	Type session.TypeID
+	Life
+}
+
+// Places returns the lives of all stacks and types, in the order of their nodes and types.
+func (v *Lives) Places() []Place {
+	d := v.data
+	type key struct{ node, typ int32 }
+	at := map[key]int{}
+	var out []Place
+	for i, l := range v.sites {
+		k := key{d.siteNode[i], d.siteType[i]}
+		if l.IsZero() || k.node < 0 || k.typ < 0 {
+			continue
+		}
+		n, ok := at[k]
+		if !ok {
+			n = len(out)
+			at[k] = n
+			out = append(out, Place{Node: d.Nodes[k.node].ID, Type: d.Types[k.typ].ID})
+		}
+		out[n].Life = out[n].Add(l)
+	}
+	return out
+}
+
+// Stack returns the functions on the stack of a node, the top first, at most limit of them.
+func (v *Lives) Stack(node session.NodeID, limit int) []session.FunctionID {
+	nodes := newIndex(v.data.Nodes, func(r *session.Node) session.NodeID { return r.ID })
+	at, ok := nodes.find(node)
+	var out []session.FunctionID
+	for ok && at >= 0 && len(out) < limit {
+		out = append(out, v.data.Nodes[at].Function)
+		at = v.data.tree.Parent[at]
+	}
+	return out
+}
+
+// Growing returns the sites that only grow: in at least three slices of time more of their objects were born than
+// died, and in none fewer. Frozen objects, which never die, do not count.
+func (v *Lives) Growing() []session.SiteID {
+	d := v.data
+	change := make([]q.Count, len(d.Sites)) // within one slice
+	ups, downs := make([]int32, len(d.Sites)), make([]bool, len(d.Sites))
+	value, fate := 0, 0 // rows are in the order of slices
+	var touched []int32
+	for slice := range d.Slices {
+		for ; value < len(d.SiteValues) && d.valueSlice[value] <= int32(slice); value++ {
+			change[d.valueSite[value]] += d.SiteValues[value].Allocations
+			touched = append(touched, d.valueSite[value])
+		}
+		for ; fate < len(d.Fates) && d.fateSlice[fate] <= int32(slice); fate++ {
+			change[d.fateSite[fate]] -= d.Fates[fate].Allocations
+			touched = append(touched, d.fateSite[fate])
+		}
+		for _, site := range touched {
+			if change[site] > 0 {
+				ups[site]++
+			}
+			downs[site] = downs[site] || change[site] < 0
+			change[site] = 0
+		}
+		touched = touched[:0]
+	}
+	var out []session.SiteID
+	for i, s := range d.Sites {
+		if ups[i] >= growingSlices && !downs[i] && !s.Frozen && !v.sites[i].IsZero() {
+			out = append(out, s.ID)
+		}
+	}
+	return out
+}
+
+// growingSlices is in how many slices of time a site must grow to be called growing: two could be chance.
+const growingSlices = 3
