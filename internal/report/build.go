@@ -72,7 +72,7 @@ func (c *context) pathsBelow(r *Row) ([]Row, error) {
 
 func (c *context) pathRow(p session.PathValue) Row {
 	row := c.functionRow(p.Function, p.Amounts)
-	row.path, row.level, row.process = p.ID, int(p.Level), p.Process
+	row.path, row.level, row.process = p.ID, int(max(p.Level, 0)), p.Process // a damaged session may have any level
 	return row
 }
 
