@@ -12,6 +12,12 @@
 #define LIKELY(x) __builtin_expect(!!(x), 1)
 #define UNLIKELY(x) __builtin_expect(!!(x), 0)
 #define COLD __attribute__((noinline, cold))
+/* Reads words of other functions' frames, which AddressSanitizer would take for mistakes. */
+#ifdef CLRPROF_SANITIZED
+#define READS_STACK __attribute__((no_sanitize("address")))
+#else
+#define READS_STACK
+#endif
 
 /* ── arena.c: shared memory ─────────────────────────────────────────────────────────────────────────────────── */
 

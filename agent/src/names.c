@@ -115,6 +115,8 @@ static void put(struct record *r, const void *bytes, size_t n)
         r->full = true;
         return;
     }
+    if (n == 0)
+        return; /* bytes may be NULL */
     memcpy(r->p, bytes, n);
     r->p += n;
 }

@@ -77,7 +77,7 @@ static bool os_fails(enum fake_os_call call, int error)
 void *fake_mmap(void *address, size_t bytes, int protection, int flags, int fd, off_t offset);
 int fake_fallocate(int fd, int mode, off_t offset, off_t bytes);
 int fake_ftruncate(int fd, off_t bytes);
-int fake_rename(int from, const char *old, int to, const char *new, unsigned flags);
+int fake_link(const char *old, const char *new);
 int fake_getattr_np(pthread_t thread, pthread_attr_t *attributes);
 int fake_key_create(pthread_key_t *key, void (*destructor)(void *));
 
@@ -96,9 +96,9 @@ int fake_ftruncate(int fd, off_t bytes)
     return os_fails(OS_FTRUNCATE, EFBIG) ? -1 : ftruncate(fd, bytes);
 }
 
-int fake_rename(int from, const char *old, int to, const char *new, unsigned flags)
+int fake_link(const char *old, const char *new)
 {
-    return os_fails(OS_RENAME, EEXIST) ? -1 : renameat2(from, old, to, new, flags);
+    return os_fails(OS_LINK, fake.link_error != 0 ? fake.link_error : EEXIST) ? -1 : link(old, new);
 }
 
 int fake_getattr_np(pthread_t thread, pthread_attr_t *attributes)

@@ -104,7 +104,7 @@ hresult fake_load(const char *agent); /* up to and with Initialize; a failure un
 hresult fake_callback(uint32_t slot, uintptr_t argument);
 hresult fake_callback_name(uintptr_t thread, uint32_t length, const utf16 *name);
 
-enum fake_os_call { OS_MMAP, OS_FALLOCATE, OS_FTRUNCATE, OS_RENAME, OS_STACK, OS_KEY, OS_CALLS };
+enum fake_os_call { OS_MMAP, OS_FALLOCATE, OS_FTRUNCATE, OS_LINK, OS_STACK, OS_KEY, OS_CALLS };
 
 extern struct fake_state {
     uint64_t objects, bytes;  /* told to the agent */
@@ -118,6 +118,7 @@ extern struct fake_state {
     bool allocate_in_set_event_mask;
     uint32_t event_low, event_high;
     uint32_t references; /* to metadata that the agent did not release */
+    int link_error;      /* EEXIST if 0 */
 } fake;
 
 _Noreturn void fake_die(const char *format, ...) __attribute__((format(printf, 1, 2)));
