@@ -18,7 +18,7 @@ FUZZTIME   ?= 20s
 DEMO       := bin/demo
 GETDOTNET  := go run ./tools/getdotnet
 
-.PHONY: help build agent dotnet demo test race bench check check-c fuzz golden clean
+.PHONY: help build agent dotnet demo test test-agent race bench check check-c fuzz golden clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -51,6 +51,9 @@ demo: build dotnet ## profile a sample program and print the report
 test: build dotnet check race ## run all tests; needs nothing that is not fetched
 	go test -timeout 40m ./...
 
+test-agent: ## test the agent in a made-up runtime, with every compiler and sanitizer there is
+	agent/test/all.sh
+
 race: agent ## run the tests of the pure Go packages under the race detector
 	CGO_ENABLED=1 go test -race -timeout 20m $(PURE)
 
@@ -64,8 +67,8 @@ check: agent check-c ## look for mistakes without running anything: gofmt, vet, 
 check-c: # the C code as clang and its analyzer see it
 	@if command -v clang >/dev/null; then \
 	  echo clang --analyze agent/src; \
+	  clang -std=c11 -fsyntax-only -Wall -Wextra -Wconversion -Werror $(AGENT_SRC) $(wildcard agent/test/*.c); \
 	  for f in $(AGENT_SRC); do \
-	    clang -std=c11 -fsyntax-only -Wall -Wextra -Wconversion -Werror $$f; \
 	    clang -std=c11 --analyze --analyzer-output text -Xclang -analyzer-werror $$f; \
 	  done; \
 	else echo 'clang is not installed: the checks of the C code with clang are skipped'; fi

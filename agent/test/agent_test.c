@@ -607,7 +607,7 @@ static void reserve_slots(void)
     static struct fake_body b[64];
     for (int i = 0; i < 64; i++)
         fake_emit(&m, &b[i], FRAMED, -1);
-    next_slot = (int)((uintptr_t)b[0].start - 0x7e0000000000u) / (int)CODE_SLOT;
+    next_slot = (int)((uintptr_t)b[0].start - FAKE_CODE_BASE) / (int)CODE_SLOT;
     fake_forget(&m);
 }
 
@@ -1055,6 +1055,8 @@ static void allocations_at_thread_end(void)
 {
     struct entries model = {0};
     struct job job;
+    if (THREAD_SANITIZER)
+        return; /* it has already ended the thread then */
     start();
     pthread_key_create(&late_key, allocate_late);
     for (int i = 0; i < 10; i++) {

@@ -16,7 +16,7 @@
 #define NOT_A_MANAGED_THREAD ((hresult)0x80131355)
 #define DATA_INCOMPLETE ((hresult)0x80131351)
 #define NOT_FOUND ((hresult)0x80131130)
-#define CODE_BASE ((uint8_t *)0x7e0000000000) /* the same in every run */
+#define CODE_BASE ((uint8_t *)FAKE_CODE_BASE)
 #define MAX_DEFS 32768u
 #define FROZEN_SEGMENTS 80u
 #define SEGMENT_BYTES 4096u

@@ -18,6 +18,7 @@
 #define MAX_PROGRAM 1024 /* methods of one stack; more come from recursion */
 #define CODE_SLOT 128u   /* bytes of one body */
 #define CODE_SLOTS 32768u
+#define FAKE_CODE_BASE 0x551000000000u /* the same in every run, and where each sanitizer allows it */
 
 /* ── what programs are made of ──────────────────────────────────────────────────────────────────────────────── */
 
