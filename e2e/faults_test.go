@@ -46,6 +46,7 @@ type sandbox struct {
 	env  []string // for clrprof and the target
 	// Directories: for arenas, for the agent, for temporary files, for sessions.
 	shm, cache, tmp, out string
+	unmounts             []string
 }
 
 func newSandbox(t *testing.T) *sandbox {
@@ -128,6 +129,11 @@ func (s *sandbox) end() {
 	for _, name := range list(s.t, s.out) {
 		if strings.HasPrefix(name, ".") || strings.HasSuffix(name, "-journal") {
 			s.t.Errorf("beside the sessions: %s", name)
+		}
+	}
+	for _, dir := range s.unmounts {
+		if err := unix.Unmount(dir, unix.MNT_DETACH); err != nil {
+			s.t.Error(err)
 		}
 	}
 	if err := os.RemoveAll(s.root); err != nil {
