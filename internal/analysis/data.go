@@ -87,6 +87,17 @@ type Data struct {
 // Load reads the recorded and resolved tables of s and checks their references.
 func Load(s *session.Session) (*Data, error) {
 	d := &Data{}
+	if err := d.read(s); err != nil {
+		return nil, err
+	}
+	if err := d.link(); err != nil {
+		return nil, fmt.Errorf("session %s: %w", s.Path(), err)
+	}
+	return d, nil
+}
+
+// read reads the tables.
+func (d *Data) read(s *session.Session) error {
 	var err error
 	read := func(step error) {
 		if err == nil {
@@ -104,13 +115,7 @@ func Load(s *session.Session) (*Data, error) {
 	read(into(&d.Sites, s.Sites))
 	read(into(&d.Slices, s.Slices))
 	read(into(&d.SiteValues, s.SiteValues))
-	if err != nil {
-		return nil, err
-	}
-	if err := d.link(); err != nil {
-		return nil, fmt.Errorf("session %s: %w", s.Path(), err)
-	}
-	return d, nil
+	return err
 }
 
 func into[T any](to *[]T, read func() ([]T, error)) error {
