@@ -34,6 +34,13 @@ $(AGENT): $(AGENT_SRC) $(AGENT_HDR) Makefile
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@.tmp $(AGENT_SRC)
 	@mv $@.tmp $@
 
+# Variants of the agent for tests and measurements; see agent/test/oracle.c.
+ORACLE     ?= bin/libclrprof-oracle.so
+.PHONY: oracle
+oracle:
+	@mkdir -p $(dir $(ORACLE))
+	$(CC) $(CFLAGS) -DCLRPROF_ORACLE $(LDFLAGS) -o $(ORACLE) $(AGENT_SRC) agent/test/oracle.c
+
 dotnet: ## get a .NET for tests, demo and benchmarks (220 MB, once, into the user's cache)
 	@$(GETDOTNET) >/dev/null
 
