@@ -18,7 +18,7 @@ FUZZTIME   ?= 20s
 DEMO       := bin/demo
 GETDOTNET  := go run ./tools/getdotnet
 
-.PHONY: help build agent dotnet demo test race bench check check-c fuzz golden clean
+.PHONY: help build agent dotnet demo test test-agent race bench check check-c fuzz golden clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -33,6 +33,13 @@ $(AGENT): $(AGENT_SRC) $(AGENT_HDR) Makefile
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@.tmp $(AGENT_SRC)
 	@mv $@.tmp $@
+
+# Variants of the agent for tests and measurements; see agent/test/oracle.c.
+ORACLE     ?= bin/libclrprof-oracle.so
+.PHONY: oracle
+oracle:
+	@mkdir -p $(dir $(ORACLE))
+	$(CC) $(CFLAGS) -DCLRPROF_ORACLE $(LDFLAGS) -o $(ORACLE) $(AGENT_SRC) agent/test/oracle.c
 
 dotnet: ## get a .NET for tests, demo and benchmarks (220 MB, once, into the user's cache)
 	@$(GETDOTNET) >/dev/null
@@ -51,6 +58,9 @@ demo: build dotnet ## profile a sample program and print the report
 test: build dotnet check race ## run all tests; needs nothing that is not fetched
 	go test -timeout 40m ./...
 
+test-agent: ## test the agent in a made-up runtime, with every compiler and sanitizer there is
+	agent/test/all.sh
+
 race: agent ## run the tests of the pure Go packages under the race detector
 	CGO_ENABLED=1 go test -race -timeout 20m $(PURE)
 
@@ -64,8 +74,8 @@ check: agent check-c ## look for mistakes without running anything: gofmt, vet, 
 check-c: # the C code as clang and its analyzer see it
 	@if command -v clang >/dev/null; then \
 	  echo clang --analyze agent/src; \
+	  clang -std=c11 -fsyntax-only -Wall -Wextra -Wconversion -Werror $(AGENT_SRC) $(wildcard agent/test/*.c); \
 	  for f in $(AGENT_SRC); do \
-	    clang -std=c11 -fsyntax-only -Wall -Wextra -Wconversion -Werror $$f; \
 	    clang -std=c11 --analyze --analyzer-output text -Xclang -analyzer-werror $$f; \
 	  done; \
 	else echo 'clang is not installed: the checks of the C code with clang are skipped'; fi

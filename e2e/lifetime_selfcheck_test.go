@@ -12,8 +12,8 @@ import (
 	"github.com/clrprof/clrprof/internal/dotnettest"
 )
 
-// smallBudget makes the runtime collect generation 0 after each 64 KiB: many GCs that nobody asked for.
-var smallBudget = []string{"COMPlus_GCgen0size=10000", "COMPlus_GCgen0MaxBudget=10000"}
+// smallBudget makes the runtime collect generation 0 early: many GCs that nobody asked for.
+var smallBudget = []string{"COMPlus_GCgen0size=40000", "COMPlus_GCgen0MaxBudget=40000"}
 
 // TestLifetimeSelfCheck compares, at the end of every GC of a real runtime, the agent's shadow of the heap with the
 // runtime's own walk over the heap: the same objects, each with its size and its type. At the end each site has lost

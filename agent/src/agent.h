@@ -12,6 +12,12 @@
 #define LIKELY(x) __builtin_expect(!!(x), 1)
 #define UNLIKELY(x) __builtin_expect(!!(x), 0)
 #define COLD __attribute__((noinline, cold))
+/* Reads words of other functions' frames, which AddressSanitizer would take for mistakes. */
+#ifdef CLRPROF_SANITIZED
+#define READS_STACK __attribute__((no_sanitize("address")))
+#else
+#define READS_STACK
+#endif
 
 /* ── arena.c: shared memory ─────────────────────────────────────────────────────────────────────────────────── */
 
@@ -176,6 +182,10 @@ struct frame_shape {
     bool osr;           /* its frame lies on that of the function's first version */
 };
 struct frame_shape code_frame_shape(const uint8_t *start, uint64_t size);
+void code_find_runtime(uintptr_t address); /* one in the runtime's code */
+/* The bytes between the stack pointer and the return address of the runtime's thunk, whose code goes on at `address`
+ * after a call; 0: this is no thunk without a frame pointer. */
+uint32_t code_thunk_size(uintptr_t address);
 
 /* ── heap.c: the shadow of the GC heap ──────────────────────────────────────────────────────────────────────── */
 

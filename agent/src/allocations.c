@@ -23,7 +23,7 @@ void allocations_init(void *profiler_info, bool has_frozen_heap)
 }
 
 /* Is the stack that begins at fp the kept one? See stack.c. */
-static inline bool stack_is_kept(const struct thread *t, uintptr_t fp)
+READS_STACK static inline bool stack_is_kept(const struct thread *t, uintptr_t fp)
 {
     uint32_t n = t->n_frames;
     if (n == 0 || t->frames[n - 1].fp != fp)

@@ -156,10 +156,17 @@ void private_free(void *memory, uint64_t bytes)
     give_back(&arena.header->private_bytes, bytes);
 }
 
-static uint64_t resource_limit(int resource) /* RLIM_INFINITY is greater than any size */
+/* RLIM_INFINITY is greater than any size. */
+static uint64_t address_space_limit(void)
 {
     struct rlimit limit;
-    return getrlimit(resource, &limit) == 0 ? limit.rlim_cur : RLIM_INFINITY;
+    return getrlimit(RLIMIT_AS, &limit) == 0 ? limit.rlim_cur : RLIM_INFINITY;
+}
+
+static uint64_t file_size_limit(void)
+{
+    struct rlimit limit;
+    return getrlimit(RLIMIT_FSIZE, &limit) == 0 ? limit.rlim_cur : RLIM_INFINITY;
 }
 
 /* Makes the file as large as it may be, asks for its first page and maps it. File size and address space can be
@@ -167,9 +174,9 @@ static uint64_t resource_limit(int resource) /* RLIM_INFINITY is greater than an
  * RLIMIT_FSIZE would kill the process with SIGXFSZ, so ask first. Returns the capacity of a region. */
 static uint64_t map_file(uint64_t memory_limit)
 {
-    uint64_t most = resource_limit(RLIMIT_AS) / ADDRESS_SPACE_SHARE;
-    if (most > resource_limit(RLIMIT_FSIZE))
-        most = resource_limit(RLIMIT_FSIZE);
+    uint64_t most = address_space_limit() / ADDRESS_SPACE_SHARE;
+    if (most > file_size_limit())
+        most = file_size_limit();
     no_arena = "no_address_space";
     uint64_t capacity = (memory_limit < MAX_REGION ? memory_limit : MAX_REGION) & ~UINT64_C(4095);
     for (; capacity >= MIN_LIMIT; capacity = (capacity / 2) & ~UINT64_C(4095)) {
@@ -302,8 +309,8 @@ static void leave_note(const char *directory)
 
 bool arena_create(const char *directory, uint64_t memory_limit, uint32_t max_stack_depth)
 {
-    if (memory_limit > 2 * (resource_limit(RLIMIT_AS) / ADDRESS_SPACE_SHARE))
-        memory_limit = 2 * (resource_limit(RLIMIT_AS) / ADDRESS_SPACE_SHARE);
+    if (memory_limit > 2 * (address_space_limit() / ADDRESS_SPACE_SHARE))
+        memory_limit = 2 * (address_space_limit() / ADDRESS_SPACE_SHARE);
     if (memory_limit < MIN_LIMIT)
         memory_limit = MIN_LIMIT;
     for (uint32_t i = 0; i < MAX_NAMES; i++) {

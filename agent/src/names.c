@@ -58,6 +58,7 @@ void names_find_signal_return(void)
 bool names_init(void *profiler_info)
 {
     info = profiler_info;
+    code_find_runtime((uintptr_t)(**(void *const *const *)info));
     /* Ids of the ips table below IP_FIRST are reserved, so is node 0: begin with that many empty entries. */
     arena_lock();
     bool reserved = arena_reserve(WIRE_REGION_IPS, WIRE_IP_FIRST * sizeof(struct wire_ip)) != NULL &&
@@ -115,6 +116,8 @@ static void put(struct record *r, const void *bytes, size_t n)
         r->full = true;
         return;
     }
+    if (n == 0)
+        return; /* bytes may be NULL */
     memcpy(r->p, bytes, n);
     r->p += n;
 }
@@ -652,8 +655,11 @@ uint32_t ip_of_address(uintptr_t address)
         return insert_ip(&ip, 0, 0);
     }
     if (SLOT(info, INFO_GET_FUNCTION_FROM_IP3, uintptr_t, uintptr_t *, uintptr_t *)(info, address, &function_id, &rejit) < 0 ||
-        function_id == 0)
-        return native_address(address);
+        function_id == 0) {
+        ip.frame_size = code_thunk_size(address);
+        ip.flags = WIRE_IP_FRAMELESS;
+        return ip.frame_size != 0 ? insert_ip(&ip, 0, 0) : native_address(address);
+    }
     struct scratch *scratch = take_scratch();
     if (scratch == NULL)
         return 0;

@@ -112,14 +112,14 @@ static inline uint32_t flags_of(uint32_t ip)
 
 /* ── what of the kept stack is still there ──────────────────────────────────────────────────────────────────── */
 
-static inline bool pair_holds(const struct frame *f)
+READS_STACK static inline bool pair_holds(const struct frame *f)
 {
     const uintptr_t *pair = (const uintptr_t *)f->fp;
     return ((pair[0] ^ f->next) | (pair[1] ^ f->ret)) == 0;
 }
 
 /* The frame with the first skip that changed; `limit` if none of the frames before that has one. */
-static uint32_t first_changed_skip(const struct thread *t, uint32_t limit)
+READS_STACK static uint32_t first_changed_skip(const struct thread *t, uint32_t limit)
 {
     uint32_t n = limit == 0 ? 0 : t->frames[limit - 1].skips_end;
     for (uint32_t i = 0; i < n; i++)
@@ -153,7 +153,7 @@ struct walk {
 
 /* Notes the code address in a slot of the stack. An address that was interrupted is the instruction itself, a return
  * address the one after; `past` makes the first look like the second. */
-static bool push_skip(struct thread *t, struct walk *w, uintptr_t slot, uintptr_t past, uint32_t *ip)
+READS_STACK static bool push_skip(struct thread *t, struct walk *w, uintptr_t slot, uintptr_t past, uint32_t *ip)
 {
     if (w->n_skips == t->cap_skips && !thread_grow(t))
         return false;
@@ -173,7 +173,7 @@ static bool push_skip(struct thread *t, struct walk *w, uintptr_t slot, uintptr_
 
 /* Code addresses beside the chain, above the pair at fp whose return address is *ip; osr: the pair is in the frame of
  * an OSR variant. In the end *ip is in the function that has the next frame of the chain. */
-static bool walk_skips(struct thread *t, struct walk *w, uintptr_t fp, bool osr, uint32_t *ip)
+READS_STACK static bool walk_skips(struct thread *t, struct walk *w, uintptr_t fp, bool osr, uint32_t *ip)
 {
     uint32_t flags = flags_of(*ip);
     bool beside = osr && (flags & WIRE_IP_MANAGED) != 0;
@@ -264,7 +264,7 @@ static bool keep_frame(struct thread *t, struct path *p, uint32_t first, uint32_
 /* ── the general way: walk the chain until it meets a kept frame ────────────────────────────────────────────── */
 
 /* False: more frames than may be kept, or no memory. */
-static bool walk_chain(struct thread *t, struct walk *w, uintptr_t fp)
+READS_STACK static bool walk_chain(struct thread *t, struct walk *w, uintptr_t fp)
 {
     uint32_t kept = frames_that_hold(t, fp), owner = 0;
     *w = (struct walk){0, 0, 0};
@@ -327,7 +327,7 @@ enum followed { FOLLOWED, OTHER_FRAMES, NO_ROOM };
 
 /* When the chain links the same frames as before, only what comes after the first changed return address is looked
  * up again, in place. */
-static enum followed follow(struct thread *t, uintptr_t fp)
+READS_STACK static enum followed follow(struct thread *t, uintptr_t fp)
 {
     uint32_t n = t->n_frames, first = n;
     if (n == 0 || t->frames[n - 1].fp != fp)

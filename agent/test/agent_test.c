@@ -54,6 +54,7 @@ const char *__asan_default_options(void)
 static const char *agent_path;
 static char directory[4000];
 static int failures;
+static unsigned n_steps;
 
 static void check(bool ok, const char *format, ...) __attribute__((format(printf, 2, 3)));
 static void check(bool ok, const char *format, ...)
@@ -238,23 +239,55 @@ static struct arena_facts *judge(struct entries *model, uint64_t lost)
     return f;
 }
 
+static void write_totals(void)
+{
+    char path[5000];
+    snprintf(path, sizeof path, "%s/totals", directory);
+    FILE *f = fopen(path, "w");
+    if (f == NULL)
+        return; /* the scenario took the directory away */
+    fprintf(f, "%llu %llu\n", (unsigned long long)fake.objects, (unsigned long long)fake.bytes);
+    fclose(f);
+}
+
+/* Removes what a step left behind. */
+static void remove_step(void)
+{
+    char path[8192];
+    snprintf(path, sizeof path, "%s/%u", directory, n_steps);
+    DIR *d = opendir(path);
+    for (struct dirent *e; d != NULL && (e = readdir(d)) != NULL;)
+        unlinkat(dirfd(d), e->d_name, 0);
+    if (d != NULL)
+        closedir(d);
+    rmdir(path);
+}
+
+#define KEEP_EACH 8u /* steps whose arenas stay, for the tests of the collector */
+
 enum { STEP_PASSED, STEP_FAILED, STEP_BEYOND }; /* how the process of a step ends */
 
 /* Runs a step in a process of its own for 1, 1 + stride, …, each with a directory, until one says that it is beyond the end. */
 static void sweep(int (*step)(uint64_t n), uint64_t stride)
 {
     for (uint64_t n = 1; failures < 4; n += stride) {
+        n_steps++;
         pid_t child = fork();
         if (child == 0) {
-            snprintf(directory + strlen(directory), 32, "/%llu", (unsigned long long)n);
+            failures = 0;
+            snprintf(directory + strlen(directory), 16, "/%u", n_steps);
             mkdir(directory, 0700);
             setenv("CLRPROF_ARENAS", directory, 1);
             int end = step(n);
+            write_totals();
             exit(failures != 0 ? STEP_FAILED : end);
         }
         int status = 0;
         waitpid(child, &status, 0);
-        check(WIFEXITED(status) && WEXITSTATUS(status) != STEP_FAILED, "step %llu: status %x", (unsigned long long)n, status);
+        bool passed = WIFEXITED(status) && WEXITSTATUS(status) != STEP_FAILED;
+        check(passed, "step %llu: status %x", (unsigned long long)n, status);
+        if (passed && n_steps % KEEP_EACH != 0)
+            remove_step();
         if (!WIFEXITED(status) || WEXITSTATUS(status) == STEP_BEYOND)
             return;
     }
@@ -574,7 +607,7 @@ static void reserve_slots(void)
     static struct fake_body b[64];
     for (int i = 0; i < 64; i++)
         fake_emit(&m, &b[i], FRAMED, -1);
-    next_slot = (int)((uintptr_t)b[0].start - 0x7e0000000000u) / (int)CODE_SLOT;
+    next_slot = (int)((uintptr_t)b[0].start - FAKE_CODE_BASE) / (int)CODE_SLOT;
     fake_forget(&m);
 }
 
@@ -595,6 +628,7 @@ static int reentered_step(uint64_t n)
 {
     struct entries model = {0};
     start();
+    work_at_random(&model, 4, 1, 1, false); /* the thread is known from now on */
     fake.reenter_class = &line;
     fake.reenter_at = fake.calls + n;
     work_at_random(&model, 5, 12, 6, false);
@@ -615,6 +649,7 @@ static int one_call_fails(uint64_t n)
 {
     start();
     fake.fail_at = fake.calls + n;
+    odd.odd_bytes = 0; /* its size cannot be known without asking */
     struct entries model = {0};
     work_at_random(&model, 6, 25, 8, !THREAD_SANITIZER);
     bool beyond = fake.calls < fake.fail_at;
@@ -627,7 +662,7 @@ static int all_calls_fail(uint64_t n)
 {
     start();
     fake.fail_from = fake.calls + n;
-    odd.odd_bytes = 0; /* its size cannot be known without asking */
+    odd.odd_bytes = 0;
     struct entries model = {0};
     work_at_random(&model, 6, 25, 8, !THREAD_SANITIZER);
     bool beyond = fake.calls < fake.fail_from;
@@ -701,10 +736,24 @@ static uint32_t count_open(const char *with)
     return n;
 }
 
-/* The agent refused: the library is gone, with its memory and its file descriptor. `failure` is what the arena says;
- * 0: there is none. */
-static void check_refused(hresult hr, uint32_t failure)
+/* The number of files in the directory whose name has the text in it. */
+static uint32_t count_files(const char *with)
 {
+    uint32_t n = 0;
+    DIR *d = opendir(directory);
+    for (struct dirent *e; d != NULL && (e = readdir(d)) != NULL;)
+        n += e->d_name[0] != '.' && strstr(e->d_name, with) != NULL;
+    if (d != NULL)
+        closedir(d);
+    return n;
+}
+
+/* The agent refused: the library is gone, with its memory and its file descriptor. `failure` is what the arena says;
+ * 0: there is none, but a note of that reason, if there is a directory. */
+static void check_refused(hresult hr, uint32_t failure, const char *note)
+{
+    check(count_files("") == (failure != 0 || note != NULL), "%u files", count_files(""));
+    check(note == NULL || count_files(note) == 1, "no note of %s", note);
     check(hr == HR_CANCEL_ACTIVATION, "Initialize returned %x", (unsigned)hr);
     check(SANITIZED || dlopen(agent_path, RTLD_LAZY | RTLD_NOLOAD) == NULL, "the library is still there");
     check(count_lines("/proc/self/maps", ".arena") == 0, "the arena is still mapped");
@@ -755,7 +804,7 @@ static int refusal_step(uint64_t n)
         fake.os_fail_from[OS_FTRUNCATE] = 1;
         break;
     case 9:
-        fake.os_fail_from[OS_RENAME] = 1;
+        fake.os_fail_from[OS_LINK] = 1;
         break;
     case 10:
         fake.os_fail_from[OS_MMAP] = 1;
@@ -773,7 +822,7 @@ static int refusal_step(uint64_t n)
     hresult hr = fake_load(agent_path);
     struct rlimit none = {RLIM_INFINITY, RLIM_INFINITY};
     setrlimit(RLIMIT_FSIZE, &none);
-    check_refused(hr, failure);
+    check_refused(hr, failure, n < 8 ? NULL : n == 9 ? ".no_space.failed" : ".no_address_space.failed");
     return STEP_PASSED;
 }
 
@@ -784,10 +833,8 @@ static int initialize_without(uint64_t n) /* the n-th mmap or fallocate of Initi
     hresult hr = fake_load(agent_path);
     if (hr == HR_OK)
         return STEP_BEYOND;
-    bool early = os_call == OS_FALLOCATE ? n <= 2 : false;
-    if (os_call == OS_MMAP && arena_read(directory, &(struct entries){0}) == NULL)
-        early = true;
-    check_refused(hr, early ? 0 : WIRE_FAILURE_OUT_OF_MEMORY);
+    bool early = n <= (os_call == OS_FALLOCATE ? 3u : 1u); /* before there is an arena */
+    check_refused(hr, early ? 0 : WIRE_FAILURE_OUT_OF_MEMORY, !early ? NULL : os_call == OS_MMAP ? ".no_address_space.failed" : ".no_space.failed");
     return STEP_PASSED;
 }
 
@@ -804,7 +851,7 @@ static int retry_step(uint64_t n)
 {
     struct entries model = {0};
     if (n == 1)
-        fake.os_fail_at[OS_RENAME] = 1; /* somebody has that name */
+        fake.os_fail_at[OS_LINK] = 1; /* somebody has that name */
     else if (n == 2)
         fake.os_fail_at[OS_MMAP] = 1; /* the address space is small: a smaller arena */
     else if (n == 3)
@@ -852,6 +899,14 @@ static void before_initialize_ends(void)
 
 /* ── scenarios of limits ────────────────────────────────────────────────────────────────────────────────────── */
 
+static char *long_name(char letter, size_t n)
+{
+    char *name = malloc(n + 1);
+    memset(name, letter, n);
+    name[n] = 0;
+    return name;
+}
+
 static struct fake_class many_classes[4096];
 static struct fake_method many_methods[8192];
 static struct fake_body many_bodies[8192];
@@ -874,7 +929,7 @@ static int memory_limit_step(uint64_t n)
         work_at_random(&model, 11, 60000, 40, false);
     } else if (n == 2) { /* descriptions of types */
         for (uint32_t i = 0; i < 4096; i++) {
-            fake_class_init(&many_classes[i], &app, numbered("A.Namespace.With.A.Name.That.Is.Long.Enough.To.Need.Memory.Type", i, i), 24, 0);
+            fake_class_init(&many_classes[i], &app, numbered(long_name('n', 1000), i, i), 24, 0);
             run(&model, &s, &many_classes[i], 0, 2);
             run(&model, &s, &order, 0, 1);
         }
@@ -904,14 +959,6 @@ static int memory_limit_step(uint64_t n)
 static void memory_limit(void)
 {
     sweep(memory_limit_step, 1);
-}
-
-static char *long_name(char letter, size_t n)
-{
-    char *name = malloc(n + 1);
-    memset(name, letter, n);
-    name[n] = 0;
-    return name;
 }
 
 static void names_and_numbers(void)
@@ -1008,6 +1055,8 @@ static void allocations_at_thread_end(void)
 {
     struct entries model = {0};
     struct job job;
+    if (THREAD_SANITIZER)
+        return; /* it has already ended the thread then */
     start();
     pthread_key_create(&late_key, allocate_late);
     for (int i = 0; i < 10; i++) {
@@ -1208,17 +1257,6 @@ static const struct scenario {
     {"foreign_descriptor", foreign_descriptor},
     {"full_file_system", full_file_system},
 };
-
-static void write_totals(void)
-{
-    char path[5000];
-    snprintf(path, sizeof path, "%s/totals", directory);
-    FILE *f = fopen(path, "w");
-    if (f == NULL)
-        return; /* the scenario took the directory away */
-    fprintf(f, "%llu %llu\n", (unsigned long long)fake.objects, (unsigned long long)fake.bytes);
-    fclose(f);
-}
 
 static bool run_scenario(const struct scenario *s, const char *parent)
 {

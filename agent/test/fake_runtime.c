@@ -16,7 +16,7 @@
 #define NOT_A_MANAGED_THREAD ((hresult)0x80131355)
 #define DATA_INCOMPLETE ((hresult)0x80131351)
 #define NOT_FOUND ((hresult)0x80131130)
-#define CODE_BASE ((uint8_t *)0x7e0000000000) /* the same in every run */
+#define CODE_BASE ((uint8_t *)FAKE_CODE_BASE)
 #define MAX_DEFS 32768u
 #define FROZEN_SEGMENTS 80u
 #define SEGMENT_BYTES 4096u
@@ -77,7 +77,7 @@ static bool os_fails(enum fake_os_call call, int error)
 void *fake_mmap(void *address, size_t bytes, int protection, int flags, int fd, off_t offset);
 int fake_fallocate(int fd, int mode, off_t offset, off_t bytes);
 int fake_ftruncate(int fd, off_t bytes);
-int fake_rename(int from, const char *old, int to, const char *new, unsigned flags);
+int fake_link(const char *old, const char *new);
 int fake_getattr_np(pthread_t thread, pthread_attr_t *attributes);
 int fake_key_create(pthread_key_t *key, void (*destructor)(void *));
 
@@ -96,9 +96,9 @@ int fake_ftruncate(int fd, off_t bytes)
     return os_fails(OS_FTRUNCATE, EFBIG) ? -1 : ftruncate(fd, bytes);
 }
 
-int fake_rename(int from, const char *old, int to, const char *new, unsigned flags)
+int fake_link(const char *old, const char *new)
 {
-    return os_fails(OS_RENAME, EEXIST) ? -1 : renameat2(from, old, to, new, flags);
+    return os_fails(OS_LINK, fake.link_error != 0 ? fake.link_error : EEXIST) ? -1 : link(old, new);
 }
 
 int fake_getattr_np(pthread_t thread, pthread_attr_t *attributes)

@@ -18,6 +18,7 @@
 #define MAX_PROGRAM 1024 /* methods of one stack; more come from recursion */
 #define CODE_SLOT 128u   /* bytes of one body */
 #define CODE_SLOTS 32768u
+#define FAKE_CODE_BASE 0x551000000000u /* the same in every run, and where each sanitizer allows it */
 
 /* ── what programs are made of ──────────────────────────────────────────────────────────────────────────────── */
 
@@ -104,7 +105,7 @@ hresult fake_load(const char *agent); /* up to and with Initialize; a failure un
 hresult fake_callback(uint32_t slot, uintptr_t argument);
 hresult fake_callback_name(uintptr_t thread, uint32_t length, const utf16 *name);
 
-enum fake_os_call { OS_MMAP, OS_FALLOCATE, OS_FTRUNCATE, OS_RENAME, OS_STACK, OS_KEY, OS_CALLS };
+enum fake_os_call { OS_MMAP, OS_FALLOCATE, OS_FTRUNCATE, OS_LINK, OS_STACK, OS_KEY, OS_CALLS };
 
 extern struct fake_state {
     uint64_t objects, bytes;  /* told to the agent */
@@ -118,6 +119,7 @@ extern struct fake_state {
     bool allocate_in_set_event_mask;
     uint32_t event_low, event_high;
     uint32_t references; /* to metadata that the agent did not release */
+    int link_error;      /* EEXIST if 0 */
 } fake;
 
 _Noreturn void fake_die(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -4,12 +4,18 @@
  *  emptygc   the same with COR_PRF_MONITOR_GC, the measure for lifetime;
  *  snapshot  DoStackSnapshot at every allocation, the stack thrown away: what the documented way would cost;
  *  compare   the product, and after each CLRPROF_EVERY-th allocation its stack is compared with DoStackSnapshot's;
- *  selfcheck the product with lifetime, and after each GC its shadow of the heap is compared with ObjectReferences.
+ *  selfcheck the product with lifetime, and after each GC its shadow of the heap is compared with ObjectReferences;
+ *  walk      the product, and after each GC the runtime tells every object of the heap, which are counted by class.
  *
  * A comparison is written to CLRPROF_COMPARISON. That of selfcheck is one line, see oracle_report, and the first objects
- * that are not the same. That of stacks is a summary "equal N different N" at the end and, for the
- * first MAX_SHOWN differences, the two stacks, leaf first, as "method:ip" with our stack's dynamic functions left
- * out (DoStackSnapshot leaves out methods without metadata). */
+ * that are not the same. That of stacks is written to CLRPROF_COMPARISON as lines: for the first MAX_SHOWN differences "ours", our stack,
+ * "theirs" and DoStackSnapshot's, separated by tabs, leaf first, and at the end a summary
+ * "equal N different N none N dynamic N": stacks compared, those without any managed frame for DoStackSnapshot, and
+ * those of ours with dynamic functions. A frame
+ * is "function:ip:called:flags:name" with numbers in hexadecimal. Our stack's dynamic functions are left out, as
+ * DoStackSnapshot leaves out methods without metadata; so is what both have in common from the root on.
+ *
+ * The last walk is written to CLRPROF_WALK as lines "TYPE OBJECTS BYTES", TYPE being the agent's id. */
 #define _GNU_SOURCE
 #include "oracle.h"
 
@@ -21,24 +27,30 @@
 
 #define MAX_DEPTH 20000u
 #define MAX_SHOWN 20000u
+#define MONITOR_GC 0x80u
+#define CALLBACK_OBJECT_REFERENCES 52
+#define CALLBACK_GC_FINISHED 75
 
 extern void *agent_info;
 
 struct stack {
     uint32_t n;
     uintptr_t ips[MAX_DEPTH];
+    uintptr_t functions[MAX_DEPTH];
 };
 
 static __thread struct stack *theirs, *ours;
-static uint64_t n_seen, n_equal, n_different, every = 1;
+static uint64_t n_seen, n_equal, n_different, n_none, n_dynamic, every = 1;
 static int report_fd = -1;
 
 static hresult collect_frame(uintptr_t function, uintptr_t ip, uintptr_t frame, uint32_t size, uint8_t *context, void *data)
 {
     (void)frame, (void)size, (void)context;
     struct stack *s = data;
-    if (function != 0 && s->n < MAX_DEPTH)
+    if (function != 0 && s->n < MAX_DEPTH) {
+        s->functions[s->n] = function;
         s->ips[s->n++] = ip;
+    }
     return HR_OK;
 }
 
@@ -63,51 +75,105 @@ static hresult allocated_snapshot(void *self, uintptr_t object, uintptr_t class_
     return snapshot(theirs);
 }
 
-static bool is_dynamic(uintptr_t address)
+static uintptr_t function_of(uintptr_t address)
 {
     uintptr_t function = 0, rejit = 0;
-    int32_t dynamic = 0;
     if (SLOT(agent_info, INFO_GET_FUNCTION_FROM_IP3, uintptr_t, uintptr_t *, uintptr_t *)(agent_info, address, &function, &rejit) < 0)
-        return false;
-    return SLOT(agent_info, INFO_IS_FUNCTION_DYNAMIC, uintptr_t, int32_t *)(agent_info, function, &dynamic) >= 0 && dynamic != 0;
+        return 0;
+    return function;
 }
 
-static void our_stack(struct stack *s, uint32_t node)
+static bool is_dynamic_function(uintptr_t function)
 {
+    int32_t dynamic = 0;
+    return function != 0 &&
+           SLOT(agent_info, INFO_IS_FUNCTION_DYNAMIC, uintptr_t, int32_t *)(agent_info, function, &dynamic) >= 0 && dynamic != 0;
+}
+
+/* True: it has dynamic functions, which are left out. */
+static bool our_stack(struct stack *s, uint32_t node)
+{
+    bool dynamic = false;
     s->n = 0;
     for (; node != 0 && s->n < MAX_DEPTH; node = arena_node(node)->parent) {
         const struct wire_ip *ip = arena_ip(arena_node(node)->ip);
-        if (ip->address != 0 && !is_dynamic(ip->address))
+        if (ip->address == 0)
+            continue; /* (truncated), or no managed code */
+        if (is_dynamic_function(function_of(ip->address)))
+            dynamic = true;
+        else
             s->ips[s->n++] = ip->address;
     }
+    return dynamic;
 }
 
-static void show_function(uintptr_t function)
+static void put_name(char *out, size_t size, const utf16 *name, uint32_t length)
 {
-    utf16 name[128];
+    uint32_t n = 0;
+    for (uint32_t i = 0; i + 1 < length && n + 1 < size; i++)
+        out[n++] = name[i] > ' ' && name[i] < 127 ? (char)name[i] : '?';
+    out[n] = 0;
+}
+
+/* The function that the call before a return address calls through a cell (call [rip + d]), as precompiled code calls
+ * the runtime's helpers; 0 for other calls. */
+static uintptr_t called_before(uintptr_t ip)
+{
+    const uint8_t *call = (const uint8_t *)(ip - 6);
+    int32_t distance;
+    if (call[0] != 0xFF || call[1] != 0x15)
+        return 0;
+    memcpy(&distance, call + 2, sizeof distance);
+    return *(const uintptr_t *)(ip + (uintptr_t)(intptr_t)distance);
+}
+
+/* ":FLAGS:Namespace.Type.Method", as in metadata; P: a P/Invoke, I: implemented in the runtime. */
+static void write_function(uintptr_t function)
+{
+    utf16 name[256];
+    char type[256], method[256];
     void *import = NULL;
-    uint32_t token = 0, owner, length = 0, attributes, bytes, rva, flags;
+    uint32_t token = 0, owner = 0, length = 0, attributes = 0, bytes, rva, implementation = 0, flags;
+    const uint32_t pinvoke = 0x2000, internal_call = 0x1000; /* ECMA-335 II.23.1.10, II.23.1.11 */
     const uint8_t *signature;
-    if (SLOT(agent_info, INFO_GET_TOKEN_AND_METADATA, uintptr_t, const struct guid *, void **, uint32_t *)(
-            agent_info, function, &IID_METADATA_IMPORT, &import, &token) < 0)
+    if (is_dynamic_function(function) ||
+        SLOT(agent_info, INFO_GET_TOKEN_AND_METADATA, uintptr_t, const struct guid *, void **, uint32_t *)(
+            agent_info, function, &IID_METADATA_IMPORT, &import, &token) < 0) {
+        dprintf(report_fd, "::(dynamic)");
         return;
+    }
     SLOT(import, IMPORT_GET_METHOD_PROPS, uint32_t, uint32_t *, utf16 *, uint32_t, uint32_t *, uint32_t *, const uint8_t **,
-         uint32_t *, uint32_t *, uint32_t *)(import, token, &owner, name, 128, &length, &attributes, &signature, &bytes, &rva, &flags);
-    for (uint32_t i = 0; i + 1 < length && i < 127; i++)
-        dprintf(report_fd, "%c", name[i] < 128 ? (char)name[i] : '?');
+         uint32_t *, uint32_t *, uint32_t *)(import, token, &owner, name, 256, &length, &attributes, &signature, &bytes, &rva,
+                                             &implementation);
+    put_name(method, sizeof method, name, length);
+    SLOT(import, IMPORT_GET_TYPE_DEF_PROPS, uint32_t, utf16 *, uint32_t, uint32_t *, uint32_t *, uint32_t *)(
+        import, owner, name, 256, &length, &flags, &bytes);
+    put_name(type, sizeof type, name, length);
+    dprintf(report_fd, ":%s%s:%s.%s", (attributes & pinvoke) != 0 ? "P" : "", (implementation & internal_call) != 0 ? "I" : "",
+            type, method);
     com_release(import);
 }
 
-static void show(const char *who, const struct stack *s)
+static void write_stack(const struct stack *s, uint32_t n)
 {
-    dprintf(report_fd, " %s", who);
-    for (uint32_t i = 0; i < s->n && i < 64; i++) {
-        uintptr_t function = 0, rejit = 0;
-        SLOT(agent_info, INFO_GET_FUNCTION_FROM_IP3, uintptr_t, uintptr_t *, uintptr_t *)(agent_info, s->ips[i], &function, &rejit);
-        dprintf(report_fd, " ");
-        show_function(function);
-        dprintf(report_fd, ":%zx", (size_t)s->ips[i]);
+    for (uint32_t i = 0; i < n; i++) {
+        uintptr_t function = s == theirs ? s->functions[i] : function_of(s->ips[i]);
+        dprintf(report_fd, "\t%zx:%zx:%zx", (size_t)function, (size_t)s->ips[i], (size_t)called_before(s->ips[i]));
+        write_function(function);
     }
+}
+
+/* Both stacks without what they have in common at the root. */
+static void write_difference(void)
+{
+    uint32_t a = ours->n, b = theirs->n;
+    while (a > 0 && b > 0 && ours->ips[a - 1] == theirs->ips[b - 1])
+        a--, b--;
+    dprintf(report_fd, "ours");
+    write_stack(ours, a);
+    dprintf(report_fd, "\ttheirs");
+    write_stack(theirs, b);
+    dprintf(report_fd, "\n");
 }
 
 static hresult allocated_compare(void *self, uintptr_t object, uintptr_t class_id)
@@ -119,19 +185,19 @@ static hresult allocated_compare(void *self, uintptr_t object, uintptr_t class_i
         theirs = malloc(sizeof *theirs);
         ours = malloc(sizeof *ours);
     }
-    if (snapshot(theirs) != HR_OK)
-        return HR_OK; /* allocations of the runtime without a managed frame */
-    our_stack(ours, current_thread == NULL ? 0 : current_thread->leaf);
+    if (snapshot(theirs) != HR_OK) { /* no managed frame, or only dynamic functions */
+        __atomic_fetch_add(&n_none, 1, __ATOMIC_RELAXED);
+        theirs->n = 0;
+    }
+    if (our_stack(ours, current_thread == NULL ? 0 : current_thread->leaf))
+        __atomic_fetch_add(&n_dynamic, 1, __ATOMIC_RELAXED);
     if (ours->n == theirs->n && memcmp(ours->ips, theirs->ips, ours->n * sizeof *ours->ips) == 0) {
         __atomic_fetch_add(&n_equal, 1, __ATOMIC_RELAXED);
         return HR_OK;
     }
     if (__atomic_fetch_add(&n_different, 1, __ATOMIC_RELAXED) < MAX_SHOWN) {
         arena_lock();
-        dprintf(report_fd, "different");
-        show("ours", ours);
-        show("theirs", theirs);
-        dprintf(report_fd, "\n");
+        write_difference();
         arena_unlock();
     }
     return HR_OK;
@@ -231,6 +297,55 @@ static hresult check_gc(void *self)
     n_walked = 0;
     return hr;
 }
+/* ── every object of the heap ───────────────────────────────────────────────────────────────────────────────── */
+
+#define MAX_CLASSES 65536u /* a power of two */
+
+static struct class_count {
+    uintptr_t class_id;
+    uint64_t objects, bytes;
+} *counts; /* of the last GC */
+static bool gc_began = true; /* counts are of the GC before */
+
+static hresult object_references(void *self, uintptr_t object, uintptr_t class_id, uint32_t n, uintptr_t *references)
+{
+    (void)self, (void)n, (void)references;
+    size_t size = 0;
+    if (SLOT(agent_info, INFO_GET_OBJECT_SIZE2, uintptr_t, size_t *)(agent_info, object, &size) < 0)
+        return HR_OK; /* the test finds it missing */
+    arena_lock();
+    if (gc_began)
+        memset(counts, 0, MAX_CLASSES * sizeof *counts);
+    gc_began = false;
+    for (uintptr_t i = class_id >> 3;; i++) {
+        struct class_count *c = &counts[i % MAX_CLASSES];
+        if (c->class_id != 0 && c->class_id != class_id)
+            continue;
+        c->class_id = class_id;
+        c->objects++;
+        c->bytes += (size + 7) & ~(size_t)7;
+        break;
+    }
+    arena_unlock();
+    return HR_OK;
+}
+
+static hresult gc_finished(void *self)
+{
+    (void)self;
+    gc_began = true;
+    return HR_OK;
+}
+
+static void write_walk(void)
+{
+    for (uint32_t i = 0; i < MAX_CLASSES; i++)
+        if (counts[i].class_id != 0)
+            dprintf(report_fd, "%u %llu %llu\n", type_of_class(counts[i].class_id), (unsigned long long)counts[i].objects,
+                    (unsigned long long)counts[i].bytes);
+}
+
+/* ────────────────────────────────────────────────────────────────────────────────────────────────────────────── */
 
 static const char *variant(void)
 {
@@ -245,14 +360,14 @@ static hresult end_walk(void)
 
 uint32_t oracle_event_mask(void)
 {
-    if (strcmp(variant(), "emptygc") == 0)
+    if (strcmp(variant(), "emptygc") == 0 || strcmp(variant(), "walk") == 0)
         return MONITOR_GC;
     return strcmp(variant(), "snapshot") == 0 || strcmp(variant(), "compare") == 0 ? ENABLE_STACK_SNAPSHOT : 0;
 }
 
 void oracle_install(void **callbacks)
 {
-    const char *path = getenv("CLRPROF_COMPARISON"), *n = getenv("CLRPROF_EVERY");
+    const char *path = getenv("CLRPROF_COMPARISON"), *walk = getenv("CLRPROF_WALK"), *n = getenv("CLRPROF_EVERY");
     every = n == NULL ? 1 : strtoull(n, NULL, 10);
     if (strcmp(variant(), "empty") == 0)
         callbacks[CALLBACK_OBJECT_ALLOCATED] = (void *)allocated_empty;
@@ -272,6 +387,12 @@ void oracle_install(void **callbacks)
         callbacks[CALLBACK_OBJECT_ALLOCATED] = (void *)allocated_compare;
         report_fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     }
+    if (strcmp(variant(), "walk") == 0 && walk != NULL) {
+        callbacks[CALLBACK_OBJECT_REFERENCES] = (void *)object_references;
+        callbacks[CALLBACK_GC_FINISHED] = (void *)gc_finished;
+        counts = calloc(MAX_CLASSES, sizeof *counts);
+        report_fd = open(walk, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    }
 }
 
 void oracle_report(void)
@@ -281,6 +402,9 @@ void oracle_report(void)
                 (unsigned long long)n_live, (unsigned long long)n_missing, (unsigned long long)n_extra, (unsigned long long)n_wrong);
     for (uint32_t i = 0; i < n_told; i++)
         dprintf(report_fd, "%s", told[i]);
-    if (report_fd >= 0)
-        dprintf(report_fd, "equal %llu different %llu\n", (unsigned long long)n_equal, (unsigned long long)n_different);
+    if (report_fd >= 0 && counts != NULL)
+        write_walk();
+    else if (report_fd >= 0)
+        dprintf(report_fd, "equal %llu different %llu none %llu dynamic %llu\n", (unsigned long long)n_equal,
+                (unsigned long long)n_different, (unsigned long long)n_none, (unsigned long long)n_dynamic);
 }

@@ -149,13 +149,18 @@ func (v *naive) compare(t *rapid.T, d *session.Derived) {
 
 // drawFilter draws a filter that may let through everything, a part or nothing.
 func drawFilter(t *rapid.T, b *sessiontest.Builder) Filter {
+	last := q.Nanoseconds(100 * len(b.Slices))
+	// Ends of slices, where mistakes are, and anything.
+	moment := rapid.OneOf(rapid.SampledFrom([]q.Nanoseconds{0, 99, 100, 101, 200, last - 1}), rapid.Custom(func(t *rapid.T) q.Nanoseconds {
+		return q.Nanoseconds(rapid.Int64Range(0, int64(last)+200).Draw(t, "moment"))
+	}))
 	f := Filter{
 		Process: session.ProcessID(rapid.IntRange(0, len(b.Processes)).Draw(t, "process")),
 		Thread:  session.ThreadID(rapid.IntRange(0, len(b.Threads)).Draw(t, "thread")),
-		From:    q.Nanoseconds(rapid.IntRange(0, 100*len(b.Slices)-1).Draw(t, "from")),
+		From:    min(moment.Draw(t, "from"), last-1),
 	}
-	if rapid.Bool().Draw(t, "with end") {
-		f.To = f.From + 1 + q.Nanoseconds(rapid.IntRange(0, 300).Draw(t, "span"))
+	if to := moment.Draw(t, "to"); to > f.From {
+		f.To = to
 	}
 	return f
 }

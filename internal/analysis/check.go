@@ -1,7 +1,6 @@
 package analysis
 
 import (
-	"errors"
 	"fmt"
 	"reflect"
 
@@ -44,13 +43,13 @@ func Check(s *session.Session) ([]Violation, error) {
 	if err != nil {
 		return nil, err
 	}
-	d, err := Load(s)
-	if errors.Is(err, session.ErrCorrupt) {
+	d := &Data{}
+	if err := d.read(s); err != nil {
+		return nil, err
+	}
+	if err := d.link(); err != nil {
 		c.add("references", "%v", err)
 		return c.found, nil
-	}
-	if err != nil {
-		return nil, err
 	}
 	c.owners(d)
 	c.slices(d)

@@ -91,6 +91,17 @@ type Data struct {
 // Load reads the recorded and resolved tables of s and checks their references.
 func Load(s *session.Session) (*Data, error) {
 	d := &Data{}
+	if err := d.read(s); err != nil {
+		return nil, err
+	}
+	if err := d.link(); err != nil {
+		return nil, fmt.Errorf("session %s: %w", s.Path(), err)
+	}
+	return d, nil
+}
+
+// read reads the tables.
+func (d *Data) read(s *session.Session) error {
 	var err error
 	read := func(step error) {
 		if err == nil {
@@ -110,13 +121,7 @@ func Load(s *session.Session) (*Data, error) {
 	read(into(&d.SiteValues, s.SiteValues))
 	read(into(&d.Lifetimes, s.ProcessLifetimes))
 	read(into(&d.Fates, s.SiteFates))
-	if err != nil {
-		return nil, err
-	}
-	if err := d.link(); err != nil {
-		return nil, fmt.Errorf("session %s: %w", s.Path(), err)
-	}
-	return d, nil
+	return err
 }
 
 func into[T any](to *[]T, read func() ([]T, error)) error {

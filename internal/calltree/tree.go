@@ -191,7 +191,7 @@ type Merged struct {
 // the order of their first original node.
 func (t Tree) Merge(group []int32) Merged {
 	type key struct{ parent, group int32 }
-	index := make(map[key]int32)
+	index := make(map[key]int32, t.Len()/2)
 	m := Merged{Of: make([]int32, t.Len())}
 	for i, p := range t.Parent {
 		k := key{None, group[i]}

@@ -326,3 +326,23 @@ func TestDeep(t *testing.T) {
 		t.Errorf("%d calls", len(calls))
 	}
 }
+
+// TestHotPathStops names the three reasons to stop.
+func TestHotPathStops(t *testing.T) {
+	tree := map[string][]Weighted[string]{
+		"":      {{"light", 4, 4}, {"heavy", 10, 0}, {"later", 10, 0}},
+		"heavy": {{"equal", 10, 5}},
+		"equal": {{"leaf", 5, 5}}, // as much as the node itself: it ends above
+		"zero":  {{"nothing", 0, 0}},
+	}
+	children := func(n string) ([]Weighted[string], error) { return tree[n], nil }
+	for _, c := range []struct {
+		from string
+		want []string
+	}{{"", []string{"heavy", "equal"}}, {"zero", nil}, {"leaf", nil}} {
+		got, err := HotPath(c.from, 0, children)
+		if diff := cmp.Diff(c.want, got); diff != "" || err != nil {
+			t.Errorf("from %q: %v %s", c.from, err, diff)
+		}
+	}
+}

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"strconv"
@@ -136,7 +137,28 @@ func newReportCommand(e *environment) *cobra.Command {
 	f.StringSliceVar(&r.columns, "columns", nil, "show these columns, separated by commas")
 	r.filter.add(cmd)
 	r.output.add(cmd)
+	for _, flag := range []string{"sort", "columns"} {
+		// The only error is a flag that does not exist, which the tests of completion would show.
+		_ = cmd.RegisterFlagCompletionFunc(flag, completeColumns)
+	}
 	return cmd
+}
+
+// completeColumns offers the columns of the view that is on the command line; of a list, of its last part.
+func completeColumns(_ *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+	if len(args) < 2 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	view, err := report.FindView(args[1])
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	before := typed[:strings.LastIndex(typed, ",")+1]
+	var out []string
+	for _, key := range view.ColumnKeys() {
+		out = append(out, before+key)
+	}
+	return out, cobra.ShellCompDirectiveNoFileComp
 }
 
 func viewList() string {
@@ -171,6 +193,9 @@ func (r *reportFlags) run(e *environment, cmd *cobra.Command, args []string) err
 		return err
 	}
 	s, err := session.Open(args[0])
+	if _, noView := report.FindView(args[0]); errors.Is(err, session.ErrNotFound) && (noView == nil || args[0] == "summary") {
+		return usage("the session comes before the view: clrprof report SESSION %s", args[0])
+	}
 	if err != nil {
 		return readError(err)
 	}

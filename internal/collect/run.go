@@ -233,7 +233,10 @@ func prepare(o Options, now time.Time) (output, error) {
 		path = out.temporary
 	}
 	w, err := session.Create(path, false)
-	if err != nil {
+	switch {
+	case err != nil && out.temporary != "":
+		return output{}, fmt.Errorf("%w %s: %w", ErrWrite, out.pattern, err)
+	case err != nil:
 		return output{}, fmt.Errorf("%w: %w", ErrWrite, err)
 	}
 	return out, w.Close()

@@ -55,7 +55,6 @@ cli: agentbin analysis collect export/pprof launch quantity report session symbo
 // thirdParty lists the modules that the shipped binary may use, each with why.
 var thirdParty = map[string]string{
 	"github.com/google/pprof":      "the reference encoder of the pprof format",
-	"github.com/jedib0t/go-pretty": "tables: widths, alignment, terminal fitting",
 	"github.com/spf13/cobra":       "commands, help, completions, man pages",
 	"golang.org/x/sys":             "mapping and locking of the shared memory",
 	"golang.org/x/term":            "is it a terminal, and how wide",

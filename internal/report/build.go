@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/clrprof/clrprof/internal/calltree"
@@ -72,7 +73,7 @@ func (c *context) pathsBelow(r *Row) ([]Row, error) {
 
 func (c *context) pathRow(p session.PathValue) Row {
 	row := c.functionRow(p.Function, p.Amounts)
-	row.path, row.level, row.process = p.ID, int(p.Level), p.Process
+	row.path, row.level, row.process = p.ID, int(max(p.Level, 0)), p.Process // a damaged session may have any level
 	return row
 }
 
@@ -347,5 +348,14 @@ func buildHeader(b *builder) error {
 	add("types", q.Count(len(b.types.list)).String())
 	add("allocations", b.shown.Allocations.String())
 	add("bytes", fmt.Sprintf("%s (%s)", b.shown.Bytes.Exact(), b.shown.Bytes))
+	losses, err := b.source.Session().Losses()
+	if err != nil {
+		return err
+	}
+	add("losses", strconv.Itoa(len(losses)))
+	for _, l := range losses {
+		add("loss "+l.Reason, fmt.Sprintf("process %d: %s, %s, %s", b.processes.get(l.Process).PID,
+			counted(l.Events, "event"), counted(l.Allocations, "allocation"), l.Bytes.Exact()))
+	}
 	return nil
 }

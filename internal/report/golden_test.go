@@ -140,7 +140,7 @@ var goldens = map[string][]string{
 		"processes", "processes json", "threads", "threads json", "header",
 	},
 	"several": {
-		"summary", "summary json", "functions", "functions process=2", "functions json process=1", "calltree", "types", "callers argument=Run", "processes", "threads",
+		"summary", "summary json", "functions", "functions process=2", "functions json process=1", "calltree", "types", "callers argument=Run", "processes", "threads", "header",
 		"calltree from=1", "lines", "modules width=100",
 	},
 	"odd":   {"summary width=100", "functions width=80", "functions json", "functions csv", "functions tsv", "calltree width=60", "types width=80", "types json", "threads", "lines width=100", "modules depth=4"},

@@ -148,18 +148,13 @@ func (s *Summary) addHotPath() error {
 	}
 	if len(s.context.processes.list) > 1 {
 		hot = append([]Row{heaviest}, hot...)
-	} else {
-		for i := range hot {
-			hot[i].level--
-		}
 	}
 	if n := len(hot); n > maxHotPath {
-		skipped := Row{kind: rowRest, level: hot[maxHotPath/2].level, rest: n - maxHotPath, text: "level",
-			hidden: hot[maxHotPath/2].values.Inclusive}
+		skipped := Row{kind: rowRest, rest: n - maxHotPath, text: "level", hidden: hot[maxHotPath/2].values.Inclusive}
 		hot = slices.Concat(hot[:maxHotPath/2], []Row{skipped}, hot[n-maxHotPath/2:])
-		for i := maxHotPath / 2; i < len(hot); i++ {
-			hot[i].level = hot[0].level + i
-		}
+	}
+	for i := range hot {
+		hot[i].level = i
 	}
 	view, err := FindView("calltree")
 	if err != nil {

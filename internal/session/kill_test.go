@@ -162,6 +162,39 @@ func TestCutCommit(t *testing.T) {
 	}
 }
 
+// TestForceOverKilledWriter replaces a session whose writer was killed inside a commit. The
+// old journal must not be rolled back into the new file.
+func TestForceOverKilledWriter(t *testing.T) {
+	dir := t.TempDir()
+	path, killed := filepath.Join(dir, "a"), filepath.Join(dir, "b")
+	w, err := Create(path, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	if err := errors.Join(sqlitex.ExecuteTransient(w.conn, "PRAGMA cache_size=10", nil), batch(w, 0)); err != nil {
+		t.Fatal(err)
+	}
+	err = w.Batch(func() error {
+		return errors.Join(sqlitex.ExecuteTransient(w.conn, "UPDATE node SET function_id = 99", nil),
+			copyFile(path, killed), copyFile(path+"-journal", killed+"-journal"))
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	fresh, err := Create(killed, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer fresh.Close()
+	if nodes, err := fresh.Nodes(); len(nodes) != 0 || err != nil {
+		t.Errorf("the new session has %d nodes, %v", len(nodes), err)
+	}
+	if err := errors.Join(batch(fresh, 0), fresh.CheckFile()); err != nil {
+		t.Error(err)
+	}
+}
+
 func copyFile(from, to string) error {
 	b, err := os.ReadFile(from)
 	if err != nil {

@@ -222,11 +222,9 @@ func explain(path string, err error) error {
 			return fmt.Errorf("session %s: %w: it is truncated (%d of %d bytes): copy it again from where it was made",
 				path, ErrCorrupt, size, h.pages*h.pageSize)
 		}
-		message := err.Error() // sqlite: prepare "SELECT …": what is wrong
-		if i := strings.LastIndex(message, `": `); i >= 0 {
-			message = message[i+len(`": `):]
-		}
-		return fmt.Errorf("session %s: %w (%s): copy it again from where it was made", path, ErrCorrupt, message)
+		return fmt.Errorf("session %s: %w (%s): copy it again from where it was made", path, ErrCorrupt, messageOf(err))
+	case sqlite.ResultError: // our own queries are right, so the tables are not what they should be
+		return fmt.Errorf("session %s: %w (%s): record it again with this clrprof", path, ErrCorrupt, messageOf(err))
 	case sqlite.ResultReadOnly, sqlite.ResultCantOpen:
 		if _, statErr := os.Stat(path + "-journal"); statErr == nil {
 			return fmt.Errorf("session %s: the last write was cut off and its folder is read-only: copy it with its -journal file to a writable folder: %w", path, err)
@@ -235,6 +233,15 @@ func explain(path string, err error) error {
 		return fmt.Errorf("session %s: another process is writing it: try again: %w", path, err)
 	}
 	return prefix(path, err)
+}
+
+// messageOf returns what SQLite says without the query that it says it of.
+func messageOf(err error) string {
+	message := err.Error() // sqlite: prepare "SELECT …": what is wrong
+	if i := strings.LastIndex(message, `": `); i >= 0 {
+		message = message[i+len(`": `):]
+	}
+	return message
 }
 
 func prefix(path string, err error) error {

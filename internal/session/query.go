@@ -127,9 +127,10 @@ func (s *Session) explainQuery(err error) error {
 	switch sqlite.ErrCode(err).ToPrimary() {
 	case sqlite.ResultError, sqlite.ResultAuth, sqlite.ResultMismatch, sqlite.ResultRange, sqlite.ResultReadOnly, sqlite.ResultConstraint:
 		message := err.Error()
-		for _, prefix := range []string{"sqlite: prepare ", "sqlite: step: "} {
+		for _, prefix := range []string{"sqlite: prepare: ", "sqlite: step: "} {
 			message = strings.TrimPrefix(message, prefix)
 		}
+		message = strings.Replace(message, "SQL logic error: ", "", 1)
 		if sqlite.ErrCode(err).ToPrimary() == sqlite.ResultAuth {
 			message = "only reading is allowed"
 		}

@@ -112,6 +112,26 @@ func insert[T any](conn *sqlite.Conn, verb string, t table[T], rows []T) error {
 	return nil
 }
 
+// maxExpectedRows bounds what is set aside for rows before they are seen: in a damaged
+// file the largest id says nothing.
+const maxExpectedRows = 1 << 20
+
+// expectedRows guesses how many rows a read returns, from the largest id.
+func expectedRows[T any](conn *sqlite.Conn, t table[T], condition string) int64 {
+	if t.order != "id" || condition != "" {
+		return 0
+	}
+	stmt, err := conn.Prepare("SELECT max(id) FROM " + t.name)
+	if err != nil {
+		return 0 // the read itself will say it
+	}
+	defer stmt.Reset()
+	if more, err := stmt.Step(); err != nil || !more {
+		return 0
+	}
+	return min(max(stmt.ColumnInt64(0), 0), maxExpectedRows)
+}
+
 // selectRows reads the rows that match condition ("" for all), in the order of the key.
 func selectRows[T any](conn *sqlite.Conn, t table[T], condition string, args ...int64) ([]T, error) {
 	if condition != "" {
@@ -125,7 +145,7 @@ func selectRows[T any](conn *sqlite.Conn, t table[T], condition string, args ...
 	for i, arg := range args {
 		stmt.BindInt64(i+1, arg)
 	}
-	var rows []T
+	rows := make([]T, 0, expectedRows(conn, t, condition))
 	c := cells{stmt: stmt}
 	for {
 		more, err := stmt.Step()
@@ -133,6 +153,9 @@ func selectRows[T any](conn *sqlite.Conn, t table[T], condition string, args ...
 			return nil, fmt.Errorf("reading table %s: %w", t.name, err)
 		}
 		if !more {
+			if len(rows) == 0 {
+				return nil, nil
+			}
 			return rows, nil
 		}
 		rows = append(rows, *new(T))

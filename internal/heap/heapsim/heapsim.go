@@ -26,7 +26,7 @@ type Options struct {
 // Draw returns options at random, small ones: some hundred objects between two of some ten collections.
 func Draw(r Rand) Options {
 	units := []uint64{4 << 10, 16 << 10, 64 << 10, 1 << 20, 4 << 20}
-	bases := []uint64{8, 0x10_0000_0000, 0x7f12_3400_0000, 0x7f12_33FF_F000, 0x7f12_33FF_FFF8, 0x7ff0_0000_0000}
+	bases := []uint64{8, 0x10_0000_0000, 0x7f12_3400_0000, 0x7f12_33FF_F000, 0x7f12_33FF_FFF8, 0x7e00_0000_0000}
 	return Options{
 		Collections: 1 + r.IntN(30), Allocations: 1 + r.IntN(300), Sites: 1 + r.IntN(40), Segments: r.IntN(3) == 0,
 		Pinned: r.IntN(4) != 0, Base: bases[r.IntN(len(bases))], UnitBytes: units[r.IntN(len(units))],
@@ -146,6 +146,9 @@ func (s *simulation) allocate() {
 		s.waiting[thread] = o
 	} else {
 		o.site = s.drawSite()
+		if k == frozen {
+			o.site += uint32(s.Sites) // a site has objects of one kind
+		}
 		heap.Add(&s.site(o.site).Allocated, o.bytes)
 	}
 	a.Address, a.Bytes, a.Site, a.Thread = o.address, o.bytes, o.site, o.thread

@@ -78,9 +78,13 @@ namespace LifetimeHeap
             var kept = new Node[1500];
             for (int r = 0; r < rounds; r++)
             {
-                for (int i = 0; i < 2000; i++)
-                    kept[Skewed(random, kept.Length)] = Make(random, kept);
-                if (r % 3 == 2)
+                for (int i = 0; i < 10000; i++)
+                {
+                    Node made = Make(random, kept);
+                    if (i % 5 == 0)
+                        kept[Skewed(random, kept.Length)] = made;
+                }
+                if (r % 5 == 4)
                     GC.Collect(random.Next(3), GCCollectionMode.Forced, true, random.Next(2) == 0);
             }
         }

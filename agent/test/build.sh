@@ -1,0 +1,20 @@
+#!/bin/sh
+# build.sh CC OUT [FLAG...]
+#
+# Builds the agent and the made-up runtime for its tests into the directory OUT: agent.so and agent_test. The agent is
+# the product's source, with the operating system's functions that tests let fail replaced by the made-up runtime's.
+set -eu
+cc=$1 out=$2
+shift 2
+cd "$(dirname "$0")/.."
+mkdir -p "$out"
+flags='-std=c11 -O2 -g -fPIC -fno-omit-frame-pointer -pthread -Wall -Wextra -Wconversion -Werror'
+replaced=
+for f in mmap fallocate ftruncate link; do
+  replaced="$replaced -D$f=fake_$f"
+done
+replaced="$replaced -Dpthread_getattr_np=fake_getattr_np -Dpthread_key_create=fake_key_create"
+# shellcheck disable=SC2086 # lists of flags
+"$cc" $flags $replaced -DCLRPROF_SANITIZED -fvisibility=hidden -shared "$@" -o "$out/agent.so" src/*.c
+# shellcheck disable=SC2086
+"$cc" $flags -rdynamic "$@" -o "$out/agent_test" test/agent_test.c test/model.c test/fake_runtime.c -ldl

@@ -1,0 +1,115 @@
+package replay
+
+import (
+	"fmt"
+	"path/filepath"
+	"testing"
+
+	"github.com/clrprof/clrprof/internal/arena"
+	"github.com/clrprof/clrprof/internal/heap"
+	"github.com/clrprof/clrprof/internal/wire"
+)
+
+// counted is what an agent left in its arena.
+type counted struct {
+	result heap.Result
+	ends   []uint64 // of the collections
+	frozen []bool   // by site
+	losses [wire.LossCount]wire.LossEntry
+}
+
+// readArena reads the only arena of a directory.
+func readArena(dir string) (*counted, error) {
+	paths, err := filepath.Glob(filepath.Join(dir, "*.arena"))
+	if err != nil || len(paths) != 1 {
+		return nil, fmt.Errorf("arenas in %s: %q, %w", dir, paths, err)
+	}
+	a, err := arena.Open(paths[0])
+	if err != nil {
+		return nil, err
+	}
+	defer a.Close()
+	h, err := a.Header()
+	if err != nil {
+		return nil, err
+	}
+	c := &counted{losses: h.Losses}
+	c.result.Untracked = h.Losses[wire.LossUntracked].Events
+	c.result.AliveKnown = h.AliveKnown == 1
+	if err := c.readSites(a); err != nil {
+		return nil, err
+	}
+	if err := c.readLog(a.Log()); err != nil {
+		return nil, err
+	}
+	if int(h.Collections) != len(c.result.GCs) {
+		return nil, fmt.Errorf("%d collections in the log, the header says %d", len(c.result.GCs), h.Collections)
+	}
+	return c, nil
+}
+
+// readSites also gives those that survived no collection, which wire.Ages leaves out, to their bucket.
+func (c *counted) readSites(a *arena.Arena) error {
+	sites, fates, ages := a.Sites(), a.Fates(), a.Ages()
+	if len(sites) != len(fates) {
+		return fmt.Errorf("%d sites, %d fates", len(sites), len(fates))
+	}
+	for i, s := range sites {
+		out := heap.Site{Allocated: wire.Population{Objects: s.Objects, Bytes: s.Bytes}}
+		for g := range out.Dead {
+			out.Dead[g] = wire.Population{Objects: fates[i].DeadObjects[g], Bytes: fates[i].DeadBytes[g]}
+			out.ByCollections[0] += out.Dead[g].Objects
+		}
+		if n := fates[i].Ages; n != 0 {
+			for bucket, objects := range ages[n-1].ByCollections {
+				out.ByCollections[0] -= objects
+				out.ByCollections[bucket] += objects
+			}
+			out.ByTime = ages[n-1].ByTime
+		}
+		c.frozen = append(c.frozen, s.Type&wire.SiteFrozen != 0)
+		c.result.Sites = append(c.result.Sites, out)
+	}
+	return nil
+}
+
+// readLog takes the collections and what is alive; cohorts are told in parts.
+func (c *counted) readLog(log []byte) error {
+	alive := map[heap.Cohort]wire.Population{}
+	for len(log) > 0 {
+		record, rest, err := wire.Next(log)
+		if err != nil {
+			return err
+		}
+		log = rest
+		switch r := record.(type) {
+		case wire.GC:
+			c.result.GCs = append(c.result.GCs, heap.GC{Collected: r.Collected, Induced: r.Induced == 1, Generations: r.Generations})
+			c.ends = append(c.ends, r.EndNS)
+			if int(r.Number) != len(c.result.GCs) {
+				return fmt.Errorf("collection %d has number %d", len(c.result.GCs), r.Number)
+			}
+		case wire.Alive:
+			key := heap.Cohort{Site: r.Site, Generation: r.Generation, Born: r.Born}
+			sum := alive[key]
+			sum.Objects += r.Objects.Objects
+			sum.Bytes += r.Objects.Bytes
+			alive[key] = sum
+		}
+	}
+	if c.result.AliveKnown {
+		c.result.Alive = heap.SortCohorts(alive)
+	}
+	return nil
+}
+
+// nothingLost fails the test if the agent counted a loss of lifetime.
+func (c *counted) nothingLost(t testing.TB) {
+	t.Helper()
+	for _, loss := range []wire.Loss{wire.LossArenaFull, wire.LossNoThreadState, wire.LossReentered, wire.LossUntracked,
+		wire.LossLifetimeFull, wire.LossMoves} {
+		if c.losses[loss] != (wire.LossEntry{}) {
+			t.Errorf("loss %d: %+v", loss, c.losses[loss])
+		}
+	}
+}

@@ -1,0 +1,211 @@
+package replay
+
+import (
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/clrprof/clrprof/internal/heap"
+	"github.com/clrprof/clrprof/internal/heap/heapsim"
+)
+
+// With -seeds 200000 it is millions of collections, see "make fuzz".
+var (
+	seeds = flag.Int("seeds", 400, "simulated heaps that the agent replays")
+	first = flag.Int("first", 0, "the first of their seeds")
+)
+
+// flags of the compiler: those of the product, as far as they matter here.
+const flags = "-std=c11 -O2 -g -fno-omit-frame-pointer -pthread -Wall -Wextra -Wconversion -Werror -Dclock_gettime=replay_clock_gettime"
+
+var (
+	builtDir = sync.OnceValues(func() (string, error) { return os.MkdirTemp("", "clrprof-replay-") })
+	built    = map[string]string{} // programs by their further flags
+)
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if dir, err := builtDir(); err == nil {
+		os.RemoveAll(dir)
+	}
+	os.Exit(code)
+}
+
+// build compiles the agent with the replaying runtime. Tests here do not run in parallel.
+func build(t testing.TB, more string) string {
+	t.Helper()
+	if path := built[more]; path != "" {
+		return path
+	}
+	dir, err := builtDir()
+	if err != nil {
+		t.Fatal(err)
+	}
+	sources, err := filepath.Glob("../../../agent/src/*.c")
+	if err != nil || len(sources) == 0 {
+		t.Fatalf("no sources of the agent: %v", err)
+	}
+	path := filepath.Join(dir, fmt.Sprint("replay", len(built)))
+	args := append(strings.Fields(flags+" "+more), "-o", path, "../../../agent/test/replay.c")
+	if out, err := exec.Command("gcc", append(args, sources...)...).CombinedOutput(); err != nil {
+		t.Fatalf("compiling the agent: %v\n%s", err, out)
+	}
+	built[more] = path
+	return path
+}
+
+// scratch is a directory in memory, since arenas are mapped; the test removes it.
+func scratch(t testing.TB) string {
+	t.Helper()
+	base := "/dev/shm"
+	if _, err := os.Stat(base); err != nil {
+		base = ""
+	}
+	dir, err := os.MkdirTemp(base, "clrprof-replay-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	return dir
+}
+
+// simulate writes the recording of a simulated heap to a file. It returns what the tracker says of it, which the truth
+// must be too.
+func simulate(o heapsim.Options, r heapsim.Rand, path string) (*heap.Result, error) {
+	f, err := os.Create(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	w, tracker := heap.NewWriter(f), new(heap.Tracker)
+	truth := heapsim.Run(o, r, func(e heap.Event) {
+		w.Write(e)
+		if err == nil {
+			err = tracker.Add(e)
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	if diff := cmp.Diff(truth, tracker.Result()); diff != "" {
+		return nil, fmt.Errorf("truth (-) and tracker (+) differ: %s", diff)
+	}
+	return tracker.Result(), w.Flush()
+}
+
+// run gives recordings to the agent.
+func run(program, dir string, env []string, recordings ...string) error {
+	cmd := exec.Command(program, append([]string{dir}, recordings...)...)
+	cmd.Env = append(os.Environ(), append(env, "CLRPROF_ROOTS=off", "TSAN_OPTIONS=halt_on_error=1", "ASAN_OPTIONS=detect_leaks=0")...)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("%w: %s", err, out)
+	}
+	return nil
+}
+
+// perProcess is how many recordings one process of the agent's replays.
+const perProcess = 50
+
+// compareSeeds lets the agent replay the heaps with the seeds from a to b, and returns the number of collections.
+func compareSeeds(t *testing.T, program string, a, b int, env ...string) (collections int) {
+	t.Helper()
+	for a < b {
+		dir, recordings := scratch(t), []string(nil)
+		want := map[string]*heap.Result{}
+		for ; a < b && len(recordings) < perProcess; a++ {
+			r := rand.New(rand.NewPCG(uint64(a), 2))
+			name := fmt.Sprint("seed", a)
+			path := filepath.Join(dir, name+".heap")
+			result, err := simulate(heapsim.Draw(r), r, path)
+			if err != nil {
+				t.Fatalf("seed %d: %v", a, err)
+			}
+			want[name+".heap"] = result
+			recordings = append(recordings, path)
+		}
+		arenas := scratch(t)
+		if err := run(program, arenas, env, recordings...); err != nil {
+			t.Fatal(err)
+		}
+		for name, result := range want {
+			got, err := readArena(filepath.Join(arenas, name))
+			if err != nil {
+				t.Fatal(err)
+			}
+			got.nothingLost(t)
+			if diff := cmp.Diff(result, &got.result); diff != "" || t.Failed() {
+				t.Fatalf("%s: tracker (-) and agent (+) differ: %s", name, diff)
+			}
+			collections += len(result.GCs)
+		}
+		os.RemoveAll(dir)
+		os.RemoveAll(arenas)
+	}
+	return collections
+}
+
+func TestAgentEqualsTracker(t *testing.T) {
+	n := compareSeeds(t, build(t, ""), *first, *first+*seeds)
+	t.Logf("%d collections", n)
+}
+
+// TestSanitized looks for mistakes that no counter shows.
+func TestSanitized(t *testing.T) {
+	for name, more := range map[string]string{
+		"address and undefined": "-fsanitize=address,undefined -fno-sanitize-recover=all",
+		"thread":                "-fsanitize=thread",
+	} {
+		t.Run(name, func(t *testing.T) {
+			n := compareSeeds(t, build(t, more), 1_000_000, 1_000_050, "REPLAY_THREADS=4")
+			t.Logf("%d collections", n)
+		})
+	}
+}
+
+// drawn takes every decision from rapid, which then finds the smallest heap that goes wrong.
+type drawn struct{ t *rapid.T }
+
+func (d drawn) IntN(n int) int { return rapid.IntRange(0, n-1).Draw(d.t, "") }
+
+func TestAgentProperty(t *testing.T) {
+	program := build(t, "")
+	base := scratch(t)
+	rapid.Check(t, func(t *rapid.T) {
+		dir, err := os.MkdirTemp(base, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer os.RemoveAll(dir)
+		r := drawn{t}
+		o := heapsim.Draw(r)
+		o.Collections, o.Allocations = min(o.Collections, 4), min(o.Allocations, 12)
+		path := filepath.Join(dir, "heap")
+		want, err := simulate(o, r, path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		arenas := filepath.Join(dir, "arenas")
+		if err := os.Mkdir(arenas, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := run(program, arenas, nil, path); err != nil {
+			t.Fatal(err)
+		}
+		got, err := readArena(filepath.Join(arenas, "heap"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, &got.result); diff != "" {
+			t.Fatalf("tracker (-) and agent (+) differ: %s", diff)
+		}
+	})
+}

@@ -1,0 +1,72 @@
+package report
+
+import (
+	"bytes"
+	"io"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/clrprof/clrprof/internal/analysis"
+	"github.com/clrprof/clrprof/internal/session"
+	"github.com/clrprof/clrprof/internal/session/sessiontest"
+)
+
+// FuzzViews changes two places of a good session and shows all views of it, in all formats:
+// there may be errors, but no panic and no end of it.
+func FuzzViews(f *testing.F) {
+	b := sessiontest.Shop()
+	b.Losses = sessiontest.Several().Losses[:1]
+	path := filepath.Join(f.TempDir(), "good")
+	complete(f, b, path)
+	good, err := os.ReadFile(path)
+	if err != nil {
+		f.Fatal(err)
+	}
+	for at := uint32(4096); at < uint32(len(good)); at += 4096 {
+		f.Add(at+4090, []byte{0x7f, 0xff, 0xff}, at+4000, []byte{0x80, 0, 1}, false)
+		f.Add(at+4070, []byte{0, 1, 1, 0, 2}, at+100, []byte{1}, true)
+	}
+	f.Fuzz(func(t *testing.T, at uint32, x []byte, then uint32, y []byte, recorded bool) {
+		bad := bytes.Clone(good)
+		copy(bad[int(at)%len(bad):], x)
+		copy(bad[int(then)%len(bad):], y)
+		if recorded { // values are computed, not read
+			bad = bytes.Replace(bad, []byte("statecomplete"), []byte("staterecorded"), 1)
+		}
+		path := filepath.Join(t.TempDir(), "f")
+		if err := os.WriteFile(path, bad, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		showAll(path)
+	})
+}
+
+// showAll writes every view of a session to nowhere.
+func showAll(path string) {
+	s, err := session.Open(path)
+	if err != nil {
+		return
+	}
+	defer s.Close()
+	analysis.Check(s)
+	for _, filter := range []analysis.Filter{{}, {Process: 1, From: 1}, {Thread: 2}} {
+		src, err := analysis.Open(s, filter)
+		if err != nil {
+			continue
+		}
+		if summary, err := Summarize(src, 3); err == nil {
+			for _, format := range []Format{FormatText, FormatJSON, FormatCSV} {
+				summary.Write(io.Discard, format, TextOptions{})
+			}
+		}
+		for _, view := range views {
+			for _, o := range []Options{view.Text, {Argument: "a"}, {Depth: 3, Top: 1, Min: 5}} {
+				if table, err := view.Build(src, o); err == nil {
+					table.Write(io.Discard, FormatText, TextOptions{Width: 70, Color: true})
+					table.Write(io.Discard, FormatJSON, TextOptions{})
+				}
+			}
+		}
+	}
+}
