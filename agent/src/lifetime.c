@@ -162,10 +162,11 @@ static bool ask_bounds(struct list *out)
         return false;
     struct bound *b = out->items;
     const struct clr_generation_range *r = raw.items;
+    out->n = 0;
     for (uint32_t i = 0; i < n; i++)
-        b[i] = (struct bound){r[i].start, r[i].start + r[i].reserved, r[i].start + r[i].length, r[i].generation};
-    sort_bounds(b, n);
-    out->n = n;
+        if (r[i].length != 0) /* an empty one can begin where another one does, and hide it */
+            b[out->n++] = (struct bound){r[i].start, r[i].start + r[i].reserved, r[i].start + r[i].length, r[i].generation};
+    sort_bounds(b, out->n);
     return true;
 }
 
@@ -437,6 +438,10 @@ static void tell_alive_in(uint32_t generation, struct cohort *slots)
         for (uintptr_t at = heap_next(b->start, b->used); at < b->used; at = heap_next(at, b->used)) {
             const struct shadow *s = heap_find(at);
             uint64_t bytes = (uint64_t)s->size << 3;
+            if ((s->site & SHADOW_PENDING) != 0) { /* a thread stopped before it knew the site, which is not told an object either */
+                at += bytes;
+                continue;
+            }
             struct cohort *c = &slots[(s->site * 31 + s->born) % COHORT_SLOTS];
             if (c->site != s->site || c->born != s->born) {
                 tell_cohort(c, generation);
