@@ -99,11 +99,15 @@ func (c *checker) livesAgree(v *Lives, derived *session.Derived) {
 	same("functions (exclusive)", sumOfLives(functions, func(l BothLives) Life { return l.Exclusive }))
 	same("paths (exclusive)", sumOfLives(paths, func(l BothLives) Life { return l.Exclusive }))
 	same("processes", sumOfLives(v.Processes(), func(l Life) Life { return l }))
-	var places, roots Life
-	for _, p := range v.Places() {
-		places = places.Add(p.Life)
+	for _, by := range []By{ByType, BySite, ByFunction, ByLine} {
+		var sum Life
+		_, lives, _ := v.Groups(by)
+		for _, l := range lives {
+			sum = sum.Add(l)
+		}
+		same("groups by "+string(by), sum)
 	}
-	same("places", places)
+	var roots Life
 	born := func(what string, id int64, got, want q.Amount) {
 		if got != want {
 			c.add("lifetimes", "of %s %d, %d objects and %d bytes were born, %d and %d allocated", what, id, got.Allocations, got.Bytes, want.Allocations, want.Bytes)

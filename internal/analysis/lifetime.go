@@ -206,33 +206,63 @@ func keepWorth(t calltree.Tree, inclusive, own []q.Amount) (calltree.Tree, []int
 	return t.Keep(keep)
 }
 
-// Place is a stack and a type: what the threads of a process allocated there.
-type Place struct {
-	Node session.NodeID
-	Type session.TypeID
-	Life
+// By says of what the rows of a view of lives are.
+type By string
+
+// What lives can be grouped by.
+const (
+	ByType     By = "type"
+	BySite     By = "site"     // stack and type
+	ByFunction By = "function" // that allocated
+	ByLine     By = "line"     // that allocated; without symbols, the function
+)
+
+// Group is what a row of a view of lives is about. Ids that do not apply are 0.
+type Group struct {
+	Process  session.ProcessID
+	Type     session.TypeID     // with ByType and BySite
+	Function session.FunctionID // with all but ByType
+	Line     session.LineID     // with ByLine and BySite
+	Node     session.NodeID     // with BySite
 }
 
-// Places returns the lives of all stacks and types, in the order of their nodes and types.
-func (v *Lives) Places() []Place {
+// Groups returns the groups of all sites at which something was born or died, in the order of their first site, their
+// lives, and for each of these sites the position of its group.
+func (v *Lives) Groups(by By) ([]Group, []Life, map[session.SiteID]int) {
 	d := v.data
-	type key struct{ node, typ int32 }
-	at := map[key]int{}
-	var out []Place
+	at := map[Group]int{}
+	of := map[session.SiteID]int{}
+	var groups []Group
+	var lives []Life
 	for i, l := range v.sites {
-		k := key{d.siteNode[i], d.siteType[i]}
-		if l.IsZero() || k.node < 0 || k.typ < 0 {
+		node, typ := d.siteNode[i], d.siteType[i]
+		if l.IsZero() || node < 0 || typ < 0 {
 			continue
 		}
-		n, ok := at[k]
-		if !ok {
-			n = len(out)
-			at[k] = n
-			out = append(out, Place{Node: d.Nodes[k.node].ID, Type: d.Types[k.typ].ID})
+		g := Group{Process: d.Nodes[node].Process}
+		if by == ByType || by == BySite {
+			g.Type = d.Types[typ].ID
 		}
-		out[n].Life = out[n].Add(l)
+		if by != ByType {
+			g.Function = d.Functions[d.nodeFunction[node]].ID
+		}
+		if in := d.nodeInstruction[node]; in >= 0 && (by == ByLine || by == BySite) {
+			g.Line = d.Instructions[in].Line
+		}
+		if by == BySite {
+			g.Node = d.Nodes[node].ID
+		}
+		n, ok := at[g]
+		if !ok {
+			n = len(groups)
+			at[g] = n
+			groups = append(groups, g)
+			lives = append(lives, Life{})
+		}
+		lives[n] = lives[n].Add(l)
+		of[d.Sites[i].ID] = n
 	}
-	return out
+	return groups, lives, of
 }
 
 // Stack returns the functions on the stack of a node, the top first, at most limit of them.

@@ -19,6 +19,9 @@ import (
 // summaryTop is how many rows the lists of a summary have unless --top says so.
 const summaryTop = 8
 
+// twoCollections is the argument of the view diff-gcs.
+const twoCollections = "A B"
+
 // filterFlags restrict a command to a part of the session.
 type filterFlags struct {
 	process, thread string
@@ -102,6 +105,7 @@ type reportFlags struct {
 	depth   int
 	min     float64
 	sort    string
+	by      string
 	columns []string
 }
 
@@ -115,8 +119,9 @@ func newReportCommand(e *environment) *cobra.Command {
 			"  clrprof report app.clrprof functions --sort exclusive_bytes --top 50\n" +
 			"  clrprof report app.clrprof callers Parser.Parse\n" +
 			"  clrprof report app.clrprof types System.String --depth 12\n" +
+			"  clrprof report app.clrprof lifetime --by site --sort gen2_bytes\n" +
 			"  clrprof report app.clrprof lines --json | jq '.[0]'",
-		Args: arguments(1, 3, "a SESSION"),
+		Args: arguments(1, 4, "a SESSION"),
 		RunE: func(cmd *cobra.Command, args []string) error { return r.run(e, cmd, args) },
 		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 			if len(args) != 1 {
@@ -134,6 +139,7 @@ func newReportCommand(e *environment) *cobra.Command {
 	f.IntVar(&r.depth, "depth", 0, "levels of a tree; 0: all (default: as for --top)")
 	f.Float64Var(&r.min, "min", 0, "hide tree rows with less than this percent of bytes and of allocations (default: as for --top)")
 	f.StringVar(&r.sort, "sort", "", "sort by this column: numbers descending, names ascending")
+	f.StringVar(&r.by, "by", "", "rows of lifetime, ages, survivors and diff-gcs: type, site (stack and type), function or line (default type)")
 	f.StringSliceVar(&r.columns, "columns", nil, "show these columns, separated by commas")
 	r.filter.add(cmd)
 	r.output.add(cmd)
@@ -238,6 +244,8 @@ func (r *reportFlags) view(name string, args []string) (report.View, error) {
 		switch {
 		case len(args) > 2:
 			return report.View{}, usage("summary takes no argument %q", args[2])
+		case r.by != "":
+			return report.View{}, usage("summary has no --by: name a view, such as lifetime")
 		case r.sort != "" || len(r.columns) > 0:
 			return report.View{}, usage("summary has no --sort and no --columns: name a view, such as functions")
 		}
@@ -249,6 +257,12 @@ func (r *reportFlags) view(name string, args []string) (report.View, error) {
 		return view, err
 	case len(args) > 2 && view.Argument == "":
 		return view, usage("view %s takes no argument %q", name, args[2])
+	case len(args) != 4 && view.Argument == twoCollections:
+		return view, usage("view %s needs the numbers of two collections: clrprof report %s %s A B", name, args[0], name)
+	case len(args) > 3 && view.Argument != twoCollections:
+		return view, usage("view %s takes one argument, not also %q", name, args[3])
+	case r.by != "" && !view.Grouped:
+		return view, usage("view %s has no --by", name)
 	case len(args) == 2 && view.Argument == "FUNCTION":
 		return view, usage("view %s needs the name of a function: clrprof report %s %s NAME", name, args[0], name)
 	}
@@ -267,7 +281,7 @@ func (r *reportFlags) options(cmd *cobra.Command, view report.View, format repor
 		o.Depth = 1
 	}
 	if len(args) > 2 {
-		o.Argument = args[2]
+		o.Argument = strings.Join(args[2:], " ")
 		if view.Name == "types" {
 			o.Depth = report.ExpandedDepth
 		}
@@ -282,7 +296,7 @@ func (r *reportFlags) options(cmd *cobra.Command, view report.View, format repor
 	if changed("min") {
 		o.Min = r.min
 	}
-	o.Sort, o.Columns = r.sort, r.columns
+	o.Sort, o.Columns, o.By = r.sort, r.columns, analysis.By(r.by)
 	return o
 }
 

@@ -261,6 +261,7 @@ func buildLines(b *builder) error {
 	for _, v := range values {
 		list = append(list, b.lineRow(v))
 	}
+	b.attachLives(list)
 	b.table.Rows = b.limit(list, worthExclusive)
 	var placed q.Amount
 	for _, r := range list {

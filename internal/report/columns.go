@@ -19,8 +19,10 @@ func rowName(c *context, r *Row) Cell {
 		return textCell(c.moduleName(r.module))
 	case rowFunction:
 		return textCell(c.functionName(r.function))
-	case rowType:
+	case rowType, rowSite:
 		return textCell(c.typeName(r.typ))
+	case rowRoot:
+		return textCell(c.rootName(r))
 	case rowLine:
 		return textCell(lineText(c.lines.get(r.line)))
 	case rowInstruction:
@@ -80,7 +82,8 @@ func shareOf[T ~int64](value func(*Row) T, whole func(*context) T) func(*context
 // allColumns are the columns of all views, by key. Views name the keys they have.
 var allColumns = func() map[string]Column {
 	all := map[string]Column{}
-	for _, list := range [][]Column{identityColumns, placeColumns, processColumns, valueColumns()} {
+	for _, list := range [][]Column{identityColumns, placeColumns, processColumns, valueColumns(),
+		lifetimeColumns(), ageColumns(), gcColumns(), whyColumns()} {
 		for _, c := range list {
 			all[c.Key] = c
 		}

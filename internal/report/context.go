@@ -39,6 +39,7 @@ type context struct {
 	types     rows[session.TypeID, session.Type]
 	files     rows[session.FileID, session.SourceFile]
 	// The places are read only by the views that show them.
+	lives        shownLives
 	lines        rows[session.LineID, session.Line]
 	instructions rows[session.InstructionID, session.Instruction]
 }

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"github.com/clrprof/clrprof/internal/analysis"
 	q "github.com/clrprof/clrprof/internal/quantity"
 	"github.com/clrprof/clrprof/internal/session"
 )
@@ -16,6 +17,9 @@ const (
 	rowLine        rowKind = "line"
 	rowInstruction rowKind = "instruction"
 	rowType        rowKind = "type"
+	rowSite        rowKind = "site" // a stack and a type
+	rowGC          rowKind = "collection"
+	rowRoot        rowKind = "root" // references that keep objects alive
 	rowFact        rowKind = "fact" // a key and a value of the header
 	rowRest        rowKind = "rest" // what a limit hides
 )
@@ -41,6 +45,13 @@ type Row struct {
 	exclusive   bool                 // hidden is by the exclusive rule, and the inclusive one would differ
 	from        []session.FunctionID // the hot path on which a type was created
 	fromShare   q.Percent            // how much of the type was made at its end
+	node        session.NodeID       // of a site
+	life        *analysis.Life       // what became of the objects, if that is known
+	gc          *gcRow
+	ages        *ageRow
+	why         *whyRow
+	held        *rootRow
+	number      int64 // of the collection that why and held are about
 }
 
 // Kind says how a cell is sorted, aligned and printed.
@@ -48,14 +59,15 @@ type Kind int
 
 // Kinds of cells.
 const (
-	Text    Kind = iota // a name or a word
-	Name                // a name that may be shortened in the middle
-	Number              // a plain integer: an id, a line number
-	Count               // with thousands separators in text
-	Bytes               // with a binary unit in text
-	Percent             // of the totals of the run
-	Time                // nanoseconds since the session's start
-	Address             // hexadecimal
+	Text     Kind = iota // a name or a word
+	Name                 // a name that may be shortened in the middle
+	Number               // a plain integer: an id, a line number
+	Count                // with thousands separators in text
+	Bytes                // with a binary unit in text
+	Percent              // of the totals of the run
+	Time                 // nanoseconds since the session's start
+	Duration             // nanoseconds
+	Address              // hexadecimal
 )
 
 // IsNumeric reports whether cells of the kind are numbers: right-aligned, never

@@ -65,7 +65,7 @@ func cellText(c Column, cell Cell) string {
 		return q.Bytes(cell.Number).String()
 	case Percent:
 		return cell.Percent.Number()
-	case Time:
+	case Time, Duration:
 		return q.Nanoseconds(cell.Number).String()
 	case Address:
 		return "0x" + strconv.FormatUint(uint64(cell.Number), 16)

@@ -13,12 +13,13 @@ import (
 
 // Options say what of a view is wanted. The zero Options want all of it.
 type Options struct {
-	Top      int      // rows, in trees for each parent; 0: all
-	Depth    int      // levels of a tree; 0: all
-	Min      float64  // hide tree rows with less than this percent of both bytes and allocations
-	Sort     string   // key of a column; "": the view's own
-	Columns  []string // keys; empty: the view's own
-	Argument string   // the function of callers, the type of types
+	Top      int         // rows, in trees for each parent; 0: all
+	Depth    int         // levels of a tree; 0: all
+	Min      float64     // hide tree rows with less than this percent of both bytes and allocations
+	Sort     string      // key of a column; "": the view's own
+	Columns  []string    // keys; empty: the view's own
+	Argument string      // the function of callers, the type of types, the collections of survivors and diff-gcs
+	By       analysis.By // what the rows of a Grouped view are about; "": types
 }
 
 // View describes a view of a session.
@@ -27,6 +28,7 @@ type View struct {
 	Short    string  // one line
 	Argument string  // what its argument is, "" if it takes none
 	Text     Options // the limits that text has when none are given
+	Grouped  bool    // its rows can be of types, sites, functions or lines: Options.By
 	columns  []string
 	text     []string // columns of text, the most important first
 	sort     string
@@ -66,6 +68,19 @@ var views = []View{
 		columns: keys(position + "instruction_address " + exclusive), text: keys("instruction_address function place exclusive_bytes exclusive_bytes_percent exclusive_allocations exclusive_allocations_percent module"), sort: "exclusive_bytes", build: buildInstructions},
 	{Name: "types", Short: "types, and below them the call paths that created them", Argument: "[TYPE]", Text: Options{Top: 20, Depth: 1, Min: 0.1}, isTree: true,
 		columns: keys("name kind level " + identity[len("name "):] + instances + amounts), text: keys("name bytes bytes_percent instances instances_percent module"), sort: "bytes", build: buildTypes},
+	{Name: "lifetime", Short: "in which generation objects died, or that they are alive", Text: Options{Top: 30}, Grouped: true,
+		columns: keys(instances + lifeKeys("")), text: keys("instances bytes bytes_percent " + lifeKeys("") + " instances_percent"), sort: "bytes", build: buildLifetime},
+	{Name: "gcs", Short: "garbage collections in the order of time", Text: Options{Top: 60},
+		columns: keys("number process_id process_name generation induced at_ns pause_ns agent_ns finalizable before_objects before_bytes dead_objects dead_bytes survived_objects survived_bytes promoted_objects promoted_bytes"),
+		text:    keys("number generation at_ns pause_ns before_bytes dead_bytes survived_bytes chart pause_chart promoted_bytes induced finalizable agent_ns"), sort: "at_ns", build: buildGCs},
+	{Name: "ages", Short: "how many collections objects survived", Text: Options{Top: 30}, Grouped: true,
+		columns: keys("instances dead_instances " + ageKeys(session.AgeGCs) + ageKeys(session.AgeTime) + ageKeys("alive")), text: keys("instances " + ageKeys(session.AgeGCs) + ageKeys("alive")), sort: "instances", build: buildAges},
+	{Name: "survivors", Short: "why objects survived a collection", Argument: "[GC]", Text: Options{Top: 20, Depth: 2, Min: 0.01}, isTree: true, Grouped: true,
+		columns: keys("kind level gc surviving_objects surviving_bytes rooted_objects rooted_bytes reachable_objects reachable_bytes uncollected_objects uncollected_bytes root_kind root_flags references"),
+		text:    keys("surviving_bytes surviving_objects rooted_objects reachable_objects uncollected_objects references"), sort: "surviving_bytes", build: buildSurvivors},
+	{Name: "diff-gcs", Short: "what was born between two collections and is still alive", Argument: "A B", Text: Options{Top: 30}, Grouped: true,
+		columns: keys(instances + "gen0_instances gen1_instances gen2_instances loh_instances poh_instances gen0_bytes gen1_bytes gen2_bytes loh_bytes poh_bytes"),
+		text:    keys("bytes instances bytes_percent gen0_instances gen1_instances gen2_instances loh_instances poh_instances"), sort: "bytes", build: buildDiffGCs},
 	{Name: "processes", Short: "the processes of the session", Text: Options{Top: 50},
 		columns: keys("unique_id process_id parent_process_id name path arguments runtime_version begin_ns end_ns end_state threads agent_bytes " + allocations),
 		text:    keys("name process_id bytes bytes_percent allocations allocations_percent threads end_state begin_ns end_ns runtime_version agent_bytes parent_process_id"), sort: "bytes", build: buildProcesses},
@@ -118,12 +133,16 @@ func (v View) Build(src *analysis.Source, o Options) (*Table, error) {
 }
 
 func (v View) buildIn(c *context, o Options) (*Table, error) {
+	v, err := v.groupedBy(o.By)
+	if err != nil {
+		return nil, err
+	}
 	b := &builder{context: c, view: v, options: o, table: &Table{View: v.Name, IsTree: v.isTree, TextColumns: v.text, context: c}}
 	wanted := v.columns
 	if len(o.Columns) > 0 {
 		wanted, b.table.TextColumns = o.Columns, o.Columns
 	}
-	available := slices.Concat(v.columns, v.text)
+	available := slices.Concat(v.columns, v.text, v.optional())
 	for _, key := range wanted {
 		if !slices.Contains(available, key) {
 			return nil, Unknown("column", key, v.columns)
@@ -149,7 +168,11 @@ func (v View) buildIn(c *context, o Options) (*Table, error) {
 			return nil, err
 		}
 	}
-	var err error
+	if !v.Grouped && slices.ContainsFunc(append(slices.Clone(o.Columns), key), func(k string) bool { return slices.Contains(v.lifeColumns(), k) }) {
+		if err := b.readLives(); err != nil {
+			return nil, err
+		}
+	}
 	if b.table.Notes, err = c.notes(); err != nil {
 		return nil, err
 	}

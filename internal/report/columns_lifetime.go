@@ -1,0 +1,211 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/clrprof/clrprof/internal/analysis"
+	q "github.com/clrprof/clrprof/internal/quantity"
+	"github.com/clrprof/clrprof/internal/session"
+)
+
+// endKeys are what the columns of lifetimes begin with: the generations, and alive.
+var endKeys = [session.Generations + 1]string{"gen0", "gen1", "gen2", "loh", "poh", "alive"}
+
+var endTitles = [session.Generations + 1]string{"Gen 0", "Gen 1", "Gen 2", "LOH", "POH", "Alive"}
+
+// ended returns the part of a life with a position of endKeys.
+func ended(l *analysis.Life, end int) q.Amount {
+	if end < session.Generations {
+		return l.Dead[end]
+	}
+	return l.Alive()
+}
+
+// lifeKeys are the keys of the columns of lifetimes, with a prefix: "", inclusive_ or exclusive_.
+func lifeKeys(prefix string) string {
+	var b strings.Builder
+	for _, unit := range []string{"instances", "bytes"} {
+		for _, key := range endKeys {
+			b.WriteString(prefix + key + "_" + unit + " ")
+		}
+	}
+	return b.String()
+}
+
+// lifetimeColumns makes the columns of what became of objects. A row without lives has empty cells there.
+func lifetimeColumns() []Column {
+	var out []Column
+	for _, v := range []struct {
+		prefix, title string
+		life          func(*context, *Row) *analysis.Life
+	}{
+		{"", "", func(_ *context, r *Row) *analysis.Life { return r.life }},
+		{"inclusive_", "Incl. ", func(c *context, r *Row) *analysis.Life { return c.livesOf(r, true) }},
+		{"exclusive_", "Excl. ", func(c *context, r *Row) *analysis.Life { return c.livesOf(r, false) }},
+	} {
+		for end, key := range endKeys {
+			cell := func(value func(q.Amount) int64) func(*context, *Row) Cell {
+				return func(c *context, r *Row) Cell {
+					l := v.life(c, r)
+					if l == nil {
+						return Cell{Empty: true}
+					}
+					return Cell{Number: value(ended(l, end))}
+				}
+			}
+			title := v.title + endTitles[end]
+			if v.prefix != "" {
+				title = v.title + strings.ToLower(endTitles[end])
+			}
+			out = append(out,
+				Column{Key: v.prefix + key + "_instances", Title: title, Kind: Count, cell: cell(func(a q.Amount) int64 { return int64(a.Allocations) })},
+				Column{Key: v.prefix + key + "_bytes", Title: title + " bytes", Kind: Bytes, cell: cell(func(a q.Amount) int64 { return int64(a.Bytes) })})
+		}
+	}
+	return append(out, Column{Key: "stack", Title: "Stack", Kind: Name, cell: stackCell})
+}
+
+// maxStack bounds the functions in the column stack: a stack can be 65,536 deep, and a program that wants all of it asks
+// the session.
+const maxStack = 64
+
+// stackCell is the call path of a site, from the root on.
+func stackCell(c *context, r *Row) Cell {
+	lives, err := c.source.Lives()
+	if err != nil || r.node == 0 {
+		return Cell{Empty: true}
+	}
+	var names []string
+	stack := lives.Stack(r.node, maxStack+1)
+	for i := len(stack) - 1; i >= 0; i-- {
+		names = append(names, c.functionName(stack[i]))
+	}
+	if len(stack) > maxStack {
+		names[0] = ellipsis
+	}
+	return textCell(strings.Join(names, " › "))
+}
+
+// livesOf is the life of a function's or a path's row.
+func (c *context) livesOf(r *Row, inclusive bool) *analysis.Life {
+	var both analysis.BothLives
+	switch {
+	case r.kind == rowProcess:
+		both.Inclusive = c.lives.processes[r.process]
+	case r.kind != rowFunction || c.lives.types != nil:
+		return nil
+	case c.lives.paths != nil:
+		both = c.lives.paths[r.path]
+	case c.lives.functions != nil:
+		both = c.lives.functions[r.function]
+	default:
+		return nil
+	}
+	if inclusive {
+		return &both.Inclusive
+	}
+	return &both.Exclusive
+}
+
+// shownLives are the lives that the columns of a view need; nil: not these.
+type shownLives struct {
+	types     map[session.TypeID]analysis.Life
+	functions map[session.FunctionID]analysis.BothLives
+	paths     map[session.PathID]analysis.BothLives
+	processes map[session.ProcessID]analysis.Life
+	lines     map[session.LineID]analysis.Life
+}
+
+// readLives reads the lives for the optional columns of a view.
+func (b *builder) readLives() error {
+	lives, err := b.source.Lives()
+	if err != nil {
+		return err
+	}
+	b.lives = shownLives{}
+	switch b.view.Name {
+	case "types":
+		b.lives.types = lives.Types()
+	case "functions":
+		b.lives.functions = lives.Functions()
+	case "calltree":
+		b.lives.paths, b.lives.processes = lives.Paths(), lives.Processes()
+	case "lines":
+		b.lives.lines = lives.Lines()
+	}
+	return nil
+}
+
+// attachLives gives rows of types and lines their lives.
+func (b *builder) attachLives(list []Row) {
+	for i := range list {
+		r := &list[i]
+		switch {
+		case r.kind == rowType && b.lives.types != nil:
+			l := b.lives.types[r.typ]
+			r.life = &l
+		case r.kind == rowLine && b.lives.lines != nil:
+			l := b.lives.lines[r.line]
+			r.life = &l
+		}
+	}
+}
+
+// lifeColumns are the optional columns for which lives must be read.
+func (v View) lifeColumns() []string {
+	if v.Name == "gcs" {
+		return nil
+	}
+	return v.optional()
+}
+
+// optional returns the keys of the columns that a view has only when they are asked for.
+func (v View) optional() []string {
+	switch v.Name {
+	case "types", "lines":
+		return keys(lifeKeys(""))
+	case "functions", "calltree":
+		return keys(lifeKeys("inclusive_") + lifeKeys("exclusive_"))
+	case "gcs":
+		return keys(gcGenerationKeys())
+	}
+	return nil
+}
+
+// lifetimeNotes say how the numbers of lifetimes came about.
+func (c *context) lifetimeNotes() ([]string, error) {
+	rows, err := c.source.Session().ProcessLifetimes()
+	if err != nil {
+		return nil, err
+	}
+	known, unknown := 0, 0
+	for _, r := range rows {
+		if f := c.source.Filter(); f.Process != 0 && f.Process != r.Process {
+			continue
+		}
+		if r.AliveKnown {
+			known++
+		} else {
+			unknown++
+		}
+	}
+	var out []string
+	if known+unknown > 0 {
+		out = append(out, backgroundNote)
+	}
+	switch f := c.source.Filter(); {
+	case f.From != 0 || f.To != 0:
+		out = append(out, "Alive: born less died within this time; more can have died than were born.")
+	case unknown == 0 && known > 0:
+		out = append(out, "Alive: reachable at the end, by a last collection.")
+	case known == 0 && unknown > 0:
+		out = append(out, "Alive: not collected at the end; what is garbage by then is among them.")
+	case unknown > 0:
+		out = append(out, fmt.Sprintf("Alive: reachable at the end; of %s not collected at the end.", counted(unknown, "process")))
+	}
+	return out, nil
+}
+
+// backgroundNote is said wherever collections are looked at.
+const backgroundNote = "Background GC was off during the run: the runtime turns it off when it reports what its collections do."

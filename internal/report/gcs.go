@@ -1,0 +1,179 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+
+	q "github.com/clrprof/clrprof/internal/quantity"
+	"github.com/clrprof/clrprof/internal/session"
+)
+
+// gcRow is a garbage collection.
+type gcRow struct {
+	session.GC
+	generations            [session.Generations]session.GCGeneration
+	before, dead, promoted q.Amount // of the collected generations together
+	longest                q.Nanoseconds
+	largest                q.Bytes
+}
+
+func (g *gcRow) survived() q.Amount { return g.before.Sub(g.dead) }
+
+// gcParts are what a collection counts.
+var gcParts = []struct {
+	key, title string
+	of         func(before, dead, promoted q.Amount) q.Amount
+}{
+	{"before", "Before", func(before, _, _ q.Amount) q.Amount { return before }},
+	{"dead", "Dead", func(_, dead, _ q.Amount) q.Amount { return dead }},
+	{"survived", "Survived", func(before, dead, _ q.Amount) q.Amount { return before.Sub(dead) }},
+	{"promoted", "Promoted", func(_, _, promoted q.Amount) q.Amount { return promoted }},
+}
+
+// gcGenerationKeys are the keys of the columns of single generations.
+func gcGenerationKeys() string {
+	var b strings.Builder
+	for g := range session.Generations {
+		for _, part := range gcParts {
+			fmt.Fprintf(&b, "%s_%s_objects %s_%s_bytes ", endKeys[g], part.key, endKeys[g], part.key)
+		}
+	}
+	return b.String()
+}
+
+func gcCell(cell func(*gcRow) Cell) func(*context, *Row) Cell {
+	return func(_ *context, r *Row) Cell {
+		if r.gc == nil {
+			return Cell{Empty: true}
+		}
+		return cell(r.gc)
+	}
+}
+
+func gcColumns() []Column {
+	column := func(key, title string, kind Kind, value func(*gcRow) int64) Column {
+		return Column{Key: key, Title: title, Kind: kind, cell: gcCell(func(g *gcRow) Cell { return Cell{Number: value(g)} })}
+	}
+	out := []Column{
+		column("number", "GC", Number, func(g *gcRow) int64 { return g.Number }),
+		column("generation", "Gen", Number, func(g *gcRow) int64 { return g.Generation }),
+		column("induced", "Induced", Number, func(g *gcRow) int64 {
+			if g.Induced {
+				return 1
+			}
+			return 0
+		}),
+		column("at_ns", "At", Time, func(g *gcRow) int64 { return int64(g.Begin) }),
+		column("pause_ns", "Pause", Duration, func(g *gcRow) int64 { return int64(g.Pause) }),
+		column("agent_ns", "Agent's part", Duration, func(g *gcRow) int64 { return int64(g.Agent) }),
+		column("finalizable", "Finalizable", Count, func(g *gcRow) int64 { return int64(g.Finalizable) }),
+		{Key: "chart", Title: "Survived █ dead ░", Kind: Text, cell: gcCell(func(g *gcRow) Cell { return textCell(g.chart()) })},
+		{Key: "pause_chart", Title: "Pause", Kind: Text, cell: gcCell(func(g *gcRow) Cell {
+			return textCell(bar(int64(g.Pause), int64(g.longest), pauseWidth, "▆"))
+		})},
+	}
+	for _, part := range gcParts {
+		out = append(out,
+			column(part.key+"_objects", part.title, Count, func(g *gcRow) int64 { return int64(part.of(g.before, g.dead, g.promoted).Allocations) }),
+			column(part.key+"_bytes", part.title, Bytes, func(g *gcRow) int64 { return int64(part.of(g.before, g.dead, g.promoted).Bytes) }))
+		for i := range session.Generations {
+			value := func(g *gcRow) q.Amount {
+				x := &g.generations[i]
+				return part.of(x.Before, x.Dead, x.Promoted)
+			}
+			title := endTitles[i] + " " + strings.ToLower(part.title)
+			out = append(out,
+				column(endKeys[i]+"_"+part.key+"_objects", title, Count, func(g *gcRow) int64 { return int64(value(g).Allocations) }),
+				column(endKeys[i]+"_"+part.key+"_bytes", title, Bytes, func(g *gcRow) int64 { return int64(value(g).Bytes) }))
+		}
+	}
+	return out
+}
+
+// Widths of the bars of the longest pause and of the largest heap.
+const (
+	pauseWidth = 8
+	chartWidth = 24
+)
+
+// bar draws a part of a whole; what is not nothing has at least one mark.
+func bar(part, whole int64, width int64, mark string) string {
+	if part <= 0 || whole <= 0 {
+		return ""
+	}
+	return strings.Repeat(mark, int(max(1, q.Percent{Part: part * width, Whole: whole}.Round(0)/100)))
+}
+
+// chart draws what the collection found, on the scale of the largest: first what survived.
+func (g *gcRow) chart() string {
+	all := bar(int64(g.before.Bytes), int64(g.largest), chartWidth, "░")
+	survived := bar(int64(g.survived().Bytes), int64(g.largest), chartWidth, "█")
+	rest := max(0, len([]rune(all))-len([]rune(survived)))
+	if rest == 0 && g.dead.Bytes > 0 {
+		rest = 1
+	}
+	return survived + strings.Repeat("░", rest)
+}
+
+// gcRows returns the collections that the filter lets through.
+func (c *context) gcRows() ([]gcRow, error) {
+	s := c.source.Session()
+	if rows, err := s.ProcessLifetimes(); err != nil || len(rows) == 0 {
+		if err == nil {
+			_, err = c.source.Lives() // says that there are none
+		}
+		return nil, err
+	}
+	all, err := s.GCs()
+	if err != nil {
+		return nil, err
+	}
+	generations, err := s.GCGenerations()
+	if err != nil {
+		return nil, err
+	}
+	var out []gcRow
+	at := map[session.GCID]int{}
+	f := c.source.Filter()
+	for _, g := range all {
+		if f.Process != 0 && f.Process != g.Process || g.Begin < f.From || f.To != 0 && g.Begin >= f.To {
+			continue
+		}
+		at[g.ID] = len(out)
+		out = append(out, gcRow{GC: g})
+	}
+	for _, g := range generations {
+		i, wanted := at[g.GC]
+		if !wanted || g.Generation < 0 || g.Generation >= session.Generations {
+			continue
+		}
+		row := &out[i]
+		row.generations[g.Generation] = g
+		row.before, row.dead, row.promoted = row.before.Add(g.Before), row.dead.Add(g.Dead), row.promoted.Add(g.Promoted)
+	}
+	return out, nil
+}
+
+func buildGCs(b *builder) error {
+	list, err := b.gcRows()
+	if err != nil {
+		return err
+	}
+	longest, largest := q.Nanoseconds(0), q.Bytes(0)
+	for i := range list {
+		longest, largest = max(longest, list[i].Pause), max(largest, list[i].before.Bytes)
+	}
+	rows := make([]Row, len(list))
+	for i := range list {
+		list[i].longest, list[i].largest = longest, largest
+		rows[i] = Row{kind: rowGC, process: list[i].Process, gc: &list[i], values: both(list[i].dead), text: fmt.Sprintf("GC %d", list[i].Number)}
+	}
+	b.table.Notes = append(b.table.Notes, backgroundNote, "Before, dead and survived are those of the collected generations; pauses hold the agent's own work.")
+	b.sorted(rows)
+	if n := len(rows); b.options.Top > 0 && n > b.options.Top {
+		b.table.Next = append(b.table.Next, fmt.Sprintf("Hidden: %s more; --top 0 shows them.", counted(n-b.options.Top, "collection")))
+		rows = rows[:b.options.Top]
+	}
+	b.table.Rows = rows
+	return nil
+}
