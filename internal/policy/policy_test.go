@@ -34,6 +34,7 @@ quantity:
 clrmeta:
 ppdb: clrmeta
 agentbin:
+heapgraph:
 dotnettest:
 policy:
 wire/gen: wire
@@ -43,7 +44,7 @@ heap/heapsim: heap wire
 session: quantity
 session/sessiontest: quantity session
 launch: agentbin
-collect: arena launch quantity session wire
+collect: arena heapgraph launch quantity session wire
 symbols: clrmeta ppdb session
 calltree: quantity
 analysis: calltree quantity session
