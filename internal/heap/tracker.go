@@ -272,6 +272,9 @@ func (t *Tracker) decide(o *object, ranges []Range, before, after generations) (
 	if !known && !o.frozen {
 		return false, fmt.Errorf("the object at %#x is in no generation", o.address)
 	}
+	if last, fits := before.of(o.address + o.bytes - 1); known && (!fits || last != was) {
+		return false, fmt.Errorf("the object of %d bytes at %#x is not in one generation", o.bytes, o.address)
+	}
 	if known && o.frozen {
 		return false, fmt.Errorf("the frozen object at %#x is in generation %d", o.address, was)
 	}
@@ -287,9 +290,11 @@ func (t *Tracker) decide(o *object, ranges []Range, before, after generations) (
 		return false, t.bury(o, was)
 	}
 	o.address = r.To + (o.address - r.From)
-	if is, known := after.of(o.address); !known {
-		return false, fmt.Errorf("an object moves to %#x, which is in no generation", o.address)
-	} else if is > was && was < 2 {
+	is, known := after.of(o.address)
+	if last, fits := after.of(o.address + o.bytes - 1); !known || !fits || is != last {
+		return false, fmt.Errorf("an object of %d bytes at %#x is not in one generation", o.bytes, o.address)
+	}
+	if is > was && was < 2 {
 		Add(&gc.Generations[was].Promoted, o.bytes)
 	}
 	return true, nil

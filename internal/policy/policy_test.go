@@ -41,6 +41,7 @@ wire/gen: wire
 arena: wire
 heap: wire
 heap/heapsim: heap wire
+heap/replay:
 session: quantity
 session/sessiontest: quantity session
 launch: agentbin

@@ -138,7 +138,7 @@ func (p *plan) move(row []*object) {
 		if a == nil || a.kind != from.kind {
 			continue
 		}
-		if at, ok := a.gap(start, bytes); ok {
+		if at, ok := a.gap(start, bytes); ok && !p.straddles(a, at, at+bytes) {
 			put(row, a, at)
 			return
 		}
@@ -151,6 +151,13 @@ func (p *plan) move(row []*object) {
 	}
 	a := p.newArea(from.kind, bytes)
 	put(row, a, a.start)
+}
+
+// straddles says whether a boundary between generations would lie between these addresses. Those behind the start of
+// the collected part are going to be drawn anew.
+func (p *plan) straddles(a *area, start, end uint64) bool {
+	fixed := p.collectedFrom(a)
+	return slices.ContainsFunc(a.pieces, func(x piece) bool { return x.start <= fixed && start < x.start && x.start < end })
 }
 
 func put(row []*object, a *area, at uint64) {
