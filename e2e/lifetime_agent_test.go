@@ -201,6 +201,23 @@ func (l *arenaLifetime) typeName(id uint32) string {
 	return ""
 }
 
+// fullName is the name of a type as targets print it. It knows what the targets of lifetime need.
+func (l *arenaLifetime) fullName(id uint32) string {
+	typ := l.types[id]
+	if typ.Kind == wire.TypeArray {
+		return l.fullName(typ.Element) + "[]"
+	}
+	name, _, _ := strings.Cut(strings.Join(typ.Names, "."), "`")
+	if len(typ.Arguments) > 0 {
+		var arguments []string
+		for _, a := range typ.Arguments {
+			arguments = append(arguments, l.fullName(a))
+		}
+		name += "<" + strings.Join(arguments, ",") + ">"
+	}
+	return name
+}
+
 // checkConserved asserts for each site that all its objects are dead or alive, in number and bytes, that each GC found
 // as many dead as the sites have, and that nothing was lost.
 func (l *arenaLifetime) checkConserved(t *testing.T) {
