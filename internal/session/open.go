@@ -128,6 +128,7 @@ var tableNames = []string{
 	functionTable.name, functionArgumentTable.name, bodyTable.name, instructionTable.name, nodeTable.name,
 	siteTable.name, sliceTable.name, siteValueTable.name, processLifetimeTable.name, gcTable.name,
 	gcGenerationTable.name, siteFateTable.name, siteAgeTable.name, siteAliveTable.name, survivalTable.name, rootTable.name,
+	snapshotTable.name, snapshotTypeTable.name, snapshotSiteTable.name, snapshotRootTable.name, snapshotPathTable.name,
 	lossTable.name, sourceFileTable.name, lineTable.name,
 	nodeValueTable.name, pathValueTable.name, callValueTable.name, functionValueTable.name, moduleValueTable.name,
 	lineValueTable.name, instructionValueTable.name, typeValueTable.name, threadValueTable.name, processValueTable.name,

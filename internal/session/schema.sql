@@ -224,6 +224,65 @@ CREATE TABLE root (                 -- root references to objects of a site in a
   PRIMARY KEY (gc_id, site_id, kind, flags, function_id)
 ) WITHOUT ROWID;
 
+CREATE TABLE snapshot (             -- the heap of a process after one collection (--snapshot); the objects themselves are not kept
+  process_id           INTEGER PRIMARY KEY,
+  gc_number            INTEGER NOT NULL, -- of the collection: gc.number
+  objects              INTEGER NOT NULL,
+  bytes                INTEGER NOT NULL,
+  reachable_objects    INTEGER NOT NULL, -- of these: from a root that is neither weak nor the finalizer's queue
+  reachable_bytes      INTEGER NOT NULL,
+  finalizable_objects  INTEGER NOT NULL, -- only from the finalizer's queue
+  finalizable_bytes    INTEGER NOT NULL,
+  frozen_objects       INTEGER NOT NULL, -- on the frozen heap, and no root refers to them
+  frozen_bytes         INTEGER NOT NULL,
+  unreachable_objects  INTEGER NOT NULL, -- from no root that the runtime told of: weak references at most
+  unreachable_bytes    INTEGER NOT NULL,
+  outside_references   INTEGER NOT NULL  -- references and roots to no object of the snapshot
+);
+
+CREATE TABLE snapshot_type (
+  process_id           INTEGER NOT NULL,
+  type_id              INTEGER NOT NULL, -- 0: the runtime did not say
+  objects              INTEGER NOT NULL,
+  bytes                INTEGER NOT NULL,
+  retained_bytes       INTEGER NOT NULL, -- would go if these objects went: each byte once, their own included
+  finalizable_objects  INTEGER NOT NULL, -- as in snapshot
+  frozen_objects       INTEGER NOT NULL,
+  unreachable_objects  INTEGER NOT NULL,
+  PRIMARY KEY (process_id, type_id)
+) WITHOUT ROWID;
+
+CREATE TABLE snapshot_site (        -- frozen objects have none
+  site_id         INTEGER PRIMARY KEY,
+  objects         INTEGER NOT NULL,
+  bytes           INTEGER NOT NULL,
+  retained_bytes  INTEGER NOT NULL
+);
+
+CREATE TABLE snapshot_root (
+  process_id       INTEGER NOT NULL,
+  kind             TEXT NOT NULL,    -- as in root, also the flags
+  flags            INTEGER NOT NULL,
+  function_id      INTEGER NOT NULL,
+  reference_count  INTEGER NOT NULL,
+  objects          INTEGER NOT NULL, -- that these refer to, each once
+  bytes            INTEGER NOT NULL,
+  PRIMARY KEY (process_id, kind, flags, function_id)
+) WITHOUT ROWID;
+
+CREATE TABLE snapshot_path (        -- how a root holds the object of a type that retains most; for the types that retain most
+  process_id      INTEGER NOT NULL,
+  type_id         INTEGER NOT NULL, -- of the last object
+  position        INTEGER NOT NULL, -- 0: the object that the root refers to; the middle of long paths is left out
+  object_type_id  INTEGER NOT NULL,
+  bytes           INTEGER NOT NULL,
+  retained_bytes  INTEGER NOT NULL, -- by this object alone
+  kind            TEXT NOT NULL,    -- of the root, as in root; position 0 only, else ''
+  flags           INTEGER NOT NULL,
+  function_id     INTEGER NOT NULL,
+  PRIMARY KEY (process_id, type_id, position)
+) WITHOUT ROWID;
+
 CREATE TABLE loss (                 -- what is missing from the numbers above, and why; no rows: nothing
   process_id   INTEGER NOT NULL,
   reason       TEXT NOT NULL,       -- snake_case, listed in docs/session.md

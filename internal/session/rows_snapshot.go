@@ -1,0 +1,57 @@
+package session
+
+import q "github.com/clrprof/clrprof/internal/quantity"
+
+// Snapshot is a row of the table snapshot. In amounts, Allocations are objects; All is the sum of the other four.
+type Snapshot struct {
+	Process     ProcessID
+	GCNumber    int64
+	All         q.Amount
+	Reachable   q.Amount
+	Finalizable q.Amount
+	Frozen      q.Amount
+	Unreachable q.Amount
+	Outside     q.Count
+}
+
+// SnapshotType is a row of the table snapshot_type; Allocations are objects, of which the last three are not
+// reachable from a root.
+type SnapshotType struct {
+	Process ProcessID
+	Type    TypeID // 0: the runtime did not say
+	q.Amount
+	Retained    q.Bytes
+	Finalizable q.Count
+	Frozen      q.Count
+	Unreachable q.Count
+}
+
+// SnapshotSite is a row of the table snapshot_site; Allocations are objects.
+type SnapshotSite struct {
+	Site SiteID
+	q.Amount
+	Retained q.Bytes
+}
+
+// SnapshotRoot is a row of the table snapshot_root; Allocations are the objects that the references are to, each once.
+type SnapshotRoot struct {
+	Process    ProcessID
+	Kind       string
+	Flags      int64
+	Function   FunctionID
+	References q.Count
+	q.Amount
+}
+
+// SnapshotPath is a row of the table snapshot_path.
+type SnapshotPath struct {
+	Process    ProcessID
+	Type       TypeID // of the last object
+	Position   int64  // 0: the object that the root refers to
+	ObjectType TypeID
+	Bytes      q.Bytes
+	Retained   q.Bytes
+	Kind       string // of the root; "" from position 1 on
+	Flags      int64
+	Function   FunctionID
+}
