@@ -44,9 +44,10 @@ func (l Life) IsZero() bool { return l == Life{} }
 
 // Lives are lives by what a view shows. They are computed when they are asked for.
 type Lives struct {
-	data  *Data
-	sites []Life // by position
-	nodes []Life
+	data      *Data
+	sites     []Life // by position
+	nodes     []Life
+	nodeIndex index[session.NodeID]
 }
 
 // BothLives are lives by the inclusive and by the exclusive rule.
@@ -62,7 +63,8 @@ func (d *Data) Lives(f Filter) (*Lives, error) {
 	if err := f.check(d); err != nil {
 		return nil, err
 	}
-	v := &Lives{data: d, sites: make([]Life, len(d.Sites)), nodes: make([]Life, len(d.Nodes))}
+	v := &Lives{data: d, sites: make([]Life, len(d.Sites)), nodes: make([]Life, len(d.Nodes)),
+		nodeIndex: newIndex(d.Nodes, func(r *session.Node) session.NodeID { return r.ID })}
 	for i, a := range d.siteAmounts(f) {
 		v.sites[i].Born = a
 	}
@@ -265,14 +267,24 @@ func (v *Lives) Groups(by By) ([]Group, []Life, map[session.SiteID]int) {
 	return groups, lives, of
 }
 
-// Stack returns the functions on the stack of a node, the top first, at most limit of them.
-func (v *Lives) Stack(node session.NodeID, limit int) []session.FunctionID {
-	nodes := newIndex(v.data.Nodes, func(r *session.Node) session.NodeID { return r.ID })
-	at, ok := nodes.find(node)
-	var out []session.FunctionID
+// Frame is a function on a stack, and the line there at which it calls or allocates, 0 without symbols.
+type Frame struct {
+	Function session.FunctionID
+	Line     session.LineID
+}
+
+// Stack returns the stack of a node, the top first, at most limit frames of it.
+func (v *Lives) Stack(node session.NodeID, limit int) []Frame {
+	d := v.data
+	at, ok := v.nodeIndex.find(node)
+	var out []Frame
 	for ok && at >= 0 && len(out) < limit {
-		out = append(out, v.data.Nodes[at].Function)
-		at = v.data.tree.Parent[at]
+		f := Frame{Function: d.Nodes[at].Function}
+		if in := d.nodeInstruction[at]; in >= 0 {
+			f.Line = d.Instructions[in].Line
+		}
+		out = append(out, f)
+		at = d.tree.Parent[at]
 	}
 	return out
 }

@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"path"
 	"strings"
 
 	"github.com/clrprof/clrprof/internal/analysis"
@@ -63,7 +64,23 @@ func lifetimeColumns() []Column {
 				Column{Key: v.prefix + key + "_bytes", Title: title + " bytes", Kind: Bytes, cell: cell(func(a q.Amount) int64 { return int64(a.Bytes) })})
 		}
 	}
-	return append(out, Column{Key: "stack", Title: "Stack", Kind: Name, cell: stackCell})
+	return append(out, Column{Key: "stack", Title: "Stack", Kind: Name, cell: stackCell},
+		Column{Key: "from", Title: "From", Kind: Name, cell: fromCell})
+}
+
+// fromCell is the frame nearest to the top of a site's stack that has a line: where the user's code comes in.
+func fromCell(c *context, r *Row) Cell {
+	lives, err := c.source.Lives()
+	if err != nil || r.node == 0 {
+		return Cell{Empty: true}
+	}
+	for _, f := range lives.Stack(r.node, maxStack) {
+		if f.Line != 0 {
+			l := c.lines.get(f.Line)
+			return textCell(fmt.Sprintf("%s %s:%d", shortFunction(c.functionName(f.Function)), path.Base(c.files.get(l.File).Path), l.LineBegin))
+		}
+	}
+	return Cell{Empty: true}
 }
 
 // maxStack bounds the functions in the column stack: a stack can be 65,536 deep, and a program that wants all of it asks
@@ -79,7 +96,7 @@ func stackCell(c *context, r *Row) Cell {
 	var names []string
 	stack := lives.Stack(r.node, maxStack+1)
 	for i := len(stack) - 1; i >= 0; i-- {
-		names = append(names, c.functionName(stack[i]))
+		names = append(names, c.functionName(stack[i].Function))
 	}
 	if len(stack) > maxStack {
 		names[0] = ellipsis
@@ -202,7 +219,7 @@ func (c *context) lifetimeNotes() ([]string, error) {
 	case known == 0 && unknown > 0:
 		out = append(out, "Alive: not collected at the end; what is garbage by then is among them.")
 	case unknown > 0:
-		out = append(out, fmt.Sprintf("Alive: reachable at the end; of %s not collected at the end.", counted(unknown, "process")))
+		out = append(out, fmt.Sprintf("Alive: reachable at the end; in %s, not collected at the end.", counted(unknown, "process")))
 	}
 	return out, nil
 }

@@ -154,6 +154,9 @@ func (c *context) gcRows() ([]gcRow, error) {
 	return out, nil
 }
 
+// gcNote says what the columns are about.
+const gcNote = "Before, dead and survived are those of the collected generations; pauses hold the agent's own work."
+
 func buildGCs(b *builder) error {
 	list, err := b.gcRows()
 	if err != nil {
@@ -168,7 +171,7 @@ func buildGCs(b *builder) error {
 		list[i].longest, list[i].largest = longest, largest
 		rows[i] = Row{kind: rowGC, process: list[i].Process, gc: &list[i], values: both(list[i].dead), text: fmt.Sprintf("GC %d", list[i].Number)}
 	}
-	b.table.Notes = append(b.table.Notes, backgroundNote, "Before, dead and survived are those of the collected generations; pauses hold the agent's own work.")
+	b.table.Notes = append(b.table.Notes, backgroundNote, gcNote)
 	b.sorted(rows)
 	if n := len(rows); b.options.Top > 0 && n > b.options.Top {
 		b.table.Next = append(b.table.Next, fmt.Sprintf("Hidden: %s more; --top 0 shows them.", counted(n-b.options.Top, "collection")))

@@ -68,7 +68,7 @@ func render(t *testing.T, s *session.Session, flags string) string {
 	}
 	if o.Top == 0 && format == FormatText {
 		limits := view.Text
-		limits.Sort, limits.Columns, limits.Argument = o.Sort, o.Columns, o.Argument
+		limits.Sort, limits.Columns, limits.Argument, limits.By = o.Sort, o.Columns, o.Argument, o.By
 		if o.Depth != 0 {
 			limits.Depth = o.Depth
 		}
@@ -95,7 +95,9 @@ func parseFlags(t *testing.T, flags string) (name string, o Options, format Form
 		}
 		switch key {
 		case "argument":
-			o.Argument = value
+			o.Argument = strings.ReplaceAll(value, "+", " ")
+		case "by":
+			o.By = analysis.By(value)
 		case "top":
 			o.Top = n
 		case "depth":
@@ -143,8 +145,15 @@ var goldens = map[string][]string{
 		"summary", "summary json", "functions", "functions process=2", "functions json process=1", "calltree", "types", "callers argument=Run", "processes", "threads", "header",
 		"calltree from=1", "lines", "modules width=100",
 	},
-	"odd":   {"summary width=100", "functions width=80", "functions json", "functions csv", "functions tsv", "calltree width=60", "types width=80", "types json", "threads", "lines width=100", "modules depth=4"},
-	"deep":  {"summary width=100", "functions", "callers argument=Even", "calltree width=80 depth=45", "types width=100"},
+	"odd":  {"summary width=100", "functions width=80", "functions json", "functions csv", "functions tsv", "calltree width=60", "types width=80", "types json", "threads", "lines width=100", "modules depth=4"},
+	"deep": {"summary width=100", "functions", "callers argument=Even", "calltree width=80 depth=45", "types width=100"},
+	"aging": {
+		"summary width=100", "summary json", "summary csv", "lifetime", "lifetime width=80", "lifetime json", "lifetime csv by=site", "lifetime by=site width=120",
+		"lifetime by=function", "lifetime by=line", "lifetime process=2", "lifetime process=1 from=1", "gcs", "gcs width=80", "gcs json", "gcs process=1 columns=number,gen2_dead_bytes,poh_survived_objects csv",
+		"ages process=1", "ages json", "ages by=site csv", "survivors", "survivors by=site json", "survivors argument=4 by=function", "diff-gcs argument=0+2", "diff-gcs argument=1+4 by=site json", "diff-gcs argument=3+4 by=line",
+		"functions columns=name,inclusive_gen2_bytes,exclusive_gen0_instances,inclusive_alive_bytes sort=inclusive_gen2_bytes", "calltree columns=name,inclusive_gen0_bytes,inclusive_bytes",
+		"types columns=name,gen2_instances,alive_bytes,bytes", "lines columns=place,gen1_bytes,alive_instances sort=gen1_bytes", "processes",
+	},
 	"empty": {"summary", "summary json", "functions", "functions json", "calltree", "types", "processes", "threads json", "lines", "modules", "ips csv"},
 }
 
@@ -196,7 +205,8 @@ func checkWidth(t *testing.T, flags, got string) {
 	}
 	for line := range strings.Lines(got) {
 		line = strings.TrimSuffix(line, "\n")
-		isTable := !strings.HasPrefix(line, "  clrprof ") && !strings.HasPrefix(line, "Lost: ") && !strings.HasPrefix(line, "Inexact: ") && !strings.Contains(line, " of the bytes ") && !strings.Contains(line, "have no symbols") && !strings.HasPrefix(line, "Hidden: ")
+		isTable := !strings.HasPrefix(line, "  clrprof ") && !strings.HasPrefix(line, "Lost: ") && !strings.HasPrefix(line, "Inexact: ") && !strings.Contains(line, " of the bytes ") && !strings.Contains(line, "have no symbols") && !strings.HasPrefix(line, "Hidden: ") &&
+			line != backgroundNote && line != gcNote
 		if isTable && stringWidth(line) > layout.Width {
 			t.Errorf("%s: a line is %d wide:\n%s", flags, stringWidth(line), line)
 		}

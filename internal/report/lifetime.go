@@ -15,7 +15,7 @@ import (
 // grouped are the columns that say what a row of lives is about, by Options.By: for programs and in text.
 var grouped = map[analysis.By][2]string{
 	analysis.ByType:     {"name module module_path process_id process_name ", "name "},
-	analysis.BySite:     {"name function stack module module_path source_file line process_id process_name ", "name function place "},
+	analysis.BySite:     {"name function from stack module module_path source_file line process_id process_name ", "name function from "},
 	analysis.ByFunction: {identity, "name "},
 	analysis.ByLine:     {position + "line_name ", "place function "},
 }

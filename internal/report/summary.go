@@ -23,7 +23,8 @@ type Summary struct {
 	// modules without symbols, NoSymbols these modules, the most allocating first.
 	Functions, WithoutSymbols q.Count
 	NoSymbols                 []string
-	Next                      []string // commands to try next
+	Lifetime                  *Lifetime // nil: the ends of objects were not recorded
+	Next                      []string  // commands to try next
 
 	context *context
 	losses  []string
@@ -61,6 +62,7 @@ func Summarize(src *analysis.Source, top int) (*Summary, error) {
 		s.readLosses,
 		func() error { return s.addSections(top) },
 		s.addHotPath,
+		func() error { return s.addLifetime(top) },
 		s.countSymbols,
 	} {
 		if err := step(); err != nil {
@@ -230,6 +232,10 @@ func (s *Summary) addNext() {
 		add("clrprof report %s types %s", path, shellQuote(s.context.typeName(t.Rows[0].typ)))
 	}
 	add("clrprof report %s lines", path)
+	if s.Lifetime != nil {
+		add("clrprof report %s lifetime", path)
+		add("clrprof report %s gcs", path)
+	}
 	add("clrprof export %s --format pprof", path)
 }
 

@@ -50,6 +50,9 @@ func (s *Summary) writeText(w io.Writer, o TextOptions) error {
 		}
 		fmt.Fprintf(out, "\n%s of %s functions have no symbols, so no lines (%s).\n", s.WithoutSymbols, s.Functions, Printable(names))
 	}
+	if s.Lifetime != nil {
+		fmt.Fprintf(out, "\n%s\n", strings.Join(s.Lifetime.Notes, "\n"))
+	}
 	for _, loss := range s.losses {
 		fmt.Fprintln(out, o.style(styleBold, Printable(loss)))
 	}
@@ -78,6 +81,7 @@ func (s *Summary) writeFacts(out *bufio.Writer, o TextOptions) {
 		fact("processes", "%d, with %s", n, counted(len(s.context.threads.list), "thread"))
 	}
 	fact("allocated", "%s, %s", counted(s.Total.Allocations, "object"), bytesExactly(s.Total.Bytes))
+	s.lifetimeFacts(fact)
 	var lost q.Amount
 	events := q.Count(0)
 	for _, l := range s.Losses {
@@ -108,6 +112,9 @@ func (s *Summary) writeJSON(w io.Writer) error {
 	out := bufio.NewWriter(w)
 	fmt.Fprintf(out, "{\n  \"session\": %s,\n  \"command\": %s,\n", appendString(nil, s.context.source.Session().Path()), appendString(nil, s.command()))
 	fmt.Fprintf(out, "  \"duration_ns\": %d,\n  \"allocations\": %d,\n  \"bytes\": %d,\n", s.duration(), s.Total.Allocations, s.Total.Bytes)
+	if err := s.lifetimeJSON(out); err != nil {
+		return err
+	}
 	fmt.Fprintf(out, "  \"functions\": %d,\n  \"functions_without_symbols\": %d,\n  \"losses\": [", s.Functions, s.WithoutSymbols)
 	for i, l := range s.Losses {
 		fmt.Fprintf(out, "%s\n    {\"process_id\": %d, \"reason\": %s, \"events\": %d, \"allocations\": %d, \"bytes\": %d, \"missing\": %t}",

@@ -27,6 +27,14 @@ type Builder struct {
 	Sites             []session.Site
 	Slices            []session.Slice
 	SiteValues        []session.SiteValue
+	Lifetimes         []session.ProcessLifetime
+	GCs               []session.GC
+	GCGenerations     []session.GCGeneration
+	Fates             []session.SiteFate
+	Ages              []session.SiteAge
+	Alive             []session.SiteAlive
+	Survivals         []session.Survival
+	Roots             []session.Root
 	Losses            []session.Loss
 	SourceFiles       []session.SourceFile
 	Lines             []session.Line
@@ -146,8 +154,8 @@ func (b *Builder) instruction(f Frame) session.InstructionID {
 }
 
 // Allocate records that a thread allocated n objects of a type, of bytes in all, in a
-// slice, with the given stack, root first.
-func (b *Builder) Allocate(slice session.SliceID, t session.ThreadID, typ session.TypeID, n q.Count, bytes q.Bytes, stack ...Frame) {
+// slice, with the given stack, root first. It returns the site.
+func (b *Builder) Allocate(slice session.SliceID, t session.ThreadID, typ session.TypeID, n q.Count, bytes q.Bytes, stack ...Frame) session.SiteID {
 	process := b.Threads[t-1].Process
 	node := session.NodeID(0)
 	for _, f := range stack {
@@ -173,6 +181,7 @@ func (b *Builder) Allocate(slice session.SliceID, t session.ThreadID, typ sessio
 		b.SiteValues = append(b.SiteValues, session.SiteValue{Slice: slice, Site: b.sites[site]})
 	}
 	b.SiteValues[at].Amount = b.SiteValues[at].Add(q.Amount{Allocations: n, Bytes: bytes})
+	return b.sites[site]
 }
 
 // Write creates the session file; analysis.Complete makes it complete.
@@ -204,6 +213,14 @@ func (b *Builder) insert(w *session.Writer) error {
 		func() error { return w.InsertSites(b.Sites) },
 		func() error { return w.InsertSlices(b.Slices) },
 		func() error { return w.InsertSiteValues(b.SiteValues) },
+		func() error { return w.ReplaceProcessLifetimes(b.Lifetimes) },
+		func() error { return w.InsertGCs(b.GCs) },
+		func() error { return w.InsertGCGenerations(b.GCGenerations) },
+		func() error { return w.InsertSiteFates(b.Fates) },
+		func() error { return w.ReplaceSiteAges(b.Ages) },
+		func() error { return w.InsertSiteAlive(b.Alive) },
+		func() error { return w.ReplaceSurvivals(b.Survivals) },
+		func() error { return w.ReplaceRoots(b.Roots) },
 		func() error { return w.ReplaceLosses(b.Losses) },
 		func() error { return w.InsertSourceFiles(b.SourceFiles) },
 		func() error { return w.InsertLines(b.Lines) },

@@ -10,7 +10,8 @@ import (
 
 // Random returns a small session with everything that makes sessions hard: several
 // processes and threads, recursion, call sites of one function in several places, pseudo
-// and dynamic functions, missing symbols, several slices. The same seed gives the same session.
+// and dynamic functions, missing symbols, several slices, and every second time
+// lifetimes. The same seed gives the same session.
 func Random(seed uint64) *Builder {
 	r := rand.New(rand.NewPCG(seed, 1))
 	b := New()
@@ -21,6 +22,9 @@ func Random(seed uint64) *Builder {
 	for p := range 1 + r.IntN(3) {
 		id := b.Process(fmt.Sprintf("App%d", p), int64(100+p))
 		randomProcess(b, r, id)
+	}
+	if seed%2 == 0 {
+		b.follow(r)
 	}
 	return b
 }
