@@ -36,6 +36,9 @@ const (
 	maxRootsEvery = 1_000_000_000 // fits the agent's counter
 )
 
+// snapshotEnd chooses the last collection for --snapshot; otherwise it is a number like that of --roots.
+const snapshotEnd = "end"
+
 var rootChoices = []string{defaultRoots, "every", "induced", "off"}
 
 // runFlags are the flags of the run command.
@@ -48,6 +51,7 @@ type runFlags struct {
 	limit                  string
 	finalGC                bool
 	roots                  string
+	snapshot               string
 }
 
 func newRunCommand(e *environment) *cobra.Command {
@@ -78,6 +82,7 @@ func newRunCommand(e *environment) *cobra.Command {
 	f.BoolVar(&r.time, "time", false, "record calls and their times (not supported yet)")
 	f.BoolVar(&r.finalGC, "final-gc", true, "with --lifetime: collect once more at the end, so that alive means reachable")
 	f.StringVar(&r.roots, "roots", defaultRoots, "with --lifetime: look for what keeps objects alive in these collections: gen2, every, N (each Nth), induced, off")
+	f.StringVar(&r.snapshot, "snapshot", "", "with --lifetime: take a snapshot of the heap and say what retains its memory: end (after the last collection), or N (after the first full one from the Nth on)")
 	f.StringVarP(&r.output, "output", "o", defaultOutput, "the session's file: %e name of the command, %p its process id, %t time")
 	f.BoolVarP(&r.force, "force", "f", false, "overwrite the file")
 	f.BoolVar(&r.noReport, "no-report", false, "print no summary")
@@ -205,13 +210,19 @@ func (r *runFlags) choose(changed func(string) bool) error {
 	if !changed("lifetime") {
 		r.lifetime = !r.memory
 	}
-	for _, name := range []string{"final-gc", "roots"} {
+	for _, name := range []string{"final-gc", "roots", "snapshot"} {
 		if changed(name) && !r.lifetime {
 			return usage("--%s needs --lifetime", name)
 		}
 	}
 	if n, err := strconv.Atoi(r.roots); !slices.Contains(rootChoices, r.roots) && (err != nil || n < 1 || n > maxRootsEvery) {
 		return usage("--roots %q: want gen2, every, induced, off, or a number", r.roots)
+	}
+	if n, err := strconv.Atoi(r.snapshot); r.snapshot != "" && r.snapshot != snapshotEnd && (err != nil || n < 1 || n > maxRootsEvery) {
+		return usage("--snapshot %q: want end or a number", r.snapshot)
+	}
+	if r.snapshot == snapshotEnd && !r.finalGC {
+		return usage("--snapshot end needs --final-gc: it is taken after the last collection")
 	}
 	return nil
 }
@@ -247,7 +258,7 @@ func (r *runFlags) options(e *environment, command []string) (collect.Options, e
 	facts[session.KeyCommand], facts[session.KeyDirectory], facts[session.KeyOptions] = string(arguments), directory, string(set)
 	return collect.Options{
 		Launch: launch.Options{Command: command, MemoryLimit: limit, StackDepth: r.depth, Environment: os.Environ(),
-			Lifetime: r.lifetime, FinalGC: r.finalGC, Roots: r.roots, Agent: e.getenv("CLRPROF_AGENT")},
+			Lifetime: r.lifetime, FinalGC: r.finalGC, Roots: r.roots, Snapshot: r.snapshot, Agent: e.getenv("CLRPROF_AGENT")},
 		Output: r.output, Name: targetName(command), Force: r.force, Filter: collect.NewFilter(r.include, r.exclude),
 		Facts: facts, Begin: now,
 	}, nil
@@ -273,6 +284,9 @@ func (r *runFlags) set() map[string]any {
 	}
 	if r.lifetime && r.roots != defaultRoots {
 		set["roots"] = r.roots
+	}
+	if r.snapshot != "" {
+		set["snapshot"] = r.snapshot
 	}
 	return set
 }

@@ -25,7 +25,7 @@ const (
 
 // Reasons of losses, in the order of wire.Loss, and those that are found here.
 var lossReasons = [wire.LossCount]string{"arena_full", "no_thread_state", "reentered", "il_map_truncated", "name_truncated",
-	session.LossUntracked, session.LossLifetimeFull, session.LossMoves, "snapshot"}
+	session.LossUntracked, session.LossLifetimeFull, session.LossMoves, session.LossSnapshot}
 
 const (
 	reasonStackTruncated = "stack_truncated"

@@ -137,6 +137,9 @@ func closeRecording(w *session.Writer, r *Recorder, age quantity.Nanoseconds, re
 	if r.Processes() == 0 {
 		return ErrNoAgent
 	}
+	if err := r.Snapshots(); err != nil {
+		return fmt.Errorf("%w: %w", ErrWrite, err)
+	}
 	facts := map[string]string{session.KeyDuration: strconv.FormatInt(int64(age), 10)}
 	if !res.Running {
 		facts[session.KeyExitCode] = strconv.Itoa(res.ExitCode)
@@ -187,6 +190,9 @@ func Recover(directory, output string, force bool, facts map[string]string) (run
 	}
 	if err == nil && r.Processes() == 0 {
 		err = fmt.Errorf("%s holds no arenas", directory)
+	}
+	if err == nil {
+		err = r.Snapshots()
 	}
 	if err == nil {
 		err = w.SetState(session.Recorded)

@@ -37,6 +37,9 @@ const (
 const (
 	ArenaSuffix  = ".arena"
 	FailedSuffix = ".failed"
+
+	// SnapshotSuffix ends the name of a snapshot of a heap, PID-GC.heap. GC is decimal.
+	SnapshotSuffix = ".heap"
 )
 
 // ErrInUse means that a living collector uses the directory.
@@ -199,7 +202,7 @@ func (d *Directory) Discard() error {
 	others := false
 	for _, e := range entries {
 		switch name := e.Name(); {
-		case name == keepFile, strings.HasSuffix(name, ArenaSuffix), strings.HasSuffix(name, ArenaSuffix+newSuffix), strings.HasSuffix(name, FailedSuffix), agentbin.IsAgent(name):
+		case name == keepFile, strings.HasSuffix(name, ArenaSuffix), strings.HasSuffix(name, ArenaSuffix+newSuffix), strings.HasSuffix(name, FailedSuffix), strings.HasSuffix(name, SnapshotSuffix), agentbin.IsAgent(name):
 			errs = append(errs, os.Remove(filepath.Join(d.Path, name)))
 		default:
 			others = true

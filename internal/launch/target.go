@@ -37,10 +37,11 @@ const (
 	envLifetime = "CLRPROF_LIFETIME"    // 1: follow objects to their end
 	envFinalGC  = "CLRPROF_FINAL_GC"    // 1: collect at the end
 	envRoots    = "CLRPROF_ROOTS"       // gen2, every, induced, off, or N: each Nth collection
+	envSnapshot = "CLRPROF_SNAPSHOT"    // end, or N: of the heap after the first full collection from the Nth on
 )
 
 // agentVariables are all that are meant for the agent.
-var agentVariables = []string{envArenas, envMemory, envDepth, envLifetime, envFinalGC, envRoots}
+var agentVariables = []string{envArenas, envMemory, envDepth, envLifetime, envFinalGC, envRoots, envSnapshot}
 
 // Options tell how to start a target.
 type Options struct {
@@ -51,6 +52,7 @@ type Options struct {
 	Lifetime    bool   // follow objects to their end
 	FinalGC     bool   // with Lifetime: collect at the end, to know what is reachable then
 	Roots       string // with Lifetime: the collections whose roots are looked at, as in the agent's variable
+	Snapshot    string // with Lifetime: the collection after which a snapshot of the heap is taken, as in the agent's variable; "": none
 	Agent       string // path of the library, "": the embedded one
 	Environment []string
 }
@@ -161,6 +163,9 @@ func environment(o Options, agent string) []string {
 		}
 		if o.Roots != "" {
 			env = append(env, envRoots+"="+o.Roots)
+		}
+		if o.Snapshot != "" {
+			env = append(env, envSnapshot+"="+o.Snapshot)
 		}
 	}
 	return env

@@ -1,0 +1,211 @@
+package collect
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/clrprof/clrprof/internal/heapgraph"
+	"github.com/clrprof/clrprof/internal/launch"
+	"github.com/clrprof/clrprof/internal/quantity"
+	"github.com/clrprof/clrprof/internal/session"
+)
+
+const (
+	// snapshotPaths is for how many types the session has a path from a root: those that retain most.
+	snapshotPaths = 200
+
+	// snapshotSteps is how many objects of a path are kept, half of them from each end: lists can be millions long.
+	snapshotSteps = 64
+)
+
+// Snapshots writes what the heaps of the processes tell, as far as they left snapshots. It is called once, after the
+// last Sync: a snapshot is of the whole run, and what it refers to must be known.
+func (r *Recorder) Snapshots() error {
+	last := map[int]*process{} // by pid: a process that replaced another by exec has its pid, and its own arena
+	for _, name := range r.names {
+		last[r.processes[name].pid] = r.processes[name]
+	}
+	return r.w.Batch(func() error {
+		for _, name := range r.names {
+			if p := r.processes[name]; last[p.pid] == p {
+				if err := p.readSnapshots(r); err != nil {
+					return fmt.Errorf("record the heap of arena %s: %w", name, err)
+				}
+			}
+		}
+		return nil
+	})
+}
+
+// readSnapshots writes the rows of the snapshot of a process. An agent leaves one at most; of several, which processes
+// of one pid left, the last counts. One that is not complete is a loss.
+func (p *process) readSnapshots(r *Recorder) error {
+	paths, err := filepath.Glob(filepath.Join(r.directory, strconv.Itoa(p.pid)+"-*"+launch.SnapshotSuffix))
+	if err != nil || len(paths) == 0 {
+		return err
+	}
+	path := slices.MaxFunc(paths, func(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b)) })
+	st, err := os.Lstat(path)
+	if err != nil || !st.Mode().IsRegular() {
+		return err
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	heap, err := heapgraph.Read(f, st.Size())
+	if errors.Is(err, heapgraph.ErrIncomplete) || errors.Is(err, heapgraph.ErrCorrupt) {
+		return p.loseSnapshot(r)
+	}
+	if err != nil {
+		return err
+	}
+	s := snapshot{process: p, graph: heapgraph.New(p.ownTypes(heap))}
+	return s.write(r.w)
+}
+
+// loseSnapshot adds the loss of a snapshot, unless the agent has told of it.
+func (p *process) loseSnapshot(r *Recorder) error {
+	if _, told := p.losses[session.LossSnapshot]; told {
+		return nil
+	}
+	loss := session.Loss{Process: p.id, Reason: session.LossSnapshot, Events: 1}
+	p.losses[session.LossSnapshot] = loss
+	return r.w.ReplaceLosses([]session.Loss{loss})
+}
+
+// ownTypes replaces the arena's ids of types by the session's: several of the former can be one of the latter.
+func (p *process) ownTypes(h *heapgraph.Heap) *heapgraph.Heap {
+	for i, t := range h.Type {
+		id, _ := p.names.typeID(t)
+		if id > math.MaxUint32 {
+			id = 0
+		}
+		h.Type[i] = uint32(id)
+	}
+	return h
+}
+
+// snapshot is a snapshot on its way into the session.
+type snapshot struct {
+	process *process
+	graph   *heapgraph.Graph
+}
+
+func (s *snapshot) write(w *session.Writer) error {
+	types := s.graph.Types()
+	if err := w.InsertSnapshots([]session.Snapshot{s.total()}); err != nil {
+		return err
+	}
+	var rows []session.SnapshotType
+	for _, t := range types {
+		rows = append(rows, session.SnapshotType{Process: s.process.id, Type: session.TypeID(t.Key), Amount: groupAmount(&t),
+			Retained: quantity.Bytes(t.Retained), Finalizable: quantity.Count(t.By[heapgraph.Finalizable]),
+			Frozen: quantity.Count(t.By[heapgraph.Frozen]), Unreachable: quantity.Count(t.By[heapgraph.Unreachable])})
+	}
+	if err := w.InsertSnapshotTypes(rows); err != nil {
+		return err
+	}
+	if err := w.InsertSnapshotSites(s.sites()); err != nil {
+		return err
+	}
+	if err := w.InsertSnapshotRoots(s.roots()); err != nil {
+		return err
+	}
+	return w.InsertSnapshotPaths(s.paths(types))
+}
+
+func groupAmount(g *heapgraph.Group) quantity.Amount {
+	return quantity.Amount{Allocations: quantity.Count(g.Objects), Bytes: quantity.Bytes(g.Bytes)}
+}
+
+func (s *snapshot) total() session.Snapshot {
+	row := session.Snapshot{Process: s.process.id, GCNumber: int64(s.graph.GC), Outside: quantity.Count(s.graph.Outside)}
+	by := [heapgraph.States]*quantity.Amount{heapgraph.Reachable: &row.Reachable, heapgraph.Finalizable: &row.Finalizable,
+		heapgraph.Frozen: &row.Frozen, heapgraph.Unreachable: &row.Unreachable}
+	for i, size := range s.graph.Size {
+		one := quantity.Amount{Allocations: 1, Bytes: quantity.Bytes(size)}
+		row.All = row.All.Add(one)
+		*by[s.graph.State[i]] = by[s.graph.State[i]].Add(one)
+	}
+	return row
+}
+
+// sites leaves out those that the arena does not have.
+func (s *snapshot) sites() []session.SnapshotSite {
+	var rows []session.SnapshotSite
+	ids := s.process.siteIDs
+	for _, g := range s.graph.Sites() {
+		if g.Key != 0 && int64(g.Key) <= int64(len(ids)) {
+			rows = append(rows, session.SnapshotSite{Site: ids[g.Key-1], Amount: groupAmount(&g), Retained: quantity.Bytes(g.Retained)})
+		}
+	}
+	return rows
+}
+
+// rootOf is the row of a root, without amounts.
+func (s *snapshot) rootOf(root heapgraph.Root) session.SnapshotRoot {
+	kind := session.RootOther
+	if int64(root.Kind) < int64(len(rootKinds)) {
+		kind = rootKinds[root.Kind]
+	}
+	return session.SnapshotRoot{Process: s.process.id, Kind: kind, Flags: int64(root.Flags), Function: s.process.names.functions[root.Function].id}
+}
+
+func (s *snapshot) roots() []session.SnapshotRoot {
+	list := slices.DeleteFunc(slices.Clone(s.graph.Roots), func(r heapgraph.Root) bool { return r.Object < 0 })
+	slices.SortFunc(list, func(a, b heapgraph.Root) int {
+		x, y := s.rootOf(a), s.rootOf(b)
+		return cmp.Or(strings.Compare(x.Kind, y.Kind), cmp.Compare(x.Flags, y.Flags), cmp.Compare(x.Function, y.Function), cmp.Compare(a.Object, b.Object))
+	})
+	var rows []session.SnapshotRoot
+	for i, root := range list {
+		row := s.rootOf(root)
+		n := len(rows)
+		again := n > 0 && rows[n-1].Kind == row.Kind && rows[n-1].Flags == row.Flags && rows[n-1].Function == row.Function
+		if !again {
+			rows = append(rows, row)
+			n++
+		}
+		rows[n-1].References++
+		if !again || list[i-1].Object != root.Object {
+			one := quantity.Amount{Allocations: 1, Bytes: quantity.Bytes(s.graph.Size[root.Object])}
+			rows[n-1].Amount = rows[n-1].Add(one)
+		}
+	}
+	return rows
+}
+
+// paths explains the types that retain most, each by the object that retains most of it.
+func (s *snapshot) paths(types []heapgraph.Group) []session.SnapshotPath {
+	slices.SortFunc(types, func(a, b heapgraph.Group) int {
+		return cmp.Or(cmp.Compare(b.Retained, a.Retained), cmp.Compare(a.Key, b.Key))
+	})
+	types = slices.Clone(types[:min(len(types), snapshotPaths)])
+	slices.SortFunc(types, func(a, b heapgraph.Group) int { return cmp.Compare(a.Key, b.Key) })
+	var rows []session.SnapshotPath
+	for _, t := range types {
+		root, path := s.graph.Path(t.Example)
+		for position, object := range path {
+			if len(path) > snapshotSteps && position >= snapshotSteps/2 && position < len(path)-snapshotSteps/2 {
+				continue
+			}
+			row := session.SnapshotPath{Process: s.process.id, Type: session.TypeID(t.Key), Position: int64(position),
+				ObjectType: session.TypeID(s.graph.Type[object]), Bytes: quantity.Bytes(s.graph.Size[object]), Retained: quantity.Bytes(s.graph.Retained[object])}
+			if position == 0 {
+				of := s.rootOf(root)
+				row.Kind, row.Flags, row.Function = of.Kind, of.Flags, of.Function
+			}
+			rows = append(rows, row)
+		}
+	}
+	return rows
+}
