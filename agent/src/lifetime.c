@@ -203,6 +203,8 @@ static uint32_t generation_of(const struct list *bounds, uintptr_t address, cons
 static hresult gc_started(void *self, int32_t n, const int32_t *collected, uint32_t reason)
 {
     (void)self;
+    if (arena.header->alive_known != 0)
+        return HR_OK; /* what died since then was told as alive */
     uint64_t suspend = gc.suspend_ns;
     memset(&gc, 0, sizeof gc);
     gc.suspend_ns = suspend;
@@ -474,6 +476,8 @@ static void tell_alive(void)
 static hresult gc_finished(void *self)
 {
     (void)self;
+    if (arena.header->alive_known != 0)
+        return HR_OK;
     gc.end_ns = monotonic_ns();
     if (lifetime_on && list_reserve(&ends, ends.n + 1))
         ((uint64_t *)ends.items)[ends.n++] = gc.end_ns;
@@ -486,7 +490,7 @@ static hresult gc_finished(void *self)
         survival_tell(gc.number, after.items, after.n);
     if (snapshot)
         snapshot_finish(after.items, after.n);
-    if (lifetime_on && final_now)
+    if (lifetime_on && final_now && gc.induced != 0 && (gc.collected & 4) != 0) /* the program may have asked for others */
         tell_alive();
     gc.done_ns = monotonic_ns();
     gc.head = (struct wire_record_header){sizeof gc, WIRE_RECORD_GC};

@@ -111,6 +111,8 @@ static void count_roots(uint32_t gc, struct told_roots *slots)
             continue; /* a frozen object, or an empty handle */
         if ((r->flags & ROOT_FLAG_WEAK) == 0)
             s->site |= SHADOW_ROOTED;
+        if ((s->site & SHADOW_PENDING) != 0)
+            continue; /* its site is not known yet */
         uint32_t site = s->site & SHADOW_SITE;
         struct told_roots *slot = &slots[(site * 31 + r->kind * 7 + r->flags * 3 + function * 17) % SLOTS];
         if (slot->site != site || slot->kind != r->kind || slot->flags != r->flags || slot->function != function) {
@@ -137,6 +139,11 @@ static void count_reasons(uint32_t gc, const struct bound *b, struct told_why *s
         uint64_t bytes = (uint64_t)s->size << 3;
         uint32_t site = s->site & SHADOW_SITE, flags = s->site & ~SHADOW_SITE;
         uint32_t reason = (flags & SHADOW_SURVIVED) == 0 ? 0 : (flags & SHADOW_ROOTED) != 0 ? 1 : 2;
+        s->site &= ~(SHADOW_SURVIVED | SHADOW_ROOTED);
+        if ((s->site & SHADOW_PENDING) != 0) { /* its site is not known yet */
+            at += bytes;
+            continue;
+        }
         struct told_why *slot = &slots[site % SLOTS];
         if (slot->site != site) {
             tell_why(slot);
@@ -145,7 +152,6 @@ static void count_reasons(uint32_t gc, const struct bound *b, struct told_why *s
         }
         slot->populations[reason][0]++;
         slot->populations[reason][1] += bytes;
-        s->site &= ~(SHADOW_SURVIVED | SHADOW_ROOTED);
         at += bytes == 0 ? 8 : bytes;
     }
 }

@@ -35,7 +35,7 @@ type Range struct {
 type GCStart struct {
 	Collected uint32 // bit n: generation n is collected
 	Induced   bool
-	Final     bool // the one that the agent asks for at the end, after which it says what is alive
+	Final     bool // the one that the agent asks for at the end, after which it says what is alive and looks at no other
 	Bounds    []Bound
 }
 

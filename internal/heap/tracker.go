@@ -125,8 +125,10 @@ func (t *Tracker) start(s GCStart) error {
 	if t.now != nil {
 		return errors.New("a collection starts in another one")
 	}
-	t.result.GCs = append(t.result.GCs, GC{Collected: s.Collected, Induced: s.Induced})
 	t.now = &collection{start: s}
+	if !t.result.AliveKnown {
+		t.result.GCs = append(t.result.GCs, GC{Collected: s.Collected, Induced: s.Induced})
+	}
 	return nil
 }
 
@@ -188,6 +190,9 @@ func (t *Tracker) end(e GCEnd) error {
 		return errors.New("no collection ends here")
 	}
 	t.now = nil
+	if t.result.AliveKnown {
+		return nil // what dies now has been told as alive
+	}
 	t.ends = append(t.ends, e.NS)
 	before, err := sortBounds(now.start.Bounds)
 	if err != nil {

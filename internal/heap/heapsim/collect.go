@@ -62,7 +62,9 @@ func (s *simulation) collect(k int, final bool) {
 	p.count()
 	p.tell()
 	s.emit(heap.GCEnd{NS: s.now, Bounds: s.bounds()})
-	s.truth.GCs = append(s.truth.GCs, p.gc)
+	if !s.truth.AliveKnown {
+		s.truth.GCs = append(s.truth.GCs, p.gc)
+	}
 	if final {
 		s.alive()
 	}
@@ -119,6 +121,9 @@ func (p *plan) mark(a *area) {
 }
 
 func (p *plan) bury(o *object, generation uint32) {
+	if p.truth.AliveKnown {
+		return // it was told as alive
+	}
 	site := p.site(o.site)
 	heap.Add(&p.gc.Generations[generation].Dead, o.bytes)
 	heap.Add(&site.Dead[generation], o.bytes)

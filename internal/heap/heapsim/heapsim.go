@@ -74,6 +74,10 @@ func Run(o Options, r Rand, emit func(heap.Event)) *heap.Result {
 		s.collect(s.generation(), i == o.Collections-1)
 	}
 	s.mutate()
+	if s.oneIn(4) {
+		s.collect(s.generation(), false)
+		s.mutate()
+	}
 	emit(heap.End{})
 	return &s.truth
 }
