@@ -24,6 +24,7 @@ type fateTruth struct {
 	Kind     string `json:"truth"`
 	Name     string `json:"name"`
 	Size     int64  `json:"size"`
+	Born     int    `json:"born"`
 	Survived int    `json:"survived"`
 	AtEnd    bool   `json:"at_end"`
 	fate

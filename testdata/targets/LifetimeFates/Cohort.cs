@@ -100,7 +100,7 @@ namespace LifetimeFates
             int all = watch.Length - alive;
             Truth.Say("fate", "name", Truth.Name(type), "size", size, "gen0", small ? generations[0] : 0, "gen1", small ? generations[1] : 0,
                 "gen2", small ? generations[2] : 0, "loh", heap == Heap.Large ? all : 0, "poh", heap == Heap.Pinned ? all : 0,
-                "alive", alive, "survived", survived, "at_end", atEnd);
+                "alive", alive, "born", born, "survived", survived, "at_end", atEnd);
         }
     }
 }

@@ -1,0 +1,222 @@
+package e2e
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/clrprof/clrprof/internal/dotnettest"
+)
+
+// lives is a row of the views lifetime and diff-gcs.
+type lives struct {
+	Name      string `json:"name"`
+	Instances int64  `json:"instances"`
+	Bytes     int64  `json:"bytes"`
+	Gen0      int64  `json:"gen0_instances"`
+	Gen1      int64  `json:"gen1_instances"`
+	Gen2      int64  `json:"gen2_instances"`
+	LOH       int64  `json:"loh_instances"`
+	POH       int64  `json:"poh_instances"`
+	Alive     int64  `json:"alive_instances"`
+	Gen0B     int64  `json:"gen0_bytes"`
+	Gen1B     int64  `json:"gen1_bytes"`
+	Gen2B     int64  `json:"gen2_bytes"`
+	LOHB      int64  `json:"loh_bytes"`
+	POHB      int64  `json:"poh_bytes"`
+	AliveB    int64  `json:"alive_bytes"`
+}
+
+func (l lives) dead() made {
+	return made{l.Gen0 + l.Gen1 + l.Gen2 + l.LOH + l.POH, l.Gen0B + l.Gen1B + l.Gen2B + l.LOHB + l.POHB}
+}
+
+func (l lives) alive() made { return made{l.Alive, l.AliveB} }
+
+// gcRow is a row of the view gcs.
+type gcRow struct {
+	Number     int   `json:"number"`
+	Generation int   `json:"generation"`
+	Induced    int   `json:"induced"`
+	Before     int64 `json:"before_objects"`
+	Dead       int64 `json:"dead_objects"`
+	DeadBytes  int64 `json:"dead_bytes"`
+	Survived   int64 `json:"survived_objects"`
+	Pause      int64 `json:"pause_ns"`
+	Agent      int64 `json:"agent_ns"`
+}
+
+// checkLives asserts that every row of every view of lives adds up, that all rows together are what was allocated, and,
+// if no collection was cut off, that the collections found as many dead.
+func checkLives(t *testing.T, path string, complete bool) {
+	t.Helper()
+	total := query[amount](t, path, "SELECT sum(allocations) AS allocations, sum(bytes) AS bytes FROM site_value")[0]
+	var dead made
+	for _, by := range []string{"type", "site", "function", "line"} {
+		var all made
+		dead = made{}
+		for _, row := range view[lives](t, path, "lifetime", "--by", by) {
+			m := made{row.Instances, row.Bytes}
+			if row.dead().plus(row.alive()) != m || row.Alive < 0 || row.AliveB < 0 {
+				t.Errorf("lifetime --by %s: dead and alive are not all of %+v", by, row)
+			}
+			all = all.plus(m)
+			dead = dead.plus(row.dead())
+		}
+		if want := (made{total.Allocations, total.Bytes}); all != want {
+			t.Errorf("lifetime --by %s adds up to %+v, allocated were %+v", by, all, want)
+		}
+	}
+	var found made
+	for _, gc := range view[gcRow](t, path, "gcs") {
+		found = found.plus(made{gc.Dead, gc.DeadBytes})
+		if gc.Before != gc.Dead+gc.Survived || gc.Agent > gc.Pause {
+			t.Errorf("a collection does not add up: %+v", gc)
+		}
+	}
+	if complete && found != dead {
+		t.Errorf("the collections found %+v dead, of the types are %+v", found, dead)
+	}
+}
+
+// recordFates records the target with known fates.
+func recordFates(t *testing.T, runtime dotnettest.Runtime, w way, flags ...string) (r result, fates []fateTruth, gcs []gcTruth) {
+	t.Helper()
+	target := runtime.Command(dotnettest.Target(t, "LifetimeFates", w.options), "1000")
+	target.Env = append(append(target.Env, largeBudget), w.env...)
+	r = mustRecord(t, target, append([]string{"--lifetime"}, flags...)...)
+	if _, err := dotnettest.ParseTruth(strings.NewReader(r.stdout)); err != nil {
+		t.Fatal(err)
+	}
+	checkLives(t, r.session, true)
+	return r, truthRows[fateTruth](t, r.stdout, "fate"), truthRows[gcTruth](t, r.stdout, "gc")
+}
+
+// shown is a type's name as views show it.
+func (f fateTruth) shown() string { return strings.ReplaceAll(f.Name, "System.Int32", "int") }
+
+func (f fateTruth) dead() int64 { return f.Gen0 + f.Gen1 + f.Gen2 + f.LOH + f.POH }
+
+// TestLifetimeFates compares the views with objects whose fate is known by construction.
+func TestLifetimeFates(t *testing.T) {
+	in := dotnettest.Need(t)
+	for _, w := range fateWays {
+		for _, runtime := range in.Runtimes() {
+			t.Run(w.name+"/"+runtime.Name, func(t *testing.T) {
+				r, fates, gcs := recordFates(t, runtime, w)
+				checkFateView(t, r.session, fates)
+				checkAgesView(t, r.session, fates, len(gcs)+1)
+				checkGCsView(t, r.session, runtime, append(gcs, gcTruth{Number: len(gcs) + 1, Generation: 2}))
+				checkDiff(t, r.session, fates)
+			})
+		}
+	}
+}
+
+func checkFateView(t *testing.T, path string, fates []fateTruth) {
+	t.Helper()
+	rows := byID(view[lives](t, path, "lifetime"), func(l lives) string { return l.Name })
+	for _, f := range fates {
+		row := rows[f.shown()]
+		got := fate{row.Gen0, row.Gen1, row.Gen2, row.LOH, row.POH, row.Alive}
+		gotBytes := fate{row.Gen0B, row.Gen1B, row.Gen2B, row.LOHB, row.POHB, row.AliveB}
+		wantBytes := fate{f.Gen0 * f.Size, f.Gen1 * f.Size, f.Gen2 * f.Size, f.LOH * f.Size, f.POH * f.Size, f.Alive * f.Size}
+		if got != f.fate || gotBytes != wantBytes {
+			t.Errorf("%s: the truth is %+v of %d bytes each; the view says %+v, bytes %+v", f.Name, f.fate, f.Size, got, gotBytes)
+		}
+	}
+}
+
+// ageKeys are the columns of ages in collections, as the view ages has them.
+var ageKeys = []string{"0", "1", "2", "3", "5", "9", "17", "65"}
+
+func checkAgesView(t *testing.T, path string, fates []fateTruth, collections int) {
+	t.Helper()
+	rows := byID(view[map[string]any](t, path, "ages"), func(row map[string]any) string { return fmt.Sprint(row["name"]) })
+	for _, f := range fates {
+		for i, key := range ageKeys {
+			wantDead, wantAlive := int64(0), int64(0)
+			if f.dead() > 0 && ageBucket(f.Survived) == i {
+				wantDead = f.dead()
+			}
+			if f.Alive > 0 && ageBucket(collections-f.Born) == i {
+				wantAlive = f.Alive
+			}
+			row := rows[f.shown()]
+			if row["gcs_"+key] != float64(wantDead) || row["alive_gcs_"+key] != float64(wantAlive) {
+				t.Errorf("%s: of age %s are %v dead, %v alive; want %d, %d", f.Name, key, row["gcs_"+key], row["alive_gcs_"+key], wantDead, wantAlive)
+			}
+		}
+	}
+}
+
+func checkGCsView(t *testing.T, path string, runtime dotnettest.Runtime, want []gcTruth) {
+	t.Helper()
+	rows := view[gcRow](t, path, "gcs")
+	if len(rows) != len(want) {
+		t.Fatalf("%d collections, want %d", len(rows), len(want))
+	}
+	for i, row := range rows {
+		induced := 1
+		if runtime.Major() < 5 && want[i].Compacting {
+			induced = 0 // it does not say
+		}
+		if row.Number != want[i].Number || row.Generation != want[i].Generation || row.Induced != induced || row.Pause <= 0 {
+			t.Errorf("collection %d is %+v, want %+v", i+1, row, want[i])
+		}
+	}
+}
+
+// checkDiff asks for what was born between two neighbouring collections and is alive.
+func checkDiff(t *testing.T, path string, fates []fateTruth) {
+	t.Helper()
+	for _, f := range fates {
+		for _, from := range []int{f.Born - 1, f.Born, f.Born + 1} {
+			if from < 1 {
+				continue
+			}
+			rows := view[lives](t, path, "diff-gcs", fmt.Sprint(from), fmt.Sprint(from+1))
+			want := int64(0)
+			if from == f.Born {
+				want = f.Alive
+			}
+			if got := byID(rows, func(l lives) string { return l.Name })[f.shown()].Instances; got != want {
+				t.Errorf("%s: %d were born between collections %d and %d and are alive, want %d", f.Name, got, from, from+1, want)
+			}
+		}
+	}
+}
+
+// TestLifetimeWithoutFinalGC: what no collection has found dead is alive, and the report says that it may not be.
+func TestLifetimeWithoutFinalGC(t *testing.T) {
+	in := dotnettest.Need(t)
+	for _, runtime := range in.Runtimes() {
+		t.Run(runtime.Name, func(t *testing.T) {
+			r, fates, gcs := recordFates(t, runtime, way{}, "--final-gc=false")
+			for i, f := range fates {
+				if f.AtEnd {
+					fates[i].fate = fate{Alive: f.dead()}
+				}
+			}
+			checkFateView(t, r.session, fates)
+			checkGCsView(t, r.session, runtime, gcs)
+			for _, name := range []string{"summary", "lifetime"} {
+				text := run(t, "report", r.session, name)
+				if !strings.Contains(text.stdout+text.stderr, "not collected at the end") || strings.Contains(text.stdout+text.stderr, "reachable at the end") {
+					t.Errorf("%s does not say what alive means:\n%s%s", name, text.stdout, text.stderr)
+				}
+			}
+		})
+	}
+}
+
+// TestLifetimeSaysWhatIsOff: the runtime turns background GC off, and clrprof says so.
+func TestLifetimeSaysWhatIsOff(t *testing.T) {
+	r, _, _ := recordFates(t, dotnettest.Need(t).Net9(), way{})
+	for _, name := range []string{"summary", "lifetime", "gcs"} {
+		text := run(t, "report", r.session, name)
+		if !strings.Contains(text.stdout+text.stderr, "Background GC was off") {
+			t.Errorf("%s does not say that background GC was off:\n%s%s", name, text.stdout, text.stderr)
+		}
+	}
+}
