@@ -33,14 +33,7 @@ const seedWithEverything = 5
 
 // TestCheckFinds breaks one thing at a time in the file and expects it to be found.
 func TestCheckFinds(t *testing.T) {
-	dir := t.TempDir()
-	path := filepath.Join(dir, "good")
-	open(t, sessiontest.Random(seedWithEverything), path).Close()
-	good, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, c := range []struct{ rule, sql string }{
+	breakOneThing(t, sessiontest.Random(seedWithEverything), []breakage{
 		{"references", "UPDATE node SET parent_id = id + 100000 WHERE id = 2"},
 		{"references", "UPDATE node SET parent_id = id WHERE id = 2"},
 		{"references", "UPDATE node SET function_id = 0 WHERE id = 1"},
@@ -67,7 +60,54 @@ func TestCheckFinds(t *testing.T) {
 		{"stored", "UPDATE type_value SET instances = instances * 2"},
 		{"stored", "UPDATE thread_value SET bytes = bytes * 2"},
 		{"stored", "UPDATE process_value SET bytes = bytes * 2"},
-	} {
+	})
+}
+
+// TestCheckFindsLifetimes does the same with what is said of the ends of objects.
+func TestCheckFindsLifetimes(t *testing.T) {
+	breakOneThing(t, sessiontest.Aging(), []breakage{
+		{"references", "UPDATE site_fate SET site_id = 999 WHERE generation = 2"},
+		{"references", "UPDATE site_fate SET slice_id = 99 WHERE generation = 2"},
+		{"references", "UPDATE site_fate SET slice_id = 0 WHERE generation = 2"},
+		{"references", "UPDATE gc_generation SET gc_id = 99 WHERE generation = 2"},
+		{"references", "UPDATE site_alive SET site_id = 999"},
+		{"references", "UPDATE survival SET gc_id = 99"},
+		{"references", "UPDATE root SET function_id = 99"},
+		{"fates", "UPDATE site_fate SET objects = objects + 1000, bytes = bytes + 100000 WHERE generation = 2"},
+		{"fates", "UPDATE site_fate SET objects = -1 WHERE generation = 2"},
+		{"fates", "UPDATE site_fate SET generation = 5 WHERE generation = 2"},
+		{"fates", "UPDATE site_fate SET bytes = bytes - 8 WHERE generation = 1"},
+		{"fates", "UPDATE site SET frozen = 1"},
+		{"lifetimes", "DELETE FROM process_lifetime"},
+		{"lifetimes", "UPDATE site SET node_id = 0 WHERE id = 1"},
+		{"collections", "UPDATE site_fate SET generation = 1 WHERE generation = 2"},
+		{"collections", "DELETE FROM site_fate WHERE generation = 3"},
+		{"collections", "UPDATE gc_generation SET dead_objects = dead_objects + 1 WHERE gc_id = 4 AND generation = 0"},
+		{"collections", "UPDATE gc_generation SET promoted_objects = before_objects + 1 WHERE gc_id = 4 AND generation = 0"},
+		{"collections", "UPDATE gc SET number = number + 1 WHERE id = 3"},
+		{"collections", "UPDATE gc SET agent_ns = pause_ns + 1"},
+		{"alive", "UPDATE site_alive SET objects = objects + 1000"},
+		{"alive", "UPDATE site_alive SET generation = 7"},
+		{"ages", "UPDATE site_age SET objects = objects + 1 WHERE measure = 'time'"},
+		{"ages", "UPDATE site_age SET bucket = 9 WHERE measure = 'time'"},
+		{"ages", "UPDATE site_age SET objects = objects + 1000"},
+		{"survivors", "UPDATE survival SET rooted_objects = rooted_objects + 1"},
+	})
+}
+
+// breakage is a change of a good session, and the rule that it breaks.
+type breakage struct{ rule, sql string }
+
+func breakOneThing(t *testing.T, b *sessiontest.Builder, list []breakage) {
+	t.Helper()
+	dir := t.TempDir()
+	path := filepath.Join(dir, "good")
+	open(t, b, path).Close()
+	good, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range list {
 		bad := filepath.Join(dir, "bad")
 		if err := os.WriteFile(bad, good, 0o644); err != nil {
 			t.Fatal(err)

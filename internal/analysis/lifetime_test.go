@@ -1,0 +1,134 @@
+package analysis
+
+import (
+	"errors"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	q "github.com/clrprof/clrprof/internal/quantity"
+	"github.com/clrprof/clrprof/internal/session"
+	"github.com/clrprof/clrprof/internal/session/sessiontest"
+)
+
+func amountOf(n q.Count, bytes q.Bytes) q.Amount { return q.Amount{Allocations: n, Bytes: bytes} }
+
+// TestLives compares the lives of the sample's types with what the sample says of itself.
+func TestLives(t *testing.T) {
+	s := open(t, sessiontest.Aging(), filepath.Join(t.TempDir(), "a"))
+	defer s.Close()
+	v, err := Open(s, Filter{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	lives, err := v.Lives()
+	if err != nil {
+		t.Fatal(err)
+	}
+	types, err := s.Types()
+	if err != nil {
+		t.Fatal(err)
+	}
+	byType, got := lives.Types(), map[string]Life{}
+	for _, r := range types {
+		got[r.Name] = byType[r.ID]
+	}
+	dead := func(generation int, n q.Count, bytes q.Bytes) (l Life) {
+		l.Dead[generation] = amountOf(n, bytes)
+		l.Born = l.Dead[generation]
+		return l
+	}
+	tables := dead(session.GenerationLarge, 2, 200_000)
+	tables.Born = tables.Born.Add(amountOf(1, 8184))
+	killed := dead(0, 25, 600)
+	killed.Born = amountOf(50, 1200)
+	want := map[string]Life{"Aging.Buffer": dead(0, 1000, 64_000), "Aging.Message": dead(1, 40, 1280), "Aging.Cache.Entry": dead(2, 30, 1440),
+		"Aging.Table[]": tables, "Aging.Item": {Born: amountOf(40, 1600)}, "string": {Born: amountOf(3, 120)}, "Killed.Thing": killed}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if alive := killed.Alive(); alive != amountOf(25, 600) {
+		t.Errorf("alive: %v", alive)
+	}
+	growing := lives.Growing()
+	if len(growing) != 1 || lives.Sites()[growing[0]].Born != amountOf(40, 1600) {
+		t.Errorf("growing: %v, want the site of the items", growing)
+	}
+}
+
+// TestLivesInTime: what died in a span of time was not always born in it.
+func TestLivesInTime(t *testing.T) {
+	s := open(t, sessiontest.Aging(), filepath.Join(t.TempDir(), "a"))
+	defer s.Close()
+	v, err := Open(s, Filter{Process: 1, From: 3e9})
+	if err != nil {
+		t.Fatal(err)
+	}
+	lives, err := v.Lives()
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := Life{Born: amountOf(410, 26_000)}
+	want.Dead = [session.Generations]q.Amount{amountOf(400, 25_600), {}, amountOf(30, 1440), amountOf(2, 200_000), {}}
+	if diff := cmp.Diff(want, lives.Total()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestNoLifetimes(t *testing.T) {
+	s := open(t, sessiontest.Shop(), filepath.Join(t.TempDir(), "a"))
+	defer s.Close()
+	v, err := Open(s, Filter{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := v.Lives(); !errors.Is(err, ErrNoLifetime) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// TestLivesAddUp: in random sessions and for any filter, each way to group sites gives the same total, and the parts of a
+// partition of time add up to the whole.
+func TestLivesAddUp(t *testing.T) {
+	dir := t.TempDir()
+	rapid.Check(t, func(rt *rapid.T) {
+		s := open(rt, sessiontest.Random(2*rapid.Uint64Range(0, 1<<40).Draw(rt, "seed")), filepath.Join(dir, "a"))
+		defer s.Close()
+		d, err := Load(s)
+		if err != nil {
+			rt.Fatal(err)
+		}
+		whole, err := d.Lives(Filter{})
+		if err != nil {
+			rt.Fatal(err)
+		}
+		var byTime Life
+		for _, slice := range d.Slices {
+			part, err := d.Lives(Filter{From: slice.Begin, To: slice.End})
+			if err != nil {
+				rt.Fatal(err)
+			}
+			byTime = byTime.Add(part.Total())
+		}
+		if byTime != whole.Total() {
+			rt.Errorf("slices add up to %+v, the whole is %+v", byTime, whole.Total())
+		}
+		for _, by := range []By{ByType, BySite, ByFunction, ByLine} {
+			groups, lives, of := whole.Groups(by)
+			var sum Life
+			for _, l := range lives {
+				sum = sum.Add(l)
+			}
+			if sum != whole.Total() || len(groups) != len(lives) {
+				rt.Errorf("by %s: %+v, want %+v", by, sum, whole.Total())
+			}
+			for site, l := range whole.Sites() {
+				if g, ok := of[site]; !ok || lives[g].Born.Allocations < l.Born.Allocations {
+					rt.Errorf("by %s: site %d is not in its group", by, site)
+				}
+			}
+		}
+	})
+}
