@@ -33,6 +33,9 @@ func TestDocuments(t *testing.T) {
 	if err := writeComplete(sessiontest.Several(), "several.clrprof"); err != nil {
 		t.Fatal(err)
 	}
+	if err := writeComplete(sessiontest.Aging(), "aging.clrprof"); err != nil {
+		t.Fatal(err)
+	}
 	for _, name := range documents {
 		path := filepath.Join(folder, name)
 		b, err := os.ReadFile(path)
@@ -63,10 +66,7 @@ func runDocument(t *testing.T, name, text string) (string, int) {
 		case strings.HasPrefix(line, "```") && inside != "":
 			if inside == "sql" {
 				ran++
-				output := runLine(t, []string{"sql", "shop.clrprof", query, "--csv"})
-				if strings.Contains(query, "losses") {
-					output = runLine(t, []string{"sql", "several.clrprof", query, "--csv"})
-				}
+				output := runLine(t, []string{"sql", sessionFor(query), query, "--csv"})
 				if strings.Count(output, "\n") < 2 || strings.Contains(output, "clrprof: ") {
 					t.Errorf("%s: this query gives no rows:\n%s%s", name, query, output)
 				}
@@ -86,6 +86,19 @@ func runDocument(t *testing.T, name, text string) (string, int) {
 		out.WriteString(line)
 	}
 	return out.String(), ran
+}
+
+// sessionFor is a session in which a query finds something.
+func sessionFor(query string) string {
+	if strings.Contains(query, "losses") {
+		return "several.clrprof"
+	}
+	for _, view := range []string{"lifetime", "deaths", "gcs", "ages", "alive", "survivors", "roots"} {
+		if strings.Contains(query, "FROM "+view) || strings.Contains(query, "JOIN "+view) {
+			return "aging.clrprof"
+		}
+	}
+	return "shop.clrprof"
 }
 
 // runLine runs clrprof and returns what it printed, with its exit code if that is not 0.

@@ -174,7 +174,7 @@ func buildGCs(b *builder) error {
 	b.table.Notes = append(b.table.Notes, backgroundNote, gcNote)
 	b.sorted(rows)
 	if n := len(rows); b.options.Top > 0 && n > b.options.Top {
-		b.table.Next = append(b.table.Next, fmt.Sprintf("Hidden: %s more; --top 0 shows them.", counted(n-b.options.Top, "collection")))
+		b.table.Next = append(b.table.Next, fmt.Sprintf("Hidden: %s; --top 0 shows them.", counted(n-b.options.Top, "more collection")))
 		rows = rows[:b.options.Top]
 	}
 	b.table.Rows = rows
