@@ -5,7 +5,8 @@
  *  snapshot  DoStackSnapshot at every allocation, the stack thrown away: what the documented way would cost;
  *  compare   the product, and after each CLRPROF_EVERY-th allocation its stack is compared with DoStackSnapshot's;
  *  selfcheck the product with lifetime, and after each GC its shadow of the heap is compared with ObjectReferences;
- *  walk      the product, and after each GC the runtime tells every object of the heap, which are counted by class.
+ *  walk      the product, and after each GC the runtime tells every object of the heap, which are counted by class;
+ *  record    the product with lifetime, and beside it what the runtime tells of the heap is recorded: see record.c.
  *
  * A comparison is written to CLRPROF_COMPARISON. That of selfcheck is one line, see oracle_report, and the first objects
  * that are not the same. That of stacks is written to CLRPROF_COMPARISON as lines: for the first MAX_SHOWN differences "ours", our stack,
@@ -20,9 +21,11 @@
 #include "oracle.h"
 
 #include <fcntl.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #define MAX_DEPTH 20000u
@@ -347,6 +350,8 @@ static void write_walk(void)
 
 /* ────────────────────────────────────────────────────────────────────────────────────────────────────────────── */
 
+#include "record.c" /* so that who builds the variants need not know of it */
+
 static const char *variant(void)
 {
     const char *v = getenv("CLRPROF_VARIANT");
@@ -387,6 +392,8 @@ void oracle_install(void **callbacks)
         callbacks[CALLBACK_OBJECT_ALLOCATED] = (void *)allocated_compare;
         report_fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     }
+    if (strcmp(variant(), "record") == 0)
+        record_install(callbacks);
     if (strcmp(variant(), "walk") == 0 && walk != NULL) {
         callbacks[CALLBACK_OBJECT_REFERENCES] = (void *)object_references;
         callbacks[CALLBACK_GC_FINISHED] = (void *)gc_finished;
@@ -397,6 +404,9 @@ void oracle_install(void **callbacks)
 
 void oracle_report(void)
 {
+    const char *recording = getenv("CLRPROF_RECORDING");
+    if (record_entries != NULL && recording != NULL)
+        record_write(recording);
     if (report_fd >= 0 && n_gcs != 0)
         dprintf(report_fd, "gcs %llu live %llu missing %llu extra %llu different %llu\n", (unsigned long long)n_gcs,
                 (unsigned long long)n_live, (unsigned long long)n_missing, (unsigned long long)n_extra, (unsigned long long)n_wrong);
