@@ -1,0 +1,213 @@
+package collect
+
+import (
+	"errors"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/clrprof/clrprof/internal/analysis"
+	"github.com/clrprof/clrprof/internal/quantity"
+	"github.com/clrprof/clrprof/internal/session"
+	"github.com/clrprof/clrprof/internal/wire"
+)
+
+// recording is a Recorder of one fakeArena.
+type recording struct {
+	*Recorder
+	t         *testing.T
+	directory string
+	w         *session.Writer
+	now       quantity.Nanoseconds
+}
+
+func newRecording(t *testing.T) *recording {
+	t.Helper()
+	w, err := session.Create(filepath.Join(t.TempDir(), "a.clrprof"), false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	directory := t.TempDir()
+	r := &recording{NewRecorder(w, directory, 0, Filter{}), t, directory, w, 0}
+	t.Cleanup(func() {
+		if err := errors.Join(r.Close(), w.Close()); err != nil {
+			t.Error(err)
+		}
+	})
+	return r
+}
+
+// sync writes the arena as it is now and records it as a slice of a second.
+func (r *recording) sync(a *fakeArena) error {
+	r.t.Helper()
+	a.write(r.t, r.directory)
+	r.now += 1e9
+	return r.Sync(r.now)
+}
+
+func (r *recording) mustSync(a *fakeArena) {
+	r.t.Helper()
+	if err := r.sync(a); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+// check completes the session and expects no contradiction in it.
+func (r *recording) check() {
+	r.t.Helper()
+	if err := errors.Join(r.w.SetState(session.Recorded), analysis.Complete(r.w)); err != nil {
+		r.t.Fatal(err)
+	}
+	found, err := analysis.Check(r.w.Session)
+	if err != nil || len(found) > 0 {
+		r.t.Errorf("found %v, %v", found, err)
+	}
+}
+
+// same compares the rows of a table with what is wanted.
+func same[Row any](t *testing.T, read func() ([]Row, error), want ...Row) {
+	t.Helper()
+	got, err := read()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// collection makes the record of a collection of generation 0.
+func collection(number uint32, before, dead, promoted wire.Population) wire.GC {
+	g := wire.GC{Number: number, Collected: 1, SuspendNS: uint64(number) * 100, StartNS: uint64(number)*100 + 10,
+		EndNS: uint64(number)*100 + 40, DoneNS: uint64(number)*100 + 50}
+	g.Generations[0] = wire.GCGeneration{Before: before, Dead: dead, Promoted: promoted}
+	return g
+}
+
+func amount(n quantity.Count, bytes quantity.Bytes) quantity.Amount {
+	return quantity.Amount{Allocations: n, Bytes: bytes}
+}
+
+// TestLifetime records a process that runs, collects twice and ends.
+func TestLifetime(t *testing.T) {
+	r, a := newRecording(t), newArena(2)
+	a.header.State = uint32(wire.StateShutDown)
+	a.header.EndNS = 2e9
+	a.sites[0].Objects, a.sites[0].Bytes = 10, 240
+	a.sites[1].Objects, a.sites[1].Bytes = 4, 400
+	a.fates[0].DeadObjects[0], a.fates[0].DeadBytes[0] = 6, 144
+	a.records = append(a.records, collection(1, wire.Population{Objects: 14, Bytes: 640}, wire.Population{Objects: 6, Bytes: 144}, wire.Population{Objects: 8, Bytes: 496}))
+	r.mustSync(a)
+
+	a.sites[0].Objects, a.sites[0].Bytes = 12, 288
+	a.fates[0].DeadObjects[0], a.fates[0].DeadBytes[0] = 7, 168
+	a.fates[0].DeadObjects[1], a.fates[0].DeadBytes[1] = 3, 72
+	a.fates[0].Ages = 1
+	a.ages = []wire.Ages{{}}
+	a.ages[0].ByCollections[1], a.ages[0].ByTime[2] = 3, 3
+	last := wire.GC{Number: 2, Collected: 31, Induced: 1, Finalizable: 5, StartNS: 300, EndNS: 330, DoneNS: 350}
+	last.Generations[0] = wire.GCGeneration{Before: wire.Population{Objects: 2, Bytes: 48}, Dead: wire.Population{Objects: 1, Bytes: 24}}
+	last.Generations[1] = wire.GCGeneration{Before: wire.Population{Objects: 8, Bytes: 496}, Dead: wire.Population{Objects: 3, Bytes: 72}, Promoted: wire.Population{Objects: 5, Bytes: 424}}
+	a.records = append(a.records,
+		wire.Alive{Site: 1, Generation: 0, Born: 1, Objects: wire.Population{Objects: 1, Bytes: 24}},
+		wire.Alive{Site: 2, Generation: 2, Born: 0, Objects: wire.Population{Objects: 3, Bytes: 300}},
+		wire.Alive{Site: 1, Generation: 2, Born: 0, Objects: wire.Population{Objects: 1, Bytes: 24}},
+		wire.Alive{Site: 2, Generation: 2, Born: 0, Objects: wire.Population{Objects: 1, Bytes: 100}}, // told in parts
+		wire.Why{GC: 2, Site: 1, Reachable: wire.Population{Objects: 2, Bytes: 48}},
+		wire.Why{GC: 2, Site: 2, Rooted: wire.Population{Objects: 1, Bytes: 100}, Reachable: wire.Population{Objects: 3, Bytes: 300}},
+		wire.Roots{GC: 2, Site: 2, Kind: 1, Function: 1, References: 2}, wire.Roots{GC: 2, Site: 2, Kind: 3, Flags: 1, References: 1},
+		wire.Roots{GC: 2, Site: 2, Kind: 1, Function: 1, References: 1},
+		last)
+	a.header.AliveKnown, a.header.Collections = 1, 2
+	r.mustSync(a)
+	r.mustSync(a) // nothing new
+
+	s := r.w
+	same(t, s.ProcessLifetimes, session.ProcessLifetime{Process: 1, GCs: 2, AliveKnown: true})
+	same(t, s.GCs, session.GC{ID: 1, Process: 1, Number: 1, Collected: 1, Begin: 100, Pause: 50, Agent: 10},
+		session.GC{ID: 2, Process: 1, Number: 2, Generation: 2, Collected: 31, Induced: true, Begin: 300, Pause: 50, Agent: 20, Finalizable: 5})
+	same(t, s.SiteFates, session.SiteFate{Slice: 1, Site: 1, Amount: amount(6, 144)}, session.SiteFate{Slice: 2, Site: 1, Amount: amount(1, 24)},
+		session.SiteFate{Slice: 2, Site: 1, Generation: 1, Amount: amount(3, 72)})
+	same(t, s.SiteAges, session.SiteAge{Site: 1, Measure: session.AgeGCs, Bucket: 1, Objects: 3}, session.SiteAge{Site: 1, Measure: session.AgeTime, Bucket: 2, Objects: 3})
+	same(t, s.SiteAlive, session.SiteAlive{Site: 1, Generation: 0, Born: 1, Amount: amount(1, 24)}, session.SiteAlive{Site: 1, Generation: 2, Amount: amount(1, 24)},
+		session.SiteAlive{Site: 2, Generation: 2, Amount: amount(4, 400)})
+	same(t, s.Survivals, session.Survival{GC: 2, Site: 1, Reachable: amount(2, 48)}, session.Survival{GC: 2, Site: 2, Rooted: amount(1, 100), Reachable: amount(3, 300)})
+	same(t, s.Roots, session.Root{GC: 2, Site: 2, Kind: session.RootHandle, Flags: session.RootPinning, References: 1},
+		session.Root{GC: 2, Site: 2, Kind: session.RootStack, Function: 1, References: 3})
+	same(t, s.Losses)
+	r.check()
+}
+
+// TestKilledInCollection: a collection found objects dead, and its record is missing, as is the last of their bytes.
+func TestKilledInCollection(t *testing.T) {
+	r, a := newRecording(t), newArena(2)
+	a.sites[0].Objects, a.sites[0].Bytes = 3, 72
+	a.sites[1].Objects, a.sites[1].Bytes = 5, 160
+	a.fates[0].DeadObjects[0], a.fates[0].DeadBytes[0] = 1, 24
+	a.records = append(a.records, collection(1, wire.Population{Objects: 8, Bytes: 232}, wire.Population{Objects: 1, Bytes: 24}, wire.Population{}))
+	a.header.Collections = 1
+	r.mustSync(a)
+
+	a.fates[1].DeadObjects[0], a.fates[1].DeadBytes[0] = 2, 64
+	a.fates[0].DeadObjects[0], a.fates[0].DeadBytes[0] = 3, 48
+	a.records = append(a.records, wire.Alive{Site: 1, Objects: wire.Population{Objects: 1, Bytes: 24}},
+		wire.Why{GC: 2, Site: 1, Rooted: wire.Population{Objects: 1, Bytes: 24}}, wire.Roots{GC: 2, Site: 1, Kind: 3, References: 1})
+	r.mustSync(a)
+
+	s := r.w
+	same(t, s.ProcessLifetimes, session.ProcessLifetime{Process: 1, GCs: 1})
+	same(t, s.SiteFates, session.SiteFate{Slice: 1, Site: 1, Amount: amount(1, 24)}, session.SiteFate{Slice: 2, Site: 1, Amount: amount(2, 48)},
+		session.SiteFate{Slice: 2, Site: 2, Amount: amount(2, 64)})
+	same(t, s.Losses, session.Loss{Process: 1, Reason: session.LossGCCut, Events: 1, Amount: amount(4, 112)})
+	same(t, s.SiteAlive)
+	same(t, s.Survivals)
+	same(t, s.Roots)
+	r.check()
+}
+
+// TestKilledAfterCollection: what ended in time is whole.
+func TestKilledAfterCollection(t *testing.T) {
+	r, a := newRecording(t), newArena(1)
+	a.sites[0].Objects, a.sites[0].Bytes = 3, 72
+	a.fates[0].DeadObjects[0], a.fates[0].DeadBytes[0] = 2, 48
+	a.records = append(a.records, collection(1, wire.Population{Objects: 3, Bytes: 72}, wire.Population{Objects: 2, Bytes: 48}, wire.Population{}))
+	a.header.Collections = 1
+	r.mustSync(a)
+	same(t, r.w.Losses)
+	r.check()
+}
+
+// TestMemoryAlone: without lifetimes nothing is said of them.
+func TestMemoryAlone(t *testing.T) {
+	r, a := newRecording(t), newArena(1)
+	a.header.Data, a.fates = wire.DataMemory, nil
+	a.sites[0].Objects, a.sites[0].Bytes = 3, 72
+	r.mustSync(a)
+	same(t, r.w.ProcessLifetimes)
+	same(t, r.w.SiteFates)
+	r.check()
+}
+
+// TestDamagedLifetime: records that no agent writes are errors, not panics and not rows.
+func TestDamagedLifetime(t *testing.T) {
+	for name, records := range map[string][]any{
+		"a collection twice":         {wire.GC{Number: 1, Collected: 1}, wire.GC{Number: 1, Collected: 1}},
+		"a generation 9":             {wire.GC{Number: 1, Collected: 1 << 9}},
+		"alive at no site":           {wire.Alive{}},
+		"alive at an unknown site":   {wire.Alive{Site: 77}},
+		"alive in an odd generation": {wire.Alive{Site: 1, Generation: 5}},
+		"survivors of no site":       {wire.Why{GC: 1}},
+		"a root to no site":          {wire.Roots{GC: 1}},
+		"a root of an unknown kind":  {wire.Roots{GC: 1, Site: 1, Kind: 4}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r, a := newRecording(t), newArena(1)
+			a.header.AliveKnown = 1
+			a.records = append(a.records, records...)
+			if err := r.sync(a); !errors.Is(err, wire.ErrCorrupt) {
+				t.Errorf("got %v", err)
+			}
+		})
+	}
+}
