@@ -51,6 +51,8 @@ type Row struct {
 	ages        *ageRow
 	why         *whyRow
 	held        *rootRow
+	heap        *heapRow
+	position    int   // of an object on a path from a root
 	number      int64 // of the collection that why and held are about
 }
 

@@ -81,6 +81,8 @@ var views = []View{
 	{Name: "diff-gcs", Short: "what was born between two collections and is still alive", Argument: "A B", Text: Options{Top: 30}, Grouped: true,
 		columns: keys(instances + "gen0_instances gen1_instances gen2_instances loh_instances poh_instances gen0_bytes gen1_bytes gen2_bytes loh_bytes poh_bytes"),
 		text:    keys("bytes instances bytes_percent gen0_instances gen1_instances gen2_instances loh_instances poh_instances"), sort: "bytes", build: buildDiffGCs},
+	{Name: "snapshot", Short: "what retains the memory of the heap (run --snapshot)", Argument: "[TYPE]", Text: Options{Top: 30}, isTree: true,
+		columns: keys(snapshotKeys), text: keys(snapshotText), sort: "retained_bytes", build: buildSnapshot},
 	{Name: "processes", Short: "the processes of the session", Text: Options{Top: 50},
 		columns: keys("unique_id process_id parent_process_id name path arguments runtime_version begin_ns end_ns end_state threads agent_bytes " + allocations),
 		text:    keys("name process_id bytes bytes_percent allocations allocations_percent threads end_state begin_ns end_ns runtime_version agent_bytes parent_process_id"), sort: "bytes", build: buildProcesses},

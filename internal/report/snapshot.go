@@ -1,0 +1,237 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	q "github.com/clrprof/clrprof/internal/quantity"
+	"github.com/clrprof/clrprof/internal/session"
+)
+
+// rowObject is an object on a path from a root.
+const rowObject rowKind = "object"
+
+// The columns of the view snapshot, for programs and in text.
+const (
+	snapshotKeys = "name kind level module module_path process_id process_name live_objects live_bytes live_bytes_percent " +
+		"retained_bytes retained_bytes_percent finalizable_objects frozen_objects unreachable_objects root_kind root_flags"
+	snapshotText = "name retained_bytes retained_bytes_percent live_objects live_bytes live_bytes_percent module"
+)
+
+// heapRow is what a snapshot of the heap says of a row. Whole is all bytes of the snapshots that are shown.
+type heapRow struct {
+	objects, finalizable, frozen, unreachable q.Count
+	bytes, retained, whole                    q.Bytes
+	noRetained                                bool // what functions retain together is not known
+	isObject                                  bool // one, of whose kind nothing is counted
+}
+
+// heapColumns makes the columns of the view snapshot. Rows of other views have empty cells there.
+func heapColumns() []Column {
+	cell := func(applies func(*heapRow) bool, value func(*heapRow) Cell) func(*context, *Row) Cell {
+		return func(_ *context, r *Row) Cell {
+			if r.heap == nil || !applies(r.heap) {
+				return Cell{Empty: true}
+			}
+			return value(r.heap)
+		}
+	}
+	always := func(*heapRow) bool { return true }
+	retains := func(h *heapRow) bool { return !h.noRetained }
+	counts := func(h *heapRow) bool { return !h.isObject }
+	ofType := func(h *heapRow) bool { return !h.isObject && !h.noRetained }
+	return []Column{
+		{Key: "live_objects", Title: "Objects", Kind: Count, cell: cell(counts, func(h *heapRow) Cell { return numberCell(h.objects) })},
+		{Key: "live_bytes", Title: "Bytes", Kind: Bytes, cell: cell(always, func(h *heapRow) Cell { return numberCell(h.bytes) })},
+		{Key: "live_bytes_percent", Title: "%", Kind: Percent, cell: cell(always, func(h *heapRow) Cell { return Cell{Percent: q.PercentOf(h.bytes, h.whole)} })},
+		{Key: "retained_bytes", Title: "Retained", Kind: Bytes, cell: cell(retains, func(h *heapRow) Cell { return numberCell(h.retained) })},
+		{Key: "retained_bytes_percent", Title: "%", Kind: Percent, cell: cell(retains, func(h *heapRow) Cell { return Cell{Percent: q.PercentOf(h.retained, h.whole)} })},
+		{Key: "finalizable_objects", Title: "To be finalized", Kind: Count, cell: cell(ofType, func(h *heapRow) Cell { return numberCell(h.finalizable) })},
+		{Key: "frozen_objects", Title: "Frozen", Kind: Count, cell: cell(ofType, func(h *heapRow) Cell { return numberCell(h.frozen) })},
+		{Key: "unreachable_objects", Title: "Unreachable", Kind: Count, cell: cell(ofType, func(h *heapRow) Cell { return numberCell(h.unreachable) })},
+	}
+}
+
+// buildSnapshot shows what retains the memory of the heap: types, and below those that were asked for by name the functions that
+// allocated them and how a root holds them.
+func buildSnapshot(b *builder) error {
+	whole, shown, err := b.snapshotNotes()
+	if err != nil {
+		return err
+	}
+	all, err := b.source.Session().SnapshotTypes()
+	if err != nil {
+		return err
+	}
+	all = slices.DeleteFunc(all, func(t session.SnapshotType) bool { return !shown[t.Process] })
+	if b.options.Argument != "" {
+		if all, err = b.matchingSnapshotTypes(all); err != nil {
+			return err
+		}
+	}
+	var list []Row
+	for _, t := range all {
+		row := Row{kind: rowType, typ: t.Type, module: b.types.get(t.Type).Module, process: t.Process, heap: &heapRow{objects: t.Allocations,
+			bytes: t.Bytes, retained: t.Retained, whole: whole, finalizable: t.Finalizable, frozen: t.Frozen, unreachable: t.Unreachable}}
+		if t.Type == 0 {
+			row.kind, row.text = rowObject, "(types that the runtime did not tell)"
+		}
+		list = append(list, row)
+	}
+	list = b.sorted(list)
+	if top := b.options.Top; top > 0 && len(list) > top {
+		b.table.Next = append(b.table.Next, fmt.Sprintf("Hidden: %s; --top 0 shows them.", counted(len(list)-top, "more type")))
+		list = list[:top]
+	}
+	if b.options.Argument == "" {
+		b.table.Rows = list
+		if len(list) > 0 {
+			b.table.Next = append(b.table.Next, "snapshot TYPE shows where its objects were allocated, and how a root holds them.")
+		}
+		return nil
+	}
+	return b.explainTypes(list, whole)
+}
+
+// snapshotNotes says what the snapshots are of, and returns all their bytes and the processes that are shown.
+func (b *builder) snapshotNotes() (whole q.Bytes, shown map[session.ProcessID]bool, err error) {
+	list, err := b.source.Session().Snapshots()
+	if err != nil {
+		return 0, nil, err
+	}
+	shown = map[session.ProcessID]bool{}
+	f := b.source.Filter()
+	for _, s := range list {
+		if f.Process != 0 && f.Process != s.Process {
+			continue
+		}
+		shown[s.Process] = true
+		whole += s.All.Bytes
+		note := fmt.Sprintf("The heap of process %d after GC %d: %s, %s.", b.processes.get(s.Process).PID, s.GCNumber, counted(s.All.Allocations, "object"), s.All.Bytes)
+		for _, part := range []struct {
+			amount q.Amount
+			what   string
+		}{
+			{s.Finalizable, "only held by the finalizer's queue"},
+			{s.Frozen, "frozen, which no root holds"},
+			{s.Unreachable, "held by no root that the runtime told of, and retain nothing"},
+		} {
+			if !part.amount.IsZero() {
+				note += fmt.Sprintf(" %s (%s): %s.", counted(part.amount.Allocations, "object"), part.amount.Bytes, part.what)
+			}
+		}
+		b.table.Notes = append(b.table.Notes, note)
+	}
+	switch {
+	case len(shown) == 0:
+		b.table.Notes = append(b.table.Notes, "There is no snapshot of a heap here: see run --snapshot.")
+	default:
+		b.table.Notes = append(b.table.Notes, "Retained: the objects, and what is reachable only through one of them; each byte once.")
+		if f.Thread != 0 || f.From != 0 || f.To != 0 {
+			b.table.Notes = append(b.table.Notes, "A snapshot is of the whole heap: of all threads, at one time.")
+		}
+	}
+	return whole, shown, nil
+}
+
+func (b *builder) matchingSnapshotTypes(all []session.SnapshotType) ([]session.SnapshotType, error) {
+	var ids []session.TypeID
+	retained := map[session.TypeID]q.Bytes{}
+	for _, t := range all {
+		if t.Type != 0 {
+			ids = append(ids, t.Type)
+			retained[t.Type] = t.Retained
+		}
+	}
+	matches, err := find("type", b.options.Argument, ids, b.typeName, func(id session.TypeID) q.Bytes { return retained[id] })
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(all, func(t session.SnapshotType) bool { return !slices.Contains(matches, t.Type) }), nil
+}
+
+// explainTypes adds the types with what is below them.
+func (b *builder) explainTypes(list []Row, whole q.Bytes) error {
+	functions, err := b.snapshotFunctions(whole)
+	if err != nil {
+		return err
+	}
+	paths, err := b.source.Session().SnapshotPaths()
+	if err != nil {
+		return err
+	}
+	for _, row := range list {
+		b.table.Rows = append(b.table.Rows, row)
+		b.table.Rows = append(b.table.Rows, functions[row.typ]...)
+		before := len(b.table.Rows)
+		for _, step := range paths {
+			if step.Process == row.process && step.Type == row.typ {
+				b.addStep(step, before, whole)
+			}
+		}
+		if len(b.table.Rows) == before {
+			b.table.Notes = append(b.table.Notes, fmt.Sprintf("No path to %s is known: no root holds one, or it retains too little.", b.typeName(row.typ)))
+		}
+	}
+	return nil
+}
+
+// snapshotFunctions returns, for each type, the functions that allocated its objects, those of most bytes first.
+func (b *builder) snapshotFunctions(whole q.Bytes) (map[session.TypeID][]Row, error) {
+	s := b.source.Session()
+	values, err := s.SnapshotSites()
+	if err != nil {
+		return nil, err
+	}
+	sites, err := s.Sites()
+	if err != nil {
+		return nil, err
+	}
+	nodes, err := s.Nodes()
+	if err != nil {
+		return nil, err
+	}
+	site := rows[session.SiteID, session.Site]{sites, func(r *session.Site) session.SiteID { return r.ID }}
+	node := rows[session.NodeID, session.Node]{nodes, func(r *session.Node) session.NodeID { return r.ID }}
+	type key struct {
+		typ      session.TypeID
+		function session.FunctionID
+	}
+	sums := map[key]*heapRow{}
+	out := map[session.TypeID][]Row{}
+	for _, v := range values {
+		at := site.get(v.Site)
+		k := key{at.Type, node.get(at.Node).Function}
+		if sums[k] == nil {
+			sums[k] = &heapRow{whole: whole, noRetained: true}
+			f := b.functions.get(k.function)
+			out[k.typ] = append(out[k.typ], Row{kind: rowFunction, level: 1, function: k.function, module: f.Module, process: f.Process, heap: sums[k]})
+		}
+		sums[k].objects += v.Allocations
+		sums[k].bytes += v.Bytes
+	}
+	for _, list := range out {
+		slices.SortFunc(list, func(x, y Row) int {
+			return cmp.Or(cmp.Compare(y.heap.bytes, x.heap.bytes), cmp.Compare(b.functionName(x.function), b.functionName(y.function)), cmp.Compare(x.function, y.function))
+		})
+	}
+	return out, nil
+}
+
+// addStep adds a step of a path, whose rows begin at the position before: the root first, each object below the last.
+func (b *builder) addStep(step session.SnapshotPath, before int, whole q.Bytes) {
+	t := b.table
+	if step.Position == 0 {
+		t.Rows = append(t.Rows, Row{kind: rowRoot, level: 1, function: step.Function, module: b.functions.get(step.Function).Module, process: step.Process,
+			held: &rootRow{kind: step.Kind, flags: step.Flags}})
+	}
+	// The root is at level 1, the object at position 0 below it; a gap in the positions is one row.
+	last := t.Rows[len(t.Rows)-1].level
+	if left := int(step.Position) - t.Rows[len(t.Rows)-1].position - 1; len(t.Rows) > before+1 && left > 0 {
+		last++
+		t.Rows = append(t.Rows, Row{kind: rowObject, level: last, process: step.Process, text: ellipsis + " " + counted(left, "more object"), position: int(step.Position) - 1})
+	}
+	t.Rows = append(t.Rows, Row{kind: rowObject, level: last + 1, typ: step.ObjectType, module: b.types.get(step.ObjectType).Module, process: step.Process,
+		text: b.typeName(step.ObjectType), position: int(step.Position), heap: &heapRow{isObject: true, bytes: step.Bytes, retained: step.Retained, whole: whole}})
+}
