@@ -2,13 +2,16 @@
 // github.com/google/pprof), which go tool pprof, speedscope, Grafana and others read.
 //
 // Every site becomes a sample: its stack, leaf first, with the values allocations
-// (count) and bytes (bytes) and the labels type, thread and process. A location is an
+// (count) and bytes (bytes) and the labels type, thread and process. With lifetimes it also has,
+// for each generation in which objects died and for those alive, two more: gen0_objects, gen0_bytes, …,
+// alive_objects, alive_bytes. A location is an
 // instruction of the session; its mapping is the module. Nothing is rounded or
 // merged, so a total, flat or cumulative value in pprof equals the one in the views.
 // The output depends on nothing but the session.
 package pprof
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"strconv"
@@ -93,15 +96,53 @@ func Convert(s *session.Session, f analysis.Filter) (*profile.Profile, error) {
 	if err := c.readNames(s); err != nil {
 		return nil, err
 	}
+	lives, err := c.lives(f)
+	if err != nil {
+		return nil, fmt.Errorf("session %s: %w", s.Path(), err)
+	}
 	for i := range c.Sites {
-		if a := amounts[i]; !a.IsZero() {
-			c.addSample(&c.Sites[i], []int64{int64(a.Allocations), int64(a.Bytes)})
+		a, life := amounts[i], lives[c.Sites[i].ID]
+		if a.IsZero() && life.IsZero() {
+			continue
 		}
+		values := []int64{int64(a.Allocations), int64(a.Bytes)}
+		if lives != nil {
+			values = append(values, endValues(life)...)
+		}
+		c.addSample(&c.Sites[i], values)
 	}
 	if err := c.profile.CheckValid(); err != nil {
 		return nil, fmt.Errorf("session %s: making a pprof profile: %w", s.Path(), err)
 	}
 	return c.profile, nil
+}
+
+// endNames begin the names of the values of lifetimes, in their order.
+var endNames = []string{"gen0", "gen1", "gen2", "loh", "poh", "alive"}
+
+// lives returns what became of the objects of the sites and adds the types of their values; nil without lifetimes.
+func (c *converter) lives(f analysis.Filter) (map[session.SiteID]analysis.Life, error) {
+	lives, err := c.Lives(f)
+	if errors.Is(err, analysis.ErrNoLifetime) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range endNames {
+		c.profile.SampleType = append(c.profile.SampleType, &profile.ValueType{Type: name + "_objects", Unit: "count"},
+			&profile.ValueType{Type: name + "_bytes", Unit: "bytes"})
+	}
+	return lives.Sites(), nil
+}
+
+// endValues are in the order of endNames.
+func endValues(l analysis.Life) []int64 {
+	var out []int64
+	for _, a := range append(l.Dead[:], l.Alive()) {
+		out = append(out, int64(a.Allocations), int64(a.Bytes))
+	}
+	return out
 }
 
 func (c *converter) readNames(s *session.Session) error {
