@@ -22,6 +22,7 @@
 
 #include <fcntl.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -350,6 +351,57 @@ static void write_walk(void)
 
 /* ────────────────────────────────────────────────────────────────────────────────────────────────────────────── */
 
+/* ── kill ───────────────────────────────────────────────────────────────────────────────────────────────────── */
+
+static hresult (*lifetime_gc_started)(void *, int32_t, const int32_t *, uint32_t);
+static hresult (*lifetime_moved)(void *, uint32_t, const uintptr_t *, const uintptr_t *, const size_t *);
+static hresult (*lifetime_survived)(void *, uint32_t, const uintptr_t *, const size_t *);
+static uint64_t n_callbacks;
+
+static void maybe_die(void)
+{
+    if (__atomic_add_fetch(&n_callbacks, 1, __ATOMIC_RELAXED) == every)
+        kill(getpid(), SIGKILL);
+}
+
+static hresult dying_started(void *self, int32_t n, const int32_t *collected, uint32_t reason)
+{
+    maybe_die();
+    return lifetime_gc_started(self, n, collected, reason);
+}
+
+static hresult dying_moved(void *self, uint32_t n, const uintptr_t *from, const uintptr_t *to, const size_t *lengths)
+{
+    maybe_die();
+    return lifetime_moved(self, n, from, to, lengths);
+}
+
+static hresult dying_survived(void *self, uint32_t n, const uintptr_t *from, const size_t *lengths)
+{
+    maybe_die();
+    return lifetime_survived(self, n, from, lengths);
+}
+
+static hresult dying_finished(void *self)
+{
+    maybe_die();
+    hresult hr = lifetime_gc_finished(self);
+    maybe_die();
+    return hr;
+}
+
+static void install_kill(void **callbacks)
+{
+    lifetime_gc_started = (hresult(*)(void *, int32_t, const int32_t *, uint32_t))callbacks[CALLBACK_GC_STARTED];
+    lifetime_moved = (hresult(*)(void *, uint32_t, const uintptr_t *, const uintptr_t *, const size_t *))callbacks[CALLBACK_MOVED_REFERENCES2];
+    lifetime_survived = (hresult(*)(void *, uint32_t, const uintptr_t *, const size_t *))callbacks[CALLBACK_SURVIVING_REFERENCES2];
+    lifetime_gc_finished = (hresult(*)(void *))callbacks[CALLBACK_GC_FINISHED];
+    callbacks[CALLBACK_GC_STARTED] = (void *)dying_started;
+    callbacks[CALLBACK_MOVED_REFERENCES2] = (void *)dying_moved;
+    callbacks[CALLBACK_SURVIVING_REFERENCES2] = (void *)dying_survived;
+    callbacks[CALLBACK_GC_FINISHED] = (void *)dying_finished;
+}
+
 #include "record.c" /* so that who builds the variants need not know of it */
 
 static const char *variant(void)
@@ -382,6 +434,8 @@ void oracle_install(void **callbacks)
     }
     if (strcmp(variant(), "snapshot") == 0)
         callbacks[CALLBACK_OBJECT_ALLOCATED] = (void *)allocated_snapshot;
+    if (strcmp(variant(), "kill") == 0)
+        install_kill(callbacks);
     if (strcmp(variant(), "selfcheck") == 0 && path != NULL) {
         lifetime_gc_finished = (hresult(*)(void *))callbacks[CALLBACK_GC_FINISHED];
         callbacks[CALLBACK_GC_FINISHED] = (void *)check_gc;

@@ -1,5 +1,5 @@
 // LifetimeHeap WHAT ROUNDS: makes the heap hard to follow, in one way or in all of them, and says how many garbage
-// collections there were. It knows nothing of the fate of its objects; the agent compares itself with the runtime.
+// collections there were. A storm also says its process and its rounds, so that it can be killed. It knows nothing of the fate of its objects; the agent compares itself with the runtime.
 
 using System;
 using System.Collections.Generic;
@@ -29,17 +29,55 @@ namespace LifetimeHeap
             ["threads"] = rounds => OnThreads(16, i => Churn.Run(rounds, i)),
             ["storm"] = Storm,
             ["huge"] = Large.RunHuge,
+            ["grow"] = Grow,
+            ["crowd"] = Crowd,
         };
 
         static int Main(string[] args)
         {
-            if (args[0] == "all") // huge has its own conditions
-                foreach (string way in ways.Keys.Where(w => w != "huge").OrderBy(w => w, StringComparer.Ordinal))
+            if (args[0] == "all") // these have their own conditions
+                foreach (string way in ways.Keys.Where(w => w != "huge" && w != "grow" && w != "crowd").OrderBy(w => w, StringComparer.Ordinal))
                     ways[way](int.Parse(args[1]));
             else
                 ways[args[0]](int.Parse(args[1]));
             Truth.Say("gcs", "gen0", GC.CollectionCount(0), "gen1", GC.CollectionCount(1), "gen2", GC.CollectionCount(2));
             return Truth.Print();
+        }
+
+        /// <summary>A heap of so many MB, of one site, of which every other collection finds half dead.</summary>
+        static void Grow(int megabytes)
+        {
+            int count = megabytes * (1 << 20) / (int)Size.Object(32);
+            var kept = new Node[count];
+            for (int i = 0; i < count; i++)
+            {
+                kept[i] = new Node();
+                if (i % 2 == 1)
+                    kept[i / 2] = null;
+                if (i % (count / 20) == 0)
+                    GC.Collect(i % 3);
+            }
+            GC.KeepAlive(kept);
+            Truth.OfType(typeof(Node), count, count * Size.Object(32));
+        }
+
+        /// <summary>So many threads at once, whose objects are dead in the end.</summary>
+        static void Crowd(int threads)
+        {
+            var ready = new Barrier(threads);
+            OnThreads(threads, i =>
+            {
+                var kept = new Node[10];
+                for (int j = 0; j < 200; j++)
+                {
+                    kept[j % kept.Length] = new Node { Left = kept[(j + 3) % kept.Length] };
+                    if (j == 100)
+                        ready.SignalAndWait(); // all threads are there and hold objects
+                    if (i == 1 && j % 50 == 49)
+                        GC.Collect(j % 3);
+                }
+            });
+            Truth.OfType(typeof(Node), threads * 200, threads * 200 * Size.Object(32));
         }
 
         public static void OnThreads(int count, Action<int> body)
@@ -54,6 +92,7 @@ namespace LifetimeHeap
         /// <summary>Collections asked for from several threads at once, while others allocate.</summary>
         static void Storm(int rounds)
         {
+            Truth.Say("process", "name", "LifetimeHeap", "pid", System.Diagnostics.Process.GetCurrentProcess().Id);
             OnThreads(6, i =>
             {
                 var random = new Random(i);
@@ -64,6 +103,8 @@ namespace LifetimeHeap
                         kept[random.Next(kept.Length)] = new Node { Payload = new byte[random.Next(300)] };
                     if (i % 2 == 0)
                         GC.Collect(random.Next(3), (GCCollectionMode)random.Next(3), true, random.Next(2) == 0);
+                    if (i == 2 && r % 10 == 9)
+                        Truth.Say("note", "name", "round " + (r + 1));
                 }
             });
         }

@@ -1,0 +1,194 @@
+package e2e
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"os/exec"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/clrprof/clrprof/internal/analysis"
+	"github.com/clrprof/clrprof/internal/dotnettest"
+)
+
+const killed = 128 + int(syscall.SIGKILL)
+
+// checkKilled asserts what must hold of the session of a process that was killed, perhaps within a collection.
+func checkKilled(t *testing.T, path string) {
+	t.Helper()
+	found, err := analysis.Check(openSession(t, path))
+	if err != nil {
+		t.Fatalf("checking the session: %v", err)
+	}
+	for _, v := range found {
+		t.Errorf("the session contradicts itself: %v", v)
+	}
+	for _, l := range query[struct{ Reason string }](t, path, "SELECT reason FROM loss") {
+		if l.Reason != "gc_cut" {
+			t.Errorf("lost: %v", l.Reason)
+		}
+	}
+	checkSums(t, path)
+	checkLives(t, path, false)
+	for name, state := range endStates(t, path) {
+		if state != "died" {
+			t.Errorf("%s %s", name, state)
+		}
+	}
+	text := run(t, "report", path, "lifetime")
+	if text.exit != 0 || !strings.Contains(text.stdout+text.stderr, "not collected at the end") {
+		t.Errorf("code %d, and it does not say what alive means:\n%s%s", text.exit, text.stdout, text.stderr)
+	}
+}
+
+// TestLifetimeKilledInCollection kills the process at one callback of its garbage collections after the other: at the
+// start, within the ranges of survivors, at the end before and after the agent has done its work.
+func TestLifetimeKilledInCollection(t *testing.T) {
+	in := dotnettest.Need(t)
+	agent := oracleAgent(t)
+	for _, runtime := range in.Runtimes() {
+		for _, w := range []way{{name: "workstation"}, {name: "server", env: server}} {
+			t.Run(w.name+"/"+runtime.Name, func(t *testing.T) {
+				for _, at := range []int{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 501, 502, 503, 504, 505} {
+					target := runtime.Command(dotnettest.Target(t, "LifetimeHeap", dotnettest.Options{Unsafe: true}), "storm", "1000")
+					target.Env = append(append(target.Env, w.env...), "CLRPROF_AGENT="+agent, "CLRPROF_VARIANT=kill", "CLRPROF_EVERY="+strconv.Itoa(at))
+					r := record(t, target, "--lifetime")
+					if r.exit != killed {
+						t.Fatalf("killed at callback %d: exit code %d\n%s", at, r.exit, r.stderr)
+					}
+					checkKilled(t, r.session)
+					if n := len(view[gcRow](t, r.session, "gcs")); n > at || at > 500 && n < 20 {
+						t.Errorf("killed at callback %d: %d collections", at, n)
+					}
+				}
+			})
+		}
+	}
+}
+
+// TestLifetimeKilledFromOutside kills the process at any moment of a storm of collections.
+func TestLifetimeKilledFromOutside(t *testing.T) {
+	in := dotnettest.Need(t)
+	for _, runtime := range in.Runtimes() {
+		for _, round := range []int{10, 30, 100, 200} {
+			t.Run(fmt.Sprintf("%s/%d", runtime.Name, round), func(t *testing.T) {
+				target := runtime.Command(dotnettest.Target(t, "LifetimeHeap", dotnettest.Options{Unsafe: true}), "storm", "100000")
+				path, code := recordAndKill(t, target, fmt.Sprintf(`"round %d"`, round))
+				if code != killed {
+					t.Fatalf("exit code %d", code)
+				}
+				checkKilled(t, path)
+				if n := len(view[gcRow](t, path, "gcs")); n == 0 {
+					t.Error("no collections")
+				}
+			})
+		}
+	}
+}
+
+// recordAndKill records a target that says its process, and kills that when it has said a word.
+func recordAndKill(t *testing.T, target *exec.Cmd, word string) (path string, code int) {
+	t.Helper()
+	path, in, args := recordArgs(t, target, []string{"--lifetime"})
+	cmd := exec.Command(binary, args...)
+	cmd.Env, cmd.Dir, cmd.Stderr = in.env, in.dir, os.Stderr
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	pid := 0
+	for lines := bufio.NewScanner(stdout); lines.Scan(); {
+		if pid == 0 {
+			pid = truthRows[dotnettest.Truth](t, lines.Text(), "process")[0].PID
+		}
+		if strings.Contains(lines.Text(), word) {
+			if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	_ = cmd.Wait() // its code is returned
+	return path, exitCode(cmd.ProcessState)
+}
+
+// TestLifetimeMemoryLimit: beyond the limit the fate of new objects is not followed. Their allocation is recorded as far
+// as it can be, and what is missing is said.
+func TestLifetimeMemoryLimit(t *testing.T) {
+	in := dotnettest.Need(t)
+	for _, runtime := range in.Runtimes() {
+		t.Run(runtime.Name, func(t *testing.T) {
+			target := runtime.Command(dotnettest.Target(t, "LifetimeHeap", dotnettest.Options{Unsafe: true}), "grow", "40")
+			r := record(t, target, "--lifetime", "--memory-limit", "8M")
+			if r.exit != 0 {
+				t.Fatalf("exit code %d\n%s%s", r.exit, r.stdout, r.stderr)
+			}
+			found, err := analysis.Check(openSession(t, r.session))
+			if err != nil || len(found) > 0 {
+				t.Errorf("the session contradicts itself: %v, %v", found, err)
+			}
+			checkSums(t, r.session)
+			checkLives(t, r.session, false)
+			reasons := query[struct{ Reason string }](t, r.session, "SELECT reason FROM loss ORDER BY reason")
+			if !slices.ContainsFunc(reasons, func(l struct{ Reason string }) bool { return l.Reason == "lifetime_full" }) {
+				t.Errorf("losses %v: lifetime is not among them", reasons)
+			}
+			type nodes struct{ N int64 }
+			want := truthRows[dotnettest.Truth](t, r.stdout, "type")[0].Objects
+			got := query[nodes](t, r.session, "SELECT coalesce(sum(instances), 0) AS n FROM types WHERE name = 'LifetimeHeap.Node'")[0].N
+			if got != want {
+				t.Errorf("%d nodes were allocated, %d are recorded; losses %v", want, got, reasons)
+			}
+			text := run(t, "report", r.session)
+			t.Log(text.stdout, text.stderr)
+		})
+	}
+}
+
+// TestLifetimeManyThreads: a thousand threads allocate and die while collections run.
+func TestLifetimeManyThreads(t *testing.T) {
+	in := dotnettest.Need(t)
+	for _, runtime := range in.Runtimes() {
+		for _, w := range []way{{name: "workstation"}, {name: "server", env: server}} {
+			t.Run(w.name+"/"+runtime.Name, func(t *testing.T) {
+				target := runtime.Command(dotnettest.Target(t, "LifetimeHeap", dotnettest.Options{Unsafe: true}), "crowd", "1000")
+				target.Env = append(append(target.Env, w.env...), smallBudget...)
+				r := mustRecord(t, target, "--lifetime")
+				checkLives(t, r.session, true)
+				want := truthRows[dotnettest.Truth](t, r.stdout, "type")[0].Objects
+				rows := byID(view[lives](t, r.session, "lifetime"), func(l lives) string { return l.Name })
+				if got := rows["LifetimeHeap.Node"]; got.Instances != want || got.Alive != 0 {
+					t.Errorf("%d nodes were made and all are dead; it is said %+v", want, got)
+				}
+			})
+		}
+	}
+}
+
+// TestLifetimeCompiler: the C# compiler, twice, on a large source: nothing is lost and all adds up.
+func TestLifetimeCompiler(t *testing.T) {
+	in := dotnettest.Need(t)
+	source, err := in.Large(5000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		args, err := in.CompilerCommand([]string{source}, t.TempDir()+"/large.dll", dotnettest.Options{Deterministic: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		target := exec.Command(args[0], args[1:]...)
+		target.Env = in.Env()
+		r := mustRecord(t, target, "--lifetime") // it looks for losses, untracked objects among them
+		checkLives(t, r.session, true)
+		if n := len(view[gcRow](t, r.session, "gcs")); n < 3 {
+			t.Errorf("%d collections", n)
+		}
+	}
+}
