@@ -62,6 +62,9 @@ func Check(s *session.Session) ([]Violation, error) {
 	if err := c.lifetimes(s, d, derived); err != nil {
 		return nil, err
 	}
+	if err := c.snapshots(s, d); err != nil {
+		return nil, err
+	}
 	if state == session.Complete {
 		stored, err := readDerived(s)
 		if err != nil {

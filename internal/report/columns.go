@@ -53,7 +53,7 @@ func lineCell(c *context, r *Row) Cell {
 
 // hasModule and the like say which rows a column applies to.
 func hasModule(r *Row) bool {
-	return r.kind != rowProcess && r.kind != rowThread && r.kind != rowFact && r.kind != rowGC && (r.kind != rowRoot || r.function != 0)
+	return r.kind != rowProcess && r.kind != rowThread && r.kind != rowFact && r.kind != rowGC && (r.kind != rowRoot || r.function != 0) && (r.kind != rowObject || r.typ != 0)
 }
 func hasFunction(r *Row) bool { return r.function != 0 }
 func hasLine(r *Row) bool     { return r.line != 0 }

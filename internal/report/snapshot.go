@@ -127,7 +127,7 @@ func (b *builder) snapshotNotes() (whole q.Bytes, shown map[session.ProcessID]bo
 	case len(shown) == 0:
 		b.table.Notes = append(b.table.Notes, "There is no snapshot of a heap here: see run --snapshot.")
 	default:
-		b.table.Notes = append(b.table.Notes, "Retained: the objects, and what is reachable only through one of them; each byte once.")
+		b.table.Notes = append(b.table.Notes, "Retained: the objects, and what is reachable only through one of them; each byte once. Percentages are of the heap.")
 		if f.Thread != 0 || f.From != 0 || f.To != 0 {
 			b.table.Notes = append(b.table.Notes, "A snapshot is of the whole heap: of all threads, at one time.")
 		}

@@ -1,0 +1,151 @@
+package analysis
+
+import (
+	"slices"
+
+	q "github.com/clrprof/clrprof/internal/quantity"
+	"github.com/clrprof/clrprof/internal/session"
+)
+
+// snapshots checks what the session says of the heaps of its processes.
+func (c *checker) snapshots(s *session.Session, d *Data) error {
+	list, err := s.Snapshots()
+	if err != nil {
+		return err
+	}
+	types, err := s.SnapshotTypes()
+	if err != nil || len(list) == 0 && len(types) == 0 {
+		return err
+	}
+	of := map[session.ProcessID]*session.Snapshot{}
+	for i, r := range list {
+		of[r.Process] = &list[i]
+		if parts := r.Reachable.Add(r.Finalizable).Add(r.Frozen).Add(r.Unreachable); parts != r.All {
+			c.add("snapshots", "of %d objects with %d bytes in process %d, %d and %d have a state", r.All.Allocations, r.All.Bytes, r.Process, parts.Allocations, parts.Bytes)
+		}
+	}
+	c.snapshotTypes(of, types)
+	if err := c.snapshotSites(s, d, of, types); err != nil {
+		return err
+	}
+	if err := c.snapshotRoots(s, of); err != nil {
+		return err
+	}
+	return c.snapshotPaths(s, of)
+}
+
+// snapshotTypes checks that the types are all of the heap, and that what they retain is between what must be and what can be.
+func (c *checker) snapshotTypes(of map[session.ProcessID]*session.Snapshot, types []session.SnapshotType) {
+	sums := map[session.ProcessID]session.SnapshotType{}
+	for _, t := range types {
+		r := of[t.Process]
+		if r == nil {
+			c.add("references", "type %d is in a snapshot of process %d, which has none", t.Type, t.Process)
+			continue
+		}
+		sum := sums[t.Process]
+		sum.Amount, sum.Finalizable, sum.Frozen, sum.Unreachable = sum.Add(t.Amount), sum.Finalizable+t.Finalizable, sum.Frozen+t.Frozen, sum.Unreachable+t.Unreachable
+		sums[t.Process] = sum
+		held := r.Reachable.Add(r.Finalizable).Bytes
+		if t.Retained > held || t.Retained < t.Bytes && t.Frozen+t.Unreachable == 0 || t.Frozen+t.Unreachable == t.Allocations && t.Retained != 0 {
+			c.add("snapshots", "type %d with %d bytes retains %d of %d", t.Type, t.Bytes, t.Retained, held)
+		}
+	}
+	for p, r := range of {
+		want := session.SnapshotType{Amount: r.All, Finalizable: r.Finalizable.Allocations, Frozen: r.Frozen.Allocations, Unreachable: r.Unreachable.Allocations}
+		if sums[p] != want {
+			c.add("snapshots", "the types of process %d are %+v, the snapshot %+v", p, sums[p], want)
+		}
+	}
+}
+
+// snapshotSites checks that sites have no more objects than their types, and after a last collection those that it found alive.
+func (c *checker) snapshotSites(s *session.Session, d *Data, of map[session.ProcessID]*session.Snapshot, types []session.SnapshotType) error {
+	values, err := s.SnapshotSites()
+	if err != nil {
+		return err
+	}
+	alive, err := s.SiteAlive()
+	if err != nil {
+		return err
+	}
+	l := &lifeTables{cut: map[session.ProcessID]bool{}}
+	if err := l.read(s); err != nil {
+		return err
+	}
+	at := newIndex(d.Sites, func(r *session.Site) session.SiteID { return r.ID })
+	processOf := func(i int32) session.ProcessID { return d.Nodes[d.siteNode[i]].Process }
+	left := map[session.TypeID]q.Amount{}
+	for _, t := range types {
+		left[t.Type] = t.Amount
+	}
+	known := map[session.SiteID]q.Amount{}
+	for _, a := range alive {
+		known[a.Site] = known[a.Site].Add(a.Amount)
+	}
+	atEnd := map[session.ProcessID]bool{} // the snapshot is of the last collection
+	for _, p := range d.Lifetimes {
+		r := of[p.Process]
+		atEnd[p.Process] = r != nil && p.AliveKnown && r.GCNumber == int64(p.GCs) && !l.cut[p.Process]
+	}
+	for _, v := range values {
+		i, _ := at.find(v.Site)
+		if i == none || of[processOf(i)] == nil {
+			c.add("references", "site %d is in no snapshot", v.Site)
+			continue
+		}
+		typ := d.Sites[i].Type
+		if left[typ] = left[typ].Sub(v.Amount); left[typ].Allocations < 0 || left[typ].Bytes < 0 {
+			c.add("snapshots", "the sites of type %d have more than the type", typ)
+		}
+		if atEnd[processOf(i)] && known[v.Site] != v.Amount {
+			c.add("snapshots", "site %d has %d objects in the heap, %d are alive", v.Site, v.Allocations, known[v.Site].Allocations)
+		}
+		delete(known, v.Site)
+	}
+	for site, a := range known {
+		if i, _ := at.find(site); i != none && atEnd[processOf(i)] {
+			c.add("snapshots", "%d objects of site %d are alive and not in the heap", a.Allocations, site)
+		}
+	}
+	return nil
+}
+
+func (c *checker) snapshotRoots(s *session.Session, of map[session.ProcessID]*session.Snapshot) error {
+	roots, err := s.SnapshotRoots()
+	for _, r := range roots {
+		h := of[r.Process]
+		if h == nil {
+			c.add("references", "process %d has roots and no snapshot", r.Process)
+			continue
+		}
+		if r.Allocations < 1 || r.Allocations > r.References || r.Allocations > h.All.Allocations || r.Bytes > h.All.Bytes {
+			c.add("snapshots", "%d references of roots are to %d objects of %d", r.References, r.Allocations, h.All.Allocations)
+		}
+	}
+	return err
+}
+
+// snapshotPaths checks that paths begin at a root and end at their type.
+func (c *checker) snapshotPaths(s *session.Session, of map[session.ProcessID]*session.Snapshot) error {
+	steps, err := s.SnapshotPaths()
+	if err != nil {
+		return err
+	}
+	kinds := []string{session.RootOther, session.RootStack, session.RootFinalizer, session.RootHandle}
+	for i, step := range steps {
+		first := i == 0 || steps[i-1].Process != step.Process || steps[i-1].Type != step.Type
+		last := i == len(steps)-1 || steps[i+1].Process != step.Process || steps[i+1].Type != step.Type
+		switch h := of[step.Process]; {
+		case h == nil:
+			c.add("references", "process %d has paths and no snapshot", step.Process)
+		case first != (step.Position == 0) || first != slices.Contains(kinds, step.Kind) || step.Flags&session.RootWeak != 0:
+			c.add("snapshots", "the path to type %d does not begin at a root", step.Type)
+		case last && step.ObjectType != step.Type:
+			c.add("snapshots", "the path to type %d ends at type %d", step.Type, step.ObjectType)
+		case step.Retained < step.Bytes || step.Retained > h.All.Bytes:
+			c.add("snapshots", "an object of %d bytes retains %d of %d", step.Bytes, step.Retained, h.All.Bytes)
+		}
+	}
+	return nil
+}
