@@ -101,6 +101,8 @@ void lifetime_note_pending(struct thread *t, uintptr_t object, uint64_t bytes)
 
 void lifetime_settle(struct thread *t, const struct wire_site *site)
 {
+    if (!lifetime_on)
+        return;
     struct shadow *s = t->pending == 0 ? NULL : heap_find(t->pending);
     t->pending = 0;
     if (s == NULL) {
