@@ -8,6 +8,7 @@ type Result struct {
 	GCs        []GC
 	Alive      []Cohort // after the final GC, sorted by site, generation, birth
 	AliveKnown bool     // there was a final GC
+	Reasons    []Reason // of the collections that Tracker.Reasons asks for, sorted by collection and site
 	Untracked  uint64   // gaps without an object inside ranges of survivors, over all collections
 }
 
@@ -24,6 +25,14 @@ type GC struct {
 	Collected   uint32
 	Induced     bool
 	Generations [wire.GenerationCount]wire.GCGeneration
+}
+
+// Reason is how many objects of a site there are after a collection, and why.
+type Reason struct {
+	GC          int // from 1
+	Site        uint32
+	Uncollected wire.Population // their generation was not collected
+	Survived    wire.Population // they are in a range
 }
 
 // Cohort is the objects of one site, born between the same two collections, in one generation.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/clrprof/clrprof/internal/wire"
@@ -22,6 +23,7 @@ type object struct {
 	thread         uint32
 	born           uint32 // collections started before its birth
 	frozen         bool
+	survived       bool // the last collection, of its generation
 }
 
 // collection is what is known of a collection that has not ended.
@@ -32,6 +34,8 @@ type collection struct {
 
 // Tracker follows the objects of a recording. The zero value is ready.
 type Tracker struct {
+	Reasons func(GCStart) bool // of which collections Result.Reasons tells; nil: of none
+
 	table  []object // sorted by address when a collection has ended; new ones are appended
 	result Result
 	ends   []uint64 // when each collection ended
@@ -101,7 +105,8 @@ func (t *Tracker) alloc(a Alloc) error {
 		}
 		Add(&site.Allocated, a.Bytes)
 	}
-	t.table = append(t.table, object{a.Address, a.Bytes, a.Site, a.Thread, uint32(len(t.result.GCs)), a.Frozen})
+	t.table = append(t.table, object{address: a.Address, bytes: a.Bytes, site: a.Site, thread: a.Thread,
+		born: uint32(len(t.result.GCs)), frozen: a.Frozen})
 	return nil
 }
 
@@ -223,6 +228,9 @@ func (t *Tracker) end(e GCEnd) error {
 	if err := t.sort(); err != nil {
 		return fmt.Errorf("after: %w", err)
 	}
+	if t.Reasons != nil && t.Reasons(now.start) {
+		t.reasons()
+	}
 	if now.start.Final {
 		t.alive(after)
 	}
@@ -272,6 +280,7 @@ func (t *Tracker) sortRanges(ranges []Range) ([]Range, error) {
 // decide moves a survivor and counts a dead object.
 func (t *Tracker) decide(o *object, ranges []Range, before, after generations) (alive bool, err error) {
 	gc := &t.result.GCs[len(t.result.GCs)-1]
+	o.survived = false
 	was, known := before.of(o.address)
 	r, survives := find(ranges, o.address)
 	if !known && !o.frozen {
@@ -295,6 +304,7 @@ func (t *Tracker) decide(o *object, ranges []Range, before, after generations) (
 		return false, t.bury(o, was)
 	}
 	o.address = r.To + (o.address - r.From)
+	o.survived = true
 	is, known := after.of(o.address)
 	if last, fits := after.of(o.address + o.bytes - 1); !known || !fits || is != last {
 		return false, fmt.Errorf("an object of %d bytes at %#x is not in one generation", o.bytes, o.address)
@@ -317,6 +327,28 @@ func (t *Tracker) bury(o *object, generation uint32) error {
 		site.ByTime[TimeBucket(t.ends[len(t.ends)-1]-t.ends[o.born])]++
 	}
 	return nil
+}
+
+// reasons counts all objects that are in a generation and have a site.
+func (t *Tracker) reasons() {
+	sums := map[uint32]Reason{}
+	for _, o := range t.table {
+		if o.frozen || o.site == 0 {
+			continue
+		}
+		sum := sums[o.site]
+		if o.survived {
+			Add(&sum.Survived, o.bytes)
+		} else {
+			Add(&sum.Uncollected, o.bytes)
+		}
+		sums[o.site] = sum
+	}
+	for _, site := range slices.Sorted(maps.Keys(sums)) {
+		sum := sums[site]
+		sum.GC, sum.Site = len(t.result.GCs), site
+		t.result.Reasons = append(t.result.Reasons, sum)
+	}
 }
 
 // alive makes the cohorts of all objects that are in a generation and have a site.

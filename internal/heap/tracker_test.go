@@ -12,7 +12,7 @@ import (
 // track follows the events and fails the test if they are impossible.
 func track(t *testing.T, events ...Event) *Tracker {
 	t.Helper()
-	tracker := new(Tracker)
+	tracker := &Tracker{Reasons: func(s GCStart) bool { return s.Induced }}
 	for i, e := range events {
 		if err := tracker.Add(e); err != nil {
 			t.Fatalf("event %d, %+v: %v", i, e, err)
@@ -125,6 +125,11 @@ func TestFates(t *testing.T) {
 		},
 		Alive:      []Cohort{{Site: 2, Generation: 2, Born: 1, Objects: objects(1, 48)}},
 		AliveKnown: true,
+		Reasons: []Reason{ // that of thread 7 has no site in collection 2
+			{GC: 2, Site: 1, Survived: objects(1, 32)},
+			{GC: 2, Site: 2, Uncollected: objects(1, 0x3000)},
+			{GC: 3, Site: 2, Survived: objects(1, 48)},
+		},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)

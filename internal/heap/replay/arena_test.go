@@ -1,8 +1,11 @@
 package replay
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/clrprof/clrprof/internal/arena"
@@ -76,6 +79,7 @@ func (c *counted) readSites(a *arena.Arena) error {
 // readLog takes the collections and what is alive; cohorts are told in parts.
 func (c *counted) readLog(log []byte) error {
 	alive := map[heap.Cohort]wire.Population{}
+	reasons := map[[2]uint32]heap.Reason{}
 	for len(log) > 0 {
 		record, rest, err := wire.Next(log)
 		if err != nil {
@@ -92,15 +96,30 @@ func (c *counted) readLog(log []byte) error {
 		case wire.Alive:
 			key := heap.Cohort{Site: r.Site, Generation: r.Generation, Born: r.Born}
 			sum := alive[key]
-			sum.Objects += r.Objects.Objects
-			sum.Bytes += r.Objects.Bytes
+			add(&sum, r.Objects)
 			alive[key] = sum
+		case wire.Why:
+			key := [2]uint32{r.GC, r.Site}
+			sum := reasons[key]
+			sum.GC, sum.Site = int(r.GC), r.Site
+			add(&sum.Uncollected, r.Uncollected)
+			add(&sum.Survived, r.Rooted)
+			add(&sum.Survived, r.Reachable)
+			reasons[key] = sum
 		}
 	}
 	if c.result.AliveKnown {
 		c.result.Alive = heap.SortCohorts(alive)
 	}
+	c.result.Reasons = slices.SortedFunc(maps.Values(reasons), func(a, b heap.Reason) int {
+		return cmp.Or(cmp.Compare(a.GC, b.GC), cmp.Compare(a.Site, b.Site))
+	})
 	return nil
+}
+
+func add(to *wire.Population, p wire.Population) {
+	to.Objects += p.Objects
+	to.Bytes += p.Bytes
 }
 
 // nothingLost fails the test if the agent counted a loss of lifetime.

@@ -13,7 +13,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/clrprof/clrprof/internal/dotnettest"
-	"github.com/clrprof/clrprof/internal/heap")
+	"github.com/clrprof/clrprof/internal/heap"
+)
 
 // buildRecorder compiles the agent with the variants that only tests use.
 func buildRecorder(t *testing.T) string {
@@ -46,6 +47,10 @@ func TestRecordedRuntimes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	fresh, err := in.Compile([]string{"testdata/FreshTypes/FreshTypes.cs"}, "", dotnettest.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
 	heavy := dotnettest.Target(t, "LifetimeHeap", dotnettest.Options{Unsafe: true})
 	for _, program := range []struct {
 		name string
@@ -55,6 +60,7 @@ func TestRecordedRuntimes(t *testing.T) {
 		{"orderbook", sample, nil},
 		{"Shapes", dotnettest.Target(t, "Shapes", dotnettest.Options{Unsafe: true}), nil},
 		{"Tiering", dotnettest.Target(t, "Tiering", dotnettest.Options{Unsafe: true}), nil},
+		{"FreshTypes", fresh, []string{"400"}},
 		{"LifetimeHeap", heavy, []string{"all", "20"}},
 	} {
 		for name, env := range map[string][]string{"workstation": smallBudget, "server": slices.Concat(smallBudget, server)} {
@@ -101,7 +107,8 @@ func follow(path string, ends []uint64) (result *heap.Result, late uint64, err e
 		return nil, 0, err
 	}
 	defer f.Close()
-	tracker, n := new(heap.Tracker), 0
+	gen2 := func(s heap.GCStart) bool { return s.Collected&4 != 0 } // what the agent looks at if nothing else is asked for
+	tracker, n := &heap.Tracker{Reasons: gen2}, 0
 	for r := heap.NewReader(f); ; {
 		e, err := r.Next()
 		if errors.Is(err, io.EOF) {

@@ -79,15 +79,26 @@ func scratch(t testing.TB) string {
 	return dir
 }
 
+// policies are values of CLRPROF_ROOTS, and of which collections the agent then says why objects survived.
+var policies = []struct {
+	roots   string
+	reasons func(heap.GCStart) bool
+}{
+	{"off", func(heap.GCStart) bool { return false }},
+	{"every", func(heap.GCStart) bool { return true }},
+	{"gen2", func(s heap.GCStart) bool { return s.Collected&4 != 0 }},
+	{"induced", func(s heap.GCStart) bool { return s.Induced }},
+}
+
 // simulate writes the recording of a simulated heap to a file. It returns what the tracker says of it, which the truth
 // must be too.
-func simulate(o heapsim.Options, r heapsim.Rand, path string) (*heap.Result, error) {
+func simulate(o heapsim.Options, r heapsim.Rand, path string, reasons func(heap.GCStart) bool) (*heap.Result, error) {
 	f, err := os.Create(path)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	w, tracker := heap.NewWriter(f), new(heap.Tracker)
+	w, tracker := heap.NewWriter(f), &heap.Tracker{Reasons: reasons}
 	truth := heapsim.Run(o, r, func(e heap.Event) {
 		w.Write(e)
 		if err == nil {
@@ -97,6 +108,7 @@ func simulate(o heapsim.Options, r heapsim.Rand, path string) (*heap.Result, err
 	if err != nil {
 		return nil, err
 	}
+	truth.Reasons = tracker.Result().Reasons
 	if diff := cmp.Diff(truth, tracker.Result()); diff != "" {
 		return nil, fmt.Errorf("truth (-) and tracker (+) differ: %s", diff)
 	}
@@ -121,12 +133,13 @@ func compareSeeds(t *testing.T, program string, a, b int, env ...string) (collec
 	t.Helper()
 	for a < b {
 		dir, recordings := scratch(t), []string(nil)
+		policy := policies[a/perProcess%len(policies)]
 		want := map[string]*heap.Result{}
 		for ; a < b && len(recordings) < perProcess; a++ {
 			r := rand.New(rand.NewPCG(uint64(a), 2))
 			name := fmt.Sprint("seed", a)
 			path := filepath.Join(dir, name+".heap")
-			result, err := simulate(heapsim.Draw(r), r, path)
+			result, err := simulate(heapsim.Draw(r), r, path, policy.reasons)
 			if err != nil {
 				t.Fatalf("seed %d: %v", a, err)
 			}
@@ -134,8 +147,7 @@ func compareSeeds(t *testing.T, program string, a, b int, env ...string) (collec
 			recordings = append(recordings, path)
 		}
 		arenas := scratch(t)
-		roots := "CLRPROF_ROOTS=" + []string{"off", "every", "gen2"}[a/perProcess%3] // marks in the shadow must not disturb
-		if err := run(program, arenas, append(slices.Clip(env), roots), recordings...); err != nil {
+		if err := run(program, arenas, append(slices.Clip(env), "CLRPROF_ROOTS="+policy.roots), recordings...); err != nil {
 			t.Fatal(err)
 		}
 		for name, result := range want {
@@ -191,7 +203,7 @@ func TestAgentProperty(t *testing.T) {
 		o := heapsim.Draw(r)
 		o.Collections, o.Allocations = min(o.Collections, 4), min(o.Allocations, 12)
 		path := filepath.Join(dir, "heap")
-		want, err := simulate(o, r, path)
+		want, err := simulate(o, r, path, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -199,7 +211,7 @@ func TestAgentProperty(t *testing.T) {
 		if err := os.Mkdir(arenas, 0o700); err != nil {
 			t.Fatal(err)
 		}
-		if err := run(program, arenas, nil, path); err != nil {
+		if err := run(program, arenas, []string{"CLRPROF_ROOTS=off"}, path); err != nil {
 			t.Fatal(err)
 		}
 		got, err := readArena(filepath.Join(arenas, "heap"))
