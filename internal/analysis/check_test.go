@@ -95,6 +95,32 @@ func TestCheckFindsLifetimes(t *testing.T) {
 	})
 }
 
+// TestCheckFindsSnapshots does the same with snapshots of heaps.
+func TestCheckFindsSnapshots(t *testing.T) {
+	breakOneThing(t, sessiontest.Heap(), []breakage{
+		{"snapshots", "UPDATE snapshot SET objects = objects + 1"},
+		{"snapshots", "UPDATE snapshot SET frozen_bytes = frozen_bytes + 8, bytes = bytes + 8"},
+		{"snapshots", "UPDATE snapshot_type SET objects = objects + 1 WHERE type_id = 3"},
+		{"snapshots", "UPDATE snapshot_type SET finalizable_objects = 0"},
+		{"snapshots", "UPDATE snapshot_type SET retained_bytes = bytes - 8 WHERE type_id = 3"},
+		{"snapshots", "UPDATE snapshot_type SET retained_bytes = 53000 WHERE type_id = 3"},
+		{"snapshots", "UPDATE snapshot_type SET retained_bytes = 8 WHERE type_id = 1"},
+		{"snapshots", "UPDATE snapshot_site SET objects = objects + 1"},
+		{"snapshots", "INSERT INTO process_lifetime VALUES (1, 12, 1)"}, // site_alive then has nothing of it
+		{"snapshots", "UPDATE snapshot_root SET objects = 3"},
+		{"snapshots", "UPDATE snapshot_path SET kind = '' WHERE position = 0"},
+		{"snapshots", "UPDATE snapshot_path SET kind = 'stack'"},
+		{"snapshots", "DELETE FROM snapshot_path WHERE position = 0"},
+		{"snapshots", "DELETE FROM snapshot_path WHERE position = 2"},
+		{"snapshots", "UPDATE snapshot_path SET retained_bytes = bytes - 8"},
+		{"references", "UPDATE snapshot SET process_id = 2"},
+		{"references", "UPDATE snapshot_type SET process_id = 2"},
+		{"references", "UPDATE snapshot_root SET process_id = 2"},
+		{"references", "UPDATE snapshot_path SET process_id = 2"},
+		{"references", "UPDATE snapshot_site SET site_id = 999 WHERE site_id = (SELECT min(site_id) FROM snapshot_site)"},
+	})
+}
+
 // breakage is a change of a good session, and the rule that it breaks.
 type breakage struct{ rule, sql string }
 

@@ -154,6 +154,8 @@ var goldens = map[string][]string{
 		"functions columns=name,inclusive_gen2_bytes,exclusive_gen0_instances,inclusive_alive_bytes sort=inclusive_gen2_bytes", "calltree columns=name,inclusive_gen0_bytes,inclusive_bytes",
 		"types columns=name,gen2_instances,alive_bytes,bytes", "lines columns=place,gen1_bytes,alive_instances sort=gen1_bytes", "processes",
 	},
+	"heap": {"snapshot", "snapshot top=2 width=80", "snapshot json", "snapshot sort=live_bytes csv", "snapshot argument=Shop.Order",
+		"snapshot argument=Shop.Order json", "snapshot argument=Tree.Node", "snapshot argument=string", "snapshot thread=1 top=1 width=100"},
 	"empty": {"summary", "summary json", "functions", "functions json", "calltree", "types", "processes", "threads json", "lines", "modules", "ips csv"},
 }
 

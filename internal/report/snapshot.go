@@ -101,6 +101,7 @@ func (b *builder) snapshotNotes() (whole q.Bytes, shown map[session.ProcessID]bo
 		return 0, nil, err
 	}
 	shown = map[session.ProcessID]bool{}
+	note := func(format string, args ...any) { b.table.Notes = append(b.table.Notes, fmt.Sprintf(format, args...)) }
 	f := b.source.Filter()
 	for _, s := range list {
 		if f.Process != 0 && f.Process != s.Process {
@@ -108,28 +109,28 @@ func (b *builder) snapshotNotes() (whole q.Bytes, shown map[session.ProcessID]bo
 		}
 		shown[s.Process] = true
 		whole += s.All.Bytes
-		note := fmt.Sprintf("The heap of process %d after GC %d: %s, %s.", b.processes.get(s.Process).PID, s.GCNumber, counted(s.All.Allocations, "object"), s.All.Bytes)
+		note("The heap of process %d after GC %d: %s, %s.", b.processes.get(s.Process).PID, s.GCNumber, counted(s.All.Allocations, "object"), s.All.Bytes)
 		for _, part := range []struct {
 			amount q.Amount
 			what   string
 		}{
-			{s.Finalizable, "only held by the finalizer's queue"},
-			{s.Frozen, "frozen, which no root holds"},
-			{s.Unreachable, "held by no root that the runtime told of, and retain nothing"},
+			{s.Finalizable, "only the finalizer's queue holds"},
+			{s.Frozen, "frozen and held by no root:"},
+			{s.Unreachable, "held by no root that is known:"},
 		} {
 			if !part.amount.IsZero() {
-				note += fmt.Sprintf(" %s (%s): %s.", counted(part.amount.Allocations, "object"), part.amount.Bytes, part.what)
+				note("Of these %s %s, %s.", part.what, counted(part.amount.Allocations, "object"), part.amount.Bytes)
 			}
 		}
-		b.table.Notes = append(b.table.Notes, note)
 	}
 	switch {
 	case len(shown) == 0:
-		b.table.Notes = append(b.table.Notes, "There is no snapshot of a heap here: see run --snapshot.")
+		note("There is no snapshot of a heap here: see run --snapshot.")
 	default:
-		b.table.Notes = append(b.table.Notes, "Retained: the objects, and what is reachable only through one of them; each byte once. Percentages are of the heap.")
+		note("Retained: the objects, and what only one of them holds; each byte once.")
+		note("Percentages are of the heap.")
 		if f.Thread != 0 || f.From != 0 || f.To != 0 {
-			b.table.Notes = append(b.table.Notes, "A snapshot is of the whole heap: of all threads, at one time.")
+			note("A snapshot is of the whole heap: of all threads, at one time.")
 		}
 	}
 	return whole, shown, nil

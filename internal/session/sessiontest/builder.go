@@ -35,9 +35,10 @@ type Builder struct {
 	Alive             []session.SiteAlive
 	Survivals         []session.Survival
 	Roots             []session.Root
-	Losses            []session.Loss
-	SourceFiles       []session.SourceFile
-	Lines             []session.Line
+	Heaps
+	Losses      []session.Loss
+	SourceFiles []session.SourceFile
+	Lines       []session.Line
 
 	nodes  map[session.Node]session.NodeID // keyed with ID 0
 	sites  map[session.Site]session.SiteID // keyed with ID 0
@@ -221,6 +222,7 @@ func (b *Builder) insert(w *session.Writer) error {
 		func() error { return w.InsertSiteAlive(b.Alive) },
 		func() error { return w.ReplaceSurvivals(b.Survivals) },
 		func() error { return w.ReplaceRoots(b.Roots) },
+		func() error { return b.Heaps.write(w) },
 		func() error { return w.ReplaceLosses(b.Losses) },
 		func() error { return w.InsertSourceFiles(b.SourceFiles) },
 		func() error { return w.InsertLines(b.Lines) },
