@@ -56,11 +56,11 @@ cli: agentbin analysis collect export/pprof launch quantity report session symbo
 
 // thirdParty lists the modules that the shipped binary may use, each with why.
 var thirdParty = map[string]string{
-	"github.com/google/pprof":      "the reference encoder of the pprof format",
-	"github.com/spf13/cobra":       "commands, help, completions, man pages",
-	"golang.org/x/sys":             "mapping and locking of the shared memory",
-	"golang.org/x/term":            "is it a terminal, and how wide",
-	"zombiezen.com/go/sqlite":      "SQLite without cgo; fast bulk inserts",
+	"github.com/google/pprof": "the reference encoder of the pprof format",
+	"github.com/spf13/cobra":  "commands, help, completions, man pages",
+	"golang.org/x/sys":        "mapping and locking of the shared memory",
+	"golang.org/x/term":       "is it a terminal, and how wide",
+	"zombiezen.com/go/sqlite": "SQLite without cgo; fast bulk inserts",
 }
 
 // platformDependent lists the packages that may differ by operating system or CPU.
