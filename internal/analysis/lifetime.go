@@ -232,39 +232,60 @@ type Group struct {
 // lives, and for each of these sites the position of its group.
 func (v *Lives) Groups(by By) ([]Group, []Life, map[session.SiteID]int) {
 	d := v.data
-	at := map[Group]int{}
-	of := map[session.SiteID]int{}
+	type key struct{ process, typ, node, place int32 } // small, as there are millions
+	at := make(map[key]int, min(len(d.Sites), len(v.nodes)))
+	of := make(map[session.SiteID]int, len(d.Sites))
 	var groups []Group
 	var lives []Life
-	for i, l := range v.sites {
+	for i := range v.sites {
+		l := &v.sites[i]
 		node, typ := d.siteNode[i], d.siteType[i]
 		if l.IsZero() || node < 0 || typ < 0 {
 			continue
 		}
-		g := Group{Process: d.Nodes[node].Process}
-		if by == ByType || by == BySite {
-			g.Type = d.Types[typ].ID
+		k := key{d.nodeProcess[node], none, none, none}
+		switch by {
+		case ByType:
+			k.typ = typ
+		case BySite:
+			k.typ, k.node = typ, node
+		case ByFunction:
+			k.node = d.nodeFunction[node]
+		case ByLine:
+			k.node = d.nodeFunction[node]
+			if in := d.nodeInstruction[node]; in >= 0 {
+				k.place = d.instructionLine[in]
+			}
 		}
-		if by != ByType {
-			g.Function = d.Functions[d.nodeFunction[node]].ID
-		}
-		if in := d.nodeInstruction[node]; in >= 0 && (by == ByLine || by == BySite) {
-			g.Line = d.Instructions[in].Line
-		}
-		if by == BySite {
-			g.Node = d.Nodes[node].ID
-		}
-		n, ok := at[g]
+		n, ok := at[k]
 		if !ok {
 			n = len(groups)
-			at[g] = n
-			groups = append(groups, g)
+			at[k] = n
+			groups = append(groups, d.group(by, node, typ))
 			lives = append(lives, Life{})
 		}
-		lives[n] = lives[n].Add(l)
+		lives[n] = lives[n].Add(*l)
 		of[d.Sites[i].ID] = n
 	}
 	return groups, lives, of
+}
+
+// group makes the group of a node and a type, both by position.
+func (d *Data) group(by By, node, typ int32) Group {
+	g := Group{Process: d.Nodes[node].Process}
+	if by == ByType || by == BySite {
+		g.Type = d.Types[typ].ID
+	}
+	if by != ByType {
+		g.Function = d.Nodes[node].Function
+	}
+	if in := d.nodeInstruction[node]; in >= 0 && (by == ByLine || by == BySite) {
+		g.Line = d.Instructions[in].Line
+	}
+	if by == BySite {
+		g.Node = d.Nodes[node].ID
+	}
+	return g
 }
 
 // Frame is a function on a stack, and the line there at which it calls or allocates, 0 without symbols.

@@ -3,6 +3,7 @@ package report
 import (
 	"bufio"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/clrprof/clrprof/internal/analysis"
@@ -51,8 +52,8 @@ func (s *Summary) addLifetime(top int) error {
 	if s.Lifetime.Notes, err = s.context.lifetimeNotes(); err != nil {
 		return err
 	}
+	groups, ends, of := lives.Groups(analysis.BySite)
 	growing := map[int]bool{}
-	_, _, of := lives.Groups(analysis.BySite)
 	for _, site := range lives.Growing() {
 		if g, ok := of[site]; ok {
 			growing[g] = true
@@ -60,21 +61,21 @@ func (s *Summary) addLifetime(top int) error {
 	}
 	for _, section := range []struct {
 		key, title string
-		part       func(group int, l *analysis.Life) q.Amount
+		part       func(group int) q.Amount
 	}{
 		{"promotion_waste", "Promotion waste: made here, survived generations 0 and 1, and died in 2",
-			func(_ int, l *analysis.Life) q.Amount { return l.Dead[2] }},
+			func(g int) q.Amount { return ends[g].Dead[2] }},
 		{"short_lived", "Died young, in generation 0",
-			func(_ int, l *analysis.Life) q.Amount { return l.Dead[0] }},
+			func(g int) q.Amount { return ends[g].Dead[0] }},
 		{"growing", "Only growing: alive at the end, and more of it from slice to slice",
-			func(g int, l *analysis.Life) q.Amount {
+			func(g int) q.Amount {
 				if !growing[g] {
 					return q.Amount{}
 				}
-				return l.Alive()
+				return ends[g].Alive()
 			}},
 	} {
-		table, err := s.partTable(top, section.part)
+		table, err := s.partTable(top, groups, ends, section.part)
 		if err != nil {
 			return err
 		}
@@ -83,25 +84,41 @@ func (s *Summary) addLifetime(top int) error {
 	return nil
 }
 
-// partTable lists the sites by a part of their lives, which takes the place of what they allocated.
-func (s *Summary) partTable(top int, part func(int, *analysis.Life) q.Amount) (*Table, error) {
+// partTable lists the sites by a part of their lives, which takes the place of what they allocated. There can be
+// millions of sites, so rows are made only of those that can be shown.
+func (s *Summary) partTable(top int, groups []analysis.Group, ends []analysis.Life, part func(int) q.Amount) (*Table, error) {
 	view, err := FindView("lifetime")
 	if err != nil {
 		return nil, err
 	}
 	view.build = func(b *builder) error {
-		all, _, err := b.groups()
-		if err != nil {
-			return err
+		var sizes []q.Bytes
+		for i := range groups {
+			if a := part(i); !a.IsZero() {
+				sizes = append(sizes, a.Bytes)
+			}
+		}
+		slices.Sort(sizes)
+		least := q.Bytes(0)
+		if top > 0 && len(sizes) > top {
+			least = sizes[len(sizes)-top]
 		}
 		var list []Row
-		for i, r := range all {
-			if a := part(i, r.life); !a.IsZero() {
-				r.values = both(a)
-				list = append(list, r)
+		more, hidden := 0, q.Amount{}
+		for i, g := range groups {
+			a := part(i)
+			switch {
+			case a.IsZero():
+			case a.Bytes < least:
+				more, hidden = more+1, hidden.Add(a)
+			default:
+				row := b.groupRow(g)
+				row.values, row.life = both(a), &ends[i]
+				list = append(list, row)
 			}
 		}
 		b.table.Rows = b.limit(list, worthExclusive)
+		b.hideMore(more, hidden)
 		return nil
 	}
 	table, err := view.buildIn(s.context, Options{Top: top, Sort: "bytes", By: analysis.BySite})
@@ -110,6 +127,19 @@ func (s *Summary) partTable(top int, part func(int, *analysis.Life) q.Amount) (*
 	}
 	table.Notes, table.Losses, table.Next, table.TextColumns = nil, nil, nil, s.columns("lifetime", siteText)
 	return table, nil
+}
+
+// hideMore adds sites to those that the rest row stands for.
+func (b *builder) hideMore(more int, hidden q.Amount) {
+	if more == 0 {
+		return
+	}
+	if n := len(b.table.Rows); n == 0 || b.table.Rows[n-1].kind != rowRest {
+		b.table.Rows = append(b.table.Rows, Row{kind: rowRest, text: string(rowSite)})
+	}
+	rest := &b.table.Rows[len(b.table.Rows)-1]
+	rest.rest += more
+	rest.hidden = rest.hidden.Add(hidden)
 }
 
 // lifetimeFacts prints the lines about lifetimes at the head of a summary.

@@ -206,14 +206,29 @@ func (b *builder) showProcess() {
 // name and then as they were.
 func (b *builder) sorted(list []Row) []Row {
 	by, name := b.order, allColumns["name"]
-	slices.SortStableFunc(list, func(x, y Row) int {
-		if by.cell != nil {
-			if d := compare(by, by.cell(b.context, &x), by.cell(b.context, &y)); d != 0 {
+	var keys []Cell
+	if by.cell != nil {
+		keys = make([]Cell, len(list))
+		for i := range list {
+			keys[i] = by.cell(b.context, &list[i])
+		}
+	}
+	order := make([]int32, len(list)) // rows are large, and there can be a million
+	for i := range order {
+		order[i] = int32(i)
+	}
+	slices.SortFunc(order, func(x, y int32) int {
+		if keys != nil {
+			if d := compare(by, keys[x], keys[y]); d != 0 {
 				return d
 			}
 		}
-		return compare(name, name.cell(b.context, &x), name.cell(b.context, &y))
+		return cmp.Or(compare(name, name.cell(b.context, &list[x]), name.cell(b.context, &list[y])), cmp.Compare(x, y))
 	})
+	old := slices.Clone(list)
+	for i, at := range order {
+		list[i] = old[at]
+	}
 	return list
 }
 
