@@ -13,12 +13,14 @@ LDFLAGS    := -shared -nostdlib
 
 # Packages of Go code alone, for the race detector: those that start .NET spend
 # their time in other processes, where it sees nothing.
-PURE        = $(shell go list ./internal/... | grep -v -e /dotnettest -e /policy)
+PURE        = $(shell go list ./internal/... | grep -v -e /dotnettest -e /policy -e /heap/replay)
 FUZZTIME   ?= 20s
+HEAPS      ?= 100000
+FIRST      ?= 1000000
 DEMO       := bin/demo
 GETDOTNET  := go run ./tools/getdotnet
 
-.PHONY: help build agent dotnet demo test test-agent race bench check check-c fuzz golden clean
+.PHONY: help build agent dotnet demo test test-agent race bench check check-c fuzz heaps golden clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -86,6 +88,9 @@ fuzz: agent ## run each fuzz target for a while (FUZZTIME=20s)
 	    echo "$$dir $$f"; go test -run '^$$' -fuzz "^$$f\$$" -fuzztime $(FUZZTIME) "./$$dir"; \
 	  done; \
 	done
+
+heaps: ## compare the agent with the reference on many simulated heaps (HEAPS=100000 are 1.5 million collections)
+	go test -timeout 24h ./internal/heap/replay -run TestAgentEqualsTracker -v -args -seeds $(HEAPS) -first $(FIRST)
 
 golden: build dotnet ## write the golden files anew, from what the code does now; read the diff
 	@grep -rl --include='*_test.go' 'flag.Bool("update"' internal cmd | xargs -r -n1 dirname | sort -u | while read -r dir; do go test "./$$dir" -update; done
