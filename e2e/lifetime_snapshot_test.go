@@ -3,12 +3,15 @@ package e2e
 import (
 	"encoding/json"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/clrprof/clrprof/internal/analysis"
 	"github.com/clrprof/clrprof/internal/dotnettest"
 	"github.com/clrprof/clrprof/internal/session"
 )
@@ -157,4 +160,90 @@ func compareAlive(t *testing.T, path string) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("alive after the last collection (-shadow +snapshot):\n%s", diff)
 	}
+}
+
+// TestLifetimeSnapshotOfNumber takes the snapshot in the middle of programs that make the heap hard to follow. It has
+// the objects that the agent found surviving that collection, site by site.
+func TestLifetimeSnapshotOfNumber(t *testing.T) {
+	in := dotnettest.Need(t)
+	dll := dotnettest.Target(t, "LifetimeHeap", dotnettest.Options{Unsafe: true})
+	for _, w := range []way{{name: "workstation"}, {name: "server", env: server}} {
+		for _, runtime := range []dotnettest.Runtime{in.Net9(), in.Net31()} {
+			for _, what := range []string{"churn", "pin", "large", "weak", "finalizers", "unload", "frozen", "storm"} {
+				t.Run(w.name+"/"+what+"/"+runtime.Name, func(t *testing.T) {
+					cmd := runtime.Command(dll, what, "20")
+					cmd.Env = append(append(cmd.Env, w.env...), smallBudget...)
+					r := mustRecord(t, cmd, "--snapshot", "4")
+					compareSurvivors(t, r.session)
+				})
+			}
+		}
+	}
+}
+
+func compareSurvivors(t *testing.T, path string) {
+	t.Helper()
+	type one struct {
+		Number, Objects, Bytes int64
+	}
+	wanted := query[one](t, path, "SELECT number FROM gc WHERE number >= 4 AND generation = 2 ORDER BY number LIMIT 1")
+	got := query[one](t, path, "SELECT gc_number AS number FROM snapshot")
+	if diff := cmp.Diff(wanted, got); diff != "" || len(got) != 1 {
+		t.Fatalf("collection of the snapshot (-want +got):\n%s", diff)
+	}
+	want := query[one](t, path, fmt.Sprintf("SELECT site_id AS number, uncollected_objects + rooted_objects + reachable_objects AS objects, "+
+		"uncollected_bytes + rooted_bytes + reachable_bytes AS bytes FROM survival v JOIN gc ON gc.id = v.gc_id WHERE gc.number = %d ORDER BY 1", got[0].Number))
+	have := query[one](t, path, "SELECT site_id AS number, objects, bytes FROM snapshot_site ORDER BY 1")
+	if diff := cmp.Diff(want, have); diff != "" || len(have) < 10 {
+		t.Errorf("survivors by site (-agent +snapshot):\n%s", diff)
+	}
+}
+
+// TestLifetimeSnapshotCut cuts off the end of a snapshot: it is a loss, and the session good otherwise. Whole, it can be recovered.
+func TestLifetimeSnapshotCut(t *testing.T) {
+	in := dotnettest.Need(t)
+	for _, cut := range []int64{0, 1, 5000} {
+		target := in.Net9().Command(dotnettest.Target(t, "LifetimeSnapshot", dotnettest.Options{}))
+		arenas := attachAgent(t, target, productAgent(t), "CLRPROF_SNAPSHOT=end")
+		runTarget(t, target)
+		heaps, err := filepath.Glob(filepath.Join(arenas, "*.heap"))
+		if err != nil || len(heaps) != 1 {
+			t.Fatalf("snapshots %v, %v", heaps, err)
+		}
+		st, err := os.Stat(heaps[0])
+		if err == nil {
+			err = os.Truncate(heaps[0], st.Size()-cut)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		path := filepath.Join(t.TempDir(), "s.clrprof")
+		if r := run(t, "recover", arenas, "-o", path); r.exit != 0 {
+			t.Fatalf("recover: exit code %d: %s", r.exit, r.stderr)
+		}
+		if _, err := os.Stat(arenas); !os.IsNotExist(err) {
+			t.Errorf("the directory is left: %v", err)
+		}
+		losses := query[struct{ Reason string }](t, path, "SELECT reason FROM loss")
+		snapshots := query[struct{ Objects int }](t, path, "SELECT objects FROM snapshot")
+		if cut == 0 && (len(losses) != 0 || len(snapshots) != 1 || snapshots[0].Objects < 5000) {
+			t.Errorf("whole: lost %v, snapshots %v", losses, snapshots)
+		}
+		if cut != 0 && (len(losses) != 1 || losses[0].Reason != session.LossSnapshot || len(snapshots) != 0) {
+			t.Errorf("without its last %d bytes: lost %v, snapshots %v", cut, losses, snapshots)
+		}
+		if found, err := analysis.Check(openSession(t, path)); err != nil || len(found) != 0 {
+			t.Errorf("%v, %v", found, err)
+		}
+	}
+}
+
+// productAgent is the path of the agent that is in the program under test.
+func productAgent(t *testing.T) string {
+	t.Helper()
+	path, err := filepath.Abs("../internal/agentbin/lib/libclrprof-linux-x64.so")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
 }
