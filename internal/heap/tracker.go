@@ -250,6 +250,7 @@ func (t *Tracker) sort() error {
 
 // sortRanges also counts the gaps in them, one for each row of bytes without an object.
 func (t *Tracker) sortRanges(ranges []Range) ([]Range, error) {
+	ranges = slices.DeleteFunc(ranges, func(r Range) bool { return r.Length == 0 })
 	slices.SortFunc(ranges, func(a, b Range) int { return cmp.Compare(a.From, b.From) })
 	i := 0
 	for n, r := range ranges {

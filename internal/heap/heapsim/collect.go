@@ -274,6 +274,9 @@ func (p *plan) tell() {
 		}
 		ranges = append(ranges, heap.Range{From: s.from, To: s.address, Length: s.bytes})
 	}
+	if n := len(ranges); n > 0 && p.oneIn(8) {
+		ranges = append(ranges, heap.Range{From: ranges[n-1].From, To: ranges[n-1].From}) // of nothing
+	}
 	if !p.oneIn(3) {
 		shuffle(p.r, ranges)
 	}
