@@ -247,3 +247,29 @@ func productAgent(t *testing.T) string {
 	}
 	return path
 }
+
+// TestLifetimeSnapshotDiskFull: there is room for the arena and not for the snapshot, which is lost; the target ends as it would.
+func TestLifetimeSnapshotDiskFull(t *testing.T) {
+	in := dotnettest.Need(t)
+	s := newSandbox(t)
+	s.mount(s.shm, 32<<20, 0)
+	target := in.Net9().Command(dotnettest.Target(t, "LifetimeSnapshot", dotnettest.Options{}), "200000")
+	r := s.record(target.Args, "--snapshot", "end")
+	if r.exit != 0 {
+		t.Fatalf("exit code %d\n%s%s", r.exit, r.stdout, r.stderr)
+	}
+	if found, err := analysis.Check(openSession(t, r.session)); err != nil || len(found) != 0 {
+		t.Errorf("%v, %v", found, err)
+	}
+	type loss struct {
+		Reason string
+		Events int
+	}
+	if diff := cmp.Diff([]loss{{session.LossSnapshot, 1}}, query[loss](t, r.session, "SELECT reason, events FROM loss")); diff != "" {
+		t.Errorf("lost (-want +got):\n%s", diff)
+	}
+	text := run(t, "report", r.session, "snapshot")
+	if text.exit != 0 || !strings.Contains(text.stdout, "There is no snapshot") || !strings.Contains(text.stdout, "--snapshot") {
+		t.Errorf("exit code %d: %s%s", text.exit, text.stdout, text.stderr)
+	}
+}
