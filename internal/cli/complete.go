@@ -98,7 +98,7 @@ func newRecoverCommand(e *environment) *cobra.Command {
 // sessionFacts are the facts about a new session that do not depend on the command.
 func sessionFacts(now time.Time) map[string]string {
 	facts := map[string]string{
-		session.KeyVersion: Version, session.KeyCreated: now.UTC().Format(time.RFC3339), session.KeyMode: "memory",
+		session.KeyVersion: Version, session.KeyCreated: now.UTC().Format(time.RFC3339), session.KeyMode: session.ModeMemory,
 	}
 	if host, err := os.Hostname(); err == nil {
 		facts[session.KeyHost] = host

@@ -161,7 +161,7 @@ func completeColumns(_ *cobra.Command, args []string, typed string) ([]string, c
 	}
 	before := typed[:strings.LastIndex(typed, ",")+1]
 	var out []string
-	for _, key := range view.ColumnKeys() {
+	for _, key := range append(view.ColumnKeys(), view.OptionalKeys()...) {
 		out = append(out, before+key)
 	}
 	return out, cobra.ShellCompDirectiveNoFileComp
@@ -177,6 +177,9 @@ func viewList() string {
 	b.WriteString("\nColumns (names for --sort and --columns; also those of JSON and CSV):\n")
 	for _, v := range report.Views() {
 		line(v.Name, strings.Join(v.ColumnKeys(), " "))
+		if more := v.OptionalKeys(); len(more) > 0 {
+			line("", "if asked for: "+strings.Join(more, " "))
+		}
 	}
 	return strings.TrimRight(b.String(), "\n")
 }

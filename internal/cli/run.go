@@ -253,7 +253,7 @@ func (r *runFlags) options(e *environment, command []string) (collect.Options, e
 	now := time.Now()
 	facts := sessionFacts(now)
 	if r.lifetime {
-		facts[session.KeyMode] = "memory,lifetime"
+		facts[session.KeyMode] = session.ModeLifetime
 	}
 	facts[session.KeyCommand], facts[session.KeyDirectory], facts[session.KeyOptions] = string(arguments), directory, string(set)
 	return collect.Options{

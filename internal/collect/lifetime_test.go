@@ -211,3 +211,22 @@ func TestDamagedLifetime(t *testing.T) {
 		})
 	}
 }
+
+// TestRecordedInSlices: what a slice holds is what was found dead in it, so that time filters work.
+func TestRecordedInSlices(t *testing.T) {
+	r, a := newRecording(t), newArena(1)
+	a.sites[0].Objects, a.sites[0].Bytes = 100, 2400
+	var want []session.SiteFate
+	for i := range uint64(5) {
+		a.fates[0].DeadObjects[i], a.fates[0].DeadBytes[i] = i+1, 24*(i+1)
+		g := wire.GC{Number: uint32(i + 1), Collected: 31, StartNS: 1, EndNS: 2, DoneNS: 3}
+		g.Generations[i].Dead = wire.Population{Objects: i + 1, Bytes: 24 * (i + 1)}
+		g.Generations[i].Before = g.Generations[i].Dead
+		a.records = append(a.records, g)
+		r.mustSync(a)
+		want = append(want, session.SiteFate{Slice: session.SliceID(i + 1), Site: 1, Generation: int64(i),
+			Amount: amount(quantity.Count(i+1), quantity.Bytes(24*(i+1)))})
+	}
+	same(t, r.w.SiteFates, want...)
+	r.check()
+}

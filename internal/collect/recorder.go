@@ -74,6 +74,16 @@ func (r *Recorder) Processes() int {
 	return n
 }
 
+// Lifetimes says whether objects of a process are followed to their end.
+func (r *Recorder) Lifetimes() bool {
+	for _, p := range r.processes {
+		if p.lifetime.written.Process != 0 {
+			return true
+		}
+	}
+	return false
+}
+
 // Running says whether one of the processes still has its arena mapped, and may write to it.
 func (r *Recorder) Running() bool {
 	for name, p := range r.processes {

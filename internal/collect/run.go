@@ -191,6 +191,9 @@ func Recover(directory, output string, force bool, facts map[string]string) (run
 	if err == nil && r.Processes() == 0 {
 		err = fmt.Errorf("%s holds no arenas", directory)
 	}
+	if err == nil && r.Lifetimes() { // what the run was asked for is not known
+		err = w.SetInfo(map[string]string{session.KeyMode: session.ModeLifetime})
+	}
 	if err == nil {
 		err = r.Snapshots()
 	}

@@ -55,7 +55,18 @@ func TestEnvironment(t *testing.T) {
 	if d := cmp.Diff(all, environment(Options{Directory: "/d", MemoryLimit: 4 << 20, StackDepth: 100}, "/a.so")); d != "" {
 		t.Error(d)
 	}
-	given := []string{"A=1", "CLRPROF_ARENAS=/old", "CLRPROF_MEMORY=1", "CLRPROF_STACK_DEPTH=2", "CLRPROF_SHM=/s", "CLRPROF_MEMORYX=3"}
+	lifetime := append(all[:len(always):len(always)], "CLRPROF_LIFETIME=1", "CLRPROF_ROOTS=gen2")
+	if d := cmp.Diff(lifetime, environment(Options{Directory: "/d", Lifetime: true, Roots: "gen2"}, "/a.so")); d != "" {
+		t.Error(d)
+	}
+	final := append(lifetime[:len(always)+1:len(always)+1], "CLRPROF_FINAL_GC=1")
+	if d := cmp.Diff(final, environment(Options{Directory: "/d", Lifetime: true, FinalGC: true}, "/a.so")); d != "" {
+		t.Error(d)
+	}
+	if d := cmp.Diff(always, environment(Options{Directory: "/d", FinalGC: true, Roots: "every"}, "/a.so")); d != "" {
+		t.Error(d)
+	}
+	given := []string{"A=1", "CLRPROF_LIFETIME=1", "CLRPROF_FINAL_GC=1", "CLRPROF_ROOTS=off", "CLRPROF_ARENAS=/old", "CLRPROF_MEMORY=1", "CLRPROF_STACK_DEPTH=2", "CLRPROF_SHM=/s", "CLRPROF_MEMORYX=3"}
 	kept := slices.Clone(given)
 	if d := cmp.Diff([]string{"A=1", "CLRPROF_SHM=/s", "CLRPROF_MEMORYX=3"}, withoutAgent(given)); d != "" {
 		t.Error(d)

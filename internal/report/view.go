@@ -110,8 +110,16 @@ func FindView(name string) (View, error) {
 	return View{}, Unknown("view", name, names)
 }
 
-// ColumnKeys returns the keys of the view's columns, in their order.
-func (v View) ColumnKeys() []string { return slices.Clone(v.columns) }
+// ColumnKeys returns the keys of the view's columns, in their order; those of a Grouped view by type.
+func (v View) ColumnKeys() []string {
+	if grouped, err := v.groupedBy(""); err == nil {
+		v = grouped
+	}
+	return slices.Clone(v.columns)
+}
+
+// OptionalKeys returns the keys of the columns that the view has only when they are asked for.
+func (v View) OptionalKeys() []string { return v.optional() }
 
 // builder is a view under construction.
 type builder struct {

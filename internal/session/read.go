@@ -23,6 +23,12 @@ const (
 	KeyNote      = "note"              // a remark for the reader, one line
 )
 
+// Values of KeyMode.
+const (
+	ModeMemory   = "memory"
+	ModeLifetime = "memory,lifetime"
+)
+
 // each runs query and calls fn for each row of the result.
 func (s *Session) each(query string, fn func(*sqlite.Stmt) error) error {
 	stmt, err := s.conn.Prepare(query)
