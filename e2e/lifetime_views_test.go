@@ -88,7 +88,6 @@ func recordFates(t *testing.T, runtime dotnettest.Runtime, w way, flags ...strin
 	if _, err := dotnettest.ParseTruth(strings.NewReader(r.stdout)); err != nil {
 		t.Fatal(err)
 	}
-	checkLives(t, r.session, true)
 	return r, truthRows[fateTruth](t, r.stdout, "fate"), truthRows[gcTruth](t, r.stdout, "gc")
 }
 

@@ -173,6 +173,9 @@ func checkSession(t *testing.T, path string) {
 		t.Errorf("lost: %v", l)
 	}
 	checkSums(t, path)
+	if query[struct{ N int }](t, path, "SELECT count(*) AS n FROM process_lifetime")[0].N > 0 {
+		checkLives(t, path, true)
+	}
 }
 
 // amount is the columns of values that views have, each those of its kind.
