@@ -269,7 +269,7 @@ func TestLifetimeSnapshotDiskFull(t *testing.T) {
 		t.Errorf("lost (-want +got):\n%s", diff)
 	}
 	text := run(t, "report", r.session, "snapshot")
-	if text.exit != 0 || !strings.Contains(text.stdout, "There is no snapshot") || !strings.Contains(text.stdout, "--snapshot") {
+	if text.exit != codeUsage || !strings.Contains(text.stderr, "the snapshot was lost") {
 		t.Errorf("exit code %d: %s%s", text.exit, text.stdout, text.stderr)
 	}
 }

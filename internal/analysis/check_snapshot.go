@@ -1,11 +1,15 @@
 package analysis
 
 import (
+	"errors"
 	"slices"
 
 	q "github.com/clrprof/clrprof/internal/quantity"
 	"github.com/clrprof/clrprof/internal/session"
 )
+
+// ErrNoSnapshot means that there is no snapshot of the heap of a process.
+var ErrNoSnapshot = errors.New("this session holds no snapshot of a heap: it was recorded without --snapshot, or the snapshot was lost")
 
 // snapshots checks what the session says of the heaps of its processes.
 func (c *checker) snapshots(s *session.Session, d *Data) error {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/clrprof/clrprof/internal/analysis"
 	q "github.com/clrprof/clrprof/internal/quantity"
 	"github.com/clrprof/clrprof/internal/session"
 )
@@ -123,15 +124,13 @@ func (b *builder) snapshotNotes() (whole q.Bytes, shown map[session.ProcessID]bo
 			}
 		}
 	}
-	switch {
-	case len(shown) == 0:
-		note("There is no snapshot of a heap here: see run --snapshot.")
-	default:
-		note("Retained: the objects, and what only one of them holds; each byte once.")
-		note("Percentages are of the heap.")
-		if f.Thread != 0 || f.From != 0 || f.To != 0 {
-			note("A snapshot is of the whole heap: of all threads, at one time.")
-		}
+	if len(shown) == 0 {
+		return 0, nil, analysis.ErrNoSnapshot
+	}
+	note("Retained: the objects, and what only one of them holds; each byte once.")
+	note("Percentages are of the heap.")
+	if f.Thread != 0 || f.From != 0 || f.To != 0 {
+		note("A snapshot is of the whole heap: of all threads, at one time.")
 	}
 	return whole, shown, nil
 }
