@@ -203,7 +203,6 @@ extern uint32_t **heap_chunks;
 
 bool heap_init(void);
 uint32_t *heap_make_chunk(uint64_t index);
-struct shadow *heap_find(uintptr_t address);              /* NULL: no object is known there */
 uintptr_t heap_next(uintptr_t address, uintptr_t end);    /* the first object at or after the address, or end */
 
 /* Where an object's shadow is; NULL: no memory. */
@@ -214,6 +213,26 @@ static inline struct shadow *heap_place(uintptr_t address)
     if (UNLIKELY(chunk == NULL) && (chunk = heap_make_chunk(index)) == NULL)
         return NULL;
     return (struct shadow *)(void *)&chunk[(address >> 3) & (CHUNK_WORDS - 1)];
+}
+
+/* NULL: no object is known there. */
+static inline struct shadow *heap_find(uintptr_t address)
+{
+    uint64_t index = address >> CHUNK_SHIFT;
+    uint32_t *chunk = LIKELY(index < CHUNKS) ? __atomic_load_n(&heap_chunks[index], __ATOMIC_ACQUIRE) : NULL;
+    struct shadow *s = chunk == NULL ? NULL : (struct shadow *)(void *)&chunk[(address >> 3) & (CHUNK_WORDS - 1)];
+    return s == NULL || s->site == 0 ? NULL : s;
+}
+
+/* The words from an address to the end of its chunk or to `end`; *next is where to go on. NULL: no shadow there. */
+static inline uint32_t *heap_span(uintptr_t address, uintptr_t end, uintptr_t *next)
+{
+    uint64_t index = address >> CHUNK_SHIFT;
+    *next = (index + 1) << CHUNK_SHIFT;
+    if (*next > end)
+        *next = end;
+    uint32_t *chunk = index < CHUNKS ? heap_chunks[index] : NULL;
+    return chunk == NULL ? NULL : &chunk[(address >> 3) & (CHUNK_WORDS - 1)];
 }
 
 /* ── lifetime.c: what became of the objects ─────────────────────────────────────────────────────────────────── */

@@ -46,30 +46,11 @@ COLD uint32_t *heap_make_chunk(uint64_t index)
     return chunk;
 }
 
-struct shadow *heap_find(uintptr_t address)
-{
-    uint64_t index = address >> CHUNK_SHIFT;
-    uint32_t *chunk = index < CHUNKS ? __atomic_load_n(&heap_chunks[index], __ATOMIC_ACQUIRE) : NULL;
-    struct shadow *s = chunk == NULL ? NULL : (struct shadow *)(void *)&chunk[(address >> 3) & (CHUNK_WORDS - 1)];
-    return s == NULL || s->site == 0 ? NULL : s;
-}
-
-/* The words from an address to the end of its chunk or to `end`; *next is where to go on. NULL: no shadow there. */
-static uint32_t *span(uintptr_t address, uintptr_t end, uintptr_t *next)
-{
-    uint64_t index = address >> CHUNK_SHIFT;
-    *next = (index + 1) << CHUNK_SHIFT;
-    if (*next > end)
-        *next = end;
-    uint32_t *chunk = index < CHUNKS ? heap_chunks[index] : NULL;
-    return chunk == NULL ? NULL : &chunk[(address >> 3) & (CHUNK_WORDS - 1)];
-}
-
 uintptr_t heap_next(uintptr_t address, uintptr_t end)
 {
     uintptr_t next;
     for (; address < end; address = next) {
-        const uint32_t *words = span(address, end, &next);
+        const uint32_t *words = heap_span(address, end, &next);
         if (words == NULL)
             continue;
         size_t n = (next - address) / 8, i = 0;

@@ -7,11 +7,10 @@
  * that of its address by GetGenerationBounds, at the start for what it was and at the end for what it became; never
  * the number of GCs it survived, since pinned objects can stay or even go back.
  *
- * At the end of each GC, with the world stopped:
- *   1. each surviving range is walked in the shadow: objects are marked, and those that move are gathered and erased;
- *   2. the collected generations, as they were at the start, are walked: what is not marked is dead, counted for its
- *      site and generation, and erased; marks are taken away;
- *   3. the gathered objects are put where they are now (a destination may have been another one's source).
+ * At the end of each GC, with the world stopped, the shadow of the collected generations, as they were at the start, is
+ * walked once from one end to the other, beside the surviving ranges in the order of their addresses: what lies in a range
+ * survives, and is gathered and erased if it moves; what lies between them is dead, counted for its site and generation,
+ * and erased. Then the gathered objects are put where they are now (a destination may have been another one's source).
  *
  * Objects on the frozen heap are in no generation, are never reported and never die; they have no shadow.
  *
@@ -24,7 +23,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MARK 0x80000000u          /* in a shadow's size: survives this GC */
 #define FIRST_RANGES 4096u        /* survivors of one GC; doubled when needed */
 #define MAX_BOUNDS (1u << 20)     /* regions of 4 MiB: a heap of 4 TiB */
 
@@ -42,7 +40,7 @@ static void *info;
 bool lifetime_on;
 static bool final_wanted, final_now, lost_moves, looked_at;
 static uint32_t lock_word; /* ranges come from several threads at once */
-static struct list ranges = {.size = sizeof(struct range)}, moves = {.size = sizeof(struct moved)};
+static struct list ranges = {.size = sizeof(struct range)}, sorted = {.size = sizeof(struct range)}, moves = {.size = sizeof(struct moved)};
 static struct list before = {.size = sizeof(struct bound)}, after = {.size = sizeof(struct bound)};
 static struct list ends = {.size = sizeof(uint64_t)}; /* when each GC ended */
 static struct list raw = {.size = sizeof(struct clr_generation_range)};
@@ -276,38 +274,6 @@ static void settle_moved_pending(uint32_t site, uintptr_t to)
         t->pending = to;
 }
 
-static void walk_range(const struct range *r, const struct bound **from_last, const struct bound **to_last)
-{
-    for (uintptr_t at = r->from, end = r->from + r->length; at < end;) {
-        struct shadow *s = heap_find(at);
-        if (s == NULL) {
-            loss(WIRE_LOSS_UNTRACKED, 0, 8);
-            at = heap_next(at + 8, end);
-            continue;
-        }
-        uint64_t bytes = (uint64_t)(s->size & ~MARK) << 3;
-        uintptr_t to = r->to + (at - r->from);
-        uint32_t was = generation_of(&before, at, from_last), is = generation_of(&after, to, to_last);
-        if (was < WIRE_GENERATION_COUNT && is < WIRE_GENERATION_COUNT && is > was && was < 2) {
-            gc.generations[was].promoted_objects++;
-            gc.generations[was].promoted_bytes += bytes;
-        }
-        if (looked_at)
-            s->site |= SHADOW_SURVIVED;
-        if (to == at) {
-            s->size |= MARK;
-        } else if (list_reserve(&moves, moves.n + 1)) {
-            ((struct moved *)moves.items)[moves.n++] = (struct moved){to, s->site, s->size, s->born};
-            settle_moved_pending(s->site, to);
-            s->size |= MARK;
-            s->born = UINT32_MAX; /* gone from here */
-        } else {
-            lost_moves = true;
-        }
-        at += bytes == 0 ? 8 : bytes;
-    }
-}
-
 static uint32_t gc_bucket(uint32_t survived)
 {
     static const uint32_t most[WIRE_AGE_GC_BUCKETS - 1] = {0, 1, 2, 4, 8, 16, 64};
@@ -346,53 +312,212 @@ static struct wire_ages *ages_of(struct wire_fate *fate)
     return fate->ages == 0 ? NULL : &all[fate->ages - 1];
 }
 
-static void count_dead(const struct shadow *s, uint32_t generation, uint64_t bytes)
+/* Counts the dead of one site that lie together; for those that survived a GC count_age has been called. */
+static void count_dead(uint32_t site, uint32_t generation, uint64_t objects, uint64_t bytes)
 {
-    gc.generations[generation].dead_objects++;
+    if (objects == 0)
+        return;
+    gc.generations[generation].before_objects += objects;
+    gc.generations[generation].before_bytes += bytes;
+    gc.generations[generation].dead_objects += objects;
     gc.generations[generation].dead_bytes += bytes;
-    if ((s->site & SHADOW_PENDING) != 0)
+    if ((site & SHADOW_PENDING) != 0)
         return; /* cannot be: its thread holds it */
-    struct wire_fate *fate = &arena.fates[s->site - 1];
-    fate->dead_objects[generation]++;
+    struct wire_fate *fate = &arena.fates[site - 1];
+    fate->dead_objects[generation] += objects;
     fate->dead_bytes[generation] += bytes;
-    uint32_t survived = gc.number - 1 - s->born;
-    struct wire_ages *ages = survived == 0 ? NULL : ages_of(fate);
+}
+
+static void count_age(const struct shadow *s, uint32_t survived)
+{
+    struct wire_ages *ages = (s->site & SHADOW_PENDING) != 0 ? NULL : ages_of(&arena.fates[s->site - 1]);
     if (ages == NULL)
         return;
     ages->by_collections[gc_bucket(survived)]++;
     ages->by_time[time_bucket(gc.end_ns - end_of(s->born + 1))]++;
 }
 
-static void walk_generation(const struct bound *b)
+/* Dead neighbours of one site are counted together. */
+struct dead {
+    uint32_t site, generation;
+    uint64_t objects, bytes;
+};
+
+static void walk_dead_words(uint32_t *words, uint64_t n, uint64_t *at, struct dead *d)
 {
-    for (uintptr_t at = heap_next(b->start, b->used); at < b->used; at = heap_next(at, b->used)) {
-        struct shadow *s = heap_find(at);
-        uint64_t bytes = (uint64_t)(s->size & ~MARK) << 3;
-        gc.generations[b->generation].before_objects++;
-        gc.generations[b->generation].before_bytes += bytes;
-        if ((s->size & MARK) == 0)
-            count_dead(s, b->generation, bytes);
-        if ((s->size & MARK) != 0 && s->born != UINT32_MAX)
-            s->size &= ~MARK;
-        else
-            *s = (struct shadow){0, 0, 0};
-        at += bytes == 0 ? 8 : bytes;
+    uint32_t born_now = gc.number - 1;
+    uint64_t i = 0;
+    while (i < n) {
+        struct shadow *s = (struct shadow *)(void *)&words[i];
+        if (s->site == 0) {
+            i++;
+            continue;
+        }
+        if (UNLIKELY(s->site != d->site)) {
+            count_dead(d->site, d->generation, d->objects, d->bytes);
+            *d = (struct dead){s->site, d->generation, 0, 0};
+        }
+        uint64_t size = s->size;
+        if (s->born != born_now)
+            count_age(s, born_now - s->born);
+        d->objects++;
+        d->bytes += size << 3;
+        s->site = s->size = s->born = 0;
+        i += size;
     }
+    *at += i << 3; /* the last one may reach beyond these words */
+}
+
+/* Whatever lies between the survivors of a collected generation is dead: counted, and erased. */
+static void walk_dead(uintptr_t at, uintptr_t end, uint32_t generation)
+{
+    struct dead d = {0, generation, 0, 0};
+    while (at < end) {
+        uintptr_t next;
+        uint32_t *words = heap_span(at, end, &next);
+        if (words == NULL)
+            at = next;
+        else
+            walk_dead_words(words, (next - at) >> 3, &at, &d);
+    }
+    count_dead(d.site, generation, d.objects, d.bytes);
+}
+
+static bool gather(struct shadow *s, uintptr_t to)
+{
+    if (moves.n == moves.capacity && !list_reserve(&moves, moves.n + 1))
+        return false;
+    struct moved *m = (struct moved *)moves.items + moves.n++;
+    m->to = to;
+    m->site = s->site;
+    m->size = s->size;
+    m->born = s->born;
+    settle_moved_pending(s->site, to);
+    s->site = s->size = s->born = 0;
+    return true;
+}
+
+/* Has the agent lost objects for a reason that is counted? Then survivors without a shadow are no surprise. */
+static COLD bool objects_were_lost(void)
+{
+    static const uint32_t reasons[] = {WIRE_LOSS_ARENA_FULL, WIRE_LOSS_NO_THREAD_STATE, WIRE_LOSS_REENTERED, WIRE_LOSS_LIFETIME_FULL};
+    for (uint32_t i = 0; i < sizeof reasons / sizeof reasons[0]; i++)
+        if (__atomic_load_n(&arena.header->losses[reasons[i]].events, __ATOMIC_RELAXED) != 0)
+            return true;
+    return false;
+}
+
+/* A part of a surviving range that was in one generation, or in none that is known. */
+static void walk_survivors(uintptr_t from, uintptr_t end, uintptr_t to, uint32_t was)
+{
+    const struct bound *now = NULL;
+    uint64_t objects = 0, promoted_objects = 0, promoted_bytes = 0, total = 0;
+    for (uintptr_t at = from; at < end && !lost_moves;) {
+        struct shadow *s = heap_find(at);
+        if (s == NULL) {
+            uintptr_t next = heap_next(at + 8, end);
+            if (!objects_were_lost())
+                loss(WIRE_LOSS_UNTRACKED, 0, next - at);
+            at = next;
+            continue;
+        }
+        uint64_t size = (uint64_t)s->size << 3;
+        uintptr_t place = to + (at - from);
+        uint32_t is = now != NULL && place - now->start < now->used - now->start ? now->generation : generation_of(&after, place, &now);
+        objects++;
+        total += size;
+        if (is > was && was < 2 && is < WIRE_GENERATION_COUNT) {
+            promoted_objects++;
+            promoted_bytes += size;
+        }
+        if (looked_at)
+            s->site |= SHADOW_SURVIVED;
+        if (place != at && !gather(s, place))
+            lost_moves = true;
+        at += size;
+    }
+    if (was == WIRE_GENERATION_COUNT)
+        return;
+    gc.generations[was].before_objects += objects;
+    gc.generations[was].before_bytes += total;
+    gc.generations[was].promoted_objects += promoted_objects;
+    gc.generations[was].promoted_bytes += promoted_bytes;
+}
+
+/* Ranges come nearly in the order of their addresses, or in one such order for each heap: merging runs that are in
+ * order already is nearly free then, and never worse than n log n. */
+static bool sort_ranges(void)
+{
+    struct range *from = ranges.items;
+    uint64_t n = ranges.n;
+    for (;;) {
+        uint64_t run = 1;
+        while (run < n && from[run - 1].from <= from[run].from)
+            run++;
+        if (run >= n)
+            break;
+        if (!list_reserve(&sorted, n))
+            return false;
+        struct range *to = sorted.items;
+        for (uint64_t i = 0; i < n;) {
+            uint64_t left = i, middle = i + 1;
+            while (middle < n && from[middle - 1].from <= from[middle].from)
+                middle++;
+            uint64_t right = middle, end = middle < n ? middle + 1 : n;
+            while (end < n && from[end - 1].from <= from[end].from)
+                end++;
+            while (left < middle || right < end)
+                to[i++] = right == end || (left < middle && from[left].from <= from[right].from) ? from[left++] : from[right++];
+        }
+        ranges.n = sorted.n = n;
+        struct list swap = ranges;
+        ranges = sorted;
+        sorted = swap;
+        from = ranges.items;
+    }
+    return true;
+}
+
+/* The collected generations, as they were before, from one end to the other: survivors and what is between them. */
+static void walk_collected(void)
+{
+    struct range *r = ranges.items, *last = r + ranges.n;
+    for (uint64_t i = 0; i < before.n && !lost_moves; i++) {
+        const struct bound *b = &((const struct bound *)before.items)[i];
+        if (b->generation >= WIRE_GENERATION_COUNT || (gc.collected >> b->generation & 1) == 0 || b->used <= b->start)
+            continue;
+        uintptr_t at = b->start;
+        for (; r < last && r->from < b->used && !lost_moves;) {
+            uintptr_t end = r->from + r->length, part = end < b->used ? end : b->used;
+            if (r->from < at) { /* in no collected generation that is known */
+                part = end < at ? end : at;
+                walk_survivors(r->from, part, r->to, WIRE_GENERATION_COUNT);
+            } else {
+                walk_dead(at, r->from, b->generation);
+                walk_survivors(r->from, part, r->to, b->generation);
+                at = part;
+            }
+            r->to += part - r->from;
+            r->length = end - part;
+            r->from = part;
+            if (r->length != 0)
+                break; /* it goes on in the next generation's part of a segment */
+            r++;
+        }
+        if (!lost_moves)
+            walk_dead(at, b->used, b->generation);
+    }
+    for (; r < last && !lost_moves; r++)
+        walk_survivors(r->from, r->from + r->length, r->to, WIRE_GENERATION_COUNT);
 }
 
 static void finish_gc(void)
 {
-    const struct bound *from_last = NULL, *to_last = NULL;
     moves.n = 0;
-    if (!ask_bounds(&after))
+    if (!ask_bounds(&after) || !sort_ranges())
         lost_moves = true;
-    for (uint64_t i = 0; i < ranges.n && !lost_moves; i++)
-        walk_range(&((const struct range *)ranges.items)[i], &from_last, &to_last);
-    for (uint64_t i = 0; i < before.n && !lost_moves; i++) {
-        const struct bound *b = &((const struct bound *)before.items)[i];
-        if (b->generation < WIRE_GENERATION_COUNT && (gc.collected >> b->generation & 1) != 0)
-            walk_generation(b);
-    }
+    if (!lost_moves)
+        walk_collected();
     for (uint64_t i = 0; i < moves.n && !lost_moves; i++) {
         const struct moved *m = &((const struct moved *)moves.items)[i];
         struct shadow *s = heap_place(m->to);
