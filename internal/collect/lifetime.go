@@ -17,6 +17,7 @@ import (
 type lifetime struct {
 	written session.ProcessLifetime
 	dead    [][session.Generations]quantity.Amount // by index of site: what earlier slices hold
+	closed  bool                                   // the process is dead and all of its fates are read
 	ages    []wire.Ages                            // by index in the arena: as written
 	gcs     map[uint32]session.GCID                // by number
 	last    uint32                                 // number of the last one
@@ -128,7 +129,7 @@ func (l *lifetime) addGC(r *Recorder, p session.ProcessID, g *wire.GC) error {
 // readFate returns how many more objects of a site are dead than were. It is called before the site's own counters
 // are read: what is dead by then was allocated before, so dead never exceeds allocated.
 func (l *lifetime) readFate(site session.SiteID, i int, fates []wire.Fate) []session.SiteFate {
-	if i >= len(fates) {
+	if i >= len(fates) || l.closed {
 		return nil
 	}
 	if i == len(l.dead) {
@@ -149,7 +150,7 @@ func (l *lifetime) readFate(site session.SiteID, i int, fates []wire.Fate) []ses
 
 // mend adds bytes that the process died before counting: all objects of the site are dead, so all bytes are.
 func (l *lifetime) mend(site session.SiteID, i int, all quantity.Amount, rows []session.SiteFate) []session.SiteFate {
-	if i >= len(l.dead) {
+	if i >= len(l.dead) || l.closed {
 		return rows
 	}
 	var dead quantity.Amount

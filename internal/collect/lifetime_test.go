@@ -2,6 +2,7 @@ package collect
 
 import (
 	"errors"
+	"os"
 	"path/filepath"
 	"testing"
 
@@ -154,6 +155,7 @@ func TestKilledInCollection(t *testing.T) {
 	a.records = append(a.records, wire.Alive{Site: 1, Objects: wire.Population{Objects: 1, Bytes: 24}},
 		wire.Why{GC: 2, Site: 1, Rooted: wire.Population{Objects: 1, Bytes: 24}}, wire.Roots{GC: 2, Site: 1, Kind: 3, References: 1})
 	r.mustSync(a)
+	r.mustSync(a) // it stays as it is
 
 	s := r.w
 	same(t, s.ProcessLifetimes, session.ProcessLifetime{Process: 1, GCs: 1})
@@ -215,6 +217,7 @@ func TestDamagedLifetime(t *testing.T) {
 // TestRecordedInSlices: what a slice holds is what was found dead in it, so that time filters work.
 func TestRecordedInSlices(t *testing.T) {
 	r, a := newRecording(t), newArena(1)
+	a.header.PID = uint32(os.Getpid()) // a process that runs
 	a.sites[0].Objects, a.sites[0].Bytes = 100, 2400
 	var want []session.SiteFate
 	for i := range uint64(5) {
@@ -227,6 +230,8 @@ func TestRecordedInSlices(t *testing.T) {
 		want = append(want, session.SiteFate{Slice: session.SliceID(i + 1), Site: 1, Generation: int64(i),
 			Amount: amount(quantity.Count(i+1), quantity.Bytes(24*(i+1)))})
 	}
+	a.header.State, a.header.EndNS = uint32(wire.StateShutDown), 5e9
+	r.mustSync(a)
 	same(t, r.w.SiteFates, want...)
 	r.check()
 }

@@ -208,6 +208,7 @@ func (p *process) readSites(r *Recorder, sites []wire.Site, out *growth) error {
 		}
 		out.fates = append(out.fates, dead...)
 	}
+	p.lifetime.closed = p.died != 0
 	return r.w.InsertSites(rows)
 }
 
