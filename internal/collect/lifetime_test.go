@@ -143,6 +143,7 @@ func TestLifetime(t *testing.T) {
 // TestKilledInCollection: a collection found objects dead, and its record is missing, as is the last of their bytes.
 func TestKilledInCollection(t *testing.T) {
 	r, a := newRecording(t), newArena(2)
+	a.header.PID = uint32(os.Getpid()) // still alive
 	a.sites[0].Objects, a.sites[0].Bytes = 3, 72
 	a.sites[1].Objects, a.sites[1].Bytes = 5, 160
 	a.fates[0].DeadObjects[0], a.fates[0].DeadBytes[0] = 1, 24
@@ -150,6 +151,7 @@ func TestKilledInCollection(t *testing.T) {
 	a.header.Collections = 1
 	r.mustSync(a)
 
+	a.header.PID = noPID
 	a.fates[1].DeadObjects[0], a.fates[1].DeadBytes[0] = 2, 64
 	a.fates[0].DeadObjects[0], a.fates[0].DeadBytes[0] = 3, 48
 	a.records = append(a.records, wire.Alive{Site: 1, Objects: wire.Population{Objects: 1, Bytes: 24}},
