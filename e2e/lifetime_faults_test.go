@@ -192,6 +192,20 @@ func TestLifetimeManyThreads(t *testing.T) {
 	}
 }
 
+// TestLifetimeManyObjects: a hundred million objects, all dead in the end, each after a collection or two.
+func TestLifetimeManyObjects(t *testing.T) {
+	in := dotnettest.Need(t)
+	for _, runtime := range []dotnettest.Runtime{in.Net9(), in.Net31()} {
+		t.Run(runtime.Name, func(t *testing.T) {
+			r := mustRecord(t, runtime.Command(dotnettest.Target(t, "LifetimeHeap", dotnettest.Options{Unsafe: true}), "flood", "100"), "--lifetime")
+			got := byID(view[lives](t, r.session, "lifetime"), func(l lives) string { return l.Name })["LifetimeHeap.Node"]
+			if got.Instances != 100_000_000 || got.Bytes != 100_000_000*48 || got.Alive != 0 || got.Gen0 == 0 || got.Gen1+got.Gen2 == 0 {
+				t.Errorf("a hundred million nodes were made and are dead; it is said %+v", got)
+			}
+		})
+	}
+}
+
 // TestLifetimeCompiler: the C# compiler, twice, on a large source: nothing is lost and all adds up.
 func TestLifetimeCompiler(t *testing.T) {
 	in := dotnettest.Need(t)

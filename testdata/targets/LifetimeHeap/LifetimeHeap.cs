@@ -31,12 +31,13 @@ namespace LifetimeHeap
             ["huge"] = Large.RunHuge,
             ["grow"] = Grow,
             ["crowd"] = Crowd,
+            ["flood"] = Flood,
         };
 
         static int Main(string[] args)
         {
             if (args[0] == "all") // these have their own conditions
-                foreach (string way in ways.Keys.Where(w => w != "huge" && w != "grow" && w != "crowd").OrderBy(w => w, StringComparer.Ordinal))
+                foreach (string way in ways.Keys.Where(w => w != "huge" && w != "grow" && w != "crowd" && w != "flood").OrderBy(w => w, StringComparer.Ordinal))
                     ways[way](int.Parse(args[1]));
             else
                 ways[args[0]](int.Parse(args[1]));
@@ -59,6 +60,16 @@ namespace LifetimeHeap
             }
             GC.KeepAlive(kept);
             Truth.OfType(typeof(Node), count, count * Size.Object(32));
+        }
+
+        /// <summary>So many million objects, of which the last 100,000 are alive at any time, and none in the end.</summary>
+        static void Flood(int millions)
+        {
+            var kept = new Node[100_000];
+            for (int m = 0; m < millions; m++)
+                for (int i = 0; i < 1_000_000; i++)
+                    kept[i % kept.Length] = new Node();
+            Truth.OfType(typeof(Node), millions * 1_000_000L, millions * 1_000_000L * Size.Object(32));
         }
 
         /// <summary>So many threads at once, whose objects are dead in the end.</summary>

@@ -1,10 +1,12 @@
-// LifetimeSnapshot [N]: leaves a heap whose graph it knows. For each of its types it prints a row "heap": how many
+// LifetimeSnapshot [N]: leaves a heap whose graph it knows. LifetimeSnapshot stack: has objects that only stacks hold
+// during its one full collection. For each of its types it prints a row "heap": how many
 // objects and bytes there are at the end, how many bytes they retain, and the types on the shortest path from a root.
 
 using System;
 using System.Linq;
 using System.Runtime.CompilerServices;
 using System.Runtime.InteropServices;
+using System.Threading;
 
 namespace LifetimeSnapshot
 {
@@ -54,6 +56,12 @@ namespace LifetimeSnapshot
     sealed class Generic<T> { public T One; }
     sealed class InGeneric { }
 
+    sealed class OnStack { public StackPart Part; }
+    sealed class StackPart { public long A, B; }
+    struct Inner { public InnerPart Part; }
+    sealed class InnerPart { public long A; }
+    sealed class OnOtherStack { public long A, B, C; }
+
     static class Program
     {
         static readonly ListNode list = new ListNode();
@@ -75,6 +83,11 @@ namespace LifetimeSnapshot
 
         static int Main(string[] args)
         {
+            if (args.Length > 0 && args[0] == "stack")
+            {
+                Stacks();
+                return Truth.Print();
+            }
             int n = args.Length > 0 ? int.Parse(args[0]) : 1000;
             Lists(n);
             Trees(10);
@@ -229,6 +242,58 @@ namespace LifetimeSnapshot
             generic = new Generic<InGeneric[]> { One = new[] { new InGeneric() } };
             Reachable(typeof(InGeneric[]), 1, Size.Array(8, 1), Size.Array(8, 1) + 24);
             Reachable(typeof(InGeneric), 1, 24, 24);
+        }
+
+        static void Stacks()
+        {
+            using (var ready = new ManualResetEvent(false))
+            using (var done = new ManualResetEvent(false))
+            {
+                var other = new Thread(() => Wait(ready, done));
+                other.Start();
+                ready.WaitOne();
+                Hold();
+                done.Set();
+                other.Join();
+            }
+            Say(typeof(OnStack), 1, 24, 24 + Size.Object(16), "stack " + Holder, typeof(OnStack));
+            Say(typeof(StackPart), 1, Size.Object(16), Size.Object(16), "stack " + Holder, typeof(OnStack), typeof(StackPart));
+            Say(typeof(Inner[]), 1, Size.Array(8, 10), Size.Array(8, 10) + 24, "interior stack " + Holder, typeof(Inner[]));
+            Say(typeof(InnerPart), 1, 24, 24, "interior stack " + Holder, typeof(Inner[]), typeof(InnerPart));
+            Say(typeof(OnOtherStack), 1, Size.Object(24), Size.Object(24), "stack LifetimeSnapshot.Program.Wait", typeof(OnOtherStack));
+        }
+
+        const string Holder = "LifetimeSnapshot.Program.Hold";
+
+        /// <summary>Holds an object, and an array by a reference into it.</summary>
+        [MethodImpl(MethodImplOptions.NoInlining)]
+        static void Hold()
+        {
+            OnStack held = MakeHeld();
+            ref Inner inner = ref MakeInner()[5];
+            GC.Collect();
+            inner.Part.A = 1;
+            GC.KeepAlive(held);
+        }
+
+        [MethodImpl(MethodImplOptions.NoInlining)]
+        static OnStack MakeHeld() => new OnStack { Part = new StackPart() };
+
+        [MethodImpl(MethodImplOptions.NoInlining)]
+        static Inner[] MakeInner()
+        {
+            var array = new Inner[10];
+            array[5].Part = new InnerPart();
+            return array;
+        }
+
+        [MethodImpl(MethodImplOptions.NoInlining)]
+        static void Wait(ManualResetEvent ready, ManualResetEvent done)
+        {
+            var held = new OnOtherStack();
+            ready.Set();
+            done.WaitOne();
+            GC.KeepAlive(held);
         }
 
         /// <summary>An object that waits for its finalizer when the last collection is over, as there is none before.</summary>
