@@ -37,14 +37,40 @@ func TestLifetimeSnapshot(t *testing.T) {
 				cmd := runtime.Command(dotnettest.Target(t, "LifetimeSnapshot", w.options))
 				cmd.Env = append(cmd.Env, w.env...)
 				r := mustRecord(t, cmd, "--snapshot", "end")
-				compareHeap(t, r)
+				compareHeap(t, r, 30)
 				compareAlive(t, r.session)
 			})
 		}
 	}
 }
 
-func compareHeap(t *testing.T, r result) {
+// TestLifetimeSnapshotOfStacks takes the snapshot while only stacks hold some objects, one by a reference into it.
+func TestLifetimeSnapshotOfStacks(t *testing.T) {
+	in := dotnettest.Need(t)
+	for _, w := range []way{tiered, optimized, debug} {
+		for _, runtime := range []dotnettest.Runtime{in.Net9(), in.Net31()} {
+			t.Run(w.name+"/"+runtime.Name, func(t *testing.T) {
+				cmd := runtime.Command(dotnettest.Target(t, "LifetimeSnapshot", w.options), "stack")
+				cmd.Env = append(cmd.Env, w.env...)
+				compareHeap(t, mustRecord(t, cmd, "--snapshot", "1"), 5)
+			})
+		}
+	}
+}
+
+// TestLifetimeSnapshotOfChildren: each process has its own.
+func TestLifetimeSnapshotOfChildren(t *testing.T) {
+	in := dotnettest.Need(t)
+	r := mustRecord(t, in.Net9().Command(dotnettest.Target(t, "Children", dotnettest.Options{}), "wait", "3"), "--snapshot", "end")
+	type one struct{ Processes, Snapshots int }
+	got := query[one](t, r.session, "SELECT count(*) AS processes, (SELECT count(*) FROM snapshot WHERE objects > 100) AS snapshots FROM process_lifetime WHERE alive_known = 1")
+	if len(got) != 1 || got[0].Processes != 4 || got[0].Snapshots != got[0].Processes {
+		t.Errorf("%+v", got)
+	}
+	compareAlive(t, r.session)
+}
+
+func compareHeap(t *testing.T, r result, types int) {
 	t.Helper()
 	if _, err := dotnettest.ParseTruth(strings.NewReader(r.stdout)); err != nil {
 		t.Fatal(err)
@@ -74,7 +100,7 @@ func compareHeap(t *testing.T, r result) {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
 	}
-	if n < 30 {
+	if n < types {
 		t.Errorf("the target told of %d types", n)
 	}
 }
@@ -92,6 +118,10 @@ func readHeap(t *testing.T, path string) map[string]heapTruth {
 		t.Fatal(err)
 	}
 	all, err := s.Types()
+	if err != nil {
+		t.Fatal(err)
+	}
+	functions, err := s.Functions() // without gaps
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,6 +152,13 @@ func readHeap(t *testing.T, path string) map[string]heapTruth {
 			}
 			if step.Flags&session.RootPinning != 0 && step.Kind == session.RootHandle {
 				h.State = "pinned"
+			}
+			if step.Kind == session.RootStack && step.Function != 0 {
+				name, _, _ := strings.Cut(functions[step.Function-1].Name, "(")
+				h.State += " " + name
+			}
+			if step.Flags&session.RootInterior != 0 {
+				h.State = "interior " + h.State
 			}
 		} else {
 			h.Path += " " + names[step.ObjectType]
