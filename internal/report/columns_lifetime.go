@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/clrprof/clrprof/internal/analysis"
@@ -177,6 +178,96 @@ func (v View) lifeColumns() []string {
 	return v.optional()
 }
 
+// whereRow is where the living are at the end: by generation if a last collection looked, and on the frozen heap.
+type whereRow struct {
+	known     bool // a last collection looked
+	reachable [session.Generations]q.Amount
+	frozen    q.Amount
+}
+
+func (w *whereRow) part(i int) q.Amount {
+	if i < session.Generations {
+		return w.reachable[i]
+	}
+	return w.frozen
+}
+
+// whereNames begin the keys of the columns of whereRow.
+var whereNames = [session.Generations + 1]string{"alive_gen0", "alive_gen1", "alive_gen2", "alive_loh", "alive_poh", "frozen"}
+
+func whereKeys() string {
+	var b strings.Builder
+	for _, name := range whereNames {
+		b.WriteString(name + "_instances " + name + "_bytes ")
+	}
+	return b.String()
+}
+
+func whereColumns() []Column {
+	var out []Column
+	for i, name := range whereNames {
+		title := "Frozen"
+		if i < session.Generations {
+			title = "Alive in " + session.GenerationName(int64(i))
+		}
+		cell := func(value func(q.Amount) int64) func(*context, *Row) Cell {
+			return func(_ *context, r *Row) Cell {
+				if r.where == nil || i < session.Generations && !r.where.known {
+					return Cell{Empty: true}
+				}
+				return Cell{Number: value(r.where.part(i))}
+			}
+		}
+		out = append(out,
+			Column{Key: name + "_instances", Title: title, Kind: Count, cell: cell(func(a q.Amount) int64 { return int64(a.Allocations) })},
+			Column{Key: name + "_bytes", Title: title + " bytes", Kind: Bytes, cell: cell(func(a q.Amount) int64 { return int64(a.Bytes) })})
+	}
+	return out
+}
+
+// attachWhere says of rows of groups where their living objects are, if a column shows it.
+func (b *builder) attachWhere(list []Row, of map[session.SiteID]int) error {
+	wanted := keys(whereKeys())
+	shown := slices.ContainsFunc(b.table.Columns, func(c Column) bool { return slices.Contains(wanted, c.Key) })
+	if !shown && !slices.Contains(wanted, b.order.Key) {
+		return nil
+	}
+	processes, err := b.source.Session().ProcessLifetimes()
+	if err != nil {
+		return err
+	}
+	known := map[session.ProcessID]bool{}
+	for _, p := range processes {
+		known[p.Process] = p.AliveKnown
+	}
+	rows := make([]whereRow, len(list))
+	for i := range list {
+		rows[i].known = known[list[i].process]
+		list[i].where = &rows[i]
+	}
+	cohorts, err := b.aliveAtEnd(of)
+	if err != nil {
+		return err
+	}
+	for _, a := range cohorts {
+		if g := of[a.Site]; a.Generation >= 0 && a.Generation < session.Generations {
+			rows[g].reachable[a.Generation] = rows[g].reachable[a.Generation].Add(a.Amount)
+		}
+	}
+	lives, err := b.source.Lives()
+	if err != nil {
+		return err
+	}
+	sites := lives.Sites()
+	all, err := b.source.Session().Sites()
+	for _, s := range all {
+		if g, ok := of[s.ID]; ok && s.Frozen {
+			rows[g].frozen = rows[g].frozen.Add(sites[s.ID].Born)
+		}
+	}
+	return err
+}
+
 // optional returns the keys of the columns that a view has only when they are asked for.
 func (v View) optional() []string {
 	switch v.Name {
@@ -186,6 +277,8 @@ func (v View) optional() []string {
 		return keys(lifeKeys("inclusive_") + lifeKeys("exclusive_"))
 	case "gcs":
 		return keys(gcGenerationKeys())
+	case "lifetime":
+		return keys(whereKeys())
 	}
 	return nil
 }

@@ -76,8 +76,11 @@ func (b *builder) groups() ([]Row, map[session.SiteID]int, error) {
 }
 
 func buildLifetime(b *builder) error {
-	list, _, err := b.groups()
+	list, of, err := b.groups()
 	if err != nil {
+		return err
+	}
+	if err := b.attachWhere(list, of); err != nil {
 		return err
 	}
 	notes, err := b.lifetimeNotes()

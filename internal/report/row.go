@@ -47,6 +47,7 @@ type Row struct {
 	fromShare   q.Percent            // how much of the type was made at its end
 	node        session.NodeID       // of a site
 	life        *analysis.Life       // what became of the objects, if that is known
+	where       *whereRow
 	gc          *gcRow
 	ages        *ageRow
 	why         *whyRow
