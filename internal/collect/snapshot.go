@@ -45,7 +45,7 @@ func (r *Recorder) Snapshots() error {
 }
 
 // readSnapshots writes the rows of the snapshot of a process. An agent leaves one at most; of several, which processes
-// of one pid left, the last counts. One that is not complete is a loss.
+// of one pid left, the last counts. One that is not complete, or too large for the memory, is a loss.
 func (p *process) readSnapshots(r *Recorder) error {
 	paths, err := filepath.Glob(filepath.Join(r.directory, strconv.Itoa(p.pid)+"-*"+launch.SnapshotSuffix))
 	if err != nil || len(paths) == 0 {
@@ -55,6 +55,9 @@ func (p *process) readSnapshots(r *Recorder) error {
 	st, err := os.Lstat(path)
 	if err != nil || !st.Mode().IsRegular() {
 		return err
+	}
+	if !fits(st.Size()) {
+		return p.loseSnapshot(r)
 	}
 	f, err := os.Open(path)
 	if err != nil {

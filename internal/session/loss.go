@@ -33,7 +33,7 @@ var lossMeanings = map[string]struct {
 	LossLifetimeFull:   {"the agent's memory limit (--memory-limit) was reached: their fate is not known and they count as alive", false},
 	LossMoves:          {"the survivors of a garbage collection could not all be noted: from it on what dies counts as alive", false},
 	LossGCCut:          {"the process ended within a garbage collection: some of what that found dead counts, some still as alive", false},
-	LossSnapshot:       {"the snapshot of the heap (--snapshot) was not written to its end: no space, or the process was killed", false},
+	LossSnapshot:       {"the snapshot of the heap (--snapshot) could not be written or read: no space, no memory, or the process was killed", false},
 }
 
 // Meaning says in words why something is missing or less exact.

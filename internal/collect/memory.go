@@ -1,0 +1,33 @@
+package collect
+
+import (
+	"bytes"
+	"os"
+	"strconv"
+)
+
+// graphFactor is how many times as much memory as a snapshot's file its graph needs at most: an object without references
+// takes 40 bytes of the file and 100 of memory.
+const graphFactor = 3
+
+// fits says whether the graph of a snapshot of so many bytes fits into memory. The file may be in memory too, and is not available.
+func fits(bytes int64) bool {
+	text, err := os.ReadFile("/proc/meminfo")
+	if err != nil {
+		return true
+	}
+	available, ok := availableMemory(text)
+	return !ok || bytes <= available/graphFactor
+}
+
+// availableMemory reads how many bytes the machine can give to programs out of /proc/meminfo (proc(5)).
+func availableMemory(meminfo []byte) (int64, bool) {
+	for line := range bytes.Lines(meminfo) {
+		fields := bytes.Fields(line)
+		if len(fields) == 3 && string(fields[0]) == "MemAvailable:" && string(fields[2]) == "kB" {
+			n, err := strconv.ParseInt(string(fields[1]), 10, 53)
+			return n << 10, err == nil && n >= 0
+		}
+	}
+	return 0, false
+}
