@@ -40,7 +40,7 @@ static void *info;
 bool lifetime_on;
 static bool final_wanted, final_now, lost_moves, looked_at;
 static uint32_t lock_word; /* ranges come from several threads at once */
-static struct list ranges = {.size = sizeof(struct range)}, sorted = {.size = sizeof(struct range)}, moves = {.size = sizeof(struct moved)};
+static struct list ranges = {.size = sizeof(struct range)}, moves = {.size = sizeof(struct moved)};
 static struct list before = {.size = sizeof(struct bound)}, after = {.size = sizeof(struct bound)};
 static struct list ends = {.size = sizeof(uint64_t)}; /* when each GC ended */
 static struct list raw = {.size = sizeof(struct clr_generation_range)};
@@ -115,35 +115,39 @@ void lifetime_settle(struct thread *t, const struct wire_site *site)
 
 /* ── where generations are ──────────────────────────────────────────────────────────────────────────────────── */
 
-static int compare_bounds(const void *a, const void *b)
+static uintptr_t key_at(const struct list *l, uint64_t i)
 {
-    const struct bound *x = a, *y = b;
-    return x->start < y->start ? -1 : x->start > y->start;
+    return *(const uintptr_t *)(const void *)((const uint8_t *)l->items + i * l->size);
 }
 
-static void sift(struct bound *b, uint64_t i, uint64_t n)
+/* Where a run that begins at i ends. */
+static uint64_t run_end(const struct list *l, uint64_t i)
 {
-    for (uint64_t child; (child = 2 * i + 1) < n; i = child) {
-        if (child + 1 < n && compare_bounds(&b[child], &b[child + 1]) < 0)
-            child++;
-        if (compare_bounds(&b[i], &b[child]) >= 0)
-            return;
-        struct bound t = b[i];
-        b[i] = b[child];
-        b[child] = t;
-    }
+    for (i++; i < l->n && key_at(l, i - 1) <= key_at(l, i); i++)
+        ;
+    return i < l->n ? i : l->n;
 }
 
-static void sort_bounds(struct bound *b, uint64_t n) /* heapsort: in place, bounded */
+/* Sorts by the word with which each item begins. What the runtime tells is nearly in the order of addresses, or in one
+ * such order for each heap: merging runs that are in order already is nearly free then, and never worse than n log n. */
+static bool sort_list(struct list *l)
 {
-    for (uint64_t i = n / 2; i-- > 0;)
-        sift(b, i, n);
-    for (uint64_t i = n; i-- > 1;) {
-        struct bound t = b[0];
-        b[0] = b[i];
-        b[i] = t;
-        sift(b, 0, i);
+    while (l->n > 1 && run_end(l, 0) < l->n) {
+        struct list to = {.size = l->size};
+        if (!list_reserve(&to, l->n))
+            return false;
+        for (uint64_t i = 0; i < l->n;) {
+            uint64_t left = i, middle = run_end(l, i), right = middle, end = middle < l->n ? run_end(l, middle) : l->n;
+            while (left < middle || right < end) {
+                uint64_t from = right == end || (left < middle && key_at(l, left) <= key_at(l, right)) ? left++ : right++;
+                memcpy((uint8_t *)to.items + i++ * l->size, (const uint8_t *)l->items + from * l->size, l->size);
+            }
+        }
+        to.n = l->n;
+        private_free(l->items, l->capacity * l->size);
+        *l = to;
     }
+    return true;
 }
 
 static bool ask_bounds(struct list *out)
@@ -166,8 +170,7 @@ static bool ask_bounds(struct list *out)
     for (uint32_t i = 0; i < n; i++)
         if (r[i].length != 0) /* an empty one can begin where another one does, and hide it */
             b[out->n++] = (struct bound){r[i].start, r[i].start + r[i].reserved, r[i].start + r[i].length, r[i].generation};
-    sort_bounds(b, out->n);
-    return true;
+    return sort_list(out);
 }
 
 /* The generation of an address, or WIRE_GENERATION_COUNT. Neighbours are asked for one after the other, so *last
@@ -444,40 +447,6 @@ static void walk_survivors(uintptr_t from, uintptr_t end, uintptr_t to, uint32_t
     gc.generations[was].promoted_bytes += promoted_bytes;
 }
 
-/* Ranges come nearly in the order of their addresses, or in one such order for each heap: merging runs that are in
- * order already is nearly free then, and never worse than n log n. */
-static bool sort_ranges(void)
-{
-    struct range *from = ranges.items;
-    uint64_t n = ranges.n;
-    for (;;) {
-        uint64_t run = 1;
-        while (run < n && from[run - 1].from <= from[run].from)
-            run++;
-        if (run >= n)
-            break;
-        if (!list_reserve(&sorted, n))
-            return false;
-        struct range *to = sorted.items;
-        for (uint64_t i = 0; i < n;) {
-            uint64_t left = i, middle = i + 1;
-            while (middle < n && from[middle - 1].from <= from[middle].from)
-                middle++;
-            uint64_t right = middle, end = middle < n ? middle + 1 : n;
-            while (end < n && from[end - 1].from <= from[end].from)
-                end++;
-            while (left < middle || right < end)
-                to[i++] = right == end || (left < middle && from[left].from <= from[right].from) ? from[left++] : from[right++];
-        }
-        ranges.n = sorted.n = n;
-        struct list swap = ranges;
-        ranges = sorted;
-        sorted = swap;
-        from = ranges.items;
-    }
-    return true;
-}
-
 /* The collected generations, as they were before, from one end to the other: survivors and what is between them. */
 static void walk_collected(void)
 {
@@ -514,7 +483,7 @@ static void walk_collected(void)
 static void finish_gc(void)
 {
     moves.n = 0;
-    if (!ask_bounds(&after) || !sort_ranges())
+    if (!ask_bounds(&after) || !sort_list(&ranges))
         lost_moves = true;
     if (!lost_moves)
         walk_collected();

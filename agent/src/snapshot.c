@@ -51,7 +51,7 @@ static void give_up(void)
 {
     loss(WIRE_LOSS_SNAPSHOT, 0, 0);
     writing = false;
-    if (fd >= 0)
+    if (fd >= 0 && ftruncate(fd, 0) == 0) /* gives its memory back */
         close(fd);
     fd = -1;
 }

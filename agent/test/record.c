@@ -127,7 +127,7 @@ static hresult finished_record(void *self)
     record_bounds(RECORD_GC_END)->word[1] = monotonic_ns();
     hresult hr = recorded_finished(self);
     if (arena.header->alive_known != 0)
-        record_entries[record_start].word[1] |= 2;
+        record_entries[record_start].word[1] |= 2 | 4;
     return hr;
 }
 
@@ -199,7 +199,7 @@ static uint64_t record_entry(FILE *f, const struct record_entry *e)
     }
     if (kind == RECORD_GC_START) {
         record_number(f, e->word[1] >> 8);
-        record_number(f, e->word[1] & 3);
+        record_number(f, e->word[1] & 7);
     } else if (kind == RECORD_GC_END) {
         record_number(f, e->word[1]);
     }

@@ -87,14 +87,7 @@ static hresult get_generation_bounds(void *self, uint32_t capacity, uint32_t *n,
     return HR_OK;
 }
 
-static void play_collection(bool final);
-
-static hresult force_gc(void *self)
-{
-    (void)self;
-    play_collection(true);
-    return HR_OK;
-}
+static hresult force_gc(void *self);
 
 static void *info_table[128];
 static void **info = info_table;
@@ -272,15 +265,24 @@ static void tell_batches(void)
 
 static uint64_t gc_collected, gc_flags;
 
+#define INDUCED 1u
+#define FINAL 2u
+#define ASKED 4u
+
+static void read_start(void)
+{
+    gc_collected = number();
+    gc_flags = number();
+    read_bounds();
+}
+
 /* From behind GC_START, whose fields are read, to GC_END. */
-static void play_collection(bool final)
+static void play_collection(void)
 {
     int32_t collected[WIRE_GENERATION_COUNT];
     for (uint32_t i = 0; i < WIRE_GENERATION_COUNT; i++)
         collected[i] = gc_collected >> i & 1;
-    if (final != ((gc_flags & 2) != 0))
-        die("the agent forces a collection, and another one comes");
-    ((hresult(*)(void *, int32_t, const int32_t *, uint32_t))callbacks[CALLBACK_GC_STARTED])(NULL, WIRE_GENERATION_COUNT, collected, gc_flags & 1);
+    ((hresult(*)(void *, int32_t, const int32_t *, uint32_t))callbacks[CALLBACK_GC_STARTED])(NULL, WIRE_GENERATION_COUNT, collected, gc_flags & INDUCED);
     for (;;) {
         uint8_t kind = byte();
         if (kind != MOVED && kind != SURVIVED && kind != GC_END)
@@ -295,33 +297,46 @@ static void play_collection(bool final)
     ((hresult(*)(void *))callbacks[CALLBACK_GC_FINISHED])(NULL);
 }
 
+/* One event that is no collection. */
+static void play_mutator(uint8_t kind)
+{
+    if (kind == SETTLE)
+        play_settle();
+    else if (kind == ALLOC || kind == FROZEN || kind == PENDING)
+        play_alloc(kind);
+    else
+        die("an event that there is not");
+}
+
+/* The agent asks for the last collection. Until it has come others may, and the program runs on. */
+static hresult force_gc(void *self)
+{
+    (void)self;
+    while ((gc_flags & FINAL) == 0) {
+        play_collection();
+        uint8_t kind;
+        while ((kind = byte()) != GC_START)
+            play_mutator(kind);
+        read_start();
+        if ((gc_flags & ASKED) == 0)
+            die("the agent waits for its last collection in vain");
+    }
+    play_collection();
+    return HR_OK;
+}
+
 static void play(void)
 {
-    for (;;) {
-        uint8_t kind = byte();
-        switch (kind) {
-        case ALLOC:
-        case FROZEN:
-        case PENDING:
-            play_alloc(kind);
-            break;
-        case SETTLE:
-            play_settle();
-            break;
-        case GC_START:
-            gc_collected = number();
-            gc_flags = number();
-            read_bounds();
-            if ((gc_flags & 2) != 0)
-                lifetime_end();
-            else
-                play_collection(false);
-            break;
-        case END:
-            return;
-        default:
-            die("an event that there is not");
+    for (uint8_t kind; (kind = byte()) != END;) {
+        if (kind != GC_START) {
+            play_mutator(kind);
+            continue;
         }
+        read_start();
+        if ((gc_flags & ASKED) != 0)
+            lifetime_end();
+        else
+            play_collection();
     }
 }
 
