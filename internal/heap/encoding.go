@@ -20,7 +20,7 @@ const (
 	kindFrozen   = 2 // address, bytes, site
 	kindPending  = 3 // address, bytes, thread
 	kindSettle   = 4 // thread, site
-	kindGCStart  = 5 // collected, flags: 1 induced, 2 final; bounds
+	kindGCStart  = 5 // collected, flags: 1 induced, 2 final, 4 asked; bounds
 	kindMoved    = 6 // number of ranges, each: from, to, length
 	kindSurvived = 7 // number of ranges, each: from, length
 	kindGCEnd    = 8 // ns, bounds
@@ -75,7 +75,7 @@ func (w *Writer) Write(e Event) {
 	case Settle:
 		w.kind(kindSettle).number(uint64(e.Thread)).number(uint64(e.Site))
 	case GCStart:
-		w.kind(kindGCStart).number(uint64(e.Collected)).number(flag(e.Induced) | flag(e.Final)<<1).bounds(e.Bounds)
+		w.kind(kindGCStart).number(uint64(e.Collected)).number(flag(e.Induced) | flag(e.Final)<<1 | flag(e.Asked)<<2).bounds(e.Bounds)
 	case Moved:
 		w.kind(kindMoved).ranges(e.Ranges, true)
 	case Survived:
@@ -206,8 +206,8 @@ func (r *Reader) event(kind byte) Event {
 		return Settle{r.id(), r.id()}
 	case kindGCStart:
 		e := GCStart{Collected: uint32(r.below(1 << 32))}
-		flags := r.below(4)
-		e.Induced, e.Final, e.Bounds = flags&1 != 0, flags&2 != 0, r.bounds()
+		flags := r.below(8)
+		e.Induced, e.Final, e.Asked, e.Bounds = flags&1 != 0, flags&2 != 0, flags&4 != 0, r.bounds()
 		return e
 	case kindMoved:
 		return Moved{r.ranges(true)}

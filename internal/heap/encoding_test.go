@@ -21,7 +21,7 @@ var examples = []Event{
 	Survived{[]Range{{0x7f1200000040, 0x7f1200000040, 24}}},
 	Moved{},
 	GCEnd{NS: 1<<64 - 1, Bounds: []Bound{{0x7f1200000028, 100, 0x3FFFD8, 1<<32 - 1}}},
-	GCStart{Final: true},
+	GCStart{Final: true, Asked: true},
 	GCEnd{},
 	End{},
 }

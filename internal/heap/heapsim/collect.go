@@ -29,21 +29,20 @@ type plan struct {
 	old       []*area                   // those that were there at the start
 }
 
-// collect is one garbage collection of the generations up to k.
-func (s *simulation) collect(k int, final bool) {
+// collect is one garbage collection of the generations up to k. If the last one was asked for, the first full one that
+// is induced is it.
+func (s *simulation) collect(k int, induced, asked bool) {
+	final := asked && induced && k == 2
 	p := &plan{simulation: s, oldest: k, cluster: 1 << s.r.IntN(6), strategy: s.r.IntN(4), old: slices.Clone(s.areas)}
-	if final {
-		p.oldest = 2
-	}
 	p.collected = []uint32{1, 3, 15}[p.oldest]
 	if p.oldest == 2 && s.Pinned {
 		p.collected = 31
 	}
-	p.gc = heap.GC{Collected: p.collected, Induced: final || s.oneIn(3)}
+	p.gc = heap.GC{Collected: p.collected, Induced: induced}
 	for g := range p.chance {
-		p.chance[g] = []int{0, 5, 20, 50, 80, 95, 100}[s.r.IntN(7)]
+		p.chance[g] = []int{0, 5, 20, 50, 80, 95, 99, 100}[s.r.IntN(8)]
 	}
-	s.emit(heap.GCStart{Collected: p.collected, Induced: p.gc.Induced, Final: final, Bounds: s.bounds()})
+	s.emit(heap.GCStart{Collected: p.collected, Induced: p.gc.Induced, Asked: asked, Final: final, Bounds: s.bounds()})
 	s.gcs++
 	s.now += []uint64{1, 1000, 900_000, 5_000_000, 80_000_000, 700_000_000, 8e9, 9e10, 2e12}[s.r.IntN(9)]
 	s.ends = append(s.ends, s.now)

@@ -23,14 +23,18 @@ type Options struct {
 	UnitBytes   uint64 // of a region of small objects; those of large ones have 8 of it, or as many as needed
 }
 
-// Draw returns options at random, small ones: some hundred objects between two of some ten collections.
+// Draw returns options at random: some hundred objects between two of some ten collections, or fewer between more.
 func Draw(r Rand) Options {
 	units := []uint64{4 << 10, 16 << 10, 64 << 10, 1 << 20, 4 << 20}
 	bases := []uint64{8, 0x10_0000_0000, 0x7f12_3400_0000, 0x7f12_33FF_F000, 0x7f12_33FF_FFF8, 0x7e00_0000_0000}
-	return Options{
-		Collections: 1 + r.IntN(30), Allocations: 1 + r.IntN(300), Sites: 1 + r.IntN(40), Segments: r.IntN(3) == 0,
+	o := Options{
+		Collections: r.IntN(30), Allocations: 1 + r.IntN(300), Sites: 1 + r.IntN(40), Segments: r.IntN(3) == 0,
 		Pinned: r.IntN(4) != 0, Base: bases[r.IntN(len(bases))], UnitBytes: units[r.IntN(len(units))],
 	}
+	if r.IntN(8) == 0 { // some objects become very old
+		o.Collections, o.Allocations = 100, 1+r.IntN(30)
+	}
+	return o
 }
 
 const (
@@ -69,13 +73,21 @@ type simulation struct {
 func Run(o Options, r Rand, emit func(heap.Event)) *heap.Result {
 	s := &simulation{Options: o, r: r, emit: emit, space: space{base: o.Base, unit: o.UnitBytes}}
 	s.frozen = s.space.take(segmentSize, 0) + 8
-	for i := range o.Collections {
+	for range o.Collections {
 		s.mutate()
-		s.collect(s.generation(), i == o.Collections-1)
+		s.collect(s.generation(), s.oneIn(3), false)
+	}
+	for !s.truth.AliveKnown { // others come before the one that was asked for
+		s.mutate()
+		if s.oneIn(3) {
+			s.collect(s.generation(), s.oneIn(2), true)
+		} else {
+			s.collect(2, true, true)
+		}
 	}
 	s.mutate()
 	if s.oneIn(4) {
-		s.collect(s.generation(), false)
+		s.collect(s.generation(), s.oneIn(2), false)
 		s.mutate()
 	}
 	emit(heap.End{})

@@ -51,7 +51,7 @@ func TestManyRegions(t *testing.T) {
 		emit(heap.GCStart{Collected: 31, Bounds: bounds})
 		emit(heap.Moved{Ranges: ranges})
 		emit(heap.GCEnd{NS: 1, Bounds: bounds})
-		emit(heap.GCStart{Collected: 31, Induced: true, Final: true, Bounds: bounds})
+		emit(heap.GCStart{Collected: 31, Induced: true, Asked: true, Final: true, Bounds: bounds})
 		emit(heap.GCEnd{NS: 2, Bounds: bounds})
 		emit(heap.End{})
 	})
@@ -82,7 +82,7 @@ func TestHugeObjects(t *testing.T) {
 		emit(heap.GCStart{Collected: 31, Bounds: bounds})
 		emit(heap.Survived{Ranges: []heap.Range{{From: base, To: base, Length: sizes[1]}}})
 		emit(heap.GCEnd{NS: 2, Bounds: bounds})
-		emit(heap.GCStart{Collected: 31, Induced: true, Final: true, Bounds: bounds})
+		emit(heap.GCStart{Collected: 31, Induced: true, Asked: true, Final: true, Bounds: bounds})
 		emit(heap.Survived{Ranges: []heap.Range{{From: base, To: base, Length: sizes[1]}}})
 		emit(heap.GCEnd{NS: 3, Bounds: bounds})
 		emit(heap.End{})
@@ -92,7 +92,7 @@ func TestHugeObjects(t *testing.T) {
 // TestShift has a range whose destination is the next one's source, over and over: all objects move up by one
 // place, and then down again.
 func TestShift(t *testing.T) {
-	const base, n, bytes = 0x7f12_3400_0028, 100_000, 24 // over the end of a chunk of the shadow
+	const base, n, bytes = 0x7f12_33F0_0028, 100_000, 24 // over the end of a chunk of the shadow
 	compareEvents(t, func(emit func(heap.Event)) {
 		bounds := []heap.Bound{{Start: base, Length: (n + 1) * bytes, Reserved: 8 << 20}}
 		for i := range uint64(n) {
