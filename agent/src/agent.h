@@ -269,7 +269,7 @@ void survival_tell(uint32_t gc, const struct bound *bounds, uint64_t n);
 
 void snapshot_init(void *info);
 bool snapshot_begin(uint32_t number, uint32_t collected, bool last); /* is it taken in this collection? */
-bool snapshot_writing(void);
+extern bool snapshot_writing;
 hresult snapshot_object(uintptr_t object, uintptr_t class_id, uint32_t n, const uintptr_t *references);
 hresult snapshot_dependents(void *self, uint32_t n, const uintptr_t *keys, const uintptr_t *values, const uintptr_t *ids);
 void snapshot_end_objects(void);

@@ -579,12 +579,11 @@ static hresult gc_finished(void *self)
         ((uint64_t *)ends.items)[ends.n++] = gc.end_ns;
     if (lifetime_on)
         finish_gc();
-    bool snapshot = snapshot_writing();
-    if (snapshot)
+    if (snapshot_writing)
         snapshot_end_objects();
     if (lifetime_on && looked_at)
         survival_tell(gc.number, after.items, after.n);
-    if (snapshot)
+    if (snapshot_writing)
         snapshot_finish(after.items, after.n);
     if (lifetime_on && final_now && gc.induced != 0 && (gc.collected & 4) != 0) /* the program may have asked for others */
         tell_alive();

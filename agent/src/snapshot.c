@@ -28,7 +28,8 @@
 static void *info;
 static const char *directory;
 static uint32_t first_gc; /* 0: the last one; UINT32_MAX: none */
-static bool taken, writing;
+static bool taken;
+bool snapshot_writing;
 static int fd = -1;
 static uint32_t gc_of_file;
 static struct {
@@ -50,7 +51,7 @@ void snapshot_init(void *profiler_info)
 static void give_up(void)
 {
     loss(WIRE_LOSS_SNAPSHOT, 0, 0);
-    writing = false;
+    snapshot_writing = false;
     if (fd >= 0 && ftruncate(fd, 0) == 0) /* gives its memory back */
         close(fd);
     fd = -1;
@@ -58,7 +59,7 @@ static void give_up(void)
 
 static void flush(void)
 {
-    for (uint32_t done = 0; writing && done < buffered;) {
+    for (uint32_t done = 0; snapshot_writing && done < buffered;) {
         ssize_t n = write(fd, buffer + done, buffered - done);
         if (n > 0)
             done += (uint32_t)n;
@@ -71,7 +72,7 @@ static void flush(void)
 static void put(const void *bytes, uint64_t n)
 {
     const uint8_t *p = bytes;
-    while (writing && n != 0) {
+    while (snapshot_writing && n != 0) {
         uint64_t part = BUFFER_BYTES - buffered < n ? BUFFER_BYTES - buffered : n;
         memcpy(buffer + buffered, p, part);
         buffered += (uint32_t)part;
@@ -93,7 +94,7 @@ bool snapshot_begin(uint32_t number, uint32_t collected, bool last)
     int n = snprintf(path, sizeof path, "%s/%u-%u.heap", directory, arena.header->pid, number);
     buffer = buffer == NULL ? private_alloc(BUFFER_BYTES) : buffer;
     fd = n < 0 || (size_t)n >= sizeof path ? -1 : open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-    writing = true;
+    snapshot_writing = true;
     if (fd < 0 || buffer == NULL) {
         give_up();
         return false;
@@ -109,7 +110,7 @@ bool snapshot_begin(uint32_t number, uint32_t collected, bool last)
 
 hresult snapshot_object(uintptr_t object, uintptr_t class_id, uint32_t n, const uintptr_t *references)
 {
-    if (!writing)
+    if (!snapshot_writing)
         return HR_FAIL; /* ends the runtime's walk */
     size_t size = 0;
     SLOT(info, INFO_GET_OBJECT_SIZE2, uintptr_t, size_t *)(info, object, &size);
@@ -127,7 +128,7 @@ hresult snapshot_object(uintptr_t object, uintptr_t class_id, uint32_t n, const 
 hresult snapshot_dependents(void *self, uint32_t n, const uintptr_t *keys, const uintptr_t *values, const uintptr_t *ids)
 {
     (void)self, (void)ids;
-    if (!writing)
+    if (!snapshot_writing)
         return HR_OK;
     word_lock(&lock_word);
     if (list_reserve(&dependent_list, dependent_list.n + n)) {
@@ -180,13 +181,8 @@ void snapshot_finish(const struct bound *bounds, uint64_t n)
     put(none, 16);
     put("COMPLETE", 8);
     flush();
-    if (writing)
+    if (snapshot_writing)
         close(fd);
     fd = -1;
-    writing = false;
-}
-
-bool snapshot_writing(void)
-{
-    return writing;
+    snapshot_writing = false;
 }
