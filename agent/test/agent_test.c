@@ -234,6 +234,7 @@ static struct arena_facts *judge(struct entries *model, uint64_t lost)
           (unsigned long long)f->lost_objects, (unsigned long long)fake.objects);
     check(f->bytes + f->lost_bytes == fake.bytes, "%llu counted + %llu lost of %llu bytes", (unsigned long long)f->bytes,
           (unsigned long long)f->lost_bytes, (unsigned long long)fake.bytes);
+    check(lost == ANY_LOSS || f->duplicates == 0, "%u nodes or sites twice", f->duplicates);
     check(lost == ANY_LOSS || f->lost_objects == lost, "%llu objects lost", (unsigned long long)f->lost_objects);
     check(f->header->shared_bytes + f->header->private_bytes <= f->header->memory_limit, "more memory than allowed");
     return f;
@@ -333,14 +334,18 @@ static void one_of_each(void)
     struct entries model = {0};
     start();
     for (uint32_t shape = 0; shape < OSR_VARIANT; shape++)
-        for (uint64_t places = 0; places < 4; places++) {
-            struct fake_stack s = {1, places, {&bodies[FRAMED][0]}, 0};
-            s.bodies[s.n++] = &bodies[shape][1];
-            if (shape >= FIRST_VERSION)
-                s.bodies[s.n++] = &variants[shape - FIRST_VERSION][1];
-            for (size_t i = 0; i < N_CLASSES; i++)
-                run(&model, &s, all_classes[i], i == 2 || i == 3 ? 7 : 0, 3);
-        }
+        for (size_t i = 0; i < N_CLASSES; i++)
+            for (uint64_t places = 0; places < 8; places++) { /* one thing changes at a time */
+                struct fake_stack s = {1, places, {&bodies[FRAMED][0]}, 0};
+                s.bodies[s.n++] = &bodies[shape][1];
+                if (shape >= FIRST_VERSION)
+                    s.bodies[s.n++] = &variants[shape - FIRST_VERSION][1];
+                run(&model, &s, all_classes[i], i == 2 || i == 3 ? 7 : 0, 1 + places % 2);
+            }
+    for (uint32_t i = 0; i < 6; i++) { /* native code and managed code in frames of the same size */
+        struct fake_stack s = {3, 0, {&bodies[FRAMED][0], &bodies[i % 2 == 0 ? NATIVE : FRAMED][1], &bodies[i < 4 ? FRAMED : NATIVE][2]}, 0};
+        run(&model, &s, &order, 0, 1);
+    }
     fake_allocate(&order, 0); /* the runtime itself allocates */
     model_add(&model, NULL, false, &order, false, 1, 40);
     fake_callback(CALLBACK_SHUTDOWN, 0);
@@ -525,7 +530,7 @@ static void incomplete_until_shutdown(void)
 /* A collectible world that comes and goes at the same addresses, with other names, sizes and code. */
 struct generation {
     struct fake_module module;
-    struct fake_class class;
+    struct fake_class class, list;
     struct fake_method method, helper, dynamic;
     struct fake_body bodies[4];
     int slots[4];
@@ -540,6 +545,8 @@ static void make_generation(struct generation *g, uint64_t owner, uint32_t n)
     g->module.name = numbered("Collectible", id, n);
     g->module.flags = MODULE_FLAG_COLLECTIBLE | (n % 2 == 0 ? MODULE_FLAG_DYNAMIC : 0);
     fake_class_init(&g->class, &g->module, numbered("Plugin", id, n), 24 + 8 * (n % 5), 0);
+    fake_class_init(&g->list, &library, "Library.List`1", 32, 0);
+    g->list.arguments[g->list.n_arguments++] = &g->class;
     g->method = (struct fake_method){.name = numbered("Run", id, n), .module = &g->module, .type = &g->class, .il_points = 2};
     /* Generic code over a collectible type belongs to a module that stays. */
     g->helper = (struct fake_method){.name = numbered("Generic", id, n), .module = &library, .type = &line, .arguments = {&g->class}, .n_arguments = 1};
@@ -562,7 +569,7 @@ static void unload_generation(struct generation *g)
     fake_callback(CALLBACK_MODULE_UNLOAD_STARTED, (uintptr_t)&g->module);
     fake_forget(&g->method);
     fake_forget(&g->helper);
-    g->module.gone = g->class.gone = g->method.gone = g->helper.gone = true;
+    g->module.gone = g->class.gone = g->list.gone = g->method.gone = g->helper.gone = true;
     fake_callback(CALLBACK_MODULE_UNLOAD_FINISHED, (uintptr_t)&g->module);
 }
 
@@ -578,6 +585,7 @@ static void come_and_go(struct job *j)
         struct fake_stack s = {4, n, {&bodies[FRAMED][0], &g->bodies[0], &g->bodies[1], &g->bodies[2]}, 0};
         run(&j->model, &s, &g->class, 0, 3);
         run(&j->model, &s, &order, 0, 2);
+        run(&j->model, &s, &g->list, 0, 2);
         s.bodies[3] = &g->bodies[3];
         run(&j->model, &s, &g->class, 0, 1);
         if (n % 3 == 0) { /* a dynamic method goes alone, its memory is used again at once */
@@ -622,6 +630,37 @@ static void unloading(void)
     judge(&model, 0);
     /* What the agent still holds: the three modules that stay, and metadata of none that went. */
     check(fake.references == 2 || fake.references == 3, "%u references to metadata", fake.references);
+}
+
+static struct generation *between;
+
+static void use_between(struct job *j)
+{
+    struct fake_stack s = {3, 0, {&bodies[FRAMED][0], &between->bodies[0], &between->bodies[2]}, 0};
+    if (between->class.incomplete == 0) /* read back, a type is named as its parts were then */
+        run(&j->model, &s, &between->list, 0, 1);
+    run(&j->model, &s, &between->class, 0, 1);
+}
+
+/* A thread's state is used again by the next thread, after the code that it has seen is gone. */
+static void unloading_between_threads(void)
+{
+    struct entries model = {0};
+    struct job job;
+    start();
+    reserve_slots();
+    between = calloc(1, sizeof *between);
+    for (int i = 0; i < 4; i++)
+        between->slots[i] = next_slot++;
+    for (uint32_t n = 0; n < 20; n++) {
+        make_generation(between, 7, n);
+        between->class.incomplete = n % 2 == 0; /* named when it is unloaded, and then forgotten */
+        start_jobs(&job, 1, use_between);
+        join_jobs(&job, 1, &model);
+        free_dynamic(between);
+        unload_generation(between);
+    }
+    judge(&model, 0);
 }
 
 static int reentered_step(uint64_t n)
@@ -683,6 +722,7 @@ static int os_call_fails(uint64_t n)
 {
     struct entries model = {0};
     struct job jobs[3];
+    model_has_bodies = true;
     start();
     uint64_t at = fake.os_calls[os_call] + n;
     *(os_for_good ? &fake.os_fail_from[os_call] : &fake.os_fail_at[os_call]) = at;
@@ -912,6 +952,32 @@ static struct fake_method many_methods[8192];
 static struct fake_body many_bodies[8192];
 static pthread_barrier_t all_there;
 
+/* All threads allocate objects of many types at the same places, more than are looked for one by one. */
+static void crowd(struct job *j)
+{
+    struct fake_stack s = {2, 0, {&bodies[FRAMED][0], &bodies[FRAMED][1]}, 0};
+    for (uint32_t round = 0; round < 3; round++) {
+        pthread_barrier_wait(&all_there);
+        for (uint32_t i = 0; i < N_CLASSES; i++) {
+            s.places = i % 2;
+            run(&j->model, &s, all_classes[i], 0, 1 + round);
+        }
+    }
+}
+
+static void crowded(void)
+{
+    struct entries model = {0};
+    struct job jobs[30];
+    start();
+    pthread_barrier_init(&all_there, NULL, 30);
+    for (uint32_t i = 0; i < 4; i++) {
+        start_jobs(jobs, 30, crowd);
+        join_jobs(jobs, 30, &model);
+    }
+    judge(&model, 0);
+}
+
 static void stay(struct job *j)
 {
     little(j);
@@ -924,6 +990,7 @@ static int memory_limit_step(uint64_t n)
     struct entries model = {0};
     struct fake_stack s = {2, 0, {&bodies[FRAMED][0], &bodies[FRAMED][1]}, 0};
     setenv("CLRPROF_MEMORY", "4194304", 1);
+    model_has_bodies = true;
     start();
     if (n == 1) { /* nodes and sites */
         work_at_random(&model, 11, 60000, 40, false);
@@ -1237,6 +1304,8 @@ static const struct scenario {
     {"incomplete_types", incomplete_types},
     {"incomplete_until_shutdown", incomplete_until_shutdown},
     {"unloading", unloading},
+    {"unloading_between_threads", unloading_between_threads},
+    {"crowded", crowded},
     {"reentered", reentered},
     {"failing_calls", failing_calls},
     {"failing_mmap", failing_mmap},
