@@ -358,6 +358,63 @@ static void one_of_each(void)
           "event mask %x %x", fake.event_low, fake.event_high);
 }
 
+/* A collectible world that comes and goes at the same addresses, with other names, sizes and code. */
+struct generation {
+    struct fake_module module;
+    struct fake_class class, list;
+    struct fake_method method, helper, dynamic;
+    struct fake_body bodies[4];
+    int slots[4];
+};
+
+static void make_generation(struct generation *g, uint64_t owner, uint32_t n)
+{
+    static const enum fake_shape shapes[] = {FRAMED, FRAMELESS, FRAMELESS_PUSHES, FRAMELESS_LARGE};
+    uint32_t id = (uint32_t)owner;
+    memset(&g->module, 0, sizeof g->module);
+    g->module.path = "";
+    g->module.name = numbered("Collectible", id, n);
+    g->module.flags = MODULE_FLAG_COLLECTIBLE | (n % 2 == 0 ? MODULE_FLAG_DYNAMIC : 0);
+    fake_class_init(&g->class, &g->module, numbered("Plugin", id, n), 24 + 8 * (n % 5), 0);
+    fake_class_init(&g->list, &library, "Library.List`1", 32, 0);
+    g->list.arguments[g->list.n_arguments++] = &g->class;
+    g->method = (struct fake_method){.name = numbered("Run", id, n), .module = &g->module, .type = &g->class, .il_points = 2};
+    /* Generic code over a collectible type belongs to a module that stays. */
+    g->helper = (struct fake_method){.name = numbered("Generic", id, n), .module = &library, .type = &line, .arguments = {&g->class}, .n_arguments = 1};
+    g->dynamic = (struct fake_method){.name = numbered("Lambda", id, n), .dynamic = true, .il_points = 1};
+    fake_emit(&g->method, &g->bodies[0], shapes[n % 4], g->slots[0]);
+    fake_emit(&g->helper, &g->bodies[1], shapes[n / 2 % 4], g->slots[1]);
+    fake_emit(&g->dynamic, &g->bodies[2], shapes[n / 3 % 4], g->slots[2]);
+    fake_emit(&g->dynamic, &g->bodies[3], shapes[n / 5 % 4], g->slots[3]);
+}
+
+/* A small arena with everything in it that an arena can have: the collector's seeds are made of it. */
+static void every_record(void)
+{
+    static struct generation g = {.slots = {-1, -1, -1, -1}};
+    struct entries model = {0};
+    model_max_depth = 5;
+    setenv("CLRPROF_STACK_DEPTH", "5", 1);
+    start();
+    static const utf16 name[] = {'M', 'a', 'i', 'n', 0xE9, 0xD83D, 0xDE00}; /* é, and a pair of surrogates */
+    fake_callback_name(0x1000, 7, name);
+    make_generation(&g, 1, 1);
+    struct fake_stack s = {4, 5, {&bodies[FRAMED][0], &bodies[FRAMELESS][3], &g.bodies[0], &g.bodies[2]}, 0};
+    run(&model, &s, &g.list, 0, 2);
+    for (size_t i = 0; i < N_CLASSES; i++)
+        run(&model, &s, all_classes[i], i == 2 || i == 3 ? 7 : 0, 3);
+    s.bodies[1] = &bodies[FIRST_VERSION][0];
+    s.bodies[2] = &variants[0][0];
+    s.bodies[3] = &bodies[FRAMED][4];
+    s.repeat = 4;
+    run(&model, &s, &order, 0, 1);
+    fake_allocate(&order, 0);
+    model_add(&model, NULL, false, &order, false, 1, 40);
+    fake_callback(CALLBACK_THREAD_DESTROYED, 0x1000);
+    fake_callback(CALLBACK_SHUTDOWN, 0);
+    judge(&model, 0);
+}
+
 static void random_stacks(void)
 {
     struct entries model = {0};
@@ -525,36 +582,6 @@ static void incomplete_until_shutdown(void)
     order.incomplete = 0;
     model_add(&model, &s, false, &order, false, 1, 40);
     judge(&model, 0);
-}
-
-/* A collectible world that comes and goes at the same addresses, with other names, sizes and code. */
-struct generation {
-    struct fake_module module;
-    struct fake_class class, list;
-    struct fake_method method, helper, dynamic;
-    struct fake_body bodies[4];
-    int slots[4];
-};
-
-static void make_generation(struct generation *g, uint64_t owner, uint32_t n)
-{
-    static const enum fake_shape shapes[] = {FRAMED, FRAMELESS, FRAMELESS_PUSHES, FRAMELESS_LARGE};
-    uint32_t id = (uint32_t)owner;
-    memset(&g->module, 0, sizeof g->module);
-    g->module.path = "";
-    g->module.name = numbered("Collectible", id, n);
-    g->module.flags = MODULE_FLAG_COLLECTIBLE | (n % 2 == 0 ? MODULE_FLAG_DYNAMIC : 0);
-    fake_class_init(&g->class, &g->module, numbered("Plugin", id, n), 24 + 8 * (n % 5), 0);
-    fake_class_init(&g->list, &library, "Library.List`1", 32, 0);
-    g->list.arguments[g->list.n_arguments++] = &g->class;
-    g->method = (struct fake_method){.name = numbered("Run", id, n), .module = &g->module, .type = &g->class, .il_points = 2};
-    /* Generic code over a collectible type belongs to a module that stays. */
-    g->helper = (struct fake_method){.name = numbered("Generic", id, n), .module = &library, .type = &line, .arguments = {&g->class}, .n_arguments = 1};
-    g->dynamic = (struct fake_method){.name = numbered("Lambda", id, n), .dynamic = true, .il_points = 1};
-    fake_emit(&g->method, &g->bodies[0], shapes[n % 4], g->slots[0]);
-    fake_emit(&g->helper, &g->bodies[1], shapes[n / 2 % 4], g->slots[1]);
-    fake_emit(&g->dynamic, &g->bodies[2], shapes[n / 3 % 4], g->slots[2]);
-    fake_emit(&g->dynamic, &g->bodies[3], shapes[n / 5 % 4], g->slots[3]);
 }
 
 static void free_dynamic(struct generation *g)
@@ -1293,6 +1320,7 @@ static const struct scenario {
     void (*run)(void);
 } scenarios[] = {
     {"one_of_each", one_of_each},
+    {"every_record", every_record},
     {"random_stacks", random_stacks},
     {"faults", faults},
     {"parallel", parallel},
