@@ -43,7 +43,7 @@
 #define THREAD_SANITIZER 0
 #endif
 
-#define SCALE (SANITIZED ? 4u : 1u) /* sanitised runs do a part of the work */
+#define SCALE (SANITIZED ? 10u : 1u) /* sanitised runs do a part of the work */
 
 const char *__asan_default_options(void);
 const char *__asan_default_options(void)
@@ -1310,7 +1310,7 @@ static void full_file_system(void)
         return;
     }
     start();
-    work_at_random(&model, 23, 20000 / SCALE, 30, false);
+    work_at_random(&model, 23, 8000, 30, false);
     struct arena_facts *f = judge(&model, ANY_LOSS);
     check(f->lost_objects > 0 && f->objects > 0, "%llu objects, %llu lost", (unsigned long long)f->objects, (unsigned long long)f->lost_objects);
 }
