@@ -316,16 +316,17 @@ func (s *sandbox) start(args ...string) *process {
 func (s *sandbox) startCommand(cmd *exec.Cmd) *process {
 	s.t.Helper()
 	p := &process{t: s.t, cmd: cmd, ended: make(chan struct{})}
-	var err error
-	if p.in, err = cmd.StdinPipe(); err != nil {
+	// Pipes of its own: those of exec would be closed when clrprof ends, and the target may go on.
+	stdin, in, err := os.Pipe()
+	if err != nil {
 		s.t.Fatal(err)
 	}
-	// A pipe of its own: that of exec would be closed when clrprof ends, and the target may go on.
 	r, w, err := os.Pipe()
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	s.t.Cleanup(func() { r.Close() })
+	s.t.Cleanup(func() { in.Close(); r.Close() }) // the test may have closed in
+	cmd.Stdin, p.in = stdin, in
 	stderr, err := os.CreateTemp(s.root, "stderr")
 	if err != nil {
 		s.t.Fatal(err)
@@ -335,7 +336,7 @@ func (s *sandbox) startCommand(cmd *exec.Cmd) *process {
 	if err := cmd.Start(); err != nil {
 		s.t.Fatal(err)
 	}
-	if err := errors.Join(w.Close(), stderr.Close()); err != nil {
+	if err := errors.Join(stdin.Close(), w.Close(), stderr.Close()); err != nil {
 		s.t.Fatal(err)
 	}
 	go func() {
