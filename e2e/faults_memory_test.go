@@ -146,7 +146,7 @@ func TestLimitedTarget(t *testing.T) {
 		for _, runtime := range []dotnettest.Runtime{in.Net9(), in.Net31()} {
 			t.Run(tt.limit+"/"+runtime.Name, func(t *testing.T) {
 				s := newSandbox(t)
-				// Without GCHeapHardLimit .NET reserves 256 GB and does not start.
+				// Without GCHeapHardLimit .NET reserves 256 GB and does not start; it also makes a large file for its code.
 				s.env = append(s.env, "COMPlus_GCHeapHardLimit=0x8000000", "DOTNET_EnableWriteXorExecute=0")
 				command := append([]string{"sh", "-c", tt.limit + ` && exec "$@"`, "sh"}, s.target(runtime, "Children", "child", "3")...)
 				plain := s.command()
@@ -171,6 +171,30 @@ func TestLimitedTarget(t *testing.T) {
 }
 
 var pidField = regexp.MustCompile(`"pid": ?[0-9]+`)
+
+// TestPartlyRecorded: of two processes one cannot be recorded; the session has the other and says what is missing.
+func TestPartlyRecorded(t *testing.T) {
+	in := dotnettest.Need(t)
+	s := newSandbox(t)
+	s.env = append(s.env, "DOTNET_EnableWriteXorExecute=0") // or .NET makes a large file for its code
+	command := append([]string{"sh", "-c", `(ulimit -f 100 && exec "$@") >/dev/null; exec "$@"`, "sh"}, s.target(in.Net9(), "Exits", "return")...)
+	r := s.record(command)
+	if r.exit != 7 {
+		t.Fatalf("exit code %d: %s", r.exit, r.stderr)
+	}
+	sound(t, r.session)
+	compareTruth(t, r, in.Net9())
+	rows := query[struct {
+		State  string `json:"end_state"`
+		Reason string
+	}](t, r.session, "select p.end_state, coalesce(l.reason, '') reason from process p left join loss l on l.process_id = p.id order by p.begin_ns")
+	if len(rows) != 2 || rows[0].State != "died" || rows[0].Reason != "no_address_space" || rows[1].State != "exited" || rows[1].Reason != "" {
+		t.Errorf("processes: %v", rows)
+	}
+	if shown := s.run("report", r.session); !strings.Contains(shown.stdout, "no_address_space") {
+		t.Errorf("the report does not say what is missing: %s", shown.stdout)
+	}
+}
 
 // withoutPID makes the truth of two processes comparable.
 func withoutPID(truth string) string {
