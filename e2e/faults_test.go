@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -14,6 +15,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -38,6 +40,9 @@ const nobody = 65534
 // patience is how long a fact that must come true may take on a machine that does much else.
 const patience = 2 * time.Minute
 
+// sandboxes counts them.
+var sandboxes atomic.Int32
+
 // sandbox is a place where clrprof can leave traces, all of which are looked for at the end of the test.
 type sandbox struct {
 	t    *testing.T
@@ -51,19 +56,12 @@ type sandbox struct {
 
 func newSandbox(t *testing.T) *sandbox {
 	t.Helper()
-	root, err := os.MkdirTemp("", "clrprof-e2e-faults-")
-	if err == nil {
-		err = os.Chmod(root, 0o755)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := &sandbox{t: t, root: root, uid: -1}
-	for path, mode := range map[*string]os.FileMode{&s.shm: 0o755, &s.cache: 0o700, &s.tmp: 0o755, &s.out: 0o755} {
-		if *path, err = os.MkdirTemp(root, "d"); err == nil {
-			err = os.Chmod(*path, mode)
-		}
-		if err != nil {
+	// All names have the same length, since programs allocate strings for some.
+	root := filepath.Join(os.TempDir(), fmt.Sprintf("clrprof-e2e-faults-%07d-%04d", os.Getpid(), sandboxes.Add(1)))
+	s := &sandbox{t: t, root: root, uid: -1, shm: filepath.Join(root, "shm"), cache: filepath.Join(root, "cache"),
+		tmp: filepath.Join(root, "tmp"), out: filepath.Join(root, "out")}
+	for dir, mode := range map[string]os.FileMode{s.shm: 0o755, s.cache: 0o700, s.tmp: 0o755, s.out: 0o755} {
+		if err := errors.Join(os.MkdirAll(dir, 0o755), os.Chmod(dir, mode)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -318,16 +316,17 @@ func (s *sandbox) start(args ...string) *process {
 func (s *sandbox) startCommand(cmd *exec.Cmd) *process {
 	s.t.Helper()
 	p := &process{t: s.t, cmd: cmd, ended: make(chan struct{})}
-	var err error
-	if p.in, err = cmd.StdinPipe(); err != nil {
+	// Pipes of its own: those of exec would be closed when clrprof ends, and the target may go on.
+	stdin, in, err := os.Pipe()
+	if err != nil {
 		s.t.Fatal(err)
 	}
-	// A pipe of its own: that of exec would be closed when clrprof ends, and the target may go on.
 	r, w, err := os.Pipe()
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	s.t.Cleanup(func() { r.Close() })
+	s.t.Cleanup(func() { in.Close(); r.Close() }) // the test may have closed in
+	cmd.Stdin, p.in = stdin, in
 	stderr, err := os.CreateTemp(s.root, "stderr")
 	if err != nil {
 		s.t.Fatal(err)
@@ -337,7 +336,7 @@ func (s *sandbox) startCommand(cmd *exec.Cmd) *process {
 	if err := cmd.Start(); err != nil {
 		s.t.Fatal(err)
 	}
-	if err := errors.Join(w.Close(), stderr.Close()); err != nil {
+	if err := errors.Join(stdin.Close(), w.Close(), stderr.Close()); err != nil {
 		s.t.Fatal(err)
 	}
 	go func() {

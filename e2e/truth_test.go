@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/clrprof/clrprof/internal/dotnettest"
 )
 
@@ -45,6 +47,7 @@ func TestTruth(t *testing.T) {
 		{[]string{"Tiering", "20000", "1000"}, []way{optimized, serverOpt}},
 		{[]string{"Threads", "1", "1000"}, []way{tiered, serverDebug}},
 		{[]string{"Threads", "16", "1000"}, []way{tiered, optimized, debug, serverGC, serverOpt}},
+		{[]string{"Kept"}, []way{tiered, serverOpt}},
 		{[]string{"StaticInit"}, []way{tiered, optimized, tier0, debug}},
 		{[]string{"Dynamic"}, []way{tiered, optimized, tier0, serverDebug}},
 		{[]string{"Totals"}, []way{tiered, optimized, tier0, serverGC}},
@@ -201,4 +204,55 @@ func linesOf(t *testing.T, path string) map[place]made {
 		out[key] = out[key].plus(made{row.Objects, row.Bytes})
 	}
 	return out
+}
+
+// TestTwoRuns records programs of one thread twice: what is said of their own code is the same. (With several threads
+// the runtime's tables of handles grow on whichever comes first.)
+func TestTwoRuns(t *testing.T) {
+	in := dotnettest.Need(t)
+	for _, target := range [][]string{{"Kept"}, {"Tiering", "5000", "100"}} {
+		for _, w := range []way{tiered, optimized, serverDebug} {
+			for _, runtime := range in.Runtimes() {
+				t.Run(target[0]+"/"+w.name+"/"+runtime.Name, func(t *testing.T) {
+					var runs [2][]ownRow
+					for i := range runs {
+						cmd := runtime.Command(dotnettest.Target(t, target[0], w.options), target[1:]...)
+						cmd.Env = append(cmd.Env, w.env...)
+						runs[i] = ownRows(t, mustRecord(t, cmd).session, target[0]+".dll")
+					}
+					if d := cmp.Diff(runs[0], runs[1]); d != "" || len(runs[0]) < 30 {
+						t.Errorf("%d rows; two runs differ (-first +second):\n%s", len(runs[0]), d)
+					}
+				})
+			}
+		}
+	}
+}
+
+// ownRow is a row of a view without what another process makes different, such as ids.
+type ownRow struct {
+	Name       string `json:"name"`
+	Function   string `json:"function"`
+	Line       int64  `json:"line_begin"`
+	Module     string `json:"module"`
+	Instances  int64  `json:"instances"`
+	Bytes      int64  `json:"bytes"`
+	Exclusive  int64  `json:"exclusive_allocations"`
+	ExclusiveB int64  `json:"exclusive_bytes"`
+	Inclusive  int64  `json:"inclusive_allocations"`
+	InclusiveB int64  `json:"inclusive_bytes"`
+}
+
+// ownRows are the rows of a module's functions, paths, lines and types.
+func ownRows(t *testing.T, path, module string) []ownRow {
+	t.Helper()
+	var rows []ownRow
+	for _, args := range [][]string{{"functions"}, {"calltree"}, {"lines"}, {"types", "--depth", "1"}} {
+		for _, row := range view[ownRow](t, path, args...) {
+			if row.Module == module {
+				rows = append(rows, row)
+			}
+		}
+	}
+	return rows
 }

@@ -49,9 +49,10 @@ static void read_runtime_version(void)
 {
     uint16_t instance, major = 0, minor = 0, build = 0, fix;
     uint32_t type, length;
+    utf16 text[64]; /* 3.1 says nothing to those who do not want it */
     if (SLOT(agent_info, INFO_GET_RUNTIME_INFORMATION, uint16_t *, uint32_t *, uint16_t *, uint16_t *, uint16_t *,
-             uint16_t *, uint32_t, uint32_t *, utf16 *)(agent_info, &instance, &type, &major, &minor, &build, &fix, 0,
-                                                        &length, NULL) < 0)
+             uint16_t *, uint32_t, uint32_t *, utf16 *)(agent_info, &instance, &type, &major, &minor, &build, &fix, 64,
+                                                        &length, text) < 0)
         return;
     arena.header->runtime_major = major;
     arena.header->runtime_minor = minor;

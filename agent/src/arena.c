@@ -20,6 +20,7 @@
 
 #define MIN_BACKING (UINT64_C(64) << 10) /* first step of a region, keeps a small process small */
 #define MAX_BACKING (UINT64_C(1) << 20)  /* later steps, keeps the time of one fallocate below about 0.2 ms */
+#define FULL_PAUSE_NS UINT64_C(500000000)
 #define MIN_LIMIT (UINT64_C(4) << 20)    /* below this not even the framework's own start-up fits */
 #define MAX_REGION (UINT64_C(16) << 30)  /* ids of nodes, the smallest rows, have 32 bits; those of types 31 */
 #define ADDRESS_SPACE_SHARE 16u          /* of a limited address space, the part of the arena; twice that with private tables */
@@ -101,6 +102,21 @@ static bool descriptor_is_ours(void)
     return syscall(SYS_fstat, arena_fd, &now) == 0 && now.st_dev == arena_file.st_dev && now.st_ino == arena_file.st_ino;
 }
 
+/* Asks the file system for memory. One that is full is not asked again for a while: it takes its time to say no, and
+ * each allocation of the program would wait for that. */
+static bool back(uint64_t offset, uint64_t bytes)
+{
+    static uint64_t ask_again_ns;
+    int rc = -1;
+    if ((ask_again_ns != 0 && monotonic_ns() < ask_again_ns) || !descriptor_is_ours())
+        return false;
+    do
+        rc = fallocate(arena_fd, 0, (off_t)offset, (off_t)bytes);
+    while (rc != 0 && errno == EINTR);
+    ask_again_ns = rc == 0 ? 0 : monotonic_ns() + FULL_PAUSE_NS;
+    return rc == 0;
+}
+
 static bool back_region(struct wire_region_entry *r, uint64_t needed)
 {
     while (r->backed < needed) {
@@ -111,12 +127,7 @@ static bool back_region(struct wire_region_entry *r, uint64_t needed)
             step = r->capacity - r->backed;
         if (step == 0 || !within_limit(&arena.header->shared_bytes, step))
             return false;
-        int rc = -1;
-        if (descriptor_is_ours())
-            do
-                rc = fallocate(arena_fd, 0, (off_t)(r->offset + r->backed), (off_t)step);
-            while (rc != 0 && errno == EINTR);
-        if (rc != 0) {
+        if (!back(r->offset + r->backed, step)) {
             give_back(&arena.header->shared_bytes, step);
             return false;
         }
@@ -178,11 +189,13 @@ static uint64_t map_file(uint64_t memory_limit)
     if (most > file_size_limit())
         most = file_size_limit();
     no_arena = "no_address_space";
-    uint64_t capacity = (memory_limit < MAX_REGION ? memory_limit : MAX_REGION) & ~UINT64_C(4095);
-    for (; capacity >= MIN_LIMIT; capacity = (capacity / 2) & ~UINT64_C(4095)) {
+    if (most < WIRE_HEADER_SIZE)
+        return 0;
+    uint64_t capacity = memory_limit < MAX_REGION ? memory_limit : MAX_REGION;
+    if (capacity > (most - WIRE_HEADER_SIZE) / WIRE_REGION_COUNT)
+        capacity = (most - WIRE_HEADER_SIZE) / WIRE_REGION_COUNT;
+    for (capacity &= ~UINT64_C(4095); capacity >= MIN_LIMIT; capacity = (capacity / 2) & ~UINT64_C(4095)) {
         uint64_t size = WIRE_HEADER_SIZE + WIRE_REGION_COUNT * capacity;
-        if (size > most)
-            continue;
         if (ftruncate(arena_fd, (off_t)size) != 0)
             continue;
         if (fallocate(arena_fd, 0, 0, WIRE_HEADER_SIZE) != 0) {

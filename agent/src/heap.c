@@ -38,10 +38,8 @@ COLD uint32_t *heap_make_chunk(uint64_t index)
         return NULL;
     arena_lock();
     uint32_t *chunk = heap_chunks[index];
-    if (chunk == NULL) {
-        chunk = private_alloc(CHUNK_BYTES);
+    if (chunk == NULL && (chunk = private_alloc(CHUNK_BYTES)) != NULL)
         __atomic_store_n(&heap_chunks[index], chunk, __ATOMIC_RELEASE);
-    }
     arena_unlock();
     return chunk;
 }

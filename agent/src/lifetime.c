@@ -123,9 +123,10 @@ static uintptr_t key_at(const struct list *l, uint64_t i)
 /* Where a run that begins at i ends. */
 static uint64_t run_end(const struct list *l, uint64_t i)
 {
-    for (i++; i < l->n && key_at(l, i - 1) <= key_at(l, i); i++)
-        ;
-    return i < l->n ? i : l->n;
+    do
+        i++;
+    while (i < l->n && key_at(l, i - 1) <= key_at(l, i));
+    return i;
 }
 
 /* Sorts by the word with which each item begins. What the runtime tells is nearly in the order of addresses, or in one
@@ -279,10 +280,10 @@ static void settle_moved_pending(uint32_t site, uintptr_t to)
 
 static uint32_t gc_bucket(uint32_t survived)
 {
-    static const uint32_t most[WIRE_AGE_GC_BUCKETS - 1] = {0, 1, 2, 4, 8, 16, 64};
+    static const uint32_t most[WIRE_AGE_GC_BUCKETS] = {0, 1, 2, 4, 8, 16, 64, UINT32_MAX};
     uint32_t i = 0;
-    while (i < WIRE_AGE_GC_BUCKETS - 1 && survived > most[i])
-        i++;
+    for (; survived > most[i]; i++)
+        ;
     return i;
 }
 

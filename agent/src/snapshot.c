@@ -22,7 +22,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#define VERSION 1u
 #define BUFFER_BYTES (1u << 20)
 
 static void *info;
@@ -31,7 +30,7 @@ static uint32_t first_gc; /* 0: the last one; UINT32_MAX: none */
 static bool taken;
 bool snapshot_writing;
 static int fd = -1;
-static uint32_t gc_of_file;
+static const uint64_t none[3]; /* ends a table */
 static struct {
     uint64_t key, value;
 } *dependents;
@@ -89,7 +88,6 @@ bool snapshot_begin(uint32_t number, uint32_t collected, bool last)
     if (taken || first_gc == UINT32_MAX || (collected >> 2 & 1) == 0 || (first_gc == 0 ? !last : number < first_gc))
         return false;
     taken = true;
-    gc_of_file = number;
     dependent_list.n = 0;
     int n = snprintf(path, sizeof path, "%s/%u-%u.heap", directory, arena.header->pid, number);
     buffer = buffer == NULL ? private_alloc(BUFFER_BYTES) : buffer;
@@ -102,7 +100,7 @@ bool snapshot_begin(uint32_t number, uint32_t collected, bool last)
     struct {
         char magic[8];
         uint32_t version, gc;
-    } head = {"CLRHEAP", VERSION, number};
+    } head = {"CLRHEAP", 1, number};
     buffered = 0;
     put(&head, sizeof head);
     return true;
@@ -156,7 +154,6 @@ void snapshot_root(uintptr_t object, uint32_t kind, uint32_t flags, uint32_t fun
 
 void snapshot_end_objects(void)
 {
-    static const uint64_t none[3];
     put(none, sizeof none);
     for (uint64_t i = 0; i < dependent_list.n; i++)
         if (dependents[i].key != 0)
@@ -166,7 +163,6 @@ void snapshot_end_objects(void)
 
 void snapshot_finish(const struct bound *bounds, uint64_t n)
 {
-    static const uint64_t none[3];
     put(none, sizeof none); /* of the roots */
     for (uint64_t i = 0; i < n; i++)
         for (uintptr_t at = heap_next(bounds[i].start, bounds[i].used); at < bounds[i].used; at = heap_next(at, bounds[i].used)) {

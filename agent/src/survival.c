@@ -28,24 +28,18 @@ struct told_why {
 };
 
 static enum { ROOTS_GEN2, ROOTS_EVERY, ROOTS_INDUCED, ROOTS_OFF, ROOTS_NTH } policy;
-static uint32_t nth;
+static uint32_t nth, roots_lock; /* server GC scans roots from several threads */
 static bool wanted, incomplete;
 static struct list roots = {.size = sizeof(struct root)};
-static uint32_t roots_lock; /* server GC scans roots from several threads */
 
 void survival_init(const char *text)
 {
-    char *end = NULL;
-    policy = ROOTS_GEN2;
-    if (text == NULL || strcmp(text, "gen2") == 0)
-        return;
-    if (strcmp(text, "every") == 0)
-        policy = ROOTS_EVERY;
-    else if (strcmp(text, "induced") == 0)
-        policy = ROOTS_INDUCED;
-    else if (strcmp(text, "off") == 0)
-        policy = ROOTS_OFF;
-    else if ((nth = (uint32_t)strtoul(text, &end, 10)) != 0 && *end == 0)
+    static const char *const names[ROOTS_NTH] = {"gen2", "every", "induced", "off"};
+    for (uint32_t i = 0; text != NULL && i < ROOTS_NTH; i++)
+        if (strcmp(text, names[i]) == 0)
+            policy = i;
+    nth = text == NULL ? 0 : (uint32_t)strtoul(text, NULL, 10);
+    if (nth != 0)
         policy = ROOTS_NTH;
 }
 

@@ -43,7 +43,7 @@
 #define THREAD_SANITIZER 0
 #endif
 
-#define SCALE (SANITIZED ? 4u : 1u) /* sanitised runs do a part of the work */
+#define SCALE (SANITIZED ? 10u : 1u) /* sanitised runs do a part of the work */
 
 const char *__asan_default_options(void);
 const char *__asan_default_options(void)
@@ -234,6 +234,7 @@ static struct arena_facts *judge(struct entries *model, uint64_t lost)
           (unsigned long long)f->lost_objects, (unsigned long long)fake.objects);
     check(f->bytes + f->lost_bytes == fake.bytes, "%llu counted + %llu lost of %llu bytes", (unsigned long long)f->bytes,
           (unsigned long long)f->lost_bytes, (unsigned long long)fake.bytes);
+    check(lost == ANY_LOSS || f->duplicates == 0, "%u nodes or sites twice", f->duplicates);
     check(lost == ANY_LOSS || f->lost_objects == lost, "%llu objects lost", (unsigned long long)f->lost_objects);
     check(f->header->shared_bytes + f->header->private_bytes <= f->header->memory_limit, "more memory than allowed");
     return f;
@@ -333,14 +334,18 @@ static void one_of_each(void)
     struct entries model = {0};
     start();
     for (uint32_t shape = 0; shape < OSR_VARIANT; shape++)
-        for (uint64_t places = 0; places < 4; places++) {
-            struct fake_stack s = {1, places, {&bodies[FRAMED][0]}, 0};
-            s.bodies[s.n++] = &bodies[shape][1];
-            if (shape >= FIRST_VERSION)
-                s.bodies[s.n++] = &variants[shape - FIRST_VERSION][1];
-            for (size_t i = 0; i < N_CLASSES; i++)
-                run(&model, &s, all_classes[i], i == 2 || i == 3 ? 7 : 0, 3);
-        }
+        for (size_t i = 0; i < N_CLASSES; i++)
+            for (uint64_t places = 0; places < 8; places++) { /* one thing changes at a time */
+                struct fake_stack s = {1, places, {&bodies[FRAMED][0]}, 0};
+                s.bodies[s.n++] = &bodies[shape][1];
+                if (shape >= FIRST_VERSION)
+                    s.bodies[s.n++] = &variants[shape - FIRST_VERSION][1];
+                run(&model, &s, all_classes[i], i == 2 || i == 3 ? 7 : 0, 1 + places % 2);
+            }
+    for (uint32_t i = 0; i < 6; i++) { /* native code and managed code in frames of the same size */
+        struct fake_stack s = {3, 0, {&bodies[FRAMED][0], &bodies[i % 2 == 0 ? NATIVE : FRAMED][1], &bodies[i < 4 ? FRAMED : NATIVE][2]}, 0};
+        run(&model, &s, &order, 0, 1);
+    }
     fake_allocate(&order, 0); /* the runtime itself allocates */
     model_add(&model, NULL, false, &order, false, 1, 40);
     fake_callback(CALLBACK_SHUTDOWN, 0);
@@ -351,6 +356,63 @@ static void one_of_each(void)
     check(fake.event_low == (ENABLE_OBJECT_ALLOCATED | MONITOR_OBJECT_ALLOCATED | MONITOR_THREADS | MONITOR_MODULE_LOADS) &&
               fake.event_high == HIGH_MONITOR_DYNAMIC_FUNCTION_UNLOADS,
           "event mask %x %x", fake.event_low, fake.event_high);
+}
+
+/* A collectible world that comes and goes at the same addresses, with other names, sizes and code. */
+struct generation {
+    struct fake_module module;
+    struct fake_class class, list;
+    struct fake_method method, helper, dynamic;
+    struct fake_body bodies[4];
+    int slots[4];
+};
+
+static void make_generation(struct generation *g, uint64_t owner, uint32_t n)
+{
+    static const enum fake_shape shapes[] = {FRAMED, FRAMELESS, FRAMELESS_PUSHES, FRAMELESS_LARGE};
+    uint32_t id = (uint32_t)owner;
+    memset(&g->module, 0, sizeof g->module);
+    g->module.path = "";
+    g->module.name = numbered("Collectible", id, n);
+    g->module.flags = MODULE_FLAG_COLLECTIBLE | (n % 2 == 0 ? MODULE_FLAG_DYNAMIC : 0);
+    fake_class_init(&g->class, &g->module, numbered("Plugin", id, n), 24 + 8 * (n % 5), 0);
+    fake_class_init(&g->list, &library, "Library.List`1", 32, 0);
+    g->list.arguments[g->list.n_arguments++] = &g->class;
+    g->method = (struct fake_method){.name = numbered("Run", id, n), .module = &g->module, .type = &g->class, .il_points = 2};
+    /* Generic code over a collectible type belongs to a module that stays. */
+    g->helper = (struct fake_method){.name = numbered("Generic", id, n), .module = &library, .type = &line, .arguments = {&g->class}, .n_arguments = 1};
+    g->dynamic = (struct fake_method){.name = numbered("Lambda", id, n), .dynamic = true, .il_points = 1};
+    fake_emit(&g->method, &g->bodies[0], shapes[n % 4], g->slots[0]);
+    fake_emit(&g->helper, &g->bodies[1], shapes[n / 2 % 4], g->slots[1]);
+    fake_emit(&g->dynamic, &g->bodies[2], shapes[n / 3 % 4], g->slots[2]);
+    fake_emit(&g->dynamic, &g->bodies[3], shapes[n / 5 % 4], g->slots[3]);
+}
+
+/* A small arena with everything in it that an arena can have: the collector's seeds are made of it. */
+static void every_record(void)
+{
+    static struct generation g = {.slots = {-1, -1, -1, -1}};
+    struct entries model = {0};
+    model_max_depth = 5;
+    setenv("CLRPROF_STACK_DEPTH", "5", 1);
+    start();
+    static const utf16 name[] = {'M', 'a', 'i', 'n', 0xE9, 0xD83D, 0xDE00}; /* é, and a pair of surrogates */
+    fake_callback_name(0x1000, 7, name);
+    make_generation(&g, 1, 1);
+    struct fake_stack s = {4, 5, {&bodies[FRAMED][0], &bodies[FRAMELESS][3], &g.bodies[0], &g.bodies[2]}, 0};
+    run(&model, &s, &g.list, 0, 2);
+    for (size_t i = 0; i < N_CLASSES; i++)
+        run(&model, &s, all_classes[i], i == 2 || i == 3 ? 7 : 0, 3);
+    s.bodies[1] = &bodies[FIRST_VERSION][0];
+    s.bodies[2] = &variants[0][0];
+    s.bodies[3] = &bodies[FRAMED][4];
+    s.repeat = 4;
+    run(&model, &s, &order, 0, 1);
+    fake_allocate(&order, 0);
+    model_add(&model, NULL, false, &order, false, 1, 40);
+    fake_callback(CALLBACK_THREAD_DESTROYED, 0x1000);
+    fake_callback(CALLBACK_SHUTDOWN, 0);
+    judge(&model, 0);
 }
 
 static void random_stacks(void)
@@ -522,34 +584,6 @@ static void incomplete_until_shutdown(void)
     judge(&model, 0);
 }
 
-/* A collectible world that comes and goes at the same addresses, with other names, sizes and code. */
-struct generation {
-    struct fake_module module;
-    struct fake_class class;
-    struct fake_method method, helper, dynamic;
-    struct fake_body bodies[4];
-    int slots[4];
-};
-
-static void make_generation(struct generation *g, uint64_t owner, uint32_t n)
-{
-    static const enum fake_shape shapes[] = {FRAMED, FRAMELESS, FRAMELESS_PUSHES, FRAMELESS_LARGE};
-    uint32_t id = (uint32_t)owner;
-    memset(&g->module, 0, sizeof g->module);
-    g->module.path = "";
-    g->module.name = numbered("Collectible", id, n);
-    g->module.flags = MODULE_FLAG_COLLECTIBLE | (n % 2 == 0 ? MODULE_FLAG_DYNAMIC : 0);
-    fake_class_init(&g->class, &g->module, numbered("Plugin", id, n), 24 + 8 * (n % 5), 0);
-    g->method = (struct fake_method){.name = numbered("Run", id, n), .module = &g->module, .type = &g->class, .il_points = 2};
-    /* Generic code over a collectible type belongs to a module that stays. */
-    g->helper = (struct fake_method){.name = numbered("Generic", id, n), .module = &library, .type = &line, .arguments = {&g->class}, .n_arguments = 1};
-    g->dynamic = (struct fake_method){.name = numbered("Lambda", id, n), .dynamic = true, .il_points = 1};
-    fake_emit(&g->method, &g->bodies[0], shapes[n % 4], g->slots[0]);
-    fake_emit(&g->helper, &g->bodies[1], shapes[n / 2 % 4], g->slots[1]);
-    fake_emit(&g->dynamic, &g->bodies[2], shapes[n / 3 % 4], g->slots[2]);
-    fake_emit(&g->dynamic, &g->bodies[3], shapes[n / 5 % 4], g->slots[3]);
-}
-
 static void free_dynamic(struct generation *g)
 {
     fake_callback(CALLBACK_DYNAMIC_METHOD_UNLOADED, (uintptr_t)&g->dynamic);
@@ -562,7 +596,7 @@ static void unload_generation(struct generation *g)
     fake_callback(CALLBACK_MODULE_UNLOAD_STARTED, (uintptr_t)&g->module);
     fake_forget(&g->method);
     fake_forget(&g->helper);
-    g->module.gone = g->class.gone = g->method.gone = g->helper.gone = true;
+    g->module.gone = g->class.gone = g->list.gone = g->method.gone = g->helper.gone = true;
     fake_callback(CALLBACK_MODULE_UNLOAD_FINISHED, (uintptr_t)&g->module);
 }
 
@@ -578,6 +612,7 @@ static void come_and_go(struct job *j)
         struct fake_stack s = {4, n, {&bodies[FRAMED][0], &g->bodies[0], &g->bodies[1], &g->bodies[2]}, 0};
         run(&j->model, &s, &g->class, 0, 3);
         run(&j->model, &s, &order, 0, 2);
+        run(&j->model, &s, &g->list, 0, 2);
         s.bodies[3] = &g->bodies[3];
         run(&j->model, &s, &g->class, 0, 1);
         if (n % 3 == 0) { /* a dynamic method goes alone, its memory is used again at once */
@@ -622,6 +657,37 @@ static void unloading(void)
     judge(&model, 0);
     /* What the agent still holds: the three modules that stay, and metadata of none that went. */
     check(fake.references == 2 || fake.references == 3, "%u references to metadata", fake.references);
+}
+
+static struct generation *between;
+
+static void use_between(struct job *j)
+{
+    struct fake_stack s = {3, 0, {&bodies[FRAMED][0], &between->bodies[0], &between->bodies[2]}, 0};
+    if (between->class.incomplete == 0) /* read back, a type is named as its parts were then */
+        run(&j->model, &s, &between->list, 0, 1);
+    run(&j->model, &s, &between->class, 0, 1);
+}
+
+/* A thread's state is used again by the next thread, after the code that it has seen is gone. */
+static void unloading_between_threads(void)
+{
+    struct entries model = {0};
+    struct job job;
+    start();
+    reserve_slots();
+    between = calloc(1, sizeof *between);
+    for (int i = 0; i < 4; i++)
+        between->slots[i] = next_slot++;
+    for (uint32_t n = 0; n < 20; n++) {
+        make_generation(between, 7, n);
+        between->class.incomplete = n % 2 == 0; /* named when it is unloaded, and then forgotten */
+        start_jobs(&job, 1, use_between);
+        join_jobs(&job, 1, &model);
+        free_dynamic(between);
+        unload_generation(between);
+    }
+    judge(&model, 0);
 }
 
 static int reentered_step(uint64_t n)
@@ -683,6 +749,7 @@ static int os_call_fails(uint64_t n)
 {
     struct entries model = {0};
     struct job jobs[3];
+    model_has_bodies = true;
     start();
     uint64_t at = fake.os_calls[os_call] + n;
     *(os_for_good ? &fake.os_fail_from[os_call] : &fake.os_fail_at[os_call]) = at;
@@ -912,6 +979,32 @@ static struct fake_method many_methods[8192];
 static struct fake_body many_bodies[8192];
 static pthread_barrier_t all_there;
 
+/* All threads allocate objects of many types at the same places, more than are looked for one by one. */
+static void crowd(struct job *j)
+{
+    struct fake_stack s = {2, 0, {&bodies[FRAMED][0], &bodies[FRAMED][1]}, 0};
+    for (uint32_t round = 0; round < 3; round++) {
+        pthread_barrier_wait(&all_there);
+        for (uint32_t i = 0; i < N_CLASSES; i++) {
+            s.places = i % 2;
+            run(&j->model, &s, all_classes[i], 0, 1 + round);
+        }
+    }
+}
+
+static void crowded(void)
+{
+    struct entries model = {0};
+    struct job jobs[30];
+    start();
+    pthread_barrier_init(&all_there, NULL, 30);
+    for (uint32_t i = 0; i < 4; i++) {
+        start_jobs(jobs, 30, crowd);
+        join_jobs(jobs, 30, &model);
+    }
+    judge(&model, 0);
+}
+
 static void stay(struct job *j)
 {
     little(j);
@@ -924,6 +1017,7 @@ static int memory_limit_step(uint64_t n)
     struct entries model = {0};
     struct fake_stack s = {2, 0, {&bodies[FRAMED][0], &bodies[FRAMED][1]}, 0};
     setenv("CLRPROF_MEMORY", "4194304", 1);
+    model_has_bodies = true;
     start();
     if (n == 1) { /* nodes and sites */
         work_at_random(&model, 11, 60000, 40, false);
@@ -1216,7 +1310,7 @@ static void full_file_system(void)
         return;
     }
     start();
-    work_at_random(&model, 23, 20000 / SCALE, 30, false);
+    work_at_random(&model, 23, 8000, 30, false);
     struct arena_facts *f = judge(&model, ANY_LOSS);
     check(f->lost_objects > 0 && f->objects > 0, "%llu objects, %llu lost", (unsigned long long)f->objects, (unsigned long long)f->lost_objects);
 }
@@ -1226,6 +1320,7 @@ static const struct scenario {
     void (*run)(void);
 } scenarios[] = {
     {"one_of_each", one_of_each},
+    {"every_record", every_record},
     {"random_stacks", random_stacks},
     {"faults", faults},
     {"parallel", parallel},
@@ -1237,6 +1332,8 @@ static const struct scenario {
     {"incomplete_types", incomplete_types},
     {"incomplete_until_shutdown", incomplete_until_shutdown},
     {"unloading", unloading},
+    {"unloading_between_threads", unloading_between_threads},
+    {"crowded", crowded},
     {"reentered", reentered},
     {"failing_calls", failing_calls},
     {"failing_mmap", failing_mmap},

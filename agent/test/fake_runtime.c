@@ -264,13 +264,15 @@ void fake_emit(struct fake_method *m, struct fake_body *b, enum fake_shape shape
     struct emitter e = {b->start};
     if (shape >= FIRST_VERSION && shape <= FIRST_VERSION_VERY_LARGE)
         emit_first_version(&e, b);
-    else if (shape == FRAMED || shape == OSR_VARIANT || shape == FAULTS)
+    else if (shape == FRAMED || shape == NATIVE || shape == OSR_VARIANT || shape == FAULTS)
         emit_framed(&e, b);
     else
         emit_frameless(&e, b);
     b->size = (uint32_t)(e.p - b->start);
     if (b->size > CODE_SLOT)
         fake_die("a body of %u bytes", b->size);
+    if (shape == NATIVE)
+        return;
     if (m->n_bodies == 0) {
         uint32_t n = __atomic_add_fetch(&n_methods, 1, __ATOMIC_RELAXED);
         if (n >= MAX_DEFS)

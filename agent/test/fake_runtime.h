@@ -49,6 +49,7 @@ enum fake_shape {
     FRAMELESS_PUSHES,
     FRAMELESS_LARGE,
     FRAMELESS_VERY_LARGE, /* its prologue probes with lea r11 */
+    NATIVE,               /* framed, in no method: a stub of the runtime */
     FIRST_VERSION,        /* calls the OSR variant that follows it in the program */
     FIRST_VERSION_LARGE,
     FIRST_VERSION_VERY_LARGE,

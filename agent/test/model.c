@@ -16,6 +16,7 @@
 #define UNKNOWN "(unknown)"
 
 uint32_t model_max_depth = 16384;
+bool model_has_bodies;
 
 /* ── names ──────────────────────────────────────────────────────────────────────────────────────────────────── */
 
@@ -139,9 +140,10 @@ static uint64_t hash_body(uint64_t h, const struct fake_body *b, uint64_t addres
     return h;
 }
 
-static bool is_first_version(const struct fake_body *b)
+/* No frame of its own: native code, and first versions, whose call the OSR variant stands for. */
+static bool is_hidden(const struct fake_body *b)
 {
-    return b->shape >= FIRST_VERSION && b->shape <= FIRST_VERSION_VERY_LARGE;
+    return b->shape >= NATIVE && b->shape <= FIRST_VERSION_VERY_LARGE;
 }
 
 static uint64_t address_in(const struct fake_stack *s, uint32_t i, bool in_handler)
@@ -160,7 +162,7 @@ void model_add(struct entries *m, const struct fake_stack *s, bool in_handler, c
     uint32_t n = s == NULL ? 0 : s->n + s->repeat, depth = 0, last = 0;
     for (uint32_t i = 0; i < n; i++) {
         const struct fake_body *b = s->bodies[i < s->n ? i : s->n - 1];
-        if (is_first_version(b))
+        if (is_hidden(b))
             continue;
         depth++;
         last = i;
@@ -441,9 +443,35 @@ static const char *name_of_ip(const struct wire_ip *ips, uint32_t n, uint32_t id
     const char *name = known(functions, ip->function, "function");
     if (name == NULL || (ip->body != 0 && body_function[ip->body] != ip->function))
         fake_die("arena: instruction %u has function %u, body %u", id, ip->function, ip->body);
+    if (ip->body == 0 && model_has_bodies)
+        fake_die("arena: instruction %u has no body", id);
     if (ip->body != 0 && ip->address - body_range[ip->body][0] >= body_range[ip->body][1])
         fake_die("arena: instruction %u is outside of its body", id);
     return name;
+}
+
+static int by_words(const void *a, const void *b)
+{
+    const uint64_t *x = a, *y = b;
+    return x[0] != y[0] ? (x[0] < y[0] ? -1 : 1) : x[1] != y[1] ? (x[1] < y[1] ? -1 : 1) : 0;
+}
+
+static uint32_t count_duplicates(const struct wire_node *nodes, uint32_t n_nodes, const struct wire_site *sites, uint32_t n_sites)
+{
+    uint64_t(*keys)[2] = calloc(n_nodes + n_sites + 1, sizeof *keys);
+    size_t n = 0;
+    uint32_t duplicates = 0;
+    for (uint32_t i = 1; i < n_nodes; i++, n++)
+        keys[n][1] = (uint64_t)nodes[i].parent << 32 | nodes[i].ip;
+    for (uint32_t i = 0; i < n_sites; i++, n++) {
+        keys[n][0] = sites[i].thread;
+        keys[n][1] = (uint64_t)sites[i].node << 32 | sites[i].type;
+    }
+    qsort(keys, n, sizeof *keys, by_words);
+    for (size_t i = 1; i < n; i++)
+        duplicates += by_words(keys[i - 1], keys[i]) == 0;
+    free(keys);
+    return duplicates;
 }
 
 struct arena_facts *arena_read(const char *directory, struct entries *out)
@@ -499,6 +527,7 @@ struct arena_facts *arena_read(const char *directory, struct entries *out)
         f->bytes += s->bytes;
     }
     free(stacks);
+    f->duplicates = count_duplicates(nodes, f->n_nodes, sites, f->n_sites);
     for (uint32_t i = 0; i < WIRE_LOSS_COUNT; i++) {
         f->lost_objects += f->header->losses[i].objects;
         f->lost_bytes += f->header->losses[i].bytes;

@@ -20,6 +20,7 @@ struct entries {
 };
 
 extern uint32_t model_max_depth; /* CLRPROF_STACK_DEPTH */
+extern bool model_has_bodies;    /* every instruction must have its body: no call of the agent failed */
 
 /* Adds objects allocated with this stack, in the handler if the last body faulted. s NULL: no managed frame. */
 void model_add(struct entries *m, const struct fake_stack *s, bool in_handler, const struct fake_class *c, bool frozen,
@@ -32,6 +33,7 @@ struct arena_facts {
     uint64_t objects, bytes, lost_objects, lost_bytes;
     uint32_t n_threads, n_ips, n_nodes, n_sites, records[9];
     uint32_t n_thread_names, n_thread_ends;
+    uint32_t duplicates; /* nodes and sites that are there twice */
     char *type_names[1 << 17]; /* by id, as last described */
 };
 

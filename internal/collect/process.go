@@ -147,9 +147,7 @@ func (p *process) writeProcess(r *Recorder, h *wire.Header, now quantity.Nanosec
 		row.End, row.EndState = p.died, session.EndDied
 	}
 	if wire.State(h.State) == wire.StateFailed {
-		if p.failure = failureReasons[wire.Failure(h.Failure)]; p.failure == "" {
-			p.failure = reasonUnknown
-		}
+		p.failure = failureReason(wire.Failure(h.Failure))
 	}
 	p.end = row.End
 	return r.w.ReplaceProcesses([]session.Process{row})

@@ -49,7 +49,8 @@ func runTarget(t *testing.T, run targetRun, name string, args ...string) []Truth
 	if err != nil {
 		t.Fatalf("%s %v: %v", name, args, err)
 	}
-	return rows
+	// What a whole process makes, the runtime's own objects included, varies a little.
+	return slices.DeleteFunc(rows, func(row Truth) bool { return row.Kind == "whole" })
 }
 
 // TestTruth runs each target in each way. Its own checks compare sizes with the
@@ -57,7 +58,7 @@ func runTarget(t *testing.T, run targetRun, name string, args ...string) []Truth
 func TestTruth(t *testing.T) {
 	for _, target := range [][]string{
 		{"Shapes"}, {"Threads", "1", "1000"}, {"Threads", "16", "1000"}, {"Threads", "500", "20"}, {"StaticInit"}, {"Tiering"},
-		{"Dynamic"}, {"Totals"},
+		{"Dynamic"}, {"Totals"}, {"Kept"},
 	} {
 		for _, run := range targetRuns(Need(t)) {
 			t.Run(target[0]+" "+run.name, func(t *testing.T) {

@@ -16,6 +16,17 @@ const (
 	LossSnapshot       = "snapshot"
 )
 
+// Reasons why nothing of a process was recorded although its runtime loaded the agent.
+const (
+	LossNoFile         = "no_file"
+	LossNoSpace        = "no_space"
+	LossNoAddressSpace = "no_address_space"
+	LossNoMemory       = "no_memory"
+	LossOldRuntime     = "old_runtime"
+	LossRefused        = "profiler_refused"
+	LossNotRecorded    = "not_recorded"
+)
+
 // lossMeanings say what a reason means, and whether its allocations are missing from
 // the values or only less exact.
 var lossMeanings = map[string]struct {
@@ -34,6 +45,13 @@ var lossMeanings = map[string]struct {
 	LossMoves:          {"the survivors of a garbage collection could not all be noted: from it on what dies counts as alive", false},
 	LossGCCut:          {"the process ended within a garbage collection: some of what that found dead counts, some still as alive", false},
 	LossSnapshot:       {"the snapshot of the heap (--snapshot) could not be written or read: no space, no memory, or the process was killed", false},
+	LossNoFile:         {"nothing of the process is recorded: its agent could not make a file for the shared memory (too many open files?)", true},
+	LossNoSpace:        {"nothing of the process is recorded: the file system of the shared memory is full; set CLRPROF_SHM to a directory on another", true},
+	LossNoAddressSpace: {"nothing of the process is recorded: a limit of its address space or its files' size (ulimit -v, -f) leaves no room for the agent", true},
+	LossNoMemory:       {"nothing of the process is recorded: there was no memory for the agent's first tables", true},
+	LossOldRuntime:     {"nothing of the process is recorded: its .NET is older than 2.2", true},
+	LossRefused:        {"nothing of the process is recorded: its runtime refused the profiler", true},
+	LossNotRecorded:    {"nothing of the process is recorded: its agent gave up", true},
 }
 
 // Meaning says in words why something is missing or less exact.

@@ -98,7 +98,35 @@ func (s *Session) prepareReader() error {
 			return err
 		}
 	}
+	if err := s.checkSize(); err != nil {
+		return err
+	}
 	return s.checkTables()
+}
+
+// checkSize finds a file that was cut within its last page, which SQLite fills with zeros and takes for whole. A
+// transaction keeps a living writer from changing the size meanwhile.
+func (s *Session) checkSize() error {
+	if err := sqlitex.ExecuteTransient(s.conn, "BEGIN", nil); err != nil {
+		return err
+	}
+	var bytes int64
+	err := s.each("SELECT page_count * page_size FROM pragma_page_count, pragma_page_size", func(stmt *sqlite.Stmt) error {
+		bytes = stmt.ColumnInt64(0)
+		return nil
+	})
+	var info fs.FileInfo
+	if err == nil {
+		info, err = os.Stat(s.path)
+	}
+	if err == nil && info.Size() < bytes {
+		err = truncated(info.Size(), bytes)
+	}
+	return errors.Join(err, sqlitex.ExecuteTransient(s.conn, "ROLLBACK", nil))
+}
+
+func truncated(size, whole int64) error {
+	return fmt.Errorf("%w: it is truncated (%d of %d bytes): copy it again from where it was made", ErrCorrupt, size, whole)
 }
 
 func (s *Session) checkTables() error {
@@ -220,8 +248,7 @@ func explain(path string, err error) error {
 	switch code := sqlite.ErrCode(err); code.ToPrimary() {
 	case sqlite.ResultCorrupt, sqlite.ResultNotADB, sqlite.ResultTooBig, sqlite.ResultFormat:
 		if h, size, headerErr := readHeader(path); headerErr == nil && h.pages*h.pageSize > size {
-			return fmt.Errorf("session %s: %w: it is truncated (%d of %d bytes): copy it again from where it was made",
-				path, ErrCorrupt, size, h.pages*h.pageSize)
+			return prefix(path, truncated(size, h.pages*h.pageSize))
 		}
 		return fmt.Errorf("session %s: %w (%s): copy it again from where it was made", path, ErrCorrupt, messageOf(err))
 	case sqlite.ResultError: // our own queries are right, so the tables are not what they should be

@@ -113,3 +113,23 @@ func TestShift(t *testing.T) {
 		emit(heap.End{})
 	})
 }
+
+// TestAges has objects that survived 0, 1, 2, … 70 collections when all die at once: every border of the buckets.
+func TestAges(t *testing.T) {
+	const base, most = 0x7f12_3400_0028, 70
+	r := compareEvents(t, func(emit func(heap.Event)) {
+		bounds := []heap.Bound{{Start: base, Length: 24 * (most + 1), Reserved: 4 << 20}}
+		for i := range uint64(most + 1) {
+			emit(heap.Alloc{Address: base + 24*i, Bytes: 24, Site: 1})
+			emit(heap.GCStart{Collected: 1, Bounds: bounds})
+			if i < most {
+				emit(heap.Survived{Ranges: []heap.Range{{From: base, To: base, Length: 24 * (i + 1)}}})
+			}
+			emit(heap.GCEnd{NS: i * 1e6, Bounds: bounds})
+		}
+		emit(heap.End{})
+	})
+	if diff := cmp.Diff([8]uint64{1, 1, 1, 2, 4, 8, 48, 6}, r.Sites[0].ByCollections); diff != "" {
+		t.Error(diff)
+	}
+}

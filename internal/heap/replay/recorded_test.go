@@ -60,8 +60,8 @@ func TestRecordedRuntimes(t *testing.T) {
 		{"orderbook", sample, nil},
 		{"Shapes", dotnettest.Target(t, "Shapes", dotnettest.Options{Unsafe: true}), nil},
 		{"Tiering", dotnettest.Target(t, "Tiering", dotnettest.Options{Unsafe: true}), nil},
-		{"FreshTypes", fresh, []string{"400"}},
-		{"LifetimeHeap", heavy, []string{"all", "20"}},
+		{"FreshTypes", fresh, []string{"300"}},
+		{"LifetimeHeap", heavy, []string{"all", "8"}},
 	} {
 		for name, env := range map[string][]string{"workstation": smallBudget, "server": slices.Concat(smallBudget, server)} {
 			for _, runtime := range []dotnettest.Runtime{in.Net9(), in.Net31()} {

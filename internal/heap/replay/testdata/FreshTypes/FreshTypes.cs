@@ -11,7 +11,7 @@ using System.Threading;
 static class FreshTypes
 {
     static readonly Type[] Arguments = { typeof(int), typeof(string), typeof(long), typeof(Guid), typeof(DateTime), typeof(object) };
-    const int MaxCollections = 3000; // of each thread; who compares them needs time for each
+    const int MaxCollections = 1500; // of each thread; who compares them needs time for each
     static volatile bool done;
 
     static int Main(string[] args)

@@ -1,0 +1,154 @@
+package e2e
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/clrprof/clrprof/internal/dotnettest"
+)
+
+// TestWaysToStart starts one program in every way in which .NET programs are started; its truth is always the same.
+func TestWaysToStart(t *testing.T) {
+	in := dotnettest.Need(t)
+	dir := t.TempDir()
+	dll, err := in.Compile([]string{"../testdata/targets/Threads", "../testdata/targets/Truth.cs"}, dir, dotnettest.Options{Name: "Threads"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	apphost, err := in.AppHost(dll)
+	if err != nil {
+		t.Fatal(err)
+	}
+	alone, err := in.SelfContained(dll, filepath.Join(dir, "alone"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	script := filepath.Join(dir, "start.sh")
+	text := "#!/bin/sh\n# A script that does something before and after.\necho before\n\"$DOTNET_ROOT/dotnet\" \"$@\"\ncode=$?\necho after\nexit $code\n"
+	if err := os.WriteFile(script, []byte(text), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, runtime := range in.Runtimes() {
+		for _, tt := range []struct {
+			name string
+			args []string
+		}{
+			{"dotnet", []string{runtime.Dotnet, dll}},
+			{"dotnet exec", []string{runtime.Dotnet, "exec", dll}},
+			{"apphost", []string{apphost}},
+			{"self-contained", []string{alone}},
+			{"script", []string{script, dll}},
+			{"shell", []string{"/bin/sh", "-c", `true; "$0" "$@"`, runtime.Dotnet, dll}},
+			{"on the path", []string{"dotnet", dll}},
+		} {
+			if tt.name == "self-contained" && runtime.Name != in.Net9().Name {
+				continue // it brings 9.0.7 along
+			}
+			t.Run(tt.name+"/"+runtime.Name, func(t *testing.T) {
+				cmd := &exec.Cmd{Path: tt.args[0], Args: append(tt.args, "3", "100")}
+				cmd.Env = runtime.Env("PATH=" + filepath.Dir(runtime.Dotnet) + ":" + os.Getenv("PATH"))
+				r := mustRecord(t, cmd)
+				compareTruth(t, r, runtime)
+				checkProcess(t, r.session, runtime)
+			})
+		}
+	}
+}
+
+// processRow is a row of the view processes.
+type processRow struct {
+	PID     int64  `json:"process_id"`
+	Parent  int64  `json:"parent_process_id"`
+	Name    string `json:"name"`
+	Version string `json:"runtime_version"`
+	State   string `json:"end_state"`
+}
+
+func checkProcess(t *testing.T, path string, runtime dotnettest.Runtime) {
+	t.Helper()
+	rows := view[processRow](t, path, "processes")
+	version := runtime.Name
+	if runtime.Major() == 3 {
+		version = "4.0.30319" // what it says of itself
+	}
+	if len(rows) != 1 || rows[0].Name != "Threads" || rows[0].Version != version || rows[0].State != "exited" {
+		t.Errorf("%+v, want one process Threads on %s that exited", rows, version)
+	}
+}
+
+// TestSurroundings checks that the target's environment and directory are the caller's, and what is printed after it.
+func TestSurroundings(t *testing.T) {
+	in := dotnettest.Need(t)
+	dll, dir := dotnettest.Target(t, "Echo", dotnettest.Options{}), t.TempDir()
+	for _, tt := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"env", "E2E_VALUE"}, "of the caller\n"},
+		{[]string{"cwd"}, dir + "\n"},
+		{[]string{"tty"}, "in True, out True, error True\n"},
+	} {
+		cmd := in.Net9().Command(dll, tt.args...)
+		path := filepath.Join(t.TempDir(), "s.clrprof")
+		r := runWith(t, input{env: append(cmd.Env, "E2E_VALUE=of the caller"), dir: dir}, append([]string{"run", "-o", path}, cmd.Args...)...)
+		if r.exit != 0 || r.stdout != tt.want {
+			t.Errorf("%v: exit code %d, %q, want %q", tt.args, r.exit, r.stdout, tt.want)
+		}
+		for _, part := range []string{"runtime 9.0.7", "losses     0", "Functions allocating most memory", "clrprof report " + path + " calltree"} {
+			if !strings.Contains(r.stderr, part) {
+				t.Errorf("%v: the report has no %q:\n%s", tt.args, part, r.stderr)
+			}
+		}
+		checkSession(t, path)
+	}
+}
+
+// TestServer profiles a real self-contained program of 9.0.7, an MCP server with hundreds of assemblies.
+func TestServer(t *testing.T) {
+	in := dotnettest.Need(t)
+	cmd := &exec.Cmd{Path: in.MCP(), Args: []string{in.MCP(), "tools", "list"}, Env: in.Env()}
+	want, err := exec.Command(in.MCP(), "tools", "list").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := mustRecord(t, cmd)
+	duration := regexp.MustCompile(`"duration": [0-9]+`)
+	if d := cmp.Diff(duration.ReplaceAllString(string(want), ""), duration.ReplaceAllString(r.stdout, "")); d != "" || len(want) < 10_000 {
+		t.Errorf("its output is another under the profiler (-without +with):\n%.2000s", d)
+	}
+	rows := view[processRow](t, r.session, "processes")
+	if len(rows) != 1 || rows[0].Name != "azmcp" || rows[0].State != "exited" {
+		t.Errorf("%+v", rows)
+	}
+}
+
+// TestMSBuild profiles the build engine of the 3.1 SDK, on 9.0.7.
+func TestMSBuild(t *testing.T) {
+	in := dotnettest.Need(t)
+	dir := t.TempDir()
+	project := `<Project DefaultTargets="T"><ItemGroup><X Include="a;b;c"/></ItemGroup>` +
+		`<Target Name="T"><WriteLinesToFile File="out.txt" Lines="@(X)" Overwrite="true"/></Target></Project>`
+	if err := os.WriteFile(filepath.Join(dir, "a.proj"), []byte(project), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	msbuild := filepath.Join(in.SDK(), "MSBuild.dll")
+	cmd := exec.Command(in.Net9().Dotnet, "exec", "--roll-forward", "Major", msbuild, "a.proj", "-nodeReuse:false", "-nologo")
+	cmd.Env, cmd.Dir = in.Env(), dir
+	r := mustRecord(t, cmd)
+	if out, err := os.ReadFile(filepath.Join(dir, "out.txt")); err != nil || string(out) != "a\nb\nc\n" {
+		t.Errorf("it wrote %q, %v\n%s", out, err, r.stdout)
+	}
+	type share struct {
+		Percent float64 `json:"percent"`
+	}
+	rows := query[share](t, r.session, "SELECT inclusive_bytes_percent AS percent FROM modules WHERE name = 'Microsoft.Build.dll'")
+	if len(rows) != 1 || rows[0].Percent < 50 {
+		t.Errorf("%v %% of the bytes are below functions of the engine", rows)
+	}
+}

@@ -1,0 +1,203 @@
+package arena_test
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"unsafe"
+
+	"github.com/clrprof/clrprof/internal/arena"
+	"github.com/clrprof/clrprof/internal/wire"
+)
+
+// seed is an arena that the agent wrote; see internal/wire.
+func seed(t testing.TB) []byte {
+	t.Helper()
+	b, err := os.ReadFile("../wire/testdata/agent.arena")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// aligned copies bytes to memory that begins at a multiple of 8.
+func aligned(b []byte) []byte {
+	words := make([]uint64, len(b)/8+1)
+	out := unsafe.Slice((*byte)(unsafe.Pointer(&words[0])), 8*len(words))[:len(b)]
+	copy(out, b)
+	return out
+}
+
+func header(t testing.TB, b []byte) *wire.Header {
+	t.Helper()
+	h, err := wire.DecodeHeader(b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return h
+}
+
+// withHeader returns the seed with a changed header.
+func withHeader(t testing.TB, change func(h *wire.Header)) []byte {
+	t.Helper()
+	b := seed(t)
+	h := header(t, b)
+	change(h)
+	encoded, err := binary.Append(nil, binary.LittleEndian, h)
+	if err != nil {
+		t.Fatal(err)
+	}
+	copy(b, encoded)
+	return b
+}
+
+// TestOpen reads every table through a mapping and compares with a decoding of the bytes.
+func TestOpen(t *testing.T) {
+	b := seed(t)
+	h := header(t, b)
+	path := filepath.Join(t.TempDir(), "1-2.arena")
+	if err := os.WriteFile(path, b, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	a, err := arena.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	have, err := a.Header()
+	if err != nil || *have != *h {
+		t.Errorf("%+v, %v", have, err)
+	}
+	if e := h.Regions[wire.RegionLog]; !bytes.Equal(a.Log(), b[e.Offset:][:e.Used]) {
+		t.Error("the log differs")
+	}
+	checkTable(t, b, h, wire.RegionIPs, a.IPs())
+	checkTable(t, b, h, wire.RegionNodes, a.Nodes())
+	checkTable(t, b, h, wire.RegionSites, a.Sites())
+	for i := range a.Sites() {
+		s := &a.Sites()[i]
+		if objects, n := arena.Count(s); objects != s.Objects || n != s.Bytes || objects == 0 {
+			t.Errorf("site %d: %d objects, %d bytes", i, objects, n)
+		}
+	}
+	if err := a.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+func checkTable[T comparable](t *testing.T, b []byte, h *wire.Header, r wire.Region, have []T) {
+	t.Helper()
+	e := h.Regions[r]
+	want := make([]T, e.Used/uint64(unsafe.Sizeof(*new(T))))
+	if _, err := binary.Decode(b[e.Offset:], binary.LittleEndian, want); err != nil {
+		t.Fatal(err)
+	}
+	if len(have) != len(want) || len(have) == 0 {
+		t.Fatalf("region %d: %d rows, want %d", r, len(have), len(want))
+	}
+	for i := range want {
+		if have[i] != want[i] {
+			t.Errorf("region %d row %d: have %+v, want %+v", r, i, have[i], want[i])
+		}
+	}
+}
+
+func TestOpenErrors(t *testing.T) {
+	const size = 7400 // about the seed's
+	hostile := func(change func(r *wire.RegionEntry)) []byte {
+		return withHeader(t, func(h *wire.Header) { change(&h.Regions[wire.RegionNodes]) })
+	}
+	for _, c := range []struct {
+		name, message string
+		b             []byte
+	}{
+		{"empty", "0 bytes", nil},
+		{"less than a header", "100 bytes", seed(t)[:100]},
+		{"no arena", "no magic number", bytes.Repeat([]byte("x"), size)},
+		{"cut in the last region", "region 3", seed(t)[:len(seed(t))-8]},
+		{"cut after the header", "region 0", seed(t)[:wire.HeaderSize]},
+		{"of another version", "layout version", withHeader(t, func(h *wire.Header) { h.Version++ })},
+		{"region in the header", "region 2", hostile(func(r *wire.RegionEntry) { r.Offset = wire.HeaderSize - 8 })},
+		{"region at 0", "region 2", hostile(func(r *wire.RegionEntry) { r.Offset = 0 })},
+		{"region not aligned", "region 2", hostile(func(r *wire.RegionEntry) { r.Offset += 4 })},
+		{"region behind the end", "region 2", hostile(func(r *wire.RegionEntry) { r.Offset = 1 << 40 })},
+		{"offset of almost everything", "region 2", hostile(func(r *wire.RegionEntry) { r.Offset = math.MaxUint64 &^ 7 })},
+		{"capacity of everything", "region 2", hostile(func(r *wire.RegionEntry) { r.Capacity = math.MaxUint64 })},
+		{"offset and capacity wrap around", "region 2", hostile(func(r *wire.RegionEntry) { r.Capacity = -r.Offset })},
+	} {
+		path := filepath.Join(t.TempDir(), "1-2.arena")
+		if err := os.WriteFile(path, c.b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if a, err := arena.Open(path); !errors.Is(err, wire.ErrCorrupt) || a != nil || !strings.Contains(err.Error(), c.message) {
+			t.Errorf("%s: Open: %v", c.name, err)
+		}
+		if a, err := arena.FromBytes(aligned(c.b)); !errors.Is(err, wire.ErrCorrupt) || a != nil {
+			t.Errorf("%s: FromBytes: %v", c.name, err)
+		}
+	}
+	if a, err := arena.Open(filepath.Join(t.TempDir(), "none")); !errors.Is(err, fs.ErrNotExist) || a != nil {
+		t.Errorf("no file: %v", err)
+	}
+	if a, err := arena.FromBytes(aligned(append([]byte{0}, seed(t)...))[1:]); !errors.Is(err, wire.ErrCorrupt) || a != nil {
+		t.Errorf("not aligned: %v", err)
+	}
+}
+
+// TestUsedBeyondCapacity: the target can write anything into its arena, also while it is read.
+func TestUsedBeyondCapacity(t *testing.T) {
+	b := aligned(seed(t))
+	h := header(t, b)
+	a, err := arena.FromBytes(b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	nodes := len(a.Nodes())
+	for _, used := range []uint64{math.MaxUint64, h.Regions[wire.RegionNodes].Capacity + 24, 1 << 50} {
+		encoded := withHeader(t, func(h *wire.Header) { h.Regions[wire.RegionNodes].Used = used })
+		copy(b, encoded[:wire.HeaderSize])
+		if n := uint64(len(a.Nodes())); n != h.Regions[wire.RegionNodes].Capacity/24 || int(n) < nodes {
+			t.Errorf("used %d: %d nodes", used, n)
+		}
+	}
+	copy(b, withHeader(t, func(h *wire.Header) { h.Regions[wire.RegionNodes].Used = 23 })[:wire.HeaderSize])
+	if a.Nodes() != nil {
+		t.Error("a part of a row is a row")
+	}
+	// Regions that move after Open are not followed.
+	copy(b, withHeader(t, func(h *wire.Header) { h.Regions[wire.RegionNodes].Offset = 1 << 40 })[:wire.HeaderSize])
+	if n := len(a.Nodes()); n != nodes {
+		t.Errorf("%d nodes, want %d", n, nodes)
+	}
+	b[0] ^= 1
+	if _, err := a.Header(); !errors.Is(err, wire.ErrCorrupt) {
+		t.Errorf("the header was overwritten: %v", err)
+	}
+}
+
+func FuzzFromBytes(f *testing.F) {
+	f.Add(seed(f))
+	f.Add(withHeader(f, func(h *wire.Header) { h.Regions[wire.RegionSites].Used = math.MaxUint64 }))
+	f.Add(seed(f)[:wire.HeaderSize])
+	f.Fuzz(func(t *testing.T, b []byte) {
+		a, err := arena.FromBytes(aligned(b))
+		if err != nil {
+			if !errors.Is(err, wire.ErrCorrupt) || a != nil {
+				t.Fatalf("%v, %v", a, err)
+			}
+			return
+		}
+		n := len(a.Log()) + 24*len(a.IPs()) + 24*len(a.Nodes()) + 32*len(a.Sites())
+		if n > wire.RegionCount*len(b) {
+			t.Fatalf("%d bytes of rows in %d", n, len(b))
+		}
+		for i := range a.Sites() {
+			arena.Count(&a.Sites()[i])
+		}
+	})
+}

@@ -1,0 +1,206 @@
+package collect_test
+
+import (
+	"encoding/binary"
+	"errors"
+	"flag"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/clrprof/clrprof/internal/collect"
+	"github.com/clrprof/clrprof/internal/launch"
+	"github.com/clrprof/clrprof/internal/quantity"
+	"github.com/clrprof/clrprof/internal/session"
+	"github.com/clrprof/clrprof/internal/wire"
+)
+
+var update = flag.Bool("update", false, "make the seed arena of internal/wire anew")
+
+// buildAgent compiles the agent and the made-up runtime of agent/test.
+func buildAgent(t *testing.T, flags ...string) string {
+	t.Helper()
+	if _, err := exec.LookPath("gcc"); err != nil {
+		t.Skip("gcc is not installed")
+	}
+	dir := t.TempDir()
+	cmd := exec.Command("../../agent/test/build.sh", append([]string{"gcc", dir}, flags...)...)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("build the agent: %v\n%s", err, out)
+	}
+	return dir
+}
+
+// arenaDirectory is in memory, if there is such a place: the agent asks for memory in small steps.
+func arenaDirectory(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("/dev/shm", "clrprof-test-")
+	if err != nil {
+		return t.TempDir()
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	return dir
+}
+
+// scenarios returns a command that runs scenarios of the agent's tests, all if none is named.
+func scenarios(bin, dir string, names ...string) *exec.Cmd {
+	return exec.Command(filepath.Join(bin, "agent_test"), append([]string{filepath.Join(bin, "agent.so"), dir}, names...)...)
+}
+
+// TestAgentScenarios runs all of the agent's own tests and records every arena that they leave: what was told to the
+// agent is in the session, or counted as lost.
+func TestAgentScenarios(t *testing.T) {
+	bin, dir := buildAgent(t), arenaDirectory(t)
+	out, err := scenarios(bin, dir).CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	arenas := 0
+	err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err == nil && strings.HasSuffix(path, launch.ArenaSuffix) {
+			arenas++
+			recordScenario(t, filepath.Dir(path))
+		}
+		return err
+	})
+	if err != nil || arenas < 100 {
+		t.Errorf("%d arenas, %v", arenas, err)
+	}
+}
+
+// recordScenario records the arena that a scenario left in a directory.
+func recordScenario(t *testing.T, dir string) {
+	t.Helper()
+	var want quantity.Amount
+	told, err := os.ReadFile(filepath.Join(dir, "totals"))
+	if err == nil {
+		_, err = fmt.Sscan(string(told), &want.Allocations, &want.Bytes)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &recording{t: t, dir: dir, path: filepath.Join(arenaDirectory(t), "s.clrprof")}
+	r.begin(collect.Filter{})
+	r.sync(collect.Monotonic())
+	s := r.finish()
+	have := total(t, s)
+	for _, l := range get[session.Loss](t)(s.Losses()) {
+		if l.IsMissing() {
+			have = have.Add(l.Amount)
+		}
+	}
+	killed := want == quantity.Amount{} && have.Allocations > 0 // that process could not tell
+	if have != want && !killed {
+		t.Errorf("%s: have %+v, want %+v", dir, have, want)
+	}
+}
+
+// TestRecordWhileRunning reads an arena as fast as it can while 16 threads fill it.
+func TestRecordWhileRunning(t *testing.T) {
+	bin, dir := buildAgent(t), arenaDirectory(t)
+	r := &recording{t: t, dir: filepath.Join(dir, "parallel"), path: filepath.Join(arenaDirectory(t), "s.clrprof")}
+	cmd := scenarios(bin, dir, "parallel")
+	done := make(chan error, 1)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go func() { done <- cmd.Wait() }()
+	r.begin(collect.Filter{})
+	for running := true; running; {
+		select {
+		case err := <-done:
+			if err != nil {
+				t.Error(err)
+			}
+			running = false
+		default:
+		}
+		r.sync(collect.Monotonic())
+	}
+	s := r.finish()
+	slices, told := len(get[session.Slice](t)(s.Slices())), quantity.Amount{}
+	b, err := os.ReadFile(filepath.Join(r.dir, "totals"))
+	if err == nil {
+		_, err = fmt.Sscan(string(b), &told.Allocations, &told.Bytes)
+	}
+	if have := total(t, s); err != nil || have != told || slices < 2 {
+		t.Errorf("have %+v in %d slices, want %+v, %v", have, slices, told, err)
+	}
+}
+
+// TestAgentSanitized runs the agent's tests under gcc's sanitizers; make test-agent does so with all compilers.
+func TestAgentSanitized(t *testing.T) {
+	if testing.Short() {
+		t.Skip("slow")
+	}
+	for _, sanitizers := range []string{"address,undefined", "thread"} {
+		t.Run(sanitizers, func(t *testing.T) {
+			flags := []string{"-fsanitize=" + sanitizers, "-fno-sanitize-recover=all"}
+			try := exec.Command("gcc", append(flags, "-x", "c", "-", "-o", filepath.Join(t.TempDir(), "try"))...)
+			try.Stdin = strings.NewReader("int main(void) { return 0; }")
+			if err := try.Run(); err != nil {
+				t.Skipf("gcc has no %s sanitizer here", sanitizers)
+			}
+			if out, err := scenarios(buildAgent(t, flags...), arenaDirectory(t)).CombinedOutput(); err != nil {
+				t.Errorf("%v\n%s", err, out)
+			}
+		})
+	}
+}
+
+// TestAgentSeed makes the arena from which internal/wire and internal/arena test, when asked to.
+func TestAgentSeed(t *testing.T) {
+	if !*update {
+		t.Skip("without -update")
+	}
+	dir := arenaDirectory(t)
+	if out, err := scenarios(buildAgent(t), dir, "every_record").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	found, err := filepath.Glob(filepath.Join(dir, "every_record", "*"+launch.ArenaSuffix))
+	if err != nil || len(found) != 1 {
+		t.Fatal(found, err)
+	}
+	seed, err := compact(found[0])
+	if err == nil {
+		err = os.WriteFile("../wire/testdata/agent.arena", seed, 0o644)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// compact returns an arena without the room that its regions did not use, of a process that is nobody's.
+func compact(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	out := make([]byte, wire.HeaderSize)
+	if _, err := f.ReadAt(out, 0); err != nil {
+		return nil, err
+	}
+	h, err := wire.DecodeHeader(out)
+	if err != nil {
+		return nil, err
+	}
+	h.PID, h.ParentPID = 1<<30, 1
+	for i := range h.Regions {
+		r := &h.Regions[i]
+		rows := make([]byte, (r.Used+7)&^7)
+		if _, err := f.ReadAt(rows, int64(r.Offset)); err != nil {
+			return nil, err
+		}
+		r.Offset, r.Capacity, r.Backed = uint64(len(out)), uint64(len(rows)), uint64(len(rows))
+		out = append(out, rows...)
+	}
+	if _, err := binary.Encode(out, binary.LittleEndian, h); err != nil {
+		return nil, errors.Join(fmt.Errorf("encode the header of %s", path), err)
+	}
+	return out, nil
+}

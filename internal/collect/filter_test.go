@@ -1,0 +1,141 @@
+package collect_test
+
+import (
+	"fmt"
+	"path/filepath"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/clrprof/clrprof/internal/collect"
+	"github.com/clrprof/clrprof/internal/quantity"
+	"github.com/clrprof/clrprof/internal/session"
+	"github.com/clrprof/clrprof/internal/wire"
+)
+
+func TestFilterKeeps(t *testing.T) {
+	list := func(s ...string) []string { return s }
+	for _, c := range []struct {
+		include, exclude []string
+		module, typ      string
+		want             bool
+	}{
+		{nil, nil, "App.dll", "N.T", true},
+		{list("App"), nil, "App.dll", "N.T", true},
+		{list("App.dll"), nil, "App.dll", "N.T", true},
+		{list("app"), nil, "App.dll", "N.T", true},
+		{list("Ap"), nil, "App.dll", "N.T", false},
+		{list("A*"), nil, "App.dll", "N.T", true},
+		{list("*"), nil, "", "", false}, // nothing to compare with
+		{list("N"), nil, "App.dll", "N.T", true},
+		{list("N"), nil, "App.dll", "N.M.T", false}, // a namespace is not those in it
+		{list("N.*"), nil, "App.dll", "N.M.T", true},
+		{list("N.M"), nil, "App.dll", "N.M.T", true},
+		{list("N.T"), nil, "App.dll", "N.T/Inner", true},
+		{list("N.T/Inner"), nil, "App.dll", "N.T/Inner", true},
+		{list("Inner"), nil, "App.dll", "N.T/Inner", false},
+		{list("N.Tx"), nil, "App.dll", "N.T", false},
+		{list("N?T"), nil, "App.dll", "N.T", false}, // only * is special
+		{list("N.List`1"), nil, "App.dll", "N.List`1", true},
+		{nil, list("App"), "App.dll", "N.T", false},
+		{nil, list("Lib"), "App.dll", "N.T", true},
+		{list("App"), list("N.T"), "App.dll", "N.T", false},
+		{list("App"), list("N.T"), "App.dll", "N.U", true},
+		{list("Lib", "N.T"), nil, "App.dll", "N.T", true},
+		{nil, list("System.*"), "System.Private.CoreLib.dll", "Interop/Sys", false},
+	} {
+		if have := collect.NewFilter(c.include, c.exclude).Keeps(c.module, c.typ); have != c.want {
+			t.Errorf("include %q, exclude %q: %s %s: %v", c.include, c.exclude, c.module, c.typ, have)
+		}
+	}
+	if !collect.NewFilter(nil, nil).Empty() || !(collect.Filter{}).Empty() || collect.NewFilter(nil, []string{"x"}).Empty() {
+		t.Error("Empty")
+	}
+}
+
+// chainArena has functions 1…n, each in a module of its own (M1.dll, …), and paths of calls between them.
+func chainArena(functions int, paths [][]int) *fakeArena {
+	a := newArena()
+	a.add(wire.Thread{ID: 1, OSID: 1, BeginNS: 1000}, wire.Type{ID: 1, Kind: wire.TypeOther})
+	for f := 1; f <= functions; f++ {
+		id := uint32(f)
+		a.add(wire.Module{ID: id, MVID: [16]byte{byte(f)}, Path: fmt.Sprintf("/M%d.dll", f), Name: "M"},
+			wire.Function{ID: id, Module: id, Token: 0x06000001, Name: "F"})
+		a.ip(uint64(f)<<8, id, 0)
+	}
+	children := map[[2]uint32]uint32{}
+	for i, path := range paths {
+		node := uint32(wire.NodeRoot)
+		for _, f := range path {
+			key := [2]uint32{node, uint32(wire.IPFirst - 1 + f)}
+			if children[key] == 0 {
+				children[key] = a.node(key[0], key[1])
+			}
+			node = children[key]
+		}
+		a.site(1, node, 1, uint64(i+1), uint64(24*(i+1)))
+	}
+	return a
+}
+
+// TestFilterFolds: a frame that is left out counts for the nearest caller that is kept.
+func TestFilterFolds(t *testing.T) {
+	a := chainArena(4, [][]int{{1, 2, 3}, {1, 2, 4}, {2, 3}, {2}, {2, 1, 2, 1}})
+	s := record(t, a, collect.NewFilter(nil, []string{"M2", "M4"}))
+	names := map[session.FunctionID]string{0: "?"}
+	modules := map[session.ModuleID]string{0: ""}
+	for _, m := range get[session.Module](t)(s.Modules()) {
+		modules[m.ID] = m.Name
+	}
+	for _, f := range get[session.Function](t)(s.Functions()) {
+		names[f.ID] = modules[f.Module] + " " + f.RawName
+	}
+	paths := map[session.NodeID]string{}
+	for _, n := range get[session.Node](t)(s.Nodes()) {
+		paths[n.ID] = paths[n.Parent] + "/" + names[n.Function]
+	}
+	sites := map[session.SiteID]session.NodeID{}
+	for _, site := range get[session.Site](t)(s.Sites()) {
+		sites[site.ID] = site.Node
+	}
+	have := map[string]quantity.Count{}
+	for _, v := range get[session.SiteValue](t)(s.SiteValues()) {
+		have[paths[sites[v.Site]]] += v.Allocations
+	}
+	want := map[string]quantity.Count{
+		"/M1.dll F/M3.dll F":             1,
+		"/M1.dll F":                      2, // 4, called by 2, called by 1
+		"/ (excluded)/M3.dll F":          3,
+		"/ (excluded)":                   4,
+		"/ (excluded)/M1.dll F/M1.dll F": 5,
+	}
+	if fmt.Sprint(have) != fmt.Sprint(want) {
+		t.Errorf("have %v\nwant %v", have, want)
+	}
+}
+
+// TestFilterKeepsTotals: whatever is left out, every allocation is counted once.
+func TestFilterKeepsTotals(t *testing.T) {
+	dir := t.TempDir()
+	n := 0
+	rapid.Check(t, func(rt *rapid.T) {
+		const functions = 5
+		path := rapid.SliceOfN(rapid.IntRange(1, functions), 1, 6)
+		paths := rapid.SliceOfN(path, 1, 8).Draw(rt, "paths")
+		pattern := rapid.SliceOfN(rapid.SampledFrom([]string{"M1", "M2", "M3.dll", "M4", "M*", "nothing"}), 0, 3)
+		filter := collect.NewFilter(pattern.Draw(rt, "include"), pattern.Draw(rt, "exclude"))
+		n++
+		r := &recording{t: t, dir: filepath.Join(dir, fmt.Sprint(n)), path: filepath.Join(dir, fmt.Sprint(n)+".clrprof")}
+		want := quantity.Amount{}
+		a := chainArena(functions, paths)
+		for _, s := range a.sites {
+			want = want.Add(quantity.Amount{Allocations: quantity.Count(s.Objects), Bytes: quantity.Bytes(s.Bytes)})
+		}
+		r.begin(filter)
+		a.write(t, filepath.Join(r.dir, "1-1.arena"))
+		r.sync(5000)
+		if have := total(t, r.finish()); have != want {
+			rt.Fatalf("have %+v, want %+v", have, want)
+		}
+	})
+}

@@ -1,0 +1,199 @@
+package wire_test
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"unicode/utf16"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"pgregory.net/rapid"
+
+	"github.com/clrprof/clrprof/internal/wire"
+)
+
+// TestGenerated fails when the header of the agent or the document is not what the package says now.
+func TestGenerated(t *testing.T) {
+	for name, want := range wire.Generate() {
+		have, err := os.ReadFile(filepath.Join("..", "..", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, string(have)); diff != "" {
+			t.Errorf("%s is stale, run go generate ./internal/wire:\n%s", name, diff)
+		}
+	}
+}
+
+// encode writes a record as the package comment and docs/wire.md say: the opposite of Next, made of the structs alone.
+func encode(kind wire.Kind, record any) []byte {
+	payload := encodeValue(nil, reflect.ValueOf(record))
+	b := binary.LittleEndian.AppendUint32(nil, uint32(8+len(payload)+7)&^7)
+	b = binary.LittleEndian.AppendUint32(b, uint32(kind))
+	b = append(b, payload...)
+	return append(b, make([]byte, -len(b)&7)...)
+}
+
+func encodeValue(b []byte, v reflect.Value) []byte {
+	switch v.Kind() {
+	case reflect.Struct:
+		for i := range v.NumField() {
+			b = encodeValue(b, v.Field(i))
+		}
+	case reflect.Slice:
+		b = binary.LittleEndian.AppendUint32(b, uint32(v.Len()))
+		fallthrough
+	case reflect.Array:
+		for i := range v.Len() {
+			b = encodeValue(b, v.Index(i))
+		}
+	case reflect.String:
+		units := utf16.Encode([]rune(v.String()))
+		b = binary.LittleEndian.AppendUint32(b, uint32(len(units)))
+		for _, u := range units {
+			b = binary.LittleEndian.AppendUint16(b, u)
+		}
+	case reflect.Uint8:
+		b = append(b, byte(v.Uint()))
+	case reflect.Uint32:
+		b = binary.LittleEndian.AppendUint32(b, uint32(v.Uint()))
+	case reflect.Uint64:
+		b = binary.LittleEndian.AppendUint64(b, v.Uint())
+	}
+	return b
+}
+
+// anyRecord draws a record of any kind.
+func anyRecord(t *rapid.T) (wire.Kind, any) {
+	kind := wire.Kind(rapid.Uint32Range(1, uint32(len(wire.Records()))).Draw(t, "kind"))
+	switch wire.Records()[kind].(type) {
+	case wire.Module:
+		return kind, rapid.Make[wire.Module]().Draw(t, "record")
+	case wire.Type:
+		return kind, rapid.Make[wire.Type]().Draw(t, "record")
+	case wire.Function:
+		return kind, rapid.Make[wire.Function]().Draw(t, "record")
+	case wire.Body:
+		return kind, rapid.Make[wire.Body]().Draw(t, "record")
+	case wire.Thread:
+		return kind, rapid.Make[wire.Thread]().Draw(t, "record")
+	case wire.ThreadEnd:
+		return kind, rapid.Make[wire.ThreadEnd]().Draw(t, "record")
+	case wire.ThreadName:
+		return kind, rapid.Make[wire.ThreadName]().Draw(t, "record")
+	case wire.Process:
+		return kind, rapid.Make[wire.Process]().Draw(t, "record")
+	}
+	t.Fatalf("kind %d is not tested", kind)
+	return 0, nil
+}
+
+func TestRoundTrip(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var log []byte
+		var want []any
+		for range rapid.IntRange(1, 5).Draw(t, "records") {
+			kind, record := anyRecord(t)
+			log = append(log, encode(kind, record)...)
+			want = append(want, record)
+		}
+		for i, w := range want {
+			have, rest, err := wire.Next(log)
+			if err != nil {
+				t.Fatalf("record %d: %v", i, err)
+			}
+			if diff := cmp.Diff(w, have, cmpopts.EquateEmpty()); diff != "" {
+				t.Fatalf("record %d:\n%s", i, diff)
+			}
+			log = rest
+		}
+		if len(log) != 0 {
+			t.Fatalf("%d bytes are left", len(log))
+		}
+	})
+}
+
+func TestNextErrors(t *testing.T) {
+	thread := encode(wire.KindThread, wire.Thread{ID: 1})
+	with := func(at int, v uint32) []byte {
+		b := bytes.Clone(thread)
+		binary.LittleEndian.PutUint32(b[at:], v)
+		return b
+	}
+	for _, c := range []struct {
+		name string
+		log  []byte
+	}{
+		{"empty", nil},
+		{"half a header", thread[:7]},
+		{"cut", thread[:len(thread)-8]},
+		{"size of 0", with(0, 0)},
+		{"size of 4", with(0, 4)},
+		{"odd size", with(0, 31)},
+		{"too large", append(with(0, 2<<20), make([]byte, 2<<20)...)},
+		{"kind 0", with(4, 0)},
+		{"unknown kind", with(4, 99)},
+		{"too short for its fields", encode(wire.KindThread, struct{ ID uint32 }{})},
+		{"name longer than the record", encode(wire.KindThreadName, struct {
+			Managed uint64
+			Length  uint32
+		}{1, 7})},
+		{"name of 4 billion", encode(wire.KindThreadName, struct {
+			Managed uint64
+			Length  uint32
+		}{1, 0xFFFFFFFF})},
+		{"ranges of 4 billion", encode(wire.KindBody, struct{ ID, Function, Ranges uint32 }{1, 1, 0xFFFFFFFF})},
+	} {
+		if record, rest, err := wire.Next(c.log); !errors.Is(err, wire.ErrCorrupt) || record != nil || rest != nil {
+			t.Errorf("%s: have %v, %d bytes, %v", c.name, record, len(rest), err)
+		}
+	}
+}
+
+func headerBytes(t testing.TB, h wire.Header) []byte {
+	t.Helper()
+	b, err := binary.Append(nil, binary.LittleEndian, h)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return append(b, make([]byte, wire.HeaderSize-len(b))...)
+}
+
+func TestDecodeHeader(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		want := rapid.Make[wire.Header]().Draw(t, "header")
+		want.Magic, want.Version = wire.Magic, wire.Version
+		b, err := binary.Append(nil, binary.LittleEndian, want)
+		if err != nil {
+			t.Fatal(err)
+		}
+		have, err := wire.DecodeHeader(append(b, make([]byte, wire.HeaderSize-len(b))...))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(&want, have); diff != "" {
+			t.Fatal(diff)
+		}
+	})
+	good := wire.Header{Magic: wire.Magic, Version: wire.Version}
+	for _, c := range []struct {
+		name, message string
+		b             []byte
+	}{
+		{"nothing", "0 bytes", nil},
+		{"cut", "less than a header", headerBytes(t, good)[:wire.HeaderSize-1]},
+		{"zeros", "no magic number", make([]byte, wire.HeaderSize)},
+		{"older", "layout version", headerBytes(t, wire.Header{Magic: wire.Magic, Version: wire.Version - 1})},
+		{"newer", "layout version", headerBytes(t, wire.Header{Magic: wire.Magic, Version: wire.Version + 1})},
+	} {
+		if h, err := wire.DecodeHeader(c.b); !errors.Is(err, wire.ErrCorrupt) || h != nil || !strings.Contains(err.Error(), c.message) {
+			t.Errorf("%s: have %v, %v", c.name, h, err)
+		}
+	}
+}
