@@ -89,6 +89,14 @@ func anyRecord(t *rapid.T) (wire.Kind, any) {
 		return kind, rapid.Make[wire.ThreadName]().Draw(t, "record")
 	case wire.Process:
 		return kind, rapid.Make[wire.Process]().Draw(t, "record")
+	case wire.GC:
+		return kind, rapid.Make[wire.GC]().Draw(t, "record")
+	case wire.Alive:
+		return kind, rapid.Make[wire.Alive]().Draw(t, "record")
+	case wire.Why:
+		return kind, rapid.Make[wire.Why]().Draw(t, "record")
+	case wire.Roots:
+		return kind, rapid.Make[wire.Roots]().Draw(t, "record")
 	}
 	t.Fatalf("kind %d is not tested", kind)
 	return 0, nil
