@@ -139,6 +139,13 @@ struct thread {
     struct thread *next_free;
 };
 
+/* Address 0 is no return address, but can be found in the place of one. It is not in an empty slot by chance. */
+static inline void forget_ips(struct thread *t)
+{
+    __builtin_memset(t->ips, 0, sizeof t->ips);
+    t->ips[0].address = 1; /* whose place is another one */
+}
+
 extern __thread struct thread *current_thread __attribute__((tls_model("initial-exec")));
 
 bool threads_init(void);

@@ -156,7 +156,7 @@ struct thread *thread_attach(void)
     t->busy = false;
     t->epoch = __atomic_load_n(&code_epoch, __ATOMIC_ACQUIRE);
     memset(t->classes, 0, sizeof t->classes);
-    memset(t->ips, 0, sizeof t->ips);
+    forget_ips(t);
     arena_lock();
     record.id = last_thread_id + 1;
     bool written = put_record(WIRE_RECORD_THREAD, &record, sizeof record);
