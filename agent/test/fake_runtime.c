@@ -598,6 +598,14 @@ static hresult get_function_from_ip3(void *self, uintptr_t address, uintptr_t *i
     return HR_OK;
 }
 
+/* The made-up stacks are never cut: there is no managed code above. */
+static hresult do_stack_snapshot(void *self, uintptr_t thread, void *callback, uint32_t flags, void *data, uint8_t *context,
+                                 uint32_t size)
+{
+    (void)self, (void)thread, (void)callback, (void)flags, (void)data, (void)context, (void)size;
+    return call_fails() ? HR_FAIL : HR_OK;
+}
+
 static hresult get_dynamic_function_info(void *self, uintptr_t id, uintptr_t *module, const uint8_t **signature,
                                          uint32_t *signature_bytes, uint32_t capacity, uint32_t *length, utf16 *name)
 {
@@ -684,6 +692,7 @@ static void fill_tables(void)
     info_table[INFO_IS_ARRAY_CLASS] = (void *)is_array_class;
     info_table[INFO_GET_CURRENT_THREAD_ID] = (void *)get_current_thread_id;
     info_table[INFO_GET_MODULE_META_DATA] = (void *)get_module_meta_data;
+    info_table[INFO_DO_STACK_SNAPSHOT] = (void *)do_stack_snapshot;
     info_table[INFO_GET_FUNCTION_INFO2] = (void *)get_function_info2;
     info_table[INFO_GET_CLASS_ID_INFO2] = (void *)get_class_id_info2;
     info_table[INFO_GET_RUNTIME_INFORMATION] = (void *)get_runtime_information;
