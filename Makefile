@@ -13,7 +13,7 @@ LDFLAGS    := -shared -nostdlib
 
 # Packages of Go code alone, for the race detector: those that start .NET spend
 # their time in other processes, where it sees nothing.
-PURE        = $(shell go list ./internal/... | grep -v -e /dotnettest -e /policy -e /heap/replay)
+PURE        = $(shell go list ./internal/... | grep -v -e /dotnettest -e /policy -e /heap/replay -e /collect -e /symbols)
 FUZZTIME   ?= 20s
 HEAPS      ?= 100000
 FIRST      ?= 1000000

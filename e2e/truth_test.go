@@ -47,6 +47,7 @@ func TestTruth(t *testing.T) {
 		{[]string{"Tiering", "20000", "1000"}, []way{optimized, serverOpt}},
 		{[]string{"Threads", "1", "1000"}, []way{tiered, serverDebug}},
 		{[]string{"Threads", "16", "1000"}, []way{tiered, optimized, debug, serverGC, serverOpt}},
+		{[]string{"Native"}, []way{tiered, optimized, debug}},
 		{[]string{"Kept"}, []way{tiered, serverOpt}},
 		{[]string{"StaticInit"}, []way{tiered, optimized, tier0, debug}},
 		{[]string{"Dynamic"}, []way{tiered, optimized, tier0, serverDebug}},

@@ -69,10 +69,12 @@ static uint32_t start_recording(void)
     bool has_frozen_heap = com_query(agent_info, &IID_INFO14, &newest) >= 0 && newest != NULL;
     read_runtime_version();
     allocations_init(agent_info, has_frozen_heap);
+    above_init(agent_info);
     names_find_signal_return();
     if (!names_init(agent_info) || !stack_init() || !threads_init())
         return WIRE_FAILURE_OUT_OF_MEMORY;
-    uint32_t low = ENABLE_OBJECT_ALLOCATED | MONITOR_OBJECT_ALLOCATED | MONITOR_THREADS | MONITOR_MODULE_LOADS;
+    uint32_t low = ENABLE_OBJECT_ALLOCATED | MONITOR_OBJECT_ALLOCATED | MONITOR_THREADS | MONITOR_MODULE_LOADS |
+                   ENABLE_STACK_SNAPSHOT;
     arena.header->data = WIRE_DATA_MEMORY;
     if (number_from("CLRPROF_LIFETIME", 0) != 0) {
         if (!lifetime_init(agent_info, number_from("CLRPROF_FINAL_GC", 0) != 0))

@@ -129,6 +129,7 @@ struct thread {
     uint32_t last_base, last_component;
 
     uint32_t leaf; /* node of the cached stack */
+    uintptr_t root; /* the frame at which the chain ends without managed code above, 0: not known yet */
     uint32_t n_frames, n_skips, cap_frames, cap_skips;
     struct frame *frames; /* [0] is next to the root */
     struct skip *skips;
@@ -143,6 +144,13 @@ struct thread {
     struct thread *next_free;
     struct thread *next; /* all that were ever made */
 };
+
+/* Address 0 is no return address, but can be found in the place of one. It is not in an empty slot by chance. */
+static inline void forget_ips(struct thread *t)
+{
+    __builtin_memset(t->ips, 0, sizeof t->ips);
+    t->ips[0].address = 1; /* whose place is another one */
+}
 
 extern __thread struct thread *current_thread __attribute__((tls_model("initial-exec")));
 
@@ -173,6 +181,15 @@ bool stack_init(void);
 void stack_close(void);
 /* Makes t->frames the stack that begins at fp and t->leaf its node. False: no room for a node. */
 bool stack_update(struct thread *t, uintptr_t fp);
+
+/* ── above.c: where native code has cut the chain of frame pointers ─────────────────────────────────────────── */
+
+struct frame_above {
+    uintptr_t after;  /* in: the chain ends here */
+    uintptr_t sp, fp; /* out: of the managed frame next to it, nearer to the root, while its call goes on; sp 0: none */
+};
+void above_init(void *info);
+bool frame_above(struct frame_above *f); /* false: the runtime does not say */
 
 /* ── code.c: what the agent reads from machine code ─────────────────────────────────────────────────────────── */
 

@@ -214,7 +214,7 @@ static void forget_code(struct thread *t, uint32_t epoch)
     t->epoch = epoch;
     t->n_frames = t->n_skips = 0;
     memset(t->classes, 0, sizeof t->classes);
-    memset(t->ips, 0, sizeof t->ips);
+    forget_ips(t);
 }
 
 /* The thread's state, made if need be. NULL: the allocation cannot be counted, which is counted. */

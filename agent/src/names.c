@@ -637,7 +637,7 @@ static uint32_t native_address(uintptr_t address)
     arena_lock();
     if (native_ip == 0)
         native_ip = add_ip(&nothing);
-    if (native_ip != 0 && n_native < MAX_NATIVE && map_put(&ips, address, native_ip))
+    if (native_ip != 0 && address != 0 && n_native < MAX_NATIVE && map_put(&ips, address, native_ip))
         n_native++;
     arena_unlock();
     return native_ip;

@@ -18,7 +18,12 @@
  * Faults that become exceptions (null references, divisions by zero): the faulting function was interrupted, not
  * left by a call; its place is in the signal frame.
  *
- * Limits: MAX_FRAMES links of the chain and header->max_stack_depth managed frames. Beyond the second the frames
+ * Native code without frame pointers that calls back managed code: there the chain is cut. The runtime says which
+ * managed frame comes next (above.c); its place is a skip of the frame that was called back, and the chain goes on. The
+ * functions in between are native, or stubs without a name.
+ *
+ * Limits: native code that has no frame pointer but leaves rbp alone does not cut the chain, and yet the one frame that
+ * called it is not on it. MAX_FRAMES links of the chain and header->max_stack_depth managed frames. Beyond the second the frames
  * nearest to the root are kept, then (truncated), then the allocating function itself, so exclusive values stay exact. */
 #include "agent.h"
 
@@ -171,6 +176,21 @@ READS_STACK static bool push_skip(struct thread *t, struct walk *w, uintptr_t sl
 #define SIGNAL_SP(fp) ((fp) + 16 + 40 + 15 * 8)
 #define SIGNAL_IP(fp) ((fp) + 16 + 40 + 16 * 8)
 
+/* The callers of a function without a frame pointer, or of an OSR variant, whose stack pointer was sp. */
+READS_STACK static bool push_callers(struct thread *t, struct walk *w, uintptr_t sp, bool beside, uint32_t *ip)
+{
+    while (beside || (flags_of(*ip) & WIRE_IP_FRAMELESS) != 0) {
+        uintptr_t slot = sp + arena_ip(*ip)->frame_size;
+        if (!on_stack(t, slot))
+            break;
+        if (!push_skip(t, w, slot, 0, ip))
+            return false;
+        sp = slot + 8;
+        beside = false;
+    }
+    return true;
+}
+
 /* Code addresses beside the chain, above the pair at fp whose return address is *ip; osr: the pair is in the frame of
  * an OSR variant. In the end *ip is in the function that has the next frame of the chain. */
 READS_STACK static bool walk_skips(struct thread *t, struct walk *w, uintptr_t fp, bool osr, uint32_t *ip)
@@ -187,16 +207,7 @@ READS_STACK static bool walk_skips(struct thread *t, struct walk *w, uintptr_t f
         if (!push_skip(t, w, SIGNAL_IP(fp), 1, ip))
             return false;
     }
-    while (beside || (flags_of(*ip) & WIRE_IP_FRAMELESS) != 0) {
-        uintptr_t slot = sp + arena_ip(*ip)->frame_size;
-        if (!on_stack(t, slot))
-            break;
-        if (!push_skip(t, w, slot, 0, ip))
-            return false;
-        sp = slot + 8;
-        beside = false;
-    }
-    return true;
+    return push_callers(t, w, sp, beside, ip);
 }
 
 /* ── from code addresses to nodes ───────────────────────────────────────────────────────────────────────────── */
@@ -263,6 +274,44 @@ static bool keep_frame(struct thread *t, struct path *p, uint32_t first, uint32_
 
 /* ── the general way: walk the chain until it meets a kept frame ────────────────────────────────────────────── */
 
+/* The walked frames from the returned index on are in native code. */
+static uint32_t native_end(const struct thread *t, const struct walk *w)
+{
+    uint32_t i = w->n_frames;
+    for (; i > 0; i--) {
+        const struct frame *f = &t->walk[i - 1];
+        uint32_t first = i == 1 ? 0 : f[-1].skips_end, flags = f->osr ? 0 : flags_of(f->ip);
+        for (uint32_t k = first; k < f->skips_end; k++)
+            flags |= flags_of(t->walk_skips[k].ip);
+        if ((flags & WIRE_IP_MANAGED) != 0)
+            break;
+    }
+    return i;
+}
+
+/* At the end of the chain: is it the root, or was it cut? Then *fp is the frame with which it goes on, *owner the code
+ * that it belongs to, and what was walked of native code above the cut is dropped, because it may be anything. */
+READS_STACK static bool walk_on(struct thread *t, struct walk *w, uintptr_t *fp, uint32_t *owner)
+{
+    uint32_t cut = native_end(t, w);
+    if (cut == w->n_frames || t->walk[cut].fp == t->root)
+        return false;
+    struct frame_above above = {t->walk[cut].fp, 0, 0};
+    bool known = frame_above(&above);
+    uintptr_t slot = above.sp - 8;
+    if (known && above.sp == 0)
+        t->root = above.after;
+    if (above.sp == 0 || slot <= above.after || above.fp <= above.after || !on_stack(t, slot) || !on_stack(t, above.fp) ||
+        (flags_of(ip_of(t, *(const uintptr_t *)slot)) & WIRE_IP_MANAGED) == 0)
+        return false;
+    w->n_frames = cut + 1;
+    w->n_skips = cut == 0 ? 0 : t->walk[cut - 1].skips_end;
+    bool room = push_skip(t, w, slot, 0, owner) && push_callers(t, w, above.sp, false, owner);
+    t->walk[cut].skips_end = w->n_skips;
+    *fp = above.fp;
+    return room;
+}
+
 /* False: more frames than may be kept, or no memory. */
 READS_STACK static bool walk_chain(struct thread *t, struct walk *w, uintptr_t fp)
 {
@@ -291,9 +340,10 @@ READS_STACK static bool walk_chain(struct thread *t, struct walk *w, uintptr_t f
         t->walk[index].skips_end = w->n_skips;
         if (!complete)
             return false;
-        if (pair[0] <= fp)
+        bool goes_on = pair[0] > fp && on_stack(t, pair[0]);
+        fp = goes_on ? pair[0] : fp;
+        if (!goes_on && !walk_on(t, w, &fp, &owner))
             return true;
-        fp = pair[0];
     }
     return true;
 }
@@ -358,7 +408,8 @@ READS_STACK static enum followed follow(struct thread *t, uintptr_t fp)
         }
         if (f->ip == 0)
             return NO_ROOM;
-        if (f->osr || (flags_of(f->ip) & WIRE_IP_SIGNAL) != 0)
+        bool cut = t->n_frames > 0 && f->next != f[-1].fp;
+        if (f->osr || cut || (flags_of(f->ip) & WIRE_IP_SIGNAL) != 0)
             return OTHER_FRAMES; /* rare; the general way knows whose frame it is */
         uint32_t owner = f->ip; /* of the frame before, nearer to the root */
         if (!walk_skips(t, &w, f->fp, false, &owner))

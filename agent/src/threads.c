@@ -165,11 +165,12 @@ struct thread *thread_attach(void)
     if (SLOT(agent_info, INFO_GET_CURRENT_THREAD_ID, uintptr_t *)(agent_info, &managed) >= 0)
         record.managed = managed;
     t->n_frames = t->n_skips = 0;
+    t->root = 0;
     t->last_class = 0;
     t->busy = false;
     t->epoch = __atomic_load_n(&code_epoch, __ATOMIC_ACQUIRE);
     memset(t->classes, 0, sizeof t->classes);
-    memset(t->ips, 0, sizeof t->ips);
+    forget_ips(t);
     arena_lock();
     record.id = last_thread_id + 1;
     bool written = put_record(WIRE_RECORD_THREAD, &record, sizeof record);

@@ -153,8 +153,10 @@ static void random_stack(struct fake_stack *s, uint32_t keep, uint32_t depth, ui
         keep--;
     s->n = keep;
     s->places = (s->places & ((UINT64_C(1) << (keep & 63)) - 1)) | random_number(seed) << (keep & 63);
-    while (s->n < depth) {
+    while (s->n < depth) { /* a wild frame pointer of 0 just ends the chain, and is not for here */
         uint32_t i = (uint32_t)(random_number(seed) % PER_SHAPE), shape = (uint32_t)(random_number(seed) % OSR_VARIANT);
+        if (shape == NATIVE_WILD)
+            shape = NATIVE;
         s->bodies[s->n++] = &bodies[shape][i];
         if (shape >= FIRST_VERSION)
             s->bodies[s->n++] = &variants[shape - FIRST_VERSION][i];
@@ -334,7 +336,7 @@ static void one_of_each(void)
     struct entries model = {0};
     start();
     for (uint32_t shape = 0; shape < OSR_VARIANT; shape++)
-        for (size_t i = 0; i < N_CLASSES; i++)
+        for (size_t i = 0; i < N_CLASSES && shape != NATIVE_WILD; i++)
             for (uint64_t places = 0; places < 8; places++) { /* one thing changes at a time */
                 struct fake_stack s = {1, places, {&bodies[FRAMED][0]}, 0};
                 s.bodies[s.n++] = &bodies[shape][1];
@@ -353,7 +355,8 @@ static void one_of_each(void)
     check(f->header->state == WIRE_STATE_SHUT_DOWN && f->header->end_ns >= f->header->start_ns, "state %u", f->header->state);
     check(f->header->runtime_major == 9 && f->header->runtime_build == 7, "runtime version");
     check(f->n_threads == 1, "%u threads", f->n_threads);
-    check(fake.event_low == (ENABLE_OBJECT_ALLOCATED | MONITOR_OBJECT_ALLOCATED | MONITOR_THREADS | MONITOR_MODULE_LOADS) &&
+    check(fake.event_low == (ENABLE_OBJECT_ALLOCATED | MONITOR_OBJECT_ALLOCATED | MONITOR_THREADS | MONITOR_MODULE_LOADS |
+                              ENABLE_STACK_SNAPSHOT) &&
               fake.event_high == HIGH_MONITOR_DYNAMIC_FUNCTION_UNLOADS,
           "event mask %x %x", fake.event_low, fake.event_high);
 }
@@ -883,13 +886,20 @@ static int refusal_step(uint64_t n)
         setrlimit(RLIMIT_FSIZE, &limit);
         break;
     }
+    case 14: /* a directory that cannot be written to */
+        if (geteuid() != 0)
+            chmod(directory, 0500);
+        else if (unshare(CLONE_NEWNS) != 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 ||
+                 mount("none", directory, "tmpfs", MS_RDONLY, NULL) != 0)
+            return STEP_PASSED;
+        break;
     default:
         return STEP_BEYOND;
     }
     hresult hr = fake_load(agent_path);
     struct rlimit none = {RLIM_INFINITY, RLIM_INFINITY};
     setrlimit(RLIMIT_FSIZE, &none);
-    check_refused(hr, failure, n < 8 ? NULL : n == 9 ? ".no_space.failed" : ".no_address_space.failed");
+    check_refused(hr, failure, n < 8 || n == 14 ? NULL : n == 9 ? ".no_space.failed" : ".no_address_space.failed");
     return STEP_PASSED;
 }
 
@@ -1248,6 +1258,41 @@ static void killed(void)
 
 /* ── scenarios of memory ────────────────────────────────────────────────────────────────────────────────────── */
 
+static void allocate_only(void *data, bool in_handler)
+{
+    (void)data, (void)in_handler;
+    fake_allocate(&order, 0);
+}
+
+/* Native code that uses the frame pointer for something else calls managed code: whatever is in the register, the
+ * frames up to there are right, nothing crashes, and values that are no addresses do not fill the arena. */
+static void wild_frame_pointers(void)
+{
+    enum { VALUES = 100000 };
+    struct entries model = {0};
+    uintptr_t pair[4] = {0, 0, 0, 0}, self = (uintptr_t)__builtin_frame_address(0);
+    struct fake_body *wild = &bodies[NATIVE_WILD][0];
+    start();
+    struct fake_stack s = {3, 0, {&bodies[FRAMED][0], wild, &bodies[FRAMED][1]}, 0}, seen = {1, 0, {&bodies[FRAMED][1]}, 0};
+    const uintptr_t values[] = {0, 1, 8, self + 4, self | 1, UINTPTR_MAX, UINTPTR_MAX - 15, 0xdead0000, (uintptr_t)environ & ~(uintptr_t)7,
+                                (uintptr_t)__builtin_frame_address(0) - (1 << 20), (uintptr_t)&model_max_depth & ~(uintptr_t)7};
+    for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
+        fake_set_wild(wild, values[i]);
+        fake_run(&s, allocate_only, NULL);
+        model_add(&model, &seen, false, &order, false, 1, 40);
+    }
+    static const uintptr_t nexts[] = {0, 1, UINTPTR_MAX, 8};
+    fake_set_wild(wild, (uintptr_t)pair);
+    for (size_t i = 0; i < VALUES + 8; i++) { /* a pair that looks like a frame */
+        pair[0] = i < 4 ? nexts[i] : i < 8 ? (uintptr_t)pair + 8 * (i - 6) : self;
+        pair[1] = i == 10 ? 0 : i < VALUES ? 0x10000 + 8 * i : (uintptr_t)bodies[NATIVE][i % PER_SHAPE].start + 3;
+        fake_run(&s, allocate_only, NULL);
+    }
+    model_add(&model, &seen, false, &order, false, VALUES + 8, 40 * (VALUES + 8));
+    struct arena_facts *f = judge(&model, 0);
+    check(f->n_ips < 10 && f->header->private_bytes < 8 << 20, "%u instructions, %llu bytes", f->n_ips, (unsigned long long)f->header->private_bytes);
+}
+
 struct frozen_work {
     struct entries *model;
     const struct fake_stack *stack;
@@ -1350,6 +1395,7 @@ static const struct scenario {
     {"around_shutdown", around_shutdown},
     {"forked", forked},
     {"killed", killed},
+    {"wild_frame_pointers", wild_frame_pointers},
     {"frozen", frozen},
     {"foreign_descriptor", foreign_descriptor},
     {"full_file_system", full_file_system},

@@ -232,6 +232,12 @@ static void emit_frameless(struct emitter *e, struct fake_body *b)
 
 static void emit_framed(struct emitter *e, struct fake_body *b)
 {
+    if (b->shape == NATIVE_WILD) {
+        CODE(e, "\x55\x48\xBD\x00\x00\x00\x00\x00\x00\x00\x00"); /* push rbp; mov rbp, imm64 */
+        emit_call(e, b);
+        CODE(e, "\x5D\xC3");
+        return;
+    }
     if (b->shape == OSR_VARIANT) { /* mov rax, [rbp]; push rax; sub rsp, 16; lea rbp, [rsp + 16] */
         CODE(e, "\x48\x8B\x45\x00\x50\x48\x83\xEC\x10\x48\x8D\x6C\x24\x10");
         emit_call(e, b);
@@ -264,14 +270,14 @@ void fake_emit(struct fake_method *m, struct fake_body *b, enum fake_shape shape
     struct emitter e = {b->start};
     if (shape >= FIRST_VERSION && shape <= FIRST_VERSION_VERY_LARGE)
         emit_first_version(&e, b);
-    else if (shape == FRAMED || shape == NATIVE || shape == OSR_VARIANT || shape == FAULTS)
+    else if (shape == FRAMED || shape == NATIVE || shape == NATIVE_WILD || shape == OSR_VARIANT || shape == FAULTS)
         emit_framed(&e, b);
     else
         emit_frameless(&e, b);
     b->size = (uint32_t)(e.p - b->start);
     if (b->size > CODE_SLOT)
         fake_die("a body of %u bytes", b->size);
-    if (shape == NATIVE)
+    if (shape == NATIVE || shape == NATIVE_WILD)
         return;
     if (m->n_bodies == 0) {
         uint32_t n = __atomic_add_fetch(&n_methods, 1, __ATOMIC_RELAXED);
@@ -282,6 +288,11 @@ void fake_emit(struct fake_method *m, struct fake_body *b, enum fake_shape shape
     }
     m->bodies[m->n_bodies++] = b;
     __atomic_store_n(&bodies[slot], b, __ATOMIC_RELEASE);
+}
+
+void fake_set_wild(struct fake_body *b, uintptr_t frame_pointer)
+{
+    memcpy(b->start + 3, &frame_pointer, sizeof frame_pointer);
 }
 
 void fake_forget(struct fake_method *m)
@@ -587,6 +598,14 @@ static hresult get_function_from_ip3(void *self, uintptr_t address, uintptr_t *i
     return HR_OK;
 }
 
+/* The made-up stacks are never cut: there is no managed code above. */
+static hresult do_stack_snapshot(void *self, uintptr_t thread, void *callback, uint32_t flags, void *data, uint8_t *context,
+                                 uint32_t size)
+{
+    (void)self, (void)thread, (void)callback, (void)flags, (void)data, (void)context, (void)size;
+    return call_fails() ? HR_FAIL : HR_OK;
+}
+
 static hresult get_dynamic_function_info(void *self, uintptr_t id, uintptr_t *module, const uint8_t **signature,
                                          uint32_t *signature_bytes, uint32_t capacity, uint32_t *length, utf16 *name)
 {
@@ -673,6 +692,7 @@ static void fill_tables(void)
     info_table[INFO_IS_ARRAY_CLASS] = (void *)is_array_class;
     info_table[INFO_GET_CURRENT_THREAD_ID] = (void *)get_current_thread_id;
     info_table[INFO_GET_MODULE_META_DATA] = (void *)get_module_meta_data;
+    info_table[INFO_DO_STACK_SNAPSHOT] = (void *)do_stack_snapshot;
     info_table[INFO_GET_FUNCTION_INFO2] = (void *)get_function_info2;
     info_table[INFO_GET_CLASS_ID_INFO2] = (void *)get_class_id_info2;
     info_table[INFO_GET_RUNTIME_INFORMATION] = (void *)get_runtime_information;

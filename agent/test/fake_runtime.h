@@ -50,6 +50,7 @@ enum fake_shape {
     FRAMELESS_LARGE,
     FRAMELESS_VERY_LARGE, /* its prologue probes with lea r11 */
     NATIVE,               /* framed, in no method: a stub of the runtime */
+    NATIVE_WILD,          /* uses the frame pointer for something else: see fake_set_wild */
     FIRST_VERSION,        /* calls the OSR variant that follows it in the program */
     FIRST_VERSION_LARGE,
     FIRST_VERSION_VERY_LARGE,
@@ -81,6 +82,7 @@ struct fake_body {
 void fake_class_init(struct fake_class *c, struct fake_module *m, const char *name, uint32_t base, uint32_t component);
 /* Adds a body to a method (its first: the method becomes known). slot < 0: a new place for the code. */
 void fake_emit(struct fake_method *m, struct fake_body *b, enum fake_shape shape, int slot);
+void fake_set_wild(struct fake_body *b, uintptr_t frame_pointer); /* what is in the register while it calls */
 void fake_forget(struct fake_method *m); /* its bodies are gone; the structs may be used again */
 
 /* ── running ────────────────────────────────────────────────────────────────────────────────────────────────── */

@@ -3,7 +3,6 @@ package collect
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -223,32 +222,34 @@ func firstStart(directory string) quantity.Nanoseconds {
 	return first
 }
 
-// output is where the session goes. Its name can hold the target's process id, which is known after the start, and
-// whether it can be written should be known before: so the file is made first and named afterwards.
+// output is where the session goes. Whether it can be written is to be known before the target starts, and its name
+// can hold the target's process id, which is known after that; a session that it replaces must not be lost for a
+// target that does not start. So the file is made at once, or only tried.
 type output struct {
-	temporary string // "": the path is final
-	pattern   string // with only %p left
-	force     bool
+	pattern string // with only %p left
+	made    bool
+	force   bool
 }
 
 func prepare(o Options, now time.Time) (output, error) {
 	out := output{pattern: expand(o.Output, map[byte]string{'t': now.Format("20060102-150405"), 'e': o.Name}), force: o.Force}
-	path := out.pattern
-	if strings.Contains(path, "%p") || o.Force { // an old session is replaced once there is something to replace it by
-		if err := replaceable(path); err != nil {
+	out.made = !o.Force && !strings.Contains(out.pattern, "%p")
+	if out.made {
+		w, err := session.Create(out.pattern, false)
+		if err != nil {
 			return output{}, fmt.Errorf("%w: %w", ErrWrite, err)
 		}
-		out.temporary = filepath.Join(filepath.Dir(path), fmt.Sprintf(".clrprof-%d-%d.partial", os.Getpid(), now.UnixNano()))
-		path = out.temporary
+		return out, w.Close()
 	}
-	w, err := session.Create(path, false)
-	switch {
-	case err != nil && out.temporary != "":
-		return output{}, fmt.Errorf("%w %s: %w", ErrWrite, out.pattern, err)
-	case err != nil:
+	if err := replaceable(out.pattern); err != nil {
 		return output{}, fmt.Errorf("%w: %w", ErrWrite, err)
 	}
-	return out, w.Close()
+	trial := filepath.Join(filepath.Dir(out.pattern), fmt.Sprintf(".clrprof-%d-%d.trial", os.Getpid(), now.UnixNano()))
+	w, err := session.Create(trial, false)
+	if err != nil {
+		return output{}, fmt.Errorf("%w %s: %w", ErrWrite, out.pattern, err)
+	}
+	return out, errors.Join(w.Close(), os.Remove(trial))
 }
 
 // replaceable refuses to replace what is no file: a device, a folder.
@@ -257,6 +258,22 @@ func replaceable(path string) error {
 		return fmt.Errorf("%s: %w and is not a regular file: it is not replaced", path, session.ErrExists)
 	}
 	return nil
+}
+
+func (o output) open(pid int) (*session.Writer, error) {
+	path := expand(o.pattern, map[byte]string{'p': strconv.Itoa(pid)})
+	if o.made {
+		return session.Edit(path)
+	}
+	return session.Create(path, o.force)
+}
+
+// discard removes the session of a target that was not started.
+func (o output) discard() error {
+	if !o.made {
+		return nil
+	}
+	return os.Remove(o.pattern)
 }
 
 // expand replaces %x by values[x]; other letters and %% stay for later.
@@ -273,42 +290,4 @@ func expand(pattern string, values map[byte]string) string {
 		b.WriteByte(pattern[i])
 	}
 	return b.String()
-}
-
-func (o output) open(pid int) (*session.Writer, error) {
-	path := expand(o.pattern, map[byte]string{'p': strconv.Itoa(pid)})
-	if o.temporary == "" {
-		return session.Edit(path)
-	}
-	if err := o.install(path); err != nil {
-		return nil, errors.Join(fmt.Errorf("name the session: %w", err), os.Remove(o.temporary))
-	}
-	return session.Edit(path)
-}
-
-// install gives the session its name, which without force is taken first: RENAME_NOREPLACE is not on all file systems.
-func (o output) install(path string) error {
-	if !o.force {
-		f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o666)
-		if errors.Is(err, fs.ErrExist) {
-			return fmt.Errorf("%s: %w", path, session.ErrExists)
-		}
-		if err != nil {
-			return err
-		}
-		f.Close()
-	}
-	// The journal of a killed writer belongs to the old file and must not be rolled back into the new one.
-	if err := os.Remove(path + "-journal"); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	return os.Rename(o.temporary, path)
-}
-
-// discard removes the session of a target that was not started.
-func (o output) discard() error {
-	if o.temporary != "" {
-		return os.Remove(o.temporary)
-	}
-	return os.Remove(o.pattern)
 }

@@ -1,0 +1,49 @@
+/* The managed frame above native code that has cut the chain of frame pointers.
+ *
+ * Code that was compiled without frame pointers uses rbp for something else. When managed code is called back by such
+ * code, what called the native code cannot be found by the chain. The runtime can find it: each call of native code
+ * leaves a record on the stack (frames.h: InlinedCallFrame), and its own walk goes from record to record. That walk
+ * costs as much as all the rest, so it is only asked where the chain ends, which is seldom: the frames near the root
+ * are known from last time. */
+#include "agent.h"
+
+#include <string.h>
+
+#define SNAPSHOT_REGISTER_CONTEXT 1u
+#define STOP 1 /* S_FALSE */
+
+/* The CONTEXT of Windows on x64 (winnt.h, pal.h). */
+#define CONTEXT_RSP 0x98
+#define CONTEXT_RBP 0xA0
+#define CONTEXT_BYTES 0x100u /* up to rip, which is last */
+
+static void *info;
+
+void above_init(void *profiler_info)
+{
+    info = profiler_info;
+}
+
+static hresult find_frame(uintptr_t function, uintptr_t ip, uintptr_t frame, uint32_t size, uint8_t *context, void *data)
+{
+    (void)ip;
+    (void)frame;
+    struct frame_above *f = data;
+    uintptr_t sp;
+    if (function == 0 || context == NULL || size < CONTEXT_BYTES)
+        return HR_OK;
+    memcpy(&sp, context + CONTEXT_RSP, sizeof sp);
+    if (sp <= f->after)
+        return HR_OK;
+    f->sp = sp;
+    memcpy(&f->fp, context + CONTEXT_RBP, sizeof f->fp);
+    return STOP;
+}
+
+bool frame_above(struct frame_above *f)
+{
+    f->sp = 0;
+    hresult hr = SLOT(info, INFO_DO_STACK_SNAPSHOT, uintptr_t, void *, uint32_t, void *, uint8_t *, uint32_t)(
+        info, 0, (void *)find_frame, SNAPSHOT_REGISTER_CONTEXT, f, NULL, 0);
+    return hr >= 0 || f->sp != 0;
+}
