@@ -76,7 +76,7 @@ check: agent check-c ## look for mistakes without running anything: gofmt, vet, 
 check-c: # the C code as clang and its analyzer see it
 	@if command -v clang >/dev/null; then \
 	  echo clang --analyze agent/src; \
-	  clang -std=c11 -fsyntax-only -Wall -Wextra -Wconversion -Werror $(AGENT_SRC) $(wildcard agent/test/*.c); \
+	  clang -std=c11 -fsyntax-only -Wall -Wextra -Wconversion -Werror $(AGENT_SRC) $(filter-out agent/test/record.c,$(wildcard agent/test/*.c)); \
 	  for f in $(AGENT_SRC); do \
 	    clang -std=c11 --analyze --analyzer-output text -Xclang -analyzer-werror $$f; \
 	  done; \
