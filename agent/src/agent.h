@@ -129,7 +129,7 @@ struct thread {
     uint32_t last_base, last_component;
 
     uint32_t leaf; /* node of the cached stack */
-    uintptr_t root; /* the frame at which the chain ends without managed code above, 0: not known yet */
+    uintptr_t root, root_ret; /* the frame at which the chain ends without managed code above, 0: not known yet */
     uint32_t n_frames, n_skips, cap_frames, cap_skips;
     struct frame *frames; /* [0] is next to the root */
     struct skip *skips;

@@ -294,13 +294,15 @@ static uint32_t native_end(const struct thread *t, const struct walk *w)
 READS_STACK static bool walk_on(struct thread *t, struct walk *w, uintptr_t *fp, uint32_t *owner)
 {
     uint32_t cut = native_end(t, w);
-    if (cut == w->n_frames || t->walk[cut].fp == t->root)
+    if (cut == w->n_frames || (t->walk[cut].fp == t->root && t->walk[cut].ret == t->root_ret))
         return false;
     struct frame_above above = {t->walk[cut].fp, 0, 0};
     bool known = frame_above(&above);
     uintptr_t slot = above.sp - 8;
-    if (known && above.sp == 0)
+    if (known && above.sp == 0) {
         t->root = above.after;
+        t->root_ret = t->walk[cut].ret; /* another frame can lie there later, below managed code */
+    }
     if (above.sp == 0 || slot <= above.after || above.fp <= above.after || !on_stack(t, slot) || !on_stack(t, above.fp) ||
         (flags_of(ip_of(t, *(const uintptr_t *)slot)) & WIRE_IP_MANAGED) == 0)
         return false;
@@ -391,6 +393,8 @@ READS_STACK static enum followed follow(struct thread *t, uintptr_t fp)
             first = i;
     }
     first = first_changed_skip(t, first);
+    if (first == 0)
+        return OTHER_FRAMES; /* the end of the chain is another: what is above it may be too */
     struct path p = path_at(t, first);
     t->n_frames = first;
     t->n_skips = first == 0 ? 0 : t->frames[first - 1].skips_end;

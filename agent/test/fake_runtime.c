@@ -16,6 +16,7 @@
 #define NOT_A_MANAGED_THREAD ((hresult)0x80131355)
 #define DATA_INCOMPLETE ((hresult)0x80131351)
 #define NOT_FOUND ((hresult)0x80131130)
+#define SNAPSHOT_ABORTED ((hresult)0x80131361)
 #define CODE_BASE ((uint8_t *)FAKE_CODE_BASE)
 #define MAX_DEFS 32768u
 #define FROZEN_SEGMENTS 80u
@@ -30,6 +31,7 @@ static struct fake_method *method_defs[MAX_DEFS];
 static uint32_t n_classes, n_methods;
 static uint64_t frozen_heap[FROZEN_SEGMENTS][SEGMENT_BYTES / 8];
 static void *callback; /* the agent's object */
+static uintptr_t wild_frame; /* of the native code that uses the frame pointer for something else; 0: none runs */
 static __thread uintptr_t managed_thread;
 static __thread bool in_call;
 
@@ -233,9 +235,14 @@ static void emit_frameless(struct emitter *e, struct fake_body *b)
 static void emit_framed(struct emitter *e, struct fake_body *b)
 {
     if (b->shape == NATIVE_WILD) {
+        uintptr_t *place = &wild_frame;
         CODE(e, "\x55\x48\xBD\x00\x00\x00\x00\x00\x00\x00\x00"); /* push rbp; mov rbp, imm64 */
+        CODE(e, "\x48\x89\xE0\x48\xA3");                       /* mov rax, rsp; mov [wild_frame], rax */
+        bytes(e, (const char *)&place, sizeof place);
         emit_call(e, b);
-        CODE(e, "\x5D\xC3");
+        CODE(e, "\x5D\x31\xC0\x48\xA3"); /* pop rbp; xor eax, eax; mov [wild_frame], rax; ret */
+        bytes(e, (const char *)&place, sizeof place);
+        CODE(e, "\xC3");
         return;
     }
     if (b->shape == OSR_VARIANT) { /* mov rax, [rbp]; push rax; sub rsp, 16; lea rbp, [rsp + 16] */
@@ -598,12 +605,34 @@ static hresult get_function_from_ip3(void *self, uintptr_t address, uintptr_t *i
     return HR_OK;
 }
 
-/* The made-up stacks are never cut: there is no managed code above. */
-static hresult do_stack_snapshot(void *self, uintptr_t thread, void *callback, uint32_t flags, void *data, uint8_t *context,
+/* Above native code that uses the frame pointer for something else, the framed functions that called it are known; of
+ * other stacks, which are whole, nothing is told but that native code is there. */
+static hresult do_stack_snapshot(void *self, uintptr_t thread, void *found, uint32_t flags, void *data, uint8_t *context,
                                  uint32_t size)
 {
-    (void)self, (void)thread, (void)callback, (void)flags, (void)data, (void)context, (void)size;
-    return call_fails() ? HR_FAIL : HR_OK;
+    (void)self, (void)thread, (void)context, (void)size;
+    if (call_fails())
+        return HR_FAIL;
+    hresult (*tell_frame)(uintptr_t, uintptr_t, uintptr_t, uint32_t, uint8_t *, void *) =
+        (hresult(*)(uintptr_t, uintptr_t, uintptr_t, uint32_t, uint8_t *, void *))found;
+    const uintptr_t *frame = (const uintptr_t *)wild_frame;
+    if (flags != 1)
+        fake_die("a snapshot without registers");
+    if (tell_frame(0, 0, 0, 0, NULL, data) != HR_OK)
+        return SNAPSHOT_ABORTED;
+    while (frame != NULL) {
+        const struct fake_body *b = body_at(frame[1]);
+        uint64_t registers[0x4D0 / 8] = {0};
+        registers[0x98 / 8] = (uintptr_t)(frame + 2); /* rsp, rbp, rip */
+        registers[0xA0 / 8] = frame[0];
+        registers[0xF8 / 8] = frame[1];
+        if (b == NULL)
+            return HR_OK;
+        if (tell_frame((uintptr_t)b->method, frame[1], 0, sizeof registers, (uint8_t *)registers, data) != HR_OK)
+            return SNAPSHOT_ABORTED;
+        frame = (const uintptr_t *)frame[0];
+    }
+    return HR_OK;
 }
 
 static hresult get_dynamic_function_info(void *self, uintptr_t id, uintptr_t *module, const uint8_t **signature,
@@ -722,6 +751,7 @@ static void leaf_entry(void *next, uint64_t places)
 {
     (void)next, (void)places;
     leaf_now(leaf_data, false);
+    __asm__ volatile(""); /* not a jump: this frame is there */
 }
 
 static void divided_by_zero(int number, siginfo_t *about, void *context)
