@@ -25,7 +25,7 @@ const (
 	rounds = "1000000" // allocations in each of the target's own rounds
 )
 
-var variants = []string{"none", "empty", "memory", "snapshot"}
+var variants = []string{"none", "empty", "memory", "emptygc", "lifetime", "snapshot"}
 
 // allocations measures nanoseconds per allocation, warm, under a stack of 20 frames.
 func (b *bench) allocations() error {
@@ -33,8 +33,10 @@ func (b *bench) allocations() error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(b.out, "\n## Allocations, warm, under 20 frames\n\nNanoseconds per allocation; in brackets as a ratio to the empty callback.\n\n"+
-		"| allocations from | none | empty | memory | DoStackSnapshot |\n| --- | ---: | ---: | ---: | ---: |\n")
+	fmt.Fprintf(b.out, "\n## Allocations, warm, under 20 frames\n\nNanoseconds per allocation; in brackets as a ratio to the empty callback, "+
+		"for lifetime to the one with COR_PRF_MONITOR_GC.\n\n"+
+		"| allocations from | none | empty | memory | empty, MONITOR_GC | lifetime | DoStackSnapshot |\n"+
+		"| --- | ---: | ---: | ---: | ---: | ---: | ---: |\n")
 	for _, k := range kinds {
 		times := map[string][]float64{}
 		for range b.rounds {
@@ -46,9 +48,10 @@ func (b *bench) allocations() error {
 				times[v] = append(times[v], ns)
 			}
 		}
-		empty := median(times["empty"])
-		fmt.Fprintf(b.out, "| %s: %s | %.1f | %.1f | %.1f (%.2f) | %.0f (%.1f) |\n", k.name, k.what, median(times["none"]), empty,
-			median(times["memory"]), median(times["memory"])/empty, median(times["snapshot"]), median(times["snapshot"])/empty)
+		empty, emptyGC := median(times["empty"]), median(times["emptygc"])
+		memory, lifetime, snapshot := median(times["memory"]), median(times["lifetime"]), median(times["snapshot"])
+		fmt.Fprintf(b.out, "| %s: %s | %.1f | %.1f | %.1f (%.2f) | %.1f | %.1f (%.2f) | %.0f (%.1f) |\n", k.name, k.what,
+			median(times["none"]), empty, memory, memory/empty, emptyGC, lifetime, lifetime/emptyGC, snapshot, snapshot/empty)
 	}
 	return nil
 }
@@ -75,8 +78,11 @@ func (b *bench) attach(cmd *exec.Cmd, variant string) {
 		return
 	}
 	agent := b.oracle
-	if variant == "memory" {
+	if variant == "memory" || variant == "lifetime" {
 		agent = b.product
+	}
+	if variant == "lifetime" {
+		cmd.Env = append(cmd.Env, "CLRPROF_LIFETIME=1", "CLRPROF_FINAL_GC=1")
 	}
 	cmd.Env = append(cmd.Env, "CORECLR_ENABLE_PROFILING=1", "CORECLR_PROFILER={8B2F1E5A-6C3D-4E9B-9A57-C1B0F2D34E61}",
 		"CORECLR_PROFILER_PATH="+agent, "CLRPROF_ARENAS="+b.arenas(), "CLRPROF_VARIANT="+variant)

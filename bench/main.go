@@ -6,9 +6,11 @@
 //	none      the program by itself
 //	empty     the agent with a callback that does nothing: what the runtime asks for telling allocations at all
 //	memory    the agent
+//	emptygc   empty callbacks with COR_PRF_MONITOR_GC: the measure for lifetime
+//	lifetime  the agent, following what becomes of the objects
 //	snapshot  a callback that only calls DoStackSnapshot: the documented way to get the same stacks
 //
-// Usage: go run ./bench [-rounds 7] [-o bench/RESULTS.md] [-only allocations|roslyn|report]
+// Usage: go run ./bench [-rounds 7] [-o bench/RESULTS.md] [-only allocations|pauses|roslyn|report]
 package main
 
 import (
@@ -27,7 +29,7 @@ import (
 func main() {
 	rounds := flag.Int("rounds", 7, "runs of each variant; the median counts")
 	out := flag.String("o", "", "write the tables to this file too")
-	only := flag.String("only", "", "allocations, roslyn or report")
+	only := flag.String("only", "", "allocations, pauses, roslyn or report")
 	flag.Parse()
 	if err := run(*rounds, *out, *only); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
@@ -73,7 +75,7 @@ func run(rounds int, out, only string) error {
 	for _, part := range []struct {
 		name string
 		fn   func() error
-	}{{"allocations", b.allocations}, {"roslyn", b.roslyn}, {"report", b.report}} {
+	}{{"allocations", b.allocations}, {"pauses", b.pauses}, {"roslyn", b.roslyn}, {"report", b.report}} {
 		if only != "" && only != part.name {
 			continue
 		}

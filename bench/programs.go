@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/clrprof/clrprof/internal/dotnettest"
@@ -26,16 +27,18 @@ func (b *bench) roslyn() error {
 	}
 	session := filepath.Join(b.dir, "roslyn.clrprof")
 	wall, cpu := map[string][]float64{}, map[string][]float64{}
-	ways := []string{"none", "empty", "memory", "run"}
+	ways := []string{"none", "empty", "memory", "lifetime", "run --memory", "run"}
 	for range b.rounds {
 		for _, way := range ways {
 			argv := compile
-			if way == "run" {
-				argv = append([]string{b.clrprof, "run", "--no-report", "-f", "-o", session, "--"}, compile...)
+			run, isRun := strings.CutPrefix(way, "run")
+			if isRun {
+				argv = append([]string{b.clrprof, "run", "--no-report", "-f", "-o", session}, strings.Fields(run)...)
+				argv = append(append(argv, "--"), compile...)
 			}
 			cmd := exec.Command(argv[0], argv[1:]...)
 			cmd.Env = b.dotnet.Env()
-			if way != "run" {
+			if !isRun {
 				b.attach(cmd, way)
 			}
 			w, c, err := timed(cmd)
@@ -45,7 +48,7 @@ func (b *bench) roslyn() error {
 			wall[way], cpu[way] = append(wall[way], w), append(cpu[way], c)
 		}
 	}
-	fmt.Fprintf(b.out, "\n## Roslyn compiling %d lines\n\nSeconds of the whole process; `run` is `clrprof run`, with resolving names and adding up.\n\n"+
+	fmt.Fprintf(b.out, "\n## Roslyn compiling %d lines\n\nSeconds of the whole process; `run` is `clrprof run`, with lifetimes, resolving names and adding up.\n\n"+
 		"| | wall | ratio | processor | ratio |\n| --- | ---: | ---: | ---: | ---: |\n", lines)
 	for _, way := range ways {
 		fmt.Fprintf(b.out, "| %s | %.2f | %.2f | %.2f | %.2f |\n", way, median(wall[way]), median(wall[way])/median(wall["none"]),
