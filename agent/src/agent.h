@@ -208,7 +208,7 @@ uint32_t code_thunk_size(uintptr_t address);
 
 struct shadow { /* at the place of an object; the words behind it are free up to the object's end */
     uint32_t site; /* number (index plus one), 0: no object begins here */
-    uint32_t size; /* in units of 8 bytes */
+    uint32_t size; /* in units of 8 bytes: objects of 32 GiB and more are not followed */
     uint32_t born; /* GCs before its birth */
 };
 

@@ -288,7 +288,7 @@ hresult object_allocated_lifetime(void *self, uintptr_t object, uintptr_t class_
         return HR_OK;
     }
     uint64_t bytes = count_warm(t, object);
-    struct shadow *s = heap_place(object);
+    struct shadow *s = LIKELY(bytes >> 3 <= UINT32_MAX) ? heap_place(object) : NULL;
     if (LIKELY(s != NULL))
         *s = (struct shadow){(uint32_t)(t->last_site - arena.sites) + 1, (uint32_t)(bytes >> 3), gc_number};
     else

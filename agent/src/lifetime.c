@@ -89,7 +89,7 @@ bool lifetime_init(void *profiler_info, bool final_gc)
 
 void lifetime_note_pending(struct thread *t, uintptr_t object, uint64_t bytes)
 {
-    struct shadow *s = lifetime_on ? heap_place(object) : NULL;
+    struct shadow *s = lifetime_on && bytes >> 3 <= UINT32_MAX ? heap_place(object) : NULL;
     t->pending = 0;
     if (s == NULL)
         return;
@@ -313,6 +313,8 @@ static struct wire_ages *ages_of(struct wire_fate *fate)
         }
         arena_unlock();
     }
+    if (fate->ages == 0)
+        loss(WIRE_LOSS_LIFETIME_FULL, 0, 0); /* counted as dead, without an age */
     return fate->ages == 0 ? NULL : &all[fate->ages - 1];
 }
 
@@ -596,6 +598,8 @@ static hresult gc_finished(void *self)
         memcpy(record, &gc, sizeof gc);
         arena_publish(WIRE_REGION_LOG, sizeof gc);
         arena.header->collections++;
+    } else {
+        loss(WIRE_LOSS_LIFETIME_FULL, 0, 0);
     }
     arena_unlock();
     gc.suspend_ns = 0;
