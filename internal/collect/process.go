@@ -51,9 +51,17 @@ type process struct {
 	lifetime  lifetime
 
 	siteIDs []session.SiteID  // by index in the arena
+	siteOf  []siteOf          // as it was when the site was new: the target can overwrite its arena
 	counted []quantity.Amount // what earlier slices hold of each site
 	losses  map[string]session.Loss
 }
+
+// siteOf is a place and a type by their ids in the arena.
+type siteOf struct{ node, typ uint32 }
+
+// maxCounter bounds what one counter of an arena, and all together, can hold: far more than any program allocates, and
+// sums of it are still numbers of the session.
+const maxCounter = 1 << 60
 
 func newProcess(id session.ProcessID, a *arena.Arena) *process {
 	return &process{id: id, arena: a, names: newNames(), threads: newThreads(), lifetime: newLifetime(), losses: map[string]session.Loss{}}
@@ -186,20 +194,23 @@ func (p *process) readSites(r *Recorder, sites []wire.Site, out *growth) error {
 	for i := range sites {
 		s := &sites[i]
 		if i == len(p.siteIDs) {
-			row, err := p.newSite(r, s)
+			of := siteOf{s.Node, s.Type &^ wire.SiteFrozen}
+			row, err := p.newSite(r, s.Thread, of, s.Type&wire.SiteFrozen != 0)
 			if err != nil {
 				return fmt.Errorf("site %d: %w", i, err)
 			}
 			rows = append(rows, row)
 			p.siteIDs = append(p.siteIDs, row.ID)
+			p.siteOf = append(p.siteOf, of)
 			p.counted = append(p.counted, quantity.Amount{})
 		}
 		dead := p.lifetime.readFate(p.siteIDs[i], i, fates)
-		objects, bytes := arena.Count(s)
-		total := quantity.Amount{Allocations: quantity.Count(objects), Bytes: quantity.Bytes(bytes)}
-		if grown := total.Sub(p.counted[i]); !grown.IsZero() {
+		total, grown, err := p.grow(r, i, s)
+		if err != nil {
+			return fmt.Errorf("site %d: %w", i, err)
+		}
+		if !grown.IsZero() {
 			out.values = append(out.values, session.SiteValue{Site: p.siteIDs[i], Amount: grown})
-			p.counted[i] = total
 		}
 		if p.died != 0 {
 			dead = p.lifetime.mend(p.siteIDs[i], i, total, dead)
@@ -210,21 +221,41 @@ func (p *process) readSites(r *Recorder, sites []wire.Site, out *growth) error {
 	return r.w.InsertSites(rows)
 }
 
-func (p *process) newSite(r *Recorder, s *wire.Site) (session.Site, error) {
-	thread, ok := p.threads.id(s.Thread)
-	if !ok {
-		return session.Site{}, fmt.Errorf("%w: thread %d was never described", wire.ErrCorrupt, s.Thread)
+// grow returns what a site has counted, and what of that is new. Counters of an agent only grow. An object without bytes
+// is being counted at this moment, and belongs to the next slice.
+func (p *process) grow(r *Recorder, i int, s *wire.Site) (total, grown quantity.Amount, err error) {
+	objects, bytes := arena.Count(s)
+	if objects > maxCounter || bytes > maxCounter {
+		return total, grown, fmt.Errorf("%w: %d objects, %d bytes", wire.ErrCorrupt, objects, bytes)
 	}
-	node, ok := p.tree.id(s.Node)
-	if !ok {
-		return session.Site{}, fmt.Errorf("%w: node %d of %d", wire.ErrCorrupt, s.Node, p.tree.len())
+	total = quantity.Amount{Allocations: quantity.Count(objects), Bytes: quantity.Bytes(bytes)}
+	grown = total.Sub(p.counted[i])
+	sum := r.counted.Add(grown)
+	if grown.Allocations < 0 || grown.Bytes < 0 || sum.Allocations > maxCounter || sum.Bytes > maxCounter {
+		return total, grown, fmt.Errorf("%w: %d objects, %d bytes after %d, %d", wire.ErrCorrupt, objects, bytes, p.counted[i].Allocations, p.counted[i].Bytes)
 	}
-	typ, ok := p.names.typeID(s.Type &^ wire.SiteFrozen)
+	if grown.Allocations == 0 || grown.Bytes == 0 {
+		return total, quantity.Amount{}, nil
+	}
+	r.counted, p.counted[i] = sum, total
+	return total, grown, nil
+}
+
+func (p *process) newSite(r *Recorder, threadID uint32, of siteOf, frozen bool) (session.Site, error) {
+	thread, ok := p.threads.id(threadID)
 	if !ok {
-		return session.Site{}, fmt.Errorf("%w: type %d was never described", wire.ErrCorrupt, s.Type&^wire.SiteFrozen)
+		return session.Site{}, fmt.Errorf("%w: thread %d was never described", wire.ErrCorrupt, threadID)
+	}
+	node, ok := p.tree.id(of.node)
+	if !ok {
+		return session.Site{}, fmt.Errorf("%w: node %d of %d", wire.ErrCorrupt, of.node, p.tree.len())
+	}
+	typ, ok := p.names.typeID(of.typ)
+	if !ok {
+		return session.Site{}, fmt.Errorf("%w: type %d was never described", wire.ErrCorrupt, of.typ)
 	}
 	r.next.site++
-	return session.Site{ID: r.next.site, Thread: thread, Node: node, Type: typ, Frozen: s.Type&wire.SiteFrozen != 0}, nil
+	return session.Site{ID: r.next.site, Thread: thread, Node: node, Type: typ, Frozen: frozen}, nil
 }
 
 // writeLosses writes the agent's counters, and what follows from the sites: allocations below (truncated) and of
@@ -239,6 +270,9 @@ func (p *process) writeLosses(r *Recorder, h *wire.Header) error {
 		losses[reason] = l
 	}
 	for i, l := range h.Losses {
+		if max(l.Events, l.Objects, l.Bytes) > maxCounter {
+			return fmt.Errorf("%w: loss of %d events, %d objects, %d bytes", wire.ErrCorrupt, l.Events, l.Objects, l.Bytes)
+		}
 		if l.Events != 0 {
 			add(lossReasons[i], l.Events, quantity.Amount{Allocations: quantity.Count(l.Objects), Bytes: quantity.Bytes(l.Bytes)})
 		}
@@ -249,17 +283,20 @@ func (p *process) writeLosses(r *Recorder, h *wire.Header) error {
 	if found, ok := p.lifetime.cut(); ok && p.died != 0 {
 		add(reasonGCCut, 1, found)
 	}
-	for i, s := range p.arena.Sites()[:len(p.siteIDs)] {
-		if p.tree.isTruncated(s.Node) {
+	for i, of := range p.siteOf {
+		if p.tree.isTruncated(of.node) {
 			add(reasonStackTruncated, uint64(p.counted[i].Allocations), p.counted[i])
 		}
-		if p.names.typeUnknown(s.Type &^ wire.SiteFrozen) {
+		if p.names.typeUnknown(of.typ) {
 			add(reasonTypeUnknown, uint64(p.counted[i].Allocations), p.counted[i])
 		}
 	}
 	var rows []session.Loss
 	for _, reason := range append(lossReasons[:], reasonStackTruncated, reasonTypeUnknown, reasonGCCut, p.failure) {
-		if l, ok := losses[reason]; ok && l != p.losses[reason] {
+		switch l, ok := losses[reason]; {
+		case !ok && p.losses[reason] != session.Loss{}: // the last type without a name has got one
+			rows = append(rows, session.Loss{Process: p.id, Reason: reason})
+		case ok && l != p.losses[reason]:
 			rows = append(rows, l)
 		}
 	}

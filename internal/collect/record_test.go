@@ -175,6 +175,21 @@ func TestLateName(t *testing.T) {
 	equal(t, "losses", get[session.Loss](t)(s.Losses()), []session.Loss{{Process: 1, Reason: session.LossTypeUnknown, Events: 1, Amount: quantity.Amount{Allocations: 1, Bytes: 24}}})
 }
 
+// TestLastLateName: with the last name the loss is gone, not only smaller.
+func TestLastLateName(t *testing.T) {
+	a := small()
+	a.add(wire.Type{ID: 2, Kind: wire.TypeUnknown})
+	a.site(1, 1, 2, 2, 48)
+	r := newRecording(t, collect.Filter{})
+	path := filepath.Join(r.dir, "1-1.arena")
+	a.write(t, path)
+	r.sync(2000)
+	a.add(wire.Type{ID: 2, Module: 1, Token: 0x02000009, Kind: wire.TypeClass, Names: []string{"Late"}})
+	a.write(t, path)
+	r.sync(3000)
+	equal(t, "losses", get[session.Loss](t)(r.finish().Losses()), nil)
+}
+
 func TestLosses(t *testing.T) {
 	a := small()
 	a.header.Losses = [wire.LossCount]wire.LossEntry{{Events: 5, Objects: 4, Bytes: 300}, {Events: 1, Objects: 1, Bytes: 24}, {Events: 2, Objects: 2, Bytes: 48}, {Events: 3}, {}}
@@ -273,6 +288,12 @@ func TestCorrupt(t *testing.T) {
 		{"site at an unknown node", func(a *fakeArena) { a.site(1, math.MaxUint32, 1, 1, 24) }},
 		{"site of an unknown thread", func(a *fakeArena) { a.site(55, 1, 1, 1, 24) }},
 		{"site of an unknown type", func(a *fakeArena) { a.site(1, 1, 55, 1, 24) }},
+		{"more objects than there are", func(a *fakeArena) { a.sites[0].Objects = math.MaxUint64 }},
+		{"more bytes than there are", func(a *fakeArena) { a.sites[0].Bytes = 1 << 62 }},
+		{"more bytes in sum than there are", func(a *fakeArena) { a.sites[0].Bytes = 1 << 60; a.site(1, 1, 1, 1, 1<<60) }},
+		{"more losses than there are", func(a *fakeArena) {
+			a.header.Losses[wire.LossReentered] = wire.LossEntry{Events: 1, Objects: math.MaxUint64}
+		}},
 		{"record of an unknown kind", func(a *fakeArena) { a.log = append(a.log, 8, 0, 0, 0, 99, 0, 0, 0) }},
 		{"half a record", func(a *fakeArena) { a.log = append(a.log, 8, 0, 0, 0) }},
 		{"of another version", func(a *fakeArena) { a.header.Version++ }},
@@ -324,6 +345,45 @@ func TestOverwrittenHeader(t *testing.T) {
 	if have := total(t, r.finish()); have != (quantity.Amount{Allocations: 3, Bytes: 96}) {
 		t.Errorf("what was written before is %+v", have)
 	}
+}
+
+// TestOverwrittenRows: rows that were read once change under the reader.
+func TestOverwrittenRows(t *testing.T) {
+	r := newRecording(t, collect.Filter{})
+	a := small()
+	path := filepath.Join(r.dir, "1-1.arena")
+	a.write(t, path)
+	r.sync(2000)
+	a.sites[0].Node, a.sites[0].Type, a.sites[0].Thread = math.MaxUint32, math.MaxUint32, math.MaxUint32
+	a.nodes[1] = wire.Node{Parent: math.MaxUint32, IP: math.MaxUint32}
+	a.write(t, path)
+	r.sync(3000)
+	a.sites[0].Objects--
+	a.write(t, path)
+	if err := r.recorder.Sync(4000); !errors.Is(err, wire.ErrCorrupt) {
+		t.Errorf("a counter that shrinks: %v", err)
+	}
+	if have := total(t, r.finish()); have != (quantity.Amount{Allocations: 3, Bytes: 96}) {
+		t.Errorf("%+v", have)
+	}
+}
+
+// TestHalfCounted: a site is read between the additions to its two counters.
+func TestHalfCounted(t *testing.T) {
+	r := newRecording(t, collect.Filter{})
+	a := small()
+	path := filepath.Join(r.dir, "1-1.arena")
+	a.write(t, path)
+	r.sync(2000)
+	a.sites[0].Objects++
+	a.write(t, path)
+	r.sync(3000)
+	a.sites[0].Bytes += 32
+	a.write(t, path)
+	r.sync(4000)
+	s := r.finish()
+	equal(t, "values", get[session.SiteValue](t)(s.SiteValues()), []session.SiteValue{
+		{Slice: 1, Site: 1, Amount: quantity.Amount{Allocations: 3, Bytes: 96}}, {Slice: 3, Site: 1, Amount: quantity.Amount{Allocations: 1, Bytes: 32}}})
 }
 
 func TestSchedule(t *testing.T) {

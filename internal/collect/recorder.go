@@ -42,6 +42,7 @@ type Recorder struct {
 	lastSlice session.SliceID
 	sliceEnd  quantity.Nanoseconds
 	next      ids
+	counted   quantity.Amount // in all slices
 }
 
 // ids counts the rows given out so far.

@@ -114,8 +114,22 @@ func (w *Writer) ReplaceSurvivals(rows []Survival) error { return put(w, replace
 // ReplaceRoots adds rows, or replaces those with the same key.
 func (w *Writer) ReplaceRoots(rows []Root) error { return put(w, replace, rootTable, rows) }
 
-// ReplaceLosses adds rows, or replaces those with the same process and reason.
-func (w *Writer) ReplaceLosses(rows []Loss) error { return put(w, replace, lossTable, rows) }
+// ReplaceLosses adds rows, or replaces those with the same process and reason. A row without events removes that row:
+// what was missing was found.
+func (w *Writer) ReplaceLosses(rows []Loss) error {
+	var kept []Loss
+	for _, l := range rows {
+		if l.Events != 0 {
+			kept = append(kept, l)
+			continue
+		}
+		err := sqlitex.Execute(w.conn, "DELETE FROM loss WHERE process_id = ? AND reason = ?", &sqlitex.ExecOptions{Args: []any{int64(l.Process), l.Reason}})
+		if err != nil {
+			return w.explain(err)
+		}
+	}
+	return put(w, replace, lossTable, kept)
+}
 
 // InsertSourceFiles adds rows.
 func (w *Writer) InsertSourceFiles(rows []SourceFile) error {
