@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -90,7 +91,7 @@ func newRunCommand(e *environment) *cobra.Command {
 	f.StringSliceVar(&r.include, "include", nil, "record only frames of these modules, namespaces or types, with * for any characters; what others allocate counts for their callers")
 	f.StringSliceVar(&r.exclude, "exclude", nil, "leave out frames of these; what they allocate counts for their callers")
 	f.IntVar(&r.depth, "max-stack-depth", 0, "frames kept of one stack, at most 65536 (default 16384)")
-	f.StringVar(&r.limit, "memory-limit", "", "memory for the agent's tables in each process, such as 512M (default: a quarter of the machine's, at most 8G)")
+	f.StringVar(&r.limit, "memory-limit", "", "memory for the agent's tables in each process, such as 512M (default: a quarter of the machine's or container's, at most 8G)")
 	return cmd
 }
 
@@ -312,7 +313,8 @@ func memoryLimit(text string) (int64, error) {
 		if err := unix.Sysinfo(&info); err != nil {
 			return least, nil
 		}
-		return min(most, max(64<<20, int64(info.Totalram)*int64(info.Unit)/4)), nil
+		memory := min(int64(info.Totalram)*int64(info.Unit), containerMemory(os.ReadFile))
+		return min(most, max(64<<20, memory/4)), nil
 	}
 	number, shift := strings.TrimRight(strings.ToUpper(text), "IB"), 0
 	for i, unit := range []string{"K", "M", "G", "T"} {
@@ -325,6 +327,21 @@ func memoryLimit(text string) (int64, error) {
 		return 0, usage("--memory-limit %q: want a number of bytes, at least 4M, such as 512M or 2G", text)
 	}
 	return n << shift, nil
+}
+
+// containerMemory is the limit of the control group that a container sees as its root, version 2 or 1, or a great
+// number. Shared memory counts there too.
+func containerMemory(read func(path string) ([]byte, error)) int64 {
+	for _, path := range []string{"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"} {
+		text, err := read(path)
+		if err != nil {
+			continue
+		}
+		if n, err := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64); err == nil && n > 0 {
+			return n
+		}
+	}
+	return math.MaxInt64 // "max", or no control groups
 }
 
 func plural(n int, one, many string) string {
