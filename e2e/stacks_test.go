@@ -82,7 +82,7 @@ func TestStacks(t *testing.T) {
 					cmd.Env = append(cmd.Env, w.env...)
 					path := filepath.Join(t.TempDir(), "comparison")
 					withOracle(t, cmd, "compare", "CLRPROF_COMPARISON="+path, "CLRPROF_EVERY="+tt.every)
-					r := mustRecord(t, cmd)
+					r := mustRecord(t, cmd, "--memory") // the variants know nothing of lifetime
 					classes := compareStacks(t, path, newHandlers(t, r.session), tt.equal)
 					if w.name == tier0.name && classes[pinvokeBegun] != 0 {
 						t.Errorf("there are differences of precompiled code, which is not used")

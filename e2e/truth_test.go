@@ -16,18 +16,20 @@ type way struct {
 	name    string
 	options dotnettest.Options
 	env     []string // COMPlus_ names are understood by all runtimes
+	flags   []string // for clrprof; nothing: lifetime, too
 	bodies  int      // of a function of the target: 1 never compiled again, 2 some are, 0 not asserted
 }
 
 var (
 	debugBuild = dotnettest.Options{NoOptimize: true}
+	memoryOnly = []string{"--memory"}
 	server     = []string{"COMPlus_gcServer=1", "COMPlus_GCHeapCount=2"}
 
 	tiered    = way{name: "tiered", bodies: 2}
-	optimized = way{name: "optimized", env: []string{"COMPlus_TieredCompilation=0"}, bodies: 1}
+	optimized = way{name: "optimized", env: []string{"COMPlus_TieredCompilation=0"}, flags: memoryOnly, bodies: 1}
 	tier0     = way{name: "tier0", env: []string{"COMPlus_TieredCompilation=1", "COMPlus_TC_CallCounting=0", "COMPlus_TC_QuickJitForLoops=1",
 		"COMPlus_TC_OnStackReplacement=0", "COMPlus_OSR_HitLimit=0", "COMPlus_TieredPGO=0", "COMPlus_ReadyToRun=0"}, bodies: 1}
-	debug       = way{name: "debug", options: debugBuild, bodies: 1}
+	debug       = way{name: "debug", options: debugBuild, flags: memoryOnly, bodies: 1}
 	serverGC    = way{name: "server", env: server}
 	serverOpt   = way{name: "server optimized", env: append([]string{"COMPlus_TieredCompilation=0"}, server...)}
 	serverDebug = way{name: "server debug", options: debugBuild, env: append([]string{"COMPlus_TC_QuickJitForLoops=1"}, server...)}
@@ -59,7 +61,7 @@ func TestTruth(t *testing.T) {
 				t.Run(strings.Join(tt.target, " ")+"/"+w.name+"/"+runtime.Name, func(t *testing.T) {
 					cmd := runtime.Command(dotnettest.Target(t, tt.target[0], w.options), tt.target[1:]...)
 					cmd.Env = append(cmd.Env, w.env...)
-					r := mustRecord(t, cmd)
+					r := mustRecord(t, cmd, w.flags...)
 					compareTruth(t, r, runtime)
 					checkBodies(t, r, w, tt.target[0], runtime)
 				})
