@@ -71,7 +71,7 @@ func TestMemoryLost(t *testing.T) {
 		size, fill int
 		flags      []string
 	}{
-		{"limit", 256 << 20, 0, []string{"--memory-limit", "4M"}},
+		{"limit", 256 << 20, 0, []string{"--memory", "--memory-limit", "4M"}},
 		{"full", 17 << 20, 15 << 20, nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

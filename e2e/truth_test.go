@@ -165,6 +165,10 @@ var ofTheRuntime31 = append([]string{
 	"System.Runtime.CompilerServices.LAHashKeyToTrackers",
 }, ofTheRuntime...)
 
+// inlinedBelowAwait is one array that .NET 9's thread pool makes in some runs, in one of three or four, when an await goes
+// on; its code is inlined into the awaiting function if that is optimized, so the array counts as made there.
+var inlinedBelowAwait = made{1, 6192}
+
 // nothingElse looks at all that the known functions made: every type that the truth does not name must be one that
 // the runtime makes on their behalf.
 func (c *comparison) nothingElse(runtime dotnettest.Runtime) {
@@ -178,6 +182,9 @@ func (c *comparison) nothingElse(runtime dotnettest.Runtime) {
 		named[k.function] = true
 	}
 	for k, m := range c.got.exclusive {
+		if k.Type == "System.Int32[]" && m == inlinedBelowAwait {
+			continue
+		}
 		if _, ok := c.known[k]; !ok && named[k.function] && !slices.Contains(allowed, k.Type) {
 			c.t.Errorf("%s made %d objects of %s, %d bytes, of which the truth knows nothing", k.Name, m.Objects, k.Type, m.Bytes)
 		}

@@ -22,6 +22,7 @@
 #define MAX_BACKING (UINT64_C(1) << 20)  /* later steps, keeps the time of one fallocate below about 0.2 ms */
 #define FULL_PAUSE_NS UINT64_C(500000000)
 #define MIN_LIMIT (UINT64_C(4) << 20)    /* below this not even the framework's own start-up fits */
+#define MIN_REGION (MIN_LIMIT / 2) /* regions share the limit, and none needs all of it */
 #define MAX_REGION (UINT64_C(16) << 30)  /* ids of nodes, the smallest rows, have 32 bits; those of types 31 */
 #define ADDRESS_SPACE_SHARE 16u          /* of a limited address space, the part of the arena; twice that with private tables */
 #define MAX_COMMAND_LINE (64u << 10)
@@ -194,7 +195,7 @@ static uint64_t map_file(uint64_t memory_limit)
     uint64_t capacity = memory_limit < MAX_REGION ? memory_limit : MAX_REGION;
     if (capacity > (most - WIRE_HEADER_SIZE) / WIRE_REGION_COUNT)
         capacity = (most - WIRE_HEADER_SIZE) / WIRE_REGION_COUNT;
-    for (capacity &= ~UINT64_C(4095); capacity >= MIN_LIMIT; capacity = (capacity / 2) & ~UINT64_C(4095)) {
+    for (capacity &= ~UINT64_C(4095); capacity >= MIN_REGION; capacity = (capacity / 2) & ~UINT64_C(4095)) {
         uint64_t size = WIRE_HEADER_SIZE + WIRE_REGION_COUNT * capacity;
         if (ftruncate(arena_fd, (off_t)size) != 0)
             continue;
