@@ -42,6 +42,7 @@ void word_unlock(uint32_t *word);
  * is exhausted. arena_publish makes them valid for the reader. */
 void *arena_reserve(uint32_t region, uint64_t bytes);
 void arena_publish(uint32_t region, uint64_t bytes);
+bool arena_log(uint32_t kind, const void *payload, uint32_t bytes); /* appends a record; with the lock held */
 /* Private zeroed memory, counted against the limit; NULL when exhausted. */
 void *private_alloc(uint64_t bytes);
 void private_free(void *memory, uint64_t bytes);

@@ -151,6 +151,18 @@ void arena_publish(uint32_t region, uint64_t bytes)
     __atomic_store_n(&r->used, r->used + bytes, __ATOMIC_RELEASE);
 }
 
+bool arena_log(uint32_t kind, const void *payload, uint32_t bytes)
+{
+    struct wire_record_header head = {(uint32_t)((sizeof head + bytes + 7) & ~UINT64_C(7)), kind};
+    uint8_t *record = arena_reserve(WIRE_REGION_LOG, head.size);
+    if (record == NULL)
+        return false;
+    memcpy(record, &head, sizeof head);
+    memcpy(record + sizeof head, payload, bytes);
+    arena_publish(WIRE_REGION_LOG, head.size);
+    return true;
+}
+
 void *private_alloc(uint64_t bytes)
 {
     if (!within_limit(&arena.header->private_bytes, bytes))

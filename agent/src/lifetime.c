@@ -46,8 +46,7 @@ static struct list ends = {.size = sizeof(uint64_t)}; /* when each GC ended */
 static struct list raw = {.size = sizeof(struct clr_generation_range)};
 uint32_t gc_number;
 
-static struct { /* the record in the making, laid out as in the log */
-    struct wire_record_header head;
+static struct { /* the record in the making, laid out as in the log behind its header */
     uint32_t number, collected, induced, finalizable;
     uint64_t suspend_ns, start_ns, end_ns, done_ns;
     struct {
@@ -512,17 +511,11 @@ struct cohort { /* objects of one site and one birth in one generation */
 static void tell_cohort(const struct cohort *c, uint32_t generation)
 {
     struct {
-        struct wire_record_header head;
         uint32_t site, generation, born, reserved;
         uint64_t objects, bytes;
-    } alive = {{sizeof alive, WIRE_RECORD_ALIVE}, c->site, generation, c->born, 0, c->objects, c->bytes};
-    void *record = c->objects == 0 ? NULL : arena_reserve(WIRE_REGION_LOG, sizeof alive);
-    if (record != NULL) {
-        memcpy(record, &alive, sizeof alive);
-        arena_publish(WIRE_REGION_LOG, sizeof alive);
-    } else if (c->objects != 0) {
+    } alive = {c->site, generation, c->born, 0, c->objects, c->bytes};
+    if (c->objects != 0 && !arena_log(WIRE_RECORD_ALIVE, &alive, sizeof alive))
         loss(WIRE_LOSS_LIFETIME_FULL, c->objects, c->bytes);
-    }
 }
 
 /* Neighbours on the heap are often of one site and birth, and a site's objects come together after compaction: a small
@@ -591,16 +584,11 @@ static hresult gc_finished(void *self)
     if (lifetime_on && final_now && gc.induced != 0 && (gc.collected & 4) != 0) /* the program may have asked for others */
         tell_alive();
     gc.done_ns = monotonic_ns();
-    gc.head = (struct wire_record_header){sizeof gc, WIRE_RECORD_GC};
     arena_lock();
-    void *record = arena_reserve(WIRE_REGION_LOG, sizeof gc);
-    if (record != NULL) {
-        memcpy(record, &gc, sizeof gc);
-        arena_publish(WIRE_REGION_LOG, sizeof gc);
+    if (arena_log(WIRE_RECORD_GC, &gc, sizeof gc))
         arena.header->collections++;
-    } else {
+    else
         loss(WIRE_LOSS_LIFETIME_FULL, 0, 0);
-    }
     arena_unlock();
     gc.suspend_ns = 0;
     return HR_OK;

@@ -72,16 +72,10 @@ hresult survival_roots(void *self, uint32_t n, const uintptr_t *objects, const u
 
 static void tell(uint32_t kind, const void *payload, uint32_t bytes)
 {
-    struct wire_record_header head = {(uint32_t)sizeof head + bytes, kind};
     arena_lock();
-    uint8_t *record = arena_reserve(WIRE_REGION_LOG, head.size);
-    if (record != NULL) {
-        memcpy(record, &head, sizeof head);
-        memcpy(record + sizeof head, payload, bytes);
-        arena_publish(WIRE_REGION_LOG, head.size);
-    }
+    bool told = arena_log(kind, payload, bytes);
     arena_unlock();
-    if (record == NULL)
+    if (!told)
         loss(WIRE_LOSS_LIFETIME_FULL, 0, 0);
 }
 

@@ -139,19 +139,6 @@ static void find_stack(struct thread *t)
     pthread_attr_destroy(&attributes);
 }
 
-/* Writes one record made of 64-bit words after its header; with the lock held. */
-static bool put_record(uint32_t kind, const void *payload, uint32_t bytes)
-{
-    struct wire_record_header head = {(uint32_t)((sizeof head + bytes + 7) & ~UINT64_C(7)), kind};
-    uint8_t *record = arena_reserve(WIRE_REGION_LOG, head.size);
-    if (record == NULL)
-        return false;
-    memcpy(record, &head, sizeof head);
-    memcpy(record + sizeof head, payload, bytes);
-    arena_publish(WIRE_REGION_LOG, head.size);
-    return true;
-}
-
 struct thread *thread_attach(void)
 {
     struct thread *t = reuse_thread();
@@ -173,7 +160,7 @@ struct thread *thread_attach(void)
     forget_ips(t);
     arena_lock();
     record.id = last_thread_id + 1;
-    bool written = put_record(WIRE_RECORD_THREAD, &record, sizeof record);
+    bool written = arena_log(WIRE_RECORD_THREAD, &record, sizeof record);
     if (written) {
         t->id = ++last_thread_id;
         arena.header->threads = last_thread_id;
@@ -194,7 +181,7 @@ void thread_destroyed(uintptr_t managed)
 {
     uint64_t record[2] = {managed, monotonic_ns()};
     arena_lock();
-    bool written = put_record(WIRE_RECORD_THREAD_END, record, sizeof record);
+    bool written = arena_log(WIRE_RECORD_THREAD_END, record, sizeof record);
     arena_unlock();
     if (!written)
         loss(WIRE_LOSS_ARENA_FULL, 0, 0);
@@ -214,7 +201,7 @@ void thread_named(uintptr_t managed, const utf16 *name, uint32_t length)
     if (length != 0)
         memcpy(record.name, name, length * sizeof(utf16));
     arena_lock();
-    bool written = put_record(WIRE_RECORD_THREAD_NAME, &record, (uint32_t)(offsetof(__typeof__(record), name) + length * sizeof(utf16)));
+    bool written = arena_log(WIRE_RECORD_THREAD_NAME, &record, (uint32_t)(offsetof(__typeof__(record), name) + length * sizeof(utf16)));
     arena_unlock();
     if (!written)
         loss(WIRE_LOSS_ARENA_FULL, 0, 0);
