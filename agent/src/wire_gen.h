@@ -21,7 +21,11 @@
 #define WIRE_REGION_SITES 0x3u /* struct wire_site */
 #define WIRE_REGION_FATES 0x4u /* struct wire_fate, by site */
 #define WIRE_REGION_AGES 0x5u /* struct wire_ages */
-#define WIRE_REGION_COUNT 0x6u
+#define WIRE_REGION_TIMINGS 0x6u /* struct wire_timing */
+#define WIRE_REGION_WAITS 0x7u /* struct wire_waits */
+#define WIRE_REGION_CLOCKS 0x8u /* struct wire_clock, by thread */
+#define WIRE_REGION_ACTIVATIONS 0x9u /* struct wire_activation */
+#define WIRE_REGION_COUNT 0xau
 #define WIRE_LOSS_ARENA_FULL 0x0u /* memory limit or file system full */
 #define WIRE_LOSS_NO_THREAD_STATE 0x1u /* no memory for a thread's tables */
 #define WIRE_LOSS_REENTERED 0x2u /* allocation inside the agent's own call into the runtime */
@@ -31,7 +35,11 @@
 #define WIRE_LOSS_LIFETIME_FULL 0x6u /* objects whose fate is not followed */
 #define WIRE_LOSS_MOVES 0x7u /* a GC's survivors could not all be noted */
 #define WIRE_LOSS_SNAPSHOT 0x8u /* the heap snapshot could not be written */
-#define WIRE_LOSS_COUNT 0x9u
+#define WIRE_LOSS_CALLS_FOLDED 0x9u /* calls without a node of their own */
+#define WIRE_LOSS_CALLS_UNMATCHED 0xau /* calls whose end was seen late */
+#define WIRE_LOSS_CLOCK_BACKWARDS 0xbu /* intervals that ended before they began */
+#define WIRE_LOSS_NOT_HOOKED 0xcu /* functions without probes for want of memory */
+#define WIRE_LOSS_COUNT 0xdu
 #define WIRE_MAX_IL_MAP 0x1000u /* points of one body */
 #define WIRE_MAX_NAME 0x400u /* UTF-16 units of one name */
 #define WIRE_MAX_TYPE_ARGUMENTS 0x40u /* of one type or function */
@@ -46,6 +54,8 @@
 #define WIRE_SITE_FROZEN 0x80000000u /* added to the type of a site on the frozen heap */
 #define WIRE_MODULE_DYNAMIC 0x1u /* no file */
 #define WIRE_FUNCTION_DYNAMIC 0x1u /* only a name */
+#define WIRE_FUNCTION_INSTRUMENTED 0x2u /* its calls are recorded */
+#define WIRE_FUNCTION_BOUNDARY 0x4u /* its calls by instrumented functions are */
 #define WIRE_TYPE_UNKNOWN 0x0u /* the runtime could not tell */
 #define WIRE_TYPE_CLASS 0x1u /* TypeDef and type arguments */
 #define WIRE_TYPE_ARRAY 0x2u /* rank and element */
@@ -69,6 +79,18 @@
 #define WIRE_AGE_TIME_BUCKETS 0x8u /* decades from 1 ms */
 #define WIRE_DATA_MEMORY 0x1u /* allocations */
 #define WIRE_DATA_LIFETIME 0x2u /* and the fate of objects */
+#define WIRE_DATA_TIME 0x4u /* calls and their times */
+#define WIRE_MECHANISM_NONE 0x0u /* not asked yet */
+#define WIRE_MECHANISM_RSEQ 0x1u /* rseq_cs */
+#define WIRE_MECHANISM_PERF 0x2u /* context-switch records */
+#define WIRE_MECHANISM_GAP 0x3u /* long intervals */
+#define WIRE_CLOCK_TSC 0x1u /* time-stamp counter */
+#define WIRE_CLOCK_MONOTONIC 0x2u /* clock_gettime */
+#define WIRE_INSTRUMENT_BOUNDARY 0x1u /* framework code as far as it is called */
+#define WIRE_INSTRUMENT_MINE 0x2u /* no framework code */
+#define WIRE_INSTRUMENT_ALL 0x3u /* all code */
+#define WIRE_ACTIVATION_BOUNDARY 0x1u /* only instrumented functions below */
+#define WIRE_ACTIVATION_TRUNCATED 0x2u /* nothing below */
 
 struct wire_region_entry {
     uint64_t offset; /* from the start of the file */
@@ -92,6 +114,18 @@ _Static_assert(offsetof(struct wire_loss_entry, events) == 0, "layout");
 _Static_assert(offsetof(struct wire_loss_entry, objects) == 8, "layout");
 _Static_assert(offsetof(struct wire_loss_entry, bytes) == 16, "layout");
 
+struct wire_overhead {
+    uint64_t inside; /* from Enter's reading of the clock to Leave's, for a function without code: part of its own tail */
+    uint64_t outside; /* from Leave's reading to the next Enter's: part of the caller's time before the next call */
+    uint64_t cold_inside; /* the same when nothing is in the processor's caches */
+    uint64_t cold_outside;
+};
+_Static_assert(sizeof(struct wire_overhead) == 32, "layout");
+_Static_assert(offsetof(struct wire_overhead, inside) == 0, "layout");
+_Static_assert(offsetof(struct wire_overhead, outside) == 8, "layout");
+_Static_assert(offsetof(struct wire_overhead, cold_inside) == 16, "layout");
+_Static_assert(offsetof(struct wire_overhead, cold_outside) == 24, "layout");
+
 struct wire_header {
     uint64_t magic; /* Magic */
     uint32_t version; /* Version */
@@ -107,16 +141,24 @@ struct wire_header {
     uint32_t data; /* DataMemory and so on */
     uint32_t collections; /* garbage collections that ended */
     uint32_t alive_known; /* 1: the last GC said what is alive (Alive) */
-    uint32_t reserved;
+    uint32_t mechanism; /* the one that most threads have, time */
     uint64_t start_ns; /* CLOCK_MONOTONIC when the agent was loaded */
     uint64_t end_ns; /* CLOCK_MONOTONIC at the runtime's shutdown, 0 before */
     uint64_t memory_limit; /* bytes that all regions and private tables may have */
     uint64_t shared_bytes; /* bytes of memory behind the regions */
     uint64_t private_bytes; /* bytes of the agent's private tables */
-    struct wire_region_entry regions[6]; /* by Region */
-    struct wire_loss_entry losses[9]; /* by Loss */
+    uint32_t clock; /* ClockTSC and so on, 0 without time */
+    uint32_t instrument; /* InstrumentBoundary and so on */
+    uint64_t begin_ticks; /* the clock when it was BeginNS */
+    uint64_t begin_ns; /* CLOCK_MONOTONIC */
+    uint64_t ticks_per_sec; /* of the clock, measured at the start */
+    uint64_t end_ticks; /* the clock at the runtime's shutdown (EndNS), 0 before */
+    uint64_t gap_ticks; /* an interval without a context switch is shorter, MechanismGap */
+    struct wire_overhead overhead; /* what the probes themselves take */
+    struct wire_region_entry regions[10]; /* by Region */
+    struct wire_loss_entry losses[13]; /* by Loss */
 };
-_Static_assert(sizeof(struct wire_header) == 512, "layout");
+_Static_assert(sizeof(struct wire_header) == 816, "layout");
 _Static_assert(offsetof(struct wire_header, magic) == 0, "layout");
 _Static_assert(offsetof(struct wire_header, version) == 8, "layout");
 _Static_assert(offsetof(struct wire_header, state) == 12, "layout");
@@ -131,14 +173,22 @@ _Static_assert(offsetof(struct wire_header, threads) == 44, "layout");
 _Static_assert(offsetof(struct wire_header, data) == 48, "layout");
 _Static_assert(offsetof(struct wire_header, collections) == 52, "layout");
 _Static_assert(offsetof(struct wire_header, alive_known) == 56, "layout");
-_Static_assert(offsetof(struct wire_header, reserved) == 60, "layout");
+_Static_assert(offsetof(struct wire_header, mechanism) == 60, "layout");
 _Static_assert(offsetof(struct wire_header, start_ns) == 64, "layout");
 _Static_assert(offsetof(struct wire_header, end_ns) == 72, "layout");
 _Static_assert(offsetof(struct wire_header, memory_limit) == 80, "layout");
 _Static_assert(offsetof(struct wire_header, shared_bytes) == 88, "layout");
 _Static_assert(offsetof(struct wire_header, private_bytes) == 96, "layout");
-_Static_assert(offsetof(struct wire_header, regions) == 104, "layout");
-_Static_assert(offsetof(struct wire_header, losses) == 296, "layout");
+_Static_assert(offsetof(struct wire_header, clock) == 104, "layout");
+_Static_assert(offsetof(struct wire_header, instrument) == 108, "layout");
+_Static_assert(offsetof(struct wire_header, begin_ticks) == 112, "layout");
+_Static_assert(offsetof(struct wire_header, begin_ns) == 120, "layout");
+_Static_assert(offsetof(struct wire_header, ticks_per_sec) == 128, "layout");
+_Static_assert(offsetof(struct wire_header, end_ticks) == 136, "layout");
+_Static_assert(offsetof(struct wire_header, gap_ticks) == 144, "layout");
+_Static_assert(offsetof(struct wire_header, overhead) == 152, "layout");
+_Static_assert(offsetof(struct wire_header, regions) == 184, "layout");
+_Static_assert(offsetof(struct wire_header, losses) == 504, "layout");
 
 struct wire_ip {
     uint64_t address; /* the return address */
@@ -205,6 +255,104 @@ struct wire_ages {
 _Static_assert(sizeof(struct wire_ages) == 128, "layout");
 _Static_assert(offsetof(struct wire_ages, by_collections) == 0, "layout");
 _Static_assert(offsetof(struct wire_ages, by_time) == 64, "layout");
+
+struct wire_timing {
+    uint32_t parent; /* number (index plus one) of the caller's timing; always smaller than the own; 0: a root, whose Lead is 0 */
+    uint32_t function; /* id of the function; 0: (truncated), which stands for calls that have no node */
+    uint64_t return_address; /* return address in the caller, which need not be the parent's function: it can be code that is not hooked; 0 below ActivationBoundary */
+    uint64_t calls; /* calls that began, each of which ended one interval of Lead (but for roots) */
+    uint64_t ended; /* of these: calls that ended, each of which ended one interval of Tail */
+    uint64_t lead_elapsed; /* intervals in the caller that a call to this function ended */
+    uint64_t lead_waited; /* of these, in intervals in which the operating system acted */
+    uint64_t tail_elapsed; /* intervals in the function itself that its end ended */
+    uint64_t tail_waited; /* of these, in intervals in which the operating system acted */
+    uint64_t min[4]; /* of one call that ended, without the probes' overhead: elapsed inclusive, elapsed exclusive, application inclusive, application exclusive */
+    uint64_t max[4]; /* the same */
+    uint32_t ip; /* id of ReturnAddress, 0: not described */
+    uint32_t thread; /* id of the thread */
+    uint32_t lead_waits; /* number (index plus one) of the Waits of Lead, 0: none */
+    uint32_t tail_waits; /* the same of Tail */
+    uint64_t unmatched; /* of Ended: calls whose end was only seen by a later event */
+};
+_Static_assert(sizeof(struct wire_timing) == 152, "layout");
+_Static_assert(offsetof(struct wire_timing, parent) == 0, "layout");
+_Static_assert(offsetof(struct wire_timing, function) == 4, "layout");
+_Static_assert(offsetof(struct wire_timing, return_address) == 8, "layout");
+_Static_assert(offsetof(struct wire_timing, calls) == 16, "layout");
+_Static_assert(offsetof(struct wire_timing, ended) == 24, "layout");
+_Static_assert(offsetof(struct wire_timing, lead_elapsed) == 32, "layout");
+_Static_assert(offsetof(struct wire_timing, lead_waited) == 40, "layout");
+_Static_assert(offsetof(struct wire_timing, tail_elapsed) == 48, "layout");
+_Static_assert(offsetof(struct wire_timing, tail_waited) == 56, "layout");
+_Static_assert(offsetof(struct wire_timing, min) == 64, "layout");
+_Static_assert(offsetof(struct wire_timing, max) == 96, "layout");
+_Static_assert(offsetof(struct wire_timing, ip) == 128, "layout");
+_Static_assert(offsetof(struct wire_timing, thread) == 132, "layout");
+_Static_assert(offsetof(struct wire_timing, lead_waits) == 136, "layout");
+_Static_assert(offsetof(struct wire_timing, tail_waits) == 140, "layout");
+_Static_assert(offsetof(struct wire_timing, unmatched) == 144, "layout");
+
+struct wire_waits {
+    uint64_t intervals; /* in which it acted */
+    uint64_t voluntary; /* context switches because the thread waited */
+    uint64_t preempted; /* context switches because another thread was given the processor */
+    uint64_t faults; /* page faults that needed the disk, in these intervals */
+    uint64_t reads; /* reads of blocks, in these intervals */
+    uint64_t off_ns; /* nanoseconds without a processor, exact with MechanismPerf, else 0 */
+};
+_Static_assert(sizeof(struct wire_waits) == 48, "layout");
+_Static_assert(offsetof(struct wire_waits, intervals) == 0, "layout");
+_Static_assert(offsetof(struct wire_waits, voluntary) == 8, "layout");
+_Static_assert(offsetof(struct wire_waits, preempted) == 16, "layout");
+_Static_assert(offsetof(struct wire_waits, faults) == 24, "layout");
+_Static_assert(offsetof(struct wire_waits, reads) == 32, "layout");
+_Static_assert(offsetof(struct wire_waits, off_ns) == 40, "layout");
+
+struct wire_clock {
+    uint32_t depth; /* activations: calls that have not ended */
+    uint32_t capacity; /* activations that there is room for */
+    uint64_t activations; /* index of the first activation, the one next to the root */
+    uint64_t elapsed; /* sum of all intervals, ticks */
+    uint64_t waited; /* of these, in which the operating system acted */
+    uint64_t calls; /* calls that began */
+    uint64_t last; /* reading of the clock at the last event */
+    uint32_t mechanism; /* MechanismRseq and so on */
+    uint32_t reserved;
+    uint64_t own; /* ticks that the agent took for itself, which are in no interval */
+};
+_Static_assert(sizeof(struct wire_clock) == 64, "layout");
+_Static_assert(offsetof(struct wire_clock, depth) == 0, "layout");
+_Static_assert(offsetof(struct wire_clock, capacity) == 4, "layout");
+_Static_assert(offsetof(struct wire_clock, activations) == 8, "layout");
+_Static_assert(offsetof(struct wire_clock, elapsed) == 16, "layout");
+_Static_assert(offsetof(struct wire_clock, waited) == 24, "layout");
+_Static_assert(offsetof(struct wire_clock, calls) == 32, "layout");
+_Static_assert(offsetof(struct wire_clock, last) == 40, "layout");
+_Static_assert(offsetof(struct wire_clock, mechanism) == 48, "layout");
+_Static_assert(offsetof(struct wire_clock, reserved) == 52, "layout");
+_Static_assert(offsetof(struct wire_clock, own) == 56, "layout");
+
+struct wire_activation {
+    uint64_t caller_sp; /* stack pointer of the caller after the call */
+    uint32_t timing; /* number (index plus one) of its timing */
+    uint32_t flags; /* ActivationBoundary */
+    uint64_t elapsed; /* Clock.Elapsed when it began */
+    uint64_t waited; /* Clock.Waited when it began */
+    uint64_t child_elapsed; /* inclusive elapsed time of the calls that it made and that ended */
+    uint64_t child_waited; /* the same of waiting */
+    uint64_t calls; /* Clock.Calls when it began, itself included */
+    uint64_t children; /* calls that it made and that ended */
+};
+_Static_assert(sizeof(struct wire_activation) == 64, "layout");
+_Static_assert(offsetof(struct wire_activation, caller_sp) == 0, "layout");
+_Static_assert(offsetof(struct wire_activation, timing) == 8, "layout");
+_Static_assert(offsetof(struct wire_activation, flags) == 12, "layout");
+_Static_assert(offsetof(struct wire_activation, elapsed) == 16, "layout");
+_Static_assert(offsetof(struct wire_activation, waited) == 24, "layout");
+_Static_assert(offsetof(struct wire_activation, child_elapsed) == 32, "layout");
+_Static_assert(offsetof(struct wire_activation, child_waited) == 40, "layout");
+_Static_assert(offsetof(struct wire_activation, calls) == 48, "layout");
+_Static_assert(offsetof(struct wire_activation, children) == 56, "layout");
 
 struct wire_record_header {
     uint32_t size; /* bytes of the record with this header, a multiple of 8 */

@@ -36,6 +36,10 @@ func Constants() []Constant {
 		{"REGION_SITES", uint64(RegionSites), "struct wire_site"},
 		{"REGION_FATES", uint64(RegionFates), "struct wire_fate, by site"},
 		{"REGION_AGES", uint64(RegionAges), "struct wire_ages"},
+		{"REGION_TIMINGS", uint64(RegionTimings), "struct wire_timing"},
+		{"REGION_WAITS", uint64(RegionWaits), "struct wire_waits"},
+		{"REGION_CLOCKS", uint64(RegionClocks), "struct wire_clock, by thread"},
+		{"REGION_ACTIVATIONS", uint64(RegionActivations), "struct wire_activation"},
 		{"REGION_COUNT", RegionCount, ""},
 		{"LOSS_ARENA_FULL", uint64(LossArenaFull), "memory limit or file system full"},
 		{"LOSS_NO_THREAD_STATE", uint64(LossNoThreadState), "no memory for a thread's tables"},
@@ -46,6 +50,10 @@ func Constants() []Constant {
 		{"LOSS_LIFETIME_FULL", uint64(LossLifetimeFull), "objects whose fate is not followed"},
 		{"LOSS_MOVES", uint64(LossMoves), "a GC's survivors could not all be noted"},
 		{"LOSS_SNAPSHOT", uint64(LossSnapshot), "the heap snapshot could not be written"},
+		{"LOSS_CALLS_FOLDED", uint64(LossCallsFolded), "calls without a node of their own"},
+		{"LOSS_CALLS_UNMATCHED", uint64(LossCallsUnmatched), "calls whose end was seen late"},
+		{"LOSS_CLOCK_BACKWARDS", uint64(LossClockBackwards), "intervals that ended before they began"},
+		{"LOSS_NOT_HOOKED", uint64(LossNotHooked), "functions without probes for want of memory"},
 		{"LOSS_COUNT", LossCount, ""},
 		{"MAX_IL_MAP", MaxILMap, "points of one body"},
 		{"MAX_NAME", MaxName, "UTF-16 units of one name"},
@@ -61,6 +69,8 @@ func Constants() []Constant {
 		{"SITE_FROZEN", SiteFrozen, "added to the type of a site on the frozen heap"},
 		{"MODULE_DYNAMIC", ModuleDynamic, "no file"},
 		{"FUNCTION_DYNAMIC", FunctionDynamic, "only a name"},
+		{"FUNCTION_INSTRUMENTED", FunctionInstrumented, "its calls are recorded"},
+		{"FUNCTION_BOUNDARY", FunctionBoundary, "its calls by instrumented functions are"},
 		{"TYPE_UNKNOWN", TypeUnknown, "the runtime could not tell"},
 		{"TYPE_CLASS", TypeClass, "TypeDef and type arguments"},
 		{"TYPE_ARRAY", TypeArray, "rank and element"},
@@ -84,12 +94,25 @@ func Constants() []Constant {
 		{"AGE_TIME_BUCKETS", AgeTimeBuckets, "decades from 1 ms"},
 		{"DATA_MEMORY", DataMemory, "allocations"},
 		{"DATA_LIFETIME", DataLifetime, "and the fate of objects"},
+		{"DATA_TIME", DataTime, "calls and their times"},
+		{"MECHANISM_NONE", MechanismNone, "not asked yet"},
+		{"MECHANISM_RSEQ", MechanismRseq, "rseq_cs"},
+		{"MECHANISM_PERF", MechanismPerf, "context-switch records"},
+		{"MECHANISM_GAP", MechanismGap, "long intervals"},
+		{"CLOCK_TSC", ClockTSC, "time-stamp counter"},
+		{"CLOCK_MONOTONIC", ClockMonotonic, "clock_gettime"},
+		{"INSTRUMENT_BOUNDARY", InstrumentBoundary, "framework code as far as it is called"},
+		{"INSTRUMENT_MINE", InstrumentMine, "no framework code"},
+		{"INSTRUMENT_ALL", InstrumentAll, "all code"},
+		{"ACTIVATION_BOUNDARY", ActivationBoundary, "only instrumented functions below"},
+		{"ACTIVATION_TRUNCATED", ActivationTruncated, "nothing below"},
 	}
 }
 
 // fixed lists the structs that both sides map, smallest parts first.
 func fixed() []any {
-	return []any{RegionEntry{}, LossEntry{}, Header{}, IP{}, Node{}, Site{}, Fate{}, Ages{}, RecordHeader{}}
+	return []any{RegionEntry{}, LossEntry{}, Overhead{}, Header{}, IP{}, Node{}, Site{}, Fate{}, Ages{},
+		Timing{}, Waits{}, Clock{}, Activation{}, RecordHeader{}}
 }
 
 // Generate returns the generated files by their path from the root of the repository.

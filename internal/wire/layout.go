@@ -43,7 +43,13 @@ const (
 	RegionFates Region = 4 // by site, with lifetime only
 	RegionAges  Region = 5 // of sites whose objects survived at least one GC, with lifetime only
 
-	RegionCount = 6
+	// With time only.
+	RegionTimings     Region = 6 // the calling-context tree of each thread
+	RegionWaits       Region = 7 // what the operating system did in the intervals of a timing
+	RegionClocks      Region = 8 // by thread
+	RegionActivations Region = 9 // the calls that have not ended
+
+	RegionCount = 10
 )
 
 // Loss is a reason for which something is missing from the counters.
@@ -61,7 +67,12 @@ const (
 	LossMoves          Loss = 7 // a GC whose survivors could not all be noted: from it on no fate is followed (lifetime)
 	LossSnapshot       Loss = 8 // the heap snapshot could not be written: no room on its file system (lifetime)
 
-	LossCount = 9
+	LossCallsFolded    Loss = 9  // calls that have no node of their own: memory limit or depth reached (time); Objects counts them
+	LossCallsUnmatched Loss = 10 // calls whose end was not seen, only that their frame is gone (time); Objects counts them
+	LossClockBackwards Loss = 11 // intervals of which the end was before the beginning: counted as 0 (time)
+	LossNotHooked      Loss = 12 // functions that should have been instrumented and are not: no memory (time)
+
+	LossCount = 13
 )
 
 // Generations of the GC heap, as the runtime numbers them (COR_PRF_GC_GENERATION).
@@ -76,6 +87,28 @@ const (
 const (
 	DataMemory   = 1
 	DataLifetime = 2
+	DataTime     = 4
+)
+
+// Mechanisms by which a thread learns that the operating system acted in an interval, from the best on.
+const (
+	MechanismNone = 0 // not asked yet
+	MechanismRseq = 1 // the kernel clears rseq_cs when the thread is switched out; getrusage confirms
+	MechanismPerf = 2 // a perf event writes a record for each switch
+	MechanismGap  = 3 // an interval longer than Header.GapTicks, then getrusage
+)
+
+// Clocks of time data.
+const (
+	ClockTSC       = 1 // the processor's time-stamp counter, which the processor says is invariant
+	ClockMonotonic = 2 // CLOCK_MONOTONIC, in nanoseconds
+)
+
+// What of the code is instrumented.
+const (
+	InstrumentBoundary = 1 // framework code has a node only when instrumented code called it
+	InstrumentMine     = 2 // framework code is not hooked: its time belongs to its caller
+	InstrumentAll      = 3 // everything is hooked
 )
 
 // MaxILMap bounds the IL map of one body: 4096 entries are a method of about 40 KB of IL.
@@ -115,7 +148,9 @@ const (
 
 // Flags of a function record.
 const (
-	FunctionDynamic = 1 // a DynamicMethod or IL stub: it has only a name
+	FunctionDynamic      = 1 // a DynamicMethod or IL stub: it has only a name
+	FunctionInstrumented = 2 // its calls are recorded (time)
+	FunctionBoundary     = 4 // its calls by instrumented functions are recorded (time)
 )
 
 // Kinds of a type record.
@@ -160,12 +195,20 @@ type Header struct {
 	Data          uint32                   `doc:"DataMemory and so on"`
 	Collections   uint32                   `doc:"garbage collections that ended"`
 	AliveKnown    uint32                   `doc:"1: the last GC said what is alive (Alive)"`
-	Reserved      uint32                   `doc:""`
+	Mechanism     uint32                   `doc:"the one that most threads have, time"`
 	StartNS       uint64                   `doc:"CLOCK_MONOTONIC when the agent was loaded"`
 	EndNS         uint64                   `doc:"CLOCK_MONOTONIC at the runtime's shutdown, 0 before"`
 	MemoryLimit   uint64                   `doc:"bytes that all regions and private tables may have"`
 	SharedBytes   uint64                   `doc:"bytes of memory behind the regions"`
 	PrivateBytes  uint64                   `doc:"bytes of the agent's private tables"`
+	Clock         uint32                   `doc:"ClockTSC and so on, 0 without time"`
+	Instrument    uint32                   `doc:"InstrumentBoundary and so on"`
+	BeginTicks    uint64                   `doc:"the clock when it was BeginNS"`
+	BeginNS       uint64                   `doc:"CLOCK_MONOTONIC"`
+	TicksPerSec   uint64                   `doc:"of the clock, measured at the start"`
+	EndTicks      uint64                   `doc:"the clock at the runtime's shutdown (EndNS), 0 before"`
+	GapTicks      uint64                   `doc:"an interval without a context switch is shorter, MechanismGap"`
+	Overhead      Overhead                 `doc:"what the probes themselves take"`
 	Regions       [RegionCount]RegionEntry `doc:"by Region"`
 	Losses        [LossCount]LossEntry     `doc:"by Loss"`
 }
@@ -220,6 +263,82 @@ type Ages struct {
 	ByCollections [AgeGCBuckets]uint64   `doc:"by the number of GCs that they survived"`
 	ByTime        [AgeTimeBuckets]uint64 `doc:"by the time from the end of the first GC that they survived to the end of the one that found them dead"`
 }
+
+// Overhead is the time that probes add to the intervals that they end and begin, in 1/1024 of a tick, measured in the
+// process itself.
+type Overhead struct {
+	Inside      uint64 `doc:"from Enter's reading of the clock to Leave's, for a function without code: part of its own tail"`
+	Outside     uint64 `doc:"from Leave's reading to the next Enter's: part of the caller's time before the next call"`
+	ColdInside  uint64 `doc:"the same when nothing is in the processor's caches"`
+	ColdOutside uint64 `doc:""`
+}
+
+// Timing is a node of a thread's calling-context tree: a function, called from one place in its caller. One thread writes
+// it. An interval is the time between two events of the thread (call, end of a call); it belongs to the stack at its end:
+// one that ends with a call is part of the callee's Lead (time of the caller, before this call), one that ends with the
+// end of the call is part of Tail (time of the function itself). Times are ticks of Header.Clock.
+type Timing struct {
+	Parent        uint32    `doc:"number (index plus one) of the caller's timing; always smaller than the own; 0: a root, whose Lead is 0"`
+	Function      uint32    `doc:"id of the function; 0: (truncated), which stands for calls that have no node"`
+	ReturnAddress uint64    `doc:"return address in the caller, which need not be the parent's function: it can be code that is not hooked; 0 below ActivationBoundary"`
+	Calls         uint64    `doc:"calls that began, each of which ended one interval of Lead (but for roots)"`
+	Ended         uint64    `doc:"of these: calls that ended, each of which ended one interval of Tail"`
+	LeadElapsed   uint64    `doc:"intervals in the caller that a call to this function ended"`
+	LeadWaited    uint64    `doc:"of these, in intervals in which the operating system acted"`
+	TailElapsed   uint64    `doc:"intervals in the function itself that its end ended"`
+	TailWaited    uint64    `doc:"of these, in intervals in which the operating system acted"`
+	Min           [4]uint64 `doc:"of one call that ended, without the probes' overhead: elapsed inclusive, elapsed exclusive, application inclusive, application exclusive"`
+	Max           [4]uint64 `doc:"the same"`
+	IP            uint32    `doc:"id of ReturnAddress, 0: not described"`
+	Thread        uint32    `doc:"id of the thread"`
+	LeadWaits     uint32    `doc:"number (index plus one) of the Waits of Lead, 0: none"`
+	TailWaits     uint32    `doc:"the same of Tail"`
+	Unmatched     uint64    `doc:"of Ended: calls whose end was only seen by a later event"`
+}
+
+// Waits is what the operating system did in intervals of a timing.
+type Waits struct {
+	Intervals uint64 `doc:"in which it acted"`
+	Voluntary uint64 `doc:"context switches because the thread waited"`
+	Preempted uint64 `doc:"context switches because another thread was given the processor"`
+	Faults    uint64 `doc:"page faults that needed the disk, in these intervals"`
+	Reads     uint64 `doc:"reads of blocks, in these intervals"`
+	OffNS     uint64 `doc:"nanoseconds without a processor, exact with MechanismPerf, else 0"`
+}
+
+// Clock is where a thread stands. One thread writes it.
+type Clock struct {
+	Depth       uint32 `doc:"activations: calls that have not ended"`
+	Capacity    uint32 `doc:"activations that there is room for"`
+	Activations uint64 `doc:"index of the first activation, the one next to the root"`
+	Elapsed     uint64 `doc:"sum of all intervals, ticks"`
+	Waited      uint64 `doc:"of these, in which the operating system acted"`
+	Calls       uint64 `doc:"calls that began"`
+	Last        uint64 `doc:"reading of the clock at the last event"`
+	Mechanism   uint32 `doc:"MechanismRseq and so on"`
+	Reserved    uint32 `doc:""`
+	Own         uint64 `doc:"ticks that the agent took for itself, which are in no interval"`
+}
+
+// Activation is a call that has not ended.
+type Activation struct {
+	CallerSP     uint64 `doc:"stack pointer of the caller after the call"`
+	Timing       uint32 `doc:"number (index plus one) of its timing"`
+	Flags        uint32 `doc:"ActivationBoundary"`
+	Elapsed      uint64 `doc:"Clock.Elapsed when it began"`
+	Waited       uint64 `doc:"Clock.Waited when it began"`
+	ChildElapsed uint64 `doc:"inclusive elapsed time of the calls that it made and that ended"`
+	ChildWaited  uint64 `doc:"the same of waiting"`
+	Calls        uint64 `doc:"Clock.Calls when it began, itself included"`
+	Children     uint64 `doc:"calls that it made and that ended"`
+}
+
+// ActivationBoundary says that calls inside this one are recorded only if the function called is instrumented itself,
+// ActivationTruncated that none are.
+const (
+	ActivationBoundary  = 1
+	ActivationTruncated = 2
+)
 
 // RecordHeader precedes each record of the log.
 type RecordHeader struct {
