@@ -52,7 +52,7 @@ func addTo(sums []q.Amount, at int32, a q.Amount) {
 }
 
 func (d *Data) deriveNodes(out *session.Derived, own []q.Amount) {
-	for i, inclusive := range d.tree.Inclusive(own) {
+	for i, inclusive := range calltree.Inclusive(d.tree, own) {
 		if v := (q.Amounts{Inclusive: inclusive, Exclusive: own[i]}); !v.IsZero() {
 			out.Nodes = append(out.Nodes, session.NodeValue{Node: d.Nodes[i].ID, Amounts: v})
 		}
@@ -64,7 +64,7 @@ func (d *Data) deriveNodes(out *session.Derived, own []q.Amount) {
 func (d *Data) derivePaths(out *session.Derived, ownOfNodes []q.Amount) {
 	all := d.merged()
 	own := calltree.Sum(ownOfNodes, all.Of, all.Len())
-	inclusive := all.Inclusive(own)
+	inclusive := calltree.Inclusive(all.Tree, own)
 	tree, old := keepWorth(all.Tree, inclusive, own)
 	function := make([]int32, len(old))
 	module := make([]int32, len(old))
@@ -82,8 +82,8 @@ func (d *Data) derivePaths(out *session.Derived, ownOfNodes []q.Amount) {
 		})
 	}
 	own, inclusive = split(values)
-	d.deriveCalls(out, tree.Calls(own, inclusive, function))
-	byFunction := combine(tree.Presence(inclusive, function, len(d.Functions)), calltree.Sum(own, function, len(d.Functions)))
+	d.deriveCalls(out, calltree.Calls(tree, own, inclusive, function))
+	byFunction := combine(calltree.Presence(tree, inclusive, function, len(d.Functions)), calltree.Sum(own, function, len(d.Functions)))
 	for i, v := range byFunction {
 		if !v.IsZero() {
 			out.Functions = append(out.Functions, session.FunctionValue{Function: d.Functions[i].ID, Amounts: v})
@@ -102,7 +102,7 @@ func (d *Data) deriveModules(out *session.Derived, tree calltree.Tree, own, incl
 		}
 	}
 	groups := len(d.Modules) + 1
-	values := combine(tree.Presence(inclusive, module, groups), calltree.Sum(own, module, groups))
+	values := combine(calltree.Presence(tree, inclusive, module, groups), calltree.Sum(own, module, groups))
 	if v := values[nowhere]; !v.IsZero() {
 		out.Modules = append(out.Modules, session.ModuleValue{Module: 0, Amounts: v})
 	}
@@ -139,9 +139,9 @@ func combine(inclusive, exclusive []q.Amount) []q.Amounts {
 	return out
 }
 
-func (d *Data) deriveCalls(out *session.Derived, calls []calltree.CallValue) {
+func (d *Data) deriveCalls(out *session.Derived, calls []calltree.CallValue[q.Amount]) {
 	for _, c := range calls {
-		row := session.CallValue{Callee: d.Functions[c.Callee].ID, Amounts: c.Amounts}
+		row := session.CallValue{Callee: d.Functions[c.Callee].ID, Amounts: q.Amounts{Inclusive: c.Inclusive, Exclusive: c.Exclusive}}
 		if c.Caller >= 0 {
 			row.Caller = d.Functions[c.Caller].ID
 		}

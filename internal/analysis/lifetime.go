@@ -83,39 +83,6 @@ func (d *Data) Lives(f Filter) (*Lives, error) {
 	return v, nil
 }
 
-// component is one of the amounts of a life.
-func (l *Life) component(k int) *q.Amount {
-	if k == session.Generations {
-		return &l.Born
-	}
-	return &l.Dead[k]
-}
-
-// each applies to lives what is defined for amounts, such as a sum over a tree.
-func each(in []Life, n int, fn func([]q.Amount) []q.Amount) []Life {
-	out := make([]Life, n)
-	amounts := make([]q.Amount, len(in))
-	for k := range session.Generations + 1 {
-		for i := range in {
-			amounts[i] = *in[i].component(k)
-		}
-		for i, a := range fn(amounts) {
-			*out[i].component(k) = a
-		}
-	}
-	return out
-}
-
-func sumLives(in []Life, group []int32, groups int) []Life {
-	out := make([]Life, groups)
-	for i, g := range group {
-		if g >= 0 {
-			out[g] = out[g].Add(in[i])
-		}
-	}
-	return out
-}
-
 // byID leaves out lives in which nothing happened.
 func byID[Row any, ID comparable, V comparable](rows []Row, values []V, id func(*Row) ID) map[ID]V {
 	out := map[ID]V{}
@@ -144,27 +111,27 @@ func (v *Lives) Sites() map[session.SiteID]Life {
 
 // Types returns the lives of types.
 func (v *Lives) Types() map[session.TypeID]Life {
-	return byID(v.data.Types, sumLives(v.sites, v.data.siteType, len(v.data.Types)), func(r *session.Type) session.TypeID { return r.ID })
+	return byID(v.data.Types, calltree.Sum(v.sites, v.data.siteType, len(v.data.Types)), func(r *session.Type) session.TypeID { return r.ID })
 }
 
 // Processes returns the lives of processes.
 func (v *Lives) Processes() map[session.ProcessID]Life {
-	threads := sumLives(v.sites, v.data.siteThread, len(v.data.Threads))
-	return byID(v.data.Processes, sumLives(threads, v.data.threadProcess, len(v.data.Processes)), func(r *session.Process) session.ProcessID { return r.ID })
+	threads := calltree.Sum(v.sites, v.data.siteThread, len(v.data.Threads))
+	return byID(v.data.Processes, calltree.Sum(threads, v.data.threadProcess, len(v.data.Processes)), func(r *session.Process) session.ProcessID { return r.ID })
 }
 
 // Lines returns the lives of what the statements themselves allocated.
 func (v *Lives) Lines() map[session.LineID]Life {
-	at := sumLives(v.nodes, v.data.nodeInstruction, len(v.data.Instructions))
-	return byID(v.data.Lines, sumLives(at, v.data.instructionLine, len(v.data.Lines)), func(r *session.Line) session.LineID { return r.ID })
+	at := calltree.Sum(v.nodes, v.data.nodeInstruction, len(v.data.Instructions))
+	return byID(v.data.Lines, calltree.Sum(at, v.data.instructionLine, len(v.data.Lines)), func(r *session.Line) session.LineID { return r.ID })
 }
 
 // Functions returns the lives of what functions allocated.
 func (v *Lives) Functions() map[session.FunctionID]BothLives {
 	all, n := v.data.merged(), len(v.data.Functions)
-	own := each(v.nodes, all.Len(), func(a []q.Amount) []q.Amount { return calltree.Sum(a, all.Of, all.Len()) })
-	inclusive := each(own, n, func(a []q.Amount) []q.Amount { return all.Presence(all.Inclusive(a), all.Group, n) })
-	both := joinLives(inclusive, sumLives(own, all.Group, n))
+	own := calltree.Sum(v.nodes, all.Of, all.Len())
+	inclusive := calltree.Presence(all.Tree, calltree.Inclusive(all.Tree, own), all.Group, n)
+	both := joinLives(inclusive, calltree.Sum(own, all.Group, n))
 	return byID(v.data.Functions, both, func(r *session.Function) session.FunctionID { return r.ID })
 }
 
@@ -179,14 +146,14 @@ func joinLives(inclusive, exclusive []Life) []BothLives {
 // Paths returns the lives of what was allocated on the paths of the call tree, by the ids of PathValue.
 func (v *Lives) Paths() map[session.PathID]BothLives {
 	all := v.data.merged()
-	own := each(v.nodes, all.Len(), func(a []q.Amount) []q.Amount { return calltree.Sum(a, all.Of, all.Len()) })
-	inclusive := each(own, all.Len(), all.Inclusive)
+	own := calltree.Sum(v.nodes, all.Of, all.Len())
+	inclusive := calltree.Inclusive(all.Tree, own)
 	born := make([]q.Amount, len(own))
 	for i := range own {
 		born[i] = own[i].Born
 	}
 	out := map[session.PathID]BothLives{}
-	for i, path := range v.data.keptPaths(all.Inclusive(born), born) {
+	for i, path := range v.data.keptPaths(calltree.Inclusive(all.Tree, born), born) {
 		out[session.PathID(i+1)] = BothLives{inclusive[path], own[path]}
 	}
 	return out

@@ -3,12 +3,16 @@ package calltree
 import (
 	"fmt"
 	"math"
-
-	q "github.com/clrprof/clrprof/internal/quantity"
 )
 
 // None is the parent of a root, and the group of a node that belongs to none.
 const None = -1
+
+// Value is what nodes are worth: an amount of memory, a time, a number of calls. Its zero value is worth nothing.
+type Value[V any] interface {
+	Add(V) V
+	IsZero() bool
+}
 
 // Tree is the shape of a forest: node i's parent is Parent[i], which is None or less than i.
 type Tree struct {
@@ -31,9 +35,9 @@ func New(parent []int32) (Tree, error) {
 // Len returns the number of nodes.
 func (t Tree) Len() int { return len(t.Parent) }
 
-// Inclusive returns, for each node, its exclusive amount and those of all nodes below it.
-func (t Tree) Inclusive(exclusive []q.Amount) []q.Amount {
-	sum := append([]q.Amount(nil), exclusive...)
+// Inclusive returns, for each node of t, its exclusive value and those of all nodes below it.
+func Inclusive[V Value[V]](t Tree, exclusive []V) []V {
+	sum := append([]V(nil), exclusive...)
 	for i := len(t.Parent) - 1; i >= 0; i-- {
 		if p := t.Parent[i]; p >= 0 {
 			sum[p] = sum[p].Add(sum[i])
@@ -100,8 +104,8 @@ func (t Tree) Walk(c Children, enter, leave func(node int32)) {
 
 // Sum returns the sum of the values of each group's nodes. group[i] is in
 // [0, groups), or None.
-func Sum(values []q.Amount, group []int32, groups int) []q.Amount {
-	sum := make([]q.Amount, groups)
+func Sum[V Value[V]](values []V, group []int32, groups int) []V {
+	sum := make([]V, groups)
 	for i, g := range group {
 		if g >= 0 {
 			sum[g] = sum[g].Add(values[i])
@@ -110,17 +114,13 @@ func Sum(values []q.Amount, group []int32, groups int) []q.Amount {
 	return sum
 }
 
-// Presence returns the inclusive amount of each group: what was allocated while
-// at least one node of the group was on the stack, each allocation once.
+// Presence returns the inclusive value of each group: what was allocated, or the time that passed, while
+// at least one node of the group was on the stack, each allocation and each interval once.
 // inclusive is by node; group[i] is in [0, groups), or None.
-func (t Tree) Presence(inclusive []q.Amount, group []int32, groups int) []q.Amount {
-	return t.presence(t.Children(), inclusive, group, groups)
-}
-
-func (t Tree) presence(c Children, inclusive []q.Amount, group []int32, groups int) []q.Amount {
-	sum := make([]q.Amount, groups)
+func Presence[V Value[V]](t Tree, inclusive []V, group []int32, groups int) []V {
+	sum := make([]V, groups)
 	onPath := make([]int32, groups)
-	t.Walk(c, func(node int32) {
+	t.Walk(t.Children(), func(node int32) {
 		g := group[node]
 		if g < 0 {
 			return
@@ -143,20 +143,19 @@ type Call struct {
 	Caller, Callee int32
 }
 
-// CallValue is what was allocated in a call: Inclusive while the callee, called by this
-// caller, was anywhere on the stack, each allocation once; Exclusive while it was
+// CallValue is what a call is worth: Inclusive while the callee, called by this
+// caller, was anywhere on the stack, each allocation and each interval once; Exclusive while it was
 // the top of the stack and this caller had called it there.
-type CallValue struct {
+type CallValue[V any] struct {
 	Call
-	q.Amounts
+	Inclusive, Exclusive V
 }
 
-// Calls returns the value of each pair of functions that follow each other on some
-// stack, in the order of their first node. function is by node.
-func (t Tree) Calls(exclusive, inclusive []q.Amount, function []int32) []CallValue {
+// GroupCalls finds the pairs of functions that follow each other on some stack, in the order of their first node, and
+// the pair that each node ends. function is by node.
+func (t Tree) GroupCalls(function []int32) (calls []Call, group []int32) {
 	index := map[Call]int32{}
-	group := make([]int32, t.Len())
-	var out []CallValue
+	group = make([]int32, t.Len())
 	for i, p := range t.Parent {
 		call := Call{None, function[i]}
 		if p >= 0 {
@@ -164,17 +163,23 @@ func (t Tree) Calls(exclusive, inclusive []q.Amount, function []int32) []CallVal
 		}
 		g, ok := index[call]
 		if !ok {
-			g = int32(len(out))
+			g = int32(len(calls))
 			index[call] = g
-			out = append(out, CallValue{Call: call})
+			calls = append(calls, call)
 		}
 		group[i] = g
 	}
-	for g, v := range t.Presence(inclusive, group, len(out)) {
-		out[g].Inclusive = v
-	}
-	for g, v := range Sum(exclusive, group, len(out)) {
-		out[g].Exclusive = v
+	return calls, group
+}
+
+// Calls returns the value of each pair of functions that follow each other on some
+// stack, in the order of their first node. function is by node.
+func Calls[V Value[V]](t Tree, exclusive, inclusive []V, function []int32) []CallValue[V] {
+	calls, group := t.GroupCalls(function)
+	of, own := Presence(t, inclusive, group, len(calls)), Sum(exclusive, group, len(calls))
+	out := make([]CallValue[V], len(calls))
+	for g, call := range calls {
+		out[g] = CallValue[V]{call, of[g], own[g]}
 	}
 	return out
 }
@@ -229,7 +234,7 @@ func (t Tree) Keep(keep []bool) (Tree, []int32) {
 	return Tree{Parent: parent}, old
 }
 
-// Weighted is a node with its weight in the metric that HotPath follows: bytes or allocations.
+// Weighted is a node with its weight in the metric that HotPath follows: bytes, allocations or nanoseconds.
 type Weighted[N any] struct {
 	Node                 N
 	Inclusive, Exclusive int64

@@ -124,11 +124,11 @@ func (s sample) pathKey(node int) string {
 func TestAgainstNaive(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawSample(t)
-		inclusive := s.tree.Inclusive(s.exclusive)
+		inclusive := Inclusive(s.tree, s.exclusive)
 		if diff := cmp.Diff(s.naiveInclusive(), inclusive, cmpopts.EquateEmpty()); diff != "" {
 			t.Errorf("inclusive: %s", diff)
 		}
-		if diff := cmp.Diff(s.naivePresence(s.group), s.tree.Presence(inclusive, s.group, s.groups)); diff != "" {
+		if diff := cmp.Diff(s.naivePresence(s.group), Presence(s.tree, inclusive, s.group, s.groups)); diff != "" {
 			t.Errorf("presence: %s", diff)
 		}
 		some := slices.Clone(s.group)
@@ -137,12 +137,12 @@ func TestAgainstNaive(t *testing.T) {
 				some[i] = None
 			}
 		}
-		if diff := cmp.Diff(s.naivePresence(some), s.tree.Presence(inclusive, some, s.groups)); diff != "" {
+		if diff := cmp.Diff(s.naivePresence(some), Presence(s.tree, inclusive, some, s.groups)); diff != "" {
 			t.Errorf("presence with nodes of no group: %s", diff)
 		}
 		calls := map[Call]q.Amounts{}
-		for _, c := range s.tree.Calls(s.exclusive, inclusive, s.group) {
-			calls[c.Call] = c.Amounts
+		for _, c := range Calls(s.tree, s.exclusive, inclusive, s.group) {
+			calls[c.Call] = q.Amounts{Inclusive: c.Inclusive, Exclusive: c.Exclusive}
 		}
 		if diff := cmp.Diff(s.naiveCalls(), calls, cmpopts.EquateEmpty()); diff != "" {
 			t.Errorf("calls: %s", diff)
@@ -174,8 +174,8 @@ func TestMergeAgainstNaive(t *testing.T) {
 			}
 		}
 		// Merging must not change what functions and calls are worth.
-		inclusive := merged.tree.Inclusive(merged.exclusive)
-		if diff := cmp.Diff(s.naivePresence(s.group), merged.tree.Presence(inclusive, merged.group, s.groups)); diff != "" {
+		inclusive := Inclusive(merged.tree, merged.exclusive)
+		if diff := cmp.Diff(s.naivePresence(s.group), Presence(merged.tree, inclusive, merged.group, s.groups)); diff != "" {
 			t.Errorf("presence after merge: %s", diff)
 		}
 	})
@@ -184,7 +184,7 @@ func TestMergeAgainstNaive(t *testing.T) {
 func TestKeepAgainstNaive(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawSample(t)
-		inclusive := s.tree.Inclusive(s.exclusive)
+		inclusive := Inclusive(s.tree, s.exclusive)
 		keep := make([]bool, s.tree.Len())
 		want := 0
 		for i := range keep {
@@ -253,7 +253,7 @@ func TestWalkOrder(t *testing.T) {
 func TestHotPathAgainstNaive(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawSample(t)
-		inclusive := s.tree.Inclusive(s.exclusive)
+		inclusive := Inclusive(s.tree, s.exclusive)
 		children := func(parent int32) ([]Weighted[int32], error) {
 			var out []Weighted[int32]
 			for i, p := range s.tree.Parent {
@@ -309,12 +309,12 @@ func TestDeep(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	inclusive := tree.Inclusive(exclusive)
+	inclusive := Inclusive(tree, exclusive)
 	all := q.Amount{Allocations: n, Bytes: 24 * n}
 	if inclusive[0] != all {
 		t.Errorf("inclusive of the root is %v", inclusive[0])
 	}
-	for g, v := range tree.Presence(inclusive, group, 3) {
+	for g, v := range Presence(tree, inclusive, group, 3) {
 		if want := (q.Amount{Allocations: q.Count(n - g), Bytes: q.Bytes(24 * (n - g))}); v != want {
 			t.Errorf("group %d is worth %v, want %v", g, v, want)
 		}
@@ -322,7 +322,7 @@ func TestDeep(t *testing.T) {
 	if m := tree.Merge(group); m.Len() != n {
 		t.Errorf("merged to %d", m.Len())
 	}
-	if calls := tree.Calls(exclusive, inclusive, group); len(calls) != 4 {
+	if calls := Calls(tree, exclusive, inclusive, group); len(calls) != 4 {
 		t.Errorf("%d calls", len(calls))
 	}
 }

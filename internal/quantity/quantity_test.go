@@ -117,3 +117,23 @@ func TestAmounts(t *testing.T) {
 		t.Error("amounts of both rules")
 	}
 }
+
+// TestTimeAddsByField: each field is its own sum, and Sub undoes Add.
+func TestTimeAddsByField(t *testing.T) {
+	a := Time{1, 2, 3, Waits{4, 5, 6, 7, 8, 9}}
+	b := Time{10, 20, 30, Waits{40, 50, 60, 70, 80, 90}}
+	sum := Time{11, 22, 33, Waits{44, 55, 66, 77, 88, 99}}
+	if got := a.Add(b); got != sum {
+		t.Errorf("%+v", got)
+	}
+	if got := sum.Sub(b); got != a {
+		t.Errorf("%+v", got)
+	}
+	if a.IsZero() || !a.Sub(a).IsZero() || a.Waits.IsZero() || !a.Waits.Sub(a.Waits).IsZero() {
+		t.Error("zero")
+	}
+	both := Times{Inclusive: sum, Exclusive: a}
+	if got := both.Add(Times{Exclusive: b}); got != (Times{sum, sum}) || got.IsZero() || !(Times{}).IsZero() {
+		t.Errorf("%+v", got)
+	}
+}

@@ -1,0 +1,61 @@
+package quantity
+
+// Waits is what the operating system did to threads in the intervals of a profile in which it acted at all.
+type Waits struct {
+	Intervals Count       // in which it acted: they count in Time.Elapsed and not in Time.Application
+	Voluntary Count       // context switches because the thread waited
+	Preempted Count       // context switches because another thread was given the processor
+	Faults    Count       // page faults that needed the disk
+	Reads     Count       // reads of blocks
+	OffCPU    Nanoseconds // without a processor, as the kernel tells it; 0 where it does not
+}
+
+// Add returns the sum of two.
+func (w Waits) Add(o Waits) Waits {
+	return Waits{w.Intervals + o.Intervals, w.Voluntary + o.Voluntary, w.Preempted + o.Preempted,
+		w.Faults + o.Faults, w.Reads + o.Reads, w.OffCPU + o.OffCPU}
+}
+
+// Sub returns the difference of two.
+func (w Waits) Sub(o Waits) Waits {
+	return Waits{w.Intervals - o.Intervals, w.Voluntary - o.Voluntary, w.Preempted - o.Preempted,
+		w.Faults - o.Faults, w.Reads - o.Reads, w.OffCPU - o.OffCPU}
+}
+
+// IsZero reports whether the operating system did nothing.
+func (w Waits) IsZero() bool { return w == Waits{} }
+
+// Time is the time that code took: a sum of intervals.
+type Time struct {
+	Elapsed     Nanoseconds // all intervals, without Overhead
+	Application Nanoseconds // of these: in which the operating system did not act
+	Overhead    Nanoseconds // what the probes added to the intervals; Elapsed + Overhead is what was measured
+	Waits
+}
+
+// Add returns the sum of two times.
+func (t Time) Add(o Time) Time {
+	return Time{t.Elapsed + o.Elapsed, t.Application + o.Application, t.Overhead + o.Overhead, t.Waits.Add(o.Waits)}
+}
+
+// Sub returns the difference of two times.
+func (t Time) Sub(o Time) Time {
+	return Time{t.Elapsed - o.Elapsed, t.Application - o.Application, t.Overhead - o.Overhead, t.Waits.Sub(o.Waits)}
+}
+
+// IsZero reports whether it took no time and nothing happened in it.
+func (t Time) IsZero() bool { return t == Time{} }
+
+// Times is a time by the inclusive and by the exclusive rule.
+type Times struct {
+	Inclusive Time
+	Exclusive Time
+}
+
+// Add returns the sum of both rules.
+func (t Times) Add(o Times) Times {
+	return Times{t.Inclusive.Add(o.Inclusive), t.Exclusive.Add(o.Exclusive)}
+}
+
+// IsZero reports whether both times are zero.
+func (t Times) IsZero() bool { return t == Times{} }
