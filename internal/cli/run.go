@@ -20,6 +20,7 @@ import (
 	"github.com/clrprof/clrprof/internal/agentbin"
 	"github.com/clrprof/clrprof/internal/analysis"
 	"github.com/clrprof/clrprof/internal/collect"
+	"github.com/clrprof/clrprof/internal/instrument"
 	"github.com/clrprof/clrprof/internal/launch"
 	"github.com/clrprof/clrprof/internal/report"
 	"github.com/clrprof/clrprof/internal/session"
@@ -260,7 +261,7 @@ func (r *runFlags) options(e *environment, command []string) (collect.Options, e
 	return collect.Options{
 		Launch: launch.Options{Command: command, MemoryLimit: limit, StackDepth: r.depth, Environment: os.Environ(),
 			Lifetime: r.lifetime, FinalGC: r.finalGC, Roots: r.roots, Snapshot: r.snapshot, Agent: e.getenv("CLRPROF_AGENT")},
-		Output: r.output, Name: targetName(command), Force: r.force, Filter: collect.NewFilter(r.include, r.exclude),
+		Output: r.output, Name: targetName(command), Force: r.force, Filter: instrument.NewRules(r.include, r.exclude),
 		Facts: facts, Begin: now,
 	}, nil
 }

@@ -59,7 +59,7 @@ func assemblies(t *testing.T, in *dotnettest.Install) []string {
 	return files
 }
 
-// TestEqualsMicrosoftsReader reads every name and signature of several hundred
+// TestEqualsMicrosoftsReader reads every name, signature and size of IL of several hundred
 // assemblies, ReadyToRun images among them, and compares each with what
 // System.Reflection.Metadata reads.
 func TestEqualsMicrosoftsReader(t *testing.T) {
@@ -134,7 +134,18 @@ func dumpFile(w io.Writer, file string) error {
 		}
 		return err
 	}
-	return dumpMetadata(w, image.Metadata())
+	if err := dumpMetadata(w, image.Metadata()); err != nil {
+		return err
+	}
+	for row := uint32(1); row <= image.Metadata().Rows(clrmeta.TableMethodDef); row++ {
+		t := clrmeta.MakeToken(clrmeta.TableMethodDef, row)
+		size, err := image.CodeSize(t)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(w, "il %s %d\n", hex(t), size)
+	}
+	return nil
 }
 
 func dumpMetadata(w io.Writer, m *clrmeta.Metadata) error {

@@ -43,6 +43,9 @@ func FuzzOpen(f *testing.F) {
 				readAll(t, pdb)
 			}
 		}
+		for row := range min(image.Metadata().Rows(clrmeta.TableMethodDef), 500) + 2 {
+			image.CodeSize(clrmeta.MakeToken(clrmeta.TableMethodDef, row))
+		}
 		readEverything(image.Metadata())
 	})
 }

@@ -7,51 +7,11 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/clrprof/clrprof/internal/collect"
+	"github.com/clrprof/clrprof/internal/instrument"
 	"github.com/clrprof/clrprof/internal/quantity"
 	"github.com/clrprof/clrprof/internal/session"
 	"github.com/clrprof/clrprof/internal/wire"
 )
-
-func TestFilterKeeps(t *testing.T) {
-	list := func(s ...string) []string { return s }
-	for _, c := range []struct {
-		include, exclude []string
-		module, typ      string
-		want             bool
-	}{
-		{nil, nil, "App.dll", "N.T", true},
-		{list("App"), nil, "App.dll", "N.T", true},
-		{list("App.dll"), nil, "App.dll", "N.T", true},
-		{list("app"), nil, "App.dll", "N.T", true},
-		{list("Ap"), nil, "App.dll", "N.T", false},
-		{list("A*"), nil, "App.dll", "N.T", true},
-		{list("*"), nil, "", "", false}, // nothing to compare with
-		{list("N"), nil, "App.dll", "N.T", true},
-		{list("N"), nil, "App.dll", "N.M.T", false}, // a namespace is not those in it
-		{list("N.*"), nil, "App.dll", "N.M.T", true},
-		{list("N.M"), nil, "App.dll", "N.M.T", true},
-		{list("N.T"), nil, "App.dll", "N.T/Inner", true},
-		{list("N.T/Inner"), nil, "App.dll", "N.T/Inner", true},
-		{list("Inner"), nil, "App.dll", "N.T/Inner", false},
-		{list("N.Tx"), nil, "App.dll", "N.T", false},
-		{list("N?T"), nil, "App.dll", "N.T", false}, // only * is special
-		{list("N.List`1"), nil, "App.dll", "N.List`1", true},
-		{nil, list("App"), "App.dll", "N.T", false},
-		{nil, list("Lib"), "App.dll", "N.T", true},
-		{list("App"), list("N.T"), "App.dll", "N.T", false},
-		{list("App"), list("N.T"), "App.dll", "N.U", true},
-		{list("Lib", "N.T"), nil, "App.dll", "N.T", true},
-		{nil, list("System.*"), "System.Private.CoreLib.dll", "Interop/Sys", false},
-	} {
-		if have := collect.NewFilter(c.include, c.exclude).Keeps(c.module, c.typ); have != c.want {
-			t.Errorf("include %q, exclude %q: %s %s: %v", c.include, c.exclude, c.module, c.typ, have)
-		}
-	}
-	if !collect.NewFilter(nil, nil).Empty() || !(collect.Filter{}).Empty() || collect.NewFilter(nil, []string{"x"}).Empty() {
-		t.Error("Empty")
-	}
-}
 
 // chainArena has functions 1…n, each in a module of its own (M1.dll, …), and paths of calls between them.
 func chainArena(functions int, paths [][]int) *fakeArena {
@@ -81,7 +41,7 @@ func chainArena(functions int, paths [][]int) *fakeArena {
 // TestFilterFolds: a frame that is left out counts for the nearest caller that is kept.
 func TestFilterFolds(t *testing.T) {
 	a := chainArena(4, [][]int{{1, 2, 3}, {1, 2, 4}, {2, 3}, {2}, {2, 1, 2, 1}})
-	s := record(t, a, collect.NewFilter(nil, []string{"M2", "M4"}))
+	s := record(t, a, instrument.NewRules(nil, []string{"M2", "M4"}))
 	names := map[session.FunctionID]string{0: "?"}
 	modules := map[session.ModuleID]string{0: ""}
 	for _, m := range get[session.Module](t)(s.Modules()) {
@@ -123,7 +83,7 @@ func TestFilterKeepsTotals(t *testing.T) {
 		path := rapid.SliceOfN(rapid.IntRange(1, functions), 1, 6)
 		paths := rapid.SliceOfN(path, 1, 8).Draw(rt, "paths")
 		pattern := rapid.SliceOfN(rapid.SampledFrom([]string{"M1", "M2", "M3.dll", "M4", "M*", "nothing"}), 0, 3)
-		filter := collect.NewFilter(pattern.Draw(rt, "include"), pattern.Draw(rt, "exclude"))
+		filter := instrument.NewRules(pattern.Draw(rt, "include"), pattern.Draw(rt, "exclude"))
 		n++
 		r := &recording{t: t, dir: filepath.Join(dir, fmt.Sprint(n)), path: filepath.Join(dir, fmt.Sprint(n)+".clrprof")}
 		want := quantity.Amount{}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/clrprof/clrprof/internal/analysis"
 	"github.com/clrprof/clrprof/internal/collect"
+	"github.com/clrprof/clrprof/internal/instrument"
 	"github.com/clrprof/clrprof/internal/quantity"
 	"github.com/clrprof/clrprof/internal/session"
 	"github.com/clrprof/clrprof/internal/wire"
@@ -67,7 +68,7 @@ func recordBytes(dir, path string) error {
 	if err != nil {
 		return err
 	}
-	r := collect.NewRecorder(w, dir, 0, collect.NewFilter([]string{"App*", "Library"}, []string{"*.Line"}))
+	r := collect.NewRecorder(w, dir, 0, instrument.NewRules([]string{"App*", "Library"}, []string{"*.Line"}))
 	for _, now := range []quantity.Nanoseconds{2000, 3000} {
 		if err == nil {
 			err = r.Sync(now)

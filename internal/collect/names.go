@@ -191,7 +191,7 @@ func (n *names) addFunction(r *Recorder, p session.ProcessID, f *wire.Function) 
 	if f.Flags&wire.FunctionDynamic != 0 {
 		row.Kind = session.FunctionDynamic
 	}
-	keep := r.filter.Keeps(m.name, row.RawType)
+	keep := r.filter.Keeps(m.name, row.RawType, row.RawName)
 	key := fmt.Sprintf("%d %d %v", m.id, f.Token, arguments)
 	if id, ok := n.known.functions[key]; ok && row.Kind == session.FunctionMethod {
 		n.functions[f.ID] = function{id, keep}

@@ -33,6 +33,7 @@ wire:
 quantity:
 clrmeta:
 ppdb: clrmeta
+instrument: clrmeta
 agentbin:
 heapgraph:
 dotnettest:
@@ -45,13 +46,13 @@ heap/replay:
 session: quantity
 session/sessiontest: quantity session
 launch: agentbin
-collect: arena heapgraph launch quantity session wire
+collect: arena heapgraph instrument launch quantity session wire
 symbols: clrmeta ppdb session
 calltree: quantity
 analysis: calltree quantity session
 report: analysis calltree quantity session
 export/pprof: analysis calltree quantity session
-cli: agentbin analysis collect export/pprof launch quantity report session symbols
+cli: agentbin analysis collect export/pprof instrument launch quantity report session symbols
 `
 
 // thirdParty lists the modules that the shipped binary may use, each with why.

@@ -1,7 +1,7 @@
 // Prints what Microsoft's own reader (System.Reflection.Metadata) finds in
 // assemblies and in their PDBs, one line per item, for tests to compare with.
 //
-//   Dump metadata FILE...    names, signatures, nesting, generic parameters
+//   Dump metadata FILE...    names, signatures, nesting, generic parameters, sizes of IL
 //   Dump points FILE...      sequence points of the PDB in or beside the file
 using System;
 using System.Collections.Immutable;
@@ -26,7 +26,7 @@ static class Dump
             using var pe = new PEReader(stream);
             Out.WriteLine("file " + file);
             if (!pe.HasMetadata) { Out.WriteLine("none"); continue; }
-            if (args[0] == "metadata") Metadata(pe.GetMetadataReader()); else Points(pe, file);
+            if (args[0] == "metadata") { Metadata(pe.GetMetadataReader()); Sizes(pe); } else Points(pe, file);
         }
         Out.Flush();
     }
@@ -35,6 +35,17 @@ static class Dump
 
     static string Generics(MetadataReader r, GenericParameterHandleCollection g) =>
         string.Join(",", g.Select(h => r.GetString(r.GetGenericParameter(h).Name)));
+
+    static void Sizes(PEReader pe)
+    {
+        var r = pe.GetMetadataReader();
+        foreach (var h in r.MethodDefinitions)
+        {
+            var m = r.GetMethodDefinition(h);
+            bool il = m.RelativeVirtualAddress != 0 && (m.ImplAttributes & MethodImplAttributes.CodeTypeMask) == MethodImplAttributes.IL;
+            Out.WriteLine("il " + Token(h) + " " + (il ? pe.GetMethodBody(m.RelativeVirtualAddress).GetILReader().Length : 0));
+        }
+    }
 
     static void Metadata(MetadataReader r)
     {

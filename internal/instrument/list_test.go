@@ -1,0 +1,117 @@
+package instrument_test
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/clrprof/clrprof/internal/clrmeta"
+	"github.com/clrprof/clrprof/internal/instrument"
+)
+
+// tiny is compiled from clrmeta/testdata/Tiny.cs.
+const tiny = "../clrmeta/testdata/tiny.dll"
+
+func TestList(t *testing.T) {
+	p := instrument.Plan{Mode: instrument.Boundary, Rules: instrument.NewRules(nil, list("*/Nested")), Small: 8}
+	functions, err := p.List(tiny)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var have []string
+	for _, f := range functions {
+		have = append(have, fmt.Sprintf("%s %s %d %s: %s", f.Module, f.Name(), f.IL, f.Class, f.Why))
+	}
+	// That the sizes are right is tested with clrmeta.
+	want := []string{
+		"tiny.dll Tiny`1.Wait 57 all calls: your code",
+		"tiny.dll Tiny`1.Each 15 all calls: your code",
+		"tiny.dll Tiny`1..ctor 7 no: smaller than 8 bytes",
+		"tiny.dll Tiny`1/Nested.Take 4 no: excluded by */Nested",
+		"tiny.dll Tiny`1/Nested..ctor 7 no: excluded by */Nested",
+		"tiny.dll Tiny`1/<Wait>d__1.MoveNext 179 all calls: your code",
+		"tiny.dll Tiny`1/<Wait>d__1.SetStateMachine 13 all calls: your code",
+		"tiny.dll Tiny`1/<Each>d__2`1..ctor 25 all calls: your code",
+		"tiny.dll Tiny`1/<Each>d__2`1.System.IDisposable.Dispose 1 no: smaller than 8 bytes",
+		"tiny.dll Tiny`1/<Each>d__2`1.MoveNext 53 all calls: your code",
+		"tiny.dll Tiny`1/<Each>d__2`1.System.Collections.Generic.IEnumerator<U>.get_Current 7 no: smaller than 8 bytes",
+		"tiny.dll Tiny`1/<Each>d__2`1.System.Collections.IEnumerator.Reset 6 no: smaller than 8 bytes",
+		"tiny.dll Tiny`1/<Each>d__2`1.System.Collections.IEnumerator.get_Current 12 all calls: your code",
+		"tiny.dll Tiny`1/<Each>d__2`1.System.Collections.Generic.IEnumerable<U>.GetEnumerator 55 all calls: your code",
+		"tiny.dll Tiny`1/<Each>d__2`1.System.Collections.IEnumerable.GetEnumerator 7 no: smaller than 8 bytes",
+	}
+	if diff := cmp.Diff(want, have); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestListDirectory(t *testing.T) {
+	dir := t.TempDir()
+	if _, err := (instrument.Plan{}).List(dir); !errors.Is(err, instrument.ErrNoModule) {
+		t.Error(err)
+	}
+	b, err := os.ReadFile(tiny)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, content := range map[string][]byte{"B.dll": b, "A.DLL": b, "native.dll": []byte("\x7fELF"), "readme.txt": b} {
+		if err := os.WriteFile(filepath.Join(dir, name), content, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	functions, err := instrument.Plan{}.List(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var modules []string
+	for _, f := range functions {
+		if len(modules) == 0 || modules[len(modules)-1] != f.Module {
+			modules = append(modules, f.Module)
+		}
+	}
+	if diff := cmp.Diff(list("A.DLL", "B.dll"), modules); diff != "" {
+		t.Error(diff)
+	}
+	if _, err := (instrument.Plan{}).List(filepath.Join(dir, "native.dll")); !errors.Is(err, instrument.ErrNoModule) {
+		t.Error(err)
+	}
+	if _, err := (instrument.Plan{}).List(filepath.Join(dir, "none.dll")); !errors.Is(err, os.ErrNotExist) {
+		t.Error(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "C.dll"), b[:len(b)/2], 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := (instrument.Plan{}).List(dir); !errors.Is(err, clrmeta.ErrMalformed) {
+		t.Error(err)
+	}
+}
+
+func TestIsFramework(t *testing.T) {
+	core := func(directory string) func(string) bool {
+		return func(path string) bool { return path == directory+"/System.Private.CoreLib.dll" }
+	}
+	for _, c := range []struct {
+		path, core string
+		want       bool
+	}{
+		{"/dotnet/shared/Microsoft.NETCore.App/9.0.7/System.Linq.dll", "/dotnet/shared/Microsoft.NETCore.App/9.0.7", true},
+		{"/dotnet/shared/Microsoft.AspNetCore.App/9.0.7/Any.dll", "", true},
+		{"/app/App.dll", "", false},
+		{"/app/System.CommandLine.dll", "", false}, // a package
+		{"/app/App.dll", "/app", false},            // a program with its own framework
+		{"/app/System.Linq.dll", "/app", true},
+		{"/app/Microsoft.CSharp.dll", "/app", true},
+		{"/app/Systematic.dll", "/app", false},
+		{"/app/mscorlib.dll", "/app", true},
+		{"/app/System.dll", "/app", true},
+		{"/shared/App.dll", "", false},
+	} {
+		if have := instrument.IsFramework(c.path, core(c.core)); have != c.want {
+			t.Errorf("%s with the core library in %q: %v", c.path, c.core, have)
+		}
+	}
+}

@@ -1,0 +1,75 @@
+package instrument
+
+import "fmt"
+
+// Mode says what of the code is recorded; see the package's table.
+type Mode string
+
+// The modes, as the command line and the agent name them.
+const (
+	Boundary Mode = "boundary"
+	Mine     Mode = "mine"
+	All      Mode = "all"
+)
+
+// Modes returns all modes, the default first.
+func Modes() []Mode { return []Mode{Boundary, Mine, All} }
+
+// DefaultSmall is the least IL, in bytes, of functions that --exclude-small alone leaves in. Getters and setters of
+// fields have up to 8 bytes, those that call one more function, or compare, up to 15 (Release; Debug adds some no-ops).
+const DefaultSmall = 16
+
+// Plan is all that decides about a function.
+type Plan struct {
+	Mode  Mode
+	Rules Rules
+	Small int // functions with less IL, in bytes, are out
+}
+
+// Function is what the decision is about.
+type Function struct {
+	Module    string // the file's name
+	Type      string // as in metadata: Namespace.Outer/Nested
+	Method    string
+	IL        int  // bytes of its code, without headers; 0: it has none
+	Framework bool // the module belongs to a shared framework
+}
+
+// Class says how a function is recorded.
+type Class string
+
+// Classes of functions.
+const (
+	Recorded     Class = "all calls"
+	CalledByMine Class = "calls by your code"
+	Out          Class = "no"
+)
+
+// Decide returns how a function is recorded, and why in a few words.
+func (p Plan) Decide(f Function) (Class, string) {
+	names := Names(f.Module, f.Type, f.Method)
+	if f.IL == 0 {
+		return Out, "no IL"
+	}
+	if by := matching(p.Rules.exclude, names); by != "" {
+		return Out, "excluded by " + by
+	}
+	if f.IL < p.Small {
+		return Out, fmt.Sprintf("smaller than %d bytes", p.Small)
+	}
+	if by := matching(p.Rules.include, names); by != "" {
+		return Recorded, "included by " + by
+	}
+	if len(p.Rules.include) > 0 {
+		return Out, "not included"
+	}
+	switch {
+	case p.Mode == All:
+		return Recorded, "all code"
+	case !f.Framework:
+		return Recorded, "your code"
+	case p.Mode == Boundary:
+		return CalledByMine, "framework"
+	}
+	return Out, "framework"
+}

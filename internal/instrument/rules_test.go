@@ -1,0 +1,129 @@
+package instrument_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/clrprof/clrprof/internal/instrument"
+)
+
+func list(s ...string) []string { return s }
+
+func TestKeeps(t *testing.T) {
+	for _, c := range []struct {
+		include, exclude    []string
+		module, typ, method string
+		want                bool
+	}{
+		{nil, nil, "App.dll", "N.T", "M", true},
+		{list("App"), nil, "App.dll", "N.T", "M", true},
+		{list("App.dll"), nil, "App.dll", "N.T", "M", true},
+		{list("app"), nil, "App.dll", "N.T", "M", true},
+		{list("Ap"), nil, "App.dll", "N.T", "M", false},
+		{list("A*"), nil, "App.dll", "N.T", "M", true},
+		{list("*"), nil, "", "", "M", false}, // nothing to compare with
+		{list("N"), nil, "App.dll", "N.T", "M", true},
+		{list("N"), nil, "App.dll", "N.M.T", "M", false}, // a namespace is not those in it
+		{list("N.*"), nil, "App.dll", "N.M.T", "M", true},
+		{list("N.M"), nil, "App.dll", "N.M.T", "M", true},
+		{list("N.T"), nil, "App.dll", "N.T/Inner", "M", true},
+		{list("N.T/Inner"), nil, "App.dll", "N.T/Inner", "M", true},
+		{list("Inner"), nil, "App.dll", "N.T/Inner", "M", false},
+		{list("N.Tx"), nil, "App.dll", "N.T", "M", false},
+		{list("N?T"), nil, "App.dll", "N.T", "M", false}, // only * is special
+		{list("N.List`1"), nil, "App.dll", "N.List`1", "M", true},
+		{nil, list("App"), "App.dll", "N.T", "M", false},
+		{nil, list("Lib"), "App.dll", "N.T", "M", true},
+		{list("App"), list("N.T"), "App.dll", "N.T", "M", false},
+		{list("App"), list("N.T"), "App.dll", "N.U", "M", true},
+		{list("Lib", "N.T"), nil, "App.dll", "N.T", "M", true},
+		{nil, list("System.*"), "System.Private.CoreLib.dll", "Interop/Sys", "M", false},
+		// Methods.
+		{list("N.T.M"), nil, "App.dll", "N.T", "M", true},
+		{list("n.t.m"), nil, "App.dll", "N.T", "M", true},
+		{list("N.T.M"), nil, "App.dll", "N.T", "M2", false},
+		{list("N.T.M*"), nil, "App.dll", "N.T", "M2", true},
+		{list("*.M"), nil, "App.dll", "N.T", "M", true},
+		{list("M"), nil, "App.dll", "N.T", "M", false}, // a method has its type before it
+		{list("T.M"), nil, "App.dll", "N.T", "M", false},
+		{list("T.M"), nil, "App.dll", "T", "M", true},
+		{list("N.T.M"), nil, "App.dll", "N.T/Inner", "M", false},
+		{list("N.T/Inner.M"), nil, "App.dll", "N.T/Inner", "M", true},
+		{nil, list("*..ctor"), "App.dll", "N.T", ".ctor", false},
+		{nil, list("*.get_*"), "App.dll", "N.T", "get_Count", false},
+		{nil, list("N.T/<Run>*"), "App.dll", "N.T/<Run>d__1", "MoveNext", false},
+		{list("N.T"), list("N.T.M"), "App.dll", "N.T", "M", false},
+		{list("N.T"), list("N.T.M"), "App.dll", "N.T", "Other", true},
+	} {
+		if have := instrument.NewRules(c.include, c.exclude).Keeps(c.module, c.typ, c.method); have != c.want {
+			t.Errorf("include %q, exclude %q: %s %s.%s: %v", c.include, c.exclude, c.module, c.typ, c.method, have)
+		}
+	}
+	if !instrument.NewRules(nil, nil).Empty() || !(instrument.Rules{}).Empty() || instrument.NewRules(nil, list("x")).Empty() {
+		t.Error("Empty")
+	}
+}
+
+func TestLines(t *testing.T) {
+	have := instrument.NewRules(list("A*", "b"), list("C.D")).Lines()
+	if diff := cmp.Diff(list("+A*", "+b", "-C.D"), have); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// wildcard is a matcher without regular expressions, for letters of one case.
+func wildcard(pattern, name string) bool {
+	if pattern == "" {
+		return name == ""
+	}
+	if pattern[0] != '*' {
+		return name != "" && pattern[0] == name[0] && wildcard(pattern[1:], name[1:])
+	}
+	return wildcard(pattern[1:], name) || name != "" && wildcard(pattern, name[1:])
+}
+
+func TestWildcards(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		pattern := rapid.StringMatching(`[ab.*/+(]{0,8}`).Draw(t, "pattern")
+		module := rapid.StringMatching(`[ab.+(]{1,8}`).Draw(t, "module")
+		if have := instrument.NewRules(list(pattern), nil).Keeps(module, "", ""); have != wildcard(pattern, module) {
+			t.Fatalf("%q matches %q: %v", pattern, module, have)
+		}
+	})
+}
+
+func TestDecide(t *testing.T) {
+	user := instrument.Function{Module: "App.dll", Type: "N.T", Method: "M", IL: 20}
+	framework := instrument.Function{Module: "System.Linq.dll", Type: "System.Linq.Enumerable", Method: "ToList", IL: 20, Framework: true}
+	native := instrument.Function{Module: "App.dll", Type: "N.T", Method: "Open"}
+	for _, c := range []struct {
+		mode             instrument.Mode
+		include, exclude []string
+		small            int
+		user, framework  instrument.Class
+	}{
+		{instrument.Boundary, nil, nil, 0, instrument.Recorded, instrument.CalledByMine},
+		{instrument.Mine, nil, nil, 0, instrument.Recorded, instrument.Out},
+		{instrument.All, nil, nil, 0, instrument.Recorded, instrument.Recorded},
+		{instrument.Boundary, list("System.Linq"), nil, 0, instrument.Out, instrument.Recorded},
+		{instrument.Mine, list("App", "System.Linq.*"), nil, 0, instrument.Recorded, instrument.Recorded},
+		{instrument.All, list("App"), nil, 0, instrument.Recorded, instrument.Out},
+		{instrument.Boundary, nil, list("System.Linq.Enumerable.*"), 0, instrument.Recorded, instrument.Out},
+		{instrument.All, list("*"), list("N.T.M"), 0, instrument.Out, instrument.Recorded},
+		{instrument.All, list("*"), nil, 21, instrument.Out, instrument.Out},
+		{instrument.All, nil, nil, 20, instrument.Recorded, instrument.Recorded},
+	} {
+		p := instrument.Plan{Mode: c.mode, Rules: instrument.NewRules(c.include, c.exclude), Small: c.small}
+		if have, why := p.Decide(user); have != c.user {
+			t.Errorf("%+v: %v: %s", c, have, why)
+		}
+		if have, why := p.Decide(framework); have != c.framework {
+			t.Errorf("%+v: framework: %v: %s", c, have, why)
+		}
+		if have, why := p.Decide(native); have != instrument.Out || why != "no IL" {
+			t.Errorf("%+v: native: %v: %s", c, have, why)
+		}
+	}
+}
