@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -169,6 +170,10 @@ func TestRelativePath(t *testing.T) {
 // TestForwarding: what clrprof gets, the target gets, until Release.
 func TestForwarding(t *testing.T) {
 	for _, s := range []syscall.Signal{unix.SIGTERM, unix.SIGHUP, unix.SIGUSR1, unix.SIGUSR2} {
+		if signal.Ignored(s) {
+			t.Logf("%v is ignored here, as under nohup: TestIgnoredSignals says what then happens", s)
+			continue
+		}
 		target := started(t, "sleep", "1000")
 		if err := unix.Kill(os.Getpid(), s); err != nil {
 			t.Fatal(err)
@@ -183,6 +188,9 @@ func TestForwarding(t *testing.T) {
 // TestLateSignals: whoever ends a group of processes may signal clrprof again when the target is gone already; until
 // Release that does nothing.
 func TestLateSignals(t *testing.T) {
+	if signal.Ignored(unix.SIGHUP) {
+		t.Skip("SIGHUP is ignored here, as under nohup")
+	}
 	target := started(t, "true")
 	<-target.Done()
 	for range 20 {
