@@ -28,6 +28,7 @@ func small(t testing.TB, path string) {
 	}
 	a := q.Amount{Allocations: 2, Bytes: 48}
 	both := q.Amounts{Inclusive: a, Exclusive: a}
+	timed := TimeValue{Calls: 1, Times: q.Times{Inclusive: q.Time{Elapsed: 9}}}
 	steps := []error{
 		w.SetInfo(map[string]string{KeyCreated: "2026-01-02T03:04:05Z"}),
 		w.InsertProcesses([]Process{{ID: 1, PID: 10, Name: "App", Arguments: "[]", EndState: EndExited}}),
@@ -49,18 +50,26 @@ func small(t testing.TB, path string) {
 		w.ReplaceSurvivals([]Survival{{1, 1, a, a, a}}),
 		w.ReplaceRoots([]Root{{1, 1, RootStack, 0, 1, 1}}),
 		w.ReplaceLosses([]Loss{{1, "arena_full", 1, a}}),
+		w.ReplaceProcessTimes([]ProcessTime{{Process: 1, Clock: ClockTSC, TicksPerSec: 3e9, Instrument: InstrumentAll, Inside: 9.5}}),
+		w.ReplaceTimingExtremes([]TimingExtreme{{1, Extremes{}}}),
+		w.ReplaceTimingRunning([]TimingRunning{{1, 1, 5}}),
 		w.InsertSourceFiles([]SourceFile{{1, "/src/a.cs"}}),
 		w.InsertLines([]Line{{1, 1, 1, 3, 1, 3, 9}}),
 	}
 	d := &Derived{Modules: []ModuleValue{{1, both}}, Functions: []FunctionValue{{1, both}}, Calls: []CallValue{{0, 1, both}},
 		Lines: []LineValue{{1, a}}, Instructions: []InstructionValue{{1, a}}, Types: []TypeValue{{1, a}},
-		Threads: []ThreadValue{{1, a}}, Processes: []ProcessValue{{1, a}}}
+		Threads: []ThreadValue{{1, a}}, Processes: []ProcessValue{{1, a}},
+		CallTimes: []CallTime{{Callee: 1, TimeValue: timed}}, FunctionTimes: []FunctionTime{{Function: 1, TimeValue: timed}},
+		ModuleTimes: []ModuleTime{{Module: 1, TimeValue: timed}}, LineTimes: []LineTime{{1, 0, timed}}, InstructionTimes: []InstructionTime{{1, timed}},
+		ThreadTimes: []ThreadTime{{1, timed}}, ProcessTimes: []ProcessTimeValue{{1, timed}}}
 	for i := range 40 {
 		id := int64(i + 1)
 		steps = append(steps, w.InsertNodes([]Node{{ID: NodeID(id), Parent: NodeID(i), Process: 1, Function: 1, Instruction: 1}}),
-			w.InsertSites([]Site{{ID: SiteID(id), Thread: 1, Node: NodeID(id), Type: 1}}), w.InsertSiteValues([]SiteValue{{1, SiteID(id), a}}))
+			w.InsertSites([]Site{{ID: SiteID(id), Thread: 1, Node: NodeID(id), Type: 1}}), w.InsertSiteValues([]SiteValue{{1, SiteID(id), a}}),
+			w.InsertTimings([]Timing{{TimingID(id), 1, NodeID(id)}}), w.InsertTimingValues([]TimingValue{{Slice: 1, Timing: TimingID(id), Calls: 1, Elapsed: 9}}))
 		d.Nodes = append(d.Nodes, NodeValue{NodeID(id), both})
 		d.Paths = append(d.Paths, PathValue{PathID(id), PathID(i), id, 1, 1, both})
+		d.PathTimes = append(d.PathTimes, PathTime{ID: PathID(id), Parent: PathID(i), Level: id, Process: 1, Function: 1, TimeValue: timed})
 	}
 	steps = append(steps, w.WriteDerived(d), w.SetState(Complete),
 		sqlitex.ExecuteTransient(w.conn, "PRAGMA page_size=512", nil), sqlitex.ExecuteTransient(w.conn, "VACUUM", nil), w.Close())
@@ -98,6 +107,13 @@ func readAll(s *Session) error {
 		func() error { _, err := s.LineValues(); return err }, func() error { _, err := s.InstructionValues(); return err },
 		func() error { _, err := s.TypeValues(); return err }, func() error { _, err := s.ThreadValues(); return err },
 		func() error { _, err := s.ProcessValues(); return err },
+		func() error { _, err := s.ProcessTimes(); return err }, func() error { _, err := s.Timings(); return err },
+		func() error { _, err := s.TimingValues(); return err }, func() error { _, err := s.TimingExtremes(); return err },
+		func() error { _, err := s.TimingRunning(); return err }, func() error { _, err := s.PathTimes(); return err },
+		func() error { _, err := s.PathTimeChildren(0); return err }, func() error { _, err := s.CallTimes(); return err },
+		func() error { _, err := s.FunctionTimes(); return err }, func() error { _, err := s.ModuleTimes(); return err },
+		func() error { _, err := s.LineTimes(); return err }, func() error { _, err := s.InstructionTimes(); return err },
+		func() error { _, err := s.ThreadTimes(); return err }, func() error { _, err := s.ProcessTimeValues(); return err },
 		func() error {
 			return s.Query("SELECT * FROM functions", func([]string) error { return nil }, func([]any) error { return nil })
 		},

@@ -222,6 +222,7 @@ func (w *Writer) WriteDerived(d *Derived) error {
 			func() error { return rewrite(w, typeValueTable, d.Types) },
 			func() error { return rewrite(w, threadValueTable, d.Threads) },
 			func() error { return rewrite(w, processValueTable, d.Processes) },
+			func() error { return w.writeTimes(d) },
 		} {
 			if err := write(); err != nil {
 				return err
@@ -236,11 +237,11 @@ func (w *Writer) WriteDerived(d *Derived) error {
 	})
 }
 
-// dropIndices removes the indices of the derived tables, whose names end in
-// _value_by_ and a column, and returns the statements that make them.
+// dropIndices removes the indices of the derived tables, whose names are those of
+// the table, _by_ and a column, and returns the statements that make them.
 func (w *Writer) dropIndices() (create []string, err error) {
 	var drop []string
-	query := `SELECT sql, 'DROP INDEX "' || name || '"' FROM sqlite_schema WHERE type = 'index' AND name GLOB '*_value_by_*' ORDER BY name`
+	query := `SELECT sql, 'DROP INDEX "' || name || '"' FROM sqlite_schema WHERE type = 'index' AND name GLOB 'path_*_by_*' ORDER BY name`
 	err = w.each(query, func(stmt *sqlite.Stmt) error {
 		create = append(create, stmt.ColumnText(0))
 		drop = append(drop, stmt.ColumnText(1))

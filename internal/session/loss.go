@@ -16,6 +16,14 @@ const (
 	LossSnapshot       = "snapshot"
 )
 
+// Reasons of losses of time. Their events are calls, intervals or functions: see Loss.Unit.
+const (
+	LossCallsFolded    = "calls_folded"
+	LossCallsUnmatched = "calls_unmatched"
+	LossClockBackwards = "clock_backwards"
+	LossNotHooked      = "not_hooked"
+)
+
 // Reasons why nothing of a process was recorded although its runtime loaded the agent.
 const (
 	LossNoFile         = "no_file"
@@ -45,6 +53,10 @@ var lossMeanings = map[string]struct {
 	LossMoves:          {"the survivors of a garbage collection could not all be noted: from it on what dies counts as alive", false},
 	LossGCCut:          {"the process ended within a garbage collection: some of what that found dead counts, some still as alive", false},
 	LossSnapshot:       {"the snapshot of the heap (--snapshot) could not be written or read: no space, no memory, or the process was killed", false},
+	LossCallsFolded:    {"the agent's memory limit (--memory-limit) or the depth that it follows was reached: they and their time are shown as (truncated)", false},
+	LossCallsUnmatched: {"their end was not seen, only that their frame was gone later: part of the time after it counts for them", false},
+	LossClockBackwards: {"the clock went back in them: their time counts as 0", false},
+	LossNotHooked:      {"there was no memory to hook them: their calls are not counted and their time counts for their callers", false},
 	LossNoFile:         {"nothing of the process is recorded: its agent could not make a file for the shared memory (too many open files?)", true},
 	LossNoSpace:        {"nothing of the process is recorded: the file system of the shared memory is full; set CLRPROF_SHM to a directory on another", true},
 	LossNoAddressSpace: {"nothing of the process is recorded: a limit of its address space or its files' size (ulimit -v, -f) leaves no room for the agent", true},
@@ -60,6 +72,19 @@ func (l Loss) Meaning() string {
 		return m.text
 	}
 	return "a reason that this clrprof does not know"
+}
+
+// Unit is what the events of the loss are, in the singular: "event", or for time "call", "interval" or "function".
+func (l Loss) Unit() string {
+	switch l.Reason {
+	case LossCallsFolded, LossCallsUnmatched:
+		return "call"
+	case LossClockBackwards:
+		return "interval"
+	case LossNotHooked:
+		return "function"
+	}
+	return "event"
 }
 
 // IsMissing reports whether the allocations of the loss are missing from all

@@ -21,6 +21,9 @@ import (
 //go:embed schema.sql
 var schema string
 
+// recordedTables is the headline in schema.sql above which are pragmas and below which are only tables, indices and views.
+const recordedTables = "\n-- ── recorded ─"
+
 // Format is the version of the file format that this package writes, and the
 // newest that it reads.
 const Format = 1
@@ -62,8 +65,9 @@ var stateOrder = []State{Recording, Recorded, Resolved, Complete}
 
 // Session reads a session file.
 type Session struct {
-	conn *sqlite.Conn
-	path string
+	conn     *sqlite.Conn
+	path     string
+	timeless bool // made before there were tables of times: they are empty
 }
 
 // Open opens the session file at path for reading. The error wraps one of the
@@ -138,7 +142,12 @@ func (s *Session) checkTables() error {
 	if err != nil {
 		return err
 	}
-	for _, name := range tableNames {
+	s.timeless = !slices.ContainsFunc(timeTableNames, func(name string) bool { return have[name] })
+	want := tableNames
+	if !s.timeless {
+		want = slices.Concat(tableNames, timeTableNames)
+	}
+	for _, name := range want {
 		if !have[name] {
 			return fmt.Errorf("%w: table %s is missing", ErrCorrupt, name)
 		}
@@ -150,7 +159,14 @@ func (s *Session) checkTables() error {
 	return err
 }
 
-// tableNames are all tables of the schema.
+// timeTableNames are the tables of times. Sessions of the first clrprof have none of them.
+var timeTableNames = []string{
+	processTimeTable.name, timingTable.name, timingValueTable.name, timingExtremeTable.name, timingRunningTable.name,
+	pathTimeTable.name, callTimeTable.name, functionTimeTable.name, moduleTimeTable.name, lineTimeTable.name,
+	instructionTimeTable.name, threadTimeTable.name, processTimeValueTable.name,
+}
+
+// tableNames are all other tables of the schema.
 var tableNames = []string{
 	"info", processTable.name, threadTable.name, moduleTable.name, typeTable.name, typeArgumentTable.name,
 	functionTable.name, functionArgumentTable.name, bodyTable.name, instructionTable.name, nodeTable.name,

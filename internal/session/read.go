@@ -2,6 +2,7 @@ package session
 
 import (
 	"fmt"
+	"slices"
 
 	"zombiezen.com/go/sqlite"
 )
@@ -21,12 +22,16 @@ const (
 	KeyDuration  = "duration_ns"       // from start to end of the recording
 	KeyExitCode  = "exit_code"         // of the command; absent if it did not end
 	KeyNote      = "note"              // a remark for the reader, one line
+	KeySuspended = "suspended_ns"      // the machine slept for so long during the recording; absent if it did not
 )
 
 // Values of KeyMode.
 const (
-	ModeMemory   = "memory"
-	ModeLifetime = "memory,lifetime"
+	ModeMemory       = "memory"
+	ModeLifetime     = "memory,lifetime"
+	ModeTime         = "time"
+	ModeMemoryTime   = "memory,time"
+	ModeLifetimeTime = "memory,lifetime,time"
 )
 
 // each runs query and calls fn for each row of the result.
@@ -49,6 +54,9 @@ func (s *Session) each(query string, fn func(*sqlite.Stmt) error) error {
 
 // rows reads a table for a method of Session.
 func rows[T any](s *Session, t table[T], condition string, args ...int64) ([]T, error) {
+	if s.timeless && slices.Contains(timeTableNames, t.name) {
+		return nil, nil
+	}
 	out, err := selectRows(s.conn, t, condition, args...)
 	if err != nil {
 		return nil, s.explain(err)

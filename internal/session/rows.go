@@ -267,4 +267,13 @@ type Derived struct {
 	Types        []TypeValue
 	Threads      []ThreadValue
 	Processes    []ProcessValue
+
+	PathTimes        []PathTime
+	CallTimes        []CallTime
+	FunctionTimes    []FunctionTime
+	ModuleTimes      []ModuleTime
+	LineTimes        []LineTime
+	InstructionTimes []InstructionTime
+	ThreadTimes      []ThreadTime
+	ProcessTimes     []ProcessTimeValue
 }

@@ -283,11 +283,65 @@ CREATE TABLE snapshot_path (        -- how a root holds the object of a type tha
   PRIMARY KEY (process_id, type_id, position)
 ) WITHOUT ROWID;
 
+CREATE TABLE process_time (          -- processes whose calls were timed (--time)
+  process_id        INTEGER PRIMARY KEY,
+  clock             TEXT NOT NULL,    -- tsc (the processor's time-stamp counter) | monotonic
+  ticks_per_second  INTEGER NOT NULL, -- of that clock
+  instrument        TEXT NOT NULL,    -- boundary | mine | all: which functions are hooked
+  mechanism         TEXT NOT NULL,    -- how most threads learn that the system acted: rseq | perf | gap | '' (not asked)
+  gap_ns            INTEGER NOT NULL, -- gap: shorter intervals are taken for free of it
+  inside_ns         REAL NOT NULL,    -- what the probes add to the tail of each call, as measured in the process
+  outside_ns        REAL NOT NULL,    -- and to the caller's time at each call
+  cold_inside_ns    REAL NOT NULL,    -- the same when nothing is in the processor's caches
+  cold_outside_ns   REAL NOT NULL
+);
+
+CREATE TABLE timing (               -- thread × node: whose time it is, and where it passed; each pair once
+  id         INTEGER PRIMARY KEY,
+  thread_id  INTEGER NOT NULL,
+  node_id    INTEGER NOT NULL       -- without an instruction: the function itself, after its last call; with one: before the call there
+);
+
+CREATE TABLE timing_value (         -- the exclusive time of a timing within a slice, as measured: with what the probes added
+  slice_id        INTEGER NOT NULL,
+  timing_id       INTEGER NOT NULL,
+  calls           INTEGER NOT NULL, -- calls that began; nodes without an instruction only
+  ended           INTEGER NOT NULL, -- calls that ended: intervals that the end of a call ended
+  made            INTEGER NOT NULL, -- calls made from here: intervals that a call ended; nodes with an instruction, as a rule
+  elapsed_ns      INTEGER NOT NULL,
+  waited_ns       INTEGER NOT NULL, -- of these: in intervals in which the operating system acted
+  wait_intervals  INTEGER NOT NULL, -- how many those are
+  voluntary       INTEGER NOT NULL, -- context switches because the thread waited
+  preempted       INTEGER NOT NULL, -- context switches because another thread was given the processor
+  faults          INTEGER NOT NULL, -- page faults that needed the disk
+  reads           INTEGER NOT NULL, -- reads of blocks
+  off_cpu_ns      INTEGER NOT NULL, -- without a processor, where the kernel tells it (perf), else 0
+  PRIMARY KEY (slice_id, timing_id)
+) WITHOUT ROWID;
+
+CREATE TABLE timing_extreme (       -- of single calls that ended, without what the probes added; no row: none ended
+  timing_id                     INTEGER PRIMARY KEY,
+  min_elapsed_inclusive_ns      INTEGER NOT NULL,
+  max_elapsed_inclusive_ns      INTEGER NOT NULL,
+  min_elapsed_exclusive_ns      INTEGER NOT NULL,
+  max_elapsed_exclusive_ns      INTEGER NOT NULL,
+  min_application_inclusive_ns  INTEGER NOT NULL,
+  max_application_inclusive_ns  INTEGER NOT NULL,
+  min_application_exclusive_ns  INTEGER NOT NULL,
+  max_application_exclusive_ns  INTEGER NOT NULL
+);
+
+CREATE TABLE timing_running (       -- calls that had not ended at the end of the recording
+  timing_id   INTEGER PRIMARY KEY,
+  calls       INTEGER NOT NULL,
+  elapsed_ns  INTEGER NOT NULL      -- from the thread's last call or end of a call to the end; counted in timing_value too
+);
+
 CREATE TABLE loss (                 -- what is missing from the numbers above, and why; no rows: nothing
   process_id   INTEGER NOT NULL,
   reason       TEXT NOT NULL,       -- snake_case, listed in docs/session.md
-  events       INTEGER NOT NULL,
-  allocations  INTEGER NOT NULL,
+  events       INTEGER NOT NULL,    -- the view losses says what they are
+  allocations  INTEGER NOT NULL,    -- objects concerned, and their bytes; 0 for losses of time
   bytes        INTEGER NOT NULL,
   PRIMARY KEY (process_id, reason)
 ) WITHOUT ROWID;
@@ -388,9 +442,168 @@ CREATE TABLE process_value (
   bytes        INTEGER NOT NULL
 );
 
+-- Times: what the probes added is taken out (overhead_…) and calls that had not ended are in it; exact sums of
+-- corrected intervals. Inclusive counts an interval once, however often the function is on its stack.
+
+CREATE TABLE path_time (
+  id                        INTEGER PRIMARY KEY, -- as in path_value: one tree for allocations and times
+  parent_id                 INTEGER NOT NULL,
+  level                     INTEGER NOT NULL,
+  process_id                INTEGER NOT NULL,
+  function_id               INTEGER NOT NULL,
+  calls                     INTEGER NOT NULL, -- that began
+  running                   INTEGER NOT NULL, -- of these: had not ended
+  elapsed_inclusive         INTEGER NOT NULL, -- ns, as all times here
+  elapsed_exclusive         INTEGER NOT NULL,
+  application_inclusive     INTEGER NOT NULL,
+  application_exclusive     INTEGER NOT NULL,
+  overhead_inclusive        INTEGER NOT NULL,
+  overhead_exclusive        INTEGER NOT NULL,
+  wait_intervals_inclusive  INTEGER NOT NULL,
+  wait_intervals_exclusive  INTEGER NOT NULL,
+  voluntary_inclusive       INTEGER NOT NULL,
+  voluntary_exclusive       INTEGER NOT NULL,
+  preempted_inclusive       INTEGER NOT NULL,
+  preempted_exclusive       INTEGER NOT NULL,
+  faults_inclusive          INTEGER NOT NULL,
+  faults_exclusive          INTEGER NOT NULL,
+  reads_inclusive           INTEGER NOT NULL,
+  reads_exclusive           INTEGER NOT NULL,
+  off_cpu_inclusive         INTEGER NOT NULL,
+  off_cpu_exclusive         INTEGER NOT NULL,
+  nodes_elapsed_inclusive      INTEGER NOT NULL, -- each call's own inclusive time, also within itself: avg is this / calls
+  nodes_application_inclusive  INTEGER NOT NULL,
+  min_elapsed_inclusive      INTEGER NOT NULL, -- of one call that ended; 0 where none did
+  max_elapsed_inclusive      INTEGER NOT NULL,
+  min_elapsed_exclusive      INTEGER NOT NULL,
+  max_elapsed_exclusive      INTEGER NOT NULL,
+  min_application_inclusive  INTEGER NOT NULL,
+  max_application_inclusive  INTEGER NOT NULL,
+  min_application_exclusive  INTEGER NOT NULL,
+  max_application_exclusive  INTEGER NOT NULL
+);
+
+CREATE TABLE call_time (            -- time of callee when caller called it
+  caller_id INTEGER NOT NULL,           -- 0: the callee was a root
+  callee_id INTEGER NOT NULL,
+  calls INTEGER NOT NULL, running INTEGER NOT NULL,
+  elapsed_inclusive INTEGER NOT NULL, elapsed_exclusive INTEGER NOT NULL,
+  application_inclusive INTEGER NOT NULL, application_exclusive INTEGER NOT NULL,
+  overhead_inclusive INTEGER NOT NULL, overhead_exclusive INTEGER NOT NULL,
+  wait_intervals_inclusive INTEGER NOT NULL, wait_intervals_exclusive INTEGER NOT NULL,
+  voluntary_inclusive INTEGER NOT NULL, voluntary_exclusive INTEGER NOT NULL,
+  preempted_inclusive INTEGER NOT NULL, preempted_exclusive INTEGER NOT NULL,
+  faults_inclusive INTEGER NOT NULL, faults_exclusive INTEGER NOT NULL,
+  reads_inclusive INTEGER NOT NULL, reads_exclusive INTEGER NOT NULL,
+  off_cpu_inclusive INTEGER NOT NULL, off_cpu_exclusive INTEGER NOT NULL,
+  nodes_elapsed_inclusive INTEGER NOT NULL, nodes_application_inclusive INTEGER NOT NULL,
+  min_elapsed_inclusive INTEGER NOT NULL, max_elapsed_inclusive INTEGER NOT NULL,
+  min_elapsed_exclusive INTEGER NOT NULL, max_elapsed_exclusive INTEGER NOT NULL,
+  min_application_inclusive INTEGER NOT NULL, max_application_inclusive INTEGER NOT NULL,
+  min_application_exclusive INTEGER NOT NULL, max_application_exclusive INTEGER NOT NULL,
+  PRIMARY KEY (caller_id, callee_id)
+) WITHOUT ROWID;
+
+CREATE TABLE function_time (
+  function_id INTEGER PRIMARY KEY,
+  calls INTEGER NOT NULL, running INTEGER NOT NULL,
+  elapsed_inclusive INTEGER NOT NULL, elapsed_exclusive INTEGER NOT NULL,
+  application_inclusive INTEGER NOT NULL, application_exclusive INTEGER NOT NULL,
+  overhead_inclusive INTEGER NOT NULL, overhead_exclusive INTEGER NOT NULL,
+  wait_intervals_inclusive INTEGER NOT NULL, wait_intervals_exclusive INTEGER NOT NULL,
+  voluntary_inclusive INTEGER NOT NULL, voluntary_exclusive INTEGER NOT NULL,
+  preempted_inclusive INTEGER NOT NULL, preempted_exclusive INTEGER NOT NULL,
+  faults_inclusive INTEGER NOT NULL, faults_exclusive INTEGER NOT NULL,
+  reads_inclusive INTEGER NOT NULL, reads_exclusive INTEGER NOT NULL,
+  off_cpu_inclusive INTEGER NOT NULL, off_cpu_exclusive INTEGER NOT NULL,
+  nodes_elapsed_inclusive INTEGER NOT NULL, nodes_application_inclusive INTEGER NOT NULL,
+  min_elapsed_inclusive INTEGER NOT NULL, max_elapsed_inclusive INTEGER NOT NULL,
+  min_elapsed_exclusive INTEGER NOT NULL, max_elapsed_exclusive INTEGER NOT NULL,
+  min_application_inclusive INTEGER NOT NULL, max_application_inclusive INTEGER NOT NULL,
+  min_application_exclusive INTEGER NOT NULL, max_application_exclusive INTEGER NOT NULL
+);
+
+CREATE TABLE module_time (
+  module_id INTEGER PRIMARY KEY,        -- 0: the functions that belong to no module
+  calls INTEGER NOT NULL, running INTEGER NOT NULL,
+  elapsed_inclusive INTEGER NOT NULL, elapsed_exclusive INTEGER NOT NULL,
+  application_inclusive INTEGER NOT NULL, application_exclusive INTEGER NOT NULL,
+  overhead_inclusive INTEGER NOT NULL, overhead_exclusive INTEGER NOT NULL,
+  wait_intervals_inclusive INTEGER NOT NULL, wait_intervals_exclusive INTEGER NOT NULL,
+  voluntary_inclusive INTEGER NOT NULL, voluntary_exclusive INTEGER NOT NULL,
+  preempted_inclusive INTEGER NOT NULL, preempted_exclusive INTEGER NOT NULL,
+  faults_inclusive INTEGER NOT NULL, faults_exclusive INTEGER NOT NULL,
+  reads_inclusive INTEGER NOT NULL, reads_exclusive INTEGER NOT NULL,
+  off_cpu_inclusive INTEGER NOT NULL, off_cpu_exclusive INTEGER NOT NULL,
+  nodes_elapsed_inclusive INTEGER NOT NULL, nodes_application_inclusive INTEGER NOT NULL,
+  min_elapsed_inclusive INTEGER NOT NULL, max_elapsed_inclusive INTEGER NOT NULL,
+  min_elapsed_exclusive INTEGER NOT NULL, max_elapsed_exclusive INTEGER NOT NULL,
+  min_application_inclusive INTEGER NOT NULL, max_application_inclusive INTEGER NOT NULL,
+  min_application_exclusive INTEGER NOT NULL, max_application_exclusive INTEGER NOT NULL
+);
+
+CREATE TABLE line_time (            -- calls: made from the line; inclusive: with what was called there
+  function_id INTEGER NOT NULL,
+  line_id     INTEGER NOT NULL,         -- 0: the body, after its last call: counts for the line of function
+  calls INTEGER NOT NULL, running INTEGER NOT NULL,
+  elapsed_inclusive INTEGER NOT NULL, elapsed_exclusive INTEGER NOT NULL,
+  application_inclusive INTEGER NOT NULL, application_exclusive INTEGER NOT NULL,
+  overhead_inclusive INTEGER NOT NULL, overhead_exclusive INTEGER NOT NULL,
+  wait_intervals_inclusive INTEGER NOT NULL, wait_intervals_exclusive INTEGER NOT NULL,
+  voluntary_inclusive INTEGER NOT NULL, voluntary_exclusive INTEGER NOT NULL,
+  preempted_inclusive INTEGER NOT NULL, preempted_exclusive INTEGER NOT NULL,
+  faults_inclusive INTEGER NOT NULL, faults_exclusive INTEGER NOT NULL,
+  reads_inclusive INTEGER NOT NULL, reads_exclusive INTEGER NOT NULL,
+  off_cpu_inclusive INTEGER NOT NULL, off_cpu_exclusive INTEGER NOT NULL,
+  PRIMARY KEY (function_id, line_id)
+) WITHOUT ROWID;
+
+CREATE TABLE instruction_time (     -- a call site, as in line_time
+  instruction_id INTEGER PRIMARY KEY,
+  calls INTEGER NOT NULL, running INTEGER NOT NULL,
+  elapsed_inclusive INTEGER NOT NULL, elapsed_exclusive INTEGER NOT NULL,
+  application_inclusive INTEGER NOT NULL, application_exclusive INTEGER NOT NULL,
+  overhead_inclusive INTEGER NOT NULL, overhead_exclusive INTEGER NOT NULL,
+  wait_intervals_inclusive INTEGER NOT NULL, wait_intervals_exclusive INTEGER NOT NULL,
+  voluntary_inclusive INTEGER NOT NULL, voluntary_exclusive INTEGER NOT NULL,
+  preempted_inclusive INTEGER NOT NULL, preempted_exclusive INTEGER NOT NULL,
+  faults_inclusive INTEGER NOT NULL, faults_exclusive INTEGER NOT NULL,
+  reads_inclusive INTEGER NOT NULL, reads_exclusive INTEGER NOT NULL,
+  off_cpu_inclusive INTEGER NOT NULL, off_cpu_exclusive INTEGER NOT NULL
+);
+
+CREATE TABLE thread_time (
+  thread_id INTEGER PRIMARY KEY,
+  calls INTEGER NOT NULL, running INTEGER NOT NULL,
+  elapsed_inclusive INTEGER NOT NULL, elapsed_exclusive INTEGER NOT NULL,
+  application_inclusive INTEGER NOT NULL, application_exclusive INTEGER NOT NULL,
+  overhead_inclusive INTEGER NOT NULL, overhead_exclusive INTEGER NOT NULL,
+  wait_intervals_inclusive INTEGER NOT NULL, wait_intervals_exclusive INTEGER NOT NULL,
+  voluntary_inclusive INTEGER NOT NULL, voluntary_exclusive INTEGER NOT NULL,
+  preempted_inclusive INTEGER NOT NULL, preempted_exclusive INTEGER NOT NULL,
+  faults_inclusive INTEGER NOT NULL, faults_exclusive INTEGER NOT NULL,
+  reads_inclusive INTEGER NOT NULL, reads_exclusive INTEGER NOT NULL,
+  off_cpu_inclusive INTEGER NOT NULL, off_cpu_exclusive INTEGER NOT NULL
+);
+
+CREATE TABLE process_time_value (
+  process_id INTEGER PRIMARY KEY,
+  calls INTEGER NOT NULL, running INTEGER NOT NULL,
+  elapsed_inclusive INTEGER NOT NULL, elapsed_exclusive INTEGER NOT NULL,
+  application_inclusive INTEGER NOT NULL, application_exclusive INTEGER NOT NULL,
+  overhead_inclusive INTEGER NOT NULL, overhead_exclusive INTEGER NOT NULL,
+  wait_intervals_inclusive INTEGER NOT NULL, wait_intervals_exclusive INTEGER NOT NULL,
+  voluntary_inclusive INTEGER NOT NULL, voluntary_exclusive INTEGER NOT NULL,
+  preempted_inclusive INTEGER NOT NULL, preempted_exclusive INTEGER NOT NULL,
+  faults_inclusive INTEGER NOT NULL, faults_exclusive INTEGER NOT NULL,
+  reads_inclusive INTEGER NOT NULL, reads_exclusive INTEGER NOT NULL,
+  off_cpu_inclusive INTEGER NOT NULL, off_cpu_exclusive INTEGER NOT NULL
+);
+
 -- ── indices ─────────────────────────────────────────────────────────────────────────────────────────────────
 
 CREATE INDEX path_value_by_parent ON path_value (parent_id);
+CREATE INDEX path_time_by_parent ON path_time (parent_id);
 
 -- ── views ───────────────────────────────────────────────────────────────────────────────────────────────────
 -- For people: names instead of ids, percentages of the run's totals. Here process_id and thread_id are those of
@@ -499,8 +712,12 @@ FROM site_value v JOIN site s ON s.id = v.site_id JOIN node n ON n.id = s.node_i
   LEFT JOIN source_file src ON src.id = l.file_id LEFT JOIN module m ON m.id = f.module_id;
 
 CREATE VIEW losses AS
-SELECT p.pid AS process_id, p.name AS process, l.reason, l.events, l.allocations, l.bytes,
-  l.reason NOT IN ('il_map_truncated', 'name_truncated', 'stack_truncated', 'type_unknown', 'lifetime_full', 'moves_lost', 'gc_cut') AS missing -- or only less exact
+SELECT p.pid AS process_id, p.name AS process, l.reason, l.events,
+  CASE l.reason WHEN 'calls_folded' THEN 'call' WHEN 'calls_unmatched' THEN 'call' WHEN 'clock_backwards' THEN 'interval'
+    WHEN 'not_hooked' THEN 'function' ELSE 'event' END AS unit, -- what events are
+  l.allocations, l.bytes,
+  l.reason NOT IN ('il_map_truncated', 'name_truncated', 'stack_truncated', 'type_unknown', 'lifetime_full', 'moves_lost', 'gc_cut', 'snapshot',
+    'calls_folded', 'calls_unmatched', 'clock_backwards', 'not_hooked') AS missing -- or only less exact
 FROM loss l LEFT JOIN process p ON p.id = l.process_id;
 
 CREATE VIEW sites AS                  -- thread × stack × type, in words: what the views below join

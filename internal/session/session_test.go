@@ -97,6 +97,7 @@ func TestTables(t *testing.T) {
 	tableTest(t, w, typeValueTable, w.TypeValues, TypeValue{1, amount})
 	tableTest(t, w, threadValueTable, w.ThreadValues, ThreadValue{1, amount})
 	tableTest(t, w, processValueTable, w.ProcessValues, ProcessValue{1, amount})
+	testTimeTables(t, w)
 	var have []string
 	if err := w.each("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name", func(s *sqlite.Stmt) error {
 		have = append(have, s.ColumnText(0))
@@ -104,7 +105,7 @@ func TestTables(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(slices.Sorted(slices.Values(tableNames)), have); diff != "" {
+	if diff := cmp.Diff(slices.Sorted(slices.Values(slices.Concat(tableNames, timeTableNames))), have); diff != "" {
 		t.Errorf("tableNames (-Go +schema):\n%s", diff)
 	}
 }

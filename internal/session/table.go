@@ -35,6 +35,15 @@ func (c *cells) int64(p *int64) {
 	c.next++
 }
 
+func (c *cells) float64(p *float64) {
+	if c.write {
+		c.stmt.BindFloat(c.next, *p)
+	} else {
+		*p = c.stmt.ColumnFloat(c.next)
+	}
+	c.next++
+}
+
 func (c *cells) text(p *string) {
 	if c.write {
 		c.stmt.BindText(c.next, *p)

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"zombiezen.com/go/sqlite"
 	"zombiezen.com/go/sqlite/sqlitex"
@@ -120,11 +121,31 @@ func Edit(path string) (*Writer, error) {
 	if err == nil {
 		err = s.checkTables()
 	}
+	if err == nil {
+		err = s.addTimeTables()
+	}
 	if err != nil {
 		conn.Close()
 		return nil, s.explain(err)
 	}
 	return &Writer{Session: s}, nil
+}
+
+// addTimeTables makes what an older session lacks of the schema, so that a writer need not know of it.
+func (s *Session) addTimeTables() error {
+	if !s.timeless {
+		return nil
+	}
+	_, script, _ := strings.Cut(schema, recordedTables) // behind the pragmas
+	script = "--" + script                              // the rest of that line
+	for _, what := range []string{"TABLE", "INDEX", "VIEW"} {
+		script = strings.ReplaceAll(script, "\nCREATE "+what+" ", "\nCREATE "+what+" IF NOT EXISTS ")
+	}
+	if err := sqlitex.ExecuteScript(s.conn, script, nil); err != nil {
+		return fmt.Errorf("adding the tables of times: %w", err)
+	}
+	s.timeless = false
+	return nil
 }
 
 // InMemory returns a copy of the session that can be written to and leaves no
@@ -147,7 +168,12 @@ func (s *Session) InMemory() (*Writer, error) {
 		conn.Close()
 		return nil, s.explain(fmt.Errorf("copying it to memory: %w", err))
 	}
-	return &Writer{Session: &Session{conn: conn, path: s.path}}, nil
+	w := &Writer{Session: &Session{conn: conn, path: s.path, timeless: s.timeless}}
+	if err := w.addTimeTables(); err != nil {
+		conn.Close()
+		return nil, s.explain(err)
+	}
+	return w, nil
 }
 
 // Batch runs fn as one transaction: all that fn writes is in the file after it,

@@ -1,0 +1,159 @@
+package session
+
+import q "github.com/clrprof/clrprof/internal/quantity"
+
+// TimingID identifies a timing: thread × node.
+type TimingID int64
+
+// Clocks of time data.
+const (
+	ClockTSC       = "tsc"       // the processor's time-stamp counter
+	ClockMonotonic = "monotonic" // CLOCK_MONOTONIC
+)
+
+// What of the code is hooked.
+const (
+	InstrumentBoundary = "boundary" // framework code where instrumented code called it
+	InstrumentMine     = "mine"     // no framework code: its time belongs to its caller
+	InstrumentAll      = "all"      // everything
+)
+
+// How threads learn that the operating system acted in an interval.
+const (
+	MechanismNone = ""     // not asked
+	MechanismRseq = "rseq" // restartable sequences
+	MechanismPerf = "perf" // context-switch records of a perf event
+	MechanismGap  = "gap"  // long intervals are looked at
+)
+
+// ProcessTime is a row of the table process_time.
+type ProcessTime struct {
+	Process     ProcessID
+	Clock       string
+	TicksPerSec int64
+	Instrument  string
+	Mechanism   string // that most threads have
+	Gap         q.Nanoseconds
+	Inside      float64 // nanoseconds of probes in the tail of a call, as measured in the process
+	Outside     float64 // and in the caller's time at a call
+	ColdInside  float64
+	ColdOutside float64
+}
+
+// Timing is a row of the table timing.
+type Timing struct {
+	ID     TimingID
+	Thread ThreadID
+	Node   NodeID
+}
+
+// TimingValue is a row of the table timing_value: exclusive time as measured, with what the probes added.
+type TimingValue struct {
+	Slice   SliceID
+	Timing  TimingID
+	Calls   q.Count       // that began
+	Ended   q.Count       // of these and of those of earlier slices: that ended
+	Made    q.Count       // calls made from here
+	Elapsed q.Nanoseconds // raw
+	Waited  q.Nanoseconds // of these: in intervals in which the operating system acted
+	q.Waits
+}
+
+// Range is the smallest and the largest of values of single calls.
+type Range struct {
+	Min, Max q.Nanoseconds
+}
+
+// Extremes are the ranges of single calls that ended, without what the probes added.
+type Extremes struct {
+	ElapsedInclusive     Range
+	ElapsedExclusive     Range
+	ApplicationInclusive Range
+	ApplicationExclusive Range
+}
+
+// TimingExtreme is a row of the table timing_extreme.
+type TimingExtreme struct {
+	Timing TimingID
+	Extremes
+}
+
+// TimingRunning is a row of the table timing_running.
+type TimingRunning struct {
+	Timing  TimingID
+	Calls   q.Count
+	Elapsed q.Nanoseconds // the interval that had not ended; also in the TimingValue of the last slice
+}
+
+// TimeValue holds the columns that all derived tables of times have.
+type TimeValue struct {
+	Calls   q.Count
+	Running q.Count // of these: had not ended
+	q.Times
+}
+
+// SingleCalls holds the columns of derived tables whose rows have calls of their own. The average of one call is
+// NodesElapsed / Calls; Inclusive counts a call within a call of the same function once, NodesElapsed both.
+type SingleCalls struct {
+	NodesElapsed     q.Nanoseconds
+	NodesApplication q.Nanoseconds
+	Extremes         // zero if no call ended
+}
+
+// PathTime is a row of the table path_time; its first columns are those of PathValue.
+type PathTime struct {
+	ID       PathID
+	Parent   PathID
+	Level    int64
+	Process  ProcessID
+	Function FunctionID
+	TimeValue
+	SingleCalls
+}
+
+// CallTime is a row of the table call_time. Caller is 0 where the callee was a root.
+type CallTime struct {
+	Caller FunctionID
+	Callee FunctionID
+	TimeValue
+	SingleCalls
+}
+
+// FunctionTime is a row of the table function_time.
+type FunctionTime struct {
+	Function FunctionID
+	TimeValue
+	SingleCalls
+}
+
+// ModuleTime is a row of the table module_time.
+type ModuleTime struct {
+	Module ModuleID
+	TimeValue
+	SingleCalls
+}
+
+// LineTime is a row of the table line_time. Line is 0 for the time of a function's body that belongs to no call.
+type LineTime struct {
+	Function FunctionID
+	Line     LineID
+	TimeValue
+}
+
+// InstructionTime is a row of the table instruction_time.
+type InstructionTime struct {
+	Instruction InstructionID
+	TimeValue
+}
+
+// ThreadTime is a row of the table thread_time.
+type ThreadTime struct {
+	Thread ThreadID
+	TimeValue
+}
+
+// ProcessTimeValue is a row of the table process_time_value.
+type ProcessTimeValue struct {
+	Process ProcessID
+	TimeValue
+}

@@ -1,0 +1,92 @@
+package session
+
+// ReplaceProcessTimes adds rows, or replaces those of the same process.
+func (w *Writer) ReplaceProcessTimes(rows []ProcessTime) error {
+	return put(w, replace, processTimeTable, rows)
+}
+
+// InsertTimings adds rows.
+func (w *Writer) InsertTimings(rows []Timing) error { return put(w, add, timingTable, rows) }
+
+// InsertTimingValues adds rows. They are written fastest in the order of slice and timing.
+func (w *Writer) InsertTimingValues(rows []TimingValue) error {
+	return put(w, add, timingValueTable, rows)
+}
+
+// ReplaceTimingExtremes adds rows, or replaces those of the same timing: extremes are those of the whole run.
+func (w *Writer) ReplaceTimingExtremes(rows []TimingExtreme) error {
+	return put(w, replace, timingExtremeTable, rows)
+}
+
+// ReplaceTimingRunning adds rows, or replaces those of the same timing.
+func (w *Writer) ReplaceTimingRunning(rows []TimingRunning) error {
+	return put(w, replace, timingRunningTable, rows)
+}
+
+// writeTimes replaces the contents of the derived tables of times.
+func (w *Writer) writeTimes(d *Derived) error {
+	for _, write := range []func() error{
+		func() error { return rewrite(w, pathTimeTable, d.PathTimes) },
+		func() error { return rewrite(w, callTimeTable, d.CallTimes) },
+		func() error { return rewrite(w, functionTimeTable, d.FunctionTimes) },
+		func() error { return rewrite(w, moduleTimeTable, d.ModuleTimes) },
+		func() error { return rewrite(w, lineTimeTable, d.LineTimes) },
+		func() error { return rewrite(w, instructionTimeTable, d.InstructionTimes) },
+		func() error { return rewrite(w, threadTimeTable, d.ThreadTimes) },
+		func() error { return rewrite(w, processTimeValueTable, d.ProcessTimes) },
+	} {
+		if err := write(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ProcessTimes returns the table process_time in the order of process.
+func (s *Session) ProcessTimes() ([]ProcessTime, error) { return rows(s, processTimeTable, "") }
+
+// Timings returns the table timing in the order of id.
+func (s *Session) Timings() ([]Timing, error) { return rows(s, timingTable, "") }
+
+// TimingValues returns the table timing_value in the order of slice and timing.
+func (s *Session) TimingValues() ([]TimingValue, error) { return rows(s, timingValueTable, "") }
+
+// TimingExtremes returns the table timing_extreme in the order of timing.
+func (s *Session) TimingExtremes() ([]TimingExtreme, error) { return rows(s, timingExtremeTable, "") }
+
+// TimingRunning returns the table timing_running in the order of timing.
+func (s *Session) TimingRunning() ([]TimingRunning, error) { return rows(s, timingRunningTable, "") }
+
+// PathTimes returns the table path_time in the order of id.
+func (s *Session) PathTimes() ([]PathTime, error) { return rows(s, pathTimeTable, "") }
+
+// PathTimeChildren returns the times of the children of a path (0: the roots) in the order of id. It reads them by an
+// index and nothing else.
+func (s *Session) PathTimeChildren(parent PathID) ([]PathTime, error) {
+	return rows(s, pathTimeTable, "parent_id = ?", int64(parent))
+}
+
+// CallTimes returns the table call_time in the order of caller and callee.
+func (s *Session) CallTimes() ([]CallTime, error) { return rows(s, callTimeTable, "") }
+
+// FunctionTimes returns the table function_time in the order of function.
+func (s *Session) FunctionTimes() ([]FunctionTime, error) { return rows(s, functionTimeTable, "") }
+
+// ModuleTimes returns the table module_time in the order of module.
+func (s *Session) ModuleTimes() ([]ModuleTime, error) { return rows(s, moduleTimeTable, "") }
+
+// LineTimes returns the table line_time in the order of function and line.
+func (s *Session) LineTimes() ([]LineTime, error) { return rows(s, lineTimeTable, "") }
+
+// InstructionTimes returns the table instruction_time in the order of instruction.
+func (s *Session) InstructionTimes() ([]InstructionTime, error) {
+	return rows(s, instructionTimeTable, "")
+}
+
+// ThreadTimes returns the table thread_time in the order of thread.
+func (s *Session) ThreadTimes() ([]ThreadTime, error) { return rows(s, threadTimeTable, "") }
+
+// ProcessTimeValues returns the table process_time_value in the order of process.
+func (s *Session) ProcessTimeValues() ([]ProcessTimeValue, error) {
+	return rows(s, processTimeValueTable, "")
+}

@@ -1,0 +1,133 @@
+package session
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"zombiezen.com/go/sqlite/sqlitex"
+
+	q "github.com/clrprof/clrprof/internal/quantity"
+)
+
+// distinct is a time in which no two fields are the same, so that no column can be taken for another.
+func distinct(first int64) q.Time {
+	n := func(i int64) int64 { return first + i }
+	return q.Time{Elapsed: q.Nanoseconds(n(0)), Application: q.Nanoseconds(n(1)), Overhead: q.Nanoseconds(n(2)),
+		Waits: q.Waits{Intervals: q.Count(n(3)), Voluntary: q.Count(n(4)), Preempted: q.Count(n(5)), Faults: q.Count(n(6)), Reads: q.Count(n(7)), OffCPU: q.Nanoseconds(n(8))}}
+}
+
+// testTimeTables is the part of TestTables that concerns times.
+func testTimeTables(t *testing.T, w *Writer) {
+	t.Helper()
+	value := TimeValue{Calls: 1, Running: 2, Times: q.Times{Inclusive: distinct(10), Exclusive: distinct(30)}}
+	extremes := Extremes{Range{1, 2}, Range{3, 4}, Range{5, 6}, Range{7, 1 << 60}}
+	single := SingleCalls{NodesElapsed: 101, NodesApplication: 102, Extremes: extremes}
+	tableTest(t, w, processTimeTable, w.ProcessTimes, ProcessTime{1, ClockTSC, 2_700_000_000, InstrumentBoundary, MechanismRseq, 1500, 9.25, 11.5, 1e3, 2e3},
+		ProcessTime{Process: 2, Clock: ClockMonotonic})
+	tableTest(t, w, timingTable, w.Timings, Timing{1, 1, 2}, Timing{2, 1, 1})
+	tableTest(t, w, timingValueTable, w.TimingValues, TimingValue{1, 1, 2, 3, 4, 5, 6, distinct(20).Waits}, TimingValue{Slice: 1, Timing: 2})
+	tableTest(t, w, timingExtremeTable, w.TimingExtremes, TimingExtreme{1, extremes})
+	tableTest(t, w, timingRunningTable, w.TimingRunning, TimingRunning{1, 2, 3})
+	tableTest(t, w, pathTimeTable, w.PathTimes, PathTime{1, 0, 1, 1, 4, value, single}, PathTime{ID: 2, Parent: 1})
+	tableTest(t, w, callTimeTable, w.CallTimes, CallTime{0, 1, value, single})
+	tableTest(t, w, functionTimeTable, w.FunctionTimes, FunctionTime{1, value, single})
+	tableTest(t, w, moduleTimeTable, w.ModuleTimes, ModuleTime{0, value, single})
+	tableTest(t, w, lineTimeTable, w.LineTimes, LineTime{1, 0, value}, LineTime{1, 7, value})
+	tableTest(t, w, instructionTimeTable, w.InstructionTimes, InstructionTime{1, value})
+	tableTest(t, w, threadTimeTable, w.ThreadTimes, ThreadTime{1, value})
+	tableTest(t, w, processTimeValueTable, w.ProcessTimeValues, ProcessTimeValue{1, value})
+	children, err := w.PathTimeChildren(1)
+	if err != nil || len(children) != 1 || children[0].ID != 2 {
+		t.Errorf("children %+v, %v", children, err)
+	}
+}
+
+// TestBeforeTime reads, copies and edits a session that was made before there were tables of times.
+func TestBeforeTime(t *testing.T) {
+	b, err := os.ReadFile("testdata/damaged/before-time")
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "s")
+	if err := os.WriteFile(path, b, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	s, err := Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if err := readAll(s); err != nil {
+		t.Error(err)
+	}
+	copied, err := s.InMemory()
+	if err != nil {
+		t.Fatal(err)
+	}
+	edited, err := Edit(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, w := range []*Writer{copied, edited} {
+		derived := &Derived{FunctionTimes: []FunctionTime{{Function: 1, TimeValue: TimeValue{Calls: 3}}}}
+		if err := errors.Join(w.InsertTimings([]Timing{{1, 1, 1}}), w.WriteDerived(derived), readAll(w.Session)); err != nil {
+			t.Error(err)
+		}
+		if rows, err := w.FunctionTimes(); err != nil || !slices.Equal(rows, derived.FunctionTimes) {
+			t.Errorf("%+v, %v", rows, err)
+		}
+		if err := w.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestSomeTimeTables: a session has all of the tables of times or none; one is missing from a damaged one.
+func TestSomeTimeTables(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "s")
+	small(t, path)
+	w, err := Edit(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(sqlitex.ExecuteTransient(w.conn, "DROP TABLE timing", nil), w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	for _, open := range []func(string) error{
+		func(path string) error { _, err := Open(path); return err },
+		func(path string) error { _, err := Edit(path); return err },
+	} {
+		if err := open(path); !errors.Is(err, ErrCorrupt) {
+			t.Errorf("without a table: %v", err)
+		}
+	}
+}
+
+// TestLossUnits: what the view losses says of a reason is what Go says.
+func TestLossUnits(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "s")
+	small(t, path)
+	w, err := Edit(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	for reason := range lossMeanings {
+		if err := w.ReplaceLosses([]Loss{{Process: 1, Reason: reason, Events: 1}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, rows, err := ask(w.Session, "SELECT reason, unit, missing FROM losses")
+	if err != nil || len(rows) != len(lossMeanings) {
+		t.Fatal(len(rows), err)
+	}
+	for _, row := range rows {
+		l := Loss{Reason: row[0].(string)}
+		if row[1] != l.Unit() || (row[2] == int64(1)) != l.IsMissing() {
+			t.Errorf("%s: the view says %v, %v", l.Reason, row[1], row[2])
+		}
+	}
+}
