@@ -36,6 +36,7 @@ type Builder struct {
 	Survivals         []session.Survival
 	Roots             []session.Root
 	Heaps
+	Times
 	Losses      []session.Loss
 	SourceFiles []session.SourceFile
 	Lines       []session.Line
@@ -61,6 +62,7 @@ func New() *Builder {
 		values: map[[2]int64]int{},
 		files:  map[string]session.FileID{},
 		places: map[place]session.InstructionID{},
+		Times:  newTimes(),
 	}
 }
 
@@ -154,19 +156,23 @@ func (b *Builder) instruction(f Frame) session.InstructionID {
 	return b.places[key]
 }
 
+// node returns the id of a node, given with ID 0, which it adds if it is new.
+func (b *Builder) node(key session.Node) session.NodeID {
+	if b.nodes[key] == 0 {
+		b.nodes[key] = session.NodeID(len(b.Nodes) + 1)
+		b.Nodes = append(b.Nodes, key)
+		b.Nodes[len(b.Nodes)-1].ID = b.nodes[key]
+	}
+	return b.nodes[key]
+}
+
 // Allocate records that a thread allocated n objects of a type, of bytes in all, in a
 // slice, with the given stack, root first. It returns the site.
 func (b *Builder) Allocate(slice session.SliceID, t session.ThreadID, typ session.TypeID, n q.Count, bytes q.Bytes, stack ...Frame) session.SiteID {
 	process := b.Threads[t-1].Process
 	node := session.NodeID(0)
 	for _, f := range stack {
-		key := session.Node{Parent: node, Process: process, Function: f.Function, Instruction: b.instruction(f)}
-		if b.nodes[key] == 0 {
-			b.nodes[key] = session.NodeID(len(b.Nodes) + 1)
-			b.Nodes = append(b.Nodes, key)
-			b.Nodes[len(b.Nodes)-1].ID = b.nodes[key]
-		}
-		node = b.nodes[key]
+		node = b.node(session.Node{Parent: node, Process: process, Function: f.Function, Instruction: b.instruction(f)})
 	}
 	site := session.Site{Thread: t, Node: node, Type: typ}
 	if b.sites[site] == 0 {
@@ -223,6 +229,7 @@ func (b *Builder) insert(w *session.Writer) error {
 		func() error { return w.ReplaceSurvivals(b.Survivals) },
 		func() error { return w.ReplaceRoots(b.Roots) },
 		func() error { return b.Heaps.write(w) },
+		func() error { return b.Times.write(w) },
 		func() error { return w.ReplaceLosses(b.Losses) },
 		func() error { return w.InsertSourceFiles(b.SourceFiles) },
 		func() error { return w.InsertLines(b.Lines) },

@@ -1,0 +1,279 @@
+package sessiontest
+
+import (
+	"cmp"
+	"errors"
+	"math/rand/v2"
+	"slices"
+
+	q "github.com/clrprof/clrprof/internal/quantity"
+	"github.com/clrprof/clrprof/internal/session"
+)
+
+// Times are the tables of times.
+type Times struct {
+	ProcessTimes   []session.ProcessTime
+	Timings        []session.Timing
+	TimingValues   []session.TimingValue
+	TimingExtremes []session.TimingExtreme
+	TimingRunning  []session.TimingRunning
+
+	timings      map[session.Timing]session.TimingID // keyed with ID 0
+	timingValues map[[2]int64]int                    // slice and timing to the position in TimingValues
+}
+
+func newTimes() Times {
+	return Times{timings: map[session.Timing]session.TimingID{}, timingValues: map[[2]int64]int{}}
+}
+
+func (t *Times) write(w *session.Writer) error {
+	slices.SortFunc(t.TimingValues, func(a, b session.TimingValue) int {
+		return cmp.Or(cmp.Compare(a.Slice, b.Slice), cmp.Compare(a.Timing, b.Timing))
+	})
+	return errors.Join(w.ReplaceProcessTimes(t.ProcessTimes), w.InsertTimings(t.Timings), w.InsertTimingValues(t.TimingValues),
+		w.ReplaceTimingExtremes(t.TimingExtremes), w.ReplaceTimingRunning(t.TimingRunning))
+}
+
+// Timed says that the calls of a process are timed, with probes that add inside to the tail of each call and outside to
+// the caller's time before it.
+func (b *Builder) Timed(p session.ProcessID, inside, outside float64) {
+	b.ProcessTimes = append(b.ProcessTimes, session.ProcessTime{Process: p, Clock: session.ClockTSC, TicksPerSec: 2_500_000_000,
+		Instrument: session.InstrumentBoundary, Mechanism: session.MechanismRseq, Inside: inside, Outside: outside,
+		ColdInside: 10 * inside, ColdOutside: 10 * outside})
+}
+
+// Interval is the time between two events of a thread.
+type Interval struct {
+	Elapsed q.Nanoseconds // as measured
+	Waited  bool          // the operating system acted in it
+}
+
+// Timing returns the timing of a thread at a stack, root first: the function of its last frame itself if own, else the
+// call site there. No stack, or a pseudo function, has only the former.
+func (b *Builder) Timing(t session.ThreadID, own bool, stack ...Frame) session.TimingID {
+	process, node := b.Threads[t-1].Process, session.NodeID(0)
+	for i, f := range stack {
+		key := session.Node{Parent: node, Process: process, Function: f.Function, Instruction: b.instruction(f)}
+		if own && i == len(stack)-1 {
+			key.Instruction = 0
+		}
+		node = b.node(key)
+	}
+	key := session.Timing{Thread: t, Node: node}
+	if b.timings[key] == 0 {
+		b.timings[key] = session.TimingID(len(b.Timings) + 1)
+		b.Timings = append(b.Timings, session.Timing{ID: b.timings[key], Thread: t, Node: node})
+	}
+	return b.timings[key]
+}
+
+// Value returns the value of a timing within a slice, to be added to before the next call of a method.
+func (b *Builder) Value(slice session.SliceID, timing session.TimingID) *session.TimingValue {
+	key := [2]int64{int64(slice), int64(timing)}
+	at, ok := b.timingValues[key]
+	if !ok {
+		at = len(b.TimingValues)
+		b.timingValues[key] = at
+		b.TimingValues = append(b.TimingValues, session.TimingValue{Slice: slice, Timing: timing})
+	}
+	return &b.TimingValues[at]
+}
+
+func addInterval(v *session.TimingValue, i Interval) {
+	v.Elapsed += i.Elapsed
+	if i.Waited {
+		v.Waited += i.Elapsed
+		v.Intervals++
+		v.Voluntary++
+	}
+}
+
+// Run is a thread that calls functions one by one. What it records is what the seed of the idea would: each interval
+// belongs to the stack at its end.
+type Run struct {
+	b      *Builder
+	thread session.ThreadID
+	cost   [2]q.Nanoseconds // that probes add to a tail and to a lead, whole nanoseconds here
+	slice  session.SliceID
+	open   []activation
+}
+
+// activation is a call that has not ended.
+type activation struct {
+	frame                Frame // Line: where it called last
+	inclusive, exclusive [2]q.Nanoseconds
+}
+
+// values of an interval: elapsed and application, without what the probes added.
+func (i Interval) values(cost q.Nanoseconds) [2]q.Nanoseconds {
+	elapsed := i.Elapsed - cost
+	if i.Waited {
+		return [2]q.Nanoseconds{elapsed, 0}
+	}
+	return [2]q.Nanoseconds{elapsed, elapsed}
+}
+
+// Run begins the calls of a thread of a process that is Timed with whole nanoseconds.
+func (b *Builder) Run(t session.ThreadID) *Run {
+	r := &Run{b: b, thread: t, slice: 1}
+	for _, p := range b.ProcessTimes {
+		if p.Process == b.Threads[t-1].Process {
+			r.cost = [2]q.Nanoseconds{q.Nanoseconds(p.Inside), q.Nanoseconds(p.Outside)}
+		}
+	}
+	return r
+}
+
+func (r *Run) stack() []Frame {
+	var stack []Frame
+	for _, a := range r.open {
+		stack = append(stack, a.frame)
+	}
+	return stack
+}
+
+// Depth is how many calls have not ended.
+func (r *Run) Depth() int { return len(r.open) }
+
+// In says in which slice the next events are.
+func (r *Run) In(slice session.SliceID) *Run { r.slice = slice; return r }
+
+// Call records that the function on top, from its given line, calls another, after an interval in itself. The first
+// call of a thread has no interval and no line. Intervals are at least as long as the probes' part of them.
+func (r *Run) Call(line int64, f session.FunctionID, i Interval) *Run {
+	if n := len(r.open); n > 0 {
+		top := &r.open[n-1]
+		top.frame.Line = line
+		add(&top.exclusive, i.values(r.cost[1]))
+		v := r.b.Value(r.slice, r.b.Timing(r.thread, false, r.stack()...))
+		v.Made++
+		addInterval(v, i)
+	}
+	r.open = append(r.open, activation{frame: Frame{Function: f}})
+	r.b.Value(r.slice, r.b.Timing(r.thread, true, r.stack()...)).Calls++
+	return r
+}
+
+// End records that the function on top ends, after an interval in itself.
+func (r *Run) End(i Interval) *Run {
+	timing := r.b.Timing(r.thread, true, r.stack()...)
+	v := r.b.Value(r.slice, timing)
+	v.Ended++
+	addInterval(v, i)
+	n := len(r.open) - 1
+	top := r.open[n]
+	r.open = r.open[:n]
+	add(&top.exclusive, i.values(r.cost[0]))
+	add(&top.inclusive, top.exclusive)
+	if n > 0 {
+		add(&r.open[n-1].inclusive, top.inclusive)
+	}
+	r.b.extreme(timing, session.Extremes{ElapsedInclusive: only(top.inclusive[0]), ElapsedExclusive: only(top.exclusive[0]),
+		ApplicationInclusive: only(top.inclusive[1]), ApplicationExclusive: only(top.exclusive[1])})
+	return r
+}
+
+// Stop records that the recording ends, after an interval in the function on top: all calls that have not ended run on.
+func (r *Run) Stop(i Interval) {
+	for n := len(r.open); n > 0; n-- {
+		timing := r.b.Timing(r.thread, true, r.stack()...)
+		at := slices.IndexFunc(r.b.TimingRunning, func(t session.TimingRunning) bool { return t.Timing == timing })
+		if at < 0 {
+			at = len(r.b.TimingRunning)
+			r.b.TimingRunning = append(r.b.TimingRunning, session.TimingRunning{Timing: timing})
+		}
+		r.b.TimingRunning[at].Calls++
+		if n == len(r.open) && i.Elapsed > 0 {
+			r.b.TimingRunning[at].Elapsed += i.Elapsed
+			r.b.Value(r.slice, timing).Elapsed += i.Elapsed
+		}
+		r.open = r.open[:n-1]
+		i.Elapsed = 0
+	}
+	slices.SortFunc(r.b.TimingRunning, func(a, b session.TimingRunning) int { return cmp.Compare(a.Timing, b.Timing) })
+}
+
+func add(sum *[2]q.Nanoseconds, more [2]q.Nanoseconds) {
+	sum[0] += more[0]
+	sum[1] += more[1]
+}
+
+func only(n q.Nanoseconds) session.Range { return session.Range{Min: n, Max: n} }
+
+// extreme widens the ranges of a timing.
+func (b *Builder) extreme(timing session.TimingID, e session.Extremes) {
+	at, ok := slices.BinarySearchFunc(b.TimingExtremes, timing, func(t session.TimingExtreme, id session.TimingID) int { return cmp.Compare(t.Timing, id) })
+	if !ok {
+		b.TimingExtremes = slices.Insert(b.TimingExtremes, at, session.TimingExtreme{Timing: timing, Extremes: e})
+		return
+	}
+	have := &b.TimingExtremes[at].Extremes
+	for _, r := range [][2]*session.Range{{&have.ElapsedInclusive, &e.ElapsedInclusive}, {&have.ElapsedExclusive, &e.ElapsedExclusive},
+		{&have.ApplicationInclusive, &e.ApplicationInclusive}, {&have.ApplicationExclusive, &e.ApplicationExclusive}} {
+		r[0].Min, r[0].Max = min(r[0].Min, r[1].Min), max(r[0].Max, r[1].Max)
+	}
+}
+
+// RandomTimes is Random with the calls of all threads, some of which run at the end.
+func RandomTimes(seed uint64) *Builder {
+	b := Random(seed)
+	r := rand.New(rand.NewPCG(seed, 3))
+	for _, p := range b.Processes {
+		b.Timed(p.ID, 10, 10)
+	}
+	for _, t := range b.Threads {
+		var functions []session.FunctionID
+		for _, f := range b.Functions {
+			if f.Process == t.Process {
+				functions = append(functions, f.ID)
+			}
+		}
+		run := b.Run(t.ID)
+		interval := func() Interval {
+			return Interval{Elapsed: 10 + q.Nanoseconds(r.IntN(1000)), Waited: r.IntN(4) == 0}
+		}
+		for slice := range b.Slices {
+			run.In(session.SliceID(slice + 1))
+			for range r.IntN(60) {
+				if d := run.Depth(); d == 0 || d < 12 && r.IntN(2) == 0 {
+					line := int64(0)
+					if d > 0 && b.Functions[run.open[d-1].frame.Function-1].File != 0 {
+						line = b.Functions[run.open[d-1].frame.Function-1].Line + int64(r.IntN(3))
+					}
+					run.Call(line, functions[r.IntN(len(functions))], interval())
+				} else {
+					run.End(interval())
+				}
+			}
+		}
+		for r.IntN(2) == 0 && run.Depth() > 0 {
+			run.End(interval())
+		}
+		run.Stop(Interval{Elapsed: q.Nanoseconds(r.IntN(500))})
+	}
+	return b
+}
+
+// Timed is a program whose times can be added up by hand: Main calls Work twice and Wait, which sleeps in the framework;
+// Work calls itself; a second thread runs to the end and beyond. Probes add 10 ns to each tail and 20 to each lead.
+func Timed() *Builder {
+	b := New()
+	b.Info[session.KeyMode] = session.ModeTime
+	b.Slices = []session.Slice{{ID: 1, End: 500_000_000}, {ID: 2, Begin: 500_000_000, End: 1_000_000_000}}
+	p := b.Process("Clock", 4343)
+	b.Timed(p, 10, 20)
+	main, worker := b.Thread(p, "main"), b.Thread(p, "worker")
+	app, core := b.Module(p, "Clock.dll", true), b.Module(p, "System.Private.CoreLib.dll", false)
+	entry := b.Function(app, "Clock.Program.Main()", "/src/Clock.cs", 5)
+	work := b.Function(app, "Clock.Program.Work(int)", "/src/Clock.cs", 20)
+	wait := b.Function(app, "Clock.Program.Wait()", "/src/Clock.cs", 30)
+	sleep := b.Function(core, "System.Threading.Thread.Sleep(int)", "", 0)
+	ns := func(n q.Nanoseconds) Interval { return Interval{Elapsed: n} }
+	b.Run(main).Call(0, entry, ns(0)).
+		Call(7, work, ns(1020)).Call(22, work, ns(220)).End(ns(310)).End(ns(410)).
+		Call(8, work, ns(520)).End(ns(110)).
+		In(2).Call(9, wait, ns(120)).Call(31, sleep, ns(70)).End(Interval{Elapsed: 100_000_010, Waited: true}).End(ns(60)).
+		End(ns(510))
+	b.Run(worker).In(2).Call(0, work, ns(0)).Call(22, wait, ns(1020)).Call(31, sleep, ns(120)).Stop(ns(300_000_000))
+	return b
+}
