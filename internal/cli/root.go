@@ -48,10 +48,11 @@ func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) (code int) {
 func newRoot(e *environment) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "clrprof",
-		Short: "An exact allocation profiler for .NET on Linux",
-		Long: "clrprof counts every allocation of a .NET program, with its type, size, thread and\n" +
-			"stack, and shows which functions, lines and types allocate how much.",
+		Short: "An exact profiler for .NET on Linux: allocations, lifetimes, calls and times",
+		Long: "clrprof counts every allocation of a .NET program, with its type, size, thread, stack and\n" +
+			"end, or every call and its time, and shows which functions, lines and types they are.",
 		Example: "  clrprof run -- dotnet app.dll\n" +
+			"  clrprof run --time -- dotnet app.dll\n" +
 			"  clrprof report app.1234.20260102-030405.clrprof\n" +
 			"  clrprof report app.1234.20260102-030405.clrprof callers Parser.Parse",
 		SilenceErrors: true,
@@ -60,7 +61,7 @@ func newRoot(e *environment) *cobra.Command {
 			if len(args) == 0 {
 				return nil
 			}
-			return exit(exitUsage, report.Unknown("command", args[0], []string{"run", "recover", "report", "export", "sql", "check-session", "version", "completion", "help"}))
+			return exit(exitUsage, report.Unknown("command", args[0], []string{"run", "list-functions", "recover", "report", "export", "sql", "check-session", "version", "completion", "help"}))
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
@@ -70,7 +71,7 @@ func newRoot(e *environment) *cobra.Command {
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usage("%w: see %s --help", err, cmd.CommandPath())
 	})
-	root.AddCommand(newRunCommand(e), newRecoverCommand(e), newReportCommand(e), newExportCommand(e), newSQLCommand(e), newCheckCommand(e), newVersionCommand(e))
+	root.AddCommand(newRunCommand(e), newListCommand(e), newRecoverCommand(e), newReportCommand(e), newExportCommand(e), newSQLCommand(e), newCheckCommand(e), newVersionCommand(e))
 	return root
 }
 

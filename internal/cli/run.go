@@ -49,24 +49,28 @@ type runFlags struct {
 	output                 string
 	force, noReport        bool
 	top, depth             int
-	include, exclude       []string
 	limit                  string
 	finalGC                bool
 	roots                  string
 	snapshot               string
+	plan                   planFlags
 }
 
 func newRunCommand(e *environment) *cobra.Command {
 	r := &runFlags{}
 	cmd := &cobra.Command{
 		Use:   "run [flags] [--] COMMAND [ARG…]",
-		Short: "Run a command and record the allocations of its .NET processes",
+		Short: "Run a command and record its .NET processes: allocations, or calls and times",
 		Long: "Run a command and record every allocation of the .NET processes that it starts, itself\n" +
-			"included, and in which generation each object died (--memory alone: only allocations). Its input, output, signals and exit code are its own; clrprof's failures have\n" +
-			"codes from 120 on (docs/cli.md). Afterwards a summary is printed on standard error.\n\n" +
+			"included, and in which generation each object died; with --memory only allocations, with\n" +
+			"--time every call and its time. The three can be combined. The command's input, output,\n" +
+			"signals and exit code are its own; clrprof's failures have codes from 120 on (docs/cli.md).\n" +
+			"Afterwards a summary is printed on standard error.\n\n" +
 			"Flags come before the command: the first argument that is no flag ends them.",
 		Example: "  clrprof run dotnet app.dll --an-option-of-app\n" +
 			"  clrprof run -o before.clrprof -f -- ./app\n" +
+			"  clrprof run --time -- dotnet app.dll\n" +
+			"  clrprof run --time --memory --include 'Shop.*' -- dotnet app.dll\n" +
 			"  clrprof run --exclude 'System.*' --exclude 'Microsoft.*' -- dotnet app.dll\n" +
 			"  clrprof run --no-report -- ./build.sh",
 		Args: arguments(1, 1<<20, "a COMMAND"),
@@ -77,11 +81,16 @@ func newRunCommand(e *environment) *cobra.Command {
 			return r.run(e, args)
 		},
 	}
+	r.add(cmd)
+	return cmd
+}
+
+func (r *runFlags) add(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.SetInterspersed(false)
-	f.BoolVar(&r.memory, "memory", false, "record allocations; alone: nothing else")
+	f.BoolVar(&r.memory, "memory", false, "record allocations; without --lifetime and --time: nothing else")
 	f.BoolVar(&r.lifetime, "lifetime", false, "record allocations, and in which generation objects die (the default)")
-	f.BoolVar(&r.time, "time", false, "record calls and their times (not supported yet)")
+	f.BoolVar(&r.time, "time", false, "record calls and their times; without --memory and --lifetime: nothing else")
 	f.BoolVar(&r.finalGC, "final-gc", true, "with --lifetime: collect once more at the end, so that alive means reachable")
 	f.StringVar(&r.roots, "roots", defaultRoots, "with --lifetime: look for what keeps objects alive in these collections: gen2, every, N (each Nth), induced, off")
 	f.StringVar(&r.snapshot, "snapshot", "", "with --lifetime: take a snapshot of the heap and say what retains its memory: end (after the last collection), or N (after the first full one from the Nth on)")
@@ -89,11 +98,9 @@ func newRunCommand(e *environment) *cobra.Command {
 	f.BoolVarP(&r.force, "force", "f", false, "overwrite the file")
 	f.BoolVar(&r.noReport, "no-report", false, "print no summary")
 	f.IntVar(&r.top, "top", summaryTop, "rows in the lists of the summary")
-	f.StringSliceVar(&r.include, "include", nil, "record only frames of these modules, namespaces or types, with * for any characters; what others allocate counts for their callers")
-	f.StringSliceVar(&r.exclude, "exclude", nil, "leave out frames of these; what they allocate counts for their callers")
+	r.plan.add(cmd)
 	f.IntVar(&r.depth, "max-stack-depth", 0, "frames kept of one stack, at most 65536 (default 16384)")
 	f.StringVar(&r.limit, "memory-limit", "", "memory for the agent's tables in each process, such as 512M (default: a quarter of the machine's or container's, at most 8G)")
-	return cmd
 }
 
 func (r *runFlags) run(e *environment, command []string) error {
@@ -204,18 +211,24 @@ func (r *runFlags) finish(e *environment, n *notes, path string) error {
 	return written(summary.Write(e.stderr, report.FormatText, layout))
 }
 
-// choose settles what is recorded: without a flag, lifetime; with --memory alone, allocations only.
+// choose settles what is recorded: without a flag, lifetime; otherwise what is asked for, and memory with lifetime.
 func (r *runFlags) choose(changed func(string) bool) error {
-	if r.time {
-		return exit(exitNotSupported, errors.New("--time is not supported yet: run without it to record allocations and lifetimes"))
-	}
 	if !changed("lifetime") {
-		r.lifetime = !r.memory
+		r.lifetime = !r.memory && !r.time
 	}
+	r.memory = r.memory || r.lifetime || !r.time
 	for _, name := range []string{"final-gc", "roots", "snapshot"} {
 		if changed(name) && !r.lifetime {
 			return usage("--%s needs --lifetime", name)
 		}
+	}
+	for _, name := range []string{"instrument", "exclude-small"} {
+		if changed(name) && !r.time {
+			return usage("--%s needs --time", name)
+		}
+	}
+	if err := r.plan.check(); err != nil {
+		return err
 	}
 	if n, err := strconv.Atoi(r.roots); !slices.Contains(rootChoices, r.roots) && (err != nil || n < 1 || n > maxRootsEvery) {
 		return usage("--roots %q: want gen2, every, induced, off, or a number", r.roots)
@@ -254,26 +267,47 @@ func (r *runFlags) options(e *environment, command []string) (collect.Options, e
 	}
 	now := time.Now()
 	facts := sessionFacts(now)
-	if r.lifetime {
-		facts[session.KeyMode] = session.ModeLifetime
-	}
+	facts[session.KeyMode] = r.mode()
 	facts[session.KeyCommand], facts[session.KeyDirectory], facts[session.KeyOptions] = string(arguments), directory, string(set)
+	rules := r.plan.rules()
 	return collect.Options{
 		Launch: launch.Options{Command: command, MemoryLimit: limit, StackDepth: r.depth, Environment: os.Environ(),
-			Lifetime: r.lifetime, FinalGC: r.finalGC, Roots: r.roots, Snapshot: r.snapshot, Agent: e.getenv("CLRPROF_AGENT")},
-		Output: r.output, Name: targetName(command), Force: r.force, Filter: instrument.NewRules(r.include, r.exclude),
+			Lifetime: r.lifetime, FinalGC: r.finalGC, Roots: r.roots, Snapshot: r.snapshot,
+			Time: r.time, NoMemory: !r.memory, Instrument: r.plan.instrument, Small: r.plan.small, Rules: rules.Lines(),
+			Agent: e.getenv("CLRPROF_AGENT")},
+		Output: r.output, Name: targetName(command), Force: r.force, Filter: rules,
 		Facts: facts, Begin: now,
 	}, nil
+}
+
+// mode names the data sets, as sessions record it.
+func (r *runFlags) mode() string {
+	var sets []string
+	for _, set := range []struct {
+		name string
+		on   bool
+	}{{"memory", r.memory}, {"lifetime", r.lifetime}, {"time", r.time}} {
+		if set.on {
+			sets = append(sets, set.name)
+		}
+	}
+	return strings.Join(sets, ",")
 }
 
 // set lists the options that change what is recorded.
 func (r *runFlags) set() map[string]any {
 	set := map[string]any{}
-	if len(r.include) > 0 {
-		set["include"] = r.include
+	if len(r.plan.include) > 0 {
+		set["include"] = r.plan.include
 	}
-	if len(r.exclude) > 0 {
-		set["exclude"] = r.exclude
+	if len(r.plan.exclude) > 0 {
+		set["exclude"] = r.plan.exclude
+	}
+	if r.time && r.plan.instrument != string(instrument.Boundary) {
+		set["instrument"] = r.plan.instrument
+	}
+	if r.time && r.plan.small > 0 {
+		set["exclude_small"] = r.plan.small
 	}
 	if r.depth > 0 {
 		set["max_stack_depth"] = r.depth

@@ -3,7 +3,13 @@ package cli
 import (
 	"io/fs"
 	"math"
+	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/cobra"
+
+	"github.com/clrprof/clrprof/internal/session"
 )
 
 func TestContainerMemory(t *testing.T) {
@@ -27,6 +33,55 @@ func TestContainerMemory(t *testing.T) {
 		}
 		if got := containerMemory(read); got != c.want {
 			t.Errorf("%s: %d, want %d", c.name, got, c.want)
+		}
+	}
+}
+
+// TestDataSets: which flags record what, and what the agent is told.
+func TestDataSets(t *testing.T) {
+	type told struct {
+		Mode                     string
+		Lifetime, Time, NoMemory bool
+		Instrument               string
+		Small                    int
+		Rules                    []string
+		Set                      string
+	}
+	for _, c := range []struct {
+		flags string
+		want  told
+	}{
+		{"", told{Mode: "memory,lifetime", Lifetime: true, Instrument: "boundary", Set: "{}"}},
+		{"--lifetime", told{Mode: "memory,lifetime", Lifetime: true, Instrument: "boundary", Set: "{}"}},
+		{"--memory", told{Mode: "memory", Instrument: "boundary", Set: "{}"}},
+		{"--memory --lifetime", told{Mode: "memory,lifetime", Lifetime: true, Instrument: "boundary", Set: "{}"}},
+		{"--lifetime=false", told{Mode: "memory", Instrument: "boundary", Set: "{}"}},
+		{"--time", told{Mode: "time", Time: true, NoMemory: true, Instrument: "boundary", Set: "{}"}},
+		{"--time --lifetime=false", told{Mode: "time", Time: true, NoMemory: true, Instrument: "boundary", Set: "{}"}},
+		{"--time --memory", told{Mode: "memory,time", Time: true, Instrument: "boundary", Set: "{}"}},
+		{"--time --lifetime", told{Mode: "memory,lifetime,time", Lifetime: true, Time: true, Instrument: "boundary", Set: "{}"}},
+		{"--time --memory --lifetime", told{Mode: "memory,lifetime,time", Lifetime: true, Time: true, Instrument: "boundary", Set: "{}"}},
+		{"--time --instrument mine --exclude-small --include A.*,B --exclude C", told{Mode: "time", Time: true, NoMemory: true, Instrument: "mine", Small: 16,
+			Rules: []string{"+A.*", "+B", "-C"}, Set: `{"exclude":["C"],"exclude_small":16,"include":["A.*","B"],"instrument":"mine"}`}},
+		{"--time --exclude-small=24", told{Mode: "time", Time: true, NoMemory: true, Instrument: "boundary", Small: 24, Set: `{"exclude_small":24}`}},
+	} {
+		r := &runFlags{}
+		cmd := &cobra.Command{}
+		r.add(cmd)
+		if err := cmd.ParseFlags(strings.Fields(c.flags)); err != nil {
+			t.Fatal(c.flags, err)
+		}
+		if err := r.choose(cmd.Flags().Changed); err != nil {
+			t.Fatal(c.flags, err)
+		}
+		o, err := r.options(&environment{getenv: func(string) string { return "" }}, []string{"true"})
+		if err != nil {
+			t.Fatal(c.flags, err)
+		}
+		l := o.Launch
+		have := told{o.Facts[session.KeyMode], l.Lifetime, l.Time, l.NoMemory, l.Instrument, l.Small, l.Rules, o.Facts[session.KeyOptions]}
+		if diff := cmp.Diff(c.want, have); diff != "" {
+			t.Errorf("%q: %s", c.flags, diff)
 		}
 	}
 }

@@ -13,6 +13,9 @@ import (
 	"github.com/clrprof/clrprof/internal/session/sessiontest"
 )
 
+// tiny is a module; scripts run elsewhere, so it is read before.
+var tiny, _ = os.ReadFile("../clrmeta/testdata/tiny.dll")
+
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
 		"clrprof": func() { os.Exit(Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) },
@@ -24,7 +27,7 @@ func TestScript(t *testing.T) {
 		Dir:                 "testdata/script",
 		RequireExplicitExec: true,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"sample": sample, "exits": exits, "cut": cut, "oneline": oneline,
+			"sample": sample, "exits": exits, "cut": cut, "oneline": oneline, "module": module,
 		},
 	})
 }
@@ -92,6 +95,11 @@ func oneline(ts *testscript.TestScript, _ bool, _ []string) {
 	if len(text) < 10 || text[:9] != "clrprof: " || slices.Index([]byte(text), '\n') != len(text)-1 {
 		ts.Fatalf("stderr is not one line of clrprof: %q", text)
 	}
+}
+
+// module FILE writes a small .NET module to FILE.
+func module(ts *testscript.TestScript, _ bool, args []string) {
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), tiny, 0o600))
 }
 
 // cut FILE BYTES truncates a file.

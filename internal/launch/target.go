@@ -38,22 +38,34 @@ const (
 	envFinalGC  = "CLRPROF_FINAL_GC"    // 1: collect at the end
 	envRoots    = "CLRPROF_ROOTS"       // gen2, every, induced, off, or N: each Nth collection
 	envSnapshot = "CLRPROF_SNAPSHOT"    // end, or N: of the heap after the first full collection from the Nth on
+
+	envTime       = "CLRPROF_TIME"       // 1: record calls and their times
+	envNoMemory   = "CLRPROF_NO_MEMORY"  // 1: no allocations
+	envInstrument = "CLRPROF_INSTRUMENT" // boundary, mine or all
+	envSmall      = "CLRPROF_SMALL"      // bytes of IL: smaller functions are not instrumented
+	envRules      = "CLRPROF_RULES"      // patterns that choose functions, one in a line, with their signs: +include, -exclude
 )
 
 // agentVariables are all that are meant for the agent.
-var agentVariables = []string{envArenas, envMemory, envDepth, envLifetime, envFinalGC, envRoots, envSnapshot}
+var agentVariables = []string{envArenas, envMemory, envDepth, envLifetime, envFinalGC, envRoots, envSnapshot,
+	envTime, envNoMemory, envInstrument, envSmall, envRules}
 
 // Options tell how to start a target.
 type Options struct {
 	Command     []string
-	Directory   string // for arenas
-	MemoryLimit int64  // bytes for each process, 0: the agent's default
-	StackDepth  int    // frames, 0: the agent's default
-	Lifetime    bool   // follow objects to their end
-	FinalGC     bool   // with Lifetime: collect at the end, to know what is reachable then
-	Roots       string // with Lifetime: the collections whose roots are looked at, as in the agent's variable
-	Snapshot    string // with Lifetime: the collection after which a snapshot of the heap is taken, as in the agent's variable; "": none
-	Agent       string // path of the library, "": the embedded one
+	Directory   string   // for arenas
+	MemoryLimit int64    // bytes for each process, 0: the agent's default
+	StackDepth  int      // frames, 0: the agent's default
+	Lifetime    bool     // follow objects to their end
+	FinalGC     bool     // with Lifetime: collect at the end, to know what is reachable then
+	Roots       string   // with Lifetime: the collections whose roots are looked at, as in the agent's variable
+	Snapshot    string   // with Lifetime: the collection after which a snapshot of the heap is taken, as in the agent's variable; "": none
+	Time        bool     // record calls and their times
+	NoMemory    bool     // with Time: no allocations
+	Instrument  string   // with Time: boundary, mine or all, as in the package instrument
+	Small       int      // with Time: functions with less IL, in bytes, are not instrumented
+	Rules       []string // with Time: patterns with their signs, as in instrument.Rules.Lines
+	Agent       string   // path of the library, "": the embedded one
 	Environment []string
 }
 
@@ -167,6 +179,26 @@ func environment(o Options, agent string) []string {
 		if o.Snapshot != "" {
 			env = append(env, envSnapshot+"="+o.Snapshot)
 		}
+	}
+	if o.Time {
+		env = append(env, timeEnvironment(o)...)
+	}
+	return env
+}
+
+func timeEnvironment(o Options) []string {
+	env := []string{envTime + "=1"}
+	if o.NoMemory {
+		env = append(env, envNoMemory+"=1")
+	}
+	if o.Instrument != "" {
+		env = append(env, envInstrument+"="+o.Instrument)
+	}
+	if o.Small > 0 {
+		env = append(env, envSmall+"="+strconv.Itoa(o.Small))
+	}
+	if len(o.Rules) > 0 {
+		env = append(env, envRules+"="+strings.Join(o.Rules, "\n"))
 	}
 	return env
 }

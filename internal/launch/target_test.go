@@ -67,7 +67,18 @@ func TestEnvironment(t *testing.T) {
 	if d := cmp.Diff(always, environment(Options{Directory: "/d", FinalGC: true, Roots: "every"}, "/a.so")); d != "" {
 		t.Error(d)
 	}
-	given := []string{"A=1", "CLRPROF_LIFETIME=1", "CLRPROF_FINAL_GC=1", "CLRPROF_ROOTS=off", "CLRPROF_ARENAS=/old", "CLRPROF_MEMORY=1", "CLRPROF_STACK_DEPTH=2", "CLRPROF_SHM=/s", "CLRPROF_MEMORYX=3"}
+	time := append(always[:len(always):len(always)], "CLRPROF_TIME=1", "CLRPROF_NO_MEMORY=1", "CLRPROF_INSTRUMENT=mine", "CLRPROF_SMALL=16", "CLRPROF_RULES=+A.*\n-B")
+	if d := cmp.Diff(time, environment(Options{Directory: "/d", Time: true, NoMemory: true, Instrument: "mine", Small: 16, Rules: []string{"+A.*", "-B"}}, "/a.so")); d != "" {
+		t.Error(d)
+	}
+	withTime := append(final[:len(always)+2:len(always)+2], "CLRPROF_TIME=1")
+	if d := cmp.Diff(withTime, environment(Options{Directory: "/d", Lifetime: true, FinalGC: true, Time: true}, "/a.so")); d != "" {
+		t.Error(d)
+	}
+	if d := cmp.Diff(always, environment(Options{Directory: "/d", NoMemory: true, Instrument: "all", Small: 1, Rules: []string{"-A"}}, "/a.so")); d != "" {
+		t.Error(d)
+	}
+	given := []string{"A=1", "CLRPROF_TIME=1", "CLRPROF_NO_MEMORY=1", "CLRPROF_INSTRUMENT=all", "CLRPROF_SMALL=1", "CLRPROF_RULES=-A", "CLRPROF_SNAPSHOT=end", "CLRPROF_LIFETIME=1", "CLRPROF_FINAL_GC=1", "CLRPROF_ROOTS=off", "CLRPROF_ARENAS=/old", "CLRPROF_MEMORY=1", "CLRPROF_STACK_DEPTH=2", "CLRPROF_SHM=/s", "CLRPROF_MEMORYX=3"}
 	kept := slices.Clone(given)
 	if d := cmp.Diff([]string{"A=1", "CLRPROF_SHM=/s", "CLRPROF_MEMORYX=3"}, withoutAgent(given)); d != "" {
 		t.Error(d)

@@ -1,0 +1,90 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"github.com/spf13/cobra"
+
+	"github.com/clrprof/clrprof/internal/instrument"
+	"github.com/clrprof/clrprof/internal/quantity"
+	"github.com/clrprof/clrprof/internal/report"
+)
+
+// listColumns are the columns of list-functions.
+var listColumns = []string{"module", "function", "il_bytes", "recorded", "why"}
+
+func newListCommand(e *environment) *cobra.Command {
+	var plan planFlags
+	var output outputFlags
+	only := false
+	cmd := &cobra.Command{
+		Use:   "list-functions [flags] APP.dll|DIRECTORY…",
+		Short: "List the functions of modules, and which of them run --time would record",
+		Long: "List the functions of .NET modules, or of all modules in directories, and say which of them\n" +
+			"`clrprof run --time` would record with the same flags, and why. Nothing is run. The names\n" +
+			"are those that patterns are compared with: Namespace.Outer/Nested.Method; with the module's\n" +
+			"file name and the namespace, a pattern matches any of them as a whole.",
+		Example: "  clrprof list-functions app.dll\n" +
+			"  clrprof list-functions --recorded --include 'Shop.*' --exclude '*.get_*' bin/Release/net9.0/publish\n" +
+			"  clrprof list-functions --exclude-small --json app.dll | jq '.[] | select(.recorded == \"no\")'",
+		Args: arguments(1, 1<<20, "a module or DIRECTORY"),
+		RunE: func(_ *cobra.Command, args []string) error {
+			format, err := output.format()
+			if err != nil {
+				return err
+			}
+			layout, err := output.text(e)
+			if err != nil {
+				return err
+			}
+			if err := plan.check(); err != nil {
+				return err
+			}
+			records, recorded, err := listRecords(plan.plan(), args, only)
+			if err != nil {
+				return err
+			}
+			if err := records.Write(e.stdout, format, layout); err != nil {
+				return written(err)
+			}
+			fmt.Fprintf(e.stderr, "clrprof: %s of %s functions would be recorded\n", recorded[0], recorded[1])
+			return nil
+		},
+	}
+	plan.add(cmd)
+	cmd.Flags().BoolVar(&only, "recorded", false, "list only functions that would be recorded")
+	output.add(cmd)
+	return cmd
+}
+
+// listRecords lists the functions of all paths, and counts those that would be recorded, and all.
+func listRecords(plan instrument.Plan, paths []string, only bool) (*report.Records, [2]quantity.Count, error) {
+	records := &report.Records{Columns: listColumns}
+	var count [2]quantity.Count
+	for _, path := range paths {
+		functions, err := plan.List(path)
+		if err != nil {
+			return nil, count, listError(err)
+		}
+		for _, f := range functions {
+			count[1]++
+			if f.Class != instrument.Out {
+				count[0]++
+			} else if only {
+				continue
+			}
+			records.Rows = append(records.Rows, []any{f.Module, f.Name(), int64(f.IL), string(f.Class), f.Why})
+		}
+	}
+	return records, count, nil
+}
+
+// listError gives an error of reading modules its exit code.
+func listError(err error) error {
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, instrument.ErrNoModule) {
+		return exit(exitUsage, err)
+	}
+	return exit(exitUnreadable, err)
+}

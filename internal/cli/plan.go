@@ -1,0 +1,64 @@
+package cli
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/clrprof/clrprof/internal/instrument"
+	"github.com/clrprof/clrprof/internal/report"
+)
+
+// maxSmall bounds --exclude-small: nearly all methods have less IL, so that more would leave nothing to measure.
+const maxSmall = 1 << 16
+
+// planFlags choose the functions that are recorded, of a run and of the command that lists them.
+type planFlags struct {
+	include, exclude []string
+	instrument       string
+	small            int
+}
+
+func (p *planFlags) add(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.StringSliceVar(&p.include, "include", nil, "record only functions of these modules, namespaces, types, or Type.Method, with * for any characters; what others do counts for their callers")
+	f.StringSliceVar(&p.exclude, "exclude", nil, "leave out functions of these; what they do counts for their callers")
+	f.StringVar(&p.instrument, "instrument", string(instrument.Boundary), "with --time: boundary (your code, and calls that it makes into the framework), mine (only your code), all")
+	f.IntVar(&p.small, "exclude-small", 0, "with --time: leave out functions with less than this many bytes of IL; alone, without =N, "+strconv.Itoa(instrument.DefaultSmall))
+	f.Lookup("exclude-small").NoOptDefVal = strconv.Itoa(instrument.DefaultSmall)
+	// The only error is a flag that does not exist, which the tests of completion would show.
+	_ = cmd.RegisterFlagCompletionFunc("instrument", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+		return modeNames(), cobra.ShellCompDirectiveNoFileComp
+	})
+}
+
+func modeNames() []string {
+	var out []string
+	for _, m := range instrument.Modes() {
+		out = append(out, string(m))
+	}
+	return out
+}
+
+func (p *planFlags) check() error {
+	if !slices.Contains(modeNames(), p.instrument) {
+		return exit(exitUsage, report.Unknown("--instrument", p.instrument, modeNames()))
+	}
+	if p.small < 0 || p.small > maxSmall {
+		return usage("--exclude-small=%d is not between 0 and %d", p.small, maxSmall)
+	}
+	for _, pattern := range slices.Concat(p.include, p.exclude) {
+		if pattern == "" || strings.ContainsAny(pattern, "\n\x00") { // no name has these, and lines are how the agent gets them
+			return usage("%q is not a pattern of names", pattern)
+		}
+	}
+	return nil
+}
+
+func (p *planFlags) rules() instrument.Rules { return instrument.NewRules(p.include, p.exclude) }
+
+func (p *planFlags) plan() instrument.Plan {
+	return instrument.Plan{Mode: instrument.Mode(p.instrument), Rules: p.rules(), Small: p.small}
+}
