@@ -68,6 +68,7 @@ type Data struct {
 	SiteValues   []session.SiteValue
 	Lifetimes    []session.ProcessLifetime // of the processes whose objects were followed; empty: none
 	Fates        []session.SiteFate
+	timeTables
 
 	tree            calltree.Tree
 	nodeFunction    []int32
@@ -121,6 +122,7 @@ func (d *Data) read(s *session.Session) error {
 	read(into(&d.SiteValues, s.SiteValues))
 	read(into(&d.Lifetimes, s.ProcessLifetimes))
 	read(into(&d.Fates, s.SiteFates))
+	read(d.timeTables.read(s))
 	return err
 }
 
@@ -168,6 +170,20 @@ func (d *Data) link() error {
 	if err != nil {
 		return err
 	}
+	if err := d.required(); err != nil {
+		return err
+	}
+	if err := d.timeTables.link(threads, nodes, slices); err != nil {
+		return err
+	}
+	if d.tree, err = calltree.New(parents); err != nil {
+		return fmt.Errorf("%w: %w", session.ErrCorrupt, err)
+	}
+	return nil
+}
+
+// required checks references that must not be "none".
+func (d *Data) required() error {
 	for i := range d.Nodes {
 		if d.nodeFunction[i] == none {
 			return fmt.Errorf("%w: node %d has no function", session.ErrCorrupt, d.Nodes[i].ID)
@@ -182,9 +198,6 @@ func (d *Data) link() error {
 		if d.fateSite[i] == none {
 			return fmt.Errorf("%w: a row of site_fate has no site", session.ErrCorrupt)
 		}
-	}
-	if d.tree, err = calltree.New(parents); err != nil {
-		return fmt.Errorf("%w: %w", session.ErrCorrupt, err)
 	}
 	return nil
 }
@@ -212,15 +225,16 @@ func (d *Data) siteAmounts(f Filter) []q.Amount {
 	pass := d.passes(f)
 	out := make([]q.Amount, len(d.Sites))
 	for i := range d.SiteValues {
-		if site := d.valueSite[i]; pass(d.valueSlice[i], site) {
+		if site := d.valueSite[i]; pass(d.valueSlice[i], d.siteThread[site]) {
 			out[site] = out[site].Add(d.SiteValues[i].Amount)
 		}
 	}
 	return out
 }
 
-// passes returns whether the filter lets through what belongs to a slice and a site, both by position.
-func (d *Data) passes(f Filter) func(slice, site int32) bool {
+// passes returns whether the filter lets through what belongs to a slice and a thread, both by position. None of either
+// is let through.
+func (d *Data) passes(f Filter) func(slice, thread int32) bool {
 	slices := make([]bool, len(d.Slices))
 	for i, s := range d.Slices {
 		slices[i] = f.overlaps(s)
@@ -229,8 +243,7 @@ func (d *Data) passes(f Filter) func(slice, site int32) bool {
 	for i, t := range d.Threads {
 		threads[i] = (f.Thread == 0 || f.Thread == t.ID) && (f.Process == 0 || f.Process == t.Process)
 	}
-	return func(slice, site int32) bool {
-		thread := d.siteThread[site]
+	return func(slice, thread int32) bool {
 		return (slice < 0 || slices[slice]) && (thread < 0 || threads[thread])
 	}
 }

@@ -23,9 +23,11 @@ func (d *Data) Derive(f Filter) (*session.Derived, error) {
 		addTo(byType, d.siteType[i], a)
 		addTo(byThread, d.siteThread[i], a)
 	}
+	times := d.nodeTimes(f)
+	tree := d.callTree(own, times)
 	out := &session.Derived{}
 	d.deriveNodes(out, own)
-	d.derivePaths(out, own)
+	d.derivePaths(out, tree)
 	d.derivePlaces(out, own)
 	for i, a := range byType {
 		if !a.IsZero() {
@@ -41,6 +43,9 @@ func (d *Data) Derive(f Filter) (*session.Derived, error) {
 		if !a.IsZero() {
 			out.Processes = append(out.Processes, session.ProcessValue{Process: d.Processes[i].ID, Amount: a})
 		}
+	}
+	if times != nil {
+		d.deriveTimes(out, tree, times)
 	}
 	return out, nil
 }
@@ -59,57 +64,97 @@ func (d *Data) deriveNodes(out *session.Derived, own []q.Amount) {
 	}
 }
 
+// callTree is the tree of the paths of a part of a session that are worth anything, in memory or in time: one
+// tree, so that a path has the same id in both.
+type callTree struct {
+	calltree.Tree
+	merged   []int32 // the merged node of each path
+	of       []int32 // the path of each merged node, or none
+	function []int32 // of each path
+	module   []int32 // of each path; functions without a module have len(Modules)
+	memory   memoryPaths
+	time     []bool // merged nodes that have a row in tables of times; nil: none
+}
+
+// memoryPaths are amounts by merged node.
+type memoryPaths struct {
+	own, inclusive []q.Amount
+	keep           []bool // has a row in tables of amounts
+}
+
+// callTree makes the tree of what nodes have of their own; times may be nil.
+func (d *Data) callTree(own []q.Amount, times *nodeTimes) *callTree {
+	all := d.merged()
+	t := &callTree{memory: memoryPaths{own: calltree.Sum(own, all.Of, all.Len())}}
+	t.memory.inclusive = calltree.Inclusive(all.Tree, t.memory.own)
+	t.memory.keep = make([]bool, all.Len())
+	for i, v := range t.memory.inclusive {
+		t.memory.keep[i] = !v.IsZero() || !t.memory.own[i].IsZero()
+	}
+	keepParents(all.Tree, t.memory.keep)
+	keep := t.memory.keep
+	if times != nil {
+		t.time = times.worth(all)
+		keep = slices.Clone(keep)
+		for i, k := range t.time {
+			keep[i] = keep[i] || k
+		}
+	}
+	t.Tree, t.merged = all.Keep(keep)
+	t.function = make([]int32, t.Len())
+	t.module = make([]int32, t.Len())
+	t.of = make([]int32, all.Len())
+	for i := range t.of {
+		t.of[i] = none
+	}
+	for i, m := range t.merged {
+		t.of[m] = int32(i)
+		t.function[i] = all.Group[m]
+		if t.module[i] = d.functionModule[t.function[i]]; t.module[i] == none {
+			t.module[i] = int32(len(d.Modules)) // so that modules add up to the total too
+		}
+	}
+	return t
+}
+
 // derivePaths computes everything that depends on who is on the stack and not on
 // where in a function: paths, calls, functions and modules.
-func (d *Data) derivePaths(out *session.Derived, ownOfNodes []q.Amount) {
-	all := d.merged()
-	own := calltree.Sum(ownOfNodes, all.Of, all.Len())
-	inclusive := calltree.Inclusive(all.Tree, own)
-	tree, old := keepWorth(all.Tree, inclusive, own)
-	function := make([]int32, len(old))
-	module := make([]int32, len(old))
-	values := make([]q.Amounts, len(old))
-	for i, o := range old {
-		function[i] = all.Group[o]
-		module[i] = d.functionModule[function[i]]
-		values[i] = q.Amounts{Inclusive: inclusive[o], Exclusive: own[o]}
-	}
+func (d *Data) derivePaths(out *session.Derived, tree *callTree) {
+	own, inclusive := make([]q.Amount, tree.Len()), make([]q.Amount, tree.Len())
 	levels := tree.Levels()
-	for i, v := range values {
-		out.Paths = append(out.Paths, session.PathValue{
-			ID: session.PathID(i + 1), Parent: session.PathID(tree.Parent[i] + 1), Level: int64(levels[i]) + 1,
-			Process: d.Functions[function[i]].Process, Function: d.Functions[function[i]].ID, Amounts: v,
-		})
+	for i, m := range tree.merged {
+		own[i], inclusive[i] = tree.memory.own[m], tree.memory.inclusive[m]
+		if function := &d.Functions[tree.function[i]]; tree.memory.keep[m] {
+			out.Paths = append(out.Paths, session.PathValue{
+				ID: session.PathID(i + 1), Parent: session.PathID(tree.Parent[i] + 1), Level: int64(levels[i]) + 1,
+				Process: function.Process, Function: function.ID, Amounts: q.Amounts{Inclusive: inclusive[i], Exclusive: own[i]},
+			})
+		}
 	}
-	own, inclusive = split(values)
-	d.deriveCalls(out, calltree.Calls(tree, own, inclusive, function))
-	byFunction := combine(calltree.Presence(tree, inclusive, function, len(d.Functions)), calltree.Sum(own, function, len(d.Functions)))
+	if len(out.Paths) == 0 {
+		return
+	}
+	d.deriveCalls(out, calltree.Calls(tree.Tree, own, inclusive, tree.function))
+	byFunction := combine(calltree.Presence(tree.Tree, inclusive, tree.function, len(d.Functions)), calltree.Sum(own, tree.function, len(d.Functions)))
 	for i, v := range byFunction {
 		if !v.IsZero() {
 			out.Functions = append(out.Functions, session.FunctionValue{Function: d.Functions[i].ID, Amounts: v})
 		}
 	}
-	d.deriveModules(out, tree, own, inclusive, module)
+	groups := len(d.Modules) + 1
+	byModule := combine(calltree.Presence(tree.Tree, inclusive, tree.module, groups), calltree.Sum(own, tree.module, groups))
+	d.eachModule(func(i int, id session.ModuleID) {
+		if v := byModule[i]; !v.IsZero() {
+			out.Modules = append(out.Modules, session.ModuleValue{Module: id, Amounts: v})
+		}
+	})
 }
 
-// deriveModules gives the functions without a module the row of module 0, so that
-// modules add up to the total too. module is by path and is changed.
-func (d *Data) deriveModules(out *session.Derived, tree calltree.Tree, own, inclusive []q.Amount, module []int32) {
-	nowhere := int32(len(d.Modules))
-	for i, m := range module {
-		if m == none {
-			module[i] = nowhere
-		}
-	}
-	groups := len(d.Modules) + 1
-	values := combine(calltree.Presence(tree, inclusive, module, groups), calltree.Sum(own, module, groups))
-	if v := values[nowhere]; !v.IsZero() {
-		out.Modules = append(out.Modules, session.ModuleValue{Module: 0, Amounts: v})
-	}
-	for i, v := range values[:nowhere] {
-		if !v.IsZero() {
-			out.Modules = append(out.Modules, session.ModuleValue{Module: d.Modules[i].ID, Amounts: v})
-		}
+// eachModule calls fn with the groups of callTree.module, in the order of id: 0 is that of the functions without a module.
+func (d *Data) eachModule(fn func(group int, id session.ModuleID)) {
+	fn(len(d.Modules), 0)
+	for i := range d.Modules {
+		fn(i, d.Modules[i].ID)
 	}
 }
 
@@ -121,14 +166,6 @@ func keepParents(t calltree.Tree, keep []bool) {
 			keep[p] = true
 		}
 	}
-}
-
-func split(values []q.Amounts) (own, inclusive []q.Amount) {
-	for _, v := range values {
-		own = append(own, v.Exclusive)
-		inclusive = append(inclusive, v.Inclusive)
-	}
-	return own, inclusive
 }
 
 func combine(inclusive, exclusive []q.Amount) []q.Amounts {
@@ -145,7 +182,9 @@ func (d *Data) deriveCalls(out *session.Derived, calls []calltree.CallValue[q.Am
 		if c.Caller >= 0 {
 			row.Caller = d.Functions[c.Caller].ID
 		}
-		out.Calls = append(out.Calls, row)
+		if !row.IsZero() {
+			out.Calls = append(out.Calls, row)
+		}
 	}
 	slices.SortFunc(out.Calls, func(a, b session.CallValue) int {
 		return cmp.Or(cmp.Compare(a.Caller, b.Caller), cmp.Compare(a.Callee, b.Callee))

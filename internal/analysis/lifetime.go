@@ -45,6 +45,7 @@ func (l Life) IsZero() bool { return l == Life{} }
 // Lives are lives by what a view shows. They are computed when they are asked for.
 type Lives struct {
 	data      *Data
+	filter    Filter
 	sites     []Life // by position
 	nodes     []Life
 	nodeIndex index[session.NodeID]
@@ -63,14 +64,14 @@ func (d *Data) Lives(f Filter) (*Lives, error) {
 	if err := f.check(d); err != nil {
 		return nil, err
 	}
-	v := &Lives{data: d, sites: make([]Life, len(d.Sites)), nodes: make([]Life, len(d.Nodes)),
+	v := &Lives{data: d, filter: f, sites: make([]Life, len(d.Sites)), nodes: make([]Life, len(d.Nodes)),
 		nodeIndex: newIndex(d.Nodes, func(r *session.Node) session.NodeID { return r.ID })}
 	for i, a := range d.siteAmounts(f) {
 		v.sites[i].Born = a
 	}
 	pass := d.passes(f)
 	for i, fate := range d.Fates {
-		if site := d.fateSite[i]; pass(d.fateSlice[i], site) && fate.Generation >= 0 && fate.Generation < session.Generations {
+		if site := d.fateSite[i]; pass(d.fateSlice[i], d.siteThread[site]) && fate.Generation >= 0 && fate.Generation < session.Generations {
 			dead := &v.sites[site].Dead[fate.Generation]
 			*dead = dead.Add(fate.Amount)
 		}
@@ -148,31 +149,18 @@ func (v *Lives) Paths() map[session.PathID]BothLives {
 	all := v.data.merged()
 	own := calltree.Sum(v.nodes, all.Of, all.Len())
 	inclusive := calltree.Inclusive(all.Tree, own)
-	born := make([]q.Amount, len(own))
-	for i := range own {
-		born[i] = own[i].Born
+	born := make([]q.Amount, len(v.nodes))
+	for i := range born {
+		born[i] = v.nodes[i].Born
 	}
 	out := map[session.PathID]BothLives{}
-	for i, path := range v.data.keptPaths(calltree.Inclusive(all.Tree, born), born) {
-		out[session.PathID(i+1)] = BothLives{inclusive[path], own[path]}
+	tree := v.data.callTree(born, v.data.nodeTimes(v.filter))
+	for i, path := range tree.merged {
+		if tree.memory.keep[path] {
+			out[session.PathID(i+1)] = BothLives{inclusive[path], own[path]}
+		}
 	}
 	return out
-}
-
-// keptPaths returns the merged nodes that are paths of a derived call tree, in the order of their ids.
-func (d *Data) keptPaths(inclusive, own []q.Amount) []int32 {
-	_, old := keepWorth(d.merged().Tree, inclusive, own)
-	return old
-}
-
-// keepWorth leaves out the nodes of a tree that are worth nothing.
-func keepWorth(t calltree.Tree, inclusive, own []q.Amount) (calltree.Tree, []int32) {
-	keep := make([]bool, t.Len())
-	for i, v := range inclusive {
-		keep[i] = !v.IsZero() || !own[i].IsZero()
-	}
-	keepParents(t, keep)
-	return t.Keep(keep)
 }
 
 // By says of what the rows of a view of lives are.

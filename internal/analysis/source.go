@@ -17,6 +17,7 @@ type Source struct {
 	types   *TypeTrees       // nil until something needs it
 	lives   *Lives           // nil until something needs it
 	below   map[session.PathID][]session.PathValue
+	beneath map[session.PathID][]session.PathTime
 }
 
 // Open returns the values of the part of s that f lets through. Errors are
@@ -40,6 +41,10 @@ func Open(s *session.Session, f Filter) (*Source, error) {
 	v.below = map[session.PathID][]session.PathValue{}
 	for _, p := range v.derived.Paths {
 		v.below[p.Parent] = append(v.below[p.Parent], p)
+	}
+	v.beneath = map[session.PathID][]session.PathTime{}
+	for _, p := range v.derived.PathTimes {
+		v.beneath[p.Parent] = append(v.beneath[p.Parent], p)
 	}
 	return v, nil
 }

@@ -49,7 +49,7 @@ launch: agentbin
 collect: arena heapgraph instrument launch quantity session wire
 symbols: clrmeta ppdb session
 calltree: quantity
-analysis: calltree quantity session
+analysis: calltree instrument quantity session
 report: analysis calltree quantity session
 export/pprof: analysis calltree quantity session
 cli: agentbin analysis collect export/pprof instrument launch quantity report session symbols

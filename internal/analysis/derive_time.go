@@ -1,0 +1,148 @@
+package analysis
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/clrprof/clrprof/internal/calltree"
+	q "github.com/clrprof/clrprof/internal/quantity"
+	"github.com/clrprof/clrprof/internal/session"
+)
+
+// deriveTimes computes the derived tables of times.
+func (d *Data) deriveTimes(out *session.Derived, tree *callTree, times *nodeTimes) {
+	d.deriveTimePaths(out, tree, times.onPaths(tree.Tree, d.pathOf(tree)))
+	d.deriveTimePlaces(out, times)
+	totals := make([]session.TimeValue, len(d.Processes))
+	for i, t := range times.threads {
+		v := session.TimeValue{Calls: t.calls, Running: t.running, Times: q.Times{Inclusive: t.Time, Exclusive: t.Time}}
+		if v == (session.TimeValue{}) {
+			continue
+		}
+		out.ThreadTimes = append(out.ThreadTimes, session.ThreadTime{Thread: d.Threads[i].ID, TimeValue: v})
+		if p := d.threadProcess[i]; p >= 0 {
+			totals[p] = addTimes(totals[p], v)
+		}
+	}
+	for i, v := range totals {
+		if v != (session.TimeValue{}) {
+			out.ProcessTimes = append(out.ProcessTimes, session.ProcessTimeValue{Process: d.Processes[i].ID, TimeValue: v})
+		}
+	}
+}
+
+func addTimes(a, b session.TimeValue) session.TimeValue {
+	return session.TimeValue{Calls: a.Calls + b.Calls, Running: a.Running + b.Running, Times: a.Times.Add(b.Times)}
+}
+
+// pathOf returns the path of each node, or none.
+func (d *Data) pathOf(tree *callTree) []int32 {
+	out := make([]int32, len(d.Nodes))
+	for i, m := range d.merged().Of {
+		out[i] = tree.of[m]
+	}
+	return out
+}
+
+// deriveTimePaths computes what depends on who is on the stack: paths, calls, functions and modules.
+func (d *Data) deriveTimePaths(out *session.Derived, tree *callTree, paths *timePaths) {
+	levels := tree.Levels()
+	for i, m := range tree.merged {
+		if !tree.time[m] {
+			continue
+		}
+		row, function := paths.path(int32(i)), &d.Functions[tree.function[i]]
+		out.PathTimes = append(out.PathTimes, session.PathTime{
+			ID: session.PathID(i + 1), Parent: session.PathID(tree.Parent[i] + 1), Level: int64(levels[i]) + 1,
+			Process: function.Process, Function: function.ID, TimeValue: row.TimeValue, SingleCalls: row.SingleCalls,
+		})
+	}
+	calls, group := tree.GroupCalls(tree.function)
+	for i, r := range paths.group(group, len(calls)) {
+		row := session.CallTime{Callee: d.Functions[calls[i].Callee].ID, TimeValue: r.TimeValue, SingleCalls: r.SingleCalls}
+		if caller := calls[i].Caller; caller >= 0 {
+			row.Caller = d.Functions[caller].ID
+		}
+		if !r.empty() {
+			out.CallTimes = append(out.CallTimes, row)
+		}
+	}
+	slices.SortFunc(out.CallTimes, func(a, b session.CallTime) int {
+		return cmp.Or(cmp.Compare(a.Caller, b.Caller), cmp.Compare(a.Callee, b.Callee))
+	})
+	for i, r := range paths.group(tree.function, len(d.Functions)) {
+		if !r.empty() {
+			out.FunctionTimes = append(out.FunctionTimes, session.FunctionTime{Function: d.Functions[i].ID, TimeValue: r.TimeValue, SingleCalls: r.SingleCalls})
+		}
+	}
+	modules := paths.group(tree.module, len(d.Modules)+1)
+	d.eachModule(func(i int, id session.ModuleID) {
+		if r := modules[i]; !r.empty() {
+			out.ModuleTimes = append(out.ModuleTimes, session.ModuleTime{Module: id, TimeValue: r.TimeValue, SingleCalls: r.SingleCalls})
+		}
+	})
+}
+
+// deriveTimePlaces computes where in a function: instructions, and lines with the bodies that are on none.
+func (d *Data) deriveTimePlaces(out *session.Derived, times *nodeTimes) {
+	inclusive := calltree.Inclusive(d.tree, times.own)
+	at := d.placeTimes(times, inclusive, d.nodeInstruction, len(d.Instructions))
+	for i, v := range at {
+		if v.times != (session.TimeValue{}) {
+			out.InstructionTimes = append(out.InstructionTimes, session.InstructionTime{Instruction: d.Instructions[i].ID, TimeValue: v.times})
+		}
+	}
+	place := make([]int32, len(d.Nodes)) // lines first, then bodies by function
+	for i, in := range d.nodeInstruction {
+		place[i] = int32(len(d.Lines)) + d.nodeFunction[i]
+		if in >= 0 && d.instructionLine[in] >= 0 {
+			place[i] = d.instructionLine[in]
+		}
+	}
+	for i, v := range d.placeTimes(times, inclusive, place, len(d.Lines)+len(d.Functions)) {
+		row := session.LineTime{TimeValue: v.times}
+		if function := i - len(d.Lines); function >= 0 {
+			row.Function = d.Functions[function].ID
+			row.Calls, row.Running = v.calls, v.running
+		} else {
+			row.Function, row.Line = d.Lines[i].Function, d.Lines[i].ID
+		}
+		if row.TimeValue != (session.TimeValue{}) {
+			out.LineTimes = append(out.LineTimes, row)
+		}
+	}
+	slices.SortFunc(out.LineTimes, func(a, b session.LineTime) int {
+		return cmp.Or(cmp.Compare(a.Function, b.Function), cmp.Compare(a.Line, b.Line))
+	})
+}
+
+// placeTime is the time of a place in a function. The calls of times are those made there, the others those of
+// the function.
+type placeTime struct {
+	times session.TimeValue
+	counts
+}
+
+// placeTimes returns the time of each place: inclusive while the place was on the stack, each interval once.
+func (d *Data) placeTimes(times *nodeTimes, inclusive []q.Time, place []int32, places int) []placeTime {
+	of := calltree.Presence(d.tree, inclusive, place, places)
+	own := calltree.Sum(times.own, place, places)
+	out := make([]placeTime, places)
+	for i, c := range calltree.Sum(times.counts, place, places) {
+		out[i] = placeTime{session.TimeValue{Calls: c.made, Running: c.pending, Times: q.Times{Inclusive: of[i], Exclusive: own[i]}}, c}
+	}
+	return out
+}
+
+// empty reports whether a row is worth nothing.
+func (r *timeRow) empty() bool { return r.TimeValue == session.TimeValue{} }
+
+// worth reports which merged nodes have time or calls, or are above one that has.
+func (n *nodeTimes) worth(all *calltree.Merged) []bool {
+	keep := make([]bool, all.Len())
+	for i, m := range all.Of {
+		keep[m] = keep[m] || !n.own[i].IsZero() || !n.counts[i].IsZero()
+	}
+	keepParents(all.Tree, keep)
+	return keep
+}

@@ -1,0 +1,56 @@
+package analysis
+
+import (
+	"github.com/clrprof/clrprof/internal/calltree"
+	"github.com/clrprof/clrprof/internal/instrument"
+	q "github.com/clrprof/clrprof/internal/quantity"
+)
+
+// Range returns the values of a set of functions in the part of the session that f lets through; see Source.Range.
+func (d *Data) Range(f Filter, pattern string) (*Range, error) {
+	if err := f.check(d); err != nil {
+		return nil, err
+	}
+	own := make([]q.Amount, len(d.Nodes))
+	for i, a := range d.siteAmounts(f) {
+		addTo(own, d.siteNode[i], a)
+	}
+	times := d.nodeTimes(f)
+	tree := d.callTree(own, times)
+	in := d.matching(pattern)
+	out := &Range{}
+	group, seen := make([]int32, tree.Len()), make([]bool, len(d.Functions))
+	amounts, inclusive := make([]q.Amount, tree.Len()), make([]q.Amount, tree.Len())
+	for i, m := range tree.merged {
+		amounts[i], inclusive[i] = tree.memory.own[m], tree.memory.inclusive[m]
+		group[i] = none
+		if function := tree.function[i]; in[function] {
+			group[i], seen[function] = 0, true
+		}
+	}
+	for i, s := range seen {
+		if s {
+			out.Functions = append(out.Functions, d.Functions[i].ID)
+		}
+	}
+	out.Memory = combine(calltree.Presence(tree.Tree, inclusive, group, 1), calltree.Sum(amounts, group, 1))[0]
+	if times != nil {
+		row := times.onPaths(tree.Tree, d.pathOf(tree)).group(group, 1)[0]
+		out.Time, out.Single = row.TimeValue, row.SingleCalls
+	}
+	return out, nil
+}
+
+// matching reports which functions, by position, match a pattern.
+func (d *Data) matching(pattern string) []bool {
+	rules := instrument.NewRules([]string{pattern}, nil)
+	out := make([]bool, len(d.Functions))
+	for i, f := range d.Functions {
+		module := ""
+		if m := d.functionModule[i]; m >= 0 {
+			module = d.Modules[m].Name
+		}
+		out[i] = rules.Keeps(module, f.RawType, f.RawName)
+	}
+	return out
+}

@@ -1,0 +1,105 @@
+package analysis
+
+import (
+	"errors"
+	"fmt"
+
+	q "github.com/clrprof/clrprof/internal/quantity"
+	"github.com/clrprof/clrprof/internal/session"
+)
+
+// ErrNoTime means that calls were not timed.
+var ErrNoTime = errors.New("this session holds no times: it was recorded without --time")
+
+// ProcessesTimed returns how the calls of each process were timed, in the order of process; none: there are no times.
+func (v *Source) ProcessesTimed() ([]session.ProcessTime, error) { return v.session.ProcessTimes() }
+
+// SingleCalls reports whether the smallest and largest values of single calls are known: they are those of the whole
+// run, so a filter by time leaves them out.
+func (v *Source) SingleCalls() bool { return v.filter.From == 0 && v.filter.To == 0 }
+
+// TotalTime returns the time of all threads, and their calls: the sum over the processes.
+func (v *Source) TotalTime() (session.TimeValue, error) {
+	rows, err := v.ProcessTimes()
+	var total session.TimeValue
+	for _, r := range rows {
+		total = addTimes(total, r.TimeValue)
+	}
+	return total, err
+}
+
+// FunctionTimes returns the times of the functions, in the order of id.
+func (v *Source) FunctionTimes() ([]session.FunctionTime, error) {
+	return choose(v, func(d *session.Derived) []session.FunctionTime { return d.FunctionTimes }, v.session.FunctionTimes)
+}
+
+// ModuleTimes returns the times of the modules, in the order of id.
+func (v *Source) ModuleTimes() ([]session.ModuleTime, error) {
+	return choose(v, func(d *session.Derived) []session.ModuleTime { return d.ModuleTimes }, v.session.ModuleTimes)
+}
+
+// LineTimes returns the times of the lines, in the order of function and line. Line 0 is what is on no line of the
+// function: the time after its last call, and calls of which the line is not known.
+func (v *Source) LineTimes() ([]session.LineTime, error) {
+	return choose(v, func(d *session.Derived) []session.LineTime { return d.LineTimes }, v.session.LineTimes)
+}
+
+// InstructionTimes returns the times of the instructions, in the order of id.
+func (v *Source) InstructionTimes() ([]session.InstructionTime, error) {
+	return choose(v, func(d *session.Derived) []session.InstructionTime { return d.InstructionTimes }, v.session.InstructionTimes)
+}
+
+// ThreadTimes returns the times of the threads, in the order of id.
+func (v *Source) ThreadTimes() ([]session.ThreadTime, error) {
+	return choose(v, func(d *session.Derived) []session.ThreadTime { return d.ThreadTimes }, v.session.ThreadTimes)
+}
+
+// ProcessTimes returns the times of the processes, in the order of id.
+func (v *Source) ProcessTimes() ([]session.ProcessTimeValue, error) {
+	return choose(v, func(d *session.Derived) []session.ProcessTimeValue { return d.ProcessTimes }, v.session.ProcessTimeValues)
+}
+
+// CallTimes returns the times of all pairs of caller and callee, in the order of their ids.
+func (v *Source) CallTimes() ([]session.CallTime, error) {
+	return choose(v, func(d *session.Derived) []session.CallTime { return d.CallTimes }, v.session.CallTimes)
+}
+
+// PathTimes returns the whole call tree, parents before children. A path has the same id as in Paths, but not every
+// path is in both.
+func (v *Source) PathTimes() ([]session.PathTime, error) {
+	return choose(v, func(d *session.Derived) []session.PathTime { return d.PathTimes }, v.session.PathTimes)
+}
+
+// PathTimeChildren returns the times of the children of a path (0: the roots) in the order of id.
+func (v *Source) PathTimeChildren(parent session.PathID) ([]session.PathTime, error) {
+	if v.derived != nil {
+		return v.beneath[parent], nil
+	}
+	rows, err := v.session.PathTimeChildren(parent)
+	for _, r := range rows {
+		if r.ID <= parent { // would send a walk down the tree round in circles
+			return nil, fmt.Errorf("session %s: %w: path %d has child %d", v.session.Path(), session.ErrCorrupt, parent, r.ID)
+		}
+	}
+	return rows, err
+}
+
+// Range is a set of functions, as if they were one.
+type Range struct {
+	Functions []session.FunctionID // in the order of id; those that allocated or took time
+	Memory    q.Amounts
+	Time      session.TimeValue
+	Single    session.SingleCalls // of the calls of all of them
+}
+
+// Range returns the values of all functions that match a pattern, as instrument.Rules compares it: `*` stands for any
+// characters, and a function's names are those of its module, namespace, type and itself. Inclusive counts each
+// allocation and each interval once, however many of the functions are on its stack; a call from one to
+// another of them is a call. No match is no error; Functions is empty then.
+func (v *Source) Range(pattern string) (*Range, error) {
+	d, err := v.load()
+	if err != nil {
+		return nil, err
+	}
+	return d.Range(v.filter, pattern)
+}

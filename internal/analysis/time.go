@@ -1,0 +1,330 @@
+package analysis
+
+import (
+	"fmt"
+	"math"
+	"math/bits"
+	"slices"
+
+	"github.com/clrprof/clrprof/internal/calltree"
+	q "github.com/clrprof/clrprof/internal/quantity"
+	"github.com/clrprof/clrprof/internal/session"
+)
+
+// timeTables are the recorded tables of times and, unexported, positions instead of their ids.
+type timeTables struct {
+	Times          []session.ProcessTime // of the processes whose calls were timed; empty: none
+	Timings        []session.Timing
+	TimingValues   []session.TimingValue
+	TimingExtremes []session.TimingExtreme
+	TimingRunning  []session.TimingRunning
+
+	timingThread []int32
+	timingNode   []int32
+	valueTiming  []int32
+	timeSlice    []int32 // of TimingValues
+	extremeOf    []int32 // timing
+	runningOf    []int32 // timing
+}
+
+func (t *timeTables) read(s *session.Session) error {
+	for _, read := range []func() error{
+		func() error { return into(&t.Times, s.ProcessTimes) },
+		func() error { return into(&t.Timings, s.Timings) },
+		func() error { return into(&t.TimingValues, s.TimingValues) },
+		func() error { return into(&t.TimingExtremes, s.TimingExtremes) },
+		func() error { return into(&t.TimingRunning, s.TimingRunning) },
+	} {
+		if err := read(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// link replaces ids by positions.
+func (t *timeTables) link(threads index[session.ThreadID], nodes index[session.NodeID], times index[session.SliceID]) error {
+	timings := newIndex(t.Timings, func(r *session.Timing) session.TimingID { return r.ID })
+	var err error
+	set := func(to *[]int32) func([]int32, error) {
+		return func(from []int32, e error) {
+			if *to = from; err == nil {
+				err = e
+			}
+		}
+	}
+	set(&t.timingThread)(references(threads, t.Timings, func(r *session.Timing) session.ThreadID { return r.Thread }, "timing", "thread"))
+	set(&t.timingNode)(references(nodes, t.Timings, func(r *session.Timing) session.NodeID { return r.Node }, "timing", "node"))
+	set(&t.valueTiming)(references(timings, t.TimingValues, func(r *session.TimingValue) session.TimingID { return r.Timing }, "timing_value", "timing"))
+	set(&t.timeSlice)(references(times, t.TimingValues, func(r *session.TimingValue) session.SliceID { return r.Slice }, "timing_value", "slice"))
+	set(&t.extremeOf)(references(timings, t.TimingExtremes, func(r *session.TimingExtreme) session.TimingID { return r.Timing }, "timing_extreme", "timing"))
+	set(&t.runningOf)(references(timings, t.TimingRunning, func(r *session.TimingRunning) session.TimingID { return r.Timing }, "timing_running", "timing"))
+	if err != nil {
+		return err
+	}
+	for i, r := range t.Timings {
+		if t.timingThread[i] == none || t.timingNode[i] == none {
+			return fmt.Errorf("%w: timing %d has no thread or node", session.ErrCorrupt, r.ID)
+		}
+	}
+	for _, c := range []struct {
+		table   string
+		timings []int32
+	}{{"timing_value", t.valueTiming}, {"timing_extreme", t.extremeOf}, {"timing_running", t.runningOf}} {
+		if slices.Contains(c.timings, none) {
+			return fmt.Errorf("%w: a row of %s has no timing", session.ErrCorrupt, c.table)
+		}
+	}
+	return nil
+}
+
+// measured is what was measured of a timing, summed over slices.
+type measured struct {
+	calls, ended, made q.Count
+	running            q.Count // calls that had not ended at the end of the last of the slices
+	elapsed, waited    q.Nanoseconds
+	q.Waits
+}
+
+// measure sums what the filter lets through, by timing.
+func (d *Data) measure(f Filter) []measured {
+	pass := d.passes(f)
+	last := int32(none) // slices are in the order of time
+	for i, s := range d.Slices {
+		if f.overlaps(s) {
+			last = int32(i)
+		}
+	}
+	out := make([]measured, len(d.Timings))
+	for i := range d.TimingValues {
+		v, timing, slice := &d.TimingValues[i], d.valueTiming[i], d.timeSlice[i]
+		m, thread := &out[timing], d.timingThread[timing]
+		if slice <= last && pass(none, thread) {
+			m.running += v.Calls - v.Ended
+		}
+		if !pass(slice, thread) {
+			continue
+		}
+		m.calls += v.Calls
+		m.ended += v.Ended
+		m.made += v.Made
+		m.elapsed += v.Elapsed
+		m.waited += v.Waited
+		m.Waits = m.Waits.Add(v.Waits)
+	}
+	return out
+}
+
+// probes is what the probes of a process add to intervals, in nanoseconds.
+type probes struct{ inside, outside float64 }
+
+// corrected is a time, and how far it may be from what the calls alone would give.
+type corrected struct {
+	q.Time
+	clipped q.Nanoseconds // overhead that could not be taken out, since so much time was not measured
+	spared  q.Nanoseconds // overhead of intervals in which the operating system acted: not in Application anyway
+}
+
+// correct takes out what the probes added: inside for each interval that the end of a call ended, outside for each that
+// a call ended. Docs: "Probe overhead" in docs/metrics.md.
+func (m *measured) correct(p probes) corrected {
+	inside, outside := scale(m.ended, p.inside), scale(m.made, p.outside)
+	all := inside + outside
+	c := corrected{Time: q.Time{Overhead: min(max(m.elapsed, 0), all), Waits: m.Waits}}
+	c.clipped = all - c.Overhead
+	c.Elapsed = m.elapsed - c.Overhead
+	intervals := m.ended + m.made
+	free := intervals - min(max(m.Intervals, 0), max(intervals, 0))
+	own := share(c.Overhead, free, intervals)
+	c.spared = c.Overhead - own
+	c.Application = min(c.Elapsed, max(0, m.elapsed-m.waited-own))
+	return c
+}
+
+// maxOverhead bounds the overhead of a timing, 73 years, so that sums of it in a damaged session cannot overflow.
+const maxOverhead = math.MaxInt64 / 4
+
+// scale returns n × each, rounded half away from zero.
+func scale(n q.Count, each float64) q.Nanoseconds {
+	x := float64(n) * each
+	if !(x > 0) { // also NaN
+		return 0
+	}
+	return q.Nanoseconds(math.Round(min(x, maxOverhead)))
+}
+
+// share returns whole × part / of, rounded half up, for 0 ≤ part ≤ of and whole ≥ 0; 0 if of is 0.
+func share(whole q.Nanoseconds, part, of q.Count) q.Nanoseconds {
+	if of <= 0 || part <= 0 {
+		return 0
+	}
+	hi, lo := bits.Mul64(uint64(whole), uint64(part))
+	lo, carry := bits.Add64(lo, uint64(of)/2, 0)
+	quotient, _ := bits.Div64(hi+carry, lo, uint64(of))
+	return q.Nanoseconds(quotient)
+}
+
+// probesOf returns what the probes of each process add, by position; zero for one that was not timed.
+func (d *Data) probesOf() []probes {
+	at := newIndex(d.Processes, func(r *session.Process) session.ProcessID { return r.ID })
+	out := make([]probes, len(d.Processes))
+	for _, t := range d.Times {
+		if i, ok := at.find(t.Process); ok && i >= 0 {
+			out[i] = probes{t.Inside, t.Outside}
+		}
+	}
+	return out
+}
+
+// counts are calls, by node, path or group.
+type counts struct {
+	calls   q.Count // that began: of functions
+	running q.Count // of these: had not ended
+	made    q.Count // calls made from here
+	pending q.Count // of these: had not ended
+}
+
+// Add returns the sum.
+func (c counts) Add(o counts) counts {
+	return counts{c.calls + o.calls, c.running + o.running, c.made + o.made, c.pending + o.pending}
+}
+
+// IsZero reports whether there are no calls.
+func (c counts) IsZero() bool { return c == counts{} }
+
+// extent is the range of single calls; the zero extent is that of no call.
+type extent struct {
+	session.Extremes
+	known bool
+}
+
+// Add returns the extent of the calls of both.
+func (e extent) Add(o extent) extent {
+	if !e.known || !o.known {
+		if o.known {
+			return o
+		}
+		return e
+	}
+	widen := func(a, b session.Range) session.Range {
+		return session.Range{Min: min(a.Min, b.Min), Max: max(a.Max, b.Max)}
+	}
+	return extent{session.Extremes{
+		ElapsedInclusive:     widen(e.ElapsedInclusive, o.ElapsedInclusive),
+		ElapsedExclusive:     widen(e.ElapsedExclusive, o.ElapsedExclusive),
+		ApplicationInclusive: widen(e.ApplicationInclusive, o.ApplicationInclusive),
+		ApplicationExclusive: widen(e.ApplicationExclusive, o.ApplicationExclusive),
+	}, true}
+}
+
+// IsZero reports whether there was no call.
+func (e extent) IsZero() bool { return !e.known }
+
+// nodeTimes is the exclusive time of each node, the calls there, and their extents.
+type nodeTimes struct {
+	own     []q.Time
+	counts  []counts
+	threads []threadTime // by position
+	extents []extentAt
+}
+
+type threadTime struct {
+	q.Time
+	counts
+}
+
+// extentAt is the extent of the calls of a node on one thread.
+type extentAt struct {
+	node int32
+	extent
+}
+
+// nodeTimes sums the corrected times of the part of the session that f lets through; nil if there are none.
+func (d *Data) nodeTimes(f Filter) *nodeTimes {
+	if len(d.Timings) == 0 {
+		return nil
+	}
+	n := &nodeTimes{own: make([]q.Time, len(d.Nodes)), counts: make([]counts, len(d.Nodes)), threads: make([]threadTime, len(d.Threads))}
+	probes := d.probesOf()
+	for i, m := range d.measure(f) {
+		thread, node := d.timingThread[i], d.timingNode[i]
+		t := m.correct(processOf(probes, d.threadProcess[thread])).Time
+		c := counts{m.calls, m.running, m.made, 0}
+		n.own[node] = n.own[node].Add(t)
+		n.counts[node] = n.counts[node].Add(c)
+		n.threads[thread].Time = n.threads[thread].Time.Add(t)
+		n.threads[thread].counts = n.threads[thread].counts.Add(c)
+		if p := d.tree.Parent[node]; p >= 0 {
+			n.counts[p].pending += m.running
+		}
+	}
+	if f.From != 0 || f.To != 0 { // extremes are those of the whole run
+		return n
+	}
+	pass := d.passes(f)
+	for i, e := range d.TimingExtremes {
+		if timing := d.extremeOf[i]; pass(none, d.timingThread[timing]) {
+			n.extents = append(n.extents, extentAt{d.timingNode[timing], extent{e.Extremes, true}})
+		}
+	}
+	return n
+}
+
+func processOf(all []probes, process int32) probes {
+	if process < 0 {
+		return probes{}
+	}
+	return all[process]
+}
+
+// timePaths are times by path.
+type timePaths struct {
+	calltree.Tree
+	own, inclusive []q.Time
+	counts         []counts
+	extents        []extent
+}
+
+// onPaths sums times over the call sites of each path, and what is below it. of is the path of each node.
+func (n *nodeTimes) onPaths(tree calltree.Tree, of []int32) *timePaths {
+	p := &timePaths{Tree: tree, own: calltree.Sum(n.own, of, tree.Len()), counts: calltree.Sum(n.counts, of, tree.Len()),
+		extents: make([]extent, tree.Len())}
+	p.inclusive = calltree.Inclusive(tree, p.own)
+	for _, e := range n.extents {
+		if path := of[e.node]; path >= 0 {
+			p.extents[path] = p.extents[path].Add(e.extent)
+		}
+	}
+	return p
+}
+
+// timeRow is a row of a derived table whose rows have calls of their own.
+type timeRow struct {
+	session.TimeValue
+	session.SingleCalls
+}
+
+// group returns the row of each group of paths, by the rules of inclusive and exclusive. group[i] is in [0, groups), or none.
+func (p *timePaths) group(group []int32, groups int) []timeRow {
+	inclusive := calltree.Presence(p.Tree, p.inclusive, group, groups)
+	exclusive := calltree.Sum(p.own, group, groups)
+	each := calltree.Sum(p.inclusive, group, groups) // a path is in a group by itself, also within another of the group
+	calls := calltree.Sum(p.counts, group, groups)
+	extents := calltree.Sum(p.extents, group, groups)
+	out := make([]timeRow, groups)
+	for i := range out {
+		out[i] = timeRow{
+			session.TimeValue{Calls: calls[i].calls, Running: calls[i].running, Times: q.Times{Inclusive: inclusive[i], Exclusive: exclusive[i]}},
+			session.SingleCalls{NodesElapsed: each[i].Elapsed, NodesApplication: each[i].Application, Extremes: extents[i].Extremes},
+		}
+	}
+	return out
+}
+
+// path returns the row of one path.
+func (p *timePaths) path(i int32) timeRow {
+	return timeRow{
+		session.TimeValue{Calls: p.counts[i].calls, Running: p.counts[i].running, Times: q.Times{Inclusive: p.inclusive[i], Exclusive: p.own[i]}},
+		session.SingleCalls{NodesElapsed: p.inclusive[i].Elapsed, NodesApplication: p.inclusive[i].Application, Extremes: p.extents[i].Extremes},
+	}
+}
