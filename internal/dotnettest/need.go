@@ -41,8 +41,8 @@ func Target(t TB, name string, o Options) string {
 	if o.Name == "" {
 		o.Name = name
 	}
-	// Truth.cs is what the targets share.
-	dll, err := in.Compile([]string{dir, filepath.Join(filepath.Dir(dir), "Truth.cs")}, "", o)
+	// Beside the targets lies what they share.
+	dll, err := in.Compile([]string{dir, filepath.Dir(dir)}, "", o)
 	if err != nil {
 		t.Fatalf("%v", err)
 	}
