@@ -1,0 +1,93 @@
+using System;
+using System.Diagnostics;
+using System.Runtime.InteropServices;
+using System.Threading;
+
+namespace TimeWaits
+{
+    /// <summary>What a thread has used up to now, or between two readings.</summary>
+    struct Usage
+    {
+        public long Wall, Cpu; // nanoseconds
+        public long Voluntary, Preempted, Faults, Reads;
+
+        [StructLayout(LayoutKind.Sequential)]
+        struct ResourceUsage
+        {
+            public long UserSeconds, UserMicroseconds, SystemSeconds, SystemMicroseconds;
+            public long MaxRSS, IxRSS, IdRSS, IsRSS, MinorFaults, MajorFaults, Swaps, BlocksIn, BlocksOut, Sent, Received, Signals, Voluntary, Involuntary;
+        }
+
+        struct Time { public long Seconds, Nanoseconds; }
+
+        const int ThisThread = 1, MonotonicClock = 1, ThreadClock = 3;
+
+        [DllImport("libc")] static extern int getrusage(int who, out ResourceUsage usage);
+        [DllImport("libc")] static extern int clock_gettime(int clock, out Time time);
+
+        public static Usage Now()
+        {
+            getrusage(ThisThread, out ResourceUsage r);
+            return new Usage { Wall = Read(MonotonicClock), Cpu = Read(ThreadClock), Voluntary = r.Voluntary, Preempted = r.Involuntary, Faults = r.MajorFaults, Reads = r.BlocksIn };
+        }
+
+        static long Read(int clock)
+        {
+            clock_gettime(clock, out Time t);
+            return t.Seconds * 1_000_000_000 + t.Nanoseconds;
+        }
+
+        public static long CpuNow() => Read(ThreadClock);
+
+        public void Add(in Usage from, in Usage to)
+        {
+            Wall += to.Wall - from.Wall;
+            Cpu += to.Cpu - from.Cpu;
+            Voluntary += to.Voluntary - from.Voluntary;
+            Preempted += to.Preempted - from.Preempted;
+            Faults += to.Faults - from.Faults;
+            Reads += to.Reads - from.Reads;
+        }
+    }
+
+    /// <summary>
+    /// Measures calls of a function from outside, just around each, and from inside, from its first statement to its last. What the
+    /// function took is at least the one and at most the other, by construction.
+    /// </summary>
+    sealed class Meter
+    {
+        Usage outer, inner, before, begun;
+        long calls;
+
+        public void Call(Action<Meter> function, int times)
+        {
+            for (int i = 0; i < times; i++)
+            {
+                before = Usage.Now();
+                function(this);
+                outer.Add(before, Usage.Now());
+                calls++;
+            }
+        }
+
+        public void Begin() => begun = Usage.Now();
+
+        public void End() => inner.Add(begun, Usage.Now());
+
+        public static void Say(Action<Meter> function, params Meter[] meters)
+        {
+            Usage outer = default, inner = default;
+            long calls = 0;
+            foreach (Meter m in meters)
+            {
+                outer.Add(default, m.outer);
+                inner.Add(default, m.inner);
+                calls += m.calls;
+            }
+            Console.WriteLine(Calls.Row("took", Calls.Function("", function.Method), "calls", calls,
+                "wall_min", inner.Wall, "wall_max", outer.Wall, "cpu_min", inner.Cpu, "cpu_max", outer.Cpu,
+                "voluntary_min", inner.Voluntary, "voluntary_max", outer.Voluntary, "preempted_min", inner.Preempted, "preempted_max", outer.Preempted,
+                "faults_min", inner.Faults, "faults_max", outer.Faults, "reads_min", inner.Reads, "reads_max", outer.Reads) + "}");
+        }
+    }
+}
