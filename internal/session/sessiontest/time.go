@@ -185,7 +185,9 @@ func (r *Run) Stop(i Interval) {
 		r.b.TimingRunning[at].Calls++
 		if n == len(r.open) && i.Elapsed > 0 {
 			r.b.TimingRunning[at].Elapsed += i.Elapsed
-			r.b.Value(r.slice, timing).Elapsed += i.Elapsed
+			v := r.b.Value(r.slice, timing)
+			v.Elapsed += i.Elapsed
+			v.Waited += i.Elapsed // whether the system acted is not known: it counts in elapsed time only
 		}
 		r.open = r.open[:n-1]
 		i.Elapsed = 0
