@@ -59,6 +59,7 @@ func Check(s *session.Session) ([]Violation, error) {
 	}
 	c.sums(d, derived)
 	c.parents(d, derived)
+	c.times(d, derived)
 	if err := c.lifetimes(s, d, derived); err != nil {
 		return nil, err
 	}
@@ -202,6 +203,14 @@ func readDerived(s *session.Session) (*session.Derived, error) {
 		func() error { return into(&d.Types, s.TypeValues) },
 		func() error { return into(&d.Threads, s.ThreadValues) },
 		func() error { return into(&d.Processes, s.ProcessValues) },
+		func() error { return into(&d.PathTimes, s.PathTimes) },
+		func() error { return into(&d.CallTimes, s.CallTimes) },
+		func() error { return into(&d.FunctionTimes, s.FunctionTimes) },
+		func() error { return into(&d.ModuleTimes, s.ModuleTimes) },
+		func() error { return into(&d.LineTimes, s.LineTimes) },
+		func() error { return into(&d.InstructionTimes, s.InstructionTimes) },
+		func() error { return into(&d.ThreadTimes, s.ThreadTimes) },
+		func() error { return into(&d.ProcessTimes, s.ProcessTimeValues) },
 	} {
 		if err := read(); err != nil {
 			return nil, err

@@ -121,8 +121,8 @@ type probes struct{ inside, outside float64 }
 // corrected is a time, and how far it may be from what the calls alone would give.
 type corrected struct {
 	q.Time
-	clipped q.Nanoseconds // overhead that could not be taken out, since so much time was not measured
-	spared  q.Nanoseconds // overhead of intervals in which the operating system acted: not in Application anyway
+	clipped q.Nanoseconds // overhead that could not be taken out of Elapsed, since so much time was not measured
+	loose   q.Nanoseconds // the same of Application, and the overhead of intervals that do not count there
 }
 
 // correct takes out what the probes added: inside for each interval that the end of a call ended, outside for each that
@@ -136,8 +136,8 @@ func (m *measured) correct(p probes) corrected {
 	intervals := m.ended + m.made
 	free := intervals - min(max(m.Intervals, 0), max(intervals, 0))
 	own := share(c.Overhead, free, intervals)
-	c.spared = c.Overhead - own
 	c.Application = min(c.Elapsed, max(0, m.elapsed-m.waited-own))
+	c.loose = c.clipped + c.Overhead - own + max(0, own-(m.elapsed-m.waited))
 	return c
 }
 

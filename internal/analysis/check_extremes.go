@@ -1,0 +1,114 @@
+package analysis
+
+import (
+	"github.com/clrprof/clrprof/internal/calltree"
+	q "github.com/clrprof/clrprof/internal/quantity"
+	"github.com/clrprof/clrprof/internal/session"
+)
+
+// slack is by how much a total may differ from the sum of its single calls, of which the smallest and the largest are
+// recorded. The agent takes the whole overhead out of each call as far as it goes; a timing's is taken out of the timing's
+// sum, and of application time only that of intervals which count there. The rest is rounding.
+type slack struct {
+	clipped   q.Nanoseconds // overhead that did not go out of elapsed time
+	loose     q.Nanoseconds // the same of application time, and what is spared there
+	timings   q.Count       // each is rounded by up to 1 ns
+	intervals q.Count       // each of the agent's timings, which may be as many, loses up to 1 ns when ticks become nanoseconds
+}
+
+// Add returns the sum.
+func (s slack) Add(o slack) slack {
+	return slack{s.clipped + o.clipped, s.loose + o.loose, s.timings + o.timings, s.intervals + o.intervals}
+}
+
+// IsZero reports whether there is none.
+func (s slack) IsZero() bool { return s == slack{} }
+
+// extremes checks minimum ≤ average ≤ maximum wherever all calls have ended.
+func (c *checker) extremes(d *Data, whole []measured) {
+	for _, e := range d.TimingExtremes {
+		for _, r := range []session.Range{e.ElapsedInclusive, e.ElapsedExclusive, e.ApplicationInclusive, e.ApplicationExclusive} {
+			if r.Min < 0 || r.Min > r.Max {
+				c.add("extremes", "timing %d: from %d to %d", e.Timing, r.Min, r.Max)
+			}
+		}
+		above := func(a, b session.Range) bool { return a.Min > b.Min || a.Max > b.Max }
+		if above(e.ApplicationInclusive, e.ElapsedInclusive) || above(e.ApplicationExclusive, e.ElapsedExclusive) {
+			c.add("extremes", "timing %d: application above elapsed: %+v", e.Timing, e.Extremes)
+		}
+	}
+	all, probes := d.merged(), d.probesOf()
+	own := make([]slack, all.Len())
+	for i := range whole {
+		m, path := &whole[i], all.Of[d.timingNode[i]]
+		t := m.correct(processOf(probes, d.threadProcess[d.timingThread[i]]))
+		own[path] = own[path].Add(slack{t.clipped, t.loose, 1, m.ended + m.made})
+	}
+	inclusive := calltree.Inclusive(all.Tree, own)
+	paths := d.nodeTimes(Filter{}).onPaths(all.Tree, all.Of)
+	check := func(what string, group []int32, groups int, process func(int) int32) {
+		around, at := calltree.Sum(inclusive, group, groups), calltree.Sum(own, group, groups)
+		for i, r := range paths.group(group, groups) {
+			if r.Calls > 0 && r.Running == 0 && d.exited(process(i)) {
+				c.averages(what, i, &r, around[i], at[i], d.tick(process(i)))
+			}
+		}
+	}
+	each := make([]int32, all.Len())
+	for i := range each {
+		each[i] = int32(i)
+	}
+	functionProcess := d.functionProcess()
+	check("path", each, all.Len(), func(i int) int32 { return functionProcess[all.Group[i]] })
+	check("function", all.Group, len(d.Functions), func(i int) int32 { return functionProcess[i] })
+	calls, group := all.GroupCalls(all.Group)
+	check("call", group, len(calls), func(i int) int32 { return functionProcess[calls[i].Callee] })
+}
+
+// averages checks one row: the total over calls is between calls × minimum and calls × maximum.
+func (c *checker) averages(what string, i int, r *timeRow, around, at slack, tick q.Nanoseconds) {
+	for _, v := range []struct {
+		name  string
+		total q.Nanoseconds
+		of    session.Range
+		slack slack
+		free  q.Nanoseconds
+	}{
+		{"elapsed inclusive", r.NodesElapsed, r.ElapsedInclusive, around, around.clipped},
+		{"elapsed exclusive", r.Exclusive.Elapsed, r.ElapsedExclusive, at, at.clipped},
+		{"application inclusive", r.NodesApplication, r.ApplicationInclusive, around, around.loose},
+		{"application exclusive", r.Exclusive.Application, r.ApplicationExclusive, at, at.loose},
+	} {
+		n := q.Nanoseconds(r.Calls)
+		high := n*(v.of.Max+1) + v.free + q.Nanoseconds(v.slack.timings)
+		low := n*(v.of.Min-tick) - v.free - q.Nanoseconds(v.slack.timings+v.slack.intervals)
+		if v.total > high || v.total < low {
+			c.add("extremes", "%s %d: %s is %d ns in %d calls, of %d to %d ns each", what, i+1, v.name, v.total, r.Calls, v.of.Min, v.of.Max)
+		}
+	}
+}
+
+// exited reports whether a process, by position, ended by itself: then all that it recorded is there.
+func (d *Data) exited(process int32) bool {
+	return process >= 0 && d.Processes[process].EndState == session.EndExited
+}
+
+// tick returns the length of a tick of a process's clock, rounded up: so much is lost of each call.
+func (d *Data) tick(process int32) q.Nanoseconds {
+	for _, t := range d.Times {
+		if t.Process == d.Processes[process].ID && t.TicksPerSec > 0 {
+			return q.Nanoseconds(1e9/t.TicksPerSec) + 1
+		}
+	}
+	return 1
+}
+
+// functionProcess returns the process of each function, both by position.
+func (d *Data) functionProcess() []int32 {
+	at := newIndex(d.Processes, func(r *session.Process) session.ProcessID { return r.ID })
+	out := make([]int32, len(d.Functions))
+	for i, f := range d.Functions {
+		out[i], _ = at.find(f.Process)
+	}
+	return out
+}
