@@ -162,6 +162,7 @@ void thread_destroyed(uintptr_t managed);
 void thread_named(uintptr_t managed, const utf16 *name, uint32_t length);
 bool thread_grow(struct thread *t); /* doubles the frame arrays */
 struct thread *thread_of_id(uint32_t id); /* in a garbage collection */
+struct thread *thread_after(const struct thread *t); /* all that were ever made; NULL: the first, or no more */
 
 /* ── names.c: who modules, types, functions and bodies are ──────────────────────────────────────────────────── */
 
@@ -273,6 +274,11 @@ struct list {
     uint64_t n, capacity, size;
 };
 bool list_reserve(struct list *l, uint64_t n);
+bool list_sort(struct list *l); /* by the word with which each item begins; false: no memory */
+
+struct population {
+    uint64_t objects, bytes;
+};
 
 extern uint32_t gc_number;
 extern bool lifetime_on;
@@ -282,6 +288,14 @@ void survival_init(const char *policy);
 bool survival_begin(uint32_t number, uint32_t collected, bool induced, bool snapshot); /* is this one looked at? */
 hresult survival_roots(void *self, uint32_t n, const uintptr_t *objects, const uint32_t *kinds, const uint32_t *flags, const uintptr_t *ids);
 void survival_tell(uint32_t gc, const struct bound *bounds, uint64_t n);
+uint32_t survival_pinned(void); /* objects that roots pinned in this GC */
+
+/* ── changes.c: what changed from one GC to the next ────────────────────────────────────────────────────────── */
+
+void changes_note(uint32_t site, uint32_t counter); /* the counter of the site may change before the next GC ends */
+/* At the end of a GC, or now and then, or if it must: tells what changed since the GC *from, which is the own number
+ * if nothing is told. Returns what was born since the GC before this one. */
+struct population changes_tell(uint32_t gc, bool must, uint32_t *from);
 
 /* ── snapshot.c: the whole heap after one collection ────────────────────────────────────────────────────────── */
 
@@ -301,6 +315,10 @@ void lifetime_end(void); /* at the runtime's shutdown: the last garbage collecti
 /* Notes an object before its site is known, since finding that can let a garbage collection move it. */
 void lifetime_note_pending(struct thread *t, uintptr_t object, uint64_t bytes);
 void lifetime_settle(struct thread *t, const struct wire_site *site); /* NULL: it has none */
+#ifndef LARGE_BYTES /* tests set it */
+#define LARGE_BYTES 85000u /* no object on the large object heap is smaller, but for arrays of the runtime's own */
+#endif
+void lifetime_note_large(uintptr_t object); /* one of LARGE_BYTES and more was born */
 
 /* ── allocations.c: the hot callback ────────────────────────────────────────────────────────────────────────── */
 

@@ -293,5 +293,7 @@ hresult object_allocated_lifetime(void *self, uintptr_t object, uintptr_t class_
         *s = (struct shadow){(uint32_t)(t->last_site - arena.sites) + 1, (uint32_t)(bytes >> 3), gc_number};
     else
         loss(WIRE_LOSS_LIFETIME_FULL, 1, bytes);
+    if (UNLIKELY(bytes >= LARGE_BYTES))
+        lifetime_note_large(object);
     return HR_OK;
 }

@@ -42,6 +42,7 @@ struct guid {
 #define MODULE_FLAG_COLLECTIBLE 8u
 
 #define ROOT_KIND_STACK 1u /* COR_PRF_GC_ROOT_STACK */
+#define ROOT_FLAG_PINNING 1u /* COR_PRF_GC_ROOT_PINNING */
 #define ROOT_FLAG_WEAK 2u  /* COR_PRF_GC_ROOT_WEAKREF */
 
 /* Slots of ICorProfilerCallback11. */

@@ -43,16 +43,26 @@ static uint32_t lock_word; /* ranges come from several threads at once */
 static struct list ranges = {.size = sizeof(struct range)}, moves = {.size = sizeof(struct moved)};
 static struct list before = {.size = sizeof(struct bound)}, after = {.size = sizeof(struct bound)};
 static struct list ends = {.size = sizeof(uint64_t)}; /* when each GC ended */
+static struct list large = {.size = sizeof(uintptr_t)}; /* objects of LARGE_BYTES and more that were born since the last GC */
+static struct population live[WIRE_GENERATION_COUNT];      /* after the last GC; since this one started, also those in large */
+static struct population known;                            /* of those born since: those in large, by place */
+static struct population pending;                          /* what had no site at the end of the last GC */
 static struct list raw = {.size = sizeof(struct clr_generation_range)};
 uint32_t gc_number;
 
 static struct { /* the record in the making, laid out as in the log behind its header */
-    uint32_t number, collected, induced, finalizable;
+    uint32_t number, collected, induced, finalizable, pinned, since;
     uint64_t suspend_ns, start_ns, end_ns, done_ns;
     struct {
-        uint64_t before_objects, before_bytes, dead_objects, dead_bytes, promoted_objects, promoted_bytes;
+        struct population before, dead, promoted, after;
     } generations[WIRE_GENERATION_COUNT];
 } gc;
+
+static void add(struct population *p, uint64_t objects, uint64_t bytes)
+{
+    p->objects += objects;
+    p->bytes += bytes;
+}
 
 bool list_reserve(struct list *l, uint64_t n)
 {
@@ -86,6 +96,14 @@ bool lifetime_init(void *profiler_info, bool final_gc)
 
 /* ── allocations ────────────────────────────────────────────────────────────────────────────────────────────── */
 
+void lifetime_note_large(uintptr_t object)
+{
+    word_lock(&lock_word);
+    if (lifetime_on && list_reserve(&large, large.n + 1))
+        ((uintptr_t *)large.items)[large.n++] = object;
+    word_unlock(&lock_word);
+}
+
 void lifetime_note_pending(struct thread *t, uintptr_t object, uint64_t bytes)
 {
     struct shadow *s = lifetime_on && bytes >> 3 <= UINT32_MAX ? heap_place(object) : NULL;
@@ -94,6 +112,8 @@ void lifetime_note_pending(struct thread *t, uintptr_t object, uint64_t bytes)
         return;
     *s = (struct shadow){SHADOW_PENDING | t->id, (uint32_t)(bytes >> 3), gc_number};
     t->pending = object;
+    if (bytes >= LARGE_BYTES)
+        lifetime_note_large(object);
 }
 
 void lifetime_settle(struct thread *t, const struct wire_site *site)
@@ -110,6 +130,8 @@ void lifetime_settle(struct thread *t, const struct wire_site *site)
     } else {
         s->site = (uint32_t)(site - arena.sites) + 1;
     }
+    if (site != NULL)
+        changes_note((uint32_t)(site - arena.sites) + 1, WIRE_CHANGE_ALLOCATED);
 }
 
 /* ── where generations are ──────────────────────────────────────────────────────────────────────────────────── */
@@ -130,7 +152,7 @@ static uint64_t run_end(const struct list *l, uint64_t i)
 
 /* Sorts by the word with which each item begins. What the runtime tells is nearly in the order of addresses, or in one
  * such order for each heap: merging runs that are in order already is nearly free then, and never worse than n log n. */
-static bool sort_list(struct list *l)
+bool list_sort(struct list *l)
 {
     while (l->n > 1 && run_end(l, 0) < l->n) {
         struct list to = {.size = l->size};
@@ -170,7 +192,7 @@ static bool ask_bounds(struct list *out)
     for (uint32_t i = 0; i < n; i++)
         if (r[i].length != 0) /* an empty one can begin where another one does, and hide it */
             b[out->n++] = (struct bound){r[i].start, r[i].start + r[i].reserved, r[i].start + r[i].length, r[i].generation};
-    return sort_list(out);
+    return list_sort(out);
 }
 
 /* The generation of an address, or WIRE_GENERATION_COUNT. Neighbours are asked for one after the other, so *last
@@ -203,6 +225,23 @@ static uint32_t generation_of(const struct list *bounds, uintptr_t address, cons
 
 /* ── the runtime's callbacks ────────────────────────────────────────────────────────────────────────────────── */
 
+/* Most objects are born in generation 0, which each GC looks through. These are not. */
+static void count_large(void)
+{
+    const struct bound *last = NULL;
+    known = (struct population){0, 0};
+    for (uint64_t i = 0; i < large.n; i++) {
+        uintptr_t at = ((const uintptr_t *)large.items)[i];
+        uint32_t generation = generation_of(&before, at, &last);
+        const struct shadow *s = heap_find(at);
+        if (s == NULL || generation < WIRE_GENERATION_LARGE || generation >= WIRE_GENERATION_COUNT)
+            continue;
+        add(&live[generation], 1, (uint64_t)s->size << 3);
+        add(&known, 1, (uint64_t)s->size << 3);
+    }
+    large.n = 0;
+}
+
 static hresult gc_started(void *self, int32_t n, const int32_t *collected, uint32_t reason)
 {
     (void)self;
@@ -221,6 +260,7 @@ static hresult gc_started(void *self, int32_t n, const int32_t *collected, uint3
     looked_at = survival_begin(gc.number, gc.collected, gc.induced != 0, snapshot);
     if (lifetime_on && !ask_bounds(&before))
         lost_moves = true;
+    count_large();
     return HR_OK;
 }
 
@@ -322,15 +362,14 @@ static void count_dead(uint32_t site, uint32_t generation, uint64_t objects, uin
 {
     if (objects == 0)
         return;
-    gc.generations[generation].before_objects += objects;
-    gc.generations[generation].before_bytes += bytes;
-    gc.generations[generation].dead_objects += objects;
-    gc.generations[generation].dead_bytes += bytes;
+    add(&gc.generations[generation].before, objects, bytes);
+    add(&gc.generations[generation].dead, objects, bytes);
     if ((site & SHADOW_PENDING) != 0)
         return; /* cannot be: its thread holds it */
     struct wire_fate *fate = &arena.fates[site - 1];
     fate->dead_objects[generation] += objects;
     fate->dead_bytes[generation] += bytes;
+    changes_note(site, generation);
 }
 
 static void count_age(const struct shadow *s, uint32_t survived)
@@ -412,11 +451,25 @@ static COLD bool objects_were_lost(void)
     return false;
 }
 
+/* Counts neighbours that survived: where they were, and where they are. */
+static void count_survivors(uint32_t was, uint32_t is, struct population p)
+{
+    if (was == WIRE_GENERATION_COUNT)
+        return;
+    add(&gc.generations[was].before, p.objects, p.bytes);
+    if (is == WIRE_GENERATION_COUNT)
+        return;
+    add(&gc.generations[is].after, p.objects, p.bytes);
+    if (is > was && was < 2)
+        add(&gc.generations[was].promoted, p.objects, p.bytes);
+}
+
 /* A part of a surviving range that was in one generation, or in none that is known. */
 static void walk_survivors(uintptr_t from, uintptr_t end, uintptr_t to, uint32_t was)
 {
     const struct bound *now = NULL;
-    uint64_t objects = 0, promoted_objects = 0, promoted_bytes = 0, total = 0;
+    struct population run = {0, 0}; /* in generation `is` */
+    uint32_t is = WIRE_GENERATION_COUNT;
     for (uintptr_t at = from; at < end && !lost_moves;) {
         struct shadow *s = heap_find(at);
         if (s == NULL) {
@@ -428,25 +481,20 @@ static void walk_survivors(uintptr_t from, uintptr_t end, uintptr_t to, uint32_t
         }
         uint64_t size = (uint64_t)s->size << 3;
         uintptr_t place = to + (at - from);
-        uint32_t is = now != NULL && place - now->start < now->used - now->start ? now->generation : generation_of(&after, place, &now);
-        objects++;
-        total += size;
-        if (is > was && was < 2 && is < WIRE_GENERATION_COUNT) {
-            promoted_objects++;
-            promoted_bytes += size;
+        if (UNLIKELY(now == NULL || place - now->start >= now->used - now->start)) {
+            count_survivors(was, is, run);
+            run = (struct population){0, 0};
+            is = generation_of(&after, place, &now);
         }
+        run.objects++;
+        run.bytes += size;
         if (looked_at)
             s->site |= SHADOW_SURVIVED;
         if (place != at && !gather(s, place))
             lost_moves = true;
         at += size;
     }
-    if (was == WIRE_GENERATION_COUNT)
-        return;
-    gc.generations[was].before_objects += objects;
-    gc.generations[was].before_bytes += total;
-    gc.generations[was].promoted_objects += promoted_objects;
-    gc.generations[was].promoted_bytes += promoted_bytes;
+    count_survivors(was, is, run);
 }
 
 /* The collected generations, as they were before, from one end to the other: survivors and what is between them. */
@@ -485,7 +533,7 @@ static void walk_collected(void)
 static void finish_gc(void)
 {
     moves.n = 0;
-    if (!ask_bounds(&after) || !sort_list(&ranges))
+    if (!ask_bounds(&after) || !list_sort(&ranges))
         lost_moves = true;
     if (!lost_moves)
         walk_collected();
@@ -500,6 +548,44 @@ static void finish_gc(void)
     if (lost_moves) {
         loss(WIRE_LOSS_MOVES, 0, 0);
         lifetime_on = false;
+    }
+}
+
+/* What was born since the last GC, and the next GC's part of it: see changes.c. */
+static struct population count_born(bool last)
+{
+    struct population born = changes_tell(gc.number, last, &gc.since), was = pending;
+    pending = (struct population){0, 0};
+    for (const struct thread *t = thread_after(NULL); t != NULL; t = thread_after(t)) {
+        const struct shadow *s = t->pending == 0 ? NULL : heap_find(t->pending);
+        if (t->last_class != 0)
+            changes_note((uint32_t)(t->last_site - arena.sites) + 1, WIRE_CHANGE_ALLOCATED);
+        if (s != NULL)
+            add(&pending, 1, (uint64_t)s->size << 3);
+    }
+    add(&born, pending.objects - was.objects, pending.bytes - was.bytes);
+    return born;
+}
+
+/* Completes what is known of the generations that were not collected. All but those on the heaps of large and of pinned
+ * objects were born in generation 0, which was looked through. Of the others the large ones are known. The rest is
+ * small and was born on the pinned object heap, or if there is none, as before .NET 5, the runtime's own arrays on the
+ * large object heap. Differences can be less than 0 for a while, and wrap around. */
+static void count_uncollected(struct population born)
+{
+    bool has_pinned = false;
+    for (uint64_t i = 0; i < before.n; i++)
+        has_pinned = has_pinned || ((const struct bound *)before.items)[i].generation == WIRE_GENERATION_PINNED;
+    struct population *rest = &live[has_pinned ? WIRE_GENERATION_PINNED : WIRE_GENERATION_LARGE];
+    const struct population *young = &gc.generations[0].before;
+    if (!objects_were_lost())
+        add(rest, born.objects - known.objects - (young->objects - live[0].objects), born.bytes - known.bytes - (young->bytes - live[0].bytes));
+    for (uint32_t g = 0; g < WIRE_GENERATION_COUNT; g++) {
+        if ((gc.collected >> g & 1) == 0) {
+            gc.generations[g].before = live[g];
+            add(&gc.generations[g].after, live[g].objects, live[g].bytes);
+        }
+        live[g] = gc.generations[g].after;
     }
 }
 
@@ -581,7 +667,12 @@ static hresult gc_finished(void *self)
         survival_tell(gc.number, after.items, after.n);
     if (snapshot_writing)
         snapshot_finish(after.items, after.n);
-    if (lifetime_on && final_now && gc.induced != 0 && (gc.collected & 4) != 0) /* the program may have asked for others */
+    bool last = final_now && gc.induced != 0 && (gc.collected & 4) != 0; /* the program may have asked for others */
+    gc.since = gc.number;
+    gc.pinned = survival_pinned();
+    if (lifetime_on)
+        count_uncollected(count_born(last));
+    if (lifetime_on && last)
         tell_alive();
     gc.done_ns = monotonic_ns();
     arena_lock();

@@ -30,7 +30,7 @@ struct told_why {
 static enum { ROOTS_GEN2, ROOTS_EVERY, ROOTS_INDUCED, ROOTS_OFF, ROOTS_NTH } policy;
 static uint32_t nth, roots_lock; /* server GC scans roots from several threads */
 static bool wanted, incomplete;
-static struct list roots = {.size = sizeof(struct root)};
+static struct list roots = {.size = sizeof(struct root)}, pinned = {.size = sizeof(uintptr_t)};
 
 void survival_init(const char *text)
 {
@@ -45,7 +45,7 @@ void survival_init(const char *text)
 
 bool survival_begin(uint32_t number, uint32_t collected, bool induced, bool snapshot)
 {
-    roots.n = 0;
+    roots.n = pinned.n = 0;
     incomplete = false;
     wanted = snapshot || (policy == ROOTS_GEN2 && (collected >> 2 & 1) != 0) || policy == ROOTS_EVERY || (policy == ROOTS_INDUCED && induced) ||
              (policy == ROOTS_NTH && number % nth == 0);
@@ -55,9 +55,14 @@ bool survival_begin(uint32_t number, uint32_t collected, bool induced, bool snap
 hresult survival_roots(void *self, uint32_t n, const uintptr_t *objects, const uint32_t *kinds, const uint32_t *flags, const uintptr_t *ids)
 {
     (void)self;
-    if (!wanted)
-        return HR_OK;
     word_lock(&roots_lock);
+    for (uint32_t i = 0; i < n; i++)
+        if ((flags[i] & ROOT_FLAG_PINNING) != 0 && objects[i] != 0 && list_reserve(&pinned, pinned.n + 1))
+            ((uintptr_t *)pinned.items)[pinned.n++] = objects[i];
+    if (!wanted) {
+        word_unlock(&roots_lock);
+        return HR_OK;
+    }
     if (list_reserve(&roots, roots.n + n)) {
         struct root *out = (struct root *)roots.items + roots.n;
         for (uint32_t i = 0; i < n; i++)
@@ -142,6 +147,15 @@ static void count_reasons(uint32_t gc, const struct bound *b, struct told_why *s
         slot->populations[reason][1] += bytes;
         at += bytes == 0 ? 8 : bytes;
     }
+}
+
+uint32_t survival_pinned(void)
+{
+    uint32_t n = 0;
+    list_sort(&pinned);
+    for (uint64_t i = 0; i < pinned.n; i++)
+        n += i == 0 || ((const uintptr_t *)pinned.items)[i] != ((const uintptr_t *)pinned.items)[i - 1];
+    return n;
 }
 
 void survival_tell(uint32_t gc, const struct bound *bounds, uint64_t n)

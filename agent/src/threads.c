@@ -120,6 +120,11 @@ struct thread *thread_of_id(uint32_t id)
     return t;
 }
 
+struct thread *thread_after(const struct thread *t)
+{
+    return t == NULL ? __atomic_load_n(&all_threads, __ATOMIC_ACQUIRE) : t->next;
+}
+
 static void find_stack(struct thread *t)
 {
     pthread_attr_t attributes;

@@ -39,7 +39,8 @@
 #define WIRE_LOSS_CALLS_UNMATCHED 0xau /* calls whose end was seen late */
 #define WIRE_LOSS_CLOCK_BACKWARDS 0xbu /* intervals that ended before they began */
 #define WIRE_LOSS_NOT_HOOKED 0xcu /* functions without probes for want of memory */
-#define WIRE_LOSS_COUNT 0xdu
+#define WIRE_LOSS_CHANGES 0xdu /* what changed from GC to GC is not told any more */
+#define WIRE_LOSS_COUNT 0xeu
 #define WIRE_MAX_IL_MAP 0x1000u /* points of one body */
 #define WIRE_MAX_NAME 0x400u /* UTF-16 units of one name */
 #define WIRE_MAX_TYPE_ARGUMENTS 0x40u /* of one type or function */
@@ -72,6 +73,8 @@
 #define WIRE_RECORD_ALIVE 0xau
 #define WIRE_RECORD_WHY 0xbu
 #define WIRE_RECORD_ROOTS 0xcu
+#define WIRE_RECORD_CHANGES 0xdu
+#define WIRE_CHANGE_ALLOCATED 0x5u /* after the generations */
 #define WIRE_GENERATION_LARGE 0x3u /* COR_PRF_GC_LARGE_OBJECT_HEAP */
 #define WIRE_GENERATION_PINNED 0x4u /* COR_PRF_GC_PINNED_OBJECT_HEAP */
 #define WIRE_GENERATION_COUNT 0x5u
@@ -156,9 +159,9 @@ struct wire_header {
     uint64_t gap_ticks; /* an interval without a context switch is shorter, MechanismGap */
     struct wire_overhead overhead; /* what the probes themselves take */
     struct wire_region_entry regions[10]; /* by Region */
-    struct wire_loss_entry losses[13]; /* by Loss */
+    struct wire_loss_entry losses[14]; /* by Loss */
 };
-_Static_assert(sizeof(struct wire_header) == 816, "layout");
+_Static_assert(sizeof(struct wire_header) == 840, "layout");
 _Static_assert(offsetof(struct wire_header, magic) == 0, "layout");
 _Static_assert(offsetof(struct wire_header, version) == 8, "layout");
 _Static_assert(offsetof(struct wire_header, state) == 12, "layout");
@@ -240,13 +243,21 @@ struct wire_fate {
     uint64_t dead_objects[5]; /* by the generation in which they were when they were found dead */
     uint64_t dead_bytes[5]; /* their heap bytes */
     uint32_t ages; /* number (index plus one) of the site's Ages, 0: all of the dead survived no GC */
+    uint32_t changed; /* the agent's list of sites that changed: number of the next one, 0: not in it */
+    uint32_t counters; /* in that list: bit n: Change.Counter n may have changed */
     uint32_t reserved;
+    uint64_t told_objects; /* objects allocated as they were last told by Changes */
+    uint64_t told_bytes; /* the same in bytes */
 };
-_Static_assert(sizeof(struct wire_fate) == 88, "layout");
+_Static_assert(sizeof(struct wire_fate) == 112, "layout");
 _Static_assert(offsetof(struct wire_fate, dead_objects) == 0, "layout");
 _Static_assert(offsetof(struct wire_fate, dead_bytes) == 40, "layout");
 _Static_assert(offsetof(struct wire_fate, ages) == 80, "layout");
-_Static_assert(offsetof(struct wire_fate, reserved) == 84, "layout");
+_Static_assert(offsetof(struct wire_fate, changed) == 84, "layout");
+_Static_assert(offsetof(struct wire_fate, counters) == 88, "layout");
+_Static_assert(offsetof(struct wire_fate, reserved) == 92, "layout");
+_Static_assert(offsetof(struct wire_fate, told_objects) == 96, "layout");
+_Static_assert(offsetof(struct wire_fate, told_bytes) == 104, "layout");
 
 struct wire_ages {
     uint64_t by_collections[8]; /* by the number of GCs that they survived */

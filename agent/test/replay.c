@@ -21,7 +21,7 @@
 #include <unistd.h>
 
 #define MEMORY (UINT64_C(64) << 30) /* of the agent: all of this is address space, little is touched */
-#define THREADS 8u                  /* that can be about to say a site */
+#define THREADS 8u                  /* that can be about to say a site; as many more only allocate */
 #define MAX_WORKERS 16u
 
 enum { ALLOC = 1, FROZEN, PENDING, SETTLE, GC_START, MOVED, SURVIVED, GC_END, END };
@@ -39,7 +39,7 @@ static const char *recording;
 static uint64_t last_alloc, last_from, last_to, last_start, now_ns;
 static struct clr_generation_range *bounds;
 static uint32_t n_bounds;
-static struct thread *threads[THREADS];
+static struct thread *threads[2 * THREADS];
 static struct batch *batches;
 static uint32_t n_batches, batches_capacity, n_workers;
 static void *callbacks[CALLBACK_SLOTS];
@@ -187,7 +187,8 @@ static void count(struct wire_site *s, uint64_t bytes)
 
 static uint64_t pending_bytes[THREADS];
 
-/* Does what object_allocated_lifetime does once it knows the site, by its fast and by its slow way in turn. */
+/* Does what object_allocated_lifetime does once it knows the site: by its fast way if the thread's last site is the
+ * same, though not always. */
 static void play_alloc(uint8_t kind)
 {
     static uint64_t n;
@@ -201,16 +202,25 @@ static void play_alloc(uint8_t kind)
         return;
     }
     struct wire_site *s = site_of(who, kind == FROZEN);
-    count(s, size);
-    if (kind == FROZEN || ++n % 3 == 0) {
-        lifetime_note_pending(threads[0], object, size);
-        lifetime_settle(threads[0], s);
+    struct thread *t = threads[THREADS + who % THREADS];
+    if (kind == FROZEN || t->last_class == 0 || t->last_site != s || ++n % 3 == 0) {
+        t->last_class = 0;
+        lifetime_note_pending(t, object, size);
+        lifetime_settle(t, s);
+        count(s, size);
+        if (kind == FROZEN)
+            return;
+        t->last_class = 1;
+        t->last_site = s;
         return;
     }
+    count(s, size);
     struct shadow *place = heap_place(object);
     if (place == NULL)
         die("no room for a shadow");
     *place = (struct shadow){(uint32_t)who, (uint32_t)(size >> 3), gc_number};
+    if (size >= LARGE_BYTES)
+        lifetime_note_large(object);
 }
 
 static void play_settle(void)
@@ -219,8 +229,8 @@ static void play_settle(void)
     if (thread == 0 || thread >= THREADS)
         die("a thread that there is not");
     struct wire_site *s = site_of(n, false);
-    count(s, pending_bytes[thread]);
     lifetime_settle(threads[thread], s);
+    count(s, pending_bytes[thread]);
 }
 
 /* ── collections ────────────────────────────────────────────────────────────────────────────────────────────── */
@@ -369,7 +379,7 @@ static void replay(const char *directory, const char *path)
     if (!threads_init() || !lifetime_init(&info, true))
         die("the agent does not start");
     lifetime_install(callbacks);
-    for (uint32_t i = 0; i < THREADS; i++) {
+    for (uint32_t i = 0; i < 2 * THREADS; i++) {
         current_thread = NULL;
         threads[i] = must(thread_attach());
     }

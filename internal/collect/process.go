@@ -118,7 +118,7 @@ func (p *process) readLog(r *Recorder) error {
 			p.arguments = strings.Split(strings.TrimSuffix(string(record.CommandLine), "\x00"), "\x00")
 		case wire.Thread, wire.ThreadEnd, wire.ThreadName:
 			p.threads.add(r, record)
-		case wire.GC, wire.Alive, wire.Why, wire.Roots:
+		case wire.GC, wire.Alive, wire.Why, wire.Roots, wire.Changes:
 			if err := p.lifetime.add(r, p.id, record); err != nil {
 				return fmt.Errorf("log at %d: %w", p.logRead, err)
 			}

@@ -8,6 +8,7 @@ type Result struct {
 	GCs        []GC
 	Alive      []Cohort // after the final GC, sorted by site, generation, birth
 	AliveKnown bool     // there was a final GC
+	Changes    []Change // from each collection to the next, sorted by collection and site
 	Reasons    []Reason // of the collections that Tracker.Reasons asks for, sorted by collection and site
 	Untracked  uint64   // gaps without an object inside ranges of survivors, over all collections
 }
@@ -25,6 +26,15 @@ type GC struct {
 	Collected   uint32
 	Induced     bool
 	Generations [wire.GenerationCount]wire.GCGeneration
+}
+
+// Change is what a site's counters are at the end of a collection, if one of them is not what it was at the end of the
+// one before.
+type Change struct {
+	GC        int // from 1
+	Site      uint32
+	Allocated wire.Population
+	Dead      [wire.GenerationCount]wire.Population
 }
 
 // Reason is how many objects of a site there are after a collection, and why.

@@ -39,6 +39,7 @@ type Tracker struct {
 	table  []object // sorted by address when a collection has ended; new ones are appended
 	result Result
 	ends   []uint64 // when each collection ended
+	told   []Change // by site, less one: the last ones
 	now    *collection
 	ended  bool
 }
@@ -228,6 +229,7 @@ func (t *Tracker) end(e GCEnd) error {
 	if err := t.sort(); err != nil {
 		return fmt.Errorf("after: %w", err)
 	}
+	t.changes()
 	if t.Reasons != nil && t.Reasons(now.start) {
 		t.reasons()
 	}
@@ -293,13 +295,18 @@ func (t *Tracker) decide(o *object, ranges []Range, before, after generations) (
 	if known && o.frozen {
 		return false, fmt.Errorf("the frozen object at %#x is in generation %d", o.address, was)
 	}
+	if known {
+		Add(&gc.Generations[was].Before, o.bytes)
+	}
 	if !known || gc.Collected>>was&1 == 0 {
 		if survives {
 			return false, fmt.Errorf("the range at %#x holds an object that is not of a collected generation", r.From)
 		}
+		if known {
+			Add(&gc.Generations[was].After, o.bytes)
+		}
 		return true, nil
 	}
-	Add(&gc.Generations[was].Before, o.bytes)
 	if !survives {
 		Add(&gc.Generations[was].Dead, o.bytes)
 		return false, t.bury(o, was)
@@ -310,6 +317,7 @@ func (t *Tracker) decide(o *object, ranges []Range, before, after generations) (
 	if last, fits := after.of(o.address + o.bytes - 1); !known || !fits || is != last {
 		return false, fmt.Errorf("an object of %d bytes at %#x is not in one generation", o.bytes, o.address)
 	}
+	Add(&gc.Generations[is].After, o.bytes)
 	if is > was && was < 2 {
 		Add(&gc.Generations[was].Promoted, o.bytes)
 	}
@@ -328,6 +336,21 @@ func (t *Tracker) bury(o *object, generation uint32) error {
 		site.ByTime[TimeBucket(t.ends[len(t.ends)-1]-t.ends[o.born])]++
 	}
 	return nil
+}
+
+// changes notes the sites whose counters changed since the last collection.
+func (t *Tracker) changes() {
+	for i, s := range t.result.Sites {
+		if i == len(t.told) {
+			t.told = append(t.told, Change{})
+		}
+		now := Change{Site: uint32(i) + 1, Allocated: s.Allocated, Dead: s.Dead}
+		if now.Allocated != t.told[i].Allocated || now.Dead != t.told[i].Dead {
+			t.told[i] = now
+			now.GC = len(t.result.GCs)
+			t.result.Changes = append(t.result.Changes, now)
+		}
+	}
 }
 
 // reasons counts all objects that are in a generation and have a site.

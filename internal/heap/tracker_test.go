@@ -116,15 +116,24 @@ func TestFates(t *testing.T) {
 		},
 		GCs: []GC{
 			{Collected: 1, Generations: [5]wire.GCGeneration{
-				{Before: objects(2, 56), Dead: objects(1, 24), Promoted: objects(1, 32)}}},
+				{Before: objects(2, 56), Dead: objects(1, 24), Promoted: objects(1, 32)}, {After: objects(1, 32)},
+				3: {Before: objects(1, 0x3000), After: objects(1, 0x3000)}}},
 			{Collected: 3, Induced: true, Generations: [5]wire.GCGeneration{
-				{Before: objects(1, 48), Promoted: objects(1, 48)}, {Before: objects(1, 32)}}},
+				{Before: objects(1, 48), Promoted: objects(1, 48)}, {Before: objects(1, 32), After: objects(1, 32)},
+				{After: objects(1, 48)}, {Before: objects(1, 0x3000), After: objects(1, 0x3000)}}},
 			{Collected: 31, Induced: true, Generations: [5]wire.GCGeneration{
-				1: {Before: objects(1, 32), Dead: objects(1, 32)}, 2: {Before: objects(1, 48)},
+				1: {Before: objects(1, 32), Dead: objects(1, 32)}, 2: {Before: objects(1, 48), After: objects(1, 48)},
 				3: {Before: objects(1, 0x3000), Dead: objects(1, 0x3000)}}},
 		},
 		Alive:      []Cohort{{Site: 2, Generation: 2, Born: 1, Objects: objects(1, 48)}},
 		AliveKnown: true,
+		Changes: []Change{
+			{GC: 1, Site: 1, Allocated: objects(2, 56), Dead: [5]wire.Population{0: objects(1, 24)}},
+			{GC: 1, Site: 2, Allocated: objects(1, 0x3000)},
+			{GC: 1, Site: 3, Allocated: objects(1, 40)},
+			{GC: 3, Site: 1, Allocated: objects(2, 56), Dead: [5]wire.Population{0: objects(1, 24), 1: objects(1, 32)}},
+			{GC: 3, Site: 2, Allocated: objects(2, 0x3000+48), Dead: [5]wire.Population{3: objects(1, 0x3000)}},
+		},
 		Reasons: []Reason{ // that of thread 7 has no site in collection 2
 			{GC: 2, Site: 1, Survived: objects(1, 32)},
 			{GC: 2, Site: 2, Uncollected: objects(1, 0x3000)},

@@ -84,6 +84,8 @@ func decodeRecord(d *decoder, kind Kind) any {
 		return Why{GC: d.u32(), Site: d.u32(), Uncollected: d.population(), Rooted: d.population(), Reachable: d.population()}
 	case KindRoots:
 		return Roots{GC: d.u32(), Site: d.u32(), Kind: d.u32(), Flags: d.u32(), Function: d.u32(), Reserved: d.u32(), References: d.u64()}
+	case KindChanges:
+		return decodeChanges(d)
 	}
 	return nil
 }
@@ -100,12 +102,20 @@ func decodeBody(d *decoder) Body {
 }
 
 func decodeGC(d *decoder) GC {
-	g := GC{Number: d.u32(), Collected: d.u32(), Induced: d.u32(), Finalizable: d.u32(),
+	g := GC{Number: d.u32(), Collected: d.u32(), Induced: d.u32(), Finalizable: d.u32(), Pinned: d.u32(), Since: d.u32(),
 		SuspendNS: d.u64(), StartNS: d.u64(), EndNS: d.u64(), DoneNS: d.u64()}
 	for i := range g.Generations {
-		g.Generations[i] = GCGeneration{d.population(), d.population(), d.population()}
+		g.Generations[i] = GCGeneration{d.population(), d.population(), d.population(), d.population()}
 	}
 	return g
+}
+
+func decodeChanges(d *decoder) Changes {
+	c := Changes{GC: d.u32()}
+	for range d.count(24) {
+		c.Changes = append(c.Changes, Change{d.u32(), d.u32(), d.population()})
+	}
+	return c
 }
 
 func (d *decoder) population() Population { return Population{d.u64(), d.u64()} }

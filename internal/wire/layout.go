@@ -72,7 +72,9 @@ const (
 	LossClockBackwards Loss = 11 // intervals of which the end was before the beginning: counted as 0 (time)
 	LossNotHooked      Loss = 12 // functions that should have been instrumented and are not: no memory (time)
 
-	LossCount = 13
+	LossChanges Loss = 13 // no room to tell what changed from one GC to the next: from here on not told (lifetime)
+
+	LossCount = 14
 )
 
 // Generations of the GC heap, as the runtime numbers them (COR_PRF_GC_GENERATION).
@@ -248,8 +250,15 @@ type Fate struct {
 	DeadObjects [GenerationCount]uint64 `doc:"by the generation in which they were when they were found dead"`
 	DeadBytes   [GenerationCount]uint64 `doc:"their heap bytes"`
 	Ages        uint32                  `doc:"number (index plus one) of the site's Ages, 0: all of the dead survived no GC"`
+	Changed     uint32                  `doc:"the agent's list of sites that changed: number of the next one, 0: not in it"`
+	Counters    uint32                  `doc:"in that list: bit n: Change.Counter n may have changed"`
 	Reserved    uint32                  `doc:""`
+	ToldObjects uint64                  `doc:"objects allocated as they were last told by Changes"`
+	ToldBytes   uint64                  `doc:"the same in bytes"`
 }
+
+// ChangeAllocated is the counter of a Change that holds what was allocated; those before it are by generation.
+const ChangeAllocated = GenerationCount
 
 // Buckets of ages.
 const (

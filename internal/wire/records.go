@@ -17,6 +17,7 @@ const (
 	KindAlive      Kind = 10
 	KindWhy        Kind = 11
 	KindRoots      Kind = 12
+	KindChanges    Kind = 13
 )
 
 // Module is a loaded module.
@@ -104,9 +105,10 @@ type Process struct {
 
 // GCGeneration is what a garbage collection found in one generation.
 type GCGeneration struct {
-	Before   Population `doc:"objects in it at the start, if it was collected"`
-	Dead     Population `doc:"of these: not survivors"`
+	Before   Population `doc:"objects in it at the start"`
+	Dead     Population `doc:"of these, if it was collected: not survivors"`
 	Promoted Population `doc:"of the survivors: in a higher generation at the end"`
+	After    Population `doc:"objects in it at the end"`
 }
 
 // Population is a number of objects and their heap bytes.
@@ -121,6 +123,8 @@ type GC struct {
 	Collected   uint32                        `doc:"bit n: generation n was collected"`
 	Induced     uint32                        `doc:"1: asked for by the program, or by the agent at the end"`
 	Finalizable uint32                        `doc:"objects in the queue of the finalizer"`
+	Pinned      uint32                        `doc:"objects that a root pins"`
+	Since       uint32                        `doc:"Changes with this number tell what changed since the GC with this one, 0: since the start; the own number: none do, a later one's will"`
 	SuspendNS   uint64                        `doc:"CLOCK_MONOTONIC when the runtime began to stop threads, 0 if it did not say"`
 	StartNS     uint64                        `doc:"CLOCK_MONOTONIC at GarbageCollectionStarted"`
 	EndNS       uint64                        `doc:"CLOCK_MONOTONIC at GarbageCollectionFinished, before the agent's own work"`
@@ -158,11 +162,26 @@ type Roots struct {
 	References uint64 `doc:"how many"`
 }
 
+// Changes are counters of sites that changed, as they were at the end of a GC. They come before the GC's own record, in
+// as many parts as it takes. What did not change may be told too.
+type Changes struct {
+	GC      uint32   `doc:"its number"`
+	Changes []Change `doc:"in no order"`
+}
+
+// Change is one counter of a site.
+type Change struct {
+	Site    uint32     `doc:"number of the site: its index plus one"`
+	Counter uint32     `doc:"dead, by generation, or ChangeAllocated"`
+	Objects Population `doc:"since the start"`
+}
+
 // Records lists one value of each kind, for documentation and for tests.
 func Records() map[Kind]any {
 	return map[Kind]any{
 		KindModule: Module{}, KindType: Type{}, KindFunction: Function{}, KindBody: Body{},
 		KindThread: Thread{}, KindThreadEnd: ThreadEnd{}, KindThreadName: ThreadName{},
 		KindProcess: Process{}, KindGC: GC{}, KindAlive: Alive{}, KindWhy: Why{}, KindRoots: Roots{},
+		KindChanges: Changes{},
 	}
 }

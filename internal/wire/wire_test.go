@@ -97,6 +97,8 @@ func anyRecord(t *rapid.T) (wire.Kind, any) {
 		return kind, rapid.Make[wire.Why]().Draw(t, "record")
 	case wire.Roots:
 		return kind, rapid.Make[wire.Roots]().Draw(t, "record")
+	case wire.Changes:
+		return kind, rapid.Make[wire.Changes]().Draw(t, "record")
 	}
 	t.Fatalf("kind %d is not tested", kind)
 	return 0, nil

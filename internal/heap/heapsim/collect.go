@@ -46,6 +46,7 @@ func (s *simulation) collect(k int, induced, asked bool) {
 	s.gcs++
 	s.now += []uint64{1, 1000, 900_000, 5_000_000, 80_000_000, 700_000_000, 8e9, 9e10, 2e12}[s.r.IntN(9)]
 	s.ends = append(s.ends, s.now)
+	p.population(func(g *wire.GCGeneration) *wire.Population { return &g.Before })
 	for _, a := range p.old {
 		p.mark(a)
 	}
@@ -62,10 +63,32 @@ func (s *simulation) collect(k int, induced, asked bool) {
 	p.tell()
 	s.emit(heap.GCEnd{NS: s.now, Bounds: s.bounds()})
 	if !s.truth.AliveKnown {
+		p.population(func(g *wire.GCGeneration) *wire.Population { return &g.After })
 		s.truth.GCs = append(s.truth.GCs, p.gc)
+		s.changes()
 	}
 	if final {
 		s.alive()
+	}
+}
+
+// population counts what there is in each generation.
+func (p *plan) population(of func(*wire.GCGeneration) *wire.Population) {
+	for _, a := range p.areas {
+		for _, o := range a.objects {
+			heap.Add(of(&p.gc.Generations[a.generation(o.address)]), o.bytes)
+		}
+	}
+}
+
+// changes notes the sites that are not as they were at the end of the last collection.
+func (s *simulation) changes() {
+	s.told = append(s.told, make([]heap.Site, len(s.truth.Sites)-len(s.told))...)
+	for i, now := range s.truth.Sites {
+		if now.Allocated != s.told[i].Allocated || now.Dead != s.told[i].Dead {
+			s.truth.Changes = append(s.truth.Changes, heap.Change{GC: len(s.truth.GCs), Site: uint32(i) + 1, Allocated: now.Allocated, Dead: now.Dead})
+		}
+		s.told[i] = now
 	}
 }
 
@@ -96,7 +119,6 @@ func (p *plan) mark(a *area) {
 			kept = append(kept, o)
 			continue
 		}
-		heap.Add(&p.gc.Generations[g].Before, o.bytes)
 		if i%p.cluster == 0 {
 			lives = p.r.IntN(100) < p.chance[g]
 		}

@@ -67,6 +67,7 @@ type simulation struct {
 	ends    []uint64
 	gcs     int // collections started
 	truth   heap.Result
+	told    []heap.Site // at the end of the last collection
 }
 
 // Run simulates a heap, tells what happens and returns what became of the objects.

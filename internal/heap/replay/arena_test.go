@@ -80,6 +80,7 @@ func (c *counted) readSites(a *arena.Arena) error {
 func (c *counted) readLog(log []byte) error {
 	alive := map[heap.Cohort]wire.Population{}
 	reasons := map[[2]uint32]heap.Reason{}
+	told, since := map[uint32]heap.Change{}, uint32(0)
 	for len(log) > 0 {
 		record, rest, err := wire.Next(log)
 		if err != nil {
@@ -90,8 +91,17 @@ func (c *counted) readLog(log []byte) error {
 		case wire.GC:
 			c.result.GCs = append(c.result.GCs, heap.GC{Collected: r.Collected, Induced: r.Induced == 1, Generations: r.Generations})
 			c.ends = append(c.ends, r.EndNS)
+			if r.Since != since {
+				return fmt.Errorf("collection %d tells changes since %d, want %d", r.Number, r.Since, since)
+			}
+			since = r.Number
+			c.takeChanges(told)
 			if int(r.Number) != len(c.result.GCs) {
 				return fmt.Errorf("collection %d has number %d", len(c.result.GCs), r.Number)
+			}
+		case wire.Changes:
+			if err := c.addChanges(told, r); err != nil {
+				return err
 			}
 		case wire.Alive:
 			key := heap.Cohort{Site: r.Site, Generation: r.Generation, Born: r.Born}
@@ -115,6 +125,37 @@ func (c *counted) readLog(log []byte) error {
 		return cmp.Or(cmp.Compare(a.GC, b.GC), cmp.Compare(a.Site, b.Site))
 	})
 	return nil
+}
+
+// addChanges takes counters of sites; a site's can be in two records.
+func (c *counted) addChanges(told map[uint32]heap.Change, r wire.Changes) error {
+	if int(r.GC) != len(c.result.GCs)+1 {
+		return fmt.Errorf("changes of collection %d after %d", r.GC, len(c.result.GCs))
+	}
+	for _, x := range r.Changes {
+		now := told[x.Site]
+		was := now
+		now.GC, now.Site = int(r.GC), x.Site
+		if x.Counter == wire.ChangeAllocated {
+			now.Allocated = x.Objects
+		} else {
+			now.Dead[x.Counter] = x.Objects
+		}
+		if now.Allocated == was.Allocated && now.Dead == was.Dead {
+			return fmt.Errorf("collection %d: counter %d of site %d did not change", r.GC, x.Counter, x.Site)
+		}
+		told[x.Site] = now
+	}
+	return nil
+}
+
+// takeChanges completes the changes of a collection.
+func (c *counted) takeChanges(told map[uint32]heap.Change) {
+	for _, site := range slices.Sorted(maps.Keys(told)) {
+		if told[site].GC == len(c.result.GCs) {
+			c.result.Changes = append(c.result.Changes, told[site])
+		}
+	}
 }
 
 func add(to *wire.Population, p wire.Population) {

@@ -17,6 +17,7 @@ import (
 
 	"github.com/clrprof/clrprof/internal/heap"
 	"github.com/clrprof/clrprof/internal/heap/heapsim"
+	"github.com/clrprof/clrprof/internal/wire"
 )
 
 // With -seeds 200000 it is millions of collections, see "make fuzz".
@@ -25,8 +26,9 @@ var (
 	first = flag.Int("first", 0, "the first of their seeds")
 )
 
-// flags of the compiler: those of the product, as far as they matter here.
-const flags = "-std=c11 -O2 -g -fno-omit-frame-pointer -pthread -Wall -Wextra -Wconversion -Werror -Dclock_gettime=replay_clock_gettime"
+// flags of the compiler: those of the product, as far as they matter here. In the simulation objects of any size are
+// on any heap, so the agent asks for the place of each.
+const flags = "-std=c11 -O2 -g -fno-omit-frame-pointer -pthread -Wall -Wextra -Wconversion -Werror -Dclock_gettime=replay_clock_gettime -DLARGE_BYTES=1"
 
 var (
 	builtDir = sync.OnceValues(func() (string, error) { return os.MkdirTemp("", "clrprof-replay-") })
@@ -166,6 +168,10 @@ func compareSeeds(t *testing.T, program string, a, b int, env ...string) (collec
 				t.Fatal(err)
 			}
 			got.nothingLost(t)
+			if slices.Contains(env, oneHeap) {
+				joinHeaps(result)
+				joinHeaps(&got.result)
+			}
 			if diff := cmp.Diff(result, &got.result); diff != "" || t.Failed() {
 				t.Fatalf("%s: tracker (-) and agent (+) differ: %s", name, diff)
 			}
@@ -179,6 +185,25 @@ func compareSeeds(t *testing.T, program string, a, b int, env ...string) (collec
 
 func TestAgentEqualsTracker(t *testing.T) {
 	n := compareSeeds(t, build(t, ""), *first, *first+*seeds)
+	t.Logf("%d collections", n)
+}
+
+// oneHeap says that the heaps of large and of pinned objects are compared as if they were one.
+const oneHeap = "HEAPS=1"
+
+func joinHeaps(r *heap.Result) {
+	for i := range r.GCs {
+		g := &r.GCs[i].Generations
+		large, pinned := &g[wire.GenerationLarge], &g[wire.GenerationPinned]
+		add(&large.Before, pinned.Before)
+		add(&large.After, pinned.After)
+		pinned.Before, pinned.After = wire.Population{}, wire.Population{}
+	}
+}
+
+// TestSmallEverywhere has no large objects: how many were born outside generation 0 follows from how many were born in all.
+func TestSmallEverywhere(t *testing.T) {
+	n := compareSeeds(t, build(t, "-ULARGE_BYTES -DLARGE_BYTES=0xFFFFFFFFFFFF"), 2_000_000, 2_000_200, oneHeap)
 	t.Logf("%d collections", n)
 }
 
