@@ -73,15 +73,23 @@ static uint32_t start_recording(void)
     names_find_signal_return();
     if (!names_init(agent_info) || !stack_init() || !threads_init())
         return WIRE_FAILURE_OUT_OF_MEMORY;
-    uint32_t low = ENABLE_OBJECT_ALLOCATED | MONITOR_OBJECT_ALLOCATED | MONITOR_THREADS | MONITOR_MODULE_LOADS |
-                   ENABLE_STACK_SNAPSHOT;
-    arena.header->data = WIRE_DATA_MEMORY;
-    if (number_from("CLRPROF_LIFETIME", 0) != 0) {
-        if (!lifetime_init(agent_info, number_from("CLRPROF_FINAL_GC", 0) != 0))
-            return WIRE_FAILURE_OUT_OF_MEMORY;
-        lifetime_install(callback_table);
-        low |= lifetime_event_mask();
-        arena.header->data |= WIRE_DATA_LIFETIME;
+    uint32_t low = MONITOR_THREADS | MONITOR_MODULE_LOADS;
+    if (number_from("CLRPROF_NO_MEMORY", 0) == 0) {
+        low |= ENABLE_OBJECT_ALLOCATED | MONITOR_OBJECT_ALLOCATED | ENABLE_STACK_SNAPSHOT;
+        arena.header->data = WIRE_DATA_MEMORY;
+        if (number_from("CLRPROF_LIFETIME", 0) != 0) {
+            if (!lifetime_init(agent_info, number_from("CLRPROF_FINAL_GC", 0) != 0))
+                return WIRE_FAILURE_OUT_OF_MEMORY;
+            lifetime_install(callback_table);
+            low |= lifetime_event_mask();
+            arena.header->data |= WIRE_DATA_LIFETIME;
+        }
+    }
+    if (number_from("CLRPROF_TIME", 0) != 0) {
+        time_init();
+        time_install(callback_table);
+        low |= time_event_mask();
+        arena.header->data |= WIRE_DATA_TIME;
     }
 #ifdef CLRPROF_ORACLE
     oracle_install(callback_table);
@@ -89,6 +97,8 @@ static uint32_t start_recording(void)
 #endif
     if (SLOT(agent_info, INFO_SET_EVENT_MASK2, uint32_t, uint32_t)(agent_info, low, HIGH_MONITOR_DYNAMIC_FUNCTION_UNLOADS) < 0)
         return WIRE_FAILURE_EVENT_MASK;
+    if ((arena.header->data & WIRE_DATA_TIME) != 0 && !instrument_init(agent_info))
+        return WIRE_FAILURE_HOOKS;
     return 0;
 }
 
@@ -111,6 +121,7 @@ static hresult initialize(void *self, void *unknown)
         return HR_OK;
     /* The runtime unloads this library now: nothing may stay that points into it, or that nobody would ever free. */
     threads_close();
+    instrument_close();
     names_close();
     stack_close();
     arena_close();
@@ -127,6 +138,7 @@ static hresult shutdown(void *self)
 #ifdef CLRPROF_ORACLE
     oracle_report();
 #endif
+    time_end();
     arena.header->end_ns = monotonic_ns();
     __atomic_store_n(&arena.header->state, WIRE_STATE_SHUT_DOWN, __ATOMIC_RELEASE);
     return HR_OK;

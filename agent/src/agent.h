@@ -28,6 +28,10 @@ struct arena {
     struct wire_node *nodes;
     struct wire_site *sites;
     struct wire_fate *fates; /* by site, with lifetime */
+    struct wire_timing *timings; /* with time */
+    struct wire_waits *waits;
+    struct wire_clock *clocks;
+    struct wire_activation *activations;
 };
 extern struct arena arena;
 
@@ -42,6 +46,7 @@ void word_unlock(uint32_t *word);
  * is exhausted. arena_publish makes them valid for the reader. */
 void *arena_reserve(uint32_t region, uint64_t bytes);
 void arena_publish(uint32_t region, uint64_t bytes);
+bool arena_nearly_full(void); /* the last part of the memory is for what says that the rest is used up */
 bool arena_log(uint32_t kind, const void *payload, uint32_t bytes); /* appends a record; with the lock held */
 /* Private zeroed memory, counted against the limit; NULL when exhausted. */
 void *private_alloc(uint64_t bytes);
@@ -157,6 +162,7 @@ extern __thread struct thread *current_thread __attribute__((tls_model("initial-
 
 bool threads_init(void);
 void threads_close(void);
+uint32_t thread_number(void);       /* the id of this thread, which is described at the first call; 0: no room */
 struct thread *thread_attach(void); /* NULL: no memory */
 void thread_destroyed(uintptr_t managed);
 void thread_named(uintptr_t managed, const utf16 *name, uint32_t length);
@@ -172,6 +178,11 @@ void names_find_signal_return(void); /* once the runtime has installed its signa
 uint32_t type_of_class(uintptr_t class_id);                            /* id, 0: no room */
 uint32_t ip_of_address(uintptr_t address);                             /* id, 0: no room */
 uint32_t function_of_id(uintptr_t function_id);                        /* id, 0: no room */
+uint64_t function_value(uintptr_t function_id);                        /* the same with FUNCTION_IS_…, */
+bool bodies_of_id(uintptr_t function_id);                              /* describes those that are new; false: no room */
+#define FUNCTION_IS_COLLECTIBLE (UINT64_C(1) << 32)  /* it can be unloaded */
+#define FUNCTION_IS_INSTRUMENTED (UINT64_C(1) << 34) /* with time: see instrument.c */
+#define FUNCTION_IS_BOUNDARY (UINT64_C(1) << 35)
 void names_forget_module(uintptr_t module);                            /* a module is being unloaded */
 void names_forget_function(uintptr_t function_id);                     /* a dynamic method was freed */
 void names_retry_types(void);                                          /* those the runtime could not name yet */
@@ -325,5 +336,80 @@ void lifetime_note_large(uintptr_t object); /* one of LARGE_BYTES and more was b
 void allocations_init(void *info, bool has_frozen_heap);
 hresult object_allocated(void *self, uintptr_t object, uintptr_t class_id);
 hresult object_allocated_lifetime(void *self, uintptr_t object, uintptr_t class_id);
+
+/* ── instrument.c: whose calls are recorded ─────────────────────────────────────────────────────────────────── */
+
+struct method { /* what the hooks get of a function; never freed */
+    uint32_t function;
+    bool boundary; /* framework code: recorded only when instrumented code calls it */
+};
+
+bool instrument_init(void *info);
+void instrument_close(void);
+uint32_t method_function(uintptr_t function_id); /* id of a function that is hooked, else 0 */
+/* FUNCTION_IS_… of a method that is being described; its names are as in the record: type names, name. */
+uint64_t instrument_class(uintptr_t module, uint32_t token, const uint8_t *names, const uint8_t *end);
+void instrument_forget_module(uintptr_t module);
+hresult instrument_inlining(void *self, uintptr_t caller, uintptr_t callee, int32_t *should);
+hresult instrument_compiled(void *self, uintptr_t function_id, hresult status, int32_t safe_to_block);
+
+/* ── os.c: what the operating system did meanwhile ──────────────────────────────────────────────────────────── */
+
+struct os_usage {
+    uint64_t voluntary, preempted, faults, reads;
+};
+
+struct unwinding { /* a function that an exception unwinds */
+    uint32_t depth; /* activations */
+    bool ends;      /* the innermost is its call */
+};
+#define MAX_UNWINDING 16u /* exceptions in finally blocks of other exceptions; calls beyond that end unseen */
+
+struct timer { /* of a thread */
+    struct wire_activation *top, *limit;
+    struct wire_clock *clock;
+    volatile uint64_t *word; /* anything but `expect`: the operating system may have acted */
+    uint64_t expect, gap;    /* so may it have in an interval that is longer than `gap` */
+    uint32_t *table;         /* the thread's timings, by parent, function and return address */
+    uint64_t mask;
+    struct wire_activation *bottom;
+    uint32_t used, capacity, thread, mechanism;
+    struct os_usage usage; /* when last looked at */
+    uint64_t alarms, false_alarms;
+    void *ring; /* of a perf event */
+    struct unwinding unwinding[MAX_UNWINDING];
+    uint32_t n_unwinding;
+    struct timer *next_free;
+};
+
+extern bool clock_is_tsc;
+void os_init(void);
+void os_init_gap(uint64_t ticks_per_sec);
+uint64_t os_clock(void);
+void os_pair(uint64_t *ticks, uint64_t *ns); /* the same moment on both clocks */
+void os_attach(struct timer *t);             /* this thread */
+void os_detach(struct timer *t);
+uint64_t os_look(struct timer *t, struct wire_waits *w); /* what happened since the last look; and the time after looking */
+
+/* ── time.c, hooks.c: calls ─────────────────────────────────────────────────────────────────────────────────── */
+
+extern __thread struct timer *current_timer __attribute__((tls_model("initial-exec")));
+
+void time_init(void);
+uint32_t time_event_mask(void);
+void time_install(void **callbacks);
+void time_thread_ended(void);
+void time_end(void); /* at the runtime's shutdown */
+void time_know(struct timer *t, uint32_t number); /* puts a timing into the thread's table */
+void time_enter_hook(const struct method *m, uintptr_t sp);
+void time_leave_hook(const struct method *m, uintptr_t sp);
+void time_enter_slow(const struct method *m, uintptr_t sp); /* stubs of … */
+void time_leave_slow(const struct method *m, uintptr_t sp);
+void time_enter_cold(const struct method *m, uintptr_t sp); /* … these */
+void time_leave_cold(const struct method *m, uintptr_t sp);
+void clrprof_enter(void); /* what compiled code calls; not by C */
+void clrprof_leave(void);
+void clrprof_tailcall(void);
+void hooks_measure(struct timer *t, struct wire_timing *timings, struct wire_overhead *out);
 
 #endif

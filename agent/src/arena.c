@@ -25,6 +25,7 @@
 #define MIN_REGION (MIN_LIMIT / 2) /* regions share the limit, and none needs all of it */
 #define MAX_REGION (UINT64_C(16) << 30)  /* ids of nodes, the smallest rows, have 32 bits; those of types 31 */
 #define ADDRESS_SPACE_SHARE 16u          /* of a limited address space, the part of the arena; twice that with private tables */
+#define LAST_PART 16u /* of the limit, see arena_nearly_full */
 #define MAX_COMMAND_LINE (64u << 10)
 #define MAX_NAMES 4u /* tries to find a file name that is free */
 
@@ -163,6 +164,12 @@ bool arena_log(uint32_t kind, const void *payload, uint32_t bytes)
     return true;
 }
 
+bool arena_nearly_full(void)
+{
+    uint64_t limit = arena.header->memory_limit;
+    return __atomic_load_n(&total_bytes, __ATOMIC_RELAXED) > limit - limit / LAST_PART;
+}
+
 void *private_alloc(uint64_t bytes)
 {
     if (!within_limit(&arena.header->private_bytes, bytes))
@@ -245,6 +252,10 @@ static void fill_header(uint64_t capacity, uint64_t memory_limit, uint32_t max_s
     arena.nodes = (struct wire_node *)(void *)(arena.base + h->regions[WIRE_REGION_NODES].offset);
     arena.sites = (struct wire_site *)(void *)(arena.base + h->regions[WIRE_REGION_SITES].offset);
     arena.fates = (struct wire_fate *)(void *)(arena.base + h->regions[WIRE_REGION_FATES].offset);
+    arena.timings = (struct wire_timing *)(void *)(arena.base + h->regions[WIRE_REGION_TIMINGS].offset);
+    arena.waits = (struct wire_waits *)(void *)(arena.base + h->regions[WIRE_REGION_WAITS].offset);
+    arena.clocks = (struct wire_clock *)(void *)(arena.base + h->regions[WIRE_REGION_CLOCKS].offset);
+    arena.activations = (struct wire_activation *)(void *)(arena.base + h->regions[WIRE_REGION_ACTIVATIONS].offset);
     __atomic_store_n(&h->magic, WIRE_MAGIC, __ATOMIC_RELEASE);
 }
 

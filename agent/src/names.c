@@ -21,9 +21,10 @@
                              can show any number of values that are no addresses at all */
 
 /* Values of the maps: the id, whether the code or type can be unloaded, and whether a function can be freed alone. */
-#define COLLECTIBLE (UINT64_C(1) << 32)
+#define COLLECTIBLE FUNCTION_IS_COLLECTIBLE
 #define DYNAMIC (UINT64_C(1) << 33)
 #define ID(value) ((uint32_t)(value))
+#define FUNCTION_FLAGS 16u /* where they are in a record */
 
 static void *info; /* ICorProfilerInfo9 or later */
 static struct map modules, imports, types, functions, bodies, ips;
@@ -472,6 +473,7 @@ static uint64_t describe_method(struct record *r, uintptr_t function, uint8_t *s
         hr = SLOT(import, IMPORT_GET_METHOD_PROPS, uint32_t, uint32_t *, utf16 *, uint32_t, uint32_t *, uint32_t *,
                   const uint8_t **, uint32_t *, uint32_t *, uint32_t *)(import, token, &owner, NULL, 0, &length, &attributes,
                                                                         &signature, &signature_bytes, &rva, &implementation);
+    size_t names = (size_t)(r->p - r->start);
     put_type_names(r, import, hr < 0 ? 0 : owner, name);
     if (hr >= 0)
         hr = SLOT(import, IMPORT_GET_METHOD_PROPS, uint32_t, uint32_t *, utf16 *, uint32_t, uint32_t *, uint32_t *,
@@ -487,7 +489,11 @@ static uint64_t describe_method(struct record *r, uintptr_t function, uint8_t *s
     }
     put_u32(r, signature_bytes);
     put(r, signature, signature_bytes);
-    return flags & COLLECTIBLE;
+    uint64_t class = instrument_class(module, token, r->start + names, r->p);
+    uint32_t wire_flags = ((class & FUNCTION_IS_INSTRUMENTED) != 0 ? WIRE_FUNCTION_INSTRUMENTED : 0) |
+                          ((class & FUNCTION_IS_BOUNDARY) != 0 ? WIRE_FUNCTION_BOUNDARY : 0);
+    memcpy(r->start + sizeof(struct wire_record_header) + FUNCTION_FLAGS, &wire_flags, sizeof wire_flags);
+    return (flags & COLLECTIBLE) | class;
 }
 
 static uint64_t function_of(uintptr_t function, uint8_t *scratch)
@@ -507,7 +513,7 @@ static uint64_t function_of(uintptr_t function, uint8_t *scratch)
     return insert(&functions, function, &r, WIRE_RECORD_FUNCTION, &last_function, flags);
 }
 
-uint32_t function_of_id(uintptr_t function_id)
+uint64_t function_value(uintptr_t function_id)
 {
     uint64_t value = map_get(&functions, function_id);
     struct scratch *scratch = value != 0 ? NULL : take_scratch();
@@ -515,7 +521,12 @@ uint32_t function_of_id(uintptr_t function_id)
         value = function_of(function_id, scratch->bytes);
         give_scratch(scratch);
     }
-    return ID(value);
+    return value;
+}
+
+uint32_t function_of_id(uintptr_t function_id)
+{
+    return ID(function_value(function_id));
 }
 
 /* ── bodies and instructions ────────────────────────────────────────────────────────────────────────────────── */
@@ -577,6 +588,28 @@ static uint32_t find_body(uintptr_t address, uintptr_t function, uintptr_t rejit
             }
     }
     return 0;
+}
+
+bool bodies_of_id(uintptr_t function_id)
+{
+    uintptr_t starts[MAX_BODIES];
+    uint32_t n_starts = 0;
+    uint64_t function = function_value(function_id);
+    if (SLOT(info, INFO_GET_NATIVE_CODE_STARTS, uintptr_t, uintptr_t, uint32_t, uint32_t *, uintptr_t *)(
+            info, function_id, 0, MAX_BODIES, &n_starts, starts) < 0)
+        return true;
+    struct scratch *scratch = take_scratch();
+    bool room = scratch != NULL && function != 0;
+    for (uint32_t i = 0; room && i < n_starts && i < MAX_BODIES; i++) {
+        struct clr_code_info ranges[MAX_RANGES];
+        uint32_t n = 0;
+        if (map_get(&bodies, starts[i]) == 0 && SLOT(info, INFO_GET_CODE_INFO4, uintptr_t, uint32_t, uint32_t *, struct clr_code_info *)(
+                                                    info, starts[i], MAX_RANGES, &n, ranges) >= 0)
+            room = body_of(starts[i], function, ranges, n > MAX_RANGES ? MAX_RANGES : n, scratch->bytes) != 0;
+    }
+    if (scratch != NULL)
+        give_scratch(scratch);
+    return room;
 }
 
 /* An address in the body of a function. The value of the function is returned, 0: no room for a description. */
@@ -684,6 +717,7 @@ void names_forget_module(uintptr_t module)
     struct map *all[] = {&modules, &types, &functions, &bodies, &ips};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         map_drop(all[i], COLLECTIBLE, COLLECTIBLE);
+    instrument_forget_module(module);
     n_pending = 0;
     __atomic_fetch_add(&code_epoch, 1, __ATOMIC_RELEASE);
     arena_unlock();

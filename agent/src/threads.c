@@ -21,13 +21,19 @@ static bool have_key;
 static struct thread *free_threads;
 static struct thread *all_threads;
 static uint32_t last_thread_id;
+static __thread uint32_t current_number __attribute__((tls_model("initial-exec")));
 
 extern void *agent_info;
 
 static void thread_ended(void *value)
 {
-    struct thread *t = value;
+    (void)value;
+    struct thread *t = current_thread;
+    time_thread_ended();
     current_thread = NULL;
+    current_number = 0;
+    if (t == NULL)
+        return;
     arena_lock();
     t->next_free = free_threads;
     free_threads = t;
@@ -144,11 +150,10 @@ static void find_stack(struct thread *t)
     pthread_attr_destroy(&attributes);
 }
 
-struct thread *thread_attach(void)
+uint32_t thread_number(void)
 {
-    struct thread *t = reuse_thread();
-    if (t == NULL && (t = make_thread()) == NULL)
-        return NULL;
+    if (current_number != 0)
+        return current_number;
     struct {
         uint32_t id, os_id;
         uint64_t managed, begin_ns;
@@ -156,6 +161,21 @@ struct thread *thread_attach(void)
     uintptr_t managed = 0;
     if (SLOT(agent_info, INFO_GET_CURRENT_THREAD_ID, uintptr_t *)(agent_info, &managed) >= 0)
         record.managed = managed;
+    arena_lock();
+    record.id = last_thread_id + 1;
+    if (arena_log(WIRE_RECORD_THREAD, &record, sizeof record))
+        arena.header->threads = current_number = ++last_thread_id;
+    arena_unlock();
+    if (current_number != 0)
+        pthread_setspecific(end_key, &end_key); /* any value but NULL: this thread's end is of interest */
+    return current_number;
+}
+
+struct thread *thread_attach(void)
+{
+    struct thread *t = reuse_thread();
+    if (t == NULL && (t = make_thread()) == NULL)
+        return NULL;
     t->n_frames = t->n_skips = 0;
     t->root = 0;
     t->last_class = 0;
@@ -163,21 +183,15 @@ struct thread *thread_attach(void)
     t->epoch = __atomic_load_n(&code_epoch, __ATOMIC_ACQUIRE);
     memset(t->classes, 0, sizeof t->classes);
     forget_ips(t);
-    arena_lock();
-    record.id = last_thread_id + 1;
-    bool written = arena_log(WIRE_RECORD_THREAD, &record, sizeof record);
-    if (written) {
-        t->id = ++last_thread_id;
-        arena.header->threads = last_thread_id;
-    } else {
+    t->id = thread_number();
+    if (t->id == 0) {
+        arena_lock();
         t->next_free = free_threads;
         free_threads = t;
-    }
-    arena_unlock();
-    if (!written)
+        arena_unlock();
         return NULL;
+    }
     find_stack(t); /* slow on the main thread, so not before it is worth it */
-    pthread_setspecific(end_key, t);
     current_thread = t;
     return t;
 }

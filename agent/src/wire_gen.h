@@ -15,6 +15,7 @@
 #define WIRE_FAILURE_OLD_RUNTIME 0x1u /* no ICorProfilerInfo9 */
 #define WIRE_FAILURE_EVENT_MASK 0x2u /* SetEventMask2 was refused */
 #define WIRE_FAILURE_OUT_OF_MEMORY 0x3u /* the first tables could not be made */
+#define WIRE_FAILURE_HOOKS 0x4u /* SetEnterLeaveFunctionHooks3 was refused */
 #define WIRE_REGION_LOG 0x0u /* records */
 #define WIRE_REGION_IPS 0x1u /* struct wire_ip */
 #define WIRE_REGION_NODES 0x2u /* struct wire_node */

@@ -30,6 +30,7 @@ func Constants() []Constant {
 		{"FAILURE_OLD_RUNTIME", uint64(FailureOldRuntime), "no ICorProfilerInfo9"},
 		{"FAILURE_EVENT_MASK", uint64(FailureEventMask), "SetEventMask2 was refused"},
 		{"FAILURE_OUT_OF_MEMORY", uint64(FailureOutOfMemory), "the first tables could not be made"},
+		{"FAILURE_HOOKS", uint64(FailureHooks), "SetEnterLeaveFunctionHooks3 was refused"},
 		{"REGION_LOG", uint64(RegionLog), "records"},
 		{"REGION_IPS", uint64(RegionIPs), "struct wire_ip"},
 		{"REGION_NODES", uint64(RegionNodes), "struct wire_node"},

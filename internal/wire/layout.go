@@ -29,6 +29,7 @@ const (
 	FailureOldRuntime  Failure = 1 // the runtime lacks ICorProfilerInfo9 (before .NET Core 2.2)
 	FailureEventMask   Failure = 2 // SetEventMask2 was refused
 	FailureOutOfMemory Failure = 3 // the agent's first tables could not be made
+	FailureHooks       Failure = 4 // the runtime refused the hooks of calls
 )
 
 // Region names one of the parts of an arena behind the header.

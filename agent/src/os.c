@@ -1,0 +1,348 @@
+/* Did the operating system act on this thread since its last event? And when was that?
+ *
+ * Warm, the answer is one compare of a word that changes when the thread is switched out. Three mechanisms, the first
+ * that works is taken, for each thread:
+ *
+ *  rseq  the word is rseq_cs of the thread's restartable-sequences area, which points to a sequence that nobody runs. Up
+ *        to Linux 6.18 the kernel clears it whenever the thread was switched out, from 6.19 on only when it was
+ *        preempted, so a probe decides. Signals clear it too: getrusage confirms.
+ *  perf  the word is data_head of a perf event that writes a record for each context switch. Mapped without the right to
+ *        write, the ring is overwritten for ever. Not allowed where perf_event_paranoid is 3 and in most containers.
+ *  gap   no word: an interval that is longer than the shortest context switch is looked at with getrusage.
+ *
+ * Facts: linux/rseq.h, perf_event_open(2), and measurements on Linux 6.1 to 7.2. */
+#define _GNU_SOURCE
+#include "agent.h"
+
+#include <linux/perf_event.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#define RING_BYTES 4096u
+#define PROBES 8u              /* sleeps that must clear rseq_cs */
+#define PROBES_SWITCHED 4u     /* at least so many of them must have been context switches */
+#define MAX_FALSE_ALARMS 2000u /* by then most alarms must have been switches, or the word is somebody else's */
+#define YIELDS 2000u           /* to find the shortest context switch */
+#define SHORTEST_GAP_NS 400u   /* bounds of what is believed of that */
+#define LONGEST_GAP_NS 2000u
+#define RSEQ_SIGNATURE 0x53053053u
+#define RSEQ_CS 8u /* offset of rseq_cs */
+
+/* A sequence of two bytes that are never executed, and what the kernel checks before its abort address. */
+__asm__(".pushsection .text.rseq_never,\"ax\",@progbits\n.balign 16\n.long 0x53053053\n"
+        "1: ud2\n2: ud2\n.popsection\n"
+        ".pushsection .data.rel.ro.rseq,\"aw\",@progbits\n.balign 32\n"
+        "clrprof_rseq_never: .long 0,0\n.quad 2b,2,1b\n.popsection\n");
+extern char clrprof_rseq_never[] __attribute__((visibility("hidden")));
+
+/* glibc 2.35 and later have registered an area for each thread and say where. */
+extern const ptrdiff_t __rseq_offset __attribute__((weak));
+extern const unsigned int __rseq_size __attribute__((weak));
+
+static __thread struct {
+    uint32_t words[8];
+} own_rseq __attribute__((aligned(32), tls_model("initial-exec")));
+
+static const uint64_t quiet_word; /* never changes */
+static bool may_rseq, may_perf;
+static uint64_t gap_ticks;
+bool clock_is_tsc;
+
+/* ── clocks ─────────────────────────────────────────────────────────────────────────────────────────────────── */
+
+uint64_t os_clock(void)
+{
+    return clock_is_tsc ? __builtin_ia32_rdtsc() : monotonic_ns();
+}
+
+/* CPUID 0x80000007, EDX bit 8: the counter runs at one rate in all states of the processor. */
+static bool tsc_is_invariant(void)
+{
+    uint32_t a = 0x80000000u, b, c, d;
+    __asm__ volatile("cpuid" : "+a"(a), "=b"(b), "=c"(c), "=d"(d));
+    if (a < 0x80000007u)
+        return false;
+    a = 0x80000007u;
+    __asm__ volatile("cpuid" : "+a"(a), "=b"(b), "=c"(c), "=d"(d));
+    return (d >> 8 & 1) != 0;
+}
+
+/* One reading of both clocks, as near to each other as five tries get them. */
+void os_pair(uint64_t *ticks, uint64_t *ns)
+{
+    uint64_t best = UINT64_MAX;
+    for (int i = 0; i < 5; i++) {
+        uint64_t before = os_clock(), now = monotonic_ns(), after = os_clock();
+        if (after - before < best) {
+            best = after - before;
+            *ticks = before + (after - before) / 2;
+            *ns = now;
+        }
+    }
+}
+
+/* ── rseq ───────────────────────────────────────────────────────────────────────────────────────────────────── */
+
+static volatile uint64_t *rseq_word(void)
+{
+    if (&__rseq_size != NULL && __rseq_size != 0)
+        return (volatile uint64_t *)(void *)((char *)__builtin_thread_pointer() + __rseq_offset + RSEQ_CS);
+    if (syscall(SYS_rseq, &own_rseq, sizeof own_rseq, 0, RSEQ_SIGNATURE) == 0)
+        return (volatile uint64_t *)(void *)&own_rseq.words[RSEQ_CS / 4];
+    return NULL;
+}
+
+/* Does the kernel clear the word when this thread waits? */
+static bool rseq_works(void)
+{
+    volatile uint64_t *word = rseq_word();
+    uint32_t switched = 0, cleared = 0;
+    if (word == NULL || *word != 0)
+        return false; /* or somebody else uses it */
+    for (uint32_t i = 0; i < PROBES; i++) {
+        struct rusage before, after;
+        struct timespec pause = {0, 60000};
+        *word = (uintptr_t)clrprof_rseq_never;
+        getrusage(RUSAGE_THREAD, &before);
+        nanosleep(&pause, NULL);
+        getrusage(RUSAGE_THREAD, &after);
+        if (after.ru_nvcsw == before.ru_nvcsw)
+            continue;
+        switched++;
+        cleared += *word != (uintptr_t)clrprof_rseq_never;
+    }
+    *word = 0;
+    return switched >= PROBES_SWITCHED && cleared == switched;
+}
+
+/* ── perf ───────────────────────────────────────────────────────────────────────────────────────────────────── */
+
+static bool perf_open(struct timer *t)
+{
+    struct perf_event_attr a;
+    memset(&a, 0, sizeof a);
+    a.size = PERF_ATTR_SIZE_VER3;
+    a.type = PERF_TYPE_SOFTWARE;
+    a.config = PERF_COUNT_SW_DUMMY;
+    a.sample_type = PERF_SAMPLE_TIME;
+    a.exclude_kernel = a.exclude_hv = a.context_switch = a.sample_id_all = a.watermark = 1;
+    a.wakeup_watermark = RING_BYTES;
+    int fd = (int)syscall(SYS_perf_event_open, &a, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+    if (fd < 0)
+        return false;
+    void *ring = mmap(NULL, 2 * RING_BYTES, PROT_READ, MAP_SHARED, fd, 0);
+    close(fd); /* the mapping keeps the event alive */
+    if (ring == MAP_FAILED)
+        return false;
+    t->ring = ring;
+    t->word = (volatile uint64_t *)(void *)&((struct perf_event_mmap_page *)ring)->data_head;
+    t->expect = *t->word;
+    return true;
+}
+
+/* Nanoseconds between switches out and in, of the records between two positions; they have 16 bytes: header, time. */
+static uint64_t perf_off_ns(const struct timer *t, uint64_t from, uint64_t to)
+{
+    const uint8_t *data = (const uint8_t *)t->ring + RING_BYTES;
+    uint64_t off = 0, out = 0;
+    if (to - from > RING_BYTES)
+        from = to - RING_BYTES;
+    for (; from < to; from += 16) {
+        const struct perf_event_header *h = (const void *)(data + (from & (RING_BYTES - 1)));
+        uint64_t at = *(const uint64_t *)(const void *)(data + ((from + 8) & (RING_BYTES - 1)));
+        if (h->type != PERF_RECORD_SWITCH)
+            continue;
+        if ((h->misc & PERF_RECORD_MISC_SWITCH_OUT) != 0) {
+            out = at;
+        } else if (out != 0) {
+            off += at - out;
+            out = 0;
+        }
+    }
+    return off;
+}
+
+/* ── gap ────────────────────────────────────────────────────────────────────────────────────────────────────── */
+
+struct yielder {
+    cpu_set_t cpu;
+    volatile bool stop;
+    uint64_t shortest;
+};
+
+static void *yield_back(void *data)
+{
+    struct yielder *y = data;
+    sched_setaffinity(0, sizeof y->cpu, &y->cpu);
+    while (!y->stop)
+        sched_yield();
+    return NULL;
+}
+
+static void *yield_and_measure(void *data)
+{
+    struct yielder *y = data;
+    struct rusage before, after;
+    sched_setaffinity(0, sizeof y->cpu, &y->cpu);
+    for (uint32_t i = 0; i < YIELDS; i++) {
+        getrusage(RUSAGE_THREAD, &before);
+        uint64_t begin = os_clock();
+        sched_yield();
+        uint64_t took = os_clock() - begin;
+        getrusage(RUSAGE_THREAD, &after);
+        if (after.ru_nivcsw > before.ru_nivcsw && took < y->shortest)
+            y->shortest = took;
+    }
+    y->stop = true;
+    return NULL;
+}
+
+/* Two threads yield to each other on one processor. A shortest switch that was measured on a busy machine is too long,
+ * so less than half of it is taken, within bounds. */
+static uint64_t measure_gap(uint64_t ticks_per_sec)
+{
+    struct yielder y = {.shortest = UINT64_MAX};
+    sigset_t all, old;
+    pthread_t one, two;
+    int cpu = sched_getcpu();
+    CPU_ZERO(&y.cpu);
+    CPU_SET(cpu < 0 ? 0 : (unsigned)cpu, &y.cpu);
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &old);
+    if (pthread_create(&one, NULL, yield_back, &y) == 0) {
+        if (pthread_create(&two, NULL, yield_and_measure, &y) == 0)
+            pthread_join(two, NULL);
+        y.stop = true;
+        pthread_join(one, NULL);
+    }
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    uint64_t low = ticks_per_sec * SHORTEST_GAP_NS / 1000000000u, high = ticks_per_sec * LONGEST_GAP_NS / 1000000000u;
+    uint64_t gap = y.shortest == UINT64_MAX ? high / 2 : y.shortest / 5 * 2;
+    return gap < low ? low : gap > high ? high : gap;
+}
+
+/* ── a thread ───────────────────────────────────────────────────────────────────────────────────────────────── */
+
+static void read_usage(struct os_usage *u)
+{
+    struct rusage r;
+    getrusage(RUSAGE_THREAD, &r);
+    *u = (struct os_usage){(uint64_t)r.ru_nvcsw, (uint64_t)r.ru_nivcsw, (uint64_t)r.ru_majflt, (uint64_t)r.ru_inblock};
+}
+
+void os_attach(struct timer *t)
+{
+    volatile uint64_t *word = may_rseq ? rseq_word() : NULL;
+    t->gap = INT64_MAX; /* longer ones are those of a clock that went backwards */
+    t->alarms = t->false_alarms = 0;
+    if (word != NULL && *word == 0) {
+        t->word = word;
+        t->expect = (uintptr_t)clrprof_rseq_never;
+        *word = t->expect;
+        t->mechanism = WIRE_MECHANISM_RSEQ;
+    } else if (may_perf && perf_open(t)) {
+        t->mechanism = WIRE_MECHANISM_PERF;
+    } else {
+        t->word = (volatile uint64_t *)(uintptr_t)&quiet_word;
+        t->expect = 0;
+        t->gap = gap_ticks;
+        t->mechanism = WIRE_MECHANISM_GAP;
+    }
+    read_usage(&t->usage);
+}
+
+void os_detach(struct timer *t)
+{
+    if (t->mechanism == WIRE_MECHANISM_RSEQ && *t->word == t->expect)
+        *t->word = 0;
+    if (t->ring != NULL)
+        munmap(t->ring, 2 * RING_BYTES);
+    t->ring = NULL;
+    t->word = (volatile uint64_t *)(uintptr_t)&quiet_word;
+    t->expect = 0;
+    t->mechanism = WIRE_MECHANISM_NONE;
+}
+
+/* Somebody else uses this thread's word, or it is nearly always a false alarm. */
+static void give_up_rseq(struct timer *t)
+{
+    bool rseq = may_rseq;
+    may_rseq = false;
+    os_attach(t);
+    may_rseq = rseq;
+}
+
+/* Between the last reading of the counters and the returned time nothing happens unseen. */
+uint64_t os_look(struct timer *t, struct wire_waits *w)
+{
+    struct os_usage before = t->usage;
+    uint64_t seen = *t->word, old = t->expect, begin, now;
+    bool foreign = t->mechanism == WIRE_MECHANISM_RSEQ && seen != old && seen != 0;
+    do {
+        begin = os_clock();
+        if (t->mechanism == WIRE_MECHANISM_RSEQ && !foreign)
+            *t->word = t->expect;
+        seen = *t->word;
+        read_usage(&t->usage);
+        now = os_clock();
+    } while (*t->word != seen || (now > begin && now - begin > t->gap));
+    *w = (struct wire_waits){.voluntary = t->usage.voluntary - before.voluntary, .preempted = t->usage.preempted - before.preempted};
+    if (w->voluntary + w->preempted != 0) {
+        w->intervals = 1;
+        w->faults = t->usage.faults - before.faults;
+        w->reads = t->usage.reads - before.reads;
+        t->alarms++;
+    } else {
+        t->false_alarms++;
+    }
+    if (t->mechanism == WIRE_MECHANISM_PERF) {
+        w->off_ns = perf_off_ns(t, old, seen);
+        t->expect = seen;
+    }
+    if (foreign || (t->mechanism == WIRE_MECHANISM_RSEQ && t->false_alarms > MAX_FALSE_ALARMS && t->false_alarms > 8 * t->alarms)) {
+        give_up_rseq(t);
+        now = os_clock();
+    }
+    return now;
+}
+
+/* CLRPROF_MECHANISMS lists those that may be used beside gap; for tests, and where one is not wanted. So does
+ * CLRPROF_CLOCK=monotonic with the time-stamp counter. */
+static bool may_use(const char *name)
+{
+    const char *list = getenv("CLRPROF_MECHANISMS");
+    return list == NULL || *list == 0 || strstr(list, name) != NULL;
+}
+
+void os_init(void)
+{
+    const char *clock = getenv("CLRPROF_CLOCK");
+    clock_is_tsc = tsc_is_invariant() && (clock == NULL || strcmp(clock, "monotonic") != 0);
+    arena.header->clock = clock_is_tsc ? WIRE_CLOCK_TSC : WIRE_CLOCK_MONOTONIC;
+    may_rseq = may_use("rseq") && rseq_works();
+    may_perf = !may_rseq && may_use("perf");
+    struct timer probe = {0};
+    if (may_perf) {
+        may_perf = perf_open(&probe); /* the first one on a machine takes 15 ms: not in the program's first call */
+        os_detach(&probe);
+    }
+    arena.header->mechanism = may_rseq ? WIRE_MECHANISM_RSEQ : may_perf ? WIRE_MECHANISM_PERF : WIRE_MECHANISM_GAP;
+}
+
+/* Once the rate of the clock is known. */
+void os_init_gap(uint64_t ticks_per_sec)
+{
+    if (arena.header->mechanism == WIRE_MECHANISM_GAP)
+        gap_ticks = measure_gap(ticks_per_sec);
+    else
+        gap_ticks = ticks_per_sec / 1000000; /* for threads that cannot use the mechanism of the others: 1 µs */
+    arena.header->gap_ticks = gap_ticks;
+}

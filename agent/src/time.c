@@ -1,0 +1,649 @@
+/* Calls and their times: the Enter, Leave and Tailcall hooks.
+ *
+ * Each thread keeps a stack of activations (calls that have not ended) and a tree of timings (function, called from one
+ * place of its caller). The interval between two events of a thread goes to one counter: one that ends with a call is
+ * time of the caller before this call and goes to the callee's lead; one that ends with the end of a call is the tail of
+ * the function itself. Everything else is computed from these, later and elsewhere.
+ *
+ * An activation is known by the stack pointer of its caller, which is the same at Enter and Leave. Frames that an
+ * exception cuts get no Leave: the runtime's unwind callbacks end them, and whatever is missed is found at the next
+ * event, because its stack pointer is above that of a call which therefore cannot be running any more.
+ *
+ * The lowest activation of every thread stands for "nothing recorded". It is a boundary, as code that is not
+ * instrumented is: below it only instrumented functions are recorded.
+ *
+ * The functions named …_hook are called by the stubs in hooks.c, which keep only the general registers: they use no
+ * others, and leave all but the usual case to time_…_slow, stubs that save the rest and call time_…_cold. */
+#include "agent.h"
+
+#include <errno.h>
+#include <string.h>
+
+#ifndef __clang__
+#define HOT __attribute__((target("general-regs-only")))
+#else
+#define HOT /* the stubs save more */
+#endif
+
+#define FIRST_ACTIVATIONS 128u
+#define FIRST_TIMINGS 64u /* slots of a thread's table */
+#define RATE_NS 20000000u /* 20 ms: two readings are within 50 ns, so the rate is within 5 parts in a million */
+#define PART 1024u        /* Overhead is in parts of a tick */
+
+__thread struct timer *current_timer __attribute__((tls_model("initial-exec")));
+static struct timer *free_timers;
+static struct wire_overhead overhead; /* a copy of the header's */
+
+HOT static inline struct wire_timing *timing_at(uint32_t number)
+{
+    return &arena.timings[number - 1];
+}
+
+/* That of a thread for which there is no memory: nothing of it is recorded, and each call is a loss. */
+static struct wire_activation no_activation = {.caller_sp = UINTPTR_MAX, .flags = WIRE_ACTIVATION_TRUNCATED};
+static struct timer no_timer = {.top = &no_activation, .bottom = &no_activation};
+
+/* ── timings ────────────────────────────────────────────────────────────────────────────────────────────────── */
+
+HOT static inline uint64_t timing_hash(uint32_t parent, uint32_t function, uintptr_t return_address)
+{
+    uint64_t h = (uint64_t)parent << 32 ^ function;
+    h = (h ^ return_address * UINT64_C(0x9E3779B97F4A7C15)) * UINT64_C(0xff51afd7ed558ccd);
+    return h >> 32;
+}
+
+/* The number of a timing of this thread, 0: there is none. */
+HOT static inline uint32_t find_timing(const struct timer *t, uint32_t parent, uint32_t function, uintptr_t return_address)
+{
+    for (uint64_t i = timing_hash(parent, function, return_address);; i++) {
+        uint32_t number = t->table[i & t->mask];
+        if (number == 0)
+            return 0;
+        const struct wire_timing *x = timing_at(number);
+        if (x->return_address == return_address && x->parent == parent && x->function == function)
+            return number;
+    }
+}
+
+static void put_timing(uint32_t *table, uint64_t mask, uint32_t number)
+{
+    const struct wire_timing *x = timing_at(number);
+    uint64_t i = timing_hash(x->parent, x->function, x->return_address);
+    while (table[i & mask] != 0)
+        i++;
+    table[i & mask] = number;
+}
+
+/* Keeps the table at most half full. */
+static bool table_has_room(struct timer *t)
+{
+    if (2 * (t->used + 1) <= t->mask + 1)
+        return true;
+    uint64_t slots = 2 * (t->mask + 1);
+    uint32_t *table = private_alloc(slots * sizeof *table);
+    if (table == NULL)
+        return false;
+    for (uint64_t i = 0; i <= t->mask; i++)
+        if (t->table[i] != 0)
+            put_timing(table, slots - 1, t->table[i]);
+    private_free(t->table, (t->mask + 1) * sizeof *table);
+    t->table = table;
+    t->mask = slots - 1;
+    return true;
+}
+
+/* A new one; 0: no room. Function 0 is (truncated), for which the last part of the memory is kept. */
+static uint32_t make_timing(struct timer *t, uint32_t parent, uint32_t function, uintptr_t return_address)
+{
+    if (!table_has_room(t) || (function != 0 && arena_nearly_full()))
+        return 0;
+    arena_lock();
+    struct wire_timing *x = arena_reserve(WIRE_REGION_TIMINGS, sizeof *x);
+    if (x != NULL) {
+        *x = (struct wire_timing){.parent = parent, .function = function, .return_address = return_address, .thread = t->thread};
+        memset(x->min, 0xFF, sizeof x->min);
+        arena_publish(WIRE_REGION_TIMINGS, sizeof *x);
+    }
+    arena_unlock();
+    if (x == NULL)
+        return 0;
+    uint32_t number = (uint32_t)(x - arena.timings) + 1;
+    put_timing(t->table, t->mask, number);
+    t->used++;
+    return number;
+}
+
+void time_know(struct timer *t, uint32_t number)
+{
+    put_timing(t->table, t->mask, number);
+}
+
+static struct wire_waits *waits_of(uint32_t *number)
+{
+    if (*number == 0) {
+        arena_lock();
+        struct wire_waits *w = arena_reserve(WIRE_REGION_WAITS, sizeof *w);
+        if (w != NULL) {
+            arena_publish(WIRE_REGION_WAITS, sizeof *w);
+            __atomic_store_n(number, (uint32_t)(w - arena.waits) + 1, __ATOMIC_RELEASE);
+        }
+        arena_unlock();
+    }
+    return *number == 0 ? NULL : &arena.waits[*number - 1];
+}
+
+static void add_waits(uint32_t *number, const struct wire_waits *seen)
+{
+    struct wire_waits *w = waits_of(number);
+    if (w == NULL)
+        return; /* the time itself is counted; the number of events is not, which the full arena says */
+    w->intervals += seen->intervals;
+    w->voluntary += seen->voluntary;
+    w->preempted += seen->preempted;
+    w->faults += seen->faults;
+    w->reads += seen->reads;
+    w->off_ns += seen->off_ns;
+}
+
+/* ── threads ────────────────────────────────────────────────────────────────────────────────────────────────── */
+
+/* Room for twice as many activations, in shared memory: the calls that run can be told when the process is gone. */
+static bool grow_activations(struct timer *t)
+{
+    uint32_t capacity = t->capacity == 0 ? FIRST_ACTIVATIONS : 2 * t->capacity;
+    if (capacity > MAX_FRAMES)
+        return false;
+    arena_lock();
+    uint64_t bytes = (2 + (uint64_t)capacity) * sizeof(struct wire_activation); /* the lowest, and one for (truncated) */
+    struct wire_activation *a = arena_reserve(WIRE_REGION_ACTIVATIONS, bytes);
+    if (a != NULL) {
+        if (t->capacity != 0)
+            memcpy(a, t->bottom, (1 + (uint64_t)t->capacity) * sizeof *a);
+        else
+            *a = (struct wire_activation){.caller_sp = UINTPTR_MAX, .flags = WIRE_ACTIVATION_BOUNDARY};
+        arena_publish(WIRE_REGION_ACTIVATIONS, bytes);
+    }
+    arena_unlock();
+    if (a == NULL)
+        return false;
+    t->top = t->capacity == 0 ? a : a + (t->top - t->bottom);
+    t->bottom = a;
+    t->capacity = capacity;
+    t->limit = a + (capacity < arena.header->max_stack_depth ? capacity : arena.header->max_stack_depth);
+    t->clock->capacity = capacity;
+    __atomic_store_n(&t->clock->activations, (uint64_t)(a - arena.activations) + 1, __ATOMIC_RELEASE);
+    return true;
+}
+
+static struct timer *take_timer(void)
+{
+    arena_lock();
+    struct timer *t = free_timers;
+    if (t != NULL)
+        free_timers = t->next_free;
+    arena_unlock();
+    return t != NULL ? t : private_alloc(sizeof *t);
+}
+
+static void give_timer(struct timer *t)
+{
+    arena_lock();
+    t->next_free = free_timers;
+    free_timers = t;
+    arena_unlock();
+}
+
+/* The thread's table and clock. False: no memory. */
+static bool prepare_timer(struct timer *t, uint32_t thread)
+{
+    if (t->table == NULL) {
+        if ((t->table = private_alloc(FIRST_TIMINGS * sizeof *t->table)) == NULL)
+            return false;
+        t->mask = FIRST_TIMINGS - 1;
+    } else {
+        memset(t->table, 0, (t->mask + 1) * sizeof *t->table);
+    }
+    t->used = 0;
+    t->thread = thread;
+    t->n_unwinding = 0;
+    arena_lock();
+    uint64_t rows = arena.header->regions[WIRE_REGION_CLOCKS].used / sizeof(struct wire_clock), wanted = thread > rows ? thread - rows : 0;
+    bool room = wanted == 0 || arena_reserve(WIRE_REGION_CLOCKS, wanted * sizeof(struct wire_clock)) != NULL;
+    if (room)
+        arena_publish(WIRE_REGION_CLOCKS, wanted * sizeof(struct wire_clock));
+    arena_unlock();
+    if (!room)
+        return false;
+    t->clock = &arena.clocks[thread - 1];
+    if (t->capacity == 0)
+        return grow_activations(t);
+    t->top = t->bottom;
+    t->clock->capacity = t->capacity;
+    __atomic_store_n(&t->clock->activations, (uint64_t)(t->bottom - arena.activations) + 1, __ATOMIC_RELEASE);
+    return true;
+}
+
+static struct timer *attach_timer(void)
+{
+    uint32_t thread = thread_number();
+    struct timer *t = thread == 0 ? NULL : take_timer();
+    if (t == NULL)
+        return NULL;
+    if (!prepare_timer(t, thread)) {
+        give_timer(t);
+        return NULL;
+    }
+    os_attach(t);
+    t->clock->mechanism = t->mechanism;
+    t->clock->last = os_clock();
+    current_timer = t;
+    return t;
+}
+
+/* ── events ─────────────────────────────────────────────────────────────────────────────────────────────────── */
+
+HOT static inline uint64_t above_zero(uint64_t a, uint64_t b)
+{
+    return a > b ? a - b : 0;
+}
+
+HOT static inline void note(uint64_t *least, uint64_t *most, uint64_t value)
+{
+    if (value < *least)
+        *least = value;
+    if (value > *most)
+        *most = value;
+}
+
+HOT static inline void begin_call(struct timer *t, struct wire_activation *top, uint32_t number, uint32_t flags, uintptr_t sp)
+{
+    struct wire_clock *c = t->clock;
+    timing_at(number)->calls++;
+    c->calls++;
+    struct wire_activation *a = top + 1;
+    a->caller_sp = sp;
+    a->timing = number;
+    a->flags = flags;
+    a->elapsed = c->elapsed;
+    a->waited = c->waited;
+    a->child_elapsed = a->child_waited = 0;
+    a->calls = c->calls;
+    a->children = 0;
+    t->top = a;
+    __atomic_store_n(&c->depth, (uint32_t)(a - t->bottom), __ATOMIC_RELEASE);
+}
+
+/* The tail has been counted. What the probes themselves took is taken out of the least and the most of one call. */
+HOT static inline void end_call(struct timer *t, struct wire_activation *a)
+{
+    struct wire_clock *c = t->clock;
+    struct wire_timing *x = timing_at(a->timing);
+    uint64_t elapsed = c->elapsed - a->elapsed, waited = c->waited - a->waited;
+    uint64_t below = (overhead.inside + overhead.outside) * (c->calls - a->calls);
+    uint64_t inclusive = above_zero(elapsed, (overhead.inside + below) / PART);
+    uint64_t exclusive = above_zero(elapsed - a->child_elapsed, (overhead.inside + overhead.outside * a->children) / PART);
+    x->ended++;
+    note(&x->min[0], &x->max[0], inclusive);
+    note(&x->min[1], &x->max[1], exclusive);
+    note(&x->min[2], &x->max[2], above_zero(inclusive, waited));
+    note(&x->min[3], &x->max[3], above_zero(exclusive, waited - a->child_waited));
+    a[-1].child_elapsed += elapsed;
+    a[-1].child_waited += waited;
+    a[-1].children++;
+    t->top = a - 1;
+    __atomic_store_n(&c->depth, (uint32_t)(t->top - t->bottom), __ATOMIC_RELEASE);
+}
+
+/* Does a call of the function by this activation's have a node? */
+HOT static inline bool is_recorded(const struct wire_activation *top, const struct method *m)
+{
+    return LIKELY(top->flags == 0) || ((top->flags & WIRE_ACTIVATION_TRUNCATED) == 0 && !m->boundary);
+}
+
+HOT static inline uintptr_t return_address_of(const struct wire_activation *top, uintptr_t sp)
+{
+    return top->flags == 0 ? *(const uintptr_t *)(sp - 8) : 0;
+}
+
+HOT void time_enter_hook(const struct method *m, uintptr_t sp)
+{
+    struct timer *t = current_timer;
+    if (UNLIKELY(t == NULL)) {
+        time_enter_slow(m, sp);
+        return;
+    }
+    struct wire_activation *top = t->top;
+    struct wire_clock *c = t->clock;
+    if (UNLIKELY(sp >= top->caller_sp)) {
+        time_enter_slow(m, sp);
+        return;
+    }
+    if (!is_recorded(top, m)) {
+        if (UNLIKELY((top->flags & WIRE_ACTIVATION_TRUNCATED) != 0))
+            loss(WIRE_LOSS_CALLS_FOLDED, 1, 0);
+        return;
+    }
+    uint64_t word, now;
+    do {
+        word = *t->word;
+        now = __builtin_ia32_rdtsc();
+    } while (UNLIKELY(*t->word != word));
+    uint64_t interval = now - c->last;
+    uint32_t number = find_timing(t, top->timing, m->function, return_address_of(top, sp));
+    if (UNLIKELY(word != t->expect || interval > t->gap || number == 0 || top == t->limit || !clock_is_tsc)) {
+        time_enter_slow(m, sp);
+        return;
+    }
+    if (LIKELY(top->timing != 0)) {
+        c->elapsed += interval;
+        timing_at(number)->lead_elapsed += interval;
+    }
+    c->last = now;
+    begin_call(t, top, number, m->boundary ? WIRE_ACTIVATION_BOUNDARY : 0, sp);
+}
+
+HOT void time_leave_hook(const struct method *m, uintptr_t sp)
+{
+    struct timer *t = current_timer;
+    if (UNLIKELY(t == NULL))
+        return;
+    struct wire_activation *a = t->top;
+    struct wire_clock *c = t->clock;
+    if (a->caller_sp != sp) {
+        if (UNLIKELY(sp > a->caller_sp))
+            time_leave_slow(m, sp);
+        return; /* not recorded */
+    }
+    uint64_t word, now;
+    do {
+        word = *t->word;
+        now = __builtin_ia32_rdtsc();
+    } while (UNLIKELY(*t->word != word));
+    uint64_t interval = now - c->last;
+    if (UNLIKELY(word != t->expect || interval > t->gap || !clock_is_tsc)) {
+        time_leave_slow(m, sp);
+        return;
+    }
+    c->elapsed += interval;
+    timing_at(a->timing)->tail_elapsed += interval;
+    c->last = now;
+    end_call(t, a);
+}
+
+/* ── the slow way ───────────────────────────────────────────────────────────────────────────────────────────── */
+
+struct interval {
+    uint64_t ticks, waited; /* waited: all of it or nothing */
+    struct wire_waits waits;
+};
+
+/* The interval that ends now. What follows is the agent's own time, up to resume. */
+static struct interval look(struct timer *t)
+{
+    struct interval i = {0};
+    struct wire_clock *c = t->clock;
+    uint64_t now = os_clock(), fresh = now;
+    i.ticks = now - c->last;
+    if (*t->word != t->expect || i.ticks > t->gap)
+        fresh = os_look(t, &i.waits);
+    if ((int64_t)i.ticks < 0) {
+        loss(WIRE_LOSS_CLOCK_BACKWARDS, 0, 0);
+        i.ticks = 0;
+    }
+    i.waited = i.waits.intervals != 0 ? i.ticks : 0;
+    c->own += fresh > now ? fresh - now : 0;
+    c->last = fresh;
+    c->mechanism = t->mechanism;
+    return i;
+}
+
+static void resume(struct timer *t)
+{
+    struct wire_waits unseen;
+    uint64_t now = *t->word != t->expect ? os_look(t, &unseen) : os_clock();
+    t->clock->own += now > t->clock->last ? now - t->clock->last : 0;
+    t->clock->last = now;
+}
+
+static void add_lead(struct timer *t, struct wire_timing *x, const struct interval *i)
+{
+    t->clock->elapsed += i->ticks;
+    t->clock->waited += i->waited;
+    x->lead_elapsed += i->ticks;
+    x->lead_waited += i->waited;
+    if (i->waits.intervals != 0)
+        add_waits(&x->lead_waits, &i->waits);
+}
+
+static void add_tail(struct timer *t, struct wire_timing *x, const struct interval *i)
+{
+    t->clock->elapsed += i->ticks;
+    t->clock->waited += i->waited;
+    x->tail_elapsed += i->ticks;
+    x->tail_waited += i->waited;
+    if (i->waits.intervals != 0)
+        add_waits(&x->tail_waits, &i->waits);
+}
+
+/* Ends a call whose end was not seen. The time since the last event belongs to whoever runs now. */
+static void end_unseen(struct timer *t)
+{
+    timing_at(t->top->timing)->unmatched++;
+    loss(WIRE_LOSS_CALLS_UNMATCHED, 1, 0);
+    end_call(t, t->top);
+}
+
+/* Ends the innermost call now, as its Leave would. */
+static void end_now(struct timer *t)
+{
+    struct interval i = look(t);
+    add_tail(t, timing_at(t->top->timing), &i);
+    end_call(t, t->top);
+    resume(t);
+}
+
+static uint32_t find_or_make(struct timer *t, uint32_t parent, uint32_t function, uintptr_t return_address)
+{
+    uint32_t number = find_timing(t, parent, function, return_address);
+    return number != 0 ? number : make_timing(t, parent, function, return_address);
+}
+
+static void begin_slow(struct timer *t, const struct method *m, uintptr_t sp)
+{
+    uint32_t number = 0, flags = m->boundary ? WIRE_ACTIVATION_BOUNDARY : 0, parent = t->top->timing;
+    struct interval i = look(t);
+    if (t->top < t->limit || grow_activations(t))
+        number = find_or_make(t, parent, m->function, return_address_of(t->top, sp));
+    if (number == 0) {
+        loss(WIRE_LOSS_CALLS_FOLDED, 1, 0);
+        number = find_or_make(t, parent, 0, 0);
+        flags = WIRE_ACTIVATION_TRUNCATED;
+    }
+    if (number != 0) {
+        if (parent != 0)
+            add_lead(t, timing_at(number), &i);
+        begin_call(t, t->top, number, flags, sp);
+    } else if (parent != 0) {
+        add_tail(t, timing_at(parent), &i);
+    }
+    resume(t);
+}
+
+void time_enter_cold(const struct method *m, uintptr_t sp)
+{
+    int saved_errno = errno;
+    struct timer *t = current_timer;
+    if (t == NULL && (t = attach_timer()) == NULL)
+        t = current_timer = &no_timer;
+    while (sp >= t->top->caller_sp)
+        end_unseen(t);
+    if (is_recorded(t->top, m))
+        begin_slow(t, m, sp);
+    else if (t == &no_timer)
+        loss(WIRE_LOSS_CALLS_FOLDED, 1, 0);
+    errno = saved_errno;
+}
+
+void time_leave_cold(const struct method *m, uintptr_t sp)
+{
+    (void)m;
+    int saved_errno = errno;
+    struct timer *t = current_timer;
+    while (sp > t->top->caller_sp)
+        end_unseen(t);
+    if (t->top->caller_sp == sp)
+        end_now(t);
+    errno = saved_errno;
+}
+
+/* ── exceptions ─────────────────────────────────────────────────────────────────────────────────────────────── */
+
+/* The runtime says which function it unwinds, not which call of it. All calls of instrumented functions are recorded, so
+ * one that is unwound is the innermost activation. Of framework functions only some are: such an activation is gone when
+ * the call below it is unwound, or catches. Until then a finally block can run, which belongs to its function, so the
+ * call ends when its unwinding ends. */
+
+static bool is_top(const struct timer *t, uint32_t function)
+{
+    return t->top->flags == 0 && t->top->timing != 0 && timing_at(t->top->timing)->function == function;
+}
+
+/* A framework function on top of a call of this function is gone, if that is unwound or catches. */
+static void end_boundary_above(struct timer *t, uint32_t function)
+{
+    const struct wire_activation *top = t->top;
+    if ((top->flags & WIRE_ACTIVATION_BOUNDARY) != 0 && top->timing != 0 && top[-1].timing != 0 &&
+        timing_at(top[-1].timing)->function == function)
+        end_now(t);
+}
+
+static void forget_unwound(struct timer *t)
+{
+    while (t->n_unwinding > 0 && t->unwinding[t->n_unwinding - 1].depth > t->clock->depth)
+        t->n_unwinding--;
+}
+
+static hresult time_unwind_enter(void *self, uintptr_t function_id)
+{
+    (void)self;
+    struct timer *t = current_timer;
+    if (t == NULL || t == &no_timer)
+        return HR_OK;
+    int saved_errno = errno;
+    uint32_t function = method_function(function_id);
+    if (function != 0)
+        end_boundary_above(t, function);
+    forget_unwound(t);
+    if (t->n_unwinding < MAX_UNWINDING)
+        t->unwinding[t->n_unwinding++] = (struct unwinding){t->clock->depth, function != 0 && is_top(t, function)};
+    errno = saved_errno;
+    return HR_OK;
+}
+
+static hresult time_unwind_leave(void *self)
+{
+    (void)self;
+    struct timer *t = current_timer;
+    if (t == NULL || t == &no_timer)
+        return HR_OK;
+    int saved_errno = errno;
+    forget_unwound(t);
+    if (t->n_unwinding > 0) {
+        struct unwinding u = t->unwinding[--t->n_unwinding];
+        if (u.ends && u.depth == t->clock->depth)
+            end_now(t);
+    }
+    errno = saved_errno;
+    return HR_OK;
+}
+
+static hresult time_catcher_enter(void *self, uintptr_t function_id, uintptr_t object)
+{
+    (void)self;
+    (void)object;
+    struct timer *t = current_timer;
+    if (t == NULL || t == &no_timer)
+        return HR_OK;
+    int saved_errno = errno;
+    uint32_t function = method_function(function_id);
+    if (function != 0)
+        end_boundary_above(t, function);
+    forget_unwound(t);
+    errno = saved_errno;
+    return HR_OK;
+}
+
+/* ── begin and end ──────────────────────────────────────────────────────────────────────────────────────────── */
+
+void time_thread_ended(void)
+{
+    struct timer *t = current_timer;
+    current_timer = NULL;
+    if (t == NULL || t == &no_timer)
+        return;
+    if (t->top != t->bottom) {
+        struct interval i = look(t);
+        add_tail(t, timing_at(t->top->timing), &i);
+        while (t->top != t->bottom)
+            end_unseen(t);
+    }
+    os_detach(t);
+    give_timer(t);
+}
+
+/* Uses made-up tables and this thread; leaves nothing behind. */
+static void measure_overhead(void)
+{
+    struct wire_clock clock = {0};
+    struct wire_activation activations[4] = {{.caller_sp = UINTPTR_MAX, .flags = WIRE_ACTIVATION_BOUNDARY}};
+    struct wire_timing timings[4] = {{0}}, *shared = arena.timings;
+    uint32_t table[8] = {0};
+    struct timer t = {.clock = &clock, .top = activations, .bottom = activations, .limit = activations + 3, .table = table, .mask = 7};
+    arena.timings = timings;
+    os_attach(&t);
+    current_timer = &t;
+    clock.last = os_clock();
+    hooks_measure(&t, timings, &arena.header->overhead);
+    current_timer = NULL;
+    os_detach(&t);
+    arena.timings = shared;
+    overhead = arena.header->overhead;
+}
+
+/* The rate of the clock is measured over a while that is used to measure the probes. */
+void time_init(void)
+{
+    struct wire_header *h = arena.header;
+    uint64_t ticks, ns;
+    os_init();
+    os_pair(&h->begin_ticks, &h->begin_ns);
+    measure_overhead();
+    do
+        os_pair(&ticks, &ns);
+    while (ns - h->begin_ns < RATE_NS);
+    h->ticks_per_sec = (ticks - h->begin_ticks) * 1000u / (ns - h->begin_ns) * 1000000u +
+                       (ticks - h->begin_ticks) * 1000u % (ns - h->begin_ns) * 1000000u / (ns - h->begin_ns);
+    os_init_gap(h->ticks_per_sec);
+}
+
+void time_end(void)
+{
+    uint64_t ns;
+    if ((arena.header->data & WIRE_DATA_TIME) == 0)
+        return;
+    os_pair(&arena.header->end_ticks, &ns);
+}
+
+uint32_t time_event_mask(void)
+{
+    return MONITOR_ENTERLEAVE | MONITOR_JIT_COMPILATION | MONITOR_EXCEPTIONS | MONITOR_THREADS | MONITOR_MODULE_LOADS;
+}
+
+void time_install(void **callbacks)
+{
+    callbacks[CALLBACK_UNWIND_FUNCTION_ENTER] = (void *)time_unwind_enter;
+    callbacks[CALLBACK_UNWIND_FUNCTION_LEAVE] = (void *)time_unwind_leave;
+    callbacks[CALLBACK_CATCHER_ENTER] = (void *)time_catcher_enter;
+    callbacks[CALLBACK_JIT_INLINING] = (void *)instrument_inlining;
+    callbacks[CALLBACK_JIT_FINISHED] = (void *)instrument_compiled;
+}
