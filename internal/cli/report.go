@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -107,6 +108,9 @@ type reportFlags struct {
 	sort    string
 	by      string
 	columns []string
+	inRange string
+	raw     bool
+	unit    string
 }
 
 func newReportCommand(e *environment) *cobra.Command {
@@ -118,6 +122,8 @@ func newReportCommand(e *environment) *cobra.Command {
 		Example: "  clrprof report app.clrprof\n" +
 			"  clrprof report app.clrprof functions --sort exclusive_bytes --top 50\n" +
 			"  clrprof report app.clrprof callers Parser.Parse\n" +
+			"  clrprof report app.clrprof functions --range 'Shop.*' --unit ms\n" +
+			"  clrprof report app.clrprof calltree --columns name,calls,elapsed_inclusive,max_elapsed_inclusive\n" +
 			"  clrprof report app.clrprof types System.String --depth 12\n" +
 			"  clrprof report app.clrprof lifetime --by site --sort gen2_bytes\n" +
 			"  clrprof report app.clrprof lines --json | jq '.[0]'",
@@ -137,16 +143,22 @@ func newReportCommand(e *environment) *cobra.Command {
 	f := cmd.Flags()
 	f.IntVar(&r.top, "top", 0, "rows, in trees for each parent; 0: all (default: what a person can read; all with --json, --csv, --tsv)")
 	f.IntVar(&r.depth, "depth", 0, "levels of a tree; 0: all (default: as for --top)")
-	f.Float64Var(&r.min, "min", 0, "hide tree rows with less than this percent of bytes and of allocations (default: as for --top)")
+	f.Float64Var(&r.min, "min", 0, "hide tree rows with less than this percent of bytes, of allocations and of time (default: as for --top)")
 	f.StringVar(&r.sort, "sort", "", "sort by this column: numbers descending, names ascending")
 	f.StringVar(&r.by, "by", "", "rows of lifetime, ages, survivors and diff-gcs: type, site (stack and type), function or line (default type)")
 	f.StringSliceVar(&r.columns, "columns", nil, "show these columns, separated by commas")
+	f.StringVar(&r.inRange, "range", "", "functions: only those that this pattern matches, as run --include does, and one row for all of them together")
+	f.StringVar(&r.unit, "unit", "", "print times of calls in ms, us, ns or ticks of the clock (default: what suits each number; JSON, CSV and TSV: always ns)")
+	f.BoolVar(&r.raw, "raw", false, "elapsed times with what the probes added, which is taken out otherwise")
 	r.filter.add(cmd)
 	r.output.add(cmd)
+	// The only error of these is a flag that does not exist, which the tests of completion would show.
 	for _, flag := range []string{"sort", "columns"} {
-		// The only error is a flag that does not exist, which the tests of completion would show.
 		_ = cmd.RegisterFlagCompletionFunc(flag, completeColumns)
 	}
+	_ = cmd.RegisterFlagCompletionFunc("unit", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+		return unitNames(), cobra.ShellCompDirectiveNoFileComp
+	})
 	return cmd
 }
 
@@ -161,7 +173,7 @@ func completeColumns(_ *cobra.Command, args []string, typed string) ([]string, c
 	}
 	before := typed[:strings.LastIndex(typed, ",")+1]
 	var out []string
-	for _, key := range append(view.ColumnKeys(), view.OptionalKeys()...) {
+	for _, key := range slices.Concat(view.ColumnKeys(), view.TimeKeys(), view.OptionalKeys()) {
 		out = append(out, before+key)
 	}
 	return out, cobra.ShellCompDirectiveNoFileComp
@@ -177,6 +189,9 @@ func viewList() string {
 	b.WriteString("\nColumns (names for --sort and --columns; also those of JSON and CSV):\n")
 	for _, v := range report.Views() {
 		line(v.Name, strings.Join(v.ColumnKeys(), " "))
+		if more := v.TimeKeys(); len(more) > 0 {
+			line("", "with --time: "+strings.Join(more, " "))
+		}
 		if more := v.OptionalKeys(); len(more) > 0 {
 			line("", "if asked for: "+strings.Join(more, " "))
 		}
@@ -192,6 +207,9 @@ func (r *reportFlags) run(e *environment, cmd *cobra.Command, args []string) err
 	layout, err := r.output.text(e)
 	if err != nil {
 		return err
+	}
+	if layout.Unit = report.Unit(r.unit); r.unit != "" && !slices.Contains(unitNames(), r.unit) {
+		return exit(exitUsage, report.Unknown("--unit", r.unit, unitNames()))
 	}
 	name := "summary"
 	if len(args) > 1 {
@@ -217,12 +235,15 @@ func (r *reportFlags) run(e *environment, cmd *cobra.Command, args []string) err
 	if err != nil {
 		return readError(err)
 	}
+	if err := r.checkTimes(src); err != nil {
+		return err
+	}
 	if name == "summary" {
 		top := summaryTop
 		if cmd.Flags().Changed("top") {
 			top = r.top
 		}
-		summary, err := report.Summarize(src, top)
+		summary, err := report.Summarize(src, report.Options{Top: top, Raw: r.raw})
 		if err != nil {
 			return readError(err)
 		}
@@ -241,6 +262,29 @@ func (r *reportFlags) run(e *environment, cmd *cobra.Command, args []string) err
 	return written(table.Write(e.stdout, format, layout))
 }
 
+func unitNames() []string {
+	var out []string
+	for _, u := range report.Units() {
+		out = append(out, string(u))
+	}
+	return out
+}
+
+// checkTimes refuses flags about times where there are none.
+func (r *reportFlags) checkTimes(src *analysis.Source) error {
+	if !r.raw && r.unit != string(report.Ticks) {
+		return nil
+	}
+	timed, err := src.ProcessesTimed()
+	if err != nil {
+		return readError(err)
+	}
+	if len(timed) == 0 {
+		return readError(analysis.ErrNoTime)
+	}
+	return nil
+}
+
 // view finds the view and checks its argument.
 func (r *reportFlags) view(name string, args []string) (report.View, error) {
 	if name == "summary" {
@@ -251,6 +295,8 @@ func (r *reportFlags) view(name string, args []string) (report.View, error) {
 			return report.View{}, usage("summary has no --by: name a view, such as lifetime")
 		case r.sort != "" || len(r.columns) > 0:
 			return report.View{}, usage("summary has no --sort and no --columns: name a view, such as functions")
+		case r.inRange != "":
+			return report.View{}, usage("summary has no --range: name the view functions")
 		}
 		return report.View{}, nil
 	}
@@ -266,6 +312,8 @@ func (r *reportFlags) view(name string, args []string) (report.View, error) {
 		return view, usage("view %s takes one argument, not also %q", name, args[3])
 	case r.by != "" && !view.Grouped:
 		return view, usage("view %s has no --by", name)
+	case r.inRange != "" && name != "functions":
+		return view, usage("view %s has no --range: it is for the view functions", name)
 	case len(args) == 2 && view.Argument == "FUNCTION":
 		return view, usage("view %s needs the name of a function: clrprof report %s %s NAME", name, args[0], name)
 	}
@@ -299,7 +347,7 @@ func (r *reportFlags) options(cmd *cobra.Command, view report.View, format repor
 	if changed("min") {
 		o.Min = r.min
 	}
-	o.Sort, o.Columns, o.By = r.sort, r.columns, analysis.By(r.by)
+	o.Sort, o.Columns, o.By, o.Range, o.Raw = r.sort, r.columns, analysis.By(r.by), r.inRange, r.raw
 	return o
 }
 

@@ -199,7 +199,7 @@ func (r *runFlags) finish(e *environment, n *notes, path string) error {
 	if err != nil {
 		return readError(err)
 	}
-	summary, err := report.Summarize(src, r.top)
+	summary, err := report.Summarize(src, report.Options{Top: r.top})
 	if err != nil {
 		return readError(err)
 	}

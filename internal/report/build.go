@@ -21,28 +21,39 @@ func (c *context) functionRow(id session.FunctionID, v q.Amounts) Row {
 func both(a q.Amount) q.Amounts { return q.Amounts{Inclusive: a, Exclusive: a} }
 
 func buildFunctions(b *builder) error {
-	values, err := b.source.Functions()
+	list, err := b.functionRows()
 	if err != nil {
 		return err
 	}
-	list := make([]Row, 0, len(values))
-	for _, v := range values {
-		list = append(list, b.functionRow(v.Function, v.Amounts))
+	var all []Row
+	if b.options.Range != "" {
+		if all, list, err = b.inRange(list); err != nil {
+			return err
+		}
 	}
-	b.table.Rows = b.limit(list, worthExclusive)
+	b.table.Rows = append(all, b.limit(list, worthExclusive)...)
 	return nil
 }
 
-func (c *context) processRows() ([]Row, error) {
-	values, err := c.source.Processes()
+// inRange leaves the functions that the range names, and makes a row for all of them.
+func (b *builder) inRange(list []Row) (all, in []Row, err error) {
+	r, err := b.source.Range(b.options.Range)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	var list []Row
-	for _, v := range values {
-		list = append(list, Row{kind: rowProcess, process: v.Process, values: both(v.Amount)})
+	if len(r.Functions) == 0 {
+		return nil, nil, &UnknownError{What: "range of functions", Name: b.options.Range}
 	}
-	return list, nil
+	wanted := map[session.FunctionID]bool{}
+	for _, f := range r.Functions {
+		wanted[f] = true
+	}
+	in = slices.DeleteFunc(list, func(r Row) bool { return !wanted[r.function] })
+	row := Row{kind: rowRange, text: "(range " + b.options.Range + ")", values: r.Memory}
+	if b.hasTime() {
+		row.time = single(r.Time, r.Single)
+	}
+	return []Row{row}, in, nil
 }
 
 func buildCallTree(b *builder) error {
@@ -51,24 +62,19 @@ func buildCallTree(b *builder) error {
 		return err
 	}
 	for i := range roots {
-		roots[i].values.Exclusive = q.Amount{} // a process itself allocates nothing
+		asRoot(&roots[i])
 	}
 	return b.tree(roots, worthInclusive, b.pathsBelow)
 }
 
-// pathsBelow returns the rows below a row of the call tree.
-func (c *context) pathsBelow(r *Row) ([]Row, error) {
-	below, err := c.source.PathChildren(r.path)
-	if err != nil {
-		return nil, err
+// asRoot makes the row of a process the root of its call tree: itself it allocates nothing, takes no time and is not called.
+func asRoot(r *Row) {
+	r.values.Exclusive = q.Amount{}
+	if r.time != nil {
+		t := *r.time
+		t.Exclusive, t.Calls, t.Running = q.Time{}, 0, 0
+		r.time = &t
 	}
-	var list []Row
-	for _, p := range below {
-		if p.Process == r.process {
-			list = append(list, c.pathRow(p))
-		}
-	}
-	return list, nil
 }
 
 func (c *context) pathRow(p session.PathValue) Row {
@@ -77,22 +83,33 @@ func (c *context) pathRow(p session.PathValue) Row {
 	return row
 }
 
-// hotPath returns the hot path from a row of the call tree, without it.
-func (c *context) hotPath(from Row) ([]Row, error) {
-	return calltree.HotPath(from, int64(from.values.Exclusive.Bytes), func(r Row) ([]calltree.Weighted[Row], error) {
+// hotPath returns the hot path from a row of the call tree, without it: by what weighs, bytes or time.
+func (c *context) hotPath(from Row, weight func(worth) int64) ([]Row, error) {
+	return calltree.HotPath(from, weight(worthExclusive(&from)), func(r Row) ([]calltree.Weighted[Row], error) {
 		below, err := c.pathsBelow(&r)
 		var out []calltree.Weighted[Row]
 		for _, b := range below {
-			out = append(out, calltree.Weighted[Row]{Node: b, Inclusive: int64(b.values.Inclusive.Bytes), Exclusive: int64(b.values.Exclusive.Bytes)})
+			out = append(out, calltree.Weighted[Row]{Node: b, Inclusive: weight(worthInclusive(&b)), Exclusive: weight(worthExclusive(&b))})
 		}
 		return out, err
 	})
 }
 
+func byBytes(w worth) int64 { return int64(w.amount.Bytes) }
+func byTime(w worth) int64  { return int64(w.time.Elapsed) }
+
+// heavier is what most rows are ordered by: time where there is any.
+func (c *context) heavier() func(worth) int64 {
+	if c.hasTime() {
+		return byTime
+	}
+	return byBytes
+}
+
 // find returns the ids whose names match: exactly, else as a part of the name without
 // regard to case. Several ids of one name (in several processes) are one match.
 // weight orders the candidates of an ambiguous name.
-func find[ID ~int64](what, wanted string, ids []ID, name func(ID) string, weight func(ID) q.Bytes) ([]ID, error) {
+func find[ID ~int64](what, wanted string, ids []ID, name func(ID) string, weight func(ID) int64) ([]ID, error) {
 	var exact, part []ID
 	lower := strings.ToLower(wanted)
 	for _, id := range ids {
@@ -138,42 +155,46 @@ const (
 )
 
 func buildCallers(b *builder) error {
-	values, err := b.source.Functions()
+	functions, err := b.functionRows()
 	if err != nil {
 		return err
 	}
-	of := map[session.FunctionID]q.Amounts{}
+	of := map[session.FunctionID]Row{}
 	var ids []session.FunctionID
-	for _, v := range values {
-		of[v.Function] = v.Amounts
-		ids = append(ids, v.Function)
+	for _, r := range functions {
+		of[r.function] = r
+		ids = append(ids, r.function)
 	}
 	if b.options.Argument == "" {
 		return &UnknownError{What: "function", Name: ""}
 	}
-	matches, err := find("function", b.options.Argument, ids, b.functionName, func(id session.FunctionID) q.Bytes { return of[id].Inclusive.Bytes })
+	weight := b.heavier()
+	matches, err := find("function", b.options.Argument, ids, b.functionName, func(id session.FunctionID) int64 {
+		r := of[id]
+		return weight(worthInclusive(&r))
+	})
 	if err != nil {
 		return err
 	}
-	calls, err := b.source.Calls()
+	calls, err := b.calls()
 	if err != nil {
 		return err
 	}
 	for _, current := range matches {
 		var callers, callees []Row
 		for _, call := range calls {
-			if call.Callee == current {
-				row := b.functionRow(call.Caller, call.Amounts)
-				row.role, row.root, row.level, row.process = roleCaller, current, 1, b.functions.get(current).Process
+			if call.callee == current {
+				row := b.functionRow(call.caller, call.amounts)
+				row.role, row.root, row.level, row.process, row.time = roleCaller, current, 1, b.functions.get(current).Process, call.time
 				callers = append(callers, row)
 			}
-			if call.Caller == current {
-				row := b.functionRow(call.Callee, call.Amounts)
-				row.role, row.root, row.level = roleCallee, current, 1
+			if call.caller == current {
+				row := b.functionRow(call.callee, call.amounts)
+				row.role, row.root, row.level, row.time = roleCallee, current, 1, call.time
 				callees = append(callees, row)
 			}
 		}
-		row := b.functionRow(current, of[current])
+		row := of[current]
 		row.role, row.root = roleCurrent, current
 		b.table.Rows = append(b.table.Rows, b.limit(callers, worthExclusive)...)
 		b.table.Rows = append(b.table.Rows, row)
@@ -183,60 +204,71 @@ func buildCallers(b *builder) error {
 }
 
 func buildModules(b *builder) error {
-	modules, err := b.source.Modules()
+	roots, err := b.moduleRows()
 	if err != nil {
 		return err
 	}
-	functions, err := b.source.Functions()
+	functions, err := b.functionRows()
 	if err != nil {
 		return err
 	}
-	lines, err := b.source.Lines()
+	below, err := b.placesBelow()
 	if err != nil {
 		return err
 	}
-	instructions, err := b.source.Instructions()
-	if err != nil {
-		return err
-	}
-	var roots []Row
 	ofModule := map[session.ModuleID][]Row{}
-	for _, v := range functions {
-		row := b.functionRow(v.Function, v.Amounts)
+	for _, row := range functions {
 		row.level = 1
 		ofModule[row.module] = append(ofModule[row.module], row)
-	}
-	for _, v := range modules {
-		roots = append(roots, Row{kind: rowModule, module: v.Module, process: b.modules.get(v.Module).Process, values: v.Amounts})
-	}
-	ofFunction := map[session.FunctionID][]Row{}
-	for _, v := range lines {
-		row := b.lineRow(v)
-		row.level = 2
-		ofFunction[row.function] = append(ofFunction[row.function], row)
-	}
-	ofLine := map[session.LineID][]Row{}
-	for _, v := range instructions {
-		row := b.instructionRow(v)
-		if row.line != 0 {
-			row.level = 3
-			ofLine[row.line] = append(ofLine[row.line], row)
-		} else { // no symbols: it hangs below its function
-			row.level = 2
-			ofFunction[row.function] = append(ofFunction[row.function], row)
-		}
 	}
 	return b.tree(roots, worthExclusive, func(r *Row) ([]Row, error) {
 		switch r.kind {
 		case rowModule:
 			return ofModule[r.module], nil
 		case rowFunction:
-			return ofFunction[r.function], nil
+			return below.functions[r.function], nil
+		case rowBody:
+			return below.bodies[r.function], nil
 		case rowLine:
-			return ofLine[r.line], nil
+			return below.lines[r.line], nil
 		}
 		return nil, nil
 	})
+}
+
+// placesIn are the rows below functions: their lines and what is on none, and the instructions of these.
+type placesIn struct {
+	functions, bodies map[session.FunctionID][]Row
+	lines             map[session.LineID][]Row
+}
+
+func (c *context) placesBelow() (placesIn, error) {
+	below := placesIn{map[session.FunctionID][]Row{}, map[session.FunctionID][]Row{}, map[session.LineID][]Row{}}
+	lines, err := c.lineRows()
+	if err != nil {
+		return below, err
+	}
+	hasBody := map[session.FunctionID]bool{}
+	for _, row := range lines {
+		row.level = 2
+		hasBody[row.function] = hasBody[row.function] || row.kind == rowBody
+		below.functions[row.function] = append(below.functions[row.function], row)
+	}
+	instructions, err := c.instructionRows()
+	for _, row := range instructions {
+		switch {
+		case row.line != 0:
+			row.level = 3
+			below.lines[row.line] = append(below.lines[row.line], row)
+		case hasBody[row.function]: // no symbols: the time of its body holds that of these calls
+			row.level = 3
+			below.bodies[row.function] = append(below.bodies[row.function], row)
+		default:
+			row.level = 2
+			below.functions[row.function] = append(below.functions[row.function], row)
+		}
+	}
+	return below, err
 }
 
 func (c *context) lineRow(v session.LineValue) Row {
@@ -253,13 +285,9 @@ func (c *context) instructionRow(v session.InstructionValue) Row {
 }
 
 func buildLines(b *builder) error {
-	values, err := b.source.Lines()
+	list, err := b.lineRows()
 	if err != nil {
 		return err
-	}
-	var list []Row
-	for _, v := range values {
-		list = append(list, b.lineRow(v))
 	}
 	b.attachLives(list)
 	b.table.Rows = b.limit(list, worthExclusive)
@@ -271,19 +299,31 @@ func buildLines(b *builder) error {
 		b.table.Notes = append(b.table.Notes, fmt.Sprintf("%s %% of the bytes were allocated in functions without symbols and have no line.",
 			q.PercentOf(without.Bytes, b.total.Bytes).Number()))
 	}
+	if b.hasTime() {
+		b.table.Notes = append(b.table.Notes, bodyNote)
+	}
 	return nil
 }
 
+// bodyNote explains rows of the kind body.
+const bodyNote = "(body): time of a function after its last call, or before calls of which the line is not known."
+
 func buildInstructions(b *builder) error {
-	values, err := b.source.Instructions()
+	list, err := b.instructionRows()
 	if err != nil {
 		return err
 	}
-	var list []Row
-	for _, v := range values {
-		list = append(list, b.instructionRow(v))
-	}
 	b.table.Rows = b.limit(list, worthExclusive)
+	if !b.hasTime() {
+		return nil
+	}
+	var placed q.Time
+	for _, r := range list {
+		placed = placed.Add(worthExclusive(&r).time)
+	}
+	without := b.shownTime.Inclusive.Sub(placed)
+	b.table.Notes = append(b.table.Notes, fmt.Sprintf("%s %% of the time passed in functions after their last call, which is at no instruction.",
+		q.PercentOf(b.elapsed(without), b.elapsed(b.totalTime.Inclusive)).Number()))
 	return nil
 }
 
@@ -296,13 +336,27 @@ func buildProcesses(b *builder) error {
 	for _, r := range list {
 		seen[r.process] = true
 	}
-	for _, p := range b.processes.list { // those that allocated nothing are processes too
+	for _, p := range b.processes.list { // those that did nothing are processes too
 		if f := b.source.Filter(); !seen[p.ID] && (f.Process == 0 || f.Process == p.ID) && f.Thread == 0 {
 			list = append(list, Row{kind: rowProcess, process: p.ID})
 		}
 	}
+	b.fillTimes(list)
 	b.table.Rows = b.limit(list, worthExclusive)
 	return nil
+}
+
+// fillTimes gives rows that were timed and did nothing a time of 0.
+func (b *builder) fillTimes(list []Row) {
+	timed := map[session.ProcessID]bool{}
+	for _, t := range b.timed {
+		timed[t.Process] = true
+	}
+	for i := range list {
+		if list[i].time == nil && timed[list[i].process] {
+			list[i].time = &rowTime{}
+		}
+	}
 }
 
 func buildThreads(b *builder) error {
@@ -310,9 +364,16 @@ func buildThreads(b *builder) error {
 	if err != nil {
 		return err
 	}
-	of := map[session.ThreadID]q.Amount{}
+	times, err := b.source.ThreadTimes()
+	if err != nil {
+		return err
+	}
+	of, timeOf := map[session.ThreadID]q.Amount{}, map[session.ThreadID]*rowTime{}
 	for _, v := range values {
 		of[v.Thread] = v.Amount
+	}
+	for _, t := range times {
+		timeOf[t.Thread] = place(t.TimeValue)
 	}
 	var list []Row
 	for _, t := range b.threads.list {
@@ -320,8 +381,9 @@ func buildThreads(b *builder) error {
 		if f.Process != 0 && f.Process != t.Process || f.Thread != 0 && f.Thread != t.ID {
 			continue
 		}
-		list = append(list, Row{kind: rowThread, thread: t.ID, process: t.Process, values: both(of[t.ID])})
+		list = append(list, Row{kind: rowThread, thread: t.ID, process: t.Process, values: both(of[t.ID]), time: timeOf[t.ID]})
 	}
+	b.fillTimes(list)
 	b.table.Rows = b.limit(list, worthExclusive)
 	return nil
 }
@@ -347,16 +409,22 @@ func buildHeader(b *builder) error {
 	add("modules", q.Count(len(b.modules.list)).String())
 	add("functions", q.Count(len(b.functions.list)).String())
 	add("types", q.Count(len(b.types.list)).String())
-	add("allocations", b.shown.Allocations.String())
-	add("bytes", fmt.Sprintf("%s (%s)", b.shown.Bytes.Exact(), b.shown.Bytes))
+	if b.hasMemory() {
+		add("allocations", b.shown.Allocations.String())
+		add("bytes", fmt.Sprintf("%s (%s)", b.shown.Bytes.Exact(), b.shown.Bytes))
+	}
+	b.headerTimes(add)
 	losses, err := b.source.Session().Losses()
 	if err != nil {
 		return err
 	}
 	add("losses", strconv.Itoa(len(losses)))
 	for _, l := range losses {
-		add("loss "+l.Reason, fmt.Sprintf("process %d: %s, %s, %s", b.processes.get(l.Process).PID,
-			counted(l.Events, "event"), counted(l.Allocations, "allocation"), l.Bytes.Exact()))
+		what := counted(l.Events, l.Unit())
+		if l.Unit() == "event" {
+			what += fmt.Sprintf(", %s, %s", counted(l.Allocations, "allocation"), l.Bytes.Exact())
+		}
+		add("loss "+l.Reason, fmt.Sprintf("process %d: %s", b.processes.get(l.Process).PID, what))
 	}
 	return nil
 }

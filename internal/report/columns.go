@@ -25,6 +25,10 @@ func rowName(c *context, r *Row) Cell {
 		return textCell(c.rootName(r))
 	case rowLine:
 		return textCell(lineText(c.lines.get(r.line)))
+	case rowBody:
+		return textCell("(body)")
+	case rowRange:
+		return textCell(r.text)
 	case rowInstruction:
 		return textCell(fmt.Sprintf("0x%x", uint64(c.instructions.get(r.instruction).Address)))
 	}
@@ -43,6 +47,21 @@ func lineText(l *session.Line) string {
 func lineName(c *context, r *Row) Cell {
 	l := c.lines.get(r.line)
 	return textCell(fmt.Sprintf("%s;[%d,%d]->[%d,%d]", c.files.get(l.File).Path, l.LineBegin, l.ColumnBegin, l.LineEnd, l.ColumnEnd))
+}
+
+// placeCell is the file and line of a statement, or of a function for what is on none of its lines.
+func placeCell(c *context, r *Row) Cell {
+	line, after := c.lines.get(r.line).LineBegin, ""
+	if r.kind == rowBody {
+		line, after = c.functions.get(r.function).Line, " (body)"
+	}
+	if line == 0 && r.kind == rowBody {
+		return textCell("(body)")
+	}
+	if r.line == 0 && r.kind != rowBody {
+		return Cell{Empty: true}
+	}
+	return textCell(fmt.Sprintf("%s:%d%s", path.Base(c.fileOf(r)), line, after))
 }
 
 // lineCell is the first line of a row's function; empty if it is not known.
@@ -84,7 +103,7 @@ func shareOf[T ~int64](value func(*Row) T, whole func(*context) T) func(*context
 // allColumns are the columns of all views, by key. Views name the keys they have.
 var allColumns = func() map[string]Column {
 	all := map[string]Column{}
-	for _, list := range [][]Column{identityColumns, placeColumns, processColumns, valueColumns(),
+	for _, list := range [][]Column{identityColumns, placeColumns, processColumns, valueColumns(), timeColumns(), clockColumns,
 		lifetimeColumns(), whereColumns(), ageColumns(), gcColumns(), whyColumns(), heapColumns()} {
 		for _, c := range list {
 			all[c.Key] = c
@@ -122,10 +141,13 @@ var placeColumns = []Column{
 	})},
 	{Key: "function", Title: "Function", Kind: Name, cell: when(hasFunction, text(func(c *context, r *Row) string { return c.functionName(r.function) }))},
 	{Key: "function_line", Title: "Function line", Kind: Number, cell: when(hasFunction, lineCell)},
-	{Key: "place", Title: "Place", Kind: Name, cell: when(hasLine, text(func(c *context, r *Row) string {
-		return fmt.Sprintf("%s:%d", path.Base(c.fileOf(r)), c.lines.get(r.line).LineBegin)
-	}))},
-	{Key: "line_begin", Title: "Line", Kind: Number, cell: when(hasLine, number(func(c *context, r *Row) int64 { return c.lines.get(r.line).LineBegin }))},
+	{Key: "place", Title: "Place", Kind: Name, cell: placeCell},
+	{Key: "line_begin", Title: "Line", Kind: Number, cell: func(c *context, r *Row) Cell {
+		if r.kind == rowBody {
+			return lineCell(c, r)
+		}
+		return when(hasLine, number(func(c *context, r *Row) int64 { return c.lines.get(r.line).LineBegin }))(c, r)
+	}},
 	{Key: "column_begin", Title: "Column", Kind: Number, cell: when(hasLine, number(func(c *context, r *Row) int64 { return c.lines.get(r.line).ColumnBegin }))},
 	{Key: "line_end", Title: "End line", Kind: Number, cell: when(hasLine, number(func(c *context, r *Row) int64 { return c.lines.get(r.line).LineEnd }))},
 	{Key: "column_end", Title: "End column", Kind: Number, cell: when(hasLine, number(func(c *context, r *Row) int64 { return c.lines.get(r.line).ColumnEnd }))},
@@ -170,6 +192,25 @@ var processColumns = []Column{
 	})},
 }
 
+// clockColumns say how the calls of a process were timed.
+var clockColumns = []Column{
+	{Key: "instrument", Title: "Instrumented", Kind: Text, data: dataTime, cell: clock(func(t *session.ProcessTime) Cell { return textCell(t.Instrument) })},
+	{Key: "mechanism", Title: "Waits by", Kind: Text, data: dataTime, cell: clock(func(t *session.ProcessTime) Cell { return textCell(t.Mechanism) })},
+	{Key: "clock", Title: "Clock", Kind: Text, data: dataTime, cell: clock(func(t *session.ProcessTime) Cell { return textCell(t.Clock) })},
+	{Key: "ticks_per_second", Title: "Ticks/s", Kind: Count, data: dataTime, cell: clock(func(t *session.ProcessTime) Cell { return numberCell(t.TicksPerSec) })},
+}
+
+func clock(cell func(*session.ProcessTime) Cell) func(*context, *Row) Cell {
+	return func(c *context, r *Row) Cell {
+		for i := range c.timed {
+			if c.timed[i].Process == r.process {
+				return cell(&c.timed[i])
+			}
+		}
+		return Cell{Empty: true}
+	}
+}
+
 // valueColumns makes the columns of amounts. A type, a thread or a process has one
 // value, not an inclusive and an exclusive one, and its columns have the plain names.
 func valueColumns() []Column {
@@ -200,6 +241,9 @@ func valueColumns() []Column {
 		out = append(out,
 			Column{Key: key, Title: title, Kind: Bytes, cell: number(func(_ *context, r *Row) q.Bytes { return v.bytes(r) })},
 			Column{Key: key + "_percent", Title: "%", Kind: Percent, cell: shareOf(v.bytes, func(c *context) q.Bytes { return c.total.Bytes })})
+	}
+	for i := range out {
+		out[i].data = dataMemory
 	}
 	return out
 }

@@ -30,8 +30,12 @@ func (r rows[ID, Row]) get(id ID) *Row {
 // context is what cells are computed from: the names of things and the totals.
 type context struct {
 	source    *analysis.Source
-	total     q.Amount // of the whole run: percentages refer to it
-	shown     q.Amount // of the part that the filter lets through
+	total     q.Amount              // of the whole run: percentages refer to it
+	shown     q.Amount              // of the part that the filter lets through
+	timed     []session.ProcessTime // how calls were timed, by process; empty: they were not
+	totalTime session.TimeValue     // of the whole run
+	shownTime session.TimeValue
+	raw       bool // elapsed times are shown with what the probes added
 	processes rows[session.ProcessID, session.Process]
 	threads   rows[session.ThreadID, session.Thread]
 	modules   rows[session.ModuleID, session.Module]
@@ -44,9 +48,9 @@ type context struct {
 	instructions rows[session.InstructionID, session.Instruction]
 }
 
-func newContext(src *analysis.Source) (*context, error) {
+func newContext(src *analysis.Source, raw bool) (*context, error) {
 	s := src.Session()
-	c := &context{source: src}
+	c := &context{source: src, raw: raw}
 	c.processes.id = func(r *session.Process) session.ProcessID { return r.ID }
 	c.threads.id = func(r *session.Thread) session.ThreadID { return r.ID }
 	c.modules.id = func(r *session.Module) session.ModuleID { return r.ID }
@@ -68,17 +72,16 @@ func newContext(src *analysis.Source) (*context, error) {
 			return nil, err
 		}
 	}
-	c.total = c.shown
+	whole, err := src, error(nil)
 	if !src.Filter().IsZero() {
-		whole, err := analysis.Open(s, analysis.Filter{})
-		if err == nil {
-			c.total, err = whole.Total()
-		}
-		if err != nil {
+		if whole, err = analysis.Open(s, analysis.Filter{}); err != nil {
 			return nil, err
 		}
 	}
-	return c, nil
+	if c.total, err = whole.Total(); err != nil {
+		return nil, err
+	}
+	return c, c.readTimes(whole)
 }
 
 // readPlaces reads the lines and instructions.

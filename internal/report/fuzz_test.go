@@ -55,7 +55,7 @@ func showAll(path string) {
 		if err != nil {
 			continue
 		}
-		if summary, err := Summarize(src, 3); err == nil {
+		if summary, err := Summarize(src, Options{Top: 3}); err == nil {
 			for _, format := range []Format{FormatText, FormatJSON, FormatCSV} {
 				summary.Write(io.Discard, format, TextOptions{})
 			}

@@ -53,7 +53,7 @@ func render(t *testing.T, s *session.Session, flags string) string {
 	}
 	var out bytes.Buffer
 	if name == "summary" {
-		summary, err := Summarize(src, 5)
+		summary, err := Summarize(src, Options{Top: 5, Raw: o.Raw})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -16,6 +16,8 @@ const (
 	rowFunction    rowKind = "function"
 	rowLine        rowKind = "line"
 	rowInstruction rowKind = "instruction"
+	rowBody        rowKind = "body"  // of a function: what is on none of its lines
+	rowRange       rowKind = "range" // a set of functions
 	rowType        rowKind = "type"
 	rowSite        rowKind = "site" // a stack and a type
 	rowGC          rowKind = "collection"
@@ -39,9 +41,10 @@ type Row struct {
 	instruction session.InstructionID
 	path        session.PathID // of a function in a call tree
 	values      q.Amounts
+	time        *rowTime             // nil: none
 	key, text   string               // of a fact
 	rest        int                  // how many rows a rest row stands for
-	hidden      q.Amount             // and what they are worth, each allocation once
+	hidden      worth                // and what they are worth, each allocation and interval once
 	exclusive   bool                 // hidden is by the exclusive rule, and the inclusive one would differ
 	from        []session.FunctionID // the hot path on which a type was created
 	fromShare   q.Percent            // how much of the type was made at its end
@@ -95,6 +98,7 @@ type Column struct {
 	Title string // in text
 	Kind  Kind
 	cell  func(*context, *Row) Cell
+	data  dataSet // what the session must hold for it
 	// textOnly columns are not in the other formats unless they are asked for.
 	textOnly bool
 }

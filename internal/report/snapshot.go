@@ -144,7 +144,7 @@ func (b *builder) matchingSnapshotTypes(all []session.SnapshotType) ([]session.S
 			retained[t.Type] = t.Retained
 		}
 	}
-	matches, err := find("type", b.options.Argument, ids, b.typeName, func(id session.TypeID) q.Bytes { return retained[id] })
+	matches, err := find("type", b.options.Argument, ids, b.typeName, func(id session.TypeID) int64 { return int64(retained[id]) })
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -19,11 +20,12 @@ type Summary struct {
 	Total    q.Amount // of what is shown
 	Losses   []session.Loss
 	Sections []Section
-	// Functions is how many functions allocated, WithoutSymbols how many of them are in
-	// modules without symbols, NoSymbols these modules, the most allocating first.
+	// Functions is how many functions did something, WithoutSymbols how many of them are in
+	// modules without symbols, NoSymbols these modules, those that matter most first.
 	Functions, WithoutSymbols q.Count
 	NoSymbols                 []string
 	Lifetime                  *Lifetime // nil: the ends of objects were not recorded
+	Timing                    *Timing   // nil: calls were not timed
 	Next                      []string  // commands to try next
 
 	context *context
@@ -48,9 +50,9 @@ const (
 	maxHotPath = 16
 )
 
-// Summarize computes the summary with lists of top rows.
-func Summarize(src *analysis.Source, top int) (*Summary, error) {
-	c, err := newContext(src)
+// Summarize computes the summary, of which Options say how many rows the lists have (Top) and whether times are Raw.
+func Summarize(src *analysis.Source, o Options) (*Summary, error) {
+	c, err := newContext(src, o.Raw)
 	if err != nil {
 		return nil, err
 	}
@@ -60,9 +62,9 @@ func Summarize(src *analysis.Source, top int) (*Summary, error) {
 		func() (err error) { s.Notes, err = c.notes(); return },
 		func() (err error) { s.losses, err = c.losses(); return },
 		s.readLosses,
-		func() error { return s.addSections(top) },
-		s.addHotPath,
-		func() error { return s.addLifetime(top) },
+		func() error { return s.addTimes(o.Top) },
+		func() error { return s.addMemory(o.Top) },
+		func() error { return s.addLifetime(o.Top) },
 		s.countSymbols,
 	} {
 		if err := step(); err != nil {
@@ -83,32 +85,68 @@ func (s *Summary) readLosses() error {
 	return err
 }
 
-func (s *Summary) addSections(top int) error {
-	for _, section := range []struct{ key, title, view, sort, text string }{
+// listed is a section that is a view.
+type listed struct{ key, title, view, sort, text string }
+
+// addMemory adds the sections about allocations.
+func (s *Summary) addMemory(top int) error {
+	if !s.context.hasMemory() {
+		return nil
+	}
+	list := []listed{
 		{"processes", "Processes", "processes", "bytes", processText},
 		{"functions_by_inclusive_bytes", "Functions allocating most memory, with what they call", "functions", "inclusive_bytes", inclusiveText},
 		{"functions_by_exclusive_bytes", "Functions allocating most memory themselves", "functions", "exclusive_bytes", exclusiveText},
 		{"types_by_bytes", "Types with most memory", "types", "bytes", typeText},
 		{"types_by_instances", "Types with most instances", "types", "instances", instanceText},
-	} {
-		view, err := FindView(section.view)
-		if err != nil {
-			return err
-		}
-		o := Options{Top: top, Sort: section.sort, Depth: 1}
-		if section.view == "types" {
-			view.build = buildTypesFlat
-		}
-		table, err := view.buildIn(s.context, o)
-		if err != nil {
-			return err
-		}
-		if section.key == "functions_by_exclusive_bytes" { // most functions only call others
-			table.Rows = slices.DeleteFunc(table.Rows, func(r Row) bool { return r.values.Exclusive.IsZero() && r.hidden.IsZero() })
-		}
-		table.Notes, table.Losses, table.Next, table.TextColumns = nil, nil, nil, s.columns(section.view, section.text)
-		s.Sections = append(s.Sections, Section{section.key, section.title, table})
 	}
+	if s.context.hasTime() { // it has its processes
+		list = list[1:]
+	}
+	for _, section := range list {
+		if err := s.addList(section, top); err != nil {
+			return err
+		}
+	}
+	title := pick(s.context.hasTime(), "Hot path of allocations", "Hot path")
+	return s.addHotPath("hot_path", title, "name inclusive_bytes inclusive_bytes_percent exclusive_bytes module", byBytes)
+}
+
+// addList adds a section that is a view. Of lists by a value of the functions themselves, those without it are left out:
+// most functions only call others.
+func (s *Summary) addList(section listed, top int) error {
+	view, err := FindView(section.view)
+	if err != nil {
+		return err
+	}
+	o := Options{Top: top, Sort: section.sort, Depth: 1}
+	if section.view == "types" {
+		view.build = buildTypesFlat
+	}
+	shown, err := view.withData(s.context)
+	if err != nil {
+		return err
+	}
+	for _, key := range keys(section.text) {
+		if !slices.Contains(shown.columns, key) && !slices.Contains(shown.text, key) {
+			o.Columns = append(o.Columns, key)
+		}
+	}
+	if len(o.Columns) > 0 {
+		o.Columns = slices.Concat(shown.columns, o.Columns)
+	}
+	table, err := view.buildIn(s.context, o)
+	if err != nil {
+		return err
+	}
+	if strings.Contains(section.sort, "exclusive") {
+		by := allColumns[section.sort]
+		table.Rows = slices.DeleteFunc(table.Rows, func(r Row) bool {
+			return r.hidden.isZero() && by.cell(s.context, &r).Number == 0
+		})
+	}
+	table.Notes, table.Losses, table.Next, table.TextColumns = nil, nil, nil, s.columns(section.view, section.text)
+	s.Sections = append(s.Sections, Section{section.key, section.title, table})
 	return nil
 }
 
@@ -136,15 +174,15 @@ func buildTypesFlat(b *builder) error {
 	return nil
 }
 
-// addHotPath adds the hot path of the process that allocated most.
-func (s *Summary) addHotPath() error {
+// addHotPath adds the hot path of the process that weighs most.
+func (s *Summary) addHotPath(key, title, text string, weight func(worth) int64) error {
 	roots, err := s.context.processRows()
 	if err != nil || len(roots) == 0 {
 		return err
 	}
-	heaviest := slices.MaxFunc(roots, func(a, b Row) int { return int(a.values.Inclusive.Bytes - b.values.Inclusive.Bytes) })
-	heaviest.values.Exclusive = q.Amount{}
-	hot, err := s.context.hotPath(heaviest)
+	heaviest := slices.MaxFunc(roots, func(a, b Row) int { return cmp.Compare(weight(worthInclusive(&a)), weight(worthInclusive(&b))) })
+	asRoot(&heaviest)
+	hot, err := s.context.hotPath(heaviest, weight)
 	if err != nil {
 		return err
 	}
@@ -152,7 +190,7 @@ func (s *Summary) addHotPath() error {
 		hot = append([]Row{heaviest}, hot...)
 	}
 	if n := len(hot); n > maxHotPath {
-		skipped := Row{kind: rowRest, rest: n - maxHotPath, text: "level", hidden: hot[maxHotPath/2].values.Inclusive}
+		skipped := Row{kind: rowRest, rest: n - maxHotPath, text: "level", hidden: worthInclusive(&hot[maxHotPath/2])}
 		hot = slices.Concat(hot[:maxHotPath/2], []Row{skipped}, hot[n-maxHotPath/2:])
 	}
 	for i := range hot {
@@ -167,20 +205,20 @@ func (s *Summary) addHotPath() error {
 	if err != nil {
 		return err
 	}
-	table.Notes, table.Losses, table.TextColumns = nil, nil, keys("name inclusive_bytes inclusive_bytes_percent exclusive_bytes module")
-	s.Sections = append(s.Sections, Section{"hot_path", "Hot path", table})
+	table.Notes, table.Losses, table.TextColumns = nil, nil, keys(text)
+	s.Sections = append(s.Sections, Section{key, title, table})
 	return nil
 }
 
-// countSymbols counts the functions that allocated and whose module has no symbols.
+// countSymbols counts the functions that did something and whose module has no symbols.
 func (s *Summary) countSymbols() error {
-	values, err := s.context.source.Functions()
+	list, err := s.context.functionRows()
 	if err != nil {
 		return err
 	}
-	bytes := map[string]q.Bytes{}
-	for _, v := range values {
-		f := s.context.functions.get(v.Function)
+	weight, weights := s.context.heavier(), map[string]int64{}
+	for i := range list {
+		f := s.context.functions.get(list[i].function)
 		if f.Kind != session.FunctionMethod {
 			continue
 		}
@@ -190,25 +228,15 @@ func (s *Summary) countSymbols() error {
 			continue
 		}
 		s.WithoutSymbols++
-		if _, known := bytes[m.Name]; !known {
+		if _, known := weights[m.Name]; !known {
 			s.NoSymbols = append(s.NoSymbols, m.Name)
 		}
-		bytes[m.Name] += v.Exclusive.Bytes
+		weights[m.Name] += weight(worthExclusive(&list[i]))
 	}
 	slices.SortFunc(s.NoSymbols, func(a, b string) int {
-		if bytes[a] != bytes[b] {
-			return pick2(bytes[a] > bytes[b], -1, 1)
-		}
-		return strings.Compare(a, b)
+		return cmp.Or(cmp.Compare(weights[b], weights[a]), strings.Compare(a, b))
 	})
 	return nil
-}
-
-func pick2(condition bool, yes, no int) int {
-	if condition {
-		return yes
-	}
-	return no
 }
 
 // section returns the table of a section, nil if the summary has none.
@@ -225,10 +253,14 @@ func (s *Summary) addNext() {
 	path := shellQuote(s.context.source.Session().Path())
 	add := func(format string, args ...any) { s.Next = append(s.Next, fmt.Sprintf(format, args...)) }
 	add("clrprof report %s calltree", path)
-	if t := s.section("functions_by_exclusive_bytes"); len(t.Rows) > 0 && t.Rows[0].function != 0 {
+	work := s.section("functions_by_exclusive_bytes")
+	if s.context.hasTime() {
+		work = s.section("functions_by_application_exclusive")
+	}
+	if t := work; t != nil && len(t.Rows) > 0 && t.Rows[0].function != 0 {
 		add("clrprof report %s callers %s", path, shellQuote(s.context.functionName(t.Rows[0].function)))
 	}
-	if t := s.section("types_by_bytes"); len(t.Rows) > 0 && t.Rows[0].typ != 0 {
+	if t := s.section("types_by_bytes"); t != nil && len(t.Rows) > 0 && t.Rows[0].typ != 0 {
 		add("clrprof report %s types %s", path, shellQuote(s.context.typeName(t.Rows[0].typ)))
 	}
 	add("clrprof report %s lines", path)

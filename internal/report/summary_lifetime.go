@@ -139,7 +139,7 @@ func (b *builder) hideMore(more int, hidden q.Amount) {
 	}
 	rest := &b.table.Rows[len(b.table.Rows)-1]
 	rest.rest += more
-	rest.hidden = rest.hidden.Add(hidden)
+	rest.hidden = rest.hidden.add(worth{amount: hidden})
 }
 
 // lifetimeFacts prints the lines about lifetimes at the head of a summary.

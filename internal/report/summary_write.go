@@ -21,7 +21,7 @@ func (s *Summary) Write(w io.Writer, f Format, o TextOptions) error {
 	case FormatJSON:
 		return s.writeJSON(w)
 	case FormatCSV, FormatTSV:
-		return writeSeparated(w, f, keys(summaryColumns), s.eachRecord)
+		return writeSeparated(w, f, s.recordKeys(), s.eachRecord)
 	}
 	return s.writeText(w, o)
 }
@@ -53,6 +53,9 @@ func (s *Summary) writeText(w io.Writer, o TextOptions) error {
 	if s.Lifetime != nil {
 		fmt.Fprintf(out, "\n%s\n", strings.Join(s.Lifetime.Notes, "\n"))
 	}
+	if s.Timing != nil {
+		fmt.Fprintf(out, "\n%s\n", strings.Join(s.Timing.Notes, "\n"))
+	}
 	for _, loss := range s.losses {
 		fmt.Fprintln(out, o.style(styleBold, Printable(loss)))
 	}
@@ -80,7 +83,10 @@ func (s *Summary) writeFacts(out *bufio.Writer, o TextOptions) {
 	} else {
 		fact("processes", "%d, with %s", n, counted(len(s.context.threads.list), "thread"))
 	}
-	fact("allocated", "%s, %s", counted(s.Total.Allocations, "object"), bytesExactly(s.Total.Bytes))
+	s.timeFacts(fact)
+	if s.context.hasMemory() {
+		fact("allocated", "%s, %s", counted(s.Total.Allocations, "object"), bytesExactly(s.Total.Bytes))
+	}
 	s.lifetimeFacts(fact)
 	var lost q.Amount
 	events := q.Count(0)
@@ -111,7 +117,11 @@ func bytesExactly(b q.Bytes) string {
 func (s *Summary) writeJSON(w io.Writer) error {
 	out := bufio.NewWriter(w)
 	fmt.Fprintf(out, "{\n  \"session\": %s,\n  \"command\": %s,\n", appendString(nil, s.context.source.Session().Path()), appendString(nil, s.command()))
-	fmt.Fprintf(out, "  \"duration_ns\": %d,\n  \"allocations\": %d,\n  \"bytes\": %d,\n", s.duration(), s.Total.Allocations, s.Total.Bytes)
+	fmt.Fprintf(out, "  \"duration_ns\": %d,\n", s.duration())
+	if s.context.hasMemory() {
+		fmt.Fprintf(out, "  \"allocations\": %d,\n  \"bytes\": %d,\n", s.Total.Allocations, s.Total.Bytes)
+	}
+	s.timeJSON(out)
 	if err := s.lifetimeJSON(out); err != nil {
 		return err
 	}
@@ -131,33 +141,59 @@ func (s *Summary) writeJSON(w io.Writer) error {
 	return out.Flush()
 }
 
-// summaryColumns are those of a summary as CSV. Functions have inclusive values in
+// The columns of a summary as CSV. Functions have inclusive values in
 // the section of inclusive bytes and in the hot path, exclusive ones in that of exclusive bytes.
-const summaryColumns = "section name module process_id allocations allocations_percent bytes bytes_percent"
+const (
+	recordIdentity = "section name module process_id "
+	recordMemory   = "allocations allocations_percent bytes bytes_percent "
+	recordTime     = "calls elapsed_inclusive elapsed_inclusive_percent elapsed_exclusive elapsed_exclusive_percent " +
+		"application_inclusive application_inclusive_percent application_exclusive application_exclusive_percent"
+)
+
+func (s *Summary) recordKeys() []string {
+	list := recordIdentity
+	if s.context.hasMemory() {
+		list += recordMemory
+	}
+	if s.context.hasTime() {
+		list += recordTime
+	}
+	return keys(list)
+}
+
+// record prints the columns of values of a row.
+func (s *Summary) record(r *Row) []string {
+	var out []string
+	for _, key := range s.recordKeys()[len(keys(recordIdentity)):] {
+		c := allColumns[key]
+		out = append(out, machineText(c, c.cell(s.context, r)))
+	}
+	return out
+}
 
 func (s *Summary) eachRecord(fn func([]string) error) error {
-	total := []string{"total", "", "", "", strconv.FormatInt(int64(s.Total.Allocations), 10),
-		percentText(q.PercentOf(s.Total.Allocations, s.context.total.Allocations)), strconv.FormatInt(int64(s.Total.Bytes), 10),
-		percentText(q.PercentOf(s.Total.Bytes, s.context.total.Bytes))}
-	if err := fn(total); err != nil {
+	total := Row{kind: rowFact, values: both(s.Total)}
+	if s.Timing != nil {
+		total.time = place(s.Timing.Total)
+	}
+	if err := fn(append([]string{"total", "", "", ""}, s.record(&total)...)); err != nil {
 		return err
 	}
 	for _, section := range s.Sections {
 		for i := range section.Table.Rows {
-			r := &section.Table.Rows[i]
-			if r.kind == rowRest {
+			row := section.Table.Rows[i]
+			if row.kind == rowRest {
 				continue
 			}
-			row := *r
 			if section.Key == "functions_by_exclusive_bytes" {
 				row.values.Inclusive = row.values.Exclusive
 			}
 			record := []string{section.Key}
-			for _, key := range keys(summaryColumns)[1:] {
+			for _, key := range keys(recordIdentity)[1:] {
 				c := allColumns[key]
 				record = append(record, machineText(c, c.cell(s.context, &row)))
 			}
-			if err := fn(record); err != nil {
+			if err := fn(append(record, s.record(&row)...)); err != nil {
 				return err
 			}
 		}
@@ -167,9 +203,12 @@ func (s *Summary) eachRecord(fn func([]string) error) error {
 
 func (s *Summary) eachLoss(fn func([]string) error) error {
 	for _, l := range s.Losses {
-		process := s.context.processes.get(l.Process)
-		if err := fn([]string{"loss", l.Reason, "", strconv.FormatInt(process.PID, 10), strconv.FormatInt(int64(l.Allocations), 10),
-			"", strconv.FormatInt(int64(l.Bytes), 10), ""}); err != nil {
+		record := make([]string, len(s.recordKeys()))
+		copy(record, []string{"loss", l.Reason, "", strconv.FormatInt(s.context.processes.get(l.Process).PID, 10)})
+		if s.context.hasMemory() {
+			record[4], record[6] = strconv.FormatInt(int64(l.Allocations), 10), strconv.FormatInt(int64(l.Bytes), 10)
+		}
+		if err := fn(record); err != nil {
 			return err
 		}
 	}

@@ -15,6 +15,7 @@ import (
 type TextOptions struct {
 	Width int  // columns of the terminal; 0: no limit, nothing is shortened
 	Color bool // use escape sequences for bold and colours
+	Unit  Unit // of durations
 }
 
 const (
@@ -145,10 +146,11 @@ func (t *Table) textColumns(n int) []Column {
 }
 
 // lay prints the cells of the first n text columns and measures them.
-func (t *Table) lay(n int) layout {
+func (t *Table) lay(n int, unit Unit) layout {
 	l := layout{columns: t.textColumns(n), name: -1, prefixes: t.prefixes(maxIndent)}
 	for i, c := range l.columns {
-		l.widths = append(l.widths, stringWidth(c.Title))
+		l.columns[i].Title = unit.title(c)
+		l.widths = append(l.widths, stringWidth(l.columns[i].Title))
 		if c.Kind == Name && l.name < 0 {
 			l.name = i
 		}
@@ -160,7 +162,7 @@ func (t *Table) lay(n int) layout {
 			if t.IsRest(row) {
 				continue // it runs over the columns to its right, which are empty
 			}
-			cells[i] = cellText(c, t.Cell(row, c))
+			cells[i] = t.text(row, c, unit)
 			if i == l.name {
 				width = stringWidth(l.prefixes[row])
 			}
@@ -171,20 +173,34 @@ func (t *Table) lay(n int) layout {
 	return l
 }
 
+// running marks the names of functions that had not ended.
+const running = " (running)"
+
+// text prints a cell of a row.
+func (t *Table) text(row int, c Column, unit Unit) string {
+	cell := t.Cell(row, c)
+	switch {
+	case c.Kind == Duration && unit != "" && !cell.Empty:
+		return unit.print(q.Nanoseconds(cell.Number), t.context.ticksPerSecond())
+	case c.Key == "name" && t.Rows[row].kind == rowFunction && t.Rows[row].time != nil && t.Rows[row].time.Running > 0:
+		return cellText(c, cell) + running
+	}
+	return cellText(c, cell)
+}
+
 func (t *Table) restText(row int) string {
 	r := &t.Rows[row]
-	share := q.PercentOf(r.hidden.Bytes, t.context.total.Bytes)
-	return fmt.Sprintf("%s %s, %s of bytes%s", ellipsis, counted(r.rest, "more "+r.text), share, pick(r.exclusive, " (excl.)", ""))
+	return fmt.Sprintf("%s %s, %s%s", ellipsis, counted(r.rest, "more "+r.text), t.context.shares(r.hidden), pick(r.exclusive, " (excl.)", ""))
 }
 
 // fit chooses as many columns as fit into width and cuts the names to it.
-func (t *Table) fit(width int) layout {
+func (t *Table) fit(width int, unit Unit) layout {
 	least := minName
 	if t.IsTree {
 		least = minTreeName
 	}
 	for n := len(t.TextColumns); ; n-- {
-		l := t.lay(n)
+		l := t.lay(n, unit)
 		if width == 0 {
 			return l
 		}
@@ -303,7 +319,7 @@ func (t *Table) writeGrid(out *bufio.Writer, o TextOptions) {
 		fmt.Fprintln(out, "Nothing to show.")
 		return
 	}
-	l := t.fit(o.Width)
+	l := t.fit(o.Width, o.Unit)
 	var head []string
 	for i, c := range l.columns {
 		head = append(head, o.style(styleBold, pad(shorten(c.Title, l.widths[i]), l.widths[i], c.Kind.IsNumeric())))

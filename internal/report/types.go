@@ -62,7 +62,7 @@ func (b *builder) matchingTypes(values []session.TypeValue) ([]session.TypeValue
 		of[v.Type] = v
 		ids = append(ids, v.Type)
 	}
-	matches, err := find("type", b.options.Argument, ids, b.typeName, func(id session.TypeID) q.Bytes { return of[id].Bytes })
+	matches, err := find("type", b.options.Argument, ids, b.typeName, func(id session.TypeID) int64 { return int64(of[id].Bytes) })
 	if err != nil {
 		return nil, err
 	}

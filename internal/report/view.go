@@ -15,11 +15,13 @@ import (
 type Options struct {
 	Top      int         // rows, in trees for each parent; 0: all
 	Depth    int         // levels of a tree; 0: all
-	Min      float64     // hide tree rows with less than this percent of both bytes and allocations
+	Min      float64     // hide tree rows with less than this percent of bytes, of allocations and of time
 	Sort     string      // key of a column; "": the view's own
 	Columns  []string    // keys; empty: the view's own
 	Argument string      // the function of callers, the type of types, the collections of survivors and diff-gcs
 	By       analysis.By // what the rows of a Grouped view are about; "": types
+	Range    string      // functions: only those that match the pattern, and a row for all of them
+	Raw      bool        // elapsed times with what the probes added
 }
 
 // View describes a view of a session.
@@ -124,18 +126,19 @@ func (v View) OptionalKeys() []string { return v.optional() }
 // builder is a view under construction.
 type builder struct {
 	*context
-	view    View
-	options Options
-	order   Column
-	table   *Table
-	cut     bool // there are levels below the last that is shown
-	trimmed bool // rows were hidden that are too little, all together, for a rest row
+	view      View
+	options   Options
+	available []string // columns that can be asked for
+	order     Column
+	table     *Table
+	cut       bool // there are levels below the last that is shown
+	trimmed   bool // rows were hidden that are too little, all together, for a rest row
 }
 
 // Build computes a view. Errors are those of reading the session, and an
 // *UnknownError for an argument or option that names nothing.
 func (v View) Build(src *analysis.Source, o Options) (*Table, error) {
-	c, err := newContext(src)
+	c, err := newContext(src, o.Raw)
 	if err != nil {
 		return nil, err
 	}
@@ -147,41 +150,13 @@ func (v View) buildIn(c *context, o Options) (*Table, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &builder{context: c, view: v, options: o, table: &Table{View: v.Name, IsTree: v.isTree, TextColumns: v.text, context: c}}
-	wanted := v.columns
-	if len(o.Columns) > 0 {
-		wanted, b.table.TextColumns = o.Columns, o.Columns
+	available := v.available()
+	if v, err = v.withData(c); err != nil {
+		return nil, err
 	}
-	available := slices.Concat(v.columns, v.text, v.optional())
-	for _, key := range wanted {
-		if !slices.Contains(available, key) {
-			return nil, Unknown("column", key, v.columns)
-		}
-		b.table.Columns = append(b.table.Columns, allColumns[key])
-	}
-	if len(o.Columns) == 0 { // columns that only text has
-		for _, key := range v.text {
-			if !slices.Contains(v.columns, key) {
-				column := allColumns[key]
-				column.textOnly = true
-				b.table.Columns = append(b.table.Columns, column)
-			}
-		}
-	}
-	key := cmp.Or(o.Sort, v.sort)
-	if key != "" && !slices.Contains(available, key) {
-		return nil, Unknown("column", key, v.columns)
-	}
-	b.order = allColumns[key]
-	if v.places {
-		if err := c.readPlaces(); err != nil {
-			return nil, err
-		}
-	}
-	if !v.Grouped && slices.ContainsFunc(append(slices.Clone(o.Columns), key), func(k string) bool { return slices.Contains(v.lifeColumns(), k) }) {
-		if err := b.readLives(); err != nil {
-			return nil, err
-		}
+	b := &builder{context: c, view: v, options: o, available: available, table: &Table{View: v.Name, IsTree: v.isTree, TextColumns: v.text, context: c}}
+	if err := b.chooseColumns(); err != nil {
+		return nil, err
 	}
 	if b.table.Notes, err = c.notes(); err != nil {
 		return nil, err
@@ -195,9 +170,53 @@ func (v View) buildIn(c *context, o Options) (*Table, error) {
 		b.table.Next = append(b.table.Next, fmt.Sprintf("Hidden: what is deeper than %d levels; --depth 0 shows it.", o.Depth))
 	}
 	if b.trimmed {
-		b.table.Next = append(b.table.Next, fmt.Sprintf("Hidden: what is less than %g %% of bytes and of allocations; --min 0 shows it.", o.Min))
+		b.table.Next = append(b.table.Next, fmt.Sprintf("Hidden: what is less than %g %% of %s; --min 0 shows it.", o.Min, c.measures()))
 	}
 	return b.table, err
+}
+
+// chooseColumns takes the columns and the order that are asked for, or the view's own, and reads what they need.
+func (b *builder) chooseColumns() error {
+	v, o := b.view, b.options
+	wanted := v.columns
+	if o.Range != "" { // it tells the row of the range
+		wanted = slices.Insert(slices.Clone(wanted), 1, "kind")
+		b.available = append(b.available, "kind")
+	}
+	if len(o.Columns) > 0 {
+		wanted, b.table.TextColumns = o.Columns, o.Columns
+	}
+	key := cmp.Or(o.Sort, v.sort)
+	for _, k := range append(slices.Clone(wanted), key) {
+		if k != "" && !slices.Contains(b.available, k) {
+			return Unknown("column", k, slices.Concat(v.columns, timedViews[v.Name].columns))
+		}
+		if err := b.checkData(k); err != nil {
+			return err
+		}
+	}
+	for _, k := range wanted {
+		b.table.Columns = append(b.table.Columns, allColumns[k])
+	}
+	if len(o.Columns) == 0 { // columns that only text has
+		for _, k := range v.text {
+			if !slices.Contains(v.columns, k) {
+				column := allColumns[k]
+				column.textOnly = true
+				b.table.Columns = append(b.table.Columns, column)
+			}
+		}
+	}
+	b.order = allColumns[key]
+	if v.places {
+		if err := b.readPlaces(); err != nil {
+			return err
+		}
+	}
+	if !v.Grouped && slices.ContainsFunc(append(slices.Clone(o.Columns), key), func(k string) bool { return slices.Contains(v.lifeColumns(), k) }) {
+		return b.readLives()
+	}
+	return nil
 }
 
 // showProcess adds the process to the columns of text if there are several.
@@ -257,9 +276,9 @@ func compare(column Column, x, y Cell) int {
 	return strings.Compare(x.Text, y.Text)
 }
 
-// limit sorts rows and cuts them. What is cut becomes a rest row; worth says what
+// limit sorts rows and cuts them. What is cut becomes a rest row; value says what
 // a row is worth there, so that nothing counts twice.
-func (b *builder) limit(list []Row, worth func(*Row) q.Amount) []Row {
+func (b *builder) limit(list []Row, value func(*Row) worth) []Row {
 	b.sorted(list)
 	keep := len(list)
 	if b.options.Top > 0 {
@@ -268,19 +287,19 @@ func (b *builder) limit(list []Row, worth func(*Row) q.Amount) []Row {
 	var out []Row
 	rest := Row{kind: rowRest}
 	for i := range list {
-		if i < keep && !b.tooSmall(&list[i]) {
+		if i < keep && !b.tooSmall(list[i].level, worthInclusive(&list[i])) {
 			out = append(out, list[i])
 			continue
 		}
 		rest.rest++
 		rest.level, rest.role = list[i].level, list[i].role
 		rest.text = string(list[i].kind)
-		rest.hidden = rest.hidden.Add(worth(&list[i]))
-		rest.exclusive = rest.exclusive || worth(&list[i]) != list[i].values.Inclusive
+		rest.hidden = rest.hidden.add(value(&list[i]))
+		rest.exclusive = rest.exclusive || value(&list[i]) != worthInclusive(&list[i])
 	}
 	switch {
 	case rest.rest == 0:
-	case b.tooSmall(&Row{level: 1, values: both(rest.hidden)}): // said once for the whole tree
+	case b.tooSmall(1, rest.hidden): // said once for the whole tree
 		b.trimmed = true
 	default:
 		out = append(out, rest)
@@ -296,26 +315,13 @@ func counted[T ~int | ~int64](n T, thing string) string {
 	return q.Count(n).String() + " " + thing
 }
 
-// tooSmall reports whether a tree row is under the limit in bytes and in allocations.
-func (b *builder) tooSmall(r *Row) bool {
-	if b.options.Min <= 0 || r.level == 0 {
-		return false
-	}
-	v := r.values.Inclusive
-	return q.PercentOf(v.Bytes, b.total.Bytes).Float() < b.options.Min &&
-		q.PercentOf(v.Allocations, b.total.Allocations).Float() < b.options.Min
-}
-
-func worthInclusive(r *Row) q.Amount { return r.values.Inclusive }
-func worthExclusive(r *Row) q.Amount { return r.values.Exclusive }
-
 // tree adds rows and what is below them, depth first and without recursion.
-func (b *builder) tree(roots []Row, worth func(*Row) q.Amount, children func(*Row) ([]Row, error)) error {
+func (b *builder) tree(roots []Row, value func(*Row) worth, children func(*Row) ([]Row, error)) error {
 	type frame struct {
 		rows []Row
 		next int
 	}
-	stack := []frame{{rows: b.limit(roots, worth)}}
+	stack := []frame{{rows: b.limit(roots, value)}}
 	for len(stack) > 0 {
 		top := &stack[len(stack)-1]
 		if top.next == len(top.rows) {
@@ -335,7 +341,7 @@ func (b *builder) tree(roots []Row, worth func(*Row) q.Amount, children func(*Ro
 		if len(below) > 0 && b.options.Depth > 0 && row.level+1 >= b.options.Depth {
 			b.cut = true
 		} else if len(below) > 0 {
-			stack = append(stack, frame{rows: b.limit(below, worth)})
+			stack = append(stack, frame{rows: b.limit(below, value)})
 		}
 	}
 	return nil
@@ -391,7 +397,7 @@ func (c *context) losses() ([]string, error) {
 			continue
 		}
 		p := c.processes.get(l.Process)
-		what := counted(l.Events, "event")
+		what := counted(l.Events, l.Unit())
 		if !l.Amount.IsZero() {
 			what = fmt.Sprintf("%s, %s in %s", counted(l.Allocations, "allocation"), l.Bytes, what)
 		}

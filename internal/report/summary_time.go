@@ -1,0 +1,181 @@
+package report
+
+import (
+	"bufio"
+	"cmp"
+	"fmt"
+	"slices"
+
+	q "github.com/clrprof/clrprof/internal/quantity"
+	"github.com/clrprof/clrprof/internal/session"
+)
+
+// Timing is what a summary says of calls and their times.
+type Timing struct {
+	Total     session.TimeValue // of what is shown
+	PerSecond q.Count           // calls, of the time of the recording; 0: that is not known
+	Processes []session.ProcessTime
+	Notes     []string
+}
+
+// Overhead is the share of the probes in what was measured.
+func (t *Timing) Overhead() q.Percent {
+	all := t.Total.Inclusive
+	return q.PercentOf(all.Overhead, all.Elapsed+all.Overhead)
+}
+
+// addTimes adds what is known of times, if calls were timed.
+func (s *Summary) addTimes(top int) error {
+	c := s.context
+	if !c.hasTime() {
+		return nil
+	}
+	s.Timing = &Timing{Total: c.shownTime, PerSecond: s.perSecond(), Processes: c.timed, Notes: c.timeNotes()}
+	if err := s.addList(listed{"processes", "Processes", "processes", "elapsed_inclusive", "name process_id " + textOwn + "threads end_state"}, top); err != nil {
+		return err
+	}
+	if err := s.addHotPath("hot_path_time", "Hot path", "name elapsed_inclusive elapsed_inclusive_percent elapsed_exclusive elapsed_exclusive_percent calls module", byTime); err != nil {
+		return err
+	}
+	for _, section := range []listed{
+		{"functions_by_application_exclusive", "Functions with most individual work: without what they call, and without waiting", "functions", "application_exclusive",
+			"name application_exclusive application_exclusive_percent elapsed_exclusive elapsed_exclusive_percent calls module"},
+		{"functions_by_waited_exclusive", "Functions that wait most: elapsed time less application time", "functions", "waited_exclusive",
+			"name waited_exclusive waited_exclusive_percent wait_intervals_exclusive calls module"},
+	} {
+		if err := s.addList(section, top); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// perSecond is the rate of calls over the recording, or the part of it that is shown.
+func (s *Summary) perSecond() q.Count {
+	d := s.duration()
+	if f := s.context.source.Filter(); f.From != 0 || f.To != 0 {
+		all, err := s.context.source.Session().Slices()
+		if err != nil {
+			return 0
+		}
+		from, to, _ := f.Span(all)
+		d = to - from
+	}
+	if d <= 0 {
+		return 0
+	}
+	return q.Count(float64(s.context.shownTime.Calls) / (float64(d) / 1e9))
+}
+
+// mechanisms say how the operating system's acts were noticed, and what that does not see.
+var mechanisms = map[string]string{
+	session.MechanismRseq: "context switches, by restartable sequences (rseq); system calls and page faults that need none count as the program's own work",
+	session.MechanismPerf: "context switches, by perf events; system calls and page faults that need none count as the program's own work",
+	session.MechanismGap:  "context switches in intervals longer than %s (the kernel allows nothing better here: see perf_event_paranoid); shorter waits count as the program's own work",
+	session.MechanismNone: "nothing: application time is elapsed time",
+}
+
+// timeNotes say how times came about, once for all processes that were timed alike.
+func (c *context) timeNotes() []string {
+	var out []string
+	add := func(note string) {
+		if !slices.Contains(out, note) {
+			out = append(out, note)
+		}
+	}
+	for _, t := range c.timed {
+		if f := c.source.Filter(); f.Process != 0 && f.Process != t.Process {
+			continue
+		}
+		switch t.Instrument {
+		case session.InstrumentBoundary:
+			add("Recorded: calls of your code, and those that it makes into the framework (--instrument boundary).")
+		case session.InstrumentMine:
+			add("Recorded: calls of your code; the framework's time counts for its callers (--instrument mine).")
+		case session.InstrumentAll:
+			add("Recorded: all calls, those within the framework too (--instrument all).")
+		}
+		how, known := mechanisms[t.Mechanism]
+		if !known {
+			how = t.Mechanism
+		}
+		if t.Mechanism == session.MechanismGap {
+			how = fmt.Sprintf(how, t.Gap)
+		}
+		add("Waiting that is seen: " + how + ".")
+	}
+	if c.raw {
+		add(rawNote)
+	}
+	return out
+}
+
+// rawNote is said wherever raw times are shown.
+const rawNote = "Elapsed times are raw: with what the probes added."
+
+// timeFacts prints the lines about times at the head of a summary.
+func (s *Summary) timeFacts(fact func(key, format string, args ...any)) {
+	t, c := s.Timing, s.context
+	if t == nil {
+		return
+	}
+	all := t.Total.Inclusive
+	elapsed := c.elapsed(all)
+	fact("time", "%s elapsed on all threads, %s of it application (%s), %s waiting", elapsed, all.Application, q.PercentOf(all.Application, elapsed), elapsed-all.Application)
+	calls := t.Total.Calls.String()
+	if t.PerSecond > 0 {
+		calls += fmt.Sprintf(", %s per second", t.PerSecond)
+	}
+	if t.Total.Running > 0 {
+		calls += fmt.Sprintf("; %s had not ended", t.Total.Running)
+	}
+	fact("calls", "%s", calls)
+	fact("probes", "%s %s: %s of what was measured", all.Overhead, pick(c.raw, "not taken out", "taken out"), t.Overhead())
+}
+
+// timeJSON writes the keys about times.
+func (s *Summary) timeJSON(out *bufio.Writer) {
+	t := s.Timing
+	if t == nil {
+		return
+	}
+	all := t.Total.Inclusive
+	fmt.Fprintf(out, "  \"elapsed\": %d,\n  \"application\": %d,\n  \"waited\": %d,\n  \"calls\": %d,\n  \"running\": %d,\n  \"calls_per_second\": %d,\n",
+		s.context.elapsed(all), all.Application, waited(s.context, all), t.Total.Calls, t.Total.Running, t.PerSecond)
+	fmt.Fprintf(out, "  \"probe_overhead\": %d,\n  \"probe_overhead_percent\": %s,\n  \"timed\": [", all.Overhead, percentText(t.Overhead()))
+	for i, p := range t.Processes {
+		fmt.Fprintf(out, "%s\n    {\"process_id\": %d, \"instrument\": %s, \"clock\": %s, \"ticks_per_second\": %d, \"mechanism\": %s, \"gap_ns\": %d, \"inside_ns\": %g, \"outside_ns\": %g, \"cold_inside_ns\": %g, \"cold_outside_ns\": %g}",
+			pick(i > 0, ",", ""), s.context.processes.get(p.Process).PID, appendString(nil, p.Instrument), appendString(nil, p.Clock), p.TicksPerSec,
+			appendString(nil, p.Mechanism), p.Gap, finite(p.Inside), finite(p.Outside), finite(p.ColdInside), finite(p.ColdOutside))
+	}
+	out.WriteString("\n  ],\n")
+}
+
+// finite replaces what JSON has no number for, in a damaged session.
+func finite(x float64) float64 {
+	if x != x || cmp.Compare(x, -1e300) < 0 || x > 1e300 {
+		return 0
+	}
+	return x
+}
+
+// headerTimes adds the facts about times to the header view.
+func (c *context) headerTimes(add func(key, value string)) {
+	if !c.hasTime() {
+		return
+	}
+	t := c.shownTime
+	add("calls", t.Calls.String())
+	add("elapsed", c.elapsed(t.Inclusive).String())
+	add("application", t.Inclusive.Application.String())
+	add("probe overhead", t.Inclusive.Overhead.String())
+	for _, p := range c.timed {
+		mechanism := cmp.Or(p.Mechanism, "none")
+		if p.Mechanism == session.MechanismGap {
+			mechanism += fmt.Sprintf(" above %s", p.Gap)
+		}
+		add(fmt.Sprintf("times of process %d", c.processes.get(p.Process).PID),
+			fmt.Sprintf("instrumented %s, clock %s at %s Hz, waits by %s, probes %.1f ns in a call and %.1f ns in its caller (%.1f and %.1f ns cold)",
+				p.Instrument, p.Clock, q.Count(p.TicksPerSec), mechanism, p.Inside, p.Outside, p.ColdInside, p.ColdOutside))
+	}
+}

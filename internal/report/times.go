@@ -1,0 +1,223 @@
+package report
+
+import (
+	"strings"
+
+	"github.com/clrprof/clrprof/internal/analysis"
+	q "github.com/clrprof/clrprof/internal/quantity"
+	"github.com/clrprof/clrprof/internal/session"
+)
+
+// rowTime is what a row has of times.
+type rowTime struct {
+	session.TimeValue
+	session.SingleCalls
+	single bool // SingleCalls says something: the row has calls of its own
+}
+
+// parts of a time that have columns: the key of a column is the part with the rule after it.
+var timeParts = []struct {
+	key, title string
+	value      func(*context, q.Time) q.Nanoseconds
+	of         func(e *session.Extremes, inclusive bool) session.Range
+	nodes      func(*session.SingleCalls) q.Nanoseconds // of all calls, each with what it called
+}{
+	{"elapsed", "Elapsed", (*context).elapsed,
+		func(e *session.Extremes, inclusive bool) session.Range {
+			return pickRange(inclusive, e.ElapsedInclusive, e.ElapsedExclusive)
+		},
+		func(s *session.SingleCalls) q.Nanoseconds { return s.NodesElapsed }},
+	{"application", "App.", func(_ *context, t q.Time) q.Nanoseconds { return t.Application },
+		func(e *session.Extremes, inclusive bool) session.Range {
+			return pickRange(inclusive, e.ApplicationInclusive, e.ApplicationExclusive)
+		},
+		func(s *session.SingleCalls) q.Nanoseconds { return s.NodesApplication }},
+}
+
+func pickRange(condition bool, yes, no session.Range) session.Range {
+	if condition {
+		return yes
+	}
+	return no
+}
+
+// rules are the two ways to sum times, with what they add to keys and titles.
+var rules = []struct {
+	key, title string
+	inclusive  bool
+}{{"_inclusive", " incl.", true}, {"_exclusive", " excl.", false}}
+
+// elapsed is the elapsed time as the report shows it: without what the probes added, unless that is asked for.
+func (c *context) elapsed(t q.Time) q.Nanoseconds {
+	if c.raw {
+		return t.Elapsed + t.Overhead
+	}
+	return t.Elapsed
+}
+
+// waited is the part of the elapsed time in which the operating system acted.
+func waited(c *context, t q.Time) q.Nanoseconds { return c.elapsed(t) - t.Application }
+
+// timeKeys are the columns of times of rows that have calls of their own; placeKeys of those that have not: places in a
+// function, threads, processes.
+func timeKeys(single bool) string {
+	var b strings.Builder
+	b.WriteString("calls running ")
+	for _, part := range timeParts {
+		for _, rule := range rules {
+			key := part.key + rule.key
+			b.WriteString(key + " " + key + "_percent ")
+			if single {
+				b.WriteString("avg_" + key + " min_" + key + " max_" + key + " ")
+			}
+		}
+	}
+	return b.String() + "probe_overhead_inclusive probe_overhead_exclusive "
+}
+
+// waitParts are the columns of what the operating system did, which a view has only when they are asked for.
+var waitParts = []struct {
+	key, title string
+	kind       Kind
+	value      func(*context, q.Time) int64
+}{
+	{"waited", "Waited", Duration, func(c *context, t q.Time) int64 { return int64(waited(c, t)) }},
+	{"wait_intervals", "Wait intervals", Count, func(_ *context, t q.Time) int64 { return int64(t.Intervals) }},
+	{"voluntary", "Voluntary", Count, func(_ *context, t q.Time) int64 { return int64(t.Voluntary) }},
+	{"preempted", "Preempted", Count, func(_ *context, t q.Time) int64 { return int64(t.Preempted) }},
+	{"faults", "Faults", Count, func(_ *context, t q.Time) int64 { return int64(t.Faults) }},
+	{"reads", "Reads", Count, func(_ *context, t q.Time) int64 { return int64(t.Reads) }},
+	{"off_cpu", "Off CPU", Duration, func(_ *context, t q.Time) int64 { return int64(t.OffCPU) }},
+}
+
+func waitKeys() string {
+	var b strings.Builder
+	for _, part := range waitParts {
+		for _, rule := range rules {
+			b.WriteString(part.key + rule.key + " ")
+			if part.kind == Duration {
+				b.WriteString(part.key + rule.key + "_percent ")
+			}
+		}
+	}
+	return b.String()
+}
+
+// by returns a time of a row by a rule.
+func (t *rowTime) by(inclusive bool) q.Time {
+	if inclusive {
+		return t.Inclusive
+	}
+	return t.Exclusive
+}
+
+// timed makes the cell of rows that have times.
+func timed(cell func(*context, *rowTime) Cell) func(*context, *Row) Cell {
+	return func(c *context, r *Row) Cell {
+		if r.time == nil {
+			return Cell{Empty: true}
+		}
+		return cell(c, r.time)
+	}
+}
+
+// timeColumns makes the columns of times.
+func timeColumns() []Column {
+	out := []Column{
+		{Key: "calls", Title: "Calls", Kind: Count, cell: timed(func(_ *context, t *rowTime) Cell { return numberCell(t.Calls) })},
+		{Key: "running", Title: "Running", Kind: Count, cell: timed(func(_ *context, t *rowTime) Cell { return numberCell(t.Running) })},
+	}
+	for _, rule := range rules {
+		by := func(value func(*context, q.Time) q.Nanoseconds) func(*context, *Row) Cell {
+			return timed(func(c *context, t *rowTime) Cell { return numberCell(value(c, t.by(rule.inclusive))) })
+		}
+		share := func(value func(*context, q.Time) q.Nanoseconds, whole func(*context, q.Time) q.Nanoseconds) func(*context, *Row) Cell {
+			return timed(func(c *context, t *rowTime) Cell {
+				return Cell{Percent: q.PercentOf(value(c, t.by(rule.inclusive)), whole(c, c.totalTime.Inclusive))}
+			})
+		}
+		for _, part := range timeParts {
+			key, title := part.key+rule.key, part.title+rule.title
+			lower := strings.ToLower(title)
+			one := func(pick func(session.Range) q.Nanoseconds) func(*context, *Row) Cell {
+				return timed(func(c *context, t *rowTime) Cell { return c.extreme(t, pick(part.of(&t.Extremes, rule.inclusive))) })
+			}
+			out = append(out,
+				Column{Key: key, Title: title, Kind: Duration, cell: by(part.value)},
+				Column{Key: key + "_percent", Title: "%", Kind: Percent, cell: share(part.value, part.value)},
+				Column{Key: "avg_" + key, Title: "Avg " + lower, Kind: Duration, cell: timed(func(c *context, t *rowTime) Cell {
+					sum := part.nodes(&t.SingleCalls)
+					if !rule.inclusive {
+						sum = part.value(c, t.Exclusive)
+					}
+					return c.average(t, sum)
+				})},
+				Column{Key: "min_" + key, Title: "Min " + lower, Kind: Duration, cell: one(func(r session.Range) q.Nanoseconds { return r.Min })},
+				Column{Key: "max_" + key, Title: "Max " + lower, Kind: Duration, cell: one(func(r session.Range) q.Nanoseconds { return r.Max })})
+		}
+		out = append(out, Column{Key: "probe_overhead" + rule.key, Title: "Probes" + rule.title, Kind: Duration,
+			cell: by(func(_ *context, t q.Time) q.Nanoseconds { return t.Overhead })})
+		for _, part := range waitParts {
+			key := part.key + rule.key
+			out = append(out, Column{Key: key, Title: part.title + rule.title, Kind: part.kind,
+				cell: timed(func(c *context, t *rowTime) Cell { return Cell{Number: part.value(c, t.by(rule.inclusive))} })})
+			if part.kind == Duration {
+				value := func(c *context, t q.Time) q.Nanoseconds { return q.Nanoseconds(part.value(c, t)) }
+				out = append(out, Column{Key: key + "_percent", Title: "%", Kind: Percent, cell: share(value, (*context).elapsed)})
+			}
+		}
+	}
+	for i := range out {
+		out[i].data = dataTime
+	}
+	return out
+}
+
+// average is the mean of single calls. Those that run count as long as they have run. There is none of raw times, of
+// which the parts of single calls are not known.
+func (c *context) average(t *rowTime, sum q.Nanoseconds) Cell {
+	if !t.single || t.Calls <= 0 || c.raw {
+		return Cell{Empty: true}
+	}
+	mean := sum / q.Nanoseconds(t.Calls)
+	if rest := sum % q.Nanoseconds(t.Calls); rest >= q.Nanoseconds(t.Calls)-rest {
+		mean++
+	}
+	return numberCell(mean)
+}
+
+// extreme is the least or greatest of the calls that ended, in the whole run.
+func (c *context) extreme(t *rowTime, n q.Nanoseconds) Cell {
+	if !t.single || t.Calls <= t.Running || c.raw || !c.source.SingleCalls() {
+		return Cell{Empty: true}
+	}
+	return numberCell(n)
+}
+
+// readTimes reads how calls were timed and the totals.
+func (c *context) readTimes(whole *analysis.Source) error {
+	var err error
+	if c.timed, err = c.source.ProcessesTimed(); err != nil || len(c.timed) == 0 {
+		return err
+	}
+	if c.shownTime, err = c.source.TotalTime(); err != nil {
+		return err
+	}
+	c.totalTime, err = whole.TotalTime()
+	return err
+}
+
+// hasTime reports whether calls were timed; hasMemory whether allocations were counted: every .NET program that runs
+// at all allocates something.
+func (c *context) hasTime() bool { return len(c.timed) > 0 }
+
+func (c *context) hasMemory() bool { return !c.hasTime() || !c.total.IsZero() }
+
+// ticksPerSecond is the rate of the clock, 0 without times. Processes of one machine have the same clock, but for what
+// the measurement of its rate is inexact.
+func (c *context) ticksPerSecond() int64 {
+	if !c.hasTime() {
+		return 0
+	}
+	return c.timed[0].TicksPerSec
+}

@@ -1,0 +1,65 @@
+package report
+
+import (
+	q "github.com/clrprof/clrprof/internal/quantity"
+)
+
+// worth is what a row counts for: when rows are hidden, and whether they are too small to be shown.
+type worth struct {
+	amount q.Amount
+	time   q.Time
+}
+
+func (w worth) add(o worth) worth { return worth{w.amount.Add(o.amount), w.time.Add(o.time)} }
+
+func (w worth) isZero() bool { return w == worth{} }
+
+func worthInclusive(r *Row) worth {
+	w := worth{amount: r.values.Inclusive}
+	if r.time != nil {
+		w.time = r.time.Inclusive
+	}
+	return w
+}
+
+func worthExclusive(r *Row) worth {
+	w := worth{amount: r.values.Exclusive}
+	if r.time != nil {
+		w.time = r.time.Exclusive
+	}
+	return w
+}
+
+// tooSmall reports whether a tree row of a level is under the limit in all that the session holds.
+func (b *builder) tooSmall(level int, w worth) bool {
+	if b.options.Min <= 0 || level == 0 {
+		return false
+	}
+	return q.PercentOf(w.amount.Bytes, b.total.Bytes).Float() < b.options.Min &&
+		q.PercentOf(w.amount.Allocations, b.total.Allocations).Float() < b.options.Min &&
+		q.PercentOf(w.time.Elapsed, b.totalTime.Inclusive.Elapsed).Float() < b.options.Min
+}
+
+// measures names what tooSmall looks at.
+func (c *context) measures() string {
+	switch {
+	case !c.hasTime():
+		return "bytes and of allocations"
+	case !c.hasMemory():
+		return "time"
+	}
+	return "time, of bytes and of allocations"
+}
+
+// shares says what part of all a hidden rest is.
+func (c *context) shares(w worth) string {
+	bytes := q.PercentOf(w.amount.Bytes, c.total.Bytes).String() + " of bytes"
+	time := q.PercentOf(w.time.Elapsed, c.totalTime.Inclusive.Elapsed).String() + " of time"
+	switch {
+	case !c.hasTime():
+		return bytes
+	case !c.hasMemory():
+		return time
+	}
+	return time + ", " + bytes
+}
