@@ -14,6 +14,9 @@ func (c *checker) times(d *Data, derived *session.Derived) {
 		return
 	}
 	c.timings(d)
+	if len(d.Timings) == 0 {
+		return
+	}
 	whole := d.measure(Filter{})
 	c.calls(d, whole)
 	c.timeSums(d, whole, derived)
