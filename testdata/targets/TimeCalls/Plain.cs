@@ -41,7 +41,7 @@ namespace TimeCalls
     static class Early
     {
         public static int Count;
-        static Early() { Count = 1; Helper(); }
+        static Early() { Count = 1; Helper(); Count++; }
         static void Helper() { Count++; Count++; }
     }
 

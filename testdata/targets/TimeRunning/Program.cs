@@ -26,6 +26,8 @@ namespace TimeRunning
             Calls.Print();
             return Stack.Down(depth, how);
         }
+
+        public static void ExitSoon() => Environment.Exit(6);
     }
 
     static class Stack
@@ -58,23 +60,29 @@ namespace TimeRunning
             sum += Ended();
             Console.WriteLine("ready");
             Console.Out.Flush();
-            switch (how)
+            if (how == "wait")
+                while (pause() < 0)
+                    sum++;
+            else if (how == "spin")
+                for (; ; )
+                    sum += Ended();
+            else if (how == "exit")
+                Environment.Exit(8);
+            else if (how == "exit-thread")
             {
-                case "wait":
-                    while (pause() < 0)
-                        sum++;
-                    return 0;
-                case "spin":
-                    for (; ; )
-                        sum += Ended();
-                case "exit": Environment.Exit(8); return 0;
-                case "exit-thread": new Thread(() => Environment.Exit(6)).Start(); Thread.Sleep(Timeout.Infinite); return 0;
-                case "failfast": Environment.FailFast("failed fast on purpose"); return 0;
-                case "kill": kill(getpid(), 9); return pause();
-                case "unhandled": throw new InvalidOperationException("unhandled on purpose");
-                case "overflow": return Overflow(1);
-                default: Console.Error.WriteLine("unknown way to end: " + how); Environment.Exit(2); return 0;
+                new Thread(Program.ExitSoon).Start();
+                Thread.Sleep(Timeout.Infinite);
             }
+            else if (how == "failfast")
+                Environment.FailFast("failed fast on purpose");
+            else if (how == "kill")
+                kill(getpid(), 9);
+            else if (how == "unhandled")
+                throw new InvalidOperationException("unhandled on purpose");
+            else if (how == "overflow")
+                return Overflow(1);
+            Environment.Exit(2);
+            return 0;
         }
 
         static int Overflow(int depth) => Overflow(depth + 1) + depth;
