@@ -13,6 +13,7 @@
 #endif
 
 #define DEFAULT_MEMORY (UINT64_C(1) << 30)
+#define DEFAULT_TIMINGS 1000000u /* a session of more is slow to look at */
 #define DEFAULT_STACK_DEPTH 16384u
 
 void *agent_info; /* ICorProfilerInfo9 or later; the same object serves all levels */
@@ -86,7 +87,7 @@ static uint32_t start_recording(void)
         }
     }
     if (number_from("CLRPROF_TIME", 0) != 0) {
-        time_init();
+        time_init(number_from("CLRPROF_TIMINGS", DEFAULT_TIMINGS));
         time_install(callback_table);
         low |= time_event_mask();
         arena.header->data |= WIRE_DATA_TIME;

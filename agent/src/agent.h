@@ -183,6 +183,7 @@ bool bodies_of_id(uintptr_t function_id);                              /* descri
 #define FUNCTION_IS_COLLECTIBLE (UINT64_C(1) << 32)  /* it can be unloaded */
 #define FUNCTION_IS_INSTRUMENTED (UINT64_C(1) << 34) /* with time: see instrument.c */
 #define FUNCTION_IS_BOUNDARY (UINT64_C(1) << 35)
+#define FUNCTION_IS_DISPATCHER (UINT64_C(1) << 36)
 void names_forget_module(uintptr_t module);                            /* a module is being unloaded */
 void names_forget_function(uintptr_t function_id);                     /* a dynamic method was freed */
 void names_retry_types(void);                                          /* those the runtime could not name yet */
@@ -340,8 +341,8 @@ hresult object_allocated_lifetime(void *self, uintptr_t object, uintptr_t class_
 /* ── instrument.c: whose calls are recorded ─────────────────────────────────────────────────────────────────── */
 
 struct method { /* what the hooks get of a function; never freed */
-    uint32_t function;
-    bool boundary; /* framework code: recorded only when instrumented code calls it */
+    uint32_t function; /* 0: the runtime's own code that looks for the handler of an exception */
+    bool boundary;     /* framework code: recorded only when instrumented code calls it */
 };
 
 bool instrument_init(void *info);
@@ -379,6 +380,7 @@ struct timer { /* of a thread */
     void *ring; /* of a perf event */
     struct unwinding unwinding[MAX_UNWINDING];
     uint32_t n_unwinding;
+    uintptr_t dispatch_sp; /* of the last search for an exception's handler by managed code; 0: there was none */
     struct timer *next_free;
 };
 
@@ -395,7 +397,7 @@ uint64_t os_look(struct timer *t, struct wire_waits *w); /* what happened since 
 
 extern __thread struct timer *current_timer __attribute__((tls_model("initial-exec")));
 
-void time_init(void);
+void time_init(uint64_t most_timings);
 uint32_t time_event_mask(void);
 void time_install(void **callbacks);
 void time_thread_ended(void);

@@ -13,6 +13,7 @@
 #define MAX_PATTERN 256u /* UTF-16 units of one pattern */
 #define MAX_FULL_NAME (4 * WIRE_MAX_NAME)
 #define METHODS_AT_ONCE 1024u
+#define IS_HOOKED (FUNCTION_IS_INSTRUMENTED | FUNCTION_IS_BOUNDARY | FUNCTION_IS_DISPATCHER)
 #define MODULE_MINE 1u
 #define MODULE_FRAMEWORK 2u
 
@@ -265,9 +266,25 @@ static uint64_t class_by(uint32_t module, int by_rules)
     return outside;
 }
 
+/* From .NET 9 on exceptions are dispatched by managed code, which the runtime enters by these (EH.CoreCLR.cs, EH.cs). */
+static bool is_dispatcher(const uint8_t *names, const uint8_t *end)
+{
+    static const char prefix[] = "System.Runtime.EH.Rh";
+    struct full_name f;
+    read_full_name(&f, names, end);
+    for (uint32_t i = 0; i < sizeof prefix - 1; i++)
+        if (i >= f.length || f.text[i] != (utf16)prefix[i])
+            return false;
+    return true;
+}
+
 uint64_t instrument_class(uintptr_t module, uint32_t token, const uint8_t *names, const uint8_t *end)
 {
-    if (mode == 0 || module == 0 || is_small(module, token))
+    if (mode == 0 || module == 0)
+        return 0;
+    if (mode != WIRE_INSTRUMENT_MINE && known_module_class(module) == MODULE_FRAMEWORK && is_dispatcher(names, end))
+        return FUNCTION_IS_DISPATCHER;
+    if (is_small(module, token))
         return 0;
     return class_by(known_module_class(module), n_rules == 0 ? 0 : ask_rules(module, names, end));
 }
@@ -296,7 +313,7 @@ static struct method *make_method(uintptr_t function_id, uint64_t value)
     if (m == NULL && n_free_methods != 0 && map_has_room(&methods)) {
         m = free_methods++;
         n_free_methods--;
-        *m = (struct method){(uint32_t)value, (value & FUNCTION_IS_BOUNDARY) != 0};
+        *m = (struct method){(value & FUNCTION_IS_DISPATCHER) != 0 ? 0 : (uint32_t)value, (value & FUNCTION_IS_INSTRUMENTED) == 0};
         map_put(&methods, function_id, (uintptr_t)m | ((value & FUNCTION_IS_COLLECTIBLE) != 0 ? 1u : 0u));
     }
     arena_unlock();
@@ -310,9 +327,9 @@ static uintptr_t map_function(uintptr_t function_id, void *data, int32_t *hook)
     int saved_errno = errno;
     uint64_t value = function_value(function_id);
     struct method *m = NULL;
-    if ((value & (FUNCTION_IS_INSTRUMENTED | FUNCTION_IS_BOUNDARY)) != 0)
+    if ((value & IS_HOOKED) != 0)
         m = make_method(function_id, value);
-    if (value == 0 || (m == NULL && (value & (FUNCTION_IS_INSTRUMENTED | FUNCTION_IS_BOUNDARY)) != 0))
+    if (value == 0 || (m == NULL && (value & IS_HOOKED) != 0))
         loss(WIRE_LOSS_NOT_HOOKED, 0, 0);
     *hook = m != NULL;
     errno = saved_errno;

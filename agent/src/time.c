@@ -32,6 +32,7 @@
 
 __thread struct timer *current_timer __attribute__((tls_model("initial-exec")));
 static struct timer *free_timers;
+static uint64_t max_timings;
 static struct wire_overhead overhead; /* a copy of the header's */
 
 HOT static inline struct wire_timing *timing_at(uint32_t number)
@@ -92,10 +93,12 @@ static bool table_has_room(struct timer *t)
     return true;
 }
 
-/* A new one; 0: no room. Function 0 is (truncated), for which the last part of the memory is kept. */
+/* A new one; 0: no room. Function 0 is (truncated), for which the last part of the memory is kept: there is at most one
+ * below each other timing. */
 static uint32_t make_timing(struct timer *t, uint32_t parent, uint32_t function, uintptr_t return_address)
 {
-    if (!table_has_room(t) || (function != 0 && arena_nearly_full()))
+    bool full = arena.header->regions[WIRE_REGION_TIMINGS].used >= max_timings * sizeof(struct wire_timing) || arena_nearly_full();
+    if (!table_has_room(t) || (full && function != 0))
         return 0;
     arena_lock();
     struct wire_timing *x = arena_reserve(WIRE_REGION_TIMINGS, sizeof *x);
@@ -206,6 +209,7 @@ static bool prepare_timer(struct timer *t, uint32_t thread)
     t->used = 0;
     t->thread = thread;
     t->n_unwinding = 0;
+    t->dispatch_sp = 0;
     arena_lock();
     uint64_t rows = arena.header->regions[WIRE_REGION_CLOCKS].used / sizeof(struct wire_clock), wanted = thread > rows ? thread - rows : 0;
     bool room = wanted == 0 || arena_reserve(WIRE_REGION_CLOCKS, wanted * sizeof(struct wire_clock)) != NULL;
@@ -297,7 +301,7 @@ HOT static inline void end_call(struct timer *t, struct wire_activation *a)
 /* Does a call of the function by this activation's have a node? */
 HOT static inline bool is_recorded(const struct wire_activation *top, const struct method *m)
 {
-    return LIKELY(top->flags == 0) || ((top->flags & WIRE_ACTIVATION_TRUNCATED) == 0 && !m->boundary);
+    return LIKELY(top->flags == 0) || (top->flags == WIRE_ACTIVATION_BOUNDARY && !m->boundary);
 }
 
 HOT static inline uintptr_t return_address_of(const struct wire_activation *top, uintptr_t sp)
@@ -319,8 +323,8 @@ HOT void time_enter_hook(const struct method *m, uintptr_t sp)
         return;
     }
     if (!is_recorded(top, m)) {
-        if (UNLIKELY((top->flags & WIRE_ACTIVATION_TRUNCATED) != 0))
-            loss(WIRE_LOSS_CALLS_FOLDED, 1, 0);
+        if (UNLIKELY((top->flags & (WIRE_ACTIVATION_TRUNCATED | WIRE_ACTIVATION_DISPATCHING)) != 0))
+            time_enter_slow(m, sp);
         return;
     }
     uint64_t word, now;
@@ -469,6 +473,15 @@ static void begin_slow(struct timer *t, const struct method *m, uintptr_t sp)
     resume(t);
 }
 
+/* The runtime's own code that looks for the handler of an exception begins. */
+static void begin_dispatch(struct timer *t, uintptr_t sp)
+{
+    if (t->top->timing == 0 || t->top->flags != 0)
+        return; /* below a boundary nothing of it is recorded anyway */
+    t->dispatch_sp = sp;
+    t->top->flags = WIRE_ACTIVATION_DISPATCHING;
+}
+
 void time_enter_cold(const struct method *m, uintptr_t sp)
 {
     int saved_errno = errno;
@@ -477,9 +490,13 @@ void time_enter_cold(const struct method *m, uintptr_t sp)
         t = current_timer = &no_timer;
     while (sp >= t->top->caller_sp)
         end_unseen(t);
-    if (is_recorded(t->top, m))
+    if ((t->top->flags & WIRE_ACTIVATION_DISPATCHING) != 0 && sp > t->dispatch_sp)
+        t->top->flags &= ~(uint32_t)WIRE_ACTIVATION_DISPATCHING; /* the exception was handled, and nobody said so */
+    if (m->function == 0)
+        begin_dispatch(t, sp);
+    else if (is_recorded(t->top, m))
         begin_slow(t, m, sp);
-    else if (t == &no_timer)
+    else if ((t->top->flags & WIRE_ACTIVATION_TRUNCATED) != 0)
         loss(WIRE_LOSS_CALLS_FOLDED, 1, 0);
     errno = saved_errno;
 }
@@ -501,11 +518,15 @@ void time_leave_cold(const struct method *m, uintptr_t sp)
 /* The runtime says which function it unwinds, not which call of it. All calls of instrumented functions are recorded, so
  * one that is unwound is the innermost activation. Of framework functions only some are: such an activation is gone when
  * the call below it is unwound, or catches. Until then a finally block can run, which belongs to its function, so the
- * call ends when its unwinding ends. */
+ * call ends when its unwinding ends.
+ *
+ * From .NET 9 on the search for a handler is managed code itself, which runs on top of the frames that it unwinds. Its
+ * calls are none of the program's: the innermost activation is "dispatching" while it runs, but for filters and finally
+ * blocks. */
 
 static bool is_top(const struct timer *t, uint32_t function)
 {
-    return t->top->flags == 0 && t->top->timing != 0 && timing_at(t->top->timing)->function == function;
+    return (t->top->flags & ~(uint32_t)WIRE_ACTIVATION_DISPATCHING) == 0 && timing_at(t->top->timing)->function == function;
 }
 
 /* A framework function on top of a call of this function is gone, if that is unwound or catches. */
@@ -523,54 +544,89 @@ static void forget_unwound(struct timer *t)
         t->n_unwinding--;
 }
 
-static hresult time_unwind_enter(void *self, uintptr_t function_id)
+/* NULL: nothing is recorded of this thread. */
+static struct timer *timer_in_exception(void)
 {
-    (void)self;
     struct timer *t = current_timer;
-    if (t == NULL || t == &no_timer)
-        return HR_OK;
-    int saved_errno = errno;
-    uint32_t function = method_function(function_id);
-    if (function != 0)
-        end_boundary_above(t, function);
-    forget_unwound(t);
-    if (t->n_unwinding < MAX_UNWINDING)
-        t->unwinding[t->n_unwinding++] = (struct unwinding){t->clock->depth, function != 0 && is_top(t, function)};
-    errno = saved_errno;
-    return HR_OK;
+    return t == &no_timer || t == NULL || t->top->timing == 0 ? NULL : t;
 }
 
-static hresult time_unwind_leave(void *self)
+static hresult unwind_enter(void *self, uintptr_t function_id)
 {
     (void)self;
-    struct timer *t = current_timer;
-    if (t == NULL || t == &no_timer)
-        return HR_OK;
     int saved_errno = errno;
-    forget_unwound(t);
-    if (t->n_unwinding > 0) {
-        struct unwinding u = t->unwinding[--t->n_unwinding];
-        if (u.ends && u.depth == t->clock->depth)
-            end_now(t);
+    struct timer *t = timer_in_exception();
+    uint32_t function = t == NULL ? 0 : method_function(function_id);
+    if (function != 0)
+        end_boundary_above(t, function);
+    if (t != NULL) {
+        forget_unwound(t);
+        if (t->n_unwinding < MAX_UNWINDING)
+            t->unwinding[t->n_unwinding++] = (struct unwinding){t->clock->depth, function != 0 && is_top(t, function)};
     }
     errno = saved_errno;
     return HR_OK;
 }
 
-static hresult time_catcher_enter(void *self, uintptr_t function_id, uintptr_t object)
+static hresult unwind_leave(void *self)
 {
     (void)self;
-    (void)object;
-    struct timer *t = current_timer;
-    if (t == NULL || t == &no_timer)
-        return HR_OK;
     int saved_errno = errno;
-    uint32_t function = method_function(function_id);
-    if (function != 0)
-        end_boundary_above(t, function);
-    forget_unwound(t);
+    struct timer *t = timer_in_exception();
+    if (t != NULL)
+        forget_unwound(t);
+    if (t != NULL && t->n_unwinding > 0) {
+        struct unwinding u = t->unwinding[--t->n_unwinding];
+        uint32_t dispatching = t->top->flags & WIRE_ACTIVATION_DISPATCHING;
+        if (u.ends && u.depth == t->clock->depth) {
+            end_now(t);
+            if (t->top->flags == 0)
+                t->top->flags = dispatching;
+        }
+    }
     errno = saved_errno;
     return HR_OK;
+}
+
+/* The program's own code runs: a filter or a finally block, or the exception has been handled. */
+static hresult program_enter(void *self, uintptr_t function_id)
+{
+    (void)self;
+    int saved_errno = errno;
+    struct timer *t = timer_in_exception();
+    uint32_t function = t == NULL ? 0 : method_function(function_id);
+    if (function != 0)
+        end_boundary_above(t, function);
+    if (t != NULL)
+        t->top->flags &= ~(uint32_t)WIRE_ACTIVATION_DISPATCHING;
+    errno = saved_errno;
+    return HR_OK;
+}
+
+static hresult filter_enter(void *self, uintptr_t function_id)
+{
+    (void)self;
+    (void)function_id; /* it is only asked: nothing is gone yet */
+    struct timer *t = timer_in_exception();
+    if (t != NULL)
+        t->top->flags &= ~(uint32_t)WIRE_ACTIVATION_DISPATCHING;
+    return HR_OK;
+}
+
+/* The search goes on. */
+static hresult program_leave(void *self)
+{
+    (void)self;
+    struct timer *t = timer_in_exception();
+    if (t != NULL && t->dispatch_sp != 0 && t->top->flags == 0)
+        t->top->flags = WIRE_ACTIVATION_DISPATCHING;
+    return HR_OK;
+}
+
+static hresult catcher_enter(void *self, uintptr_t function_id, uintptr_t object)
+{
+    (void)object;
+    return program_enter(self, function_id);
 }
 
 /* ── begin and end ──────────────────────────────────────────────────────────────────────────────────────────── */
@@ -611,10 +667,11 @@ static void measure_overhead(void)
 }
 
 /* The rate of the clock is measured over a while that is used to measure the probes. */
-void time_init(void)
+void time_init(uint64_t most_timings)
 {
     struct wire_header *h = arena.header;
     uint64_t ticks, ns;
+    max_timings = most_timings;
     os_init();
     os_pair(&h->begin_ticks, &h->begin_ns);
     measure_overhead();
@@ -641,9 +698,13 @@ uint32_t time_event_mask(void)
 
 void time_install(void **callbacks)
 {
-    callbacks[CALLBACK_UNWIND_FUNCTION_ENTER] = (void *)time_unwind_enter;
-    callbacks[CALLBACK_UNWIND_FUNCTION_LEAVE] = (void *)time_unwind_leave;
-    callbacks[CALLBACK_CATCHER_ENTER] = (void *)time_catcher_enter;
+    callbacks[CALLBACK_FILTER_ENTER] = (void *)filter_enter;
+    callbacks[CALLBACK_FILTER_LEAVE] = (void *)program_leave;
+    callbacks[CALLBACK_UNWIND_FUNCTION_ENTER] = (void *)unwind_enter;
+    callbacks[CALLBACK_UNWIND_FUNCTION_LEAVE] = (void *)unwind_leave;
+    callbacks[CALLBACK_FINALLY_ENTER] = (void *)program_enter;
+    callbacks[CALLBACK_FINALLY_LEAVE] = (void *)program_leave;
+    callbacks[CALLBACK_CATCHER_ENTER] = (void *)catcher_enter;
     callbacks[CALLBACK_JIT_INLINING] = (void *)instrument_inlining;
     callbacks[CALLBACK_JIT_FINISHED] = (void *)instrument_compiled;
 }

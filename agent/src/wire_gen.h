@@ -95,6 +95,7 @@
 #define WIRE_INSTRUMENT_ALL 0x3u /* all code */
 #define WIRE_ACTIVATION_BOUNDARY 0x1u /* only instrumented functions below */
 #define WIRE_ACTIVATION_TRUNCATED 0x2u /* nothing below */
+#define WIRE_ACTIVATION_DISPATCHING 0x4u /* nothing until an exception is handled */
 
 struct wire_region_entry {
     uint64_t offset; /* from the start of the file */

@@ -110,6 +110,7 @@ func Constants() []Constant {
 		{"INSTRUMENT_ALL", InstrumentAll, "all code"},
 		{"ACTIVATION_BOUNDARY", ActivationBoundary, "only instrumented functions below"},
 		{"ACTIVATION_TRUNCATED", ActivationTruncated, "nothing below"},
+		{"ACTIVATION_DISPATCHING", ActivationDispatching, "nothing until an exception is handled"},
 	}
 }
 

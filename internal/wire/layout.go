@@ -344,10 +344,12 @@ type Activation struct {
 }
 
 // ActivationBoundary says that calls inside this one are recorded only if the function called is instrumented itself,
-// ActivationTruncated that none are.
+// ActivationTruncated that none are, ActivationDispatching that none are because the runtime looks for the handler of an
+// exception.
 const (
-	ActivationBoundary  = 1
-	ActivationTruncated = 2
+	ActivationBoundary    = 1
+	ActivationTruncated   = 2
+	ActivationDispatching = 4
 )
 
 // RecordHeader precedes each record of the log.
