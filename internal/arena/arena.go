@@ -108,6 +108,64 @@ func (a *Arena) Fates() []wire.Fate { return rows[wire.Fate](a.region(wire.Regio
 // Ages returns the ages of dead objects; wire.Fate refers to them.
 func (a *Arena) Ages() []wire.Ages { return rows[wire.Ages](a.region(wire.RegionAges)) }
 
+// Timings returns the calling-context trees of all threads so far; a timing's number is its index plus one. Their
+// counters may still grow: see Timing.
+func (a *Arena) Timings() []wire.Timing { return rows[wire.Timing](a.region(wire.RegionTimings)) }
+
+// Waits returns what the operating system did; wire.Timing refers to them. They may still grow: see Waits.
+func (a *Arena) Waits() []wire.Waits { return rows[wire.Waits](a.region(wire.RegionWaits)) }
+
+// Clocks returns where the threads stand; a thread's id is its index plus one. They change: see Clock.
+func (a *Arena) Clocks() []wire.Clock { return rows[wire.Clock](a.region(wire.RegionClocks)) }
+
+// Activations returns the calls that have not ended, of all threads: wire.Clock says which are whose. Those of a thread
+// that runs change.
+func (a *Arena) Activations() []wire.Activation {
+	return rows[wire.Activation](a.region(wire.RegionActivations))
+}
+
+// Timing reads a timing while its thread may change it: each field whole, and in an order in which what is counted later
+// is read first. So calls that ended are not more than calls that began, and no interval that is counted as waited is
+// missing from the elapsed ones, in what one thread wrote; elapsed times can be an interval ahead of the calls.
+func Timing(t *wire.Timing) wire.Timing {
+	out := wire.Timing{Parent: t.Parent, Function: t.Function, ReturnAddress: t.ReturnAddress, Thread: t.Thread,
+		IP: atomic.LoadUint32(&t.IP), LeadWaits: atomic.LoadUint32(&t.LeadWaits), TailWaits: atomic.LoadUint32(&t.TailWaits)}
+	for i := range t.Min {
+		out.Min[i] = atomic.LoadUint64(&t.Min[i])
+		out.Max[i] = atomic.LoadUint64(&t.Max[i])
+	}
+	out.Unmatched = atomic.LoadUint64(&t.Unmatched)
+	out.Ended = atomic.LoadUint64(&t.Ended)
+	out.TailWaited = atomic.LoadUint64(&t.TailWaited)
+	out.LeadWaited = atomic.LoadUint64(&t.LeadWaited)
+	out.TailElapsed = atomic.LoadUint64(&t.TailElapsed)
+	out.LeadElapsed = atomic.LoadUint64(&t.LeadElapsed)
+	out.Calls = atomic.LoadUint64(&t.Calls)
+	return out
+}
+
+// Waits reads a row of waits while its thread may change it, each field whole.
+func Waits(w *wire.Waits) wire.Waits {
+	return wire.Waits{Intervals: atomic.LoadUint64(&w.Intervals), Voluntary: atomic.LoadUint64(&w.Voluntary),
+		Preempted: atomic.LoadUint64(&w.Preempted), Faults: atomic.LoadUint64(&w.Faults), Reads: atomic.LoadUint64(&w.Reads),
+		OffNS: atomic.LoadUint64(&w.OffNS)}
+}
+
+// Clock reads where a thread stands while it may go on, each field whole.
+func Clock(c *wire.Clock) wire.Clock {
+	return wire.Clock{Depth: atomic.LoadUint32(&c.Depth), Capacity: atomic.LoadUint32(&c.Capacity),
+		Activations: atomic.LoadUint64(&c.Activations), Elapsed: atomic.LoadUint64(&c.Elapsed), Waited: atomic.LoadUint64(&c.Waited),
+		Calls: atomic.LoadUint64(&c.Calls), Last: atomic.LoadUint64(&c.Last), Mechanism: atomic.LoadUint32(&c.Mechanism),
+		Own: atomic.LoadUint64(&c.Own)}
+}
+
+// Activation reads a call that has not ended while it may end, each field whole.
+func Activation(a *wire.Activation) wire.Activation {
+	return wire.Activation{CallerSP: atomic.LoadUint64(&a.CallerSP), Timing: atomic.LoadUint32(&a.Timing), Flags: atomic.LoadUint32(&a.Flags),
+		Elapsed: atomic.LoadUint64(&a.Elapsed), Waited: atomic.LoadUint64(&a.Waited), ChildElapsed: atomic.LoadUint64(&a.ChildElapsed),
+		ChildWaited: atomic.LoadUint64(&a.ChildWaited), Calls: atomic.LoadUint64(&a.Calls), Children: atomic.LoadUint64(&a.Children)}
+}
+
 // Count reads the two counters of a site, each whole.
 func Count(s *wire.Site) (objects, bytes uint64) {
 	return atomic.LoadUint64(&s.Objects), atomic.LoadUint64(&s.Bytes)

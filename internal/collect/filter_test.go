@@ -11,17 +11,18 @@ import (
 	"github.com/clrprof/clrprof/internal/quantity"
 	"github.com/clrprof/clrprof/internal/session"
 	"github.com/clrprof/clrprof/internal/wire"
+	"github.com/clrprof/clrprof/internal/wire/wiretest"
 )
 
 // chainArena has functions 1…n, each in a module of its own (M1.dll, …), and paths of calls between them.
-func chainArena(functions int, paths [][]int) *fakeArena {
-	a := newArena()
-	a.add(wire.Thread{ID: 1, OSID: 1, BeginNS: 1000}, wire.Type{ID: 1, Kind: wire.TypeOther})
+func chainArena(functions int, paths [][]int) *wiretest.Arena {
+	a := wiretest.New()
+	a.Add(wire.Thread{ID: 1, OSID: 1, BeginNS: 1000}, wire.Type{ID: 1, Kind: wire.TypeOther})
 	for f := 1; f <= functions; f++ {
 		id := uint32(f)
-		a.add(wire.Module{ID: id, MVID: [16]byte{byte(f)}, Path: fmt.Sprintf("/M%d.dll", f), Name: "M"},
+		a.Add(wire.Module{ID: id, MVID: [16]byte{byte(f)}, Path: fmt.Sprintf("/M%d.dll", f), Name: "M"},
 			wire.Function{ID: id, Module: id, Token: 0x06000001, Name: "F"})
-		a.ip(uint64(f)<<8, id, 0)
+		a.IP(uint64(f)<<8, id, 0)
 	}
 	children := map[[2]uint32]uint32{}
 	for i, path := range paths {
@@ -29,11 +30,11 @@ func chainArena(functions int, paths [][]int) *fakeArena {
 		for _, f := range path {
 			key := [2]uint32{node, uint32(wire.IPFirst - 1 + f)}
 			if children[key] == 0 {
-				children[key] = a.node(key[0], key[1])
+				children[key] = a.Node(key[0], key[1])
 			}
 			node = children[key]
 		}
-		a.site(1, node, 1, uint64(i+1), uint64(24*(i+1)))
+		a.Site(1, node, 1, uint64(i+1), uint64(24*(i+1)))
 	}
 	return a
 }
@@ -88,11 +89,11 @@ func TestFilterKeepsTotals(t *testing.T) {
 		r := &recording{t: t, dir: filepath.Join(dir, fmt.Sprint(n)), path: filepath.Join(dir, fmt.Sprint(n)+".clrprof")}
 		want := quantity.Amount{}
 		a := chainArena(functions, paths)
-		for _, s := range a.sites {
+		for _, s := range a.Sites {
 			want = want.Add(quantity.Amount{Allocations: quantity.Count(s.Objects), Bytes: quantity.Bytes(s.Bytes)})
 		}
 		r.begin(filter)
-		a.write(t, filepath.Join(r.dir, "1-1.arena"))
+		write(t, a, filepath.Join(r.dir, "1-1.arena"))
 		r.sync(5000)
 		if have := total(t, r.finish()); have != want {
 			rt.Fatalf("have %+v, want %+v", have, want)

@@ -9,12 +9,29 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/clrprof/clrprof/internal/analysis"
+	"github.com/clrprof/clrprof/internal/launch"
 	"github.com/clrprof/clrprof/internal/quantity"
 	"github.com/clrprof/clrprof/internal/session"
 	"github.com/clrprof/clrprof/internal/wire"
+	"github.com/clrprof/clrprof/internal/wire/wiretest"
 )
 
-// recording is a Recorder of one fakeArena.
+// newArena is a process with a thread, a type and a function, of which each of n sites is a node.
+func newArena(n int) *wiretest.Arena {
+	a := wiretest.New()
+	a.Header.StartNS, a.Header.Data = 1, wire.DataMemory|wire.DataLifetime
+	a.Add(wire.Process{Executable: []byte("/usr/bin/dotnet"), CommandLine: []byte("dotnet\x00App.dll\x00")},
+		wire.Module{ID: 1, Name: "App.dll", MVID: [16]byte{1}}, wire.Type{ID: 1, Module: 1, Token: 0x02000001, Kind: wire.TypeClass, Names: []string{"App.Thing"}},
+		wire.Function{ID: 1, Module: 1, Token: 0x06000001, TypeNames: []string{"App"}, Name: "Main", Signature: []byte{0, 0, 1}},
+		wire.Body{ID: 1, Function: 1, Ranges: []wire.Range{{Address: 0x1000, Size: 0x1000}}}, wire.Thread{ID: 1, OSID: 7, BeginNS: 2})
+	for i := range n {
+		a.Site(1, a.Node(0, a.IP(0x1000+uint64(i), 1, 1)), 1, 0, 0)
+		a.Fates = append(a.Fates, wire.Fate{})
+	}
+	return a
+}
+
+// recording is a Recorder of one made-up arena.
 type recording struct {
 	*Recorder
 	t         *testing.T
@@ -40,14 +57,16 @@ func newRecording(t *testing.T) *recording {
 }
 
 // sync writes the arena as it is now and records it as a slice of a second.
-func (r *recording) sync(a *fakeArena) error {
+func (r *recording) sync(a *wiretest.Arena) error {
 	r.t.Helper()
-	a.write(r.t, r.directory)
+	if err := a.Write(filepath.Join(r.directory, "1-1"+launch.ArenaSuffix)); err != nil {
+		r.t.Fatal(err)
+	}
 	r.now += 1e9
 	return r.Sync(r.now)
 }
 
-func (r *recording) mustSync(a *fakeArena) {
+func (r *recording) mustSync(a *wiretest.Arena) {
 	r.t.Helper()
 	if err := r.sync(a); err != nil {
 		r.t.Fatal(err)
@@ -93,25 +112,24 @@ func amount(n quantity.Count, bytes quantity.Bytes) quantity.Amount {
 // TestLifetime records a process that runs, collects twice and ends.
 func TestLifetime(t *testing.T) {
 	r, a := newRecording(t), newArena(2)
-	a.header.State = uint32(wire.StateShutDown)
-	a.header.EndNS = 2e9
-	a.sites[0].Objects, a.sites[0].Bytes = 10, 240
-	a.sites[1].Objects, a.sites[1].Bytes = 4, 400
-	a.fates[0].DeadObjects[0], a.fates[0].DeadBytes[0] = 6, 144
-	a.records = append(a.records, collection(1, wire.Population{Objects: 14, Bytes: 640}, wire.Population{Objects: 6, Bytes: 144}, wire.Population{Objects: 8, Bytes: 496}))
+	a.Header.State = uint32(wire.StateShutDown)
+	a.Header.EndNS = 2e9
+	a.Sites[0].Objects, a.Sites[0].Bytes = 10, 240
+	a.Sites[1].Objects, a.Sites[1].Bytes = 4, 400
+	a.Fates[0].DeadObjects[0], a.Fates[0].DeadBytes[0] = 6, 144
+	a.Add(collection(1, wire.Population{Objects: 14, Bytes: 640}, wire.Population{Objects: 6, Bytes: 144}, wire.Population{Objects: 8, Bytes: 496}))
 	r.mustSync(a)
 
-	a.sites[0].Objects, a.sites[0].Bytes = 12, 288
-	a.fates[0].DeadObjects[0], a.fates[0].DeadBytes[0] = 7, 168
-	a.fates[0].DeadObjects[1], a.fates[0].DeadBytes[1] = 3, 72
-	a.fates[0].Ages = 1
-	a.ages = []wire.Ages{{}}
-	a.ages[0].ByCollections[1], a.ages[0].ByTime[2] = 3, 3
+	a.Sites[0].Objects, a.Sites[0].Bytes = 12, 288
+	a.Fates[0].DeadObjects[0], a.Fates[0].DeadBytes[0] = 7, 168
+	a.Fates[0].DeadObjects[1], a.Fates[0].DeadBytes[1] = 3, 72
+	a.Fates[0].Ages = 1
+	a.Ages = []wire.Ages{{}}
+	a.Ages[0].ByCollections[1], a.Ages[0].ByTime[2] = 3, 3
 	last := wire.GC{Number: 2, Collected: 31, Induced: 1, Finalizable: 5, StartNS: 300, EndNS: 330, DoneNS: 350}
 	last.Generations[0] = wire.GCGeneration{Before: wire.Population{Objects: 2, Bytes: 48}, Dead: wire.Population{Objects: 1, Bytes: 24}}
 	last.Generations[1] = wire.GCGeneration{Before: wire.Population{Objects: 8, Bytes: 496}, Dead: wire.Population{Objects: 3, Bytes: 72}, Promoted: wire.Population{Objects: 5, Bytes: 424}}
-	a.records = append(a.records,
-		wire.Alive{Site: 1, Generation: 0, Born: 1, Objects: wire.Population{Objects: 1, Bytes: 24}},
+	a.Add(wire.Alive{Site: 1, Generation: 0, Born: 1, Objects: wire.Population{Objects: 1, Bytes: 24}},
 		wire.Alive{Site: 2, Generation: 2, Born: 0, Objects: wire.Population{Objects: 3, Bytes: 300}},
 		wire.Alive{Site: 1, Generation: 2, Born: 0, Objects: wire.Population{Objects: 1, Bytes: 24}},
 		wire.Alive{Site: 2, Generation: 2, Born: 0, Objects: wire.Population{Objects: 1, Bytes: 100}}, // told in parts
@@ -120,7 +138,7 @@ func TestLifetime(t *testing.T) {
 		wire.Roots{GC: 2, Site: 2, Kind: 1, Function: 1, References: 2}, wire.Roots{GC: 2, Site: 2, Kind: 3, Flags: 1, References: 1},
 		wire.Roots{GC: 2, Site: 2, Kind: 1, Function: 1, References: 1},
 		last)
-	a.header.AliveKnown, a.header.Collections = 1, 2
+	a.Header.AliveKnown, a.Header.Collections = 1, 2
 	r.mustSync(a)
 	r.mustSync(a) // nothing new
 
@@ -143,18 +161,18 @@ func TestLifetime(t *testing.T) {
 // TestKilledInCollection: a collection found objects dead, and its record is missing, as is the last of their bytes.
 func TestKilledInCollection(t *testing.T) {
 	r, a := newRecording(t), newArena(2)
-	a.header.PID = uint32(os.Getpid()) // still alive
-	a.sites[0].Objects, a.sites[0].Bytes = 3, 72
-	a.sites[1].Objects, a.sites[1].Bytes = 5, 160
-	a.fates[0].DeadObjects[0], a.fates[0].DeadBytes[0] = 1, 24
-	a.records = append(a.records, collection(1, wire.Population{Objects: 8, Bytes: 232}, wire.Population{Objects: 1, Bytes: 24}, wire.Population{}))
-	a.header.Collections = 1
+	a.Header.PID = uint32(os.Getpid()) // still alive
+	a.Sites[0].Objects, a.Sites[0].Bytes = 3, 72
+	a.Sites[1].Objects, a.Sites[1].Bytes = 5, 160
+	a.Fates[0].DeadObjects[0], a.Fates[0].DeadBytes[0] = 1, 24
+	a.Add(collection(1, wire.Population{Objects: 8, Bytes: 232}, wire.Population{Objects: 1, Bytes: 24}, wire.Population{}))
+	a.Header.Collections = 1
 	r.mustSync(a)
 
-	a.header.PID = noPID
-	a.fates[1].DeadObjects[0], a.fates[1].DeadBytes[0] = 2, 64
-	a.fates[0].DeadObjects[0], a.fates[0].DeadBytes[0] = 3, 48
-	a.records = append(a.records, wire.Alive{Site: 1, Objects: wire.Population{Objects: 1, Bytes: 24}},
+	a.Header.PID = wiretest.NoPID
+	a.Fates[1].DeadObjects[0], a.Fates[1].DeadBytes[0] = 2, 64
+	a.Fates[0].DeadObjects[0], a.Fates[0].DeadBytes[0] = 3, 48
+	a.Add(wire.Alive{Site: 1, Objects: wire.Population{Objects: 1, Bytes: 24}},
 		wire.Why{GC: 2, Site: 1, Rooted: wire.Population{Objects: 1, Bytes: 24}}, wire.Roots{GC: 2, Site: 1, Kind: 3, References: 1})
 	r.mustSync(a)
 	r.mustSync(a) // it stays as it is
@@ -173,10 +191,10 @@ func TestKilledInCollection(t *testing.T) {
 // TestKilledAfterCollection: what ended in time is whole.
 func TestKilledAfterCollection(t *testing.T) {
 	r, a := newRecording(t), newArena(1)
-	a.sites[0].Objects, a.sites[0].Bytes = 3, 72
-	a.fates[0].DeadObjects[0], a.fates[0].DeadBytes[0] = 2, 48
-	a.records = append(a.records, collection(1, wire.Population{Objects: 3, Bytes: 72}, wire.Population{Objects: 2, Bytes: 48}, wire.Population{}))
-	a.header.Collections = 1
+	a.Sites[0].Objects, a.Sites[0].Bytes = 3, 72
+	a.Fates[0].DeadObjects[0], a.Fates[0].DeadBytes[0] = 2, 48
+	a.Add(collection(1, wire.Population{Objects: 3, Bytes: 72}, wire.Population{Objects: 2, Bytes: 48}, wire.Population{}))
+	a.Header.Collections = 1
 	r.mustSync(a)
 	same(t, r.w.Losses)
 	r.check()
@@ -185,8 +203,8 @@ func TestKilledAfterCollection(t *testing.T) {
 // TestMemoryAlone: without lifetimes nothing is said of them.
 func TestMemoryAlone(t *testing.T) {
 	r, a := newRecording(t), newArena(1)
-	a.header.Data, a.fates = wire.DataMemory, nil
-	a.sites[0].Objects, a.sites[0].Bytes = 3, 72
+	a.Header.Data, a.Fates = wire.DataMemory, nil
+	a.Sites[0].Objects, a.Sites[0].Bytes = 3, 72
 	r.mustSync(a)
 	same(t, r.w.ProcessLifetimes)
 	same(t, r.w.SiteFates)
@@ -207,8 +225,8 @@ func TestDamagedLifetime(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r, a := newRecording(t), newArena(1)
-			a.header.AliveKnown = 1
-			a.records = append(a.records, records...)
+			a.Header.AliveKnown = 1
+			a.Add(records...)
 			if err := r.sync(a); !errors.Is(err, wire.ErrCorrupt) {
 				t.Errorf("got %v", err)
 			}
@@ -219,20 +237,20 @@ func TestDamagedLifetime(t *testing.T) {
 // TestRecordedInSlices: what a slice holds is what was found dead in it, so that time filters work.
 func TestRecordedInSlices(t *testing.T) {
 	r, a := newRecording(t), newArena(1)
-	a.header.PID = uint32(os.Getpid()) // a process that runs
-	a.sites[0].Objects, a.sites[0].Bytes = 100, 2400
+	a.Header.PID = uint32(os.Getpid()) // a process that runs
+	a.Sites[0].Objects, a.Sites[0].Bytes = 100, 2400
 	var want []session.SiteFate
 	for i := range uint64(5) {
-		a.fates[0].DeadObjects[i], a.fates[0].DeadBytes[i] = i+1, 24*(i+1)
+		a.Fates[0].DeadObjects[i], a.Fates[0].DeadBytes[i] = i+1, 24*(i+1)
 		g := wire.GC{Number: uint32(i + 1), Collected: 31, StartNS: 1, EndNS: 2, DoneNS: 3}
 		g.Generations[i].Dead = wire.Population{Objects: i + 1, Bytes: 24 * (i + 1)}
 		g.Generations[i].Before = g.Generations[i].Dead
-		a.records = append(a.records, g)
+		a.Add(g)
 		r.mustSync(a)
 		want = append(want, session.SiteFate{Slice: session.SliceID(i + 1), Site: 1, Generation: int64(i),
 			Amount: amount(quantity.Count(i+1), quantity.Bytes(24*(i+1)))})
 	}
-	a.header.State, a.header.EndNS = uint32(wire.StateShutDown), 5e9
+	a.Header.State, a.Header.EndNS = uint32(wire.StateShutDown), 5e9
 	r.mustSync(a)
 	same(t, r.w.SiteFates, want...)
 	r.check()

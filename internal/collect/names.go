@@ -20,6 +20,8 @@ type names struct {
 	bodies    map[uint32]body
 	known     known
 
+	ofFunction map[session.FunctionID][]uint32 // bodies
+
 	newModules   []session.Module
 	newTypes     []session.Type
 	replaceTypes []session.Type
@@ -41,8 +43,9 @@ type typ struct {
 }
 
 type function struct {
-	id   session.FunctionID
-	keep bool // by the filter
+	id    session.FunctionID
+	keep  bool   // by the filter
+	class uint32 // wire.FunctionInstrumented, FunctionBoundary or 0
 }
 
 type body struct {
@@ -62,6 +65,8 @@ func newNames() names {
 	return names{
 		modules: map[uint32]module{}, types: map[uint32]typ{}, functions: map[uint32]function{}, bodies: map[uint32]body{},
 		known: known{map[string]session.ModuleID{}, map[string]session.TypeID{}, map[string]session.FunctionID{}, map[string]session.FunctionID{}},
+
+		ofFunction: map[session.FunctionID][]uint32{},
 	}
 }
 
@@ -192,14 +197,15 @@ func (n *names) addFunction(r *Recorder, p session.ProcessID, f *wire.Function) 
 		row.Kind = session.FunctionDynamic
 	}
 	keep := r.filter.Keeps(m.name, row.RawType, row.RawName)
+	class := f.Flags & (wire.FunctionInstrumented | wire.FunctionBoundary)
 	key := fmt.Sprintf("%d %d %v", m.id, f.Token, arguments)
 	if id, ok := n.known.functions[key]; ok && row.Kind == session.FunctionMethod {
-		n.functions[f.ID] = function{id, keep}
+		n.functions[f.ID] = function{id, keep, class}
 		return nil
 	}
 	r.next.function++
 	row.ID = r.next.function
-	n.functions[f.ID] = function{row.ID, keep}
+	n.functions[f.ID] = function{row.ID, keep, class}
 	if f.Token != 0 && m.id != 0 {
 		n.known.functions[key] = row.ID
 	}
@@ -238,8 +244,23 @@ func (n *names) addBody(r *Recorder, b *wire.Body) error {
 	slices.SortStableFunc(points, func(a, b session.ILPoint) int { return cmp.Compare(a.Native, b.Native) })
 	row.ILMap = session.EncodeILMap(points)
 	n.bodies[b.ID] = body{row.ID, b.Ranges}
+	n.ofFunction[f.id] = append(n.ofFunction[f.id], b.ID)
 	n.newBodies = append(n.newBodies, row)
 	return nil
+}
+
+// bodyAt returns the newest body of a function around an address: memory can be used again.
+func (n *names) bodyAt(f session.FunctionID, address uint64) (body, bool) {
+	of := n.ofFunction[f]
+	for i := len(of) - 1; i >= 0; i-- {
+		b := n.bodies[of[i]]
+		for _, r := range b.ranges {
+			if address-r.Address < r.Size {
+				return b, true
+			}
+		}
+	}
+	return body{}, false
 }
 
 // nativeOffset counts from the start of the body's first range; later ranges follow it, as in the runtime's IL maps.

@@ -23,9 +23,26 @@ const (
 	excludedFunction  = "(excluded)"
 )
 
-// Reasons of losses, in the order of wire.Loss, and those that are found here.
-var lossReasons = [wire.LossCount]string{"arena_full", "no_thread_state", "reentered", "il_map_truncated", "name_truncated",
-	session.LossUntracked, session.LossLifetimeFull, session.LossMoves, session.LossSnapshot}
+// lossReasons are those of wire.Loss. More of them are found here.
+var lossReasons = [wire.LossCount]string{
+	wire.LossArenaFull: session.LossArenaFull, wire.LossNoThreadState: session.LossNoThreadState, wire.LossReentered: session.LossReentered,
+	wire.LossILMapTruncated: session.LossILMapTruncated, wire.LossNameTruncated: session.LossNameTruncated,
+	wire.LossUntracked: session.LossUntracked, wire.LossLifetimeFull: session.LossLifetimeFull, wire.LossMoves: session.LossMoves,
+	wire.LossSnapshot: session.LossSnapshot, wire.LossChanges: session.LossChanges,
+	wire.LossCallsFolded: session.LossCallsFolded, wire.LossCallsUnmatched: session.LossCallsUnmatched,
+	wire.LossClockBackwards: session.LossClockBackwards, wire.LossNotHooked: session.LossNotHooked,
+}
+
+// lossEvents returns how often a loss happened. Losses of calls count these as objects.
+func lossEvents(loss wire.Loss, l *wire.LossEntry) (events uint64, amount quantity.Amount) {
+	switch loss {
+	case wire.LossCallsFolded, wire.LossCallsUnmatched:
+		return max(l.Events, l.Objects), quantity.Amount{}
+	case wire.LossClockBackwards, wire.LossNotHooked:
+		return l.Events, quantity.Amount{}
+	}
+	return l.Events, quantity.Amount{Allocations: quantity.Count(l.Objects), Bytes: quantity.Bytes(l.Bytes)}
+}
 
 const (
 	reasonStackTruncated = "stack_truncated"
@@ -40,6 +57,9 @@ type process struct {
 
 	pid       int
 	died      quantity.Nanoseconds // when it was found dead; 0: it was not
+	over      bool                 // it does not run any more, and did not before the arena was read
+	data      uint32               // wire.DataMemory and so on
+	begin     quantity.Nanoseconds
 	end       quantity.Nanoseconds // of the process, or now
 	failure   string               // why its agent does not record; "": it does
 	exe       string
@@ -49,6 +69,7 @@ type process struct {
 	tree      tree
 	threads   threads
 	lifetime  lifetime
+	times     times
 
 	siteIDs []session.SiteID  // by index in the arena
 	siteOf  []siteOf          // as it was when the site was new: the target can overwrite its arena
@@ -64,22 +85,40 @@ type siteOf struct{ node, typ uint32 }
 const maxCounter = 1 << 60
 
 func newProcess(id session.ProcessID, a *arena.Arena) *process {
-	return &process{id: id, arena: a, names: newNames(), threads: newThreads(), lifetime: newLifetime(), losses: map[string]session.Loss{}}
+	return &process{id: id, arena: a, names: newNames(), threads: newThreads(), lifetime: newLifetime(), times: newTimes(), losses: map[string]session.Loss{}}
 }
 
-// growth is what is new of the sites: rows without the slice that they will belong to.
+// growth is what is new of the sites and timings: rows without the slice that they will belong to.
 type growth struct {
-	values []session.SiteValue
-	fates  []session.SiteFate
+	values  []session.SiteValue
+	fates   []session.SiteFate
+	timings []session.TimingValue
 }
 
-// sync writes what is new in the arena and adds by how much each site grew. The tables are read in the reverse of
-// the order in which the agent fills them, so whatever a row refers to is there.
-func (p *process) sync(r *Recorder, now quantity.Nanoseconds, out *growth) error {
+// readHeader also finds out whether the process is over. If it is, the header and all that is read later is final.
+func (p *process) readHeader() (*wire.Header, error) {
 	header, err := p.arena.Header()
+	if err == nil && !alive(int(header.PID)) {
+		p.over = true
+		header, err = p.arena.Header()
+	}
+	if err == nil {
+		p.data = header.Data
+	}
+	return header, err
+}
+
+// sync writes what is new in the arena and adds by how much each site and timing grew. The tables are read in the reverse
+// of the order in which the agent fills them, so whatever a row refers to is there.
+func (p *process) sync(r *Recorder, now quantity.Nanoseconds, last bool, out *growth) error {
+	header, err := p.readHeader()
 	if err != nil {
 		return err
 	}
+	if p.data&wire.DataTime != 0 {
+		p.tree.join()
+	}
+	timings := p.arena.Timings()
 	sites, nodes, ips := p.arena.Sites(), p.arena.Nodes(), p.arena.IPs()
 	if err := p.readLog(r); err != nil {
 		return err
@@ -97,6 +136,9 @@ func (p *process) sync(r *Recorder, now quantity.Nanoseconds, out *growth) error
 		return err
 	}
 	if err := p.readSites(r, sites, out); err != nil {
+		return err
+	}
+	if err := p.times.sync(r, p, header, timings, last || p.over, out); err != nil {
 		return err
 	}
 	if err := p.lifetime.write(r, p, header); err != nil {
@@ -157,7 +199,7 @@ func (p *process) writeProcess(r *Recorder, h *wire.Header, now quantity.Nanosec
 	if wire.State(h.State) == wire.StateFailed {
 		p.failure = failureReason(wire.Failure(h.Failure))
 	}
-	p.end = row.End
+	p.begin, p.end = row.Begin, row.End
 	return r.w.ReplaceProcesses([]session.Process{row})
 }
 
@@ -218,6 +260,9 @@ func (p *process) readSites(r *Recorder, sites []wire.Site, out *growth) error {
 		out.fates = append(out.fates, dead...)
 	}
 	p.lifetime.closed = p.died != 0
+	if err := p.tree.write(r, p); err != nil {
+		return err
+	}
 	return r.w.InsertSites(rows)
 }
 
@@ -250,6 +295,9 @@ func (p *process) newSite(r *Recorder, threadID uint32, of siteOf, frozen bool) 
 	if !ok {
 		return session.Site{}, fmt.Errorf("%w: node %d of %d", wire.ErrCorrupt, of.node, p.tree.len())
 	}
+	if node == 0 { // nothing of its stack is kept
+		node = p.tree.node(r, session.Node{Process: p.id, Function: p.names.pseudo(r, p.id, excludedFunction)})
+	}
 	typ, ok := p.names.typeID(of.typ)
 	if !ok {
 		return session.Site{}, fmt.Errorf("%w: type %d was never described", wire.ErrCorrupt, of.typ)
@@ -273,8 +321,8 @@ func (p *process) writeLosses(r *Recorder, h *wire.Header) error {
 		if max(l.Events, l.Objects, l.Bytes) > maxCounter {
 			return fmt.Errorf("%w: loss of %d events, %d objects, %d bytes", wire.ErrCorrupt, l.Events, l.Objects, l.Bytes)
 		}
-		if l.Events != 0 {
-			add(lossReasons[i], l.Events, quantity.Amount{Allocations: quantity.Count(l.Objects), Bytes: quantity.Bytes(l.Bytes)})
+		if events, amount := lossEvents(wire.Loss(i), &l); events != 0 {
+			add(lossReasons[i], events, amount)
 		}
 	}
 	if p.failure != "" {

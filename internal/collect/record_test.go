@@ -16,14 +16,15 @@ import (
 	"github.com/clrprof/clrprof/internal/quantity"
 	"github.com/clrprof/clrprof/internal/session"
 	"github.com/clrprof/clrprof/internal/wire"
+	"github.com/clrprof/clrprof/internal/wire/wiretest"
 )
 
 var mvid = [16]byte{0x78, 0x56, 0x34, 0x12, 0xBC, 0x9A, 0xF0, 0xDE, 1, 2, 3, 4, 5, 6, 7, 8}
 
 // small is one thread, module, type, function, body, instruction, node and site.
-func small() *fakeArena {
-	a := newArena()
-	a.add(
+func small() *wiretest.Arena {
+	a := wiretest.New()
+	a.Add(
 		wire.Process{Executable: []byte("/usr/bin/dotnet"), CommandLine: []byte("dotnet\x00exec\x00/srv/App.dll\x00x y\x00")},
 		wire.Thread{ID: 1, OSID: 77, Managed: 0x1000, BeginNS: 1500},
 		wire.Module{ID: 1, MVID: mvid, Path: "/srv/App.dll", Name: "App.dll"},
@@ -32,7 +33,7 @@ func small() *fakeArena {
 		wire.Body{ID: 1, Function: 1, Ranges: []wire.Range{{Address: 0x4000, Size: 0x20}, {Address: 0x9000, Size: 0x10}},
 			Map: []wire.ILPoint{{Native: 8, IL: 2}, {Native: 0, IL: 0xFFFFFFFE}}},
 	)
-	a.site(1, a.node(0, a.ip(0x9004, 1, 1)), 1, 3, 96)
+	a.Site(1, a.Node(0, a.IP(0x9004, 1, 1)), 1, 3, 96)
 	return a
 }
 
@@ -72,7 +73,7 @@ func equal[T any](t *testing.T, what string, have, want []T) {
 // TestMerge: after an unload the agent describes what is still there once more, under new ids.
 func TestMerge(t *testing.T) {
 	a := small()
-	a.add(
+	a.Add(
 		wire.Module{ID: 2, MVID: mvid, Path: "/srv/App.dll", Name: "App.dll"},
 		wire.Type{ID: 2, Module: 2, Token: 0x02000003, Kind: wire.TypeClass, Names: []string{"N.Outer`1", "Inner"}},
 		wire.Type{ID: 3, Kind: wire.TypeArray, Rank: 1, Element: 2},
@@ -91,8 +92,8 @@ func TestMerge(t *testing.T) {
 		wire.Module{ID: 3, Flags: wire.ModuleDynamic, Name: "Emitted"},
 		wire.Module{ID: 4, Flags: wire.ModuleDynamic, Name: "Emitted"},
 	)
-	a.site(1, a.node(0, a.ip(0x4004, 2, 2)), 2, 5, 160)
-	a.site(1, a.node(0, a.ip(0x4008, 4, 0)), 6, 1, 24)
+	a.Site(1, a.Node(0, a.IP(0x4004, 2, 2)), 2, 5, 160)
+	a.Site(1, a.Node(0, a.IP(0x4008, 4, 0)), 6, 1, 24)
 	s := record(t, a, collect.Filter{})
 	if n := len(get[session.Module](t)(s.Modules())); n != 3 {
 		t.Errorf("%d modules", n)
@@ -115,8 +116,8 @@ func TestMerge(t *testing.T) {
 }
 
 func TestThreads(t *testing.T) {
-	a := newArena()
-	a.add(
+	a := wiretest.New()
+	a.Add(
 		wire.ThreadName{Managed: 0x1000, Name: "first"}, // before it allocates
 		wire.Thread{ID: 1, OSID: 11, Managed: 0x1000, BeginNS: 1100},
 		wire.Thread{ID: 2, OSID: 12, Managed: 0, BeginNS: 1200}, // none of the runtime's
@@ -131,12 +132,12 @@ func TestThreads(t *testing.T) {
 	)
 	r := newRecording(t, collect.Filter{})
 	path := filepath.Join(r.dir, "1-1.arena")
-	a.write(t, path)
+	write(t, a, path)
 	r.sync(2000)
-	a.add(wire.ThreadEnd{Managed: 0x1000, EndNS: 2500}, wire.ThreadName{Managed: 0x2000, Name: "at last"},
+	a.Add(wire.ThreadEnd{Managed: 0x1000, EndNS: 2500}, wire.ThreadName{Managed: 0x2000, Name: "at last"},
 		wire.Thread{ID: 5, OSID: 15, Managed: 0x1000, BeginNS: 2600})
-	a.header.State, a.header.EndNS = uint32(wire.StateShutDown), 2800
-	a.write(t, path)
+	a.Header.State, a.Header.EndNS = uint32(wire.StateShutDown), 2800
+	write(t, a, path)
 	r.sync(3000)
 	s := r.finish()
 	equal(t, "threads", get[session.Thread](t)(s.Threads()), []session.Thread{
@@ -154,15 +155,15 @@ func TestThreads(t *testing.T) {
 // TestLateName: the runtime could not name a type at first; its loss is there as long as it has no name.
 func TestLateName(t *testing.T) {
 	a := small()
-	a.add(wire.Type{ID: 2, Kind: wire.TypeUnknown}, wire.Type{ID: 3, Kind: wire.TypeUnknown}, wire.Type{ID: 4, Kind: wire.TypeArray, Rank: 1, Element: 2})
-	a.site(1, 1, 2, 2, 48)
-	a.site(1, 1, 3, 1, 24)
+	a.Add(wire.Type{ID: 2, Kind: wire.TypeUnknown}, wire.Type{ID: 3, Kind: wire.TypeUnknown}, wire.Type{ID: 4, Kind: wire.TypeArray, Rank: 1, Element: 2})
+	a.Site(1, 1, 2, 2, 48)
+	a.Site(1, 1, 3, 1, 24)
 	r := newRecording(t, collect.Filter{})
 	path := filepath.Join(r.dir, "1-1.arena")
-	a.write(t, path)
+	write(t, a, path)
 	r.sync(2000)
-	a.add(wire.Type{ID: 2, Module: 1, Token: 0x02000009, Kind: wire.TypeClass, Arguments: []uint32{1}, Names: []string{"Late`1"}})
-	a.write(t, path)
+	a.Add(wire.Type{ID: 2, Module: 1, Token: 0x02000009, Kind: wire.TypeClass, Arguments: []uint32{1}, Names: []string{"Late`1"}})
+	write(t, a, path)
 	r.sync(3000)
 	s := r.finish()
 	equal(t, "types", get[session.Type](t)(s.Types()), []session.Type{
@@ -178,26 +179,26 @@ func TestLateName(t *testing.T) {
 // TestLastLateName: with the last name the loss is gone, not only smaller.
 func TestLastLateName(t *testing.T) {
 	a := small()
-	a.add(wire.Type{ID: 2, Kind: wire.TypeUnknown})
-	a.site(1, 1, 2, 2, 48)
+	a.Add(wire.Type{ID: 2, Kind: wire.TypeUnknown})
+	a.Site(1, 1, 2, 2, 48)
 	r := newRecording(t, collect.Filter{})
 	path := filepath.Join(r.dir, "1-1.arena")
-	a.write(t, path)
+	write(t, a, path)
 	r.sync(2000)
-	a.add(wire.Type{ID: 2, Module: 1, Token: 0x02000009, Kind: wire.TypeClass, Names: []string{"Late"}})
-	a.write(t, path)
+	a.Add(wire.Type{ID: 2, Module: 1, Token: 0x02000009, Kind: wire.TypeClass, Names: []string{"Late"}})
+	write(t, a, path)
 	r.sync(3000)
 	equal(t, "losses", get[session.Loss](t)(r.finish().Losses()), nil)
 }
 
 func TestLosses(t *testing.T) {
 	a := small()
-	a.header.Losses = [wire.LossCount]wire.LossEntry{{Events: 5, Objects: 4, Bytes: 300}, {Events: 1, Objects: 1, Bytes: 24}, {Events: 2, Objects: 2, Bytes: 48}, {Events: 3}, {}}
-	a.add(wire.Type{ID: 2, Kind: wire.TypeUnknown})
-	cut := a.node(1, wire.IPTruncated)
-	a.site(1, a.node(cut, 3), 1, 10, 320)
-	a.site(1, a.node(cut, a.ip(0x4010, 1, 1)), 2|wire.SiteFrozen, 1, 24)
-	a.site(1, a.node(0, wire.IPUnknown), 1, 1, 32)
+	a.Header.Losses = [wire.LossCount]wire.LossEntry{{Events: 5, Objects: 4, Bytes: 300}, {Events: 1, Objects: 1, Bytes: 24}, {Events: 2, Objects: 2, Bytes: 48}, {Events: 3}, {}}
+	a.Add(wire.Type{ID: 2, Kind: wire.TypeUnknown})
+	cut := a.Node(1, wire.IPTruncated)
+	a.Site(1, a.Node(cut, 3), 1, 10, 320)
+	a.Site(1, a.Node(cut, a.IP(0x4010, 1, 1)), 2|wire.SiteFrozen, 1, 24)
+	a.Site(1, a.Node(0, wire.IPUnknown), 1, 1, 32)
 	s := record(t, a, collect.Filter{})
 	loss := func(reason string, events, objects quantity.Count, bytes quantity.Bytes) session.Loss {
 		return session.Loss{Process: 1, Reason: reason, Events: events, Amount: quantity.Amount{Allocations: objects, Bytes: bytes}}
@@ -220,16 +221,16 @@ func TestSlices(t *testing.T) {
 	r := newRecording(t, collect.Filter{})
 	path := filepath.Join(r.dir, "1-1.arena")
 	r.sync(500) // nothing there yet
-	a.write(t, path)
+	write(t, a, path)
 	r.sync(2000)
 	r.sync(3000) // nothing new
-	a.sites[0].Objects, a.sites[0].Bytes = 10, 320
-	second := a.site(1, a.node(1, a.ip(0x4008, 1, 1)), 1, 1, 32)
-	a.write(t, path)
+	a.Sites[0].Objects, a.Sites[0].Bytes = 10, 320
+	second := a.Site(1, a.Node(1, a.IP(0x4008, 1, 1)), 1, 1, 32)
+	write(t, a, path)
 	r.sync(4000)
 	r.sync(4000) // no time passed, nothing new: no slice
-	a.sites[second].Objects, a.sites[second].Bytes = 2, 64
-	a.write(t, path)
+	a.Sites[second].Objects, a.Sites[second].Bytes = 2, 64
+	write(t, a, path)
 	r.sync(4000)
 	r.sync(100) // a clock that went back
 	s := r.finish()
@@ -245,10 +246,10 @@ func TestSlices(t *testing.T) {
 func TestProcesses(t *testing.T) {
 	r := newRecording(t, collect.Filter{})
 	late, early := small(), small()
-	late.header.StartNS, early.header.StartNS = 0x3000, 0x2000
-	early.header.PID = uint32(os.Getpid())
-	late.write(t, filepath.Join(r.dir, "5-3000.arena"))
-	early.write(t, filepath.Join(r.dir, "9-2000.arena"))
+	late.Header.StartNS, early.Header.StartNS = 0x3000, 0x2000
+	early.Header.PID = uint32(os.Getpid())
+	write(t, late, filepath.Join(r.dir, "5-3000.arena"))
+	write(t, early, filepath.Join(r.dir, "9-2000.arena"))
 	for _, name := range []string{"9-2000.arena.new", "lock", "1073741824-2800.no_space.failed"} {
 		if err := os.WriteFile(filepath.Join(r.dir, name), nil, 0o600); err != nil {
 			t.Fatal(err)
@@ -271,38 +272,40 @@ func TestProcesses(t *testing.T) {
 func TestCorrupt(t *testing.T) {
 	for _, c := range []struct {
 		name   string
-		change func(a *fakeArena)
+		change func(a *wiretest.Arena)
 	}{
-		{"type of unknown kind", func(a *fakeArena) { a.add(wire.Type{ID: 9, Kind: 77}) }},
-		{"element that was never described", func(a *fakeArena) { a.add(wire.Type{ID: 9, Kind: wire.TypeArray, Element: 55}) }},
-		{"argument that was never described", func(a *fakeArena) { a.add(wire.Function{ID: 9, Arguments: []uint32{55}}) }},
-		{"body without a function", func(a *fakeArena) { a.add(wire.Body{ID: 9, Function: 55, Ranges: []wire.Range{{Address: 1, Size: 1}}}) }},
-		{"body without a range", func(a *fakeArena) { a.add(wire.Body{ID: 9, Function: 1}) }},
-		{"instruction without a function", func(a *fakeArena) { a.ip(1, 0, 0) }},
-		{"instruction in an unknown body", func(a *fakeArena) { a.ip(1, 1, 55) }},
-		{"node that is its own parent", func(a *fakeArena) { a.node(uint32(len(a.nodes)), 3) }},
-		{"node with a later parent", func(a *fakeArena) { a.node(math.MaxUint32, 3) }},
-		{"node without an instruction", func(a *fakeArena) { a.node(0, 0) }},
-		{"node with an unknown instruction", func(a *fakeArena) { a.node(0, 55) }},
-		{"site at the root", func(a *fakeArena) { a.site(1, 0, 1, 1, 24) }},
-		{"site at an unknown node", func(a *fakeArena) { a.site(1, math.MaxUint32, 1, 1, 24) }},
-		{"site of an unknown thread", func(a *fakeArena) { a.site(55, 1, 1, 1, 24) }},
-		{"site of an unknown type", func(a *fakeArena) { a.site(1, 1, 55, 1, 24) }},
-		{"more objects than there are", func(a *fakeArena) { a.sites[0].Objects = math.MaxUint64 }},
-		{"more bytes than there are", func(a *fakeArena) { a.sites[0].Bytes = 1 << 62 }},
-		{"more bytes in sum than there are", func(a *fakeArena) { a.sites[0].Bytes = 1 << 60; a.site(1, 1, 1, 1, 1<<60) }},
-		{"more losses than there are", func(a *fakeArena) {
-			a.header.Losses[wire.LossReentered] = wire.LossEntry{Events: 1, Objects: math.MaxUint64}
+		{"type of unknown kind", func(a *wiretest.Arena) { a.Add(wire.Type{ID: 9, Kind: 77}) }},
+		{"element that was never described", func(a *wiretest.Arena) { a.Add(wire.Type{ID: 9, Kind: wire.TypeArray, Element: 55}) }},
+		{"argument that was never described", func(a *wiretest.Arena) { a.Add(wire.Function{ID: 9, Arguments: []uint32{55}}) }},
+		{"body without a function", func(a *wiretest.Arena) {
+			a.Add(wire.Body{ID: 9, Function: 55, Ranges: []wire.Range{{Address: 1, Size: 1}}})
 		}},
-		{"record of an unknown kind", func(a *fakeArena) { a.log = append(a.log, 8, 0, 0, 0, 99, 0, 0, 0) }},
-		{"half a record", func(a *fakeArena) { a.log = append(a.log, 8, 0, 0, 0) }},
-		{"of another version", func(a *fakeArena) { a.header.Version++ }},
-		{"no arena", func(a *fakeArena) { a.header.Magic++ }},
+		{"body without a range", func(a *wiretest.Arena) { a.Add(wire.Body{ID: 9, Function: 1}) }},
+		{"instruction without a function", func(a *wiretest.Arena) { a.IP(1, 0, 0) }},
+		{"instruction in an unknown body", func(a *wiretest.Arena) { a.IP(1, 1, 55) }},
+		{"node that is its own parent", func(a *wiretest.Arena) { a.Node(uint32(len(a.Nodes)), 3) }},
+		{"node with a later parent", func(a *wiretest.Arena) { a.Node(math.MaxUint32, 3) }},
+		{"node without an instruction", func(a *wiretest.Arena) { a.Node(0, 0) }},
+		{"node with an unknown instruction", func(a *wiretest.Arena) { a.Node(0, 55) }},
+		{"site at the root", func(a *wiretest.Arena) { a.Site(1, 0, 1, 1, 24) }},
+		{"site at an unknown node", func(a *wiretest.Arena) { a.Site(1, math.MaxUint32, 1, 1, 24) }},
+		{"site of an unknown thread", func(a *wiretest.Arena) { a.Site(55, 1, 1, 1, 24) }},
+		{"site of an unknown type", func(a *wiretest.Arena) { a.Site(1, 1, 55, 1, 24) }},
+		{"more objects than there are", func(a *wiretest.Arena) { a.Sites[0].Objects = math.MaxUint64 }},
+		{"more bytes than there are", func(a *wiretest.Arena) { a.Sites[0].Bytes = 1 << 62 }},
+		{"more bytes in sum than there are", func(a *wiretest.Arena) { a.Sites[0].Bytes = 1 << 60; a.Site(1, 1, 1, 1, 1<<60) }},
+		{"more losses than there are", func(a *wiretest.Arena) {
+			a.Header.Losses[wire.LossReentered] = wire.LossEntry{Events: 1, Objects: math.MaxUint64}
+		}},
+		{"record of an unknown kind", func(a *wiretest.Arena) { a.Log = append(a.Log, 8, 0, 0, 0, 99, 0, 0, 0) }},
+		{"half a record", func(a *wiretest.Arena) { a.Log = append(a.Log, 8, 0, 0, 0) }},
+		{"of another version", func(a *wiretest.Arena) { a.Header.Version++ }},
+		{"no arena", func(a *wiretest.Arena) { a.Header.Magic++ }},
 	} {
 		r := newRecording(t, collect.Filter{})
 		a := small()
 		c.change(a)
-		a.write(t, filepath.Join(r.dir, "1-1.arena"))
+		write(t, a, filepath.Join(r.dir, "1-1.arena"))
 		if err := r.recorder.Sync(5000); !errors.Is(err, wire.ErrCorrupt) || !strings.Contains(err.Error(), "arena") {
 			t.Errorf("%s: %v", c.name, err)
 		}
@@ -314,7 +317,7 @@ func TestCorrupt(t *testing.T) {
 
 func TestTruncatedFile(t *testing.T) {
 	r := newRecording(t, collect.Filter{})
-	b := small().bytes(t)
+	b := bytesOf(t, small())
 	if err := os.WriteFile(filepath.Join(r.dir, "1-1.arena"), b[:len(b)-8], 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -328,9 +331,9 @@ func TestOverwrittenHeader(t *testing.T) {
 	r := newRecording(t, collect.Filter{})
 	a := small()
 	path := filepath.Join(r.dir, "1-1.arena")
-	a.write(t, path)
+	write(t, a, path)
 	r.sync(2000)
-	b := a.bytes(t)
+	b := bytesOf(t, a)
 	binary.LittleEndian.PutUint64(b, 0)
 	f, err := os.OpenFile(path, os.O_WRONLY, 0)
 	if err == nil {
@@ -352,14 +355,14 @@ func TestOverwrittenRows(t *testing.T) {
 	r := newRecording(t, collect.Filter{})
 	a := small()
 	path := filepath.Join(r.dir, "1-1.arena")
-	a.write(t, path)
+	write(t, a, path)
 	r.sync(2000)
-	a.sites[0].Node, a.sites[0].Type, a.sites[0].Thread = math.MaxUint32, math.MaxUint32, math.MaxUint32
-	a.nodes[1] = wire.Node{Parent: math.MaxUint32, IP: math.MaxUint32}
-	a.write(t, path)
+	a.Sites[0].Node, a.Sites[0].Type, a.Sites[0].Thread = math.MaxUint32, math.MaxUint32, math.MaxUint32
+	a.Nodes[1] = wire.Node{Parent: math.MaxUint32, IP: math.MaxUint32}
+	write(t, a, path)
 	r.sync(3000)
-	a.sites[0].Objects--
-	a.write(t, path)
+	a.Sites[0].Objects--
+	write(t, a, path)
 	if err := r.recorder.Sync(4000); !errors.Is(err, wire.ErrCorrupt) {
 		t.Errorf("a counter that shrinks: %v", err)
 	}
@@ -373,13 +376,13 @@ func TestHalfCounted(t *testing.T) {
 	r := newRecording(t, collect.Filter{})
 	a := small()
 	path := filepath.Join(r.dir, "1-1.arena")
-	a.write(t, path)
+	write(t, a, path)
 	r.sync(2000)
-	a.sites[0].Objects++
-	a.write(t, path)
+	a.Sites[0].Objects++
+	write(t, a, path)
 	r.sync(3000)
-	a.sites[0].Bytes += 32
-	a.write(t, path)
+	a.Sites[0].Bytes += 32
+	write(t, a, path)
 	r.sync(4000)
 	s := r.finish()
 	equal(t, "values", get[session.SiteValue](t)(s.SiteValues()), []session.SiteValue{

@@ -18,13 +18,16 @@ import (
 	"github.com/clrprof/clrprof/internal/launch"
 	"github.com/clrprof/clrprof/internal/quantity"
 	"github.com/clrprof/clrprof/internal/session"
+	"github.com/clrprof/clrprof/internal/wire"
 )
 
 // Monotonic returns the time on the clock that agents use.
-func Monotonic() quantity.Nanoseconds {
+func Monotonic() quantity.Nanoseconds { return clockTime(unix.CLOCK_MONOTONIC) }
+
+func clockTime(clock int32) quantity.Nanoseconds {
 	var ts unix.Timespec
-	if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &ts); err != nil {
-		panic(err) // cannot fail on Linux with this clock
+	if err := unix.ClockGettime(clock, &ts); err != nil {
+		panic(err) // cannot fail on Linux with these clocks
 	}
 	return quantity.Nanoseconds(ts.Nano())
 }
@@ -43,6 +46,8 @@ type Recorder struct {
 	sliceEnd  quantity.Nanoseconds
 	next      ids
 	counted   quantity.Amount // in all slices
+	calls     quantity.Count  // the same, as the ends of their intervals
+	elapsed   quantity.Nanoseconds
 }
 
 // ids counts the rows given out so far.
@@ -57,6 +62,7 @@ type ids struct {
 	node        session.NodeID
 	site        session.SiteID
 	gc          session.GCID
+	timing      session.TimingID
 }
 
 // NewRecorder records the arenas that appear in directory. Start is the session's time zero.
@@ -75,14 +81,24 @@ func (r *Recorder) Processes() int {
 	return n
 }
 
-// Lifetimes says whether objects of a process are followed to their end.
-func (r *Recorder) Lifetimes() bool {
+// Mode says which data sets the processes recorded, as the fact session.KeyMode does.
+func (r *Recorder) Mode() string {
+	data := uint32(0)
 	for _, p := range r.processes {
-		if p.lifetime.written.Process != 0 {
-			return true
-		}
+		data |= p.data
 	}
-	return false
+	lifetime, memory := data&wire.DataLifetime != 0, data&wire.DataMemory != 0
+	switch {
+	case data&wire.DataTime == 0 && lifetime:
+		return session.ModeLifetime
+	case data&wire.DataTime == 0:
+		return session.ModeMemory
+	case lifetime:
+		return session.ModeLifetimeTime
+	case memory:
+		return session.ModeMemoryTime
+	}
+	return session.ModeTime
 }
 
 // Running says whether one of the processes still has its arena mapped, and may write to it.
@@ -98,7 +114,12 @@ func (r *Recorder) Running() bool {
 
 // Sync writes everything new, as of now. After an error the recorder must not be used again: the session holds what
 // earlier calls wrote.
-func (r *Recorder) Sync(now quantity.Nanoseconds) error {
+func (r *Recorder) Sync(now quantity.Nanoseconds) error { return r.sync(now, false) }
+
+// SyncLast is the last Sync: the calls that processes are in are written as running, with what passed of them.
+func (r *Recorder) SyncLast(now quantity.Nanoseconds) error { return r.sync(now, true) }
+
+func (r *Recorder) sync(now quantity.Nanoseconds, last bool) error {
 	if err := r.findArenas(); err != nil {
 		return err
 	}
@@ -106,7 +127,7 @@ func (r *Recorder) Sync(now quantity.Nanoseconds) error {
 	return r.w.Batch(func() error {
 		var grown growth
 		for _, name := range r.names {
-			if err := r.processes[name].sync(r, end, &grown); err != nil {
+			if err := r.processes[name].sync(r, end, last, &grown); err != nil {
 				return fmt.Errorf("record arena %s: %w", name, err)
 			}
 		}
@@ -130,7 +151,7 @@ func (r *Recorder) Close() error {
 }
 
 func (r *Recorder) writeSlice(end quantity.Nanoseconds, grown growth) error {
-	if end <= r.sliceEnd && len(grown.values) == 0 && len(grown.fates) == 0 {
+	if end <= r.sliceEnd && len(grown.values) == 0 && len(grown.fates) == 0 && len(grown.timings) == 0 {
 		return nil
 	}
 	r.lastSlice++
@@ -141,6 +162,9 @@ func (r *Recorder) writeSlice(end quantity.Nanoseconds, grown growth) error {
 	for i := range grown.fates {
 		grown.fates[i].Slice = slice.ID
 	}
+	for i := range grown.timings {
+		grown.timings[i].Slice = slice.ID
+	}
 	r.sliceEnd = slice.End
 	if err := r.w.InsertSlices([]session.Slice{slice}); err != nil {
 		return err
@@ -148,7 +172,10 @@ func (r *Recorder) writeSlice(end quantity.Nanoseconds, grown growth) error {
 	if err := r.w.InsertSiteValues(grown.values); err != nil {
 		return err
 	}
-	return r.w.InsertSiteFates(grown.fates)
+	if err := r.w.InsertSiteFates(grown.fates); err != nil {
+		return err
+	}
+	return r.w.InsertTimingValues(grown.timings)
 }
 
 // findArenas opens arenas that have appeared since the last call, in the order of their processes' start.
@@ -210,6 +237,5 @@ func startOf(name string) uint64 {
 // Schedule says when the slice after one that ended at the given age of the session should end: every second at
 // first, later after a fiftieth of the age, so a day of recording has about 400 slices.
 func Schedule(age quantity.Nanoseconds) quantity.Nanoseconds {
-	const second = 1_000_000_000
 	return age + max(second, age/50)
 }

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/clrprof/clrprof/internal/launch"
 	"github.com/clrprof/clrprof/internal/quantity"
 	"github.com/clrprof/clrprof/internal/session"
@@ -102,6 +104,7 @@ func record(o Options, w *session.Writer, directory string, start quantity.Nanos
 	}
 	r := NewRecorder(w, directory, start, o.Filter)
 	defer r.Close()
+	slept := asleep()
 	for age := quantity.Nanoseconds(0); ; {
 		next := Schedule(age)
 		timer := time.NewTimer(time.Duration(next - (Monotonic() - start)))
@@ -116,7 +119,7 @@ func record(o Options, w *session.Writer, directory string, start quantity.Nanos
 		}
 		timer.Stop()
 		now := Monotonic()
-		if err := r.Sync(now); err != nil {
+		if err := r.sync(now, last); err != nil {
 			return fmt.Errorf("%w: %w", ErrWrite, err)
 		}
 		age = now - start
@@ -124,9 +127,32 @@ func record(o Options, w *session.Writer, directory string, start quantity.Nanos
 			o.OnSlice(Progress{age, r.Processes()})
 		}
 		if last {
+			err := w.SetInfo(suspension(asleep() - slept))
+			if err != nil {
+				return fmt.Errorf("%w: %w", ErrWrite, err)
+			}
 			return closeRecording(w, r, age, res)
 		}
 	}
+}
+
+// asleep is for how long the machine has been suspended since its start: CLOCK_BOOTTIME counts that, CLOCK_MONOTONIC
+// does not.
+func asleep() quantity.Nanoseconds {
+	before := Monotonic()
+	boot := clockTime(unix.CLOCK_BOOTTIME)
+	return boot - (before + (Monotonic()-before)/2)
+}
+
+// shortestSuspension is more than what two clocks, read one after the other, differ by.
+const shortestSuspension quantity.Nanoseconds = 1_000_000
+
+// suspension is the fact that says for how long the machine was suspended during the recording, if it was.
+func suspension(slept quantity.Nanoseconds) map[string]string {
+	if slept <= shortestSuspension {
+		return nil
+	}
+	return map[string]string{session.KeySuspended: strconv.FormatInt(int64(slept), 10)}
 }
 
 func closeRecording(w *session.Writer, r *Recorder, age quantity.Nanoseconds, res *Result) error {
@@ -185,13 +211,13 @@ func Recover(directory, output string, force bool, facts map[string]string) (run
 	r := NewRecorder(w, directory, firstStart(directory), Filter{})
 	err = w.SetInfo(facts)
 	if err == nil {
-		err = r.Sync(Monotonic())
+		err = r.SyncLast(Monotonic())
 	}
 	if err == nil && r.Processes() == 0 {
 		err = fmt.Errorf("%s holds no arenas", directory)
 	}
-	if err == nil && r.Lifetimes() { // what the run was asked for is not known
-		err = w.SetInfo(map[string]string{session.KeyMode: session.ModeLifetime})
+	if err == nil { // what the run was asked for is not known
+		err = w.SetInfo(map[string]string{session.KeyMode: r.Mode()})
 	}
 	if err == nil {
 		err = r.Snapshots()

@@ -75,3 +75,12 @@ func (t *threads) write(r *Recorder, p *process, end quantity.Nanoseconds) error
 	clear(t.stale)
 	return r.w.ReplaceThreads(rows)
 }
+
+// endOf returns when a thread ended, if that was seen.
+func (t *threads) endOf(id uint32) (quantity.Nanoseconds, bool) {
+	i, ok := t.byID[id]
+	if !ok || !t.ended[i] {
+		return 0, false
+	}
+	return t.rows[i].End, true
+}

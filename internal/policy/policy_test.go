@@ -39,6 +39,7 @@ heapgraph:
 dotnettest:
 policy:
 wire/gen: wire
+wire/wiretest: wire
 arena: wire
 heap: wire
 heap/heapsim: heap wire

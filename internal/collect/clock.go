@@ -1,0 +1,92 @@
+package collect
+
+import (
+	"fmt"
+	"math/bits"
+
+	"github.com/clrprof/clrprof/internal/quantity"
+	"github.com/clrprof/clrprof/internal/session"
+	"github.com/clrprof/clrprof/internal/wire"
+)
+
+// clock converts the ticks of a process.
+type clock struct {
+	perSecond uint64
+	ticks     uint64 // at the time ns
+	ns        uint64 // on the Monotonic clock
+}
+
+const second = 1_000_000_000 // in nanoseconds
+
+// overheadPart is what wire.Overhead counts in: a part of a tick.
+const overheadPart = 1024
+
+// nanoseconds converts a number of ticks, rounded down.
+func (c clock) nanoseconds(ticks uint64) (quantity.Nanoseconds, error) {
+	hi, lo := bits.Mul64(ticks, second)
+	if hi < c.perSecond {
+		if n, _ := bits.Div64(hi, lo, c.perSecond); n <= maxCounter {
+			return quantity.Nanoseconds(n), nil
+		}
+	}
+	return 0, fmt.Errorf("%w: %d ticks, %d a second", wire.ErrCorrupt, ticks, c.perSecond)
+}
+
+// at returns what the clock shows at a time of the Monotonic clock.
+func (c clock) at(ns uint64) (ticks uint64, err error) {
+	before := ns < c.ns
+	since := ns - c.ns
+	if before {
+		since = c.ns - ns
+	}
+	hi, lo := bits.Mul64(since, c.perSecond)
+	if hi >= second {
+		return 0, fmt.Errorf("%w: %d ticks a second", wire.ErrCorrupt, c.perSecond)
+	}
+	n, _ := bits.Div64(hi, lo, second)
+	if before {
+		return c.ticks - min(n, c.ticks), nil
+	}
+	return c.ticks + n, nil
+}
+
+var (
+	clockNames      = map[uint32]string{wire.ClockTSC: session.ClockTSC, wire.ClockMonotonic: session.ClockMonotonic}
+	instrumentNames = map[uint32]string{wire.InstrumentBoundary: session.InstrumentBoundary, wire.InstrumentMine: session.InstrumentMine,
+		wire.InstrumentAll: session.InstrumentAll}
+	mechanismNames = map[uint32]string{wire.MechanismNone: session.MechanismNone, wire.MechanismRseq: session.MechanismRseq,
+		wire.MechanismPerf: session.MechanismPerf, wire.MechanismGap: session.MechanismGap}
+)
+
+// writeProcess writes how the process is timed, when it has changed.
+func (t *times) writeProcess(r *Recorder, p *process, h *wire.Header) error {
+	if h.TicksPerSec == 0 || h.TicksPerSec > maxCounter || (t.clock.perSecond != 0 && t.clock.perSecond != h.TicksPerSec) {
+		return fmt.Errorf("%w: %d ticks a second after %d", wire.ErrCorrupt, h.TicksPerSec, t.clock.perSecond)
+	}
+	t.clock = clock{h.TicksPerSec, h.BeginTicks, h.BeginNS}
+	gap, err := t.clock.nanoseconds(h.GapTicks)
+	if err != nil {
+		return err
+	}
+	name, known := clockNames[h.Clock]
+	instrument, known2 := instrumentNames[h.Instrument]
+	mechanism, known3 := mechanismNames[h.Mechanism]
+	if !known || !known2 || !known3 {
+		return fmt.Errorf("%w: clock %d, instrumentation %d, mechanism %d", wire.ErrCorrupt, h.Clock, h.Instrument, h.Mechanism)
+	}
+	row := session.ProcessTime{Process: p.id, Clock: name, TicksPerSec: int64(h.TicksPerSec), Instrument: instrument, Mechanism: mechanism, Gap: gap}
+	for _, o := range []struct {
+		parts uint64
+		to    *float64
+	}{{h.Overhead.Inside, &row.Inside}, {h.Overhead.Outside, &row.Outside}, {h.Overhead.ColdInside, &row.ColdInside}, {h.Overhead.ColdOutside, &row.ColdOutside}} {
+		if o.parts/overheadPart > h.TicksPerSec { // no probe takes a second
+			return fmt.Errorf("%w: probes that take %d ticks", wire.ErrCorrupt, o.parts/overheadPart)
+		}
+		*o.to = float64(o.parts) / overheadPart * second / float64(h.TicksPerSec)
+	}
+	if row == t.written {
+		return nil
+	}
+	t.written = row
+	return r.w.ReplaceProcessTimes([]session.ProcessTime{row})
+}

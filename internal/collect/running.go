@@ -1,0 +1,103 @@
+package collect
+
+import (
+	"fmt"
+
+	"github.com/clrprof/clrprof/internal/arena"
+	"github.com/clrprof/clrprof/internal/quantity"
+	"github.com/clrprof/clrprof/internal/session"
+	"github.com/clrprof/clrprof/internal/wire"
+)
+
+// stop returns the calls that have not ended, and adds what passed since the last event of each thread that is in one to
+// the time of the innermost. Which calls those are follows from the counters, so that they always agree; the
+// activations only say which is the innermost.
+func (t *times) stop(r *Recorder, p *process, h *wire.Header) ([]session.TimingRunning, error) {
+	open, err := t.openIntervals(r, p, h)
+	if err != nil {
+		return nil, err
+	}
+	var running []session.TimingRunning
+	for i := range t.rows {
+		calls, ticks := t.sums[i].calls-t.sums[i].ended, open[i]
+		if calls == 0 && ticks == 0 {
+			continue
+		}
+		elapsed, err := t.clock.nanoseconds(ticks)
+		if err != nil {
+			return nil, err
+		}
+		if err := t.sums[i].add(&counters{elapsed: ticks}); err != nil {
+			return nil, err
+		}
+		running = append(running, session.TimingRunning{Timing: t.rows[i].id, Calls: quantity.Count(calls), Elapsed: elapsed})
+	}
+	return running, nil
+}
+
+// openIntervals returns the ticks from the last event of each thread to its end, or to that of the process, or of the
+// recording, by index of the innermost call's timing.
+func (t *times) openIntervals(r *Recorder, p *process, h *wire.Header) (map[int]uint64, error) {
+	end, err := t.endTicks(r, p, h)
+	if err != nil {
+		return nil, err
+	}
+	open := map[int]uint64{}
+	clocks, activations := p.arena.Clocks(), p.arena.Activations()
+	for i := range clocks {
+		c := arena.Clock(&clocks[i])
+		if c.Depth == 0 {
+			continue
+		}
+		if c.Depth > c.Capacity || c.Activations > uint64(len(activations)) || uint64(c.Depth) > uint64(len(activations))-c.Activations {
+			if p.over { // else it is growing
+				return nil, fmt.Errorf("%w: %d calls of thread %d at %d", wire.ErrCorrupt, c.Depth, i+1, c.Activations)
+			}
+			continue
+		}
+		n := arena.Activation(&activations[c.Activations+uint64(c.Depth)-1]).Timing
+		if n == 0 || int64(n) > int64(len(t.taken)) {
+			if p.over {
+				return nil, fmt.Errorf("%w: a call of timing %d, of %d", wire.ErrCorrupt, n, len(t.taken))
+			}
+			continue
+		}
+		innermost := &t.taken[n-1]
+		id, ok := p.threads.id(uint32(i + 1))
+		if !ok || innermost.thread != id || t.sums[innermost.own].calls == t.sums[innermost.own].ended {
+			continue // the call of another thread, to which the room was given: this one has ended
+		}
+		until, err := t.threadEnd(r, p, uint32(i+1), end)
+		if err != nil {
+			return nil, err
+		}
+		if until > c.Last {
+			open[int(innermost.own)] += until - c.Last
+		}
+	}
+	return open, nil
+}
+
+// endTicks is when the process ended, or else now.
+func (t *times) endTicks(r *Recorder, p *process, h *wire.Header) (uint64, error) {
+	if h.EndTicks != 0 {
+		return h.EndTicks, nil
+	}
+	end := p.end
+	for _, name := range r.names { // a process that exec replaced ended when the next one of its id began
+		if o := r.processes[name]; o.pid == p.pid && o.begin > p.begin {
+			end = min(end, o.begin)
+		}
+	}
+	return t.clock.at(uint64(max(0, end+r.start)))
+}
+
+// threadEnd is when a thread ended, or else the process.
+func (t *times) threadEnd(r *Recorder, p *process, thread uint32, end uint64) (uint64, error) {
+	own, ok := p.threads.endOf(thread)
+	if !ok {
+		return end, nil
+	}
+	ticks, err := t.clock.at(uint64(max(0, own+r.start)))
+	return min(end, ticks), err
+}

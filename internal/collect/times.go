@@ -1,0 +1,348 @@
+package collect
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/clrprof/clrprof/internal/arena"
+	"github.com/clrprof/clrprof/internal/quantity"
+	"github.com/clrprof/clrprof/internal/session"
+	"github.com/clrprof/clrprof/internal/wire"
+)
+
+// times is what one process said of its calls.
+//
+// A timing of the arena is a function, called from one place of its caller, in one thread. In the session it is part of
+// two: its tail and its calls belong to the node of the function itself, its lead to the node of the call site in the
+// caller, which is exclusive time of the caller there. Several of the arena's can be part of one of the session's.
+type times struct {
+	written session.ProcessTime
+	clock   clock
+	closed  bool // the process is over, or the recording is: what is written is all there is
+
+	taken   []taken                   // by index in the arena
+	rows    []timing                  // the session's
+	known   map[session.Timing]int    // index in rows, by thread and node
+	fresh   []session.Timing          // rows that are not written yet
+	sums    []counters                // by index in rows, of the whole run: room for one sync
+	singles map[int]*session.Extremes // by index in rows: of those whose calls ended since the last sync
+}
+
+// taken is what a timing of the arena is in the session, as it was when it was new: the target can overwrite its arena.
+type taken struct {
+	thread    session.ThreadID
+	function  session.FunctionID
+	self      session.NodeID // the function itself
+	above     session.NodeID // the parent of self and of the function's call sites
+	own, lead int32          // index in rows; lead -1: a root
+}
+
+// timing is a timing of the session and what earlier slices hold of it.
+type timing struct {
+	id      session.TimingID
+	counted session.TimingValue
+}
+
+// counters of a timing; times in ticks.
+type counters struct {
+	calls, ended, made uint64
+	elapsed, waited    uint64
+	waits              wire.Waits
+}
+
+func newTimes() times { return times{known: map[session.Timing]int{}} }
+
+// sync reads what is new of the arena's timings. The rows are those that were there before the log was read, so that the
+// log has what they refer to. In the last one of a process nothing is left for later.
+func (t *times) sync(r *Recorder, p *process, h *wire.Header, rows []wire.Timing, last bool, out *growth) error {
+	if h.Data&wire.DataTime == 0 || t.closed || (len(rows) == 0 && h.TicksPerSec == 0) {
+		return nil
+	}
+	if err := t.writeProcess(r, p, h); err != nil {
+		return err
+	}
+	for i := len(t.taken); i < len(rows); i++ {
+		if err := t.take(r, p, rows); err != nil {
+			return fmt.Errorf("timing %d: %w", i+1, err)
+		}
+	}
+	if err := t.count(p, rows, last); err != nil {
+		return err
+	}
+	var running []session.TimingRunning
+	if last {
+		var err error
+		if running, err = t.stop(r, p, h); err != nil {
+			return err
+		}
+		t.closed = true
+	}
+	if err := t.grow(r, out); err != nil {
+		return err
+	}
+	if err := p.tree.write(r, p); err != nil {
+		return err
+	}
+	if err := r.w.InsertTimings(t.fresh); err != nil {
+		return err
+	}
+	t.fresh = nil
+	if err := t.writeExtremes(r); err != nil {
+		return err
+	}
+	return r.w.ReplaceTimingRunning(running)
+}
+
+// take adds the first timing of the arena that is new. Its function and its caller are described before it.
+func (t *times) take(r *Recorder, p *process, rows []wire.Timing) error {
+	i := len(t.taken)
+	x := arena.Timing(&rows[i])
+	thread, ok := p.threads.id(x.Thread)
+	if !ok {
+		return fmt.Errorf("%w: thread %d was never described", wire.ErrCorrupt, x.Thread)
+	}
+	f, ok := p.names.functions[x.Function]
+	switch {
+	case x.Function == 0:
+		f.id = p.names.pseudo(r, p.id, truncatedFunction)
+	case !ok:
+		return fmt.Errorf("%w: function %d was never described", wire.ErrCorrupt, x.Function)
+	}
+	if len(t.rows) > math.MaxInt32-2 {
+		return fmt.Errorf("%w: more than %d timings", wire.ErrCorrupt, math.MaxInt32)
+	}
+	n := taken{thread: thread, function: f.id, lead: -1}
+	if x.Parent != 0 {
+		if int64(x.Parent) > int64(i) || t.taken[x.Parent-1].thread != thread {
+			return fmt.Errorf("%w: parent %d of a timing of thread %d", wire.ErrCorrupt, x.Parent, x.Thread)
+		}
+		var err error
+		if n.above, err = t.callSite(r, p, t.taken[x.Parent-1], &x); err != nil {
+			return err
+		}
+		n.lead = t.row(r, thread, n.above)
+	}
+	n.self = p.tree.node(r, session.Node{Parent: n.above, Process: p.id, Function: f.id})
+	n.own = t.row(r, thread, n.self)
+	t.taken = append(t.taken, n)
+	return nil
+}
+
+// callSite returns the node of the place in a caller from which a timing was called, or that of the caller itself if the
+// place is not known, or is in code between the two that is not recorded.
+func (t *times) callSite(r *Recorder, p *process, caller taken, x *wire.Timing) (session.NodeID, error) {
+	if x.ReturnAddress == 0 {
+		return caller.self, nil
+	}
+	at, err := p.tree.instructionAt(r, p, caller.function, x)
+	if err != nil || at == 0 {
+		return caller.self, err
+	}
+	return p.tree.node(r, session.Node{Parent: caller.above, Process: p.id, Function: caller.function, Instruction: at}), nil
+}
+
+// row returns the index of the timing of a thread at a node.
+func (t *times) row(r *Recorder, thread session.ThreadID, node session.NodeID) int32 {
+	key := session.Timing{Thread: thread, Node: node}
+	i, ok := t.known[key]
+	if !ok {
+		r.next.timing++
+		i = len(t.rows)
+		t.known[key] = i
+		t.rows = append(t.rows, timing{id: r.next.timing})
+		t.fresh = append(t.fresh, session.Timing{ID: r.next.timing, Thread: thread, Node: node})
+	}
+	return int32(i)
+}
+
+// count adds up the counters of the arena by the session's timings, and notes the extremes of those whose calls ended
+// since the last sync, or in the last one of all.
+func (t *times) count(p *process, rows []wire.Timing, last bool) error {
+	clear(t.sums)
+	if n := len(t.rows) - len(t.sums); n > 0 {
+		t.sums = append(t.sums, make([]counters, n)...)
+	}
+	t.singles = map[int]*session.Extremes{}
+	waits := waitsOf{arena: p.arena, rows: p.arena.Waits()}
+	for i := range t.taken {
+		x := arena.Timing(&rows[i])
+		n := &t.taken[i]
+		tail, lead, err := waits.counters(&x)
+		if err == nil {
+			err = t.sums[n.own].add(&tail)
+		}
+		if err == nil && n.lead >= 0 {
+			err = t.sums[n.lead].add(&lead)
+		}
+		if err != nil {
+			return fmt.Errorf("timing %d: %w", i+1, err)
+		}
+	}
+	for i := range t.taken {
+		own := int(t.taken[i].own)
+		if last || t.sums[own].ended != uint64(t.rows[own].counted.Ended) {
+			x := arena.Timing(&rows[i])
+			if err := t.widen(own, &x); err != nil {
+				return fmt.Errorf("timing %d: %w", i+1, err)
+			}
+		}
+	}
+	return nil
+}
+
+// waitsOf reads the waits of timings, which can be newer than the part of the table that was seen.
+type waitsOf struct {
+	arena *arena.Arena
+	rows  []wire.Waits
+}
+
+func (w *waitsOf) read(number uint32) (wire.Waits, error) {
+	if number == 0 {
+		return wire.Waits{}, nil
+	}
+	if int64(number) > int64(len(w.rows)) {
+		w.rows = w.arena.Waits()
+	}
+	if int64(number) > int64(len(w.rows)) {
+		return wire.Waits{}, fmt.Errorf("%w: waits %d of %d", wire.ErrCorrupt, number, len(w.rows))
+	}
+	return arena.Waits(&w.rows[number-1]), nil
+}
+
+// counters returns what a timing counts for its function itself and what for the call site. A thread may be between the
+// additions to two counters, or have been killed there: what is part of another is cut to it.
+func (w *waitsOf) counters(x *wire.Timing) (tail, lead counters, err error) {
+	tail = counters{calls: x.Calls, ended: min(x.Ended, x.Calls), elapsed: x.TailElapsed, waited: min(x.TailWaited, x.TailElapsed)}
+	lead = counters{made: x.Calls, elapsed: x.LeadElapsed, waited: min(x.LeadWaited, x.LeadElapsed)}
+	if x.Parent == 0 && x.LeadElapsed != 0 {
+		return tail, lead, fmt.Errorf("%w: time before a root", wire.ErrCorrupt)
+	}
+	if tail.waits, err = w.read(x.TailWaits); err == nil {
+		lead.waits, err = w.read(x.LeadWaits)
+	}
+	tail.waits.Intervals = min(tail.waits.Intervals, tail.ended)
+	lead.waits.Intervals = min(lead.waits.Intervals, lead.made)
+	return tail, lead, err
+}
+
+// add adds counters, all of which are bounded.
+func (c *counters) add(o *counters) error {
+	for _, x := range [...]uint64{o.calls, o.elapsed, o.waits.Voluntary, o.waits.Preempted, o.waits.Faults, o.waits.Reads, o.waits.OffNS, o.made} {
+		if x > maxCounter {
+			return fmt.Errorf("%w: a counter of %d", wire.ErrCorrupt, x)
+		}
+	}
+	c.calls += o.calls
+	c.ended += o.ended
+	c.made += o.made
+	c.elapsed += o.elapsed
+	c.waited += o.waited
+	w := &c.waits
+	w.Intervals += o.waits.Intervals
+	w.Voluntary += o.waits.Voluntary
+	w.Preempted += o.waits.Preempted
+	w.Faults += o.waits.Faults
+	w.Reads += o.waits.Reads
+	w.OffNS += o.waits.OffNS
+	if max(c.calls, c.made, c.elapsed, w.Voluntary, w.Preempted, w.Faults, w.Reads, w.OffNS) > maxCounter {
+		return fmt.Errorf("%w: counters of %d calls, %d ticks", wire.ErrCorrupt, max(c.calls, c.made), c.elapsed)
+	}
+	return nil
+}
+
+// widen notes the extremes of a timing's calls. Those of the first call to end are noted after it is counted.
+func (t *times) widen(row int, x *wire.Timing) error {
+	if x.Ended == 0 {
+		return nil
+	}
+	for i := range x.Min {
+		if x.Min[i] > x.Max[i] {
+			return nil
+		}
+	}
+	var e session.Extremes
+	have := t.singles[row]
+	for i, to := range ranges(&e) {
+		low, err := t.clock.nanoseconds(x.Min[i])
+		if err != nil {
+			return err
+		}
+		high, err := t.clock.nanoseconds(x.Max[i])
+		if err != nil {
+			return err
+		}
+		*to = session.Range{Min: low, Max: high}
+	}
+	if have == nil {
+		t.singles[row] = &e
+		return nil
+	}
+	more := ranges(&e)
+	for i, to := range ranges(have) {
+		to.Min, to.Max = min(to.Min, more[i].Min), max(to.Max, more[i].Max)
+	}
+	return nil
+}
+
+// ranges are in the order of wire.Timing.Min.
+func ranges(e *session.Extremes) [4]*session.Range {
+	return [4]*session.Range{&e.ElapsedInclusive, &e.ElapsedExclusive, &e.ApplicationInclusive, &e.ApplicationExclusive}
+}
+
+// grow adds by how much each timing grew since the last sync. Counters are converted as they are in sum, so that the
+// slices add up to the conversion of the sum.
+func (t *times) grow(r *Recorder, out *growth) error {
+	for i := range t.rows {
+		row, sum := &t.rows[i], &t.sums[i]
+		total, err := t.value(sum)
+		if err != nil {
+			return err
+		}
+		grown := total
+		grown.Timing, grown.Calls, grown.Ended, grown.Made = row.id, total.Calls-row.counted.Calls, total.Ended-row.counted.Ended, total.Made-row.counted.Made
+		grown.Elapsed, grown.Waited, grown.Waits = total.Elapsed-row.counted.Elapsed, total.Waited-row.counted.Waited, total.Waits.Sub(row.counted.Waits)
+		if grown == (session.TimingValue{Timing: row.id}) {
+			continue
+		}
+		w := grown.Waits
+		if min(grown.Calls, grown.Ended, grown.Made, w.Intervals, w.Voluntary, w.Preempted, w.Faults, w.Reads) < 0 ||
+			min(grown.Elapsed, grown.Waited, w.OffCPU) < 0 {
+			return fmt.Errorf("%w: a timing of %+v after %+v", wire.ErrCorrupt, total, row.counted)
+		}
+		r.elapsed += grown.Elapsed
+		r.calls += grown.Calls + grown.Made
+		if r.elapsed > maxCounter || r.calls > maxCounter {
+			return fmt.Errorf("%w: %d calls, %d ns in sum", wire.ErrCorrupt, r.calls, r.elapsed)
+		}
+		row.counted = total
+		out.timings = append(out.timings, grown)
+	}
+	return nil
+}
+
+// value converts counters.
+func (t *times) value(c *counters) (session.TimingValue, error) {
+	elapsed, err := t.clock.nanoseconds(c.elapsed)
+	if err != nil {
+		return session.TimingValue{}, err
+	}
+	waited, err := t.clock.nanoseconds(c.waited)
+	if err != nil {
+		return session.TimingValue{}, err
+	}
+	return session.TimingValue{Calls: quantity.Count(c.calls), Ended: quantity.Count(c.ended), Made: quantity.Count(c.made),
+		Elapsed: elapsed, Waited: waited, Waits: quantity.Waits{Intervals: quantity.Count(c.waits.Intervals),
+			Voluntary: quantity.Count(c.waits.Voluntary), Preempted: quantity.Count(c.waits.Preempted), Faults: quantity.Count(c.waits.Faults),
+			Reads: quantity.Count(c.waits.Reads), OffCPU: quantity.Nanoseconds(c.waits.OffNS)}}, nil
+}
+
+func (t *times) writeExtremes(r *Recorder) error {
+	var rows []session.TimingExtreme
+	for i := range t.rows {
+		if e := t.singles[i]; e != nil {
+			rows = append(rows, session.TimingExtreme{Timing: t.rows[i].id, Extremes: *e})
+		}
+	}
+	t.singles = nil
+	return r.w.ReplaceTimingExtremes(rows)
+}
