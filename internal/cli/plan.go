@@ -3,7 +3,6 @@ package cli
 import (
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -23,7 +22,7 @@ type planFlags struct {
 
 func (p *planFlags) add(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.StringSliceVar(&p.include, "include", nil, "record only functions of these modules, namespaces, types, or Type.Method, with * for any characters; what others do counts for their callers")
+	f.StringSliceVar(&p.include, "include", nil, "record only functions of these modules, namespaces, types, or Type.Method, with * for any characters; what others allocate counts for their callers, and with --time they count as framework code")
 	f.StringSliceVar(&p.exclude, "exclude", nil, "leave out functions of these; what they do counts for their callers")
 	f.StringVar(&p.instrument, "instrument", string(instrument.Boundary), "with --time: boundary (your code, and calls that it makes into the framework), mine (only your code), all")
 	f.IntVar(&p.small, "exclude-small", 0, "with --time: leave out functions with less than this many bytes of IL; alone, without =N, "+strconv.Itoa(instrument.DefaultSmall))
@@ -49,10 +48,8 @@ func (p *planFlags) check() error {
 	if p.small < 0 || p.small > maxSmall {
 		return usage("--exclude-small=%d is not between 0 and %d", p.small, maxSmall)
 	}
-	for _, pattern := range slices.Concat(p.include, p.exclude) {
-		if pattern == "" || strings.ContainsAny(pattern, "\n\x00") { // no name has these, and lines are how the agent gets them
-			return usage("%q is not a pattern of names", pattern)
-		}
+	if err := p.rules().Check(); err != nil {
+		return exit(exitUsage, err)
 	}
 	return nil
 }

@@ -139,7 +139,7 @@ func dumpFile(w io.Writer, file string) error {
 	}
 	for row := uint32(1); row <= image.Metadata().Rows(clrmeta.TableMethodDef); row++ {
 		t := clrmeta.MakeToken(clrmeta.TableMethodDef, row)
-		size, err := image.CodeSize(t)
+		size, err := image.BodySize(t)
 		if err != nil {
 			return err
 		}

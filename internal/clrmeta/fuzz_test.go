@@ -44,7 +44,7 @@ func FuzzOpen(f *testing.F) {
 			}
 		}
 		for row := range min(image.Metadata().Rows(clrmeta.TableMethodDef), 500) + 2 {
-			image.CodeSize(clrmeta.MakeToken(clrmeta.TableMethodDef, row))
+			image.BodySize(clrmeta.MakeToken(clrmeta.TableMethodDef, row))
 		}
 		readEverything(image.Metadata())
 	})

@@ -10,21 +10,23 @@
 //
 // # The rules
 //
-// A pattern is compared, whole and without regard to case, with the names of a function (see [Names]): its module's
-// file, its namespace, its type and itself. `*` stands for any characters, dots too; nothing else is special.
+// A pattern is compared, whole and without regard to the case of ASCII letters, with the names of a function (see
+// [Names]): its module's file, its namespace, its type and itself. `*` stands for any characters, dots too; nothing else
+// is special.
 //
-// A function that matches an exclude pattern is out, whatever else holds. With include patterns only functions that
-// match one of them are in. What is out has no row of its own: its time, its calls and its allocations count for the
-// nearest caller that is in.
+// A function that matches an exclude pattern is out, whatever else holds. With include patterns, only what matches one of
+// them is the user's own. What is out has no row: its time, its calls and its allocations count for the nearest caller
+// that is in.
 //
-// For times there is more to decide. Code is either the user's or the framework's ([Function].Framework):
+// For allocations that is all: what is not the user's own is out. Calls and times know a class between. Without include
+// patterns the user's own code is what does not belong to the framework ([IsFramework]):
 //
-//	                            boundary (default)                   mine                 all
-//	user's code                 all calls                            all calls            all calls
-//	framework's code            calls that the user's code makes     out                  all calls
+//	                   boundary (default)                   mine         all
+//	user's code        all calls                            all calls    all calls
+//	other code         calls that the user's code makes     out          all calls; with include patterns: out
 //
-// Framework code that matches an include pattern counts as the user's. Functions whose IL is smaller than
-// --exclude-small are out as well: the time to measure them would be more than their own.
+// Functions whose IL is smaller than --exclude-small are out as well: the time to measure them would be more than their
+// own.
 //
 // # Limits
 //

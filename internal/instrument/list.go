@@ -111,7 +111,7 @@ func (p Plan) listImage(image *clrmeta.Image, f Function) ([]Listed, error) {
 		if err != nil {
 			return nil, err
 		}
-		if f.IL, err = image.CodeSize(token); err != nil {
+		if f.IL, err = image.BodySize(token); err != nil {
 			return nil, err
 		}
 		f.Type, f.Method = name.String(), method.Name

@@ -17,7 +17,7 @@ import (
 const tiny = "../clrmeta/testdata/tiny.dll"
 
 func TestList(t *testing.T) {
-	p := instrument.Plan{Mode: instrument.Boundary, Rules: instrument.NewRules(nil, list("*/Nested")), Small: 8}
+	p := instrument.Plan{Mode: instrument.Boundary, Rules: instrument.NewRules(nil, list("*/Nested")), Small: 9}
 	functions, err := p.List(tiny)
 	if err != nil {
 		t.Fatal(err)
@@ -28,21 +28,21 @@ func TestList(t *testing.T) {
 	}
 	// That the sizes are right is tested with clrmeta.
 	want := []string{
-		"tiny.dll Tiny`1.Wait 57 all calls: your code",
-		"tiny.dll Tiny`1.Each 15 all calls: your code",
-		"tiny.dll Tiny`1..ctor 7 no: smaller than 8 bytes",
-		"tiny.dll Tiny`1/Nested.Take 4 no: excluded by */Nested",
-		"tiny.dll Tiny`1/Nested..ctor 7 no: excluded by */Nested",
-		"tiny.dll Tiny`1/<Wait>d__1.MoveNext 179 all calls: your code",
-		"tiny.dll Tiny`1/<Wait>d__1.SetStateMachine 13 all calls: your code",
-		"tiny.dll Tiny`1/<Each>d__2`1..ctor 25 all calls: your code",
-		"tiny.dll Tiny`1/<Each>d__2`1.System.IDisposable.Dispose 1 no: smaller than 8 bytes",
-		"tiny.dll Tiny`1/<Each>d__2`1.MoveNext 53 all calls: your code",
-		"tiny.dll Tiny`1/<Each>d__2`1.System.Collections.Generic.IEnumerator<U>.get_Current 7 no: smaller than 8 bytes",
-		"tiny.dll Tiny`1/<Each>d__2`1.System.Collections.IEnumerator.Reset 6 no: smaller than 8 bytes",
-		"tiny.dll Tiny`1/<Each>d__2`1.System.Collections.IEnumerator.get_Current 12 all calls: your code",
-		"tiny.dll Tiny`1/<Each>d__2`1.System.Collections.Generic.IEnumerable<U>.GetEnumerator 55 all calls: your code",
-		"tiny.dll Tiny`1/<Each>d__2`1.System.Collections.IEnumerable.GetEnumerator 7 no: smaller than 8 bytes",
+		"tiny.dll Tiny`1.Wait 69 all calls: your code",
+		"tiny.dll Tiny`1.Each 16 all calls: your code",
+		"tiny.dll Tiny`1..ctor 8 no: smaller than 9 bytes",
+		"tiny.dll Tiny`1/Nested.Take 5 no: excluded by */Nested",
+		"tiny.dll Tiny`1/Nested..ctor 8 no: excluded by */Nested",
+		"tiny.dll Tiny`1/<Wait>d__1.MoveNext 208 all calls: your code",
+		"tiny.dll Tiny`1/<Wait>d__1.SetStateMachine 14 all calls: your code",
+		"tiny.dll Tiny`1/<Each>d__2`1..ctor 26 all calls: your code",
+		"tiny.dll Tiny`1/<Each>d__2`1.System.IDisposable.Dispose 2 no: smaller than 9 bytes",
+		"tiny.dll Tiny`1/<Each>d__2`1.MoveNext 65 all calls: your code",
+		"tiny.dll Tiny`1/<Each>d__2`1.System.Collections.Generic.IEnumerator<U>.get_Current 8 no: smaller than 9 bytes",
+		"tiny.dll Tiny`1/<Each>d__2`1.System.Collections.IEnumerator.Reset 7 no: smaller than 9 bytes",
+		"tiny.dll Tiny`1/<Each>d__2`1.System.Collections.IEnumerator.get_Current 13 all calls: your code",
+		"tiny.dll Tiny`1/<Each>d__2`1.System.Collections.Generic.IEnumerable<U>.GetEnumerator 67 all calls: your code",
+		"tiny.dll Tiny`1/<Each>d__2`1.System.Collections.IEnumerable.GetEnumerator 8 no: smaller than 9 bytes",
 	}
 	if diff := cmp.Diff(want, have); diff != "" {
 		t.Error(diff)

@@ -16,7 +16,8 @@ const (
 func Modes() []Mode { return []Mode{Boundary, Mine, All} }
 
 // DefaultSmall is the least IL, in bytes, of functions that --exclude-small alone leaves in. Getters and setters of
-// fields have up to 8 bytes, those that call one more function, or compare, up to 15 (Release; Debug adds some no-ops).
+// fields have up to 9 bytes with their header, those that call one more function, or compare, up to 15 (optimised; what
+// has local variables has a longer header, and is not small).
 const DefaultSmall = 16
 
 // Plan is all that decides about a function.
@@ -31,7 +32,7 @@ type Function struct {
 	Module    string // the file's name
 	Type      string // as in metadata: Namespace.Outer/Nested
 	Method    string
-	IL        int  // bytes of its code, without headers; 0: it has none
+	IL        int  // bytes of its body, as clrmeta.Image.BodySize counts them; 0: it has none
 	Framework bool // the module belongs to a shared framework
 }
 
@@ -60,16 +61,17 @@ func (p Plan) Decide(f Function) (Class, string) {
 	if by := matching(p.Rules.include, names); by != "" {
 		return Recorded, "included by " + by
 	}
-	if len(p.Rules.include) > 0 {
-		return Out, "not included"
+	outside := Out
+	if p.Mode == Boundary {
+		outside = CalledByMine
 	}
 	switch {
+	case len(p.Rules.include) > 0:
+		return outside, "not included"
 	case p.Mode == All:
 		return Recorded, "all code"
 	case !f.Framework:
 		return Recorded, "your code"
-	case p.Mode == Boundary:
-		return CalledByMine, "framework"
 	}
-	return Out, "framework"
+	return outside, "framework"
 }

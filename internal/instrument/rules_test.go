@@ -1,6 +1,7 @@
 package instrument_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -23,7 +24,12 @@ func TestKeeps(t *testing.T) {
 		{list("app"), nil, "App.dll", "N.T", "M", true},
 		{list("Ap"), nil, "App.dll", "N.T", "M", false},
 		{list("A*"), nil, "App.dll", "N.T", "M", true},
-		{list("*"), nil, "", "", "M", false}, // nothing to compare with
+		{list("*"), nil, "", "", "", false}, // nothing to compare with
+		{list("M"), nil, "", "", "M", true}, // code without metadata
+		{list("app"), nil, "App.exe", "N.T", "M", true},
+		{list("App.Core"), nil, "App.Core.dll", "N.T", "M", true},
+		{list("*É"), nil, "É", "", "", true},
+		{list("é"), nil, "É", "", "", false}, // as in the agent
 		{list("N"), nil, "App.dll", "N.T", "M", true},
 		{list("N"), nil, "App.dll", "N.M.T", "M", false}, // a namespace is not those in it
 		{list("N.*"), nil, "App.dll", "N.M.T", "M", true},
@@ -73,6 +79,27 @@ func TestLines(t *testing.T) {
 	}
 }
 
+func TestCheck(t *testing.T) {
+	long := strings.Repeat("x", instrument.MaxPattern)
+	for _, c := range []struct {
+		include, exclude []string
+		ok               bool
+	}{
+		{nil, nil, true},
+		{list("A"), list(long), true},
+		{list(""), nil, false},
+		{nil, list("a\nb"), false},
+		{nil, list("a\x00"), false},
+		{nil, list(long + "x"), false},
+		{list(strings.Split(strings.Repeat("x", instrument.MaxPatterns-1), "")...), list("y"), true},
+		{list(strings.Split(strings.Repeat("x", instrument.MaxPatterns), "")...), list("y"), false},
+	} {
+		if err := instrument.NewRules(c.include, c.exclude).Check(); (err == nil) != c.ok {
+			t.Errorf("%d and %d: %v", len(c.include), len(c.exclude), err)
+		}
+	}
+}
+
 // wildcard is a matcher without regular expressions, for letters of one case.
 func wildcard(pattern, name string) bool {
 	if pattern == "" {
@@ -107,7 +134,9 @@ func TestDecide(t *testing.T) {
 		{instrument.Boundary, nil, nil, 0, instrument.Recorded, instrument.CalledByMine},
 		{instrument.Mine, nil, nil, 0, instrument.Recorded, instrument.Out},
 		{instrument.All, nil, nil, 0, instrument.Recorded, instrument.Recorded},
-		{instrument.Boundary, list("System.Linq"), nil, 0, instrument.Out, instrument.Recorded},
+		{instrument.Boundary, list("System.Linq"), nil, 0, instrument.CalledByMine, instrument.Recorded},
+		{instrument.Boundary, list("App"), nil, 0, instrument.Recorded, instrument.CalledByMine},
+		{instrument.Mine, list("System.Linq"), nil, 0, instrument.Out, instrument.Recorded},
 		{instrument.Mine, list("App", "System.Linq.*"), nil, 0, instrument.Recorded, instrument.Recorded},
 		{instrument.All, list("App"), nil, 0, instrument.Recorded, instrument.Out},
 		{instrument.Boundary, nil, list("System.Linq.Enumerable.*"), 0, instrument.Recorded, instrument.Out},

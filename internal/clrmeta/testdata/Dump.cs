@@ -43,7 +43,7 @@ static class Dump
         {
             var m = r.GetMethodDefinition(h);
             bool il = m.RelativeVirtualAddress != 0 && (m.ImplAttributes & MethodImplAttributes.CodeTypeMask) == MethodImplAttributes.IL;
-            Out.WriteLine("il " + Token(h) + " " + (il ? pe.GetMethodBody(m.RelativeVirtualAddress).GetILReader().Length : 0));
+            Out.WriteLine("il " + Token(h) + " " + (il ? pe.GetMethodBody(m.RelativeVirtualAddress).Size : 0));
         }
     }
 
