@@ -93,12 +93,11 @@ static bool table_has_room(struct timer *t)
     return true;
 }
 
-/* A new one; 0: no room. Function 0 is (truncated), for which the last part of the memory is kept: there is at most one
- * below each other timing. */
-static uint32_t make_timing(struct timer *t, uint32_t parent, uint32_t function, uintptr_t return_address)
+/* A new one; 0: no room. The last part of the memory is for those that may be made when the others may not. */
+static uint32_t make_timing(struct timer *t, uint32_t parent, uint32_t function, uintptr_t return_address, bool last_part)
 {
     bool full = arena.header->regions[WIRE_REGION_TIMINGS].used >= max_timings * sizeof(struct wire_timing) || arena_nearly_full();
-    if (!table_has_room(t) || (full && function != 0))
+    if (!table_has_room(t) || (full && !last_part))
         return 0;
     arena_lock();
     struct wire_timing *x = arena_reserve(WIRE_REGION_TIMINGS, sizeof *x);
@@ -309,6 +308,15 @@ HOT static inline uintptr_t return_address_of(const struct wire_activation *top,
     return top->flags == 0 ? *(const uintptr_t *)(sp - 8) : 0;
 }
 
+/* When the limit of timings is reached, a path that has none is folded: its function has one timing below (truncated),
+ * which is below the thread's root. Calls and exclusive times of functions stay exact; who called whom is lost. The
+ * interval before such a call is counted as its caller's tail, since there is no other place for it. */
+HOT static inline uint32_t find_folded(const struct timer *t, uint32_t function)
+{
+    uint32_t truncated = find_timing(t, t->bottom[1].timing, 0, 0);
+    return truncated == 0 ? 0 : find_timing(t, truncated, function, 0);
+}
+
 HOT void time_enter_hook(const struct method *m, uintptr_t sp)
 {
     struct timer *t = current_timer;
@@ -333,14 +341,19 @@ HOT void time_enter_hook(const struct method *m, uintptr_t sp)
         now = __builtin_ia32_rdtsc();
     } while (UNLIKELY(*t->word != word));
     uint64_t interval = now - c->last;
-    uint32_t number = find_timing(t, top->timing, m->function, return_address_of(top, sp));
+    uint32_t number = find_timing(t, top->timing, m->function, return_address_of(top, sp)), lead = number;
+    if (UNLIKELY(number == 0 && top->timing != 0 && m->function != 0))
+        number = find_folded(t, m->function);
     if (UNLIKELY(word != t->expect || interval > t->gap || number == 0 || top == t->limit || !clock_is_tsc)) {
         time_enter_slow(m, sp);
         return;
     }
     if (LIKELY(top->timing != 0)) {
         c->elapsed += interval;
-        timing_at(number)->lead_elapsed += interval;
+        if (LIKELY(lead != 0))
+            timing_at(lead)->lead_elapsed += interval;
+        else
+            timing_at(top->timing)->tail_elapsed += interval;
     }
     c->last = now;
     begin_call(t, top, number, m->boundary ? WIRE_ACTIVATION_BOUNDARY : 0, sp);
@@ -446,10 +459,23 @@ static void end_now(struct timer *t)
     resume(t);
 }
 
-static uint32_t find_or_make(struct timer *t, uint32_t parent, uint32_t function, uintptr_t return_address)
+static uint32_t find_or_make(struct timer *t, uint32_t parent, uint32_t function, uintptr_t return_address, bool last_part)
 {
     uint32_t number = find_timing(t, parent, function, return_address);
-    return number != 0 ? number : make_timing(t, parent, function, return_address);
+    return number != 0 ? number : make_timing(t, parent, function, return_address, last_part);
+}
+
+/* The timing of a call that has no room for one of its own; *flags are those of its activation. 0: none either. */
+static uint32_t fold(struct timer *t, const struct method *m, uint32_t *flags)
+{
+    uint32_t truncated = find_or_make(t, t->top->timing == 0 ? 0 : t->bottom[1].timing, 0, 0, true), number = 0;
+    if (truncated != 0 && t->top < t->limit)
+        number = find_or_make(t, truncated, m->function, 0, true);
+    if (number != 0)
+        return number;
+    *flags = WIRE_ACTIVATION_TRUNCATED;
+    loss(WIRE_LOSS_CALLS_FOLDED, 1, 0);
+    return truncated;
 }
 
 static void begin_slow(struct timer *t, const struct method *m, uintptr_t sp)
@@ -457,19 +483,16 @@ static void begin_slow(struct timer *t, const struct method *m, uintptr_t sp)
     uint32_t number = 0, flags = m->boundary ? WIRE_ACTIVATION_BOUNDARY : 0, parent = t->top->timing;
     struct interval i = look(t);
     if (t->top < t->limit || grow_activations(t))
-        number = find_or_make(t, parent, m->function, return_address_of(t->top, sp));
-    if (number == 0) {
-        loss(WIRE_LOSS_CALLS_FOLDED, 1, 0);
-        number = find_or_make(t, parent, 0, 0);
-        flags = WIRE_ACTIVATION_TRUNCATED;
-    }
-    if (number != 0) {
-        if (parent != 0)
-            add_lead(t, timing_at(number), &i);
-        begin_call(t, t->top, number, flags, sp);
-    } else if (parent != 0) {
+        number = find_or_make(t, parent, m->function, return_address_of(t->top, sp), false);
+    uint32_t lead = number;
+    if (number == 0)
+        number = fold(t, m, &flags);
+    if (parent != 0 && lead != 0)
+        add_lead(t, timing_at(lead), &i);
+    else if (parent != 0)
         add_tail(t, timing_at(parent), &i);
-    }
+    if (number != 0)
+        begin_call(t, t->top, number, flags, sp);
     resume(t);
 }
 

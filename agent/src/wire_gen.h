@@ -271,9 +271,9 @@ _Static_assert(offsetof(struct wire_ages, by_time) == 64, "layout");
 
 struct wire_timing {
     uint32_t parent; /* number (index plus one) of the caller's timing; always smaller than the own; 0: a root, whose Lead is 0 */
-    uint32_t function; /* id of the function; 0: (truncated), which stands for calls that have no node */
+    uint32_t function; /* id of the function; 0: (truncated): below it is one timing for each function whose calls have no place of their own */
     uint64_t return_address; /* return address in the caller, which need not be the parent's function: it can be code that is not hooked; 0 below ActivationBoundary */
-    uint64_t calls; /* calls that began, each of which ended one interval of Lead (but for roots) */
+    uint64_t calls; /* calls that began, each of which ended one interval of Lead, but for roots and for what is below (truncated): there it is part of the caller's Tail */
     uint64_t ended; /* of these: calls that ended, each of which ended one interval of Tail */
     uint64_t lead_elapsed; /* intervals in the caller that a call to this function ended */
     uint64_t lead_waited; /* of these, in intervals in which the operating system acted */

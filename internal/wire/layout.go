@@ -289,9 +289,9 @@ type Overhead struct {
 // end of the call is part of Tail (time of the function itself). Times are ticks of Header.Clock.
 type Timing struct {
 	Parent        uint32    `doc:"number (index plus one) of the caller's timing; always smaller than the own; 0: a root, whose Lead is 0"`
-	Function      uint32    `doc:"id of the function; 0: (truncated), which stands for calls that have no node"`
+	Function      uint32    `doc:"id of the function; 0: (truncated): below it is one timing for each function whose calls have no place of their own"`
 	ReturnAddress uint64    `doc:"return address in the caller, which need not be the parent's function: it can be code that is not hooked; 0 below ActivationBoundary"`
-	Calls         uint64    `doc:"calls that began, each of which ended one interval of Lead (but for roots)"`
+	Calls         uint64    `doc:"calls that began, each of which ended one interval of Lead, but for roots and for what is below (truncated): there it is part of the caller's Tail"`
 	Ended         uint64    `doc:"of these: calls that ended, each of which ended one interval of Tail"`
 	LeadElapsed   uint64    `doc:"intervals in the caller that a call to this function ended"`
 	LeadWaited    uint64    `doc:"of these, in intervals in which the operating system acted"`

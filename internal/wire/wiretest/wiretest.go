@@ -127,19 +127,29 @@ func (a *Arena) Timing(thread, parent, function uint32, returnAddress uint64) ui
 	return uint32(len(a.Timings))
 }
 
-// Bytes returns the file. The header's regions are filled in.
-func (a *Arena) Bytes() ([]byte, error) {
-	b := make([]byte, wire.HeaderSize+wire.RegionCount*Capacity)
+// Bytes returns the file, with room for more in each region. The header's regions are filled in.
+func (a *Arena) Bytes() ([]byte, error) { return a.bytes(Capacity) }
+
+// Compact returns the file without room for more.
+func (a *Arena) Compact() ([]byte, error) { return a.bytes(0) }
+
+func (a *Arena) bytes(capacity int) ([]byte, error) {
+	b := make([]byte, wire.HeaderSize)
 	for i, table := range [wire.RegionCount]any{a.Log, a.IPs, a.Nodes, a.Sites, a.Fates, a.Ages, a.Timings, a.Waits, a.Clocks, a.Activations} {
-		offset := wire.HeaderSize + i*Capacity
-		n := 0
+		offset := len(b)
 		if reflect.ValueOf(table).Len() > 0 {
 			var err error
-			if n, err = binary.Encode(b[offset:offset+Capacity], binary.LittleEndian, table); err != nil {
+			if b, err = binary.Append(b, binary.LittleEndian, table); err != nil {
 				return nil, fmt.Errorf("region %d: %w", i, err)
 			}
 		}
-		a.Header.Regions[i] = wire.RegionEntry{Offset: uint64(offset), Capacity: Capacity, Used: uint64(n), Backed: Capacity}
+		used := len(b) - offset
+		if capacity > 0 && used > capacity {
+			return nil, fmt.Errorf("region %d: %d bytes, room for %d", i, used, capacity)
+		}
+		b = append(b, make([]byte, max(capacity-used, -used&7))...)
+		room := uint64(len(b) - offset)
+		a.Header.Regions[i] = wire.RegionEntry{Offset: uint64(offset), Capacity: room, Used: uint64(used), Backed: room}
 	}
 	if _, err := binary.Encode(b, binary.LittleEndian, a.Header); err != nil {
 		return nil, fmt.Errorf("header: %w", err)
