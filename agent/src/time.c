@@ -646,10 +646,19 @@ static hresult program_leave(void *self)
     return HR_OK;
 }
 
+/* The catching function was announced as one that is unwound, and is none: an entry of an earlier exception, whose finally
+ * block this one was thrown and caught in, stays. */
 static hresult catcher_enter(void *self, uintptr_t function_id, uintptr_t object)
 {
     (void)object;
-    return program_enter(self, function_id);
+    program_enter(self, function_id);
+    struct timer *t = timer_in_exception();
+    if (t != NULL) {
+        forget_unwound(t);
+        if (t->n_unwinding > 0 && t->unwinding[t->n_unwinding - 1].depth == t->clock->depth)
+            t->n_unwinding--;
+    }
+    return HR_OK;
 }
 
 /* ── begin and end ──────────────────────────────────────────────────────────────────────────────────────────── */
