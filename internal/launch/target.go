@@ -186,8 +186,22 @@ func environment(o Options, agent string) []string {
 	return env
 }
 
+func isLoopVariable(kv string) bool {
+	name, _, _ := strings.Cut(kv, "=")
+	return slices.Contains(loopVariables, name)
+}
+
+// loopVariables turn off that the JIT makes a loop of a function that calls itself last, which would be no calls then.
+// Both names are asked for (clrconfignative, jitconfigvalues.h: TailCallLoopOpt): .NET 5 and later prefer DOTNET_.
+var loopVariables = []string{"COMPlus_TailCallLoopOpt", "DOTNET_TailCallLoopOpt"}
+
 func timeEnvironment(o Options) []string {
 	env := []string{envTime + "=1"}
+	if !slices.ContainsFunc(o.Environment, isLoopVariable) {
+		for _, name := range loopVariables {
+			env = append(env, name+"=0")
+		}
+	}
 	if o.NoMemory {
 		env = append(env, envNoMemory+"=1")
 	}

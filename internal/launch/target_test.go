@@ -67,12 +67,13 @@ func TestEnvironment(t *testing.T) {
 	if d := cmp.Diff(always, environment(Options{Directory: "/d", FinalGC: true, Roots: "every"}, "/a.so")); d != "" {
 		t.Error(d)
 	}
-	time := append(always[:len(always):len(always)], "CLRPROF_TIME=1", "CLRPROF_NO_MEMORY=1", "CLRPROF_INSTRUMENT=mine", "CLRPROF_SMALL=16", "CLRPROF_RULES=+A.*\n-B")
+	time := append(always[:len(always):len(always)], "CLRPROF_TIME=1", "COMPlus_TailCallLoopOpt=0", "DOTNET_TailCallLoopOpt=0", "CLRPROF_NO_MEMORY=1", "CLRPROF_INSTRUMENT=mine", "CLRPROF_SMALL=16", "CLRPROF_RULES=+A.*\n-B")
 	if d := cmp.Diff(time, environment(Options{Directory: "/d", Time: true, NoMemory: true, Instrument: "mine", Small: 16, Rules: []string{"+A.*", "-B"}}, "/a.so")); d != "" {
 		t.Error(d)
 	}
 	withTime := append(final[:len(always)+2:len(always)+2], "CLRPROF_TIME=1")
-	if d := cmp.Diff(withTime, environment(Options{Directory: "/d", Lifetime: true, FinalGC: true, Time: true}, "/a.so")); d != "" {
+	loops := []string{"DOTNET_TailCallLoopOpt=1"} // the user's own setting stays
+	if d := cmp.Diff(withTime, environment(Options{Directory: "/d", Lifetime: true, FinalGC: true, Time: true, Environment: loops}, "/a.so")); d != "" {
 		t.Error(d)
 	}
 	if d := cmp.Diff(always, environment(Options{Directory: "/d", NoMemory: true, Instrument: "all", Small: 1, Rules: []string{"-A"}}, "/a.so")); d != "" {
