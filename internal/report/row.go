@@ -116,6 +116,7 @@ type Table struct {
 	Losses      []string // said after it: what is missing from the numbers
 	Next        []string // said at the end of text: what a limit hides, what to try
 	context     *context
+	order       string // key of the column that rows are ordered by
 }
 
 // Cell returns the value of a column in a row.

@@ -190,7 +190,7 @@ func (t *Table) text(row int, c Column, unit Unit) string {
 
 func (t *Table) restText(row int) string {
 	r := &t.Rows[row]
-	return fmt.Sprintf("%s %s, %s%s", ellipsis, counted(r.rest, "more "+r.text), t.context.shares(r.hidden), pick(r.exclusive, " (excl.)", ""))
+	return fmt.Sprintf("%s %s, %s%s", ellipsis, counted(r.rest, "more "+r.text), t.shares(r.hidden), pick(r.exclusive, " (excl.)", ""))
 }
 
 // fit chooses as many columns as fit into width and cuts the names to it.

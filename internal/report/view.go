@@ -121,7 +121,12 @@ func (v View) ColumnKeys() []string {
 }
 
 // OptionalKeys returns the keys of the columns that the view has only when they are asked for.
-func (v View) OptionalKeys() []string { return v.optional() }
+func (v View) OptionalKeys() []string {
+	if timedViews[v.Name].sort == "" {
+		return v.optional()
+	}
+	return append(v.optional(), keys(waitKeys())...)
+}
 
 // builder is a view under construction.
 type builder struct {
@@ -160,6 +165,9 @@ func (v View) buildIn(c *context, o Options) (*Table, error) {
 	}
 	if b.table.Notes, err = c.notes(); err != nil {
 		return nil, err
+	}
+	if c.raw {
+		b.table.Notes = append(b.table.Notes, rawNote)
 	}
 	if b.table.Losses, err = c.losses(); err != nil {
 		return nil, err
@@ -207,7 +215,7 @@ func (b *builder) chooseColumns() error {
 			}
 		}
 	}
-	b.order = allColumns[key]
+	b.order, b.table.order = allColumns[key], key
 	if v.places {
 		if err := b.readPlaces(); err != nil {
 			return err
@@ -294,6 +302,9 @@ func (b *builder) limit(list []Row, value func(*Row) worth) []Row {
 		rest.rest++
 		rest.level, rest.role = list[i].level, list[i].role
 		rest.text = string(list[i].kind)
+		if list[i].kind == rowBody { // among lines
+			rest.text = string(rowLine)
+		}
 		rest.hidden = rest.hidden.add(value(&list[i]))
 		rest.exclusive = rest.exclusive || value(&list[i]) != worthInclusive(&list[i])
 	}

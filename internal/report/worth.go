@@ -1,6 +1,9 @@
 package report
 
 import (
+	"slices"
+	"strings"
+
 	q "github.com/clrprof/clrprof/internal/quantity"
 )
 
@@ -51,15 +54,27 @@ func (c *context) measures() string {
 	return "time, of bytes and of allocations"
 }
 
-// shares says what part of all a hidden rest is.
-func (c *context) shares(w worth) string {
-	bytes := q.PercentOf(w.amount.Bytes, c.total.Bytes).String() + " of bytes"
-	time := q.PercentOf(w.time.Elapsed, c.totalTime.Inclusive.Elapsed).String() + " of time"
-	switch {
-	case !c.hasTime():
-		return bytes
-	case !c.hasMemory():
-		return time
+// shares says what part of all a hidden rest is: of what the table's columns of text show, and of the kind of time that
+// rows are ordered by.
+func (t *Table) shares(w worth) string {
+	c, order := t.context, t.order
+	shows := func(data dataSet) bool {
+		return slices.ContainsFunc(t.TextColumns, func(key string) bool { return allColumns[key].data == data })
 	}
-	return time + ", " + bytes
+	bytes := q.PercentOf(w.amount.Bytes, c.total.Bytes).String() + " of bytes"
+	if !c.hasTime() || c.hasMemory() && !shows(dataTime) {
+		return bytes
+	}
+	all := c.totalTime.Inclusive
+	time := q.PercentOf(c.elapsed(w.time), c.elapsed(all)).String() + " of time"
+	switch {
+	case strings.Contains(order, "application"):
+		time = q.PercentOf(w.time.Application, all.Application).String() + " of application time"
+	case strings.Contains(order, "waited"):
+		time = q.PercentOf(waited(c, w.time), waited(c, all)).String() + " of waiting"
+	}
+	if c.hasMemory() && shows(dataMemory) {
+		return time + ", " + bytes
+	}
+	return time
 }

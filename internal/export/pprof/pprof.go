@@ -7,6 +7,11 @@
 // alive_objects, alive_bytes. A location is an
 // instruction of the session; its mapping is the module. Nothing is rounded or
 // merged, so a total, flat or cumulative value in pprof equals the one in the views.
+//
+// With times, every node on which a thread spent time becomes a sample too, with the values calls (count), elapsed and
+// application (nanoseconds): the exclusive time of the node, without what the probes added. Its last location is a call
+// site, for the time before that call, or the line of the function itself, for the time after its last one.
+//
 // The output depends on nothing but the session.
 package pprof
 
@@ -78,27 +83,56 @@ func Convert(s *session.Session, f analysis.Filter) (*profile.Profile, error) {
 	c := &converter{
 		files: map[session.FileID]string{}, mappings: map[session.ModuleID]*profile.Mapping{},
 		functions: map[session.FunctionID]*profile.Function{}, locations: map[place]*profile.Location{},
-		profile: &profile.Profile{
-			SampleType:        []*profile.ValueType{{Type: "allocations", Unit: "count"}, {Type: "bytes", Unit: "bytes"}},
-			DefaultSampleType: "bytes",
-			PeriodType:        &profile.ValueType{Type: "allocations", Unit: "count"},
-			Period:            1, // every allocation
-		},
+		profile: &profile.Profile{Period: 1}, // every allocation, every call
 	}
 	var err error
 	if c.Data, err = analysis.Load(s); err != nil {
 		return nil, err
 	}
-	amounts, err := c.SiteAmounts(f)
-	if err != nil {
-		return nil, fmt.Errorf("session %s: %w", s.Path(), err)
-	}
 	if err := c.readNames(s); err != nil {
 		return nil, err
 	}
+	timed, hasMemory := len(c.Times) > 0, len(c.Times) == 0 || len(c.Sites) > 0
+	if hasMemory {
+		if err := c.addSites(f, timed); err != nil {
+			return nil, fmt.Errorf("session %s: %w", s.Path(), err)
+		}
+	}
+	if timed {
+		if err := c.addTimings(f); err != nil {
+			return nil, fmt.Errorf("session %s: %w", s.Path(), err)
+		}
+	}
+	if err := c.profile.CheckValid(); err != nil {
+		return nil, fmt.Errorf("session %s: making a pprof profile: %w", s.Path(), err)
+	}
+	return c.profile, nil
+}
+
+// addTypes adds types of values: pairs of a name and a unit. The period is of the first of all.
+func (c *converter) addTypes(pairs ...string) {
+	for i := 0; i < len(pairs); i += 2 {
+		c.profile.SampleType = append(c.profile.SampleType, &profile.ValueType{Type: pairs[i], Unit: pairs[i+1]})
+	}
+	if c.profile.PeriodType == nil {
+		c.profile.PeriodType = &profile.ValueType{Type: pairs[0], Unit: pairs[1]}
+	}
+}
+
+// timeValues is how many values times have.
+const timeValues = 3
+
+// addSites adds a sample for each site. With times each has zeros for them.
+func (c *converter) addSites(f analysis.Filter, timed bool) error {
+	amounts, err := c.SiteAmounts(f)
+	if err != nil {
+		return err
+	}
+	c.addTypes("allocations", "count", "bytes", "bytes")
+	c.profile.DefaultSampleType = "bytes"
 	lives, err := c.lives(f)
 	if err != nil {
-		return nil, fmt.Errorf("session %s: %w", s.Path(), err)
+		return err
 	}
 	for i := range c.Sites {
 		a, life := amounts[i], lives[c.Sites[i].ID]
@@ -109,12 +143,34 @@ func Convert(s *session.Session, f analysis.Filter) (*profile.Profile, error) {
 		if lives != nil {
 			values = append(values, endValues(life)...)
 		}
-		c.addSample(&c.Sites[i], values)
+		if timed {
+			values = append(values, make([]int64, timeValues)...)
+		}
+		sample := c.addSample(c.Sites[i].Node, c.Sites[i].Thread, values)
+		sample.Label["type"] = []string{session.TypeDisplayName(c.Sites[i].Type, func(id session.TypeID) *session.Type {
+			return orEmpty(c.byID.types[id])
+		})}
 	}
-	if err := c.profile.CheckValid(); err != nil {
-		return nil, fmt.Errorf("session %s: making a pprof profile: %w", s.Path(), err)
+	return nil
+}
+
+// addTimings adds a sample for each timing, with zeros for the values of allocations.
+func (c *converter) addTimings(f analysis.Filter) error {
+	times, err := c.TimingTimes(f)
+	if err != nil {
+		return err
 	}
-	return c.profile, nil
+	before := len(c.profile.SampleType)
+	c.addTypes("calls", "count", "elapsed", "nanoseconds", "application", "nanoseconds")
+	c.profile.DefaultSampleType = "elapsed"
+	for i, t := range times {
+		if t.Calls == 0 && t.Elapsed == 0 && t.Application == 0 {
+			continue
+		}
+		values := append(make([]int64, before), int64(t.Calls), int64(t.Elapsed), int64(t.Application))
+		c.addSample(c.Timings[i].Node, c.Timings[i].Thread, values)
+	}
+	return nil
 }
 
 // endNames begin the names of the values of lifetimes, in their order.
@@ -130,8 +186,7 @@ func (c *converter) lives(f analysis.Filter) (map[session.SiteID]analysis.Life, 
 		return nil, err
 	}
 	for _, name := range endNames {
-		c.profile.SampleType = append(c.profile.SampleType, &profile.ValueType{Type: name + "_objects", Unit: "count"},
-			&profile.ValueType{Type: name + "_bytes", Unit: "bytes"})
+		c.addTypes(name+"_objects", "count", name+"_bytes", "bytes")
 	}
 	return lives.Sites(), nil
 }
@@ -176,16 +231,13 @@ func (c *converter) readNames(s *session.Session) error {
 	return nil
 }
 
-func (c *converter) addSample(site *session.Site, values []int64) {
+func (c *converter) addSample(at session.NodeID, on session.ThreadID, values []int64) *profile.Sample {
 	sample := &profile.Sample{Value: values, Label: map[string][]string{}, NumLabel: map[string][]int64{}}
 	// analysis.Load has checked that parents exist and come before their children.
-	for node := c.byID.nodes[site.Node]; node != nil; node = c.byID.nodes[node.Parent] {
+	for node := c.byID.nodes[at]; node != nil; node = c.byID.nodes[node.Parent] {
 		sample.Location = append(sample.Location, c.location(node))
 	}
-	sample.Label["type"] = []string{session.TypeDisplayName(site.Type, func(id session.TypeID) *session.Type {
-		return orEmpty(c.byID.types[id])
-	})}
-	thread := orEmpty(c.byID.threads[site.Thread])
+	thread := orEmpty(c.byID.threads[on])
 	process := orEmpty(c.byID.processes[thread.Process])
 	name := thread.Name
 	if name == "" {
@@ -196,6 +248,7 @@ func (c *converter) addSample(site *session.Site, values []int64) {
 	sample.NumLabel["thread_id"] = []int64{thread.OSID}
 	sample.NumLabel["process_id"] = []int64{process.PID}
 	c.profile.Sample = append(c.profile.Sample, sample)
+	return sample
 }
 
 // orEmpty returns p, or an empty row where an id refers to nothing.
@@ -214,9 +267,13 @@ func (c *converter) location(node *session.Node) *profile.Location {
 	in := orEmpty(c.byID.instructions[node.Instruction])
 	line := orEmpty(c.byID.lines[in.Line])
 	f := orEmpty(c.byID.functions[node.Function])
+	number := line.LineBegin
+	if node.Instruction == 0 && len(c.Times) > 0 { // the function itself
+		number = f.Line
+	}
 	l := &profile.Location{
 		ID: uint64(len(c.profile.Location) + 1), Mapping: c.mapping(f.Module), Address: uint64(in.Address),
-		Line: []profile.Line{{Function: c.function(f), Line: line.LineBegin, Column: line.ColumnBegin}},
+		Line: []profile.Line{{Function: c.function(f), Line: number, Column: line.ColumnBegin}},
 	}
 	c.locations[key] = l
 	c.profile.Location = append(c.profile.Location, l)

@@ -58,7 +58,7 @@ func topOf(t *testing.T, path, index, unit string) map[string]flatCum {
 		t.Fatalf("no table in %s", out)
 	}
 	number := func(s string) int64 {
-		n, err := strconv.ParseInt(strings.TrimSuffix(s, "B"), 10, 64)
+		n, err := strconv.ParseInt(strings.TrimSuffix(strings.TrimSuffix(s, "B"), "ns"), 10, 64)
 		if err != nil {
 			t.Fatalf("%v in %s", err, table)
 		}

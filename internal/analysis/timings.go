@@ -1,0 +1,25 @@
+package analysis
+
+import (
+	q "github.com/clrprof/clrprof/internal/quantity"
+)
+
+// TimingTime is what a thread did at a node: the calls that began there, and its exclusive time.
+type TimingTime struct {
+	Calls q.Count
+	q.Time
+}
+
+// TimingTimes returns the times of the timings, without what the probes added, as far as f lets them through, in the
+// order of Timings. Their sum is Source.TotalTime.
+func (d *Data) TimingTimes(f Filter) ([]TimingTime, error) {
+	if err := f.check(d); err != nil {
+		return nil, err
+	}
+	probes := d.probesOf()
+	out := make([]TimingTime, len(d.Timings))
+	for i, m := range d.measure(f) {
+		out[i] = TimingTime{m.calls, m.correct(processOf(probes, d.threadProcess[d.timingThread[i]])).Time}
+	}
+	return out, nil
+}
