@@ -331,7 +331,7 @@ HOT void time_enter_hook(const struct method *m, uintptr_t sp)
         return;
     }
     if (!is_recorded(top, m)) {
-        if (UNLIKELY((top->flags & (WIRE_ACTIVATION_TRUNCATED | WIRE_ACTIVATION_DISPATCHING)) != 0))
+        if (UNLIKELY((top->flags & (WIRE_ACTIVATION_TRUNCATED | WIRE_ACTIVATION_DISPATCHING)) != 0 || m->function == 0))
             time_enter_slow(m, sp);
         return;
     }
@@ -496,13 +496,17 @@ static void begin_slow(struct timer *t, const struct method *m, uintptr_t sp)
     resume(t);
 }
 
+static void set_dispatching(struct timer *t, uint32_t flag)
+{
+    if (t->top->timing != 0 && (t->top->flags & WIRE_ACTIVATION_TRUNCATED) == 0)
+        t->top->flags |= flag;
+}
+
 /* The runtime's own code that looks for the handler of an exception begins. */
 static void begin_dispatch(struct timer *t, uintptr_t sp)
 {
-    if (t->top->timing == 0 || t->top->flags != 0)
-        return; /* below a boundary nothing of it is recorded anyway */
     t->dispatch_sp = sp;
-    t->top->flags = WIRE_ACTIVATION_DISPATCHING;
+    set_dispatching(t, WIRE_ACTIVATION_DISPATCHING);
 }
 
 void time_enter_cold(const struct method *m, uintptr_t sp)
@@ -556,9 +560,12 @@ static bool is_top(const struct timer *t, uint32_t function)
 static void end_boundary_above(struct timer *t, uint32_t function)
 {
     const struct wire_activation *top = t->top;
+    uint32_t dispatching = top->flags & WIRE_ACTIVATION_DISPATCHING;
     if ((top->flags & WIRE_ACTIVATION_BOUNDARY) != 0 && top->timing != 0 && top[-1].timing != 0 &&
-        timing_at(top[-1].timing)->function == function)
+        timing_at(top[-1].timing)->function == function) {
         end_now(t);
+        set_dispatching(t, dispatching);
+    }
 }
 
 static void forget_unwound(struct timer *t)
@@ -603,8 +610,7 @@ static hresult unwind_leave(void *self)
         uint32_t dispatching = t->top->flags & WIRE_ACTIVATION_DISPATCHING;
         if (u.ends && u.depth == t->clock->depth) {
             end_now(t);
-            if (t->top->flags == 0)
-                t->top->flags = dispatching;
+            set_dispatching(t, dispatching);
         }
     }
     errno = saved_errno;
@@ -641,8 +647,8 @@ static hresult program_leave(void *self)
 {
     (void)self;
     struct timer *t = timer_in_exception();
-    if (t != NULL && t->dispatch_sp != 0 && t->top->flags == 0)
-        t->top->flags = WIRE_ACTIVATION_DISPATCHING;
+    if (t != NULL && t->dispatch_sp != 0)
+        set_dispatching(t, WIRE_ACTIVATION_DISPATCHING);
     return HR_OK;
 }
 
