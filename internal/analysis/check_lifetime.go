@@ -24,6 +24,9 @@ func (c *checker) lifetimes(s *session.Session, d *Data, derived *session.Derive
 		return err
 	}
 	c.collections(d, v, l)
+	if err := c.changes(s, d, v, l); err != nil {
+		return err
+	}
 	c.atEnd(d, v, l)
 	c.reasons(d, l)
 	return nil
@@ -34,6 +37,8 @@ type lifeTables struct {
 	losses      []session.Loss
 	gcs         []session.GC
 	generations []session.GCGeneration
+	details     []session.GCDetail
+	heaps       []session.GCHeap
 	ages        []session.SiteAge
 	alive       []session.SiteAlive
 	survivals   []session.Survival
@@ -46,6 +51,8 @@ func (l *lifeTables) read(s *session.Session) error {
 		func() error { return into(&l.losses, s.Losses) },
 		func() error { return into(&l.gcs, s.GCs) },
 		func() error { return into(&l.generations, s.GCGenerations) },
+		func() error { return into(&l.details, s.GCDetails) },
+		func() error { return into(&l.heaps, s.GCHeaps) },
 		func() error { return into(&l.ages, s.SiteAges) },
 		func() error { return into(&l.alive, s.SiteAlive) },
 		func() error { return into(&l.survivals, s.Survivals) },

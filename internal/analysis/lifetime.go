@@ -64,24 +64,30 @@ func (d *Data) Lives(f Filter) (*Lives, error) {
 	if err := f.check(d); err != nil {
 		return nil, err
 	}
-	v := &Lives{data: d, filter: f, sites: make([]Life, len(d.Sites)), nodes: make([]Life, len(d.Nodes)),
-		nodeIndex: newIndex(d.Nodes, func(r *session.Node) session.NodeID { return r.ID })}
+	sites := make([]Life, len(d.Sites))
 	for i, a := range d.siteAmounts(f) {
-		v.sites[i].Born = a
+		sites[i].Born = a
 	}
 	pass := d.passes(f)
 	for i, fate := range d.Fates {
 		if site := d.fateSite[i]; pass(d.fateSlice[i], d.siteThread[site]) && fate.Generation >= 0 && fate.Generation < session.Generations {
-			dead := &v.sites[site].Dead[fate.Generation]
+			dead := &sites[site].Dead[fate.Generation]
 			*dead = dead.Add(fate.Amount)
 		}
 	}
+	return d.livesOf(f, sites), nil
+}
+
+// livesOf adds up the lives of sites, by position.
+func (d *Data) livesOf(f Filter, sites []Life) *Lives {
+	v := &Lives{data: d, filter: f, sites: sites, nodes: make([]Life, len(d.Nodes)),
+		nodeIndex: newIndex(d.Nodes, func(r *session.Node) session.NodeID { return r.ID })}
 	for i, l := range v.sites {
 		if n := d.siteNode[i]; n >= 0 {
 			v.nodes[n] = v.nodes[n].Add(l)
 		}
 	}
-	return v, nil
+	return v
 }
 
 // byID leaves out lives in which nothing happened.

@@ -25,6 +25,9 @@ type lifetime struct {
 
 	newGCs         []session.GC
 	newGenerations []session.GCGeneration
+	newDetails     []session.GCDetail
+	newHeaps       []session.GCHeap
+	changes        changes
 	alive          map[aliveKey]quantity.Amount // of the last collection, until it is known to be complete
 	aliveWritten   bool
 	survivals      map[survivalKey]*survival // of the collections that may still say more
@@ -61,6 +64,8 @@ func (l *lifetime) add(r *Recorder, p session.ProcessID, record any) error {
 	switch record := record.(type) {
 	case wire.GC:
 		return l.addGC(r, p, &record)
+	case wire.Changes:
+		return l.changes.add(&record)
 	case wire.Alive:
 		if record.Site == 0 || record.Generation >= session.Generations {
 			return fmt.Errorf("%w: alive of site %d in generation %d", wire.ErrCorrupt, record.Site, record.Generation)
@@ -114,7 +119,12 @@ func (l *lifetime) addGC(r *Recorder, p session.ProcessID, g *wire.GC) error {
 		Generation: int64(max(0, bits.Len32(g.Collected&7)-1)), Induced: g.Induced != 0,
 		Begin: max(0, quantity.Nanoseconds(begin)-r.start), Pause: quantity.Nanoseconds(max(g.DoneNS, begin) - begin),
 		Agent: quantity.Nanoseconds(max(g.DoneNS, g.EndNS) - g.EndNS), Finalizable: quantity.Count(g.Finalizable)})
+	l.newDetails = append(l.newDetails, session.GCDetail{GC: r.next.gc, Pinned: quantity.Count(g.Pinned), Since: l.changes.end(r.next.gc, g)})
 	for i, found := range g.Generations {
+		heap := session.GCHeap{GC: r.next.gc, Generation: int64(i), Before: amountOf(found.Before), After: amountOf(found.After)}
+		if !heap.Before.IsZero() || !heap.After.IsZero() {
+			l.newHeaps = append(l.newHeaps, heap)
+		}
 		if g.Collected>>i&1 == 0 {
 			continue
 		}
@@ -192,7 +202,16 @@ func (l *lifetime) write(r *Recorder, p *process, h *wire.Header) error {
 	if err := r.w.InsertGCGenerations(l.newGenerations); err != nil {
 		return err
 	}
-	l.newGCs, l.newGenerations = nil, nil
+	if err := r.w.InsertGCDetails(l.newDetails); err != nil {
+		return err
+	}
+	if err := r.w.InsertGCHeaps(l.newHeaps); err != nil {
+		return err
+	}
+	l.newGCs, l.newGenerations, l.newDetails, l.newHeaps = nil, nil, nil, nil
+	if err := l.changes.write(r, p); err != nil {
+		return err
+	}
 	if err := l.writeAges(r, p); err != nil {
 		return err
 	}

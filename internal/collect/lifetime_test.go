@@ -97,11 +97,12 @@ func same[Row any](t *testing.T, read func() ([]Row, error), want ...Row) {
 	}
 }
 
-// collection makes the record of a collection of generation 0.
+// collection makes the record of a collection of generation 0 that does not tell what changed.
 func collection(number uint32, before, dead, promoted wire.Population) wire.GC {
-	g := wire.GC{Number: number, Collected: 1, SuspendNS: uint64(number) * 100, StartNS: uint64(number)*100 + 10,
+	g := wire.GC{Number: number, Collected: 1, Since: number, SuspendNS: uint64(number) * 100, StartNS: uint64(number)*100 + 10,
 		EndNS: uint64(number)*100 + 40, DoneNS: uint64(number)*100 + 50}
 	g.Generations[0] = wire.GCGeneration{Before: before, Dead: dead, Promoted: promoted}
+	g.Generations[1].After = promoted
 	return g
 }
 
@@ -126,7 +127,7 @@ func TestLifetime(t *testing.T) {
 	a.Fates[0].Ages = 1
 	a.Ages = []wire.Ages{{}}
 	a.Ages[0].ByCollections[1], a.Ages[0].ByTime[2] = 3, 3
-	last := wire.GC{Number: 2, Collected: 31, Induced: 1, Finalizable: 5, StartNS: 300, EndNS: 330, DoneNS: 350}
+	last := wire.GC{Number: 2, Since: 2, Collected: 31, Induced: 1, Finalizable: 5, StartNS: 300, EndNS: 330, DoneNS: 350}
 	last.Generations[0] = wire.GCGeneration{Before: wire.Population{Objects: 2, Bytes: 48}, Dead: wire.Population{Objects: 1, Bytes: 24}}
 	last.Generations[1] = wire.GCGeneration{Before: wire.Population{Objects: 8, Bytes: 496}, Dead: wire.Population{Objects: 3, Bytes: 72}, Promoted: wire.Population{Objects: 5, Bytes: 424}}
 	a.Add(wire.Alive{Site: 1, Generation: 0, Born: 1, Objects: wire.Population{Objects: 1, Bytes: 24}},
@@ -242,9 +243,13 @@ func TestRecordedInSlices(t *testing.T) {
 	var want []session.SiteFate
 	for i := range uint64(5) {
 		a.Fates[0].DeadObjects[i], a.Fates[0].DeadBytes[i] = i+1, 24*(i+1)
-		g := wire.GC{Number: uint32(i + 1), Collected: 31, StartNS: 1, EndNS: 2, DoneNS: 3}
+		g := wire.GC{Number: uint32(i + 1), Since: uint32(i + 1), Collected: 31, StartNS: 1, EndNS: 2, DoneNS: 3}
 		g.Generations[i].Dead = wire.Population{Objects: i + 1, Bytes: 24 * (i + 1)}
 		g.Generations[i].Before = g.Generations[i].Dead
+		for later := i + 1; later < session.Generations; later++ {
+			g.Generations[later].Before = wire.Population{Objects: later + 1, Bytes: 24 * (later + 1)}
+			g.Generations[later].After = g.Generations[later].Before
+		}
 		a.Add(g)
 		r.mustSync(a)
 		want = append(want, session.SiteFate{Slice: session.SliceID(i + 1), Site: 1, Generation: int64(i),

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"flag"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -44,6 +45,10 @@ func small(t testing.TB, path string) {
 		w.ReplaceProcessLifetimes([]ProcessLifetime{{1, 1, true}}),
 		w.InsertGCs([]GC{{ID: 1, Process: 1, Number: 1, Collected: 1}}),
 		w.InsertGCGenerations([]GCGeneration{{1, 0, a, a, q.Amount{}}}),
+		w.InsertGCDetails([]GCDetail{{1, 1, 0}}),
+		w.InsertGCHeaps([]GCHeap{{1, 0, a, a}}),
+		w.InsertGCBirths([]GCBirth{{1, 1, a}}),
+		w.InsertGCDeaths([]GCDeath{{1, 1, 0, a}}),
 		w.InsertSiteFates([]SiteFate{{1, 1, 0, a}}),
 		w.ReplaceSiteAges([]SiteAge{{1, AgeGCs, 1, 1}}),
 		w.InsertSiteAlive([]SiteAlive{{1, 2, 1, a}}),
@@ -98,6 +103,9 @@ func readAll(s *Session) error {
 		func() error { _, err := s.SiteValues(); return err }, func() error { _, err := s.Losses(); return err },
 		func() error { _, err := s.ProcessLifetimes(); return err }, func() error { _, err := s.GCs(); return err },
 		func() error { _, err := s.GCGenerations(); return err }, func() error { _, err := s.SiteFates(); return err },
+		func() error { _, err := s.GCDetails(); return err }, func() error { _, err := s.GCHeaps(); return err },
+		func() error { _, err := s.GCBirths(0, math.MaxInt64); return err },
+		func() error { _, err := s.GCDeaths(0, math.MaxInt64); return err },
 		func() error { _, err := s.SiteAges(); return err }, func() error { _, err := s.SiteAlive(); return err },
 		func() error { _, err := s.Survivals(); return err }, func() error { _, err := s.Roots(); return err },
 		func() error { _, err := s.SourceFiles(); return err }, func() error { _, err := s.Lines(); return err },

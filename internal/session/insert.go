@@ -99,6 +99,18 @@ func (w *Writer) InsertGCGenerations(rows []GCGeneration) error {
 	return put(w, add, gcGenerationTable, rows)
 }
 
+// InsertGCDetails adds rows.
+func (w *Writer) InsertGCDetails(rows []GCDetail) error { return put(w, add, gcDetailTable, rows) }
+
+// InsertGCHeaps adds rows.
+func (w *Writer) InsertGCHeaps(rows []GCHeap) error { return put(w, add, gcHeapTable, rows) }
+
+// InsertGCBirths adds rows. They are written fastest in the order of collection and site.
+func (w *Writer) InsertGCBirths(rows []GCBirth) error { return put(w, add, gcBirthTable, rows) }
+
+// InsertGCDeaths adds rows. They are written fastest in the order of collection, site and generation.
+func (w *Writer) InsertGCDeaths(rows []GCDeath) error { return put(w, add, gcDeathTable, rows) }
+
 // InsertSiteFates adds rows. They are written fastest in the order of slice, site and generation.
 func (w *Writer) InsertSiteFates(rows []SiteFate) error { return put(w, add, siteFateTable, rows) }
 

@@ -65,9 +65,9 @@ var stateOrder = []State{Recording, Recorded, Resolved, Complete}
 
 // Session reads a session file.
 type Session struct {
-	conn     *sqlite.Conn
-	path     string
-	timeless bool // made before there were tables of times: they are empty
+	conn   *sqlite.Conn
+	path   string
+	absent map[string]bool // tables that it was made before: they are empty
 }
 
 // Open opens the session file at path for reading. The error wraps one of the
@@ -142,10 +142,16 @@ func (s *Session) checkTables() error {
 	if err != nil {
 		return err
 	}
-	s.timeless = !slices.ContainsFunc(timeTableNames, func(name string) bool { return have[name] })
 	want := tableNames
-	if !s.timeless {
-		want = slices.Concat(tableNames, timeTableNames)
+	s.absent = map[string]bool{}
+	for _, later := range laterTableNames {
+		if slices.ContainsFunc(later, func(name string) bool { return have[name] }) {
+			want = slices.Concat(want, later)
+			continue
+		}
+		for _, name := range later {
+			s.absent[name] = true
+		}
 	}
 	for _, name := range want {
 		if !have[name] {
@@ -158,6 +164,12 @@ func (s *Session) checkTables() error {
 	}
 	return err
 }
+
+// laterTableNames are tables that came later, together: a session has all of a row or none.
+var laterTableNames = [][]string{timeTableNames, gcTableNames}
+
+// gcTableNames are the tables of what changed from one collection to the next. Sessions of the first clrprof have none of them.
+var gcTableNames = []string{gcDetailTable.name, gcHeapTable.name, gcBirthTable.name, gcDeathTable.name}
 
 // timeTableNames are the tables of times. Sessions of the first clrprof have none of them.
 var timeTableNames = []string{

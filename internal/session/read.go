@@ -2,7 +2,6 @@ package session
 
 import (
 	"fmt"
-	"slices"
 
 	"zombiezen.com/go/sqlite"
 )
@@ -54,7 +53,7 @@ func (s *Session) each(query string, fn func(*sqlite.Stmt) error) error {
 
 // rows reads a table for a method of Session.
 func rows[T any](s *Session, t table[T], condition string, args ...int64) ([]T, error) {
-	if s.timeless && slices.Contains(timeTableNames, t.name) {
+	if s.absent[t.name] {
 		return nil, nil
 	}
 	out, err := selectRows(s.conn, t, condition, args...)
@@ -134,6 +133,24 @@ func (s *Session) GCs() ([]GC, error) { return rows(s, gcTable, "") }
 
 // GCGenerations returns the table gc_generation in the order of collection and generation.
 func (s *Session) GCGenerations() ([]GCGeneration, error) { return rows(s, gcGenerationTable, "") }
+
+// GCDetails returns the table gc_detail in the order of collection.
+func (s *Session) GCDetails() ([]GCDetail, error) { return rows(s, gcDetailTable, "") }
+
+// GCHeaps returns the table gc_heap in the order of collection and generation.
+func (s *Session) GCHeaps() ([]GCHeap, error) { return rows(s, gcHeapTable, "") }
+
+// GCBirths returns the table gc_birth in the order of collection and site, for the collections with the ids from one to
+// another.
+func (s *Session) GCBirths(from, to GCID) ([]GCBirth, error) {
+	return rows(s, gcBirthTable, "gc_id BETWEEN ? AND ?", int64(from), int64(to))
+}
+
+// GCDeaths returns the table gc_death in the order of collection, site and generation, for the collections with the ids
+// from one to another.
+func (s *Session) GCDeaths(from, to GCID) ([]GCDeath, error) {
+	return rows(s, gcDeathTable, "gc_id BETWEEN ? AND ?", int64(from), int64(to))
+}
 
 // SiteFates returns the table site_fate in the order of slice, site and generation.
 func (s *Session) SiteFates() ([]SiteFate, error) { return rows(s, siteFateTable, "") }

@@ -52,6 +52,36 @@ type GCGeneration struct {
 	Promoted   q.Amount
 }
 
+// GCDetail is a row of the table gc_detail.
+type GCDetail struct {
+	GC     GCID
+	Pinned q.Count
+	Since  int64 // number of the collection since which GCBirth and GCDeath hold what changed; the own one: a later one's do
+}
+
+// GCHeap is a row of the table gc_heap.
+type GCHeap struct {
+	GC         GCID
+	Generation int64
+	Before     q.Amount
+	After      q.Amount
+}
+
+// GCBirth is a row of the table gc_birth.
+type GCBirth struct {
+	GC   GCID
+	Site SiteID
+	q.Amount
+}
+
+// GCDeath is a row of the table gc_death; Allocations are objects.
+type GCDeath struct {
+	GC         GCID
+	Site       SiteID
+	Generation int64
+	q.Amount
+}
+
 // SiteFate is a row of the table site_fate; Allocations are objects.
 type SiteFate struct {
 	Slice      SliceID

@@ -176,6 +176,39 @@ CREATE TABLE gc_generation (        -- what a collection found in a generation t
   PRIMARY KEY (gc_id, generation)
 ) WITHOUT ROWID;
 
+CREATE TABLE gc_detail (            -- more about a collection
+  gc_id   INTEGER PRIMARY KEY,
+  pinned  INTEGER NOT NULL,         -- objects that roots pinned
+  since   INTEGER NOT NULL          -- number of the collection since which gc_birth and gc_death hold what changed, 0: since the start; the own: a later one's do
+);
+
+CREATE TABLE gc_heap (              -- what there was in a generation, collected or not
+  gc_id           INTEGER NOT NULL,
+  generation      INTEGER NOT NULL,
+  before_objects  INTEGER NOT NULL, -- at the start of the collection
+  before_bytes    INTEGER NOT NULL,
+  after_objects   INTEGER NOT NULL, -- at its end
+  after_bytes     INTEGER NOT NULL,
+  PRIMARY KEY (gc_id, generation)
+) WITHOUT ROWID;
+
+CREATE TABLE gc_birth (             -- what a site allocated since the collection gc_detail.since, up to this one
+  gc_id        INTEGER NOT NULL,
+  site_id      INTEGER NOT NULL,
+  allocations  INTEGER NOT NULL,
+  bytes        INTEGER NOT NULL,
+  PRIMARY KEY (gc_id, site_id)
+) WITHOUT ROWID;
+
+CREATE TABLE gc_death (             -- objects of a site that were found dead after the collection gc_detail.since, up to this one
+  gc_id       INTEGER NOT NULL,
+  site_id     INTEGER NOT NULL,
+  generation  INTEGER NOT NULL,     -- as in site_fate
+  objects     INTEGER NOT NULL,
+  bytes       INTEGER NOT NULL,
+  PRIMARY KEY (gc_id, site_id, generation)
+) WITHOUT ROWID;
+
 CREATE TABLE site_fate (            -- objects of a site that were found dead within a slice
   slice_id    INTEGER NOT NULL,
   site_id     INTEGER NOT NULL,
@@ -767,6 +800,21 @@ CREATE VIEW gc_generations AS
 SELECT g.id, g.number, p.pid AS process_id, p.name AS process, c.generation, c.before_objects, c.before_bytes, c.dead_objects, c.dead_bytes,
   c.before_objects - c.dead_objects AS survived_objects, c.before_bytes - c.dead_bytes AS survived_bytes, c.promoted_objects, c.promoted_bytes
 FROM gc_generation c JOIN gc g ON g.id = c.gc_id LEFT JOIN process p ON p.id = g.process_id;
+
+CREATE VIEW gc_heaps AS               -- what there was in each generation, collected or not
+SELECT g.id, g.number, p.pid AS process_id, p.name AS process, h.generation, g.collected >> h.generation & 1 AS collected,
+  h.before_objects, h.before_bytes, h.after_objects, h.after_bytes
+FROM gc_heap h JOIN gc g ON g.id = h.gc_id LEFT JOIN process p ON p.id = g.process_id;
+
+CREATE VIEW gc_births AS              -- what was allocated after the collection since, up to collection gc
+SELECT g.number AS gc, d.since, s.type, s.function, s.source_file, s.line, s.module, s.thread, s.thread_id, s.process, s.process_id, s.node_id,
+  b.allocations, b.bytes
+FROM gc_birth b JOIN gc g ON g.id = b.gc_id JOIN gc_detail d ON d.gc_id = b.gc_id JOIN sites s ON s.id = b.site_id;
+
+CREATE VIEW gc_deaths AS              -- what was found dead after the collection since, up to collection gc
+SELECT g.number AS gc, d.since, s.type, s.function, s.source_file, s.line, s.module, s.thread, s.thread_id, s.process, s.process_id, s.node_id,
+  b.generation, b.objects, b.bytes
+FROM gc_death b JOIN gc g ON g.id = b.gc_id JOIN gc_detail d ON d.gc_id = b.gc_id JOIN sites s ON s.id = b.site_id;
 
 CREATE VIEW ages AS                   -- how many collections, or how long, dead objects had survived
 SELECT s.type, s.function, s.source_file, s.line, s.module, s.process, s.process_id, a.measure, a.bucket,

@@ -2,6 +2,7 @@ package session
 
 import (
 	"errors"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -74,6 +75,11 @@ func TestTables(t *testing.T) {
 	tableTest(t, w, processLifetimeTable, w.ProcessLifetimes, ProcessLifetime{1, 7, true}, ProcessLifetime{2, 0, false})
 	tableTest(t, w, gcTable, w.GCs, GC{1, 1, 3, 2, 31, true, 5, 6, 2, 4}, GC{ID: 2})
 	tableTest(t, w, gcGenerationTable, w.GCGenerations, GCGeneration{1, 0, amount, amount.Add(amount), amount}, GCGeneration{GC: 1, Generation: 4})
+	tableTest(t, w, gcDetailTable, w.GCDetails, GCDetail{1, 4, 2}, GCDetail{GC: 2})
+	tableTest(t, w, gcHeapTable, w.GCHeaps, GCHeap{1, 0, amount, amount.Add(amount)}, GCHeap{GC: 1, Generation: 4})
+	all := GCID(math.MaxInt64)
+	tableTest(t, w, gcBirthTable, func() ([]GCBirth, error) { return w.GCBirths(1, all) }, GCBirth{1, 1, amount})
+	tableTest(t, w, gcDeathTable, func() ([]GCDeath, error) { return w.GCDeaths(1, all) }, GCDeath{1, 1, 0, amount}, GCDeath{1, 1, GenerationLarge, amount})
 	tableTest(t, w, siteFateTable, w.SiteFates, SiteFate{1, 1, 0, amount}, SiteFate{1, 1, GenerationLarge, amount})
 	tableTest(t, w, siteAgeTable, w.SiteAges, SiteAge{1, AgeGCs, 1, 9}, SiteAge{1, AgeTime, 0, 9})
 	tableTest(t, w, siteAliveTable, w.SiteAlive, SiteAlive{1, 2, 6, amount})
@@ -105,7 +111,7 @@ func TestTables(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(slices.Sorted(slices.Values(slices.Concat(tableNames, timeTableNames))), have); diff != "" {
+	if diff := cmp.Diff(slices.Sorted(slices.Values(slices.Concat(tableNames, timeTableNames, gcTableNames))), have); diff != "" {
 		t.Errorf("tableNames (-Go +schema):\n%s", diff)
 	}
 }

@@ -37,6 +37,44 @@ var gcGenerationTable = table[GCGeneration]{
 	},
 }
 
+var gcDetailTable = table[GCDetail]{
+	"gc_detail", "gc_id, pinned, since", "gc_id",
+	func(c *cells, r *GCDetail) {
+		integer(c, &r.GC)
+		integer(c, &r.Pinned)
+		c.int64(&r.Since)
+	},
+}
+
+var gcHeapTable = table[GCHeap]{
+	"gc_heap", "gc_id, generation, before_objects, before_bytes, after_objects, after_bytes", "gc_id, generation",
+	func(c *cells, r *GCHeap) {
+		integer(c, &r.GC)
+		c.int64(&r.Generation)
+		amount(c, &r.Before)
+		amount(c, &r.After)
+	},
+}
+
+var gcBirthTable = table[GCBirth]{
+	"gc_birth", "gc_id, site_id, allocations, bytes", "gc_id, site_id",
+	func(c *cells, r *GCBirth) {
+		integer(c, &r.GC)
+		integer(c, &r.Site)
+		amount(c, &r.Amount)
+	},
+}
+
+var gcDeathTable = table[GCDeath]{
+	"gc_death", "gc_id, site_id, generation, objects, bytes", "gc_id, site_id, generation",
+	func(c *cells, r *GCDeath) {
+		integer(c, &r.GC)
+		integer(c, &r.Site)
+		c.int64(&r.Generation)
+		amount(c, &r.Amount)
+	},
+}
+
 var siteFateTable = table[SiteFate]{
 	"site_fate", "slice_id, site_id, generation, objects, bytes", "slice_id, site_id, generation",
 	func(c *cells, r *SiteFate) {

@@ -122,7 +122,7 @@ func Edit(path string) (*Writer, error) {
 		err = s.checkTables()
 	}
 	if err == nil {
-		err = s.addTimeTables()
+		err = s.addLaterTables()
 	}
 	if err != nil {
 		conn.Close()
@@ -131,9 +131,9 @@ func Edit(path string) (*Writer, error) {
 	return &Writer{Session: s}, nil
 }
 
-// addTimeTables makes what an older session lacks of the schema, so that a writer need not know of it.
-func (s *Session) addTimeTables() error {
-	if !s.timeless {
+// addLaterTables makes what an older session lacks of the schema, so that a writer need not know of it.
+func (s *Session) addLaterTables() error {
+	if len(s.absent) == 0 {
 		return nil
 	}
 	_, script, _ := strings.Cut(schema, recordedTables) // behind the pragmas
@@ -142,9 +142,9 @@ func (s *Session) addTimeTables() error {
 		script = strings.ReplaceAll(script, "\nCREATE "+what+" ", "\nCREATE "+what+" IF NOT EXISTS ")
 	}
 	if err := sqlitex.ExecuteScript(s.conn, script, nil); err != nil {
-		return fmt.Errorf("adding the tables of times: %w", err)
+		return fmt.Errorf("adding later tables: %w", err)
 	}
-	s.timeless = false
+	s.absent = nil
 	return nil
 }
 
@@ -168,8 +168,8 @@ func (s *Session) InMemory() (*Writer, error) {
 		conn.Close()
 		return nil, s.explain(fmt.Errorf("copying it to memory: %w", err))
 	}
-	w := &Writer{Session: &Session{conn: conn, path: s.path, timeless: s.timeless}}
-	if err := w.addTimeTables(); err != nil {
+	w := &Writer{Session: &Session{conn: conn, path: s.path, absent: s.absent}}
+	if err := w.addLaterTables(); err != nil {
 		conn.Close()
 		return nil, s.explain(err)
 	}

@@ -30,6 +30,11 @@ type Builder struct {
 	Lifetimes         []session.ProcessLifetime
 	GCs               []session.GC
 	GCGenerations     []session.GCGeneration
+	GCDetails         []session.GCDetail
+	GCHeaps           []session.GCHeap
+	GCBirths          []session.GCBirth
+	GCDeaths          []session.GCDeath
+	deathAt           map[session.GCDeath]int // by key, before they are sorted
 	Fates             []session.SiteFate
 	Ages              []session.SiteAge
 	Alive             []session.SiteAlive
@@ -223,6 +228,10 @@ func (b *Builder) insert(w *session.Writer) error {
 		func() error { return w.ReplaceProcessLifetimes(b.Lifetimes) },
 		func() error { return w.InsertGCs(b.GCs) },
 		func() error { return w.InsertGCGenerations(b.GCGenerations) },
+		func() error { return w.InsertGCDetails(b.GCDetails) },
+		func() error { return w.InsertGCHeaps(b.GCHeaps) },
+		func() error { return w.InsertGCBirths(b.GCBirths) },
+		func() error { return w.InsertGCDeaths(b.GCDeaths) },
 		func() error { return w.InsertSiteFates(b.Fates) },
 		func() error { return w.ReplaceSiteAges(b.Ages) },
 		func() error { return w.InsertSiteAlive(b.Alive) },

@@ -26,6 +26,7 @@ func (b *Builder) Collect(p session.ProcessID, generation int64, induced bool, a
 	}
 	g.Collected = []int64{1, 3, 31}[generation]
 	b.GCs = append(b.GCs, g)
+	b.GCDetails = append(b.GCDetails, session.GCDetail{GC: g.ID, Since: g.Number - 1})
 	for i := range int64(session.Generations) {
 		if g.Collected>>i&1 != 0 {
 			b.GCGenerations = append(b.GCGenerations, session.GCGeneration{GC: g.ID, Generation: i})
@@ -44,6 +45,7 @@ func (b *Builder) Die(slice session.SliceID, site session.SiteID, gc session.GCI
 	a := q.Amount{Allocations: n, Bytes: bytes}
 	g := b.generation(gc, generation)
 	g.Before, g.Dead = g.Before.Add(a), g.Dead.Add(a)
+	b.dieIn(gc, site, generation, a)
 	for i := range b.Fates {
 		if f := &b.Fates[i]; f.Slice == slice && f.Site == site && f.Generation == generation {
 			f.Amount = f.Add(a)
@@ -51,6 +53,39 @@ func (b *Builder) Die(slice session.SliceID, site session.SiteID, gc session.GCI
 		}
 	}
 	b.Fates = append(b.Fates, session.SiteFate{Slice: slice, Site: site, Generation: generation, Amount: a})
+}
+
+// dieIn records that a collection tells of objects of a site that are dead.
+func (b *Builder) dieIn(gc session.GCID, site session.SiteID, generation int64, a q.Amount) {
+	key := session.GCDeath{GC: gc, Site: site, Generation: generation}
+	at, ok := b.deathAt[key]
+	if !ok {
+		if b.deathAt == nil {
+			b.deathAt = map[session.GCDeath]int{}
+		}
+		at = len(b.GCDeaths)
+		b.deathAt[key] = at
+		b.GCDeaths = append(b.GCDeaths, key)
+	}
+	b.GCDeaths[at].Amount = b.GCDeaths[at].Add(a)
+}
+
+// bornIn records that what the sites of a process allocated in a slice, or 0 in all, was there at a collection.
+func (b *Builder) bornIn(gc session.GCID, slice session.SliceID) {
+	p := b.GCs[gc-1].Process
+	at := map[session.SiteID]int{}
+	for _, v := range b.SiteValues {
+		if slice != 0 && v.Slice != slice || b.Threads[b.Sites[v.Site-1].Thread-1].Process != p || v.IsZero() {
+			continue
+		}
+		i, ok := at[v.Site]
+		if !ok {
+			i = len(b.GCBirths)
+			at[v.Site] = i
+			b.GCBirths = append(b.GCBirths, session.GCBirth{GC: gc, Site: v.Site})
+		}
+		b.GCBirths[i].Amount = b.GCBirths[i].Add(v.Amount)
+	}
 }
 
 // Survive records that objects survived a collection; promoted, that they are in a higher generation then.
@@ -90,6 +125,11 @@ func Aging() *Builder {
 		b.Allocate(slice, main, item, 10, 400, top, Frame{work, 25}) // a list that only grows
 		b.Survive(gc, 0, true, 10, 400)
 	}
+	b.Survive(gcs[0], 0, true, 40, 1280) // messages
+	b.Survive(gcs[0], 0, true, 30, 1440) // entries
+	b.Survive(gcs[1], 1, true, 30, 1440)
+	b.Survive(gcs[1], 1, true, 10, 400) // items
+	b.Survive(gcs[3], 1, true, 20, 800)
 	b.die(main, message, 40, 1280, 1, 2, gcs[1], 1, top, Frame{work, 23})
 	b.die(main, entry, 30, 1440, 1, 4, gcs[3], 2, top, Frame{cache, 9})
 	b.die(main, table, 2, 200_000, 2, 4, gcs[3], session.GenerationLarge, top)
@@ -100,16 +140,53 @@ func Aging() *Builder {
 		{Site: items, Generation: 2, Born: 0, Amount: q.Amount{Allocations: 10, Bytes: 400}},
 		{Site: items, Generation: 2, Born: 1, Amount: q.Amount{Allocations: 20, Bytes: 800}},
 		{Site: pinned, Generation: 4, Born: 0, Amount: q.Amount{Allocations: 1, Bytes: 8184}}}
-	b.Survive(gcs[3], 2, false, 30, 1200)
+	b.Survive(gcs[3], 2, false, 10, 400)
 	b.Survivals = []session.Survival{{GC: gcs[3], Site: items, Rooted: q.Amount{Allocations: 1, Bytes: 40}, Reachable: q.Amount{Allocations: 39, Bytes: 1560}},
 		{GC: gcs[3], Site: pinned, Rooted: q.Amount{Allocations: 1, Bytes: 8184}}}
 	b.Roots = []session.Root{{GC: gcs[3], Site: items, Kind: session.RootStack, Function: work, References: 2},
 		{GC: gcs[3], Site: pinned, Kind: session.RootHandle, Flags: session.RootPinning, References: 1}}
 	frozen := b.Allocate(1, main, text, 3, 120, top)
 	b.Sites[frozen-1].Frozen = true
+	for i, gc := range gcs {
+		b.bornIn(gc, session.SliceID(i+1))
+	}
+	b.heaps(gcs)
+	b.GCDetails[gcs[3]-1].Pinned = 1
 	b.killed()
 	b.sortLifetimes()
 	return b
+}
+
+// heaps says what there was in the generations before and after the collections of a process: survivors of 0 and 1 are in
+// the next one afterwards, and large and pinned objects were born at once, as far as the sample has any.
+func (b *Builder) heaps(gcs []session.GCID) {
+	large, pinned := q.Amount{Allocations: 2, Bytes: 200_000}, q.Amount{Allocations: 1, Bytes: 8184}
+	live := [session.Generations]q.Amount{session.GenerationPinned: pinned}
+	for n, gc := range gcs {
+		if n == 1 { // the tables are born in the second slice
+			live[session.GenerationLarge] = large
+		}
+		var before, after [session.Generations]q.Amount
+		before = live
+		for g := range int64(session.Generations) {
+			if b.GCs[gc-1].Collected>>g&1 == 0 {
+				after[g] = after[g].Add(before[g])
+				continue
+			}
+			found := b.generation(gc, g)
+			before[g] = found.Before
+			after[g] = after[g].Add(found.Before.Sub(found.Dead).Sub(found.Promoted))
+			if g < 2 {
+				after[g+1] = after[g+1].Add(found.Promoted)
+			}
+		}
+		for g := range int64(session.Generations) {
+			if !before[g].IsZero() || !after[g].IsZero() {
+				b.GCHeaps = append(b.GCHeaps, session.GCHeap{GC: gc, Generation: g, Before: before[g], After: after[g]})
+			}
+		}
+		live = after
+	}
 }
 
 // die allocates objects in one slice that a collection finds dead in another. Ages follow from the generation.
@@ -131,6 +208,8 @@ func (b *Builder) killed() {
 	site := b.Allocate(1, t, typ, 50, 1200, Frame{f, 4})
 	gc := b.Collect(p, 0, false, 5e8, 1e6)
 	b.Die(1, site, gc, 0, 20, 480)
+	b.GCHeaps = append(b.GCHeaps, session.GCHeap{GC: gc, Before: q.Amount{Allocations: 20, Bytes: 480}})
+	b.GCBirths = append(b.GCBirths, session.GCBirth{GC: gc, Site: site, Amount: q.Amount{Allocations: 40, Bytes: 960}})
 	b.Fates = append(b.Fates, session.SiteFate{Slice: 2, Site: site, Generation: 0, Amount: q.Amount{Allocations: 5, Bytes: 120}})
 	b.Losses = append(b.Losses, session.Loss{Process: p, Reason: session.LossGCCut, Events: 1, Amount: q.Amount{Allocations: 5, Bytes: 120}})
 }
@@ -139,6 +218,10 @@ func (b *Builder) killed() {
 func (b *Builder) sortLifetimes() {
 	slices.SortFunc(b.GCGenerations, func(x, y session.GCGeneration) int {
 		return cmp.Or(cmp.Compare(x.GC, y.GC), cmp.Compare(x.Generation, y.Generation))
+	})
+	slices.SortFunc(b.GCBirths, func(x, y session.GCBirth) int { return cmp.Or(cmp.Compare(x.GC, y.GC), cmp.Compare(x.Site, y.Site)) })
+	slices.SortFunc(b.GCDeaths, func(x, y session.GCDeath) int {
+		return cmp.Or(cmp.Compare(x.GC, y.GC), cmp.Compare(x.Site, y.Site), cmp.Compare(x.Generation, y.Generation))
 	})
 	slices.SortFunc(b.Fates, func(x, y session.SiteFate) int {
 		return cmp.Or(cmp.Compare(x.Slice, y.Slice), cmp.Compare(x.Site, y.Site), cmp.Compare(x.Generation, y.Generation))
@@ -163,6 +246,7 @@ func (b *Builder) follow(r *rand.Rand) {
 				}
 			}
 		}
+		b.bornIn(last, 0)
 	}
 	b.sortLifetimes()
 }
