@@ -5,6 +5,10 @@
  * no calls, so inlining is refused wherever a call would be recorded. */
 #include "agent.h"
 
+#ifdef CLRPROF_ORACLE
+#include "../test/oracle.h"
+#endif
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -381,10 +385,13 @@ bool instrument_init(void *profiler_info)
     text = getenv("CLRPROF_SMALL");
     small = text == NULL ? 0 : strtoull(text, NULL, 10);
     read_rules(getenv("CLRPROF_RULES"));
+    void *hooks[] = {(void *)clrprof_enter, (void *)clrprof_leave, (void *)clrprof_tailcall};
+#ifdef CLRPROF_ORACLE
+    oracle_hooks(hooks);
+#endif
     return map_init(&modules, 256, true) && map_init(&methods, 4096, true) &&
            SLOT(info, INFO_SET_FUNCTION_ID_MAPPER2, void *, void *)(info, (void *)map_function, NULL) >= 0 &&
-           SLOT(info, INFO_SET_ENTER_LEAVE_HOOKS3, void *, void *, void *)(info, (void *)clrprof_enter, (void *)clrprof_leave,
-                                                                           (void *)clrprof_tailcall) >= 0;
+           SLOT(info, INFO_SET_ENTER_LEAVE_HOOKS3, void *, void *, void *)(info, hooks[0], hooks[1], hooks[2]) >= 0;
 }
 
 void instrument_close(void)

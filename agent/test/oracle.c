@@ -7,6 +7,9 @@
  *  selfcheck the product with lifetime, and after each GC its shadow of the heap is compared with ObjectReferences;
  *  walk      the product, and after each GC the runtime tells every object of the heap, which are counted by class;
  *  record    the product with lifetime, and beside it what the runtime tells of the heap is recorded: see record.c.
+ *  emptyhooks Enter, Leave and Tailcall do nothing, for the functions for which the product (CLRPROF_TIME=1) would do
+ *            something: what the runtime, the JIT and the stubs cost;
+ *  clockhooks the same with one reading of the clock in each, the measure for the product's hooks.
  *
  * A comparison is written to CLRPROF_COMPARISON. That of selfcheck is one line, see oracle_report, and the first objects
  * that are not the same. That of stacks is written to CLRPROF_COMPARISON as lines: for the first MAX_SHOWN differences "ours", our stack,
@@ -408,6 +411,45 @@ static const char *variant(void)
 {
     const char *v = getenv("CLRPROF_VARIANT");
     return v == NULL ? "" : v;
+}
+
+/* ── hooks that do less ─────────────────────────────────────────────────────────────────────────────────────── */
+
+static __thread volatile uint64_t hook_clock __attribute__((tls_model("initial-exec")));
+
+/* Called by the stubs of hooks.c; other registers than the general ones are not kept. */
+void oracle_empty_hook(const struct method *m, uintptr_t sp);
+void oracle_clock_hook(const struct method *m, uintptr_t sp);
+void oracle_empty_enter(void);
+void oracle_empty_leave(void);
+void oracle_empty_tailcall(void);
+void oracle_clock_enter(void);
+void oracle_clock_leave(void);
+void oracle_clock_tailcall(void);
+
+void oracle_empty_hook(const struct method *m, uintptr_t sp)
+{
+    (void)m, (void)sp;
+}
+
+void oracle_clock_hook(const struct method *m, uintptr_t sp)
+{
+    (void)m, (void)sp;
+    hook_clock = __builtin_ia32_rdtsc();
+}
+
+void oracle_hooks(void **hooks)
+{
+    if (strcmp(variant(), "emptyhooks") == 0) {
+        hooks[0] = (void *)oracle_empty_enter;
+        hooks[1] = (void *)oracle_empty_leave;
+        hooks[2] = (void *)oracle_empty_tailcall;
+    }
+    if (strcmp(variant(), "clockhooks") == 0) {
+        hooks[0] = (void *)oracle_clock_enter;
+        hooks[1] = (void *)oracle_clock_leave;
+        hooks[2] = (void *)oracle_clock_tailcall;
+    }
 }
 
 static hresult end_walk(void)

@@ -6,6 +6,7 @@
 
 uint32_t oracle_event_mask(void);      /* more flags for SetEventMask2 */
 void oracle_install(void **callbacks); /* replaces callbacks as CLRPROF_VARIANT says */
+void oracle_hooks(void **hooks);       /* replaces Enter, Leave and Tailcall in the same way */
 void oracle_report(void);              /* at the runtime's shutdown */
 
 #endif
