@@ -124,23 +124,32 @@ func (a *Arena) Activations() []wire.Activation {
 	return rows[wire.Activation](a.region(wire.RegionActivations))
 }
 
+// readings is how often a timing is read to find its counters at rest. A thread is between the additions to two of them
+// for nanoseconds, unless it is interrupted there.
+const readings = 4
+
 // Timing reads a timing while its thread may change it: each field whole, and in an order in which what is counted later
-// is read first. So calls that ended are not more than calls that began, and no interval that is counted as waited is
-// missing from the elapsed ones, in what one thread wrote; elapsed times can be an interval ahead of the calls.
+// is read first. So calls that ended are not more than calls that began. Elapsed times can be an interval ahead of the
+// calls, and, if the thread was interrupted between the two, of what of them is counted as waited.
 func Timing(t *wire.Timing) wire.Timing {
-	out := wire.Timing{Parent: t.Parent, Function: t.Function, ReturnAddress: t.ReturnAddress, Thread: t.Thread,
-		IP: atomic.LoadUint32(&t.IP), LeadWaits: atomic.LoadUint32(&t.LeadWaits), TailWaits: atomic.LoadUint32(&t.TailWaits)}
-	for i := range t.Min {
-		out.Min[i] = atomic.LoadUint64(&t.Min[i])
-		out.Max[i] = atomic.LoadUint64(&t.Max[i])
+	out := wire.Timing{Parent: t.Parent, Function: t.Function, ReturnAddress: t.ReturnAddress, Thread: t.Thread}
+	for range readings {
+		out.IP, out.LeadWaits, out.TailWaits = atomic.LoadUint32(&t.IP), atomic.LoadUint32(&t.LeadWaits), atomic.LoadUint32(&t.TailWaits)
+		out.Unmatched = atomic.LoadUint64(&t.Unmatched)
+		out.Ended = atomic.LoadUint64(&t.Ended)
+		out.TailWaited = atomic.LoadUint64(&t.TailWaited)
+		out.LeadWaited = atomic.LoadUint64(&t.LeadWaited)
+		out.TailElapsed = atomic.LoadUint64(&t.TailElapsed)
+		out.LeadElapsed = atomic.LoadUint64(&t.LeadElapsed)
+		out.Calls = atomic.LoadUint64(&t.Calls)
+		for i := range t.Min {
+			out.Min[i] = atomic.LoadUint64(&t.Min[i])
+			out.Max[i] = atomic.LoadUint64(&t.Max[i])
+		}
+		if out.TailWaited == atomic.LoadUint64(&t.TailWaited) && out.LeadWaited == atomic.LoadUint64(&t.LeadWaited) {
+			break
+		}
 	}
-	out.Unmatched = atomic.LoadUint64(&t.Unmatched)
-	out.Ended = atomic.LoadUint64(&t.Ended)
-	out.TailWaited = atomic.LoadUint64(&t.TailWaited)
-	out.LeadWaited = atomic.LoadUint64(&t.LeadWaited)
-	out.TailElapsed = atomic.LoadUint64(&t.TailElapsed)
-	out.LeadElapsed = atomic.LoadUint64(&t.LeadElapsed)
-	out.Calls = atomic.LoadUint64(&t.Calls)
 	return out
 }
 

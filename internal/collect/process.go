@@ -59,7 +59,6 @@ type process struct {
 	died      quantity.Nanoseconds // when it was found dead; 0: it was not
 	over      bool                 // it does not run any more, and did not before the arena was read
 	data      uint32               // wire.DataMemory and so on
-	begin     quantity.Nanoseconds
 	end       quantity.Nanoseconds // of the process, or now
 	failure   string               // why its agent does not record; "": it does
 	exe       string
@@ -199,7 +198,7 @@ func (p *process) writeProcess(r *Recorder, h *wire.Header, now quantity.Nanosec
 	if wire.State(h.State) == wire.StateFailed {
 		p.failure = failureReason(wire.Failure(h.Failure))
 	}
-	p.begin, p.end = row.Begin, row.End
+	p.end = row.End
 	return r.w.ReplaceProcesses([]session.Process{row})
 }
 

@@ -10,7 +10,7 @@ import (
 )
 
 // stop returns the calls that have not ended, and adds what passed since the last event of each thread that is in one to
-// the time of the innermost. Which calls those are follows from the counters, so that they always agree; the
+// the time of the innermost: to elapsed time only, as it is not known whether the operating system acted in it. Which calls those are follows from the counters, so that they always agree; the
 // activations only say which is the innermost.
 func (t *times) stop(r *Recorder, p *process, h *wire.Header) ([]session.TimingRunning, error) {
 	open, err := t.openIntervals(r, p, h)
@@ -27,7 +27,7 @@ func (t *times) stop(r *Recorder, p *process, h *wire.Header) ([]session.TimingR
 		if err != nil {
 			return nil, err
 		}
-		if err := t.sums[i].add(&counters{elapsed: ticks}); err != nil {
+		if err := t.sums[i].add(&counters{elapsed: ticks, waited: ticks}); err != nil {
 			return nil, err
 		}
 		running = append(running, session.TimingRunning{Timing: t.rows[i].id, Calls: quantity.Count(calls), Elapsed: elapsed})
@@ -85,8 +85,9 @@ func (t *times) endTicks(r *Recorder, p *process, h *wire.Header) (uint64, error
 	}
 	end := p.end
 	for _, name := range r.names { // a process that exec replaced ended when the next one of its id began
-		if o := r.processes[name]; o.pid == p.pid && o.begin > p.begin {
-			end = min(end, o.begin)
+		o, err := r.processes[name].arena.Header()
+		if err == nil && o.PID == h.PID && o.StartNS > h.StartNS {
+			end = min(end, quantity.Nanoseconds(o.StartNS)-r.start)
 		}
 	}
 	return t.clock.at(uint64(max(0, end+r.start)))

@@ -58,6 +58,9 @@ func (t *times) sync(r *Recorder, p *process, h *wire.Header, rows []wire.Timing
 	if h.Data&wire.DataTime == 0 || t.closed || (len(rows) == 0 && h.TicksPerSec == 0) {
 		return nil
 	}
+	if len(rows) < len(t.taken) {
+		return fmt.Errorf("%w: %d timings after %d", wire.ErrCorrupt, len(rows), len(t.taken))
+	}
 	if err := t.writeProcess(r, p, h); err != nil {
 		return err
 	}
@@ -77,7 +80,7 @@ func (t *times) sync(r *Recorder, p *process, h *wire.Header, rows []wire.Timing
 		}
 		t.closed = true
 	}
-	if err := t.grow(r, out); err != nil {
+	if err := t.grow(r, last, out); err != nil {
 		return err
 	}
 	if err := p.tree.write(r, p); err != nil {
@@ -291,23 +294,20 @@ func ranges(e *session.Extremes) [4]*session.Range {
 
 // grow adds by how much each timing grew since the last sync. Counters are converted as they are in sum, so that the
 // slices add up to the conversion of the sum.
-func (t *times) grow(r *Recorder, out *growth) error {
+func (t *times) grow(r *Recorder, last bool, out *growth) error {
 	for i := range t.rows {
-		row, sum := &t.rows[i], &t.sums[i]
-		total, err := t.value(sum)
+		row := &t.rows[i]
+		total, err := t.value(&t.sums[i])
 		if err != nil {
 			return err
 		}
-		grown := total
-		grown.Timing, grown.Calls, grown.Ended, grown.Made = row.id, total.Calls-row.counted.Calls, total.Ended-row.counted.Ended, total.Made-row.counted.Made
-		grown.Elapsed, grown.Waited, grown.Waits = total.Elapsed-row.counted.Elapsed, total.Waited-row.counted.Waited, total.Waits.Sub(row.counted.Waits)
-		if grown == (session.TimingValue{Timing: row.id}) {
-			continue
-		}
-		w := grown.Waits
-		if min(grown.Calls, grown.Ended, grown.Made, w.Intervals, w.Voluntary, w.Preempted, w.Faults, w.Reads) < 0 ||
-			min(grown.Elapsed, grown.Waited, w.OffCPU) < 0 {
+		total.Waited = waited(total.Waited, &total, &row.counted, last)
+		grown, ok := difference(&total, &row.counted)
+		if !ok {
 			return fmt.Errorf("%w: a timing of %+v after %+v", wire.ErrCorrupt, total, row.counted)
+		}
+		if grown == (session.TimingValue{}) {
+			continue
 		}
 		r.elapsed += grown.Elapsed
 		r.calls += grown.Calls + grown.Made
@@ -315,9 +315,28 @@ func (t *times) grow(r *Recorder, out *growth) error {
 			return fmt.Errorf("%w: %d calls, %d ns in sum", wire.ErrCorrupt, r.calls, r.elapsed)
 		}
 		row.counted = total
+		grown.Timing = row.id
 		out.timings = append(out.timings, grown)
 	}
 	return nil
+}
+
+// waited keeps what was waited within a slice from being more than what passed in it: an interval can be known to have
+// been waited only after it was counted, and the two are rounded. What is more waits for the next slice.
+func waited(sum quantity.Nanoseconds, total, before *session.TimingValue, last bool) quantity.Nanoseconds {
+	most := before.Waited + total.Elapsed - before.Elapsed
+	if last && sum > most+1 { // nothing comes after this
+		return sum
+	}
+	return min(sum, max(most, before.Waited))
+}
+
+// difference returns by how much a timing grew; false: a counter has shrunk.
+func difference(now, before *session.TimingValue) (session.TimingValue, bool) {
+	d := session.TimingValue{Calls: now.Calls - before.Calls, Ended: now.Ended - before.Ended, Made: now.Made - before.Made,
+		Elapsed: now.Elapsed - before.Elapsed, Waited: now.Waited - before.Waited, Waits: now.Waits.Sub(before.Waits)}
+	return d, min(d.Calls, d.Ended, d.Made, d.Intervals, d.Voluntary, d.Preempted, d.Faults, d.Reads) >= 0 &&
+		min(d.Elapsed, d.Waited, d.OffCPU) >= 0
 }
 
 // value converts counters.
