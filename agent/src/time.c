@@ -505,7 +505,8 @@ static void set_dispatching(struct timer *t, uint32_t flag)
 /* The runtime's own code that looks for the handler of an exception begins. */
 static void begin_dispatch(struct timer *t, uintptr_t sp)
 {
-    t->dispatch_sp = sp;
+    if (t->dispatch_sp < sp)
+        t->dispatch_sp = sp; /* a search within a filter or a finally block is below that of the exception they belong to */
     set_dispatching(t, WIRE_ACTIVATION_DISPATCHING);
 }
 
@@ -517,8 +518,10 @@ void time_enter_cold(const struct method *m, uintptr_t sp)
         t = current_timer = &no_timer;
     while (sp >= t->top->caller_sp)
         end_unseen(t);
-    if ((t->top->flags & WIRE_ACTIVATION_DISPATCHING) != 0 && sp > t->dispatch_sp)
+    if ((t->top->flags & WIRE_ACTIVATION_DISPATCHING) != 0 && sp > t->dispatch_sp) {
         t->top->flags &= ~(uint32_t)WIRE_ACTIVATION_DISPATCHING; /* the exception was handled, and nobody said so */
+        t->dispatch_sp = 0;
+    }
     if (m->function == 0)
         begin_dispatch(t, sp);
     else if (is_recorded(t->top, m))
@@ -568,6 +571,21 @@ static void end_boundary_above(struct timer *t, uint32_t function)
     }
 }
 
+/* Native code can catch too: then the unwinding of the last frame began and does not end. Who is unwound or catches now is
+ * another function, so that frame is gone. */
+static void end_caught_natively(struct timer *t, uint32_t function)
+{
+    while (t->n_unwinding > 0) {
+        struct unwinding u = t->unwinding[t->n_unwinding - 1];
+        if (!u.ends || u.depth != t->clock->depth || timing_at(t->top->timing)->function == function)
+            return;
+        uint32_t dispatching = t->top->flags & WIRE_ACTIVATION_DISPATCHING;
+        t->n_unwinding--;
+        end_now(t);
+        set_dispatching(t, dispatching);
+    }
+}
+
 static void forget_unwound(struct timer *t)
 {
     while (t->n_unwinding > 0 && t->unwinding[t->n_unwinding - 1].depth > t->clock->depth)
@@ -587,8 +605,10 @@ static hresult unwind_enter(void *self, uintptr_t function_id)
     int saved_errno = errno;
     struct timer *t = timer_in_exception();
     uint32_t function = t == NULL ? 0 : method_function(function_id);
-    if (function != 0)
+    if (function != 0) {
+        end_caught_natively(t, function);
         end_boundary_above(t, function);
+    }
     if (t != NULL) {
         forget_unwound(t);
         if (t->n_unwinding < MAX_UNWINDING)
@@ -624,8 +644,10 @@ static hresult program_enter(void *self, uintptr_t function_id)
     int saved_errno = errno;
     struct timer *t = timer_in_exception();
     uint32_t function = t == NULL ? 0 : method_function(function_id);
-    if (function != 0)
+    if (function != 0) {
+        end_caught_natively(t, function);
         end_boundary_above(t, function);
+    }
     if (t != NULL)
         t->top->flags &= ~(uint32_t)WIRE_ACTIVATION_DISPATCHING;
     errno = saved_errno;
@@ -663,6 +685,8 @@ static hresult catcher_enter(void *self, uintptr_t function_id, uintptr_t object
         forget_unwound(t);
         if (t->n_unwinding > 0 && t->unwinding[t->n_unwinding - 1].depth == t->clock->depth)
             t->n_unwinding--;
+        if (t->n_unwinding == 0)
+            t->dispatch_sp = 0;
     }
     return HR_OK;
 }
