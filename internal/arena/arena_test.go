@@ -8,12 +8,17 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"unsafe"
 
+	"pgregory.net/rapid"
+
 	"github.com/clrprof/clrprof/internal/arena"
 	"github.com/clrprof/clrprof/internal/wire"
+	"github.com/clrprof/clrprof/internal/wire/wiretest"
 )
 
 // seed is an arena that the agent wrote; see internal/wire.
@@ -107,6 +112,75 @@ func checkTable[T comparable](t *testing.T, b []byte, h *wire.Header, r wire.Reg
 	}
 }
 
+// TestTimes reads the tables of times, which the seed does not have.
+func TestTimes(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		want := wiretest.New()
+		want.Timings = rapid.SliceOfN(rapid.Make[wire.Timing](), 1, 5).Draw(rt, "timings")
+		want.Waits = rapid.SliceOfN(rapid.Make[wire.Waits](), 1, 5).Draw(rt, "waits")
+		want.Clocks = rapid.SliceOfN(rapid.Make[wire.Clock](), 1, 5).Draw(rt, "clocks")
+		want.Activations = rapid.SliceOfN(rapid.Make[wire.Activation](), 1, 5).Draw(rt, "activations")
+		b, err := want.Compact()
+		if err != nil {
+			rt.Fatal(err)
+		}
+		a, err := arena.FromBytes(aligned(b))
+		if err != nil {
+			rt.Fatal(err)
+		}
+		have := wiretest.Arena{}
+		for i := range a.Timings() {
+			have.Timings = append(have.Timings, arena.Timing(&a.Timings()[i]))
+		}
+		for i := range a.Waits() {
+			have.Waits = append(have.Waits, arena.Waits(&a.Waits()[i]))
+		}
+		for i := range a.Clocks() {
+			have.Clocks = append(have.Clocks, arena.Clock(&a.Clocks()[i]))
+		}
+		for i := range a.Activations() {
+			have.Activations = append(have.Activations, arena.Activation(&a.Activations()[i]))
+		}
+		for i := range want.Clocks {
+			want.Clocks[i].Reserved = 0
+		}
+		if !slices.Equal(have.Timings, want.Timings) || !slices.Equal(have.Waits, want.Waits) || !slices.Equal(have.Clocks, want.Clocks) ||
+			!slices.Equal(have.Activations, want.Activations) {
+			rt.Errorf("have %+v, want %+v", have, want)
+		}
+	})
+}
+
+// TestTimingChanges reads a timing as fast as it can while another thread counts in it.
+func TestTimingChanges(t *testing.T) {
+	var x wire.Timing
+	var stop atomic.Bool
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for i := uint64(1); !stop.Load(); i++ {
+			atomic.StoreUint64(&x.LeadElapsed, i)
+			atomic.StoreUint64(&x.Calls, i)
+			atomic.StoreUint64(&x.TailElapsed, 2*i)
+			atomic.StoreUint64(&x.TailWaited, i)
+			atomic.StoreUint64(&x.Ended, i)
+		}
+	}()
+	last := wire.Timing{}
+	for range 200_000 {
+		now := arena.Timing(&x)
+		if now.Ended > now.Calls || now.TailWaited > now.TailElapsed {
+			t.Fatalf("%+v", now)
+		}
+		if now.Calls < last.Calls || now.Ended < last.Ended || now.TailElapsed < last.TailElapsed || now.TailWaited < last.TailWaited {
+			t.Fatalf("%+v after %+v", now, last)
+		}
+		last = now
+	}
+	stop.Store(true)
+	<-done
+}
+
 func TestOpenErrors(t *testing.T) {
 	const size = 7400 // about the seed's
 	hostile := func(change func(r *wire.RegionEntry)) []byte {
@@ -192,12 +266,16 @@ func FuzzFromBytes(f *testing.F) {
 			}
 			return
 		}
-		n := len(a.Log()) + 24*len(a.IPs()) + 24*len(a.Nodes()) + 32*len(a.Sites())
+		n := len(a.Log()) + 24*len(a.IPs()) + 24*len(a.Nodes()) + 32*len(a.Sites()) + int(unsafe.Sizeof(wire.Timing{}))*len(a.Timings()) +
+			int(unsafe.Sizeof(wire.Waits{}))*len(a.Waits()) + int(unsafe.Sizeof(wire.Clock{}))*len(a.Clocks()) + int(unsafe.Sizeof(wire.Activation{}))*len(a.Activations())
 		if n > wire.RegionCount*len(b) {
 			t.Fatalf("%d bytes of rows in %d", n, len(b))
 		}
 		for i := range a.Sites() {
 			arena.Count(&a.Sites()[i])
+		}
+		for i := range a.Timings() {
+			arena.Timing(&a.Timings()[i])
 		}
 	})
 }
