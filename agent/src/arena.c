@@ -14,6 +14,7 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -25,7 +26,7 @@
 #define MIN_REGION (MIN_LIMIT / 2) /* regions share the limit, and none needs all of it */
 #define MAX_REGION (UINT64_C(16) << 30)  /* ids of nodes, the smallest rows, have 32 bits; those of types 31 */
 #define ADDRESS_SPACE_SHARE 16u          /* of a limited address space, the part of the arena; twice that with private tables */
-#define LAST_PART 16u /* of the limit, see arena_nearly_full */
+#define LAST_PART 4u /* of the limit, see arena_nearly_full: names, bodies and folded timings need it */
 #define MAX_COMMAND_LINE (64u << 10)
 #define MAX_NAMES 4u /* tries to find a file name that is free */
 
@@ -34,6 +35,7 @@ static int arena_fd = -1;
 static struct stat arena_file; /* what arena_fd was opened as */
 static uint64_t arena_size;
 static uint64_t total_bytes; /* shared and private */
+static uint64_t file_system_room; /* when the arena was made: /dev/shm of a container often has 64 MiB */
 static const char *no_arena = "no_file"; /* why there is none: the reason in the name of the file that says so */
 static uint32_t lock_word;
 
@@ -166,8 +168,8 @@ bool arena_log(uint32_t kind, const void *payload, uint32_t bytes)
 
 bool arena_nearly_full(void)
 {
-    uint64_t limit = arena.header->memory_limit;
-    return __atomic_load_n(&total_bytes, __ATOMIC_RELAXED) > limit - limit / LAST_PART;
+    uint64_t limit = arena.header->memory_limit, shared = __atomic_load_n(&arena.header->shared_bytes, __ATOMIC_RELAXED);
+    return __atomic_load_n(&total_bytes, __ATOMIC_RELAXED) > limit - limit / LAST_PART || shared > file_system_room - file_system_room / LAST_PART;
 }
 
 void *private_alloc(uint64_t bytes)
@@ -314,6 +316,8 @@ static int create_file(const char *directory, uint64_t memory_limit, uint32_t ma
     if (n < 0 || (size_t)n >= sizeof name)
         return -1;
     snprintf(temporary, sizeof temporary, "%s.new", name);
+    struct statvfs room;
+    file_system_room = statvfs(directory, &room) == 0 ? room.f_bavail * room.f_frsize : UINT64_MAX;
     arena_fd = open(temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (arena_fd < 0)
         return errno == EEXIST ? 0 : -1;
