@@ -39,8 +39,18 @@ type gcTruth struct {
 	Gen0, Gen1, Gen2 int
 }
 
-// truthRows returns the rows of one kind that a target printed.
+// truthRows returns the rows of one kind that a target printed, of which there is at least one.
 func truthRows[Row any](t *testing.T, stdout, kind string) []Row {
+	t.Helper()
+	rows := truthRowsIfAny[Row](t, stdout, kind)
+	if len(rows) == 0 {
+		t.Fatalf("the target has no truth about %s:\n%s", kind, stdout)
+	}
+	return rows
+}
+
+// truthRowsIfAny returns the rows of one kind that a target printed.
+func truthRowsIfAny[Row any](t *testing.T, stdout, kind string) []Row {
 	t.Helper()
 	var rows []Row
 	for lines := bufio.NewScanner(strings.NewReader(stdout)); lines.Scan(); {
@@ -52,9 +62,6 @@ func truthRows[Row any](t *testing.T, stdout, kind string) []Row {
 			t.Fatalf("%s: %v", lines.Text(), err)
 		}
 		rows = append(rows, row)
-	}
-	if len(rows) == 0 {
-		t.Fatalf("the target has no truth about %s:\n%s", kind, stdout)
 	}
 	return rows
 }

@@ -82,7 +82,7 @@ namespace TimeCalls
             Type list = typeof(List<int>);
             MethodBase back = Calls.Method(typeof(Functions), "Back");
             MethodBase toList = Calls.Method(typeof(Enumerable), "ToList"), each = Calls.Method(list, "ForEach"), sort = Calls.Method(list, "Sort", typeof(Comparison<int>));
-            MethodBase convert = Calls.Method(typeof(Array), "ConvertAll"), aggregate = Aggregate();
+            MethodBase convert = Calls.Method(typeof(Array), "ConvertAll"), aggregate = SayAggregate();
             foreach (MethodBase framework in new[] { toList, each, sort, convert, aggregate })
                 Calls.By(back, framework, 1);
             // The last that ToList does is to call another function of the framework: a tail call, in optimized code.
@@ -98,6 +98,6 @@ namespace TimeCalls
         }
 
         // The one with a function alone; its parameters are generic.
-        static MethodBase Aggregate() => typeof(Enumerable).GetMethods().Single(m => m.Name == "Aggregate" && m.GetParameters().Length == 2);
+        static MethodBase SayAggregate() => typeof(Enumerable).GetMethods().Single(m => m.Name == "Aggregate" && m.GetParameters().Length == 2);
     }
 }

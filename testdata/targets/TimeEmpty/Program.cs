@@ -1,6 +1,6 @@
 // TimeEmpty WHAT [N]: functions that do next to nothing, so often that it can be measured.
 //
-//   empty       one function without code, called N times in one loop
+//   empty       one function without code, called N times: in ten equal loops, each of which runs within the one before
 //   recursive   one function that calls itself, 100 deep, N calls in all
 //   wide        two functions that call each other and themselves: 2^N - 1 paths of calls, each gone through 20 times
 
@@ -35,9 +35,10 @@ namespace TimeEmpty
         static void Loop(int n)
         {
             var watch = Stopwatch.StartNew();
-            Leaves.Loop(n);
+            Leaves.Loop(n / 10, 10);
             Took(watch, "Loop", 1);
             Calls.By(Calls.Method(typeof(Program), "Loop"), Of("Loop"), 1);
+            Calls.By(Of("Loop"), Of("Loop"), 9);
             Calls.By(Of("Loop"), Of("Empty"), n);
         }
 
@@ -74,10 +75,12 @@ namespace TimeEmpty
 
         // Optimized from the beginning, wherever that is possible.
         [MethodImpl(MethodImplOptions.AggressiveOptimization)]
-        public static void Loop(int n)
+        public static void Loop(int n, int times)
         {
             for (int i = 0; i < n; i++)
                 Empty();
+            if (times > 1)
+                Loop(n, times - 1);
             sum++;
         }
 

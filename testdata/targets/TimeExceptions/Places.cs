@@ -39,7 +39,7 @@ namespace TimeExceptions
                 try { sum += Array.ConvertAll(array, ThrowAt)[0]; } catch (Problem) { InCatch(); }
                 try { sum += array.Select(ThrowAt).ToList()[0]; } catch (Problem) { InCatch(); }
                 try { method.Invoke(null, null); } catch (TargetInvocationException) { InCatch(); }
-                try { sum += int.Parse("x"); } catch (FormatException) { InCatch(); }
+                try { sum += (int)double.Parse("x"); } catch (FormatException) { InCatch(); }
             }
             sum++;
         }
@@ -145,7 +145,7 @@ namespace TimeExceptions
         {
             Type list = typeof(List<int>);
             MethodBase framework = SayOf("Framework"), each = Calls.Method(list, "ForEach"), sort = Calls.Method(list, "Sort", typeof(Comparison<int>));
-            MethodBase convert = Calls.Method(typeof(Array), "ConvertAll"), parse = Calls.Method(typeof(int), "Parse", typeof(string));
+            MethodBase convert = Calls.Method(typeof(Array), "ConvertAll"), parse = Calls.Method(typeof(double), "Parse", typeof(string));
             foreach (MethodBase f in new[] { each, sort, convert, parse })
                 Calls.By(framework, f, n, n);
             Calls.By(each, SayOf("ThrowOn"), n, n);

@@ -1,0 +1,256 @@
+package e2e
+
+import (
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sys/unix"
+
+	"github.com/clrprof/clrprof/internal/dotnettest"
+)
+
+// runTime is the command line that records times into s.clrprof.
+func runTime(command []string, flags ...string) []string {
+	args := append([]string{"run", "--time", "--no-report", "-o", "s.clrprof"}, flags...)
+	return append(append(args, "--"), command...)
+}
+
+// pidOf is the process of the sandbox that runs a target.
+func (s *sandbox) pidOf(target string) int {
+	s.t.Helper()
+	for _, pid := range s.processes() {
+		if args := strings.Split(procText(pid, "cmdline"), "\x00"); filepath.Base(args[0]) == "dotnet" && strings.Contains(procText(pid, "cmdline"), target+".dll") {
+			return pid
+		}
+	}
+	s.t.Fatalf("no process runs %s", target)
+	return 0
+}
+
+// until reads what the target prints up to that line.
+func (p *process) until(want string) {
+	p.t.Helper()
+	for p.lines.Scan() {
+		if p.lines.Text() == want {
+			return
+		}
+	}
+	p.t.Fatalf("the target never says %q: %v\n%s", want, p.lines.Err(), p.said())
+}
+
+// TestTimeRunning: a process that ends in the middle of calls, in whatever way, leaves a session that is sound, has all
+// calls, and says which had not ended.
+func TestTimeRunning(t *testing.T) {
+	const aborted = 128 + int(syscall.SIGABRT)
+	in := dotnettest.Need(t)
+	for _, tt := range []struct {
+		how   string
+		code  int
+		state string
+	}{
+		{"exit", 8, "exited"}, {"exit-thread", 6, "exited"}, {"kill", 128 + int(syscall.SIGKILL), "died"},
+		{"failfast", aborted, "died"}, {"unhandled", aborted, "died"}, {"overflow", aborted, "died"},
+	} {
+		for _, rt := range in.Runtimes() {
+			t.Run(tt.how+"/"+rt.Name, func(t *testing.T) {
+				s := newSandbox(t)
+				r := s.run(runTime(s.target(rt, "TimeRunning", tt.how, "20"))...)
+				r.session = filepath.Join(s.out, "s.clrprof")
+				if r.exit != tt.code {
+					t.Errorf("exit code %d, want %d: %s", r.exit, tt.code, r.stderr)
+				}
+				s.checkRunning(r, tt.how == "overflow", tt.state)
+			})
+		}
+	}
+}
+
+// checkRunning compares a session of TimeRunning with its truth. Of a stack overflow only part may have been followed.
+func (s *sandbox) checkRunning(r result, deep bool, state string) *recordedTime {
+	s.t.Helper()
+	soundTime(s.t, r.session)
+	for reason, l := range losses(s.t, r.session) {
+		if !deep || reason != "calls_folded" {
+			s.t.Errorf("lost: %+v", l)
+		}
+	}
+	if d := cmp.Diff(map[string]string{"TimeRunning": state}, endStates(s.t, r.session)); d != "" {
+		s.t.Errorf("how it ended: %s", d)
+	}
+	return compareCalls(s.t, r, "TimeRunning.dll")
+}
+
+// TestTimeKilled: the interval that was open when the process was killed counts for the function that was running.
+func TestTimeKilled(t *testing.T) {
+	in := dotnettest.Need(t)
+	for _, how := range []string{"wait", "spin"} {
+		for _, rt := range in.Runtimes() {
+			t.Run(how+"/"+rt.Name, func(t *testing.T) {
+				s := newSandbox(t)
+				began := time.Now()
+				p := s.start(runTime(s.target(rt, "TimeRunning", how, "20"))...)
+				p.until("ready")
+				ready := time.Now()
+				await(t, "a second slice is recorded", func() bool { return s.slices() > 1 })
+				open := time.Since(ready)
+				if err := unix.Kill(s.pidOf("TimeRunning"), unix.SIGKILL); err != nil {
+					t.Fatal(err)
+				}
+				r := p.wait()
+				all := time.Since(began)
+				r.session = filepath.Join(s.out, "s.clrprof")
+				if r.exit != 128+int(unix.SIGKILL) {
+					t.Errorf("exit code %d: %s", r.exit, r.stderr)
+				}
+				got := s.checkRunning(r, false, "died")
+				for _, row := range truthRows[callTruth](t, r.stdout, "calls") {
+					f := got.functions[row.callee()]
+					switch row.Name {
+					case "TimeRunning.Stack.Stay":
+						between(t, row.Name+": open interval, ns", f.open, int64(open), int64(all))
+					case "TimeRunning.Stack.Bottom":
+						if how == "wait" {
+							between(t, row.Name+": open interval, ns", f.open, int64(open), int64(all))
+						}
+						between(t, row.Name+": elapsed, ns", f.inclusive.Elapsed, int64(open), int64(all))
+					case "TimeRunning.Stack.Down", "TimeRunning.Stack.Background":
+						between(t, row.Name+": open interval, ns", f.open, 0, 0) // of the innermost call alone
+					}
+				}
+			})
+		}
+	}
+}
+
+// TestTimeStopped stops the target while it computes, as a debugger does, and lets it go on: that is waiting.
+func TestTimeStopped(t *testing.T) {
+	in := dotnettest.Need(t)
+	for _, rt := range in.Runtimes() {
+		s := newSandbox(t)
+		p := s.start(runTime(s.target(rt, "TimeWaits", "stop", "20"))...)
+		p.until("ready")
+		pid := s.pidOf("TimeWaits")
+		before := ticks(procText(pid, "stat"))
+		if _, err := p.in.Write([]byte("\n")); err != nil {
+			t.Fatal(err)
+		}
+		await(t, "the target computes", func() bool { return ticks(procText(pid, "stat")) > before+20 })
+		if err := unix.Kill(pid, unix.SIGSTOP); err != nil {
+			t.Fatal(err)
+		}
+		await(t, "the target is stopped", func() bool { return strings.Contains(procText(pid, "stat"), ") T ") })
+		stopped, slices := time.Now(), s.slices()
+		await(t, "a slice is recorded", func() bool { return s.slices() > slices })
+		lasted := time.Since(stopped)
+		if err := unix.Kill(pid, unix.SIGCONT); err != nil {
+			t.Fatal(err)
+		}
+		r := p.wait()
+		if r.exit != 0 {
+			t.Fatalf("exit code %d: %s", r.exit, r.stderr)
+		}
+		r.session = filepath.Join(s.out, "s.clrprof")
+		checkTimeSession(t, r.session)
+		got := compareTimes(t, r)
+		f := got.functions[truthRows[took](t, r.stdout, "took")[0].callee()]
+		if f.inclusive.Waited < int64(lasted) {
+			t.Errorf("%s: %d ns of waiting, it was stopped for %v", rt.Name, f.inclusive.Waited, lasted)
+		}
+	}
+}
+
+// ticks are those of the processor that a process has used, from /proc/PID/stat.
+func ticks(stat string) int {
+	_, after, _ := strings.Cut(stat, ") ")
+	fields := strings.Fields(after)
+	if len(fields) < 13 {
+		return 0
+	}
+	user, err := strconv.Atoi(fields[11])
+	if err != nil {
+		return 0
+	}
+	return user
+}
+
+// TestTimeLimit: paths for which there is no memory are one "(truncated)", whose calls and time are counted and said to
+// be lost.
+func TestTimeLimit(t *testing.T) {
+	in := dotnettest.Need(t)
+	for _, rt := range in.Runtimes() {
+		s := newSandbox(t)
+		r := s.run(runTime(s.target(rt, "TimeEmpty", "wide", "17"), "--memory-limit", "8M")...)
+		r.session = filepath.Join(s.out, "s.clrprof")
+		if r.exit != 0 {
+			t.Fatalf("exit code %d: %s", r.exit, r.stderr)
+		}
+		soundTime(t, r.session)
+		want := int64(0)
+		for _, row := range truthRows[callTruth](t, r.stdout, "calls") {
+			want += row.Calls
+		}
+		calls := map[string]int64{}
+		for _, row := range query[struct {
+			Name  string
+			Calls int64
+		}](t, r.session, `SELECT f.raw_name Name, sum(v.calls) Calls FROM timing_value v JOIN timing t ON t.id = v.timing_id
+			JOIN node n ON n.id = t.node_id JOIN function f ON f.id = n.function_id GROUP BY 1`) {
+			calls[row.Name] = row.Calls
+		}
+		lost := losses(t, r.session)["calls_folded"]
+		if lost.Events < 1000 || calls["(truncated)"] < 1000 {
+			t.Errorf("%s: lost %+v, calls %v", rt.Name, lost, calls)
+		}
+		// Main prints in paths that have no room either.
+		if sum := calls["Left"] + calls["Right"] + calls["(truncated)"]; sum < want {
+			t.Errorf("%s: %d calls, of these %d truncated, want %d", rt.Name, sum, calls["(truncated)"], want)
+		}
+		if shown := s.run("report", r.session); !strings.Contains(shown.stdout, "calls_folded") {
+			t.Errorf("the report does not say what is lost: %s", shown.stdout)
+		}
+	}
+}
+
+// TestTimeRefused refuses the system calls by which a thread learns that the system acted, as containers do: the next way
+// is taken, and named.
+func TestTimeRefused(t *testing.T) {
+	in := dotnettest.Need(t)
+	refuse := filepath.Join(t.TempDir(), "refuse")
+	if text, err := exec.Command("gcc", "-O2", "-Wall", "-o", refuse, "testdata/refuse.c").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	perf := "gap"
+	if perfAllowed() {
+		perf = "perf"
+	}
+	for _, tt := range []struct {
+		name    string
+		refused []string // the beginning of a command
+		want    string
+	}{
+		{"rseq", []string{refuse, itoa(unix.SYS_RSEQ), "--"}, perf},
+		{"both", []string{refuse, itoa(unix.SYS_RSEQ), itoa(unix.SYS_PERF_EVENT_OPEN), "--"}, "gap"},
+	} {
+		for _, rt := range in.Runtimes() {
+			t.Run(tt.name+"/"+rt.Name, func(t *testing.T) {
+				s := newSandbox(t)
+				r := s.run(runTime(append(slices.Clip(tt.refused), s.target(rt, "TimeWaits", "all", "2")...))...)
+				if r.exit != 0 {
+					t.Fatalf("exit code %d: %s", r.exit, r.stderr)
+				}
+				r.session = filepath.Join(s.out, "s.clrprof")
+				checkTimeSession(t, r.session)
+				if got := compareTimes(t, r).processes[0].Mechanism; got != tt.want {
+					t.Errorf("threads learn of the system by %q, want %q", got, tt.want)
+				}
+			})
+		}
+	}
+}

@@ -1,0 +1,119 @@
+package e2e
+
+import (
+	"testing"
+
+	"github.com/clrprof/clrprof/internal/session"
+)
+
+// called identifies a function as targets of time data do: by module and token. The zero value stands for the caller
+// of a root.
+type called struct {
+	Module string
+	Token  uint32
+}
+
+// call is a function and the one that is above it on the stack.
+type call struct{ Caller, Callee called }
+
+// spent is time as it was measured, with what the probes added, and what the operating system did in it.
+type spent struct {
+	Elapsed, Waited, Intervals, Voluntary, Preempted, Faults, Reads, OffCPU int64
+}
+
+func (s *spent) add(v session.TimingValue) {
+	s.Elapsed += int64(v.Elapsed)
+	s.Waited += int64(v.Waited)
+	s.Intervals += int64(v.Waits.Intervals)
+	s.Voluntary += int64(v.Voluntary)
+	s.Preempted += int64(v.Preempted)
+	s.Faults += int64(v.Faults)
+	s.Reads += int64(v.Reads)
+	s.OffCPU += int64(v.OffCPU)
+}
+
+// application is the part of the time in which the system did not act.
+func (s spent) application() int64 { return s.Elapsed - s.Waited }
+
+// callsOf is what is known of the calls of one function.
+type callsOf struct {
+	name           string // as in metadata, without arguments
+	began, ended   int64
+	running        int64
+	open           int64 // the longest interval that had not ended, ns
+	tail           spent // of its own, ended by the end of a call
+	own, inclusive spent
+}
+
+// recordedTime is what a session says of calls, added up from the recorded tables alone and in the simplest way.
+type recordedTime struct {
+	functions map[called]*callsOf
+	calls     map[call]int64
+	nodes     int // of calls
+	total     spent
+	processes []session.ProcessTime
+}
+
+func readRecordedTime(t *testing.T, path string) *recordedTime {
+	t.Helper()
+	r := newReader(t, path, false)
+	out := &recordedTime{functions: map[called]*callsOf{}, calls: map[call]int64{}, processes: need(t, r.s.ProcessTimes)}
+	timings := byID(need(t, r.s.Timings), func(x session.Timing) session.TimingID { return x.ID })
+	nodes := map[session.NodeID]bool{}
+	for _, v := range need(t, r.s.TimingValues) {
+		node := r.nodes[timings[v.Timing].Node]
+		out.addValue(r, node, v)
+		if v.Calls > 0 && !nodes[node.ID] {
+			nodes[node.ID] = true
+			out.nodes++
+		}
+	}
+	for _, v := range need(t, r.s.TimingRunning) {
+		f := out.function(r, r.nodes[timings[v.Timing].Node].Function)
+		f.running += int64(v.Calls)
+		f.open = max(f.open, int64(v.Elapsed))
+	}
+	return out
+}
+
+// key is the identity of a function of the session.
+func (r *reader) key(id session.FunctionID) called {
+	if id == 0 {
+		return called{}
+	}
+	return called{r.functions[id].Module, r.functions[id].Token}
+}
+
+func (o *recordedTime) function(r *reader, id session.FunctionID) *callsOf {
+	key := r.key(id)
+	if o.functions[key] == nil {
+		o.functions[key] = &callsOf{name: r.functions[id].Name}
+	}
+	return o.functions[key]
+}
+
+// addValue counts calls for a function and for its caller, and times for each function on the stack once.
+func (o *recordedTime) addValue(r *reader, node session.Node, v session.TimingValue) {
+	f := o.function(r, node.Function)
+	f.began += int64(v.Calls)
+	f.ended += int64(v.Ended)
+	f.own.add(v)
+	if node.Instruction == 0 && v.Made == 0 {
+		f.tail.add(v)
+	}
+	if v.Calls > 0 {
+		o.calls[call{r.key(r.nodes[node.Parent].Function), r.key(node.Function)}] += int64(v.Calls)
+	}
+	o.total.add(v)
+	seen := map[called]bool{}
+	for _, on := range r.stack(node.ID) {
+		key := called{on.Module, on.Token}
+		if o.functions[key] == nil {
+			o.functions[key] = &callsOf{name: on.Name}
+		}
+		if !seen[key] {
+			o.functions[key].inclusive.add(v)
+		}
+		seen[key] = true
+	}
+}

@@ -1,0 +1,222 @@
+package e2e
+
+import (
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/clrprof/clrprof/internal/analysis"
+	"github.com/clrprof/clrprof/internal/dotnettest"
+)
+
+// timeOnly are the flags of most recordings here.
+var timeOnly = []string{"--time"}
+
+// Ways in which the runtime compiles what it runs. In all of them all calls are recorded, each once.
+var (
+	timeTiered    = way{name: "tiered"}
+	timeOptimized = way{name: "optimized", env: []string{"COMPlus_TieredCompilation=0"}}
+	timeDebug     = way{name: "debug", options: debugBuild}
+	timeTier0     = way{name: "tier0", env: tier0.env}
+	// Code is compiled again as early as it can be, and loops are replaced in the middle.
+	timeHurried = way{name: "hurried", env: []string{"COMPlus_TC_CallCountThreshold=2", "COMPlus_TC_CallCountingDelayMs=0",
+		"COMPlus_TC_BackgroundWorkerTimeoutMs=0", "COMPlus_OSR_HitLimit=1", "COMPlus_TC_OnStackReplacement_InitialCounter=2"}}
+	timeNoPGO  = way{name: "no pgo", env: []string{"COMPlus_TieredPGO=0"}}
+	timeNoR2R  = way{name: "no r2r", env: []string{"COMPlus_ReadyToRun=0", "COMPlus_TieredCompilation=0"}}
+	timeServer = way{name: "server", env: server}
+)
+
+// TestTimeCalls compares the calls of all functions of programs with what they know of them, whatever the runtime makes
+// of their code: how often each is called and by whom, and that every call ends but those that do not.
+func TestTimeCalls(t *testing.T) {
+	in := dotnettest.Need(t)
+	for _, tt := range []struct {
+		target []string
+		ways   []way
+	}{
+		{[]string{"TimeCalls", "300", "1", "400"}, []way{timeTiered, timeOptimized, timeDebug, timeTier0, timeHurried, timeNoPGO, timeNoR2R, timeServer}},
+		{[]string{"TimeCalls", "1000", "16", "4000"}, []way{timeTiered, timeOptimized}},
+		{[]string{"TimeExceptions", "20"}, []way{timeTiered, timeOptimized, timeDebug, timeTier0, timeHurried}},
+		{[]string{"TimeEmpty", "wide"}, []way{timeTiered, timeOptimized}},
+		{[]string{"TimeEmpty", "recursive", "100000"}, []way{timeHurried, timeDebug}},
+	} {
+		for _, w := range tt.ways {
+			for _, runtime := range in.Runtimes() {
+				t.Run(strings.Join(tt.target, " ")+"/"+w.name+"/"+runtime.Name, func(t *testing.T) {
+					cmd := runtime.Command(dotnettest.Target(t, tt.target[0], w.options), tt.target[1:]...)
+					cmd.Env = append(cmd.Env, w.env...)
+					r := mustRecordTime(t, cmd, timeOnly...)
+					compareCalls(t, r, tt.target[0]+".dll")
+				})
+			}
+		}
+	}
+}
+
+// mustRecordTime records a target that ends with code 0, with flags, and whose session is complete and sound.
+func mustRecordTime(t *testing.T, cmd *exec.Cmd, flags ...string) result {
+	t.Helper()
+	r := record(t, cmd, flags...)
+	if r.exit != 0 {
+		t.Fatalf("%v: exit code %d\n%s%s", cmd.Args, r.exit, r.stdout, r.stderr)
+	}
+	checkTimeSession(t, r.session)
+	return r
+}
+
+// checkTimeSession asserts what must hold of every session with times, and that nothing is lost.
+func checkTimeSession(t *testing.T, path string) {
+	t.Helper()
+	soundTime(t, path)
+	for _, l := range query[map[string]any](t, path, "SELECT * FROM loss") {
+		t.Errorf("lost: %v", l)
+	}
+}
+
+// soundTime asserts that a session with times, and perhaps with losses, does not contradict itself: what analysis
+// checks, and that the sums of all views are the totals.
+func soundTime(t *testing.T, path string) {
+	t.Helper()
+	found, err := analysis.Check(openSession(t, path))
+	if err != nil {
+		t.Fatalf("checking the session: %v", err)
+	}
+	for _, v := range found {
+		t.Errorf("the session contradicts itself: %v", v)
+	}
+	checkTimeSums(t, path)
+}
+
+// timeRow is the columns of times that views have, each those of its kind.
+type timeRow struct {
+	Calls                int64 `json:"calls"`
+	ElapsedInclusive     int64 `json:"elapsed_inclusive"`
+	ElapsedExclusive     int64 `json:"elapsed_exclusive"`
+	ApplicationInclusive int64 `json:"application_inclusive"`
+	ApplicationExclusive int64 `json:"application_exclusive"`
+	OverheadInclusive    int64 `json:"probe_overhead_inclusive"`
+	OverheadExclusive    int64 `json:"probe_overhead_exclusive"`
+}
+
+// checkTimeSums adds up what the views print: Σ exclusive over functions = Σ over threads = Σ over processes = what is
+// below the roots, to the nanosecond; and with what the probes added it is what was measured.
+func checkTimeSums(t *testing.T, path string) {
+	t.Helper()
+	measured := query[struct{ Elapsed int64 }](t, path, "SELECT coalesce(sum(elapsed_ns), 0) AS elapsed FROM timing_value")[0].Elapsed
+	var total [3]int64
+	for _, row := range view[timeRow](t, path, "processes") {
+		total[0], total[1], total[2] = total[0]+row.ElapsedInclusive, total[1]+row.ApplicationInclusive, total[2]+row.OverheadInclusive
+	}
+	if total[0]+total[2] != measured {
+		t.Errorf("processes: elapsed %d ns and overhead %d ns, measured were %d ns", total[0], total[2], measured)
+	}
+	inclusive := func(r timeRow) [3]int64 {
+		return [3]int64{r.ElapsedInclusive, r.ApplicationInclusive, r.OverheadInclusive}
+	}
+	exclusive := func(r timeRow) [3]int64 {
+		return [3]int64{r.ElapsedExclusive, r.ApplicationExclusive, r.OverheadExclusive}
+	}
+	for _, tt := range []struct {
+		args []string
+		of   func(timeRow) [3]int64
+	}{
+		{[]string{"functions"}, exclusive},
+		{[]string{"modules", "--depth", "1"}, exclusive},
+		{[]string{"threads"}, inclusive},
+		{[]string{"calltree", "--depth", "1"}, inclusive},
+		{[]string{"calltree"}, exclusive},
+	} {
+		var sum [3]int64
+		for _, row := range view[timeRow](t, path, tt.args...) {
+			for i, v := range tt.of(row) {
+				sum[i] += v
+			}
+		}
+		if sum != total {
+			t.Errorf("%v add up to elapsed, application and overhead %d ns, the processes to %d ns", tt.args, sum, total)
+		}
+	}
+}
+
+// callTruth is a row "calls", "call" or "uncounted" of a target; testdata/targets/README.md has the table.
+type callTruth struct {
+	Name         string           `json:"name"`
+	Module       string           `json:"module"`
+	Token        dotnettest.Token `json:"token"`
+	CallerName   string           `json:"caller_name"`
+	CallerModule string           `json:"caller_module"`
+	CallerToken  dotnettest.Token `json:"caller_token"`
+	Calls        int64            `json:"calls"`
+	Thrown       int64            `json:"thrown"`
+	Running      int64            `json:"running"`
+	Callers      bool             `json:"callers"`
+}
+
+func (c callTruth) callee() called { return called{c.Module, uint32(c.Token)} }
+
+func (c callTruth) caller() called { return called{c.CallerModule, uint32(c.CallerToken)} }
+
+// compareCalls compares all that a target printed of calls with the session. The module is the target's: of its
+// functions none may have been called of which the truth does not know.
+func compareCalls(t *testing.T, r result, module string) *recordedTime {
+	t.Helper()
+	got := readRecordedTime(t, r.session)
+	uncounted, known, callers := map[called]bool{}, map[called]bool{}, map[called]bool{}
+	for _, row := range truthRowsIfAny[callTruth](t, r.stdout, "uncounted") {
+		uncounted[row.callee()] = true
+	}
+	for _, row := range truthRows[callTruth](t, r.stdout, "calls") {
+		known[row.callee()], callers[row.callee()] = true, row.Callers
+		if !uncounted[row.callee()] {
+			got.compareFunction(t, row)
+		}
+	}
+	want := map[call]bool{}
+	for _, row := range truthRowsIfAny[callTruth](t, r.stdout, "call") {
+		c := call{row.caller(), row.callee()}
+		want[c] = true
+		if n := got.calls[c]; n != row.Calls && callers[c.Callee] && !uncounted[c.Callee] {
+			t.Errorf("%s called %s %d times, the session says %d", row.CallerName, row.Name, row.Calls, n)
+		}
+	}
+	for c, n := range got.calls {
+		if callers[c.Callee] && !uncounted[c.Callee] && !want[c] {
+			t.Errorf("the session has %d calls of %s by %s, of which the truth knows nothing", n, got.name(c.Callee), got.name(c.Caller))
+		}
+	}
+	for f, of := range got.functions {
+		if f.Module == module && of.began > 0 && !known[f] && !uncounted[f] && !untold(of.name) {
+			t.Errorf("%s was called %d times, of which the truth knows nothing", of.name, of.began)
+		}
+	}
+	return got
+}
+
+// compareFunction compares how often a function was called and how its calls ended.
+func (o *recordedTime) compareFunction(t *testing.T, row callTruth) {
+	t.Helper()
+	f := o.functions[row.callee()]
+	if f == nil {
+		f = &callsOf{}
+	}
+	if f.began != row.Calls || f.ended != row.Calls-row.Running || f.running != row.Running {
+		t.Errorf("%s: %d calls, of which %d end by an exception and %d do not end; the session says %d calls, %d ended, %d running",
+			row.Name, row.Calls, row.Thrown, row.Running, f.began, f.ended, f.running)
+	}
+}
+
+func (o *recordedTime) name(f called) string {
+	if of := o.functions[f]; of != nil {
+		return of.name
+	}
+	return "(nobody)"
+}
+
+// untold says whether a function is one of those with which targets find out and print what they know.
+func untold(name string) bool {
+	parts := strings.Split(name, ".")
+	return slices.ContainsFunc(parts, func(part string) bool {
+		return slices.Contains([]string{"Program", "Truth", "Calls", "Size", "Made"}, part) || strings.HasPrefix(part, "Say") || strings.HasPrefix(part, "<Say")
+	})
+}

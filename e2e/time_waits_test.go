@@ -1,0 +1,180 @@
+package e2e
+
+import (
+	"os/exec"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/clrprof/clrprof/internal/dotnettest"
+)
+
+// took is what a target measured of the calls of a function: at least what it read within each, at most what it read
+// around each.
+type took struct {
+	callTruth
+	WallMin      int64 `json:"wall_min"` // nanoseconds
+	WallMax      int64 `json:"wall_max"`
+	CPUMin       int64 `json:"cpu_min"` // nanoseconds
+	CPUMax       int64 `json:"cpu_max"`
+	VoluntaryMin int64 `json:"voluntary_min"` // context switches
+	VoluntaryMax int64 `json:"voluntary_max"`
+	PreemptedMin int64 `json:"preempted_min"`
+	PreemptedMax int64 `json:"preempted_max"`
+	FaultsMin    int64 `json:"faults_min"` // page faults that needed the disk
+	FaultsMax    int64 `json:"faults_max"`
+	ReadsMin     int64 `json:"reads_min"` // blocks
+	ReadsMax     int64 `json:"reads_max"`
+}
+
+// perCall is how exact a time of so many calls must be: 2 % or 2 µs for each.
+func (w took) perCall(ns int64) int64 { return max(ns/50, 2000*w.Calls) }
+
+// spinners are functions that never wait by themselves.
+var spinners = map[string]bool{"TimeWaits.Spinners.Alone": true, "TimeWaits.Spinners.Two": true, "TimeWaits.Spinners.Competing": true,
+	"TimeWaits.Spinners.Stopped": true}
+
+// timeMechanisms are the ways in which a thread learns that the system acted, from the best on.
+var timeMechanisms = []string{"rseq", "perf", "gap"}
+
+// TestTimeWaits compares times with what the target itself measured around and within each call: Elapsed is between the
+// two, Application has no waiting in it, and all of what a thread computes that does not wait.
+func TestTimeWaits(t *testing.T) {
+	in := dotnettest.Need(t)
+	for _, mechanism := range append([]string{""}, timeMechanisms...) {
+		for _, runtime := range in.Runtimes() {
+			t.Run(mechanism+"/"+runtime.Name, func(t *testing.T) {
+				cmd := runtime.Command(dotnettest.Target(t, "TimeWaits", dotnettest.Options{}), "all", "5")
+				if mechanism != "" {
+					cmd.Env = append(cmd.Env, "CLRPROF_MECHANISMS="+mechanism)
+				}
+				r := mustRecordTime(t, cmd, timeOnly...)
+				got := compareTimes(t, r)
+				if m := got.processes[0].Mechanism; mechanism != "" && m != mechanism && !(mechanism == "perf" && !perfAllowed()) {
+					t.Errorf("threads learn of the system by %q, want %q", m, mechanism)
+				}
+			})
+		}
+	}
+}
+
+// TestTimeCompeting: another process has the processor half of the time. That is no time of the program's own.
+func TestTimeCompeting(t *testing.T) {
+	in := dotnettest.Need(t)
+	var cpus unix.CPUSet
+	if err := unix.SchedGetaffinity(0, &cpus); err != nil {
+		t.Fatal(err)
+	}
+	var first unix.CPUSet
+	for i := range len(cpus) * 64 {
+		if cpus.IsSet(i) {
+			first.Set(i)
+			break
+		}
+	}
+	for _, runtime := range in.Runtimes() {
+		s := newSandbox(t)
+		p := s.start(append([]string{"run", "--time", "--no-report", "-o", "s.clrprof", "--"}, s.target(runtime, "TimeWaits", "compete", "10")...)...)
+		p.expect("ready")
+		busy := exec.Command("sh", "-c", "while :; do :; done")
+		if err := busy.Start(); err != nil {
+			t.Fatal(err)
+		}
+		err := unix.SchedSetaffinity(busy.Process.Pid, &first)
+		if _, writeErr := p.in.Write([]byte("\n")); err == nil {
+			err = writeErr
+		}
+		r := p.wait()
+		if killed := busy.Process.Kill(); err == nil {
+			err = killed
+		}
+		_ = busy.Wait() // it was killed
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.exit != 0 {
+			t.Fatalf("exit code %d: %s", r.exit, r.stderr)
+		}
+		r.session = s.out + "/s.clrprof"
+		checkTimeSession(t, r.session)
+		compareTimes(t, r)
+		if w := truthRows[took](t, r.stdout, "took")[0]; w.PreemptedMax < 10 || w.WallMax < w.CPUMax*5/4 {
+			t.Errorf("there was no competition: %+v", w)
+		}
+	}
+}
+
+// compareTimes compares all functions of which the target measured how long they took.
+func compareTimes(t *testing.T, r result) *recordedTime {
+	t.Helper()
+	got := readRecordedTime(t, r.session)
+	shown := map[string]timeRow{}
+	for _, row := range view[struct {
+		Name string `json:"name"`
+		timeRow
+	}](t, r.session, "functions") {
+		shown[row.Name] = row.timeRow
+	}
+	for _, w := range truthRows[took](t, r.stdout, "took") {
+		f := got.functions[w.callee()]
+		if f == nil || f.ended != w.Calls {
+			t.Errorf("%s: %d calls; the session says %+v", w.Name, w.Calls, f)
+			continue
+		}
+		f.compareMeasured(t, w, got.processes[0].Mechanism)
+		compareShown(t, w, shown)
+	}
+	return got
+}
+
+// compareMeasured compares what was recorded, with what the probes added.
+func (f *callsOf) compareMeasured(t *testing.T, w took, mechanism string) {
+	t.Helper()
+	in := f.inclusive
+	between(t, w.Name+": elapsed ns", in.Elapsed, w.WallMin-w.perCall(w.WallMin), w.WallMax+w.perCall(w.WallMax))
+	between(t, w.Name+": voluntary switches", in.Voluntary, w.VoluntaryMin, w.VoluntaryMax)
+	between(t, w.Name+": preemptions", in.Preempted, w.PreemptedMin, w.PreemptedMax)
+	between(t, w.Name+": page faults", in.Faults, w.FaultsMin, w.FaultsMax)
+	between(t, w.Name+": blocks read", in.Reads, w.ReadsMin, w.ReadsMax)
+	if mechanism == "perf" {
+		between(t, w.Name+": ns without a processor", in.OffCPU, w.WallMin-w.CPUMax-w.perCall(w.WallMin), w.WallMax-w.CPUMin+w.perCall(w.WallMax))
+	}
+	least := int64(0)
+	if spinners[w.Name] {
+		least = w.CPUMin / 100 * 99
+	}
+	between(t, w.Name+": application ns", in.application(), least, w.CPUMax+w.perCall(w.CPUMax))
+}
+
+// compareShown compares what a user sees, without what the probes added.
+func compareShown(t *testing.T, w took, shown map[string]timeRow) {
+	t.Helper()
+	for name, row := range shown {
+		if len(name) > len(w.Name) && name[:len(w.Name)+1] == w.Name+"(" {
+			between(t, w.Name+": elapsed shown, ns", row.ElapsedInclusive+row.OverheadInclusive, w.WallMin-w.perCall(w.WallMin), w.WallMax+w.perCall(w.WallMax))
+			if !spinners[w.Name] {
+				between(t, w.Name+": application shown, ns", row.ApplicationInclusive, 0, w.CPUMax+w.perCall(w.CPUMax))
+			}
+			return
+		}
+	}
+	t.Errorf("%s is not shown", w.Name)
+}
+
+func between(t *testing.T, what string, got, least, most int64) {
+	t.Helper()
+	if got < least || got > most {
+		t.Errorf("%s: %d, want %d to %d", what, got, least, most)
+	}
+}
+
+// perfAllowed says whether this user may open the perf event that the agent wants.
+func perfAllowed() bool {
+	attr := unix.PerfEventAttr{Type: unix.PERF_TYPE_SOFTWARE, Size: unix.PERF_ATTR_SIZE_VER5, Config: unix.PERF_COUNT_SW_DUMMY,
+		Sample_type: unix.PERF_SAMPLE_TIME, Bits: unix.PerfBitExcludeKernel | unix.PerfBitExcludeHv | unix.PerfBitContextSwitch | unix.PerfBitSampleIDAll}
+	fd, err := unix.PerfEventOpen(&attr, 0, -1, -1, unix.PERF_FLAG_FD_CLOEXEC)
+	if err != nil {
+		return false
+	}
+	return unix.Close(fd) == nil
+}
