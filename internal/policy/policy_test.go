@@ -21,7 +21,6 @@ const (
 	root         = "../.."
 	maxFuncLines = 70
 	maxFileLines = 1000
-	maxAgentC    = 4400
 )
 
 // deps is a statement of policy, not a description. A package may import only
@@ -262,22 +261,42 @@ func TestTODO(t *testing.T) {
 	})
 }
 
+// agentParts are the parts of the agent with the lines of C that each may have; docs/design/0004 says why there is no
+// one budget.
+var agentParts = []struct {
+	name  string
+	lines int
+	files []string
+}{
+	{"core", 2400, []string{"agent.c", "agent.h", "arena.c", "clr.c", "clr.h", "map.c", "names.c", "threads.c"}},
+	{"allocations", 1100, []string{"allocations.c", "stack.c", "code.c", "above.c"}},
+	{"lifetime", 1500, []string{"lifetime.c", "heap.c", "survival.c", "snapshot.c", "changes.c"}},
+	{"time", 1800, []string{"time.c", "hooks.c", "os.c", "instrument.c"}},
+}
+
 func TestAgentBudget(t *testing.T) {
 	files, err := filepath.Glob(root + "/agent/src/*.[ch]")
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no agent sources: %v", err)
 	}
-	lines := 0
-	for _, f := range files {
-		b, err := os.ReadFile(f)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if !strings.HasSuffix(f, "_gen.h") {
+	known := map[string]bool{"wire_gen.h": true}
+	for _, part := range agentParts {
+		lines := 0
+		for _, f := range part.files {
+			b, err := os.ReadFile(filepath.Join(root, "agent/src", f))
+			if err != nil {
+				t.Fatal(err)
+			}
+			known[f] = true
 			lines += strings.Count(string(b), "\n")
 		}
+		if lines > part.lines {
+			t.Errorf("the agent's part %s has %d lines of C, budget %d", part.name, lines, part.lines)
+		}
 	}
-	if lines > maxAgentC {
-		t.Errorf("agent has %d lines of C, budget %d", lines, maxAgentC)
+	for _, f := range files {
+		if !known[filepath.Base(f)] {
+			t.Errorf("%s belongs to no part of the agent", f)
+		}
 	}
 }
