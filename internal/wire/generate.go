@@ -18,7 +18,10 @@ type Constant struct {
 }
 
 // Constants lists the numbers that the agent needs, in the order of the generated header.
-func Constants() []Constant {
+func Constants() []Constant { return slices.Concat(arenaConstants(), nameConstants(), dataConstants()) }
+
+// arenaConstants are those of the arena as a whole.
+func arenaConstants() []Constant {
 	return []Constant{
 		{"MAGIC", Magic, "opens every arena"},
 		{"VERSION", uint64(Version), "of the layout"},
@@ -57,6 +60,12 @@ func Constants() []Constant {
 		{"LOSS_NOT_HOOKED", uint64(LossNotHooked), "functions without probes for want of memory"},
 		{"LOSS_CHANGES", uint64(LossChanges), "what changed from GC to GC is not told any more"},
 		{"LOSS_COUNT", LossCount, ""},
+	}
+}
+
+// nameConstants are those of modules, types, functions and what is in them.
+func nameConstants() []Constant {
+	return []Constant{
 		{"MAX_IL_MAP", MaxILMap, "points of one body"},
 		{"MAX_NAME", MaxName, "UTF-16 units of one name"},
 		{"MAX_TYPE_ARGUMENTS", MaxTypeArguments, "of one type or function"},
@@ -91,6 +100,12 @@ func Constants() []Constant {
 		{"RECORD_ROOTS", uint64(KindRoots), ""},
 		{"RECORD_CHANGES", uint64(KindChanges), ""},
 		{"CHANGE_ALLOCATED", ChangeAllocated, "after the generations"},
+	}
+}
+
+// dataConstants are those of lifetime and time.
+func dataConstants() []Constant {
+	return []Constant{
 		{"GENERATION_LARGE", GenerationLarge, "COR_PRF_GC_LARGE_OBJECT_HEAP"},
 		{"GENERATION_PINNED", GenerationPinned, "COR_PRF_GC_PINNED_OBJECT_HEAP"},
 		{"GENERATION_COUNT", GenerationCount, ""},
