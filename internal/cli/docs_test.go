@@ -96,7 +96,7 @@ func sessionFor(query string) string {
 	if strings.Contains(query, "losses") {
 		return "several.clrprof"
 	}
-	for _, view := range []string{"lifetime", "deaths", "gcs", "ages", "alive", "survivors", "roots"} {
+	for _, view := range []string{"lifetime", "deaths", "gcs", "ages", "alive", "survivors", "roots", "gc_deaths"} {
 		if strings.Contains(query, "FROM "+view) || strings.Contains(query, "JOIN "+view) {
 			return "aging.clrprof"
 		}

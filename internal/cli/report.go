@@ -107,6 +107,7 @@ type reportFlags struct {
 	min     float64
 	sort    string
 	by      string
+	gcs     string
 	columns []string
 	inRange string
 	raw     bool
@@ -146,6 +147,7 @@ func newReportCommand(e *environment) *cobra.Command {
 	f.Float64Var(&r.min, "min", 0, "hide tree rows with less than this percent of bytes, of allocations and of time (default: as for --top)")
 	f.StringVar(&r.sort, "sort", "", "sort by this column: numbers descending, names ascending")
 	f.StringVar(&r.by, "by", "", "rows of lifetime, ages, survivors and diff-gcs: type, site (stack and type), function or line (default type)")
+	f.StringVar(&r.gcs, "gc", "", "lifetime: only what happened from the end of collection A to that of B: A..B, or A.. or ..B")
 	f.StringSliceVar(&r.columns, "columns", nil, "show these columns, separated by commas")
 	f.StringVar(&r.inRange, "range", "", "functions: only those that this pattern matches, as run --include does, and one row for all of them together")
 	f.StringVar(&r.unit, "unit", "", "print times of calls in ms, us, ns or ticks of the clock (default: what suits each number; JSON, CSV and TSV: always ns)")
@@ -293,6 +295,8 @@ func (r *reportFlags) view(name string, args []string) (report.View, error) {
 			return report.View{}, usage("summary takes no argument %q", args[2])
 		case r.by != "":
 			return report.View{}, usage("summary has no --by: name a view, such as lifetime")
+		case r.gcs != "":
+			return report.View{}, usage("summary has no --gc: it is for lifetime")
 		case r.sort != "" || len(r.columns) > 0:
 			return report.View{}, usage("summary has no --sort and no --columns: name a view, such as functions")
 		case r.inRange != "":
@@ -310,6 +314,8 @@ func (r *reportFlags) view(name string, args []string) (report.View, error) {
 		return view, usage("view %s needs the numbers of two collections: clrprof report %s %s A B", name, args[0], name)
 	case len(args) > 3 && view.Argument != twoCollections:
 		return view, usage("view %s takes one argument, not also %q", name, args[3])
+	case r.gcs != "" && name != "lifetime":
+		return view, usage("view %s has no --gc: it is for lifetime", name)
 	case r.by != "" && !view.Grouped:
 		return view, usage("view %s has no --by", name)
 	case r.inRange != "" && name != "functions":
@@ -348,6 +354,7 @@ func (r *reportFlags) options(cmd *cobra.Command, view report.View, format repor
 		o.Min = r.min
 	}
 	o.Sort, o.Columns, o.By, o.Range, o.Raw = r.sort, r.columns, analysis.By(r.by), r.inRange, r.raw
+	o.GCs = r.gcs
 	return o
 }
 

@@ -13,6 +13,10 @@ type gcRow struct {
 	session.GC
 	generations            [session.Generations]session.GCGeneration
 	before, dead, promoted q.Amount // of the collected generations together
+	heaps                  [session.Generations]session.GCHeap
+	heap                   session.GCHeap // of all generations together
+	known                  bool           // of heaps and pinned
+	pinned                 q.Count
 	longest                q.Nanoseconds
 	largest                q.Bytes
 }
@@ -30,11 +34,45 @@ var gcParts = []struct {
 	{"promoted", "Promoted", func(_, _, promoted q.Amount) q.Amount { return promoted }},
 }
 
+// heapParts are what there is in all generations, collected or not. Sessions of the first clrprof do not say it.
+var heapParts = []struct {
+	key, title string
+	of         func(*session.GCHeap) q.Amount
+}{
+	{"heap_before", "Heap before", func(h *session.GCHeap) q.Amount { return h.Before }},
+	{"heap_after", "Heap after", func(h *session.GCHeap) q.Amount { return h.After }},
+}
+
+// gcHeapColumns are the columns of all generations together, and of single ones.
+func gcHeapColumns() []Column {
+	column := func(key, title string, kind Kind, value func(*gcRow) int64) Column {
+		return Column{Key: key, Title: title, Kind: kind, cell: gcCell(func(g *gcRow) Cell {
+			return Cell{Number: value(g), Empty: !g.known}
+		})}
+	}
+	out := []Column{column("pinned", "Pinned", Count, func(g *gcRow) int64 { return int64(g.pinned) })}
+	for _, part := range heapParts {
+		out = append(out,
+			column(part.key+"_objects", part.title, Count, func(g *gcRow) int64 { return int64(part.of(&g.heap).Allocations) }),
+			column(part.key+"_bytes", part.title, Bytes, func(g *gcRow) int64 { return int64(part.of(&g.heap).Bytes) }))
+		for i := range session.Generations {
+			title := endTitles[i] + " " + strings.ToLower(part.title)
+			out = append(out,
+				column(endKeys[i]+"_"+part.key+"_objects", title, Count, func(g *gcRow) int64 { return int64(part.of(&g.heaps[i]).Allocations) }),
+				column(endKeys[i]+"_"+part.key+"_bytes", title, Bytes, func(g *gcRow) int64 { return int64(part.of(&g.heaps[i]).Bytes) }))
+		}
+	}
+	return out
+}
+
 // gcGenerationKeys are the keys of the columns of single generations.
 func gcGenerationKeys() string {
 	var b strings.Builder
 	for g := range session.Generations {
 		for _, part := range gcParts {
+			fmt.Fprintf(&b, "%s_%s_objects %s_%s_bytes ", endKeys[g], part.key, endKeys[g], part.key)
+		}
+		for _, part := range heapParts {
 			fmt.Fprintf(&b, "%s_%s_objects %s_%s_bytes ", endKeys[g], part.key, endKeys[g], part.key)
 		}
 	}
@@ -87,7 +125,7 @@ func gcColumns() []Column {
 				column(endKeys[i]+"_"+part.key+"_bytes", title, Bytes, func(g *gcRow) int64 { return int64(value(g).Bytes) }))
 		}
 	}
-	return out
+	return append(out, gcHeapColumns()...)
 }
 
 // Widths of the bars of the longest pause and of the largest heap.
@@ -151,11 +189,38 @@ func (c *context) gcRows() ([]gcRow, error) {
 		row.generations[g.Generation] = g
 		row.before, row.dead, row.promoted = row.before.Add(g.Before), row.dead.Add(g.Dead), row.promoted.Add(g.Promoted)
 	}
-	return out, nil
+	return out, readHeaps(s, out, at)
+}
+
+// readHeaps adds what there was in all generations.
+func readHeaps(s *session.Session, out []gcRow, at map[session.GCID]int) error {
+	details, err := s.GCDetails()
+	if err != nil {
+		return err
+	}
+	heaps, err := s.GCHeaps()
+	if err != nil {
+		return err
+	}
+	for _, d := range details {
+		if i, wanted := at[d.GC]; wanted {
+			out[i].known, out[i].pinned = true, d.Pinned
+		}
+	}
+	for _, h := range heaps {
+		i, wanted := at[h.GC]
+		if !wanted || h.Generation < 0 || h.Generation >= session.Generations {
+			continue
+		}
+		row := &out[i]
+		row.heaps[h.Generation] = h
+		row.heap.Before, row.heap.After = row.heap.Before.Add(h.Before), row.heap.After.Add(h.After)
+	}
+	return nil
 }
 
 // gcNote says what the columns are about.
-const gcNote = "Before, dead and survived are those of the collected generations; pauses hold the agent's own work."
+const gcNote = "Before, dead and survived are those of the collected generations, heap before and after those of all; pauses hold the agent's own work."
 
 func buildGCs(b *builder) error {
 	list, err := b.gcRows()

@@ -72,6 +72,7 @@ func render(t *testing.T, s *session.Session, flags string) string {
 		if o.Depth != 0 {
 			limits.Depth = o.Depth
 		}
+		limits.GCs = o.GCs
 		o = limits
 	}
 	table, err := view.Build(src, o)
@@ -98,6 +99,8 @@ func parseFlags(t *testing.T, flags string) (name string, o Options, format Form
 			o.Argument = strings.ReplaceAll(value, "+", " ")
 		case "by":
 			o.By = analysis.By(value)
+		case "gcs":
+			o.GCs = value
 		case "top":
 			o.Top = n
 		case "depth":
@@ -149,7 +152,7 @@ var goldens = map[string][]string{
 	"deep": {"summary width=100", "functions", "callers argument=Even", "calltree width=80 depth=45", "types width=100"},
 	"aging": {
 		"summary width=100", "summary json", "summary csv", "lifetime", "lifetime width=80", "lifetime json", "lifetime csv by=site", "lifetime by=site width=120",
-		"lifetime by=function", "lifetime by=line", "lifetime process=2", "lifetime columns=name,alive_instances,alive_gen1_instances,alive_gen2_bytes,frozen_bytes csv", "lifetime process=1 from=1", "gcs", "gcs width=80", "gcs json", "gcs process=1 columns=number,gen2_dead_bytes,poh_survived_objects csv",
+		"lifetime by=function", "lifetime by=line", "lifetime process=2", "lifetime columns=name,alive_instances,alive_gen1_instances,alive_gen2_bytes,frozen_bytes csv", "lifetime process=1 from=1", "lifetime gcs=1..3", "lifetime gcs=3.. by=site json", "lifetime gcs=..1 by=line process=2", "gcs", "gcs width=80", "gcs json", "gcs process=1 columns=number,gen2_dead_bytes,poh_survived_objects,gen1_heap_before_objects,gen1_heap_after_objects csv",
 		"ages process=1", "ages json", "ages by=site csv", "survivors", "survivors by=site json", "survivors argument=4 by=function", "diff-gcs argument=0+2", "diff-gcs argument=1+4 by=site json", "diff-gcs argument=3+4 by=line",
 		"functions columns=name,inclusive_gen2_bytes,exclusive_gen0_instances,inclusive_alive_bytes sort=inclusive_gen2_bytes", "calltree columns=name,inclusive_gen0_bytes,inclusive_bytes",
 		"types columns=name,gen2_instances,alive_bytes,bytes", "lines columns=place,gen1_bytes,alive_instances sort=gen1_bytes", "processes",

@@ -63,6 +63,9 @@ func (c *context) groupRow(g analysis.Group) Row {
 // groups returns a row for each group with its life, and the positions of the groups of sites.
 func (b *builder) groups() ([]Row, map[session.SiteID]int, error) {
 	lives, err := b.source.Lives()
+	if b.options.GCs != "" {
+		lives, err = b.livesBetween()
+	}
 	if err != nil {
 		return nil, nil, err
 	}
@@ -75,10 +78,64 @@ func (b *builder) groups() ([]Row, map[session.SiteID]int, error) {
 	return list, of, nil
 }
 
+// livesBetween reads what happened in the span of collections that is asked for, and notes which one that is.
+func (b *builder) livesBetween() (*analysis.Lives, error) {
+	wanted, err := parseSpan(b.options.GCs)
+	if err != nil {
+		return nil, err
+	}
+	lives, spans, err := b.source.LivesBetween(wanted)
+	if err != nil {
+		return nil, err
+	}
+	b.table.Notes = append(b.table.Notes, backgroundNote, fmt.Sprintf("Only from the end of collection %d to %s. Alive: born less died within this time; more can have died than were born.", wanted.After, endOf(wanted)))
+	for _, p := range b.processes.list {
+		if span, ok := spans[p.ID]; ok && span != wanted {
+			b.table.Notes = append(b.table.Notes, fmt.Sprintf("Process %d: from the end of collection %d to %s: what changed is known of no closer span.", p.PID, span.After, endOf(span)))
+		}
+	}
+	return lives, nil
+}
+
+// parseSpan reads A..B, A.. or ..B.
+func parseSpan(text string) (analysis.GCSpan, error) {
+	bad := &UnknownError{What: "span of collections", Name: text}
+	a, b, ok := strings.Cut(text, "..")
+	if !ok || a == "" && b == "" {
+		return analysis.GCSpan{}, bad
+	}
+	var out analysis.GCSpan
+	for _, end := range []struct {
+		text string
+		to   *int64
+	}{{a, &out.After}, {b, &out.To}} {
+		n, err := strconv.ParseInt(cmp.Or(end.text, "0"), 10, 64)
+		if err != nil || n < 0 {
+			return out, bad
+		}
+		*end.to = n
+	}
+	if b != "" && out.After >= out.To {
+		return out, bad
+	}
+	return out, nil
+}
+
+func endOf(s analysis.GCSpan) string {
+	if s.To == 0 {
+		return "the end"
+	}
+	return fmt.Sprintf("that of collection %d", s.To)
+}
+
 func buildLifetime(b *builder) error {
 	list, of, err := b.groups()
 	if err != nil {
 		return err
+	}
+	if b.options.GCs != "" { // where the living are is known of the end alone
+		b.table.Rows = b.limit(list, worthExclusive)
+		return nil
 	}
 	if err := b.attachWhere(list, of); err != nil {
 		return err
@@ -173,6 +230,7 @@ func buildDiffGCs(b *builder) error {
 		}
 	}
 	b.table.Notes = append(b.table.Notes, fmt.Sprintf("Born after collection %d and before collection %d, and reachable at the end; by the generation in which they are.", from, to))
+	b.table.Next = append(b.table.Next, fmt.Sprintf("What was born and died between them: lifetime --gc %d..%d", from, to))
 	known, err := b.aliveKnown()
 	if !known {
 		b.table.Notes = append(b.table.Notes, "There was no last collection (--final-gc=false, or the process died): when the living were born is not known.")

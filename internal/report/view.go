@@ -20,6 +20,7 @@ type Options struct {
 	Columns  []string    // keys; empty: the view's own
 	Argument string      // the function of callers, the type of types, the collections of survivors and diff-gcs
 	By       analysis.By // what the rows of a Grouped view are about; "": types
+	GCs      string      // A..B: only what happened from the end of collection A to that of B; of lifetime
 	Range    string      // functions: only those that match the pattern, and a row for all of them
 	Raw      bool        // elapsed times with what the probes added
 }
@@ -73,8 +74,8 @@ var views = []View{
 	{Name: "lifetime", Short: "in which generation objects died, or that they are alive", Text: Options{Top: 30}, Grouped: true,
 		columns: keys(instances + lifeKeys("")), text: keys("instances instances_percent bytes bytes_percent " + lifeKeys("")), sort: "bytes", build: buildLifetime},
 	{Name: "gcs", Short: "garbage collections in the order of time", Text: Options{Top: 60},
-		columns: keys("number process_id process_name generation induced at_ns pause_ns agent_ns finalizable before_objects before_bytes dead_objects dead_bytes survived_objects survived_bytes promoted_objects promoted_bytes"),
-		text:    keys("number generation at_ns pause_ns before_bytes dead_bytes survived_bytes chart pause_chart promoted_bytes induced finalizable agent_ns"), sort: "at_ns", build: buildGCs},
+		columns: keys("number process_id process_name generation induced at_ns pause_ns agent_ns finalizable before_objects before_bytes dead_objects dead_bytes survived_objects survived_bytes promoted_objects promoted_bytes pinned heap_before_objects heap_before_bytes heap_after_objects heap_after_bytes"),
+		text:    keys("number generation at_ns pause_ns before_bytes dead_bytes survived_bytes chart pause_chart heap_after_bytes promoted_bytes pinned induced finalizable agent_ns"), sort: "at_ns", build: buildGCs},
 	{Name: "ages", Short: "how many collections objects survived", Text: Options{Top: 30}, Grouped: true,
 		columns: keys("instances dead_instances " + ageKeys(session.AgeGCs) + ageKeys(session.AgeTime) + ageKeys("alive")), text: keys("instances " + ageKeys(session.AgeGCs) + ageKeys("alive")), sort: "instances", build: buildAges},
 	{Name: "survivors", Short: "why objects survived a collection", Argument: "[GC]", Text: Options{Top: 20, Depth: 2}, isTree: true, Grouped: true,
@@ -154,6 +155,9 @@ func (v View) buildIn(c *context, o Options) (*Table, error) {
 	v, err := v.groupedBy(o.By)
 	if err != nil {
 		return nil, err
+	}
+	if o.GCs != "" && v.Name != "lifetime" {
+		return nil, &UnknownError{What: "span of collections", Name: o.GCs}
 	}
 	available := v.available()
 	if v, err = v.withData(c); err != nil {
