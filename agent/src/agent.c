@@ -121,6 +121,7 @@ static hresult initialize(void *self, void *unknown)
     if (failure == 0)
         return HR_OK;
     /* The runtime unloads this library now: nothing may stay that points into it, or that nobody would ever free. */
+    os_close();
     threads_close();
     instrument_close();
     names_close();

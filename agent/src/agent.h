@@ -387,6 +387,7 @@ struct timer { /* of a thread */
 extern bool clock_is_tsc;
 void os_init(void);
 void os_init_gap(uint64_t ticks_per_sec);
+void os_close(void); /* the library will be unloaded */
 uint64_t os_clock(void);
 void os_pair(uint64_t *ticks, uint64_t *ns); /* the same moment on both clocks */
 void os_attach(struct timer *t);             /* this thread */

@@ -14,7 +14,9 @@
 #define _GNU_SOURCE
 #include "agent.h"
 
+#include <errno.h>
 #include <linux/perf_event.h>
+#include <linux/rseq.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -27,6 +29,7 @@
 #include <unistd.h>
 
 #define RING_BYTES 4096u
+#define MAX_LOOKS 16u          /* tries to read the counters without being disturbed: where a system call takes longer than the gap, none is */
 #define PROBES 8u              /* sleeps that must clear rseq_cs */
 #define PROBES_SWITCHED 4u     /* at least so many of them must have been context switches */
 #define MAX_FALSE_ALARMS 2000u /* by then most alarms must have been switches, or the word is somebody else's */
@@ -53,7 +56,7 @@ static __thread struct {
 
 static const uint64_t quiet_word; /* never changes */
 static bool may_rseq, may_perf;
-static uint64_t gap_ticks;
+static uint64_t gap_ticks = INT64_MAX; /* until the rate of the clock is known */
 bool clock_is_tsc;
 
 /* ── clocks ─────────────────────────────────────────────────────────────────────────────────────────────────── */
@@ -95,7 +98,7 @@ static volatile uint64_t *rseq_word(void)
 {
     if (&__rseq_size != NULL && __rseq_size != 0)
         return (volatile uint64_t *)(void *)((char *)__builtin_thread_pointer() + __rseq_offset + RSEQ_CS);
-    if (syscall(SYS_rseq, &own_rseq, sizeof own_rseq, 0, RSEQ_SIGNATURE) == 0)
+    if (syscall(SYS_rseq, &own_rseq, sizeof own_rseq, 0, RSEQ_SIGNATURE) == 0 || errno == EBUSY) /* this very area already is */
         return (volatile uint64_t *)(void *)&own_rseq.words[RSEQ_CS / 4];
     return NULL;
 }
@@ -238,9 +241,9 @@ static void read_usage(struct os_usage *u)
     *u = (struct os_usage){(uint64_t)r.ru_nvcsw, (uint64_t)r.ru_nivcsw, (uint64_t)r.ru_majflt, (uint64_t)r.ru_inblock};
 }
 
-void os_attach(struct timer *t)
+static void attach(struct timer *t, bool with_rseq)
 {
-    volatile uint64_t *word = may_rseq ? rseq_word() : NULL;
+    volatile uint64_t *word = with_rseq ? rseq_word() : NULL;
     t->gap = INT64_MAX; /* longer ones are those of a clock that went backwards */
     t->alarms = t->false_alarms = 0;
     if (word != NULL && *word == 0) {
@@ -259,6 +262,11 @@ void os_attach(struct timer *t)
     read_usage(&t->usage);
 }
 
+void os_attach(struct timer *t)
+{
+    attach(t, may_rseq);
+}
+
 void os_detach(struct timer *t)
 {
     if (t->mechanism == WIRE_MECHANISM_RSEQ && *t->word == t->expect)
@@ -271,20 +279,12 @@ void os_detach(struct timer *t)
     t->mechanism = WIRE_MECHANISM_NONE;
 }
 
-/* Somebody else uses this thread's word, or it is nearly always a false alarm. */
-static void give_up_rseq(struct timer *t)
-{
-    bool rseq = may_rseq;
-    may_rseq = false;
-    os_attach(t);
-    may_rseq = rseq;
-}
-
 /* Between the last reading of the counters and the returned time nothing happens unseen. */
 uint64_t os_look(struct timer *t, struct wire_waits *w)
 {
     struct os_usage before = t->usage;
     uint64_t seen = *t->word, old = t->expect, begin, now;
+    uint32_t looks = 0;
     bool foreign = t->mechanism == WIRE_MECHANISM_RSEQ && seen != old && seen != 0;
     do {
         begin = os_clock();
@@ -293,7 +293,7 @@ uint64_t os_look(struct timer *t, struct wire_waits *w)
         seen = *t->word;
         read_usage(&t->usage);
         now = os_clock();
-    } while (*t->word != seen || (now > begin && now - begin > t->gap));
+    } while (++looks < MAX_LOOKS && (*t->word != seen || (now > begin && now - begin > t->gap)));
     *w = (struct wire_waits){.voluntary = t->usage.voluntary - before.voluntary, .preempted = t->usage.preempted - before.preempted};
     if (w->voluntary + w->preempted != 0) {
         w->intervals = 1;
@@ -308,7 +308,7 @@ uint64_t os_look(struct timer *t, struct wire_waits *w)
         t->expect = seen;
     }
     if (foreign || (t->mechanism == WIRE_MECHANISM_RSEQ && t->false_alarms > MAX_FALSE_ALARMS && t->false_alarms > 8 * t->alarms)) {
-        give_up_rseq(t);
+        attach(t, false); /* somebody else uses this thread's word, or it is nearly always a false alarm */
         now = os_clock();
     }
     return now;
@@ -335,6 +335,12 @@ void os_init(void)
         os_detach(&probe);
     }
     arena.header->mechanism = may_rseq ? WIRE_MECHANISM_RSEQ : may_perf ? WIRE_MECHANISM_PERF : WIRE_MECHANISM_GAP;
+}
+
+void os_close(void)
+{
+    if (&__rseq_size == NULL || __rseq_size == 0) /* the kernel writes to an area as long as it is registered */
+        syscall(SYS_rseq, &own_rseq, sizeof own_rseq, RSEQ_FLAG_UNREGISTER, RSEQ_SIGNATURE);
 }
 
 /* Once the rate of the clock is known. */
