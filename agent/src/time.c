@@ -27,6 +27,7 @@
 
 #define FIRST_ACTIVATIONS 128u
 #define FIRST_TIMINGS 64u /* slots of a thread's table */
+#define KEPT_TIMINGS 4096u /* a bigger table is not kept for the next thread: clearing it would cost more */
 #define RATE_NS 20000000u /* 20 ms: two readings are within 50 ns, so the rate is within 5 parts in a million */
 #define PART 1024u        /* Overhead is in parts of a tick */
 
@@ -96,7 +97,8 @@ static bool table_has_room(struct timer *t)
 /* A new one; 0: no room. The last part of the memory is for those that may be made when the others may not. */
 static uint32_t make_timing(struct timer *t, uint32_t parent, uint32_t function, uintptr_t return_address, bool last_part)
 {
-    bool full = arena.header->regions[WIRE_REGION_TIMINGS].used >= max_timings * sizeof(struct wire_timing) || arena_nearly_full();
+    uint64_t used = __atomic_load_n(&arena.header->regions[WIRE_REGION_TIMINGS].used, __ATOMIC_RELAXED);
+    bool full = used / sizeof(struct wire_timing) >= max_timings || arena_nearly_full();
     if (!table_has_room(t) || (full && !last_part))
         return 0;
     arena_lock();
@@ -153,8 +155,8 @@ static void add_waits(uint32_t *number, const struct wire_waits *seen)
 static bool grow_activations(struct timer *t)
 {
     uint32_t capacity = t->capacity == 0 ? FIRST_ACTIVATIONS : 2 * t->capacity;
-    if (capacity > MAX_FRAMES)
-        return false;
+    if (t->capacity >= arena.header->max_stack_depth)
+        return false; /* which is at most MAX_FRAMES */
     arena_lock();
     uint64_t bytes = (2 + (uint64_t)capacity) * sizeof(struct wire_activation); /* the lowest, and one for (truncated) */
     struct wire_activation *a = arena_reserve(WIRE_REGION_ACTIVATIONS, bytes);
@@ -198,6 +200,10 @@ static void give_timer(struct timer *t)
 /* The thread's table and clock. False: no memory. */
 static bool prepare_timer(struct timer *t, uint32_t thread)
 {
+    if (t->table != NULL && t->mask >= KEPT_TIMINGS) {
+        private_free(t->table, (t->mask + 1) * sizeof *t->table);
+        t->table = NULL;
+    }
     if (t->table == NULL) {
         if ((t->table = private_alloc(FIRST_TIMINGS * sizeof *t->table)) == NULL)
             return false;
