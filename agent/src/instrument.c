@@ -41,7 +41,9 @@ static struct map modules;          /* ModuleID → MODULE_… */
 static struct map methods;          /* FunctionID → struct method, with bit 0 set if it can be unloaded */
 static struct method *free_methods; /* the rest of a block */
 static uint32_t n_free_methods;
-static char framework[4096]; /* the directory of System.Private.CoreLib with the last /, once it is known */
+static char framework[4096]; /* the directory of System.Private.CoreLib, … */
+static size_t shared_root;   /* … its first so many bytes are …/shared/, if it is …/shared/NAME/VERSION/ */
+static bool framework_known;
 
 /* ── names and patterns ─────────────────────────────────────────────────────────────────────────────────────── */
 
@@ -125,13 +127,26 @@ static bool has_framework_name(const char *file)
            begins(file, "WindowsBase.");
 }
 
-/* The part of a path up to and with "/shared/", 0: it has none, as that of a self-contained program. */
-static size_t shared_root(const char *path)
+/* Of a directory …/shared/NAME/VERSION/ the bytes up to NAME; 0: it is none, as that of a self-contained program. */
+static size_t find_shared_root(const char *directory, size_t bytes)
 {
-    const char *last = NULL;
-    for (const char *p = strstr(path, "/shared/"); p != NULL; p = strstr(p + 1, "/shared/"))
-        last = p;
-    return last == NULL ? 0 : (size_t)(last - path) + 8;
+    static const char shared[] = "/shared/";
+    uint32_t slashes = 0;
+    while (bytes > 0 && slashes < 3)
+        slashes += directory[--bytes] == '/'; /* now at that before NAME */
+    bool found = slashes == 3 && bytes + 1 >= sizeof shared - 1 && memcmp(directory + bytes + 2 - sizeof shared, shared, sizeof shared - 1) == 0;
+    return found ? bytes + 1 : 0;
+}
+
+static void know_framework(const char *path, size_t bytes)
+{
+    arena_lock();
+    if (!framework_known) {
+        memcpy(framework, path, bytes);
+        shared_root = find_shared_root(framework, bytes);
+        __atomic_store_n(&framework_known, true, __ATOMIC_RELEASE);
+    }
+    arena_unlock();
 }
 
 /* In the directory of System.Private.CoreLib, or in that of another shared framework of the same installation. */
@@ -139,12 +154,14 @@ static bool is_framework_path(const char *path)
 {
     const char *slash = strrchr(path, '/');
     const char *file = slash == NULL ? path : slash + 1;
-    if (begins(file, "System.Private.CoreLib.") && framework[0] == 0 && slash != NULL)
-        memcpy(framework, path, (size_t)(file - path));
-    size_t root = shared_root(framework);
-    if (root == 0 || slash == NULL)
+    bool known = __atomic_load_n(&framework_known, __ATOMIC_ACQUIRE);
+    if (!known && slash != NULL && begins(file, "System.Private.CoreLib.")) {
+        know_framework(path, (size_t)(file - path));
+        known = true;
+    }
+    if (!known || shared_root == 0 || slash == NULL)
         return has_framework_name(file);
-    return strncmp(path, framework, root) == 0;
+    return strncmp(path, framework, shared_root) == 0;
 }
 
 /* Also gives the module's path. */
@@ -298,8 +315,10 @@ static uint64_t class_of(uintptr_t function_id)
 {
     uintptr_t class_id, module = 0;
     uint32_t token;
-    if (n_rules != 0)
-        return function_value(function_id);
+    if (n_rules != 0) {
+        uint64_t value = function_value(function_id);
+        return value != 0 ? value : FUNCTION_IS_INSTRUMENTED; /* not known: a loss, as soon as it is compiled */
+    }
     if (SLOT(info, INFO_GET_FUNCTION_INFO, uintptr_t, uintptr_t *, uintptr_t *, uint32_t *)(info, function_id, &class_id, &module, &token) < 0 ||
         module == 0 || is_small(module, token))
         return 0;
@@ -349,10 +368,12 @@ uint32_t method_function(uintptr_t function_id)
 hresult instrument_inlining(void *self, uintptr_t caller, uintptr_t callee, int32_t *should)
 {
     (void)self;
+    int saved_errno = errno;
     uint64_t inner = class_of(callee);
     if ((inner & FUNCTION_IS_INSTRUMENTED) != 0 ||
         ((inner & FUNCTION_IS_BOUNDARY) != 0 && (class_of(caller) & FUNCTION_IS_INSTRUMENTED) != 0))
         *should = 0;
+    errno = saved_errno;
     return HR_OK;
 }
 
@@ -361,8 +382,10 @@ hresult instrument_compiled(void *self, uintptr_t function_id, hresult status, i
 {
     (void)self;
     (void)safe_to_block;
+    int saved_errno = errno;
     if (status >= 0 && (function_value(function_id) & FUNCTION_IS_INSTRUMENTED) != 0 && !bodies_of_id(function_id))
         loss(WIRE_LOSS_ARENA_FULL, 0, 0);
+    errno = saved_errno;
     return HR_OK;
 }
 
