@@ -98,9 +98,7 @@ static uint32_t start_recording(void)
 #endif
     if (SLOT(agent_info, INFO_SET_EVENT_MASK2, uint32_t, uint32_t)(agent_info, low, HIGH_MONITOR_DYNAMIC_FUNCTION_UNLOADS) < 0)
         return WIRE_FAILURE_EVENT_MASK;
-    if ((arena.header->data & WIRE_DATA_TIME) != 0 && !instrument_init(agent_info))
-        return WIRE_FAILURE_HOOKS;
-    return 0;
+    return (arena.header->data & WIRE_DATA_TIME) != 0 ? instrument_init(agent_info) : 0;
 }
 
 static hresult initialize(void *self, void *unknown)

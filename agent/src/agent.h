@@ -345,7 +345,7 @@ struct method { /* what the hooks get of a function; never freed */
     bool boundary;     /* framework code: recorded only when instrumented code calls it */
 };
 
-bool instrument_init(void *info);
+uint32_t instrument_init(void *info); /* WIRE_FAILURE_…, or 0 */
 void instrument_close(void);
 uint32_t method_function(uintptr_t function_id); /* id of a function that is hooked, else 0 */
 /* FUNCTION_IS_… of a method that is being described; its names are as in the record: type names, name. */

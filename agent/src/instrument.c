@@ -397,7 +397,7 @@ void instrument_forget_module(uintptr_t module)
     map_drop(&methods, 1, 1);
 }
 
-bool instrument_init(void *profiler_info)
+uint32_t instrument_init(void *profiler_info)
 {
     info = profiler_info;
     const char *text = getenv("CLRPROF_INSTRUMENT");
@@ -412,9 +412,11 @@ bool instrument_init(void *profiler_info)
 #ifdef CLRPROF_ORACLE
     oracle_hooks(hooks);
 #endif
-    return map_init(&modules, 256, true) && map_init(&methods, 4096, true) &&
-           SLOT(info, INFO_SET_FUNCTION_ID_MAPPER2, void *, void *)(info, (void *)map_function, NULL) >= 0 &&
-           SLOT(info, INFO_SET_ENTER_LEAVE_HOOKS3, void *, void *, void *)(info, hooks[0], hooks[1], hooks[2]) >= 0;
+    if (!map_init(&modules, 256, true) || !map_init(&methods, 4096, true))
+        return WIRE_FAILURE_OUT_OF_MEMORY;
+    bool hooked = SLOT(info, INFO_SET_FUNCTION_ID_MAPPER2, void *, void *)(info, (void *)map_function, NULL) >= 0 &&
+                  SLOT(info, INFO_SET_ENTER_LEAVE_HOOKS3, void *, void *, void *)(info, hooks[0], hooks[1], hooks[2]) >= 0;
+    return hooked ? 0 : WIRE_FAILURE_HOOKS;
 }
 
 void instrument_close(void)
