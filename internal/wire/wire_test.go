@@ -6,16 +6,15 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"reflect"
 	"strings"
 	"testing"
-	"unicode/utf16"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
 
 	"github.com/clrprof/clrprof/internal/wire"
+	"github.com/clrprof/clrprof/internal/wire/wiretest"
 )
 
 // TestGenerated fails when the header of the agent or the document is not what the package says now.
@@ -32,42 +31,7 @@ func TestGenerated(t *testing.T) {
 }
 
 // encode writes a record as the package comment and docs/wire.md say: the opposite of Next, made of the structs alone.
-func encode(kind wire.Kind, record any) []byte {
-	payload := encodeValue(nil, reflect.ValueOf(record))
-	b := binary.LittleEndian.AppendUint32(nil, uint32(8+len(payload)+7)&^7)
-	b = binary.LittleEndian.AppendUint32(b, uint32(kind))
-	b = append(b, payload...)
-	return append(b, make([]byte, -len(b)&7)...)
-}
-
-func encodeValue(b []byte, v reflect.Value) []byte {
-	switch v.Kind() {
-	case reflect.Struct:
-		for i := range v.NumField() {
-			b = encodeValue(b, v.Field(i))
-		}
-	case reflect.Slice:
-		b = binary.LittleEndian.AppendUint32(b, uint32(v.Len()))
-		fallthrough
-	case reflect.Array:
-		for i := range v.Len() {
-			b = encodeValue(b, v.Index(i))
-		}
-	case reflect.String:
-		units := utf16.Encode([]rune(v.String()))
-		b = binary.LittleEndian.AppendUint32(b, uint32(len(units)))
-		for _, u := range units {
-			b = binary.LittleEndian.AppendUint16(b, u)
-		}
-	case reflect.Uint8:
-		b = append(b, byte(v.Uint()))
-	case reflect.Uint32:
-		b = binary.LittleEndian.AppendUint32(b, uint32(v.Uint()))
-	case reflect.Uint64:
-		b = binary.LittleEndian.AppendUint64(b, v.Uint())
-	}
-	return b
-}
+func encode(kind wire.Kind, record any) []byte { return wiretest.EncodeAs(kind, record) }
 
 // anyRecord draws a record of any kind.
 func anyRecord(t *rapid.T) (wire.Kind, any) {
