@@ -338,25 +338,11 @@ func buildProcesses(b *builder) error {
 	}
 	for _, p := range b.processes.list { // those that did nothing are processes too
 		if f := b.source.Filter(); !seen[p.ID] && (f.Process == 0 || f.Process == p.ID) && f.Thread == 0 {
-			list = append(list, Row{kind: rowProcess, process: p.ID})
+			list = append(list, Row{kind: rowProcess, process: p.ID, time: b.orNone(nil, p.ID)})
 		}
 	}
-	b.fillTimes(list)
 	b.table.Rows = b.limit(list, worthExclusive)
 	return nil
-}
-
-// fillTimes gives rows that were timed and did nothing a time of 0.
-func (b *builder) fillTimes(list []Row) {
-	timed := map[session.ProcessID]bool{}
-	for _, t := range b.timed {
-		timed[t.Process] = true
-	}
-	for i := range list {
-		if list[i].time == nil && timed[list[i].process] {
-			list[i].time = &rowTime{}
-		}
-	}
 }
 
 func buildThreads(b *builder) error {
@@ -381,9 +367,8 @@ func buildThreads(b *builder) error {
 		if f.Process != 0 && f.Process != t.Process || f.Thread != 0 && f.Thread != t.ID {
 			continue
 		}
-		list = append(list, Row{kind: rowThread, thread: t.ID, process: t.Process, values: both(of[t.ID]), time: timeOf[t.ID]})
+		list = append(list, Row{kind: rowThread, thread: t.ID, process: t.Process, values: both(of[t.ID]), time: b.orNone(timeOf[t.ID], t.Process)})
 	}
-	b.fillTimes(list)
 	b.table.Rows = b.limit(list, worthExclusive)
 	return nil
 }

@@ -72,8 +72,9 @@ func lineCell(c *context, r *Row) Cell {
 
 // hasModule and the like say which rows a column applies to.
 func hasModule(r *Row) bool {
-	return r.kind != rowProcess && r.kind != rowThread && r.kind != rowFact && r.kind != rowGC && (r.kind != rowRoot || r.function != 0) && (r.kind != rowObject || r.typ != 0)
+	return r.kind != rowProcess && r.kind != rowRange && r.kind != rowThread && r.kind != rowFact && r.kind != rowGC && (r.kind != rowRoot || r.function != 0) && (r.kind != rowObject || r.typ != 0)
 }
+func hasProcess(r *Row) bool  { return r.kind != rowRange } // it can be of several
 func hasFunction(r *Row) bool { return r.function != 0 }
 func hasLine(r *Row) bool     { return r.line != 0 }
 
@@ -123,8 +124,8 @@ var identityColumns = []Column{
 	{Key: "value", Title: "Value", Kind: Name, cell: text(func(_ *context, r *Row) string { return r.text })},
 	{Key: "module", Title: "Module", Kind: Name, cell: when(hasModule, text(func(c *context, r *Row) string { return c.moduleName(r.module) }))},
 	{Key: "module_path", Title: "Module path", Kind: Name, cell: when(hasModule, text(func(c *context, r *Row) string { return c.modules.get(r.module).Path }))},
-	{Key: "process_id", Title: "PID", Kind: Number, cell: number(func(c *context, r *Row) int64 { return c.processes.get(r.process).PID })},
-	{Key: "process_name", Title: "Process", Kind: Name, cell: text(func(c *context, r *Row) string { return c.processes.get(r.process).Name })},
+	{Key: "process_id", Title: "PID", Kind: Number, cell: when(hasProcess, number(func(c *context, r *Row) int64 { return c.processes.get(r.process).PID }))},
+	{Key: "process_name", Title: "Process", Kind: Name, cell: when(hasProcess, text(func(c *context, r *Row) string { return c.processes.get(r.process).Name }))},
 	{Key: "thread_id", Title: "TID", Kind: Number, cell: number(func(c *context, r *Row) int64 { return c.threads.get(r.thread).OSID })},
 }
 

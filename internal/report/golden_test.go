@@ -68,7 +68,7 @@ func render(t *testing.T, s *session.Session, flags string) string {
 	}
 	if o.Top == 0 && format == FormatText {
 		limits := view.Text
-		limits.Sort, limits.Columns, limits.Argument, limits.By = o.Sort, o.Columns, o.Argument, o.By
+		limits.Sort, limits.Columns, limits.Argument, limits.By, limits.Range, limits.Raw = o.Sort, o.Columns, o.Argument, o.By, o.Range, o.Raw
 		if o.Depth != 0 {
 			limits.Depth = o.Depth
 		}
@@ -115,6 +115,12 @@ func parseFlags(t *testing.T, flags string) (name string, o Options, format Form
 			format = FormatCSV
 		case "tsv":
 			format = FormatTSV
+		case "range":
+			o.Range = value
+		case "raw":
+			o.Raw = true
+		case "unit":
+			layout.Unit = Unit(value)
 		case "width":
 			layout.Width = n
 		case "color":
@@ -125,6 +131,8 @@ func parseFlags(t *testing.T, flags string) (name string, o Options, format Form
 			filter.Thread = session.ThreadID(n)
 		case "from":
 			filter.From = 1e9
+		case "late":
+			filter.From = 5e8
 		default:
 			t.Fatalf("unknown flag %q", word)
 		}
@@ -159,6 +167,16 @@ var goldens = map[string][]string{
 	},
 	"heap": {"snapshot", "snapshot top=2 width=80", "snapshot json", "snapshot sort=live_bytes csv", "snapshot argument=Shop.Order",
 		"snapshot argument=Shop.Order json", "snapshot argument=Tree.Node", "snapshot argument=string", "snapshot thread=1 top=1 width=100"},
+	"timed": {
+		"summary", "summary json", "summary csv", "summary raw", "functions", "functions width=80", "functions json", "functions unit=us", "functions raw unit=ticks", "functions late json",
+		"functions range=Clock.dll", "functions columns=name,waited_inclusive,wait_intervals_exclusive,max_elapsed_exclusive sort=waited_inclusive csv",
+		"calltree", "calltree json", "callers argument=Work", "callers argument=Work json", "modules depth=4", "lines", "lines json", "ips", "ips csv", "threads", "threads json", "processes", "processes json",
+		"header", "functions thread=2",
+	},
+	"kitchen": {
+		"summary width=100", "summary json", "summary csv", "functions", "functions width=100 top=2", "functions json", "functions sort=exclusive_bytes top=2", "functions sort=application_exclusive top=2", "functions range=Kitchen json",
+		"calltree", "calltree width=90", "callers argument=Prepare", "modules depth=4 width=120", "lines", "ips", "threads unit=ms", "processes", "header", "types", "functions process=2 raw",
+	},
 	"empty": {"summary", "summary json", "functions", "functions json", "calltree", "types", "processes", "threads json", "lines", "modules", "ips csv"},
 }
 
@@ -211,7 +229,7 @@ func checkWidth(t *testing.T, flags, got string) {
 	for line := range strings.Lines(got) {
 		line = strings.TrimSuffix(line, "\n")
 		isTable := !strings.HasPrefix(line, "  clrprof ") && !strings.HasPrefix(line, "Lost: ") && !strings.HasPrefix(line, "Inexact: ") && !strings.Contains(line, " of the bytes ") && !strings.Contains(line, "have no symbols") && !strings.HasPrefix(line, "Hidden: ") &&
-			line != backgroundNote && line != gcNote
+			line != backgroundNote && line != gcNote && !strings.HasPrefix(line, "Waiting that is seen: ") && !strings.Contains(line, "Recorded: calls ") && !strings.Contains(line, ": Waiting that")
 		if isTable && stringWidth(line) > layout.Width {
 			t.Errorf("%s: a line is %d wide:\n%s", flags, stringWidth(line), line)
 		}

@@ -2,6 +2,7 @@ package report
 
 import (
 	"cmp"
+	"slices"
 
 	q "github.com/clrprof/clrprof/internal/quantity"
 	"github.com/clrprof/clrprof/internal/session"
@@ -34,6 +35,17 @@ func union[A, B any](as []A, bs []B, compare func(*A, *B) int, fn func(*A, *B)) 
 	}
 }
 
+// noTime is the time of rows that have none in a process whose calls were timed.
+var noTime = &rowTime{}
+
+// orNone is the time of a row of a process; nil if its calls were not timed.
+func (c *context) orNone(t *rowTime, p session.ProcessID) *rowTime {
+	if t != nil || !slices.ContainsFunc(c.timed, func(r session.ProcessTime) bool { return r.Process == p }) {
+		return t
+	}
+	return noTime
+}
+
 // single is the time of a row that has calls of its own, place of one that has not.
 func single(v session.TimeValue, s session.SingleCalls) *rowTime { return &rowTime{v, s, true} }
 
@@ -61,6 +73,7 @@ func (c *context) functionRows() ([]Row, error) {
 			if t != nil {
 				row.time = single(t.TimeValue, t.SingleCalls)
 			}
+			row.time = c.orNone(row.time, row.process)
 			list = append(list, row)
 		})
 	return list, nil
@@ -87,6 +100,7 @@ func (c *context) processRows() ([]Row, error) {
 			if t != nil {
 				row.time = place(t.TimeValue)
 			}
+			row.time = c.orNone(row.time, row.process)
 			list = append(list, row)
 		})
 	return list, nil
@@ -117,6 +131,7 @@ func (c *context) pathsBelow(r *Row) ([]Row, error) {
 			if t != nil {
 				row.time = single(t.TimeValue, t.SingleCalls)
 			}
+			row.time = c.orNone(row.time, row.process)
 			list = append(list, row)
 		})
 	return list, nil
@@ -149,6 +164,7 @@ func (c *context) calls() ([]call, error) {
 		if t != nil {
 			one.caller, one.callee, one.time = t.Caller, t.Callee, single(t.TimeValue, t.SingleCalls)
 		}
+		one.time = c.orNone(one.time, c.functions.get(one.callee).Process)
 		list = append(list, one)
 	})
 	return list, nil
@@ -173,6 +189,7 @@ func (c *context) moduleRows() ([]Row, error) {
 			if t != nil {
 				row.time = single(t.TimeValue, t.SingleCalls)
 			}
+			row.time = c.orNone(row.time, row.process)
 			list = append(list, row)
 		})
 	return list, nil
@@ -201,7 +218,7 @@ func (c *context) lineRows() ([]Row, error) {
 	}
 	for _, a := range amounts {
 		row := c.lineRow(a)
-		row.time = of[a.Line]
+		row.time = c.orNone(of[a.Line], row.process)
 		delete(of, a.Line)
 		list = append(list, row)
 	}
@@ -235,6 +252,7 @@ func (c *context) instructionRows() ([]Row, error) {
 		if t != nil {
 			row.time = place(t.TimeValue)
 		}
+		row.time = c.orNone(row.time, row.process)
 		list = append(list, row)
 	})
 	return list, nil

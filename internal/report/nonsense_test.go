@@ -1,6 +1,7 @@
 package report
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -16,16 +17,20 @@ import (
 // ids of nothing, cycles, negative and enormous numbers, text for numbers.
 func TestViewsSurviveNonsense(t *testing.T) {
 	dir := t.TempDir()
-	path := filepath.Join(dir, "good")
-	complete(t, sessiontest.Shop(), path)
-	good, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
+	var good [][]byte
+	for i, b := range []*sessiontest.Builder{sessiontest.Shop(), sessiontest.Kitchen()} {
+		path := filepath.Join(dir, fmt.Sprint("good", i))
+		complete(t, b, path)
+		content, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		good = append(good, content)
 	}
-	columns := tableColumns(t, path)
+	columns := tableColumns(t, filepath.Join(dir, "good0"))
 	rapid.Check(t, func(t *rapid.T) {
 		bad := filepath.Join(dir, "bad")
-		if err := os.WriteFile(bad, good, 0o644); err != nil {
+		if err := os.WriteFile(bad, rapid.SampledFrom(good).Draw(t, "session"), 0o644); err != nil {
 			t.Fatal(err)
 		}
 		conn, err := sqlite.OpenConn(bad, sqlite.OpenReadWrite)

@@ -135,6 +135,7 @@ func (s *Summary) addList(section listed, top int) error {
 	if len(o.Columns) > 0 {
 		o.Columns = slices.Concat(shown.columns, o.Columns)
 	}
+	o.nonzero = s.context.hasTime() && section.view == "functions" // those with allocations need not have times, and vice versa
 	table, err := view.buildIn(s.context, o)
 	if err != nil {
 		return err

@@ -4,7 +4,8 @@ import (
 	"bufio"
 	"cmp"
 	"fmt"
-	"slices"
+	"strconv"
+	"strings"
 
 	q "github.com/clrprof/clrprof/internal/quantity"
 	"github.com/clrprof/clrprof/internal/session"
@@ -75,26 +76,23 @@ var mechanisms = map[string]string{
 	session.MechanismNone: "nothing: application time is elapsed time",
 }
 
-// timeNotes say how times came about, once for all processes that were timed alike.
+// timeNotes say how times came about; of which processes, if they were not timed alike.
 func (c *context) timeNotes() []string {
 	var out []string
-	add := func(note string) {
-		if !slices.Contains(out, note) {
+	of := map[string][]string{}
+	add := func(p session.ProcessID, note string) {
+		if of[note] == nil {
 			out = append(out, note)
 		}
+		of[note] = append(of[note], strconv.FormatInt(c.processes.get(p).PID, 10))
 	}
+	shown := 0
 	for _, t := range c.timed {
 		if f := c.source.Filter(); f.Process != 0 && f.Process != t.Process {
 			continue
 		}
-		switch t.Instrument {
-		case session.InstrumentBoundary:
-			add("Recorded: calls of your code, and those that it makes into the framework (--instrument boundary).")
-		case session.InstrumentMine:
-			add("Recorded: calls of your code; the framework's time counts for its callers (--instrument mine).")
-		case session.InstrumentAll:
-			add("Recorded: all calls, those within the framework too (--instrument all).")
-		}
+		shown++
+		add(t.Process, recordedNote(t.Instrument))
 		how, known := mechanisms[t.Mechanism]
 		if !known {
 			how = t.Mechanism
@@ -102,12 +100,28 @@ func (c *context) timeNotes() []string {
 		if t.Mechanism == session.MechanismGap {
 			how = fmt.Sprintf(how, t.Gap)
 		}
-		add("Waiting that is seen: " + how + ".")
+		add(t.Process, "Waiting that is seen: "+how+".")
+	}
+	for i, note := range out {
+		if n := len(of[note]); n < shown {
+			out[i] = fmt.Sprintf("In %s %s: %s", pick(n == 1, "process", "processes"), strings.Join(of[note], ", "), note)
+		}
 	}
 	if c.raw {
-		add(rawNote)
+		out = append(out, rawNote)
 	}
 	return out
+}
+
+// recordedNote says which calls a mode of instrumentation records.
+func recordedNote(mode string) string {
+	switch mode {
+	case session.InstrumentMine:
+		return "Recorded: calls of your code; the framework's time counts for its callers (--instrument mine)."
+	case session.InstrumentAll:
+		return "Recorded: all calls, those within the framework too (--instrument all)."
+	}
+	return "Recorded: calls of your code, and those that it makes into the framework (--instrument boundary)."
 }
 
 // rawNote is said wherever raw times are shown.
@@ -121,7 +135,7 @@ func (s *Summary) timeFacts(fact func(key, format string, args ...any)) {
 	}
 	all := t.Total.Inclusive
 	elapsed := c.elapsed(all)
-	fact("time", "%s elapsed on all threads, %s of it application (%s), %s waiting", elapsed, all.Application, q.PercentOf(all.Application, elapsed), elapsed-all.Application)
+	fact("time", "%s elapsed: %s application (%s), %s waiting", elapsed, all.Application, q.PercentOf(all.Application, elapsed), waited(all))
 	calls := t.Total.Calls.String()
 	if t.PerSecond > 0 {
 		calls += fmt.Sprintf(", %s per second", t.PerSecond)
@@ -141,7 +155,7 @@ func (s *Summary) timeJSON(out *bufio.Writer) {
 	}
 	all := t.Total.Inclusive
 	fmt.Fprintf(out, "  \"elapsed\": %d,\n  \"application\": %d,\n  \"waited\": %d,\n  \"calls\": %d,\n  \"running\": %d,\n  \"calls_per_second\": %d,\n",
-		s.context.elapsed(all), all.Application, waited(s.context, all), t.Total.Calls, t.Total.Running, t.PerSecond)
+		s.context.elapsed(all), all.Application, waited(all), t.Total.Calls, t.Total.Running, t.PerSecond)
 	fmt.Fprintf(out, "  \"probe_overhead\": %d,\n  \"probe_overhead_percent\": %s,\n  \"timed\": [", all.Overhead, percentText(t.Overhead()))
 	for i, p := range t.Processes {
 		fmt.Fprintf(out, "%s\n    {\"process_id\": %d, \"instrument\": %s, \"clock\": %s, \"ticks_per_second\": %d, \"mechanism\": %s, \"gap_ns\": %d, \"inside_ns\": %g, \"outside_ns\": %g, \"cold_inside_ns\": %g, \"cold_outside_ns\": %g}",

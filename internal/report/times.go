@@ -55,8 +55,8 @@ func (c *context) elapsed(t q.Time) q.Nanoseconds {
 	return t.Elapsed
 }
 
-// waited is the part of the elapsed time in which the operating system acted.
-func waited(c *context, t q.Time) q.Nanoseconds { return c.elapsed(t) - t.Application }
+// waited is the part of the elapsed time in which the operating system acted; what the probes added is not of it.
+func waited(t q.Time) q.Nanoseconds { return t.Elapsed - t.Application }
 
 // timeKeys are the columns of times of rows that have calls of their own; placeKeys of those that have not: places in a
 // function, threads, processes.
@@ -79,15 +79,15 @@ func timeKeys(single bool) string {
 var waitParts = []struct {
 	key, title string
 	kind       Kind
-	value      func(*context, q.Time) int64
+	value      func(q.Time) int64
 }{
-	{"waited", "Waited", Duration, func(c *context, t q.Time) int64 { return int64(waited(c, t)) }},
-	{"wait_intervals", "Wait intervals", Count, func(_ *context, t q.Time) int64 { return int64(t.Intervals) }},
-	{"voluntary", "Voluntary", Count, func(_ *context, t q.Time) int64 { return int64(t.Voluntary) }},
-	{"preempted", "Preempted", Count, func(_ *context, t q.Time) int64 { return int64(t.Preempted) }},
-	{"faults", "Faults", Count, func(_ *context, t q.Time) int64 { return int64(t.Faults) }},
-	{"reads", "Reads", Count, func(_ *context, t q.Time) int64 { return int64(t.Reads) }},
-	{"off_cpu", "Off CPU", Duration, func(_ *context, t q.Time) int64 { return int64(t.OffCPU) }},
+	{"waited", "Waited", Duration, func(t q.Time) int64 { return int64(waited(t)) }},
+	{"wait_intervals", "Wait intervals", Count, func(t q.Time) int64 { return int64(t.Intervals) }},
+	{"voluntary", "Voluntary", Count, func(t q.Time) int64 { return int64(t.Voluntary) }},
+	{"preempted", "Preempted", Count, func(t q.Time) int64 { return int64(t.Preempted) }},
+	{"faults", "Faults", Count, func(t q.Time) int64 { return int64(t.Faults) }},
+	{"reads", "Reads", Count, func(t q.Time) int64 { return int64(t.Reads) }},
+	{"off_cpu", "Off CPU", Duration, func(t q.Time) int64 { return int64(t.OffCPU) }},
 }
 
 func waitKeys() string {
@@ -160,9 +160,9 @@ func timeColumns() []Column {
 		for _, part := range waitParts {
 			key := part.key + rule.key
 			out = append(out, Column{Key: key, Title: part.title + rule.title, Kind: part.kind,
-				cell: timed(func(c *context, t *rowTime) Cell { return Cell{Number: part.value(c, t.by(rule.inclusive))} })})
+				cell: timed(func(_ *context, t *rowTime) Cell { return Cell{Number: part.value(t.by(rule.inclusive))} })})
 			if part.kind == Duration {
-				value := func(c *context, t q.Time) q.Nanoseconds { return q.Nanoseconds(part.value(c, t)) }
+				value := func(_ *context, t q.Time) q.Nanoseconds { return q.Nanoseconds(part.value(t)) }
 				out = append(out, Column{Key: key + "_percent", Title: "%", Kind: Percent, cell: share(value, (*context).elapsed)})
 			}
 		}

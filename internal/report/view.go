@@ -23,6 +23,7 @@ type Options struct {
 	GCs      string      // A..B: only what happened from the end of collection A to that of B; of lifetime
 	Range    string      // functions: only those that match the pattern, and a row for all of them
 	Raw      bool        // elapsed times with what the probes added
+	nonzero  bool        // leave out, without counting them, rows that have nothing of what they are ordered by
 }
 
 // View describes a view of a session.
@@ -291,6 +292,9 @@ func compare(column Column, x, y Cell) int {
 // limit sorts rows and cuts them. What is cut becomes a rest row; value says what
 // a row is worth there, so that nothing counts twice.
 func (b *builder) limit(list []Row, value func(*Row) worth) []Row {
+	if b.options.nonzero {
+		list = slices.DeleteFunc(list, func(r Row) bool { return b.order.cell(b.context, &r).Number == 0 })
+	}
 	b.sorted(list)
 	keep := len(list)
 	if b.options.Top > 0 {

@@ -71,7 +71,7 @@ func (t *Table) shares(w worth) string {
 	case strings.Contains(order, "application"):
 		time = q.PercentOf(w.time.Application, all.Application).String() + " of application time"
 	case strings.Contains(order, "waited"):
-		time = q.PercentOf(waited(c, w.time), waited(c, all)).String() + " of waiting"
+		time = q.PercentOf(waited(w.time), waited(all)).String() + " of waiting"
 	}
 	if c.hasMemory() && shows(dataMemory) {
 		return time + ", " + bytes

@@ -9,7 +9,7 @@ import (
 
 // Samples are the hand-made sessions of golden tests, by name.
 var Samples = map[string]func() *Builder{
-	"shop": Shop, "several": Several, "odd": Odd, "deep": Deep, "empty": Empty, "aging": Aging, "heap": Heap, "timed": Timed,
+	"shop": Shop, "several": Several, "odd": Odd, "deep": Deep, "empty": Empty, "aging": Aging, "heap": Heap, "timed": Timed, "kitchen": Kitchen,
 }
 
 // Shop is a small program as people write them: recursion, generics, a lambda, a dynamic

@@ -1,0 +1,289 @@
+package report
+
+import (
+	"bytes"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/clrprof/clrprof/internal/analysis"
+	q "github.com/clrprof/clrprof/internal/quantity"
+	"github.com/clrprof/clrprof/internal/session"
+	"github.com/clrprof/clrprof/internal/session/sessiontest"
+)
+
+// timedSessions are sessions with times, some of them with allocations too.
+func timedSessions() map[string]*sessiontest.Builder {
+	all := map[string]*sessiontest.Builder{"timed": sessiontest.Timed(), "kitchen": sessiontest.Kitchen()}
+	for seed := range uint64(8) {
+		all[fmt.Sprint("random ", seed)] = sessiontest.RandomTimes(seed)
+	}
+	return all
+}
+
+// timeSQL selects the columns of times from a derived table, with divisions of its own.
+func timeSQL(single bool) string {
+	list := []string{"calls", "running", "overhead_inclusive AS probe_overhead_inclusive", "overhead_exclusive AS probe_overhead_exclusive",
+		"elapsed_exclusive - application_exclusive AS waited_exclusive", "voluntary_inclusive", "faults_exclusive", "wait_intervals_inclusive", "off_cpu_exclusive"}
+	for _, part := range []string{"elapsed", "application"} {
+		for _, rule := range []string{"inclusive", "exclusive"} {
+			key, sum := part+"_"+rule, part+"_exclusive"
+			if rule == "inclusive" {
+				sum = "nodes_" + key
+			}
+			list = append(list, key, fmt.Sprintf("coalesce(100.0 * %s / (SELECT sum(%s_inclusive) FROM process_time_value), 0.0) AS %s_percent", key, part, key))
+			if single {
+				list = append(list, fmt.Sprintf("CASE WHEN calls > 0 THEN CAST(round(1.0 * %s / calls) AS INTEGER) END AS avg_%s", sum, key),
+					fmt.Sprintf("CASE WHEN calls > running THEN min_%s END AS min_%s", key, key), fmt.Sprintf("CASE WHEN calls > running THEN max_%s END AS max_%s", key, key))
+			}
+		}
+	}
+	return strings.Join(list, ", ")
+}
+
+// timeColumnsOf are the keys that timeSQL selects.
+func timeColumnsOf(single bool) string {
+	return strings.TrimSpace(timeKeys(single) + "waited_exclusive voluntary_inclusive faults_exclusive wait_intervals_inclusive off_cpu_exclusive")
+}
+
+// TestTimesAgreeWithSQL compares all columns of times of each view with the derived table of the same meaning.
+func TestTimesAgreeWithSQL(t *testing.T) {
+	name := "coalesce(nullif(f.name, ''), f.raw_name) AS "
+	pairs := []struct {
+		view, columns string
+		single        bool
+		selects, from string
+	}{
+		{"functions", "name process_id", true, name + "name, p.pid AS process_id", "function_time v JOIN function f ON f.id = v.function_id JOIN process p ON p.id = f.process_id"},
+		{"calltree", "name level", true, name + "name, v.level", "path_time v JOIN function f ON f.id = v.function_id"},
+		{"modules", "name", true, "coalesce(m.name, '(no module)') AS name", "module_time v LEFT JOIN module m ON m.id = v.module_id"},
+		{"lines", "function line_begin kind", false, name + "function, iif(v.line_id = 0, nullif(f.line, 0), l.line_begin) AS line_begin, iif(v.line_id = 0, 'body', 'line') AS kind",
+			"line_time v JOIN function f ON f.id = v.function_id LEFT JOIN line l ON l.id = v.line_id"},
+		{"ips", "function instruction_address", false, name + "function, printf('0x%x', i.address) AS instruction_address", "instruction_time v JOIN instruction i ON i.id = v.instruction_id JOIN function f ON f.id = i.function_id"},
+		{"threads", "thread_id", false, "t.os_id AS thread_id", "thread_time v JOIN thread t ON t.id = v.thread_id"},
+		{"processes", "process_id mechanism", false, "p.pid AS process_id, pt.mechanism", "process_time_value v JOIN process p ON p.id = v.process_id JOIN process_time pt ON pt.process_id = p.id"},
+	}
+	for at, b := range timedSessions() {
+		s := complete(t, b, filepath.Join(t.TempDir(), "s"))
+		for _, p := range pairs {
+			got := viewObjects(t, s, p.view, Options{Depth: map[bool]int{true: 1}[p.view == "modules"]}, keys(p.columns+" "+timeColumnsOf(p.single)))
+			got = slices.DeleteFunc(got, func(m map[string]any) bool { // processes in the tree, and what only allocated
+				return m["level"] == 0.0 || m["calls"] == nil || m["calls"] == 0.0 && m["elapsed_inclusive"] == 0.0 && m["probe_overhead_inclusive"] == 0.0
+			})
+			want := queryObjects(t, s, "SELECT "+p.selects+", "+timeSQL(p.single)+" FROM "+p.from+" WHERE v.calls <> 0 OR v.elapsed_inclusive <> 0 OR v.overhead_inclusive <> 0")
+			if diff := cmp.Diff(want, got, cmpopts.EquateApprox(0, 1e-6), cmpopts.EquateEmpty(), sortObjects); diff != "" {
+				t.Errorf("%s: %s (-sql +view):\n%s", at, p.view, diff)
+			}
+		}
+	}
+}
+
+// sums adds up columns of the rows that are wanted.
+func sums(rows []map[string]any, wanted func(map[string]any) bool, columns ...string) []float64 {
+	out := make([]float64, len(columns))
+	for _, r := range rows {
+		if !wanted(r) {
+			continue
+		}
+		for i, key := range columns {
+			if n, ok := r[key].(float64); ok {
+				out[i] += n
+			}
+		}
+	}
+	return out
+}
+
+// TestTimesAddUp: the same total comes out of every view, of all of a session and of its parts.
+func TestTimesAddUp(t *testing.T) {
+	exclusive := keys("elapsed_exclusive application_exclusive probe_overhead_exclusive waited_exclusive")
+	inclusive := keys("elapsed_inclusive application_inclusive probe_overhead_inclusive waited_inclusive")
+	every := func(map[string]any) bool { return true }
+	atLevel := func(n float64) func(map[string]any) bool {
+		return func(m map[string]any) bool { return m["level"] == n }
+	}
+	for at, b := range timedSessions() {
+		s := complete(t, b, filepath.Join(t.TempDir(), "s"))
+		for _, filter := range []analysis.Filter{{}, {Process: 1}, {Thread: 1}, {From: 5e8}} {
+			src, err := analysis.Open(s, filter)
+			if err != nil {
+				continue // no such span in the session
+			}
+			rows := func(view string, o Options) []map[string]any { return viewRows(t, src, view, o) }
+			total := sums(rows("processes", Options{}), every, exclusive...)
+			for _, c := range []struct {
+				what string
+				have []float64
+			}{
+				{"processes, inclusive", sums(rows("processes", Options{}), every, inclusive...)},
+				{"threads", sums(rows("threads", Options{}), every, exclusive...)},
+				{"functions", sums(rows("functions", Options{}), every, exclusive...)},
+				{"the range of all", sums(rows("functions", Options{Range: "*"}), func(m map[string]any) bool { return m["kind"] == "range" }, exclusive...)},
+				{"modules", sums(rows("modules", Options{}), atLevel(0), exclusive...)},
+				{"functions of modules", sums(rows("modules", Options{}), atLevel(1), exclusive...)},
+				{"lines of modules", sums(rows("modules", Options{}), func(m map[string]any) bool { return m["level"] == 2.0 && m["kind"] != "instruction" }, exclusive...)},
+				{"lines", sums(rows("lines", Options{}), every, exclusive...)},
+				{"roots of the tree", sums(rows("calltree", Options{}), atLevel(1), inclusive...)},
+				{"tree", sums(rows("calltree", Options{}), every, exclusive...)},
+				{"callers of all", callersSum(t, src, exclusive)},
+			} {
+				if diff := cmp.Diff(total, c.have); diff != "" {
+					t.Errorf("%s, %+v: processes and %s differ: %s", at, filter, c.what, diff)
+				}
+			}
+			calls := sums(rows("functions", Options{}), every, "calls", "running")
+			for _, view := range []string{"threads", "processes", "calltree"} {
+				if diff := cmp.Diff(calls, sums(rows(view, Options{}), every, "calls", "running")); diff != "" {
+					t.Errorf("%s, %+v: calls of functions and %s: %s", at, filter, view, diff)
+				}
+			}
+		}
+	}
+}
+
+// callersSum adds up the callers of each function that has any: exclusive values of callers are those of the function.
+func callersSum(t *testing.T, src *analysis.Source, columns []string) []float64 {
+	view, err := FindView("callers")
+	if err != nil {
+		t.Fatal(err)
+	}
+	total := make([]float64, len(columns))
+	seen := map[string]bool{}
+	for _, f := range viewRows(t, src, "functions", Options{}) {
+		name := f["name"].(string)
+		if seen[name] {
+			continue
+		}
+		seen[name] = true
+		table, err := view.Build(src, Options{Argument: name, Columns: append([]string{"type"}, columns...)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, n := range sums(tableRows(t, table), func(m map[string]any) bool { return m["type"] == "caller" }, columns...) {
+			total[i] += n
+		}
+	}
+	return total
+}
+
+func viewRows(t *testing.T, src *analysis.Source, name string, o Options) []map[string]any {
+	t.Helper()
+	view, err := FindView(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, key := range []string{"level", "kind", "name"} {
+		if slices.Contains(view.columns, key) || key == "kind" && o.Range != "" {
+			o.Columns = append(o.Columns, key)
+		}
+	}
+	o.Columns = slices.Concat(o.Columns, keys(timeKeys(false)+"waited_inclusive waited_exclusive"))
+	table, err := view.Build(src, o)
+	if err != nil {
+		t.Fatal(name, err)
+	}
+	return tableRows(t, table)
+}
+
+func tableRows(t *testing.T, table *Table) []map[string]any {
+	t.Helper()
+	var out bytes.Buffer
+	if err := table.Write(&out, FormatJSON, TextOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	return parseObjects(t, out.Bytes())
+}
+
+// TestTimesAreOrdered: application time is part of elapsed time, exclusive time of inclusive time, raw time is elapsed
+// time with what the probes added; each row of a tree is worth itself and the rows below it.
+func TestTimesAreOrdered(t *testing.T) {
+	for at, b := range timedSessions() {
+		s := complete(t, b, filepath.Join(t.TempDir(), "s"))
+		src, err := analysis.Open(s, analysis.Filter{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, view := range []string{"functions", "calltree", "modules", "lines", "ips", "threads", "processes"} {
+			rows, raw := viewRows(t, src, view, Options{Sort: "calls"}), viewRows(t, src, view, Options{Raw: true, Sort: "calls"})
+			for i, r := range rows {
+				v := func(key string) float64 { n, _ := r[key].(float64); return n }
+				if v("application_inclusive") > v("elapsed_inclusive") || v("application_exclusive") > v("elapsed_exclusive") ||
+					v("elapsed_exclusive") > v("elapsed_inclusive") || v("application_exclusive") > v("application_inclusive") || v("running") > v("calls") {
+					t.Errorf("%s: %s: %v", at, view, r)
+				}
+				for _, rule := range []string{"_inclusive", "_exclusive"} {
+					if have, _ := raw[i]["elapsed"+rule].(float64); have != v("elapsed"+rule)+v("probe_overhead"+rule) {
+						t.Errorf("%s: %s: raw %v of %v", at, view, raw[i], r)
+					}
+				}
+			}
+		}
+		rows := viewRows(t, src, "calltree", Options{})
+		for i, r := range rows {
+			sum := r["elapsed_exclusive"].(float64)
+			for _, below := range rows[i+1:] {
+				if below["level"].(float64) <= r["level"].(float64) {
+					break
+				}
+				if below["level"].(float64) == r["level"].(float64)+1 {
+					sum += below["elapsed_inclusive"].(float64)
+				}
+			}
+			if sum != r["elapsed_inclusive"] {
+				t.Errorf("%s: row %d %v is worth %v, its parts %v", at, i, r["name"], r["elapsed_inclusive"], sum)
+			}
+		}
+	}
+}
+
+// TestDataThatIsNotThere: what a session does not hold is said, not shown as 0.
+func TestDataThatIsNotThere(t *testing.T) {
+	timed := complete(t, sessiontest.Timed(), filepath.Join(t.TempDir(), "s"))
+	shop := complete(t, sessiontest.Shop(), filepath.Join(t.TempDir(), "s"))
+	for _, c := range []struct {
+		s    *session.Session
+		view string
+		o    Options
+		want error
+	}{
+		{timed, "types", Options{}, ErrNoMemory},
+		{timed, "functions", Options{Columns: []string{"name", "inclusive_bytes"}}, ErrNoMemory},
+		{timed, "functions", Options{Sort: "exclusive_bytes"}, ErrNoMemory},
+		{shop, "functions", Options{Columns: []string{"name", "calls"}}, analysis.ErrNoTime},
+		{shop, "functions", Options{Sort: "waited_exclusive"}, analysis.ErrNoTime},
+		{shop, "processes", Options{Columns: []string{"mechanism"}}, analysis.ErrNoTime},
+	} {
+		src, err := analysis.Open(c.s, analysis.Filter{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		view, err := FindView(c.view)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := view.Build(src, c.o); err == nil || err.Error() != c.want.Error() {
+			t.Errorf("%s %+v: %v, want %v", c.view, c.o, err, c.want)
+		}
+	}
+}
+
+func TestUnits(t *testing.T) {
+	for _, c := range []struct {
+		unit Unit
+		ns   int64
+		want string
+	}{
+		{"", 1_500_000, "1.50 ms"}, {Milliseconds, 1_234_567_891, "1,234.568"}, {Milliseconds, 499, "0.000"}, {Milliseconds, 500, "0.001"},
+		{Milliseconds, 999_999, "1.000"}, {Microseconds, 1_234_567, "1,234.567"}, {Microseconds, 7, "0.007"}, {Nanoseconds, 1_234_567, "1,234,567"},
+		{Ticks, 1_000_000_000, "2,500,000,000"}, {Ticks, 3, "8"}, {Ticks, 0, "0"}, {Microseconds, -1500, "-1.500"},
+	} {
+		if have := c.unit.print(q.Nanoseconds(c.ns), 2_500_000_000); have != c.want {
+			t.Errorf("%d ns in %q: %s, want %s", c.ns, c.unit, have, c.want)
+		}
+	}
+}
