@@ -126,6 +126,9 @@ func (s *Session) checkSize() error {
 	if err == nil && info.Size() < bytes {
 		err = truncated(info.Size(), bytes)
 	}
+	if s.conn.AutocommitEnabled() { // some errors roll back by themselves
+		return err
+	}
 	return errors.Join(err, sqlitex.ExecuteTransient(s.conn, "ROLLBACK", nil))
 }
 
@@ -274,9 +277,12 @@ func explain(path string, err error) error {
 		return prefix(path, err)
 	}
 	switch code := sqlite.ErrCode(err); code.ToPrimary() {
-	case sqlite.ResultCorrupt, sqlite.ResultNotADB, sqlite.ResultTooBig, sqlite.ResultFormat:
+	case sqlite.ResultCorrupt, sqlite.ResultNotADB, sqlite.ResultTooBig, sqlite.ResultFormat, sqlite.ResultIOErr:
 		if h, size, headerErr := readHeader(path); headerErr == nil && h.pages*h.pageSize > size {
 			return prefix(path, truncated(size, h.pages*h.pageSize))
+		}
+		if code.ToPrimary() == sqlite.ResultIOErr {
+			break // of the disk
 		}
 		return fmt.Errorf("session %s: %w (%s): copy it again from where it was made", path, ErrCorrupt, messageOf(err))
 	case sqlite.ResultError: // our own queries are right, so the tables are not what they should be

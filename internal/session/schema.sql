@@ -841,3 +841,144 @@ SELECT g.number AS gc, r.kind, r.flags & 1 <> 0 AS pinning, r.flags & 2 <> 0 AS 
   coalesce(CASE WHEN f.name <> '' THEN f.name WHEN f.raw_type <> '' THEN f.raw_type || '.' || f.raw_name ELSE f.raw_name END, '') AS root_function,
   r.reference_count, s.type, s.function, s.source_file, s.line, s.module, s.process, s.process_id
 FROM root r JOIN gc g ON g.id = r.gc_id JOIN sites s ON s.id = r.site_id LEFT JOIN function f ON f.id = r.function_id;
+
+-- Times: nanoseconds. Percentages are of the whole run's elapsed or application time; avg_, min_ and max_ are of one call.
+
+CREATE VIEW total_time AS
+SELECT coalesce(sum(calls), 0) AS calls, coalesce(sum(elapsed_inclusive), 0) AS elapsed, coalesce(sum(application_inclusive), 0) AS application,
+  coalesce(sum(overhead_inclusive), 0) AS overhead FROM process_time_value;
+
+CREATE VIEW function_times AS
+SELECT v.function_id AS id, CASE WHEN f.name <> '' THEN f.name WHEN f.raw_type <> '' THEN f.raw_type || '.' || f.raw_name ELSE f.raw_name END AS name, f.kind,
+  coalesce(m.name, '') AS module, coalesce(m.path, '') AS module_path, coalesce(s.path, '') AS source_file, f.line,
+  p.pid AS process_id, p.name AS process,
+  v.calls, v.running,
+  v.elapsed_inclusive, 100.0 * v.elapsed_inclusive / total_time.elapsed AS elapsed_inclusive_percent,
+  v.elapsed_exclusive, 100.0 * v.elapsed_exclusive / total_time.elapsed AS elapsed_exclusive_percent,
+  v.application_inclusive, 100.0 * v.application_inclusive / total_time.application AS application_inclusive_percent,
+  v.application_exclusive, 100.0 * v.application_exclusive / total_time.application AS application_exclusive_percent,
+  1.0 * v.nodes_elapsed_inclusive / v.calls AS avg_elapsed_inclusive, v.min_elapsed_inclusive, v.max_elapsed_inclusive,
+  1.0 * v.elapsed_exclusive / v.calls AS avg_elapsed_exclusive, v.min_elapsed_exclusive, v.max_elapsed_exclusive,
+  1.0 * v.nodes_application_inclusive / v.calls AS avg_application_inclusive, v.min_application_inclusive, v.max_application_inclusive,
+  1.0 * v.application_exclusive / v.calls AS avg_application_exclusive, v.min_application_exclusive, v.max_application_exclusive,
+  v.overhead_inclusive, v.overhead_exclusive, v.wait_intervals_inclusive, v.wait_intervals_exclusive,
+  v.voluntary_inclusive, v.voluntary_exclusive, v.preempted_inclusive, v.preempted_exclusive,
+  v.faults_inclusive, v.faults_exclusive, v.reads_inclusive, v.reads_exclusive, v.off_cpu_inclusive, v.off_cpu_exclusive
+FROM function_time v CROSS JOIN total_time JOIN function f ON f.id = v.function_id LEFT JOIN module m ON m.id = f.module_id
+  LEFT JOIN source_file s ON s.id = f.file_id LEFT JOIN process p ON p.id = f.process_id;
+
+CREATE VIEW module_times AS
+SELECT v.module_id AS id, coalesce(m.name, '(no module)') AS name, coalesce(m.path, '') AS path, p.pid AS process_id, p.name AS process,
+  v.calls, v.running,
+  v.elapsed_inclusive, 100.0 * v.elapsed_inclusive / total_time.elapsed AS elapsed_inclusive_percent,
+  v.elapsed_exclusive, 100.0 * v.elapsed_exclusive / total_time.elapsed AS elapsed_exclusive_percent,
+  v.application_inclusive, 100.0 * v.application_inclusive / total_time.application AS application_inclusive_percent,
+  v.application_exclusive, 100.0 * v.application_exclusive / total_time.application AS application_exclusive_percent,
+  1.0 * v.nodes_elapsed_inclusive / v.calls AS avg_elapsed_inclusive, v.min_elapsed_inclusive, v.max_elapsed_inclusive,
+  1.0 * v.elapsed_exclusive / v.calls AS avg_elapsed_exclusive, v.min_elapsed_exclusive, v.max_elapsed_exclusive,
+  1.0 * v.nodes_application_inclusive / v.calls AS avg_application_inclusive, v.min_application_inclusive, v.max_application_inclusive,
+  1.0 * v.application_exclusive / v.calls AS avg_application_exclusive, v.min_application_exclusive, v.max_application_exclusive,
+  v.overhead_inclusive, v.overhead_exclusive, v.wait_intervals_inclusive, v.wait_intervals_exclusive,
+  v.voluntary_inclusive, v.voluntary_exclusive, v.preempted_inclusive, v.preempted_exclusive,
+  v.faults_inclusive, v.faults_exclusive, v.reads_inclusive, v.reads_exclusive, v.off_cpu_inclusive, v.off_cpu_exclusive
+FROM module_time v CROSS JOIN total_time LEFT JOIN module m ON m.id = v.module_id LEFT JOIN process p ON p.id = m.process_id;
+
+CREATE VIEW call_tree_times AS        -- ids are those of call_tree; parents come before children; the parent of a root is 0
+SELECT v.id, v.parent_id, v.level, CASE WHEN f.name <> '' THEN f.name WHEN f.raw_type <> '' THEN f.raw_type || '.' || f.raw_name ELSE f.raw_name END AS function,
+  coalesce(m.name, '') AS module, p.pid AS process_id, p.name AS process,
+  v.calls, v.running,
+  v.elapsed_inclusive, 100.0 * v.elapsed_inclusive / total_time.elapsed AS elapsed_inclusive_percent,
+  v.elapsed_exclusive, 100.0 * v.elapsed_exclusive / total_time.elapsed AS elapsed_exclusive_percent,
+  v.application_inclusive, 100.0 * v.application_inclusive / total_time.application AS application_inclusive_percent,
+  v.application_exclusive, 100.0 * v.application_exclusive / total_time.application AS application_exclusive_percent,
+  1.0 * v.nodes_elapsed_inclusive / v.calls AS avg_elapsed_inclusive, v.min_elapsed_inclusive, v.max_elapsed_inclusive,
+  1.0 * v.elapsed_exclusive / v.calls AS avg_elapsed_exclusive, v.min_elapsed_exclusive, v.max_elapsed_exclusive,
+  1.0 * v.nodes_application_inclusive / v.calls AS avg_application_inclusive, v.min_application_inclusive, v.max_application_inclusive,
+  1.0 * v.application_exclusive / v.calls AS avg_application_exclusive, v.min_application_exclusive, v.max_application_exclusive,
+  v.overhead_inclusive, v.overhead_exclusive, v.wait_intervals_inclusive, v.wait_intervals_exclusive,
+  v.voluntary_inclusive, v.voluntary_exclusive, v.preempted_inclusive, v.preempted_exclusive,
+  v.faults_inclusive, v.faults_exclusive, v.reads_inclusive, v.reads_exclusive, v.off_cpu_inclusive, v.off_cpu_exclusive
+FROM path_time v CROSS JOIN total_time JOIN function f ON f.id = v.function_id LEFT JOIN module m ON m.id = f.module_id
+  LEFT JOIN process p ON p.id = v.process_id;
+
+CREATE VIEW call_times AS             -- caller is '' where the callee was a root
+SELECT coalesce(CASE WHEN c.name <> '' THEN c.name WHEN c.raw_type <> '' THEN c.raw_type || '.' || c.raw_name ELSE c.raw_name END, '') AS caller,
+  CASE WHEN f.name <> '' THEN f.name WHEN f.raw_type <> '' THEN f.raw_type || '.' || f.raw_name ELSE f.raw_name END AS callee,
+  v.caller_id, v.callee_id, p.pid AS process_id, p.name AS process,
+  v.calls, v.running,
+  v.elapsed_inclusive, 100.0 * v.elapsed_inclusive / total_time.elapsed AS elapsed_inclusive_percent,
+  v.elapsed_exclusive, 100.0 * v.elapsed_exclusive / total_time.elapsed AS elapsed_exclusive_percent,
+  v.application_inclusive, 100.0 * v.application_inclusive / total_time.application AS application_inclusive_percent,
+  v.application_exclusive, 100.0 * v.application_exclusive / total_time.application AS application_exclusive_percent,
+  1.0 * v.nodes_elapsed_inclusive / v.calls AS avg_elapsed_inclusive, v.min_elapsed_inclusive, v.max_elapsed_inclusive,
+  1.0 * v.elapsed_exclusive / v.calls AS avg_elapsed_exclusive, v.min_elapsed_exclusive, v.max_elapsed_exclusive,
+  1.0 * v.nodes_application_inclusive / v.calls AS avg_application_inclusive, v.min_application_inclusive, v.max_application_inclusive,
+  1.0 * v.application_exclusive / v.calls AS avg_application_exclusive, v.min_application_exclusive, v.max_application_exclusive,
+  v.overhead_inclusive, v.overhead_exclusive, v.wait_intervals_inclusive, v.wait_intervals_exclusive,
+  v.voluntary_inclusive, v.voluntary_exclusive, v.preempted_inclusive, v.preempted_exclusive,
+  v.faults_inclusive, v.faults_exclusive, v.reads_inclusive, v.reads_exclusive, v.off_cpu_inclusive, v.off_cpu_exclusive
+FROM call_time v CROSS JOIN total_time JOIN function f ON f.id = v.callee_id LEFT JOIN function c ON c.id = v.caller_id
+  LEFT JOIN process p ON p.id = f.process_id;
+
+CREATE VIEW line_times AS             -- kind: call (calls are those made there) | body (what passed in the function outside its calls)
+SELECT v.line_id AS id, iif(v.line_id = 0, 'body', 'call') AS kind, coalesce(s.path, '') AS source_file, coalesce(l.line_begin, f.line) AS line,
+  CASE WHEN f.name <> '' THEN f.name WHEN f.raw_type <> '' THEN f.raw_type || '.' || f.raw_name ELSE f.raw_name END AS function, coalesce(m.name, '') AS module, p.pid AS process_id, p.name AS process,
+  v.calls, v.running,
+  v.elapsed_inclusive, 100.0 * v.elapsed_inclusive / total_time.elapsed AS elapsed_inclusive_percent,
+  v.elapsed_exclusive, 100.0 * v.elapsed_exclusive / total_time.elapsed AS elapsed_exclusive_percent,
+  v.application_inclusive, 100.0 * v.application_inclusive / total_time.application AS application_inclusive_percent,
+  v.application_exclusive, 100.0 * v.application_exclusive / total_time.application AS application_exclusive_percent,
+  v.overhead_inclusive, v.overhead_exclusive, v.wait_intervals_inclusive, v.wait_intervals_exclusive,
+  v.voluntary_inclusive, v.voluntary_exclusive, v.preempted_inclusive, v.preempted_exclusive,
+  v.faults_inclusive, v.faults_exclusive, v.reads_inclusive, v.reads_exclusive, v.off_cpu_inclusive, v.off_cpu_exclusive
+FROM line_time v CROSS JOIN total_time JOIN function f ON f.id = v.function_id LEFT JOIN line l ON l.id = v.line_id
+  LEFT JOIN source_file s ON s.id = coalesce(l.file_id, f.file_id) LEFT JOIN module m ON m.id = f.module_id LEFT JOIN process p ON p.id = f.process_id;
+
+CREATE VIEW instruction_times AS      -- return addresses of calls
+SELECT v.instruction_id AS id, i.address, i.native_offset, i.il_offset, CASE WHEN f.name <> '' THEN f.name WHEN f.raw_type <> '' THEN f.raw_type || '.' || f.raw_name ELSE f.raw_name END AS function,
+  coalesce(s.path, '') AS source_file, coalesce(l.line_begin, 0) AS line, coalesce(m.name, '') AS module, p.pid AS process_id, p.name AS process,
+  v.calls, v.running,
+  v.elapsed_inclusive, 100.0 * v.elapsed_inclusive / total_time.elapsed AS elapsed_inclusive_percent,
+  v.elapsed_exclusive, 100.0 * v.elapsed_exclusive / total_time.elapsed AS elapsed_exclusive_percent,
+  v.application_inclusive, 100.0 * v.application_inclusive / total_time.application AS application_inclusive_percent,
+  v.application_exclusive, 100.0 * v.application_exclusive / total_time.application AS application_exclusive_percent,
+  v.overhead_inclusive, v.overhead_exclusive, v.wait_intervals_inclusive, v.wait_intervals_exclusive,
+  v.voluntary_inclusive, v.voluntary_exclusive, v.preempted_inclusive, v.preempted_exclusive,
+  v.faults_inclusive, v.faults_exclusive, v.reads_inclusive, v.reads_exclusive, v.off_cpu_inclusive, v.off_cpu_exclusive
+FROM instruction_time v CROSS JOIN total_time JOIN instruction i ON i.id = v.instruction_id JOIN function f ON f.id = i.function_id
+  LEFT JOIN line l ON l.id = i.line_id LEFT JOIN source_file s ON s.id = l.file_id LEFT JOIN module m ON m.id = f.module_id
+  LEFT JOIN process p ON p.id = f.process_id;
+
+CREATE VIEW thread_times AS
+SELECT t.id, t.os_id AS thread_id, t.name, p.pid AS process_id, p.name AS process,
+  v.calls, v.running,
+  v.elapsed_inclusive, 100.0 * v.elapsed_inclusive / total_time.elapsed AS elapsed_inclusive_percent,
+  v.elapsed_exclusive, 100.0 * v.elapsed_exclusive / total_time.elapsed AS elapsed_exclusive_percent,
+  v.application_inclusive, 100.0 * v.application_inclusive / total_time.application AS application_inclusive_percent,
+  v.application_exclusive, 100.0 * v.application_exclusive / total_time.application AS application_exclusive_percent,
+  v.overhead_inclusive, v.overhead_exclusive, v.wait_intervals_inclusive, v.wait_intervals_exclusive,
+  v.voluntary_inclusive, v.voluntary_exclusive, v.preempted_inclusive, v.preempted_exclusive,
+  v.faults_inclusive, v.faults_exclusive, v.reads_inclusive, v.reads_exclusive, v.off_cpu_inclusive, v.off_cpu_exclusive
+FROM thread_time v CROSS JOIN total_time JOIN thread t ON t.id = v.thread_id LEFT JOIN process p ON p.id = t.process_id;
+
+CREATE VIEW process_times AS          -- and how they were timed
+SELECT p.id, p.pid AS process_id, p.name, h.clock, h.ticks_per_second, h.instrument, h.mechanism, h.gap_ns, h.inside_ns, h.outside_ns,
+  v.calls, v.running,
+  v.elapsed_inclusive, 100.0 * v.elapsed_inclusive / total_time.elapsed AS elapsed_inclusive_percent,
+  v.elapsed_exclusive, 100.0 * v.elapsed_exclusive / total_time.elapsed AS elapsed_exclusive_percent,
+  v.application_inclusive, 100.0 * v.application_inclusive / total_time.application AS application_inclusive_percent,
+  v.application_exclusive, 100.0 * v.application_exclusive / total_time.application AS application_exclusive_percent,
+  v.overhead_inclusive, v.overhead_exclusive, v.wait_intervals_inclusive, v.wait_intervals_exclusive,
+  v.voluntary_inclusive, v.voluntary_exclusive, v.preempted_inclusive, v.preempted_exclusive,
+  v.faults_inclusive, v.faults_exclusive, v.reads_inclusive, v.reads_exclusive, v.off_cpu_inclusive, v.off_cpu_exclusive
+FROM process_time h CROSS JOIN total_time JOIN process p ON p.id = h.process_id LEFT JOIN process_time_value v ON v.process_id = p.id;
+
+CREATE VIEW timings AS                -- what was measured: one row for each thread, node and slice; nothing is taken out
+SELECT CASE WHEN f.name <> '' THEN f.name WHEN f.raw_type <> '' THEN f.raw_type || '.' || f.raw_name ELSE f.raw_name END AS function, iif(n.instruction_id = 0, 'body', 'call') AS kind,
+  coalesce(src.path, '') AS source_file, coalesce(l.line_begin, 0) AS line, coalesce(m.name, '') AS module,
+  h.name AS thread, h.os_id AS thread_id, p.name AS process, p.pid AS process_id, t.node_id, sl.begin_ns, sl.end_ns,
+  v.calls, v.ended, v.made, v.elapsed_ns, v.waited_ns, v.wait_intervals, v.voluntary, v.preempted, v.faults, v.reads, v.off_cpu_ns
+FROM timing_value v JOIN timing t ON t.id = v.timing_id JOIN node n ON n.id = t.node_id JOIN function f ON f.id = n.function_id
+  JOIN thread h ON h.id = t.thread_id LEFT JOIN process p ON p.id = h.process_id LEFT JOIN slice sl ON sl.id = v.slice_id
+  LEFT JOIN instruction i ON i.id = n.instruction_id LEFT JOIN line l ON l.id = i.line_id LEFT JOIN source_file src ON src.id = l.file_id
+  LEFT JOIN module m ON m.id = f.module_id;

@@ -131,3 +131,35 @@ func TestLossUnits(t *testing.T) {
 		}
 	}
 }
+
+// TestViews reads every view, and compares the times in some with what was written.
+func TestViews(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "s")
+	small(t, path)
+	s, err := Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	_, views, err := ask(s, "SELECT name FROM sqlite_schema WHERE type = 'view'")
+	if err != nil || len(views) < 30 {
+		t.Fatal(len(views), err)
+	}
+	for _, v := range views {
+		if _, rows, err := ask(s, "SELECT * FROM "+v[0].(string)); err != nil || len(rows) == 0 && v[0] != "survivors" && v[0] != "roots" {
+			t.Errorf("%s: %d rows, %v", v[0], len(rows), err)
+		}
+	}
+	for query, want := range map[string][]any{
+		"SELECT name, calls, elapsed_inclusive, elapsed_inclusive_percent, avg_elapsed_inclusive FROM function_times": {"C.M", int64(1), int64(9), 100.0, 9.0},
+		"SELECT count(*), max(level), sum(calls) FROM call_tree_times":                                                {int64(40), int64(40), int64(40)},
+		"SELECT caller, callee, calls FROM call_times":                                                                {"", "C.M", int64(1)},
+		"SELECT kind, function, calls FROM line_times":                                                                {"body", "C.M", int64(1)},
+		"SELECT clock, inside_ns, elapsed_inclusive FROM process_times":                                               {"tsc", 9.5, int64(9)},
+		"SELECT kind, sum(calls), sum(elapsed_ns) FROM timings":                                                       {"call", int64(40), int64(360)},
+	} {
+		if _, rows, err := ask(s, query); err != nil || len(rows) != 1 || !slices.Equal(rows[0], want) {
+			t.Errorf("%s: %v, %v, want %v", query, rows, err, want)
+		}
+	}
+}
