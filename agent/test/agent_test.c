@@ -4,7 +4,7 @@
  *
  * Each scenario leaves its arena in DIRECTORY/SCENARIO, with a file "totals" of what was told to the agent. */
 #define _GNU_SOURCE
-#include "model.h"
+#include "scenario.h"
 
 #include <dirent.h>
 #include <dlfcn.h>
@@ -22,42 +22,18 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-#define SANITIZED 1
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer) || __has_feature(address_sanitizer)
-#define SANITIZED 1
-#endif
-#endif
-#ifndef SANITIZED
-#define SANITIZED 0
-#endif
-#if defined(__SANITIZE_THREAD__)
-#define THREAD_SANITIZER 1
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define THREAD_SANITIZER 1
-#endif
-#endif
-#ifndef THREAD_SANITIZER
-#define THREAD_SANITIZER 0
-#endif
-
-#define SCALE (SANITIZED ? 10u : 1u) /* sanitised runs do a part of the work */
-
 const char *__asan_default_options(void);
 const char *__asan_default_options(void)
 {
     return "detect_leaks=0:detect_stack_use_after_return=0"; /* a fake stack has no chain of frame pointers */
 }
 
-static const char *agent_path;
-static char directory[4000];
-static int failures;
+const char *agent_path;
+char directory[4000];
+int failures;
 static unsigned n_steps;
 
-static void check(bool ok, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static void check(bool ok, const char *format, ...)
+void check(bool ok, const char *format, ...)
 {
     if (ok)
         return;
@@ -134,7 +110,7 @@ static void make_world(void)
         }
 }
 
-static uint64_t random_number(uint64_t *state)
+uint64_t random_number(uint64_t *state)
 {
     uint64_t z = *state += UINT64_C(0x9e3779b97f4a7c15);
     z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
@@ -268,10 +244,7 @@ static void remove_step(void)
 
 #define KEEP_EACH 8u /* steps whose arenas stay, for the tests of the collector */
 
-enum { STEP_PASSED, STEP_FAILED, STEP_BEYOND }; /* how the process of a step ends */
-
-/* Runs a step in a process of its own for 1, 1 + stride, …, each with a directory, until one says that it is beyond the end. */
-static void sweep(int (*step)(uint64_t n), uint64_t stride)
+void sweep(int (*step)(uint64_t n), uint64_t stride)
 {
     for (uint64_t n = 1; failures < 4; n += stride) {
         n_steps++;
@@ -296,13 +269,6 @@ static void sweep(int (*step)(uint64_t n), uint64_t stride)
     }
 }
 
-struct job {
-    pthread_t thread;
-    uint64_t index;
-    void (*work)(struct job *job);
-    struct entries model;
-};
-
 static void *run_job(void *data)
 {
     struct job *j = data;
@@ -312,7 +278,7 @@ static void *run_job(void *data)
     return NULL;
 }
 
-static void start_jobs(struct job *jobs, uint32_t n, void (*work)(struct job *))
+void start_jobs(struct job *jobs, uint32_t n, void (*work)(struct job *))
 {
     for (uint32_t i = 0; i < n; i++) {
         jobs[i] = (struct job){.index = i, .work = work};
@@ -321,7 +287,7 @@ static void start_jobs(struct job *jobs, uint32_t n, void (*work)(struct job *))
     }
 }
 
-static void join_jobs(struct job *jobs, uint32_t n, struct entries *model)
+void join_jobs(struct job *jobs, uint32_t n, struct entries *model)
 {
     for (uint32_t i = 0; i < n; i++) {
         pthread_join(jobs[i].thread, NULL);
@@ -1380,10 +1346,7 @@ static void full_file_system(void)
     check(f->lost_objects > 0 && f->objects > 0, "%llu objects, %llu lost", (unsigned long long)f->objects, (unsigned long long)f->lost_objects);
 }
 
-static const struct scenario {
-    const char *name;
-    void (*run)(void);
-} scenarios[] = {
+static const struct scenario scenarios[] = {
     {"one_of_each", one_of_each},
     {"every_record", every_record},
     {"random_stacks", random_stacks},
@@ -1420,6 +1383,7 @@ static const struct scenario {
     {"frozen", frozen},
     {"foreign_descriptor", foreign_descriptor},
     {"full_file_system", full_file_system},
+    {NULL, NULL},
 };
 
 static bool run_scenario(const struct scenario *s, const char *parent)
@@ -1452,12 +1416,14 @@ int main(int n_arguments, char **arguments)
     }
     agent_path = arguments[1];
     bool ok = true;
-    for (size_t i = 0; i < sizeof scenarios / sizeof *scenarios; i++) {
-        bool wanted = n_arguments == 3;
-        for (int k = 3; k < n_arguments; k++)
-            wanted = wanted || strcmp(arguments[k], scenarios[i].name) == 0;
-        if (wanted)
-            ok = run_scenario(&scenarios[i], arguments[2]) && ok;
-    }
+    const struct scenario *lists[] = {scenarios, time_scenarios};
+    for (size_t l = 0; l < sizeof lists / sizeof *lists; l++)
+        for (const struct scenario *s = lists[l]; s->name != NULL; s++) {
+            bool wanted = n_arguments == 3;
+            for (int k = 3; k < n_arguments; k++)
+                wanted = wanted || strcmp(arguments[k], s->name) == 0;
+            if (wanted)
+                ok = run_scenario(s, arguments[2]) && ok;
+        }
     return ok ? 0 : 1;
 }

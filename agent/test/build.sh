@@ -17,4 +17,4 @@ replaced="$replaced -Dpthread_getattr_np=fake_getattr_np -Dpthread_key_create=fa
 # shellcheck disable=SC2086 # lists of flags
 "$cc" $flags $replaced -DCLRPROF_SANITIZED -fvisibility=hidden -shared "$@" -o "$out/agent.so" src/*.c
 # shellcheck disable=SC2086
-"$cc" $flags -rdynamic "$@" -o "$out/agent_test" test/agent_test.c test/model.c test/fake_runtime.c -ldl
+"$cc" $flags -rdynamic "$@" -o "$out/agent_test" test/agent_test.c test/time_test.c test/model.c test/fake_runtime.c -ldl
