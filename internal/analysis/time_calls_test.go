@@ -164,7 +164,7 @@ func (s *story) compare(t *rapid.T, b *sessiontest.Builder, file *session.Sessio
 		var got naiveRow
 		for _, r := range functions {
 			if r.Function == f.ID {
-				got = naiveRow{r.TimeValue, r.SingleCalls}
+				got = naiveRow{TimeValue: r.TimeValue, SingleCalls: r.SingleCalls}
 			}
 		}
 		if diff := cmp.Diff(want, got, onlyTimes); diff != "" {
@@ -177,7 +177,7 @@ func (s *story) compare(t *rapid.T, b *sessiontest.Builder, file *session.Sessio
 	}
 	for _, r := range modules {
 		in := func(id session.FunctionID) bool { return b.Functions[id-1].Module == r.Module }
-		if diff := cmp.Diff(s.row(in, func(c *oneCall) bool { return in(c.function) }), naiveRow{r.TimeValue, r.SingleCalls}, onlyTimes); diff != "" {
+		if diff := cmp.Diff(s.row(in, func(c *oneCall) bool { return in(c.function) }), naiveRow{TimeValue: r.TimeValue, SingleCalls: r.SingleCalls}, onlyTimes); diff != "" {
 			t.Errorf("module %d (-story +derived):\n%s", r.Module, diff)
 		}
 	}
