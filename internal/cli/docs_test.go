@@ -39,6 +39,9 @@ func TestDocuments(t *testing.T) {
 	if err := writeComplete(sessiontest.Heap(), "heap.clrprof"); err != nil {
 		t.Fatal(err)
 	}
+	if err := writeComplete(sessiontest.Timed(), "timed.clrprof"); err != nil {
+		t.Fatal(err)
+	}
 	for _, name := range documents {
 		path := filepath.Join(folder, name)
 		b, err := os.ReadFile(path)
@@ -100,6 +103,9 @@ func sessionFor(query string) string {
 		if strings.Contains(query, "FROM "+view) || strings.Contains(query, "JOIN "+view) {
 			return "aging.clrprof"
 		}
+	}
+	if strings.Contains(query, "_times") || strings.Contains(query, "FROM timings") {
+		return "timed.clrprof"
 	}
 	if strings.Contains(query, "snapshot") {
 		return "heap.clrprof"
