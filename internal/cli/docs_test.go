@@ -39,6 +39,9 @@ func TestDocuments(t *testing.T) {
 	if err := writeComplete(sessiontest.Heap(), "heap.clrprof"); err != nil {
 		t.Fatal(err)
 	}
+	if err := writeComplete(sessiontest.Kitchen(), "kitchen.clrprof"); err != nil {
+		t.Fatal(err)
+	}
 	if err := writeComplete(sessiontest.Timed(), "timed.clrprof"); err != nil {
 		t.Fatal(err)
 	}

@@ -32,10 +32,11 @@ func newExportCommand(e *environment) *cobra.Command {
 		Use:   "export SESSION --format FORMAT [-o FILE]",
 		Short: "Write a session in the format of another tool",
 		Long: "Write a session in the format of another tool.\n\nFormats:\n" +
-			"  pprof   for go tool pprof, speedscope, Grafana: allocations and bytes, with functions,\n" +
-			"          lines, and the labels type, thread and process",
+			"  pprof   for go tool pprof, speedscope, Grafana: allocations and bytes, calls, elapsed and\n" +
+			"          application time, with functions, lines, and the labels type, thread and process",
 		Example: "  clrprof export app.clrprof --format pprof -o app.pb.gz\n" +
 			"  go tool pprof -top app.pb.gz\n" +
+			"  go tool pprof -top -sample_index application app.pb.gz\n" +
 			"  go tool pprof -http=: -tagfocus type=System.String app.pb.gz",
 		Args: arguments(1, 1, "a SESSION"),
 		RunE: func(_ *cobra.Command, args []string) error {
