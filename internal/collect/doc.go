@@ -10,5 +10,11 @@
 // Ids: those of an arena belong to one process; those of a session to all. The agent describes a thing again when its
 // memory was reused or unloaded; equal descriptions become one row here, by value.
 //
+// Times: the agent counts calls and intervals by timings, one for each function, thread and place from which it was
+// called. They become nodes of the tree that the stacks of allocations are in, so that each place of a call has its
+// own exclusive time. Counters stay ticks until they are added up, because a sum of converted numbers would lose a part
+// of a nanosecond in each. What is open when a process, or the recording, ends is added once, at the very end: until
+// then nobody can know to which function it will belong.
+//
 // Limits: slices grow longer with the run (see Schedule), so their number grows with the logarithm of its length.
 package collect
