@@ -40,7 +40,7 @@ var noTime = &rowTime{}
 
 // orNone is the time of a row of a process; nil if its calls were not timed.
 func (c *context) orNone(t *rowTime, p session.ProcessID) *rowTime {
-	if t != nil || !slices.ContainsFunc(c.timed, func(r session.ProcessTime) bool { return r.Process == p }) {
+	if _, timed := slices.BinarySearchFunc(c.timed, p, func(r session.ProcessTime, p session.ProcessID) int { return cmp.Compare(r.Process, p) }); t != nil || !timed {
 		return t
 	}
 	return noTime
