@@ -9,10 +9,12 @@ import (
 	"github.com/clrprof/clrprof/internal/session"
 )
 
-// deriveTimes computes the derived tables of times.
+// deriveTimes computes the derived tables of times, and uses times up.
 func (d *Data) deriveTimes(out *session.Derived, tree *callTree, times *nodeTimes) {
-	d.deriveTimePaths(out, tree, times.onPaths(tree.Tree, d.pathOf(tree)))
 	d.deriveTimePlaces(out, times)
+	paths := times.onPaths(tree.Tree, d.pathOf(tree))
+	times.own, times.counts, times.extents = nil, nil, nil // a hundred bytes for each node
+	d.deriveTimePaths(out, tree, paths)
 	totals := make([]session.TimeValue, len(d.Processes))
 	for i, t := range times.threads {
 		v := session.TimeValue{Calls: t.calls, Running: t.running, Times: q.Times{Inclusive: t.Time, Exclusive: t.Time}}
@@ -47,6 +49,7 @@ func (d *Data) pathOf(tree *callTree) []int32 {
 // deriveTimePaths computes what depends on who is on the stack: paths, calls, functions and modules.
 func (d *Data) deriveTimePaths(out *session.Derived, tree *callTree, paths *timePaths) {
 	levels := tree.Levels()
+	out.PathTimes = make([]session.PathTime, 0, count(tree.time)) // growing would take as much again, several times over
 	for i, m := range tree.merged {
 		if !tree.time[m] {
 			continue
@@ -81,6 +84,16 @@ func (d *Data) deriveTimePaths(out *session.Derived, tree *callTree, paths *time
 			out.ModuleTimes = append(out.ModuleTimes, session.ModuleTime{Module: id, TimeValue: r.TimeValue, SingleCalls: r.SingleCalls})
 		}
 	})
+}
+
+func count(set []bool) int {
+	n := 0
+	for _, in := range set {
+		if in {
+			n++
+		}
+	}
+	return n
 }
 
 // deriveTimePlaces computes where in a function: instructions, and lines with the bodies that are on none.

@@ -262,6 +262,7 @@ func (d *Data) nodeTimes(f Filter) *nodeTimes {
 		return n
 	}
 	pass := d.passes(f)
+	n.extents = make([]extentAt, 0, len(d.TimingExtremes))
 	for i, e := range d.TimingExtremes {
 		if timing := d.extremeOf[i]; pass(none, d.timingThread[timing]) {
 			n.extents = append(n.extents, extentAt{d.timingNode[timing], extent{e.Extremes, true}})
