@@ -177,7 +177,7 @@ static uint64_t perf_off_ns(const struct timer *t, uint64_t from, uint64_t to)
 
 struct yielder {
     cpu_set_t cpu;
-    volatile bool stop;
+    bool stop;
     uint64_t shortest;
 };
 
@@ -185,7 +185,7 @@ static void *yield_back(void *data)
 {
     struct yielder *y = data;
     sched_setaffinity(0, sizeof y->cpu, &y->cpu);
-    while (!y->stop)
+    while (!__atomic_load_n(&y->stop, __ATOMIC_RELAXED))
         sched_yield();
     return NULL;
 }
@@ -204,7 +204,7 @@ static void *yield_and_measure(void *data)
         if (after.ru_nivcsw > before.ru_nivcsw && took < y->shortest)
             y->shortest = took;
     }
-    y->stop = true;
+    __atomic_store_n(&y->stop, true, __ATOMIC_RELAXED);
     return NULL;
 }
 
@@ -223,7 +223,7 @@ static uint64_t measure_gap(uint64_t ticks_per_sec)
     if (pthread_create(&one, NULL, yield_back, &y) == 0) {
         if (pthread_create(&two, NULL, yield_and_measure, &y) == 0)
             pthread_join(two, NULL);
-        y.stop = true;
+        __atomic_store_n(&y.stop, true, __ATOMIC_RELAXED);
         pthread_join(one, NULL);
     }
     pthread_sigmask(SIG_SETMASK, &old, NULL);
