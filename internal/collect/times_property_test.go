@@ -185,7 +185,7 @@ func (p *program) end(ticks uint64) {
 
 // TestTimeProperty: whatever a program calls, and whenever it is looked at, the session says what was called.
 func TestTimeProperty(t *testing.T) {
-	dir := t.TempDir()
+	dir := arenaDirectory(t)
 	n := 0
 	rapid.Check(t, func(rt *rapid.T) {
 		n++
