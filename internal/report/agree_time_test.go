@@ -272,6 +272,20 @@ func TestDataThatIsNotThere(t *testing.T) {
 	}
 }
 
+// TestSuspended: a jump of the clock is said before the numbers.
+func TestSuspended(t *testing.T) {
+	b := sessiontest.Timed()
+	b.Info[session.KeySuspended] = "1500000000"
+	src, err := analysis.Open(complete(t, b, filepath.Join(t.TempDir(), "s")), analysis.Filter{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	summary, err := Summarize(src, Options{})
+	if want := "The machine was suspended for 1.50 s during the recording: elapsed times may contain it."; err != nil || !slices.Contains(summary.Notes, want) {
+		t.Error(err, summary.Notes)
+	}
+}
+
 func TestUnits(t *testing.T) {
 	for _, c := range []struct {
 		unit Unit

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"strconv"
 	"strings"
 
 	"github.com/clrprof/clrprof/internal/analysis"
@@ -212,6 +213,19 @@ func (c *context) readTimes(whole *analysis.Source) error {
 func (c *context) hasTime() bool { return len(c.timed) > 0 }
 
 func (c *context) hasMemory() bool { return !c.hasTime() || !c.total.IsZero() }
+
+// suspended is how long the machine slept while calls were timed.
+func (c *context) suspended() (q.Nanoseconds, error) {
+	if !c.hasTime() {
+		return 0, nil
+	}
+	info, err := c.source.Session().Info()
+	n, bad := strconv.ParseInt(info[session.KeySuspended], 10, 64)
+	if bad != nil { // absent, or damaged: it is only a remark
+		n = 0
+	}
+	return q.Nanoseconds(n), err
+}
 
 // ticksPerSecond is the rate of the clock, 0 without times. Processes of one machine have the same clock, but for what
 // the measurement of its rate is inexact.

@@ -381,6 +381,13 @@ func (c *context) notes() ([]string, error) {
 		out = append(out, "The session was cut off before its symbols were resolved: names are those of the metadata.")
 	case session.Resolved, session.Complete:
 	}
+	slept, err := c.suspended()
+	if err != nil {
+		return nil, err
+	}
+	if slept > 0 {
+		out = append(out, fmt.Sprintf("The machine was suspended for %s during the recording: elapsed times may contain it.", slept))
+	}
 	f := c.source.Filter()
 	var only []string
 	if f.Process != 0 {
