@@ -36,6 +36,6 @@
 // # Limits
 //
 // A Session or Writer belongs to one goroutine. Values up to maxValueBytes are
-// read. Readers return whole tables as slices; for the table that a view reads
-// by parts, path_value, there is PathChildren.
+// read. Readers return whole tables as slices; for the tables that a view reads
+// by parts, path_value and path_time, there are PathChildren and PathTimeChildren.
 package session

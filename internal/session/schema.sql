@@ -120,7 +120,7 @@ CREATE TABLE node (                 -- the calling-context tree; a parent's id i
   parent_id       INTEGER NOT NULL, -- 0: a root
   process_id      INTEGER NOT NULL,
   function_id     INTEGER NOT NULL,
-  instruction_id  INTEGER NOT NULL  -- where in this function the call or allocation is; 0 for pseudo functions
+  instruction_id  INTEGER NOT NULL  -- where in this function the call or allocation is; 0 for pseudo functions, and for the function itself (timing)
 );
 
 CREATE TABLE site (                 -- who allocated what: thread × stack × type
