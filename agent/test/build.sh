@@ -14,7 +14,8 @@ for f in mmap fallocate ftruncate link; do
   replaced="$replaced -D$f=fake_$f"
 done
 replaced="$replaced -Dpthread_getattr_np=fake_getattr_np -Dpthread_key_create=fake_key_create"
+replaced="$replaced -Dclock_gettime=fake_clock_gettime -Dgetrusage=fake_getrusage -include test/fake_clock.h"
 # shellcheck disable=SC2086 # lists of flags
 "$cc" $flags $replaced -DCLRPROF_SANITIZED -fvisibility=hidden -shared "$@" -o "$out/agent.so" src/*.c
 # shellcheck disable=SC2086
-"$cc" $flags -rdynamic "$@" -o "$out/agent_test" test/agent_test.c test/time_test.c test/model.c test/fake_runtime.c -ldl
+"$cc" $flags -rdynamic "$@" -o "$out/agent_test" test/agent_test.c test/time_test.c test/time_model.c test/model.c test/fake_runtime.c test/fake_calls.c -ldl

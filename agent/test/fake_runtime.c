@@ -1,6 +1,6 @@
 /* See fake_runtime.h. */
 #define _GNU_SOURCE
-#include "fake_runtime.h"
+#include "fake_calls.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -24,6 +24,7 @@
 #define GARBAGE 0xABABABABu /* what a failed call leaves behind */
 
 struct fake_state fake;
+struct fake_hooks fake_hooks;
 static struct fake_body *bodies[CODE_SLOTS]; /* by code slot */
 static uint32_t n_slots;
 static struct fake_class *class_defs[MAX_DEFS];
@@ -232,6 +233,23 @@ static void emit_frameless(struct emitter *e, struct fake_body *b)
     }
 }
 
+/* push rbp; mov rbp, rsp; call fake_entered(rdi, rsi, caller's stack pointer, b); then two places: call rax */
+static void emit_probed(struct emitter *e, struct fake_body *b)
+{
+    uintptr_t body = (uintptr_t)b, entered = (uintptr_t)fake_entered;
+    CODE(e, "\x55\x48\x89\xE5\x48\x8D\x55\x10\x48\xB9"); /* lea rdx, [rbp + 16]; mov rcx, imm64 */
+    bytes(e, (const char *)&body, sizeof body);
+    CODE(e, "\x48\xB8"); /* mov rax, imm64; call rax; pop rbp; ret */
+    bytes(e, (const char *)&entered, sizeof entered);
+    CODE(e, "\xFF\xD0\x5D\xC3");
+    for (uint32_t i = 0; i < 2; i++) {
+        b->places[i] = (uintptr_t)e->p;
+        CODE(e, "\x55\x48\x89\xE5\xFF\xD0");
+        b->returns[i] = (uintptr_t)e->p;
+        CODE(e, "\x5D\xC3");
+    }
+}
+
 static void emit_framed(struct emitter *e, struct fake_body *b)
 {
     if (b->shape == NATIVE_WILD) {
@@ -277,6 +295,8 @@ void fake_emit(struct fake_method *m, struct fake_body *b, enum fake_shape shape
     struct emitter e = {b->start};
     if (shape >= FIRST_VERSION && shape <= FIRST_VERSION_VERY_LARGE)
         emit_first_version(&e, b);
+    else if (shape == PROBED)
+        emit_probed(&e, b);
     else if (shape == FRAMED || shape == NATIVE || shape == NATIVE_WILD || shape == OSR_VARIANT || shape == FAULTS)
         emit_framed(&e, b);
     else
@@ -490,6 +510,52 @@ static hresult get_function_info2(void *self, uintptr_t id, uintptr_t frame, uin
     *n = m->n_arguments;
     for (uint32_t i = 0; i < m->n_arguments && i < capacity; i++)
         arguments[i] = (uintptr_t)m->arguments[i];
+    return HR_OK;
+}
+
+static hresult get_function_info(void *self, uintptr_t id, uintptr_t *class_id, uintptr_t *module, uint32_t *token)
+{
+    (void)self;
+    *class_id = *module = *token = GARBAGE;
+    if (call_fails())
+        return HR_FAIL;
+    const struct fake_method *m = (const struct fake_method *)id;
+    alive(m->gone, "method");
+    *class_id = (uintptr_t)m->type;
+    *module = (uintptr_t)m->module;
+    *token = m->token;
+    return HR_OK;
+}
+
+static hresult get_il_function_body(void *self, uintptr_t module, uint32_t token, const uint8_t **header, uint32_t *size)
+{
+    (void)self, (void)module;
+    *header = NULL;
+    *size = GARBAGE;
+    if (call_fails())
+        return HR_FAIL;
+    *size = method_defs[token & 0xFFFFFF]->il_bytes;
+    return HR_OK;
+}
+
+static hresult set_function_id_mapper2(void *self, void *mapper, void *data)
+{
+    (void)self;
+    if (call_fails())
+        return HR_FAIL;
+    fake_hooks.mapper = (uintptr_t(*)(uintptr_t, void *, int32_t *))mapper;
+    fake_hooks.mapper_data = data;
+    return HR_OK;
+}
+
+static hresult set_enter_leave_hooks3(void *self, void *enter, void *leave, void *tailcall)
+{
+    (void)self;
+    if (call_fails() || (fake.event_low & MONITOR_ENTERLEAVE) == 0)
+        return HR_FAIL;
+    fake_hooks.enter = enter;
+    fake_hooks.leave = leave;
+    fake_hooks.tailcall = tailcall;
     return HR_OK;
 }
 
@@ -723,6 +789,10 @@ static void fill_tables(void)
     info_table[INFO_GET_MODULE_META_DATA] = (void *)get_module_meta_data;
     info_table[INFO_DO_STACK_SNAPSHOT] = (void *)do_stack_snapshot;
     info_table[INFO_GET_FUNCTION_INFO2] = (void *)get_function_info2;
+    info_table[INFO_GET_FUNCTION_INFO] = (void *)get_function_info;
+    info_table[INFO_GET_IL_FUNCTION_BODY] = (void *)get_il_function_body;
+    info_table[INFO_SET_FUNCTION_ID_MAPPER2] = (void *)set_function_id_mapper2;
+    info_table[INFO_SET_ENTER_LEAVE_HOOKS3] = (void *)set_enter_leave_hooks3;
     info_table[INFO_GET_CLASS_ID_INFO2] = (void *)get_class_id_info2;
     info_table[INFO_GET_RUNTIME_INFORMATION] = (void *)get_runtime_information;
     info_table[INFO_GET_MODULE_INFO2] = (void *)get_module_info2;
@@ -859,6 +929,11 @@ hresult fake_load(const char *agent)
 hresult fake_callback(uint32_t slot, uintptr_t argument)
 {
     return SLOT(callback, slot, uintptr_t)(callback, argument);
+}
+
+void *fake_callbacks(void)
+{
+    return callback;
 }
 
 hresult fake_callback_name(uintptr_t thread, uint32_t length, const utf16 *name)

@@ -57,7 +57,8 @@ enum fake_shape {
     OSR_VARIANT,
     FAULTS,           /* framed; divides by zero before it calls */
     FAULTS_FRAMELESS, /* the same without a frame pointer */
-    SHAPES
+    SHAPES,
+    PROBED /* framed, with the hooks of Enter and Leave: see fake_calls.h */
 };
 
 struct fake_method {
@@ -68,6 +69,10 @@ struct fake_method {
     bool dynamic, gone;
     struct fake_body *bodies[300];
     uint32_t n_bodies;
+    uint32_t il_bytes; /* of its code */
+    bool compiled;     /* its first PROBED body; the agent was asked about it: */
+    int32_t hooked;
+    uintptr_t client; /* what the hooks get */
 };
 
 struct fake_body {
@@ -76,6 +81,7 @@ struct fake_body {
     uint8_t *start;
     uint32_t size;
     uintptr_t returns[2]; /* the two places from which it calls */
+    uintptr_t places[2];  /* where to jump for that, PROBED */
     uintptr_t fault;      /* the instruction that divides */
 };
 
@@ -106,7 +112,13 @@ void fake_set_thread(uintptr_t managed); /* GetCurrentThreadID of this thread; 0
 
 hresult fake_load(const char *agent); /* up to and with Initialize; a failure unloads the library, as the runtime does */
 hresult fake_callback(uint32_t slot, uintptr_t argument);
+void *fake_callbacks(void); /* the agent's object */
 hresult fake_callback_name(uintptr_t thread, uint32_t length, const utf16 *name);
+
+extern struct fake_hooks { /* as the agent set them */
+    uintptr_t (*mapper)(uintptr_t function, void *data, int32_t *hook);
+    void *mapper_data, *enter, *leave, *tailcall;
+} fake_hooks;
 
 enum fake_os_call { OS_MMAP, OS_FALLOCATE, OS_FTRUNCATE, OS_LINK, OS_STACK, OS_KEY, OS_CALLS };
 

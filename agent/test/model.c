@@ -279,7 +279,7 @@ static void get_text(struct reader *r, FILE *out)
 
 #define MAX_IDS (1u << 17)
 static char *modules[MAX_IDS], *functions[MAX_IDS];
-static uint32_t body_function[MAX_IDS], thread_os[MAX_IDS], n_bodies;
+static uint32_t body_function[MAX_IDS], function_flags[MAX_IDS], thread_os[MAX_IDS], n_bodies;
 static uint64_t body_range[MAX_IDS][2];
 
 static const char *known(char **names, uint32_t id, const char *what)
@@ -329,12 +329,13 @@ static void read_type(struct reader *r, FILE *out, char **types)
     free(arguments);
 }
 
-static void read_function(struct reader *r, FILE *out, char **types)
+static void read_function(struct reader *r, FILE *out, char **types, uint32_t *flags)
 {
     const char *module = known(modules, get32(r), "module");
     get32(r); /* token */
     known(types, get32(r), "type");
-    bool dynamic = (get32(r) & WIRE_FUNCTION_DYNAMIC) != 0;
+    *flags = get32(r);
+    bool dynamic = (*flags & WIRE_FUNCTION_DYNAMIC) != 0;
     char *arguments = NULL;
     size_t n = 0;
     FILE *later = open_memstream(&arguments, &n);
@@ -384,7 +385,7 @@ static void read_record(struct arena_facts *f, struct reader *r, uint32_t kind)
         read_type(r, out, f->type_names);
     } else if (kind == WIRE_RECORD_FUNCTION) {
         place = &functions[id];
-        read_function(r, out, f->type_names);
+        read_function(r, out, f->type_names, &function_flags[id]);
     } else if (kind == WIRE_RECORD_BODY) {
         n_bodies++;
         read_body(r, id);
@@ -428,6 +429,36 @@ static void read_log(struct arena_facts *f, const uint8_t *base)
         read_record(f, &r, head.kind);
         p += head.size;
     }
+}
+
+const char *model_function(uint32_t id, uint32_t *flags)
+{
+    const char *name = known(functions, id, "function");
+    *flags = function_flags[id];
+    return name;
+}
+
+uint32_t model_function_at(uint64_t address)
+{
+    for (uint32_t id = n_bodies; id > 0; id--)
+        if (address - body_range[id][0] < body_range[id][1])
+            return body_function[id];
+    return 0;
+}
+
+uint32_t model_thread(uint32_t id)
+{
+    return id < MAX_IDS ? thread_os[id] : 0;
+}
+
+char *model_method_name(const struct fake_method *m)
+{
+    char *text = NULL;
+    size_t n = 0;
+    FILE *out = open_memstream(&text, &n);
+    add_method(out, m);
+    fclose(out);
+    return text;
 }
 
 /* The name of an instruction's function; NULL: not managed. */

@@ -40,6 +40,13 @@ struct arena_facts {
 /* Maps the only arena of the directory and checks that everything in it refers to what is there. */
 struct arena_facts *arena_read(const char *directory, struct entries *out);
 
+/* Of the arena read last: a function's name and flags (WIRE_FUNCTION_…), the body that an address is in as its function
+ * (0: none), the system's id of a thread. And a method's name as the arena would say it. */
+const char *model_function(uint32_t id, uint32_t *flags);
+uint32_t model_function_at(uint64_t address);
+uint32_t model_thread(uint32_t id);
+char *model_method_name(const struct fake_method *m);
+
 /* Number of differences; prints the first. Without `exact` the arena may hold less. */
 int model_compare(struct entries *model, struct entries *arena, bool exact);
 

@@ -1,7 +1,452 @@
 /* Scenarios of time: calls whose number, places and times are known. */
 #define _GNU_SOURCE
 #include "scenario.h"
+#include "time_model.h"
+
+#include <setjmp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* ── a world ────────────────────────────────────────────────────────────────────────────────────────────────── */
+
+#define SHARED "/dotnet/shared/"
+static struct fake_module core = {SHARED "Microsoft.NETCore.App/9.0.7/System.Private.CoreLib.dll", "System.Private.CoreLib.dll", MODULE_FLAG_DISK, NULL, false};
+static struct fake_module web = {SHARED "Microsoft.AspNetCore.App/9.0.7/Web.dll", "Web.dll", MODULE_FLAG_DISK, NULL, false};
+static struct fake_module app = {"/srv/app/App.dll", "App.dll", MODULE_FLAG_DISK, NULL, false};
+static struct fake_module tool = {"/srv/app/System.Tool.dll", "System.Tool.dll", MODULE_FLAG_DISK, NULL, false};
+static struct fake_module script = {"Script", "Script", MODULE_FLAG_DYNAMIC, NULL, false};
+static struct fake_class core_class, handler_class, web_class, app_class, inner_class, tool_class, script_class;
+
+enum { CORE_0, CORE_1, CORE_2, WEB_0, APP_0, APP_1, APP_2, APP_3, INNER_0, TOOL_0, SCRIPT_0, LAMBDA, THROWER, SEARCHER, N_METHODS };
+static struct method methods[N_METHODS];
+
+static void add_method(int i, const char *name, struct fake_module *m, struct fake_class *c, enum class class)
+{
+    methods[i] = (struct method){.method = {.name = name, .module = m, .type = c, .il_points = 2, .il_bytes = 10 + (uint32_t)i}, .class = class};
+    fake_emit(&methods[i].method, &methods[i].body, PROBED, -1);
+    methods[i].name = model_method_name(&methods[i].method);
+}
+
+/* By the default, CLRPROF_INSTRUMENT=boundary. */
+static void make_methods(void)
+{
+    fake_class_init(&core_class, &core, "System.Text.Builder", 24, 0);
+    fake_class_init(&handler_class, &core, "System.Runtime.EH", 24, 0);
+    fake_class_init(&web_class, &web, "Web.Server", 24, 0);
+    fake_class_init(&app_class, &app, "App.Models.Caf\xE9", 24, 0);
+    fake_class_init(&inner_class, &app, "Inner", 24, 0);
+    fake_class_init(&tool_class, &tool, "System.Tool.Hammer", 24, 0);
+    fake_class_init(&script_class, &script, "Script.Main", 24, 0);
+    inner_class.enclosing = &app_class;
+    add_method(CORE_0, "Append", &core, &core_class, BOUNDARY);
+    add_method(CORE_1, "ToString", &core, &core_class, BOUNDARY);
+    add_method(CORE_2, "Clear", &core, &core_class, BOUNDARY);
+    add_method(WEB_0, "Serve", &web, &web_class, BOUNDARY);
+    add_method(APP_0, "Run", &app, &app_class, MINE);
+    add_method(APP_1, "Order", &app, &app_class, MINE);
+    add_method(APP_2, "Cancel", &app, &app_class, MINE);
+    add_method(APP_3, "get_Price", &app, &app_class, MINE);
+    add_method(INNER_0, "MoveNext", &app, &inner_class, MINE);
+    add_method(TOOL_0, "Strike", &tool, &tool_class, MINE);
+    add_method(SCRIPT_0, "Eval", &script, &script_class, MINE);
+    add_method(LAMBDA, "lambda", NULL, NULL, NOT_HOOKED);
+    methods[LAMBDA].method.dynamic = true;
+    free(methods[LAMBDA].name);
+    methods[LAMBDA].name = model_method_name(&methods[LAMBDA].method);
+    add_method(THROWER, "RhThrowEx", &core, &handler_class, NOT_HOOKED); /* a dispatcher: hooked, but no call of it is recorded */
+    add_method(SEARCHER, "Next", &core, &handler_class, BOUNDARY);
+}
+
+static const struct wire_header *header(void)
+{
+    struct entries found = {0};
+    struct arena_facts *f = arena_read(directory, &found);
+    if (f == NULL)
+        fake_die("no arena");
+    return f->header;
+}
+
+/* Loads the agent for time alone; with a clock that each reading advances by `step` while the probes are measured. */
+static const struct wire_header *begin(uint64_t step)
+{
+    setenv("CLRPROF_TIME", "1", 1);
+    setenv("CLRPROF_NO_MEMORY", "1", 0);
+    make_methods();
+    fake_set_thread(0);
+    if (step != 0)
+        fake_clock_start(step);
+    hresult hr = fake_load(agent_path);
+    check(hr == HR_OK, "Initialize returned %x", (unsigned)hr);
+    fake_clock.step = 0;
+    fake_set_thread(0x1000);
+    for (int i = 0; i < N_METHODS; i++)
+        fake_compile(&methods[i].method);
+    const struct wire_header *h = header();
+    model_overhead = h->overhead;
+    return h;
+}
+
+static uint64_t losses(const struct wire_header *h, uint32_t reason)
+{
+    return h->losses[reason].events;
+}
+
+static void check_losses(const struct wire_header *h, uint64_t unmatched)
+{
+    for (uint32_t i = 0; i < WIRE_LOSS_COUNT; i++)
+        check(losses(h, i) == (i == WIRE_LOSS_CALLS_UNMATCHED ? unmatched : 0), "%llu losses for reason %u", (unsigned long long)losses(h, i), i);
+}
+
+static void compare(const struct thread_model *t)
+{
+    const struct wire_header *h = header();
+    int n = thread_model_compare(t, h, methods, N_METHODS);
+    check(n == 0, "%d differences in thread %u", n, t->os_id);
+    const struct wire_clock *c = model_clock(h, t->os_id);
+    uint32_t depth = 0;
+    for (const struct live *l = t->top; l != NULL; l = l->below)
+        depth++;
+    check(c != NULL && c->depth == depth, "%u activations, not %u", c == NULL ? 0 : c->depth, depth);
+    check(h->shared_bytes + h->private_bytes <= h->memory_limit, "more memory than allowed");
+}
+
+/* ── programs ───────────────────────────────────────────────────────────────────────────────────────────────── */
+
+struct program { /* of one thread */
+    struct thread_model model;
+    uint64_t seed, gap; /* gap 0: nothing waits */
+    uint32_t max_depth, calls, max_calls;
+    bool throws, vanishes, dispatched;
+    uint64_t gone, thrown;
+    struct call *running;
+};
+
+struct call {
+    struct program *p;
+    const struct method *method;
+    struct call *caller;
+    struct fake_frame *frame;
+    struct live live;
+    uint32_t depth;
+    bool ended; /* told to the model */
+    jmp_buf back;
+    bool catches;
+};
+
+static uint32_t below(struct program *p, uint32_t n)
+{
+    return (uint32_t)(random_number(&p->seed) >> 20) % n;
+}
+
+static void run_call(void *data);
+
+static uint64_t place_of(uint32_t place)
+{
+    const struct fake_frame *f = fake_running();
+    return f == NULL ? 0 : f->method->bodies[0]->returns[place];
+}
+
+/* Calls at the same depth have the same stack pointer, wherever they are written. */
+__attribute__((noinline)) static void call(struct program *p, int method, uint32_t place)
+{
+    struct call c = {.p = p, .method = &methods[method], .caller = p->running, .depth = p->running == NULL ? 0 : p->running->depth + 1};
+    p->calls++;
+    model_begin(&p->model, &c.live, c.method, place_of(place));
+    p->running = &c;
+    fake_call(&methods[method].method, place, run_call, &c);
+    p->running = c.caller;
+    if (!c.ended)
+        model_end(&p->model, &c.live);
+}
+
+static void tail_call(struct program *p, int method)
+{
+    struct call *gone = p->running, c = {.p = p, .method = &methods[method], .caller = gone->caller, .depth = gone->depth};
+    uint64_t return_address = fake_running()->return_address;
+    p->calls++;
+    gone->ended = true;
+    model_end(&p->model, &gone->live);
+    model_begin(&p->model, &c.live, c.method, return_address);
+    p->running = &c;
+    fake_tail_call(&methods[method].method, run_call, &c);
+    p->running = gone;
+    if (!c.ended)
+        model_end(&p->model, &c.live);
+}
+
+static void spend(struct program *p)
+{
+    uint32_t r = below(p, 10);
+    if (r < 5)
+        model_pass(below(p, 300)); /* shorter than the gap */
+    else if (r < 6 && p->gap != 0)
+        model_pass((int64_t)p->gap + 1 + below(p, 5000)); /* looked at, and nothing was */
+    else if (r < 7 && p->gap != 0)
+        model_wait(&p->model, (int64_t)p->gap + 1 + below(p, 5000),
+                   &(struct wire_waits){.voluntary = 1 + below(p, 2), .preempted = below(p, 2), .faults = below(p, 3), .reads = below(p, 2)});
+    else if (r < 7)
+        model_pass(below(p, 100000));
+}
+
+static int any_method(struct program *p)
+{
+    return (int)below(p, THROWER);
+}
+
+/* ── exceptions ─────────────────────────────────────────────────────────────────────────────────────────────── */
+
+/* Code of a filter or a finally block of a frame that still exists: it runs on top of the stack, for that frame. */
+static void run_block(struct call *c)
+{
+    struct program *p = c->p;
+    struct call *before = p->running;
+    struct fake_frame *running = fake_running();
+    p->running = c;
+    fake_run_on(c->frame);
+    spend(p);
+    if (p->calls < p->max_calls)
+        call(p, APP_0 + (int)below(p, 4), below(p, 2));
+    spend(p);
+    fake_run_on(running);
+    p->running = before;
+}
+
+static void ignore(void *data)
+{
+    (void)data;
+}
+
+/* The runtime's managed code that searches calls other framework code between the callbacks. */
+static void search(struct program *p)
+{
+    if (p->dispatched)
+        fake_call(&methods[SEARCHER].method, 1, ignore, NULL);
+}
+
+static bool has_blocks(const struct call *c)
+{
+    return c->method->class == MINE && c->live.seen != NULL;
+}
+
+/* Both passes, in the runtime's order. Never returns. */
+static void dispatch(void *data)
+{
+    struct program *p = data;
+    struct call *thrower = p->running, *catcher = thrower;
+    search(p);
+    fake_tell(TELL_THROWN, NULL);
+    for (; !catcher->catches; catcher = catcher->caller) {
+        search(p);
+        fake_tell(TELL_SEARCH_ENTER, (struct fake_method *)(uintptr_t)&catcher->method->method);
+        if (has_blocks(catcher) && below(p, 4) == 0) { /* a filter that says no */
+            fake_tell(TELL_FILTER_ENTER, (struct fake_method *)(uintptr_t)&catcher->method->method);
+            model_pass(below(p, 100));
+            fake_tell(TELL_FILTER_LEAVE, NULL);
+        }
+        fake_tell(TELL_SEARCH_LEAVE, NULL);
+    }
+    fake_tell(TELL_SEARCH_ENTER, (struct fake_method *)(uintptr_t)&catcher->method->method);
+    fake_tell(TELL_CATCHER_FOUND, (struct fake_method *)(uintptr_t)&catcher->method->method);
+    fake_tell(TELL_SEARCH_LEAVE, NULL);
+    for (struct call *c = thrower; c != catcher; c = c->caller) {
+        search(p);
+        fake_tell(TELL_UNWIND_ENTER, (struct fake_method *)(uintptr_t)&c->method->method);
+        if (has_blocks(c) && below(p, 2) == 0) {
+            fake_tell(TELL_FINALLY_ENTER, (struct fake_method *)(uintptr_t)&c->method->method);
+            run_block(c);
+            fake_tell(TELL_FINALLY_LEAVE, NULL);
+        }
+        search(p);
+        fake_tell(TELL_UNWIND_LEAVE, NULL);
+        c->ended = true;
+        model_end(&p->model, &c->live);
+        p->running = c->caller;
+    }
+    fake_tell(TELL_UNWIND_ENTER, (struct fake_method *)(uintptr_t)&catcher->method->method);
+    fake_tell(TELL_CATCHER_ENTER, (struct fake_method *)(uintptr_t)&catcher->method->method);
+    p->running = catcher;
+    fake_run_on(catcher->frame);
+    longjmp(catcher->back, 1);
+}
+
+static void throw(struct program *p)
+{
+    p->thrown++;
+    if (p->dispatched)
+        fake_call(&methods[THROWER].method, 0, dispatch, p);
+    dispatch(p);
+}
+
+static struct call *catcher_of(struct program *p)
+{
+    struct call *c = p->running;
+    while (c != NULL && !c->catches)
+        c = c->caller;
+    return c;
+}
+
+/* The frames up to the handler are gone, and no callback comes. */
+static void vanish(struct program *p)
+{
+    struct call *catcher = catcher_of(p);
+    for (struct call *c = p->running; c != catcher; c = c->caller) {
+        c->ended = true;
+        p->gone += c->live.seen != NULL;
+        model_gone(&p->model, &c->live);
+    }
+    p->running = catcher;
+    fake_run_on(catcher->frame);
+    longjmp(catcher->back, 2);
+}
+
+/* ── the body of every method ───────────────────────────────────────────────────────────────────────────────── */
+
+/* After frames vanished the next call must have an Enter: it is what tells that they are gone. */
+__attribute__((noinline)) static void calls_some(struct call *c, bool vanished)
+{
+    struct program *p = c->p;
+    for (uint32_t n = below(p, 4); n > 0 && c->depth < p->max_depth && p->calls < p->max_calls; n--) {
+        call(p, vanished ? APP_1 : any_method(p), below(p, 2));
+        vanished = false;
+        spend(p);
+    }
+}
+
+static void try_some(struct call *c)
+{
+    struct program *p = c->p;
+    switch (setjmp(c->back)) {
+    case 0:
+        c->catches = true;
+        calls_some(c, false);
+        break;
+    case 1:
+        spend(p);
+        c->catches = false;
+        if (p->calls < p->max_calls)
+            call(p, any_method(p), below(p, 2)); /* in the catch block */
+        fake_tell(TELL_CATCHER_LEAVE, NULL);
+        break;
+    default: /* calls from where those began that are gone */
+        c->catches = false;
+        calls_some(c, true);
+    }
+    c->catches = false;
+}
+
+static void run_call(void *data)
+{
+    struct call *c = data;
+    struct program *p = c->p;
+    c->frame = fake_running();
+    spend(p);
+    if ((p->throws || p->vanishes) && has_blocks(c) && below(p, 3) == 0)
+        try_some(c);
+    else
+        calls_some(c, false);
+    spend(p);
+    uint32_t r = below(p, 8);
+    if (r == 0 && p->throws && catcher_of(p) != NULL)
+        throw(p);
+    if (r == 1 && p->vanishes && catcher_of(p) != NULL)
+        vanish(p);
+    if (r == 2 && c->caller != NULL && p->calls < p->max_calls && !p->dispatched)
+        tail_call(p, any_method(p));
+}
+
+static void run_program(struct program *p, uint32_t roots)
+{
+    thread_model_begin(&p->model);
+    for (uint32_t i = 0; i < roots; i++) {
+        p->calls = 0;
+        call(p, any_method(p), 0);
+        model_pass(below(p, 1000));
+    }
+}
+
+/* ── scenarios with an exact clock ──────────────────────────────────────────────────────────────────────────── */
+
+#define STEP_NS 10u /* of the clock while the probes are measured */
+
+static void exact(const char *clock, const char *mechanisms, struct program p)
+{
+    setenv("CLRPROF_CLOCK", clock, 1);
+    setenv("CLRPROF_MECHANISMS", mechanisms, 1);
+    const struct wire_header *h = begin(STEP_NS);
+    p.gap = strcmp(mechanisms, "gap") == 0 ? h->gap_ticks : 0;
+    p.max_depth = 12;
+    p.max_calls = 60;
+    check(h->ticks_per_sec == 1000000000, "%llu ticks per second", (unsigned long long)h->ticks_per_sec);
+    check(h->clock == (strcmp(clock, "monotonic") == 0 ? WIRE_CLOCK_MONOTONIC : WIRE_CLOCK_TSC), "clock %u", h->clock);
+    run_program(&p, 3000 / SCALE);
+    fake_callback(CALLBACK_SHUTDOWN, 0);
+    compare(&p.model);
+    check_losses(h, p.gone);
+    check(!p.throws || p.thrown > 50, "%llu exceptions", (unsigned long long)p.thrown);
+}
+
+static void time_calls(void)
+{
+    exact("tsc", "gap", (struct program){.seed = 1});
+}
+
+static void time_calls_rseq(void)
+{
+    exact("tsc", "rseq", (struct program){.seed = 2});
+}
+
+static void time_calls_monotonic(void)
+{
+    exact("monotonic", "gap", (struct program){.seed = 3});
+}
+
+static void time_exceptions(void)
+{
+    exact("tsc", "gap", (struct program){.seed = 4, .throws = true});
+}
+
+static void time_exceptions_dispatched(void)
+{
+    exact("tsc", "gap", (struct program){.seed = 5, .throws = true, .dispatched = true});
+}
+
+static void time_frames_gone(void)
+{
+    exact("tsc", "gap", (struct program){.seed = 6, .vanishes = true});
+}
+
+static struct program *programs;
+
+static void run_one(struct job *j)
+{
+    run_program(&programs[j->index], 200 / SCALE);
+}
+
+static void time_parallel(void)
+{
+    struct job jobs[16];
+    struct entries none = {0};
+    const struct wire_header *h = begin(STEP_NS);
+    programs = calloc(16, sizeof *programs);
+    for (uint32_t i = 0; i < 16; i++)
+        programs[i] = (struct program){.seed = 100 + i, .max_depth = 12, .max_calls = 60, .throws = i % 2 == 0};
+    start_jobs(jobs, 16, run_one);
+    join_jobs(jobs, 16, &none);
+    for (uint32_t i = 0; i < 16; i++)
+        compare(&programs[i].model);
+    check_losses(h, 0);
+}
 
 const struct scenario time_scenarios[] = {
+    {"time_calls", time_calls},
+    {"time_calls_rseq", time_calls_rseq},
+    {"time_calls_monotonic", time_calls_monotonic},
+    {"time_exceptions", time_exceptions},
+    {"time_exceptions_dispatched", time_exceptions_dispatched},
+    {"time_frames_gone", time_frames_gone},
+    {"time_parallel", time_parallel},
     {NULL, NULL},
 };

@@ -1,0 +1,66 @@
+/* The naive model of calls and their times: what the hooks were told, call by call, and what the arena says of it.
+ *
+ * It is told of each call when it begins and ends, and asks the made-up clock. It keeps a tree of places for each thread
+ * as the arena does, and nothing else that the agent does: no stack pointers, no mechanisms, no tables. */
+#ifndef CLRPROF_TIME_MODEL_H
+#define CLRPROF_TIME_MODEL_H
+
+#include "fake_calls.h"
+#include "model.h"
+
+enum class { NOT_HOOKED, BOUNDARY, MINE };
+
+struct method { /* with what is expected of it */
+    struct fake_method method;
+    struct fake_body body;
+    enum class class;
+    char *name;
+};
+
+struct amount { /* of intervals: their time, the part in which the system acted, and what it did */
+    uint64_t elapsed, waited;
+    struct wire_waits waits;
+};
+
+struct seen { /* calls of a method from one place */
+    struct seen *parent, *child, *sibling;
+    const struct method *method;
+    uint64_t return_address, calls, ended, unmatched;
+    struct amount lead, tail;
+    uint64_t min[4], max[4];
+};
+
+struct live { /* a call that has not ended */
+    struct seen *seen; /* NULL: not recorded */
+    struct live *below;
+    bool boundary;
+    uint64_t begin, begin_waited, child_elapsed, child_waited, calls_below, children;
+};
+
+struct thread_model {
+    uint32_t os_id;
+    struct seen root;
+    struct live *top;
+    uint64_t last, waited;  /* the last event; the sum of intervals in which the system acted */
+    struct wire_waits acted; /* since then */
+};
+
+void thread_model_begin(struct thread_model *t);
+/* Time passes in the running thread. With a wait it must be longer than the gap: the system did something. */
+void model_pass(int64_t ns);
+void model_wait(struct thread_model *t, int64_t ns, const struct wire_waits *w);
+
+/* A call from that return address begins (l is kept until it ends), ends, or is gone and nobody said so. */
+void model_begin(struct thread_model *t, struct live *l, const struct method *m, uint64_t return_address);
+void model_end(struct thread_model *t, struct live *l);
+void model_gone(struct thread_model *t, struct live *l);
+
+extern struct wire_overhead model_overhead; /* of the arena, before model_end */
+
+/* Compares; returns the number of differences and prints the first. */
+int thread_model_compare(const struct thread_model *t, const struct wire_header *h, const struct method *methods, size_t n_methods);
+
+struct wire_timing *model_timings(const struct wire_header *h, uint32_t *n);
+const struct wire_clock *model_clock(const struct wire_header *h, uint32_t os_id); /* NULL: none */
+
+#endif
