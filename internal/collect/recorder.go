@@ -45,6 +45,7 @@ type Recorder struct {
 	lastSlice session.SliceID
 	sliceEnd  quantity.Nanoseconds
 	next      ids
+	late      bool            // processes may be dead for longer than since the last Sync
 	counted   quantity.Amount // in all slices
 	calls     quantity.Count  // the same, as the ends of their intervals
 	elapsed   quantity.Nanoseconds

@@ -209,6 +209,7 @@ func Recover(directory, output string, force bool, facts map[string]string) (run
 		return false, err
 	}
 	r := NewRecorder(w, directory, firstStart(directory), Filter{})
+	r.late = true
 	err = w.SetInfo(facts)
 	if err == nil {
 		err = r.SyncLast(Monotonic())

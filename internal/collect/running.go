@@ -83,6 +83,14 @@ func (t *times) endTicks(r *Recorder, p *process, h *wire.Header) (uint64, error
 	if h.EndTicks != 0 {
 		return h.EndTicks, nil
 	}
+	if r.late && p.over { // all that is known is that it lived at the last event of a thread
+		last := h.BeginTicks
+		clocks := p.arena.Clocks()
+		for i := range clocks {
+			last = max(last, arena.Clock(&clocks[i]).Last)
+		}
+		return last, nil
+	}
 	end := p.end
 	for _, name := range r.names { // a process that exec replaced ended when the next one of its id began
 		o, err := r.processes[name].arena.Header()

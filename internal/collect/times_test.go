@@ -577,3 +577,51 @@ func TestTimeJoinsMemory(t *testing.T) {
 		t.Errorf("%d instructions", n)
 	}
 }
+
+// TestTimeRecover: when a process that was killed is looked at much later, it lived at the last event of its threads.
+func TestTimeRecover(t *testing.T) {
+	dir, path := filepath.Join(t.TempDir(), "arenas"), filepath.Join(t.TempDir(), "s.clrprof")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	write(t, runningArena(), filepath.Join(dir, "40000000-3e8.arena"))
+	if running, err := collect.Recover(dir, path, false, nil); running || err != nil {
+		t.Fatal(running, err)
+	}
+	s, err := session.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	equal(t, "running", get[session.TimingRunning](t)(s.TimingRunning()), []session.TimingRunning{{Timing: 1, Calls: 1}, {Timing: 3, Calls: 1},
+		{Timing: 5, Calls: 1}, {Timing: 6, Calls: 1, Elapsed: 400}})
+	if info, err := s.Info(); err != nil || info[session.KeyMode] != session.ModeTime {
+		t.Errorf("%v, %v", info, err)
+	}
+}
+
+// TestMode: what the processes recorded, together.
+func TestMode(t *testing.T) {
+	for _, c := range []struct {
+		data []uint32
+		want string
+	}{
+		{[]uint32{wire.DataMemory}, session.ModeMemory},
+		{[]uint32{wire.DataMemory, wire.DataMemory | wire.DataLifetime}, session.ModeLifetime},
+		{[]uint32{wire.DataTime}, session.ModeTime},
+		{[]uint32{wire.DataTime, wire.DataMemory}, session.ModeMemoryTime},
+		{[]uint32{wire.DataTime | wire.DataMemory | wire.DataLifetime}, session.ModeLifetimeTime},
+	} {
+		r := newRecording(t, collect.Filter{})
+		for i, data := range c.data {
+			a := timedArena()
+			a.Header.Data = data
+			write(t, a, filepath.Join(r.dir, []string{"1-1.arena", "2-2.arena"}[i]))
+		}
+		r.sync(5000)
+		if have := r.recorder.Mode(); have != c.want {
+			t.Errorf("%v: %s, want %s", c.data, have, c.want)
+		}
+		r.unchecked()
+	}
+}
