@@ -177,6 +177,7 @@ func (v View) buildIn(c *context, o Options) (*Table, error) {
 	if b.table.Losses, err = c.losses(); err != nil {
 		return nil, err
 	}
+	b.showOrder()
 	b.showProcess()
 	err = v.build(b)
 	if b.cut {
@@ -240,6 +241,29 @@ func (b *builder) showProcess() {
 		return
 	}
 	t.TextColumns = slices.Insert(slices.Clone(t.TextColumns), 1, "process_id")
+}
+
+// showOrder puts the column of times that the rows are ordered by, if that was asked for, before the others: a narrow
+// terminal leaves out the last ones.
+func (b *builder) showOrder() {
+	t, key := b.table, b.options.Sort
+	if key == "" || len(b.options.Columns) > 0 || b.order.data != dataTime {
+		return
+	}
+	first := []string{key}
+	if share := key + "_percent"; allColumns[share].Key != "" {
+		first = append(first, share)
+	}
+	rest := slices.DeleteFunc(slices.Clone(t.TextColumns), func(k string) bool { return slices.Contains(first, k) })
+	names := max(0, slices.IndexFunc(rest, func(k string) bool { return allColumns[k].Kind.IsNumeric() }))
+	t.TextColumns = slices.Concat(rest[:names], first, rest[names:])
+	for _, k := range first {
+		if !slices.ContainsFunc(t.Columns, func(c Column) bool { return c.Key == k }) {
+			column := allColumns[k]
+			column.textOnly = true
+			t.Columns = append(t.Columns, column)
+		}
+	}
 }
 
 // sorted orders rows by the column: numbers descending, text ascending, equal ones by
