@@ -784,9 +784,7 @@ static uint32_t count_files(const char *with)
     return n;
 }
 
-/* The agent refused: the library is gone, with its memory and its file descriptor. `failure` is what the arena says;
- * 0: there is none, but a note of that reason, if there is a directory. */
-static void check_refused(hresult hr, uint32_t failure, const char *note)
+void check_refused(hresult hr, uint32_t failure, const char *note)
 {
     check(count_files("") == (failure != 0 || note != NULL), "%u files", count_files(""));
     check(note == NULL || count_files(note) == 1, "no note of %s", note);

@@ -556,6 +556,8 @@ static hresult set_enter_leave_hooks3(void *self, void *enter, void *leave, void
     fake_hooks.enter = enter;
     fake_hooks.leave = leave;
     fake_hooks.tailcall = tailcall;
+    if (fake.in_set_hooks != NULL)
+        fake.in_set_hooks();
     return HR_OK;
 }
 

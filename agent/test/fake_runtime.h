@@ -132,6 +132,7 @@ extern struct fake_state {
     uint32_t frozen_segments; /* that the runtime tells of */
     bool no_info9, no_info14;
     bool allocate_in_set_event_mask;
+    void (*in_set_hooks)(void); /* what another thread could do then */
     uint32_t event_low, event_high;
     uint32_t references; /* to metadata that the agent did not release */
     int link_error;      /* EEXIST if 0 */

@@ -40,6 +40,10 @@ extern int failures;
 void check(bool ok, const char *format, ...) __attribute__((format(printf, 2, 3)));
 uint64_t random_number(uint64_t *state);
 
+/* The agent refused: the library is gone, with its memory and its file descriptor. `failure` is what the arena says;
+ * 0: there is none, but a note of that reason, if there is a directory. */
+void check_refused(hresult hr, uint32_t failure, const char *note);
+
 enum { STEP_PASSED, STEP_FAILED, STEP_BEYOND }; /* how the process of a step ends */
 
 /* Runs a step in a process of its own for 1, 1 + stride, …, each with a directory, until one says that it is beyond the end. */

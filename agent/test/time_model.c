@@ -32,9 +32,14 @@ void model_wait(struct thread_model *t, int64_t ns, const struct wire_waits *w)
 /* The interval that ends now; x is NULL if it is nobody's. */
 static void end_interval(struct thread_model *t, struct amount *x)
 {
-    uint64_t now = fake_now(), ticks = (int64_t)(now - t->last) < 0 ? 0 : now - t->last;
+    uint64_t now = fake_now(), ticks = now - t->last;
+    if ((int64_t)ticks < 0) {
+        t->backwards++;
+        ticks = 0;
+    }
     if (x != NULL) {
         x->elapsed += ticks;
+        t->elapsed += ticks;
         if (t->acted.intervals != 0) {
             x->waited += ticks;
             t->waited += ticks;
@@ -75,7 +80,7 @@ void model_begin(struct thread_model *t, struct live *l, const struct method *m,
     end_interval(t, below == NULL ? NULL : &l->seen->lead);
     l->seen->calls++;
     l->boundary = m->class == BOUNDARY;
-    l->begin = t->last;
+    l->begin = t->elapsed;
     l->begin_waited = t->waited;
     t->top = l;
 }
@@ -92,7 +97,7 @@ static void note(struct seen *s, int i, uint64_t elapsed, uint64_t overhead, uin
 static void close_call(struct thread_model *t, struct live *l)
 {
     const struct wire_overhead *o = &model_overhead;
-    uint64_t elapsed = t->last - l->begin, waited = t->waited - l->begin_waited;
+    uint64_t elapsed = t->elapsed - l->begin, waited = t->waited - l->begin_waited;
     uint64_t inclusive = (o->inside + (o->inside + o->outside) * l->calls_below) / 1024;
     uint64_t exclusive = (o->inside + o->outside * l->children) / 1024;
     l->seen->ended++;

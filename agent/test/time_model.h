@@ -41,8 +41,9 @@ struct thread_model {
     uint32_t os_id;
     struct seen root;
     struct live *top;
-    uint64_t last, waited;  /* the last event; the sum of intervals in which the system acted */
+    uint64_t last, elapsed, waited; /* the last event; sums of intervals: all, and those in which the system acted */
     struct wire_waits acted; /* since then */
+    uint64_t backwards;      /* intervals that ended before they began */
 };
 
 void thread_model_begin(struct thread_model *t);

@@ -94,10 +94,11 @@ static uint64_t losses(const struct wire_header *h, uint32_t reason)
     return h->losses[reason].events;
 }
 
-static void check_losses(const struct wire_header *h, uint64_t unmatched)
+static void check_losses(const struct wire_header *h, uint64_t unmatched, uint64_t backwards)
 {
     for (uint32_t i = 0; i < WIRE_LOSS_COUNT; i++)
-        check(losses(h, i) == (i == WIRE_LOSS_CALLS_UNMATCHED ? unmatched : 0), "%llu losses for reason %u", (unsigned long long)losses(h, i), i);
+        check(losses(h, i) == (i == WIRE_LOSS_CALLS_UNMATCHED ? unmatched : i == WIRE_LOSS_CLOCK_BACKWARDS ? backwards : 0),
+              "%llu losses for reason %u", (unsigned long long)losses(h, i), i);
 }
 
 static void compare(const struct thread_model *t)
@@ -120,6 +121,7 @@ struct program { /* of one thread */
     uint64_t seed, gap; /* gap 0: nothing waits */
     uint32_t max_depth, calls, max_calls;
     bool throws, vanishes, dispatched;
+    bool jumps; /* the clock goes backwards */
     uint64_t gone, thrown;
     struct call *running;
 };
@@ -180,11 +182,13 @@ static void tail_call(struct program *p, int method)
 static void spend(struct program *p)
 {
     uint32_t r = below(p, 10);
-    if (r < 5)
+    if (p->jumps && r == 9)
+        model_pass(-(int64_t)below(p, 1000));
+    else if (r < 5)
         model_pass(below(p, 300)); /* shorter than the gap */
     else if (r < 6 && p->gap != 0)
         model_pass((int64_t)p->gap + 1 + below(p, 5000)); /* looked at, and nothing was */
-    else if (r < 7 && p->gap != 0)
+    else if (r < 7 && p->gap != 0 && !p->jumps)
         model_wait(&p->model, (int64_t)p->gap + 1 + below(p, 5000),
                    &(struct wire_waits){.voluntary = 1 + below(p, 2), .preempted = below(p, 2), .faults = below(p, 3), .reads = below(p, 2)});
     else if (r < 7)
@@ -362,7 +366,7 @@ static void run_program(struct program *p, uint32_t roots)
     thread_model_begin(&p->model);
     for (uint32_t i = 0; i < roots; i++) {
         p->calls = 0;
-        call(p, any_method(p), 0);
+        call(p, i == 0 ? APP_0 : any_method(p), 0);
         model_pass(below(p, 1000));
     }
 }
@@ -384,7 +388,7 @@ static void exact(const char *clock, const char *mechanisms, struct program p)
     run_program(&p, 3000 / SCALE);
     fake_callback(CALLBACK_SHUTDOWN, 0);
     compare(&p.model);
-    check_losses(h, p.gone);
+    check_losses(h, p.gone, p.model.backwards);
     check(!p.throws || p.thrown > 50, "%llu exceptions", (unsigned long long)p.thrown);
 }
 
@@ -418,6 +422,22 @@ static void time_frames_gone(void)
     exact("tsc", "gap", (struct program){.seed = 6, .vanishes = true});
 }
 
+static void time_clock_backwards(void)
+{
+    exact("tsc", "gap", (struct program){.seed = 7, .jumps = true});
+    check(losses(header(), WIRE_LOSS_CLOCK_BACKWARDS) > 100, "the clock went backwards too seldom");
+}
+
+static void time_clock_backwards_rseq(void)
+{
+    exact("tsc", "rseq", (struct program){.seed = 8, .jumps = true});
+}
+
+static void time_clock_backwards_monotonic(void)
+{
+    exact("monotonic", "rseq", (struct program){.seed = 9, .jumps = true});
+}
+
 static struct program *programs;
 
 static void run_one(struct job *j)
@@ -437,8 +457,9 @@ static void time_parallel(void)
     join_jobs(jobs, 16, &none);
     for (uint32_t i = 0; i < 16; i++)
         compare(&programs[i].model);
-    check_losses(h, 0);
+    check_losses(h, 0, 0);
 }
+
 
 const struct scenario time_scenarios[] = {
     {"time_calls", time_calls},
@@ -447,6 +468,9 @@ const struct scenario time_scenarios[] = {
     {"time_exceptions", time_exceptions},
     {"time_exceptions_dispatched", time_exceptions_dispatched},
     {"time_frames_gone", time_frames_gone},
+    {"time_clock_backwards", time_clock_backwards},
+    {"time_clock_backwards_rseq", time_clock_backwards_rseq},
+    {"time_clock_backwards_monotonic", time_clock_backwards_monotonic},
     {"time_parallel", time_parallel},
     {NULL, NULL},
 };
