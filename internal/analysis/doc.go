@@ -16,14 +16,20 @@
 // views read: from the stored tables if the session is complete and nothing is
 // filtered, else from a fresh Derive.
 //
+// Times are summed by the same rules as amounts of memory (calltree knows no difference) after one step more: of each
+// timing, the time that the probes themselves took is taken out, and the result is rounded to nanoseconds. Everything else
+// is a sum of these, so all totals agree exactly. A path has one id, whether it is worth memory, time or both.
+//
 // # Invariants
 //
 //   - Derive with no filter gives exactly the stored derived tables.
+//   - The smallest and largest values of single calls are those of the whole run: a filter by time leaves them out.
 //   - Rows that are worth nothing are left out, in every table alike.
 //   - Rows are in the order of their key, and a path's parent comes before it.
 //   - A session with broken references gives an error that wraps session.ErrCorrupt.
 //
 // # Limits
 //
-// Load holds the recorded tables in memory: about 200 bytes for each node and site.
+// Load holds the recorded tables in memory: about 200 bytes for each node, site and timing. Derive takes up to 1 KB more
+// for each node that has time: a million of them are derived in a few seconds.
 package analysis

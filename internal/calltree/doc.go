@@ -5,8 +5,8 @@
 // # Problem
 //
 // A tree has millions of nodes and may be 65,536 deep, and a function can be on one
-// stack many times. An allocation must count once in each inclusive value, however
-// often the function, module or call is on its stack.
+// stack many times. An allocation, or an interval of time, must count once in each inclusive
+// value, however often the function, module or call is on its stack.
 //
 // # Idea
 //
