@@ -174,11 +174,13 @@ bool arena_nearly_full(void)
 
 void *private_alloc(uint64_t bytes)
 {
+    int saved_errno = errno; /* also on the warm path: see object_allocated_slow */
     if (!within_limit(&arena.header->private_bytes, bytes))
         return NULL;
     void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (p != MAP_FAILED)
         return p;
+    errno = saved_errno;
     give_back(&arena.header->private_bytes, bytes);
     return NULL;
 }

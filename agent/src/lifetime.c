@@ -39,6 +39,7 @@ struct moved { /* an object between its old and its new place */
 static void *info;
 bool lifetime_on;
 static bool final_wanted, final_now, lost_moves, looked_at;
+static bool collecting; /* between GarbageCollectionStarted and Finished: a runtime that loses one of them does no harm */
 static uint32_t lock_word; /* ranges come from several threads at once */
 static struct list ranges = {.size = sizeof(struct range)}, moves = {.size = sizeof(struct moved)};
 static struct list before = {.size = sizeof(struct bound)}, after = {.size = sizeof(struct bound)};
@@ -251,7 +252,8 @@ static hresult gc_started(void *self, int32_t n, const int32_t *collected, uint3
     memset(&gc, 0, sizeof gc);
     gc.suspend_ns = suspend;
     gc.start_ns = monotonic_ns();
-    gc.number = __atomic_add_fetch(&gc_number, 1, __ATOMIC_RELEASE);
+    gc.number = collecting ? gc_number : __atomic_add_fetch(&gc_number, 1, __ATOMIC_RELEASE);
+    collecting = true;
     gc.induced = reason == 1;
     for (int32_t i = 0; i < n && i < (int32_t)WIRE_GENERATION_COUNT; i++)
         gc.collected |= collected[i] != 0 ? 1u << i : 0;
@@ -276,7 +278,7 @@ static hresult gc_moved(void *self, uint32_t n, const uintptr_t *from, const uin
 {
     (void)self;
     word_lock(&lock_word);
-    for (uint32_t i = 0; i < n; i++)
+    for (uint32_t i = 0; i < n && collecting; i++)
         add_range(from[i], to[i], lengths[i]);
     word_unlock(&lock_word);
     return HR_OK;
@@ -654,8 +656,9 @@ static void tell_alive(void)
 static hresult gc_finished(void *self)
 {
     (void)self;
-    if (arena.header->alive_known != 0)
+    if (!collecting)
         return HR_OK;
+    collecting = false;
     gc.end_ns = monotonic_ns();
     if (lifetime_on && list_reserve(&ends, ends.n + 1))
         ((uint64_t *)ends.items)[ends.n++] = gc.end_ns;

@@ -70,7 +70,10 @@ static bool call_fails(void)
 
 static bool os_fails(enum fake_os_call call, int error)
 {
-    if (!must_fail(&fake.os_calls[call], fake.os_fail_at[call], fake.os_fail_from[call]))
+    bool fails = must_fail(&fake.os_calls[call], fake.os_fail_at[call], fake.os_fail_from[call]);
+    if (fake.os_kill_at[call] != 0 && fake.os_calls[call] >= fake.os_kill_at[call])
+        kill(getpid(), SIGKILL);
+    if (!fails)
         return false;
     errno = error;
     return true;
@@ -776,6 +779,7 @@ static hresult get_non_gc_heap_bounds(void *self, uint32_t capacity, uint32_t *n
 }
 
 static void *info_table[115];
+static void *answers[115]; /* of tests */
 static void **info_object = info_table;
 
 static void fill_tables(void)
@@ -807,6 +811,9 @@ static void fill_tables(void)
     info_table[INFO_GET_IL_TO_NATIVE_MAPPING3] = (void *)get_il_to_native_mapping3;
     info_table[INFO_GET_CODE_INFO4] = (void *)get_code_info4;
     info_table[INFO_GET_NON_GC_HEAP_BOUNDS] = (void *)get_non_gc_heap_bounds;
+    for (size_t i = 0; i < sizeof answers / sizeof *answers; i++)
+        if (answers[i] != NULL)
+            info_table[i] = answers[i];
     import_table[2] = (void *)import_release;
     import_table[IMPORT_GET_SCOPE_PROPS] = (void *)get_scope_props;
     import_table[IMPORT_GET_TYPE_DEF_PROPS] = (void *)get_type_def_props;
@@ -871,6 +878,12 @@ void fake_allocate(struct fake_class *c, uint32_t length)
     tell((uintptr_t)object, c);
 }
 
+void fake_allocate_at(struct fake_class *c, uintptr_t object)
+{
+    *(uintptr_t *)object = (uintptr_t)c->table;
+    tell(object, c);
+}
+
 void fake_allocate_frozen(struct fake_class *c, uint32_t segment)
 {
     frozen_heap[segment][0] = (uintptr_t)c->table;
@@ -911,6 +924,11 @@ static void query_callbacks(void *library)
     for (size_t i = 0; i < CALLBACK_SLOTS; i++)
         if ((*(void ***)callback)[i] == NULL)
             fake_die("slot %zu is empty", i);
+}
+
+void fake_answer(uint32_t slot, void *function)
+{
+    answers[slot] = function;
 }
 
 hresult fake_load(const char *agent)

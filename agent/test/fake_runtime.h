@@ -105,6 +105,7 @@ typedef void (*fake_leaf)(void *data, bool in_handler);
 void fake_run(const struct fake_stack *s, fake_leaf leaf, void *data);
 /* Tells the agent of a new object. Adds to fake.objects and fake.bytes. */
 void fake_allocate(struct fake_class *c, uint32_t length);
+void fake_allocate_at(struct fake_class *c, uintptr_t object); /* the same, and its memory is this */
 void fake_allocate_frozen(struct fake_class *c, uint32_t segment);
 void fake_set_thread(uintptr_t managed); /* GetCurrentThreadID of this thread; 0: none */
 
@@ -113,6 +114,7 @@ void fake_set_thread(uintptr_t managed); /* GetCurrentThreadID of this thread; 0
 hresult fake_load(const char *agent); /* up to and with Initialize; a failure unloads the library, as the runtime does */
 hresult fake_callback(uint32_t slot, uintptr_t argument);
 void *fake_callbacks(void); /* the agent's object */
+void fake_answer(uint32_t slot, void *function); /* of ICorProfilerInfo14, before fake_load */
 hresult fake_callback_name(uintptr_t thread, uint32_t length, const utf16 *name);
 
 extern struct fake_hooks { /* as the agent set them */
@@ -129,6 +131,7 @@ extern struct fake_state {
     uint64_t reenter_at;      /* a call during which the thread allocates */
     struct fake_class *reenter_class;
     uint64_t os_calls[OS_CALLS], os_fail_at[OS_CALLS], os_fail_from[OS_CALLS];
+    uint64_t os_kill_at[OS_CALLS]; /* such a call kills the process */
     uint32_t frozen_segments; /* that the runtime tells of */
     bool no_info9, no_info14;
     bool allocate_in_set_event_mask;

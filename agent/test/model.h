@@ -31,7 +31,7 @@ void model_join(struct entries *m, const struct entries *more);
 struct arena_facts {
     const struct wire_header *header;
     uint64_t objects, bytes, lost_objects, lost_bytes;
-    uint32_t n_threads, n_ips, n_nodes, n_sites, records[9];
+    uint32_t n_threads, n_ips, n_nodes, n_sites, records[16];
     uint32_t n_thread_names, n_thread_ends;
     uint32_t duplicates; /* nodes and sites that are there twice */
     char *type_names[1 << 17]; /* by id, as last described */

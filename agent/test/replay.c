@@ -382,6 +382,7 @@ static void replay(const char *directory, const char *path)
     for (uint32_t i = 0; i < 2 * THREADS; i++) {
         current_thread = NULL;
         threads[i] = must(thread_attach());
+        threads[i]->id = i + 1; /* they are one thread to the operating system, and would share its number */
     }
     play();
     arena.header->state = WIRE_STATE_SHUT_DOWN;

@@ -31,6 +31,7 @@ struct scenario {
     const char *name; /* NULL: the end of a list */
     void (*run)(void);
 };
+extern const struct scenario lifetime_scenarios[];
 extern const struct scenario time_scenarios[];
 
 extern const char *agent_path;

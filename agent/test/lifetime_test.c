@@ -1,0 +1,467 @@
+/* Scenarios of the ends of objects.
+ *
+ * The made-up heap has one area for each generation. Objects are born in area 0, or in that of the large ones. A
+ * collection kills some objects, moves the survivors of generations 0 and 1 up to the next one's area, and leaves the others
+ * where they are. */
+#define _GNU_SOURCE
+#include "scenario.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define AREA_BYTES (UINT64_C(64) << 20)
+#define HEAP_OBJECTS (1u << 18)
+#define LARGE_OBJECT 100000u
+#define RANGES 512u /* of one call, as the runtime has it */
+
+struct heap_object {
+    uintptr_t at;
+    uint64_t bytes;
+    uint32_t generation; /* GONE: dead */
+};
+#define GONE UINT32_MAX
+
+static struct fake_module app = {"/srv/app/App.dll", "App.dll", MODULE_FLAG_DISK, NULL, false};
+static struct fake_class program, order, line, nested, large;
+static struct fake_method methods[5];
+static struct fake_body bodies[5];
+
+static struct heap_object heap[HEAP_OBJECTS];
+static uint32_t n_heap, n_collections, finished; /* objects; collections begun and ended */
+static uintptr_t areas[WIRE_GENERATION_COUNT], used[WIRE_GENERATION_COUNT];
+static uint64_t dead[WIRE_GENERATION_COUNT][2]; /* by what the model says: objects, bytes */
+static bool small_only;
+static uint64_t points, kill_at; /* places in a collection; the one at which the process ends */
+
+static void point(void)
+{
+    if (++points == kill_at)
+        kill(getpid(), SIGKILL);
+}
+
+static hresult heap_bounds(void *self, uint32_t capacity, uint32_t *n, struct clr_generation_range *out)
+{
+    (void)self;
+    point();
+    *n = WIRE_GENERATION_COUNT;
+    for (uint32_t g = 0; g < WIRE_GENERATION_COUNT && g < capacity; g++)
+        out[g] = (struct clr_generation_range){.generation = g, .start = areas[g], .length = used[g] - areas[g], .reserved = AREA_BYTES};
+    return HR_OK;
+}
+
+static void collect(uint32_t oldest, uint32_t seed, bool induced);
+
+static hresult heap_force_gc(void *self)
+{
+    (void)self;
+    collect(2, 1, true);
+    return HR_OK;
+}
+
+static void make_world(void)
+{
+    static const char *const names[] = {"Main", "Run", "Work", "Add", "Make"};
+    fake_class_init(&program, &app, "App.Program", 24, 0);
+    fake_class_init(&order, &app, "App.Order", 40, 0);
+    fake_class_init(&line, &app, "App.Line", 24, 0);
+    fake_class_init(&nested, &app, "App.Nested", 24, 0);
+    fake_class_init(&large, &app, "App.Large", LARGE_OBJECT, 0);
+    for (uint32_t i = 0; i < 5; i++) {
+        methods[i] = (struct fake_method){.name = names[i], .module = &app, .type = &program};
+        fake_emit(&methods[i], &bodies[i], FRAMED, -1);
+    }
+}
+
+static void start_lifetime(void)
+{
+    uint8_t *p = mmap(NULL, WIRE_GENERATION_COUNT * AREA_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (p == MAP_FAILED)
+        abort();
+    for (uint32_t g = 0; g < WIRE_GENERATION_COUNT; g++)
+        areas[g] = used[g] = (uintptr_t)p + g * AREA_BYTES;
+    fake_answer(INFO_GET_GENERATION_BOUNDS, (void *)heap_bounds);
+    fake_answer(INFO_FORCE_GC, (void *)heap_force_gc);
+    setenv("CLRPROF_LIFETIME", "1", 1);
+    setenv("CLRPROF_FINAL_GC", "1", 1);
+    make_world();
+    fake_set_thread(0); /* the main thread is not managed while Initialize runs */
+    hresult hr = fake_load(agent_path);
+    check(hr == HR_OK, "Initialize returned %x", (unsigned)hr);
+    fake_set_thread(0x1000);
+}
+
+struct birth {
+    struct fake_class *class;
+    uintptr_t at;
+};
+
+static void born_here(void *data, bool in_handler)
+{
+    const struct birth *b = data;
+    if (!in_handler)
+        fake_allocate_at(b->class, b->at);
+}
+
+/* Allocates objects with a few stacks; the last class is that of large ones. */
+static void allocate_objects(uint32_t n, uint32_t seed)
+{
+    struct fake_class *classes[] = {&order, &line, &nested, &large};
+    for (uint32_t i = 0; i < n && n_heap < HEAP_OBJECTS; i++) {
+        uint32_t k = (seed + i) * 2654435761u >> 20, which = k % 64 == 0 && !small_only ? 3 : k % 3, g = which == 3 ? WIRE_GENERATION_LARGE : 0;
+        uint64_t bytes = (classes[which]->table[1] + 7) & ~UINT64_C(7);
+        if (used[g] + bytes > areas[g] + AREA_BYTES)
+            continue;
+        struct fake_stack s = {2 + k % 3, 0, {&bodies[k % 2], &bodies[2], &bodies[3], &bodies[k % 5]}, 0};
+        struct birth b = {classes[which], used[g]};
+        heap[n_heap++] = (struct heap_object){used[g], bytes, g};
+        used[g] += bytes;
+        fake_run(&s, born_here, &b);
+    }
+}
+
+#define AGENT(slot, ...) ((hresult(*)(void *, ##__VA_ARGS__))(*(void ***)fake_callbacks())[slot])
+
+static void tell_ranges(const uintptr_t *from, const uintptr_t *to, const size_t *lengths, uint32_t n)
+{
+    point();
+    AGENT(CALLBACK_MOVED_REFERENCES2, uint32_t, const uintptr_t *, const uintptr_t *, const size_t *)(fake_callbacks(), n, from, to, lengths);
+}
+
+/* Tells of the survivors, one range each, and moves them. */
+static void move_survivors(uint32_t oldest, uint32_t seed)
+{
+    static uintptr_t from[RANGES], to[RANGES];
+    static size_t lengths[RANGES];
+    uint32_t n = 0, all = oldest == 2 ? WIRE_GENERATION_COUNT : oldest + 1;
+    for (uint32_t i = 0; i < n_heap; i++) {
+        struct heap_object *o = &heap[i];
+        if (o->generation >= all)
+            continue;
+        if (((i + seed) * 2654435761u >> 24) % 3 == 0) {
+            dead[o->generation][0]++;
+            dead[o->generation][1] += o->bytes;
+            o->generation = GONE;
+            continue;
+        }
+        from[n] = to[n] = o->at;
+        if (o->generation < 2) {
+            to[n] = o->at = used[++o->generation];
+            used[o->generation] += o->bytes;
+        }
+        lengths[n++] = o->bytes;
+        if (n == RANGES) {
+            tell_ranges(from, to, lengths, n);
+            n = 0;
+        }
+    }
+    tell_ranges(from, to, lengths, n);
+}
+
+static void begin_collection(uint32_t oldest, bool induced)
+{
+    int32_t collected[WIRE_GENERATION_COUNT];
+    for (uint32_t g = 0; g < WIRE_GENERATION_COUNT; g++)
+        collected[g] = g <= oldest || oldest == 2;
+    point();
+    AGENT(CALLBACK_GC_STARTED, int32_t, const int32_t *, uint32_t)(fake_callbacks(), WIRE_GENERATION_COUNT, collected, induced);
+}
+
+static void end_collection(void)
+{
+    point();
+    AGENT(CALLBACK_GC_FINISHED)(fake_callbacks());
+    point();
+    finished++;
+}
+
+static void collect(uint32_t oldest, uint32_t seed, bool induced)
+{
+    uintptr_t pinned = heap[n_heap / 2].at;
+    uint32_t kind = 3, flags = 1;
+    n_collections++;
+    begin_collection(oldest, induced);
+    move_survivors(oldest, seed);
+    AGENT(CALLBACK_ROOT_REFERENCES2, uint32_t, const uintptr_t *, const uint32_t *, const uint32_t *, const uintptr_t *)(
+        fake_callbacks(), 1, &pinned, &kind, &flags, &pinned);
+    used[0] = areas[0]; /* all that lived there has moved */
+    end_collection();
+}
+
+/* What the agent counted: the fates of all sites, and its records. */
+struct ends {
+    uint64_t dead[WIRE_GENERATION_COUNT][2];
+    uint32_t collections, changes;
+    const struct wire_header *header;
+};
+
+static struct ends read_ends(void)
+{
+    struct ends out = {0};
+    struct entries found = {0};
+    struct arena_facts *f = arena_read(directory, &found);
+    if (f == NULL) {
+        check(false, "no arena");
+        exit(1);
+    }
+    const uint8_t *base = (const uint8_t *)f->header;
+    const struct wire_region_entry *r = &f->header->regions[WIRE_REGION_FATES];
+    const struct wire_fate *fates = (const void *)(base + r->offset);
+    for (uint64_t i = 0; i < r->used / sizeof *fates; i++)
+        for (uint32_t g = 0; g < WIRE_GENERATION_COUNT; g++) {
+            out.dead[g][0] += fates[i].dead_objects[g];
+            out.dead[g][1] += fates[i].dead_bytes[g];
+        }
+    out.header = f->header;
+    out.collections = f->records[WIRE_RECORD_GC];
+    out.changes = f->records[WIRE_RECORD_CHANGES];
+    return out;
+}
+
+static uint64_t lost(const struct ends *e, uint32_t reason)
+{
+    return e->header->losses[reason].events;
+}
+
+static void judge_ends(const struct ends *e)
+{
+    for (uint32_t g = 0; g < WIRE_GENERATION_COUNT; g++)
+        check(e->dead[g][0] == dead[g][0] && e->dead[g][1] == dead[g][1], "generation %u: %llu objects and %llu bytes are dead, want %llu and %llu", g,
+              (unsigned long long)e->dead[g][0], (unsigned long long)e->dead[g][1], (unsigned long long)dead[g][0], (unsigned long long)dead[g][1]);
+    for (uint32_t i = WIRE_LOSS_UNTRACKED; i <= WIRE_LOSS_SNAPSHOT; i++)
+        check(lost(e, i) == 0, "%llu losses %u", (unsigned long long)lost(e, i), i);
+}
+
+static void live_and_die(uint32_t rounds)
+{
+    for (uint32_t i = 0; i < rounds; i++) {
+        allocate_objects(2000 / SCALE, i * 7919);
+        collect(i % 7 == 6 ? 2 : i % 3 == 2 ? 1 : 0, i, i % 5 == 0);
+    }
+}
+
+static void lives(void)
+{
+    start_lifetime();
+    live_and_die(40);
+    fake_callback(CALLBACK_SHUTDOWN, 0);
+    struct ends e = read_ends();
+    judge_ends(&e);
+    check(e.collections == n_collections && n_collections == 41 && e.header->alive_known == 1, "%u of %u collections", e.collections, n_collections);
+    check(e.changes >= 41, "%u records of changes", e.changes);
+}
+
+/* Callbacks that no runtime makes in this order. What they claim is not believed; collections before and after are right. */
+static void lives_in_odd_order(void)
+{
+    start_lifetime();
+    live_and_die(5);
+    uintptr_t there = heap[n_heap - 1].at, elsewhere = areas[2] + AREA_BYTES / 2;
+    size_t bytes = 24;
+    end_collection(); /* without a beginning */
+    tell_ranges(&there, &elsewhere, &bytes, 1); /* outside a collection */
+    end_collection();
+    allocate_objects(100, 5);
+    begin_collection(0, false); /* without an end, but for that of the next one */
+    live_and_die(5);
+    begin_collection(2, false);
+    begin_collection(0, true);
+    tell_ranges(&there, &there, &bytes, 0);
+    collect(2, 3, true);
+    fake_callback(CALLBACK_SHUTDOWN, 0);
+    struct ends e = read_ends();
+    judge_ends(&e);
+    check(e.collections == n_collections, "%u of %u collections", e.collections, n_collections);
+}
+
+/* Survivors at places where the agent has seen no object. */
+static void lives_untracked(void)
+{
+    start_lifetime();
+    live_and_die(3);
+    used[1] = areas[1] + AREA_BYTES; /* more than is known */
+    used[2] = areas[2] + AREA_BYTES;
+    begin_collection(2, true);
+    used[2] = areas[2] + 3 * AREA_BYTES / 4; /* beyond the strangers: survivors go there */
+    uintptr_t from[3] = {areas[1] + AREA_BYTES / 2, areas[2] + AREA_BYTES / 2, areas[2] + AREA_BYTES / 2 + 4096}, to[3] = {areas[2] + AREA_BYTES / 4, from[1], from[2]};
+    size_t lengths[3] = {96, 24, 72};
+    tell_ranges(from, to, lengths, 3);
+    move_survivors(2, 4);
+    used[0] = areas[0];
+    used[2] = areas[2] + AREA_BYTES;
+    end_collection();
+    struct ends e = read_ends();
+    check(lost(&e, WIRE_LOSS_UNTRACKED) == 3 && e.header->losses[WIRE_LOSS_UNTRACKED].bytes == 192, "%llu gaps, %llu bytes",
+          (unsigned long long)lost(&e, WIRE_LOSS_UNTRACKED), (unsigned long long)e.header->losses[WIRE_LOSS_UNTRACKED].bytes);
+    check(lost(&e, WIRE_LOSS_MOVES) == 0 && lost(&e, WIRE_LOSS_LIFETIME_FULL) == 0, "more was lost");
+    for (uint32_t g = 0; g < WIRE_GENERATION_COUNT; g++)
+        check(e.dead[g][0] == dead[g][0], "generation %u: %llu objects are dead, want %llu", g, (unsigned long long)e.dead[g][0], (unsigned long long)dead[g][0]);
+}
+
+/* The n-th mmap from the first object on fails, and all after it: allocations are counted all the same. */
+static int lives_without_memory_step(uint64_t n)
+{
+    start_lifetime();
+    fake.os_fail_from[OS_MMAP] = fake.os_calls[OS_MMAP] + n;
+    live_and_die(8);
+    fake_callback(CALLBACK_SHUTDOWN, 0);
+    struct ends e = read_ends();
+    uint64_t counted = 0, all = 0;
+    for (uint32_t g = 0; g < WIRE_GENERATION_COUNT; g++) {
+        counted += e.dead[g][0];
+        all += dead[g][0];
+    }
+    check(counted <= all, "%llu objects are dead, %llu died", (unsigned long long)counted, (unsigned long long)all);
+    bool told = lost(&e, WIRE_LOSS_LIFETIME_FULL) + lost(&e, WIRE_LOSS_MOVES) + lost(&e, WIRE_LOSS_ARENA_FULL) + lost(&e, WIRE_LOSS_NO_THREAD_STATE) != 0;
+    check(counted == all || told, "%llu of %llu dead, and no loss", (unsigned long long)counted, (unsigned long long)all);
+    return fake.os_calls[OS_MMAP] < fake.os_fail_from[OS_MMAP] ? STEP_BEYOND : STEP_PASSED;
+}
+
+static void lives_without_memory(void)
+{
+    sweep(lives_without_memory_step, 1);
+}
+
+/* A small memory limit, reached by the shadow, by survivors on their way, or by what is told of each collection. */
+static int lives_within_limit_step(uint64_t n)
+{
+    char limit[32];
+    if (n > 6)
+        return STEP_BEYOND;
+    snprintf(limit, sizeof limit, "%u", (4u << 20) + (uint32_t)n * (3u << 20));
+    setenv("CLRPROF_MEMORY", limit, 1);
+    start_lifetime();
+    for (uint32_t i = 0; i < 200 / SCALE; i++) {
+        allocate_objects(n == 6 ? 200 : 3000, i * 31);
+        collect(i % 20 == 19 ? 2 : i % 2, i, false);
+    }
+    fake_callback(CALLBACK_SHUTDOWN, 0);
+    struct ends e = read_ends();
+    check(e.header->shared_bytes + e.header->private_bytes <= e.header->memory_limit, "more memory than allowed");
+    for (uint32_t g = 0; g < WIRE_GENERATION_COUNT; g++)
+        check(e.dead[g][0] <= dead[g][0], "generation %u: %llu objects are dead, %llu died", g, (unsigned long long)e.dead[g][0], (unsigned long long)dead[g][0]);
+    return STEP_PASSED;
+}
+
+static void lives_within_limit(void)
+{
+    sweep(lives_within_limit_step, 1);
+}
+
+/* Very many collections: what is told of each stays within its share of the memory. */
+static void lives_in_a_storm(void)
+{
+    setenv("CLRPROF_MEMORY", "33554432", 1);
+    small_only = true; /* the shadow of large ones alone would reach the limit */
+    start_lifetime();
+    for (uint32_t i = 0; i < 20000 / SCALE; i++) {
+        allocate_objects(20, i);
+        collect(i % 64 == 63 ? 2 : 0, i, false);
+        if (n_heap > HEAP_OBJECTS / 2) { /* forget the dead */
+            uint32_t n = 0;
+            for (uint32_t k = 0; k < n_heap; k++)
+                if (heap[k].generation != GONE)
+                    heap[n++] = heap[k];
+            n_heap = n;
+        }
+        if (i % 1024 == 1023) /* and move the areas' ends back, where nothing lives behind them */
+            for (uint32_t g = 1; g < WIRE_GENERATION_COUNT; g++) {
+                used[g] = areas[g];
+                for (uint32_t k = 0; k < n_heap; k++)
+                    if (heap[k].generation == g && heap[k].at + heap[k].bytes > used[g])
+                        used[g] = heap[k].at + heap[k].bytes;
+            }
+    }
+    fake_callback(CALLBACK_SHUTDOWN, 0);
+    struct ends e = read_ends();
+    check(lost(&e, WIRE_LOSS_CHANGES) == 0, "changes were lost");
+    check(e.collections == n_collections, "%u of %u collections", e.collections, n_collections);
+}
+
+/* The process is killed at the n-th place of its collections: at a callback, or in a call of the agent. */
+static int lives_killed_step(uint64_t n)
+{
+    static uint32_t *ended;
+    ended = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    pid_t child = fork();
+    if (child == 0) {
+        start_lifetime();
+        if (n % 4 == 0)
+            fake.os_kill_at[OS_FALLOCATE] = fake.os_calls[OS_FALLOCATE] + n / 4;
+        else if (n % 4 == 2)
+            fake.os_kill_at[OS_MMAP] = fake.os_calls[OS_MMAP] + n / 4 + 1;
+        else
+            kill_at = n / 2 + 1;
+        for (uint32_t i = 0; i < 12; i++) {
+            live_and_die(1);
+            *ended = finished;
+        }
+        exit(0);
+    }
+    int status = 0;
+    waitpid(child, &status, 0);
+    struct ends e = read_ends();
+    check(e.collections == *ended || e.collections == *ended + 1, "%u collections ended, %u are told", *ended, e.collections);
+    return WIFEXITED(status) && n > 200 ? STEP_BEYOND : STEP_PASSED;
+}
+
+static void lives_killed(void)
+{
+    sweep(lives_killed_step, SCALE > 1 ? 11 : 1);
+}
+
+/* A snapshot whose file there is already, and one for which there is no room (needs root). */
+static void snapshot_refused(void)
+{
+    char path[5000];
+    setenv("CLRPROF_SNAPSHOT", "1", 1);
+    snprintf(path, sizeof path, "%s/%d-2.heap", directory, (int)getpid());
+    close(open(path, O_WRONLY | O_CREAT, 0600));
+    start_lifetime();
+    allocate_objects(100, 1);
+    collect(0, 1, false);
+    collect(2, 2, false);
+    live_and_die(8);
+    fake_callback(CALLBACK_SHUTDOWN, 0);
+    struct ends e = read_ends();
+    check(lost(&e, WIRE_LOSS_SNAPSHOT) == 1 && e.collections == n_collections, "%llu snapshots lost, %u of %u collections",
+          (unsigned long long)lost(&e, WIRE_LOSS_SNAPSHOT), e.collections, n_collections);
+    unlink(path);
+}
+
+static void snapshot_without_room(void)
+{
+    struct rlimit limit;
+    getrlimit(RLIMIT_FSIZE, &limit);
+    setenv("CLRPROF_SNAPSHOT", "2", 1);
+    setenv("CLRPROF_ROOTS", "off", 1);
+    start_lifetime();
+    allocate_objects(20000, 1);
+    collect(0, 1, false);
+    signal(SIGXFSZ, SIG_IGN); /* as .NET programs do */
+    limit.rlim_cur = 100000;
+    setrlimit(RLIMIT_FSIZE, &limit);
+    collect(2, 2, false); /* its table of sites alone is larger */
+    struct ends e = read_ends();
+    check(lost(&e, WIRE_LOSS_SNAPSHOT) == 1, "%llu snapshots lost", (unsigned long long)lost(&e, WIRE_LOSS_SNAPSHOT));
+    check(e.collections == 2, "%u collections", e.collections);
+    limit.rlim_cur = limit.rlim_max;
+    setrlimit(RLIMIT_FSIZE, &limit);
+}
+
+const struct scenario lifetime_scenarios[] = {
+    {"lives", lives},
+    {"lives_in_odd_order", lives_in_odd_order},
+    {"lives_untracked", lives_untracked},
+    {"lives_without_memory", lives_without_memory},
+    {"lives_within_limit", lives_within_limit},
+    {"lives_in_a_storm", lives_in_a_storm},
+    {"lives_killed", lives_killed},
+    {"snapshot_refused", snapshot_refused},
+    {"snapshot_without_room", snapshot_without_room},
+    {NULL, NULL},
+};
