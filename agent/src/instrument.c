@@ -108,7 +108,7 @@ static void read_rules(const char *text)
             if (r->length < MAX_PATTERN)
                 r->pattern[r->length++] = lower((utf16)c);
         }
-        any_include = any_include || r->include;
+        any_include = any_include || (r->include && r->length != 0);
         n_rules += r->length != 0;
         text += *text == '\n';
     }
