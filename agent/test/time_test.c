@@ -1,27 +1,22 @@
 /* Scenarios of time: calls whose number, places and times are known. */
 #define _GNU_SOURCE
-#include "scenario.h"
-#include "time_model.h"
+#include "time_world.h"
 
-#include <setjmp.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 /* ── a world ────────────────────────────────────────────────────────────────────────────────────────────────── */
 
 #define SHARED "/dotnet/shared/"
-static struct fake_module core = {SHARED "Microsoft.NETCore.App/9.0.7/System.Private.CoreLib.dll", "System.Private.CoreLib.dll", MODULE_FLAG_DISK, NULL, false};
-static struct fake_module web = {SHARED "Microsoft.AspNetCore.App/9.0.7/Web.dll", "Web.dll", MODULE_FLAG_DISK, NULL, false};
-static struct fake_module app = {"/srv/app/App.dll", "App.dll", MODULE_FLAG_DISK, NULL, false};
-static struct fake_module tool = {"/srv/app/System.Tool.dll", "System.Tool.dll", MODULE_FLAG_DISK, NULL, false};
+struct fake_module world_core = {SHARED "Microsoft.NETCore.App/9.0.7/System.Private.CoreLib.dll", "System.Private.CoreLib.dll", MODULE_FLAG_DISK, NULL, false};
+struct fake_module world_web = {SHARED "Microsoft.AspNetCore.App/9.0.7/Web.dll", "Web.dll", MODULE_FLAG_DISK, NULL, false};
+struct fake_module world_app = {"/srv/app/App.dll", "App.dll", MODULE_FLAG_DISK, NULL, false};
+struct fake_module world_tool = {"/srv/app/System.Tool.dll", "System.Tool.dll", MODULE_FLAG_DISK, NULL, false};
 static struct fake_module script = {"Script", "Script", MODULE_FLAG_DYNAMIC, NULL, false};
 static struct fake_class core_class, handler_class, web_class, app_class, inner_class, tool_class, script_class;
 
-enum { CORE_0, CORE_1, CORE_2, WEB_0, APP_0, APP_1, APP_2, APP_3, INNER_0, TOOL_0, SCRIPT_0, LAMBDA, THROWER, SEARCHER, N_METHODS };
-static struct method methods[N_METHODS];
+struct method methods[N_METHODS];
+bool compile_late;
 
 static void add_method(int i, const char *name, struct fake_module *m, struct fake_class *c, enum class class)
 {
@@ -33,34 +28,34 @@ static void add_method(int i, const char *name, struct fake_module *m, struct fa
 /* By the default, CLRPROF_INSTRUMENT=boundary. */
 static void make_methods(void)
 {
-    fake_class_init(&core_class, &core, "System.Text.Builder", 24, 0);
-    fake_class_init(&handler_class, &core, "System.Runtime.EH", 24, 0);
-    fake_class_init(&web_class, &web, "Web.Server", 24, 0);
-    fake_class_init(&app_class, &app, "App.Models.Caf\xE9", 24, 0);
-    fake_class_init(&inner_class, &app, "Inner", 24, 0);
-    fake_class_init(&tool_class, &tool, "System.Tool.Hammer", 24, 0);
+    fake_class_init(&core_class, &world_core, "System.Text.Builder", 24, 0);
+    fake_class_init(&handler_class, &world_core, "System.Runtime.EH", 24, 0);
+    fake_class_init(&web_class, &world_web, "Web.Server", 24, 0);
+    fake_class_init(&app_class, &world_app, "App.Models.Caf\xE9", 24, 0);
+    fake_class_init(&inner_class, &world_app, "Inner", 24, 0);
+    fake_class_init(&tool_class, &world_tool, "System.Tool.Hammer", 24, 0);
     fake_class_init(&script_class, &script, "Script.Main", 24, 0);
     inner_class.enclosing = &app_class;
-    add_method(CORE_0, "Append", &core, &core_class, BOUNDARY);
-    add_method(CORE_1, "ToString", &core, &core_class, BOUNDARY);
-    add_method(CORE_2, "Clear", &core, &core_class, BOUNDARY);
-    add_method(WEB_0, "Serve", &web, &web_class, BOUNDARY);
-    add_method(APP_0, "Run", &app, &app_class, MINE);
-    add_method(APP_1, "Order", &app, &app_class, MINE);
-    add_method(APP_2, "Cancel", &app, &app_class, MINE);
-    add_method(APP_3, "get_Price", &app, &app_class, MINE);
-    add_method(INNER_0, "MoveNext", &app, &inner_class, MINE);
-    add_method(TOOL_0, "Strike", &tool, &tool_class, MINE);
+    add_method(CORE_0, "Append", &world_core, &core_class, BOUNDARY);
+    add_method(CORE_1, "ToString", &world_core, &core_class, BOUNDARY);
+    add_method(CORE_2, "Clear", &world_core, &core_class, BOUNDARY);
+    add_method(WEB_0, "Serve", &world_web, &web_class, BOUNDARY);
+    add_method(APP_0, "Run", &world_app, &app_class, MINE);
+    add_method(APP_1, "Order", &world_app, &app_class, MINE);
+    add_method(APP_2, "Cancel", &world_app, &app_class, MINE);
+    add_method(APP_3, "get_Price", &world_app, &app_class, MINE);
+    add_method(INNER_0, "MoveNext", &world_app, &inner_class, MINE);
+    add_method(TOOL_0, "Strike", &world_tool, &tool_class, MINE);
     add_method(SCRIPT_0, "Eval", &script, &script_class, MINE);
     add_method(LAMBDA, "lambda", NULL, NULL, NOT_HOOKED);
     methods[LAMBDA].method.dynamic = true;
     free(methods[LAMBDA].name);
     methods[LAMBDA].name = model_method_name(&methods[LAMBDA].method);
-    add_method(THROWER, "RhThrowEx", &core, &handler_class, NOT_HOOKED); /* a dispatcher: hooked, but no call of it is recorded */
-    add_method(SEARCHER, "Next", &core, &handler_class, BOUNDARY);
+    add_method(THROWER, "RhThrowEx", &world_core, &handler_class, NOT_HOOKED); /* a dispatcher: hooked, but no call of it is recorded */
+    add_method(SEARCHER, "Next", &world_core, &handler_class, BOUNDARY);
 }
 
-static const struct wire_header *header(void)
+const struct wire_header *header(void)
 {
     struct entries found = {0};
     struct arena_facts *f = arena_read(directory, &found);
@@ -70,7 +65,7 @@ static const struct wire_header *header(void)
 }
 
 /* Loads the agent for time alone; with a clock that each reading advances by `step` while the probes are measured. */
-static const struct wire_header *begin(uint64_t step)
+const struct wire_header *begin(uint64_t step)
 {
     setenv("CLRPROF_TIME", "1", 1);
     setenv("CLRPROF_NO_MEMORY", "1", 0);
@@ -82,26 +77,26 @@ static const struct wire_header *begin(uint64_t step)
     check(hr == HR_OK, "Initialize returned %x", (unsigned)hr);
     fake_clock.step = 0;
     fake_set_thread(0x1000);
-    for (int i = 0; i < N_METHODS; i++)
+    for (int i = 0; i < N_METHODS && !compile_late; i++)
         fake_compile(&methods[i].method);
     const struct wire_header *h = header();
     model_overhead = h->overhead;
     return h;
 }
 
-static uint64_t losses(const struct wire_header *h, uint32_t reason)
+uint64_t losses(const struct wire_header *h, uint32_t reason)
 {
     return h->losses[reason].events;
 }
 
-static void check_losses(const struct wire_header *h, uint64_t unmatched, uint64_t backwards)
+void check_losses(const struct wire_header *h, uint64_t unmatched, uint64_t backwards)
 {
     for (uint32_t i = 0; i < WIRE_LOSS_COUNT; i++)
         check(losses(h, i) == (i == WIRE_LOSS_CALLS_UNMATCHED ? unmatched : i == WIRE_LOSS_CLOCK_BACKWARDS ? backwards : 0),
               "%llu losses for reason %u", (unsigned long long)losses(h, i), i);
 }
 
-static void compare(const struct thread_model *t)
+void compare(const struct thread_model *t)
 {
     const struct wire_header *h = header();
     int n = thread_model_compare(t, h, methods, N_METHODS);
@@ -116,28 +111,6 @@ static void compare(const struct thread_model *t)
 
 /* ── programs ───────────────────────────────────────────────────────────────────────────────────────────────── */
 
-struct program { /* of one thread */
-    struct thread_model model;
-    uint64_t seed, gap; /* gap 0: nothing waits */
-    uint32_t max_depth, calls, max_calls;
-    bool throws, vanishes, dispatched;
-    bool jumps; /* the clock goes backwards */
-    uint64_t gone, thrown;
-    struct call *running;
-};
-
-struct call {
-    struct program *p;
-    const struct method *method;
-    struct call *caller;
-    struct fake_frame *frame;
-    struct live live;
-    uint32_t depth;
-    bool ended; /* told to the model */
-    jmp_buf back;
-    bool catches;
-};
-
 static uint32_t below(struct program *p, uint32_t n)
 {
     return (uint32_t)(random_number(&p->seed) >> 20) % n;
@@ -145,17 +118,18 @@ static uint32_t below(struct program *p, uint32_t n)
 
 static void run_call(void *data);
 
-static uint64_t place_of(uint32_t place)
+uint64_t place_of(uint32_t place)
 {
     const struct fake_frame *f = fake_running();
     return f == NULL ? 0 : f->method->bodies[0]->returns[place];
 }
 
 /* Calls at the same depth have the same stack pointer, wherever they are written. */
-__attribute__((noinline)) static void call(struct program *p, int method, uint32_t place)
+__attribute__((noinline)) void call(struct program *p, int method, uint32_t place)
 {
     struct call c = {.p = p, .method = &methods[method], .caller = p->running, .depth = p->running == NULL ? 0 : p->running->depth + 1};
     p->calls++;
+    p->all_calls++;
     model_begin(&p->model, &c.live, c.method, place_of(place));
     p->running = &c;
     fake_call(&methods[method].method, place, run_call, &c);
@@ -169,6 +143,7 @@ static void tail_call(struct program *p, int method)
     struct call *gone = p->running, c = {.p = p, .method = &methods[method], .caller = gone->caller, .depth = gone->depth};
     uint64_t return_address = fake_running()->return_address;
     p->calls++;
+    p->all_calls++;
     gone->ended = true;
     model_end(&p->model, &gone->live);
     model_begin(&p->model, &c.live, c.method, return_address);
@@ -361,7 +336,7 @@ static void run_call(void *data)
         tail_call(p, any_method(p));
 }
 
-static void run_program(struct program *p, uint32_t roots)
+void run_program(struct program *p, uint32_t roots)
 {
     thread_model_begin(&p->model);
     for (uint32_t i = 0; i < roots; i++) {

@@ -1,0 +1,593 @@
+/* Scenarios of time: which functions are recorded, limits, faults, and the ends of threads and programs. */
+#define _GNU_SOURCE
+#include "time_world.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* ── which functions are recorded ───────────────────────────────────────────────────────────────────────────── */
+
+/* A letter for each method: m mine, b boundary, n not hooked, d hooked and never recorded. */
+static const struct rule_case {
+    const char *instrument, *rules, *small, *classes;
+    bool self_contained;
+} rule_cases[] = {
+    {NULL, NULL, NULL, "bbbbmmmmmmmndb", false},
+    {"boundary", "", "0", "bbbbmmmmmmmndb", false},
+    {"mine", NULL, NULL, "nnnnmmmmmmmnnn", false},
+    {"all", NULL, NULL, "mmmmmmmmmmmndm", false},
+    {NULL, NULL, "12", "nnbbmmmmmmmndb", false},
+    {NULL, NULL, "22", "nnnnnnnnnnnndb", false},
+    {NULL, NULL, NULL, "bbbbmmmmmbmndb", true}, /* its modules are called as framework modules are */
+    {"mine", NULL, NULL, "nnnnmmmmmnmnnn", true},
+    {NULL, "-App", NULL, "bbbbnnnnnmmndb", false},
+    {NULL, "-app.dll", NULL, "bbbbnnnnnmmndb", false},
+    {NULL, "-app.dl", NULL, "bbbbmmmmmmmndb", false},
+    {NULL, "-*.dll", NULL, "nnnnnnnnnnmndn", false},
+    {NULL, "-App.Models", NULL, "bbbbnnnnnmmndb", false},
+    {NULL, "-App.Models.caf\xC3\xA9", NULL, "bbbbnnnnnmmndb", false}, /* a type with those in it */
+    {NULL, "-App.Models.Caf\xC3\x89", NULL, "bbbbmmmmmmmndb", false}, /* only ASCII has no case */
+    {NULL, "-App.Models.Caf\xC3\xA9/Inner", NULL, "bbbbmmmmnmmndb", false},
+    {NULL, "-App.Models.Caf\xC3\xA9.ORDER", NULL, "bbbbmnmmmmmndb", false},
+    {NULL, "-*.get_*", NULL, "bbbbmmmnmmmndb", false},
+    {NULL, "-*e*r*", NULL, "nnnnnnmnnnmndn", false},
+    {NULL, "-Append", NULL, "bbbbmmmmmmmndb", false},
+    {NULL, "-System.Text.Builder.Append", NULL, "nbbbmmmmmmmndb", false},
+    {NULL, "+App.Models*", NULL, "bbbbmmmmmbbndb", false},
+    {"mine", "+App.Models*", NULL, "nnnnmmmmmnnnnn", false},
+    {NULL, "+System.Text\n-*.Clear", NULL, "mmnbbbbbbbbndb", false},
+    {NULL, "-*.Clear\n+System.Text", NULL, "mmnbbbbbbbbndb", false},
+    {"mine", "+*", NULL, "mmmmmmmmmmmnmm", false},
+    {NULL, "+\n-\n\n-Web", NULL, "bbbnmmmmmmmndb", false},
+    {NULL, "-\xFF\xC3\xF0\x9F\x98\x80", NULL, "bbbbmmmmmmmndb", false},
+};
+
+static bool expect_inline(char caller, char callee)
+{
+    return callee == 'n' || (callee == 'b' && caller != 'm');
+}
+
+static int rules_step(uint64_t n)
+{
+    const struct rule_case *c = &rule_cases[n - 1];
+    if (n > sizeof rule_cases / sizeof *rule_cases)
+        return STEP_BEYOND;
+    const char *names[] = {"CLRPROF_INSTRUMENT", "CLRPROF_RULES", "CLRPROF_SMALL"}, *values[] = {c->instrument, c->rules, c->small};
+    for (int i = 0; i < 3; i++)
+        if (values[i] != NULL)
+            setenv(names[i], values[i], 1);
+    if (c->self_contained) {
+        world_core.path = "/srv/shared/app/System.Private.CoreLib.dll";
+        world_web.path = "/srv/shared/app/Microsoft.Web.dll";
+        world_app.path = "/srv/shared/app/App.dll";
+        world_tool.path = "/srv/shared/app/System.Tool.dll";
+    }
+    begin(0);
+    for (int i = 0; i < THROWER; i++)
+        for (int k = 0; k < THROWER; k++)
+            if (i != LAMBDA && k != LAMBDA)
+                check(fake_may_inline(&methods[i].method, &methods[k].method) == expect_inline(c->classes[i], c->classes[k]),
+                      "inlining of %s into %s", methods[k].name, methods[i].name);
+    header();
+    for (int i = 0; i < N_METHODS; i++) {
+        char class = c->classes[i];
+        uint32_t flags = 0, have = UINT32_MAX;
+        for (uint32_t id = 1; id <= N_METHODS && have == UINT32_MAX; id++) {
+            const char *name = model_function(id, &flags);
+            have = name != NULL && strcmp(name, methods[i].name) == 0 ? flags : UINT32_MAX;
+        }
+        uint32_t want = class == 'm' ? WIRE_FUNCTION_INSTRUMENTED : class == 'b' ? WIRE_FUNCTION_BOUNDARY : 0;
+        check((have & ~(uint32_t)WIRE_FUNCTION_DYNAMIC) == want, "%s has flags %x", methods[i].name, have);
+        check(methods[i].method.hooked == (class != 'n'), "%s is hooked: %d", methods[i].name, methods[i].method.hooked);
+        methods[i].class = class == 'm' ? MINE : class == 'b' ? BOUNDARY : NOT_HOOKED;
+    }
+    return STEP_PASSED;
+}
+
+static void time_rules(void)
+{
+    sweep(rules_step, 1);
+}
+
+/* Programs under the modes that other scenarios do not have. */
+static int modes_step(uint64_t n)
+{
+    if (n > 2)
+        return STEP_BEYOND;
+    setenv("CLRPROF_INSTRUMENT", n == 1 ? "mine" : "all", 1);
+    setenv("CLRPROF_MECHANISMS", "gap", 1);
+    const struct wire_header *h = begin(10);
+    for (int i = 0; i < N_METHODS; i++)
+        if (methods[i].class == BOUNDARY)
+            methods[i].class = n == 1 ? NOT_HOOKED : MINE;
+    struct program p = {.seed = 50 + n, .max_depth = 12, .max_calls = 60, .gap = h->gap_ticks, .throws = true};
+    run_program(&p, 1000 / SCALE);
+    compare(&p.model);
+    check_losses(h, 0, 0);
+    check(h->instrument == (n == 1 ? WIRE_INSTRUMENT_MINE : WIRE_INSTRUMENT_ALL), "mode %u", h->instrument);
+    return STEP_PASSED;
+}
+
+static void time_modes(void)
+{
+    sweep(modes_step, 1);
+}
+
+/* ── limits ─────────────────────────────────────────────────────────────────────────────────────────────────── */
+
+static uint64_t counted(const struct wire_header *h, uint64_t *truncated)
+{
+    uint32_t n;
+    uint64_t calls = 0;
+    const struct wire_timing *x = model_timings(h, &n);
+    *truncated = 0;
+    for (uint32_t i = 0; i < n; i++)
+        *(x[i].function == 0 ? truncated : &calls) += x[i].calls;
+    return calls;
+}
+
+static void recurse(void *data)
+{
+    uint32_t *left = data;
+    if ((*left)-- > 0)
+        fake_call(&methods[APP_0].method, 0, recurse, left);
+}
+
+static uint32_t depth_limit;
+
+static void *recurse_deep(void *data)
+{
+    const uint32_t depths[] = {depth_limit / 2 + 1, depth_limit, depth_limit + 1, 2 * depth_limit, 5, 3 * depth_limit, 2 * depth_limit};
+    uint64_t *want = data;
+    for (size_t i = 0; i < sizeof depths / sizeof *depths; i++) {
+        uint32_t left = depths[i] - 1;
+        fake_call(&methods[APP_0].method, 0, recurse, &left);
+        want[0] += depths[i] < depth_limit ? depths[i] : depth_limit; /* counted, truncated, lost */
+        want[1] += depths[i] > depth_limit;
+        want[2] += depths[i] > depth_limit ? depths[i] - depth_limit : 0;
+    }
+    return NULL;
+}
+
+static int depth_step(uint64_t n)
+{
+    static const uint32_t limits[] = {1, 7, 127, 128, 129, 1000, 16384};
+    if (n > sizeof limits / sizeof *limits)
+        return STEP_BEYOND;
+    char text[16];
+    pthread_attr_t attributes;
+    pthread_t thread;
+    uint64_t want[3] = {0}, truncated;
+    depth_limit = limits[n - 1];
+    snprintf(text, sizeof text, "%u", depth_limit);
+    setenv("CLRPROF_STACK_DEPTH", text, 1);
+    const struct wire_header *h = begin(0);
+    pthread_attr_init(&attributes);
+    pthread_attr_setstacksize(&attributes, 256 << 20);
+    pthread_create(&thread, &attributes, recurse_deep, want);
+    pthread_join(thread, NULL);
+    check(counted(h, &truncated) == want[0], "%llu calls, not %llu", (unsigned long long)counted(h, &truncated), (unsigned long long)want[0]);
+    check(truncated == want[1], "%llu truncated calls, not %llu", (unsigned long long)truncated, (unsigned long long)want[1]);
+    check(losses(h, WIRE_LOSS_CALLS_FOLDED) == want[2], "%llu folded calls, not %llu",
+          (unsigned long long)losses(h, WIRE_LOSS_CALLS_FOLDED), (unsigned long long)want[2]);
+    check(losses(h, WIRE_LOSS_CALLS_UNMATCHED) == 0, "calls unmatched");
+    return STEP_PASSED;
+}
+
+static void time_depth(void)
+{
+    sweep(depth_step, 1);
+}
+
+struct per_method {
+    uint64_t calls, ended, exclusive, waited;
+};
+
+static void sum_model(const struct seen *s, struct per_method *sums)
+{
+    for (const struct seen *c = s->child; c != NULL; c = c->sibling) {
+        struct per_method *own = &sums[c->method - methods];
+        own->calls += c->calls;
+        own->ended += c->ended;
+        own->exclusive += c->tail.elapsed;
+        own->waited += c->tail.waited;
+        if (s->method != NULL) {
+            sums[s->method - methods].exclusive += c->lead.elapsed;
+            sums[s->method - methods].waited += c->lead.waited;
+        }
+        sum_model(c, sums);
+    }
+}
+
+static size_t method_of(uint32_t function)
+{
+    uint32_t flags;
+    const char *name = model_function(function, &flags);
+    for (size_t i = 0; i < N_METHODS; i++)
+        if (name != NULL && strcmp(name, methods[i].name) == 0)
+            return i;
+    return N_METHODS; /* (truncated) */
+}
+
+static uint32_t sum_arena(const struct wire_header *h, struct per_method *sums)
+{
+    uint32_t n, own = 0;
+    const struct wire_timing *x = model_timings(h, &n);
+    for (uint32_t i = 0; i < n; i++) {
+        struct per_method *m = &sums[method_of(x[i].function)];
+        m->calls += x[i].calls;
+        m->ended += x[i].ended;
+        m->exclusive += x[i].tail_elapsed;
+        m->waited += x[i].tail_waited;
+        if (x[i].parent != 0) {
+            m = &sums[method_of(x[x[i].parent - 1].function)];
+            m->exclusive += x[i].lead_elapsed;
+            m->waited += x[i].lead_waited;
+        }
+        own += x[i].function != 0 && (x[i].parent == 0 || x[x[i].parent - 1].function != 0);
+    }
+    return own;
+}
+
+/* Paths beyond the limit of timings: calls and exclusive times of functions stay exact. */
+static void time_folding(void)
+{
+    setenv("CLRPROF_TIMINGS", "200", 1);
+    setenv("CLRPROF_MECHANISMS", "gap", 1);
+    const struct wire_header *h = begin(10);
+    struct program p = {.seed = 60, .max_depth = 12, .max_calls = 60, .gap = h->gap_ticks, .throws = true, .dispatched = true};
+    run_program(&p, 1000 / SCALE);
+    header();
+    struct per_method model[N_METHODS + 1] = {{0}}, arena[N_METHODS + 1] = {{0}};
+    sum_model(&p.model.root, model);
+    uint32_t own = sum_arena(h, arena);
+    check(own <= 200, "%u timings with a path of their own", own);
+    for (int i = 0; i <= N_METHODS; i++)
+        check(memcmp(&model[i], &arena[i], sizeof *model) == 0, "method %d: %llu calls, %llu ended, %llu ns, %llu waited; not %llu, %llu, %llu, %llu", i,
+              (unsigned long long)arena[i].calls, (unsigned long long)arena[i].ended, (unsigned long long)arena[i].exclusive,
+              (unsigned long long)arena[i].waited, (unsigned long long)model[i].calls, (unsigned long long)model[i].ended,
+              (unsigned long long)model[i].exclusive, (unsigned long long)model[i].waited);
+    check_losses(h, 0, 0);
+}
+
+/* ── faults ─────────────────────────────────────────────────────────────────────────────────────────────────── */
+
+static struct program workers[3];
+
+static void work(struct job *j)
+{
+    run_program(&workers[j->index], 30);
+}
+
+static uint64_t expected(const struct seen *s)
+{
+    uint64_t calls = 0;
+    for (const struct seen *c = s->child; c != NULL; c = c->sibling)
+        calls += c->calls + expected(c);
+    return calls;
+}
+
+/* What was told is counted or lost, and never more is counted than there were calls. */
+static void check_nothing_forgotten(const struct wire_header *h, const struct program *programs, size_t n)
+{
+    uint64_t all = 0, want = 0, truncated, have = counted(h, &truncated), lost = losses(h, WIRE_LOSS_CALLS_FOLDED);
+    for (size_t i = 0; i < n; i++) {
+        all += programs[i].all_calls;
+        want += expected(&programs[i].model.root);
+    }
+    check(have <= all, "%llu calls of %llu counted", (unsigned long long)have, (unsigned long long)all);
+    check(have + lost >= want || losses(h, WIRE_LOSS_NOT_HOOKED) != 0, "%llu calls, %llu lost, of %llu", (unsigned long long)have,
+          (unsigned long long)lost, (unsigned long long)want);
+    check(h->shared_bytes + h->private_bytes <= h->memory_limit, "more memory than allowed");
+}
+
+static enum fake_os_call failing_call;
+static bool failing_for_good, failing_runtime;
+
+static int fault_step(uint64_t n)
+{
+    struct job jobs[3];
+    struct entries none = {0};
+    begin(0);
+    uint64_t *at = failing_runtime ? &fake.fail_at : &fake.os_fail_at[failing_call];
+    uint64_t *from = failing_runtime ? &fake.fail_from : &fake.os_fail_from[failing_call];
+    uint64_t first = (failing_runtime ? fake.calls : fake.os_calls[failing_call]) + n;
+    *(failing_for_good ? from : at) = first;
+    for (uint32_t i = 0; i < 3; i++)
+        workers[i] = (struct program){.seed = 70 + i, .max_depth = 10, .max_calls = 40, .throws = true, .dispatched = i == 1};
+    run_program(&workers[2], 60);
+    start_jobs(jobs, 2, work);
+    join_jobs(jobs, 2, &none);
+    bool beyond = (failing_runtime ? fake.calls : fake.os_calls[failing_call]) < first;
+    fake_callback(CALLBACK_SHUTDOWN, 0);
+    check_nothing_forgotten(header(), workers, 3);
+    return beyond ? STEP_BEYOND : STEP_PASSED;
+}
+
+static void time_faults(void)
+{
+    for (int good = 0; good < 2; good++) {
+        failing_for_good = good != 0;
+        failing_runtime = false;
+        failing_call = OS_MMAP;
+        sweep(fault_step, SCALE);
+        failing_call = OS_FALLOCATE;
+        sweep(fault_step, 1);
+    }
+}
+
+/* The mapper and the questions about methods: all of them are asked while calls fail. */
+static int mapper_step(uint64_t n)
+{
+    compile_late = true;
+    begin(0);
+    *(failing_for_good ? &fake.fail_from : &fake.fail_at) = fake.calls + n;
+    uint64_t first = fake.calls + n;
+    workers[0] = (struct program){.seed = 80, .max_depth = 10, .max_calls = 40};
+    run_program(&workers[0], 40);
+    bool beyond = fake.calls < first;
+    check_nothing_forgotten(header(), workers, 1);
+    return beyond ? STEP_BEYOND : STEP_PASSED;
+}
+
+static void time_failing_mapper(void)
+{
+    sweep(mapper_step, SCALE);
+    failing_for_good = true;
+    sweep(mapper_step, 3 * SCALE);
+}
+
+static int refusal_step(uint64_t n)
+{
+    setenv("CLRPROF_TIME", "1", 1);
+    *(failing_runtime ? &fake.fail_from : &fake.os_fail_from[failing_call]) = n + (failing_runtime ? 3 : 0);
+    hresult hr = fake_load(agent_path);
+    if (hr == HR_OK)
+        return STEP_BEYOND;
+    bool early = !failing_runtime && n <= (failing_call == OS_FALLOCATE ? 3u : 1u); /* before there is an arena */
+    uint32_t failure = early ? 0 : !failing_runtime ? WIRE_FAILURE_OUT_OF_MEMORY : n == 1 ? WIRE_FAILURE_EVENT_MASK : WIRE_FAILURE_HOOKS;
+    check_refused(hr, failure, !early ? NULL : failing_call == OS_MMAP ? ".no_address_space.failed" : ".no_space.failed");
+    return STEP_PASSED;
+}
+
+static void time_refusals(void)
+{
+    failing_call = OS_MMAP;
+    sweep(refusal_step, 1);
+    failing_call = OS_FALLOCATE;
+    sweep(refusal_step, 1);
+    failing_runtime = true;
+    sweep(refusal_step, 1);
+}
+
+static int memory_step(uint64_t n)
+{
+    if (n > 2)
+        return STEP_BEYOND;
+    setenv("CLRPROF_MEMORY", "4194304", 1);
+    if (n == 2)
+        setenv("CLRPROF_STACK_DEPTH", "50", 1);
+    const struct wire_header *h = begin(0);
+    workers[0] = (struct program){.seed = 90 + n, .max_depth = 60, .max_calls = 300, .throws = true};
+    run_program(&workers[0], 4000 / SCALE);
+    check_nothing_forgotten(header(), workers, 1);
+    check(h->shared_bytes + h->private_bytes > h->memory_limit / 2, "the limit was not reached");
+    return STEP_PASSED;
+}
+
+static void time_memory_limit(void)
+{
+    sweep(memory_step, 1);
+}
+
+/* ── threads and the end ────────────────────────────────────────────────────────────────────────────────────── */
+
+#define AT_A_TIME 20u
+static struct program *short_programs;
+
+static void little(struct job *j)
+{
+    run_program(&short_programs[j->index], 2);
+}
+
+static void time_short_threads(void)
+{
+    struct job jobs[AT_A_TIME];
+    struct entries none = {0};
+    uint32_t batches = 150 / SCALE;
+    uint64_t want = 0, truncated;
+    const struct wire_header *h = begin(10);
+    short_programs = calloc(AT_A_TIME, sizeof *short_programs);
+    for (uint32_t b = 0; b < batches; b++) {
+        for (uint32_t i = 0; i < AT_A_TIME; i++)
+            short_programs[i] = (struct program){.seed = b * AT_A_TIME + i, .max_depth = 8, .max_calls = 10, .throws = i % 3 == 0};
+        start_jobs(jobs, AT_A_TIME, little);
+        join_jobs(jobs, AT_A_TIME, &none);
+        for (uint32_t i = 0; i < AT_A_TIME; i++) {
+            want += expected(&short_programs[i].model.root);
+            if (b % 50 == 0)
+                compare(&short_programs[i].model);
+        }
+    }
+    uint64_t have = counted(h, &truncated);
+    check(have == want, "%llu calls, not %llu", (unsigned long long)have, (unsigned long long)want);
+    check_losses(h, 0, 0);
+    check(h->private_bytes < 4 << 20, "%llu bytes for %u threads at a time", (unsigned long long)h->private_bytes, AT_A_TIME);
+}
+
+static pthread_key_t late_key;
+static uint64_t late_calls;
+
+static void end_late(void *data)
+{
+    (void)data;
+}
+
+static void call_late(void *data) /* a destructor of thread data, after the agent's own or before */
+{
+    static __thread int again;
+    for (int i = 0; i < 3; i++) {
+        fake_call(&methods[APP_0].method, 0, end_late, NULL);
+        __atomic_fetch_add(&late_calls, 1, __ATOMIC_RELAXED);
+    }
+    if (again++ < 5)
+        pthread_setspecific(late_key, data);
+}
+
+static void end_with_calls(struct job *j)
+{
+    pthread_setspecific(late_key, j);
+    call_late(j);
+}
+
+static void time_thread_end(void)
+{
+    struct job jobs[8];
+    struct entries none = {0};
+    uint64_t truncated;
+    if (THREAD_SANITIZER)
+        return; /* it has already ended the thread then */
+    const struct wire_header *h = begin(0);
+    pthread_key_create(&late_key, call_late);
+    for (int i = 0; i < 20; i++) {
+        start_jobs(jobs, 8, end_with_calls);
+        join_jobs(jobs, 8, &none);
+    }
+    uint64_t have = counted(h, &truncated);
+    check(have == late_calls && have >= 20 * 8 * 6, "%llu calls, not %llu", (unsigned long long)have, (unsigned long long)late_calls);
+    check_losses(h, 0, 0);
+}
+
+/* A thread that ends while calls of it have not: pthread_exit, or the end of a foreign thread. */
+static void *exit_within(void *data)
+{
+    fake_call(&methods[APP_0].method, 0, (fake_code)pthread_exit, data);
+    return NULL;
+}
+
+static void time_exit_within(void)
+{
+    pthread_t thread;
+    if (SANITIZED)
+        return; /* they do not like frames that are skipped */
+    const struct wire_header *h = begin(0);
+    for (int i = 0; i < 10; i++) {
+        pthread_create(&thread, NULL, exit_within, NULL);
+        pthread_join(thread, NULL);
+    }
+    uint32_t n;
+    const struct wire_timing *x = model_timings(h, &n);
+    check(n == 10, "%u timings", n);
+    for (uint32_t i = 0; i < n; i++)
+        check(x[i].calls == 1 && x[i].ended == 1 && x[i].unmatched == 1, "timing %u has %llu calls", i, (unsigned long long)x[i].calls);
+}
+
+static void go_on(struct job *j)
+{
+    run_program(&workers[j->index], 500 / SCALE);
+}
+
+static void time_around_shutdown(void)
+{
+    struct job jobs[3];
+    struct entries none = {0};
+    const struct wire_header *h = begin(10);
+    for (uint32_t i = 0; i < 3; i++)
+        workers[i] = (struct program){.seed = 30 + i, .max_depth = 10, .max_calls = 40, .throws = true};
+    start_jobs(jobs, 3, go_on);
+    fake_callback(CALLBACK_SHUTDOWN, 0);
+    join_jobs(jobs, 3, &none);
+    for (uint32_t i = 0; i < 3; i++)
+        compare(&workers[i].model);
+    check(h->state == WIRE_STATE_SHUT_DOWN && h->end_ticks != 0, "state %u", h->state);
+    check_losses(h, 0, 0);
+}
+
+static void time_forked(void)
+{
+    const struct wire_header *h = begin(10);
+    struct program p = {.seed = 33, .max_depth = 10, .max_calls = 40};
+    run_program(&p, 50);
+    pid_t child = fork();
+    if (child == 0) {
+        fake_callback(CALLBACK_SHUTDOWN, 0);
+        _exit(0);
+    }
+    waitpid(child, NULL, 0);
+    compare(&p.model);
+    check(h->state == WIRE_STATE_RECORDING && h->end_ticks == 0, "state %u", h->state);
+}
+
+static uint32_t early;
+
+static void call_early(void)
+{
+    fake_set_thread(0x1000);
+    fake_call(&methods[APP_0].method, 0, recurse, &early);
+}
+
+static void time_before_initialize_ends(void)
+{
+    uint64_t truncated;
+    early = 4;
+    fake.in_set_hooks = call_early;
+    const struct wire_header *h = begin(0);
+    check(counted(h, &truncated) == 5, "%llu calls", (unsigned long long)counted(h, &truncated));
+    check_losses(h, 0, 0);
+}
+
+/* Another method at the address of one that was unloaded. */
+static void time_unloading(void)
+{
+    static struct fake_module plugin = {"/srv/plugin/Plugin.dll", "Plugin.dll", MODULE_FLAG_DISK | MODULE_FLAG_COLLECTIBLE, NULL, false};
+    static struct fake_class plugin_class;
+    static struct fake_method m;
+    static struct fake_body body;
+    static char names[40][16];
+    uint32_t rounds = 40 / (SANITIZED ? 4 : 1), n;
+    const struct wire_header *h = begin(0);
+    fake_class_init(&plugin_class, &plugin, "Plugin", 24, 0);
+    fake_emit(&m, &body, PROBED, -1);
+    int slot = (int)((uintptr_t)body.start - FAKE_CODE_BASE) / (int)CODE_SLOT;
+    fake_forget(&m);
+    for (uint32_t i = 0; i < rounds; i++) {
+        snprintf(names[i], sizeof names[i], "Run%u", i);
+        m = (struct fake_method){.name = names[i], .module = &plugin, .type = &plugin_class};
+        plugin.gone = false;
+        fake_emit(&m, &body, PROBED, slot);
+        for (uint32_t k = 0; k <= i; k++)
+            fake_call(&m, 0, end_late, NULL);
+        fake_callback(CALLBACK_MODULE_UNLOAD_STARTED, (uintptr_t)&plugin);
+        fake_forget(&m);
+        plugin.gone = true;
+    }
+    header();
+    const struct wire_timing *x = model_timings(h, &n);
+    check(n == rounds, "%u timings", n);
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t flags;
+        const char *name = model_function(x[i].function, &flags);
+        check(x[i].calls == i + 1 && strcmp(name + strlen(name) - strlen(names[i]), names[i]) == 0, "%llu calls of %s", (unsigned long long)x[i].calls, name);
+    }
+}
+
+const struct scenario time_limit_scenarios[] = {
+    {"time_rules", time_rules},
+    {"time_modes", time_modes},
+    {"time_depth", time_depth},
+    {"time_folding", time_folding},
+    {"time_faults", time_faults},
+    {"time_failing_mapper", time_failing_mapper},
+    {"time_refusals", time_refusals},
+    {"time_memory_limit", time_memory_limit},
+    {"time_short_threads", time_short_threads},
+    {"time_thread_end", time_thread_end},
+    {"time_exit_within", time_exit_within},
+    {"time_around_shutdown", time_around_shutdown},
+    {"time_forked", time_forked},
+    {"time_before_initialize_ends", time_before_initialize_ends},
+    {"time_unloading", time_unloading},
+    {NULL, NULL},
+};
