@@ -286,6 +286,22 @@ func TestSuspended(t *testing.T) {
 	}
 }
 
+// TestFolded: calls without a path of their own are said beside the numbers.
+func TestFolded(t *testing.T) {
+	b := sessiontest.Timed()
+	pseudo := session.FunctionID(len(b.Functions) + 1)
+	b.Functions = append(b.Functions, session.Function{ID: pseudo, Process: 1, Kind: session.FunctionPseudo, RawName: truncatedName})
+	b.Run(1).In(1).Call(0, pseudo, sessiontest.Interval{}).Call(0, 2, sessiontest.Interval{Elapsed: 100}).End(sessiontest.Interval{Elapsed: 100}).End(sessiontest.Interval{Elapsed: 100})
+	src, err := analysis.Open(complete(t, b, filepath.Join(t.TempDir(), "s")), analysis.Filter{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	summary, err := Summarize(src, Options{})
+	if err != nil || len(summary.losses) != 1 || !strings.HasPrefix(summary.losses[0], "Inexact: 1 call (9.09 % of all) are below (truncated), ") {
+		t.Error(err, summary.losses)
+	}
+}
+
 func TestUnits(t *testing.T) {
 	for _, c := range []struct {
 		unit Unit

@@ -96,7 +96,7 @@ func (s *Summary) writeFacts(out *bufio.Writer, o TextOptions) {
 		}
 	}
 	switch {
-	case len(s.Losses) == 0:
+	case len(s.losses) == 0:
 		fact("losses", "0")
 	case events == 0:
 		fact("losses", "0, but not everything is exact (see the end)")

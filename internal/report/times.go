@@ -1,6 +1,7 @@
 package report
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 
@@ -225,6 +226,35 @@ func (c *context) suspended() (q.Nanoseconds, error) {
 		n = 0
 	}
 	return q.Nanoseconds(n), err
+}
+
+// truncatedName is the pseudo function below which calls are that have no path of their own.
+const truncatedName = "(truncated)"
+
+// folded says how many calls are not below their callers, since there were more paths than the agent keeps.
+func (c *context) folded() ([]string, error) {
+	truncated := map[session.FunctionID]bool{}
+	for i := range c.functions.list {
+		if f := &c.functions.list[i]; f.Kind == session.FunctionPseudo && f.DisplayName() == truncatedName {
+			truncated[f.ID] = true
+		}
+	}
+	if !c.hasTime() || len(truncated) == 0 {
+		return nil, nil
+	}
+	list, err := c.source.CallTimes()
+	calls := q.Count(0)
+	for _, v := range list {
+		if truncated[v.Caller] && !truncated[v.Callee] {
+			calls += v.Calls
+		}
+	}
+	if err != nil || calls <= 0 {
+		return nil, err
+	}
+	return []string{fmt.Sprintf("Inexact: %s (%s of all) are below %s, not below their callers, since there were more paths than the agent keeps: "+
+		"inclusive times of the callers are too low by them, calls and exclusive times are exact; --include, --exclude or --exclude-small make fewer paths.",
+		counted(calls, "call"), q.PercentOf(calls, c.shownTime.Calls), truncatedName)}, nil
 }
 
 // ticksPerSecond is the rate of the clock, 0 without times. Processes of one machine have the same clock, but for what

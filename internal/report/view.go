@@ -457,7 +457,8 @@ func (c *context) losses() ([]string, error) {
 		}
 		out = append(out, fmt.Sprintf(format, what, l.Meaning(), l.Reason, p.PID, p.Name))
 	}
-	return out, nil
+	folded, err := c.folded()
+	return append(out, folded...), err
 }
 
 // ExpandedDepth is how many levels of call paths are shown below the types that
