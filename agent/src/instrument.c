@@ -301,6 +301,8 @@ static bool is_dispatcher(const uint8_t *names, const uint8_t *end)
 
 uint64_t instrument_class(uintptr_t module, uint32_t token, const uint8_t *names, const uint8_t *end)
 {
+    if (mode != 0 && module == 0)
+        loss(WIRE_LOSS_NOT_HOOKED, 0, 0); /* the runtime did not say what it is */
     if (mode == 0 || module == 0)
         return 0;
     if (mode != WIRE_INSTRUMENT_MINE && known_module_class(module) == MODULE_FRAMEWORK && is_dispatcher(names, end))

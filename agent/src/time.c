@@ -282,6 +282,20 @@ HOT static inline void begin_call(struct timer *t, struct wire_activation *top, 
     __atomic_store_n(&c->depth, (uint32_t)(a - t->bottom), __ATOMIC_RELEASE);
 }
 
+/* A call for which there is no timing at all: it and what it calls are losses, and its time is its caller's. There is
+ * always room for one such activation. */
+static void begin_swallowed(struct timer *t, uintptr_t sp)
+{
+    *++t->top = (struct wire_activation){.caller_sp = sp, .flags = WIRE_ACTIVATION_TRUNCATED};
+    __atomic_store_n(&t->clock->depth, (uint32_t)(t->top - t->bottom), __ATOMIC_RELEASE);
+}
+
+static void end_swallowed(struct timer *t)
+{
+    t->top--;
+    __atomic_store_n(&t->clock->depth, (uint32_t)(t->top - t->bottom), __ATOMIC_RELEASE);
+}
+
 /* The tail has been counted. What the probes themselves took is taken out of the least and the most of one call. */
 HOT static inline void end_call(struct timer *t, struct wire_activation *a)
 {
@@ -383,7 +397,7 @@ HOT void time_leave_hook(const struct method *m, uintptr_t sp)
         now = __builtin_ia32_rdtsc();
     } while (UNLIKELY(*t->word != word));
     uint64_t interval = now - c->last;
-    if (UNLIKELY(word != t->expect || interval > t->gap || !clock_is_tsc)) {
+    if (UNLIKELY(word != t->expect || interval > t->gap || !clock_is_tsc || a->timing == 0)) {
         time_leave_slow(m, sp);
         return;
     }
@@ -451,6 +465,10 @@ static void add_tail(struct timer *t, struct wire_timing *x, const struct interv
 /* Ends a call whose end was not seen. The time since the last event belongs to whoever runs now. */
 static void end_unseen(struct timer *t)
 {
+    if (t->top->timing == 0) {
+        end_swallowed(t);
+        return;
+    }
     timing_at(t->top->timing)->unmatched++;
     loss(WIRE_LOSS_CALLS_UNMATCHED, 1, 0);
     end_call(t, t->top);
@@ -499,6 +517,8 @@ static void begin_slow(struct timer *t, const struct method *m, uintptr_t sp)
         add_tail(t, timing_at(parent), &i);
     if (number != 0)
         begin_call(t, t->top, number, flags, sp);
+    else
+        begin_swallowed(t, sp);
     resume(t);
 }
 
@@ -544,7 +564,9 @@ void time_leave_cold(const struct method *m, uintptr_t sp)
     struct timer *t = current_timer;
     while (sp > t->top->caller_sp)
         end_unseen(t);
-    if (t->top->caller_sp == sp)
+    if (t->top->caller_sp == sp && t->top->timing == 0)
+        end_swallowed(t);
+    else if (t->top->caller_sp == sp)
         end_now(t);
     errno = saved_errno;
 }
@@ -705,6 +727,8 @@ void time_thread_ended(void)
     current_timer = NULL;
     if (t == NULL || t == &no_timer)
         return;
+    if (t->top != t->bottom && t->top->timing == 0)
+        end_swallowed(t);
     if (t->top != t->bottom) {
         struct interval i = look(t);
         add_tail(t, timing_at(t->top->timing), &i);

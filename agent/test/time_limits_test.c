@@ -328,7 +328,8 @@ static int mapper_step(uint64_t n)
     workers[0] = (struct program){.seed = 80, .max_depth = 10, .max_calls = 40};
     run_program(&workers[0], 40);
     bool beyond = fake.calls < first;
-    check_nothing_forgotten(header(), workers, 1);
+    uint64_t truncated, have = counted(header(), &truncated);
+    check(have <= workers[0].all_calls, "%llu calls", (unsigned long long)have); /* a module that could not be asked for is the program's */
     return beyond ? STEP_BEYOND : STEP_PASSED;
 }
 
