@@ -174,7 +174,7 @@ static bool grow_activations(struct timer *t)
     t->bottom = a;
     t->capacity = capacity;
     t->limit = a + (capacity < arena.header->max_stack_depth ? capacity : arena.header->max_stack_depth);
-    t->clock->capacity = capacity;
+    t->clock->capacity = capacity + 1;
     __atomic_store_n(&t->clock->activations, (uint64_t)(a - arena.activations) + 1, __ATOMIC_RELEASE);
     return true;
 }
@@ -227,7 +227,7 @@ static bool prepare_timer(struct timer *t, uint32_t thread)
     if (t->capacity == 0)
         return grow_activations(t);
     t->top = t->bottom;
-    t->clock->capacity = t->capacity;
+    t->clock->capacity = t->capacity + 1;
     __atomic_store_n(&t->clock->activations, (uint64_t)(t->bottom - arena.activations) + 1, __ATOMIC_RELEASE);
     return true;
 }
@@ -282,18 +282,16 @@ HOT static inline void begin_call(struct timer *t, struct wire_activation *top, 
     __atomic_store_n(&c->depth, (uint32_t)(a - t->bottom), __ATOMIC_RELEASE);
 }
 
-/* A call for which there is no timing at all: it and what it calls are losses, and its time is its caller's. There is
- * always room for one such activation. */
+/* A call for which there is no timing at all: it and what it calls are losses, and its time is its caller's, which stays
+ * the innermost for the reader. There is always room for one such activation. */
 static void begin_swallowed(struct timer *t, uintptr_t sp)
 {
     *++t->top = (struct wire_activation){.caller_sp = sp, .flags = WIRE_ACTIVATION_TRUNCATED};
-    __atomic_store_n(&t->clock->depth, (uint32_t)(t->top - t->bottom), __ATOMIC_RELEASE);
 }
 
 static void end_swallowed(struct timer *t)
 {
     t->top--;
-    __atomic_store_n(&t->clock->depth, (uint32_t)(t->top - t->bottom), __ATOMIC_RELEASE);
 }
 
 /* The tail has been counted. What the probes themselves took is taken out of the least and the most of one call. */
