@@ -128,11 +128,30 @@ static uint64_t counted(const struct wire_header *h, uint64_t *truncated)
     return calls;
 }
 
+/* The innermost call of each thread is where the reader looks for it. */
+static void check_clocks(const struct wire_header *h)
+{
+    uint32_t n;
+    model_timings(h, &n);
+    const struct wire_clock *clocks = (const void *)((const uint8_t *)h + h->regions[WIRE_REGION_CLOCKS].offset);
+    const struct wire_activation *rows = (const void *)((const uint8_t *)h + h->regions[WIRE_REGION_ACTIVATIONS].offset);
+    uint64_t n_rows = h->regions[WIRE_REGION_ACTIVATIONS].used / sizeof *rows;
+    for (uint64_t i = 0; i < h->regions[WIRE_REGION_CLOCKS].used / sizeof *clocks; i++) {
+        const struct wire_clock *c = &clocks[i];
+        check(c->depth <= c->capacity && c->activations + c->capacity <= n_rows, "%u of %u calls at %llu of %llu", c->depth, c->capacity,
+              (unsigned long long)c->activations, (unsigned long long)n_rows);
+        for (uint32_t k = 0; k < c->depth; k++)
+            check(rows[c->activations + k].timing - 1 < n, "call %u of thread %llu has timing %u", k, (unsigned long long)i + 1, rows[c->activations + k].timing);
+    }
+}
+
 static void recurse(void *data)
 {
     uint32_t *left = data;
     if ((*left)-- > 0)
         fake_call(&methods[APP_0].method, 0, recurse, left);
+    else
+        check_clocks(header());
 }
 
 static uint32_t depth_limit;
@@ -281,6 +300,7 @@ static void check_nothing_forgotten(const struct wire_header *h, const struct pr
     check(have + lost >= want || losses(h, WIRE_LOSS_NOT_HOOKED) != 0, "%llu calls, %llu lost, of %llu", (unsigned long long)have,
           (unsigned long long)lost, (unsigned long long)want);
     check(h->shared_bytes + h->private_bytes <= h->memory_limit, "more memory than allowed");
+    check_clocks(h);
 }
 
 static enum fake_os_call failing_call;
