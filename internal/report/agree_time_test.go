@@ -83,6 +83,44 @@ func TestTimesAgreeWithSQL(t *testing.T) {
 	}
 }
 
+// TestTimesAgreeWithSQLViews compares the views of reports with those of SQL, which people query.
+func TestTimesAgreeWithSQLViews(t *testing.T) {
+	values := timeKeys(false)
+	values = strings.TrimSpace(strings.ReplaceAll(strings.ReplaceAll(values, "probe_overhead_inclusive ", ""), "probe_overhead_exclusive ", "")) + " wait_intervals_exclusive preempted_inclusive reads_exclusive"
+	for at, b := range timedSessions() {
+		s := complete(t, b, filepath.Join(t.TempDir(), "s"))
+		if b.Functions[b.Nodes[0].Function-1].Name == "" || strings.Contains(b.Functions[b.Nodes[0].Function-1].Name, "'") {
+			continue
+		}
+		root := b.Functions[b.Nodes[0].Function-1].Name
+		for _, p := range []struct{ view, columns, from string }{
+			{"functions", "name process_id module_path", "function_times"},
+			{"calltree", "name level process_id", "(SELECT function AS name, * FROM call_tree_times)"},
+			{"modules", "name", "module_times"},
+			{"threads", "thread_id process_id", "thread_times"},
+			{"processes", "process_id name mechanism instrument clock ticks_per_second", "process_times"},
+			{"callers", "name", "(SELECT iif(caller = '', '(thread start)', caller) AS name, * FROM call_times WHERE callee = '" + root + "' UNION ALL SELECT callee, * FROM call_times WHERE caller = '" + root + "')"},
+		} {
+			o := Options{Depth: map[bool]int{true: 1}[p.view == "modules"]}
+			if p.view == "callers" {
+				o.Argument = root
+			}
+			columns := keys(p.columns + " " + values)
+			got := viewObjects(t, s, p.view, o, columns)
+			got = slices.DeleteFunc(got, func(m map[string]any) bool {
+				return m["level"] == 0.0 || m["type"] == "current" || m["calls"] == nil || m["calls"] == 0.0 && m["elapsed_inclusive"] == 0.0
+			})
+			for _, m := range got {
+				delete(m, "type")
+			}
+			want := queryObjects(t, s, "SELECT "+strings.Join(columns, ", ")+" FROM "+p.from+" WHERE calls <> 0 OR elapsed_inclusive <> 0")
+			if diff := cmp.Diff(want, got, cmpopts.EquateApprox(0, 1e-6), cmpopts.EquateEmpty(), sortObjects); diff != "" {
+				t.Errorf("%s: %s (-sql +view):\n%s", at, p.view, diff)
+			}
+		}
+	}
+}
+
 // sums adds up columns of the rows that are wanted.
 func sums(rows []map[string]any, wanted func(map[string]any) bool, columns ...string) []float64 {
 	out := make([]float64, len(columns))
