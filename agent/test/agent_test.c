@@ -1414,7 +1414,7 @@ int main(int n_arguments, char **arguments)
     }
     agent_path = arguments[1];
     bool ok = true;
-    const struct scenario *lists[] = {scenarios, lifetime_scenarios, time_scenarios, time_limit_scenarios};
+    const struct scenario *lists[] = {scenarios, lifetime_scenarios, time_scenarios, time_limit_scenarios, time_wait_scenarios};
     for (size_t l = 0; l < sizeof lists / sizeof *lists; l++)
         for (const struct scenario *s = lists[l]; s->name != NULL; s++) {
             bool wanted = n_arguments == 3;

@@ -32,7 +32,7 @@ struct scenario {
     void (*run)(void);
 };
 extern const struct scenario lifetime_scenarios[];
-extern const struct scenario time_scenarios[], time_limit_scenarios[];
+extern const struct scenario time_scenarios[], time_limit_scenarios[], time_wait_scenarios[];
 
 extern const char *agent_path;
 extern char directory[4000]; /* of the scenario's arena */

@@ -1,0 +1,322 @@
+/* Scenarios of time with the real clock and the real system: what it did is asked of getrusage, around each call. */
+#define _GNU_SOURCE
+#include "time_world.h"
+
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+static struct rusage usage(void)
+{
+    struct rusage u;
+    getrusage(RUSAGE_THREAD, &u);
+    return u;
+}
+
+static uint64_t switches(const struct rusage *from, const struct rusage *to)
+{
+    return (uint64_t)(to->ru_nvcsw - from->ru_nvcsw + to->ru_nivcsw - from->ru_nivcsw);
+}
+
+/* ── each interval with what the system did in it ───────────────────────────────────────────────────────────── */
+
+enum action { NOTHING, SPIN, SLEEP, PIPE, YIELD, SIGNAL, ACTIONS };
+
+struct ping { /* a thread that answers */
+    pthread_t thread;
+    int to[2], from[2];
+};
+
+static void *answer(void *data)
+{
+    struct ping *p = data;
+    char c;
+    while (read(p->to[0], &c, 1) == 1)
+        if (write(p->from[1], &c, 1) != 1)
+            break;
+    return NULL;
+}
+
+static struct ping ping;
+
+static void act(enum action a)
+{
+    char c = 0;
+    struct timespec pause = {0, 50000}, begin, now;
+    switch (a) {
+    case SPIN:
+        clock_gettime(CLOCK_MONOTONIC, &begin);
+        do
+            clock_gettime(CLOCK_MONOTONIC, &now);
+        while ((now.tv_sec - begin.tv_sec) * 1000000000 + now.tv_nsec - begin.tv_nsec < 20000);
+        break;
+    case SLEEP:
+        nanosleep(&pause, NULL);
+        break;
+    case PIPE:
+        if (write(ping.to[1], &c, 1) != 1 || read(ping.from[0], &c, 1) != 1)
+            fake_die("no answer");
+        break;
+    case YIELD:
+        sched_yield();
+        break;
+    case SIGNAL: /* the kernel clears rseq_cs, and nothing is waited for */
+        raise(SIGUSR1);
+        break;
+    default:
+        break;
+    }
+}
+
+struct observed {
+    enum action action;
+    struct rusage first, last; /* within the call */
+};
+
+static void observe(void *data)
+{
+    struct observed *o = data;
+    o->first = usage();
+    act(o->action);
+    o->last = usage();
+}
+
+static void handle_nothing(int number)
+{
+    (void)number;
+}
+
+static const struct wire_waits *waits_of(const struct wire_header *h, uint32_t number)
+{
+    static const struct wire_waits none;
+    return number == 0 ? &none : (const struct wire_waits *)(const void *)((const uint8_t *)h + h->regions[WIRE_REGION_WAITS].offset) + number - 1;
+}
+
+struct watched {
+    const struct wire_header *header;
+    uint32_t flagged, quiet, off; /* intervals that had to be flagged, must not be, with a time without a processor */
+};
+
+/* Calls a method from another one and looks what the agent says about the interval of the inner one. */
+static void watch(void *data)
+{
+    struct watched *w = data;
+    struct observed o;
+    fake_call(&methods[APP_1].method, 0, observe, &(struct observed){.action = NOTHING});
+    uint32_t n;
+    const struct wire_timing *x = model_timings(w->header, &n);
+    while (x->return_address != place_of(0))
+        x++;
+    for (uint32_t i = 0; i < 600 / SCALE; i++) {
+        uint64_t waited = x->tail_waited, elapsed = x->tail_elapsed;
+        struct wire_waits had = *waits_of(w->header, x->tail_waits);
+        o.action = (enum action)(i % ACTIONS);
+        struct rusage before = usage();
+        fake_call(&methods[APP_1].method, 0, observe, &o);
+        struct rusage after = usage();
+        const struct wire_waits *have = waits_of(w->header, x->tail_waits);
+        uint64_t told = have->voluntary - had.voluntary + have->preempted - had.preempted;
+        if (switches(&o.first, &o.last) != 0) { /* certainly in the interval */
+            check(have->intervals == had.intervals + 1, "action %d: %llu intervals with waits", o.action, (unsigned long long)(have->intervals - had.intervals));
+            check(x->tail_waited - waited == x->tail_elapsed - elapsed, "action %d: a part of an interval waited", o.action);
+            check(told >= switches(&o.first, &o.last) && told <= switches(&before, &after), "action %d: %llu switches", o.action, (unsigned long long)told);
+            w->flagged++;
+        } else if (switches(&before, &after) == 0) {
+            check(have->intervals == had.intervals && x->tail_waited == waited && told == 0, "action %d: a wait that was none", o.action);
+            w->quiet++;
+        }
+        w->off += have->off_ns > had.off_ns;
+        check(have->off_ns - had.off_ns <= (x->tail_elapsed - elapsed) * 10, "action %d: %llu ns off", o.action, (unsigned long long)have->off_ns);
+    }
+}
+
+static void watch_waits(uint32_t mechanism, const char *clock)
+{
+    static const char *const names[] = {"", "rseq", "perf", "gap"};
+    setenv("CLRPROF_MECHANISMS", names[mechanism], 1);
+    setenv("CLRPROF_CLOCK", clock, 1);
+    signal(SIGUSR1, handle_nothing);
+    struct watched w = {begin(0), 0, 0, 0};
+    if (w.header->mechanism != mechanism) {
+        printf("no %s here: ", names[mechanism]);
+        return;
+    }
+    if (pipe(ping.to) != 0 || pipe(ping.from) != 0 || pthread_create(&ping.thread, NULL, answer, &ping) != 0)
+        fake_die("no thread");
+    fake_call(&methods[APP_0].method, 0, watch, &w);
+    close(ping.to[1]);
+    pthread_join(ping.thread, NULL);
+    check(w.flagged >= 150 / SCALE && w.quiet >= 100 / SCALE, "only %u and %u intervals", w.flagged, w.quiet);
+    check((w.off != 0) == (mechanism == WIRE_MECHANISM_PERF), "%u intervals without a processor", w.off);
+    const struct wire_clock *c = model_clock(header(), (uint32_t)getpid());
+    check(c != NULL && c->mechanism == mechanism, "mechanism %u", c == NULL ? 0 : c->mechanism);
+    check_losses(w.header, 0, 0);
+}
+
+static void time_waits_rseq(void)
+{
+    watch_waits(WIRE_MECHANISM_RSEQ, "tsc");
+}
+
+static void time_waits_perf(void)
+{
+    watch_waits(WIRE_MECHANISM_PERF, "tsc");
+}
+
+static void time_waits_gap(void)
+{
+    watch_waits(WIRE_MECHANISM_GAP, "tsc");
+}
+
+static void time_waits_monotonic(void)
+{
+    watch_waits(WIRE_MECHANISM_RSEQ, "monotonic");
+}
+
+/* ── the area of restartable sequences ──────────────────────────────────────────────────────────────────────── */
+
+extern const ptrdiff_t __rseq_offset __attribute__((weak));
+extern const unsigned int __rseq_size __attribute__((weak));
+
+/* A libc that registers no area, as before glibc 2.35: the agent registers its own. */
+static void time_waits_own_rseq(void)
+{
+    if (getenv("GLIBC_TUNABLES") != NULL) {
+        check(__rseq_size == 0, "libc has registered an area");
+        watch_waits(WIRE_MECHANISM_RSEQ, "tsc");
+        return;
+    }
+    setenv("GLIBC_TUNABLES", "glibc.pthread.rseq=0", 1);
+    char parent[5000];
+    snprintf(parent, sizeof parent, "%s", directory);
+    char *const arguments[] = {(char *)(uintptr_t)"agent_test", (char *)(uintptr_t)agent_path, parent, (char *)(uintptr_t)"time_waits_own_rseq", NULL};
+    execv("/proc/self/exe", arguments);
+    fake_die("cannot run once more");
+}
+
+static volatile uint64_t *rseq_word(void)
+{
+    return (volatile uint64_t *)(void *)((char *)__builtin_thread_pointer() + __rseq_offset + 8);
+}
+
+__asm__(".pushsection .text.test_rseq,\"ax\",@progbits\n.balign 16\n.long 0x53053053\n1: ud2\n2: ud2\n.popsection\n"
+        ".pushsection .data.rel.ro.test_rseq,\"aw\",@progbits\n.balign 32\ntest_rseq_never: .long 0,0\n.quad 2b,2,1b\n.popsection\n");
+extern char test_rseq_never[];
+
+struct foreign {
+    uint64_t word;
+};
+
+static void use_foreign(void *data)
+{
+    struct foreign *f = data;
+    *rseq_word() = f->word;
+}
+
+static void nothing(void *data)
+{
+    (void)data;
+}
+
+/* Another library uses the word: the thread takes another mechanism, and leaves the word alone. Other threads do not. */
+static void *be_disturbed(void *data)
+{
+    uint32_t os_id = (uint32_t)gettid();
+    struct foreign f = {(uintptr_t)test_rseq_never};
+    (void)data;
+    fake_call(&methods[APP_0].method, 0, nothing, NULL);
+    const struct wire_clock *c = model_clock(header(), os_id);
+    check(c->mechanism == WIRE_MECHANISM_RSEQ, "mechanism %u", c->mechanism);
+    while (c->mechanism == WIRE_MECHANISM_RSEQ) /* the kernel can clear the word before the agent sees it */
+        fake_call(&methods[APP_0].method, 0, use_foreign, &f);
+    check(c->mechanism == WIRE_MECHANISM_GAP, "mechanism %u", c->mechanism);
+    for (int i = 0; i < 1000; i++) {
+        *rseq_word() = i % 2 == 0 ? 0 : f.word;
+        fake_call(&methods[APP_0].method, 0, nothing, NULL);
+        uint64_t word = *rseq_word();
+        check(word == 0 || word == f.word, "somebody else's word was changed to %llx", (unsigned long long)word);
+    }
+    *rseq_word() = 0;
+    return NULL;
+}
+
+static void *be_foreign_first(void *data)
+{
+    *rseq_word() = (uintptr_t)test_rseq_never;
+    fake_call(&methods[APP_0].method, 0, nothing, NULL);
+    const struct wire_clock *c = model_clock(header(), (uint32_t)gettid());
+    uint64_t word = *rseq_word();
+    check(word == (uintptr_t)test_rseq_never || c->mechanism == WIRE_MECHANISM_RSEQ || word == 0, "the word was changed to %llx", (unsigned long long)word);
+    *rseq_word() = 0;
+    return data;
+}
+
+static void time_foreign_rseq(void)
+{
+    pthread_t threads[4];
+    setenv("CLRPROF_MECHANISMS", "rseq", 1);
+    const struct wire_header *h = begin(0);
+    if (h->mechanism != WIRE_MECHANISM_RSEQ || &__rseq_size == NULL || __rseq_size == 0) {
+        printf("no rseq here: ");
+        return;
+    }
+    for (int i = 0; i < 4; i++)
+        pthread_create(&threads[i], NULL, i < 3 ? be_disturbed : be_foreign_first, NULL);
+    for (int i = 0; i < 4; i++)
+        pthread_join(threads[i], NULL);
+    fake_call(&methods[APP_0].method, 0, nothing, NULL);
+    const struct wire_clock *c = model_clock(header(), (uint32_t)getpid());
+    check(c->mechanism == WIRE_MECHANISM_RSEQ, "mechanism %u of an undisturbed thread", c->mechanism);
+    check_losses(h, 0, 0);
+}
+
+/* Nothing is left of a thread's area when the agent was refused, nor when a thread ended. */
+static void time_rseq_left(void)
+{
+    setenv("CLRPROF_MECHANISMS", "rseq", 1);
+    setenv("CLRPROF_TIME", "1", 1);
+    fake.fail_at = 6; /* SetEnterLeaveFunctionHooks3 */
+    check_refused(fake_load(agent_path), WIRE_FAILURE_HOOKS, NULL);
+    check(&__rseq_size == NULL || __rseq_size == 0 || *rseq_word() == 0, "the area refers to code that is gone");
+}
+
+/* ── the probes themselves ──────────────────────────────────────────────────────────────────────────────────── */
+
+static int overhead_step(uint64_t n)
+{
+    static const char *const mechanisms[] = {"rseq", "perf", "gap", "rseq", "gap"};
+    if (n > 5)
+        return STEP_BEYOND;
+    setenv("CLRPROF_MECHANISMS", mechanisms[n - 1], 1);
+    setenv("CLRPROF_CLOCK", n > 3 ? "monotonic" : "tsc", 1);
+    const struct wire_header *h = begin(0);
+    const struct wire_overhead *o = &h->overhead;
+    uint64_t both = (o->inside + o->outside) * 1000000000 / h->ticks_per_sec / 1024, cold = (o->cold_inside + o->cold_outside) * 1000000000 / h->ticks_per_sec / 1024;
+    check(both > 0 && both < 1000 * (SANITIZED ? 20 : 1), "a call's probes take %llu ns", (unsigned long long)both);
+    check(cold > 0 && cold < 10000 * (SANITIZED ? 20 : 1), "cold ones %llu ns", (unsigned long long)cold);
+    check(h->ticks_per_sec > 100000000 && h->ticks_per_sec < UINT64_C(20000000000), "%llu ticks per second", (unsigned long long)h->ticks_per_sec);
+    check(h->gap_ticks * 1000000000 / h->ticks_per_sec >= 399 && h->gap_ticks * 1000000000 / h->ticks_per_sec <= 2000, "a gap of %llu ticks",
+          (unsigned long long)h->gap_ticks);
+    return STEP_PASSED;
+}
+
+static void time_overhead(void)
+{
+    sweep(overhead_step, 1);
+}
+
+const struct scenario time_wait_scenarios[] = {
+    {"time_waits_rseq", time_waits_rseq},
+    {"time_waits_perf", time_waits_perf},
+    {"time_waits_gap", time_waits_gap},
+    {"time_waits_monotonic", time_waits_monotonic},
+    {"time_waits_own_rseq", time_waits_own_rseq},
+    {"time_foreign_rseq", time_foreign_rseq},
+    {"time_rseq_left", time_rseq_left},
+    {"time_overhead", time_overhead},
+    {NULL, NULL},
+};
