@@ -379,7 +379,7 @@ struct timer { /* of a thread */
     uint64_t alarms, false_alarms;
     void *ring; /* of a perf event */
     struct unwinding unwinding[MAX_UNWINDING];
-    uint32_t n_unwinding;
+    uint32_t n_unwinding, n_truncated;
     uintptr_t dispatch_sp; /* of the last search for an exception's handler by managed code; 0: there was none */
     struct timer *next_free;
 };

@@ -25,6 +25,8 @@
 #define HOT /* the stubs save more */
 #endif
 
+#define FOLD_DEPTH 16     /* calls from the root whose inclusive times stay exact when paths are folded */
+#define MAX_TRUNCATED 16u /* of a thread: below each there can be as many timings as there are functions */
 #define FIRST_ACTIVATIONS 128u
 #define FIRST_TIMINGS 64u /* slots of a thread's table */
 #define KEPT_TIMINGS 4096u /* a bigger table is not kept for the next thread: clearing it would cost more */
@@ -213,7 +215,7 @@ static bool prepare_timer(struct timer *t, uint32_t thread)
     }
     t->used = 0;
     t->thread = thread;
-    t->n_unwinding = 0;
+    t->n_unwinding = t->n_truncated = 0;
     t->dispatch_sp = 0;
     arena_lock();
     uint64_t rows = arena.header->regions[WIRE_REGION_CLOCKS].used / sizeof(struct wire_clock), wanted = thread > rows ? thread - rows : 0;
@@ -327,11 +329,29 @@ HOT static inline uintptr_t return_address_of(const struct wire_activation *top,
 }
 
 /* When the limit of timings is reached, a path that has none is folded: its function has one timing below (truncated),
- * which is below the thread's root. Calls and exclusive times of functions stay exact; who called whom is lost. The
- * interval before such a call is counted as its caller's tail, since there is no other place for it. */
+ * which is below the call at FOLD_DEPTH, so that inclusive times up to there stay exact, as calls and exclusive times of
+ * functions do; who called whom is lost. A thread has only so many of these; then its root's is taken. The interval before
+ * such a call is counted as its caller's tail, since there is no other place for it. Gives the number of (truncated), or
+ * 0 and the timing below which it is to be made. */
+HOT static inline uint32_t find_truncated(const struct timer *t, uint32_t *below)
+{
+    const struct wire_activation *a = t->top;
+    uint32_t parent = a->timing == 0 ? 0 : timing_at(a->timing)->parent;
+    if (parent != 0 && timing_at(parent)->function == 0 && timing_at(parent)->parent != 0)
+        return parent; /* the caller is folded itself */
+    if (a - t->bottom > FOLD_DEPTH)
+        a = t->bottom + FOLD_DEPTH;
+    *below = a->timing;
+    uint32_t number = find_timing(t, *below, 0, 0);
+    if (number != 0 || t->n_truncated < MAX_TRUNCATED || a == t->bottom)
+        return number;
+    *below = t->bottom[1].timing;
+    return find_timing(t, *below, 0, 0);
+}
+
 HOT static inline uint32_t find_folded(const struct timer *t, uint32_t function)
 {
-    uint32_t truncated = find_timing(t, t->bottom[1].timing, 0, 0);
+    uint32_t below, truncated = find_truncated(t, &below);
     return truncated == 0 ? 0 : find_timing(t, truncated, function, 0);
 }
 
@@ -490,7 +510,9 @@ static uint32_t find_or_make(struct timer *t, uint32_t parent, uint32_t function
 /* The timing of a call that has no room for one of its own; *flags are those of its activation. 0: none either. */
 static uint32_t fold(struct timer *t, const struct method *m, uint32_t *flags)
 {
-    uint32_t truncated = find_or_make(t, t->top->timing == 0 ? 0 : t->bottom[1].timing, 0, 0, true), number = 0;
+    uint32_t below = 0, truncated = find_truncated(t, &below), number = 0;
+    if (truncated == 0 && (truncated = make_timing(t, below, 0, 0, true)) != 0)
+        t->n_truncated++;
     if (truncated != 0 && t->top < t->limit)
         number = find_or_make(t, truncated, m->function, 0, true);
     if (number != 0)
@@ -505,7 +527,7 @@ static void begin_slow(struct timer *t, const struct method *m, uintptr_t sp)
     uint32_t number = 0, flags = m->boundary ? WIRE_ACTIVATION_BOUNDARY : 0, parent = t->top->timing;
     struct interval i = look(t);
     if (t->top < t->limit || grow_activations(t))
-        number = find_or_make(t, parent, m->function, return_address_of(t->top, sp), false);
+        number = find_or_make(t, parent, m->function, return_address_of(t->top, sp), parent == 0); /* roots are few */
     uint32_t lead = number;
     if (number == 0)
         number = fold(t, m, &flags);
