@@ -21,7 +21,7 @@ const (
 	exitNoTarget     = 123 // the command to profile could not be started
 	exitNoRuntime    = 124 // no .NET runtime loaded the agent
 	exitInternal     = 125 // a mistake in clrprof
-	exitNotSupported = 126 // asked for, but not there yet
+	exitNotSupported = 126 // asked for, but not in this build
 	exitInterrupted  = 130 // Ctrl-C until clrprof stopped waiting for the command, as a shell would say
 )
 

@@ -310,10 +310,11 @@ func TestDataThatIsNotThere(t *testing.T) {
 	}
 }
 
-// TestSuspended: a jump of the clock is said before the numbers.
-func TestSuspended(t *testing.T) {
+// TestRemarks: a jump of the clock is said before the numbers, and what was chosen after them.
+func TestRemarks(t *testing.T) {
 	b := sessiontest.Timed()
 	b.Info[session.KeySuspended] = "1500000000"
+	b.Info[session.KeyOptions] = `{"include":["Clock.*"],"exclude_small":16}`
 	src, err := analysis.Open(complete(t, b, filepath.Join(t.TempDir(), "s")), analysis.Filter{})
 	if err != nil {
 		t.Fatal(err)
@@ -321,6 +322,9 @@ func TestSuspended(t *testing.T) {
 	summary, err := Summarize(src, Options{})
 	if want := "The machine was suspended for 1.50 s during the recording: elapsed times may contain it."; err != nil || !slices.Contains(summary.Notes, want) {
 		t.Error(err, summary.Notes)
+	}
+	if want := "Chosen by --include 'Clock.*' --exclude-small=16: what is not recorded counts for its callers."; !slices.Contains(summary.Timing.Notes, want) {
+		t.Error(summary.Timing.Notes)
 	}
 }
 

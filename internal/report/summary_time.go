@@ -3,6 +3,7 @@ package report
 import (
 	"bufio"
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"strconv"
 	"strings"
@@ -31,7 +32,7 @@ func (s *Summary) addTimes(top int) error {
 	if !c.hasTime() {
 		return nil
 	}
-	s.Timing = &Timing{Total: c.shownTime, PerSecond: s.perSecond(), Processes: c.timed, Notes: c.timeNotes()}
+	s.Timing = &Timing{Total: c.shownTime, PerSecond: s.perSecond(), Processes: c.timed, Notes: c.timeNotes(s.Info)}
 	if err := s.addList(listed{"processes", "Processes", "processes", "elapsed_inclusive", "name process_id " + textOwn + "threads end_state"}, top); err != nil {
 		return err
 	}
@@ -76,8 +77,9 @@ var mechanisms = map[string]string{
 	session.MechanismNone: "nothing: application time is elapsed time",
 }
 
-// timeNotes say how times came about; of which processes, if they were not timed alike.
-func (c *context) timeNotes() []string {
+// timeNotes say how times came about; of which processes, if they were not timed alike. info are the facts about the
+// session.
+func (c *context) timeNotes(info map[string]string) []string {
 	var out []string
 	of := map[string][]string{}
 	add := func(p session.ProcessID, note string) {
@@ -107,10 +109,36 @@ func (c *context) timeNotes() []string {
 			out[i] = fmt.Sprintf("In %s %s: %s", pick(n == 1, "process", "processes"), strings.Join(of[note], ", "), note)
 		}
 	}
+	if chosen := chosenBy(info); chosen != "" {
+		out = append(out, "Chosen by "+chosen+": what is not recorded counts for its callers.")
+	}
 	if c.raw {
 		out = append(out, rawNote)
 	}
 	return out
+}
+
+// chosenBy writes the flags that chose functions, as they were given; what a damaged session says is not said.
+func chosenBy(info map[string]string) string {
+	var options struct {
+		Include []string `json:"include"`
+		Exclude []string `json:"exclude"`
+		Small   int      `json:"exclude_small"`
+	}
+	if json.Unmarshal([]byte(info[session.KeyOptions]), &options) != nil {
+		return ""
+	}
+	var flags []string
+	for _, p := range options.Include {
+		flags = append(flags, "--include "+shellQuote(p))
+	}
+	for _, p := range options.Exclude {
+		flags = append(flags, "--exclude "+shellQuote(p))
+	}
+	if options.Small > 0 {
+		flags = append(flags, fmt.Sprintf("--exclude-small=%d", options.Small))
+	}
+	return strings.Join(flags, " ")
 }
 
 // recordedNote says which calls a mode of instrumentation records.
