@@ -71,6 +71,9 @@ func Check(s *session.Session) ([]Violation, error) {
 		if err != nil {
 			return nil, err
 		}
+		if !s.HasSummaries() {
+			derived.ProcessDeaths, derived.SummarySections, derived.SummarySites = nil, nil, nil
+		}
 		c.stored(derived, stored)
 	}
 	return c.found, nil
@@ -203,6 +206,9 @@ func readDerived(s *session.Session) (*session.Derived, error) {
 		func() error { return into(&d.Types, s.TypeValues) },
 		func() error { return into(&d.Threads, s.ThreadValues) },
 		func() error { return into(&d.Processes, s.ProcessValues) },
+		func() error { return into(&d.ProcessDeaths, s.ProcessDeaths) },
+		func() error { return into(&d.SummarySections, s.SummarySections) },
+		func() error { return into(&d.SummarySites, s.SummarySites) },
 		func() error { return into(&d.PathTimes, s.PathTimes) },
 		func() error { return into(&d.CallTimes, s.CallTimes) },
 		func() error { return into(&d.FunctionTimes, s.FunctionTimes) },

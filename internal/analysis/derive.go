@@ -26,6 +26,9 @@ func (d *Data) Derive(f Filter) (*session.Derived, error) {
 	times := d.nodeTimes(f)
 	tree := d.callTree(own, times)
 	out := &session.Derived{}
+	if f.IsZero() && len(d.Lifetimes) > 0 {
+		d.deriveSummary(out)
+	}
 	d.deriveNodes(out, own)
 	d.derivePaths(out, tree)
 	d.derivePlaces(out, own)

@@ -132,3 +132,47 @@ func TestLivesAddUp(t *testing.T) {
 		}
 	})
 }
+
+// TestSummaryIsStored: what a summary reads from a complete session is what it computes from one that is not.
+func TestSummaryIsStored(t *testing.T) {
+	builders := []*sessiontest.Builder{sessiontest.Aging(), sessiontest.Random(2), sessiontest.Random(4)}
+	for i, b := range builders {
+		s := open(t, b, filepath.Join(t.TempDir(), "a"))
+		defer s.Close()
+		w, err := s.InMemory()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer w.Close()
+		if err := Complete(w); err != nil {
+			t.Fatal(err)
+		}
+		stored, err := Open(w.Session, Filter{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		have, err := stored.Summary(5)
+		if err != nil || stored.data != nil {
+			t.Fatalf("%v; it was read from the events: %v", err, stored.data != nil)
+		}
+		computed, err := Open(w.Session, Filter{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		lives, err := computed.Lives()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(lives.summary(summarySites), have); diff != "" {
+			t.Errorf("session %d: computed (-) and stored (+): %s", i, diff)
+		}
+		for _, section := range have.Sections {
+			for _, r := range section.Rows {
+				got, err := stored.Stack(r.Node, 3)
+				if diff := cmp.Diff(lives.Stack(r.Node, 3), got); err != nil || diff != "" {
+					t.Errorf("session %d: the stack of node %d: %v, %s", i, r.Node, err, diff)
+				}
+			}
+		}
+	}
+}

@@ -71,11 +71,14 @@ func lifetimeColumns() []Column {
 
 // fromCell is the frame nearest to the top of a site's stack that has a line: where the user's code comes in.
 func fromCell(c *context, r *Row) Cell {
-	lives, err := c.source.Lives()
-	if err != nil || r.node == 0 {
+	if r.node == 0 {
 		return Cell{Empty: true}
 	}
-	for _, f := range lives.Stack(r.node, maxStack) {
+	stack, err := c.source.Stack(r.node, maxStack)
+	if err != nil {
+		return Cell{Empty: true}
+	}
+	for _, f := range stack {
 		if f.Line != 0 {
 			l := c.lines.get(f.Line)
 			return textCell(fmt.Sprintf("%s %s:%d", shortFunction(c.functionName(f.Function)), path.Base(c.files.get(l.File).Path), l.LineBegin))
@@ -90,12 +93,14 @@ const maxStack = 64
 
 // stackCell is the call path of a site, from the root on.
 func stackCell(c *context, r *Row) Cell {
-	lives, err := c.source.Lives()
-	if err != nil || r.node == 0 {
+	if r.node == 0 {
 		return Cell{Empty: true}
 	}
 	var names []string
-	stack := lives.Stack(r.node, maxStack+1)
+	stack, err := c.source.Stack(r.node, maxStack+1)
+	if err != nil || len(stack) == 0 {
+		return Cell{Empty: true}
+	}
 	for i := len(stack) - 1; i >= 0; i-- {
 		names = append(names, c.functionName(stack[i].Function))
 	}

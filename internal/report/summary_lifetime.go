@@ -3,7 +3,6 @@ package report
 import (
 	"bufio"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/clrprof/clrprof/internal/analysis"
@@ -35,7 +34,7 @@ func (s *Summary) addLifetime(top int) error {
 	if err != nil || len(rows) == 0 {
 		return err
 	}
-	lives, err := s.context.source.Lives()
+	lives, err := s.context.source.Summary(top)
 	if err != nil {
 		return err
 	}
@@ -43,7 +42,7 @@ func (s *Summary) addLifetime(top int) error {
 	if err != nil {
 		return err
 	}
-	s.Lifetime = &Lifetime{Life: lives.Total()}
+	s.Lifetime = &Lifetime{Life: lives.Total}
 	for _, g := range collections {
 		s.Lifetime.Collections[min(max(g.Generation, 0), 2)]++
 		s.Lifetime.Pause += g.Pause
@@ -52,30 +51,12 @@ func (s *Summary) addLifetime(top int) error {
 	if s.Lifetime.Notes, err = s.context.lifetimeNotes(); err != nil {
 		return err
 	}
-	groups, ends, of := lives.Groups(analysis.BySite)
-	growing := map[int]bool{}
-	for _, site := range lives.Growing() {
-		if g, ok := of[site]; ok {
-			growing[g] = true
-		}
-	}
-	for _, section := range []struct {
-		key, title string
-		part       func(group int) q.Amount
-	}{
-		{"promotion_waste", "Promotion waste: made here, survived generations 0 and 1, and died in 2",
-			func(g int) q.Amount { return ends[g].Dead[2] }},
-		{"short_lived", "Died young, in generation 0",
-			func(g int) q.Amount { return ends[g].Dead[0] }},
-		{"growing", "Only growing: alive at the end, and more of it from slice to slice",
-			func(g int) q.Amount {
-				if !growing[g] {
-					return q.Amount{}
-				}
-				return ends[g].Alive()
-			}},
+	for _, section := range []struct{ key, title string }{
+		{analysis.SectionWaste, "Promotion waste: made here, survived generations 0 and 1, and died in 2"},
+		{analysis.SectionYoung, "Died young, in generation 0"},
+		{analysis.SectionGrowing, "Only growing: alive at the end, and more of it from slice to slice"},
 	} {
-		table, err := s.partTable(top, groups, ends, section.part)
+		table, err := s.partTable(top, lives.Sections[section.key])
 		if err != nil {
 			return err
 		}
@@ -86,36 +67,23 @@ func (s *Summary) addLifetime(top int) error {
 
 // partTable lists the sites by a part of their lives, which takes the place of what they allocated. There can be
 // millions of sites, so rows are made only of those that can be shown.
-func (s *Summary) partTable(top int, groups []analysis.Group, ends []analysis.Life, part func(int) q.Amount) (*Table, error) {
+func (s *Summary) partTable(top int, section analysis.LifeSection) (*Table, error) {
 	view, err := FindView("lifetime")
 	if err != nil {
 		return nil, err
 	}
 	view.build = func(b *builder) error {
-		var sizes []q.Bytes
-		for i := range groups {
-			if a := part(i); !a.IsZero() {
-				sizes = append(sizes, a.Bytes)
-			}
-		}
-		slices.Sort(sizes)
-		least := q.Bytes(0)
-		if top > 0 && len(sizes) > top {
-			least = sizes[len(sizes)-top]
-		}
+		more, hidden := int(section.Sites), section.All
 		var list []Row
-		more, hidden := 0, q.Amount{}
-		for i, g := range groups {
-			a := part(i)
-			switch {
-			case a.IsZero():
-			case a.Bytes < least:
-				more, hidden = more+1, hidden.Add(a)
-			default:
-				row := b.groupRow(g)
-				row.values, row.life = both(a), &ends[i]
-				list = append(list, row)
+		for i := range section.Rows {
+			r := &section.Rows[i]
+			if top > 0 && i >= top && r.Part.Bytes < section.Rows[top-1].Part.Bytes {
+				break
 			}
+			row := b.groupRow(r.Group)
+			row.values, row.life = both(r.Part), &r.Life
+			list = append(list, row)
+			more, hidden = more-1, hidden.Sub(r.Part)
 		}
 		b.table.Rows = b.limit(list, worthExclusive)
 		b.hideMore(more, hidden)

@@ -234,6 +234,9 @@ func (w *Writer) WriteDerived(d *Derived) error {
 			func() error { return rewrite(w, typeValueTable, d.Types) },
 			func() error { return rewrite(w, threadValueTable, d.Threads) },
 			func() error { return rewrite(w, processValueTable, d.Processes) },
+			func() error { return rewrite(w, processDeathTable, d.ProcessDeaths) },
+			func() error { return rewrite(w, summarySectionTable, d.SummarySections) },
+			func() error { return rewrite(w, summarySiteTable, d.SummarySites) },
 			func() error { return w.writeTimes(d) },
 		} {
 			if err := write(); err != nil {

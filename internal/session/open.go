@@ -169,7 +169,10 @@ func (s *Session) checkTables() error {
 }
 
 // laterTableNames are tables that came later, together: a session has all of a row or none.
-var laterTableNames = [][]string{timeTableNames, gcTableNames}
+var laterTableNames = [][]string{timeTableNames, gcTableNames, summaryTableNames}
+
+// summaryTableNames are the derived tables from which a summary opens at once.
+var summaryTableNames = []string{processDeathTable.name, summarySectionTable.name, summarySiteTable.name}
 
 // gcTableNames are the tables of what changed from one collection to the next. Sessions of the first clrprof have none of them.
 var gcTableNames = []string{gcDetailTable.name, gcHeapTable.name, gcBirthTable.name, gcDeathTable.name}

@@ -152,6 +152,45 @@ func (s *Session) GCDeaths(from, to GCID) ([]GCDeath, error) {
 	return rows(s, gcDeathTable, "gc_id BETWEEN ? AND ?", int64(from), int64(to))
 }
 
+// HasSummaries reports whether the session has the tables process_death, summary_section and summary_site: older ones have not.
+func (s *Session) HasSummaries() bool { return !s.absent[summarySiteTable.name] }
+
+// ProcessDeaths returns the table process_death in the order of process and generation.
+func (s *Session) ProcessDeaths() ([]ProcessDeath, error) { return rows(s, processDeathTable, "") }
+
+// SummarySections returns the table summary_section in the order of section.
+func (s *Session) SummarySections() ([]SummarySection, error) {
+	return rows(s, summarySectionTable, "")
+}
+
+// SummarySites returns the table summary_site in the order of section and position.
+func (s *Session) SummarySites() ([]SummarySite, error) { return rows(s, summarySiteTable, "") }
+
+// Stack returns a node and those above it, the top of the stack first, at most limit of them.
+func (s *Session) Stack(top NodeID, limit int) ([]Node, error) {
+	var out []Node
+	for id := top; id != 0 && len(out) < limit; id = out[len(out)-1].Parent {
+		found, err := rows(s, nodeTable, "id = ?", int64(id))
+		if err != nil {
+			return nil, err
+		}
+		if len(found) == 0 || found[0].Parent >= id {
+			return nil, s.explain(fmt.Errorf("%w: the path of node %d", ErrCorrupt, top))
+		}
+		out = append(out, found[0])
+	}
+	return out, nil
+}
+
+// LineOf returns the line of an instruction, 0 if it has none or there is no such instruction.
+func (s *Session) LineOf(id InstructionID) (LineID, error) {
+	found, err := rows(s, instructionTable, "id = ?", int64(id))
+	if err != nil || len(found) == 0 {
+		return 0, err
+	}
+	return found[0].Line, nil
+}
+
 // SiteFates returns the table site_fate in the order of slice, site and generation.
 func (s *Session) SiteFates() ([]SiteFate, error) { return rows(s, siteFateTable, "") }
 

@@ -268,6 +268,10 @@ type Derived struct {
 	Threads      []ThreadValue
 	Processes    []ProcessValue
 
+	ProcessDeaths   []ProcessDeath
+	SummarySections []SummarySection
+	SummarySites    []SummarySite
+
 	PathTimes        []PathTime
 	CallTimes        []CallTime
 	FunctionTimes    []FunctionTime

@@ -90,6 +90,34 @@ type SiteFate struct {
 	q.Amount
 }
 
+// ProcessDeath is a row of the derived table process_death; Allocations are objects.
+type ProcessDeath struct {
+	Process    ProcessID
+	Generation int64
+	q.Amount
+}
+
+// SummarySection is a row of the derived table summary_section; Allocations are objects.
+type SummarySection struct {
+	Section string
+	Sites   q.Count
+	q.Amount
+}
+
+// SummarySite is a row of the derived table summary_site; Allocations are objects.
+type SummarySite struct {
+	Section  string
+	Position int64
+	Process  ProcessID
+	Node     NodeID
+	Type     TypeID
+	Function FunctionID
+	Line     LineID
+	Part     q.Amount
+	Born     q.Amount
+	Dead     [Generations]q.Amount
+}
+
 // Measures of ages.
 const (
 	AgeGCs  = "gcs"  // garbage collections survived

@@ -475,6 +475,46 @@ CREATE TABLE process_value (
   bytes        INTEGER NOT NULL
 );
 
+CREATE TABLE process_death (        -- what of a process's objects died, by generation
+  process_id  INTEGER NOT NULL,
+  generation  INTEGER NOT NULL,
+  objects     INTEGER NOT NULL,
+  bytes       INTEGER NOT NULL,
+  PRIMARY KEY (process_id, generation)
+) WITHOUT ROWID;
+
+CREATE TABLE summary_section (      -- what a summary says of sites (stack and type): all of them
+  section  TEXT PRIMARY KEY,        -- promotion_waste | short_lived | growing
+  sites    INTEGER NOT NULL,
+  objects  INTEGER NOT NULL,        -- that died in generation 2, or 0, or are alive
+  bytes    INTEGER NOT NULL
+) WITHOUT ROWID;
+
+CREATE TABLE summary_site (         -- and the first thousand of them
+  section        TEXT NOT NULL,
+  position       INTEGER NOT NULL,  -- from 1: those with most bytes
+  process_id     INTEGER NOT NULL,
+  node_id        INTEGER NOT NULL,
+  type_id        INTEGER NOT NULL,
+  function_id    INTEGER NOT NULL,
+  line_id        INTEGER NOT NULL,
+  objects        INTEGER NOT NULL,  -- as in summary_section
+  bytes          INTEGER NOT NULL,
+  allocations    INTEGER NOT NULL,
+  allocated      INTEGER NOT NULL,  -- bytes
+  gen0_objects   INTEGER NOT NULL,
+  gen0_bytes     INTEGER NOT NULL,
+  gen1_objects   INTEGER NOT NULL,
+  gen1_bytes     INTEGER NOT NULL,
+  gen2_objects   INTEGER NOT NULL,
+  gen2_bytes     INTEGER NOT NULL,
+  loh_objects    INTEGER NOT NULL,
+  loh_bytes      INTEGER NOT NULL,
+  poh_objects    INTEGER NOT NULL,
+  poh_bytes      INTEGER NOT NULL,
+  PRIMARY KEY (section, position)
+) WITHOUT ROWID;
+
 -- Times: what the probes added is taken out (overhead_…) and calls that had not ended are in it; exact sums of
 -- corrected intervals. Inclusive counts an interval once, however often the function is on its stack.
 

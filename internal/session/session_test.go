@@ -102,6 +102,9 @@ func TestTables(t *testing.T) {
 	tableTest(t, w, instructionValueTable, w.InstructionValues, InstructionValue{1, amount})
 	tableTest(t, w, typeValueTable, w.TypeValues, TypeValue{1, amount})
 	tableTest(t, w, threadValueTable, w.ThreadValues, ThreadValue{1, amount})
+	tableTest(t, w, processDeathTable, w.ProcessDeaths, ProcessDeath{1, 2, amount})
+	tableTest(t, w, summarySectionTable, w.SummarySections, SummarySection{"growing", 7, amount})
+	tableTest(t, w, summarySiteTable, w.SummarySites, SummarySite{"growing", 1, 1, 2, 3, 4, 5, amount, amount.Add(amount), [Generations]q.Amount{amount, 4: amount}})
 	tableTest(t, w, processValueTable, w.ProcessValues, ProcessValue{1, amount})
 	testTimeTables(t, w)
 	var have []string
@@ -111,7 +114,7 @@ func TestTables(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(slices.Sorted(slices.Values(slices.Concat(tableNames, timeTableNames, gcTableNames))), have); diff != "" {
+	if diff := cmp.Diff(slices.Sorted(slices.Values(slices.Concat(tableNames, timeTableNames, gcTableNames, summaryTableNames))), have); diff != "" {
 		t.Errorf("tableNames (-Go +schema):\n%s", diff)
 	}
 }

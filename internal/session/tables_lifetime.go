@@ -37,6 +37,43 @@ var gcGenerationTable = table[GCGeneration]{
 	},
 }
 
+var processDeathTable = table[ProcessDeath]{
+	"process_death", "process_id, generation, objects, bytes", "process_id, generation",
+	func(c *cells, r *ProcessDeath) {
+		integer(c, &r.Process)
+		c.int64(&r.Generation)
+		amount(c, &r.Amount)
+	},
+}
+
+var summarySectionTable = table[SummarySection]{
+	"summary_section", "section, sites, objects, bytes", "section",
+	func(c *cells, r *SummarySection) {
+		c.text(&r.Section)
+		integer(c, &r.Sites)
+		amount(c, &r.Amount)
+	},
+}
+
+var summarySiteTable = table[SummarySite]{
+	"summary_site", "section, position, process_id, node_id, type_id, function_id, line_id, objects, bytes, allocations, allocated, " +
+		"gen0_objects, gen0_bytes, gen1_objects, gen1_bytes, gen2_objects, gen2_bytes, loh_objects, loh_bytes, poh_objects, poh_bytes", "section, position",
+	func(c *cells, r *SummarySite) {
+		c.text(&r.Section)
+		c.int64(&r.Position)
+		integer(c, &r.Process)
+		integer(c, &r.Node)
+		integer(c, &r.Type)
+		integer(c, &r.Function)
+		integer(c, &r.Line)
+		amount(c, &r.Part)
+		amount(c, &r.Born)
+		for g := range r.Dead {
+			amount(c, &r.Dead[g])
+		}
+	},
+}
+
 var gcDetailTable = table[GCDetail]{
 	"gc_detail", "gc_id, pinned, since", "gc_id",
 	func(c *cells, r *GCDetail) {

@@ -1,0 +1,197 @@
+package analysis
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	q "github.com/clrprof/clrprof/internal/quantity"
+	"github.com/clrprof/clrprof/internal/session"
+)
+
+// Sections of a summary.
+const (
+	SectionWaste   = "promotion_waste" // what died in generation 2
+	SectionYoung   = "short_lived"     // what died in generation 0
+	SectionGrowing = "growing"         // what is alive of sites that only grow
+)
+
+// sections are in the order of their names, in which they are stored.
+var sections = []string{SectionGrowing, SectionWaste, SectionYoung}
+
+// summarySites is how many sites of a section are kept, so that a summary opens at once: far more than a person reads.
+const summarySites = 1000
+
+// LifeSection is a section of a summary: sites, by stack and type, and a part of their lives.
+type LifeSection struct {
+	Sites q.Count  // all of them
+	All   q.Amount // their parts together
+	Rows  []LifeRow
+}
+
+// LifeRow is a site of a section. Those with most bytes come first.
+type LifeRow struct {
+	Group
+	Life
+	Part q.Amount
+}
+
+// LifeSummary is what a summary says of lives.
+type LifeSummary struct {
+	Total    Life
+	Sections map[string]LifeSection
+}
+
+// summary finds the sites of each section, at most so many of them; 0: all.
+func (v *Lives) summary(limit int) LifeSummary {
+	groups, lives, of := v.Groups(BySite)
+	growing := make([]bool, len(groups))
+	for _, site := range v.Growing() {
+		if g, ok := of[site]; ok {
+			growing[g] = true
+		}
+	}
+	out := LifeSummary{Total: v.Total(), Sections: map[string]LifeSection{}}
+	for _, section := range sections {
+		out.Sections[section] = lifeSection(groups, lives, limit, func(g int) q.Amount {
+			switch {
+			case section == SectionWaste:
+				return lives[g].Dead[2]
+			case section == SectionYoung:
+				return lives[g].Dead[0]
+			case growing[g]:
+				return lives[g].Alive()
+			}
+			return q.Amount{}
+		})
+	}
+	return out
+}
+
+func lifeSection(groups []Group, lives []Life, limit int, part func(int) q.Amount) LifeSection {
+	var s LifeSection
+	var sizes []q.Bytes
+	for g := range groups {
+		if a := part(g); !a.IsZero() {
+			s.Sites++
+			s.All = s.All.Add(a)
+			sizes = append(sizes, a.Bytes)
+		}
+	}
+	slices.Sort(sizes) // a million numbers are sorted soon, a million sites are not
+	least := q.Bytes(math.MinInt64)
+	if limit > 0 && len(sizes) > limit {
+		least = sizes[len(sizes)-limit]
+	}
+	var order []int32
+	for g := range groups {
+		if a := part(g); !a.IsZero() && a.Bytes >= least {
+			order = append(order, int32(g))
+		}
+	}
+	slices.SortFunc(order, func(x, y int32) int {
+		return cmp.Or(cmp.Compare(part(int(y)).Bytes, part(int(x)).Bytes), cmp.Compare(x, y))
+	})
+	if limit > 0 && len(order) > limit {
+		order = order[:limit]
+	}
+	for _, g := range order {
+		s.Rows = append(s.Rows, LifeRow{groups[g], lives[g], part(int(g))})
+	}
+	return s
+}
+
+// deriveSummary computes the tables from which a summary opens.
+func (d *Data) deriveSummary(out *session.Derived) {
+	v, err := d.Lives(Filter{})
+	if err != nil {
+		return // there are none
+	}
+	s := v.summary(summarySites)
+	processes := v.Processes()
+	for _, p := range d.Processes {
+		for g, a := range processes[p.ID].Dead {
+			if !a.IsZero() {
+				out.ProcessDeaths = append(out.ProcessDeaths, session.ProcessDeath{Process: p.ID, Generation: int64(g), Amount: a})
+			}
+		}
+	}
+	for _, name := range sections {
+		section := s.Sections[name]
+		out.SummarySections = append(out.SummarySections, session.SummarySection{Section: name, Sites: section.Sites, Amount: section.All})
+		for i, r := range section.Rows {
+			out.SummarySites = append(out.SummarySites, session.SummarySite{Section: name, Position: int64(i) + 1, Process: r.Process, Node: r.Node, Type: r.Type,
+				Function: r.Function, Line: r.Line, Part: r.Part, Born: r.Born, Dead: r.Dead})
+		}
+	}
+}
+
+// Summary returns what a summary says of lives, with the first sites of each section: at least so many, 0: all. Errors are
+// those of Lives.
+func (v *Source) Summary(top int) (LifeSummary, error) {
+	if v.derived == nil && v.lives == nil && top > 0 && top <= summarySites && v.session.HasSummaries() {
+		return v.storedSummary()
+	}
+	lives, err := v.Lives()
+	if err != nil {
+		return LifeSummary{}, err
+	}
+	if top > 0 {
+		top = max(top, summarySites) // so that nothing depends on what is stored
+	}
+	return lives.summary(top), nil
+}
+
+func (v *Source) storedSummary() (LifeSummary, error) {
+	out := LifeSummary{Sections: map[string]LifeSection{}}
+	if rows, err := v.session.ProcessLifetimes(); err != nil || len(rows) == 0 {
+		return out, cmp.Or(err, ErrNoLifetime)
+	}
+	var err error
+	if out.Total.Born, err = v.Total(); err != nil {
+		return out, err
+	}
+	dead, err := v.session.ProcessDeaths()
+	if err != nil {
+		return out, err
+	}
+	for _, x := range dead {
+		if x.Generation >= 0 && x.Generation < session.Generations {
+			out.Total.Dead[x.Generation] = out.Total.Dead[x.Generation].Add(x.Amount)
+		}
+	}
+	all, err := v.session.SummarySections()
+	if err != nil {
+		return out, err
+	}
+	for _, s := range all {
+		out.Sections[s.Section] = LifeSection{Sites: s.Sites, All: s.Amount}
+	}
+	sites, err := v.session.SummarySites()
+	for _, r := range sites {
+		s := out.Sections[r.Section]
+		s.Rows = append(s.Rows, LifeRow{Group{Process: r.Process, Type: r.Type, Function: r.Function, Line: r.Line, Node: r.Node}, Life{Born: r.Born, Dead: r.Dead}, r.Part})
+		out.Sections[r.Section] = s
+	}
+	return out, err
+}
+
+// Stack returns the stack of a node, the top first, at most limit frames of it.
+func (v *Source) Stack(node session.NodeID, limit int) ([]Frame, error) {
+	if v.lives != nil {
+		return v.lives.Stack(node, limit), nil
+	}
+	nodes, err := v.session.Stack(node, limit)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]Frame, len(nodes))
+	for i, n := range nodes {
+		line, err := v.session.LineOf(n.Instruction)
+		if err != nil {
+			return nil, err
+		}
+		out[i] = Frame{n.Function, line}
+	}
+	return out, nil
+}
