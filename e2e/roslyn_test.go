@@ -17,8 +17,15 @@ const roslynLines = 4000
 // TestRoslyn profiles a large program of the world: the C# compiler, which is precompiled, concurrent and deep. It must
 // not notice, and what is said of it must make sense.
 func TestRoslyn(t *testing.T) {
+	checkRoslyn(t, compileLarge(t, roslynLines, func(cmd *exec.Cmd) result { return mustRecord(t, cmd) }))
+}
+
+// compileLarge compiles a program of so many lines twice, the second time as record does it, and asserts that the same comes out. It
+// returns the session.
+func compileLarge(t *testing.T, lines int, record func(*exec.Cmd) result) string {
+	t.Helper()
 	in := dotnettest.Need(t)
-	source, err := in.Large(roslynLines)
+	source, err := in.Large(lines)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -33,7 +40,7 @@ func TestRoslyn(t *testing.T) {
 		cmd := exec.Command(args[0], args[1:]...)
 		cmd.Env = in.Env()
 		if profiled {
-			r = mustRecord(t, cmd)
+			r = record(cmd)
 		} else if text, err := cmd.CombinedOutput(); err != nil {
 			t.Fatalf("%v\n%s", err, text)
 		}
@@ -44,7 +51,7 @@ func TestRoslyn(t *testing.T) {
 	if !bytes.Equal(dlls[0], dlls[1]) {
 		t.Errorf("the compiler writes another DLL when it is profiled: %d bytes, not %d", len(dlls[1]), len(dlls[0]))
 	}
-	checkRoslyn(t, r.session)
+	return r.session
 }
 
 func checkRoslyn(t *testing.T, path string) {

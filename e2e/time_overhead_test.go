@@ -23,7 +23,7 @@ func TestTimeOfNothing(t *testing.T) {
 				p := compareCalls(t, r, "TimeEmpty.dll").processes[0]
 				loops := query[struct{ NS float64 }](t, r.session, `SELECT 1.0 * sum(v.elapsed_ns - v.waited_ns) / sum(v.ended - v.wait_intervals) NS
 					FROM timing_value v JOIN timing t ON t.id = v.timing_id JOIN node n ON n.id = t.node_id JOIN function f ON f.id = n.function_id
-					WHERE f.raw_name = 'Empty' GROUP BY t.id ORDER BY NS`)
+					WHERE f.raw_type || '.' || f.raw_name = 'TimeEmpty.Leaves.Empty' GROUP BY t.id ORDER BY NS`)
 				if len(loops) != 10 {
 					t.Fatalf("%d loops, want 10", len(loops))
 				}

@@ -111,13 +111,18 @@ func TestSurroundings(t *testing.T) {
 
 // TestServer profiles a real self-contained program of 9.0.7, an MCP server with hundreds of assemblies.
 func TestServer(t *testing.T) {
+	listTools(t, func(cmd *exec.Cmd) result { return mustRecord(t, cmd) })
+}
+
+// listTools runs the server with and without being recorded, and asserts that it says the same. It returns the session.
+func listTools(t *testing.T, record func(*exec.Cmd) result) string {
+	t.Helper()
 	in := dotnettest.Need(t)
-	cmd := &exec.Cmd{Path: in.MCP(), Args: []string{in.MCP(), "tools", "list"}, Env: in.Env()}
 	want, err := exec.Command(in.MCP(), "tools", "list").Output()
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := mustRecord(t, cmd)
+	r := record(&exec.Cmd{Path: in.MCP(), Args: []string{in.MCP(), "tools", "list"}, Env: in.Env()})
 	duration := regexp.MustCompile(`"duration": [0-9]+`)
 	if d := cmp.Diff(duration.ReplaceAllString(string(want), ""), duration.ReplaceAllString(r.stdout, "")); d != "" || len(want) < 10_000 {
 		t.Errorf("its output is another under the profiler (-without +with):\n%.2000s", d)
@@ -126,10 +131,24 @@ func TestServer(t *testing.T) {
 	if len(rows) != 1 || rows[0].Name != "azmcp" || rows[0].State != "exited" {
 		t.Errorf("%+v", rows)
 	}
+	return r.session
 }
 
 // TestMSBuild profiles the build engine of the 3.1 SDK, on 9.0.7.
 func TestMSBuild(t *testing.T) {
+	session := buildProject(t, func(cmd *exec.Cmd) result { return mustRecord(t, cmd) })
+	type share struct {
+		Percent float64 `json:"percent"`
+	}
+	rows := query[share](t, session, "SELECT inclusive_bytes_percent AS percent FROM modules WHERE name = 'Microsoft.Build.dll'")
+	if len(rows) != 1 || rows[0].Percent < 50 {
+		t.Errorf("%v %% of the bytes are below functions of the engine", rows)
+	}
+}
+
+// buildProject builds a project that writes a file, asserts what is in it, and returns the session.
+func buildProject(t *testing.T, record func(*exec.Cmd) result) string {
+	t.Helper()
 	in := dotnettest.Need(t)
 	dir := t.TempDir()
 	project := `<Project DefaultTargets="T"><ItemGroup><X Include="a;b;c"/></ItemGroup>` +
@@ -140,15 +159,9 @@ func TestMSBuild(t *testing.T) {
 	msbuild := filepath.Join(in.SDK(), "MSBuild.dll")
 	cmd := exec.Command(in.Net9().Dotnet, "exec", "--roll-forward", "Major", msbuild, "a.proj", "-nodeReuse:false", "-nologo")
 	cmd.Env, cmd.Dir = in.Env(), dir
-	r := mustRecord(t, cmd)
+	r := record(cmd)
 	if out, err := os.ReadFile(filepath.Join(dir, "out.txt")); err != nil || string(out) != "a\nb\nc\n" {
 		t.Errorf("it wrote %q, %v\n%s", out, err, r.stdout)
 	}
-	type share struct {
-		Percent float64 `json:"percent"`
-	}
-	rows := query[share](t, r.session, "SELECT inclusive_bytes_percent AS percent FROM modules WHERE name = 'Microsoft.Build.dll'")
-	if len(rows) != 1 || rows[0].Percent < 50 {
-		t.Errorf("%v %% of the bytes are below functions of the engine", rows)
-	}
+	return r.session
 }

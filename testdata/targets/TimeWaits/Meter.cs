@@ -37,8 +37,6 @@ namespace TimeWaits
             return t.Seconds * 1_000_000_000 + t.Nanoseconds;
         }
 
-        public static long CpuNow() => Read(ThreadClock);
-
         public void Add(in Usage from, in Usage to)
         {
             Wall += to.Wall - from.Wall;
@@ -57,7 +55,7 @@ namespace TimeWaits
     sealed class Meter
     {
         Usage outer, inner, before, begun;
-        long calls;
+        long calls, quiet;
 
         public void Call(Action<Meter> function, int times)
         {
@@ -74,18 +72,26 @@ namespace TimeWaits
 
         public void End() => inner.Add(begun, Usage.Now());
 
+        /// <summary>A part of the call: its processor time counts as quiet if the thread was not switched out in it.</summary>
+        public void Piece(in Usage from, in Usage to)
+        {
+            if (from.Voluntary == to.Voluntary && from.Preempted == to.Preempted)
+                quiet += to.Cpu - from.Cpu;
+        }
+
         public static void Say(Action<Meter> function, params Meter[] meters)
         {
             Usage outer = default, inner = default;
-            long calls = 0;
+            long calls = 0, quiet = 0;
             foreach (Meter m in meters)
             {
                 outer.Add(default, m.outer);
                 inner.Add(default, m.inner);
                 calls += m.calls;
+                quiet += m.quiet;
             }
             Console.WriteLine(Calls.Row("took", Calls.Function("", function.Method), "calls", calls,
-                "wall_min", inner.Wall, "wall_max", outer.Wall, "cpu_min", inner.Cpu, "cpu_max", outer.Cpu,
+                "wall_min", inner.Wall, "wall_max", outer.Wall, "cpu_min", inner.Cpu, "cpu_max", outer.Cpu, "cpu_quiet", quiet,
                 "voluntary_min", inner.Voluntary, "voluntary_max", outer.Voluntary, "preempted_min", inner.Preempted, "preempted_max", outer.Preempted,
                 "faults_min", inner.Faults, "faults_max", outer.Faults, "reads_min", inner.Reads, "reads_max", outer.Reads) + "}");
         }

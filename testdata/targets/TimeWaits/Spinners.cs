@@ -32,14 +32,23 @@ namespace TimeWaits
                 throw new InvalidOperationException("sched_setaffinity: errno " + Marshal.GetLastWin32Error());
         }
 
-        /// <summary>Computes for so much processor time of the thread, in pieces of some 5 microseconds.</summary>
+        /// <summary>
+        /// Computes for so much processor time of the thread, in pieces of some 5 microseconds, and adds up those in which the thread
+        /// had the processor all the time.
+        /// </summary>
         static void Spin(Meter m)
         {
             m.Begin();
-            long end = Usage.CpuNow() + Slice;
+            Usage last = Usage.Now();
+            long end = last.Cpu + Slice;
             ulong state = 1;
-            while (Usage.CpuNow() < end)
+            while (last.Cpu < end)
+            {
                 state = Work(state);
+                Usage now = Usage.Now();
+                m.Piece(last, now);
+                last = now;
+            }
             sink += state;
             m.End();
         }
