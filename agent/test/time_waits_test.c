@@ -211,6 +211,16 @@ struct foreign {
     uint64_t word;
 };
 
+/* Reads the arena; one at a time. */
+static const struct wire_clock *clock_of_this_thread(void)
+{
+    static pthread_mutex_t reading = PTHREAD_MUTEX_INITIALIZER;
+    pthread_mutex_lock(&reading);
+    const struct wire_clock *c = model_clock(header(), (uint32_t)gettid());
+    pthread_mutex_unlock(&reading);
+    return c;
+}
+
 static void use_foreign(void *data)
 {
     struct foreign *f = data;
@@ -225,11 +235,10 @@ static void nothing(void *data)
 /* Another library uses the word: the thread takes another mechanism, and leaves the word alone. Other threads do not. */
 static void *be_disturbed(void *data)
 {
-    uint32_t os_id = (uint32_t)gettid();
     struct foreign f = {(uintptr_t)test_rseq_never};
     (void)data;
     fake_call(&methods[APP_0].method, 0, nothing, NULL);
-    const struct wire_clock *c = model_clock(header(), os_id);
+    const struct wire_clock *c = clock_of_this_thread();
     check(c->mechanism == WIRE_MECHANISM_RSEQ, "mechanism %u", c->mechanism);
     while (c->mechanism == WIRE_MECHANISM_RSEQ) /* the kernel can clear the word before the agent sees it */
         fake_call(&methods[APP_0].method, 0, use_foreign, &f);
@@ -248,7 +257,7 @@ static void *be_foreign_first(void *data)
 {
     *rseq_word() = (uintptr_t)test_rseq_never;
     fake_call(&methods[APP_0].method, 0, nothing, NULL);
-    const struct wire_clock *c = model_clock(header(), (uint32_t)gettid());
+    const struct wire_clock *c = clock_of_this_thread();
     uint64_t word = *rseq_word();
     check(word == (uintptr_t)test_rseq_never || c->mechanism == WIRE_MECHANISM_RSEQ || word == 0, "the word was changed to %llx", (unsigned long long)word);
     *rseq_word() = 0;
