@@ -43,6 +43,9 @@ arena: wire
 heap: wire
 heap/heapsim: heap wire
 heap/replay:
+timing: wire
+timing/timingsim: timing
+timing/replay:
 session: quantity
 session/sessiontest: quantity session
 launch: agentbin

@@ -1,0 +1,83 @@
+package timing
+
+// Kind is what an Event tells of.
+type Kind uint8
+
+// The kinds of events. All but KindVanished are told to a profiler; in brackets: by which hook or callback.
+const (
+	KindEnter      Kind = iota + 1 // a hooked function was called [Enter]
+	KindLeave                      // it returns [Leave]
+	KindTailcall                   // it ends, since it tail-calls a function that then enters with the same CallerSP [Tailcall]
+	KindFilter                     // a filter of any function is asked about an exception [ExceptionSearchFilterEnter]
+	KindFilterEnd                  // [ExceptionSearchFilterLeave]
+	KindUnwind                     // an exception leaves a function, or comes to its catch block [ExceptionUnwindFunctionEnter]
+	KindFinally                    // a finally block of it runs because of the exception [ExceptionUnwindFinallyEnter]
+	KindFinallyEnd                 // not if it ends by an exception of its own [ExceptionUnwindFinallyLeave]
+	KindUnwound                    // the function is gone; which one, is not said, and not if native code catches [ExceptionUnwindFunctionLeave]
+	KindCatch                      // its catch block begins [ExceptionCatcherEnter]
+	KindVanished                   // a call is gone, and nothing is told of it
+	KindEnd                        // the recording of the thread ends
+)
+
+// Class is how the calls of a function are recorded.
+type Class uint8
+
+// The classes.
+const (
+	NotHooked    Class = iota // no call is told of, only what exceptions do to it
+	Boundary                  // framework code: recorded if the innermost recorded call is that of an instrumented function
+	Instrumented              // recorded always
+	Dispatcher                // delivers exceptions: neither recorded nor is what it calls, but for filters and other blocks
+)
+
+// Event is something that happened in one thread.
+type Event struct {
+	Kind          Kind
+	Class         Class  // of the function
+	Function      uint32 // its id, from 1
+	CallerSP      uint64 // of Enter, Leave, Tailcall: stack pointer of the caller after the call
+	ReturnAddress uint64 // of Enter: in the caller, which need not be hooked
+	Clock         uint64 // a reading, ticks
+	OS            OS     // since the thread's event before this one
+
+	// What only the program itself knows: the number of the call, which no other call of the thread has, and above which
+	// address of the stack there is nothing yet of what the event begins (filters, finally and catch blocks).
+	Frame uint32
+	SP    uint64
+}
+
+// OS is what the operating system did. It acted if there was a context switch; the rest is only told with one.
+type OS struct {
+	Voluntary, Preempted uint64
+	Faults, Reads        uint64 // page faults and block reads that needed the disk
+	OffNS                uint64 // nanoseconds without a processor
+}
+
+// Acted says whether there was a context switch.
+func (o OS) Acted() bool { return o.Voluntary+o.Preempted != 0 }
+
+func (o *OS) add(more OS) {
+	o.Voluntary += more.Voluntary
+	o.Preempted += more.Preempted
+	o.Faults += more.Faults
+	o.Reads += more.Reads
+	o.OffNS += more.OffNS
+}
+
+// Limits bound what is kept of a thread.
+//
+// A call for which there is no room for a timing of its own path is folded: it has that of its function below a timing
+// of function 0, (truncated), which is below the thread's root, or is a root itself. The interval before it stays with
+// the caller, as a part of its Tail, and the path of what it calls begins at (truncated). One that is too deep is one of
+// (truncated) itself, and calls inside it are not recorded.
+type Limits struct {
+	Depth   int // recorded calls that have not ended; one more is too deep
+	Timings int // if there are so many of any kind, only those of folded calls are made
+
+	// Functions that are unwound and blocks that run because of exceptions, at once. One more, and the oldest is
+	// forgotten: it ends unseen.
+	Unwinding int
+}
+
+// Unlimited is more than any test has.
+var Unlimited = Limits{Depth: 1 << 30, Timings: 1 << 30, Unwinding: 1 << 30}

@@ -1,0 +1,109 @@
+package timing
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/clrprof/clrprof/internal/wire"
+)
+
+// The four values of time, in the order of wire.Timing's Min and Max.
+const (
+	ElapsedInclusive = iota
+	ElapsedExclusive
+	ApplicationInclusive
+	ApplicationExclusive
+
+	ValueCount
+)
+
+// Values are the four values, in ticks.
+type Values [ValueCount]uint64
+
+// Result is what a thread's events say of its time. Two results are of the same events if they are equal.
+type Result struct {
+	Nodes     []Node     // callers before callees; siblings by function and return address
+	Sites     []Site     // by caller and return address
+	Functions []Function // by id
+}
+
+// Node is a function, called from one place in its caller: a timing.
+type Node struct {
+	Parent        int // index of the caller's node; -1: a root
+	Function      uint32
+	ReturnAddress uint64
+	Calls, Ended  uint64
+	Unmatched     uint64 // of Ended: calls whose end was only seen by a later event
+	Total         Values // with the probes' overhead
+	Min, Max      Values // of one call that ended, without the probes' overhead
+	Lead, Tail    wire.Waits
+}
+
+// Site is a place in a function from which calls were made.
+type Site struct {
+	Node          int // index of the function's node
+	ReturnAddress uint64
+	Made          uint64 // calls
+	Total         Values // inclusive: with what was called there
+}
+
+// Function is the sum over the nodes of a function. Total has each interval once, however often the function was on the
+// stack; Min and Max are of all calls.
+type Function struct {
+	Function     uint32
+	Calls, Ended uint64
+	Total        Values
+	Min, Max     Values
+}
+
+// extremes widens a minimum and a maximum by those of others, of which there are so many.
+func extremes(low, high *Values, n uint64, otherLow, otherHigh Values, others uint64) {
+	if others == 0 {
+		return
+	}
+	for i := range low {
+		if n == 0 {
+			low[i], high[i] = otherLow[i], otherHigh[i]
+		}
+		low[i], high[i] = min(low[i], otherLow[i]), max(high[i], otherHigh[i])
+	}
+}
+
+// Sum adds the functions of several threads.
+func Sum(threads []Result) []Function {
+	sums := map[uint32]*Function{}
+	for _, t := range threads {
+		for _, f := range t.Functions {
+			s := sums[f.Function]
+			if s == nil {
+				s = &Function{Function: f.Function}
+				sums[f.Function] = s
+			}
+			s.add(f)
+		}
+	}
+	return sorted(sums)
+}
+
+func (f *Function) add(more Function) {
+	extremes(&f.Min, &f.Max, f.Ended, more.Min, more.Max, more.Ended)
+	f.Calls += more.Calls
+	f.Ended += more.Ended
+	for i := range f.Total {
+		f.Total[i] += more.Total[i]
+	}
+}
+
+func sorted(m map[uint32]*Function) []Function {
+	list := make([]Function, 0, len(m))
+	for _, f := range m {
+		list = append(list, *f)
+	}
+	slices.SortFunc(list, func(a, b Function) int { return cmp.Compare(a.Function, b.Function) })
+	return list
+}
+
+// Equal says whether two results are the same; it is faster than a comparison that could say where they differ.
+func (r Result) Equal(other Result) bool {
+	return slices.Equal(r.Nodes, other.Nodes) && slices.Equal(r.Sites, other.Sites) && slices.Equal(r.Functions, other.Functions)
+}

@@ -1,0 +1,159 @@
+package timingsim_test
+
+import (
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/clrprof/clrprof/internal/timing"
+	"github.com/clrprof/clrprof/internal/timing/timingsim"
+	"github.com/clrprof/clrprof/internal/wire"
+)
+
+var (
+	seeds = flag.Int("seeds", 500_000, "simulated threads")
+	first = flag.Int("first", 0, "the first of their seeds")
+)
+
+// drawLimits bounds some threads. Where calls are too deep nothing is thrown: that they are gone is seen late, and then
+// they can be confused with other calls of the same functions.
+func drawLimits(r timingsim.Rand, o *timingsim.Options) timing.Limits {
+	limits := timing.Unlimited
+	switch r.IntN(5) {
+	case 0:
+		limits.Depth, o.Throws = 1+r.IntN(6), 0
+	case 1:
+		limits.Timings = r.IntN(12)
+	}
+	return limits
+}
+
+func drawOverhead(r timingsim.Rand) wire.Overhead {
+	if r.IntN(2) == 0 {
+		return wire.Overhead{}
+	}
+	return wire.Overhead{Inside: uint64(r.IntN(40_000)), Outside: uint64(r.IntN(40_000))}
+}
+
+// seen is how much of everything the simulated threads had.
+type seen struct {
+	events                       [timing.KindEnd + 1]int
+	calls, unmatched, folded     uint64
+	waits, backwards, open, deep uint64
+}
+
+// check lets both count the time of one thread.
+func check(r timingsim.Rand, s *seen, tell func(timing.Event)) error {
+	o := timingsim.Draw(r)
+	limits, overhead := drawLimits(r, &o), drawOverhead(r)
+	naive, counters := timing.NewNaive(limits, overhead), timing.NewCounters(limits, overhead)
+	var err error
+	timingsim.Run(o, r, func(e timing.Event) {
+		tell(e)
+		s.events[e.Kind]++
+		counters.Add(e)
+		if err == nil {
+			err = naive.Add(e)
+		}
+	})
+	if err != nil {
+		return err
+	}
+	want, got := naive.Result(), counters.Result()
+	if !want.Equal(got) {
+		return fmt.Errorf("%+v, %+v: naive (-) and counters (+) differ: %s", o, limits, cmp.Diff(want, got))
+	}
+	if n := counters.Losses[wire.LossCallsFolded]; n != naive.Folded() {
+		return fmt.Errorf("%d calls folded, not %d", n, naive.Folded())
+	}
+	if n := counters.Losses[wire.LossClockBackwards]; n != naive.Backwards() {
+		return fmt.Errorf("clock %d times backwards, not %d", n, naive.Backwards())
+	}
+	s.add(want, counters)
+	return conserves(want)
+}
+
+func (s *seen) add(r timing.Result, c *timing.Counters) {
+	for _, n := range r.Nodes {
+		s.calls += n.Calls
+		s.unmatched += n.Unmatched
+		s.waits += n.Lead.Intervals + n.Tail.Intervals
+	}
+	s.folded += c.Losses[wire.LossCallsFolded]
+	s.backwards += c.Losses[wire.LossClockBackwards]
+	if n := len(c.Activations); n > 0 {
+		s.open++
+		s.deep += uint64(n)
+	}
+}
+
+// conserves checks that each interval is somebody's, and nobody's twice.
+func conserves(r timing.Result) error {
+	var roots, nodes, functions timing.Values
+	for _, n := range r.Nodes {
+		for v, ticks := range n.Total {
+			nodes[v] += ticks
+			if n.Parent < 0 {
+				roots[v] += ticks
+			}
+			if n.Ended > 0 && (n.Min[v] > n.Max[v]) {
+				return fmt.Errorf("node %+v", n)
+			}
+		}
+	}
+	for _, f := range r.Functions {
+		for v, ticks := range f.Total {
+			functions[v] += ticks
+		}
+		if f.Total[timing.ApplicationInclusive] > f.Total[timing.ElapsedInclusive] || f.Total[timing.ElapsedInclusive] > roots[timing.ElapsedInclusive] {
+			return fmt.Errorf("function %+v of %v", f, roots)
+		}
+	}
+	for _, x := range [][2]int{{timing.ElapsedInclusive, timing.ElapsedExclusive}, {timing.ApplicationInclusive, timing.ApplicationExclusive}} {
+		if inclusive, exclusive := roots[x[0]], x[1]; nodes[exclusive] != inclusive || functions[exclusive] != inclusive {
+			return fmt.Errorf("%d inclusive, exclusive %d and %d", inclusive, nodes[exclusive], functions[exclusive])
+		}
+	}
+	return nil
+}
+
+func TestCountersKnowTheTruth(t *testing.T) {
+	var s seen
+	for seed := *first; seed < *first+*seeds; seed++ {
+		r := rand.New(rand.NewPCG(uint64(seed), 1))
+		if err := check(r, &s, func(timing.Event) {}); err != nil {
+			var log strings.Builder
+			check(rand.New(rand.NewPCG(uint64(seed), 1)), new(seen), func(e timing.Event) { fmt.Fprintf(&log, "%+v\n", e) })
+			t.Fatalf("seed %d: %v\n%v", seed, err, log.String())
+		}
+	}
+	t.Logf("%+v", s)
+	few := uint64(*seeds / 100) // nothing here is worth anything if nothing happens
+	for kind, n := range s.events[1:] {
+		if uint64(n) < few {
+			t.Errorf("%d events of kind %d", n, kind+1)
+		}
+	}
+	if s.calls < few || s.unmatched < few || s.folded < few || s.waits < few || s.backwards < few || s.open < few || s.deep < few {
+		t.Error("something is not much simulated")
+	}
+}
+
+// drawn takes every decision from rapid, which then finds the smallest program that goes wrong.
+type drawn struct{ t *rapid.T }
+
+func (d drawn) IntN(n int) int { return rapid.IntRange(0, n-1).Draw(d.t, "") }
+
+func TestCountersProperty(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var log strings.Builder
+		if err := check(drawn{t}, new(seen), func(e timing.Event) { fmt.Fprintf(&log, "%+v\n", e) }); err != nil {
+			t.Fatalf("%v\n%v", err, log.String())
+		}
+	})
+}
