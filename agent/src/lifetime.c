@@ -38,7 +38,7 @@ struct moved { /* an object between its old and its new place */
 
 static void *info;
 bool lifetime_on;
-static bool final_wanted, final_now, lost_moves, looked_at;
+static bool final_wanted, final_now, lost_moves, looked_at, mark_survivors;
 static bool collecting; /* between GarbageCollectionStarted and Finished: a runtime that loses one of them does no harm */
 static uint32_t lock_word; /* ranges come from several threads at once */
 static struct list ranges = {.size = sizeof(struct range)}, moves = {.size = sizeof(struct moved)};
@@ -243,6 +243,11 @@ static void count_large(void)
     large.n = 0;
 }
 
+static bool is_collected(const struct bound *b)
+{
+    return b->generation < WIRE_GENERATION_COUNT && (gc.collected >> b->generation & 1) != 0;
+}
+
 static hresult gc_started(void *self, int32_t n, const int32_t *collected, uint32_t reason)
 {
     (void)self;
@@ -263,6 +268,9 @@ static hresult gc_started(void *self, int32_t n, const int32_t *collected, uint3
     if (lifetime_on && !ask_bounds(&before))
         lost_moves = true;
     count_large();
+    mark_survivors = false; /* if all is collected, all that is alive has survived */
+    for (uint64_t i = 0; i < before.n && looked_at; i++)
+        mark_survivors = mark_survivors || !is_collected(&((const struct bound *)before.items)[i]);
     return HR_OK;
 }
 
@@ -490,7 +498,7 @@ static void walk_survivors(uintptr_t from, uintptr_t end, uintptr_t to, uint32_t
         }
         run.objects++;
         run.bytes += size;
-        if (looked_at)
+        if (mark_survivors)
             s->site |= SHADOW_SURVIVED;
         if (place != at && !gather(s, place))
             lost_moves = true;
@@ -505,7 +513,7 @@ static void walk_collected(void)
     struct range *r = ranges.items, *last = r + ranges.n;
     for (uint64_t i = 0; i < before.n && !lost_moves; i++) {
         const struct bound *b = &((const struct bound *)before.items)[i];
-        if (b->generation >= WIRE_GENERATION_COUNT || (gc.collected >> b->generation & 1) == 0 || b->used <= b->start)
+        if (!is_collected(b) || b->used <= b->start)
             continue;
         uintptr_t at = b->start;
         for (; r < last && r->from < b->used && !lost_moves;) {
@@ -667,7 +675,7 @@ static hresult gc_finished(void *self)
     if (snapshot_writing)
         snapshot_end_objects();
     if (lifetime_on && looked_at)
-        survival_tell(gc.number, after.items, after.n);
+        survival_tell(gc.number, after.items, after.n, !mark_survivors);
     if (snapshot_writing)
         snapshot_finish(after.items, after.n);
     bool last = final_now && gc.induced != 0 && (gc.collected & 4) != 0; /* the program may have asked for others */

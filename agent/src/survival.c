@@ -125,27 +125,38 @@ static void tell_why(struct told_why *t)
     memset(t, 0, sizeof *t);
 }
 
-static void count_reasons(uint32_t gc, const struct bound *b, struct told_why *slots)
+static void count_reason(uint32_t gc, struct shadow *s, bool all_survived, struct told_why *slots)
 {
-    for (uintptr_t at = heap_next(b->start, b->used); at < b->used; at = heap_next(at, b->used)) {
-        struct shadow *s = heap_find(at);
-        uint64_t bytes = (uint64_t)s->size << 3;
-        uint32_t site = s->site & SHADOW_SITE, flags = s->site & ~SHADOW_SITE;
-        uint32_t reason = (flags & SHADOW_SURVIVED) == 0 ? 0 : (flags & SHADOW_ROOTED) != 0 ? 1 : 2;
+    uint32_t site = s->site & SHADOW_SITE, flags = s->site & ~SHADOW_SITE;
+    uint32_t reason = (flags & SHADOW_SURVIVED) == 0 && !all_survived ? 0 : (flags & SHADOW_ROOTED) != 0 ? 1 : 2;
+    if ((flags & (SHADOW_SURVIVED | SHADOW_ROOTED)) != 0) /* most have none, and are not written to */
         s->site &= ~(SHADOW_SURVIVED | SHADOW_ROOTED);
-        if ((s->site & SHADOW_PENDING) != 0) { /* its site is not known yet */
-            at += bytes;
-            continue;
+    if ((flags & SHADOW_PENDING) != 0)
+        return; /* its site is not known yet */
+    struct told_why *slot = &slots[site % SLOTS];
+    if (slot->site != site) {
+        tell_why(slot);
+        slot->gc = gc;
+        slot->site = site;
+    }
+    slot->populations[reason][0]++;
+    slot->populations[reason][1] += (uint64_t)s->size << 3;
+}
+
+static void count_reasons(uint32_t gc, const struct bound *b, bool all_survived, struct told_why *slots)
+{
+    uintptr_t next;
+    for (uintptr_t at = b->start; at < b->used;) {
+        uint32_t *words = heap_span(at, b->used, &next);
+        for (; words != NULL && at < next;) {
+            struct shadow *s = (struct shadow *)(void *)words;
+            uint64_t size = s->site == 0 || s->size == 0 ? 1 : s->size;
+            if (s->site != 0)
+                count_reason(gc, s, all_survived, slots);
+            words += size;
+            at += size << 3;
         }
-        struct told_why *slot = &slots[site % SLOTS];
-        if (slot->site != site) {
-            tell_why(slot);
-            slot->gc = gc;
-            slot->site = site;
-        }
-        slot->populations[reason][0]++;
-        slot->populations[reason][1] += bytes;
-        at += bytes == 0 ? 8 : bytes;
+        at = at < next ? next : at; /* the last one may reach beyond */
     }
 }
 
@@ -158,7 +169,7 @@ uint32_t survival_pinned(void)
     return n;
 }
 
-void survival_tell(uint32_t gc, const struct bound *bounds, uint64_t n)
+void survival_tell(uint32_t gc, const struct bound *bounds, uint64_t n, bool all_survived)
 {
     static struct told_roots by_root[SLOTS];
     static struct told_why by_site[SLOTS];
@@ -167,7 +178,7 @@ void survival_tell(uint32_t gc, const struct bound *bounds, uint64_t n)
     count_roots(gc, by_root);
     for (uint64_t i = 0; i < n; i++)
         if (bounds[i].generation < WIRE_GENERATION_COUNT)
-            count_reasons(gc, &bounds[i], by_site);
+            count_reasons(gc, &bounds[i], all_survived, by_site);
     for (uint32_t i = 0; i < SLOTS; i++)
         tell_why(&by_site[i]);
 }
