@@ -22,6 +22,7 @@ type Counters struct {
 	quiet     bool   // a dispatcher runs
 	quietSP   uint64 // CallerSP of the last one
 	numbers   map[timingKey]uint32
+	truncated int    // timings of function 0
 	begun     bool   // there was an event
 	os        OS     // since the end of the last interval
 	open      uint64 // ticks from the last event to the end
@@ -246,21 +247,39 @@ func (c *Counters) enter(e Event) {
 
 // timing returns the number of the timing of a call that begins, and whether it is folded.
 func (c *Counters) timing(e Event) (number uint32, folded bool, flags uint32) {
-	key, truncated := timingKey{function: e.Function}, timingKey{}
+	key := timingKey{function: e.Function}
 	if c.depth() > 0 {
-		key.parent, truncated.parent = c.top().Timing, c.Activations[0].Timing
+		key.parent = c.top().Timing
 		if c.flags()&wire.ActivationBoundary == 0 {
 			key.address = e.ReturnAddress
 		}
 	}
 	if c.depth() >= c.limits.Depth {
 		c.Losses[wire.LossCallsFolded]++
-		return c.number(truncated), true, wire.ActivationTruncated
+		return c.truncatedTiming(), true, wire.ActivationTruncated
 	}
-	if c.numbers[key] != 0 || len(c.Timings) < c.limits.Timings {
+	if c.numbers[key] != 0 || len(c.Timings) < c.limits.Timings || c.depth() == 0 {
 		return c.number(key), false, 0
 	}
-	return c.number(timingKey{parent: c.number(truncated), function: e.Function}), true, 0
+	return c.number(timingKey{parent: c.truncatedTiming(), function: e.Function}), true, 0
+}
+
+// truncatedTiming returns the number of the timing into which a call of the innermost activation is folded.
+func (c *Counters) truncatedTiming() uint32 {
+	if c.depth() == 0 {
+		return c.number(timingKey{})
+	}
+	if parent := c.Timings[c.top().Timing-1].Parent; parent != 0 && c.Timings[parent-1].Function == 0 {
+		return parent // the caller is folded itself
+	}
+	key := timingKey{parent: c.Activations[min(c.depth(), c.limits.FoldDepth)-1].Timing}
+	if c.numbers[key] == 0 && c.truncated >= c.limits.Truncated {
+		key.parent = c.Activations[0].Timing
+	}
+	if c.numbers[key] == 0 {
+		c.truncated++
+	}
+	return c.number(key)
 }
 
 // number returns the number of a timing, and makes it if there is none.

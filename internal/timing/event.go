@@ -67,12 +67,15 @@ func (o *OS) add(more OS) {
 // Limits bound what is kept of a thread.
 //
 // A call for which there is no room for a timing of its own path is folded: it has that of its function below a timing
-// of function 0, (truncated), which is below the thread's root, or is a root itself. The interval before it stays with
-// the caller, as a part of its Tail, and the path of what it calls begins at (truncated). One that is too deep is one of
-// (truncated) itself, and calls inside it are not recorded.
+// of function 0, (truncated), and what it calls is folded into the same one. That hangs below the recorded call at
+// FoldDepth, or the caller if that is nearer to the root; if there are Truncated of them, below the one next to the
+// root. The interval before a folded call stays with the caller, as a part of its Tail. There is always room for a root.
+// A call that is too deep is one of (truncated) itself, and calls inside it are not recorded.
 type Limits struct {
 	Depth   int // recorded calls that have not ended; one more is too deep
 	Timings int // if there are so many of any kind, only those of folded calls are made
+
+	FoldDepth, Truncated int
 
 	// Functions that are unwound and blocks that run because of exceptions, at once. One more, and the oldest is
 	// forgotten: it ends unseen.
@@ -80,4 +83,4 @@ type Limits struct {
 }
 
 // Unlimited is more than any test has.
-var Unlimited = Limits{Depth: 1 << 30, Timings: 1 << 30, Unwinding: 1 << 30}
+var Unlimited = Limits{Depth: 1 << 30, Timings: 1 << 30, Unwinding: 1 << 30, FoldDepth: 1, Truncated: 1 << 30}

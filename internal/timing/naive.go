@@ -21,6 +21,7 @@ type Naive struct {
 	stack     []frame // calls of hooked functions, recorded or not
 	roots     []*naiveNode
 	timings   int
+	truncated int // nodes of function 0
 	functions map[uint32]*Function
 	last      uint64 // reading of the clock at the end of the last interval
 	os        OS     // since then
@@ -279,23 +280,21 @@ func (n *Naive) begin(e Event, f, caller *frame, depth int) {
 
 // place finds the node of a call, or makes one. Is the interval before the call its lead?
 func (n *Naive) place(f, caller *frame, address uint64, depth int) (lead bool) {
-	var parent, root *naiveNode
+	var parent *naiveNode
 	if caller != nil {
-		parent, root = caller.node, n.outermost()
-		if caller.class == Boundary {
-			address = 0 // it is in the framework, and need not be in the function that is recorded
-		}
-	} else {
-		address = 0
+		parent = caller.node
+	}
+	if caller == nil || caller.class == Boundary {
+		address = 0 // it is in the framework, and need not be in the function that is recorded
 	}
 	f.deep = depth >= n.limits.Depth
 	if !f.deep {
-		f.node = n.node(parent, f.function, address, n.timings < n.limits.Timings)
+		f.node = n.node(parent, f.function, address, n.timings < n.limits.Timings || caller == nil)
 	}
 	if f.node != nil {
 		return true
 	}
-	f.node = n.node(root, 0, 0, true)
+	f.node = n.fold(parent)
 	if f.deep {
 		f.function = 0
 		n.folded++
@@ -305,10 +304,28 @@ func (n *Naive) place(f, caller *frame, address uint64, depth int) (lead bool) {
 	return false
 }
 
-// outermost returns the node of the recorded call that is next to the root.
-func (n *Naive) outermost() *naiveNode {
-	i := slices.IndexFunc(n.stack, func(f frame) bool { return f.node != nil })
-	return n.stack[i].node
+// fold returns the node of (truncated) into which what the caller calls is folded.
+func (n *Naive) fold(caller *naiveNode) *naiveNode {
+	if caller == nil {
+		return n.node(nil, 0, 0, true)
+	}
+	if caller.parent != nil && caller.parent.Function == 0 {
+		return caller.parent
+	}
+	var calls []*naiveNode
+	for _, f := range n.stack {
+		if f.node != nil {
+			calls = append(calls, f.node)
+		}
+	}
+	at := calls[min(len(calls), n.limits.FoldDepth)-1]
+	if n.node(at, 0, 0, false) == nil && n.truncated >= n.limits.Truncated {
+		at = calls[0]
+	}
+	if n.node(at, 0, 0, false) == nil {
+		n.truncated++
+	}
+	return n.node(at, 0, 0, true)
 }
 
 // node finds a child of a node, or a root, or makes one if it may.

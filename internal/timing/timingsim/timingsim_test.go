@@ -26,9 +26,9 @@ func drawLimits(r timingsim.Rand, o *timingsim.Options) timing.Limits {
 	limits := timing.Unlimited
 	switch r.IntN(5) {
 	case 0:
-		limits.Depth, o.Throws = 1+r.IntN(6), 0
+		limits.Depth, limits.FoldDepth, o.Throws = 1+r.IntN(6), 1+r.IntN(4), 0
 	case 1:
-		limits.Timings = r.IntN(12)
+		limits.Timings, limits.FoldDepth, limits.Truncated = r.IntN(12), 1+r.IntN(4), r.IntN(4)
 	}
 	return limits
 }

@@ -1,0 +1,339 @@
+package replay
+
+import (
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/clrprof/clrprof/internal/arena"
+	"github.com/clrprof/clrprof/internal/timing"
+	"github.com/clrprof/clrprof/internal/timing/timingsim"
+	"github.com/clrprof/clrprof/internal/wire"
+)
+
+var (
+	seeds = flag.Int("seeds", 1000, "simulated processes that the agent replays")
+	first = flag.Int("first", 0, "the first of their seeds")
+)
+
+// flags of the compiler: those of the product, as far as they matter here.
+const flags = "-std=c11 -O2 -g -fno-omit-frame-pointer -pthread -Wall -Wextra -Wconversion -Werror -include ../../../agent/test/replay_time.h"
+
+var (
+	builtDir = sync.OnceValues(func() (string, error) { return os.MkdirTemp("", "clrprof-replay-") })
+	built    = map[string]string{} // programs by their further flags
+)
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if dir, err := builtDir(); err == nil {
+		os.RemoveAll(dir)
+	}
+	os.Exit(code)
+}
+
+// build compiles the agent's counting of calls with what replays them. Tests here do not run in parallel.
+func build(t testing.TB, more string) string {
+	t.Helper()
+	if path := built[more]; path != "" {
+		return path
+	}
+	dir, err := builtDir()
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(dir, fmt.Sprint("replay", len(built)))
+	args := append(strings.Fields(flags+" "+more), "-o", path, "../../../agent/test/replay_time.c", "../../../agent/src/time.c",
+		"../../../agent/src/arena.c")
+	if out, err := exec.Command("gcc", args...).CombinedOutput(); err != nil {
+		t.Fatalf("compiling the agent: %v\n%s", err, out)
+	}
+	built[more] = path
+	return path
+}
+
+// scratch is a directory in memory, since arenas are mapped; the test removes it.
+func scratch(t testing.TB) string {
+	t.Helper()
+	base := "/dev/shm"
+	if _, err := os.Stat(base); err != nil {
+		base = ""
+	}
+	dir, err := os.MkdirTemp(base, "clrprof-replay-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	return dir
+}
+
+// process is a simulated process, and what Counters say of its threads.
+type process struct {
+	recording timing.Recording
+	threads   []*timing.Counters
+}
+
+// everything says that the agent follows all that is simulated. TODO(#4): exceptions that leave filters, native code
+// that catches, and more than 16 exceptions at once.
+const everything = false
+
+const maxDepth = 10_000 // where nothing is too deep
+
+// agentLimits are the constants FOLD_DEPTH, MAX_TRUNCATED and MAX_UNWINDING of the agent.
+var agentLimits = timing.Limits{Depth: maxDepth, Timings: 1 << 30, FoldDepth: 16, Truncated: 16, Unwinding: 16}
+
+// simulate makes up a process. Only one with a single thread has limits, since threads share the agent's.
+func simulate(r timingsim.Rand) *process {
+	p := &process{recording: timing.Recording{Limits: agentLimits, Base: timingsim.Base, Flags: uint64(r.IntN(8))}}
+	if r.IntN(2) == 0 {
+		p.recording.Overhead = wire.Overhead{Inside: uint64(r.IntN(40_000)), Outside: uint64(r.IntN(40_000))}
+	}
+	threads := 1 + r.IntN(4)
+	if threads == 1 {
+		switch r.IntN(3) {
+		case 0:
+			p.recording.Limits.Depth = 1 + r.IntN(6)
+		case 1:
+			p.recording.Limits.Timings = r.IntN(12)
+		}
+	}
+	events := make([][]timing.Event, threads)
+	for i := range threads {
+		c := timing.NewCounters(p.recording.Limits, p.recording.Overhead)
+		p.threads = append(p.threads, c)
+		o := timingsim.Draw(r)
+		if p.recording.Limits.Depth < maxDepth { // see timingsim's tests
+			o.Throws = 0
+		}
+		if !everything {
+			o.Escapes, o.Native = false, false
+		} else if r.IntN(4) == 0 {
+			o.Steps *= 10
+		}
+		timingsim.Run(o, r, func(e timing.Event) {
+			c.Add(e)
+			events[i] = append(events[i], e)
+		})
+	}
+	for n := threads; n > 0; { // as the operating system mixes them
+		i := r.IntN(threads)
+		take := min(len(events[i]), 1+r.IntN(8))
+		for _, e := range events[i][:take] {
+			p.recording.Events = append(p.recording.Events, timing.ThreadEvent{Thread: i + 1, Event: e})
+		}
+		if events[i] = events[i][take:]; take > 0 && len(events[i]) == 0 {
+			n--
+		}
+	}
+	return p
+}
+
+// thread is what an agent left of one.
+type thread struct {
+	Timings     []wire.Timing // parents by number among those of the thread; waits apart
+	Lead, Tail  []wire.Waits  // of each timing
+	Activations []wire.Activation
+	Clock       wire.Clock // what does not depend on the agent's own time
+}
+
+// counted is what Counters say, as a thread.
+func counted(c *timing.Counters) *thread {
+	t := &thread{Clock: wire.Clock{Depth: uint32(len(c.Activations)), Elapsed: c.Clock.Elapsed, Waited: c.Clock.Waited, Calls: c.Clock.Calls}}
+	for _, x := range c.Timings {
+		t.add(x, c.Waits)
+	}
+	for _, a := range c.Activations {
+		t.Activations = append(t.Activations, a)
+	}
+	return t
+}
+
+func (t *thread) add(x wire.Timing, waits []wire.Waits) {
+	of := func(number uint32) wire.Waits {
+		if number == 0 {
+			return wire.Waits{}
+		}
+		return waits[number-1]
+	}
+	t.Lead, t.Tail = append(t.Lead, of(x.LeadWaits)), append(t.Tail, of(x.TailWaits))
+	x.LeadWaits, x.TailWaits, x.Thread, x.IP = 0, 0, 0, 0
+	t.Timings = append(t.Timings, x)
+}
+
+// readThreads reads the only arena of a directory. Base is where its stacks begin.
+func readThreads(dir string, threads int) (list []*thread, losses [wire.LossCount]wire.LossEntry, err error) {
+	paths, err := filepath.Glob(filepath.Join(dir, "*.arena"))
+	if err != nil || len(paths) != 1 {
+		return nil, losses, fmt.Errorf("arenas in %s: %q, %w", dir, paths, err)
+	}
+	a, err := arena.Open(paths[0])
+	if err != nil {
+		return nil, losses, err
+	}
+	defer a.Close()
+	h, err := a.Header()
+	if err != nil {
+		return nil, losses, err
+	}
+	timings, waits, clocks, activations := a.Timings(), a.Waits(), a.Clocks(), a.Activations()
+	numbers := make([]uint32, len(timings)+1) // among those of the thread
+	for i := range threads {
+		t := new(thread)
+		list = append(list, t)
+		for n, x := range timings {
+			if x.Thread == uint32(i+1) {
+				numbers[n+1] = uint32(len(t.Timings) + 1)
+				x.Parent = numbers[x.Parent]
+				t.add(x, waits)
+			}
+		}
+		if i >= len(clocks) {
+			continue // it was in no hooked function
+		}
+		c := clocks[i]
+		t.Clock = wire.Clock{Depth: c.Depth, Elapsed: c.Elapsed, Waited: c.Waited, Calls: c.Calls}
+		for _, x := range activations[c.Activations:][:c.Depth] {
+			x.Timing = numbers[x.Timing]
+			t.Activations = append(t.Activations, x)
+		}
+	}
+	return list, h.Losses, nil
+}
+
+// notCompared is what Counters do not know.
+var notCompared = cmp.FilterPath(func(p cmp.Path) bool { return p.Last().String() == ".Folded" }, cmp.Ignore())
+
+// compare finds what an agent counted otherwise than Counters.
+func (p *process) compare(dir string) error {
+	threads, losses, err := readThreads(dir, len(p.threads))
+	if err != nil {
+		return err
+	}
+	var lost [wire.LossCount]uint64
+	for i, c := range p.threads {
+		want, got := counted(c), threads[i]
+		for i := range want.Activations { // addresses of the stack are real ones in the agent
+			want.Activations[i].CallerSP = 0
+		}
+		for i := range got.Activations {
+			got.Activations[i].CallerSP = 0
+			got.Activations[i].Flags &^= wire.ActivationDispatching
+		}
+		if diff := cmp.Diff(want, got, notCompared); diff != "" {
+			return fmt.Errorf("thread %d: counters (-) and agent (+) differ: %s", i+1, diff)
+		}
+		for l, n := range c.Losses {
+			lost[l] += n
+		}
+	}
+	for _, l := range []wire.Loss{wire.LossCallsFolded, wire.LossCallsUnmatched, wire.LossClockBackwards} {
+		if losses[l].Events != lost[l] {
+			return fmt.Errorf("loss %d: %d, not %d", l, losses[l].Events, lost[l])
+		}
+	}
+	return nil
+}
+
+// run gives recordings to the agent.
+func run(program, dir string, recordings ...string) error {
+	cmd := exec.Command(program, append([]string{dir}, recordings...)...)
+	cmd.Env = append(os.Environ(), "ASAN_OPTIONS=detect_leaks=0")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("%w: %s", err, out)
+	}
+	return nil
+}
+
+// perProcess is how many recordings one process of the agent's replays.
+const perProcess = 100
+
+// compareSeeds lets the agent replay the processes with the seeds from a to b.
+func compareSeeds(t *testing.T, program string, a, b int) {
+	t.Helper()
+	events := 0
+	for a < b {
+		dir, arenas, recordings := scratch(t), scratch(t), []string(nil)
+		processes := map[string]*process{}
+		for ; a < b && len(recordings) < perProcess; a++ {
+			name := fmt.Sprint("seed", a)
+			p := simulate(rand.New(rand.NewPCG(uint64(a), 2)))
+			path := filepath.Join(dir, name)
+			if err := os.WriteFile(path, p.recording.Append(nil), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			processes[name], recordings = p, append(recordings, path)
+			events += len(p.recording.Events)
+		}
+		if err := run(program, arenas, recordings...); err != nil {
+			t.Fatal(err)
+		}
+		for _, path := range recordings {
+			name := filepath.Base(path)
+			if err := processes[name].compare(filepath.Join(arenas, name)); err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+		}
+		os.RemoveAll(dir)
+		os.RemoveAll(arenas)
+	}
+	t.Logf("%d events", events)
+}
+
+func TestAgentEqualsCounters(t *testing.T) {
+	compareSeeds(t, build(t, ""), *first, *first+*seeds)
+}
+
+// TestSanitized looks for mistakes that no counter shows.
+func TestSanitized(t *testing.T) {
+	compareSeeds(t, build(t, "-fsanitize=address,undefined -fno-sanitize-recover=all"), 1_000_000, 1_000_300)
+}
+
+// drawn takes every decision from rapid, which then finds the smallest process that goes wrong.
+type drawn struct{ t *rapid.T }
+
+func (d drawn) IntN(n int) int { return rapid.IntRange(0, n-1).Draw(d.t, "") }
+
+func TestAgentProperty(t *testing.T) {
+	program, base := build(t, ""), scratch(t)
+	rapid.Check(t, func(t *rapid.T) {
+		dir, err := os.MkdirTemp(base, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer os.RemoveAll(dir)
+		p := simulate(drawn{t})
+		path, arenas := filepath.Join(dir, "process"), filepath.Join(dir, "arenas")
+		if err := os.WriteFile(path, p.recording.Append(nil), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Mkdir(arenas, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := run(program, arenas, path); err != nil {
+			t.Fatal(err)
+		}
+		if err := p.compare(filepath.Join(arenas, "process")); err != nil {
+			t.Fatalf("%v\n%v", err, slices.Collect(events(p)))
+		}
+	})
+}
+
+func events(p *process) func(func(string) bool) {
+	return func(yield func(string) bool) {
+		for _, e := range p.recording.Events {
+			if !yield(fmt.Sprintf("\n%+v", e)) {
+				return
+			}
+		}
+	}
+}
