@@ -4,6 +4,7 @@
  *
  * Each scenario leaves its arena in DIRECTORY/SCENARIO, with a file "totals" of what was told to the agent. */
 #define _GNU_SOURCE
+#include "fake_calls.h"
 #include "scenario.h"
 
 #include <dirent.h>
@@ -357,6 +358,48 @@ static void make_generation(struct generation *g, uint64_t owner, uint32_t n)
     fake_emit(&g->dynamic, &g->bodies[3], shapes[n / 5 % 4], g->slots[3]);
 }
 
+static struct fake_method timed[3]; /* Main, Work, and framework code */
+static struct fake_body timed_bodies[3];
+
+static void make_timed(void)
+{
+    static struct fake_module core = {"/dotnet/shared/Microsoft.NETCore.App/9.0.7/System.Private.CoreLib.dll", "System.Private.CoreLib.dll", MODULE_FLAG_DISK, NULL, false};
+    static struct fake_class thread_class;
+    fake_class_init(&thread_class, &core, "System.Threading.Thread", 24, 0);
+    timed[0] = (struct fake_method){.name = "Main", .module = &app, .type = &program_class, .il_points = 2};
+    timed[1] = (struct fake_method){.name = "Work", .module = &app, .type = &program_class, .il_points = 2};
+    timed[2] = (struct fake_method){.name = "Sleep", .module = &core, .type = &thread_class, .il_points = 2};
+    for (int i = 2; i >= 0; i--) {
+        fake_emit(&timed[i], &timed_bodies[i], PROBED, -1);
+        fake_compile(&timed[i]);
+    }
+}
+
+static void sleep_a_little(void *data)
+{
+    (void)data;
+    usleep(100);
+}
+
+static void run_work(void *data) /* deeper than the limit of the stack */
+{
+    uint32_t *left = data;
+    fake_call(&timed[2], *left % 2, sleep_a_little, NULL);
+    if ((*left)-- > 0)
+        fake_call(&timed[1], 0, run_work, data);
+}
+
+static void run_main(void *data)
+{
+    (void)data;
+    for (uint32_t i = 0; i < 4; i++) {
+        uint32_t left = i;
+        fake_call(&timed[1], i % 2, run_work, &left);
+    }
+    fake_callback(CALLBACK_THREAD_DESTROYED, 0x1000);
+    fake_callback(CALLBACK_SHUTDOWN, 0);
+}
+
 /* A small arena with everything in it that an arena can have: the collector's seeds are made of it. */
 static void every_record(void)
 {
@@ -364,6 +407,7 @@ static void every_record(void)
     struct entries model = {0};
     model_max_depth = 5;
     setenv("CLRPROF_STACK_DEPTH", "5", 1);
+    setenv("CLRPROF_TIME", "1", 1);
     start();
     static const utf16 name[] = {'M', 'a', 'i', 'n', 0xE9, 0xD83D, 0xDE00}; /* é, and a pair of surrogates */
     fake_callback_name(0x1000, 7, name);
@@ -379,8 +423,8 @@ static void every_record(void)
     run(&model, &s, &order, 0, 1);
     fake_allocate(&order, 0);
     model_add(&model, NULL, false, &order, false, 1, 40);
-    fake_callback(CALLBACK_THREAD_DESTROYED, 0x1000);
-    fake_callback(CALLBACK_SHUTDOWN, 0);
+    make_timed();
+    fake_call(&timed[0], 0, run_main, NULL); /* it still runs at the end */
     judge(&model, 0);
 }
 

@@ -560,6 +560,8 @@ struct arena_facts *arena_read(const char *directory, struct entries *out)
     free(stacks);
     f->duplicates = count_duplicates(nodes, f->n_nodes, sites, f->n_sites);
     for (uint32_t i = 0; i < WIRE_LOSS_COUNT; i++) {
+        if (i == WIRE_LOSS_CALLS_FOLDED || i == WIRE_LOSS_CALLS_UNMATCHED)
+            continue; /* those are calls */
         f->lost_objects += f->header->losses[i].objects;
         f->lost_bytes += f->header->losses[i].bytes;
     }
