@@ -281,3 +281,43 @@ func TestShapes(t *testing.T) {
 		})
 	}
 }
+
+func TestLimits(t *testing.T) {
+	const program = "A< 1B< 2C< 4D< 8D> 16C> 32B> 64A>"
+	deep, few := timing.Unlimited, timing.Unlimited
+	deep.Depth, deep.FoldDepth = 2, 16
+	few.Timings, few.FoldDepth = 2, 1
+	for _, x := range []struct {
+		name   string
+		limits timing.Limits
+		want   string
+	}{
+		{"too deep", deep, `
+A 1/1 127 65 127 65
+. B 1/1 62 34 62 34
+. . _ 1/1 28 28 28 28`},
+		{"no room for paths", few, `
+A 1/1 127 65 127 65
+. _ 0/0 28 0 28 0
+. . C 1/1 20 20 20 20
+. . D 1/1 8 8 8 8
+. B 1/1 34 34 34 34`},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			got := tree(both(t, program, x.limits, wire.Overhead{}))
+			if diff := cmp.Diff(strings.TrimPrefix(x.want, "\n")+"\n", got); diff != "" {
+				t.Error(diff, "\n", got)
+			}
+		})
+	}
+}
+
+// TestOverhead takes out of one call its own pair of probes and those of the calls that it made.
+func TestOverhead(t *testing.T) {
+	r := both(t, "A< 100B< 50B> 100oB< 30B> 20A>", timing.Unlimited, wire.Overhead{Inside: 10 * 1024, Outside: 5 * 1024})
+	a, b := r.Nodes[0], r.Nodes[1]
+	want := []timing.Values{{260, 200, 160, 100}, {260, 200, 160, 100}, {20, 20, 20, 20}, {40, 40, 40, 40}, {300, 220, 200, 120}}
+	if diff := cmp.Diff(want, []timing.Values{a.Min, a.Max, b.Min, b.Max, a.Total}); diff != "" {
+		t.Error(diff)
+	}
+}
