@@ -2,8 +2,6 @@ package main
 
 import (
 	"fmt"
-	"strconv"
-	"strings"
 
 	"github.com/clrprof/clrprof/internal/dotnettest"
 )
@@ -42,10 +40,6 @@ func (b *bench) pause(dll, live, variant string) (young, full float64, err error
 	if err != nil {
 		return 0, 0, err
 	}
-	first, second, _ := strings.Cut(strings.TrimSpace(string(text)), " ")
-	if young, err = strconv.ParseFloat(first, 64); err != nil {
-		return 0, 0, err
-	}
-	full, err = strconv.ParseFloat(second, 64)
+	_, err = fmt.Sscan(string(text), &young, &full)
 	return young, full, err
 }

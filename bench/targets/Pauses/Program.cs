@@ -1,5 +1,6 @@
 // How long garbage collections stop the program with LIVE objects alive. Prints the medians, in microseconds, of
-// collections of generation 0 with a hundred thousand dead objects, and of full ones.
+// collections of generation 0 with a hundred thousand dead objects, and of full ones, and the most memory that the
+// process had, in bytes.
 // Arguments: LIVE
 using System;
 using System.Diagnostics;
@@ -34,7 +35,7 @@ namespace Pauses
             }
             Array.Sort(young);
             Array.Sort(full);
-            Console.WriteLine("{0:F1} {1:F1}", young[young.Length / 2], full[full.Length / 2]);
+            Console.WriteLine("{0:F1} {1:F1} {2}", young[young.Length / 2], full[full.Length / 2], Process.GetCurrentProcess().PeakWorkingSet64);
             GC.KeepAlive(live);
         }
 
