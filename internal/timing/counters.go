@@ -62,7 +62,6 @@ func (c *Counters) Add(e Event) {
 		}
 		if c.depth() > 0 && c.top().CallerSP == e.CallerSP {
 			c.endNow(e.Clock)
-			c.quiet = false
 		}
 	case KindFilter:
 		c.block(true)

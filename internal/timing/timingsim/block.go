@@ -122,6 +122,9 @@ func (s *simulation) deliver(sp uint64) outcome {
 	for e.target = len(s.stack) - 1; e.target >= 0; e.target-- {
 		i := s.stack[e.target]
 		if i.filter || i.native || e.target == 0 {
+			if i.filter && s.Managed {
+				s.tell(timing.Event{Kind: timing.KindUnwound}) // of nobody
+			}
 			return outcome{kind: thrown, exception: e}
 		}
 		for _, t := range slices.Backward(i.tries) {
