@@ -3,6 +3,7 @@
 #include "fake_calls.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <time.h>
@@ -83,13 +84,12 @@ void fake_run_on(struct fake_frame *frame)
     running = frame;
 }
 
-static pthread_mutex_t compiling = PTHREAD_MUTEX_INITIALIZER;
-
 void fake_compile(struct fake_method *m)
 {
     if (__atomic_load_n(&m->compiled, __ATOMIC_ACQUIRE) || fake_hooks.mapper == NULL)
         return;
-    pthread_mutex_lock(&compiling);
+    while (__atomic_exchange_n(&m->compiling, true, __ATOMIC_ACQUIRE)) /* each method once, several at a time */
+        sched_yield();
     if (!m->compiled) {
         int32_t hooked = -1;
         errno = 12345;
@@ -103,7 +103,7 @@ void fake_compile(struct fake_method *m)
             fake_die("the mapper did not say whether %s is hooked", m->name);
         __atomic_store_n(&m->compiled, true, __ATOMIC_RELEASE);
     }
-    pthread_mutex_unlock(&compiling);
+    __atomic_store_n(&m->compiling, false, __ATOMIC_RELEASE);
 }
 
 bool fake_may_inline(struct fake_method *caller, struct fake_method *callee)

@@ -70,7 +70,7 @@ struct fake_method {
     struct fake_body *bodies[300];
     uint32_t n_bodies;
     uint32_t il_bytes; /* of its code */
-    bool compiled;     /* its first PROBED body; the agent was asked about it: */
+    bool compiling, compiled; /* its first PROBED body; the agent was asked about it: */
     int32_t hooked;
     uintptr_t client; /* what the hooks get */
 };

@@ -222,7 +222,9 @@ static void dispatch(void *data)
         fake_tell(TELL_SEARCH_ENTER, (struct fake_method *)(uintptr_t)&catcher->method->method);
         if (has_blocks(catcher) && below(p, 4) == 0) { /* a filter that says no */
             fake_tell(TELL_FILTER_ENTER, (struct fake_method *)(uintptr_t)&catcher->method->method);
-            model_pass(below(p, 100));
+            p->filtering = true;
+            run_block(catcher);
+            p->filtering = false;
             fake_tell(TELL_FILTER_LEAVE, NULL);
         }
         fake_tell(TELL_SEARCH_LEAVE, NULL);
@@ -328,7 +330,7 @@ static void run_call(void *data)
         calls_some(c, false);
     spend(p);
     uint32_t r = below(p, 8);
-    if (r == 0 && p->throws && catcher_of(p) != NULL)
+    if (r == 0 && p->throws && !p->filtering && catcher_of(p) != NULL)
         throw(p);
     if (r == 1 && p->vanishes && catcher_of(p) != NULL)
         vanish(p);
@@ -424,6 +426,7 @@ static void time_parallel(void)
 {
     struct job jobs[16];
     struct entries none = {0};
+    compile_late = true;
     const struct wire_header *h = begin(STEP_NS);
     programs = calloc(16, sizeof *programs);
     for (uint32_t i = 0; i < 16; i++)

@@ -17,6 +17,7 @@ struct program { /* of one thread */
     uint32_t max_depth, calls, max_calls;
     bool throws, vanishes, dispatched;
     bool jumps; /* the clock goes backwards */
+    bool filtering; /* what a filter throws is of another kind than what is tested here */
     uint64_t gone, thrown, all_calls;
     struct call *running;
 };
