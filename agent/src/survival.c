@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define ROOTS_SHARE 8u /* what is told may take this part of the memory limit: the log is never shortened */
 #define SLOTS 4096u /* of the direct-mapped tables: 400 KiB together */
 
 struct root {
@@ -30,6 +31,7 @@ struct told_why {
 static enum { ROOTS_GEN2, ROOTS_EVERY, ROOTS_INDUCED, ROOTS_OFF, ROOTS_NTH } policy;
 static uint32_t nth, roots_lock; /* server GC scans roots from several threads */
 static bool wanted, incomplete;
+static uint64_t told; /* bytes */
 static struct list roots = {.size = sizeof(struct root)}, pinned = {.size = sizeof(uintptr_t)};
 
 void survival_init(const char *text)
@@ -49,6 +51,10 @@ bool survival_begin(uint32_t number, uint32_t collected, bool induced, bool snap
     incomplete = false;
     wanted = snapshot || (policy == ROOTS_GEN2 && (collected >> 2 & 1) != 0) || policy == ROOTS_EVERY || (policy == ROOTS_INDUCED && induced) ||
              (policy == ROOTS_NTH && number % nth == 0);
+    if (wanted && !snapshot && told > arena.header->memory_limit / ROOTS_SHARE) {
+        wanted = false; /* a collection is told as a whole or not at all */
+        loss(WIRE_LOSS_SURVIVORS, 0, 0);
+    }
     return wanted;
 }
 
@@ -78,10 +84,11 @@ hresult survival_roots(void *self, uint32_t n, const uintptr_t *objects, const u
 static void tell(uint32_t kind, const void *payload, uint32_t bytes)
 {
     arena_lock();
-    bool told = arena_log(kind, payload, bytes);
+    bool written = arena_log(kind, payload, bytes);
     arena_unlock();
-    if (!told)
+    if (!written)
         loss(WIRE_LOSS_LIFETIME_FULL, 0, 0);
+    told += bytes;
 }
 
 static void tell_roots(struct told_roots *t)

@@ -41,7 +41,8 @@
 #define WIRE_LOSS_CLOCK_BACKWARDS 0xbu /* intervals that ended before they began */
 #define WIRE_LOSS_NOT_HOOKED 0xcu /* functions without probes for want of memory */
 #define WIRE_LOSS_CHANGES 0xdu /* what changed from GC to GC is not told any more */
-#define WIRE_LOSS_COUNT 0xeu
+#define WIRE_LOSS_SURVIVORS 0xeu /* GCs whose roots were not looked at */
+#define WIRE_LOSS_COUNT 0xfu
 #define WIRE_MAX_IL_MAP 0x1000u /* points of one body */
 #define WIRE_MAX_NAME 0x400u /* UTF-16 units of one name */
 #define WIRE_MAX_TYPE_ARGUMENTS 0x40u /* of one type or function */
@@ -161,9 +162,9 @@ struct wire_header {
     uint64_t gap_ticks; /* an interval without a context switch is shorter, MechanismGap */
     struct wire_overhead overhead; /* what the probes themselves take */
     struct wire_region_entry regions[10]; /* by Region */
-    struct wire_loss_entry losses[14]; /* by Loss */
+    struct wire_loss_entry losses[15]; /* by Loss */
 };
-_Static_assert(sizeof(struct wire_header) == 840, "layout");
+_Static_assert(sizeof(struct wire_header) == 864, "layout");
 _Static_assert(offsetof(struct wire_header, magic) == 0, "layout");
 _Static_assert(offsetof(struct wire_header, version) == 8, "layout");
 _Static_assert(offsetof(struct wire_header, state) == 12, "layout");

@@ -382,6 +382,23 @@ static void lives_in_a_storm(void)
     check(e.collections == n_collections, "%u of %u collections", e.collections, n_collections);
 }
 
+/* The roots of each collection are asked for, and there is no room for all. */
+static void roots_of_every_collection(void)
+{
+    setenv("CLRPROF_MEMORY", "16777216", 1);
+    setenv("CLRPROF_ROOTS", "every", 1);
+    small_only = true;
+    start_lifetime();
+    for (uint32_t i = 0; i < 4000; i++) {
+        allocate_objects(60, i);
+        collect(i % 3 == 2 ? 2 : 0, i, false);
+    }
+    struct ends e = read_ends();
+    check(e.header->regions[WIRE_REGION_LOG].used < 16777216 / 2, "%llu bytes of log", (unsigned long long)e.header->regions[WIRE_REGION_LOG].used);
+    check(lost(&e, WIRE_LOSS_SURVIVORS) > 0 && lost(&e, WIRE_LOSS_SURVIVORS) < 4000, "%llu collections were not looked at", (unsigned long long)lost(&e, WIRE_LOSS_SURVIVORS));
+    check(e.collections == 4000, "%u collections", e.collections);
+}
+
 /* The process is killed at the n-th place of its collections: at a callback, or in a call of the agent. */
 static int lives_killed_step(uint64_t n)
 {
@@ -460,6 +477,7 @@ const struct scenario lifetime_scenarios[] = {
     {"lives_without_memory", lives_without_memory},
     {"lives_within_limit", lives_within_limit},
     {"lives_in_a_storm", lives_in_a_storm},
+    {"roots_of_every_collection", roots_of_every_collection},
     {"lives_killed", lives_killed},
     {"snapshot_refused", snapshot_refused},
     {"snapshot_without_room", snapshot_without_room},

@@ -28,7 +28,7 @@ var lossReasons = [wire.LossCount]string{
 	wire.LossArenaFull: session.LossArenaFull, wire.LossNoThreadState: session.LossNoThreadState, wire.LossReentered: session.LossReentered,
 	wire.LossILMapTruncated: session.LossILMapTruncated, wire.LossNameTruncated: session.LossNameTruncated,
 	wire.LossUntracked: session.LossUntracked, wire.LossLifetimeFull: session.LossLifetimeFull, wire.LossMoves: session.LossMoves,
-	wire.LossSnapshot: session.LossSnapshot, wire.LossChanges: session.LossChanges,
+	wire.LossSnapshot: session.LossSnapshot, wire.LossChanges: session.LossChanges, wire.LossSurvivors: session.LossSurvivors,
 	wire.LossCallsFolded: session.LossCallsFolded, wire.LossCallsUnmatched: session.LossCallsUnmatched,
 	wire.LossClockBackwards: session.LossClockBackwards, wire.LossNotHooked: session.LossNotHooked,
 }

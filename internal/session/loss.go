@@ -15,6 +15,7 @@ const (
 	LossGCCut          = "gc_cut"
 	LossSnapshot       = "snapshot"
 	LossChanges        = "changes_lost"
+	LossSurvivors      = "survivors_lost"
 )
 
 // Reasons of losses of time. Their events are calls, intervals or functions: see Loss.Unit.
@@ -54,6 +55,7 @@ var lossMeanings = map[string]struct {
 	LossMoves:          {"the survivors of a garbage collection could not all be noted: from it on what dies counts as alive", false},
 	LossGCCut:          {"the process ended within a garbage collection: some of what that found dead counts, some still as alive", false},
 	LossSnapshot:       {"the snapshot of the heap (--snapshot) could not be written or read: no space, no memory, or the process was killed", false},
+	LossSurvivors:      {"so many garbage collections were looked at (--roots) that there was no room for more: why objects survived these is not known", false},
 	LossChanges:        {"there was no room to tell what changed from one garbage collection to the next: from some on it is not known", false},
 	LossCallsFolded:    {"the agent's memory limit (--memory-limit) or the depth that it follows was reached: they and their time are shown as (truncated)", false},
 	LossCallsUnmatched: {"their end was not seen, only that their frame was gone later: part of the time after it counts for them", false},

@@ -789,7 +789,7 @@ SELECT p.pid AS process_id, p.name AS process, l.reason, l.events,
   CASE l.reason WHEN 'calls_folded' THEN 'call' WHEN 'calls_unmatched' THEN 'call' WHEN 'clock_backwards' THEN 'interval'
     WHEN 'not_hooked' THEN 'function' ELSE 'event' END AS unit, -- what events are
   l.allocations, l.bytes,
-  l.reason NOT IN ('il_map_truncated', 'name_truncated', 'stack_truncated', 'type_unknown', 'lifetime_full', 'moves_lost', 'gc_cut', 'snapshot', 'changes_lost',
+  l.reason NOT IN ('il_map_truncated', 'name_truncated', 'stack_truncated', 'type_unknown', 'lifetime_full', 'moves_lost', 'gc_cut', 'snapshot', 'changes_lost', 'survivors_lost',
     'calls_folded', 'calls_unmatched', 'clock_backwards', 'not_hooked') AS missing -- or only less exact
 FROM loss l LEFT JOIN process p ON p.id = l.process_id;
 

@@ -59,6 +59,7 @@ func arenaConstants() []Constant {
 		{"LOSS_CLOCK_BACKWARDS", uint64(LossClockBackwards), "intervals that ended before they began"},
 		{"LOSS_NOT_HOOKED", uint64(LossNotHooked), "functions without probes for want of memory"},
 		{"LOSS_CHANGES", uint64(LossChanges), "what changed from GC to GC is not told any more"},
+		{"LOSS_SURVIVORS", uint64(LossSurvivors), "GCs whose roots were not looked at"},
 		{"LOSS_COUNT", LossCount, ""},
 	}
 }

@@ -73,9 +73,10 @@ const (
 	LossClockBackwards Loss = 11 // intervals of which the end was before the beginning: counted as 0 (time)
 	LossNotHooked      Loss = 12 // functions that should have been instrumented and are not: no memory (time)
 
-	LossChanges Loss = 13 // no room to tell what changed from one GC to the next: from here on not told (lifetime)
+	LossChanges   Loss = 13 // no room to tell what changed from one GC to the next: from here on not told (lifetime)
+	LossSurvivors Loss = 14 // GCs whose roots were not looked at, though asked for: too much was told of others (lifetime)
 
-	LossCount = 14
+	LossCount = 15
 )
 
 // Generations of the GC heap, as the runtime numbers them (COR_PRF_GC_GENERATION).
