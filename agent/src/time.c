@@ -388,10 +388,12 @@ HOT void time_enter_hook(const struct method *m, uintptr_t sp)
     }
     if (LIKELY(top->timing != 0)) {
         c->elapsed += interval;
-        if (LIKELY(lead != 0))
+        if (LIKELY(lead != 0)) {
             timing_at(lead)->lead_elapsed += interval;
-        else
+        } else {
             timing_at(top->timing)->tail_elapsed += interval;
+            timing_at(top->timing)->folded++;
+        }
     }
     c->last = now;
     begin_call(t, top, number, m->boundary ? WIRE_ACTIVATION_BOUNDARY : 0, sp);
@@ -531,10 +533,12 @@ static void begin_slow(struct timer *t, const struct method *m, uintptr_t sp)
     uint32_t lead = number;
     if (number == 0)
         number = fold(t, m, &flags);
-    if (parent != 0 && lead != 0)
+    if (parent != 0 && lead != 0) {
         add_lead(t, timing_at(lead), &i);
-    else if (parent != 0)
+    } else if (parent != 0) {
         add_tail(t, timing_at(parent), &i);
+        timing_at(parent)->folded += 1;
+    }
     if (number != 0)
         begin_call(t, t->top, number, flags, sp);
     else

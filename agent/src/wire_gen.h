@@ -282,13 +282,14 @@ struct wire_timing {
     uint64_t tail_waited; /* of these, in intervals in which the operating system acted */
     uint64_t min[4]; /* of one call that ended, without the probes' overhead: elapsed inclusive, elapsed exclusive, application inclusive, application exclusive */
     uint64_t max[4]; /* the same */
-    uint32_t ip; /* id of ReturnAddress, 0: not described */
+    uint32_t ip; /* id of ReturnAddress; 0: the reader looks for it in the bodies of the caller's function */
     uint32_t thread; /* id of the thread */
     uint32_t lead_waits; /* number (index plus one) of the Waits of Lead, 0: none */
     uint32_t tail_waits; /* the same of Tail */
     uint64_t unmatched; /* of Ended: calls whose end was only seen by a later event */
+    uint64_t folded; /* calls made from here that have no timing of their own: each ended one interval of Tail */
 };
-_Static_assert(sizeof(struct wire_timing) == 152, "layout");
+_Static_assert(sizeof(struct wire_timing) == 160, "layout");
 _Static_assert(offsetof(struct wire_timing, parent) == 0, "layout");
 _Static_assert(offsetof(struct wire_timing, function) == 4, "layout");
 _Static_assert(offsetof(struct wire_timing, return_address) == 8, "layout");
@@ -305,6 +306,7 @@ _Static_assert(offsetof(struct wire_timing, thread) == 132, "layout");
 _Static_assert(offsetof(struct wire_timing, lead_waits) == 136, "layout");
 _Static_assert(offsetof(struct wire_timing, tail_waits) == 140, "layout");
 _Static_assert(offsetof(struct wire_timing, unmatched) == 144, "layout");
+_Static_assert(offsetof(struct wire_timing, folded) == 152, "layout");
 
 struct wire_waits {
     uint64_t intervals; /* in which it acted */

@@ -37,7 +37,7 @@ func (c *checker) extremes(d *Data, whole []measured) {
 			c.add("extremes", "timing %d: application above elapsed: %+v", e.Timing, e.Extremes)
 		}
 	}
-	all, probes := d.merged(), d.probesOf()
+	all, probes, folded := d.merged(), d.probesOf(), d.folded()
 	own := make([]slack, all.Len())
 	for i := range whole {
 		m, path := &whole[i], all.Of[d.timingNode[i]]
@@ -50,7 +50,7 @@ func (c *checker) extremes(d *Data, whole []measured) {
 		around, at := calltree.Sum(inclusive, group, groups), calltree.Sum(own, group, groups)
 		for i, r := range paths.group(group, groups) {
 			if r.Calls > 0 && r.Running == 0 && d.exited(process(i)) {
-				c.averages(what, i, &r, around[i], at[i], d.tick(process(i)))
+				c.averages(what, i, &r, around[i], at[i], d.tick(process(i)), folded[process(i)])
 			}
 		}
 	}
@@ -65,24 +65,44 @@ func (c *checker) extremes(d *Data, whole []measured) {
 	check("call", group, len(calls), func(i int) int32 { return functionProcess[calls[i].Callee] })
 }
 
-// averages checks one row: the total over calls is between calls × minimum and calls × maximum.
-func (c *checker) averages(what string, i int, r *timeRow, around, at slack, tick q.Nanoseconds) {
+// folded reports of each process, by position, whether it has calls below (truncated), and not below their callers.
+func (d *Data) folded() []bool {
+	out := make([]bool, len(d.Processes))
+	for i := range d.Timings {
+		node := d.timingNode[i]
+		if p := d.nodeProcess[node]; p >= 0 && d.isTruncated(node) {
+			out[p] = true
+		}
+	}
+	return out
+}
+
+// isTruncated reports whether a node stands for what has no path of its own.
+func (d *Data) isTruncated(node int32) bool {
+	f := &d.Functions[d.nodeFunction[node]]
+	return f.Kind == session.FunctionPseudo && f.RawName == session.NameTruncated
+}
+
+// averages checks one row: the total over calls is between calls × minimum and calls × maximum. With folded calls that
+// cannot be said of inclusive totals.
+func (c *checker) averages(what string, i int, r *timeRow, around, at slack, tick q.Nanoseconds, folded bool) {
 	for _, v := range []struct {
 		name  string
 		total q.Nanoseconds
 		of    session.Range
 		slack slack
 		free  q.Nanoseconds
+		bound bool // of the calls below only those that are not folded are in the total
 	}{
-		{"elapsed inclusive", r.NodesElapsed, r.ElapsedInclusive, around, around.clipped},
-		{"elapsed exclusive", r.Exclusive.Elapsed, r.ElapsedExclusive, at, at.clipped},
-		{"application inclusive", r.NodesApplication, r.ApplicationInclusive, around, around.loose},
-		{"application exclusive", r.Exclusive.Application, r.ApplicationExclusive, at, at.loose},
+		{"elapsed inclusive", r.NodesElapsed, r.ElapsedInclusive, around, around.clipped, folded},
+		{"elapsed exclusive", r.Exclusive.Elapsed, r.ElapsedExclusive, at, at.clipped, false},
+		{"application inclusive", r.NodesApplication, r.ApplicationInclusive, around, around.loose, folded},
+		{"application exclusive", r.Exclusive.Application, r.ApplicationExclusive, at, at.loose, false},
 	} {
 		n := q.Nanoseconds(r.Calls)
 		high := n*(v.of.Max+1) + v.free + q.Nanoseconds(v.slack.timings)
 		low := n*(v.of.Min-tick) - v.free - q.Nanoseconds(v.slack.timings+v.slack.intervals)
-		if v.total > high || v.total < low {
+		if !v.bound && (v.total > high || v.total < low) {
 			c.add("extremes", "%s %d: %s is %d ns in %d calls, of %d to %d ns each", what, i+1, v.name, v.total, r.Calls, v.of.Min, v.of.Max)
 		}
 	}

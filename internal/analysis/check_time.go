@@ -115,6 +115,7 @@ func (c *checker) calls(d *Data, whole []measured) {
 	}
 	begun := make([]q.Count, len(d.Timings)) // calls that began below this timing
 	off := make([]q.Count, len(d.Threads))
+	folded := make([]q.Count, len(d.Threads)) // calls below (truncated), less those that were made elsewhere
 	for i, m := range whole {
 		thread, node := d.timingThread[i], d.timingNode[i]
 		off[thread] += difference(m.calls-m.ended, running[i])
@@ -124,7 +125,9 @@ func (c *checker) calls(d *Data, whole []measured) {
 		if d.nodeInstruction[node] >= 0 && m.calls+m.ended+running[i] != 0 {
 			c.add("calls", "timing %d is at a call site and has %d calls", d.Timings[i].ID, m.calls)
 		}
-		if p := d.tree.Parent[node]; p >= 0 && m.calls != 0 {
+		if p := d.tree.Parent[node]; p >= 0 && (d.isTruncated(node) || d.isTruncated(p)) {
+			folded[thread] += m.calls
+		} else if p >= 0 && m.calls != 0 {
 			if caller, ok := of[key{thread, p}]; ok {
 				begun[caller] += m.calls
 			} else {
@@ -133,7 +136,15 @@ func (c *checker) calls(d *Data, whole []measured) {
 		}
 	}
 	for i, m := range whole {
-		off[d.timingThread[i]] += difference(m.made, begun[i])
+		thread := d.timingThread[i]
+		if more := m.made - begun[i]; more > 0 && d.nodeInstruction[d.timingNode[i]] == none {
+			folded[thread] -= more
+		} else {
+			off[thread] += difference(m.made, begun[i])
+		}
+	}
+	for i, n := range folded {
+		off[i] += difference(n, 0)
 	}
 	for i, allowed := range d.uncertain() {
 		if allowed >= 0 && (off[i] > allowed || open[i] > 1) {

@@ -135,7 +135,7 @@ func Timing(t *wire.Timing) wire.Timing {
 	out := wire.Timing{Parent: t.Parent, Function: t.Function, ReturnAddress: t.ReturnAddress, Thread: t.Thread}
 	for range readings {
 		out.IP, out.LeadWaits, out.TailWaits = atomic.LoadUint32(&t.IP), atomic.LoadUint32(&t.LeadWaits), atomic.LoadUint32(&t.TailWaits)
-		out.Unmatched = atomic.LoadUint64(&t.Unmatched)
+		out.Unmatched, out.Folded = atomic.LoadUint64(&t.Unmatched), atomic.LoadUint64(&t.Folded)
 		out.Ended = atomic.LoadUint64(&t.Ended)
 		out.TailWaited = atomic.LoadUint64(&t.TailWaited)
 		out.LeadWaited = atomic.LoadUint64(&t.LeadWaited)

@@ -28,7 +28,7 @@ func (t *times) count(p *process, rows []wire.Timing, last bool) error {
 	for i := range t.taken {
 		x := arena.Timing(&rows[i])
 		n := &t.taken[i]
-		tail, lead, err := waits.counters(&x)
+		tail, lead, err := waits.counters(&x, n.folded)
 		if err == nil {
 			err = t.sums[n.own].add(&tail)
 		}
@@ -72,23 +72,27 @@ func (w *waitsOf) read(number uint32) (wire.Waits, error) {
 
 // counters returns what a timing counts for its function itself and what for the call site. A thread may be between the
 // additions to two counters, or have been killed there: what is part of another is cut to it.
-func (w *waitsOf) counters(x *wire.Timing) (tail, lead counters, err error) {
-	tail = counters{calls: x.Calls, ended: min(x.Ended, x.Calls), elapsed: x.TailElapsed, waited: min(x.TailWaited, x.TailElapsed)}
-	lead = counters{made: x.Calls, elapsed: x.LeadElapsed, waited: min(x.LeadWaited, x.LeadElapsed)}
+// Folded calls are those of a function below (truncated).
+func (w *waitsOf) counters(x *wire.Timing, folded bool) (tail, lead counters, err error) {
+	tail = counters{calls: x.Calls, ended: min(x.Ended, x.Calls), made: x.Folded, elapsed: x.TailElapsed, waited: min(x.TailWaited, x.TailElapsed)}
+	lead = counters{elapsed: x.LeadElapsed, waited: min(x.LeadWaited, x.LeadElapsed)}
+	if !folded { // else the caller's Folded counts it
+		lead.made = x.Calls
+	}
 	if x.Parent == 0 && x.LeadElapsed != 0 {
 		return tail, lead, fmt.Errorf("%w: time before a root", wire.ErrCorrupt)
 	}
 	if tail.waits, err = w.read(x.TailWaits); err == nil {
 		lead.waits, err = w.read(x.LeadWaits)
 	}
-	tail.waits.Intervals = min(tail.waits.Intervals, tail.ended)
+	tail.waits.Intervals = min(tail.waits.Intervals, tail.ended+tail.made)
 	lead.waits.Intervals = min(lead.waits.Intervals, lead.made)
 	return tail, lead, err
 }
 
 // add adds counters, all of which are bounded.
 func (c *counters) add(o *counters) error {
-	for _, x := range [...]uint64{o.calls, o.elapsed, o.waits.Voluntary, o.waits.Preempted, o.waits.Faults, o.waits.Reads, o.waits.OffNS, o.made} {
+	for _, x := range [...]uint64{o.calls, o.made, o.elapsed, o.waits.Voluntary, o.waits.Preempted, o.waits.Faults, o.waits.Reads, o.waits.OffNS} {
 		if x > maxCounter {
 			return fmt.Errorf("%w: a counter of %d", wire.ErrCorrupt, x)
 		}

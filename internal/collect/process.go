@@ -18,7 +18,6 @@ import (
 
 // Names of the pseudo functions.
 const (
-	truncatedFunction = "(truncated)"
 	unmanagedFunction = "(runtime: no managed code on the stack)"
 	excludedFunction  = "(excluded)"
 )

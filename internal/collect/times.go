@@ -35,6 +35,8 @@ type taken struct {
 	self      session.NodeID // the function itself
 	above     session.NodeID // the parent of self and of the function's call sites
 	own, lead int32          // index in rows; lead -1: a root
+	truncated bool           // it stands for calls that have no place of their own
+	folded    bool           // it is below one that does, or is one: the intervals before its calls are in their callers' tails
 }
 
 // timing is a timing of the session and what earlier slices hold of it.
@@ -100,14 +102,14 @@ func (t *times) take(r *Recorder, p *process, rows []wire.Timing) error {
 	f, ok := p.names.functions[x.Function]
 	switch {
 	case x.Function == 0:
-		f.id = p.names.pseudo(r, p.id, truncatedFunction)
+		f.id = p.names.pseudo(r, p.id, session.NameTruncated)
 	case !ok:
 		return fmt.Errorf("%w: function %d was never described", wire.ErrCorrupt, x.Function)
 	}
 	if len(t.rows) > math.MaxInt32-2 {
 		return fmt.Errorf("%w: more than %d timings", wire.ErrCorrupt, math.MaxInt32)
 	}
-	n := taken{thread: thread, function: f.id, lead: -1}
+	n := taken{thread: thread, function: f.id, lead: -1, truncated: x.Function == 0, folded: x.Function == 0}
 	if x.Parent != 0 {
 		if int64(x.Parent) > int64(i) || t.taken[x.Parent-1].thread != thread {
 			return fmt.Errorf("%w: parent %d of a timing of thread %d", wire.ErrCorrupt, x.Parent, x.Thread)
@@ -117,6 +119,7 @@ func (t *times) take(r *Recorder, p *process, rows []wire.Timing) error {
 			return err
 		}
 		n.lead = t.row(r, thread, n.above)
+		n.folded = n.truncated || t.taken[x.Parent-1].truncated
 	}
 	n.self = p.tree.node(r, session.Node{Parent: n.above, Process: p.id, Function: f.id})
 	n.own = t.row(r, thread, n.self)

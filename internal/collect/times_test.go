@@ -78,6 +78,7 @@ func TestTimeTree(t *testing.T) {
 		n := uint64(i + 1)
 		calls(&a.Timings[i], n, n, leads[i], 300*n)
 	}
+	a.Timings[3].Folded = 8 // those of (truncated)
 	a.Header.State, a.Header.EndNS, a.Header.EndTicks = uint32(wire.StateShutDown), 4000, 1_009_000
 	r := newRecording(t, collect.Filter{})
 	write(t, a, filepath.Join(r.dir, "1-1.arena"))
@@ -117,11 +118,11 @@ func TestTimeTree(t *testing.T) {
 		value(1, 1, 7+10, 100+15+17), // and the calls through code that is not hooked
 		value(2, 0, 2, 10), value(3, 2, 0, 200),
 		value(4, 0, 3, 11), value(5, 3, 0, 300),
-		value(6, 0, 4, 12), value(7, 4, 0, 400),
+		value(6, 0, 4, 12), value(7, 4, 8, 400),
 		value(8, 0, 5, 13), value(9, 5, 6, 500+14), // and the calls from below the boundary
 		value(10, 6, 0, 600),
 		value(11, 7+10, 0, 700+1000),
-		value(12, 0, 8, 16), value(13, 8, 0, 800),
+		value(12, 0, 0, 16), value(13, 8, 0, 800), // the caller counts folded calls
 		value(14, 9, 11, 900+18), value(15, 11, 0, 1100),
 	})
 	equal(t, "running", get[session.TimingRunning](t)(s.TimingRunning()), nil)

@@ -102,7 +102,7 @@ func (t *tree) place(r *Recorder, p *process, n wire.Node) node {
 	row := session.Node{Parent: parent.id, Process: p.id, Function: at.function, Instruction: at.id}
 	switch {
 	case n.IP == wire.IPTruncated:
-		row.Function = p.names.pseudo(r, p.id, truncatedFunction)
+		row.Function = p.names.pseudo(r, p.id, session.NameTruncated)
 	case n.IP == wire.IPUnknown:
 		row.Function = p.names.pseudo(r, p.id, unmanagedFunction)
 	case t.joined != nil:

@@ -332,7 +332,7 @@ func TestRemarks(t *testing.T) {
 func TestFolded(t *testing.T) {
 	b := sessiontest.Timed()
 	pseudo := session.FunctionID(len(b.Functions) + 1)
-	b.Functions = append(b.Functions, session.Function{ID: pseudo, Process: 1, Kind: session.FunctionPseudo, RawName: truncatedName})
+	b.Functions = append(b.Functions, session.Function{ID: pseudo, Process: 1, Kind: session.FunctionPseudo, RawName: session.NameTruncated})
 	b.Run(1).In(1).Call(0, pseudo, sessiontest.Interval{}).Call(0, 2, sessiontest.Interval{Elapsed: 100}).End(sessiontest.Interval{Elapsed: 100}).End(sessiontest.Interval{Elapsed: 100})
 	src, err := analysis.Open(complete(t, b, filepath.Join(t.TempDir(), "s")), analysis.Filter{})
 	if err != nil {

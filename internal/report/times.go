@@ -228,14 +228,11 @@ func (c *context) suspended() (q.Nanoseconds, error) {
 	return q.Nanoseconds(n), err
 }
 
-// truncatedName is the pseudo function below which calls are that have no path of their own.
-const truncatedName = "(truncated)"
-
 // folded says how many calls are not below their callers, since there were more paths than the agent keeps.
 func (c *context) folded() ([]string, error) {
 	truncated := map[session.FunctionID]bool{}
 	for i := range c.functions.list {
-		if f := &c.functions.list[i]; f.Kind == session.FunctionPseudo && f.DisplayName() == truncatedName {
+		if f := &c.functions.list[i]; f.Kind == session.FunctionPseudo && f.DisplayName() == session.NameTruncated {
 			truncated[f.ID] = true
 		}
 	}
@@ -254,7 +251,7 @@ func (c *context) folded() ([]string, error) {
 	}
 	return []string{fmt.Sprintf("Inexact: %s (%s of all) are below %s, not below their callers, since there were more paths than the agent keeps: "+
 		"inclusive times of the callers are too low by them, calls and exclusive times are exact; --include, --exclude or --exclude-small make fewer paths.",
-		counted(calls, "call"), q.PercentOf(calls, c.shownTime.Calls), truncatedName)}, nil
+		counted(calls, "call"), q.PercentOf(calls, c.shownTime.Calls), session.NameTruncated)}, nil
 }
 
 // ticksPerSecond is the rate of the clock, 0 without times. Processes of one machine have the same clock, but for what

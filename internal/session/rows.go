@@ -88,6 +88,10 @@ const (
 	FunctionMethod  = "method"
 	FunctionDynamic = "dynamic"
 	FunctionPseudo  = "pseudo" // not a method: (truncated), (no managed frame)
+
+	// NameTruncated is the name of the pseudo function that stands for what has no path of its own: frames beyond the
+	// stack depth that is kept, and calls beyond the paths that are.
+	NameTruncated = "(truncated)"
 )
 
 // Function is a row of the table function. Name, File and Line are resolved.

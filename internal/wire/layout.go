@@ -300,11 +300,12 @@ type Timing struct {
 	TailWaited    uint64    `doc:"of these, in intervals in which the operating system acted"`
 	Min           [4]uint64 `doc:"of one call that ended, without the probes' overhead: elapsed inclusive, elapsed exclusive, application inclusive, application exclusive"`
 	Max           [4]uint64 `doc:"the same"`
-	IP            uint32    `doc:"id of ReturnAddress, 0: not described"`
+	IP            uint32    `doc:"id of ReturnAddress; 0: the reader looks for it in the bodies of the caller's function"`
 	Thread        uint32    `doc:"id of the thread"`
 	LeadWaits     uint32    `doc:"number (index plus one) of the Waits of Lead, 0: none"`
 	TailWaits     uint32    `doc:"the same of Tail"`
 	Unmatched     uint64    `doc:"of Ended: calls whose end was only seen by a later event"`
+	Folded        uint64    `doc:"calls made from here that have no timing of their own: each ended one interval of Tail"`
 }
 
 // Waits is what the operating system did in intervals of a timing.
