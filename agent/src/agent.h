@@ -360,11 +360,13 @@ struct os_usage {
     uint64_t voluntary, preempted, faults, reads;
 };
 
-struct unwinding { /* a function that an exception unwinds */
+struct unwinding { /* a function that an exception unwinds, or a filter or finally block that runs because of one */
     uint32_t depth; /* activations */
-    bool ends;      /* the innermost is its call */
+    uint32_t kind;
+    uintptr_t dispatch_sp; /* of a block: of the search that runs it */
 };
-#define MAX_UNWINDING 16u /* exceptions in finally blocks of other exceptions; calls beyond that end unseen */
+enum { UNWINDS_OTHER, UNWINDS_TOP, RUNS_FINALLY, RUNS_FILTER }; /* the innermost activation is the function's call; or not */
+#define MAX_UNWINDING 32u /* exceptions in finally blocks of other exceptions, with these; of the oldest the call ends unseen */
 
 struct timer { /* of a thread */
     struct wire_activation *top, *limit;

@@ -494,6 +494,13 @@ static void end_unseen(struct timer *t)
     end_call(t, t->top);
 }
 
+/* What has ended in another way while an exception unwound it. */
+static void forget_unwound(struct timer *t)
+{
+    while (t->n_unwinding > 0 && t->unwinding[t->n_unwinding - 1].depth > t->clock->depth)
+        t->n_unwinding--;
+}
+
 /* Ends the innermost call now, as its Leave would. */
 static void end_now(struct timer *t)
 {
@@ -548,15 +555,36 @@ static void begin_slow(struct timer *t, const struct method *m, uintptr_t sp)
 
 static void set_dispatching(struct timer *t, uint32_t flag)
 {
-    if (t->top->timing != 0 && (t->top->flags & WIRE_ACTIVATION_TRUNCATED) == 0)
+    if (t->top->timing != 0)
         t->top->flags |= flag;
+}
+
+/* Ends the calls that a hook shows to be gone. A search may go on. */
+static void end_unseen_below(struct timer *t, uintptr_t sp)
+{
+    if (t->top->caller_sp >= sp)
+        return;
+    uint32_t dispatching = t->top->flags & WIRE_ACTIVATION_DISPATCHING;
+    while (t->top->caller_sp < sp)
+        end_unseen(t);
+    set_dispatching(t, dispatching);
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < t->n_unwinding; i++) {
+        struct unwinding u = t->unwinding[i];
+        if (u.depth > t->clock->depth) {
+            if (u.kind == UNWINDS_TOP)
+                continue;
+            u.depth = t->clock->depth; /* it is not about the calls that are gone, and goes on */
+        }
+        t->unwinding[kept++] = u;
+    }
+    t->n_unwinding = kept;
 }
 
 /* The runtime's own code that looks for the handler of an exception begins. */
 static void begin_dispatch(struct timer *t, uintptr_t sp)
 {
-    if (t->dispatch_sp < sp)
-        t->dispatch_sp = sp; /* a search within a filter or a finally block is below that of the exception they belong to */
+    t->dispatch_sp = sp;
     set_dispatching(t, WIRE_ACTIVATION_DISPATCHING);
 }
 
@@ -566,8 +594,7 @@ void time_enter_cold(const struct method *m, uintptr_t sp)
     struct timer *t = current_timer;
     if (t == NULL && (t = attach_timer()) == NULL)
         t = current_timer = &no_timer;
-    while (sp >= t->top->caller_sp)
-        end_unseen(t);
+    end_unseen_below(t, sp + 1);
     if ((t->top->flags & WIRE_ACTIVATION_DISPATCHING) != 0 && sp > t->dispatch_sp) {
         t->top->flags &= ~(uint32_t)WIRE_ACTIVATION_DISPATCHING; /* the exception was handled, and nobody said so */
         t->dispatch_sp = 0;
@@ -586,8 +613,7 @@ void time_leave_cold(const struct method *m, uintptr_t sp)
     (void)m;
     int saved_errno = errno;
     struct timer *t = current_timer;
-    while (sp > t->top->caller_sp)
-        end_unseen(t);
+    end_unseen_below(t, sp);
     if (t->top->caller_sp == sp && t->top->timing == 0)
         end_swallowed(t);
     else if (t->top->caller_sp == sp)
@@ -608,47 +634,60 @@ void time_leave_cold(const struct method *m, uintptr_t sp)
 
 static bool is_top(const struct timer *t, uint32_t function)
 {
-    return (t->top->flags & ~(uint32_t)WIRE_ACTIVATION_DISPATCHING) == 0 && timing_at(t->top->timing)->function == function;
+    return function != 0 && t->top->timing != 0 && (t->top->flags & ~(uint32_t)WIRE_ACTIVATION_DISPATCHING) == 0 &&
+           timing_at(t->top->timing)->function == function;
+}
+
+/* Ends the innermost call, which is gone, while the search for a handler goes on. */
+static void end_gone(struct timer *t)
+{
+    uint32_t dispatching = t->top->flags & WIRE_ACTIVATION_DISPATCHING;
+    end_now(t);
+    set_dispatching(t, dispatching);
+    forget_unwound(t);
+}
+
+/* Does a filter run, and no recorded call inside of it? An exception that leaves a filter is told as one that unwinds the
+ * filter's function, which goes on. */
+static bool in_filter(const struct timer *t)
+{
+    for (uint32_t i = t->n_unwinding; i > 0; i--)
+        if (t->unwinding[i - 1].kind == RUNS_FILTER)
+            return t->unwinding[i - 1].depth == t->clock->depth;
+    return false;
 }
 
 /* A framework function on top of a call of this function is gone, if that is unwound or catches. */
 static void end_boundary_above(struct timer *t, uint32_t function)
 {
     const struct wire_activation *top = t->top;
-    uint32_t dispatching = top->flags & WIRE_ACTIVATION_DISPATCHING;
-    if ((top->flags & WIRE_ACTIVATION_BOUNDARY) != 0 && top->timing != 0 && top[-1].timing != 0 &&
-        timing_at(top[-1].timing)->function == function) {
-        end_now(t);
-        set_dispatching(t, dispatching);
-    }
+    if (function != 0 && (top->flags & WIRE_ACTIVATION_BOUNDARY) != 0 && top->timing != 0 && top[-1].timing != 0 &&
+        timing_at(top[-1].timing)->function == function && !in_filter(t))
+        end_gone(t);
 }
 
-/* Native code can catch too: then the unwinding of the last frame began and does not end. Who is unwound or catches now is
- * another function, so that frame is gone. */
-static void end_caught_natively(struct timer *t, uint32_t function)
+/* Native code can catch too: then the unwinding of the last frame began and does not end. Now another one is unwound, and
+ * no block of that frame runs, so it is gone. */
+static void end_caught_natively(struct timer *t)
 {
-    while (t->n_unwinding > 0) {
-        struct unwinding u = t->unwinding[t->n_unwinding - 1];
-        if (!u.ends || u.depth != t->clock->depth || timing_at(t->top->timing)->function == function)
-            return;
-        uint32_t dispatching = t->top->flags & WIRE_ACTIVATION_DISPATCHING;
-        t->n_unwinding--;
-        end_now(t);
-        set_dispatching(t, dispatching);
-    }
+    forget_unwound(t);
+    if (t->n_unwinding > 0 && t->unwinding[t->n_unwinding - 1].kind == UNWINDS_TOP &&
+        t->unwinding[t->n_unwinding - 1].depth == t->clock->depth)
+        end_gone(t);
 }
 
-static void forget_unwound(struct timer *t)
+static void push_unwinding(struct timer *t, uint32_t kind)
 {
-    while (t->n_unwinding > 0 && t->unwinding[t->n_unwinding - 1].depth > t->clock->depth)
-        t->n_unwinding--;
+    if (t->n_unwinding == MAX_UNWINDING)
+        memmove(t->unwinding, t->unwinding + 1, --t->n_unwinding * sizeof *t->unwinding);
+    t->unwinding[t->n_unwinding++] = (struct unwinding){t->clock->depth, kind, t->dispatch_sp};
 }
 
-/* NULL: nothing is recorded of this thread. */
+/* NULL: nothing is known of this thread. */
 static struct timer *timer_in_exception(void)
 {
     struct timer *t = current_timer;
-    return t == &no_timer || t == NULL || t->top->timing == 0 ? NULL : t;
+    return t == &no_timer ? NULL : t;
 }
 
 static hresult unwind_enter(void *self, uintptr_t function_id)
@@ -656,20 +695,17 @@ static hresult unwind_enter(void *self, uintptr_t function_id)
     (void)self;
     int saved_errno = errno;
     struct timer *t = timer_in_exception();
-    uint32_t function = t == NULL ? 0 : method_function(function_id);
-    if (function != 0) {
-        end_caught_natively(t, function);
-        end_boundary_above(t, function);
-    }
     if (t != NULL) {
-        forget_unwound(t);
-        if (t->n_unwinding < MAX_UNWINDING)
-            t->unwinding[t->n_unwinding++] = (struct unwinding){t->clock->depth, function != 0 && is_top(t, function)};
+        uint32_t function = method_function(function_id);
+        end_caught_natively(t);
+        end_boundary_above(t, function);
+        push_unwinding(t, is_top(t, function) && !in_filter(t) ? UNWINDS_TOP : UNWINDS_OTHER);
     }
     errno = saved_errno;
     return HR_OK;
 }
 
+/* While a filter runs, .NET 9 tells of one end too many. */
 static hresult unwind_leave(void *self)
 {
     (void)self;
@@ -677,33 +713,39 @@ static hresult unwind_leave(void *self)
     struct timer *t = timer_in_exception();
     if (t != NULL)
         forget_unwound(t);
-    if (t != NULL && t->n_unwinding > 0) {
+    if (t != NULL && t->n_unwinding > 0 && t->unwinding[t->n_unwinding - 1].kind <= UNWINDS_TOP) {
         struct unwinding u = t->unwinding[--t->n_unwinding];
-        uint32_t dispatching = t->top->flags & WIRE_ACTIVATION_DISPATCHING;
-        if (u.ends && u.depth == t->clock->depth) {
-            end_now(t);
-            set_dispatching(t, dispatching);
-        }
+        if (u.kind == UNWINDS_TOP && u.depth == t->clock->depth)
+            end_gone(t);
     }
     errno = saved_errno;
     return HR_OK;
 }
 
-/* The program's own code runs: a filter or a finally block, or the exception has been handled. */
-static hresult program_enter(void *self, uintptr_t function_id)
+/* The program's own code runs in the middle of the search. */
+static void begin_block(struct timer *t, uint32_t kind)
 {
-    (void)self;
-    int saved_errno = errno;
+    forget_unwound(t);
+    push_unwinding(t, kind);
+    t->top->flags &= ~(uint32_t)WIRE_ACTIVATION_DISPATCHING;
+}
+
+/* The search goes on. What is still noted of exceptions within the block was handled there. */
+static void end_block(uint32_t kind)
+{
     struct timer *t = timer_in_exception();
-    uint32_t function = t == NULL ? 0 : method_function(function_id);
-    if (function != 0) {
-        end_caught_natively(t, function);
-        end_boundary_above(t, function);
+    if (t == NULL)
+        return;
+    forget_unwound(t);
+    while (t->n_unwinding > 0) {
+        struct unwinding u = t->unwinding[--t->n_unwinding];
+        if (u.kind == kind) {
+            t->dispatch_sp = u.dispatch_sp;
+            break;
+        }
     }
-    if (t != NULL)
-        t->top->flags &= ~(uint32_t)WIRE_ACTIVATION_DISPATCHING;
-    errno = saved_errno;
-    return HR_OK;
+    if (t->dispatch_sp != 0)
+        set_dispatching(t, WIRE_ACTIVATION_DISPATCHING);
 }
 
 static hresult filter_enter(void *self, uintptr_t function_id)
@@ -712,34 +754,52 @@ static hresult filter_enter(void *self, uintptr_t function_id)
     (void)function_id; /* it is only asked: nothing is gone yet */
     struct timer *t = timer_in_exception();
     if (t != NULL)
-        t->top->flags &= ~(uint32_t)WIRE_ACTIVATION_DISPATCHING;
+        begin_block(t, RUNS_FILTER);
     return HR_OK;
 }
 
-/* The search goes on. */
-static hresult program_leave(void *self)
+static hresult filter_leave(void *self)
 {
     (void)self;
-    struct timer *t = timer_in_exception();
-    if (t != NULL && t->dispatch_sp != 0)
-        set_dispatching(t, WIRE_ACTIVATION_DISPATCHING);
+    end_block(RUNS_FILTER);
     return HR_OK;
 }
 
-/* The catching function was announced as one that is unwound, and is none: an entry of an earlier exception, whose finally
- * block this one was thrown and caught in, stays. */
-static hresult catcher_enter(void *self, uintptr_t function_id, uintptr_t object)
+static hresult finally_enter(void *self, uintptr_t function_id)
 {
-    (void)object;
-    program_enter(self, function_id);
+    (void)self;
+    int saved_errno = errno;
     struct timer *t = timer_in_exception();
     if (t != NULL) {
-        forget_unwound(t);
-        if (t->n_unwinding > 0 && t->unwinding[t->n_unwinding - 1].depth == t->clock->depth)
-            t->n_unwinding--;
-        if (t->n_unwinding == 0)
-            t->dispatch_sp = 0;
+        end_boundary_above(t, method_function(function_id));
+        begin_block(t, RUNS_FINALLY);
     }
+    errno = saved_errno;
+    return HR_OK;
+}
+
+static hresult finally_leave(void *self)
+{
+    (void)self;
+    end_block(RUNS_FINALLY);
+    return HR_OK;
+}
+
+/* The catching function was announced as one that is unwound, and is none. */
+static hresult catcher_enter(void *self, uintptr_t function_id, uintptr_t object)
+{
+    (void)self;
+    (void)object;
+    int saved_errno = errno;
+    struct timer *t = timer_in_exception();
+    if (t != NULL) {
+        end_boundary_above(t, method_function(function_id));
+        forget_unwound(t);
+        if (t->n_unwinding > 0 && t->unwinding[t->n_unwinding - 1].kind <= UNWINDS_TOP)
+            t->n_unwinding--;
+        t->top->flags &= ~(uint32_t)WIRE_ACTIVATION_DISPATCHING;
+    }
+    errno = saved_errno;
     return HR_OK;
 }
 
@@ -815,11 +875,11 @@ uint32_t time_event_mask(void)
 void time_install(void **callbacks)
 {
     callbacks[CALLBACK_FILTER_ENTER] = (void *)filter_enter;
-    callbacks[CALLBACK_FILTER_LEAVE] = (void *)program_leave;
+    callbacks[CALLBACK_FILTER_LEAVE] = (void *)filter_leave;
     callbacks[CALLBACK_UNWIND_FUNCTION_ENTER] = (void *)unwind_enter;
     callbacks[CALLBACK_UNWIND_FUNCTION_LEAVE] = (void *)unwind_leave;
-    callbacks[CALLBACK_FINALLY_ENTER] = (void *)program_enter;
-    callbacks[CALLBACK_FINALLY_LEAVE] = (void *)program_leave;
+    callbacks[CALLBACK_FINALLY_ENTER] = (void *)finally_enter;
+    callbacks[CALLBACK_FINALLY_LEAVE] = (void *)finally_leave;
     callbacks[CALLBACK_CATCHER_ENTER] = (void *)catcher_enter;
     callbacks[CALLBACK_JIT_INLINING] = (void *)instrument_inlining;
     callbacks[CALLBACK_JIT_FINISHED] = (void *)instrument_compiled;

@@ -83,14 +83,10 @@ type process struct {
 	threads   []*timing.Counters
 }
 
-// everything says that the agent follows all that is simulated. TODO(#4): exceptions that leave filters, native code
-// that catches, and more than 16 exceptions at once.
-const everything = false
-
 const maxDepth = 10_000 // where nothing is too deep
 
 // agentLimits are the constants FOLD_DEPTH, MAX_TRUNCATED and MAX_UNWINDING of the agent.
-var agentLimits = timing.Limits{Depth: maxDepth, Timings: 1 << 30, FoldDepth: 16, Truncated: 16, Unwinding: 16}
+var agentLimits = timing.Limits{Depth: maxDepth, Timings: 1 << 30, FoldDepth: 16, Truncated: 16, Unwinding: 32}
 
 // simulate makes up a process. Only one with a single thread has limits, since threads share the agent's.
 func simulate(r timingsim.Rand) *process {
@@ -115,9 +111,7 @@ func simulate(r timingsim.Rand) *process {
 		if p.recording.Limits.Depth < maxDepth { // see timingsim's tests
 			o.Throws = 0
 		}
-		if !everything {
-			o.Escapes, o.Native = false, false
-		} else if r.IntN(4) == 0 {
+		if r.IntN(4) == 0 {
 			o.Steps *= 10
 		}
 		timingsim.Run(o, r, func(e timing.Event) {
