@@ -544,7 +544,7 @@ static void begin_slow(struct timer *t, const struct method *m, uintptr_t sp)
         add_lead(t, timing_at(lead), &i);
     } else if (parent != 0) {
         add_tail(t, timing_at(parent), &i);
-        timing_at(parent)->folded += 1;
+        timing_at(parent)->folded += number != 0; /* else the interval is nobody's call */
     }
     if (number != 0)
         begin_call(t, t->top, number, flags, sp);
