@@ -58,6 +58,11 @@ func TestLifetimeRoots(t *testing.T) {
 						roots[of] = append(roots[of], row)
 					}
 				}
+				// The runtime pins a few objects of its own.
+				pinned := query[struct{ Pinned int64 }](t, r.session, fmt.Sprintf("SELECT pinned FROM gc JOIN gc_detail ON gc_id = id WHERE number = %d", truth[0].GC))
+				if len(pinned) != 1 || pinned[0].Pinned < 100 || pinned[0].Pinned > 140 {
+					t.Errorf("%v objects are pinned, want 100 and a few of the runtime's", pinned)
+				}
 				for _, want := range truth {
 					got := types[want.Name]
 					if got.Uncollected != want.Uncollected || got.Rooted != want.Rooted || got.Reachable != want.Reachable ||
