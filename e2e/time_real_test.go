@@ -6,21 +6,11 @@ import (
 	"testing"
 )
 
-// timed records a command with times. There may be more paths than the agent keeps.
+// timed records a command with times.
 func timed(t *testing.T) func(*exec.Cmd) result {
 	return func(cmd *exec.Cmd) result {
 		t.Helper()
-		r := record(t, cmd, timeOnly...)
-		if r.exit != 0 {
-			t.Fatalf("%v: exit code %d\n%s%s", cmd.Args[:1], r.exit, r.stdout, r.stderr)
-		}
-		soundTime(t, r.session)
-		for reason, l := range losses(t, r.session) {
-			if reason != "calls_folded" {
-				t.Errorf("lost: %+v", l)
-			}
-		}
-		return r
+		return mustRecordTime(t, cmd, timeOnly...)
 	}
 }
 
