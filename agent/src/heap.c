@@ -12,7 +12,8 @@
  *
  * The shadow is kept in chunks of 4 MiB of heap; the table of chunks covers the 47 bits of user addresses and is only
  * backed by memory where it is used. A chunk has room behind its end for the words of an object that begins in its
- * last 16 bytes. Limits: the agent's memory limit; beyond it objects are counted as allocated, and as lost to lifetime. */
+ * last 16 bytes. Limits: seven eighths of the agent's memory limit, so that new threads and sites are still counted; beyond
+ * it objects are counted as allocated, and as lost to lifetime. */
 #define _GNU_SOURCE
 #include "agent.h"
 
@@ -34,7 +35,9 @@ bool heap_init(void)
 
 COLD uint32_t *heap_make_chunk(uint64_t index)
 {
-    if (index >= CHUNKS)
+    const struct wire_header *h = arena.header;
+    uint64_t used = __atomic_load_n(&h->shared_bytes, __ATOMIC_RELAXED) + __atomic_load_n(&h->private_bytes, __ATOMIC_RELAXED);
+    if (index >= CHUNKS || used + CHUNK_BYTES > h->memory_limit / 8 * 7) /* see above */
         return NULL;
     arena_lock();
     uint32_t *chunk = heap_chunks[index];
