@@ -373,7 +373,7 @@ struct timer { /* of a thread */
     struct wire_clock *clock;
     volatile uint64_t *word; /* anything but `expect`: the operating system may have acted */
     uint64_t expect, gap;    /* so may it have in an interval that is longer than `gap` */
-    uint32_t *table;         /* the thread's timings, by parent, function and return address */
+    uint64_t *table;         /* the thread's timings, by parent, function and return address; see find_timing */
     uint64_t mask;
     struct wire_activation *bottom;
     uint32_t used, capacity, thread, mechanism;

@@ -56,26 +56,38 @@ HOT static inline uint64_t timing_hash(uint32_t parent, uint32_t function, uintp
     return h >> 32;
 }
 
-/* The number of a timing of this thread, 0: there is none. */
+HOT static inline bool is_timing(uint32_t number, uint32_t parent, uint32_t function, uintptr_t return_address)
+{
+    const struct wire_timing *x = timing_at(number);
+    return x->return_address == return_address && x->parent == parent && x->function == function;
+}
+
+/* The number of a timing of this thread, 0: there is none. A slot is 0 or hash << 32 | number, so that timings with
+ * other hashes, which are seldom in a cache, are not looked at. */
 HOT static inline uint32_t find_timing(const struct timer *t, uint32_t parent, uint32_t function, uintptr_t return_address)
 {
-    for (uint64_t i = timing_hash(parent, function, return_address);; i++) {
-        uint32_t number = t->table[i & t->mask];
-        if (number == 0)
+    uint64_t hash = timing_hash(parent, function, return_address);
+    for (uint64_t i = hash;; i++) {
+        uint64_t slot = t->table[i & t->mask];
+        if (slot == 0)
             return 0;
-        const struct wire_timing *x = timing_at(number);
-        if (x->return_address == return_address && x->parent == parent && x->function == function)
-            return number;
+        if (slot >> 32 == hash && is_timing((uint32_t)slot, parent, function, return_address))
+            return (uint32_t)slot;
     }
 }
 
-static void put_timing(uint32_t *table, uint64_t mask, uint32_t number)
+static void put_slot(uint64_t *table, uint64_t mask, uint64_t slot)
 {
-    const struct wire_timing *x = timing_at(number);
-    uint64_t i = timing_hash(x->parent, x->function, x->return_address);
+    uint64_t i = slot >> 32;
     while (table[i & mask] != 0)
         i++;
-    table[i & mask] = number;
+    table[i & mask] = slot;
+}
+
+static void put_timing(const struct timer *t, uint32_t number)
+{
+    const struct wire_timing *x = timing_at(number);
+    put_slot(t->table, t->mask, timing_hash(x->parent, x->function, x->return_address) << 32 | number);
 }
 
 /* Keeps the table at most half full. */
@@ -84,12 +96,12 @@ static bool table_has_room(struct timer *t)
     if (2 * (t->used + 1) <= t->mask + 1)
         return true;
     uint64_t slots = 2 * (t->mask + 1);
-    uint32_t *table = private_alloc(slots * sizeof *table);
+    uint64_t *table = private_alloc(slots * sizeof *table);
     if (table == NULL)
         return false;
     for (uint64_t i = 0; i <= t->mask; i++)
         if (t->table[i] != 0)
-            put_timing(table, slots - 1, t->table[i]);
+            put_slot(table, slots - 1, t->table[i]);
     private_free(t->table, (t->mask + 1) * sizeof *table);
     t->table = table;
     t->mask = slots - 1;
@@ -114,14 +126,14 @@ static uint32_t make_timing(struct timer *t, uint32_t parent, uint32_t function,
     if (x == NULL)
         return 0;
     uint32_t number = (uint32_t)(x - arena.timings) + 1;
-    put_timing(t->table, t->mask, number);
+    put_timing(t, number);
     t->used++;
     return number;
 }
 
 void time_know(struct timer *t, uint32_t number)
 {
-    put_timing(t->table, t->mask, number);
+    put_timing(t, number);
 }
 
 static struct wire_waits *waits_of(uint32_t *number)
@@ -355,6 +367,23 @@ HOT static inline uint32_t find_folded(const struct timer *t, uint32_t function)
     return truncated == 0 ? 0 : find_timing(t, truncated, function, 0);
 }
 
+/* The timing of a call by the innermost activation. Functions mostly call what they called last time, in the same order,
+ * so timings are linked in that order: the table, of which each slot is another cache line, is the second choice. Above
+ * the top there is still the activation of the call that ended last, which had no timing if there was no room. */
+HOT static inline uint32_t find_called(const struct timer *t, const struct wire_activation *top, uint32_t function, uintptr_t return_address)
+{
+    if (UNLIKELY(top->timing == 0))
+        return find_timing(t, 0, function, 0);
+    uint32_t last = top->children != 0 ? top[1].timing : 0;
+    uint32_t *link = last != 0 ? &timing_at(last)->next : &timing_at(top->timing)->first, number = *link;
+    if (LIKELY(number != 0) && LIKELY(is_timing(number, top->timing, function, return_address)))
+        return number;
+    number = find_timing(t, top->timing, function, return_address);
+    if (number != 0)
+        *link = number;
+    return number;
+}
+
 HOT void time_enter_hook(const struct method *m, uintptr_t sp)
 {
     struct timer *t = current_timer;
@@ -379,7 +408,7 @@ HOT void time_enter_hook(const struct method *m, uintptr_t sp)
         now = __builtin_ia32_rdtsc();
     } while (UNLIKELY(*t->word != word));
     uint64_t interval = now - c->last;
-    uint32_t number = find_timing(t, top->timing, m->function, return_address_of(top, sp)), lead = number;
+    uint32_t number = find_called(t, top, m->function, return_address_of(top, sp)), lead = number;
     if (UNLIKELY(number == 0 && top->timing != 0 && m->function != 0))
         number = find_folded(t, m->function);
     if (UNLIKELY(word != t->expect || interval > t->gap || number == 0 || top == t->limit || !clock_is_tsc)) {
@@ -456,9 +485,22 @@ static struct interval look(struct timer *t)
 
 static void resume(struct timer *t)
 {
-    struct wire_waits unseen;
-    uint64_t now = *t->word != t->expect ? os_look(t, &unseen) : os_clock();
-    t->clock->own += now > t->clock->last ? now - t->clock->last : 0;
+    struct wire_waits seen = {0};
+    uint64_t now = os_clock(), last = t->clock->last;
+    if (*t->word != t->expect || (now > last && now - last > t->gap))
+        now = os_look(t, &seen);
+    uint64_t ticks = now > last ? now - last : 0;
+    if (seen.intervals != 0 && t->top->timing != 0) {
+        seen.intervals = 0; /* it is a part of the one that follows */
+        struct wire_timing *x = timing_at(t->top->timing);
+        t->clock->elapsed += ticks;
+        t->clock->waited += ticks;
+        x->tail_elapsed += ticks;
+        x->tail_waited += ticks;
+        add_waits(&x->tail_waits, &seen);
+    } else {
+        t->clock->own += ticks;
+    }
     t->clock->last = now;
 }
 
@@ -829,7 +871,7 @@ static void measure_overhead(void)
     struct wire_clock clock = {0};
     struct wire_activation activations[4] = {{.caller_sp = UINTPTR_MAX, .flags = WIRE_ACTIVATION_BOUNDARY}};
     struct wire_timing timings[4] = {{0}}, *shared = arena.timings;
-    uint32_t table[8] = {0};
+    uint64_t table[8] = {0};
     struct timer t = {.clock = &clock, .top = activations, .bottom = activations, .limit = activations + 3, .table = table, .mask = 7};
     arena.timings = timings;
     os_attach(&t);

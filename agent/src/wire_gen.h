@@ -287,9 +287,11 @@ struct wire_timing {
     uint32_t lead_waits; /* number (index plus one) of the Waits of Lead, 0: none */
     uint32_t tail_waits; /* the same of Tail */
     uint64_t unmatched; /* of Ended: calls whose end was only seen by a later event */
+    uint32_t first; /* only the agent's: number of the timing of the call that this one made first when it ran last, 0: none */
+    uint32_t next; /* the same of the call that its caller made next after one of this timing */
     uint64_t folded; /* calls made from here that have no timing of their own: each ended one interval of Tail */
 };
-_Static_assert(sizeof(struct wire_timing) == 160, "layout");
+_Static_assert(sizeof(struct wire_timing) == 168, "layout");
 _Static_assert(offsetof(struct wire_timing, parent) == 0, "layout");
 _Static_assert(offsetof(struct wire_timing, function) == 4, "layout");
 _Static_assert(offsetof(struct wire_timing, return_address) == 8, "layout");
@@ -306,7 +308,9 @@ _Static_assert(offsetof(struct wire_timing, thread) == 132, "layout");
 _Static_assert(offsetof(struct wire_timing, lead_waits) == 136, "layout");
 _Static_assert(offsetof(struct wire_timing, tail_waits) == 140, "layout");
 _Static_assert(offsetof(struct wire_timing, unmatched) == 144, "layout");
-_Static_assert(offsetof(struct wire_timing, folded) == 152, "layout");
+_Static_assert(offsetof(struct wire_timing, first) == 152, "layout");
+_Static_assert(offsetof(struct wire_timing, next) == 156, "layout");
+_Static_assert(offsetof(struct wire_timing, folded) == 160, "layout");
 
 struct wire_waits {
     uint64_t intervals; /* in which it acted */

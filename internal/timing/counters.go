@@ -230,6 +230,7 @@ func (c *Counters) enter(e Event) {
 	number, folded, flags := c.timing(e)
 	if c.depth() > 0 {
 		if folded {
+			c.Timings[c.top().Timing-1].Folded++
 			c.tail(ticks, waits)
 		} else {
 			c.lead(number, ticks, waits)

@@ -305,6 +305,8 @@ type Timing struct {
 	LeadWaits     uint32    `doc:"number (index plus one) of the Waits of Lead, 0: none"`
 	TailWaits     uint32    `doc:"the same of Tail"`
 	Unmatched     uint64    `doc:"of Ended: calls whose end was only seen by a later event"`
+	First         uint32    `doc:"only the agent's: number of the timing of the call that this one made first when it ran last, 0: none"`
+	Next          uint32    `doc:"the same of the call that its caller made next after one of this timing"`
 	Folded        uint64    `doc:"calls made from here that have no timing of their own: each ended one interval of Tail"`
 }
 
