@@ -476,8 +476,13 @@ static struct interval look(struct timer *t)
         loss(WIRE_LOSS_CLOCK_BACKWARDS, 0, 0);
         i.ticks = 0;
     }
-    i.waited = i.waits.intervals != 0 ? i.ticks : 0;
-    c->own += fresh > now ? fresh - now : 0;
+    uint64_t more = fresh > now ? fresh - now : 0;
+    if (i.waits.intervals != 0) {
+        i.ticks += more; /* the system may have acted just now */
+        i.waited = i.ticks;
+    } else {
+        c->own += more;
+    }
     c->last = fresh;
     c->mechanism = t->mechanism;
     return i;
