@@ -61,14 +61,14 @@ func (b *bench) starts() error {
 	for r := range b.rounds {
 		for _, way := range rotated(ways, r) {
 			variant, mechanism, _ := strings.Cut(way, ", ")
-			values, err := b.numbers(variant, mechanism, dll, "15")
+			values, err := b.numbers(variant, mechanism, dll, "40")
 			if err != nil {
 				return fmt.Errorf("%s: %w", way, err)
 			}
 			wall[way], cpu[way] = append(wall[way], values[0]), append(cpu[way], values[1])
 		}
 	}
-	fmt.Fprintf(b.out, "\n## Threads that make one call\n\nMicroseconds to start and join one. How a thread learns that the system acted "+
+	fmt.Fprintf(b.out, "\n## Threads that make one call\n\nMicroseconds to start and join one, of the best of 40 rounds of 200. How a thread learns that the system acted "+
 		"is chosen here; rseq and perf fall back to gap where they are not allowed.\n\n"+
 		"| | wall | more than none | processor | more than none |\n| --- | ---: | ---: | ---: | ---: |\n")
 	for _, way := range ways {

@@ -1,5 +1,6 @@
-// Starts and joins threads one after the other, each of which makes one call. Prints one line: the median, over rounds of
-// 200 threads, of the microseconds per thread that passed, and that the processor worked.
+// Starts and joins threads one after the other, each of which makes one call. Prints one line: the least, of rounds of
+// 200 threads, of the microseconds per thread that passed, and that the processor worked. The least, because all that a
+// busy machine does is to add some.
 // Arguments: ROUNDS
 using System;
 using System.Diagnostics;
@@ -35,7 +36,7 @@ namespace ThreadStarts
             }
             Array.Sort(passed);
             Array.Sort(worked);
-            Console.WriteLine("{0:F2} {1:F2}", passed[rounds / 2], worked[rounds / 2]);
+            Console.WriteLine("{0:F2} {1:F2}", passed[0], worked[0]);
         }
 
         static long ProcessorTime()
