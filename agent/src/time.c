@@ -340,6 +340,13 @@ HOT static inline uintptr_t return_address_of(const struct wire_activation *top,
     return top->flags == 0 ? *(const uintptr_t *)(sp - 8) : 0;
 }
 
+/* Is it below a (truncated)? Then so is what it calls. */
+HOT static inline bool is_folded(uint32_t number)
+{
+    uint32_t parent = number == 0 ? 0 : timing_at(number)->parent;
+    return parent != 0 && timing_at(parent)->function == 0 && timing_at(parent)->parent != 0;
+}
+
 /* When the limit of timings is reached, a path that has none is folded: its function has one timing below (truncated),
  * which is below the call at FOLD_DEPTH, so that inclusive times up to there stay exact, as calls and exclusive times of
  * functions do; who called whom is lost. A thread has only so many of these; then its root's is taken. The interval before
@@ -348,9 +355,8 @@ HOT static inline uintptr_t return_address_of(const struct wire_activation *top,
 HOT static inline uint32_t find_truncated(const struct timer *t, uint32_t *below)
 {
     const struct wire_activation *a = t->top;
-    uint32_t parent = a->timing == 0 ? 0 : timing_at(a->timing)->parent;
-    if (parent != 0 && timing_at(parent)->function == 0 && timing_at(parent)->parent != 0)
-        return parent; /* the caller is folded itself */
+    if (is_folded(a->timing))
+        return timing_at(a->timing)->parent;
     if (a - t->bottom > FOLD_DEPTH)
         a = t->bottom + FOLD_DEPTH;
     *below = a->timing;
@@ -378,6 +384,8 @@ HOT static inline uint32_t find_called(const struct timer *t, const struct wire_
     uint32_t *link = last != 0 ? &timing_at(last)->next : &timing_at(top->timing)->first, number = *link;
     if (LIKELY(number != 0) && LIKELY(is_timing(number, top->timing, function, return_address)))
         return number;
+    if (is_folded(top->timing))
+        return 0; /* below it there is nothing */
     number = find_timing(t, top->timing, function, return_address);
     if (number != 0)
         *link = number;
