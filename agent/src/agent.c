@@ -13,7 +13,8 @@
 #endif
 
 #define DEFAULT_MEMORY (UINT64_C(1) << 30)
-#define DEFAULT_TIMINGS 1000000u /* a session of more is slow to look at */
+#define DEFAULT_TIMINGS UINT64_C(1000000) /* a session of more is slow to look at */
+#define MEMORY_OF_TIMING UINT64_C(4096)   /* of the limit: the collector, on the same machine, needs 2.6 KB for each */
 #define DEFAULT_STACK_DEPTH 16384u
 
 void *agent_info; /* ICorProfilerInfo9 or later; the same object serves all levels */
@@ -87,7 +88,8 @@ static uint32_t start_recording(void)
         }
     }
     if (number_from("CLRPROF_TIME", 0) != 0) {
-        time_init(number_from("CLRPROF_TIMINGS", DEFAULT_TIMINGS));
+        uint64_t timings = arena.header->memory_limit / MEMORY_OF_TIMING;
+        time_init(number_from("CLRPROF_TIMINGS", timings < DEFAULT_TIMINGS ? timings : DEFAULT_TIMINGS));
         time_install(callback_table);
         low |= time_event_mask();
         arena.header->data |= WIRE_DATA_TIME;

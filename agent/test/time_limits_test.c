@@ -388,6 +388,7 @@ static int memory_step(uint64_t n)
     if (n > 2)
         return STEP_BEYOND;
     setenv("CLRPROF_MEMORY", "4194304", 1);
+    setenv("CLRPROF_TIMINGS", "1000000", 1); /* by default the limit of timings is reached before */
     if (n == 2)
         setenv("CLRPROF_STACK_DEPTH", "50", 1);
     const struct wire_header *h = begin(0);
