@@ -71,7 +71,7 @@ func TestSessionDirectoryFull(t *testing.T) {
 	in := dotnettest.Need(t)
 	recoveries, readable := 0, 0
 	for _, size := range []int{64 << 10, 160 << 10, 192 << 10, 224 << 10, 256 << 10, 288 << 10, 320 << 10, 352 << 10,
-		368 << 10, 384 << 10, 400 << 10, 448 << 10, 512 << 10} {
+		368 << 10, 384 << 10, 400 << 10, 448 << 10, 512 << 10, 544 << 10, 576 << 10, 608 << 10, 640 << 10} {
 		s := newSandbox(t)
 		s.mount(s.out, size, 0)
 		r := s.record(s.target(in.Net9(), "Children", "child", "3"))

@@ -84,6 +84,7 @@ func TestMemoryLost(t *testing.T) {
 			sound(t, r.session)
 			lost := losses(t, r.session)
 			full := lost["arena_full"]
+			delete(lost, "changes_lost") // the log is full too: what changed from one collection to the next cannot be told
 			if len(lost) != 1 || full.Allocations <= 1000 || full.Events != full.Allocations {
 				t.Errorf("losses: %v", lost)
 			}

@@ -112,7 +112,8 @@ static hresult initialize(void *self, void *unknown)
     uint64_t depth = number_from("CLRPROF_STACK_DEPTH", DEFAULT_STACK_DEPTH);
     if (depth > MAX_FRAMES)
         depth = MAX_FRAMES;
-    if (!arena_create(directory, number_from("CLRPROF_MEMORY", DEFAULT_MEMORY), (uint32_t)depth))
+    uint32_t regions = number_from("CLRPROF_TIME", 0) != 0 ? WIRE_REGION_COUNT : WIRE_REGION_TIMINGS; /* those of time are the last */
+    if (!arena_create(directory, regions, number_from("CLRPROF_MEMORY", DEFAULT_MEMORY), (uint32_t)depth))
         return HR_CANCEL_ACTIVATION;
     agent_info = unknown;
     uint32_t failure = start_recording();

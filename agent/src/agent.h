@@ -35,8 +35,8 @@ struct arena {
 };
 extern struct arena arena;
 
-/* Makes the arena file in the directory; publishes it under its final name. False: nothing was left behind. */
-bool arena_create(const char *directory, uint64_t memory_limit, uint32_t max_stack_depth);
+/* Makes the arena file in the directory, with room in the first regions; publishes it under its final name. False: nothing was left behind. */
+bool arena_create(const char *directory, uint32_t regions, uint64_t memory_limit, uint32_t max_stack_depth);
 void arena_close(void); /* the agent is not wanted: lets go of memory and file, which stays for the reader */
 void arena_lock(void);
 void arena_unlock(void);

@@ -207,7 +207,7 @@ static uint64_t file_size_limit(void)
 /* Makes the file as large as it may be, asks for its first page and maps it. File size and address space can be
  * limited (ulimit -f, -v), and of a limited address space most must be left to the program. Growing a file past
  * RLIMIT_FSIZE would kill the process with SIGXFSZ, so ask first. Returns the capacity of a region. */
-static uint64_t map_file(uint64_t memory_limit)
+static uint64_t map_file(uint64_t memory_limit, uint32_t regions)
 {
     uint64_t most = address_space_limit() / ADDRESS_SPACE_SHARE;
     if (most > file_size_limit())
@@ -216,10 +216,10 @@ static uint64_t map_file(uint64_t memory_limit)
     if (most < WIRE_HEADER_SIZE)
         return 0;
     uint64_t capacity = memory_limit < MAX_REGION ? memory_limit : MAX_REGION;
-    if (capacity > (most - WIRE_HEADER_SIZE) / WIRE_REGION_COUNT)
-        capacity = (most - WIRE_HEADER_SIZE) / WIRE_REGION_COUNT;
+    if (capacity > (most - WIRE_HEADER_SIZE) / regions)
+        capacity = (most - WIRE_HEADER_SIZE) / regions;
     for (capacity &= ~UINT64_C(4095); capacity >= MIN_REGION; capacity = (capacity / 2) & ~UINT64_C(4095)) {
-        uint64_t size = WIRE_HEADER_SIZE + WIRE_REGION_COUNT * capacity;
+        uint64_t size = WIRE_HEADER_SIZE + regions * capacity;
         if (ftruncate(arena_fd, (off_t)size) != 0)
             continue;
         if (fallocate(arena_fd, 0, 0, WIRE_HEADER_SIZE) != 0) {
@@ -237,7 +237,7 @@ static uint64_t map_file(uint64_t memory_limit)
     return 0;
 }
 
-static void fill_header(uint64_t capacity, uint64_t memory_limit, uint32_t max_stack_depth)
+static void fill_header(uint64_t capacity, uint32_t regions, uint64_t memory_limit, uint32_t max_stack_depth)
 {
     struct wire_header *h = arena.header;
     h->version = WIRE_VERSION;
@@ -249,8 +249,8 @@ static void fill_header(uint64_t capacity, uint64_t memory_limit, uint32_t max_s
     h->memory_limit = memory_limit;
     h->shared_bytes = total_bytes = WIRE_HEADER_SIZE;
     for (uint32_t i = 0; i < WIRE_REGION_COUNT; i++) {
-        h->regions[i].offset = WIRE_HEADER_SIZE + i * capacity;
-        h->regions[i].capacity = capacity;
+        h->regions[i].offset = WIRE_HEADER_SIZE + (i < regions ? i : regions) * capacity;
+        h->regions[i].capacity = i < regions ? capacity : 0;
     }
     arena.ips = (struct wire_ip *)(void *)(arena.base + h->regions[WIRE_REGION_IPS].offset);
     arena.nodes = (struct wire_node *)(void *)(arena.base + h->regions[WIRE_REGION_NODES].offset);
@@ -310,7 +310,7 @@ static int publish_file(const char *temporary, const char *name)
 }
 
 /* One try under a name that has the time in it. As publish_file. */
-static int create_file(const char *directory, uint64_t memory_limit, uint32_t max_stack_depth)
+static int create_file(const char *directory, uint32_t regions, uint64_t memory_limit, uint32_t max_stack_depth)
 {
     char name[4096], temporary[4096 + 8];
     int n = snprintf(name, sizeof name, "%s/%u-%llx.arena", directory, (unsigned)getpid(),
@@ -325,9 +325,9 @@ static int create_file(const char *directory, uint64_t memory_limit, uint32_t ma
         return errno == EEXIST ? 0 : -1;
     int result = -1;
     no_arena = "no_file";
-    uint64_t capacity = syscall(SYS_fstat, arena_fd, &arena_file) == 0 ? map_file(memory_limit) : 0;
+    uint64_t capacity = syscall(SYS_fstat, arena_fd, &arena_file) == 0 ? map_file(memory_limit, regions) : 0;
     if (capacity != 0) {
-        fill_header(capacity, memory_limit, max_stack_depth);
+        fill_header(capacity, regions, memory_limit, max_stack_depth);
         no_arena = "no_space";
         if (write_process_record())
             result = publish_file(temporary, name);
@@ -350,14 +350,14 @@ static void leave_note(const char *directory)
         close(fd);
 }
 
-bool arena_create(const char *directory, uint64_t memory_limit, uint32_t max_stack_depth)
+bool arena_create(const char *directory, uint32_t regions, uint64_t memory_limit, uint32_t max_stack_depth)
 {
     if (memory_limit > 2 * (address_space_limit() / ADDRESS_SPACE_SHARE))
         memory_limit = 2 * (address_space_limit() / ADDRESS_SPACE_SHARE);
     if (memory_limit < MIN_LIMIT)
         memory_limit = MIN_LIMIT;
     for (uint32_t i = 0; i < MAX_NAMES; i++) {
-        int result = create_file(directory, memory_limit, max_stack_depth);
+        int result = create_file(directory, regions, memory_limit, max_stack_depth);
         if (result == 1)
             return true;
         if (result < 0)

@@ -371,7 +371,7 @@ static void replay(const char *directory, const char *path)
     recording = path;
     read_recording(path);
     snprintf(name, sizeof name, "%s/%s", directory, strrchr(path, '/') == NULL ? path : strrchr(path, '/') + 1);
-    if (mkdir(name, 0700) != 0 || !arena_create(name, MEMORY, 64))
+    if (mkdir(name, 0700) != 0 || !arena_create(name, WIRE_REGION_COUNT, MEMORY, 64))
         die("no arena");
     fill_info();
     agent_info = &info;

@@ -275,7 +275,7 @@ static void replay(const char *directory, const char *path)
     if (f == NULL || fread(&head, sizeof head, 1, f) != 1 || head.magic != MAGIC)
         die("not a recording");
     snprintf(name, sizeof name, "%s/%s", directory, strrchr(path, '/') == NULL ? path : strrchr(path, '/') + 1);
-    if (mkdir(name, 0700) != 0 || !arena_create(name, MEMORY, (uint32_t)head.depth))
+    if (mkdir(name, 0700) != 0 || !arena_create(name, WIRE_REGION_COUNT, MEMORY, (uint32_t)head.depth))
         die("no arena");
     arena.header->data = WIRE_DATA_TIME;
     time_init(head.timings);
