@@ -517,24 +517,25 @@ static void resume(struct timer *t)
     t->clock->last = now;
 }
 
-static void add_lead(struct timer *t, struct wire_timing *x, const struct interval *i)
+/* Adds an interval to one of a timing's two pairs of counters. */
+static void add(struct timer *t, uint64_t *elapsed, uint64_t *waited, uint32_t *waits, const struct interval *i)
 {
     t->clock->elapsed += i->ticks;
     t->clock->waited += i->waited;
-    x->lead_elapsed += i->ticks;
-    x->lead_waited += i->waited;
+    *elapsed += i->ticks;
+    *waited += i->waited;
     if (i->waits.intervals != 0)
-        add_waits(&x->lead_waits, &i->waits);
+        add_waits(waits, &i->waits);
+}
+
+static void add_lead(struct timer *t, struct wire_timing *x, const struct interval *i)
+{
+    add(t, &x->lead_elapsed, &x->lead_waited, &x->lead_waits, i);
 }
 
 static void add_tail(struct timer *t, struct wire_timing *x, const struct interval *i)
 {
-    t->clock->elapsed += i->ticks;
-    t->clock->waited += i->waited;
-    x->tail_elapsed += i->ticks;
-    x->tail_waited += i->waited;
-    if (i->waits.intervals != 0)
-        add_waits(&x->tail_waits, &i->waits);
+    add(t, &x->tail_elapsed, &x->tail_waited, &x->tail_waits, i);
 }
 
 /* Ends a call whose end was not seen. The time since the last event belongs to whoever runs now. */
