@@ -294,15 +294,12 @@ uint64_t os_look(struct timer *t, struct wire_waits *w)
         read_usage(&t->usage);
         now = os_clock();
     } while (++looks < MAX_LOOKS && (*t->word != seen || (now > begin && now - begin > t->gap)));
-    *w = (struct wire_waits){.voluntary = t->usage.voluntary - before.voluntary, .preempted = t->usage.preempted - before.preempted};
-    if (w->voluntary + w->preempted != 0) {
-        w->intervals = 1;
-        w->faults = t->usage.faults - before.faults;
-        w->reads = t->usage.reads - before.reads;
-        t->alarms++;
-    } else {
-        t->false_alarms++;
-    }
+    *w = (struct wire_waits){.voluntary = t->usage.voluntary - before.voluntary, .preempted = t->usage.preempted - before.preempted,
+                             .faults = t->usage.faults - before.faults, .reads = t->usage.reads - before.reads};
+    bool switched = w->voluntary + w->preempted != 0;
+    w->intervals = switched || w->faults + w->reads != 0; /* the disk can be fast enough for the thread to stay */
+    t->alarms += switched;
+    t->false_alarms += !switched;
     if (t->mechanism == WIRE_MECHANISM_PERF) {
         w->off_ns = perf_off_ns(t, old, seen);
         t->expect = seen;
