@@ -7,6 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/clrprof/clrprof/internal/dotnettest"
+	"github.com/clrprof/clrprof/internal/session"
 )
 
 // took is what a target measured of the calls of a function: at least what it read within each, at most what it read
@@ -30,15 +31,6 @@ type took struct {
 
 // perCall is how exact a time of so many calls must be: 2 % or 2 µs for each.
 func (w took) perCall(ns int64) int64 { return max(ns/50, 2000*w.Calls) }
-
-// own is how much of the time the agent may take for itself, which is in no interval. Where it has to ask the system about
-// each interval longer than a microsecond, that is much for a function that consists of such intervals.
-func (w took) own(mechanism string) int64 {
-	if mechanism == "gap" {
-		return w.CPUMax / 7
-	}
-	return 0
-}
 
 // timeMechanisms are the ways in which a thread learns that the system acted, from the best on.
 var timeMechanisms = []string{"rseq", "perf", "gap"}
@@ -127,39 +119,40 @@ func compareTimes(t *testing.T, r result) *recordedTime {
 			t.Errorf("%s: %d calls; the session says %+v", w.Name, w.Calls, f)
 			continue
 		}
-		f.compareMeasured(t, w, got.processes[0].Mechanism)
-		compareShown(t, w, shown, got.processes[0].Mechanism)
+		f.compareMeasured(t, w, &got.processes[0])
+		compareShown(t, w, shown, &got.processes[0])
 	}
 	return got
 }
 
-// compareMeasured compares what was recorded, with what the probes added.
-func (f *callsOf) compareMeasured(t *testing.T, w took, mechanism string) {
+// compareMeasured compares what was recorded, with what the probes added. What the agent took for itself in the process,
+// some of it in this function, is in no interval.
+func (f *callsOf) compareMeasured(t *testing.T, w took, p *session.ProcessTime) {
 	t.Helper()
-	in := f.inclusive
-	between(t, w.Name+": elapsed ns", in.Elapsed, w.WallMin-w.perCall(w.WallMin)-w.own(mechanism), w.WallMax+w.perCall(w.WallMax))
+	in, own := f.inclusive, int64(p.Agent)
+	between(t, w.Name+": elapsed ns", in.Elapsed, w.WallMin-w.perCall(w.WallMin)-own, w.WallMax+w.perCall(w.WallMax))
 	between(t, w.Name+": voluntary switches", in.Voluntary, w.VoluntaryMin, w.VoluntaryMax)
 	between(t, w.Name+": preemptions", in.Preempted, w.PreemptedMin, w.PreemptedMax)
 	between(t, w.Name+": page faults", in.Faults, w.FaultsMin, w.FaultsMax)
 	between(t, w.Name+": blocks read", in.Reads, w.ReadsMin, w.ReadsMax)
-	if mechanism == "perf" {
+	if p.Mechanism == session.MechanismPerf {
 		between(t, w.Name+": ns without a processor", in.OffCPU, w.WallMin-w.CPUMax-w.perCall(w.WallMin), w.WallMax-w.CPUMin+w.perCall(w.WallMax))
 	}
 	// What the thread computed between two switches is application time, all of it but the pieces in which it was
 	// switched out. Alone on a processor that is more than 99 % of its processor time.
 	least := int64(0)
 	if w.CPUQuiet > 0 {
-		least = w.CPUQuiet - 2000*w.PreemptedMax - w.own(mechanism)
+		least = w.CPUQuiet - 2000*w.PreemptedMax - own
 	}
 	between(t, w.Name+": application ns", in.application(), least, w.CPUMax+w.perCall(w.CPUMax))
 }
 
 // compareShown compares what a user sees, without what the probes added.
-func compareShown(t *testing.T, w took, shown map[string]timeRow, mechanism string) {
+func compareShown(t *testing.T, w took, shown map[string]timeRow, p *session.ProcessTime) {
 	t.Helper()
 	for name, row := range shown {
 		if len(name) > len(w.Name) && name[:len(w.Name)+1] == w.Name+"(" {
-			between(t, w.Name+": elapsed shown, ns", row.ElapsedInclusive+row.OverheadInclusive, w.WallMin-w.perCall(w.WallMin)-w.own(mechanism), w.WallMax+w.perCall(w.WallMax))
+			between(t, w.Name+": elapsed shown, ns", row.ElapsedInclusive+row.OverheadInclusive, w.WallMin-w.perCall(w.WallMin)-int64(p.Agent), w.WallMax+w.perCall(w.WallMax))
 			if w.CPUQuiet == 0 {
 				between(t, w.Name+": application shown, ns", row.ApplicationInclusive, 0, w.CPUMax+w.perCall(w.CPUMax))
 			}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/bits"
 
+	"github.com/clrprof/clrprof/internal/arena"
 	"github.com/clrprof/clrprof/internal/quantity"
 	"github.com/clrprof/clrprof/internal/session"
 	"github.com/clrprof/clrprof/internal/wire"
@@ -84,9 +85,25 @@ func (t *times) writeProcess(r *Recorder, p *process, h *wire.Header) error {
 		}
 		*o.to = float64(o.parts) / overheadPart * second / float64(h.TicksPerSec)
 	}
+	if row.Agent, err = t.agent(p); err != nil {
+		return err
+	}
 	if row == t.written {
 		return nil
 	}
 	t.written = row
 	return r.w.ReplaceProcessTimes([]session.ProcessTime{row})
+}
+
+// agent returns what the agent took for itself, in all threads.
+func (t *times) agent(p *process) (quantity.Nanoseconds, error) {
+	clocks, sum := p.arena.Clocks(), uint64(0)
+	for i := range clocks {
+		own := arena.Clock(&clocks[i]).Own
+		if own > maxCounter || sum+own > maxCounter {
+			return 0, fmt.Errorf("%w: thread %d: %d ticks of the agent's own", wire.ErrCorrupt, i+1, own)
+		}
+		sum += own
+	}
+	return t.clock.nanoseconds(sum)
 }

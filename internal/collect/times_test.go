@@ -166,7 +166,8 @@ func TestTimeSlices(t *testing.T) {
 	a.Waits = append(a.Waits, wire.Waits{Intervals: 1, Preempted: 1})
 	calls(&a.Timings[main-1], 1, 1, 0, 700)
 	a.Timings[main-1].Min, a.Timings[main-1].Max = [4]uint64{2101, 1700, 1100, 1100}, [4]uint64{2101, 1700, 1100, 1100}
-	a.Clocks[0] = wire.Clock{Capacity: 4, Calls: 4, Elapsed: 2101, Last: 1_010_499}
+	a.Clocks[0] = wire.Clock{Capacity: 4, Calls: 4, Elapsed: 2101, Last: 1_010_499, Own: 2999}
+	a.Clocks = append(a.Clocks, wire.Clock{Own: 2})
 	write(t, a, path)
 	r.sync(5000)
 	calls(x, 9, 9, 9000, 9000) // what comes after the end is not the process's
@@ -175,7 +176,7 @@ func TestTimeSlices(t *testing.T) {
 	s := r.unchecked()
 
 	equal(t, "process", get[session.ProcessTime](t)(s.ProcessTimes()), []session.ProcessTime{{Process: 1, Clock: session.ClockTSC, TicksPerSec: 3e9, Instrument: session.InstrumentBoundary,
-		Mechanism: session.MechanismGap, Gap: 1500, Inside: 10, Outside: 20, ColdInside: 0.5, ColdOutside: 1.0 / 1024 / 3}})
+		Mechanism: session.MechanismGap, Gap: 1500, Inside: 10, Outside: 20, ColdInside: 0.5, ColdOutside: 1.0 / 1024 / 3, Agent: 1000}})
 	const mainSelf, mainSite, workSelf = 1, 2, 3
 	equal(t, "timings", get[session.Timing](t)(s.Timings()), []session.Timing{{ID: 1, Thread: 1, Node: 1}, {ID: 2, Thread: 1, Node: 2}, {ID: 3, Thread: 1, Node: 3}})
 	equal(t, "values", get[session.TimingValue](t)(s.TimingValues()), []session.TimingValue{
@@ -417,6 +418,7 @@ func TestTimeCorrupt(t *testing.T) {
 		{"more calls than there is room for", func(a *wiretest.Arena) { a.Clocks[0].Depth = math.MaxUint32 }},
 		{"a call of no timing", func(a *wiretest.Arena) { a.Activations[3].Timing = 0 }},
 		{"a call of an unknown timing", func(a *wiretest.Arena) { a.Activations[3].Timing = 5 }},
+		{"an agent that took years", func(a *wiretest.Arena) { a.Clocks[0].Own = math.MaxUint64 }},
 		{"an end in years", func(a *wiretest.Arena) { a.Header.EndTicks = math.MaxUint64 }},
 		{"a clock from before", func(a *wiretest.Arena) { a.Header.BeginNS, a.Header.TicksPerSec = math.MaxUint64, 1<<60-1 }},
 	} {

@@ -98,7 +98,7 @@ func TestTimesAgreeWithSQLViews(t *testing.T) {
 			{"calltree", "name level process_id", "(SELECT function AS name, * FROM call_tree_times)"},
 			{"modules", "name", "module_times"},
 			{"threads", "thread_id process_id", "thread_times"},
-			{"processes", "process_id name mechanism instrument clock ticks_per_second", "process_times"},
+			{"processes", "process_id name mechanism instrument clock ticks_per_second agent_time_ns", "process_times"},
 			{"callers", "name", "(SELECT iif(caller = '', '(thread start)', caller) AS name, * FROM call_times WHERE callee = '" + root + "' UNION ALL SELECT callee, * FROM call_times WHERE caller = '" + root + "')"},
 		} {
 			o := Options{Depth: map[bool]int{true: 1}[p.view == "modules"]}

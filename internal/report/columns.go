@@ -199,6 +199,7 @@ var clockColumns = []Column{
 	{Key: "mechanism", Title: "Waits by", Kind: Text, data: dataTime, cell: clock(func(t *session.ProcessTime) Cell { return textCell(t.Mechanism) })},
 	{Key: "clock", Title: "Clock", Kind: Text, data: dataTime, cell: clock(func(t *session.ProcessTime) Cell { return textCell(t.Clock) })},
 	{Key: "ticks_per_second", Title: "Ticks/s", Kind: Count, data: dataTime, cell: clock(func(t *session.ProcessTime) Cell { return numberCell(t.TicksPerSec) })},
+	{Key: "agent_time_ns", Title: "Agent's part", Kind: Duration, data: dataTime, cell: clock(func(t *session.ProcessTime) Cell { return numberCell(t.Agent) })},
 }
 
 func clock(cell func(*session.ProcessTime) Cell) func(*context, *Row) Cell {

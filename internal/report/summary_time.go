@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/clrprof/clrprof/internal/analysis"
 	q "github.com/clrprof/clrprof/internal/quantity"
 	"github.com/clrprof/clrprof/internal/session"
 )
@@ -24,6 +25,17 @@ type Timing struct {
 func (t *Timing) Overhead() q.Percent {
 	all := t.Total.Inclusive
 	return q.PercentOf(all.Overhead, all.Elapsed+all.Overhead)
+}
+
+// agent is what the agent took for itself, which is known of whole processes.
+func (t *Timing) agent(f analysis.Filter) q.Nanoseconds {
+	sum := q.Nanoseconds(0)
+	for _, p := range t.Processes {
+		if f == (analysis.Filter{Process: p.Process}) || f.IsZero() {
+			sum += p.Agent
+		}
+	}
+	return sum
 }
 
 // addTimes adds what is known of times, if calls were timed.
@@ -175,7 +187,11 @@ func (s *Summary) timeFacts(fact func(key, format string, args ...any)) {
 		calls += fmt.Sprintf("; %s had not ended", t.Total.Running)
 	}
 	fact("calls", "%s", calls)
-	fact("probes", "%s %s: %s of what was measured", all.Overhead, pick(c.raw, "not taken out", "taken out"), t.Overhead())
+	probes := fmt.Sprintf("%s %s: %s of what was measured", all.Overhead, pick(c.raw, "not taken out", "taken out"), t.Overhead())
+	if agent := t.agent(c.source.Filter()); agent > 0 {
+		probes += fmt.Sprintf("; the agent's own %s are in none of the times", agent)
+	}
+	fact("probes", "%s", probes)
 }
 
 // timeJSON writes the keys about times.
@@ -191,9 +207,9 @@ func (s *Summary) timeJSON(out *bufio.Writer) {
 		all.Intervals, all.Voluntary, all.Preempted, all.Faults, all.Reads, all.OffCPU)
 	fmt.Fprintf(out, "  \"probe_overhead\": %d,\n  \"probe_overhead_percent\": %s,\n  \"timed\": [", all.Overhead, percentText(t.Overhead()))
 	for i, p := range t.Processes {
-		fmt.Fprintf(out, "%s\n    {\"process_id\": %d, \"instrument\": %s, \"clock\": %s, \"ticks_per_second\": %d, \"mechanism\": %s, \"gap_ns\": %d, \"inside_ns\": %g, \"outside_ns\": %g, \"cold_inside_ns\": %g, \"cold_outside_ns\": %g}",
+		fmt.Fprintf(out, "%s\n    {\"process_id\": %d, \"instrument\": %s, \"clock\": %s, \"ticks_per_second\": %d, \"mechanism\": %s, \"gap_ns\": %d, \"inside_ns\": %g, \"outside_ns\": %g, \"cold_inside_ns\": %g, \"cold_outside_ns\": %g, \"agent_time_ns\": %d}",
 			pick(i > 0, ",", ""), s.context.processes.get(p.Process).PID, appendString(nil, p.Instrument), appendString(nil, p.Clock), p.TicksPerSec,
-			appendString(nil, p.Mechanism), p.Gap, finite(p.Inside), finite(p.Outside), finite(p.ColdInside), finite(p.ColdOutside))
+			appendString(nil, p.Mechanism), p.Gap, finite(p.Inside), finite(p.Outside), finite(p.ColdInside), finite(p.ColdOutside), p.Agent)
 	}
 	out.WriteString("\n  ],\n")
 }
@@ -222,7 +238,7 @@ func (c *context) headerTimes(add func(key, value string)) {
 			mechanism += fmt.Sprintf(" above %s", p.Gap)
 		}
 		add(fmt.Sprintf("times of process %d", c.processes.get(p.Process).PID),
-			fmt.Sprintf("instrumented %s, clock %s at %s Hz, waits by %s, probes %.1f ns in a call and %.1f ns in its caller (%.1f and %.1f ns cold)",
-				p.Instrument, p.Clock, q.Count(p.TicksPerSec), mechanism, p.Inside, p.Outside, p.ColdInside, p.ColdOutside))
+			fmt.Sprintf("instrumented %s, clock %s at %s Hz, waits by %s, probes %.1f ns in a call and %.1f ns in its caller (%.1f and %.1f ns cold); the agent's own %s are in none of the times",
+				p.Instrument, p.Clock, q.Count(p.TicksPerSec), mechanism, p.Inside, p.Outside, p.ColdInside, p.ColdOutside, p.Agent))
 	}
 }

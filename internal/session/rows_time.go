@@ -38,6 +38,7 @@ type ProcessTime struct {
 	Outside     float64 // and in the caller's time at a call
 	ColdInside  float64
 	ColdOutside float64
+	Agent       q.Nanoseconds // that the agent took for itself in the threads, which is part of no time
 }
 
 // Timing is a row of the table timing.

@@ -326,7 +326,8 @@ CREATE TABLE process_time (          -- processes whose calls were timed (--time
   inside_ns         REAL NOT NULL,    -- what the probes add to the tail of each call, as measured in the process
   outside_ns        REAL NOT NULL,    -- and to the caller's time at each call
   cold_inside_ns    REAL NOT NULL,    -- the same when nothing is in the processor's caches
-  cold_outside_ns   REAL NOT NULL
+  cold_outside_ns   REAL NOT NULL,
+  agent_time_ns     INTEGER NOT NULL  -- what the agent took for itself in the threads, beyond that: no part of any time
 );
 
 CREATE TABLE timing (               -- thread × node: whose time it is, and where it passed; each pair once
@@ -1002,7 +1003,7 @@ SELECT t.id, t.os_id AS thread_id, t.name, p.pid AS process_id, p.name AS proces
 FROM thread_time v CROSS JOIN total_time JOIN thread t ON t.id = v.thread_id LEFT JOIN process p ON p.id = t.process_id;
 
 CREATE VIEW process_times AS          -- and how they were timed
-SELECT p.id, p.pid AS process_id, p.name, h.clock, h.ticks_per_second, h.instrument, h.mechanism, h.gap_ns, h.inside_ns, h.outside_ns,
+SELECT p.id, p.pid AS process_id, p.name, h.clock, h.ticks_per_second, h.instrument, h.mechanism, h.gap_ns, h.inside_ns, h.outside_ns, h.agent_time_ns,
   v.calls, v.running,
   v.elapsed_inclusive, 100.0 * v.elapsed_inclusive / total_time.elapsed AS elapsed_inclusive_percent,
   v.elapsed_exclusive, 100.0 * v.elapsed_exclusive / total_time.elapsed AS elapsed_exclusive_percent,

@@ -39,7 +39,7 @@ func (t *Times) write(w *session.Writer) error {
 func (b *Builder) Timed(p session.ProcessID, inside, outside float64) {
 	b.ProcessTimes = append(b.ProcessTimes, session.ProcessTime{Process: p, Clock: session.ClockTSC, TicksPerSec: 2_500_000_000,
 		Instrument: session.InstrumentBoundary, Mechanism: session.MechanismRseq, Inside: inside, Outside: outside,
-		ColdInside: 10 * inside, ColdOutside: 10 * outside})
+		ColdInside: 10 * inside, ColdOutside: 10 * outside, Agent: 5000})
 }
 
 // Interval is the time between two events of a thread.
