@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"syscall"
@@ -205,8 +206,11 @@ func TestLateSignals(t *testing.T) {
 	}
 	target := started(t, "true")
 	<-target.Done()
+	// To this thread: one that any thread may take can come after the Release that follows, and would end this test.
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
 	for range 20 {
-		if err := unix.Kill(os.Getpid(), unix.SIGHUP); err != nil { // would end this test
+		if err := unix.Tgkill(os.Getpid(), unix.Gettid(), unix.SIGHUP); err != nil {
 			t.Fatal(err)
 		}
 	}
