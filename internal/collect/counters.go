@@ -1,7 +1,9 @@
 package collect
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 
 	"github.com/clrprof/clrprof/internal/arena"
 	"github.com/clrprof/clrprof/internal/quantity"
@@ -9,46 +11,93 @@ import (
 	"github.com/clrprof/clrprof/internal/wire"
 )
 
-// counters of a timing; times in ticks.
+// counters of a timing; times in ticks. What the operating system did is apart: in most timings, nothing.
 type counters struct {
 	calls, ended, made uint64
 	elapsed, waited    uint64
-	waits              wire.Waits
 }
 
-// count adds up the counters of the arena by the session's timings, and notes the extremes of those whose calls ended
-// since the last sync, or in the last one of all.
+// ended is a timing of the arena of which calls ended, and its row.
+type ended struct{ own, taken int32 }
+
+// count adds up the counters of the arena by the session's timings, and notes those whose calls ended since the last sync,
+// or in the last one all.
 func (t *times) count(p *process, rows []wire.Timing, last bool) error {
-	clear(t.sums)
-	if n := len(t.rows) - len(t.sums); n > 0 {
-		t.sums = append(t.sums, make([]counters, n)...)
+	if n := t.rows.len(); n > cap(t.sums) {
+		t.sums = nil // the two need not be there at once
+		t.sums = make([]counters, n, n+n/growthPart)
+	} else {
+		t.sums = t.sums[:n]
+		clear(t.sums)
 	}
-	t.singles = map[int]*session.Extremes{}
-	waits := waitsOf{arena: p.arena, rows: p.arena.Waits()}
-	for i := range t.taken {
+	for i := range t.waits {
+		t.waits[i].sum = wire.Waits{}
+	}
+	read := waitsOf{arena: p.arena, rows: p.arena.Waits()}
+	for i := range t.taken.len() {
 		x := arena.Timing(&rows[i])
-		n := &t.taken[i]
-		tail, lead, err := waits.counters(&x, n.folded)
-		if err == nil {
-			err = t.sums[n.own].add(&tail)
+		n := t.taken.at(i)
+		err := t.addTail(&read, int(n.own), &x)
+		if err == nil && n.lead != none {
+			err = t.addLead(&read, int(n.lead), &x, n.folded)
 		}
-		if err == nil && n.lead >= 0 {
-			err = t.sums[n.lead].add(&lead)
+		if err == nil && x.Parent == 0 && x.LeadElapsed != 0 {
+			err = fmt.Errorf("%w: time before a root", wire.ErrCorrupt)
 		}
 		if err != nil {
 			return fmt.Errorf("timing %d: %w", i+1, err)
 		}
 	}
-	for i := range t.taken {
-		own := int(t.taken[i].own)
-		if last || t.sums[own].ended != uint64(t.rows[own].counted.Ended) {
-			x := arena.Timing(&rows[i])
-			if err := t.widen(own, &x); err != nil {
-				return fmt.Errorf("timing %d: %w", i+1, err)
-			}
+	for i := range t.taken.len() {
+		own := t.taken.at(i).own
+		if last || t.sums[own].ended != uint64(t.rows.at(int(own)).ended) {
+			t.ended = append(t.ended, ended{own, int32(i)})
 		}
 	}
 	return nil
+}
+
+// growthPart is the part of its size by which room grows beyond what is needed.
+const growthPart = 4
+
+// addTail adds what a timing counts for its function itself. A thread may be between the additions to two counters, or
+// have been killed there: what is part of another is cut to it.
+func (t *times) addTail(read *waitsOf, row int, x *wire.Timing) error {
+	c := counters{calls: x.Calls, ended: min(x.Ended, x.Calls), made: x.Folded, elapsed: x.TailElapsed, waited: min(x.TailWaited, x.TailElapsed)}
+	if err := t.sums[row].add(&c); err != nil {
+		return err
+	}
+	return t.addWaits(read, row, x.TailWaits, c.ended+c.made)
+}
+
+// addLead adds what a timing counts for the call site. Folded calls are those of a function below (truncated).
+func (t *times) addLead(read *waitsOf, row int, x *wire.Timing, folded bool) error {
+	c := counters{elapsed: x.LeadElapsed, waited: min(x.LeadWaited, x.LeadElapsed)}
+	if !folded { // else the caller's Folded counts it
+		c.made = x.Calls
+	}
+	if err := t.sums[row].add(&c); err != nil {
+		return err
+	}
+	return t.addWaits(read, row, x.LeadWaits, c.made)
+}
+
+// addWaits adds the waits with the given number, which are in so many intervals at most.
+func (t *times) addWaits(read *waitsOf, row int, number uint32, intervals uint64) error {
+	if number == 0 {
+		return nil
+	}
+	w, err := read.at(number)
+	if err != nil {
+		return err
+	}
+	w.Intervals = min(w.Intervals, intervals)
+	at := &t.rows.at(row).waits
+	if *at == none {
+		*at = int32(len(t.waits))
+		t.waits = append(t.waits, waits{})
+	}
+	return addWaits(&t.waits[*at].sum, &w)
 }
 
 // waitsOf reads the waits of timings, which can be newer than the part of the table that was seen.
@@ -57,10 +106,7 @@ type waitsOf struct {
 	rows  []wire.Waits
 }
 
-func (w *waitsOf) read(number uint32) (wire.Waits, error) {
-	if number == 0 {
-		return wire.Waits{}, nil
-	}
+func (w *waitsOf) at(number uint32) (wire.Waits, error) {
 	if int64(number) > int64(len(w.rows)) {
 		w.rows = w.arena.Waits()
 	}
@@ -70,92 +116,43 @@ func (w *waitsOf) read(number uint32) (wire.Waits, error) {
 	return arena.Waits(&w.rows[number-1]), nil
 }
 
-// counters returns what a timing counts for its function itself and what for the call site. A thread may be between the
-// additions to two counters, or have been killed there: what is part of another is cut to it.
-// Folded calls are those of a function below (truncated).
-func (w *waitsOf) counters(x *wire.Timing, folded bool) (tail, lead counters, err error) {
-	tail = counters{calls: x.Calls, ended: min(x.Ended, x.Calls), made: x.Folded, elapsed: x.TailElapsed, waited: min(x.TailWaited, x.TailElapsed)}
-	lead = counters{elapsed: x.LeadElapsed, waited: min(x.LeadWaited, x.LeadElapsed)}
-	if !folded { // else the caller's Folded counts it
-		lead.made = x.Calls
-	}
-	if x.Parent == 0 && x.LeadElapsed != 0 {
-		return tail, lead, fmt.Errorf("%w: time before a root", wire.ErrCorrupt)
-	}
-	if tail.waits, err = w.read(x.TailWaits); err == nil {
-		lead.waits, err = w.read(x.LeadWaits)
-	}
-	tail.waits.Intervals = min(tail.waits.Intervals, tail.ended+tail.made)
-	lead.waits.Intervals = min(lead.waits.Intervals, lead.made)
-	return tail, lead, err
-}
-
 // add adds counters, all of which are bounded.
 func (c *counters) add(o *counters) error {
-	for _, x := range [...]uint64{o.calls, o.made, o.elapsed, o.waits.Voluntary, o.waits.Preempted, o.waits.Faults, o.waits.Reads, o.waits.OffNS} {
-		if x > maxCounter {
-			return fmt.Errorf("%w: a counter of %d", wire.ErrCorrupt, x)
-		}
+	if err := bounded(o.calls, o.made, o.elapsed); err != nil {
+		return err
 	}
 	c.calls += o.calls
 	c.ended += o.ended
 	c.made += o.made
 	c.elapsed += o.elapsed
 	c.waited += o.waited
-	w := &c.waits
-	w.Intervals += o.waits.Intervals
-	w.Voluntary += o.waits.Voluntary
-	w.Preempted += o.waits.Preempted
-	w.Faults += o.waits.Faults
-	w.Reads += o.waits.Reads
-	w.OffNS += o.waits.OffNS
-	if max(c.calls, c.made, c.elapsed, w.Voluntary, w.Preempted, w.Faults, w.Reads, w.OffNS) > maxCounter {
-		return fmt.Errorf("%w: counters of %d calls, %d ticks", wire.ErrCorrupt, max(c.calls, c.made), c.elapsed)
+	return bounded(c.calls, c.made, c.elapsed)
+}
+
+// addWaits adds waits, all of which are bounded: Intervals by the counters.
+func addWaits(w, o *wire.Waits) error {
+	if err := bounded(o.Voluntary, o.Preempted, o.Faults, o.Reads, o.OffNS); err != nil {
+		return err
+	}
+	w.Intervals += o.Intervals
+	w.Voluntary += o.Voluntary
+	w.Preempted += o.Preempted
+	w.Faults += o.Faults
+	w.Reads += o.Reads
+	w.OffNS += o.OffNS
+	return bounded(w.Voluntary, w.Preempted, w.Faults, w.Reads, w.OffNS)
+}
+
+func bounded(counters ...uint64) error {
+	if n := slices.Max(counters); n > maxCounter {
+		return fmt.Errorf("%w: a counter of %d", wire.ErrCorrupt, n)
 	}
 	return nil
 }
 
-// widen notes the extremes of a timing's calls. Those of the first call to end are noted after it is counted.
-func (t *times) widen(row int, x *wire.Timing) error {
-	if x.Ended == 0 {
-		return nil
-	}
-	for i := range x.Min {
-		if x.Min[i] > x.Max[i] {
-			return nil
-		}
-	}
-	var e session.Extremes
-	have := t.singles[row]
-	for i, to := range ranges(&e) {
-		low, err := t.clock.nanoseconds(x.Min[i])
-		if err != nil {
-			return err
-		}
-		high, err := t.clock.nanoseconds(x.Max[i])
-		if err != nil {
-			return err
-		}
-		*to = session.Range{Min: low, Max: high}
-	}
-	if have == nil {
-		t.singles[row] = &e
-		return nil
-	}
-	more := ranges(&e)
-	for i, to := range ranges(have) {
-		to.Min, to.Max = min(to.Min, more[i].Min), max(to.Max, more[i].Max)
-	}
-	return nil
-}
-
-// ranges are in the order of wire.Timing.Min.
-func ranges(e *session.Extremes) [4]*session.Range {
-	return [4]*session.Range{&e.ElapsedInclusive, &e.ElapsedExclusive, &e.ApplicationInclusive, &e.ApplicationExclusive}
-}
-
-// value converts counters.
-func (t *times) value(c *counters) (session.TimingValue, error) {
+// value converts the sums of a timing.
+func (t *times) value(i int) (session.TimingValue, error) {
+	c := &t.sums[i]
 	elapsed, err := t.clock.nanoseconds(c.elapsed)
 	if err != nil {
 		return session.TimingValue{}, err
@@ -164,19 +161,78 @@ func (t *times) value(c *counters) (session.TimingValue, error) {
 	if err != nil {
 		return session.TimingValue{}, err
 	}
-	return session.TimingValue{Calls: quantity.Count(c.calls), Ended: quantity.Count(c.ended), Made: quantity.Count(c.made),
-		Elapsed: elapsed, Waited: waited, Waits: quantity.Waits{Intervals: quantity.Count(c.waits.Intervals),
-			Voluntary: quantity.Count(c.waits.Voluntary), Preempted: quantity.Count(c.waits.Preempted), Faults: quantity.Count(c.waits.Faults),
-			Reads: quantity.Count(c.waits.Reads), OffCPU: quantity.Nanoseconds(c.waits.OffNS)}}, nil
+	v := session.TimingValue{Calls: quantity.Count(c.calls), Ended: quantity.Count(c.ended), Made: quantity.Count(c.made), Elapsed: elapsed, Waited: waited}
+	if at := t.rows.at(i).waits; at != none {
+		w := &t.waits[at].sum
+		v.Waits = quantity.Waits{Intervals: quantity.Count(w.Intervals), Voluntary: quantity.Count(w.Voluntary), Preempted: quantity.Count(w.Preempted),
+			Faults: quantity.Count(w.Faults), Reads: quantity.Count(w.Reads), OffCPU: quantity.Nanoseconds(w.OffNS)}
+	}
+	return v, nil
 }
 
-func (t *times) writeExtremes(r *Recorder) error {
-	var rows []session.TimingExtreme
-	for i := range t.rows {
-		if e := t.singles[i]; e != nil {
-			rows = append(rows, session.TimingExtreme{Timing: t.rows[i].id, Extremes: *e})
+// writeExtremes writes those of the rows of which calls ended. They are read after the calls are counted: those of a call
+// that ends meanwhile may be among them.
+func (t *times) writeExtremes(r *Recorder, rows []wire.Timing) error {
+	slices.SortFunc(t.ended, func(a, b ended) int { return cmp.Or(cmp.Compare(a.own, b.own), cmp.Compare(a.taken, b.taken)) })
+	var out []session.TimingExtreme
+	for i, n := range t.ended {
+		x := arena.Timing(&rows[n.taken])
+		e, ok, err := t.extremes(&x)
+		switch id := t.rows.at(int(n.own)).id; {
+		case err != nil:
+			return fmt.Errorf("timing %d: %w", n.taken+1, err)
+		case !ok:
+		case len(out) > 0 && out[len(out)-1].Timing == id:
+			widen(&out[len(out)-1].Extremes, &e)
+		default:
+			out = append(out, session.TimingExtreme{Timing: id, Extremes: e})
+		}
+		done := i+1 == len(t.ended) || t.ended[i+1].own != n.own // the next one is of another row
+		if done && len(out) >= rowsAtOnce {
+			if err := r.w.ReplaceTimingExtremes(out); err != nil {
+				return err
+			}
+			out = out[:0]
 		}
 	}
-	t.singles = nil
-	return r.w.ReplaceTimingExtremes(rows)
+	t.ended = t.ended[:0]
+	return r.w.ReplaceTimingExtremes(out)
+}
+
+// extremes converts those of a timing's calls; false: there are none yet. Those of the first call to end are noted after it
+// is counted.
+func (t *times) extremes(x *wire.Timing) (session.Extremes, bool, error) {
+	var e session.Extremes
+	if x.Ended == 0 {
+		return e, false, nil
+	}
+	for i := range x.Min {
+		if x.Min[i] > x.Max[i] {
+			return e, false, nil
+		}
+	}
+	for i, to := range ranges(&e) {
+		low, err := t.clock.nanoseconds(x.Min[i])
+		if err != nil {
+			return e, false, err
+		}
+		high, err := t.clock.nanoseconds(x.Max[i])
+		if err != nil {
+			return e, false, err
+		}
+		*to = session.Range{Min: low, Max: high}
+	}
+	return e, true, nil
+}
+
+func widen(e, by *session.Extremes) {
+	more := ranges(by)
+	for i, to := range ranges(e) {
+		to.Min, to.Max = min(to.Min, more[i].Min), max(to.Max, more[i].Max)
+	}
+}
+
+// ranges are in the order of wire.Timing.Min.
+func ranges(e *session.Extremes) [4]*session.Range {
+	return [4]*session.Range{&e.ElapsedInclusive, &e.ElapsedExclusive, &e.ApplicationInclusive, &e.ApplicationExclusive}
 }

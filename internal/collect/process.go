@@ -86,11 +86,11 @@ func newProcess(id session.ProcessID, a *arena.Arena) *process {
 	return &process{id: id, arena: a, names: newNames(), threads: newThreads(), lifetime: newLifetime(), times: newTimes(), losses: map[string]session.Loss{}}
 }
 
-// growth is what is new of the sites and timings: rows without the slice that they will belong to.
+// growth is what is new of the sites: rows without the slice that they will belong to.
 type growth struct {
-	values  []session.SiteValue
-	fates   []session.SiteFate
-	timings []session.TimingValue
+	values []session.SiteValue
+	fates  []session.SiteFate
+	timed  bool // timings grew too; their rows are written
 }
 
 // readHeader also finds out whether the process is over. If it is, the header and all that is read later is final.
@@ -118,6 +118,10 @@ func (p *process) sync(r *Recorder, now quantity.Nanoseconds, last bool, out *gr
 	}
 	timings := p.arena.Timings()
 	sites, nodes, ips := p.arena.Sites(), p.arena.Nodes(), p.arena.IPs()
+	// A record has at least 8 bytes (wire.Next).
+	if err := r.room(len(timings), len(nodes), len(ips), (len(p.arena.Log())-p.logRead)/8); err != nil {
+		return err
+	}
 	if err := p.readLog(r); err != nil {
 		return err
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -64,6 +65,19 @@ type ids struct {
 	site        session.SiteID
 	gc          session.GCID
 	timing      session.TimingID
+}
+
+// room checks that the ids of a session stay short when all rows of these tables of an arena are new: each can be two rows of
+// the session.
+func (r *Recorder) room(tables ...int) error {
+	most := max(int64(r.next.thread), int64(r.next.function), int64(r.next.instruction), int64(r.next.node))
+	for _, rows := range tables {
+		most += 2 * int64(rows)
+	}
+	if most > math.MaxUint32 {
+		return fmt.Errorf("a session has fewer than %d rows of a kind, and this could take %d", math.MaxUint32, most)
+	}
+	return nil
 }
 
 // NewRecorder records the arenas that appear in directory. Start is the session's time zero.
@@ -152,7 +166,7 @@ func (r *Recorder) Close() error {
 }
 
 func (r *Recorder) writeSlice(end quantity.Nanoseconds, grown growth) error {
-	if end <= r.sliceEnd && len(grown.values) == 0 && len(grown.fates) == 0 && len(grown.timings) == 0 {
+	if end <= r.sliceEnd && len(grown.values) == 0 && len(grown.fates) == 0 && !grown.timed {
 		return nil
 	}
 	r.lastSlice++
@@ -163,9 +177,6 @@ func (r *Recorder) writeSlice(end quantity.Nanoseconds, grown growth) error {
 	for i := range grown.fates {
 		grown.fates[i].Slice = slice.ID
 	}
-	for i := range grown.timings {
-		grown.timings[i].Slice = slice.ID
-	}
 	r.sliceEnd = slice.End
 	if err := r.w.InsertSlices([]session.Slice{slice}); err != nil {
 		return err
@@ -173,10 +184,7 @@ func (r *Recorder) writeSlice(end quantity.Nanoseconds, grown growth) error {
 	if err := r.w.InsertSiteValues(grown.values); err != nil {
 		return err
 	}
-	if err := r.w.InsertSiteFates(grown.fates); err != nil {
-		return err
-	}
-	return r.w.InsertTimingValues(grown.timings)
+	return r.w.InsertSiteFates(grown.fates)
 }
 
 // findArenas opens arenas that have appeared since the last call, in the order of their processes' start.

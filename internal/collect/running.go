@@ -10,15 +10,15 @@ import (
 )
 
 // stop returns the calls that have not ended, and adds what passed since the last event of each thread that is in one to
-// the time of the innermost: to elapsed time only, as it is not known whether the operating system acted in it. Which calls those are follows from the counters, so that they always agree; the
-// activations only say which is the innermost.
+// the time of the innermost: to elapsed time only, as it is not known whether the operating system acted in it. Which calls
+// those are follows from the counters, so that they always agree; the activations only say which is the innermost.
 func (t *times) stop(r *Recorder, p *process, h *wire.Header) ([]session.TimingRunning, error) {
 	open, err := t.openIntervals(r, p, h)
 	if err != nil {
 		return nil, err
 	}
 	var running []session.TimingRunning
-	for i := range t.rows {
+	for i := range t.rows.len() {
 		calls, ticks := t.sums[i].calls-t.sums[i].ended, open[i]
 		if calls == 0 && ticks == 0 {
 			continue
@@ -30,7 +30,7 @@ func (t *times) stop(r *Recorder, p *process, h *wire.Header) ([]session.TimingR
 		if err := t.sums[i].add(&counters{elapsed: ticks, waited: ticks}); err != nil {
 			return nil, err
 		}
-		running = append(running, session.TimingRunning{Timing: t.rows[i].id, Calls: quantity.Count(calls), Elapsed: elapsed})
+		running = append(running, session.TimingRunning{Timing: t.rows.at(i).id, Calls: quantity.Count(calls), Elapsed: elapsed})
 	}
 	return running, nil
 }
@@ -56,15 +56,15 @@ func (t *times) openIntervals(r *Recorder, p *process, h *wire.Header) (map[int]
 			continue
 		}
 		n := arena.Activation(&activations[c.Activations+uint64(c.Depth)-1]).Timing
-		if n == 0 || int64(n) > int64(len(t.taken)) {
+		if n == 0 || int64(n) > int64(t.taken.len()) {
 			if p.over {
-				return nil, fmt.Errorf("%w: a call of timing %d, of %d", wire.ErrCorrupt, n, len(t.taken))
+				return nil, fmt.Errorf("%w: a call of timing %d, of %d", wire.ErrCorrupt, n, t.taken.len())
 			}
 			continue
 		}
-		innermost := &t.taken[n-1]
+		innermost := t.taken.at(int(n - 1))
 		id, ok := p.threads.id(uint32(i + 1))
-		if !ok || innermost.thread != id || t.sums[innermost.own].calls == t.sums[innermost.own].ended {
+		if !ok || innermost.thread != short(id) || t.sums[innermost.own].calls == t.sums[innermost.own].ended {
 			continue // the call of another thread, to which the room was given: this one has ended
 		}
 		until, err := t.threadEnd(r, p, uint32(i+1), end)

@@ -15,37 +15,62 @@ import (
 // A timing of the arena is a function, called from one place of its caller, in one thread. In the session it is part of
 // two: its tail and its calls belong to the node of the function itself, its lead to the node of the call site in the
 // caller, which is exclusive time of the caller there. Several of the arena's can be part of one of the session's.
+//
+// A process can have some million timings, and the collector may have to live with it in one container. So what is kept of
+// each is small, and what is written goes to the session in parts, not when all of it is there.
 type times struct {
 	written session.ProcessTime
 	clock   clock
 	closed  bool // the process is over, or the recording is: what is written is all there is
 
-	taken   []taken                   // by index in the arena
-	rows    []timing                  // the session's
-	known   map[session.Timing]int    // index in rows, by thread and node
-	fresh   []session.Timing          // rows that are not written yet
-	sums    []counters                // by index in rows, of the whole run: room for one sync
-	singles map[int]*session.Extremes // by index in rows: of those whose calls ended since the last sync
+	taken pieces[taken]  // by index in the arena
+	rows  pieces[timing] // the session's
+	known map[key]int32  // index in rows
+	fresh []session.Timing
+	sums  []counters // by index in rows, of the whole run: room for one sync
+	waits []waits    // of the few rows in which the operating system acted
+	ended []ended    // since the last sync
+	grown []session.TimingValue
 }
+
+// rowsAtOnce is how many rows are gathered before they are written: some megabytes.
+const rowsAtOnce = 1 << 14
 
 // taken is what a timing of the arena is in the session, as it was when it was new: the target can overwrite its arena.
 type taken struct {
-	thread    session.ThreadID
-	function  session.FunctionID
-	self      session.NodeID // the function itself
-	above     session.NodeID // the parent of self and of the function's call sites
-	own, lead int32          // index in rows; lead -1: a root
-	truncated bool           // it stands for calls that have no place of their own
-	folded    bool           // it is below one that does, or is one: the intervals before its calls are in their callers' tails
+	thread    short // ids, as the fields of key
+	function  short
+	self      short // node of the function itself
+	above     short // the parent of self and of the function's call sites
+	own, lead int32 // index in rows; lead -1: a root
+	truncated bool  // it stands for calls that have no place of their own
+	folded    bool  // it is below one that does, or is one: the intervals before its calls are in their callers' tails
 }
+
+// short is an id of the session, all of which are counted from 1: Recorder.room sees to it that they fit.
+type short uint32
+
+// key is a thread and a node.
+type key struct{ thread, node short }
 
 // timing is a timing of the session and what earlier slices hold of it.
 type timing struct {
-	id      session.TimingID
-	counted session.TimingValue
+	id                 session.TimingID
+	calls, ended, made quantity.Count
+	elapsed, waited    quantity.Nanoseconds
+	waits              int32 // index in waits; none
 }
 
-func newTimes() times { return times{known: map[session.Timing]int{}} }
+// waits is what the operating system did in the intervals of a timing.
+type waits struct {
+	sum     wire.Waits     // of the whole run: room for one sync
+	counted quantity.Waits // in earlier slices
+}
+
+// none is no index.
+const none = -1
+
+func newTimes() times { return times{known: map[key]int32{}} }
 
 // sync reads what is new of the arena's timings. The rows are those that were there before the log was read, so that the
 // log has what they refer to. In the last one of a process nothing is left for later.
@@ -53,15 +78,20 @@ func (t *times) sync(r *Recorder, p *process, h *wire.Header, rows []wire.Timing
 	if h.Data&wire.DataTime == 0 || t.closed || (len(rows) == 0 && h.TicksPerSec == 0) {
 		return nil
 	}
-	if len(rows) < len(t.taken) {
-		return fmt.Errorf("%w: %d timings after %d", wire.ErrCorrupt, len(rows), len(t.taken))
+	if len(rows) < t.taken.len() {
+		return fmt.Errorf("%w: %d timings after %d", wire.ErrCorrupt, len(rows), t.taken.len())
 	}
 	if err := t.writeProcess(r, p, h); err != nil {
 		return err
 	}
-	for i := len(t.taken); i < len(rows); i++ {
+	for i := t.taken.len(); i < len(rows); i++ {
 		if err := t.take(r, p, rows); err != nil {
 			return fmt.Errorf("timing %d: %w", i+1, err)
+		}
+		if len(t.fresh) >= rowsAtOnce {
+			if err := t.writeFresh(r, p); err != nil {
+				return err
+			}
 		}
 	}
 	if err := t.count(p, rows, last); err != nil {
@@ -75,25 +105,33 @@ func (t *times) sync(r *Recorder, p *process, h *wire.Header, rows []wire.Timing
 		}
 		t.closed = true
 	}
+	if err := t.writeFresh(r, p); err != nil {
+		return err
+	}
 	if err := t.grow(r, last, out); err != nil {
 		return err
 	}
+	if err := t.writeExtremes(r, rows); err != nil {
+		return err
+	}
+	return r.w.ReplaceTimingRunning(running)
+}
+
+// writeFresh writes the rows that are new, and what they refer to.
+func (t *times) writeFresh(r *Recorder, p *process) error {
 	if err := p.tree.write(r, p); err != nil {
 		return err
 	}
 	if err := r.w.InsertTimings(t.fresh); err != nil {
 		return err
 	}
-	t.fresh = nil
-	if err := t.writeExtremes(r); err != nil {
-		return err
-	}
-	return r.w.ReplaceTimingRunning(running)
+	t.fresh = t.fresh[:0]
+	return nil
 }
 
 // take adds the first timing of the arena that is new. Its function and its caller are described before it.
 func (t *times) take(r *Recorder, p *process, rows []wire.Timing) error {
-	i := len(t.taken)
+	i := t.taken.len()
 	x := arena.Timing(&rows[i])
 	thread, ok := p.threads.id(x.Thread)
 	if !ok {
@@ -106,24 +144,26 @@ func (t *times) take(r *Recorder, p *process, rows []wire.Timing) error {
 	case !ok:
 		return fmt.Errorf("%w: function %d was never described", wire.ErrCorrupt, x.Function)
 	}
-	if len(t.rows) > math.MaxInt32-2 {
+	if t.rows.len() > math.MaxInt32-2 {
 		return fmt.Errorf("%w: more than %d timings", wire.ErrCorrupt, math.MaxInt32)
 	}
-	n := taken{thread: thread, function: f.id, lead: -1, truncated: x.Function == 0, folded: x.Function == 0}
+	n := taken{thread: short(thread), function: short(f.id), lead: none, truncated: x.Function == 0, folded: x.Function == 0}
 	if x.Parent != 0 {
-		if int64(x.Parent) > int64(i) || t.taken[x.Parent-1].thread != thread {
+		if int64(x.Parent) > int64(i) || t.taken.at(int(x.Parent-1)).thread != n.thread {
 			return fmt.Errorf("%w: parent %d of a timing of thread %d", wire.ErrCorrupt, x.Parent, x.Thread)
 		}
-		var err error
-		if n.above, err = t.callSite(r, p, t.taken[x.Parent-1], &x); err != nil {
+		caller := *t.taken.at(int(x.Parent - 1))
+		above, err := t.callSite(r, p, caller, &x)
+		if err != nil {
 			return err
 		}
-		n.lead = t.row(r, thread, n.above)
-		n.folded = n.truncated || t.taken[x.Parent-1].truncated
+		n.above = short(above)
+		n.lead = t.row(r, thread, above)
+		n.folded = n.truncated || caller.truncated
 	}
-	n.self = p.tree.node(r, session.Node{Parent: n.above, Process: p.id, Function: f.id})
-	n.own = t.row(r, thread, n.self)
-	t.taken = append(t.taken, n)
+	self := p.tree.node(r, session.Node{Parent: session.NodeID(n.above), Process: p.id, Function: f.id})
+	n.self, n.own = short(self), t.row(r, thread, self)
+	t.taken.add(n)
 	return nil
 }
 
@@ -131,42 +171,43 @@ func (t *times) take(r *Recorder, p *process, rows []wire.Timing) error {
 // place is not known, or is in code between the two that is not recorded.
 func (t *times) callSite(r *Recorder, p *process, caller taken, x *wire.Timing) (session.NodeID, error) {
 	if x.ReturnAddress == 0 {
-		return caller.self, nil
+		return session.NodeID(caller.self), nil
 	}
-	at, err := p.tree.instructionAt(r, p, caller.function, x)
+	function := session.FunctionID(caller.function)
+	at, err := p.tree.instructionAt(r, p, function, x)
 	if err != nil || at == 0 {
-		return caller.self, err
+		return session.NodeID(caller.self), err
 	}
-	return p.tree.node(r, session.Node{Parent: caller.above, Process: p.id, Function: caller.function, Instruction: at}), nil
+	return p.tree.node(r, session.Node{Parent: session.NodeID(caller.above), Process: p.id, Function: function, Instruction: at}), nil
 }
 
 // row returns the index of the timing of a thread at a node.
 func (t *times) row(r *Recorder, thread session.ThreadID, node session.NodeID) int32 {
-	key := session.Timing{Thread: thread, Node: node}
-	i, ok := t.known[key]
+	k := key{short(thread), short(node)}
+	i, ok := t.known[k]
 	if !ok {
 		r.next.timing++
-		i = len(t.rows)
-		t.known[key] = i
-		t.rows = append(t.rows, timing{id: r.next.timing})
+		i = int32(t.rows.len())
+		t.known[k] = i
+		t.rows.add(timing{id: r.next.timing, waits: none})
 		t.fresh = append(t.fresh, session.Timing{ID: r.next.timing, Thread: thread, Node: node})
 	}
-	return int32(i)
+	return i
 }
 
-// grow adds by how much each timing grew since the last sync. Counters are converted as they are in sum, so that the
+// grow writes by how much each timing grew since the last sync. Counters are converted as they are in sum, so that the
 // slices add up to the conversion of the sum.
 func (t *times) grow(r *Recorder, last bool, out *growth) error {
-	for i := range t.rows {
-		row := &t.rows[i]
-		total, err := t.value(&t.sums[i])
+	for i := range t.rows.len() {
+		total, err := t.value(i)
 		if err != nil {
 			return err
 		}
-		total.Waited = waited(total.Waited, &total, &row.counted, last)
-		grown, ok := difference(&total, &row.counted)
+		before := t.counted(i)
+		total.Waited = waited(total.Waited, &total, &before, last)
+		grown, ok := difference(&total, &before)
 		if !ok {
-			return fmt.Errorf("%w: a timing of %+v after %+v", wire.ErrCorrupt, total, row.counted)
+			return fmt.Errorf("%w: a timing of %+v after %+v", wire.ErrCorrupt, total, before)
 		}
 		if grown == (session.TimingValue{}) {
 			continue
@@ -176,11 +217,41 @@ func (t *times) grow(r *Recorder, last bool, out *growth) error {
 		if r.elapsed > maxCounter || r.calls > maxCounter {
 			return fmt.Errorf("%w: %d calls, %d ns in sum", wire.ErrCorrupt, r.calls, r.elapsed)
 		}
-		row.counted = total
-		grown.Timing = row.id
-		out.timings = append(out.timings, grown)
+		t.setCounted(i, &total)
+		grown.Slice, grown.Timing = r.lastSlice+1, t.rows.at(i).id
+		t.grown = append(t.grown, grown)
+		out.timed = true
+		if len(t.grown) >= rowsAtOnce {
+			if err := t.writeGrown(r); err != nil {
+				return err
+			}
+		}
 	}
-	return nil
+	return t.writeGrown(r)
+}
+
+func (t *times) writeGrown(r *Recorder) error {
+	err := r.w.InsertTimingValues(t.grown)
+	t.grown = t.grown[:0]
+	return err
+}
+
+// counted returns what earlier slices hold of a timing.
+func (t *times) counted(i int) session.TimingValue {
+	row := t.rows.at(i)
+	v := session.TimingValue{Calls: row.calls, Ended: row.ended, Made: row.made, Elapsed: row.elapsed, Waited: row.waited}
+	if row.waits != none {
+		v.Waits = t.waits[row.waits].counted
+	}
+	return v
+}
+
+func (t *times) setCounted(i int, v *session.TimingValue) {
+	row := t.rows.at(i)
+	row.calls, row.ended, row.made, row.elapsed, row.waited = v.Calls, v.Ended, v.Made, v.Elapsed, v.Waited
+	if row.waits != none {
+		t.waits[row.waits].counted = v.Waits
+	}
 }
 
 // waited keeps what was waited within a slice from being more than what passed in it: an interval can be known to have

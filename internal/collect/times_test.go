@@ -628,3 +628,83 @@ func TestMode(t *testing.T) {
 		r.unchecked()
 	}
 }
+
+// TestTimeMany: more timings than are written at once, with everything, in two slices.
+func TestTimeMany(t *testing.T) {
+	const chains, length = 150, 100
+	r := newRecording(t, collect.Filter{})
+	a := timedArena()
+	a.Capacity = 1 << 24
+	a.Header.PID = uint32(os.Getpid())
+	a.Waits = []wire.Waits{{Intervals: 1, Voluntary: 2, OffNS: 9}}
+	main := a.Timing(1, 0, mainFunction, 0)
+	calls(&a.Timings[main-1], 1, 1, 0, 3)
+	fill := func(from uint64) {
+		for n := from; n < from+chains; n++ {
+			parent := main
+			for depth := range length { // the first call of a chain is at a place of its own
+				parent = a.Timing(1, parent, workFunction, []uint64{0x1001 + n, 0x2020}[min(depth, 1)])
+				calls(&a.Timings[parent-1], 1, 1, 6, 30+3*n)
+			}
+			a.Timings[parent-1].TailWaited, a.Timings[parent-1].TailWaits = 30, 1
+		}
+	}
+	path := filepath.Join(r.dir, "1-1.arena")
+	fill(0)
+	write(t, a, path)
+	r.sync(2000)
+	fill(chains - 50) // fifty at the same places: another timing of the arena is not always another one of the session
+	for i := range a.Timings[:main+length] {
+		a.Timings[i].TailElapsed += 300
+		a.Timings[i].Max[0] += 300
+		a.Timings[i].Calls++
+		a.Timings[i].Ended++
+	}
+	write(t, a, path)
+	r.sync(3000)
+	s := r.unchecked()
+	var want, got session.TimingValue
+	for i := range a.Timings {
+		x := &a.Timings[i]
+		want.Calls += quantity.Count(x.Calls)
+		want.Elapsed += quantity.Nanoseconds(x.TailElapsed/3 + x.LeadElapsed/3)
+		want.Waited += quantity.Nanoseconds(x.TailWaited / 3)
+		want.Voluntary += quantity.Count(2 * x.TailWaits)
+	}
+	ended := map[session.TimingID]bool{}
+	perSlice := map[session.SliceID]int{}
+	for _, v := range get[session.TimingValue](t)(s.TimingValues()) {
+		got.Calls += v.Calls
+		got.Elapsed += v.Elapsed
+		got.Waited += v.Waited
+		got.Voluntary += v.Voluntary
+		perSlice[v.Slice]++
+		if v.Ended > 0 {
+			ended[v.Timing] = true
+		}
+	}
+	if got != want {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+	if len(perSlice) != 2 || min(perSlice[1], perSlice[2]) < 1<<14 {
+		t.Errorf("rows of slices: %v", perSlice)
+	}
+	extremes := get[session.TimingExtreme](t)(s.TimingExtremes())
+	for _, e := range extremes {
+		if !ended[e.Timing] {
+			t.Errorf("timing %d has extremes and no calls", e.Timing)
+		}
+	}
+	if len(extremes) != len(ended) {
+		t.Errorf("%d timings have calls that ended, %d have extremes", len(ended), len(extremes))
+	}
+	if want := 1 + length*(2*chains-50); len(ended) != want {
+		t.Errorf("%d functions have calls, want %d", len(ended), want)
+	}
+	timings, nodes := get[session.Timing](t)(s.Timings()), get[session.Node](t)(s.Nodes())
+	for i, x := range timings {
+		if x.ID != session.TimingID(i+1) || int(x.Node) > len(nodes) {
+			t.Errorf("timing %d: %+v", i+1, x)
+		}
+	}
+}

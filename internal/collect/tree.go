@@ -15,7 +15,7 @@ type tree struct {
 	instructions []instruction
 	nodes        []node
 
-	joined map[session.Node]session.NodeID // with timings: the nodes, keyed with ID 0
+	joined map[branch]short                // with timings: the nodes
 	places map[place]session.InstructionID // the same of instructions
 
 	newInstructions []session.Instruction
@@ -28,6 +28,9 @@ type instruction struct {
 	keep     bool
 	class    uint32 // of the function, wire.FunctionInstrumented and so on
 }
+
+// branch is what a node of one process says, by the ids of the session.
+type branch struct{ parent, function, instruction short }
 
 // place is a return address in a body of a function.
 type place struct {
@@ -45,7 +48,7 @@ type node struct {
 // join says that timings are part of the tree.
 func (t *tree) join() {
 	if t.joined == nil {
-		t.joined, t.places = map[session.Node]session.NodeID{}, map[place]session.InstructionID{}
+		t.joined, t.places = map[branch]short{}, map[place]session.InstructionID{}
 	}
 }
 
@@ -76,6 +79,11 @@ func (t *tree) extend(r *Recorder, p *process, ips []wire.IP, nodes []wire.Node)
 			return fmt.Errorf("%w: node %d has parent %d and instruction %d", wire.ErrCorrupt, i, n.Parent, n.IP)
 		}
 		t.nodes = append(t.nodes, t.place(r, p, n))
+		if len(t.newNodes) >= rowsAtOnce {
+			if err := t.write(r, p); err != nil {
+				return err
+			}
+		}
 	}
 	return t.write(r, p)
 }
@@ -91,7 +99,7 @@ func (t *tree) write(r *Recorder, p *process) error {
 	if err := r.w.InsertNodes(t.newNodes); err != nil {
 		return err
 	}
-	t.newInstructions, t.newNodes = nil, nil
+	t.newInstructions, t.newNodes = t.newInstructions[:0], t.newNodes[:0]
 	return nil
 }
 
@@ -126,12 +134,13 @@ func isTimed(caller, class uint32) bool {
 
 // node returns the id of a node that is given without one. With timings equal nodes are one.
 func (t *tree) node(r *Recorder, row session.Node) session.NodeID {
-	if id, ok := t.joined[row]; ok {
-		return id
+	at := branch{short(row.Parent), short(row.Function), short(row.Instruction)}
+	if id, ok := t.joined[at]; ok {
+		return session.NodeID(id)
 	}
 	r.next.node++
 	if t.joined != nil {
-		t.joined[row] = r.next.node
+		t.joined[at] = short(r.next.node)
 	}
 	row.ID = r.next.node
 	t.newNodes = append(t.newNodes, row)

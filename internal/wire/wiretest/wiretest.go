@@ -3,6 +3,7 @@
 package wiretest
 
 import (
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -16,7 +17,7 @@ import (
 // NoPID is a process id that Linux never gives (PID_MAX_LIMIT is 4 Mi).
 const NoPID = 1 << 30
 
-// Capacity is how many bytes each region of an Arena has room for.
+// Capacity is how many bytes each region of an Arena has room for, as long as the arena does not say otherwise.
 const Capacity = 1 << 16
 
 // Arena is an arena in the making. It can be written to its file again and again, with more in it each time, while a
@@ -33,6 +34,7 @@ type Arena struct {
 	Waits       []wire.Waits
 	Clocks      []wire.Clock
 	Activations []wire.Activation
+	Capacity    int // in place of the constant, when not 0; to be set before the first Write
 }
 
 // New returns the arena of a process that does not exist any more and did not say goodbye.
@@ -128,7 +130,7 @@ func (a *Arena) Timing(thread, parent, function uint32, returnAddress uint64) ui
 }
 
 // Bytes returns the file, with room for more in each region. The header's regions are filled in.
-func (a *Arena) Bytes() ([]byte, error) { return a.bytes(Capacity) }
+func (a *Arena) Bytes() ([]byte, error) { return a.bytes(cmp.Or(a.Capacity, Capacity)) }
 
 // Compact returns the file without room for more.
 func (a *Arena) Compact() ([]byte, error) { return a.bytes(0) }
