@@ -55,16 +55,16 @@ func (c *checker) timings(d *Data) {
 			c.add("references", "timing %d is of process %d, which was not timed", t.ID, process)
 		}
 	}
-	for i, v := range d.TimingValues {
-		if d.timeSlice[i] < 0 {
+	d.values.each(func(slice, _ int32, v *session.TimingValue) {
+		if slice == none {
 			c.add("references", "a value of timing %d has no slice", v.Timing)
 		}
 		w := v.Waits
 		if min(v.Calls, v.Ended, v.Made, w.Intervals, w.Voluntary, w.Preempted, w.Faults, w.Reads) < 0 ||
 			min(v.Elapsed, v.Waited, v.OffCPU) < 0 || v.Waited > v.Elapsed {
-			c.add("timings", "timing %d in slice %d: %+v", v.Timing, v.Slice, v)
+			c.add("timings", "timing %d in slice %d: %+v", v.Timing, v.Slice, *v)
 		}
-	}
+	})
 }
 
 // uncertain is how many events of each thread may be half counted: a thread that was executing when its process ended was

@@ -15,14 +15,12 @@ import (
 type timeTables struct {
 	Times          []session.ProcessTime // of the processes whose calls were timed; empty: none
 	Timings        []session.Timing
-	TimingValues   []session.TimingValue
 	TimingExtremes []session.TimingExtreme
 	TimingRunning  []session.TimingRunning
 
+	values       timeValues
 	timingThread []int32
 	timingNode   []int32
-	valueTiming  []int32
-	timeSlice    []int32 // of TimingValues
 	extremeOf    []int32 // timing
 	runningOf    []int32 // timing
 }
@@ -31,7 +29,7 @@ func (t *timeTables) read(s *session.Session) error {
 	for _, read := range []func() error{
 		func() error { return into(&t.Times, s.ProcessTimes) },
 		func() error { return into(&t.Timings, s.Timings) },
-		func() error { return into(&t.TimingValues, s.TimingValues) },
+		func() error { return t.values.read(s) },
 		func() error { return into(&t.TimingExtremes, s.TimingExtremes) },
 		func() error { return into(&t.TimingRunning, s.TimingRunning) },
 	} {
@@ -55,10 +53,11 @@ func (t *timeTables) link(threads index[session.ThreadID], nodes index[session.N
 	}
 	set(&t.timingThread)(references(threads, t.Timings, func(r *session.Timing) session.ThreadID { return r.Thread }, "timing", "thread"))
 	set(&t.timingNode)(references(nodes, t.Timings, func(r *session.Timing) session.NodeID { return r.Node }, "timing", "node"))
-	set(&t.valueTiming)(references(timings, t.TimingValues, func(r *session.TimingValue) session.TimingID { return r.Timing }, "timing_value", "timing"))
-	set(&t.timeSlice)(references(times, t.TimingValues, func(r *session.TimingValue) session.SliceID { return r.Slice }, "timing_value", "slice"))
 	set(&t.extremeOf)(references(timings, t.TimingExtremes, func(r *session.TimingExtreme) session.TimingID { return r.Timing }, "timing_extreme", "timing"))
 	set(&t.runningOf)(references(timings, t.TimingRunning, func(r *session.TimingRunning) session.TimingID { return r.Timing }, "timing_running", "timing"))
+	if err == nil {
+		err = t.values.link(timings, times)
+	}
 	if err != nil {
 		return err
 	}
@@ -70,7 +69,7 @@ func (t *timeTables) link(threads index[session.ThreadID], nodes index[session.N
 	for _, c := range []struct {
 		table   string
 		timings []int32
-	}{{"timing_value", t.valueTiming}, {"timing_extreme", t.extremeOf}, {"timing_running", t.runningOf}} {
+	}{{"timing_extreme", t.extremeOf}, {"timing_running", t.runningOf}} {
 		if slices.Contains(c.timings, none) {
 			return fmt.Errorf("%w: a row of %s has no timing", session.ErrCorrupt, c.table)
 		}
@@ -96,14 +95,13 @@ func (d *Data) measure(f Filter) []measured {
 		}
 	}
 	out := make([]measured, len(d.Timings))
-	for i := range d.TimingValues {
-		v, timing, slice := &d.TimingValues[i], d.valueTiming[i], d.timeSlice[i]
+	d.values.each(func(slice, timing int32, v *session.TimingValue) {
 		m, thread := &out[timing], d.timingThread[timing]
 		if slice <= last && pass(none, thread) {
 			m.running += v.Calls - v.Ended
 		}
 		if !pass(slice, thread) {
-			continue
+			return
 		}
 		m.calls += v.Calls
 		m.ended += v.Ended
@@ -111,7 +109,7 @@ func (d *Data) measure(f Filter) []measured {
 		m.elapsed += v.Elapsed
 		m.waited += v.Waited
 		m.Waits = m.Waits.Add(v.Waits)
-	}
+	})
 	return out
 }
 

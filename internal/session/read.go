@@ -63,6 +63,22 @@ func rows[T any](s *Session, t table[T], condition string, args ...int64) ([]T, 
 	return out, nil
 }
 
+// scan reads a table row by row for a method of Session.
+func scan[T any](s *Session, t table[T], fn func(*T) error) error {
+	if s.absent[t.name] {
+		return nil
+	}
+	var stopped error
+	err := eachRow(s.conn, t, "", nil, func(row *T) error {
+		stopped = fn(row)
+		return stopped
+	})
+	if err == nil || err == stopped { // what fn says is not about the reading
+		return err
+	}
+	return s.explain(err)
+}
+
 // Info returns all facts about the session, by key.
 func (s *Session) Info() (map[string]string, error) {
 	info := map[string]string{}

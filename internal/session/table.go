@@ -126,8 +126,8 @@ func insert[T any](conn *sqlite.Conn, verb string, t table[T], rows []T) error {
 const maxExpectedRows = 1 << 20
 
 // expectedRows guesses how many rows a read returns, from the largest id.
-func expectedRows[T any](conn *sqlite.Conn, t table[T], condition string) int64 {
-	if t.order != "id" || condition != "" {
+func expectedRows[T any](conn *sqlite.Conn, t table[T]) int64 {
+	if t.order != "id" {
 		return 0
 	}
 	stmt, err := conn.Prepare("SELECT max(id) FROM " + t.name)
@@ -143,32 +143,47 @@ func expectedRows[T any](conn *sqlite.Conn, t table[T], condition string) int64 
 
 // selectRows reads the rows that match condition ("" for all), in the order of the key.
 func selectRows[T any](conn *sqlite.Conn, t table[T], condition string, args ...int64) ([]T, error) {
+	var rows []T
+	if condition == "" {
+		rows = make([]T, 0, expectedRows(conn, t))
+	}
+	err := eachRow(conn, t, condition, args, func(row *T) error {
+		rows = append(rows, *row)
+		return nil
+	})
+	if err != nil || len(rows) == 0 {
+		return nil, err
+	}
+	return rows, nil
+}
+
+// eachRow calls fn for each of the rows of selectRows. The row is overwritten by the next one.
+func eachRow[T any](conn *sqlite.Conn, t table[T], condition string, args []int64, fn func(*T) error) error {
 	if condition != "" {
 		condition = " WHERE " + condition
 	}
 	stmt, err := conn.Prepare("SELECT " + t.columns + " FROM " + t.name + condition + " ORDER BY " + t.order)
 	if err != nil {
-		return nil, fmt.Errorf("reading table %s: %w", t.name, err)
+		return fmt.Errorf("reading table %s: %w", t.name, err)
 	}
 	defer stmt.Reset()
 	for i, arg := range args {
 		stmt.BindInt64(i+1, arg)
 	}
-	rows := make([]T, 0, expectedRows(conn, t, condition))
 	c := cells{stmt: stmt}
+	var row T
 	for {
 		more, err := stmt.Step()
 		if err != nil {
-			return nil, fmt.Errorf("reading table %s: %w", t.name, err)
+			return fmt.Errorf("reading table %s: %w", t.name, err)
 		}
 		if !more {
-			if len(rows) == 0 {
-				return nil, nil
-			}
-			return rows, nil
+			return nil
 		}
-		rows = append(rows, *new(T))
 		c.next = 0
-		t.fields(&c, &rows[len(rows)-1])
+		t.fields(&c, &row)
+		if err := fn(&row); err != nil {
+			return err
+		}
 	}
 }

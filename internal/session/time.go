@@ -51,6 +51,12 @@ func (s *Session) Timings() ([]Timing, error) { return rows(s, timingTable, "") 
 // TimingValues returns the table timing_value in the order of slice and timing.
 func (s *Session) TimingValues() ([]TimingValue, error) { return rows(s, timingValueTable, "") }
 
+// EachTimingValue calls fn for each row of TimingValues, which can be many: a timing has one for each slice in which
+// something happened. The row is overwritten by the next one. An error of fn ends the reading and is returned.
+func (s *Session) EachTimingValue(fn func(*TimingValue) error) error {
+	return scan(s, timingValueTable, fn)
+}
+
 // TimingExtremes returns the table timing_extreme in the order of timing.
 func (s *Session) TimingExtremes() ([]TimingExtreme, error) { return rows(s, timingExtremeTable, "") }
 

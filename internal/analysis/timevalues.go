@@ -1,0 +1,82 @@
+package analysis
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	q "github.com/clrprof/clrprof/internal/quantity"
+	"github.com/clrprof/clrprof/internal/session"
+)
+
+// timeValues is the table timing_value in some 20 bytes for each row, in place of 112: where there are many paths there are
+// some million rows, and most of their numbers are small. Each is a varint.
+type timeValues struct {
+	packed  []byte
+	timings index[session.TimingID]
+	slices  index[session.SliceID]
+}
+
+// read reads the table.
+func (v *timeValues) read(s *session.Session) error {
+	return s.EachTimingValue(func(row *session.TimingValue) error {
+		v.add(row)
+		return nil
+	})
+}
+
+// add adds a row.
+func (v *timeValues) add(r *session.TimingValue) {
+	b := v.packed
+	for _, n := range [...]int64{int64(r.Slice), int64(r.Timing), int64(r.Calls), int64(r.Ended), int64(r.Made), int64(r.Elapsed), int64(r.Waited)} {
+		b = binary.AppendVarint(b, n)
+	}
+	if r.Waits.IsZero() {
+		b = binary.AppendVarint(b, 0)
+	} else {
+		b = binary.AppendVarint(b, 1)
+		for _, n := range [...]int64{int64(r.Intervals), int64(r.Voluntary), int64(r.Preempted), int64(r.Faults), int64(r.Reads), int64(r.OffCPU)} {
+			b = binary.AppendVarint(b, n)
+		}
+	}
+	v.packed = b
+}
+
+// each calls fn with each row, in the order of slice and timing, and the positions of its slice, or none, and of its timing.
+// The row is overwritten by the next one.
+func (v *timeValues) each(fn func(slice, timing int32, row *session.TimingValue)) {
+	var r session.TimingValue
+	for rest := v.packed; len(rest) > 0; {
+		next := func() int64 {
+			n, size := binary.Varint(rest)
+			rest = rest[size:]
+			return n
+		}
+		r.Slice, r.Timing = session.SliceID(next()), session.TimingID(next())
+		r.Calls, r.Ended, r.Made = q.Count(next()), q.Count(next()), q.Count(next())
+		r.Elapsed, r.Waited = q.Nanoseconds(next()), q.Nanoseconds(next())
+		r.Waits = q.Waits{}
+		if next() != 0 {
+			r.Waits = q.Waits{Intervals: q.Count(next()), Voluntary: q.Count(next()), Preempted: q.Count(next()),
+				Faults: q.Count(next()), Reads: q.Count(next()), OffCPU: q.Nanoseconds(next())}
+		}
+		slice, _ := v.slices.find(r.Slice)
+		timing, _ := v.timings.find(r.Timing)
+		fn(slice, timing, &r)
+	}
+}
+
+// link checks the references.
+func (v *timeValues) link(timings index[session.TimingID], slices index[session.SliceID]) error {
+	v.timings, v.slices = timings, slices
+	var err error
+	v.each(func(slice, timing int32, row *session.TimingValue) {
+		switch {
+		case err != nil:
+		case timing == none:
+			err = fmt.Errorf("%w: a row of timing_value refers to timing %d, which does not exist", session.ErrCorrupt, row.Timing)
+		case slice == none && row.Slice != 0:
+			err = fmt.Errorf("%w: a row of timing_value refers to slice %d, which does not exist", session.ErrCorrupt, row.Slice)
+		}
+	})
+	return err
+}
