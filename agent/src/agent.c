@@ -14,7 +14,7 @@
 
 #define DEFAULT_MEMORY (UINT64_C(1) << 30)
 #define DEFAULT_TIMINGS UINT64_C(1000000) /* a session of more is slow to look at */
-#define MEMORY_OF_TIMING UINT64_C(4096)   /* of the limit: the collector, on the same machine, needs 2.6 KB for each */
+#define MEMORY_OF_TIMING UINT64_C(2048)   /* of the limit: the collector, on the same machine, needs 1.1 KB for each */
 #define DEFAULT_STACK_DEPTH 16384u
 
 void *agent_info; /* ICorProfilerInfo9 or later; the same object serves all levels */

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime/debug"
 	"strings"
 	"sync"
 	"time"
@@ -61,6 +62,19 @@ func resolve(n *notes, w *session.Writer) error {
 	})
 }
 
+// spareMemory lets the garbage collector run sooner than Go does by itself, as long as the environment does not say when:
+// what is recorded is some hundred megabytes where there are a million paths, hardly any of it pointers, and the target and
+// this process may share the memory of one container. Measured with Roslyn, 1,000,000 timings: 1.1 in place of 1.5 GB at most
+// (a fifth of it the target's arena), and no more time.
+func spareMemory(getenv func(string) string) {
+	if getenv("GOGC") == "" {
+		debug.SetGCPercent(spareGC)
+	}
+}
+
+// spareGC is by how many percent the heap grows from one collection to the next; Go's default is 100.
+const spareGC = 25
+
 func newRecoverCommand(e *environment) *cobra.Command {
 	output, force := "", false
 	cmd := &cobra.Command{
@@ -73,6 +87,7 @@ func newRecoverCommand(e *environment) *cobra.Command {
 			if output == "" {
 				return usage("recover needs -o FILE")
 			}
+			spareMemory(e.getenv)
 			facts := sessionFacts(time.Now())
 			facts[session.KeyNote] = "recovered from the memory of a run that could not write its session"
 			running, err := collect.Recover(args[0], output, force, facts)

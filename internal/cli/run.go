@@ -108,6 +108,7 @@ func (r *runFlags) run(e *environment, command []string) error {
 	if err != nil {
 		return err
 	}
+	spareMemory(e.getenv)
 	notes := newNotes(e.stderr)
 	defer survive(unix.SIGXFSZ)()
 	stop := make(chan struct{})
