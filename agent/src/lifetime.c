@@ -9,8 +9,9 @@
  *
  * At the end of each GC, with the world stopped, the shadow of the collected generations, as they were at the start, is
  * walked once from one end to the other, beside the surviving ranges in the order of their addresses: what lies in a range
- * survives, and is gathered and erased if it moves; what lies between them is dead, counted for its site and generation,
- * and erased. Then the gathered objects are put where they are now (a destination may have been another one's source).
+ * survives, and is gathered and erased if it moves (what stays in generation 2 is passed over); what lies between them is dead,
+ * counted for its site and generation, and erased. Then the gathered objects are put where they are now (a destination may
+ * have been another one's source).
  *
  * Objects on the frozen heap are in no generation, are never reported and never die; they have no shadow.
  *
@@ -38,7 +39,7 @@ struct moved { /* an object between its old and its new place */
 
 static void *info;
 bool lifetime_on;
-static bool final_wanted, final_now, lost_moves, looked_at, mark_survivors;
+static bool final_wanted, final_now, lost_moves, looked_at, mark_survivors, pass_old;
 static bool collecting; /* between GarbageCollectionStarted and Finished: a runtime that loses one of them does no harm */
 static uint32_t lock_word; /* ranges come from several threads at once */
 static struct list ranges = {.size = sizeof(struct range)}, moves = {.size = sizeof(struct moved)};
@@ -474,6 +475,16 @@ static void count_survivors(uint32_t was, uint32_t is, struct population p)
         add(&gc.generations[was].promoted, p.objects, p.bytes);
 }
 
+/* Nothing becomes of an object of generation 2 that stays where it is: such neighbours are not looked at one by one, which
+ * would be most of what a full GC of a large heap costs. How many they are follows from what is known of the others. An object
+ * that was not seen allocated is found when it comes there from another generation. */
+static void count_passed(void)
+{
+    const struct population *all = &live[2], *seen = &gc.generations[2].before;
+    if (pass_old && !lost_moves && (gc.collected >> 2 & 1) != 0 && all->objects >= seen->objects && all->bytes >= seen->bytes)
+        count_survivors(2, 2, (struct population){all->objects - seen->objects, all->bytes - seen->bytes});
+}
+
 /* A part of a surviving range that was in one generation, or in none that is known. */
 static void walk_survivors(uintptr_t from, uintptr_t end, uintptr_t to, uint32_t was)
 {
@@ -481,6 +492,16 @@ static void walk_survivors(uintptr_t from, uintptr_t end, uintptr_t to, uint32_t
     struct population run = {0, 0}; /* in generation `is` */
     uint32_t is = WIRE_GENERATION_COUNT;
     for (uintptr_t at = from; at < end && !lost_moves;) {
+        uintptr_t place = to + (at - from);
+        if (UNLIKELY(now == NULL || place - now->start >= now->used - now->start)) {
+            count_survivors(was, is, run);
+            run = (struct population){0, 0};
+            is = generation_of(&after, place, &now);
+            if (pass_old && place == at && was == 2 && is == 2) {
+                at = end < now->used ? end : now->used;
+                continue;
+            }
+        }
         struct shadow *s = heap_find(at);
         if (s == NULL) {
             uintptr_t next = heap_next(at + 8, end);
@@ -490,12 +511,6 @@ static void walk_survivors(uintptr_t from, uintptr_t end, uintptr_t to, uint32_t
             continue;
         }
         uint64_t size = (uint64_t)s->size << 3;
-        uintptr_t place = to + (at - from);
-        if (UNLIKELY(now == NULL || place - now->start >= now->used - now->start)) {
-            count_survivors(was, is, run);
-            run = (struct population){0, 0};
-            is = generation_of(&after, place, &now);
-        }
         run.objects++;
         run.bytes += size;
         if (mark_survivors)
@@ -545,8 +560,10 @@ static void finish_gc(void)
     moves.n = 0;
     if (!ask_bounds(&after) || !list_sort(&ranges))
         lost_moves = true;
+    pass_old = !mark_survivors && !objects_were_lost();
     if (!lost_moves)
         walk_collected();
+    count_passed();
     for (uint64_t i = 0; i < moves.n && !lost_moves; i++) {
         const struct moved *m = &((const struct moved *)moves.items)[i];
         struct shadow *s = heap_place(m->to);

@@ -211,7 +211,7 @@ func (t *Tracker) end(e GCEnd) error {
 	if err := t.sort(); err != nil {
 		return fmt.Errorf("before: %w", err)
 	}
-	ranges, err := t.sortRanges(now.ranges)
+	ranges, err := t.sortRanges(now.ranges, before, after)
 	if err != nil {
 		return err
 	}
@@ -250,8 +250,16 @@ func (t *Tracker) sort() error {
 	return nil
 }
 
-// sortRanges also counts the gaps in them, one for each row of bytes without an object.
-func (t *Tracker) sortRanges(ranges []Range) ([]Range, error) {
+// sortRanges also counts the gaps in them, one for each row of bytes without an object. What stays in generation 2 is not
+// looked at: who is there has come from another one.
+func (t *Tracker) sortRanges(ranges []Range, before, after generations) ([]Range, error) {
+	gap := func(r Range, at uint64) {
+		was, _ := before.of(at)
+		is, _ := after.of(at)
+		if r.From != r.To || was != 2 || is != 2 {
+			t.result.Untracked++
+		}
+	}
 	ranges = slices.DeleteFunc(ranges, func(r Range) bool { return r.Length == 0 })
 	slices.SortFunc(ranges, func(a, b Range) int { return cmp.Compare(a.From, b.From) })
 	i := 0
@@ -266,7 +274,7 @@ func (t *Tracker) sortRanges(ranges []Range) ([]Range, error) {
 		at := r.From
 		for ; i < len(t.table) && t.table[i].address < end; i++ {
 			if t.table[i].address > at {
-				t.result.Untracked++
+				gap(r, at)
 			}
 			at = t.table[i].address + t.table[i].bytes
 		}
@@ -274,7 +282,7 @@ func (t *Tracker) sortRanges(ranges []Range) ([]Range, error) {
 			return nil, fmt.Errorf("the range of %d bytes at %#x ends inside an object", r.Length, r.From)
 		}
 		if at < end {
-			t.result.Untracked++
+			gap(r, at)
 		}
 	}
 	return ranges, nil

@@ -146,16 +146,23 @@ func TestFates(t *testing.T) {
 }
 
 func TestUntracked(t *testing.T) {
-	bounds := []Bound{bound(0, 0x1000, 0x1000)}
+	bounds, old := []Bound{bound(0, 0x1000, 0x1000)}, []Bound{bound(2, 0x1000, 0x1000)}
+	survived := Survived{[]Range{stay(0x1000, 0x78), stay(0x1100, 0x40)}} // before, between, behind; and one without any object
 	got := track(t,
 		Alloc{Address: 0x1018, Bytes: 24, Site: 1},
 		Alloc{Address: 0x1048, Bytes: 24, Site: 1},
 		GCStart{Collected: 1, Bounds: bounds},
-		Survived{[]Range{stay(0x1000, 0x78), stay(0x1100, 0x40)}}, // before, between, behind; and one without any object
-		GCEnd{1, bounds},
+		survived,
+		GCEnd{1, old},
+		GCStart{Collected: 31, Bounds: old},
+		survived, // nobody looks at what stays in generation 2
+		GCEnd{2, old},
+		GCStart{Collected: 31, Bounds: old},
+		Moved{[]Range{{From: 0x1000, To: 0x1010, Length: 0x78}}},
+		GCEnd{3, old},
 	).Result()
-	if got.Untracked != 4 {
-		t.Errorf("%d gaps, want 4", got.Untracked)
+	if got.Untracked != 4+3 {
+		t.Errorf("%d gaps, want 7", got.Untracked)
 	}
 	if got.GCs[0].Generations[0].Before != objects(2, 48) || got.GCs[0].Generations[0].Dead.Objects != 0 {
 		t.Errorf("%+v", got.GCs[0])

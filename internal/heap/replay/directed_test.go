@@ -32,30 +32,36 @@ func compareEvents(t *testing.T, events func(emit func(heap.Event))) *heap.Resul
 	return tracker.Result()
 }
 
-// TestManyRegions is a heap of 40 GiB in 10,000 regions, and a collection with as many ranges in one batch: more than
+// TestManyRegions is a heap of 40 GiB in 10,000 regions, and collections with as many ranges in one batch: more than
 // the agent has room for at first.
 func TestManyRegions(t *testing.T) {
 	const regions, size = 10_000, 4 << 20
 	start := func(i int) uint64 { return 0x7f00_0000_0000 + uint64(i)*size + 0x28 }
 	r := compareEvents(t, func(emit func(heap.Event)) {
-		var bounds []heap.Bound
-		var ranges []heap.Range
+		var born, bounds []heap.Bound
+		var stay, ranges []heap.Range
 		for i := range regions {
 			bounds = append(bounds, heap.Bound{Start: start(i), Length: 0x200, Reserved: size - 0x28, Generation: uint32(i % 3)})
+			born = append(born, bounds[i])
+			born[i].Generation = 0
+			stay = append(stay, heap.Range{From: start(i) + 0x18, To: start(i) + 0x18, Length: 0x100})
 			emit(heap.Alloc{Address: start(i) + 0x18, Bytes: 0x100, Site: uint32(i%7) + 1})
 			if i%3 != 0 { // every third region changes places with its neighbour, and one of them dies out
 				to := i ^ 1
 				ranges = append(ranges, heap.Range{From: start(i) + 0x18, To: start(to) + 0x20, Length: 0x100})
 			}
 		}
+		emit(heap.GCStart{Collected: 1, Bounds: born})
+		emit(heap.Survived{Ranges: stay})
+		emit(heap.GCEnd{NS: 1, Bounds: bounds})
 		emit(heap.GCStart{Collected: 31, Bounds: bounds})
 		emit(heap.Moved{Ranges: ranges})
-		emit(heap.GCEnd{NS: 1, Bounds: bounds})
-		emit(heap.GCStart{Collected: 31, Induced: true, Asked: true, Final: true, Bounds: bounds})
 		emit(heap.GCEnd{NS: 2, Bounds: bounds})
+		emit(heap.GCStart{Collected: 31, Induced: true, Asked: true, Final: true, Bounds: bounds})
+		emit(heap.GCEnd{NS: 3, Bounds: bounds})
 		emit(heap.End{})
 	})
-	if dead := r.GCs[0].Generations[0].Dead.Objects; dead != (regions+2)/3 {
+	if dead := r.GCs[1].Generations[0].Dead.Objects; dead != (regions+2)/3 {
 		t.Errorf("%d dead in generation 0", dead)
 	}
 }
