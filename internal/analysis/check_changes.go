@@ -189,3 +189,44 @@ func (c *checker) heaps(l *lifeTables) {
 		}
 	}
 }
+
+// heapAtEnd checks what was in each generation after the last collection of a process, which follows from what was there
+// before, against its objects that live at the end, which were counted by looking at each. One that a thread was just
+// allocating is not among these.
+func (c *checker) heapAtEnd(d *Data, l *lifeTables) {
+	type key struct {
+		process    session.ProcessID
+		generation int64
+	}
+	sites := newIndex(d.Sites, func(r *session.Site) session.SiteID { return r.ID })
+	alive, threads := map[key]q.Amount{}, map[session.ProcessID]q.Count{}
+	for _, a := range l.alive {
+		if at, ok := sites.find(a.Site); ok && at >= 0 && d.siteThread[at] >= 0 {
+			k := key{d.Threads[d.siteThread[at]].Process, a.Generation}
+			alive[k] = alive[k].Add(a.Amount)
+		}
+	}
+	for _, t := range d.Threads {
+		threads[t.Process]++
+	}
+	last := map[session.GCID]session.ProcessID{}
+	known := map[session.ProcessID]bool{}
+	for _, p := range d.Lifetimes {
+		known[p.Process] = p.AliveKnown
+	}
+	for _, g := range slices.Backward(l.gcs) {
+		if known[g.Process] && !l.cut[g.Process] {
+			last[g.ID], known[g.Process] = g.Process, false
+		}
+	}
+	for _, h := range l.heaps {
+		if process := last[h.GC]; process != 0 {
+			a := alive[key{process, h.Generation}]
+			rest := h.After.Sub(a)
+			if rest.Allocations < 0 || rest.Allocations > threads[process] || (rest.Allocations == 0) != (rest.Bytes == 0) {
+				c.add("heaps", "process %d: %d objects and %d bytes were in generation %d after the last collection, %d and %d are alive",
+					process, h.After.Allocations, h.After.Bytes, h.Generation, a.Allocations, a.Bytes)
+			}
+		}
+	}
+}

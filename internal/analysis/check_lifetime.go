@@ -28,6 +28,7 @@ func (c *checker) lifetimes(s *session.Session, d *Data, derived *session.Derive
 		return err
 	}
 	c.atEnd(d, v, l)
+	c.heapAtEnd(d, l)
 	c.reasons(d, l)
 	return nil
 }

@@ -92,6 +92,11 @@ func TestCheckFindsLifetimes(t *testing.T) {
 		{"ages", "UPDATE site_age SET bucket = 9 WHERE measure = 'time'"},
 		{"ages", "UPDATE site_age SET objects = objects + 1000"},
 		{"survivors", "UPDATE survival SET rooted_objects = rooted_objects + 1"},
+		{"heaps", "UPDATE gc_heap SET before_objects = before_objects + 1 WHERE gc_id = 3 AND generation = 2"},
+		{"heaps", "UPDATE gc_heap SET generation = 5 WHERE generation = 4"},
+		{"heaps", "UPDATE gc_heap SET after_objects = after_objects + 1000, after_bytes = after_bytes + 24000 WHERE gc_id = 4 AND generation = 2"},
+		{"heaps", "UPDATE gc_heap SET after_objects = after_objects - 1 WHERE gc_id = 4 AND generation = 2"},
+		{"heaps", "UPDATE gc_heap SET after_bytes = after_bytes + 8 WHERE gc_id = 4 AND generation = 2"},
 	})
 }
 
