@@ -120,12 +120,12 @@ func (r *runFlags) run(e *environment, command []string) error {
 		}
 	}
 	res, err := collect.Run(options)
-	stopWatching()
 	notes.clear()
 	if res.Running {
 		notes.say("stopped waiting: the command runs on, and is recorded up to now")
 		res.ExitCode = exitInterrupted
 	}
+	stopWatching() // from now on Ctrl-C ends clrprof at once, which has said the above
 	if err != nil {
 		return r.failed(notes, res, command, err)
 	}

@@ -128,8 +128,10 @@ func TestLifetime(t *testing.T) {
 	a.Ages = []wire.Ages{{}}
 	a.Ages[0].ByCollections[1], a.Ages[0].ByTime[2] = 3, 3
 	last := wire.GC{Number: 2, Since: 2, Collected: 31, Induced: 1, Finalizable: 5, StartNS: 300, EndNS: 330, DoneNS: 350}
-	last.Generations[0] = wire.GCGeneration{Before: wire.Population{Objects: 2, Bytes: 48}, Dead: wire.Population{Objects: 1, Bytes: 24}}
+	last.Generations[0] = wire.GCGeneration{Before: wire.Population{Objects: 2, Bytes: 48}, Dead: wire.Population{Objects: 1, Bytes: 24},
+		After: wire.Population{Objects: 1, Bytes: 24}}
 	last.Generations[1] = wire.GCGeneration{Before: wire.Population{Objects: 8, Bytes: 496}, Dead: wire.Population{Objects: 3, Bytes: 72}, Promoted: wire.Population{Objects: 5, Bytes: 424}}
+	last.Generations[2].After = last.Generations[1].Promoted
 	a.Add(wire.Alive{Site: 1, Generation: 0, Born: 1, Objects: wire.Population{Objects: 1, Bytes: 24}},
 		wire.Alive{Site: 2, Generation: 2, Born: 0, Objects: wire.Population{Objects: 3, Bytes: 300}},
 		wire.Alive{Site: 1, Generation: 2, Born: 0, Objects: wire.Population{Objects: 1, Bytes: 24}},
