@@ -6,18 +6,19 @@ import (
 	"github.com/clrprof/clrprof/internal/dotnettest"
 )
 
-// pauses measures how long garbage collections stop a program, with lifetimes and without.
+// pauses measures how long garbage collections stop a program, with lifetimes and without, and with the roots that full
+// collections look at as well unless --roots says otherwise.
 func (b *bench) pauses() error {
 	dll, err := b.dotnet.Compile([]string{"bench/targets/Pauses"}, "", dotnettest.Options{})
 	if err != nil {
 		return err
 	}
 	fmt.Fprintf(b.out, "\n## Pauses of garbage collections\n\nMicroseconds, with 100,000 dead objects each time; in brackets as a ratio.\n\n"+
-		"| alive | generation 0, empty | lifetime | full, empty | lifetime |\n| ---: | ---: | ---: | ---: | ---: |\n")
+		"| alive | generation 0, empty | lifetime | full, empty | lifetime, roots off | lifetime |\n| ---: | ---: | ---: | ---: | ---: | ---: |\n")
 	for _, live := range []string{"1000", "100000", "5000000"} {
-		var young, full [2][]float64
+		var young, full [3][]float64
 		for range b.rounds {
-			for i, v := range []string{"emptygc", "lifetime"} {
+			for i, v := range []string{"emptygc", "lifetime", "roots"} {
 				y, f, err := b.pause(dll, live, v)
 				if err != nil {
 					return fmt.Errorf("%s alive, %s: %w", live, v, err)
@@ -25,8 +26,8 @@ func (b *bench) pauses() error {
 				young[i], full[i] = append(young[i], y), append(full[i], f)
 			}
 		}
-		y0, y1, f0, f1 := median(young[0]), median(young[1]), median(full[0]), median(full[1])
-		fmt.Fprintf(b.out, "| %s | %.0f | %.0f (%.2f) | %.0f | %.0f (%.2f) |\n", live, y0, y1, y1/y0, f0, f1, f1/f0)
+		y0, y1, f0, f1, f2 := median(young[0]), median(young[1]), median(full[0]), median(full[1]), median(full[2])
+		fmt.Fprintf(b.out, "| %s | %.0f | %.0f (%.2f) | %.0f | %.0f (%.2f) | %.0f (%.2f) |\n", live, y0, y1, y1/y0, f0, f1, f1/f0, f2, f2/f0)
 	}
 	return nil
 }
@@ -34,8 +35,12 @@ func (b *bench) pauses() error {
 // pause runs the target once and returns its medians for generation 0 and for full collections.
 func (b *bench) pause(dll, live, variant string) (young, full float64, err error) {
 	cmd := b.dotnet.Net9().Command(dll, live)
+	roots := "off"
+	if variant == "roots" {
+		variant, roots = "lifetime", "gen2"
+	}
 	b.attach(cmd, variant)
-	cmd.Env = append(cmd.Env, "CLRPROF_ROOTS=off", "CLRPROF_MEMORY=4294967296")
+	cmd.Env = append(cmd.Env, "CLRPROF_ROOTS="+roots, "CLRPROF_MEMORY=4294967296")
 	text, err := cmd.Output()
 	if err != nil {
 		return 0, 0, err
