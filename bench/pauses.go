@@ -18,10 +18,10 @@ func (b *bench) pauses() error {
 	for _, live := range []string{"1000", "100000", "5000000"} {
 		var young, full [3][]float64
 		for range b.rounds {
-			for i, v := range []string{"emptygc", "lifetime", "roots"} {
-				y, f, err := b.pause(dll, live, v)
+			for i, way := range []struct{ variant, roots string }{{"emptygc", "off"}, {"lifetime", "off"}, {"lifetime", "gen2"}} {
+				y, f, err := b.pause(dll, live, way.variant, way.roots)
 				if err != nil {
-					return fmt.Errorf("%s alive, %s: %w", live, v, err)
+					return fmt.Errorf("%s alive, %s, roots %s: %w", live, way.variant, way.roots, err)
 				}
 				young[i], full[i] = append(young[i], y), append(full[i], f)
 			}
@@ -33,12 +33,8 @@ func (b *bench) pauses() error {
 }
 
 // pause runs the target once and returns its medians for generation 0 and for full collections.
-func (b *bench) pause(dll, live, variant string) (young, full float64, err error) {
+func (b *bench) pause(dll, live, variant, roots string) (young, full float64, err error) {
 	cmd := b.dotnet.Net9().Command(dll, live)
-	roots := "off"
-	if variant == "roots" {
-		variant, roots = "lifetime", "gen2"
-	}
 	b.attach(cmd, variant)
 	cmd.Env = append(cmd.Env, "CLRPROF_ROOTS="+roots, "CLRPROF_MEMORY=4294967296")
 	text, err := cmd.Output()

@@ -18,10 +18,7 @@ type timeValues struct {
 
 // read reads the table.
 func (v *timeValues) read(s *session.Session) error {
-	return s.EachTimingValue(func(row *session.TimingValue) error {
-		v.add(row)
-		return nil
-	})
+	return s.EachTimingValue(v.add)
 }
 
 // add adds a row.

@@ -64,19 +64,11 @@ func rows[T any](s *Session, t table[T], condition string, args ...int64) ([]T, 
 }
 
 // scan reads a table row by row for a method of Session.
-func scan[T any](s *Session, t table[T], fn func(*T) error) error {
+func scan[T any](s *Session, t table[T], fn func(*T)) error {
 	if s.absent[t.name] {
 		return nil
 	}
-	var stopped error
-	err := eachRow(s.conn, t, "", nil, func(row *T) error {
-		stopped = fn(row)
-		return stopped
-	})
-	if err == nil || err == stopped { // what fn says is not about the reading
-		return err
-	}
-	return s.explain(err)
+	return s.explain(eachRow(s.conn, t, "", nil, fn))
 }
 
 // Info returns all facts about the session, by key.

@@ -147,10 +147,7 @@ func selectRows[T any](conn *sqlite.Conn, t table[T], condition string, args ...
 	if condition == "" {
 		rows = make([]T, 0, expectedRows(conn, t))
 	}
-	err := eachRow(conn, t, condition, args, func(row *T) error {
-		rows = append(rows, *row)
-		return nil
-	})
+	err := eachRow(conn, t, condition, args, func(row *T) { rows = append(rows, *row) })
 	if err != nil || len(rows) == 0 {
 		return nil, err
 	}
@@ -158,7 +155,7 @@ func selectRows[T any](conn *sqlite.Conn, t table[T], condition string, args ...
 }
 
 // eachRow calls fn for each of the rows of selectRows. The row is overwritten by the next one.
-func eachRow[T any](conn *sqlite.Conn, t table[T], condition string, args []int64, fn func(*T) error) error {
+func eachRow[T any](conn *sqlite.Conn, t table[T], condition string, args []int64, fn func(*T)) error {
 	if condition != "" {
 		condition = " WHERE " + condition
 	}
@@ -182,8 +179,6 @@ func eachRow[T any](conn *sqlite.Conn, t table[T], condition string, args []int6
 		}
 		c.next = 0
 		t.fields(&c, &row)
-		if err := fn(&row); err != nil {
-			return err
-		}
+		fn(&row)
 	}
 }

@@ -52,10 +52,8 @@ func (s *Session) Timings() ([]Timing, error) { return rows(s, timingTable, "") 
 func (s *Session) TimingValues() ([]TimingValue, error) { return rows(s, timingValueTable, "") }
 
 // EachTimingValue calls fn for each row of TimingValues, which can be many: a timing has one for each slice in which
-// something happened. The row is overwritten by the next one. An error of fn ends the reading and is returned.
-func (s *Session) EachTimingValue(fn func(*TimingValue) error) error {
-	return scan(s, timingValueTable, fn)
-}
+// something happened. The row is overwritten by the next one.
+func (s *Session) EachTimingValue(fn func(*TimingValue)) error { return scan(s, timingValueTable, fn) }
 
 // TimingExtremes returns the table timing_extreme in the order of timing.
 func (s *Session) TimingExtremes() ([]TimingExtreme, error) { return rows(s, timingExtremeTable, "") }
