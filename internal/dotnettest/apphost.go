@@ -44,20 +44,24 @@ func (in *Install) AppHost(dll string) (string, error) {
 }
 
 // SelfContained makes a self-contained program of a compiled one in dir: the
-// program, an apphost and the 9.0.7 runtime, all in one directory, as "dotnet
-// publish --self-contained" lays it out. It returns the executable. Nothing else
-// of .NET is needed to run it.
-func (in *Install) SelfContained(dll, dir string) (string, error) {
+// program, an apphost and the runtime, all in one directory, as "dotnet publish
+// --self-contained" lays it out. It returns the executable. Nothing else of .NET
+// is needed to run it.
+func (in *Install) SelfContained(r Runtime, dll, dir string) (string, error) {
 	fail := func(err error) (string, error) {
 		return "", fmt.Errorf("making a self-contained program of %s: %w", dll, err)
 	}
 	name := strings.TrimSuffix(filepath.Base(dll), ".dll")
-	framework := filepath.Join(in.Root9(), "shared", "Microsoft.NETCore.App", version9)
+	framework := filepath.Join(r.Root, "shared", coreFramework, r.Name)
 	files, err := filepath.Glob(framework + "/*")
 	if err != nil {
 		return fail(err)
 	}
-	files = append(files, filepath.Join(in.Root9(), "host", "fxr", version9, "libhostfxr.so"))
+	fxr, err := filepath.Glob(filepath.Join(r.Root, "host", "fxr", "*", "libhostfxr.so"))
+	if err != nil {
+		return fail(err)
+	}
+	files = append(files, fxr...) // of one version
 	for _, f := range files {
 		if strings.HasSuffix(f, ".json") {
 			continue
@@ -72,7 +76,7 @@ func (in *Install) SelfContained(dll, dir string) (string, error) {
 			return fail(err)
 		}
 	}
-	if err := writeSelfContainedConfig(framework, dir, name); err != nil {
+	if err := writeSelfContainedConfig(r, framework, dir, name); err != nil {
 		return fail(err)
 	}
 	return in.AppHost(filepath.Join(dir, name+".dll"))
@@ -80,19 +84,19 @@ func (in *Install) SelfContained(dll, dir string) (string, error) {
 
 // writeSelfContainedConfig writes runtimeconfig.json, whose includedFrameworks
 // says that the runtime is here, and deps.json, which lists it.
-func writeSelfContainedConfig(framework, dir, name string) error {
+func writeSelfContainedConfig(r Runtime, framework, dir, name string) error {
 	type included struct {
 		Name    string `json:"name"`
 		Version string `json:"version"`
 	}
 	err := writeJSON(filepath.Join(dir, name+".runtimeconfig.json"), map[string]any{"runtimeOptions": map[string]any{
-		"tfm": "net9.0", "includedFrameworks": []included{{"Microsoft.NETCore.App", version9}},
+		"tfm": fmt.Sprintf("net%d.0", r.Major()), "includedFrameworks": []included{{coreFramework, r.Name}},
 		"configProperties": map[string]bool{"System.Globalization.Invariant": true},
 	}})
 	if err != nil {
 		return err
 	}
-	deps, err := readDeps(filepath.Join(framework, "Microsoft.NETCore.App.deps.json"))
+	deps, err := readDeps(filepath.Join(framework, coreFramework+".deps.json"))
 	if err != nil {
 		return err
 	}

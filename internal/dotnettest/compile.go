@@ -42,12 +42,17 @@ type Options struct {
 	Library       bool // no entry point
 	References    []string
 	Defines       []string
+	Framework     Framework
+	Web           bool     // needs ASP.NET Core, too; not for .NET Core 3.1
+	Features      []string // of the C# compiler, such as "runtime-async=on"
 }
 
-// Compile compiles C# 8 for netcoreapp3.1. Each source is a .cs file or a
-// directory of them. It returns the path of the DLL, beside which lie the PDB,
+// Compile compiles C#, or with an SDK F# or Visual Basic, which it knows by the
+// first source. Each source is a file or a directory, of which those of the
+// language are taken. It returns the path of the DLL, beside which lie the PDB,
 // the references that are not of the framework, and for a program a
-// runtimeconfig.json that lets it run on any later .NET.
+// runtimeconfig.json that lets it run on any later .NET. Without an SDK, if it
+// needs one, the error is [ErrNoSDK].
 //
 // With an empty outDir the files stay in the cache and must not be changed;
 // otherwise they are placed in outDir, which is made if need be. Results are
@@ -56,20 +61,24 @@ type Options struct {
 //
 // If the compiler finds mistakes, the error holds its messages.
 func (in *Install) Compile(sources []string, outDir string, o Options) (dll string, err error) {
-	files, err := sourceFiles(sources)
+	files, lang, err := sourceFiles(sources)
 	if err != nil {
-		return "", fmt.Errorf("compiling C#: %w", err)
+		return "", fmt.Errorf("compiling: %w", err)
 	}
 	if o.Name == "" {
-		o.Name = strings.TrimSuffix(filepath.Base(sources[0]), ".cs")
+		o.Name = strings.TrimSuffix(filepath.Base(sources[0]), string(lang))
 	}
-	key, err := in.compileKey(files, o)
+	tc, err := in.toolchainFor(lang, o)
+	if err != nil {
+		return "", fmt.Errorf("compiling %s: %w", o.Name, err)
+	}
+	key, err := tc.key(files, o)
 	if err != nil {
 		return "", fmt.Errorf("compiling %s: %w", o.Name, err)
 	}
 	dir := filepath.Join(in.cache, "compiled", key)
 	if _, err := os.Stat(dir); err != nil {
-		if err := in.compileInto(dir, files, o); err != nil {
+		if err := tc.compileInto(dir, files, o); err != nil {
 			return "", fmt.Errorf("compiling %s: %w", o.Name, err)
 		}
 		if err := prune(filepath.Dir(dir), maxCompiled); err != nil {
@@ -94,90 +103,109 @@ func (in *Install) Compile(sources []string, outDir string, o Options) (dll stri
 	return filepath.Join(outDir, o.Name+".dll"), nil
 }
 
-// sourceFiles resolves directories and returns absolute paths. Files of one
-// directory are sorted, and those in subdirectories are not taken.
-func sourceFiles(sources []string) ([]string, error) {
+// sourceFiles resolves directories and returns absolute paths, and the language
+// of the first. Files of one directory are sorted, those in subdirectories are
+// not taken.
+func sourceFiles(sources []string) ([]string, language, error) {
 	var files []string
-	for _, s := range sources {
+	lang := csharp
+	for i, s := range sources {
 		s, err := filepath.Abs(s)
 		if err != nil {
-			return nil, err
+			return nil, "", err
 		}
 		fi, err := os.Stat(s)
 		if err != nil {
-			return nil, err
+			return nil, "", err
 		}
 		if !fi.IsDir() {
 			files = append(files, s)
+			if i == 0 {
+				lang = language(filepath.Ext(s))
+			}
 			continue
 		}
-		in, err := filepath.Glob(filepath.Join(s, "*.cs"))
-		if err != nil {
-			return nil, err
+		for _, l := range []language{csharp, fsharp, visualBasic} {
+			in, err := filepath.Glob(filepath.Join(s, "*"+string(l)))
+			if err != nil {
+				return nil, "", err
+			}
+			if i == 0 && len(in) > 0 {
+				lang = l
+			}
+			if l == lang {
+				files = append(files, in...)
+			}
 		}
-		files = append(files, in...)
 	}
 	if len(files) == 0 {
-		return nil, fmt.Errorf("no .cs files in %q", sources)
+		return nil, "", fmt.Errorf("no %s files in %q", lang, sources)
 	}
-	return files, nil
+	return files, lang, nil
 }
 
-// CompilerArgs returns the arguments for csc.dll that compile the files to out.
-// It is what Compile uses, for those who run the compiler as a target itself.
-func (in *Install) CompilerArgs(files []string, out string, o Options) ([]string, error) {
-	args := []string{"-nologo", "-nostdlib", "-noconfig", "-langversion:8", "-utf8output", "-out:" + out}
+// args returns the arguments for the compiler that compile the files to out. All
+// three compilers understand them, if they begin with two dashes for that of F#.
+func (tc toolchain) args(files []string, out string, o Options) []string {
+	options := []string{"out:" + out}
 	switch o.Debug {
 	case DebugNone:
-		args = append(args, "-debug-")
+		options = append(options, "debug-")
 	case "":
-		args = append(args, "-debug:"+string(DebugPortable))
+		options = append(options, "debug:"+string(DebugPortable))
 	default:
-		args = append(args, "-debug:"+string(o.Debug))
+		options = append(options, "debug:"+string(o.Debug))
 	}
 	for _, f := range []struct {
 		on   bool
 		name string
-	}{{!o.NoOptimize, "optimize"}, {o.Deterministic, "deterministic"}, {o.Unsafe, "unsafe"}} {
+	}{{!o.NoOptimize, "optimize"}, {o.Deterministic, "deterministic"}} {
 		sign := "-"
 		if f.on {
 			sign = "+"
 		}
-		args = append(args, "-"+f.name+sign)
+		options = append(options, f.name+sign)
+	}
+	if o.Unsafe {
+		options = append(options, "unsafe+")
 	}
 	if o.Library {
-		args = append(args, "-target:library")
+		options = append(options, "target:library")
 	}
-	if len(o.Defines) > 0 {
-		args = append(args, "-define:"+strings.Join(o.Defines, ";"))
+	for _, d := range o.Defines {
+		options = append(options, "define:"+d)
 	}
-	refs, err := filepath.Glob(filepath.Join(in.Ref(), "*.dll"))
-	if err != nil {
-		return nil, err
+	for _, f := range o.Features {
+		options = append(options, "features:"+f)
 	}
-	for _, r := range append(refs, o.References...) {
+	args := slices.Clone(tc.flags)
+	for _, option := range options {
+		args = append(args, tc.dash+option)
+	}
+	for _, r := range slices.Concat(tc.refs, o.References) {
 		args = append(args, "-r:"+r)
 	}
-	return append(args, files...), nil
+	return append(args, files...)
 }
 
-// CompilerCommand returns the command line, dotnet first, that runs the compiler
-// on 9.0.7 with these arguments. The environment is that of [Install.Env].
-func (in *Install) CompilerCommand(files []string, out string, o Options) ([]string, error) {
-	args, err := in.CompilerArgs(files, out, o)
+// CompilerCommand returns the command line, dotnet first, that runs the C# 8
+// compiler on a runtime to compile the files to out: for those who run the
+// compiler as a target. The environment is that of the runtime.
+func (in *Install) CompilerCommand(r Runtime, files []string, out string, o Options) ([]string, error) {
+	tc, err := in.toolchainFor(csharp, o)
 	if err != nil {
 		return nil, err
 	}
-	return append([]string{in.Net9().Dotnet, "exec", "--roll-forward", "Major", in.CSC()}, args...), nil
+	return append(in.oldCompiler(r), tc.args(files, out, o)...), nil
 }
 
-// compileKey hashes all that decides what the compiler writes.
-func (in *Install) compileKey(files []string, o Options) (string, error) {
+// key hashes all that decides what the compiler writes.
+func (tc toolchain) key(files []string, o Options) (string, error) {
 	h := sha256.New()
 	head, err := json.Marshal(struct {
 		Version, SDK string
 		Options      Options
-	}{compileVersion, sdkVersion, o})
+	}{compileVersion, tc.version, o})
 	if err != nil {
 		return "", err
 	}
@@ -195,7 +223,7 @@ func (in *Install) compileKey(files []string, o Options) (string, error) {
 
 // compileInto compiles into a temporary directory and renames it to dir. Of two
 // processes that do so at once, the second finds dir and drops its own work.
-func (in *Install) compileInto(dir string, files []string, o Options) error {
+func (tc toolchain) compileInto(dir string, files []string, o Options) error {
 	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
 		return err
 	}
@@ -204,32 +232,32 @@ func (in *Install) compileInto(dir string, files []string, o Options) error {
 		return err
 	}
 	defer os.RemoveAll(tmp)
-	args, err := in.CompilerArgs(files, filepath.Join(tmp, o.Name+".dll"), o)
-	if err != nil {
-		return err
-	}
+	args := tc.args(files, filepath.Join(tmp, o.Name+".dll"), o)
 	// The list of references is long; a response file is what build tools use.
 	// -noconfig alone has no effect there.
-	args = slices.DeleteFunc(args, func(a string) bool { return a == "-noconfig" })
+	command := slices.Clone(tc.command)
+	if i := slices.Index(args, "-noconfig"); i >= 0 {
+		command, args = append(command, args[i]), slices.Delete(args, i, i+1)
+	}
 	rsp := filepath.Join(tmp, "csc.rsp")
-	if err := os.WriteFile(rsp, []byte(`"`+strings.Join(args, "\"\n\"")+"\"\n"), 0o644); err != nil {
+	if err := os.WriteFile(rsp, tc.responseFile(args), 0o644); err != nil {
 		return err
 	}
-	cmd := exec.Command(in.Net9().Dotnet, "exec", "--roll-forward", "Major", in.CSC(), "-noconfig", "@"+rsp)
-	cmd.Env = in.Env()
+	cmd := exec.Command(command[0], append(command[1:], "@"+rsp)...)
+	cmd.Env = tc.env
 	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("running csc: %w\n%s", err, bytes.TrimSpace(out))
+		return fmt.Errorf("running the compiler: %w\n%s", err, bytes.TrimSpace(out))
 	}
 	if err := os.Remove(rsp); err != nil {
 		return err
 	}
-	for _, r := range o.References {
+	for _, r := range slices.Concat(tc.beside, o.References) {
 		if err := copyFile(r, filepath.Join(tmp, filepath.Base(r))); err != nil {
 			return err
 		}
 	}
 	if !o.Library {
-		if err := writeRuntimeConfig(tmp, o.Name); err != nil {
+		if err := writeRuntimeConfig(tmp, o); err != nil {
 			return err
 		}
 	}
@@ -242,9 +270,22 @@ func (in *Install) compileInto(dir string, files []string, o Options) error {
 	return nil
 }
 
+// responseFile is the text of a response file with these arguments, one on a line:
+// quoted, but not for the compiler of F#, which takes lines as they are.
+func (tc toolchain) responseFile(args []string) []byte {
+	var b bytes.Buffer
+	for _, a := range args {
+		if tc.dash != "--" {
+			a = `"` + strings.ReplaceAll(a, `"`, `\"`) + `"`
+		}
+		b.WriteString(a + "\n")
+	}
+	return b.Bytes()
+}
+
 // writeRuntimeConfig writes the file that tells the host which framework the
-// program needs: 3.1, or any later one. There is no ICU where tests run.
-func writeRuntimeConfig(dir, name string) error {
+// program needs: that version, or any later one. There is no ICU where tests run.
+func writeRuntimeConfig(dir string, o Options) error {
 	type framework struct {
 		Name    string `json:"name"`
 		Version string `json:"version"`
@@ -255,8 +296,12 @@ func writeRuntimeConfig(dir, name string) error {
 		RollForward string          `json:"rollForward"`
 		Properties  map[string]bool `json:"configProperties"`
 	}
-	return writeJSON(filepath.Join(dir, name+".runtimeconfig.json"), map[string]options{"runtimeOptions": {
-		TFM: "netcoreapp3.1", Framework: framework{"Microsoft.NETCore.App", "3.1.0"}, RollForward: "Major",
+	name := coreFramework
+	if o.Web {
+		name = webFramework // which brings the other along
+	}
+	return writeJSON(filepath.Join(dir, o.Name+".runtimeconfig.json"), map[string]options{"runtimeOptions": {
+		TFM: o.Framework.tfm(), Framework: framework{name, o.Framework.version() + ".0"}, RollForward: "Major",
 		Properties: map[string]bool{"System.Globalization.Invariant": true},
 	}})
 }

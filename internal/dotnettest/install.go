@@ -13,8 +13,8 @@ import (
 // of an installation change. compileVersion is part of the hash of a compiled
 // program; raise it when what Compile writes changes for the same input.
 const (
-	layoutVersion  = "2"
-	compileVersion = "2"
+	layoutVersion  = "3"
+	compileVersion = "3"
 )
 
 const (
@@ -23,10 +23,13 @@ const (
 	sdkVersion = "3.1.102" // of the SDK in sdk3
 )
 
-// Install is a complete installation of both runtimes and the compiler.
+// Install is a complete installation of two runtimes and the compiler, and what
+// the machine has besides.
 type Install struct {
-	cache string // ${XDG_CACHE_HOME:-~/.cache}/clrprof
-	dir   string // cache/dotnet/layoutVersion
+	cache     string    // ${XDG_CACHE_HOME:-~/.cache}/clrprof
+	dir       string    // cache/dotnet/layoutVersion
+	runtimes  []Runtime // newest first
+	newestSDK *SDK      // of the machine; nil if there is none
 }
 
 // cacheDir returns clrprof's directory in the user's cache directory.
@@ -54,7 +57,14 @@ func Ensure(progress io.Writer) (*Install, error) {
 	if err != nil {
 		return nil, err
 	}
-	return ensureIn(cache, progress)
+	in, err := ensureIn(cache, progress)
+	if err != nil {
+		return nil, err
+	}
+	if err := in.findMachine(); err != nil {
+		return nil, fmt.Errorf("finding the machine's .NET: %w", err)
+	}
+	return in, nil
 }
 
 func ensureIn(cache string, progress io.Writer) (*Install, error) {
@@ -147,8 +157,7 @@ func (in *Install) SDK() string { return filepath.Join(in.Root31(), "sdk", sdkVe
 // the MCP server that the runtime came with.
 func (in *Install) MCP() string { return filepath.Join(in.dir, "mcp", "azmcp") }
 
-// CSC returns the C# 8 compiler, csc.dll. It runs on 9.0.7: on 3.1.2 it would
-// need OpenSSL 1.1.
+// CSC returns the C# 8 compiler, csc.dll.
 func (in *Install) CSC() string { return filepath.Join(in.SDK(), "Roslyn", "bincore", "csc.dll") }
 
 // Ref returns the directory of the netcoreapp3.1 reference assemblies.

@@ -208,17 +208,65 @@ func TestLock(t *testing.T) {
 	}
 }
 
-func TestNewestRuntime(t *testing.T) {
-	list := `Microsoft.AspNetCore.App 9.0.1 [/usr/share/dotnet/shared/Microsoft.AspNetCore.App]
-Microsoft.NETCore.App 3.1.2 [/usr/share/dotnet/shared/Microsoft.NETCore.App]
-Microsoft.NETCore.App 8.0.11 [/usr/share/dotnet/shared/Microsoft.NETCore.App]
-Microsoft.NETCore.App 10.0.0-rc.1.25451.107 [/usr/share/dotnet/shared/Microsoft.NETCore.App]
-`
-	if got := newestRuntime([]byte(list)); got != "8.0.11" {
-		t.Errorf("newest is %q", got)
+// fakeRoot makes a DOTNET_ROOT with empty runtimes and SDKs of these versions.
+func fakeRoot(t *testing.T, runtimes, sdks []string) string {
+	t.Helper()
+	root := t.TempDir()
+	files := []string{"dotnet"}
+	for _, v := range runtimes {
+		files = append(files, "host/fxr/"+v+"/libhostfxr.so", "shared/Microsoft.NETCore.App/"+v+"/libcoreclr.so")
 	}
-	if got := newestRuntime([]byte("Microsoft.NETCore.App 5.0.17 [/x]\nrubbish\n")); got != "" {
-		t.Errorf("newest is %q, want none", got)
+	for _, v := range sdks {
+		files = append(files, "sdk/"+v+"/Roslyn/bincore/csc.dll")
+	}
+	for _, f := range files {
+		path := filepath.Join(root, f)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(root), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return root
+}
+
+// TestFindMachine: all roots count, of each major version the newest is taken, and each gets a root of its own.
+func TestFindMachine(t *testing.T) {
+	named := fakeRoot(t, []string{"8.0.9", "8.0.33", "11.0.0-rc.1.25451.107", "9.0.7"}, []string{"9.0.100"})
+	path := fakeRoot(t, []string{"5.0.17", "8.0.33", "9.0.22", "10.0.2"}, []string{"10.0.9", "10.0.100", "11.0.100-rc.1"})
+	t.Setenv("CLRPROF_TEST_DOTNET", named)
+	t.Setenv("DOTNET_ROOT", t.TempDir())
+	t.Setenv("PATH", path)
+	in := &Install{cache: t.TempDir()}
+	for range 2 { // the second time it is there
+		if err := in.findMachine(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var names []string
+	for _, r := range in.Runtimes() {
+		names = append(names, r.Name)
+	}
+	if d := cmp.Diff([]string{"10.0.2", "9.0.22", "9.0.7", "8.0.33", "3.1.2"}, names); d != "" {
+		t.Error(d)
+	}
+	for name, from := range map[string]string{"8.0.33": named, "10.0.2": path} {
+		r := in.Runtimes()[slices.Index(names, name)]
+		there, err := filepath.Glob(r.Root + "/shared/Microsoft.NETCore.App/*")
+		if err != nil || len(there) != 1 || filepath.Base(there[0]) != name {
+			t.Errorf("the root of %s has %v (%v)", name, there, err)
+		}
+		if b, err := os.ReadFile(r.Root + "/shared/Microsoft.NETCore.App/" + name + "/libcoreclr.so"); err != nil || string(b) != from {
+			t.Errorf("%s is of %q (%v), want %q", name, b, err, from)
+		}
+	}
+	if sdk, ok := in.NewestSDK(); !ok || sdk.Version != "10.0.100" || sdk.Root != path {
+		t.Errorf("the SDK is %+v, %v", sdk, ok)
+	}
+	t.Setenv("CLRPROF_TEST_DOTNET", named+":"+t.TempDir())
+	if err := in.findMachine(); err == nil || !strings.Contains(err.Error(), "which has no .NET") {
+		t.Errorf("a root without .NET: %v", err)
 	}
 }
 

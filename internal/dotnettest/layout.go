@@ -97,7 +97,13 @@ func layOutFramework(app, root, framework string, lib library) error {
 	out.RuntimeTarget.Name = target
 	out.Targets = map[string]map[string]library{".NETCoreApp,Version=v9.0": {}, target: {name: lib}}
 	out.Libraries = map[string]libraryInfo{name: {Type: "package"}}
-	return writeJSON(filepath.Join(dir, framework+".deps.json"), out)
+	if err := writeJSON(filepath.Join(dir, framework+".deps.json"), out); err != nil || framework == coreFramework {
+		return err
+	}
+	// All others rest on that one, and the host must be told.
+	return writeJSON(filepath.Join(dir, framework+".runtimeconfig.json"), map[string]any{"runtimeOptions": map[string]any{
+		"tfm": "net9.0", "framework": map[string]string{"name": coreFramework, "version": version9},
+	}})
 }
 
 func writeJSON(path string, v any) error {

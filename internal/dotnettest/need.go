@@ -1,9 +1,11 @@
 package dotnettest
 
 import (
+	"errors"
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 )
 
@@ -12,6 +14,7 @@ import (
 type TB interface {
 	Helper()
 	Fatalf(format string, args ...any)
+	Skipf(format string, args ...any)
 }
 
 var ensureOnce = sync.OnceValues(func() (*Install, error) { return Ensure(io.Discard) })
@@ -26,6 +29,29 @@ func Need(t TB) *Install {
 		t.Fatalf("this test needs .NET: %v\nrun \"go run ./tools/getdotnet\" to see its progress", err)
 	}
 	return in
+}
+
+// NeedSDK returns the newest SDK. A test that needs one is skipped on a machine
+// that has none: none can be fetched.
+func NeedSDK(t TB) (*Install, SDK) {
+	t.Helper()
+	in := Need(t)
+	sdk, ok := in.NewestSDK()
+	if !ok {
+		t.Skipf("%v", ErrNoSDK)
+	}
+	return in, sdk
+}
+
+// NeedRuntimes returns the runtimes of at least that major version, newest first.
+// A test for which there is none is skipped.
+func NeedRuntimes(t TB, major int) []Runtime {
+	t.Helper()
+	rs := slices.DeleteFunc(Need(t).Runtimes(), func(r Runtime) bool { return r.Major() < major })
+	if len(rs) == 0 {
+		t.Skipf("needs .NET %d or later (set %s or DOTNET_ROOT, or put dotnet on the PATH)", major, rootsVariable)
+	}
+	return rs
 }
 
 // Target compiles testdata/targets/NAME and returns the path of the DLL, which
@@ -43,6 +69,9 @@ func Target(t TB, name string, o Options) string {
 	}
 	// Beside the targets lies what they share.
 	dll, err := in.Compile([]string{dir, filepath.Dir(dir)}, "", o)
+	if errors.Is(err, ErrNoSDK) {
+		t.Skipf("%v", err)
+	}
 	if err != nil {
 		t.Fatalf("%v", err)
 	}

@@ -1,57 +1,55 @@
 package dotnettest
 
 import (
-	"bytes"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 )
 
 // Runtime is one .NET runtime to run programs on.
 type Runtime struct {
-	Name   string // version, such as "9.0.7"
-	Root   string // DOTNET_ROOT
+	Name   string // version, such as "10.0.12"
+	Root   string // DOTNET_ROOT, which has this version alone
 	Dotnet string // path of the dotnet executable
-	own    bool   // the machine's own, whose root can hold several versions
 }
 
-// Runtimes returns 9.0.7, 3.1.2 and, if the machine has its own dotnet with a
-// runtime of 6 or later, the newest one of that.
-func (in *Install) Runtimes() []Runtime {
-	rs := []Runtime{in.Net9(), in.Net31()}
-	if own, ok := ownRuntime(); ok {
-		rs = append(rs, own)
-	}
-	return rs
+// Runtimes returns the runtimes to test on, newest first: those of the machine
+// and of the directories named in CLRPROF_TEST_DOTNET, the newest of each major
+// version from 6 on, and always 9.0.7 and 3.1.2.
+func (in *Install) Runtimes() []Runtime { return slices.Clone(in.runtimes) }
+
+// Newest returns the first of Runtimes: that of tests, demo and benchmarks that
+// need only one.
+func (in *Install) Newest() Runtime { return in.runtimes[0] }
+
+// NewestAndOldest returns two of Runtimes: those of tests that do not depend on
+// which versions lie between.
+func (in *Install) NewestAndOldest() []Runtime {
+	return []Runtime{in.Newest(), in.runtimes[len(in.runtimes)-1]}
 }
 
 // Net9 returns the 9.0.7 runtime.
-func (in *Install) Net9() Runtime {
-	return Runtime{Name: version9, Root: in.Root9(), Dotnet: filepath.Join(in.Root9(), "dotnet")}
-}
+func (in *Install) Net9() Runtime { return newRuntime(version9, in.Root9()) }
 
 // Net31 returns the 3.1.2 runtime.
-func (in *Install) Net31() Runtime {
-	return Runtime{Name: version3, Root: in.Root31(), Dotnet: filepath.Join(in.Root31(), "dotnet")}
+func (in *Install) Net31() Runtime { return newRuntime(version3, in.Root31()) }
+
+func newRuntime(version, root string) Runtime {
+	return Runtime{Name: version, Root: root, Dotnet: filepath.Join(root, "dotnet")}
 }
 
-// Env returns the environment for programs on 9.0.7.
-func (in *Install) Env(extra ...string) []string { return in.Net9().Env(extra...) }
+// Env returns the environment for programs on the newest runtime.
+func (in *Install) Env(extra ...string) []string { return in.Newest().Env(extra...) }
 
 // Major returns the first part of the version, such as 9, or 0.
-func (r Runtime) Major() int { return major(r.Name) }
+func (r Runtime) Major() int { return parseVersion(r.Name)[0] }
 
 // Args returns the command line that runs a program, to be followed by the
 // program's own arguments.
 func (r Runtime) Args(dll string, args ...string) []string {
-	argv := []string{r.Dotnet}
-	if r.own {
-		argv = append(argv, "--fx-version", r.Name)
-	}
-	return append(append(argv, dll), args...)
+	return append([]string{r.Dotnet, dll}, args...)
 }
 
 // Env returns this process's environment with what a program on the runtime
@@ -80,47 +78,4 @@ func (r Runtime) Command(dll string, args ...string) *exec.Cmd {
 	cmd := exec.Command(argv[0], argv[1:]...)
 	cmd.Env = r.Env()
 	return cmd
-}
-
-// ownRuntime finds the machine's dotnet, in DOTNET_ROOT or on the PATH.
-func ownRuntime() (Runtime, bool) {
-	dotnet := filepath.Join(os.Getenv("DOTNET_ROOT"), "dotnet")
-	if fi, err := os.Stat(dotnet); os.Getenv("DOTNET_ROOT") == "" || err != nil || fi.IsDir() {
-		if dotnet, err = exec.LookPath("dotnet"); err != nil {
-			return Runtime{}, false
-		}
-	}
-	dotnet, err := filepath.EvalSymlinks(dotnet)
-	if err != nil {
-		return Runtime{}, false
-	}
-	out, err := exec.Command(dotnet, "--list-runtimes").Output()
-	if err != nil {
-		return Runtime{}, false
-	}
-	version := newestRuntime(out)
-	return Runtime{Name: version, Root: filepath.Dir(dotnet), Dotnet: dotnet, own: true}, version != ""
-}
-
-// newestRuntime returns the last Microsoft.NETCore.App of at least 6 in the
-// output of "dotnet --list-runtimes", which is sorted; "" if there is none.
-// Previews are left out.
-func newestRuntime(list []byte) string {
-	newest := ""
-	for line := range bytes.Lines(list) {
-		f := strings.Fields(string(line))
-		if len(f) >= 2 && f[0] == "Microsoft.NETCore.App" && major(f[1]) >= 6 && !strings.Contains(f[1], "-") {
-			newest = f[1]
-		}
-	}
-	return newest
-}
-
-func major(version string) int {
-	first, _, _ := strings.Cut(version, ".")
-	n, err := strconv.Atoi(first)
-	if err != nil {
-		return 0
-	}
-	return n
 }

@@ -61,7 +61,7 @@ func TestDeterministic(t *testing.T) {
 		t.Fatal(err)
 	}
 	out := filepath.Join(t.TempDir(), "Large.dll")
-	argv, err := in.CompilerCommand([]string{src}, out, Options{Deterministic: true})
+	argv, err := in.CompilerCommand(in.Newest(), []string{src}, out, Options{Deterministic: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -88,7 +88,7 @@ func TestExits(t *testing.T) {
 		{"failfast", aborted}, {"unhandled", aborted}, {"unhandled-thread", aborted},
 		{"overflow", aborted}, {"memory", aborted}, {"abort", aborted}, {"segv", aborted},
 	} {
-		for _, r := range []Runtime{in.Net9(), in.Net31()} {
+		for _, r := range in.NewestAndOldest() {
 			cmd := r.Command(dll, tt.how)
 			cmd.Env = append(cmd.Env, "COMPlus_GCHeapHardLimit=0x4000000")
 			out, _ := cmd.Output()
@@ -149,7 +149,7 @@ func TestChildren(t *testing.T) {
 func TestEcho(t *testing.T) {
 	in := Need(t)
 	dll := Target(t, "Echo", Options{})
-	for _, r := range []Runtime{in.Net9(), in.Net31()} {
+	for _, r := range in.NewestAndOldest() {
 		cmd := r.Command(dll, "cat")
 		cmd.Stdin = strings.NewReader("a\x00b\nc")
 		if out, err := cmd.Output(); err != nil || string(out) != "a\x00b\nc" {

@@ -13,10 +13,10 @@ import (
 )
 
 const usage = `usage:
-  getdotnet                         fetch; list the version and DOTNET_ROOT of each runtime
-  getdotnet root [VERSION]          print the DOTNET_ROOT of a runtime, default 9.0.7
+  getdotnet                         fetch; list the version and DOTNET_ROOT of each runtime and SDK
+  getdotnet root [VERSION]          print the DOTNET_ROOT of a runtime, default the newest
   getdotnet compile OUTDIR SOURCE…  compile C# 8 files, or the files of a directory
-  getdotnet exec COMMAND [ARG…]     run a command that finds .NET 9.0.7 as "dotnet"`
+  getdotnet exec COMMAND [ARG…]     run a command that finds the newest runtime as "dotnet"`
 
 // exitCode is the end of a command that ran, and that said itself what was wrong.
 type exitCode int
@@ -44,9 +44,12 @@ func run(args []string) error {
 		for _, r := range in.Runtimes() {
 			fmt.Printf("%s\t%s\n", r.Name, r.Root)
 		}
+		if sdk, ok := in.NewestSDK(); ok {
+			fmt.Printf("SDK %s\t%s\n", sdk.Version, sdk.Root)
+		}
 		return nil
 	case args[0] == "root" && len(args) <= 2:
-		return root(in, append(args[1:], in.Net9().Name)[0])
+		return root(in, append(args[1:], in.Newest().Name)[0])
 	case args[0] == "compile" && len(args) >= 3:
 		dll, err := in.Compile(args[2:], args[1], dotnettest.Options{})
 		if err == nil {
@@ -54,7 +57,7 @@ func run(args []string) error {
 		}
 		return err
 	case args[0] == "exec" && len(args) >= 2:
-		return execute(in.Net9(), args[1:])
+		return execute(in.Newest(), args[1:])
 	default:
 		return errors.New(usage)
 	}
