@@ -181,7 +181,8 @@ static class Truth
     static string ModuleOf(MethodBase function)
     {
         Assembly assembly = function.DeclaringType.Assembly;
-        return assembly.IsDynamic ? function.Module.ScopeName : Path.GetFileName(assembly.Location);
+        bool file = !assembly.IsDynamic && assembly.Location != ""; // in a single-file application there is none
+        return file ? Path.GetFileName(assembly.Location) : function.Module.ScopeName;
     }
 
     public static void Add(string row, long objects, long bytes)

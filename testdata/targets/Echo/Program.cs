@@ -69,10 +69,29 @@ namespace Echo
                 Say("SIGTERM");
                 Environment.ExitCode = 11;
             };
+            EndOnTermination();
             Say("ready");
             got.Wait();
             return code;
         }
+
+        // From .NET 10 on the runtime leaves SIGTERM to the program. The class to ask for it is younger than what this
+        // is compiled for.
+        static void EndOnTermination()
+        {
+            if (Environment.Version.Major < 10)
+                return;
+            const string space = "System.Runtime.InteropServices.";
+            Type context = Type.GetType(space + "PosixSignalContext, System.Private.CoreLib");
+            Type signal = context.Assembly.GetType(space + "PosixSignal");
+            Delegate handler = Delegate.CreateDelegate(typeof(Action<>).MakeGenericType(context), typeof(Program).GetMethod(nameof(Terminate)));
+            registration = context.Assembly.GetType(space + "PosixSignalRegistration").GetMethod("Create")
+                .Invoke(null, new object[] { Enum.Parse(signal, "SIGTERM"), handler });
+        }
+
+        static object registration; // ends when it is collected
+
+        public static void Terminate(object context) => Environment.Exit(11);
 
         static void Say(string what)
         {

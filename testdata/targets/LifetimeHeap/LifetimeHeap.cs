@@ -3,6 +3,7 @@
 
 using System;
 using System.Collections.Generic;
+using System.Diagnostics.Tracing;
 using System.Linq;
 using System.Reflection;
 using System.Runtime;
@@ -28,21 +29,54 @@ namespace LifetimeHeap
             ["frozen"] = Frozen.Run,
             ["threads"] = rounds => OnThreads(16, i => Churn.Run(rounds, i)),
             ["storm"] = Storm,
+            ["collector"] = Collector,
             ["huge"] = Large.RunHuge,
             ["grow"] = Grow,
             ["crowd"] = Crowd,
             ["flood"] = Flood,
+            ["running"] = Running,
+            ["listeners"] = Listeners,
         };
 
         static int Main(string[] args)
         {
             if (args[0] == "all") // these have their own conditions
-                foreach (string way in ways.Keys.Where(w => w != "huge" && w != "grow" && w != "crowd" && w != "flood").OrderBy(w => w, StringComparer.Ordinal))
+                foreach (string way in ways.Keys.Where(w => w != "huge" && w != "grow" && w != "crowd" && w != "flood" && w != "collector" && w != "running").OrderBy(w => w, StringComparer.Ordinal))
                     ways[way](int.Parse(args[1]));
             else
                 ways[args[0]](int.Parse(args[1]));
             Truth.Say("gcs", "gen0", GC.CollectionCount(0), "gen1", GC.CollectionCount(1), "gen2", GC.CollectionCount(2));
             return Truth.Print();
+        }
+
+        sealed class Listener : EventListener
+        {
+            public EventSource Source;
+            protected override void OnEventSourceCreated(EventSource source)
+            {
+                if (source.Name == "Microsoft-Windows-DotNETRuntime")
+                    Source = source;
+            }
+        }
+
+        /// <summary>Churn while the program itself listens to the runtime's events, and does not, and does.</summary>
+        static void Listeners(int rounds)
+        {
+            bool over = false;
+            var listener = new Listener();
+            var toggles = new Thread(() =>
+            {
+                while (!Volatile.Read(ref over))
+                {
+                    listener.EnableEvents(listener.Source, EventLevel.Informational, (EventKeywords)1);
+                    listener.DisableEvents(listener.Source);
+                }
+            });
+            toggles.Start();
+            Churn.Run(rounds, 1);
+            Volatile.Write(ref over, true);
+            toggles.Join();
+            listener.Dispose();
         }
 
         /// <summary>A heap of so many MB, of one site, of which every other collection finds half dead.</summary>
@@ -91,6 +125,17 @@ namespace LifetimeHeap
             Truth.OfType(typeof(Node), threads * 200, threads * 200 * Size.Object(32));
         }
 
+        /// <summary>The program ends while threads allocate and collect.</summary>
+        static void Running(int rounds)
+        {
+            for (int i = 0; i < 4; i++)
+            {
+                int number = i;
+                new Thread(() => Churn.Run(int.MaxValue, number)) { IsBackground = true }.Start();
+            }
+            Churn.Run(rounds, 5);
+        }
+
         public static void OnThreads(int count, Action<int> body)
         {
             Thread[] threads = Enumerable.Range(1, count).Select(i => new Thread(() => body(i))).ToArray();
@@ -101,6 +146,47 @@ namespace LifetimeHeap
         }
 
         /// <summary>Collections asked for from several threads at once, while others allocate.</summary>
+        static long nodes;
+        static volatile bool enough;
+
+        /// <summary>For so many milliseconds a thread collects, and makes sites that are new, while others make nodes, of
+        /// which none is held; then the process ends. Its last collections fall into the first reading of the clrprof that
+        /// records it.</summary>
+        static void Collector(int milliseconds)
+        {
+            var clock = System.Diagnostics.Stopwatch.StartNew();
+            var collector = new Thread(() =>
+            {
+                for (int n = 0; !enough; n++)
+                    if (n < 2000) // enough to keep a reader busy
+                        GC.Collect();
+                    else
+                        Thread.Yield();
+            });
+            collector.Start();
+            while (clock.ElapsedMilliseconds < milliseconds)
+                Make(20);
+            enough = true;
+            collector.Join();
+            Late(1000);
+            GC.Collect();
+            Truth.Say("type", "name", "LifetimeHeap.Node", "objects", nodes, "bytes", nodes * Size.Object(32));
+        }
+
+        [MethodImpl(MethodImplOptions.NoInlining)]
+        static void Make(int count)
+        {
+            for (int i = 0; i < count; i++, nodes++)
+                GC.KeepAlive(new Node());
+        }
+
+        [MethodImpl(MethodImplOptions.NoInlining)]
+        static void Late(int count)
+        {
+            for (int i = 0; i < count; i++, nodes++)
+                GC.KeepAlive(new Node());
+        }
+
         static void Storm(int rounds)
         {
             Truth.Say("process", "name", "LifetimeHeap", "pid", System.Diagnostics.Process.GetCurrentProcess().Id);

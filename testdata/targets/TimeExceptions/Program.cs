@@ -17,6 +17,7 @@ namespace TimeExceptions
             Shapes.FilterThrows(n);
             Shapes.Again(n);
             Shapes.Nested(n);
+            Shapes.Thrown(n);
             Shapes.Unwound(n);
             Shapes.Faults(n);
             Shapes.Continue(times);
@@ -27,7 +28,7 @@ namespace TimeExceptions
             Places.Finalizers(n);
 
             MethodBase main = Calls.Method(typeof(Program), "Main");
-            foreach (string name in new[] { "Direct", "Same", "Finally", "Filter", "FilterThrows", "Again", "Nested", "Unwound", "Faults", "Continue" })
+            foreach (string name in new[] { "Direct", "Same", "Finally", "Filter", "FilterThrows", "Again", "Nested", "Thrown", "Unwound", "Faults", "Continue" })
                 Calls.By(main, Calls.Method(typeof(Shapes), name), 1);
             foreach (string name in new[] { "Framework", "Initializer", "Async", "Threads", "Finalizers" })
                 Calls.By(main, Calls.Method(typeof(Places), name), 1);

@@ -178,6 +178,95 @@ namespace TimeExceptions
             sum++;
         }
 
+        // Finally blocks that run without an exception, and throw one.
+        static int Entered(int i)
+        {
+            try
+            {
+                try { InTry(); }
+                finally { sum += Throw(); }
+            }
+            catch (Problem) { InCatch(); }
+            return After();
+        }
+
+        sealed class Failing : IDisposable
+        {
+            public void Dispose() { sum += Throw(); }
+        }
+
+        static int Disposes(int i)
+        {
+            try
+            {
+                using (new Failing())
+                    InTry();
+            }
+            catch (Problem) { InCatch(); }
+            sum += i > 0 ? Disposes(i - 1) : 0; // it calls itself after it went on
+            return After();
+        }
+
+        // The same in a function that calls itself, of which only the outer calls catch.
+        static int Falls(int i)
+        {
+            try
+            {
+                try { InTry(); }
+                finally { sum += i > 0 ? Falls(i - 1) : Throw(); }
+                return After();
+            }
+            finally { InFinally(); }
+        }
+
+        // A filter in which the framework throws refuses.
+        static int Asks()
+        {
+            try { return Throw() + 1; }
+            catch (Problem) when (long.Parse("x") > 0) { return 1; }
+        }
+
+        public static void Thrown(int n)
+        {
+            for (int i = 0; i < n; i++)
+            {
+                sum += Entered(i) + Disposes(1);
+                try { sum += Falls(2); } catch (Problem) { InCatch(); }
+                After();
+                try { sum += Asks(); } catch (Problem) { InCatch(); }
+                After();
+            }
+            sum++;
+        }
+
+        static void SayThrown(int n)
+        {
+            MethodBase failing = Calls.Method(typeof(Failing), "Dispose");
+            SayBy("Thrown", "Entered", n);
+            SayBy("Entered", "InTry", n);
+            SayBy("Entered", "Throw", n, n);
+            SayBy("Entered", "InCatch", n);
+            SayBy("Entered", "After", n);
+            SayBy("Thrown", "Disposes", n);
+            SayBy("Disposes", "Disposes", n);
+            Calls.By(SayOf("Disposes"), Calls.Method(typeof(Failing), ".ctor"), 2 * n);
+            Calls.By(SayOf("Disposes"), failing, 2 * n, 2 * n);
+            Calls.By(failing, SayOf("Throw"), 2 * n, 2 * n);
+            SayBy("Disposes", "InTry", 2 * n);
+            SayBy("Disposes", "InCatch", 2 * n);
+            SayBy("Disposes", "After", 2 * n);
+            SayBy("Thrown", "Falls", n, n);
+            SayBy("Falls", "Falls", 2 * n, 2 * n);
+            SayBy("Falls", "InTry", 3 * n);
+            SayBy("Falls", "Throw", n, n);
+            SayBy("Falls", "InFinally", 3 * n);
+            SayBy("Thrown", "Asks", n, n);
+            SayBy("Asks", "Throw", n, n);
+            Calls.Of(Calls.Method(typeof(long), "Parse", typeof(string)), n, n);
+            SayBy("Thrown", "InCatch", 2 * n);
+            SayBy("Thrown", "After", 2 * n);
+        }
+
         public const int Deep = 100;
 
         public static void Unwound(int n)
@@ -272,6 +361,7 @@ namespace TimeExceptions
             Calls.By(SayOf("ThrowAnother"), trouble, n);
             SayBy("Again", "After", 3 * n);
             SayNested(n);
+            SayThrown(n);
             SayRest(n, times);
             Calls.By(SayOf("Throw"), problem, SayThrows(n, times));
         }
@@ -312,7 +402,8 @@ namespace TimeExceptions
             SayBy("Continue", "Zero", times / 2);
         }
 
-        // Direct, Finally, Filter, FilterThrows, Again 3, CatchInside 2, FinallyInside 2, Replaced 2, Unwound.
-        static long SayThrows(int n, int times) => 14L * n + times / 2;
+        // Direct, Finally, Filter, FilterThrows, Again 3, CatchInside 2, FinallyInside 2, Replaced 2, Unwound; Entered,
+        // Disposes 2, Falls, Asks.
+        static long SayThrows(int n, int times) => 19L * n + times / 2;
     }
 }
