@@ -13,6 +13,7 @@ import (
 // in any order; ids within one table are distinct. Resolve does not change
 // them. A reference to a row that is not there reads as "none".
 type Input struct {
+	Processes         []session.Process
 	Modules           []session.Module
 	Types             []session.Type
 	TypeArguments     []session.TypeArgument

@@ -22,6 +22,7 @@
 //	signature.go  parameter lists
 //	lines.go      native offset → IL offset → sequence point
 //	module.go     assemblies, PDBs, and whether they are the right ones
+//	bundled.go    those inside single-file applications
 //
 // # Invariants
 //
@@ -35,7 +36,6 @@
 //
 // # Limits
 //
-// Symbol servers are not asked, Windows PDBs are not read, and assemblies inside
-// a single-file bundle are not looked for. The names of closures and lambdas are
+// Symbol servers are not asked and Windows PDBs are not read. The names of closures and lambdas are
 // those of the C# and Visual Basic compilers; F# closures keep their raw names.
 package symbols

@@ -45,6 +45,9 @@ func (r *resolver) functionName(f *moduleFile, row *session.Function) string {
 	fn := r.describeFunction(f, row)
 	if row.Kind == session.FunctionDynamic {
 		fn = function{file: &moduleFile{}, method: row.RawName, signature: row.Signature}
+		if stub, ok := stubText(row.RawName); ok {
+			return clean(stub)
+		}
 		if len(row.Signature) == 0 && row.RawName != "" {
 			return clean(row.RawName)
 		}
@@ -107,7 +110,7 @@ func (fn *function) fromFile(token clrmeta.Token) {
 		return
 	}
 	fn.typeToken = owner
-	fn.typeParams, _ = meta.GenericParams(owner)
+	fn.typeParams, _ = typeParams(meta, owner)
 	if name, err := meta.TypeName(owner); len(fn.typ.path) == 0 && err == nil {
 		fn.typ = fromMetadata(name)
 	}
@@ -117,6 +120,9 @@ func (fn *function) fromFile(token clrmeta.Token) {
 // runs a state machine the method that the machine was made from, and else the
 // function itself.
 func (r *resolver) written(fn function) function {
+	if closure, ok := r.writtenFSharp(fn); ok {
+		return closure
+	}
 	source, _, ok := stateMachineSource(fn.typ.last())
 	if fn.method != "MoveNext" || !ok || len(fn.typ.path) < 2 {
 		return fn
@@ -169,6 +175,9 @@ func (f *moduleFile) machine(typ clrmeta.Token, source string) clrmeta.StateMach
 // siblingName drops from a raw name what a shown name may leave out: the number
 // of a local function, and the namespace of an explicitly implemented interface.
 func siblingName(name string) string {
+	if source, _, ok := fsharpClosure(name); ok {
+		return source
+	}
 	if g, ok := parseGenerated(name); ok {
 		if g.kind == 'g' {
 			name, _, _ = strings.Cut(name, "|")

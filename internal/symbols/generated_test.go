@@ -94,6 +94,25 @@ var namesWithoutFile = []struct{ rawType, rawName, signature, want string }{
 	{"Ns.Type", "op_Implicit", "\x00\x01\x0E\x08", "Ns.Type.implicit operator string(int)"},
 	{"Ns.Type", "System.Collections.Generic.IEnumerable<System.Int32>.GetEnumerator", "\x20\x00\x1C",
 		"Ns.Type.System.Collections.Generic.IEnumerable<int>.GetEnumerator()"},
+	{"App/comp@29-1", "Invoke", "\x20\x01\x08\x08", "App.comp.<lambda @29-1>(int)"},
+	{"App/taskWork@14", "MoveNext", "\x20\x00\x01", "App.taskWork.<task @14>()"},
+	{"App/Outer/work@7-12", "GenerateNext", "\x20\x00\x08", "App.Outer.work.<seq @7-12>()"},
+	{"App/comp@29-1", "Close", "\x20\x00\x01", "App.<closure comp @29-1>.Close()"},
+	{"comp@29", "Invoke", "\x20\x00\x01", "<closure comp @29>.Invoke()"},
+	{"App", "go@32", "\x00\x01\x08\x08", "App.go(int)"},
+	{"App", "at@home", "\x00\x00\x01", "App.at@home()"},
+	{"App", "@1", "\x00\x00\x01", "App.@1()"},
+	{"App", "|Even|Odd|", "\x00\x01\x08\x08", "App.(|Even|Odd|)(int)"},
+	{"App", "op_GreaterGreaterEquals", "\x00\x02\x08\x08\x08", "App.operator >>=(int, int)"},
+	{"App", "op_PipeRight", "\x00\x02\x08\x08\x08", "App.operator |>(int, int)"},
+	{"App", "op_Unheard", "\x00\x02\x08\x08\x08", "App.op_Unheard(int, int)"},
+	{"App", "op_", "\x00\x00\x01", "App.op_()"},
+	{"App", "op_MultiplicationAssignment", "\x20\x01\x01\x08", "App.op_MultiplicationAssignment(int)"},
+	{"App", "op_MultiplyAssignment", "\x20\x01\x01\x08", "App.operator *=(int)"},
+	{"App", "op_DecrementAssignment", "\x20\x00\x01", "App.operator --()"},
+	{"<StartupCode$App>.$Shop", ".cctor", "\x00\x00\x01", "<startup Shop>..cctor()"},
+	{"<StartupCode$App>", "Run", "\x00\x00\x01", "<StartupCode$App>.Run()"},
+	{"VB$AnonymousType_0`2", ".ctor", "\x20\x02\x01\x13\x00\x13\x01", "<anonymous type 0><?, ?>..ctor(?, ?)"},
 	{"Ns.Type", "Matrix", "\x00\x02\x01\x14\x08\x02\x00\x00\x1D\x14\x0F\x01\x03\x00\x00", "Ns.Type.Matrix(int[,], void*[][,,])"},
 	{"Ns.Type", "Pointer", "\x00\x01\x01\x1B\x00\x02\x01\x08\x10\x0E", "Ns.Type.Pointer(delegate*<int, ref string, void>)"},
 	{"Ns.Type", "Corrupt", "\x20\xFF", "Ns.Type.Corrupt(?)"},
@@ -121,14 +140,19 @@ func TestOtherKindsOfFunctions(t *testing.T) {
 		{ID: 1, Kind: session.FunctionPseudo, RawName: "(truncated)"},
 		{ID: 2, Kind: session.FunctionDynamic, RawName: "lambda_method"},
 		{ID: 3, Kind: session.FunctionDynamic, RawName: "CallSite.Target", Signature: []byte("\x00\x01\x01\x0E")},
+		{ID: 4, Kind: session.FunctionDynamic, RawName: "IL_STUB_PInvoke"},
+		{ID: 5, Kind: session.FunctionDynamic, RawName: "IL_STUB_AsyncResume_Load_Tier0", Signature: []byte("\x00\x00\x01")},
+		{ID: 6, Kind: session.FunctionDynamic, RawName: "IL_STUB_New"},
+		{ID: 7, Kind: session.FunctionDynamic, RawName: "IL_STUBBORN"},
+		{ID: 8, Kind: session.FunctionDynamic, RawName: "IL_STUB"},
 	}}, symbols.OpenFile, nil)
-	want := []string{"(truncated)", "lambda_method", "CallSite.Target(string)"}
+	want := []string{"(truncated)", "lambda_method", "CallSite.Target(string)", "(stub: P/Invoke)", "(stub: resumption of Load)", "(stub: New)", "IL_STUBBORN", "(stub)"}
 	for i, f := range out.Functions {
 		if f.Name != want[i] {
 			t.Errorf("have %s, want %s", f.Name, want[i])
 		}
 	}
-	if diff := cmp.Diff(symbols.Summary{Functions: 2, FunctionsWithoutLines: 2}, out.Summary); diff != "" {
+	if diff := cmp.Diff(symbols.Summary{Functions: 7, FunctionsWithoutLines: 7}, out.Summary); diff != "" {
 		t.Errorf("summary (-want +have)\n%s", diff)
 	}
 }

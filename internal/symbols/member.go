@@ -65,6 +65,13 @@ func (r *resolver) write(fn function, full bool) string {
 // show decides what of a function is shown as type, member and inner function.
 func show(fn function, typeArgs, methArgs []typeText) shown {
 	s := shown{typ: fn.typ, typeParams: fn.typeParams, typeArgs: typeArgs, member: fn.method, memberArgs: methArgs}
+	if source, at, ok := fsharpClosure(fn.typ.last()); ok && len(fn.typ.path) > 1 && fsharpBodies[fn.method] != "" {
+		s.typ = fn.typ.outer()
+		n := min(s.typ.arity(), len(typeArgs))
+		s.typeParams, s.typeArgs, s.memberArgs = nil, typeArgs[:n], typeArgs[n:]
+		s.member, s.inner = source, "<"+fsharpBodies[fn.method]+" @"+at+">"
+		return s
+	}
 	g, made := parseGenerated(fn.method)
 	vb, isVB := strings.CutPrefix(fn.method, "_Lambda$__")
 	if !isVB && (!made || g.kind != 'b' && g.kind != 'g') {
@@ -266,7 +273,7 @@ func (w *sigWriter) member(name string, sig *clrmeta.MethodSig, fn function) {
 		w.typeSig(&sig.Return)
 		return
 	}
-	if symbol, ok := operators[name]; ok {
+	if symbol, ok := operatorSymbol(name); ok {
 		w.WriteString("operator " + symbol)
 		return
 	}
@@ -333,7 +340,23 @@ var conversions = map[string]string{
 	"op_Implicit": "implicit", "op_Explicit": "explicit", "op_CheckedExplicit": "explicit checked",
 }
 
-// operators are the C# spellings of ECMA-335 I.10.3, and those that C# 11 added.
+// operatorSymbol returns what a program writes for an operator. Those of C# 14 change their first operand: op_AdditionAssignment
+// is +=, op_IncrementAssignment ++.
+func operatorSymbol(name string) (string, bool) {
+	if symbol, ok := operators[name]; ok {
+		return symbol, true
+	}
+	if first, ok := strings.CutSuffix(name, "Assignment"); ok {
+		symbol, known := operators[first]
+		if known && !strings.HasSuffix(symbol, "++") && !strings.HasSuffix(symbol, "--") {
+			symbol += "="
+		}
+		return symbol, known
+	}
+	return fsharpOperator(name)
+}
+
+// operators are the C# spellings of ECMA-335 I.10.3, those that C# 11 added, and those that only Visual Basic or F# has.
 var operators = map[string]string{
 	"op_UnaryPlus": "+", "op_UnaryNegation": "-", "op_LogicalNot": "!", "op_OnesComplement": "~",
 	"op_Increment": "++", "op_Decrement": "--", "op_True": "true", "op_False": "false",
@@ -345,4 +368,8 @@ var operators = map[string]string{
 	"op_CheckedUnaryNegation": "checked -", "op_CheckedIncrement": "checked ++",
 	"op_CheckedDecrement": "checked --", "op_CheckedAddition": "checked +",
 	"op_CheckedSubtraction": "checked -", "op_CheckedMultiply": "checked *", "op_CheckedDivision": "checked /",
+	"op_Like": "Like", "op_Concatenate": "&", "op_IntegerDivision": "\\", "op_Exponent": "^",
+	"op_Exponentiation": "**", "op_PipeRight": "|>", "op_PipeRight2": "||>", "op_PipeRight3": "|||>", "op_PipeLeft": "<|", "op_PipeLeft2": "<||", "op_PipeLeft3": "<|||",
+	"op_ComposeRight": ">>", "op_ComposeLeft": "<<", "op_Append": "@", "op_Dereference": "!", "op_ColonEquals": ":=",
+	"op_Dynamic": "?", "op_DynamicAssignment": "?<-", "op_Range": "..", "op_RangeStep": ".. ..",
 }

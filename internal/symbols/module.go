@@ -7,6 +7,7 @@ import (
 	"path"
 	"strings"
 
+	"github.com/clrprof/clrprof/internal/bundle"
 	"github.com/clrprof/clrprof/internal/clrmeta"
 	"github.com/clrprof/clrprof/internal/ppdb"
 	"github.com/clrprof/clrprof/internal/session"
@@ -16,6 +17,7 @@ import (
 // same file.
 type moduleKey struct {
 	path, mvid string
+	executable string           // of the process, if the path may lead into it
 	own        session.ModuleID // of a module without a file, else 0
 }
 
@@ -36,9 +38,14 @@ type moduleFile struct {
 // of the modules. It returns the keys in the order of the modules.
 func (r *resolver) openModules(open Opener) []moduleKey {
 	var keys []moduleKey
+	executable := executables(r.in.Processes)
+	bundled := bundles{open, map[string]map[string]bundle.Entry{}}
 	for i := range r.out.Modules {
 		m := &r.out.Modules[i]
 		key := moduleKey{path: m.Path, mvid: m.MVID}
+		if exe := executable[m.Process]; !path.IsAbs(m.Path) || path.Dir(m.Path) == path.Dir(exe) {
+			key.executable = exe
+		}
 		if m.Path == "" || m.IsDynamic {
 			key = moduleKey{own: m.ID}
 		}
@@ -46,7 +53,7 @@ func (r *resolver) openModules(open Opener) []moduleKey {
 		if f == nil {
 			f = &moduleFile{status: session.SymbolsNone}
 			if key.own == 0 {
-				f.open(open, key)
+				f.open(bundled.within(key.executable), key)
 			}
 			r.files[key] = f
 			keys = append(keys, key)
@@ -102,15 +109,15 @@ func (f *moduleFile) open(open Opener, key moduleKey) {
 		f.status = session.SymbolsUnreadable
 		return
 	}
-	f.findPDB(open, key.path, debug)
+	f.findPDB(open, key, debug)
 }
 
 // findPDB looks for the PDB where the compilers and build tools put it: in the
 // assembly, beside the assembly, at the path that the compiler wrote to. The
 // first that matches is it.
-func (f *moduleFile) findPDB(open Opener, modulePath string, debug *clrmeta.Debug) {
+func (f *moduleFile) findPDB(open Opener, key moduleKey, debug *clrmeta.Debug) {
 	f.status = session.SymbolsNone
-	try := func(where, status string, ids []clrmeta.CodeView, read func() ([]byte, error)) bool {
+	try := func(from, status string, ids []clrmeta.CodeView, read func() ([]byte, error)) bool {
 		load := func() (*ppdb.PDB, error) {
 			b, err := read()
 			if err != nil {
@@ -131,19 +138,28 @@ func (f *moduleFile) findPDB(open Opener, modulePath string, debug *clrmeta.Debu
 			f.status = session.SymbolsMismatch
 			return false
 		}
-		f.status, f.pdbPath, f.loadPDB = status, where, load
+		f.status, f.pdbPath, f.loadPDB = status, from, load
 		return true
 	}
-	if debug.HasEmbedded() && try(modulePath, session.SymbolsEmbedded, debug.CodeView, debug.Embedded) {
+	if debug.HasEmbedded() && try(where(key.executable, key.path), session.SymbolsEmbedded, debug.CodeView, debug.Embedded) {
 		return
 	}
 	for _, cv := range debug.CodeView {
-		for _, p := range pdbPaths(modulePath, cv.Path) {
-			if try(p, session.SymbolsFile, []clrmeta.CodeView{cv}, func() ([]byte, error) { return readFile(open, p) }) {
+		for _, p := range pdbPaths(key.path, cv.Path) {
+			if try(where(key.executable, p), session.SymbolsFile, []clrmeta.CodeView{cv}, func() ([]byte, error) { return readFile(open, p) }) {
 				return
 			}
 		}
 	}
+}
+
+// where is what is said about a file: that a relative path is one in the directory
+// of the executable, or in itself.
+func where(executable, p string) string {
+	if path.IsAbs(p) {
+		return p
+	}
+	return path.Join(path.Dir(executable), p)
 }
 
 func matches(id ppdb.ID, ids []clrmeta.CodeView) bool {

@@ -39,7 +39,7 @@ func parseRawType(s string) rawType {
 	for _, p := range parts[:min(len(parts), maxTypeDepth)] {
 		t.path = append(t.path, parseSegment(p))
 	}
-	return t
+	return withoutStartup(t)
 }
 
 func fromMetadata(n clrmeta.TypeName) rawType {
@@ -47,7 +47,7 @@ func fromMetadata(n clrmeta.TypeName) rawType {
 	for _, p := range n.Path {
 		t.path = append(t.path, parseSegment(p))
 	}
-	return t
+	return withoutStartup(t)
 }
 
 // parseSegment splits Name`2 into name and arity.
@@ -150,15 +150,21 @@ func stateMachineSource(name string) (source, number string, ok bool) {
 	return strings.ReplaceAll(g.source, "-", "."), number, true
 }
 
-// anonymousType reports whether the name is that of a C# anonymous type, and its
-// number.
+// anonymousType reports whether the name is that of an anonymous type of C# or
+// Visual Basic, and its number.
 func anonymousType(name string) (string, bool) {
+	if id, ok := strings.CutPrefix(name, vbAnonymous); ok {
+		return id, true
+	}
 	g, ok := parseGenerated(name)
 	if !ok || g.kind != 'f' || g.source != "" {
 		return "", false
 	}
 	return strings.CutPrefix(g.suffix, "AnonymousType")
 }
+
+// vbAnonymous begins the names of Visual Basic's anonymous types.
+const vbAnonymous = "VB$AnonymousType_"
 
 // segmentText writes one type of a nesting as a person would call it. kind says
 // what a state machine was made from, if that is known.
@@ -185,6 +191,15 @@ func segmentText(name string, kind clrmeta.StateMachineKind) string {
 	if id, ok := anonymousType(name); ok {
 		return "<anonymous type " + id + ">"
 	}
+	if id, ok := strings.CutPrefix(name, "VB$AnonymousDelegate_"); ok {
+		return "<anonymous delegate " + id + ">"
+	}
+	if source, at, ok := fsharpClosure(name); ok {
+		return "<closure " + fsharpMember(source) + " @" + at + ">"
+	}
+	if g, ok := parseGenerated(name); ok && g.kind == 'z' && g.source == "" {
+		return "<collection " + g.suffix + ">" // of a collection expression
+	}
 	if g, ok := parseGenerated(name); ok && g.kind == 'F' {
 		if _, own, ok := strings.Cut(g.suffix, "__"); ok && own != "" {
 			return own // a file-local type, named after its file and a hash
@@ -198,8 +213,11 @@ func memberText(name string) string { return nestedMember(name, 0) }
 
 func nestedMember(name string, depth int) string {
 	g, ok := parseGenerated(name)
+	if id, vb := strings.CutPrefix(name, "_Lambda$__"); vb {
+		return "<lambda #" + id + ">"
+	}
 	if !ok || depth == maxGenerated {
-		return name
+		return fsharpMember(name)
 	}
 	switch g.kind {
 	case 'b':

@@ -62,7 +62,7 @@ func reflected(t *testing.T, rt dotnettest.Runtime, dll string, args ...string) 
 // and of our own program with those that a C# program makes from reflection.
 func TestNamesEqualReflection(t *testing.T) {
 	in, dll := names(t, dotnettest.Options{})
-	for _, rt := range []dotnettest.Runtime{in.Net9(), in.Net31()} {
+	for _, rt := range in.NewestAndOldest() {
 		framework, err := filepath.Glob(rt.Root + "/shared/Microsoft.NETCore.App/" + rt.Name)
 		if err != nil || len(framework) != 1 {
 			t.Fatalf("framework of %s: %v %v", rt.Name, framework, err)

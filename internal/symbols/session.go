@@ -9,7 +9,7 @@ import (
 
 // Read collects the input of Resolve from a session.
 func Read(s *session.Session) (in Input, err error) {
-	var errs [7]error
+	var errs [8]error
 	in.Modules, errs[0] = s.Modules()
 	in.Types, errs[1] = s.Types()
 	in.TypeArguments, errs[2] = s.TypeArguments()
@@ -17,6 +17,7 @@ func Read(s *session.Session) (in Input, err error) {
 	in.FunctionArguments, errs[4] = s.FunctionArguments()
 	in.Bodies, errs[5] = s.Bodies()
 	in.Instructions, errs[6] = s.Instructions()
+	in.Processes, errs[7] = s.Processes()
 	if err := errors.Join(errs[:]...); err != nil {
 		return Input{}, fmt.Errorf("reading what is to be resolved: %w", err)
 	}

@@ -143,7 +143,7 @@ func (w *sigWriter) token(t clrmeta.Token, args []clrmeta.TypeSig) {
 	}
 	n := named{rawType: fromMetadata(name), args: len(args), arg: func(i int) { w.typeSig(&args[i]) }}
 	if t.Table() == clrmeta.TableTypeDef {
-		n.params, _ = w.meta.GenericParams(t) // unknown names are shown as such
+		n.params, _ = typeParams(w.meta, t) // unknown names are shown as such
 		n.kind = w.machines[t].Kind
 	}
 	w.typeName(n, w.full)

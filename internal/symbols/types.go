@@ -1,6 +1,8 @@
 package symbols
 
 import (
+	"strings"
+
 	"github.com/clrprof/clrprof/internal/clrmeta"
 	"github.com/clrprof/clrprof/internal/session"
 )
@@ -47,7 +49,7 @@ func (r *resolver) describeType(t *session.Type, depth int) typeText {
 	n := named{rawType: parseRawType(t.RawName)}
 	f, token := r.moduleFiles[t.Module], clrmeta.Token(t.Token)
 	if f != nil && f.meta != nil && token.Table() == clrmeta.TableTypeDef {
-		n.params, _ = f.meta.GenericParams(token) // unknown names are shown as such
+		n.params, _ = typeParams(f.meta, token) // unknown names are shown as such
 		n.kind = f.machines[token].Kind
 		if name, err := f.meta.TypeName(token); t.RawName == "" && err == nil {
 			n.rawType = fromMetadata(name)
@@ -62,6 +64,33 @@ func (r *resolver) describeType(t *session.Type, depth int) typeText {
 		return w.name()
 	}
 	return typeText{write(true), write(false)}
+}
+
+// typeParams returns the names of a type's parameters. Those of Visual Basic's
+// anonymous types are T0, T1 and so on: the parameters of the constructor are
+// named after the properties, as C# names the type parameters.
+func typeParams(meta *clrmeta.Metadata, typ clrmeta.Token) ([]string, error) {
+	params, err := meta.GenericParams(typ)
+	if err != nil || len(params) == 0 {
+		return params, err
+	}
+	name, err := meta.TypeName(typ)
+	if err != nil || !strings.HasPrefix(name.Path[0], vbAnonymous) {
+		return params, nil
+	}
+	methods, _ := meta.Methods(typ)
+	for _, m := range methods[:min(len(methods), maxSiblings)] {
+		if row, err := meta.Method(m); err != nil || row.Name != ".ctor" {
+			continue
+		}
+		rows, _ := meta.Params(m)
+		for _, p := range rows {
+			if p.Sequence > 0 && p.Sequence <= len(params) {
+				params[p.Sequence-1] = "<" + p.Name + ">j__TPar"
+			}
+		}
+	}
+	return params, nil
 }
 
 func (t typeText) form(full bool) string {

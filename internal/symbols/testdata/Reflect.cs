@@ -62,10 +62,20 @@ static class Reflect
     static string Parameter(ParameterInfo p, bool full)
     {
         var t = p.ParameterType;
+        // Only modified types know which references of a function pointer are out or in.
+        if (Get(t, "IsFunctionPointer") is bool b && b) t = (Type)typeof(ParameterInfo).GetMethod("GetModifiedParameterType").Invoke(p, null);
         if (!t.IsByRef) return Use(t, full);
         var required = p.GetRequiredCustomModifiers().Select(m => m.Name).ToArray();
         var word = p.IsOut && !p.IsIn || required.Contains("OutAttribute") ? "out " : p.IsIn && !p.IsOut || required.Contains("InAttribute") ? "in " : "ref ";
         return word + Use(t.GetElementType(), full);
+    }
+
+    // Word is what C# writes before a reference in a function pointer.
+    static string Word(Type t)
+    {
+        if (!t.IsByRef) return "";
+        var required = ((Type[])Get(t, "GetRequiredCustomModifiers")).Select(m => m.Name).ToArray();
+        return required.Contains("OutAttribute") ? "out " : required.Contains("InAttribute") ? "in " : "ref ";
     }
 
     static object Get(Type t, string member)
@@ -85,7 +95,7 @@ static class Reflect
             return Use(t, full) + suffix;
         }
         if (Get(t, "IsFunctionPointer") is bool b && b)
-            return "delegate*<" + string.Join(", ", ((Type[])Get(t, "GetFunctionPointerParameterTypes")).Append((Type)Get(t, "GetFunctionPointerReturnType")).Select(a => Use(a, full))) + ">";
+            return "delegate*<" + string.Join(", ", ((Type[])Get(t, "GetFunctionPointerParameterTypes")).Append((Type)Get(t, "GetFunctionPointerReturnType")).Select(a => Word(a) + Use(a.IsByRef ? a.UnderlyingSystemType.GetElementType() : a.UnderlyingSystemType, full))) + ">";
         if (t.IsGenericParameter) return t.Name;
         if (t.IsGenericType && t.GetGenericTypeDefinition() == typeof(Nullable<>)) return Use(t.GetGenericArguments()[0], full) + "?";
         if (t.DeclaringType == null && t.Namespace == "System" && Keywords.TryGetValue(t.Name, out var k)) return k;
