@@ -17,7 +17,7 @@
 #define MEMORY_OF_TIMING UINT64_C(2048)   /* of the limit: the collector, on the same machine, needs 1.1 KB for each */
 #define DEFAULT_STACK_DEPTH 16384u
 
-void *agent_info; /* ICorProfilerInfo9 or later; the same object serves all levels */
+void *agent_info;
 
 static hresult query_interface(void *self, const struct guid *iid, void **out)
 {
@@ -62,6 +62,7 @@ static void read_runtime_version(void)
 }
 
 static void *callback_table[CALLBACK_SLOTS];
+uint32_t agent_event_mask;
 
 static uint32_t start_recording(void)
 {
@@ -73,7 +74,7 @@ static uint32_t start_recording(void)
     allocations_init(agent_info, has_frozen_heap);
     above_init(agent_info);
     names_find_signal_return();
-    if (!names_init(agent_info) || !stack_init() || !threads_init())
+    if (!names_init(agent_info) || !stack_init(number_from("CLRPROF_NODES", UINT64_MAX)) || !threads_init())
         return WIRE_FAILURE_OUT_OF_MEMORY;
     uint32_t low = MONITOR_THREADS | MONITOR_MODULE_LOADS;
     if (number_from("CLRPROF_NO_MEMORY", 0) == 0) {
@@ -83,6 +84,7 @@ static uint32_t start_recording(void)
             if (!lifetime_init(agent_info, number_from("CLRPROF_FINAL_GC", 0) != 0))
                 return WIRE_FAILURE_OUT_OF_MEMORY;
             lifetime_install(callback_table);
+            events_install(callback_table);
             low |= lifetime_event_mask();
             arena.header->data |= WIRE_DATA_LIFETIME;
         }
@@ -98,7 +100,13 @@ static uint32_t start_recording(void)
     oracle_install(callback_table);
     low |= oracle_event_mask();
 #endif
-    if (SLOT(agent_info, INFO_SET_EVENT_MASK2, uint32_t, uint32_t)(agent_info, low, HIGH_MONITOR_DYNAMIC_FUNCTION_UNLOADS) < 0)
+    agent_event_mask = low;
+    uint32_t high = HIGH_MONITOR_DYNAMIC_FUNCTION_UNLOADS;
+#ifdef CLRPROF_ORACLE
+    if (oracle_wants_events())
+#endif
+        high = events_init(agent_info, low, high);
+    if (SLOT(agent_info, INFO_SET_EVENT_MASK2, uint32_t, uint32_t)(agent_info, low, high) < 0)
         return WIRE_FAILURE_EVENT_MASK;
     return (arena.header->data & WIRE_DATA_TIME) != 0 ? instrument_init(agent_info) : 0;
 }
@@ -107,7 +115,7 @@ static hresult initialize(void *self, void *unknown)
 {
     (void)self;
     const char *directory = getenv("CLRPROF_ARENAS");
-    if (directory == NULL || *directory == 0 || arena.base != NULL)
+    if (directory == NULL || *directory == 0 || arena.base != NULL || !watch_begin(directory))
         return HR_CANCEL_ACTIVATION;
     uint64_t depth = number_from("CLRPROF_STACK_DEPTH", DEFAULT_STACK_DEPTH);
     if (depth > MAX_FRAMES)
@@ -117,6 +125,8 @@ static hresult initialize(void *self, void *unknown)
         return HR_CANCEL_ACTIVATION;
     agent_info = unknown;
     uint32_t failure = start_recording();
+    if (failure == 0)
+        boxes_report(agent_info);
     arena.header->failure = failure;
     __atomic_store_n(&arena.header->state, failure == 0 ? WIRE_STATE_RECORDING : WIRE_STATE_FAILED, __ATOMIC_RELEASE);
     if (failure == 0)
@@ -135,13 +145,15 @@ static hresult shutdown(void *self)
 {
     (void)self;
     if ((uint32_t)getpid() != arena.header->pid)
-        return HR_OK; /* a forked child ends; the arena is its parent's */
-    names_retry_types();
-    lifetime_end();
+        return HR_OK; /* a forked child ends; the arena is its parent's, or nobody's */
+    if (!recording_is_over()) {
+        names_retry_types();
+        lifetime_end();
 #ifdef CLRPROF_ORACLE
-    oracle_report();
+        oracle_report();
 #endif
-    time_end();
+        time_end();
+    }
     arena.header->end_ns = monotonic_ns();
     __atomic_store_n(&arena.header->state, WIRE_STATE_SHUT_DOWN, __ATOMIC_RELEASE);
     return HR_OK;
@@ -187,6 +199,7 @@ static void fill_callback_table(void)
     callback_table[1] = callback_table[2] = (void *)count_reference;
     callback_table[CALLBACK_INITIALIZE] = (void *)initialize;
     callback_table[CALLBACK_SHUTDOWN] = (void *)shutdown;
+    callback_table[CALLBACK_RUNTIME_SUSPEND_FINISHED] = (void *)watch_suspended;
     callback_table[CALLBACK_MODULE_UNLOAD_STARTED] = (void *)module_unload_started;
     callback_table[CALLBACK_THREAD_DESTROYED] = (void *)thread_destroyed_callback;
     callback_table[CALLBACK_OBJECT_ALLOCATED] = (void *)object_allocated;

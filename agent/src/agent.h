@@ -12,6 +12,12 @@
 #define LIKELY(x) __builtin_expect(!!(x), 1)
 #define UNLIKELY(x) __builtin_expect(!!(x), 0)
 #define COLD __attribute__((noinline, cold))
+/* What always holds, for builds that are tests. */
+#ifdef CLRPROF_SANITIZED
+#define ASSERT(x) ((x) ? (void)0 : __builtin_trap())
+#else
+#define ASSERT(x) ((void)0)
+#endif
 /* Reads words of other functions' frames, which AddressSanitizer would take for mistakes. */
 #ifdef CLRPROF_SANITIZED
 #define READS_STACK __attribute__((no_sanitize("address")))
@@ -22,7 +28,7 @@
 /* ── arena.c: shared memory ─────────────────────────────────────────────────────────────────────────────────── */
 
 struct arena {
-    uint8_t *base;              /* the whole file, mapped once */
+    uint8_t *base;              /* where the file lies: what of it has memory is mapped */
     struct wire_header *header; /* base, typed */
     struct wire_ip *ips;        /* the tables of the regions, by id */
     struct wire_node *nodes;
@@ -32,6 +38,9 @@ struct arena {
     struct wire_waits *waits;
     struct wire_clock *clocks;
     struct wire_activation *activations;
+    const volatile uint32_t *owner; /* see arena_is_ours */
+    struct wire_acted *acted;
+    struct wire_inclusive *inclusives;
 };
 extern struct arena arena;
 
@@ -46,13 +55,36 @@ void word_unlock(uint32_t *word);
  * is exhausted. arena_publish makes them valid for the reader. */
 void *arena_reserve(uint32_t region, uint64_t bytes);
 void arena_publish(uint32_t region, uint64_t bytes);
-bool arena_nearly_full(void); /* the last part of the memory is for what says that the rest is used up */
+/* What is given up when memory is short, in this order: each is there as long as so many sixteenths are not used up. The last
+ * is for types, threads and their sites, so that it is always known how much of what was allocated. */
+enum room {
+    ROOM_AGES = 8,       /* how old objects become */
+    ROOM_ROOTS = 10,     /* why they survive */
+    ROOM_STACKS = 12,    /* new stacks as a whole; then (truncated) and the function */
+    ROOM_FUNCTIONS = 14, /* new functions; then (truncated) of their module */
+    ROOM_MODULES = 15,   /* then (truncated) alone */
+    ROOM_ALL = 16
+};
+bool arena_has_room(enum room room);
 bool arena_log(uint32_t kind, const void *payload, uint32_t bytes); /* appends a record; with the lock held */
 /* Private zeroed memory, counted against the limit; NULL when exhausted. */
 void *private_alloc(uint64_t bytes);
 void private_free(void *memory, uint64_t bytes);
+bool arena_back_file(int fd, uint64_t offset, uint64_t bytes); /* memory for another file; counts as the arena's does */
+void arena_give_back(uint64_t bytes);
 void loss(uint32_t reason, uint64_t objects, uint64_t bytes);
 uint64_t monotonic_ns(void);
+uint32_t read_file(const char *path, uint8_t *out, uint32_t capacity); /* the bytes that it has, cut; 0: it cannot be read */
+bool arena_is_ours_slowly(void);
+
+/* Is this the process that the arena is of? One that was forked from it must leave it alone. */
+void arena_let_go(void);        /* from now on nothing is asked of it, as in a forked child */
+void arena_give_back_all(bool but_time); /* its memory is nobody's any more, and reads as 0 */
+bool arena_is_nameless(void);   /* its file was removed */
+static inline bool arena_is_ours(void)
+{
+    return LIKELY(*arena.owner != 0) || arena_is_ours_slowly();
+}
 
 static inline struct wire_ip *arena_ip(uint32_t id)
 {
@@ -63,6 +95,8 @@ static inline struct wire_node *arena_node(uint32_t id)
 {
     return arena.nodes + id;
 }
+
+extern void *agent_info; /* ICorProfilerInfo9 or later: agent.c */
 
 /* ── map.c: hash maps from non-zero 64-bit keys to non-zero values ──────────────────────────────────────────── */
 
@@ -85,12 +119,19 @@ void map_clear(struct map *map, uint32_t keep); /* not shared; a bigger table is
 
 #define MAX_CHAIN 16u /* children of a node, or its sites, that are looked for one by one; more are in a map */
 
+struct thread_set;
+
 /* ── threads.c: what the agent keeps for each thread ────────────────────────────────────────────────────────── */
 
-#define MAX_FRAMES 65536u     /* of one stack, native ones too: 8 MiB of the smallest frames */
+#define MAX_FRAMES 65536u     /* of one stack, native ones too; so many addresses beside the chain, too */
+#define NEAR_PLACES 1024u     /* of the kept stack's inner end: compared at each allocation. 1,000 levels, and what is above */
 #define CLASS_CACHE_SLOTS 64u /* direct-mapped: the classes a thread allocates at the moment */
 #define IP_CACHE_SLOTS 256u   /* direct-mapped: the return addresses a thread meets at the moment */
 #define SCRATCH_BYTES (192u * 1024u) /* a body with MAX_IL_MAP points, and names */
+
+struct path { /* a stack from the root on, as far as it was turned into nodes */
+    uint32_t node, top, depth; /* top: id of the innermost managed IP, 0: none; depth: managed frames */
+};
 
 struct frame { /* one link of the frame-pointer chain, as it was when last walked */
     uintptr_t fp;       /* address of the pair (next, ret) */
@@ -102,13 +143,15 @@ struct frame { /* one link of the frame-pointer chain, as it was when last walke
     uint32_t skips_end; /* skips that belong to this frame and to those nearer to the root */
     uint32_t depth;     /* managed frames up to here */
     bool osr;           /* the frame of an OSR variant: ret is no caller */
+    bool cut;           /* the chain ends here, and goes on where the runtime says */
     bool plain;         /* ret is in native code, and nothing lies beside the chain: the path does not change here */
 };
 
 struct skip { /* a code address beside the chain, such as the caller of a function without a frame pointer */
     uintptr_t slot, ret;
     uint32_t ip;
-    uint32_t frame; /* index of the frame that it belongs to */
+    uint32_t frame;   /* index of the frame that it belongs to */
+    struct path path; /* up to here */
 };
 
 struct ip_slot {
@@ -137,15 +180,23 @@ struct thread {
     uint32_t leaf; /* node of the cached stack */
     uintptr_t root, root_ret; /* the frame at which the chain ends without managed code above, 0: not known yet */
     uint32_t n_frames, n_skips, cap_frames, cap_skips;
-    struct frame *frames; /* [0] is next to the root */
+    uint32_t near_frame, near_skip; /* from which on they are compared: see stack.c */
+    uint64_t outer_frames, outer_skips; /* nearer to the root than [0], of a stack with more than there is room for */
+    struct path outer;                  /* what these make */
+    bool outer_known;                   /* else it was never walked as a whole */
+    struct frame *frames; /* [0] is next to the root; see stack.c for when these tables may move */
     struct skip *skips;
     struct frame *walk; /* the new part of a stack, leaf first */
     struct skip *walk_skips;
 
+    uint32_t oldest; /* number of the newest site when the thread began: all of its own are newer */
+    bool indexed;    /* the map has all sites of the thread */
     struct map sites; /* node << 32 | type → number of the site, for those far down in a node's chain */
     struct class_info classes[CLASS_CACHE_SLOTS];
     struct ip_slot ips[IP_CACHE_SLOTS];
+    uint32_t slow; /* allocations that took the slow path */
     bool busy; /* inside the slow path */
+    bool leaf_only; /* of the stack only the innermost function is looked for */
     uintptr_t pending; /* object whose site is not known yet; kept up to date by garbage collections */
     struct thread *next_free;
     struct thread *next; /* all that were ever made */
@@ -163,12 +214,46 @@ extern __thread struct thread *current_thread __attribute__((tls_model("initial-
 bool threads_init(void);
 void threads_close(void);
 uint32_t thread_number(void);       /* the id of this thread, which is described at the first call; 0: no room */
+struct thread_set *thread_own_set(void); /* that this thread's id belongs to; NULL: it has one of its own */
 struct thread *thread_attach(void); /* NULL: no memory */
 void thread_destroyed(uintptr_t managed);
 void thread_named(uintptr_t managed, const utf16 *name, uint32_t length);
-bool thread_grow(struct thread *t); /* doubles the frame arrays */
+bool thread_grow(struct thread *t); /* doubles the tables of frames and skips, which moves them; for stack_update alone */
 struct thread *thread_of_id(uint32_t id); /* in a garbage collection */
 struct thread *thread_after(const struct thread *t); /* all that were ever made; NULL: the first, or no more */
+
+/* ── thread_sets.c: many short threads share ids ────────────────────────────────────────────────────────────── */
+
+struct timer;
+struct thread_set {
+    struct wire_thread_set *row;
+    struct thread *thread; /* the state that the next thread of the set goes on with; NULL: none yet, or in use */
+    struct timer *timer;   /* the same with time */
+    struct thread_set *next; /* that no thread has, of the same name */
+    uint32_t name;
+};
+
+bool thread_sets_init(void);
+void thread_sets_close(void);
+/* The rest with the lock held. */
+bool threads_fold(void);                /* do threads that begin now share ids? If so, all later ones do */
+void thread_own(uintptr_t managed);     /* it has an id of its own */
+bool thread_is_own(uintptr_t managed);
+void thread_forget(uintptr_t managed);  /* it has ended */
+uint64_t thread_name_hash(const utf16 *name, uint32_t length);
+bool thread_name_needed(uintptr_t managed, uint64_t hash); /* is a record of this name to be written? */
+void thread_name_told(uintptr_t managed, uint64_t hash, uint64_t at); /* at: of the record, as in the row; 0: none */
+/* A set that no thread has, for threads of this one's name; a new one gets the id. NULL: no room. */
+struct thread_set *thread_set_join(uintptr_t managed, uint32_t id, uint32_t os_id);
+void thread_set_leave(struct thread_set *s);
+
+/* ── watch.c: is somebody still reading? ─────────────────────────────────────────────────────────────────────── */
+
+bool recording_is_over(void);         /* nobody is: nothing is counted any more */
+bool watch_begin(const char *arenas); /* false: nobody is there from the start */
+void watch_look(void);                /* now and then; outside of the lock */
+hresult watch_suspended(void *self);
+extern uint32_t agent_event_mask;     /* what the runtime was asked for */
 
 /* ── names.c: who modules, types, functions and bodies are ──────────────────────────────────────────────────── */
 
@@ -176,7 +261,8 @@ bool names_init(void *info);
 void names_close(void);
 void names_find_signal_return(void); /* once the runtime has installed its signal handlers */
 uint32_t type_of_class(uintptr_t class_id);                            /* id, 0: no room */
-uint32_t ip_of_address(uintptr_t address);                             /* id, 0: no room */
+/* id, 0: no room. Of a function that allocates itself more is told with little room: see ROOM_FUNCTIONS. */
+uint32_t ip_of_address(uintptr_t address, bool allocates);
 uint32_t function_of_id(uintptr_t function_id);                        /* id, 0: no room */
 uint64_t function_value(uintptr_t function_id);                        /* the same with FUNCTION_IS_…, */
 bool bodies_of_id(uintptr_t function_id);                              /* describes those that are new; false: no room */
@@ -184,17 +270,37 @@ bool bodies_of_id(uintptr_t function_id);                              /* descri
 #define FUNCTION_IS_INSTRUMENTED (UINT64_C(1) << 34) /* with time: see instrument.c */
 #define FUNCTION_IS_BOUNDARY (UINT64_C(1) << 35)
 #define FUNCTION_IS_DISPATCHER (UINT64_C(1) << 36)
+#define FUNCTION_IS_HELPER (UINT64_C(1) << 37)       /* see helpers.c */
+#define FUNCTION_IS_ASYNC (UINT64_C(1) << 40)        /* the runtime suspends it: MethodImplOptions.Async of .NET 10 */
+#define FUNCTION_IS_SLOW_WAY (UINT64_C(1) << 39)     /* one that runs only after a fast way had no memory: see boxes.c */
 void names_forget_module(uintptr_t module);                            /* a module is being unloaded */
 void names_forget_function(uintptr_t function_id);                     /* a dynamic method was freed */
 void names_retry_types(void);                                          /* those the runtime could not name yet */
 extern uint32_t code_epoch; /* grows whenever code may have been freed */
 
+/* ── helpers.c: the runtime's own managed functions ─────────────────────────────────────────────────────────── */
+
+#define MAX_FULL_NAME (4 * WIRE_MAX_NAME)
+struct full_name { /* Namespace.Outer/Inner.Method */
+    utf16 text[MAX_FULL_NAME];
+    uint32_t length, namespace_end, outer_end, type_end;
+};
+void full_name_read(struct full_name *f, const uint8_t *p, const uint8_t *end); /* type names, name, as in a function's record */
+/* FUNCTION_IS_HELPER, …_SLOW_WAY, …_DISPATCHER or 0, of a function of the core library. */
+uint64_t helper_class(const uint8_t *names, const uint8_t *end);
+
+/* ── boxes.c: what .NET 10 does not report ──────────────────────────────────────────────────────────────────── */
+
+void boxes_report(void *info);  /* makes it report boxes, or says that it does not; once nothing can fail any more */
+void boxes_slow_way_met(void);  /* a FUNCTION_IS_SLOW_WAY is on a stack */
+
 /* ── stack.c: from the frame pointer to a node ──────────────────────────────────────────────────────────────── */
 
-bool stack_init(void);
+bool stack_init(uint64_t most_nodes);
 void stack_close(void);
 /* Makes t->frames the stack that begins at fp and t->leaf its node. False: no room for a node. */
 bool stack_update(struct thread *t, uintptr_t fp);
+void stack_forget(struct thread *t); /* nothing of t->frames is believed any more */
 
 /* ── above.c: where native code has cut the chain of frame pointers ─────────────────────────────────────────── */
 
@@ -213,10 +319,13 @@ struct frame_shape {
     bool osr;           /* its frame lies on that of the function's first version */
 };
 struct frame_shape code_frame_shape(const uint8_t *start, uint64_t size);
-void code_find_runtime(uintptr_t address); /* one in the runtime's code */
-/* The bytes between the stack pointer and the return address of the runtime's thunk, whose code goes on at `address`
- * after a call; 0: this is no thunk without a frame pointer. */
-uint32_t code_thunk_size(uintptr_t address);
+
+/* ── cfi.c: what the runtime's file says of its own frames ──────────────────────────────────────────────────── */
+
+void cfi_find_runtime(uintptr_t address); /* one in the runtime's code */
+/* The bytes between the stack pointer and the return address of a function of the runtime that goes on at `address`
+ * after a call; 0: it is not known, or the frame pointer tells. */
+uint32_t cfi_frame_size(uintptr_t address);
 
 /* ── heap.c: the shadow of the GC heap ──────────────────────────────────────────────────────────────────────── */
 
@@ -228,20 +337,31 @@ struct shadow { /* at the place of an object; the words behind it are free up to
 
 #define CHUNK_SHIFT 22u
 #define CHUNK_WORDS (1u << (CHUNK_SHIFT - 3))
-#define CHUNKS (UINT64_C(1) << (47 - CHUNK_SHIFT))
+#define TABLE_SHIFT 34u
+#define TABLE_CHUNKS (1u << (TABLE_SHIFT - CHUNK_SHIFT))
+#define TABLES (1u << (47 - TABLE_SHIFT))
 
-extern uint32_t **heap_chunks;
+extern uint32_t **heap_tables[TABLES]; /* never NULL: where nothing is known they share an empty one */
 
 bool heap_init(void);
-uint32_t *heap_make_chunk(uint64_t index);
+void heap_forget(void);    /* gives its memory back: all reads as 0 */
+uint32_t *heap_make_chunk(uintptr_t address);
 uintptr_t heap_next(uintptr_t address, uintptr_t end);    /* the first object at or after the address, or end */
+
+/* The chunk around an address; NULL: there is none. */
+static inline uint32_t *heap_chunk(uintptr_t address)
+{
+    if (UNLIKELY(address >> TABLE_SHIFT >= TABLES))
+        return NULL;
+    uint32_t **table = __atomic_load_n(&heap_tables[address >> TABLE_SHIFT], __ATOMIC_ACQUIRE);
+    return __atomic_load_n(&table[(address >> CHUNK_SHIFT) & (TABLE_CHUNKS - 1)], __ATOMIC_ACQUIRE);
+}
 
 /* Where an object's shadow is; NULL: no memory. */
 static inline struct shadow *heap_place(uintptr_t address)
 {
-    uint64_t index = address >> CHUNK_SHIFT;
-    uint32_t *chunk = LIKELY(index < CHUNKS) ? __atomic_load_n(&heap_chunks[index], __ATOMIC_ACQUIRE) : NULL;
-    if (UNLIKELY(chunk == NULL) && (chunk = heap_make_chunk(index)) == NULL)
+    uint32_t *chunk = heap_chunk(address);
+    if (UNLIKELY(chunk == NULL) && (chunk = heap_make_chunk(address)) == NULL)
         return NULL;
     return (struct shadow *)(void *)&chunk[(address >> 3) & (CHUNK_WORDS - 1)];
 }
@@ -249,8 +369,7 @@ static inline struct shadow *heap_place(uintptr_t address)
 /* NULL: no object is known there. */
 static inline struct shadow *heap_find(uintptr_t address)
 {
-    uint64_t index = address >> CHUNK_SHIFT;
-    uint32_t *chunk = LIKELY(index < CHUNKS) ? __atomic_load_n(&heap_chunks[index], __ATOMIC_ACQUIRE) : NULL;
+    uint32_t *chunk = heap_chunk(address);
     struct shadow *s = chunk == NULL ? NULL : (struct shadow *)(void *)&chunk[(address >> 3) & (CHUNK_WORDS - 1)];
     return s == NULL || s->site == 0 ? NULL : s;
 }
@@ -258,11 +377,10 @@ static inline struct shadow *heap_find(uintptr_t address)
 /* The words from an address to the end of its chunk or to `end`; *next is where to go on. NULL: no shadow there. */
 static inline uint32_t *heap_span(uintptr_t address, uintptr_t end, uintptr_t *next)
 {
-    uint64_t index = address >> CHUNK_SHIFT;
-    *next = (index + 1) << CHUNK_SHIFT;
+    *next = ((address >> CHUNK_SHIFT) + 1) << CHUNK_SHIFT;
     if (*next > end)
         *next = end;
-    uint32_t *chunk = index < CHUNKS ? heap_chunks[index] : NULL;
+    uint32_t *chunk = heap_chunk(address);
     return chunk == NULL ? NULL : &chunk[(address >> 3) & (CHUNK_WORDS - 1)];
 }
 
@@ -273,6 +391,7 @@ static inline uint32_t *heap_span(uintptr_t address, uintptr_t end, uintptr_t *n
 #define SHADOW_SURVIVED 0x40000000u /* its generation was collected */
 #define SHADOW_ROOTED 0x20000000u   /* a root that is not weak refers to it */
 #define SHADOW_SITE 0x1FFFFFFFu     /* 500 million sites are 16 GB of them */
+#define SHADOW_LEFT_OUT SHADOW_SITE /* no site: an object that is not the program's, see events.c */
 
 struct bound { /* of a generation: one of its regions, or its part of a segment */
     uintptr_t start, end; /* end: of what it may hold */
@@ -321,6 +440,8 @@ void snapshot_root(uintptr_t object, uint32_t kind, uint32_t flags, uint32_t fun
 void snapshot_finish(const struct bound *bounds, uint64_t n);
 
 bool lifetime_init(void *info, bool final_gc);
+void lifetime_let_go(void);    /* nothing is followed any more */
+void lifetime_give_back(void); /* the rest of its memory; while all threads are stopped */
 uint32_t lifetime_event_mask(void);
 void lifetime_install(void **callbacks);
 void lifetime_end(void); /* at the runtime's shutdown: the last garbage collection */
@@ -331,6 +452,23 @@ void lifetime_settle(struct thread *t, const struct wire_site *site); /* NULL: i
 #define LARGE_BYTES 85000u /* no object on the large object heap is smaller, but for arrays of the runtime's own */
 #endif
 void lifetime_note_large(uintptr_t object); /* one of LARGE_BYTES and more was born */
+
+void lifetime_note_left_out(uintptr_t object, uint64_t bytes); /* one that is not the program's */
+
+/* ── events.c: what makes garbage collections shorter ───────────────────────────────────────────────────────── */
+
+#define EVENTS_CHUNKS 6u  /* of the shadow heap: a program that does little has four, in one for each kind of heap */
+#define EVENTS_TYPES 256u /* with more types the runtime's walk takes longer for each object */
+
+uint32_t events_init(void *info, uint32_t low, uint32_t high); /* the event mask; returns its high word */
+void events_stop(uint32_t low); /* nobody reads any more: this is the mask from now on, and no flag is cleared */
+void events_install(void **callbacks);
+void events_want(void); /* collections may take long from now on */
+bool events_leave_out(uint64_t bytes); /* is a new object not the program's? Then it has been counted */
+void events_gc_suspending(void);
+void events_gc_started(void);
+bool events_gc_finished(void); /* false: what survived was not told */
+void events_end(void); /* no collection need tell anything any more */
 
 /* ── allocations.c: the hot callback ────────────────────────────────────────────────────────────────────────── */
 
@@ -348,8 +486,8 @@ struct method { /* what the hooks get of a function; never freed */
 uint32_t instrument_init(void *info); /* WIRE_FAILURE_…, or 0 */
 void instrument_close(void);
 uint32_t method_function(uintptr_t function_id); /* id of a function that is hooked, else 0 */
-/* FUNCTION_IS_… of a method that is being described; its names are as in the record: type names, name. */
-uint64_t instrument_class(uintptr_t module, uint32_t token, const uint8_t *names, const uint8_t *end);
+/* FUNCTION_IS_… of a method that is being described; own: of helper_class, or FUNCTION_IS_ASYNC; its names are as in the record: type names, name. */
+uint64_t instrument_class(uintptr_t module, uint32_t token, uint64_t own, const uint8_t *names, const uint8_t *end);
 void instrument_forget_module(uintptr_t module);
 hresult instrument_inlining(void *self, uintptr_t caller, uintptr_t callee, int32_t *should);
 hresult instrument_compiled(void *self, uintptr_t function_id, hresult status, int32_t safe_to_block);
@@ -368,6 +506,19 @@ struct unwinding { /* a function that an exception unwinds, or a filter or final
 enum { UNWINDS_OTHER, UNWINDS_TOP, RUNS_FINALLY, RUNS_FILTER }; /* the innermost activation is the function's call; or not */
 #define MAX_UNWINDING 32u /* exceptions in finally blocks of other exceptions, with these; of the oldest the call ends unseen */
 
+struct sums { /* of what the system did in the intervals of a thread */
+    uint64_t waited;
+    struct wire_waits waits;
+};
+
+struct level { /* what is known of an activation beside it: only of some, and calls are compared first */
+    uint64_t acted_call; /* of this call: since it began, the system acted */
+    struct sums before;  /* when it began */
+    uint64_t child_waited, child_off; /* in calls that it made and that ended: intervals in which the system acted; without a processor */
+    uint64_t marked_call;    /* this call is noted in the timings of folded calls: see fold.c */
+    uint32_t edge, function; /* in these */
+};
+
 struct timer { /* of a thread */
     struct wire_activation *top, *limit;
     struct wire_clock *clock;
@@ -381,9 +532,16 @@ struct timer { /* of a thread */
     uint64_t alarms, false_alarms;
     void *ring; /* of a perf event */
     struct unwinding unwinding[MAX_UNWINDING];
-    uint32_t n_unwinding, n_truncated;
+    uint32_t slow; /* events by the slow path */
+    uint32_t n_unwinding;
+    uint32_t truncated, n_marked; /* see fold.c */
+    struct sums sums;
+    struct level *levels;    /* by depth */
+    uint64_t cpu_ns, cpu_at; /* the thread's processor time, and when that was read */
     uintptr_t dispatch_sp; /* of the last search for an exception's handler by managed code; 0: there was none */
+    bool uncaught; /* an exception was thrown, and nothing was found yet that catches it */
     struct timer *next_free;
+    struct timer *next; /* all that were ever made */
 };
 
 extern bool clock_is_tsc;
@@ -394,16 +552,19 @@ uint64_t os_clock(void);
 void os_pair(uint64_t *ticks, uint64_t *ns); /* the same moment on both clocks */
 void os_attach(struct timer *t);             /* this thread */
 void os_detach(struct timer *t);
-uint64_t os_look(struct timer *t, struct wire_waits *w); /* what happened since the last look; and the time after looking */
+/* What happened since the last look, in an interval that began at `from`; and the time after looking. */
+uint64_t os_look(struct timer *t, uint64_t from, struct wire_waits *w);
 
 /* ── time.c, hooks.c: calls ─────────────────────────────────────────────────────────────────────────────────── */
 
 extern __thread struct timer *current_timer __attribute__((tls_model("initial-exec")));
 
 void time_init(uint64_t most_timings);
+void time_give_back(void); /* nothing is recorded any more; while all threads are stopped */
 uint32_t time_event_mask(void);
 void time_install(void **callbacks);
-void time_thread_ended(void);
+void time_thread_ended(struct timer **keep); /* where the next thread of the same set finds its state; NULL: none will */
+void time_leave_out_thread(void); /* what this thread calls is not the program's */
 void time_end(void); /* at the runtime's shutdown */
 void time_know(struct timer *t, uint32_t number); /* puts a timing into the thread's table */
 void time_enter_hook(const struct method *m, uintptr_t sp);

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <string.h>
 
+#define WATCH_EACH 256u /* allocations by the slow path */
 #define MAX_FROZEN_RANGES 64u /* segments of 4 MiB: 256 MiB of literals */
 
 static void *info;
@@ -30,11 +31,11 @@ READS_STACK static inline bool stack_is_kept(const struct thread *t, uintptr_t f
         return false;
     const struct frame *f = t->frames;
     __m128i equal = _mm_set1_epi8(-1);
-    for (uint32_t i = 0; i < n; i++)
+    for (uint32_t i = t->near_frame; i < n; i++)
         equal = _mm_and_si128(equal, _mm_cmpeq_epi32(_mm_loadu_si128((const __m128i *)f[i].fp),
                                                      _mm_loadu_si128((const __m128i *)(const void *)&f[i].next)));
     uintptr_t different = 0;
-    for (uint32_t i = 0; i < t->n_skips; i++)
+    for (uint32_t i = t->near_skip; i < t->n_skips; i++)
         different |= *(const uintptr_t *)t->skips[i].slot ^ t->skips[i].ret;
     return _mm_movemask_epi8(equal) == 0xFFFF && different == 0;
 }
@@ -123,16 +124,30 @@ static bool is_frozen(uintptr_t object)
     return false;
 }
 
-/* The thread's site in a node's chain, from the given number on; *steps counts the sites that were looked at. */
+#ifdef CLRPROF_COUNT_STEPS
+__attribute__((visibility("default"))) uint64_t clrprof_steps; /* sites that were looked at */
+#define COUNT_STEP() __atomic_fetch_add(&clrprof_steps, 1, __ATOMIC_RELAXED)
+#else
+#define COUNT_STEP() (void)0
+#endif
+
+/* The thread's site in a node's chain, from the given number on; *steps counts the sites that were looked at. Numbers
+ * descend, so what was there before the thread began ends the search. */
 static uint32_t find_site(const struct thread *t, uint32_t number, uint32_t type, uint32_t most, uint32_t *steps)
 {
-    for (; number != 0 && *steps < most; ++*steps) {
+    for (; number > t->oldest && *steps < most; ++*steps) {
+        COUNT_STEP();
         const struct wire_site *site = &arena.sites[number - 1];
         if (site->thread == t->id && site->type == type)
             return number;
         number = site->next;
     }
     return 0;
+}
+
+static inline uint64_t site_key(const struct thread *t, uint32_t type)
+{
+    return (uint64_t)t->leaf << 32 | type;
 }
 
 static COLD struct wire_site *make_site(struct thread *t, uint32_t type)
@@ -150,17 +165,21 @@ static COLD struct wire_site *make_site(struct thread *t, uint32_t type)
         __atomic_store_n(&node->site, (uint32_t)(site - arena.sites) + 1, __ATOMIC_RELEASE);
     }
     arena_unlock();
+    if (site != NULL && t->indexed)
+        t->indexed = map_put(&t->sites, site_key(t, type), (uint64_t)(site - arena.sites) + 1);
     return site;
 }
 
-/* A chain can be long when many threads, or a generic allocator, share a node; then the map remembers the site. */
+/* A chain can be long when many threads, or a generic allocator, share a node; then the map remembers the site. A set's
+ * map has all of its sites, since those of the threads before can be anywhere. */
 static struct wire_site *site_far_down(struct thread *t, uint32_t type)
 {
-    uint64_t key = (uint64_t)t->leaf << 32 | type;
+    uint64_t key = site_key(t, type);
     uint32_t number = (uint32_t)map_get(&t->sites, key), steps = 0;
     if (number != 0)
         return &arena.sites[number - 1];
-    number = find_site(t, __atomic_load_n(&arena_node(t->leaf)->site, __ATOMIC_ACQUIRE), type, UINT32_MAX, &steps);
+    if (!t->indexed)
+        number = find_site(t, __atomic_load_n(&arena_node(t->leaf)->site, __ATOMIC_ACQUIRE), type, UINT32_MAX, &steps);
     if (number == 0)
         return make_site(t, type);
     map_put(&t->sites, key, number); /* without room it is looked for again next time */
@@ -199,6 +218,8 @@ static void count_object(struct thread *t, uintptr_t object, uintptr_t class_id,
         loss(WIRE_LOSS_ARENA_FULL, 1, bytes);
         return;
     }
+    if (UNLIKELY(__atomic_load_n(&arena.header->alive_known, __ATOMIC_RELAXED) != 0) && events_leave_out(bytes))
+        return; /* the last collection came meanwhile */
     site->objects++;
     site->bytes += bytes;
     if ((site->type & WIRE_SITE_FROZEN) != 0 || c->ask)
@@ -212,9 +233,22 @@ static void count_object(struct thread *t, uintptr_t object, uintptr_t class_id,
 static void forget_code(struct thread *t, uint32_t epoch)
 {
     t->epoch = epoch;
-    t->n_frames = t->n_skips = 0;
+    stack_forget(t);
     memset(t->classes, 0, sizeof t->classes);
     forget_ips(t);
+}
+
+/* Is the object not the program's? Either the runtime made it because of events that the agent asked for, or it was made
+ * after the last collection, at which all that was allocated is dead or alive. */
+static COLD bool is_left_out(uintptr_t object)
+{
+    bool told;
+    uint64_t bytes = ask_heap_bytes(object, &told);
+    if (!events_leave_out(bytes))
+        return false;
+    if (!is_frozen(object))
+        lifetime_note_left_out(object, bytes);
+    return true;
 }
 
 /* The thread's state, made if need be. NULL: the allocation cannot be counted, which is counted. */
@@ -222,6 +256,10 @@ static COLD struct thread *prepare_thread(uintptr_t object)
 {
     struct thread *t = current_thread;
     bool told;
+    if (!arena_is_ours())
+        return current_thread = NULL; /* so that this way is always taken */
+    if (is_left_out(object))
+        return NULL;
     if (t != NULL && t->busy) {
         loss(WIRE_LOSS_REENTERED, 1, ask_heap_bytes(object, &told));
         return NULL;
@@ -236,9 +274,13 @@ static __attribute__((noinline)) void object_allocated_slow(uintptr_t object, ui
 {
     int saved_errno = errno; /* whatever is called below may set it; the program may be about to read it */
     struct thread *t = current_thread;
-    if (UNLIKELY(t == NULL || t->busy))
+    if (UNLIKELY(t == NULL || t->busy || !arena_is_ours() || __atomic_load_n(&arena.header->alive_known, __ATOMIC_RELAXED) != 0))
         t = prepare_thread(object);
     if (t != NULL) {
+        if (UNLIKELY(++t->slow % WATCH_EACH == 0))
+            watch_look();
+    }
+    if (t != NULL && !recording_is_over()) {
         t->busy = true;
         t->last_class = 0;
         uint32_t epoch = __atomic_load_n(&code_epoch, __ATOMIC_ACQUIRE);

@@ -1,7 +1,9 @@
 /* The arena: one file in shared memory that the collector reads, also when this process is gone.
  *
- * The file is sparse and mapped once at its full size, so nothing ever moves. Memory is asked of the file system
- * (fallocate) before it is touched: a full /dev/shm is a counted loss and never a SIGBUS. */
+ * The file is sparse. Addresses are reserved for all of it at once, so nothing ever moves. Memory is asked of the file
+ * system (fallocate) before it is touched: a full /dev/shm is a counted loss and never a SIGBUS. Only what has memory is
+ * mapped: reading a hole of a file in shared memory fills it, and others read all that a process has mapped (createdump,
+ * gcore, mlockall, scanners). They would make of an arena of kilobytes one of several times the memory limit. */
 #define _GNU_SOURCE
 #include "agent.h"
 
@@ -26,11 +28,16 @@
 #define MIN_REGION (MIN_LIMIT / 2) /* regions share the limit, and none needs all of it */
 #define MAX_REGION (UINT64_C(16) << 30)  /* ids of nodes, the smallest rows, have 32 bits; those of types 31 */
 #define ADDRESS_SPACE_SHARE 16u          /* of a limited address space, the part of the arena; twice that with private tables */
-#define LAST_PART 4u /* of the limit, see arena_nearly_full: names, bodies and folded timings need it */
+#define STEPS_SHARE 64u /* of the limit is the largest step: what many regions have and do not use yet is little */
+#define OWNER_BYTES 4096u
+#define ROOM_SHARE 8u /* of the file system is left to others, */
+#define MAX_ROOM_LEFT (UINT64_C(1) << 30) /* at most that: launch.reserve says the same */
 #define MAX_COMMAND_LINE (64u << 10)
 #define MAX_NAMES 4u /* tries to find a file name that is free */
 
 struct arena arena;
+static uint64_t mapped[WIRE_REGION_COUNT]; /* bytes of each region that this process can touch */
+static bool closed[WIRE_REGION_COUNT];     /* the addresses behind them may be somebody else's */
 static int arena_fd = -1;
 static struct stat arena_file; /* what arena_fd was opened as */
 static uint64_t arena_size;
@@ -73,6 +80,8 @@ void arena_unlock(void)
 
 void loss(uint32_t reason, uint64_t objects, uint64_t bytes)
 {
+    if (recording_is_over())
+        return; /* nobody asks for it any more */
     struct wire_loss_entry *entry = &arena.header->losses[reason];
     __atomic_fetch_add(&entry->events, 1, __ATOMIC_RELAXED);
     __atomic_fetch_add(&entry->objects, objects, __ATOMIC_RELAXED);
@@ -106,44 +115,140 @@ static bool descriptor_is_ours(void)
     return syscall(SYS_fstat, arena_fd, &now) == 0 && now.st_dev == arena_file.st_dev && now.st_ino == arena_file.st_ino;
 }
 
+/* RLIM_INFINITY is greater than any size. */
+static uint64_t address_space_limit(void)
+{
+    struct rlimit limit;
+    return getrlimit(RLIMIT_AS, &limit) == 0 ? limit.rlim_cur : RLIM_INFINITY;
+}
+
+static uint64_t file_size_limit(void)
+{
+    struct rlimit limit;
+    return getrlimit(RLIMIT_FSIZE, &limit) == 0 ? limit.rlim_cur : RLIM_INFINITY;
+}
+
+/* What the file system can give: others need some of it too. */
+static uint64_t room_of(const struct statvfs *v)
+{
+    uint64_t unit = v->f_frsize, left = v->f_blocks * unit / ROOM_SHARE, free = v->f_bavail * unit;
+    left = left > MAX_ROOM_LEFT ? MAX_ROOM_LEFT : left;
+    return v->f_blocks == 0 ? UINT64_MAX : free > left ? free - left : 0; /* 0 blocks: it has no limit */
+}
+
 /* Asks the file system for memory. One that is full is not asked again for a while: it takes its time to say no, and
- * each allocation of the program would wait for that. */
-static bool back(uint64_t offset, uint64_t bytes)
+ * each allocation of the program would wait for that. A file that would grow past RLIMIT_FSIZE would kill the process. */
+static bool back(int fd, uint64_t offset, uint64_t bytes)
 {
     static uint64_t ask_again_ns;
-    int rc = -1;
-    if ((ask_again_ns != 0 && monotonic_ns() < ask_again_ns) || !descriptor_is_ours())
+    struct statvfs v;
+    int rc;
+    if ((ask_again_ns != 0 && monotonic_ns() < ask_again_ns) || offset + bytes > file_size_limit() ||
+        (fstatvfs(fd, &v) == 0 && room_of(&v) < bytes))
         return false;
     do
-        rc = fallocate(arena_fd, 0, (off_t)offset, (off_t)bytes);
+        rc = fallocate(fd, 0, (off_t)offset, (off_t)bytes);
     while (rc != 0 && errno == EINTR);
     ask_again_ns = rc == 0 ? 0 : monotonic_ns() + FULL_PAUSE_NS;
     return rc == 0;
 }
 
-static bool back_region(struct wire_region_entry *r, uint64_t needed)
+bool arena_back_file(int fd, uint64_t offset, uint64_t bytes)
 {
-    while (r->backed < needed) {
-        uint64_t step = r->backed < MIN_BACKING ? MIN_BACKING : r->backed;
-        if (step > MAX_BACKING)
-            step = MAX_BACKING;
+    if (!within_limit(&arena.header->shared_bytes, bytes))
+        return false;
+    if (back(fd, offset, bytes))
+        return true;
+    give_back(&arena.header->shared_bytes, bytes);
+    return false;
+}
+
+void arena_give_back(uint64_t bytes)
+{
+    give_back(&arena.header->shared_bytes, bytes);
+}
+
+/* Puts a part of the file that has memory at its place, in the order of addresses, so that the kernel sees one mapping.
+ * When it fails, what was reserved there may be gone, and the next to ask the kernel for memory may get it: nothing may be
+ * put there any more. */
+static bool map_part(uint64_t offset, uint64_t bytes)
+{
+    void *p = mmap(arena.base + offset, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED | MAP_NORESERVE, arena_fd, (off_t)offset);
+    if (p == MAP_FAILED)
+        return false;
+    madvise(p, bytes, MADV_DONTDUMP);
+    return true;
+}
+
+/* A child that was forked has the parent's arena mapped as it was then, and no lock in common with it. */
+COLD bool arena_is_ours_slowly(void)
+{
+    return !recording_is_over() && (uint32_t)getpid() == arena.header->pid;
+}
+
+void arena_let_go(void)
+{
+    *(volatile uint32_t *)(uintptr_t)arena.owner = 0;
+}
+
+bool arena_is_nameless(void)
+{
+    struct stat now;
+    return arena_fd < 0 || (descriptor_is_ours() && syscall(SYS_fstat, arena_fd, &now) == 0 && now.st_nlink == 0);
+}
+
+/* Private memory takes the place of a part of the file. It is made elsewhere first: what cannot be made must not leave a hole. */
+static void forget_part(uint64_t offset, uint64_t bytes)
+{
+    void *p = bytes == 0 ? MAP_FAILED : mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (p != MAP_FAILED && mremap(p, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, arena.base + offset) == MAP_FAILED)
+        munmap(p, bytes);
+}
+
+void arena_give_back_all(bool but_time)
+{
+    arena_lock();
+    for (uint32_t i = 0; i < (but_time ? WIRE_REGION_TIMINGS : WIRE_REGION_COUNT); i++)
+        forget_part(arena.header->regions[i].offset, mapped[i]);
+    if (!but_time) {
+        forget_part(0, WIRE_HEADER_SIZE);
+        if (descriptor_is_ours())
+            close(arena_fd);
+        arena_fd = -1;
+    }
+    arena_unlock();
+}
+
+static bool back_region(uint32_t region, uint64_t needed)
+{
+    struct wire_region_entry *r = &arena.header->regions[region];
+    while (mapped[region] < needed && !closed[region]) {
+        uint64_t most = arena.header->memory_limit / STEPS_SHARE, step = r->backed, least = ((needed + 4095) & ~UINT64_C(4095)) - r->backed;
+        step = step > most ? most & ~UINT64_C(4095) : step;
+        step = step < MIN_BACKING ? MIN_BACKING : step > MAX_BACKING ? MAX_BACKING : step;
         if (step > r->capacity - r->backed)
             step = r->capacity - r->backed;
-        if (step == 0 || !within_limit(&arena.header->shared_bytes, step))
+        if (step == 0 || !descriptor_is_ours())
             return false;
-        if (!back(r->offset + r->backed, step)) {
-            give_back(&arena.header->shared_bytes, step);
-            return false;
+        if (!arena_back_file(arena_fd, r->offset + r->backed, step)) {
+            if (least >= step || !arena_back_file(arena_fd, r->offset + r->backed, least))
+                return false;
+            step = least;
         }
-        r->backed += step;
+        if (!map_part(r->offset + r->backed, step)) {
+            no_arena = "no_address_space";
+            closed[region] = true;
+            return false; /* the memory stays counted: the file has it */
+        }
+        r->backed = mapped[region] += step;
     }
-    return true;
+    return mapped[region] >= needed;
 }
 
 void *arena_reserve(uint32_t region, uint64_t bytes)
 {
     struct wire_region_entry *r = &arena.header->regions[region];
-    if (bytes > r->capacity - r->used || !back_region(r, r->used + bytes))
+    if (!arena_is_ours() || bytes > r->capacity - r->used || !back_region(region, r->used + bytes))
         return NULL;
     return arena.base + r->offset + r->used;
 }
@@ -166,10 +271,10 @@ bool arena_log(uint32_t kind, const void *payload, uint32_t bytes)
     return true;
 }
 
-bool arena_nearly_full(void)
+bool arena_has_room(enum room room)
 {
     uint64_t limit = arena.header->memory_limit, shared = __atomic_load_n(&arena.header->shared_bytes, __ATOMIC_RELAXED);
-    return __atomic_load_n(&total_bytes, __ATOMIC_RELAXED) > limit - limit / LAST_PART || shared > file_system_room - file_system_room / LAST_PART;
+    return __atomic_load_n(&total_bytes, __ATOMIC_RELAXED) <= limit / ROOM_ALL * room && shared <= file_system_room / ROOM_ALL * room;
 }
 
 void *private_alloc(uint64_t bytes)
@@ -179,10 +284,11 @@ void *private_alloc(uint64_t bytes)
         return NULL;
     void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (p != MAP_FAILED)
-        return p;
+        madvise(p, bytes, MADV_DONTDUMP); /* the dump of a crash is the program's */
+    else
+        give_back(&arena.header->private_bytes, bytes);
     errno = saved_errno;
-    give_back(&arena.header->private_bytes, bytes);
-    return NULL;
+    return p == MAP_FAILED ? NULL : p;
 }
 
 void private_free(void *memory, uint64_t bytes)
@@ -191,20 +297,17 @@ void private_free(void *memory, uint64_t bytes)
     give_back(&arena.header->private_bytes, bytes);
 }
 
-/* RLIM_INFINITY is greater than any size. */
-static uint64_t address_space_limit(void)
+/* A word that is 0 in a process that was forked from this one (Linux 4.14; before, it is always 0). */
+static const volatile uint32_t *make_owner(void)
 {
-    struct rlimit limit;
-    return getrlimit(RLIMIT_AS, &limit) == 0 ? limit.rlim_cur : RLIM_INFINITY;
+    uint32_t *word = mmap(NULL, OWNER_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (word == MAP_FAILED)
+        return NULL;
+    *word = madvise(word, OWNER_BYTES, MADV_WIPEONFORK) == 0;
+    return word;
 }
 
-static uint64_t file_size_limit(void)
-{
-    struct rlimit limit;
-    return getrlimit(RLIMIT_FSIZE, &limit) == 0 ? limit.rlim_cur : RLIM_INFINITY;
-}
-
-/* Makes the file as large as it may be, asks for its first page and maps it. File size and address space can be
+/* Makes the file as large as it may be, asks for its first page and reserves addresses. File size and address space can be
  * limited (ulimit -f, -v), and of a limited address space most must be left to the program. Growing a file past
  * RLIMIT_FSIZE would kill the process with SIGXFSZ, so ask first. Returns the capacity of a region. */
 static uint64_t map_file(uint64_t memory_limit, uint32_t regions)
@@ -226,12 +329,15 @@ static uint64_t map_file(uint64_t memory_limit, uint32_t regions)
             no_arena = "no_space";
             return 0;
         }
-        void *p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, arena_fd, 0);
+        void *p = mmap(NULL, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         if (p == MAP_FAILED)
             continue;
         arena.base = p;
-        arena.header = p;
         arena_size = size;
+        arena.owner = make_owner();
+        if (arena.owner == NULL || !map_part(0, WIRE_HEADER_SIZE))
+            return 0;
+        arena.header = p;
         return capacity;
     }
     return 0;
@@ -260,10 +366,12 @@ static void fill_header(uint64_t capacity, uint32_t regions, uint64_t memory_lim
     arena.waits = (struct wire_waits *)(void *)(arena.base + h->regions[WIRE_REGION_WAITS].offset);
     arena.clocks = (struct wire_clock *)(void *)(arena.base + h->regions[WIRE_REGION_CLOCKS].offset);
     arena.activations = (struct wire_activation *)(void *)(arena.base + h->regions[WIRE_REGION_ACTIVATIONS].offset);
+    arena.acted = (struct wire_acted *)(void *)(arena.base + h->regions[WIRE_REGION_ACTED].offset);
+    arena.inclusives = (struct wire_inclusive *)(void *)(arena.base + h->regions[WIRE_REGION_INCLUSIVES].offset);
     __atomic_store_n(&h->magic, WIRE_MAGIC, __ATOMIC_RELEASE);
 }
 
-static uint32_t read_file(const char *path, uint8_t *out, uint32_t capacity)
+uint32_t read_file(const char *path, uint8_t *out, uint32_t capacity)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
@@ -319,7 +427,7 @@ static int create_file(const char *directory, uint32_t regions, uint64_t memory_
         return -1;
     snprintf(temporary, sizeof temporary, "%s.new", name);
     struct statvfs room;
-    file_system_room = statvfs(directory, &room) == 0 ? room.f_bavail * room.f_frsize : UINT64_MAX;
+    file_system_room = statvfs(directory, &room) == 0 ? room_of(&room) : UINT64_MAX;
     arena_fd = open(temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (arena_fd < 0)
         return errno == EEXIST ? 0 : -1;
@@ -371,6 +479,10 @@ void arena_close(void)
 {
     if (arena.base != NULL)
         munmap(arena.base, arena_size);
+    if (arena.owner != NULL)
+        munmap((void *)(uintptr_t)arena.owner, OWNER_BYTES);
+    memset(mapped, 0, sizeof mapped);
+    memset(closed, 0, sizeof closed);
     if (arena_fd >= 0)
         close(arena_fd);
     arena = (struct arena){0};

@@ -85,6 +85,10 @@ static void tell_site(uint32_t number)
 
 struct population changes_tell(uint32_t gc, bool must, uint32_t *from)
 {
+    if (!full && !arena_has_room(ROOM_FUNCTIONS)) {
+        full = true;
+        loss(WIRE_LOSS_CHANGES, 0, 0);
+    }
     uint64_t doublings = told / (arena.header->memory_limit / CHANGES_SHARE);
     uint32_t spacing = 1u << (doublings < MAX_SPACING ? doublings : MAX_SPACING);
     bool now = !full && (must || gc - since >= spacing);

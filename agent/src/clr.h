@@ -38,7 +38,11 @@ struct guid {
 #define ENABLE_OBJECT_ALLOCATED 0x800000u
 #define ENABLE_STACK_SNAPSHOT 0x10000000u
 /* High word. */
+#define IMMUTABLE_EVENTS (ENABLE_OBJECT_ALLOCATED | ENABLE_STACK_SNAPSHOT) /* of those that the agent uses: they can only be set at the start */
 #define HIGH_MONITOR_DYNAMIC_FUNCTION_UNLOADS 0x4u
+#define HIGH_BASIC_GC 0x10u /* GarbageCollectionStarted and Finished without MONITOR_GC */
+#define HIGH_MONITOR_EVENT_PIPE 0x80u
+#define HIGH_MONITOR_GC_SKIP_ALLOCATED_BY_CLASS 0x200u /* .NET 11; unknown flags are ignored */
 
 #define MODULE_FLAG_DISK 1u
 #define MODULE_FLAG_DYNAMIC 4u
@@ -58,10 +62,14 @@ enum {
     CALLBACK_JIT_INLINING = 28,
     CALLBACK_THREAD_DESTROYED = 30,
     CALLBACK_RUNTIME_SUSPEND_STARTED = 42,
+    CALLBACK_RUNTIME_SUSPEND_FINISHED = 43,
     CALLBACK_OBJECT_ALLOCATED = 50,
+    CALLBACK_OBJECTS_ALLOCATED_BY_CLASS = 51,
     CALLBACK_OBJECT_REFERENCES = 52,
+    CALLBACK_EXCEPTION_THROWN = 54,
     CALLBACK_FILTER_ENTER = 57,
     CALLBACK_FILTER_LEAVE = 58,
+    CALLBACK_CATCHER_FOUND = 59,
     CALLBACK_UNWIND_FUNCTION_ENTER = 62,
     CALLBACK_UNWIND_FUNCTION_LEAVE = 63,
     CALLBACK_FINALLY_ENTER = 64,
@@ -76,6 +84,8 @@ enum {
     CALLBACK_SURVIVING_REFERENCES2 = 88,
     CALLBACK_DEPENDENT_REFERENCES = 89, /* ConditionalWeakTableElementReferences */
     CALLBACK_DYNAMIC_METHOD_UNLOADED = 94,
+    CALLBACK_EVENT_DELIVERED = 95, /* EventPipeEventDelivered */
+    CALLBACK_EVENT_PROVIDER_CREATED = 96, /* EventPipeProviderCreated */
     CALLBACK_SLOTS = 98,
     CALLBACK_INTERFACES = 11 /* Callback … Callback11 */
 };
@@ -93,6 +103,7 @@ enum {
     INFO_GET_FUNCTION_INFO2 = 38,
     INFO_GET_CLASS_ID_INFO2 = 41,
     INFO_GET_GENERATION_BOUNDS = 54,
+    INFO_GET_NOTIFIED_CLAUSE = 56, /* GetNotifiedExceptionClauseInfo */
     INFO_SET_FUNCTION_ID_MAPPER2 = 59,
     INFO_SET_ENTER_LEAVE_HOOKS3 = 61,
     INFO_GET_RUNTIME_INFORMATION = 67,
@@ -105,8 +116,13 @@ enum {
     INFO_GET_NATIVE_CODE_STARTS = 90,
     INFO_GET_IL_TO_NATIVE_MAPPING3 = 91,
     INFO_GET_CODE_INFO4 = 92,
-    INFO_GET_NON_GC_HEAP_BOUNDS = 112
+    INFO_EVENT_PIPE_START_SESSION = 101,
+    INFO_EVENT_PIPE_GET_PROVIDER_INFO = 105,
+    INFO_GET_NON_GC_HEAP_BOUNDS = 112,
+    INFO_EVENT_PIPE_CREATE_PROVIDER2 = 113
 };
+
+#define METHOD_IMPL_ASYNC 0x2000u /* of the implementation flags of a method: corhdr.h, miAsync */
 
 /* Slots of IMetaDataImport. */
 enum {
@@ -129,13 +145,25 @@ struct clr_generation_range { /* COR_PRF_GC_GENERATION_RANGE */
     uint64_t start, length, reserved;
 };
 
+struct clr_clause { /* COR_PRF_EX_CLAUSE_INFO: the catch or finally block that is about to run */
+    uint32_t type;
+    uint64_t code, frame_pointer, shadow; /* frame_pointer: the stack pointer of the code that the block belongs to, in all runtimes that were tried */
+};
+
 struct clr_non_gc_range { /* COR_PRF_NONGC_HEAP_RANGE */
     uint64_t start, length, reserved;
 };
 
+struct clr_event_provider { /* COR_PRF_EVENTPIPE_PROVIDER_CONFIG */
+    const utf16 *name;
+    uint64_t keywords;
+    uint32_t level;
+    const utf16 *filter;
+};
+
 extern const struct guid IID_UNKNOWN, IID_CLASS_FACTORY, IID_METADATA_IMPORT;
 extern const struct guid IID_CALLBACKS[CALLBACK_INTERFACES];
-extern const struct guid IID_INFO9, IID_INFO14;
+extern const struct guid IID_INFO9, IID_INFO12, IID_INFO14;
 
 static inline bool guid_equal(const struct guid *a, const struct guid *b)
 {

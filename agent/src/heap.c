@@ -10,41 +10,71 @@
  * A word is 0 where no object begins. The dead are erased as soon as a GC has found them, so that a walk over the
  * shadow of a generation meets exactly the objects that were alive after the last GC and those born since.
  *
- * The shadow is kept in chunks of 4 MiB of heap; the table of chunks covers the 47 bits of user addresses and is only
- * backed by memory where it is used. A chunk has room behind its end for the words of an object that begins in its
- * last 16 bytes. Limits: seven eighths of the agent's memory limit, so that new threads and sites are still counted; beyond
- * it objects are counted as allocated, and as lost to lifetime. */
+ * The shadow is kept in chunks of 4 MiB of heap, and those in tables of 16 GiB, which cover the 47 bits of user addresses.
+ * (One table of all chunks would be 256 MiB of nothing that dumps and mlockall take for something.) A chunk has room behind
+ * its end for the words of an object that begins in its last 16 bytes. Limits: five eighths of the agent's memory limit, and
+ * with all else seven, so that stacks, new threads and sites are still counted; beyond it objects are counted as allocated, and
+ * as lost to lifetime. */
 #define _GNU_SOURCE
 #include "agent.h"
 
+#include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
 
 #define CHUNK_BYTES ((CHUNK_WORDS + 1024u) * 4u) /* one page more, for an object that begins at the end */
 
-uint32_t **heap_chunks;
+uint32_t **heap_tables[TABLES];
+static uint32_t *no_chunks[TABLE_CHUNKS];
+static uint32_t n_chunks;
 
 bool heap_init(void)
 {
-    void *p = mmap(NULL, CHUNKS * sizeof *heap_chunks, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (p == MAP_FAILED)
-        return false;
-    heap_chunks = p;
+    for (uint32_t i = 0; i < TABLES; i++)
+        heap_tables[i] = no_chunks;
     return true;
 }
 
-COLD uint32_t *heap_make_chunk(uint64_t index)
+/* With the lock held: the table around an address; NULL: no memory. */
+static uint32_t **make_table(uintptr_t address)
 {
+    uint32_t ***table = &heap_tables[address >> TABLE_SHIFT], **made = *table;
+    if (made != no_chunks)
+        return made;
+    made = private_alloc(TABLE_CHUNKS * sizeof *made);
+    if (made != NULL)
+        __atomic_store_n(table, made, __ATOMIC_RELEASE);
+    return made;
+}
+
+COLD uint32_t *heap_make_chunk(uintptr_t address)
+{
+    int saved_errno = errno; /* the warm path does not keep it */
     const struct wire_header *h = arena.header;
     uint64_t used = __atomic_load_n(&h->shared_bytes, __ATOMIC_RELAXED) + __atomic_load_n(&h->private_bytes, __ATOMIC_RELAXED);
-    if (index >= CHUNKS || used + CHUNK_BYTES > h->memory_limit / 8 * 7) /* see above */
-        return NULL;
+    if (address >> TABLE_SHIFT >= TABLES || used + CHUNK_BYTES > h->memory_limit / 8 * 7 || (n_chunks + UINT64_C(1)) * CHUNK_BYTES > h->memory_limit / 8 * 5)
+        return NULL; /* see above */
     arena_lock();
-    uint32_t *chunk = heap_chunks[index];
-    if (chunk == NULL && (chunk = private_alloc(CHUNK_BYTES)) != NULL)
-        __atomic_store_n(&heap_chunks[index], chunk, __ATOMIC_RELEASE);
+    uint32_t *chunk = heap_chunk(address), **table = chunk != NULL ? NULL : make_table(address);
+    if (table != NULL && (chunk = private_alloc(CHUNK_BYTES)) != NULL) {
+        __atomic_store_n(&table[(address >> CHUNK_SHIFT) & (TABLE_CHUNKS - 1)], chunk, __ATOMIC_RELEASE);
+        n_chunks++;
+    }
+    bool many = n_chunks >= EVENTS_CHUNKS;
     arena_unlock();
+    if (many)
+        events_want();
+    errno = saved_errno;
     return chunk;
+}
+
+/* A thread may be about to write to it, so its addresses stay. */
+void heap_forget(void)
+{
+    for (uint32_t i = 0; i < TABLES; i++)
+        for (uint32_t k = 0; heap_tables[i] != NULL && heap_tables[i] != no_chunks && k < TABLE_CHUNKS; k++)
+            if (heap_tables[i][k] != NULL)
+                madvise(heap_tables[i][k], CHUNK_BYTES, MADV_DONTNEED);
 }
 
 uintptr_t heap_next(uintptr_t address, uintptr_t end)

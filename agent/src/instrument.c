@@ -15,7 +15,6 @@
 
 #define MAX_RULES 64u
 #define MAX_PATTERN 256u /* UTF-16 units of one pattern */
-#define MAX_FULL_NAME (4 * WIRE_MAX_NAME)
 #define METHODS_AT_ONCE 1024u
 #define IS_HOOKED (FUNCTION_IS_INSTRUMENTED | FUNCTION_IS_BOUNDARY | FUNCTION_IS_DISPATCHER)
 #define MODULE_MINE 1u
@@ -199,48 +198,6 @@ static uint32_t known_module_class(uintptr_t module)
 
 /* ── functions ──────────────────────────────────────────────────────────────────────────────────────────────── */
 
-static uint32_t take_u32(const uint8_t **p, const uint8_t *end)
-{
-    uint32_t v = 0;
-    if (end - *p >= 4)
-        memcpy(&v, *p, 4);
-    *p += 4;
-    return v;
-}
-
-struct full_name { /* Namespace.Outer/Inner.Method */
-    utf16 text[MAX_FULL_NAME];
-    uint32_t length, namespace_end, outer_end, type_end;
-};
-
-static void append(struct full_name *f, const uint8_t **p, const uint8_t *end, utf16 separator)
-{
-    uint32_t n = take_u32(p, end);
-    if (f->length + n + 1 > MAX_FULL_NAME || *p > end || n > (uint64_t)(end - *p) / 2)
-        return;
-    if (separator != 0)
-        f->text[f->length++] = separator;
-    memcpy(f->text + f->length, *p, 2 * n);
-    f->length += n;
-    *p += 2 * n;
-}
-
-static void read_full_name(struct full_name *f, const uint8_t *p, const uint8_t *end)
-{
-    f->length = f->namespace_end = f->outer_end = 0;
-    uint32_t types = take_u32(&p, end);
-    for (uint32_t i = 0; i < types && p < end; i++) {
-        append(f, &p, end, i == 0 ? 0 : '/');
-        if (i == 0)
-            f->outer_end = f->length;
-    }
-    f->type_end = f->length;
-    for (uint32_t i = 0; i < f->outer_end; i++)
-        if (f->text[i] == '.')
-            f->namespace_end = i;
-    append(f, &p, end, types == 0 ? 0 : '.');
-}
-
 /* -1: a rule excludes it, 1: one includes it, 0: none is about it. */
 static int ask_rules(uintptr_t module, const uint8_t *names, const uint8_t *end)
 {
@@ -251,7 +208,7 @@ static int ask_rules(uintptr_t module, const uint8_t *names, const uint8_t *end)
     for (uint32_t i = 0; i < length; i++)
         if (path[i] == '/')
             file = i + 1;
-    read_full_name(&f, names, end);
+    full_name_read(&f, names, end);
     uint32_t stem = length >= file + 4 && path[length - 4] == '.' ? length - 4 : length;
     struct name all[] = {{path + file, length - file}, {path + file, stem - file}, {f.text, f.namespace_end},
                          {f.text, f.outer_end}, {f.text, f.type_end}, {f.text, f.length}};
@@ -287,29 +244,24 @@ static uint64_t class_by(uint32_t module, int by_rules)
     return outside;
 }
 
-/* From .NET 9 on exceptions are dispatched by managed code, which the runtime enters by these (EH.CoreCLR.cs, EH.cs). */
-static bool is_dispatcher(const uint8_t *names, const uint8_t *end)
-{
-    static const char prefix[] = "System.Runtime.EH.Rh";
-    struct full_name f;
-    read_full_name(&f, names, end);
-    for (uint32_t i = 0; i < sizeof prefix - 1; i++)
-        if (i >= f.length || f.text[i] != (utf16)prefix[i])
-            return false;
-    return true;
-}
-
-uint64_t instrument_class(uintptr_t module, uint32_t token, const uint8_t *names, const uint8_t *end)
+uint64_t instrument_class(uintptr_t module, uint32_t token, uint64_t own, const uint8_t *names, const uint8_t *end)
 {
     if (mode != 0 && module == 0)
         loss(WIRE_LOSS_NOT_HOOKED, 0, 0); /* the runtime did not say what it is */
     if (mode == 0 || module == 0)
         return 0;
-    if (mode != WIRE_INSTRUMENT_MINE && known_module_class(module) == MODULE_FRAMEWORK && is_dispatcher(names, end))
-        return FUNCTION_IS_DISPATCHER;
+    if ((own & FUNCTION_IS_HELPER) != 0)
+        return 0;
+    if (mode != WIRE_INSTRUMENT_MINE && own == FUNCTION_IS_DISPATCHER)
+        return own;
     if (is_small(module, token))
         return 0;
-    return class_by(known_module_class(module), n_rules == 0 ? 0 : ask_rules(module, names, end));
+    uint64_t class = class_by(known_module_class(module), n_rules == 0 ? 0 : ask_rules(module, names, end));
+    if (class == 0 || own != FUNCTION_IS_ASYNC)
+        return class;
+    /* Code of the lowest tier that calls a hook at its end loses what goes on later: it would wait instead (10.0.12). */
+    loss(WIRE_LOSS_ASYNC_NOT_HOOKED, 0, 0);
+    return 0;
 }
 
 /* Of one that may never run: without rules its module decides, and it need not be described. */

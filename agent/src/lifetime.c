@@ -19,6 +19,7 @@
 #define _GNU_SOURCE
 #include "agent.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -26,6 +27,7 @@
 
 #define FIRST_RANGES 4096u        /* survivors of one GC; doubled when needed */
 #define MAX_BOUNDS (1u << 20)     /* regions of 4 MiB: a heap of 4 TiB */
+#define DEAD_SLOTS 4096u          /* direct-mapped: 96 KiB, of the second cache */
 
 struct range {
     uintptr_t from, to;
@@ -100,10 +102,12 @@ bool lifetime_init(void *profiler_info, bool final_gc)
 
 void lifetime_note_large(uintptr_t object)
 {
+    int saved_errno = errno; /* the warm path does not keep it */
     word_lock(&lock_word);
     if (lifetime_on && list_reserve(&large, large.n + 1))
         ((uintptr_t *)large.items)[large.n++] = object;
     word_unlock(&lock_word);
+    errno = saved_errno;
 }
 
 void lifetime_note_pending(struct thread *t, uintptr_t object, uint64_t bytes)
@@ -116,6 +120,15 @@ void lifetime_note_pending(struct thread *t, uintptr_t object, uint64_t bytes)
     t->pending = object;
     if (bytes >= LARGE_BYTES)
         lifetime_note_large(object);
+}
+
+void lifetime_note_left_out(uintptr_t object, uint64_t bytes)
+{
+    struct shadow *s = lifetime_on && bytes >> 3 <= UINT32_MAX ? heap_place(object) : NULL;
+    if (s != NULL)
+        *s = (struct shadow){SHADOW_LEFT_OUT, (uint32_t)(bytes >> 3), gc_number};
+    else if (lifetime_on)
+        loss(WIRE_LOSS_LIFETIME_FULL, 1, bytes);
 }
 
 void lifetime_settle(struct thread *t, const struct wire_site *site)
@@ -252,7 +265,8 @@ static bool is_collected(const struct bound *b)
 static hresult gc_started(void *self, int32_t n, const int32_t *collected, uint32_t reason)
 {
     (void)self;
-    if (arena.header->alive_known != 0)
+    watch_look();
+    if (arena.header->alive_known != 0 || !arena_is_ours())
         return HR_OK; /* what died since then was told as alive */
     uint64_t suspend = gc.suspend_ns;
     memset(&gc, 0, sizeof gc);
@@ -272,6 +286,7 @@ static hresult gc_started(void *self, int32_t n, const int32_t *collected, uint3
     mark_survivors = false; /* if all is collected, all that is alive has survived */
     for (uint64_t i = 0; i < before.n && looked_at; i++)
         mark_survivors = mark_survivors || !is_collected(&((const struct bound *)before.items)[i]);
+    events_gc_started();
     return HR_OK;
 }
 
@@ -314,8 +329,10 @@ static hresult gc_references(void *self, uintptr_t object, uintptr_t class_id, u
 static hresult gc_suspend_started(void *self, uint32_t reason)
 {
     (void)self;
-    if (reason == 1)
+    if (reason == 1) {
         gc.suspend_ns = monotonic_ns();
+        events_gc_suspending();
+    }
     return HR_OK;
 }
 
@@ -354,7 +371,7 @@ static uint64_t end_of(uint32_t number)
 static struct wire_ages *ages_of(struct wire_fate *fate)
 {
     struct wire_ages *all = (struct wire_ages *)(void *)(arena.base + arena.header->regions[WIRE_REGION_AGES].offset);
-    if (fate->ages == 0) {
+    if (fate->ages == 0 && arena_has_room(ROOM_AGES)) {
         arena_lock();
         struct wire_ages *made = arena_reserve(WIRE_REGION_AGES, sizeof *made);
         if (made != NULL) {
@@ -363,15 +380,13 @@ static struct wire_ages *ages_of(struct wire_fate *fate)
         }
         arena_unlock();
     }
-    if (fate->ages == 0)
-        loss(WIRE_LOSS_LIFETIME_FULL, 0, 0); /* counted as dead, without an age */
     return fate->ages == 0 ? NULL : &all[fate->ages - 1];
 }
 
 /* Counts the dead of one site that lie together; for those that survived a GC count_age has been called. */
 static void count_dead(uint32_t site, uint32_t generation, uint64_t objects, uint64_t bytes)
 {
-    if (objects == 0)
+    if (objects == 0 || site == SHADOW_LEFT_OUT)
         return;
     add(&gc.generations[generation].before, objects, bytes);
     add(&gc.generations[generation].dead, objects, bytes);
@@ -385,21 +400,61 @@ static void count_dead(uint32_t site, uint32_t generation, uint64_t objects, uin
 
 static void count_age(const struct shadow *s, uint32_t survived)
 {
-    struct wire_ages *ages = (s->site & SHADOW_PENDING) != 0 ? NULL : ages_of(&arena.fates[s->site - 1]);
-    if (ages == NULL)
+    if ((s->site & SHADOW_PENDING) != 0 || s->site == SHADOW_LEFT_OUT)
         return;
+    struct wire_ages *ages = ages_of(&arena.fates[s->site - 1]);
+    if (ages == NULL) {
+        loss(WIRE_LOSS_AGES, 1, (uint64_t)s->size << 3); /* it counts as dead, without an age */
+        return;
+    }
     ages->by_collections[gc_bucket(survived)]++;
     ages->by_time[time_bucket(gc.end_ns - end_of(s->born + 1))]++;
 }
 
-/* Dead neighbours of one site are counted together. */
-struct dead {
+/* Something wrote over the shadow, which is the program's memory too. What is left of it cannot be believed. */
+static COLD void note_damage(void)
+{
+    lost_moves = true;
+}
+
+/* Can the shadow of an object that has died say so? */
+static bool is_site(uint32_t site)
+{
+    return (site & SHADOW_PENDING) != 0 || site == SHADOW_LEFT_OUT || (uint64_t)site * sizeof(struct wire_site) <= arena.header->regions[WIRE_REGION_SITES].used;
+}
+/* The dead are counted together, by site and generation, before their fates are touched: programs with many types take turns
+ * between many sites, whose fates would not stay in the cache. */
+static struct dead {
     uint32_t site, generation;
     uint64_t objects, bytes;
-};
+} dead_slots[DEAD_SLOTS];
 
-static void walk_dead_words(uint32_t *words, uint64_t n, uint64_t *at, struct dead *d)
+static void tell_dead(struct dead *d)
 {
+    count_dead(d->site, d->generation, d->objects, d->bytes);
+    d->objects = d->bytes = 0;
+}
+
+static struct dead *dead_of(uint32_t site, uint32_t generation)
+{
+    struct dead *d = &dead_slots[site % DEAD_SLOTS];
+    if (d->site != site || d->generation != generation) {
+        tell_dead(d);
+        d->site = site;
+        d->generation = generation;
+    }
+    return d;
+}
+
+static void tell_all_dead(void)
+{
+    for (uint32_t i = 0; i < DEAD_SLOTS; i++)
+        tell_dead(&dead_slots[i]);
+}
+
+static void walk_dead_words(uint32_t *words, uint64_t n, uint64_t *at, uint32_t generation)
+{
+    struct dead none = {0, 0, 0, 0}, *d = &none;
     uint32_t born_now = gc.number - 1;
     uint64_t i = 0;
     while (i < n) {
@@ -408,11 +463,18 @@ static void walk_dead_words(uint32_t *words, uint64_t n, uint64_t *at, struct de
             i++;
             continue;
         }
-        if (UNLIKELY(s->site != d->site)) {
-            count_dead(d->site, d->generation, d->objects, d->bytes);
-            *d = (struct dead){s->site, d->generation, 0, 0};
+        if (s->site != d->site) {
+            if (UNLIKELY(!is_site(s->site))) {
+                note_damage();
+                return;
+            }
+            d = dead_of(s->site, generation);
         }
         uint64_t size = s->size;
+        if (UNLIKELY(size == 0)) {
+            note_damage();
+            return;
+        }
         if (s->born != born_now)
             count_age(s, born_now - s->born);
         d->objects++;
@@ -426,16 +488,14 @@ static void walk_dead_words(uint32_t *words, uint64_t n, uint64_t *at, struct de
 /* Whatever lies between the survivors of a collected generation is dead: counted, and erased. */
 static void walk_dead(uintptr_t at, uintptr_t end, uint32_t generation)
 {
-    struct dead d = {0, generation, 0, 0};
-    while (at < end) {
+    while (at < end && !lost_moves) {
         uintptr_t next;
         uint32_t *words = heap_span(at, end, &next);
         if (words == NULL)
             at = next;
         else
-            walk_dead_words(words, (next - at) >> 3, &at, &d);
+            walk_dead_words(words, (next - at) >> 3, &at, generation);
     }
-    count_dead(d.site, generation, d.objects, d.bytes);
 }
 
 static bool gather(struct shadow *s, uintptr_t to)
@@ -511,8 +571,12 @@ static void walk_survivors(uintptr_t from, uintptr_t end, uintptr_t to, uint32_t
             continue;
         }
         uint64_t size = (uint64_t)s->size << 3;
-        run.objects++;
-        run.bytes += size;
+        if (UNLIKELY(size == 0))
+            note_damage();
+        if (LIKELY((s->site & SHADOW_SITE) != SHADOW_LEFT_OUT)) {
+            run.objects++;
+            run.bytes += size;
+        }
         if (mark_survivors)
             s->site |= SHADOW_SURVIVED;
         if (place != at && !gather(s, place))
@@ -553,6 +617,7 @@ static void walk_collected(void)
     }
     for (; r < last && !lost_moves; r++)
         walk_survivors(r->from, r->from + r->length, r->to, WIRE_GENERATION_COUNT);
+    tell_all_dead();
 }
 
 static void finish_gc(void)
@@ -645,8 +710,8 @@ static void tell_alive_in(uint32_t generation, struct cohort *slots)
         for (uintptr_t at = heap_next(b->start, b->used); at < b->used; at = heap_next(at, b->used)) {
             const struct shadow *s = heap_find(at);
             uint64_t bytes = (uint64_t)s->size << 3;
-            if ((s->site & SHADOW_PENDING) != 0) { /* a thread stopped before it knew the site, which is not told an object either */
-                at += bytes;
+            if ((s->site & SHADOW_PENDING) != 0 || s->site == SHADOW_LEFT_OUT) { /* a thread stopped before it knew the site, which is not told an object either */
+                at += bytes == 0 ? 8 : bytes;
                 continue;
             }
             struct cohort *c = &slots[(s->site * 31 + s->born) % COHORT_SLOTS];
@@ -673,7 +738,8 @@ static void tell_alive(void)
     arena_lock();
     for (uint32_t generation = 0; generation < WIRE_GENERATION_COUNT; generation++)
         tell_alive_in(generation, slots);
-    arena.header->alive_known = 1;
+    __atomic_store_n(&arena.header->alive_known, 1, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&code_epoch, 1, __ATOMIC_RELEASE); /* no thread counts what it allocates from here on */
     arena_unlock();
     private_free(slots, COHORT_SLOTS * sizeof *slots);
 }
@@ -684,6 +750,8 @@ static hresult gc_finished(void *self)
     if (!collecting)
         return HR_OK;
     collecting = false;
+    if (!events_gc_finished())
+        lost_moves = true;
     gc.end_ns = monotonic_ns();
     if (lifetime_on && list_reserve(&ends, ends.n + 1))
         ((uint64_t *)ends.items)[ends.n++] = gc.end_ns;
@@ -710,6 +778,10 @@ static hresult gc_finished(void *self)
         loss(WIRE_LOSS_LIFETIME_FULL, 0, 0);
     arena_unlock();
     gc.suspend_ns = 0;
+    if (last)
+        events_end();
+    else
+        events_want(); /* for the next one */
     return HR_OK;
 }
 
@@ -729,7 +801,7 @@ void lifetime_end(void)
 {
     sigset_t all, old;
     pthread_t thread;
-    if (!lifetime_on || !final_wanted)
+    if (!lifetime_on || !final_wanted || arena.header->alive_known != 0)
         return;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &old);
@@ -737,6 +809,26 @@ void lifetime_end(void)
     pthread_sigmask(SIG_SETMASK, &old, NULL);
     if (rc == 0)
         pthread_join(thread, NULL);
+}
+
+void lifetime_let_go(void)
+{
+    word_lock(&lock_word);
+    lifetime_on = false;
+    word_unlock(&lock_word);
+    heap_forget();
+}
+
+void lifetime_give_back(void)
+{
+    struct list *all[] = {&ranges, &moves, &before, &after, &ends, &large, &raw};
+    collecting = false;
+    for (uint32_t i = 0; i < sizeof all / sizeof *all; i++) {
+        if (all[i]->items != NULL)
+            private_free(all[i]->items, all[i]->capacity * all[i]->size);
+        *all[i] = (struct list){.size = all[i]->size};
+    }
+    heap_forget(); /* what a thread that was in the middle of it noted */
 }
 
 uint32_t lifetime_event_mask(void)

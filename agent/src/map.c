@@ -67,10 +67,15 @@ static struct map_slot *find_slot(struct map_table *table, uint64_t key)
 static bool grow(struct map *map)
 {
     struct map_table *old = map->table;
-    struct map_table *table = make_table(2 * (old->mask + 1));
+    uint64_t used = 0, slots = 2 * (old->mask + 1);
+    for (uint64_t i = 0; i <= old->mask && !map->shared; i++)
+        used += old->slots[i].value != 0;
+    if (!map->shared && used <= old->mask / 4)
+        slots = old->mask + 1; /* most of its keys are forgotten: without them it is large enough */
+    struct map_table *table = make_table(slots);
     if (table == NULL)
         return false;
-    uint64_t used = 0;
+    used = 0;
     for (uint64_t i = 0; i <= old->mask; i++) {
         if (old->slots[i].key == 0 || old->slots[i].value == 0)
             continue;

@@ -23,6 +23,7 @@
 /* Values of the maps: the id, whether the code or type can be unloaded, and whether a function can be freed alone. */
 #define COLLECTIBLE FUNCTION_IS_COLLECTIBLE
 #define DYNAMIC (UINT64_C(1) << 33)
+#define CORE_LIBRARY (UINT64_C(1) << 38) /* of a module */
 #define ID(value) ((uint32_t)(value))
 #define FUNCTION_FLAGS 16u /* where they are in a record */
 
@@ -59,7 +60,7 @@ void names_find_signal_return(void)
 bool names_init(void *profiler_info)
 {
     info = profiler_info;
-    code_find_runtime((uintptr_t)(**(void *const *const *)info));
+    cfi_find_runtime((uintptr_t)(**(void *const *const *)info));
     /* Ids of the ips table below IP_FIRST are reserved, so is node 0: begin with that many empty entries. */
     arena_lock();
     bool reserved = arena_reserve(WIRE_REGION_IPS, WIRE_IP_FIRST * sizeof(struct wire_ip)) != NULL &&
@@ -190,6 +191,15 @@ static uint64_t insert(struct map *map, uint64_t key, struct record *r, uint32_t
     return value;
 }
 
+static bool is_core_library(const utf16 *name, uint32_t length)
+{
+    static const char core[] = WIRE_CORE_LIBRARY;
+    for (uint32_t i = 0; i < sizeof core && i < length; i++)
+        if (name[i] != (utf16)core[i])
+            return false;
+    return length == sizeof core;
+}
+
 /* ── modules ────────────────────────────────────────────────────────────────────────────────────────────────── */
 
 static void *metadata_of(uintptr_t module)
@@ -244,8 +254,8 @@ static uint64_t module_of(uintptr_t module, uint8_t *scratch)
     else
         length = 0;
     put_name(&r, name, length);
-    uint64_t collectible = (flags & MODULE_FLAG_COLLECTIBLE) != 0 ? COLLECTIBLE : 0;
-    return insert(&modules, module, &r, WIRE_RECORD_MODULE, &last_module, collectible);
+    uint64_t what = (flags & MODULE_FLAG_COLLECTIBLE) != 0 ? COLLECTIBLE : file && is_core_library(name, length) ? CORE_LIBRARY : 0;
+    return insert(&modules, module, &r, WIRE_RECORD_MODULE, &last_module, what);
 }
 
 /* ── types ──────────────────────────────────────────────────────────────────────────────────────────────────── */
@@ -413,6 +423,8 @@ uint32_t type_of_class(uintptr_t class_id)
         return 0;
     value = type_of(class_id, scratch->bytes, 0);
     give_scratch(scratch);
+    if (ID(value) >= EVENTS_TYPES)
+        events_want();
     return ID(value);
 }
 
@@ -459,7 +471,7 @@ static uint64_t describe_method(struct record *r, uintptr_t function, uint8_t *s
         flags |= argument;
     }
     void *import = module == 0 ? NULL : metadata_of(module);
-    uint32_t owner = 0, length = 0, attributes, rva, implementation, signature_bytes = 0;
+    uint32_t owner = 0, length = 0, attributes, rva, implementation = 0, signature_bytes = 0;
     const uint8_t *signature = NULL;
     record_begin_behind_name(r, scratch);
     put_u32(r, 0);
@@ -489,7 +501,10 @@ static uint64_t describe_method(struct record *r, uintptr_t function, uint8_t *s
     }
     put_u32(r, signature_bytes);
     put(r, signature, signature_bytes);
-    uint64_t class = instrument_class(module, token, r->start + names, r->p);
+    uint64_t own = (module_value & CORE_LIBRARY) != 0 ? helper_class(r->start + names, r->p) : 0;
+    if (own == 0 && (implementation & METHOD_IMPL_ASYNC) != 0)
+        own = FUNCTION_IS_ASYNC;
+    uint64_t class = instrument_class(module, token, own, r->start + names, r->p) | (own & (FUNCTION_IS_HELPER | FUNCTION_IS_SLOW_WAY));
     uint32_t wire_flags = ((class & FUNCTION_IS_INSTRUMENTED) != 0 ? WIRE_FUNCTION_INSTRUMENTED : 0) |
                           ((class & FUNCTION_IS_BOUNDARY) != 0 ? WIRE_FUNCTION_BOUNDARY : 0);
     memcpy(r->start + sizeof(struct wire_record_header) + FUNCTION_FLAGS, &wire_flags, sizeof wire_flags);
@@ -612,21 +627,54 @@ bool bodies_of_id(uintptr_t function_id)
     return room;
 }
 
+/* A function that stands for all of a module, where there is no room for more. Its addresses are forgotten at the next unload,
+ * whatever it is of. A dynamic method can be freed alone, and is not remembered here. */
+static uint64_t module_function(uintptr_t function_id, uint8_t *scratch)
+{
+    static const utf16 name[] = u"(truncated)";
+    uintptr_t class_id = 0, module = 0, arguments[1];
+    uint32_t token = 0, n = 0;
+    int32_t is_dynamic = 1;
+    if (SLOT(info, INFO_IS_FUNCTION_DYNAMIC, uintptr_t, int32_t *)(info, function_id, &is_dynamic) < 0 || is_dynamic != 0 ||
+        SLOT(info, INFO_GET_FUNCTION_INFO2, uintptr_t, uintptr_t, uintptr_t *, uintptr_t *, uint32_t *, uint32_t, uint32_t *, uintptr_t *)(
+            info, function_id, 0, &class_id, &module, &token, 1, &n, arguments) < 0 || module == 0)
+        return 0;
+    uint64_t value = map_get(&functions, module | 1); /* no FunctionID is odd */
+    if (value != 0)
+        return value;
+    uint64_t module_value = module_of(module, scratch);
+    struct record r;
+    record_begin_behind_name(&r, scratch);
+    put_u32(&r, 0);
+    put_u32(&r, ID(module_value));
+    put_u32(&r, 0);
+    put_u32(&r, 0);
+    put_u32(&r, WIRE_FUNCTION_DYNAMIC);
+    put_u32(&r, 0);
+    put_u32(&r, 0);
+    put_name(&r, name, sizeof name / sizeof *name);
+    put_u32(&r, 0);
+    return module_value == 0 ? 0 : insert(&functions, module | 1, &r, WIRE_RECORD_FUNCTION, &last_function, COLLECTIBLE);
+}
+
 /* An address in the body of a function. The value of the function is returned, 0: no room for a description. */
 static uint64_t describe_ip(struct wire_ip *ip, uintptr_t function_id, uintptr_t rejit, uint8_t *scratch, uintptr_t *start)
 {
     struct clr_code_info ranges[MAX_RANGES];
-    uint64_t function = function_of(function_id, scratch);
+    bool whole = arena_has_room(ROOM_FUNCTIONS);
+    uint64_t function = whole ? function_of(function_id, scratch) : module_function(function_id, scratch);
     ip->function = ID(function);
-    ip->flags = WIRE_IP_MANAGED;
+    ip->flags = WIRE_IP_MANAGED | ((function & FUNCTION_IS_HELPER) != 0 ? WIRE_IP_HELPER : 0u);
+    if ((function & FUNCTION_IS_SLOW_WAY) != 0)
+        boxes_slow_way_met();
     uint32_t n = function == 0 ? 0 : find_body(ip->address, function_id, rejit, ranges, start);
     if (n == 0)
         return function; /* a function whose body is unknown has no lines */
-    ip->body = ID(body_of(*start, function, ranges, n, scratch));
+    ip->body = whole ? ID(body_of(*start, function, ranges, n, scratch)) : 0;
     struct frame_shape shape = code_frame_shape((const uint8_t *)ranges[0].start, ranges[0].size);
     ip->frame_size = shape.size;
     ip->flags |= (shape.frame_pointer ? 0u : WIRE_IP_FRAMELESS) | (shape.osr ? WIRE_IP_OSR : 0u);
-    return ip->body == 0 ? 0 : function;
+    return whole && ip->body == 0 ? 0 : function;
 }
 
 /* With the lock held: an address that is to be forgotten with its function. */
@@ -676,7 +724,7 @@ static uint32_t native_address(uintptr_t address)
     return native_ip;
 }
 
-uint32_t ip_of_address(uintptr_t address)
+uint32_t ip_of_address(uintptr_t address, bool allocates)
 {
     uint64_t value = map_get(&ips, address);
     if (value != 0)
@@ -689,10 +737,12 @@ uint32_t ip_of_address(uintptr_t address)
     }
     if (SLOT(info, INFO_GET_FUNCTION_FROM_IP3, uintptr_t, uintptr_t *, uintptr_t *)(info, address, &function_id, &rejit) < 0 ||
         function_id == 0) {
-        ip.frame_size = code_thunk_size(address);
+        ip.frame_size = cfi_frame_size(address);
         ip.flags = WIRE_IP_FRAMELESS;
         return ip.frame_size != 0 ? insert_ip(&ip, 0, 0) : native_address(address);
     }
+    if (!arena_has_room(allocates ? ROOM_MODULES : ROOM_STACKS))
+        return 0;
     struct scratch *scratch = take_scratch();
     if (scratch == NULL)
         return 0;

@@ -7,7 +7,8 @@
  *        to Linux 6.18 the kernel clears it whenever the thread was switched out, from 6.19 on only when it was
  *        preempted, so a probe decides. Signals clear it too: getrusage confirms.
  *  perf  the word is data_head of a perf event that writes a record for each context switch. Mapped without the right to
- *        write, the ring is overwritten for ever. Not allowed where perf_event_paranoid is 3 and in most containers.
+ *        write, the ring is overwritten for ever. Not allowed where perf_event_paranoid is 3 and in most
+ *        containers, and not tried where system calls are filtered.
  *  gap   no word: an interval that is longer than the shortest context switch is looked at with getrusage.
  *
  * Facts: linux/rseq.h, perf_event_open(2), and measurements on Linux 6.1 to 7.2. */
@@ -29,6 +30,7 @@
 #include <unistd.h>
 
 #define RING_BYTES 4096u
+#define STATUS_BYTES 4096u     /* a longer list of groups in front of the line is taken for a filter */
 #define MAX_LOOKS 16u          /* tries to read the counters without being disturbed: where a system call takes longer than the gap, none is */
 #define PROBES 8u              /* sleeps that must clear rseq_cs */
 #define PROBES_SWITCHED 4u     /* at least so many of them must have been context switches */
@@ -57,6 +59,7 @@ static __thread struct {
 static const uint64_t quiet_word; /* never changes */
 static bool may_rseq, may_perf;
 static uint64_t gap_ticks = INT64_MAX; /* until the rate of the clock is known */
+static uint64_t rate;                  /* ticks per second, 0 until then */
 bool clock_is_tsc;
 
 /* ── clocks ─────────────────────────────────────────────────────────────────────────────────────────────────── */
@@ -128,8 +131,21 @@ static bool rseq_works(void)
 
 /* ── perf ───────────────────────────────────────────────────────────────────────────────────────────────────── */
 
+/* A filter of system calls can kill whoever makes one that it does not expect, and nothing is less expected than
+ * perf_event_open. Most refuse it: what is given up is little. "Seccomp:" is 2 then (proc(5)). */
+static bool is_filtered(void)
+{
+    char text[STATUS_BYTES];
+    uint32_t n = read_file("/proc/thread-self/status", (uint8_t *)text, sizeof text - 1);
+    text[n] = 0;
+    const char *line = strstr(text, "\nSeccomp:");
+    return line == NULL || strtoul(line + sizeof "\nSeccomp:" - 1, NULL, 10) != 0;
+}
+
 static bool perf_open(struct timer *t)
 {
+    if (is_filtered())
+        return false;
     struct perf_event_attr a;
     memset(&a, 0, sizeof a);
     a.size = PERF_ATTR_SIZE_VER3;
@@ -151,11 +167,18 @@ static bool perf_open(struct timer *t)
     return true;
 }
 
-/* Nanoseconds between switches out and in, of the records between two positions; they have 16 bytes: header, time. */
-static uint64_t perf_off_ns(const struct timer *t, uint64_t from, uint64_t to)
+/* Of the time between switches out and in, of the records between two positions, which have 16 bytes (header, time):
+ * nanoseconds in all, and of those in which the thread could have run. */
+struct off {
+    uint64_t all, ready;
+};
+
+static struct off perf_off(const struct timer *t, uint64_t from, uint64_t to)
 {
     const uint8_t *data = (const uint8_t *)t->ring + RING_BYTES;
-    uint64_t off = 0, out = 0;
+    struct off off = {0};
+    uint64_t out = 0;
+    bool preempted = false;
     if (to - from > RING_BYTES)
         from = to - RING_BYTES;
     for (; from < to; from += 16) {
@@ -165,8 +188,10 @@ static uint64_t perf_off_ns(const struct timer *t, uint64_t from, uint64_t to)
             continue;
         if ((h->misc & PERF_RECORD_MISC_SWITCH_OUT) != 0) {
             out = at;
+            preempted = (h->misc & PERF_RECORD_MISC_SWITCH_OUT_PREEMPT) != 0;
         } else if (out != 0) {
-            off += at - out;
+            off.all += at - out;
+            off.ready += preempted ? at - out : 0;
             out = 0;
         }
     }
@@ -234,6 +259,13 @@ static uint64_t measure_gap(uint64_t ticks_per_sec)
 
 /* ── a thread ───────────────────────────────────────────────────────────────────────────────────────────────── */
 
+static uint64_t thread_cpu_ns(void)
+{
+    struct timespec ts;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
+    return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
 static void read_usage(struct os_usage *u)
 {
     struct rusage r;
@@ -265,6 +297,8 @@ static void attach(struct timer *t, bool with_rseq)
 void os_attach(struct timer *t)
 {
     attach(t, may_rseq);
+    t->cpu_ns = thread_cpu_ns();
+    t->cpu_at = os_clock();
 }
 
 void os_detach(struct timer *t)
@@ -279,8 +313,29 @@ void os_detach(struct timer *t)
     t->mechanism = WIRE_MECHANISM_NONE;
 }
 
+/* The part of `whole` that is part / of. */
+static uint64_t share(uint64_t whole, uint64_t part, uint64_t of)
+{
+    return of == 0 ? 0 : (uint64_t)((unsigned __int128)whole * part / of);
+}
+
+/* How long the thread had no processor in an interval, and why. Since the clock of its processor time was read last, it
+ * had one all the time but for what came in this interval, else the word had changed. Which switches took how long only perf
+ * tells; without it, where there are both kinds, each counts the same. */
+static void split(struct timer *t, uint64_t from, uint64_t to, struct off told, struct wire_waits *w)
+{
+    uint64_t cpu = thread_cpu_ns(), used = share(cpu - t->cpu_ns, rate, 1000000000u), before = from > t->cpu_at ? from - t->cpu_at : 0;
+    uint64_t all = to > from ? to - from : 0, on = used > before ? used - before : 0, off = all > on ? all - on : 0;
+    t->cpu_ns = cpu;
+    t->cpu_at = to;
+    if (rate == 0)
+        return; /* the agent measures its own probes */
+    w->ready = told.all != 0 ? share(off, told.ready, told.all) : share(off, w->preempted, w->preempted + w->voluntary);
+    w->blocked = off - w->ready;
+}
+
 /* Between the last reading of the counters and the returned time nothing happens unseen. */
-uint64_t os_look(struct timer *t, struct wire_waits *w)
+uint64_t os_look(struct timer *t, uint64_t from, struct wire_waits *w)
 {
     struct os_usage before = t->usage;
     uint64_t seen = *t->word, old = t->expect, begin, now;
@@ -300,14 +355,17 @@ uint64_t os_look(struct timer *t, struct wire_waits *w)
     w->intervals = switched || w->faults + w->reads != 0; /* the disk can be fast enough for the thread to stay */
     t->alarms += switched;
     t->false_alarms += !switched;
+    struct off told = {0};
     if (t->mechanism == WIRE_MECHANISM_PERF) {
-        w->off_ns = perf_off_ns(t, old, seen);
+        told = perf_off(t, old, seen);
         t->expect = seen;
     }
     if (foreign || (t->mechanism == WIRE_MECHANISM_RSEQ && t->false_alarms > MAX_FALSE_ALARMS && t->false_alarms > 8 * t->alarms)) {
         attach(t, false); /* somebody else uses this thread's word, or it is nearly always a false alarm */
         now = os_clock();
     }
+    if (w->intervals != 0)
+        split(t, from, now, told, w);
     return now;
 }
 
@@ -343,6 +401,7 @@ void os_close(void)
 /* Once the rate of the clock is known. */
 void os_init_gap(uint64_t ticks_per_sec)
 {
+    rate = ticks_per_sec;
     if (arena.header->mechanism == WIRE_MECHANISM_GAP)
         gap_ticks = measure_gap(ticks_per_sec);
     else

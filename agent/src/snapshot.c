@@ -11,7 +11,8 @@
  *   sites         address u64, site u32, born u32                             … ended by an address of 0
  *   end           "COMPLETE"
  *
- * A file without its end is not complete: the disk was full, or the process was killed. */
+ * A file without its end is not complete: the process was killed. Its memory is asked for before it is written, and counts
+ * against the memory limit: a snapshot for which there is no room is given up. */
 #define _GNU_SOURCE
 #include "agent.h"
 
@@ -23,6 +24,7 @@
 #include <unistd.h>
 
 #define BUFFER_BYTES (1u << 20)
+#define STEP_BYTES (4 * BUFFER_BYTES) /* for which the file system is asked at once */
 
 static void *info;
 static const char *directory;
@@ -38,6 +40,7 @@ static struct list dependent_list = {.size = 16};
 static uint32_t lock_word;
 static uint8_t *buffer;
 static uint32_t buffered;
+static uint64_t written, backed; /* bytes of the file */
 
 void snapshot_init(void *profiler_info)
 {
@@ -51,13 +54,27 @@ static void give_up(void)
 {
     loss(WIRE_LOSS_SNAPSHOT, 0, 0);
     snapshot_writing = false;
-    if (fd >= 0 && ftruncate(fd, 0) == 0) /* gives its memory back */
+    if (fd >= 0 && ftruncate(fd, 0) == 0) { /* gives its memory back */
+        arena_give_back(backed);
         close(fd);
+    }
     fd = -1;
+}
+
+/* The last step is a part of one where there is no room for more. */
+static bool has_room(uint64_t bytes)
+{
+    if (written + bytes <= backed)
+        return true;
+    uint64_t least = written + bytes - backed, step = arena_back_file(fd, backed, STEP_BYTES) ? STEP_BYTES : arena_back_file(fd, backed, least) ? least : 0;
+    backed += step;
+    return step != 0;
 }
 
 static void flush(void)
 {
+    if (snapshot_writing && !has_room(buffered))
+        give_up();
     for (uint32_t done = 0; snapshot_writing && done < buffered;) {
         ssize_t n = write(fd, buffer + done, buffered - done);
         if (n > 0)
@@ -65,6 +82,7 @@ static void flush(void)
         else if (n == 0 || errno != EINTR)
             give_up();
     }
+    written += buffered;
     buffered = 0;
 }
 
@@ -102,6 +120,7 @@ bool snapshot_begin(uint32_t number, uint32_t collected, bool last)
         uint32_t version, gc;
     } head = {"CLRHEAP", 1, number};
     buffered = 0;
+    written = backed = 0;
     put(&head, sizeof head);
     return true;
 }
@@ -177,6 +196,8 @@ void snapshot_finish(const struct bound *bounds, uint64_t n)
     put(none, 16);
     put("COMPLETE", 8);
     flush();
+    if (snapshot_writing && ftruncate(fd, (off_t)written) == 0)
+        arena_give_back(backed - written);
     if (snapshot_writing)
         close(fd);
     fd = -1;

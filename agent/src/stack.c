@@ -22,15 +22,27 @@
  * managed frame comes next (above.c); its place is a skip of the frame that was called back, and the chain goes on. The
  * functions in between are native, or stubs without a name.
  *
+ * Deep recursion: only the NEAR_PLACES frames next to the leaf are compared, and as many addresses beside the chain. If
+ * the outer half of these is as it was (address, return address, caller's frame), what lies nearer to the root is taken to
+ * be as it was too; otherwise more are looked at, until so many in a row are. To change a frame a program returns from all
+ * that are below it, so what is looked at beyond the first NEAR_PLACES is no more than what the program did.
+ *
  * Limits: native code that has no frame pointer but leaves rbp alone does not cut the chain, and yet the one frame that
  * called it is not on it. MAX_FRAMES links of the chain and header->max_stack_depth managed frames. Beyond the second the frames
- * nearest to the root are kept, then (truncated), then the allocating function itself, so exclusive values stay exact. */
+ * nearest to the root are kept, then (truncated), then the allocating function itself, so exclusive values stay exact.
+ *
+ * Tables of a thread move in stack_update only, by thread_grow, where nothing points into them: what finds that there is
+ * no room gives up and says so (struct walk, no_room), and is begun anew. So pointers into them are good anywhere else. */
 #include "agent.h"
 
 static struct map nodes; /* parent << 32 | ip → node, for parents with more than MAX_CHAIN children */
 
-bool stack_init(void)
+static uint32_t truncated_node; /* the child of the root for stacks that are not told as a whole; 0: there was none yet */
+static uint64_t max_nodes;
+
+bool stack_init(uint64_t most_nodes)
 {
+    max_nodes = most_nodes;
     return map_init(&nodes, 4096, true);
 }
 
@@ -68,13 +80,24 @@ static bool link_child(uint32_t parent, uint32_t node)
     return true;
 }
 
+/* Is there room for a new node? Not for every one: see enum room. */
+static bool may_have_child(uint32_t parent, uint32_t ip)
+{
+    if (parent == 0 && ip == WIRE_IP_TRUNCATED)
+        return true;
+    if (parent != 0 && parent == truncated_node)
+        return arena_has_room(ROOM_MODULES);
+    return arena_has_room(ROOM_STACKS) && arena.header->regions[WIRE_REGION_NODES].used / sizeof(struct wire_node) < max_nodes;
+}
+
 static COLD uint32_t make_child(uint32_t parent, uint32_t ip)
 {
     arena_lock();
     uint32_t node = find_child(arena_node(parent), ip);
     if (node == 0 && arena_node(parent)->children > MAX_CHAIN)
         node = (uint32_t)map_get(&nodes, (uint64_t)parent << 32 | ip);
-    struct wire_node *out = node != 0 ? NULL : arena_reserve(WIRE_REGION_NODES, sizeof *out);
+    bool new = node == 0 && may_have_child(parent, ip) && (arena_node(parent)->children < MAX_CHAIN || map_has_room(&nodes));
+    struct wire_node *out = new ? arena_reserve(WIRE_REGION_NODES, sizeof *out) : NULL;
     if (out != NULL) {
         node = (uint32_t)(out - arena_node(0));
         *out = (struct wire_node){.parent = parent, .ip = ip};
@@ -104,7 +127,7 @@ static inline uint32_t ip_of(struct thread *t, uintptr_t address)
     struct ip_slot *slot = &t->ips[(address ^ address >> 9) % IP_CACHE_SLOTS];
     if (LIKELY(slot->address == address))
         return slot->ip;
-    uint32_t ip = ip_of_address(address);
+    uint32_t ip = ip_of_address(address, t->leaf_only);
     if (ip != 0)
         *slot = (struct ip_slot){address, ip};
     return ip;
@@ -115,6 +138,12 @@ static inline uint32_t flags_of(uint32_t ip)
     return arena_ip(ip)->flags; /* entry 0 of the table is empty */
 }
 
+/* Code of the program or of a library. Native code has no frame in a path, nor have the runtime's managed helpers. */
+static inline bool has_frame(uint32_t ip)
+{
+    return (flags_of(ip) & (WIRE_IP_MANAGED | WIRE_IP_HELPER)) == WIRE_IP_MANAGED;
+}
+
 /* ── what of the kept stack is still there ──────────────────────────────────────────────────────────────────── */
 
 READS_STACK static inline bool pair_holds(const struct frame *f)
@@ -123,25 +152,75 @@ READS_STACK static inline bool pair_holds(const struct frame *f)
     return ((pair[0] ^ f->next) | (pair[1] ^ f->ret)) == 0;
 }
 
-/* The frame with the first skip that changed; `limit` if none of the frames before that has one. */
-READS_STACK static uint32_t first_changed_skip(const struct thread *t, uint32_t limit)
+READS_STACK static inline bool skip_holds(const struct skip *k)
 {
-    uint32_t n = limit == 0 ? 0 : t->frames[limit - 1].skips_end;
-    for (uint32_t i = 0; i < n; i++)
-        if (*(const uintptr_t *)t->skips[i].slot != t->skips[i].ret)
-            return t->skips[i].frame;
-    return limit;
+    return *(const uintptr_t *)k->slot == k->ret;
 }
 
-/* How many of the kept frames, from the root, are still there: those above fp whose memory did not change. */
-static uint32_t frames_that_hold(const struct thread *t, uintptr_t fp)
+/* The end of the skips of the first n frames. */
+static inline uint32_t skips_of(const struct thread *t, uint32_t n)
 {
-    uint32_t live = t->n_frames, good = 0;
+    return n == 0 ? 0 : t->frames[n - 1].skips_end;
+}
+
+static uint32_t near(uint32_t n)
+{
+    return n > NEAR_PLACES ? n - NEAR_PLACES : 0;
+}
+
+/* Enough was looked at, from `from` down to `i`, when the last that changed was `good`? */
+static inline bool seen_enough(uint32_t from, uint32_t i, uint32_t good)
+{
+    return from - i >= NEAR_PLACES && good - i >= NEAR_PLACES / 2;
+}
+
+/* How many of the first n frames, from the root, are as they were. */
+static uint32_t frames_that_hold(const struct thread *t, uint32_t n)
+{
+    uint32_t good = 0;
+    while (n <= NEAR_PLACES && good < n && pair_holds(&t->frames[good]))
+        good++;
+    if (LIKELY(n <= NEAR_PLACES))
+        return good;
+    good = n;
+    for (uint32_t i = n; i > 0 && !seen_enough(n, i, good);)
+        if (!pair_holds(&t->frames[--i]))
+            good = i;
+    return good;
+}
+
+static uint32_t skips_that_hold(const struct thread *t, uint32_t n)
+{
+    uint32_t good = 0;
+    while (n <= NEAR_PLACES && good < n && skip_holds(&t->skips[good]))
+        good++;
+    if (LIKELY(n <= NEAR_PLACES))
+        return good;
+    good = n;
+    for (uint32_t i = n; i > 0 && !seen_enough(n, i, good);)
+        if (!skip_holds(&t->skips[--i]))
+            good = i;
+    return good;
+}
+
+struct kept { /* what of the kept stack is still there */
+    uint32_t frames, skips; /* from the root; the last skips can be of the frame after these */
+};
+
+/* Of the kept stack those parts above fp whose memory did not change. */
+static struct kept what_holds(const struct thread *t, uintptr_t fp)
+{
+    uint32_t live = t->n_frames;
     while (live > 0 && t->frames[live - 1].fp < fp)
         live--;
-    while (good < live && pair_holds(&t->frames[good]))
-        good++;
-    return first_changed_skip(t, good);
+    struct kept k = {frames_that_hold(t, live), 0};
+    uint32_t n = k.frames < t->n_frames ? skips_of(t, k.frames + 1) : skips_of(t, k.frames);
+    while (n > 0 && t->skips[n - 1].slot <= fp)
+        n--;
+    k.skips = skips_that_hold(t, n);
+    if (k.skips < n && t->skips[k.skips].frame < k.frames)
+        k.frames = t->skips[k.skips].frame;
+    return k;
 }
 
 /* ── the code addresses of one frame ────────────────────────────────────────────────────────────────────────── */
@@ -153,18 +232,54 @@ static bool on_stack(const struct thread *t, uintptr_t address)
 
 struct walk {
     uint32_t n_frames, n_skips; /* in t->walk, t->walk_skips: leaf first */
-    uint32_t joined;            /* kept frames that stay */
+    struct kept kept;           /* what can be joined */
+    bool joined;                /* what is left of `kept` stays */
+    bool no_room;               /* in t->walk or t->walk_skips */
+    uint32_t stored_frames;     /* a stack beyond MAX_FRAMES is counted to its end, and these are in t->walk; 0: all */
 };
+
+static inline struct frame *walked_frame(const struct thread *t, uint32_t i)
+{
+    ASSERT(i < t->cap_frames);
+    return &t->walk[i];
+}
+
+static inline struct skip *walked_skip(const struct thread *t, uint32_t i)
+{
+    ASSERT(i < t->cap_skips);
+    return &t->walk_skips[i];
+}
+
+/* The place for the next frame. Of the largest tables the last place is for all that are only counted. */
+static struct frame *next_frame(struct thread *t, struct walk *w)
+{
+    uint32_t last = t->cap_frames - 1;
+    w->no_room = w->no_room || (w->n_frames > last && t->cap_frames < MAX_FRAMES);
+    if (w->n_frames == last && t->cap_frames == MAX_FRAMES && w->stored_frames == 0)
+        w->stored_frames = last;
+    uint32_t i = w->n_frames++;
+    return w->no_room ? NULL : walked_frame(t, i < last ? i : last);
+}
+
+static struct skip *next_skip(struct thread *t, struct walk *w)
+{
+    uint32_t last = t->cap_skips - 1;
+    w->no_room = w->no_room || (w->n_skips > last && t->cap_skips < MAX_FRAMES);
+    if (w->n_skips == last && t->cap_skips == MAX_FRAMES && w->stored_frames == 0)
+        w->stored_frames = w->n_frames; /* the last of them with those of its skips for which there is room */
+    uint32_t i = w->n_skips++;
+    return w->no_room ? NULL : walked_skip(t, i < last ? i : last);
+}
 
 /* Notes the code address in a slot of the stack. An address that was interrupted is the instruction itself, a return
  * address the one after; `past` makes the first look like the second. */
 READS_STACK static bool push_skip(struct thread *t, struct walk *w, uintptr_t slot, uintptr_t past, uint32_t *ip)
 {
-    if (w->n_skips == t->cap_skips && !thread_grow(t))
+    struct skip *s = next_skip(t, w);
+    if (s == NULL)
         return false;
     uintptr_t ret = *(const uintptr_t *)slot;
     *ip = ip_of(t, ret + past);
-    struct skip *s = &t->walk_skips[w->n_skips++];
     s->slot = slot;
     s->ret = ret;
     s->ip = *ip;
@@ -176,12 +291,31 @@ READS_STACK static bool push_skip(struct thread *t, struct walk *w, uintptr_t sl
 #define SIGNAL_SP(fp) ((fp) + 16 + 40 + 15 * 8)
 #define SIGNAL_IP(fp) ((fp) + 16 + 40 + 16 * 8)
 
-/* The callers of a function without a frame pointer, or of an OSR variant, whose stack pointer was sp. */
-READS_STACK static bool push_callers(struct thread *t, struct walk *w, uintptr_t sp, bool beside, uint32_t *ip)
+/* Is the address in a slot beside the chain a skip of the kept frame after those that hold, which is itself gone? Then all
+ * that is above it is as it was; next: the caller's frame pointer. */
+READS_STACK static bool join_skip(const struct thread *t, struct walk *w, uintptr_t slot, uintptr_t next)
+{
+    struct kept *k = &w->kept;
+    uint32_t first = skips_of(t, k->frames);
+    while (k->skips > first && t->skips[k->skips - 1].slot < slot)
+        k->skips--;
+    if (k->skips <= first || t->skips[k->skips - 1].slot != slot || !skip_holds(&t->skips[k->skips - 1]))
+        return false;
+    const struct frame *f = &t->frames[k->frames];
+    w->joined = f->next == next && !f->cut && (k->frames > 0 || t->outer_frames > 0);
+    return w->joined;
+}
+
+/* The callers of a function without a frame pointer, or of an OSR variant, whose stack pointer was sp; next: what was
+ * in rbp. A stub of the runtime that has a frame pointer, which its call-frame information does not tell, is not such a
+ * function: its caller is on the chain. */
+READS_STACK static bool push_callers(struct thread *t, struct walk *w, uintptr_t sp, uintptr_t next, bool beside, uint32_t *ip)
 {
     while (beside || (flags_of(*ip) & WIRE_IP_FRAMELESS) != 0) {
         uintptr_t slot = sp + arena_ip(*ip)->frame_size;
-        if (!on_stack(t, slot))
+        if (!on_stack(t, slot) || (slot == next + 8 && (flags_of(*ip) & WIRE_IP_MANAGED) == 0))
+            break;
+        if (join_skip(t, w, slot, next))
             break;
         if (!push_skip(t, w, slot, 0, ip))
             return false;
@@ -207,27 +341,36 @@ READS_STACK static bool walk_skips(struct thread *t, struct walk *w, uintptr_t f
         if (!push_skip(t, w, SIGNAL_IP(fp), 1, ip))
             return false;
     }
-    return push_callers(t, w, sp, beside, ip);
+    return push_callers(t, w, sp, *(const uintptr_t *)fp, beside, ip);
 }
 
 /* ── from code addresses to nodes ───────────────────────────────────────────────────────────────────────────── */
 
-struct path { /* a stack from the root on, as far as it was turned into nodes */
-    uint32_t node, top, depth;
-};
-
 static struct path path_at(const struct thread *t, uint32_t n_frames)
 {
     if (n_frames == 0)
-        return (struct path){0, 0, 0};
+        return t->outer;
     const struct frame *f = &t->frames[n_frames - 1];
     return (struct path){f->node, f->top, f->depth};
 }
 
-/* Extends the path by one return address. Native code adds nothing. False: no room for a node. */
+/* A stack for which there is no room goes there, with its innermost function: a node for each function and not for each stack.
+ * 0: there is no room for that either. */
+static COLD uint32_t truncated(void)
+{
+    uint32_t node = __atomic_load_n(&truncated_node, __ATOMIC_RELAXED);
+    if (node == 0) {
+        node = child_of(0, WIRE_IP_TRUNCATED);
+        __atomic_store_n(&truncated_node, node, __ATOMIC_RELAXED);
+    }
+    loss(WIRE_LOSS_STACKS, 0, 0);
+    return node;
+}
+
+/* Extends the path by one return address. False: no room for a node. */
 static inline bool extend(struct path *p, uint32_t ip)
 {
-    if ((flags_of(ip) & WIRE_IP_MANAGED) == 0)
+    if (!has_frame(ip))
         return true;
     uint32_t limit = arena.header->max_stack_depth;
     p->depth++;
@@ -235,6 +378,8 @@ static inline bool extend(struct path *p, uint32_t ip)
     if (p->depth > limit + 1)
         return true; /* already under (truncated) */
     p->node = child_of(p->node, p->depth > limit ? WIRE_IP_TRUNCATED : ip);
+    if (UNLIKELY(p->node == 0))
+        *p = (struct path){truncated(), ip, limit + 2};
     return p->node != 0;
 }
 
@@ -254,9 +399,10 @@ static inline void set_path(struct thread *t, struct frame *f, const struct path
  * wider loads, each of which waits until the parts are in the cache (measured: 15 cycles a frame). */
 static bool keep_frame(struct thread *t, struct path *p, uint32_t first, uint32_t end)
 {
+    ASSERT(t->n_frames < t->cap_frames && t->n_skips + end - first <= t->cap_skips);
     struct frame *f = &t->frames[t->n_frames];
     for (uint32_t k = end; k-- > first;) {
-        const struct skip *from = &t->walk_skips[k];
+        const struct skip *from = walked_skip(t, k);
         struct skip *to = &t->skips[t->n_skips++];
         to->slot = from->slot;
         to->ret = from->ret;
@@ -264,10 +410,11 @@ static bool keep_frame(struct thread *t, struct path *p, uint32_t first, uint32_
         to->frame = t->n_frames;
         if (!extend(p, from->ip))
             return false;
+        to->path = *p;
     }
     if (!f->osr && !extend(p, f->ip)) /* under an OSR variant the pair names the same call once more */
         return false;
-    f->plain = !f->osr && first == end && (flags_of(f->ip) & (WIRE_IP_MANAGED | WIRE_IP_SIGNAL)) == 0;
+    f->plain = !f->osr && t->n_skips == skips_of(t, t->n_frames) && (flags_of(f->ip) & (WIRE_IP_MANAGED | WIRE_IP_SIGNAL)) == 0;
     set_path(t, f, p);
     return true;
 }
@@ -279,10 +426,10 @@ static uint32_t native_end(const struct thread *t, const struct walk *w)
 {
     uint32_t i = w->n_frames;
     for (; i > 0; i--) {
-        const struct frame *f = &t->walk[i - 1];
-        uint32_t first = i == 1 ? 0 : f[-1].skips_end, flags = f->osr ? 0 : flags_of(f->ip);
+        const struct frame *f = walked_frame(t, i - 1);
+        uint32_t first = i == 1 ? 0 : walked_frame(t, i - 2)->skips_end, flags = f->osr ? 0 : flags_of(f->ip);
         for (uint32_t k = first; k < f->skips_end; k++)
-            flags |= flags_of(t->walk_skips[k].ip);
+            flags |= flags_of(walked_skip(t, k)->ip);
         if ((flags & WIRE_IP_MANAGED) != 0)
             break;
     }
@@ -293,116 +440,225 @@ static uint32_t native_end(const struct thread *t, const struct walk *w)
  * that it belongs to, and what was walked of native code above the cut is dropped, because it may be anything. */
 READS_STACK static bool walk_on(struct thread *t, struct walk *w, uintptr_t *fp, uint32_t *owner)
 {
-    uint32_t cut = native_end(t, w);
+    uint32_t cut = w->stored_frames != 0 ? w->n_frames : native_end(t, w);
     if (cut == w->n_frames || (t->walk[cut].fp == t->root && t->walk[cut].ret == t->root_ret))
         return false;
-    struct frame_above above = {t->walk[cut].fp, 0, 0};
+    struct frame *f = walked_frame(t, cut);
+    struct frame_above above = {f->fp, 0, 0};
     bool known = frame_above(&above);
     uintptr_t slot = above.sp - 8;
     if (known && above.sp == 0) {
         t->root = above.after;
-        t->root_ret = t->walk[cut].ret; /* another frame can lie there later, below managed code */
+        t->root_ret = f->ret; /* another frame can lie there later, below managed code */
     }
-    if (above.sp == 0 || slot <= above.after || above.fp <= above.after || !on_stack(t, slot) || !on_stack(t, above.fp) ||
-        (flags_of(ip_of(t, *(const uintptr_t *)slot)) & WIRE_IP_MANAGED) == 0)
+    if (above.sp == 0 || slot <= above.after || above.fp <= above.after || !on_stack(t, slot) || !on_stack(t, above.fp))
+        return false;
+    *owner = ip_of(t, *(const uintptr_t *)slot);
+    if ((flags_of(*owner) & WIRE_IP_MANAGED) == 0)
         return false;
     w->n_frames = cut + 1;
-    w->n_skips = cut == 0 ? 0 : t->walk[cut - 1].skips_end;
-    bool room = push_skip(t, w, slot, 0, owner) && push_callers(t, w, above.sp, false, owner);
-    t->walk[cut].skips_end = w->n_skips;
+    w->n_skips = cut == 0 ? 0 : walked_frame(t, cut - 1)->skips_end;
+    w->kept.skips = 0; /* what is beside a cut is not joined */
+    bool room = push_skip(t, w, slot, 0, owner) && push_callers(t, w, above.sp, above.fp, false, owner);
+    f->skips_end = w->n_skips;
+    f->cut = true;
     *fp = above.fp;
+    *owner = room ? *owner : 0;
     return room;
 }
 
-/* False: more frames than may be kept, or no memory. */
+/* Meets the walk a kept frame that holds? */
+static bool join_frame(const struct thread *t, struct walk *w, uintptr_t fp, bool osr)
+{
+    struct kept *k = &w->kept;
+    while (k->frames > 0 && t->frames[k->frames - 1].fp < fp)
+        k->frames--;
+    /* What a pair means depends on whose frame it is: an OSR variant may own what its first version owned. */
+    if (k->frames == 0 || t->frames[k->frames - 1].fp != fp || t->frames[k->frames - 1].osr != osr)
+        return false;
+    k->skips = skips_of(t, k->frames);
+    w->joined = true;
+    return true;
+}
+
+/* False: no room for the walk, or for what it met. */
 READS_STACK static bool walk_chain(struct thread *t, struct walk *w, uintptr_t fp)
 {
-    uint32_t kept = frames_that_hold(t, fp), owner = 0;
-    *w = (struct walk){0, 0, 0};
+    uint32_t owner = 0;
+    *w = (struct walk){.kept = what_holds(t, fp)};
     while (on_stack(t, fp)) {
         bool osr = (flags_of(owner) & WIRE_IP_OSR) != 0;
-        while (kept > 0 && t->frames[kept - 1].fp < fp)
-            kept--;
-        /* What a pair means depends on whose frame it is: an OSR variant may own what its first version owned. */
-        if (kept > 0 && t->frames[kept - 1].fp == fp && t->frames[kept - 1].osr == osr) {
-            w->joined = kept;
+        if (join_frame(t, w, fp, osr))
             return true;
-        }
-        if (w->n_frames == t->cap_frames && !thread_grow(t))
+        struct frame *f = next_frame(t, w);
+        if (f == NULL)
             return false;
         const uintptr_t *pair = (const uintptr_t *)fp;
-        uint32_t index = w->n_frames++; /* walk_skips can move the arrays */
-        struct frame *f = &t->walk[index];
         f->fp = fp;
         f->next = pair[0];
         f->ret = pair[1];
         f->ip = owner = ip_of(t, pair[1]);
         f->osr = osr;
+        f->cut = false;
         bool complete = owner != 0 && walk_skips(t, w, fp, osr, &owner);
-        t->walk[index].skips_end = w->n_skips;
-        if (!complete)
-            return false;
+        f->skips_end = w->n_skips < t->cap_skips ? w->n_skips : t->cap_skips - 1;
+        if (!complete || w->joined)
+            return complete;
+        if (UNLIKELY(t->leaf_only) && (has_frame(f->ip) || has_frame(owner)))
+            return true;
         bool goes_on = pair[0] > fp && on_stack(t, pair[0]);
         fp = goes_on ? pair[0] : fp;
         if (!goes_on && !walk_on(t, w, &fp, &owner))
-            return true;
+            return !w->no_room && owner != 0;
     }
     return true;
 }
 
-/* Moves the walked frames behind the kept ones and gives each its node. */
-static bool adopt(struct thread *t, const struct walk *w)
+/* ── more links than there is room for ──────────────────────────────────────────────────────────────────────── */
+
+static void forget_frames(struct thread *t)
 {
-    struct path p = path_at(t, w->joined);
-    t->n_frames = w->joined;
-    t->n_skips = w->joined == 0 ? 0 : t->frames[w->joined - 1].skips_end;
-    while (t->n_frames + w->n_frames > t->cap_frames || t->n_skips + w->n_skips > t->cap_skips)
-        if (!thread_grow(t))
-            return false;
+    t->n_frames = t->n_skips = 0;
+    t->outer = (struct path){0, 0, 0};
+    t->outer_frames = t->outer_skips = 0;
+    t->outer_known = true;
+}
+
+/* Only (truncated) and the innermost function of such a stack are told. */
+static bool is_too_deep(const struct thread *t)
+{
+    return t->outer_frames + t->n_frames >= MAX_FRAMES || t->outer_skips + t->n_skips >= MAX_FRAMES;
+}
+
+/* How many of the kept go, where so many more come; more than must, so that it is not often. */
+static uint32_t too_many(uint32_t kept, uint32_t more, uint32_t capacity)
+{
+    uint32_t rest = kept < capacity / 2 ? kept : capacity / 2;
+    return kept + more <= capacity ? 0 : kept - (rest + more <= capacity ? rest : capacity - more);
+}
+
+/* Makes room for the walked frames behind those kept ones that were joined: of these the outer half is let go, but for
+ * the path that it makes. */
+static void let_outer_go(struct thread *t, struct walk *w)
+{
+    struct kept *k = &w->kept;
+    uint32_t frames = too_many(k->frames, w->n_frames, t->cap_frames), skips = skips_of(t, frames);
+    skips += too_many(k->skips - skips, w->n_skips, t->cap_skips);
+    if (skips > skips_of(t, frames)) /* some of a frame's: those before it go whole */
+        frames = t->skips[skips - 1].frame;
+    t->outer = skips > skips_of(t, frames) ? t->skips[skips - 1].path : path_at(t, frames);
+    t->outer_frames += frames;
+    t->outer_skips += skips;
+    k->frames -= frames;
+    k->skips -= skips;
+    __builtin_memmove(t->frames, t->frames + frames, k->frames * sizeof *t->frames);
+    __builtin_memmove(t->skips, t->skips + skips, k->skips * sizeof *t->skips);
+    for (uint32_t i = 0; i < k->frames; i++)
+        t->frames[i].skips_end = t->frames[i].skips_end < skips ? 0 : t->frames[i].skips_end - skips;
+    for (uint32_t i = 0; i < k->skips; i++)
+        t->skips[i].frame -= frames;
+}
+
+/* Of a stack that was walked to its end, and is too long for the tables, the inner end is kept. What it is below is not
+ * known, and need not be as long as the stack is too deep. */
+static bool keep_inner_end(struct thread *t, struct walk *w)
+{
+    uint32_t frames = w->stored_frames, skips = walked_frame(t, frames - 1)->skips_end;
+    uint64_t all_frames = w->n_frames, all_skips = w->n_skips;
+    if (w->joined) {
+        all_frames += t->outer_frames + w->kept.frames;
+        all_skips += t->outer_skips + w->kept.skips;
+    }
+    forget_frames(t);
+    t->outer_frames = all_frames - frames;
+    t->outer_skips = all_skips - skips;
+    t->outer_known = false;
+    t->outer.node = child_of(0, WIRE_IP_TRUNCATED);
+    t->outer.depth = arena.header->max_stack_depth + 1;
+    w->joined = true;
+    w->kept = (struct kept){0, 0};
+    w->n_frames = frames;
+    w->n_skips = skips;
+    return t->outer.node != 0;
+}
+
+enum result { FOLLOWED, OTHER_FRAMES, NO_ROOM, TOO_SMALL };
+
+/* Moves the walked frames behind the kept ones and gives each its node. */
+static enum result adopt(struct thread *t, struct walk *w)
+{
+    if (w->stored_frames != 0 && !keep_inner_end(t, w))
+        return NO_ROOM;
+    if (!w->joined)
+        forget_frames(t);
+    if (!w->joined)
+        w->kept = (struct kept){0, 0};
+    if (w->kept.frames + w->n_frames > t->cap_frames || w->kept.skips + w->n_skips > t->cap_skips) {
+        if (t->cap_frames < MAX_FRAMES)
+            return TOO_SMALL;
+        let_outer_go(t, w);
+    }
+    bool in_frame = w->kept.skips > skips_of(t, w->kept.frames);
+    struct path p = in_frame ? t->skips[w->kept.skips - 1].path : path_at(t, w->kept.frames);
+    t->n_frames = w->kept.frames;
+    t->n_skips = w->kept.skips;
     for (uint32_t i = w->n_frames; i-- > 0;) {
-        const struct frame *from = &t->walk[i];
+        const struct frame *from = walked_frame(t, i);
         struct frame *to = &t->frames[t->n_frames];
         to->fp = from->fp;
         to->next = from->next;
         to->ret = from->ret;
         to->ip = from->ip;
         to->osr = from->osr;
-        if (!keep_frame(t, &p, i == 0 ? 0 : t->walk[i - 1].skips_end, from->skips_end))
-            return false;
+        to->cut = from->cut;
+        if (!keep_frame(t, &p, i == 0 ? 0 : walked_frame(t, i - 1)->skips_end, from->skips_end))
+            return NO_ROOM;
     }
-    return true;
+    return FOLLOWED;
 }
 
 /* ── the short way: the same frames, other return addresses ─────────────────────────────────────────────────── */
 
-enum followed { FOLLOWED, OTHER_FRAMES, NO_ROOM };
-
-/* When the chain links the same frames as before, only what comes after the first changed return address is looked
- * up again, in place. */
-READS_STACK static enum followed follow(struct thread *t, uintptr_t fp)
+/* The first frame that is not as it was, n_frames if there is none. False: there are other frames, or one that is not
+ * compared may be the first. */
+READS_STACK static bool first_changed(const struct thread *t, uint32_t *changed)
 {
-    uint32_t n = t->n_frames, first = n;
-    if (n == 0 || t->frames[n - 1].fp != fp)
-        return OTHER_FRAMES;
-    for (uint32_t i = 0; i < n; i++) {
+    uint32_t n = t->n_frames, first = n, k = near(t->n_skips);
+    for (uint32_t i = near(n); i < n; i++) {
         const struct frame *f = &t->frames[i];
         const uintptr_t *pair = (const uintptr_t *)f->fp;
         if (pair[0] != f->next)
-            return OTHER_FRAMES;
+            return false;
         if (pair[1] != f->ret && i < first)
             first = i;
     }
-    first = first_changed_skip(t, first);
-    if (first == 0)
-        return OTHER_FRAMES; /* the end of the chain is another: what is above it may be too */
+    uint32_t end = skips_of(t, first);
+    while (k < end && skip_holds(&t->skips[k]))
+        k++;
+    if (k < end)
+        first = t->skips[k].frame;
+    *changed = first;
+    /* If the chain ends otherwise, what is above it may be too; and many skips are better joined than found again. */
+    bool seen = (near(n) == 0 || first - near(n) >= NEAR_PLACES / 2) &&
+                (near(t->n_skips) == 0 || k >= end || k - near(t->n_skips) >= NEAR_PLACES / 2);
+    return first > near(n) && seen && t->n_skips - skips_of(t, first) <= NEAR_PLACES;
+}
+
+/* When the chain links the same frames as before, only what comes after the first changed return address is looked
+ * up again, in place. */
+READS_STACK static enum result follow(struct thread *t, uintptr_t fp)
+{
+    uint32_t n = t->n_frames, first = 0;
+    if (n == 0 || t->frames[n - 1].fp != fp || !first_changed(t, &first))
+        return OTHER_FRAMES;
     struct path p = path_at(t, first);
     t->n_frames = first;
-    t->n_skips = first == 0 ? 0 : t->frames[first - 1].skips_end;
+    t->n_skips = skips_of(t, first);
     while (t->n_frames < n) {
         struct frame *f = &t->frames[t->n_frames];
-        struct walk w = {0, 0, 0};
+        struct walk w = {0};
         uintptr_t ret = ((const uintptr_t *)f->fp)[1];
-        if (f->plain && f->ret == ret && (t->n_frames == 0 || !f[-1].osr)) {
+        if (f->plain && f->ret == ret && !f[-1].osr) {
             set_path(t, f, &p);
             continue;
         }
@@ -412,14 +668,13 @@ READS_STACK static enum followed follow(struct thread *t, uintptr_t fp)
         }
         if (f->ip == 0)
             return NO_ROOM;
-        bool cut = t->n_frames > 0 && f->next != f[-1].fp;
-        if (f->osr || cut || (flags_of(f->ip) & WIRE_IP_SIGNAL) != 0)
+        if (f->osr || f->next != f[-1].fp || (flags_of(f->ip) & WIRE_IP_SIGNAL) != 0)
             return OTHER_FRAMES; /* rare; the general way knows whose frame it is */
         uint32_t owner = f->ip; /* of the frame before, nearer to the root */
         if (!walk_skips(t, &w, f->fp, false, &owner))
-            return NO_ROOM;
+            return w.no_room ? OTHER_FRAMES : NO_ROOM;
         bool owner_osr = (flags_of(owner) & WIRE_IP_OSR) != 0;
-        if ((t->n_frames > 0 && f[-1].osr != owner_osr) || t->n_skips + w.n_skips > t->cap_skips)
+        if (f[-1].osr != owner_osr || w.stored_frames != 0 || t->n_skips + w.n_skips > t->cap_skips)
             return OTHER_FRAMES;
         if (!keep_frame(t, &p, 0, w.n_skips))
             return NO_ROOM;
@@ -427,66 +682,73 @@ READS_STACK static enum followed follow(struct thread *t, uintptr_t fp)
     return FOLLOWED;
 }
 
-/* The node of the whole stack: below (truncated) the allocating function follows. */
-static bool set_leaf(struct thread *t, uint32_t node, uint32_t top, bool truncated)
-{
-    if (top == 0)
-        node = child_of(0, WIRE_IP_UNKNOWN);
-    else if (truncated && node != 0)
-        node = child_of(node, top);
-    t->leaf = node;
-    return node != 0;
-}
-
-/* More than MAX_FRAMES links, or addresses beside them? */
-static bool is_too_deep(const struct thread *t, const struct walk *w)
-{
-    uint32_t skips = w->joined == 0 ? 0 : t->frames[w->joined - 1].skips_end;
-    return w->n_frames == MAX_FRAMES || w->n_skips == MAX_FRAMES || w->joined + w->n_frames > MAX_FRAMES ||
-           skips + w->n_skips > MAX_FRAMES;
-}
-
-/* Of such a stack only the innermost function is told. */
-static bool too_deep(struct thread *t, const struct walk *w)
-{
-    uint32_t top = 0, skip = 0;
-    for (uint32_t i = 0; i < w->n_frames && top == 0; i++) {
-        if ((flags_of(t->walk[i].ip) & WIRE_IP_MANAGED) != 0)
-            top = t->walk[i].ip;
-        for (; skip < t->walk[i].skips_end && top == 0; skip++)
-            if ((flags_of(t->walk_skips[skip].ip) & WIRE_IP_MANAGED) != 0)
-                top = t->walk_skips[skip].ip;
-        skip = t->walk[i].skips_end;
-    }
-    if (top == 0)
-        top = path_at(t, w->joined).top;
-    return set_leaf(t, child_of(0, WIRE_IP_TRUNCATED), top, true);
-}
-
 /* ────────────────────────────────────────────────────────────────────────────────────────────────────────────── */
 
-static void forget_stack(struct thread *t)
+static enum result walk(struct thread *t, uintptr_t fp)
 {
-    t->n_frames = t->n_skips = 0;
+    struct walk w;
+    if (!walk_chain(t, &w, fp))
+        return w.no_room ? TOO_SMALL : NO_ROOM;
+    return adopt(t, &w);
+}
+
+/* The node of the whole stack: below (truncated) the allocating function follows. */
+static bool set_leaf(struct thread *t)
+{
+    struct path p = path_at(t, t->n_frames);
+    bool too_deep = is_too_deep(t), is_truncated = too_deep || p.depth > arena.header->max_stack_depth;
+    uint32_t node = too_deep ? child_of(0, WIRE_IP_TRUNCATED) : p.node;
+    uint32_t leaf = node;
+    if (p.top == 0)
+        leaf = child_of(0, WIRE_IP_UNKNOWN);
+    else if (is_truncated && node != 0)
+        leaf = child_of(node, p.top);
+    t->leaf = leaf != 0 ? leaf : node != 0 ? node : truncated();
+    return t->leaf != 0;
+}
+
+void stack_forget(struct thread *t)
+{
+    forget_frames(t);
+    t->near_frame = t->near_skip = 0;
+}
+
+/* Where there is no room for all that is on the stack, its innermost function is enough. What leads there is kept. */
+static COLD bool update_leaf(struct thread *t, uintptr_t fp)
+{
+    struct walk w;
+    stack_forget(t);
+    t->outer = (struct path){truncated(), 0, arena.header->max_stack_depth + 2};
+    t->leaf_only = true;
+    bool walked = walk_chain(t, &w, fp);
+    t->leaf_only = false;
+    w.joined = true; /* to (truncated) */
+    w.kept = (struct kept){0, 0};
+    if (t->outer.node != 0 && walked && adopt(t, &w) == FOLLOWED) {
+        t->near_frame = near(t->n_frames);
+        t->near_skip = near(t->n_skips);
+        return set_leaf(t);
+    }
+    stack_forget(t);
+    t->leaf = truncated();
+    return t->leaf != 0;
 }
 
 bool stack_update(struct thread *t, uintptr_t fp)
 {
-    enum followed how = follow(t, fp);
-    if (how == OTHER_FRAMES) {
-        struct walk w;
-        bool walked = walk_chain(t, &w, fp);
-        if (is_too_deep(t, &w)) {
-            bool told = too_deep(t, &w);
-            forget_stack(t);
-            return told;
+    enum result result = follow(t, fp);
+    while (result == OTHER_FRAMES || result == TOO_SMALL) {
+        if (result == TOO_SMALL && !thread_grow(t))
+            break;
+        result = walk(t, fp);
+        if (result == FOLLOWED && !t->outer_known && !is_too_deep(t)) {
+            forget_frames(t);
+            result = OTHER_FRAMES;
         }
-        how = walked && adopt(t, &w) ? FOLLOWED : NO_ROOM;
     }
-    if (how == NO_ROOM) {
-        forget_stack(t);
-        return false;
-    }
-    struct path p = path_at(t, t->n_frames);
-    return set_leaf(t, p.node, p.top, p.depth > arena.header->max_stack_depth);
+    if (result != FOLLOWED)
+        return update_leaf(t, fp);
+    t->near_frame = near(t->n_frames);
+    t->near_skip = near(t->n_skips);
+    return set_leaf(t);
 }

@@ -51,7 +51,7 @@ bool survival_begin(uint32_t number, uint32_t collected, bool induced, bool snap
     incomplete = false;
     wanted = snapshot || (policy == ROOTS_GEN2 && (collected >> 2 & 1) != 0) || policy == ROOTS_EVERY || (policy == ROOTS_INDUCED && induced) ||
              (policy == ROOTS_NTH && number % nth == 0);
-    if (wanted && !snapshot && told > arena.header->memory_limit / ROOTS_SHARE) {
+    if (wanted && !snapshot && (told > arena.header->memory_limit / ROOTS_SHARE || !arena_has_room(ROOM_ROOTS))) {
         wanted = false; /* a collection is told as a whole or not at all */
         loss(WIRE_LOSS_SURVIVORS, 0, 0);
     }
@@ -61,6 +61,8 @@ bool survival_begin(uint32_t number, uint32_t collected, bool induced, bool snap
 hresult survival_roots(void *self, uint32_t n, const uintptr_t *objects, const uint32_t *kinds, const uint32_t *flags, const uintptr_t *ids)
 {
     (void)self;
+    if (!arena_is_ours())
+        return HR_OK;
     word_lock(&roots_lock);
     for (uint32_t i = 0; i < n; i++)
         if ((flags[i] & ROOT_FLAG_PINNING) != 0 && objects[i] != 0 && list_reserve(&pinned, pinned.n + 1))
@@ -114,6 +116,8 @@ static void count_roots(uint32_t gc, struct told_roots *slots)
         if ((s->site & SHADOW_PENDING) != 0)
             continue; /* its site is not known yet */
         uint32_t site = s->site & SHADOW_SITE;
+        if (site == SHADOW_LEFT_OUT)
+            continue;
         struct told_roots *slot = &slots[(site * 31 + r->kind * 7 + r->flags * 3 + function * 17) % SLOTS];
         if (slot->site != site || slot->kind != r->kind || slot->flags != r->flags || slot->function != function) {
             tell_roots(slot);
@@ -138,8 +142,8 @@ static void count_reason(uint32_t gc, struct shadow *s, bool all_survived, struc
     uint32_t reason = (flags & SHADOW_SURVIVED) == 0 && !all_survived ? 0 : (flags & SHADOW_ROOTED) != 0 ? 1 : 2;
     if ((flags & (SHADOW_SURVIVED | SHADOW_ROOTED)) != 0) /* most have none, and are not written to */
         s->site &= ~(SHADOW_SURVIVED | SHADOW_ROOTED);
-    if ((flags & SHADOW_PENDING) != 0)
-        return; /* its site is not known yet */
+    if ((flags & SHADOW_PENDING) != 0 || site == SHADOW_LEFT_OUT)
+        return; /* its site is not known yet, or it has none */
     struct told_why *slot = &slots[site % SLOTS];
     if (slot->site != site) {
         tell_why(slot);

@@ -1,6 +1,6 @@
 /* The state of each thread: its cached stack and the index of its sites. It is made at the thread's first allocation
  * and goes to a free list when the thread ends, so that thousands of short threads need the memory of those that
- * live at the same time. */
+ * live at the same time; or to the thread's set (thread_sets.c). */
 #define _GNU_SOURCE
 #include "agent.h"
 
@@ -10,7 +10,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define FIRST_FRAMES 128u
+#ifndef FIRST_FRAMES
+#define FIRST_FRAMES 128u /* a power of two; tests have less room at first */
+#endif
 #define FIRST_SITES 64u
 #define KEPT_SITES 4096u /* a bigger index is not kept for the next thread: clearing it would cost more */
 
@@ -20,30 +22,37 @@ static pthread_key_t end_key;
 static bool have_key;
 static struct thread *free_threads;
 static struct thread *all_threads;
-static uint32_t last_thread_id;
+static __thread struct thread_set *current_set __attribute__((tls_model("initial-exec")));
 static __thread uint32_t current_number __attribute__((tls_model("initial-exec")));
 
-extern void *agent_info;
 
 static void thread_ended(void *value)
 {
     (void)value;
     struct thread *t = current_thread;
-    time_thread_ended();
+    struct thread_set *set = current_set;
+    time_thread_ended(set == NULL ? NULL : &set->timer);
     current_thread = NULL;
+    current_set = NULL;
     current_number = 0;
-    if (t == NULL)
-        return;
+    if (t != NULL)
+        __atomic_store_n(&t->id, 0, __ATOMIC_RELAXED); /* it may be that of another thread now */
     arena_lock();
-    t->next_free = free_threads;
-    free_threads = t;
+    if (set != NULL) {
+        if (t != NULL)
+            set->thread = t;
+        thread_set_leave(set);
+    } else if (t != NULL) {
+        t->next_free = free_threads;
+        free_threads = t;
+    }
     arena_unlock();
 }
 
 bool threads_init(void)
 {
     have_key = pthread_key_create(&end_key, thread_ended) == 0;
-    return have_key;
+    return have_key && thread_sets_init();
 }
 
 void threads_close(void)
@@ -51,6 +60,7 @@ void threads_close(void)
     if (have_key)
         pthread_key_delete(end_key);
     have_key = false;
+    thread_sets_close();
 }
 
 static uint64_t frames_bytes(uint32_t cap_frames, uint32_t cap_skips)
@@ -80,9 +90,7 @@ bool thread_grow(struct thread *t)
     struct thread old = *t;
     place_arrays(t, block, cap_frames, cap_skips);
     memcpy(t->frames, old.frames, old.n_frames * sizeof(struct frame));
-    memcpy(t->walk, old.walk, old.cap_frames * sizeof(struct frame));
     memcpy(t->skips, old.skips, old.n_skips * sizeof(struct skip));
-    memcpy(t->walk_skips, old.walk_skips, old.cap_skips * sizeof(struct skip));
     private_free(old.frames, frames_bytes(old.cap_frames, old.cap_skips));
     return true;
 }
@@ -121,7 +129,7 @@ static struct thread *make_thread(void)
 struct thread *thread_of_id(uint32_t id)
 {
     struct thread *t = __atomic_load_n(&all_threads, __ATOMIC_ACQUIRE);
-    while (t != NULL && t->id != id)
+    while (t != NULL && __atomic_load_n(&t->id, __ATOMIC_RELAXED) != id)
         t = t->next;
     return t;
 }
@@ -154,6 +162,9 @@ uint32_t thread_number(void)
 {
     if (current_number != 0)
         return current_number;
+    watch_look();
+    if (recording_is_over())
+        return 0;
     struct {
         uint32_t id, os_id;
         uint64_t managed, begin_ns;
@@ -162,35 +173,54 @@ uint32_t thread_number(void)
     if (SLOT(agent_info, INFO_GET_CURRENT_THREAD_ID, uintptr_t *)(agent_info, &managed) >= 0)
         record.managed = managed;
     arena_lock();
-    record.id = last_thread_id + 1;
-    if (arena_log(WIRE_RECORD_THREAD, &record, sizeof record))
-        arena.header->threads = current_number = ++last_thread_id;
+    record.id = arena.header->threads + 1;
+    if (threads_fold()) {
+        current_set = thread_set_join(managed, record.id, record.os_id);
+        current_number = current_set == NULL ? 0 : current_set->row->thread;
+    } else if (arena_log(WIRE_RECORD_THREAD, &record, sizeof record)) {
+        arena.header->threads = current_number = record.id;
+        thread_own(managed);
+    }
     arena_unlock();
     if (current_number != 0)
         pthread_setspecific(end_key, &end_key); /* any value but NULL: this thread's end is of interest */
     return current_number;
 }
 
+struct thread_set *thread_own_set(void)
+{
+    return current_set;
+}
+
+/* A state without sites, or that which the thread before in the same set left. */
+static struct thread *take_thread(void)
+{
+    struct thread *t = current_set == NULL ? NULL : current_set->thread;
+    if (t != NULL) {
+        current_set->thread = NULL;
+        return t;
+    }
+    if ((t = reuse_thread()) == NULL && (t = make_thread()) == NULL)
+        return NULL;
+    t->oldest = (uint32_t)(__atomic_load_n(&arena.header->regions[WIRE_REGION_SITES].used, __ATOMIC_ACQUIRE) / sizeof(struct wire_site));
+    t->indexed = current_set != NULL;
+    return t;
+}
+
 struct thread *thread_attach(void)
 {
-    struct thread *t = reuse_thread();
-    if (t == NULL && (t = make_thread()) == NULL)
+    uint32_t id = thread_number();
+    struct thread *t = id == 0 ? NULL : take_thread();
+    if (t == NULL)
         return NULL;
-    t->n_frames = t->n_skips = 0;
+    stack_forget(t);
     t->root = 0;
     t->last_class = 0;
     t->busy = false;
     t->epoch = __atomic_load_n(&code_epoch, __ATOMIC_ACQUIRE);
     memset(t->classes, 0, sizeof t->classes);
     forget_ips(t);
-    t->id = thread_number();
-    if (t->id == 0) {
-        arena_lock();
-        t->next_free = free_threads;
-        free_threads = t;
-        arena_unlock();
-        return NULL;
-    }
+    __atomic_store_n(&t->id, id, __ATOMIC_RELAXED);
     find_stack(t); /* slow on the main thread, so not before it is worth it */
     current_thread = t;
     return t;
@@ -200,7 +230,8 @@ void thread_destroyed(uintptr_t managed)
 {
     uint64_t record[2] = {managed, monotonic_ns()};
     arena_lock();
-    bool written = arena_log(WIRE_RECORD_THREAD_END, record, sizeof record);
+    bool written = (threads_fold() && !thread_is_own(managed)) || arena_log(WIRE_RECORD_THREAD_END, record, sizeof record);
+    thread_forget(managed);
     arena_unlock();
     if (!written)
         loss(WIRE_LOSS_ARENA_FULL, 0, 0);
@@ -219,9 +250,13 @@ void thread_named(uintptr_t managed, const utf16 *name, uint32_t length)
     }
     if (length != 0)
         memcpy(record.name, name, length * sizeof(utf16));
+    uint32_t bytes = (uint32_t)(offsetof(__typeof__(record), name) + length * sizeof(utf16));
+    uint64_t hash = thread_name_hash(record.name, length);
     arena_lock();
-    bool written = arena_log(WIRE_RECORD_THREAD_NAME, &record, (uint32_t)(offsetof(__typeof__(record), name) + length * sizeof(utf16)));
+    uint64_t at = arena.header->regions[WIRE_REGION_LOG].used + 1;
+    bool needed = thread_name_needed(managed, hash), written = needed && arena_log(WIRE_RECORD_THREAD_NAME, &record, bytes);
+    thread_name_told(managed, hash, written ? at : 0);
     arena_unlock();
-    if (!written)
+    if (needed && !written)
         loss(WIRE_LOSS_ARENA_FULL, 0, 0);
 }

@@ -14,205 +14,107 @@
  *
  * The functions named …_hook are called by the stubs in hooks.c, which keep only the general registers: they use no
  * others, and leave all but the usual case to time_…_slow, stubs that save the rest and call time_…_cold. */
-#include "agent.h"
+#include "timings.h"
 
 #include <errno.h>
 #include <string.h>
 
-#ifndef __clang__
-#define HOT __attribute__((target("general-regs-only")))
-#else
-#define HOT /* the stubs save more */
-#endif
-
-#define FOLD_DEPTH 16     /* calls from the root whose inclusive times stay exact when paths are folded */
-#define MAX_TRUNCATED 16u /* of a thread: below each there can be as many timings as there are functions */
 #define FIRST_ACTIVATIONS 128u
 #define FIRST_TIMINGS 64u /* slots of a thread's table */
 #define KEPT_TIMINGS 4096u /* a bigger table is not kept for the next thread: clearing it would cost more */
 #define RATE_NS 20000000u /* 20 ms: two readings are within 50 ns, so the rate is within 5 parts in a million */
+#define WATCH_EACH 256u   /* events by the slow path */
 #define PART 1024u        /* Overhead is in parts of a tick */
 
 __thread struct timer *current_timer __attribute__((tls_model("initial-exec")));
 static struct timer *free_timers;
-static uint64_t max_timings;
 static struct wire_overhead overhead; /* a copy of the header's */
-
-HOT static inline struct wire_timing *timing_at(uint32_t number)
-{
-    return &arena.timings[number - 1];
-}
+static bool blocks_are_told;          /* exceptions unwind finally blocks like calls of their functions: see below */
 
 /* That of a thread for which there is no memory: nothing of it is recorded, and each call is a loss. */
 static struct wire_activation no_activation = {.caller_sp = UINTPTR_MAX, .flags = WIRE_ACTIVATION_TRUNCATED};
+/* That of all threads when nobody reads any more: each event ends at the first look. */
+#define OVER 0x80000000u /* beside WIRE_ACTIVATION_… */
+static struct wire_activation over_activation = {.caller_sp = UINTPTR_MAX, .flags = OVER};
+static struct timer over_timer = {.top = &over_activation, .bottom = &over_activation};
+static struct timer *all_timers;
 static struct timer no_timer = {.top = &no_activation, .bottom = &no_activation};
-
-/* ── timings ────────────────────────────────────────────────────────────────────────────────────────────────── */
-
-HOT static inline uint64_t timing_hash(uint32_t parent, uint32_t function, uintptr_t return_address)
-{
-    uint64_t h = (uint64_t)parent << 32 ^ function;
-    h = (h ^ return_address * UINT64_C(0x9E3779B97F4A7C15)) * UINT64_C(0xff51afd7ed558ccd);
-    return h >> 32;
-}
-
-HOT static inline bool is_timing(uint32_t number, uint32_t parent, uint32_t function, uintptr_t return_address)
-{
-    const struct wire_timing *x = timing_at(number);
-    return x->return_address == return_address && x->parent == parent && x->function == function;
-}
-
-/* The number of a timing of this thread, 0: there is none. A slot is 0 or hash << 32 | number, so that timings with
- * other hashes, which are seldom in a cache, are not looked at. */
-HOT static inline uint32_t find_timing(const struct timer *t, uint32_t parent, uint32_t function, uintptr_t return_address)
-{
-    uint64_t hash = timing_hash(parent, function, return_address);
-    for (uint64_t i = hash;; i++) {
-        uint64_t slot = t->table[i & t->mask];
-        if (slot == 0)
-            return 0;
-        if (slot >> 32 == hash && is_timing((uint32_t)slot, parent, function, return_address))
-            return (uint32_t)slot;
-    }
-}
-
-static void put_slot(uint64_t *table, uint64_t mask, uint64_t slot)
-{
-    uint64_t i = slot >> 32;
-    while (table[i & mask] != 0)
-        i++;
-    table[i & mask] = slot;
-}
-
-static void put_timing(const struct timer *t, uint32_t number)
-{
-    const struct wire_timing *x = timing_at(number);
-    put_slot(t->table, t->mask, timing_hash(x->parent, x->function, x->return_address) << 32 | number);
-}
-
-/* Keeps the table at most half full. */
-static bool table_has_room(struct timer *t)
-{
-    if (2 * (t->used + 1) <= t->mask + 1)
-        return true;
-    uint64_t slots = 2 * (t->mask + 1);
-    uint64_t *table = private_alloc(slots * sizeof *table);
-    if (table == NULL)
-        return false;
-    for (uint64_t i = 0; i <= t->mask; i++)
-        if (t->table[i] != 0)
-            put_slot(table, slots - 1, t->table[i]);
-    private_free(t->table, (t->mask + 1) * sizeof *table);
-    t->table = table;
-    t->mask = slots - 1;
-    return true;
-}
-
-/* A new one; 0: no room. The last part of the memory is for those that may be made when the others may not. */
-static uint32_t make_timing(struct timer *t, uint32_t parent, uint32_t function, uintptr_t return_address, bool last_part)
-{
-    uint64_t used = __atomic_load_n(&arena.header->regions[WIRE_REGION_TIMINGS].used, __ATOMIC_RELAXED);
-    bool full = used / sizeof(struct wire_timing) >= max_timings || arena_nearly_full();
-    if (!table_has_room(t) || (full && !last_part))
-        return 0;
-    arena_lock();
-    struct wire_timing *x = arena_reserve(WIRE_REGION_TIMINGS, sizeof *x);
-    if (x != NULL) {
-        *x = (struct wire_timing){.parent = parent, .function = function, .return_address = return_address, .thread = t->thread};
-        memset(x->min, 0xFF, sizeof x->min);
-        arena_publish(WIRE_REGION_TIMINGS, sizeof *x);
-    }
-    arena_unlock();
-    if (x == NULL)
-        return 0;
-    uint32_t number = (uint32_t)(x - arena.timings) + 1;
-    put_timing(t, number);
-    t->used++;
-    return number;
-}
-
-void time_know(struct timer *t, uint32_t number)
-{
-    put_timing(t, number);
-}
-
-static struct wire_waits *waits_of(uint32_t *number)
-{
-    if (*number == 0) {
-        arena_lock();
-        struct wire_waits *w = arena_reserve(WIRE_REGION_WAITS, sizeof *w);
-        if (w != NULL) {
-            arena_publish(WIRE_REGION_WAITS, sizeof *w);
-            __atomic_store_n(number, (uint32_t)(w - arena.waits) + 1, __ATOMIC_RELEASE);
-        }
-        arena_unlock();
-    }
-    return *number == 0 ? NULL : &arena.waits[*number - 1];
-}
-
-static void add_waits(uint32_t *number, const struct wire_waits *seen)
-{
-    struct wire_waits *w = waits_of(number);
-    if (w == NULL)
-        return; /* the time itself is counted; the number of events is not, which the full arena says */
-    w->intervals += seen->intervals;
-    w->voluntary += seen->voluntary;
-    w->preempted += seen->preempted;
-    w->faults += seen->faults;
-    w->reads += seen->reads;
-    w->off_ns += seen->off_ns;
-}
+static struct timer left_out = {.top = &no_activation, .bottom = &no_activation}; /* that of a thread whose calls are no loss */
 
 /* ── threads ────────────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* Room for twice as many activations, in shared memory: the calls that run can be told when the process is gone. */
+/* Room for twice as many activations, in shared memory: the calls that run can be told when the process is gone. Only
+ * memory bounds the depth of a stack. */
 static bool grow_activations(struct timer *t)
 {
     uint32_t capacity = t->capacity == 0 ? FIRST_ACTIVATIONS : 2 * t->capacity;
-    if (t->capacity >= arena.header->max_stack_depth)
-        return false; /* which is at most MAX_FRAMES */
+    if (t->capacity > UINT32_MAX / 4)
+        return false;
+    uint64_t rows = 2 + (uint64_t)capacity, before = t->capacity == 0 ? 0 : 2 + (uint64_t)t->capacity; /* the lowest, and one for (truncated) */
+    struct level *levels = private_alloc(rows * sizeof *levels);
+    if (levels == NULL)
+        return false;
     arena_lock();
-    uint64_t bytes = (2 + (uint64_t)capacity) * sizeof(struct wire_activation); /* the lowest, and one for (truncated) */
-    struct wire_activation *a = arena_reserve(WIRE_REGION_ACTIVATIONS, bytes);
+    struct wire_activation *a = arena_reserve(WIRE_REGION_ACTIVATIONS, rows * sizeof *a);
     if (a != NULL) {
         if (t->capacity != 0)
             memcpy(a, t->bottom, (1 + (uint64_t)t->capacity) * sizeof *a);
         else
             *a = (struct wire_activation){.caller_sp = UINTPTR_MAX, .flags = WIRE_ACTIVATION_BOUNDARY};
-        arena_publish(WIRE_REGION_ACTIVATIONS, bytes);
+        arena_publish(WIRE_REGION_ACTIVATIONS, rows * sizeof *a);
     }
     arena_unlock();
-    if (a == NULL)
+    if (a == NULL) {
+        private_free(levels, rows * sizeof *levels);
         return false;
+    }
+    if (before != 0) {
+        memcpy(levels, t->levels, before * sizeof *levels);
+        private_free(t->levels, before * sizeof *levels);
+    }
+    t->levels = levels;
     t->top = t->capacity == 0 ? a : a + (t->top - t->bottom);
     t->bottom = a;
     t->capacity = capacity;
-    t->limit = a + (capacity < arena.header->max_stack_depth ? capacity : arena.header->max_stack_depth);
+    t->limit = a + capacity;
     t->clock->capacity = capacity + 1;
     __atomic_store_n(&t->clock->activations, (uint64_t)(a - arena.activations) + 1, __ATOMIC_RELEASE);
     return true;
 }
 
+/* One without timings, or that which the thread before in the same set left. */
 static struct timer *take_timer(void)
 {
+    struct thread_set *set = thread_own_set();
+    if (set != NULL && set->timer != NULL) {
+        struct timer *kept = set->timer;
+        set->timer = NULL;
+        return kept;
+    }
     arena_lock();
     struct timer *t = free_timers;
     if (t != NULL)
         free_timers = t->next_free;
     arena_unlock();
-    return t != NULL ? t : private_alloc(sizeof *t);
+    if (t != NULL || (t = private_alloc(sizeof *t)) == NULL)
+        return t;
+    arena_lock();
+    t->next = all_timers;
+    all_timers = t;
+    arena_unlock();
+    return t;
 }
 
 static void give_timer(struct timer *t)
 {
+    t->thread = 0;
     arena_lock();
     t->next_free = free_timers;
     free_timers = t;
     arena_unlock();
 }
 
-/* The thread's table and clock. False: no memory. */
-static bool prepare_timer(struct timer *t, uint32_t thread)
+static bool prepare_table(struct timer *t)
 {
     if (t->table != NULL && t->mask >= KEPT_TIMINGS) {
         private_free(t->table, (t->mask + 1) * sizeof *t->table);
@@ -225,10 +127,22 @@ static bool prepare_timer(struct timer *t, uint32_t thread)
     } else {
         memset(t->table, 0, (t->mask + 1) * sizeof *t->table);
     }
-    t->used = 0;
+    t->used = t->truncated = t->n_marked = 0;
+    t->sums = (struct sums){0};
+    if (t->capacity != 0) /* levels know calls by number, and a new clock counts anew */
+        memset(t->levels, 0, (2 + (uint64_t)t->capacity) * sizeof *t->levels);
+    return true;
+}
+
+/* The thread's table and clock. False: no memory. */
+static bool prepare_timer(struct timer *t, uint32_t thread)
+{
+    if (t->thread != thread && !prepare_table(t))
+        return false;
     t->thread = thread;
-    t->n_unwinding = t->n_truncated = 0;
+    t->n_unwinding = 0;
     t->dispatch_sp = 0;
+    t->uncaught = false;
     arena_lock();
     uint64_t rows = arena.header->regions[WIRE_REGION_CLOCKS].used / sizeof(struct wire_clock), wanted = thread > rows ? thread - rows : 0;
     bool room = wanted == 0 || arena_reserve(WIRE_REGION_CLOCKS, wanted * sizeof(struct wire_clock)) != NULL;
@@ -265,19 +179,6 @@ static struct timer *attach_timer(void)
 
 /* ── events ─────────────────────────────────────────────────────────────────────────────────────────────────── */
 
-HOT static inline uint64_t above_zero(uint64_t a, uint64_t b)
-{
-    return a > b ? a - b : 0;
-}
-
-HOT static inline void note(uint64_t *least, uint64_t *most, uint64_t value)
-{
-    if (value < *least)
-        *least = value;
-    if (value > *most)
-        *most = value;
-}
-
 HOT static inline void begin_call(struct timer *t, struct wire_activation *top, uint32_t number, uint32_t flags, uintptr_t sp)
 {
     struct wire_clock *c = t->clock;
@@ -289,7 +190,8 @@ HOT static inline void begin_call(struct timer *t, struct wire_activation *top, 
     a->flags = flags;
     a->elapsed = c->elapsed;
     a->waited = c->waited;
-    a->child_elapsed = a->child_waited = 0;
+    a->child_elapsed = 0;
+    a->acted = c->acted;
     a->calls = c->calls;
     a->children = 0;
     t->top = a;
@@ -308,69 +210,64 @@ static void end_swallowed(struct timer *t)
     t->top--;
 }
 
+/* What was computed in a call in which the system acted: the least and the most, and what the caller gets to know. */
+static void note_acted(struct timer *t, const struct wire_activation *a, uint64_t inclusive, uint64_t exclusive)
+{
+    const struct level *l = &t->levels[a - t->bottom];
+    struct level *caller = &t->levels[a - t->bottom - 1];
+    uint64_t waited = t->sums.waited - l->before.waited, off = off_ticks(&t->sums) - off_ticks(&l->before);
+    uint64_t own_waited = waited - l->child_waited, own_off = off - l->child_off;
+    uint64_t values[6] = {inclusive, exclusive, above_zero(inclusive, waited), above_zero(exclusive, own_waited), above_zero(inclusive, off),
+                          above_zero(exclusive, own_off)};
+    struct wire_timing *timing = timing_at(a->timing);
+    struct wire_acted *x = acted_of(timing);
+    for (int i = 0; i < 6; i++)
+        if (x != NULL)
+            note(&x->min[i], &x->max[i], values[i]);
+        else /* no memory: from the least of the three to the largest holds for each of them */
+            note(&timing->min[i % 2], &timing->max[i % 2], values[i]);
+    caller->child_waited += waited;
+    caller->child_off += off;
+}
+
 /* The tail has been counted. What the probes themselves took is taken out of the least and the most of one call. */
-HOT static inline void end_call(struct timer *t, struct wire_activation *a)
+HOT static inline __attribute__((always_inline)) void end_call_as(struct timer *t, struct wire_activation *a, bool acted)
 {
     struct wire_clock *c = t->clock;
     struct wire_timing *x = timing_at(a->timing);
-    uint64_t elapsed = c->elapsed - a->elapsed, waited = c->waited - a->waited;
-    uint64_t below = (overhead.inside + overhead.outside) * (c->calls - a->calls);
-    uint64_t inclusive = above_zero(elapsed, (overhead.inside + below) / PART);
+    uint64_t elapsed = c->elapsed - a->elapsed, below = c->calls - a->calls;
+    uint64_t inclusive = above_zero(elapsed, (overhead.inside + (overhead.inside + overhead.outside) * below) / PART);
     uint64_t exclusive = above_zero(elapsed - a->child_elapsed, (overhead.inside + overhead.outside * a->children) / PART);
     x->ended++;
-    note(&x->min[0], &x->max[0], inclusive);
-    note(&x->min[1], &x->max[1], exclusive);
-    note(&x->min[2], &x->max[2], above_zero(inclusive, waited));
-    note(&x->min[3], &x->max[3], above_zero(exclusive, waited - a->child_waited));
+    if (acted) {
+        note_acted(t, a, inclusive, exclusive);
+    } else { /* elapsed, application and CPU time are one */
+        note(&x->min[0], &x->max[0], inclusive);
+        note(&x->min[1], &x->max[1], exclusive);
+    }
+    if (UNLIKELY((a->flags & WIRE_ACTIVATION_FOLDED) != 0))
+        fold_end(t, a);
     a[-1].child_elapsed += elapsed;
-    a[-1].child_waited += waited;
     a[-1].children++;
     t->top = a - 1;
     __atomic_store_n(&c->depth, (uint32_t)(t->top - t->bottom), __ATOMIC_RELEASE);
 }
 
+static void end_call(struct timer *t, struct wire_activation *a)
+{
+    end_call_as(t, a, t->clock->acted != a->acted);
+}
+
 /* Does a call of the function by this activation's have a node? */
 HOT static inline bool is_recorded(const struct wire_activation *top, const struct method *m)
 {
-    return LIKELY(top->flags == 0) || (top->flags == WIRE_ACTIVATION_BOUNDARY && !m->boundary);
+    uint32_t flags = top->flags & ~(uint32_t)WIRE_ACTIVATION_FOLDED;
+    return LIKELY(flags == 0) || (flags == WIRE_ACTIVATION_BOUNDARY && !m->boundary);
 }
 
 HOT static inline uintptr_t return_address_of(const struct wire_activation *top, uintptr_t sp)
 {
     return top->flags == 0 ? *(const uintptr_t *)(sp - 8) : 0;
-}
-
-/* Is it below a (truncated)? Then so is what it calls. */
-HOT static inline bool is_folded(uint32_t number)
-{
-    uint32_t parent = number == 0 ? 0 : timing_at(number)->parent;
-    return parent != 0 && timing_at(parent)->function == 0 && timing_at(parent)->parent != 0;
-}
-
-/* When the limit of timings is reached, a path that has none is folded: its function has one timing below (truncated),
- * which is below the call at FOLD_DEPTH, so that inclusive times up to there stay exact, as calls and exclusive times of
- * functions do; who called whom is lost. A thread has only so many of these; then its root's is taken. The interval before
- * such a call is counted as its caller's tail, since there is no other place for it. Gives the number of (truncated), or
- * 0 and the timing below which it is to be made. */
-HOT static inline uint32_t find_truncated(const struct timer *t, uint32_t *below)
-{
-    const struct wire_activation *a = t->top;
-    if (is_folded(a->timing))
-        return timing_at(a->timing)->parent;
-    if (a - t->bottom > FOLD_DEPTH)
-        a = t->bottom + FOLD_DEPTH;
-    *below = a->timing;
-    uint32_t number = find_timing(t, *below, 0, 0);
-    if (number != 0 || t->n_truncated < MAX_TRUNCATED || a == t->bottom)
-        return number;
-    *below = t->bottom[1].timing;
-    return find_timing(t, *below, 0, 0);
-}
-
-HOT static inline uint32_t find_folded(const struct timer *t, uint32_t function)
-{
-    uint32_t below, truncated = find_truncated(t, &below);
-    return truncated == 0 ? 0 : find_timing(t, truncated, function, 0);
 }
 
 /* The timing of a call by the innermost activation. Functions mostly call what they called last time, in the same order,
@@ -379,13 +276,11 @@ HOT static inline uint32_t find_folded(const struct timer *t, uint32_t function)
 HOT static inline uint32_t find_called(const struct timer *t, const struct wire_activation *top, uint32_t function, uintptr_t return_address)
 {
     if (UNLIKELY(top->timing == 0))
-        return find_timing(t, 0, function, 0);
+        return function == 0 ? 0 : find_timing(t, 0, function, 0); /* the root of folded calls has function 0 */
     uint32_t last = top->children != 0 ? top[1].timing : 0;
     uint32_t *link = last != 0 ? &timing_at(last)->next : &timing_at(top->timing)->first, number = *link;
     if (LIKELY(number != 0) && LIKELY(is_timing(number, top->timing, function, return_address)))
         return number;
-    if (is_folded(top->timing))
-        return 0; /* below it there is nothing */
     number = find_timing(t, top->timing, function, return_address);
     if (number != 0)
         *link = number;
@@ -416,9 +311,11 @@ HOT void time_enter_hook(const struct method *m, uintptr_t sp)
         now = __builtin_ia32_rdtsc();
     } while (UNLIKELY(*t->word != word));
     uint64_t interval = now - c->last;
-    uint32_t number = find_called(t, top, m->function, return_address_of(top, sp)), lead = number;
-    if (UNLIKELY(number == 0 && top->timing != 0 && m->function != 0))
-        number = find_folded(t, m->function);
+    uint32_t number = 0, flags = m->boundary ? WIRE_ACTIVATION_BOUNDARY : 0, lead = 0;
+    if (LIKELY((top->flags & WIRE_ACTIVATION_FOLDED) == 0))
+        number = lead = find_called(t, top, m->function, return_address_of(top, sp));
+    if (UNLIKELY(number == 0 && t->truncated != 0 && top->timing != 0 && m->function != 0))
+        number = fold_find(t, m->function);
     if (UNLIKELY(word != t->expect || interval > t->gap || number == 0 || top == t->limit || !clock_is_tsc)) {
         time_enter_slow(m, sp);
         return;
@@ -433,7 +330,11 @@ HOT void time_enter_hook(const struct method *m, uintptr_t sp)
         }
     }
     c->last = now;
-    begin_call(t, top, number, m->boundary ? WIRE_ACTIVATION_BOUNDARY : 0, sp);
+    if (UNLIKELY(lead == 0 && top->timing != 0)) {
+        fold_begin(number);
+        flags |= WIRE_ACTIVATION_FOLDED;
+    }
+    begin_call(t, top, number, flags, sp);
 }
 
 HOT void time_leave_hook(const struct method *m, uintptr_t sp)
@@ -454,22 +355,34 @@ HOT void time_leave_hook(const struct method *m, uintptr_t sp)
         now = __builtin_ia32_rdtsc();
     } while (UNLIKELY(*t->word != word));
     uint64_t interval = now - c->last;
-    if (UNLIKELY(word != t->expect || interval > t->gap || !clock_is_tsc || a->timing == 0)) {
+    if (UNLIKELY(word != t->expect || interval > t->gap || !clock_is_tsc || a->timing == 0 || c->acted != a->acted)) {
         time_leave_slow(m, sp);
         return;
     }
     c->elapsed += interval;
     timing_at(a->timing)->tail_elapsed += interval;
     c->last = now;
-    end_call(t, a);
+    end_call_as(t, a, false);
 }
 
 /* ── the slow way ───────────────────────────────────────────────────────────────────────────────────────────── */
 
 struct interval {
     uint64_t ticks, waited; /* waited: all of it or nothing */
+    bool acted;
     struct wire_waits waits;
 };
+
+/* The system acted in an interval, which cannot have been without a processor for longer than it was. */
+static void set_acted(struct interval *i)
+{
+    i->acted = true;
+    i->waited = i->ticks;
+    if (i->waits.blocked > i->ticks)
+        i->waits.blocked = i->ticks;
+    if (i->waits.ready > i->ticks - i->waits.blocked)
+        i->waits.ready = i->ticks - i->waits.blocked;
+}
 
 /* The interval that ends now. What follows is the agent's own time, up to resume. */
 static struct interval look(struct timer *t)
@@ -479,7 +392,7 @@ static struct interval look(struct timer *t)
     uint64_t now = os_clock(), fresh = now;
     i.ticks = now - c->last;
     if (*t->word != t->expect || i.ticks > t->gap)
-        fresh = os_look(t, &i.waits);
+        fresh = os_look(t, c->last, &i.waits);
     if ((int64_t)i.ticks < 0) {
         loss(WIRE_LOSS_CLOCK_BACKWARDS, 0, 0);
         i.ticks = 0;
@@ -487,7 +400,7 @@ static struct interval look(struct timer *t)
     uint64_t more = fresh > now ? fresh - now : 0;
     if (i.waits.intervals != 0) {
         i.ticks += more; /* the system may have acted just now */
-        i.waited = i.ticks;
+        set_acted(&i);
     } else {
         c->own += more;
     }
@@ -496,36 +409,38 @@ static struct interval look(struct timer *t)
     return i;
 }
 
-static void resume(struct timer *t)
+/* The system acts for the first time in the calls that have begun since it did last: from here on it is known what it had
+ * done before each of them. */
+static void note_levels(struct timer *t)
 {
-    struct wire_waits seen = {0};
-    uint64_t now = os_clock(), last = t->clock->last;
-    if (*t->word != t->expect || (now > last && now - last > t->gap))
-        now = os_look(t, &seen);
-    uint64_t ticks = now > last ? now - last : 0;
-    if (seen.intervals != 0 && t->top->timing != 0) {
-        seen.intervals = 0; /* it is a part of the one that follows */
-        struct wire_timing *x = timing_at(t->top->timing);
-        t->clock->elapsed += ticks;
-        t->clock->waited += ticks;
-        x->tail_elapsed += ticks;
-        x->tail_waited += ticks;
-        add_waits(&x->tail_waits, &seen);
-    } else {
-        t->clock->own += ticks;
+    for (const struct wire_activation *a = t->top; a > t->bottom; a--) {
+        struct level *l = &t->levels[a - t->bottom];
+        if (a->timing == 0)
+            continue;
+        if (l->acted_call == a->calls)
+            break;
+        l->acted_call = a->calls;
+        l->before = t->sums;
+        l->child_waited = l->child_off = 0;
     }
-    t->clock->last = now;
 }
 
 /* Adds an interval to one of a timing's two pairs of counters. */
 static void add(struct timer *t, uint64_t *elapsed, uint64_t *waited, uint32_t *waits, const struct interval *i)
 {
     t->clock->elapsed += i->ticks;
-    t->clock->waited += i->waited;
     *elapsed += i->ticks;
+    if (!i->acted)
+        return;
+    note_levels(t);
+    t->clock->waited += i->waited;
+    t->clock->acted++;
+    t->sums.waited += i->waited;
+    waits_add(&t->sums.waits, &i->waits);
     *waited += i->waited;
-    if (i->waits.intervals != 0)
-        add_waits(waits, &i->waits);
+    struct wire_waits *w = waits_of(waits);
+    if (w != NULL) /* else the time itself is counted; the number of events is not, which the full arena says */
+        waits_add(w, &i->waits);
 }
 
 static void add_lead(struct timer *t, struct wire_timing *x, const struct interval *i)
@@ -536,6 +451,23 @@ static void add_lead(struct timer *t, struct wire_timing *x, const struct interv
 static void add_tail(struct timer *t, struct wire_timing *x, const struct interval *i)
 {
     add(t, &x->tail_elapsed, &x->tail_waited, &x->tail_waits, i);
+}
+
+static void resume(struct timer *t)
+{
+    struct interval i = {0};
+    uint64_t now = os_clock(), last = t->clock->last;
+    if (*t->word != t->expect || (now > last && now - last > t->gap))
+        now = os_look(t, last, &i.waits);
+    i.ticks = now > last ? now - last : 0;
+    if (i.waits.intervals != 0 && t->top->timing != 0) {
+        i.waits.intervals = 0; /* it is a part of the one that follows */
+        set_acted(&i);
+        add_tail(t, timing_at(t->top->timing), &i);
+    } else {
+        t->clock->own += i.ticks;
+    }
+    t->clock->last = now;
 }
 
 /* Ends a call whose end was not seen. The time since the last event belongs to whoever runs now. */
@@ -566,46 +498,32 @@ static void end_now(struct timer *t)
     resume(t);
 }
 
-static uint32_t find_or_make(struct timer *t, uint32_t parent, uint32_t function, uintptr_t return_address, bool last_part)
-{
-    uint32_t number = find_timing(t, parent, function, return_address);
-    return number != 0 ? number : make_timing(t, parent, function, return_address, last_part);
-}
-
-/* The timing of a call that has no room for one of its own; *flags are those of its activation. 0: none either. */
-static uint32_t fold(struct timer *t, const struct method *m, uint32_t *flags)
-{
-    uint32_t below = 0, truncated = find_truncated(t, &below), number = 0;
-    if (truncated == 0 && (truncated = make_timing(t, below, 0, 0, true)) != 0)
-        t->n_truncated++;
-    if (truncated != 0 && t->top < t->limit)
-        number = find_or_make(t, truncated, m->function, 0, true);
-    if (number != 0)
-        return number;
-    *flags = WIRE_ACTIVATION_TRUNCATED;
-    loss(WIRE_LOSS_CALLS_FOLDED, 1, 0);
-    return truncated;
-}
-
 static void begin_slow(struct timer *t, const struct method *m, uintptr_t sp)
 {
-    uint32_t number = 0, flags = m->boundary ? WIRE_ACTIVATION_BOUNDARY : 0, parent = t->top->timing;
+    uint32_t number = 0, lead = 0, flags = m->boundary ? WIRE_ACTIVATION_BOUNDARY : 0, parent = t->top->timing;
     struct interval i = look(t);
-    if (t->top < t->limit || grow_activations(t))
-        number = find_or_make(t, parent, m->function, return_address_of(t->top, sp), parent == 0); /* roots are few */
-    uint32_t lead = number;
-    if (number == 0)
-        number = fold(t, m, &flags);
-    if (parent != 0 && lead != 0) {
+    if (t->top < t->limit || grow_activations(t)) {
+        if ((t->top->flags & WIRE_ACTIVATION_FOLDED) == 0)
+            number = lead = fold_path(t, m->function, return_address_of(t->top, sp));
+        if (number == 0 && parent != 0)
+            number = fold_call(t, m->function);
+    }
+    if (lead != 0 && parent != 0) {
         add_lead(t, timing_at(lead), &i);
     } else if (parent != 0) {
         add_tail(t, timing_at(parent), &i);
         timing_at(parent)->folded += number != 0; /* else the interval is nobody's call */
     }
-    if (number != 0)
+    if (number != 0 && lead == 0) {
+        fold_begin(number);
+        flags |= WIRE_ACTIVATION_FOLDED;
+    }
+    if (number != 0) {
         begin_call(t, t->top, number, flags, sp);
-    else
+    } else {
+        loss(WIRE_LOSS_CALLS_FOLDED, 1, 0);
         begin_swallowed(t, sp);
+    }
     resume(t);
 }
 
@@ -648,6 +566,13 @@ void time_enter_cold(const struct method *m, uintptr_t sp)
 {
     int saved_errno = errno;
     struct timer *t = current_timer;
+    if (t != NULL && t->thread != 0 && ++t->slow % WATCH_EACH == 0)
+        watch_look();
+    if (recording_is_over()) {
+        current_timer = &over_timer;
+        errno = saved_errno;
+        return;
+    }
     if (t == NULL && (t = attach_timer()) == NULL)
         t = current_timer = &no_timer;
     end_unseen_below(t, sp + 1);
@@ -659,7 +584,7 @@ void time_enter_cold(const struct method *m, uintptr_t sp)
         begin_dispatch(t, sp);
     else if (is_recorded(t->top, m))
         begin_slow(t, m, sp);
-    else if ((t->top->flags & WIRE_ACTIVATION_TRUNCATED) != 0)
+    else if ((t->top->flags & WIRE_ACTIVATION_TRUNCATED) != 0 && t != &left_out)
         loss(WIRE_LOSS_CALLS_FOLDED, 1, 0);
     errno = saved_errno;
 }
@@ -667,6 +592,10 @@ void time_enter_cold(const struct method *m, uintptr_t sp)
 void time_leave_cold(const struct method *m, uintptr_t sp)
 {
     (void)m;
+    if (recording_is_over()) {
+        current_timer = &over_timer;
+        return;
+    }
     int saved_errno = errno;
     struct timer *t = current_timer;
     end_unseen_below(t, sp);
@@ -681,26 +610,45 @@ void time_leave_cold(const struct method *m, uintptr_t sp)
 
 /* The runtime says which function it unwinds, not which call of it. All calls of instrumented functions are recorded, so
  * one that is unwound is the innermost activation. Of framework functions only some are: such an activation is gone when
- * the call below it is unwound, or catches. Until then a finally block can run, which belongs to its function, so the
- * call ends when its unwinding ends.
+ * the call below it is unwound. Until then a finally block can run, which belongs to its function, so the call ends when
+ * its unwinding ends.
+ *
+ * A catch or finally block that is about to run tells its frame: all activations inside of that are gone, whatever was
+ * told of them. This is what decides; ending calls earlier gives them their time, and matters where native code catches.
  *
  * From .NET 9 on the search for a handler is managed code itself, which runs on top of the frames that it unwinds. Its
  * calls are none of the program's: the innermost activation is "dispatching" while it runs, but for filters and finally
- * blocks. */
+ * blocks. .NET 9 unwinds the frame of a finally block that was entered without an exception as if it were one of its
+ * function, which is unwound after it, or catches. So there the end of an unwinding ends nothing: the call is gone when
+ * the next frame is another function's. */
 
 static bool is_top(const struct timer *t, uint32_t function)
 {
-    return function != 0 && t->top->timing != 0 && (t->top->flags & ~(uint32_t)WIRE_ACTIVATION_DISPATCHING) == 0 &&
+    return function != 0 && t->top->timing != 0 && (t->top->flags & ~(uint32_t)(WIRE_ACTIVATION_DISPATCHING | WIRE_ACTIVATION_FOLDED)) == 0 &&
            timing_at(t->top->timing)->function == function;
 }
 
-/* Ends the innermost call, which is gone, while the search for a handler goes on. */
-static void end_gone(struct timer *t)
+/* Ends the calls down to this one, which are gone, while the search for a handler goes on. */
+static void end_down_to(struct timer *t, const struct wire_activation *last)
 {
+    if (t->top > last && t->top->timing == 0)
+        end_swallowed(t);
+    if (t->top <= last)
+        return;
     uint32_t dispatching = t->top->flags & WIRE_ACTIVATION_DISPATCHING;
-    end_now(t);
+    struct interval i = look(t);
+    add_tail(t, timing_at(t->top->timing), &i);
+    while (t->top > last)
+        end_call(t, t->top);
+    resume(t);
     set_dispatching(t, dispatching);
     forget_unwound(t);
+}
+
+/* Ends the innermost call, which is gone. */
+static void end_gone(struct timer *t)
+{
+    end_down_to(t, t->top - 1);
 }
 
 /* Does a filter run, and no recorded call inside of it? An exception that leaves a filter is told as one that unwinds the
@@ -722,14 +670,33 @@ static void end_boundary_above(struct timer *t, uint32_t function)
         end_gone(t);
 }
 
-/* Native code can catch too: then the unwinding of the last frame began and does not end. Now another one is unwound, and
- * no block of that frame runs, so it is gone. */
-static void end_caught_natively(struct timer *t)
+/* Another frame is unwound than the one that was told before, of which no block runs: so that is gone. On .NET 9 this is
+ * how calls end; elsewhere it is how they do when native code has caught the exception, since then the end of the last
+ * unwinding is not told. If it is a frame of the same function, that one may have been a finally block's, which the
+ * function that catches will decide; if none does, it is taken for a call of its own. */
+static void end_told_before(struct timer *t, uint32_t function)
 {
     forget_unwound(t);
-    if (t->n_unwinding > 0 && t->unwinding[t->n_unwinding - 1].kind == UNWINDS_TOP &&
-        t->unwinding[t->n_unwinding - 1].depth == t->clock->depth)
-        end_gone(t);
+    if (t->n_unwinding == 0 || t->unwinding[t->n_unwinding - 1].kind > UNWINDS_TOP)
+        return;
+    struct unwinding u = t->unwinding[t->n_unwinding - 1];
+    if (blocks_are_told)
+        t->n_unwinding--;
+    if (u.kind != UNWINDS_TOP || u.depth != t->clock->depth || (blocks_are_told && is_top(t, function) && !t->uncaught))
+        return;
+    end_gone(t);
+}
+
+/* Ends the calls inside of the frame whose catch or finally block is about to run: they are gone. */
+static void end_inside(struct timer *t)
+{
+    struct clr_clause c = {.frame_pointer = 0};
+    if (SLOT(agent_info, INFO_GET_NOTIFIED_CLAUSE, struct clr_clause *)(agent_info, &c) != HR_OK)
+        return;
+    const struct wire_activation *a = t->top;
+    while (a->caller_sp <= c.frame_pointer)
+        a--;
+    end_down_to(t, a);
 }
 
 static void push_unwinding(struct timer *t, uint32_t kind)
@@ -743,7 +710,25 @@ static void push_unwinding(struct timer *t, uint32_t kind)
 static struct timer *timer_in_exception(void)
 {
     struct timer *t = current_timer;
-    return t == &no_timer ? NULL : t;
+    return t == &no_timer || t == &left_out || recording_is_over() ? NULL : t;
+}
+
+static hresult exception_thrown(void *self, uintptr_t object)
+{
+    (void)self, (void)object;
+    struct timer *t = timer_in_exception();
+    if (t != NULL)
+        t->uncaught = true;
+    return HR_OK;
+}
+
+static hresult catcher_found(void *self, uintptr_t function_id)
+{
+    (void)self, (void)function_id;
+    struct timer *t = timer_in_exception();
+    if (t != NULL)
+        t->uncaught = false;
+    return HR_OK;
 }
 
 static hresult unwind_enter(void *self, uintptr_t function_id)
@@ -753,7 +738,7 @@ static hresult unwind_enter(void *self, uintptr_t function_id)
     struct timer *t = timer_in_exception();
     if (t != NULL) {
         uint32_t function = method_function(function_id);
-        end_caught_natively(t);
+        end_told_before(t, function);
         end_boundary_above(t, function);
         push_unwinding(t, is_top(t, function) && !in_filter(t) ? UNWINDS_TOP : UNWINDS_OTHER);
     }
@@ -761,12 +746,11 @@ static hresult unwind_enter(void *self, uintptr_t function_id)
     return HR_OK;
 }
 
-/* While a filter runs, .NET 9 tells of one end too many. */
 static hresult unwind_leave(void *self)
 {
     (void)self;
     int saved_errno = errno;
-    struct timer *t = timer_in_exception();
+    struct timer *t = blocks_are_told ? NULL : timer_in_exception();
     if (t != NULL)
         forget_unwound(t);
     if (t != NULL && t->n_unwinding > 0 && t->unwinding[t->n_unwinding - 1].kind <= UNWINDS_TOP) {
@@ -786,9 +770,10 @@ static void begin_block(struct timer *t, uint32_t kind)
     t->top->flags &= ~(uint32_t)WIRE_ACTIVATION_DISPATCHING;
 }
 
-/* The search goes on. What is still noted of exceptions within the block was handled there. */
+/* The search goes on. What is still noted of exceptions within the block was handled there, or has left the filter. */
 static void end_block(uint32_t kind)
 {
+    int saved_errno = errno;
     struct timer *t = timer_in_exception();
     if (t == NULL)
         return;
@@ -796,12 +781,14 @@ static void end_block(uint32_t kind)
     while (t->n_unwinding > 0) {
         struct unwinding u = t->unwinding[--t->n_unwinding];
         if (u.kind == kind) {
+            end_down_to(t, t->bottom + u.depth);
             t->dispatch_sp = u.dispatch_sp;
             break;
         }
     }
     if (t->dispatch_sp != 0)
         set_dispatching(t, WIRE_ACTIVATION_DISPATCHING);
+    errno = saved_errno;
 }
 
 static hresult filter_enter(void *self, uintptr_t function_id)
@@ -824,10 +811,11 @@ static hresult filter_leave(void *self)
 static hresult finally_enter(void *self, uintptr_t function_id)
 {
     (void)self;
+    (void)function_id; /* which call of it, is what matters */
     int saved_errno = errno;
     struct timer *t = timer_in_exception();
     if (t != NULL) {
-        end_boundary_above(t, method_function(function_id));
+        end_inside(t);
         begin_block(t, RUNS_FINALLY);
     }
     errno = saved_errno;
@@ -845,11 +833,12 @@ static hresult finally_leave(void *self)
 static hresult catcher_enter(void *self, uintptr_t function_id, uintptr_t object)
 {
     (void)self;
+    (void)function_id;
     (void)object;
     int saved_errno = errno;
     struct timer *t = timer_in_exception();
     if (t != NULL) {
-        end_boundary_above(t, method_function(function_id));
+        end_inside(t);
         forget_unwound(t);
         if (t->n_unwinding > 0 && t->unwinding[t->n_unwinding - 1].kind <= UNWINDS_TOP)
             t->n_unwinding--;
@@ -861,12 +850,16 @@ static hresult catcher_enter(void *self, uintptr_t function_id, uintptr_t object
 
 /* ── begin and end ──────────────────────────────────────────────────────────────────────────────────────────── */
 
-void time_thread_ended(void)
+void time_thread_ended(struct timer **keep)
 {
     struct timer *t = current_timer;
     current_timer = NULL;
-    if (t == NULL || t == &no_timer)
+    if (t == NULL || t == &no_timer || t == &left_out || t == &over_timer)
         return;
+    if (recording_is_over()) {
+        os_detach(t);
+        return;
+    }
     if (t->top != t->bottom && t->top->timing == 0)
         end_swallowed(t);
     if (t->top != t->bottom) {
@@ -876,7 +869,15 @@ void time_thread_ended(void)
             end_unseen(t);
     }
     os_detach(t);
-    give_timer(t);
+    if (keep != NULL)
+        *keep = t;
+    else
+        give_timer(t);
+}
+
+void time_leave_out_thread(void)
+{
+    current_timer = &left_out;
 }
 
 /* Uses made-up tables and this thread; leaves nothing behind. */
@@ -886,7 +887,8 @@ static void measure_overhead(void)
     struct wire_activation activations[4] = {{.caller_sp = UINTPTR_MAX, .flags = WIRE_ACTIVATION_BOUNDARY}};
     struct wire_timing timings[4] = {{0}}, *shared = arena.timings;
     uint64_t table[8] = {0};
-    struct timer t = {.clock = &clock, .top = activations, .bottom = activations, .limit = activations + 3, .table = table, .mask = 7};
+    struct level levels[4] = {{0}};
+    struct timer t = {.clock = &clock, .levels = levels, .top = activations, .bottom = activations, .limit = activations + 3, .table = table, .mask = 7};
     arena.timings = timings;
     os_attach(&t);
     current_timer = &t;
@@ -903,7 +905,8 @@ void time_init(uint64_t most_timings)
 {
     struct wire_header *h = arena.header;
     uint64_t ticks, ns;
-    max_timings = most_timings;
+    timings_init(most_timings);
+    blocks_are_told = h->runtime_major == 9; /* seen on 9.0.7; not on 3.1.2, 8.0.33 and 10.0.12 */
     os_init();
     os_pair(&h->begin_ticks, &h->begin_ns);
     measure_overhead();
@@ -913,6 +916,18 @@ void time_init(uint64_t most_timings)
     h->ticks_per_sec = (ticks - h->begin_ticks) * 1000u / (ns - h->begin_ns) * 1000000u +
                        (ticks - h->begin_ticks) * 1000u % (ns - h->begin_ns) * 1000000u / (ns - h->begin_ns);
     os_init_gap(h->ticks_per_sec);
+}
+
+void time_give_back(void)
+{
+    arena_lock();
+    for (struct timer *t = all_timers; t != NULL; t = t->next) {
+        t->top = &over_activation;
+        if (t->table != NULL)
+            private_free(t->table, (t->mask + 1) * sizeof *t->table);
+        t->table = NULL;
+    }
+    arena_unlock();
 }
 
 void time_end(void)
@@ -930,6 +945,8 @@ uint32_t time_event_mask(void)
 
 void time_install(void **callbacks)
 {
+    callbacks[CALLBACK_EXCEPTION_THROWN] = (void *)exception_thrown;
+    callbacks[CALLBACK_CATCHER_FOUND] = (void *)catcher_found;
     callbacks[CALLBACK_FILTER_ENTER] = (void *)filter_enter;
     callbacks[CALLBACK_FILTER_LEAVE] = (void *)filter_leave;
     callbacks[CALLBACK_UNWIND_FUNCTION_ENTER] = (void *)unwind_enter;

@@ -22,11 +22,14 @@
 #define WIRE_REGION_SITES 0x3u /* struct wire_site */
 #define WIRE_REGION_FATES 0x4u /* struct wire_fate, by site */
 #define WIRE_REGION_AGES 0x5u /* struct wire_ages */
-#define WIRE_REGION_TIMINGS 0x6u /* struct wire_timing */
-#define WIRE_REGION_WAITS 0x7u /* struct wire_waits */
-#define WIRE_REGION_CLOCKS 0x8u /* struct wire_clock, by thread */
-#define WIRE_REGION_ACTIVATIONS 0x9u /* struct wire_activation */
-#define WIRE_REGION_COUNT 0xau
+#define WIRE_REGION_THREAD_SETS 0x6u /* struct wire_thread_set */
+#define WIRE_REGION_TIMINGS 0x7u /* struct wire_timing */
+#define WIRE_REGION_WAITS 0x8u /* struct wire_waits */
+#define WIRE_REGION_CLOCKS 0x9u /* struct wire_clock, by thread */
+#define WIRE_REGION_ACTIVATIONS 0xau /* struct wire_activation */
+#define WIRE_REGION_ACTED 0xbu /* struct wire_acted */
+#define WIRE_REGION_INCLUSIVES 0xcu /* struct wire_inclusive */
+#define WIRE_REGION_COUNT 0xdu
 #define WIRE_LOSS_ARENA_FULL 0x0u /* memory limit or file system full */
 #define WIRE_LOSS_NO_THREAD_STATE 0x1u /* no memory for a thread's tables */
 #define WIRE_LOSS_REENTERED 0x2u /* allocation inside the agent's own call into the runtime */
@@ -42,8 +45,12 @@
 #define WIRE_LOSS_NOT_HOOKED 0xcu /* functions without probes for want of memory */
 #define WIRE_LOSS_CHANGES 0xdu /* what changed from GC to GC is not told any more */
 #define WIRE_LOSS_SURVIVORS 0xeu /* GCs whose roots were not looked at */
-#define WIRE_LOSS_COUNT 0xfu
-#define WIRE_MAX_IL_MAP 0x1000u /* points of one body */
+#define WIRE_LOSS_STACKS 0x10u /* stacks that are (truncated) for lack of memory */
+#define WIRE_LOSS_AGES 0x11u /* objects that died without an age */
+#define WIRE_LOSS_UNREPORTED 0xfu /* boxes that the runtime does not report */
+#define WIRE_LOSS_ASYNC_NOT_HOOKED 0x12u /* runtime-async methods without probes */
+#define WIRE_LOSS_COUNT 0x13u
+#define WIRE_MAX_IL_MAP 0x2000u /* points of one body */
 #define WIRE_MAX_NAME 0x400u /* UTF-16 units of one name */
 #define WIRE_MAX_TYPE_ARGUMENTS 0x40u /* of one type or function */
 #define WIRE_MAX_NESTING 0x20u /* types within types */
@@ -54,6 +61,7 @@
 #define WIRE_IP_FRAMELESS 0x2u /* its function has no frame pointer */
 #define WIRE_IP_OSR 0x4u /* in an OSR variant */
 #define WIRE_IP_SIGNAL 0x8u /* after a signal handler */
+#define WIRE_IP_HELPER 0x10u /* in a helper of the runtime */
 #define WIRE_SITE_FROZEN 0x80000000u /* added to the type of a site on the frozen heap */
 #define WIRE_MODULE_DYNAMIC 0x1u /* no file */
 #define WIRE_FUNCTION_DYNAMIC 0x1u /* only a name */
@@ -97,6 +105,27 @@
 #define WIRE_ACTIVATION_BOUNDARY 0x1u /* only instrumented functions below */
 #define WIRE_ACTIVATION_TRUNCATED 0x2u /* nothing below */
 #define WIRE_ACTIVATION_DISPATCHING 0x4u /* nothing until an exception is handled */
+#define WIRE_ACTIVATION_FOLDED 0x8u /* without a timing of its own path */
+
+#define WIRE_CORE_LIBRARY "System.Private.CoreLib.dll"
+#define WIRE_HELPERS \
+    "System.Runtime.CompilerServices.CastHelpers*", \
+    "System.Runtime.CompilerServices.InitHelpers*", \
+    "System.Runtime.CompilerServices.StaticsHelpers*", \
+    "System.Runtime.CompilerServices.GenericsHelpers*", \
+    "System.Runtime.CompilerServices.VirtualDispatchHelpers*", \
+    "Internal.Runtime.CompilerHelpers.ThrowHelpers*", \
+    "System.Runtime.CompilerServices.AsyncHelpers.AllocContinuation*", \
+    "System.Runtime.CompilerServices.RuntimeHelpers.DispatchTailCalls", \
+    "System.Runtime.CompilerServices.RuntimeHelpers.AllocTailCallArgBuffer*", \
+    "System.Runtime.CompilerServices.RuntimeHelpers.<AllocTailCallArgBuffer*", \
+    "System.RuntimeTypeHandle.InternalAlloc*", \
+    "System.RuntimeTypeHandle.<InternalAlloc*", \
+    "System.RuntimeTypeHandle.GetRuntimeTypeFromHandle*", \
+    "System.Array.CreateInstanceMDArray", \
+    "System.Delegate.DelegateConstruct", \
+    "System.Math.ConvertTo*", \
+    "System.TypedReference.GetRefAny"
 
 struct wire_region_entry {
     uint64_t offset; /* from the start of the file */
@@ -143,7 +172,7 @@ struct wire_header {
     uint32_t runtime_minor;
     uint32_t runtime_build;
     uint32_t max_stack_depth; /* frames kept of one stack */
-    uint32_t threads; /* threads that have allocated */
+    uint32_t threads; /* ids of threads given so far: one for each thread that has allocated, or made a recorded call, and for each ThreadSet */
     uint32_t data; /* DataMemory and so on */
     uint32_t collections; /* garbage collections that ended */
     uint32_t alive_known; /* 1: the last GC said what is alive (Alive) */
@@ -161,10 +190,13 @@ struct wire_header {
     uint64_t end_ticks; /* the clock at the runtime's shutdown (EndNS), 0 before */
     uint64_t gap_ticks; /* an interval without a context switch is shorter, MechanismGap */
     struct wire_overhead overhead; /* what the probes themselves take */
-    struct wire_region_entry regions[10]; /* by Region */
-    struct wire_loss_entry losses[15]; /* by Loss */
+    struct wire_region_entry regions[13]; /* by Region */
+    struct wire_loss_entry losses[19]; /* by Loss */
+    uint64_t walks; /* GCs at whose start the runtime walked generation 0, lifetime */
+    uint64_t left_out; /* objects that the runtime allocated for events that the agent asked for: not the program's */
+    uint64_t left_out_bytes; /* their heap bytes */
 };
-_Static_assert(sizeof(struct wire_header) == 864, "layout");
+_Static_assert(sizeof(struct wire_header) == 1080, "layout");
 _Static_assert(offsetof(struct wire_header, magic) == 0, "layout");
 _Static_assert(offsetof(struct wire_header, version) == 8, "layout");
 _Static_assert(offsetof(struct wire_header, state) == 12, "layout");
@@ -194,14 +226,17 @@ _Static_assert(offsetof(struct wire_header, end_ticks) == 136, "layout");
 _Static_assert(offsetof(struct wire_header, gap_ticks) == 144, "layout");
 _Static_assert(offsetof(struct wire_header, overhead) == 152, "layout");
 _Static_assert(offsetof(struct wire_header, regions) == 184, "layout");
-_Static_assert(offsetof(struct wire_header, losses) == 504, "layout");
+_Static_assert(offsetof(struct wire_header, losses) == 600, "layout");
+_Static_assert(offsetof(struct wire_header, walks) == 1056, "layout");
+_Static_assert(offsetof(struct wire_header, left_out) == 1064, "layout");
+_Static_assert(offsetof(struct wire_header, left_out_bytes) == 1072, "layout");
 
 struct wire_ip {
     uint64_t address; /* the return address */
     uint32_t body; /* id of the body around it, 0 for native code */
     uint32_t function; /* id of the function */
     uint32_t frame_size; /* bytes between the stack pointer and the return address of the function */
-    uint32_t flags; /* IPManaged, IPFrameless, IPOSR, IPSignal */
+    uint32_t flags; /* IPManaged, IPFrameless, IPOSR, IPSignal, IPHelper */
 };
 _Static_assert(sizeof(struct wire_ip) == 24, "layout");
 _Static_assert(offsetof(struct wire_ip, address) == 0, "layout");
@@ -270,18 +305,36 @@ _Static_assert(sizeof(struct wire_ages) == 128, "layout");
 _Static_assert(offsetof(struct wire_ages, by_collections) == 0, "layout");
 _Static_assert(offsetof(struct wire_ages, by_time) == 64, "layout");
 
+struct wire_thread_set {
+    uint32_t thread; /* the id */
+    uint32_t threads; /* how many there have been; at most one of them runs */
+    uint32_t osid; /* gettid of the newest */
+    uint32_t several; /* 1: of several names */
+    uint64_t name_at; /* where in the log the ThreadName record with their name begins, plus one; 0: they have none */
+    uint64_t begin_ns; /* CLOCK_MONOTONIC of the first one's first allocation */
+    uint64_t end_ns; /* CLOCK_MONOTONIC of the newest one's end, 0: it runs */
+};
+_Static_assert(sizeof(struct wire_thread_set) == 40, "layout");
+_Static_assert(offsetof(struct wire_thread_set, thread) == 0, "layout");
+_Static_assert(offsetof(struct wire_thread_set, threads) == 4, "layout");
+_Static_assert(offsetof(struct wire_thread_set, osid) == 8, "layout");
+_Static_assert(offsetof(struct wire_thread_set, several) == 12, "layout");
+_Static_assert(offsetof(struct wire_thread_set, name_at) == 16, "layout");
+_Static_assert(offsetof(struct wire_thread_set, begin_ns) == 24, "layout");
+_Static_assert(offsetof(struct wire_thread_set, end_ns) == 32, "layout");
+
 struct wire_timing {
     uint32_t parent; /* number (index plus one) of the caller's timing; always smaller than the own; 0: a root, whose Lead is 0 */
-    uint32_t function; /* id of the function; 0: (truncated): below it is one timing for each function whose calls have no place of their own */
-    uint64_t return_address; /* return address in the caller, which need not be the parent's function: it can be code that is not hooked; 0 below ActivationBoundary */
-    uint64_t calls; /* calls that began, each of which ended one interval of Lead, but for roots and for what is below (truncated): there it is part of the caller's Tail */
+    uint32_t function; /* id of the function; 0: (truncated), the root of folded calls */
+    uint64_t return_address; /* return address in the caller, which need not be the parent's function: it can be code that is not hooked; 0 below ActivationBoundary and of folded calls */
+    uint64_t calls; /* calls that began, each of which ended one interval of Lead, but for roots and for folded calls: there it is part of the caller's Tail */
     uint64_t ended; /* of these: calls that ended, each of which ended one interval of Tail */
     uint64_t lead_elapsed; /* intervals in the caller that a call to this function ended */
     uint64_t lead_waited; /* of these, in intervals in which the operating system acted */
     uint64_t tail_elapsed; /* intervals in the function itself that its end ended */
     uint64_t tail_waited; /* of these, in intervals in which the operating system acted */
-    uint64_t min[4]; /* of one call that ended, without the probes' overhead: elapsed inclusive, elapsed exclusive, application inclusive, application exclusive */
-    uint64_t max[4]; /* the same */
+    uint64_t min[2]; /* of one call that ended and in which the operating system did not act, without the probes' overhead: inclusive, exclusive */
+    uint64_t max[2]; /* the same */
     uint32_t ip; /* id of ReturnAddress; 0: the reader looks for it in the bodies of the caller's function */
     uint32_t thread; /* id of the thread */
     uint32_t lead_waits; /* number (index plus one) of the Waits of Lead, 0: none */
@@ -289,9 +342,13 @@ struct wire_timing {
     uint64_t unmatched; /* of Ended: calls whose end was only seen by a later event */
     uint32_t first; /* only the agent's: number of the timing of the call that this one made first when it ran last, 0: none */
     uint32_t next; /* the same of the call that its caller made next after one of this timing */
-    uint64_t folded; /* calls made from here that have no timing of their own: each ended one interval of Tail */
+    uint64_t folded; /* folded calls made from here: each ended one interval of Tail */
+    uint32_t acted; /* number of the Acted of other calls that ended, 0: none */
+    uint32_t inclusive; /* number of the Inclusive of folded calls, 0: none */
+    uint32_t present; /* only the agent's, of folded calls: how many are on the stack, and of the same function or pair on other paths */
+    uint32_t callee; /* of folded calls: number of the timing of their function below (truncated) */
 };
-_Static_assert(sizeof(struct wire_timing) == 168, "layout");
+_Static_assert(sizeof(struct wire_timing) == 152, "layout");
 _Static_assert(offsetof(struct wire_timing, parent) == 0, "layout");
 _Static_assert(offsetof(struct wire_timing, function) == 4, "layout");
 _Static_assert(offsetof(struct wire_timing, return_address) == 8, "layout");
@@ -302,15 +359,19 @@ _Static_assert(offsetof(struct wire_timing, lead_waited) == 40, "layout");
 _Static_assert(offsetof(struct wire_timing, tail_elapsed) == 48, "layout");
 _Static_assert(offsetof(struct wire_timing, tail_waited) == 56, "layout");
 _Static_assert(offsetof(struct wire_timing, min) == 64, "layout");
-_Static_assert(offsetof(struct wire_timing, max) == 96, "layout");
-_Static_assert(offsetof(struct wire_timing, ip) == 128, "layout");
-_Static_assert(offsetof(struct wire_timing, thread) == 132, "layout");
-_Static_assert(offsetof(struct wire_timing, lead_waits) == 136, "layout");
-_Static_assert(offsetof(struct wire_timing, tail_waits) == 140, "layout");
-_Static_assert(offsetof(struct wire_timing, unmatched) == 144, "layout");
-_Static_assert(offsetof(struct wire_timing, first) == 152, "layout");
-_Static_assert(offsetof(struct wire_timing, next) == 156, "layout");
-_Static_assert(offsetof(struct wire_timing, folded) == 160, "layout");
+_Static_assert(offsetof(struct wire_timing, max) == 80, "layout");
+_Static_assert(offsetof(struct wire_timing, ip) == 96, "layout");
+_Static_assert(offsetof(struct wire_timing, thread) == 100, "layout");
+_Static_assert(offsetof(struct wire_timing, lead_waits) == 104, "layout");
+_Static_assert(offsetof(struct wire_timing, tail_waits) == 108, "layout");
+_Static_assert(offsetof(struct wire_timing, unmatched) == 112, "layout");
+_Static_assert(offsetof(struct wire_timing, first) == 120, "layout");
+_Static_assert(offsetof(struct wire_timing, next) == 124, "layout");
+_Static_assert(offsetof(struct wire_timing, folded) == 128, "layout");
+_Static_assert(offsetof(struct wire_timing, acted) == 136, "layout");
+_Static_assert(offsetof(struct wire_timing, inclusive) == 140, "layout");
+_Static_assert(offsetof(struct wire_timing, present) == 144, "layout");
+_Static_assert(offsetof(struct wire_timing, callee) == 148, "layout");
 
 struct wire_waits {
     uint64_t intervals; /* in which it acted */
@@ -318,15 +379,47 @@ struct wire_waits {
     uint64_t preempted; /* context switches because another thread was given the processor */
     uint64_t faults; /* page faults that needed the disk, in these intervals */
     uint64_t reads; /* reads of blocks, in these intervals */
-    uint64_t off_ns; /* nanoseconds without a processor, exact with MechanismPerf, else 0 */
+    uint64_t blocked; /* ticks without a processor because the thread waited */
+    uint64_t ready; /* ticks without a processor though the thread could have run */
 };
-_Static_assert(sizeof(struct wire_waits) == 48, "layout");
+_Static_assert(sizeof(struct wire_waits) == 56, "layout");
 _Static_assert(offsetof(struct wire_waits, intervals) == 0, "layout");
 _Static_assert(offsetof(struct wire_waits, voluntary) == 8, "layout");
 _Static_assert(offsetof(struct wire_waits, preempted) == 16, "layout");
 _Static_assert(offsetof(struct wire_waits, faults) == 24, "layout");
 _Static_assert(offsetof(struct wire_waits, reads) == 32, "layout");
-_Static_assert(offsetof(struct wire_waits, off_ns) == 40, "layout");
+_Static_assert(offsetof(struct wire_waits, blocked) == 40, "layout");
+_Static_assert(offsetof(struct wire_waits, ready) == 48, "layout");
+
+struct wire_acted {
+    uint64_t min[6]; /* elapsed inclusive, elapsed exclusive, application inclusive, application exclusive, CPU inclusive, CPU exclusive */
+    uint64_t max[6]; /* the same */
+};
+_Static_assert(sizeof(struct wire_acted) == 96, "layout");
+_Static_assert(offsetof(struct wire_acted, min) == 0, "layout");
+_Static_assert(offsetof(struct wire_acted, max) == 48, "layout");
+
+struct wire_inclusive {
+    uint64_t times; /* calls whose time it is: not those within another one of them */
+    uint64_t calls; /* these, and all calls within them */
+    uint64_t elapsed; /* ticks */
+    uint64_t waited; /* of these, in intervals in which the operating system acted */
+    struct wire_waits waits; /* what it did there */
+    uint64_t each_calls; /* of a pair of functions: as Calls, but for each call by itself, also within another one */
+    uint64_t each_elapsed; /* the same of Elapsed */
+    uint64_t each_waited; /* the same of Waited */
+    uint64_t each_off; /* the same of Waits.Blocked and Waits.Ready */
+};
+_Static_assert(sizeof(struct wire_inclusive) == 120, "layout");
+_Static_assert(offsetof(struct wire_inclusive, times) == 0, "layout");
+_Static_assert(offsetof(struct wire_inclusive, calls) == 8, "layout");
+_Static_assert(offsetof(struct wire_inclusive, elapsed) == 16, "layout");
+_Static_assert(offsetof(struct wire_inclusive, waited) == 24, "layout");
+_Static_assert(offsetof(struct wire_inclusive, waits) == 32, "layout");
+_Static_assert(offsetof(struct wire_inclusive, each_calls) == 88, "layout");
+_Static_assert(offsetof(struct wire_inclusive, each_elapsed) == 96, "layout");
+_Static_assert(offsetof(struct wire_inclusive, each_waited) == 104, "layout");
+_Static_assert(offsetof(struct wire_inclusive, each_off) == 112, "layout");
 
 struct wire_clock {
     uint32_t depth; /* activations: calls that have not ended */
@@ -339,8 +432,9 @@ struct wire_clock {
     uint32_t mechanism; /* MechanismRseq and so on */
     uint32_t reserved;
     uint64_t own; /* ticks that the agent took for itself, which are in no interval */
+    uint64_t acted; /* how often the operating system was seen to act */
 };
-_Static_assert(sizeof(struct wire_clock) == 64, "layout");
+_Static_assert(sizeof(struct wire_clock) == 72, "layout");
 _Static_assert(offsetof(struct wire_clock, depth) == 0, "layout");
 _Static_assert(offsetof(struct wire_clock, capacity) == 4, "layout");
 _Static_assert(offsetof(struct wire_clock, activations) == 8, "layout");
@@ -351,6 +445,7 @@ _Static_assert(offsetof(struct wire_clock, last) == 40, "layout");
 _Static_assert(offsetof(struct wire_clock, mechanism) == 48, "layout");
 _Static_assert(offsetof(struct wire_clock, reserved) == 52, "layout");
 _Static_assert(offsetof(struct wire_clock, own) == 56, "layout");
+_Static_assert(offsetof(struct wire_clock, acted) == 64, "layout");
 
 struct wire_activation {
     uint64_t caller_sp; /* stack pointer of the caller after the call */
@@ -359,7 +454,7 @@ struct wire_activation {
     uint64_t elapsed; /* Clock.Elapsed when it began */
     uint64_t waited; /* Clock.Waited when it began */
     uint64_t child_elapsed; /* inclusive elapsed time of the calls that it made and that ended */
-    uint64_t child_waited; /* the same of waiting */
+    uint64_t acted; /* Clock.Acted when it began */
     uint64_t calls; /* Clock.Calls when it began, itself included */
     uint64_t children; /* calls that it made and that ended */
 };
@@ -370,7 +465,7 @@ _Static_assert(offsetof(struct wire_activation, flags) == 12, "layout");
 _Static_assert(offsetof(struct wire_activation, elapsed) == 16, "layout");
 _Static_assert(offsetof(struct wire_activation, waited) == 24, "layout");
 _Static_assert(offsetof(struct wire_activation, child_elapsed) == 32, "layout");
-_Static_assert(offsetof(struct wire_activation, child_waited) == 40, "layout");
+_Static_assert(offsetof(struct wire_activation, acted) == 40, "layout");
 _Static_assert(offsetof(struct wire_activation, calls) == 48, "layout");
 _Static_assert(offsetof(struct wire_activation, children) == 56, "layout");
 

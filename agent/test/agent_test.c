@@ -20,6 +20,7 @@
 #include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -207,6 +208,8 @@ static struct arena_facts *judge(struct entries *model, uint64_t lost)
     }
     if (model != NULL) {
         int differences = model_compare(model, &found, lost != ANY_LOSS);
+        if (lost == ANY_LOSS)
+            differences += model_compare_types(model, &found, f->lost_objects == 0);
         check(differences == 0, "%d differences", differences);
     }
     check(f->objects + f->lost_objects == fake.objects, "%llu counted + %llu lost of %llu objects", (unsigned long long)f->objects,
@@ -467,6 +470,8 @@ static void little(struct job *j)
     work_at_random(&j->model, j->index, 3, 10, false);
 }
 
+#define OWN_IDS 1000u /* as in thread_sets.c */
+
 static void short_threads(void)
 {
     struct entries model = {0};
@@ -478,7 +483,10 @@ static void short_threads(void)
         join_jobs(jobs, 20, &model);
     }
     struct arena_facts *f = judge(&model, 0);
-    check(f->n_threads == 20 * batches && f->header->threads == 20 * batches, "%u threads", f->n_threads);
+    uint32_t own = 20 * batches < OWN_IDS ? 20 * batches : OWN_IDS;
+    check(f->n_threads == own && f->n_set_threads == 20 * batches - own && f->n_sets <= 20, "%u threads and %u in %u sets", f->n_threads,
+          f->n_set_threads, f->n_sets);
+    check(f->header->threads == own + f->n_sets, "%u ids", f->header->threads);
     check(f->header->private_bytes < 20 << 20, "%llu bytes for 20 threads at a time", (unsigned long long)f->header->private_bytes);
 }
 
@@ -526,31 +534,136 @@ static void link_limit(void)
     judge(&model, 0);
 }
 
+/* Allocates on the way up and on the way down of a recursion in steps of many levels, to more than MAX_FRAMES links. A
+ * step's own links are few, so it is known which side of the limit it is on. */
 struct climb {
-    struct fake_stack s;
-    uint32_t level;
+    struct fake_stack s, whole;
+    uint32_t steps, done;
+    struct entries *model;
 };
+
+static void count_climbed(struct climb *c)
+{
+    fake_allocate(&order, 0);
+    if (c->whole.n + c->whole.repeat >= 65536)
+        model_add_deep(c->model, &c->whole, &order, 1, 40);
+    else
+        model_add(c->model, &c->whole, false, &order, false, 1, 40);
+}
 
 static void climb(void *data, bool in_handler)
 {
     struct climb *c = data;
     (void)in_handler;
-    fake_allocate(&order, 0);
-    if (c->level-- == 0)
+    count_climbed(c);
+    if (c->done == c->steps)
         return;
-    struct fake_stack s = c->s;
-    fake_run(&s, climb, c);
+    uint32_t before = c->whole.repeat;
+    c->done++;
+    c->whole.repeat += 1 + c->s.repeat;
+    fake_run(&c->s, climb, c);
+    c->whole.repeat = before;
+    c->done--;
+    count_climbed(c);
 }
 
 static void link_limit_climbed(void)
 {
+    static const struct {
+        uint32_t step, steps;
+        enum fake_shape shape;
+    } ways[] = {{15000, 5, FRAMED}, {999, 75, FRAMED}, {30000, 3, FRAMELESS}, {999, 75, FRAMELESS}, {80000, 1, FRAMED}};
+    struct entries model = {0};
     start();
-    static struct climb c;
-    c = (struct climb){{1, 0, {&bodies[FRAMED][1]}, 15000}, 5};
-    climb(&c, false);
-    struct entries found = {0};
-    struct arena_facts *f = arena_read(directory, &found);
-    check(f->objects == fake.objects && f->lost_objects == 0, "%llu of %llu objects", (unsigned long long)f->objects, (unsigned long long)fake.objects);
+    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+        struct fake_body *b = &bodies[ways[i].shape][1];
+        struct climb c = {{1, 0, {b}, ways[i].step - 1}, {1, 0, {b}, ways[i].step - 1}, ways[i].steps - 1, 0, &model};
+        fake_run(&c.s, climb, &c);
+    }
+    judge(&model, 0);
+}
+
+/* A tower of random stacks on top of each other, with allocations between, which grows and shrinks at random. */
+struct tower {
+    struct fake_stack whole;
+    struct entries *model;
+    uint64_t seed;
+    uint32_t rounds, most;
+};
+
+static void build_tower(void *data, bool in_handler)
+{
+    struct tower *o = data;
+    (void)in_handler;
+    for (uint32_t n = o->whole.n; o->rounds > 0; o->whole.n = n) {
+        uint64_t r = random_number(&o->seed);
+        if (r % 4 < 3) {
+            fake_allocate(&order, 0);
+            model_add(o->model, &o->whole, false, &order, false, 1, 40);
+        }
+        o->rounds--;
+        if ((r >> 8) % 16 < (n > o->most / 2 ? 9 : 6) || n + 70 > o->most)
+            return;
+        struct fake_stack *s = calloc(1, sizeof *s);
+        random_stack(s, 0, 1 + (uint32_t)(r >> 16) % 64, &o->seed, false);
+        s->places = o->whole.places = 0; /* of so many bodies the places of the first 64 alone could be told apart */
+        for (uint32_t i = 0; i < s->n; i++)
+            o->whole.bodies[o->whole.n++] = s->bodies[i];
+        fake_run(s, build_tower, o);
+        free(s);
+    }
+}
+
+static void towers(void)
+{
+    struct entries model = {0};
+    start();
+    for (uint64_t seed = 0; seed < 10 / SCALE; seed++) {
+        struct tower *o = calloc(1, sizeof *o);
+        *o = (struct tower){.model = &model, .seed = seed, .rounds = 200, .most = MAX_PROGRAM};
+        while (o->rounds > 0)
+            build_tower(o, false);
+        free(o);
+    }
+    judge(&model, 0);
+}
+
+/* Frameless chains of all lengths between frames, in tables without room at first. */
+static void chains(void)
+{
+    struct entries model = {0};
+    uint64_t seed = 11;
+    start();
+    /* The same frames as before, and more callers beside them than there is room for: three of 16 bytes on the stack for
+     * each of 48. */
+    for (uint32_t n = 1; n < 1024; n *= 2) {
+        struct fake_stack many = {2, 0, {&bodies[FRAMED][0], &bodies[FRAMELESS_PUSHES][1]}, n - 1};
+        run(&model, &many, &order, 0, 2);
+        many.bodies[1] = &bodies[FRAMELESS][2];
+        many.repeat = 3 * n - 1;
+        run(&model, &many, &order, 0, 2);
+    }
+    struct fake_stack *s = calloc(1, sizeof *s);
+    for (uint32_t round = 0; round < 100 / SCALE; round++) {
+        uint32_t keep = (uint32_t)random_number(&seed) % (s->n + 1);
+        for (s->n = keep; s->n < 2500;) {
+            uint64_t r = random_number(&seed);
+            uint32_t length = (uint32_t)(r >> 8) % 500 + 1;
+            enum fake_shape shape = r % 8 == 0 ? STUB : r % 4 == 1 ? FRAMELESS_PUSHES : FRAMELESS;
+            for (uint32_t i = 0; i < length && r % 3 != 0; i++)
+                s->bodies[s->n++] = &bodies[shape][(r >> 20) % PER_SHAPE];
+            for (uint32_t i = 0; i < 1 + (r >> 32) % 80 && r % 3 != 1; i++)
+                s->bodies[s->n++] = &bodies[FRAMED][(r >> 40) % PER_SHAPE];
+            if (r >> 60 == 0)
+                break;
+        }
+        if (s->n == 0)
+            s->bodies[s->n++] = &bodies[FRAMED][0];
+        s->places = keep < 64 ? seed : s->places; /* what is more than NEAR_PLACES above must not change alone */
+        run(&model, s, &order, 0, 1 + round % 2);
+    }
+    free(s);
+    judge(&model, 0);
 }
 
 static void incomplete_types(void)
@@ -773,6 +886,24 @@ static int os_call_fails(uint64_t n)
     return fake.os_calls[os_call] < at ? STEP_BEYOND : STEP_PASSED;
 }
 
+/* A file system that fills up: an eighth is left to others (needs root). */
+static void file_system_left(void)
+{
+    struct statvfs v;
+    struct entries model = {0};
+    if (unshare(CLONE_NEWNS) != 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 || mount("none", directory, "tmpfs", 0, "size=4m") != 0) {
+        printf("no right to mount: ");
+        return;
+    }
+    start();
+    work_at_random(&model, 30, 20000, 40, false);
+    struct entries found = {0};
+    struct arena_facts *f = arena_read(directory, &found);
+    check(f != NULL && f->header->losses[WIRE_LOSS_STACKS].events > 0, "nothing is lost");
+    check(statvfs(directory, &v) == 0 && v.f_bfree >= v.f_blocks / 8 && v.f_bfree < v.f_blocks / 2, "%llu of %llu blocks are free",
+          (unsigned long long)v.f_bfree, (unsigned long long)v.f_blocks);
+}
+
 static void failing_mmap(void)
 {
     os_call = OS_MMAP;
@@ -918,7 +1049,7 @@ static int initialize_without(uint64_t n) /* the n-th mmap or fallocate of Initi
     hresult hr = fake_load(agent_path);
     if (hr == HR_OK)
         return STEP_BEYOND;
-    bool early = n <= (os_call == OS_FALLOCATE ? 3u : 1u); /* before there is an arena */
+    bool early = n <= (os_call == OS_FALLOCATE ? 3u : 5u); /* before there is an arena */
     check_refused(hr, early ? 0 : WIRE_FAILURE_OUT_OF_MEMORY, !early ? NULL : os_call == OS_MMAP ? ".no_address_space.failed" : ".no_space.failed");
     return STEP_PASSED;
 }
@@ -1063,7 +1194,12 @@ static int memory_limit_step(uint64_t n)
         return STEP_BEYOND;
     }
     struct arena_facts *f = judge(&model, ANY_LOSS);
-    check(f->lost_objects > 0 || (n == 4 && THREAD_SANITIZER), "nothing was lost");
+    const struct wire_loss_entry *losses = f->header->losses;
+    if (n == 1 || n == 3) /* types are known of all */
+        check(f->lost_objects == 0 && losses[WIRE_LOSS_STACKS].events > 100, "%llu objects lost, %llu stacks",
+              (unsigned long long)f->lost_objects, (unsigned long long)losses[WIRE_LOSS_STACKS].events);
+    else
+        check(f->lost_objects > 0 || (n == 4 && THREAD_SANITIZER), "nothing was lost");
     check(f->objects > 1000 || n == 4, "only %llu objects counted", (unsigned long long)f->objects);
     return STEP_PASSED;
 }
@@ -1071,6 +1207,19 @@ static int memory_limit_step(uint64_t n)
 static void memory_limit(void)
 {
     sweep(memory_limit_step, 1);
+}
+
+/* The collector has little memory: what it would need for each node is more than what the agent needs. */
+static void node_limit(void)
+{
+    struct entries model = {0};
+    setenv("CLRPROF_NODES", "300", 1);
+    start();
+    work_at_random(&model, 31, 4000 / SCALE, 30, false);
+    struct arena_facts *f = judge(&model, ANY_LOSS);
+    check(f->lost_objects == 0 && f->header->losses[WIRE_LOSS_STACKS].events > 10, "%llu objects lost, %llu stacks",
+          (unsigned long long)f->lost_objects, (unsigned long long)f->header->losses[WIRE_LOSS_STACKS].events);
+    check(f->n_nodes <= 300 + 1 + f->n_ips, "%u nodes", f->n_nodes); /* those below (truncated): one for each place that allocates */
 }
 
 static void names_and_numbers(void)
@@ -1220,21 +1369,41 @@ static void around_shutdown(void)
     check(f->header->state == WIRE_STATE_SHUT_DOWN, "state %u", f->header->state);
 }
 
-/* A child that was forked and ends as programs do must not end its parent's recording. */
-static void forked(void)
+/* A child that was forked and goes on as programs do must leave its parent's recording alone, also where that has grown
+ * meanwhile. Without MADV_WIPEONFORK too. */
+static int forked_step(uint64_t n)
 {
-    struct entries model = {0};
+    struct entries model = {0}, none = {0};
+    int grown[2], status = 0;
+    if (n > 2 || pipe(grown) != 0)
+        return STEP_BEYOND;
+    if (n == 2)
+        fake.os_fail_from[OS_MADVISE] = 1;
     start();
     work_at_random(&model, 18, 20, 5, false);
     pid_t child = fork();
     if (child == 0) {
+        char c;
+        if (read(grown[0], &c, 1) != 1)
+            abort();
+        work_at_random(&none, 20, 2000, 12, false);
         fake_callback(CALLBACK_SHUTDOWN, 0);
         _exit(0);
     }
-    waitpid(child, NULL, 0);
-    work_at_random(&model, 19, 20, 5, false);
+    work_at_random(&model, 19, 2000, 12, false);
+    if (write(grown[1], "x", 1) != 1)
+        abort();
+    waitpid(child, &status, 0);
+    check(WIFEXITED(status), "the child ended with status %x", status);
+    work_at_random(&model, 21, 20, 5, false);
     struct arena_facts *f = judge(&model, 0);
     check(f->header->state == WIRE_STATE_RECORDING, "state %u", f->header->state);
+    return STEP_PASSED;
+}
+
+static void forked(void)
+{
+    sweep(forked_step, 1);
 }
 
 static void killed(void)
@@ -1385,7 +1554,8 @@ static void full_file_system(void)
     start();
     work_at_random(&model, 23, 8000, 30, false);
     struct arena_facts *f = judge(&model, ANY_LOSS);
-    check(f->lost_objects > 0 && f->objects > 0, "%llu objects, %llu lost", (unsigned long long)f->objects, (unsigned long long)f->lost_objects);
+    check(f->header->losses[WIRE_LOSS_STACKS].events > 100 && f->objects > 0, "%llu objects, %llu lost", (unsigned long long)f->objects,
+          (unsigned long long)f->lost_objects);
 }
 
 static const struct scenario scenarios[] = {
@@ -1399,6 +1569,8 @@ static const struct scenario scenarios[] = {
     {"depth_limit", depth_limit},
     {"link_limit", link_limit},
     {"link_limit_climbed", link_limit_climbed},
+    {"towers", towers},
+    {"chains", chains},
     {"incomplete_types", incomplete_types},
     {"incomplete_until_shutdown", incomplete_until_shutdown},
     {"unloading", unloading},
@@ -1406,12 +1578,14 @@ static const struct scenario scenarios[] = {
     {"crowded", crowded},
     {"reentered", reentered},
     {"failing_calls", failing_calls},
+    {"file_system_left", file_system_left},
     {"failing_mmap", failing_mmap},
     {"failing_fallocate", failing_fallocate},
     {"refusals", refusals},
     {"initialized_all_the_same", initialized_all_the_same},
     {"before_initialize_ends", before_initialize_ends},
     {"memory_limit", memory_limit},
+    {"node_limit", node_limit},
     {"names_and_numbers", names_and_numbers},
     {"many_bodies_of_one", many_bodies_of_one},
     {"thread_names", thread_names},
@@ -1458,7 +1632,7 @@ int main(int n_arguments, char **arguments)
     }
     agent_path = arguments[1];
     bool ok = true;
-    const struct scenario *lists[] = {scenarios, lifetime_scenarios, time_scenarios, time_limit_scenarios, time_wait_scenarios};
+    const struct scenario *lists[] = {scenarios, runtime_scenarios, lifetime_scenarios, time_scenarios, time_limit_scenarios, time_wait_scenarios, cfi_scenarios, thread_scenarios};
     for (size_t l = 0; l < sizeof lists / sizeof *lists; l++)
         for (const struct scenario *s = lists[l]; s->name != NULL; s++) {
             bool wanted = n_arguments == 3;

@@ -10,12 +10,12 @@ cd "$(dirname "$0")/.."
 mkdir -p "$out"
 flags='-std=c11 -O2 -g -fPIC -fno-omit-frame-pointer -pthread -Wall -Wextra -Wconversion -Werror'
 replaced=
-for f in mmap fallocate ftruncate link; do
+for f in mmap mprotect madvise fallocate ftruncate link dl_iterate_phdr; do
   replaced="$replaced -D$f=fake_$f"
 done
 replaced="$replaced -Dpthread_getattr_np=fake_getattr_np -Dpthread_key_create=fake_key_create"
 replaced="$replaced -Dclock_gettime=fake_clock_gettime -Dgetrusage=fake_getrusage -include test/fake_clock.h"
 # shellcheck disable=SC2086 # lists of flags
-"$cc" $flags $replaced -DCLRPROF_SANITIZED -fvisibility=hidden -shared "$@" -o "$out/agent.so" src/*.c
+"$cc" $flags $replaced -DCLRPROF_SANITIZED -DFIRST_FRAMES=8u -DCLRPROF_COUNT_STEPS -fvisibility=hidden -shared "$@" -o "$out/agent.so" src/*.c
 # shellcheck disable=SC2086
-"$cc" $flags -rdynamic "$@" -o "$out/agent_test" test/agent_test.c test/lifetime_test.c test/time_test.c test/time_limits_test.c test/time_waits_test.c test/time_model.c test/model.c test/fake_runtime.c test/fake_calls.c -ldl
+"$cc" $flags -rdynamic "$@" -o "$out/agent_test" test/agent_test.c test/runtime_test.c test/lifetime_test.c test/time_test.c test/time_limits_test.c test/time_waits_test.c test/cfi_test.c test/threads_test.c test/time_model.c test/model.c test/fake_runtime.c test/fake_calls.c -ldl

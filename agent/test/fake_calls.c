@@ -177,6 +177,7 @@ void fake_tell(enum fake_exception what, struct fake_method *m)
 
 struct fake_clock fake_clock;
 static __thread uint64_t passed; /* since fake_clock.base, in this thread */
+static __thread uint64_t off;    /* of this, without a processor */
 static __thread struct {
     uint32_t voluntary, preempted, faults, reads;
 } usage;
@@ -199,7 +200,7 @@ int fake_clock_gettime(clockid_t id, struct timespec *out)
 {
     if (!fake_clock.on)
         return clock_gettime(id, out);
-    uint64_t now = fake_now();
+    uint64_t now = fake_now() - (id == CLOCK_THREAD_CPUTIME_ID ? off : 0);
     *out = (struct timespec){(time_t)(now / 1000000000u), (long)(now % 1000000000u)};
     return 0;
 }
@@ -232,6 +233,7 @@ void fake_pass(int64_t ns)
 void fake_wait(int64_t ns, uint32_t voluntary, uint32_t preempted, uint32_t faults, uint32_t reads)
 {
     fake_pass(ns);
+    off += (uint64_t)ns;
     usage.voluntary += voluntary;
     usage.preempted += preempted;
     usage.faults += faults;

@@ -81,25 +81,54 @@ static bool os_fails(enum fake_os_call call, int error)
 
 /* The agent is built for tests with these in the place of the real ones. */
 void *fake_mmap(void *address, size_t bytes, int protection, int flags, int fd, off_t offset);
+int fake_madvise(void *address, size_t bytes, int advice);
 int fake_fallocate(int fd, int mode, off_t offset, off_t bytes);
 int fake_ftruncate(int fd, off_t bytes);
+int fake_mprotect(void *address, size_t bytes, int protection);
+int fake_dl_iterate_phdr(int (*found)(struct dl_phdr_info *, size_t, void *), void *data);
 int fake_link(const char *old, const char *new);
 int fake_getattr_np(pthread_t thread, pthread_attr_t *attributes);
 int fake_key_create(pthread_key_t *key, void (*destructor)(void *));
 
 void *fake_mmap(void *address, size_t bytes, int protection, int flags, int fd, off_t offset)
 {
-    return os_fails(OS_MMAP, ENOMEM) ? MAP_FAILED : mmap(address, bytes, protection, flags, fd, offset);
+    if (os_fails(OS_MMAP, ENOMEM))
+        return MAP_FAILED;
+    void *p = mmap(address, bytes, protection, flags, fd, offset);
+    if (p != MAP_FAILED && bytes == fake.watched_bytes && fake.watched == NULL)
+        fake.watched = p;
+    errno = EPROTO; /* whoever lets the agent be called wants to keep its own */
+    return p;
+}
+
+int fake_madvise(void *address, size_t bytes, int advice)
+{
+    return os_fails(OS_MADVISE, EINVAL) ? -1 : madvise(address, bytes, advice);
 }
 
 int fake_fallocate(int fd, int mode, off_t offset, off_t bytes)
 {
-    return os_fails(OS_FALLOCATE, ENOSPC) ? -1 : fallocate(fd, mode, offset, bytes);
+    if (os_fails(OS_FALLOCATE, ENOSPC))
+        return -1;
+    int rc = fallocate(fd, mode, offset, bytes);
+    if (rc == 0)
+        errno = EPROTO; /* as above */
+    return rc;
 }
 
 int fake_ftruncate(int fd, off_t bytes)
 {
     return os_fails(OS_FTRUNCATE, EFBIG) ? -1 : ftruncate(fd, bytes);
+}
+
+int fake_mprotect(void *address, size_t bytes, int protection)
+{
+    return os_fails(OS_MPROTECT, EACCES) ? -1 : mprotect(address, bytes, protection);
+}
+
+int fake_dl_iterate_phdr(int (*found)(struct dl_phdr_info *, size_t, void *), void *data)
+{
+    return fake.module != NULL ? found(fake.module, sizeof *fake.module, data) : dl_iterate_phdr(found, data);
 }
 
 int fake_link(const char *old, const char *new)
@@ -280,6 +309,30 @@ static void emit_framed(struct emitter *e, struct fake_body *b)
     CODE(e, "\x48\x83\xC4\x10\x5B\x41\x5C\x5D\xC3");
 }
 
+/* push r12; sub rsp, 16; leave at once if there is nothing to call; call what [rdi] says, as emit_call does. */
+__asm__(".text\n"
+        ".globl fake_stub, fake_stub_half, fake_stub_returns, fake_stub_leaves, fake_stub_end, fake_stub_framed\n"
+        ".type fake_stub, @function\n"
+        "fake_stub: .cfi_startproc\n"
+        "push %r12\n .cfi_adjust_cfa_offset 8\n .cfi_offset r12, -16\n"
+        "fake_stub_half:\n"
+        "sub $16, %rsp\n .cfi_adjust_cfa_offset 16\n"
+        "test %rdi, %rdi\n jne 1f\n"
+        ".cfi_remember_state\n"
+        "add $16, %rsp\n .cfi_adjust_cfa_offset -16\n pop %r12\n .cfi_adjust_cfa_offset -8\n"
+        "fake_stub_leaves: ret\n"
+        ".cfi_restore_state\n"
+        "1: mov (%rdi), %rax\n add $8, %rdi\n shr %rsi\n call *%rax\n"
+        "fake_stub_returns:\n"
+        "add $16, %rsp\n .cfi_adjust_cfa_offset -16\n pop %r12\n .cfi_adjust_cfa_offset -8\n ret\n"
+        "fake_stub_end: .cfi_endproc\n .size fake_stub, . - fake_stub\n"
+        ".type fake_stub_framed, @function\n"
+        "fake_stub_framed: .cfi_startproc\n"
+        "push %rbp\n .cfi_adjust_cfa_offset 8\n mov %rsp, %rbp\n sub $16, %rsp\n .cfi_adjust_cfa_offset 16\n"
+        "mov (%rdi), %rax\n add $8, %rdi\n shr %rsi\n call *%rax\n"
+        "add $16, %rsp\n .cfi_adjust_cfa_offset -16\n pop %rbp\n .cfi_adjust_cfa_offset -8\n ret\n"
+        ".cfi_endproc\n .size fake_stub_framed, . - fake_stub_framed\n");
+
 static int new_slot(void)
 {
     if (n_slots == 0 && mmap(CODE_BASE, CODE_SLOT * CODE_SLOTS, PROT_READ | PROT_WRITE | PROT_EXEC,
@@ -292,6 +345,10 @@ static int new_slot(void)
 
 void fake_emit(struct fake_method *m, struct fake_body *b, enum fake_shape shape, int slot)
 {
+    if (shape == STUB || shape == STUB_FRAMED) {
+        *b = (struct fake_body){.method = m, .shape = shape, .start = (uint8_t *)(shape == STUB ? (uintptr_t)fake_stub : (uintptr_t)fake_stub_framed)};
+        return;
+    }
     if (slot < 0)
         slot = new_slot();
     *b = (struct fake_body){.method = m, .shape = shape, .start = CODE_BASE + (uint32_t)slot * CODE_SLOT};
@@ -418,6 +475,7 @@ static hresult get_method_props(void *self, uint32_t token, uint32_t *owner, utf
     *owner = m->type == NULL ? 0 : m->type->token;
     *signature = blob;
     *signature_bytes = m->signature_bytes;
+    *implementation = 0; /* IL, managed */
     give_name(m->name, name, capacity, length);
     return HR_OK;
 }
@@ -446,11 +504,12 @@ static struct import *import_of(struct fake_module *m)
 static hresult info_query(void *self, const struct guid *iid, void **out)
 {
     static const struct guid info9 = {0x008170DB, 0xF8CC, 0x4796, {0x9A, 0x51, 0xDC, 0x8A, 0xA0, 0xB4, 0x70, 0x12}};
+    static const struct guid info12 = {0x27B24CCD, 0x1CB1, 0x47C5, {0x96, 0xEE, 0x98, 0x19, 0x0D, 0xC3, 0x09, 0x59}};
     static const struct guid info14 = {0xF460E352, 0xD76D, 0x4FE9, {0x83, 0x5F, 0xF6, 0xAF, 0x9D, 0x6E, 0x86, 0x2D}};
     *out = NULL;
     if (call_fails())
         return HR_NO_INTERFACE;
-    if ((guid_equal(iid, &info9) && !fake.no_info9) || (guid_equal(iid, &info14) && !fake.no_info14))
+    if ((guid_equal(iid, &info9) && !fake.no_info9) || (guid_equal(iid, &info12) && fake.has_info12) || (guid_equal(iid, &info14) && !fake.no_info14))
         *out = self;
     return *out != NULL ? HR_OK : HR_NO_INTERFACE;
 }
@@ -597,7 +656,7 @@ static hresult get_runtime_information(void *self, uint16_t *instance, uint32_t 
         return HR_FAIL;
     *instance = 0;
     *type = 2;
-    *major = 9;
+    *major = fake.major != 0 ? fake.major : 9;
     *minor = 0;
     *build = 7;
     *fix = 0;
@@ -778,6 +837,15 @@ static hresult get_non_gc_heap_bounds(void *self, uint32_t capacity, uint32_t *n
     return HR_OK;
 }
 
+__thread uintptr_t fake_block_frame;
+
+static hresult get_notified_clause(void *self, struct clr_clause *out)
+{
+    (void)self;
+    *out = (struct clr_clause){.frame_pointer = fake_block_frame};
+    return fake_block_frame != 0 ? HR_OK : 1;
+}
+
 static void *info_table[115];
 static void *answers[115]; /* of tests */
 static void **info_object = info_table;
@@ -797,6 +865,7 @@ static void fill_tables(void)
     info_table[INFO_GET_FUNCTION_INFO2] = (void *)get_function_info2;
     info_table[INFO_GET_FUNCTION_INFO] = (void *)get_function_info;
     info_table[INFO_GET_IL_FUNCTION_BODY] = (void *)get_il_function_body;
+    info_table[INFO_GET_NOTIFIED_CLAUSE] = (void *)get_notified_clause;
     info_table[INFO_SET_FUNCTION_ID_MAPPER2] = (void *)set_function_id_mapper2;
     info_table[INFO_SET_ENTER_LEAVE_HOOKS3] = (void *)set_enter_leave_hooks3;
     info_table[INFO_GET_CLASS_ID_INFO2] = (void *)get_class_id_info2;

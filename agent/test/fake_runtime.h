@@ -12,10 +12,11 @@
 
 #include "../src/clr.h"
 
+#include <link.h>
 #include <pthread.h>
 #include <stdio.h>
 
-#define MAX_PROGRAM 1024 /* methods of one stack; more come from recursion */
+#define MAX_PROGRAM 4096 /* methods of one stack; more come from recursion */
 #define CODE_SLOT 128u   /* bytes of one body */
 #define CODE_SLOTS 32768u
 #define FAKE_CODE_BASE 0x551000000000u /* the same in every run, and where each sanitizer allows it */
@@ -51,6 +52,8 @@ enum fake_shape {
     FRAMELESS_VERY_LARGE, /* its prologue probes with lea r11 */
     NATIVE,               /* framed, in no method: a stub of the runtime */
     NATIVE_WILD,          /* uses the frame pointer for something else: see fake_set_wild */
+    STUB,                 /* the runtime's own, in assembler: leaves the frame pointer alone, */
+    STUB_FRAMED,          /* or has one that its call-frame information does not tell */
     FIRST_VERSION,        /* calls the OSR variant that follows it in the program */
     FIRST_VERSION_LARGE,
     FIRST_VERSION_VERY_LARGE,
@@ -70,6 +73,7 @@ struct fake_method {
     struct fake_body *bodies[300];
     uint32_t n_bodies;
     uint32_t il_bytes; /* of its code */
+    bool helper;       /* the runtime's own: it has no frame */
     bool compiling, compiled; /* its first PROBED body; the agent was asked about it: */
     int32_t hooked;
     uintptr_t client; /* what the hooks get */
@@ -88,6 +92,13 @@ struct fake_body {
 void fake_class_init(struct fake_class *c, struct fake_module *m, const char *name, uint32_t base, uint32_t component);
 /* Adds a body to a method (its first: the method becomes known). slot < 0: a new place for the code. */
 void fake_emit(struct fake_method *m, struct fake_body *b, enum fake_shape shape, int slot);
+/* Those of STUB and STUB_FRAMED: what is to be called next is in rdi, as in every function of a program. The places are
+ * where the first is before its frame is made, while it is half made, and behind its call, with the bytes to the return
+ * address that its call-frame information gives there. */
+void fake_stub(void);
+void fake_stub_framed(void);
+extern const char fake_stub_half[], fake_stub_returns[], fake_stub_leaves[], fake_stub_end[];
+#define FAKE_STUB_FRAME 24u
 void fake_set_wild(struct fake_body *b, uintptr_t frame_pointer); /* what is in the register while it calls */
 void fake_forget(struct fake_method *m); /* its bodies are gone; the structs may be used again */
 
@@ -114,6 +125,7 @@ void fake_set_thread(uintptr_t managed); /* GetCurrentThreadID of this thread; 0
 hresult fake_load(const char *agent); /* up to and with Initialize; a failure unloads the library, as the runtime does */
 hresult fake_callback(uint32_t slot, uintptr_t argument);
 void *fake_callbacks(void); /* the agent's object */
+extern __thread uintptr_t fake_block_frame; /* of GetNotifiedExceptionClauseInfo; 0: it says nothing */
 void fake_answer(uint32_t slot, void *function); /* of ICorProfilerInfo14, before fake_load */
 hresult fake_callback_name(uintptr_t thread, uint32_t length, const utf16 *name);
 
@@ -122,7 +134,7 @@ extern struct fake_hooks { /* as the agent set them */
     void *mapper_data, *enter, *leave, *tailcall;
 } fake_hooks;
 
-enum fake_os_call { OS_MMAP, OS_FALLOCATE, OS_FTRUNCATE, OS_LINK, OS_STACK, OS_KEY, OS_CALLS };
+enum fake_os_call { OS_MMAP, OS_FALLOCATE, OS_FTRUNCATE, OS_LINK, OS_STACK, OS_KEY, OS_MPROTECT, OS_MADVISE, OS_CALLS };
 
 extern struct fake_state {
     uint64_t objects, bytes;  /* told to the agent */
@@ -132,13 +144,17 @@ extern struct fake_state {
     struct fake_class *reenter_class;
     uint64_t os_calls[OS_CALLS], os_fail_at[OS_CALLS], os_fail_from[OS_CALLS];
     uint64_t os_kill_at[OS_CALLS]; /* such a call kills the process */
+    size_t watched_bytes; /* the first mapping of this size is remembered: the agent's own memory, for tests that damage it */
+    void *watched;
     uint32_t frozen_segments; /* that the runtime tells of */
-    bool no_info9, no_info14;
+    bool no_info9, no_info14, has_info12; /* EventPipe, whose slots a test answers */
     bool allocate_in_set_event_mask;
     void (*in_set_hooks)(void); /* what another thread could do then */
     uint32_t event_low, event_high;
     uint32_t references; /* to metadata that the agent did not release */
     int link_error;      /* EEXIST if 0 */
+    uint16_t major;      /* of the runtime; 9 if 0 */
+    struct dl_phdr_info *module; /* the loader tells of this one alone */
 } fake;
 
 _Noreturn void fake_die(const char *format, ...) __attribute__((format(printf, 1, 2)));

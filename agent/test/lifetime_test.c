@@ -9,8 +9,10 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -23,6 +25,7 @@ struct heap_object {
     uintptr_t at;
     uint64_t bytes;
     uint32_t generation; /* GONE: dead */
+    bool left_out;       /* not the program's */
 };
 #define GONE UINT32_MAX
 
@@ -55,6 +58,7 @@ static hresult heap_bounds(void *self, uint32_t capacity, uint32_t *n, struct cl
 }
 
 static void collect(uint32_t oldest, uint32_t seed, bool induced);
+static void suspend_threads(void), tell_start(void);
 
 static hresult heap_force_gc(void *self)
 {
@@ -87,7 +91,7 @@ static void start_lifetime(void)
     fake_answer(INFO_GET_GENERATION_BOUNDS, (void *)heap_bounds);
     fake_answer(INFO_FORCE_GC, (void *)heap_force_gc);
     setenv("CLRPROF_LIFETIME", "1", 1);
-    setenv("CLRPROF_FINAL_GC", "1", 1);
+    setenv("CLRPROF_FINAL_GC", "1", 0);
     make_world();
     fake_set_thread(0); /* the main thread is not managed while Initialize runs */
     hresult hr = fake_load(agent_path);
@@ -118,7 +122,7 @@ static void allocate_objects(uint32_t n, uint32_t seed)
             continue;
         struct fake_stack s = {2 + k % 3, 0, {&bodies[k % 2], &bodies[2], &bodies[3], &bodies[k % 5]}, 0};
         struct birth b = {classes[which], used[g]};
-        heap[n_heap++] = (struct heap_object){used[g], bytes, g};
+        heap[n_heap++] = (struct heap_object){used[g], bytes, g, false};
         used[g] += bytes;
         fake_run(&s, born_here, &b);
     }
@@ -132,6 +136,12 @@ static void tell_ranges(const uintptr_t *from, const uintptr_t *to, const size_t
     AGENT(CALLBACK_MOVED_REFERENCES2, uint32_t, const uintptr_t *, const uintptr_t *, const size_t *)(fake_callbacks(), n, from, to, lengths);
 }
 
+static void tell_survivors(const uintptr_t *from, const uintptr_t *to, const size_t *lengths, uint32_t n)
+{
+    if ((fake.event_low & MONITOR_GC) != 0)
+        tell_ranges(from, to, lengths, n);
+}
+
 /* Tells of the survivors, one range each, and moves them. */
 static void move_survivors(uint32_t oldest, uint32_t seed)
 {
@@ -143,8 +153,8 @@ static void move_survivors(uint32_t oldest, uint32_t seed)
         if (o->generation >= all)
             continue;
         if (((i + seed) * 2654435761u >> 24) % 3 == 0) {
-            dead[o->generation][0]++;
-            dead[o->generation][1] += o->bytes;
+            dead[o->generation][0] += !o->left_out;
+            dead[o->generation][1] += o->left_out ? 0 : o->bytes;
             o->generation = GONE;
             continue;
         }
@@ -155,11 +165,11 @@ static void move_survivors(uint32_t oldest, uint32_t seed)
         }
         lengths[n++] = o->bytes;
         if (n == RANGES) {
-            tell_ranges(from, to, lengths, n);
+            tell_survivors(from, to, lengths, n);
             n = 0;
         }
     }
-    tell_ranges(from, to, lengths, n);
+    tell_survivors(from, to, lengths, n);
 }
 
 static void begin_collection(uint32_t oldest, bool induced)
@@ -167,6 +177,7 @@ static void begin_collection(uint32_t oldest, bool induced)
     int32_t collected[WIRE_GENERATION_COUNT];
     for (uint32_t g = 0; g < WIRE_GENERATION_COUNT; g++)
         collected[g] = g <= oldest || oldest == 2;
+    suspend_threads();
     point();
     AGENT(CALLBACK_GC_STARTED, int32_t, const int32_t *, uint32_t)(fake_callbacks(), WIRE_GENERATION_COUNT, collected, induced);
 }
@@ -179,12 +190,147 @@ static void end_collection(void)
     finished++;
 }
 
+/* ── EventPipe ──────────────────────────────────────────────────────────────────────────────────────────────── */
+
+enum event_fault { NO_FAULT, NO_START, START_ELSEWHERE, RESTORE_FAILS_ONCE, RESTORE_FAILS };
+
+static struct {
+    bool refuses; /* sessions */
+    enum event_fault fault;
+    uint32_t left_out; /* objects that the session's start allocates */
+    uint32_t own_sessions, sessions, walks;
+    void (*provider)(const uint8_t *, uint32_t, uint8_t, uint64_t, uint64_t, void *, void *);
+} pipe_state;
+static pthread_mutex_t pipe_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t pipe_changed = PTHREAD_COND_INITIALIZER;
+static const utf16 runtime_provider[] = u"Microsoft-Windows-DotNETRuntime", other_provider[] = u"System.Runtime";
+
+static void *deliver(void *id)
+{
+    AGENT(CALLBACK_EVENT_DELIVERED, uintptr_t, uint32_t, uint32_t, uint32_t, const uint8_t *, uint32_t, const uint8_t *, const struct guid *, const struct guid *,
+          uintptr_t, uint32_t, uintptr_t *)(fake_callbacks(), 1, (uint32_t)(uintptr_t)id, 1, 0, NULL, 0, NULL, NULL, NULL, 0, 0, NULL);
+    return NULL;
+}
+
+static void deliver_elsewhere(uintptr_t id)
+{
+    pthread_t thread;
+    pthread_create(&thread, NULL, deliver, (void *)id);
+    pthread_join(thread, NULL);
+}
+
+/* The threads have been stopped, and the session says so. */
+static void suspend_threads(void)
+{
+    if (!fake.has_info12)
+        return;
+    AGENT(CALLBACK_RUNTIME_SUSPEND_STARTED, uint32_t)(fake_callbacks(), 1);
+    if (pipe_state.sessions != 0)
+        deliver((void *)9);
+}
+
+/* What the runtime does behind GarbageCollectionStarted: it walks if the flag is set, and writes GCStart. */
+static void tell_start(void)
+{
+    if (!fake.has_info12)
+        return;
+    bool skips = (fake.event_high & HIGH_MONITOR_GC_SKIP_ALLOCATED_BY_CLASS) != 0 && fake.major >= 11;
+    if ((fake.event_low & MONITOR_GC) != 0 && !skips) {
+        pipe_state.walks++;
+        AGENT(CALLBACK_OBJECTS_ALLOCATED_BY_CLASS, uint32_t, uintptr_t *, uint32_t *)(fake_callbacks(), 0, NULL, NULL);
+    }
+    if (pipe_state.sessions == 0 || pipe_state.fault == NO_START)
+        return;
+    if (pipe_state.fault == RESTORE_FAILS_ONCE)
+        fake.fail_at = fake.calls + 1;
+    if (pipe_state.fault == RESTORE_FAILS)
+        fake.fail_from = fake.calls + 1;
+    if (pipe_state.fault == START_ELSEWHERE)
+        deliver_elsewhere(1);
+    else
+        deliver((void *)1);
+    if (pipe_state.fault == RESTORE_FAILS_ONCE)
+        deliver((void *)200);
+    fake.fail_from = 0;
+}
+
+static hresult pipe_start(void *self, uint32_t n, const struct clr_event_provider *providers, int32_t rundown, uint64_t *session)
+{
+    (void)self, (void)rundown;
+    bool own = providers[0].name[0] != runtime_provider[0]; /* shorter names end before */
+    for (uint32_t i = 0; !own && i < pipe_state.left_out; i++) {
+        heap[n_heap++] = (struct heap_object){used[0], 24, 0, true};
+        fake_allocate_at(&line, used[0]);
+        used[0] += 24;
+    }
+    pthread_mutex_lock(&pipe_lock);
+    *session = 1;
+    if (own)
+        pipe_state.own_sessions += !pipe_state.refuses;
+    else if (!pipe_state.refuses)
+        pipe_state.sessions += n;
+    if (!own)
+        pthread_cond_signal(&pipe_changed);
+    hresult hr = pipe_state.refuses ? HR_FAIL : HR_OK;
+    pipe_state.refuses = pipe_state.refuses && own;
+    pthread_mutex_unlock(&pipe_lock);
+    return hr;
+}
+
+static hresult pipe_create(void *self, const utf16 *name, void *callback, uintptr_t *provider)
+{
+    (void)self, (void)name;
+    pipe_state.provider = (void (*)(const uint8_t *, uint32_t, uint8_t, uint64_t, uint64_t, void *, void *))callback;
+    *provider = 7;
+    return HR_OK;
+}
+
+static hresult pipe_info(void *self, uintptr_t provider, uint32_t capacity, uint32_t *length, utf16 *name)
+{
+    const utf16 *text = (const utf16 *)provider;
+    (void)self;
+    for (*length = 0; *length < capacity && (name[*length] = text[*length]) != 0; ++*length)
+        ;
+    return HR_OK;
+}
+
+/* A runtime with EventPipe. Its session has been refused or is there when this returns, if one collection is enough for that. */
+static void start_with_events(bool waits)
+{
+    fake.has_info12 = true;
+    fake_answer(INFO_EVENT_PIPE_START_SESSION, (void *)pipe_start);
+    fake_answer(INFO_EVENT_PIPE_CREATE_PROVIDER2, (void *)pipe_create);
+    fake_answer(INFO_EVENT_PIPE_GET_PROVIDER_INFO, (void *)pipe_info);
+    bool refuses = pipe_state.refuses;
+    start_lifetime();
+    fake_callback(CALLBACK_EVENT_PROVIDER_CREATED, (uintptr_t)runtime_provider);
+    allocate_objects(1000, 1);
+    collect(0, 1, false);
+    check(pipe_state.sessions == 0, "a session before all sources of events are there");
+    fake_callback(CALLBACK_EVENT_PROVIDER_CREATED, (uintptr_t)other_provider);
+    pthread_mutex_lock(&pipe_lock);
+    while (waits && pipe_state.sessions == 0 && pipe_state.refuses == refuses)
+        pthread_cond_wait(&pipe_changed, &pipe_lock);
+    pthread_mutex_unlock(&pipe_lock);
+}
+
+/* EventPipe ends, before the profiler does. */
+static void *end_pipe(void *unused)
+{
+    (void)unused;
+    if (pipe_state.own_sessions != 0)
+        pipe_state.provider(NULL, 0, 0, 0, 0, NULL, NULL);
+    pipe_state.sessions = pipe_state.own_sessions = 0;
+    return NULL;
+}
+
 static void collect(uint32_t oldest, uint32_t seed, bool induced)
 {
     uintptr_t pinned = heap[n_heap / 2].at;
     uint32_t kind = 3, flags = 1;
     n_collections++;
     begin_collection(oldest, induced);
+    tell_start();
     move_survivors(oldest, seed);
     AGENT(CALLBACK_ROOT_REFERENCES2, uint32_t, const uintptr_t *, const uint32_t *, const uint32_t *, const uintptr_t *)(
         fake_callbacks(), 1, &pinned, &kind, &flags, &pinned);
@@ -300,6 +446,40 @@ static void lives_untracked(void)
     check(lost(&e, WIRE_LOSS_MOVES) == 0 && lost(&e, WIRE_LOSS_LIFETIME_FULL) == 0, "more was lost");
     for (uint32_t g = 0; g < WIRE_GENERATION_COUNT; g++)
         check(e.dead[g][0] == dead[g][0], "generation %u: %llu objects are dead, want %llu", g, (unsigned long long)e.dead[g][0], (unsigned long long)dead[g][0]);
+}
+
+#define CHUNK_WORDS (1u << 19) /* of the shadow heap: see heap_chunks in agent.h */
+#define CHUNK_BYTES ((CHUNK_WORDS + 1024u) * 4u)
+
+/* Something writes over the shadow of an object: what is found there is not believed, the walks end, and it is told. */
+static int lives_damaged_step(uint64_t n)
+{
+    static const uint32_t damage[][3] = {{1, 0, 0}, {1000000, 3, 0}, {0x1FFFFFFE, 3, 0}, {0x60000001, 3, 0}, {0xFFFFFFFF, 0, UINT32_MAX}};
+    if (n > 2 * sizeof damage / sizeof *damage)
+        return STEP_BEYOND;
+    setenv("CLRPROF_ROOTS", "off", 1);
+    fake.watched_bytes = CHUNK_BYTES;
+    start_lifetime();
+    small_only = true;
+    allocate_objects(1000, 1);
+    check(fake.watched != NULL, "no chunk of the shadow heap was seen");
+    const struct heap_object *victim = &heap[n % 2 == 0 ? 3 : 500];
+    uint32_t *words = (uint32_t *)fake.watched + (victim->at >> 3) % CHUNK_WORDS;
+    check(words[1] == victim->bytes / 8, "the shadow is elsewhere: %u", words[1]);
+    memcpy(words, damage[(n - 1) / 2], sizeof damage[0]);
+    collect(0, (uint32_t)n, false);
+    live_and_die(6);
+    fake_callback(CALLBACK_SHUTDOWN, 0);
+    struct ends e = read_ends();
+    uint64_t counted = e.dead[0][0] + e.dead[1][0] + e.dead[2][0], all = dead[0][0] + dead[1][0] + dead[2][0];
+    bool told = lost(&e, WIRE_LOSS_MOVES) + lost(&e, WIRE_LOSS_UNTRACKED) != 0;
+    check(counted == all || (told && counted < all), "%llu of %llu are dead, %s", (unsigned long long)counted, (unsigned long long)all, told ? "told" : "not told");
+    return STEP_PASSED;
+}
+
+static void lives_damaged(void)
+{
+    sweep(lives_damaged_step, 1);
 }
 
 /* The n-th mmap from the first object on fails, and all after it: allocations are counted all the same. */
@@ -459,7 +639,6 @@ static void snapshot_without_room(void)
     start_lifetime();
     allocate_objects(20000, 1);
     collect(0, 1, false);
-    signal(SIGXFSZ, SIG_IGN); /* as .NET programs do */
     limit.rlim_cur = 100000;
     setrlimit(RLIMIT_FSIZE, &limit);
     collect(2, 2, false); /* its table of sites alone is larger */
@@ -470,16 +649,205 @@ static void snapshot_without_room(void)
     setrlimit(RLIMIT_FSIZE, &limit);
 }
 
+/* A heap of which a snapshot would be larger than the memory limit. */
+static void snapshot_beyond_limit(void)
+{
+    static uintptr_t references[1000];
+    char path[5000];
+    struct stat st;
+    setenv("CLRPROF_MEMORY", "16777216", 1);
+    setenv("CLRPROF_SNAPSHOT", "2", 1);
+    start_lifetime();
+    allocate_objects(100, 1);
+    collect(0, 1, false);
+    const struct wire_header *h = read_ends().header; /* the mapping shows what changes */
+    allocate_objects(1, 1);
+    uintptr_t object = heap[n_heap - 1].at;
+    begin_collection(2, true);
+    bool on = true;
+    uint32_t told = 0;
+    for (; on && told < 4000; told++)
+        on = AGENT(CALLBACK_OBJECT_REFERENCES, uintptr_t, uintptr_t, uint32_t, const uintptr_t *)(fake_callbacks(), object, (uintptr_t)&order, 1000, references) == HR_OK;
+    check(!on && told > 200, "%u objects were told", told);
+    check(h->shared_bytes + h->private_bytes <= h->memory_limit, "more memory than allowed");
+    move_survivors(2, 2);
+    used[0] = areas[0];
+    end_collection();
+    struct ends e = read_ends();
+    check(lost(&e, WIRE_LOSS_SNAPSHOT) == 1 && e.collections == 2, "%llu snapshots lost, %u collections", (unsigned long long)lost(&e, WIRE_LOSS_SNAPSHOT), e.collections);
+    check(h->shared_bytes < 4u << 20, "%llu bytes shared: they were not given back", (unsigned long long)h->shared_bytes);
+    snprintf(path, sizeof path, "%s/%d-2.heap", directory, (int)getpid());
+    check(stat(path, &st) == 0 && st.st_blocks == 0, "the file has %lld blocks", (long long)st.st_blocks);
+}
+
+/* The runtime walks before the session is there, and not any more then, not even for the last collection. */
+static void events_shorten(void)
+{
+    pipe_state.left_out = 50;
+    start_with_events(true);
+    check(pipe_state.own_sessions == 1 && pipe_state.sessions == 1, "%u and %u sessions", pipe_state.own_sessions, pipe_state.sessions);
+    live_and_die(20);
+    end_pipe(NULL);
+    check((fake.event_low & MONITOR_GC) == 0, "collections behind the last one tell something");
+    uint64_t counted = fake.objects;
+    allocate_objects(10, 3);
+    fake_callback(CALLBACK_SHUTDOWN, 0);
+    struct ends e = read_ends();
+    judge_ends(&e);
+    check(pipe_state.walks == 1 && e.header->walks == 1, "%u walks, %llu told", pipe_state.walks, (unsigned long long)e.header->walks);
+    check(e.collections == 22 && n_collections == 22 && e.header->alive_known == 1, "%u of %u collections", e.collections, n_collections);
+    check(e.header->left_out == 50 + fake.objects - counted, "%llu objects are left out", (unsigned long long)e.header->left_out);
+}
+
+/* Without a session all is as it was; nor is the flag cleared if the session has ended unseen. */
+static void events_refused(void)
+{
+    pipe_state.refuses = true;
+    start_with_events(true);
+    live_and_die(5);
+    fake_callback(CALLBACK_SHUTDOWN, 0);
+    struct ends e = read_ends();
+    judge_ends(&e);
+    check(pipe_state.walks == n_collections && e.header->walks == n_collections && n_collections == 7, "%u walks in %u collections", pipe_state.walks, n_collections);
+}
+
+static void events_end_unseen(void)
+{
+    fake.no_info14 = true; /* as before .NET 8 */
+    start_with_events(true);
+    check(pipe_state.own_sessions == 0 && pipe_state.sessions == 1, "%u and %u sessions", pipe_state.own_sessions, pipe_state.sessions);
+    live_and_die(5);
+    end_pipe(NULL);
+    live_and_die(2);
+    fake_callback(CALLBACK_SHUTDOWN, 0);
+    struct ends e = read_ends();
+    judge_ends(&e);
+    check(pipe_state.walks == 1 + 2 + 1 && e.collections == 9, "%u walks in %u collections", pipe_state.walks, e.collections);
+}
+
+/* One collection in which the flag is not set again in time: what survived it is not known, and that is told. */
+static void lose_a_collection(enum event_fault fault)
+{
+    start_with_events(true);
+    live_and_die(3);
+    pipe_state.fault = fault;
+    collect(0, 1, false);
+    check(fault == RESTORE_FAILS || (fake.event_low & MONITOR_GC) != 0, "the flag stays cleared");
+    pipe_state.fault = NO_FAULT;
+    uint32_t walks = pipe_state.walks;
+    live_and_die(3);
+    fake_callback(CALLBACK_SHUTDOWN, 0);
+    struct ends e = read_ends();
+    check(lost(&e, WIRE_LOSS_MOVES) == 1, "%llu collections lost", (unsigned long long)lost(&e, WIRE_LOSS_MOVES));
+    check(e.collections == n_collections && n_collections == 8, "%u of %u collections", e.collections, n_collections);
+    check(pipe_state.walks == walks + (fault == RESTORE_FAILS ? 0 : 3), "%u walks behind it", pipe_state.walks - walks);
+    for (uint32_t g = 0; g < WIRE_GENERATION_COUNT; g++)
+        check(e.dead[g][0] <= dead[g][0], "generation %u: %llu objects are dead, %llu died", g, (unsigned long long)e.dead[g][0], (unsigned long long)dead[g][0]);
+}
+
+static void event_never_comes(void)
+{
+    lose_a_collection(NO_START);
+}
+
+static void event_comes_elsewhere(void)
+{
+    lose_a_collection(START_ELSEWHERE);
+}
+
+/* The runtime refuses to set the flag; the next event of the same collection tries again. */
+static void restoring_fails(void)
+{
+    start_with_events(true);
+    pipe_state.fault = RESTORE_FAILS_ONCE;
+    live_and_die(6);
+    pipe_state.fault = NO_FAULT;
+    end_pipe(NULL);
+    fake_callback(CALLBACK_SHUTDOWN, 0);
+    struct ends e = read_ends();
+    judge_ends(&e);
+    check(pipe_state.walks == 1, "%u walks", pipe_state.walks);
+}
+
+/* EventPipe may not end between a collection's start and its event. */
+static void *end_and_look(void *flag)
+{
+    end_pipe(NULL);
+    *(bool *)flag = (__atomic_load_n(&fake.event_low, __ATOMIC_ACQUIRE) & MONITOR_GC) != 0;
+    return NULL;
+}
+
+static void events_end_in_a_collection(void)
+{
+    pthread_t thread;
+    bool flag = false;
+    setenv("CLRPROF_FINAL_GC", "0", 1);
+    start_with_events(true);
+    begin_collection(0, false);
+    check((fake.event_low & MONITOR_GC) == 0, "the flag is not cleared");
+    pthread_create(&thread, NULL, end_and_look, &flag);
+    deliver((void *)1);
+    pthread_join(thread, NULL);
+    check(flag, "EventPipe ended while the flag was cleared");
+    end_collection();
+}
+
+/* .NET 11 is asked not to walk; should it not know how, events do the same from the next collection on. */
+static void runtime_skips(void)
+{
+    if (SANITIZED)
+        return; /* from .NET 10 on the agent searches all of the runtime's constants, which here is a test's program */
+    fake.major = 11;
+    start_with_events(false);
+    live_and_die(5);
+    fake_callback(CALLBACK_SHUTDOWN, 0);
+    struct ends e = read_ends();
+    judge_ends(&e);
+    check((fake.event_high & HIGH_MONITOR_GC_SKIP_ALLOCATED_BY_CLASS) != 0 && pipe_state.walks == 0 && pipe_state.sessions == 0,
+          "high mask %x, %u walks, %u sessions", fake.event_high, pipe_state.walks, pipe_state.sessions);
+}
+
+static void runtime_does_not_skip(void)
+{
+    if (SANITIZED)
+        return;
+    fake.major = 11;
+    start_with_events(false);
+    AGENT(CALLBACK_OBJECTS_ALLOCATED_BY_CLASS, uint32_t, uintptr_t *, uint32_t *)(fake_callbacks(), 0, NULL, NULL);
+    collect(0, 3, false);
+    pthread_mutex_lock(&pipe_lock);
+    while (pipe_state.sessions == 0)
+        pthread_cond_wait(&pipe_changed, &pipe_lock);
+    pthread_mutex_unlock(&pipe_lock);
+    fake.major = 9; /* the runtime that there is */
+    live_and_die(5);
+    end_pipe(NULL);
+    struct ends e = read_ends();
+    judge_ends(&e);
+    check(pipe_state.walks == 0, "%u walks", pipe_state.walks);
+}
+
 const struct scenario lifetime_scenarios[] = {
     {"lives", lives},
     {"lives_in_odd_order", lives_in_odd_order},
     {"lives_untracked", lives_untracked},
+    {"lives_damaged", lives_damaged},
     {"lives_without_memory", lives_without_memory},
     {"lives_within_limit", lives_within_limit},
     {"lives_in_a_storm", lives_in_a_storm},
     {"roots_of_every_collection", roots_of_every_collection},
     {"lives_killed", lives_killed},
+    {"events_shorten", events_shorten},
+    {"events_refused", events_refused},
+    {"events_end_unseen", events_end_unseen},
+    {"event_never_comes", event_never_comes},
+    {"event_comes_elsewhere", event_comes_elsewhere},
+    {"restoring_fails", restoring_fails},
+    {"events_end_in_a_collection", events_end_in_a_collection},
+    {"runtime_skips", runtime_skips},
+    {"runtime_does_not_skip", runtime_does_not_skip},
     {"snapshot_refused", snapshot_refused},
     {"snapshot_without_room", snapshot_without_room},
+    {"snapshot_beyond_limit", snapshot_beyond_limit},
     {NULL, NULL},
 };

@@ -33,9 +33,9 @@ static uint64_t hash_text(const char *text)
     return hash_bytes(UINT64_C(0xcbf29ce484222325), text, strlen(text));
 }
 
-static uint64_t hash_frame(uint64_t h, uint64_t address, const char *function)
+static uint64_t hash_frame(uint64_t h, uint64_t address, uint64_t function)
 {
-    uint64_t parts[2] = {address, hash_text(function)};
+    uint64_t parts[2] = {address, function};
     return hash_bytes(h, parts, sizeof parts);
 }
 
@@ -128,22 +128,22 @@ static void append(struct entries *m, struct entry e)
     m->list[m->n++] = e;
 }
 
-static uint64_t hash_body(uint64_t h, const struct fake_body *b, uint64_t address)
+static uint64_t hash_method(const struct fake_body *b)
 {
     char *text = NULL;
     size_t n = 0;
     FILE *out = open_memstream(&text, &n);
     add_method(out, b->method);
     fclose(out);
-    h = hash_frame(h, address, text);
+    uint64_t h = hash_text(text);
     free(text);
     return h;
 }
 
-/* No frame of its own: native code, and first versions, whose call the OSR variant stands for. */
+/* No frame of its own: native code, helpers, and first versions, whose call the OSR variant stands for. */
 static bool is_hidden(const struct fake_body *b)
 {
-    return b->shape >= NATIVE && b->shape <= FIRST_VERSION_VERY_LARGE;
+    return b->method->helper || (b->shape >= NATIVE && b->shape <= FIRST_VERSION_VERY_LARGE);
 }
 
 static uint64_t address_in(const struct fake_stack *s, uint32_t i, bool in_handler)
@@ -160,22 +160,26 @@ void model_add(struct entries *m, const struct fake_stack *s, bool in_handler, c
     struct entry e = {.thread = (uint64_t)syscall(SYS_gettid), .frozen = frozen, .objects = objects, .bytes = bytes};
     e.type = hash_type(c);
     uint32_t n = s == NULL ? 0 : s->n + s->repeat, depth = 0, last = 0;
+    const struct fake_body *named = NULL; /* the one before, with its name: of a recursion's bodies most are alike */
+    uint64_t name = 0;
     for (uint32_t i = 0; i < n; i++) {
         const struct fake_body *b = s->bodies[i < s->n ? i : s->n - 1];
         if (is_hidden(b))
             continue;
+        if (b != named)
+            name = hash_method(named = b);
         depth++;
         last = i;
         if (depth <= model_max_depth)
-            e.stack = hash_body(e.stack, b, address_in(s, i, in_handler));
+            e.stack = hash_frame(e.stack, address_in(s, i, in_handler), name);
     }
     e.depth = depth;
     if (depth == 0) {
-        e.stack = hash_frame(0, 0, UNKNOWN);
+        e.stack = hash_frame(0, 0, hash_text(UNKNOWN));
         e.depth = 1;
     } else if (depth > model_max_depth) {
-        e.stack = hash_frame(e.stack, 0, TRUNCATED);
-        e.stack = hash_body(e.stack, s->bodies[last < s->n ? last : s->n - 1], address_in(s, last, in_handler));
+        e.stack = hash_frame(e.stack, 0, hash_text(TRUNCATED));
+        e.stack = hash_frame(e.stack, address_in(s, last, in_handler), hash_method(s->bodies[last < s->n ? last : s->n - 1]));
         e.depth = model_max_depth + 2;
     }
     append(m, e);
@@ -185,7 +189,7 @@ void model_add(struct entries *m, const struct fake_stack *s, bool in_handler, c
 void model_add_deep(struct entries *m, const struct fake_stack *s, const struct fake_class *c, uint64_t objects, uint64_t bytes)
 {
     struct entry e = {.thread = (uint64_t)syscall(SYS_gettid), .type = hash_type(c), .depth = 2, .objects = objects, .bytes = bytes};
-    e.stack = hash_body(hash_frame(0, 0, TRUNCATED), s->bodies[s->n - 1], address_in(s, s->n + s->repeat - 1, false));
+    e.stack = hash_frame(hash_frame(0, 0, hash_text(TRUNCATED)), address_in(s, s->n + s->repeat - 1, false), hash_method(s->bodies[s->n - 1]));
     append(m, e);
 }
 
@@ -233,9 +237,37 @@ static int differ(const struct entry *model, const struct entry *arena, int so_f
     return so_far + 1;
 }
 
+#define MAX_IDS (1u << 17)
+static uint32_t thread_os[MAX_IDS];
+static const struct wire_thread_set *sets;
+static uint32_t n_sets;
+
+static bool has_own_id(uint64_t os_id)
+{
+    for (uint32_t id = 1; id < MAX_IDS; id++)
+        if (thread_os[id] == os_id)
+            return true;
+    return false;
+}
+
+static void join_sets(struct entries *m)
+{
+    uint64_t last = 0;
+    bool own = false;
+    for (size_t i = 0; i < m->n; i++) {
+        if (i == 0 || m->list[i].thread != last)
+            own = has_own_id(m->list[i].thread);
+        last = m->list[i].thread;
+        if (!own)
+            m->list[i].thread = MODEL_SETS;
+    }
+}
+
 int model_compare(struct entries *model, struct entries *arena, bool exact)
 {
     int differences = 0;
+    if (n_sets != 0)
+        join_sets(model);
     merge_equal(model);
     merge_equal(arena);
     for (size_t i = 0, k = 0; i < model->n || k < arena->n;) {
@@ -245,11 +277,22 @@ int model_compare(struct entries *model, struct entries *arena, bool exact)
             continue;
         if (m != NULL && (exact ? m->objects == 0 : a == NULL))
             continue;
-        if (m == NULL && a->objects == 0)
+        if (m == NULL && (a->objects == 0 || (a->folded && !exact)))
             continue;
         differences = differ(m, a, differences);
     }
     return differences;
+}
+
+int model_compare_types(struct entries *model, struct entries *arena, bool exact)
+{
+    struct entries *both[] = {model, arena};
+    for (uint32_t i = 0; i < 2; i++)
+        for (size_t k = 0; k < both[i]->n; k++) {
+            both[i]->list[k].stack = both[i]->list[k].depth = 0;
+            both[i]->list[k].folded = false;
+        }
+    return model_compare(model, arena, exact);
 }
 
 /* ── the arena ──────────────────────────────────────────────────────────────────────────────────────────────── */
@@ -277,9 +320,8 @@ static void get_text(struct reader *r, FILE *out)
         fputc(r->p[1] != 0 || r->p[0] == 0 ? '?' : r->p[0], out);
 }
 
-#define MAX_IDS (1u << 17)
 static char *modules[MAX_IDS], *functions[MAX_IDS];
-static uint32_t body_function[MAX_IDS], function_flags[MAX_IDS], thread_os[MAX_IDS], n_bodies;
+static uint32_t body_function[MAX_IDS], function_flags[MAX_IDS], n_bodies;
 static uint64_t body_range[MAX_IDS][2];
 
 static const char *known(char **names, uint32_t id, const char *what)
@@ -474,7 +516,7 @@ static const char *name_of_ip(const struct wire_ip *ips, uint32_t n, uint32_t id
     const char *name = known(functions, ip->function, "function");
     if (name == NULL || (ip->body != 0 && body_function[ip->body] != ip->function))
         fake_die("arena: instruction %u has function %u, body %u", id, ip->function, ip->body);
-    if (ip->body == 0 && model_has_bodies)
+    if (ip->body == 0 && model_has_bodies && strstr(name, TRUNCATED) == NULL) /* that of a module has none */
         fake_die("arena: instruction %u has no body", id);
     if (ip->body != 0 && ip->address - body_range[ip->body][0] >= body_range[ip->body][1])
         fake_die("arena: instruction %u is outside of its body", id);
@@ -505,6 +547,18 @@ static uint32_t count_duplicates(const struct wire_node *nodes, uint32_t n_nodes
     return duplicates;
 }
 
+static void read_sets(struct arena_facts *f, const uint8_t *base)
+{
+    uint64_t bytes;
+    sets = region(base, WIRE_REGION_THREAD_SETS, &bytes);
+    f->n_sets = n_sets = (uint32_t)(bytes / sizeof *sets);
+    for (uint32_t i = 0; i < n_sets; i++) {
+        if (sets[i].thread >= MAX_IDS || thread_os[sets[i].thread] != MODEL_SETS)
+            fake_die("arena: set of threads %u has the id %u of a thread", i, sets[i].thread);
+        f->n_set_threads += sets[i].threads;
+    }
+}
+
 struct arena_facts *arena_read(const char *directory, struct entries *out)
 {
     char path[4096] = "";
@@ -532,28 +586,31 @@ struct arena_facts *arena_read(const char *directory, struct entries *out)
     const struct wire_ip *ips = region(base, WIRE_REGION_IPS, &n_ips);
     const struct wire_node *nodes = region(base, WIRE_REGION_NODES, &n_nodes);
     const struct wire_site *sites = region(base, WIRE_REGION_SITES, &n_sites);
+    read_sets(f, base);
     f->n_ips = (uint32_t)(n_ips / sizeof *ips);
     f->n_nodes = (uint32_t)(n_nodes / sizeof *nodes);
     f->n_sites = (uint32_t)(n_sites / sizeof *sites);
     struct {
         uint64_t hash;
         uint32_t depth;
+        bool folded;
     } *stacks = calloc(f->n_nodes + 1, sizeof *stacks);
     for (uint32_t i = 1; i < f->n_nodes; i++) {
         if (nodes[i].parent >= i)
             fake_die("arena: node %u has parent %u", i, nodes[i].parent);
         const char *name = name_of_ip(ips, f->n_ips, nodes[i].ip);
         uint64_t address = nodes[i].ip < WIRE_IP_FIRST ? 0 : ips[nodes[i].ip].address;
-        stacks[i].hash = hash_frame(stacks[nodes[i].parent].hash, address, name);
+        stacks[i].hash = hash_frame(stacks[nodes[i].parent].hash, address, hash_text(name));
         stacks[i].depth = stacks[nodes[i].parent].depth + 1;
+        stacks[i].folded = nodes[i].parent == 0 ? nodes[i].ip == WIRE_IP_TRUNCATED : stacks[nodes[i].parent].folded;
     }
     for (uint32_t i = 0; i < f->n_sites; i++) {
         const struct wire_site *s = &sites[i];
-        if (s->node == 0 || s->node >= f->n_nodes || s->thread == 0 || s->thread > f->n_threads)
+        if (s->node == 0 || s->node >= f->n_nodes || s->thread == 0 || s->thread > f->n_threads + f->n_sets)
             fake_die("arena: site %u of thread %u at node %u", i, s->thread, s->node);
         const char *type = known(f->type_names, s->type & ~WIRE_SITE_FROZEN, "type");
-        append(out, (struct entry){thread_os[s->thread], stacks[s->node].hash, hash_text(type == NULL ? "" : type),
-                                   stacks[s->node].depth, (s->type & WIRE_SITE_FROZEN) != 0, s->objects, s->bytes});
+        append(out, (struct entry){thread_os[s->thread], stacks[s->node].hash, hash_text(type == NULL ? "" : type), stacks[s->node].depth,
+                                   (s->type & WIRE_SITE_FROZEN) != 0, stacks[s->node].folded, s->objects, s->bytes});
         f->objects += s->objects;
         f->bytes += s->bytes;
     }
@@ -562,6 +619,8 @@ struct arena_facts *arena_read(const char *directory, struct entries *out)
     for (uint32_t i = 0; i < WIRE_LOSS_COUNT; i++) {
         if (i == WIRE_LOSS_CALLS_FOLDED || i == WIRE_LOSS_CALLS_UNMATCHED)
             continue; /* those are calls */
+        if (i == WIRE_LOSS_AGES)
+            continue; /* those are counted */
         f->lost_objects += f->header->losses[i].objects;
         f->lost_bytes += f->header->losses[i].bytes;
     }

@@ -6,6 +6,8 @@
  *  compare   the product, and after each CLRPROF_EVERY-th allocation its stack is compared with DoStackSnapshot's;
  *  selfcheck the product with lifetime, and after each GC its shadow of the heap is compared with ObjectReferences;
  *  walk      the product, and after each GC the runtime tells every object of the heap, which are counted by class;
+ *  sum       the product, and when the program makes an array of a certain size, what was counted before: see sum.c;
+ *  deaf      the product with lifetime, and from the CLRPROF_EVERY-th collection on no event of the runtime's reaches it;
  *  record    the product with lifetime, and beside it what the runtime tells of the heap is recorded: see record.c.
  *  emptyhooks Enter, Leave and Tailcall do nothing, for the functions for which the product (CLRPROF_TIME=1) would do
  *            something: what the runtime, the JIT and the stubs cost;
@@ -38,7 +40,6 @@
 #define CALLBACK_OBJECT_REFERENCES 52
 #define CALLBACK_GC_FINISHED 75
 
-extern void *agent_info;
 
 struct stack {
     uint32_t n;
@@ -112,6 +113,18 @@ static bool our_stack(struct stack *s, uint32_t node)
             s->ips[s->n++] = ip->address;
     }
     return dynamic;
+}
+
+/* Leaves out what has no frame in our stacks by design. */
+static void drop_helpers(struct stack *s)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < s->n; i++) {
+        s->ips[n] = s->ips[i];
+        s->functions[n] = s->functions[i];
+        n += (arena_ip(ip_of_address(s->ips[i], true))->flags & WIRE_IP_HELPER) == 0;
+    }
+    s->n = n;
 }
 
 static void put_name(char *out, size_t size, const utf16 *name, uint32_t length)
@@ -196,6 +209,7 @@ static hresult allocated_compare(void *self, uintptr_t object, uintptr_t class_i
         __atomic_fetch_add(&n_none, 1, __ATOMIC_RELAXED);
         theirs->n = 0;
     }
+    drop_helpers(theirs);
     if (our_stack(ours, current_thread == NULL ? 0 : current_thread->leaf))
         __atomic_fetch_add(&n_dynamic, 1, __ATOMIC_RELAXED);
     if (ours->n == theirs->n && memcmp(ours->ips, theirs->ips, ours->n * sizeof *ours->ips) == 0) {
@@ -228,6 +242,8 @@ static uint32_t n_told;
 static hresult walk_object(void *self, uintptr_t object, uintptr_t class_id, uint32_t n, const uintptr_t *references)
 {
     (void)self, (void)n, (void)references;
+    if (arena.header->alive_known != 0)
+        return HR_FAIL; /* see check_gc */
     if (n_walked == walked_capacity) {
         walked_capacity = walked_capacity == 0 ? 1u << 16 : 2 * walked_capacity;
         walked = realloc(walked, walked_capacity * sizeof *walked);
@@ -261,7 +277,7 @@ static void check_object(const struct walked *w, const struct shadow *s)
     if (hr < 0 || units != (size + 7) / 8) {
         n_wrong++;
         tell("size", w->object, units, size);
-    } else if ((s->site & 0x80000000u) == 0 && arena.sites[s->site - 1].type != type) {
+    } else if ((s->site & SHADOW_PENDING) == 0 && s->site != SHADOW_LEFT_OUT && arena.sites[s->site - 1].type != type) {
         n_wrong++;
         tell("type", w->object, arena.sites[s->site - 1].type, type);
     }
@@ -286,7 +302,12 @@ static hresult check_gc(void *self)
 {
     static struct clr_generation_range ranges[65536];
     uint32_t n = 0;
+    bool ended = arena.header->alive_known != 0;
     hresult hr = lifetime_gc_finished(self);
+    if (ended || !lifetime_on) { /* threads that still run may collect once more: the agent does not follow that */
+        n_walked = 0;
+        return hr;
+    }
     SLOT(agent_info, INFO_GET_GENERATION_BOUNDS, uint32_t, uint32_t *, struct clr_generation_range *)(agent_info, 65536, &n, ranges);
     for (uint64_t i = 0; i < n_walked; i++) {
         struct shadow *s = heap_find(walked[i].object);
@@ -405,7 +426,21 @@ static void install_kill(void **callbacks)
     callbacks[CALLBACK_GC_FINISHED] = (void *)dying_finished;
 }
 
+/* ── deaf ───────────────────────────────────────────────────────────────────────────────────────────────────── */
+
+static hresult (*event_delivered)(void *, uintptr_t, uint32_t);
+
+static hresult event_lost(void *self, uintptr_t provider, uint32_t id)
+{
+    const uint32_t suspend_end = 8, suspend_begin = 9; /* without these the agent would not expect an event */
+    if (gc_number < every || id == suspend_begin || id == suspend_end)
+        return event_delivered(self, provider, id);
+    return HR_OK;
+}
+
 #include "record.c" /* so that who builds the variants need not know of it */
+
+#include "sum.c"
 
 static const char *variant(void)
 {
@@ -478,6 +513,10 @@ void oracle_install(void **callbacks)
         callbacks[CALLBACK_OBJECT_ALLOCATED] = (void *)allocated_snapshot;
     if (strcmp(variant(), "kill") == 0)
         install_kill(callbacks);
+    if (strcmp(variant(), "deaf") == 0) {
+        event_delivered = (hresult(*)(void *, uintptr_t, uint32_t))callbacks[CALLBACK_EVENT_DELIVERED];
+        callbacks[CALLBACK_EVENT_DELIVERED] = (void *)event_lost;
+    }
     if (strcmp(variant(), "selfcheck") == 0 && path != NULL) {
         lifetime_gc_finished = (hresult(*)(void *))callbacks[CALLBACK_GC_FINISHED];
         callbacks[CALLBACK_GC_FINISHED] = (void *)check_gc;
@@ -488,6 +527,8 @@ void oracle_install(void **callbacks)
         callbacks[CALLBACK_OBJECT_ALLOCATED] = (void *)allocated_compare;
         report_fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     }
+    if (strcmp(variant(), "sum") == 0)
+        install_sum(callbacks, path);
     if (strcmp(variant(), "record") == 0)
         record_install(callbacks);
     if (strcmp(variant(), "walk") == 0 && walk != NULL) {
@@ -496,6 +537,11 @@ void oracle_install(void **callbacks)
         counts = calloc(MAX_CLASSES, sizeof *counts);
         report_fd = open(walk, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     }
+}
+
+bool oracle_wants_events(void)
+{
+    return strcmp(variant(), "record") != 0;
 }
 
 void oracle_report(void)
@@ -510,7 +556,7 @@ void oracle_report(void)
         dprintf(report_fd, "%s", told[i]);
     if (report_fd >= 0 && counts != NULL)
         write_walk();
-    else if (report_fd >= 0)
+    else if (report_fd >= 0 && strcmp(variant(), "sum") != 0)
         dprintf(report_fd, "equal %llu different %llu none %llu dynamic %llu\n", (unsigned long long)n_equal,
                 (unsigned long long)n_different, (unsigned long long)n_none, (unsigned long long)n_dynamic);
 }

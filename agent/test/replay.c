@@ -33,7 +33,6 @@ struct batch {
     size_t *lengths;
 };
 
-extern void *agent_info;
 static const uint8_t *in, *in_end;
 static const char *recording;
 static uint64_t last_alloc, last_from, last_to, last_start, now_ns;

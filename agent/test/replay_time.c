@@ -29,15 +29,16 @@ enum { ENTER = 1, LEAVE, TAILCALL, FILTER, FILTER_END, UNWIND, FINALLY, FINALLY_
 enum { NOT_HOOKED, BOUNDARY, INSTRUMENTED, DISPATCHER };
 
 struct head {
-    uint64_t magic, events, depth, timings, inside, outside, base, flags;
+    uint64_t magic, events, timings, inside, outside, base, flags;
 };
-#define MAGIC UINT64_C(0x31656d6974726c63)
+#define MAGIC UINT64_C(0x32656d6974726c63)
 #define FLAG_TSC 1u        /* the clock is the time-stamp counter: the fast way */
 #define FLAG_FALSE_ALARM 2u /* now and then */
 #define FLAG_GAP 4u        /* long intervals are looked at */
+#define FLAG_BLOCKS 8u     /* the runtime is .NET 9 */
 
 struct event {
-    uint64_t kind, class, function, caller_sp, return_address, clock, voluntary, preempted, faults, reads, off_ns, thread;
+    uint64_t kind, class, function, caller_sp, return_address, clock, voluntary, preempted, faults, reads, blocked, ready, thread;
 };
 
 struct player { /* a thread of the recording */
@@ -72,8 +73,20 @@ static void *must(void *memory)
 
 /* ── the operating system, and the rest of the agent ────────────────────────────────────────────────────────── */
 
+static struct clr_clause clause;
+
+static hresult get_notified_clause(void *self, struct clr_clause *out)
+{
+    (void)self;
+    *out = clause;
+    return HR_OK;
+}
+
+static void *info_table[INFO_GET_NOTIFIED_CLAUSE + 1] = {[INFO_GET_NOTIFIED_CLAUSE] = (void *)get_notified_clause};
+static void **info_object = info_table;
+void *agent_info = &info_object;
+
 bool clock_is_tsc;
-void *agent_info;
 uint64_t replay_rdtsc(void)
 {
     return now + players[current].skew;
@@ -117,8 +130,9 @@ void os_detach(struct timer *t)
     t->mechanism = WIRE_MECHANISM_NONE;
 }
 
-uint64_t os_look(struct timer *t, struct wire_waits *w)
+uint64_t os_look(struct timer *t, uint64_t from, struct wire_waits *w)
 {
+    (void)from;
     struct player *p = &players[current];
     *w = p->pending;
     w->intervals = w->voluntary + w->preempted != 0;
@@ -142,6 +156,20 @@ void time_enter_slow(const struct method *m, uintptr_t sp)
 void time_leave_slow(const struct method *m, uintptr_t sp)
 {
     time_leave_cold(m, sp);
+}
+
+bool recording_is_over(void)
+{
+    return false;
+}
+
+void watch_look(void)
+{
+}
+
+struct thread_set *thread_own_set(void)
+{
+    return NULL;
 }
 
 uint32_t thread_number(void)
@@ -195,7 +223,8 @@ static void note_os(const struct event *e)
     p->pending.preempted += e->preempted;
     p->pending.faults += e->faults;
     p->pending.reads += e->reads;
-    p->pending.off_ns += e->off_ns;
+    p->pending.blocked += e->blocked;
+    p->pending.ready += e->ready;
     if (e->voluntary + e->preempted != 0 || ((head.flags & FLAG_FALSE_ALARM) != 0 && ++n % 5 == 0))
         p->word = 1;
 }
@@ -227,6 +256,7 @@ static void play_event(const struct event *e)
         call_id(CALLBACK_UNWIND_FUNCTION_ENTER, e->function);
         break;
     case FINALLY:
+        clause.frame_pointer = real_sp(e->caller_sp);
         call_id(CALLBACK_FINALLY_ENTER, e->function);
         break;
     case FINALLY_END:
@@ -236,11 +266,12 @@ static void play_event(const struct event *e)
         call_plain(CALLBACK_UNWIND_FUNCTION_LEAVE);
         break;
     case CATCH:
+        clause.frame_pointer = real_sp(e->caller_sp);
         ((hresult(*)(void *, uintptr_t, uintptr_t))callbacks[CALLBACK_CATCHER_ENTER])(NULL, (uintptr_t)e->function, 0);
         break;
     case END: /* a thread with calls that run keeps its state, for the reader */
         if (current_timer != NULL && current_timer->top == current_timer->bottom)
-            time_thread_ended();
+            time_thread_ended(NULL);
         break;
     default:
         die("an event that there is not");
@@ -275,9 +306,10 @@ static void replay(const char *directory, const char *path)
     if (f == NULL || fread(&head, sizeof head, 1, f) != 1 || head.magic != MAGIC)
         die("not a recording");
     snprintf(name, sizeof name, "%s/%s", directory, strrchr(path, '/') == NULL ? path : strrchr(path, '/') + 1);
-    if (mkdir(name, 0700) != 0 || !arena_create(name, WIRE_REGION_COUNT, MEMORY, (uint32_t)head.depth))
+    if (mkdir(name, 0700) != 0 || !arena_create(name, WIRE_REGION_COUNT, MEMORY, 1))
         die("no arena");
     arena.header->data = WIRE_DATA_TIME;
+    arena.header->runtime_major = (head.flags & FLAG_BLOCKS) != 0 ? 9 : 4;
     time_init(head.timings);
     time_install(callbacks);
     for (uint64_t i = 0; i < head.events; i++) {

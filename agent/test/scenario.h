@@ -32,6 +32,8 @@ struct scenario {
     void (*run)(void);
 };
 extern const struct scenario lifetime_scenarios[];
+extern const struct scenario runtime_scenarios[], cfi_scenarios[];
+extern const struct scenario thread_scenarios[];
 extern const struct scenario time_scenarios[], time_limit_scenarios[], time_wait_scenarios[];
 
 extern const char *agent_path;

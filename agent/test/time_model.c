@@ -27,6 +27,12 @@ void model_wait(struct thread_model *t, int64_t ns, const struct wire_waits *w)
     t->acted.preempted += w->preempted;
     t->acted.faults += w->faults;
     t->acted.reads += w->reads;
+    if (w->preempted == 0)
+        t->acted.blocked += (uint64_t)ns;
+    else if (w->voluntary == 0)
+        t->acted.ready += (uint64_t)ns;
+    else
+        t->acted.blocked += (uint64_t)ns; /* or ready: only the sum is compared */
 }
 
 /* The interval that ends now; x is NULL if it is nobody's. */
@@ -43,12 +49,15 @@ static void end_interval(struct thread_model *t, struct amount *x)
         if (t->acted.intervals != 0) {
             x->waited += ticks;
             t->waited += ticks;
+            t->off += t->acted.blocked + t->acted.ready;
         }
         x->waits.intervals += t->acted.intervals;
         x->waits.voluntary += t->acted.voluntary;
         x->waits.preempted += t->acted.preempted;
         x->waits.faults += t->acted.faults;
         x->waits.reads += t->acted.reads;
+        x->waits.blocked += t->acted.blocked;
+        x->waits.ready += t->acted.ready;
     }
     t->acted = (struct wire_waits){0};
     t->last = now;
@@ -82,6 +91,7 @@ void model_begin(struct thread_model *t, struct live *l, const struct method *m,
     l->boundary = m->class == BOUNDARY;
     l->begin = t->elapsed;
     l->begin_waited = t->waited;
+    l->begin_off = t->off;
     t->top = l;
 }
 
@@ -97,7 +107,7 @@ static void note(struct seen *s, int i, uint64_t elapsed, uint64_t overhead, uin
 static void close_call(struct thread_model *t, struct live *l)
 {
     const struct wire_overhead *o = &model_overhead;
-    uint64_t elapsed = t->elapsed - l->begin, waited = t->waited - l->begin_waited;
+    uint64_t elapsed = t->elapsed - l->begin, waited = t->waited - l->begin_waited, off = t->off - l->begin_off;
     uint64_t inclusive = (o->inside + (o->inside + o->outside) * l->calls_below) / 1024;
     uint64_t exclusive = (o->inside + o->outside * l->children) / 1024;
     l->seen->ended++;
@@ -105,9 +115,12 @@ static void close_call(struct thread_model *t, struct live *l)
     note(l->seen, 1, elapsed - l->child_elapsed, exclusive, 0);
     note(l->seen, 2, elapsed, inclusive, waited);
     note(l->seen, 3, elapsed - l->child_elapsed, exclusive, waited - l->child_waited);
+    note(l->seen, 4, elapsed, inclusive, off);
+    note(l->seen, 5, elapsed - l->child_elapsed, exclusive, off - l->child_off);
     if (l->below != NULL) {
         l->below->child_elapsed += elapsed;
         l->below->child_waited += waited;
+        l->below->child_off += off;
         l->below->children++;
         l->below->calls_below += 1 + l->calls_below;
     }
@@ -128,6 +141,34 @@ void model_gone(struct thread_model *t, struct live *l)
         return;
     l->seen->unmatched++;
     close_call(t, l);
+}
+
+static void join_amount(struct amount *to, const struct amount *from)
+{
+    to->elapsed += from->elapsed;
+    to->waited += from->waited;
+    to->waits.intervals += from->waits.intervals;
+    to->waits.voluntary += from->waits.voluntary;
+    to->waits.preempted += from->waits.preempted;
+    to->waits.faults += from->waits.faults;
+    to->waits.reads += from->waits.reads;
+}
+
+void thread_model_join(struct seen *to, const struct seen *from)
+{
+    for (const struct seen *f = from->child; f != NULL; f = f->sibling) {
+        struct seen *s = place(to, f->method, f->return_address);
+        s->calls += f->calls;
+        s->ended += f->ended;
+        s->unmatched += f->unmatched;
+        join_amount(&s->lead, &f->lead);
+        join_amount(&s->tail, &f->tail);
+        for (size_t i = 0; i < sizeof s->min / sizeof *s->min; i++) {
+            s->min[i] = f->min[i] < s->min[i] ? f->min[i] : s->min[i];
+            s->max[i] = f->max[i] > s->max[i] ? f->max[i] : s->max[i];
+        }
+        thread_model_join(s, f);
+    }
 }
 
 /* ── the arena ──────────────────────────────────────────────────────────────────────────────────────────────── */
@@ -172,6 +213,8 @@ static int compare_waits(const struct seen *s, const struct wire_header *h, cons
         n = differ(s, "switches", m->voluntary + m->preempted, a->voluntary + a->preempted, n);
     if (m->faults != a->faults || m->reads != a->reads)
         n = differ(s, "faults and reads", m->faults + m->reads, a->faults + a->reads, n);
+    if (m->blocked + m->ready != a->blocked + a->ready)
+        n = differ(s, "without a processor", m->blocked + m->ready, a->blocked + a->ready, n);
     return n;
 }
 
@@ -183,12 +226,19 @@ static int compare_row(const struct seen *s, const struct wire_header *h, const 
     for (size_t i = 0; i < sizeof model / sizeof *model; i++)
         if (model[i] != arena[i])
             n = differ(s, names[i], model[i], arena[i], n);
-    static const char *const values[] = {"elapsed inclusive", "elapsed exclusive", "application inclusive", "application exclusive"};
-    for (int i = 0; i < 4; i++) {
-        if (s->min[i] != x->min[i])
-            n = differ(s, values[i], s->min[i], x->min[i], n);
-        if (s->max[i] != x->max[i])
-            n = differ(s, values[i], s->max[i], x->max[i], n);
+    static const char *const values[] = {"elapsed inclusive", "elapsed exclusive", "application inclusive", "application exclusive", "CPU inclusive",
+                                         "CPU exclusive"};
+    const struct wire_acted *acted = x->acted == 0 ? NULL : (const struct wire_acted *)table(h, WIRE_REGION_ACTED) + x->acted - 1;
+    for (int i = 0; i < 6; i++) {
+        uint64_t least = x->min[i % 2], most = x->max[i % 2]; /* of calls in which the system did not act */
+        if (acted != NULL && acted->min[i] < least)
+            least = acted->min[i];
+        if (acted != NULL && acted->max[i] > most)
+            most = acted->max[i];
+        if (s->min[i] != least)
+            n = differ(s, values[i], s->min[i], least, n);
+        if (s->max[i] != most)
+            n = differ(s, values[i], s->max[i], most, n);
     }
     n = compare_waits(s, h, &s->lead.waits, x->lead_waits, n);
     return compare_waits(s, h, &s->tail.waits, x->tail_waits, n);

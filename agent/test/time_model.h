@@ -27,21 +27,21 @@ struct seen { /* calls of a method from one place */
     const struct method *method;
     uint64_t return_address, calls, ended, unmatched;
     struct amount lead, tail;
-    uint64_t min[4], max[4];
+    uint64_t min[6], max[6]; /* as those of wire_acted */
 };
 
 struct live { /* a call that has not ended */
     struct seen *seen; /* NULL: not recorded */
     struct live *below;
     bool boundary;
-    uint64_t begin, begin_waited, child_elapsed, child_waited, calls_below, children;
+    uint64_t begin, begin_waited, begin_off, child_elapsed, child_waited, child_off, calls_below, children;
 };
 
 struct thread_model {
     uint32_t os_id;
     struct seen root;
     struct live *top;
-    uint64_t last, elapsed, waited; /* the last event; sums of intervals: all, and those in which the system acted */
+    uint64_t last, elapsed, waited, off; /* the last event; sums of intervals: all, those in which the system acted, without a processor */
     struct wire_waits acted; /* since then */
     uint64_t backwards;      /* intervals that ended before they began */
 };
@@ -56,9 +56,12 @@ void model_begin(struct thread_model *t, struct live *l, const struct method *m,
 void model_end(struct thread_model *t, struct live *l);
 void model_gone(struct thread_model *t, struct live *l);
 
+/* Adds what another thread did, from the root on: both share an id. */
+void thread_model_join(struct seen *to, const struct seen *from);
+
 extern struct wire_overhead model_overhead; /* of the arena, before model_end */
 
-/* Compares; returns the number of differences and prints the first. */
+/* Compares; os_id 0: those that share the only such id. Returns the number of differences and prints the first. */
 int thread_model_compare(const struct thread_model *t, const struct wire_header *h, const struct method *methods, size_t n_methods);
 
 struct wire_timing *model_timings(const struct wire_header *h, uint32_t *n);

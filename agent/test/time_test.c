@@ -236,6 +236,7 @@ static void dispatch(void *data)
         search(p);
         fake_tell(TELL_UNWIND_ENTER, (struct fake_method *)(uintptr_t)&c->method->method);
         if (has_blocks(c) && below(p, 2) == 0) {
+            fake_block_frame = c->frame->caller_sp - 8;
             fake_tell(TELL_FINALLY_ENTER, (struct fake_method *)(uintptr_t)&c->method->method);
             run_block(c);
             fake_tell(TELL_FINALLY_LEAVE, NULL);
@@ -247,6 +248,7 @@ static void dispatch(void *data)
         p->running = c->caller;
     }
     fake_tell(TELL_UNWIND_ENTER, (struct fake_method *)(uintptr_t)&catcher->method->method);
+    fake_block_frame = catcher->frame->caller_sp - 8;
     fake_tell(TELL_CATCHER_ENTER, (struct fake_method *)(uintptr_t)&catcher->method->method);
     p->running = catcher;
     fake_run_on(catcher->frame);

@@ -2,11 +2,16 @@
 #define _GNU_SOURCE
 #include "time_world.h"
 
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <sched.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -129,8 +134,11 @@ static void watch(void *data)
             check(have->intervals == had.intervals && x->tail_waited == waited && told == 0, "action %d: a wait that was none", o.action);
             w->quiet++;
         }
-        w->off += have->off_ns > had.off_ns;
-        check(have->off_ns - had.off_ns <= (x->tail_elapsed - elapsed) * 10, "action %d: %llu ns off", o.action, (unsigned long long)have->off_ns);
+        uint64_t off = have->blocked - had.blocked + have->ready - had.ready;
+        w->off += off != 0;
+        check(off <= x->tail_elapsed - elapsed, "action %d: %llu ticks of %llu without a processor", o.action, (unsigned long long)off,
+              (unsigned long long)(x->tail_elapsed - elapsed));
+        check(have->ready == had.ready || have->preempted != had.preempted, "action %d: not blocked, and nobody else ran", o.action);
     }
 }
 
@@ -151,7 +159,7 @@ static void watch_waits(uint32_t mechanism, const char *clock)
     close(ping.to[1]);
     pthread_join(ping.thread, NULL);
     check(w.flagged >= 150 / SCALE && w.quiet >= 100 / SCALE, "only %u and %u intervals", w.flagged, w.quiet);
-    check((w.off != 0) == (mechanism == WIRE_MECHANISM_PERF), "%u intervals without a processor", w.off);
+    check(w.off >= w.flagged / 2, "%u intervals without a processor", w.off);
     const struct wire_clock *c = model_clock(header(), (uint32_t)getpid());
     check(c != NULL && c->mechanism == mechanism, "mechanism %u", c == NULL ? 0 : c->mechanism);
     check_losses(w.header, 0, 0);
@@ -318,6 +326,25 @@ static void time_overhead(void)
     sweep(overhead_step, 1);
 }
 
+/* Where system calls are filtered perf_event_open is not tried: the filter here kills for it. */
+static void time_where_system_calls_are_filtered(void)
+{
+    struct sock_filter rules[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_perf_event_open, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    struct sock_fprog filter = {sizeof rules / sizeof *rules, rules};
+    setenv("CLRPROF_MECHANISMS", "perf", 1);
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) != 0) {
+        printf("no filters here: ");
+        return;
+    }
+    const struct wire_header *h = begin(0);
+    check(h->mechanism == WIRE_MECHANISM_GAP, "mechanism %u", h->mechanism);
+}
+
 const struct scenario time_wait_scenarios[] = {
     {"time_waits_rseq", time_waits_rseq},
     {"time_waits_perf", time_waits_perf},
@@ -327,5 +354,6 @@ const struct scenario time_wait_scenarios[] = {
     {"time_foreign_rseq", time_foreign_rseq},
     {"time_rseq_left", time_rseq_left},
     {"time_overhead", time_overhead},
+    {"time_where_system_calls_are_filtered", time_where_system_calls_are_filtered},
     {NULL, NULL},
 };

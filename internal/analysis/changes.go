@@ -13,11 +13,32 @@ import (
 var (
 	ErrNoChanges = errors.New("this session does not say what changed from one collection to the next: an older clrprof recorded it, or no collection ended")
 	ErrGCsInTime = errors.New("a span of collections and a span of time cannot be combined")
+	ErrNoGC      = errors.New("no such collection")
 )
 
 // GCSpan is a span of garbage collections: what happened after the end of collection After (0: since the start) and up to
 // the end of collection To (0: to the end of the process). Numbers are within each process.
 type GCSpan struct{ After, To int64 }
+
+// CheckGCs returns ErrNoGC if no process that the filter lets through had so many collections. 0 is the start.
+func (v *Source) CheckGCs(numbers ...int64) error {
+	gcs, err := v.session.GCs()
+	if err != nil {
+		return err
+	}
+	last := int64(0)
+	for _, g := range gcs {
+		if v.filter.Process == 0 || v.filter.Process == g.Process {
+			last = max(last, g.Number)
+		}
+	}
+	for _, n := range numbers {
+		if n > last {
+			return fmt.Errorf("%w: %d; the last one is number %d", ErrNoGC, n, last)
+		}
+	}
+	return nil
+}
 
 // boundaries are, for each process, the collections that told what changed, and where their tellings begin and end:
 // numbers in ascending order, of which the first is 0, the start.
@@ -69,7 +90,7 @@ func (b boundaries) widen(p session.ProcessID, span GCSpan) (out GCSpan) {
 
 // LivesBetween returns what was born and what died within a span of collections, as far as the filter lets it through, and
 // for each process the span that this really is: if collections were many, not each of them told what changed. Alive is
-// then by how much the living changed. Errors are ErrNoLifetime, ErrNoChanges, ErrGCsInTime and those of the filter.
+// then by how much the living changed. Errors are ErrNoLifetime, ErrNoChanges, ErrNoGC, ErrGCsInTime and those of the filter.
 func (v *Source) LivesBetween(span GCSpan) (*Lives, map[session.ProcessID]GCSpan, error) {
 	d, err := v.load()
 	if err != nil {
@@ -80,6 +101,9 @@ func (v *Source) LivesBetween(span GCSpan) (*Lives, map[session.ProcessID]GCSpan
 		return nil, nil, ErrGCsInTime
 	case len(d.Lifetimes) == 0:
 		return nil, nil, ErrNoLifetime
+	}
+	if err := v.CheckGCs(span.After, span.To); err != nil {
+		return nil, nil, err
 	}
 	told, err := readBoundaries(v.session)
 	if err != nil {

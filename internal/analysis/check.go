@@ -53,6 +53,9 @@ func Check(s *session.Session) ([]Violation, error) {
 	}
 	c.owners(d)
 	c.slices(d)
+	if err := c.losses(s, d); err != nil {
+		return nil, err
+	}
 	derived, err := d.Derive(Filter{})
 	if err != nil {
 		return nil, err
@@ -128,6 +131,30 @@ func (c *checker) slices(d *Data) {
 			c.add("amounts", "site %d has %d allocations and %d bytes in slice %d", v.Site, v.Allocations, v.Bytes, v.Slice)
 		}
 	}
+}
+
+// losses checks that no loss is less than nothing, and that only a process that did not end by itself was cut off within a
+// collection.
+func (c *checker) losses(s *session.Session, d *Data) error {
+	losses, err := s.Losses()
+	if err != nil {
+		return err
+	}
+	processes := newIndex(d.Processes, func(r *session.Process) session.ProcessID { return r.ID })
+	for _, l := range losses {
+		at, ok := processes.find(l.Process)
+		if !ok {
+			c.add("references", "a loss is of process %d, which does not exist", l.Process)
+			continue
+		}
+		if l.Events < 0 || l.Allocations < 0 || l.Bytes < 0 {
+			c.add("losses", "process %d lost %d allocations and %d bytes in %d events for %s", l.Process, l.Allocations, l.Bytes, l.Events, l.Reason)
+		}
+		if l.Reason == session.LossGCCut && at >= 0 && d.Processes[at].EndState != session.EndDied {
+			c.add("losses", "process %d %s, and is said to have been cut off within a collection", l.Process, d.Processes[at].EndState)
+		}
+	}
+	return nil
 }
 
 // sums checks that every way to add up gives the same totals.

@@ -27,14 +27,15 @@ func (s slack) IsZero() bool { return s == slack{} }
 // extremes checks minimum ≤ average ≤ maximum wherever all calls have ended.
 func (c *checker) extremes(d *Data, whole []measured) {
 	for _, e := range d.TimingExtremes {
-		for _, r := range []session.Range{e.ElapsedInclusive, e.ElapsedExclusive, e.ApplicationInclusive, e.ApplicationExclusive} {
+		for _, r := range []session.Range{e.ElapsedInclusive, e.ElapsedExclusive, e.ApplicationInclusive, e.ApplicationExclusive, e.CPUInclusive, e.CPUExclusive} {
 			if r.Min < 0 || r.Min > r.Max {
 				c.add("extremes", "timing %d: from %d to %d", e.Timing, r.Min, r.Max)
 			}
 		}
 		above := func(a, b session.Range) bool { return a.Min > b.Min || a.Max > b.Max }
-		if above(e.ApplicationInclusive, e.ElapsedInclusive) || above(e.ApplicationExclusive, e.ElapsedExclusive) {
-			c.add("extremes", "timing %d: application above elapsed: %+v", e.Timing, e.Extremes)
+		if above(e.CPUInclusive, e.ElapsedInclusive) || above(e.CPUExclusive, e.ElapsedExclusive) ||
+			above(e.ApplicationInclusive, e.CPUInclusive) || above(e.ApplicationExclusive, e.CPUExclusive) {
+			c.add("extremes", "timing %d: application above CPU, or that above elapsed: %+v", e.Timing, e.Extremes)
 		}
 	}
 	all, probes, folded := d.merged(), d.probesOf(), d.folded()
@@ -65,22 +66,15 @@ func (c *checker) extremes(d *Data, whole []measured) {
 	check("call", group, len(calls), func(i int) int32 { return functionProcess[calls[i].Callee] })
 }
 
-// folded reports of each process, by position, whether it has calls below (truncated), and not below their callers.
+// folded reports of each process, by position, whether it has folded calls, which have no paths.
 func (d *Data) folded() []bool {
 	out := make([]bool, len(d.Processes))
-	for i := range d.Timings {
-		node := d.timingNode[i]
-		if p := d.nodeProcess[node]; p >= 0 && d.isTruncated(node) {
+	for i, inside := range d.foldedNodes() {
+		if p := d.nodeProcess[i]; p >= 0 && inside {
 			out[p] = true
 		}
 	}
 	return out
-}
-
-// isTruncated reports whether a node stands for what has no path of its own.
-func (d *Data) isTruncated(node int32) bool {
-	f := &d.Functions[d.nodeFunction[node]]
-	return f.Kind == session.FunctionPseudo && f.RawName == session.NameTruncated
 }
 
 // averages checks one row: the total over calls is between calls × minimum and calls × maximum. With folded calls that
@@ -98,6 +92,8 @@ func (c *checker) averages(what string, i int, r *timeRow, around, at slack, tic
 		{"elapsed exclusive", r.Exclusive.Elapsed, r.ElapsedExclusive, at, at.clipped, false},
 		{"application inclusive", r.NodesApplication, r.ApplicationInclusive, around, around.loose, folded},
 		{"application exclusive", r.Exclusive.Application, r.ApplicationExclusive, at, at.loose, false},
+		{"CPU inclusive", r.NodesCPU, r.CPUInclusive, around, around.clipped + around.loose, folded},
+		{"CPU exclusive", r.Exclusive.CPU, r.CPUExclusive, at, at.clipped + at.loose, false},
 	} {
 		n := q.Nanoseconds(r.Calls)
 		high := n*(v.of.Max+1) + v.free + q.Nanoseconds(v.slack.timings)

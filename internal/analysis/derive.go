@@ -113,11 +113,18 @@ func (d *Data) callTree(own []q.Amount, times *nodeTimes) *callTree {
 	for i, m := range t.merged {
 		t.of[m] = int32(i)
 		t.function[i] = all.Group[m]
-		if t.module[i] = d.functionModule[t.function[i]]; t.module[i] == none {
-			t.module[i] = int32(len(d.Modules)) // so that modules add up to the total too
-		}
+		t.module[i] = d.moduleGroup(t.function[i])
 	}
 	return t
+}
+
+// moduleGroup returns the position of a function's module. Those without one have len(Modules), so that modules add up to
+// the total too.
+func (d *Data) moduleGroup(function int32) int32 {
+	if m := d.functionModule[function]; m != none {
+		return m
+	}
+	return int32(len(d.Modules))
 }
 
 // derivePaths computes everything that depends on who is on the stack and not on

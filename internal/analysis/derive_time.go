@@ -13,8 +13,10 @@ import (
 func (d *Data) deriveTimes(out *session.Derived, tree *callTree, times *nodeTimes) {
 	d.deriveTimePlaces(out, times)
 	paths := times.onPaths(tree.Tree, d.pathOf(tree))
-	times.own, times.counts, times.extents = nil, nil, nil // a hundred bytes for each node
-	d.deriveTimePaths(out, tree, paths)
+	if times.folded == nil {
+		times.own, times.counts, times.extents = nil, nil, nil // a hundred bytes for each node
+	}
+	d.deriveTimePaths(out, tree, paths, times)
 	totals := make([]session.TimeValue, len(d.Processes))
 	for i, t := range times.threads {
 		v := session.TimeValue{Calls: t.calls, Running: t.running, Times: q.Times{Inclusive: t.Time, Exclusive: t.Time}}
@@ -47,7 +49,7 @@ func (d *Data) pathOf(tree *callTree) []int32 {
 }
 
 // deriveTimePaths computes what depends on who is on the stack: paths, calls, functions and modules.
-func (d *Data) deriveTimePaths(out *session.Derived, tree *callTree, paths *timePaths) {
+func (d *Data) deriveTimePaths(out *session.Derived, tree *callTree, paths *timePaths, times *nodeTimes) {
 	levels := tree.Levels()
 	out.PathTimes = make([]session.PathTime, 0, count(tree.time)) // growing would take as much again, several times over
 	for i, m := range tree.merged {
@@ -61,7 +63,11 @@ func (d *Data) deriveTimePaths(out *session.Derived, tree *callTree, paths *time
 		})
 	}
 	calls, group := tree.GroupCalls(tree.function)
-	for i, r := range paths.group(group, len(calls)) {
+	rows := paths.group(group, len(calls))
+	if times.folded != nil {
+		calls, rows = times.folded.addCalls(times, calls, rows)
+	}
+	for i, r := range rows {
 		row := session.CallTime{Callee: d.Functions[calls[i].Callee].ID, TimeValue: r.TimeValue, SingleCalls: r.SingleCalls}
 		if caller := calls[i].Caller; caller >= 0 {
 			row.Caller = d.Functions[caller].ID
@@ -73,12 +79,19 @@ func (d *Data) deriveTimePaths(out *session.Derived, tree *callTree, paths *time
 	slices.SortFunc(out.CallTimes, func(a, b session.CallTime) int {
 		return cmp.Or(cmp.Compare(a.Caller, b.Caller), cmp.Compare(a.Callee, b.Callee))
 	})
-	for i, r := range paths.group(tree.function, len(d.Functions)) {
+	functions := paths.group(tree.function, len(d.Functions))
+	if times.folded != nil {
+		times.folded.addTo(times, functions, false, func(_, function int32) int32 { return function })
+	}
+	for i, r := range functions {
 		if !r.empty() {
 			out.FunctionTimes = append(out.FunctionTimes, session.FunctionTime{Function: d.Functions[i].ID, TimeValue: r.TimeValue, SingleCalls: r.SingleCalls})
 		}
 	}
 	modules := paths.group(tree.module, len(d.Modules)+1)
+	if times.folded != nil {
+		times.folded.addTo(times, modules, false, func(_, function int32) int32 { return d.moduleGroup(function) })
+	}
 	d.eachModule(func(i int, id session.ModuleID) {
 		if r := modules[i]; !r.empty() {
 			out.ModuleTimes = append(out.ModuleTimes, session.ModuleTime{Module: id, TimeValue: r.TimeValue, SingleCalls: r.SingleCalls})
@@ -98,7 +111,11 @@ func count(set []bool) int {
 
 // deriveTimePlaces computes where in a function: instructions, and lines with the bodies that are on none.
 func (d *Data) deriveTimePlaces(out *session.Derived, times *nodeTimes) {
-	inclusive := calltree.Inclusive(d.tree, times.own)
+	own := times.own
+	if times.folded != nil {
+		own, _ = times.folded.onNodes(times)
+	}
+	inclusive := calltree.Inclusive(d.tree, own)
 	at := d.placeTimes(times, inclusive, d.nodeInstruction, len(d.Instructions))
 	for i, v := range at {
 		if v.times != (session.TimeValue{}) {
@@ -110,6 +127,9 @@ func (d *Data) deriveTimePlaces(out *session.Derived, times *nodeTimes) {
 		place[i] = int32(len(d.Lines)) + d.nodeFunction[i]
 		if in >= 0 && d.instructionLine[in] >= 0 {
 			place[i] = d.instructionLine[in]
+		}
+		if times.folded != nil && times.folded.end[i] {
+			place[i] = none
 		}
 	}
 	for i, v := range d.placeTimes(times, inclusive, place, len(d.Lines)+len(d.Functions)) {
@@ -140,6 +160,13 @@ type placeTime struct {
 func (d *Data) placeTimes(times *nodeTimes, inclusive []q.Time, place []int32, places int) []placeTime {
 	of := calltree.Presence(d.tree, inclusive, place, places)
 	own := calltree.Sum(times.own, place, places)
+	if f := times.folded; f != nil { // of folded calls it is only known what passed in the function itself
+		for i, inside := range f.inside {
+			if inside && place[i] >= 0 {
+				of[place[i]] = of[place[i]].Add(times.own[i])
+			}
+		}
+	}
 	out := make([]placeTime, places)
 	for i, c := range calltree.Sum(times.counts, place, places) {
 		out[i] = placeTime{session.TimeValue{Calls: c.made, Running: c.pending, Times: q.Times{Inclusive: of[i], Exclusive: own[i]}}, c}
@@ -152,9 +179,12 @@ func (r *timeRow) empty() bool { return r.TimeValue == session.TimeValue{} }
 
 // worth reports which merged nodes have time or calls, or are above one that has.
 func (n *nodeTimes) worth(all *calltree.Merged) []bool {
-	keep := make([]bool, all.Len())
+	keep, own, counts := make([]bool, all.Len()), n.own, n.counts
+	if n.folded != nil {
+		own, counts = n.folded.onNodes(n)
+	}
 	for i, m := range all.Of {
-		keep[m] = keep[m] || !n.own[i].IsZero() || !n.counts[i].IsZero()
+		keep[m] = keep[m] || !own[i].IsZero() || !counts[i].IsZero()
 	}
 	keepParents(all.Tree, keep)
 	return keep

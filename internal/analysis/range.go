@@ -28,6 +28,13 @@ func (d *Data) Range(f Filter, pattern string) (*Range, error) {
 			group[i], seen[function] = 0, true
 		}
 	}
+	if times != nil && times.folded != nil {
+		for i, caller := range times.folded.caller {
+			if function := times.folded.function[i]; caller >= 0 && in[function] && !times.counts[i].IsZero() {
+				seen[function] = true
+			}
+		}
+	}
 	for i, s := range seen {
 		if s {
 			out.Functions = append(out.Functions, d.Functions[i].ID)
@@ -35,8 +42,16 @@ func (d *Data) Range(f Filter, pattern string) (*Range, error) {
 	}
 	out.Memory = combine(calltree.Presence(tree.Tree, inclusive, group, 1), calltree.Sum(amounts, group, 1))[0]
 	if times != nil {
-		row := times.onPaths(tree.Tree, d.pathOf(tree)).group(group, 1)[0]
-		out.Time, out.Single = row.TimeValue, row.SingleCalls
+		rows := times.onPaths(tree.Tree, d.pathOf(tree)).group(group, 1)
+		if times.folded != nil {
+			times.folded.addTo(times, rows, false, func(_, function int32) int32 {
+				if in[function] {
+					return 0
+				}
+				return none
+			})
+		}
+		out.Time, out.Single = rows[0].TimeValue, rows[0].SingleCalls
 	}
 	return out, nil
 }

@@ -13,14 +13,17 @@ import (
 
 // timeTables are the recorded tables of times and, unexported, positions instead of their ids.
 type timeTables struct {
-	Times          []session.ProcessTime // of the processes whose calls were timed; empty: none
-	Timings        []session.Timing
-	TimingExtremes []session.TimingExtreme
-	TimingRunning  []session.TimingRunning
+	Times            []session.ProcessTime // of the processes whose calls were timed; empty: none
+	Timings          []session.Timing
+	TimingInclusives []session.TimingInclusive
+	TimingExtremes   []session.TimingExtreme
+	TimingRunning    []session.TimingRunning
 
 	values       timeValues
 	timingThread []int32
 	timingNode   []int32
+	inclusiveOf  []int32 // timing
+	inclusiveAt  []int32 // slice, or none
 	extremeOf    []int32 // timing
 	runningOf    []int32 // timing
 }
@@ -30,6 +33,7 @@ func (t *timeTables) read(s *session.Session) error {
 		func() error { return into(&t.Times, s.ProcessTimes) },
 		func() error { return into(&t.Timings, s.Timings) },
 		func() error { return t.values.read(s) },
+		func() error { return into(&t.TimingInclusives, s.TimingInclusives) },
 		func() error { return into(&t.TimingExtremes, s.TimingExtremes) },
 		func() error { return into(&t.TimingRunning, s.TimingRunning) },
 	} {
@@ -53,6 +57,8 @@ func (t *timeTables) link(threads index[session.ThreadID], nodes index[session.N
 	}
 	set(&t.timingThread)(references(threads, t.Timings, func(r *session.Timing) session.ThreadID { return r.Thread }, "timing", "thread"))
 	set(&t.timingNode)(references(nodes, t.Timings, func(r *session.Timing) session.NodeID { return r.Node }, "timing", "node"))
+	set(&t.inclusiveOf)(references(timings, t.TimingInclusives, func(r *session.TimingInclusive) session.TimingID { return r.Timing }, "timing_inclusive", "timing"))
+	set(&t.inclusiveAt)(references(times, t.TimingInclusives, func(r *session.TimingInclusive) session.SliceID { return r.Slice }, "timing_inclusive", "slice"))
 	set(&t.extremeOf)(references(timings, t.TimingExtremes, func(r *session.TimingExtreme) session.TimingID { return r.Timing }, "timing_extreme", "timing"))
 	set(&t.runningOf)(references(timings, t.TimingRunning, func(r *session.TimingRunning) session.TimingID { return r.Timing }, "timing_running", "timing"))
 	if err == nil {
@@ -69,7 +75,7 @@ func (t *timeTables) link(threads index[session.ThreadID], nodes index[session.N
 	for _, c := range []struct {
 		table   string
 		timings []int32
-	}{{"timing_extreme", t.extremeOf}, {"timing_running", t.runningOf}} {
+	}{{"timing_inclusive", t.inclusiveOf}, {"timing_extreme", t.extremeOf}, {"timing_running", t.runningOf}} {
 		if slices.Contains(c.timings, none) {
 			return fmt.Errorf("%w: a row of %s has no timing", session.ErrCorrupt, c.table)
 		}
@@ -135,6 +141,7 @@ func (m *measured) correct(p probes) corrected {
 	free := intervals - min(max(m.Intervals, 0), max(intervals, 0))
 	own := share(c.Overhead, free, intervals)
 	c.Application = min(c.Elapsed, max(0, m.elapsed-m.waited-own))
+	c.CPU = min(c.Elapsed, max(c.Application, c.Elapsed-max(m.OffCPU, 0)))
 	c.loose = c.clipped + c.Overhead - own + max(0, own-(m.elapsed-m.waited))
 	return c
 }
@@ -212,6 +219,8 @@ func (e extent) Add(o extent) extent {
 		ElapsedExclusive:     widen(e.ElapsedExclusive, o.ElapsedExclusive),
 		ApplicationInclusive: widen(e.ApplicationInclusive, o.ApplicationInclusive),
 		ApplicationExclusive: widen(e.ApplicationExclusive, o.ApplicationExclusive),
+		CPUInclusive:         widen(e.CPUInclusive, o.CPUInclusive),
+		CPUExclusive:         widen(e.CPUExclusive, o.CPUExclusive),
 	}, true}
 }
 
@@ -224,6 +233,7 @@ type nodeTimes struct {
 	counts  []counts
 	threads []threadTime // by position
 	extents []extentAt
+	folded  *foldedTimes // nil: there are none
 }
 
 type threadTime struct {
@@ -256,6 +266,7 @@ func (d *Data) nodeTimes(f Filter) *nodeTimes {
 			n.counts[p].pending += m.running
 		}
 	}
+	n.folded = d.foldedTimes(f, probes)
 	if f.From != 0 || f.To != 0 { // extremes are those of the whole run
 		return n
 	}
@@ -282,12 +293,23 @@ type timePaths struct {
 	own, inclusive []q.Time
 	counts         []counts
 	extents        []extent
+	ends           []bool // paths that stand for folded calls, which have none
 }
 
-// onPaths sums times over the call sites of each path, and what is below it. of is the path of each node.
+// onPaths sums times over the call sites of each path, and what is below it. of is the path of each node. Folded calls are
+// not on paths: what is known of their time is that of a path below that of the innermost call that has one.
 func (n *nodeTimes) onPaths(tree calltree.Tree, of []int32) *timePaths {
-	p := &timePaths{Tree: tree, own: calltree.Sum(n.own, of, tree.Len()), counts: calltree.Sum(n.counts, of, tree.Len()),
-		extents: make([]extent, tree.Len())}
+	own, counts, ends := n.own, n.counts, make([]bool, tree.Len())
+	if n.folded != nil {
+		own, counts = n.folded.onNodes(n)
+		for node, end := range n.folded.end {
+			if path := of[node]; end && path >= 0 {
+				ends[path] = true
+			}
+		}
+	}
+	p := &timePaths{Tree: tree, own: calltree.Sum(own, of, tree.Len()), counts: calltree.Sum(counts, of, tree.Len()),
+		extents: make([]extent, tree.Len()), ends: ends}
 	p.inclusive = calltree.Inclusive(tree, p.own)
 	for _, e := range n.extents {
 		if path := of[e.node]; path >= 0 {
@@ -301,10 +323,18 @@ func (n *nodeTimes) onPaths(tree calltree.Tree, of []int32) *timePaths {
 type timeRow struct {
 	session.TimeValue
 	session.SingleCalls
+	ended bool // there are Extremes
 }
 
 // group returns the row of each group of paths, by the rules of inclusive and exclusive. group[i] is in [0, groups), or none.
+// What stands for folded calls is in no group.
 func (p *timePaths) group(group []int32, groups int) []timeRow {
+	group = slices.Clone(group)
+	for i, end := range p.ends {
+		if end {
+			group[i] = none
+		}
+	}
 	inclusive := calltree.Presence(p.Tree, p.inclusive, group, groups)
 	exclusive := calltree.Sum(p.own, group, groups)
 	each := calltree.Sum(p.inclusive, group, groups) // a path is in a group by itself, also within another of the group
@@ -314,16 +344,20 @@ func (p *timePaths) group(group []int32, groups int) []timeRow {
 	for i := range out {
 		out[i] = timeRow{
 			session.TimeValue{Calls: calls[i].calls, Running: calls[i].running, Times: q.Times{Inclusive: inclusive[i], Exclusive: exclusive[i]}},
-			session.SingleCalls{NodesElapsed: each[i].Elapsed, NodesApplication: each[i].Application, Extremes: extents[i].Extremes},
+			singleCalls(each[i], extents[i].Extremes), extents[i].known,
 		}
 	}
 	return out
+}
+
+func singleCalls(each q.Time, e session.Extremes) session.SingleCalls {
+	return session.SingleCalls{NodesElapsed: each.Elapsed, NodesApplication: each.Application, NodesCPU: each.CPU, Extremes: e}
 }
 
 // path returns the row of one path.
 func (p *timePaths) path(i int32) timeRow {
 	return timeRow{
 		session.TimeValue{Calls: p.counts[i].calls, Running: p.counts[i].running, Times: q.Times{Inclusive: p.inclusive[i], Exclusive: p.own[i]}},
-		session.SingleCalls{NodesElapsed: p.inclusive[i].Elapsed, NodesApplication: p.inclusive[i].Application, Extremes: p.extents[i].Extremes},
+		singleCalls(p.inclusive[i], p.extents[i].Extremes), p.extents[i].known,
 	}
 }

@@ -63,6 +63,8 @@ func (a *agentThread) interval(t *rapid.T, timing session.TimingID) {
 	if waited {
 		v.Intervals++
 		v.Waited += q.Nanoseconds(ticks)
+		v.OffCPU += q.Nanoseconds(ticks) // as all values of the sum, in ticks here
+		v.Blocked += q.Nanoseconds(ticks)
 		top.ownWaited += ticks
 		for _, c := range a.open {
 			c.waited += ticks
@@ -99,7 +101,8 @@ func (a *agentThread) end(t *rapid.T) {
 		return session.Range{Min: n, Max: n}
 	}
 	e := extent{session.Extremes{ElapsedInclusive: one(c.elapsed, in), ElapsedExclusive: one(c.ownElapsed, own),
-		ApplicationInclusive: one(c.elapsed-c.waited, in), ApplicationExclusive: one(c.ownElapsed-c.ownWaited, own)}, true}
+		ApplicationInclusive: one(c.elapsed-c.waited, in), ApplicationExclusive: one(c.ownElapsed-c.ownWaited, own),
+		CPUInclusive: one(c.elapsed-c.waited, in), CPUExclusive: one(c.ownElapsed-c.ownWaited, own)}, true}
 	if have := a.extremes[c.timing]; have != nil {
 		e = e.Add(extent{*have, true})
 	}
@@ -113,6 +116,7 @@ func (a *agentThread) write() {
 			v := a.b.Value(1, timing.ID)
 			v.Calls, v.Ended, v.Made, v.Intervals, v.Voluntary = sum.Calls, sum.Ended, sum.Made, sum.Intervals, sum.Intervals
 			v.Elapsed, v.Waited = nanoseconds(int64(sum.Elapsed)), nanoseconds(int64(sum.Waited))
+			v.OffCPU, v.Blocked = nanoseconds(int64(sum.OffCPU)), nanoseconds(int64(sum.Blocked))
 		}
 		if e := a.extremes[timing.ID]; e != nil {
 			a.b.TimingExtremes = append(a.b.TimingExtremes, session.TimingExtreme{Timing: timing.ID, Extremes: *e})

@@ -18,6 +18,7 @@ import (
 type oneCall struct {
 	function, caller             session.FunctionID
 	elapsed, application, ee, ae q.Nanoseconds // inclusive, and exclusive
+	cpu, ce                      q.Nanoseconds // the same: half of what was waited was with a processor
 }
 
 // oneInterval is the time between two events, with the stack at its end.
@@ -26,6 +27,13 @@ type oneInterval struct {
 	line     int64 // at which the top called, 0: it ended
 	duration q.Nanoseconds
 	waited   bool
+}
+
+func (i *oneInterval) cpu() q.Nanoseconds {
+	if i.waited {
+		return i.duration - i.duration/2
+	}
+	return i.duration
 }
 
 // story is a program that was watched: every call and every interval by itself, and nothing added up.
@@ -45,10 +53,12 @@ func watch(t *rapid.T, b *sessiontest.Builder, thread session.ThreadID, function
 		for k, c := range open {
 			i.stack = append(i.stack, c.function)
 			c.elapsed += i.duration
+			c.cpu += i.cpu()
 			if !i.waited {
 				c.application += i.duration
 			}
 			if k == len(open)-1 {
+				c.ce += i.cpu()
 				c.ee += i.duration
 				if !i.waited {
 					c.ae += i.duration
@@ -90,7 +100,7 @@ func watch(t *rapid.T, b *sessiontest.Builder, thread session.ThreadID, function
 func (s *story) row(in func(session.FunctionID) bool, of func(*oneCall) bool) naiveRow {
 	var r naiveRow
 	for _, i := range s.intervals {
-		t := q.Time{Elapsed: i.duration, Application: i.duration}
+		t := q.Time{Elapsed: i.duration, Application: i.duration, CPU: i.cpu()}
 		if i.waited {
 			t.Application = 0
 		}
@@ -108,10 +118,12 @@ func (s *story) row(in func(session.FunctionID) bool, of func(*oneCall) bool) na
 		}
 		r.NodesElapsed += c.elapsed
 		r.NodesApplication += c.application
+		r.NodesCPU += c.cpu
 		for _, v := range []struct {
 			r *session.Range
 			n q.Nanoseconds
-		}{{&r.ElapsedInclusive, c.elapsed}, {&r.ElapsedExclusive, c.ee}, {&r.ApplicationInclusive, c.application}, {&r.ApplicationExclusive, c.ae}} {
+		}{{&r.ElapsedInclusive, c.elapsed}, {&r.ElapsedExclusive, c.ee}, {&r.ApplicationInclusive, c.application}, {&r.ApplicationExclusive, c.ae},
+			{&r.CPUInclusive, c.cpu}, {&r.CPUExclusive, c.ce}} {
 			if r.Calls == 0 {
 				*v.r = session.Range{Min: v.n, Max: v.n}
 			}

@@ -29,7 +29,8 @@ func (r naiveRow) extremes() naiveRow {
 			r.Extremes = e
 		}
 		for _, p := range [][2]*session.Range{{&r.ElapsedInclusive, &e.ElapsedInclusive}, {&r.ElapsedExclusive, &e.ElapsedExclusive},
-			{&r.ApplicationInclusive, &e.ApplicationInclusive}, {&r.ApplicationExclusive, &e.ApplicationExclusive}} {
+			{&r.ApplicationInclusive, &e.ApplicationInclusive}, {&r.ApplicationExclusive, &e.ApplicationExclusive},
+			{&r.CPUInclusive, &e.CPUInclusive}, {&r.CPUExclusive, &e.CPUExclusive}} {
 			p[0].Min, p[0].Max = min(p[0].Min, p[1].Min), max(p[0].Max, p[1].Max)
 		}
 	}
@@ -82,6 +83,10 @@ func naiveCorrect(v session.TimingValue, p session.ProcessTime) q.Time {
 	if t.Application > t.Elapsed {
 		t.Application = t.Elapsed
 	}
+	t.CPU = t.Elapsed - v.OffCPU
+	if t.CPU < t.Application {
+		t.CPU = t.Application
+	}
 	return t
 }
 
@@ -94,6 +99,7 @@ func onceTime[K comparable](m map[K]naiveRow, seen map[K]bool, k K, t q.Time) {
 	seen[k] = true
 	r.NodesElapsed += t.Elapsed
 	r.NodesApplication += t.Application
+	r.NodesCPU += t.CPU
 	m[k] = r
 }
 

@@ -167,7 +167,7 @@ func TestTimedSample(t *testing.T) {
 	if p := d.ProcessTimes[0]; fourOf(p.Times) != (four{sleep + open + 4300, sleep + open + 4300, 4300, 4300}) || p.Calls != 9 || p.Running != 3 {
 		t.Errorf("process: %+v", p)
 	}
-	if s := d.FunctionTimes[3].Exclusive.Waits; s != (q.Waits{Intervals: 1, Voluntary: 1}) {
+	if s := d.FunctionTimes[3].Exclusive.Waits; s != (q.Waits{Intervals: 1, Voluntary: 1, OffCPU: sleep + open, Blocked: sleep}) {
 		t.Errorf("waits of Sleep: %+v", s)
 	}
 }

@@ -31,7 +31,7 @@ func (v *timeValues) add(r *session.TimingValue) {
 		b = binary.AppendVarint(b, 0)
 	} else {
 		b = binary.AppendVarint(b, 1)
-		for _, n := range [...]int64{int64(r.Intervals), int64(r.Voluntary), int64(r.Preempted), int64(r.Faults), int64(r.Reads), int64(r.OffCPU)} {
+		for _, n := range [...]int64{int64(r.Intervals), int64(r.Voluntary), int64(r.Preempted), int64(r.Faults), int64(r.Reads), int64(r.OffCPU), int64(r.Blocked), int64(r.Ready)} {
 			b = binary.AppendVarint(b, n)
 		}
 	}
@@ -54,7 +54,7 @@ func (v *timeValues) each(fn func(slice, timing int32, row *session.TimingValue)
 		r.Waits = q.Waits{}
 		if next() != 0 {
 			r.Waits = q.Waits{Intervals: q.Count(next()), Voluntary: q.Count(next()), Preempted: q.Count(next()),
-				Faults: q.Count(next()), Reads: q.Count(next()), OffCPU: q.Nanoseconds(next())}
+				Faults: q.Count(next()), Reads: q.Count(next()), OffCPU: q.Nanoseconds(next()), Blocked: q.Nanoseconds(next()), Ready: q.Nanoseconds(next())}
 		}
 		slice, _ := v.slices.find(r.Slice)
 		timing, _ := v.timings.find(r.Timing)

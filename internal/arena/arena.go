@@ -6,10 +6,15 @@
 // a read beside a write sees the old or the new value of each word (x86-64 and arm64: aligned 64-bit loads are
 // atomic), so objects and bytes of one site can be one allocation apart while the target runs, and are exact after it.
 //
+// The file is sparse, and reading a hole of a file in shared memory fills it. So addresses are reserved for all of the
+// file, and what the agent has asked memory for is mapped when it is first looked at: neither this package nor whoever
+// reads this process's memory makes an arena larger than its agent did.
+//
 // This is the only package that uses unsafe.
 package arena
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"sync/atomic"
@@ -23,7 +28,10 @@ import (
 // Arena is one process's tables. It is used by one goroutine.
 type Arena struct {
 	data   []byte
-	header *wire.Header // as it was at Open; only the parts that never change are used from it
+	header *wire.Header             // as it was at Open; only the parts that never change are used from it
+	file   *os.File                 // nil: the data is ordinary memory
+	mapped [wire.RegionCount]uint64 // bytes from the start of each region
+	torn   bool                     // a part could not be mapped: its addresses may be somebody else's now
 }
 
 // Open maps the arena file at path. The error wraps wire.ErrCorrupt if the file is not one.
@@ -32,24 +40,47 @@ func Open(path string) (*Arena, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open arena: %w", err)
 	}
-	defer f.Close()
-	st, err := f.Stat()
+	a, err := mapHeader(f)
 	if err != nil {
-		return nil, fmt.Errorf("open arena: %w", err)
+		f.Close()
+		return nil, fmt.Errorf("open arena %s: %w", path, err)
 	}
-	if st.Size() < wire.HeaderSize {
-		return nil, fmt.Errorf("open arena %s: %w: %d bytes", path, wire.ErrCorrupt, st.Size())
-	}
-	data, err := unix.Mmap(int(f.Fd()), 0, int(st.Size()), unix.PROT_READ, unix.MAP_SHARED)
-	if err != nil {
-		return nil, fmt.Errorf("map arena %s: %w", path, err)
-	}
-	a := &Arena{data: data}
 	if err := a.check(); err != nil {
 		a.Close()
 		return nil, fmt.Errorf("open arena %s: %w", path, err)
 	}
 	return a, nil
+}
+
+// mapHeader reserves addresses for the file and maps its first page.
+func mapHeader(f *os.File) (*Arena, error) {
+	st, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if st.Size() < wire.HeaderSize {
+		return nil, fmt.Errorf("%w: %d bytes", wire.ErrCorrupt, st.Size())
+	}
+	p, err := unix.MmapPtr(-1, 0, nil, uintptr(st.Size()), unix.PROT_NONE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS|unix.MAP_NORESERVE)
+	if err != nil {
+		return nil, fmt.Errorf("reserve addresses: %w", err)
+	}
+	a := &Arena{data: unsafe.Slice((*byte)(p), st.Size()), file: f}
+	return a, a.mapPart(0, wire.HeaderSize)
+}
+
+// mapPart maps the pages of the file that hold the bytes from begin to end. Regions may share a page: it is mapped again.
+func (a *Arena) mapPart(begin, end uint64) error {
+	page := uint64(os.Getpagesize())
+	begin &^= page - 1
+	end = min((end+page-1)&^(page-1), uint64(len(a.data)))
+	_, err := unix.MmapPtr(int(a.file.Fd()), int64(begin), unsafe.Pointer(&a.data[begin]), uintptr(end-begin),
+		unix.PROT_READ, unix.MAP_SHARED|unix.MAP_FIXED)
+	if err != nil {
+		a.torn = true
+		return fmt.Errorf("map: %w", err)
+	}
+	return nil
 }
 
 // FromBytes shows an arena that is in memory; for tests. The bytes must be aligned to 8.
@@ -83,7 +114,13 @@ func (a *Arena) check() error {
 func (a *Arena) Close() error {
 	data := a.data
 	a.data = nil
-	return unix.Munmap(data)
+	if a.file == nil {
+		return nil
+	}
+	if a.torn {
+		return a.file.Close()
+	}
+	return errors.Join(unix.MunmapPtr(unsafe.Pointer(&data[0]), uintptr(len(data))), a.file.Close())
 }
 
 // Header returns the header as it is now.
@@ -108,6 +145,11 @@ func (a *Arena) Fates() []wire.Fate { return rows[wire.Fate](a.region(wire.Regio
 // Ages returns the ages of dead objects; wire.Fate refers to them.
 func (a *Arena) Ages() []wire.Ages { return rows[wire.Ages](a.region(wire.RegionAges)) }
 
+// ThreadSets returns the threads that share an id so far. They may still change: see ThreadSet.
+func (a *Arena) ThreadSets() []wire.ThreadSet {
+	return rows[wire.ThreadSet](a.region(wire.RegionThreadSets))
+}
+
 // Timings returns the calling-context trees of all threads so far; a timing's number is its index plus one. Their
 // counters may still grow: see Timing.
 func (a *Arena) Timings() []wire.Timing { return rows[wire.Timing](a.region(wire.RegionTimings)) }
@@ -122,6 +164,14 @@ func (a *Arena) Clocks() []wire.Clock { return rows[wire.Clock](a.region(wire.Re
 // that runs change.
 func (a *Arena) Activations() []wire.Activation {
 	return rows[wire.Activation](a.region(wire.RegionActivations))
+}
+
+// Acted returns extremes; wire.Timing refers to them. They may still change: see Acted.
+func (a *Arena) Acted() []wire.Acted { return rows[wire.Acted](a.region(wire.RegionActed)) }
+
+// Inclusives returns the time of folded calls; wire.Timing refers to them. They may still grow: see Inclusive.
+func (a *Arena) Inclusives() []wire.Inclusive {
+	return rows[wire.Inclusive](a.region(wire.RegionInclusives))
 }
 
 // readings is how often a timing is read to find its counters at rest. A thread is between the additions to two of them
@@ -142,6 +192,7 @@ func Timing(t *wire.Timing) wire.Timing {
 		out.TailElapsed = atomic.LoadUint64(&t.TailElapsed)
 		out.LeadElapsed = atomic.LoadUint64(&t.LeadElapsed)
 		out.Calls = atomic.LoadUint64(&t.Calls)
+		out.Acted, out.Inclusive, out.Callee = atomic.LoadUint32(&t.Acted), atomic.LoadUint32(&t.Inclusive), atomic.LoadUint32(&t.Callee)
 		for i := range t.Min {
 			out.Min[i] = atomic.LoadUint64(&t.Min[i])
 			out.Max[i] = atomic.LoadUint64(&t.Max[i])
@@ -157,7 +208,26 @@ func Timing(t *wire.Timing) wire.Timing {
 func Waits(w *wire.Waits) wire.Waits {
 	return wire.Waits{Intervals: atomic.LoadUint64(&w.Intervals), Voluntary: atomic.LoadUint64(&w.Voluntary),
 		Preempted: atomic.LoadUint64(&w.Preempted), Faults: atomic.LoadUint64(&w.Faults), Reads: atomic.LoadUint64(&w.Reads),
-		OffNS: atomic.LoadUint64(&w.OffNS)}
+		Blocked: atomic.LoadUint64(&w.Blocked), Ready: atomic.LoadUint64(&w.Ready)}
+}
+
+// Acted reads the extremes of calls in which the operating system acted while they may change, each field whole.
+func Acted(a *wire.Acted) wire.Acted {
+	var out wire.Acted
+	for i := range a.Min {
+		out.Min[i], out.Max[i] = atomic.LoadUint64(&a.Min[i]), atomic.LoadUint64(&a.Max[i])
+	}
+	return out
+}
+
+// Inclusive reads the time of folded calls while their thread may change it, each field whole. What they are counted by is
+// read first, so calls are not more than those whose time is there.
+func Inclusive(v *wire.Inclusive) wire.Inclusive {
+	out := wire.Inclusive{Times: atomic.LoadUint64(&v.Times), Calls: atomic.LoadUint64(&v.Calls), EachCalls: atomic.LoadUint64(&v.EachCalls)}
+	out.Waits = Waits(&v.Waits)
+	out.Waited, out.EachWaited, out.EachOff = atomic.LoadUint64(&v.Waited), atomic.LoadUint64(&v.EachWaited), atomic.LoadUint64(&v.EachOff)
+	out.Elapsed, out.EachElapsed = atomic.LoadUint64(&v.Elapsed), atomic.LoadUint64(&v.EachElapsed)
+	return out
 }
 
 // Clock reads where a thread stands while it may go on, each field whole.
@@ -165,14 +235,21 @@ func Clock(c *wire.Clock) wire.Clock {
 	return wire.Clock{Depth: atomic.LoadUint32(&c.Depth), Capacity: atomic.LoadUint32(&c.Capacity),
 		Activations: atomic.LoadUint64(&c.Activations), Elapsed: atomic.LoadUint64(&c.Elapsed), Waited: atomic.LoadUint64(&c.Waited),
 		Calls: atomic.LoadUint64(&c.Calls), Last: atomic.LoadUint64(&c.Last), Mechanism: atomic.LoadUint32(&c.Mechanism),
-		Own: atomic.LoadUint64(&c.Own)}
+		Own: atomic.LoadUint64(&c.Own), Acted: atomic.LoadUint64(&c.Acted)}
 }
 
 // Activation reads a call that has not ended while it may end, each field whole.
 func Activation(a *wire.Activation) wire.Activation {
 	return wire.Activation{CallerSP: atomic.LoadUint64(&a.CallerSP), Timing: atomic.LoadUint32(&a.Timing), Flags: atomic.LoadUint32(&a.Flags),
 		Elapsed: atomic.LoadUint64(&a.Elapsed), Waited: atomic.LoadUint64(&a.Waited), ChildElapsed: atomic.LoadUint64(&a.ChildElapsed),
-		ChildWaited: atomic.LoadUint64(&a.ChildWaited), Calls: atomic.LoadUint64(&a.Calls), Children: atomic.LoadUint64(&a.Children)}
+		Acted: atomic.LoadUint64(&a.Acted), Calls: atomic.LoadUint64(&a.Calls), Children: atomic.LoadUint64(&a.Children)}
+}
+
+// ThreadSet reads a row while threads may join the set or end, each field whole. How many there were is read first, so
+// whoever is counted has a name and an id.
+func ThreadSet(s *wire.ThreadSet) wire.ThreadSet {
+	return wire.ThreadSet{Threads: atomic.LoadUint32(&s.Threads), Thread: s.Thread, OSID: atomic.LoadUint32(&s.OSID),
+		Several: atomic.LoadUint32(&s.Several), NameAt: s.NameAt, BeginNS: s.BeginNS, EndNS: atomic.LoadUint64(&s.EndNS)}
 }
 
 // Count reads the two counters of a site, each whole.
@@ -180,14 +257,27 @@ func Count(s *wire.Site) (objects, bytes uint64) {
 	return atomic.LoadUint64(&s.Objects), atomic.LoadUint64(&s.Bytes)
 }
 
-// region returns the valid part of a region. A mark beyond the capacity is cut: the target can overwrite its own
-// memory, and what is read is checked again by whoever decodes it.
+// region returns the valid part of a region. A mark beyond what has memory is cut: the target can overwrite its own
+// memory, and what is read is checked again by whoever decodes it. So is what this process has no room to map.
 func (a *Arena) region(r wire.Region) []byte {
-	offset := unsafe.Offsetof(wire.Header{}.Regions) + uintptr(r)*unsafe.Sizeof(wire.RegionEntry{}) +
-		unsafe.Offsetof(wire.RegionEntry{}.Used)
-	used := atomic.LoadUint64((*uint64)(unsafe.Pointer(&a.data[offset])))
+	used := a.mark(r, unsafe.Offsetof(wire.RegionEntry{}.Used)) // before Backed, which is stored first
+	backed := a.mark(r, unsafe.Offsetof(wire.RegionEntry{}.Backed))
 	entry := a.header.Regions[r]
-	return a.data[entry.Offset:][:min(used, entry.Capacity)]
+	backed = min(backed, entry.Capacity)
+	used = min(used, backed)
+	if a.file != nil && used > a.mapped[r] {
+		if !a.torn && a.mapPart(entry.Offset+a.mapped[r], entry.Offset+backed) == nil {
+			a.mapped[r] = backed
+		}
+		used = min(used, a.mapped[r])
+	}
+	return a.data[entry.Offset:][:used]
+}
+
+// mark reads a field of a region's entry that the agent may change.
+func (a *Arena) mark(r wire.Region, field uintptr) uint64 {
+	entry := unsafe.Offsetof(wire.Header{}.Regions) + uintptr(r)*unsafe.Sizeof(wire.RegionEntry{})
+	return atomic.LoadUint64((*uint64)(unsafe.Pointer(&a.data[entry+field])))
 }
 
 func rows[T any](b []byte) []T {

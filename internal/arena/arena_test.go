@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"io/fs"
 	"math"
 	"os"
@@ -145,7 +146,7 @@ func TestTimes(t *testing.T) {
 			want.Clocks[i].Reserved = 0
 		}
 		for i := range want.Timings {
-			want.Timings[i].First, want.Timings[i].Next = 0, 0 // only the agent's
+			want.Timings[i].First, want.Timings[i].Next, want.Timings[i].Present = 0, 0, 0 // only the agent's
 		}
 		if !slices.Equal(have.Timings, want.Timings) || !slices.Equal(have.Waits, want.Waits) || !slices.Equal(have.Clocks, want.Clocks) ||
 			!slices.Equal(have.Activations, want.Activations) {
@@ -196,7 +197,7 @@ func TestOpenErrors(t *testing.T) {
 		{"empty", "0 bytes", nil},
 		{"less than a header", "100 bytes", seed(t)[:100]},
 		{"no arena", "no magic number", bytes.Repeat([]byte("x"), size)},
-		{"cut in the last region", "region 9", seed(t)[:len(seed(t))-8]},
+		{"cut in the last region", "region 11", seed(t)[:len(seed(t))-8]},
 		{"cut after the header", "region 0", seed(t)[:wire.HeaderSize]},
 		{"of another version", "layout version", withHeader(t, func(h *wire.Header) { h.Version++ })},
 		{"region in the header", "region 2", hostile(func(r *wire.RegionEntry) { r.Offset = wire.HeaderSize - 8 })},
@@ -224,6 +225,76 @@ func TestOpenErrors(t *testing.T) {
 	if a, err := arena.FromBytes(aligned(append([]byte{0}, seed(t)...))[1:]); !errors.Is(err, wire.ErrCorrupt) || a != nil {
 		t.Errorf("not aligned: %v", err)
 	}
+}
+
+// TestOpenMapsWhatHasMemory: of a file with holes only the parts with memory are mapped, and more when there is more. So
+// nobody who reads this process's memory fills the holes.
+func TestOpenMapsWhatHasMemory(t *testing.T) {
+	const capacity, backed = 64 << 20, 64 << 10
+	h := header(t, seed(t))
+	for i := range h.Regions {
+		h.Regions[i] = wire.RegionEntry{Offset: wire.HeaderSize + uint64(i)*capacity, Capacity: capacity, Used: backed / 2, Backed: backed}
+	}
+	path := filepath.Join(t.TempDir(), "1-2.arena")
+	write := func() {
+		encoded, err := binary.Append(nil, binary.LittleEndian, h)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE, 0o600)
+		if err == nil {
+			_, err = f.WriteAt(encoded, 0)
+		}
+		if err := errors.Join(err, os.Truncate(path, wire.HeaderSize+wire.RegionCount*capacity), f.Close()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write()
+	a, err := arena.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := mappedBytes(t, path); n != wire.HeaderSize {
+		t.Errorf("%d bytes are mapped at first", n)
+	}
+	a.Nodes()
+	a.Sites()
+	if n := mappedBytes(t, path); n != wire.HeaderSize+2*backed {
+		t.Errorf("%d bytes are mapped for two tables", n)
+	}
+	h.Regions[wire.RegionNodes].Used, h.Regions[wire.RegionNodes].Backed = 3*backed, 4*backed
+	write()
+	if n := len(a.Nodes()); n != 3*backed/24 {
+		t.Errorf("%d nodes", n)
+	}
+	if n := mappedBytes(t, path); n != wire.HeaderSize+5*backed {
+		t.Errorf("%d bytes are mapped after one table grew", n)
+	}
+	if err := a.Close(); err != nil {
+		t.Error(err)
+	}
+	if n := mappedBytes(t, path); n != 0 {
+		t.Errorf("%d bytes are mapped at the end", n)
+	}
+}
+
+// mappedBytes adds up this process's mappings of a file.
+func mappedBytes(t *testing.T, path string) (n uint64) {
+	t.Helper()
+	maps, err := os.ReadFile("/proc/self/maps")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(maps)) {
+		var begin, end uint64
+		if strings.HasSuffix(line, path+"\n") {
+			if _, err := fmt.Sscanf(line, "%x-%x", &begin, &end); err != nil {
+				t.Fatal(err)
+			}
+			n += end - begin
+		}
+	}
+	return n
 }
 
 // TestUsedBeyondCapacity: the target can write anything into its arena, also while it is read.

@@ -42,6 +42,13 @@ func (f *filterFlags) filter(s *session.Session) (analysis.Filter, error) {
 	if f.from < 0 || f.to < 0 || f.to != 0 && f.to <= f.from {
 		return out, usage("--from %s --to %s is not a span of time", f.from, f.to)
 	}
+	slices, err := s.Slices()
+	if err != nil {
+		return out, err
+	}
+	if out, err = out.Fit(slices); err != nil {
+		return out, err
+	}
 	if f.process != "" {
 		processes, err := s.Processes()
 		if err != nil {

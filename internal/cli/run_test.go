@@ -1,8 +1,6 @@
 package cli
 
 import (
-	"io/fs"
-	"math"
 	"strings"
 	"testing"
 
@@ -12,27 +10,16 @@ import (
 	"github.com/clrprof/clrprof/internal/session"
 )
 
-func TestContainerMemory(t *testing.T) {
-	const v2, v1 = "/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"
-	for _, c := range []struct {
-		name  string
-		files map[string]string
-		want  int64
-	}{
-		{"none", nil, math.MaxInt64},
-		{"version 2", map[string]string{v2: "536870912\n"}, 512 << 20},
-		{"version 2 without a limit", map[string]string{v2: "max\n"}, math.MaxInt64},
-		{"version 1", map[string]string{v1: "268435456\n"}, 256 << 20},
-		{"nonsense", map[string]string{v2: "-1", v1: ""}, math.MaxInt64},
+// TestMemoryShares: the agent's part and the collector's are half of the memory, but where there is hardly any.
+func TestMemoryShares(t *testing.T) {
+	for _, c := range []struct{ memory, limit, nodes int64 }{
+		{32 << 20, 16 << 20, 13981},
+		{256 << 20, 64 << 20, 111848},
+		{8 << 30, 2 << 30, 3579139},
+		{1 << 40, 8 << 30, 458129844},
 	} {
-		read := func(path string) ([]byte, error) {
-			if text, ok := c.files[path]; ok {
-				return []byte(text), nil
-			}
-			return nil, fs.ErrNotExist
-		}
-		if got := containerMemory(read); got != c.want {
-			t.Errorf("%s: %d, want %d", c.name, got, c.want)
+		if limit, nodes := defaultLimit(c.memory), mostNodes(c.memory); limit != c.limit || nodes != c.nodes {
+			t.Errorf("%d bytes: limit %d, %d nodes; want %d, %d", c.memory, limit, nodes, c.limit, c.nodes)
 		}
 	}
 }

@@ -83,6 +83,7 @@ func recordScenario(t *testing.T, dir string) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Logf("recording %s", dir)
 	r := &recording{t: t, dir: dir, path: filepath.Join(arenaDirectory(t), "s.clrprof")}
 	r.begin(collect.Filter{})
 	r.sync(collect.Monotonic())
@@ -92,6 +93,9 @@ func recordScenario(t *testing.T, dir string) {
 		if l.IsMissing() && l.Reason != session.LossUntracked { // those were told of their survival alone
 			have = have.Add(l.Amount)
 		}
+	}
+	for _, l := range get[session.LeftOut](t)(s.LeftOut()) {
+		have = have.Add(l.Amount)
 	}
 	killed := want == quantity.Amount{} && have.Allocations > 0 // that process could not tell
 	if have != want && !killed {

@@ -15,6 +15,7 @@ import (
 type counters struct {
 	calls, ended, made uint64
 	elapsed, waited    uint64
+	open               uint64 // of an interval that never ended: it is not known whether the thread had a processor
 }
 
 // ended is a timing of the arena of which calls ended, and its row.
@@ -33,6 +34,7 @@ func (t *times) count(p *process, rows []wire.Timing, last bool) error {
 	for i := range t.waits {
 		t.waits[i].sum = wire.Waits{}
 	}
+	t.clearFolded()
 	read := waitsOf{arena: p.arena, rows: p.arena.Waits()}
 	for i := range t.taken.len() {
 		x := arena.Timing(&rows[i])
@@ -43,6 +45,9 @@ func (t *times) count(p *process, rows []wire.Timing, last bool) error {
 		}
 		if err == nil && x.Parent == 0 && x.LeadElapsed != 0 {
 			err = fmt.Errorf("%w: time before a root", wire.ErrCorrupt)
+		}
+		if err == nil {
+			err = t.addFolded(p, n, x.Inclusive)
 		}
 		if err != nil {
 			return fmt.Errorf("timing %d: %w", i+1, err)
@@ -126,12 +131,13 @@ func (c *counters) add(o *counters) error {
 	c.made += o.made
 	c.elapsed += o.elapsed
 	c.waited += o.waited
+	c.open += o.open
 	return bounded(c.calls, c.made, c.elapsed)
 }
 
-// addWaits adds waits, all of which are bounded: Intervals by the counters.
+// addWaits adds waits, all of which are bounded.
 func addWaits(w, o *wire.Waits) error {
-	if err := bounded(o.Voluntary, o.Preempted, o.Faults, o.Reads, o.OffNS); err != nil {
+	if err := bounded(o.Intervals, o.Voluntary, o.Preempted, o.Faults, o.Reads, o.Blocked, o.Ready); err != nil {
 		return err
 	}
 	w.Intervals += o.Intervals
@@ -139,8 +145,9 @@ func addWaits(w, o *wire.Waits) error {
 	w.Preempted += o.Preempted
 	w.Faults += o.Faults
 	w.Reads += o.Reads
-	w.OffNS += o.OffNS
-	return bounded(w.Voluntary, w.Preempted, w.Faults, w.Reads, w.OffNS)
+	w.Blocked += o.Blocked
+	w.Ready += o.Ready
+	return bounded(w.Intervals, w.Voluntary, w.Preempted, w.Faults, w.Reads, w.Blocked, w.Ready)
 }
 
 func bounded(counters ...uint64) error {
@@ -162,22 +169,38 @@ func (t *times) value(i int) (session.TimingValue, error) {
 		return session.TimingValue{}, err
 	}
 	v := session.TimingValue{Calls: quantity.Count(c.calls), Ended: quantity.Count(c.ended), Made: quantity.Count(c.made), Elapsed: elapsed, Waited: waited}
+	var w wire.Waits
 	if at := t.rows.at(i).waits; at != none {
-		w := &t.waits[at].sum
-		v.Waits = quantity.Waits{Intervals: quantity.Count(w.Intervals), Voluntary: quantity.Count(w.Voluntary), Preempted: quantity.Count(w.Preempted),
-			Faults: quantity.Count(w.Faults), Reads: quantity.Count(w.Reads), OffCPU: quantity.Nanoseconds(w.OffNS)}
+		w = t.waits[at].sum
 	}
-	return v, nil
+	v.Waits, err = t.clock.waits(&w, c.open)
+	return v, err
+}
+
+// waits converts what the operating system did. Open is what passed in an interval that did not end.
+func (c *clock) waits(w *wire.Waits, open uint64) (quantity.Waits, error) {
+	out := quantity.Waits{Intervals: quantity.Count(w.Intervals), Voluntary: quantity.Count(w.Voluntary), Preempted: quantity.Count(w.Preempted),
+		Faults: quantity.Count(w.Faults), Reads: quantity.Count(w.Reads)}
+	for _, x := range []struct {
+		to    *quantity.Nanoseconds
+		ticks uint64
+	}{{&out.OffCPU, w.Blocked + w.Ready + open}, {&out.Blocked, w.Blocked}, {&out.Ready, w.Ready}} {
+		var err error
+		if *x.to, err = c.nanoseconds(x.ticks); err != nil {
+			return out, err
+		}
+	}
+	return out, nil
 }
 
 // writeExtremes writes those of the rows of which calls ended. They are read after the calls are counted: those of a call
 // that ends meanwhile may be among them.
-func (t *times) writeExtremes(r *Recorder, rows []wire.Timing) error {
+func (t *times) writeExtremes(r *Recorder, p *process, rows []wire.Timing) error {
 	slices.SortFunc(t.ended, func(a, b ended) int { return cmp.Or(cmp.Compare(a.own, b.own), cmp.Compare(a.taken, b.taken)) })
 	var out []session.TimingExtreme
 	for i, n := range t.ended {
 		x := arena.Timing(&rows[n.taken])
-		e, ok, err := t.extremes(&x)
+		e, ok, err := t.extremes(p, &x)
 		switch id := t.rows.at(int(n.own)).id; {
 		case err != nil:
 			return fmt.Errorf("timing %d: %w", n.taken+1, err)
@@ -200,29 +223,50 @@ func (t *times) writeExtremes(r *Recorder, rows []wire.Timing) error {
 }
 
 // extremes converts those of a timing's calls; false: there are none yet. Those of the first call to end are noted after it
-// is counted.
-func (t *times) extremes(x *wire.Timing) (session.Extremes, bool, error) {
-	var e session.Extremes
+// is counted. They are kept apart for calls in which the operating system acted, and for others, of which all values of time
+// are one.
+func (t *times) extremes(p *process, x *wire.Timing) (session.Extremes, bool, error) {
+	var e, more session.Extremes
 	if x.Ended == 0 {
 		return e, false, nil
 	}
-	for i := range x.Min {
-		if x.Min[i] > x.Max[i] {
-			return e, false, nil
+	ok, err := t.convert(&e, func(i int) (low, high uint64) { return x.Min[i%2], x.Max[i%2] })
+	if err != nil || x.Acted == 0 {
+		return e, ok, err
+	}
+	rows := p.arena.Acted()
+	if int64(x.Acted) > int64(len(rows)) {
+		return e, false, fmt.Errorf("%w: acted %d of %d", wire.ErrCorrupt, x.Acted, len(rows))
+	}
+	acted := arena.Acted(&rows[x.Acted-1])
+	other, err := t.convert(&more, func(i int) (low, high uint64) { return acted.Min[i], acted.Max[i] })
+	switch {
+	case !other:
+	case ok:
+		widen(&e, &more)
+	default:
+		e, ok = more, true
+	}
+	return e, ok, err
+}
+
+// convert fills in extremes from ticks; false: there are none.
+func (t *times) convert(e *session.Extremes, of func(i int) (low, high uint64)) (bool, error) {
+	for i, to := range ranges(e) {
+		low, high := of(i)
+		if low > high {
+			*e = session.Extremes{}
+			return false, nil
+		}
+		var err error
+		if to.Min, err = t.clock.nanoseconds(low); err != nil {
+			return false, err
+		}
+		if to.Max, err = t.clock.nanoseconds(high); err != nil {
+			return false, err
 		}
 	}
-	for i, to := range ranges(&e) {
-		low, err := t.clock.nanoseconds(x.Min[i])
-		if err != nil {
-			return e, false, err
-		}
-		high, err := t.clock.nanoseconds(x.Max[i])
-		if err != nil {
-			return e, false, err
-		}
-		*to = session.Range{Min: low, Max: high}
-	}
-	return e, true, nil
+	return true, nil
 }
 
 func widen(e, by *session.Extremes) {
@@ -232,7 +276,7 @@ func widen(e, by *session.Extremes) {
 	}
 }
 
-// ranges are in the order of wire.Timing.Min.
-func ranges(e *session.Extremes) [4]*session.Range {
-	return [4]*session.Range{&e.ElapsedInclusive, &e.ElapsedExclusive, &e.ApplicationInclusive, &e.ApplicationExclusive}
+// ranges are in the order of wire.Acted.Min.
+func ranges(e *session.Extremes) [6]*session.Range {
+	return [6]*session.Range{&e.ElapsedInclusive, &e.ElapsedExclusive, &e.ApplicationInclusive, &e.ApplicationExclusive, &e.CPUInclusive, &e.CPUExclusive}
 }

@@ -67,7 +67,7 @@ func newFailed(id session.ProcessID, name string, start quantity.Nanoseconds) *f
 func (f *failed) write(r *Recorder, now quantity.Nanoseconds) error {
 	if f.row.EndState == session.EndRunning {
 		f.row.End = now
-		if !alive(int(f.row.PID)) {
+		if !r.alive(int(f.row.PID)) {
 			f.row.EndState = session.EndDied
 		}
 	}

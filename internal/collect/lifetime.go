@@ -16,6 +16,7 @@ import (
 // lifetime is what one process said of the ends of its objects.
 type lifetime struct {
 	written session.ProcessLifetime
+	leftOut session.LeftOut                        // as written
 	dead    [][session.Generations]quantity.Amount // by index of site: what earlier slices hold
 	closed  bool                                   // the process is dead and all of its fates are read
 	ages    []wire.Ages                            // by index in the arena: as written
@@ -195,6 +196,14 @@ func (l *lifetime) write(r *Recorder, p *process, h *wire.Header) error {
 			return err
 		}
 		l.written = row
+	}
+	out := session.LeftOut{Process: p.id, Walked: min(quantity.Count(h.Walks), row.GCs), // the one that is going on has walked already
+		Amount: quantity.Amount{Allocations: quantity.Count(h.LeftOut), Bytes: quantity.Bytes(h.LeftOutBytes)}}
+	if out != l.leftOut {
+		if err := r.w.ReplaceLeftOut([]session.LeftOut{out}); err != nil {
+			return err
+		}
+		l.leftOut = out
 	}
 	if err := r.w.InsertGCs(l.newGCs); err != nil {
 		return err

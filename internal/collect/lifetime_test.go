@@ -203,6 +203,61 @@ func TestKilledAfterCollection(t *testing.T) {
 	r.check()
 }
 
+// TestEndsWhileItIsRead: a process that shuts down while it is looked at ran, as far as that look is concerned. The next
+// one finds all of it.
+func TestEndsWhileItIsRead(t *testing.T) {
+	r, a := newRecording(t), newArena(1)
+	ends := false
+	asked := 0
+	r.alive = func(int) bool {
+		if asked++; !ends || asked == 1 {
+			return true
+		}
+		if asked == 2 { // now it has done what it still had to do: a new site, a second collection, the end
+			a.Sites[0].Objects, a.Sites[0].Bytes = 5, 120
+			a.Site(1, a.Node(0, a.IP(0x1500, 1, 1)), 1, 0, 0)
+			a.Sites[1].Objects, a.Sites[1].Bytes = 7, 280
+			a.Fates = append(a.Fates, wire.Fate{})
+			a.Fates[0].DeadObjects[0], a.Fates[0].DeadBytes[0] = 5, 120
+			a.Fates[1].DeadObjects[0], a.Fates[1].DeadBytes[0] = 6, 240
+			second := collection(2, wire.Population{Objects: 10, Bytes: 352}, wire.Population{Objects: 9, Bytes: 312}, wire.Population{Objects: 1, Bytes: 40})
+			second.Since = 0
+			change := func(site, counter uint32, objects, bytes uint64) wire.Change {
+				return wire.Change{Site: site, Counter: counter, Objects: wire.Population{Objects: objects, Bytes: bytes}}
+			}
+			a.Add(wire.Changes{Changes: []wire.Change{change(1, 0, 5, 120), change(1, wire.ChangeAllocated, 5, 120),
+				change(2, 0, 6, 240), change(2, wire.ChangeAllocated, 7, 280)}}, second)
+			a.Header.State, a.Header.EndNS, a.Header.Collections = uint32(wire.StateShutDown), 2e9, 2
+			if err := a.Write(filepath.Join(r.directory, "1-1"+launch.ArenaSuffix)); err != nil {
+				t.Error(err)
+			}
+		}
+		return false
+	}
+	a.Sites[0].Objects, a.Sites[0].Bytes = 3, 72
+	a.Fates[0].DeadObjects[0], a.Fates[0].DeadBytes[0] = 2, 48
+	a.Add(collection(1, wire.Population{Objects: 3, Bytes: 72}, wire.Population{Objects: 2, Bytes: 48}, wire.Population{}))
+	a.Header.Collections = 1
+	r.mustSync(a)
+
+	ends, asked = true, 0
+	r.mustSync(a)
+	r.mustSync(a)
+	s := r.w
+	processes, err := s.Processes()
+	if err != nil || processes[0].EndState != session.EndExited {
+		t.Errorf("%+v, %v", processes, err)
+	}
+	same(t, s.Losses)
+	same(t, s.SiteFates, session.SiteFate{Slice: 1, Site: 1, Amount: amount(2, 48)}, session.SiteFate{Slice: 3, Site: 1, Amount: amount(3, 72)},
+		session.SiteFate{Slice: 3, Site: 2, Amount: amount(6, 240)})
+	births, err := s.GCBirths(0, 10)
+	if err != nil || len(births) != 2 {
+		t.Errorf("births %+v, %v", births, err)
+	}
+	r.check()
+}
+
 // TestMemoryAlone: without lifetimes nothing is said of them.
 func TestMemoryAlone(t *testing.T) {
 	r, a := newRecording(t), newArena(1)
@@ -261,4 +316,27 @@ func TestRecordedInSlices(t *testing.T) {
 	r.mustSync(a)
 	same(t, r.w.SiteFates, want...)
 	r.check()
+}
+
+// TestRuntimeVersion: runtimes that tell the version of the .NET Framework are known by where they lie.
+func TestRuntimeVersion(t *testing.T) {
+	for _, tt := range []struct {
+		major, minor, build uint16
+		path, want          string
+	}{
+		{10, 0, 12, "/usr/share/dotnet/shared/Microsoft.NETCore.App/10.0.12/System.Private.CoreLib.dll", "10.0.12"},
+		{4, 0, 30319, "/usr/share/dotnet/shared/Microsoft.NETCore.App/3.1.2/System.Private.CoreLib.dll", "3.1.2"},
+		{4, 0, 30319, "/app/System.Private.CoreLib.dll", "4.0.30319"},
+		{4, 0, 30319, "/app/3.1.2/Other.dll", "4.0.30319"},
+		{9, 0, 7, "/dotnet/3.1.2/System.Private.CoreLib.dll", "9.0.7"},
+	} {
+		r, a := newRecording(t), newArena(1)
+		a.Header.RuntimeMajor, a.Header.RuntimeMinor, a.Header.RuntimeBuild = uint32(tt.major), uint32(tt.minor), uint32(tt.build)
+		a.Add(wire.Module{ID: 2, Name: filepath.Base(tt.path), Path: tt.path, MVID: [16]byte{2}})
+		r.mustSync(a)
+		processes, err := r.w.Processes()
+		if err != nil || processes[0].RuntimeVersion != tt.want {
+			t.Errorf("%+v: %q, %v", tt, processes[0].RuntimeVersion, err)
+		}
+	}
 }

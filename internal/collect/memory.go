@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"os"
 	"strconv"
+
+	"github.com/clrprof/clrprof/internal/cgroup"
 )
 
 // graphFactor is how many times as much memory as a snapshot's file its graph needs at most: an object without references
@@ -17,6 +19,7 @@ func fits(bytes int64) bool {
 		return true
 	}
 	available, ok := availableMemory(text)
+	available = min(available, cgroup.MemoryLimit(os.DirFS("/")))
 	return !ok || bytes <= available/graphFactor
 }
 

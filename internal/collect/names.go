@@ -15,6 +15,7 @@ import (
 // the arena's ids, and rows that are not written yet.
 type names struct {
 	modules   map[uint32]module
+	corePath  string // of the core library
 	types     map[uint32]typ
 	functions map[uint32]function
 	bodies    map[uint32]body
@@ -95,6 +96,9 @@ func (n *names) addModule(r *Recorder, p session.ProcessID, m *wire.Module) {
 	name := m.Name
 	if m.Path != "" {
 		name = filepath.Base(m.Path)
+	}
+	if name == coreLibrary {
+		n.corePath = m.Path
 	}
 	mvid, key := guid(m.MVID), ""
 	if mvid != "" {

@@ -28,8 +28,10 @@ var lossReasons = [wire.LossCount]string{
 	wire.LossILMapTruncated: session.LossILMapTruncated, wire.LossNameTruncated: session.LossNameTruncated,
 	wire.LossUntracked: session.LossUntracked, wire.LossLifetimeFull: session.LossLifetimeFull, wire.LossMoves: session.LossMoves,
 	wire.LossSnapshot: session.LossSnapshot, wire.LossChanges: session.LossChanges, wire.LossSurvivors: session.LossSurvivors,
+	wire.LossUnreported: session.LossUnreported, wire.LossStacks: session.LossStacks, wire.LossAges: session.LossAges,
 	wire.LossCallsFolded: session.LossCallsFolded, wire.LossCallsUnmatched: session.LossCallsUnmatched,
 	wire.LossClockBackwards: session.LossClockBackwards, wire.LossNotHooked: session.LossNotHooked,
+	wire.LossAsyncNotHooked: session.LossAsyncNotHooked,
 }
 
 // lossEvents returns how often a loss happened. Losses of calls count these as objects.
@@ -37,7 +39,7 @@ func lossEvents(loss wire.Loss, l *wire.LossEntry) (events uint64, amount quanti
 	switch loss {
 	case wire.LossCallsFolded, wire.LossCallsUnmatched:
 		return max(l.Events, l.Objects), quantity.Amount{}
-	case wire.LossClockBackwards, wire.LossNotHooked:
+	case wire.LossClockBackwards, wire.LossNotHooked, wire.LossAsyncNotHooked:
 		return l.Events, quantity.Amount{}
 	}
 	return l.Events, quantity.Amount{Allocations: quantity.Count(l.Objects), Bytes: quantity.Bytes(l.Bytes)}
@@ -55,8 +57,9 @@ type process struct {
 	arena *arena.Arena
 
 	pid       int
-	died      quantity.Nanoseconds // when it was found dead; 0: it was not
-	over      bool                 // it does not run any more, and did not before the arena was read
+	alive     func(pid int) bool
+	over      bool                 // it does not run any more, and did not before the arena was read: decided once for each sync
+	died      quantity.Nanoseconds // when it was found over without having shut down; 0: it was not
 	data      uint32               // wire.DataMemory and so on
 	end       quantity.Nanoseconds // of the process, or now
 	failure   string               // why its agent does not record; "": it does
@@ -82,8 +85,8 @@ type siteOf struct{ node, typ uint32 }
 // sums of it are still numbers of the session.
 const maxCounter = 1 << 60
 
-func newProcess(id session.ProcessID, a *arena.Arena) *process {
-	return &process{id: id, arena: a, names: newNames(), threads: newThreads(), lifetime: newLifetime(), times: newTimes(), losses: map[string]session.Loss{}}
+func newProcess(id session.ProcessID, a *arena.Arena, alive func(pid int) bool) *process {
+	return &process{id: id, arena: a, alive: alive, names: newNames(), threads: newThreads(), lifetime: newLifetime(), times: newTimes(), losses: map[string]session.Loss{}}
 }
 
 // growth is what is new of the sites: rows without the slice that they will belong to.
@@ -93,10 +96,11 @@ type growth struct {
 	timed  bool // timings grew too; their rows are written
 }
 
-// readHeader also finds out whether the process is over. If it is, the header and all that is read later is final.
+// readHeader also finds out whether the process is over. If it is, the header and all that is read later is final. A process
+// that ends while its arena is read runs, as far as this sync is concerned: what is read then is of different moments.
 func (p *process) readHeader() (*wire.Header, error) {
 	header, err := p.arena.Header()
-	if err == nil && !alive(int(header.PID)) {
+	if err == nil && !p.over && !p.alive(int(header.PID)) {
 		p.over = true
 		header, err = p.arena.Header()
 	}
@@ -117,15 +121,19 @@ func (p *process) sync(r *Recorder, now quantity.Nanoseconds, last bool, out *gr
 		p.tree.join()
 	}
 	timings := p.arena.Timings()
-	sites, nodes, ips := p.arena.Sites(), p.arena.Nodes(), p.arena.IPs()
+	sites, sets := p.arena.Sites(), p.arena.ThreadSets()
+	nodes, ips := p.arena.Nodes(), p.arena.IPs()
 	// A record has at least 8 bytes (wire.Next).
-	if err := r.room(len(timings), len(nodes), len(ips), (len(p.arena.Log())-p.logRead)/8); err != nil {
+	if err := r.room(len(timings), len(sets), len(nodes), len(ips), (len(p.arena.Log())-p.logRead)/8); err != nil {
 		return err
 	}
 	if err := p.readLog(r); err != nil {
 		return err
 	}
 	if err := p.writeProcess(r, header, now); err != nil {
+		return err
+	}
+	if err := p.threads.addSets(r, sets); err != nil {
 		return err
 	}
 	if err := p.threads.write(r, p, p.end); err != nil {
@@ -161,7 +169,7 @@ func (p *process) readLog(r *Recorder) error {
 			p.exe = string(record.Executable)
 			p.arguments = strings.Split(strings.TrimSuffix(string(record.CommandLine), "\x00"), "\x00")
 		case wire.Thread, wire.ThreadEnd, wire.ThreadName:
-			p.threads.add(r, record)
+			p.threads.add(r, record, p.logRead)
 		case wire.GC, wire.Alive, wire.Why, wire.Roots, wire.Changes:
 			if err := p.lifetime.add(r, p.id, record); err != nil {
 				return fmt.Errorf("log at %d: %w", p.logRead, err)
@@ -184,7 +192,7 @@ func (p *process) writeProcess(r *Recorder, h *wire.Header, now quantity.Nanosec
 	row := session.Process{
 		ID: p.id, PID: int64(h.PID), ParentPID: int64(h.ParentPID), Name: processName(p.exe, p.arguments), Path: p.exe,
 		Arguments:      string(arguments),
-		RuntimeVersion: fmt.Sprintf("%d.%d.%d", h.RuntimeMajor, h.RuntimeMinor, h.RuntimeBuild),
+		RuntimeVersion: p.runtimeVersion(h),
 		Begin:          max(0, quantity.Nanoseconds(h.StartNS)-r.start), End: now, EndState: session.EndRunning,
 		AgentBytes: quantity.Bytes(h.SharedBytes + h.PrivateBytes),
 	}
@@ -192,7 +200,7 @@ func (p *process) writeProcess(r *Recorder, h *wire.Header, now quantity.Nanosec
 	switch {
 	case wire.State(h.State) == wire.StateShutDown:
 		row.End, row.EndState = quantity.Nanoseconds(h.EndNS)-r.start, session.EndExited
-	case p.died != 0 || !alive(p.pid):
+	case p.over:
 		if p.died == 0 {
 			p.died = max(now, 1)
 		}
@@ -203,6 +211,23 @@ func (p *process) writeProcess(r *Recorder, h *wire.Header, now quantity.Nanosec
 	}
 	p.end = row.End
 	return r.w.ReplaceProcesses([]session.Process{row})
+}
+
+// coreLibrary is the file of the core library, which lies in a directory with the runtime's version as name:
+// shared/Microsoft.NETCore.App/3.1.2.
+const coreLibrary = "System.Private.CoreLib.dll"
+
+// runtimeVersion is the version of the process's runtime. .NET Core 2 and 3 tell that of the .NET Framework, 4.0.30319;
+// where a shared runtime lies says more.
+func (p *process) runtimeVersion(h *wire.Header) string {
+	if h.RuntimeMajor == 4 && h.RuntimeMinor == 0 && filepath.Base(p.names.corePath) == coreLibrary {
+		version := filepath.Base(filepath.Dir(p.names.corePath))
+		var major, minor, patch int
+		if n, err := fmt.Sscanf(version, "%d.%d.%d", &major, &minor, &patch); err == nil && n == 3 {
+			return version
+		}
+	}
+	return fmt.Sprintf("%d.%d.%d", h.RuntimeMajor, h.RuntimeMinor, h.RuntimeBuild)
 }
 
 // alive says whether a process runs. A zombie has ended: its parent did not ask for its exit code yet.
@@ -333,6 +358,9 @@ func (p *process) writeLosses(r *Recorder, h *wire.Header) error {
 	if found, ok := p.lifetime.cut(); ok && p.died != 0 {
 		add(reasonGCCut, 1, found)
 	}
+	if n := p.threads.folded(); n != 0 {
+		add(session.LossThreadsFolded, n, quantity.Amount{})
+	}
 	for i, of := range p.siteOf {
 		if p.tree.isTruncated(of.node) {
 			add(reasonStackTruncated, uint64(p.counted[i].Allocations), p.counted[i])
@@ -342,7 +370,7 @@ func (p *process) writeLosses(r *Recorder, h *wire.Header) error {
 		}
 	}
 	var rows []session.Loss
-	for _, reason := range append(lossReasons[:], reasonStackTruncated, reasonTypeUnknown, reasonGCCut, p.failure) {
+	for _, reason := range append(lossReasons[:], reasonStackTruncated, reasonTypeUnknown, reasonGCCut, session.LossThreadsFolded, p.failure) {
 		switch l, ok := losses[reason]; {
 		case !ok && p.losses[reason] != session.Loss{}: // the last type without a name has got one
 			rows = append(rows, session.Loss{Process: p.id, Reason: reason})

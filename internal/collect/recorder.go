@@ -46,7 +46,8 @@ type Recorder struct {
 	lastSlice session.SliceID
 	sliceEnd  quantity.Nanoseconds
 	next      ids
-	late      bool            // processes may be dead for longer than since the last Sync
+	late      bool // processes may be dead for longer than since the last Sync
+	alive     func(pid int) bool
 	counted   quantity.Amount // in all slices
 	calls     quantity.Count  // the same, as the ends of their intervals
 	elapsed   quantity.Nanoseconds
@@ -82,7 +83,7 @@ func (r *Recorder) room(tables ...int) error {
 
 // NewRecorder records the arenas that appear in directory. Start is the session's time zero.
 func NewRecorder(w *session.Writer, directory string, start quantity.Nanoseconds, filter Filter) *Recorder {
-	return &Recorder{w: w, directory: directory, start: start, filter: filter, processes: map[string]*process{}, failed: map[string]*failed{}}
+	return &Recorder{w: w, directory: directory, start: start, filter: filter, processes: map[string]*process{}, failed: map[string]*failed{}, alive: alive}
 }
 
 // Processes says how many .NET processes have been seen that record.
@@ -227,7 +228,7 @@ func (r *Recorder) addProcess(name string) error {
 		return err
 	}
 	r.next.process++
-	r.processes[name] = newProcess(r.next.process, a)
+	r.processes[name] = newProcess(r.next.process, a, r.alive)
 	r.names = append(r.names, name)
 	return nil
 }

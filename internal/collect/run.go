@@ -48,6 +48,7 @@ type Result struct {
 	ExitCode int    // of the target
 	Running  bool   // the target was left running
 	Kept     string // directory of the arenas, if the session could not be written
+	Loader   string // what the dynamic loader says, if no runtime loaded the agent because that is impossible
 }
 
 // Run starts the command, records it until it ends and leaves a session in state Recorded. The result is valid with
@@ -85,6 +86,9 @@ func Run(o Options) (Result, error) {
 	if err != nil {
 		res.wait(target, o.Stop) // the target is not ours to break
 	}
+	if errors.Is(err, ErrNoAgent) { // before the directory is removed, where the agent may be
+		res.Loader = launch.LoaderSays(o.Launch.Command, target.Agent())
+	}
 	return res, finish(err, w, directory, &res)
 }
 
@@ -105,6 +109,11 @@ func record(o Options, w *session.Writer, directory string, start quantity.Nanos
 	r := NewRecorder(w, directory, start, o.Filter)
 	defer r.Close()
 	slept := asleep()
+	ended := make(chan quantity.Nanoseconds, 1)
+	go func() { // what is read and written after the target's end is none of its time
+		<-t.Done()
+		ended <- Monotonic()
+	}()
 	for age := quantity.Nanoseconds(0); ; {
 		next := Schedule(age)
 		timer := time.NewTimer(time.Duration(next - (Monotonic() - start)))
@@ -119,6 +128,9 @@ func record(o Options, w *session.Writer, directory string, start quantity.Nanos
 		}
 		timer.Stop()
 		now := Monotonic()
+		if last && !res.Running {
+			now = <-ended
+		}
 		if err := r.sync(now, last); err != nil {
 			return fmt.Errorf("%w: %w", ErrWrite, err)
 		}

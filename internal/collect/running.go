@@ -27,7 +27,7 @@ func (t *times) stop(r *Recorder, p *process, h *wire.Header) ([]session.TimingR
 		if err != nil {
 			return nil, err
 		}
-		if err := t.sums[i].add(&counters{elapsed: ticks, waited: ticks}); err != nil {
+		if err := t.sums[i].add(&counters{elapsed: ticks, waited: ticks, open: ticks}); err != nil {
 			return nil, err
 		}
 		running = append(running, session.TimingRunning{Timing: t.rows.at(i).id, Calls: quantity.Count(calls), Elapsed: elapsed})
@@ -71,8 +71,12 @@ func (t *times) openIntervals(r *Recorder, p *process, h *wire.Header) (map[int]
 		if err != nil {
 			return nil, err
 		}
-		if until > c.Last {
-			open[int(innermost.own)] += until - c.Last
+		passed := until - min(until, c.Last)
+		if passed > 0 {
+			open[int(innermost.own)] += passed
+		}
+		if err := t.runFolded(&c, activations[c.Activations:][:c.Depth], passed); err != nil && p.over {
+			return nil, err
 		}
 	}
 	return open, nil

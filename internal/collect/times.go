@@ -27,9 +27,11 @@ type times struct {
 	rows  pieces[timing] // the session's
 	known map[key]int32  // index in rows
 	fresh []session.Timing
-	sums  []counters // by index in rows, of the whole run: room for one sync
-	waits []waits    // of the few rows in which the operating system acted
-	ended []ended    // since the last sync
+	sums  []counters      // by index in rows, of the whole run: room for one sync
+	waits []waits         // of the few rows in which the operating system acted
+	ended []ended         // since the last sync
+	folds []folds         // inclusive times of folded calls, of few rows
+	atRow map[int32]int32 // their indexes, by that of the row
 	grown []session.TimingValue
 }
 
@@ -43,8 +45,8 @@ type taken struct {
 	self      short // node of the function itself
 	above     short // the parent of self and of the function's call sites
 	own, lead int32 // index in rows; lead -1: a root
-	truncated bool  // it stands for calls that have no place of their own
-	folded    bool  // it is below one that does, or is one: the intervals before its calls are in their callers' tails
+	below     int32 // the same of the folded calls that it made, none: there were none yet; if it is folded itself, of its function
+	folded    bool  // it is the root of folded calls, or below it: the intervals before its calls are in their callers' tails
 }
 
 // short is an id of the session, all of which are counted from 1: Recorder.room sees to it that they fit.
@@ -70,7 +72,7 @@ type waits struct {
 // none is no index.
 const none = -1
 
-func newTimes() times { return times{known: map[key]int32{}} }
+func newTimes() times { return times{known: map[key]int32{}, atRow: map[int32]int32{}} }
 
 // sync reads what is new of the arena's timings. The rows are those that were there before the log was read, so that the
 // log has what they refer to. In the last one of a process nothing is left for later.
@@ -94,6 +96,9 @@ func (t *times) sync(r *Recorder, p *process, h *wire.Header, rows []wire.Timing
 			}
 		}
 	}
+	if err := t.findFolded(r, p, rows); err != nil {
+		return err
+	}
 	if err := t.count(p, rows, last); err != nil {
 		return err
 	}
@@ -111,7 +116,10 @@ func (t *times) sync(r *Recorder, p *process, h *wire.Header, rows []wire.Timing
 	if err := t.grow(r, last, out); err != nil {
 		return err
 	}
-	if err := t.writeExtremes(r, rows); err != nil {
+	if err := t.growFolded(r, out); err != nil {
+		return err
+	}
+	if err := t.writeExtremes(r, p, rows); err != nil {
 		return err
 	}
 	return r.w.ReplaceTimingRunning(running)
@@ -140,14 +148,14 @@ func (t *times) take(r *Recorder, p *process, rows []wire.Timing) error {
 	f, ok := p.names.functions[x.Function]
 	switch {
 	case x.Function == 0:
-		f.id = p.names.pseudo(r, p.id, session.NameTruncated)
+		f.id = p.names.pseudo(r, p.id, session.NameFolded)
 	case !ok:
 		return fmt.Errorf("%w: function %d was never described", wire.ErrCorrupt, x.Function)
 	}
 	if t.rows.len() > math.MaxInt32-2 {
 		return fmt.Errorf("%w: more than %d timings", wire.ErrCorrupt, math.MaxInt32)
 	}
-	n := taken{thread: short(thread), function: short(f.id), lead: none, truncated: x.Function == 0, folded: x.Function == 0}
+	n := taken{thread: short(thread), function: short(f.id), lead: none, below: none, folded: x.Function == 0}
 	if x.Parent != 0 {
 		if int64(x.Parent) > int64(i) || t.taken.at(int(x.Parent-1)).thread != n.thread {
 			return fmt.Errorf("%w: parent %d of a timing of thread %d", wire.ErrCorrupt, x.Parent, x.Thread)
@@ -159,7 +167,7 @@ func (t *times) take(r *Recorder, p *process, rows []wire.Timing) error {
 		}
 		n.above = short(above)
 		n.lead = t.row(r, thread, above)
-		n.folded = n.truncated || caller.truncated
+		n.folded = n.folded || caller.folded
 	}
 	self := p.tree.node(r, session.Node{Parent: session.NodeID(n.above), Process: p.id, Function: f.id})
 	n.self, n.own = short(self), t.row(r, thread, self)
@@ -269,5 +277,5 @@ func difference(now, before *session.TimingValue) (session.TimingValue, bool) {
 	d := session.TimingValue{Calls: now.Calls - before.Calls, Ended: now.Ended - before.Ended, Made: now.Made - before.Made,
 		Elapsed: now.Elapsed - before.Elapsed, Waited: now.Waited - before.Waited, Waits: now.Waits.Sub(before.Waits)}
 	return d, min(d.Calls, d.Ended, d.Made, d.Intervals, d.Voluntary, d.Preempted, d.Faults, d.Reads) >= 0 &&
-		min(d.Elapsed, d.Waited, d.OffCPU) >= 0
+		min(d.Elapsed, d.Waited, d.OffCPU, d.Blocked, d.Ready) >= 0
 }

@@ -2,6 +2,7 @@ package collect_test
 
 import (
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"testing"
@@ -39,6 +40,7 @@ type call struct {
 	begin    [2]uint64
 	below    [2]uint64 // in calls that it made and that ended
 	total    [2]uint64 // of the intervals that passed in it and in what it called: elapsed, application
+	acted    bool      // in one of them
 }
 
 // counted is what the session should have of a timing, times in ticks.
@@ -79,6 +81,7 @@ func (p *program) pass(i int, path string, ticks uint64, acted bool) (waited uin
 	for k := range t.stack {
 		t.stack[k].total[0] += ticks
 		t.stack[k].total[1] += ticks - waited
+		t.stack[k].acted = t.stack[k].acted || acted
 	}
 	if len(t.stack) > 0 {
 		c := p.of(i, path)
@@ -91,7 +94,7 @@ func (p *program) pass(i int, path string, ticks uint64, acted bool) (waited uin
 	return waited
 }
 
-func (p *program) waits(number *uint32) {
+func (p *program) waits(number *uint32, ticks uint64) {
 	if *number == 0 {
 		p.a.Waits = append(p.a.Waits, wire.Waits{})
 		*number = uint32(len(p.a.Waits))
@@ -99,6 +102,7 @@ func (p *program) waits(number *uint32) {
 	w := &p.a.Waits[*number-1]
 	w.Intervals++
 	w.Voluntary++
+	w.Blocked += ticks
 }
 
 // enter calls a function from an address.
@@ -132,7 +136,7 @@ func (p *program) enter(i int, function uint32, address, ticks uint64, acted boo
 		x.LeadElapsed += t.last - before
 		x.LeadWaited += waited
 		if acted {
-			p.waits(&x.LeadWaits)
+			p.waits(&x.LeadWaits, waited)
 		}
 		p.of(i, site).made++
 		c.path = fmt.Sprint(site, "/", function)
@@ -152,21 +156,41 @@ func (p *program) leave(i int, ticks uint64, acted bool) {
 	x.TailElapsed += t.last - before
 	x.TailWaited += waited
 	if acted {
-		p.waits(&x.TailWaits)
+		p.waits(&x.TailWaits, waited)
 	}
 	x.Ended++
 	c := p.of(i, top.path)
 	c.ended++
 	for k, v := range [4]uint64{top.total[0], top.total[0] - top.below[0], top.total[1], top.total[1] - top.below[1]} {
-		x.Min[k], x.Max[k] = min(x.Min[k], v), max(x.Max[k], v)
 		c.min[k], c.max[k] = min(c.min[k], v), max(c.max[k], v)
 	}
+	p.extremes(x, top)
 	total := top.total
 	t.stack = t.stack[:len(t.stack)-1]
 	p.a.Clocks[i].Depth--
 	if n := len(t.stack); n > 0 {
 		t.stack[n-1].below[0] += total[0]
 		t.stack[n-1].below[1] += total[1]
+	}
+}
+
+// extremes notes those of a call as the agent does. Waiting is without a processor here.
+func (p *program) extremes(x *wire.Timing, c *call) {
+	values := [6]uint64{c.total[0], c.total[0] - c.below[0], c.total[1], c.total[1] - c.below[1], c.total[1], c.total[1] - c.below[1]}
+	if !c.acted {
+		for k := range x.Min {
+			x.Min[k], x.Max[k] = min(x.Min[k], values[k]), max(x.Max[k], values[k])
+		}
+		return
+	}
+	if x.Acted == 0 {
+		const none = math.MaxUint64
+		p.a.Acted = append(p.a.Acted, wire.Acted{Min: [6]uint64{none, none, none, none, none, none}})
+		x.Acted = uint32(len(p.a.Acted))
+	}
+	row := &p.a.Acted[x.Acted-1]
+	for k, v := range values {
+		row.Min[k], row.Max[k] = min(row.Min[k], v), max(row.Max[k], v)
 	}
 }
 
@@ -245,7 +269,8 @@ func (p *program) wanted() map[string]row {
 			Elapsed: ns(c.elapsed), Waited: ns(c.waited), Running: quantity.Count(c.calls - c.ended)}
 		if c.ended > 0 {
 			between := func(i int) session.Range { return session.Range{Min: ns(c.min[i]), Max: ns(c.max[i])} }
-			r.Extremes = session.Extremes{ElapsedInclusive: between(0), ElapsedExclusive: between(1), ApplicationInclusive: between(2), ApplicationExclusive: between(3)}
+			r.Extremes = session.Extremes{ElapsedInclusive: between(0), ElapsedExclusive: between(1), ApplicationInclusive: between(2), ApplicationExclusive: between(3),
+				CPUInclusive: between(2), CPUExclusive: between(3)}
 		}
 		out[key] = r
 	}

@@ -46,7 +46,7 @@ func timedArena() *wiretest.Arena {
 func calls(x *wire.Timing, began, ended, lead, tail uint64) *wire.Timing {
 	x.Calls, x.Ended, x.LeadElapsed, x.TailElapsed = began, ended, lead, tail
 	if ended > 0 {
-		x.Min = [4]uint64{tail / ended, tail / ended, tail / ended, tail / ended}
+		x.Min = [2]uint64{tail / ended, tail / ended}
 		x.Max = x.Min
 	}
 	return x
@@ -61,10 +61,17 @@ func tree(a *wiretest.Arena) {
 	sleep := a.Timing(1, second, sleepFunction, 0x2040)
 	a.Timing(1, sleep, backFunction, 0)      // called back from below the boundary
 	a.Timing(1, main, workFunction, 0x5010)  // through code that is not hooked
-	a.Timing(1, second, 0, 0x2050)           // (truncated)
+	folded := a.Timing(1, 0, 0, 0)           // the root of folded calls
 	a.Timing(2, 0, workFunction, 0)          // another thread
 	a.Timing(1, main, workFunction, 0x5020)  // another place in the same code: the same node
 	a.Timing(2, 9, workFunction, 0xFFFF0000) // from nowhere
+	function := a.Timing(1, folded, workFunction, 0)
+	pair := a.Timing(1, function, sleepFunction, 0)
+	for i, n := range []uint32{second, function, pair} {
+		a.Inclusives = append(a.Inclusives, wire.Inclusive{Times: 1, Calls: 2, Elapsed: 300 * uint64(i+1), Waited: 30, Waits: wire.Waits{Intervals: 1, Preempted: 1, Ready: 9},
+			EachCalls: uint64(i), EachElapsed: 600 * uint64(i)})
+		a.Timings[n-1].Inclusive = uint32(i + 1)
+	}
 	a.IPs = append(a.IPs, wire.IP{Address: 0x1030, Function: mainFunction, Body: mainFunction, Flags: wire.IPManaged})
 	a.Timings[second-1].IP = wire.IPFirst // one return address is described by the agent
 }
@@ -73,12 +80,14 @@ func tree(a *wiretest.Arena) {
 func TestTimeTree(t *testing.T) {
 	a := timedArena()
 	tree(a)
-	leads := []uint64{0, 30, 33, 36, 39, 42, 45, 48, 0, 51, 54}
+	leads := []uint64{0, 30, 33, 36, 39, 42, 45, 0, 0, 51, 54, 0, 0}
 	for i := range a.Timings {
 		n := uint64(i + 1)
-		calls(&a.Timings[i], n, n, leads[i], 300*n)
+		if n != 8 && n != 12 {
+			calls(&a.Timings[i], n, n, leads[i], 300*n)
+		}
 	}
-	a.Timings[3].Folded = 8 // those of (truncated)
+	a.Timings[3].Folded = 13 // those of the pair
 	a.Header.State, a.Header.EndNS, a.Header.EndTicks = uint32(wire.StateShutDown), 4000, 1_009_000
 	r := newRecording(t, collect.Filter{})
 	write(t, a, filepath.Join(r.dir, "1-1.arena"))
@@ -87,7 +96,7 @@ func TestTimeTree(t *testing.T) {
 	node := func(id, parent session.NodeID, f session.FunctionID, i session.InstructionID) session.Node {
 		return session.Node{ID: id, Parent: parent, Process: 1, Function: f, Instruction: i}
 	}
-	const truncated = 6
+	const folded, truncated = 6, 7
 	equal(t, "nodes", get[session.Node](t)(s.Nodes()), []session.Node{
 		node(1, 0, mainFunction, 0),
 		node(2, 0, mainFunction, 2), node(3, 2, workFunction, 0), // instruction 1 is the one that the agent described
@@ -96,20 +105,25 @@ func TestTimeTree(t *testing.T) {
 		node(8, 6, workFunction, 4), node(9, 8, sleepFunction, 0),
 		node(10, 9, backFunction, 0),
 		node(11, 1, workFunction, 0),
-		node(12, 6, workFunction, 5), node(13, 12, truncated, 0),
-		node(14, 0, workFunction, 0),
-		node(15, 14, workFunction, 0),
+		node(12, 0, folded, 0),
+		node(13, 0, workFunction, 0),
+		node(14, 13, workFunction, 0),
+		node(15, 12, workFunction, 0), node(16, 15, sleepFunction, 0),
+		node(17, 7, truncated, 0),
 	})
 	instruction := func(id session.InstructionID, f session.FunctionID, address session.Address) session.Instruction {
 		return session.Instruction{ID: id, Function: f, Body: session.BodyID(f), Address: address, NativeOffset: int64(address) - 0x1000*int64(f), ILOffset: -1}
 	}
 	equal(t, "instructions", get[session.Instruction](t)(s.Instructions()), []session.Instruction{instruction(1, mainFunction, 0x1030), instruction(2, mainFunction, 0x1010),
-		instruction(3, workFunction, 0x2020), instruction(4, workFunction, 0x2040), instruction(5, workFunction, 0x2050)})
+		instruction(3, workFunction, 0x2020), instruction(4, workFunction, 0x2040)})
 	var timings []session.Timing
-	for i, n := range []session.NodeID{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13} {
-		timings = append(timings, session.Timing{ID: session.TimingID(i + 1), Thread: 1, Node: n})
+	for n := session.NodeID(1); n <= 17; n++ {
+		thread := session.ThreadID(1)
+		if n == 13 || n == 14 {
+			thread = 2
+		}
+		timings = append(timings, session.Timing{ID: session.TimingID(n), Thread: thread, Node: n})
 	}
-	timings = append(timings, session.Timing{ID: 14, Thread: 2, Node: 14}, session.Timing{ID: 15, Thread: 2, Node: 15})
 	equal(t, "timings", get[session.Timing](t)(s.Timings()), timings)
 	value := func(id session.TimingID, calls, made quantity.Count, elapsed quantity.Nanoseconds) session.TimingValue {
 		return session.TimingValue{Slice: 1, Timing: id, Calls: calls, Ended: calls, Made: made, Elapsed: elapsed}
@@ -118,17 +132,23 @@ func TestTimeTree(t *testing.T) {
 		value(1, 1, 7+10, 100+15+17), // and the calls through code that is not hooked
 		value(2, 0, 2, 10), value(3, 2, 0, 200),
 		value(4, 0, 3, 11), value(5, 3, 0, 300),
-		value(6, 0, 4, 12), value(7, 4, 8, 400),
+		value(6, 0, 4, 12), value(7, 4, 13, 400), // the caller counts folded calls
 		value(8, 0, 5, 13), value(9, 5, 6, 500+14), // and the calls from below the boundary
 		value(10, 6, 0, 600),
 		value(11, 7+10, 0, 700+1000),
-		value(12, 0, 0, 16), value(13, 8, 0, 800), // the caller counts folded calls
-		value(14, 9, 11, 900+18), value(15, 11, 0, 1100),
+		value(13, 9, 11, 900+18), value(14, 11, 0, 1100),
+		value(16, 13, 0, 1300),
 	})
+	inclusive := func(id session.TimingID, elapsed quantity.Nanoseconds, each quantity.Count) session.TimingInclusive {
+		return session.TimingInclusive{Slice: 1, Timing: id, Times: 1, Calls: 2, Elapsed: elapsed, Waited: 10,
+			Waits: quantity.Waits{Intervals: 1, Preempted: 1, OffCPU: 3, Ready: 3}, EachCalls: each, EachElapsed: 200 * quantity.Nanoseconds(each)}
+	}
+	equal(t, "time of folded calls", get[session.TimingInclusive](t)(s.TimingInclusives()),
+		[]session.TimingInclusive{inclusive(15, 200, 1), inclusive(16, 300, 2), inclusive(17, 100, 0)})
 	equal(t, "running", get[session.TimingRunning](t)(s.TimingRunning()), nil)
 	equal(t, "process", get[session.ProcessTime](t)(s.ProcessTimes()), []session.ProcessTime{{Process: 1, Clock: session.ClockTSC, TicksPerSec: 3e9,
 		Instrument: session.InstrumentBoundary, Mechanism: session.MechanismRseq}})
-	if f := get[session.Function](t)(s.Functions())[truncated-1]; f.RawName != "(truncated)" || f.Kind != session.FunctionPseudo {
+	if f := get[session.Function](t)(s.Functions())[truncated-1]; f.RawName != session.NameTruncated || f.Kind != session.FunctionPseudo {
 		t.Errorf("%+v", f)
 	}
 }
@@ -153,8 +173,8 @@ func TestTimeSlices(t *testing.T) {
 	a.Header.Mechanism = wire.MechanismGap
 	x := calls(&a.Timings[work-1], 3, 2, 1000, 200) // 333 1/3, 66 2/3
 	x.LeadWaited, x.LeadWaits = 600, 1
-	x.Min, x.Max = [4]uint64{10, 11, 12, 13}, [4]uint64{100, 111, 122, 133}
-	a.Waits = []wire.Waits{{Intervals: 1, Voluntary: 2, Preempted: 3, Faults: 4, Reads: 5, OffNS: 190}}
+	x.Min, x.Max = [2]uint64{10, 11}, [2]uint64{100, 111}
+	a.Waits = []wire.Waits{{Intervals: 1, Voluntary: 2, Preempted: 3, Faults: 4, Reads: 5, Blocked: 300, Ready: 270}}
 	write(t, a, path)
 	r.sync(3000)
 	r.sync(4000) // nothing new
@@ -162,10 +182,12 @@ func TestTimeSlices(t *testing.T) {
 	a.Header.PID, a.Header.State, a.Header.EndNS, a.Header.EndTicks = wiretest.NoPID, uint32(wire.StateShutDown), 4500, 1_010_500
 	calls(x, 3, 3, 1000, 401) // 133 2/3
 	x.TailWaited, x.TailWaits = 201, 2
-	x.Min, x.Max = [4]uint64{9, 10, 0, 0}, [4]uint64{301, 302, 122, 133}
+	x.Min, x.Max, x.Acted = [2]uint64{10, 11}, [2]uint64{100, 111}, 1
+	a.Acted = []wire.Acted{{Min: [6]uint64{9, 10, 0, 0, 5, 6}, Max: [6]uint64{301, 302, 122, 133, 200, 210}},
+		{Min: [6]uint64{2101, 1700, 1100, 1100, 1500, 1501}, Max: [6]uint64{2101, 1700, 1100, 1100, 1500, 1501}}}
 	a.Waits = append(a.Waits, wire.Waits{Intervals: 1, Preempted: 1})
 	calls(&a.Timings[main-1], 1, 1, 0, 700)
-	a.Timings[main-1].Min, a.Timings[main-1].Max = [4]uint64{2101, 1700, 1100, 1100}, [4]uint64{2101, 1700, 1100, 1100}
+	a.Timings[main-1].Min, a.Timings[main-1].Max, a.Timings[main-1].Acted = [2]uint64{math.MaxUint64, math.MaxUint64}, [2]uint64{}, 2
 	a.Clocks[0] = wire.Clock{Capacity: 4, Calls: 4, Elapsed: 2101, Last: 1_010_499, Own: 2999}
 	a.Clocks = append(a.Clocks, wire.Clock{Own: 2})
 	write(t, a, path)
@@ -183,7 +205,7 @@ func TestTimeSlices(t *testing.T) {
 		{Slice: 1, Timing: mainSelf, Calls: 1},
 		{Slice: 1, Timing: mainSite, Made: 2, Elapsed: 33},
 		{Slice: 1, Timing: workSelf, Calls: 2, Ended: 1, Elapsed: 33},
-		{Slice: 2, Timing: mainSite, Made: 1, Elapsed: 300, Waited: 200, Waits: quantity.Waits{Intervals: 1, Voluntary: 2, Preempted: 3, Faults: 4, Reads: 5, OffCPU: 190}},
+		{Slice: 2, Timing: mainSite, Made: 1, Elapsed: 300, Waited: 200, Waits: quantity.Waits{Intervals: 1, Voluntary: 2, Preempted: 3, Faults: 4, Reads: 5, OffCPU: 190, Blocked: 100, Ready: 90}},
 		{Slice: 2, Timing: workSelf, Calls: 1, Ended: 1, Elapsed: 33},
 		{Slice: 4, Timing: mainSelf, Ended: 1, Elapsed: 233},
 		{Slice: 4, Timing: workSelf, Ended: 1, Elapsed: 133 - 66, Waited: 67, Waits: quantity.Waits{Intervals: 1, Preempted: 1}},
@@ -191,9 +213,9 @@ func TestTimeSlices(t *testing.T) {
 	one := func(min, max quantity.Nanoseconds) session.Range { return session.Range{Min: min, Max: max} }
 	equal(t, "extremes", get[session.TimingExtreme](t)(s.TimingExtremes()), []session.TimingExtreme{
 		{Timing: mainSelf, Extremes: session.Extremes{ElapsedInclusive: one(700, 700), ElapsedExclusive: one(566, 566),
-			ApplicationInclusive: one(366, 366), ApplicationExclusive: one(366, 366)}},
+			ApplicationInclusive: one(366, 366), ApplicationExclusive: one(366, 366), CPUInclusive: one(500, 500), CPUExclusive: one(500, 500)}},
 		{Timing: workSelf, Extremes: session.Extremes{ElapsedInclusive: one(3, 100), ElapsedExclusive: one(3, 100),
-			ApplicationInclusive: one(0, 40), ApplicationExclusive: one(0, 44)}},
+			ApplicationInclusive: one(0, 40), ApplicationExclusive: one(0, 44), CPUInclusive: one(1, 66), CPUExclusive: one(2, 70)}},
 	})
 	equal(t, "running", get[session.TimingRunning](t)(s.TimingRunning()), nil)
 }
@@ -204,11 +226,12 @@ func TestTimeOneNode(t *testing.T) {
 	main := a.Timing(1, 0, mainFunction, 0)
 	for i, address := range []uint64{0x5010, 0x5020} {
 		x := calls(&a.Timings[a.Timing(1, main, workFunction, address)-1], 1, 1, 1, 3*uint64(100+i))
-		x.Min[2], x.Max[2] = 0, 0
+		a.Acted = append(a.Acted, wire.Acted{Min: [6]uint64{x.Min[0], x.Min[1], 0, x.Min[1], 0, x.Min[1]}, Max: [6]uint64{x.Max[0], x.Max[1], 0, x.Max[1], 0, x.Max[1]}})
+		x.Min, x.Max, x.Acted = [2]uint64{math.MaxUint64, math.MaxUint64}, [2]uint64{}, uint32(i+1)
 	}
 	a.Timing(1, main, workFunction, 0x5030) // not called yet: it has no extremes
 	calls(&a.Timings[main-1], 1, 1, 0, 0)
-	a.Timings[main-1].Min, a.Timings[main-1].Max = [4]uint64{605, 2, 605, 2}, [4]uint64{605, 2, 605, 2}
+	a.Timings[main-1].Min, a.Timings[main-1].Max = [2]uint64{605, 2}, [2]uint64{605, 2}
 	s := record(t, a, collect.Filter{})
 	equal(t, "values", get[session.TimingValue](t)(s.TimingValues()), []session.TimingValue{
 		{Slice: 1, Timing: 1, Calls: 1, Ended: 1, Made: 2, Elapsed: 0}, // two thirds of a nanosecond
@@ -269,7 +292,8 @@ func TestTimeRunning(t *testing.T) {
 				{Timing: 5, Calls: 1, Elapsed: c.first}, {Timing: 6, Calls: 1, Elapsed: c.second}})
 			equal(t, "values", get[session.TimingValue](t)(s.TimingValues()), []session.TimingValue{{Slice: 1, Timing: 1, Calls: 1}, {Slice: 1, Timing: 2, Made: 5, Elapsed: 100},
 				{Slice: 1, Timing: 3, Calls: 5, Ended: 4, Elapsed: 400}, {Slice: 1, Timing: 4, Made: 1, Elapsed: 20},
-				{Slice: 1, Timing: 5, Calls: 1, Elapsed: c.first, Waited: c.first}, {Slice: 1, Timing: 6, Calls: 1, Elapsed: c.second, Waited: c.second}})
+				{Slice: 1, Timing: 5, Calls: 1, Elapsed: c.first, Waited: c.first, Waits: quantity.Waits{OffCPU: c.first}},
+				{Slice: 1, Timing: 6, Calls: 1, Elapsed: c.second, Waited: c.second, Waits: quantity.Waits{OffCPU: c.second}}})
 		})
 	}
 }
@@ -408,7 +432,12 @@ func TestTimeCorrupt(t *testing.T) {
 		}},
 		{"a call of years", func(a *wiretest.Arena) {
 			calls(&a.Timings[1], 1, 1, 0, 0)
-			a.Timings[1].Max[3] = math.MaxUint64
+			a.Timings[1].Max[1] = math.MaxUint64
+		}},
+		{"unknown extremes", func(a *wiretest.Arena) { calls(&a.Timings[1], 1, 1, 0, 0).Acted = 9 }},
+		{"unknown time of folded calls", func(a *wiretest.Arena) { a.Timings[1].Inclusive = 9 }},
+		{"more folded calls than there are", func(a *wiretest.Arena) {
+			a.Timings[1].Inclusive, a.Inclusives = 1, []wire.Inclusive{{Calls: math.MaxUint64}}
 		}},
 		{"unknown waits", func(a *wiretest.Arena) { a.Timings[1].TailWaits = 9 }},
 		{"unknown waits before", func(a *wiretest.Arena) { a.Timings[1].LeadWaits = math.MaxUint32 }},
@@ -636,7 +665,7 @@ func TestTimeMany(t *testing.T) {
 	a := timedArena()
 	a.Capacity = 1 << 24
 	a.Header.PID = uint32(os.Getpid())
-	a.Waits = []wire.Waits{{Intervals: 1, Voluntary: 2, OffNS: 9}}
+	a.Waits = []wire.Waits{{Intervals: 1, Voluntary: 2, Blocked: 27}}
 	main := a.Timing(1, 0, mainFunction, 0)
 	calls(&a.Timings[main-1], 1, 1, 0, 3)
 	fill := func(from uint64) {

@@ -150,7 +150,7 @@ func (t *tree) node(r *Recorder, row session.Node) session.NodeID {
 func (t *tree) extendInstructions(r *Recorder, p *process, ips []wire.IP) error {
 	for i := len(t.instructions); i < len(ips); i++ {
 		ip := ips[i]
-		if i < wire.IPFirst || ip.Flags&wire.IPManaged == 0 {
+		if i < wire.IPFirst || ip.Flags&(wire.IPManaged|wire.IPHelper) != wire.IPManaged {
 			t.instructions = append(t.instructions, instruction{keep: i == wire.IPTruncated || i == wire.IPUnknown})
 			continue
 		}

@@ -8,14 +8,12 @@ import (
 	"strings"
 
 	"github.com/clrprof/clrprof/internal/clrmeta"
+	"github.com/clrprof/clrprof/internal/wire"
 )
 
 // maxFunctions bounds the functions that are listed of one module: rows of a metadata table have 24-bit numbers
 // (ECMA-335 II.22), and the largest module of the frameworks has 50,000 functions.
 const maxFunctions = 1 << 24
-
-// coreLibrary is the module that every runtime brings; what lies beside it is the framework.
-const coreLibrary = "System.Private.CoreLib.dll"
 
 // ErrNoModule means that there was nothing to list.
 var ErrNoModule = errors.New("no .NET module")
@@ -143,7 +141,7 @@ func IsFramework(path string, exists func(string) bool) bool {
 	if n := len(parts); n >= 3 && parts[n-3] == "shared" {
 		return true
 	}
-	if !exists(filepath.Join(directory, coreLibrary)) {
+	if !exists(filepath.Join(directory, wire.CoreLibrary)) {
 		return false
 	}
 	name := strings.TrimSuffix(file, filepath.Ext(file))

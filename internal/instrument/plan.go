@@ -1,6 +1,10 @@
 package instrument
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/clrprof/clrprof/internal/wire"
+)
 
 // Mode says what of the code is recorded; see the package's table.
 type Mode string
@@ -51,6 +55,9 @@ func (p Plan) Decide(f Function) (Class, string) {
 	names := Names(f.Module, f.Type, f.Method)
 	if f.IL == 0 {
 		return Out, "no IL"
+	}
+	if f.Module == wire.CoreLibrary && wire.IsHelper(f.Type, f.Method) {
+		return Out, "a helper of the runtime"
 	}
 	if by := matching(p.Rules.exclude, names); by != "" {
 		return Out, "excluded by " + by

@@ -124,6 +124,7 @@ func TestWildcards(t *testing.T) {
 func TestDecide(t *testing.T) {
 	user := instrument.Function{Module: "App.dll", Type: "N.T", Method: "M", IL: 20}
 	framework := instrument.Function{Module: "System.Linq.dll", Type: "System.Linq.Enumerable", Method: "ToList", IL: 20, Framework: true}
+	helper := instrument.Function{Module: "System.Private.CoreLib.dll", Type: "System.Runtime.CompilerServices.CastHelpers", Method: "Box", IL: 20, Framework: true}
 	native := instrument.Function{Module: "App.dll", Type: "N.T", Method: "Open"}
 	for _, c := range []struct {
 		mode             instrument.Mode
@@ -150,6 +151,9 @@ func TestDecide(t *testing.T) {
 		}
 		if have, why := p.Decide(framework); have != c.framework {
 			t.Errorf("%+v: framework: %v: %s", c, have, why)
+		}
+		if have, why := p.Decide(helper); have != instrument.Out || why != "a helper of the runtime" {
+			t.Errorf("%+v: helper: %v: %s", c, have, why)
 		}
 		if have, why := p.Decide(native); have != instrument.Out || why != "no IL" {
 			t.Errorf("%+v: native: %v: %s", c, have, why)

@@ -91,8 +91,8 @@ func newDirectoryIn(base string) (*Directory, error) {
 	if err := unix.Statfs(base, &fs); err != nil {
 		return nil, &os.PathError{Op: "statfs", Path: base, Err: err}
 	}
-	if free := fs.Bavail * uint64(fs.Bsize); free < minFree {
-		return nil, fmt.Errorf("%s: %d bytes free, %d needed", base, free, minFree)
+	if free, left := fs.Bavail*uint64(fs.Bsize), reserve(fs.Blocks*uint64(fs.Bsize)); free < left+minFree {
+		return nil, fmt.Errorf("%s: %d bytes free, %d needed", base, free, left+minFree)
 	}
 	path, err := os.MkdirTemp(base, prefix()+"*"+newSuffix) // 0700
 	if err != nil {
@@ -109,6 +109,9 @@ func newDirectoryIn(base string) (*Directory, error) {
 	}
 	return d, nil
 }
+
+// reserve is how many bytes of a file system agents leave to others: see room_of in agent/src/arena.c.
+func reserve(size uint64) uint64 { return min(size/8, 1<<30) }
 
 // lockDirectory takes the lock that says that the directory is in use; the kernel releases it when its holder dies.
 func lockDirectory(path string) (*os.File, error) {

@@ -2,12 +2,15 @@ package launch
 
 import (
 	"bytes"
+	"context"
 	"debug/elf"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"strings"
+	"time"
 )
 
 // maxInterpreter bounds the path of a dynamic loader: PATH_MAX.
@@ -34,6 +37,53 @@ func Explain(command, env []string) string {
 		"or it cleared the environment, or it ran as another user, or DOTNET_EnableDiagnostics=0 is set in its runtimeconfig.json, or it ended before the runtime started"
 }
 
+// defaultLoader loads shared libraries into programs of glibc's on x86-64 (System V ABI, AMD64 supplement, 5.2.1).
+const defaultLoader = "/lib64/ld-linux-x86-64.so.2"
+
+// loaderPatience is how long the loader may take to load one library: a network's file system can be slow.
+const loaderPatience = 10 * time.Second
+
+// LoaderSays is what the dynamic loader of a command, or for scripts and the like this machine's, says when it cannot load a
+// library; "" if it can, or there is no such loader. .NET does not pass on these words.
+func LoaderSays(command []string, library string) string {
+	loader := defaultLoader
+	if path, err := exec.LookPath(command[0]); err == nil {
+		if own := interpreter(path); own != "" {
+			loader = own
+		}
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), loaderPatience)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, loader, "--list", library)
+	cmd.Env = []string{} // nothing that makes the loader do something else
+	out, err := cmd.CombinedOutput()
+	var failed *exec.ExitError
+	if !errors.As(err, &failed) || ctx.Err() != nil {
+		return ""
+	}
+	first, _, _ := strings.Cut(strings.TrimSpace(string(out)), "\n")
+	return first
+}
+
+// interpreter is the dynamic loader that an executable names, or "".
+func interpreter(path string) string {
+	f, err := elf.Open(path)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	for _, p := range f.Progs {
+		if p.Type != elf.PT_INTERP || p.Filesz > maxInterpreter {
+			continue
+		}
+		name := make([]byte, p.Filesz)
+		if _, err := p.ReadAt(name, 0); err == nil {
+			return string(bytes.TrimRight(name, "\x00"))
+		}
+	}
+	return ""
+}
+
 // explainBinary looks at an executable: how it is linked, and whether it is a NativeAOT program.
 func explainBinary(path string) string {
 	f, err := elf.Open(path)
@@ -44,14 +94,8 @@ func explainBinary(path string) string {
 		return ""
 	}
 	defer f.Close()
-	for _, p := range f.Progs {
-		if p.Type != elf.PT_INTERP || p.Filesz > maxInterpreter {
-			continue
-		}
-		interpreter := make([]byte, p.Filesz)
-		if _, err := p.ReadAt(interpreter, 0); err == nil && bytes.Contains(interpreter, []byte("ld-musl")) {
-			return path + " is linked to musl libc: clrprof's agent needs glibc"
-		}
+	if strings.Contains(interpreter(path), "ld-musl") {
+		return path + " is linked to musl libc: clrprof's agent needs glibc"
 	}
 	if f.Machine != elf.EM_X86_64 {
 		return fmt.Sprintf("%s is a program for %v: clrprof's agent is for x86-64", path, f.Machine)

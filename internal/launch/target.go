@@ -33,6 +33,7 @@ var ErrStart = errors.New("cannot start the command")
 const (
 	envArenas   = "CLRPROF_ARENAS"      // directory
 	envMemory   = "CLRPROF_MEMORY"      // bytes
+	envNodes    = "CLRPROF_NODES"       // of the trees of stacks
 	envDepth    = "CLRPROF_STACK_DEPTH" // frames
 	envLifetime = "CLRPROF_LIFETIME"    // 1: follow objects to their end
 	envFinalGC  = "CLRPROF_FINAL_GC"    // 1: collect at the end
@@ -43,18 +44,20 @@ const (
 	envNoMemory   = "CLRPROF_NO_MEMORY"  // 1: no allocations
 	envInstrument = "CLRPROF_INSTRUMENT" // boundary, mine or all
 	envSmall      = "CLRPROF_SMALL"      // bytes of IL: smaller functions are not instrumented
+	envCollector  = "CLRPROF_COLLECTOR"  // 1: whoever reads the arenas locks their directory, so without a lock nobody does
 	envRules      = "CLRPROF_RULES"      // patterns that choose functions, one in a line, with their signs: +include, -exclude
 )
 
 // agentVariables are all that are meant for the agent.
-var agentVariables = []string{envArenas, envMemory, envDepth, envLifetime, envFinalGC, envRoots, envSnapshot,
-	envTime, envNoMemory, envInstrument, envSmall, envRules}
+var agentVariables = []string{envArenas, envMemory, envNodes, envDepth, envLifetime, envFinalGC, envRoots, envSnapshot,
+	envTime, envNoMemory, envCollector, envInstrument, envSmall, envRules}
 
 // Options tell how to start a target.
 type Options struct {
 	Command     []string
 	Directory   string   // for arenas
 	MemoryLimit int64    // bytes for each process, 0: the agent's default
+	Nodes       int64    // of the trees of stacks of each process, 0: as many as there is memory for
 	StackDepth  int      // frames, 0: the agent's default
 	Lifetime    bool     // follow objects to their end
 	FinalGC     bool     // with Lifetime: collect at the end, to know what is reachable then
@@ -72,6 +75,7 @@ type Options struct {
 // Target is a started command.
 type Target struct {
 	cmd     *exec.Cmd
+	agent   string
 	signals chan os.Signal
 	done    chan struct{}
 }
@@ -110,7 +114,7 @@ func Start(o Options) (*Target, error) {
 			return nil, err
 		}
 	}
-	t := &Target{signals: make(chan os.Signal, len(forwarded)), done: make(chan struct{})}
+	t := &Target{agent: agent, signals: make(chan os.Signal, len(forwarded)), done: make(chan struct{})}
 	for _, s := range forwarded {
 		if !signal.Ignored(s) { // nohup, and what shells start in the background: the target inherits that
 			signal.Notify(t.signals, s)
@@ -161,9 +165,16 @@ func environment(o Options, agent string) []string {
 		"CORECLR_PROFILER_PATH=" + agent,
 		"CORECLR_PROFILER_PATH_64=" + agent,
 		"CLRPROF_ARENAS=" + o.Directory,
+		envCollector + "=1",
+	}
+	if !slices.ContainsFunc(o.Environment, isTestHostVariable) {
+		env = append(env, testHostVariable+"="+testHostTimeout)
 	}
 	if o.MemoryLimit > 0 {
 		env = append(env, envMemory+"="+strconv.FormatInt(o.MemoryLimit, 10))
+	}
+	if o.Nodes > 0 {
+		env = append(env, envNodes+"="+strconv.FormatInt(o.Nodes, 10))
 	}
 	if o.StackDepth > 0 {
 		env = append(env, envDepth+"="+strconv.Itoa(o.StackDepth))
@@ -186,20 +197,39 @@ func environment(o Options, agent string) []string {
 	return env
 }
 
-func isLoopVariable(kv string) bool {
-	name, _, _ := strings.Cut(kv, "=")
-	return slices.Contains(loopVariables, name)
-}
+// tailSettings turn off that the JIT makes jumps of last calls, so that who makes them is still there while they run, and a
+// loop of a function that calls itself last, which would be no calls then. The names are those of jitconfigvalues.h; calls
+// with the prefix tail. are jumps all the same.
+var tailSettings = []string{"TailCallOpt", "TailCallLoopOpt"}
 
-// loopVariables turn off that the JIT makes a loop of a function that calls itself last, which would be no calls then.
-// Both names are asked for (clrconfignative, jitconfigvalues.h: TailCallLoopOpt): .NET 5 and later prefer DOTNET_.
-var loopVariables = []string{"COMPlus_TailCallLoopOpt", "DOTNET_TailCallLoopOpt"}
+// testHostVariable says how many milliseconds vstest, which `dotnet test` runs, waits for the end of the process with the tests
+// before it kills it (ProxyOperationManager.Close of Microsoft.TestPlatform; 100 without it). The last collection takes longer.
+const (
+	testHostVariable = "VSTEST_TESTHOST_SHUTDOWN_TIMEOUT"
+	testHostTimeout  = "60000"
+)
+
+func isTestHostVariable(kv string) bool { return strings.HasPrefix(kv, testHostVariable+"=") }
+
+// settingPrefixes are asked for both (clrconfignative): .NET 5 and later prefer the second.
+var settingPrefixes = []string{"COMPlus_", "DOTNET_"}
+
+// isSet says whether an environment has the setting already.
+func isSet(env []string, setting string) bool {
+	return slices.ContainsFunc(env, func(kv string) bool {
+		name, _, _ := strings.Cut(kv, "=")
+		return slices.Contains(settingPrefixes, strings.TrimSuffix(name, setting))
+	})
+}
 
 func timeEnvironment(o Options) []string {
 	env := []string{envTime + "=1"}
-	if !slices.ContainsFunc(o.Environment, isLoopVariable) {
-		for _, name := range loopVariables {
-			env = append(env, name+"=0")
+	for _, setting := range tailSettings {
+		if isSet(o.Environment, setting) {
+			continue
+		}
+		for _, prefix := range settingPrefixes {
+			env = append(env, prefix+setting+"=0")
 		}
 	}
 	if o.NoMemory {
@@ -245,6 +275,9 @@ func checkEnvironment(env []string) error {
 	}
 	return nil
 }
+
+// Agent is the path from which the runtime is told to load the agent.
+func (t *Target) Agent() string { return t.agent }
 
 // PID is the target's process id.
 func (t *Target) PID() int { return t.cmd.Process.Pid }

@@ -49,12 +49,13 @@ func TestCheckEnvironment(t *testing.T) {
 
 func TestEnvironment(t *testing.T) {
 	always := []string{"CORECLR_ENABLE_PROFILING=1", "CORECLR_PROFILER=" + ProfilerID, "CORECLR_PROFILER_PATH=/a.so",
-		"CORECLR_PROFILER_PATH_64=/a.so", "CLRPROF_ARENAS=/d"}
+		"CORECLR_PROFILER_PATH_64=/a.so", "CLRPROF_ARENAS=/d", "CLRPROF_COLLECTOR=1",
+		"VSTEST_TESTHOST_SHUTDOWN_TIMEOUT=60000"}
 	if d := cmp.Diff(always, environment(Options{Directory: "/d"}, "/a.so")); d != "" {
 		t.Error(d)
 	}
-	all := append(always, "CLRPROF_MEMORY=4194304", "CLRPROF_STACK_DEPTH=100")
-	if d := cmp.Diff(all, environment(Options{Directory: "/d", MemoryLimit: 4 << 20, StackDepth: 100}, "/a.so")); d != "" {
+	all := append(always, "CLRPROF_MEMORY=4194304", "CLRPROF_NODES=5000", "CLRPROF_STACK_DEPTH=100")
+	if d := cmp.Diff(all, environment(Options{Directory: "/d", MemoryLimit: 4 << 20, Nodes: 5000, StackDepth: 100}, "/a.so")); d != "" {
 		t.Error(d)
 	}
 	lifetime := append(all[:len(always):len(always)], "CLRPROF_LIFETIME=1", "CLRPROF_ROOTS=gen2")
@@ -68,16 +69,20 @@ func TestEnvironment(t *testing.T) {
 	if d := cmp.Diff(always, environment(Options{Directory: "/d", FinalGC: true, Roots: "every"}, "/a.so")); d != "" {
 		t.Error(d)
 	}
-	time := append(always[:len(always):len(always)], "CLRPROF_TIME=1", "COMPlus_TailCallLoopOpt=0", "DOTNET_TailCallLoopOpt=0", "CLRPROF_NO_MEMORY=1", "CLRPROF_INSTRUMENT=mine", "CLRPROF_SMALL=16", "CLRPROF_RULES=+A.*\n-B")
+	time := append(always[:len(always):len(always)], "CLRPROF_TIME=1", "COMPlus_TailCallOpt=0", "DOTNET_TailCallOpt=0", "COMPlus_TailCallLoopOpt=0", "DOTNET_TailCallLoopOpt=0", "CLRPROF_NO_MEMORY=1", "CLRPROF_INSTRUMENT=mine", "CLRPROF_SMALL=16", "CLRPROF_RULES=+A.*\n-B")
 	if d := cmp.Diff(time, environment(Options{Directory: "/d", Time: true, NoMemory: true, Instrument: "mine", Small: 16, Rules: []string{"+A.*", "-B"}}, "/a.so")); d != "" {
 		t.Error(d)
 	}
 	withTime := append(final[:len(always)+2:len(always)+2], "CLRPROF_TIME=1")
-	loops := []string{"DOTNET_TailCallLoopOpt=1"} // the user's own setting stays
+	loops := []string{"DOTNET_TailCallLoopOpt=1", "COMPlus_TailCallOpt=1"} // the user's own setting stays
 	if d := cmp.Diff(withTime, environment(Options{Directory: "/d", Lifetime: true, FinalGC: true, Time: true, Environment: loops}, "/a.so")); d != "" {
 		t.Error(d)
 	}
 	if d := cmp.Diff(always, environment(Options{Directory: "/d", NoMemory: true, Instrument: "all", Small: 1, Rules: []string{"-A"}}, "/a.so")); d != "" {
+		t.Error(d)
+	}
+	waits := slices.Clone(always[:len(always)-1])
+	if d := cmp.Diff(waits, environment(Options{Directory: "/d", Environment: []string{"VSTEST_TESTHOST_SHUTDOWN_TIMEOUT=1"}}, "/a.so")); d != "" {
 		t.Error(d)
 	}
 	given := []string{"A=1", "CLRPROF_TIME=1", "CLRPROF_NO_MEMORY=1", "CLRPROF_INSTRUMENT=all", "CLRPROF_SMALL=1", "CLRPROF_RULES=-A", "CLRPROF_SNAPSHOT=end", "CLRPROF_LIFETIME=1", "CLRPROF_FINAL_GC=1", "CLRPROF_ROOTS=off", "CLRPROF_ARENAS=/old", "CLRPROF_MEMORY=1", "CLRPROF_STACK_DEPTH=2", "CLRPROF_SHM=/s", "CLRPROF_MEMORYX=3"}
@@ -284,6 +289,34 @@ func TestExplain(t *testing.T) {
 		if !strings.Contains(got, tt.want) || strings.Contains(got, "\n") {
 			t.Errorf("%q with %q: %q, want %q in it", tt.command, tt.env, got, tt.want)
 		}
+	}
+}
+
+// TestLoaderSays: what cannot be loaded is explained by the loader that would have to.
+func TestLoaderSays(t *testing.T) {
+	if _, err := os.Stat(defaultLoader); err != nil {
+		t.Skip("this machine's loader is another one")
+	}
+	folder := t.TempDir()
+	for name, content := range map[string]string{"short.so": "x", "text.so": strings.Repeat("text\n", 1000), "arm.so": elfHeader(0xB7)} {
+		if err := os.WriteFile(filepath.Join(folder, name), []byte(content), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, name := range []string{"missing.so", "short.so", "text.so", "arm.so"} {
+		path := filepath.Join(folder, name)
+		for _, command := range [][]string{{"sh"}, {"no-such-command-anywhere"}, {script(t, "x", "#!/bin/sh\n", 0o700)}} {
+			if says := LoaderSays(command, path); !strings.Contains(says, path) || strings.Contains(says, "\n") {
+				t.Errorf("%s for %q: %q", name, command, says)
+			}
+		}
+	}
+	if says := LoaderSays([]string{"sh"}, "/bin/sh"); says != "" {
+		t.Errorf("what can be loaded: %q", says)
+	}
+	loadable, err := agentbin.Extract([]string{folder})
+	if says := LoaderSays([]string{"sh"}, loadable); err == nil && says != "" {
+		t.Errorf("the agent: %q", says)
 	}
 }
 

@@ -7,19 +7,21 @@ type Waits struct {
 	Preempted Count       // context switches because another thread was given the processor
 	Faults    Count       // page faults that needed the disk
 	Reads     Count       // reads of blocks
-	OffCPU    Nanoseconds // without a processor, as the kernel tells it; 0 where it does not
+	OffCPU    Nanoseconds // without a processor, for whatever reason; an interval that never ended counts whole
+	Blocked   Nanoseconds // of these: the thread waited
+	Ready     Nanoseconds // of these: it could have run, but had no processor
 }
 
 // Add returns the sum of two.
 func (w Waits) Add(o Waits) Waits {
 	return Waits{w.Intervals + o.Intervals, w.Voluntary + o.Voluntary, w.Preempted + o.Preempted,
-		w.Faults + o.Faults, w.Reads + o.Reads, w.OffCPU + o.OffCPU}
+		w.Faults + o.Faults, w.Reads + o.Reads, w.OffCPU + o.OffCPU, w.Blocked + o.Blocked, w.Ready + o.Ready}
 }
 
 // Sub returns the difference of two.
 func (w Waits) Sub(o Waits) Waits {
 	return Waits{w.Intervals - o.Intervals, w.Voluntary - o.Voluntary, w.Preempted - o.Preempted,
-		w.Faults - o.Faults, w.Reads - o.Reads, w.OffCPU - o.OffCPU}
+		w.Faults - o.Faults, w.Reads - o.Reads, w.OffCPU - o.OffCPU, w.Blocked - o.Blocked, w.Ready - o.Ready}
 }
 
 // IsZero reports whether the operating system did nothing.
@@ -29,18 +31,19 @@ func (w Waits) IsZero() bool { return w == Waits{} }
 type Time struct {
 	Elapsed     Nanoseconds // all intervals, without Overhead
 	Application Nanoseconds // of these: in which the operating system did not act
+	CPU         Nanoseconds // of Elapsed: with a processor
 	Overhead    Nanoseconds // what the probes added to the intervals; Elapsed + Overhead is what was measured
 	Waits
 }
 
 // Add returns the sum of two times.
 func (t Time) Add(o Time) Time {
-	return Time{t.Elapsed + o.Elapsed, t.Application + o.Application, t.Overhead + o.Overhead, t.Waits.Add(o.Waits)}
+	return Time{t.Elapsed + o.Elapsed, t.Application + o.Application, t.CPU + o.CPU, t.Overhead + o.Overhead, t.Waits.Add(o.Waits)}
 }
 
 // Sub returns the difference of two times.
 func (t Time) Sub(o Time) Time {
-	return Time{t.Elapsed - o.Elapsed, t.Application - o.Application, t.Overhead - o.Overhead, t.Waits.Sub(o.Waits)}
+	return Time{t.Elapsed - o.Elapsed, t.Application - o.Application, t.CPU - o.CPU, t.Overhead - o.Overhead, t.Waits.Sub(o.Waits)}
 }
 
 // IsZero reports whether it took no time and nothing happened in it.

@@ -29,8 +29,9 @@ func timedSessions() map[string]*sessiontest.Builder {
 // timeSQL selects the columns of times from a derived table, with divisions of its own.
 func timeSQL(single bool) string {
 	list := []string{"calls", "running", "overhead_inclusive AS probe_overhead_inclusive", "overhead_exclusive AS probe_overhead_exclusive",
-		"elapsed_exclusive - application_exclusive AS waited_exclusive", "voluntary_inclusive", "faults_exclusive", "wait_intervals_inclusive", "off_cpu_exclusive"}
-	for _, part := range []string{"elapsed", "application"} {
+		"elapsed_exclusive - application_exclusive AS waited_exclusive", "voluntary_inclusive", "faults_exclusive", "wait_intervals_inclusive", "off_cpu_exclusive",
+		"blocked_exclusive", "ready_inclusive"}
+	for _, part := range []string{"elapsed", "application", "cpu"} {
 		for _, rule := range []string{"inclusive", "exclusive"} {
 			key, sum := part+"_"+rule, part+"_exclusive"
 			if rule == "inclusive" {
@@ -38,7 +39,7 @@ func timeSQL(single bool) string {
 			}
 			list = append(list, key, fmt.Sprintf("coalesce(100.0 * %s / (SELECT sum(%s_inclusive) FROM process_time_value), 0.0) AS %s_percent", key, part, key))
 			if single {
-				list = append(list, fmt.Sprintf("CASE WHEN calls > 0 THEN CAST(round(1.0 * %s / calls) AS INTEGER) END AS avg_%s", sum, key),
+				list = append(list, fmt.Sprintf("CASE WHEN calls > 0 THEN iif(running = 0, max(min_%[2]s, min(max_%[2]s, CAST(round(1.0 * %[1]s / calls) AS INTEGER))), CAST(round(1.0 * %[1]s / calls) AS INTEGER)) END AS avg_%[2]s", sum, key),
 					fmt.Sprintf("CASE WHEN calls > running THEN min_%s END AS min_%s", key, key), fmt.Sprintf("CASE WHEN calls > running THEN max_%s END AS max_%s", key, key))
 			}
 		}
@@ -48,7 +49,7 @@ func timeSQL(single bool) string {
 
 // timeColumnsOf are the keys that timeSQL selects.
 func timeColumnsOf(single bool) string {
-	return strings.TrimSpace(timeKeys(single) + "waited_exclusive voluntary_inclusive faults_exclusive wait_intervals_inclusive off_cpu_exclusive")
+	return strings.TrimSpace(timeKeys(single) + "waited_exclusive voluntary_inclusive faults_exclusive wait_intervals_inclusive off_cpu_exclusive blocked_exclusive ready_inclusive")
 }
 
 // TestTimesAgreeWithSQL compares all columns of times of each view with the derived table of the same meaning.
@@ -331,15 +332,13 @@ func TestRemarks(t *testing.T) {
 // TestFolded: calls without a path of their own are said beside the numbers.
 func TestFolded(t *testing.T) {
 	b := sessiontest.Timed()
-	pseudo := session.FunctionID(len(b.Functions) + 1)
-	b.Functions = append(b.Functions, session.Function{ID: pseudo, Process: 1, Kind: session.FunctionPseudo, RawName: session.NameTruncated})
-	b.Run(1).In(1).Call(0, pseudo, sessiontest.Interval{}).Call(0, 2, sessiontest.Interval{Elapsed: 100}).End(sessiontest.Interval{Elapsed: 100}).End(sessiontest.Interval{Elapsed: 100})
+	b.Run(1).In(1).Call(0, 1, sessiontest.Interval{}).Fold(2, sessiontest.Interval{Elapsed: 100}, sessiontest.Interval{Elapsed: 100}).End(sessiontest.Interval{Elapsed: 100})
 	src, err := analysis.Open(complete(t, b, filepath.Join(t.TempDir(), "s")), analysis.Filter{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	summary, err := Summarize(src, Options{})
-	if err != nil || len(summary.losses) != 1 || !strings.HasPrefix(summary.losses[0], "Inexact: 1 call (9.09 % of all) are below (truncated), ") {
+	if err != nil || len(summary.losses) != 1 || !strings.HasPrefix(summary.losses[0], "Folded: 1 call (9.09 % of all) has no path of its own, ") {
 		t.Error(err, summary.losses)
 	}
 }

@@ -390,7 +390,7 @@ func buildHeader(b *builder) error {
 		add(key, info[key])
 	}
 	add("processes", q.Count(len(b.processes.list)).String())
-	add("threads", q.Count(len(b.threads.list)).String())
+	add("threads", b.threadCount(0).String())
 	add("modules", q.Count(len(b.modules.list)).String())
 	add("functions", q.Count(len(b.functions.list)).String())
 	add("types", q.Count(len(b.types.list)).String())

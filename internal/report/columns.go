@@ -182,15 +182,7 @@ var processColumns = []Column{
 	{Key: "path", Title: "Path", Kind: Name, cell: text(func(c *context, r *Row) string { return c.processes.get(r.process).Path })},
 	{Key: "arguments", Title: "Arguments", Kind: Name, cell: text(func(c *context, r *Row) string { return c.processes.get(r.process).Arguments })},
 	{Key: "agent_bytes", Title: "Agent memory", Kind: Bytes, cell: number(func(c *context, r *Row) q.Bytes { return c.processes.get(r.process).AgentBytes })},
-	{Key: "threads", Title: "Threads", Kind: Count, cell: number(func(c *context, r *Row) q.Count {
-		n := q.Count(0)
-		for i := range c.threads.list {
-			if c.threads.list[i].Process == r.process {
-				n++
-			}
-		}
-		return n
-	})},
+	{Key: "threads", Title: "Threads", Kind: Count, cell: number(func(c *context, r *Row) q.Count { return c.threadCount(r.process) })},
 }
 
 // clockColumns say how the calls of a process were timed.

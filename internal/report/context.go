@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"sort"
+	"strings"
 
 	"github.com/clrprof/clrprof/internal/analysis"
 	q "github.com/clrprof/clrprof/internal/quantity"
@@ -38,6 +39,7 @@ type context struct {
 	raw       bool // elapsed times are shown with what the probes added
 	processes rows[session.ProcessID, session.Process]
 	threads   rows[session.ThreadID, session.Thread]
+	sets      map[session.ThreadID]q.Count // threads that share a row, if not 1
 	modules   rows[session.ModuleID, session.Module]
 	functions rows[session.FunctionID, session.Function]
 	types     rows[session.TypeID, session.Type]
@@ -71,6 +73,14 @@ func newContext(src *analysis.Source, raw bool) (*context, error) {
 		if err := read(); err != nil {
 			return nil, err
 		}
+	}
+	sets, err := s.ThreadSets()
+	if err != nil {
+		return nil, err
+	}
+	c.sets = make(map[session.ThreadID]q.Count, len(sets))
+	for _, set := range sets {
+		c.sets[set.Thread] = set.Threads
 	}
 	whole, err := src, error(nil)
 	if !src.Filter().IsZero() {
@@ -107,6 +117,38 @@ func (c *context) moduleName(id session.ModuleID) string {
 		return "(no module)"
 	}
 	return c.modules.get(id).Name
+}
+
+// threadCount is how many threads there were in a process, 0: in all.
+func (c *context) threadCount(p session.ProcessID) q.Count {
+	n := q.Count(0)
+	for _, t := range c.threads.list {
+		if p == 0 || t.Process == p {
+			n += max(1, c.sets[t.ID])
+		}
+	}
+	return n
+}
+
+// mostNamed is how many processes a note names.
+const mostNamed = 5
+
+// leftRunning says which processes outlived the recording, or "".
+func (c *context) leftRunning() string {
+	var names []string
+	for _, p := range c.processes.list {
+		if p.EndState == session.EndRunning {
+			names = append(names, fmt.Sprintf("%d %s", p.PID, p.Name))
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	n := len(names)
+	if n > mostNamed {
+		names = append(names[:mostNamed], fmt.Sprintf("%d more", n-mostNamed))
+	}
+	return fmt.Sprintf("Left running: %s; what they did later is not in the session.", strings.Join(names, ", "))
 }
 
 func (c *context) threadName(id session.ThreadID) string {

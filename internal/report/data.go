@@ -29,9 +29,9 @@ type timedView struct {
 
 const (
 	elapsedBoth = "elapsed_inclusive elapsed_inclusive_percent elapsed_exclusive elapsed_exclusive_percent "
-	textTimes   = "name " + elapsedBoth + "calls application_inclusive application_exclusive module avg_elapsed_inclusive max_elapsed_inclusive"
-	textBoth    = "name " + elapsedBoth + "inclusive_bytes inclusive_bytes_percent exclusive_bytes exclusive_bytes_percent calls module application_inclusive inclusive_allocations"
-	textOwn     = "elapsed_inclusive elapsed_inclusive_percent application_inclusive application_inclusive_percent calls "
+	textTimes   = "name " + elapsedBoth + "calls cpu_inclusive cpu_exclusive module avg_elapsed_inclusive max_elapsed_inclusive"
+	textBoth    = "name " + elapsedBoth + "inclusive_bytes inclusive_bytes_percent exclusive_bytes exclusive_bytes_percent calls module cpu_inclusive inclusive_allocations"
+	textOwn     = "elapsed_inclusive elapsed_inclusive_percent cpu_inclusive cpu_inclusive_percent calls "
 )
 
 // timedViews are the views that can show times, by name.
@@ -39,9 +39,9 @@ var timedViews = map[string]timedView{
 	"functions": {keys(timeKeys(true)), keys(textTimes), keys(textBoth), "elapsed_inclusive"},
 	"calltree":  {keys(timeKeys(true)), keys(textTimes), keys(textBoth), "elapsed_inclusive"},
 	"callers":   {keys(timeKeys(true)), keys("type " + textTimes), keys("type " + textBoth), "elapsed_inclusive"},
-	"modules":   {keys(timeKeys(true)), keys("name " + elapsedBoth + "calls application_inclusive application_exclusive"), keys("name " + elapsedBoth + "inclusive_bytes inclusive_bytes_percent exclusive_bytes exclusive_bytes_percent calls"), "elapsed_inclusive"},
-	"lines":     {keys("kind " + timeKeys(false)), keys("place function " + elapsedBoth + "calls application_inclusive application_exclusive module"), keys("place function " + elapsedBoth + "exclusive_bytes exclusive_bytes_percent calls module"), "elapsed_inclusive"},
-	"ips":       {keys(timeKeys(false)), keys("instruction_address function place " + elapsedBoth + "calls application_inclusive application_exclusive module"), keys("instruction_address function place " + elapsedBoth + "exclusive_bytes exclusive_bytes_percent calls module"), "elapsed_inclusive"},
+	"modules":   {keys(timeKeys(true)), keys("name " + elapsedBoth + "calls cpu_inclusive cpu_exclusive"), keys("name " + elapsedBoth + "inclusive_bytes inclusive_bytes_percent exclusive_bytes exclusive_bytes_percent calls"), "elapsed_inclusive"},
+	"lines":     {keys("kind " + timeKeys(false)), keys("place function " + elapsedBoth + "calls cpu_inclusive cpu_exclusive module"), keys("place function " + elapsedBoth + "exclusive_bytes exclusive_bytes_percent calls module"), "elapsed_inclusive"},
+	"ips":       {keys(timeKeys(false)), keys("instruction_address function place " + elapsedBoth + "calls cpu_inclusive cpu_exclusive module"), keys("instruction_address function place " + elapsedBoth + "exclusive_bytes exclusive_bytes_percent calls module"), "elapsed_inclusive"},
 	"processes": {keys(timeKeys(false) + "instrument mechanism clock ticks_per_second agent_time_ns"), keys("name process_id " + textOwn + "threads end_state begin_ns end_ns runtime_version mechanism agent_bytes parent_process_id"),
 		keys("name process_id " + textOwn + "bytes bytes_percent allocations allocations_percent threads end_state begin_ns end_ns runtime_version mechanism agent_bytes parent_process_id"), "elapsed_inclusive"},
 	"threads": {keys(timeKeys(false)), keys("name thread_id " + textOwn + "begin_ns end_ns process_id"), keys("name thread_id " + textOwn + "bytes bytes_percent allocations allocations_percent begin_ns end_ns process_id"), "elapsed_inclusive"},

@@ -206,6 +206,9 @@ func buildDiffGCs(b *builder) error {
 	if err != nil {
 		return err
 	}
+	if err := b.source.CheckGCs(from, to); err != nil {
+		return err
+	}
 	cohorts, err := b.aliveAtEnd(of)
 	if err != nil {
 		return err

@@ -16,6 +16,8 @@ type Lifetime struct {
 	// Collections by the oldest generation of 0, 1 and 2 that they collected.
 	Collections    [3]q.Count
 	Pause, Longest q.Nanoseconds // all pauses together, and the longest
+	LeftOut        q.Amount      // not the program's
+	Walked         q.Count       // collections that took longer because the runtime walked generation 0
 	Notes          []string
 }
 
@@ -43,6 +45,14 @@ func (s *Summary) addLifetime(top int) error {
 		return err
 	}
 	s.Lifetime = &Lifetime{Life: lives.Total}
+	out, err := s.context.source.Session().LeftOut()
+	if err != nil {
+		return err
+	}
+	for _, r := range out {
+		s.Lifetime.LeftOut = s.Lifetime.LeftOut.Add(r.Amount)
+		s.Lifetime.Walked += r.Walked
+	}
 	for _, g := range collections {
 		s.Lifetime.Collections[min(max(g.Generation, 0), 2)]++
 		s.Lifetime.Pause += g.Pause
@@ -117,21 +127,37 @@ func (s *Summary) lifetimeFacts(fact func(key, format string, args ...any)) {
 		return
 	}
 	fact("gcs", "%s (%s gen 0, %s gen 1, %s gen 2), pauses %s together, %s the longest", l.all(), l.Collections[0], l.Collections[1], l.Collections[2], l.Pause, l.Longest)
+	s.diedFact(fact)
+	fact("waste", "%s survived generations 0 and 1 and died in 2", bytesExactly(l.Waste().Bytes))
+	if !l.LeftOut.IsZero() {
+		fact("left out", "%s, %s: made by the runtime for clrprof, or after the last collection", counted(l.LeftOut.Allocations, "object"), bytesExactly(l.LeftOut.Bytes))
+	}
+}
+
+// diedFact prints what became of all objects. Within a span of time others die than are born, so shares are of those that
+// died, and the living only change.
+func (s *Summary) diedFact(fact func(key, format string, args ...any)) {
+	life := &s.Lifetime.Life
+	f := s.context.source.Filter()
+	span := f.From != 0 || f.To != 0
+	whole := life.Born.Bytes
+	if span {
+		whole = life.Collected().Bytes
+	}
 	var parts []string
-	for i := range endKeys {
-		end := ended(&l.Life, i)
-		if i >= session.GenerationLarge && i < session.Generations && end.IsZero() {
-			continue
-		}
-		share := q.PercentOf(end.Bytes, l.Life.Born.Bytes)
-		if i < session.Generations {
-			parts = append(parts, fmt.Sprintf("%s %s", session.GenerationName(int64(i)), share))
-		} else {
-			parts = append(parts, fmt.Sprintf("alive %s", share))
+	for i := range session.Generations {
+		end := ended(life, i)
+		if i < session.GenerationLarge || !end.IsZero() {
+			parts = append(parts, fmt.Sprintf("%s %s", session.GenerationName(int64(i)), q.PercentOf(end.Bytes, whole)))
 		}
 	}
-	fact("died", "%s of bytes", strings.Join(parts, ", "))
-	fact("waste", "%s survived generations 0 and 1 and died in 2", bytesExactly(l.Waste().Bytes))
+	if !span {
+		fact("died", "%s, alive %s of bytes", strings.Join(parts, ", "), q.PercentOf(life.Alive().Bytes, whole))
+		return
+	}
+	fact("died", "%s: %s of bytes", life.Collected().Bytes, strings.Join(parts, ", "))
+	more := life.Alive().Bytes
+	fact("alive", "%s %s than before", max(more, -more), pick(more < 0, "less", "more"))
 }
 
 // lifetimeJSON writes the keys about lifetimes.
@@ -150,6 +176,7 @@ func (s *Summary) lifetimeJSON(out *bufio.Writer) error {
 		end := ended(&l.Life, i)
 		fmt.Fprintf(out, "  \"%s_instances\": %d,\n  \"%s_bytes\": %d,\n", key, end.Allocations, key, end.Bytes)
 	}
+	fmt.Fprintf(out, "  \"left_out_allocations\": %d,\n  \"left_out_bytes\": %d,\n  \"walked_gcs\": %d,\n", l.LeftOut.Allocations, l.LeftOut.Bytes, l.Walked)
 	fmt.Fprintf(out, "  \"promotion_waste_bytes\": %d,\n  \"alive_means\": \"%s\",\n  \"background_gc\": false,\n",
 		l.Waste().Bytes, pick(known, "reachable at end", "not collected at end"))
 	return nil

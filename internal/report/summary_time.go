@@ -52,10 +52,10 @@ func (s *Summary) addTimes(top int) error {
 		return err
 	}
 	for _, section := range []listed{
-		{"functions_by_application_exclusive", "Functions with most individual work: without what they call, and without waiting", "functions", "application_exclusive",
-			"name application_exclusive application_exclusive_percent elapsed_exclusive elapsed_exclusive_percent calls module"},
-		{"functions_by_waited_exclusive", "Functions that wait most: elapsed time less application time", "functions", "waited_exclusive",
-			"name waited_exclusive waited_exclusive_percent voluntary_exclusive preempted_exclusive calls module"},
+		{"functions_by_cpu_exclusive", "Functions with most individual work: CPU time, without what they call", "functions", "cpu_exclusive",
+			"name cpu_exclusive cpu_exclusive_percent elapsed_exclusive elapsed_exclusive_percent calls module"},
+		{"functions_by_blocked_exclusive", "Functions that wait most: blocked, not for want of a processor", "functions", "blocked_exclusive",
+			"name blocked_exclusive blocked_exclusive_percent voluntary_exclusive calls module"},
 	} {
 		if err := s.addList(section, top); err != nil {
 			return err
@@ -176,6 +176,7 @@ func (s *Summary) timeFacts(fact func(key, format string, args ...any)) {
 	all := t.Total.Inclusive
 	elapsed := c.elapsed(all)
 	fact("time", "%s elapsed: %s application (%s), %s waiting", elapsed, all.Application, q.PercentOf(all.Application, elapsed), waited(all))
+	fact("CPU", "%s (%s); %s blocked, %s without a processor", all.CPU, q.PercentOf(all.CPU, elapsed), all.Blocked, all.Ready)
 	events := fmt.Sprintf("%s when a thread waited, %s when others ran; %s from the disk, %s", all.Voluntary, all.Preempted,
 		counted(all.Faults, "page fault"), counted(all.Reads, "block read"))
 	fact("switches", "%s", events)
@@ -201,10 +202,10 @@ func (s *Summary) timeJSON(out *bufio.Writer) {
 		return
 	}
 	all := t.Total.Inclusive
-	fmt.Fprintf(out, "  \"elapsed\": %d,\n  \"application\": %d,\n  \"waited\": %d,\n  \"calls\": %d,\n  \"running\": %d,\n  \"calls_per_second\": %d,\n",
-		s.context.elapsed(all), all.Application, waited(all), t.Total.Calls, t.Total.Running, t.PerSecond)
-	fmt.Fprintf(out, "  \"wait_intervals\": %d,\n  \"voluntary\": %d,\n  \"preempted\": %d,\n  \"faults\": %d,\n  \"reads\": %d,\n  \"off_cpu\": %d,\n",
-		all.Intervals, all.Voluntary, all.Preempted, all.Faults, all.Reads, all.OffCPU)
+	fmt.Fprintf(out, "  \"elapsed\": %d,\n  \"application\": %d,\n  \"cpu\": %d,\n  \"waited\": %d,\n  \"calls\": %d,\n  \"running\": %d,\n  \"calls_per_second\": %d,\n",
+		s.context.elapsed(all), all.Application, all.CPU, waited(all), t.Total.Calls, t.Total.Running, t.PerSecond)
+	fmt.Fprintf(out, "  \"wait_intervals\": %d,\n  \"voluntary\": %d,\n  \"preempted\": %d,\n  \"faults\": %d,\n  \"reads\": %d,\n  \"off_cpu\": %d,\n  \"blocked\": %d,\n  \"ready\": %d,\n",
+		all.Intervals, all.Voluntary, all.Preempted, all.Faults, all.Reads, all.OffCPU, all.Blocked, all.Ready)
 	fmt.Fprintf(out, "  \"probe_overhead\": %d,\n  \"probe_overhead_percent\": %s,\n  \"timed\": [", all.Overhead, percentText(t.Overhead()))
 	for i, p := range t.Processes {
 		fmt.Fprintf(out, "%s\n    {\"process_id\": %d, \"instrument\": %s, \"clock\": %s, \"ticks_per_second\": %d, \"mechanism\": %s, \"gap_ns\": %d, \"inside_ns\": %g, \"outside_ns\": %g, \"cold_inside_ns\": %g, \"cold_outside_ns\": %g, \"agent_time_ns\": %d}",

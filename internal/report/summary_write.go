@@ -79,9 +79,9 @@ func (s *Summary) writeFacts(out *bufio.Writer, o TextOptions) {
 	}
 	if n := len(s.context.processes.list); n == 1 {
 		p := s.context.processes.list[0]
-		fact("process", "%d %s, runtime %s, %s, %s", p.PID, p.Name, p.RuntimeVersion, counted(len(s.context.threads.list), "thread"), p.EndState)
+		fact("process", "%d %s, runtime %s, %s, %s", p.PID, p.Name, p.RuntimeVersion, counted(s.context.threadCount(0), "thread"), p.EndState)
 	} else {
-		fact("processes", "%d, with %s", n, counted(len(s.context.threads.list), "thread"))
+		fact("processes", "%d, with %s", n, counted(s.context.threadCount(0), "thread"))
 	}
 	s.timeFacts(fact)
 	if s.context.hasMemory() {
@@ -89,10 +89,10 @@ func (s *Summary) writeFacts(out *bufio.Writer, o TextOptions) {
 	}
 	s.lifetimeFacts(fact)
 	var lost q.Amount
-	events := q.Count(0)
+	events, uncounted := q.Count(0), false
 	for _, l := range s.Losses {
 		if l.IsMissing() {
-			lost, events = lost.Add(l.Amount), events+l.Events
+			lost, events, uncounted = lost.Add(l.Amount), events+l.Events, uncounted || l.IsUncounted()
 		}
 	}
 	switch {
@@ -100,6 +100,8 @@ func (s *Summary) writeFacts(out *bufio.Writer, o TextOptions) {
 		fact("losses", "0")
 	case events == 0:
 		fact("losses", "0, but not everything is exact (see the end)")
+	case uncounted:
+		fact("losses", "an unknown number of allocations (see the end)")
 	default:
 		fact("losses", "%s, %s in %s (see the end)", counted(lost.Allocations, "allocation"), bytesExactly(lost.Bytes), counted(events, "event"))
 	}

@@ -34,6 +34,11 @@ var timeParts = []struct {
 			return pickRange(inclusive, e.ApplicationInclusive, e.ApplicationExclusive)
 		},
 		func(s *session.SingleCalls) q.Nanoseconds { return s.NodesApplication }},
+	{"cpu", "CPU", func(_ *context, t q.Time) q.Nanoseconds { return t.CPU },
+		func(e *session.Extremes, inclusive bool) session.Range {
+			return pickRange(inclusive, e.CPUInclusive, e.CPUExclusive)
+		},
+		func(s *session.SingleCalls) q.Nanoseconds { return s.NodesCPU }},
 }
 
 func pickRange(condition bool, yes, no session.Range) session.Range {
@@ -90,6 +95,8 @@ var waitParts = []struct {
 	{"faults", "Faults", Count, func(t q.Time) int64 { return int64(t.Faults) }},
 	{"reads", "Reads", Count, func(t q.Time) int64 { return int64(t.Reads) }},
 	{"off_cpu", "Off CPU", Duration, func(t q.Time) int64 { return int64(t.OffCPU) }},
+	{"blocked", "Blocked", Duration, func(t q.Time) int64 { return int64(t.Blocked) }},
+	{"ready", "Ready", Duration, func(t q.Time) int64 { return int64(t.Ready) }},
 }
 
 func waitKeys() string {
@@ -152,7 +159,7 @@ func timeColumns() []Column {
 					if !rule.inclusive {
 						sum = part.value(c, t.Exclusive)
 					}
-					return c.average(t, sum)
+					return c.average(t, sum, part.of(&t.Extremes, rule.inclusive))
 				})},
 				Column{Key: "min_" + key, Title: "Min " + lower, Kind: Duration, cell: one(func(r session.Range) q.Nanoseconds { return r.Min })},
 				Column{Key: "max_" + key, Title: "Max " + lower, Kind: Duration, cell: one(func(r session.Range) q.Nanoseconds { return r.Max })})
@@ -177,13 +184,16 @@ func timeColumns() []Column {
 
 // average is the mean of single calls. Those that run count as long as they have run. There is none of raw times, of
 // which the parts of single calls are not known.
-func (c *context) average(t *rowTime, sum q.Nanoseconds) Cell {
+func (c *context) average(t *rowTime, sum q.Nanoseconds, of session.Range) Cell {
 	if !t.single || t.Calls <= 0 || c.raw {
 		return Cell{Empty: true}
 	}
 	mean := sum / q.Nanoseconds(t.Calls)
 	if rest := sum % q.Nanoseconds(t.Calls); rest >= q.Nanoseconds(t.Calls)-rest {
 		mean++
+	}
+	if t.Running == 0 && c.source.SingleCalls() { // what the probes added is taken out of sums here, and of each call there
+		mean = min(max(mean, of.Min), of.Max)
 	}
 	return numberCell(mean)
 }
@@ -228,7 +238,7 @@ func (c *context) suspended() (q.Nanoseconds, error) {
 	return q.Nanoseconds(n), err
 }
 
-// folded says how many calls are not below their callers, since there were more paths than the agent keeps.
+// folded says how many calls have no paths, since there were more than the agent keeps.
 func (c *context) folded() ([]string, error) {
 	truncated := map[session.FunctionID]bool{}
 	for i := range c.functions.list {
@@ -239,19 +249,20 @@ func (c *context) folded() ([]string, error) {
 	if !c.hasTime() || len(truncated) == 0 {
 		return nil, nil
 	}
-	list, err := c.source.CallTimes()
+	list, err := c.source.PathTimes()
 	calls := q.Count(0)
 	for _, v := range list {
-		if truncated[v.Caller] && !truncated[v.Callee] {
+		if truncated[v.Function] {
 			calls += v.Calls
 		}
 	}
 	if err != nil || calls <= 0 {
 		return nil, err
 	}
-	return []string{fmt.Sprintf("Inexact: %s (%s of all) are below %s, not below their callers, since there were more paths than the agent keeps: "+
-		"inclusive times of the callers are too low by them, calls and exclusive times are exact; --include, --exclude or --exclude-small make fewer paths.",
-		counted(calls, "call"), q.PercentOf(calls, c.shownTime.Calls), session.NameTruncated)}, nil
+	return []string{fmt.Sprintf("Folded: %s (%s of all) %s, since there were more paths than the agent keeps: the call tree shows %s as %s below the last caller "+
+		"that has a path. Functions, callers and callees are exact all the same; modules and ranges have at least the inclusive time that is shown.",
+		counted(calls, "call"), q.PercentOf(calls, c.shownTime.Calls), pick(calls == 1, "has no path of its own", "have no paths of their own"),
+		pick(calls == 1, "it", "them"), session.NameTruncated)}, nil
 }
 
 // ticksPerSecond is the rate of the clock, 0 without times. Processes of one machine have the same clock, but for what

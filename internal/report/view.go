@@ -405,12 +405,18 @@ func (c *context) notes() ([]string, error) {
 		out = append(out, "The session was cut off before its symbols were resolved: names are those of the metadata.")
 	case session.Resolved, session.Complete:
 	}
+	if left := c.leftRunning(); left != "" && state != session.Recording {
+		out = append(out, left)
+	}
 	slept, err := c.suspended()
 	if err != nil {
 		return nil, err
 	}
 	if slept > 0 {
 		out = append(out, fmt.Sprintf("The machine was suspended for %s during the recording: elapsed times may contain it.", slept))
+	}
+	if c.hasMemory() && c.hasTime() {
+		out = append(out, probesNote)
 	}
 	f := c.source.Filter()
 	var only []string
@@ -448,7 +454,12 @@ func (c *context) losses() ([]string, error) {
 		}
 		p := c.processes.get(l.Process)
 		what := counted(l.Events, l.Unit())
-		if !l.Amount.IsZero() {
+		switch {
+		case l.IsUncounted():
+			what = "an unknown number of allocations"
+		case l.Allocations == 0 && l.Bytes != 0: // how many objects they are is not known
+			what = fmt.Sprintf("%s at %s", l.Bytes, counted(l.Events, "place"))
+		case !l.Amount.IsZero():
 			what = fmt.Sprintf("%s, %s in %s", counted(l.Allocations, "allocation"), l.Bytes, what)
 		}
 		format := "Inexact: %s: %s (%s, process %d %s)."
@@ -464,3 +475,6 @@ func (c *context) losses() ([]string, error) {
 // ExpandedDepth is how many levels of call paths are shown below the types that
 // were asked for by name.
 const ExpandedDepth = 40
+
+// probesNote is said where memory and times were recorded together.
+const probesNote = "Recorded with times: the program can allocate more than with --memory alone."

@@ -70,6 +70,10 @@ func (t *Table) shares(w worth) string {
 	switch {
 	case strings.Contains(order, "application"):
 		time = q.PercentOf(w.time.Application, all.Application).String() + " of application time"
+	case strings.Contains(order, "cpu") && !strings.Contains(order, "off_cpu"):
+		time = q.PercentOf(w.time.CPU, all.CPU).String() + " of CPU time"
+	case strings.Contains(order, "blocked"):
+		time = q.PercentOf(w.time.Blocked, all.Blocked).String() + " of blocked time"
 	case strings.Contains(order, "waited"):
 		time = q.PercentOf(waited(w.time), waited(all)).String() + " of waiting"
 	}

@@ -64,7 +64,7 @@ func small(t testing.TB, path string) {
 	d := &Derived{Modules: []ModuleValue{{1, both}}, Functions: []FunctionValue{{1, both}}, Calls: []CallValue{{0, 1, both}},
 		Lines: []LineValue{{1, a}}, Instructions: []InstructionValue{{1, a}}, Types: []TypeValue{{1, a}},
 		Threads: []ThreadValue{{1, a}}, Processes: []ProcessValue{{1, a}},
-		CallTimes: []CallTime{{Callee: 1, TimeValue: timed}}, FunctionTimes: []FunctionTime{{1, timed, SingleCalls{NodesElapsed: 9}}},
+		CallTimes: []CallTime{{Callee: 1, TimeValue: timed}}, FunctionTimes: []FunctionTime{{1, timed, SingleCalls{NodesElapsed: 9, Extremes: Extremes{ElapsedInclusive: Range{9, 9}}}}},
 		ModuleTimes: []ModuleTime{{Module: 1, TimeValue: timed}}, LineTimes: []LineTime{{1, 0, timed}}, InstructionTimes: []InstructionTime{{1, timed}},
 		ThreadTimes: []ThreadTime{{1, timed}}, ProcessTimes: []ProcessTimeValue{{1, timed}}}
 	for i := range 40 {

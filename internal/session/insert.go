@@ -32,6 +32,11 @@ func (w *Writer) InsertThreads(rows []Thread) error { return put(w, add, threadT
 // ReplaceThreads adds rows, or replaces those with the same id.
 func (w *Writer) ReplaceThreads(rows []Thread) error { return put(w, replace, threadTable, rows) }
 
+// ReplaceThreadSets adds rows, or replaces those of the same thread.
+func (w *Writer) ReplaceThreadSets(rows []ThreadSet) error {
+	return put(w, replace, threadSetTable, rows)
+}
+
 // InsertModules adds rows.
 func (w *Writer) InsertModules(rows []Module) error { return put(w, add, moduleTable, rows) }
 
@@ -90,6 +95,9 @@ func (w *Writer) ReplaceSiteValues(rows []SiteValue) error {
 func (w *Writer) ReplaceProcessLifetimes(rows []ProcessLifetime) error {
 	return put(w, replace, processLifetimeTable, rows)
 }
+
+// ReplaceLeftOut adds rows, or replaces those of the same process.
+func (w *Writer) ReplaceLeftOut(rows []LeftOut) error { return put(w, replace, leftOutTable, rows) }
 
 // InsertGCs adds rows.
 func (w *Writer) InsertGCs(rows []GC) error { return put(w, add, gcTable, rows) }

@@ -16,6 +16,10 @@ const (
 	LossSnapshot       = "snapshot"
 	LossChanges        = "changes_lost"
 	LossSurvivors      = "survivors_lost"
+	LossUnreported     = "unreported"
+	LossThreadsFolded  = "threads_folded"
+	LossStacks         = "stacks_lost"
+	LossAges           = "ages_lost"
 )
 
 // Reasons of losses of time. Their events are calls, intervals or functions: see Loss.Unit.
@@ -24,6 +28,7 @@ const (
 	LossCallsUnmatched = "calls_unmatched"
 	LossClockBackwards = "clock_backwards"
 	LossNotHooked      = "not_hooked"
+	LossAsyncNotHooked = "async_not_hooked"
 )
 
 // Reasons why nothing of a process was recorded although its runtime loaded the agent.
@@ -48,19 +53,24 @@ var lossMeanings = map[string]struct {
 	LossReentered:      {"they happened inside the agent's own calls into the runtime", true},
 	LossILMapTruncated: {"a method is so long that its last lines are not known", false},
 	LossNameTruncated:  {"a name is so long that it was cut", false},
-	LossStackTruncated: {"their stacks are deeper than --max-stack-depth; their callers are shown as (truncated)", false},
+	LossStackTruncated: {"their stacks are deeper than --max-stack-depth, or there was no memory for more of them; their callers are shown as (truncated)", false},
 	LossTypeUnknown:    {"the runtime did not say their type", false},
-	LossUntracked:      {"they survived a garbage collection and the agent had not seen them allocated", true},
+	LossUntracked:      {"objects there survived a garbage collection, and the agent had not seen them allocated", true},
 	LossLifetimeFull:   {"the agent's memory limit (--memory-limit) was reached: their fate is not known and they count as alive", false},
 	LossMoves:          {"the survivors of a garbage collection could not all be noted: from it on what dies counts as alive", false},
 	LossGCCut:          {"the process ended within a garbage collection: some of what that found dead counts, some still as alive", false},
 	LossSnapshot:       {"the snapshot of the heap (--snapshot) could not be written or read: no space, no memory, or the process was killed", false},
 	LossSurvivors:      {"so many garbage collections were looked at (--roots) that there was no room for more: why objects survived these is not known", false},
 	LossChanges:        {"there was no room to tell what changed from one garbage collection to the next: from some on it is not known", false},
-	LossCallsFolded:    {"the agent's memory limit (--memory-limit) or the depth that it follows was reached: they and their time are shown as (truncated)", false},
+	LossStacks:         {"most of the agent's memory limit (--memory-limit) was used up: from then on new stacks are shown as (truncated) with the function, or with its module", false},
+	LossAges:           {"most of the agent's memory limit (--memory-limit) was used up: how old they became is not known", false},
+	LossUnreported:     {"this .NET does not report most boxes, multicast delegates and results of async methods, and the agent could not make it", true},
+	LossThreadsFolded:  {"so many threads began before them that those of one name share a row in the list of threads", false},
+	LossCallsFolded:    {"the agent's memory limit (--memory-limit) was reached: they are not counted, and their time counts for their callers", false},
 	LossCallsUnmatched: {"their end was not seen, only that their frame was gone later: part of the time after it counts for them", false},
 	LossClockBackwards: {"the clock went back in them: their time counts as 0", false},
 	LossNotHooked:      {"there was no memory to hook them: their calls are not counted and their time counts for their callers", false},
+	LossAsyncNotHooked: {"the runtime suspends these async methods itself (runtime-async), and probes would break them on this .NET: their calls are not counted and their time counts for their callers", false},
 	LossNoFile:         {"nothing of the process is recorded: its agent could not make a file for the shared memory (too many open files?)", true},
 	LossNoSpace:        {"nothing of the process is recorded: the file system of the shared memory is full; set CLRPROF_SHM to a directory on another", true},
 	LossNoAddressSpace: {"nothing of the process is recorded: a limit of its address space or its files' size (ulimit -v, -f) leaves no room for the agent", true},
@@ -85,11 +95,16 @@ func (l Loss) Unit() string {
 		return "call"
 	case LossClockBackwards:
 		return "interval"
-	case LossNotHooked:
+	case LossNotHooked, LossAsyncNotHooked:
 		return "function"
+	case LossThreadsFolded:
+		return "thread"
 	}
 	return "event"
 }
+
+// IsUncounted reports whether nobody knows how many allocations are lost.
+func (l Loss) IsUncounted() bool { return l.Reason == LossUnreported }
 
 // IsMissing reports whether the allocations of the loss are missing from all
 // values. Those of other losses are counted, but not all about them is known.

@@ -169,17 +169,20 @@ func (s *Session) checkTables() error {
 }
 
 // laterTableNames are tables that came later, together: a session has all of a row or none.
-var laterTableNames = [][]string{timeTableNames, gcTableNames, summaryTableNames}
+var laterTableNames = [][]string{timeTableNames, gcTableNames, summaryTableNames, threadSetTableNames, {leftOutTable.name}}
 
 // summaryTableNames are the derived tables from which a summary opens at once.
 var summaryTableNames = []string{processDeathTable.name, summarySectionTable.name, summarySiteTable.name}
+
+// threadSetTableNames is the table of threads that share a row.
+var threadSetTableNames = []string{threadSetTable.name}
 
 // gcTableNames are the tables of what changed from one collection to the next. Sessions of the first clrprof have none of them.
 var gcTableNames = []string{gcDetailTable.name, gcHeapTable.name, gcBirthTable.name, gcDeathTable.name}
 
 // timeTableNames are the tables of times. Sessions of the first clrprof have none of them.
 var timeTableNames = []string{
-	processTimeTable.name, timingTable.name, timingValueTable.name, timingExtremeTable.name, timingRunningTable.name,
+	processTimeTable.name, timingTable.name, timingValueTable.name, timingInclusiveTable.name, timingExtremeTable.name, timingRunningTable.name,
 	pathTimeTable.name, callTimeTable.name, functionTimeTable.name, moduleTimeTable.name, lineTimeTable.name,
 	instructionTimeTable.name, threadTimeTable.name, processTimeValueTable.name,
 }

@@ -96,6 +96,9 @@ func (s *Session) Processes() ([]Process, error) { return rows(s, processTable, 
 // Threads returns the table thread in the order of id.
 func (s *Session) Threads() ([]Thread, error) { return rows(s, threadTable, "") }
 
+// ThreadSets returns the table thread_set in the order of thread.
+func (s *Session) ThreadSets() ([]ThreadSet, error) { return rows(s, threadSetTable, "") }
+
 // Modules returns the table module in the order of id.
 func (s *Session) Modules() ([]Module, error) { return rows(s, moduleTable, "") }
 
@@ -135,6 +138,9 @@ func (s *Session) SiteValues() ([]SiteValue, error) { return rows(s, siteValueTa
 func (s *Session) ProcessLifetimes() ([]ProcessLifetime, error) {
 	return rows(s, processLifetimeTable, "")
 }
+
+// LeftOut returns the table process_left_out in the order of process.
+func (s *Session) LeftOut() ([]LeftOut, error) { return rows(s, leftOutTable, "") }
 
 // GCs returns the table gc in the order of id.
 func (s *Session) GCs() ([]GC, error) { return rows(s, gcTable, "") }

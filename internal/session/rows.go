@@ -32,6 +32,13 @@ type Thread struct {
 	Begin, End q.Nanoseconds
 }
 
+// ThreadSet is a row of the table thread_set: a row of the table thread that stands for several.
+type ThreadSet struct {
+	Thread  ThreadID
+	Threads q.Count
+	Name    string // of each of them
+}
+
 // What was found as the symbols of a module.
 const (
 	SymbolsFile       = "file"       // a portable PDB beside the module
@@ -92,6 +99,10 @@ const (
 	// NameTruncated is the name of the pseudo function that stands for what has no path of its own: frames beyond the
 	// stack depth that is kept, and calls beyond the paths that are.
 	NameTruncated = "(truncated)"
+
+	// NameFolded is the name of the pseudo function whose node is the root of folded calls: calls that have no path and are
+	// counted by caller and function. They are below it, and no view shows it.
+	NameFolded = "(folded)"
 )
 
 // Function is a row of the table function. Name, File and Line are resolved.

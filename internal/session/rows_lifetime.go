@@ -29,6 +29,13 @@ type ProcessLifetime struct {
 	AliveKnown bool // what is alive at the end is known to be reachable: SiteAlive
 }
 
+// LeftOut is a row of the table process_left_out.
+type LeftOut struct {
+	Process  ProcessID
+	Walked   q.Count // collections that took longer because the runtime walked generation 0 first
+	q.Amount         // made by the runtime for the agent's purposes, or after the last collection: not the program's
+}
+
 // GC is a row of the table gc.
 type GC struct {
 	ID          GCID

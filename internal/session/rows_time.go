@@ -71,6 +71,24 @@ type Extremes struct {
 	ElapsedExclusive     Range
 	ApplicationInclusive Range
 	ApplicationExclusive Range
+	CPUInclusive         Range
+	CPUExclusive         Range
+}
+
+// TimingInclusive is a row of the table timing_inclusive: the time of folded calls, which have no paths, within a slice, with
+// what the probes added. Calls are counted when they end, or at the end of the recording.
+type TimingInclusive struct {
+	Slice   SliceID
+	Timing  TimingID
+	Times   q.Count       // calls whose time it is
+	Calls   q.Count       // these, and all calls within them
+	Elapsed q.Nanoseconds // raw
+	Waited  q.Nanoseconds // of these: in intervals in which the operating system acted
+	q.Waits
+	EachCalls   q.Count // of a pair of functions: as Calls, but for each call by itself, also within another one
+	EachElapsed q.Nanoseconds
+	EachWaited  q.Nanoseconds
+	EachOffCPU  q.Nanoseconds
 }
 
 // TimingExtreme is a row of the table timing_extreme.
@@ -98,6 +116,7 @@ type TimeValue struct {
 type SingleCalls struct {
 	NodesElapsed     q.Nanoseconds
 	NodesApplication q.Nanoseconds
+	NodesCPU         q.Nanoseconds
 	Extremes         // zero if no call ended
 }
 

@@ -27,7 +27,7 @@ CREATE TABLE process (
   name             TEXT NOT NULL,   -- the managed program if known (App for `dotnet App.dll`), else the executable
   path             TEXT NOT NULL,   -- /proc/PID/exe
   arguments        TEXT NOT NULL,   -- JSON array
-  runtime_version  TEXT NOT NULL,   -- 9.0.7; 3.1 reports 4.0.30319
+  runtime_version  TEXT NOT NULL,   -- 10.0.12, 3.1.2; 4.0.30319 is a .NET Core 2 or 3 that does not say which
   begin_ns         INTEGER NOT NULL,
   end_ns           INTEGER NOT NULL,
   end_state        TEXT NOT NULL,   -- exited | died (ended without the runtime's shutdown) | running
@@ -37,10 +37,16 @@ CREATE TABLE process (
 CREATE TABLE thread (
   id           INTEGER PRIMARY KEY,
   process_id   INTEGER NOT NULL,
-  os_id        INTEGER NOT NULL,
-  name         TEXT NOT NULL,       -- '' when the program gave none
+  os_id        INTEGER NOT NULL,    -- 0 for those in thread_set
+  name         TEXT NOT NULL,       -- '' when the program gave none; words for those in thread_set
   begin_ns     INTEGER NOT NULL,
   end_ns       INTEGER NOT NULL     -- the process's end when the thread's was not seen
+);
+
+CREATE TABLE thread_set (           -- threads that share a row of `thread`: they ran one after the other, after many others had rows of their own
+  thread_id    INTEGER PRIMARY KEY,
+  threads      INTEGER NOT NULL,    -- how many
+  name         TEXT NOT NULL        -- of each, '' when the program gave none; "several" names are told by the thread's
 );
 
 CREATE TABLE module (
@@ -149,6 +155,13 @@ CREATE TABLE process_lifetime (      -- processes whose objects were followed to
   process_id   INTEGER PRIMARY KEY,
   gcs          INTEGER NOT NULL,    -- garbage collections that ended
   alive_known  INTEGER NOT NULL     -- 1: a last collection says what is reachable at the end (site_alive)
+);
+
+CREATE TABLE process_left_out (      -- of the same processes: what shortens pauses, and what it costs
+  process_id   INTEGER PRIMARY KEY,
+  walked_gcs   INTEGER NOT NULL,    -- collections that took longer because the runtime walked generation 0 first
+  objects      INTEGER NOT NULL,    -- not the program's, and in no other table: see docs/metrics.md
+  bytes        INTEGER NOT NULL
 );
 
 CREATE TABLE gc (                   -- a garbage collection that ended
@@ -349,7 +362,31 @@ CREATE TABLE timing_value (         -- the exclusive time of a timing within a s
   preempted       INTEGER NOT NULL, -- context switches because another thread was given the processor
   faults          INTEGER NOT NULL, -- page faults that needed the disk
   reads           INTEGER NOT NULL, -- reads of blocks
-  off_cpu_ns      INTEGER NOT NULL, -- without a processor, where the kernel tells it (perf), else 0
+  off_cpu_ns      INTEGER NOT NULL, -- without a processor; an interval that never ended counts whole
+  blocked_ns      INTEGER NOT NULL, -- of these: the thread waited
+  ready_ns        INTEGER NOT NULL, -- of these: it could have run, but had no processor
+  PRIMARY KEY (slice_id, timing_id)
+) WITHOUT ROWID;
+
+CREATE TABLE timing_inclusive (     -- the time of folded calls within a slice, as measured: docs/session.md
+  slice_id         INTEGER NOT NULL,
+  timing_id        INTEGER NOT NULL,
+  times            INTEGER NOT NULL, -- calls whose time it is: not those within another one of them
+  calls            INTEGER NOT NULL, -- these, and all calls within them
+  elapsed_ns       INTEGER NOT NULL,
+  waited_ns        INTEGER NOT NULL,
+  wait_intervals   INTEGER NOT NULL,
+  voluntary        INTEGER NOT NULL,
+  preempted        INTEGER NOT NULL,
+  faults           INTEGER NOT NULL,
+  reads            INTEGER NOT NULL,
+  off_cpu_ns       INTEGER NOT NULL,
+  blocked_ns       INTEGER NOT NULL,
+  ready_ns         INTEGER NOT NULL,
+  each_calls       INTEGER NOT NULL, -- of a pair of functions, as the columns above, but for each call by itself
+  each_elapsed_ns  INTEGER NOT NULL,
+  each_waited_ns   INTEGER NOT NULL,
+  each_off_cpu_ns  INTEGER NOT NULL,
   PRIMARY KEY (slice_id, timing_id)
 ) WITHOUT ROWID;
 
@@ -362,7 +399,11 @@ CREATE TABLE timing_extreme (       -- of single calls that ended, without what 
   min_application_inclusive_ns  INTEGER NOT NULL,
   max_application_inclusive_ns  INTEGER NOT NULL,
   min_application_exclusive_ns  INTEGER NOT NULL,
-  max_application_exclusive_ns  INTEGER NOT NULL
+  max_application_exclusive_ns  INTEGER NOT NULL,
+  min_cpu_inclusive_ns          INTEGER NOT NULL,
+  max_cpu_inclusive_ns          INTEGER NOT NULL,
+  min_cpu_exclusive_ns          INTEGER NOT NULL,
+  max_cpu_exclusive_ns          INTEGER NOT NULL
 );
 
 CREATE TABLE timing_running (       -- calls that had not ended at the end of the recording
@@ -531,6 +572,8 @@ CREATE TABLE path_time (
   elapsed_exclusive         INTEGER NOT NULL,
   application_inclusive     INTEGER NOT NULL,
   application_exclusive     INTEGER NOT NULL,
+  cpu_inclusive             INTEGER NOT NULL,
+  cpu_exclusive             INTEGER NOT NULL,
   overhead_inclusive        INTEGER NOT NULL,
   overhead_exclusive        INTEGER NOT NULL,
   wait_intervals_inclusive  INTEGER NOT NULL,
@@ -545,8 +588,13 @@ CREATE TABLE path_time (
   reads_exclusive           INTEGER NOT NULL,
   off_cpu_inclusive         INTEGER NOT NULL,
   off_cpu_exclusive         INTEGER NOT NULL,
+  blocked_inclusive         INTEGER NOT NULL,
+  blocked_exclusive         INTEGER NOT NULL,
+  ready_inclusive           INTEGER NOT NULL,
+  ready_exclusive           INTEGER NOT NULL,
   nodes_elapsed_inclusive      INTEGER NOT NULL, -- each call's own inclusive time, also within itself: avg is this / calls
   nodes_application_inclusive  INTEGER NOT NULL,
+  nodes_cpu_inclusive          INTEGER NOT NULL,
   min_elapsed_inclusive      INTEGER NOT NULL, -- of one call that ended; 0 where none did
   max_elapsed_inclusive      INTEGER NOT NULL,
   min_elapsed_exclusive      INTEGER NOT NULL,
@@ -554,7 +602,11 @@ CREATE TABLE path_time (
   min_application_inclusive  INTEGER NOT NULL,
   max_application_inclusive  INTEGER NOT NULL,
   min_application_exclusive  INTEGER NOT NULL,
-  max_application_exclusive  INTEGER NOT NULL
+  max_application_exclusive  INTEGER NOT NULL,
+  min_cpu_inclusive          INTEGER NOT NULL,
+  max_cpu_inclusive          INTEGER NOT NULL,
+  min_cpu_exclusive          INTEGER NOT NULL,
+  max_cpu_exclusive          INTEGER NOT NULL
 );
 
 CREATE TABLE call_time (            -- time of callee when caller called it
@@ -563,6 +615,7 @@ CREATE TABLE call_time (            -- time of callee when caller called it
   calls INTEGER NOT NULL, running INTEGER NOT NULL,
   elapsed_inclusive INTEGER NOT NULL, elapsed_exclusive INTEGER NOT NULL,
   application_inclusive INTEGER NOT NULL, application_exclusive INTEGER NOT NULL,
+  cpu_inclusive INTEGER NOT NULL, cpu_exclusive INTEGER NOT NULL,
   overhead_inclusive INTEGER NOT NULL, overhead_exclusive INTEGER NOT NULL,
   wait_intervals_inclusive INTEGER NOT NULL, wait_intervals_exclusive INTEGER NOT NULL,
   voluntary_inclusive INTEGER NOT NULL, voluntary_exclusive INTEGER NOT NULL,
@@ -570,11 +623,14 @@ CREATE TABLE call_time (            -- time of callee when caller called it
   faults_inclusive INTEGER NOT NULL, faults_exclusive INTEGER NOT NULL,
   reads_inclusive INTEGER NOT NULL, reads_exclusive INTEGER NOT NULL,
   off_cpu_inclusive INTEGER NOT NULL, off_cpu_exclusive INTEGER NOT NULL,
-  nodes_elapsed_inclusive INTEGER NOT NULL, nodes_application_inclusive INTEGER NOT NULL,
+  blocked_inclusive INTEGER NOT NULL, blocked_exclusive INTEGER NOT NULL,
+  ready_inclusive INTEGER NOT NULL, ready_exclusive INTEGER NOT NULL,
+  nodes_elapsed_inclusive INTEGER NOT NULL, nodes_application_inclusive INTEGER NOT NULL, nodes_cpu_inclusive INTEGER NOT NULL,
   min_elapsed_inclusive INTEGER NOT NULL, max_elapsed_inclusive INTEGER NOT NULL,
   min_elapsed_exclusive INTEGER NOT NULL, max_elapsed_exclusive INTEGER NOT NULL,
   min_application_inclusive INTEGER NOT NULL, max_application_inclusive INTEGER NOT NULL,
   min_application_exclusive INTEGER NOT NULL, max_application_exclusive INTEGER NOT NULL,
+  min_cpu_inclusive INTEGER NOT NULL, max_cpu_inclusive INTEGER NOT NULL, min_cpu_exclusive INTEGER NOT NULL, max_cpu_exclusive INTEGER NOT NULL,
   PRIMARY KEY (caller_id, callee_id)
 ) WITHOUT ROWID;
 
@@ -583,6 +639,7 @@ CREATE TABLE function_time (
   calls INTEGER NOT NULL, running INTEGER NOT NULL,
   elapsed_inclusive INTEGER NOT NULL, elapsed_exclusive INTEGER NOT NULL,
   application_inclusive INTEGER NOT NULL, application_exclusive INTEGER NOT NULL,
+  cpu_inclusive INTEGER NOT NULL, cpu_exclusive INTEGER NOT NULL,
   overhead_inclusive INTEGER NOT NULL, overhead_exclusive INTEGER NOT NULL,
   wait_intervals_inclusive INTEGER NOT NULL, wait_intervals_exclusive INTEGER NOT NULL,
   voluntary_inclusive INTEGER NOT NULL, voluntary_exclusive INTEGER NOT NULL,
@@ -590,11 +647,14 @@ CREATE TABLE function_time (
   faults_inclusive INTEGER NOT NULL, faults_exclusive INTEGER NOT NULL,
   reads_inclusive INTEGER NOT NULL, reads_exclusive INTEGER NOT NULL,
   off_cpu_inclusive INTEGER NOT NULL, off_cpu_exclusive INTEGER NOT NULL,
-  nodes_elapsed_inclusive INTEGER NOT NULL, nodes_application_inclusive INTEGER NOT NULL,
+  blocked_inclusive INTEGER NOT NULL, blocked_exclusive INTEGER NOT NULL,
+  ready_inclusive INTEGER NOT NULL, ready_exclusive INTEGER NOT NULL,
+  nodes_elapsed_inclusive INTEGER NOT NULL, nodes_application_inclusive INTEGER NOT NULL, nodes_cpu_inclusive INTEGER NOT NULL,
   min_elapsed_inclusive INTEGER NOT NULL, max_elapsed_inclusive INTEGER NOT NULL,
   min_elapsed_exclusive INTEGER NOT NULL, max_elapsed_exclusive INTEGER NOT NULL,
   min_application_inclusive INTEGER NOT NULL, max_application_inclusive INTEGER NOT NULL,
-  min_application_exclusive INTEGER NOT NULL, max_application_exclusive INTEGER NOT NULL
+  min_application_exclusive INTEGER NOT NULL, max_application_exclusive INTEGER NOT NULL,
+  min_cpu_inclusive INTEGER NOT NULL, max_cpu_inclusive INTEGER NOT NULL, min_cpu_exclusive INTEGER NOT NULL, max_cpu_exclusive INTEGER NOT NULL
 );
 
 CREATE TABLE module_time (
@@ -602,6 +662,7 @@ CREATE TABLE module_time (
   calls INTEGER NOT NULL, running INTEGER NOT NULL,
   elapsed_inclusive INTEGER NOT NULL, elapsed_exclusive INTEGER NOT NULL,
   application_inclusive INTEGER NOT NULL, application_exclusive INTEGER NOT NULL,
+  cpu_inclusive INTEGER NOT NULL, cpu_exclusive INTEGER NOT NULL,
   overhead_inclusive INTEGER NOT NULL, overhead_exclusive INTEGER NOT NULL,
   wait_intervals_inclusive INTEGER NOT NULL, wait_intervals_exclusive INTEGER NOT NULL,
   voluntary_inclusive INTEGER NOT NULL, voluntary_exclusive INTEGER NOT NULL,
@@ -609,11 +670,14 @@ CREATE TABLE module_time (
   faults_inclusive INTEGER NOT NULL, faults_exclusive INTEGER NOT NULL,
   reads_inclusive INTEGER NOT NULL, reads_exclusive INTEGER NOT NULL,
   off_cpu_inclusive INTEGER NOT NULL, off_cpu_exclusive INTEGER NOT NULL,
-  nodes_elapsed_inclusive INTEGER NOT NULL, nodes_application_inclusive INTEGER NOT NULL,
+  blocked_inclusive INTEGER NOT NULL, blocked_exclusive INTEGER NOT NULL,
+  ready_inclusive INTEGER NOT NULL, ready_exclusive INTEGER NOT NULL,
+  nodes_elapsed_inclusive INTEGER NOT NULL, nodes_application_inclusive INTEGER NOT NULL, nodes_cpu_inclusive INTEGER NOT NULL,
   min_elapsed_inclusive INTEGER NOT NULL, max_elapsed_inclusive INTEGER NOT NULL,
   min_elapsed_exclusive INTEGER NOT NULL, max_elapsed_exclusive INTEGER NOT NULL,
   min_application_inclusive INTEGER NOT NULL, max_application_inclusive INTEGER NOT NULL,
-  min_application_exclusive INTEGER NOT NULL, max_application_exclusive INTEGER NOT NULL
+  min_application_exclusive INTEGER NOT NULL, max_application_exclusive INTEGER NOT NULL,
+  min_cpu_inclusive INTEGER NOT NULL, max_cpu_inclusive INTEGER NOT NULL, min_cpu_exclusive INTEGER NOT NULL, max_cpu_exclusive INTEGER NOT NULL
 );
 
 CREATE TABLE line_time (            -- calls: made from the line; inclusive: with what was called there
@@ -622,6 +686,7 @@ CREATE TABLE line_time (            -- calls: made from the line; inclusive: wit
   calls INTEGER NOT NULL, running INTEGER NOT NULL,
   elapsed_inclusive INTEGER NOT NULL, elapsed_exclusive INTEGER NOT NULL,
   application_inclusive INTEGER NOT NULL, application_exclusive INTEGER NOT NULL,
+  cpu_inclusive INTEGER NOT NULL, cpu_exclusive INTEGER NOT NULL,
   overhead_inclusive INTEGER NOT NULL, overhead_exclusive INTEGER NOT NULL,
   wait_intervals_inclusive INTEGER NOT NULL, wait_intervals_exclusive INTEGER NOT NULL,
   voluntary_inclusive INTEGER NOT NULL, voluntary_exclusive INTEGER NOT NULL,
@@ -629,6 +694,8 @@ CREATE TABLE line_time (            -- calls: made from the line; inclusive: wit
   faults_inclusive INTEGER NOT NULL, faults_exclusive INTEGER NOT NULL,
   reads_inclusive INTEGER NOT NULL, reads_exclusive INTEGER NOT NULL,
   off_cpu_inclusive INTEGER NOT NULL, off_cpu_exclusive INTEGER NOT NULL,
+  blocked_inclusive INTEGER NOT NULL, blocked_exclusive INTEGER NOT NULL,
+  ready_inclusive INTEGER NOT NULL, ready_exclusive INTEGER NOT NULL,
   PRIMARY KEY (function_id, line_id)
 ) WITHOUT ROWID;
 
@@ -637,13 +704,16 @@ CREATE TABLE instruction_time (     -- a call site, as in line_time
   calls INTEGER NOT NULL, running INTEGER NOT NULL,
   elapsed_inclusive INTEGER NOT NULL, elapsed_exclusive INTEGER NOT NULL,
   application_inclusive INTEGER NOT NULL, application_exclusive INTEGER NOT NULL,
+  cpu_inclusive INTEGER NOT NULL, cpu_exclusive INTEGER NOT NULL,
   overhead_inclusive INTEGER NOT NULL, overhead_exclusive INTEGER NOT NULL,
   wait_intervals_inclusive INTEGER NOT NULL, wait_intervals_exclusive INTEGER NOT NULL,
   voluntary_inclusive INTEGER NOT NULL, voluntary_exclusive INTEGER NOT NULL,
   preempted_inclusive INTEGER NOT NULL, preempted_exclusive INTEGER NOT NULL,
   faults_inclusive INTEGER NOT NULL, faults_exclusive INTEGER NOT NULL,
   reads_inclusive INTEGER NOT NULL, reads_exclusive INTEGER NOT NULL,
-  off_cpu_inclusive INTEGER NOT NULL, off_cpu_exclusive INTEGER NOT NULL
+  off_cpu_inclusive INTEGER NOT NULL, off_cpu_exclusive INTEGER NOT NULL,
+  blocked_inclusive INTEGER NOT NULL, blocked_exclusive INTEGER NOT NULL,
+  ready_inclusive INTEGER NOT NULL, ready_exclusive INTEGER NOT NULL
 );
 
 CREATE TABLE thread_time (
@@ -651,13 +721,16 @@ CREATE TABLE thread_time (
   calls INTEGER NOT NULL, running INTEGER NOT NULL,
   elapsed_inclusive INTEGER NOT NULL, elapsed_exclusive INTEGER NOT NULL,
   application_inclusive INTEGER NOT NULL, application_exclusive INTEGER NOT NULL,
+  cpu_inclusive INTEGER NOT NULL, cpu_exclusive INTEGER NOT NULL,
   overhead_inclusive INTEGER NOT NULL, overhead_exclusive INTEGER NOT NULL,
   wait_intervals_inclusive INTEGER NOT NULL, wait_intervals_exclusive INTEGER NOT NULL,
   voluntary_inclusive INTEGER NOT NULL, voluntary_exclusive INTEGER NOT NULL,
   preempted_inclusive INTEGER NOT NULL, preempted_exclusive INTEGER NOT NULL,
   faults_inclusive INTEGER NOT NULL, faults_exclusive INTEGER NOT NULL,
   reads_inclusive INTEGER NOT NULL, reads_exclusive INTEGER NOT NULL,
-  off_cpu_inclusive INTEGER NOT NULL, off_cpu_exclusive INTEGER NOT NULL
+  off_cpu_inclusive INTEGER NOT NULL, off_cpu_exclusive INTEGER NOT NULL,
+  blocked_inclusive INTEGER NOT NULL, blocked_exclusive INTEGER NOT NULL,
+  ready_inclusive INTEGER NOT NULL, ready_exclusive INTEGER NOT NULL
 );
 
 CREATE TABLE process_time_value (
@@ -665,13 +738,16 @@ CREATE TABLE process_time_value (
   calls INTEGER NOT NULL, running INTEGER NOT NULL,
   elapsed_inclusive INTEGER NOT NULL, elapsed_exclusive INTEGER NOT NULL,
   application_inclusive INTEGER NOT NULL, application_exclusive INTEGER NOT NULL,
+  cpu_inclusive INTEGER NOT NULL, cpu_exclusive INTEGER NOT NULL,
   overhead_inclusive INTEGER NOT NULL, overhead_exclusive INTEGER NOT NULL,
   wait_intervals_inclusive INTEGER NOT NULL, wait_intervals_exclusive INTEGER NOT NULL,
   voluntary_inclusive INTEGER NOT NULL, voluntary_exclusive INTEGER NOT NULL,
   preempted_inclusive INTEGER NOT NULL, preempted_exclusive INTEGER NOT NULL,
   faults_inclusive INTEGER NOT NULL, faults_exclusive INTEGER NOT NULL,
   reads_inclusive INTEGER NOT NULL, reads_exclusive INTEGER NOT NULL,
-  off_cpu_inclusive INTEGER NOT NULL, off_cpu_exclusive INTEGER NOT NULL
+  off_cpu_inclusive INTEGER NOT NULL, off_cpu_exclusive INTEGER NOT NULL,
+  blocked_inclusive INTEGER NOT NULL, blocked_exclusive INTEGER NOT NULL,
+  ready_inclusive INTEGER NOT NULL, ready_exclusive INTEGER NOT NULL
 );
 
 -- ── indices ─────────────────────────────────────────────────────────────────────────────────────────────────
@@ -788,10 +864,10 @@ FROM site_value v JOIN site s ON s.id = v.site_id JOIN node n ON n.id = s.node_i
 CREATE VIEW losses AS
 SELECT p.pid AS process_id, p.name AS process, l.reason, l.events,
   CASE l.reason WHEN 'calls_folded' THEN 'call' WHEN 'calls_unmatched' THEN 'call' WHEN 'clock_backwards' THEN 'interval'
-    WHEN 'not_hooked' THEN 'function' ELSE 'event' END AS unit, -- what events are
+    WHEN 'not_hooked' THEN 'function' WHEN 'async_not_hooked' THEN 'function' WHEN 'threads_folded' THEN 'thread' ELSE 'event' END AS unit, -- what events are
   l.allocations, l.bytes,
   l.reason NOT IN ('il_map_truncated', 'name_truncated', 'stack_truncated', 'type_unknown', 'lifetime_full', 'moves_lost', 'gc_cut', 'snapshot', 'changes_lost', 'survivors_lost',
-    'calls_folded', 'calls_unmatched', 'clock_backwards', 'not_hooked') AS missing -- or only less exact
+    'calls_folded', 'calls_unmatched', 'clock_backwards', 'not_hooked', 'async_not_hooked', 'threads_folded', 'stacks_lost', 'ages_lost') AS missing -- or only less exact
 FROM loss l LEFT JOIN process p ON p.id = l.process_id;
 
 CREATE VIEW sites AS                  -- thread × stack × type, in words: what the views below join
@@ -886,7 +962,7 @@ FROM root r JOIN gc g ON g.id = r.gc_id JOIN sites s ON s.id = r.site_id LEFT JO
 -- Times: nanoseconds. Percentages are of the whole run's elapsed or application time; avg_, min_ and max_ are of one call.
 
 CREATE VIEW total_time AS
-SELECT coalesce(sum(calls), 0) AS calls, coalesce(sum(elapsed_inclusive), 0) AS elapsed, coalesce(sum(application_inclusive), 0) AS application,
+SELECT coalesce(sum(calls), 0) AS calls, coalesce(sum(elapsed_inclusive), 0) AS elapsed, coalesce(sum(application_inclusive), 0) AS application, coalesce(sum(cpu_inclusive), 0) AS cpu,
   coalesce(sum(overhead_inclusive), 0) AS overhead FROM process_time_value;
 
 CREATE VIEW function_times AS
@@ -898,13 +974,18 @@ SELECT v.function_id AS id, CASE WHEN f.name <> '' THEN f.name WHEN f.raw_type <
   v.elapsed_exclusive, 100.0 * v.elapsed_exclusive / total_time.elapsed AS elapsed_exclusive_percent,
   v.application_inclusive, 100.0 * v.application_inclusive / total_time.application AS application_inclusive_percent,
   v.application_exclusive, 100.0 * v.application_exclusive / total_time.application AS application_exclusive_percent,
-  1.0 * v.nodes_elapsed_inclusive / v.calls AS avg_elapsed_inclusive, v.min_elapsed_inclusive, v.max_elapsed_inclusive,
-  1.0 * v.elapsed_exclusive / v.calls AS avg_elapsed_exclusive, v.min_elapsed_exclusive, v.max_elapsed_exclusive,
-  1.0 * v.nodes_application_inclusive / v.calls AS avg_application_inclusive, v.min_application_inclusive, v.max_application_inclusive,
-  1.0 * v.application_exclusive / v.calls AS avg_application_exclusive, v.min_application_exclusive, v.max_application_exclusive,
+  v.cpu_inclusive, 100.0 * v.cpu_inclusive / total_time.cpu AS cpu_inclusive_percent,
+  v.cpu_exclusive, 100.0 * v.cpu_exclusive / total_time.cpu AS cpu_exclusive_percent,
+  iif(v.running = 0, max(1.0 * v.min_elapsed_inclusive, min(1.0 * v.max_elapsed_inclusive, 1.0 * v.nodes_elapsed_inclusive / v.calls)), 1.0 * v.nodes_elapsed_inclusive / v.calls) AS avg_elapsed_inclusive, v.min_elapsed_inclusive, v.max_elapsed_inclusive,
+  iif(v.running = 0, max(1.0 * v.min_elapsed_exclusive, min(1.0 * v.max_elapsed_exclusive, 1.0 * v.elapsed_exclusive / v.calls)), 1.0 * v.elapsed_exclusive / v.calls) AS avg_elapsed_exclusive, v.min_elapsed_exclusive, v.max_elapsed_exclusive,
+  iif(v.running = 0, max(1.0 * v.min_application_inclusive, min(1.0 * v.max_application_inclusive, 1.0 * v.nodes_application_inclusive / v.calls)), 1.0 * v.nodes_application_inclusive / v.calls) AS avg_application_inclusive, v.min_application_inclusive, v.max_application_inclusive,
+  iif(v.running = 0, max(1.0 * v.min_application_exclusive, min(1.0 * v.max_application_exclusive, 1.0 * v.application_exclusive / v.calls)), 1.0 * v.application_exclusive / v.calls) AS avg_application_exclusive, v.min_application_exclusive, v.max_application_exclusive,
+  iif(v.running = 0, max(1.0 * v.min_cpu_inclusive, min(1.0 * v.max_cpu_inclusive, 1.0 * v.nodes_cpu_inclusive / v.calls)), 1.0 * v.nodes_cpu_inclusive / v.calls) AS avg_cpu_inclusive, v.min_cpu_inclusive, v.max_cpu_inclusive,
+  iif(v.running = 0, max(1.0 * v.min_cpu_exclusive, min(1.0 * v.max_cpu_exclusive, 1.0 * v.cpu_exclusive / v.calls)), 1.0 * v.cpu_exclusive / v.calls) AS avg_cpu_exclusive, v.min_cpu_exclusive, v.max_cpu_exclusive,
   v.overhead_inclusive, v.overhead_exclusive, v.wait_intervals_inclusive, v.wait_intervals_exclusive,
   v.voluntary_inclusive, v.voluntary_exclusive, v.preempted_inclusive, v.preempted_exclusive,
-  v.faults_inclusive, v.faults_exclusive, v.reads_inclusive, v.reads_exclusive, v.off_cpu_inclusive, v.off_cpu_exclusive
+  v.faults_inclusive, v.faults_exclusive, v.reads_inclusive, v.reads_exclusive, v.off_cpu_inclusive, v.off_cpu_exclusive,
+  v.blocked_inclusive, v.blocked_exclusive, v.ready_inclusive, v.ready_exclusive
 FROM function_time v CROSS JOIN total_time JOIN function f ON f.id = v.function_id LEFT JOIN module m ON m.id = f.module_id
   LEFT JOIN source_file s ON s.id = f.file_id LEFT JOIN process p ON p.id = f.process_id;
 
@@ -915,13 +996,18 @@ SELECT v.module_id AS id, coalesce(m.name, '(no module)') AS name, coalesce(m.pa
   v.elapsed_exclusive, 100.0 * v.elapsed_exclusive / total_time.elapsed AS elapsed_exclusive_percent,
   v.application_inclusive, 100.0 * v.application_inclusive / total_time.application AS application_inclusive_percent,
   v.application_exclusive, 100.0 * v.application_exclusive / total_time.application AS application_exclusive_percent,
-  1.0 * v.nodes_elapsed_inclusive / v.calls AS avg_elapsed_inclusive, v.min_elapsed_inclusive, v.max_elapsed_inclusive,
-  1.0 * v.elapsed_exclusive / v.calls AS avg_elapsed_exclusive, v.min_elapsed_exclusive, v.max_elapsed_exclusive,
-  1.0 * v.nodes_application_inclusive / v.calls AS avg_application_inclusive, v.min_application_inclusive, v.max_application_inclusive,
-  1.0 * v.application_exclusive / v.calls AS avg_application_exclusive, v.min_application_exclusive, v.max_application_exclusive,
+  v.cpu_inclusive, 100.0 * v.cpu_inclusive / total_time.cpu AS cpu_inclusive_percent,
+  v.cpu_exclusive, 100.0 * v.cpu_exclusive / total_time.cpu AS cpu_exclusive_percent,
+  iif(v.running = 0, max(1.0 * v.min_elapsed_inclusive, min(1.0 * v.max_elapsed_inclusive, 1.0 * v.nodes_elapsed_inclusive / v.calls)), 1.0 * v.nodes_elapsed_inclusive / v.calls) AS avg_elapsed_inclusive, v.min_elapsed_inclusive, v.max_elapsed_inclusive,
+  iif(v.running = 0, max(1.0 * v.min_elapsed_exclusive, min(1.0 * v.max_elapsed_exclusive, 1.0 * v.elapsed_exclusive / v.calls)), 1.0 * v.elapsed_exclusive / v.calls) AS avg_elapsed_exclusive, v.min_elapsed_exclusive, v.max_elapsed_exclusive,
+  iif(v.running = 0, max(1.0 * v.min_application_inclusive, min(1.0 * v.max_application_inclusive, 1.0 * v.nodes_application_inclusive / v.calls)), 1.0 * v.nodes_application_inclusive / v.calls) AS avg_application_inclusive, v.min_application_inclusive, v.max_application_inclusive,
+  iif(v.running = 0, max(1.0 * v.min_application_exclusive, min(1.0 * v.max_application_exclusive, 1.0 * v.application_exclusive / v.calls)), 1.0 * v.application_exclusive / v.calls) AS avg_application_exclusive, v.min_application_exclusive, v.max_application_exclusive,
+  iif(v.running = 0, max(1.0 * v.min_cpu_inclusive, min(1.0 * v.max_cpu_inclusive, 1.0 * v.nodes_cpu_inclusive / v.calls)), 1.0 * v.nodes_cpu_inclusive / v.calls) AS avg_cpu_inclusive, v.min_cpu_inclusive, v.max_cpu_inclusive,
+  iif(v.running = 0, max(1.0 * v.min_cpu_exclusive, min(1.0 * v.max_cpu_exclusive, 1.0 * v.cpu_exclusive / v.calls)), 1.0 * v.cpu_exclusive / v.calls) AS avg_cpu_exclusive, v.min_cpu_exclusive, v.max_cpu_exclusive,
   v.overhead_inclusive, v.overhead_exclusive, v.wait_intervals_inclusive, v.wait_intervals_exclusive,
   v.voluntary_inclusive, v.voluntary_exclusive, v.preempted_inclusive, v.preempted_exclusive,
-  v.faults_inclusive, v.faults_exclusive, v.reads_inclusive, v.reads_exclusive, v.off_cpu_inclusive, v.off_cpu_exclusive
+  v.faults_inclusive, v.faults_exclusive, v.reads_inclusive, v.reads_exclusive, v.off_cpu_inclusive, v.off_cpu_exclusive,
+  v.blocked_inclusive, v.blocked_exclusive, v.ready_inclusive, v.ready_exclusive
 FROM module_time v CROSS JOIN total_time LEFT JOIN module m ON m.id = v.module_id LEFT JOIN process p ON p.id = m.process_id;
 
 CREATE VIEW call_tree_times AS        -- ids are those of call_tree; parents come before children; the parent of a root is 0
@@ -932,13 +1018,18 @@ SELECT v.id, v.parent_id, v.level, CASE WHEN f.name <> '' THEN f.name WHEN f.raw
   v.elapsed_exclusive, 100.0 * v.elapsed_exclusive / total_time.elapsed AS elapsed_exclusive_percent,
   v.application_inclusive, 100.0 * v.application_inclusive / total_time.application AS application_inclusive_percent,
   v.application_exclusive, 100.0 * v.application_exclusive / total_time.application AS application_exclusive_percent,
-  1.0 * v.nodes_elapsed_inclusive / v.calls AS avg_elapsed_inclusive, v.min_elapsed_inclusive, v.max_elapsed_inclusive,
-  1.0 * v.elapsed_exclusive / v.calls AS avg_elapsed_exclusive, v.min_elapsed_exclusive, v.max_elapsed_exclusive,
-  1.0 * v.nodes_application_inclusive / v.calls AS avg_application_inclusive, v.min_application_inclusive, v.max_application_inclusive,
-  1.0 * v.application_exclusive / v.calls AS avg_application_exclusive, v.min_application_exclusive, v.max_application_exclusive,
+  v.cpu_inclusive, 100.0 * v.cpu_inclusive / total_time.cpu AS cpu_inclusive_percent,
+  v.cpu_exclusive, 100.0 * v.cpu_exclusive / total_time.cpu AS cpu_exclusive_percent,
+  iif(v.running = 0, max(1.0 * v.min_elapsed_inclusive, min(1.0 * v.max_elapsed_inclusive, 1.0 * v.nodes_elapsed_inclusive / v.calls)), 1.0 * v.nodes_elapsed_inclusive / v.calls) AS avg_elapsed_inclusive, v.min_elapsed_inclusive, v.max_elapsed_inclusive,
+  iif(v.running = 0, max(1.0 * v.min_elapsed_exclusive, min(1.0 * v.max_elapsed_exclusive, 1.0 * v.elapsed_exclusive / v.calls)), 1.0 * v.elapsed_exclusive / v.calls) AS avg_elapsed_exclusive, v.min_elapsed_exclusive, v.max_elapsed_exclusive,
+  iif(v.running = 0, max(1.0 * v.min_application_inclusive, min(1.0 * v.max_application_inclusive, 1.0 * v.nodes_application_inclusive / v.calls)), 1.0 * v.nodes_application_inclusive / v.calls) AS avg_application_inclusive, v.min_application_inclusive, v.max_application_inclusive,
+  iif(v.running = 0, max(1.0 * v.min_application_exclusive, min(1.0 * v.max_application_exclusive, 1.0 * v.application_exclusive / v.calls)), 1.0 * v.application_exclusive / v.calls) AS avg_application_exclusive, v.min_application_exclusive, v.max_application_exclusive,
+  iif(v.running = 0, max(1.0 * v.min_cpu_inclusive, min(1.0 * v.max_cpu_inclusive, 1.0 * v.nodes_cpu_inclusive / v.calls)), 1.0 * v.nodes_cpu_inclusive / v.calls) AS avg_cpu_inclusive, v.min_cpu_inclusive, v.max_cpu_inclusive,
+  iif(v.running = 0, max(1.0 * v.min_cpu_exclusive, min(1.0 * v.max_cpu_exclusive, 1.0 * v.cpu_exclusive / v.calls)), 1.0 * v.cpu_exclusive / v.calls) AS avg_cpu_exclusive, v.min_cpu_exclusive, v.max_cpu_exclusive,
   v.overhead_inclusive, v.overhead_exclusive, v.wait_intervals_inclusive, v.wait_intervals_exclusive,
   v.voluntary_inclusive, v.voluntary_exclusive, v.preempted_inclusive, v.preempted_exclusive,
-  v.faults_inclusive, v.faults_exclusive, v.reads_inclusive, v.reads_exclusive, v.off_cpu_inclusive, v.off_cpu_exclusive
+  v.faults_inclusive, v.faults_exclusive, v.reads_inclusive, v.reads_exclusive, v.off_cpu_inclusive, v.off_cpu_exclusive,
+  v.blocked_inclusive, v.blocked_exclusive, v.ready_inclusive, v.ready_exclusive
 FROM path_time v CROSS JOIN total_time JOIN function f ON f.id = v.function_id LEFT JOIN module m ON m.id = f.module_id
   LEFT JOIN process p ON p.id = v.process_id;
 
@@ -951,13 +1042,18 @@ SELECT coalesce(CASE WHEN c.name <> '' THEN c.name WHEN c.raw_type <> '' THEN c.
   v.elapsed_exclusive, 100.0 * v.elapsed_exclusive / total_time.elapsed AS elapsed_exclusive_percent,
   v.application_inclusive, 100.0 * v.application_inclusive / total_time.application AS application_inclusive_percent,
   v.application_exclusive, 100.0 * v.application_exclusive / total_time.application AS application_exclusive_percent,
-  1.0 * v.nodes_elapsed_inclusive / v.calls AS avg_elapsed_inclusive, v.min_elapsed_inclusive, v.max_elapsed_inclusive,
-  1.0 * v.elapsed_exclusive / v.calls AS avg_elapsed_exclusive, v.min_elapsed_exclusive, v.max_elapsed_exclusive,
-  1.0 * v.nodes_application_inclusive / v.calls AS avg_application_inclusive, v.min_application_inclusive, v.max_application_inclusive,
-  1.0 * v.application_exclusive / v.calls AS avg_application_exclusive, v.min_application_exclusive, v.max_application_exclusive,
+  v.cpu_inclusive, 100.0 * v.cpu_inclusive / total_time.cpu AS cpu_inclusive_percent,
+  v.cpu_exclusive, 100.0 * v.cpu_exclusive / total_time.cpu AS cpu_exclusive_percent,
+  iif(v.running = 0, max(1.0 * v.min_elapsed_inclusive, min(1.0 * v.max_elapsed_inclusive, 1.0 * v.nodes_elapsed_inclusive / v.calls)), 1.0 * v.nodes_elapsed_inclusive / v.calls) AS avg_elapsed_inclusive, v.min_elapsed_inclusive, v.max_elapsed_inclusive,
+  iif(v.running = 0, max(1.0 * v.min_elapsed_exclusive, min(1.0 * v.max_elapsed_exclusive, 1.0 * v.elapsed_exclusive / v.calls)), 1.0 * v.elapsed_exclusive / v.calls) AS avg_elapsed_exclusive, v.min_elapsed_exclusive, v.max_elapsed_exclusive,
+  iif(v.running = 0, max(1.0 * v.min_application_inclusive, min(1.0 * v.max_application_inclusive, 1.0 * v.nodes_application_inclusive / v.calls)), 1.0 * v.nodes_application_inclusive / v.calls) AS avg_application_inclusive, v.min_application_inclusive, v.max_application_inclusive,
+  iif(v.running = 0, max(1.0 * v.min_application_exclusive, min(1.0 * v.max_application_exclusive, 1.0 * v.application_exclusive / v.calls)), 1.0 * v.application_exclusive / v.calls) AS avg_application_exclusive, v.min_application_exclusive, v.max_application_exclusive,
+  iif(v.running = 0, max(1.0 * v.min_cpu_inclusive, min(1.0 * v.max_cpu_inclusive, 1.0 * v.nodes_cpu_inclusive / v.calls)), 1.0 * v.nodes_cpu_inclusive / v.calls) AS avg_cpu_inclusive, v.min_cpu_inclusive, v.max_cpu_inclusive,
+  iif(v.running = 0, max(1.0 * v.min_cpu_exclusive, min(1.0 * v.max_cpu_exclusive, 1.0 * v.cpu_exclusive / v.calls)), 1.0 * v.cpu_exclusive / v.calls) AS avg_cpu_exclusive, v.min_cpu_exclusive, v.max_cpu_exclusive,
   v.overhead_inclusive, v.overhead_exclusive, v.wait_intervals_inclusive, v.wait_intervals_exclusive,
   v.voluntary_inclusive, v.voluntary_exclusive, v.preempted_inclusive, v.preempted_exclusive,
-  v.faults_inclusive, v.faults_exclusive, v.reads_inclusive, v.reads_exclusive, v.off_cpu_inclusive, v.off_cpu_exclusive
+  v.faults_inclusive, v.faults_exclusive, v.reads_inclusive, v.reads_exclusive, v.off_cpu_inclusive, v.off_cpu_exclusive,
+  v.blocked_inclusive, v.blocked_exclusive, v.ready_inclusive, v.ready_exclusive
 FROM call_time v CROSS JOIN total_time JOIN function f ON f.id = v.callee_id LEFT JOIN function c ON c.id = v.caller_id
   LEFT JOIN process p ON p.id = f.process_id;
 
@@ -969,9 +1065,12 @@ SELECT v.line_id AS id, iif(v.line_id = 0, 'body', 'call') AS kind, coalesce(s.p
   v.elapsed_exclusive, 100.0 * v.elapsed_exclusive / total_time.elapsed AS elapsed_exclusive_percent,
   v.application_inclusive, 100.0 * v.application_inclusive / total_time.application AS application_inclusive_percent,
   v.application_exclusive, 100.0 * v.application_exclusive / total_time.application AS application_exclusive_percent,
+  v.cpu_inclusive, 100.0 * v.cpu_inclusive / total_time.cpu AS cpu_inclusive_percent,
+  v.cpu_exclusive, 100.0 * v.cpu_exclusive / total_time.cpu AS cpu_exclusive_percent,
   v.overhead_inclusive, v.overhead_exclusive, v.wait_intervals_inclusive, v.wait_intervals_exclusive,
   v.voluntary_inclusive, v.voluntary_exclusive, v.preempted_inclusive, v.preempted_exclusive,
-  v.faults_inclusive, v.faults_exclusive, v.reads_inclusive, v.reads_exclusive, v.off_cpu_inclusive, v.off_cpu_exclusive
+  v.faults_inclusive, v.faults_exclusive, v.reads_inclusive, v.reads_exclusive, v.off_cpu_inclusive, v.off_cpu_exclusive,
+  v.blocked_inclusive, v.blocked_exclusive, v.ready_inclusive, v.ready_exclusive
 FROM line_time v CROSS JOIN total_time JOIN function f ON f.id = v.function_id LEFT JOIN line l ON l.id = v.line_id
   LEFT JOIN source_file s ON s.id = coalesce(l.file_id, f.file_id) LEFT JOIN module m ON m.id = f.module_id LEFT JOIN process p ON p.id = f.process_id;
 
@@ -983,9 +1082,12 @@ SELECT v.instruction_id AS id, i.address, i.native_offset, i.il_offset, CASE WHE
   v.elapsed_exclusive, 100.0 * v.elapsed_exclusive / total_time.elapsed AS elapsed_exclusive_percent,
   v.application_inclusive, 100.0 * v.application_inclusive / total_time.application AS application_inclusive_percent,
   v.application_exclusive, 100.0 * v.application_exclusive / total_time.application AS application_exclusive_percent,
+  v.cpu_inclusive, 100.0 * v.cpu_inclusive / total_time.cpu AS cpu_inclusive_percent,
+  v.cpu_exclusive, 100.0 * v.cpu_exclusive / total_time.cpu AS cpu_exclusive_percent,
   v.overhead_inclusive, v.overhead_exclusive, v.wait_intervals_inclusive, v.wait_intervals_exclusive,
   v.voluntary_inclusive, v.voluntary_exclusive, v.preempted_inclusive, v.preempted_exclusive,
-  v.faults_inclusive, v.faults_exclusive, v.reads_inclusive, v.reads_exclusive, v.off_cpu_inclusive, v.off_cpu_exclusive
+  v.faults_inclusive, v.faults_exclusive, v.reads_inclusive, v.reads_exclusive, v.off_cpu_inclusive, v.off_cpu_exclusive,
+  v.blocked_inclusive, v.blocked_exclusive, v.ready_inclusive, v.ready_exclusive
 FROM instruction_time v CROSS JOIN total_time JOIN instruction i ON i.id = v.instruction_id JOIN function f ON f.id = i.function_id
   LEFT JOIN line l ON l.id = i.line_id LEFT JOIN source_file s ON s.id = l.file_id LEFT JOIN module m ON m.id = f.module_id
   LEFT JOIN process p ON p.id = f.process_id;
@@ -997,9 +1099,12 @@ SELECT t.id, t.os_id AS thread_id, t.name, p.pid AS process_id, p.name AS proces
   v.elapsed_exclusive, 100.0 * v.elapsed_exclusive / total_time.elapsed AS elapsed_exclusive_percent,
   v.application_inclusive, 100.0 * v.application_inclusive / total_time.application AS application_inclusive_percent,
   v.application_exclusive, 100.0 * v.application_exclusive / total_time.application AS application_exclusive_percent,
+  v.cpu_inclusive, 100.0 * v.cpu_inclusive / total_time.cpu AS cpu_inclusive_percent,
+  v.cpu_exclusive, 100.0 * v.cpu_exclusive / total_time.cpu AS cpu_exclusive_percent,
   v.overhead_inclusive, v.overhead_exclusive, v.wait_intervals_inclusive, v.wait_intervals_exclusive,
   v.voluntary_inclusive, v.voluntary_exclusive, v.preempted_inclusive, v.preempted_exclusive,
-  v.faults_inclusive, v.faults_exclusive, v.reads_inclusive, v.reads_exclusive, v.off_cpu_inclusive, v.off_cpu_exclusive
+  v.faults_inclusive, v.faults_exclusive, v.reads_inclusive, v.reads_exclusive, v.off_cpu_inclusive, v.off_cpu_exclusive,
+  v.blocked_inclusive, v.blocked_exclusive, v.ready_inclusive, v.ready_exclusive
 FROM thread_time v CROSS JOIN total_time JOIN thread t ON t.id = v.thread_id LEFT JOIN process p ON p.id = t.process_id;
 
 CREATE VIEW process_times AS          -- and how they were timed
@@ -1009,16 +1114,20 @@ SELECT p.id, p.pid AS process_id, p.name, h.clock, h.ticks_per_second, h.instrum
   v.elapsed_exclusive, 100.0 * v.elapsed_exclusive / total_time.elapsed AS elapsed_exclusive_percent,
   v.application_inclusive, 100.0 * v.application_inclusive / total_time.application AS application_inclusive_percent,
   v.application_exclusive, 100.0 * v.application_exclusive / total_time.application AS application_exclusive_percent,
+  v.cpu_inclusive, 100.0 * v.cpu_inclusive / total_time.cpu AS cpu_inclusive_percent,
+  v.cpu_exclusive, 100.0 * v.cpu_exclusive / total_time.cpu AS cpu_exclusive_percent,
   v.overhead_inclusive, v.overhead_exclusive, v.wait_intervals_inclusive, v.wait_intervals_exclusive,
   v.voluntary_inclusive, v.voluntary_exclusive, v.preempted_inclusive, v.preempted_exclusive,
-  v.faults_inclusive, v.faults_exclusive, v.reads_inclusive, v.reads_exclusive, v.off_cpu_inclusive, v.off_cpu_exclusive
+  v.faults_inclusive, v.faults_exclusive, v.reads_inclusive, v.reads_exclusive, v.off_cpu_inclusive, v.off_cpu_exclusive,
+  v.blocked_inclusive, v.blocked_exclusive, v.ready_inclusive, v.ready_exclusive
 FROM process_time h CROSS JOIN total_time JOIN process p ON p.id = h.process_id LEFT JOIN process_time_value v ON v.process_id = p.id;
 
 CREATE VIEW timings AS                -- what was measured: one row for each thread, node and slice; nothing is taken out
 SELECT CASE WHEN f.name <> '' THEN f.name WHEN f.raw_type <> '' THEN f.raw_type || '.' || f.raw_name ELSE f.raw_name END AS function, iif(n.instruction_id = 0, 'body', 'call') AS kind,
   coalesce(src.path, '') AS source_file, coalesce(l.line_begin, 0) AS line, coalesce(m.name, '') AS module,
   h.name AS thread, h.os_id AS thread_id, p.name AS process, p.pid AS process_id, t.node_id, sl.begin_ns, sl.end_ns,
-  v.calls, v.ended, v.made, v.elapsed_ns, v.waited_ns, v.wait_intervals, v.voluntary, v.preempted, v.faults, v.reads, v.off_cpu_ns
+  v.calls, v.ended, v.made, v.elapsed_ns, v.waited_ns, v.wait_intervals, v.voluntary, v.preempted, v.faults, v.reads, v.off_cpu_ns,
+  v.blocked_ns, v.ready_ns
 FROM timing_value v JOIN timing t ON t.id = v.timing_id JOIN node n ON n.id = t.node_id JOIN function f ON f.id = n.function_id
   JOIN thread h ON h.id = t.thread_id LEFT JOIN process p ON p.id = h.process_id LEFT JOIN slice sl ON sl.id = v.slice_id
   LEFT JOIN instruction i ON i.id = n.instruction_id LEFT JOIN line l ON l.id = i.line_id LEFT JOIN source_file src ON src.id = l.file_id

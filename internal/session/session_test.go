@@ -61,6 +61,7 @@ func TestTables(t *testing.T) {
 	amount := q.Amount{Allocations: 5, Bytes: 1 << 40}
 	tableTest(t, w, processTable, w.Processes, Process{1, 100, 99, "App", "/usr/bin/dotnet", `["a"]`, "9.0.7", 1, 2, EndExited, 3}, Process{ID: 2})
 	tableTest(t, w, threadTable, w.Threads, Thread{1, 1, 77, "main", 3, 4})
+	put(w, replace, threadSetTable, []ThreadSet{{1, 3, "x"}})
 	tableTest(t, w, moduleTable, w.Modules, Module{1, 1, "App.dll", "/x/App.dll", "0f", true, SymbolsFile, "/x/App.pdb"})
 	tableTest(t, w, typeTable, w.Types, Type{1, 1, 1, 0x02000001, TypeArray, 2, true, 3, 0x1d, "Näm", "Näm\x00e[,]"})
 	tableTest(t, w, typeArgumentTable, w.TypeArguments, TypeArgument{1, 0, 2}, TypeArgument{1, 1, 0})
@@ -73,6 +74,7 @@ func TestTables(t *testing.T) {
 	tableTest(t, w, sliceTable, w.Slices, Slice{1, 0, 10})
 	tableTest(t, w, siteValueTable, w.SiteValues, SiteValue{1, 1, amount})
 	tableTest(t, w, processLifetimeTable, w.ProcessLifetimes, ProcessLifetime{1, 7, true}, ProcessLifetime{2, 0, false})
+	tableTest(t, w, leftOutTable, w.LeftOut, LeftOut{1, 2, amount}, LeftOut{Process: 2})
 	tableTest(t, w, gcTable, w.GCs, GC{1, 1, 3, 2, 31, true, 5, 6, 2, 4}, GC{ID: 2})
 	tableTest(t, w, gcGenerationTable, w.GCGenerations, GCGeneration{1, 0, amount, amount.Add(amount), amount}, GCGeneration{GC: 1, Generation: 4})
 	tableTest(t, w, gcDetailTable, w.GCDetails, GCDetail{1, 4, 2}, GCDetail{GC: 2})
@@ -114,7 +116,7 @@ func TestTables(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(slices.Sorted(slices.Values(slices.Concat(tableNames, timeTableNames, gcTableNames, summaryTableNames))), have); diff != "" {
+	if diff := cmp.Diff(slices.Sorted(slices.Values(slices.Concat(tableNames, timeTableNames, gcTableNames, summaryTableNames, threadSetTableNames, []string{leftOutTable.name}))), have); diff != "" {
 		t.Errorf("tableNames (-Go +schema):\n%s", diff)
 	}
 }

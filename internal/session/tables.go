@@ -31,6 +31,15 @@ var threadTable = table[Thread]{
 	},
 }
 
+var threadSetTable = table[ThreadSet]{
+	"thread_set", "thread_id, threads, name", "thread_id",
+	func(c *cells, r *ThreadSet) {
+		integer(c, &r.Thread)
+		integer(c, &r.Threads)
+		c.text(&r.Name)
+	},
+}
+
 var moduleTable = table[Module]{
 	"module", "id, process_id, name, path, mvid, is_dynamic, symbols, symbols_path", "id",
 	func(c *cells, r *Module) {

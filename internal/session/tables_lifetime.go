@@ -9,6 +9,15 @@ var processLifetimeTable = table[ProcessLifetime]{
 	},
 }
 
+var leftOutTable = table[LeftOut]{
+	"process_left_out", "process_id, walked_gcs, objects, bytes", "process_id",
+	func(c *cells, r *LeftOut) {
+		integer(c, &r.Process)
+		integer(c, &r.Walked)
+		amount(c, &r.Amount)
+	},
+}
+
 var gcTable = table[GC]{
 	"gc", "id, process_id, number, generation, collected, induced, begin_ns, pause_ns, agent_ns, finalizable", "id",
 	func(c *cells, r *GC) {

@@ -29,7 +29,7 @@ var timingTable = table[Timing]{
 }
 
 var timingValueTable = table[TimingValue]{
-	"timing_value", "slice_id, timing_id, calls, ended, made, elapsed_ns, waited_ns, wait_intervals, voluntary, preempted, faults, reads, off_cpu_ns",
+	"timing_value", "slice_id, timing_id, calls, ended, made, elapsed_ns, waited_ns, wait_intervals, voluntary, preempted, faults, reads, off_cpu_ns, blocked_ns, ready_ns",
 	"slice_id, timing_id",
 	func(c *cells, r *TimingValue) {
 		integer(c, &r.Slice)
@@ -39,18 +39,41 @@ var timingValueTable = table[TimingValue]{
 		integer(c, &r.Made)
 		integer(c, &r.Elapsed)
 		integer(c, &r.Waited)
-		integer(c, &r.Intervals)
-		integer(c, &r.Voluntary)
-		integer(c, &r.Preempted)
-		integer(c, &r.Faults)
-		integer(c, &r.Reads)
-		integer(c, &r.OffCPU)
+		waits(c, &r.Waits)
+	},
+}
+
+func waits(c *cells, w *q.Waits) {
+	for _, p := range []*q.Count{&w.Intervals, &w.Voluntary, &w.Preempted, &w.Faults, &w.Reads} {
+		integer(c, p)
+	}
+	for _, p := range []*q.Nanoseconds{&w.OffCPU, &w.Blocked, &w.Ready} {
+		integer(c, p)
+	}
+}
+
+var timingInclusiveTable = table[TimingInclusive]{
+	"timing_inclusive", "slice_id, timing_id, times, calls, elapsed_ns, waited_ns, wait_intervals, voluntary, preempted, faults, reads, off_cpu_ns, " +
+		"blocked_ns, ready_ns, each_calls, each_elapsed_ns, each_waited_ns, each_off_cpu_ns", "slice_id, timing_id",
+	func(c *cells, r *TimingInclusive) {
+		integer(c, &r.Slice)
+		integer(c, &r.Timing)
+		integer(c, &r.Times)
+		integer(c, &r.Calls)
+		integer(c, &r.Elapsed)
+		integer(c, &r.Waited)
+		waits(c, &r.Waits)
+		integer(c, &r.EachCalls)
+		integer(c, &r.EachElapsed)
+		integer(c, &r.EachWaited)
+		integer(c, &r.EachOffCPU)
 	},
 }
 
 var timingExtremeTable = table[TimingExtreme]{
 	"timing_extreme", "timing_id, min_elapsed_inclusive_ns, max_elapsed_inclusive_ns, min_elapsed_exclusive_ns, max_elapsed_exclusive_ns, " +
-		"min_application_inclusive_ns, max_application_inclusive_ns, min_application_exclusive_ns, max_application_exclusive_ns", "timing_id",
+		"min_application_inclusive_ns, max_application_inclusive_ns, min_application_exclusive_ns, max_application_exclusive_ns, " +
+		"min_cpu_inclusive_ns, max_cpu_inclusive_ns, min_cpu_exclusive_ns, max_cpu_exclusive_ns", "timing_id",
 	func(c *cells, r *TimingExtreme) {
 		integer(c, &r.Timing)
 		extremes(c, &r.Extremes)
@@ -69,18 +92,19 @@ var timingRunningTable = table[TimingRunning]{
 const (
 	// timeColumns are the values of every derived table of times.
 	timeColumns = ", calls, running, elapsed_inclusive, elapsed_exclusive, application_inclusive, application_exclusive, " +
-		"overhead_inclusive, overhead_exclusive, wait_intervals_inclusive, wait_intervals_exclusive, voluntary_inclusive, voluntary_exclusive, " +
+		"cpu_inclusive, cpu_exclusive, overhead_inclusive, overhead_exclusive, wait_intervals_inclusive, wait_intervals_exclusive, voluntary_inclusive, voluntary_exclusive, " +
 		"preempted_inclusive, preempted_exclusive, faults_inclusive, faults_exclusive, reads_inclusive, reads_exclusive, " +
-		"off_cpu_inclusive, off_cpu_exclusive"
+		"off_cpu_inclusive, off_cpu_exclusive, blocked_inclusive, blocked_exclusive, ready_inclusive, ready_exclusive"
 
 	// singleColumns are the values of those whose rows have calls of their own.
-	singleColumns = ", nodes_elapsed_inclusive, nodes_application_inclusive, min_elapsed_inclusive, max_elapsed_inclusive, " +
+	singleColumns = ", nodes_elapsed_inclusive, nodes_application_inclusive, nodes_cpu_inclusive, min_elapsed_inclusive, max_elapsed_inclusive, " +
 		"min_elapsed_exclusive, max_elapsed_exclusive, min_application_inclusive, max_application_inclusive, " +
-		"min_application_exclusive, max_application_exclusive"
+		"min_application_exclusive, max_application_exclusive, min_cpu_inclusive, max_cpu_inclusive, min_cpu_exclusive, max_cpu_exclusive"
 )
 
 func extremes(c *cells, e *Extremes) {
-	for _, r := range []*Range{&e.ElapsedInclusive, &e.ElapsedExclusive, &e.ApplicationInclusive, &e.ApplicationExclusive} {
+	for _, r := range []*Range{&e.ElapsedInclusive, &e.ElapsedExclusive, &e.ApplicationInclusive, &e.ApplicationExclusive,
+		&e.CPUInclusive, &e.CPUExclusive} {
 		integer(c, &r.Min)
 		integer(c, &r.Max)
 	}
@@ -91,21 +115,23 @@ func timeValue(c *cells, v *TimeValue) {
 	integer(c, &v.Calls)
 	integer(c, &v.Running)
 	i, e := &v.Inclusive, &v.Exclusive
-	for _, p := range []*q.Nanoseconds{&i.Elapsed, &e.Elapsed, &i.Application, &e.Application, &i.Overhead, &e.Overhead} {
+	for _, p := range []*q.Nanoseconds{&i.Elapsed, &e.Elapsed, &i.Application, &e.Application, &i.CPU, &e.CPU, &i.Overhead, &e.Overhead} {
 		integer(c, p)
 	}
 	for _, p := range []*q.Count{&i.Intervals, &e.Intervals, &i.Voluntary, &e.Voluntary, &i.Preempted, &e.Preempted,
 		&i.Faults, &e.Faults, &i.Reads, &e.Reads} {
 		integer(c, p)
 	}
-	integer(c, &i.OffCPU)
-	integer(c, &e.OffCPU)
+	for _, p := range []*q.Nanoseconds{&i.OffCPU, &e.OffCPU, &i.Blocked, &e.Blocked, &i.Ready, &e.Ready} {
+		integer(c, p)
+	}
 }
 
 // singleCalls visits singleColumns.
 func singleCalls(c *cells, v *SingleCalls) {
 	integer(c, &v.NodesElapsed)
 	integer(c, &v.NodesApplication)
+	integer(c, &v.NodesCPU)
 	extremes(c, &v.Extremes)
 }
 

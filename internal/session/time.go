@@ -13,6 +13,11 @@ func (w *Writer) InsertTimingValues(rows []TimingValue) error {
 	return put(w, add, timingValueTable, rows)
 }
 
+// InsertTimingInclusives adds rows. They are written fastest in the order of slice and timing.
+func (w *Writer) InsertTimingInclusives(rows []TimingInclusive) error {
+	return put(w, add, timingInclusiveTable, rows)
+}
+
 // ReplaceTimingExtremes adds rows, or replaces those of the same timing: extremes are those of the whole run.
 func (w *Writer) ReplaceTimingExtremes(rows []TimingExtreme) error {
 	return put(w, replace, timingExtremeTable, rows)
@@ -54,6 +59,11 @@ func (s *Session) TimingValues() ([]TimingValue, error) { return rows(s, timingV
 // EachTimingValue calls fn for each row of TimingValues, which can be many: a timing has one for each slice in which
 // something happened. The row is overwritten by the next one.
 func (s *Session) EachTimingValue(fn func(*TimingValue)) error { return scan(s, timingValueTable, fn) }
+
+// TimingInclusives returns the table timing_inclusive in the order of slice and timing.
+func (s *Session) TimingInclusives() ([]TimingInclusive, error) {
+	return rows(s, timingInclusiveTable, "")
+}
 
 // TimingExtremes returns the table timing_extreme in the order of timing.
 func (s *Session) TimingExtremes() ([]TimingExtreme, error) { return rows(s, timingExtremeTable, "") }

@@ -16,19 +16,21 @@ import (
 func distinct(first int64) q.Time {
 	n := func(i int64) int64 { return first + i }
 	return q.Time{Elapsed: q.Nanoseconds(n(0)), Application: q.Nanoseconds(n(1)), Overhead: q.Nanoseconds(n(2)),
-		Waits: q.Waits{Intervals: q.Count(n(3)), Voluntary: q.Count(n(4)), Preempted: q.Count(n(5)), Faults: q.Count(n(6)), Reads: q.Count(n(7)), OffCPU: q.Nanoseconds(n(8))}}
+		Waits: q.Waits{Intervals: q.Count(n(3)), Voluntary: q.Count(n(4)), Preempted: q.Count(n(5)), Faults: q.Count(n(6)), Reads: q.Count(n(7)), OffCPU: q.Nanoseconds(n(8)),
+			Blocked: q.Nanoseconds(n(9)), Ready: q.Nanoseconds(n(10))}, CPU: q.Nanoseconds(n(11))}
 }
 
 // testTimeTables is the part of TestTables that concerns times.
 func testTimeTables(t *testing.T, w *Writer) {
 	t.Helper()
-	value := TimeValue{Calls: 1, Running: 2, Times: q.Times{Inclusive: distinct(10), Exclusive: distinct(30)}}
-	extremes := Extremes{Range{1, 2}, Range{3, 4}, Range{5, 6}, Range{7, 1 << 60}}
-	single := SingleCalls{NodesElapsed: 101, NodesApplication: 102, Extremes: extremes}
+	value := TimeValue{Calls: 1, Running: 2, Times: q.Times{Inclusive: distinct(10), Exclusive: distinct(40)}}
+	extremes := Extremes{Range{1, 2}, Range{3, 4}, Range{5, 6}, Range{7, 1 << 60}, Range{8, 9}, Range{10, 11}}
+	single := SingleCalls{NodesElapsed: 101, NodesApplication: 102, NodesCPU: 103, Extremes: extremes}
 	tableTest(t, w, processTimeTable, w.ProcessTimes, ProcessTime{1, ClockTSC, 2_700_000_000, InstrumentBoundary, MechanismRseq, 1500, 9.25, 11.5, 1e3, 2e3, 77},
 		ProcessTime{Process: 2, Clock: ClockMonotonic})
 	tableTest(t, w, timingTable, w.Timings, Timing{1, 1, 2}, Timing{2, 1, 1})
 	tableTest(t, w, timingValueTable, w.TimingValues, TimingValue{1, 1, 2, 3, 4, 5, 6, distinct(20).Waits}, TimingValue{Slice: 1, Timing: 2})
+	tableTest(t, w, timingInclusiveTable, w.TimingInclusives, TimingInclusive{1, 1, 2, 3, 4, 5, distinct(20).Waits, 6, 7, 8, 9})
 	tableTest(t, w, timingExtremeTable, w.TimingExtremes, TimingExtreme{1, extremes})
 	tableTest(t, w, timingRunningTable, w.TimingRunning, TimingRunning{1, 2, 3})
 	tableTest(t, w, pathTimeTable, w.PathTimes, PathTime{1, 0, 1, 1, 4, value, single}, PathTime{ID: 2, Parent: 1})

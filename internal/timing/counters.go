@@ -13,8 +13,11 @@ type Counters struct {
 	Clock       wire.Clock
 	Timings     []wire.Timing
 	Waits       []wire.Waits
+	Acted       []wire.Acted
+	Inclusives  []wire.Inclusive
 	Activations []wire.Activation // the first is next to the root
 	Losses      [wire.LossCount]uint64
+	Blocks      bool // .NET 9: exceptions unwind finally blocks that were entered normally, like calls of their functions
 
 	limits    Limits
 	overhead  wire.Overhead
@@ -22,7 +25,9 @@ type Counters struct {
 	quiet     bool   // a dispatcher runs
 	quietSP   uint64 // CallerSP of the last one
 	numbers   map[timingKey]uint32
-	truncated int    // timings of function 0
+	sums      wire.Waits // of all intervals
+	levels    []level    // by activation
+	folds     folds
 	begun     bool   // there was an event
 	os        OS     // since the end of the last interval
 	open      uint64 // ticks from the last event to the end
@@ -40,6 +45,12 @@ type unwinding struct {
 type timingKey struct {
 	parent, function uint32
 	address          uint64
+}
+
+// level is what is known of an activation beside it.
+type level struct {
+	before                wire.Waits // sums when it began
+	childWaited, childOff uint64     // in calls that it made and that ended
 }
 
 // NewCounters starts a thread.
@@ -66,14 +77,14 @@ func (c *Counters) Add(e Event) {
 	case KindFilter:
 		c.block(true)
 	case KindUnwind:
-		c.endCaughtNatively(e)
+		c.endToldBefore(e)
 		c.endBoundary(e)
 		c.push(unwinding{ends: c.isTop(e) && !c.isAsked()})
 	case KindFinally:
-		c.endBoundary(e)
+		c.endInside(e)
 		c.block(false)
 	case KindFilterEnd, KindFinallyEnd:
-		c.blockEnd(e.Kind == KindFilterEnd)
+		c.blockEnd(e)
 	case KindUnwound:
 		c.unwound(e)
 	case KindCatch:
@@ -94,7 +105,7 @@ func (c *Counters) flags() uint32 {
 	if c.depth() == 0 {
 		return wire.ActivationBoundary
 	}
-	return c.top().Flags
+	return c.top().Flags &^ wire.ActivationFolded
 }
 
 // function is that of the innermost activation (1), of its caller (2) and so on; 0: there is none.
@@ -135,22 +146,38 @@ func (c *Counters) call(e Event) {
 	switch {
 	case e.Class == Dispatcher:
 		c.quiet, c.quietSP = true, e.CallerSP
-	case c.flags()&wire.ActivationTruncated != 0:
-		c.Losses[wire.LossCallsFolded]++
 	case c.quiet:
 	case c.flags()&wire.ActivationBoundary == 0 || e.Class == Instrumented:
 		c.enter(e)
 	}
 }
 
-// endCaughtNatively ends a call of which the unwinding began and did not end, though another one is unwound now, and not
-// because of what a block of it did: native code caught the exception, and the end of the last call is not told then.
-func (c *Counters) endCaughtNatively(e Event) {
+// endToldBefore ends a call of which the unwinding began, though another frame is unwound now, and not because of what a
+// block of it did. Without Blocks that is one of which the end of the unwinding was not told, since native code caught
+// the exception. With it, another frame of the same function may be that of the call, and the one before, a block's.
+func (c *Counters) endToldBefore(e Event) {
 	c.forget()
-	if n := len(c.unwinding); n > 0 && c.unwinding[n-1].ends && c.unwinding[n-1].depth == c.depth() {
-		c.endNow(e.Clock)
-		c.forget()
+	n := len(c.unwinding)
+	if n == 0 || c.unwinding[n-1].block {
+		return
 	}
+	u := c.unwinding[n-1]
+	if c.Blocks {
+		c.unwinding = c.unwinding[:n-1]
+	}
+	if !u.ends || u.depth != c.depth() || c.Blocks && c.isTop(e) {
+		return
+	}
+	c.endNow(e.Clock)
+	c.forget()
+}
+
+// endInside ends the calls inside of the frame whose block is about to run.
+func (c *Counters) endInside(e Event) {
+	for c.depth() > 0 && c.top().CallerSP <= e.CallerSP {
+		c.endNow(e.Clock)
+	}
+	c.forget()
 }
 
 // endBoundary ends the call of a framework function, if an exception has come to the instrumented function that made it.
@@ -171,12 +198,11 @@ func (c *Counters) drop(above int) {
 	}
 }
 
-// unwound ends the call that the last Unwind was about. In a filter, of which an exception is never seen outside, .NET 9
-// tells of one more than there are.
+// unwound ends the call that the last Unwind was about.
 func (c *Counters) unwound(e Event) {
 	c.forget()
 	n := len(c.unwinding)
-	if n == 0 || c.unwinding[n-1].block {
+	if c.Blocks || n == 0 || c.unwinding[n-1].block {
 		return
 	}
 	u := c.unwinding[n-1]
@@ -188,7 +214,7 @@ func (c *Counters) unwound(e Event) {
 
 // catch drops the Unwind that was told of the function too.
 func (c *Counters) catch(e Event) {
-	c.endBoundary(e)
+	c.endInside(e)
 	if n := len(c.unwinding); n > 0 && !c.unwinding[n-1].block {
 		c.unwinding = c.unwinding[:n-1]
 	}
@@ -210,13 +236,16 @@ func (c *Counters) block(filter bool) {
 	c.quiet = false
 }
 
-// blockEnd drops all exceptions that the block has handled itself.
-func (c *Counters) blockEnd(filter bool) {
+// blockEnd drops all exceptions that the block has handled itself, and ends what an exception left that no filter lets out.
+func (c *Counters) blockEnd(e Event) {
 	c.forget()
 	for n := len(c.unwinding); n > 0; n-- {
 		u := c.unwinding[n-1]
 		c.unwinding = c.unwinding[:n-1]
-		if u.block && u.filter == filter {
+		if u.block && u.filter == (e.Kind == KindFilterEnd) {
+			for c.depth() > u.depth {
+				c.endNow(e.Clock)
+			}
 			c.quietSP = u.quietSP
 			break
 		}
@@ -227,59 +256,24 @@ func (c *Counters) blockEnd(filter bool) {
 // enter begins a call that is recorded. What the thread did in no recorded function belongs to nobody.
 func (c *Counters) enter(e Event) {
 	ticks, waits := c.interval(e.Clock)
-	number, folded, flags := c.timing(e)
-	if c.depth() > 0 {
-		if folded {
-			c.Timings[c.top().Timing-1].Folded++
-			c.tail(ticks, waits)
-		} else {
-			c.lead(number, ticks, waits)
-		}
+	number, folded := c.timing(e)
+	var flags uint32
+	if folded {
+		flags |= wire.ActivationFolded
+		c.Timings[c.top().Timing-1].Folded++
+		c.tail(ticks, waits)
+		c.foldBegin(number)
+	} else if c.depth() > 0 {
+		c.lead(number, ticks, waits)
 	}
-	if flags == 0 && e.Class == Boundary {
-		flags = wire.ActivationBoundary
+	if e.Class == Boundary {
+		flags |= wire.ActivationBoundary
 	}
 	c.Clock.Calls++
 	c.Timings[number-1].Calls++
 	c.Activations = append(c.Activations, wire.Activation{CallerSP: e.CallerSP, Timing: number, Flags: flags,
-		Elapsed: c.Clock.Elapsed, Waited: c.Clock.Waited, Calls: c.Clock.Calls})
-}
-
-// timing returns the number of the timing of a call that begins, and whether it is folded.
-func (c *Counters) timing(e Event) (number uint32, folded bool, flags uint32) {
-	key := timingKey{function: e.Function}
-	if c.depth() > 0 {
-		key.parent = c.top().Timing
-		if c.flags()&wire.ActivationBoundary == 0 {
-			key.address = e.ReturnAddress
-		}
-	}
-	if c.depth() >= c.limits.Depth {
-		c.Losses[wire.LossCallsFolded]++
-		return c.truncatedTiming(), true, wire.ActivationTruncated
-	}
-	if c.numbers[key] != 0 || len(c.Timings) < c.limits.Timings || c.depth() == 0 {
-		return c.number(key), false, 0
-	}
-	return c.number(timingKey{parent: c.truncatedTiming(), function: e.Function}), true, 0
-}
-
-// truncatedTiming returns the number of the timing into which a call of the innermost activation is folded.
-func (c *Counters) truncatedTiming() uint32 {
-	if c.depth() == 0 {
-		return c.number(timingKey{})
-	}
-	if parent := c.Timings[c.top().Timing-1].Parent; parent != 0 && c.Timings[parent-1].Function == 0 {
-		return parent // the caller is folded itself
-	}
-	key := timingKey{parent: c.Activations[min(c.depth(), c.limits.FoldDepth)-1].Timing}
-	if c.numbers[key] == 0 && c.truncated >= c.limits.Truncated {
-		key.parent = c.Activations[0].Timing
-	}
-	if c.numbers[key] == 0 {
-		c.truncated++
-	}
-	return c.number(key)
+		Elapsed: c.Clock.Elapsed, Waited: c.Clock.Waited, Acted: c.Clock.Acted, Calls: c.Clock.Calls})
+	c.levels = append(c.levels, level{before: c.sums})
 }
 
 // number returns the number of a timing, and makes it if there is none.
@@ -288,33 +282,34 @@ func (c *Counters) number(key timingKey) uint32 {
 		return n
 	}
 	const none = math.MaxUint64
-	c.Timings = append(c.Timings, wire.Timing{Parent: key.parent, Function: key.function, ReturnAddress: key.address,
-		Min: [4]uint64{none, none, none, none}})
+	c.Timings = append(c.Timings, wire.Timing{Parent: key.parent, Function: key.function, ReturnAddress: key.address, Min: [2]uint64{none, none}})
 	c.numbers[key] = uint32(len(c.Timings))
 	return c.numbers[key]
 }
 
 func (c *Counters) lead(number uint32, ticks uint64, waits wire.Waits) {
 	t := &c.Timings[number-1]
-	c.Clock.Elapsed += ticks
 	t.LeadElapsed += ticks
-	if waits.Intervals != 0 {
-		c.Clock.Waited += ticks
-		t.LeadWaited += ticks
-		c.wait(&t.LeadWaits, waits)
-	}
+	c.count(ticks, waits, &t.LeadWaited, &t.LeadWaits)
 }
 
 // tail adds an interval to the innermost call.
 func (c *Counters) tail(ticks uint64, waits wire.Waits) {
 	t := &c.Timings[c.top().Timing-1]
-	c.Clock.Elapsed += ticks
 	t.TailElapsed += ticks
-	if waits.Intervals != 0 {
-		c.Clock.Waited += ticks
-		t.TailWaited += ticks
-		c.wait(&t.TailWaits, waits)
+	c.count(ticks, waits, &t.TailWaited, &t.TailWaits)
+}
+
+func (c *Counters) count(ticks uint64, waits wire.Waits, waited *uint64, number *uint32) {
+	c.Clock.Elapsed += ticks
+	if waits.Intervals == 0 {
+		return
 	}
+	c.Clock.Acted++
+	c.Clock.Waited += ticks
+	*waited += ticks
+	add(&c.sums, waits)
+	c.wait(number, waits)
 }
 
 // endUnseen ends the innermost call, which is gone since some event before. The time since the last event belongs to
@@ -340,30 +335,48 @@ func (c *Counters) endNow(clock uint64) {
 }
 
 func (c *Counters) end() {
-	a := *c.top()
-	t := &c.Timings[a.Timing-1]
-	c.Activations = c.Activations[:c.depth()-1]
-	elapsed, waited := c.Clock.Elapsed-a.Elapsed, c.Clock.Waited-a.Waited
-	c.extremes(t, elapsed, waited, &a)
-	t.Ended++
+	a, l := *c.top(), c.levels[c.depth()-1]
+	c.extremes(&a, &l)
+	c.Timings[a.Timing-1].Ended++
+	elapsed, waited, off := c.Clock.Elapsed-a.Elapsed, c.Clock.Waited-a.Waited, off(c.sums)-off(l.before)
+	if a.Flags&wire.ActivationFolded != 0 {
+		c.foldEnd(&a, &l)
+	}
+	c.Activations, c.levels = c.Activations[:c.depth()-1], c.levels[:c.depth()-1]
 	if c.depth() > 0 {
-		caller := c.top()
+		caller, l := c.top(), &c.levels[c.depth()-1]
 		caller.ChildElapsed += elapsed
-		caller.ChildWaited += waited
 		caller.Children++
+		l.childWaited += waited
+		l.childOff += off
 	}
 }
 
+func off(w wire.Waits) uint64 { return w.Blocked + w.Ready }
+
 // extremes takes one call that ended into the minimum and maximum.
-func (c *Counters) extremes(t *wire.Timing, elapsed, waited uint64, a *wire.Activation) {
-	calls := c.Clock.Calls - a.Calls
-	inclusive := (c.overhead.Inside + calls*(c.overhead.Inside+c.overhead.Outside)) >> 10
-	exclusive := (c.overhead.Inside + a.Children*c.overhead.Outside) >> 10
+func (c *Counters) extremes(a *wire.Activation, l *level) {
+	t := &c.Timings[a.Timing-1]
 	less := func(a, b uint64) uint64 { return a - min(a, b) }
-	own, ownWaited := elapsed-a.ChildElapsed, waited-a.ChildWaited
-	for i, value := range [4]uint64{less(elapsed, inclusive), less(own, exclusive), less(elapsed-waited, inclusive), less(own-ownWaited, exclusive)} {
-		t.Min[i] = min(t.Min[i], value)
-		t.Max[i] = max(t.Max[i], value)
+	elapsed := c.Clock.Elapsed - a.Elapsed
+	inclusive := less(elapsed, (c.overhead.Inside+(c.Clock.Calls-a.Calls)*(c.overhead.Inside+c.overhead.Outside))>>10)
+	exclusive := less(elapsed-a.ChildElapsed, (c.overhead.Inside+a.Children*c.overhead.Outside)>>10)
+	if c.Clock.Acted == a.Acted {
+		for i, value := range [2]uint64{inclusive, exclusive} {
+			t.Min[i], t.Max[i] = min(t.Min[i], value), max(t.Max[i], value)
+		}
+		return
+	}
+	if t.Acted == 0 {
+		const none = math.MaxUint64
+		c.Acted = append(c.Acted, wire.Acted{Min: [6]uint64{none, none, none, none, none, none}})
+		t.Acted = uint32(len(c.Acted))
+	}
+	x := &c.Acted[t.Acted-1]
+	waited, off := c.Clock.Waited-a.Waited, off(c.sums)-off(l.before)
+	for i, value := range [6]uint64{inclusive, exclusive, less(inclusive, waited), less(exclusive, waited-l.childWaited), less(inclusive, off),
+		less(exclusive, off-l.childOff)} {
+		x.Min[i], x.Max[i] = min(x.Min[i], value), max(x.Max[i], value)
 	}
 }
 
@@ -375,9 +388,7 @@ func (c *Counters) interval(clock uint64) (ticks uint64, waits wire.Waits) {
 		ticks = clock - c.Clock.Last
 	}
 	c.Clock.Last = clock
-	if o := c.os; o.Acted() {
-		waits = wire.Waits{Intervals: 1, Voluntary: o.Voluntary, Preempted: o.Preempted, Faults: o.Faults, Reads: o.Reads, OffNS: o.OffNS}
-	}
+	waits = c.os.waits(ticks)
 	c.os = OS{}
 	return ticks, waits
 }

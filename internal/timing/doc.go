@@ -33,6 +33,9 @@
 //   - Filters run before anything is unwound, on top of everything. If an exception leaves one, its function gets an
 //     Unwind and, up to 3.1, an Unwound, though it goes on. .NET 9 also tells an Unwound of nobody.
 //   - If native code catches, .NET 9 does not tell the last Unwound.
+//   - Finally and Catch tell the stack pointer of the code that the block belongs to: calls inside of it are gone.
+//   - A finally block that was entered without an exception and throws one is unwound by .NET 9 as if it were a call of
+//     its function: an Unwind more, and an Unwound. So there a call ends when the next frame is another function's.
 //   - Filters, finally and catch blocks run on top of what delivers the exception, so their calls have lower stack
 //     pointers than calls that are gone. .NET 9 delivers exceptions by managed code, whose own calls are hooked too.
 //
@@ -42,8 +45,7 @@
 //
 // # What is gone and not seen
 //
-// A call can be gone without an event: native code unwound it, it is of framework code (above), or calls that were too
-// deep to be recorded lie upon it. It ends, Unmatched, at the next event whose stack pointer shows it. That is no
+// A call can be gone without an event: native code unwound it, or it is of framework code (above). It ends, Unmatched, at the next event whose stack pointer shows it. That is no
 // interval: the time since the last one belongs to whoever runs now. Naive keeps such calls on the stack until then,
 // since no profiler could do otherwise.
 //
@@ -51,10 +53,10 @@
 //
 // Σ inclusive of roots = Σ exclusive of nodes = Σ exclusive of functions, in elapsed and in application time, to the
 // last tick. Application ≤ elapsed, exclusive ≤ inclusive. Without limits a node's inclusive time is its exclusive time
-// and the inclusive time of its children.
+// and the inclusive time of its children; with limits, that and the time of folded calls.
 //
 // # Limits
 //
 // Where function and stack pointer cannot tell, Counters can be wrong, and so is the agent; package timingsim does not
-// make these up, and says which they are. One more is an exception that passes calls beyond Limits.Depth.
+// make these up, and says which they are.
 package timing

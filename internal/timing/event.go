@@ -1,5 +1,7 @@
 package timing
 
+import "github.com/clrprof/clrprof/internal/wire"
+
 // Kind is what an Event tells of.
 type Kind uint8
 
@@ -35,7 +37,7 @@ type Event struct {
 	Kind          Kind
 	Class         Class  // of the function
 	Function      uint32 // its id, from 1
-	CallerSP      uint64 // of Enter, Leave, Tailcall: stack pointer of the caller after the call
+	CallerSP      uint64 // of Enter, Leave, Tailcall: stack pointer of the caller after the call; of Finally and Catch: of the code that the block belongs to
 	ReturnAddress uint64 // of Enter: in the caller, which need not be hooked
 	Clock         uint64 // a reading, ticks
 	OS            OS     // since the thread's event before this one
@@ -50,7 +52,7 @@ type Event struct {
 type OS struct {
 	Voluntary, Preempted uint64
 	Faults, Reads        uint64 // page faults and block reads that needed the disk
-	OffNS                uint64 // nanoseconds without a processor
+	Blocked, Ready       uint64 // ticks without a processor: because the thread waited, though it could have run
 }
 
 // Acted says whether there was a context switch.
@@ -61,21 +63,28 @@ func (o *OS) add(more OS) {
 	o.Preempted += more.Preempted
 	o.Faults += more.Faults
 	o.Reads += more.Reads
-	o.OffNS += more.OffNS
+	o.Blocked += more.Blocked
+	o.Ready += more.Ready
+}
+
+// waits is what it did in an interval, in which it cannot have taken the processor away for longer than that was.
+func (o OS) waits(ticks uint64) wire.Waits {
+	if !o.Acted() {
+		return wire.Waits{}
+	}
+	blocked := min(o.Blocked, ticks)
+	return wire.Waits{Intervals: 1, Voluntary: o.Voluntary, Preempted: o.Preempted, Faults: o.Faults, Reads: o.Reads,
+		Blocked: blocked, Ready: min(o.Ready, ticks-blocked)}
 }
 
 // Limits bound what is kept of a thread.
 //
-// A call for which there is no room for a timing of its own path is folded: it has that of its function below a timing
-// of function 0, (truncated), and what it calls is folded into the same one. That hangs below the recorded call at
-// FoldDepth, or the caller if that is nearer to the root; if there are Truncated of them, below the one next to the
-// root. The interval before a folded call stays with the caller, as a part of its Tail. There is always room for a root.
-// A call that is too deep is one of (truncated) itself, and calls inside it are not recorded.
+// A call for which there is no room for a timing of its own path is folded, and so is what it calls. Folded calls have one
+// timing for each pair of caller and function, and the interval before such a call stays with the caller, as a part of its
+// Tail. There is always room for a root.
 type Limits struct {
-	Depth   int // recorded calls that have not ended; one more is too deep
-	Timings int // if there are so many of any kind, only those of folded calls are made
-
-	FoldDepth, Truncated int
+	Timings   int // of paths
+	Recursive int // of these, those of functions that are on their paths already
 
 	// Functions that are unwound and blocks that run because of exceptions, at once. One more, and the oldest is
 	// forgotten: it ends unseen.
@@ -83,4 +92,4 @@ type Limits struct {
 }
 
 // Unlimited is more than any test has.
-var Unlimited = Limits{Depth: 1 << 30, Timings: 1 << 30, Unwinding: 1 << 30, FoldDepth: 1, Truncated: 1 << 30}
+var Unlimited = Limits{Timings: 1 << 30, Recursive: 1 << 30, Unwinding: 1 << 30}

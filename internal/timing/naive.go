@@ -16,21 +16,26 @@ var ErrEvents = errors.New("impossible events")
 // end and adds the interval to the values of each function, node and call site on it. It knows calls by Event.Frame, so
 // that it does not have to guess which one an event is about. Make one with NewNaive.
 type Naive struct {
+	Blocks bool // as of Counters
+
 	limits    Limits
 	overhead  wire.Overhead
 	stack     []frame // calls of hooked functions, recorded or not
 	roots     []*naiveNode
-	timings   int
-	truncated int // nodes of function 0
+	timings   int // nodes of paths
+	recursive int // of these, of functions that were on their paths already
+	full      bool
+	pairs     map[pair]*naiveNode // of folded calls
 	functions map[uint32]*Function
+	edges     map[pair]*Edge
 	last      uint64 // reading of the clock at the end of the last interval
 	os        OS     // since then
 	began     uint64 // recorded calls that began
 	backwards uint64
 	folded    uint64
-	seen      []uint32
 	begun     bool // the clock was read
 	ended     bool
+	events    int
 }
 
 // frame is a call that has not ended.
@@ -39,16 +44,20 @@ type frame struct {
 	class    Class
 	function uint32     // as what it is recorded
 	node     *naiveNode // nil: it is not recorded
-	deep     bool       // it is too deep: calls inside it are not recorded
+	caller   uint32     // function of the recorded call that made it, 0: none
+	folded   bool       // it has no path of its own, and neither has what it calls
 	gone     bool       // it ended, but that was not seen yet
-	unwind   bool       // an exception came to it when it was the innermost one that is recorded
+	told     []int      // Naive.events when exceptions came to it, while it was the innermost one that is recorded
 	block    bool       // no call: a filter or a finally block, which a dispatcher runs
 	filter   bool       // a filter
 	sp       uint64
+	event    int // Naive.events when a block began
 	call     Values
 	began    uint64 // Naive.began when it had begun
 	children uint64 // recorded calls that it made and that ended
 }
+
+type pair struct{ caller, callee uint32 }
 
 type naiveNode struct {
 	Node
@@ -60,7 +69,7 @@ type naiveNode struct {
 
 // NewNaive starts a thread.
 func NewNaive(limits Limits, overhead wire.Overhead) *Naive {
-	return &Naive{limits: limits, overhead: overhead, functions: map[uint32]*Function{}}
+	return &Naive{limits: limits, overhead: overhead, functions: map[uint32]*Function{}, pairs: map[pair]*naiveNode{}, edges: map[pair]*Edge{}}
 }
 
 // Backwards is the number of intervals whose end was before their beginning.
@@ -78,6 +87,7 @@ func (n *Naive) Add(e Event) error {
 		return n.vanish(e)
 	}
 	n.os.add(e.OS)
+	n.events++
 	switch e.Kind {
 	case KindEnter:
 		if !n.begun {
@@ -89,34 +99,65 @@ func (n *Naive) Add(e Event) error {
 		n.see(e.CallerSP)
 		return n.end(e, true)
 	case KindFilter:
-		n.stack = append(n.stack, frame{block: true, filter: true, sp: e.SP})
+		n.stack = append(n.stack, frame{block: true, filter: true, sp: e.SP, event: n.events})
 	case KindFinally:
-		n.seeGone(e)
-		n.stack = append(n.stack, frame{block: true, sp: e.SP})
+		n.seeInside(e)
+		n.stack = append(n.stack, frame{block: true, sp: e.SP, event: n.events})
 	case KindFilterEnd, KindFinallyEnd:
 		return n.endBlock(e)
 	case KindUnwind:
 		n.seeGone(e)
-		innermost := n.innermost()
-		for i := range n.stack {
-			if f := &n.stack[i]; f.id == e.Frame && !f.isNoCall() {
-				f.unwind = f == innermost && f.class == Instrumented && !f.deep
-			}
-		}
+		n.unwinds(e)
 	case KindUnwound:
 		if e.Class == Boundary || e.Class == Instrumented {
 			f := n.innermost()
-			return n.end(e, f != nil && f.id == e.Frame && f.unwind)
+			return n.end(e, f != nil && f.id == e.Frame && len(f.told) > 0 && !n.Blocks)
 		}
 	case KindCatch:
-		n.seeGone(e)
+		n.seeInside(e)
 		n.stack = slices.DeleteFunc(n.stack, func(f frame) bool { return f.isNoCall() && f.sp <= e.SP })
+		n.catches()
 	case KindEnd:
 		n.finish(e)
 	default:
 		return fmt.Errorf("%w: kind %d", ErrEvents, e.Kind)
 	}
 	return nil
+}
+
+// unwinds notes that an exception has come to a call. With Blocks it may be any of the calls by which the function called
+// itself that are not known to be gone, or a block of one.
+func (n *Naive) unwinds(e Event) {
+	if n.Blocks {
+		n.forgetLast()
+	}
+	f, i := n.innermost(), len(n.stack)-1
+	if f == nil || f.class != Instrumented {
+		return
+	}
+	for &n.stack[i] != f {
+		i--
+	}
+	if f.id == e.Frame || n.Blocks && e.Class == Instrumented && f.function == e.Function &&
+		!slices.ContainsFunc(n.stack[i:], func(f frame) bool { return f.filter }) {
+		f.told = append(f.told, n.events)
+	}
+}
+
+// catches forgets that the exception has come to the call that catches it. One may be on its way that runs the block in
+// which this happens.
+func (n *Naive) catches() {
+	f := n.innermost()
+	if f == nil {
+		return
+	}
+	began := 0
+	for _, b := range n.stack {
+		if b.block {
+			began = b.event
+		}
+	}
+	f.told = slices.DeleteFunc(f.told, func(event int) bool { return event > began })
 }
 
 // isNoCall says whether it is one of the dispatcher's frames or blocks.
@@ -153,10 +194,18 @@ func (n *Naive) vanish(e Event) error {
 	return n.end(e, false)
 }
 
-// endBlock ends a block, with the dispatchers of exceptions that it handled itself.
+// endBlock ends a block, with the dispatchers of exceptions that it handled itself, and with what an exception that
+// leaves a filter left there.
 func (n *Naive) endBlock(e Event) error {
-	if !slices.ContainsFunc(n.stack, func(f frame) bool { return f.block && f.sp == e.SP }) {
+	i := slices.IndexFunc(n.stack, func(f frame) bool { return f.block && f.sp == e.SP })
+	if i < 0 {
 		return fmt.Errorf("%w: no block ends", ErrEvents)
+	}
+	for j := len(n.stack) - 1; j > i; j-- {
+		if n.stack[j].node != nil {
+			n.interval(e, nil)
+			n.pop(j)
+		}
 	}
 	n.stack = slices.DeleteFunc(n.stack, func(f frame) bool { return f.isNoCall() && f.sp <= e.SP })
 	return nil
@@ -173,18 +222,51 @@ func (n *Naive) see(sp uint64) {
 			if f.node != nil {
 				f.node.Unmatched++
 			}
+			if f.block { // its end is never told: what came to its call before is not thought of any more
+				n.forgetTold(i)
+			}
 			n.pop(i)
 		}
 	}
 }
 
-// seeGone lets calls end that are gone, when an exception comes to a function: the last one that an exception unwound
-// before native code caught it, if another one is unwound; and then one of framework code, if its caller's function is
-// the one. No event tells of more than the function. What a filter does is nothing to the calls outside of it, and what
-// a finally block does has nothing to do with native code outside of it.
+// forgetTold forgets the exceptions that had come to the call around a block when that began.
+func (n *Naive) forgetTold(block int) {
+	began := n.stack[block].event
+	for i := block - 1; i >= 0; i-- {
+		if f := &n.stack[i]; f.node != nil {
+			f.told = slices.DeleteFunc(f.told, func(event int) bool { return event < began })
+			return
+		}
+	}
+}
+
+// forgetLast forgets the last call to which an exception had come, unless a block has begun since: the same search goes on,
+// or that one ended in native code.
+func (n *Naive) forgetLast() {
+	var last *frame
+	began := 0
+	for i := range n.stack {
+		f := &n.stack[i]
+		if f.block {
+			began = max(began, f.event)
+		}
+		if k := len(f.told); k > 0 && (last == nil || f.told[k-1] > last.told[len(last.told)-1]) {
+			last = f
+		}
+	}
+	if last != nil && last.told[len(last.told)-1] > began {
+		last.told = last.told[:len(last.told)-1]
+	}
+}
+
+// seeGone lets calls end that are gone, when an exception comes to a function: the last one that was unwound before, if
+// that was not told or may have been a block of this function; and then one of framework code, if its caller's function
+// is the one. No event tells of more than the function. What a filter does is nothing to the calls outside of it, and
+// what a finally block does has nothing to do with native code outside of it.
 func (n *Naive) seeGone(e Event) {
-	if f, i, _ := n.gone(); f != nil && f.unwind && e.Kind == KindUnwind &&
-		!slices.ContainsFunc(n.stack[i:], func(f frame) bool { return f.block }) {
+	if f, i, _ := n.gone(); f != nil && len(f.told) > 0 && !(n.Blocks && e.Class == Instrumented && f.class == Instrumented && f.function == e.Function) &&
+		!slices.ContainsFunc(n.stack[i:], func(x frame) bool { return x.block && x.event > f.told[len(f.told)-1] }) {
 		n.interval(e, nil)
 		n.pop(i)
 	}
@@ -195,10 +277,22 @@ func (n *Naive) seeGone(e Event) {
 	}
 }
 
-// gone returns the innermost recorded call, if it is gone and not too deep, where it is and its caller's function.
+// seeInside lets all calls end that are gone, when a block of a frame further out runs.
+func (n *Naive) seeInside(e Event) {
+	for {
+		f, i, _ := n.gone()
+		if f == nil || f.sp > e.CallerSP {
+			return
+		}
+		n.interval(e, nil)
+		n.pop(i)
+	}
+}
+
+// gone returns the innermost recorded call, if it is gone, where it is and its caller's function.
 func (n *Naive) gone() (f *frame, index int, caller uint32) {
 	f = n.innermost()
-	if f == nil || !f.gone || f.deep {
+	if f == nil || !f.gone {
 		return nil, 0, 0
 	}
 	for i := range n.stack {
@@ -225,39 +319,30 @@ func (n *Naive) top() *frame { return &n.stack[len(n.stack)-1] }
 
 // innermost returns the innermost call that is recorded, or nil.
 func (n *Naive) innermost() *frame {
-	f, _ := n.recorded()
-	return f
-}
-
-// recorded also returns how many of these there are.
-func (n *Naive) recorded() (innermost *frame, depth int) {
-	for i := range n.stack {
+	for i := len(n.stack) - 1; i >= 0; i-- {
 		if n.stack[i].node != nil {
-			innermost = &n.stack[i]
-			depth++
+			return &n.stack[i]
 		}
 	}
-	return innermost, depth
+	return nil
 }
 
 func (n *Naive) enter(e Event) {
 	f := frame{id: e.Frame, class: e.Class, function: e.Function, sp: e.CallerSP}
-	caller, depth := n.recorded()
+	caller := n.innermost()
 	switch {
 	case e.Class == Dispatcher:
-	case caller != nil && caller.deep:
-		n.folded++
 	case n.quiet():
 	case e.Class == Boundary && (caller == nil || caller.class != Instrumented):
 	default:
-		n.begin(e, &f, caller, depth)
+		n.begin(e, &f, caller)
 	}
 	n.stack = append(n.stack, f)
 }
 
 // begin begins a recorded call, which ends an interval.
-func (n *Naive) begin(e Event, f, caller *frame, depth int) {
-	lead := n.place(f, caller, e.ReturnAddress, depth)
+func (n *Naive) begin(e Event, f, caller *frame) {
+	n.place(f, caller, e.ReturnAddress)
 	if x := f.node; x.parent != nil {
 		x.site.Made++
 	}
@@ -267,65 +352,58 @@ func (n *Naive) begin(e Event, f, caller *frame, depth int) {
 			n.backwards++
 		}
 		n.last, n.os = e.Clock, OS{}
-	case lead:
-		add(&f.node.Lead, n.interval(e, f.node.site))
-	default:
+	case f.folded:
+		n.folded++
 		n.interval(e, nil)
+	default:
+		add(&f.node.Lead, n.interval(e, f.node.site))
 	}
 	f.node.Calls++
 	n.function(f.function).Calls++
+	n.edge(f).Calls++
 	n.began++
 	f.began = n.began
 }
 
-// place finds the node of a call, or makes one. Is the interval before the call its lead?
-func (n *Naive) place(f, caller *frame, address uint64, depth int) (lead bool) {
-	var parent *naiveNode
-	if caller != nil {
-		parent = caller.node
+// place finds the node of a call, or makes one. If there is no room for its path, it has that of its function and its caller's.
+func (n *Naive) place(f, caller *frame, address uint64) {
+	if caller == nil {
+		f.node = n.node(nil, f.function, 0, true)
+		return
 	}
-	if caller == nil || caller.class == Boundary {
+	f.caller = caller.function
+	if caller.class == Boundary {
 		address = 0 // it is in the framework, and need not be in the function that is recorded
 	}
-	f.deep = depth >= n.limits.Depth
-	if !f.deep {
-		f.node = n.node(parent, f.function, address, n.timings < n.limits.Timings || caller == nil)
-	}
-	if f.node != nil {
-		return true
-	}
-	f.node = n.fold(parent)
-	if f.deep {
-		f.function = 0
-		n.folded++
-	} else {
-		f.node = n.node(f.node, f.function, 0, true)
-	}
-	return false
-}
-
-// fold returns the node of (truncated) into which what the caller calls is folded.
-func (n *Naive) fold(caller *naiveNode) *naiveNode {
-	if caller == nil {
-		return n.node(nil, 0, 0, true)
-	}
-	if caller.parent != nil && caller.parent.Function == 0 {
-		return caller.parent
-	}
-	var calls []*naiveNode
-	for _, f := range n.stack {
-		if f.node != nil {
-			calls = append(calls, f.node)
+	if !caller.folded {
+		if f.node = n.node(caller.node, f.function, address, false); f.node == nil && n.room(f.function) {
+			f.node = n.node(caller.node, f.function, address, true)
 		}
 	}
-	at := calls[min(len(calls), n.limits.FoldDepth)-1]
-	if n.node(at, 0, 0, false) == nil && n.truncated >= n.limits.Truncated {
-		at = calls[0]
+	if f.node != nil {
+		return
 	}
-	if n.node(at, 0, 0, false) == nil {
-		n.truncated++
+	f.folded = true
+	k := pair{f.caller, f.function}
+	if f.node = n.pairs[k]; f.node == nil {
+		f.node = &naiveNode{Node: Node{Function: f.function}}
+		n.pairs[k] = f.node
 	}
-	return n.node(at, 0, 0, true)
+}
+
+// room says whether there is room for one more path, which ends with a function that is called now.
+func (n *Naive) room(function uint32) bool {
+	if n.full = n.full || n.timings >= n.limits.Timings; n.full {
+		return false
+	}
+	if !slices.ContainsFunc(n.stack, func(f frame) bool { return f.node != nil && f.function == function }) {
+		return true
+	}
+	if n.recursive >= n.limits.Recursive {
+		return false
+	}
+	n.recursive++
+	return true
 }
 
 // node finds a child of a node, or a root, or makes one if it may.
@@ -367,11 +445,8 @@ func (n *Naive) interval(e Event, at *Site) wire.Waits {
 		ticks = 0
 		n.backwards++
 	}
-	waits := wire.Waits{}
-	if n.os.Acted() {
-		waits = wire.Waits{Intervals: 1, Voluntary: n.os.Voluntary, Preempted: n.os.Preempted, Faults: n.os.Faults, Reads: n.os.Reads, OffNS: n.os.OffNS}
-	}
-	n.spread(ticks, n.os.Acted(), at)
+	waits := n.os.waits(ticks)
+	n.spread(ticks, n.os.Acted(), waits.Blocked+waits.Ready, at)
 	if at == nil {
 		add(&n.innermost().node.Tail, waits)
 	}
@@ -379,36 +454,44 @@ func (n *Naive) interval(e Event, at *Site) wire.Waits {
 	return waits
 }
 
-// spread adds an interval to everything that is on the stack. Of nodes and functions that is the path of the innermost
-// call, which is the stack unless calls were folded.
-func (n *Naive) spread(ticks uint64, acted bool, at *Site) {
+// spread adds an interval to everything that is on the stack: once to each function, and to each pair of a caller and what
+// it called.
+func (n *Naive) spread(ticks uint64, acted bool, off uint64, at *Site) {
 	innermost := n.innermost()
+	functions, edges := map[uint32]bool{}, map[pair]bool{}
 	for i := range n.stack {
-		if f := &n.stack[i]; f.node != nil {
-			f.call.interval(ticks, f == innermost, acted)
+		f := &n.stack[i]
+		if f.node == nil {
+			continue
 		}
-	}
-	n.seen = n.seen[:0]
-	for x := innermost.node; x != nil; x = x.parent {
-		x.Total.interval(ticks, x == innermost.node, acted)
-		if x.site != nil {
-			x.site.Total.interval(ticks, false, acted)
+		f.call.interval(ticks, f == innermost, acted, off)
+		if !f.folded {
+			f.node.Total.interval(ticks, f == innermost, acted, off)
 		}
-		if !slices.Contains(n.seen, x.Function) {
-			n.seen = append(n.seen, x.Function)
-			n.function(x.Function).Total.interval(ticks, x.Function == innermost.function, acted)
+		if f.node.site != nil {
+			f.node.site.Total.interval(ticks, false, acted, off)
+		}
+		if !functions[f.function] {
+			functions[f.function] = true
+			n.function(f.function).Total.interval(ticks, f.function == innermost.function, acted, off)
+		}
+		if k := (pair{f.caller, f.function}); !edges[k] {
+			edges[k] = true
+			n.edge(f).Total.interval(ticks, k == pair{innermost.caller, innermost.function}, acted, off)
 		}
 	}
 	if at != nil {
-		at.Total.interval(ticks, true, acted)
+		at.Total.interval(ticks, true, acted, off)
 	}
 }
 
 // interval is the table: to which of the values of a function on the stack is an interval added?
-func (v *Values) interval(ticks uint64, executing, acted bool) {
+func (v *Values) interval(ticks uint64, executing, acted bool, off uint64) {
 	v[ElapsedInclusive] += ticks
+	v[CPUInclusive] += ticks - off
 	if executing {
 		v[ElapsedExclusive] += ticks
+		v[CPUExclusive] += ticks - off
 	}
 	if !acted {
 		v[ApplicationInclusive] += ticks
@@ -424,25 +507,30 @@ func add(to *wire.Waits, w wire.Waits) {
 	to.Preempted += w.Preempted
 	to.Faults += w.Faults
 	to.Reads += w.Reads
-	to.OffNS += w.OffNS
+	to.Blocked += w.Blocked
+	to.Ready += w.Ready
 }
 
-// pop takes a call off the stack.
+// pop takes a call off the stack, with its blocks, which an exception has left if they are still there.
 func (n *Naive) pop(i int) {
 	f := n.stack[i]
 	n.stack = slices.Delete(n.stack, i, i+1)
 	if f.node == nil {
 		return
 	}
+	above := slices.DeleteFunc(n.stack[i:], func(f frame) bool { return f.block })
+	n.stack = n.stack[:i+len(above)]
 	if caller := n.innermost(); caller != nil {
 		caller.children++
 	}
 	one := n.corrected(f)
 	extremes(&f.node.Min, &f.node.Max, f.node.Ended, one, one, 1)
 	f.node.Ended++
-	function := n.function(f.function)
+	function, edge := n.function(f.function), n.edge(&f)
 	extremes(&function.Min, &function.Max, function.Ended, one, one, 1)
 	function.Ended++
+	extremes(&edge.Min, &edge.Max, edge.Ended, one, one, 1)
+	edge.Ended++
 }
 
 // corrected is the time of a call without what the probes added to it: its own pair of probes, inside of it, and those
@@ -452,7 +540,7 @@ func (n *Naive) corrected(f frame) Values {
 	inclusive := (inside + (n.began-f.began)*(inside+outside)) / 1024
 	exclusive := (inside + f.children*outside) / 1024
 	one := f.call
-	for v, overhead := range [ValueCount]uint64{inclusive, exclusive, inclusive, exclusive} {
+	for v, overhead := range [ValueCount]uint64{inclusive, exclusive, inclusive, exclusive, inclusive, exclusive} {
 		one[v] -= min(one[v], overhead)
 	}
 	return one
@@ -467,17 +555,26 @@ func (n *Naive) function(id uint32) *Function {
 	return f
 }
 
+func (n *Naive) edge(f *frame) *Edge {
+	k := pair{f.caller, f.function}
+	if n.edges[k] == nil {
+		n.edges[k] = &Edge{Caller: k.caller, Function: Function{Function: k.callee}}
+	}
+	return n.edges[k]
+}
+
 // finish lets the last interval count, of which it is not known whether the operating system acted in it.
 func (n *Naive) finish(e Event) {
 	if n.innermost() != nil {
-		n.spread(e.Clock-min(n.last, e.Clock), true, nil)
+		ticks := e.Clock - min(n.last, e.Clock)
+		n.spread(ticks, true, ticks, nil)
 	}
 	n.ended = true
 }
 
 // Result is what the events up to now say.
 func (n *Naive) Result() Result {
-	r := Result{Functions: sorted(n.functions)}
+	r := Result{Functions: sorted(n.functions), Edges: sortedEdges(n.edges)}
 	r.flatten(n.roots, -1)
 	return r
 }

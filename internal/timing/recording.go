@@ -7,7 +7,7 @@ import (
 )
 
 // Recording is what happened in the threads of a process, in the order in which it happened, for a replay to the agent
-// (agent/test/replay_time.c). Its encoding is a header of 8 numbers and events of 12, each of 64 bits, little-endian.
+// (agent/test/replay_time.c). Its encoding is a header of 7 numbers and events of 13, each of 64 bits, little-endian.
 type Recording struct {
 	Limits   Limits
 	Overhead wire.Overhead
@@ -27,9 +27,10 @@ const (
 	FlagTSC        = 1 << iota // the clock is the time-stamp counter
 	FlagFalseAlarm             // the operating system seems to have acted and has not
 	FlagGap                    // long intervals are looked at
+	FlagBlocks                 // see Counters.Blocks
 )
 
-const recordingMagic = 0x31656d6974726c63 // "clrtime1"
+const recordingMagic = 0x32656d6974726c63 // "clrtime2"
 
 // Append encodes the recording at the end of b, without what a profiler is not told.
 func (r *Recording) Append(b []byte) []byte {
@@ -39,12 +40,12 @@ func (r *Recording) Append(b []byte) []byte {
 			n++
 		}
 	}
-	b = numbers(b, recordingMagic, uint64(n), uint64(r.Limits.Depth), uint64(r.Limits.Timings), r.Overhead.Inside, r.Overhead.Outside,
+	b = numbers(b, recordingMagic, uint64(n), uint64(r.Limits.Timings), r.Overhead.Inside, r.Overhead.Outside,
 		r.Base, r.Flags)
 	for _, e := range r.Events {
 		if e.Kind != KindVanished {
 			b = numbers(b, uint64(e.Kind), uint64(e.Class), uint64(e.Function), e.CallerSP, e.ReturnAddress, e.Clock, e.OS.Voluntary,
-				e.OS.Preempted, e.OS.Faults, e.OS.Reads, e.OS.OffNS, uint64(e.Thread))
+				e.OS.Preempted, e.OS.Faults, e.OS.Reads, e.OS.Blocked, e.OS.Ready, uint64(e.Thread))
 		}
 	}
 	return b

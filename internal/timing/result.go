@@ -7,24 +7,27 @@ import (
 	"github.com/clrprof/clrprof/internal/wire"
 )
 
-// The four values of time, in the order of wire.Timing's Min and Max.
+// The values of time, in the order of wire.Acted's Min and Max.
 const (
 	ElapsedInclusive = iota
 	ElapsedExclusive
 	ApplicationInclusive
 	ApplicationExclusive
+	CPUInclusive
+	CPUExclusive
 
 	ValueCount
 )
 
-// Values are the four values, in ticks.
+// Values are the values, in ticks.
 type Values [ValueCount]uint64
 
 // Result is what a thread's events say of its time. Two results are of the same events if they are equal.
 type Result struct {
-	Nodes     []Node     // callers before callees; siblings by function and return address
+	Nodes     []Node     // callers before callees; siblings by function and return address; without those of folded calls
 	Sites     []Site     // by caller and return address
 	Functions []Function // by id
+	Edges     []Edge     // by caller and function
 }
 
 // Node is a function, called from one place in its caller: a timing.
@@ -54,6 +57,13 @@ type Function struct {
 	Calls, Ended uint64
 	Total        Values
 	Min, Max     Values
+}
+
+// Edge is a function as far as another one called it; Total has each interval once, however often the two were on the stack
+// next to each other.
+type Edge struct {
+	Caller uint32 // 0: it was a root
+	Function
 }
 
 // extremes widens a minimum and a maximum by those of others, of which there are so many.
@@ -103,7 +113,18 @@ func sorted(m map[uint32]*Function) []Function {
 	return list
 }
 
+func sortedEdges(m map[pair]*Edge) []Edge {
+	list := make([]Edge, 0, len(m))
+	for _, e := range m {
+		list = append(list, *e)
+	}
+	slices.SortFunc(list, func(a, b Edge) int {
+		return cmp.Or(cmp.Compare(a.Caller, b.Caller), cmp.Compare(a.Function.Function, b.Function.Function))
+	})
+	return list
+}
+
 // Equal says whether two results are the same; it is faster than a comparison that could say where they differ.
 func (r Result) Equal(other Result) bool {
-	return slices.Equal(r.Nodes, other.Nodes) && slices.Equal(r.Sites, other.Sites) && slices.Equal(r.Functions, other.Functions)
+	return slices.Equal(r.Nodes, other.Nodes) && slices.Equal(r.Sites, other.Sites) && slices.Equal(r.Functions, other.Functions) && slices.Equal(r.Edges, other.Edges)
 }

@@ -282,31 +282,55 @@ func TestShapes(t *testing.T) {
 	}
 }
 
+// edges prints functions by their callers: calls, and elapsed times.
+func edges(r timing.Result) string {
+	var b strings.Builder
+	for _, e := range r.Edges {
+		fmt.Fprintf(&b, "%c%c %d/%d %d %d\n", functions[e.Caller], functions[e.Function.Function], e.Calls, e.Ended, e.Total[0], e.Total[1])
+	}
+	return b.String()
+}
+
+// TestLimits: what has no path of its own is missing in the tree, and nowhere else.
 func TestLimits(t *testing.T) {
-	const program = "A< 1B< 2C< 4D< 8D> 16C> 32B> 64A>"
-	deep, few := timing.Unlimited, timing.Unlimited
-	deep.Depth, deep.FoldDepth = 2, 16
-	few.Timings, few.FoldDepth = 2, 1
+	few, flat := timing.Unlimited, timing.Unlimited
+	few.Timings, flat.Recursive = 2, 0
 	for _, x := range []struct {
-		name   string
-		limits timing.Limits
-		want   string
+		name, program string
+		limits        timing.Limits
+		tree, edges   string
 	}{
-		{"too deep", deep, `
+		{"no room for paths", "A< 1B< 2C< 4D< 8D> 16C> 32B> 64A>", few, `
 A 1/1 127 65 127 65
-. B 1/1 62 34 62 34
-. . _ 1/1 28 28 28 28`},
-		{"no room for paths", few, `
-A 1/1 127 65 127 65
-. _ 0/0 28 0 28 0
-. . C 1/1 20 20 20 20
-. . D 1/1 8 8 8 8
-. B 1/1 34 34 34 34`},
+. B 1/1 62 34 62 34`, `
+_A 1/1 127 65
+AB 1/1 62 34
+BC 1/1 28 20
+CD 1/1 8 8`},
+		{"recursion", "A< 1B< 2A< 4B< 8C< 16C> 32B> 64A> 128B> 256C< 512C> 1024A>", flat, `
+A 1/1 2047 1281 2047 1281
+. B 1/1 254 130 254 130
+. C 1/1 512 512 512 512`, `
+_A 1/1 2047 1281
+AB 2/2 254 170
+AC 1/1 512 512
+BA 1/1 124 68
+BC 1/1 16 16`},
+		{"runs at the end", "A< 1B< 2A< 4B< 8C< 16|", flat, `
+A 1/0 31 1 15 1
+. B 1/0 30 2 14 2`, `
+_A 1/0 31 1
+AB 2/0 30 10
+BA 1/0 28 4
+BC 1/0 16 16`},
 	} {
 		t.Run(x.name, func(t *testing.T) {
-			got := tree(both(t, program, x.limits, wire.Overhead{}))
-			if diff := cmp.Diff(strings.TrimPrefix(x.want, "\n")+"\n", got); diff != "" {
-				t.Error(diff, "\n", got)
+			r := both(t, x.program, x.limits, wire.Overhead{})
+			if diff := cmp.Diff(strings.TrimPrefix(x.tree, "\n")+"\n", tree(r)); diff != "" {
+				t.Error(diff)
+			}
+			if diff := cmp.Diff(strings.TrimPrefix(x.edges, "\n")+"\n", edges(r)); diff != "" {
+				t.Error(diff)
 			}
 		})
 	}
@@ -316,7 +340,7 @@ A 1/1 127 65 127 65
 func TestOverhead(t *testing.T) {
 	r := both(t, "A< 100B< 50B> 100oB< 30B> 20A>", timing.Unlimited, wire.Overhead{Inside: 10 * 1024, Outside: 5 * 1024})
 	a, b := r.Nodes[0], r.Nodes[1]
-	want := []timing.Values{{260, 200, 160, 100}, {260, 200, 160, 100}, {20, 20, 20, 20}, {40, 40, 40, 40}, {300, 220, 200, 120}}
+	want := []timing.Values{{260, 200, 160, 100, 260, 200}, {260, 200, 160, 100, 260, 200}, {20, 20, 20, 20, 20, 20}, {40, 40, 40, 40, 40, 40}, {300, 220, 200, 120, 300, 220}}
 	if diff := cmp.Diff(want, []timing.Values{a.Min, a.Max, b.Min, b.Max, a.Total}); diff != "" {
 		t.Error(diff)
 	}

@@ -7,61 +7,89 @@ import (
 	"github.com/clrprof/clrprof/internal/wire"
 )
 
-// Result turns the counters into the four values.
+// Result turns the counters into the values.
 func (c *Counters) Result() Result {
-	timings := slices.Clone(c.Timings)
-	if n := len(c.Activations); n > 0 { // of the open interval it is not known whether the operating system acted in it
-		t := &timings[c.Activations[n-1].Timing-1]
-		t.TailElapsed += c.open
-		t.TailWaited += c.open
+	d := *c
+	d.Timings, d.Inclusives = slices.Clone(c.Timings), slices.Clone(c.Inclusives)
+	d.running()
+	t := tree{timings: d.Timings, waits: d.Waits, acted: d.Acted, inclusives: d.Inclusives, off: make([]uint64, len(d.Timings))}
+	if n := len(d.Activations); n > 0 { // of the open interval it is not known whether the operating system acted in it
+		number := d.Activations[n-1].Timing
+		t.timings[number-1].TailElapsed += d.open
+		t.timings[number-1].TailWaited += d.open
+		t.off[number-1] = d.open
 	}
-	return Tree(timings, c.Waits)
-}
-
-// Tree turns the timings of one thread, and the waits to which they refer, into the four values. Exclusive time of a
-// timing is its Tail and the Lead of those that it called; inclusive time is that and the inclusive time of those. The
-// number of a timing is its index plus one; a parent comes before those that it called.
-func Tree(timings []wire.Timing, waits []wire.Waits) Result {
-	t := tree{timings: timings, waits: waits, children: make([][]int, len(timings)+1), total: make([]Values, len(timings)),
-		on: map[uint32]int{}, functions: map[uint32]*Function{}}
-	for i, x := range timings {
-		t.children[x.Parent] = append(t.children[x.Parent], i)
-	}
-	for i := len(timings) - 1; i >= 0; i-- {
-		t.sum(i)
-	}
-	t.walk(0, -1)
-	t.result.Functions = sorted(t.functions)
-	return t.result
+	return t.compute()
 }
 
 type tree struct {
-	timings   []wire.Timing
-	waits     []wire.Waits
-	children  [][]int // indexes, by number of the parent
-	total     []Values
-	on        map[uint32]int // how often a function is on the path
-	functions map[uint32]*Function
-	result    Result
+	timings    []wire.Timing
+	waits      []wire.Waits
+	acted      []wire.Acted
+	inclusives []wire.Inclusive
+	off        []uint64 // ticks without a processor in Tail, beside those of waits
+	children   [][]int  // indexes, by number of the parent
+	total      []Values
+	functions  map[uint32]*Function
+	edges      map[pair]*Edge
+	on         map[uint32]int // how often a function is on the path
+	onEdges    map[pair]int
+	result     Result
+}
+
+// compute turns the timings of one thread, and what they refer to, into the values. Exclusive time of a timing is its Tail
+// and the Lead of those that it called; inclusive time is that, the inclusive time of those, and that of the folded calls
+// that it made. The number of a timing is its index plus one; a parent comes before those that it called.
+func (t *tree) compute() Result {
+	t.children, t.total = make([][]int, len(t.timings)+1), make([]Values, len(t.timings))
+	t.functions, t.edges = map[uint32]*Function{}, map[pair]*Edge{}
+	t.on, t.onEdges = map[uint32]int{}, map[pair]int{}
+	for i, x := range t.timings {
+		t.children[x.Parent] = append(t.children[x.Parent], i)
+	}
+	for i := len(t.timings) - 1; i >= 0; i-- {
+		t.sum(i)
+	}
+	t.walk(0, -1, 0)
+	t.result.Functions, t.result.Edges = sorted(t.functions), sortedEdges(t.edges)
+	return t.result
 }
 
 // sum computes the values of a timing from its own counters and those of its children, which have theirs.
 func (t *tree) sum(i int) {
 	own, v := t.timings[i], &t.total[i]
 	v[ElapsedExclusive], v[ApplicationExclusive] = own.TailElapsed, own.TailElapsed-own.TailWaited
+	v[CPUExclusive] = own.TailElapsed - off(t.waitsOf(own.TailWaits)) - t.off[i]
 	for _, child := range t.children[i+1] {
 		x := t.timings[child]
 		v[ElapsedExclusive] += x.LeadElapsed
 		v[ApplicationExclusive] += x.LeadElapsed - x.LeadWaited
-		v[ElapsedInclusive] += t.total[child][ElapsedInclusive]
-		v[ApplicationInclusive] += t.total[child][ApplicationInclusive]
+		v[CPUExclusive] += x.LeadElapsed - off(t.waitsOf(x.LeadWaits))
+		for _, inclusive := range []int{ElapsedInclusive, ApplicationInclusive, CPUInclusive} {
+			v[inclusive] += t.total[child][inclusive]
+		}
 	}
 	v[ElapsedInclusive] += v[ElapsedExclusive]
 	v[ApplicationInclusive] += v[ApplicationExclusive]
+	v[CPUInclusive] += v[CPUExclusive]
+	folded := t.folded(i)
+	for k := range v {
+		v[k] += folded[k]
+	}
 }
 
-// walk adds the children of a timing to the result.
-func (t *tree) walk(number uint32, parent int) {
+// folded is the inclusive time of folded calls that a timing refers to.
+func (t *tree) folded(i int) Values {
+	n := t.timings[i].Inclusive
+	if n == 0 {
+		return Values{}
+	}
+	x := t.inclusives[n-1]
+	return Values{ElapsedInclusive: x.Elapsed, ApplicationInclusive: x.Elapsed - x.Waited, CPUInclusive: x.Elapsed - off(x.Waits)}
+}
+
+// walk adds the children of a timing, which is of a function, to the result.
+func (t *tree) walk(number uint32, parent int, function uint32) {
 	children := t.children[number]
 	slices.SortFunc(children, func(i, j int) int {
 		a, b := &t.timings[i], &t.timings[j]
@@ -69,24 +97,68 @@ func (t *tree) walk(number uint32, parent int) {
 	})
 	for _, i := range children {
 		x := &t.timings[i]
+		if x.Function == 0 {
+			t.walkFolded(uint32(i + 1))
+			continue
+		}
 		index := len(t.result.Nodes)
+		low, high := t.extremes(x)
 		t.result.Nodes = append(t.result.Nodes, Node{Parent: parent, Function: x.Function, ReturnAddress: x.ReturnAddress,
-			Calls: x.Calls, Ended: x.Ended, Unmatched: x.Unmatched, Total: t.total[i], Min: least(x), Max: x.Max,
+			Calls: x.Calls, Ended: x.Ended, Unmatched: x.Unmatched, Total: t.total[i], Min: low, Max: high,
 			Lead: t.waitsOf(x.LeadWaits), Tail: t.waitsOf(x.TailWaits)})
 		t.sites(i, index)
-		t.function(i)
+		k := pair{function, x.Function}
+		t.add(i, k, t.total[i], t.on[x.Function] == 0, t.onEdges[k] == 0)
 		t.on[x.Function]++
-		t.walk(uint32(i+1), index)
+		t.onEdges[k]++
+		t.walk(uint32(i+1), index, x.Function)
 		t.on[x.Function]--
+		t.onEdges[k]--
 	}
 }
 
-// least is the minimum of one call: 0 if none ended.
-func least(x *wire.Timing) Values {
-	if x.Ended == 0 {
-		return Values{}
+// walkFolded adds the timings of folded calls.
+func (t *tree) walkFolded(root uint32) {
+	for _, i := range t.children[root] {
+		function := t.timings[i].Function
+		if v := t.folded(i); v != (Values{}) {
+			t.function(function).add(Function{Total: v})
+		}
+		for _, j := range t.children[i+1] {
+			if x := &t.timings[j]; x.Calls > 0 {
+				total := t.folded(j)
+				total[ElapsedExclusive] = x.TailElapsed
+				total[ApplicationExclusive] = x.TailElapsed - x.TailWaited
+				total[CPUExclusive] = x.TailElapsed - off(t.waitsOf(x.TailWaits)) - t.off[j]
+				t.add(j, pair{function, x.Function}, total, false, true)
+			}
+		}
 	}
-	return x.Min
+}
+
+// extremes are those of all calls: 0 if none ended.
+func (t *tree) extremes(x *wire.Timing) (low, high Values) {
+	plain := x.Ended
+	if x.Acted != 0 {
+		a := t.acted[x.Acted-1]
+		low, high = a.Min, a.Max
+		if x.Min[0] > x.Max[0] { // there was no other
+			return low, high
+		}
+	}
+	if plain == 0 {
+		return low, high
+	}
+	var a, b Values
+	for i := range a {
+		a[i], b[i] = x.Min[i%2], x.Max[i%2]
+	}
+	n := uint64(0)
+	if x.Acted != 0 {
+		n = 1
+	}
+	extremes(&low, &high, n, a, b, 1)
+	return low, high
 }
 
 func (t *tree) waitsOf(number uint32) wire.Waits {
@@ -96,18 +168,29 @@ func (t *tree) waitsOf(number uint32) wire.Waits {
 	return t.waits[number-1]
 }
 
-func (t *tree) function(i int) {
+func (t *tree) function(id uint32) *Function {
+	if t.functions[id] == nil {
+		t.functions[id] = &Function{Function: id}
+	}
+	return t.functions[id]
+}
+
+// add adds a timing to its function and its edge; to their inclusive times only if these are not on the path already.
+func (t *tree) add(i int, k pair, total Values, function, edge bool) {
 	x := &t.timings[i]
-	f := t.functions[x.Function]
-	if f == nil {
-		f = &Function{Function: x.Function}
-		t.functions[x.Function] = f
+	if t.edges[k] == nil {
+		t.edges[k] = &Edge{Caller: k.caller, Function: Function{Function: k.callee}}
 	}
-	one := Function{Calls: x.Calls, Ended: x.Ended, Total: t.total[i], Min: least(x), Max: x.Max}
-	if t.on[x.Function] > 0 {
-		one.Total[ElapsedInclusive], one.Total[ApplicationInclusive] = 0, 0
+	low, high := t.extremes(x)
+	one := func(inclusive bool) Function {
+		f := Function{Calls: x.Calls, Ended: x.Ended, Total: total, Min: low, Max: high}
+		if !inclusive {
+			f.Total[ElapsedInclusive], f.Total[ApplicationInclusive], f.Total[CPUInclusive] = 0, 0, 0
+		}
+		return f
 	}
-	f.add(one)
+	t.function(k.callee).add(one(function))
+	t.edges[k].Function.add(one(edge))
 }
 
 // sites adds the call sites of a timing, which is at an index of the result.
@@ -128,6 +211,9 @@ func (t *tree) sites(i, index int) {
 		s.Total[ElapsedExclusive] += x.LeadElapsed
 		s.Total[ApplicationInclusive] += application + t.total[child][ApplicationInclusive]
 		s.Total[ApplicationExclusive] += application
+		cpu := x.LeadElapsed - off(t.waitsOf(x.LeadWaits))
+		s.Total[CPUInclusive] += cpu + t.total[child][CPUInclusive]
+		s.Total[CPUExclusive] += cpu
 	}
 	slices.Sort(addresses)
 	for _, a := range addresses {

@@ -10,7 +10,7 @@ import (
 // ErrCorrupt is wrapped by every decoding error: the bytes are not what an agent writes.
 var ErrCorrupt = errors.New("corrupt arena")
 
-// maxRecord bounds one record: a body with MaxILMap points is 32 KiB, names and signatures are far smaller.
+// maxRecord bounds one record: a body with MaxILMap points is 64 KiB, names and signatures are far smaller.
 const maxRecord = 1 << 20
 
 // DecodeHeader reads the header of an arena.

@@ -40,10 +40,13 @@ func arenaConstants() []Constant {
 		{"REGION_SITES", uint64(RegionSites), "struct wire_site"},
 		{"REGION_FATES", uint64(RegionFates), "struct wire_fate, by site"},
 		{"REGION_AGES", uint64(RegionAges), "struct wire_ages"},
+		{"REGION_THREAD_SETS", uint64(RegionThreadSets), "struct wire_thread_set"},
 		{"REGION_TIMINGS", uint64(RegionTimings), "struct wire_timing"},
 		{"REGION_WAITS", uint64(RegionWaits), "struct wire_waits"},
 		{"REGION_CLOCKS", uint64(RegionClocks), "struct wire_clock, by thread"},
 		{"REGION_ACTIVATIONS", uint64(RegionActivations), "struct wire_activation"},
+		{"REGION_ACTED", uint64(RegionActed), "struct wire_acted"},
+		{"REGION_INCLUSIVES", uint64(RegionInclusives), "struct wire_inclusive"},
 		{"REGION_COUNT", RegionCount, ""},
 		{"LOSS_ARENA_FULL", uint64(LossArenaFull), "memory limit or file system full"},
 		{"LOSS_NO_THREAD_STATE", uint64(LossNoThreadState), "no memory for a thread's tables"},
@@ -60,6 +63,10 @@ func arenaConstants() []Constant {
 		{"LOSS_NOT_HOOKED", uint64(LossNotHooked), "functions without probes for want of memory"},
 		{"LOSS_CHANGES", uint64(LossChanges), "what changed from GC to GC is not told any more"},
 		{"LOSS_SURVIVORS", uint64(LossSurvivors), "GCs whose roots were not looked at"},
+		{"LOSS_STACKS", uint64(LossStacks), "stacks that are (truncated) for lack of memory"},
+		{"LOSS_AGES", uint64(LossAges), "objects that died without an age"},
+		{"LOSS_UNREPORTED", uint64(LossUnreported), "boxes that the runtime does not report"},
+		{"LOSS_ASYNC_NOT_HOOKED", uint64(LossAsyncNotHooked), "runtime-async methods without probes"},
 		{"LOSS_COUNT", LossCount, ""},
 	}
 }
@@ -78,6 +85,7 @@ func nameConstants() []Constant {
 		{"IP_FRAMELESS", IPFrameless, "its function has no frame pointer"},
 		{"IP_OSR", IPOSR, "in an OSR variant"},
 		{"IP_SIGNAL", IPSignal, "after a signal handler"},
+		{"IP_HELPER", IPHelper, "in a helper of the runtime"},
 		{"SITE_FROZEN", SiteFrozen, "added to the type of a site on the frozen heap"},
 		{"MODULE_DYNAMIC", ModuleDynamic, "no file"},
 		{"FUNCTION_DYNAMIC", FunctionDynamic, "only a name"},
@@ -127,13 +135,14 @@ func dataConstants() []Constant {
 		{"ACTIVATION_BOUNDARY", ActivationBoundary, "only instrumented functions below"},
 		{"ACTIVATION_TRUNCATED", ActivationTruncated, "nothing below"},
 		{"ACTIVATION_DISPATCHING", ActivationDispatching, "nothing until an exception is handled"},
+		{"ACTIVATION_FOLDED", ActivationFolded, "without a timing of its own path"},
 	}
 }
 
 // fixed lists the structs that both sides map, smallest parts first.
 func fixed() []any {
-	return []any{RegionEntry{}, LossEntry{}, Overhead{}, Header{}, IP{}, Node{}, Site{}, Fate{}, Ages{},
-		Timing{}, Waits{}, Clock{}, Activation{}, RecordHeader{}}
+	return []any{RegionEntry{}, LossEntry{}, Overhead{}, Header{}, IP{}, Node{}, Site{}, Fate{}, Ages{}, ThreadSet{},
+		Timing{}, Waits{}, Acted{}, Inclusive{}, Clock{}, Activation{}, RecordHeader{}}
 }
 
 // Generate returns the generated files by their path from the root of the repository.
@@ -154,6 +163,14 @@ func cHeader() string {
 			line += " /* " + c.Doc + " */"
 		}
 		b.WriteString(line + "\n")
+	}
+	fmt.Fprintf(&b, "\n#define WIRE_CORE_LIBRARY %q\n#define WIRE_HELPERS \\\n", CoreLibrary)
+	for i, h := range Helpers() {
+		end := ", \\"
+		if i == len(Helpers())-1 {
+			end = ""
+		}
+		fmt.Fprintf(&b, "    %q%s\n", h, end)
 	}
 	for _, v := range fixed() {
 		t := reflect.TypeOf(v)
@@ -234,6 +251,10 @@ func document() string {
 	b.WriteString("\n## Constants\n\n| name | value | meaning |\n| --- | --- | --- |\n")
 	for _, c := range Constants() {
 		fmt.Fprintf(&b, "| %s | %d | %s |\n", c.Name, c.Value, c.Doc)
+	}
+	b.WriteString("\n## Helpers of the runtime\n\nFunctions of " + CoreLibrary + " that have no frames in stacks.\n\n")
+	for _, h := range Helpers() {
+		b.WriteString("    " + h + "\n")
 	}
 	return b.String()
 }

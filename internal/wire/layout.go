@@ -44,13 +44,17 @@ const (
 	RegionFates Region = 4 // by site, with lifetime only
 	RegionAges  Region = 5 // of sites whose objects survived at least one GC, with lifetime only
 
-	// With time only.
-	RegionTimings     Region = 6 // the calling-context tree of each thread
-	RegionWaits       Region = 7 // what the operating system did in the intervals of a timing
-	RegionClocks      Region = 8 // by thread
-	RegionActivations Region = 9 // the calls that have not ended
+	RegionThreadSets Region = 6 // threads that share an id
 
-	RegionCount = 10
+	// With time only.
+	RegionTimings     Region = 7  // the calling-context tree of each thread
+	RegionWaits       Region = 8  // what the operating system did in the intervals of a timing
+	RegionClocks      Region = 9  // by thread
+	RegionActivations Region = 10 // the calls that have not ended
+	RegionActed       Region = 11 // the least and the most of calls in which the operating system acted
+	RegionInclusives  Region = 12 // inclusive time of folded calls
+
+	RegionCount = 13
 )
 
 // Loss is a reason for which something is missing from the counters.
@@ -65,7 +69,7 @@ const (
 	LossNameTruncated  Loss = 4 // a name longer than MaxName characters was cut
 	LossUntracked      Loss = 5 // a survivor of a GC that the agent had not seen allocated (lifetime)
 	LossLifetimeFull   Loss = 6 // the memory limit was reached: the fate of these objects is not followed (lifetime)
-	LossMoves          Loss = 7 // a GC whose survivors could not all be noted: from it on no fate is followed (lifetime)
+	LossMoves          Loss = 7 // a GC whose survivors could not all be noted, or damage to the shadow heap: from it on no fate is followed (lifetime)
 	LossSnapshot       Loss = 8 // the heap snapshot could not be written: no room on its file system (lifetime)
 
 	LossCallsFolded    Loss = 9  // calls that have no node of their own: memory limit or depth reached (time); Objects counts them
@@ -76,7 +80,14 @@ const (
 	LossChanges   Loss = 13 // no room to tell what changed from one GC to the next: from here on not told (lifetime)
 	LossSurvivors Loss = 14 // GCs whose roots were not looked at, though asked for: too much was told of others (lifetime)
 
-	LossCount = 15
+	LossUnreported Loss = 15 // .NET 10 does not report most boxes, and could not be made to: nobody knows how many
+
+	LossStacks Loss = 16 // times that there was no memory for a new stack: only its function, or the function's module, is told
+	LossAges   Loss = 17 // objects that died without an age, as there was no memory for their site's (lifetime)
+
+	LossAsyncNotHooked Loss = 18 // runtime-async methods, which hooks would break: they are not instrumented (time)
+
+	LossCount = 19
 )
 
 // Generations of the GC heap, as the runtime numbers them (COR_PRF_GC_GENERATION).
@@ -115,8 +126,8 @@ const (
 	InstrumentAll      = 3 // everything is hooked
 )
 
-// MaxILMap bounds the IL map of one body: 4096 entries are a method of about 40 KB of IL.
-const MaxILMap = 4096
+// MaxILMap bounds the IL map of one body: 8192 entries are a method of about 80 KB of IL. The largest of the F# compiler has 5,848.
+const MaxILMap = 8192
 
 // MaxName bounds one name, in UTF-16 units: ECMA-335 II.24.2.2 allows names of any length, the runtime 1023.
 const MaxName = 1024
@@ -139,10 +150,11 @@ const (
 
 // Flags of an IP.
 const (
-	IPManaged   = 1 // inside a managed body; otherwise native code
-	IPFrameless = 2 // its function has no frame pointer
-	IPOSR       = 4 // in an OSR variant: its frame lies on that of the first version of the same call
-	IPSignal    = 8 // the kernel returns there after a signal handler: the interrupted registers lie above it
+	IPManaged   = 1  // inside a managed body; otherwise native code
+	IPFrameless = 2  // its function has no frame pointer
+	IPOSR       = 4  // in an OSR variant: its frame lies on that of the first version of the same call
+	IPHelper    = 16 // in one of the Helpers: as native code, it has no frame in stacks
+	IPSignal    = 8  // the kernel returns there after a signal handler: the interrupted registers lie above it
 )
 
 // Flags of a module record.
@@ -195,7 +207,7 @@ type Header struct {
 	RuntimeMinor  uint32                   `doc:""`
 	RuntimeBuild  uint32                   `doc:""`
 	MaxStackDepth uint32                   `doc:"frames kept of one stack"`
-	Threads       uint32                   `doc:"threads that have allocated"`
+	Threads       uint32                   `doc:"ids of threads given so far: one for each thread that has allocated, or made a recorded call, and for each ThreadSet"`
 	Data          uint32                   `doc:"DataMemory and so on"`
 	Collections   uint32                   `doc:"garbage collections that ended"`
 	AliveKnown    uint32                   `doc:"1: the last GC said what is alive (Alive)"`
@@ -215,6 +227,9 @@ type Header struct {
 	Overhead      Overhead                 `doc:"what the probes themselves take"`
 	Regions       [RegionCount]RegionEntry `doc:"by Region"`
 	Losses        [LossCount]LossEntry     `doc:"by Loss"`
+	Walks         uint64                   `doc:"GCs at whose start the runtime walked generation 0, lifetime"`
+	LeftOut       uint64                   `doc:"objects that the runtime allocated for events that the agent asked for: not the program's"`
+	LeftOutBytes  uint64                   `doc:"their heap bytes"`
 }
 
 // IP is a return address that was seen on a stack.
@@ -223,7 +238,7 @@ type IP struct {
 	Body      uint32 `doc:"id of the body around it, 0 for native code"`
 	Function  uint32 `doc:"id of the function"`
 	FrameSize uint32 `doc:"bytes between the stack pointer and the return address of the function"`
-	Flags     uint32 `doc:"IPManaged, IPFrameless, IPOSR, IPSignal"`
+	Flags     uint32 `doc:"IPManaged, IPFrameless, IPOSR, IPSignal, IPHelper"`
 }
 
 // Node is a place in the calling-context tree. The last four fields are how the agent finds children and sites; they
@@ -259,6 +274,18 @@ type Fate struct {
 	ToldBytes   uint64                  `doc:"the same in bytes"`
 }
 
+// ThreadSet stands for threads that ran one after the other and share one id, and so sites and timings: what each of them
+// did is in the sum. The first threads of a process have an id each, described by a Thread record.
+type ThreadSet struct {
+	Thread  uint32 `doc:"the id"`
+	Threads uint32 `doc:"how many there have been; at most one of them runs"`
+	OSID    uint32 `doc:"gettid of the newest"`
+	Several uint32 `doc:"1: of several names"`
+	NameAt  uint64 `doc:"where in the log the ThreadName record with their name begins, plus one; 0: they have none"`
+	BeginNS uint64 `doc:"CLOCK_MONOTONIC of the first one's first allocation"`
+	EndNS   uint64 `doc:"CLOCK_MONOTONIC of the newest one's end, 0: it runs"`
+}
+
 // ChangeAllocated is the counter of a Change that holds what was allocated; those before it are by generation.
 const ChangeAllocated = GenerationCount
 
@@ -288,18 +315,23 @@ type Overhead struct {
 // it. An interval is the time between two events of the thread (call, end of a call); it belongs to the stack at its end:
 // one that ends with a call is part of the callee's Lead (time of the caller, before this call), one that ends with the
 // end of the call is part of Tail (time of the function itself). Times are ticks of Header.Clock.
+//
+// A call without a timing of its own path is folded, and so is what it calls. Folded calls have one timing for each pair
+// of caller and function: below a root with function 0, (truncated), there is a timing for each function, and below that
+// one for each function that it called, which counts these calls and their intervals. The inclusive time of them is in
+// Inclusives. The interval before a folded call is part of its caller's Tail.
 type Timing struct {
 	Parent        uint32    `doc:"number (index plus one) of the caller's timing; always smaller than the own; 0: a root, whose Lead is 0"`
-	Function      uint32    `doc:"id of the function; 0: (truncated): below it is one timing for each function whose calls have no place of their own"`
-	ReturnAddress uint64    `doc:"return address in the caller, which need not be the parent's function: it can be code that is not hooked; 0 below ActivationBoundary"`
-	Calls         uint64    `doc:"calls that began, each of which ended one interval of Lead, but for roots and for what is below (truncated): there it is part of the caller's Tail"`
+	Function      uint32    `doc:"id of the function; 0: (truncated), the root of folded calls"`
+	ReturnAddress uint64    `doc:"return address in the caller, which need not be the parent's function: it can be code that is not hooked; 0 below ActivationBoundary and of folded calls"`
+	Calls         uint64    `doc:"calls that began, each of which ended one interval of Lead, but for roots and for folded calls: there it is part of the caller's Tail"`
 	Ended         uint64    `doc:"of these: calls that ended, each of which ended one interval of Tail"`
 	LeadElapsed   uint64    `doc:"intervals in the caller that a call to this function ended"`
 	LeadWaited    uint64    `doc:"of these, in intervals in which the operating system acted"`
 	TailElapsed   uint64    `doc:"intervals in the function itself that its end ended"`
 	TailWaited    uint64    `doc:"of these, in intervals in which the operating system acted"`
-	Min           [4]uint64 `doc:"of one call that ended, without the probes' overhead: elapsed inclusive, elapsed exclusive, application inclusive, application exclusive"`
-	Max           [4]uint64 `doc:"the same"`
+	Min           [2]uint64 `doc:"of one call that ended and in which the operating system did not act, without the probes' overhead: inclusive, exclusive"`
+	Max           [2]uint64 `doc:"the same"`
 	IP            uint32    `doc:"id of ReturnAddress; 0: the reader looks for it in the bodies of the caller's function"`
 	Thread        uint32    `doc:"id of the thread"`
 	LeadWaits     uint32    `doc:"number (index plus one) of the Waits of Lead, 0: none"`
@@ -307,7 +339,11 @@ type Timing struct {
 	Unmatched     uint64    `doc:"of Ended: calls whose end was only seen by a later event"`
 	First         uint32    `doc:"only the agent's: number of the timing of the call that this one made first when it ran last, 0: none"`
 	Next          uint32    `doc:"the same of the call that its caller made next after one of this timing"`
-	Folded        uint64    `doc:"calls made from here that have no timing of their own: each ended one interval of Tail"`
+	Folded        uint64    `doc:"folded calls made from here: each ended one interval of Tail"`
+	Acted         uint32    `doc:"number of the Acted of other calls that ended, 0: none"`
+	Inclusive     uint32    `doc:"number of the Inclusive of folded calls, 0: none"`
+	Present       uint32    `doc:"only the agent's, of folded calls: how many are on the stack, and of the same function or pair on other paths"`
+	Callee        uint32    `doc:"of folded calls: number of the timing of their function below (truncated)"`
 }
 
 // Waits is what the operating system did in intervals of a timing.
@@ -317,7 +353,31 @@ type Waits struct {
 	Preempted uint64 `doc:"context switches because another thread was given the processor"`
 	Faults    uint64 `doc:"page faults that needed the disk, in these intervals"`
 	Reads     uint64 `doc:"reads of blocks, in these intervals"`
-	OffNS     uint64 `doc:"nanoseconds without a processor, exact with MechanismPerf, else 0"`
+	Blocked   uint64 `doc:"ticks without a processor because the thread waited"`
+	Ready     uint64 `doc:"ticks without a processor though the thread could have run"`
+}
+
+// Acted are the smallest and the largest values of single calls of a timing that ended and in which the operating system
+// acted, without the probes' overhead.
+type Acted struct {
+	Min [6]uint64 `doc:"elapsed inclusive, elapsed exclusive, application inclusive, application exclusive, CPU inclusive, CPU exclusive"`
+	Max [6]uint64 `doc:"the same"`
+}
+
+// Inclusive is the time of folded calls with all that they called, which the tree of timings does not show. Of a timing with a
+// path it is that of the folded calls made from there. Of the timing of a function below (truncated), or of a pair of
+// functions below that, it is the time in which the function, or the callee called by the caller, was on the stack, as far
+// as it was there in folded calls only.
+type Inclusive struct {
+	Times       uint64 `doc:"calls whose time it is: not those within another one of them"`
+	Calls       uint64 `doc:"these, and all calls within them"`
+	Elapsed     uint64 `doc:"ticks"`
+	Waited      uint64 `doc:"of these, in intervals in which the operating system acted"`
+	Waits       Waits  `doc:"what it did there"`
+	EachCalls   uint64 `doc:"of a pair of functions: as Calls, but for each call by itself, also within another one"`
+	EachElapsed uint64 `doc:"the same of Elapsed"`
+	EachWaited  uint64 `doc:"the same of Waited"`
+	EachOff     uint64 `doc:"the same of Waits.Blocked and Waits.Ready"`
 }
 
 // Clock is where a thread stands. One thread writes it.
@@ -332,6 +392,7 @@ type Clock struct {
 	Mechanism   uint32 `doc:"MechanismRseq and so on"`
 	Reserved    uint32 `doc:""`
 	Own         uint64 `doc:"ticks that the agent took for itself, which are in no interval"`
+	Acted       uint64 `doc:"how often the operating system was seen to act"`
 }
 
 // Activation is a call that has not ended.
@@ -342,18 +403,19 @@ type Activation struct {
 	Elapsed      uint64 `doc:"Clock.Elapsed when it began"`
 	Waited       uint64 `doc:"Clock.Waited when it began"`
 	ChildElapsed uint64 `doc:"inclusive elapsed time of the calls that it made and that ended"`
-	ChildWaited  uint64 `doc:"the same of waiting"`
+	Acted        uint64 `doc:"Clock.Acted when it began"`
 	Calls        uint64 `doc:"Clock.Calls when it began, itself included"`
 	Children     uint64 `doc:"calls that it made and that ended"`
 }
 
 // ActivationBoundary says that calls inside this one are recorded only if the function called is instrumented itself,
 // ActivationTruncated that none are, ActivationDispatching that none are because the runtime looks for the handler of an
-// exception.
+// exception, ActivationFolded that this one and those inside it have no timing of their own paths.
 const (
 	ActivationBoundary    = 1
 	ActivationTruncated   = 2
 	ActivationDispatching = 4
+	ActivationFolded      = 8
 )
 
 // RecordHeader precedes each record of the log.

@@ -171,3 +171,23 @@ func TestDecodeHeader(t *testing.T) {
 		}
 	}
 }
+
+func TestIsHelper(t *testing.T) {
+	for _, c := range []struct {
+		typ, method string
+		want        bool
+	}{
+		{"System.Runtime.CompilerServices.CastHelpers", "Box", true},
+		{"System.Runtime.CompilerServices.StaticsHelpers/ThreadLocalData", "get_NonCollectibleTlsArrayData", true},
+		{"System.RuntimeTypeHandle", "InternalAllocNoChecks", true},
+		{"System.RuntimeTypeHandle", "CreateInstance", false},
+		{"System.Array", "CreateInstanceMDArray", true},
+		{"System.Array", "CreateInstanceMDArrays", false},
+		{"CastHelpers", "Box", false},
+		{"", "", false},
+	} {
+		if have := wire.IsHelper(c.typ, c.method); have != c.want {
+			t.Errorf("%s.%s: %v", c.typ, c.method, have)
+		}
+	}
+}

@@ -120,7 +120,7 @@ func (c *converter) addTypes(pairs ...string) {
 }
 
 // timeValues is how many values times have.
-const timeValues = 3
+const timeValues = 4
 
 // addSites adds a sample for each site. With times each has zeros for them.
 func (c *converter) addSites(f analysis.Filter, timed bool) error {
@@ -161,13 +161,13 @@ func (c *converter) addTimings(f analysis.Filter) error {
 		return err
 	}
 	before := len(c.profile.SampleType)
-	c.addTypes("calls", "count", "elapsed", "nanoseconds", "application", "nanoseconds")
+	c.addTypes("calls", "count", "elapsed", "nanoseconds", "application", "nanoseconds", "cpu", "nanoseconds")
 	c.profile.DefaultSampleType = "elapsed"
 	for i, t := range times {
 		if t.Calls == 0 && t.Elapsed == 0 && t.Application == 0 {
 			continue
 		}
-		values := append(make([]int64, before), int64(t.Calls), int64(t.Elapsed), int64(t.Application))
+		values := append(make([]int64, before), int64(t.Calls), int64(t.Elapsed), int64(t.Application), int64(t.CPU))
 		c.addSample(c.Timings[i].Node, c.Timings[i].Thread, values)
 	}
 	return nil

@@ -64,7 +64,7 @@ func TestRecordedRuntimes(t *testing.T) {
 		{"LifetimeHeap", heavy, []string{"all", "8"}},
 	} {
 		for name, env := range map[string][]string{"workstation": smallBudget, "server": slices.Concat(smallBudget, server)} {
-			for _, runtime := range []dotnettest.Runtime{in.Net9(), in.Net31()} {
+			for _, runtime := range in.NewestAndOldest() {
 				t.Run(program.name+"/"+name+"/"+runtime.Name, func(t *testing.T) {
 					compareRecorded(t, agent, runtime.Command(program.dll, program.args...), env)
 				})

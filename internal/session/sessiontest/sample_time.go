@@ -27,7 +27,7 @@ func Kitchen() *Builder {
 	for table := range session.SliceID(40) {
 		first.In(1+table/20).
 			Call(12, format, us(50)).End(us(700+10*q.Nanoseconds(table))).
-			Call(14, wait, us(20)).End(Interval{Elapsed: 4_000_000 + 1000*q.Nanoseconds(table), Waited: true})
+			Call(14, wait, us(20)).End(Interval{Elapsed: 4_000_000 + 1000*q.Nanoseconds(table), Slept: true})
 		b.Allocate(1+table/20, waiter, text, 2, 120, Frame{serve, 12}, Frame{format, 0})
 	}
 	first.End(us(90))
@@ -52,10 +52,8 @@ func (b *Builder) helper() {
 	timed.Mechanism, timed.Gap, timed.Instrument, timed.Clock, timed.TicksPerSec = session.MechanismGap, 20_000, session.InstrumentMine, session.ClockMonotonic, 1_000_000_000
 	thread := b.Thread(p, "main")
 	app := b.Module(p, "Helper.dll", true)
-	main, folded := b.Function(app, "Helper.Program.Main()", "/src/Helper/Program.cs", 4), b.Function(app, "(truncated)", "", 0)
-	b.Functions[folded-1].Kind, b.Functions[folded-1].Module, b.Functions[folded-1].Token = session.FunctionPseudo, 0, 0
-	b.Functions[folded-1].Name, b.Functions[folded-1].RawName, b.Functions[folded-1].RawType = "", "(truncated)", ""
-	b.Run(thread).Call(0, main, Interval{}).Call(6, folded, Interval{Elapsed: 3_000_000}).End(Interval{Elapsed: 1_000_000}).
+	main, tidy := b.Function(app, "Helper.Program.Main()", "/src/Helper/Program.cs", 4), b.Function(app, "Helper.Program.Tidy()", "/src/Helper/Program.cs", 12)
+	b.Run(thread).Call(0, main, Interval{}).Fold(tidy, Interval{Elapsed: 3_000_000}, Interval{Elapsed: 1_000_000}).
 		In(2).Stop(Interval{Elapsed: 250_000_000})
 	b.Losses = append(b.Losses, session.Loss{Process: p, Reason: session.LossCallsFolded, Events: 123},
 		session.Loss{Process: p, Reason: session.LossClockBackwards, Events: 1})

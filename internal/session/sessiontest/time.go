@@ -12,11 +12,12 @@ import (
 
 // Times are the tables of times.
 type Times struct {
-	ProcessTimes   []session.ProcessTime
-	Timings        []session.Timing
-	TimingValues   []session.TimingValue
-	TimingExtremes []session.TimingExtreme
-	TimingRunning  []session.TimingRunning
+	ProcessTimes     []session.ProcessTime
+	Timings          []session.Timing
+	TimingValues     []session.TimingValue
+	TimingInclusives []session.TimingInclusive // in order
+	TimingExtremes   []session.TimingExtreme
+	TimingRunning    []session.TimingRunning
 
 	timings      map[session.Timing]session.TimingID // keyed with ID 0
 	timingValues map[[2]int64]int                    // slice and timing to the position in TimingValues
@@ -30,7 +31,7 @@ func (t *Times) write(w *session.Writer) error {
 	slices.SortFunc(t.TimingValues, func(a, b session.TimingValue) int {
 		return cmp.Or(cmp.Compare(a.Slice, b.Slice), cmp.Compare(a.Timing, b.Timing))
 	})
-	return errors.Join(w.ReplaceProcessTimes(t.ProcessTimes), w.InsertTimings(t.Timings), w.InsertTimingValues(t.TimingValues),
+	return errors.Join(w.ReplaceProcessTimes(t.ProcessTimes), w.InsertTimings(t.Timings), w.InsertTimingValues(t.TimingValues), w.InsertTimingInclusives(t.TimingInclusives),
 		w.ReplaceTimingExtremes(t.TimingExtremes), w.ReplaceTimingRunning(t.TimingRunning))
 }
 
@@ -45,7 +46,20 @@ func (b *Builder) Timed(p session.ProcessID, inside, outside float64) {
 // Interval is the time between two events of a thread.
 type Interval struct {
 	Elapsed q.Nanoseconds // as measured
-	Waited  bool          // the operating system acted in it
+	Waited  bool          // the operating system acted in it, for half of the time: two thirds of that the thread was blocked
+	Slept   bool          // and all of the time it was blocked
+}
+
+// off is how long the thread had no processor, and how long of this it could have run, in an interval to which probes added
+// cost.
+func (i Interval) off(cost q.Nanoseconds) (off, ready q.Nanoseconds) {
+	if i.Slept {
+		return i.Elapsed - cost, 0
+	}
+	if i.Waited {
+		off = (i.Elapsed - cost) / 2
+	}
+	return off, off / 3
 }
 
 // Timing returns the timing of a thread at a stack, root first: the function of its last frame itself if own, else the
@@ -79,9 +93,13 @@ func (b *Builder) Value(slice session.SliceID, timing session.TimingID) *session
 	return &b.TimingValues[at]
 }
 
-func addInterval(v *session.TimingValue, i Interval) {
+func addInterval(v *session.TimingValue, i Interval, cost q.Nanoseconds) {
 	v.Elapsed += i.Elapsed
-	if i.Waited {
+	if i.Waited || i.Slept {
+		off, ready := i.off(cost)
+		v.OffCPU += off
+		v.Blocked += off - ready
+		v.Ready += ready
 		v.Waited += i.Elapsed
 		v.Intervals++
 		v.Voluntary++
@@ -101,16 +119,16 @@ type Run struct {
 // activation is a call that has not ended.
 type activation struct {
 	frame                Frame // Line: where it called last
-	inclusive, exclusive [2]q.Nanoseconds
+	inclusive, exclusive [3]q.Nanoseconds
 }
 
-// values of an interval: elapsed and application, without what the probes added.
-func (i Interval) values(cost q.Nanoseconds) [2]q.Nanoseconds {
+// values of an interval: elapsed, application and CPU, without what the probes added.
+func (i Interval) values(cost q.Nanoseconds) [3]q.Nanoseconds {
 	elapsed := i.Elapsed - cost
-	if i.Waited {
-		return [2]q.Nanoseconds{elapsed, 0}
+	if off, _ := i.off(cost); i.Waited || i.Slept {
+		return [3]q.Nanoseconds{elapsed, 0, elapsed - off}
 	}
-	return [2]q.Nanoseconds{elapsed, elapsed}
+	return [3]q.Nanoseconds{elapsed, elapsed, elapsed}
 }
 
 // Run begins the calls of a thread of a process that is Timed with whole nanoseconds.
@@ -147,7 +165,7 @@ func (r *Run) Call(line int64, f session.FunctionID, i Interval) *Run {
 		add(&top.exclusive, i.values(r.cost[1]))
 		v := r.b.Value(r.slice, r.b.Timing(r.thread, false, r.stack()...))
 		v.Made++
-		addInterval(v, i)
+		addInterval(v, i, r.cost[1])
 	}
 	r.open = append(r.open, activation{frame: Frame{Function: f}})
 	r.b.Value(r.slice, r.b.Timing(r.thread, true, r.stack()...)).Calls++
@@ -159,7 +177,7 @@ func (r *Run) End(i Interval) *Run {
 	timing := r.b.Timing(r.thread, true, r.stack()...)
 	v := r.b.Value(r.slice, timing)
 	v.Ended++
-	addInterval(v, i)
+	addInterval(v, i, r.cost[0])
 	n := len(r.open) - 1
 	top := r.open[n]
 	r.open = r.open[:n]
@@ -169,8 +187,53 @@ func (r *Run) End(i Interval) *Run {
 		add(&r.open[n-1].inclusive, top.inclusive)
 	}
 	r.b.extreme(timing, session.Extremes{ElapsedInclusive: only(top.inclusive[0]), ElapsedExclusive: only(top.exclusive[0]),
-		ApplicationInclusive: only(top.inclusive[1]), ApplicationExclusive: only(top.exclusive[1])})
+		ApplicationInclusive: only(top.inclusive[1]), ApplicationExclusive: only(top.exclusive[1]),
+		CPUInclusive: only(top.inclusive[2]), CPUExclusive: only(top.exclusive[2])})
 	return r
+}
+
+// Fold records that the function on top, after an interval in itself, calls another one, which has no path of its own and
+// ends after another interval.
+func (r *Run) Fold(f session.FunctionID, before, within Interval) *Run {
+	top := &r.open[len(r.open)-1]
+	pseudo := func(name string) Frame { return Frame{Function: r.b.pseudo(r.b.Threads[r.thread-1].Process, name)} }
+	root, end := pseudo(session.NameFolded), append(r.stack(), pseudo(session.NameTruncated))
+	add(&top.exclusive, before.values(r.cost[1]))
+	v := r.b.Value(r.slice, r.b.Timing(r.thread, true, r.stack()...))
+	v.Made++
+	addInterval(v, before, r.cost[1])
+	pair := r.b.Timing(r.thread, true, root, Frame{Function: top.frame.Function}, Frame{Function: f})
+	v = r.b.Value(r.slice, pair)
+	v.Calls, v.Ended = v.Calls+1, v.Ended+1
+	addInterval(v, within, r.cost[0])
+	one := within.values(r.cost[0])
+	r.b.extreme(pair, session.Extremes{ElapsedInclusive: only(one[0]), ElapsedExclusive: only(one[0]), ApplicationInclusive: only(one[1]),
+		ApplicationExclusive: only(one[1]), CPUInclusive: only(one[2]), CPUExclusive: only(one[2])})
+	add(&top.inclusive, one)
+	whole := session.TimingInclusive{Slice: r.slice, Times: 1, Calls: 1, Elapsed: within.Elapsed}
+	for _, t := range []session.TimingID{r.b.Timing(r.thread, true, root, Frame{Function: f}), pair, r.b.Timing(r.thread, true, end...)} {
+		whole.Timing = t
+		if whole.EachCalls, whole.EachElapsed = 0, 0; t == pair {
+			whole.EachCalls, whole.EachElapsed = 1, within.Elapsed
+		}
+		r.b.TimingInclusives = append(r.b.TimingInclusives, whole)
+	}
+	slices.SortFunc(r.b.TimingInclusives, func(a, b session.TimingInclusive) int {
+		return cmp.Or(cmp.Compare(a.Slice, b.Slice), cmp.Compare(a.Timing, b.Timing))
+	})
+	return r
+}
+
+// pseudo returns the pseudo function of a process with a name.
+func (b *Builder) pseudo(p session.ProcessID, name string) session.FunctionID {
+	for _, f := range b.Functions {
+		if f.Process == p && f.Kind == session.FunctionPseudo && f.RawName == name {
+			return f.ID
+		}
+	}
+	id := session.FunctionID(len(b.Functions) + 1)
+	b.Functions = append(b.Functions, session.Function{ID: id, Process: p, Kind: session.FunctionPseudo, RawName: name})
+	return id
 }
 
 // Stop records that the recording ends, after an interval in the function on top: all calls that have not ended run on.
@@ -188,6 +251,7 @@ func (r *Run) Stop(i Interval) {
 			v := r.b.Value(r.slice, timing)
 			v.Elapsed += i.Elapsed
 			v.Waited += i.Elapsed // whether the system acted is not known: it counts in elapsed time only
+			v.OffCPU += i.Elapsed
 		}
 		r.open = r.open[:n-1]
 		i.Elapsed = 0
@@ -195,9 +259,10 @@ func (r *Run) Stop(i Interval) {
 	slices.SortFunc(r.b.TimingRunning, func(a, b session.TimingRunning) int { return cmp.Compare(a.Timing, b.Timing) })
 }
 
-func add(sum *[2]q.Nanoseconds, more [2]q.Nanoseconds) {
-	sum[0] += more[0]
-	sum[1] += more[1]
+func add(sum *[3]q.Nanoseconds, more [3]q.Nanoseconds) {
+	for i, n := range more {
+		sum[i] += n
+	}
 }
 
 func only(n q.Nanoseconds) session.Range { return session.Range{Min: n, Max: n} }
@@ -211,7 +276,8 @@ func (b *Builder) extreme(timing session.TimingID, e session.Extremes) {
 	}
 	have := &b.TimingExtremes[at].Extremes
 	for _, r := range [][2]*session.Range{{&have.ElapsedInclusive, &e.ElapsedInclusive}, {&have.ElapsedExclusive, &e.ElapsedExclusive},
-		{&have.ApplicationInclusive, &e.ApplicationInclusive}, {&have.ApplicationExclusive, &e.ApplicationExclusive}} {
+		{&have.ApplicationInclusive, &e.ApplicationInclusive}, {&have.ApplicationExclusive, &e.ApplicationExclusive},
+		{&have.CPUInclusive, &e.CPUInclusive}, {&have.CPUExclusive, &e.CPUExclusive}} {
 		r[0].Min, r[0].Max = min(r[0].Min, r[1].Min), max(r[0].Max, r[1].Max)
 	}
 }
@@ -274,7 +340,7 @@ func Timed() *Builder {
 	b.Run(main).Call(0, entry, ns(0)).
 		Call(7, work, ns(1020)).Call(22, work, ns(220)).End(ns(310)).End(ns(410)).
 		Call(8, work, ns(520)).End(ns(110)).
-		In(2).Call(9, wait, ns(120)).Call(31, sleep, ns(70)).End(Interval{Elapsed: 100_000_010, Waited: true}).End(ns(60)).
+		In(2).Call(9, wait, ns(120)).Call(31, sleep, ns(70)).End(Interval{Elapsed: 100_000_010, Slept: true}).End(ns(60)).
 		End(ns(510))
 	b.Run(worker).In(2).Call(0, work, ns(0)).Call(22, wait, ns(1020)).Call(31, sleep, ns(120)).Stop(ns(300_000_000))
 	return b

@@ -53,8 +53,8 @@ func build(t testing.TB, more string) string {
 		t.Fatal(err)
 	}
 	path := filepath.Join(dir, fmt.Sprint("replay", len(built)))
-	args := append(strings.Fields(flags+" "+more), "-o", path, "../../../agent/test/replay_time.c", "../../../agent/src/time.c",
-		"../../../agent/src/arena.c")
+	args := append(strings.Fields(flags+" "+more), "-o", path, "../../../agent/test/replay_time.c", "../../../agent/src/time.c", "../../../agent/src/timings.c",
+		"../../../agent/src/fold.c", "../../../agent/src/arena.c")
 	if out, err := exec.Command("gcc", args...).CombinedOutput(); err != nil {
 		t.Fatalf("compiling the agent: %v\n%s", err, out)
 	}
@@ -83,10 +83,11 @@ type process struct {
 	threads   []*timing.Counters
 }
 
-const maxDepth = 10_000 // where nothing is too deep
+// agentLimits has the constant MAX_UNWINDING of the agent.
+var agentLimits = timing.Limits{Timings: 1 << 30, Recursive: 1 << 27, Unwinding: 32}
 
-// agentLimits are the constants FOLD_DEPTH, MAX_TRUNCATED and MAX_UNWINDING of the agent.
-var agentLimits = timing.Limits{Depth: maxDepth, Timings: 1 << 30, FoldDepth: 16, Truncated: 16, Unwinding: 32}
+// recursionPart is the agent's RECURSION_PART.
+const recursionPart = 8
 
 // simulate makes up a process. Only one with a single thread has limits, since threads share the agent's.
 func simulate(r timingsim.Rand) *process {
@@ -94,23 +95,22 @@ func simulate(r timingsim.Rand) *process {
 	if r.IntN(2) == 0 {
 		p.recording.Overhead = wire.Overhead{Inside: uint64(r.IntN(40_000)), Outside: uint64(r.IntN(40_000))}
 	}
+	managed := r.IntN(2) == 0 // as the runtime of a process is
+	if managed {
+		p.recording.Flags |= timing.FlagBlocks
+	}
 	threads := 1 + r.IntN(4)
-	if threads == 1 {
-		switch r.IntN(3) {
-		case 0:
-			p.recording.Limits.Depth = 1 + r.IntN(6)
-		case 1:
-			p.recording.Limits.Timings = r.IntN(12)
-		}
+	if threads == 1 && r.IntN(2) == 0 {
+		p.recording.Limits.Timings = r.IntN(40)
+		p.recording.Limits.Recursive = p.recording.Limits.Timings / recursionPart
 	}
 	events := make([][]timing.Event, threads)
 	for i := range threads {
 		c := timing.NewCounters(p.recording.Limits, p.recording.Overhead)
+		c.Blocks = managed
 		p.threads = append(p.threads, c)
 		o := timingsim.Draw(r)
-		if p.recording.Limits.Depth < maxDepth { // see timingsim's tests
-			o.Throws = 0
-		}
+		o.Managed = managed
 		if r.IntN(4) == 0 {
 			o.Steps *= 10
 		}
@@ -136,15 +136,17 @@ func simulate(r timingsim.Rand) *process {
 type thread struct {
 	Timings     []wire.Timing // parents by number among those of the thread; waits apart
 	Lead, Tail  []wire.Waits  // of each timing
+	Acted       []wire.Acted
+	Inclusives  []wire.Inclusive
 	Activations []wire.Activation
 	Clock       wire.Clock // what does not depend on the agent's own time
 }
 
 // counted is what Counters say, as a thread.
 func counted(c *timing.Counters) *thread {
-	t := &thread{Clock: wire.Clock{Depth: uint32(len(c.Activations)), Elapsed: c.Clock.Elapsed, Waited: c.Clock.Waited, Calls: c.Clock.Calls}}
+	t := &thread{Clock: wire.Clock{Depth: uint32(len(c.Activations)), Elapsed: c.Clock.Elapsed, Waited: c.Clock.Waited, Calls: c.Clock.Calls, Acted: c.Clock.Acted}}
 	for _, x := range c.Timings {
-		t.add(x, c.Waits)
+		t.add(x, c.Waits, c.Acted, c.Inclusives)
 	}
 	for _, a := range c.Activations {
 		t.Activations = append(t.Activations, a)
@@ -152,16 +154,20 @@ func counted(c *timing.Counters) *thread {
 	return t
 }
 
-func (t *thread) add(x wire.Timing, waits []wire.Waits) {
-	of := func(number uint32) wire.Waits {
-		if number == 0 {
-			return wire.Waits{}
-		}
-		return waits[number-1]
-	}
-	t.Lead, t.Tail = append(t.Lead, of(x.LeadWaits)), append(t.Tail, of(x.TailWaits))
-	x.LeadWaits, x.TailWaits, x.Thread, x.IP, x.First, x.Next = 0, 0, 0, 0, 0, 0 // the last two are where the agent looks first
+func (t *thread) add(x wire.Timing, waits []wire.Waits, acted []wire.Acted, inclusives []wire.Inclusive) {
+	t.Lead, t.Tail = append(t.Lead, row(waits, x.LeadWaits)), append(t.Tail, row(waits, x.TailWaits))
+	t.Acted, t.Inclusives = append(t.Acted, row(acted, x.Acted)), append(t.Inclusives, row(inclusives, x.Inclusive))
+	x.LeadWaits, x.TailWaits, x.Acted, x.Inclusive, x.Thread, x.IP = 0, 0, 0, 0, 0, 0
+	x.First, x.Next = 0, 0 // where the agent looks first
 	t.Timings = append(t.Timings, x)
+}
+
+// row is the one with a number, from 1; 0: none.
+func row[T any](rows []T, number uint32) (none T) {
+	if number == 0 {
+		return none
+	}
+	return rows[number-1]
 }
 
 // readThreads reads the only arena of a directory. Base is where its stacks begin.
@@ -179,7 +185,7 @@ func readThreads(dir string, threads int) (list []*thread, losses [wire.LossCoun
 	if err != nil {
 		return nil, losses, err
 	}
-	timings, waits, clocks, activations := a.Timings(), a.Waits(), a.Clocks(), a.Activations()
+	timings, clocks, activations := a.Timings(), a.Clocks(), a.Activations()
 	numbers := make([]uint32, len(timings)+1) // among those of the thread
 	for i := range threads {
 		t := new(thread)
@@ -188,14 +194,17 @@ func readThreads(dir string, threads int) (list []*thread, losses [wire.LossCoun
 			if x.Thread == uint32(i+1) {
 				numbers[n+1] = uint32(len(t.Timings) + 1)
 				x.Parent = numbers[x.Parent]
-				t.add(x, waits)
+				t.add(x, a.Waits(), a.Acted(), a.Inclusives())
 			}
+		}
+		for n := range t.Timings { // which may be a later one
+			t.Timings[n].Callee = numbers[t.Timings[n].Callee]
 		}
 		if i >= len(clocks) {
 			continue // it was in no hooked function
 		}
 		c := clocks[i]
-		t.Clock = wire.Clock{Depth: c.Depth, Elapsed: c.Elapsed, Waited: c.Waited, Calls: c.Calls}
+		t.Clock = wire.Clock{Depth: c.Depth, Elapsed: c.Elapsed, Waited: c.Waited, Calls: c.Calls, Acted: c.Acted}
 		for _, x := range activations[c.Activations:][:c.Depth] {
 			x.Timing = numbers[x.Timing]
 			t.Activations = append(t.Activations, x)
@@ -251,7 +260,7 @@ const perProcess = 100
 // compareSeeds lets the agent replay the processes with the seeds from a to b.
 func compareSeeds(t *testing.T, program string, a, b int) {
 	t.Helper()
-	events := 0
+	events, folded := 0, uint64(0)
 	for a < b {
 		dir, arenas, recordings := scratch(t), scratch(t), []string(nil)
 		processes := map[string]*process{}
@@ -264,6 +273,9 @@ func compareSeeds(t *testing.T, program string, a, b int) {
 			}
 			processes[name], recordings = p, append(recordings, path)
 			events += len(p.recording.Events)
+			for _, c := range p.threads {
+				folded += c.Folded()
+			}
 		}
 		if err := run(program, arenas, recordings...); err != nil {
 			t.Fatal(err)
@@ -277,7 +289,10 @@ func compareSeeds(t *testing.T, program string, a, b int) {
 		os.RemoveAll(dir)
 		os.RemoveAll(arenas)
 	}
-	t.Logf("%d events", events)
+	t.Logf("%d events, %d folded calls", events, folded)
+	if folded == 0 {
+		t.Error("no call was folded")
+	}
 }
 
 func TestAgentEqualsCounters(t *testing.T) {

@@ -217,9 +217,13 @@ func (s *simulation) try(i *invocation, sp uint64) outcome {
 	case out.kind == stopped || out.kind == vanished || !t.finally:
 		return out
 	case out.kind == thrown:
-		return s.finally(i, me, out)
+		return s.finally(i, me, sp, out)
 	}
 	if end := s.block(i, sp, false); end.kind != normal && end.kind != returned {
+		if end.kind == thrown && s.Managed && !i.filter && !i.native { // the block has a frame of its own
+			s.tell(timing.Event{Kind: timing.KindUnwind, Class: i.class, Function: i.id})
+			s.tell(timing.Event{Kind: timing.KindUnwound})
+		}
 		return end
 	}
 	return out
@@ -262,13 +266,13 @@ func (s *simulation) caughtNatively(e exception) {
 
 // finally runs a finally block because of an exception. If it ends by an exception of its own, or is left in another
 // way, that is what counts.
-func (s *simulation) finally(i *invocation, me int, before outcome) outcome {
+func (s *simulation) finally(i *invocation, me int, from uint64, before outcome) outcome {
 	s.unwind(i, before)
 	if i.unwinding || i.class != timing.Instrumented && s.inBlock(me) {
 		return before // see the package's comment
 	}
 	sp := before.exception.sp - dispatch
-	e := timing.Event{Kind: timing.KindFinally, Class: i.class, Function: i.id, Frame: i.frame, SP: sp + 8}
+	e := timing.Event{Kind: timing.KindFinally, Class: i.class, Function: i.id, CallerSP: from, Frame: i.frame, SP: sp + 8}
 	s.tell(e)
 	defer func(was bool) { i.unwinding = was }(i.unwinding)
 	i.unwinding = true
@@ -284,7 +288,7 @@ func (s *simulation) finally(i *invocation, me int, before outcome) outcome {
 // catch runs a catch block; it may throw the exception again. What delivered the exception is still on the stack. From is
 // the stack pointer of the try block.
 func (s *simulation) catch(i *invocation, from, sp uint64) outcome {
-	s.tell(timing.Event{Kind: timing.KindCatch, Class: i.class, Function: i.id, Frame: i.frame, SP: from})
+	s.tell(timing.Event{Kind: timing.KindCatch, Class: i.class, Function: i.id, CallerSP: from, Frame: i.frame, SP: from})
 	out := s.block(i, sp, false)
 	if out.kind == normal && s.oneIn(4) && s.mayThrow() {
 		out = s.deliver(sp)

@@ -137,7 +137,7 @@ func Run(o Options, r Rand, emit func(timing.Event)) {
 			s.caughtNatively(out.exception)
 		default:
 			s.unwind(s.stack[0], out)
-			s.tell(timing.Event{Kind: timing.KindCatch, Function: s.stack[0].id, SP: Base})
+			s.tell(timing.Event{Kind: timing.KindCatch, Function: s.stack[0].id, CallerSP: Base, SP: Base})
 		}
 		s.left--
 		s.pass()
@@ -201,7 +201,8 @@ func (s *simulation) pass() {
 		s.pending.Preempted += 1 - min(1, s.pending.Voluntary)
 		s.pending.Faults += uint64(s.r.IntN(2))
 		s.pending.Reads += uint64(s.r.IntN(3))
-		s.pending.OffNS += uint64(s.r.IntN(1000))
+		s.pending.Blocked += uint64(s.r.IntN(1000))
+		s.pending.Ready += uint64(s.r.IntN(1000))
 	}
 }
 

@@ -20,15 +20,14 @@ var (
 	first = flag.Int("first", 0, "the first of their seeds")
 )
 
-// drawLimits bounds some threads. Where calls are too deep nothing is thrown: that they are gone is seen late, and then
-// they can be confused with other calls of the same functions.
-func drawLimits(r timingsim.Rand, o *timingsim.Options) timing.Limits {
+// drawLimits bounds some threads.
+func drawLimits(r timingsim.Rand) timing.Limits {
 	limits := timing.Unlimited
-	switch r.IntN(5) {
+	switch r.IntN(4) {
 	case 0:
-		limits.Depth, limits.FoldDepth, o.Throws = 1+r.IntN(6), 1+r.IntN(4), 0
+		limits.Timings, limits.Recursive = r.IntN(12), r.IntN(4)
 	case 1:
-		limits.Timings, limits.FoldDepth, limits.Truncated = r.IntN(12), 1+r.IntN(4), r.IntN(4)
+		limits.Recursive = r.IntN(4)
 	}
 	return limits
 }
@@ -50,8 +49,9 @@ type seen struct {
 // check lets both count the time of one thread.
 func check(r timingsim.Rand, s *seen, tell func(timing.Event)) error {
 	o := timingsim.Draw(r)
-	limits, overhead := drawLimits(r, &o), drawOverhead(r)
+	limits, overhead := drawLimits(r), drawOverhead(r)
 	naive, counters := timing.NewNaive(limits, overhead), timing.NewCounters(limits, overhead)
+	naive.Blocks, counters.Blocks = o.Managed, o.Managed
 	var err error
 	timingsim.Run(o, r, func(e timing.Event) {
 		tell(e)
@@ -68,7 +68,7 @@ func check(r timingsim.Rand, s *seen, tell func(timing.Event)) error {
 	if !want.Equal(got) {
 		return fmt.Errorf("%+v, %+v: naive (-) and counters (+) differ: %s", o, limits, cmp.Diff(want, got))
 	}
-	if n := counters.Losses[wire.LossCallsFolded]; n != naive.Folded() {
+	if n := counters.Folded(); n != naive.Folded() {
 		return fmt.Errorf("%d calls folded, not %d", n, naive.Folded())
 	}
 	if n := counters.Losses[wire.LossClockBackwards]; n != naive.Backwards() {
@@ -84,7 +84,7 @@ func (s *seen) add(r timing.Result, c *timing.Counters) {
 		s.unmatched += n.Unmatched
 		s.waits += n.Lead.Intervals + n.Tail.Intervals
 	}
-	s.folded += c.Losses[wire.LossCallsFolded]
+	s.folded += c.Folded()
 	s.backwards += c.Losses[wire.LossClockBackwards]
 	if n := len(c.Activations); n > 0 {
 		s.open++
@@ -94,10 +94,9 @@ func (s *seen) add(r timing.Result, c *timing.Counters) {
 
 // conserves checks that each interval is somebody's, and nobody's twice.
 func conserves(r timing.Result) error {
-	var roots, nodes, functions timing.Values
+	var roots, functions, edges timing.Values
 	for _, n := range r.Nodes {
 		for v, ticks := range n.Total {
-			nodes[v] += ticks
 			if n.Parent < 0 {
 				roots[v] += ticks
 			}
@@ -110,13 +109,27 @@ func conserves(r timing.Result) error {
 		for v, ticks := range f.Total {
 			functions[v] += ticks
 		}
-		if f.Total[timing.ApplicationInclusive] > f.Total[timing.ElapsedInclusive] || f.Total[timing.ElapsedInclusive] > roots[timing.ElapsedInclusive] {
+		if f.Total[timing.ApplicationInclusive] > f.Total[timing.CPUInclusive] || f.Total[timing.CPUInclusive] > f.Total[timing.ElapsedInclusive] ||
+			f.Total[timing.ElapsedInclusive] > roots[timing.ElapsedInclusive] {
 			return fmt.Errorf("function %+v of %v", f, roots)
 		}
 	}
-	for _, x := range [][2]int{{timing.ElapsedInclusive, timing.ElapsedExclusive}, {timing.ApplicationInclusive, timing.ApplicationExclusive}} {
-		if inclusive, exclusive := roots[x[0]], x[1]; nodes[exclusive] != inclusive || functions[exclusive] != inclusive {
-			return fmt.Errorf("%d inclusive, exclusive %d and %d", inclusive, nodes[exclusive], functions[exclusive])
+	calls := map[uint32]uint64{}
+	for _, e := range r.Edges {
+		calls[e.Function.Function] += e.Calls
+		for v, ticks := range e.Total {
+			edges[v] += ticks
+		}
+	}
+	for _, f := range r.Functions {
+		if calls[f.Function] != f.Calls {
+			return fmt.Errorf("%d calls of function %d, by its callers %d", f.Calls, f.Function, calls[f.Function])
+		}
+	}
+	for _, x := range [][2]int{{timing.ElapsedInclusive, timing.ElapsedExclusive}, {timing.ApplicationInclusive, timing.ApplicationExclusive},
+		{timing.CPUInclusive, timing.CPUExclusive}} {
+		if inclusive, exclusive := roots[x[0]], x[1]; edges[exclusive] != inclusive || functions[exclusive] != inclusive {
+			return fmt.Errorf("%d inclusive, exclusive %d and %d", inclusive, edges[exclusive], functions[exclusive])
 		}
 	}
 	return nil
@@ -125,10 +138,10 @@ func conserves(r timing.Result) error {
 func TestCountersKnowTheTruth(t *testing.T) {
 	var s seen
 	for seed := *first; seed < *first+*seeds; seed++ {
-		r := rand.New(rand.NewPCG(uint64(seed), 1))
+		r := rand.New(rand.NewPCG(uint64(seed), 3))
 		if err := check(r, &s, func(timing.Event) {}); err != nil {
 			var log strings.Builder
-			check(rand.New(rand.NewPCG(uint64(seed), 1)), new(seen), func(e timing.Event) { fmt.Fprintf(&log, "%+v\n", e) })
+			check(rand.New(rand.NewPCG(uint64(seed), 3)), new(seen), func(e timing.Event) { fmt.Fprintf(&log, "%+v\n", e) })
 			t.Fatalf("seed %d: %v\n%v", seed, err, log.String())
 		}
 	}
@@ -141,6 +154,46 @@ func TestCountersKnowTheTruth(t *testing.T) {
 	}
 	if s.calls < few || s.unmatched < few || s.folded < few || s.waits < few || s.backwards < few || s.open < few || s.deep < few {
 		t.Error("something is not much simulated")
+	}
+}
+
+// TestLimitsLoseNothing gives long programs less room than they have paths: functions and pairs of functions are what the
+// definition says, whatever the limit.
+func TestLimitsLoseNothing(t *testing.T) {
+	folded := map[int]uint64{}
+	for seed := range 300 {
+		for _, most := range []int{10, 100, 1000} {
+			r := rand.New(rand.NewPCG(uint64(seed), 4))
+			o := timingsim.Draw(r)
+			o.Steps, o.Depth, o.Functions, o.Sites, o.Abrupt = 4000, 30, 3+r.IntN(10), 4, seed%4 == 0
+			limits := timing.Unlimited
+			limits.Timings, limits.Recursive = most, most/8
+			o.Throws = 0 // short programs have exceptions beside limits: TestCountersKnowTheTruth
+			overhead := drawOverhead(r)
+			naive, counters := timing.NewNaive(limits, overhead), timing.NewCounters(limits, overhead)
+			counters.Blocks = o.Managed
+			timingsim.Run(o, r, func(e timing.Event) {
+				counters.Add(e)
+				if err := naive.Add(e); err != nil {
+					t.Fatal(err)
+				}
+			})
+			want, got := naive.Result(), counters.Result()
+			if diff := cmp.Diff(want.Functions, got.Functions); diff != "" {
+				t.Fatalf("seed %d, %d paths: functions: naive (-) and counters (+) differ: %s", seed, most, diff)
+			}
+			if !want.Equal(got) {
+				t.Fatalf("seed %d, %d paths: naive (-) and counters (+) differ: %s", seed, most, cmp.Diff(want, got))
+			}
+			if err := conserves(got); err != nil {
+				t.Fatalf("seed %d, %d paths: %v", seed, most, err)
+			}
+			folded[most] += counters.Folded()
+		}
+	}
+	t.Logf("folded calls by limit: %v", folded)
+	if len(folded) != 3 || folded[1000] < 1000 {
+		t.Error("little was folded")
 	}
 }
 

@@ -30,10 +30,13 @@ type Arena struct {
 	Sites       []wire.Site
 	Fates       []wire.Fate
 	Ages        []wire.Ages
+	ThreadSets  []wire.ThreadSet
 	Timings     []wire.Timing
 	Waits       []wire.Waits
 	Clocks      []wire.Clock
 	Activations []wire.Activation
+	Acted       []wire.Acted
+	Inclusives  []wire.Inclusive
 	Capacity    int // in place of the constant, when not 0; to be set before the first Write
 }
 
@@ -137,7 +140,7 @@ func (a *Arena) Compact() ([]byte, error) { return a.bytes(0) }
 
 func (a *Arena) bytes(capacity int) ([]byte, error) {
 	b := make([]byte, wire.HeaderSize)
-	for i, table := range [wire.RegionCount]any{a.Log, a.IPs, a.Nodes, a.Sites, a.Fates, a.Ages, a.Timings, a.Waits, a.Clocks, a.Activations} {
+	for i, table := range [wire.RegionCount]any{a.Log, a.IPs, a.Nodes, a.Sites, a.Fates, a.Ages, a.ThreadSets, a.Timings, a.Waits, a.Clocks, a.Activations, a.Acted, a.Inclusives} {
 		offset := len(b)
 		if reflect.ValueOf(table).Len() > 0 {
 			var err error

@@ -1,0 +1,257 @@
+/* Events of the runtime's own tracing (EventPipe), which make garbage collections shorter.
+ *
+ * Problem: with COR_PRF_MONITOR_GC the runtime walks all of generation 0 at the start of each garbage collection and
+ * counts its objects by class in a table of 32 buckets, for a callback that nobody here wants (ObjectsAllocatedByClass).
+ * That is most of a pause: 7 ms become 90 with ten classes and 5,000 with three thousand.
+ *
+ * Idea: the runtime looks at the flag twice. Right after GarbageCollectionStarted has returned, to decide about that
+ * walk; and when survivors are known, to decide whether they are told (DiagGCStart, DiagWalkSurvivors in gcenv.ee.cpp).
+ * In between, on the same thread, it writes the event GCStart, which a synchronous session of EventPipe delivers at
+ * once. So GarbageCollectionStarted clears the flag, and the first event on that thread sets it again. The flag is only
+ * cleared if the session is known to live, by an event since the threads were stopped for this very collection; and
+ * if no event came, then GarbageCollectionFinished finds the flag cleared: the survivors were not told, which is a
+ * loss (COR_PRF_HIGH_BASIC_GC has it called all the same), and from then on collections are as they were.
+ *
+ * The end: the runtime shuts EventPipe down before the profiler. The agent has a provider of its own, in a session of its
+ * own, older than that of the events; sessions are stopped in the order of their age, each tells its providers. So the
+ * agent hears of the end while events still come, and has its last collection then. Once it heard, no flag is cleared.
+ *
+ * What it costs: a session makes the runtime describe its events to itself, which takes a tenth of a second and
+ * thousands of objects. So there is one only if collections may take long (EVENTS_CHUNKS, EVENTS_TYPES) or happen, and a
+ * thread of the agent's own starts it: whatever is allocated and called on that thread is not the program's, and is left
+ * out and counted.
+ *
+ * The runtime must have ICorProfilerInfo12 (.NET 5) for events and ICorProfilerInfo14 (.NET 8) for the end; without, or
+ * if it refuses, it walks. .NET 11 need not be tricked: it has a flag for it (dotnet/runtime#123177). */
+#define _GNU_SOURCE
+#include "agent.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <string.h>
+
+#define EVENT_SUSPEND_END 8u /* GCSuspendEEEnd_V1 */
+#define EVENT_SUSPEND_BEGIN 9u /* GCSuspendEEBegin_V1 */
+#define KEYWORD_GC 1u
+#define LEVEL_INFORMATIONAL 4u
+#define OWN_KEYWORD 1u
+#define SKIPS_SINCE 11u /* the version of .NET that can be asked not to walk */
+#define LONGEST_WAIT_NS UINT64_C(2000000000)
+#define STARTUP_NS UINT64_C(1000000000) /* a program without managed sources (EventSource.IsSupported) is past its start then */
+
+enum { REGISTERED_RUNTIME = 1, REGISTERED_ALL };
+
+static const utf16 runtime_name[] = u"Microsoft-Windows-DotNETRuntime";
+
+static void *info;
+static uint32_t low, high; /* the mask while no collection begins */
+static uint32_t wanted = 1; /* the session is started, or never will be */
+static uint32_t asked;      /* it would be of use */
+static uint32_t registered; /* how far the managed sources of events are, see provider_created */
+static uint32_t clearing;  /* 1: a collection has cleared the flag, or is about to */
+static uint32_t closing;   /* 1: EventPipe ends */
+static uint32_t living;    /* 1: an event came since threads were stopped for a collection */
+static uintptr_t cleared_by; /* thread that cleared the flag, 0: it is set */
+static __thread bool own_thread __attribute__((tls_model("initial-exec")));
+
+uint32_t events_init(void *profiler_info, uint32_t low_mask, uint32_t high_mask)
+{
+    void *info12 = NULL;
+    low = low_mask;
+    high = high_mask;
+    if ((low & MONITOR_GC) == 0 || com_query(profiler_info, &IID_INFO12, &info12) < 0 || info12 == NULL)
+        return high;
+    info = profiler_info;
+    high |= HIGH_MONITOR_EVENT_PIPE | HIGH_BASIC_GC;
+    if (arena.header->runtime_major >= SKIPS_SINCE)
+        high |= HIGH_MONITOR_GC_SKIP_ALLOCATED_BY_CLASS;
+    else
+        wanted = 0;
+    return high;
+}
+
+void events_stop(uint32_t low_mask)
+{
+    low = low_mask;
+    high = 0;
+    __atomic_store_n(&wanted, 1, __ATOMIC_SEQ_CST);
+    __atomic_store_n(&closing, 1, __ATOMIC_SEQ_CST);
+}
+
+static bool set_flag(bool on)
+{
+    return SLOT(info, INFO_SET_EVENT_MASK2, uint32_t, uint32_t)(info, on ? low : low & ~MONITOR_GC, high) >= 0;
+}
+
+static void restore(void)
+{
+    if (!set_flag(true))
+        return; /* the next event tries again */
+    __atomic_store_n(&cleared_by, 0, __ATOMIC_RELEASE);
+    __atomic_store_n(&clearing, 0, __ATOMIC_SEQ_CST);
+}
+
+/* ── the session ────────────────────────────────────────────────────────────────────────────────────────────── */
+
+static hresult event_delivered(void *self, uintptr_t provider, uint32_t id)
+{
+    (void)self, (void)provider; /* and nine more */
+    if (id == EVENT_SUSPEND_BEGIN || id == EVENT_SUSPEND_END)
+        __atomic_store_n(&living, 1, __ATOMIC_RELEASE);
+    if (__atomic_load_n(&cleared_by, __ATOMIC_ACQUIRE) == (uintptr_t)pthread_self())
+        restore();
+    return HR_OK;
+}
+
+/* The provider is told that a session with it began or ended; the one session that has it ends with EventPipe. A
+ * collection that has cleared the flag gets its event still; the next one will not clear it. */
+static void provider_changed(const uint8_t *source, uint32_t enabled)
+{
+    (void)source; /* and five more */
+    if (enabled != 0)
+        return;
+    lifetime_end();
+    __atomic_store_n(&closing, 1, __ATOMIC_SEQ_CST);
+    uint64_t until = monotonic_ns() + LONGEST_WAIT_NS;
+    while (__atomic_load_n(&clearing, __ATOMIC_SEQ_CST) != 0 && monotonic_ns() < until)
+        sched_yield();
+    own_thread = true; /* the session of events ends next, and the managed twin hears of it */
+    if (current_thread != NULL)
+        current_thread->busy = true;
+}
+
+static bool start_session(const struct clr_event_provider *provider)
+{
+    uint64_t session = 0;
+    return SLOT(info, INFO_EVENT_PIPE_START_SESSION, uint32_t, const struct clr_event_provider *, int32_t, uint64_t *)(info, 1, provider, 0, &session) >= 0;
+}
+
+static void *start(void *unused)
+{
+    static const utf16 own_name[] = u"clrprof";
+    static const struct clr_event_provider own = {own_name, OWN_KEYWORD, LEVEL_INFORMATIONAL, NULL};
+    static const struct clr_event_provider runtime = {runtime_name, KEYWORD_GC, LEVEL_INFORMATIONAL, NULL};
+    void *info14 = NULL;
+    uintptr_t provider = 0;
+    own_thread = true;
+    time_leave_out_thread();
+    if (com_query(info, &IID_INFO14, &info14) >= 0 && info14 != NULL &&
+        SLOT(info, INFO_EVENT_PIPE_CREATE_PROVIDER2, const utf16 *, void *, uintptr_t *)(info, own_name, (void *)provider_changed, &provider) >= 0)
+        start_session(&own); /* if it is refused, the last collection comes in Shutdown */
+    start_session(&runtime);
+    return unused;
+}
+
+static COLD void start_on_own_thread(void)
+{
+    sigset_t blocked, old;
+    pthread_attr_t attributes;
+    pthread_t thread;
+    if (__atomic_load_n(&asked, __ATOMIC_SEQ_CST) == 0 || __atomic_load_n(&registered, __ATOMIC_SEQ_CST) != REGISTERED_ALL ||
+        __atomic_exchange_n(&wanted, 1, __ATOMIC_ACQ_REL) != 0)
+        return;
+    /* Managed code runs on that thread: faults and the runtime's own signal must reach it, and no others. */
+    static const int needed[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT};
+    sigfillset(&blocked);
+    for (uint32_t i = 0; i < sizeof needed / sizeof needed[0]; i++)
+        sigdelset(&blocked, needed[i]);
+    sigdelset(&blocked, SIGRTMIN);
+    pthread_attr_init(&attributes);
+    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+    pthread_sigmask(SIG_SETMASK, &blocked, &old);
+    pthread_create(&thread, &attributes, start, NULL); /* else the runtime goes on walking */
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    pthread_attr_destroy(&attributes);
+}
+
+COLD void events_want(void)
+{
+    if (__atomic_load_n(&wanted, __ATOMIC_RELAXED) != 0)
+        return;
+    __atomic_store_n(&asked, 1, __ATOMIC_SEQ_CST);
+    start_on_own_thread();
+}
+
+/* The runtime's managed twin of its provider describes the events, when a session has begun and the twin is complete: on
+ * the thread that starts the session if it was complete before, else on the program's. So the session waits for the next
+ * source after it, which the runtime makes on the same thread when the twin is done. */
+static hresult provider_created(void *self, uintptr_t provider)
+{
+    (void)self;
+    utf16 name[sizeof runtime_name / sizeof *runtime_name + 1] = {0};
+    uint32_t length = 0;
+    uint32_t stage = __atomic_load_n(&registered, __ATOMIC_SEQ_CST);
+    if (stage == REGISTERED_ALL)
+        return HR_OK;
+    SLOT(info, INFO_EVENT_PIPE_GET_PROVIDER_INFO, uintptr_t, uint32_t, uint32_t *, utf16 *)(info, provider, sizeof name / sizeof *name, &length, name);
+    if (memcmp(name, runtime_name, sizeof runtime_name) == 0)
+        __atomic_store_n(&registered, REGISTERED_RUNTIME, __ATOMIC_SEQ_CST);
+    else if (stage == REGISTERED_RUNTIME)
+        __atomic_store_n(&registered, REGISTERED_ALL, __ATOMIC_SEQ_CST);
+    start_on_own_thread();
+    return HR_OK;
+}
+
+bool events_leave_out(uint64_t bytes)
+{
+    if (!own_thread && __atomic_load_n(&arena.header->alive_known, __ATOMIC_RELAXED) == 0)
+        return false;
+    __atomic_fetch_add(&arena.header->left_out, 1, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&arena.header->left_out_bytes, bytes, __ATOMIC_RELAXED);
+    return true;
+}
+
+/* ── collections ────────────────────────────────────────────────────────────────────────────────────────────── */
+
+void events_gc_suspending(void)
+{
+    __atomic_store_n(&living, 0, __ATOMIC_RELEASE);
+}
+
+void events_gc_started(void)
+{
+    if (__atomic_load_n(&living, __ATOMIC_ACQUIRE) == 0 || cleared_by != 0)
+        return;
+    __atomic_store_n(&clearing, 1, __ATOMIC_SEQ_CST);
+    if (__atomic_load_n(&closing, __ATOMIC_SEQ_CST) == 0 && set_flag(false))
+        __atomic_store_n(&cleared_by, (uintptr_t)pthread_self(), __ATOMIC_RELEASE);
+    else
+        __atomic_store_n(&clearing, 0, __ATOMIC_SEQ_CST);
+}
+
+bool events_gc_finished(void)
+{
+    bool told = __atomic_load_n(&cleared_by, __ATOMIC_ACQUIRE) == 0;
+    if (!told) {
+        __atomic_store_n(&closing, 1, __ATOMIC_SEQ_CST); /* never again */
+        restore();
+    }
+    if (monotonic_ns() - arena.header->start_ns > STARTUP_NS)
+        __atomic_store_n(&registered, REGISTERED_ALL, __ATOMIC_SEQ_CST);
+    return told;
+}
+
+void events_end(void)
+{
+    __atomic_store_n(&closing, 1, __ATOMIC_SEQ_CST);
+    if (info != NULL)
+        set_flag(false);
+}
+
+static hresult objects_allocated_by_class(void)
+{
+    arena.header->walks++;
+    if ((high & HIGH_MONITOR_GC_SKIP_ALLOCATED_BY_CLASS) != 0) { /* it does not know the flag */
+        high &= ~HIGH_MONITOR_GC_SKIP_ALLOCATED_BY_CLASS;
+        wanted = 0;
+    }
+    return HR_OK;
+}
+
+void events_install(void **callbacks)
+{
+    callbacks[CALLBACK_OBJECTS_ALLOCATED_BY_CLASS] = (void *)objects_allocated_by_class;
+    callbacks[CALLBACK_EVENT_PROVIDER_CREATED] = (void *)provider_created;
+    callbacks[CALLBACK_EVENT_DELIVERED] = (void *)event_delivered;
+}

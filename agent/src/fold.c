@@ -1,0 +1,225 @@
+/* Calls without a timing of their own path.
+ *
+ * When there is no room for more paths, or enough is taken by recursion, a call has none, and neither has what it calls: it
+ * is folded. Folded calls are counted by (caller, function), below a timing that stands for all of them, (truncated): so
+ * calls and exclusive times of each function and of each such pair stay exact.
+ *
+ * Inclusive times are measured then: the time from the outermost folded call of a function to its end, unless the
+ * function is on the path of the caller that is not folded, for which it is counted already; the same for a pair. Who is on
+ * that path is noted in the same timings (present), when a call is folded, and only as far as that has changed since the last
+ * time: each call is noted once at most, so that costs no more than calls do. The caller that is not folded gets the time of
+ * the folded calls that it made: so inclusive times of its path stay exact too. */
+#include "timings.h"
+
+#define RECURSION_PART 8u   /* of all timings so many, one in eight, may be of functions that are on their paths already */
+#define RECURSION_REACH 64u /* timings up a path that are looked at to find out, as long as that is not reached */
+
+static uint64_t paths, recursive_paths; /* timings of the process that have one; of these, of functions that were on it already */
+static bool paths_are_full;             /* there is no room for another one; it does not come back */
+
+void fold_init(void)
+{
+    paths = recursive_paths = 0;
+    paths_are_full = false;
+}
+
+static bool recursion_is_full(void)
+{
+    return __atomic_load_n(&recursive_paths, __ATOMIC_RELAXED) >= max_timings / RECURSION_PART;
+}
+
+/* ── timings of folded calls ────────────────────────────────────────────────────────────────────────────────── */
+
+static uint32_t folded_function(struct timer *t, uint32_t function)
+{
+    if (t->truncated == 0)
+        t->truncated = make_timing(t, 0, 0, 0, true);
+    uint32_t number = t->truncated == 0 ? 0 : find_or_make(t, t->truncated, function, 0, true);
+    return number != 0 && inclusive_of(timing_at(number)) != NULL ? number : 0;
+}
+
+/* Of a function called by another one, which is known by its timing below (truncated). */
+static uint32_t folded_pair(struct timer *t, uint32_t caller, uint32_t function)
+{
+    uint32_t number = find_or_make(t, caller, function, 0, true);
+    if (number == 0 || timing_at(number)->callee != 0)
+        return number;
+    uint32_t callee = folded_function(t, function);
+    if (callee == 0 || inclusive_of(timing_at(number)) == NULL)
+        return 0;
+    timing_at(number)->callee = callee; /* last: fold_find takes it for a sign that all is there */
+    return number;
+}
+
+/* ── who is on the stack ────────────────────────────────────────────────────────────────────────────────────── */
+
+static void unmark(struct timer *t, uint32_t depth)
+{
+    for (; t->n_marked > depth; t->n_marked--) {
+        const struct level *l = &t->levels[t->n_marked];
+        timing_at(l->function)->present--;
+        if (l->edge != 0)
+            timing_at(l->edge)->present--;
+    }
+}
+
+/* Notes all calls on the stack, none of which is folded. False: no memory. */
+static bool mark(struct timer *t)
+{
+    uint32_t depth = (uint32_t)(t->top - t->bottom), same = depth < t->n_marked ? depth : t->n_marked;
+    while (same > 0 && t->levels[same].marked_call != t->bottom[same].calls)
+        same--;
+    unmark(t, same);
+    while (t->n_marked < depth) {
+        uint32_t next = t->n_marked + 1, function = timing_at(t->bottom[next].timing)->function, edge = 0;
+        struct level *l = &t->levels[next];
+        if (next > 1 && (edge = folded_pair(t, t->levels[next - 1].function, function)) == 0)
+            return false;
+        l->edge = edge;
+        l->function = edge != 0 ? timing_at(edge)->callee : folded_function(t, function);
+        if (l->function == 0)
+            return false;
+        l->marked_call = t->bottom[next].calls;
+        timing_at(l->function)->present++;
+        if (edge != 0)
+            timing_at(edge)->present++;
+        t->n_marked = next;
+    }
+    return true;
+}
+
+HOT static bool is_marked(const struct timer *t)
+{
+    uint32_t depth = (uint32_t)(t->top - t->bottom);
+    return t->n_marked == depth && t->levels[depth].marked_call == t->top->calls;
+}
+
+/* ── paths ──────────────────────────────────────────────────────────────────────────────────────────────────── */
+
+static bool is_near_on_path(uint32_t number, uint32_t function)
+{
+    for (uint32_t i = 0; i < RECURSION_REACH && number != 0; i++, number = timing_at(number)->parent)
+        if (timing_at(number)->function == function)
+            return true;
+    return false;
+}
+
+static bool is_on_path(struct timer *t, uint32_t function)
+{
+    if (!recursion_is_full())
+        return is_near_on_path(t->top->timing, function);
+    uint32_t number = mark(t) ? find_timing(t, t->truncated, function, 0) : 0;
+    return number != 0 && timing_at(number)->present != 0;
+}
+
+uint32_t fold_path(struct timer *t, uint32_t function, uintptr_t return_address)
+{
+    uint32_t parent = t->top->timing, number = find_timing(t, parent, function, return_address);
+    bool root = parent == 0, recursive = false; /* roots are few */
+    if (number != 0)
+        return number;
+    if (!root) {
+        if (__atomic_load_n(&paths, __ATOMIC_RELAXED) >= max_timings)
+            __atomic_store_n(&paths_are_full, true, __ATOMIC_RELAXED);
+        if (paths_are_full)
+            return 0;
+        recursive = is_on_path(t, function);
+        if (recursive && recursion_is_full())
+            return 0;
+    }
+    number = make_timing(t, parent, function, return_address, root);
+    if (number == 0)
+        __atomic_store_n(&paths_are_full, true, __ATOMIC_RELAXED);
+    else
+        __atomic_fetch_add(&paths, 1, __ATOMIC_RELAXED);
+    if (number != 0 && recursive)
+        __atomic_fetch_add(&recursive_paths, 1, __ATOMIC_RELAXED);
+    return number;
+}
+
+/* ── calls ──────────────────────────────────────────────────────────────────────────────────────────────────── */
+
+static bool is_folded(const struct wire_activation *a)
+{
+    return (a->flags & WIRE_ACTIVATION_FOLDED) != 0;
+}
+
+uint32_t fold_call(struct timer *t, uint32_t function)
+{
+    uint32_t caller;
+    if (is_folded(t->top)) {
+        caller = timing_at(t->top->timing)->callee;
+    } else {
+        if (!mark(t) || inclusive_of(timing_at(t->top->timing)) == NULL)
+            return 0;
+        caller = t->levels[t->top - t->bottom].function;
+    }
+    return folded_pair(t, caller, function);
+}
+
+HOT uint32_t fold_find(const struct timer *t, uint32_t function)
+{
+    const struct wire_activation *top = t->top;
+    bool folded = (top->flags & WIRE_ACTIVATION_FOLDED) != 0;
+    if (!folded && (!is_marked(t) || timing_at(top->timing)->inclusive == 0))
+        return 0;
+    uint32_t caller = folded ? timing_at(top->timing)->callee : t->levels[top - t->bottom].function;
+    uint32_t number = find_timing(t, caller, function, 0), callee = number == 0 ? 0 : timing_at(number)->callee;
+    if (callee == 0)
+        return 0;
+    if (!folded && !paths_are_full && timing_at(callee)->present == 0)
+        return 0; /* there may be room for a path */
+    return number;
+}
+
+HOT void fold_begin(uint32_t number)
+{
+    struct wire_timing *x = timing_at(number);
+    x->present++;
+    timing_at(x->callee)->present++;
+}
+
+/* A call that ended is added to the time of what was on the stack with it. */
+HOT static void add_inclusive(const struct timer *t, uint32_t timing, const struct wire_activation *a)
+{
+    struct wire_inclusive *v = &arena.inclusives[timing_at(timing)->inclusive - 1];
+    const struct wire_clock *c = t->clock;
+    v->elapsed += c->elapsed - a->elapsed;
+    v->waited += c->waited - a->waited;
+    if (UNLIKELY(c->acted != a->acted)) {
+        const struct wire_waits *now = &t->sums.waits, *before = &t->levels[a - t->bottom].before.waits;
+        v->waits.intervals += now->intervals - before->intervals;
+        v->waits.voluntary += now->voluntary - before->voluntary;
+        v->waits.preempted += now->preempted - before->preempted;
+        v->waits.faults += now->faults - before->faults;
+        v->waits.reads += now->reads - before->reads;
+        v->waits.blocked += now->blocked - before->blocked;
+        v->waits.ready += now->ready - before->ready;
+    }
+    v->calls += 1 + c->calls - a->calls;
+    v->times++;
+}
+
+/* The same of a pair, for each call by itself. */
+HOT static void add_each(const struct timer *t, const struct wire_activation *a)
+{
+    struct wire_inclusive *v = &arena.inclusives[timing_at(a->timing)->inclusive - 1];
+    const struct wire_clock *c = t->clock;
+    v->each_elapsed += c->elapsed - a->elapsed;
+    v->each_waited += c->waited - a->waited;
+    if (UNLIKELY(c->acted != a->acted))
+        v->each_off += off_ticks(&t->sums) - off_ticks(&t->levels[a - t->bottom].before);
+    v->each_calls += 1 + c->calls - a->calls;
+}
+
+HOT void fold_end(struct timer *t, const struct wire_activation *a)
+{
+    struct wire_timing *x = timing_at(a->timing), *callee = timing_at(x->callee);
+    add_each(t, a);
+    if (--x->present == 0)
+        add_inclusive(t, a->timing, a);
+    if (--callee->present == 0)
+        add_inclusive(t, x->callee, a);
+    if ((a[-1].flags & WIRE_ACTIVATION_FOLDED) == 0)
+        add_inclusive(t, a[-1].timing, a);
+}

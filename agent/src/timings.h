@@ -1,0 +1,95 @@
+/* The timings of a thread, and those of calls that have no path of their own: shared by time.c, timings.c and fold.c. */
+#ifndef CLRPROF_TIMINGS_H
+#define CLRPROF_TIMINGS_H
+
+#include "agent.h"
+
+#ifndef __clang__
+#define HOT __attribute__((target("general-regs-only")))
+#else
+#define HOT /* the stubs save more */
+#endif
+
+HOT static inline struct wire_timing *timing_at(uint32_t number)
+{
+    return &arena.timings[number - 1];
+}
+
+HOT static inline uint64_t timing_hash(uint32_t parent, uint32_t function, uintptr_t return_address)
+{
+    uint64_t h = (uint64_t)parent << 32 ^ function;
+    h = (h ^ return_address * UINT64_C(0x9E3779B97F4A7C15)) * UINT64_C(0xff51afd7ed558ccd);
+    return h >> 32;
+}
+
+HOT static inline bool is_timing(uint32_t number, uint32_t parent, uint32_t function, uintptr_t return_address)
+{
+    const struct wire_timing *x = timing_at(number);
+    return x->return_address == return_address && x->parent == parent && x->function == function;
+}
+
+/* The number of a timing of this thread, 0: there is none. A slot is 0 or hash << 32 | number, so that timings with
+ * other hashes, which are seldom in a cache, are not looked at. */
+HOT static inline uint32_t find_timing(const struct timer *t, uint32_t parent, uint32_t function, uintptr_t return_address)
+{
+    uint64_t hash = timing_hash(parent, function, return_address);
+    for (uint64_t i = hash;; i++) {
+        uint64_t slot = t->table[i & t->mask];
+        if (slot == 0)
+            return 0;
+        if (slot >> 32 == hash && is_timing((uint32_t)slot, parent, function, return_address))
+            return (uint32_t)slot;
+    }
+}
+
+HOT static inline uint64_t above_zero(uint64_t a, uint64_t b)
+{
+    return a > b ? a - b : 0;
+}
+
+HOT static inline void note(uint64_t *least, uint64_t *most, uint64_t value)
+{
+    if (value < *least)
+        *least = value;
+    if (value > *most)
+        *most = value;
+}
+
+HOT static inline uint64_t off_ticks(const struct sums *s)
+{
+    return s->waits.blocked + s->waits.ready;
+}
+
+HOT static inline void waits_add(struct wire_waits *w, const struct wire_waits *more)
+{
+    w->intervals += more->intervals;
+    w->voluntary += more->voluntary;
+    w->preempted += more->preempted;
+    w->faults += more->faults;
+    w->reads += more->reads;
+    w->blocked += more->blocked;
+    w->ready += more->ready;
+}
+
+/* ── timings.c ──────────────────────────────────────────────────────────────────────────────────────────────── */
+
+extern uint64_t max_timings; /* of paths, in a process */
+void timings_init(uint64_t most);
+/* 0: no room. The last part of the memory is for those that may be made when the others may not. */
+uint32_t make_timing(struct timer *t, uint32_t parent, uint32_t function, uintptr_t return_address, bool last_part);
+uint32_t find_or_make(struct timer *t, uint32_t parent, uint32_t function, uintptr_t return_address, bool last_part);
+struct wire_waits *waits_of(uint32_t *number); /* of what follows, NULL: no memory */
+struct wire_acted *acted_of(struct wire_timing *x);
+struct wire_inclusive *inclusive_of(struct wire_timing *x);
+
+/* ── fold.c ─────────────────────────────────────────────────────────────────────────────────────────────────── */
+
+void fold_init(void);
+/* The timing of a call by the innermost activation, which is not folded; 0: it is to be folded. */
+uint32_t fold_path(struct timer *t, uint32_t function, uintptr_t return_address);
+uint32_t fold_call(struct timer *t, uint32_t function); /* that of a folded call; 0: no memory */
+uint32_t fold_find(const struct timer *t, uint32_t function); /* the same, if it is there, and nothing has to be made; else 0 */
+void fold_begin(uint32_t number);
+void fold_end(struct timer *t, const struct wire_activation *a); /* its elapsed time is counted */
+
+#endif

@@ -1,0 +1,108 @@
+/* Is somebody still reading?
+ *
+ * Problem: build servers and other daemons outlive the clrprof that started them. Nobody would read what they count, and
+ * their memory would grow for nothing.
+ *
+ * Idea: the collector holds a lock on the arenas' directory (flock), which the kernel releases however it ends; a lock is the
+ * same in every container and PID namespace. When it ends as it should, it also removes the arena, whose number of
+ * names is 0 then, which is seen where the path means nothing. The agent looks now and then, where it is slow anyway: at a
+ * garbage collection, at the first event of a thread, at some of the allocations and calls that take the slow way.
+ *
+ * When nobody is there, it stops in two steps. At once: the warm paths end (code_epoch), nothing is counted any more, the
+ * runtime is asked to call no more than it must, and the memory is given back. Its addresses stay, since other threads may be
+ * in the middle of counting: what they find are zeros, at which every chain ends. Only hooks of calls need what they know, so
+ * with time that stays until the runtime has stopped all threads the next time.
+ *
+ * What a killed collector left can still be read (`clrprof recover`) until the next one removes it. So the arena itself is given
+ * back when it has no name any more, which is looked at whenever the runtime has stopped all threads. */
+#define _GNU_SOURCE
+#include "agent.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#define LOOK_NS UINT64_C(500000000) /* between two looks, which take some microseconds */
+#define MAX_PATH 4096u
+
+extern void *agent_info;
+
+static bool over;
+static char directory[MAX_PATH];
+static bool watching, hooks_ended, given_back; /* the last two are of the thread that stops the others */
+static uint64_t next_look_ns;
+
+/* 1: somebody holds the lock, 0: nobody does, -1: it cannot be known. */
+static int is_locked(void)
+{
+    int fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+    if (fd < 0)
+        return -1;
+    int rc = flock(fd, LOCK_SH | LOCK_NB), error = errno;
+    close(fd);
+    return rc == 0 ? 0 : error == EWOULDBLOCK ? 1 : -1;
+}
+
+bool watch_begin(const char *arenas)
+{
+    const char *wanted = getenv("CLRPROF_COLLECTOR");
+    if (wanted == NULL || *wanted == 0 || strlen(arenas) + 8 > sizeof directory)
+        return true; /* whoever reads does not say that it is there */
+    strcpy(directory, arenas);
+    watching = true;
+    return is_locked() != 0;
+}
+
+bool recording_is_over(void)
+{
+    return __atomic_load_n(&over, __ATOMIC_ACQUIRE);
+}
+
+static void stop(void)
+{
+    if (__atomic_exchange_n(&over, true, __ATOMIC_SEQ_CST))
+        return;
+    arena_let_go();
+    __atomic_add_fetch(&code_epoch, 1, __ATOMIC_RELEASE);
+    events_stop((agent_event_mask & IMMUTABLE_EVENTS) | MONITOR_SUSPENDS);
+    SLOT(agent_info, INFO_SET_EVENT_MASK2, uint32_t, uint32_t)(agent_info, (agent_event_mask & IMMUTABLE_EVENTS) | MONITOR_SUSPENDS, 0);
+    lifetime_let_go();
+    if (arena_is_nameless())
+        arena_give_back_all((arena.header->data & WIRE_DATA_TIME) != 0);
+}
+
+void watch_look(void)
+{
+    if (!watching || recording_is_over() || !arena_is_ours())
+        return;
+    int saved_errno = errno;
+    uint64_t now = monotonic_ns(), next = __atomic_load_n(&next_look_ns, __ATOMIC_RELAXED);
+    if (now >= next && __atomic_compare_exchange_n(&next_look_ns, &next, now + LOOK_NS, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED) &&
+        (arena_is_nameless() || is_locked() == 0))
+        stop();
+    errno = saved_errno;
+}
+
+/* All threads have stopped: none is inside a hook. */
+hresult watch_suspended(void *self)
+{
+    (void)self;
+    if (!recording_is_over() || given_back)
+        return HR_OK;
+    if (!hooks_ended) {
+        __atomic_add_fetch(&code_epoch, 1, __ATOMIC_RELEASE); /* for a thread that was about to become warm */
+        time_give_back();
+        lifetime_give_back();
+    }
+    hooks_ended = true;
+    if (!arena_is_nameless())
+        return HR_OK;
+    arena_give_back_all(false);
+    given_back = true;
+    SLOT(agent_info, INFO_SET_EVENT_MASK2, uint32_t, uint32_t)(agent_info, agent_event_mask & IMMUTABLE_EVENTS, 0);
+    return HR_OK;
+}

@@ -1,0 +1,338 @@
+/* Scenarios of many short threads: what each costs, and what becomes of those that share ids (thread_sets.c). And of agents
+ * whose collector is gone (watch.c). */
+#define _GNU_SOURCE
+#include "fake_calls.h"
+#include "scenario.h"
+
+#include <dirent.h>
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <time.h>
+#include <unistd.h>
+
+#define OWN_IDS 1000u  /* as in thread_sets.c: MAX_OWN_IDS */
+#define MAX_NAMES 1022u /* and MAX_NAMES, without those two */
+#define MOST_STEPS 20u /* sites that are looked at for one allocation: MAX_CHAIN, and some of a few threads' at the same time */
+#define STACKS 20u
+#define CLASSES 10u
+#define SITES (STACKS * CLASSES)
+
+static struct fake_module app = {"/srv/app/App.dll", "App.dll", MODULE_FLAG_DISK, NULL, false};
+static struct fake_class program, classes[CLASSES];
+static struct fake_method root, methods[STACKS];
+static struct fake_body root_body, bodies[STACKS];
+static uint64_t *steps, most_first, most_steps;
+
+static void start(void)
+{
+    static char names[CLASSES + STACKS][16];
+    fake_class_init(&program, &app, "App.Program", 24, 0);
+    root = (struct fake_method){.name = "Main", .module = &app, .type = &program};
+    fake_emit(&root, &root_body, FRAMED, -1);
+    for (uint32_t i = 0; i < CLASSES; i++) {
+        snprintf(names[i], sizeof names[i], "App.Class%u", i);
+        fake_class_init(&classes[i], &app, names[i], 24 + 8 * i, 0);
+    }
+    for (uint32_t i = 0; i < STACKS; i++) {
+        snprintf(names[CLASSES + i], sizeof names[0], "Method%u", i);
+        methods[i] = (struct fake_method){.name = names[CLASSES + i], .module = &app, .type = &program};
+        fake_emit(&methods[i], &bodies[i], FRAMED, -1);
+    }
+    fake_set_thread(0);
+    check(fake_load(agent_path) == HR_OK, "the agent was refused");
+    fake_set_thread(0x1000);
+    steps = dlsym(dlopen(agent_path, RTLD_LAZY | RTLD_NOLOAD), "clrprof_steps");
+}
+
+static void allocate_each(void *data, bool in_handler)
+{
+    const uint32_t *first = data;
+    (void)in_handler;
+    for (uint32_t c = 0; c < CLASSES; c++) {
+        uint64_t before = *steps;
+        fake_allocate(&classes[c], 0);
+        uint64_t taken = *steps - before;
+        most_steps = taken > most_steps ? taken : most_steps;
+        if (*first != 0 && c == 0)
+            most_first = taken > most_first ? taken : most_first;
+    }
+}
+
+/* One object at each site. */
+static void *work(void *managed)
+{
+    fake_set_thread((uintptr_t)managed);
+    for (uint32_t i = 0; i < STACKS; i++) {
+        struct fake_stack s = {.n = 2, .bodies = {&root_body, &bodies[i]}};
+        uint32_t first = i == 0;
+        fake_run(&s, allocate_each, &first);
+    }
+    fake_callback(CALLBACK_THREAD_DESTROYED, (uintptr_t)managed);
+    return NULL;
+}
+
+static void name_thread(uintptr_t managed, const char *name)
+{
+    utf16 text[32];
+    uint32_t n = 0;
+    for (; name[n] != 0; n++)
+        text[n] = (utf16)name[n];
+    fake_callback_name(managed, n, text);
+}
+
+static void run_threads(uint32_t n, void (*name)(uint32_t i, uintptr_t managed))
+{
+    for (uint32_t i = 0; i < n; i++) {
+        uintptr_t managed = 0x2000 + 64 * (uintptr_t)(i % 5000);
+        pthread_t thread;
+        if (name != NULL)
+            name(i, managed);
+        if (pthread_create(&thread, NULL, work, (void *)managed) != 0)
+            fake_die("no thread");
+        pthread_join(thread, NULL);
+    }
+}
+
+static const void *table(const struct wire_header *h, uint32_t region)
+{
+    return (const uint8_t *)(const void *)h + h->regions[region].offset;
+}
+
+/* Each site of a thread or of a set has as many objects as there were threads. */
+static const struct wire_header *judge(uint32_t n, uint32_t want_sets)
+{
+    struct entries found = {0};
+    struct arena_facts *f = arena_read(directory, &found);
+    const struct wire_site *sites = table(f->header, WIRE_REGION_SITES);
+    const struct wire_thread_set *sets = table(f->header, WIRE_REGION_THREAD_SETS);
+    uint32_t own = n < OWN_IDS ? n : OWN_IDS, wrong = 0;
+    uint32_t *threads = calloc(own + f->n_sets + 2, sizeof *threads);
+    for (uint32_t i = 0; i <= own; i++)
+        threads[i] = 1;
+    for (uint32_t i = 0; i < f->n_sets; i++)
+        threads[sets[i].thread] = sets[i].threads;
+    for (uint32_t i = 0; i < f->n_sites; i++)
+        wrong += sites[i].objects != threads[sites[i].thread];
+    check(wrong == 0 && f->duplicates == 0, "%u sites with other numbers of objects, %u twice", wrong, f->duplicates);
+    check(f->n_threads == own && f->n_set_threads == n - own && f->n_sets == want_sets, "%u threads, and %u in %u sets", f->n_threads,
+          f->n_set_threads, f->n_sets);
+    check(f->n_sites == (own + f->n_sets) * SITES, "%u sites", f->n_sites);
+    check(f->objects == (uint64_t)n * SITES && f->lost_objects == 0, "%llu objects", (unsigned long long)f->objects);
+    check(most_first <= MOST_STEPS && most_steps <= MOST_STEPS, "%llu steps, %llu for the first allocation", (unsigned long long)most_steps, (unsigned long long)most_first);
+    check(f->n_thread_ends == own, "%u ends", f->n_thread_ends);
+    return f->header;
+}
+
+/* The same memory and steps for 4,000 and for 20,000 threads. */
+static void threads_one_by_one(void)
+{
+    start();
+    run_threads(4000 / SCALE, NULL);
+    const struct wire_header *h = judge(4000 / SCALE, SANITIZED ? 0 : 1);
+    uint64_t shared = h->shared_bytes, private = h->private_bytes;
+    run_threads(16000 / SCALE, NULL);
+    judge(20000 / SCALE, 1);
+    check(SANITIZED || (h->shared_bytes == shared && h->private_bytes <= private + (512u << 10)), "from %llu to %llu bytes, private from %llu to %llu",
+          (unsigned long long)shared, (unsigned long long)h->shared_bytes, (unsigned long long)private, (unsigned long long)h->private_bytes);
+}
+
+static void name_some(uint32_t i, uintptr_t managed)
+{
+    if (i % 3 == 1)
+        name_thread(managed, "Worker");
+    else if (i % 3 == 2)
+        name_thread(managed, "Reader");
+}
+
+/* Those of one name share ids, those without one too. */
+static void threads_of_some_names(void)
+{
+    start();
+    run_threads(2400, name_some);
+    const struct wire_header *h = judge(2400, 3);
+    const struct wire_thread_set *sets = table(h, WIRE_REGION_THREAD_SETS);
+    uint32_t named = 0;
+    for (uint32_t i = 0; i < 3; i++) {
+        check(sets[i].threads >= 466 && sets[i].threads <= 467 && sets[i].several == 0 && sets[i].end_ns > sets[i].begin_ns, "set %u of %u threads", i, sets[i].threads);
+        if (sets[i].name_at != 0) {
+            const uint32_t *record = (const void *)((const uint8_t *)table(h, WIRE_REGION_LOG) + sets[i].name_at - 1);
+            check(record[1] == WIRE_RECORD_THREAD_NAME && record[4] == 6, "a name of kind %u, %u characters", record[1], record[4]);
+            named++;
+        }
+    }
+    check(named == 2, "%u sets have names", named);
+}
+
+static void name_each(uint32_t i, uintptr_t managed)
+{
+    char name[32];
+    snprintf(name, sizeof name, "Job %u", i);
+    name_thread(managed, name);
+}
+
+/* Each has its own name: of those beyond the names that are kept apart all share ids. */
+static void threads_of_many_names(void)
+{
+    start();
+    run_threads(3000, name_each);
+    uint32_t own_names = MAX_NAMES - OWN_IDS;
+    const struct wire_header *h = judge(3000, own_names + 1);
+    const struct wire_thread_set *sets = table(h, WIRE_REGION_THREAD_SETS);
+    check(sets[own_names].several == 1 && sets[own_names].threads == 3000 - MAX_NAMES, "%u threads of several names", sets[own_names].threads);
+}
+
+/* ── the end of the collector ───────────────────────────────────────────────────────────────────────────────── */
+
+/* What a collector does: the directory is locked as long as it lives. */
+static int lock_directory(void)
+{
+    int fd = open(directory, O_RDONLY | O_DIRECTORY);
+    check(fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0, "cannot lock %s", directory);
+    setenv("CLRPROF_COLLECTOR", "1", 1);
+    return fd;
+}
+
+static bool has_arena(void)
+{
+    bool found = false;
+    DIR *d = opendir(directory);
+    for (struct dirent *e; (e = readdir(d)) != NULL;)
+        found = found || strstr(e->d_name, ".arena") != NULL;
+    closedir(d);
+    return found;
+}
+
+/* Does the process have a file of that name in memory, removed or not? The reader's own mappings are read-only. */
+static bool is_mapped(const char *name)
+{
+    char line[4500];
+    bool found = false;
+    FILE *maps = fopen("/proc/self/maps", "r");
+    while (fgets(line, sizeof line, maps) != NULL)
+        found = found || (strstr(line, name) != NULL && strstr(line, " rw-s ") != NULL);
+    fclose(maps);
+    return found;
+}
+
+static void remove_arena(void)
+{
+    DIR *d = opendir(directory);
+    for (struct dirent *e; (e = readdir(d)) != NULL;)
+        if (strstr(e->d_name, ".arena") != NULL)
+            unlinkat(dirfd(d), e->d_name, 0);
+    closedir(d);
+}
+
+static void allocate_more(void)
+{
+    for (uint32_t i = 0; i < 4; i++) /* SITES allocations by the slow path each */
+        for (uint32_t k = 0; k < STACKS; k++) {
+            struct fake_stack s = {.n = 2, .bodies = {&root_body, &bodies[k]}};
+            uint32_t first = 0;
+            fake_run(&s, allocate_each, &first);
+        }
+}
+
+static void let_time_pass(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    fake_clock.on = true;
+    fake_clock.base = fake_clock.base == 0 ? (uint64_t)now.tv_sec * 1000000000u : fake_clock.base;
+    fake_clock.base += 1000000000u;
+}
+
+static uint64_t counted(void)
+{
+    struct entries found = {0};
+    return arena_read(directory, &found)->objects;
+}
+
+#define MEMORY_EVENTS (ENABLE_OBJECT_ALLOCATED | ENABLE_STACK_SNAPSHOT)
+
+/* The collector is killed, or ends: nothing is counted any more, and the memory is given back; that which a killed one left, as
+ * soon as somebody removes it. */
+static void watch(bool killed)
+{
+    int fd = lock_directory();
+    start();
+    let_time_pass();
+    allocate_more();
+    check(counted() == fake.objects && (fake.event_low & MONITOR_OBJECT_ALLOCATED) != 0, "%llu of %llu objects", (unsigned long long)counted(), (unsigned long long)fake.objects);
+    uint64_t before = fake.objects;
+    if (!killed)
+        remove_arena();
+    close(fd);
+    let_time_pass();
+    allocate_more();
+    check(fake.event_low == (MEMORY_EVENTS | MONITOR_SUSPENDS) && fake.event_high == 0, "the runtime is asked for %x, %x", fake.event_low, fake.event_high);
+    uint64_t at_end = killed ? counted() : 0;
+    check(!killed || (at_end >= before && at_end <= before + 2 * SITES), "%llu objects counted of %llu before", (unsigned long long)at_end, (unsigned long long)before);
+    allocate_more();
+    run_threads(3, name_some);
+    fake_callback(CALLBACK_RUNTIME_SUSPEND_FINISHED, 0);
+    check(fake.event_low == (killed ? MEMORY_EVENTS | MONITOR_SUSPENDS : MEMORY_EVENTS), "the runtime is asked for %x", fake.event_low);
+    check(!killed || counted() == at_end, "it goes on counting");
+    remove_arena();
+    fake_callback(CALLBACK_RUNTIME_SUSPEND_FINISHED, 0);
+    check(fake.event_low == MEMORY_EVENTS && !is_mapped(".arena"), "the runtime is asked for %x, or the arena is still there", fake.event_low);
+    allocate_more();
+    run_threads(3, name_some);
+    fake_callback(CALLBACK_SHUTDOWN, 0);
+    fake.objects = fake.bytes = 0; /* for those who compare */
+}
+
+static void collector_ended(void)
+{
+    watch(false);
+}
+
+static void collector_killed(void)
+{
+    watch(true);
+}
+
+static void collector_killed_lifetime(void)
+{
+    setenv("CLRPROF_LIFETIME", "1", 1);
+    watch(true);
+}
+
+/* What a killed collector left says when the process ended. */
+static void collector_killed_exit(void)
+{
+    int fd = lock_directory();
+    start();
+    allocate_more();
+    close(fd);
+    let_time_pass();
+    allocate_more();
+    fake_callback(CALLBACK_SHUTDOWN, 0);
+    struct entries found = {0};
+    struct arena_facts *f = arena_read(directory, &found);
+    check(f->header->state == WIRE_STATE_SHUT_DOWN && f->header->end_ns != 0 && f->lost_objects == 0, "state %u, %llu lost", f->header->state, (unsigned long long)f->lost_objects);
+    fake.objects = f->objects;
+    fake.bytes = f->bytes;
+}
+
+/* A process that begins when nobody is there any more is left alone. */
+static void collector_gone(void)
+{
+    close(lock_directory());
+    check(fake_load(agent_path) < 0 && !has_arena(), "it records for nobody");
+}
+
+const struct scenario thread_scenarios[] = {
+    {"collector_ended", collector_ended},
+    {"collector_killed", collector_killed},
+    {"collector_killed_exit", collector_killed_exit},
+    {"collector_killed_lifetime", collector_killed_lifetime},
+    {"collector_gone", collector_gone},
+    {"threads_one_by_one", threads_one_by_one},
+    {"threads_of_some_names", threads_of_some_names},
+    {"threads_of_many_names", threads_of_many_names},
+    {NULL, NULL},
+};
