@@ -17,10 +17,11 @@ RACE        = $(addprefix ./internal/,agentbin arena cli launch session quantity
 FUZZTIME   ?= 20s
 HEAPS      ?= 100000
 FIRST      ?= 1000000
+PROGRAMS   ?= 20
 DEMO       := bin/demo
 GETDOTNET  := go run ./tools/getdotnet
 
-.PHONY: help build agent dotnet demo test test-agent race bench check check-c fuzz heaps golden clean
+.PHONY: help build agent dotnet demo test test-agent race bench check check-c fuzz heaps programs golden clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -43,8 +44,8 @@ oracle:
 	@mkdir -p $(dir $(ORACLE))
 	$(CC) $(CFLAGS) -DCLRPROF_ORACLE $(LDFLAGS) -o $(ORACLE) $(AGENT_SRC) agent/test/oracle.c
 
-dotnet: ## get a .NET for tests, demo and benchmarks (220 MB, once, into the user's cache)
-	@$(GETDOTNET) >/dev/null
+dotnet: ## get a .NET for tests, demo and benchmarks (220 MB, once, into the user's cache), and say which there are
+	@$(GETDOTNET)
 
 demo: build dotnet ## profile a sample program and print the report
 	@$(GETDOTNET) compile $(DEMO) samples/orderbook
@@ -58,7 +59,7 @@ demo: build dotnet ## profile a sample program and print the report
 	  '  go tool pprof -top $(DEMO)/orderbook.pb.gz'
 
 test: build dotnet check race ## run all tests; needs nothing that is not fetched
-	go test -timeout 40m ./...
+	go run ./tools/gotest -timeout 40m ./...
 
 test-agent: ## test the agent in a made-up runtime, with every compiler and sanitizer there is
 	agent/test/all.sh
@@ -76,7 +77,7 @@ check: agent check-c ## look for mistakes without running anything: gofmt, vet, 
 check-c: # the C code as clang and its analyzer see it
 	@if command -v clang >/dev/null; then \
 	  echo clang --analyze agent/src; \
-	  clang -std=c11 -fsyntax-only -Wall -Wextra -Wconversion -Werror $(AGENT_SRC) $(filter-out agent/test/record.c,$(wildcard agent/test/*.c)); \
+	  clang -std=c11 -fsyntax-only -Wall -Wextra -Wconversion -Werror $(AGENT_SRC) $(filter-out agent/test/record.c agent/test/sum.c,$(wildcard agent/test/*.c)); \
 	  for f in $(AGENT_SRC); do \
 	    clang -std=c11 --analyze --analyzer-output text -Xclang -analyzer-werror $$f; \
 	  done; \
@@ -91,6 +92,9 @@ fuzz: agent ## run each fuzz target for a while (FUZZTIME=20s)
 
 heaps: ## compare the agent with the reference on many simulated heaps (HEAPS=100000 are 1.5 million collections)
 	go test -timeout 24h ./internal/heap/replay -run TestAgentEqualsTracker -v -args -seeds $(HEAPS) -first $(FIRST)
+
+programs: build dotnet ## record made-up C# programs in all modes on all runtimes (PROGRAMS=20 from seed FIRST)
+	go test -timeout 240h ./e2e -run TestPrograms -v -args -programs=$(PROGRAMS) -first=$(FIRST)
 
 golden: build dotnet ## write the golden files anew, from what the code does now; read the diff
 	@grep -rl --include='*_test.go' 'flag.Bool("update"' internal cmd | xargs -r -n1 dirname | sort -u | while read -r dir; do go test "./$$dir" -update; done
