@@ -22,7 +22,7 @@ func TestChildren(t *testing.T) {
 		{[]string{"nested", "2"}, 3},
 		{[]string{"shell", "2"}, 3},
 	} {
-		for _, runtime := range []dotnettest.Runtime{in.Net9(), in.Net31()} {
+		for _, runtime := range in.NewestAndOldest() {
 			t.Run(strings.Join(tt.args, " ")+"/"+runtime.Name, func(t *testing.T) {
 				s := newSandbox(t)
 				command := s.target(runtime, "Children", tt.args...)
@@ -48,8 +48,8 @@ func TestChildren(t *testing.T) {
 func TestKilledChild(t *testing.T) {
 	in := dotnettest.Need(t)
 	s := newSandbox(t)
-	first := s.target(in.Net9(), "Exits", "kill")
-	second := s.target(in.Net9(), "Echo", "signal")
+	first := s.target(in.Newest(), "Exits", "kill")
+	second := s.target(in.Newest(), "Echo", "signal")
 	script := `"$1" "$2" "$3"; "$4" "$5" "$6"`
 	p := s.start(append(append([]string{"run", "--no-report", "-o", "s.clrprof", "--", "sh", "-c", script, "sh"}, first...), second...)...)
 	for p.lines.Scan() && p.lines.Text() != "ready" {
@@ -87,7 +87,7 @@ func TestKilledChild(t *testing.T) {
 // of clrprof.
 func TestOutlived(t *testing.T) {
 	in := dotnettest.Need(t)
-	for _, runtime := range []dotnettest.Runtime{in.Net9(), in.Net31()} {
+	for _, runtime := range in.NewestAndOldest() {
 		s := newSandbox(t)
 		command := append([]string{"sh", "-c", `"$@" & read line; exit 4`, "sh"}, s.target(runtime, "Echo", "signal")...)
 		p := s.start(append([]string{"run", "--no-report", "-o", "s.clrprof", "--"}, command...)...)
@@ -120,7 +120,7 @@ func TestOutlived(t *testing.T) {
 // TestLateChild: a .NET program that starts when clrprof has ended runs as without it.
 func TestLateChild(t *testing.T) {
 	in := dotnettest.Need(t)
-	for _, runtime := range []dotnettest.Runtime{in.Net9(), in.Net31()} {
+	for _, runtime := range in.NewestAndOldest() {
 		s := newSandbox(t)
 		early, late := s.target(runtime, "Echo", "args", "early"), s.target(runtime, "Exits", "return")
 		// The second part waits for its input, which is the test's to close.
@@ -144,7 +144,7 @@ func TestLateChild(t *testing.T) {
 func TestAtOnce(t *testing.T) {
 	in := dotnettest.Need(t)
 	s := newSandbox(t)
-	command := s.target(in.Net9(), "Echo", "signal")
+	command := s.target(in.Newest(), "Echo", "signal")
 	var running []*process
 	for _, name := range []string{"a.clrprof", "b.clrprof", "c.clrprof"} {
 		running = append(running, s.start(append([]string{"run", "--no-report", "-o", name, "--"}, command...)...))

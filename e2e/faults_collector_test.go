@@ -57,7 +57,7 @@ func (p *process) endOrphan(target int) {
 // says so; the next run removes what clrprof could not.
 func TestCollectorKilled(t *testing.T) {
 	in := dotnettest.Need(t)
-	for _, runtime := range []dotnettest.Runtime{in.Net9(), in.Net31()} {
+	for _, runtime := range in.NewestAndOldest() {
 		s := newSandbox(t).asUser()
 		p, target := s.orphan(runtime)
 		cutOff(t, filepath.Join(s.out, "s.clrprof"))
@@ -108,7 +108,7 @@ func cutOff(t *testing.T, path string) {
 func TestRecoverKilled(t *testing.T) {
 	in := dotnettest.Need(t)
 	s := newSandbox(t)
-	p, target := s.orphan(in.Net9())
+	p, target := s.orphan(in.Newest())
 	left := filepath.Join(s.shm, list(t, s.shm)[0])
 	r := s.run("recover", left, "-o", "running.clrprof")
 	if r.exit != 0 || !strings.Contains(r.stderr, "still runs") {
@@ -144,7 +144,7 @@ func (s *sandbox) total(name string) int {
 func TestRecoverInUse(t *testing.T) {
 	in := dotnettest.Need(t)
 	s := newSandbox(t)
-	p := s.start(append([]string{"run", "--no-report", "-o", "s.clrprof", "--"}, s.target(in.Net9(), "Echo", "signal")...)...)
+	p := s.start(append([]string{"run", "--no-report", "-o", "s.clrprof", "--"}, s.target(in.Newest(), "Echo", "signal")...)...)
 	p.expect("ready")
 	used := filepath.Join(s.shm, list(t, s.shm)[0])
 	r := s.run("recover", used, "-o", "r.clrprof")
@@ -182,7 +182,7 @@ func TestRecoverInUse(t *testing.T) {
 func TestModes(t *testing.T) {
 	in := dotnettest.Need(t)
 	s := newSandbox(t)
-	p := s.start(append([]string{"run", "--no-report", "-o", "s.clrprof", "--"}, s.target(in.Net9(), "Echo", "signal")...)...)
+	p := s.start(append([]string{"run", "--no-report", "-o", "s.clrprof", "--"}, s.target(in.Newest(), "Echo", "signal")...)...)
 	p.expect("ready")
 	dir := filepath.Join(s.shm, list(t, s.shm)[0])
 	old := unix.Umask(0)
@@ -220,7 +220,7 @@ func TestDefaultPlace(t *testing.T) {
 	in := dotnettest.Need(t)
 	s := newSandbox(t)
 	s.unset("CLRPROF_SHM")
-	p := s.start(append([]string{"run", "--no-report", "-o", "s.clrprof", "--"}, s.target(in.Net9(), "Echo", "signal")...)...)
+	p := s.start(append([]string{"run", "--no-report", "-o", "s.clrprof", "--"}, s.target(in.Newest(), "Echo", "signal")...)...)
 	p.expect("ready")
 	var dir string
 	for _, kv := range strings.Split(procText(s.dotnet(), "environ"), "\x00") {

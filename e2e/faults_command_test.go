@@ -74,11 +74,11 @@ func TestNotProfiled(t *testing.T) {
 		env      []string
 		recorded bool
 	}{
-		{in.Net9(), []string{"DOTNET_EnableDiagnostics=0"}, false},
-		{in.Net9(), []string{"DOTNET_EnableDiagnostics_Profiler=0"}, false},
-		{in.Net9(), []string{"COMPlus_EnableDiagnostics=0"}, false},
+		{in.Newest(), []string{"DOTNET_EnableDiagnostics=0"}, false},
+		{in.Newest(), []string{"DOTNET_EnableDiagnostics_Profiler=0"}, false},
+		{in.Newest(), []string{"COMPlus_EnableDiagnostics=0"}, false},
 		{in.Net31(), []string{"COMPlus_EnableDiagnostics=0"}, true}, // there it is about debuggers only
-		{in.Net9(), []string{"CORECLR_ENABLE_PROFILING=0", "CORECLR_PROFILER={846F5F1C-F9AE-4B07-969E-05C26BC060D8}"}, true},
+		{in.Newest(), []string{"CORECLR_ENABLE_PROFILING=0", "CORECLR_PROFILER={846F5F1C-F9AE-4B07-969E-05C26BC060D8}"}, true},
 		{in.Net31(), []string{"CORECLR_ENABLE_PROFILING=1", "CORECLR_PROFILER={8B2F1E5A-6C3D-4E9B-9A57-C1B0F2D34E61}", "CLRPROF_ARENAS=/gone"}, true},
 	} {
 		s := newSandbox(t)
@@ -107,7 +107,7 @@ func TestNotProfiled(t *testing.T) {
 func TestNested(t *testing.T) {
 	in := dotnettest.Need(t)
 	s := newSandbox(t)
-	inner := append([]string{binary, "run", "-o", "inner.clrprof"}, s.target(in.Net9(), "Exits", "return")...)
+	inner := append([]string{binary, "run", "-o", "inner.clrprof"}, s.target(in.Newest(), "Exits", "return")...)
 	r := s.record(inner)
 	lines := strings.Split(r.stderr, "\n")
 	if len(lines) != 3 || !strings.Contains(lines[0], "recorded by another clrprof") || !strings.Contains(lines[1], "no .NET runtime loaded the agent") {
@@ -123,7 +123,7 @@ func TestArguments(t *testing.T) {
 	in := dotnettest.Need(t)
 	s := newSandbox(t)
 	odd := []string{"-o", "x", "--", "--json", "", "a b", "ü\t'\"\\", "-f", "$HOME", "*", "%p"}
-	echo := append(s.target(in.Net9(), "Echo", "args"), odd...)
+	echo := append(s.target(in.Newest(), "Echo", "args"), odd...)
 	want := strings.Join(odd, "\n") + "\n"
 	for _, flags := range [][]string{{"run", "--no-report", "-f", "-o", "s.clrprof"}, {"run", "--no-report", "-f", "-o", "s.clrprof", "--"}} {
 		r := s.run(append(flags, echo...)...)
@@ -141,18 +141,18 @@ func TestArguments(t *testing.T) {
 func TestStreams(t *testing.T) {
 	in := dotnettest.Need(t)
 	s := newSandbox(t)
-	cmd := s.command(append([]string{"run", "--no-report", "-o", "s.clrprof", "--"}, s.target(in.Net9(), "Echo", "cat")...)...)
+	cmd := s.command(append([]string{"run", "--no-report", "-o", "s.clrprof", "--"}, s.target(in.Newest(), "Echo", "cat")...)...)
 	input := strings.Repeat("a\x00b\r\n\xff", 100_000)
 	cmd.Stdin = strings.NewReader(input)
 	if r := s.finish(cmd); r.exit != 0 || r.stdout != input {
 		t.Errorf("exit code %d, %d bytes of %d come back: %s", r.exit, len(r.stdout), len(input), r.stderr)
 	}
-	r := s.record(s.target(in.Net9(), "Echo", "exit", "42", "x y"), "-f")
+	r := s.record(s.target(in.Newest(), "Echo", "exit", "42", "x y"), "-f")
 	if r.exit != 42 || r.stdout != "x y\n" || r.stderr != "error: x y\nclrprof: session s.clrprof\n" {
 		t.Errorf("exit code %d, %q, %q", r.exit, r.stdout, r.stderr)
 	}
 	// A reader that has gone, as in `clrprof run … | head`, is the target's affair too.
-	plain := s.target(in.Net9(), "Echo", "exit", "4", "x")
+	plain := s.target(in.Newest(), "Echo", "exit", "4", "x")
 	pipeline := func(command []string) result {
 		sh := s.command()
 		sh.Path, sh.Args = "/bin/bash", append([]string{"bash", "-c", `"$@" | true; exit ${PIPESTATUS[0]}`, "bash"}, command...)

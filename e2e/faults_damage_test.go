@@ -22,7 +22,7 @@ var readers = [][]string{
 func TestDamagedSessions(t *testing.T) {
 	in := dotnettest.Need(t)
 	s := newSandbox(t)
-	r := s.record(s.target(in.Net9(), "Exits", "return"))
+	r := s.record(s.target(in.Newest(), "Exits", "return"))
 	whole, err := os.ReadFile(r.session)
 	if r.exit != 7 || err != nil {
 		t.Fatalf("exit code %d, %v: %s", r.exit, err, r.stderr)

@@ -74,7 +74,7 @@ func TestSessionDirectoryFull(t *testing.T) {
 		368 << 10, 384 << 10, 400 << 10, 448 << 10, 512 << 10, 544 << 10, 576 << 10, 608 << 10, 640 << 10} {
 		s := newSandbox(t)
 		s.mount(s.out, size, 0)
-		r := s.record(s.target(in.Net9(), "Children", "child", "3"))
+		r := s.record(s.target(in.Newest(), "Children", "child", "3"))
 		if r.exit == 0 {
 			checkSession(t, r.session)
 			continue
@@ -90,11 +90,11 @@ func TestSessionDirectoryFull(t *testing.T) {
 			}
 		case keptIn.MatchString(r.stderr):
 			recoveries++
-			s.recovered(r, in.Net9())
+			s.recovered(r, in.Newest())
 		default: // the recording is whole, only its names or sums are missing
 			readable++
 			checkSession(t, r.session)
-			compareTruth(t, withoutLines(r), in.Net9())
+			compareTruth(t, withoutLines(r), in.Newest())
 		}
 	}
 	if recoveries == 0 || readable == 0 {
@@ -118,7 +118,7 @@ func withoutLines(r result) result {
 func TestFileSizeLimit(t *testing.T) {
 	in := dotnettest.Need(t)
 	s := newSandbox(t)
-	p := s.start(append([]string{"run", "--no-report", "-o", "s.clrprof", "--"}, s.target(in.Net9(), "Echo", "signal")...)...)
+	p := s.start(append([]string{"run", "--no-report", "-o", "s.clrprof", "--"}, s.target(in.Newest(), "Echo", "signal")...)...)
 	p.expect("ready")
 	limit := unix.Rlimit{Cur: 32 << 10, Max: 32 << 10}
 	if err := unix.Prlimit(p.cmd.Process.Pid, unix.RLIMIT_FSIZE, &limit, nil); err != nil {
@@ -138,14 +138,14 @@ func TestFileSizeLimit(t *testing.T) {
 		t.Errorf("what was written before: exit code %d: %s%s", seen.exit, seen.stdout, seen.stderr)
 	}
 	r.stdout = `{"truth":"end"}` + "\n" + `{"truth":"note","name":"nothing"}`
-	s.recovered(r, in.Net9())
+	s.recovered(r, in.Newest())
 }
 
 // TestUnwritable: a session that cannot be made is said in one line before the command is started.
 func TestUnwritable(t *testing.T) {
 	in := dotnettest.Need(t)
 	s := newSandbox(t)
-	command := s.target(in.Net9(), "Exits", "return")
+	command := s.target(in.Newest(), "Exits", "return")
 	if r := s.record(command); r.exit != 7 {
 		t.Fatalf("exit code %d: %s", r.exit, r.stderr)
 	}
@@ -158,7 +158,7 @@ func TestUnwritable(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.asUser()
-	command = s.target(in.Net9(), "Exits", "return")
+	command = s.target(in.Newest(), "Exits", "return")
 	for _, tt := range []struct {
 		flags []string
 		words []string
@@ -194,7 +194,7 @@ func TestUnwritable(t *testing.T) {
 func TestReplace(t *testing.T) {
 	in := dotnettest.Need(t)
 	s := newSandbox(t)
-	if r := s.record(s.target(in.Net9(), "Children", "child", "1")); r.exit != 0 {
+	if r := s.record(s.target(in.Newest(), "Children", "child", "1")); r.exit != 0 {
 		t.Fatalf("exit code %d: %s", r.exit, r.stderr)
 	}
 	// The journal of a killed writer must not be applied to another file.
@@ -207,12 +207,12 @@ func TestReplace(t *testing.T) {
 			t.Errorf("%s: exit code %d, want %d; the session has %d allocations, had %d", command, r.exit, codeNoTarget, s.total("s.clrprof"), old)
 		}
 	}
-	r := s.record(s.target(in.Net9(), "Children", "child", "5"), "-f")
+	r := s.record(s.target(in.Newest(), "Children", "child", "5"), "-f")
 	if r.exit != 0 {
 		t.Fatalf("exit code %d: %s", r.exit, r.stderr)
 	}
 	checkSession(t, r.session)
-	compareTruth(t, r, in.Net9())
+	compareTruth(t, r, in.Newest())
 	if d := cmp.Diff([]string{"s.clrprof"}, list(t, s.out)); d != "" {
 		t.Errorf("what is left: %s", d)
 	}
@@ -222,7 +222,7 @@ func TestReplace(t *testing.T) {
 func TestNames(t *testing.T) {
 	in := dotnettest.Need(t)
 	s := newSandbox(t)
-	command := s.target(in.Net9(), "Exits", "return")
+	command := s.target(in.Newest(), "Exits", "return")
 	for _, tt := range []struct{ pattern, want string }{
 		{"%e-%p.x", `^Exits-[0-9]+\.x$`},
 		{"%t", `^[0-9]{8}-[0-9]{6}$`},

@@ -36,7 +36,7 @@ func TestExits(t *testing.T) {
 		{"abort", aborted, "died"},
 		{"segv", aborted, "died"},
 	} {
-		for _, runtime := range []dotnettest.Runtime{in.Net9(), in.Net31()} {
+		for _, runtime := range in.NewestAndOldest() {
 			t.Run(tt.how+"/"+runtime.Name, func(t *testing.T) {
 				s := newSandbox(t)
 				command := s.target(runtime, "Exits", tt.how)
@@ -86,7 +86,7 @@ func TestWithoutRights(t *testing.T) {
 		code  int
 		state string
 	}{{"return", 7, "exited"}, {"kill", 128 + int(syscall.SIGKILL), "died"}, {"failfast", 128 + int(syscall.SIGABRT), "died"}} {
-		for _, runtime := range []dotnettest.Runtime{in.Net9(), in.Net31()} {
+		for _, runtime := range in.NewestAndOldest() {
 			t.Run(tt.how+"/"+runtime.Name, func(t *testing.T) {
 				s := newSandbox(t).asUser()
 				command := s.target(runtime, "Exits", tt.how)

@@ -10,7 +10,7 @@ import (
 // TestManyThreads: short threads by the hundreds and thousands, which use each other's memory in the agent.
 func TestManyThreads(t *testing.T) {
 	in := dotnettest.Need(t)
-	for _, runtime := range []dotnettest.Runtime{in.Net9(), in.Net31()} {
+	for _, runtime := range in.NewestAndOldest() {
 		for _, args := range [][]string{{"500", "20"}, {"5000", "3"}} {
 			t.Run(args[0]+"/"+runtime.Name, func(t *testing.T) {
 				s := newSandbox(t)
@@ -30,7 +30,7 @@ func TestManyThreads(t *testing.T) {
 // without a limit.
 func TestDeepRecursion(t *testing.T) {
 	in := dotnettest.Need(t)
-	for _, runtime := range []dotnettest.Runtime{in.Net9(), in.Net31()} {
+	for _, runtime := range in.NewestAndOldest() {
 		t.Run(runtime.Name, func(t *testing.T) {
 			s := newSandbox(t)
 			r := s.record(s.target(runtime, "Tiering", "50", "10000"), "--max-stack-depth", "100")

@@ -33,7 +33,7 @@ func TestSignals(t *testing.T) {
 		{unix.SIGUSR1, "", 128 + int(unix.SIGUSR1), "died"},
 		{unix.SIGUSR2, "", 128 + int(unix.SIGUSR2), "died"},
 	} {
-		for _, runtime := range []dotnettest.Runtime{in.Net9(), in.Net31()} {
+		for _, runtime := range in.NewestAndOldest() {
 			t.Run(unix.SignalName(tt.signal)+"/"+runtime.Name, func(t *testing.T) {
 				s := newSandbox(t)
 				p := s.start(append([]string{"run", "--no-report", "-o", "s.clrprof", "--"}, s.target(runtime, "Echo", "signal")...)...)
@@ -73,7 +73,7 @@ func (s *sandbox) signalled(r result, says, state string) {
 func TestSignalsAsWithout(t *testing.T) {
 	in := dotnettest.Need(t)
 	for _, signal := range []syscall.Signal{unix.SIGHUP, unix.SIGQUIT, unix.SIGWINCH} {
-		for _, runtime := range []dotnettest.Runtime{in.Net9(), in.Net31()} {
+		for _, runtime := range in.NewestAndOldest() {
 			t.Run(unix.SignalName(signal)+"/"+runtime.Name, func(t *testing.T) {
 				s := newSandbox(t)
 				command := s.target(runtime, "Echo", "signal")
@@ -104,7 +104,7 @@ func TestSignalsAsWithout(t *testing.T) {
 func TestIgnoredInterrupt(t *testing.T) {
 	in := dotnettest.Need(t)
 	s := newSandbox(t)
-	p := s.start(append([]string{"run", "--no-report", "-o", "s.clrprof", "--"}, s.target(in.Net9(), "Echo", "ignore")...)...)
+	p := s.start(append([]string{"run", "--no-report", "-o", "s.clrprof", "--"}, s.target(in.Newest(), "Echo", "ignore")...)...)
 	p.expect("ready")
 	p.signal(unix.SIGINT)
 	p.expect("ignored")
@@ -121,7 +121,7 @@ func TestStopWaiting(t *testing.T) {
 	in := dotnettest.Need(t)
 	s := newSandbox(t)
 	// A shell that ignores the signals that its child then ignores too; .NET leaves an ignored SIGTERM alone.
-	command := append([]string{"sh", "-c", `trap "" INT; "$@" & wait; echo stopped`, "sh"}, s.target(in.Net9(), "Echo", "signal")...)
+	command := append([]string{"sh", "-c", `trap "" INT; "$@" & wait; echo stopped`, "sh"}, s.target(in.Newest(), "Echo", "signal")...)
 	p := s.start(append([]string{"run", "--no-report", "-o", "s.clrprof", "--"}, command...)...)
 	p.expect("ready")
 	// Signals that come faster than they are taken become one, so the key is pressed until it has worked.
@@ -215,7 +215,7 @@ func until(t *testing.T, lines *bufio.Scanner, text string) {
 // TestKeyboard: Ctrl-C goes from the terminal to all processes of the foreground; clrprof does not add another.
 func TestKeyboard(t *testing.T) {
 	in := dotnettest.Need(t)
-	for _, runtime := range []dotnettest.Runtime{in.Net9(), in.Net31()} {
+	for _, runtime := range in.NewestAndOldest() {
 		s := newSandbox(t)
 		cmd := s.command(append([]string{"run", "--no-report", "-o", "s.clrprof", "--"}, s.target(runtime, "Echo", "ignore")...)...)
 		x := newTerminal(t)
@@ -245,7 +245,7 @@ func TestKeyboard(t *testing.T) {
 func TestProgress(t *testing.T) {
 	in := dotnettest.Need(t)
 	s := newSandbox(t)
-	command := s.target(in.Net9(), "Exits", "return")
+	command := s.target(in.Newest(), "Exits", "return")
 	x := newTerminal(t)
 	cmd := s.command(append([]string{"run", "-o", "s.clrprof", "--"}, command...)...)
 	seen, lines := x.start(t, cmd)
@@ -275,7 +275,7 @@ func TestProgressOfRecording(t *testing.T) {
 	for _, shared := range []bool{false, true} {
 		s := newSandbox(t)
 		x := newTerminal(t)
-		cmd := s.command(append([]string{"run", "--no-report", "-o", "s.clrprof", "--"}, s.target(in.Net9(), "Echo", "signal")...)...)
+		cmd := s.command(append([]string{"run", "--no-report", "-o", "s.clrprof", "--"}, s.target(in.Newest(), "Echo", "signal")...)...)
 		if !shared {
 			null, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
 			if err != nil {

@@ -233,24 +233,36 @@ func publish(t *testing.T, dir string) string {
 		t.Fatal(err)
 	}
 	to := filepath.Join(filepath.Dir(binary), "public"+strconv.Itoa(len(published)))
-	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+	if err := publishTree(dir, to); err != nil {
+		t.Fatal(err)
+	}
+	published[dir] = to
+	return to
+}
+
+// publishTree follows links: what they lead to may lie where only its owner can read.
+func publishTree(from, to string) error {
+	return filepath.WalkDir(from, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
-		there := to + strings.TrimPrefix(path, dir)
+		there := to + strings.TrimPrefix(path, from)
 		if d.IsDir() {
 			return os.MkdirAll(there, 0o755)
+		}
+		if d.Type()&fs.ModeSymlink != 0 {
+			if path, err = filepath.EvalSymlinks(path); err != nil {
+				return err
+			}
+			if fi, err := os.Stat(path); err == nil && fi.IsDir() {
+				return publishTree(path, there)
+			}
 		}
 		if os.Link(path, there) == nil {
 			return nil
 		}
 		return copyFile(path, there)
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	published[dir] = to
-	return to
 }
 
 func copyFile(from, to string) error {

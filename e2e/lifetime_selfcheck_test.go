@@ -22,29 +22,44 @@ func TestLifetimeSelfCheck(t *testing.T) {
 	in := dotnettest.Need(t)
 	agent := oracleAgent(t)
 	dll := dotnettest.Target(t, "LifetimeHeap", dotnettest.Options{Unsafe: true})
-	all := []string{"churn", "pin", "large", "pinned-heap", "finalizers", "weak", "unload", "frozen", "threads", "storm"}
+	all := []string{"listeners", "churn", "pin", "large", "pinned-heap", "finalizers", "weak", "unload", "frozen", "threads", "storm"}
 	some := []string{"churn", "pin", "large", "finalizers", "storm"}
 	for _, c := range []struct {
 		name  string
 		env   []string
 		whats []string
-		only  int // major version of the runtime, 0: all
+		since int // major version of the runtime, 0: all
 	}{
 		{"workstation", slices.Concat(smallBudget, []string{"CLRPROF_ROOTS=every"}), append(all, "all"), 0},
 		{"server", slices.Concat(smallBudget, server, []string{"CLRPROF_ROOTS=every"}), append(all, "all"), 0},
-		{"conserving", slices.Concat(smallBudget, []string{"COMPlus_GCConserveMemory=9"}), some, 9},
-		{"segments", slices.Concat(smallBudget, []string{"COMPlus_GCName=libclrgc.so"}), some, 9}, // as before .NET 7
+		{"conserving", slices.Concat(smallBudget, []string{"COMPlus_GCConserveMemory=9"}), some, 8},
+		{"segments", slices.Concat(smallBudget, []string{"COMPlus_GCName=libclrgc.so"}), some, 8}, // as before .NET 7
 		{"concurrent", []string{"COMPlus_gcConcurrent=1", "CLRPROF_ROOTS=off"}, some, 0},
 	} {
 		for _, what := range c.whats {
-			for _, runtime := range []dotnettest.Runtime{in.Net9(), in.Net31()} {
-				if c.only != 0 && c.only != runtime.Major() {
+			for _, runtime := range in.NewestAndOldest() {
+				if c.since > runtime.Major() {
 					continue
 				}
 				t.Run(c.name+"/"+what+"/"+runtime.Name, func(t *testing.T) {
 					selfCheck(t, runtime, agent, dll, c.env, what, "30")
 				})
 			}
+		}
+	}
+}
+
+// TestLifetimeSelfCheckRunning does so with programs that end while their threads allocate and collect: what the last
+// collection of the agent's left is checked, and nothing after it, when the agent follows no object any more.
+func TestLifetimeSelfCheckRunning(t *testing.T) {
+	in := dotnettest.Need(t)
+	agent := oracleAgent(t)
+	dll := dotnettest.Target(t, "LifetimeHeap", dotnettest.Options{Unsafe: true})
+	for _, runtime := range in.NewestAndOldest() {
+		for i := range 5 {
+			t.Run(fmt.Sprint(runtime.Name, "/", i), func(t *testing.T) {
+				selfCheck(t, runtime, agent, dll, smallBudget, "running", "10")
+			})
 		}
 	}
 }
@@ -57,7 +72,7 @@ func TestLifetimeHugeArrays(t *testing.T) {
 	in := dotnettest.Need(t)
 	agent := oracleAgent(t)
 	dll := dotnettest.Target(t, "LifetimeHeap", dotnettest.Options{Unsafe: true})
-	for _, runtime := range []dotnettest.Runtime{in.Net9(), in.Net31()} {
+	for _, runtime := range in.NewestAndOldest() {
 		t.Run(runtime.Name, func(t *testing.T) {
 			selfCheck(t, runtime, agent, dll, nil, "huge", "4")
 		})
@@ -87,6 +102,7 @@ func selfCheck(t *testing.T, runtime dotnettest.Runtime, agent, dll string, env 
 	if len(l.gcs) != gcs || gcs < 3 || live < 100*gcs {
 		t.Errorf("%d GCs were checked with %d objects, %d were recorded", gcs, live, len(l.gcs))
 	}
+	l.running = args[0] == "running"
 	l.checkConserved(t)
 }
 

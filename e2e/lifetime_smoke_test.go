@@ -107,7 +107,8 @@ func checkAlive(t *testing.T, path string, total ends) {
 		t.Errorf("alive are %d objects and %d bytes, reachable %+v, frozen %+v", total.AliveInstances, total.AliveBytes, reachable, frozen)
 	}
 	var born int64
-	for _, row := range view[ends](t, path, "diff-gcs", "0", "1000000") {
+	last := query[struct{ N int }](t, path, "SELECT max(number) AS n FROM gc")[0].N
+	for _, row := range view[ends](t, path, "diff-gcs", "0", itoa(last)) {
 		born += row.Instances
 	}
 	if born != reachable.Allocations {

@@ -32,7 +32,7 @@ type heapTruth struct {
 func TestLifetimeSnapshot(t *testing.T) {
 	in := dotnettest.Need(t)
 	for _, w := range []way{tiered, optimized, debug, serverGC} {
-		for _, runtime := range []dotnettest.Runtime{in.Net9(), in.Net31()} {
+		for _, runtime := range in.NewestAndOldest() {
 			t.Run(w.name+"/"+runtime.Name, func(t *testing.T) {
 				cmd := runtime.Command(dotnettest.Target(t, "LifetimeSnapshot", w.options))
 				cmd.Env = append(cmd.Env, w.env...)
@@ -48,7 +48,7 @@ func TestLifetimeSnapshot(t *testing.T) {
 func TestLifetimeSnapshotOfStacks(t *testing.T) {
 	in := dotnettest.Need(t)
 	for _, w := range []way{tiered, optimized, debug} {
-		for _, runtime := range []dotnettest.Runtime{in.Net9(), in.Net31()} {
+		for _, runtime := range in.NewestAndOldest() {
 			t.Run(w.name+"/"+runtime.Name, func(t *testing.T) {
 				cmd := runtime.Command(dotnettest.Target(t, "LifetimeSnapshot", w.options), "stack")
 				cmd.Env = append(cmd.Env, w.env...)
@@ -61,7 +61,7 @@ func TestLifetimeSnapshotOfStacks(t *testing.T) {
 // TestLifetimeSnapshotOfChildren: each process has its own.
 func TestLifetimeSnapshotOfChildren(t *testing.T) {
 	in := dotnettest.Need(t)
-	r := mustRecord(t, in.Net9().Command(dotnettest.Target(t, "Children", dotnettest.Options{}), "wait", "3"), "--snapshot", "end")
+	r := mustRecord(t, in.Newest().Command(dotnettest.Target(t, "Children", dotnettest.Options{}), "wait", "3"), "--snapshot", "end")
 	type one struct{ Processes, Snapshots int }
 	got := query[one](t, r.session, "SELECT count(*) AS processes, (SELECT count(*) FROM snapshot WHERE objects > 100) AS snapshots FROM process_lifetime WHERE alive_known = 1")
 	if len(got) != 1 || got[0].Processes != 4 || got[0].Snapshots != got[0].Processes {
@@ -205,7 +205,7 @@ func TestLifetimeSnapshotOfNumber(t *testing.T) {
 	in := dotnettest.Need(t)
 	dll := dotnettest.Target(t, "LifetimeHeap", dotnettest.Options{Unsafe: true})
 	for _, w := range []way{{name: "workstation"}, {name: "server", env: server}} {
-		for _, runtime := range []dotnettest.Runtime{in.Net9(), in.Net31()} {
+		for _, runtime := range in.NewestAndOldest() {
 			for _, what := range []string{"churn", "pin", "large", "weak", "finalizers", "unload", "frozen", "storm"} {
 				t.Run(w.name+"/"+what+"/"+runtime.Name, func(t *testing.T) {
 					cmd := runtime.Command(dll, what, "20")
@@ -240,7 +240,7 @@ func compareSurvivors(t *testing.T, path string) {
 func TestLifetimeSnapshotCut(t *testing.T) {
 	in := dotnettest.Need(t)
 	for _, cut := range []int64{0, 1, 5000} {
-		target := in.Net9().Command(dotnettest.Target(t, "LifetimeSnapshot", dotnettest.Options{}))
+		target := in.Newest().Command(dotnettest.Target(t, "LifetimeSnapshot", dotnettest.Options{}))
 		arenas := attachAgent(t, target, productAgent(t), "CLRPROF_SNAPSHOT=end")
 		runTarget(t, target)
 		heaps, err := filepath.Glob(filepath.Join(arenas, "*.heap"))
@@ -290,7 +290,7 @@ func TestLifetimeSnapshotDiskFull(t *testing.T) {
 	in := dotnettest.Need(t)
 	s := newSandbox(t)
 	s.mount(s.shm, 32<<20, 0)
-	target := in.Net9().Command(dotnettest.Target(t, "LifetimeSnapshot", dotnettest.Options{}), "200000")
+	target := in.Newest().Command(dotnettest.Target(t, "LifetimeSnapshot", dotnettest.Options{}), "200000")
 	r := s.record(target.Args, "--snapshot", "end")
 	if r.exit != 0 {
 		t.Fatalf("exit code %d\n%s%s", r.exit, r.stdout, r.stderr)

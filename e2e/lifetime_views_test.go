@@ -157,7 +157,7 @@ func checkGCsView(t *testing.T, path string, runtime dotnettest.Runtime, want []
 	}
 	for i, row := range rows {
 		induced := 1
-		if runtime.Major() < 5 && want[i].Compacting {
+		if runtime.Major() < 9 && want[i].Compacting {
 			induced = 0 // it does not say
 		}
 		if row.Number != want[i].Number || row.Generation != want[i].Generation || row.Induced != induced || row.Pause <= 0 {
@@ -169,9 +169,10 @@ func checkGCsView(t *testing.T, path string, runtime dotnettest.Runtime, want []
 // checkDiff asks for what was born between two neighbouring collections and is alive.
 func checkDiff(t *testing.T, path string, fates []fateTruth) {
 	t.Helper()
+	last := query[struct{ N int }](t, path, "SELECT max(number) AS n FROM gc")[0].N
 	for _, f := range fates {
 		for _, from := range []int{f.Born - 1, f.Born, f.Born + 1} {
-			if from < 1 {
+			if from < 1 || from+1 > last {
 				continue
 			}
 			rows := view[lives](t, path, "diff-gcs", fmt.Sprint(from), fmt.Sprint(from+1))
@@ -211,7 +212,7 @@ func TestLifetimeWithoutFinalGC(t *testing.T) {
 
 // TestLifetimeSaysWhatIsOff: the runtime turns background GC off, and clrprof says so.
 func TestLifetimeSaysWhatIsOff(t *testing.T) {
-	r, _, _ := recordFates(t, dotnettest.Need(t).Net9(), way{})
+	r, _, _ := recordFates(t, dotnettest.Need(t).Newest(), way{})
 	for _, name := range []string{"summary", "lifetime", "gcs"} {
 		text := run(t, "report", r.session, name)
 		if !strings.Contains(text.stdout+text.stderr, "Background GC was off") {

@@ -43,6 +43,7 @@ type recorded struct {
 	moduleOfType         map[string]string
 	frozen               map[string]made // by type
 	total                made
+	named                map[string]bool // names of threads, if some threads share rows
 }
 
 // reader holds the recorded tables by id.
@@ -108,8 +109,19 @@ func readRecorded(t *testing.T, path string, withPID bool) *recorded {
 	t.Helper()
 	r := newReader(t, path, withPID)
 	out := &recorded{map[functionType]made{}, map[functionType]made{}, map[threadFunctionType]made{}, map[functionType]made{},
-		map[function]made{}, map[function]int{}, map[string]string{}, map[string]made{}, made{}}
+		map[function]made{}, map[function]int{}, map[string]string{}, map[string]made{}, made{}, nil}
 	threads := byID(need(t, r.s.Threads), func(x session.Thread) session.ThreadID { return x.ID })
+	for _, set := range need(t, r.s.ThreadSets) { // a set counts as what its threads are called
+		thread := threads[set.Thread]
+		thread.Name = set.Name
+		threads[set.Thread] = thread
+		out.named = map[string]bool{"": true}
+	}
+	for _, thread := range threads {
+		if out.named != nil {
+			out.named[thread.Name] = true
+		}
+	}
 	bodies := map[session.FunctionID]int{}
 	for _, b := range need(t, r.s.Bodies) {
 		bodies[b.Function]++

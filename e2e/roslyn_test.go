@@ -33,7 +33,7 @@ func compileLarge(t *testing.T, lines int, record func(*exec.Cmd) result) string
 	var r result
 	for i, profiled := range []bool{false, true} {
 		out := filepath.Join(t.TempDir(), "Large.dll")
-		args, err := in.CompilerCommand([]string{source}, out, dotnettest.Options{Deterministic: true, Debug: dotnettest.DebugNone})
+		args, err := in.CompilerCommand(in.Newest(), []string{source}, out, dotnettest.Options{Deterministic: true, Debug: dotnettest.DebugNone})
 		if err != nil {
 			t.Fatal(err)
 		}

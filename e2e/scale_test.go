@@ -16,7 +16,7 @@ func TestManyStacks(t *testing.T) {
 		t.Fatal(err)
 	}
 	const rounds, count, stacks = 12, 900_000, 100_000
-	r := mustRecord(t, in.Net9().Command(dll, "wide", "18", "900000"))
+	r := mustRecord(t, in.Newest().Command(dll, "wide", "18", "900000"))
 	rows := query[struct{ Allocations, Nodes int }](t, r.session, `select sum(v.allocations) allocations, count(distinct n.id) nodes
 		from site s join site_value v on v.site_id = s.id join node n on n.id = s.node_id
 		join function f on f.id = n.function_id join type t on t.id = s.type_id

@@ -38,7 +38,7 @@ func TestListedFunctions(t *testing.T) {
 	const mine = "TimeCalls.dll"
 	record := func(flags ...string) string {
 		t.Helper()
-		return mustRecordTime(t, in.Net9().Command(dll, "50", "1", "10"), append(timeOnly, flags...)...).session
+		return mustRecordTime(t, in.Newest().Command(dll, "50", "1", "10"), append(timeOnly, flags...)...).session
 	}
 	plain := record()
 	unlimited := callsByName(t, plain)

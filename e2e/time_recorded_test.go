@@ -18,7 +18,7 @@ type call struct{ Caller, Callee called }
 
 // spent is time as it was measured, with what the probes added, and what the operating system did in it.
 type spent struct {
-	Elapsed, Waited, Intervals, Voluntary, Preempted, Faults, Reads, OffCPU int64
+	Elapsed, Waited, Intervals, Voluntary, Preempted, Faults, Reads, OffCPU, Blocked, Ready int64
 }
 
 func (s *spent) add(v session.TimingValue) {
@@ -30,6 +30,8 @@ func (s *spent) add(v session.TimingValue) {
 	s.Faults += int64(v.Faults)
 	s.Reads += int64(v.Reads)
 	s.OffCPU += int64(v.OffCPU)
+	s.Blocked += int64(v.Blocked)
+	s.Ready += int64(v.Ready)
 }
 
 // application is the part of the time in which the system did not act.
@@ -90,6 +92,16 @@ func (o *recordedTime) function(r *reader, id session.FunctionID) *callsOf {
 		o.functions[key] = &callsOf{name: r.functions[id].Name}
 	}
 	return o.functions[key]
+}
+
+// named is what is known of the calls of the one function of that name.
+func (o *recordedTime) named(name string) callsOf {
+	for _, f := range o.functions {
+		if f.name == name {
+			return *f
+		}
+	}
+	return callsOf{}
 }
 
 // addValue counts calls for a function and for its caller, and times for each function on the stack once.

@@ -117,6 +117,7 @@ func checkTimeSums(t *testing.T, path string) {
 	exclusive := func(r timeRow) [3]int64 {
 		return [3]int64{r.ElapsedExclusive, r.ApplicationExclusive, r.OverheadExclusive}
 	}
+	folded := query[struct{ N int64 }](t, path, "SELECT count(*) AS n FROM timing_inclusive")[0].N
 	type sum struct {
 		args []string
 		of   func(timeRow) [3]int64
@@ -131,6 +132,13 @@ func checkTimeSums(t *testing.T, path string) {
 		for _, row := range view[timeRow](t, path, tt.args...) {
 			for i, v := range tt.of(row) {
 				sum[i] += v
+			}
+		}
+		if tt.args[0] == "calltree" && folded > 0 { // their rows are rounded, and corrected for the probes, by themselves
+			for i, most := range [3]int64{folded, total[2], folded} {
+				if d := sum[i] - total[i]; d >= -most && d <= most {
+					sum[i] = total[i]
+				}
 			}
 		}
 		if sum != total {

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"errors"
 	"os/exec"
 	"testing"
 
@@ -56,7 +57,8 @@ func TestTimeWaits(t *testing.T) {
 	}
 }
 
-// TestTimeCompeting: another process has the processor half of the time. That is no time of the program's own.
+// TestTimeCompeting: two other processes have the processor most of the time. That is no time of the program's own, and no
+// waiting: it is ready, and not blocked.
 func TestTimeCompeting(t *testing.T) {
 	in := dotnettest.Need(t)
 	var cpus unix.CPUSet
@@ -74,19 +76,24 @@ func TestTimeCompeting(t *testing.T) {
 		s := newSandbox(t)
 		p := s.start(append([]string{"run", "--time", "--no-report", "-o", "s.clrprof", "--"}, s.target(runtime, "TimeWaits", "compete", "10")...)...)
 		p.expect("ready")
-		busy := exec.Command("sh", "-c", "while :; do :; done")
-		if err := busy.Start(); err != nil {
-			t.Fatal(err)
+		var err error
+		var others []*exec.Cmd
+		for range 2 {
+			busy := exec.Command("sh", "-c", "while :; do :; done")
+			if err := busy.Start(); err != nil {
+				t.Fatal(err)
+			}
+			others = append(others, busy)
+			err = errors.Join(err, unix.SchedSetaffinity(busy.Process.Pid, &first))
 		}
-		err := unix.SchedSetaffinity(busy.Process.Pid, &first)
 		if _, writeErr := p.in.Write([]byte("\n")); err == nil {
 			err = writeErr
 		}
 		r := p.wait()
-		if killed := busy.Process.Kill(); err == nil {
-			err = killed
+		for _, busy := range others {
+			err = errors.Join(err, busy.Process.Kill())
+			_ = busy.Wait() // it was killed
 		}
-		_ = busy.Wait() // it was killed
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -98,6 +105,10 @@ func TestTimeCompeting(t *testing.T) {
 		compareTimes(t, r)
 		if w := truthRows[took](t, r.stdout, "took")[0]; w.PreemptedMax < 10 || w.WallMax < w.CPUMax*5/4 {
 			t.Errorf("there was no competition: %+v", w)
+		}
+		f := query[struct{ CPU, Blocked, Ready int64 }](t, r.session, "SELECT cpu_exclusive AS cpu, blocked_exclusive AS blocked, ready_exclusive AS ready FROM function_times ORDER BY ready_exclusive DESC LIMIT 1")[0]
+		if f.Blocked > f.Ready/10 {
+			t.Errorf("the one that competes is blocked: %+v", f)
 		}
 	}
 }
@@ -135,8 +146,13 @@ func (f *callsOf) compareMeasured(t *testing.T, w took, p *session.ProcessTime) 
 	between(t, w.Name+": preemptions", in.Preempted, w.PreemptedMin, w.PreemptedMax)
 	between(t, w.Name+": page faults", in.Faults, w.FaultsMin, w.FaultsMax)
 	between(t, w.Name+": blocks read", in.Reads, w.ReadsMin, w.ReadsMax)
-	if p.Mechanism == session.MechanismPerf {
-		between(t, w.Name+": ns without a processor", in.OffCPU, w.WallMin-w.CPUMax-w.perCall(w.WallMin), w.WallMax-w.CPUMin+w.perCall(w.WallMax))
+	between(t, w.Name+": ns without a processor", in.OffCPU, w.WallMin-w.CPUMax-w.perCall(w.WallMin)-own, w.WallMax-w.CPUMin+w.perCall(w.WallMax)+own)
+	between(t, w.Name+": ns of processor time", in.Elapsed-in.OffCPU, w.CPUMin*97/100-w.perCall(w.WallMin)-own, w.CPUMax*103/100+w.perCall(w.WallMax))
+	if w.VoluntaryMax == 0 {
+		between(t, w.Name+": ns blocked", in.Blocked, 0, 0)
+	}
+	if w.PreemptedMax == 0 {
+		between(t, w.Name+": ns ready", in.Ready, 0, 0)
 	}
 	// What the thread computed between two switches is application time, all of it but the pieces in which it was
 	// switched out. Alone on a processor that is more than 99 % of its processor time.

@@ -22,6 +22,7 @@ func TestWholeProcess(t *testing.T) {
 	for _, w := range []way{tiered, optimized, tier0, serverDebug} {
 		for _, runtime := range in.Runtimes() {
 			t.Run(w.name+"/"+runtime.Name, func(t *testing.T) {
+				t.Parallel()
 				cmd := runtime.Command(dotnettest.Target(t, "Totals", w.options))
 				cmd.Env = append(cmd.Env, w.env...)
 				r := mustRecord(t, cmd, "--memory") // no last collection
@@ -65,6 +66,7 @@ func TestHeapWalk(t *testing.T) {
 	for _, w := range []way{tiered, optimized, serverGC} {
 		for _, runtime := range in.Runtimes() {
 			t.Run(w.name+"/"+runtime.Name, func(t *testing.T) {
+				t.Parallel()
 				cmd := runtime.Command(dotnettest.Target(t, "Kept", w.options))
 				cmd.Env = append(cmd.Env, w.env...)
 				path := filepath.Join(t.TempDir(), "walk")

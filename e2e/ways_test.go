@@ -25,7 +25,7 @@ func TestWaysToStart(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	alone, err := in.SelfContained(dll, filepath.Join(dir, "alone"))
+	alone, err := in.SelfContained(in.Newest(), dll, filepath.Join(dir, "alone"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,10 +47,11 @@ func TestWaysToStart(t *testing.T) {
 			{"shell", []string{"/bin/sh", "-c", `true; "$0" "$@"`, runtime.Dotnet, dll}},
 			{"on the path", []string{"dotnet", dll}},
 		} {
-			if tt.name == "self-contained" && runtime.Name != in.Net9().Name {
-				continue // it brings 9.0.7 along
+			if tt.name == "self-contained" && runtime.Name != in.Newest().Name {
+				continue // it brings the newest along
 			}
 			t.Run(tt.name+"/"+runtime.Name, func(t *testing.T) {
+				t.Parallel()
 				cmd := &exec.Cmd{Path: tt.args[0], Args: append(tt.args, "3", "100")}
 				cmd.Env = runtime.Env("PATH=" + filepath.Dir(runtime.Dotnet) + ":" + os.Getenv("PATH"))
 				r := mustRecord(t, cmd)
@@ -73,12 +74,8 @@ type processRow struct {
 func checkProcess(t *testing.T, path string, runtime dotnettest.Runtime) {
 	t.Helper()
 	rows := view[processRow](t, path, "processes")
-	version := runtime.Name
-	if runtime.Major() == 3 {
-		version = "4.0.30319" // what it says of itself
-	}
-	if len(rows) != 1 || rows[0].Name != "Threads" || rows[0].Version != version || rows[0].State != "exited" {
-		t.Errorf("%+v, want one process Threads on %s that exited", rows, version)
+	if len(rows) != 1 || rows[0].Name != "Threads" || rows[0].Version != runtime.Name || rows[0].State != "exited" {
+		t.Errorf("%+v, want one process Threads on %s that exited", rows, runtime.Name)
 	}
 }
 
@@ -94,13 +91,13 @@ func TestSurroundings(t *testing.T) {
 		{[]string{"cwd"}, dir + "\n"},
 		{[]string{"tty"}, "in True, out True, error True\n"},
 	} {
-		cmd := in.Net9().Command(dll, tt.args...)
+		cmd := in.Newest().Command(dll, tt.args...)
 		path := filepath.Join(t.TempDir(), "s.clrprof")
 		r := runWith(t, input{env: append(cmd.Env, "E2E_VALUE=of the caller"), dir: dir}, append([]string{"run", "-o", path}, cmd.Args...)...)
 		if r.exit != 0 || r.stdout != tt.want {
 			t.Errorf("%v: exit code %d, %q, want %q", tt.args, r.exit, r.stdout, tt.want)
 		}
-		for _, part := range []string{"runtime 9.0.7", "losses     0", "Functions allocating most memory", "clrprof report " + path + " calltree"} {
+		for _, part := range []string{"runtime " + in.Newest().Name, "losses     0", "Functions allocating most memory", "clrprof report " + path + " calltree"} {
 			if !strings.Contains(r.stderr, part) {
 				t.Errorf("%v: the report has no %q:\n%s", tt.args, part, r.stderr)
 			}
@@ -157,7 +154,7 @@ func buildProject(t *testing.T, record func(*exec.Cmd) result) string {
 		t.Fatal(err)
 	}
 	msbuild := filepath.Join(in.SDK(), "MSBuild.dll")
-	cmd := exec.Command(in.Net9().Dotnet, "exec", "--roll-forward", "Major", msbuild, "a.proj", "-nodeReuse:false", "-nologo")
+	cmd := exec.Command(in.Newest().Dotnet, "exec", "--roll-forward", "Major", msbuild, "a.proj", "-nodeReuse:false", "-nologo")
 	cmd.Env, cmd.Dir = in.Env(), dir
 	r := record(cmd)
 	if out, err := os.ReadFile(filepath.Join(dir, "out.txt")); err != nil || string(out) != "a\nb\nc\n" {

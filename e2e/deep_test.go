@@ -1,0 +1,52 @@
+package e2e
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/clrprof/clrprof/internal/dotnettest"
+	"github.com/clrprof/clrprof/internal/session"
+)
+
+// withTimes records times and memory together.
+var withTimes = way{name: "with times", flags: []string{"--time", "--memory"}}
+
+// TestDeep records a program that allocates at each of 70,000 levels of a recursion, and one whose stacks have the same
+// frames as the ones before, below three times as many callers without frame pointers. What each function makes itself is
+// exact at any depth; nothing is lost but what deep stacks must lose. The agent must not look at a whole stack for each
+// object: that took minutes.
+func TestDeep(t *testing.T) {
+	in := dotnettest.Need(t)
+	dll := dotnettest.Target(t, "Deep", dotnettest.Options{})
+	for _, w := range []way{tiered, optimized, withTimes} {
+		runtimes := in.Runtimes()
+		if w.name == withTimes.name {
+			runtimes = in.NewestAndOldest()
+		}
+		for _, runtime := range runtimes {
+			t.Run(w.name+"/"+runtime.Name, func(t *testing.T) {
+				cmd := runtime.Command(dll, "70000")
+				cmd.Env = append(cmd.Env, w.env...)
+				r := record(t, cmd, w.flags...)
+				if r.exit != 0 {
+					t.Fatalf("exit code %d\n%s%s", r.exit, r.stdout, r.stderr)
+				}
+				sound(t, r.session)
+				compareTruth(t, r, runtime)
+				expected := []string{session.LossStackTruncated}
+				if w.name == withTimes.name {
+					expected = append(expected, session.LossCallsFolded)
+				}
+				lost := losses(t, r.session)
+				for reason := range lost {
+					if !slices.Contains(expected, reason) {
+						t.Errorf("lost: %v", lost)
+					}
+				}
+				if lost[session.LossStackTruncated].Allocations < 2*(70000-20000) {
+					t.Errorf("stacks of %v are too deep, want more: both objects of each level beyond the limit", lost)
+				}
+			})
+		}
+	}
+}

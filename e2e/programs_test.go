@@ -1,0 +1,124 @@
+package e2e
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/clrprof/clrprof/internal/dotnettest"
+	"github.com/clrprof/clrprof/internal/programs"
+)
+
+var (
+	programsSeeds = flag.Int("programs", 1, "made-up C# programs that are recorded, of programUnits units each")
+	programsFirst = flag.Uint64("first", 1, "the first of their seeds")
+)
+
+const (
+	programUnits = 6
+	programTimes = "3" // that each unit is run
+)
+
+// programWays are the ways in which made-up programs are compiled by the runtime.
+var programWays = []way{timeTiered, timeOptimized}
+
+// TestPrograms records programs that nobody thought of, and compares the session with what they count themselves: each
+// call by caller and callee, and each allocation by function and type.
+func TestPrograms(t *testing.T) {
+	in := dotnettest.Need(t)
+	for i := range *programsSeeds {
+		seed := *programsFirst + uint64(i)
+		for _, runtime := range in.Runtimes() {
+			t.Run(fmt.Sprintf("%d/%s", seed, runtime.Name), func(t *testing.T) {
+				dll := compileProgram(t, in, programs.Options{Seed: seed, Units: programUnits, Tame: runtime.Major() == 9})
+				w := programWays[int(seed)%len(programWays)]
+				for _, flags := range [][]string{{"--time"}, {"--memory"}, {"--lifetime"}, {"--time", "--memory"}} {
+					t.Run(fmt.Sprint(w.name, flags), func(t *testing.T) {
+						cmd := runtime.Command(dll, programTimes)
+						cmd.Env = append(cmd.Env, w.env...)
+						compareProgram(t, record(t, cmd, flags...), flags)
+					})
+				}
+			})
+		}
+	}
+}
+
+// compileProgram compiles a made-up program.
+func compileProgram(t *testing.T, in *dotnettest.Install, o programs.Options) string {
+	t.Helper()
+	dir := t.TempDir()
+	source := filepath.Join(dir, "Program.cs")
+	if err := os.WriteFile(source, programs.Source(o), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	dll, err := in.Compile([]string{source, "../testdata/targets"}, filepath.Join(dir, "out"), dotnettest.Options{Name: "Made", Debug: dotnettest.DebugNone})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dll
+}
+
+// compareProgram compares a session of a made-up program with what that printed.
+func compareProgram(t *testing.T, r result, flags []string) {
+	t.Helper()
+	if r.exit != 0 {
+		t.Fatalf("exit code %d\n%s", r.exit, r.stderr)
+	}
+	timed, made := false, true
+	for _, f := range flags {
+		timed = timed || f == "--time"
+	}
+	if timed {
+		soundTime(t, r.session)
+		compareCalls(t, r, "Made.dll")
+		made = len(flags) > 1
+	}
+	if made {
+		compareMade(t, r)
+	}
+	for _, l := range query[map[string]any](t, r.session, "SELECT * FROM loss") {
+		t.Errorf("lost: %v", l)
+	}
+}
+
+// madeRow is a row "made" of a target: what a function allocates itself.
+type madeRow struct {
+	dotnettest.Truth
+}
+
+// compareMade compares objects by function and type. Objects of the program's own types are made by nobody else.
+func compareMade(t *testing.T, r result) {
+	t.Helper()
+	got := readRecorded(t, r.session, false)
+	type key struct {
+		f called
+		t string
+	}
+	want, have := map[key]made{}, map[key]made{}
+	types := map[string]bool{}
+	for _, row := range truthRows[madeRow](t, r.stdout, "made") {
+		k := key{called{row.Module, uint32(row.Token)}, row.Type}
+		want[k] = made{want[k].Objects + row.Objects, want[k].Bytes + row.Bytes}
+		types[row.Type] = true
+	}
+	for ft, m := range got.exclusive {
+		if types[ft.Type] {
+			k := key{called{ft.function.Module, ft.function.Token}, ft.Type}
+			have[k] = made{have[k].Objects + m.Objects, have[k].Bytes + m.Bytes}
+		}
+	}
+	for k, w := range want {
+		h := have[k]
+		if w.Objects != h.Objects || w.Bytes != 0 && w.Bytes != h.Bytes { // the size of an exception is the runtime's affair
+			t.Errorf("%v made %d objects of %d bytes of type %s; the session says %d of %d", k.f, w.Objects, w.Bytes, k.t, h.Objects, h.Bytes)
+		}
+	}
+	for k, h := range have {
+		if want[k].Objects == 0 {
+			t.Errorf("the session says that %v made %d objects of type %s, of which the truth knows nothing", k.f, h.Objects, k.t)
+		}
+	}
+}

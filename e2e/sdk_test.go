@@ -1,0 +1,214 @@
+package e2e
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/clrprof/clrprof/internal/dotnettest"
+)
+
+// sdkProject is a directory of a test's own with what "dotnet" needs beside it.
+type sdkProject struct {
+	t   *testing.T
+	sdk dotnettest.SDK
+	dir string
+}
+
+func newProject(t *testing.T, files map[string]string) sdkProject {
+	t.Helper()
+	_, sdk := dotnettest.NeedSDK(t)
+	p := sdkProject{t, sdk, t.TempDir()}
+	for name, text := range files {
+		if err := os.WriteFile(filepath.Join(p.dir, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return p
+}
+
+// dotnet is a command of the SDK in the project's directory.
+func (p sdkProject) dotnet(args ...string) *exec.Cmd {
+	cmd := exec.Command(p.sdk.Dotnet(), args...)
+	cmd.Dir, cmd.Env = p.dir, p.sdk.Env(filepath.Join(p.dir, "home"))
+	return cmd
+}
+
+// plain runs a command without clrprof.
+func (p sdkProject) plain(args ...string) string {
+	p.t.Helper()
+	out, err := p.dotnet(args...).CombinedOutput()
+	if err != nil {
+		p.t.Fatalf("dotnet %q: %v\n%s", args, err, out)
+	}
+	return string(out)
+}
+
+// record profiles a command that must end well and leave a session that is sound and has everything.
+func (p sdkProject) record(cmd *exec.Cmd) result {
+	p.t.Helper()
+	r := record(p.t, cmd)
+	if r.exit != 0 {
+		p.t.Fatalf("%v: exit code %d\n%s%s", cmd.Args, r.exit, r.stdout, r.stderr)
+	}
+	checkTables(p.t, r.session)
+	return r
+}
+
+const consoleProject = `<Project Sdk="Microsoft.NET.Sdk">
+  <PropertyGroup><OutputType>Exe</OutputType><TargetFramework>net10.0</TargetFramework><Nullable>enable</Nullable></PropertyGroup>
+</Project>
+`
+
+// endings asserts that each process of a session ended by itself, or was ended by another of its own, and that there are
+// some of each of these names.
+func endings(t *testing.T, path string, names ...string) {
+	t.Helper()
+	got := map[string]bool{}
+	for _, row := range view[processRow](t, path, "processes") {
+		got[row.Name] = true
+		if row.State != "exited" {
+			t.Errorf("%s: %s", row.Name, row.State)
+		}
+	}
+	for _, name := range names {
+		if !got[name] {
+			t.Errorf("there is no process %s: %v", name, got)
+		}
+	}
+}
+
+// TestDotnetBuild builds a project with and without being profiled: the same bytes come out, the compiler, which is a
+// process of its own, is in the session.
+func TestDotnetBuild(t *testing.T) {
+	p := newProject(t, map[string]string{"App.csproj": consoleProject, "Program.cs": "System.Console.WriteLine(string.Join(',', args));\n"})
+	p.plain("restore")
+	var dlls [2][]byte
+	for i := range dlls {
+		cmd := p.dotnet("build", "--no-restore", "--nologo")
+		if i == 0 {
+			if out, err := cmd.CombinedOutput(); err != nil {
+				t.Fatalf("%v\n%s", err, out)
+			}
+		} else {
+			endings(t, p.record(cmd).session, "dotnet", "csc")
+		}
+		b, err := os.ReadFile(filepath.Join(p.dir, "bin/Debug/net10.0/App.dll"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		dlls[i] = b
+		for _, d := range []string{"bin", "obj/Debug"} {
+			if err := os.RemoveAll(filepath.Join(p.dir, d)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if !bytes.Equal(dlls[0], dlls[1]) {
+		t.Error("another DLL comes out when the build is profiled")
+	}
+}
+
+// TestDotnetRun runs a target from its sources: of its process, one of several, the session says what the target says.
+func TestDotnetRun(t *testing.T) {
+	in := dotnettest.Need(t)
+	p := newProject(t, map[string]string{"Threads.csproj": strings.Replace(consoleProject, "<Nullable>enable</Nullable>", "<Optimize>true</Optimize>", 1)})
+	for _, from := range []string{"Threads/Program.cs", "Truth.cs"} {
+		if err := copyFile("../testdata/targets/"+from, filepath.Join(p.dir, filepath.Base(from))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r := p.record(p.dotnet("run", "--", "4", "1000"))
+	compareTruth(t, r, in.Newest())
+	endings(t, r.session, "dotnet", "Threads")
+}
+
+// TestDotnetTest runs tests of xunit: they say the same as without clrprof, and what they allocate is in the session of
+// the process that ran them.
+func TestDotnetTest(t *testing.T) {
+	p := newProject(t, map[string]string{
+		"Tests.csproj": `<Project Sdk="Microsoft.NET.Sdk">
+  <PropertyGroup><TargetFramework>net10.0</TargetFramework><IsPackable>false</IsPackable></PropertyGroup>
+  <ItemGroup>
+    <PackageReference Include="Microsoft.NET.Test.Sdk" Version="18.0.1" />
+    <PackageReference Include="xunit" Version="2.9.3" />
+    <PackageReference Include="xunit.runner.visualstudio" Version="3.1.5" />
+  </ItemGroup>
+</Project>
+`,
+		"Tests.cs": `using Xunit;
+public class Widget { public long Value; }
+public class Tests
+{
+    [Theory, InlineData(100), InlineData(200)]
+    public void Makes(int n)
+    {
+        var all = new Widget[n];
+        for (int i = 0; i < n; i++) all[i] = new Widget { Value = i };
+        Assert.Equal(n - 1, all[n - 1].Value);
+    }
+    [Fact] public void Passes() => Assert.NotNull(new Widget());
+}
+`})
+	if out, err := p.dotnet("build", "--nologo").CombinedOutput(); err != nil {
+		if strings.Contains(string(out), "NU1101") || strings.Contains(string(out), "NU1301") {
+			t.Skip("needs the packages of xunit, which this machine can get from nowhere")
+		}
+		t.Fatalf("%v\n%s", err, out)
+	}
+	r := p.record(p.dotnet("test", "--no-build", "--nologo"))
+	if !strings.Contains(r.stdout, "Passed:     3") {
+		t.Errorf("it says %q", r.stdout)
+	}
+	type row struct {
+		Name      string
+		Instances int64
+	}
+	got := query[row](t, r.session, "SELECT name, instances FROM types WHERE module = 'Tests.dll' AND name LIKE '%Widget%' ORDER BY name")
+	if d := cmp.Diff([]row{{"Widget", 301}, {"Widget[]", 2}}, got); d != "" {
+		t.Error(d)
+	}
+	hosts := query[struct{ Name, State string }](t, r.session, "SELECT name, end_state AS state FROM process WHERE name = 'testhost'")
+	if len(hosts) != 1 || hosts[0].State != "exited" { // vstest waits for the last collection
+		t.Errorf("these processes have run tests: %v", hosts)
+	}
+	for _, l := range view[lives](t, r.session, "lifetime") {
+		if strings.HasPrefix(l.Name, "Widget") && l.Alive != 0 {
+			t.Errorf("what the tests made is garbage at the end, and is said to be alive: %+v", l)
+		}
+	}
+}
+
+// TestDotnetFsi runs a script of F#, which is compiled in memory.
+func TestDotnetFsi(t *testing.T) {
+	p := newProject(t, map[string]string{"script.fsx": "let rec make n = if n = 0 then [] else (n, string n) :: make (n - 1)\nprintfn \"%d\" (List.length (make 1000))\n"})
+	r := p.record(p.dotnet("fsi", "--quiet", "script.fsx"))
+	if r.stdout != "1000\n" {
+		t.Errorf("it says %q", r.stdout)
+	}
+	endings(t, r.session, "fsi")
+}
+
+// TestDotnetTool runs a tool that is a program of somebody else.
+func TestDotnetTool(t *testing.T) {
+	p := newProject(t, nil)
+	tools, err := filepath.Glob(filepath.Join(p.sdk.Root, "tools", "*", "*.runtimeconfig.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(tools) == 0 {
+		t.Skip("needs a tool, such as dotnet-trace, in the directory tools of the SDK's root")
+	}
+	dll := strings.Replace(tools[0], ".runtimeconfig.json", ".dll", 1)
+	want := p.plain(dll, "--help")
+	r := p.record(p.dotnet(dll, "--help"))
+	if d := cmp.Diff(want, r.stdout); d != "" || len(want) < 100 {
+		t.Errorf("it says something else when it is profiled (-without +with):\n%s", d)
+	}
+	endings(t, r.session, strings.TrimSuffix(filepath.Base(dll), ".dll"))
+}

@@ -1,0 +1,175 @@
+package e2e
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/clrprof/clrprof/internal/dotnettest"
+)
+
+// served is a program to build, and an environment in which builds leave their servers running, as they do by default.
+type served struct {
+	t    *testing.T
+	s    *sandbox
+	dir  string
+	home string
+	tmp  string
+	sdk  dotnettest.SDK
+}
+
+func newServed(t *testing.T) *served {
+	t.Helper()
+	_, sdk := dotnettest.NeedSDK(t)
+	p := &served{t: t, s: newSandbox(t), dir: t.TempDir(), home: t.TempDir(), tmp: t.TempDir(), sdk: sdk}
+	write := func(name, text string) {
+		if err := os.WriteFile(filepath.Join(p.dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("app.csproj", `<Project Sdk="Microsoft.NET.Sdk"><PropertyGroup><OutputType>Exe</OutputType><TargetFramework>net`+
+		itoa(sdk.Major())+`.0</TargetFramework></PropertyGroup></Project>`)
+	write("app.cs", `System.Console.WriteLine("built");`)
+	t.Cleanup(func() {
+		for _, pid := range p.servers() {
+			fd, err := unix.PidfdOpen(pid, 0)
+			if err == nil {
+				err = unix.PidfdSendSignal(fd, unix.SIGKILL, nil, 0)
+			}
+			if err != nil {
+				t.Error(err)
+				continue
+			}
+			if _, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, int(patience.Milliseconds())); err != nil {
+				t.Error(err)
+			}
+			unix.Close(fd)
+		}
+	})
+	return p
+}
+
+// build returns the command, which compiles everything again.
+func (p *served) build() []string {
+	return []string{p.sdk.Dotnet(), "build", "--no-incremental", "-nodeReuse:true", filepath.Join(p.dir, "app.csproj")}
+}
+
+func (p *served) env() []string {
+	env := slices.DeleteFunc(p.sdk.Env(p.home), func(kv string) bool {
+		return strings.HasPrefix(kv, "MSBUILDDISABLENODEREUSE=") || strings.HasPrefix(kv, "UseSharedCompilation=")
+	})
+	return append(env, "CLRPROF_SHM="+p.s.shm, "TMPDIR="+p.tmp)
+}
+
+// servers are the processes that builds left running, of this project alone: its home is nobody else's.
+func (p *served) servers() []int {
+	p.t.Helper()
+	entries, err := os.ReadDir("/proc")
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	var pids []int
+	for _, e := range entries {
+		if pid, err := strconv.Atoi(e.Name()); err == nil && strings.Contains(procText(pid, "environ"), p.home) && procText(pid, "maps") != "" {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}
+
+// arenaBytes is the shared memory of a process's agent, although its file has no name any more.
+func arenaBytes(t *testing.T, pid int) int64 {
+	t.Helper()
+	fds := filepath.Join("/proc", itoa(pid), "fd")
+	entries, err := os.ReadDir(fds)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		name, err := os.Readlink(filepath.Join(fds, e.Name()))
+		var st unix.Stat_t
+		if err == nil && strings.Contains(name, ".arena") && unix.Stat(filepath.Join(fds, e.Name()), &st) == nil {
+			return st.Blocks * 512
+		}
+	}
+	return 0
+}
+
+// hasArena says whether the process has any memory of its arena.
+func hasArena(pid int) bool { return strings.Contains(procText(pid, "maps"), ".arena") }
+
+// rebuild builds without clrprof, with the same servers.
+func (p *served) rebuild() {
+	p.t.Helper()
+	args := p.build()
+	cmd := exec.Command(args[0], args[1:]...)
+	cmd.Env = p.env()
+	if out, err := cmd.CombinedOutput(); err != nil {
+		p.t.Fatalf("%v: %v\n%s", args, err, out)
+	}
+}
+
+// TestServersOutlive: the compiler's server, which a build leaves running, goes on to serve builds that nobody records: its
+// agent stops, and its memory is given back. The report says that it was left running.
+func TestServersOutlive(t *testing.T) {
+	p := newServed(t)
+	p.s.env = p.env()
+	r := p.s.run(append([]string{"run", "-o", "s.clrprof", "--"}, p.build()...)...)
+	if r.exit != 0 {
+		t.Fatalf("exit code %d\n%s%s", r.exit, r.stdout, r.stderr)
+	}
+	path := filepath.Join(p.s.out, "s.clrprof")
+	left := p.servers()
+	states := endStates(t, path)
+	if len(left) == 0 || states["VBCSCompiler"] != "running" {
+		t.Fatalf("%d servers are left: %v", len(left), states)
+	}
+	if report := p.s.run("report", path); !strings.Contains(report.stdout, "Left running: ") || !strings.Contains(report.stdout, " VBCSCompiler") {
+		t.Errorf("the report does not say what was left running:\n%s%s", report.stdout, report.stderr)
+	}
+	checkSession(t, path)
+	for i := 0; slices.ContainsFunc(left, hasArena); i++ {
+		if i == 5 {
+			t.Fatal("after five builds a server still has its arena")
+		}
+		p.rebuild()
+	}
+	if now := p.servers(); !slices.Equal(left, now) {
+		t.Errorf("servers %v, and before %v", now, left)
+	}
+}
+
+// TestServersOutliveKilled: the same when clrprof is killed. What it left can be recovered and does not grow, until it is
+// removed.
+func TestServersOutliveKilled(t *testing.T) {
+	p := newServed(t)
+	p.s.env = p.env()
+	run := p.s.start(append([]string{"run", "-o", "s.clrprof", "--", "sh", "-c", `"$@" >&2; echo built; read line`, "sh"}, p.build()...)...)
+	run.expect("built")
+	run.signal(unix.SIGKILL)
+	<-run.ended
+	var left []int
+	for _, pid := range p.servers() {
+		if hasArena(pid) {
+			left = append(left, pid)
+		}
+	}
+	if len(left) == 0 {
+		t.Fatal("no server is left")
+	}
+	p.rebuild() // it stops at the first chance
+	bytes := arenaBytes(t, left[0])
+	for range 3 {
+		p.rebuild()
+	}
+	if now := arenaBytes(t, left[0]); now != bytes || bytes == 0 {
+		t.Errorf("the arena has grown from %d to %d bytes", bytes, now)
+	}
+	p.s.run("run", "-o", "next.clrprof", "--", "true") // removes what the first one left
+}

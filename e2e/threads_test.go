@@ -1,0 +1,76 @@
+package e2e
+
+import (
+	"fmt"
+	"strconv"
+	"testing"
+
+	"github.com/clrprof/clrprof/internal/dotnettest"
+)
+
+// rowsOfThreads is how many threads of a process have rows of their own (agent/src/thread_sets.c, MAX_OWN_IDS).
+const rowsOfThreads = 1000
+
+// ofTheRuntimes is how many threads without a name the runtime begins for itself meanwhile: to compile again, to finalize.
+const ofTheRuntimes = 5
+
+// TestThreadChurn: threads that come and go by the thousands, each at two hundred places of its own. The agent's memory does
+// not depend on how many there were; totals, and what threads of each name did, are exact.
+func TestThreadChurn(t *testing.T) {
+	in := dotnettest.Need(t)
+	for _, runtime := range in.NewestAndOldest() {
+		for _, flags := range [][]string{{"--memory"}, {"--lifetime"}, {"--time", "--memory"}} {
+			var agent []int64
+			for _, threads := range []int{4000, 20000} {
+				if threads > 4000 && flags[0] == "--lifetime" { // which adds nothing to the two others
+					continue
+				}
+				t.Run(fmt.Sprint(threads, flags[0], "/", runtime.Name), func(t *testing.T) {
+					r := record(t, runtime.Command(dotnettest.Target(t, "ThreadChurn", dotnettest.Options{}), strconv.Itoa(threads)), flags...)
+					if r.exit != 0 {
+						t.Fatalf("exit code %d: %s", r.exit, r.stderr)
+					}
+					checkSession(t, r.session)
+					compareTruth(t, r, runtime)
+					agent = append(agent, checkChurn(t, r, int64(threads)))
+				})
+			}
+			if len(agent) == 2 && agent[1] > agent[0]+agent[0]/10 {
+				t.Errorf("%s %v: the agent took %d bytes for 4,000 threads, %d for 20,000", runtime.Name, flags, agent[0], agent[1])
+			}
+		}
+	}
+}
+
+// checkChurn checks the list of threads and returns the agent's memory.
+func checkChurn(t *testing.T, r result, threads int64) int64 {
+	t.Helper()
+	sets := query[struct {
+		Name    string `json:"name"`
+		Each    string `json:"each"`
+		Threads int64  `json:"threads"`
+		Objects int64  `json:"objects"`
+	}](t, r.session, `SELECT t.name, s.name AS each, s.threads, (SELECT sum(v.allocations) FROM site JOIN site_value v ON v.site_id = site.id
+		JOIN type ON type.id = site.type_id WHERE site.thread_id = t.id AND type.raw_name LIKE 'ThreadChurn.K_') AS objects
+		FROM thread_set s JOIN thread t ON t.id = s.thread_id WHERE objects > 0 ORDER BY t.name`)
+	folded, objects := int64(0), int64(0)
+	for _, s := range sets {
+		want := fmt.Sprintf("%d ended threads named %s", s.Threads, s.Each)
+		if s.Each == "" {
+			want = fmt.Sprintf("%d ended threads without a name", s.Threads)
+		}
+		if s.Name != want || s.Objects > 200*s.Threads || s.Objects < 200*(s.Threads-ofTheRuntimes) {
+			t.Errorf("%q of %d threads has %d objects; want %q", s.Name, s.Threads, s.Objects, want)
+		}
+		folded, objects = folded+s.Threads, objects+s.Objects
+	}
+	if len(sets) < 2 || len(sets) > 2+ofTheRuntimes || folded < threads-rowsOfThreads || folded > threads+ofTheRuntimes {
+		t.Errorf("%d threads share %d rows", folded, len(sets))
+	}
+	if lost := losses(t, r.session)["threads_folded"]; lost.Events < folded {
+		t.Errorf("%d threads share rows; the session says %d", folded, lost.Events)
+	}
+	return query[struct {
+		Bytes int64 `json:"agent_bytes"`
+	}](t, r.session, "SELECT agent_bytes FROM process")[0].Bytes
+}

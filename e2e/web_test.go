@@ -1,0 +1,114 @@
+package e2e
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os/exec"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/clrprof/clrprof/internal/dotnettest"
+)
+
+const (
+	webClients  = 8   // at once
+	webRequests = 150 // of each, a third of each kind
+)
+
+// TestWeb profiles a web server under load, in each mode, on each runtime that can run it: every answer is right, and
+// what the handlers made is what they say.
+func TestWeb(t *testing.T) {
+	for _, flags := range [][]string{nil, {"--memory"}, {"--time", "--memory"}} {
+		for _, runtime := range dotnettest.NeedRuntimes(t, 8) {
+			t.Run(strings.Join(flags, " ")+"/"+runtime.Name, func(t *testing.T) {
+				t.Parallel()
+				dll := dotnettest.Target(t, "Web", dotnettest.Options{Framework: dotnettest.Net8, Web: true})
+				r := recordWhile(t, runtime.Command(dll), flags, func(line string) {
+					if address, ok := strings.CutPrefix(line, "listening "); ok {
+						loadWeb(t, address)
+					}
+				})
+				if r.exit != 0 {
+					t.Fatalf("exit code %d\n%s%s", r.exit, r.stdout, r.stderr)
+				}
+				checkSession(t, r.session)
+				compareTruth(t, r, runtime)
+			})
+		}
+	}
+}
+
+// recordWhile is record for a target that somebody talks to: said is called with each line that it prints, as soon as
+// it does.
+func recordWhile(t *testing.T, target *exec.Cmd, flags []string, said func(line string)) result {
+	t.Helper()
+	path, in, args := recordArgs(t, target, flags)
+	cmd := exec.Command(binary, args...)
+	cmd.Stdin, cmd.Env, cmd.Dir = in.stdin, in.env, in.dir
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var stderr, text bytes.Buffer
+	cmd.Stderr = &stderr
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	for lines := bufio.NewScanner(io.TeeReader(stdout, &text)); lines.Scan(); {
+		said(lines.Text())
+	}
+	_ = cmd.Wait() // its exit code is in the result
+	return result{exit: exitCode(cmd.ProcessState), stdout: text.String(), stderr: stderr.String(), session: path}
+}
+
+// loadWeb sends all requests and ends the server.
+func loadWeb(t *testing.T, address string) {
+	t.Helper()
+	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: webClients}}
+	errs := make([]error, webClients)
+	var all sync.WaitGroup
+	for c := range webClients {
+		all.Go(func() {
+			for i := range webRequests {
+				errs[c] = errors.Join(errs[c], askWeb(client, address, c, i))
+			}
+		})
+	}
+	all.Wait()
+	answer, err := client.Post(address+"/stop", "", nil)
+	if err == nil {
+		err = answer.Body.Close()
+	}
+	if err := errors.Join(append(errs, err)...); err != nil {
+		t.Errorf("asking the server: %v", err)
+	}
+}
+
+// askWeb sends the i-th request of a client and checks the answer.
+func askWeb(client *http.Client, address string, c, i int) error {
+	id := c*webRequests + i
+	path, want := "/text", "Web.Note"
+	if i%3 != 0 {
+		path = fmt.Sprintf("/%s/%d", []string{"", "order", "later"}[i%3], id)
+		line := func(n int) string { return fmt.Sprintf(`{"article":"article","price":%d}`, id+n) }
+		want = fmt.Sprintf(`{"id":%d,"lines":[%s,%s,%s]}`, id, line(0), line(1), line(2))
+	}
+	answer, err := client.Get(address + path)
+	if err != nil {
+		return err
+	}
+	defer answer.Body.Close()
+	body, err := io.ReadAll(answer.Body)
+	if err != nil {
+		return fmt.Errorf("reading the answer of %s: %w", path, err)
+	}
+	if answer.StatusCode != http.StatusOK || string(body) != want {
+		return fmt.Errorf("%s answers %s %q, want %q", path, answer.Status, body, want)
+	}
+	return nil
+}
