@@ -62,7 +62,7 @@ func (b *bench) allocate(dll, kind, variant string) (float64, error) {
 	if variant == "snapshot" {
 		count = "100000" // a microsecond each
 	}
-	cmd := b.dotnet.Net9().Command(dll, kind, depth, count)
+	cmd := b.dotnet.Newest().Command(dll, kind, depth, count)
 	b.attach(cmd, variant)
 	text, err := cmd.Output()
 	if err != nil {

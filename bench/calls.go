@@ -80,7 +80,7 @@ func (b *bench) starts() error {
 
 // numbers runs a target with a variant of the hooks and returns the two numbers that it prints.
 func (b *bench) numbers(variant, mechanism, dll string, args ...string) (out [2]float64, err error) {
-	cmd := b.dotnet.Net9().Command(dll, args...)
+	cmd := b.dotnet.Newest().Command(dll, args...)
 	b.attachHooks(cmd, variant)
 	if mechanism != "" {
 		cmd.Env = append(cmd.Env, "CLRPROF_MECHANISMS="+mechanism)

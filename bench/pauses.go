@@ -34,7 +34,7 @@ func (b *bench) pauses() error {
 
 // pause runs the target once and returns its medians for generation 0 and for full collections.
 func (b *bench) pause(dll, live, variant, roots string) (young, full float64, err error) {
-	cmd := b.dotnet.Net9().Command(dll, live)
+	cmd := b.dotnet.Newest().Command(dll, live)
 	b.attach(cmd, variant)
 	cmd.Env = append(cmd.Env, "CLRPROF_ROOTS="+roots, "CLRPROF_MEMORY=4294967296")
 	text, err := cmd.Output()

@@ -21,7 +21,7 @@ func (b *bench) roslyn() error {
 	if err != nil {
 		return err
 	}
-	compile, err := b.dotnet.CompilerCommand([]string{source}, filepath.Join(b.dir, "Large.dll"), dotnettest.Options{Deterministic: true})
+	compile, err := b.dotnet.CompilerCommand(b.dotnet.Newest(), []string{source}, filepath.Join(b.dir, "Large.dll"), dotnettest.Options{Deterministic: true})
 	if err != nil {
 		return err
 	}

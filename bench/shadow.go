@@ -71,7 +71,7 @@ func (b *bench) buildReplay() error {
 func (b *bench) follow(dll, live string) (table, shadow float64, events int, err error) {
 	recording, played := filepath.Join(b.dir, "heap"), filepath.Join(b.dir, "played")
 	defer remove(recording)
-	cmd := b.dotnet.Net9().Command(dll, live)
+	cmd := b.dotnet.Newest().Command(dll, live)
 	b.attach(cmd, "record")
 	cmd.Env = append(cmd.Env, "CLRPROF_LIFETIME=1", "CLRPROF_FINAL_GC=1", "CLRPROF_RECORDING="+recording, "CLRPROF_MEMORY=4294967296")
 	if text, err := cmd.CombinedOutput(); err != nil {
@@ -142,7 +142,7 @@ func (b *bench) memory(dll, live string) (float64, error) {
 
 // resident runs the target once and returns the most memory that it had, in bytes.
 func (b *bench) resident(dll, live, variant string) (float64, error) {
-	cmd := b.dotnet.Net9().Command(dll, live)
+	cmd := b.dotnet.Newest().Command(dll, live)
 	b.attach(cmd, variant)
 	cmd.Env = append(cmd.Env, "CLRPROF_ROOTS=off", "CLRPROF_MEMORY=4294967296")
 	text, err := cmd.Output()

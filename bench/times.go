@@ -36,7 +36,7 @@ func (b *bench) compiler() ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	return b.dotnet.CompilerCommand([]string{source}, filepath.Join(b.dir, "Timed.dll"), dotnettest.Options{Deterministic: true})
+	return b.dotnet.CompilerCommand(b.dotnet.Newest(), []string{source}, filepath.Join(b.dir, "Timed.dll"), dotnettest.Options{Deterministic: true})
 }
 
 // timedRoslyn measures what recording every call costs a whole program, and which part of it is the JIT's.
