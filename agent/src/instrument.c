@@ -3,6 +3,7 @@
  * A function is instrumented (every call of it is recorded), a boundary (framework code: a call of it is recorded when
  * an instrumented function makes it), or neither (it is not hooked, and its time is its caller's). What is inlined has
  * no calls, so inlining is refused wherever a call would be recorded. */
+#define _GNU_SOURCE
 #include "agent.h"
 
 #ifdef CLRPROF_ORACLE
@@ -10,6 +11,7 @@
 #endif
 
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -148,7 +150,9 @@ static void know_framework(const char *path, size_t bytes)
     arena_unlock();
 }
 
-/* In the directory of System.Private.CoreLib, or in that of another shared framework of the same installation. */
+/* In the directory of System.Private.CoreLib, or in that of another shared framework of the same installation. The runtime
+ * finds its core library beside libcoreclr.so with symbolic links resolved, other modules by the path that the host gave
+ * (clrhost.cpp, hostpolicy's TRUSTED_PLATFORM_ASSEMBLIES): of an installation of links the two differ. */
 static bool is_framework_path(const char *path)
 {
     const char *slash = strrchr(path, '/');
@@ -160,7 +164,9 @@ static bool is_framework_path(const char *path)
     }
     if (!known || shared_root == 0 || slash == NULL)
         return has_framework_name(file);
-    return strncmp(path, framework, shared_root) == 0;
+    char resolved[PATH_MAX];
+    return strncmp(path, framework, shared_root) == 0 ||
+           (realpath(path, resolved) != NULL && strncmp(resolved, framework, shared_root) == 0);
 }
 
 /* Also gives the module's path. */
