@@ -18,26 +18,28 @@ type moment struct{ pid, length int }
 // TestTotal compares the bytes of all objects but frozen ones with what the runtime says was allocated at the same moment,
 // GC.GetTotalAllocatedBytes(true): equal to the byte, for each target in each way on each runtime.
 //
-// With server GC the runtime's number is at times short by a few times 24 bytes, the smallest object: it differs between runs of which
-// the objects are the same.
+// Server GC has one heap here. With several, a thread that goes on in another heap leaves a part of its last one behind: the runtime's
+// number is then a few kilobytes too high, or some objects of 24 bytes too low, and differs between runs of which the objects are the
+// same (with one heap: equal in 100 of 100 runs of Shapes, with two in 53 of 60; TestTotalRepeated).
 func TestTotal(t *testing.T) {
 	in := dotnettest.Need(t)
-	all := []way{tiered, optimized, tier0, serverGC}
+	oneHeap := way{name: "server", env: []string{"COMPlus_gcServer=1", "COMPlus_GCHeapCount=1"}}
+	all := []way{tiered, optimized, tier0, oneHeap}
 	for _, tt := range []struct {
 		target []string
 		ways   []way
 	}{
-		{[]string{"Shapes"}, []way{tiered, serverGC}},
+		{[]string{"Shapes"}, []way{tiered, oneHeap}},
 		{[]string{"Boxes"}, all},
 		{[]string{"Dynamic"}, []way{tiered, optimized}},
-		{[]string{"Threads", "8", "1000"}, []way{tiered, serverGC}},
+		{[]string{"Threads", "8", "1000"}, []way{tiered, oneHeap}},
 		{[]string{"Tiering"}, []way{tiered, tier0}},
 		{[]string{"StaticInit"}, []way{tiered}},
 		{[]string{"Native"}, []way{tiered}},
 		{[]string{"Totals"}, []way{tiered, tier0}},
-		{[]string{"Kept"}, []way{tiered, serverGC}},
+		{[]string{"Kept"}, []way{tiered, oneHeap}},
 		{[]string{"LifetimeHeap", "churn", "30"}, []way{tiered}},
-		{[]string{"LifetimeHeap", "large", "30"}, []way{tiered, serverGC}},
+		{[]string{"LifetimeHeap", "large", "30"}, []way{tiered, oneHeap}},
 		{[]string{"LifetimeHeap", "unload", "10"}, []way{tiered}},
 		{[]string{"LifetimeHeap", "frozen", "10"}, []way{tiered}},
 	} {
@@ -47,10 +49,6 @@ func TestTotal(t *testing.T) {
 					cmd := runtime.Command(dotnettest.Target(t, tt.target[0], dotnettest.Options{Unsafe: true}), tt.target[1:]...)
 					cmd.Env = append(cmd.Env, w.env...)
 					for _, total := range takeTotals(t, cmd, 1) {
-						if more := total.counted - total.told; w.name == serverGC.name && more > 0 && more%24 == 0 && more < 1<<16 {
-							t.Logf("the runtime's total is short by %d", more)
-							continue
-						}
 						total.check(t)
 					}
 				})
@@ -59,21 +57,31 @@ func TestTotal(t *testing.T) {
 	}
 }
 
-// TestTotalRepeated runs a program whose 16 threads always make the same objects, but for a few bytes of numbers that it prints. The
-// runtime's number differs between such runs, by kilobytes; what was counted does not.
+// TestTotalRepeated runs programs that always make the same objects, but for a few bytes of numbers that they print: one of 16 threads,
+// and one with two heaps. The runtime's number differs between such runs, by kilobytes; what was counted does not.
 func TestTotalRepeated(t *testing.T) {
-	for _, runtime := range dotnettest.Need(t).Runtimes() {
-		t.Run(runtime.Name, func(t *testing.T) {
-			var totals [2]total
-			for i := range totals {
-				cmd := runtime.Command(dotnettest.Target(t, "LifetimeHeap", dotnettest.Options{Unsafe: true}), "threads", "10")
-				totals[i] = takeTotals(t, cmd, 1)[0]
-				totals[i].checkWithin(t, 1)
-			}
-			if more := totals[0].counted - totals[1].counted; more < -64 || more > 64 {
-				t.Errorf("two runs of the same program: %+v", totals)
-			}
-		})
+	for _, tt := range []struct {
+		target []string
+		way    way
+	}{
+		{[]string{"LifetimeHeap", "threads", "10"}, tiered},
+		{[]string{"Kept"}, serverGC},
+	} {
+		for _, runtime := range dotnettest.Need(t).Runtimes() {
+			t.Run(tt.target[0]+"/"+tt.way.name+"/"+runtime.Name, func(t *testing.T) {
+				var totals [2]total
+				for i := range totals {
+					cmd := runtime.Command(dotnettest.Target(t, tt.target[0], dotnettest.Options{Unsafe: true}), tt.target[1:]...)
+					cmd.Env = append(cmd.Env, tt.way.env...)
+					totals[i] = takeTotals(t, cmd, 1)[0]
+					totals[i].checkWithin(t, 1)
+				}
+				exact := totals[0].told == totals[0].counted && totals[1].told == totals[1].counted
+				if more := totals[0].counted - totals[1].counted; (more < -64 || more > 64) && !exact { // else the program did differ
+					t.Errorf("two runs of the same program: %+v", totals)
+				}
+			})
+		}
 	}
 }
 
@@ -89,11 +97,11 @@ func (m total) check(t *testing.T) {
 	m.checkWithin(t, 0)
 }
 
-// checkWithin asserts so of a program with threads that allocate while garbage is collected: the runtime's number can then be too high,
-// by up to so many thousandths. What was counted is what the runtime told, object by object.
+// checkWithin asserts so of a program with threads that allocate while garbage is collected, or with several heaps: the runtime's number
+// can then be off, by up to so many thousandths. What was counted is what the runtime told, object by object.
 func (m total) checkWithin(t *testing.T, thousandths int64) {
 	t.Helper()
-	if more := m.told - m.counted; more < 0 || more > m.told/1000*thousandths || m.lost != 0 || m.counted+m.frozen != m.all {
+	if more := m.told - m.counted; more < -m.told/1000*thousandths || more > m.told/1000*thousandths || m.lost != 0 || m.counted+m.frozen != m.all {
 		t.Errorf("process %d: %d bytes were counted, %d are frozen, %d lost; the runtime told of %d, and has a total of %d, which is %+d",
 			m.pid, m.counted, m.frozen, m.lost, m.all, m.told, more)
 	}
