@@ -18,7 +18,6 @@ import (
 // naive computes values as docs/metrics.md words them: one amount after the other,
 // with its whole stack, into maps by id.
 type naive struct {
-	nodes        map[session.NodeID]q.Amounts
 	paths        map[string]q.Amounts
 	calls        map[[2]session.FunctionID]q.Amounts
 	functions    map[session.FunctionID]q.Amounts
@@ -34,7 +33,7 @@ type naive struct {
 
 func newNaive(b *sessiontest.Builder) *naive {
 	return &naive{
-		nodes: map[session.NodeID]q.Amounts{}, paths: map[string]q.Amounts{}, calls: map[[2]session.FunctionID]q.Amounts{},
+		paths: map[string]q.Amounts{}, calls: map[[2]session.FunctionID]q.Amounts{},
 		functions: map[session.FunctionID]q.Amounts{}, modules: map[session.ModuleID]q.Amounts{},
 		lines: map[session.LineID]q.Amount{}, instructions: map[session.InstructionID]q.Amount{}, types: map[session.TypeID]q.Amount{},
 		threads: map[session.ThreadID]q.Amount{}, processes: map[session.ProcessID]q.Amount{},
@@ -73,7 +72,7 @@ func (v *naive) add(site session.Site, a q.Amount) {
 	if v.typePaths[site.Type] == nil {
 		v.typePaths[site.Type] = map[string]q.Amounts{}
 	}
-	nodes, functions, modules := map[session.NodeID]bool{}, map[session.FunctionID]bool{}, map[session.ModuleID]bool{}
+	functions, modules := map[session.FunctionID]bool{}, map[session.ModuleID]bool{}
 	calls, paths, typePaths := map[[2]session.FunctionID]bool{}, map[string]bool{}, map[string]bool{}
 	for i, n := range stack {
 		module := v.b.Functions[n.Function-1].Module
@@ -81,7 +80,6 @@ func (v *naive) add(site session.Site, a q.Amount) {
 		if i > 0 {
 			call[0] = stack[i-1].Function
 		}
-		once(v.nodes, nodes, n.ID, a)
 		once(v.functions, functions, n.Function, a)
 		once(v.calls, calls, call, a)
 		once(v.paths, paths, pathKey(stack[:i+1]), a)
@@ -90,7 +88,6 @@ func (v *naive) add(site session.Site, a q.Amount) {
 		if i < len(stack)-1 {
 			continue
 		}
-		top(v.nodes, n.ID, a)
 		top(v.functions, n.Function, a)
 		top(v.calls, call, a)
 		top(v.paths, pathKey(stack), a)
@@ -133,7 +130,6 @@ func (v *naive) compare(t *rapid.T, d *session.Derived) {
 			t.Errorf("%s (-naive +derived):\n%s", what, d)
 		}
 	}
-	diff("nodes", v.nodes, asMap(d.Nodes, func(r session.NodeValue) (session.NodeID, q.Amounts) { return r.Node, r.Amounts }))
 	diff("paths", v.paths, pathMap(v.b, d.Paths))
 	diff("calls", v.calls, asMap(d.Calls, func(r session.CallValue) ([2]session.FunctionID, q.Amounts) {
 		return [2]session.FunctionID{r.Caller, r.Callee}, r.Amounts

@@ -61,7 +61,7 @@ func Check(s *session.Session) ([]Violation, error) {
 		return nil, err
 	}
 	c.sums(d, derived)
-	c.parents(d, derived)
+	c.parents(derived)
 	c.times(d, derived)
 	if err := c.lifetimes(s, d, derived); err != nil {
 		return nil, err
@@ -73,9 +73,6 @@ func Check(s *session.Session) ([]Violation, error) {
 		stored, err := readDerived(s)
 		if err != nil {
 			return nil, err
-		}
-		if !s.HasSummaries() {
-			derived.ProcessDeaths, derived.SummarySections, derived.SummarySites = nil, nil, nil
 		}
 		c.stored(derived, stored)
 	}
@@ -171,7 +168,6 @@ func (c *checker) sums(d *Data, v *session.Derived) {
 	}
 	same("functions (exclusive)", sumOf(v.Functions, func(r session.FunctionValue) q.Amount { return r.Exclusive }))
 	same("modules (exclusive)", sumOf(v.Modules, func(r session.ModuleValue) q.Amount { return r.Exclusive }))
-	same("nodes (exclusive)", sumOf(v.Nodes, func(r session.NodeValue) q.Amount { return r.Exclusive }))
 	same("paths (exclusive)", sumOf(v.Paths, func(r session.PathValue) q.Amount { return r.Exclusive }))
 	same("calls (exclusive)", sumOf(v.Calls, func(r session.CallValue) q.Amount { return r.Exclusive }))
 	same("types", sumOf(v.Types, func(r session.TypeValue) q.Amount { return r.Amount }))
@@ -193,21 +189,8 @@ func sumOf[T any](rows []T, amount func(T) q.Amount) q.Amount {
 	return sum
 }
 
-// parents checks parent = self + children, in the tree with call sites and in the one without.
-func (c *checker) parents(d *Data, v *session.Derived) {
-	children := map[session.NodeID]q.Amount{}
-	nodes := newIndex(d.Nodes, func(r *session.Node) session.NodeID { return r.ID })
-	for _, r := range v.Nodes {
-		if at, ok := nodes.find(r.Node); ok && at >= 0 {
-			parent := d.Nodes[at].Parent
-			children[parent] = children[parent].Add(r.Inclusive)
-		}
-	}
-	for _, r := range v.Nodes {
-		if r.Inclusive != r.Exclusive.Add(children[r.Node]) {
-			c.add("parents", "node %d is not the sum of itself and its children", r.Node)
-		}
-	}
+// parents checks parent = self + children.
+func (c *checker) parents(v *session.Derived) {
 	below := map[session.PathID]q.Amount{}
 	for _, r := range v.Paths {
 		below[r.Parent] = below[r.Parent].Add(r.Inclusive)
@@ -223,7 +206,6 @@ func (c *checker) parents(d *Data, v *session.Derived) {
 func readDerived(s *session.Session) (*session.Derived, error) {
 	d := &session.Derived{}
 	for _, read := range []func() error{
-		func() error { return into(&d.Nodes, s.NodeValues) },
 		func() error { return into(&d.Paths, s.PathValues) },
 		func() error { return into(&d.Calls, s.CallValues) },
 		func() error { return into(&d.Functions, s.FunctionValues) },

@@ -29,7 +29,6 @@ func (d *Data) Derive(f Filter) (*session.Derived, error) {
 	if f.IsZero() && len(d.Lifetimes) > 0 {
 		d.deriveSummary(out)
 	}
-	d.deriveNodes(out, own)
 	d.derivePaths(out, tree)
 	d.derivePlaces(out, own)
 	for i, a := range byType {
@@ -56,14 +55,6 @@ func (d *Data) Derive(f Filter) (*session.Derived, error) {
 func addTo(sums []q.Amount, at int32, a q.Amount) {
 	if at >= 0 {
 		sums[at] = sums[at].Add(a)
-	}
-}
-
-func (d *Data) deriveNodes(out *session.Derived, own []q.Amount) {
-	for i, inclusive := range calltree.Inclusive(d.tree, own) {
-		if v := (q.Amounts{Inclusive: inclusive, Exclusive: own[i]}); !v.IsZero() {
-			out.Nodes = append(out.Nodes, session.NodeValue{Node: d.Nodes[i].ID, Amounts: v})
-		}
 	}
 }
 

@@ -34,20 +34,21 @@ func TestTimesSurviveNonsense(t *testing.T) {
 		if err := os.WriteFile(bad, good, 0o644); err != nil {
 			t.Fatal(err)
 		}
-		conn, err := sqlite.OpenConn(bad, sqlite.OpenReadWrite)
+		err := sessiontest.Change(bad, func(conn *sqlite.Conn) error {
+			for range rapid.IntRange(1, 4).Draw(t, "changes") {
+				value := rapid.SampledFrom([]any{int64(-1), int64(0), int64(1), int64(2), int64(1 << 31), int64(1 << 62), int64(-1 << 63), 1e300, "running", []byte{0xff}}).Draw(t, "value")
+				query := "UPDATE OR IGNORE " + rapid.SampledFrom(columns).Draw(t, "column") + " = ?"
+				if rapid.Bool().Draw(t, "some rows") {
+					query += " WHERE rowid % 2 = 0"
+				}
+				// Some columns refuse some values, and tables without row ids the condition: then nothing is changed.
+				_ = sqlitex.ExecuteTransient(conn, query, &sqlitex.ExecOptions{Args: []any{value}})
+			}
+			return nil
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
-		for range rapid.IntRange(1, 4).Draw(t, "changes") {
-			value := rapid.SampledFrom([]any{int64(-1), int64(0), int64(1), int64(2), int64(1 << 31), int64(1 << 62), int64(-1 << 63), 1e300, "running", []byte{0xff}}).Draw(t, "value")
-			query := "UPDATE OR IGNORE " + rapid.SampledFrom(columns).Draw(t, "column") + " = ?"
-			if rapid.Bool().Draw(t, "some rows") {
-				query += " WHERE rowid % 2 = 0"
-			}
-			// Some columns refuse some values, and tables without row ids the condition: then nothing is changed.
-			_ = sqlitex.ExecuteTransient(conn, query, &sqlitex.ExecOptions{Args: []any{value}})
-		}
-		conn.Close()
 		s, err := session.Open(bad)
 		if err != nil {
 			return

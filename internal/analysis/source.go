@@ -12,12 +12,12 @@ import (
 type Source struct {
 	session *session.Session
 	filter  Filter
-	derived *session.Derived // nil: read the stored tables
-	data    *Data            // nil until something needs it
-	types   *TypeTrees       // nil until something needs it
-	lives   *Lives           // nil until something needs it
-	below   map[session.PathID][]session.PathValue
-	beneath map[session.PathID][]session.PathTime
+	derived *session.Derived                       // nil: read the stored tables
+	data    *Data                                  // nil until something needs it
+	types   *TypeTrees                             // nil until something needs it
+	lives   *Lives                                 // nil until something needs it
+	below   map[session.PathID][]session.PathValue // paths by parent; nil until something needs it
+	beneath map[session.PathID][]session.PathTime  // likewise
 }
 
 // Open returns the values of the part of s that f lets through. Errors are
@@ -37,14 +37,6 @@ func Open(s *session.Session, f Filter) (*Source, error) {
 	}
 	if v.derived, err = d.Derive(f); err != nil {
 		return nil, fmt.Errorf("session %s: %w", s.Path(), err)
-	}
-	v.below = map[session.PathID][]session.PathValue{}
-	for _, p := range v.derived.Paths {
-		v.below[p.Parent] = append(v.below[p.Parent], p)
-	}
-	v.beneath = map[session.PathID][]session.PathTime{}
-	for _, p := range v.derived.PathTimes {
-		v.beneath[p.Parent] = append(v.beneath[p.Parent], p)
 	}
 	return v, nil
 }
@@ -131,16 +123,29 @@ func (v *Source) Paths() ([]session.PathValue, error) {
 
 // PathChildren returns the children of a path (0: the roots) in the order of id.
 func (v *Source) PathChildren(parent session.PathID) ([]session.PathValue, error) {
-	if v.derived != nil {
-		return v.below[parent], nil
-	}
-	rows, err := v.session.PathChildren(parent)
-	for _, r := range rows {
-		if r.ID <= parent { // would send a walk down the tree round in circles
-			return nil, fmt.Errorf("session %s: %w: path %d has child %d", v.session.Path(), session.ErrCorrupt, parent, r.ID)
+	if v.below == nil {
+		paths, err := v.Paths()
+		if err != nil {
+			return nil, err
+		}
+		if v.below, err = byParent(v, paths, func(p *session.PathValue) (session.PathID, session.PathID) { return p.ID, p.Parent }); err != nil {
+			return nil, err
 		}
 	}
-	return rows, err
+	return v.below[parent], nil
+}
+
+// byParent groups the rows of a tree, which come in the order of id.
+func byParent[T any](v *Source, rows []T, ids func(*T) (id, parent session.PathID)) (map[session.PathID][]T, error) {
+	out := map[session.PathID][]T{}
+	for i := range rows {
+		id, parent := ids(&rows[i])
+		if id <= parent { // would send a walk down the tree round in circles
+			return nil, fmt.Errorf("session %s: %w: path %d has child %d", v.session.Path(), session.ErrCorrupt, parent, id)
+		}
+		out[parent] = append(out[parent], rows[i])
+	}
+	return out, nil
 }
 
 // TypePaths returns the paths on which objects of a type were created; see TypeTrees.

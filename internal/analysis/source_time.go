@@ -2,7 +2,6 @@ package analysis
 
 import (
 	"errors"
-	"fmt"
 
 	q "github.com/clrprof/clrprof/internal/quantity"
 	"github.com/clrprof/clrprof/internal/session"
@@ -72,16 +71,16 @@ func (v *Source) PathTimes() ([]session.PathTime, error) {
 
 // PathTimeChildren returns the times of the children of a path (0: the roots) in the order of id.
 func (v *Source) PathTimeChildren(parent session.PathID) ([]session.PathTime, error) {
-	if v.derived != nil {
-		return v.beneath[parent], nil
-	}
-	rows, err := v.session.PathTimeChildren(parent)
-	for _, r := range rows {
-		if r.ID <= parent { // would send a walk down the tree round in circles
-			return nil, fmt.Errorf("session %s: %w: path %d has child %d", v.session.Path(), session.ErrCorrupt, parent, r.ID)
+	if v.beneath == nil {
+		paths, err := v.PathTimes()
+		if err != nil {
+			return nil, err
+		}
+		if v.beneath, err = byParent(v, paths, func(p *session.PathTime) (session.PathID, session.PathID) { return p.ID, p.Parent }); err != nil {
+			return nil, err
 		}
 	}
-	return rows, err
+	return v.beneath[parent], nil
 }
 
 // Range is a set of functions, as if they were one.

@@ -129,7 +129,7 @@ func (d *Data) deriveSummary(out *session.Derived) {
 // Summary returns what a summary says of lives, with the first sites of each section: at least so many, 0: all. Errors are
 // those of Lives.
 func (v *Source) Summary(top int) (LifeSummary, error) {
-	if v.derived == nil && v.lives == nil && top > 0 && top <= summarySites && v.session.HasSummaries() {
+	if v.derived == nil && v.lives == nil && top > 0 && top <= summarySites {
 		return v.storedSummary()
 	}
 	lives, err := v.Lives()

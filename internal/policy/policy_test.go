@@ -49,8 +49,9 @@ heap/replay:
 timing: wire
 timing/timingsim: timing
 timing/replay:
-session: quantity
-session/sessiontest: quantity session
+columns:
+session: columns quantity
+session/sessiontest: columns quantity session
 launch: agentbin
 collect: arena cgroup heapgraph instrument launch quantity session wire
 symbols: bundle clrmeta ppdb session
@@ -63,11 +64,12 @@ cli: agentbin analysis cgroup collect export/pprof instrument launch quantity re
 
 // thirdParty lists the modules that the shipped binary may use, each with why.
 var thirdParty = map[string]string{
-	"github.com/google/pprof": "the reference encoder of the pprof format",
-	"github.com/spf13/cobra":  "commands, help, completions, man pages",
-	"golang.org/x/sys":        "mapping and locking of the shared memory",
-	"golang.org/x/term":       "is it a terminal, and how wide",
-	"zombiezen.com/go/sqlite": "SQLite without cgo; fast bulk inserts",
+	"github.com/google/pprof":            "the reference encoder of the pprof format",
+	"github.com/spf13/cobra":             "commands, help, completions, man pages",
+	"golang.org/x/sys":                   "mapping and locking of the shared memory",
+	"golang.org/x/term":                  "is it a terminal, and how wide",
+	"github.com/klauspost/compress/zstd": "Zstandard without cgo: packed tables are a tenth in size",
+	"zombiezen.com/go/sqlite":            "SQLite without cgo; fast bulk inserts",
 }
 
 // platformDependent lists the packages that may differ by operating system or CPU.

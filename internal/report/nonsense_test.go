@@ -27,27 +27,30 @@ func TestViewsSurviveNonsense(t *testing.T) {
 		}
 		good = append(good, content)
 	}
-	columns := tableColumns(t, filepath.Join(dir, "good0"))
+	plain := filepath.Join(dir, "plain")
+	if err := sessiontest.Unpack(filepath.Join(dir, "good0"), plain); err != nil {
+		t.Fatal(err)
+	}
+	columns := tableColumns(t, plain)
 	rapid.Check(t, func(t *rapid.T) {
 		bad := filepath.Join(dir, "bad")
 		if err := os.WriteFile(bad, rapid.SampledFrom(good).Draw(t, "session"), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		conn, err := sqlite.OpenConn(bad, sqlite.OpenReadWrite)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for range rapid.IntRange(1, 4).Draw(t, "changes") {
-			c := rapid.SampledFrom(columns).Draw(t, "column")
-			value := rapid.SampledFrom([]any{int64(-1), int64(0), int64(1), int64(2), int64(3), int64(1 << 31), int64(1 << 62), int64(-1 << 63), 1e300, "text", "", []byte{0xff, 0xfe}}).Draw(t, "value")
-			query := "UPDATE OR IGNORE " + c[0] + " SET " + c[1] + " = ?"
-			if rapid.Bool().Draw(t, "some rows") {
-				query += " WHERE " + c[1] + " IN (1, 3, 5)"
+		err := sessiontest.Change(bad, func(conn *sqlite.Conn) error {
+			for range rapid.IntRange(1, 4).Draw(t, "changes") {
+				c := rapid.SampledFrom(columns).Draw(t, "column")
+				value := rapid.SampledFrom([]any{int64(-1), int64(0), int64(1), int64(2), int64(3), int64(1 << 31), int64(1 << 62), int64(-1 << 63), 1e300, "text", "", []byte{0xff, 0xfe}}).Draw(t, "value")
+				query := "UPDATE OR IGNORE " + c[0] + " SET " + c[1] + " = ?"
+				if rapid.Bool().Draw(t, "some rows") {
+					query += " WHERE " + c[1] + " IN (1, 3, 5)"
+				}
+				// Some columns refuse some values: then nothing is changed.
+				_ = sqlitex.ExecuteTransient(conn, query, &sqlitex.ExecOptions{Args: []any{value}})
 			}
-			// Some columns refuse some values: then nothing is changed.
-			_ = sqlitex.ExecuteTransient(conn, query, &sqlitex.ExecOptions{Args: []any{value}})
-		}
-		if err := conn.Close(); err != nil {
+			return nil
+		})
+		if err != nil {
 			t.Fatal(err)
 		}
 		showAll(bad)

@@ -72,7 +72,6 @@ func small(t testing.TB, path string) {
 		steps = append(steps, w.InsertNodes([]Node{{ID: NodeID(id), Parent: NodeID(i), Process: 1, Function: 1, Instruction: 1}}),
 			w.InsertSites([]Site{{ID: SiteID(id), Thread: 1, Node: NodeID(id), Type: 1}}), w.InsertSiteValues([]SiteValue{{1, SiteID(id), a}}),
 			w.InsertTimings([]Timing{{TimingID(id), 1, NodeID(id)}}), w.InsertTimingValues([]TimingValue{{Slice: 1, Timing: TimingID(id), Calls: 1, Elapsed: 9}}))
-		d.Nodes = append(d.Nodes, NodeValue{NodeID(id), both})
 		d.Paths = append(d.Paths, PathValue{PathID(id), PathID(i), id, 1, 1, both})
 		d.PathTimes = append(d.PathTimes, PathTime{ID: PathID(id), Parent: PathID(i), Level: id, Process: 1, Function: 1, TimeValue: timed})
 	}
@@ -109,8 +108,8 @@ func readAll(s *Session) error {
 		func() error { _, err := s.SiteAges(); return err }, func() error { _, err := s.SiteAlive(); return err },
 		func() error { _, err := s.Survivals(); return err }, func() error { _, err := s.Roots(); return err },
 		func() error { _, err := s.SourceFiles(); return err }, func() error { _, err := s.Lines(); return err },
-		func() error { _, err := s.NodeValues(); return err }, func() error { _, err := s.PathValues(); return err },
-		func() error { _, err := s.PathChildren(0); return err }, func() error { _, err := s.CallValues(); return err },
+		func() error { _, err := s.PathValues(); return err },
+		func() error { _, err := s.CallValues(); return err },
 		func() error { _, err := s.FunctionValues(); return err }, func() error { _, err := s.ModuleValues(); return err },
 		func() error { _, err := s.LineValues(); return err }, func() error { _, err := s.InstructionValues(); return err },
 		func() error { _, err := s.TypeValues(); return err }, func() error { _, err := s.ThreadValues(); return err },
@@ -118,7 +117,7 @@ func readAll(s *Session) error {
 		func() error { _, err := s.ProcessTimes(); return err }, func() error { _, err := s.Timings(); return err },
 		func() error { _, err := s.TimingValues(); return err }, func() error { _, err := s.TimingExtremes(); return err },
 		func() error { _, err := s.TimingRunning(); return err }, func() error { _, err := s.PathTimes(); return err },
-		func() error { _, err := s.PathTimeChildren(0); return err }, func() error { _, err := s.CallTimes(); return err },
+		func() error { _, err := s.CallTimes(); return err },
 		func() error { _, err := s.FunctionTimes(); return err }, func() error { _, err := s.ModuleTimes(); return err },
 		func() error { _, err := s.LineTimes(); return err }, func() error { _, err := s.InstructionTimes(); return err },
 		func() error { _, err := s.ThreadTimes(); return err }, func() error { _, err := s.ProcessTimeValues(); return err },
@@ -162,11 +161,36 @@ func makeDamaged(t *testing.T) map[string][]byte {
 	}
 	mine := bytes.Clone(otherBytes)
 	copy(mine[68:], "CLRP")
-	mine[63] = 1
+	mine[63] = Format
 	half := len(good) / 2 / 512 * 512
-	node := bytes.LastIndex(good, []byte("CREATE TABLE node "))
+	line := bytes.LastIndex(good, []byte("CREATE TABLE line "))
+	// with returns the good file after a change in SQL.
+	with := func(script string) []byte {
+		copied := filepath.Join(dir, "copied")
+		if err := os.WriteFile(copied, good, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		conn, err := sqlite.OpenConn(copied, sqlite.OpenReadWrite)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(sqlitex.ExecuteScript(conn, script, nil), conn.Close()); err != nil {
+			t.Fatal(err)
+		}
+		b, err := os.ReadFile(copied)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return b
+	}
+	const garbage = "zeroblob(20), checksum = 265657229" // CRC-32 of 20 zeros
 	return map[string][]byte{
 		"good":              good,
+		"chunk-checksum":    with("UPDATE chunk SET data = zeroblob(20) WHERE name = 'site'"),
+		"chunk-garbage":     with("UPDATE chunk SET data = " + garbage + " WHERE name = 'site'"),
+		"chunk-rows":        with("UPDATE chunk SET rows = rows + 1 WHERE name = 'site'"),
+		"chunk-many-rows":   with("UPDATE chunk SET rows = 1 << 40 WHERE name = 'site'"),
+		"chunk-no-text":     with("UPDATE chunk SET name = 'root', columns = 6 WHERE name = 'survival'"),
 		"empty":             {},
 		"text":              []byte("This is a text, not a session, however long it may be. It only has to be longer than a header of a hundred bytes.\n"),
 		"short":             good[:60],
@@ -181,7 +205,7 @@ func makeDamaged(t *testing.T) map[string][]byte {
 		"page-size-zero":    patch(16, 0, 0),
 		"page-size-odd":     patch(16, 3, 7),
 		"schema-page-zeros": patch(100, make([]byte, 412)...),
-		"schema-garbled":    patch(node, []byte("CREATE TABLE nodf ")...),
+		"schema-garbled":    patch(line, []byte("CREATE TABLE linf ")...),
 		"middle-zeros":      patch(half, make([]byte, 4096)...),
 		"middle-ones":       patch(half, bytes.Repeat([]byte{0xff}, 2048)...),
 		"write-version-wal": patch(18, 2, 2),
@@ -222,7 +246,7 @@ func TestDamagedFiles(t *testing.T) {
 		if strings.Contains(err.Error(), "\n") || !strings.Contains(err.Error(), path) {
 			t.Errorf("%s: want one line that names the file, have %q", f.Name(), err)
 		}
-		if !errors.Is(err, ErrCorrupt) && !errors.Is(err, ErrNotSession) && !errors.Is(err, ErrNewer) {
+		if !errors.Is(err, ErrCorrupt) && !errors.Is(err, ErrNotSession) && !errors.Is(err, ErrNewer) && !errors.Is(err, ErrOlder) {
 			t.Errorf("%s: %v is of no kind", f.Name(), err)
 		}
 		got.WriteString(f.Name() + ": " + err.Error() + "\n")

@@ -17,7 +17,12 @@ func put[T any](w *Writer, verb string, t table[T], rows []T) error {
 	if len(rows) == 0 {
 		return nil
 	}
-	return w.Batch(func() error { return w.explain(insert(w.conn, verb, t, rows)) })
+	return w.Batch(func() error {
+		if isPacked(t.name) { // a row that is there is replaced when it is read
+			return w.explain(insertPacked(w.Session, t, rows))
+		}
+		return w.explain(insert(w.conn, verb, t, rows))
+	})
 }
 
 // InsertProcesses adds rows; an id that exists is an error, as in all Insert methods.
@@ -223,16 +228,10 @@ func (w *Writer) ResolveInstructions(rows []Instruction) error {
 		})
 }
 
-// WriteDerived replaces the contents of all derived tables. It drops their indices
-// and makes them again, since sorting once is several times faster than inserting in order.
+// WriteDerived replaces the contents of all derived tables.
 func (w *Writer) WriteDerived(d *Derived) error {
 	return w.Batch(func() error {
-		indices, err := w.dropIndices()
-		if err != nil {
-			return w.explain(err)
-		}
 		for _, write := range []func() error{
-			func() error { return rewrite(w, nodeValueTable, d.Nodes) },
 			func() error { return rewrite(w, pathValueTable, d.Paths) },
 			func() error { return rewrite(w, callValueTable, d.Calls) },
 			func() error { return rewrite(w, functionValueTable, d.Functions) },
@@ -251,42 +250,18 @@ func (w *Writer) WriteDerived(d *Derived) error {
 				return err
 			}
 		}
-		for _, create := range indices {
-			if err := sqlitex.ExecuteTransient(w.conn, create, nil); err != nil {
-				return w.explain(err)
-			}
-		}
 		return nil
 	})
 }
 
-// dropIndices removes the indices of the derived tables, whose names are those of
-// the table, _by_ and a column, and returns the statements that make them.
-func (w *Writer) dropIndices() (create []string, err error) {
-	var drop []string
-	query := `SELECT sql, 'DROP INDEX "' || name || '"' FROM sqlite_schema WHERE type = 'index' AND name GLOB 'path_*_by_*' ORDER BY name`
-	err = w.each(query, func(stmt *sqlite.Stmt) error {
-		create = append(create, stmt.ColumnText(0))
-		drop = append(drop, stmt.ColumnText(1))
-		return nil
-	})
-	for _, statement := range drop {
-		if err == nil {
-			err = sqlitex.ExecuteTransient(w.conn, statement, nil)
-		}
-	}
-	return create, err
-}
-
+// rewrite replaces all rows of a table.
 func rewrite[T any](w *Writer, t table[T], rows []T) error {
-	stmt, err := w.conn.Prepare("DELETE FROM " + t.name)
-	if err != nil {
-		return w.explain(err)
+	query := "DELETE FROM " + t.name
+	if isPacked(t.name) {
+		query = "DELETE FROM chunk WHERE name = '" + t.name + "'"
+		delete(w.lastIDs, t.name)
 	}
-	if _, err := stmt.Step(); err != nil {
-		return w.explain(err)
-	}
-	if err := stmt.Reset(); err != nil {
+	if err := sqlitex.Execute(w.conn, query, nil); err != nil {
 		return w.explain(err)
 	}
 	return put(w, add, t, rows)

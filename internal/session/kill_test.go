@@ -14,18 +14,20 @@ import (
 	"zombiezen.com/go/sqlite/sqlitex"
 )
 
-// batchNodes is how many nodes the writer of the tests puts into each batch: enough that
+// batchRows is how many rows of a plain table, and of a packed one, the writer of the tests puts into each batch: enough that
 // most of its time passes inside commits.
-const batchNodes = 5000
+const batchRows = 5000
 
-// batch writes the i-th batch: a process and batchNodes nodes.
+// batch writes the i-th batch: a process, batchRows instructions and as many nodes.
 func batch(w *Writer, i int) error {
-	nodes := make([]Node, batchNodes)
+	instructions, nodes := make([]Instruction, batchRows), make([]Node, batchRows)
 	for k := range nodes {
-		nodes[k] = Node{ID: NodeID(i*batchNodes + k + 1), Process: ProcessID(i + 1), Function: 1}
+		id := i*batchRows + k + 1
+		instructions[k] = Instruction{ID: InstructionID(id), Function: 1, Body: BodyID(i)}
+		nodes[k] = Node{ID: NodeID(id), Process: ProcessID(i + 1), Function: 1}
 	}
 	return w.Batch(func() error {
-		return errors.Join(w.InsertProcesses([]Process{{ID: ProcessID(i + 1), Name: "App"}}), w.InsertNodes(nodes))
+		return errors.Join(w.InsertProcesses([]Process{{ID: ProcessID(i + 1), Name: "App"}}), w.InsertInstructions(instructions), w.InsertNodes(nodes))
 	})
 }
 
@@ -69,11 +71,12 @@ func TestKilledWriter(t *testing.T) {
 		}
 		processes, err := w.Processes()
 		nodes, err2 := w.Nodes()
-		if err := errors.Join(err, err2, w.Close()); err != nil {
+		instructions, err3 := w.Instructions()
+		if err := errors.Join(err, err2, err3, w.Close()); err != nil {
 			t.Fatal(err)
 		}
-		if len(nodes) != batchNodes*len(processes) || len(processes) < begun-1 || len(processes) > begun+1 {
-			t.Errorf("%d batches were begun: %d processes and %d nodes", begun, len(processes), len(nodes))
+		if len(instructions) != len(nodes) || len(nodes) != batchRows*len(processes) || len(processes) < begun-1 || len(processes) > begun+1 {
+			t.Errorf("%d batches were begun: %d processes, %d instructions and %d nodes", begun, len(processes), len(instructions), len(nodes))
 		}
 		// A writer killed before it wrote the journal's header leaves an empty one, which
 		// means nothing; any other must have been rolled back.
@@ -135,7 +138,7 @@ func TestCutCommit(t *testing.T) {
 	copied := filepath.Join(dir, "b")
 	err = w.Batch(func() error {
 		// Changes in the middle of the file, more than the cache holds.
-		if err := sqlitex.ExecuteTransient(w.conn, "UPDATE node SET function_id = 99", nil); err != nil {
+		if err := sqlitex.ExecuteTransient(w.conn, "UPDATE instruction SET function_id = 99", nil); err != nil {
 			return err
 		}
 		return errors.Join(copyFile(path, copied), copyFile(path+"-journal", copied+"-journal"))
@@ -151,13 +154,13 @@ func TestCutCommit(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	nodes, err := s.Nodes()
-	if err != nil || len(nodes) != batchNodes {
-		t.Fatal(len(nodes), err)
+	instructions, err := s.Instructions()
+	if err != nil || len(instructions) != batchRows {
+		t.Fatal(len(instructions), err)
 	}
-	for _, n := range nodes {
+	for _, n := range instructions {
 		if n.Function != 1 {
-			t.Fatalf("node %d has the value of the commit that was cut off", n.ID)
+			t.Fatalf("instruction %d has the value of the commit that was cut off", n.ID)
 		}
 	}
 }
@@ -176,7 +179,7 @@ func TestForceOverKilledWriter(t *testing.T) {
 		t.Fatal(err)
 	}
 	err = w.Batch(func() error {
-		return errors.Join(sqlitex.ExecuteTransient(w.conn, "UPDATE node SET function_id = 99", nil),
+		return errors.Join(sqlitex.ExecuteTransient(w.conn, "UPDATE instruction SET function_id = 99", nil),
 			copyFile(path, killed), copyFile(path+"-journal", killed+"-journal"))
 	})
 	if err != nil {
@@ -219,7 +222,7 @@ func TestReadWhileRecording(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if nodes, err := s.Nodes(); len(nodes) != (i+1)*batchNodes || err != nil {
+		if nodes, err := s.Nodes(); len(nodes) != (i+1)*batchRows || err != nil {
 			t.Errorf("%d nodes, %v", len(nodes), err)
 		}
 		s.Close()

@@ -21,12 +21,9 @@ import (
 //go:embed schema.sql
 var schema string
 
-// recordedTables is the headline in schema.sql above which are pragmas and below which are only tables, indices and views.
-const recordedTables = "\n-- ── recorded ─"
-
-// Format is the version of the file format that this package writes, and the
-// newest that it reads.
-const Format = 1
+// Format is the version of the file format that this package reads and writes. What is added to it does not change the number: tables
+// and columns that an older file of this format lacks are empty and 0 (addLater).
+const Format = 2
 
 const (
 	applicationID = 0x434C5250 // 'CLRP'
@@ -45,6 +42,7 @@ var (
 	ErrNotFound   = errors.New("no such file")
 	ErrNotSession = errors.New("not a clrprof session")
 	ErrNewer      = errors.New("made by a newer clrprof")
+	ErrOlder      = errors.New("made by an older clrprof")
 	ErrCorrupt    = errors.New("damaged session")
 	ErrExists     = errors.New("file exists")
 )
@@ -65,9 +63,14 @@ var stateOrder = []State{Recording, Recorded, Resolved, Complete}
 
 // Session reads a session file.
 type Session struct {
-	conn   *sqlite.Conn
-	path   string
-	absent map[string]bool // tables that it was made before: they are empty
+	conn       *sqlite.Conn
+	path       string
+	packer     packer
+	absent     map[string]bool  // additions that it was made before, by name
+	nodes      []Node           // for Stack; nil until somebody asks
+	lastIDs    map[string]int64 // of packed tables that were written to, by name
+	virtual    bool             // packed tables and their views can be queried
+	unreadable error            // why a packed table could not be read for a query: SQLite passes on the text only
 }
 
 // Open opens the session file at path for reading. The error wraps one of the
@@ -137,29 +140,8 @@ func truncated(size, whole int64) error {
 }
 
 func (s *Session) checkTables() error {
-	have := map[string]bool{}
-	err := s.each("SELECT name FROM sqlite_schema WHERE type = 'table'", func(stmt *sqlite.Stmt) error {
-		have[stmt.ColumnText(0)] = true
-		return nil
-	})
-	if err != nil {
+	if err := s.findAbsent(); err != nil {
 		return err
-	}
-	want := tableNames
-	s.absent = map[string]bool{}
-	for _, later := range laterTableNames {
-		if slices.ContainsFunc(later, func(name string) bool { return have[name] }) {
-			want = slices.Concat(want, later)
-			continue
-		}
-		for _, name := range later {
-			s.absent[name] = true
-		}
-	}
-	for _, name := range want {
-		if !have[name] {
-			return fmt.Errorf("%w: table %s is missing", ErrCorrupt, name)
-		}
 	}
 	state, err := s.State()
 	if err == nil && !slices.Contains(stateOrder, state) {
@@ -168,35 +150,17 @@ func (s *Session) checkTables() error {
 	return err
 }
 
-// laterTableNames are tables that came later, together: a session has all of a row or none.
-var laterTableNames = [][]string{timeTableNames, gcTableNames, summaryTableNames, threadSetTableNames, {leftOutTable.name}}
-
-// summaryTableNames are the derived tables from which a summary opens at once.
-var summaryTableNames = []string{processDeathTable.name, summarySectionTable.name, summarySiteTable.name}
-
-// threadSetTableNames is the table of threads that share a row.
-var threadSetTableNames = []string{threadSetTable.name}
-
-// gcTableNames are the tables of what changed from one collection to the next. Sessions of the first clrprof have none of them.
-var gcTableNames = []string{gcDetailTable.name, gcHeapTable.name, gcBirthTable.name, gcDeathTable.name}
-
-// timeTableNames are the tables of times. Sessions of the first clrprof have none of them.
-var timeTableNames = []string{
-	processTimeTable.name, timingTable.name, timingValueTable.name, timingInclusiveTable.name, timingExtremeTable.name, timingRunningTable.name,
-	pathTimeTable.name, callTimeTable.name, functionTimeTable.name, moduleTimeTable.name, lineTimeTable.name,
-	instructionTimeTable.name, threadTimeTable.name, processTimeValueTable.name,
-}
-
-// tableNames are all other tables of the schema.
+// tableNames are the tables of the schema, but for those that are packed.
 var tableNames = []string{
-	"info", processTable.name, threadTable.name, moduleTable.name, typeTable.name, typeArgumentTable.name,
-	functionTable.name, functionArgumentTable.name, bodyTable.name, instructionTable.name, nodeTable.name,
-	siteTable.name, sliceTable.name, siteValueTable.name, processLifetimeTable.name, gcTable.name,
-	gcGenerationTable.name, siteFateTable.name, siteAgeTable.name, siteAliveTable.name, survivalTable.name, rootTable.name,
+	"info", "chunk", processTable.name, threadTable.name, threadSetTable.name, moduleTable.name, typeTable.name, typeArgumentTable.name,
+	functionTable.name, functionArgumentTable.name, bodyTable.name, instructionTable.name, sliceTable.name,
+	processLifetimeTable.name, leftOutTable.name, gcTable.name, gcGenerationTable.name, gcDetailTable.name, gcHeapTable.name,
 	snapshotTable.name, snapshotTypeTable.name, snapshotSiteTable.name, snapshotRootTable.name, snapshotPathTable.name,
-	lossTable.name, sourceFileTable.name, lineTable.name,
-	nodeValueTable.name, pathValueTable.name, callValueTable.name, functionValueTable.name, moduleValueTable.name,
-	lineValueTable.name, instructionValueTable.name, typeValueTable.name, threadValueTable.name, processValueTable.name,
+	processTimeTable.name, lossTable.name, sourceFileTable.name, lineTable.name,
+	callValueTable.name, functionValueTable.name, moduleValueTable.name, lineValueTable.name, instructionValueTable.name,
+	typeValueTable.name, threadValueTable.name, processValueTable.name, processDeathTable.name, summarySectionTable.name, summarySiteTable.name,
+	callTimeTable.name, functionTimeTable.name, moduleTimeTable.name, lineTimeTable.name, instructionTimeTable.name,
+	threadTimeTable.name, processTimeValueTable.name,
 }
 
 // header is what the first 100 bytes of a database say (sqlite.org/fileformat.html, 1.3).
@@ -221,6 +185,8 @@ func checkHeader(path string) (absolute string, err error) {
 		return "", fmt.Errorf("session %s: %w: it is an SQLite database of another program", path, ErrNotSession)
 	case h.format > Format:
 		return "", fmt.Errorf("session %s: %w (format %d, this one reads up to %d): update clrprof", path, ErrNewer, h.format, Format)
+	case h.format == 1:
+		return "", fmt.Errorf("session %s: %w, in a format that this one does not read: record it again", path, ErrOlder)
 	case h.format < 1 || h.pageSize == 0 || size < h.pageSize:
 		return "", fmt.Errorf("session %s: %w: its first page is broken", path, ErrCorrupt)
 	}
@@ -326,5 +292,6 @@ func (s *Session) Path() string { return s.path }
 
 // Close ends the use of the file.
 func (s *Session) Close() error {
+	s.packer.close()
 	return s.explain(s.conn.Close())
 }

@@ -96,6 +96,9 @@ func (s *Session) prepareQuery(query string) (*sqlite.Stmt, error) {
 	if err := sqlitex.ExecuteTransient(s.conn, "PRAGMA query_only=1", nil); err != nil {
 		return nil, s.explain(err)
 	}
+	if err := s.addVirtualTables(); err != nil {
+		return nil, s.explain(err)
+	}
 	if strings.TrimSpace(query) == "" {
 		return nil, fmt.Errorf("%w: it is empty", ErrQuery)
 	}
@@ -124,6 +127,9 @@ func (s *Session) prepareQuery(query string) (*sqlite.Stmt, error) {
 
 // explainQuery separates mistakes in the query from damage in the file.
 func (s *Session) explainQuery(err error) error {
+	if s.unreadable != nil {
+		return s.unreadable
+	}
 	switch sqlite.ErrCode(err).ToPrimary() {
 	case sqlite.ResultError, sqlite.ResultAuth, sqlite.ResultMismatch, sqlite.ResultRange, sqlite.ResultReadOnly, sqlite.ResultConstraint:
 		message := err.Error()

@@ -1,7 +1,9 @@
 package session
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 
 	"zombiezen.com/go/sqlite"
 )
@@ -52,23 +54,25 @@ func (s *Session) each(query string, fn func(*sqlite.Stmt) error) error {
 }
 
 // rows reads a table for a method of Session.
-func rows[T any](s *Session, t table[T], condition string, args ...int64) ([]T, error) {
+func rows[T any](s *Session, t table[T]) ([]T, error) { return rowsOf(s, t, nil) }
+
+// rowsOf reads rows by a span of the table's first column (nil: all).
+func rowsOf[T any](s *Session, t table[T], of *span) ([]T, error) {
+	var out []T
+	var err error
 	if s.absent[t.name] {
 		return nil, nil
+	} else if isPacked(t.name) {
+		out, err = packedRows(s, t, of)
+	} else {
+		out, err = selectRows(s, t, of)
 	}
-	out, err := selectRows(s.conn, t, condition, args...)
-	if err != nil {
-		return nil, s.explain(err)
-	}
-	return out, nil
+	return out, s.explain(err)
 }
 
-// scan reads a table row by row for a method of Session.
+// scan reads a packed table row by row for a method of Session.
 func scan[T any](s *Session, t table[T], fn func(*T)) error {
-	if s.absent[t.name] {
-		return nil
-	}
-	return s.explain(eachRow(s.conn, t, "", nil, fn))
+	return s.explain(eachPacked(s, t, nil, fn))
 }
 
 // Info returns all facts about the session, by key.
@@ -91,114 +95,115 @@ func (s *Session) State() (State, error) {
 }
 
 // Processes returns the table process in the order of id.
-func (s *Session) Processes() ([]Process, error) { return rows(s, processTable, "") }
+func (s *Session) Processes() ([]Process, error) { return rows(s, processTable) }
 
 // Threads returns the table thread in the order of id.
-func (s *Session) Threads() ([]Thread, error) { return rows(s, threadTable, "") }
+func (s *Session) Threads() ([]Thread, error) { return rows(s, threadTable) }
 
 // ThreadSets returns the table thread_set in the order of thread.
-func (s *Session) ThreadSets() ([]ThreadSet, error) { return rows(s, threadSetTable, "") }
+func (s *Session) ThreadSets() ([]ThreadSet, error) { return rows(s, threadSetTable) }
 
 // Modules returns the table module in the order of id.
-func (s *Session) Modules() ([]Module, error) { return rows(s, moduleTable, "") }
+func (s *Session) Modules() ([]Module, error) { return rows(s, moduleTable) }
 
 // Types returns the table type in the order of id.
-func (s *Session) Types() ([]Type, error) { return rows(s, typeTable, "") }
+func (s *Session) Types() ([]Type, error) { return rows(s, typeTable) }
 
 // TypeArguments returns the table type_argument in the order of type and position.
-func (s *Session) TypeArguments() ([]TypeArgument, error) { return rows(s, typeArgumentTable, "") }
+func (s *Session) TypeArguments() ([]TypeArgument, error) { return rows(s, typeArgumentTable) }
 
 // Functions returns the table function in the order of id.
-func (s *Session) Functions() ([]Function, error) { return rows(s, functionTable, "") }
+func (s *Session) Functions() ([]Function, error) { return rows(s, functionTable) }
 
 // FunctionArguments returns the table function_argument in the order of function and position.
 func (s *Session) FunctionArguments() ([]FunctionArgument, error) {
-	return rows(s, functionArgumentTable, "")
+	return rows(s, functionArgumentTable)
 }
 
 // Bodies returns the table body in the order of id.
-func (s *Session) Bodies() ([]Body, error) { return rows(s, bodyTable, "") }
+func (s *Session) Bodies() ([]Body, error) { return rows(s, bodyTable) }
 
 // Instructions returns the table instruction in the order of id.
-func (s *Session) Instructions() ([]Instruction, error) { return rows(s, instructionTable, "") }
+func (s *Session) Instructions() ([]Instruction, error) { return rows(s, instructionTable) }
 
 // Nodes returns the table node in the order of id.
-func (s *Session) Nodes() ([]Node, error) { return rows(s, nodeTable, "") }
+func (s *Session) Nodes() ([]Node, error) { return rows(s, nodeTable) }
 
 // Sites returns the table site in the order of id.
-func (s *Session) Sites() ([]Site, error) { return rows(s, siteTable, "") }
+func (s *Session) Sites() ([]Site, error) { return rows(s, siteTable) }
 
 // Slices returns the table slice in the order of id.
-func (s *Session) Slices() ([]Slice, error) { return rows(s, sliceTable, "") }
+func (s *Session) Slices() ([]Slice, error) { return rows(s, sliceTable) }
 
 // SiteValues returns the table site_value in the order of slice and site.
-func (s *Session) SiteValues() ([]SiteValue, error) { return rows(s, siteValueTable, "") }
+func (s *Session) SiteValues() ([]SiteValue, error) { return rows(s, siteValueTable) }
 
 // ProcessLifetimes returns the table process_lifetime in the order of process.
 func (s *Session) ProcessLifetimes() ([]ProcessLifetime, error) {
-	return rows(s, processLifetimeTable, "")
+	return rows(s, processLifetimeTable)
 }
 
 // LeftOut returns the table process_left_out in the order of process.
-func (s *Session) LeftOut() ([]LeftOut, error) { return rows(s, leftOutTable, "") }
+func (s *Session) LeftOut() ([]LeftOut, error) { return rows(s, leftOutTable) }
 
 // GCs returns the table gc in the order of id.
-func (s *Session) GCs() ([]GC, error) { return rows(s, gcTable, "") }
+func (s *Session) GCs() ([]GC, error) { return rows(s, gcTable) }
 
 // GCGenerations returns the table gc_generation in the order of collection and generation.
-func (s *Session) GCGenerations() ([]GCGeneration, error) { return rows(s, gcGenerationTable, "") }
+func (s *Session) GCGenerations() ([]GCGeneration, error) { return rows(s, gcGenerationTable) }
 
 // GCDetails returns the table gc_detail in the order of collection.
-func (s *Session) GCDetails() ([]GCDetail, error) { return rows(s, gcDetailTable, "") }
+func (s *Session) GCDetails() ([]GCDetail, error) { return rows(s, gcDetailTable) }
 
 // GCHeaps returns the table gc_heap in the order of collection and generation.
-func (s *Session) GCHeaps() ([]GCHeap, error) { return rows(s, gcHeapTable, "") }
+func (s *Session) GCHeaps() ([]GCHeap, error) { return rows(s, gcHeapTable) }
 
 // GCBirths returns the table gc_birth in the order of collection and site, for the collections with the ids from one to
 // another.
 func (s *Session) GCBirths(from, to GCID) ([]GCBirth, error) {
-	return rows(s, gcBirthTable, "gc_id BETWEEN ? AND ?", int64(from), int64(to))
+	return rowsOf(s, gcBirthTable, &span{int64(from), int64(to)})
 }
 
 // GCDeaths returns the table gc_death in the order of collection, site and generation, for the collections with the ids
 // from one to another.
 func (s *Session) GCDeaths(from, to GCID) ([]GCDeath, error) {
-	return rows(s, gcDeathTable, "gc_id BETWEEN ? AND ?", int64(from), int64(to))
+	return rowsOf(s, gcDeathTable, &span{int64(from), int64(to)})
 }
 
-// HasSummaries reports whether the session has the tables process_death, summary_section and summary_site: older ones have not.
-func (s *Session) HasSummaries() bool { return !s.absent[summarySiteTable.name] }
-
 // ProcessDeaths returns the table process_death in the order of process and generation.
-func (s *Session) ProcessDeaths() ([]ProcessDeath, error) { return rows(s, processDeathTable, "") }
+func (s *Session) ProcessDeaths() ([]ProcessDeath, error) { return rows(s, processDeathTable) }
 
 // SummarySections returns the table summary_section in the order of section.
 func (s *Session) SummarySections() ([]SummarySection, error) {
-	return rows(s, summarySectionTable, "")
+	return rows(s, summarySectionTable)
 }
 
 // SummarySites returns the table summary_site in the order of section and position.
-func (s *Session) SummarySites() ([]SummarySite, error) { return rows(s, summarySiteTable, "") }
+func (s *Session) SummarySites() ([]SummarySite, error) { return rows(s, summarySiteTable) }
 
 // Stack returns a node and those above it, the top of the stack first, at most limit of them.
 func (s *Session) Stack(top NodeID, limit int) ([]Node, error) {
-	var out []Node
-	for id := top; id != 0 && len(out) < limit; id = out[len(out)-1].Parent {
-		found, err := rows(s, nodeTable, "id = ?", int64(id))
+	if s.nodes == nil {
+		nodes, err := s.Nodes()
 		if err != nil {
 			return nil, err
 		}
-		if len(found) == 0 || found[0].Parent >= id {
+		s.nodes = nodes
+	}
+	var out []Node
+	for id := top; id != 0 && len(out) < limit; id = out[len(out)-1].Parent {
+		i, ok := slices.BinarySearchFunc(s.nodes, id, func(n Node, id NodeID) int { return cmp.Compare(n.ID, id) })
+		if !ok || s.nodes[i].Parent >= id {
 			return nil, s.explain(fmt.Errorf("%w: the path of node %d", ErrCorrupt, top))
 		}
-		out = append(out, found[0])
+		out = append(out, s.nodes[i])
 	}
 	return out, nil
 }
 
 // LineOf returns the line of an instruction, 0 if it has none or there is no such instruction.
 func (s *Session) LineOf(id InstructionID) (LineID, error) {
-	found, err := rows(s, instructionTable, "id = ?", int64(id))
+	found, err := rowsOf(s, instructionTable, &span{int64(id), int64(id)})
 	if err != nil || len(found) == 0 {
 		return 0, err
 	}
@@ -206,63 +211,54 @@ func (s *Session) LineOf(id InstructionID) (LineID, error) {
 }
 
 // SiteFates returns the table site_fate in the order of slice, site and generation.
-func (s *Session) SiteFates() ([]SiteFate, error) { return rows(s, siteFateTable, "") }
+func (s *Session) SiteFates() ([]SiteFate, error) { return rows(s, siteFateTable) }
 
 // SiteAges returns the table site_age in the order of site, measure and bucket.
-func (s *Session) SiteAges() ([]SiteAge, error) { return rows(s, siteAgeTable, "") }
+func (s *Session) SiteAges() ([]SiteAge, error) { return rows(s, siteAgeTable) }
 
 // SiteAlive returns the table site_alive in the order of site, generation and birth.
-func (s *Session) SiteAlive() ([]SiteAlive, error) { return rows(s, siteAliveTable, "") }
+func (s *Session) SiteAlive() ([]SiteAlive, error) { return rows(s, siteAliveTable) }
 
 // Survivals returns the table survival in the order of collection and site.
-func (s *Session) Survivals() ([]Survival, error) { return rows(s, survivalTable, "") }
+func (s *Session) Survivals() ([]Survival, error) { return rows(s, survivalTable) }
 
 // Roots returns the table root in the order of its key.
-func (s *Session) Roots() ([]Root, error) { return rows(s, rootTable, "") }
+func (s *Session) Roots() ([]Root, error) { return rows(s, rootTable) }
 
 // Losses returns the table loss in the order of process and reason.
-func (s *Session) Losses() ([]Loss, error) { return rows(s, lossTable, "") }
+func (s *Session) Losses() ([]Loss, error) { return rows(s, lossTable) }
 
 // SourceFiles returns the table source_file in the order of id.
-func (s *Session) SourceFiles() ([]SourceFile, error) { return rows(s, sourceFileTable, "") }
+func (s *Session) SourceFiles() ([]SourceFile, error) { return rows(s, sourceFileTable) }
 
 // Lines returns the table line in the order of id.
-func (s *Session) Lines() ([]Line, error) { return rows(s, lineTable, "") }
-
-// NodeValues returns the table node_value in the order of node.
-func (s *Session) NodeValues() ([]NodeValue, error) { return rows(s, nodeValueTable, "") }
+func (s *Session) Lines() ([]Line, error) { return rows(s, lineTable) }
 
 // PathValues returns the table path_value in the order of id.
-func (s *Session) PathValues() ([]PathValue, error) { return rows(s, pathValueTable, "") }
-
-// PathChildren returns the children of a path (0: the roots) in the order of id.
-// It reads them by an index and nothing else.
-func (s *Session) PathChildren(parent PathID) ([]PathValue, error) {
-	return rows(s, pathValueTable, "parent_id = ?", int64(parent))
-}
+func (s *Session) PathValues() ([]PathValue, error) { return rows(s, pathValueTable) }
 
 // CallValues returns the table call_value in the order of caller and callee.
-func (s *Session) CallValues() ([]CallValue, error) { return rows(s, callValueTable, "") }
+func (s *Session) CallValues() ([]CallValue, error) { return rows(s, callValueTable) }
 
 // FunctionValues returns the table function_value in the order of function.
-func (s *Session) FunctionValues() ([]FunctionValue, error) { return rows(s, functionValueTable, "") }
+func (s *Session) FunctionValues() ([]FunctionValue, error) { return rows(s, functionValueTable) }
 
 // ModuleValues returns the table module_value in the order of module.
-func (s *Session) ModuleValues() ([]ModuleValue, error) { return rows(s, moduleValueTable, "") }
+func (s *Session) ModuleValues() ([]ModuleValue, error) { return rows(s, moduleValueTable) }
 
 // LineValues returns the table line_value in the order of line.
-func (s *Session) LineValues() ([]LineValue, error) { return rows(s, lineValueTable, "") }
+func (s *Session) LineValues() ([]LineValue, error) { return rows(s, lineValueTable) }
 
 // InstructionValues returns the table instruction_value in the order of instruction.
 func (s *Session) InstructionValues() ([]InstructionValue, error) {
-	return rows(s, instructionValueTable, "")
+	return rows(s, instructionValueTable)
 }
 
 // TypeValues returns the table type_value in the order of type.
-func (s *Session) TypeValues() ([]TypeValue, error) { return rows(s, typeValueTable, "") }
+func (s *Session) TypeValues() ([]TypeValue, error) { return rows(s, typeValueTable) }
 
 // ThreadValues returns the table thread_value in the order of thread.
-func (s *Session) ThreadValues() ([]ThreadValue, error) { return rows(s, threadValueTable, "") }
+func (s *Session) ThreadValues() ([]ThreadValue, error) { return rows(s, threadValueTable) }
 
 // ProcessValues returns the table process_value in the order of process.
-func (s *Session) ProcessValues() ([]ProcessValue, error) { return rows(s, processValueTable, "") }
+func (s *Session) ProcessValues() ([]ProcessValue, error) { return rows(s, processValueTable) }

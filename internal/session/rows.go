@@ -205,12 +205,6 @@ type Line struct {
 	ColumnEnd   int64
 }
 
-// NodeValue is a row of the table node_value.
-type NodeValue struct {
-	Node NodeID
-	q.Amounts
-}
-
 // PathValue is a row of the table path_value.
 type PathValue struct {
 	ID       PathID
@@ -272,7 +266,6 @@ type ProcessValue struct {
 
 // Derived holds the rows of all derived tables, each in the order of its key.
 type Derived struct {
-	Nodes        []NodeValue
 	Paths        []PathValue
 	Calls        []CallValue
 	Functions    []FunctionValue

@@ -1,9 +1,12 @@
--- The clrprof session file, format 1.
+-- The clrprof session file, format 2.
 --
 -- Three kinds of tables, in the order in which they are filled:
 --   recorded  what the agent counted and the runtime said, as it was said;
 --   resolved  names and source lines, from metadata and portable PDBs;
 --   derived   sums over the recorded tables, stored so that a view opens at once.
+-- Those with a row for each stack, or for each stack and span of time, are packed: in packed.sql is what they look like, in the
+-- table chunk is what they hold.
+--
 -- Nothing in "derived" can disagree with "recorded": `clrprof check-session` and every test recompute it.
 --
 -- Ids are positive and belong to the whole session (two processes never share one). 0 means "none".
@@ -11,7 +14,7 @@
 -- rounded up to 8, as the runtime lays objects out.
 
 PRAGMA application_id = 0x434C5250; -- 'CLRP'
-PRAGMA user_version = 1;            -- the format
+PRAGMA user_version = 2;            -- the format
 
 -- ── recorded ────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -19,6 +22,19 @@ CREATE TABLE info (                 -- one row per fact about the session; keys 
   key    TEXT PRIMARY KEY,
   value  TEXT NOT NULL
 ) WITHOUT ROWID;
+
+CREATE TABLE chunk (                -- rows of a packed table, by column: docs/session.md
+  id        INTEGER PRIMARY KEY,    -- in the order in which they were written
+  name      TEXT NOT NULL,          -- of the packed table
+  first     INTEGER NOT NULL,       -- least and greatest value of its first column
+  last      INTEGER NOT NULL,
+  rows      INTEGER NOT NULL,
+  columns   INTEGER NOT NULL,       -- a later clrprof may add some at the end
+  checksum  INTEGER NOT NULL,       -- CRC-32 of data (IEEE 802.3)
+  data      BLOB NOT NULL           -- Zstandard
+);
+
+CREATE INDEX chunk_by_name ON chunk (name, first);
 
 CREATE TABLE process (
   id               INTEGER PRIMARY KEY,
@@ -121,35 +137,11 @@ CREATE TABLE instruction (          -- a return address (the instruction after a
   line_id        INTEGER NOT NULL DEFAULT 0   -- resolved; 0 unknown
 );
 
-CREATE TABLE node (                 -- the calling-context tree; a parent's id is always smaller than its children's
-  id              INTEGER PRIMARY KEY,
-  parent_id       INTEGER NOT NULL, -- 0: a root
-  process_id      INTEGER NOT NULL,
-  function_id     INTEGER NOT NULL,
-  instruction_id  INTEGER NOT NULL  -- where in this function the call or allocation is; 0 for pseudo functions, and for the function itself (timing)
-);
-
-CREATE TABLE site (                 -- who allocated what: thread × stack × type
-  id         INTEGER PRIMARY KEY,
-  thread_id  INTEGER NOT NULL,
-  node_id    INTEGER NOT NULL,
-  type_id    INTEGER NOT NULL,
-  frozen     INTEGER NOT NULL       -- 1: on the runtime's frozen (non-GC) heap
-);
-
 CREATE TABLE slice (                -- a span of time; spans follow each other without a gap
   id        INTEGER PRIMARY KEY,
   begin_ns  INTEGER NOT NULL,
   end_ns    INTEGER NOT NULL
 );
-
-CREATE TABLE site_value (           -- what a site allocated within a slice
-  slice_id     INTEGER NOT NULL,
-  site_id      INTEGER NOT NULL,
-  allocations  INTEGER NOT NULL,
-  bytes        INTEGER NOT NULL,
-  PRIMARY KEY (slice_id, site_id)
-) WITHOUT ROWID;
 
 CREATE TABLE process_lifetime (      -- processes whose objects were followed to their end (--lifetime)
   process_id   INTEGER PRIMARY KEY,
@@ -203,71 +195,6 @@ CREATE TABLE gc_heap (              -- what there was in a generation, collected
   after_objects   INTEGER NOT NULL, -- at its end
   after_bytes     INTEGER NOT NULL,
   PRIMARY KEY (gc_id, generation)
-) WITHOUT ROWID;
-
-CREATE TABLE gc_birth (             -- what a site allocated since the collection gc_detail.since, up to this one
-  gc_id        INTEGER NOT NULL,
-  site_id      INTEGER NOT NULL,
-  allocations  INTEGER NOT NULL,
-  bytes        INTEGER NOT NULL,
-  PRIMARY KEY (gc_id, site_id)
-) WITHOUT ROWID;
-
-CREATE TABLE gc_death (             -- objects of a site that were found dead after the collection gc_detail.since, up to this one
-  gc_id       INTEGER NOT NULL,
-  site_id     INTEGER NOT NULL,
-  generation  INTEGER NOT NULL,     -- as in site_fate
-  objects     INTEGER NOT NULL,
-  bytes       INTEGER NOT NULL,
-  PRIMARY KEY (gc_id, site_id, generation)
-) WITHOUT ROWID;
-
-CREATE TABLE site_fate (            -- objects of a site that were found dead within a slice
-  slice_id    INTEGER NOT NULL,
-  site_id     INTEGER NOT NULL,
-  generation  INTEGER NOT NULL,     -- in which they were when they were found dead
-  objects     INTEGER NOT NULL,
-  bytes       INTEGER NOT NULL,
-  PRIMARY KEY (slice_id, site_id, generation)
-) WITHOUT ROWID;
-
-CREATE TABLE site_age (             -- how old the dead objects of a site became; those that survived no collection are not in it
-  site_id  INTEGER NOT NULL,
-  measure  TEXT NOT NULL,           -- gcs (collections survived) | time (since the end of the first that they survived)
-  bucket   INTEGER NOT NULL,        -- 0 to 7: the view ages says which ages
-  objects  INTEGER NOT NULL,
-  PRIMARY KEY (site_id, measure, bucket)
-) WITHOUT ROWID;
-
-CREATE TABLE site_alive (           -- objects that are reachable at the end, by when they were born
-  site_id     INTEGER NOT NULL,
-  generation  INTEGER NOT NULL,
-  born        INTEGER NOT NULL,     -- number of the last collection before their birth, 0: none
-  objects     INTEGER NOT NULL,
-  bytes       INTEGER NOT NULL,
-  PRIMARY KEY (site_id, generation, born)
-) WITHOUT ROWID;
-
-CREATE TABLE survival (             -- why objects of a site survived a collection (those that --roots chose)
-  gc_id                INTEGER NOT NULL,
-  site_id              INTEGER NOT NULL,
-  uncollected_objects  INTEGER NOT NULL, -- in a generation that was not collected
-  uncollected_bytes    INTEGER NOT NULL,
-  rooted_objects       INTEGER NOT NULL, -- a root refers to them
-  rooted_bytes         INTEGER NOT NULL,
-  reachable_objects    INTEGER NOT NULL, -- only other objects refer to them
-  reachable_bytes      INTEGER NOT NULL,
-  PRIMARY KEY (gc_id, site_id)
-) WITHOUT ROWID;
-
-CREATE TABLE root (                 -- root references to objects of a site in a collection
-  gc_id            INTEGER NOT NULL,
-  site_id          INTEGER NOT NULL,
-  kind             TEXT NOT NULL,    -- stack | finalizer | handle | other
-  flags            INTEGER NOT NULL, -- 1 pinning, 2 weak, 4 interior, 8 reference-counted
-  function_id      INTEGER NOT NULL, -- stack: whose frame; 0: not known
-  reference_count  INTEGER NOT NULL,
-  PRIMARY KEY (gc_id, site_id, kind, flags, function_id)
 ) WITHOUT ROWID;
 
 CREATE TABLE snapshot (             -- the heap of a process after one collection (--snapshot); the objects themselves are not kept
@@ -343,75 +270,6 @@ CREATE TABLE process_time (          -- processes whose calls were timed (--time
   agent_time_ns     INTEGER NOT NULL  -- what the agent took for itself in the threads, beyond that: no part of any time
 );
 
-CREATE TABLE timing (               -- thread × node: whose time it is, and where it passed; each pair once
-  id         INTEGER PRIMARY KEY,
-  thread_id  INTEGER NOT NULL,
-  node_id    INTEGER NOT NULL       -- without an instruction: the function itself, after its last call; with one: before the call there
-);
-
-CREATE TABLE timing_value (         -- the exclusive time of a timing within a slice, as measured: with what the probes added
-  slice_id        INTEGER NOT NULL,
-  timing_id       INTEGER NOT NULL,
-  calls           INTEGER NOT NULL, -- calls that began; nodes without an instruction only
-  ended           INTEGER NOT NULL, -- calls that ended: intervals that the end of a call ended
-  made            INTEGER NOT NULL, -- calls made from here: intervals that a call ended; nodes with an instruction, as a rule
-  elapsed_ns      INTEGER NOT NULL,
-  waited_ns       INTEGER NOT NULL, -- of these: in intervals in which the operating system acted
-  wait_intervals  INTEGER NOT NULL, -- how many those are
-  voluntary       INTEGER NOT NULL, -- context switches because the thread waited
-  preempted       INTEGER NOT NULL, -- context switches because another thread was given the processor
-  faults          INTEGER NOT NULL, -- page faults that needed the disk
-  reads           INTEGER NOT NULL, -- reads of blocks
-  off_cpu_ns      INTEGER NOT NULL, -- without a processor; an interval that never ended counts whole
-  blocked_ns      INTEGER NOT NULL, -- of these: the thread waited
-  ready_ns        INTEGER NOT NULL, -- of these: it could have run, but had no processor
-  PRIMARY KEY (slice_id, timing_id)
-) WITHOUT ROWID;
-
-CREATE TABLE timing_inclusive (     -- the time of folded calls within a slice, as measured: docs/session.md
-  slice_id         INTEGER NOT NULL,
-  timing_id        INTEGER NOT NULL,
-  times            INTEGER NOT NULL, -- calls whose time it is: not those within another one of them
-  calls            INTEGER NOT NULL, -- these, and all calls within them
-  elapsed_ns       INTEGER NOT NULL,
-  waited_ns        INTEGER NOT NULL,
-  wait_intervals   INTEGER NOT NULL,
-  voluntary        INTEGER NOT NULL,
-  preempted        INTEGER NOT NULL,
-  faults           INTEGER NOT NULL,
-  reads            INTEGER NOT NULL,
-  off_cpu_ns       INTEGER NOT NULL,
-  blocked_ns       INTEGER NOT NULL,
-  ready_ns         INTEGER NOT NULL,
-  each_calls       INTEGER NOT NULL, -- of a pair of functions, as the columns above, but for each call by itself
-  each_elapsed_ns  INTEGER NOT NULL,
-  each_waited_ns   INTEGER NOT NULL,
-  each_off_cpu_ns  INTEGER NOT NULL,
-  PRIMARY KEY (slice_id, timing_id)
-) WITHOUT ROWID;
-
-CREATE TABLE timing_extreme (       -- of single calls that ended, without what the probes added; no row: none ended
-  timing_id                     INTEGER PRIMARY KEY,
-  min_elapsed_inclusive_ns      INTEGER NOT NULL,
-  max_elapsed_inclusive_ns      INTEGER NOT NULL,
-  min_elapsed_exclusive_ns      INTEGER NOT NULL,
-  max_elapsed_exclusive_ns      INTEGER NOT NULL,
-  min_application_inclusive_ns  INTEGER NOT NULL,
-  max_application_inclusive_ns  INTEGER NOT NULL,
-  min_application_exclusive_ns  INTEGER NOT NULL,
-  max_application_exclusive_ns  INTEGER NOT NULL,
-  min_cpu_inclusive_ns          INTEGER NOT NULL,
-  max_cpu_inclusive_ns          INTEGER NOT NULL,
-  min_cpu_exclusive_ns          INTEGER NOT NULL,
-  max_cpu_exclusive_ns          INTEGER NOT NULL
-);
-
-CREATE TABLE timing_running (       -- calls that had not ended at the end of the recording
-  timing_id   INTEGER PRIMARY KEY,
-  calls       INTEGER NOT NULL,
-  elapsed_ns  INTEGER NOT NULL      -- from the thread's last call or end of a call to the end; counted in timing_value too
-);
-
 CREATE TABLE loss (                 -- what is missing from the numbers above, and why; no rows: nothing
   process_id   INTEGER NOT NULL,
   reason       TEXT NOT NULL,       -- snake_case, listed in docs/session.md
@@ -440,26 +298,6 @@ CREATE TABLE line (                 -- a statement: a sequence point of a functi
 
 -- ── derived ─────────────────────────────────────────────────────────────────────────────────────────────────
 -- Inclusive values count an allocation once, however often the function, module, line or instruction is on its stack.
-
-CREATE TABLE node_value (
-  node_id                INTEGER PRIMARY KEY,
-  inclusive_allocations  INTEGER NOT NULL,
-  exclusive_allocations  INTEGER NOT NULL,
-  inclusive_bytes        INTEGER NOT NULL,
-  exclusive_bytes        INTEGER NOT NULL
-);
-
-CREATE TABLE path_value (           -- a node without its call sites: the functions from the root; what a call tree shows
-  id                     INTEGER PRIMARY KEY, -- a parent's id is always smaller than its children's
-  parent_id              INTEGER NOT NULL,    -- 0: a root
-  level                  INTEGER NOT NULL,    -- 1 for a root (level 0 is the process)
-  process_id             INTEGER NOT NULL,
-  function_id            INTEGER NOT NULL,
-  inclusive_allocations  INTEGER NOT NULL,
-  exclusive_allocations  INTEGER NOT NULL,
-  inclusive_bytes        INTEGER NOT NULL,
-  exclusive_bytes        INTEGER NOT NULL
-);
 
 CREATE TABLE call_value (           -- what was allocated while callee, called by caller, was on the stack
   caller_id              INTEGER NOT NULL,    -- 0: the callee was a root
@@ -559,55 +397,6 @@ CREATE TABLE summary_site (         -- and the first thousand of them
 
 -- Times: what the probes added is taken out (overhead_…) and calls that had not ended are in it; exact sums of
 -- corrected intervals. Inclusive counts an interval once, however often the function is on its stack.
-
-CREATE TABLE path_time (
-  id                        INTEGER PRIMARY KEY, -- as in path_value: one tree for allocations and times
-  parent_id                 INTEGER NOT NULL,
-  level                     INTEGER NOT NULL,
-  process_id                INTEGER NOT NULL,
-  function_id               INTEGER NOT NULL,
-  calls                     INTEGER NOT NULL, -- that began
-  running                   INTEGER NOT NULL, -- of these: had not ended
-  elapsed_inclusive         INTEGER NOT NULL, -- ns, as all times here
-  elapsed_exclusive         INTEGER NOT NULL,
-  application_inclusive     INTEGER NOT NULL,
-  application_exclusive     INTEGER NOT NULL,
-  cpu_inclusive             INTEGER NOT NULL,
-  cpu_exclusive             INTEGER NOT NULL,
-  overhead_inclusive        INTEGER NOT NULL,
-  overhead_exclusive        INTEGER NOT NULL,
-  wait_intervals_inclusive  INTEGER NOT NULL,
-  wait_intervals_exclusive  INTEGER NOT NULL,
-  voluntary_inclusive       INTEGER NOT NULL,
-  voluntary_exclusive       INTEGER NOT NULL,
-  preempted_inclusive       INTEGER NOT NULL,
-  preempted_exclusive       INTEGER NOT NULL,
-  faults_inclusive          INTEGER NOT NULL,
-  faults_exclusive          INTEGER NOT NULL,
-  reads_inclusive           INTEGER NOT NULL,
-  reads_exclusive           INTEGER NOT NULL,
-  off_cpu_inclusive         INTEGER NOT NULL,
-  off_cpu_exclusive         INTEGER NOT NULL,
-  blocked_inclusive         INTEGER NOT NULL,
-  blocked_exclusive         INTEGER NOT NULL,
-  ready_inclusive           INTEGER NOT NULL,
-  ready_exclusive           INTEGER NOT NULL,
-  nodes_elapsed_inclusive      INTEGER NOT NULL, -- each call's own inclusive time, also within itself: avg is this / calls
-  nodes_application_inclusive  INTEGER NOT NULL,
-  nodes_cpu_inclusive          INTEGER NOT NULL,
-  min_elapsed_inclusive      INTEGER NOT NULL, -- of one call that ended; 0 where none did
-  max_elapsed_inclusive      INTEGER NOT NULL,
-  min_elapsed_exclusive      INTEGER NOT NULL,
-  max_elapsed_exclusive      INTEGER NOT NULL,
-  min_application_inclusive  INTEGER NOT NULL,
-  max_application_inclusive  INTEGER NOT NULL,
-  min_application_exclusive  INTEGER NOT NULL,
-  max_application_exclusive  INTEGER NOT NULL,
-  min_cpu_inclusive          INTEGER NOT NULL,
-  max_cpu_inclusive          INTEGER NOT NULL,
-  min_cpu_exclusive          INTEGER NOT NULL,
-  max_cpu_exclusive          INTEGER NOT NULL
-);
 
 CREATE TABLE call_time (            -- time of callee when caller called it
   caller_id INTEGER NOT NULL,           -- 0: the callee was a root
@@ -750,11 +539,6 @@ CREATE TABLE process_time_value (
   ready_inclusive INTEGER NOT NULL, ready_exclusive INTEGER NOT NULL
 );
 
--- ── indices ─────────────────────────────────────────────────────────────────────────────────────────────────
-
-CREATE INDEX path_value_by_parent ON path_value (parent_id);
-CREATE INDEX path_time_by_parent ON path_time (parent_id);
-
 -- ── views ───────────────────────────────────────────────────────────────────────────────────────────────────
 -- For people: names instead of ids, percentages of the run's totals. Here process_id and thread_id are those of
 -- the operating system; id is the id of the base table. Derived tables fill them: docs/session.md.
@@ -808,16 +592,6 @@ SELECT v.type_id AS id, CASE WHEN t.name <> '' THEN t.name WHEN t.raw_name <> ''
 FROM type_value v CROSS JOIN total JOIN type t ON t.id = v.type_id LEFT JOIN type e ON e.id = t.element_type_id LEFT JOIN module m ON m.id = t.module_id
   LEFT JOIN process p ON p.id = t.process_id;
 
-CREATE VIEW call_tree AS              -- parents come before children; the parent of a root is 0
-SELECT v.id, v.parent_id, v.level, CASE WHEN f.name <> '' THEN f.name WHEN f.raw_type <> '' THEN f.raw_type || '.' || f.raw_name ELSE f.raw_name END AS function,
-  coalesce(m.name, '') AS module, p.pid AS process_id, p.name AS process,
-  v.inclusive_allocations, 100.0 * v.inclusive_allocations / total.allocations AS inclusive_allocations_percent,
-  v.exclusive_allocations, 100.0 * v.exclusive_allocations / total.allocations AS exclusive_allocations_percent,
-  v.inclusive_bytes, 100.0 * v.inclusive_bytes / total.bytes AS inclusive_bytes_percent,
-  v.exclusive_bytes, 100.0 * v.exclusive_bytes / total.bytes AS exclusive_bytes_percent
-FROM path_value v CROSS JOIN total JOIN function f ON f.id = v.function_id LEFT JOIN module m ON m.id = f.module_id
-  LEFT JOIN process p ON p.id = v.process_id;
-
 CREATE VIEW calls AS                  -- caller is '' where the callee was a root
 SELECT coalesce(CASE WHEN c.name <> '' THEN c.name WHEN c.raw_type <> '' THEN c.raw_type || '.' || c.raw_name ELSE c.raw_name END, '') AS caller,
   CASE WHEN f.name <> '' THEN f.name WHEN f.raw_type <> '' THEN f.raw_type || '.' || f.raw_name ELSE f.raw_name END AS callee,
@@ -848,19 +622,6 @@ FROM instruction_value v CROSS JOIN total JOIN instruction i ON i.id = v.instruc
   LEFT JOIN line l ON l.id = i.line_id LEFT JOIN source_file s ON s.id = l.file_id LEFT JOIN module m ON m.id = f.module_id
   LEFT JOIN process p ON p.id = f.process_id;
 
-CREATE VIEW allocations AS            -- who allocated what, where, when: one row for each site and slice
-SELECT CASE WHEN f.name <> '' THEN f.name WHEN f.raw_type <> '' THEN f.raw_type || '.' || f.raw_name ELSE f.raw_name END AS function,
-  coalesce(src.path, '') AS source_file, coalesce(l.line_begin, 0) AS line, coalesce(m.name, '') AS module,
-  CASE WHEN t.name <> '' THEN t.name WHEN t.raw_name <> '' THEN t.raw_name
-  WHEN e.id > 0 THEN coalesce(nullif(e.name, ''), e.raw_name) || '[' || substr(',,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,', 1, t.rank - 1) || ']'
-  ELSE '(type ' || t.id || ')' END AS type,
-  h.name AS thread, h.os_id AS thread_id, p.name AS process, p.pid AS process_id, s.frozen, s.node_id,
-  sl.begin_ns, sl.end_ns, v.allocations, v.bytes
-FROM site_value v JOIN site s ON s.id = v.site_id JOIN node n ON n.id = s.node_id JOIN function f ON f.id = n.function_id
-  JOIN type t ON t.id = s.type_id LEFT JOIN type e ON e.id = t.element_type_id JOIN thread h ON h.id = s.thread_id LEFT JOIN process p ON p.id = h.process_id
-  LEFT JOIN slice sl ON sl.id = v.slice_id LEFT JOIN instruction i ON i.id = n.instruction_id LEFT JOIN line l ON l.id = i.line_id
-  LEFT JOIN source_file src ON src.id = l.file_id LEFT JOIN module m ON m.id = f.module_id;
-
 CREATE VIEW losses AS
 SELECT p.pid AS process_id, p.name AS process, l.reason, l.events,
   CASE l.reason WHEN 'calls_folded' THEN 'call' WHEN 'calls_unmatched' THEN 'call' WHEN 'clock_backwards' THEN 'interval'
@@ -869,41 +630,6 @@ SELECT p.pid AS process_id, p.name AS process, l.reason, l.events,
   l.reason NOT IN ('il_map_truncated', 'name_truncated', 'stack_truncated', 'type_unknown', 'lifetime_full', 'moves_lost', 'gc_cut', 'snapshot', 'changes_lost', 'survivors_lost',
     'calls_folded', 'calls_unmatched', 'clock_backwards', 'not_hooked', 'async_not_hooked', 'threads_folded', 'stacks_lost', 'ages_lost') AS missing -- or only less exact
 FROM loss l LEFT JOIN process p ON p.id = l.process_id;
-
-CREATE VIEW sites AS                  -- thread × stack × type, in words: what the views below join
-SELECT s.id, CASE WHEN f.name <> '' THEN f.name WHEN f.raw_type <> '' THEN f.raw_type || '.' || f.raw_name ELSE f.raw_name END AS function,
-  coalesce(src.path, '') AS source_file, coalesce(l.line_begin, 0) AS line, coalesce(m.name, '') AS module,
-  CASE WHEN t.name <> '' THEN t.name WHEN t.raw_name <> '' THEN t.raw_name
-  WHEN e.id > 0 THEN coalesce(nullif(e.name, ''), e.raw_name) || '[' || substr(',,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,', 1, t.rank - 1) || ']'
-  ELSE '(type ' || t.id || ')' END AS type,
-  h.name AS thread, h.os_id AS thread_id, p.name AS process, p.pid AS process_id, s.frozen, s.node_id
-FROM site s JOIN node n ON n.id = s.node_id JOIN function f ON f.id = n.function_id
-  JOIN type t ON t.id = s.type_id LEFT JOIN type e ON e.id = t.element_type_id JOIN thread h ON h.id = s.thread_id LEFT JOIN process p ON p.id = h.process_id
-  LEFT JOIN instruction i ON i.id = n.instruction_id LEFT JOIN line l ON l.id = i.line_id
-  LEFT JOIN source_file src ON src.id = l.file_id LEFT JOIN module m ON m.id = f.module_id;
-
-CREATE VIEW lifetime AS               -- types: in which generation their objects died; instances = gen0 + … + poh + alive
-SELECT t.id, t.name, t.kind, t.module, t.module_path, t.process_id, t.process,
-  t.instances, t.instances_percent, t.bytes, t.bytes_percent,
-  coalesce(d.gen0, 0) AS gen0_instances, coalesce(d.gen0_bytes, 0) AS gen0_bytes,
-  coalesce(d.gen1, 0) AS gen1_instances, coalesce(d.gen1_bytes, 0) AS gen1_bytes,
-  coalesce(d.gen2, 0) AS gen2_instances, coalesce(d.gen2_bytes, 0) AS gen2_bytes,
-  coalesce(d.loh, 0) AS loh_instances, coalesce(d.loh_bytes, 0) AS loh_bytes,
-  coalesce(d.poh, 0) AS poh_instances, coalesce(d.poh_bytes, 0) AS poh_bytes,
-  t.instances - coalesce(d.dead, 0) AS alive_instances, t.bytes - coalesce(d.dead_bytes, 0) AS alive_bytes
-FROM types t JOIN type base ON base.id = t.id JOIN process_lifetime pl ON pl.process_id = base.process_id LEFT JOIN (
-  SELECT s.type_id, sum(f.objects) AS dead, sum(f.bytes) AS dead_bytes,
-    sum(iif(f.generation = 0, f.objects, 0)) AS gen0, sum(iif(f.generation = 0, f.bytes, 0)) AS gen0_bytes,
-    sum(iif(f.generation = 1, f.objects, 0)) AS gen1, sum(iif(f.generation = 1, f.bytes, 0)) AS gen1_bytes,
-    sum(iif(f.generation = 2, f.objects, 0)) AS gen2, sum(iif(f.generation = 2, f.bytes, 0)) AS gen2_bytes,
-    sum(iif(f.generation = 3, f.objects, 0)) AS loh, sum(iif(f.generation = 3, f.bytes, 0)) AS loh_bytes,
-    sum(iif(f.generation = 4, f.objects, 0)) AS poh, sum(iif(f.generation = 4, f.bytes, 0)) AS poh_bytes
-  FROM site_fate f JOIN site s ON s.id = f.site_id GROUP BY s.type_id) d ON d.type_id = t.id;
-
-CREATE VIEW deaths AS                 -- who made what died where, and when: one row for each site, slice and generation
-SELECT s.function, s.source_file, s.line, s.module, s.type, s.thread, s.thread_id, s.process, s.process_id, s.node_id,
-  f.generation, sl.begin_ns, sl.end_ns, f.objects, f.bytes
-FROM site_fate f JOIN sites s ON s.id = f.site_id LEFT JOIN slice sl ON sl.id = f.slice_id;
 
 CREATE VIEW gcs AS                    -- before, dead, survived and promoted are those of the collected generations
 SELECT g.id, g.number, p.pid AS process_id, p.name AS process, g.generation, g.collected, g.induced, g.begin_ns, g.pause_ns, g.agent_ns, g.finalizable,
@@ -922,42 +648,6 @@ CREATE VIEW gc_heaps AS               -- what there was in each generation, coll
 SELECT g.id, g.number, p.pid AS process_id, p.name AS process, h.generation, g.collected >> h.generation & 1 AS collected,
   h.before_objects, h.before_bytes, h.after_objects, h.after_bytes
 FROM gc_heap h JOIN gc g ON g.id = h.gc_id LEFT JOIN process p ON p.id = g.process_id;
-
-CREATE VIEW gc_births AS              -- what was allocated after the collection since, up to collection gc
-SELECT g.number AS gc, d.since, s.type, s.function, s.source_file, s.line, s.module, s.thread, s.thread_id, s.process, s.process_id, s.node_id,
-  b.allocations, b.bytes
-FROM gc_birth b JOIN gc g ON g.id = b.gc_id JOIN gc_detail d ON d.gc_id = b.gc_id JOIN sites s ON s.id = b.site_id;
-
-CREATE VIEW gc_deaths AS              -- what was found dead after the collection since, up to collection gc
-SELECT g.number AS gc, d.since, s.type, s.function, s.source_file, s.line, s.module, s.thread, s.thread_id, s.process, s.process_id, s.node_id,
-  b.generation, b.objects, b.bytes
-FROM gc_death b JOIN gc g ON g.id = b.gc_id JOIN gc_detail d ON d.gc_id = b.gc_id JOIN sites s ON s.id = b.site_id;
-
-CREATE VIEW ages AS                   -- how many collections, or how long, dead objects had survived
-SELECT s.type, s.function, s.source_file, s.line, s.module, s.process, s.process_id, a.measure, a.bucket,
-  CASE a.measure WHEN 'gcs' THEN CASE a.bucket WHEN 0 THEN '0' WHEN 1 THEN '1' WHEN 2 THEN '2' WHEN 3 THEN '3–4' WHEN 4 THEN '5–8' WHEN 5 THEN '9–16' WHEN 6 THEN '17–64' WHEN 7 THEN '65 and more' END
-  ELSE CASE a.bucket WHEN 0 THEN 'less than 1 ms' WHEN 1 THEN '1–10 ms' WHEN 2 THEN '10–100 ms' WHEN 3 THEN '0.1–1 s' WHEN 4 THEN '1–10 s' WHEN 5 THEN '10–100 s' WHEN 6 THEN '100–1000 s' WHEN 7 THEN '1000 s and more' END END AS age, a.objects
-FROM (SELECT site_id, measure, bucket, objects FROM site_age
-  UNION ALL SELECT f.site_id, 'gcs', 0, f.objects - coalesce(a.objects, 0)
-  FROM (SELECT site_id, sum(objects) AS objects FROM site_fate GROUP BY site_id) f
-  LEFT JOIN (SELECT site_id, sum(objects) AS objects FROM site_age WHERE measure = 'gcs' GROUP BY site_id) a ON a.site_id = f.site_id) a
-  JOIN sites s ON s.id = a.site_id WHERE a.objects > 0;
-
-CREATE VIEW alive AS                  -- what is reachable at the end; born: the number of the last collection before
-SELECT s.type, s.function, s.source_file, s.line, s.module, s.thread, s.thread_id, s.process, s.process_id, s.node_id,
-  a.generation, a.born, a.objects, a.bytes
-FROM site_alive a JOIN sites s ON s.id = a.site_id;
-
-CREATE VIEW survivors AS              -- why objects survived a collection
-SELECT g.number AS gc, s.type, s.function, s.source_file, s.line, s.module, s.process, s.process_id, s.node_id,
-  v.uncollected_objects, v.uncollected_bytes, v.rooted_objects, v.rooted_bytes, v.reachable_objects, v.reachable_bytes
-FROM survival v JOIN gc g ON g.id = v.gc_id JOIN sites s ON s.id = v.site_id;
-
-CREATE VIEW roots AS                  -- what held them
-SELECT g.number AS gc, r.kind, r.flags & 1 <> 0 AS pinning, r.flags & 2 <> 0 AS weak, r.flags & 4 <> 0 AS interior, r.flags & 8 <> 0 AS ref_counted,
-  coalesce(CASE WHEN f.name <> '' THEN f.name WHEN f.raw_type <> '' THEN f.raw_type || '.' || f.raw_name ELSE f.raw_name END, '') AS root_function,
-  r.reference_count, s.type, s.function, s.source_file, s.line, s.module, s.process, s.process_id
-FROM root r JOIN gc g ON g.id = r.gc_id JOIN sites s ON s.id = r.site_id LEFT JOIN function f ON f.id = r.function_id;
 
 -- Times: nanoseconds. Percentages are of the whole run's elapsed or application time; avg_, min_ and max_ are of one call.
 
@@ -1009,29 +699,6 @@ SELECT v.module_id AS id, coalesce(m.name, '(no module)') AS name, coalesce(m.pa
   v.faults_inclusive, v.faults_exclusive, v.reads_inclusive, v.reads_exclusive, v.off_cpu_inclusive, v.off_cpu_exclusive,
   v.blocked_inclusive, v.blocked_exclusive, v.ready_inclusive, v.ready_exclusive
 FROM module_time v CROSS JOIN total_time LEFT JOIN module m ON m.id = v.module_id LEFT JOIN process p ON p.id = m.process_id;
-
-CREATE VIEW call_tree_times AS        -- ids are those of call_tree; parents come before children; the parent of a root is 0
-SELECT v.id, v.parent_id, v.level, CASE WHEN f.name <> '' THEN f.name WHEN f.raw_type <> '' THEN f.raw_type || '.' || f.raw_name ELSE f.raw_name END AS function,
-  coalesce(m.name, '') AS module, p.pid AS process_id, p.name AS process,
-  v.calls, v.running,
-  v.elapsed_inclusive, 100.0 * v.elapsed_inclusive / total_time.elapsed AS elapsed_inclusive_percent,
-  v.elapsed_exclusive, 100.0 * v.elapsed_exclusive / total_time.elapsed AS elapsed_exclusive_percent,
-  v.application_inclusive, 100.0 * v.application_inclusive / total_time.application AS application_inclusive_percent,
-  v.application_exclusive, 100.0 * v.application_exclusive / total_time.application AS application_exclusive_percent,
-  v.cpu_inclusive, 100.0 * v.cpu_inclusive / total_time.cpu AS cpu_inclusive_percent,
-  v.cpu_exclusive, 100.0 * v.cpu_exclusive / total_time.cpu AS cpu_exclusive_percent,
-  iif(v.running = 0, max(1.0 * v.min_elapsed_inclusive, min(1.0 * v.max_elapsed_inclusive, 1.0 * v.nodes_elapsed_inclusive / v.calls)), 1.0 * v.nodes_elapsed_inclusive / v.calls) AS avg_elapsed_inclusive, v.min_elapsed_inclusive, v.max_elapsed_inclusive,
-  iif(v.running = 0, max(1.0 * v.min_elapsed_exclusive, min(1.0 * v.max_elapsed_exclusive, 1.0 * v.elapsed_exclusive / v.calls)), 1.0 * v.elapsed_exclusive / v.calls) AS avg_elapsed_exclusive, v.min_elapsed_exclusive, v.max_elapsed_exclusive,
-  iif(v.running = 0, max(1.0 * v.min_application_inclusive, min(1.0 * v.max_application_inclusive, 1.0 * v.nodes_application_inclusive / v.calls)), 1.0 * v.nodes_application_inclusive / v.calls) AS avg_application_inclusive, v.min_application_inclusive, v.max_application_inclusive,
-  iif(v.running = 0, max(1.0 * v.min_application_exclusive, min(1.0 * v.max_application_exclusive, 1.0 * v.application_exclusive / v.calls)), 1.0 * v.application_exclusive / v.calls) AS avg_application_exclusive, v.min_application_exclusive, v.max_application_exclusive,
-  iif(v.running = 0, max(1.0 * v.min_cpu_inclusive, min(1.0 * v.max_cpu_inclusive, 1.0 * v.nodes_cpu_inclusive / v.calls)), 1.0 * v.nodes_cpu_inclusive / v.calls) AS avg_cpu_inclusive, v.min_cpu_inclusive, v.max_cpu_inclusive,
-  iif(v.running = 0, max(1.0 * v.min_cpu_exclusive, min(1.0 * v.max_cpu_exclusive, 1.0 * v.cpu_exclusive / v.calls)), 1.0 * v.cpu_exclusive / v.calls) AS avg_cpu_exclusive, v.min_cpu_exclusive, v.max_cpu_exclusive,
-  v.overhead_inclusive, v.overhead_exclusive, v.wait_intervals_inclusive, v.wait_intervals_exclusive,
-  v.voluntary_inclusive, v.voluntary_exclusive, v.preempted_inclusive, v.preempted_exclusive,
-  v.faults_inclusive, v.faults_exclusive, v.reads_inclusive, v.reads_exclusive, v.off_cpu_inclusive, v.off_cpu_exclusive,
-  v.blocked_inclusive, v.blocked_exclusive, v.ready_inclusive, v.ready_exclusive
-FROM path_time v CROSS JOIN total_time JOIN function f ON f.id = v.function_id LEFT JOIN module m ON m.id = f.module_id
-  LEFT JOIN process p ON p.id = v.process_id;
 
 CREATE VIEW call_times AS             -- caller is '' where the callee was a root
 SELECT coalesce(CASE WHEN c.name <> '' THEN c.name WHEN c.raw_type <> '' THEN c.raw_type || '.' || c.raw_name ELSE c.raw_name END, '') AS caller,
@@ -1122,13 +789,3 @@ SELECT p.id, p.pid AS process_id, p.name, h.clock, h.ticks_per_second, h.instrum
   v.blocked_inclusive, v.blocked_exclusive, v.ready_inclusive, v.ready_exclusive
 FROM process_time h CROSS JOIN total_time JOIN process p ON p.id = h.process_id LEFT JOIN process_time_value v ON v.process_id = p.id;
 
-CREATE VIEW timings AS                -- what was measured: one row for each thread, node and slice; nothing is taken out
-SELECT CASE WHEN f.name <> '' THEN f.name WHEN f.raw_type <> '' THEN f.raw_type || '.' || f.raw_name ELSE f.raw_name END AS function, iif(n.instruction_id = 0, 'body', 'call') AS kind,
-  coalesce(src.path, '') AS source_file, coalesce(l.line_begin, 0) AS line, coalesce(m.name, '') AS module,
-  h.name AS thread, h.os_id AS thread_id, p.name AS process, p.pid AS process_id, t.node_id, sl.begin_ns, sl.end_ns,
-  v.calls, v.ended, v.made, v.elapsed_ns, v.waited_ns, v.wait_intervals, v.voluntary, v.preempted, v.faults, v.reads, v.off_cpu_ns,
-  v.blocked_ns, v.ready_ns
-FROM timing_value v JOIN timing t ON t.id = v.timing_id JOIN node n ON n.id = t.node_id JOIN function f ON f.id = n.function_id
-  JOIN thread h ON h.id = t.thread_id LEFT JOIN process p ON p.id = h.process_id LEFT JOIN slice sl ON sl.id = v.slice_id
-  LEFT JOIN instruction i ON i.id = n.instruction_id LEFT JOIN line l ON l.id = i.line_id LEFT JOIN source_file src ON src.id = l.file_id
-  LEFT JOIN module m ON m.id = f.module_id;

@@ -4,8 +4,10 @@ import (
 	"fmt"
 	"strings"
 
-	q "github.com/clrprof/clrprof/internal/quantity"
 	"zombiezen.com/go/sqlite"
+
+	"github.com/clrprof/clrprof/internal/columns"
+	q "github.com/clrprof/clrprof/internal/quantity"
 )
 
 // table maps the rows of one table to a Go struct. fields is called with a
@@ -18,25 +20,46 @@ type table[T any] struct {
 	fields  func(c *cells, row *T)
 }
 
-// cells visits the columns of a row, to bind a statement's parameters from the
-// row, or to set the row from a statement's result.
+// cells visits the columns of a row: to bind a statement's parameters from the row, to set the row from a statement's result, or to
+// do either with a block of columns.
 type cells struct {
-	stmt  *sqlite.Stmt
-	write bool
-	next  int // 1-based parameter when writing, 0-based column when reading
+	mode cellMode
+	stmt *sqlite.Stmt
+	next int // 1-based parameter when binding, else 0-based column
+
+	block   *columns.Block
+	row     int              // of the block, when it is read
+	numbers map[string]int64 // of texts that are in the block, when it is made
+	texts   []bool           // columns of texts that were visited; nil: nobody asks
+	err     error            // a text that the block does not have
 }
 
+type cellMode int
+
+const (
+	readCells cellMode = iota
+	bindCells
+	packCells
+	unpackCells
+)
+
 func (c *cells) int64(p *int64) {
-	if c.write {
+	switch c.mode {
+	case bindCells:
 		c.stmt.BindInt64(c.next, *p)
-	} else {
+	case packCells:
+		c.block.Columns[c.next] = append(c.block.Columns[c.next], *p)
+	case unpackCells:
+		*p = c.block.Columns[c.next][c.row]
+	default:
 		*p = c.stmt.ColumnInt64(c.next)
 	}
 	c.next++
 }
 
+// float64 visits a column of a table that is not packed.
 func (c *cells) float64(p *float64) {
-	if c.write {
+	if c.mode == bindCells {
 		c.stmt.BindFloat(c.next, *p)
 	} else {
 		*p = c.stmt.ColumnFloat(c.next)
@@ -45,16 +68,46 @@ func (c *cells) float64(p *float64) {
 }
 
 func (c *cells) text(p *string) {
-	if c.write {
+	switch c.mode {
+	case bindCells:
 		c.stmt.BindText(c.next, *p)
-	} else {
+		c.next++
+	case packCells:
+		if c.texts != nil {
+			c.texts[c.next] = true
+		}
+		number := c.numberOf(*p)
+		c.int64(&number)
+	case unpackCells:
+		var number int64
+		if c.int64(&number); number < 0 || number >= int64(len(c.block.Texts)) {
+			c.err = fmt.Errorf("%w: a text is missing", ErrCorrupt)
+			return
+		}
+		*p = c.block.Texts[number]
+	default:
 		*p = c.stmt.ColumnText(c.next)
+		c.next++
 	}
-	c.next++
 }
 
+// numberOf is the position of a text in the block, which has it then.
+func (c *cells) numberOf(text string) int64 {
+	number, ok := c.numbers[text]
+	if !ok {
+		if c.numbers == nil {
+			c.numbers = map[string]int64{}
+		}
+		number = int64(len(c.block.Texts))
+		c.numbers[text] = number
+		c.block.Texts = append(c.block.Texts, text)
+	}
+	return number
+}
+
+// blob visits a column of a table that is not packed.
 func (c *cells) blob(p *[]byte) {
-	if c.write {
+	if c.mode == bindCells {
 		if len(*p) == 0 { // BindBytes would bind NULL for nil
 			c.stmt.BindZeroBlob(c.next, 0)
 		} else {
@@ -106,7 +159,7 @@ func insert[T any](conn *sqlite.Conn, verb string, t table[T], rows []T) error {
 	if err != nil {
 		return fmt.Errorf("writing table %s: %w", t.name, err)
 	}
-	c := cells{stmt: stmt, write: true}
+	c := cells{stmt: stmt, mode: bindCells}
 	for i := range rows {
 		c.next = 1
 		t.fields(&c, &rows[i])
@@ -141,44 +194,39 @@ func expectedRows[T any](conn *sqlite.Conn, t table[T]) int64 {
 	return min(max(stmt.ColumnInt64(0), 0), maxExpectedRows)
 }
 
-// selectRows reads the rows that match condition ("" for all), in the order of the key.
-func selectRows[T any](conn *sqlite.Conn, t table[T], condition string, args ...int64) ([]T, error) {
+// selectRows reads the rows of a span of the first column (nil: all), in the order of the key.
+func selectRows[T any](s *Session, t table[T], of *span) ([]T, error) {
 	var rows []T
-	if condition == "" {
-		rows = make([]T, 0, expectedRows(conn, t))
+	query := "SELECT " + columnList(s, t) + " FROM " + t.name
+	if of == nil {
+		rows = make([]T, 0, expectedRows(s.conn, t))
+	} else {
+		query += " WHERE " + t.columnNames()[0] + " BETWEEN ? AND ?"
 	}
-	err := eachRow(conn, t, condition, args, func(row *T) { rows = append(rows, *row) })
-	if err != nil || len(rows) == 0 {
-		return nil, err
-	}
-	return rows, nil
-}
-
-// eachRow calls fn for each of the rows of selectRows. The row is overwritten by the next one.
-func eachRow[T any](conn *sqlite.Conn, t table[T], condition string, args []int64, fn func(*T)) error {
-	if condition != "" {
-		condition = " WHERE " + condition
-	}
-	stmt, err := conn.Prepare("SELECT " + t.columns + " FROM " + t.name + condition + " ORDER BY " + t.order)
+	stmt, err := s.conn.Prepare(query + " ORDER BY " + t.order)
 	if err != nil {
-		return fmt.Errorf("reading table %s: %w", t.name, err)
+		return nil, fmt.Errorf("reading table %s: %w", t.name, err)
 	}
 	defer stmt.Reset()
-	for i, arg := range args {
-		stmt.BindInt64(i+1, arg)
+	if of != nil {
+		stmt.BindInt64(1, of.from)
+		stmt.BindInt64(2, of.to)
 	}
 	c := cells{stmt: stmt}
-	var row T
 	for {
 		more, err := stmt.Step()
 		if err != nil {
-			return fmt.Errorf("reading table %s: %w", t.name, err)
+			return nil, fmt.Errorf("reading table %s: %w", t.name, err)
 		}
 		if !more {
-			return nil
+			break
 		}
+		rows = append(rows, *new(T))
 		c.next = 0
-		t.fields(&c, &row)
-		fn(&row)
+		t.fields(&c, &rows[len(rows)-1])
 	}
+	if len(rows) == 0 {
+		return nil, nil
+	}
+	return rows, nil
 }

@@ -3,14 +3,6 @@ package session
 // fourColumns are the values of every derived table that has both rules.
 const fourColumns = ", inclusive_allocations, exclusive_allocations, inclusive_bytes, exclusive_bytes"
 
-var nodeValueTable = table[NodeValue]{
-	"node_value", "node_id" + fourColumns, "node_id",
-	func(c *cells, r *NodeValue) {
-		integer(c, &r.Node)
-		amounts(c, &r.Amounts)
-	},
-}
-
 var pathValueTable = table[PathValue]{
 	"path_value", "id, parent_id, level, process_id, function_id" + fourColumns, "id",
 	func(c *cells, r *PathValue) {

@@ -89,16 +89,16 @@ func (w *Writer) InsertSnapshotPaths(rows []SnapshotPath) error {
 }
 
 // Snapshots returns the table snapshot in the order of process.
-func (s *Session) Snapshots() ([]Snapshot, error) { return rows(s, snapshotTable, "") }
+func (s *Session) Snapshots() ([]Snapshot, error) { return rows(s, snapshotTable) }
 
 // SnapshotTypes returns the table snapshot_type in the order of process and type.
-func (s *Session) SnapshotTypes() ([]SnapshotType, error) { return rows(s, snapshotTypeTable, "") }
+func (s *Session) SnapshotTypes() ([]SnapshotType, error) { return rows(s, snapshotTypeTable) }
 
 // SnapshotSites returns the table snapshot_site in the order of site.
-func (s *Session) SnapshotSites() ([]SnapshotSite, error) { return rows(s, snapshotSiteTable, "") }
+func (s *Session) SnapshotSites() ([]SnapshotSite, error) { return rows(s, snapshotSiteTable) }
 
 // SnapshotRoots returns the table snapshot_root in the order of its key.
-func (s *Session) SnapshotRoots() ([]SnapshotRoot, error) { return rows(s, snapshotRootTable, "") }
+func (s *Session) SnapshotRoots() ([]SnapshotRoot, error) { return rows(s, snapshotRootTable) }
 
 // SnapshotPaths returns the table snapshot_path in the order of process, type and position.
-func (s *Session) SnapshotPaths() ([]SnapshotPath, error) { return rows(s, snapshotPathTable, "") }
+func (s *Session) SnapshotPaths() ([]SnapshotPath, error) { return rows(s, snapshotPathTable) }

@@ -48,13 +48,13 @@ func (w *Writer) writeTimes(d *Derived) error {
 }
 
 // ProcessTimes returns the table process_time in the order of process.
-func (s *Session) ProcessTimes() ([]ProcessTime, error) { return rows(s, processTimeTable, "") }
+func (s *Session) ProcessTimes() ([]ProcessTime, error) { return rows(s, processTimeTable) }
 
 // Timings returns the table timing in the order of id.
-func (s *Session) Timings() ([]Timing, error) { return rows(s, timingTable, "") }
+func (s *Session) Timings() ([]Timing, error) { return rows(s, timingTable) }
 
 // TimingValues returns the table timing_value in the order of slice and timing.
-func (s *Session) TimingValues() ([]TimingValue, error) { return rows(s, timingValueTable, "") }
+func (s *Session) TimingValues() ([]TimingValue, error) { return rows(s, timingValueTable) }
 
 // EachTimingValue calls fn for each row of TimingValues, which can be many: a timing has one for each slice in which
 // something happened. The row is overwritten by the next one.
@@ -62,45 +62,39 @@ func (s *Session) EachTimingValue(fn func(*TimingValue)) error { return scan(s, 
 
 // TimingInclusives returns the table timing_inclusive in the order of slice and timing.
 func (s *Session) TimingInclusives() ([]TimingInclusive, error) {
-	return rows(s, timingInclusiveTable, "")
+	return rows(s, timingInclusiveTable)
 }
 
 // TimingExtremes returns the table timing_extreme in the order of timing.
-func (s *Session) TimingExtremes() ([]TimingExtreme, error) { return rows(s, timingExtremeTable, "") }
+func (s *Session) TimingExtremes() ([]TimingExtreme, error) { return rows(s, timingExtremeTable) }
 
 // TimingRunning returns the table timing_running in the order of timing.
-func (s *Session) TimingRunning() ([]TimingRunning, error) { return rows(s, timingRunningTable, "") }
+func (s *Session) TimingRunning() ([]TimingRunning, error) { return rows(s, timingRunningTable) }
 
 // PathTimes returns the table path_time in the order of id.
-func (s *Session) PathTimes() ([]PathTime, error) { return rows(s, pathTimeTable, "") }
-
-// PathTimeChildren returns the times of the children of a path (0: the roots) in the order of id. It reads them by an
-// index and nothing else.
-func (s *Session) PathTimeChildren(parent PathID) ([]PathTime, error) {
-	return rows(s, pathTimeTable, "parent_id = ?", int64(parent))
-}
+func (s *Session) PathTimes() ([]PathTime, error) { return rows(s, pathTimeTable) }
 
 // CallTimes returns the table call_time in the order of caller and callee.
-func (s *Session) CallTimes() ([]CallTime, error) { return rows(s, callTimeTable, "") }
+func (s *Session) CallTimes() ([]CallTime, error) { return rows(s, callTimeTable) }
 
 // FunctionTimes returns the table function_time in the order of function.
-func (s *Session) FunctionTimes() ([]FunctionTime, error) { return rows(s, functionTimeTable, "") }
+func (s *Session) FunctionTimes() ([]FunctionTime, error) { return rows(s, functionTimeTable) }
 
 // ModuleTimes returns the table module_time in the order of module.
-func (s *Session) ModuleTimes() ([]ModuleTime, error) { return rows(s, moduleTimeTable, "") }
+func (s *Session) ModuleTimes() ([]ModuleTime, error) { return rows(s, moduleTimeTable) }
 
 // LineTimes returns the table line_time in the order of function and line.
-func (s *Session) LineTimes() ([]LineTime, error) { return rows(s, lineTimeTable, "") }
+func (s *Session) LineTimes() ([]LineTime, error) { return rows(s, lineTimeTable) }
 
 // InstructionTimes returns the table instruction_time in the order of instruction.
 func (s *Session) InstructionTimes() ([]InstructionTime, error) {
-	return rows(s, instructionTimeTable, "")
+	return rows(s, instructionTimeTable)
 }
 
 // ThreadTimes returns the table thread_time in the order of thread.
-func (s *Session) ThreadTimes() ([]ThreadTime, error) { return rows(s, threadTimeTable, "") }
+func (s *Session) ThreadTimes() ([]ThreadTime, error) { return rows(s, threadTimeTable) }
 
 // ProcessTimeValues returns the table process_time_value in the order of process.
 func (s *Session) ProcessTimeValues() ([]ProcessTimeValue, error) {
-	return rows(s, processTimeValueTable, "")
+	return rows(s, processTimeValueTable)
 }

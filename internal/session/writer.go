@@ -4,10 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"zombiezen.com/go/sqlite"
 	"zombiezen.com/go/sqlite/sqlitex"
@@ -122,30 +122,13 @@ func Edit(path string) (*Writer, error) {
 		err = s.checkTables()
 	}
 	if err == nil {
-		err = s.addLaterTables()
+		err = s.addLater()
 	}
 	if err != nil {
 		conn.Close()
 		return nil, s.explain(err)
 	}
 	return &Writer{Session: s}, nil
-}
-
-// addLaterTables makes what an older session lacks of the schema, so that a writer need not know of it.
-func (s *Session) addLaterTables() error {
-	if len(s.absent) == 0 {
-		return nil
-	}
-	_, script, _ := strings.Cut(schema, recordedTables) // behind the pragmas
-	script = "--" + script                              // the rest of that line
-	for _, what := range []string{"TABLE", "INDEX", "VIEW"} {
-		script = strings.ReplaceAll(script, "\nCREATE "+what+" ", "\nCREATE "+what+" IF NOT EXISTS ")
-	}
-	if err := sqlitex.ExecuteScript(s.conn, script, nil); err != nil {
-		return fmt.Errorf("adding later tables: %w", err)
-	}
-	s.absent = nil
-	return nil
 }
 
 // InMemory returns a copy of the session that can be written to and leaves no
@@ -168,8 +151,8 @@ func (s *Session) InMemory() (*Writer, error) {
 		conn.Close()
 		return nil, s.explain(fmt.Errorf("copying it to memory: %w", err))
 	}
-	w := &Writer{Session: &Session{conn: conn, path: s.path, absent: s.absent}}
-	if err := w.addLaterTables(); err != nil {
+	w := &Writer{Session: &Session{conn: conn, path: s.path, absent: maps.Clone(s.absent)}}
+	if err := w.addLater(); err != nil {
 		conn.Close()
 		return nil, s.explain(err)
 	}
@@ -191,6 +174,9 @@ func (w *Writer) Batch(fn func() error) error {
 	w.inBatch = false
 	if err == nil {
 		err = w.explain(sqlitex.ExecuteTransient(w.conn, "COMMIT", nil))
+	}
+	if err != nil {
+		w.lastIDs = nil
 	}
 	if err != nil && !w.conn.AutocommitEnabled() { // some errors roll back by themselves
 		err = errors.Join(err, w.explain(sqlitex.ExecuteTransient(w.conn, "ROLLBACK", nil)))

@@ -1,0 +1,122 @@
+package columns
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"unicode/utf8"
+)
+
+// MaxRows and MaxColumns bound a block; Encode and Decode refuse larger ones. A block of as many rows is read in some
+// milliseconds, and is long enough for a compressor to learn from.
+const (
+	MaxRows    = 1 << 17
+	MaxColumns = 64
+)
+
+// ErrDamaged is wrapped by the errors of Decode.
+var ErrDamaged = errors.New("damaged block of columns")
+
+// Block is rows of integers and texts, by column.
+type Block struct {
+	Texts   []string  // different ones
+	Columns [][]int64 // all of the same length; of a column of texts: positions in Texts
+}
+
+// Rows returns the number of rows.
+func (b *Block) Rows() int {
+	if len(b.Columns) == 0 {
+		return 0
+	}
+	return len(b.Columns[0])
+}
+
+// MaxBytes bounds the length of the encoding of a block of so many rows and columns without texts.
+func MaxBytes(rows, columns int) int { return binary.MaxVarintLen64 * (1 + rows*columns) }
+
+// Append appends the encoding of a block to dst.
+func (b *Block) Append(dst []byte) ([]byte, error) {
+	if b.Rows() > MaxRows || len(b.Columns) > MaxColumns {
+		return nil, fmt.Errorf("a block of %d rows and %d columns is too large", b.Rows(), len(b.Columns))
+	}
+	dst = binary.AppendUvarint(dst, uint64(len(b.Texts)))
+	for _, text := range b.Texts {
+		dst = append(binary.AppendUvarint(dst, uint64(len(text))), text...)
+	}
+	for _, column := range b.Columns {
+		before := int64(0)
+		for _, v := range column {
+			dst = binary.AppendVarint(dst, v-before)
+			before = v
+		}
+	}
+	return dst, nil
+}
+
+// Decode returns the block of so many rows and columns that data is the encoding of.
+func Decode(data []byte, rows, columns int) (*Block, error) {
+	if rows < 0 || rows > MaxRows || columns < 0 || columns > MaxColumns || rows*columns > len(data) {
+		return nil, fmt.Errorf("%w: %d bytes for %d rows of %d columns", ErrDamaged, len(data), rows, columns)
+	}
+	b := &Block{Columns: make([][]int64, columns)}
+	data, err := b.decodeTexts(data)
+	if err != nil {
+		return nil, err
+	}
+	values := make([]int64, rows*columns)
+	for i := range b.Columns {
+		column := values[i*rows : (i+1)*rows : (i+1)*rows]
+		if data = decodeColumn(data, column); data == nil {
+			return nil, fmt.Errorf("%w: column %d is cut off", ErrDamaged, i+1)
+		}
+		b.Columns[i] = column
+	}
+	if len(data) != 0 {
+		return nil, fmt.Errorf("%w: %d bytes too many", ErrDamaged, len(data))
+	}
+	return b, nil
+}
+
+func (b *Block) decodeTexts(data []byte) ([]byte, error) {
+	count, n := binary.Uvarint(data)
+	if n <= 0 || count > uint64(len(data)-n) { // a text takes a byte at least
+		return nil, fmt.Errorf("%w: the number of texts", ErrDamaged)
+	}
+	data = data[n:]
+	for range count {
+		length, n := binary.Uvarint(data)
+		if n <= 0 || length > uint64(len(data)-n) {
+			return nil, fmt.Errorf("%w: a text is cut off", ErrDamaged)
+		}
+		text := data[n : n+int(length)]
+		if !utf8.Valid(text) {
+			return nil, fmt.Errorf("%w: a text is not UTF-8", ErrDamaged)
+		}
+		b.Texts = append(b.Texts, string(text))
+		data = data[n+int(length):]
+	}
+	return data, nil
+}
+
+// decodeColumn fills a column and returns the bytes behind it, nil if there are too few.
+func decodeColumn(data []byte, column []int64) []byte {
+	if data == nil {
+		data = []byte{}
+	}
+	value := int64(0)
+	for i := range column {
+		if len(data) > 0 && data[0] < 0x80 { // the usual case
+			value += int64(data[0]>>1) ^ -int64(data[0]&1)
+			data = data[1:]
+		} else {
+			difference, n := binary.Varint(data)
+			if n <= 0 {
+				return nil
+			}
+			value += difference
+			data = data[n:]
+		}
+		column[i] = value
+	}
+	return data
+}

@@ -1,0 +1,122 @@
+package columns
+
+import (
+	"errors"
+	"math"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"pgregory.net/rapid"
+)
+
+// blocks draws a block of small and of extreme values.
+func blocks() *rapid.Generator[*Block] {
+	return rapid.Custom(func(t *rapid.T) *Block {
+		rows, columns := rapid.IntRange(0, 40).Draw(t, "rows"), rapid.IntRange(1, 6).Draw(t, "columns")
+		value := rapid.OneOf(rapid.Int64Range(-3, 300), rapid.Int64(), rapid.SampledFrom([]int64{math.MinInt64, math.MaxInt64, 0}))
+		b := &Block{Texts: rapid.SliceOfN(rapid.String(), 0, 3).Draw(t, "texts")}
+		for range columns {
+			b.Columns = append(b.Columns, rapid.SliceOfN(value, rows, rows).Draw(t, "column"))
+		}
+		return b
+	})
+}
+
+func TestWhatIsEncodedIsDecoded(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		want := blocks().Draw(t, "block")
+		data, err := want.Append([]byte("before"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := Decode(data[len("before"):], want.Rows(), len(want.Columns))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := cmp.Diff(want, got, cmpopts.EquateEmpty()); d != "" {
+			t.Fatalf("-want +got:\n%s", d)
+		}
+	})
+}
+
+// TestFormat pins the bytes: files keep them.
+func TestFormat(t *testing.T) {
+	b := &Block{Texts: []string{"gcs", "é"}, Columns: [][]int64{{1, 2, 3}, {100, 36, 36}, {0, 1, 0}}}
+	data, err := b.Append(nil)
+	want := []byte{2, 3, 'g', 'c', 's', 2, 0xc3, 0xa9, 2, 2, 2, 0xc8, 0x01, 0x7f, 0, 0, 2, 1}
+	if err != nil || string(data) != string(want) {
+		t.Errorf("% x, want % x (%v)", data, want, err)
+	}
+}
+
+func TestDecodeRefuses(t *testing.T) {
+	for name, tt := range map[string]struct {
+		data          string
+		rows, columns int
+	}{
+		"nothing":           {"", 0, 0},
+		"too few values":    {"\x00\x02", 2, 1},
+		"too many values":   {"\x00\x02\x02", 1, 1},
+		"a cut value":       {"\x00\x02\x80", 2, 1},
+		"a value too long":  {"\x00\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", 1, 1},
+		"a text too long":   {"\x01\x7fab", 0, 0},
+		"many texts":        {"\xff\xff\x03", 0, 0},
+		"text not UTF-8":    {"\x01\x01\xff", 0, 0},
+		"negative":          {"\x00", -1, 1},
+		"rows out of range": {"\x00", math.MaxInt, 2},
+	} {
+		if b, err := Decode([]byte(tt.data), tt.rows, tt.columns); !errors.Is(err, ErrDamaged) {
+			t.Errorf("%s: %v, %v", name, b, err)
+		}
+	}
+	if _, err := (&Block{Columns: [][]int64{make([]int64, MaxRows+1)}}).Append(nil); err == nil {
+		t.Error("a block with too many rows is encoded")
+	}
+}
+
+// FuzzDecode: whatever the bytes, there is a block that encodes to something that decodes to it, or an error.
+func FuzzDecode(f *testing.F) {
+	f.Add([]byte{2, 3, 'g', 'c', 's', 2, 0xc3, 0xa9, 2, 2, 2, 0xc8, 0x01, 0x7f, 0, 0, 2, 1}, 3, 3)
+	f.Add([]byte{0}, 0, 4)
+	f.Add([]byte{0, 0x80, 0x80, 0x01}, 1, 1)
+	f.Fuzz(func(t *testing.T, data []byte, rows, columns int) {
+		b, err := Decode(data, rows, columns)
+		if err != nil {
+			if !errors.Is(err, ErrDamaged) {
+				t.Fatal(err)
+			}
+			return
+		}
+		again, err := b.Append(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := Decode(again, rows, columns)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := cmp.Diff(b, got); d != "" {
+			t.Errorf("-first +second:\n%s", d)
+		}
+	})
+}
+
+func BenchmarkDecode(b *testing.B) {
+	block := &Block{Columns: make([][]int64, 4)}
+	for c := range block.Columns {
+		for i := range 1 << 16 {
+			block.Columns[c] = append(block.Columns[c], int64(i*(c+1)%1000))
+		}
+	}
+	data, err := block.Append(nil)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.SetBytes(int64(len(data)))
+	for b.Loop() {
+		if _, err := Decode(data, block.Rows(), len(block.Columns)); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

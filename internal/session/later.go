@@ -1,0 +1,86 @@
+package session
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+
+	"zombiezen.com/go/sqlite"
+	"zombiezen.com/go/sqlite/sqlitex"
+)
+
+// addition is a table that came after the first sessions of this format, or a column at the end of one. A session that was made before
+// lacks it: it is read as empty, and a column as 0 or "". A writer adds it. Packed tables need nothing of the kind: a chunk says how many
+// columns it has.
+type addition struct{ table, column string } // column "": the whole table
+
+// additions to format 2, in the order in which they came.
+var additions []addition
+
+// String is the name of a table, or TABLE.COLUMN.
+func (a addition) String() string {
+	if a.column == "" {
+		return a.table
+	}
+	return a.table + "." + a.column
+}
+
+// findAbsent notes which additions the session was made before.
+func (s *Session) findAbsent() error {
+	have := map[string]bool{}
+	query := "SELECT m.name, c.name FROM sqlite_schema m JOIN pragma_table_info(m.name) c WHERE m.type = 'table'"
+	err := s.each(query, func(stmt *sqlite.Stmt) error {
+		have[stmt.ColumnText(0)] = true
+		have[stmt.ColumnText(0)+"."+stmt.ColumnText(1)] = true
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	s.absent = map[string]bool{}
+	for _, a := range additions {
+		if !have[a.String()] {
+			s.absent[a.String()] = true
+		}
+	}
+	for _, name := range tableNames {
+		if !have[name] && !s.absent[name] {
+			return fmt.Errorf("%w: table %s is missing", ErrCorrupt, name)
+		}
+	}
+	return nil
+}
+
+// columnList is what to select to read a table of the session: NULL for columns that it lacks.
+func columnList[T any](s *Session, t table[T]) string {
+	if len(s.absent) == 0 {
+		return t.columns
+	}
+	names := t.columnNames()
+	for i, name := range names {
+		if s.absent[t.name+"."+name] {
+			names[i] = "NULL"
+		}
+	}
+	return strings.Join(names, ", ")
+}
+
+// addLater adds what the session was made before.
+func (s *Session) addLater() error {
+	for _, a := range additions {
+		if !s.absent[a.String()] {
+			continue
+		}
+		declaration := regexp.MustCompile(`(?s)CREATE TABLE ` + a.table + ` \(.*?\n\)[^\n;]*;`).FindString(schema)
+		if a.column != "" {
+			column := regexp.MustCompile(`[(\n,]\s*` + a.column + `\s+(INTEGER|REAL|TEXT)\b`).FindStringSubmatch(declaration)
+			value := map[bool]string{true: "''", false: "0"}[column[1] == "TEXT"]
+			declaration = "ALTER TABLE " + a.table + " ADD COLUMN " + a.column + " " + column[1] + " NOT NULL DEFAULT " + value
+		}
+		if err := sqlitex.ExecuteScript(s.conn, declaration, nil); err != nil {
+			return fmt.Errorf("adding %v: %w", a, err)
+		}
+		delete(s.absent, a.String())
+	}
+	return nil
+}

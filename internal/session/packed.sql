@@ -1,0 +1,222 @@
+-- The packed tables: their rows are in the table chunk, as docs/session.md describes. "clrprof sql" shows them under these names and
+-- with these columns, "clrprof export --format sqlite" writes a database that has them. The keys are said for readers; a later row
+-- replaces an earlier one with the same key.
+
+CREATE TABLE node (                 -- the calling-context tree; a parent's id is always smaller than its children's
+  id              INTEGER PRIMARY KEY,
+  parent_id       INTEGER NOT NULL, -- 0: a root
+  process_id      INTEGER NOT NULL,
+  function_id     INTEGER NOT NULL,
+  instruction_id  INTEGER NOT NULL  -- where in this function the call or allocation is; 0 for pseudo functions, and for the function itself (timing)
+);
+
+CREATE TABLE site (                 -- who allocated what: thread × stack × type
+  id         INTEGER PRIMARY KEY,
+  thread_id  INTEGER NOT NULL,
+  node_id    INTEGER NOT NULL,
+  type_id    INTEGER NOT NULL,
+  frozen     INTEGER NOT NULL       -- 1: on the runtime's frozen (non-GC) heap
+);
+
+CREATE TABLE site_value (           -- what a site allocated within a slice
+  slice_id     INTEGER NOT NULL,
+  site_id      INTEGER NOT NULL,
+  allocations  INTEGER NOT NULL,
+  bytes        INTEGER NOT NULL,
+  PRIMARY KEY (slice_id, site_id)
+) WITHOUT ROWID;
+
+CREATE TABLE gc_birth (             -- what a site allocated since the collection gc_detail.since, up to this one
+  gc_id        INTEGER NOT NULL,
+  site_id      INTEGER NOT NULL,
+  allocations  INTEGER NOT NULL,
+  bytes        INTEGER NOT NULL,
+  PRIMARY KEY (gc_id, site_id)
+) WITHOUT ROWID;
+
+CREATE TABLE gc_death (             -- objects of a site that were found dead after the collection gc_detail.since, up to this one
+  gc_id       INTEGER NOT NULL,
+  site_id     INTEGER NOT NULL,
+  generation  INTEGER NOT NULL,     -- as in site_fate
+  objects     INTEGER NOT NULL,
+  bytes       INTEGER NOT NULL,
+  PRIMARY KEY (gc_id, site_id, generation)
+) WITHOUT ROWID;
+
+CREATE TABLE site_fate (            -- objects of a site that were found dead within a slice
+  slice_id    INTEGER NOT NULL,
+  site_id     INTEGER NOT NULL,
+  generation  INTEGER NOT NULL,     -- in which they were when they were found dead
+  objects     INTEGER NOT NULL,
+  bytes       INTEGER NOT NULL,
+  PRIMARY KEY (slice_id, site_id, generation)
+) WITHOUT ROWID;
+
+CREATE TABLE site_age (             -- how old the dead objects of a site became; those that survived no collection are not in it
+  site_id  INTEGER NOT NULL,
+  measure  TEXT NOT NULL,           -- gcs (collections survived) | time (since the end of the first that they survived)
+  bucket   INTEGER NOT NULL,        -- 0 to 7: the view ages says which ages
+  objects  INTEGER NOT NULL,
+  PRIMARY KEY (site_id, measure, bucket)
+) WITHOUT ROWID;
+
+CREATE TABLE site_alive (           -- objects that are reachable at the end, by when they were born
+  site_id     INTEGER NOT NULL,
+  generation  INTEGER NOT NULL,
+  born        INTEGER NOT NULL,     -- number of the last collection before their birth, 0: none
+  objects     INTEGER NOT NULL,
+  bytes       INTEGER NOT NULL,
+  PRIMARY KEY (site_id, generation, born)
+) WITHOUT ROWID;
+
+CREATE TABLE survival (             -- why objects of a site survived a collection (those that --roots chose)
+  gc_id                INTEGER NOT NULL,
+  site_id              INTEGER NOT NULL,
+  uncollected_objects  INTEGER NOT NULL, -- in a generation that was not collected
+  uncollected_bytes    INTEGER NOT NULL,
+  rooted_objects       INTEGER NOT NULL, -- a root refers to them
+  rooted_bytes         INTEGER NOT NULL,
+  reachable_objects    INTEGER NOT NULL, -- only other objects refer to them
+  reachable_bytes      INTEGER NOT NULL,
+  PRIMARY KEY (gc_id, site_id)
+) WITHOUT ROWID;
+
+CREATE TABLE root (                 -- root references to objects of a site in a collection
+  gc_id            INTEGER NOT NULL,
+  site_id          INTEGER NOT NULL,
+  kind             TEXT NOT NULL,    -- stack | finalizer | handle | other
+  flags            INTEGER NOT NULL, -- 1 pinning, 2 weak, 4 interior, 8 reference-counted
+  function_id      INTEGER NOT NULL, -- stack: whose frame; 0: not known
+  reference_count  INTEGER NOT NULL,
+  PRIMARY KEY (gc_id, site_id, kind, flags, function_id)
+) WITHOUT ROWID;
+
+CREATE TABLE timing (               -- thread × node: whose time it is, and where it passed; each pair once
+  id         INTEGER PRIMARY KEY,
+  thread_id  INTEGER NOT NULL,
+  node_id    INTEGER NOT NULL       -- without an instruction: the function itself, after its last call; with one: before the call there
+);
+
+CREATE TABLE timing_value (         -- the exclusive time of a timing within a slice, as measured: with what the probes added
+  slice_id        INTEGER NOT NULL,
+  timing_id       INTEGER NOT NULL,
+  calls           INTEGER NOT NULL, -- calls that began; nodes without an instruction only
+  ended           INTEGER NOT NULL, -- calls that ended: intervals that the end of a call ended
+  made            INTEGER NOT NULL, -- calls made from here: intervals that a call ended; nodes with an instruction, as a rule
+  elapsed_ns      INTEGER NOT NULL,
+  waited_ns       INTEGER NOT NULL, -- of these: in intervals in which the operating system acted
+  wait_intervals  INTEGER NOT NULL, -- how many those are
+  voluntary       INTEGER NOT NULL, -- context switches because the thread waited
+  preempted       INTEGER NOT NULL, -- context switches because another thread was given the processor
+  faults          INTEGER NOT NULL, -- page faults that needed the disk
+  reads           INTEGER NOT NULL, -- reads of blocks
+  off_cpu_ns      INTEGER NOT NULL, -- without a processor; an interval that never ended counts whole
+  blocked_ns      INTEGER NOT NULL, -- of these: the thread waited
+  ready_ns        INTEGER NOT NULL, -- of these: it could have run, but had no processor
+  PRIMARY KEY (slice_id, timing_id)
+) WITHOUT ROWID;
+
+CREATE TABLE timing_inclusive (     -- the time of folded calls within a slice, as measured: docs/session.md
+  slice_id         INTEGER NOT NULL,
+  timing_id        INTEGER NOT NULL,
+  times            INTEGER NOT NULL, -- calls whose time it is: not those within another one of them
+  calls            INTEGER NOT NULL, -- these, and all calls within them
+  elapsed_ns       INTEGER NOT NULL,
+  waited_ns        INTEGER NOT NULL,
+  wait_intervals   INTEGER NOT NULL,
+  voluntary        INTEGER NOT NULL,
+  preempted        INTEGER NOT NULL,
+  faults           INTEGER NOT NULL,
+  reads            INTEGER NOT NULL,
+  off_cpu_ns       INTEGER NOT NULL,
+  blocked_ns       INTEGER NOT NULL,
+  ready_ns         INTEGER NOT NULL,
+  each_calls       INTEGER NOT NULL, -- of a pair of functions, as the columns above, but for each call by itself
+  each_elapsed_ns  INTEGER NOT NULL,
+  each_waited_ns   INTEGER NOT NULL,
+  each_off_cpu_ns  INTEGER NOT NULL,
+  PRIMARY KEY (slice_id, timing_id)
+) WITHOUT ROWID;
+
+CREATE TABLE timing_extreme (       -- of single calls that ended, without what the probes added; no row: none ended
+  timing_id                     INTEGER PRIMARY KEY,
+  min_elapsed_inclusive_ns      INTEGER NOT NULL,
+  max_elapsed_inclusive_ns      INTEGER NOT NULL,
+  min_elapsed_exclusive_ns      INTEGER NOT NULL,
+  max_elapsed_exclusive_ns      INTEGER NOT NULL,
+  min_application_inclusive_ns  INTEGER NOT NULL,
+  max_application_inclusive_ns  INTEGER NOT NULL,
+  min_application_exclusive_ns  INTEGER NOT NULL,
+  max_application_exclusive_ns  INTEGER NOT NULL,
+  min_cpu_inclusive_ns          INTEGER NOT NULL,
+  max_cpu_inclusive_ns          INTEGER NOT NULL,
+  min_cpu_exclusive_ns          INTEGER NOT NULL,
+  max_cpu_exclusive_ns          INTEGER NOT NULL
+);
+
+CREATE TABLE timing_running (       -- calls that had not ended at the end of the recording
+  timing_id   INTEGER PRIMARY KEY,
+  calls       INTEGER NOT NULL,
+  elapsed_ns  INTEGER NOT NULL      -- from the thread's last call or end of a call to the end; counted in timing_value too
+);
+
+CREATE TABLE path_value (           -- a node without its call sites: the functions from the root; what a call tree shows
+  id                     INTEGER PRIMARY KEY, -- a parent's id is always smaller than its children's
+  parent_id              INTEGER NOT NULL,    -- 0: a root
+  level                  INTEGER NOT NULL,    -- 1 for a root (level 0 is the process)
+  process_id             INTEGER NOT NULL,
+  function_id            INTEGER NOT NULL,
+  inclusive_allocations  INTEGER NOT NULL,
+  exclusive_allocations  INTEGER NOT NULL,
+  inclusive_bytes        INTEGER NOT NULL,
+  exclusive_bytes        INTEGER NOT NULL
+);
+
+CREATE TABLE path_time (
+  id                        INTEGER PRIMARY KEY, -- as in path_value: one tree for allocations and times
+  parent_id                 INTEGER NOT NULL,
+  level                     INTEGER NOT NULL,
+  process_id                INTEGER NOT NULL,
+  function_id               INTEGER NOT NULL,
+  calls                     INTEGER NOT NULL, -- that began
+  running                   INTEGER NOT NULL, -- of these: had not ended
+  elapsed_inclusive         INTEGER NOT NULL, -- ns, as all times here
+  elapsed_exclusive         INTEGER NOT NULL,
+  application_inclusive     INTEGER NOT NULL,
+  application_exclusive     INTEGER NOT NULL,
+  cpu_inclusive             INTEGER NOT NULL,
+  cpu_exclusive             INTEGER NOT NULL,
+  overhead_inclusive        INTEGER NOT NULL,
+  overhead_exclusive        INTEGER NOT NULL,
+  wait_intervals_inclusive  INTEGER NOT NULL,
+  wait_intervals_exclusive  INTEGER NOT NULL,
+  voluntary_inclusive       INTEGER NOT NULL,
+  voluntary_exclusive       INTEGER NOT NULL,
+  preempted_inclusive       INTEGER NOT NULL,
+  preempted_exclusive       INTEGER NOT NULL,
+  faults_inclusive          INTEGER NOT NULL,
+  faults_exclusive          INTEGER NOT NULL,
+  reads_inclusive           INTEGER NOT NULL,
+  reads_exclusive           INTEGER NOT NULL,
+  off_cpu_inclusive         INTEGER NOT NULL,
+  off_cpu_exclusive         INTEGER NOT NULL,
+  blocked_inclusive         INTEGER NOT NULL,
+  blocked_exclusive         INTEGER NOT NULL,
+  ready_inclusive           INTEGER NOT NULL,
+  ready_exclusive           INTEGER NOT NULL,
+  nodes_elapsed_inclusive      INTEGER NOT NULL, -- each call's own inclusive time, also within itself: avg is this / calls
+  nodes_application_inclusive  INTEGER NOT NULL,
+  nodes_cpu_inclusive          INTEGER NOT NULL,
+  min_elapsed_inclusive      INTEGER NOT NULL, -- of one call that ended; 0 where none did
+  max_elapsed_inclusive      INTEGER NOT NULL,
+  min_elapsed_exclusive      INTEGER NOT NULL,
+  max_elapsed_exclusive      INTEGER NOT NULL,
+  min_application_inclusive  INTEGER NOT NULL,
+  max_application_inclusive  INTEGER NOT NULL,
+  min_application_exclusive  INTEGER NOT NULL,
+  max_application_exclusive  INTEGER NOT NULL,
+  min_cpu_inclusive          INTEGER NOT NULL,
+  max_cpu_inclusive          INTEGER NOT NULL,
+  min_cpu_exclusive          INTEGER NOT NULL,
+  max_cpu_exclusive          INTEGER NOT NULL
+);
