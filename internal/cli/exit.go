@@ -72,7 +72,7 @@ func codeOf(err error) int {
 		errors.Is(err, analysis.ErrNoTime), errors.Is(err, report.ErrNoMemory):
 		return exitUsage
 	case errors.Is(err, session.ErrNotFound), errors.Is(err, session.ErrNotSession),
-		errors.Is(err, session.ErrNewer), errors.Is(err, session.ErrCorrupt):
+		errors.Is(err, session.ErrNewer), errors.Is(err, session.ErrOlder), errors.Is(err, session.ErrCorrupt):
 		return exitUnreadable
 	case errors.Is(err, session.ErrExists):
 		return exitUnwritable

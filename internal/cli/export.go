@@ -20,9 +20,13 @@ import (
 type exportFormat struct {
 	name, extension string
 	write           func(io.Writer, *session.Session, analysis.Filter) error
+	file            func(path string, s *session.Session) error // instead of write, of formats that are no streams and have everything
 }
 
-var exportFormats = []exportFormat{{"pprof", ".pb.gz", pprof.Write}}
+var exportFormats = []exportFormat{
+	{name: "pprof", extension: ".pb.gz", write: pprof.Write},
+	{name: "sqlite", extension: ".sqlite", file: func(path string, s *session.Session) error { return s.WritePlain(path) }},
+}
 
 func newExportCommand(e *environment) *cobra.Command {
 	var format, output string
@@ -33,18 +37,25 @@ func newExportCommand(e *environment) *cobra.Command {
 		Short: "Write a session in the format of another tool",
 		Long: "Write a session in the format of another tool.\n\nFormats:\n" +
 			"  pprof   for go tool pprof, speedscope, Grafana: allocations and bytes, calls, elapsed and\n" +
-			"          application time, with functions, lines, and the labels type, thread and process",
+			"          application time, with functions, lines, and the labels type, thread and process\n" +
+			"  sqlite  for any SQLite tool: all tables and views of the session as docs/session.md describes them.\n" +
+			"          It is ten times as large as the session, and clrprof does not read it",
 		Example: "  clrprof export app.clrprof --format pprof -o app.pb.gz\n" +
 			"  go tool pprof -top app.pb.gz\n" +
 			"  go tool pprof -top -sample_index application app.pb.gz\n" +
-			"  go tool pprof -http=: -tagfocus type=System.String app.pb.gz",
+			"  go tool pprof -http=: -tagfocus type=System.String app.pb.gz\n" +
+			"  clrprof export app.clrprof --format sqlite && sqlite3 app.sqlite 'select * from allocations limit 9'",
 		Args: arguments(1, 1, "a SESSION"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			chosen, err := findFormat(format)
 			if err != nil {
 				return err
 			}
-			s, err := session.Open(args[0])
+			open := func(path string) (*session.Session, error) { return session.Open(path) }
+			if chosen.file != nil { // all tables: also those that a recording which was cut off has not
+				open = func(path string) (*session.Session, error) { return openComplete(e, path) }
+			}
+			s, err := open(args[0])
 			if err != nil {
 				return readError(err)
 			}
@@ -53,20 +64,28 @@ func newExportCommand(e *environment) *cobra.Command {
 			if err != nil {
 				return readError(err)
 			}
+			if chosen.file != nil && (output == "-" || !f.IsZero()) {
+				return usage("the format %s is a file with everything: no filters, and no standard output", chosen.name)
+			}
 			if output == "-" {
 				return exported(chosen.write(e.stdout, s, f))
 			}
 			if output == "" {
 				output = strings.TrimSuffix(args[0], ".clrprof") + chosen.extension
 			}
-			if err := writeFile(output, force, func(w io.Writer) error { return chosen.write(w, s, f) }); err != nil {
+			if chosen.file != nil {
+				err = writeDatabase(output, force, func() error { return chosen.file(output, s) })
+			} else {
+				err = writeFile(output, force, func(w io.Writer) error { return chosen.write(w, s, f) })
+			}
+			if err != nil {
 				return err
 			}
 			_, err = fmt.Fprintln(e.stdout, output)
 			return written(err)
 		},
 	}
-	cmd.Flags().StringVar(&format, "format", "", "the format: pprof")
+	cmd.Flags().StringVar(&format, "format", "", "the format: pprof, sqlite")
 	cmd.Flags().StringVarP(&output, "output", "o", "", "the file to write; - for standard output (default: the session's name with the format's extension)")
 	cmd.Flags().BoolVarP(&force, "force", "f", false, "replace the file if it exists")
 	filter.add(cmd)
@@ -99,6 +118,18 @@ func writeFile(path string, force bool, write func(io.Writer) error) error {
 		err = w.Flush()
 	}
 	if err = errors.Join(err, f.Close()); err != nil {
+		os.Remove(path)
+	}
+	return exported(err)
+}
+
+// writeDatabase has a file filled by its path, as a whole or not at all.
+func writeDatabase(path string, force bool, write func() error) error {
+	f, err := createOutput(path, force)
+	if err != nil {
+		return err
+	}
+	if err = errors.Join(f.Close(), write()); err != nil {
 		os.Remove(path)
 	}
 	return exported(err)
