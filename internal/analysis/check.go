@@ -1,6 +1,7 @@
 package analysis
 
 import (
+	"errors"
 	"fmt"
 	"reflect"
 
@@ -25,6 +26,7 @@ func (v Violation) String() string { return v.Rule + ": " + v.Detail }
 type checker struct {
 	found []Violation
 	count map[string]int
+	total q.Amount // of all rows of site_value
 }
 
 func (c *checker) add(rule, format string, args ...any) {
@@ -52,7 +54,17 @@ func Check(s *session.Session) ([]Violation, error) {
 		return c.found, nil
 	}
 	c.owners(d)
-	c.slices(d)
+	err = c.slices(d)
+	if err == nil {
+		err = d.eachFate(everySlice, func(_, _ int32, _ *session.SiteFate) {})
+	}
+	if errors.Is(err, errNotThere) {
+		c.add("references", "%v", err)
+		return c.found, nil
+	}
+	if err != nil {
+		return nil, err
+	}
 	if err := c.losses(s, d); err != nil {
 		return nil, err
 	}
@@ -111,7 +123,7 @@ func (c *checker) owners(d *Data) {
 }
 
 // slices checks that spans of time follow each other and that amounts make sense.
-func (c *checker) slices(d *Data) {
+func (c *checker) slices(d *Data) error {
 	for i, s := range d.Slices {
 		if s.End < s.Begin {
 			c.add("slices", "slice %d ends before it begins", s.ID)
@@ -120,14 +132,15 @@ func (c *checker) slices(d *Data) {
 			c.add("slices", "slice %d begins at %d, the one before ends at %d", s.ID, s.Begin, d.Slices[i-1].End)
 		}
 	}
-	for i, v := range d.SiteValues {
-		if d.valueSlice[i] < 0 {
+	return d.eachValue(everySlice, func(slice, _ int32, v *session.SiteValue) {
+		c.total = c.total.Add(v.Amount)
+		if slice < 0 {
 			c.add("references", "a value of site %d has no slice", v.Site)
 		}
 		if v.Allocations < 0 || v.Bytes < 0 || (v.Allocations == 0) != (v.Bytes == 0) {
 			c.add("amounts", "site %d has %d allocations and %d bytes in slice %d", v.Site, v.Allocations, v.Bytes, v.Slice)
 		}
-	}
+	})
 }
 
 // losses checks that no loss is less than nothing, and that only a process that did not end by itself was cut off within a
@@ -156,10 +169,7 @@ func (c *checker) losses(s *session.Session, d *Data) error {
 
 // sums checks that every way to add up gives the same totals.
 func (c *checker) sums(d *Data, v *session.Derived) {
-	var total q.Amount
-	for _, r := range d.SiteValues {
-		total = total.Add(r.Amount)
-	}
+	total := c.total
 	same := func(what string, got q.Amount) {
 		if got != total {
 			c.add("sums", "%s add up to %d allocations and %d bytes, the sites to %d and %d",

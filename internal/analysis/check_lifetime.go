@@ -8,16 +8,20 @@ import (
 // lifetimes checks what the session says of the ends of objects.
 func (c *checker) lifetimes(s *session.Session, d *Data, derived *session.Derived) error {
 	if len(d.Lifetimes) == 0 {
-		if len(d.Fates) > 0 {
+		fates := 0
+		err := d.eachFate(everySlice, func(_, _ int32, _ *session.SiteFate) { fates++ })
+		if fates > 0 {
 			c.add("lifetimes", "there are fates and no process whose objects were followed")
 		}
-		return nil
+		return err
 	}
 	v, err := d.Lives(Filter{})
 	if err != nil {
 		return err
 	}
-	c.fates(d, v)
+	if err := c.fates(d, v); err != nil {
+		return err
+	}
 	c.livesAgree(v, derived)
 	l := &lifeTables{cut: map[session.ProcessID]bool{}}
 	if err := l.read(s); err != nil {
@@ -73,15 +77,15 @@ func (l *lifeTables) read(s *session.Session) error {
 }
 
 // fates checks that nothing died that was not born, site by site.
-func (c *checker) fates(d *Data, v *Lives) {
-	for i, f := range d.Fates {
+func (c *checker) fates(d *Data, v *Lives) error {
+	err := d.eachFate(everySlice, func(slice, _ int32, f *session.SiteFate) {
 		if f.Generation < 0 || f.Generation >= session.Generations || f.Allocations < 0 || f.Bytes < 0 {
 			c.add("fates", "site %d has %d objects and %d bytes dead in generation %d", f.Site, f.Allocations, f.Bytes, f.Generation)
 		}
-		if d.fateSlice[i] < 0 {
+		if slice < 0 {
 			c.add("references", "a fate of site %d has no slice", f.Site)
 		}
-	}
+	})
 	for i, l := range v.sites {
 		alive := l.Alive()
 		// Of a process that runs, an object can be counted as dead whose bytes were not yet.
@@ -93,6 +97,7 @@ func (c *checker) fates(d *Data, v *Lives) {
 			c.add("fates", "site %d is frozen and %d of its objects died", d.Sites[i].ID, l.Collected().Allocations)
 		}
 	}
+	return err
 }
 
 // siteRuns reports whether a site's process still ran when it was last looked at.

@@ -1,7 +1,9 @@
 package analysis
 
 import (
+	"cmp"
 	"fmt"
+	"math"
 	"sort"
 
 	"github.com/clrprof/clrprof/internal/calltree"
@@ -52,8 +54,8 @@ func references[ID ~int64, Row any](x index[ID], rows []Row, id func(*Row) ID, f
 	return out, nil
 }
 
-// Data is the recorded part of a session in memory. Its fields are the tables
-// in the order of their ids; the unexported ones hold positions instead of ids.
+// Data is the recorded part of a session in memory, but for the values of sites by slice, which are read when they are added up: the session
+// must stay open. Its fields are the tables in the order of their ids; the unexported ones hold positions instead of ids.
 type Data struct {
 	Processes    []session.Process
 	Threads      []session.Thread
@@ -65,10 +67,12 @@ type Data struct {
 	Nodes        []session.Node
 	Sites        []session.Site
 	Slices       []session.Slice
-	SiteValues   []session.SiteValue
 	Lifetimes    []session.ProcessLifetime // of the processes whose objects were followed; empty: none
-	Fates        []session.SiteFate
 	timeTables
+
+	session    *session.Session // for what is too large to keep: values of sites by slice
+	siteIndex  index[session.SiteID]
+	sliceIndex index[session.SliceID]
 
 	tree            calltree.Tree
 	nodeFunction    []int32
@@ -80,10 +84,6 @@ type Data struct {
 	siteThread      []int32
 	siteType        []int32
 	threadProcess   []int32
-	valueSite       []int32
-	valueSlice      []int32
-	fateSite        []int32
-	fateSlice       []int32
 
 	paths     calltree.Merged
 	pathNodes bool // paths is there
@@ -103,6 +103,7 @@ func Load(s *session.Session) (*Data, error) {
 
 // read reads the tables.
 func (d *Data) read(s *session.Session) error {
+	d.session = s
 	var err error
 	read := func(step error) {
 		if err == nil {
@@ -119,9 +120,7 @@ func (d *Data) read(s *session.Session) error {
 	read(into(&d.Nodes, s.Nodes))
 	read(into(&d.Sites, s.Sites))
 	read(into(&d.Slices, s.Slices))
-	read(into(&d.SiteValues, s.SiteValues))
 	read(into(&d.Lifetimes, s.ProcessLifetimes))
-	read(into(&d.Fates, s.SiteFates))
 	read(d.timeTables.read(s))
 	return err
 }
@@ -142,8 +141,8 @@ func (d *Data) link() error {
 	instructions := newIndex(d.Instructions, func(r *session.Instruction) session.InstructionID { return r.ID })
 	lines := newIndex(d.Lines, func(r *session.Line) session.LineID { return r.ID })
 	nodes := newIndex(d.Nodes, func(r *session.Node) session.NodeID { return r.ID })
-	sites := newIndex(d.Sites, func(r *session.Site) session.SiteID { return r.ID })
-	slices := newIndex(d.Slices, func(r *session.Slice) session.SliceID { return r.ID })
+	d.siteIndex = newIndex(d.Sites, func(r *session.Site) session.SiteID { return r.ID })
+	d.sliceIndex = newIndex(d.Slices, func(r *session.Slice) session.SliceID { return r.ID })
 
 	var parents []int32
 	var err error
@@ -163,17 +162,13 @@ func (d *Data) link() error {
 	set2(&d.siteThread)(references(threads, d.Sites, func(r *session.Site) session.ThreadID { return r.Thread }, "site", "thread"))
 	set2(&d.siteType)(references(types, d.Sites, func(r *session.Site) session.TypeID { return r.Type }, "site", "type"))
 	set2(&d.threadProcess)(references(processes, d.Threads, func(r *session.Thread) session.ProcessID { return r.Process }, "thread", "process"))
-	set2(&d.valueSite)(references(sites, d.SiteValues, func(r *session.SiteValue) session.SiteID { return r.Site }, "site_value", "site"))
-	set2(&d.valueSlice)(references(slices, d.SiteValues, func(r *session.SiteValue) session.SliceID { return r.Slice }, "site_value", "slice"))
-	set2(&d.fateSite)(references(sites, d.Fates, func(r *session.SiteFate) session.SiteID { return r.Site }, "site_fate", "site"))
-	set2(&d.fateSlice)(references(slices, d.Fates, func(r *session.SiteFate) session.SliceID { return r.Slice }, "site_fate", "slice"))
 	if err != nil {
 		return err
 	}
 	if err := d.required(); err != nil {
 		return err
 	}
-	if err := d.timeTables.link(threads, nodes, slices); err != nil {
+	if err := d.timeTables.link(threads, nodes, d.sliceIndex); err != nil {
 		return err
 	}
 	if d.tree, err = calltree.New(parents); err != nil {
@@ -189,16 +184,6 @@ func (d *Data) required() error {
 			return fmt.Errorf("%w: node %d has no function", session.ErrCorrupt, d.Nodes[i].ID)
 		}
 	}
-	for i := range d.SiteValues {
-		if d.valueSite[i] == none {
-			return fmt.Errorf("%w: a row of site_value has no site", session.ErrCorrupt)
-		}
-	}
-	for i := range d.Fates {
-		if d.fateSite[i] == none {
-			return fmt.Errorf("%w: a row of site_fate has no site", session.ErrCorrupt)
-		}
-	}
 	return nil
 }
 
@@ -211,25 +196,68 @@ func (d *Data) merged() *calltree.Merged {
 	return &d.paths
 }
 
+// everySlice is a span of slices that has all of them, and what belongs to none.
+var everySlice = [2]session.SliceID{0, math.MaxInt64}
+
+// eachValue calls fn for the rows of site_value in a span of slices, with the positions of slice and site.
+func (d *Data) eachValue(of [2]session.SliceID, fn func(slice, site int32, v *session.SiteValue)) error {
+	var missing error
+	err := d.session.EachSiteValue(of[0], of[1], func(v *session.SiteValue) {
+		if slice, site, err := d.find("site_value", v.Slice, v.Site); err == nil {
+			fn(slice, site, v)
+		} else if missing == nil {
+			missing = err
+		}
+	})
+	return cmp.Or(err, missing)
+}
+
+// eachFate is eachValue for site_fate.
+func (d *Data) eachFate(of [2]session.SliceID, fn func(slice, site int32, f *session.SiteFate)) error {
+	var missing error
+	err := d.session.EachSiteFate(of[0], of[1], func(f *session.SiteFate) {
+		if slice, site, err := d.find("site_fate", f.Slice, f.Site); err == nil {
+			fn(slice, site, f)
+		} else if missing == nil {
+			missing = err
+		}
+	})
+	return cmp.Or(err, missing)
+}
+
+// errNotThere is wrapped by errors that say that a row refers to one that does not exist.
+var errNotThere = fmt.Errorf("%w: a reference to nothing", session.ErrCorrupt)
+
+// find returns the positions of a slice, which may be none, and of a site.
+func (d *Data) find(table string, slice session.SliceID, site session.SiteID) (sliceAt, siteAt int32, err error) {
+	sliceAt, found := d.sliceIndex.find(slice)
+	if !found {
+		return 0, 0, fmt.Errorf("session %s: %w: a row of %s refers to slice %d, which does not exist", d.session.Path(), errNotThere, table, slice)
+	}
+	siteAt, found = d.siteIndex.find(site)
+	switch {
+	case !found:
+		return 0, 0, fmt.Errorf("session %s: %w: a row of %s refers to site %d, which does not exist", d.session.Path(), errNotThere, table, site)
+	case siteAt == none:
+		return 0, 0, fmt.Errorf("session %s: %w: a row of %s has no site", d.session.Path(), errNotThere, table)
+	}
+	return sliceAt, siteAt, nil
+}
+
 // SiteAmounts returns what each site allocated as far as f lets it through, in
 // the order of Sites.
 func (d *Data) SiteAmounts(f Filter) ([]q.Amount, error) {
 	if err := f.check(d); err != nil {
 		return nil, err
 	}
-	return d.siteAmounts(f), nil
-}
-
-// siteAmounts returns what each site allocated as far as the filter lets it through.
-func (d *Data) siteAmounts(f Filter) []q.Amount {
 	pass := d.passes(f)
 	out := make([]q.Amount, len(d.Sites))
-	for i := range d.SiteValues {
-		if site := d.valueSite[i]; pass(d.valueSlice[i], d.siteThread[site]) {
-			out[site] = out[site].Add(d.SiteValues[i].Amount)
+	err := d.eachValue(everySlice, func(slice, site int32, v *session.SiteValue) {
+		if pass(slice, d.siteThread[site]) {
+			out[site] = out[site].Add(v.Amount)
 		}
-	}
-	return out
+	})
+	return out, err
 }
 
 // passes returns whether the filter lets through what belongs to a slice and a thread, both by position. None of either

@@ -11,10 +11,10 @@ import (
 
 // Derive computes all derived tables of the part of the session that f lets through.
 func (d *Data) Derive(f Filter) (*session.Derived, error) {
-	if err := f.check(d); err != nil {
+	bySite, err := d.SiteAmounts(f)
+	if err != nil {
 		return nil, err
 	}
-	bySite := d.siteAmounts(f)
 	own := make([]q.Amount, len(d.Nodes))
 	byType := make([]q.Amount, len(d.Types))
 	byThread := make([]q.Amount, len(d.Threads))
@@ -27,7 +27,9 @@ func (d *Data) Derive(f Filter) (*session.Derived, error) {
 	tree := d.callTree(own, times)
 	out := &session.Derived{}
 	if f.IsZero() && len(d.Lifetimes) > 0 {
-		d.deriveSummary(out)
+		if err := d.deriveSummary(out); err != nil {
+			return nil, err
+		}
 	}
 	d.derivePaths(out, tree)
 	d.derivePlaces(out, own)

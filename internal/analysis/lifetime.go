@@ -61,19 +61,23 @@ func (d *Data) Lives(f Filter) (*Lives, error) {
 	if len(d.Lifetimes) == 0 {
 		return nil, ErrNoLifetime
 	}
-	if err := f.check(d); err != nil {
+	born, err := d.SiteAmounts(f)
+	if err != nil {
 		return nil, err
 	}
 	sites := make([]Life, len(d.Sites))
-	for i, a := range d.siteAmounts(f) {
+	for i, a := range born {
 		sites[i].Born = a
 	}
 	pass := d.passes(f)
-	for i, fate := range d.Fates {
-		if site := d.fateSite[i]; pass(d.fateSlice[i], d.siteThread[site]) && fate.Generation >= 0 && fate.Generation < session.Generations {
+	err = d.eachFate(everySlice, func(slice, site int32, fate *session.SiteFate) {
+		if pass(slice, d.siteThread[site]) && fate.Generation >= 0 && fate.Generation < session.Generations {
 			dead := &sites[site].Dead[fate.Generation]
 			*dead = dead.Add(fate.Amount)
 		}
+	})
+	if err != nil {
+		return nil, err
 	}
 	return d.livesOf(f, sites), nil
 }
@@ -273,20 +277,37 @@ func (v *Lives) Stack(node session.NodeID, limit int) []Frame {
 
 // Growing returns the sites that only grow: in at least three slices of time more of their objects were born than
 // died, and in none fewer. Frozen objects, which never die, do not count.
-func (v *Lives) Growing() []session.SiteID {
+func (v *Lives) Growing() ([]session.SiteID, error) {
+	grows, err := v.growing()
+	var out []session.SiteID
+	for i, s := range v.data.Sites {
+		if err == nil && grows[i] {
+			out = append(out, s.ID)
+		}
+	}
+	return out, err
+}
+
+// growing says which sites, by position, Growing returns.
+func (v *Lives) growing() ([]bool, error) {
 	d := v.data
 	change := make([]q.Count, len(d.Sites)) // within one slice
 	ups, downs := make([]int32, len(d.Sites)), make([]bool, len(d.Sites))
-	value, fate := 0, 0 // rows are in the order of slices
 	var touched []int32
-	for slice := range d.Slices {
-		for ; value < len(d.SiteValues) && d.valueSlice[value] <= int32(slice); value++ {
-			change[d.valueSite[value]] += d.SiteValues[value].Allocations
-			touched = append(touched, d.valueSite[value])
+	for _, slice := range d.Slices {
+		only := [2]session.SliceID{slice.ID, slice.ID}
+		err := d.eachValue(only, func(_, site int32, value *session.SiteValue) {
+			change[site] += value.Allocations
+			touched = append(touched, site)
+		})
+		if err == nil {
+			err = d.eachFate(only, func(_, site int32, fate *session.SiteFate) {
+				change[site] -= fate.Allocations
+				touched = append(touched, site)
+			})
 		}
-		for ; fate < len(d.Fates) && d.fateSlice[fate] <= int32(slice); fate++ {
-			change[d.fateSite[fate]] -= d.Fates[fate].Allocations
-			touched = append(touched, d.fateSite[fate])
+		if err != nil {
+			return nil, err
 		}
 		for _, site := range touched {
 			if change[site] > 0 {
@@ -297,13 +318,11 @@ func (v *Lives) Growing() []session.SiteID {
 		}
 		touched = touched[:0]
 	}
-	var out []session.SiteID
+	grows := make([]bool, len(d.Sites))
 	for i, s := range d.Sites {
-		if ups[i] >= growingSlices && !downs[i] && !s.Frozen && !v.sites[i].IsZero() {
-			out = append(out, s.ID)
-		}
+		grows[i] = ups[i] >= growingSlices && !downs[i] && !s.Frozen && !v.sites[i].IsZero()
 	}
-	return out
+	return grows, nil
 }
 
 // growingSlices is in how many slices of time a site must grow to be called growing: two could be chance.

@@ -52,7 +52,10 @@ func TestLives(t *testing.T) {
 	if alive := killed.Alive(); alive != amountOf(25, 600) {
 		t.Errorf("alive: %v", alive)
 	}
-	growing := lives.Growing()
+	growing, err := lives.Growing()
+	if err != nil {
+		t.Fatal(err)
+	}
 	if len(growing) != 1 || lives.Sites()[growing[0]].Born != amountOf(40, 1600) {
 		t.Errorf("growing: %v, want the site of the items", growing)
 	}
@@ -163,7 +166,11 @@ func TestSummaryIsStored(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(lives.summary(summarySites), have); diff != "" {
+		want, err := lives.summary(summarySites)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, have); diff != "" {
 			t.Errorf("session %d: computed (-) and stored (+): %s", i, diff)
 		}
 		for _, section := range have.Sections {

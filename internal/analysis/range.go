@@ -8,11 +8,12 @@ import (
 
 // Range returns the values of a set of functions in the part of the session that f lets through; see Source.Range.
 func (d *Data) Range(f Filter, pattern string) (*Range, error) {
-	if err := f.check(d); err != nil {
+	bySite, err := d.SiteAmounts(f)
+	if err != nil {
 		return nil, err
 	}
 	own := make([]q.Amount, len(d.Nodes))
-	for i, a := range d.siteAmounts(f) {
+	for i, a := range bySite {
 		addTo(own, d.siteNode[i], a)
 	}
 	times := d.nodeTimes(f)

@@ -42,37 +42,83 @@ type LifeSummary struct {
 	Sections map[string]LifeSection
 }
 
-// summary finds the sites of each section, at most so many of them; 0: all.
-func (v *Lives) summary(limit int) LifeSummary {
-	groups, lives, of := v.Groups(BySite)
-	growing := make([]bool, len(groups))
-	for _, site := range v.Growing() {
-		if g, ok := of[site]; ok {
-			growing[g] = true
-		}
+// summary finds the sites of each section, at most so many of them; 0: all. There can be millions, so of each only what decides is added
+// up first, and its whole life when it is chosen.
+func (v *Lives) summary(limit int) (LifeSummary, error) {
+	grows, err := v.growing()
+	if err != nil {
+		return LifeSummary{}, err
 	}
+	of, first := v.stackAndType()
 	out := LifeSummary{Total: v.Total(), Sections: map[string]LifeSection{}}
-	for _, section := range sections {
-		out.Sections[section] = lifeSection(groups, lives, limit, func(g int) q.Amount {
-			switch {
-			case section == SectionWaste:
-				return lives[g].Dead[2]
-			case section == SectionYoung:
-				return lives[g].Dead[0]
-			case growing[g]:
-				return lives[g].Alive()
+	for _, name := range sections {
+		parts := make([]q.Amount, len(first))
+		for site, g := range of {
+			if g < 0 {
+				continue
 			}
-			return q.Amount{}
-		})
+			switch life := &v.sites[site]; {
+			case name == SectionWaste:
+				parts[g] = parts[g].Add(life.Dead[2])
+			case name == SectionYoung:
+				parts[g] = parts[g].Add(life.Dead[0])
+			default:
+				parts[g] = parts[g].Add(life.Alive())
+			}
+		}
+		if name == SectionGrowing {
+			keepGrowing(parts, of, grows)
+		}
+		out.Sections[name] = v.section(parts, of, first, limit)
 	}
-	return out
+	return out, nil
 }
 
-func lifeSection(groups []Group, lives []Life, limit int, part func(int) q.Amount) LifeSection {
+// keepGrowing leaves out what has no site that grows.
+func keepGrowing(parts []q.Amount, of []int32, grows []bool) {
+	keep := make([]bool, len(parts))
+	for site, g := range of {
+		if g >= 0 && grows[site] {
+			keep[g] = true
+		}
+	}
+	for g := range parts {
+		if !keep[g] {
+			parts[g] = q.Amount{}
+		}
+	}
+}
+
+// stackAndType groups the sites of several threads as Groups(BySite) does: of is the number of each site's group, by position, or none;
+// first is a site of each group, the first one.
+func (v *Lives) stackAndType() (of, first []int32) {
+	d := v.data
+	at := make(map[uint64]int32, len(d.Nodes))
+	of = make([]int32, len(v.sites))
+	for i := range v.sites {
+		of[i] = none
+		node, typ := d.siteNode[i], d.siteType[i]
+		if node < 0 || typ < 0 || v.sites[i].IsZero() {
+			continue
+		}
+		key := uint64(node)<<32 | uint64(typ)
+		g, ok := at[key]
+		if !ok {
+			g = int32(len(first))
+			at[key] = g
+			first = append(first, int32(i))
+		}
+		of[i] = g
+	}
+	return of, first
+}
+
+// section chooses the groups with the greatest parts.
+func (v *Lives) section(parts []q.Amount, of, first []int32, limit int) LifeSection {
 	var s LifeSection
 	var sizes []q.Bytes
-	for g := range groups {
-		if a := part(g); !a.IsZero() {
+	for _, a := range parts {
+		if !a.IsZero() {
 			s.Sites++
 			s.All = s.All.Add(a)
 			sizes = append(sizes, a.Bytes)
@@ -84,30 +130,39 @@ func lifeSection(groups []Group, lives []Life, limit int, part func(int) q.Amoun
 		least = sizes[len(sizes)-limit]
 	}
 	var order []int32
-	for g := range groups {
-		if a := part(g); !a.IsZero() && a.Bytes >= least {
+	for g, a := range parts {
+		if !a.IsZero() && a.Bytes >= least {
 			order = append(order, int32(g))
 		}
 	}
-	slices.SortFunc(order, func(x, y int32) int {
-		return cmp.Or(cmp.Compare(part(int(y)).Bytes, part(int(x)).Bytes), cmp.Compare(x, y))
-	})
+	slices.SortFunc(order, func(x, y int32) int { return cmp.Or(cmp.Compare(parts[y].Bytes, parts[x].Bytes), cmp.Compare(x, y)) })
 	if limit > 0 && len(order) > limit {
 		order = order[:limit]
 	}
-	for _, g := range order {
-		s.Rows = append(s.Rows, LifeRow{groups[g], lives[g], part(int(g))})
+	row := map[int32]int{}
+	for i, g := range order {
+		row[g] = i
+		site := first[g]
+		s.Rows = append(s.Rows, LifeRow{Group: v.data.group(BySite, v.data.siteNode[site], v.data.siteType[site]), Part: parts[g]})
+	}
+	for site, g := range of {
+		if i, ok := row[g]; ok {
+			s.Rows[i].Life = s.Rows[i].Add(v.sites[site])
+		}
 	}
 	return s
 }
 
 // deriveSummary computes the tables from which a summary opens.
-func (d *Data) deriveSummary(out *session.Derived) {
+func (d *Data) deriveSummary(out *session.Derived) error {
 	v, err := d.Lives(Filter{})
 	if err != nil {
-		return // there are none
+		return err
 	}
-	s := v.summary(summarySites)
+	s, err := v.summary(summarySites)
+	if err != nil {
+		return err
+	}
 	processes := v.Processes()
 	for _, p := range d.Processes {
 		for g, a := range processes[p.ID].Dead {
@@ -124,6 +179,7 @@ func (d *Data) deriveSummary(out *session.Derived) {
 				Function: r.Function, Line: r.Line, Part: r.Part, Born: r.Born, Dead: r.Dead})
 		}
 	}
+	return nil
 }
 
 // Summary returns what a summary says of lives, with the first sites of each section: at least so many, 0: all. Errors are
@@ -139,7 +195,7 @@ func (v *Source) Summary(top int) (LifeSummary, error) {
 	if top > 0 {
 		top = max(top, summarySites) // so that nothing depends on what is stored
 	}
-	return lives.summary(top), nil
+	return lives.summary(top)
 }
 
 func (v *Source) storedSummary() (LifeSummary, error) {

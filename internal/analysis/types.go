@@ -20,10 +20,11 @@ type TypeTrees struct {
 
 // TypeTrees prepares the trees of the part of the session that f lets through.
 func (d *Data) TypeTrees(f Filter) (*TypeTrees, error) {
-	if err := f.check(d); err != nil {
+	bySite, err := d.SiteAmounts(f)
+	if err != nil {
 		return nil, err
 	}
-	t := &TypeTrees{data: d, tree: d.merged(), bySite: d.siteAmounts(f), ofType: map[session.TypeID][]int32{}}
+	t := &TypeTrees{data: d, tree: d.merged(), bySite: bySite, ofType: map[session.TypeID][]int32{}}
 	t.own = make([]q.Amount, t.tree.Len())
 	t.reached = make([]bool, t.tree.Len())
 	for i, a := range t.bySite {

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
 	"unicode/utf8"
 )
 
@@ -21,6 +22,8 @@ var ErrDamaged = errors.New("damaged block of columns")
 type Block struct {
 	Texts   []string  // different ones
 	Columns [][]int64 // all of the same length; of a column of texts: positions in Texts
+
+	values []int64 // what Decode set aside for Columns
 }
 
 // Rows returns the number of rows.
@@ -55,26 +58,38 @@ func (b *Block) Append(dst []byte) ([]byte, error) {
 
 // Decode returns the block of so many rows and columns that data is the encoding of.
 func Decode(data []byte, rows, columns int) (*Block, error) {
-	if rows < 0 || rows > MaxRows || columns < 0 || columns > MaxColumns || rows*columns > len(data) {
-		return nil, fmt.Errorf("%w: %d bytes for %d rows of %d columns", ErrDamaged, len(data), rows, columns)
-	}
-	b := &Block{Columns: make([][]int64, columns)}
-	data, err := b.decodeTexts(data)
-	if err != nil {
+	b := &Block{}
+	if err := b.Decode(data, rows, columns); err != nil {
 		return nil, err
 	}
-	values := make([]int64, rows*columns)
+	return b, nil
+}
+
+// Decode is the function Decode for a block whose memory is used again: what its columns held is overwritten.
+func (b *Block) Decode(data []byte, rows, columns int) error {
+	if rows < 0 || rows > MaxRows || columns < 0 || columns > MaxColumns || rows*columns > len(data) {
+		return fmt.Errorf("%w: %d bytes for %d rows of %d columns", ErrDamaged, len(data), rows, columns)
+	}
+	b.Texts = nil
+	data, err := b.decodeTexts(data)
+	if err != nil {
+		return err
+	}
+	if cap(b.values) < rows*columns {
+		b.values = make([]int64, rows*columns)
+	}
+	b.Columns = slices.Grow(b.Columns[:0], columns)[:columns]
 	for i := range b.Columns {
-		column := values[i*rows : (i+1)*rows : (i+1)*rows]
+		column := b.values[i*rows : (i+1)*rows : (i+1)*rows]
 		if data = decodeColumn(data, column); data == nil {
-			return nil, fmt.Errorf("%w: column %d is cut off", ErrDamaged, i+1)
+			return fmt.Errorf("%w: column %d is cut off", ErrDamaged, i+1)
 		}
 		b.Columns[i] = column
 	}
 	if len(data) != 0 {
-		return nil, fmt.Errorf("%w: %d bytes too many", ErrDamaged, len(data))
+		return fmt.Errorf("%w: %d bytes too many", ErrDamaged, len(data))
 	}
-	return b, nil
+	return nil
 }
 
 func (b *Block) decodeTexts(data []byte) ([]byte, error) {

@@ -35,7 +35,8 @@ const (
 type packer struct {
 	encoder *zstd.Encoder
 	decoder *zstd.Decoder
-	buffer  []byte
+	buffer  []byte // a block, not compressed
+	packed  []byte // and compressed
 }
 
 func (p *packer) compress(data []byte) ([]byte, error) {
@@ -170,7 +171,7 @@ func (s *Session) insertChunk(name string, b *columns.Block) error {
 type span struct{ from, to int64 }
 
 // eachChunk calls fn for each chunk of a table that may have rows of a span (nil: all), in the order in which they were written. Its
-// columns are as many as the table has: those that were not recorded are 0.
+// columns are as many as the table has: those that were not recorded are 0. It is overwritten by the next one.
 func (s *Session) eachChunk(name string, width int, of *span, fn func(*columns.Block) error) error {
 	query := "SELECT rows, columns, checksum, data FROM chunk WHERE name = ? ORDER BY id"
 	if of != nil {
@@ -186,14 +187,14 @@ func (s *Session) eachChunk(name string, width int, of *span, fn func(*columns.B
 		stmt.BindInt64(2, of.from)
 		stmt.BindInt64(3, of.to)
 	}
+	var b columns.Block
 	for {
 		more, err := stmt.Step()
 		if err != nil || !more {
 			return err
 		}
-		b, err := s.decodeChunk(stmt, width)
-		if err == nil {
-			err = fn(b)
+		if err = s.decodeChunk(stmt, width, &b); err == nil {
+			err = fn(&b)
 		}
 		if err != nil {
 			return err
@@ -201,29 +202,29 @@ func (s *Session) eachChunk(name string, width int, of *span, fn func(*columns.B
 	}
 }
 
-func (s *Session) decodeChunk(stmt *sqlite.Stmt, width int) (*columns.Block, error) {
+func (s *Session) decodeChunk(stmt *sqlite.Stmt, width int, b *columns.Block) error {
 	rows, n := stmt.ColumnInt64(0), stmt.ColumnInt64(1)
-	data := make([]byte, stmt.ColumnLen(3))
+	s.packer.packed = slices.Grow(s.packer.packed[:0], stmt.ColumnLen(3))[:stmt.ColumnLen(3)]
+	data := s.packer.packed
 	stmt.ColumnBytes(3, data)
 	if int64(crc32.ChecksumIEEE(data)) != stmt.ColumnInt64(2) {
-		return nil, fmt.Errorf("%w: a chunk's checksum is wrong", ErrCorrupt)
+		return fmt.Errorf("%w: a chunk's checksum is wrong", ErrCorrupt)
 	}
 	if rows < 1 || rows > columns.MaxRows || n < 1 || n > columns.MaxColumns {
-		return nil, fmt.Errorf("%w: a chunk of %d rows and %d columns", ErrCorrupt, rows, n)
+		return fmt.Errorf("%w: a chunk of %d rows and %d columns", ErrCorrupt, rows, n)
 	}
 	data, err := s.packer.decompress(data)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	b, err := columns.Decode(data, int(rows), int(n))
-	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrCorrupt, err)
+	if err := b.Decode(data, int(rows), int(n)); err != nil {
+		return fmt.Errorf("%w: %w", ErrCorrupt, err)
 	}
 	for len(b.Columns) < width {
 		b.Columns = append(b.Columns, make([]int64, rows))
 	}
 	b.Columns = b.Columns[:width]
-	return b, nil
+	return nil
 }
 
 // eachPacked calls fn for each row of a packed table, in the order in which they were written.

@@ -58,7 +58,9 @@ func (s *Session) TimingValues() ([]TimingValue, error) { return rows(s, timingV
 
 // EachTimingValue calls fn for each row of TimingValues, which can be many: a timing has one for each slice in which
 // something happened. The row is overwritten by the next one.
-func (s *Session) EachTimingValue(fn func(*TimingValue)) error { return scan(s, timingValueTable, fn) }
+func (s *Session) EachTimingValue(fn func(*TimingValue)) error {
+	return scan(s, timingValueTable, nil, fn)
+}
 
 // TimingInclusives returns the table timing_inclusive in the order of slice and timing.
 func (s *Session) TimingInclusives() ([]TimingInclusive, error) {
