@@ -113,6 +113,12 @@ func (r *runFlags) run(e *environment, command []string) error {
 	defer survive(unix.SIGXFSZ)()
 	stop := make(chan struct{})
 	options.Stop = stop
+	var busy sync.Once
+	options.OnBusy = func() {
+		busy.Do(func() {
+			notes.say("another program reads the session and keeps it locked: it is written when that program is done")
+		})
+	}
 	stopWatching := watchKeyboard(notes, stop)
 	if !isTerminal(e.stdout) { // otherwise it would stand in the middle of what the command prints
 		options.OnSlice = func(p collect.Progress) {

@@ -34,6 +34,7 @@ type Options struct {
 	Stop    <-chan struct{}   // closed: stop waiting for the target, which runs on
 	Begin   time.Time         // for %t
 	OnSlice func(Progress)    // after each slice; may be nil
+	OnBusy  func()            // another process reads the session and keeps it from being written; may be nil
 }
 
 // Progress is how far a recording is.
@@ -103,6 +104,7 @@ func (res *Result) wait(t *launch.Target, stop <-chan struct{}) {
 }
 
 func record(o Options, w *session.Writer, directory string, start quantity.Nanoseconds, t *launch.Target, res *Result) error {
+	w.OnBusy = o.OnBusy
 	if err := w.SetInfo(o.Facts); err != nil {
 		return fmt.Errorf("%w: %w", ErrWrite, err)
 	}

@@ -31,9 +31,12 @@ const (
 	// maxValueBytes bounds one text or blob, so that a damaged length cannot ask
 	// for gigabytes; the longest real value is the IL map of a huge method.
 	maxValueBytes = 64 << 20
-	// busyTimeout is how long a reader waits for a writer inside its commit, and
-	// a writer for readers. The largest batch takes a few seconds.
+	// busyTimeout is how long a reader waits for a writer inside its commit, and a writer for readers before it says so. The largest batch
+	// takes a few seconds.
 	busyTimeout = 20 * time.Second
+	// longestBusy is how long a writer tries to commit while others read. Reading takes seconds; who keeps a transaction open for longer, in
+	// another tool, must not keep a recording from ending for ever.
+	longestBusy = 10 * time.Minute
 )
 
 // Kinds of errors; test for them with errors.Is. The messages of the errors
@@ -92,7 +95,25 @@ func Open(path string) (*Session, error) {
 		conn.Close()
 		return nil, s.explain(err)
 	}
-	return s, nil
+	if state, err := s.State(); err != nil || state == Complete {
+		return s, err
+	}
+	return s.settled()
+}
+
+// settled returns a copy in memory of a session that may still be written: all reads see the same moment, and its writer need not wait for
+// them.
+func (s *Session) settled() (*Session, error) {
+	defer s.Close()
+	w, err := s.InMemory()
+	if err != nil {
+		return nil, err
+	}
+	if err := sqlitex.ExecuteTransient(w.conn, "PRAGMA query_only=1", nil); err != nil {
+		w.Close()
+		return nil, s.explain(err)
+	}
+	return w.Session, nil
 }
 
 // prepareReader makes the connection safe for a file from anywhere and checks

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"zombiezen.com/go/sqlite"
 	"zombiezen.com/go/sqlite/sqlitex"
@@ -16,6 +17,7 @@ import (
 // Writer writes a session file, and reads it like a Session.
 type Writer struct {
 	*Session
+	OnBusy  func() // called when another process has kept the file locked for a while, before it is tried again; may be nil
 	inBatch bool
 }
 
@@ -166,14 +168,14 @@ func (w *Writer) Batch(fn func() error) error {
 	if w.inBatch {
 		return fn()
 	}
-	if err := sqlitex.ExecuteTransient(w.conn, "BEGIN IMMEDIATE", nil); err != nil {
+	if err := w.patiently("BEGIN IMMEDIATE"); err != nil {
 		return w.explain(err)
 	}
 	w.inBatch = true
 	err := fn()
 	w.inBatch = false
 	if err == nil {
-		err = w.explain(sqlitex.ExecuteTransient(w.conn, "COMMIT", nil))
+		err = w.explain(w.patiently("COMMIT"))
 	}
 	if err != nil {
 		w.lastIDs = nil
@@ -182,6 +184,20 @@ func (w *Writer) Batch(fn func() error) error {
 		err = errors.Join(err, w.explain(sqlitex.ExecuteTransient(w.conn, "ROLLBACK", nil)))
 	}
 	return err
+}
+
+// patiently runs a statement that other processes can keep from running as long as they read. What is recorded meanwhile waits where it was
+// recorded.
+func (w *Writer) patiently(statement string) error {
+	for begin := time.Now(); ; {
+		err := sqlitex.ExecuteTransient(w.conn, statement, nil)
+		if sqlite.ErrCode(err).ToPrimary() != sqlite.ResultBusy || time.Since(begin) > longestBusy {
+			return err
+		}
+		if w.OnBusy != nil {
+			w.OnBusy()
+		}
+	}
 }
 
 // SetInfo sets facts about the session, by key. The state is set with SetState.
