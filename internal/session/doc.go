@@ -1,6 +1,6 @@
 // Package session writes and reads the session file: everything that one run
 // recorded, with the names and sums that were computed from it, in one SQLite
-// database. Its schema is schema.sql, described in docs/session.md.
+// database. Its schema is schema.sql and packed.sql, described in docs/session.md.
 //
 // # Problem
 //
@@ -26,6 +26,9 @@
 // the kernel, and waiting for the disk at each batch would only guard against the
 // machine itself failing during the run.
 //
+// What grows with stacks and time is packed: many rows are one row of the table chunk, encoded by column
+// (packed.go, package columns). Queries see them as virtual tables (virtual.go). docs/design/0007 says why.
+//
 // # Invariants
 //
 //   - A batch is in the file as a whole or not at all.
@@ -36,6 +39,6 @@
 // # Limits
 //
 // A Session or Writer belongs to one goroutine. Values up to maxValueBytes are
-// read. Readers return whole tables as slices; for the tables that a view reads
-// by parts, path_value and path_time, there are PathChildren and PathTimeChildren.
+// read. Readers return whole tables as slices; for the largest, such as
+// site_value, there are functions that go through them row by row.
 package session
