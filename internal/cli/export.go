@@ -5,12 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/clrprof/clrprof/internal/analysis"
+	"github.com/clrprof/clrprof/internal/export/parquet"
 	"github.com/clrprof/clrprof/internal/export/pprof"
 	"github.com/clrprof/clrprof/internal/report"
 	"github.com/clrprof/clrprof/internal/session"
@@ -21,11 +23,16 @@ type exportFormat struct {
 	name, extension string
 	write           func(io.Writer, *session.Session, analysis.Filter) error
 	file            func(path string, s *session.Session) error // instead of write, of formats that are no streams and have everything
+	directory       bool                                        // file fills a directory
 }
 
 var exportFormats = []exportFormat{
 	{name: "pprof", extension: ".pb.gz", write: pprof.Write},
 	{name: "sqlite", extension: ".sqlite", file: func(path string, s *session.Session) error { return s.WritePlain(path) }},
+	{name: "parquet", extension: parquet.Extension, directory: true, file: func(path string, s *session.Session) error {
+		_, err := parquet.Write(path, s)
+		return err
+	}},
 }
 
 func newExportCommand(e *environment) *cobra.Command {
@@ -39,7 +46,8 @@ func newExportCommand(e *environment) *cobra.Command {
 			"  pprof   for go tool pprof, speedscope, Grafana: allocations and bytes, calls, elapsed and\n" +
 			"          application time, with functions, lines, and the labels type, thread and process\n" +
 			"  sqlite  for any SQLite tool: all tables and views of the session as docs/session.md describes them.\n" +
-			"          It is ten times as large as the session, and clrprof does not read it",
+			"          It is ten times as large as the session, and clrprof does not read it\n" +
+			"  parquet for DuckDB, ClickHouse, pandas, Spark: a directory with a file for each table of the session",
 		Example: "  clrprof export app.clrprof --format pprof -o app.pb.gz\n" +
 			"  go tool pprof -top app.pb.gz\n" +
 			"  go tool pprof -top -sample_index application app.pb.gz\n" +
@@ -74,7 +82,7 @@ func newExportCommand(e *environment) *cobra.Command {
 				output = strings.TrimSuffix(args[0], ".clrprof") + chosen.extension
 			}
 			if chosen.file != nil {
-				err = writeDatabase(output, force, func() error { return chosen.file(output, s) })
+				err = writePlace(output, force, chosen.directory, func() error { return chosen.file(output, s) })
 			} else {
 				err = writeFile(output, force, func(w io.Writer) error { return chosen.write(w, s, f) })
 			}
@@ -85,7 +93,7 @@ func newExportCommand(e *environment) *cobra.Command {
 			return written(err)
 		},
 	}
-	cmd.Flags().StringVar(&format, "format", "", "the format: pprof, sqlite")
+	cmd.Flags().StringVar(&format, "format", "", "the format: pprof, sqlite, parquet")
 	cmd.Flags().StringVarP(&output, "output", "o", "", "the file to write; - for standard output (default: the session's name with the format's extension)")
 	cmd.Flags().BoolVarP(&force, "force", "f", false, "replace the file if it exists")
 	filter.add(cmd)
@@ -123,16 +131,35 @@ func writeFile(path string, force bool, write func(io.Writer) error) error {
 	return exported(err)
 }
 
-// writeDatabase has a file filled by its path, as a whole or not at all.
-func writeDatabase(path string, force bool, write func() error) error {
-	f, err := createOutput(path, force)
+// writePlace has a file or a directory filled by its path, as a whole or not at all. A directory may exist with force.
+func writePlace(path string, force, directory bool, write func() error) error {
+	var err error
+	if directory {
+		err = createDirectory(path, force)
+	} else {
+		var f *os.File
+		if f, err = createOutput(path, force); err == nil {
+			err = f.Close()
+		}
+	}
 	if err != nil {
 		return err
 	}
-	if err = errors.Join(f.Close(), write()); err != nil {
-		os.Remove(path)
+	if err = write(); err != nil {
+		os.Remove(path) // a directory only if nothing else is in it
 	}
 	return exported(err)
+}
+
+func createDirectory(path string, force bool) error {
+	err := os.Mkdir(path, 0o777)
+	if errors.Is(err, fs.ErrExist) {
+		if force {
+			return nil
+		}
+		return exit(exitUnwritable, fmt.Errorf("%s exists: use -f to write into it, or -o for another name", path))
+	}
+	return exit(exitUnwritable, err)
 }
 
 // exported separates errors of the session from those of the output.

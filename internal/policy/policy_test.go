@@ -58,8 +58,9 @@ symbols: bundle clrmeta ppdb session
 calltree: quantity
 analysis: calltree instrument quantity session
 report: analysis calltree quantity session
+export/parquet: session
 export/pprof: analysis calltree quantity session
-cli: agentbin analysis cgroup collect export/pprof instrument launch quantity report session symbols
+cli: agentbin analysis cgroup collect export/parquet export/pprof instrument launch quantity report session symbols
 `
 
 // thirdParty lists the modules that the shipped binary may use, each with why.
@@ -69,6 +70,7 @@ var thirdParty = map[string]string{
 	"golang.org/x/sys":                   "mapping and locking of the shared memory",
 	"golang.org/x/term":                  "is it a terminal, and how wide",
 	"github.com/klauspost/compress/zstd": "Zstandard without cgo: packed tables are a tenth in size",
+	"github.com/parquet-go/parquet-go": "the Parquet format",
 	"zombiezen.com/go/sqlite":            "SQLite without cgo; fast bulk inserts",
 }
 
