@@ -95,8 +95,8 @@ func (s *siteLifetime) aliveSum() (sum population) {
 	return sum
 }
 
-// readArena reads the one arena in a directory.
-func readArena(t *testing.T, dir string) *arenaLifetime {
+// openArena opens the one arena in a directory, until the test ends.
+func openArena(t *testing.T, dir string) (*arena.Arena, *wire.Header) {
 	t.Helper()
 	paths, err := filepath.Glob(filepath.Join(dir, "*.arena"))
 	if err != nil || len(paths) != 1 {
@@ -106,11 +106,18 @@ func readArena(t *testing.T, dir string) *arenaLifetime {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer a.Close()
+	t.Cleanup(func() { a.Close() })
 	h, err := a.Header()
 	if err != nil {
 		t.Fatal(err)
 	}
+	return a, h
+}
+
+// readArena reads the one arena in a directory.
+func readArena(t *testing.T, dir string) *arenaLifetime {
+	t.Helper()
+	a, h := openArena(t, dir)
 	out := &arenaLifetime{types: map[uint32]wire.Type{}, lost: h.Losses, known: h.AliveKnown != 0}
 	out.readSites(t, a)
 	out.readLog(t, a.Log())

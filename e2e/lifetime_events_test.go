@@ -1,12 +1,10 @@
 package e2e
 
 import (
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/clrprof/clrprof/internal/arena"
 	"github.com/clrprof/clrprof/internal/dotnettest"
 	"github.com/clrprof/clrprof/internal/wire"
 )
@@ -74,19 +72,7 @@ func TestLifetimeDeaf(t *testing.T) {
 				target := runtime.Command(dll, "churn", "400")
 				arenas := attachAgent(t, target, agent, slices.Concat(env, []string{"CLRPROF_VARIANT=deaf", "CLRPROF_EVERY=40"})...)
 				runTarget(t, target)
-				paths, err := filepath.Glob(filepath.Join(arenas, "*.arena"))
-				if err != nil || len(paths) != 1 {
-					t.Fatalf("arenas %v, %v: want one", paths, err)
-				}
-				a, err := arena.Open(paths[0])
-				if err != nil {
-					t.Fatal(err)
-				}
-				defer a.Close()
-				h, err := a.Header()
-				if err != nil {
-					t.Fatal(err)
-				}
+				_, h := openArena(t, arenas)
 				if lost := h.Losses[wire.LossMoves].Events; lost != 1 || h.Collections < 50 || h.Walks < 20 {
 					t.Errorf("%d collections, %d lost, %d walks", h.Collections, lost, h.Walks)
 				}

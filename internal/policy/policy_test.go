@@ -70,7 +70,7 @@ var thirdParty = map[string]string{
 	"golang.org/x/sys":                   "mapping and locking of the shared memory",
 	"golang.org/x/term":                  "is it a terminal, and how wide",
 	"github.com/klauspost/compress/zstd": "Zstandard without cgo: packed tables are a tenth in size",
-	"github.com/parquet-go/parquet-go": "the Parquet format",
+	"github.com/parquet-go/parquet-go":   "the Parquet format",
 	"zombiezen.com/go/sqlite":            "SQLite without cgo; fast bulk inserts",
 }
 

@@ -119,15 +119,7 @@ func TestLanguageNames(t *testing.T) {
 // rawNames are those of all methods, in the order of methodsOf.
 func rawNames(t *testing.T, dll string) []string {
 	t.Helper()
-	f, err := symbols.OpenFile(dll)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	image, err := clrmeta.Open(f, f.Size())
-	if err != nil {
-		t.Fatal(err)
-	}
+	image := openImage(t, dll)
 	var out []string
 	for _, f := range methodsOf(t, dll) {
 		method, err := image.Metadata().Method(clrmeta.Token(f.Token))

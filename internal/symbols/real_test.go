@@ -113,18 +113,25 @@ func compareNames(t *testing.T, path string, functions []session.Function, want 
 	t.Logf("%d names, %d of them compared", len(functions), compared)
 }
 
-// typeTokens maps raw names to tokens.
-func typeTokens(t *testing.T, dll string) map[string]session.Token {
+// openImage opens the metadata of a file, until the test ends.
+func openImage(t *testing.T, dll string) *clrmeta.Image {
 	t.Helper()
 	f, err := symbols.OpenFile(dll)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer f.Close()
+	t.Cleanup(func() { f.Close() })
 	image, err := clrmeta.Open(f, f.Size())
 	if err != nil {
 		t.Fatal(err)
 	}
+	return image
+}
+
+// typeTokens maps raw names to tokens.
+func typeTokens(t *testing.T, dll string) map[string]session.Token {
+	t.Helper()
+	image := openImage(t, dll)
 	tokens := map[string]session.Token{}
 	for row := uint32(1); row <= image.Metadata().Rows(clrmeta.TableTypeDef); row++ {
 		token := clrmeta.MakeToken(clrmeta.TableTypeDef, row)
