@@ -45,6 +45,10 @@ type Options struct {
 	Framework     Framework
 	Web           bool     // needs ASP.NET Core, too; not for .NET Core 3.1
 	Features      []string // of the C# compiler, such as "runtime-async=on"
+
+	// Trimmed is the version of one of SingleFiles: the program is compiled against
+	// what that has of the libraries, and defines TRIMMED.
+	Trimmed string `json:",omitempty"`
 }
 
 // Compile compiles C#, or with an SDK F# or Visual Basic, which it knows by the
@@ -174,6 +178,9 @@ func (tc toolchain) args(files []string, out string, o Options) []string {
 	}
 	for _, d := range o.Defines {
 		options = append(options, "define:"+d)
+	}
+	if o.Trimmed != "" {
+		options = append(options, "define:TRIMMED")
 	}
 	for _, f := range o.Features {
 		options = append(options, "features:"+f)

@@ -15,16 +15,21 @@
 // on the PATH have of runtimes, 6 or later, and the newest SDK, 10 or later. The
 // newest runtime comes first everywhere.
 //
+// A machine without a whole .NET 10 or 8 can have those of two single-file
+// applications of npm ([Install.SingleFiles]): 10.0.11, trimmed, and 8.0.30, whole.
+// They are fetched only there, and run what can run on them.
+//
 // # The cache
 //
 // Everything lies outside the checkout, in ${XDG_CACHE_HOME:-~/.cache}/clrprof:
 //
-//	npm/           the two tarballs
+//	npm/           the tarballs
 //	dotnet/N/      the installation, N being the version of this layout
 //	  net9/        DOTNET_ROOT of 9.0.7
 //	  sdk3/        DOTNET_ROOT of 3.1.2, with the SDK
 //	  mcp/         the application that 9.0.7 came with, a target of its own
 //	roots/         DOTNET_ROOTs with one version of the machine's runtimes each
+//	single/N/      a single-file runtime in each directory, with its libraries
 //	compiled/KEY/  results of Compile; KEY is a hash of everything that went in
 //
 // A directory appears by one rename when it is complete, so there is no half

@@ -19,6 +19,14 @@ type TB interface {
 
 var ensureOnce = sync.OnceValues(func() (*Install, error) { return Ensure(io.Discard) })
 
+var singleOnce = sync.OnceValues(func() ([]SingleFile, error) {
+	in, err := ensureOnce()
+	if err != nil {
+		return nil, err
+	}
+	return in.SingleFiles(io.Discard)
+})
+
 // Need returns the installation and makes it first if there is none. A test that
 // needs .NET and cannot get it fails; it is not skipped, as that would look like
 // success.
@@ -54,6 +62,20 @@ func NeedRuntimes(t TB, major int) []Runtime {
 	return rs
 }
 
+// NeedSingleFiles returns the single-file runtimes of the major versions of which
+// there is no whole one. A test is skipped on a machine that needs none of them.
+func NeedSingleFiles(t TB) []SingleFile {
+	t.Helper()
+	rs, err := singleOnce()
+	if err != nil {
+		t.Fatalf("this test needs .NET: %v", err)
+	}
+	if len(rs) == 0 {
+		t.Skipf("there are whole runtimes of all major versions: those of single-file applications are not needed")
+	}
+	return rs
+}
+
 // Target compiles testdata/targets/NAME and returns the path of the DLL, which
 // lies in the cache: copy it before changing anything beside it. The name in the
 // options need not be set.
@@ -67,8 +89,11 @@ func Target(t TB, name string, o Options) string {
 	if o.Name == "" {
 		o.Name = name
 	}
-	// Beside the targets lies what they share.
-	dll, err := in.Compile([]string{dir, filepath.Dir(dir)}, "", o)
+	sources := []string{dir, filepath.Dir(dir)} // beside the targets lies what they share
+	if o.Trimmed != "" {
+		sources = append(sources, filepath.Join(filepath.Dir(filepath.Dir(dir)), "trimmed"))
+	}
+	dll, err := in.Compile(sources, "", o)
 	if errors.Is(err, ErrNoSDK) {
 		t.Skipf("%v", err)
 	}

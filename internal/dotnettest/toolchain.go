@@ -60,7 +60,11 @@ type toolchain struct {
 // out on every machine.
 func (in *Install) toolchainFor(l language, o Options) (toolchain, error) {
 	if o.Framework == NetCore31 && l == csharp {
-		refs, err := filepath.Glob(filepath.Join(in.Ref(), "*.dll"))
+		libraries := in.Ref()
+		if o.Trimmed != "" {
+			libraries = in.singleReferences(o.Trimmed)
+		}
+		refs, err := filepath.Glob(filepath.Join(libraries, "*.dll"))
 		return toolchain{
 			version: sdkVersion, command: in.oldCompiler(in.Net9()), env: in.Net9().Env(), dash: "-",
 			flags: []string{"-nologo", "-nostdlib", "-noconfig", "-utf8output", "-langversion:8"}, refs: refs,

@@ -37,7 +37,7 @@ instrument: clrmeta wire
 agentbin:
 heapgraph:
 cgroup:
-dotnettest:
+dotnettest: bundle
 programs:
 policy:
 wire/gen: wire

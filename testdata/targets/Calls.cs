@@ -4,7 +4,6 @@
 using System;
 using System.Collections.Generic;
 using System.Globalization;
-using System.IO;
 using System.Reflection;
 using System.Runtime.CompilerServices;
 
@@ -161,7 +160,7 @@ static class Calls
 
     /// <summary>The pairs of key and value that tell which function it is.</summary>
     public static object[] Function(string prefix, MethodBase f) => new object[] { prefix + "name", Truth.Name(f),
-        prefix + "module", Path.GetFileName(f.DeclaringType.Assembly.Location), prefix + "token", "0x" + f.MetadataToken.ToString("x8", CultureInfo.InvariantCulture) };
+        prefix + "module", Truth.ModuleOf(f), prefix + "token", "0x" + f.MetadataToken.ToString("x8", CultureInfo.InvariantCulture) };
 
     /// <summary>As Truth.Row, where arrays of pairs may stand between the pairs.</summary>
     public static string Row(string kind, params object[] pairs)

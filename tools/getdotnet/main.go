@@ -44,6 +44,13 @@ func run(args []string) error {
 		for _, r := range in.Runtimes() {
 			fmt.Printf("%s\t%s\n", r.Name, r.Root)
 		}
+		single, err := in.SingleFiles(os.Stderr)
+		if err != nil {
+			return err
+		}
+		for _, r := range single {
+			fmt.Printf("%s\t%s\n", r.Title(), r.Root)
+		}
 		if sdk, ok := in.NewestSDK(); ok {
 			fmt.Printf("SDK %s\t%s\n", sdk.Version, sdk.Root)
 		}

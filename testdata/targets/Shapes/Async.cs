@@ -1,3 +1,4 @@
+#if !TRIMMED
 using System;
 using System.Reflection;
 using System.Runtime.CompilerServices;
@@ -58,3 +59,4 @@ namespace Shapes
         }
     }
 }
+#endif
