@@ -60,7 +60,7 @@ func addTo(sums []q.Amount, at int32, a q.Amount) {
 	}
 }
 
-// callTree is the tree of the paths of a part of a session that are worth anything, in memory or in time: one
+// callTree is the tree of the paths of a part of a session that have anything, in memory or in time: one
 // tree, so that a path has the same id in both.
 type callTree struct {
 	calltree.Tree
@@ -90,7 +90,7 @@ func (d *Data) callTree(own []q.Amount, times *nodeTimes) *callTree {
 	keepParents(all.Tree, t.memory.keep)
 	keep := t.memory.keep
 	if times != nil {
-		t.time = times.worth(all)
+		t.time = times.kept(all)
 		keep = slices.Clone(keep)
 		for i, k := range t.time {
 			keep[i] = keep[i] || k

@@ -174,11 +174,11 @@ func (d *Data) placeTimes(times *nodeTimes, inclusive []q.Time, place []int32, p
 	return out
 }
 
-// empty reports whether a row is worth nothing.
+// empty reports whether a row is all zero.
 func (r *timeRow) empty() bool { return r.TimeValue == session.TimeValue{} }
 
-// worth reports which merged nodes have time or calls, or are above one that has.
-func (n *nodeTimes) worth(all *calltree.Merged) []bool {
+// kept reports which merged nodes have time or calls, or are above one that has.
+func (n *nodeTimes) kept(all *calltree.Merged) []bool {
 	keep, own, counts := make([]bool, all.Len()), n.own, n.counts
 	if n.folded != nil {
 		own, counts = n.folded.onNodes(n)

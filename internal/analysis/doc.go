@@ -18,13 +18,13 @@
 //
 // Times are summed by the same rules as amounts of memory (calltree knows no difference) after one step more: of each
 // timing, the time that the probes themselves took is taken out, and the result is rounded to nanoseconds. Everything else
-// is a sum of these, so all totals agree exactly. A path has one id, whether it is worth memory, time or both.
+// is a sum of these, so all totals agree exactly. A path has one id, whether it has memory, time or both.
 //
 // # Invariants
 //
 //   - Derive with no filter gives exactly the stored derived tables.
 //   - The smallest and largest values of single calls are those of the whole run: a filter by time leaves them out.
-//   - Rows that are worth nothing are left out, in every table alike.
+//   - Rows of zeros are left out, in every table alike.
 //   - Rows are in the order of their key, and a path's parent comes before it.
 //   - A session with broken references gives an error that wraps session.ErrCorrupt.
 //

@@ -138,7 +138,7 @@ func (s *story) row(in func(session.FunctionID) bool, of func(*oneCall) bool) na
 var onlyTimes = cmp.Options{cmpopts.IgnoreFields(q.Time{}, "Overhead", "Waits"), cmpopts.EquateEmpty()}
 
 // TestTimesAgainstStory compares tables with the calls and intervals from which they came. This is the definition
-// itself: each interval belongs to the stack at its end, and a call is worth what a stopwatch around it shows.
+// itself: each interval belongs to the stack at its end, and a call takes what a stopwatch around it shows.
 func TestTimesAgainstStory(t *testing.T) {
 	dir := t.TempDir()
 	rapid.Check(t, func(rt *rapid.T) {

@@ -215,7 +215,7 @@ func newNaiveTimes(b *sessiontest.Builder, f Filter, in func(session.FunctionID)
 	return v
 }
 
-// compare leaves out what is worth nothing, but for paths that have others below.
+// compare leaves out what is zero, but for paths that have others below.
 func (v *naiveTimes) compare(t *rapid.T, d *session.Derived) {
 	single := func(m naiveRow) naiveRow { return naiveRow{TimeValue: m.TimeValue} }
 	diffTimes(t, "calls", v.calls, d.CallTimes, func(r session.CallTime) ([2]session.FunctionID, naiveRow) {

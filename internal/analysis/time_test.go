@@ -241,7 +241,7 @@ func TestCorrectNonsense(t *testing.T) {
 	})
 }
 
-// TestRange: a set of functions is worth what one function would be that had all of their code.
+// TestRange: a set of functions has what one function would have that had all of their code.
 func TestRange(t *testing.T) {
 	s := open(t, sessiontest.Timed(), filepath.Join(t.TempDir(), "a"))
 	defer s.Close()

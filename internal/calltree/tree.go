@@ -8,7 +8,7 @@ import (
 // None is the parent of a root, and the group of a node that belongs to none.
 const None = -1
 
-// Value is what nodes are worth: an amount of memory, a time, a number of calls. Its zero value is worth nothing.
+// Value is what nodes have: an amount of memory, a time, a number of calls. Its zero value is nothing.
 type Value[V any] interface {
 	Add(V) V
 	IsZero() bool
@@ -143,7 +143,7 @@ type Call struct {
 	Caller, Callee int32
 }
 
-// CallValue is what a call is worth: Inclusive while the callee, called by this
+// CallValue is what a call has: Inclusive while the callee, called by this
 // caller, was anywhere on the stack, each allocation and each interval once; Exclusive while it was
 // the top of the stack and this caller had called it there.
 type CallValue[V any] struct {

@@ -173,7 +173,7 @@ func TestMergeAgainstNaive(t *testing.T) {
 				t.Errorf("node %d has path %s, merged %s", i, s.pathKey(i), merged.pathKey(int(n)))
 			}
 		}
-		// Merging must not change what functions and calls are worth.
+		// Merging must not change the values of functions and calls.
 		inclusive := Inclusive(merged.tree, merged.exclusive)
 		if diff := cmp.Diff(s.naivePresence(s.group), Presence(merged.tree, inclusive, merged.group, s.groups)); diff != "" {
 			t.Errorf("presence after merge: %s", diff)
@@ -212,7 +212,7 @@ func TestKeepAgainstNaive(t *testing.T) {
 	})
 }
 
-// naivePathTotals is naiveMerge without the paths that are worth nothing.
+// naivePathTotals is naiveMerge without the paths of value zero.
 func (s sample) naivePathTotals() map[string]q.Amount {
 	out := s.naiveMerge()
 	for k, v := range out {
@@ -316,7 +316,7 @@ func TestDeep(t *testing.T) {
 	}
 	for g, v := range Presence(tree, inclusive, group, 3) {
 		if want := (q.Amount{Allocations: q.Count(n - g), Bytes: q.Bytes(24 * (n - g))}); v != want {
-			t.Errorf("group %d is worth %v, want %v", g, v, want)
+			t.Errorf("group %d has %v, want %v", g, v, want)
 		}
 	}
 	if m := tree.Merge(group); m.Len() != n {

@@ -260,7 +260,7 @@ type row struct {
 	Running                      quantity.Count
 }
 
-// wanted is by thread and stack. What is worth nothing has no row.
+// wanted is by thread and stack. What is zero has no row.
 func (p *program) wanted() map[string]row {
 	out := map[string]row{}
 	for key, c := range p.truth {

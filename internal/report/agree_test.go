@@ -172,7 +172,7 @@ func TestTreeAgreesWithSQL(t *testing.T) {
 	}
 }
 
-// TestTreeRowsAddUp: in the order in which a tree is written, each row is worth itself
+// TestTreeRowsAddUp: in the order in which a tree is written, each row is itself
 // and the rows one level below it.
 func TestTreeRowsAddUp(t *testing.T) {
 	for seed := range uint64(30) {
@@ -193,7 +193,7 @@ func TestTreeRowsAddUp(t *testing.T) {
 					}
 				}
 				if sum != r["inclusive_bytes"] {
-					t.Errorf("seed %d: %s row %d %v is worth %v, its parts %v", seed, view, i, r["name"], r["inclusive_bytes"], sum)
+					t.Errorf("seed %d: %s row %d %v is %v, its parts %v", seed, view, i, r["name"], r["inclusive_bytes"], sum)
 				}
 			}
 		}

@@ -239,7 +239,7 @@ func tableRows(t *testing.T, table *Table) []map[string]any {
 }
 
 // TestTimesAreOrdered: application time is part of elapsed time, exclusive time of inclusive time, raw time is elapsed
-// time with what the probes added; each row of a tree is worth itself and the rows below it.
+// time with what the probes added; each row of a tree is itself and the rows below it.
 func TestTimesAreOrdered(t *testing.T) {
 	for at, b := range timedSessions() {
 		s := complete(t, b, filepath.Join(t.TempDir(), "s"))
@@ -274,7 +274,7 @@ func TestTimesAreOrdered(t *testing.T) {
 				}
 			}
 			if sum != r["elapsed_inclusive"] {
-				t.Errorf("%s: row %d %v is worth %v, its parts %v", at, i, r["name"], r["elapsed_inclusive"], sum)
+				t.Errorf("%s: row %d %v is %v, its parts %v", at, i, r["name"], r["elapsed_inclusive"], sum)
 			}
 		}
 	}

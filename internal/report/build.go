@@ -31,7 +31,7 @@ func buildFunctions(b *builder) error {
 			return err
 		}
 	}
-	b.table.Rows = append(all, b.limit(list, worthExclusive)...)
+	b.table.Rows = append(all, b.limit(list, exclusiveCost)...)
 	return nil
 }
 
@@ -64,7 +64,7 @@ func buildCallTree(b *builder) error {
 	for i := range roots {
 		asRoot(&roots[i])
 	}
-	return b.tree(roots, worthInclusive, b.pathsBelow)
+	return b.tree(roots, inclusiveCost, b.pathsBelow)
 }
 
 // asRoot makes the row of a process the root of its call tree: itself it allocates nothing, takes no time and is not called.
@@ -84,22 +84,22 @@ func (c *context) pathRow(p session.PathValue) Row {
 }
 
 // hotPath returns the hot path from a row of the call tree, without it: by what weighs, bytes or time.
-func (c *context) hotPath(from Row, weight func(worth) int64) ([]Row, error) {
-	return calltree.HotPath(from, weight(worthExclusive(&from)), func(r Row) ([]calltree.Weighted[Row], error) {
+func (c *context) hotPath(from Row, weight func(cost) int64) ([]Row, error) {
+	return calltree.HotPath(from, weight(exclusiveCost(&from)), func(r Row) ([]calltree.Weighted[Row], error) {
 		below, err := c.pathsBelow(&r)
 		var out []calltree.Weighted[Row]
 		for _, b := range below {
-			out = append(out, calltree.Weighted[Row]{Node: b, Inclusive: weight(worthInclusive(&b)), Exclusive: weight(worthExclusive(&b))})
+			out = append(out, calltree.Weighted[Row]{Node: b, Inclusive: weight(inclusiveCost(&b)), Exclusive: weight(exclusiveCost(&b))})
 		}
 		return out, err
 	})
 }
 
-func byBytes(w worth) int64 { return int64(w.amount.Bytes) }
-func byTime(w worth) int64  { return int64(w.time.Elapsed) }
+func byBytes(w cost) int64 { return int64(w.amount.Bytes) }
+func byTime(w cost) int64  { return int64(w.time.Elapsed) }
 
 // heavier is what most rows are ordered by: time where there is any.
-func (c *context) heavier() func(worth) int64 {
+func (c *context) heavier() func(cost) int64 {
 	if c.hasTime() {
 		return byTime
 	}
@@ -171,7 +171,7 @@ func buildCallers(b *builder) error {
 	weight := b.heavier()
 	matches, err := find("function", b.options.Argument, ids, b.functionName, func(id session.FunctionID) int64 {
 		r := of[id]
-		return weight(worthInclusive(&r))
+		return weight(inclusiveCost(&r))
 	})
 	if err != nil {
 		return err
@@ -196,9 +196,9 @@ func buildCallers(b *builder) error {
 		}
 		row := of[current]
 		row.role, row.root = roleCurrent, current
-		b.table.Rows = append(b.table.Rows, b.limit(callers, worthExclusive)...)
+		b.table.Rows = append(b.table.Rows, b.limit(callers, exclusiveCost)...)
 		b.table.Rows = append(b.table.Rows, row)
-		b.table.Rows = append(b.table.Rows, b.limit(callees, worthExclusive)...)
+		b.table.Rows = append(b.table.Rows, b.limit(callees, exclusiveCost)...)
 	}
 	return nil
 }
@@ -221,7 +221,7 @@ func buildModules(b *builder) error {
 		row.level = 1
 		ofModule[row.module] = append(ofModule[row.module], row)
 	}
-	return b.tree(roots, worthExclusive, func(r *Row) ([]Row, error) {
+	return b.tree(roots, exclusiveCost, func(r *Row) ([]Row, error) {
 		switch r.kind {
 		case rowModule:
 			return ofModule[r.module], nil
@@ -290,7 +290,7 @@ func buildLines(b *builder) error {
 		return err
 	}
 	b.attachLives(list)
-	b.table.Rows = b.limit(list, worthExclusive)
+	b.table.Rows = b.limit(list, exclusiveCost)
 	var placed q.Amount
 	for _, r := range list {
 		placed = placed.Add(r.values.Exclusive)
@@ -313,13 +313,13 @@ func buildInstructions(b *builder) error {
 	if err != nil {
 		return err
 	}
-	b.table.Rows = b.limit(list, worthExclusive)
+	b.table.Rows = b.limit(list, exclusiveCost)
 	if !b.hasTime() {
 		return nil
 	}
 	var placed q.Time
 	for _, r := range list {
-		placed = placed.Add(worthExclusive(&r).time)
+		placed = placed.Add(exclusiveCost(&r).time)
 	}
 	without := b.shownTime.Inclusive.Sub(placed)
 	b.table.Notes = append(b.table.Notes, fmt.Sprintf("%s %% of the time passed in functions after their last call, which is at no instruction.",
@@ -341,7 +341,7 @@ func buildProcesses(b *builder) error {
 			list = append(list, Row{kind: rowProcess, process: p.ID, time: b.orNone(nil, p.ID)})
 		}
 	}
-	b.table.Rows = b.limit(list, worthExclusive)
+	b.table.Rows = b.limit(list, exclusiveCost)
 	return nil
 }
 
@@ -369,7 +369,7 @@ func buildThreads(b *builder) error {
 		}
 		list = append(list, Row{kind: rowThread, thread: t.ID, process: t.Process, values: both(of[t.ID]), time: b.orNone(timeOf[t.ID], t.Process)})
 	}
-	b.table.Rows = b.limit(list, worthExclusive)
+	b.table.Rows = b.limit(list, exclusiveCost)
 	return nil
 }
 

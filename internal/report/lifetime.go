@@ -134,7 +134,7 @@ func buildLifetime(b *builder) error {
 		return err
 	}
 	if b.options.GCs != "" { // where the living are is known of the end alone
-		b.table.Rows = b.limit(list, worthExclusive)
+		b.table.Rows = b.limit(list, exclusiveCost)
 		return nil
 	}
 	if err := b.attachWhere(list, of); err != nil {
@@ -142,7 +142,7 @@ func buildLifetime(b *builder) error {
 	}
 	notes, err := b.lifetimeNotes()
 	b.table.Notes = append(b.table.Notes, notes...)
-	b.table.Rows = b.limit(list, worthExclusive)
+	b.table.Rows = b.limit(list, exclusiveCost)
 	return err
 }
 
@@ -238,7 +238,7 @@ func buildDiffGCs(b *builder) error {
 	if !known {
 		b.table.Notes = append(b.table.Notes, "There was no last collection (--final-gc=false, or the process died): when the living were born is not known.")
 	}
-	b.table.Rows = b.limit(out, worthExclusive)
+	b.table.Rows = b.limit(out, exclusiveCost)
 	return err
 }
 
@@ -348,6 +348,6 @@ func buildAges(b *builder) error {
 			rows[i].byGCs[0] = 0 // how many survived nothing is known of the whole only
 		}
 	}
-	b.table.Rows = b.limit(list, worthExclusive)
+	b.table.Rows = b.limit(list, exclusiveCost)
 	return err
 }

@@ -44,7 +44,7 @@ type Row struct {
 	time        *rowTime             // nil: none
 	key, text   string               // of a fact
 	rest        int                  // how many rows a rest row stands for
-	hidden      worth                // and what they are worth, each allocation and interval once
+	hidden      cost                 // and their cost, each allocation and interval once
 	exclusive   bool                 // hidden is by the exclusive rule, and the inclusive one would differ
 	from        []session.FunctionID // the hot path on which a type was created
 	fromShare   q.Percent            // how much of the type was made at its end

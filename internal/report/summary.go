@@ -171,17 +171,17 @@ func buildTypesFlat(b *builder) error {
 		t := b.types.get(v.Type)
 		list = append(list, Row{kind: rowType, typ: v.Type, module: t.Module, process: t.Process, values: both(v.Amount)})
 	}
-	b.table.Rows = b.limit(list, worthInclusive)
+	b.table.Rows = b.limit(list, inclusiveCost)
 	return nil
 }
 
 // addHotPath adds the hot path of the process that weighs most.
-func (s *Summary) addHotPath(key, title, text string, weight func(worth) int64) error {
+func (s *Summary) addHotPath(key, title, text string, weight func(cost) int64) error {
 	roots, err := s.context.processRows()
 	if err != nil || len(roots) == 0 {
 		return err
 	}
-	heaviest := slices.MaxFunc(roots, func(a, b Row) int { return cmp.Compare(weight(worthInclusive(&a)), weight(worthInclusive(&b))) })
+	heaviest := slices.MaxFunc(roots, func(a, b Row) int { return cmp.Compare(weight(inclusiveCost(&a)), weight(inclusiveCost(&b))) })
 	asRoot(&heaviest)
 	hot, err := s.context.hotPath(heaviest, weight)
 	if err != nil {
@@ -191,7 +191,7 @@ func (s *Summary) addHotPath(key, title, text string, weight func(worth) int64) 
 		hot = append([]Row{heaviest}, hot...)
 	}
 	if n := len(hot); n > maxHotPath {
-		skipped := Row{kind: rowRest, rest: n - maxHotPath, text: "level", hidden: worthInclusive(&hot[maxHotPath/2])}
+		skipped := Row{kind: rowRest, rest: n - maxHotPath, text: "level", hidden: inclusiveCost(&hot[maxHotPath/2])}
 		hot = slices.Concat(hot[:maxHotPath/2], []Row{skipped}, hot[n-maxHotPath/2:])
 	}
 	for i := range hot {
@@ -232,7 +232,7 @@ func (s *Summary) countSymbols() error {
 		if _, known := weights[m.Name]; !known {
 			s.NoSymbols = append(s.NoSymbols, m.Name)
 		}
-		weights[m.Name] += weight(worthExclusive(&list[i]))
+		weights[m.Name] += weight(exclusiveCost(&list[i]))
 	}
 	slices.SortFunc(s.NoSymbols, func(a, b string) int {
 		return cmp.Or(cmp.Compare(weights[b], weights[a]), strings.Compare(a, b))

@@ -95,7 +95,7 @@ func (s *Summary) partTable(top int, section analysis.LifeSection) (*Table, erro
 			list = append(list, row)
 			more, hidden = more-1, hidden.Sub(r.Part)
 		}
-		b.table.Rows = b.limit(list, worthExclusive)
+		b.table.Rows = b.limit(list, exclusiveCost)
 		b.hideMore(more, hidden)
 		return nil
 	}
@@ -117,7 +117,7 @@ func (b *builder) hideMore(more int, hidden q.Amount) {
 	}
 	rest := &b.table.Rows[len(b.table.Rows)-1]
 	rest.rest += more
-	rest.hidden = rest.hidden.add(worth{amount: hidden})
+	rest.hidden = rest.hidden.add(cost{amount: hidden})
 }
 
 // lifetimeFacts prints the lines about lifetimes at the head of a summary.

@@ -173,7 +173,7 @@ func buildSurvivors(b *builder) error {
 			out = append(out, r)
 		}
 	}
-	return b.tree(out, worthExclusive, func(r *Row) ([]Row, error) {
+	return b.tree(out, exclusiveCost, func(r *Row) ([]Row, error) {
 		if r.kind == rowRoot {
 			return nil, nil
 		}

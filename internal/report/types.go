@@ -26,7 +26,7 @@ func buildTypes(b *builder) error {
 	}
 	b.attachLives(roots)
 	below := map[session.PathID][]Row{} // of the type whose tree is being built
-	err = b.tree(roots, worthInclusive, func(r *Row) ([]Row, error) {
+	err = b.tree(roots, inclusiveCost, func(r *Row) ([]Row, error) {
 		if r.kind != rowType {
 			return below[r.path], nil
 		}

@@ -314,8 +314,8 @@ func compare(column Column, x, y Cell) int {
 }
 
 // limit sorts rows and cuts them. What is cut becomes a rest row; value says what
-// a row is worth there, so that nothing counts twice.
-func (b *builder) limit(list []Row, value func(*Row) worth) []Row {
+// a row has there, so that nothing counts twice.
+func (b *builder) limit(list []Row, value func(*Row) cost) []Row {
 	if b.options.nonzero {
 		list = slices.DeleteFunc(list, func(r Row) bool { return b.order.cell(b.context, &r).Number == 0 })
 	}
@@ -327,7 +327,7 @@ func (b *builder) limit(list []Row, value func(*Row) worth) []Row {
 	var out []Row
 	rest := Row{kind: rowRest}
 	for i := range list {
-		if i < keep && !b.tooSmall(list[i].level, worthInclusive(&list[i])) {
+		if i < keep && !b.tooSmall(list[i].level, inclusiveCost(&list[i])) {
 			out = append(out, list[i])
 			continue
 		}
@@ -338,7 +338,7 @@ func (b *builder) limit(list []Row, value func(*Row) worth) []Row {
 			rest.text = string(rowLine)
 		}
 		rest.hidden = rest.hidden.add(value(&list[i]))
-		rest.exclusive = rest.exclusive || value(&list[i]) != worthInclusive(&list[i])
+		rest.exclusive = rest.exclusive || value(&list[i]) != inclusiveCost(&list[i])
 	}
 	switch {
 	case rest.rest == 0:
@@ -359,7 +359,7 @@ func counted[T ~int | ~int64](n T, thing string) string {
 }
 
 // tree adds rows and what is below them, depth first and without recursion.
-func (b *builder) tree(roots []Row, value func(*Row) worth, children func(*Row) ([]Row, error)) error {
+func (b *builder) tree(roots []Row, value func(*Row) cost, children func(*Row) ([]Row, error)) error {
 	type frame struct {
 		rows []Row
 		next int

@@ -146,7 +146,7 @@ func TestCountersKnowTheTruth(t *testing.T) {
 		}
 	}
 	t.Logf("%+v", s)
-	few := uint64(*seeds / 100) // nothing here is worth anything if nothing happens
+	few := uint64(*seeds / 100) // that nothing happens must not pass
 	for kind, n := range s.events[1:] {
 		if uint64(n) < few {
 			t.Errorf("%d events of kind %d", n, kind+1)

@@ -7,26 +7,26 @@ import (
 	q "github.com/clrprof/clrprof/internal/quantity"
 )
 
-// worth is what a row counts for: when rows are hidden, and whether they are too small to be shown.
-type worth struct {
+// cost is what a row counts for: when rows are hidden, and whether they are too small to be shown.
+type cost struct {
 	amount q.Amount
 	time   q.Time
 }
 
-func (w worth) add(o worth) worth { return worth{w.amount.Add(o.amount), w.time.Add(o.time)} }
+func (w cost) add(o cost) cost { return cost{w.amount.Add(o.amount), w.time.Add(o.time)} }
 
-func (w worth) isZero() bool { return w == worth{} }
+func (w cost) isZero() bool { return w == cost{} }
 
-func worthInclusive(r *Row) worth {
-	w := worth{amount: r.values.Inclusive}
+func inclusiveCost(r *Row) cost {
+	w := cost{amount: r.values.Inclusive}
 	if r.time != nil {
 		w.time = r.time.Inclusive
 	}
 	return w
 }
 
-func worthExclusive(r *Row) worth {
-	w := worth{amount: r.values.Exclusive}
+func exclusiveCost(r *Row) cost {
+	w := cost{amount: r.values.Exclusive}
 	if r.time != nil {
 		w.time = r.time.Exclusive
 	}
@@ -34,7 +34,7 @@ func worthExclusive(r *Row) worth {
 }
 
 // tooSmall reports whether a tree row of a level is under the limit in all that the session holds.
-func (b *builder) tooSmall(level int, w worth) bool {
+func (b *builder) tooSmall(level int, w cost) bool {
 	if b.options.Min <= 0 || level == 0 {
 		return false
 	}
@@ -56,7 +56,7 @@ func (c *context) measures() string {
 
 // shares says what part of all a hidden rest is: of what the table's columns of text show, and of the kind of time that
 // rows are ordered by.
-func (t *Table) shares(w worth) string {
+func (t *Table) shares(w cost) string {
 	c, order := t.context, t.order
 	shows := func(data dataSet) bool {
 		return slices.ContainsFunc(t.TextColumns, func(key string) bool { return allColumns[key].data == data })
