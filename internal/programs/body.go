@@ -78,7 +78,7 @@ func (g *generator) writeBody(s scope) {
 	g.line("if (d <= 0 || --c.Fuel < 0) %s", g.leave(s, "0"))
 	g.line("int x = 1;")
 	g.line("r = r * 1664525u + %du;", g.r.Uint32())
-	if s.f.kind == async && g.oneIn(2) {
+	if s.f.kind == async && g.oneIn(2) && !g.still {
 		g.line("await Task.Yield();")
 	}
 	if s.f.kind == iterator {
@@ -208,7 +208,7 @@ func (g *generator) object(s scope, k kind) string {
 // special writes what only some functions can do: wait, yield, and let the framework call back.
 func (g *generator) special(s scope) {
 	switch {
-	case s.f.kind == async && g.oneIn(2):
+	case s.f.kind == async && g.oneIn(2) && !g.still:
 		g.line("await Task.Yield();")
 	case s.f.kind == iterator && !s.handler && g.oneIn(2):
 		g.line("yield return x;")

@@ -11,6 +11,7 @@ type Options struct {
 	Seed  uint64 // the same seed gives the same programs
 	Units int    // how many
 	Tame  bool   // nothing is thrown while a filter runs: .NET 9.0.7 crashes now and then if it is, also unprofiled
+	Still bool   // async methods never wait, so that all calls are by the same callers in each run
 }
 
 // MaxNesting is how deep statements are nested in each other, handlers in handlers among them.
@@ -57,6 +58,7 @@ type counter struct {
 type generator struct {
 	r        *rand.Rand
 	tame     bool
+	still    bool
 	out      bytes.Buffer
 	counters []counter
 	numbers  map[counter]int
@@ -71,7 +73,7 @@ type generator struct {
 // Source returns the C# program. It runs with one argument, how often each unit is run, and needs the sources that all
 // targets share beside it.
 func Source(o Options) []byte {
-	g := &generator{tame: o.Tame, r: rand.New(rand.NewPCG(o.Seed, 1)), numbers: map[counter]int{}}
+	g := &generator{tame: o.Tame, still: o.Still, r: rand.New(rand.NewPCG(o.Seed, 1)), numbers: map[counter]int{}}
 	g.out.WriteString(head)
 	for g.unit = range o.Units {
 		g.writeUnit()

@@ -1,0 +1,96 @@
+package e2e
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/clrprof/clrprof/internal/dotnettest"
+	"github.com/clrprof/clrprof/internal/programs"
+	"github.com/clrprof/clrprof/internal/session"
+)
+
+// legacy makes .NET 9 deliver exceptions as the runtimes before it do, in native code. .NET 10 has no such setting any more.
+var legacy = way{name: "legacy", env: []string{"DOTNET_LegacyExceptionHandling=1"}}
+
+// legacySeeds are made-up programs, besides a target of which all shapes of exceptions are known.
+const legacySeeds = 2
+
+// TestTimeLegacyExceptions compares the calls, the ends and the stacks of a program on .NET 9 and 10 with those of the
+// same program on .NET 9 with the exception handling of the runtimes before, of which other events are told.
+func TestTimeLegacyExceptions(t *testing.T) {
+	in := dotnettest.Need(t)
+	type program struct{ name, dll, module, times, raced string }
+	all := []program{{"TimeExceptions", dotnettest.Target(t, "TimeExceptions", dotnettest.Options{}), "TimeExceptions.dll", "20", "MoveNext"}} // whether its tasks wait is a race
+	for seed := range uint64(legacySeeds) {
+		dll := compileProgram(t, in, programs.Options{Seed: 100 + seed, Units: programUnits, Tame: true, Still: true})
+		all = append(all, program{fmt.Sprint("program ", 100+seed), dll, "Made.dll", programTimes, "Finalize"})
+	}
+	for _, p := range all {
+		t.Run(p.name, func(t *testing.T) {
+			stacks := func(runtime dotnettest.Runtime, w way) map[string]begunEnded {
+				cmd := runtime.Command(p.dll, p.times)
+				cmd.Env = append(cmd.Env, w.env...)
+				r := mustRecordTime(t, cmd, "--time", "--memory")
+				compareCalls(t, r, p.module)
+				managed := query[struct{ N int }](t, r.session, "SELECT count(*) AS n FROM function WHERE raw_type = 'System.Runtime.EH'")[0].N > 0
+				if managed == (w.name == legacy.name) {
+					t.Errorf("%s, %s: exceptions are delivered by managed code: %t", runtime.Name, w.name, managed)
+				}
+				return endsByStack(t, r, p.module, p.raced)
+			}
+			want := stacks(in.Net9(), legacy)
+			if len(want) < 50 {
+				t.Errorf("only %d stacks", len(want))
+			}
+			for _, runtime := range in.Runtimes() {
+				if runtime.Major() < 9 {
+					continue
+				}
+				got := stacks(runtime, timeTiered)
+				for _, stack := range slices.Sorted(maps.Keys(want)) {
+					if got[stack] != want[stack] {
+						t.Errorf("%s: %s: %+v, with legacy exception handling %+v", runtime.Name, stack, got[stack], want[stack])
+					}
+				}
+				for _, stack := range slices.Sorted(maps.Keys(got)) {
+					if _, ok := want[stack]; !ok {
+						t.Errorf("%s: %s: %+v, with legacy exception handling it is none", runtime.Name, stack, got[stack])
+					}
+				}
+			}
+		})
+	}
+}
+
+// begunEnded is how many calls began and ended on a stack.
+type begunEnded struct{ Began, Ended int64 }
+
+// endsByStack returns the calls of a module's functions by the functions of the module on their stacks: those of the
+// framework differ from runtime to runtime. What the target says in the end is not asked for, nor are stacks on which there
+// is a function whose callers are a race.
+func endsByStack(t *testing.T, r result, module, raced string) map[string]begunEnded {
+	t.Helper()
+	reader := newReader(t, r.session, false)
+	timings := byID(need(t, reader.s.Timings), func(x session.Timing) session.TimingID { return x.ID })
+	out := map[string]begunEnded{}
+	for _, v := range need(t, reader.s.TimingValues) {
+		node := reader.nodes[timings[v.Timing].Node]
+		if v.Calls+v.Ended == 0 || reader.functions[node.Function].Module != module {
+			continue
+		}
+		var names []string
+		for n := node; n.ID != 0; n = reader.nodes[n.Parent] {
+			if f := reader.functions[n.Function]; f.Module == module && n.Instruction == 0 {
+				names = append(names, f.Name)
+			}
+		}
+		stack := strings.Join(names, " < ")
+		if !slices.ContainsFunc(names, untold) && !strings.Contains(stack, raced) {
+			out[stack] = begunEnded{out[stack].Began + int64(v.Calls), out[stack].Ended + int64(v.Ended)}
+		}
+	}
+	return out
+}
