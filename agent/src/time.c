@@ -345,7 +345,7 @@ HOT void time_leave_hook(const struct method *m, uintptr_t sp)
     struct wire_activation *a = t->top;
     struct wire_clock *c = t->clock;
     if (a->caller_sp != sp) {
-        if (UNLIKELY(sp > a->caller_sp))
+        if (UNLIKELY(sp > a->caller_sp || !m->boundary))
             time_leave_slow(m, sp);
         return; /* not recorded */
     }
@@ -589,9 +589,16 @@ void time_enter_cold(const struct method *m, uintptr_t sp)
     errno = saved_errno;
 }
 
+/* All calls of instrumented functions are recorded, but for those that begin where nothing is. So one that returns and is
+ * not there was taken for gone before. */
+static bool was_cut(const struct timer *t, const struct method *m, uintptr_t sp)
+{
+    return sp < t->top->caller_sp && !m->boundary && m->function != 0 &&
+           (t->top->flags & (WIRE_ACTIVATION_TRUNCATED | WIRE_ACTIVATION_DISPATCHING)) == 0;
+}
+
 void time_leave_cold(const struct method *m, uintptr_t sp)
 {
-    (void)m;
     if (recording_is_over()) {
         current_timer = &over_timer;
         return;
@@ -599,6 +606,8 @@ void time_leave_cold(const struct method *m, uintptr_t sp)
     int saved_errno = errno;
     struct timer *t = current_timer;
     end_unseen_below(t, sp);
+    if (was_cut(t, m, sp))
+        loss(WIRE_LOSS_CALLS_CUT, 1, 0);
     if (t->top->caller_sp == sp && t->top->timing == 0)
         end_swallowed(t);
     else if (t->top->caller_sp == sp)

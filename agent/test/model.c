@@ -617,7 +617,7 @@ struct arena_facts *arena_read(const char *directory, struct entries *out)
     free(stacks);
     f->duplicates = count_duplicates(nodes, f->n_nodes, sites, f->n_sites);
     for (uint32_t i = 0; i < WIRE_LOSS_COUNT; i++) {
-        if (i == WIRE_LOSS_CALLS_FOLDED || i == WIRE_LOSS_CALLS_UNMATCHED)
+        if (i == WIRE_LOSS_CALLS_FOLDED || i == WIRE_LOSS_CALLS_UNMATCHED || i == WIRE_LOSS_CALLS_CUT)
             continue; /* those are calls */
         if (i == WIRE_LOSS_AGES)
             continue; /* those are counted */

@@ -417,6 +417,31 @@ static void time_clock_backwards_monotonic(void)
     exact("monotonic", "rseq", (struct program){.seed = 9, .jumps = true});
 }
 
+/* The runtime tells of a call that it unwinds it, which goes on. */
+static void live_on(void *data)
+{
+    struct fake_method *m = data;
+    fake_tell(TELL_UNWIND_ENTER, m);
+    fake_tell(TELL_UNWIND_LEAVE, NULL);
+}
+
+static void call_it(void *data)
+{
+    fake_call(data, 1, live_on, data);
+}
+
+static void time_calls_cut(void)
+{
+    fake.major = 8; /* the end of an unwinding ends the call */
+    const struct wire_header *h = begin(STEP_NS);
+    struct fake_method *m = &methods[APP_1].method;
+    for (uint32_t i = 0; i < 3; i++)
+        fake_call(&methods[APP_0].method, 0, call_it, m);
+    fake_callback(CALLBACK_SHUTDOWN, 0);
+    check(losses(h, WIRE_LOSS_CALLS_CUT) == 3, "%llu calls were cut", (unsigned long long)losses(h, WIRE_LOSS_CALLS_CUT));
+    check(losses(h, WIRE_LOSS_CALLS_UNMATCHED) == 0, "calls unmatched");
+}
+
 static struct program *programs;
 
 static void run_one(struct job *j)
@@ -448,6 +473,7 @@ const struct scenario time_scenarios[] = {
     {"time_exceptions", time_exceptions},
     {"time_exceptions_dispatched", time_exceptions_dispatched},
     {"time_frames_gone", time_frames_gone},
+    {"time_calls_cut", time_calls_cut},
     {"time_clock_backwards", time_clock_backwards},
     {"time_clock_backwards_rseq", time_clock_backwards_rseq},
     {"time_clock_backwards_monotonic", time_clock_backwards_monotonic},

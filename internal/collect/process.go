@@ -31,13 +31,13 @@ var lossReasons = [wire.LossCount]string{
 	wire.LossUnreported: session.LossUnreported, wire.LossStacks: session.LossStacks, wire.LossAges: session.LossAges,
 	wire.LossCallsFolded: session.LossCallsFolded, wire.LossCallsUnmatched: session.LossCallsUnmatched,
 	wire.LossClockBackwards: session.LossClockBackwards, wire.LossNotHooked: session.LossNotHooked,
-	wire.LossAsyncNotHooked: session.LossAsyncNotHooked,
+	wire.LossAsyncNotHooked: session.LossAsyncNotHooked, wire.LossCallsCut: session.LossCallsCut,
 }
 
 // lossEvents returns how often a loss happened. Losses of calls count these as objects.
 func lossEvents(loss wire.Loss, l *wire.LossEntry) (events uint64, amount quantity.Amount) {
 	switch loss {
-	case wire.LossCallsFolded, wire.LossCallsUnmatched:
+	case wire.LossCallsFolded, wire.LossCallsUnmatched, wire.LossCallsCut:
 		return max(l.Events, l.Objects), quantity.Amount{}
 	case wire.LossClockBackwards, wire.LossNotHooked, wire.LossAsyncNotHooked:
 		return l.Events, quantity.Amount{}

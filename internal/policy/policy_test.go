@@ -287,7 +287,7 @@ var agentParts = []struct {
 	{"allocations", 1550, []string{"allocations.c", "stack.c", "code.c", "cfi.c", "above.c"}},
 	{"lifetime", 1750, []string{"lifetime.c", "heap.c", "survival.c", "snapshot.c", "changes.c", "events.c"}},
 	{"runtime", 300, []string{"helpers.c", "boxes.c"}}, // what is the runtime's own
-	{"time", 2330, []string{"time.c", "timings.c", "timings.h", "fold.c", "hooks.c", "os.c", "instrument.c"}},
+	{"time", 2370, []string{"time.c", "timings.c", "timings.h", "fold.c", "hooks.c", "os.c", "instrument.c"}},
 }
 
 func TestAgentBudget(t *testing.T) {

@@ -10,7 +10,7 @@ import (
 type Options struct {
 	Seed  uint64 // the same seed gives the same programs
 	Units int    // how many
-	Tame  bool   // nothing is thrown while a filter runs: .NET 9.0.7 crashes now and then if it is, also unprofiled
+	Tame  bool   // nothing is thrown while a filter runs: .NET 9.0.7 and 10.0.12 crash now and then if it is, also unprofiled
 	Still bool   // async methods never wait, so that all calls are by the same callers in each run
 }
 

@@ -26,6 +26,7 @@ const (
 const (
 	LossCallsFolded    = "calls_folded"
 	LossCallsUnmatched = "calls_unmatched"
+	LossCallsCut       = "calls_cut"
 	LossClockBackwards = "clock_backwards"
 	LossNotHooked      = "not_hooked"
 	LossAsyncNotHooked = "async_not_hooked"
@@ -68,6 +69,7 @@ var lossMeanings = map[string]struct {
 	LossThreadsFolded:  {"so many threads began before them that those of one name share a row in the list of threads", false},
 	LossCallsFolded:    {"the agent's memory limit (--memory-limit) was reached: they are not counted, and their time counts for their callers", false},
 	LossCallsUnmatched: {"their end was not seen, only that their frame was gone later: part of the time after it counts for them", false},
+	LossCallsCut:       {"they were taken for gone, and went on: what they called and did after that counts for their callers", false},
 	LossClockBackwards: {"the clock went back in them: their time counts as 0", false},
 	LossNotHooked:      {"there was no memory to hook them: their calls are not counted and their time counts for their callers", false},
 	LossAsyncNotHooked: {"the runtime suspends these async methods itself (runtime-async), and probes would break them on this .NET: their calls are not counted and their time counts for their callers", false},
@@ -91,7 +93,7 @@ func (l Loss) Meaning() string {
 // Unit is what the events of the loss are, in the singular: "event", or for time "call", "interval" or "function".
 func (l Loss) Unit() string {
 	switch l.Reason {
-	case LossCallsFolded, LossCallsUnmatched:
+	case LossCallsFolded, LossCallsUnmatched, LossCallsCut:
 		return "call"
 	case LossClockBackwards:
 		return "interval"

@@ -67,6 +67,7 @@ func arenaConstants() []Constant {
 		{"LOSS_AGES", uint64(LossAges), "objects that died without an age"},
 		{"LOSS_UNREPORTED", uint64(LossUnreported), "boxes that the runtime does not report"},
 		{"LOSS_ASYNC_NOT_HOOKED", uint64(LossAsyncNotHooked), "runtime-async methods without probes"},
+		{"LOSS_CALLS_CUT", uint64(LossCallsCut), "calls that were taken for gone and then returned"},
 		{"LOSS_COUNT", LossCount, ""},
 	}
 }

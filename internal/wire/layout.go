@@ -87,7 +87,9 @@ const (
 
 	LossAsyncNotHooked Loss = 18 // runtime-async methods, which hooks would break: they are not instrumented (time)
 
-	LossCount = 19
+	LossCallsCut Loss = 19 // calls that were taken for gone and then returned (time); Objects counts them
+
+	LossCount = 20
 )
 
 // Generations of the GC heap, as the runtime numbers them (COR_PRF_GC_GENERATION).

@@ -160,7 +160,7 @@ func TestCountersKnowTheTruth(t *testing.T) {
 // TestLimitsLoseNothing gives long programs less room than they have paths: functions and pairs of functions are what the
 // definition says, whatever the limit.
 func TestLimitsLoseNothing(t *testing.T) {
-	folded := map[int]uint64{}
+	folded, thrown := map[int]uint64{}, 0
 	for seed := range 300 {
 		for _, most := range []int{10, 100, 1000} {
 			r := rand.New(rand.NewPCG(uint64(seed), 4))
@@ -168,11 +168,13 @@ func TestLimitsLoseNothing(t *testing.T) {
 			o.Steps, o.Depth, o.Functions, o.Sites, o.Abrupt = 4000, 30, 3+r.IntN(10), 4, seed%4 == 0
 			limits := timing.Unlimited
 			limits.Timings, limits.Recursive = most, most/8
-			o.Throws = 0 // short programs have exceptions beside limits: TestCountersKnowTheTruth
 			overhead := drawOverhead(r)
 			naive, counters := timing.NewNaive(limits, overhead), timing.NewCounters(limits, overhead)
-			counters.Blocks = o.Managed
+			naive.Blocks, counters.Blocks = o.Managed, o.Managed // both, else they do not count the same
 			timingsim.Run(o, r, func(e timing.Event) {
+				if e.Kind == timing.KindUnwind {
+					thrown++
+				}
 				counters.Add(e)
 				if err := naive.Add(e); err != nil {
 					t.Fatal(err)
@@ -192,8 +194,8 @@ func TestLimitsLoseNothing(t *testing.T) {
 		}
 	}
 	t.Logf("folded calls by limit: %v", folded)
-	if len(folded) != 3 || folded[1000] < 1000 {
-		t.Error("little was folded")
+	if len(folded) != 3 || folded[1000] < 1000 || thrown < 100_000 {
+		t.Error("little was folded or thrown")
 	}
 }
 
