@@ -143,8 +143,8 @@ func (c *checker) slices(d *Data) error {
 	})
 }
 
-// losses checks that no loss is less than nothing, and that only a process that did not end by itself was cut off within a
-// collection.
+// losses checks that no loss is less than nothing, that only a process that did not end by itself was cut off within a
+// collection, and that no stack was cut below a call that went on.
 func (c *checker) losses(s *session.Session, d *Data) error {
 	losses, err := s.Losses()
 	if err != nil {
@@ -159,6 +159,9 @@ func (c *checker) losses(s *session.Session, d *Data) error {
 		}
 		if l.Events < 0 || l.Allocations < 0 || l.Bytes < 0 {
 			c.add("losses", "process %d lost %d allocations and %d bytes in %d events for %s", l.Process, l.Allocations, l.Bytes, l.Events, l.Reason)
+		}
+		if l.Reason == session.LossCallsCut && l.Events > 0 {
+			c.add("calls", "process %d: %d calls returned that had been taken for gone", l.Process, l.Events)
 		}
 		if l.Reason == session.LossGCCut && at >= 0 && d.Processes[at].EndState != session.EndDied {
 			c.add("losses", "process %d %s, and is said to have been cut off within a collection", l.Process, d.Processes[at].EndState)

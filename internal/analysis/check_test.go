@@ -52,6 +52,7 @@ func TestCheckFinds(t *testing.T) {
 		{"amounts", "UPDATE site_value SET allocations = -1"},
 		{"losses", "INSERT INTO loss VALUES (1, 'arena_full', 1, -630, -15120)"},
 		{"losses", "INSERT INTO loss VALUES (1, 'arena_full', -1, 0, 0)"},
+		{"calls", "INSERT INTO loss VALUES (1, 'calls_cut', 1, 0, 0)"},
 		{"references", "INSERT INTO loss VALUES (999, 'arena_full', 1, 1, 24)"},
 		{"stored", "UPDATE function_value SET exclusive_bytes = exclusive_bytes + 8 WHERE function_id = 1"},
 		{"stored", "UPDATE site_value SET allocations = allocations + 1"},

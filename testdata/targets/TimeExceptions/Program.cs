@@ -26,13 +26,16 @@ namespace TimeExceptions
             Places.Async(n);
             Places.Threads(n);
             Places.Finalizers(n);
+            Resolving.All(n);
 
             MethodBase main = Calls.Method(typeof(Program), "Main");
             foreach (string name in new[] { "Direct", "Same", "Finally", "Filter", "FilterThrows", "Again", "Nested", "Thrown", "Unwound", "Faults", "Continue" })
                 Calls.By(main, Calls.Method(typeof(Shapes), name), 1);
             foreach (string name in new[] { "Framework", "Initializer", "Async", "Threads", "Finalizers" })
                 Calls.By(main, Calls.Method(typeof(Places), name), 1);
+            Calls.By(main, Calls.Method(typeof(Resolving), "All"), 1);
             Shapes.Say(n, times);
+            Resolving.Say(n);
             Places.Say(n);
             return Calls.Print();
         }
