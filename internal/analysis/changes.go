@@ -88,10 +88,10 @@ func (b boundaries) widen(p session.ProcessID, span GCSpan) (out GCSpan) {
 	return out
 }
 
-// LivesBetween returns what was born and what died within a span of collections, as far as the filter lets it through, and
+// LifetimesBetween returns what was born and what died within a span of collections, as far as the filter lets it through, and
 // for each process the span that this really is: if collections were many, not each of them told what changed. Alive is
 // then by how much the living changed. Errors are ErrNoLifetime, ErrNoChanges, ErrNoGC, ErrGCsInTime and those of the filter.
-func (v *Source) LivesBetween(span GCSpan) (*Lives, map[session.ProcessID]GCSpan, error) {
+func (v *Source) LifetimesBetween(span GCSpan) (*Lifetimes, map[session.ProcessID]GCSpan, error) {
 	d, err := v.load()
 	if err != nil {
 		return nil, nil, err
@@ -99,7 +99,7 @@ func (v *Source) LivesBetween(span GCSpan) (*Lives, map[session.ProcessID]GCSpan
 	switch {
 	case v.filter.From != 0 || v.filter.To != 0:
 		return nil, nil, ErrGCsInTime
-	case len(d.Lifetimes) == 0:
+	case len(d.Followed) == 0:
 		return nil, nil, ErrNoLifetime
 	}
 	if err := v.CheckGCs(span.After, span.To); err != nil {
@@ -112,7 +112,7 @@ func (v *Source) LivesBetween(span GCSpan) (*Lives, map[session.ProcessID]GCSpan
 	if len(told) == 0 {
 		return nil, nil, ErrNoChanges
 	}
-	lives, err := d.Lives(v.filter)
+	lifetimes, err := d.Lifetimes(v.filter)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -133,16 +133,16 @@ func (v *Source) LivesBetween(span GCSpan) (*Lives, map[session.ProcessID]GCSpan
 			from, to = min(from, at.gc), max(to, at.gc)
 		}
 	}
-	sites, err := d.sitesBetween(v.session, lives.sites, spans, sign, from, to)
+	sites, err := d.sitesBetween(v.session, lifetimes.sites, spans, sign, from, to)
 	if err != nil {
 		return nil, nil, err
 	}
-	return d.livesOf(v.filter, sites), spans, nil
+	return d.lifetimesOf(v.filter, sites), spans, nil
 }
 
 // sitesBetween starts from all that there was, for processes whose span goes to the end, and from nothing for others.
-func (d *Data) sitesBetween(s *session.Session, all []Life, spans map[session.ProcessID]GCSpan, sign map[session.GCID]int64, from, to session.GCID) ([]Life, error) {
-	out := make([]Life, len(all))
+func (d *Data) sitesBetween(s *session.Session, all []Lifetime, spans map[session.ProcessID]GCSpan, sign map[session.GCID]int64, from, to session.GCID) ([]Lifetime, error) {
+	out := make([]Lifetime, len(all))
 	wanted := make([]bool, len(all))
 	for i := range all {
 		t := d.siteThread[i]
@@ -156,7 +156,7 @@ func (d *Data) sitesBetween(s *session.Session, all []Life, spans map[session.Pr
 		}
 	}
 	index := newIndex(d.Sites, func(r *session.Site) session.SiteID { return r.ID })
-	add := func(gc session.GCID, site session.SiteID, part func(*Life) *q.Amount, a q.Amount) error {
+	add := func(gc session.GCID, site session.SiteID, part func(*Lifetime) *q.Amount, a q.Amount) error {
 		at, ok := index.find(site)
 		if !ok || at == none {
 			return fmt.Errorf("session %s: %w: a change of site %d, which does not exist", s.Path(), session.ErrCorrupt, site)
@@ -172,7 +172,7 @@ func (d *Data) sitesBetween(s *session.Session, all []Life, spans map[session.Pr
 		return nil, err
 	}
 	for _, b := range births {
-		if err := add(b.GC, b.Site, func(l *Life) *q.Amount { return &l.Born }, b.Amount); err != nil {
+		if err := add(b.GC, b.Site, func(l *Lifetime) *q.Amount { return &l.Born }, b.Amount); err != nil {
 			return nil, err
 		}
 	}
@@ -184,7 +184,7 @@ func (d *Data) sitesBetween(s *session.Session, all []Life, spans map[session.Pr
 		if x.Generation < 0 || x.Generation >= session.Generations {
 			return nil, fmt.Errorf("session %s: %w: deaths in generation %d", s.Path(), session.ErrCorrupt, x.Generation)
 		}
-		if err := add(x.GC, x.Site, func(l *Life) *q.Amount { return &l.Dead[x.Generation] }, x.Amount); err != nil {
+		if err := add(x.GC, x.Site, func(l *Lifetime) *q.Amount { return &l.Dead[x.Generation] }, x.Amount); err != nil {
 			return nil, err
 		}
 	}

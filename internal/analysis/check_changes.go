@@ -12,7 +12,7 @@ import (
 
 // changes checks what changed from one collection to the next: for each site it adds up to what became of its objects, for
 // each collection to what it found dead, and for each generation to what was in it.
-func (c *checker) changes(s *session.Session, d *Data, v *Lives, l *lifeTables) error {
+func (c *checker) changes(s *session.Session, d *Data, v *Lifetimes, l *lifetimeTables) error {
 	told, err := readBoundaries(s)
 	if err != nil {
 		return err
@@ -34,7 +34,7 @@ func (c *checker) changes(s *session.Session, d *Data, v *Lives, l *lifeTables) 
 }
 
 // toldTwice checks that each collection that tells goes on where the one before it ended.
-func (c *checker) toldTwice(l *lifeTables) {
+func (c *checker) toldTwice(l *lifetimeTables) {
 	since := map[session.GCID]int64{}
 	for _, x := range l.details {
 		since[x.GC] = x.Since
@@ -52,15 +52,15 @@ func (c *checker) toldTwice(l *lifeTables) {
 	}
 }
 
-// changesOfSites adds up the changes of each site, by position, and compares them with its life.
-func (c *checker) changesOfSites(d *Data, v *Lives, births []session.GCBirth, deaths []session.GCDeath) []Life {
+// changesOfSites adds up the changes of each site, by position, and compares them with its lifetime.
+func (c *checker) changesOfSites(d *Data, v *Lifetimes, births []session.GCBirth, deaths []session.GCDeath) []Lifetime {
 	sites := newIndex(d.Sites, func(r *session.Site) session.SiteID { return r.ID })
-	sums := make([]Life, len(d.Sites))
-	at := func(site session.SiteID) *Life {
+	sums := make([]Lifetime, len(d.Sites))
+	at := func(site session.SiteID) *Lifetime {
 		i, ok := sites.find(site)
 		if !ok || i == none {
 			c.add("references", "a change of site %d, which does not exist", site)
-			return &Life{}
+			return &Lifetime{}
 		}
 		return &sums[i]
 	}
@@ -94,7 +94,7 @@ func (c *checker) changesOfSites(d *Data, v *Lives, births []session.GCBirth, de
 
 // toldAll checks processes whose last collection told what changed, and which ended as they should: what died is in the
 // changes, site by site.
-func (c *checker) toldAll(d *Data, v *Lives, l *lifeTables, told boundaries, sums []Life) {
+func (c *checker) toldAll(d *Data, v *Lifetimes, l *lifetimeTables, told boundaries, sums []Lifetime) {
 	lost, last := map[session.ProcessID]bool{}, map[session.ProcessID]int64{}
 	for _, x := range l.losses {
 		lost[x.Process] = lost[x.Process] || x.Reason == session.LossChanges
@@ -115,7 +115,7 @@ func (c *checker) toldAll(d *Data, v *Lives, l *lifeTables, told boundaries, sum
 }
 
 // deathsByCollection checks that the dead of the sites are those that the collections found.
-func (c *checker) deathsByCollection(told boundaries, deaths []session.GCDeath, l *lifeTables) {
+func (c *checker) deathsByCollection(told boundaries, deaths []session.GCDeath, l *lifetimeTables) {
 	type key struct {
 		gc         session.GCID // that told
 		generation int64
@@ -154,7 +154,7 @@ func (c *checker) deathsByCollection(told boundaries, deaths []session.GCDeath, 
 
 // heaps checks what was in the generations: as much as was looked through in those that were collected, and between two
 // collections nothing comes to generations 1 and 2 nor goes.
-func (c *checker) heaps(l *lifeTables) {
+func (c *checker) heaps(l *lifetimeTables) {
 	type key struct {
 		gc         session.GCID
 		generation int64
@@ -193,7 +193,7 @@ func (c *checker) heaps(l *lifeTables) {
 // heapAtEnd checks what was in each generation after the last collection of a process, which follows from what was there
 // before, against its objects that live at the end, which were counted by looking at each. One that a thread was just
 // allocating is not among these.
-func (c *checker) heapAtEnd(d *Data, l *lifeTables) {
+func (c *checker) heapAtEnd(d *Data, l *lifetimeTables) {
 	type key struct {
 		process    session.ProcessID
 		generation int64
@@ -211,7 +211,7 @@ func (c *checker) heapAtEnd(d *Data, l *lifeTables) {
 	}
 	last := map[session.GCID]session.ProcessID{}
 	known := map[session.ProcessID]bool{}
-	for _, p := range d.Lifetimes {
+	for _, p := range d.Followed {
 		known[p.Process] = p.AliveKnown
 	}
 	for _, g := range slices.Backward(l.gcs) {

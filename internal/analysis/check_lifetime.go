@@ -7,7 +7,7 @@ import (
 
 // lifetimes checks what the session says of the ends of objects.
 func (c *checker) lifetimes(s *session.Session, d *Data, derived *session.Derived) error {
-	if len(d.Lifetimes) == 0 {
+	if len(d.Followed) == 0 {
 		fates := 0
 		err := d.eachFate(everySlice, func(_, _ int32, _ *session.SiteFate) { fates++ })
 		if fates > 0 {
@@ -15,15 +15,15 @@ func (c *checker) lifetimes(s *session.Session, d *Data, derived *session.Derive
 		}
 		return err
 	}
-	v, err := d.Lives(Filter{})
+	v, err := d.Lifetimes(Filter{})
 	if err != nil {
 		return err
 	}
 	if err := c.fates(d, v); err != nil {
 		return err
 	}
-	c.livesAgree(v, derived)
-	l := &lifeTables{cut: map[session.ProcessID]bool{}}
+	c.lifetimesAgree(v, derived)
+	l := &lifetimeTables{cut: map[session.ProcessID]bool{}}
 	if err := l.read(s); err != nil {
 		return err
 	}
@@ -37,8 +37,8 @@ func (c *checker) lifetimes(s *session.Session, d *Data, derived *session.Derive
 	return nil
 }
 
-// lifeTables are the tables that only the check reads as a whole.
-type lifeTables struct {
+// lifetimeTables are the tables that only the check reads as a whole.
+type lifetimeTables struct {
 	losses      []session.Loss
 	gcs         []session.GC
 	generations []session.GCGeneration
@@ -51,7 +51,7 @@ type lifeTables struct {
 	cut         map[session.ProcessID]bool // what is known of these ends within a collection, or before its end
 }
 
-func (l *lifeTables) read(s *session.Session) error {
+func (l *lifetimeTables) read(s *session.Session) error {
 	for _, read := range []func() error{
 		func() error { return into(&l.losses, s.Losses) },
 		func() error { return into(&l.gcs, s.GCs) },
@@ -77,7 +77,7 @@ func (l *lifeTables) read(s *session.Session) error {
 }
 
 // fates checks that nothing died that was not born, site by site.
-func (c *checker) fates(d *Data, v *Lives) error {
+func (c *checker) fates(d *Data, v *Lifetimes) error {
 	err := d.eachFate(everySlice, func(slice, _ int32, f *session.SiteFate) {
 		if f.Generation < 0 || f.Generation >= session.Generations || f.Allocations < 0 || f.Bytes < 0 {
 			c.add("fates", "site %d has %d objects and %d bytes dead in generation %d", f.Site, f.Allocations, f.Bytes, f.Generation)
@@ -109,29 +109,29 @@ func (d *Data) siteRuns(site int) bool {
 	return d.Processes[d.threadProcess[t]].EndState == session.EndRunning
 }
 
-// livesAgree checks that the ends of objects add up to the same in every view, and that what was born is
+// lifetimesAgree checks that the ends of objects add up to the same in every view, and that what was born is
 // what was allocated.
-func (c *checker) livesAgree(v *Lives, derived *session.Derived) {
+func (c *checker) lifetimesAgree(v *Lifetimes, derived *session.Derived) {
 	total := v.Total()
-	same := func(what string, sum Life) {
+	same := func(what string, sum Lifetime) {
 		if sum != total {
 			c.add("lifetimes", "%s add up to %+v, the sites to %+v", what, sum, total)
 		}
 	}
 	types, functions, lines, paths := v.Types(), v.Functions(), v.Lines(), v.Paths()
-	same("types", sumOfLives(types, func(l Life) Life { return l }))
-	same("functions (exclusive)", sumOfLives(functions, func(l BothLives) Life { return l.Exclusive }))
-	same("paths (exclusive)", sumOfLives(paths, func(l BothLives) Life { return l.Exclusive }))
-	same("processes", sumOfLives(v.Processes(), func(l Life) Life { return l }))
+	same("types", sumOfLifetimes(types, func(l Lifetime) Lifetime { return l }))
+	same("functions (exclusive)", sumOfLifetimes(functions, func(l LifetimeAmounts) Lifetime { return l.Exclusive }))
+	same("paths (exclusive)", sumOfLifetimes(paths, func(l LifetimeAmounts) Lifetime { return l.Exclusive }))
+	same("processes", sumOfLifetimes(v.Processes(), func(l Lifetime) Lifetime { return l }))
 	for _, by := range []By{ByType, BySite, ByFunction, ByLine} {
-		var sum Life
-		_, lives, _ := v.Groups(by)
-		for _, l := range lives {
+		var sum Lifetime
+		_, lifetimes, _ := v.Groups(by)
+		for _, l := range lifetimes {
 			sum = sum.Add(l)
 		}
 		same("groups by "+string(by), sum)
 	}
-	var roots Life
+	var roots Lifetime
 	born := func(what string, id int64, got, want q.Amount) {
 		if got != want {
 			c.add("lifetimes", "of %s %d, %d objects and %d bytes were born, %d and %d allocated", what, id, got.Allocations, got.Bytes, want.Allocations, want.Bytes)
@@ -157,16 +157,16 @@ func (c *checker) livesAgree(v *Lives, derived *session.Derived) {
 	same("roots (inclusive)", roots)
 }
 
-func sumOfLives[K comparable, V any](values map[K]V, life func(V) Life) Life {
-	var sum Life
+func sumOfLifetimes[K comparable, V any](values map[K]V, lifetime func(V) Lifetime) Lifetime {
+	var sum Lifetime
 	for _, v := range values {
-		sum = sum.Add(life(v))
+		sum = sum.Add(lifetime(v))
 	}
 	return sum
 }
 
 // collections checks each collection by itself, and that all that they found dead are the fates of the sites.
-func (c *checker) collections(d *Data, v *Lives, l *lifeTables) {
+func (c *checker) collections(d *Data, v *Lifetimes, l *lifetimeTables) {
 	process := map[session.GCID]session.ProcessID{}
 	last := map[session.ProcessID]int64{}
 	for _, g := range l.gcs {
@@ -209,7 +209,7 @@ func (c *checker) collections(d *Data, v *Lives, l *lifeTables) {
 }
 
 // atEnd checks what is said of the objects that live at the end, and of the ages of the others.
-func (c *checker) atEnd(d *Data, v *Lives, l *lifeTables) {
+func (c *checker) atEnd(d *Data, v *Lifetimes, l *lifetimeTables) {
 	sites := v.Sites()
 	known := newIndex(d.Sites, func(r *session.Site) session.SiteID { return r.ID })
 	alive := map[session.SiteID]q.Amount{}
@@ -252,7 +252,7 @@ func (c *checker) atEnd(d *Data, v *Lives, l *lifeTables) {
 }
 
 // reasons checks that what is said of survivors is of collections and sites that exist, and of all survivors.
-func (c *checker) reasons(d *Data, l *lifeTables) {
+func (c *checker) reasons(d *Data, l *lifetimeTables) {
 	sites := newIndex(d.Sites, func(r *session.Site) session.SiteID { return r.ID })
 	functions := newIndex(d.Functions, func(r *session.Function) session.FunctionID { return r.ID })
 	gcs := newIndex(l.gcs, func(r *session.GC) session.GCID { return r.ID })

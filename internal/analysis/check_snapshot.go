@@ -73,7 +73,7 @@ func (c *checker) snapshotSites(s *session.Session, d *Data, of map[session.Proc
 	if err != nil {
 		return err
 	}
-	l := &lifeTables{cut: map[session.ProcessID]bool{}}
+	l := &lifetimeTables{cut: map[session.ProcessID]bool{}}
 	if err := l.read(s); err != nil {
 		return err
 	}
@@ -88,7 +88,7 @@ func (c *checker) snapshotSites(s *session.Session, d *Data, of map[session.Proc
 		known[a.Site] = known[a.Site].Add(a.Amount)
 	}
 	atEnd := map[session.ProcessID]bool{} // the snapshot is of the last collection
-	for _, p := range d.Lifetimes {
+	for _, p := range d.Followed {
 		r := of[p.Process]
 		atEnd[p.Process] = r != nil && p.AliveKnown && r.GCNumber == int64(p.GCs) && !l.cut[p.Process]
 	}

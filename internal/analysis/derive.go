@@ -26,7 +26,7 @@ func (d *Data) Derive(f Filter) (*session.Derived, error) {
 	times := d.nodeTimes(f)
 	tree := d.callTree(own, times)
 	out := &session.Derived{}
-	if f.IsZero() && len(d.Lifetimes) > 0 {
+	if f.IsZero() && len(d.Followed) > 0 {
 		if err := d.deriveSummary(out); err != nil {
 			return nil, err
 		}

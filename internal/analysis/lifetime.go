@@ -11,15 +11,15 @@ import (
 // ErrNoLifetime means that the ends of objects were not recorded.
 var ErrNoLifetime = errors.New("this session holds no lifetimes: it was recorded with --memory alone, or by an older clrprof")
 
-// Life is what became of objects: Born = ΣDead + Alive, in objects and in bytes. With a filter by time, Born and Dead are
+// Lifetime is what became of objects: Born = ΣDead + Alive, in objects and in bytes. With a filter by time, Born and Dead are
 // what happened in that time, so Alive is by how much the living changed and can be negative.
-type Life struct {
+type Lifetime struct {
 	Born q.Amount
 	Dead [session.Generations]q.Amount // by the generation in which they were found dead
 }
 
 // Collected returns all that died.
-func (l Life) Collected() q.Amount {
+func (l Lifetime) Collected() q.Amount {
 	var sum q.Amount
 	for _, a := range l.Dead {
 		sum = sum.Add(a)
@@ -28,10 +28,10 @@ func (l Life) Collected() q.Amount {
 }
 
 // Alive returns what did not die.
-func (l Life) Alive() q.Amount { return l.Born.Sub(l.Collected()) }
+func (l Lifetime) Alive() q.Amount { return l.Born.Sub(l.Collected()) }
 
-// Add returns the sum of two lives.
-func (l Life) Add(o Life) Life {
+// Add returns the sum of two lifetimes.
+func (l Lifetime) Add(o Lifetime) Lifetime {
 	l.Born = l.Born.Add(o.Born)
 	for g := range l.Dead {
 		l.Dead[g] = l.Dead[g].Add(o.Dead[g])
@@ -40,32 +40,32 @@ func (l Life) Add(o Life) Life {
 }
 
 // IsZero reports whether nothing was born and nothing died.
-func (l Life) IsZero() bool { return l == Life{} }
+func (l Lifetime) IsZero() bool { return l == Lifetime{} }
 
-// Lives are lives by what a view shows. They are computed when they are asked for.
-type Lives struct {
+// Lifetimes are lifetimes by what a view shows. They are computed when they are asked for.
+type Lifetimes struct {
 	data      *Data
 	filter    Filter
-	sites     []Life // by position
-	nodes     []Life
+	sites     []Lifetime // by position
+	nodes     []Lifetime
 	nodeIndex index[session.NodeID]
 }
 
-// BothLives are lives by the inclusive and by the exclusive rule.
-type BothLives struct {
-	Inclusive, Exclusive Life
+// LifetimeAmounts are lifetimes by the inclusive and by the exclusive rule.
+type LifetimeAmounts struct {
+	Inclusive, Exclusive Lifetime
 }
 
-// Lives returns the lives of the part of the session that f lets through, or ErrNoLifetime.
-func (d *Data) Lives(f Filter) (*Lives, error) {
-	if len(d.Lifetimes) == 0 {
+// Lifetimes returns the lifetimes of the part of the session that f lets through, or ErrNoLifetime.
+func (d *Data) Lifetimes(f Filter) (*Lifetimes, error) {
+	if len(d.Followed) == 0 {
 		return nil, ErrNoLifetime
 	}
 	born, err := d.SiteAmounts(f)
 	if err != nil {
 		return nil, err
 	}
-	sites := make([]Life, len(d.Sites))
+	sites := make([]Lifetime, len(d.Sites))
 	for i, a := range born {
 		sites[i].Born = a
 	}
@@ -79,12 +79,12 @@ func (d *Data) Lives(f Filter) (*Lives, error) {
 	if err != nil {
 		return nil, err
 	}
-	return d.livesOf(f, sites), nil
+	return d.lifetimesOf(f, sites), nil
 }
 
-// livesOf adds up the lives of sites, by position.
-func (d *Data) livesOf(f Filter, sites []Life) *Lives {
-	v := &Lives{data: d, filter: f, sites: sites, nodes: make([]Life, len(d.Nodes)),
+// lifetimesOf adds up the lifetimes of sites, by position.
+func (d *Data) lifetimesOf(f Filter, sites []Lifetime) *Lifetimes {
+	v := &Lifetimes{data: d, filter: f, sites: sites, nodes: make([]Lifetime, len(d.Nodes)),
 		nodeIndex: newIndex(d.Nodes, func(r *session.Node) session.NodeID { return r.ID })}
 	for i, l := range v.sites {
 		if n := d.siteNode[i]; n >= 0 {
@@ -94,7 +94,7 @@ func (d *Data) livesOf(f Filter, sites []Life) *Lives {
 	return v
 }
 
-// byID leaves out lives in which nothing happened.
+// byID leaves out lifetimes in which nothing happened.
 func byID[Row any, ID comparable, V comparable](rows []Row, values []V, id func(*Row) ID) map[ID]V {
 	out := map[ID]V{}
 	var zero V
@@ -106,56 +106,56 @@ func byID[Row any, ID comparable, V comparable](rows []Row, values []V, id func(
 	return out
 }
 
-// Total returns the life of everything.
-func (v *Lives) Total() Life {
-	var sum Life
+// Total returns the lifetime of everything.
+func (v *Lifetimes) Total() Lifetime {
+	var sum Lifetime
 	for _, l := range v.sites {
 		sum = sum.Add(l)
 	}
 	return sum
 }
 
-// Sites returns the lives of sites.
-func (v *Lives) Sites() map[session.SiteID]Life {
+// Sites returns the lifetimes of sites.
+func (v *Lifetimes) Sites() map[session.SiteID]Lifetime {
 	return byID(v.data.Sites, v.sites, func(r *session.Site) session.SiteID { return r.ID })
 }
 
-// Types returns the lives of types.
-func (v *Lives) Types() map[session.TypeID]Life {
+// Types returns the lifetimes of types.
+func (v *Lifetimes) Types() map[session.TypeID]Lifetime {
 	return byID(v.data.Types, calltree.Sum(v.sites, v.data.siteType, len(v.data.Types)), func(r *session.Type) session.TypeID { return r.ID })
 }
 
-// Processes returns the lives of processes.
-func (v *Lives) Processes() map[session.ProcessID]Life {
+// Processes returns the lifetimes of processes.
+func (v *Lifetimes) Processes() map[session.ProcessID]Lifetime {
 	threads := calltree.Sum(v.sites, v.data.siteThread, len(v.data.Threads))
 	return byID(v.data.Processes, calltree.Sum(threads, v.data.threadProcess, len(v.data.Processes)), func(r *session.Process) session.ProcessID { return r.ID })
 }
 
-// Lines returns the lives of what the statements themselves allocated.
-func (v *Lives) Lines() map[session.LineID]Life {
+// Lines returns the lifetimes of what the statements themselves allocated.
+func (v *Lifetimes) Lines() map[session.LineID]Lifetime {
 	at := calltree.Sum(v.nodes, v.data.nodeInstruction, len(v.data.Instructions))
 	return byID(v.data.Lines, calltree.Sum(at, v.data.instructionLine, len(v.data.Lines)), func(r *session.Line) session.LineID { return r.ID })
 }
 
-// Functions returns the lives of what functions allocated.
-func (v *Lives) Functions() map[session.FunctionID]BothLives {
+// Functions returns the lifetimes of what functions allocated.
+func (v *Lifetimes) Functions() map[session.FunctionID]LifetimeAmounts {
 	all, n := v.data.merged(), len(v.data.Functions)
 	own := calltree.Sum(v.nodes, all.Of, all.Len())
 	inclusive := calltree.Presence(all.Tree, calltree.Inclusive(all.Tree, own), all.Group, n)
-	both := joinLives(inclusive, calltree.Sum(own, all.Group, n))
+	both := joinLifetimes(inclusive, calltree.Sum(own, all.Group, n))
 	return byID(v.data.Functions, both, func(r *session.Function) session.FunctionID { return r.ID })
 }
 
-func joinLives(inclusive, exclusive []Life) []BothLives {
-	out := make([]BothLives, len(inclusive))
+func joinLifetimes(inclusive, exclusive []Lifetime) []LifetimeAmounts {
+	out := make([]LifetimeAmounts, len(inclusive))
 	for i := range out {
-		out[i] = BothLives{inclusive[i], exclusive[i]}
+		out[i] = LifetimeAmounts{inclusive[i], exclusive[i]}
 	}
 	return out
 }
 
-// Paths returns the lives of what was allocated on the paths of the call tree, by the ids of PathValue.
-func (v *Lives) Paths() map[session.PathID]BothLives {
+// Paths returns the lifetimes of what was allocated on the paths of the call tree, by the ids of PathValue.
+func (v *Lifetimes) Paths() map[session.PathID]LifetimeAmounts {
 	all := v.data.merged()
 	own := calltree.Sum(v.nodes, all.Of, all.Len())
 	inclusive := calltree.Inclusive(all.Tree, own)
@@ -163,20 +163,20 @@ func (v *Lives) Paths() map[session.PathID]BothLives {
 	for i := range born {
 		born[i] = v.nodes[i].Born
 	}
-	out := map[session.PathID]BothLives{}
+	out := map[session.PathID]LifetimeAmounts{}
 	tree := v.data.callTree(born, v.data.nodeTimes(v.filter))
 	for i, path := range tree.merged {
 		if tree.memory.keep[path] {
-			out[session.PathID(i+1)] = BothLives{inclusive[path], own[path]}
+			out[session.PathID(i+1)] = LifetimeAmounts{inclusive[path], own[path]}
 		}
 	}
 	return out
 }
 
-// By says of what the rows of a view of lives are.
+// By says of what the rows of a view of lifetimes are.
 type By string
 
-// What lives can be grouped by.
+// What lifetimes can be grouped by.
 const (
 	ByType     By = "type"
 	BySite     By = "site"     // stack and type
@@ -184,7 +184,7 @@ const (
 	ByLine     By = "line"     // that allocated; without symbols, the function
 )
 
-// Group is what a row of a view of lives is about. Ids that do not apply are 0.
+// Group is what a row of a view of lifetimes is about. Ids that do not apply are 0.
 type Group struct {
 	Process  session.ProcessID
 	Type     session.TypeID     // with ByType and BySite
@@ -194,14 +194,14 @@ type Group struct {
 }
 
 // Groups returns the groups of all sites at which something was born or died, in the order of their first site, their
-// lives, and for each of these sites the position of its group.
-func (v *Lives) Groups(by By) ([]Group, []Life, map[session.SiteID]int) {
+// lifetimes, and for each of these sites the position of its group.
+func (v *Lifetimes) Groups(by By) ([]Group, []Lifetime, map[session.SiteID]int) {
 	d := v.data
 	type key struct{ process, typ, node, place int32 } // small, as there are millions
 	at := make(map[key]int, min(len(d.Sites), len(v.nodes)))
 	of := make(map[session.SiteID]int, len(d.Sites))
 	var groups []Group
-	var lives []Life
+	var lifetimes []Lifetime
 	for i := range v.sites {
 		l := &v.sites[i]
 		node, typ := d.siteNode[i], d.siteType[i]
@@ -227,12 +227,12 @@ func (v *Lives) Groups(by By) ([]Group, []Life, map[session.SiteID]int) {
 			n = len(groups)
 			at[k] = n
 			groups = append(groups, d.group(by, node, typ))
-			lives = append(lives, Life{})
+			lifetimes = append(lifetimes, Lifetime{})
 		}
-		lives[n] = lives[n].Add(*l)
+		lifetimes[n] = lifetimes[n].Add(*l)
 		of[d.Sites[i].ID] = n
 	}
-	return groups, lives, of
+	return groups, lifetimes, of
 }
 
 // group makes the group of a node and a type, both by position.
@@ -260,7 +260,7 @@ type Frame struct {
 }
 
 // Stack returns the stack of a node, the top first, at most limit frames of it.
-func (v *Lives) Stack(node session.NodeID, limit int) []Frame {
+func (v *Lifetimes) Stack(node session.NodeID, limit int) []Frame {
 	d := v.data
 	at, ok := v.nodeIndex.find(node)
 	var out []Frame
@@ -277,7 +277,7 @@ func (v *Lives) Stack(node session.NodeID, limit int) []Frame {
 
 // Growing returns the sites that only grow: in at least three slices of time more of their objects were born than
 // died, and in none fewer. Frozen objects, which never die, do not count.
-func (v *Lives) Growing() ([]session.SiteID, error) {
+func (v *Lifetimes) Growing() ([]session.SiteID, error) {
 	grows, err := v.growing()
 	var out []session.SiteID
 	for i, s := range v.data.Sites {
@@ -289,7 +289,7 @@ func (v *Lives) Growing() ([]session.SiteID, error) {
 }
 
 // growing says which sites, by position, Growing returns.
-func (v *Lives) growing() ([]bool, error) {
+func (v *Lifetimes) growing() ([]bool, error) {
 	d := v.data
 	change := make([]q.Count, len(d.Sites)) // within one slice
 	ups, downs := make([]int32, len(d.Sites)), make([]bool, len(d.Sites))

@@ -15,15 +15,15 @@ import (
 
 func amountOf(n q.Count, bytes q.Bytes) q.Amount { return q.Amount{Allocations: n, Bytes: bytes} }
 
-// TestLives compares the lives of the sample's types with what the sample says of itself.
-func TestLives(t *testing.T) {
+// TestLifetimeValues compares the lifetimes of the sample's types with what the sample says of itself.
+func TestLifetimeValues(t *testing.T) {
 	s := open(t, sessiontest.Aging(), filepath.Join(t.TempDir(), "a"))
 	defer s.Close()
 	v, err := Open(s, Filter{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	lives, err := v.Lives()
+	lifetimes, err := v.Lifetimes()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -31,11 +31,11 @@ func TestLives(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	byType, got := lives.Types(), map[string]Life{}
+	byType, got := lifetimes.Types(), map[string]Lifetime{}
 	for _, r := range types {
 		got[r.Name] = byType[r.ID]
 	}
-	dead := func(generation int, n q.Count, bytes q.Bytes) (l Life) {
+	dead := func(generation int, n q.Count, bytes q.Bytes) (l Lifetime) {
 		l.Dead[generation] = amountOf(n, bytes)
 		l.Born = l.Dead[generation]
 		return l
@@ -44,7 +44,7 @@ func TestLives(t *testing.T) {
 	tables.Born = tables.Born.Add(amountOf(1, 8184))
 	killed := dead(0, 25, 600)
 	killed.Born = amountOf(50, 1200)
-	want := map[string]Life{"Aging.Buffer": dead(0, 1000, 64_000), "Aging.Message": dead(1, 40, 1280), "Aging.Cache.Entry": dead(2, 30, 1440),
+	want := map[string]Lifetime{"Aging.Buffer": dead(0, 1000, 64_000), "Aging.Message": dead(1, 40, 1280), "Aging.Cache.Entry": dead(2, 30, 1440),
 		"Aging.Table[]": tables, "Aging.Item": {Born: amountOf(40, 1600)}, "string": {Born: amountOf(3, 120)}, "Killed.Thing": killed}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -52,30 +52,30 @@ func TestLives(t *testing.T) {
 	if alive := killed.Alive(); alive != amountOf(25, 600) {
 		t.Errorf("alive: %v", alive)
 	}
-	growing, err := lives.Growing()
+	growing, err := lifetimes.Growing()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(growing) != 1 || lives.Sites()[growing[0]].Born != amountOf(40, 1600) {
+	if len(growing) != 1 || lifetimes.Sites()[growing[0]].Born != amountOf(40, 1600) {
 		t.Errorf("growing: %v, want the site of the items", growing)
 	}
 }
 
-// TestLivesInTime: what died in a span of time was not always born in it.
-func TestLivesInTime(t *testing.T) {
+// TestLifetimesInTime: what died in a span of time was not always born in it.
+func TestLifetimesInTime(t *testing.T) {
 	s := open(t, sessiontest.Aging(), filepath.Join(t.TempDir(), "a"))
 	defer s.Close()
 	v, err := Open(s, Filter{Process: 1, From: 3e9})
 	if err != nil {
 		t.Fatal(err)
 	}
-	lives, err := v.Lives()
+	lifetimes, err := v.Lifetimes()
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := Life{Born: amountOf(410, 26_000)}
+	want := Lifetime{Born: amountOf(410, 26_000)}
 	want.Dead = [session.Generations]q.Amount{amountOf(400, 25_600), {}, amountOf(30, 1440), amountOf(2, 200_000), {}}
-	if diff := cmp.Diff(want, lives.Total()); diff != "" {
+	if diff := cmp.Diff(want, lifetimes.Total()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
@@ -87,14 +87,14 @@ func TestNoLifetimes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := v.Lives(); !errors.Is(err, ErrNoLifetime) {
+	if _, err := v.Lifetimes(); !errors.Is(err, ErrNoLifetime) {
 		t.Errorf("got %v", err)
 	}
 }
 
-// TestLivesAddUp: in random sessions and for any filter, each way to group sites gives the same total, and the parts of a
+// TestLifetimesAddUp: in random sessions and for any filter, each way to group sites gives the same total, and the parts of a
 // partition of time add up to the whole.
-func TestLivesAddUp(t *testing.T) {
+func TestLifetimesAddUp(t *testing.T) {
 	dir := t.TempDir()
 	rapid.Check(t, func(rt *rapid.T) {
 		s := open(rt, sessiontest.Random(2*rapid.Uint64Range(0, 1<<40).Draw(rt, "seed")), filepath.Join(dir, "a"))
@@ -103,13 +103,13 @@ func TestLivesAddUp(t *testing.T) {
 		if err != nil {
 			rt.Fatal(err)
 		}
-		whole, err := d.Lives(Filter{})
+		whole, err := d.Lifetimes(Filter{})
 		if err != nil {
 			rt.Fatal(err)
 		}
-		var byTime Life
+		var byTime Lifetime
 		for _, slice := range d.Slices {
-			part, err := d.Lives(Filter{From: slice.Begin, To: slice.End})
+			part, err := d.Lifetimes(Filter{From: slice.Begin, To: slice.End})
 			if err != nil {
 				rt.Fatal(err)
 			}
@@ -119,16 +119,16 @@ func TestLivesAddUp(t *testing.T) {
 			rt.Errorf("slices add up to %+v, the whole is %+v", byTime, whole.Total())
 		}
 		for _, by := range []By{ByType, BySite, ByFunction, ByLine} {
-			groups, lives, of := whole.Groups(by)
-			var sum Life
-			for _, l := range lives {
+			groups, lifetimes, of := whole.Groups(by)
+			var sum Lifetime
+			for _, l := range lifetimes {
 				sum = sum.Add(l)
 			}
-			if sum != whole.Total() || len(groups) != len(lives) {
+			if sum != whole.Total() || len(groups) != len(lifetimes) {
 				rt.Errorf("by %s: %+v, want %+v", by, sum, whole.Total())
 			}
 			for site, l := range whole.Sites() {
-				if g, ok := of[site]; !ok || lives[g].Born.Allocations < l.Born.Allocations {
+				if g, ok := of[site]; !ok || lifetimes[g].Born.Allocations < l.Born.Allocations {
 					rt.Errorf("by %s: site %d is not in its group", by, site)
 				}
 			}
@@ -162,11 +162,11 @@ func TestSummaryIsStored(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		lives, err := computed.Lives()
+		lifetimes, err := computed.Lifetimes()
 		if err != nil {
 			t.Fatal(err)
 		}
-		want, err := lives.summary(summarySites)
+		want, err := lifetimes.summary(summarySites)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -176,7 +176,7 @@ func TestSummaryIsStored(t *testing.T) {
 		for _, section := range have.Sections {
 			for _, r := range section.Rows {
 				got, err := stored.Stack(r.Node, 3)
-				if diff := cmp.Diff(lives.Stack(r.Node, 3), got); err != nil || diff != "" {
+				if diff := cmp.Diff(lifetimes.Stack(r.Node, 3), got); err != nil || diff != "" {
 					t.Errorf("session %d: the stack of node %d: %v, %s", i, r.Node, err, diff)
 				}
 			}

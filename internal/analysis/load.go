@@ -67,7 +67,7 @@ type Data struct {
 	Nodes        []session.Node
 	Sites        []session.Site
 	Slices       []session.Slice
-	Lifetimes    []session.ProcessLifetime // of the processes whose objects were followed; empty: none
+	Followed     []session.ProcessLifetime // of the processes whose objects were followed; empty: none
 	timeTables
 
 	session    *session.Session // for what is too large to keep: values of sites by slice
@@ -120,7 +120,7 @@ func (d *Data) read(s *session.Session) error {
 	read(into(&d.Nodes, s.Nodes))
 	read(into(&d.Sites, s.Sites))
 	read(into(&d.Slices, s.Slices))
-	read(into(&d.Lifetimes, s.ProcessLifetimes))
+	read(into(&d.Followed, s.ProcessLifetimes))
 	read(d.timeTables.read(s))
 	return err
 }

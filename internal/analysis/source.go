@@ -10,14 +10,14 @@ import (
 // Source hands out the values of a session, or of a part of it, to views. It reads the
 // stored tables when it can and computes when it must; a view cannot tell.
 type Source struct {
-	session *session.Session
-	filter  Filter
-	derived *session.Derived                       // nil: read the stored tables
-	data    *Data                                  // nil until something needs it
-	types   *TypeTrees                             // nil until something needs it
-	lives   *Lives                                 // nil until something needs it
-	below   map[session.PathID][]session.PathValue // paths by parent; nil until something needs it
-	beneath map[session.PathID][]session.PathTime  // likewise
+	session   *session.Session
+	filter    Filter
+	derived   *session.Derived                       // nil: read the stored tables
+	data      *Data                                  // nil until something needs it
+	types     *TypeTrees                             // nil until something needs it
+	lifetimes *Lifetimes                             // nil until something needs it
+	below     map[session.PathID][]session.PathValue // paths by parent; nil until something needs it
+	beneath   map[session.PathID][]session.PathTime  // likewise
 }
 
 // Open returns the values of the part of s that f lets through. Errors are
@@ -162,18 +162,18 @@ func (v *Source) TypePaths(of session.TypeID) ([]session.PathValue, error) {
 	return v.types.Paths(of), nil
 }
 
-// Lives returns what became of the objects, or ErrNoLifetime.
-func (v *Source) Lives() (*Lives, error) {
-	if v.lives == nil {
+// Lifetimes returns what became of the objects, or ErrNoLifetime.
+func (v *Source) Lifetimes() (*Lifetimes, error) {
+	if v.lifetimes == nil {
 		d, err := v.load()
 		if err != nil {
 			return nil, err
 		}
-		if v.lives, err = d.Lives(v.filter); err != nil {
+		if v.lifetimes, err = d.Lifetimes(v.filter); err != nil {
 			return nil, err
 		}
 	}
-	return v.lives, nil
+	return v.lifetimes, nil
 }
 
 // Complete derives all tables of a session, stores them, and sets its state to Complete.

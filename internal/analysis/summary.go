@@ -22,48 +22,48 @@ var sections = []string{SectionGrowing, SectionWaste, SectionYoung}
 // summarySites is how many sites of a section are kept, so that a summary opens at once: far more than a person reads.
 const summarySites = 1000
 
-// LifeSection is a section of a summary: sites, by stack and type, and a part of their lives.
-type LifeSection struct {
+// LifetimeSection is a section of a summary: sites, by stack and type, and a part of their lifetimes.
+type LifetimeSection struct {
 	Sites q.Count  // all of them
 	All   q.Amount // their parts together
-	Rows  []LifeRow
+	Rows  []LifetimeRow
 }
 
-// LifeRow is a site of a section. Those with most bytes come first.
-type LifeRow struct {
+// LifetimeRow is a site of a section. Those with most bytes come first.
+type LifetimeRow struct {
 	Group
-	Life
+	Lifetime
 	Part q.Amount
 }
 
-// LifeSummary is what a summary says of lives.
-type LifeSummary struct {
-	Total    Life
-	Sections map[string]LifeSection
+// LifetimeSummary is what a summary says of lifetimes.
+type LifetimeSummary struct {
+	Total    Lifetime
+	Sections map[string]LifetimeSection
 }
 
 // summary finds the sites of each section, at most so many of them; 0: all. There can be millions, so of each only what decides is added
-// up first, and its whole life when it is chosen.
-func (v *Lives) summary(limit int) (LifeSummary, error) {
+// up first, and its whole lifetime when it is chosen.
+func (v *Lifetimes) summary(limit int) (LifetimeSummary, error) {
 	grows, err := v.growing()
 	if err != nil {
-		return LifeSummary{}, err
+		return LifetimeSummary{}, err
 	}
 	of, first := v.stackAndType()
-	out := LifeSummary{Total: v.Total(), Sections: map[string]LifeSection{}}
+	out := LifetimeSummary{Total: v.Total(), Sections: map[string]LifetimeSection{}}
 	for _, name := range sections {
 		parts := make([]q.Amount, len(first))
 		for site, g := range of {
 			if g < 0 {
 				continue
 			}
-			switch life := &v.sites[site]; {
+			switch lifetime := &v.sites[site]; {
 			case name == SectionWaste:
-				parts[g] = parts[g].Add(life.Dead[2])
+				parts[g] = parts[g].Add(lifetime.Dead[2])
 			case name == SectionYoung:
-				parts[g] = parts[g].Add(life.Dead[0])
+				parts[g] = parts[g].Add(lifetime.Dead[0])
 			default:
-				parts[g] = parts[g].Add(life.Alive())
+				parts[g] = parts[g].Add(lifetime.Alive())
 			}
 		}
 		if name == SectionGrowing {
@@ -91,7 +91,7 @@ func keepGrowing(parts []q.Amount, of []int32, grows []bool) {
 
 // stackAndType groups the sites of several threads as Groups(BySite) does: of is the number of each site's group, by position, or none;
 // first is a site of each group, the first one.
-func (v *Lives) stackAndType() (of, first []int32) {
+func (v *Lifetimes) stackAndType() (of, first []int32) {
 	d := v.data
 	at := make(map[uint64]int32, len(d.Nodes))
 	of = make([]int32, len(v.sites))
@@ -114,8 +114,8 @@ func (v *Lives) stackAndType() (of, first []int32) {
 }
 
 // section chooses the groups with the greatest parts.
-func (v *Lives) section(parts []q.Amount, of, first []int32, limit int) LifeSection {
-	var s LifeSection
+func (v *Lifetimes) section(parts []q.Amount, of, first []int32, limit int) LifetimeSection {
+	var s LifetimeSection
 	var sizes []q.Bytes
 	for _, a := range parts {
 		if !a.IsZero() {
@@ -143,11 +143,11 @@ func (v *Lives) section(parts []q.Amount, of, first []int32, limit int) LifeSect
 	for i, g := range order {
 		row[g] = i
 		site := first[g]
-		s.Rows = append(s.Rows, LifeRow{Group: v.data.group(BySite, v.data.siteNode[site], v.data.siteType[site]), Part: parts[g]})
+		s.Rows = append(s.Rows, LifetimeRow{Group: v.data.group(BySite, v.data.siteNode[site], v.data.siteType[site]), Part: parts[g]})
 	}
 	for site, g := range of {
 		if i, ok := row[g]; ok {
-			s.Rows[i].Life = s.Rows[i].Add(v.sites[site])
+			s.Rows[i].Lifetime = s.Rows[i].Add(v.sites[site])
 		}
 	}
 	return s
@@ -155,7 +155,7 @@ func (v *Lives) section(parts []q.Amount, of, first []int32, limit int) LifeSect
 
 // deriveSummary computes the tables from which a summary opens.
 func (d *Data) deriveSummary(out *session.Derived) error {
-	v, err := d.Lives(Filter{})
+	v, err := d.Lifetimes(Filter{})
 	if err != nil {
 		return err
 	}
@@ -182,24 +182,24 @@ func (d *Data) deriveSummary(out *session.Derived) error {
 	return nil
 }
 
-// Summary returns what a summary says of lives, with the first sites of each section: at least so many, 0: all. Errors are
-// those of Lives.
-func (v *Source) Summary(top int) (LifeSummary, error) {
-	if v.derived == nil && v.lives == nil && top > 0 && top <= summarySites {
+// Summary returns what a summary says of lifetimes, with the first sites of each section: at least so many, 0: all. Errors are
+// those of Lifetimes.
+func (v *Source) Summary(top int) (LifetimeSummary, error) {
+	if v.derived == nil && v.lifetimes == nil && top > 0 && top <= summarySites {
 		return v.storedSummary()
 	}
-	lives, err := v.Lives()
+	lifetimes, err := v.Lifetimes()
 	if err != nil {
-		return LifeSummary{}, err
+		return LifetimeSummary{}, err
 	}
 	if top > 0 {
 		top = max(top, summarySites) // so that nothing depends on what is stored
 	}
-	return lives.summary(top)
+	return lifetimes.summary(top)
 }
 
-func (v *Source) storedSummary() (LifeSummary, error) {
-	out := LifeSummary{Sections: map[string]LifeSection{}}
+func (v *Source) storedSummary() (LifetimeSummary, error) {
+	out := LifetimeSummary{Sections: map[string]LifetimeSection{}}
 	if rows, err := v.session.ProcessLifetimes(); err != nil || len(rows) == 0 {
 		return out, cmp.Or(err, ErrNoLifetime)
 	}
@@ -221,12 +221,12 @@ func (v *Source) storedSummary() (LifeSummary, error) {
 		return out, err
 	}
 	for _, s := range all {
-		out.Sections[s.Section] = LifeSection{Sites: s.Sites, All: s.Amount}
+		out.Sections[s.Section] = LifetimeSection{Sites: s.Sites, All: s.Amount}
 	}
 	sites, err := v.session.SummarySites()
 	for _, r := range sites {
 		s := out.Sections[r.Section]
-		s.Rows = append(s.Rows, LifeRow{Group{Process: r.Process, Type: r.Type, Function: r.Function, Line: r.Line, Node: r.Node}, Life{Born: r.Born, Dead: r.Dead}, r.Part})
+		s.Rows = append(s.Rows, LifetimeRow{Group{Process: r.Process, Type: r.Type, Function: r.Function, Line: r.Line, Node: r.Node}, Lifetime{Born: r.Born, Dead: r.Dead}, r.Part})
 		out.Sections[r.Section] = s
 	}
 	return out, err
@@ -234,8 +234,8 @@ func (v *Source) storedSummary() (LifeSummary, error) {
 
 // Stack returns the stack of a node, the top first, at most limit frames of it.
 func (v *Source) Stack(node session.NodeID, limit int) ([]Frame, error) {
-	if v.lives != nil {
-		return v.lives.Stack(node, limit), nil
+	if v.lifetimes != nil {
+		return v.lifetimes.Stack(node, limit), nil
 	}
 	nodes, err := v.session.Stack(node, limit)
 	if err != nil {

@@ -34,7 +34,7 @@ func TestViewsAgreeWithSQL(t *testing.T) {
 			"SELECT '(thread start)', * FROM calls WHERE callee = '%[1]s' AND caller = '' UNION ALL " +
 			"SELECT callee, * FROM calls WHERE caller = '%[1]s')"},
 	}
-	ends := strings.ReplaceAll(strings.TrimSpace(lifeKeys("")), " ", ", ")
+	ends := strings.ReplaceAll(strings.TrimSpace(lifetimeKeys("")), " ", ", ")
 	gc := "number, process_id, generation, induced, pause_ns, agent_ns, finalizable, before_objects, before_bytes, dead_objects, dead_bytes, survived_objects, survived_bytes, promoted_objects, promoted_bytes"
 	pairs = append(pairs, []struct{ view, columns, from string }{
 		{"lifetime", "name, module_path, process_id, instances, instances_percent, bytes, bytes_percent, " + ends, "lifetime"},

@@ -289,7 +289,7 @@ func buildLines(b *builder) error {
 	if err != nil {
 		return err
 	}
-	b.attachLives(list)
+	b.attachLifetimes(list)
 	b.table.Rows = b.limit(list, exclusiveCost)
 	var placed q.Amount
 	for _, r := range list {

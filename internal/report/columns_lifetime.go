@@ -16,16 +16,16 @@ var endKeys = [session.Generations + 1]string{"gen0", "gen1", "gen2", "loh", "po
 
 var endTitles = [session.Generations + 1]string{"Gen 0", "Gen 1", "Gen 2", "LOH", "POH", "Alive"}
 
-// ended returns the part of a life with a position of endKeys.
-func ended(l *analysis.Life, end int) q.Amount {
+// ended returns the part of a lifetime with a position of endKeys.
+func ended(l *analysis.Lifetime, end int) q.Amount {
 	if end < session.Generations {
 		return l.Dead[end]
 	}
 	return l.Alive()
 }
 
-// lifeKeys are the keys of the columns of lifetimes, with a prefix: "", inclusive_ or exclusive_.
-func lifeKeys(prefix string) string {
+// lifetimeKeys are the keys of the columns of lifetimes, with a prefix: "", inclusive_ or exclusive_.
+func lifetimeKeys(prefix string) string {
 	var b strings.Builder
 	for _, unit := range []string{"instances", "bytes"} {
 		for _, key := range endKeys {
@@ -35,21 +35,21 @@ func lifeKeys(prefix string) string {
 	return b.String()
 }
 
-// lifetimeColumns makes the columns of what became of objects. A row without lives has empty cells there.
+// lifetimeColumns makes the columns of what became of objects. A row without lifetimes has empty cells there.
 func lifetimeColumns() []Column {
 	var out []Column
 	for _, v := range []struct {
 		prefix, title string
-		life          func(*context, *Row) *analysis.Life
+		lifetime      func(*context, *Row) *analysis.Lifetime
 	}{
-		{"", "", func(_ *context, r *Row) *analysis.Life { return r.life }},
-		{"inclusive_", "Incl. ", func(c *context, r *Row) *analysis.Life { return c.livesOf(r, true) }},
-		{"exclusive_", "Excl. ", func(c *context, r *Row) *analysis.Life { return c.livesOf(r, false) }},
+		{"", "", func(_ *context, r *Row) *analysis.Lifetime { return r.lifetime }},
+		{"inclusive_", "Incl. ", func(c *context, r *Row) *analysis.Lifetime { return c.lifetimesOf(r, true) }},
+		{"exclusive_", "Excl. ", func(c *context, r *Row) *analysis.Lifetime { return c.lifetimesOf(r, false) }},
 	} {
 		for end, key := range endKeys {
 			cell := func(value func(q.Amount) int64) func(*context, *Row) Cell {
 				return func(c *context, r *Row) Cell {
-					l := v.life(c, r)
+					l := v.lifetime(c, r)
 					if l == nil {
 						return Cell{Empty: true}
 					}
@@ -110,18 +110,18 @@ func stackCell(c *context, r *Row) Cell {
 	return textCell(strings.Join(names, " › "))
 }
 
-// livesOf is the life of a function's or a path's row.
-func (c *context) livesOf(r *Row, inclusive bool) *analysis.Life {
-	var both analysis.BothLives
+// lifetimesOf is the lifetime of a function's or a path's row.
+func (c *context) lifetimesOf(r *Row, inclusive bool) *analysis.Lifetime {
+	var both analysis.LifetimeAmounts
 	switch {
 	case r.kind == rowProcess:
-		both.Inclusive = c.lives.processes[r.process]
-	case r.kind != rowFunction || c.lives.types != nil:
+		both.Inclusive = c.lifetimes.processes[r.process]
+	case r.kind != rowFunction || c.lifetimes.types != nil:
 		return nil
-	case c.lives.paths != nil:
-		both = c.lives.paths[r.path]
-	case c.lives.functions != nil:
-		both = c.lives.functions[r.function]
+	case c.lifetimes.paths != nil:
+		both = c.lifetimes.paths[r.path]
+	case c.lifetimes.functions != nil:
+		both = c.lifetimes.functions[r.function]
 	default:
 		return nil
 	}
@@ -131,52 +131,52 @@ func (c *context) livesOf(r *Row, inclusive bool) *analysis.Life {
 	return &both.Exclusive
 }
 
-// shownLives are the lives that the columns of a view need; nil: not these.
-type shownLives struct {
-	types     map[session.TypeID]analysis.Life
-	functions map[session.FunctionID]analysis.BothLives
-	paths     map[session.PathID]analysis.BothLives
-	processes map[session.ProcessID]analysis.Life
-	lines     map[session.LineID]analysis.Life
+// shownLifetimes are the lifetimes that the columns of a view need; nil: not these.
+type shownLifetimes struct {
+	types     map[session.TypeID]analysis.Lifetime
+	functions map[session.FunctionID]analysis.LifetimeAmounts
+	paths     map[session.PathID]analysis.LifetimeAmounts
+	processes map[session.ProcessID]analysis.Lifetime
+	lines     map[session.LineID]analysis.Lifetime
 }
 
-// readLives reads the lives for the optional columns of a view.
-func (b *builder) readLives() error {
-	lives, err := b.source.Lives()
+// readLifetimes reads the lifetimes for the optional columns of a view.
+func (b *builder) readLifetimes() error {
+	lifetimes, err := b.source.Lifetimes()
 	if err != nil {
 		return err
 	}
-	b.lives = shownLives{}
+	b.lifetimes = shownLifetimes{}
 	switch b.view.Name {
 	case "types":
-		b.lives.types = lives.Types()
+		b.lifetimes.types = lifetimes.Types()
 	case "functions":
-		b.lives.functions = lives.Functions()
+		b.lifetimes.functions = lifetimes.Functions()
 	case "calltree":
-		b.lives.paths, b.lives.processes = lives.Paths(), lives.Processes()
+		b.lifetimes.paths, b.lifetimes.processes = lifetimes.Paths(), lifetimes.Processes()
 	case "lines":
-		b.lives.lines = lives.Lines()
+		b.lifetimes.lines = lifetimes.Lines()
 	}
 	return nil
 }
 
-// attachLives gives rows of types and lines their lives.
-func (b *builder) attachLives(list []Row) {
+// attachLifetimes gives rows of types and lines their lifetimes.
+func (b *builder) attachLifetimes(list []Row) {
 	for i := range list {
 		r := &list[i]
 		switch {
-		case r.kind == rowType && b.lives.types != nil:
-			l := b.lives.types[r.typ]
-			r.life = &l
-		case r.kind == rowLine && b.lives.lines != nil:
-			l := b.lives.lines[r.line]
-			r.life = &l
+		case r.kind == rowType && b.lifetimes.types != nil:
+			l := b.lifetimes.types[r.typ]
+			r.lifetime = &l
+		case r.kind == rowLine && b.lifetimes.lines != nil:
+			l := b.lifetimes.lines[r.line]
+			r.lifetime = &l
 		}
 	}
 }
 
-// lifeColumns are the optional columns for which lives must be read.
-func (v View) lifeColumns() []string {
+// lifetimeColumns are the optional columns for which lifetimes must be read.
+func (v View) lifetimeColumns() []string {
 	if v.Name == "gcs" {
 		return nil
 	}
@@ -259,11 +259,11 @@ func (b *builder) attachWhere(list []Row, of map[session.SiteID]int) error {
 			rows[g].reachable[a.Generation] = rows[g].reachable[a.Generation].Add(a.Amount)
 		}
 	}
-	lives, err := b.source.Lives()
+	lifetimes, err := b.source.Lifetimes()
 	if err != nil {
 		return err
 	}
-	sites := lives.Sites()
+	sites := lifetimes.Sites()
 	all, err := b.source.Session().Sites()
 	for _, s := range all {
 		if g, ok := of[s.ID]; ok && s.Frozen {
@@ -277,9 +277,9 @@ func (b *builder) attachWhere(list []Row, of map[session.SiteID]int) error {
 func (v View) optional() []string {
 	switch v.Name {
 	case "types", "lines":
-		return keys(lifeKeys(""))
+		return keys(lifetimeKeys(""))
 	case "functions", "calltree":
-		return keys(lifeKeys("inclusive_") + lifeKeys("exclusive_"))
+		return keys(lifetimeKeys("inclusive_") + lifetimeKeys("exclusive_"))
 	case "gcs":
 		return keys(gcGenerationKeys())
 	case "lifetime":

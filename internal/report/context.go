@@ -45,7 +45,7 @@ type context struct {
 	types     rows[session.TypeID, session.Type]
 	files     rows[session.FileID, session.SourceFile]
 	// The places are read only by the views that show them.
-	lives        shownLives
+	lifetimes    shownLifetimes
 	lines        rows[session.LineID, session.Line]
 	instructions rows[session.InstructionID, session.Instruction]
 }

@@ -158,7 +158,7 @@ func (c *context) gcRows() ([]gcRow, error) {
 	s := c.source.Session()
 	if rows, err := s.ProcessLifetimes(); err != nil || len(rows) == 0 {
 		if err == nil {
-			_, err = c.source.Lives() // says that there are none
+			_, err = c.source.Lifetimes() // says that there are none
 		}
 		return nil, err
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/clrprof/clrprof/internal/session"
 )
 
-// grouped are the columns that say what a row of lives is about, by Options.By: for programs and in text.
+// grouped are the columns that say what a row of lifetimes is about, by Options.By: for programs and in text.
 var grouped = map[analysis.By][2]string{
 	analysis.ByType:     {"name module module_path process_id process_name ", "name "},
 	analysis.BySite:     {"name function from stack module module_path source_file line process_id process_name ", "name function from "},
@@ -60,31 +60,31 @@ func (c *context) groupRow(g analysis.Group) Row {
 	return row
 }
 
-// groups returns a row for each group with its life, and the positions of the groups of sites.
+// groups returns a row for each group with its lifetime, and the positions of the groups of sites.
 func (b *builder) groups() ([]Row, map[session.SiteID]int, error) {
-	lives, err := b.source.Lives()
+	lifetimes, err := b.source.Lifetimes()
 	if b.options.GCs != "" {
-		lives, err = b.livesBetween()
+		lifetimes, err = b.lifetimesBetween()
 	}
 	if err != nil {
 		return nil, nil, err
 	}
-	groups, values, of := lives.Groups(cmp.Or(b.options.By, analysis.ByType))
+	groups, values, of := lifetimes.Groups(cmp.Or(b.options.By, analysis.ByType))
 	list := make([]Row, len(groups))
 	for i, g := range groups {
 		list[i] = b.groupRow(g)
-		list[i].values, list[i].life = both(values[i].Born), &values[i]
+		list[i].values, list[i].lifetime = both(values[i].Born), &values[i]
 	}
 	return list, of, nil
 }
 
-// livesBetween reads what happened in the span of collections that is asked for, and notes which one that is.
-func (b *builder) livesBetween() (*analysis.Lives, error) {
+// lifetimesBetween reads what happened in the span of collections that is asked for, and notes which one that is.
+func (b *builder) lifetimesBetween() (*analysis.Lifetimes, error) {
 	wanted, err := parseSpan(b.options.GCs)
 	if err != nil {
 		return nil, err
 	}
-	lives, spans, err := b.source.LivesBetween(wanted)
+	lifetimes, spans, err := b.source.LifetimesBetween(wanted)
 	if err != nil {
 		return nil, err
 	}
@@ -94,7 +94,7 @@ func (b *builder) livesBetween() (*analysis.Lives, error) {
 			b.table.Notes = append(b.table.Notes, fmt.Sprintf("Process %d: from the end of collection %d to %s: what changed is known of no closer span.", p.PID, span.After, endOf(span)))
 		}
 	}
-	return lives, nil
+	return lifetimes, nil
 }
 
 // parseSpan reads A..B, A.. or ..B.
@@ -214,7 +214,7 @@ func buildDiffGCs(b *builder) error {
 		return err
 	}
 	sums := make([]q.Amount, len(list))
-	ends := make([]analysis.Life, len(list)) // Dead here means: alive in this generation
+	ends := make([]analysis.Lifetime, len(list)) // Dead here means: alive in this generation
 	for _, a := range cohorts {
 		if a.Born < from || a.Born >= to {
 			continue
@@ -228,7 +228,7 @@ func buildDiffGCs(b *builder) error {
 	var out []Row
 	for i, r := range list {
 		if !sums[i].IsZero() {
-			r.values, r.life = both(sums[i]), &ends[i]
+			r.values, r.lifetime = both(sums[i]), &ends[i]
 			out = append(out, r)
 		}
 	}
@@ -321,7 +321,7 @@ func buildAges(b *builder) error {
 	}
 	rows := make([]ageRow, len(list))
 	for i := range list {
-		rows[i].dead = list[i].life.Collected().Allocations
+		rows[i].dead = list[i].lifetime.Collected().Allocations
 		rows[i].byGCs[0] = rows[i].dead
 		list[i].ages = &rows[i]
 	}

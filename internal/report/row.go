@@ -49,7 +49,7 @@ type Row struct {
 	from        []session.FunctionID // the hot path on which a type was created
 	fromShare   q.Percent            // how much of the type was made at its end
 	node        session.NodeID       // of a site
-	life        *analysis.Life       // what became of the objects, if that is known
+	lifetime    *analysis.Lifetime   // what became of the objects, if that is known
 	where       *whereRow
 	gc          *gcRow
 	ages        *ageRow

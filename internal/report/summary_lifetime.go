@@ -12,7 +12,7 @@ import (
 
 // Lifetime is what a summary says of the ends of objects.
 type Lifetime struct {
-	Life analysis.Life
+	Lifetime analysis.Lifetime
 	// Collections by the oldest generation of 0, 1 and 2 that they collected.
 	Collections    [3]q.Count
 	Pause, Longest q.Nanoseconds // all pauses together, and the longest
@@ -25,7 +25,7 @@ type Lifetime struct {
 func (l *Lifetime) all() q.Count { return l.Collections[0] + l.Collections[1] + l.Collections[2] }
 
 // Waste is what survived generations 0 and 1 and then died in 2: its promotion was in vain.
-func (l *Lifetime) Waste() q.Amount { return l.Life.Dead[2] }
+func (l *Lifetime) Waste() q.Amount { return l.Lifetime.Dead[2] }
 
 // siteText are the text columns of the sections about sites.
 const siteText = "name bytes bytes_percent instances function from"
@@ -36,7 +36,7 @@ func (s *Summary) addLifetime(top int) error {
 	if err != nil || len(rows) == 0 {
 		return err
 	}
-	lives, err := s.context.source.Summary(top)
+	lifetimes, err := s.context.source.Summary(top)
 	if err != nil {
 		return err
 	}
@@ -44,7 +44,7 @@ func (s *Summary) addLifetime(top int) error {
 	if err != nil {
 		return err
 	}
-	s.Lifetime = &Lifetime{Life: lives.Total}
+	s.Lifetime = &Lifetime{Lifetime: lifetimes.Total}
 	out, err := s.context.source.Session().LeftOut()
 	if err != nil {
 		return err
@@ -66,7 +66,7 @@ func (s *Summary) addLifetime(top int) error {
 		{analysis.SectionYoung, "Died young, in generation 0"},
 		{analysis.SectionGrowing, "Only growing: alive at the end, and more of it from slice to slice"},
 	} {
-		table, err := s.partTable(top, lives.Sections[section.key])
+		table, err := s.partTable(top, lifetimes.Sections[section.key])
 		if err != nil {
 			return err
 		}
@@ -75,9 +75,9 @@ func (s *Summary) addLifetime(top int) error {
 	return nil
 }
 
-// partTable lists the sites by a part of their lives, which takes the place of what they allocated. There can be
+// partTable lists the sites by a part of their lifetimes, which takes the place of what they allocated. There can be
 // millions of sites, so rows are made only of those that can be shown.
-func (s *Summary) partTable(top int, section analysis.LifeSection) (*Table, error) {
+func (s *Summary) partTable(top int, section analysis.LifetimeSection) (*Table, error) {
 	view, err := FindView("lifetime")
 	if err != nil {
 		return nil, err
@@ -91,7 +91,7 @@ func (s *Summary) partTable(top int, section analysis.LifeSection) (*Table, erro
 				break
 			}
 			row := b.groupRow(r.Group)
-			row.values, row.life = both(r.Part), &r.Life
+			row.values, row.lifetime = both(r.Part), &r.Lifetime
 			list = append(list, row)
 			more, hidden = more-1, hidden.Sub(r.Part)
 		}
@@ -137,26 +137,26 @@ func (s *Summary) lifetimeFacts(fact func(key, format string, args ...any)) {
 // diedFact prints what became of all objects. Within a span of time others die than are born, so shares are of those that
 // died, and the living only change.
 func (s *Summary) diedFact(fact func(key, format string, args ...any)) {
-	life := &s.Lifetime.Life
+	lifetime := &s.Lifetime.Lifetime
 	f := s.context.source.Filter()
 	span := f.From != 0 || f.To != 0
-	whole := life.Born.Bytes
+	whole := lifetime.Born.Bytes
 	if span {
-		whole = life.Collected().Bytes
+		whole = lifetime.Collected().Bytes
 	}
 	var parts []string
 	for i := range session.Generations {
-		end := ended(life, i)
+		end := ended(lifetime, i)
 		if i < session.GenerationLarge || !end.IsZero() {
 			parts = append(parts, fmt.Sprintf("%s %s", session.GenerationName(int64(i)), q.PercentOf(end.Bytes, whole)))
 		}
 	}
 	if !span {
-		fact("died", "%s, alive %s of bytes", strings.Join(parts, ", "), q.PercentOf(life.Alive().Bytes, whole))
+		fact("died", "%s, alive %s of bytes", strings.Join(parts, ", "), q.PercentOf(lifetime.Alive().Bytes, whole))
 		return
 	}
-	fact("died", "%s: %s of bytes", life.Collected().Bytes, strings.Join(parts, ", "))
-	more := life.Alive().Bytes
+	fact("died", "%s: %s of bytes", lifetime.Collected().Bytes, strings.Join(parts, ", "))
+	more := lifetime.Alive().Bytes
 	fact("alive", "%s %s than before", max(more, -more), pick(more < 0, "less", "more"))
 }
 
@@ -173,7 +173,7 @@ func (s *Summary) lifetimeJSON(out *bufio.Writer) error {
 	fmt.Fprintf(out, "  \"gcs\": %d,\n  \"gen0_gcs\": %d,\n  \"gen1_gcs\": %d,\n  \"gen2_gcs\": %d,\n  \"pause_ns\": %d,\n  \"longest_pause_ns\": %d,\n",
 		l.all(), l.Collections[0], l.Collections[1], l.Collections[2], l.Pause, l.Longest)
 	for i, key := range endKeys {
-		end := ended(&l.Life, i)
+		end := ended(&l.Lifetime, i)
 		fmt.Fprintf(out, "  \"%s_instances\": %d,\n  \"%s_bytes\": %d,\n", key, end.Allocations, key, end.Bytes)
 	}
 	fmt.Fprintf(out, "  \"left_out_allocations\": %d,\n  \"left_out_bytes\": %d,\n  \"walked_gcs\": %d,\n", l.LeftOut.Allocations, l.LeftOut.Bytes, l.Walked)

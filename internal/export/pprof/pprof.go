@@ -130,18 +130,18 @@ func (c *converter) addSites(f analysis.Filter, timed bool) error {
 	}
 	c.addTypes("allocations", "count", "bytes", "bytes")
 	c.profile.DefaultSampleType = "bytes"
-	lives, err := c.lives(f)
+	lifetimes, err := c.lifetimes(f)
 	if err != nil {
 		return err
 	}
 	for i := range c.Sites {
-		a, life := amounts[i], lives[c.Sites[i].ID]
-		if a.IsZero() && life.IsZero() {
+		a, lifetime := amounts[i], lifetimes[c.Sites[i].ID]
+		if a.IsZero() && lifetime.IsZero() {
 			continue
 		}
 		values := []int64{int64(a.Allocations), int64(a.Bytes)}
-		if lives != nil {
-			values = append(values, endValues(life)...)
+		if lifetimes != nil {
+			values = append(values, endValues(lifetime)...)
 		}
 		if timed {
 			values = append(values, make([]int64, timeValues)...)
@@ -176,9 +176,9 @@ func (c *converter) addTimings(f analysis.Filter) error {
 // endNames begin the names of the values of lifetimes, in their order.
 var endNames = []string{"gen0", "gen1", "gen2", "loh", "poh", "alive"}
 
-// lives returns what became of the objects of the sites and adds the types of their values; nil without lifetimes.
-func (c *converter) lives(f analysis.Filter) (map[session.SiteID]analysis.Life, error) {
-	lives, err := c.Lives(f)
+// lifetimes returns what became of the objects of the sites and adds the types of their values; nil without lifetimes.
+func (c *converter) lifetimes(f analysis.Filter) (map[session.SiteID]analysis.Lifetime, error) {
+	lifetimes, err := c.Lifetimes(f)
 	if errors.Is(err, analysis.ErrNoLifetime) {
 		return nil, nil
 	}
@@ -188,11 +188,11 @@ func (c *converter) lives(f analysis.Filter) (map[session.SiteID]analysis.Life, 
 	for _, name := range endNames {
 		c.addTypes(name+"_objects", "count", name+"_bytes", "bytes")
 	}
-	return lives.Sites(), nil
+	return lifetimes.Sites(), nil
 }
 
 // endValues are in the order of endNames.
-func endValues(l analysis.Life) []int64 {
+func endValues(l analysis.Lifetime) []int64 {
 	var out []int64
 	for _, a := range append(l.Dead[:], l.Alive()) {
 		out = append(out, int64(a.Allocations), int64(a.Bytes))
