@@ -8,8 +8,9 @@
  * walk; and when survivors are known, to decide whether they are told (DiagGCStart, DiagWalkSurvivors in gcenv.ee.cpp).
  * In between, on the same thread, it writes the event GCStart, which a synchronous session of EventPipe delivers at
  * once. So GarbageCollectionStarted clears the flag, and the first event on that thread sets it again. The flag is only
- * cleared if the session is known to live, by an event since the threads were stopped for this very collection; and
- * if no event came, then GarbageCollectionFinished finds the flag cleared: the survivors were not told, which is a
+ * cleared if the session is known to live, by an event since the threads were stopped for this very collection, and if the
+ * collector is known to tell events, by its event GCTriggered: the runtime turns them on for its own code first and tells the
+ * collector a moment later, in which a collection can begin. If no event came, then GarbageCollectionFinished finds the flag cleared: the survivors were not told, which is a
  * loss (COR_PRF_HIGH_BASIC_GC has it called all the same), and from then on collections are as they were.
  *
  * The end: the runtime shuts EventPipe down before the profiler. The agent has a provider of its own, in a session of its
@@ -33,6 +34,7 @@
 
 #define EVENT_SUSPEND_END 8u /* GCSuspendEEEnd_V1 */
 #define EVENT_SUSPEND_BEGIN 9u /* GCSuspendEEBegin_V1 */
+#define EVENT_TRIGGERED 35u /* GCTriggered: the first of a collection that the collector itself writes */
 #define KEYWORD_GC 1u
 #define LEVEL_INFORMATIONAL 4u
 #define OWN_KEYWORD 1u
@@ -52,6 +54,7 @@ static uint32_t registered; /* how far the managed sources of events are, see pr
 static uint32_t clearing;  /* 1: a collection has cleared the flag, or is about to */
 static uint32_t closing;   /* 1: EventPipe ends */
 static uint32_t living;    /* 1: an event came since threads were stopped for a collection */
+static uint32_t triggered; /* 1: the collector said that there will be a collection, since the last one */
 static uintptr_t cleared_by; /* thread that cleared the flag, 0: it is set */
 static __thread bool own_thread __attribute__((tls_model("initial-exec")));
 
@@ -99,6 +102,8 @@ static hresult event_delivered(void *self, uintptr_t provider, uint32_t id)
     (void)self, (void)provider; /* and nine more */
     if (id == EVENT_SUSPEND_BEGIN || id == EVENT_SUSPEND_END)
         __atomic_store_n(&living, 1, __ATOMIC_RELEASE);
+    if (id == EVENT_TRIGGERED)
+        __atomic_store_n(&triggered, 1, __ATOMIC_RELEASE);
     if (__atomic_load_n(&cleared_by, __ATOMIC_ACQUIRE) == (uintptr_t)pthread_self())
         restore();
     return HR_OK;
@@ -211,7 +216,8 @@ void events_gc_suspending(void)
 
 void events_gc_started(void)
 {
-    if (__atomic_load_n(&living, __ATOMIC_ACQUIRE) == 0 || cleared_by != 0)
+    uint32_t tells = __atomic_exchange_n(&triggered, 0, __ATOMIC_ACQ_REL);
+    if (tells == 0 || __atomic_load_n(&living, __ATOMIC_ACQUIRE) == 0 || cleared_by != 0)
         return;
     __atomic_store_n(&clearing, 1, __ATOMIC_SEQ_CST);
     if (__atomic_load_n(&closing, __ATOMIC_SEQ_CST) == 0 && set_flag(false))

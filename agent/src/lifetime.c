@@ -41,7 +41,7 @@ struct moved { /* an object between its old and its new place */
 
 static void *info;
 bool lifetime_on;
-static bool final_wanted, final_now, lost_moves, looked_at, mark_survivors, pass_old;
+static bool final_wanted, final_now, is_last, lost_moves, looked_at, mark_survivors, pass_old;
 static bool collecting; /* between GarbageCollectionStarted and Finished: a runtime that loses one of them does no harm */
 static uint32_t lock_word; /* ranges come from several threads at once */
 static struct list ranges = {.size = sizeof(struct range)}, moves = {.size = sizeof(struct moved)};
@@ -278,8 +278,9 @@ static hresult gc_started(void *self, int32_t n, const int32_t *collected, uint3
     for (int32_t i = 0; i < n && i < (int32_t)WIRE_GENERATION_COUNT; i++)
         gc.collected |= collected[i] != 0 ? 1u << i : 0;
     ranges.n = 0;
-    bool snapshot = lifetime_on && snapshot_begin(gc.number, gc.collected, final_now);
-    looked_at = survival_begin(gc.number, gc.collected, gc.induced != 0, snapshot);
+    is_last = lifetime_on && __atomic_load_n(&final_now, __ATOMIC_ACQUIRE) && (gc.collected & 4) != 0;
+    bool snapshot = lifetime_on && snapshot_begin(gc.number, gc.collected, is_last);
+    looked_at = survival_begin(gc.number, gc.collected, gc.induced != 0 || is_last, snapshot);
     if (lifetime_on && !ask_bounds(&before))
         lost_moves = true;
     count_large();
@@ -763,12 +764,11 @@ static hresult gc_finished(void *self)
         survival_tell(gc.number, after.items, after.n, !mark_survivors);
     if (snapshot_writing)
         snapshot_finish(after.items, after.n);
-    bool last = final_now && gc.induced != 0 && (gc.collected & 4) != 0; /* the program may have asked for others */
     gc.since = gc.number;
     gc.pinned = survival_pinned();
     if (lifetime_on)
-        count_uncollected(count_born(last));
-    if (lifetime_on && last)
+        count_uncollected(count_born(is_last));
+    if (lifetime_on && is_last)
         tell_alive();
     gc.done_ns = monotonic_ns();
     arena_lock();
@@ -778,7 +778,7 @@ static hresult gc_finished(void *self)
         loss(WIRE_LOSS_LIFETIME_FULL, 0, 0);
     arena_unlock();
     gc.suspend_ns = 0;
-    if (last)
+    if (is_last)
         events_end();
     else
         events_want(); /* for the next one */
@@ -787,12 +787,16 @@ static hresult gc_finished(void *self)
 
 /* ── the end ────────────────────────────────────────────────────────────────────────────────────────────────── */
 
+/* ForceGC waits for a full collection, which need not be its own: it is content with one that another thread's allocation or
+ * GC.Collect began meanwhile. So the last collection is the first full one that begins now, whoever wants it. The one that ForceGC is
+ * content with can have begun before; then the next cannot. */
 static void *last_gc(void *unused)
 {
     (void)unused;
-    final_now = true;
-    ((hresult(*)(void *))(*(void *const *const *)info)[INFO_FORCE_GC])(info);
-    final_now = false;
+    __atomic_store_n(&final_now, true, __ATOMIC_RELEASE);
+    for (uint32_t i = 0; i < 2 && __atomic_load_n(&arena.header->alive_known, __ATOMIC_RELAXED) == 0; i++)
+        ((hresult(*)(void *))(*(void *const *const *)info)[INFO_FORCE_GC])(info);
+    __atomic_store_n(&final_now, false, __ATOMIC_RELEASE);
     return NULL;
 }
 

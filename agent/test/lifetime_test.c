@@ -58,12 +58,20 @@ static hresult heap_bounds(void *self, uint32_t capacity, uint32_t *n, struct cl
 }
 
 static void collect(uint32_t oldest, uint32_t seed, bool induced);
+static void end_open_collection(void);
 static void suspend_threads(void), tell_start(void);
+
+/* How the runtime answers ForceGC while other threads collect. */
+static enum { ITS_OWN, OF_ANOTHER_THREAD, BEGUN_BEFORE } answer;
 
 static hresult heap_force_gc(void *self)
 {
     (void)self;
-    collect(2, 1, true);
+    if (answer == BEGUN_BEFORE)
+        end_open_collection();
+    else
+        collect(2, 1, answer == ITS_OWN);
+    answer = ITS_OWN;
     return HR_OK;
 }
 
@@ -192,7 +200,7 @@ static void end_collection(void)
 
 /* ── EventPipe ──────────────────────────────────────────────────────────────────────────────────────────────── */
 
-enum event_fault { NO_FAULT, NO_START, START_ELSEWHERE, RESTORE_FAILS_ONCE, RESTORE_FAILS };
+enum event_fault { NO_FAULT, NOT_YET, NO_START, START_ELSEWHERE, RESTORE_FAILS_ONCE, RESTORE_FAILS };
 
 static struct {
     bool refuses; /* sessions */
@@ -227,6 +235,8 @@ static void suspend_threads(void)
     AGENT(CALLBACK_RUNTIME_SUSPEND_STARTED, uint32_t)(fake_callbacks(), 1);
     if (pipe_state.sessions != 0)
         deliver((void *)9);
+    if (pipe_state.sessions != 0 && pipe_state.fault != NOT_YET)
+        deliver((void *)35);
 }
 
 /* What the runtime does behind GarbageCollectionStarted: it walks if the flag is set, and writes GCStart. */
@@ -239,7 +249,7 @@ static void tell_start(void)
         pipe_state.walks++;
         AGENT(CALLBACK_OBJECTS_ALLOCATED_BY_CLASS, uint32_t, uintptr_t *, uint32_t *)(fake_callbacks(), 0, NULL, NULL);
     }
-    if (pipe_state.sessions == 0 || pipe_state.fault == NO_START)
+    if (pipe_state.sessions == 0 || pipe_state.fault == NO_START || pipe_state.fault == NOT_YET)
         return;
     if (pipe_state.fault == RESTORE_FAILS_ONCE)
         fake.fail_at = fake.calls + 1;
@@ -341,7 +351,7 @@ static void collect(uint32_t oldest, uint32_t seed, bool induced)
 /* What the agent counted: the fates of all sites, and its records. */
 struct ends {
     uint64_t dead[WIRE_GENERATION_COUNT][2];
-    uint32_t collections, changes;
+    uint32_t collections, changes, whys;
     const struct wire_header *header;
 };
 
@@ -365,6 +375,7 @@ static struct ends read_ends(void)
     out.header = f->header;
     out.collections = f->records[WIRE_RECORD_GC];
     out.changes = f->records[WIRE_RECORD_CHANGES];
+    out.whys = f->records[WIRE_RECORD_WHY];
     return out;
 }
 
@@ -399,6 +410,42 @@ static void lives(void)
     judge_ends(&e);
     check(e.collections == n_collections && n_collections == 41 && e.header->alive_known == 1, "%u of %u collections", e.collections, n_collections);
     check(e.changes >= 41, "%u records of changes", e.changes);
+}
+
+static void end_open_collection(void)
+{
+    move_survivors(2, 1);
+    used[0] = areas[0];
+    end_collection();
+}
+
+/* The runtime answers with a full collection that another thread's allocation began, behind the agent's question. */
+static void last_of_another_thread(void)
+{
+    setenv("CLRPROF_ROOTS", "induced", 1);
+    start_lifetime();
+    allocate_objects(2000 / SCALE, 1);
+    collect(0, 1, false);
+    answer = OF_ANOTHER_THREAD;
+    fake_callback(CALLBACK_SHUTDOWN, 0);
+    struct ends e = read_ends();
+    judge_ends(&e);
+    check(e.collections == n_collections && n_collections == 2 && e.header->alive_known == 1, "%u of %u collections", e.collections, n_collections);
+    check(e.whys != 0, "why survivors of the last collection survived is not told");
+}
+
+/* Or with one that began before it. */
+static void last_begun_before(void)
+{
+    start_lifetime();
+    live_and_die(5);
+    n_collections++;
+    begin_collection(2, false);
+    answer = BEGUN_BEFORE;
+    fake_callback(CALLBACK_SHUTDOWN, 0);
+    struct ends e = read_ends();
+    judge_ends(&e);
+    check(e.collections == n_collections && n_collections == 7 && e.header->alive_known == 1, "%u of %u collections", e.collections, n_collections);
 }
 
 /* Callbacks that no runtime makes in this order. What they claim is not believed; collections before and after are right. */
@@ -725,6 +772,21 @@ static void events_end_unseen(void)
     check(pipe_state.walks == 1 + 2 + 1 && e.collections == 9, "%u walks in %u collections", pipe_state.walks, e.collections);
 }
 
+/* The session has just begun: the runtime's own code writes events already, the collector not yet. */
+static void events_of_collector_later(void)
+{
+    start_with_events(true);
+    pipe_state.fault = NOT_YET;
+    live_and_die(2);
+    pipe_state.fault = NO_FAULT;
+    live_and_die(3);
+    end_pipe(NULL);
+    fake_callback(CALLBACK_SHUTDOWN, 0);
+    struct ends e = read_ends();
+    judge_ends(&e);
+    check(pipe_state.walks == 3 && e.collections == n_collections, "%u walks in %u of %u collections", pipe_state.walks, e.collections, n_collections);
+}
+
 /* One collection in which the flag is not set again in time: what survived it is not known, and that is told. */
 static void lose_a_collection(enum event_fault fault)
 {
@@ -829,6 +891,8 @@ static void runtime_does_not_skip(void)
 
 const struct scenario lifetime_scenarios[] = {
     {"lives", lives},
+    {"last_of_another_thread", last_of_another_thread},
+    {"last_begun_before", last_begun_before},
     {"lives_in_odd_order", lives_in_odd_order},
     {"lives_untracked", lives_untracked},
     {"lives_damaged", lives_damaged},
@@ -838,6 +902,7 @@ const struct scenario lifetime_scenarios[] = {
     {"roots_of_every_collection", roots_of_every_collection},
     {"lives_killed", lives_killed},
     {"events_shorten", events_shorten},
+    {"events_of_collector_later", events_of_collector_later},
     {"events_refused", events_refused},
     {"events_end_unseen", events_end_unseen},
     {"event_never_comes", event_never_comes},

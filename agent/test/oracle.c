@@ -432,8 +432,8 @@ static hresult (*event_delivered)(void *, uintptr_t, uint32_t);
 
 static hresult event_lost(void *self, uintptr_t provider, uint32_t id)
 {
-    const uint32_t suspend_end = 8, suspend_begin = 9; /* without these the agent would not expect an event */
-    if (gc_number < every || id == suspend_begin || id == suspend_end)
+    const uint32_t suspend_end = 8, suspend_begin = 9, triggered = 35; /* without these the agent would not expect an event */
+    if (gc_number < every || id == suspend_begin || id == suspend_end || id == triggered)
         return event_delivered(self, provider, id);
     return HR_OK;
 }

@@ -29,10 +29,9 @@ type plan struct {
 	old       []*area                   // those that were there at the start
 }
 
-// collect is one garbage collection of the generations up to k. If the last one was asked for, the first full one that
-// is induced is it.
+// collect is one garbage collection of the generations up to k. If the last one was asked for, the first full one is it.
 func (s *simulation) collect(k int, induced, asked bool) {
-	final := asked && induced && k == 2
+	final := asked && k == 2
 	p := &plan{simulation: s, oldest: k, cluster: 1 << s.r.IntN(6), strategy: s.r.IntN(4), old: slices.Clone(s.areas)}
 	p.collected = []uint32{1, 3, 15}[p.oldest]
 	if p.oldest == 2 && s.Pinned {

@@ -89,7 +89,7 @@ var policies = []struct {
 	{"off", func(heap.GCStart) bool { return false }},
 	{"every", func(heap.GCStart) bool { return true }},
 	{"gen2", func(s heap.GCStart) bool { return s.Collected&4 != 0 }},
-	{"induced", func(s heap.GCStart) bool { return s.Induced }},
+	{"induced", func(s heap.GCStart) bool { return s.Induced || s.Final }},
 }
 
 // simulate writes the recording of a simulated heap to a file. It returns what the tracker says of it, which the truth
