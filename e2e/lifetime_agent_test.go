@@ -134,7 +134,7 @@ func (l *arenaLifetime) readSites(t *testing.T, a *arena.Arena) {
 		s := siteLifetime{typ: site.Type &^ wire.SiteFrozen, frozen: site.Type&wire.SiteFrozen != 0,
 			allocated: population{Objects: site.Objects, Bytes: site.Bytes}, aliveBorn: map[uint32]population{}}
 		if i >= len(fates) {
-			t.Fatalf("%d fates for %d sites", len(fates), len(a.Sites()))
+			t.Fatalf("%d fates for %d sites; lost, by reason: %+v", len(fates), len(a.Sites()), l.lost)
 		}
 		for g := range s.dead {
 			s.dead[g] = population{Objects: fates[i].DeadObjects[g], Bytes: fates[i].DeadBytes[g]}

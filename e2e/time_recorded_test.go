@@ -94,16 +94,6 @@ func (o *recordedTime) function(r *reader, id session.FunctionID) *callsOf {
 	return o.functions[key]
 }
 
-// named is what is known of the calls of the one function of that name.
-func (o *recordedTime) named(name string) callsOf {
-	for _, f := range o.functions {
-		if f.name == name {
-			return *f
-		}
-	}
-	return callsOf{}
-}
-
 // addValue counts calls for a function and for its caller, and times for each function on the stack once.
 func (o *recordedTime) addValue(r *reader, node session.Node, v session.TimingValue) {
 	f := o.function(r, node.Function)
