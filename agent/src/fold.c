@@ -121,7 +121,7 @@ uint32_t fold_path(struct timer *t, uint32_t function, uintptr_t return_address)
     if (!root) {
         if (__atomic_load_n(&paths, __ATOMIC_RELAXED) >= max_timings)
             __atomic_store_n(&paths_are_full, true, __ATOMIC_RELAXED);
-        if (paths_are_full)
+        if (__atomic_load_n(&paths_are_full, __ATOMIC_RELAXED))
             return 0;
         recursive = is_on_path(t, function);
         if (recursive && recursion_is_full())
@@ -167,7 +167,7 @@ HOT uint32_t fold_find(const struct timer *t, uint32_t function)
     uint32_t number = find_timing(t, caller, function, 0), callee = number == 0 ? 0 : timing_at(number)->callee;
     if (callee == 0)
         return 0;
-    if (!folded && !paths_are_full && timing_at(callee)->present == 0)
+    if (!folded && !__atomic_load_n(&paths_are_full, __ATOMIC_RELAXED) && timing_at(callee)->present == 0)
         return 0; /* there may be room for a path */
     return number;
 }
