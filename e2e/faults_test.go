@@ -70,9 +70,18 @@ func newSandbox(t *testing.T) *sandbox {
 	return s
 }
 
-// asUser lets clrprof run as a user without rights, if the test has the right to choose one.
+// asUser lets clrprof run as a user without rights, if the test has the right to choose one. What that user reads is put beside
+// the binary under test; a test whose directory for temporary files is in a private one, such as a home, is skipped.
 func (s *sandbox) asUser() *sandbox {
+	s.t.Helper()
 	if os.Getuid() == 0 {
+		for dir := s.root; dir != "/"; dir = filepath.Dir(dir) {
+			if fi, err := os.Stat(dir); err != nil {
+				s.t.Fatal(err)
+			} else if fi.Mode()&0o001 == 0 {
+				s.t.Skipf("runs as another user, who may not enter %s: set TMPDIR to a directory that everybody may enter", dir)
+			}
+		}
 		s.uid = nobody
 		for _, dir := range []string{s.shm, s.cache, s.tmp, s.out} {
 			if err := os.Chown(dir, nobody, nobody); err != nil {
