@@ -18,28 +18,28 @@ type moment struct{ pid, length int }
 // TestTotal compares the bytes of all objects but frozen ones with what the runtime says was allocated at the same moment,
 // GC.GetTotalAllocatedBytes(true): equal to the byte, for each target in each way on each runtime.
 //
-// Server GC has one heap here. With several, a thread that goes on in another heap leaves a part of its last one behind: the runtime's
-// number is then a few kilobytes too high, or some objects of 24 bytes too low, and differs between runs of which the objects are the
-// same (with one heap: equal in 100 of 100 runs of Shapes, with two in 53 of 60; TestTotalRepeated).
+// Server GC has two heaps, and collects nothing in the background: see noBackground.
 func TestTotal(t *testing.T) {
 	in := dotnettest.Need(t)
-	oneHeap := way{name: "server", env: []string{"COMPlus_gcServer=1", "COMPlus_GCHeapCount=1"}}
-	all := []way{tiered, optimized, tier0, oneHeap}
+	twoHeaps := way{name: "server", env: append([]string{noBackground}, server...)}
+	all := []way{tiered, optimized, tier0, twoHeaps}
 	for _, tt := range []struct {
 		target []string
 		ways   []way
 	}{
-		{[]string{"Shapes"}, []way{tiered, oneHeap}},
+		{[]string{"Shapes"}, []way{tiered, twoHeaps}},
 		{[]string{"Boxes"}, all},
+		{[]string{"Ways"}, []way{tiered, twoHeaps}},
 		{[]string{"Dynamic"}, []way{tiered, optimized}},
-		{[]string{"Threads", "8", "1000"}, []way{tiered, oneHeap}},
+		{[]string{"Threads", "8", "1000"}, []way{tiered, twoHeaps}},
 		{[]string{"Tiering"}, []way{tiered, tier0}},
 		{[]string{"StaticInit"}, []way{tiered}},
 		{[]string{"Native"}, []way{tiered}},
 		{[]string{"Totals"}, []way{tiered, tier0}},
-		{[]string{"Kept"}, []way{tiered, oneHeap}},
+		{[]string{"Kept"}, []way{tiered, twoHeaps}},
 		{[]string{"LifetimeHeap", "churn", "30"}, []way{tiered}},
-		{[]string{"LifetimeHeap", "large", "30"}, []way{tiered, oneHeap}},
+		{[]string{"LifetimeHeap", "large", "30"}, []way{tiered, twoHeaps}},
+		{[]string{"LifetimeHeap", "threads", "10"}, []way{{name: "no background", env: []string{noBackground}}, twoHeaps}},
 		{[]string{"LifetimeHeap", "unload", "10"}, []way{tiered}},
 		{[]string{"LifetimeHeap", "frozen", "10"}, []way{tiered}},
 	} {
@@ -57,31 +57,31 @@ func TestTotal(t *testing.T) {
 	}
 }
 
-// TestTotalRepeated runs programs that always make the same objects, but for a few bytes of numbers that they print: one of 16 threads,
-// and one with two heaps. The runtime's number differs between such runs, by kilobytes; what was counted does not.
-func TestTotalRepeated(t *testing.T) {
-	for _, tt := range []struct {
-		target []string
-		way    way
-	}{
-		{[]string{"LifetimeHeap", "threads", "10"}, tiered},
-		{[]string{"Kept"}, serverGC},
-	} {
-		for _, runtime := range dotnettest.Need(t).Runtimes() {
-			t.Run(tt.target[0]+"/"+tt.way.name+"/"+runtime.Name, func(t *testing.T) {
-				var totals [2]total
-				for i := range totals {
-					cmd := runtime.Command(dotnettest.Target(t, tt.target[0], dotnettest.Options{Unsafe: true}), tt.target[1:]...)
-					cmd.Env = append(cmd.Env, tt.way.env...)
-					totals[i] = takeTotals(t, cmd, 1)[0]
-					totals[i].checkWithin(t, 1)
-				}
-				exact := totals[0].told == totals[0].counted && totals[1].told == totals[1].counted
-				if more := totals[0].counted - totals[1].counted; (more < -64 || more > 64) && !exact { // else the program did differ
-					t.Errorf("two runs of the same program: %+v", totals)
-				}
-			})
-		}
+// noBackground keeps the runtime from collecting in the background, while threads allocate. After such a collection its total can be
+// wrong, by some unused ends of what threads have to allocate in: mostly some kilobytes too high, now and then some objects of 24 bytes
+// too low. Of runs of the C# compiler 14 of 42 had that, and of Shapes with two heaps 12 of 48; without collections in the background
+// none of 30 and of 48, though there were as many collections, nor of 12 compilations in which nothing was collected at all. The
+// objects are the same with and without (TestTotalBackground).
+const noBackground = "COMPlus_gcConcurrent=0"
+
+// TestTotalBackground runs a program of 16 threads that always makes the same objects, but for a few bytes of numbers that it prints,
+// with and without collections in the background. Without, the runtime's number is what was counted; with them it can be another,
+// and what was counted is the same.
+func TestTotalBackground(t *testing.T) {
+	for _, runtime := range dotnettest.NeedRuntimes(t, 5) { // .NET Core 3.1 has two kilobytes of its own more or less
+		t.Run(runtime.Name, func(t *testing.T) {
+			var totals [2]total
+			for i := range totals {
+				cmd := runtime.Command(dotnettest.Target(t, "LifetimeHeap", dotnettest.Options{Unsafe: true}), "threads", "10")
+				cmd.Env = append(cmd.Env, "COMPlus_gcConcurrent="+itoa(i))
+				totals[i] = takeTotals(t, cmd, 1)[0]
+			}
+			without, with := totals[0], totals[1]
+			without.check(t)
+			if more := with.counted - without.counted; more < -64 || more > 64 || with.lost != 0 || with.counted+with.frozen != with.all {
+				t.Errorf("without and with collections in the background: %+v", totals)
+			}
+		})
 	}
 }
 
@@ -91,28 +91,22 @@ type total struct {
 	told, counted, frozen, lost, all int64
 }
 
-// check asserts that both are the same.
+// check asserts that both are the same, and that what was counted is what the runtime told, object by object.
 func (m total) check(t *testing.T) {
 	t.Helper()
-	m.checkWithin(t, 0)
-}
-
-// checkWithin asserts so of a program with threads that allocate while garbage is collected, or with several heaps: the runtime's number
-// can then be off, by up to so many thousandths. What was counted is what the runtime told, object by object.
-func (m total) checkWithin(t *testing.T, thousandths int64) {
-	t.Helper()
-	if more := m.told - m.counted; more < -m.told/1000*thousandths || more > m.told/1000*thousandths || m.lost != 0 || m.counted+m.frozen != m.all {
+	if m.told != m.counted || m.lost != 0 || m.counted+m.frozen != m.all {
 		t.Errorf("process %d: %d bytes were counted, %d are frozen, %d lost; the runtime told of %d, and has a total of %d, which is %+d",
-			m.pid, m.counted, m.frozen, m.lost, m.all, m.told, more)
+			m.pid, m.counted, m.frozen, m.lost, m.all, m.told, m.told-m.counted)
 	}
 }
 
 // checkTotals runs a command of several threads, of which each process must be right; there must be at least so many.
 func checkTotals(t *testing.T, cmd *exec.Cmd, processes int) {
 	t.Helper()
+	cmd.Env = append(cmd.Env, noBackground)
 	for _, total := range takeTotals(t, cmd, processes) {
 		t.Logf("process %d: %d bytes, %d more in the runtime's total, %d frozen", total.pid, total.counted, total.told-total.counted, total.frozen)
-		total.checkWithin(t, 1)
+		total.check(t)
 	}
 }
 
