@@ -180,7 +180,7 @@ struct wire_header {
     uint32_t mechanism; /* the one that most threads have, time */
     uint64_t start_ns; /* CLOCK_MONOTONIC when the agent was loaded */
     uint64_t end_ns; /* CLOCK_MONOTONIC at the runtime's shutdown, 0 before */
-    uint64_t memory_limit; /* bytes that all regions and private tables may have */
+    uint64_t memory_limit; /* bytes that all regions and private tables may have; the collector lowers it */
     uint64_t shared_bytes; /* bytes of memory behind the regions */
     uint64_t private_bytes; /* bytes of the agent's private tables */
     uint32_t clock; /* ClockTSC and so on, 0 without time */

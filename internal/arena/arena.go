@@ -14,6 +14,7 @@
 package arena
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"os"
@@ -121,6 +122,20 @@ func (a *Arena) Close() error {
 		return a.file.Close()
 	}
 	return errors.Join(unix.MunmapPtr(unsafe.Pointer(&data[0]), uintptr(len(data))), a.file.Close())
+}
+
+// LowerMemoryLimit makes the agent take no more memory than so many bytes, all of its tables together; what it has it keeps. It
+// is the one thing that is written into an arena from outside.
+func (a *Arena) LowerMemoryLimit(bytes uint64) error {
+	if a.file == nil {
+		return errors.New("lower the memory limit: the arena has no file")
+	}
+	f, err := os.OpenFile(fmt.Sprintf("/proc/self/fd/%d", a.file.Fd()), os.O_WRONLY, 0)
+	if err != nil {
+		return fmt.Errorf("lower the memory limit: %w", err)
+	}
+	_, err = f.WriteAt(binary.NativeEndian.AppendUint64(nil, bytes), int64(unsafe.Offsetof(a.header.MemoryLimit)))
+	return errors.Join(err, f.Close())
 }
 
 // Header returns the header as it is now.

@@ -31,8 +31,13 @@ var limitFiles = map[int][]string{1: {"memory.limit_in_bytes"}, 2: {"memory.max"
 
 // MemoryLimit returns the bytes that this process and those in the same group may have together, or None. The root is
 // that of the file system, os.DirFS("/"); what cannot be read sets no limit.
-func MemoryLimit(root fs.FS) int64 {
-	groups, err := fs.ReadFile(root, "proc/self/cgroup")
+func MemoryLimit(root fs.FS) int64 { return limitOf(root, "self") }
+
+// MemoryLimitOf is MemoryLimit for another process, which may have moved into another group.
+func MemoryLimitOf(root fs.FS, pid int) int64 { return limitOf(root, strconv.Itoa(pid)) }
+
+func limitOf(root fs.FS, process string) int64 {
+	groups, err := fs.ReadFile(root, path.Join("proc", process, "cgroup"))
 	if err != nil {
 		return None
 	}

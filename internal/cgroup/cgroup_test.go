@@ -51,6 +51,11 @@ func TestMemoryLimit(t *testing.T) {
 			t.Errorf("%s: %d, want %d", c.name, got, c.want)
 		}
 	}
+	moved := fstest.MapFS{"proc/self/cgroup": {Data: []byte("0::/a\n")}, "proc/7/cgroup": {Data: []byte("0::/a/b\n")}, "proc/self/mountinfo": {Data: []byte(v2)},
+		"sys/fs/cgroup/a/memory.max": {Data: []byte("2000000\n")}, "sys/fs/cgroup/a/b/memory.max": {Data: []byte("1000000\n")}}
+	if own, other, ended := cgroup.MemoryLimit(moved), cgroup.MemoryLimitOf(moved, 7), cgroup.MemoryLimitOf(moved, 8); own != 2000000 || other != 1000000 || ended != none {
+		t.Errorf("%d, another process %d, one that is not there %d", own, other, ended)
+	}
 	if got := cgroup.MemoryLimit(fstest.MapFS{}); got != none {
 		t.Errorf("without /proc: %d", got)
 	}

@@ -287,8 +287,16 @@ func (r *runFlags) options(e *environment, command []string) (collect.Options, e
 			Time: r.time, NoMemory: !r.memory, Instrument: r.plan.instrument, Small: r.plan.small, Rules: rules.Lines(),
 			Agent: e.getenv("CLRPROF_AGENT")},
 		Output: r.output, Name: targetName(command), Force: r.force, Filter: rules,
-		Facts: facts, Begin: now,
+		Facts: facts, Begin: now, Group: r.followGroups(),
 	}, nil
+}
+
+// followGroups is how much of what a control group allows is the agent's, unless the user said how much.
+func (r *runFlags) followGroups() func(memory int64) int64 {
+	if r.limit != "" {
+		return nil
+	}
+	return defaultLimit
 }
 
 // mode names the data sets, as sessions record it.

@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/clrprof/clrprof/internal/cgroup"
+	"github.com/clrprof/clrprof/internal/wire"
 )
 
 // graphFactor is how many times as much memory as a snapshot's file its graph needs at most: an object without references
@@ -22,6 +23,21 @@ func fits(bytes int64) bool {
 	available = min(available, cgroup.MemoryLimit(os.DirFS("/")))
 	return !ok || bytes <= available/graphFactor
 }
+
+// followGroup lowers the limit of the agent's memory where the process is in a control group that has less than that of clrprof: it
+// moved there, or whoever made it moved it. If the arena cannot be written the limit stays: nothing else depends on it.
+func (p *process) followGroup(r *Recorder, h *wire.Header) {
+	if r.group == nil || p.over || wire.State(h.State) == wire.StateShutDown {
+		return
+	}
+	allowed := r.allowed(p.pid)
+	if limit := uint64(r.group(allowed)); allowed != cgroup.None && limit < h.MemoryLimit {
+		_ = p.arena.LowerMemoryLimit(limit)
+	}
+}
+
+// allowedMemory is how much the control groups of a process let it have.
+func allowedMemory(pid int) int64 { return cgroup.MemoryLimitOf(os.DirFS("/"), pid) }
 
 // availableMemory reads how many bytes the machine can give to programs out of /proc/meminfo (proc(5)).
 func availableMemory(meminfo []byte) (int64, bool) {

@@ -133,6 +133,7 @@ func (p *process) sync(r *Recorder, now quantity.Nanoseconds, last bool, out *gr
 	if err := p.writeProcess(r, header, now); err != nil {
 		return err
 	}
+	p.followGroup(r, header)
 	if err := p.threads.addSets(r, sets); err != nil {
 		return err
 	}

@@ -48,6 +48,8 @@ type Recorder struct {
 	next      ids
 	late      bool // processes may be dead for longer than since the last Sync
 	alive     func(pid int) bool
+	group     func(memory int64) int64 // see Options
+	allowed   func(pid int) int64
 	counted   quantity.Amount // in all slices
 	calls     quantity.Count  // the same, as the ends of their intervals
 	elapsed   quantity.Nanoseconds
@@ -83,7 +85,7 @@ func (r *Recorder) room(tables ...int) error {
 
 // NewRecorder records the arenas that appear in directory. Start is the session's time zero.
 func NewRecorder(w *session.Writer, directory string, start quantity.Nanoseconds, filter Filter) *Recorder {
-	return &Recorder{w: w, directory: directory, start: start, filter: filter, processes: map[string]*process{}, failed: map[string]*failed{}, alive: alive}
+	return &Recorder{w: w, directory: directory, start: start, filter: filter, processes: map[string]*process{}, failed: map[string]*failed{}, alive: alive, allowed: allowedMemory}
 }
 
 // Processes says how many .NET processes have been seen that record.

@@ -29,12 +29,13 @@ type Options struct {
 	Name    string         // for %e
 	Force   bool           // replace an existing session
 	Filter  Filter
-	Facts   map[string]string // info rows of the session
-	Started func(pid int)     // the target runs; may be nil
-	Stop    <-chan struct{}   // closed: stop waiting for the target, which runs on
-	Begin   time.Time         // for %t
-	OnSlice func(Progress)    // after each slice; may be nil
-	OnBusy  func()            // another process reads the session and keeps it from being written; may be nil
+	Group   func(memory int64) int64 // the agent's limit where a control group allows so much; nil: it stays what it is
+	Facts   map[string]string        // info rows of the session
+	Started func(pid int)            // the target runs; may be nil
+	Stop    <-chan struct{}          // closed: stop waiting for the target, which runs on
+	Begin   time.Time                // for %t
+	OnSlice func(Progress)           // after each slice; may be nil
+	OnBusy  func()                   // another process reads the session and keeps it from being written; may be nil
 }
 
 // Progress is how far a recording is.
@@ -109,6 +110,7 @@ func record(o Options, w *session.Writer, directory string, start quantity.Nanos
 		return fmt.Errorf("%w: %w", ErrWrite, err)
 	}
 	r := NewRecorder(w, directory, start, o.Filter)
+	r.group = o.Group
 	defer r.Close()
 	slept := asleep()
 	ended := make(chan quantity.Nanoseconds, 1)

@@ -216,7 +216,7 @@ type Header struct {
 	Mechanism     uint32                   `doc:"the one that most threads have, time"`
 	StartNS       uint64                   `doc:"CLOCK_MONOTONIC when the agent was loaded"`
 	EndNS         uint64                   `doc:"CLOCK_MONOTONIC at the runtime's shutdown, 0 before"`
-	MemoryLimit   uint64                   `doc:"bytes that all regions and private tables may have"`
+	MemoryLimit   uint64                   `doc:"bytes that all regions and private tables may have; the collector lowers it"`
 	SharedBytes   uint64                   `doc:"bytes of memory behind the regions"`
 	PrivateBytes  uint64                   `doc:"bytes of the agent's private tables"`
 	Clock         uint32                   `doc:"ClockTSC and so on, 0 without time"`
