@@ -151,6 +151,10 @@ func (c *checker) losses(s *session.Session, d *Data) error {
 		return err
 	}
 	processes := newIndex(d.Processes, func(r *session.Process) session.ProcessID { return r.ID })
+	unrecorded := map[session.ProcessID]bool{} // processes with calls that have no activation: what unwinds them can end another
+	for _, l := range losses {
+		unrecorded[l.Process] = unrecorded[l.Process] || l.Reason == session.LossCallsFolded
+	}
 	for _, l := range losses {
 		at, ok := processes.find(l.Process)
 		if !ok {
@@ -160,7 +164,7 @@ func (c *checker) losses(s *session.Session, d *Data) error {
 		if l.Events < 0 || l.Allocations < 0 || l.Bytes < 0 {
 			c.add("losses", "process %d lost %d allocations and %d bytes in %d events for %s", l.Process, l.Allocations, l.Bytes, l.Events, l.Reason)
 		}
-		if l.Reason == session.LossCallsCut && l.Events > 0 {
+		if l.Reason == session.LossCallsCut && l.Events > 0 && !unrecorded[l.Process] {
 			c.add("calls", "process %d: %d calls returned that had been taken for gone", l.Process, l.Events)
 		}
 		if l.Reason == session.LossGCCut && at >= 0 && d.Processes[at].EndState != session.EndDied {
