@@ -221,6 +221,8 @@ static void note_acted(struct timer *t, const struct wire_activation *a, uint64_
                           above_zero(exclusive, own_off)};
     struct wire_timing *timing = timing_at(a->timing);
     struct wire_acted *x = acted_of(timing);
+    if (x == NULL)
+        loss(WIRE_LOSS_WAITS, 0, 0);
     for (int i = 0; i < 6; i++)
         if (x != NULL)
             note(&x->min[i], &x->max[i], values[i]);
@@ -439,8 +441,10 @@ static void add(struct timer *t, uint64_t *elapsed, uint64_t *waited, uint32_t *
     waits_add(&t->sums.waits, &i->waits);
     *waited += i->waited;
     struct wire_waits *w = waits_of(waits);
-    if (w != NULL) /* else the time itself is counted; the number of events is not, which the full arena says */
+    if (w != NULL)
         waits_add(w, &i->waits);
+    else /* the time itself is counted */
+        loss(WIRE_LOSS_WAITS, 0, 0);
 }
 
 static void add_lead(struct timer *t, struct wire_timing *x, const struct interval *i)

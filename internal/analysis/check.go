@@ -27,6 +27,7 @@ type checker struct {
 	found []Violation
 	count map[string]int
 	total q.Amount // of all rows of site_value
+	waits []int32  // processes, by position, that lost what the operating system did
 }
 
 func (c *checker) add(rule, format string, args ...any) {
@@ -154,6 +155,9 @@ func (c *checker) losses(s *session.Session, d *Data) error {
 	unrecorded := map[session.ProcessID]bool{} // processes with calls that have no activation: what unwinds them can end another
 	for _, l := range losses {
 		unrecorded[l.Process] = unrecorded[l.Process] || l.Reason == session.LossCallsFolded
+		if at, ok := processes.find(l.Process); ok && at >= 0 && l.Reason == session.LossWaits {
+			c.waits = append(c.waits, at)
+		}
 	}
 	for _, l := range losses {
 		at, ok := processes.find(l.Process)

@@ -1,6 +1,8 @@
 package analysis
 
 import (
+	"slices"
+
 	"github.com/clrprof/clrprof/internal/calltree"
 	q "github.com/clrprof/clrprof/internal/quantity"
 	"github.com/clrprof/clrprof/internal/session"
@@ -51,7 +53,7 @@ func (c *checker) extremes(d *Data, whole []measured) {
 		around, at := calltree.Sum(inclusive, group, groups), calltree.Sum(own, group, groups)
 		for i, r := range paths.group(group, groups) {
 			if r.Calls > 0 && r.Running == 0 && d.exited(process(i)) {
-				c.averages(what, i, &r, around[i], at[i], d.tick(process(i)), folded[process(i)])
+				c.averages(what, i, &r, around[i], at[i], d.tick(process(i)), folded[process(i)], slices.Contains(c.waits, process(i)))
 			}
 		}
 	}
@@ -78,8 +80,8 @@ func (d *Data) folded() []bool {
 }
 
 // averages checks one row: the total over calls is between calls × minimum and calls × maximum. With folded calls that
-// cannot be said of inclusive totals.
-func (c *checker) averages(what string, i int, r *timeRow, around, at slack, tick q.Nanoseconds, folded bool) {
+// cannot be said of inclusive totals, and where waits were lost not of CPU time.
+func (c *checker) averages(what string, i int, r *timeRow, around, at slack, tick q.Nanoseconds, folded, waits bool) {
 	for _, v := range []struct {
 		name  string
 		total q.Nanoseconds
@@ -92,8 +94,8 @@ func (c *checker) averages(what string, i int, r *timeRow, around, at slack, tic
 		{"elapsed exclusive", r.Exclusive.Elapsed, r.ElapsedExclusive, at, at.clipped, false},
 		{"application inclusive", r.NodesApplication, r.ApplicationInclusive, around, around.loose, folded},
 		{"application exclusive", r.Exclusive.Application, r.ApplicationExclusive, at, at.loose, false},
-		{"CPU inclusive", r.NodesCPU, r.CPUInclusive, around, around.clipped + around.loose, folded},
-		{"CPU exclusive", r.Exclusive.CPU, r.CPUExclusive, at, at.clipped + at.loose, false},
+		{"CPU inclusive", r.NodesCPU, r.CPUInclusive, around, around.clipped + around.loose, folded || waits},
+		{"CPU exclusive", r.Exclusive.CPU, r.CPUExclusive, at, at.clipped + at.loose, waits},
 	} {
 		n := q.Nanoseconds(r.Calls)
 		high := n*(v.of.Max+1) + v.free + q.Nanoseconds(v.slack.timings)

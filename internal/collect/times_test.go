@@ -389,9 +389,11 @@ func TestTimeLosses(t *testing.T) {
 	a.Header.Losses[wire.LossCallsCut] = wire.LossEntry{Events: 4, Objects: 4}
 	a.Header.Losses[wire.LossClockBackwards] = wire.LossEntry{Events: 5}
 	a.Header.Losses[wire.LossNotHooked] = wire.LossEntry{Events: 1, Objects: 1}
+	a.Header.Losses[wire.LossWaits] = wire.LossEntry{Events: 6}
 	losses := get[session.Loss](t)(record(t, a, collect.Filter{}).Losses())
 	equal(t, "losses", losses, []session.Loss{{Process: 1, Reason: session.LossCallsCut, Events: 4}, {Process: 1, Reason: session.LossCallsFolded, Events: 7}, {Process: 1, Reason: session.LossCallsUnmatched, Events: 2},
-		{Process: 1, Reason: session.LossClockBackwards, Events: 5}, {Process: 1, Reason: session.LossNotHooked, Events: 1}})
+		{Process: 1, Reason: session.LossClockBackwards, Events: 5}, {Process: 1, Reason: session.LossNotHooked, Events: 1},
+		{Process: 1, Reason: session.LossWaits, Events: 6}})
 	for _, l := range losses {
 		if l.IsMissing() || strings.Contains(l.Meaning(), "does not know") || l.Unit() == "event" {
 			t.Errorf("%s: %s, %s", l.Reason, l.Unit(), l.Meaning())

@@ -68,6 +68,7 @@ func arenaConstants() []Constant {
 		{"LOSS_UNREPORTED", uint64(LossUnreported), "boxes that the runtime does not report"},
 		{"LOSS_ASYNC_NOT_HOOKED", uint64(LossAsyncNotHooked), "runtime-async methods without probes"},
 		{"LOSS_CALLS_CUT", uint64(LossCallsCut), "calls that were taken for gone and then returned"},
+		{"LOSS_WAITS", uint64(LossWaits), "no memory for what the operating system did"},
 		{"LOSS_COUNT", LossCount, ""},
 	}
 }

@@ -89,7 +89,9 @@ const (
 
 	LossCallsCut Loss = 19 // calls that were taken for gone and then returned (time); Objects counts them
 
-	LossCount = 20
+	LossWaits Loss = 20 // there was no memory for what the operating system did (time)
+
+	LossCount = 21
 )
 
 // Generations of the GC heap, as the runtime numbers them (COR_PRF_GC_GENERATION).
