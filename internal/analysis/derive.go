@@ -27,7 +27,7 @@ func (d *Data) Derive(f Filter) (*session.Derived, error) {
 	tree := d.callTree(own, times)
 	out := &session.Derived{}
 	if f.IsZero() && len(d.Followed) > 0 {
-		if err := d.deriveSummary(out); err != nil {
+		if err := d.deriveSummary(out, bySite); err != nil {
 			return nil, err
 		}
 	}

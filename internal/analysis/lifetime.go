@@ -65,12 +65,17 @@ func (d *Data) Lifetimes(f Filter) (*Lifetimes, error) {
 	if err != nil {
 		return nil, err
 	}
+	return d.lifetimesBorn(f, born)
+}
+
+// lifetimesBorn adds the deaths to what SiteAmounts returned for the same filter.
+func (d *Data) lifetimesBorn(f Filter, born []q.Amount) (*Lifetimes, error) {
 	sites := make([]Lifetime, len(d.Sites))
 	for i, a := range born {
 		sites[i].Born = a
 	}
 	pass := d.passes(f)
-	err = d.eachFate(everySlice, func(slice, site int32, fate *session.SiteFate) {
+	err := d.eachFate(everySlice, func(slice, site int32, fate *session.SiteFate) {
 		if pass(slice, d.siteThread[site]) && fate.Generation >= 0 && fate.Generation < session.Generations {
 			dead := &sites[site].Dead[fate.Generation]
 			*dead = dead.Add(fate.Amount)

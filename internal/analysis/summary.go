@@ -153,9 +153,9 @@ func (v *Lifetimes) section(parts []q.Amount, of, first []int32, limit int) Life
 	return s
 }
 
-// deriveSummary computes the tables from which a summary opens.
-func (d *Data) deriveSummary(out *session.Derived) error {
-	v, err := d.Lifetimes(Filter{})
+// deriveSummary computes the tables from which a summary opens; born is what each site allocated.
+func (d *Data) deriveSummary(out *session.Derived, born []q.Amount) error {
+	v, err := d.lifetimesBorn(Filter{}, born)
 	if err != nil {
 		return err
 	}

@@ -173,10 +173,7 @@ func update[T any](w *Writer, query string, rows []T, bind func(*sqlite.Stmt, *T
 		}
 		for i := range rows {
 			bind(stmt, &rows[i])
-			_, err := stmt.Step()
-			if resetErr := stmt.Reset(); err == nil {
-				err = resetErr
-			}
+			err := step(stmt)
 			if err == nil && w.conn.Changes() != 1 {
 				err = fmt.Errorf("%q changed %d rows, want 1", query, w.conn.Changes())
 			}

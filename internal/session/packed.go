@@ -78,13 +78,16 @@ func (t table[T]) keyColumns() int { return strings.Count(t.order, ",") + 1 }
 
 // insertPacked adds rows to a packed table as chunks.
 func insertPacked[T any](s *Session, t table[T], rows []T) error {
-	if t.order == "id" {
-		if err := s.checkAscending(t.name, len(rows), func(i int) int64 { return firstColumn(t, &rows[i]) }); err != nil {
-			return fmt.Errorf("writing table %s: %w", t.name, err)
-		}
-	}
 	for part := range slices.Chunk(rows, maxChunkRows) {
-		if err := s.insertChunk(t.name, block(t, part)); err != nil {
+		b := block(t, part)
+		var err error
+		if t.order == "id" {
+			err = s.checkAscending(t.name, b.Columns[0])
+		}
+		if err == nil {
+			err = s.insertChunk(t.name, b)
+		}
+		if err != nil {
 			return fmt.Errorf("writing table %s: %w", t.name, err)
 		}
 	}
@@ -92,7 +95,7 @@ func insertPacked[T any](s *Session, t table[T], rows []T) error {
 }
 
 // checkAscending refuses ids that do not rise from row to row and above those that are there.
-func (s *Session) checkAscending(name string, rows int, id func(int) int64) error {
+func (s *Session) checkAscending(name string, ids []int64) error {
 	last, known := s.lastIDs[name]
 	if !known {
 		stmt, err := s.conn.Prepare("SELECT coalesce(max(last), 0) FROM chunk WHERE name = ?")
@@ -106,24 +109,17 @@ func (s *Session) checkAscending(name string, rows int, id func(int) int64) erro
 		}
 		last = stmt.ColumnInt64(0)
 	}
-	for i := range rows {
-		if now := id(i); now <= last {
-			return fmt.Errorf("row %d follows row %d", now, last)
-		} else {
-			last = now
+	for _, id := range ids {
+		if id <= last {
+			return fmt.Errorf("row %d follows row %d", id, last)
 		}
+		last = id
 	}
 	if s.lastIDs == nil {
 		s.lastIDs = map[string]int64{}
 	}
 	s.lastIDs[name] = last
 	return nil
-}
-
-func firstColumn[T any](t table[T], row *T) int64 {
-	c := cells{mode: packCells, block: &columns.Block{Columns: make([][]int64, columns.MaxColumns)}}
-	t.fields(&c, row)
-	return c.block.Columns[0][0]
 }
 
 // block encodes rows by column.
@@ -160,11 +156,7 @@ func (s *Session) insertChunk(name string, b *columns.Block) error {
 	stmt.BindInt64(5, int64(len(b.Columns)))
 	stmt.BindInt64(6, int64(crc32.ChecksumIEEE(data)))
 	stmt.BindBytes(7, data)
-	_, err = stmt.Step()
-	if resetErr := stmt.Reset(); err == nil {
-		err = resetErr
-	}
-	return err
+	return step(stmt)
 }
 
 // span is a range of the first column of a table, both ends included.
@@ -227,8 +219,13 @@ func (s *Session) decodeChunk(stmt *sqlite.Stmt, width int, b *columns.Block) er
 	return nil
 }
 
-// eachPacked calls fn for each row of a packed table, in the order in which they were written.
+// eachPacked calls fn for each row of a packed table, in the order in which they were written. The row is overwritten by the next one.
 func eachPacked[T any](s *Session, t table[T], of *span, fn func(*T)) error {
+	return eachUnpacked(s, t, of, func(_ *columns.Block, _ int, row *T) { fn(row) })
+}
+
+// eachUnpacked also tells where the row is: in a block, at a position.
+func eachUnpacked[T any](s *Session, t table[T], of *span, fn func(*columns.Block, int, *T)) error {
 	var row T
 	err := s.eachChunk(t.name, len(t.columnNames()), of, func(b *columns.Block) error {
 		c := cells{mode: unpackCells, block: b}
@@ -238,7 +235,7 @@ func eachPacked[T any](s *Session, t table[T], of *span, fn func(*T)) error {
 			}
 			c.next = 0
 			t.fields(&c, &row)
-			fn(&row)
+			fn(b, c.row, &row)
 		}
 		return c.err
 	})
@@ -252,28 +249,18 @@ func eachPacked[T any](s *Session, t table[T], of *span, fn func(*T)) error {
 // last.
 func packedRows[T any](s *Session, t table[T], of *span) ([]T, error) {
 	rows := make([]T, 0, s.expectedRows(t.name, of))
-	ascending := true
 	last := make([]int64, t.keyColumns())
-	texts := textColumns(t)[:len(last)]
-	err := s.eachChunk(t.name, len(t.columnNames()), of, func(b *columns.Block) error {
-		c := cells{mode: unpackCells, block: b}
-		for c.row = range b.Rows() {
-			if first := b.Columns[0][c.row]; of != nil && (first < of.from || first > of.to) {
-				continue
-			}
-			ascending = ascending && (len(rows) == 0 || !slices.Contains(texts, true) && rises(b, c.row, last))
-			for i := range last {
-				last[i] = b.Columns[i][c.row]
-			}
-			rows = append(rows, *new(T))
-			c.next = 0
-			t.fields(&c, &rows[len(rows)-1])
+	ascending := !slices.ContainsFunc(declared(t.name)[:len(last)], func(c declaredColumn) bool { return c.text })
+	err := eachUnpacked(s, t, of, func(b *columns.Block, at int, row *T) {
+		ascending = ascending && (len(rows) == 0 || rises(b, at, last))
+		for i := range last {
+			last[i] = b.Columns[i][at]
 		}
-		return c.err
+		rows = append(rows, *row)
 	})
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("reading table %s: %w", t.name, err)
+		return nil, err
 	case len(rows) == 0:
 		return nil, nil
 	case ascending:
@@ -292,17 +279,10 @@ func rises(b *columns.Block, row int, last []int64) bool {
 	return false
 }
 
-// textColumns says which columns of a table hold texts.
-func textColumns[T any](t table[T]) []bool {
-	c := cells{mode: packCells, block: &columns.Block{Columns: make([][]int64, columns.MaxColumns)}, texts: make([]bool, columns.MaxColumns)}
-	t.fields(&c, new(T))
-	return c.texts[:c.next]
-}
-
 // sortedRows sorts rows by their key, and of those with the same key keeps the last one.
 func sortedRows[T any](t table[T], rows []T) []T {
 	b := block(t, rows)
-	texts := textColumns(t)
+	declared := declared(t.name)
 	order := make([]int32, len(rows))
 	for i := range order {
 		order[i] = int32(i)
@@ -312,7 +292,7 @@ func sortedRows[T any](t table[T], rows []T) []T {
 			a, z := b.Columns[i][x], b.Columns[i][y]
 			switch {
 			case a == z:
-			case texts[i]:
+			case declared[i].text:
 				return strings.Compare(b.Texts[a], b.Texts[z])
 			default:
 				return cmp.Compare(a, z)

@@ -135,9 +135,3 @@ func prepareInsert(conn *sqlite.Conn, name string, names []string) (*sqlite.Stmt
 	marks := strings.Join(slices.Repeat([]string{"?"}, len(names)), ",")
 	return conn.Prepare("INSERT OR REPLACE INTO " + name + " (" + strings.Join(names, ",") + ") VALUES (" + marks + ")")
 }
-
-// step runs a statement that returns no rows.
-func step(stmt *sqlite.Stmt) error {
-	_, err := stmt.Step()
-	return errors.Join(err, stmt.Reset())
-}

@@ -30,7 +30,6 @@ type cells struct {
 	block   *columns.Block
 	row     int              // of the block, when it is read
 	numbers map[string]int64 // of texts that are in the block, when it is made
-	texts   []bool           // columns of texts that were visited; nil: nobody asks
 	err     error            // a text that the block does not have
 }
 
@@ -73,9 +72,6 @@ func (c *cells) text(p *string) {
 		c.stmt.BindText(c.next, *p)
 		c.next++
 	case packCells:
-		if c.texts != nil {
-			c.texts[c.next] = true
-		}
 		number := c.numberOf(*p)
 		c.int64(&number)
 	case unpackCells:
@@ -163,15 +159,20 @@ func insert[T any](conn *sqlite.Conn, verb string, t table[T], rows []T) error {
 	for i := range rows {
 		c.next = 1
 		t.fields(&c, &rows[i])
-		_, err := stmt.Step()
-		if resetErr := stmt.Reset(); err == nil {
-			err = resetErr
-		}
-		if err != nil {
+		if err := step(stmt); err != nil {
 			return fmt.Errorf("writing table %s: %w", t.name, err)
 		}
 	}
 	return nil
+}
+
+// step runs a statement that returns no rows, and makes it ready to run again.
+func step(stmt *sqlite.Stmt) error {
+	_, err := stmt.Step()
+	if resetErr := stmt.Reset(); err == nil { // else it says the same once more
+		err = resetErr
+	}
+	return err
 }
 
 // maxExpectedRows bounds what is set aside for rows before they are seen: in a damaged

@@ -39,15 +39,21 @@ type declaredColumn struct {
 	text bool
 }
 
-// declared returns the columns of a packed table, nil of others.
-func declared(name string) []declaredColumn {
-	_, body, _ := strings.Cut(declarations[name], "(")
-	var out []declaredColumn
-	for _, m := range regexp.MustCompile(`(?m)^\s+(\w+)\s+(INTEGER|TEXT)\b`).FindAllStringSubmatch("\n"+body, -1) {
-		out = append(out, declaredColumn{m[1], m[2] == "TEXT"})
+// declaredColumns are the columns of the packed tables, by table.
+var declaredColumns = func() map[string][]declaredColumn {
+	column := regexp.MustCompile(`(?m)^\s+(\w+)\s+(INTEGER|TEXT)\b`)
+	out := map[string][]declaredColumn{}
+	for name, declaration := range declarations {
+		_, body, _ := strings.Cut(declaration, "(")
+		for _, m := range column.FindAllStringSubmatch("\n"+body, -1) {
+			out[name] = append(out[name], declaredColumn{m[1], m[2] == "TEXT"})
+		}
 	}
 	return out
-}
+}()
+
+// declared returns the columns of a packed table, nil of others.
+func declared(name string) []declaredColumn { return declaredColumns[name] }
 
 // addVirtualTables makes the packed tables tables of this connection, and makes the views that need them.
 func (s *Session) addVirtualTables() error {
