@@ -58,7 +58,7 @@ func plus(a, b population) population {
 	return population{Objects: a.Objects + b.Objects, Bytes: a.Bytes + b.Bytes}
 }
 
-// arenaLifetime is what an arena says of the fate of objects, added up in the simplest way.
+// arenaLifetime is what an arena says of where objects died, added up in the simplest way.
 type arenaLifetime struct {
 	sites    []siteLifetime
 	types    map[uint32]wire.Type
@@ -69,7 +69,7 @@ type arenaLifetime struct {
 	running  bool   // threads allocated after the last collection
 }
 
-// siteLifetime is the fate of the objects of one site.
+// siteLifetime is how long the objects of one site lived.
 type siteLifetime struct {
 	typ       uint32
 	frozen    bool
@@ -129,22 +129,22 @@ func readArena(t *testing.T, dir string) *arenaLifetime {
 
 func (l *arenaLifetime) readSites(t *testing.T, a *arena.Arena) {
 	t.Helper()
-	fates, ages := a.Fates(), a.Ages()
+	deaths, ages := a.Deaths(), a.Ages()
 	for i, site := range a.Sites() {
 		s := siteLifetime{typ: site.Type &^ wire.SiteFrozen, frozen: site.Type&wire.SiteFrozen != 0,
 			allocated: population{Objects: site.Objects, Bytes: site.Bytes}, aliveBorn: map[uint32]population{}}
-		if i >= len(fates) {
-			t.Fatalf("%d fates for %d sites; lost, by reason: %+v", len(fates), len(a.Sites()), l.lost)
+		if i >= len(deaths) {
+			t.Fatalf("%d deaths for %d sites; lost, by reason: %+v", len(deaths), len(a.Sites()), l.lost)
 		}
 		for g := range s.dead {
-			s.dead[g] = population{Objects: fates[i].DeadObjects[g], Bytes: fates[i].DeadBytes[g]}
+			s.dead[g] = population{Objects: deaths[i].DeadObjects[g], Bytes: deaths[i].DeadBytes[g]}
 		}
-		s.readAges(t, fates[i], ages)
+		s.readAges(t, deaths[i], ages)
 		l.sites = append(l.sites, s)
 	}
 }
 
-func (s *siteLifetime) readAges(t *testing.T, f wire.Fate, ages []wire.Ages) {
+func (s *siteLifetime) readAges(t *testing.T, f wire.SiteDeaths, ages []wire.Ages) {
 	t.Helper()
 	if f.Ages != 0 {
 		s.deadAges = ages[f.Ages-1].ByCollections

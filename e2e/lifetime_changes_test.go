@@ -18,10 +18,10 @@ type changed struct {
 // known by construction.
 func TestLifetimeChanges(t *testing.T) {
 	in := dotnettest.Need(t)
-	for _, w := range fateWays {
+	for _, w := range lifetimeWays {
 		for _, runtime := range in.Runtimes() {
 			t.Run(w.name+"/"+runtime.Name, func(t *testing.T) {
-				target := runtime.Command(dotnettest.Target(t, "LifetimeFates", w.options), "1000")
+				target := runtime.Command(dotnettest.Target(t, "LifetimeTruth", w.options), "1000")
 				target.Env = append(append(target.Env, largeBudget), w.env...)
 				r := mustRecord(t, target, "--lifetime")
 				born, died := map[string]map[int]int64{}, map[string]map[int]int64{}
@@ -37,7 +37,7 @@ func TestLifetimeChanges(t *testing.T) {
 				for _, c := range query[changed](t, r.session, "SELECT gc, type, sum(objects) AS objects FROM gc_deaths GROUP BY 1, 2") {
 					add(died, c)
 				}
-				for _, want := range truthRows[fateTruth](t, r.stdout, "fate") {
+				for _, want := range truthRows[lifetimeTruth](t, r.stdout, "lifetime") {
 					name := want.shown()
 					dead := want.Gen0 + want.Gen1 + want.Gen2 + want.LOH + want.POH
 					wantBorn, wantDied := map[int]int64{want.Born + 1: dead + want.Alive}, map[int]int64(nil)

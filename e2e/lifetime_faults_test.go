@@ -136,7 +136,7 @@ func TestLifetimeEndsWhileItIsRead(t *testing.T) {
 	}
 }
 
-// TestLifetimeMemoryLimit: beyond the limit the fate of new objects is not followed; their allocation is, and both is
+// TestLifetimeMemoryLimit: beyond the limit new objects are not followed; their allocation is, and both is
 // said.
 func TestLifetimeMemoryLimit(t *testing.T) {
 	in := dotnettest.Need(t)
@@ -183,7 +183,7 @@ func checkLimited(t *testing.T, r result) {
 		t.Errorf("stacks went before ages and roots: %v", lost)
 	}
 	text := run(t, "report", r.session)
-	if !strings.Contains(text.stdout+text.stderr, "(--memory-limit) was reached: their fate is not known and they count as alive") {
+	if !strings.Contains(text.stdout+text.stderr, "(--memory-limit) was reached: when they died is not known and they count as alive") {
 		t.Errorf("the summary does not say what is missing:\n%s%s", text.stdout, text.stderr)
 	}
 }

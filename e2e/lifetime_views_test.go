@@ -79,49 +79,49 @@ func checkLives(t *testing.T, path string, complete bool) {
 	}
 }
 
-// recordFates records the target with known fates.
-func recordFates(t *testing.T, runtime dotnettest.Runtime, w way, flags ...string) (r result, fates []fateTruth, gcs []gcTruth) {
+// recordLifetimes records the target with known lifetimes.
+func recordLifetimes(t *testing.T, runtime dotnettest.Runtime, w way, flags ...string) (r result, truth []lifetimeTruth, gcs []gcTruth) {
 	t.Helper()
-	target := runtime.Command(dotnettest.Target(t, "LifetimeFates", w.options), "1000")
+	target := runtime.Command(dotnettest.Target(t, "LifetimeTruth", w.options), "1000")
 	target.Env = append(append(target.Env, largeBudget), w.env...)
 	r = mustRecord(t, target, append([]string{"--lifetime"}, flags...)...)
 	if _, err := dotnettest.ParseTruth(strings.NewReader(r.stdout)); err != nil {
 		t.Fatal(err)
 	}
-	return r, truthRows[fateTruth](t, r.stdout, "fate"), truthRows[gcTruth](t, r.stdout, "gc")
+	return r, truthRows[lifetimeTruth](t, r.stdout, "lifetime"), truthRows[gcTruth](t, r.stdout, "gc")
 }
 
 // shown is a type's name as views show it.
-func (f fateTruth) shown() string { return strings.ReplaceAll(f.Name, "System.Int32", "int") }
+func (f lifetimeTruth) shown() string { return strings.ReplaceAll(f.Name, "System.Int32", "int") }
 
-func (f fateTruth) dead() int64 { return f.Gen0 + f.Gen1 + f.Gen2 + f.LOH + f.POH }
+func (f lifetimeTruth) dead() int64 { return f.Gen0 + f.Gen1 + f.Gen2 + f.LOH + f.POH }
 
-// TestLifetimeFates compares the views with objects whose fate is known by construction.
-func TestLifetimeFates(t *testing.T) {
+// TestLifetimeTruth compares the views with objects whose lifetime is known by construction.
+func TestLifetimeTruth(t *testing.T) {
 	in := dotnettest.Need(t)
-	for _, w := range fateWays {
+	for _, w := range lifetimeWays {
 		for _, runtime := range in.Runtimes() {
 			t.Run(w.name+"/"+runtime.Name, func(t *testing.T) {
-				r, fates, gcs := recordFates(t, runtime, w)
-				checkFateView(t, r.session, fates)
-				checkAgesView(t, r.session, fates, len(gcs)+1)
+				r, truth, gcs := recordLifetimes(t, runtime, w)
+				checkLifetimeView(t, r.session, truth)
+				checkAgesView(t, r.session, truth, len(gcs)+1)
 				checkGCsView(t, r.session, runtime, append(gcs, gcTruth{Number: len(gcs) + 1, Generation: 2}))
-				checkDiff(t, r.session, fates)
+				checkDiff(t, r.session, truth)
 			})
 		}
 	}
 }
 
-func checkFateView(t *testing.T, path string, fates []fateTruth) {
+func checkLifetimeView(t *testing.T, path string, truth []lifetimeTruth) {
 	t.Helper()
 	rows := byID(view[lives](t, path, "lifetime"), func(l lives) string { return l.Name })
-	for _, f := range fates {
+	for _, f := range truth {
 		row := rows[f.shown()]
-		got := fate{row.Gen0, row.Gen1, row.Gen2, row.LOH, row.POH, row.Alive}
-		gotBytes := fate{row.Gen0B, row.Gen1B, row.Gen2B, row.LOHB, row.POHB, row.AliveB}
-		wantBytes := fate{f.Gen0 * f.Size, f.Gen1 * f.Size, f.Gen2 * f.Size, f.LOH * f.Size, f.POH * f.Size, f.Alive * f.Size}
-		if got != f.fate || gotBytes != wantBytes {
-			t.Errorf("%s: the truth is %+v of %d bytes each; the view says %+v, bytes %+v", f.Name, f.fate, f.Size, got, gotBytes)
+		got := lifetime{row.Gen0, row.Gen1, row.Gen2, row.LOH, row.POH, row.Alive}
+		gotBytes := lifetime{row.Gen0B, row.Gen1B, row.Gen2B, row.LOHB, row.POHB, row.AliveB}
+		wantBytes := lifetime{f.Gen0 * f.Size, f.Gen1 * f.Size, f.Gen2 * f.Size, f.LOH * f.Size, f.POH * f.Size, f.Alive * f.Size}
+		if got != f.lifetime || gotBytes != wantBytes {
+			t.Errorf("%s: the truth is %+v of %d bytes each; the view says %+v, bytes %+v", f.Name, f.lifetime, f.Size, got, gotBytes)
 		}
 	}
 }
@@ -129,10 +129,10 @@ func checkFateView(t *testing.T, path string, fates []fateTruth) {
 // ageKeys are the columns of ages in collections, as the view ages has them.
 var ageKeys = []string{"0", "1", "2", "3", "5", "9", "17", "65"}
 
-func checkAgesView(t *testing.T, path string, fates []fateTruth, collections int) {
+func checkAgesView(t *testing.T, path string, truth []lifetimeTruth, collections int) {
 	t.Helper()
 	rows := byID(view[map[string]any](t, path, "ages"), func(row map[string]any) string { return fmt.Sprint(row["name"]) })
-	for _, f := range fates {
+	for _, f := range truth {
 		for i, key := range ageKeys {
 			wantDead, wantAlive := int64(0), int64(0)
 			if f.dead() > 0 && ageBucket(f.Survived) == i {
@@ -167,10 +167,10 @@ func checkGCsView(t *testing.T, path string, runtime dotnettest.Runtime, want []
 }
 
 // checkDiff asks for what was born between two neighbouring collections and is alive.
-func checkDiff(t *testing.T, path string, fates []fateTruth) {
+func checkDiff(t *testing.T, path string, truth []lifetimeTruth) {
 	t.Helper()
 	last := query[struct{ N int }](t, path, "SELECT max(number) AS n FROM gc")[0].N
-	for _, f := range fates {
+	for _, f := range truth {
 		for _, from := range []int{f.Born - 1, f.Born, f.Born + 1} {
 			if from < 1 || from+1 > last {
 				continue
@@ -192,13 +192,13 @@ func TestLifetimeWithoutFinalGC(t *testing.T) {
 	in := dotnettest.Need(t)
 	for _, runtime := range in.Runtimes() {
 		t.Run(runtime.Name, func(t *testing.T) {
-			r, fates, gcs := recordFates(t, runtime, way{}, "--final-gc=false")
-			for i, f := range fates {
+			r, truth, gcs := recordLifetimes(t, runtime, way{}, "--final-gc=false")
+			for i, f := range truth {
 				if f.AtEnd {
-					fates[i].fate = fate{Alive: f.dead()}
+					truth[i].lifetime = lifetime{Alive: f.dead()}
 				}
 			}
-			checkFateView(t, r.session, fates)
+			checkLifetimeView(t, r.session, truth)
 			checkGCsView(t, r.session, runtime, gcs)
 			for _, name := range []string{"summary", "lifetime"} {
 				text := run(t, "report", r.session, name)
@@ -212,7 +212,7 @@ func TestLifetimeWithoutFinalGC(t *testing.T) {
 
 // TestLifetimeSaysWhatIsOff: the runtime turns background GC off, and clrprof says so.
 func TestLifetimeSaysWhatIsOff(t *testing.T) {
-	r, _, _ := recordFates(t, dotnettest.Need(t).Newest(), way{})
+	r, _, _ := recordLifetimes(t, dotnettest.Need(t).Newest(), way{})
 	for _, name := range []string{"summary", "lifetime", "gcs"} {
 		text := run(t, "report", r.session, name)
 		if !strings.Contains(text.stdout+text.stderr, "Background GC was off") {

@@ -33,7 +33,7 @@ struct arena {
     struct wire_ip *ips;        /* the tables of the regions, by id */
     struct wire_node *nodes;
     struct wire_site *sites;
-    struct wire_fate *fates; /* by site, with lifetime */
+    struct wire_site_deaths *deaths; /* by site, with lifetime */
     struct wire_timing *timings; /* with time */
     struct wire_waits *waits;
     struct wire_clock *clocks;
@@ -447,7 +447,7 @@ void lifetime_install(void **callbacks);
 void lifetime_end(void); /* at the runtime's shutdown: the last garbage collection */
 /* Notes an object before its site is known, since finding that can let a garbage collection move it. */
 void lifetime_note_pending(struct thread *t, uintptr_t object, uint64_t bytes);
-void lifetime_settle(struct thread *t, const struct wire_site *site); /* NULL: it has none */
+void lifetime_attribute(struct thread *t, const struct wire_site *site); /* NULL: it has none */
 #ifndef LARGE_BYTES /* tests set it */
 #define LARGE_BYTES 85000u /* no object on the large object heap is smaller, but for arrays of the runtime's own */
 #endif

@@ -154,14 +154,14 @@ static COLD struct wire_site *make_site(struct thread *t, uint32_t type)
 {
     arena_lock();
     struct wire_site *site = arena_reserve(WIRE_REGION_SITES, sizeof *site);
-    if (lifetime_on && site != NULL && arena_reserve(WIRE_REGION_FATES, sizeof(struct wire_fate)) == NULL)
+    if (lifetime_on && site != NULL && arena_reserve(WIRE_REGION_DEATHS, sizeof(struct wire_site_deaths)) == NULL)
         site = NULL;
     if (site != NULL) {
         struct wire_node *node = arena_node(t->leaf);
         *site = (struct wire_site){t->id, t->leaf, type, node->site, 0, 0};
         arena_publish(WIRE_REGION_SITES, sizeof *site);
         if (lifetime_on)
-            arena_publish(WIRE_REGION_FATES, sizeof(struct wire_fate));
+            arena_publish(WIRE_REGION_DEATHS, sizeof(struct wire_site_deaths));
         __atomic_store_n(&node->site, (uint32_t)(site - arena.sites) + 1, __ATOMIC_RELEASE);
     }
     arena_unlock();
@@ -213,7 +213,7 @@ static void count_object(struct thread *t, uintptr_t object, uintptr_t class_id,
     uint64_t bytes = c->ask ? ask_heap_bytes(object, &told) : heap_bytes(object, c->base, c->component);
     lifetime_note_pending(t, object, bytes);
     struct wire_site *site = c->type != 0 && stack_update(t, fp) ? site_of_object(t, c->type, object) : NULL;
-    lifetime_settle(t, site);
+    lifetime_attribute(t, site);
     if (UNLIKELY(site == NULL)) {
         loss(WIRE_LOSS_ARENA_FULL, 1, bytes);
         return;

@@ -361,7 +361,7 @@ static void fill_header(uint64_t capacity, uint32_t regions, uint64_t memory_lim
     arena.ips = (struct wire_ip *)(void *)(arena.base + h->regions[WIRE_REGION_IPS].offset);
     arena.nodes = (struct wire_node *)(void *)(arena.base + h->regions[WIRE_REGION_NODES].offset);
     arena.sites = (struct wire_site *)(void *)(arena.base + h->regions[WIRE_REGION_SITES].offset);
-    arena.fates = (struct wire_fate *)(void *)(arena.base + h->regions[WIRE_REGION_FATES].offset);
+    arena.deaths = (struct wire_site_deaths *)(void *)(arena.base + h->regions[WIRE_REGION_DEATHS].offset);
     arena.timings = (struct wire_timing *)(void *)(arena.base + h->regions[WIRE_REGION_TIMINGS].offset);
     arena.waits = (struct wire_waits *)(void *)(arena.base + h->regions[WIRE_REGION_WAITS].offset);
     arena.clocks = (struct wire_clock *)(void *)(arena.base + h->regions[WIRE_REGION_CLOCKS].offset);

@@ -3,7 +3,7 @@
  * Problem: a program can have millions of sites, and few change between two collections. Looking at all of them, or
  * counting in the warm path which did, would cost more than it tells.
  *
- * Idea: a site that changes is put into a list that runs through the fates, once: by its thread when it comes there by
+ * Idea: a site that changes is put into a list that runs through the deaths, once: by its thread when it comes there by
  * the slow path, and by a collection that finds one of its objects dead. The warm path only repeats the thread's last
  * site, so after each collection the last site of every thread goes into the next list right away; if nothing was
  * allocated there, it is not told. What is told are the counters themselves, so that a reader that missed some is only
@@ -34,7 +34,7 @@ static struct {
 
 void changes_note(uint32_t site, uint32_t counter)
 {
-    struct wire_fate *f = &arena.fates[site - 1];
+    struct wire_site_deaths *f = &arena.deaths[site - 1];
     f->counters |= 1u << counter; /* by the site's thread, or while all threads are stopped */
     if (f->changed != 0)
         return;
@@ -73,11 +73,11 @@ static void add(uint32_t site, uint32_t counter, uint64_t objects, uint64_t byte
 static void tell_site(uint32_t number)
 {
     const struct wire_site *s = &arena.sites[number - 1];
-    struct wire_fate *f = &arena.fates[number - 1];
-    if (s->objects != f->told_objects)
+    struct wire_site_deaths *f = &arena.deaths[number - 1];
+    if (s->objects != f->reported_objects)
         add(number, WIRE_CHANGE_ALLOCATED, s->objects, s->bytes);
-    f->told_objects = s->objects;
-    f->told_bytes = s->bytes;
+    f->reported_objects = s->objects;
+    f->reported_bytes = s->bytes;
     for (uint32_t g = 0; g < WIRE_GENERATION_COUNT; g++)
         if ((f->counters >> g & 1) != 0)
             add(number, g, f->dead_objects[g], f->dead_bytes[g]);
@@ -96,10 +96,10 @@ struct population changes_tell(uint32_t gc, bool must, uint32_t *from)
     batch.gc = gc;
     for (uint32_t number = newest, next; number != 0; number = next) {
         const struct wire_site *s = &arena.sites[number - 1];
-        struct wire_fate *f = &arena.fates[number - 1];
+        struct wire_site_deaths *f = &arena.deaths[number - 1];
         if ((s->type & WIRE_SITE_FROZEN) == 0) {
-            born.objects += s->objects - f->told_objects;
-            born.bytes += s->bytes - f->told_bytes;
+            born.objects += s->objects - f->reported_objects;
+            born.bytes += s->bytes - f->reported_bytes;
         }
         next = f->changed == LAST ? 0 : f->changed;
         if (now) {

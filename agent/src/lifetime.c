@@ -131,7 +131,7 @@ void lifetime_note_left_out(uintptr_t object, uint64_t bytes)
         loss(WIRE_LOSS_LIFETIME_FULL, 1, bytes);
 }
 
-void lifetime_settle(struct thread *t, const struct wire_site *site)
+void lifetime_attribute(struct thread *t, const struct wire_site *site)
 {
     if (!lifetime_on)
         return;
@@ -339,7 +339,7 @@ static hresult gc_suspend_started(void *self, uint32_t reason)
 
 /* ── after a GC ─────────────────────────────────────────────────────────────────────────────────────────────── */
 
-static void settle_moved_pending(uint32_t site, uintptr_t to)
+static void attribute_moved_pending(uint32_t site, uintptr_t to)
 {
     struct thread *t = (site & SHADOW_PENDING) != 0 ? thread_of_id(site & ~(SHADOW_PENDING | SHADOW_SURVIVED)) : NULL;
     if (t != NULL)
@@ -369,19 +369,19 @@ static uint64_t end_of(uint32_t number)
     return number - 1 < ends.n ? ((const uint64_t *)ends.items)[number - 1] : 0;
 }
 
-static struct wire_ages *ages_of(struct wire_fate *fate)
+static struct wire_ages *ages_of(struct wire_site_deaths *deaths)
 {
     struct wire_ages *all = (struct wire_ages *)(void *)(arena.base + arena.header->regions[WIRE_REGION_AGES].offset);
-    if (fate->ages == 0 && arena_has_room(ROOM_AGES)) {
+    if (deaths->ages == 0 && arena_has_room(ROOM_AGES)) {
         arena_lock();
         struct wire_ages *made = arena_reserve(WIRE_REGION_AGES, sizeof *made);
         if (made != NULL) {
             arena_publish(WIRE_REGION_AGES, sizeof *made);
-            fate->ages = (uint32_t)(made - all) + 1;
+            deaths->ages = (uint32_t)(made - all) + 1;
         }
         arena_unlock();
     }
-    return fate->ages == 0 ? NULL : &all[fate->ages - 1];
+    return deaths->ages == 0 ? NULL : &all[deaths->ages - 1];
 }
 
 /* Counts the dead of one site that lie together; for those that survived a GC count_age has been called. */
@@ -393,9 +393,9 @@ static void count_dead(uint32_t site, uint32_t generation, uint64_t objects, uin
     add(&gc.generations[generation].dead, objects, bytes);
     if ((site & SHADOW_PENDING) != 0)
         return; /* cannot be: its thread holds it */
-    struct wire_fate *fate = &arena.fates[site - 1];
-    fate->dead_objects[generation] += objects;
-    fate->dead_bytes[generation] += bytes;
+    struct wire_site_deaths *deaths = &arena.deaths[site - 1];
+    deaths->dead_objects[generation] += objects;
+    deaths->dead_bytes[generation] += bytes;
     changes_note(site, generation);
 }
 
@@ -403,7 +403,7 @@ static void count_age(const struct shadow *s, uint32_t survived)
 {
     if ((s->site & SHADOW_PENDING) != 0 || s->site == SHADOW_LEFT_OUT)
         return;
-    struct wire_ages *ages = ages_of(&arena.fates[s->site - 1]);
+    struct wire_ages *ages = ages_of(&arena.deaths[s->site - 1]);
     if (ages == NULL) {
         loss(WIRE_LOSS_AGES, 1, (uint64_t)s->size << 3); /* it counts as dead, without an age */
         return;
@@ -423,8 +423,8 @@ static bool is_site(uint32_t site)
 {
     return (site & SHADOW_PENDING) != 0 || site == SHADOW_LEFT_OUT || (uint64_t)site * sizeof(struct wire_site) <= arena.header->regions[WIRE_REGION_SITES].used;
 }
-/* The dead are counted together, by site and generation, before their fates are touched: programs with many types take turns
- * between many sites, whose fates would not stay in the cache. */
+/* The dead are counted together, by site and generation, before the deaths of their sites are touched: programs with many types take turns
+ * between many sites, whose deaths would not stay in the cache. */
 static struct dead {
     uint32_t site, generation;
     uint64_t objects, bytes;
@@ -508,7 +508,7 @@ static bool gather(struct shadow *s, uintptr_t to)
     m->site = s->site;
     m->size = s->size;
     m->born = s->born;
-    settle_moved_pending(s->site, to);
+    attribute_moved_pending(s->site, to);
     s->site = s->size = s->born = 0;
     return true;
 }

@@ -47,7 +47,7 @@ void thread_sets_close(void)
 
 bool threads_fold(void)
 {
-    static const uint32_t regions[] = {WIRE_REGION_SITES, WIRE_REGION_FATES, WIRE_REGION_AGES, WIRE_REGION_TIMINGS, WIRE_REGION_WAITS};
+    static const uint32_t regions[] = {WIRE_REGION_SITES, WIRE_REGION_DEATHS, WIRE_REGION_AGES, WIRE_REGION_TIMINGS, WIRE_REGION_WAITS};
     const struct wire_header *h = arena.header;
     uint64_t bytes = 0;
     for (uint32_t i = 0; i < sizeof regions / sizeof *regions; i++)

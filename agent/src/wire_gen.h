@@ -20,7 +20,7 @@
 #define WIRE_REGION_IPS 0x1u /* struct wire_ip */
 #define WIRE_REGION_NODES 0x2u /* struct wire_node */
 #define WIRE_REGION_SITES 0x3u /* struct wire_site */
-#define WIRE_REGION_FATES 0x4u /* struct wire_fate, by site */
+#define WIRE_REGION_DEATHS 0x4u /* struct wire_site_deaths, by site */
 #define WIRE_REGION_AGES 0x5u /* struct wire_ages */
 #define WIRE_REGION_THREAD_SETS 0x6u /* struct wire_thread_set */
 #define WIRE_REGION_TIMINGS 0x7u /* struct wire_timing */
@@ -36,7 +36,7 @@
 #define WIRE_LOSS_IL_MAP_TRUNCATED 0x3u /* more than MAX_IL_MAP points */
 #define WIRE_LOSS_NAME_TRUNCATED 0x4u /* more than MAX_NAME characters */
 #define WIRE_LOSS_UNTRACKED 0x5u /* survivor that was not seen allocated */
-#define WIRE_LOSS_LIFETIME_FULL 0x6u /* objects whose fate is not followed */
+#define WIRE_LOSS_LIFETIME_FULL 0x6u /* objects that are not followed */
 #define WIRE_LOSS_MOVES 0x7u /* a GC's survivors could not all be noted */
 #define WIRE_LOSS_SNAPSHOT 0x8u /* the heap snapshot could not be written */
 #define WIRE_LOSS_CALLS_FOLDED 0x9u /* calls without a node of their own */
@@ -93,7 +93,7 @@
 #define WIRE_AGE_GC_BUCKETS 0x8u /* 0, 1, 2, 3-4, 5-8, 9-16, 17-64, more GCs */
 #define WIRE_AGE_TIME_BUCKETS 0x8u /* decades from 1 ms */
 #define WIRE_DATA_MEMORY 0x1u /* allocations */
-#define WIRE_DATA_LIFETIME 0x2u /* and the fate of objects */
+#define WIRE_DATA_LIFETIME 0x2u /* and where objects died */
 #define WIRE_DATA_TIME 0x4u /* calls and their times */
 #define WIRE_MECHANISM_NONE 0x0u /* not asked yet */
 #define WIRE_MECHANISM_RSEQ 0x1u /* rseq_cs */
@@ -279,25 +279,25 @@ _Static_assert(offsetof(struct wire_site, next) == 12, "layout");
 _Static_assert(offsetof(struct wire_site, objects) == 16, "layout");
 _Static_assert(offsetof(struct wire_site, bytes) == 24, "layout");
 
-struct wire_fate {
+struct wire_site_deaths {
     uint64_t dead_objects[5]; /* by the generation in which they were when they were found dead */
     uint64_t dead_bytes[5]; /* their heap bytes */
     uint32_t ages; /* number (index plus one) of the site's Ages, 0: all of the dead survived no GC */
     uint32_t changed; /* the agent's list of sites that changed: number of the next one, 0: not in it */
     uint32_t counters; /* in that list: bit n: Change.Counter n may have changed */
     uint32_t reserved;
-    uint64_t told_objects; /* objects allocated as they were last told by Changes */
-    uint64_t told_bytes; /* the same in bytes */
+    uint64_t reported_objects; /* objects allocated as last reported by Changes */
+    uint64_t reported_bytes; /* the same in bytes */
 };
-_Static_assert(sizeof(struct wire_fate) == 112, "layout");
-_Static_assert(offsetof(struct wire_fate, dead_objects) == 0, "layout");
-_Static_assert(offsetof(struct wire_fate, dead_bytes) == 40, "layout");
-_Static_assert(offsetof(struct wire_fate, ages) == 80, "layout");
-_Static_assert(offsetof(struct wire_fate, changed) == 84, "layout");
-_Static_assert(offsetof(struct wire_fate, counters) == 88, "layout");
-_Static_assert(offsetof(struct wire_fate, reserved) == 92, "layout");
-_Static_assert(offsetof(struct wire_fate, told_objects) == 96, "layout");
-_Static_assert(offsetof(struct wire_fate, told_bytes) == 104, "layout");
+_Static_assert(sizeof(struct wire_site_deaths) == 112, "layout");
+_Static_assert(offsetof(struct wire_site_deaths, dead_objects) == 0, "layout");
+_Static_assert(offsetof(struct wire_site_deaths, dead_bytes) == 40, "layout");
+_Static_assert(offsetof(struct wire_site_deaths, ages) == 80, "layout");
+_Static_assert(offsetof(struct wire_site_deaths, changed) == 84, "layout");
+_Static_assert(offsetof(struct wire_site_deaths, counters) == 88, "layout");
+_Static_assert(offsetof(struct wire_site_deaths, reserved) == 92, "layout");
+_Static_assert(offsetof(struct wire_site_deaths, reported_objects) == 96, "layout");
+_Static_assert(offsetof(struct wire_site_deaths, reported_bytes) == 104, "layout");
 
 struct wire_ages {
     uint64_t by_collections[8]; /* by the number of GCs that they survived */

@@ -348,7 +348,7 @@ static void collect(uint32_t oldest, uint32_t seed, bool induced)
     end_collection();
 }
 
-/* What the agent counted: the fates of all sites, and its records. */
+/* What the agent counted: the deaths of all sites, and its records. */
 struct ends {
     uint64_t dead[WIRE_GENERATION_COUNT][2];
     uint32_t collections, changes, whys;
@@ -365,12 +365,12 @@ static struct ends read_ends(void)
         exit(1);
     }
     const uint8_t *base = (const uint8_t *)f->header;
-    const struct wire_region_entry *r = &f->header->regions[WIRE_REGION_FATES];
-    const struct wire_fate *fates = (const void *)(base + r->offset);
-    for (uint64_t i = 0; i < r->used / sizeof *fates; i++)
+    const struct wire_region_entry *r = &f->header->regions[WIRE_REGION_DEATHS];
+    const struct wire_site_deaths *deaths = (const void *)(base + r->offset);
+    for (uint64_t i = 0; i < r->used / sizeof *deaths; i++)
         for (uint32_t g = 0; g < WIRE_GENERATION_COUNT; g++) {
-            out.dead[g][0] += fates[i].dead_objects[g];
-            out.dead[g][1] += fates[i].dead_bytes[g];
+            out.dead[g][0] += deaths[i].dead_objects[g];
+            out.dead[g][1] += deaths[i].dead_bytes[g];
         }
     out.header = f->header;
     out.collections = f->records[WIRE_RECORD_GC];

@@ -167,10 +167,10 @@ static struct wire_site *site_of(uint64_t n, bool frozen)
     arena_lock();
     while (arena.header->regions[WIRE_REGION_SITES].used < n * sizeof(struct wire_site)) {
         struct wire_site *s = arena_reserve(WIRE_REGION_SITES, sizeof *s);
-        if (s == NULL || arena_reserve(WIRE_REGION_FATES, sizeof(struct wire_fate)) == NULL)
+        if (s == NULL || arena_reserve(WIRE_REGION_DEATHS, sizeof(struct wire_site_deaths)) == NULL)
             die("no room for sites");
         arena_publish(WIRE_REGION_SITES, sizeof *s);
-        arena_publish(WIRE_REGION_FATES, sizeof(struct wire_fate));
+        arena_publish(WIRE_REGION_DEATHS, sizeof(struct wire_site_deaths));
     }
     arena_unlock();
     struct wire_site *s = &arena.sites[n - 1];
@@ -205,7 +205,7 @@ static void play_alloc(uint8_t kind)
     if (kind == FROZEN || t->last_class == 0 || t->last_site != s || ++n % 3 == 0) {
         t->last_class = 0;
         lifetime_note_pending(t, object, size);
-        lifetime_settle(t, s);
+        lifetime_attribute(t, s);
         count(s, size);
         if (kind == FROZEN)
             return;
@@ -222,13 +222,13 @@ static void play_alloc(uint8_t kind)
         lifetime_note_large(object);
 }
 
-static void play_settle(void)
+static void play_attributed(void)
 {
     uint64_t thread = number(), n = number();
     if (thread == 0 || thread >= THREADS)
         die("a thread that there is not");
     struct wire_site *s = site_of(n, false);
-    lifetime_settle(threads[thread], s);
+    lifetime_attribute(threads[thread], s);
     count(s, pending_bytes[thread]);
 }
 
@@ -310,7 +310,7 @@ static void play_collection(void)
 static void play_mutator(uint8_t kind)
 {
     if (kind == SETTLE)
-        play_settle();
+        play_attributed();
     else if (kind == ALLOC || kind == FROZEN || kind == PENDING)
         play_alloc(kind);
     else

@@ -9,7 +9,7 @@
 #define MARKER 777000u
 #define MARKERS 4000u
 
-static uint64_t told_bytes;
+static uint64_t reported_bytes;
 
 static void write_sum(uint32_t length)
 {
@@ -19,7 +19,7 @@ static void write_sum(uint32_t length)
     for (uint32_t i = 0; i < WIRE_LOSS_UNTRACKED; i++) /* reasons of objects that are in no site */
         lost += __atomic_load_n(&arena.header->losses[i].bytes, __ATOMIC_RELAXED);
     dprintf(report_fd, "%d %u %llu %llu %llu %llu\n", getpid(), length, (unsigned long long)bytes[0], (unsigned long long)bytes[1], (unsigned long long)lost,
-            (unsigned long long)__atomic_load_n(&told_bytes, __ATOMIC_RELAXED));
+            (unsigned long long)__atomic_load_n(&reported_bytes, __ATOMIC_RELAXED));
 }
 
 static hresult allocated_sum(void *self, uintptr_t object, uintptr_t class_id)
@@ -30,7 +30,7 @@ static hresult allocated_sum(void *self, uintptr_t object, uintptr_t class_id)
         write_sum(length);
     size_t size = 0;
     SLOT(agent_info, INFO_GET_OBJECT_SIZE2, uintptr_t, size_t *)(agent_info, object, &size);
-    __atomic_fetch_add(&told_bytes, (size + 7) & ~(size_t)7, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&reported_bytes, (size + 7) & ~(size_t)7, __ATOMIC_RELAXED);
     return object_allocated(self, object, class_id);
 }
 

@@ -57,7 +57,7 @@ func Check(s *session.Session) ([]Violation, error) {
 	c.owners(d)
 	err = c.slices(d)
 	if err == nil {
-		err = d.eachFate(everySlice, func(_, _ int32, _ *session.SiteFate) {})
+		err = d.eachDeath(everySlice, func(_, _ int32, _ *session.SiteDeath) {})
 	}
 	if errors.Is(err, errNotThere) {
 		c.add("references", "%v", err)

@@ -8,10 +8,10 @@ import (
 // lifetimes checks what the session says of the ends of objects.
 func (c *checker) lifetimes(s *session.Session, d *Data, derived *session.Derived) error {
 	if len(d.Followed) == 0 {
-		fates := 0
-		err := d.eachFate(everySlice, func(_, _ int32, _ *session.SiteFate) { fates++ })
-		if fates > 0 {
-			c.add("lifetimes", "there are fates and no process whose objects were followed")
+		deaths := 0
+		err := d.eachDeath(everySlice, func(_, _ int32, _ *session.SiteDeath) { deaths++ })
+		if deaths > 0 {
+			c.add("lifetimes", "there are deaths and no process whose objects were followed")
 		}
 		return err
 	}
@@ -19,7 +19,7 @@ func (c *checker) lifetimes(s *session.Session, d *Data, derived *session.Derive
 	if err != nil {
 		return err
 	}
-	if err := c.fates(d, v); err != nil {
+	if err := c.deaths(d, v); err != nil {
 		return err
 	}
 	c.lifetimesAgree(v, derived)
@@ -76,14 +76,14 @@ func (l *lifetimeTables) read(s *session.Session) error {
 	return nil
 }
 
-// fates checks that nothing died that was not born, site by site.
-func (c *checker) fates(d *Data, v *Lifetimes) error {
-	err := d.eachFate(everySlice, func(slice, _ int32, f *session.SiteFate) {
+// deaths checks that nothing died that was not born, site by site.
+func (c *checker) deaths(d *Data, v *Lifetimes) error {
+	err := d.eachDeath(everySlice, func(slice, _ int32, f *session.SiteDeath) {
 		if f.Generation < 0 || f.Generation >= session.Generations || f.Allocations < 0 || f.Bytes < 0 {
-			c.add("fates", "site %d has %d objects and %d bytes dead in generation %d", f.Site, f.Allocations, f.Bytes, f.Generation)
+			c.add("deaths", "site %d has %d objects and %d bytes dead in generation %d", f.Site, f.Allocations, f.Bytes, f.Generation)
 		}
 		if slice < 0 {
-			c.add("references", "a fate of site %d has no slice", f.Site)
+			c.add("references", "deaths of site %d have no slice", f.Site)
 		}
 	})
 	for i, l := range v.sites {
@@ -91,10 +91,10 @@ func (c *checker) fates(d *Data, v *Lifetimes) error {
 		// Of a process that runs, an object can be counted as dead whose bytes were not yet.
 		bytesOnly := alive.Allocations == 0 && alive.Bytes != 0 && !d.siteRuns(i)
 		if alive.Allocations < 0 || alive.Bytes < 0 || bytesOnly {
-			c.add("fates", "site %d has %d objects and %d bytes alive", d.Sites[i].ID, alive.Allocations, alive.Bytes)
+			c.add("deaths", "site %d has %d objects and %d bytes alive", d.Sites[i].ID, alive.Allocations, alive.Bytes)
 		}
 		if d.Sites[i].Frozen && !l.Collected().IsZero() {
-			c.add("fates", "site %d is frozen and %d of its objects died", d.Sites[i].ID, l.Collected().Allocations)
+			c.add("deaths", "site %d is frozen and %d of its objects died", d.Sites[i].ID, l.Collected().Allocations)
 		}
 	}
 	return err
@@ -165,7 +165,7 @@ func sumOfLifetimes[K comparable, V any](values map[K]V, lifetime func(V) Lifeti
 	return sum
 }
 
-// collections checks each collection by itself, and that all that they found dead are the fates of the sites.
+// collections checks each collection by itself, and that all that they found dead are the deaths of the sites.
 func (c *checker) collections(d *Data, v *Lifetimes, l *lifetimeTables) {
 	process := map[session.GCID]session.ProcessID{}
 	last := map[session.ProcessID]int64{}

@@ -75,10 +75,10 @@ func (d *Data) lifetimesBorn(f Filter, born []q.Amount) (*Lifetimes, error) {
 		sites[i].Born = a
 	}
 	pass := d.passes(f)
-	err := d.eachFate(everySlice, func(slice, site int32, fate *session.SiteFate) {
-		if pass(slice, d.siteThread[site]) && fate.Generation >= 0 && fate.Generation < session.Generations {
-			dead := &sites[site].Dead[fate.Generation]
-			*dead = dead.Add(fate.Amount)
+	err := d.eachDeath(everySlice, func(slice, site int32, dead *session.SiteDeath) {
+		if pass(slice, d.siteThread[site]) && dead.Generation >= 0 && dead.Generation < session.Generations {
+			sum := &sites[site].Dead[dead.Generation]
+			*sum = sum.Add(dead.Amount)
 		}
 	})
 	if err != nil {
@@ -306,8 +306,8 @@ func (v *Lifetimes) growing() ([]bool, error) {
 			touched = append(touched, site)
 		})
 		if err == nil {
-			err = d.eachFate(only, func(_, site int32, fate *session.SiteFate) {
-				change[site] -= fate.Allocations
+			err = d.eachDeath(only, func(_, site int32, dead *session.SiteDeath) {
+				change[site] -= dead.Allocations
 				touched = append(touched, site)
 			})
 		}

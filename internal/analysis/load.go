@@ -151,17 +151,17 @@ func (d *Data) link() error {
 			err = e
 		}
 	}
-	set2 := func(to *[]int32) func([]int32, error) { return func(p []int32, e error) { set(to, p, e) } }
-	set2(&parents)(references(nodes, d.Nodes, func(r *session.Node) session.NodeID { return r.Parent }, "node", "parent"))
-	set2(&d.nodeFunction)(references(functions, d.Nodes, func(r *session.Node) session.FunctionID { return r.Function }, "node", "function"))
-	set2(&d.nodeProcess)(references(processes, d.Nodes, func(r *session.Node) session.ProcessID { return r.Process }, "node", "process"))
-	set2(&d.nodeInstruction)(references(instructions, d.Nodes, func(r *session.Node) session.InstructionID { return r.Instruction }, "node", "instruction"))
-	set2(&d.instructionLine)(references(lines, d.Instructions, func(r *session.Instruction) session.LineID { return r.Line }, "instruction", "line"))
-	set2(&d.functionModule)(references(modules, d.Functions, func(r *session.Function) session.ModuleID { return r.Module }, "function", "module"))
-	set2(&d.siteNode)(references(nodes, d.Sites, func(r *session.Site) session.NodeID { return r.Node }, "site", "node"))
-	set2(&d.siteThread)(references(threads, d.Sites, func(r *session.Site) session.ThreadID { return r.Thread }, "site", "thread"))
-	set2(&d.siteType)(references(types, d.Sites, func(r *session.Site) session.TypeID { return r.Type }, "site", "type"))
-	set2(&d.threadProcess)(references(processes, d.Threads, func(r *session.Thread) session.ProcessID { return r.Process }, "thread", "process"))
+	assign := func(to *[]int32) func([]int32, error) { return func(p []int32, e error) { set(to, p, e) } }
+	assign(&parents)(references(nodes, d.Nodes, func(r *session.Node) session.NodeID { return r.Parent }, "node", "parent"))
+	assign(&d.nodeFunction)(references(functions, d.Nodes, func(r *session.Node) session.FunctionID { return r.Function }, "node", "function"))
+	assign(&d.nodeProcess)(references(processes, d.Nodes, func(r *session.Node) session.ProcessID { return r.Process }, "node", "process"))
+	assign(&d.nodeInstruction)(references(instructions, d.Nodes, func(r *session.Node) session.InstructionID { return r.Instruction }, "node", "instruction"))
+	assign(&d.instructionLine)(references(lines, d.Instructions, func(r *session.Instruction) session.LineID { return r.Line }, "instruction", "line"))
+	assign(&d.functionModule)(references(modules, d.Functions, func(r *session.Function) session.ModuleID { return r.Module }, "function", "module"))
+	assign(&d.siteNode)(references(nodes, d.Sites, func(r *session.Site) session.NodeID { return r.Node }, "site", "node"))
+	assign(&d.siteThread)(references(threads, d.Sites, func(r *session.Site) session.ThreadID { return r.Thread }, "site", "thread"))
+	assign(&d.siteType)(references(types, d.Sites, func(r *session.Site) session.TypeID { return r.Type }, "site", "type"))
+	assign(&d.threadProcess)(references(processes, d.Threads, func(r *session.Thread) session.ProcessID { return r.Process }, "thread", "process"))
 	if err != nil {
 		return err
 	}
@@ -212,11 +212,11 @@ func (d *Data) eachValue(of [2]session.SliceID, fn func(slice, site int32, v *se
 	return cmp.Or(err, missing)
 }
 
-// eachFate is eachValue for site_fate.
-func (d *Data) eachFate(of [2]session.SliceID, fn func(slice, site int32, f *session.SiteFate)) error {
+// eachDeath is eachValue for site_death.
+func (d *Data) eachDeath(of [2]session.SliceID, fn func(slice, site int32, f *session.SiteDeath)) error {
 	var missing error
-	err := d.session.EachSiteFate(of[0], of[1], func(f *session.SiteFate) {
-		if slice, site, err := d.find("site_fate", f.Slice, f.Site); err == nil {
+	err := d.session.EachSiteDeath(of[0], of[1], func(f *session.SiteDeath) {
+		if slice, site, err := d.find("site_death", f.Slice, f.Site); err == nil {
 			fn(slice, site, f)
 		} else if missing == nil {
 			missing = err

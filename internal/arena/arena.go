@@ -153,11 +153,11 @@ func (a *Arena) Nodes() []wire.Node { return rows[wire.Node](a.region(wire.Regio
 // Sites returns the sites so far, in the order of their making. Their counters may still grow.
 func (a *Arena) Sites() []wire.Site { return rows[wire.Site](a.region(wire.RegionSites)) }
 
-// Fates returns what became of the objects of each site, by the index of Sites; empty without lifetime. They change at
+// Deaths returns what became of the objects of each site, by the index of Sites; empty without lifetime. They change at
 // the end of a garbage collection, all at once for a reader that does not look during one.
-func (a *Arena) Fates() []wire.Fate { return rows[wire.Fate](a.region(wire.RegionFates)) }
+func (a *Arena) Deaths() []wire.SiteDeaths { return rows[wire.SiteDeaths](a.region(wire.RegionDeaths)) }
 
-// Ages returns the ages of dead objects; wire.Fate refers to them.
+// Ages returns the ages of dead objects; wire.SiteDeaths refers to them.
 func (a *Arena) Ages() []wire.Ages { return rows[wire.Ages](a.region(wire.RegionAges)) }
 
 // ThreadSets returns the threads that share an id so far. They may still change: see ThreadSet.

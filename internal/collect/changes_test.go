@@ -23,7 +23,7 @@ func TestChanges(t *testing.T) {
 	r, a := newRecording(t), newArena(2)
 	a.Header.PID = uint32(os.Getpid()) // a process that runs
 	a.Sites[0].Objects, a.Sites[0].Bytes = 10, 240
-	a.Fates[0].DeadObjects[0], a.Fates[0].DeadBytes[0] = 6, 144
+	a.Deaths[0].DeadObjects[0], a.Deaths[0].DeadBytes[0] = 6, 144
 	first := collection(1, wire.Population{Objects: 10, Bytes: 240}, wire.Population{Objects: 6, Bytes: 144}, wire.Population{Objects: 4, Bytes: 96})
 	first.Since, first.Pinned = 0, 3
 	a.Add(wire.Changes{GC: 1, Changes: []wire.Change{dead(1, 0, 6, 144)}}, wire.Changes{GC: 1, Changes: []wire.Change{allocated(1, 10, 240)}}, first)
@@ -34,7 +34,7 @@ func TestChanges(t *testing.T) {
 	r.mustSync(a)
 
 	// The third is read when site 2 has no objects yet, as far as the reader has seen: its changes wait for the next time.
-	a.Fates[0].DeadObjects[0], a.Fates[0].DeadBytes[0] = 7, 168
+	a.Deaths[0].DeadObjects[0], a.Deaths[0].DeadBytes[0] = 7, 168
 	a.Sites[0].Objects, a.Sites[0].Bytes = 12, 288
 	third := collection(3, wire.Population{Objects: 7, Bytes: 548}, wire.Population{Objects: 1, Bytes: 24}, wire.Population{})
 	third.Generations[0].After = wire.Population{Objects: 6, Bytes: 524}
@@ -64,7 +64,7 @@ func TestChanges(t *testing.T) {
 func TestCutChanges(t *testing.T) {
 	r, a := newRecording(t), newArena(1)
 	a.Sites[0].Objects, a.Sites[0].Bytes = 10, 240
-	a.Fates[0].DeadObjects[0], a.Fates[0].DeadBytes[0] = 6, 144
+	a.Deaths[0].DeadObjects[0], a.Deaths[0].DeadBytes[0] = 6, 144
 	a.Add(wire.Changes{GC: 1, Changes: []wire.Change{allocated(1, 10, 240), dead(1, 0, 6, 144)}})
 	r.mustSync(a)
 	r.mustSync(a)

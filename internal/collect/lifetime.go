@@ -18,7 +18,7 @@ type lifetime struct {
 	written session.ProcessLifetime
 	leftOut session.LeftOut                        // as written
 	dead    [][session.Generations]quantity.Amount // by index of site: what earlier slices hold
-	closed  bool                                   // the process is dead and all of its fates are read
+	closed  bool                                   // the process is dead and all of its deaths are read
 	ages    []wire.Ages                            // by index in the arena: as written
 	gcs     map[uint32]session.GCID                // by number
 	last    uint32                                 // number of the last one
@@ -137,22 +137,22 @@ func (l *lifetime) addGC(r *Recorder, p session.ProcessID, g *wire.GC) error {
 	return nil
 }
 
-// readFate returns how many more objects of a site are dead than were. It is called before the site's own counters
+// readDeaths returns how many more objects of a site are dead than were. It is called before the site's own counters
 // are read: what is dead by then was allocated before, so dead never exceeds allocated.
-func (l *lifetime) readFate(site session.SiteID, i int, fates []wire.Fate) []session.SiteFate {
-	if i >= len(fates) || l.closed {
+func (l *lifetime) readDeaths(site session.SiteID, i int, deaths []wire.SiteDeaths) []session.SiteDeath {
+	if i >= len(deaths) || l.closed {
 		return nil
 	}
 	if i == len(l.dead) {
 		l.dead = append(l.dead, [session.Generations]quantity.Amount{})
 	}
-	var rows []session.SiteFate
-	f := &fates[i]
+	var rows []session.SiteDeath
+	f := &deaths[i]
 	for g := range f.DeadObjects {
 		bytes := atomic.LoadUint64(&f.DeadBytes[g]) // counted after the object
 		total := quantity.Amount{Allocations: quantity.Count(atomic.LoadUint64(&f.DeadObjects[g])), Bytes: quantity.Bytes(bytes)}
 		if grown := total.Sub(l.dead[i][g]); !grown.IsZero() {
-			rows = append(rows, session.SiteFate{Site: site, Generation: int64(g), Amount: grown})
+			rows = append(rows, session.SiteDeath{Site: site, Generation: int64(g), Amount: grown})
 			l.dead[i][g] = total
 		}
 	}
@@ -160,7 +160,7 @@ func (l *lifetime) readFate(site session.SiteID, i int, fates []wire.Fate) []ses
 }
 
 // mend adds bytes that the process died before counting: all objects of the site are dead, so all bytes are.
-func (l *lifetime) mend(site session.SiteID, i int, all quantity.Amount, rows []session.SiteFate) []session.SiteFate {
+func (l *lifetime) mend(site session.SiteID, i int, all quantity.Amount, rows []session.SiteDeath) []session.SiteDeath {
 	if i >= len(l.dead) || l.closed {
 		return rows
 	}
@@ -182,7 +182,7 @@ func (l *lifetime) mend(site session.SiteID, i int, all quantity.Amount, rows []
 			return rows
 		}
 	}
-	return append(rows, session.SiteFate{Site: site, Generation: int64(last), Amount: quantity.Amount{Bytes: missing.Bytes}})
+	return append(rows, session.SiteDeath{Site: site, Generation: int64(last), Amount: quantity.Amount{Bytes: missing.Bytes}})
 }
 
 // write writes what is new and known as a whole.
@@ -238,10 +238,10 @@ func (l *lifetime) write(r *Recorder, p *process, h *wire.Header) error {
 // writeAges writes the ages of sites whose ages changed.
 func (l *lifetime) writeAges(r *Recorder, p *process) error {
 	var rows []session.SiteAge
-	fates, ages := p.arena.Fates(), p.arena.Ages()
+	deaths, ages := p.arena.Deaths(), p.arena.Ages()
 	l.ages = append(l.ages, make([]wire.Ages, len(ages)-len(l.ages))...)
-	for i := range fates[:min(len(fates), len(p.siteIDs))] {
-		n := atomic.LoadUint32(&fates[i].Ages)
+	for i := range deaths[:min(len(deaths), len(p.siteIDs))] {
+		n := atomic.LoadUint32(&deaths[i].Ages)
 		if n == 0 || int(n) > len(ages) {
 			continue
 		}
@@ -332,7 +332,7 @@ func mergeRoots(rows []session.Root) []session.Root {
 }
 
 // cut returns what a collection that did not end found dead, if all others have told what they found: the process
-// was killed within it. Their records and the fates of the sites then differ.
+// was killed within it. Their records and the deaths of the sites then differ.
 func (l *lifetime) cut() (quantity.Amount, bool) {
 	if int(l.last) != len(l.gcs) {
 		return quantity.Amount{}, false

@@ -26,7 +26,7 @@ func newArena(n int) *wiretest.Arena {
 		wire.Body{ID: 1, Function: 1, Ranges: []wire.Range{{Address: 0x1000, Size: 0x1000}}}, wire.Thread{ID: 1, OSID: 7, BeginNS: 2})
 	for i := range n {
 		a.Site(1, a.Node(0, a.IP(0x1000+uint64(i), 1, 1)), 1, 0, 0)
-		a.Fates = append(a.Fates, wire.Fate{})
+		a.Deaths = append(a.Deaths, wire.SiteDeaths{})
 	}
 	return a
 }
@@ -117,14 +117,14 @@ func TestLifetime(t *testing.T) {
 	a.Header.EndNS = 2e9
 	a.Sites[0].Objects, a.Sites[0].Bytes = 10, 240
 	a.Sites[1].Objects, a.Sites[1].Bytes = 4, 400
-	a.Fates[0].DeadObjects[0], a.Fates[0].DeadBytes[0] = 6, 144
+	a.Deaths[0].DeadObjects[0], a.Deaths[0].DeadBytes[0] = 6, 144
 	a.Add(collection(1, wire.Population{Objects: 14, Bytes: 640}, wire.Population{Objects: 6, Bytes: 144}, wire.Population{Objects: 8, Bytes: 496}))
 	r.mustSync(a)
 
 	a.Sites[0].Objects, a.Sites[0].Bytes = 12, 288
-	a.Fates[0].DeadObjects[0], a.Fates[0].DeadBytes[0] = 7, 168
-	a.Fates[0].DeadObjects[1], a.Fates[0].DeadBytes[1] = 3, 72
-	a.Fates[0].Ages = 1
+	a.Deaths[0].DeadObjects[0], a.Deaths[0].DeadBytes[0] = 7, 168
+	a.Deaths[0].DeadObjects[1], a.Deaths[0].DeadBytes[1] = 3, 72
+	a.Deaths[0].Ages = 1
 	a.Ages = []wire.Ages{{}}
 	a.Ages[0].ByCollections[1], a.Ages[0].ByTime[2] = 3, 3
 	last := wire.GC{Number: 2, Since: 2, Collected: 31, Induced: 1, Finalizable: 5, StartNS: 300, EndNS: 330, DoneNS: 350}
@@ -149,8 +149,8 @@ func TestLifetime(t *testing.T) {
 	same(t, s.ProcessLifetimes, session.ProcessLifetime{Process: 1, GCs: 2, AliveKnown: true})
 	same(t, s.GCs, session.GC{ID: 1, Process: 1, Number: 1, Collected: 1, Begin: 100, Pause: 50, Agent: 10},
 		session.GC{ID: 2, Process: 1, Number: 2, Generation: 2, Collected: 31, Induced: true, Begin: 300, Pause: 50, Agent: 20, Finalizable: 5})
-	same(t, s.SiteFates, session.SiteFate{Slice: 1, Site: 1, Amount: amount(6, 144)}, session.SiteFate{Slice: 2, Site: 1, Amount: amount(1, 24)},
-		session.SiteFate{Slice: 2, Site: 1, Generation: 1, Amount: amount(3, 72)})
+	same(t, s.SiteDeaths, session.SiteDeath{Slice: 1, Site: 1, Amount: amount(6, 144)}, session.SiteDeath{Slice: 2, Site: 1, Amount: amount(1, 24)},
+		session.SiteDeath{Slice: 2, Site: 1, Generation: 1, Amount: amount(3, 72)})
 	same(t, s.SiteAges, session.SiteAge{Site: 1, Measure: session.AgeGCs, Bucket: 1, Objects: 3}, session.SiteAge{Site: 1, Measure: session.AgeTime, Bucket: 2, Objects: 3})
 	same(t, s.SiteAlive, session.SiteAlive{Site: 1, Generation: 0, Born: 1, Amount: amount(1, 24)}, session.SiteAlive{Site: 1, Generation: 2, Amount: amount(1, 24)},
 		session.SiteAlive{Site: 2, Generation: 2, Amount: amount(4, 400)})
@@ -167,14 +167,14 @@ func TestKilledInCollection(t *testing.T) {
 	a.Header.PID = uint32(os.Getpid()) // still alive
 	a.Sites[0].Objects, a.Sites[0].Bytes = 3, 72
 	a.Sites[1].Objects, a.Sites[1].Bytes = 5, 160
-	a.Fates[0].DeadObjects[0], a.Fates[0].DeadBytes[0] = 1, 24
+	a.Deaths[0].DeadObjects[0], a.Deaths[0].DeadBytes[0] = 1, 24
 	a.Add(collection(1, wire.Population{Objects: 8, Bytes: 232}, wire.Population{Objects: 1, Bytes: 24}, wire.Population{}))
 	a.Header.Collections = 1
 	r.mustSync(a)
 
 	a.Header.PID = wiretest.NoPID
-	a.Fates[1].DeadObjects[0], a.Fates[1].DeadBytes[0] = 2, 64
-	a.Fates[0].DeadObjects[0], a.Fates[0].DeadBytes[0] = 3, 48
+	a.Deaths[1].DeadObjects[0], a.Deaths[1].DeadBytes[0] = 2, 64
+	a.Deaths[0].DeadObjects[0], a.Deaths[0].DeadBytes[0] = 3, 48
 	a.Add(wire.Alive{Site: 1, Objects: wire.Population{Objects: 1, Bytes: 24}},
 		wire.Why{GC: 2, Site: 1, Rooted: wire.Population{Objects: 1, Bytes: 24}}, wire.Roots{GC: 2, Site: 1, Kind: 3, References: 1})
 	r.mustSync(a)
@@ -182,8 +182,8 @@ func TestKilledInCollection(t *testing.T) {
 
 	s := r.w
 	same(t, s.ProcessLifetimes, session.ProcessLifetime{Process: 1, GCs: 1})
-	same(t, s.SiteFates, session.SiteFate{Slice: 1, Site: 1, Amount: amount(1, 24)}, session.SiteFate{Slice: 2, Site: 1, Amount: amount(2, 48)},
-		session.SiteFate{Slice: 2, Site: 2, Amount: amount(2, 64)})
+	same(t, s.SiteDeaths, session.SiteDeath{Slice: 1, Site: 1, Amount: amount(1, 24)}, session.SiteDeath{Slice: 2, Site: 1, Amount: amount(2, 48)},
+		session.SiteDeath{Slice: 2, Site: 2, Amount: amount(2, 64)})
 	same(t, s.Losses, session.Loss{Process: 1, Reason: session.LossGCCut, Events: 1, Amount: amount(4, 112)})
 	same(t, s.SiteAlive)
 	same(t, s.Survivals)
@@ -195,7 +195,7 @@ func TestKilledInCollection(t *testing.T) {
 func TestKilledAfterCollection(t *testing.T) {
 	r, a := newRecording(t), newArena(1)
 	a.Sites[0].Objects, a.Sites[0].Bytes = 3, 72
-	a.Fates[0].DeadObjects[0], a.Fates[0].DeadBytes[0] = 2, 48
+	a.Deaths[0].DeadObjects[0], a.Deaths[0].DeadBytes[0] = 2, 48
 	a.Add(collection(1, wire.Population{Objects: 3, Bytes: 72}, wire.Population{Objects: 2, Bytes: 48}, wire.Population{}))
 	a.Header.Collections = 1
 	r.mustSync(a)
@@ -217,9 +217,9 @@ func TestEndsWhileItIsRead(t *testing.T) {
 			a.Sites[0].Objects, a.Sites[0].Bytes = 5, 120
 			a.Site(1, a.Node(0, a.IP(0x1500, 1, 1)), 1, 0, 0)
 			a.Sites[1].Objects, a.Sites[1].Bytes = 7, 280
-			a.Fates = append(a.Fates, wire.Fate{})
-			a.Fates[0].DeadObjects[0], a.Fates[0].DeadBytes[0] = 5, 120
-			a.Fates[1].DeadObjects[0], a.Fates[1].DeadBytes[0] = 6, 240
+			a.Deaths = append(a.Deaths, wire.SiteDeaths{})
+			a.Deaths[0].DeadObjects[0], a.Deaths[0].DeadBytes[0] = 5, 120
+			a.Deaths[1].DeadObjects[0], a.Deaths[1].DeadBytes[0] = 6, 240
 			second := collection(2, wire.Population{Objects: 10, Bytes: 352}, wire.Population{Objects: 9, Bytes: 312}, wire.Population{Objects: 1, Bytes: 40})
 			second.Since = 0
 			change := func(site, counter uint32, objects, bytes uint64) wire.Change {
@@ -235,7 +235,7 @@ func TestEndsWhileItIsRead(t *testing.T) {
 		return false
 	}
 	a.Sites[0].Objects, a.Sites[0].Bytes = 3, 72
-	a.Fates[0].DeadObjects[0], a.Fates[0].DeadBytes[0] = 2, 48
+	a.Deaths[0].DeadObjects[0], a.Deaths[0].DeadBytes[0] = 2, 48
 	a.Add(collection(1, wire.Population{Objects: 3, Bytes: 72}, wire.Population{Objects: 2, Bytes: 48}, wire.Population{}))
 	a.Header.Collections = 1
 	r.mustSync(a)
@@ -249,8 +249,8 @@ func TestEndsWhileItIsRead(t *testing.T) {
 		t.Errorf("%+v, %v", processes, err)
 	}
 	same(t, s.Losses)
-	same(t, s.SiteFates, session.SiteFate{Slice: 1, Site: 1, Amount: amount(2, 48)}, session.SiteFate{Slice: 3, Site: 1, Amount: amount(3, 72)},
-		session.SiteFate{Slice: 3, Site: 2, Amount: amount(6, 240)})
+	same(t, s.SiteDeaths, session.SiteDeath{Slice: 1, Site: 1, Amount: amount(2, 48)}, session.SiteDeath{Slice: 3, Site: 1, Amount: amount(3, 72)},
+		session.SiteDeath{Slice: 3, Site: 2, Amount: amount(6, 240)})
 	births, err := s.GCBirths(0, 10)
 	if err != nil || len(births) != 2 {
 		t.Errorf("births %+v, %v", births, err)
@@ -261,11 +261,11 @@ func TestEndsWhileItIsRead(t *testing.T) {
 // TestMemoryAlone: without lifetimes nothing is said of them.
 func TestMemoryAlone(t *testing.T) {
 	r, a := newRecording(t), newArena(1)
-	a.Header.Data, a.Fates = wire.DataMemory, nil
+	a.Header.Data, a.Deaths = wire.DataMemory, nil
 	a.Sites[0].Objects, a.Sites[0].Bytes = 3, 72
 	r.mustSync(a)
 	same(t, r.w.ProcessLifetimes)
-	same(t, r.w.SiteFates)
+	same(t, r.w.SiteDeaths)
 	r.check()
 }
 
@@ -297,9 +297,9 @@ func TestRecordedInSlices(t *testing.T) {
 	r, a := newRecording(t), newArena(1)
 	a.Header.PID = uint32(os.Getpid()) // a process that runs
 	a.Sites[0].Objects, a.Sites[0].Bytes = 100, 2400
-	var want []session.SiteFate
+	var want []session.SiteDeath
 	for i := range uint64(5) {
-		a.Fates[0].DeadObjects[i], a.Fates[0].DeadBytes[i] = i+1, 24*(i+1)
+		a.Deaths[0].DeadObjects[i], a.Deaths[0].DeadBytes[i] = i+1, 24*(i+1)
 		g := wire.GC{Number: uint32(i + 1), Since: uint32(i + 1), Collected: 31, StartNS: 1, EndNS: 2, DoneNS: 3}
 		g.Generations[i].Dead = wire.Population{Objects: i + 1, Bytes: 24 * (i + 1)}
 		g.Generations[i].Before = g.Generations[i].Dead
@@ -309,12 +309,12 @@ func TestRecordedInSlices(t *testing.T) {
 		}
 		a.Add(g)
 		r.mustSync(a)
-		want = append(want, session.SiteFate{Slice: session.SliceID(i + 1), Site: 1, Generation: int64(i),
+		want = append(want, session.SiteDeath{Slice: session.SliceID(i + 1), Site: 1, Generation: int64(i),
 			Amount: amount(quantity.Count(i+1), quantity.Bytes(24*(i+1)))})
 	}
 	a.Header.State, a.Header.EndNS = uint32(wire.StateShutDown), 5e9
 	r.mustSync(a)
-	same(t, r.w.SiteFates, want...)
+	same(t, r.w.SiteDeaths, want...)
 	r.check()
 }
 

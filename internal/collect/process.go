@@ -92,7 +92,7 @@ func newProcess(id session.ProcessID, a *arena.Arena, alive func(pid int) bool) 
 // growth is what is new of the sites: rows without the slice that they will belong to.
 type growth struct {
 	values []session.SiteValue
-	fates  []session.SiteFate
+	deaths []session.SiteDeath
 	timed  bool // timings grew too; their rows are written
 }
 
@@ -260,7 +260,7 @@ func processName(exe string, arguments []string) string {
 // readSites writes new sites and adds the growth of all.
 func (p *process) readSites(r *Recorder, sites []wire.Site, out *growth) error {
 	var rows []session.Site
-	fates := p.arena.Fates()
+	deaths := p.arena.Deaths()
 	for i := range sites {
 		s := &sites[i]
 		if i == len(p.siteIDs) {
@@ -274,7 +274,7 @@ func (p *process) readSites(r *Recorder, sites []wire.Site, out *growth) error {
 			p.siteOf = append(p.siteOf, of)
 			p.counted = append(p.counted, quantity.Amount{})
 		}
-		dead := p.lifetime.readFate(p.siteIDs[i], i, fates)
+		dead := p.lifetime.readDeaths(p.siteIDs[i], i, deaths)
 		total, grown, err := p.grow(r, i, s)
 		if err != nil {
 			return fmt.Errorf("site %d: %w", i, err)
@@ -285,7 +285,7 @@ func (p *process) readSites(r *Recorder, sites []wire.Site, out *growth) error {
 		if p.died != 0 {
 			dead = p.lifetime.mend(p.siteIDs[i], i, total, dead)
 		}
-		out.fates = append(out.fates, dead...)
+		out.deaths = append(out.deaths, dead...)
 	}
 	p.lifetime.closed = p.died != 0
 	if err := p.tree.write(r, p); err != nil {

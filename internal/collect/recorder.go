@@ -169,7 +169,7 @@ func (r *Recorder) Close() error {
 }
 
 func (r *Recorder) writeSlice(end quantity.Nanoseconds, grown growth) error {
-	if end <= r.sliceEnd && len(grown.values) == 0 && len(grown.fates) == 0 && !grown.timed {
+	if end <= r.sliceEnd && len(grown.values) == 0 && len(grown.deaths) == 0 && !grown.timed {
 		return nil
 	}
 	r.lastSlice++
@@ -177,8 +177,8 @@ func (r *Recorder) writeSlice(end quantity.Nanoseconds, grown growth) error {
 	for i := range grown.values {
 		grown.values[i].Slice = slice.ID
 	}
-	for i := range grown.fates {
-		grown.fates[i].Slice = slice.ID
+	for i := range grown.deaths {
+		grown.deaths[i].Slice = slice.ID
 	}
 	r.sliceEnd = slice.End
 	if err := r.w.InsertSlices([]session.Slice{slice}); err != nil {
@@ -187,7 +187,7 @@ func (r *Recorder) writeSlice(end quantity.Nanoseconds, grown growth) error {
 	if err := r.w.InsertSiteValues(grown.values); err != nil {
 		return err
 	}
-	return r.w.InsertSiteFates(grown.fates)
+	return r.w.InsertSiteDeaths(grown.deaths)
 }
 
 // findArenas opens arenas that have appeared since the last call, in the order of their processes' start.

@@ -16,15 +16,15 @@ const magic = "clrheap1"
 
 // The kinds of events in the encoding. agent/test/replay.c and agent/test/oracle.c know them too.
 const (
-	kindAlloc    = 1 // address, bytes, site
-	kindFrozen   = 2 // address, bytes, site
-	kindPending  = 3 // address, bytes, thread
-	kindSettle   = 4 // thread, site
-	kindGCStart  = 5 // collected, flags: 1 induced, 2 final, 4 asked; bounds
-	kindMoved    = 6 // number of ranges, each: from, to, length
-	kindSurvived = 7 // number of ranges, each: from, length
-	kindGCEnd    = 8 // ns, bounds
-	kindEnd      = 9
+	kindAlloc      = 1 // address, bytes, site
+	kindFrozen     = 2 // address, bytes, site
+	kindPending    = 3 // address, bytes, thread
+	kindAttributed = 4 // thread, site
+	kindGCStart    = 5 // collected, flags: 1 induced, 2 final, 4 asked; bounds
+	kindMoved      = 6 // number of ranges, each: from, to, length
+	kindSurvived   = 7 // number of ranges, each: from, length
+	kindGCEnd      = 8 // ns, bounds
+	kindEnd        = 9
 )
 
 // maxRows bounds the ranges of one batch and the bounds of one collection. The runtime gives 512 ranges at a time; 2²⁰
@@ -72,8 +72,8 @@ func (w *Writer) Write(e Event) {
 	switch e := e.(type) {
 	case Alloc:
 		w.alloc(e)
-	case Settle:
-		w.kind(kindSettle).number(uint64(e.Thread)).number(uint64(e.Site))
+	case Attributed:
+		w.kind(kindAttributed).number(uint64(e.Thread)).number(uint64(e.Site))
 	case GCStart:
 		w.kind(kindGCStart).number(uint64(e.Collected)).number(flag(e.Induced) | flag(e.Final)<<1 | flag(e.Asked)<<2).bounds(e.Bounds)
 	case Moved:
@@ -202,8 +202,8 @@ func (r *Reader) event(kind byte) Event {
 		return Alloc{Address: r.address(&r.last.alloc), Bytes: r.number(), Site: r.id(), Frozen: kind == kindFrozen}
 	case kindPending:
 		return Alloc{Address: r.address(&r.last.alloc), Bytes: r.number(), Thread: r.id()}
-	case kindSettle:
-		return Settle{r.id(), r.id()}
+	case kindAttributed:
+		return Attributed{r.id(), r.id()}
 	case kindGCStart:
 		e := GCStart{Collected: uint32(r.below(1 << 32))}
 		flags := r.below(8)

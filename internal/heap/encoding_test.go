@@ -15,7 +15,7 @@ var examples = []Event{
 	Alloc{Address: 0x7f1200000040, Bytes: 1 << 40, Site: 1<<32 - 2},
 	Alloc{Address: 8, Bytes: 32, Site: 3, Frozen: true},
 	Alloc{Address: 1<<64 - 8, Bytes: 32, Thread: 9},
-	Settle{9, 4},
+	Attributed{9, 4},
 	GCStart{Collected: 31, Induced: true, Bounds: []Bound{{0x7f1200000028, 100, 0x3FFFD8, 0}, {0x7f1000000028, 0, 0x3FFFD8, 4}}},
 	Moved{[]Range{{0x7f1200000028, 0x7f1000000028, 24}, {1<<64 - 8, 0, 1 << 63}}},
 	Survived{[]Range{{0x7f1200000040, 0x7f1200000040, 24}}},
@@ -89,7 +89,7 @@ func siteOf(e Event) uint32 {
 	switch e := e.(type) {
 	case Alloc:
 		return e.Site
-	case Settle:
+	case Attributed:
 		return e.Site
 	}
 	return 0

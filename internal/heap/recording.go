@@ -1,6 +1,6 @@
 package heap
 
-// Event is one of the events of a recording: Alloc, Settle, GCStart, Moved, Survived, GCEnd, End.
+// Event is one of the events of a recording: Alloc, Attributed, GCStart, Moved, Survived, GCEnd, End.
 type Event interface{ event() }
 
 // Alloc is a new object.
@@ -8,12 +8,12 @@ type Alloc struct {
 	Address uint64 // its ObjectID
 	Bytes   uint64 // on the heap: rounded up to 8
 	Site    uint32 // number of who allocated it, from 1; 0 if Thread is going to say so
-	Thread  uint32 // not 0: the thread that says the site later, by Settle, and keeps the object alive until then
+	Thread  uint32 // not 0: the thread that says the site later, by Attributed, and keeps the object alive until then
 	Frozen  bool   // on the frozen heap, which is not collected
 }
 
-// Settle gives the site to the object that the thread allocated last.
-type Settle struct {
+// Attributed gives the site to the object that the thread allocated last.
+type Attributed struct {
 	Thread, Site uint32
 }
 
@@ -59,10 +59,10 @@ type GCEnd struct {
 // End closes a recording.
 type End struct{}
 
-func (Alloc) event()    {}
-func (Settle) event()   {}
-func (GCStart) event()  {}
-func (Moved) event()    {}
-func (Survived) event() {}
-func (GCEnd) event()    {}
-func (End) event()      {}
+func (Alloc) event()      {}
+func (Attributed) event() {}
+func (GCStart) event()    {}
+func (Moved) event()      {}
+func (Survived) event()   {}
+func (GCEnd) event()      {}
+func (End) event()        {}

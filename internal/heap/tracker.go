@@ -56,8 +56,8 @@ func (t *Tracker) Add(e Event) error {
 	switch e := e.(type) {
 	case Alloc:
 		err = t.alloc(e)
-	case Settle:
-		err = t.settle(e)
+	case Attributed:
+		err = t.attribute(e)
 	case GCStart:
 		err = t.start(e)
 	case Moved:
@@ -111,8 +111,8 @@ func (t *Tracker) alloc(a Alloc) error {
 	return nil
 }
 
-// settle looks from the newest object on: threads do not wait long.
-func (t *Tracker) settle(s Settle) error {
+// attribute looks from the newest object on: threads do not wait long.
+func (t *Tracker) attribute(s Attributed) error {
 	site, err := t.site(s.Site)
 	if err != nil {
 		return err

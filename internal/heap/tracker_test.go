@@ -79,8 +79,8 @@ func stay(from, length uint64) Range { return Range{from, from, length} }
 
 func objects(n, bytes uint64) wire.Population { return wire.Population{Objects: n, Bytes: bytes} }
 
-// TestFates is a life of five objects through three collections, followed by hand.
-func TestFates(t *testing.T) {
+// TestDeaths is a life of five objects through three collections, followed by hand.
+func TestDeaths(t *testing.T) {
 	first := []Bound{bound(0, 0x1000, 0x1000), bound(3, 0x8000, 0x4000), bound(4, 0xC000, 0)}
 	second := []Bound{bound(1, 0x1000, 0x1000), bound(0, 0x2000, 0x1000), bound(3, 0x8000, 0x4000)}
 	third := []Bound{bound(2, 0x1000, 0x1000), bound(1, 0x2000, 0x1000), bound(0, 0x4000, 0x1000), bound(3, 0x8000, 0x4000)}
@@ -99,7 +99,7 @@ func TestFates(t *testing.T) {
 		GCStart{Collected: 3, Induced: true, Bounds: second},
 		Moved{[]Range{{0x2000, 0x1018, 48}, {0x1018, 0x2000, 32}}},
 		GCEnd{3e6, third},
-		Settle{7, 2},
+		Attributed{7, 2},
 		// The last one kills the object of site 1, which went back to generation 1, and the large one.
 		GCStart{Collected: 31, Induced: true, Final: true, Bounds: third},
 		Survived{[]Range{stay(0x1018, 48)}},
@@ -196,7 +196,7 @@ func TestImpossible(t *testing.T) {
 		"end without start":          {GCEnd{}},
 		"after the end":              {End{}, at(0x1000)},
 		"a survivor that stays goes": {start, Survived{[]Range{{0x1000, 0x1100, 24}}}},
-		"unknown thread":             {Settle{1, 1}},
+		"unknown thread":             {Attributed{1, 1}},
 		"objects overlap":            {at(0x1000), at(0x1010), start, GCEnd{1, gen0}},
 		"objects come to overlap":    {at(0x1000), at(0x1018), start, Moved{[]Range{stay(0x1000, 24), {0x1018, 0x1010, 24}}}, GCEnd{1, gen0}},
 		"ranges overlap":             {at(0x1000), start, Moved{[]Range{stay(0x1000, 24), stay(0x1010, 24)}}, GCEnd{1, gen0}},

@@ -124,8 +124,8 @@ func (w *Writer) InsertGCBirths(rows []GCBirth) error { return put(w, add, gcBir
 // InsertGCDeaths adds rows. They are written fastest in the order of collection, site and generation.
 func (w *Writer) InsertGCDeaths(rows []GCDeath) error { return put(w, add, gcDeathTable, rows) }
 
-// InsertSiteFates adds rows. They are written fastest in the order of slice, site and generation.
-func (w *Writer) InsertSiteFates(rows []SiteFate) error { return put(w, add, siteFateTable, rows) }
+// InsertSiteDeaths adds rows. They are written fastest in the order of slice, site and generation.
+func (w *Writer) InsertSiteDeaths(rows []SiteDeath) error { return put(w, add, siteDeathTable, rows) }
 
 // ReplaceSiteAges adds rows, or replaces those with the same key: ages are those of the whole run.
 func (w *Writer) ReplaceSiteAges(rows []SiteAge) error { return put(w, replace, siteAgeTable, rows) }

@@ -58,7 +58,7 @@ var lossMeanings = map[string]struct {
 	LossStackTruncated: {"their stacks are deeper than --max-stack-depth, or there was no memory for more of them; their callers are shown as (truncated)", false},
 	LossTypeUnknown:    {"the runtime did not say their type", false},
 	LossUntracked:      {"objects there survived a garbage collection, and the agent had not seen them allocated", true},
-	LossLifetimeFull:   {"the agent's memory limit (--memory-limit) was reached: their fate is not known and they count as alive", false},
+	LossLifetimeFull:   {"the agent's memory limit (--memory-limit) was reached: when they died is not known and they count as alive", false},
 	LossMoves:          {"the survivors of a garbage collection could not all be noted: from it on what dies counts as alive", false},
 	LossGCCut:          {"the process ended within a garbage collection: some of what that found dead counts, some still as alive", false},
 	LossSnapshot:       {"the snapshot of the heap (--snapshot) could not be written or read: no space, no memory, or the process was killed", false},

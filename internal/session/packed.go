@@ -17,7 +17,7 @@ import (
 // encoded by column (package columns), then compressed with Zstandard. docs/session.md describes the format.
 var packedTableNames = []string{
 	nodeTable.name, siteTable.name, siteValueTable.name,
-	gcBirthTable.name, gcDeathTable.name, siteFateTable.name, siteAgeTable.name, siteAliveTable.name, survivalTable.name, rootTable.name,
+	gcBirthTable.name, gcDeathTable.name, siteDeathTable.name, siteAgeTable.name, siteAliveTable.name, survivalTable.name, rootTable.name,
 	timingTable.name, timingValueTable.name, timingInclusiveTable.name, timingExtremeTable.name, timingRunningTable.name,
 	pathValueTable.name, pathTimeTable.name,
 }

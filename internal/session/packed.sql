@@ -37,13 +37,13 @@ CREATE TABLE gc_birth (             -- what a site allocated since the collectio
 CREATE TABLE gc_death (             -- objects of a site that were found dead after the collection gc_detail.since, up to this one
   gc_id       INTEGER NOT NULL,
   site_id     INTEGER NOT NULL,
-  generation  INTEGER NOT NULL,     -- as in site_fate
+  generation  INTEGER NOT NULL,     -- as in site_death
   objects     INTEGER NOT NULL,
   bytes       INTEGER NOT NULL,
   PRIMARY KEY (gc_id, site_id, generation)
 ) WITHOUT ROWID;
 
-CREATE TABLE site_fate (            -- objects of a site that were found dead within a slice
+CREATE TABLE site_death (            -- objects of a site that were found dead within a slice
   slice_id    INTEGER NOT NULL,
   site_id     INTEGER NOT NULL,
   generation  INTEGER NOT NULL,     -- in which they were when they were found dead

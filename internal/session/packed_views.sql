@@ -51,12 +51,12 @@ FROM types t JOIN type base ON base.id = t.id JOIN process_lifetime pl ON pl.pro
     sum(iif(f.generation = 2, f.objects, 0)) AS gen2, sum(iif(f.generation = 2, f.bytes, 0)) AS gen2_bytes,
     sum(iif(f.generation = 3, f.objects, 0)) AS loh, sum(iif(f.generation = 3, f.bytes, 0)) AS loh_bytes,
     sum(iif(f.generation = 4, f.objects, 0)) AS poh, sum(iif(f.generation = 4, f.bytes, 0)) AS poh_bytes
-  FROM site_fate f JOIN site s ON s.id = f.site_id GROUP BY s.type_id) d ON d.type_id = t.id;
+  FROM site_death f JOIN site s ON s.id = f.site_id GROUP BY s.type_id) d ON d.type_id = t.id;
 
 CREATE VIEW deaths AS                 -- who made what died where, and when: one row for each site, slice and generation
 SELECT s.function, s.source_file, s.line, s.module, s.type, s.thread, s.thread_id, s.process, s.process_id, s.node_id,
   f.generation, sl.begin_ns, sl.end_ns, f.objects, f.bytes
-FROM site_fate f JOIN sites s ON s.id = f.site_id LEFT JOIN slice sl ON sl.id = f.slice_id;
+FROM site_death f JOIN sites s ON s.id = f.site_id LEFT JOIN slice sl ON sl.id = f.slice_id;
 
 CREATE VIEW gc_births AS              -- what was allocated after the collection since, up to collection gc
 SELECT g.number AS gc, d.since, s.type, s.function, s.source_file, s.line, s.module, s.thread, s.thread_id, s.process, s.process_id, s.node_id,
@@ -74,7 +74,7 @@ SELECT s.type, s.function, s.source_file, s.line, s.module, s.process, s.process
   ELSE CASE a.bucket WHEN 0 THEN 'less than 1 ms' WHEN 1 THEN '1–10 ms' WHEN 2 THEN '10–100 ms' WHEN 3 THEN '0.1–1 s' WHEN 4 THEN '1–10 s' WHEN 5 THEN '10–100 s' WHEN 6 THEN '100–1000 s' WHEN 7 THEN '1000 s and more' END END AS age, a.objects
 FROM (SELECT site_id, measure, bucket, objects FROM site_age
   UNION ALL SELECT f.site_id, 'gcs', 0, f.objects - coalesce(a.objects, 0)
-  FROM (SELECT site_id, sum(objects) AS objects FROM site_fate GROUP BY site_id) f
+  FROM (SELECT site_id, sum(objects) AS objects FROM site_death GROUP BY site_id) f
   LEFT JOIN (SELECT site_id, sum(objects) AS objects FROM site_age WHERE measure = 'gcs' GROUP BY site_id) a ON a.site_id = f.site_id) a
   JOIN sites s ON s.id = a.site_id WHERE a.objects > 0;
 

@@ -145,9 +145,9 @@ func (s *Session) EachSiteValue(from, to SliceID, fn func(*SiteValue)) error {
 	return scan(s, siteValueTable, &span{int64(from), int64(to)}, fn)
 }
 
-// EachSiteFate is EachSiteValue for the table site_fate.
-func (s *Session) EachSiteFate(from, to SliceID, fn func(*SiteFate)) error {
-	return scan(s, siteFateTable, &span{int64(from), int64(to)}, fn)
+// EachSiteDeath is EachSiteValue for the table site_death.
+func (s *Session) EachSiteDeath(from, to SliceID, fn func(*SiteDeath)) error {
+	return scan(s, siteDeathTable, &span{int64(from), int64(to)}, fn)
 }
 
 // ProcessLifetimes returns the table process_lifetime in the order of process.
@@ -222,8 +222,8 @@ func (s *Session) LineOf(id InstructionID) (LineID, error) {
 	return found[0].Line, nil
 }
 
-// SiteFates returns the table site_fate in the order of slice, site and generation.
-func (s *Session) SiteFates() ([]SiteFate, error) { return rows(s, siteFateTable) }
+// SiteDeaths returns the table site_death in the order of slice, site and generation.
+func (s *Session) SiteDeaths() ([]SiteDeath, error) { return rows(s, siteDeathTable) }
 
 // SiteAges returns the table site_age in the order of site, measure and bucket.
 func (s *Session) SiteAges() ([]SiteAge, error) { return rows(s, siteAgeTable) }

@@ -89,8 +89,8 @@ type GCDeath struct {
 	q.Amount
 }
 
-// SiteFate is a row of the table site_fate; Allocations are objects.
-type SiteFate struct {
+// SiteDeath is a row of the table site_death; Allocations are objects.
+type SiteDeath struct {
 	Slice      SliceID
 	Site       SiteID
 	Generation int64

@@ -85,7 +85,7 @@ func TestTables(t *testing.T) {
 	all := GCID(math.MaxInt64)
 	tableTest(t, w, gcBirthTable, func() ([]GCBirth, error) { return w.GCBirths(1, all) }, GCBirth{1, 1, amount})
 	tableTest(t, w, gcDeathTable, func() ([]GCDeath, error) { return w.GCDeaths(1, all) }, GCDeath{1, 1, 0, amount}, GCDeath{1, 1, GenerationLarge, amount})
-	tableTest(t, w, siteFateTable, w.SiteFates, SiteFate{1, 1, 0, amount}, SiteFate{1, 1, GenerationLarge, amount})
+	tableTest(t, w, siteDeathTable, w.SiteDeaths, SiteDeath{1, 1, 0, amount}, SiteDeath{1, 1, GenerationLarge, amount})
 	tableTest(t, w, siteAgeTable, w.SiteAges, SiteAge{1, AgeGCs, 1, 9}, SiteAge{1, AgeTime, 0, 9})
 	tableTest(t, w, siteAliveTable, w.SiteAlive, SiteAlive{1, 2, 6, amount})
 	tableTest(t, w, survivalTable, w.Survivals, Survival{1, 1, amount, amount.Add(amount), amount})

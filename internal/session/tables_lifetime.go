@@ -121,9 +121,9 @@ var gcDeathTable = table[GCDeath]{
 	},
 }
 
-var siteFateTable = table[SiteFate]{
-	"site_fate", "slice_id, site_id, generation, objects, bytes", "slice_id, site_id, generation",
-	func(c *cells, r *SiteFate) {
+var siteDeathTable = table[SiteDeath]{
+	"site_death", "slice_id, site_id, generation, objects, bytes", "slice_id, site_id, generation",
+	func(c *cells, r *SiteDeath) {
 		integer(c, &r.Slice)
 		integer(c, &r.Site)
 		c.int64(&r.Generation)

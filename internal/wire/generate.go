@@ -38,7 +38,7 @@ func arenaConstants() []Constant {
 		{"REGION_IPS", uint64(RegionIPs), "struct wire_ip"},
 		{"REGION_NODES", uint64(RegionNodes), "struct wire_node"},
 		{"REGION_SITES", uint64(RegionSites), "struct wire_site"},
-		{"REGION_FATES", uint64(RegionFates), "struct wire_fate, by site"},
+		{"REGION_DEATHS", uint64(RegionDeaths), "struct wire_site_deaths, by site"},
 		{"REGION_AGES", uint64(RegionAges), "struct wire_ages"},
 		{"REGION_THREAD_SETS", uint64(RegionThreadSets), "struct wire_thread_set"},
 		{"REGION_TIMINGS", uint64(RegionTimings), "struct wire_timing"},
@@ -54,7 +54,7 @@ func arenaConstants() []Constant {
 		{"LOSS_IL_MAP_TRUNCATED", uint64(LossILMapTruncated), "more than MAX_IL_MAP points"},
 		{"LOSS_NAME_TRUNCATED", uint64(LossNameTruncated), "more than MAX_NAME characters"},
 		{"LOSS_UNTRACKED", uint64(LossUntracked), "survivor that was not seen allocated"},
-		{"LOSS_LIFETIME_FULL", uint64(LossLifetimeFull), "objects whose fate is not followed"},
+		{"LOSS_LIFETIME_FULL", uint64(LossLifetimeFull), "objects that are not followed"},
 		{"LOSS_MOVES", uint64(LossMoves), "a GC's survivors could not all be noted"},
 		{"LOSS_SNAPSHOT", uint64(LossSnapshot), "the heap snapshot could not be written"},
 		{"LOSS_CALLS_FOLDED", uint64(LossCallsFolded), "calls without a node of their own"},
@@ -123,7 +123,7 @@ func dataConstants() []Constant {
 		{"AGE_GC_BUCKETS", AgeGCBuckets, "0, 1, 2, 3-4, 5-8, 9-16, 17-64, more GCs"},
 		{"AGE_TIME_BUCKETS", AgeTimeBuckets, "decades from 1 ms"},
 		{"DATA_MEMORY", DataMemory, "allocations"},
-		{"DATA_LIFETIME", DataLifetime, "and the fate of objects"},
+		{"DATA_LIFETIME", DataLifetime, "and where objects died"},
 		{"DATA_TIME", DataTime, "calls and their times"},
 		{"MECHANISM_NONE", MechanismNone, "not asked yet"},
 		{"MECHANISM_RSEQ", MechanismRseq, "rseq_cs"},
@@ -143,7 +143,7 @@ func dataConstants() []Constant {
 
 // fixed lists the structs that both sides map, smallest parts first.
 func fixed() []any {
-	return []any{RegionEntry{}, LossEntry{}, Overhead{}, Header{}, IP{}, Node{}, Site{}, Fate{}, Ages{}, ThreadSet{},
+	return []any{RegionEntry{}, LossEntry{}, Overhead{}, Header{}, IP{}, Node{}, Site{}, SiteDeaths{}, Ages{}, ThreadSet{},
 		Timing{}, Waits{}, Acted{}, Inclusive{}, Clock{}, Activation{}, RecordHeader{}}
 }
 

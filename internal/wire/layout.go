@@ -37,12 +37,12 @@ type Region uint32
 
 // The regions, in the order in which they lie in the file.
 const (
-	RegionLog   Region = 0
-	RegionIPs   Region = 1
-	RegionNodes Region = 2
-	RegionSites Region = 3
-	RegionFates Region = 4 // by site, with lifetime only
-	RegionAges  Region = 5 // of sites whose objects survived at least one GC, with lifetime only
+	RegionLog    Region = 0
+	RegionIPs    Region = 1
+	RegionNodes  Region = 2
+	RegionSites  Region = 3
+	RegionDeaths Region = 4 // by site, with lifetime only
+	RegionAges   Region = 5 // of sites whose objects survived at least one GC, with lifetime only
 
 	RegionThreadSets Region = 6 // threads that share an id
 
@@ -68,8 +68,8 @@ const (
 	LossILMapTruncated Loss = 3 // a body with more mapping entries than MaxILMap: late lines of it are missing
 	LossNameTruncated  Loss = 4 // a name longer than MaxName characters was cut
 	LossUntracked      Loss = 5 // a survivor of a GC that the agent had not seen allocated (lifetime)
-	LossLifetimeFull   Loss = 6 // the memory limit was reached: the fate of these objects is not followed (lifetime)
-	LossMoves          Loss = 7 // a GC whose survivors could not all be noted, or damage to the shadow heap: from it on no fate is followed (lifetime)
+	LossLifetimeFull   Loss = 6 // the memory limit was reached: these objects are not followed (lifetime)
+	LossMoves          Loss = 7 // a GC whose survivors could not all be noted, or damage to the shadow heap: from it on no object is followed (lifetime)
 	LossSnapshot       Loss = 8 // the heap snapshot could not be written: no room on its file system (lifetime)
 
 	LossCallsFolded    Loss = 9  // calls that have no node of their own: memory limit or depth reached (time); Objects counts them
@@ -266,16 +266,16 @@ type Site struct {
 	Bytes   uint64 `doc:"their heap bytes: sizes rounded up to 8"`
 }
 
-// Fate is what became of the objects of the site with the same index. What is not dead is alive.
-type Fate struct {
-	DeadObjects [GenerationCount]uint64 `doc:"by the generation in which they were when they were found dead"`
-	DeadBytes   [GenerationCount]uint64 `doc:"their heap bytes"`
-	Ages        uint32                  `doc:"number (index plus one) of the site's Ages, 0: all of the dead survived no GC"`
-	Changed     uint32                  `doc:"the agent's list of sites that changed: number of the next one, 0: not in it"`
-	Counters    uint32                  `doc:"in that list: bit n: Change.Counter n may have changed"`
-	Reserved    uint32                  `doc:""`
-	ToldObjects uint64                  `doc:"objects allocated as they were last told by Changes"`
-	ToldBytes   uint64                  `doc:"the same in bytes"`
+// SiteDeaths says in which generations the objects of the site with the same index died. What is not dead is alive.
+type SiteDeaths struct {
+	DeadObjects     [GenerationCount]uint64 `doc:"by the generation in which they were when they were found dead"`
+	DeadBytes       [GenerationCount]uint64 `doc:"their heap bytes"`
+	Ages            uint32                  `doc:"number (index plus one) of the site's Ages, 0: all of the dead survived no GC"`
+	Changed         uint32                  `doc:"the agent's list of sites that changed: number of the next one, 0: not in it"`
+	Counters        uint32                  `doc:"in that list: bit n: Change.Counter n may have changed"`
+	Reserved        uint32                  `doc:""`
+	ReportedObjects uint64                  `doc:"objects allocated as last reported by Changes"`
+	ReportedBytes   uint64                  `doc:"the same in bytes"`
 }
 
 // ThreadSet stands for threads that ran one after the other and share one id, and so sites and timings: what each of them
@@ -300,7 +300,7 @@ const (
 )
 
 // Ages is how old the dead objects of a site became. Bucket 0 of both holds only those that are counted here: all that
-// survived no GC are Fate's objects less the sums of these.
+// survived no GC are the dead objects of SiteDeaths less the sums of these.
 type Ages struct {
 	ByCollections [AgeGCBuckets]uint64   `doc:"by the number of GCs that they survived"`
 	ByTime        [AgeTimeBuckets]uint64 `doc:"by the time from the end of the first GC that they survived to the end of the one that found them dead"`

@@ -24,7 +24,7 @@ type plan struct {
 	rows      [][]*object // neighbours that move together
 	compacted []*area
 	chance    [wire.GenerationCount]int // of survival, in percent
-	cluster   int                       // so many neighbours have the same fate
+	cluster   int                       // so many neighbours live equally long
 	strategy  int                       // see where
 	old       []*area                   // those that were there at the start
 }

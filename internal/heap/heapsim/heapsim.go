@@ -113,17 +113,17 @@ func (s *simulation) mutate() {
 	for range s.r.IntN(s.Allocations + 1) {
 		s.allocate()
 		if s.oneIn(8) {
-			s.settle(s.r.IntN(threads))
+			s.attribute(s.r.IntN(threads))
 		}
 	}
 	if s.oneIn(2) {
 		for i := range threads {
-			s.settle(i)
+			s.attribute(i)
 		}
 	}
 }
 
-func (s *simulation) settle(thread int) {
+func (s *simulation) attribute(thread int) {
 	o := s.waiting[thread]
 	if o == nil {
 		return
@@ -131,7 +131,7 @@ func (s *simulation) settle(thread int) {
 	s.waiting[thread] = nil
 	o.site, o.thread = s.drawSite(), 0
 	heap.Add(&s.site(o.site).Allocated, o.bytes)
-	s.emit(heap.Settle{Thread: uint32(thread) + 1, Site: o.site})
+	s.emit(heap.Attributed{Thread: uint32(thread) + 1, Site: o.site})
 }
 
 // drawSite prefers low numbers: some sites allocate much.

@@ -53,17 +53,17 @@ func readArena(dir string) (*counted, error) {
 
 // readSites also gives those that survived no collection, which wire.Ages leaves out, to their bucket.
 func (c *counted) readSites(a *arena.Arena) error {
-	sites, fates, ages := a.Sites(), a.Fates(), a.Ages()
-	if len(sites) != len(fates) {
-		return fmt.Errorf("%d sites, %d fates", len(sites), len(fates))
+	sites, deaths, ages := a.Sites(), a.Deaths(), a.Ages()
+	if len(sites) != len(deaths) {
+		return fmt.Errorf("%d sites, %d deaths", len(sites), len(deaths))
 	}
 	for i, s := range sites {
 		out := heap.Site{Allocated: wire.Population{Objects: s.Objects, Bytes: s.Bytes}}
 		for g := range out.Dead {
-			out.Dead[g] = wire.Population{Objects: fates[i].DeadObjects[g], Bytes: fates[i].DeadBytes[g]}
+			out.Dead[g] = wire.Population{Objects: deaths[i].DeadObjects[g], Bytes: deaths[i].DeadBytes[g]}
 			out.ByCollections[0] += out.Dead[g].Objects
 		}
-		if n := fates[i].Ages; n != 0 {
+		if n := deaths[i].Ages; n != 0 {
 			for bucket, objects := range ages[n-1].ByCollections {
 				out.ByCollections[0] -= objects
 				out.ByCollections[bucket] += objects

@@ -150,6 +150,6 @@ func conserved(t *testing.T, got *counted, r *heap.Result, late uint64) {
 	t.Logf("%d sites, %d collections; of %d objects %d dead, %d alive, %d frozen, %d born late", len(r.Sites), len(r.GCs), allocated,
 		dead, alive, frozen, late)
 	if !r.AliveKnown || dead == 0 || alive == 0 || dead+alive+frozen+late != allocated {
-		t.Errorf("alive is known: %v; %d objects have no fate", r.AliveKnown, int64(allocated-dead-alive-frozen-late))
+		t.Errorf("alive is known: %v; %d objects are neither dead nor alive", r.AliveKnown, int64(allocated-dead-alive-frozen-late))
 	}
 }

@@ -35,7 +35,7 @@ type Builder struct {
 	GCBirths          []session.GCBirth
 	GCDeaths          []session.GCDeath
 	deathAt           map[session.GCDeath]int // by key, before they are sorted
-	Fates             []session.SiteFate
+	Deaths            []session.SiteDeath
 	Ages              []session.SiteAge
 	Alive             []session.SiteAlive
 	Survivals         []session.Survival
@@ -232,7 +232,7 @@ func (b *Builder) insert(w *session.Writer) error {
 		func() error { return w.InsertGCHeaps(b.GCHeaps) },
 		func() error { return w.InsertGCBirths(b.GCBirths) },
 		func() error { return w.InsertGCDeaths(b.GCDeaths) },
-		func() error { return w.InsertSiteFates(b.Fates) },
+		func() error { return w.InsertSiteDeaths(b.Deaths) },
 		func() error { return w.ReplaceSiteAges(b.Ages) },
 		func() error { return w.InsertSiteAlive(b.Alive) },
 		func() error { return w.ReplaceSurvivals(b.Survivals) },

@@ -46,13 +46,13 @@ func (b *Builder) Die(slice session.SliceID, site session.SiteID, gc session.GCI
 	g := b.generation(gc, generation)
 	g.Before, g.Dead = g.Before.Add(a), g.Dead.Add(a)
 	b.dieIn(gc, site, generation, a)
-	for i := range b.Fates {
-		if f := &b.Fates[i]; f.Slice == slice && f.Site == site && f.Generation == generation {
+	for i := range b.Deaths {
+		if f := &b.Deaths[i]; f.Slice == slice && f.Site == site && f.Generation == generation {
 			f.Amount = f.Add(a)
 			return
 		}
 	}
-	b.Fates = append(b.Fates, session.SiteFate{Slice: slice, Site: site, Generation: generation, Amount: a})
+	b.Deaths = append(b.Deaths, session.SiteDeath{Slice: slice, Site: site, Generation: generation, Amount: a})
 }
 
 // dieIn records that a collection tells of objects of a site that are dead.
@@ -210,7 +210,7 @@ func (b *Builder) killed() {
 	b.Die(1, site, gc, 0, 20, 480)
 	b.GCHeaps = append(b.GCHeaps, session.GCHeap{GC: gc, Before: q.Amount{Allocations: 20, Bytes: 480}})
 	b.GCBirths = append(b.GCBirths, session.GCBirth{GC: gc, Site: site, Amount: q.Amount{Allocations: 40, Bytes: 960}})
-	b.Fates = append(b.Fates, session.SiteFate{Slice: 2, Site: site, Generation: 0, Amount: q.Amount{Allocations: 5, Bytes: 120}})
+	b.Deaths = append(b.Deaths, session.SiteDeath{Slice: 2, Site: site, Generation: 0, Amount: q.Amount{Allocations: 5, Bytes: 120}})
 	b.Losses = append(b.Losses, session.Loss{Process: p, Reason: session.LossGCCut, Events: 1, Amount: q.Amount{Allocations: 5, Bytes: 120}})
 }
 
@@ -223,7 +223,7 @@ func (b *Builder) sortLifetimes() {
 	slices.SortFunc(b.GCDeaths, func(x, y session.GCDeath) int {
 		return cmp.Or(cmp.Compare(x.GC, y.GC), cmp.Compare(x.Site, y.Site), cmp.Compare(x.Generation, y.Generation))
 	})
-	slices.SortFunc(b.Fates, func(x, y session.SiteFate) int {
+	slices.SortFunc(b.Deaths, func(x, y session.SiteDeath) int {
 		return cmp.Or(cmp.Compare(x.Slice, y.Slice), cmp.Compare(x.Site, y.Site), cmp.Compare(x.Generation, y.Generation))
 	})
 }

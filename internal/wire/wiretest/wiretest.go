@@ -28,7 +28,7 @@ type Arena struct {
 	IPs         []wire.IP
 	Nodes       []wire.Node
 	Sites       []wire.Site
-	Fates       []wire.Fate
+	Deaths      []wire.SiteDeaths
 	Ages        []wire.Ages
 	ThreadSets  []wire.ThreadSet
 	Timings     []wire.Timing
@@ -140,7 +140,7 @@ func (a *Arena) Compact() ([]byte, error) { return a.bytes(0) }
 
 func (a *Arena) bytes(capacity int) ([]byte, error) {
 	b := make([]byte, wire.HeaderSize)
-	for i, table := range [wire.RegionCount]any{a.Log, a.IPs, a.Nodes, a.Sites, a.Fates, a.Ages, a.ThreadSets, a.Timings, a.Waits, a.Clocks, a.Activations, a.Acted, a.Inclusives} {
+	for i, table := range [wire.RegionCount]any{a.Log, a.IPs, a.Nodes, a.Sites, a.Deaths, a.Ages, a.ThreadSets, a.Timings, a.Waits, a.Clocks, a.Activations, a.Acted, a.Inclusives} {
 		offset := len(b)
 		if reflect.ValueOf(table).Len() > 0 {
 			var err error

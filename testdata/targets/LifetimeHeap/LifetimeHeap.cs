@@ -1,5 +1,5 @@
 // LifetimeHeap WHAT ROUNDS: makes the heap hard to follow, in one way or in all of them, and says how many garbage
-// collections there were. A storm also says its process and its rounds, so that it can be killed. It knows nothing of the fate of its objects; the agent compares itself with the runtime.
+// collections there were. A storm also says its process and its rounds, so that it can be killed. It knows nothing of how long its objects live; the agent compares itself with the runtime.
 
 using System;
 using System.Collections.Generic;

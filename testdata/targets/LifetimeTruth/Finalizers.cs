@@ -1,11 +1,11 @@
 using System;
 using System.Threading;
 
-namespace LifetimeFates
+namespace LifetimeTruth
 {
     /// <summary>
     /// The finalizer thread may hold the object whose finalizer ran last: one of these is made after the others, and
-    /// of its fate nothing is said.
+    /// of its lifetime nothing is said.
     /// </summary>
     sealed class Last { ~Last() { Finalizers.Count(); } }
 

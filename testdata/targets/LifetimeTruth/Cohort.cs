@@ -4,7 +4,7 @@ using System.Runtime.CompilerServices;
 using System.Runtime.InteropServices;
 using System.Threading;
 
-namespace LifetimeFates
+namespace LifetimeTruth
 {
     /// <summary>Where an object lies: GC.GetGeneration says 2 of large and pinned ones, too.</summary>
     enum Heap { Small, Large, Pinned }
@@ -69,7 +69,7 @@ namespace LifetimeFates
             return this;
         }
 
-        /// <summary>All objects are dead since the last collection: says their fate.</summary>
+        /// <summary>All objects are dead since the last collection: says how long they lived.</summary>
         [MethodImpl(MethodImplOptions.NoInlining)]
         public void Dead()
         {
@@ -98,7 +98,7 @@ namespace LifetimeFates
         {
             bool small = heap == Heap.Small && alive == 0;
             int all = watch.Length - alive;
-            Truth.Say("fate", "name", Truth.Name(type), "size", size, "gen0", small ? generations[0] : 0, "gen1", small ? generations[1] : 0,
+            Truth.Say("lifetime", "name", Truth.Name(type), "size", size, "gen0", small ? generations[0] : 0, "gen1", small ? generations[1] : 0,
                 "gen2", small ? generations[2] : 0, "loh", heap == Heap.Large ? all : 0, "poh", heap == Heap.Pinned ? all : 0,
                 "alive", alive, "born", born, "survived", survived, "at_end", atEnd);
         }

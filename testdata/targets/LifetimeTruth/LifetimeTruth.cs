@@ -1,4 +1,4 @@
-// LifetimeFates [N]: objects that die in a known generation after a known number of collections, or live to the end. It
+// LifetimeTruth [N]: objects that die in a known generation after a known number of collections, or live to the end. It
 // wants a budget so large that no collection comes by itself (COMPlus_GCgen0size=1000000) and makes sure of that.
 
 using System;
@@ -10,7 +10,7 @@ using System.Runtime.CompilerServices;
 using System.Runtime.InteropServices;
 using System.Threading;
 
-namespace LifetimeFates
+namespace LifetimeTruth
 {
     sealed class Died0 { }
     sealed class Died1 { public long A; }

@@ -11,23 +11,23 @@ import (
 	"github.com/clrprof/clrprof/internal/wire"
 )
 
-// largeBudget is so large that no garbage collection comes by itself while the target LifetimeFates runs.
+// largeBudget is so large that no garbage collection comes by itself while the target LifetimeTruth runs.
 const largeBudget = "COMPlus_GCgen0size=1000000"
 
-// fate is what became of the objects of a type, in objects.
-type fate struct {
+// lifetime says in which generation the objects of a type died, in objects.
+type lifetime struct {
 	Gen0, Gen1, Gen2, LOH, POH, Alive int64
 }
 
-// fateTruth is what the target says of a type; testdata/targets/README.md has the table.
-type fateTruth struct {
+// lifetimeTruth is what the target says of a type; testdata/targets/README.md has the table.
+type lifetimeTruth struct {
 	Kind     string `json:"truth"`
 	Name     string `json:"name"`
 	Size     int64  `json:"size"`
 	Born     int    `json:"born"`
 	Survived int    `json:"survived"`
 	AtEnd    bool   `json:"at_end"`
-	fate
+	lifetime
 }
 
 // gcTruth is what the target says of one collection, or of all: then Gen0 to Gen2 are GC.CollectionCount.
@@ -66,8 +66,8 @@ func truthRowsIfAny[Row any](t *testing.T, stdout, kind string) []Row {
 	return rows
 }
 
-// fateWays are the ways in which the target with known fates is run.
-var fateWays = []way{
+// lifetimeWays are the ways in which the target with known lifetimes is run.
+var lifetimeWays = []way{
 	{name: "tiered"},
 	{name: "optimized", env: []string{"COMPlus_TieredCompilation=0"}},
 	{name: "debug", options: debugBuild},
@@ -75,20 +75,20 @@ var fateWays = []way{
 	{name: "server debug", options: debugBuild, env: server},
 }
 
-// TestLifetimeFatesInArena compares what the agent counts with objects whose fate is known by construction.
-func TestLifetimeFatesInArena(t *testing.T) {
+// TestLifetimeTruthInArena compares what the agent counts with objects whose lifetime is known by construction.
+func TestLifetimeTruthInArena(t *testing.T) {
 	in := dotnettest.Need(t)
 	agent := oracleAgent(t)
-	for _, w := range fateWays {
+	for _, w := range lifetimeWays {
 		for _, runtime := range in.Runtimes() {
 			t.Run(w.name+"/"+runtime.Name, func(t *testing.T) {
 				t.Parallel()
-				target := runtime.Command(dotnettest.Target(t, "LifetimeFates", w.options), "1000")
+				target := runtime.Command(dotnettest.Target(t, "LifetimeTruth", w.options), "1000")
 				arenas := attachAgent(t, target, agent, append(slices.Clip(w.env), largeBudget, "CLRPROF_ROOTS=every")...)
 				stdout := runTarget(t, target)
 				l := readArena(t, arenas)
 				l.checkConserved(t)
-				l.checkFates(t, truthRows[fateTruth](t, stdout, "fate"))
+				l.checkLifetimes(t, truthRows[lifetimeTruth](t, stdout, "lifetime"))
 				l.checkGCs(t, runtime, truthRows[gcTruth](t, stdout, "gc"), truthRows[gcTruth](t, stdout, "gcs")[0])
 			})
 		}
@@ -105,10 +105,10 @@ func ageBucket(survived int) int {
 	return wire.AgeGCBuckets - 1
 }
 
-func (l *arenaLifetime) checkFates(t *testing.T, truth []fateTruth) {
+func (l *arenaLifetime) checkLifetimes(t *testing.T, truth []lifetimeTruth) {
 	t.Helper()
 	for _, row := range truth {
-		var got fate
+		var got lifetime
 		var bytes uint64
 		var ages [wire.AgeGCBuckets]uint64
 		for _, s := range l.sites {
@@ -125,8 +125,8 @@ func (l *arenaLifetime) checkFates(t *testing.T, truth []fateTruth) {
 			}
 		}
 		all := row.Gen0 + row.Gen1 + row.Gen2 + row.LOH + row.POH
-		if got != row.fate || int64(bytes) != (all+row.Alive)*row.Size {
-			t.Errorf("%s: the truth is %+v of %d bytes each; it is said %+v, %d bytes", row.Name, row.fate, row.Size, got, bytes)
+		if got != row.lifetime || int64(bytes) != (all+row.Alive)*row.Size {
+			t.Errorf("%s: the truth is %+v of %d bytes each; it is said %+v, %d bytes", row.Name, row.lifetime, row.Size, got, bytes)
 		}
 		var want [wire.AgeGCBuckets]uint64
 		if row.Survived >= 0 {
