@@ -2,12 +2,16 @@ package analysis
 
 import (
 	"github.com/clrprof/clrprof/internal/calltree"
-	"github.com/clrprof/clrprof/internal/instrument"
+	"github.com/clrprof/clrprof/internal/pattern"
 	q "github.com/clrprof/clrprof/internal/quantity"
 )
 
 // Range returns the values of a set of functions in the part of the session that f lets through; see Source.Range.
-func (d *Data) Range(f Filter, pattern string) (*Range, error) {
+func (d *Data) Range(f Filter, text string) (*Range, error) {
+	of, err := pattern.Compile(text)
+	if err != nil {
+		return nil, err
+	}
 	bySite, err := d.SiteAmounts(f)
 	if err != nil {
 		return nil, err
@@ -18,7 +22,7 @@ func (d *Data) Range(f Filter, pattern string) (*Range, error) {
 	}
 	times := d.nodeTimes(f)
 	tree := d.callTree(own, times)
-	in := d.matching(pattern)
+	in := d.matching(of)
 	out := &Range{}
 	group, seen := make([]int32, tree.Len()), make([]bool, len(d.Functions))
 	amounts, inclusive := make([]q.Amount, tree.Len()), make([]q.Amount, tree.Len())
@@ -58,15 +62,14 @@ func (d *Data) Range(f Filter, pattern string) (*Range, error) {
 }
 
 // matching reports which functions, by position, match a pattern.
-func (d *Data) matching(pattern string) []bool {
-	rules := instrument.NewRules([]string{pattern}, nil)
+func (d *Data) matching(p pattern.Pattern) []bool {
 	out := make([]bool, len(d.Functions))
 	for i, f := range d.Functions {
 		module := ""
 		if m := d.functionModule[i]; m >= 0 {
 			module = d.Modules[m].Name
 		}
-		out[i] = rules.Keeps(module, f.RawType, f.RawName)
+		out[i] = p.Match(pattern.FunctionNames(module, f.RawType, f.RawName))
 	}
 	return out
 }

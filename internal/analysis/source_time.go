@@ -91,14 +91,14 @@ type Range struct {
 	Single    session.SingleCalls // of the calls of all of them
 }
 
-// Range returns the values of all functions that match a pattern, as instrument.Rules compares it: `*` stands for any
-// characters, and a function's names are those of its module, namespace, type and itself. Inclusive counts each
+// Range returns the values of all functions that match a pattern, as package pattern has them; a function's names are those of
+// its module, namespace, type and itself. Inclusive counts each
 // allocation and each interval once, however many of the functions are on its stack; a call from one to
 // another of them is a call. No match is no error; Functions is empty then.
-func (v *Source) Range(pattern string) (*Range, error) {
+func (v *Source) Range(text string) (*Range, error) {
 	d, err := v.load()
 	if err != nil {
 		return nil, err
 	}
-	return d.Range(v.filter, pattern)
+	return d.Range(v.filter, text)
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/clrprof/clrprof/internal/analysis"
+	"github.com/clrprof/clrprof/internal/pattern"
 	"github.com/clrprof/clrprof/internal/report"
 	"github.com/clrprof/clrprof/internal/session"
 )
@@ -69,7 +70,7 @@ func codeOf(err error) int {
 		return coded.code
 	case errors.As(err, &name), errors.Is(err, session.ErrQuery), errors.Is(err, analysis.ErrNoProcess),
 		errors.Is(err, analysis.ErrNoThread), errors.Is(err, analysis.ErrNoSlice), errors.Is(err, analysis.ErrNoLifetime), errors.Is(err, analysis.ErrNoChanges), errors.Is(err, analysis.ErrNoGC), errors.Is(err, analysis.ErrSplitsSlice), errors.Is(err, analysis.ErrGCsInTime), errors.Is(err, analysis.ErrNoSnapshot),
-		errors.Is(err, analysis.ErrNoTime), errors.Is(err, report.ErrNoMemory):
+		errors.Is(err, analysis.ErrNoTime), errors.Is(err, report.ErrNoMemory), errors.Is(err, pattern.ErrNoPattern):
 		return exitUsage
 	case errors.Is(err, session.ErrNotFound), errors.Is(err, session.ErrNotSession),
 		errors.Is(err, session.ErrNewer), errors.Is(err, session.ErrOlder), errors.Is(err, session.ErrCorrupt):

@@ -3,6 +3,7 @@ package instrument
 import (
 	"fmt"
 
+	"github.com/clrprof/clrprof/internal/pattern"
 	"github.com/clrprof/clrprof/internal/wire"
 )
 
@@ -52,20 +53,20 @@ const (
 
 // Decide returns how a function is recorded, and why in a few words.
 func (p Plan) Decide(f Function) (Class, string) {
-	names := Names(f.Module, f.Type, f.Method)
+	names := pattern.FunctionNames(f.Module, f.Type, f.Method)
 	if f.IL == 0 {
 		return Out, "no IL"
 	}
 	if f.Module == wire.CoreLibrary && wire.IsHelper(f.Type, f.Method) {
 		return Out, "a helper of the runtime"
 	}
-	if by := matching(p.Rules.exclude, names); by != "" {
+	if by := pattern.First(p.Rules.Exclude, names); by != "" {
 		return Out, "excluded by " + by
 	}
 	if f.IL < p.Small {
 		return Out, fmt.Sprintf("smaller than %d bytes", p.Small)
 	}
-	if by := matching(p.Rules.include, names); by != "" {
+	if by := pattern.First(p.Rules.Include, names); by != "" {
 		return Recorded, "included by " + by
 	}
 	outside := Out
@@ -73,7 +74,7 @@ func (p Plan) Decide(f Function) (Class, string) {
 		outside = CalledByMine
 	}
 	switch {
-	case len(p.Rules.include) > 0:
+	case len(p.Rules.Include) > 0:
 		return outside, "not included"
 	case p.Mode == All:
 		return Recorded, "all code"

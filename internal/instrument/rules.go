@@ -2,9 +2,10 @@ package instrument
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 	"unicode/utf16"
+
+	"github.com/clrprof/clrprof/internal/pattern"
 )
 
 // The agent has room for so many patterns of such a length, in UTF-16 units.
@@ -14,56 +15,39 @@ const (
 )
 
 // Rules are the user's patterns. The zero Rules keep everything.
-type Rules struct {
-	include, exclude []pattern
-}
+type Rules struct{ pattern.Rules }
 
-// pattern is one pattern, as it was given and compiled.
-type pattern struct {
-	text  string
-	match *regexp.Regexp
-}
-
-// NewRules makes rules of include and exclude patterns. Any text is a pattern.
+// NewRules makes rules of include and exclude patterns, in which only `*` is special: the agent knows no regular
+// expressions. Any text is a pattern.
 func NewRules(include, exclude []string) Rules {
-	return Rules{compile(include), compile(exclude)}
+	return Rules{pattern.Rules{Include: compile(include), Exclude: compile(exclude)}}
 }
 
-func compile(patterns []string) []pattern {
-	var out []pattern
+func compile(patterns []string) []pattern.Pattern {
+	var out []pattern.Pattern
 	for _, p := range patterns {
-		quoted := strings.ReplaceAll(regexp.QuoteMeta(lower(p)), `\*`, `.*`)
-		out = append(out, pattern{p, regexp.MustCompile(`(?s)^(?:` + quoted + `)$`)})
+		out = append(out, pattern.Wildcard(p))
 	}
 	return out
 }
 
-// lower makes ASCII letters small: as the agent does, which knows no others.
-func lower(s string) string {
-	return strings.Map(func(r rune) rune {
-		if r >= 'A' && r <= 'Z' {
-			r += 'a' - 'A'
-		}
-		return r
-	}, s)
-}
-
 // Empty says whether everything is kept.
-func (r Rules) Empty() bool { return len(r.include) == 0 && len(r.exclude) == 0 }
+func (r Rules) Empty() bool { return r.IsZero() }
 
 // Lines are the rules for the agent, each with its sign: "+pattern" or "-pattern".
 func (r Rules) Lines() []string {
 	var out []string
-	for _, p := range r.include {
-		out = append(out, "+"+p.text)
+	for _, p := range r.Include {
+		out = append(out, "+"+p.String())
 	}
-	for _, p := range r.exclude {
-		out = append(out, "-"+p.text)
+	for _, p := range r.Exclude {
+		out = append(out, "-"+p.String())
 	}
 	return out
 }
 
-// Check refuses patterns that the agent could not read: too many, too long, empty, or with a line end or a zero.
+// Check refuses patterns that the agent could not read: too many, too long, empty, with a line end or a zero, and regular
+// expressions.
 func (r Rules) Check() error {
 	lines := r.Lines()
 	if len(lines) > MaxPatterns {
@@ -71,6 +55,9 @@ func (r Rules) Check() error {
 	}
 	for _, line := range lines {
 		p := line[1:]
+		if pattern.IsExpression(p) {
+			return fmt.Errorf("%s is a regular expression, which only reports and exports take: here * stands for any characters", p)
+		}
 		if n := len(utf16.Encode([]rune(p))); n == 0 || n > MaxPattern || strings.ContainsAny(p, "\n\x00") {
 			return fmt.Errorf("%q is not a pattern of names: want 1 to %d characters on one line", p, MaxPattern)
 		}
@@ -81,55 +68,5 @@ func (r Rules) Check() error {
 // Keeps says whether a function is recorded as far as patterns go: module is the file name, typ the declaring type and
 // method the method, as in metadata.
 func (r Rules) Keeps(module, typ, method string) bool {
-	if r.Empty() {
-		return true
-	}
-	names := Names(module, typ, method)
-	return matching(r.exclude, names) == "" && (len(r.include) == 0 || matching(r.include, names) != "")
-}
-
-// extension is the length of .dll and .exe.
-const extension = 4
-
-// Names are what patterns are compared with: the module's file name with and without .dll, the namespace, the type,
-// the type around nested ones, and the type with the method: Shop.dll, Shop, Shop.Data, Shop.Data.Orders/Row,
-// Shop.Data.Orders, Shop.Data.Orders/Row.Load. Code without metadata has fewer, perhaps none.
-func Names(module, typ, method string) []string {
-	var out []string
-	add := func(name string) {
-		if name != "" {
-			out = append(out, lower(name))
-		}
-	}
-	add(module)
-	if n := len(module) - extension; n >= 0 && module[n] == '.' {
-		add(module[:n])
-	}
-	outer, _, _ := strings.Cut(typ, "/")
-	if i := strings.LastIndexByte(outer, '.'); i >= 0 {
-		add(outer[:i])
-	}
-	add(typ)
-	if outer != typ {
-		add(outer)
-	}
-	switch {
-	case typ == "":
-		add(method)
-	case method != "":
-		add(typ + "." + method)
-	}
-	return out
-}
-
-// matching returns the first pattern that matches one of the names, "" if none does.
-func matching(patterns []pattern, names []string) string {
-	for _, p := range patterns {
-		for _, n := range names {
-			if p.match.MatchString(n) {
-				return p.text
-			}
-		}
-	}
-	return ""
+	return r.Empty() || r.Keep(pattern.FunctionNames(module, typ, method))
 }

@@ -91,6 +91,8 @@ func TestCheck(t *testing.T) {
 		{nil, list("a\nb"), false},
 		{nil, list("a\x00"), false},
 		{nil, list(long + "x"), false},
+		{list("/x/"), nil, false}, // the agent knows no regular expressions
+		{list("/x"), nil, true},
 		{list(strings.Split(strings.Repeat("x", instrument.MaxPatterns-1), "")...), list("y"), true},
 		{list(strings.Split(strings.Repeat("x", instrument.MaxPatterns), "")...), list("y"), false},
 	} {

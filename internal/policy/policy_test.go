@@ -33,7 +33,8 @@ quantity:
 clrmeta:
 ppdb: clrmeta
 bundle:
-instrument: clrmeta wire
+pattern:
+instrument: clrmeta pattern wire
 agentbin:
 heapgraph:
 cgroup:
@@ -56,11 +57,11 @@ launch: agentbin
 collect: arena cgroup heapgraph instrument launch quantity session wire
 symbols: bundle clrmeta ppdb session
 calltree: quantity
-analysis: calltree instrument quantity session
+analysis: calltree pattern quantity session
 report: analysis calltree quantity session
 export/parquet: session
 export/pprof: analysis calltree quantity session
-cli: agentbin analysis cgroup collect export/parquet export/pprof instrument launch quantity report session symbols
+cli: agentbin analysis cgroup collect export/parquet export/pprof instrument launch pattern quantity report session symbols
 `
 
 // thirdParty lists the modules that the shipped binary may use, each with why.
