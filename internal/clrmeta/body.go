@@ -45,6 +45,20 @@ func (im *Image) BodySize(method Token) (int, error) {
 	return int(size), nil
 }
 
+// Body returns the body of a method, as many bytes as [Image.BodySize] counts: nil for methods that have none.
+func (im *Image) Body(method Token) ([]byte, error) {
+	size, err := im.BodySize(method)
+	if err != nil || size == 0 {
+		return nil, err
+	}
+	at := im.meta.Cell(TableMethodDef, method.Row(), methodRVA)
+	b, err := im.readAddress(directory{at, uint32(size)}, uint32(size))
+	if err != nil {
+		return nil, fmt.Errorf("body of %v: %w", method, err)
+	}
+	return b, nil
+}
+
 func (im *Image) bodySize(at uint32) (uint32, error) {
 	b, err := im.readAddress(directory{at, 1}, 1)
 	if err != nil {

@@ -34,7 +34,7 @@
 //
 // # Limits
 //
-// Method bodies (but for their size), resources, marshalling and security are not read. Generic
+// What method bodies contain, resources, marshalling and security are not read. Generic
 // instantiations in the value of a custom attribute are not decoded; only the
 // type name that a state machine attribute has is read.
 package clrmeta

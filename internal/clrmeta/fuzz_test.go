@@ -44,7 +44,12 @@ func FuzzOpen(f *testing.F) {
 			}
 		}
 		for row := range min(image.Metadata().Rows(clrmeta.TableMethodDef), 500) + 2 {
-			image.BodySize(clrmeta.MakeToken(clrmeta.TableMethodDef, row))
+			method := clrmeta.MakeToken(clrmeta.TableMethodDef, row)
+			size, err := image.BodySize(method)
+			body, bodyErr := image.Body(method)
+			if (bodyErr == nil && len(body) != size) || (err != nil && bodyErr == nil) {
+				t.Fatalf("%v: size %d, %v; body of %d bytes, %v", method, size, err, len(body), bodyErr)
+			}
 		}
 		readEverything(image.Metadata())
 	})

@@ -1,0 +1,111 @@
+/* Probes in IL: the body of a method, with calls of probes inserted (ECMA-335 II.25.4, III).
+ *
+ * Pure: no state, no memory but the caller's, no functions of the runtime. A body is planned, which checks all of it and
+ * gives the size of the new one, and then written into a buffer of that size. What is not understood is refused as a
+ * whole, with a reason. The new body does what the old one did, and calls besides
+ *
+ *   enter(method)            before its first instruction,
+ *   leave(method)            before each return, and before the arguments' last user in a call with the prefix tail.,
+ *   site_enter(argument)     before each call that the caller of this wants seen, its arguments being computed,
+ *   site_leave(argument)     when it has returned. Calls with the prefix tail. have none of these two.
+ *
+ * A frame that an exception leaves calls nothing. Between leave and the return is a nop: without one the JIT makes a
+ * jump of the call, and the probe would see its caller's frame. */
+#ifndef CLRPROF_IL_H
+#define CLRPROF_IL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define IL_MAX_CODE (1u << 18) /* bytes; the largest of the frameworks has 200 KB */
+#define IL_MAX_BODY (1u << 20) /* with its clauses */
+
+enum il_result {
+    IL_DONE,
+    IL_MALFORMED,  /* what no compiler writes, and the runtime might refuse */
+    IL_UNKNOWN,    /* an instruction, a clause or a section that is not in the standard */
+    IL_TOO_LARGE,
+    IL_JUMP,       /* jmp: its arguments are where no probe may be */
+    IL_VARARGS,    /* arglist */
+    IL_TAIL,       /* tail. before something other than a call and a return */
+    IL_RESULTS
+};
+
+struct il_probes {
+    uint32_t signature; /* token of a StandAloneSig: static void (native int) */
+    uint64_t enter, leave, site_enter, site_leave; /* functions */
+    uint64_t method;                               /* the first two's argument */
+    /* That of the probes around a call (call, callvirt, newobj, calli) with this token; 0: none. NULL: none at all. */
+    uint64_t (*site)(void *context, uint32_t offset, uint8_t opcode, uint32_t token);
+    void *context;
+};
+
+struct il_work { /* 4 MB; what is not needed is not touched */
+    struct il_probes probes;
+    const uint8_t *body, *code;
+    uint32_t size, code_bytes, sections_at; /* 0: no sections */
+    uint32_t locals, new_code_bytes, n_clauses, n_sites;
+    uint16_t max_stack;
+    bool init_locals;
+    uint32_t at[IL_MAX_CODE + 1];         /* new offsets of instructions, by old ones */
+    uint8_t marks[IL_MAX_CODE + 1];       /* IL_… below, by old offset */
+    uint64_t sites[IL_MAX_CODE / 5 + 1];  /* arguments, in the order of the calls */
+};
+
+/* new_size: of the whole body, which is to be at an address divisible by 4. */
+enum il_result il_plan(struct il_work *w, const uint8_t *body, uint32_t size, const struct il_probes *probes, uint32_t *new_size);
+void il_write(const struct il_work *w, uint8_t *body);
+
+/* Where the new code is from. A run begins at each instruction that has become longer, and after it. */
+struct il_run {
+    uint32_t old_at, new_at;
+};
+/* How many there are, of which as many are written as there is room for. The last one is the end. */
+uint32_t il_runs(const struct il_work *w, struct il_run *runs, uint32_t room);
+uint32_t il_old_offset(const struct il_run *runs, uint32_t n, uint32_t new_offset); /* inserted code: that of its instruction */
+
+/* ── il_read.c ──────────────────────────────────────────────────────────────────────────────────────────────── */
+
+enum {
+    IL_STARTS = 1,     /* an instruction */
+    IL_PREFIXED = 2,   /* that instruction has a prefix, and nothing may come between */
+    IL_TARGET = 4,     /* of a branch */
+    IL_LONG = 8,       /* a short branch that becomes a long one */
+    IL_LEAVES = 16,    /* leave comes before it */
+    IL_SITE = 32,      /* site_enter comes before it */
+    IL_SITE_END = 64,  /* site_leave comes after it */
+    IL_AFTER_TAIL = 128 /* the return of a call with tail. */
+};
+
+#define IL_RET 0x2Au
+#define IL_SWITCH 0x45u
+#define IL_CATCH 0u /* kinds of clauses */
+#define IL_FILTER 1u
+#define IL_FINALLY 2u
+#define IL_FAULT 4u
+
+struct il_instruction {
+    uint32_t at, operand, next; /* offsets */
+    uint32_t op;                /* with 0xFE00 if it has two bytes */
+};
+
+struct il_clause {
+    uint32_t kind, try_at, try_end, handler_at, handler_end, token; /* token: of a filter its offset */
+};
+
+struct il_section { /* of clauses, as it is read; one with size 0 is before the first */
+    uint32_t at, size, n;
+    bool fat, more;
+};
+
+uint32_t il_u32(const uint8_t *bytes);
+struct il_instruction il_at(const struct il_work *w, uint32_t at); /* of code that was scanned */
+bool il_is_short_branch(uint32_t op);
+bool il_is_long_branch(uint32_t op);
+uint32_t il_target(const uint8_t *code, const struct il_instruction *i, uint32_t entry); /* of a branch, or a switch's entry */
+/* The header, the instructions and what refers to them; fills marks and sites. */
+enum il_result il_scan(struct il_work *w, const uint8_t *body, uint32_t size);
+bool il_next_section(const struct il_work *w, struct il_section *s, enum il_result *result);
+struct il_clause il_read_clause(const struct il_work *w, const struct il_section *s, uint32_t n);
+
+#endif

@@ -1,0 +1,233 @@
+/* Writes the body of a method with its probes. The same code lays out the instructions, when there is no place to write
+ * to, and writes them: so both agree. */
+#include "il.h"
+
+#include <string.h>
+
+#define HEADER 12u
+#define FAT_FLAGS 0x3003u
+#define MORE_SECTIONS 8u
+#define INIT_LOCALS 0x10u
+#define FAT_CLAUSES 0x41u
+#define CLAUSE 24u
+#define MAX_ROUNDS 16u /* of making branches long; then all of them are */
+
+enum { NOP = 0x00, LDC_I8 = 0x21, CALLI = 0x29, CONV_I = 0xD3, LEAVE = 0xDD, LEAVE_S = 0xDE, TO_LONG = 0x38 - 0x2B };
+
+struct out {
+    uint8_t *to; /* NULL: it is only counted */
+    uint32_t n;
+};
+
+static void put(struct out *o, const void *bytes, uint32_t n)
+{
+    if (o->to != NULL)
+        memcpy(o->to + o->n, bytes, n);
+    o->n += n;
+}
+
+static void put_u8(struct out *o, uint32_t value)
+{
+    uint8_t v = (uint8_t)value;
+    put(o, &v, 1);
+}
+
+static void put_u32(struct out *o, uint32_t value)
+{
+    put(o, &value, 4);
+}
+
+static void put_native(struct out *o, uint64_t value)
+{
+    put_u8(o, LDC_I8);
+    put(o, &value, 8);
+    put_u8(o, CONV_I);
+}
+
+static void put_probe(struct out *o, const struct il_work *w, uint64_t function, uint64_t argument)
+{
+    put_native(o, argument);
+    put_native(o, function);
+    put_u8(o, CALLI);
+    put_u32(o, w->probes.signature);
+}
+
+static void put_branch(struct out *o, const struct il_work *w, const struct il_instruction *i)
+{
+    uint32_t target = w->at[il_target(w->code, i, 0)];
+    bool is_short = il_is_short_branch(i->op);
+    if (is_short && (w->marks[i->at] & IL_LONG) == 0) {
+        put_u8(o, i->op);
+        put_u8(o, target - (o->n + 1));
+    } else {
+        put_u8(o, !is_short ? i->op : i->op == LEAVE_S ? LEAVE : i->op + TO_LONG);
+        put_u32(o, target - (o->n + 4));
+    }
+}
+
+static void put_switch(struct out *o, const struct il_work *w, const struct il_instruction *i)
+{
+    uint32_t n = il_u32(w->code + i->operand), end = o->n + 5 + 4 * n;
+    put_u8(o, IL_SWITCH);
+    put_u32(o, n);
+    for (uint32_t k = 0; k < n; k++)
+        put_u32(o, w->at[il_target(w->code, i, k)] - end);
+}
+
+/* The return of a tail call must come directly after it. Who jumps there has not left yet. */
+static void put_return(struct out *o, struct il_work *planned, const struct il_work *w, uint32_t at)
+{
+    if ((w->marks[at] & IL_AFTER_TAIL) != 0) {
+        put_u8(o, IL_RET);
+        if ((w->marks[at] & IL_TARGET) == 0)
+            return;
+        if (planned != NULL)
+            planned->at[at] = o->n;
+    }
+    put_probe(o, w, w->probes.leave, w->probes.method);
+    put_u8(o, NOP);
+    put_u8(o, IL_RET);
+}
+
+/* planned: the same as w, if the offsets are to be kept. */
+static void put_code(struct out *o, struct il_work *planned, const struct il_work *w)
+{
+    struct il_instruction i;
+    uint32_t n_sites = 0;
+    put_probe(o, w, w->probes.enter, w->probes.method);
+    for (uint32_t at = 0; at < w->code_bytes; at = i.next) {
+        uint8_t marks = w->marks[at];
+        i = il_at(w, at);
+        if (planned != NULL)
+            planned->at[at] = o->n;
+        if ((marks & IL_LEAVES) != 0)
+            put_probe(o, w, w->probes.leave, w->probes.method);
+        if ((marks & IL_SITE) != 0)
+            put_probe(o, w, w->probes.site_enter, w->sites[n_sites]);
+        if (il_is_short_branch(i.op) || il_is_long_branch(i.op))
+            put_branch(o, w, &i);
+        else if (i.op == IL_SWITCH)
+            put_switch(o, w, &i);
+        else if (i.op == IL_RET)
+            put_return(o, planned, w, at);
+        else
+            put(o, w->code + at, i.next - at);
+        if ((marks & IL_SITE_END) != 0)
+            put_probe(o, w, w->probes.site_leave, w->sites[n_sites++]);
+    }
+    if (planned != NULL)
+        planned->at[w->code_bytes] = o->n;
+}
+
+/* Makes short branches long whose targets are too far away in the last layout, or all of them. */
+static bool lengthen(struct il_work *w, bool all)
+{
+    bool any = false;
+    struct il_instruction i;
+    for (uint32_t at = 0; at < w->code_bytes; at = i.next) {
+        i = il_at(w, at);
+        if (!il_is_short_branch(i.op) || (w->marks[at] & IL_LONG) != 0)
+            continue;
+        int64_t distance = (int64_t)w->at[il_target(w->code, &i, 0)] - ((int64_t)w->at[at] + 2);
+        if (all || distance < INT8_MIN || distance > INT8_MAX) {
+            w->marks[at] |= IL_LONG;
+            any = true;
+        }
+    }
+    return any;
+}
+
+static uint32_t aligned(uint32_t n)
+{
+    return (n + 3) & ~3u;
+}
+
+enum il_result il_plan(struct il_work *w, const uint8_t *body, uint32_t size, const struct il_probes *probes, uint32_t *new_size)
+{
+    w->probes = *probes;
+    enum il_result result = il_scan(w, body, size);
+    if (result != IL_DONE)
+        return result;
+    memset(w->at, 0, (w->code_bytes + 1) * sizeof *w->at);
+    uint32_t round = 0;
+    do {
+        struct out o = {NULL, 0};
+        put_code(&o, w, w);
+        w->new_code_bytes = o.n;
+    } while (lengthen(w, ++round == MAX_ROUNDS));
+    *new_size = HEADER + w->new_code_bytes;
+    if (w->n_clauses != 0)
+        *new_size = aligned(*new_size) + 4 + CLAUSE * w->n_clauses;
+    return IL_DONE;
+}
+
+static void put_clauses(struct out *o, const struct il_work *w)
+{
+    struct il_section s = {.size = 0};
+    enum il_result result = IL_DONE;
+    while (o->n % 4 != 0)
+        put_u8(o, 0);
+    put_u32(o, FAT_CLAUSES | (4 + CLAUSE * w->n_clauses) << 8);
+    while (il_next_section(w, &s, &result))
+        for (uint32_t n = 0; n < s.n; n++) {
+            struct il_clause c = il_read_clause(w, &s, n);
+            put_u32(o, c.kind);
+            put_u32(o, w->at[c.try_at]);
+            put_u32(o, w->at[c.try_end] - w->at[c.try_at]);
+            put_u32(o, w->at[c.handler_at]);
+            put_u32(o, w->at[c.handler_end] - w->at[c.handler_at]);
+            put_u32(o, c.kind == IL_FILTER ? w->at[c.token] : c.token);
+        }
+}
+
+void il_write(const struct il_work *w, uint8_t *body)
+{
+    struct out o = {body, 0}, code = {body + HEADER, 0};
+    put_u32(&o, FAT_FLAGS | (w->n_clauses != 0 ? MORE_SECTIONS : 0) | (w->init_locals ? INIT_LOCALS : 0) | (uint32_t)w->max_stack << 16);
+    put_u32(&o, w->new_code_bytes);
+    put_u32(&o, w->locals);
+    put_code(&code, NULL, w);
+    o.n += code.n;
+    if (w->n_clauses != 0)
+        put_clauses(&o, w);
+}
+
+static void add_run(struct il_run *runs, uint32_t room, uint32_t *n, uint32_t old_at, uint32_t new_at)
+{
+    if (*n < room)
+        runs[*n] = (struct il_run){old_at, new_at};
+    ++*n;
+}
+
+uint32_t il_runs(const struct il_work *w, struct il_run *runs, uint32_t room)
+{
+    uint32_t n = 0;
+    bool apart = true; /* the instruction before is another length */
+    struct il_instruction i;
+    add_run(runs, room, &n, 0, 0);
+    for (uint32_t at = 0; at < w->code_bytes; at = i.next) {
+        i = il_at(w, at);
+        bool changed = w->at[i.next] - w->at[at] != i.next - at;
+        if (apart || changed)
+            add_run(runs, room, &n, at, w->at[at]);
+        apart = changed;
+    }
+    add_run(runs, room, &n, w->code_bytes, w->new_code_bytes);
+    return n;
+}
+
+uint32_t il_old_offset(const struct il_run *runs, uint32_t n, uint32_t new_offset)
+{
+    uint32_t low = 0, high = n; /* the run is in [low, high) */
+    while (high - low > 1) {
+        uint32_t middle = low + (high - low) / 2;
+        if (runs[middle].new_at <= new_offset)
+            low = middle;
+        else
+            high = middle;
+    }
+    if (n == 0 || low + 1 >= n)
+        return n == 0 ? new_offset : runs[low].old_at;
+    uint32_t old_bytes = runs[low + 1].old_at - runs[low].old_at, new_bytes = runs[low + 1].new_at - runs[low].new_at;
+    return runs[low].old_at + (old_bytes == new_bytes ? new_offset - runs[low].new_at : 0);
+}

@@ -1,0 +1,187 @@
+package probes
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/clrprof/clrprof/internal/clrmeta"
+	"github.com/clrprof/clrprof/internal/dotnettest"
+)
+
+const (
+	tableStandAloneSig clrmeta.Table = 0x11
+	tableMethodSpec    clrmeta.Table = 0x2B
+)
+
+// callsOf gives the signatures of the calls in an assembly.
+func callsOf(m *clrmeta.Metadata) Calls {
+	known := map[uint32]Signature{}
+	return func(token uint32) (Signature, error) {
+		if s, ok := known[token]; ok {
+			return s, nil
+		}
+		s, err := signatureOf(m, clrmeta.Token(token))
+		if err == nil {
+			known[token] = s
+		}
+		return s, err
+	}
+}
+
+func signatureOf(m *clrmeta.Metadata, t clrmeta.Token) (Signature, error) {
+	column := map[clrmeta.Table]int{clrmeta.TableMethodDef: 4, clrmeta.TableMemberRef: 2, tableStandAloneSig: 0}
+	if t.Table() == tableMethodSpec {
+		coded := m.Cell(tableMethodSpec, t.Row(), 0)
+		t = clrmeta.MakeToken([]clrmeta.Table{clrmeta.TableMethodDef, clrmeta.TableMemberRef}[coded&1], coded>>1)
+	}
+	col, ok := column[t.Table()]
+	if !ok {
+		return Signature{}, fmt.Errorf("a call of %v", t)
+	}
+	blob, err := m.BlobAt(m.Cell(t.Table(), t.Row(), col))
+	if err != nil {
+		return Signature{}, err
+	}
+	sig, err := clrmeta.ParseMethodSig(blob)
+	if err != nil {
+		return Signature{}, fmt.Errorf("%v: %w", t, err)
+	}
+	s := Signature{Args: len(sig.Params), Returns: sig.Return.Kind != clrmeta.Void, This: sig.HasThis && !sig.ExplicitThis}
+	if s.This {
+		s.Args++
+	}
+	return s, nil
+}
+
+// assemblies are those of all runtimes and of the SDK, each file once.
+func assemblies(t *testing.T) []string {
+	in := dotnettest.Need(t)
+	var roots []string
+	for _, r := range in.Runtimes() {
+		roots = append(roots, filepath.Join(r.Root, "shared"))
+	}
+	roots = append(roots, in.SDK())
+	if sdk, ok := in.NewestSDK(); ok {
+		roots = append(roots, filepath.Join(sdk.Dir(), "Roslyn"), filepath.Join(sdk.Dir(), "FSharp"), sdk.Dir())
+	}
+	found := map[string]bool{}
+	for _, root := range roots {
+		root, err := filepath.EvalSymlinks(root)
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = filepath.WalkDir(root, func(path string, _ fs.DirEntry, err error) error {
+			if err == nil && strings.HasSuffix(path, ".dll") {
+				if path, err = filepath.EvalSymlinks(path); err == nil {
+					found[path] = true
+				}
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return slices.Sorted(maps.Keys(found))
+}
+
+// tally is what became of the methods.
+type tally struct{ methods, refused, calls int }
+
+// TestAllMethods rewrites every method of every assembly, with probes around all calls and around none.
+func TestAllMethods(t *testing.T) {
+	r := startRewriter(t)
+	var all tally
+	paths := assemblies(t)
+	for _, path := range paths {
+		one := rewriteAssembly(t, r, path)
+		all.methods += one.methods
+		all.refused += one.refused
+	}
+	t.Logf("%d assemblies, %d methods, %d refused", len(paths), all.methods, all.refused)
+	if all.methods < 100_000 || all.refused*1000 > all.methods {
+		t.Errorf("of %d methods %d are refused", all.methods, all.refused)
+	}
+}
+
+func rewriteAssembly(t *testing.T, r *rewriter, path string) (n tally) {
+	t.Helper()
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		t.Fatal(err)
+	}
+	image, err := clrmeta.Open(f, info.Size())
+	if errors.Is(err, clrmeta.ErrNotPE) {
+		return n // a native library
+	}
+	if err != nil {
+		t.Errorf("%s: %v", path, err)
+		return n
+	}
+	m := image.Metadata()
+	calls := callsOf(m)
+	for row := range m.Rows(clrmeta.TableMethodDef) {
+		method := clrmeta.MakeToken(clrmeta.TableMethodDef, row+1)
+		body, err := image.Body(method)
+		if err != nil {
+			t.Errorf("%s: %v: %v", path, method, err)
+		}
+		if len(body) == 0 {
+			continue
+		}
+		n.methods++
+		sites := int(row % 3)
+		a := r.rewrite(body, sites, row%64 == 0)
+		if a.result != done {
+			n.refused++
+			t.Logf("%s: %v: refused, %d", path, method, a.result)
+			continue
+		}
+		if err := check(m, method, body, a, sites, calls); err != nil {
+			t.Errorf("%s: %v: %v", path, method, err)
+		}
+	}
+	return n
+}
+
+func check(m *clrmeta.Metadata, method clrmeta.Token, body []byte, a rewritten, sites int, calls Calls) error {
+	old, now, err := compare(body, a, sites)
+	if err != nil {
+		return err
+	}
+	own, err := signatureOf(m, method)
+	if err != nil {
+		return err
+	}
+	// The probes' own signature is not in the file.
+	withProbes := func(token uint32) (Signature, error) {
+		if token == inserted(0).Signature {
+			return Signature{Args: 1}, nil
+		}
+		return calls(token)
+	}
+	depth, err := Verify(old, own.Returns, calls)
+	if err != nil {
+		return fmt.Errorf("before: %w", err)
+	}
+	with, err := Verify(now, own.Returns, withProbes)
+	if err != nil {
+		return err
+	}
+	if with < depth || with > depth+ProbeStack {
+		return fmt.Errorf("depth %d, before %d: %w", with, depth, ErrInvalid)
+	}
+	return nil
+}

@@ -1,0 +1,237 @@
+package probes
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"slices"
+)
+
+// ProbeStack is how much deeper the stack is while a probe is called.
+const ProbeStack = 2
+
+// Probes is what was to be inserted.
+type Probes struct {
+	Signature                          uint32
+	Enter, Leave, SiteEnter, SiteLeave uint64
+	Method                             uint64
+	Site                               func(offset, opcode int, token uint32) uint64 // nil: none
+}
+
+// probe is the call of a function with an argument.
+func (p *Probes) probe(function, argument uint64) []byte {
+	b := []byte{opLdcI8}
+	b = binary.LittleEndian.AppendUint64(b, argument)
+	b = append(b, opConvI, opLdcI8)
+	b = binary.LittleEndian.AppendUint64(b, function)
+	return binary.LittleEndian.AppendUint32(append(b, opConvI, opCalli), p.Signature)
+}
+
+// comparer reads an old and a new body side by side.
+type comparer struct {
+	probes   *Probes
+	old, now *Body
+	code     []byte // the rest of the new code
+	at       []int  // new offsets by old ones, -1: no instruction begins there
+	branches []branch
+}
+
+// branch is one whose targets are to be compared when all instructions are known.
+type branch struct{ old, now instruction }
+
+// Compare says where a new body is another than the old one with its probes, and returns the new offset of each old
+// instruction; those of other offsets are -1, and one more is that of the end.
+func Compare(old, now *Body, p *Probes) ([]int, error) {
+	c := &comparer{probes: p, old: old, now: now, code: now.Code}
+	if now.MaxStack != old.MaxStack+ProbeStack || now.InitLocals != old.InitLocals || now.Locals != old.Locals {
+		return nil, fmt.Errorf("maxstack %d, locals %#x (%t), of %d, %#x (%t): %w",
+			now.MaxStack, now.Locals, now.InitLocals, old.MaxStack, old.Locals, old.InitLocals, ErrInvalid)
+	}
+	c.at = slices.Repeat([]int{-1}, len(old.Code)+1)
+	if err := c.compareCode(); err != nil {
+		return nil, err
+	}
+	for _, b := range c.branches {
+		for k, t := range b.old.targets {
+			if t < 0 || t >= len(old.Code) || c.at[t] != b.now.targets[k] {
+				return nil, fmt.Errorf("branch at %d to %d: now at %d to %d: %w", b.old.at, t, b.now.at, b.now.targets[k], ErrInvalid)
+			}
+		}
+	}
+	return c.at, c.compareClauses()
+}
+
+func (c *comparer) offset() int { return len(c.now.Code) - len(c.code) }
+
+func (c *comparer) expect(what string, at int, b []byte) error {
+	if !bytes.HasPrefix(c.code, b) {
+		return fmt.Errorf("%s at %d: have % x, want % x: %w", what, at, c.code[:min(len(b), len(c.code))], b, ErrInvalid)
+	}
+	c.code = c.code[len(b):]
+	return nil
+}
+
+// group is an instruction with the prefixes before it.
+type group struct {
+	parts []instruction
+	tail  bool
+	site  uint64
+}
+
+func (c *comparer) readGroup(at int) (group, error) {
+	var g group
+	for at < len(c.old.Code) {
+		i, err := read(c.old.Code, at)
+		if err != nil {
+			return g, err
+		}
+		g.parts = append(g.parts, i)
+		g.tail = g.tail || i.op == opTail
+		if !i.isPrefix() {
+			if i.isCall() && !g.tail && c.probes.Site != nil {
+				g.site = c.probes.Site(i.at, i.op, i.token())
+			}
+			return g, nil
+		}
+		at = i.next
+	}
+	return g, fmt.Errorf("a prefix at the end: %w", ErrMalformed)
+}
+
+func (c *comparer) compareCode() error {
+	p := c.probes
+	if err := c.expect("enter", 0, p.probe(p.Enter, p.Method)); err != nil {
+		return err
+	}
+	targets, err := c.targets()
+	if err != nil {
+		return err
+	}
+	afterTail := false
+	for at := 0; at < len(c.old.Code); {
+		g, err := c.readGroup(at)
+		if err != nil {
+			return err
+		}
+		last := g.parts[len(g.parts)-1]
+		if last.op == opRet {
+			err = c.compareReturn(at, afterTail, targets[at])
+		} else {
+			err = c.compareGroup(g)
+		}
+		if err != nil {
+			return err
+		}
+		afterTail = g.tail
+		at = last.next
+	}
+	c.at[len(c.old.Code)] = c.offset()
+	return c.expectEnd()
+}
+
+func (c *comparer) expectEnd() error {
+	if len(c.code) != 0 {
+		return fmt.Errorf("%d bytes more: %w", len(c.code), ErrInvalid)
+	}
+	return nil
+}
+
+// targets are the offsets to which something branches.
+func (c *comparer) targets() (map[int]bool, error) {
+	m := map[int]bool{}
+	for at := 0; at < len(c.old.Code); {
+		i, err := read(c.old.Code, at)
+		if err != nil {
+			return nil, err
+		}
+		for _, t := range i.targets {
+			m[t] = true
+		}
+		at = i.next
+	}
+	return m, nil
+}
+
+// compareReturn: the return of a tail call comes at once, and is there again for those who branch to it.
+func (c *comparer) compareReturn(at int, afterTail, target bool) error {
+	c.at[at] = c.offset()
+	if afterTail {
+		if err := c.expect("return of tail call", at, []byte{opRet}); err != nil || !target {
+			return err
+		}
+		c.at[at] = c.offset()
+	}
+	return c.expect("return", at, append(c.probes.probe(c.probes.Leave, c.probes.Method), opNop, opRet))
+}
+
+func (c *comparer) compareGroup(g group) error {
+	p := c.probes
+	first := g.parts[0].at
+	c.at[first] = c.offset()
+	if g.tail {
+		if err := c.expect("leave before tail call", first, p.probe(p.Leave, p.Method)); err != nil {
+			return err
+		}
+	}
+	if g.site != 0 {
+		if err := c.expect("site", first, p.probe(p.SiteEnter, g.site)); err != nil {
+			return err
+		}
+	}
+	for k, old := range g.parts {
+		if k > 0 {
+			c.at[old.at] = c.offset()
+		}
+		if len(old.targets) == 0 {
+			if err := c.expect("instruction", old.at, c.old.Code[old.at:old.next]); err != nil {
+				return err
+			}
+			continue
+		}
+		if err := c.compareBranch(old); err != nil {
+			return err
+		}
+	}
+	if g.site != 0 {
+		return c.expect("end of site", first, p.probe(p.SiteLeave, g.site))
+	}
+	return nil
+}
+
+func (c *comparer) compareBranch(old instruction) error {
+	if len(c.code) == 0 {
+		return fmt.Errorf("the branch at %d is not there: %w", old.at, ErrInvalid)
+	}
+	now, err := read(c.now.Code, c.offset())
+	if err != nil {
+		return err
+	}
+	if now.long() != old.long() || len(now.targets) != len(old.targets) {
+		return fmt.Errorf("at %d: have %#x with %d targets, want %#x with %d: %w",
+			old.at, now.op, len(now.targets), old.op, len(old.targets), ErrInvalid)
+	}
+	c.code = c.code[now.next-now.at:]
+	c.branches = append(c.branches, branch{old, now})
+	return nil
+}
+
+func (c *comparer) compareClauses() error {
+	move := func(at int) int {
+		if at < 0 || at >= len(c.at) {
+			return -1
+		}
+		return c.at[at]
+	}
+	var want []Clause
+	for _, o := range c.old.Clauses {
+		n := Clause{o.Kind, move(o.Try), move(o.TryEnd), move(o.Handler), move(o.HandlerEnd), o.Token}
+		if o.Kind == Filter {
+			n.Token = uint32(move(int(o.Token)))
+		}
+		want = append(want, n)
+	}
+	if !slices.Equal(want, c.now.Clauses) {
+		return fmt.Errorf("clauses %v, want %v: %w", c.now.Clauses, want, ErrInvalid)
+	}
+	return nil
+}
