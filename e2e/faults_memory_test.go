@@ -13,7 +13,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
 
+	"github.com/clrprof/clrprof/internal/arena"
 	"github.com/clrprof/clrprof/internal/dotnettest"
+	"github.com/clrprof/clrprof/internal/launch"
 )
 
 // loss is what a session says is missing.
@@ -193,6 +195,90 @@ func TestControlGroup(t *testing.T) {
 	if peak, err := os.ReadFile(filepath.Join(filepath.Dir(inner), "memory.max_usage_in_bytes")); err == nil {
 		t.Logf("at most %s bytes were used", bytes.TrimSpace(peak))
 	}
+}
+
+// TestControlGroupMoved: a process that moves into a smaller group while it runs has the limit of that group from then on, and one
+// that is there when it begins from its start.
+func TestControlGroupMoved(t *testing.T) {
+	in := dotnettest.Need(t)
+	const levels, limit = 17, 144 << 20
+	for _, tt := range []struct {
+		name  string
+		moves bool
+	}{{"starts there", false}, {"moves", true}} {
+		t.Run(tt.name, func(t *testing.T) {
+			procs := filepath.Join(limitedGroup(t, limit), "cgroup.procs")
+			s := newSandbox(t)
+			s.mount(s.shm, 1<<30, 0)
+			command := s.target(in.Newest(), "Stacks", itoa(levels), "wait")
+			if !tt.moves {
+				command = append([]string{"sh", "-c", `echo $$ >"$0" && exec "$@"`, procs}, command...)
+			}
+			p := s.start(append([]string{"run", "--no-report", "-o", "s.clrprof", "--"}, command...)...)
+			p.expect("ready")
+			a, pid := s.openArena()
+			if tt.moves {
+				if first := memoryLimit(t, a); first <= limit/4 {
+					t.Fatalf("the limit is %d before the process moves", first)
+				}
+				if err := os.WriteFile(procs, []byte(pid), 0); err != nil {
+					t.Fatal(err)
+				}
+			}
+			await(t, "the limit is lowered", func() bool { return memoryLimit(t, a) == limit/4 })
+			if _, err := p.in.Write([]byte("\n")); err != nil {
+				t.Fatal(err)
+			}
+			r := p.wait()
+			if r.exit != 0 {
+				t.Fatalf("exit code %d: %s", r.exit, r.stderr)
+			}
+			path := filepath.Join(s.out, "s.clrprof")
+			sound(t, path)
+			lost := losses(t, path)
+			for reason, l := range lost {
+				if !slices.Contains(lessExact, reason) {
+					t.Errorf("lost: %v", l)
+				}
+			}
+			if lost["stacks_lost"].Events == 0 {
+				t.Errorf("with %d bytes nothing is lost: %v", limit/4, lost)
+			}
+			if got, want := byType(t, path)["Stacks.Item"], (made{1 << levels, 32 << levels}); got != want {
+				t.Errorf("%v, the truth is %v", got, want)
+			}
+			took := query[struct{ Bytes int64 }](t, path, "SELECT agent_bytes AS bytes FROM process")
+			if len(took) != 1 || took[0].Bytes > limit/4 {
+				t.Errorf("the agent took %v bytes, of %d", took, limit/4)
+			}
+		})
+	}
+}
+
+// openArena opens the only arena of the sandbox.
+func (s *sandbox) openArena() (a *arena.Arena, pid string) {
+	s.t.Helper()
+	names, err := filepath.Glob(filepath.Join(s.shm, "*", "*"+launch.ArenaSuffix))
+	if err != nil || len(names) != 1 {
+		s.t.Fatalf("arenas %v, %v", names, err)
+	}
+	a, err = arena.Open(names[0])
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.t.Cleanup(func() { a.Close() })
+	pid, _, _ = strings.Cut(filepath.Base(names[0]), "-")
+	return a, pid
+}
+
+// memoryLimit is what the header of an arena says of it.
+func memoryLimit(t *testing.T, a *arena.Arena) uint64 {
+	t.Helper()
+	h, err := a.Header()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return h.MemoryLimit
 }
 
 // limitedGroup makes a control group below one whose memory is limited.

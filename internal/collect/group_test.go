@@ -1,26 +1,37 @@
 package collect
 
 import (
+	"encoding/binary"
+	"os"
 	"path/filepath"
+	"slices"
 	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/clrprof/clrprof/internal/arena"
 	"github.com/clrprof/clrprof/internal/cgroup"
 	"github.com/clrprof/clrprof/internal/launch"
+	"github.com/clrprof/clrprof/internal/quantity"
 )
 
 // TestGroup: the agent's limit follows the control group of its process down, and nothing else changes in the arena.
 func TestGroup(t *testing.T) {
+	slice := func(r *recording) error { return r.Sync(second) }
+	between := func(r *recording) error { return r.followGroups() }
 	for _, tt := range []struct {
 		name          string
+		look          func(*recording) error
 		allowed, want int64
 		over, set     bool
 	}{
-		{"no limit", cgroup.None, 1 << 30, false, true},
-		{"a larger group", 1 << 40, 1 << 30, false, true},
-		{"a smaller group", 64 << 20, 16 << 20, false, true},
-		{"as the user says", 64 << 20, 1 << 30, false, false},
-		{"has ended", 64 << 20, 1 << 30, true, true},
+		{"no limit", slice, cgroup.None, 1 << 30, false, true},
+		{"a larger group", slice, 1 << 40, 1 << 30, false, true},
+		{"a smaller group", slice, 64 << 20, 16 << 20, false, true},
+		{"a smaller group, between slices", between, 64 << 20, 16 << 20, false, true},
+		{"as the user says", slice, 64 << 20, 1 << 30, false, false},
+		{"has ended", slice, 64 << 20, 1 << 30, true, true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			r, a := newRecording(t), newArena(0)
@@ -35,8 +46,14 @@ func TestGroup(t *testing.T) {
 			if tt.set {
 				r.group = func(memory int64) int64 { return memory / 4 }
 			}
-			r.mustSync(a)
-			got, err := arena.Open(filepath.Join(r.directory, "1-1"+launch.ArenaSuffix))
+			path := filepath.Join(r.directory, "1-1"+launch.ArenaSuffix)
+			if err := a.Write(path); err != nil {
+				t.Fatal(err)
+			}
+			if err := tt.look(r); err != nil {
+				t.Fatal(err)
+			}
+			got, err := arena.Open(path)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -55,5 +72,83 @@ func TestGroup(t *testing.T) {
 				t.Errorf("the header changed: %+v, want %+v", *h, want)
 			}
 		})
+	}
+}
+
+// TestArenaAmong: only names of arenas count, and events that the kernel dropped.
+func TestArenaAmong(t *testing.T) {
+	event := func(mask uint32, name string) []byte {
+		b := binary.NativeEndian.AppendUint32(make([]byte, 4), mask)
+		b = binary.NativeEndian.AppendUint32(b, 0)
+		b = binary.NativeEndian.AppendUint32(b, uint32(len(name)))
+		return append(b, name...)
+	}
+	unfinished, heap := event(unix.IN_CREATE, "1-1.arena.new\x00\x00\x00"), event(unix.IN_CREATE, "1-1.heap\x00")
+	for _, tt := range []struct {
+		events []byte
+		want   bool
+	}{
+		{nil, false},
+		{slices.Concat(unfinished, heap), false},
+		{slices.Concat(unfinished, event(unix.IN_MOVED_TO, "1-1.arena\x00\x00"), heap), true},
+		{event(unix.IN_Q_OVERFLOW, ""), true},
+	} {
+		if got := arenaAmong(tt.events); got != tt.want {
+			t.Errorf("%q: %v", tt.events, got)
+		}
+	}
+}
+
+// TestWatch: arenas that appear are told, in whatever way they get their names.
+func TestWatch(t *testing.T) {
+	directory := t.TempDir()
+	w := newWatch(directory)
+	defer w.close()
+	if w.file == nil {
+		t.Skip("the kernel watches no more directories for this user")
+	}
+	for _, appears := range []func(from, to string) error{os.Link, os.Rename} {
+		other := filepath.Join(directory, "1-1"+launch.ArenaSuffix+".new")
+		name := filepath.Join(directory, "1-1"+launch.ArenaSuffix)
+		if err := os.WriteFile(other, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := appears(other, name); err != nil {
+			t.Fatal(err)
+		}
+		select {
+		case <-w.appeared:
+		case <-time.After(time.Minute):
+			t.Fatal("an arena appeared, and nobody was told")
+		}
+		if err := os.RemoveAll(name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if none := newWatch(filepath.Join(directory, "none")); none.file != nil || none.close() != nil {
+		t.Error("a directory that is not there is watched")
+	}
+}
+
+// TestLooks: after a process has appeared its group is looked at again and again, always later, until the slice does.
+func TestLooks(t *testing.T) {
+	const slice = second
+	var l looks
+	if at := l.before(slice); at != slice {
+		t.Errorf("without a process: %d", at)
+	}
+	l.appeared(100)
+	want := quantity.Nanoseconds(100)
+	for pause := firstLook; want+pause < slice; pause *= 2 {
+		want += pause
+		if at := l.before(slice); at != want {
+			t.Fatalf("look at %d, want %d", at, want)
+		}
+		l.looked(want)
+	}
+	for range 2 {
+		if at := l.before(slice); at != slice {
+			t.Errorf("after %d: %d", want, at)
+		}
 	}
 }

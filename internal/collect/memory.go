@@ -2,6 +2,7 @@ package collect
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"strconv"
 
@@ -30,10 +31,26 @@ func (p *process) followGroup(r *Recorder, h *wire.Header) {
 	if r.group == nil || p.over || wire.State(h.State) == wire.StateShutDown {
 		return
 	}
-	allowed := r.allowed(p.pid)
+	allowed := r.allowed(int(h.PID))
 	if limit := uint64(r.group(allowed)); allowed != cgroup.None && limit < h.MemoryLimit {
 		_ = p.arena.LowerMemoryLimit(limit)
 	}
+}
+
+// followGroups looks at all processes between two slices, also at those that have appeared since the last.
+func (r *Recorder) followGroups() error {
+	if err := r.findArenas(); err != nil {
+		return err
+	}
+	for _, name := range r.names {
+		p := r.processes[name]
+		h, err := p.arena.Header()
+		if err != nil {
+			return fmt.Errorf("record arena %s: %w", name, err)
+		}
+		p.followGroup(r, h)
+	}
+	return nil
 }
 
 // allowedMemory is how much the control groups of a process let it have.

@@ -118,19 +118,13 @@ func record(o Options, w *session.Writer, directory string, start quantity.Nanos
 		<-t.Done()
 		ended <- Monotonic()
 	}()
+	groups := o.watchGroups(directory)
+	defer groups.close()
 	for age := quantity.Nanoseconds(0); ; {
-		next := Schedule(age)
-		timer := time.NewTimer(time.Duration(next - (Monotonic() - start)))
-		last := true // only what is synced after the target's end is all there is
-		select {
-		case <-t.Done():
-			res.ExitCode = t.ExitCode()
-		case <-o.Stop:
-			res.Running = true
-		case <-timer.C:
-			last = false
+		last, err := r.rest(o, start+Schedule(age), groups, t, res) // only what is synced after the target's end is all there is
+		if err != nil {
+			return fmt.Errorf("%w: %w", ErrWrite, err)
 		}
-		timer.Stop()
 		now := Monotonic()
 		if last && !res.Running {
 			now = <-ended
@@ -148,6 +142,42 @@ func record(o Options, w *session.Writer, directory string, start quantity.Nanos
 				return fmt.Errorf("%w: %w", ErrWrite, err)
 			}
 			return closeRecording(w, r, age, res)
+		}
+	}
+}
+
+// watchGroups watches for processes that appear, if their control groups matter.
+func (o *Options) watchGroups(directory string) *watch {
+	if o.Group == nil {
+		return &watch{}
+	}
+	return newWatch(directory)
+}
+
+// rest waits until the slice ends or, with it, the recording: the target has ended, or nobody wants to wait for it any more. Between
+// slices it only looks at the control groups of processes that appear.
+func (r *Recorder) rest(o Options, end quantity.Nanoseconds, groups *watch, t *launch.Target, res *Result) (last bool, err error) {
+	for l := (looks{}); ; {
+		next := l.before(end)
+		timer := time.NewTimer(time.Duration(next - Monotonic()))
+		select {
+		case <-t.Done():
+			res.ExitCode = t.ExitCode()
+			return true, nil
+		case <-o.Stop:
+			res.Running = true
+			return true, nil
+		case <-timer.C:
+			if next == end {
+				return false, nil
+			}
+			l.looked(Monotonic())
+		case <-groups.appeared:
+			timer.Stop()
+			l.appeared(Monotonic())
+		}
+		if err := r.followGroups(); err != nil {
+			return false, err
 		}
 	}
 }

@@ -1,5 +1,7 @@
-// Stacks LEVELS: allocates one object under each of 2^LEVELS stacks, of LEVELS + 1 frames.
+// Stacks LEVELS [wait]: allocates one object under each of 2^LEVELS stacks, of LEVELS + 1 frames. With wait it prints "ready"
+// and reads a line before.
 
+using System;
 using System.Runtime.CompilerServices;
 
 namespace Stacks
@@ -13,6 +15,11 @@ namespace Stacks
         static int Main(string[] args)
         {
             int levels = int.Parse(args[0]);
+            if (args.Length > 1)
+            {
+                Console.WriteLine("ready");
+                Console.ReadLine();
+            }
             Left(levels);
             long half = 1L << (levels - 1);
             Truth.Site(Truth.Method(typeof(Program), "Left"), typeof(Item), half, half * Size.Object(16));

@@ -1,0 +1,95 @@
+package collect
+
+import (
+	"bytes"
+	"encoding/binary"
+	"os"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/clrprof/clrprof/internal/launch"
+	"github.com/clrprof/clrprof/internal/quantity"
+)
+
+// watch tells when an arena appears in a directory.
+type watch struct {
+	file     *os.File // nil: the kernel cannot tell, as when the user has too many of these
+	appeared chan struct{}
+}
+
+// newWatch watches a directory until it is closed.
+func newWatch(directory string) *watch {
+	w := &watch{appeared: make(chan struct{}, 1)}
+	fd, err := unix.InotifyInit1(unix.IN_CLOEXEC | unix.IN_NONBLOCK)
+	if err != nil {
+		return w
+	}
+	w.file = os.NewFile(uintptr(fd), "inotify")
+	if _, err := unix.InotifyAddWatch(fd, directory, unix.IN_CREATE|unix.IN_MOVED_TO); err != nil {
+		_ = w.close() // as if there were none
+		w.file = nil
+		return w
+	}
+	go w.read()
+	return w
+}
+
+// read waits for names until the watch is closed.
+func (w *watch) read() {
+	buffer := make([]byte, 4096) // events have at most 16 + 256 bytes
+	for {
+		n, err := w.file.Read(buffer)
+		if err != nil {
+			return
+		}
+		if !arenaAmong(buffer[:n]) {
+			continue
+		}
+		select {
+		case w.appeared <- struct{}{}:
+		default: // it has been told already
+		}
+	}
+}
+
+// arenaAmong says whether one of some events of inotify(7) is about an arena, or whether events are missing.
+func arenaAmong(events []byte) bool {
+	for len(events) >= unix.SizeofInotifyEvent {
+		mask, length := binary.NativeEndian.Uint32(events[4:]), int(binary.NativeEndian.Uint32(events[12:]))
+		name := events[unix.SizeofInotifyEvent:][:length]
+		if mask&unix.IN_Q_OVERFLOW != 0 || bytes.HasSuffix(bytes.TrimRight(name, "\x00"), []byte(launch.ArenaSuffix)) {
+			return true
+		}
+		events = events[unix.SizeofInotifyEvent+length:]
+	}
+	return false
+}
+
+func (w *watch) close() error {
+	if w.file == nil {
+		return nil
+	}
+	return w.file.Close()
+}
+
+// firstLook is when the groups of processes are looked at again after one has appeared: who moves a process mostly does so when it
+// starts. From then on it is twice as long each time, until the next slice, which looks too.
+const firstLook quantity.Nanoseconds = 10_000_000
+
+// looks says when the groups of processes are looked at between slices. Zero: not before the next slice.
+type looks struct{ next, pause quantity.Nanoseconds }
+
+// appeared plans the look after the one at a process that is new.
+func (l *looks) appeared(now quantity.Nanoseconds) { *l = looks{now + firstLook, firstLook} }
+
+// looked plans the look after one.
+func (l *looks) looked(now quantity.Nanoseconds) { *l = looks{now + 2*l.pause, 2 * l.pause} }
+
+// before is the time of the next look, or that of the slice's end if it comes first.
+func (l *looks) before(slice quantity.Nanoseconds) quantity.Nanoseconds {
+	if l.next == 0 || l.next >= slice {
+		*l = looks{}
+		return slice
+	}
+	return l.next
+}
