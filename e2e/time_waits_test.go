@@ -1,8 +1,6 @@
 package e2e
 
 import (
-	"errors"
-	"os/exec"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -53,62 +51,6 @@ func TestTimeWaits(t *testing.T) {
 					t.Errorf("threads learn of the system by %q, want %q", m, mechanism)
 				}
 			})
-		}
-	}
-}
-
-// TestTimeCompeting: two other processes have the processor most of the time. That is no time of the program's own, and no
-// waiting: it is ready, and not blocked.
-func TestTimeCompeting(t *testing.T) {
-	in := dotnettest.Need(t)
-	var cpus unix.CPUSet
-	if err := unix.SchedGetaffinity(0, &cpus); err != nil {
-		t.Fatal(err)
-	}
-	var first unix.CPUSet
-	for i := range len(cpus) * 64 {
-		if cpus.IsSet(i) {
-			first.Set(i)
-			break
-		}
-	}
-	for _, runtime := range in.Runtimes() {
-		s := newSandbox(t)
-		p := s.start(append([]string{"run", "--time", "--no-report", "-o", "s.clrprof", "--"}, s.target(runtime, "TimeWaits", "compete", "10")...)...)
-		p.expect("ready")
-		var err error
-		var others []*exec.Cmd
-		for range 2 {
-			busy := exec.Command("sh", "-c", "while :; do :; done")
-			if err := busy.Start(); err != nil {
-				t.Fatal(err)
-			}
-			others = append(others, busy)
-			err = errors.Join(err, unix.SchedSetaffinity(busy.Process.Pid, &first))
-		}
-		if _, writeErr := p.in.Write([]byte("\n")); err == nil {
-			err = writeErr
-		}
-		r := p.wait()
-		for _, busy := range others {
-			err = errors.Join(err, busy.Process.Kill())
-			_ = busy.Wait() // it was killed
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		if r.exit != 0 {
-			t.Fatalf("exit code %d: %s", r.exit, r.stderr)
-		}
-		r.session = s.out + "/s.clrprof"
-		checkTimeSession(t, r.session)
-		compareTimes(t, r)
-		if w := truthRows[took](t, r.stdout, "took")[0]; w.PreemptedMax < 10 || w.WallMax < w.CPUMax*5/4 {
-			t.Errorf("there was no competition: %+v", w)
-		}
-		f := query[struct{ CPU, Blocked, Ready int64 }](t, r.session, "SELECT cpu_exclusive AS cpu, blocked_exclusive AS blocked, ready_exclusive AS ready FROM function_times ORDER BY ready_exclusive DESC LIMIT 1")[0]
-		if f.Blocked > f.Ready/10 {
-			t.Errorf("the one that competes is blocked: %+v", f)
 		}
 	}
 }

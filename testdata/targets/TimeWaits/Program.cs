@@ -3,6 +3,7 @@
 //   all        each kind of wait, and spinners alone and two on one processor
 //   compete    spins on the first processor that the process may use, after printing "ready" and reading a line: the one who
 //              starts it keeps that processor busy
+//   throttle   the same without a processor of its own: the one who starts it limits how much of them it gets
 //   stop       prints "ready", spins until it has used some processor time, and says so: the one who starts it stops it meanwhile
 
 using System;
@@ -21,6 +22,7 @@ namespace TimeWaits
             {
                 case "all": All(n); break;
                 case "compete": Ready(); Spinners.Pin(); Measure(Spinners.Competing, n); break;
+                case "throttle": Ready(); Measure(Spinners.Throttled, n); break;
                 case "stop": Ready(); Measure(Spinners.Stopped, n); break;
                 default: Console.Error.WriteLine("unknown: " + what); return 2;
             }

@@ -65,6 +65,7 @@ namespace TimeWaits
         public static void Alone(Meter m) { Spin(m); sink++; }
         public static void Two(Meter m) { Spin(m); sink++; }
         public static void Competing(Meter m) { Spin(m); sink++; }
+        public static void Throttled(Meter m) { Spin(m); sink++; }
         public static void Stopped(Meter m) { Spin(m); sink++; }
 
         /// <summary>Two threads on one processor: each has it for half of the time.</summary>
