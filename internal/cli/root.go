@@ -112,6 +112,7 @@ type outputFlags struct {
 	json, csv, tsv bool
 	color          string
 	width          int
+	fullNames      bool
 }
 
 func (o *outputFlags) add(cmd *cobra.Command) {
@@ -121,6 +122,7 @@ func (o *outputFlags) add(cmd *cobra.Command) {
 	f.BoolVar(&o.tsv, "tsv", false, "print tab-separated values, with the column keys as first line")
 	f.StringVar(&o.color, "color", "auto", "colours: auto (on a terminal, and not with NO_COLOR set), always, never")
 	f.IntVar(&o.width, "width", 0, "columns to print text in (default: the terminal's; unlimited without one)")
+	f.BoolVar(&o.fullNames, "full-names", false, "print functions and types with their namespaces in text too")
 }
 
 func (o *outputFlags) format() (report.Format, error) {
@@ -142,7 +144,7 @@ func (o *outputFlags) format() (report.Format, error) {
 
 // text decides how text is laid out on the output.
 func (o *outputFlags) text(e *environment) (report.TextOptions, error) {
-	out := report.TextOptions{Width: o.width}
+	out := report.TextOptions{Width: o.width, FullNames: o.fullNames}
 	f, isFile := e.stdout.(*os.File)
 	terminal := isFile && term.IsTerminal(int(f.Fd()))
 	if o.width < 0 {

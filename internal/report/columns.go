@@ -35,6 +35,17 @@ func rowName(c *context, r *Row) Cell {
 	return textCell(r.text)
 }
 
+// shortRowName is rowName with short names.
+func shortRowName(c *context, r *Row) string {
+	switch r.kind {
+	case rowFunction:
+		return c.shortFunctionName(r.function)
+	case rowType, rowSite:
+		return c.shortTypeName(r.typ)
+	}
+	return ""
+}
+
 // lineText names a statement inside its function: "line 12" or "lines 12-14".
 func lineText(l *session.Line) string {
 	if l.LineEnd > l.LineBegin {
@@ -114,12 +125,13 @@ var allColumns = func() map[string]Column {
 }()
 
 var identityColumns = []Column{
-	{Key: "name", Title: "Name", Kind: Name, cell: rowName},
+	{Key: "name", Title: "Name", Kind: Name, cell: rowName, short: shortRowName, cut: cutName},
 	{Key: "kind", Title: "Kind", Kind: Text, cell: text(func(_ *context, r *Row) string { return string(r.kind) })},
 	{Key: "level", Title: "Level", Kind: Number, cell: number(func(_ *context, r *Row) int64 { return int64(r.level) })},
 	{Key: "type", Title: "Type", Kind: Text, cell: text(func(_ *context, r *Row) string { return r.role })},
 	{Key: "section", Title: "Section", Kind: Text, cell: text(func(_ *context, r *Row) string { return r.role })},
-	{Key: "root_function_name", Title: "Root function", Kind: Name, cell: text(func(c *context, r *Row) string { return c.functionName(r.root) })},
+	{Key: "root_function_name", Title: "Root function", Kind: Name, cell: text(func(c *context, r *Row) string { return c.functionName(r.root) }),
+		short: func(c *context, r *Row) string { return c.shortFunctionName(r.root) }, cut: cutName},
 	{Key: "key", Title: "Key", Kind: Text, cell: text(func(_ *context, r *Row) string { return r.key })},
 	{Key: "value", Title: "Value", Kind: Name, cell: text(func(_ *context, r *Row) string { return r.text })},
 	{Key: "module", Title: "Module", Kind: Name, cell: when(hasModule, text(func(c *context, r *Row) string { return c.moduleName(r.module) }))},
@@ -140,7 +152,8 @@ var placeColumns = []Column{
 		}
 		return lineCell(c, r)
 	})},
-	{Key: "function", Title: "Function", Kind: Name, cell: when(hasFunction, text(func(c *context, r *Row) string { return c.functionName(r.function) }))},
+	{Key: "function", Title: "Function", Kind: Name, cell: when(hasFunction, text(func(c *context, r *Row) string { return c.functionName(r.function) })),
+		short: func(c *context, r *Row) string { return pick(hasFunction(r), c.shortFunctionName(r.function), "") }, cut: cutName},
 	{Key: "function_line", Title: "Function line", Kind: Number, cell: when(hasFunction, lineCell)},
 	{Key: "place", Title: "Place", Kind: Name, cell: placeCell},
 	{Key: "line_begin", Title: "Line", Kind: Number, cell: func(c *context, r *Row) Cell {

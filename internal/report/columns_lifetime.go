@@ -35,6 +35,11 @@ func lifetimeKeys(prefix string) string {
 	return b.String()
 }
 
+// diedKeys are the keys of the objects that died.
+func diedKeys() string {
+	return strings.NewReplacer("alive_instances ", "", "alive_bytes ", "").Replace(lifetimeKeys(""))
+}
+
 // lifetimeColumns makes the columns of what became of objects. A row without lifetimes has empty cells there.
 func lifetimeColumns() []Column {
 	var out []Column
@@ -66,7 +71,7 @@ func lifetimeColumns() []Column {
 		}
 	}
 	return append(out, Column{Key: "stack", Title: "Stack", Kind: Name, cell: stackCell},
-		Column{Key: "from", Title: "From", Kind: Name, cell: fromCell})
+		Column{Key: "from", Title: "From", Kind: Name, cell: fromCell, cut: cutBefore})
 }
 
 // fromCell is the frame nearest to the top of a site's stack that has a line: where the user's code comes in.
@@ -81,7 +86,7 @@ func fromCell(c *context, r *Row) Cell {
 	for _, f := range stack {
 		if f.Line != 0 {
 			l := c.lines.get(f.Line)
-			return textCell(fmt.Sprintf("%s %s:%d", shortFunction(c.functionName(f.Function)), path.Base(c.files.get(l.File).Path), l.LineBegin))
+			return textCell(fmt.Sprintf("%s %s:%d", c.frameName(f.Function), path.Base(c.files.get(l.File).Path), l.LineBegin))
 		}
 	}
 	return Cell{Empty: true}

@@ -98,7 +98,9 @@ type Column struct {
 	Title string // in text
 	Kind  Kind
 	cell  func(*context, *Row) Cell
-	data  dataSet // what the session must hold for it
+	short func(*context, *Row) string         // in text, where names are short; "": as cell. nil: no names
+	cut   func(name string, width int) string // makes a cell fit; nil: in the middle
+	data  dataSet                             // what the session must hold for it
 	// textOnly columns are not in the other formats unless they are asked for.
 	textOnly bool
 }

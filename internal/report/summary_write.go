@@ -10,10 +10,6 @@ import (
 	q "github.com/clrprof/clrprof/internal/quantity"
 )
 
-// summaryWidth is the width of a summary where there is no terminal to ask: a
-// summary is read, not searched, so its names are shortened even then.
-const summaryWidth = 120
-
 // Write writes the summary: JSON as one object with a list for each section, CSV and
 // TSV as one table with the section in the first column.
 func (s *Summary) Write(w io.Writer, f Format, o TextOptions) error {
@@ -27,12 +23,9 @@ func (s *Summary) Write(w io.Writer, f Format, o TextOptions) error {
 }
 
 func (s *Summary) writeText(w io.Writer, o TextOptions) error {
-	if o.Width == 0 {
-		o.Width = summaryWidth
-	}
 	out := bufio.NewWriter(w)
 	for _, note := range s.Notes {
-		fmt.Fprintln(out, Printable(note))
+		fmt.Fprintln(out, wrap(Printable(note), o.Width))
 	}
 	s.writeFacts(out, o)
 	for _, section := range s.Sections {
@@ -48,16 +41,17 @@ func (s *Summary) writeText(w io.Writer, o TextOptions) error {
 		if more := len(s.NoSymbols) - listed; more > 0 {
 			names += fmt.Sprintf(", … %s more", q.Count(more))
 		}
-		fmt.Fprintf(out, "\n%s of %s functions have no symbols, so no lines (%s).\n", s.WithoutSymbols, s.Functions, Printable(names))
+		said := fmt.Sprintf("%s of %s functions have no symbols, so no lines (%s).", s.WithoutSymbols, s.Functions, Printable(names))
+		fmt.Fprintf(out, "\n%s\n", wrap(said, o.Width))
 	}
 	if s.Lifetime != nil {
-		fmt.Fprintf(out, "\n%s\n", strings.Join(s.Lifetime.Notes, "\n"))
+		writeSentences(out, s.Lifetime.Notes, o.Width)
 	}
 	if s.Timing != nil {
-		fmt.Fprintf(out, "\n%s\n", strings.Join(s.Timing.Notes, "\n"))
+		writeSentences(out, s.Timing.Notes, o.Width)
 	}
 	for _, loss := range s.losses {
-		fmt.Fprintln(out, o.style(styleBold, Printable(loss)))
+		fmt.Fprintln(out, o.style(styleBold, wrap(Printable(loss), o.Width)))
 	}
 	fmt.Fprintf(out, "\n%s\n", o.style(styleBold, "Next"))
 	for _, next := range s.Next {
@@ -66,9 +60,17 @@ func (s *Summary) writeText(w io.Writer, o TextOptions) error {
 	return out.Flush()
 }
 
+// writeSentences writes a paragraph, each sentence on lines of its own.
+func writeSentences(out *bufio.Writer, sentences []string, width int) {
+	fmt.Fprintln(out)
+	for _, s := range sentences {
+		fmt.Fprintln(out, wrap(s, width))
+	}
+}
+
 func (s *Summary) writeFacts(out *bufio.Writer, o TextOptions) {
 	fact := func(key, format string, args ...any) {
-		fmt.Fprintf(out, "%s%s\n", o.style(styleDim, pad(key, 11, false)), shorten(Printable(fmt.Sprintf(format, args...)), o.Width-11))
+		fmt.Fprintf(out, "%s%s\n", o.style(styleDim, pad(key, 11, false)), shorten(Printable(fmt.Sprintf(format, args...)), max(0, o.Width-11)))
 	}
 	fact("session", "%s", s.context.source.Session().Path())
 	if command := s.command(); command != "" {

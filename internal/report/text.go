@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -16,6 +17,8 @@ type TextOptions struct {
 	Width int  // columns of the terminal; 0: no limit, nothing is shortened
 	Color bool // use escape sequences for bold and colours
 	Unit  Unit // of durations
+	// FullNames shows functions and types with their namespaces.
+	FullNames bool
 }
 
 const (
@@ -109,6 +112,30 @@ func shorten(s string, width int) string {
 	return string(runes[:front]) + ellipsis + string(runes[back:])
 }
 
+// wrap breaks a sentence between words into lines of at most width columns; 0: no limit. A longer word has its own line.
+func wrap(s string, width int) string {
+	if width <= 0 {
+		return s
+	}
+	var b strings.Builder
+	used := 0
+	for i, word := range strings.Split(s, " ") {
+		n := stringWidth(word)
+		switch {
+		case i == 0:
+		case used+1+n > width:
+			b.WriteByte('\n')
+			used = 0
+		default:
+			b.WriteByte(' ')
+			used++
+		}
+		b.WriteString(word)
+		used += n
+	}
+	return b.String()
+}
+
 func pad(s string, width int, right bool) string {
 	space := strings.Repeat(" ", max(0, width-stringWidth(s)))
 	if right {
@@ -123,13 +150,19 @@ type layout struct {
 	cells    [][]string // by row; the name column without its tree lines
 	prefixes []string   // by row: the tree lines
 	widths   []int
-	name     int // position of the column that takes what is left; -1: none
+	name     int      // position of the column that takes what is left; -1: none
+	hidden   []string // titles of the columns that do not fit
 }
 
-// textColumns chooses the first n of the wanted columns: words first, then numbers, names last.
+// textColumns chooses the first n of the wanted columns, and the one that rows are ordered by: words first, then numbers,
+// names last.
 func (t *Table) textColumns(n int) []Column {
 	var words, numbers, names []Column
-	for _, key := range t.TextColumns[:n] {
+	wanted := t.TextColumns[:n:n]
+	if slices.Contains(t.TextColumns[n:], t.order) {
+		wanted = append(wanted, t.order)
+	}
+	for _, key := range wanted {
 		for _, c := range t.Columns {
 			switch {
 			case c.Key != key:
@@ -146,23 +179,27 @@ func (t *Table) textColumns(n int) []Column {
 }
 
 // lay prints the cells of the first n text columns and measures them.
-func (t *Table) lay(n int, unit Unit) layout {
+func (t *Table) lay(n int, o TextOptions) layout {
 	l := layout{columns: t.textColumns(n), name: -1, prefixes: t.prefixes(maxIndent)}
 	for i, c := range l.columns {
-		l.columns[i].Title = unit.title(c)
+		l.columns[i].Title = o.Unit.title(c)
 		l.widths = append(l.widths, stringWidth(l.columns[i].Title))
 		if c.Kind == Name && l.name < 0 {
 			l.name = i
 		}
 	}
+	names := make([]func(int) string, len(l.columns))
+	for i, c := range l.columns {
+		names[i] = t.namer(c, o)
+	}
 	for row := range t.Rows {
 		cells := make([]string, len(l.columns))
-		for i, c := range l.columns {
+		for i := range l.columns {
 			width := 0
 			if t.IsRest(row) {
 				continue // it runs over the columns to its right, which are empty
 			}
-			cells[i] = t.text(row, c, unit)
+			cells[i] = names[i](row)
 			if i == l.name {
 				width = stringWidth(l.prefixes[row])
 			}
@@ -173,17 +210,12 @@ func (t *Table) lay(n int, unit Unit) layout {
 	return l
 }
 
-// running marks the names of functions that had not ended.
-const running = " (running)"
-
 // text prints a cell of a row.
 func (t *Table) text(row int, c Column, unit Unit) string {
 	cell := t.Cell(row, c)
 	switch {
 	case c.Kind == Duration && unit != "" && !cell.Empty:
 		return unit.print(q.Nanoseconds(cell.Number), t.context.ticksPerSecond())
-	case c.Key == "name" && t.Rows[row].kind == rowFunction && t.Rows[row].time != nil && t.Rows[row].time.Running > 0:
-		return cellText(c, cell) + running
 	}
 	return cellText(c, cell)
 }
@@ -194,13 +226,14 @@ func (t *Table) restText(row int) string {
 }
 
 // fit chooses as many columns as fit into width and cuts the names to it.
-func (t *Table) fit(width int, unit Unit) layout {
+func (t *Table) fit(o TextOptions) layout {
+	width := o.Width
 	least := minName
 	if t.IsTree {
 		least = minTreeName
 	}
 	for n := len(t.TextColumns); ; n-- {
-		l := t.lay(n, unit)
+		l := t.lay(n, o)
 		if width == 0 {
 			return l
 		}
@@ -220,6 +253,11 @@ func (t *Table) fit(width int, unit Unit) layout {
 		}
 		if left < wanted && n > minKept {
 			continue
+		}
+		for _, c := range t.textColumns(len(t.TextColumns)) {
+			if c.Kind != Percent && !slices.ContainsFunc(l.columns, func(shown Column) bool { return shown.Key == c.Key }) {
+				l.hidden = append(l.hidden, o.Unit.title(c))
+			}
 		}
 		natural := l.widths[max(l.name, 0)]
 		l.shareNames(max(left, minOther))
@@ -299,14 +337,16 @@ func pick(condition bool, yes, no string) string {
 func (t *Table) writeText(w io.Writer, o TextOptions) error {
 	out := bufio.NewWriter(w)
 	for _, note := range t.Notes {
-		fmt.Fprintln(out, Printable(note))
+		fmt.Fprintln(out, wrap(Printable(note), o.Width))
 	}
 	if len(t.Notes) > 0 {
 		fmt.Fprintln(out)
 	}
-	t.writeGrid(out, o)
+	if hidden := t.writeGrid(out, o); len(hidden) > 0 {
+		fmt.Fprintln(out, wrap(fmt.Sprintf("Not shown, for want of width: %s.", strings.Join(hidden, ", ")), o.Width))
+	}
 	for _, loss := range t.Losses {
-		fmt.Fprintln(out, o.style(styleBold, Printable(loss)))
+		fmt.Fprintln(out, o.style(styleBold, wrap(Printable(loss), o.Width)))
 	}
 	for _, next := range t.Next {
 		fmt.Fprintln(out, next)
@@ -314,12 +354,13 @@ func (t *Table) writeText(w io.Writer, o TextOptions) error {
 	return out.Flush()
 }
 
-func (t *Table) writeGrid(out *bufio.Writer, o TextOptions) {
+// writeGrid writes the rows and returns the titles of the columns for which there was no room.
+func (t *Table) writeGrid(out *bufio.Writer, o TextOptions) (hidden []string) {
 	if len(t.Rows) == 0 {
 		fmt.Fprintln(out, "Nothing to show.")
-		return
+		return nil
 	}
-	l := t.fit(o.Width, o.Unit)
+	l := t.fit(o)
 	var head []string
 	for i, c := range l.columns {
 		head = append(head, o.style(styleBold, pad(shorten(c.Title, l.widths[i]), l.widths[i], c.Kind.IsNumeric())))
@@ -333,9 +374,9 @@ func (t *Table) writeGrid(out *bufio.Writer, o TextOptions) {
 		for i, c := range l.columns {
 			s := cells[i]
 			if i == l.name {
-				s = l.prefixes[row] + shorten(s, l.widths[i]-stringWidth(l.prefixes[row]))
+				s = l.prefixes[row] + cutCell(c, s, l.widths[i]-stringWidth(l.prefixes[row]))
 			}
-			s = pad(shorten(s, l.widths[i]), l.widths[i], c.Kind.IsNumeric())
+			s = pad(cutCell(c, s, l.widths[i]), l.widths[i], c.Kind.IsNumeric())
 			if c.Kind == Percent && t.Cell(row, c).Percent.Float() >= hotPercent {
 				s = o.style(styleHot, s)
 			}
@@ -344,6 +385,7 @@ func (t *Table) writeGrid(out *bufio.Writer, o TextOptions) {
 		fmt.Fprintln(out, strings.TrimRight(strings.Join(cells, gap), " "))
 		t.writeFrom(out, o, row)
 	}
+	return l.hidden
 }
 
 // rest places what is said about hidden rows where the names begin.
@@ -379,7 +421,7 @@ func (t *Table) writeFrom(out *bufio.Writer, o TextOptions, row int) {
 func (t *Table) pathNames(r *Row) []string {
 	var names []string
 	for i := 0; i < len(r.from); {
-		name, n := Printable(shortFunction(t.context.functionName(r.from[i]))), 1
+		name, n := Printable(t.context.frameName(r.from[i])), 1
 		for i+n < len(r.from) && r.from[i+n] == r.from[i] {
 			n++
 		}
@@ -403,33 +445,4 @@ func pathText(names []string, width int, limited bool) string {
 		s = shorten(s, max(width, 1))
 	}
 	return s
-}
-
-// shortFunction leaves the type and the method of a name:
-// Ns.Outer.Inner<Ns.T>.Method<int>(string) becomes Inner<Ns.T>.Method<int>.
-func shortFunction(name string) string {
-	depth, dots := 0, []int{}
-	end := len(name)
-scan:
-	for i, r := range name {
-		switch r {
-		case '<', '[':
-			depth++
-		case '>', ']':
-			depth = max(0, depth-1)
-		case '(':
-			if depth == 0 && i > 0 {
-				end = i
-				break scan
-			}
-		case '.':
-			if depth == 0 && i > 0 && name[i-1] != '.' { // not the second dot of ..ctor
-				dots = append(dots, i)
-			}
-		}
-	}
-	if len(dots) >= 2 {
-		return name[dots[len(dots)-2]+1 : end]
-	}
-	return name[:end]
 }

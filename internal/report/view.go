@@ -73,7 +73,7 @@ var views = []View{
 	{Name: "types", Short: "types, and below them the call paths that created them", Argument: "[TYPE]", Text: Options{Top: 20, Depth: 1, Min: 0.1}, isTree: true,
 		columns: keys("name kind level " + identity[len("name "):] + instances + amounts), text: keys("name bytes bytes_percent instances instances_percent module"), sort: "bytes", build: buildTypes},
 	{Name: "lifetime", Short: "in which generation objects died, or that they are alive", Text: Options{Top: 30}, Grouped: true,
-		columns: keys(instances + lifetimeKeys("")), text: keys("instances instances_percent bytes bytes_percent " + lifetimeKeys("")), sort: "bytes", build: buildLifetime},
+		columns: keys(instances + lifetimeKeys("")), text: keys("instances instances_percent bytes bytes_percent alive_instances alive_bytes " + diedKeys()), sort: "bytes", build: buildLifetime},
 	{Name: "gcs", Short: "garbage collections in the order of time", Text: Options{Top: 60},
 		columns: keys("number process_id process_name generation induced at_ns pause_ns agent_ns finalizable before_objects before_bytes dead_objects dead_bytes survived_objects survived_bytes promoted_objects promoted_bytes pinned heap_before_objects heap_before_bytes heap_after_objects heap_after_bytes"),
 		text:    keys("number generation at_ns pause_ns before_bytes dead_bytes survived_bytes chart pause_chart heap_after_bytes promoted_bytes pinned induced finalizable agent_ns"), sort: "at_ns", build: buildGCs},
