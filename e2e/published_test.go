@@ -24,7 +24,7 @@ func delivered(t *testing.T, target string, properties []string) *exec.Cmd {
 	t.Helper()
 	in, sdk := dotnettest.NeedSDK(t)
 	const targets = "../testdata/targets"
-	exe, err := in.Publish(sdk, target, []string{targets + "/" + target, targets + "/Truth.cs"}, properties...)
+	exe, err := in.Publish(sdk, target, []string{targets + "/" + target, targets + "/Truth.cs", targets + "/Calls.cs"}, properties...)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -112,20 +112,6 @@ func TestStacksPublished(t *testing.T) {
 	}
 }
 
-// TestNativePointers compares what native code allocates that is called back by function pointers, and below what.
-func TestNativePointers(t *testing.T) {
-	for _, runtime := range dotnettest.NeedRuntimes(t, 8) {
-		dll := dotnettest.Target(t, "NativePointers", dotnettest.Options{Framework: dotnettest.Net8, Unsafe: true})
-		for _, w := range []way{tiered, optimized} {
-			t.Run(w.name+"/"+runtime.Name, func(t *testing.T) {
-				cmd := runtime.Command(dll)
-				cmd.Env = append(cmd.Env, w.env...)
-				compareTruth(t, mustRecord(t, cmd, w.flags...), runtime)
-			})
-		}
-	}
-}
-
 // frame is a frame of a stack, as the oracle writes it.
 type frame struct {
 	function, ip uint64

@@ -1,102 +1,51 @@
-// NativePointers [N]: managed code that native code calls back by function pointers,
-// without a delegate and without a stub between the two.
+// NativePointers LIBRARY [N]: managed code that native code calls back, by delegates and by function pointers to methods that only
+// native code may call, without a delegate and without a stub between the two. The native code is libc's qsort, and visit of the
+// library at that path, which calls back for N - 1 pairs.
 
 using System;
-using System.Runtime.CompilerServices;
-using System.Runtime.InteropServices;
+using System.Reflection;
 
 namespace NativePointers
 {
-    sealed class ByImport { public long A; }
-    sealed class ByPointer { public long A, B; }
-    sealed class Below { public long A, B, C; }
-
-    static unsafe class Program
+    static class Program
     {
-        [DllImport("libc")]
-        static extern void qsort(int* items, nuint count, nuint size, delegate* unmanaged<int*, int*, int> compare);
-
-        static object sink;
-        static long byImport, byPointer, below;
+        const int Times = 3;
 
         static int Main(string[] args)
         {
-            int n = args.Length > 0 ? int.Parse(args[0]) : 1000;
-            for (int i = 0; i < 3; i++)
-                Outer(n);
-            Say("CompareByImport", typeof(ByImport), byImport, Size.Object(8));
-            Say("CompareByPointer", typeof(ByPointer), byPointer, Size.Object(16));
-            Say("Make", typeof(Below), below, Size.Object(24));
-            foreach (string caller in new[] { "Outer", "SortByImport" })
-                Above(caller, typeof(ByImport), byImport, Size.Object(8));
-            foreach (string caller in new[] { "Outer", "SortByPointer" })
-                Above(caller, typeof(ByPointer), byPointer, Size.Object(16));
-            foreach (string caller in new[] { "Outer", "SortByPointer", "CompareByPointer" })
-                Above(caller, typeof(Below), below, Size.Object(24));
-            return Truth.Print();
+            int n = args.Length > 1 ? int.Parse(args[1]) : 1000;
+            Sorts.SayWhere(args[0]);
+            Sorts.Run(n, Times);
+            MethodBase run = Calls.Method(typeof(Sorts), "Run");
+            Calls.Of(run, 1);
+            Say("SortByDelegate", typeof(InSortByDelegate), typeof(BelowSortByDelegate), Comparers.OfSortByDelegate, -1);
+            Say("SortByImport", typeof(InSortByImport), typeof(BelowSortByImport), Comparers.OfSortByImport, -1);
+            Say("SortByPointer", typeof(InSortByPointer), typeof(BelowSortByPointer), Comparers.OfSortByPointer, -1);
+            Say("VisitByDelegate", typeof(InVisitByDelegate), typeof(BelowVisitByDelegate), Comparers.OfVisitByDelegate, Times * (n - 1));
+            Say("VisitByImport", typeof(InVisitByImport), typeof(BelowVisitByImport), Comparers.OfVisitByImport, Times * (n - 1));
+            Say("VisitByPointer", typeof(InVisitByPointer), typeof(BelowVisitByPointer), Comparers.OfVisitByPointer, Times * (n - 1));
+            return Calls.Print();
         }
 
-        static void Say(string function, Type type, long objects, long bytesOfEach) =>
-            Truth.Site(Truth.Method(typeof(Program), function), type, objects, objects * bytesOfEach);
-
-        static void Above(string function, Type type, long objects, long bytesOfEach) =>
-            Truth.Below(Truth.Method(typeof(Program), function), type, objects, objects * bytesOfEach);
-
-        [MethodImpl(MethodImplOptions.NoInlining)]
-        static void Outer(int n)
+        /// <summary>What one way did: a function that calls native code, a comparer that it calls back, and a function below.</summary>
+        static void Say(string way, Type compared, Type made, long count, long known)
         {
-            int* items = (int*)NativeMemory.Alloc((nuint)n, 4);
-            SortByImport(items, n);
-            SortByPointer(items, n);
-            NativeMemory.Free(items);
-        }
-
-        static void Fill(int* items, int n)
-        {
-            for (int i = 0; i < n; i++)
-                items[i] = (int)(i * 7919L % n);
-        }
-
-        [MethodImpl(MethodImplOptions.NoInlining)]
-        static void SortByImport(int* items, int n)
-        {
-            Fill(items, n);
-            qsort(items, (nuint)n, 4, &CompareByImport);
-            sink = null;
-        }
-
-        [MethodImpl(MethodImplOptions.NoInlining)]
-        static void SortByPointer(int* items, int n)
-        {
-            Fill(items, n);
-            var sort = (delegate* unmanaged<int*, nuint, nuint, delegate* unmanaged<int*, int*, int>, void>)NativeLibrary.GetExport(
-                NativeLibrary.GetMainProgramHandle(), "qsort");
-            sort(items, (nuint)n, 4, &CompareByPointer);
-            sink = null;
-        }
-
-        [UnmanagedCallersOnly]
-        static int CompareByImport(int* a, int* b)
-        {
-            sink = new ByImport();
-            byImport++;
-            return *a < *b ? -1 : *a > *b ? 1 : 0;
-        }
-
-        [UnmanagedCallersOnly]
-        static int CompareByPointer(int* a, int* b)
-        {
-            sink = new ByPointer();
-            byPointer++;
-            Make();
-            return *a < *b ? -1 : *a > *b ? 1 : 0;
-        }
-
-        [MethodImpl(MethodImplOptions.NoInlining)]
-        static void Make()
-        {
-            sink = new Below();
-            below++;
+            if (known >= 0)
+                Truth.Check(way, 1, known, count);
+            MethodBase run = Calls.Method(typeof(Sorts), "Run"), caller = Calls.Method(typeof(Sorts), way);
+            MethodBase compare = Calls.Method(typeof(Comparers), way), make = Calls.Method(typeof(Makers), way);
+            Calls.By(run, caller, Times);
+            Calls.By(caller, Calls.Method(typeof(Sorts), "Fill"), Times);
+            Calls.By(caller, compare, count);
+            Calls.By(compare, make, Comparers.Loops * count);
+            Calls.By(compare, Calls.Method(compared, ".ctor"), count);
+            Calls.By(make, Calls.Method(made, ".ctor"), Comparers.Loops * count);
+            Truth.Site(compare, compared, count, count * Size.Object(8));
+            Truth.Site(make, made, Comparers.Loops * count, Comparers.Loops * count * Size.Object(16));
+            foreach (MethodBase above in new[] { run, caller })
+                Truth.Below(above, compared, count, count * Size.Object(8));
+            foreach (MethodBase above in new[] { run, caller, compare })
+                Truth.Below(above, made, Comparers.Loops * count, Comparers.Loops * count * Size.Object(16));
         }
     }
 }
