@@ -16,7 +16,7 @@ type changes struct {
 	since   uint32        // number of the last collection that told
 	open    []wire.Change // of the collection that has not ended
 	waiting []told        // collections whose changes are not written: some of the sites are not known yet
-	was     [wire.ChangeAllocated + 1][]quantity.Amount
+	was     [wire.ChangeAllocated + 1]amounts
 }
 
 // told is the changes of a collection.
@@ -51,12 +51,12 @@ func (c *changes) end(gc session.GCID, g *wire.GC) int64 {
 // known says that the session already holds what was told: the tables of sites are read before the log.
 func (p *process) known(x wire.Change) bool {
 	i := int(x.Site) - 1
-	if i >= len(p.siteIDs) || i >= len(p.lifetime.dead) {
+	if i >= p.sites.len() || i >= p.lifetime.read {
 		return false
 	}
-	have, now := p.counted[i], amountOf(x.Objects)
+	have, now := p.counted.at(i), amountOf(x.Objects)
 	if x.Counter < wire.ChangeAllocated {
-		have = p.lifetime.dead[i][x.Counter]
+		have = p.lifetime.dead[x.Counter].at(i)
 	}
 	return now.Allocations <= have.Allocations && now.Bytes <= have.Bytes
 }
@@ -78,7 +78,7 @@ func (c *changes) write(r *Recorder, p *process) error {
 			if err != nil {
 				return err
 			}
-			site := p.siteIDs[x.Site-1]
+			site := p.siteID(int(x.Site - 1))
 			switch {
 			case grown.IsZero():
 			case x.Counter == wire.ChangeAllocated:
@@ -86,9 +86,19 @@ func (c *changes) write(r *Recorder, p *process) error {
 			default:
 				deaths = append(deaths, session.GCDeath{GC: t.gc, Site: site, Generation: int64(x.Counter), Amount: grown})
 			}
+			if max(len(births), len(deaths)) >= chunkRows {
+				if err := writeChanges(r, births, deaths); err != nil {
+					return err
+				}
+				births, deaths = births[:0], deaths[:0]
+			}
 		}
 		c.waiting = c.waiting[1:]
 	}
+	return writeChanges(r, births, deaths)
+}
+
+func writeChanges(r *Recorder, births []session.GCBirth, deaths []session.GCDeath) error {
 	if err := r.w.InsertGCBirths(births); err != nil {
 		return err
 	}
@@ -97,12 +107,9 @@ func (c *changes) write(r *Recorder, p *process) error {
 
 // grow returns by how much a counter grew since it was told last.
 func (c *changes) grow(x wire.Change) (quantity.Amount, error) {
-	was := &c.was[x.Counter]
-	if n := int(x.Site) - len(*was); n > 0 {
-		*was = append(*was, make([]quantity.Amount, n)...)
-	}
-	now, before := amountOf(x.Objects), (*was)[x.Site-1]
-	(*was)[x.Site-1] = now
+	was, site := &c.was[x.Counter], int(x.Site-1)
+	now, before := amountOf(x.Objects), was.at(site)
+	was.set(site, now)
 	grown := now.Sub(before)
 	if grown.Allocations < 0 || grown.Bytes < 0 {
 		return grown, fmt.Errorf("%w: counter %d of site %d is %d objects after %d", wire.ErrCorrupt, x.Counter, x.Site, now.Allocations, before.Allocations)

@@ -168,7 +168,7 @@ func (t *times) growFolded(r *Recorder, out *growth) error {
 		f.counted = total
 		grown.Slice, grown.Timing = r.lastSlice+1, t.rows.at(int(f.row)).id
 		rows = append(rows, grown)
-		out.timed = true
+		out.any = true
 	}
 	slices.SortFunc(rows, func(a, b session.TimingInclusive) int { return int(a.Timing - b.Timing) })
 	return r.w.InsertTimingInclusives(rows)

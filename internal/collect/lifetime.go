@@ -16,13 +16,15 @@ import (
 // lifetime is what one process said of the ends of its objects.
 type lifetime struct {
 	written session.ProcessLifetime
-	leftOut session.LeftOut                        // as written
-	dead    [][session.Generations]quantity.Amount // by index of site: what earlier slices hold
-	closed  bool                                   // the process is dead and all of its deaths are read
-	ages    []wire.Ages                            // by index in the arena: as written
-	gcs     map[uint32]session.GCID                // by number
-	last    uint32                                 // number of the last one
-	found   [session.Generations]quantity.Amount   // dead by the records of the collections
+	leftOut session.LeftOut                      // as written
+	dead    [session.Generations]amounts         // by index of site: what earlier slices hold
+	read    int                                  // sites of which deaths were read
+	allDead quantity.Amount                      // what earlier slices hold of all sites
+	closed  bool                                 // the process is dead and all of its deaths are read
+	ages    pieces[uint64]                       // by index in the arena: how many objects those have that are written
+	gcs     map[uint32]session.GCID              // by number
+	last    uint32                               // number of the last one
+	found   [session.Generations]quantity.Amount // dead by the records of the collections
 
 	newGCs         []session.GC
 	newGenerations []session.GCGeneration
@@ -137,36 +139,36 @@ func (l *lifetime) addGC(r *Recorder, p session.ProcessID, g *wire.GC) error {
 	return nil
 }
 
-// readDeaths returns how many more objects of a site are dead than were. It is called before the site's own counters
+// readDeaths adds how many more objects of a site are dead than were. It is called before the site's own counters
 // are read: what is dead by then was allocated before, so dead never exceeds allocated.
-func (l *lifetime) readDeaths(site session.SiteID, i int, deaths []wire.SiteDeaths) []session.SiteDeath {
+func (l *lifetime) readDeaths(site session.SiteID, i int, deaths []wire.SiteDeaths, rows []session.SiteDeath) []session.SiteDeath {
 	if i >= len(deaths) || l.closed {
-		return nil
+		return rows
 	}
-	if i == len(l.dead) {
-		l.dead = append(l.dead, [session.Generations]quantity.Amount{})
-	}
-	var rows []session.SiteDeath
+	l.read = max(l.read, i+1)
 	f := &deaths[i]
 	for g := range f.DeadObjects {
 		bytes := atomic.LoadUint64(&f.DeadBytes[g]) // counted after the object
 		total := quantity.Amount{Allocations: quantity.Count(atomic.LoadUint64(&f.DeadObjects[g])), Bytes: quantity.Bytes(bytes)}
-		if grown := total.Sub(l.dead[i][g]); !grown.IsZero() {
+		if grown := total.Sub(l.dead[g].at(i)); !grown.IsZero() {
 			rows = append(rows, session.SiteDeath{Site: site, Generation: int64(g), Amount: grown})
-			l.dead[i][g] = total
+			l.dead[g].set(i, total)
+			l.allDead = l.allDead.Add(grown)
 		}
 	}
 	return rows
 }
 
-// mend adds bytes that the process died before counting: all objects of the site are dead, so all bytes are.
-func (l *lifetime) mend(site session.SiteID, i int, all quantity.Amount, rows []session.SiteDeath) []session.SiteDeath {
-	if i >= len(l.dead) || l.closed {
+// mend adds bytes that the process died before counting: all objects of the site are dead, so all bytes are. The site's own rows begin
+// at first.
+func (l *lifetime) mend(site session.SiteID, i int, all quantity.Amount, rows []session.SiteDeath, first int) []session.SiteDeath {
+	if i >= l.read || l.closed {
 		return rows
 	}
 	var dead quantity.Amount
 	last := 0
-	for g, a := range l.dead[i] {
+	for g := range l.dead {
+		a := l.dead[g].at(i)
 		if dead = dead.Add(a); a.Allocations != 0 {
 			last = g
 		}
@@ -175,9 +177,10 @@ func (l *lifetime) mend(site session.SiteID, i int, all quantity.Amount, rows []
 	if missing.Allocations != 0 || missing.Bytes <= 0 || dead.Allocations == 0 {
 		return rows
 	}
-	l.dead[i][last].Bytes += missing.Bytes
-	for k := range rows {
-		if rows[k].Site == site && rows[k].Generation == int64(last) {
+	l.dead[last].set(i, l.dead[last].at(i).Add(missing))
+	l.allDead = l.allDead.Add(missing)
+	for k := first; k < len(rows); k++ {
+		if rows[k].Generation == int64(last) {
 			rows[k].Bytes += missing.Bytes
 			return rows
 		}
@@ -235,39 +238,63 @@ func (l *lifetime) write(r *Recorder, p *process, h *wire.Header) error {
 	return l.writeRoots(r, p)
 }
 
-// writeAges writes the ages of sites whose ages changed.
+// writeAges writes the ages of sites whose ages changed: all of them, as what is kept of those that are written is their sum.
 func (l *lifetime) writeAges(r *Recorder, p *process) error {
 	var rows []session.SiteAge
 	deaths, ages := p.arena.Deaths(), p.arena.Ages()
-	l.ages = append(l.ages, make([]wire.Ages, len(ages)-len(l.ages))...)
-	for i := range deaths[:min(len(deaths), len(p.siteIDs))] {
+	for l.ages.len() < len(ages) {
+		l.ages.add(0)
+	}
+	for i := range deaths[:min(len(deaths), p.sites.len())] {
 		n := atomic.LoadUint32(&deaths[i].Ages)
 		if n == 0 || int(n) > len(ages) {
 			continue
 		}
-		now, old := ages[n-1], &l.ages[n-1]
-		for b := range now.ByCollections {
-			if now.ByCollections[b] != old.ByCollections[b] {
-				rows = append(rows, session.SiteAge{Site: p.siteIDs[i], Measure: session.AgeGCs, Bucket: int64(b), Objects: quantity.Count(now.ByCollections[b])})
+		now, written := ages[n-1], l.ages.at(int(n-1))
+		sum := objectsOf(&now)
+		if sum == *written {
+			continue
+		}
+		*written = sum
+		for b, objects := range now.ByCollections {
+			if objects != 0 {
+				rows = append(rows, session.SiteAge{Site: p.siteID(i), Measure: session.AgeGCs, Bucket: int64(b), Objects: quantity.Count(objects)})
 			}
 		}
-		for b := range now.ByTime {
-			if now.ByTime[b] != old.ByTime[b] {
-				rows = append(rows, session.SiteAge{Site: p.siteIDs[i], Measure: session.AgeTime, Bucket: int64(b), Objects: quantity.Count(now.ByTime[b])})
+		for b, objects := range now.ByTime {
+			if objects != 0 {
+				rows = append(rows, session.SiteAge{Site: p.siteID(i), Measure: session.AgeTime, Bucket: int64(b), Objects: quantity.Count(objects)})
 			}
 		}
-		*old = now
+		if len(rows) >= chunkRows {
+			if err := r.w.ReplaceSiteAges(rows); err != nil {
+				return err
+			}
+			rows = rows[:0]
+		}
 	}
 	return r.w.ReplaceSiteAges(rows)
+}
+
+// objectsOf is how many objects ages count. They only grow, so the sum changes when one does.
+func objectsOf(a *wire.Ages) uint64 {
+	sum := uint64(0)
+	for _, n := range a.ByCollections {
+		sum += n
+	}
+	for _, n := range a.ByTime {
+		sum += n
+	}
+	return sum
 }
 
 func (l *lifetime) writeAlive(r *Recorder, p *process) error {
 	var rows []session.SiteAlive
 	for key, a := range l.alive {
-		if int(key.site) >= len(p.siteIDs) {
-			return fmt.Errorf("%w: alive of site %d of %d", wire.ErrCorrupt, key.site, len(p.siteIDs))
+		if int(key.site) >= p.sites.len() {
+			return fmt.Errorf("%w: alive of site %d of %d", wire.ErrCorrupt, key.site, p.sites.len())
 		}
-		rows = append(rows, session.SiteAlive{Site: p.siteIDs[key.site], Generation: int64(key.generation), Born: int64(key.born), Amount: a})
+		rows = append(rows, session.SiteAlive{Site: p.siteID(int(key.site)), Generation: int64(key.generation), Born: int64(key.born), Amount: a})
 	}
 	slices.SortFunc(rows, func(a, b session.SiteAlive) int {
 		return cmp.Or(cmp.Compare(a.Site, b.Site), cmp.Compare(a.Generation, b.Generation), cmp.Compare(a.Born, b.Born))
@@ -279,14 +306,14 @@ func (l *lifetime) writeAlive(r *Recorder, p *process) error {
 // known says whether a collection ended and a site is in the session: what refers to them can be written.
 func (l *lifetime) known(p *process, gc, site uint32) (session.GCID, bool) {
 	id, ok := l.gcs[gc]
-	return id, ok && int(site) < len(p.siteIDs)
+	return id, ok && int(site) < p.sites.len()
 }
 
 func (l *lifetime) writeSurvivals(r *Recorder, p *process) error {
 	var rows []session.Survival
 	for key, s := range l.survivals {
 		if gc, ok := l.known(p, key.gc, key.site); ok && !s.written {
-			rows = append(rows, session.Survival{GC: gc, Site: p.siteIDs[key.site], Uncollected: s.uncollected, Rooted: s.rooted, Reachable: s.reachable})
+			rows = append(rows, session.Survival{GC: gc, Site: p.siteID(int(key.site)), Uncollected: s.uncollected, Rooted: s.rooted, Reachable: s.reachable})
 			s.written = true
 		}
 	}
@@ -301,7 +328,7 @@ func (l *lifetime) writeRoots(r *Recorder, p *process) error {
 	var rows []session.Root
 	for key, c := range l.roots {
 		if gc, ok := l.known(p, key.gc, key.site); ok && !c.written {
-			rows = append(rows, session.Root{GC: gc, Site: p.siteIDs[key.site], Kind: rootKinds[key.kind], Flags: int64(key.flags),
+			rows = append(rows, session.Root{GC: gc, Site: p.siteID(int(key.site)), Kind: rootKinds[key.kind], Flags: int64(key.flags),
 				Function: p.names.functions[key.function].id, References: c.count})
 			c.written = true
 		}
@@ -337,12 +364,7 @@ func (l *lifetime) cut() (quantity.Amount, bool) {
 	if int(l.last) != len(l.gcs) {
 		return quantity.Amount{}, false
 	}
-	var more quantity.Amount
-	for i := range l.dead {
-		for _, a := range l.dead[i] {
-			more = more.Add(a)
-		}
-	}
+	more := l.allDead
 	for _, a := range l.found {
 		more = more.Sub(a)
 	}

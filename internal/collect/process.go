@@ -72,14 +72,17 @@ type process struct {
 	lifetime  lifetime
 	times     times
 
-	siteIDs []session.SiteID  // by index in the arena
-	siteOf  []siteOf          // as it was when the site was new: the target can overwrite its arena
-	counted []quantity.Amount // what earlier slices hold of each site
+	sites   pieces[short] // ids, by index in the arena
+	counted amounts       // what earlier slices hold of each site
+	unclear []siteOf      // those whose stack was cut, or whose type had no name when they were new
 	losses  map[string]session.Loss
 }
 
-// siteOf is a place and a type by their ids in the arena.
-type siteOf struct{ node, typ uint32 }
+// siteOf is a place and a type by their ids in the arena, as they were when the site was new: the target can overwrite its arena.
+type siteOf struct {
+	site      int // index
+	node, typ uint32
+}
 
 // maxCounter bounds what one counter of an arena, and all together, can hold: far more than any program allocates, and
 // sums of it are still numbers of the session.
@@ -89,11 +92,41 @@ func newProcess(id session.ProcessID, a *arena.Arena, alive func(pid int) bool) 
 	return &process{id: id, arena: a, alive: alive, names: newNames(), threads: newThreads(), lifetime: newLifetime(), times: newTimes(), losses: map[string]session.Loss{}}
 }
 
-// growth is what is new of the sites: rows without the slice that they will belong to.
+// siteID returns the id of a site by its index in the arena.
+func (p *process) siteID(i int) session.SiteID { return session.SiteID(*p.sites.at(i)) }
+
+// growth is what is new of the sites, as far as it is not written.
 type growth struct {
 	values []session.SiteValue
 	deaths []session.SiteDeath
-	timed  bool // timings grew too; their rows are written
+	any    bool // something grew, also of timings
+}
+
+// chunkRows is how many rows are gathered of tables with rows for each site before they are written: one chunk of the session.
+const chunkRows = 1 << 16
+
+// write writes what was gathered, as soon as there are that many rows of a kind.
+func (g *growth) write(r *Recorder, rows int) error {
+	g.any = g.any || len(g.values) > 0 || len(g.deaths) > 0
+	if len(g.values) >= rows {
+		for i := range g.values {
+			g.values[i].Slice = r.lastSlice + 1
+		}
+		if err := r.w.InsertSiteValues(g.values); err != nil {
+			return err
+		}
+		g.values = g.values[:0]
+	}
+	if len(g.deaths) >= rows {
+		for i := range g.deaths {
+			g.deaths[i].Slice = r.lastSlice + 1
+		}
+		if err := r.w.InsertSiteDeaths(g.deaths); err != nil {
+			return err
+		}
+		g.deaths = g.deaths[:0]
+	}
+	return nil
 }
 
 // readHeader also finds out whether the process is over. If it is, the header and all that is read later is final. A process
@@ -263,31 +296,46 @@ func (p *process) readSites(r *Recorder, sites []wire.Site, out *growth) error {
 	deaths := p.arena.Deaths()
 	for i := range sites {
 		s := &sites[i]
-		if i == len(p.siteIDs) {
-			of := siteOf{s.Node, s.Type &^ wire.SiteFrozen}
+		if i == p.sites.len() {
+			of := siteOf{i, s.Node, s.Type &^ wire.SiteFrozen}
 			row, err := p.newSite(r, s.Thread, of, s.Type&wire.SiteFrozen != 0)
 			if err != nil {
 				return fmt.Errorf("site %d: %w", i, err)
 			}
 			rows = append(rows, row)
-			p.siteIDs = append(p.siteIDs, row.ID)
-			p.siteOf = append(p.siteOf, of)
-			p.counted = append(p.counted, quantity.Amount{})
+			p.sites.add(short(row.ID))
+			if p.tree.isTruncated(of.node) || p.names.typeUnknown(of.typ) {
+				p.unclear = append(p.unclear, of)
+			}
 		}
-		dead := p.lifetime.readDeaths(p.siteIDs[i], i, deaths)
+		id, first := p.siteID(i), len(out.deaths)
+		out.deaths = p.lifetime.readDeaths(id, i, deaths, out.deaths)
 		total, grown, err := p.grow(r, i, s)
 		if err != nil {
 			return fmt.Errorf("site %d: %w", i, err)
 		}
 		if !grown.IsZero() {
-			out.values = append(out.values, session.SiteValue{Site: p.siteIDs[i], Amount: grown})
+			out.values = append(out.values, session.SiteValue{Site: id, Amount: grown})
 		}
 		if p.died != 0 {
-			dead = p.lifetime.mend(p.siteIDs[i], i, total, dead)
+			out.deaths = p.lifetime.mend(id, i, total, out.deaths, first)
 		}
-		out.deaths = append(out.deaths, dead...)
+		if err := out.write(r, chunkRows); err != nil {
+			return err
+		}
+		if len(rows) >= chunkRows {
+			if err := p.writeSites(r, rows); err != nil {
+				return err
+			}
+			rows = rows[:0]
+		}
 	}
 	p.lifetime.closed = p.died != 0
+	return p.writeSites(r, rows)
+}
+
+// writeSites writes new sites, and what is new of the nodes that they refer to.
+func (p *process) writeSites(r *Recorder, rows []session.Site) error {
 	if err := p.tree.write(r, p); err != nil {
 		return err
 	}
@@ -302,15 +350,17 @@ func (p *process) grow(r *Recorder, i int, s *wire.Site) (total, grown quantity.
 		return total, grown, fmt.Errorf("%w: %d objects, %d bytes", wire.ErrCorrupt, objects, bytes)
 	}
 	total = quantity.Amount{Allocations: quantity.Count(objects), Bytes: quantity.Bytes(bytes)}
-	grown = total.Sub(p.counted[i])
+	before := p.counted.at(i)
+	grown = total.Sub(before)
 	sum := r.counted.Add(grown)
 	if grown.Allocations < 0 || grown.Bytes < 0 || sum.Allocations > maxCounter || sum.Bytes > maxCounter {
-		return total, grown, fmt.Errorf("%w: %d objects, %d bytes after %d, %d", wire.ErrCorrupt, objects, bytes, p.counted[i].Allocations, p.counted[i].Bytes)
+		return total, grown, fmt.Errorf("%w: %d objects, %d bytes after %d, %d", wire.ErrCorrupt, objects, bytes, before.Allocations, before.Bytes)
 	}
 	if grown.Allocations == 0 || grown.Bytes == 0 {
 		return total, quantity.Amount{}, nil
 	}
-	r.counted, p.counted[i] = sum, total
+	r.counted = sum
+	p.counted.set(i, total)
 	return total, grown, nil
 }
 
@@ -362,12 +412,13 @@ func (p *process) writeLosses(r *Recorder, h *wire.Header) error {
 	if n := p.threads.folded(); n != 0 {
 		add(session.LossThreadsFolded, n, quantity.Amount{})
 	}
-	for i, of := range p.siteOf {
+	for _, of := range p.unclear {
+		counted := p.counted.at(of.site)
 		if p.tree.isTruncated(of.node) {
-			add(reasonStackTruncated, uint64(p.counted[i].Allocations), p.counted[i])
+			add(reasonStackTruncated, uint64(counted.Allocations), counted)
 		}
-		if p.names.typeUnknown(of.typ) {
-			add(reasonTypeUnknown, uint64(p.counted[i].Allocations), p.counted[i])
+		if p.names.typeUnknown(of.typ) { // it can have got a name meanwhile
+			add(reasonTypeUnknown, uint64(counted.Allocations), counted)
 		}
 	}
 	var rows []session.Loss

@@ -154,7 +154,7 @@ func (r *Recorder) sync(now quantity.Nanoseconds, last bool) error {
 				return err
 			}
 		}
-		return r.writeSlice(end, grown)
+		return r.writeSlice(end, &grown)
 	})
 }
 
@@ -168,26 +168,18 @@ func (r *Recorder) Close() error {
 	return errors.Join(errs...)
 }
 
-func (r *Recorder) writeSlice(end quantity.Nanoseconds, grown growth) error {
-	if end <= r.sliceEnd && len(grown.values) == 0 && len(grown.deaths) == 0 && !grown.timed {
+// writeSlice ends a slice, if something grew in it or time passed.
+func (r *Recorder) writeSlice(end quantity.Nanoseconds, grown *growth) error {
+	if err := grown.write(r, 1); err != nil {
+		return err
+	}
+	if end <= r.sliceEnd && !grown.any {
 		return nil
 	}
 	r.lastSlice++
 	slice := session.Slice{ID: r.lastSlice, Begin: r.sliceEnd, End: max(end, r.sliceEnd)}
-	for i := range grown.values {
-		grown.values[i].Slice = slice.ID
-	}
-	for i := range grown.deaths {
-		grown.deaths[i].Slice = slice.ID
-	}
 	r.sliceEnd = slice.End
-	if err := r.w.InsertSlices([]session.Slice{slice}); err != nil {
-		return err
-	}
-	if err := r.w.InsertSiteValues(grown.values); err != nil {
-		return err
-	}
-	return r.w.InsertSiteDeaths(grown.deaths)
+	return r.w.InsertSlices([]session.Slice{slice})
 }
 
 // findArenas opens arenas that have appeared since the last call, in the order of their processes' start.

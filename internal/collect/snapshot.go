@@ -145,10 +145,9 @@ func (s *snapshot) total() session.Snapshot {
 // sites leaves out those that the arena does not have.
 func (s *snapshot) sites() []session.SnapshotSite {
 	var rows []session.SnapshotSite
-	ids := s.process.siteIDs
 	for _, g := range s.graph.Sites() {
-		if g.Key != 0 && int64(g.Key) <= int64(len(ids)) {
-			rows = append(rows, session.SnapshotSite{Site: ids[g.Key-1], Amount: groupAmount(&g), Retained: quantity.Bytes(g.Retained)})
+		if g.Key != 0 && int64(g.Key) <= int64(s.process.sites.len()) {
+			rows = append(rows, session.SnapshotSite{Site: s.process.siteID(int(g.Key - 1)), Amount: groupAmount(&g), Retained: quantity.Bytes(g.Retained)})
 		}
 	}
 	return rows

@@ -228,7 +228,7 @@ func (t *times) grow(r *Recorder, last bool, out *growth) error {
 		t.setCounted(i, &total)
 		grown.Slice, grown.Timing = r.lastSlice+1, t.rows.at(i).id
 		t.grown = append(t.grown, grown)
-		out.timed = true
+		out.any = true
 		if len(t.grown) >= rowsAtOnce {
 			if err := t.writeGrown(r); err != nil {
 				return err
