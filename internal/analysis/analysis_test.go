@@ -143,17 +143,19 @@ func (v *naive) compare(t *rapid.T, d *session.Derived) {
 	diff("processes", v.processes, asMap(d.Processes, func(r session.ProcessValue) (session.ProcessID, q.Amount) { return r.Process, r.Amount }))
 }
 
-// drawFilter draws a filter that may let through everything, a part or nothing.
-func drawFilter(t *rapid.T, b *sessiontest.Builder) Filter {
+// drawSelection draws a selection that may let through everything, a part or nothing.
+func drawSelection(t *rapid.T, b *sessiontest.Builder) Selection {
 	last := q.Nanoseconds(100 * len(b.Slices))
 	// Ends of slices, where mistakes are, and anything.
 	moment := rapid.OneOf(rapid.SampledFrom([]q.Nanoseconds{0, 99, 100, 101, 200, last - 1}), rapid.Custom(func(t *rapid.T) q.Nanoseconds {
 		return q.Nanoseconds(rapid.Int64Range(0, int64(last)+200).Draw(t, "moment"))
 	}))
-	f := Filter{
-		Process: session.ProcessID(rapid.IntRange(0, len(b.Processes)).Draw(t, "process")),
-		Thread:  session.ThreadID(rapid.IntRange(0, len(b.Threads)).Draw(t, "thread")),
-		From:    min(moment.Draw(t, "from"), last-1),
+	f := Selection{From: min(moment.Draw(t, "from"), last-1)}
+	if id := rapid.IntRange(0, len(b.Processes)).Draw(t, "process"); id > 0 {
+		f.Processes = []session.ProcessID{session.ProcessID(id)}
+	}
+	if id := rapid.IntRange(0, len(b.Threads)).Draw(t, "thread"); id > 0 {
+		f.Threads = []session.ThreadID{session.ThreadID(id)}
 	}
 	if to := moment.Draw(t, "to"); to > f.From {
 		f.To = to
@@ -161,15 +163,15 @@ func drawFilter(t *rapid.T, b *sessiontest.Builder) Filter {
 	return f
 }
 
-// lets is the naive form of the filter. Slice i of a random session is [100 i, 100 i + 100).
-func lets(b *sessiontest.Builder, f Filter, v session.SiteValue) bool {
+// isIn is the naive form of the selection. Slice i of a random session is [100 i, 100 i + 100).
+func isIn(b *sessiontest.Builder, f Selection, v session.SiteValue) bool {
 	site := b.Sites[v.Site-1]
 	begin, end := q.Nanoseconds(100*(v.Slice-1)), q.Nanoseconds(100*v.Slice)
 	to := f.To
 	if to == 0 {
 		to = 1 << 60
 	}
-	return (f.Process == 0 || b.Threads[site.Thread-1].Process == f.Process) && (f.Thread == 0 || site.Thread == f.Thread) &&
+	return f.HasThread(&b.Threads[site.Thread-1]) &&
 		max(begin, f.From) < min(end, to)
 }
 
@@ -179,13 +181,13 @@ func TestDeriveAgainstNaive(t *testing.T) {
 		b := sessiontest.Random(rapid.Uint64().Draw(rt, "seed"))
 		s := open(rt, b, filepath.Join(dir, "a"))
 		defer s.Close()
-		f := Filter{}
+		f := Selection{}
 		if rapid.Bool().Draw(rt, "filtered") {
-			f = drawFilter(rt, b)
+			f = drawSelection(rt, b)
 		}
 		want := newNaive(b)
 		for _, v := range b.SiteValues {
-			if lets(b, f, v) {
+			if isIn(b, f, v) {
 				want.add(b.Sites[v.Site-1], v.Amount)
 			}
 		}
@@ -193,12 +195,12 @@ func TestDeriveAgainstNaive(t *testing.T) {
 		if err != nil {
 			rt.Fatal(err)
 		}
-		derived, err := d.Derive(f)
+		derived, err := part(rt, d, f).Derive()
 		if err != nil {
 			rt.Fatal(err)
 		}
 		want.compare(rt, derived)
-		trees, err := d.TypeTrees(f)
+		trees, err := part(rt, d, f).TypeTrees()
 		if err != nil {
 			rt.Fatal(err)
 		}
@@ -208,6 +210,19 @@ func TestDeriveAgainstNaive(t *testing.T) {
 			}
 		}
 	})
+}
+
+// part selects a part of the data.
+func part(t interface {
+	Helper()
+	Fatal(...any)
+}, d *Data, sel Selection) *Data {
+	t.Helper()
+	out, err := d.Select(sel)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
 }
 
 // open writes b over path, completes it and opens it.
@@ -241,11 +256,11 @@ func TestFilterErrors(t *testing.T) {
 	s := open(t, sessiontest.Random(1), filepath.Join(t.TempDir(), "a"))
 	defer s.Close()
 	for _, c := range []struct {
-		filter Filter
+		filter Selection
 		want   error
 	}{
-		{Filter{Process: 99}, ErrNoProcess}, {Filter{Process: -1}, ErrNoProcess},
-		{Filter{Thread: 99}, ErrNoThread}, {Filter{From: 1 << 50}, ErrNoSlice},
+		{Selection{Processes: []session.ProcessID{99}}, ErrNoProcess}, {Selection{Processes: []session.ProcessID{-1}}, ErrNoProcess},
+		{Selection{Threads: []session.ThreadID{99}}, ErrNoThread}, {Selection{From: 1 << 50}, ErrNoSlice},
 	} {
 		if _, err := Open(s, c.filter); !errors.Is(err, c.want) {
 			t.Errorf("%+v: %v, want %v", c.filter, err, c.want)

@@ -16,19 +16,32 @@ var (
 	ErrNoGC      = errors.New("no such collection")
 )
 
-// GCSpan is a span of garbage collections: what happened after the end of collection After (0: since the start) and up to
-// the end of collection To (0: to the end of the process). Numbers are within each process.
+// GCSpan is a span of garbage collections: what happened after the end of collection After (0: since the start) and
+// up to the end of collection To (0: to the end of the process). Numbers are within each process.
 type GCSpan struct{ After, To int64 }
 
-// CheckGCs returns ErrNoGC if no process that the filter lets through had so many collections. 0 is the start.
+// String says it in words.
+func (s GCSpan) String() string {
+	to := "the end"
+	if s.To != 0 {
+		to = fmt.Sprintf("that of collection %d", s.To)
+	}
+	return fmt.Sprintf("from the end of collection %d to %s", s.After, to)
+}
+
+// CheckGCs returns ErrNoGC if no selected process had so many collections. 0 is the start.
 func (v *Source) CheckGCs(numbers ...int64) error {
-	gcs, err := v.session.GCs()
+	return checkGCs(v.session, v.selection, numbers...)
+}
+
+func checkGCs(s *session.Session, sel Selection, numbers ...int64) error {
+	gcs, err := s.GCs()
 	if err != nil {
 		return err
 	}
 	last := int64(0)
 	for _, g := range gcs {
-		if v.filter.Process == 0 || v.filter.Process == g.Process {
+		if sel.HasProcess(g.Process) {
 			last = max(last, g.Number)
 		}
 	}
@@ -74,7 +87,8 @@ func readBoundaries(s *session.Session) (boundaries, error) {
 	return out, nil
 }
 
-// widen returns the smallest span between boundaries of a process that contains another one. To is 0 if it goes to the end.
+// widen returns the smallest span between boundaries of a process that contains another one. To is 0 if it goes to
+// the end.
 func (b boundaries) widen(p session.ProcessID, span GCSpan) (out GCSpan) {
 	for _, at := range b[p] {
 		if at.number <= span.After {
@@ -88,105 +102,129 @@ func (b boundaries) widen(p session.ProcessID, span GCSpan) (out GCSpan) {
 	return out
 }
 
-// LifetimesBetween returns what was born and what died within a span of collections, as far as the filter lets it through, and
-// for each process the span that this really is: if collections were many, not each of them told what changed. Alive is
-// then by how much the living changed. Errors are ErrNoLifetime, ErrNoChanges, ErrNoGC, ErrGCsInTime and those of the filter.
-func (v *Source) LifetimesBetween(span GCSpan) (*Lifetimes, map[session.ProcessID]GCSpan, error) {
-	d, err := v.load()
+// gcScope is a span of collections, as far as it is known what changed from one to the next.
+type gcScope struct {
+	spans    map[session.ProcessID]GCSpan // what the span really is
+	sign     map[session.GCID]int64       // of the collections that count: 1, or -1 where the rest is asked for
+	from, to session.GCID
+	wanted   []bool // sites of these processes that are selected
+	whole    []bool // of these, those whose span goes to the end: it is what there was in all, less what was before
+}
+
+// gcScope finds the collections of a selection.
+func (d *Data) gcScope(sel Selection) (*gcScope, error) {
+	if len(d.Followed) == 0 {
+		return nil, ErrNoLifetime
+	}
+	if err := checkGCs(d.session, sel, sel.GCs.After, sel.GCs.To); err != nil {
+		return nil, err
+	}
+	told, err := readBoundaries(d.session)
 	if err != nil {
-		return nil, nil, err
-	}
-	switch {
-	case v.filter.From != 0 || v.filter.To != 0:
-		return nil, nil, ErrGCsInTime
-	case len(d.Followed) == 0:
-		return nil, nil, ErrNoLifetime
-	}
-	if err := v.CheckGCs(span.After, span.To); err != nil {
-		return nil, nil, err
-	}
-	told, err := readBoundaries(v.session)
-	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	if len(told) == 0 {
-		return nil, nil, ErrNoChanges
+		return nil, ErrNoChanges
 	}
-	lifetimes, err := d.Lifetimes(v.filter)
-	if err != nil {
-		return nil, nil, err
-	}
-	spans := map[session.ProcessID]GCSpan{}
-	from, to := session.GCID(math.MaxInt64), session.GCID(0)
-	sign := map[session.GCID]int64{} // of the collections that count: 1, or -1 where the rest is asked for
+	out := &gcScope{map[session.ProcessID]GCSpan{}, map[session.GCID]int64{}, math.MaxInt64, 0, make([]bool, len(d.Sites)), make([]bool, len(d.Sites))}
 	for p := range told {
-		spans[p] = told.widen(p, span)
+		span := told.widen(p, sel.GCs)
+		out.spans[p] = span
 		for _, at := range told[p][1:] {
 			switch {
-			case spans[p].To == 0 && at.number <= spans[p].After:
-				sign[at.gc] = -1
-			case spans[p].To != 0 && at.number > spans[p].After && at.number <= spans[p].To:
-				sign[at.gc] = 1
+			case span.To == 0 && at.number <= span.After:
+				out.sign[at.gc] = -1
+			case span.To != 0 && at.number > span.After && at.number <= span.To:
+				out.sign[at.gc] = 1
 			default:
 				continue
 			}
-			from, to = min(from, at.gc), max(to, at.gc)
+			out.from, out.to = min(out.from, at.gc), max(out.to, at.gc)
 		}
 	}
-	sites, err := d.sitesBetween(v.session, lifetimes.sites, spans, sign, from, to)
-	if err != nil {
-		return nil, nil, err
-	}
-	return d.lifetimesOf(v.filter, sites), spans, nil
-}
-
-// sitesBetween starts from all that there was, for processes whose span goes to the end, and from nothing for others.
-func (d *Data) sitesBetween(s *session.Session, all []Lifetime, spans map[session.ProcessID]GCSpan, sign map[session.GCID]int64, from, to session.GCID) ([]Lifetime, error) {
-	out := make([]Lifetime, len(all))
-	wanted := make([]bool, len(all))
-	for i := range all {
-		t := d.siteThread[i]
+	for i, t := range d.siteThread {
 		if t < 0 {
 			continue
 		}
-		span, told := spans[d.Threads[t].Process]
-		wanted[i] = told && !all[i].IsZero()
-		if told && span.To == 0 {
-			out[i] = all[i]
-		}
+		span, known := out.spans[d.Threads[t].Process]
+		out.wanted[i] = known && lets(d.in.sites, int32(i))
+		out.whole[i] = out.wanted[i] && span.To == 0
 	}
-	index := newIndex(d.Sites, func(r *session.Site) session.SiteID { return r.ID })
-	add := func(gc session.GCID, site session.SiteID, part func(*Lifetime) *q.Amount, a q.Amount) error {
-		at, ok := index.find(site)
-		if !ok || at == none {
-			return fmt.Errorf("session %s: %w: a change of site %d, which does not exist", s.Path(), session.ErrCorrupt, site)
-		}
-		if n := sign[gc]; n != 0 && wanted[at] {
-			p := part(&out[at])
-			*p = p.Add(q.Amount{Allocations: a.Allocations * q.Count(n), Bytes: a.Bytes * q.Bytes(n)})
-		}
-		return nil
+	return out, nil
+}
+
+// add adds what changed at a site between two collections, if it counts.
+func (c *gcScope) add(d *Data, gc session.GCID, site session.SiteID, sum func(at int32) *q.Amount, a q.Amount) error {
+	at, ok := d.siteIndex.find(site)
+	if !ok || at == none {
+		return fmt.Errorf("session %s: %w: a change of site %d, which does not exist", d.session.Path(), session.ErrCorrupt, site)
 	}
-	births, err := s.GCBirths(from, to)
+	if n := c.sign[gc]; n != 0 && c.wanted[at] {
+		p := sum(at)
+		*p = p.Add(q.Amount{Allocations: a.Allocations * q.Count(n), Bytes: a.Bytes * q.Bytes(n)})
+	}
+	return nil
+}
+
+// bornBetween adds what was born within the span of collections to the amounts of sites, by position.
+func (d *Data) bornBetween(out []q.Amount) error {
+	c := d.in.gcs
+	err := d.eachValue(everySlice, func(_, site int32, v *session.SiteValue) {
+		if c.whole[site] {
+			out[site] = out[site].Add(v.Amount)
+		}
+	})
 	if err != nil {
-		return nil, err
+		return err
+	}
+	births, err := d.session.GCBirths(c.from, c.to)
+	if err != nil {
+		return err
 	}
 	for _, b := range births {
-		if err := add(b.GC, b.Site, func(l *Lifetime) *q.Amount { return &l.Born }, b.Amount); err != nil {
-			return nil, err
+		if err := c.add(d, b.GC, b.Site, func(at int32) *q.Amount { return &out[at] }, b.Amount); err != nil {
+			return err
 		}
 	}
-	deaths, err := s.GCDeaths(from, to)
+	return nil
+}
+
+// deadBetween adds what died within the span of collections to the lifetimes of sites, by position.
+func (d *Data) deadBetween(out []Lifetime) error {
+	c := d.in.gcs
+	err := d.eachDeath(everySlice, func(_, site int32, dead *session.SiteDeath) {
+		if c.whole[site] && dead.Generation >= 0 && dead.Generation < session.Generations {
+			sum := &out[site].Dead[dead.Generation]
+			*sum = sum.Add(dead.Amount)
+		}
+	})
 	if err != nil {
-		return nil, err
+		return err
+	}
+	deaths, err := d.session.GCDeaths(c.from, c.to)
+	if err != nil {
+		return err
 	}
 	for _, x := range deaths {
 		if x.Generation < 0 || x.Generation >= session.Generations {
-			return nil, fmt.Errorf("session %s: %w: deaths in generation %d", s.Path(), session.ErrCorrupt, x.Generation)
+			return fmt.Errorf("session %s: %w: deaths in generation %d", d.session.Path(), session.ErrCorrupt, x.Generation)
 		}
-		if err := add(x.GC, x.Site, func(l *Lifetime) *q.Amount { return &l.Dead[x.Generation] }, x.Amount); err != nil {
-			return nil, err
+		if err := c.add(d, x.GC, x.Site, func(at int32) *q.Amount { return &out[at].Dead[x.Generation] }, x.Amount); err != nil {
+			return err
 		}
 	}
-	return out, nil
+	return nil
+}
+
+// GCSpans returns for each process the span of collections that is really covered: if collections were many, not
+// each of them says what changed. Without a span of collections in the selection there are none.
+func (v *Source) GCSpans() (map[session.ProcessID]GCSpan, error) {
+	if !v.selection.InGCs() {
+		return nil, nil
+	}
+	d, err := v.load()
+	if err != nil {
+		return nil, err
+	}
+	return d.in.gcs.spans, nil
 }

@@ -54,6 +54,9 @@ func Check(s *session.Session) ([]Violation, error) {
 		c.add("references", "%v", err)
 		return c.found, nil
 	}
+	if d, err = d.Select(Selection{}); err != nil {
+		return nil, err
+	}
 	c.owners(d)
 	err = c.slices(d)
 	if err == nil {
@@ -69,7 +72,7 @@ func Check(s *session.Session) ([]Violation, error) {
 	if err := c.losses(s, d); err != nil {
 		return nil, err
 	}
-	derived, err := d.Derive(Filter{})
+	derived, err := d.Derive()
 	if err != nil {
 		return nil, err
 	}

@@ -48,7 +48,7 @@ func (c *checker) extremes(d *Data, whole []measured) {
 		own[path] = own[path].Add(slack{t.clipped, t.loose, 1, m.ended + m.made})
 	}
 	inclusive := calltree.Inclusive(all.Tree, own)
-	paths := d.nodeTimes(Filter{}).onPaths(all.Tree, all.Of)
+	paths := d.nodeTimes().onPaths(all.Tree, all.Of)
 	check := func(what string, group []int32, groups int, process func(int) int32) {
 		around, at := calltree.Sum(inclusive, group, groups), calltree.Sum(own, group, groups)
 		for i, r := range paths.group(group, groups) {

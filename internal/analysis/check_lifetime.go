@@ -15,7 +15,7 @@ func (c *checker) lifetimes(s *session.Session, d *Data, derived *session.Derive
 		}
 		return err
 	}
-	v, err := d.Lifetimes(Filter{})
+	v, err := d.Lifetimes()
 	if err != nil {
 		return err
 	}

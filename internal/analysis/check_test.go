@@ -200,7 +200,7 @@ func TestSourceStoredEqualsComputed(t *testing.T) {
 
 // everything reads all that a Source has.
 func everything(t *rapid.T, s *session.Session) []any {
-	v, err := Open(s, Filter{})
+	v, err := Open(s, Selection{})
 	if err != nil {
 		t.Fatal(err)
 	}

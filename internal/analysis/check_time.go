@@ -17,7 +17,7 @@ func (c *checker) times(d *Data, derived *session.Derived) {
 	if len(d.Timings) == 0 {
 		return
 	}
-	whole := d.measure(Filter{})
+	whole := d.measure()
 	c.calls(d, whole)
 	c.timeSums(d, whole, derived)
 	c.timeParents(derived)
@@ -220,7 +220,7 @@ func (d *Data) inexact(whole []measured) q.Nanoseconds {
 		return math.MaxInt64
 	}
 	sum, probes := q.Nanoseconds(0), d.probesOf()
-	inclusives, each := d.measureInclusive(Filter{})
+	inclusives, each := d.measureInclusive()
 	for i := range whole {
 		for _, m := range []*measured{&whole[i], &inclusives[i], &each[i]} {
 			t := m.correct(processOf(probes, d.threadProcess[d.timingThread[i]]))

@@ -125,7 +125,7 @@ func TestTimesStoredEqualComputed(t *testing.T) {
 
 // allTimes reads all times that a Source has.
 func allTimes(t *rapid.T, s *session.Session) []any {
-	v, err := Open(s, Filter{})
+	v, err := Open(s, Selection{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,9 +9,9 @@ import (
 	"github.com/clrprof/clrprof/internal/session"
 )
 
-// Derive computes all derived tables of the part of the session that f lets through.
-func (d *Data) Derive(f Filter) (*session.Derived, error) {
-	bySite, err := d.SiteAmounts(f)
+// Derive computes all derived tables of what is selected.
+func (d *Data) Derive() (*session.Derived, error) {
+	bySite, err := d.SiteAmounts()
 	if err != nil {
 		return nil, err
 	}
@@ -23,10 +23,10 @@ func (d *Data) Derive(f Filter) (*session.Derived, error) {
 		addTo(byType, d.siteType[i], a)
 		addTo(byThread, d.siteThread[i], a)
 	}
-	times := d.nodeTimes(f)
+	times := d.nodeTimes()
 	tree := d.callTree(own, times)
 	out := &session.Derived{}
-	if f.IsZero() && len(d.Followed) > 0 {
+	if d.in.selection.IsZero() && len(d.Followed) > 0 {
 		if err := d.deriveSummary(out, bySite); err != nil {
 			return nil, err
 		}

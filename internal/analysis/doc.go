@@ -1,5 +1,5 @@
 // Package analysis computes the derived tables of a session from its recorded
-// ones, restricts them to a process, a thread or a span of time, and checks that
+// ones, of the whole or of a part that a Selection selects, and checks that
 // nothing in a session contradicts anything else.
 //
 // # Problem
@@ -13,8 +13,8 @@
 // Load reads the recorded tables into flat arrays and replaces ids by positions.
 // Data.Derive is the only place where values are computed. Its result is stored
 // by Complete, compared with the stored one by Check, and handed out by Source, which
-// views read: from the stored tables if the session is complete and nothing is
-// filtered, else from a fresh Derive.
+// views read: from the stored tables if the session is complete and everything is
+// selected, else from a fresh Derive.
 //
 // Times are summed by the same rules as amounts of memory (calltree knows no difference) after one step more: of each
 // timing, the time that the probes themselves took is taken out, and the result is rounded to nanoseconds. Everything else
@@ -22,8 +22,10 @@
 //
 // # Invariants
 //
-//   - Derive with no filter gives exactly the stored derived tables.
-//   - The smallest and largest values of single calls are those of the whole run: a filter by time leaves them out.
+//   - Derive of everything gives exactly the stored derived tables.
+//   - The smallest and largest values of single calls are those of the whole run and of whole calls: only a selection by process and
+//     thread has them.
+//   - A selection and its complement add up to the whole.
 //   - Rows of zeros are left out, in every table alike.
 //   - Rows are in the order of their key, and a path's parent comes before it.
 //   - A session with broken references gives an error that wraps session.ErrCorrupt.

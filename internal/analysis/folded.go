@@ -40,8 +40,8 @@ func (d *Data) foldedNodes() []bool {
 	return out
 }
 
-// foldedTimes sums what the filter lets through; nil: there is nothing.
-func (d *Data) foldedTimes(f Filter, probes []probes) *foldedTimes {
+// foldedTimes sums what is selected; nil: there is nothing.
+func (d *Data) foldedTimes(probes []probes) *foldedTimes {
 	inside := d.foldedNodes()
 	if inside == nil && len(d.TimingInclusives) == 0 {
 		return nil
@@ -61,7 +61,7 @@ func (d *Data) foldedTimes(f Filter, probes []probes) *foldedTimes {
 			}
 		}
 	}
-	whole, each := d.measureInclusive(f)
+	whole, each := d.measureInclusive()
 	for i, m := range whole {
 		if m == (measured{}) && each[i] == (measured{}) {
 			continue
@@ -76,13 +76,12 @@ func (d *Data) foldedTimes(f Filter, probes []probes) *foldedTimes {
 	return out
 }
 
-// measureInclusive sums the time of folded calls that the filter lets through, by timing; and that of each call by itself.
-func (d *Data) measureInclusive(f Filter) (whole, each []measured) {
-	pass := d.passes(f)
+// measureInclusive sums the time of folded calls that are selected, by timing; and that of each call by itself.
+func (d *Data) measureInclusive() (whole, each []measured) {
 	whole, each = make([]measured, len(d.Timings)), make([]measured, len(d.Timings))
 	for i, r := range d.TimingInclusives {
 		timing := d.inclusiveOf[i]
-		if !pass(d.inclusiveAt[i], d.timingThread[timing]) {
+		if !d.in.inSlice(d.inclusiveAt[i]) || !lets(d.in.timings, timing) {
 			continue
 		}
 		m := &whole[timing]

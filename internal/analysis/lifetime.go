@@ -45,7 +45,6 @@ func (l Lifetime) IsZero() bool { return l == Lifetime{} }
 // Lifetimes are lifetimes by what a view shows. They are computed when they are asked for.
 type Lifetimes struct {
 	data      *Data
-	filter    Filter
 	sites     []Lifetime // by position
 	nodes     []Lifetime
 	nodeIndex index[session.NodeID]
@@ -56,40 +55,46 @@ type LifetimeAmounts struct {
 	Inclusive, Exclusive Lifetime
 }
 
-// Lifetimes returns the lifetimes of the part of the session that f lets through, or ErrNoLifetime.
-func (d *Data) Lifetimes(f Filter) (*Lifetimes, error) {
+// Lifetimes returns the lifetimes of what is selected, or ErrNoLifetime.
+func (d *Data) Lifetimes() (*Lifetimes, error) {
 	if len(d.Followed) == 0 {
 		return nil, ErrNoLifetime
 	}
-	born, err := d.SiteAmounts(f)
+	born, err := d.SiteAmounts()
 	if err != nil {
 		return nil, err
 	}
-	return d.lifetimesBorn(f, born)
+	return d.lifetimesBorn(born)
 }
 
-// lifetimesBorn adds the deaths to what SiteAmounts returned for the same filter.
-func (d *Data) lifetimesBorn(f Filter, born []q.Amount) (*Lifetimes, error) {
+// lifetimesBorn adds the deaths to what SiteAmounts returned.
+func (d *Data) lifetimesBorn(born []q.Amount) (*Lifetimes, error) {
 	sites := make([]Lifetime, len(d.Sites))
 	for i, a := range born {
 		sites[i].Born = a
 	}
-	pass := d.passes(f)
-	err := d.eachDeath(everySlice, func(slice, site int32, dead *session.SiteDeath) {
-		if pass(slice, d.siteThread[site]) && dead.Generation >= 0 && dead.Generation < session.Generations {
+	if err := d.addDeaths(sites); err != nil {
+		return nil, err
+	}
+	return d.lifetimesOf(sites), nil
+}
+
+// addDeaths adds what died to the lifetimes of sites, by position.
+func (d *Data) addDeaths(sites []Lifetime) error {
+	if d.in.gcs != nil {
+		return d.deadBetween(sites)
+	}
+	return d.eachDeath(d.in.span, func(slice, site int32, dead *session.SiteDeath) {
+		if d.in.inSlice(slice) && lets(d.in.sites, site) && dead.Generation >= 0 && dead.Generation < session.Generations {
 			sum := &sites[site].Dead[dead.Generation]
 			*sum = sum.Add(dead.Amount)
 		}
 	})
-	if err != nil {
-		return nil, err
-	}
-	return d.lifetimesOf(f, sites), nil
 }
 
 // lifetimesOf adds up the lifetimes of sites, by position.
-func (d *Data) lifetimesOf(f Filter, sites []Lifetime) *Lifetimes {
-	v := &Lifetimes{data: d, filter: f, sites: sites, nodes: make([]Lifetime, len(d.Nodes)),
+func (d *Data) lifetimesOf(sites []Lifetime) *Lifetimes {
+	v := &Lifetimes{data: d, sites: sites, nodes: make([]Lifetime, len(d.Nodes)),
 		nodeIndex: newIndex(d.Nodes, func(r *session.Node) session.NodeID { return r.ID })}
 	for i, l := range v.sites {
 		if n := d.siteNode[i]; n >= 0 {
@@ -169,7 +174,7 @@ func (v *Lifetimes) Paths() map[session.PathID]LifetimeAmounts {
 		born[i] = v.nodes[i].Born
 	}
 	out := map[session.PathID]LifetimeAmounts{}
-	tree := v.data.callTree(born, v.data.nodeTimes(v.filter))
+	tree := v.data.callTree(born, v.data.nodeTimes())
 	for i, path := range tree.merged {
 		if tree.memory.keep[path] {
 			out[session.PathID(i+1)] = LifetimeAmounts{inclusive[path], own[path]}

@@ -19,7 +19,7 @@ func amountOf(n q.Count, bytes q.Bytes) q.Amount { return q.Amount{Allocations: 
 func TestLifetimeValues(t *testing.T) {
 	s := open(t, sessiontest.Aging(), filepath.Join(t.TempDir(), "a"))
 	defer s.Close()
-	v, err := Open(s, Filter{})
+	v, err := Open(s, Selection{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,7 +65,7 @@ func TestLifetimeValues(t *testing.T) {
 func TestLifetimesInTime(t *testing.T) {
 	s := open(t, sessiontest.Aging(), filepath.Join(t.TempDir(), "a"))
 	defer s.Close()
-	v, err := Open(s, Filter{Process: 1, From: 3e9})
+	v, err := Open(s, Selection{Processes: []session.ProcessID{1}, From: 3e9})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,7 +83,7 @@ func TestLifetimesInTime(t *testing.T) {
 func TestNoLifetimes(t *testing.T) {
 	s := open(t, sessiontest.Shop(), filepath.Join(t.TempDir(), "a"))
 	defer s.Close()
-	v, err := Open(s, Filter{})
+	v, err := Open(s, Selection{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,13 +103,13 @@ func TestLifetimesAddUp(t *testing.T) {
 		if err != nil {
 			rt.Fatal(err)
 		}
-		whole, err := d.Lifetimes(Filter{})
+		whole, err := part(rt, d, Selection{}).Lifetimes()
 		if err != nil {
 			rt.Fatal(err)
 		}
 		var byTime Lifetime
 		for _, slice := range d.Slices {
-			part, err := d.Lifetimes(Filter{From: slice.Begin, To: slice.End})
+			part, err := part(rt, d, Selection{From: slice.Begin, To: slice.End}).Lifetimes()
 			if err != nil {
 				rt.Fatal(err)
 			}
@@ -150,7 +150,7 @@ func TestSummaryIsStored(t *testing.T) {
 		if err := Complete(w); err != nil {
 			t.Fatal(err)
 		}
-		stored, err := Open(w.Session, Filter{})
+		stored, err := Open(w.Session, Selection{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -158,7 +158,7 @@ func TestSummaryIsStored(t *testing.T) {
 		if err != nil || stored.data != nil {
 			t.Fatalf("%v; it was read from the events: %v", err, stored.data != nil)
 		}
-		computed, err := Open(w.Session, Filter{})
+		computed, err := Open(w.Session, Selection{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -3,7 +3,6 @@ package analysis
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"sort"
 
 	"github.com/clrprof/clrprof/internal/calltree"
@@ -85,11 +84,12 @@ type Data struct {
 	siteType        []int32
 	threadProcess   []int32
 
+	in        *scope // what is selected of it
 	paths     calltree.Merged
 	pathNodes bool // paths is there
 }
 
-// Load reads the recorded and resolved tables of s and checks their references.
+// Load reads the recorded and resolved tables of s and checks their references. Everything is selected.
 func Load(s *session.Session) (*Data, error) {
 	d := &Data{}
 	if err := d.read(s); err != nil {
@@ -98,7 +98,7 @@ func Load(s *session.Session) (*Data, error) {
 	if err := d.link(); err != nil {
 		return nil, fmt.Errorf("session %s: %w", s.Path(), err)
 	}
-	return d, nil
+	return d.Select(Selection{})
 }
 
 // read reads the tables.
@@ -196,15 +196,14 @@ func (d *Data) merged() *calltree.Merged {
 	return &d.paths
 }
 
-// everySlice is a span of slices that has all of them, and what belongs to none.
-var everySlice = [2]session.SliceID{0, math.MaxInt64}
-
-// eachValue calls fn for the rows of site_value in a span of slices, with the positions of slice and site.
-func (d *Data) eachValue(of [2]session.SliceID, fn func(slice, site int32, v *session.SiteValue)) error {
+// eachRow calls fn for the rows of a table by slice and site in a span of slices, with the positions of both.
+func eachRow[T any](d *Data, table string, read func(from, to session.SliceID, fn func(*T)) error, of [2]session.SliceID,
+	ids func(*T) (session.SliceID, session.SiteID), fn func(slice, site int32, row *T)) error {
 	var missing error
-	err := d.session.EachSiteValue(of[0], of[1], func(v *session.SiteValue) {
-		if slice, site, err := d.find("site_value", v.Slice, v.Site); err == nil {
-			fn(slice, site, v)
+	err := read(of[0], of[1], func(row *T) {
+		at, of := ids(row)
+		if slice, site, err := d.find(table, at, of); err == nil {
+			fn(slice, site, row)
 		} else if missing == nil {
 			missing = err
 		}
@@ -212,17 +211,16 @@ func (d *Data) eachValue(of [2]session.SliceID, fn func(slice, site int32, v *se
 	return cmp.Or(err, missing)
 }
 
-// eachDeath is eachValue for site_death.
+// eachValue is eachRow for what sites allocated.
+func (d *Data) eachValue(of [2]session.SliceID, fn func(slice, site int32, v *session.SiteValue)) error {
+	ids := func(v *session.SiteValue) (session.SliceID, session.SiteID) { return v.Slice, v.Site }
+	return eachRow(d, "site_value", d.session.EachSiteValue, of, ids, fn)
+}
+
+// eachDeath is eachRow for what died.
 func (d *Data) eachDeath(of [2]session.SliceID, fn func(slice, site int32, f *session.SiteDeath)) error {
-	var missing error
-	err := d.session.EachSiteDeath(of[0], of[1], func(f *session.SiteDeath) {
-		if slice, site, err := d.find("site_death", f.Slice, f.Site); err == nil {
-			fn(slice, site, f)
-		} else if missing == nil {
-			missing = err
-		}
-	})
-	return cmp.Or(err, missing)
+	ids := func(f *session.SiteDeath) (session.SliceID, session.SiteID) { return f.Slice, f.Site }
+	return eachRow(d, "site_death", d.session.EachSiteDeath, of, ids, fn)
 }
 
 // errNotThere is wrapped by errors that say that a row refers to one that does not exist.
@@ -244,34 +242,16 @@ func (d *Data) find(table string, slice session.SliceID, site session.SiteID) (s
 	return sliceAt, siteAt, nil
 }
 
-// SiteAmounts returns what each site allocated as far as f lets it through, in
-// the order of Sites.
-func (d *Data) SiteAmounts(f Filter) ([]q.Amount, error) {
-	if err := f.check(d); err != nil {
-		return nil, err
-	}
-	pass := d.passes(f)
+// SiteAmounts returns what each site allocated, in the order of Sites.
+func (d *Data) SiteAmounts() ([]q.Amount, error) {
 	out := make([]q.Amount, len(d.Sites))
-	err := d.eachValue(everySlice, func(slice, site int32, v *session.SiteValue) {
-		if pass(slice, d.siteThread[site]) {
+	if d.in.gcs != nil {
+		return out, d.bornBetween(out)
+	}
+	err := d.eachValue(d.in.span, func(slice, site int32, v *session.SiteValue) {
+		if d.in.inSlice(slice) && lets(d.in.sites, site) {
 			out[site] = out[site].Add(v.Amount)
 		}
 	})
 	return out, err
-}
-
-// passes returns whether the filter lets through what belongs to a slice and a thread, both by position. None of either
-// is let through.
-func (d *Data) passes(f Filter) func(slice, thread int32) bool {
-	slices := make([]bool, len(d.Slices))
-	for i, s := range d.Slices {
-		slices[i] = f.overlaps(s)
-	}
-	threads := make([]bool, len(d.Threads))
-	for i, t := range d.Threads {
-		threads[i] = (f.Thread == 0 || f.Thread == t.ID) && (f.Process == 0 || f.Process == t.Process)
-	}
-	return func(slice, thread int32) bool {
-		return (slice < 0 || slices[slice]) && (thread < 0 || threads[thread])
-	}
 }

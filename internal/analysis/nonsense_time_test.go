@@ -57,7 +57,7 @@ func TestTimesSurviveNonsense(t *testing.T) {
 		if _, err := Check(s); err != nil {
 			t.Fatal(err)
 		}
-		for _, f := range []Filter{{Process: 1}, {Thread: 2, From: 1}} {
+		for _, f := range []Selection{{Processes: []session.ProcessID{1}}, {Threads: []session.ThreadID{2}, From: 1}} {
 			if v, err := Open(s, f); err == nil {
 				v.Range("*")
 			}

@@ -6,13 +6,13 @@ import (
 	q "github.com/clrprof/clrprof/internal/quantity"
 )
 
-// Range returns the values of a set of functions in the part of the session that f lets through; see Source.Range.
-func (d *Data) Range(f Filter, text string) (*Range, error) {
+// Range returns the values of a set of functions in what is selected; see Source.Range.
+func (d *Data) Range(text string) (*Range, error) {
 	of, err := pattern.Compile(text)
 	if err != nil {
 		return nil, err
 	}
-	bySite, err := d.SiteAmounts(f)
+	bySite, err := d.SiteAmounts()
 	if err != nil {
 		return nil, err
 	}
@@ -20,7 +20,7 @@ func (d *Data) Range(f Filter, text string) (*Range, error) {
 	for i, a := range bySite {
 		addTo(own, d.siteNode[i], a)
 	}
-	times := d.nodeTimes(f)
+	times := d.nodeTimes()
 	tree := d.callTree(own, times)
 	in := d.matching(of)
 	out := &Range{}

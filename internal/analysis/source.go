@@ -11,7 +11,7 @@ import (
 // stored tables when it can and computes when it must; a view cannot tell.
 type Source struct {
 	session   *session.Session
-	filter    Filter
+	selection Selection
 	derived   *session.Derived                       // nil: read the stored tables
 	data      *Data                                  // nil until something needs it
 	types     *TypeTrees                             // nil until something needs it
@@ -20,22 +20,21 @@ type Source struct {
 	beneath   map[session.PathID][]session.PathTime  // likewise
 }
 
-// Open returns the values of the part of s that f lets through. Errors are
-// those of f (ErrNoProcess, ErrNoThread, ErrNoSlice) and of reading s.
-func Open(s *session.Session, f Filter) (*Source, error) {
+// Open returns the values of what is selected of s. Errors are those of Data.Select and of reading s.
+func Open(s *session.Session, sel Selection) (*Source, error) {
 	state, err := s.State()
 	if err != nil {
 		return nil, err
 	}
-	v := &Source{session: s, filter: f}
-	if state == session.Complete && f.IsZero() {
+	v := &Source{session: s, selection: sel}
+	if state == session.Complete && sel.IsZero() {
 		return v, nil
 	}
 	d, err := v.load()
 	if err != nil {
 		return nil, err
 	}
-	if v.derived, err = d.Derive(f); err != nil {
+	if v.derived, err = d.Derive(); err != nil {
 		return nil, fmt.Errorf("session %s: %w", s.Path(), err)
 	}
 	return v, nil
@@ -44,8 +43,8 @@ func Open(s *session.Session, f Filter) (*Source, error) {
 // Session returns the session that the values belong to.
 func (v *Source) Session() *session.Session { return v.session }
 
-// Filter returns what the values are restricted to.
-func (v *Source) Filter() Filter { return v.filter }
+// Selection returns what of the session the values are.
+func (v *Source) Selection() Selection { return v.selection }
 
 func (v *Source) load() (*Data, error) {
 	if v.data == nil {
@@ -53,7 +52,9 @@ func (v *Source) load() (*Data, error) {
 		if err != nil {
 			return nil, err
 		}
-		v.data = d
+		if v.data, err = d.Select(v.selection); err != nil {
+			return nil, err
+		}
 	}
 	return v.data, nil
 }
@@ -155,7 +156,7 @@ func (v *Source) TypePaths(of session.TypeID) ([]session.PathValue, error) {
 		if err != nil {
 			return nil, err
 		}
-		if v.types, err = d.TypeTrees(v.filter); err != nil {
+		if v.types, err = d.TypeTrees(); err != nil {
 			return nil, err
 		}
 	}
@@ -169,7 +170,7 @@ func (v *Source) Lifetimes() (*Lifetimes, error) {
 		if err != nil {
 			return nil, err
 		}
-		if v.lifetimes, err = d.Lifetimes(v.filter); err != nil {
+		if v.lifetimes, err = d.Lifetimes(); err != nil {
 			return nil, err
 		}
 	}
@@ -182,7 +183,7 @@ func Complete(w *session.Writer) error {
 	if err != nil {
 		return err
 	}
-	derived, err := d.Derive(Filter{})
+	derived, err := d.Derive()
 	if err != nil {
 		return fmt.Errorf("session %s: %w", w.Path(), err)
 	}

@@ -10,12 +10,18 @@ import (
 // ErrNoTime means that calls were not timed.
 var ErrNoTime = errors.New("this session holds no times: it was recorded without --time")
 
-// ProcessesTimed returns how the calls of each process were timed, in the order of process; none: there are no times.
-func (v *Source) ProcessesTimed() ([]session.ProcessTime, error) { return v.session.ProcessTimes() }
+// ProcessesTimed returns how the calls of each process were timed, in the order of process; none: there are no times, or
+// the selection has none.
+func (v *Source) ProcessesTimed() ([]session.ProcessTime, error) {
+	if !v.selection.hasTimes() {
+		return nil, nil
+	}
+	return v.session.ProcessTimes()
+}
 
 // SingleCalls reports whether the smallest and largest values of single calls are known: they are those of the whole
-// run, so a filter by time leaves them out.
-func (v *Source) SingleCalls() bool { return v.filter.From == 0 && v.filter.To == 0 }
+// run and of whole calls, so only a selection by process and thread has them.
+func (v *Source) SingleCalls() bool { return v.selection.singleCalls() }
 
 // TotalTime returns the time of all threads, and their calls: the sum over the processes.
 func (v *Source) TotalTime() (session.TimeValue, error) {
@@ -100,5 +106,5 @@ func (v *Source) Range(text string) (*Range, error) {
 	if err != nil {
 		return nil, err
 	}
-	return d.Range(v.filter, text)
+	return d.Range(text)
 }

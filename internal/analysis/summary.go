@@ -155,7 +155,7 @@ func (v *Lifetimes) section(parts []q.Amount, of, first []int32, limit int) Life
 
 // deriveSummary computes the tables from which a summary opens; born is what each site allocated.
 func (d *Data) deriveSummary(out *session.Derived, born []q.Amount) error {
-	v, err := d.lifetimesBorn(Filter{}, born)
+	v, err := d.lifetimesBorn(born)
 	if err != nil {
 		return err
 	}

@@ -91,25 +91,24 @@ type measured struct {
 	q.Waits
 }
 
-// measure sums what the filter lets through, by timing.
-func (d *Data) measure(f Filter) []measured {
-	pass := d.passes(f)
-	last := int32(none) // slices are in the order of time
-	for i, s := range d.Slices {
-		if f.overlaps(s) {
-			last = int32(i)
-		}
-	}
+// measure sums what is selected, by timing.
+func (d *Data) measure() []measured {
 	out := make([]measured, len(d.Timings))
 	d.values.each(func(slice, timing int32, v *session.TimingValue) {
-		m, thread := &out[timing], d.timingThread[timing]
-		if slice <= last && pass(none, thread) {
-			m.running += v.Calls - v.Ended
-		}
-		if !pass(slice, thread) {
+		m := &out[timing]
+		if !lets(d.in.timings, timing) {
 			return
 		}
-		m.calls += v.Calls
+		shown := d.in.moved == nil || !d.in.moved[timing]
+		if shown && slice <= d.in.last {
+			m.running += v.Calls - v.Ended
+		}
+		if !d.in.inSlice(slice) {
+			return
+		}
+		if shown {
+			m.calls += v.Calls
+		}
 		m.ended += v.Ended
 		m.made += v.Made
 		m.elapsed += v.Elapsed
@@ -247,14 +246,14 @@ type extentAt struct {
 	extent
 }
 
-// nodeTimes sums the corrected times of the part of the session that f lets through; nil if there are none.
-func (d *Data) nodeTimes(f Filter) *nodeTimes {
+// nodeTimes sums the corrected times of what is selected; nil if there are none.
+func (d *Data) nodeTimes() *nodeTimes {
 	if len(d.Timings) == 0 {
 		return nil
 	}
 	n := &nodeTimes{own: make([]q.Time, len(d.Nodes)), counts: make([]counts, len(d.Nodes)), threads: make([]threadTime, len(d.Threads))}
 	probes := d.probesOf()
-	for i, m := range d.measure(f) {
+	for i, m := range d.measure() {
 		thread, node := d.timingThread[i], d.timingNode[i]
 		t := m.correct(processOf(probes, d.threadProcess[thread])).Time
 		c := counts{m.calls, m.running, m.made, 0}
@@ -266,14 +265,13 @@ func (d *Data) nodeTimes(f Filter) *nodeTimes {
 			n.counts[p].pending += m.running
 		}
 	}
-	n.folded = d.foldedTimes(f, probes)
-	if f.From != 0 || f.To != 0 { // extremes are those of the whole run
+	n.folded = d.foldedTimes(probes)
+	if !d.in.selection.singleCalls() { // extremes are those of the whole run, and of whole calls
 		return n
 	}
-	pass := d.passes(f)
 	n.extents = make([]extentAt, 0, len(d.TimingExtremes))
 	for i, e := range d.TimingExtremes {
-		if timing := d.extremeOf[i]; pass(none, d.timingThread[timing]) {
+		if timing := d.extremeOf[i]; lets(d.in.timings, timing) {
 			n.extents = append(n.extents, extentAt{d.timingNode[timing], extent{e.Extremes, true}})
 		}
 	}

@@ -163,7 +163,7 @@ func TestTimesAgainstStory(t *testing.T) {
 }
 
 func (s *story) compare(t *rapid.T, b *sessiontest.Builder, file *session.Session) {
-	v, err := Open(file, Filter{})
+	v, err := Open(file, Selection{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -172,7 +172,7 @@ func (v *naiveTimes) add(timing session.Timing, t q.Time, sum session.TimingValu
 }
 
 // newNaiveTimes computes the tables of the part of b that the filter lets through.
-func newNaiveTimes(b *sessiontest.Builder, f Filter, in func(session.FunctionID) bool) *naiveTimes {
+func newNaiveTimes(b *sessiontest.Builder, f Selection, in func(session.FunctionID) bool) *naiveTimes {
 	v := &naiveTimes{b, map[string]naiveRow{}, map[[2]session.FunctionID]naiveRow{}, map[session.FunctionID]naiveRow{}, map[session.ModuleID]naiveRow{},
 		map[naiveLine]naiveRow{}, map[session.InstructionID]naiveRow{}, map[session.ThreadID]naiveRow{}, map[session.ProcessID]naiveRow{}, map[int]naiveRow{}, in}
 	to := f.To
@@ -181,7 +181,7 @@ func newNaiveTimes(b *sessiontest.Builder, f Filter, in func(session.FunctionID)
 	}
 	for _, timing := range b.Timings {
 		process := b.Threads[timing.Thread-1].Process
-		if f.Process != 0 && f.Process != process || f.Thread != 0 && f.Thread != timing.Thread {
+		if !f.HasThread(&b.Threads[timing.Thread-1]) {
 			continue
 		}
 		var sum session.TimingValue
@@ -294,15 +294,15 @@ func TestTimesAgainstNaive(t *testing.T) {
 		b := randomTimes(rt)
 		s := open(rt, b, filepath.Join(dir, "a"))
 		defer s.Close()
-		f := Filter{}
+		f := Selection{}
 		if rapid.Bool().Draw(rt, "filtered") {
-			f = drawFilter(rt, b)
+			f = drawSelection(rt, b)
 		}
 		d, err := Load(s)
 		if err != nil {
 			rt.Fatal(err)
 		}
-		derived, err := d.Derive(f)
+		derived, err := part(rt, d, f).Derive()
 		if err != nil {
 			rt.Fatal(err)
 		}
@@ -316,7 +316,7 @@ func TestTimesAgainstNaive(t *testing.T) {
 			return rules.Keeps(module, b.Functions[id-1].RawType, b.Functions[id-1].RawName)
 		})
 		want.compare(rt, derived)
-		got, err := d.Range(f, pattern)
+		got, err := part(rt, d, f).Range(pattern)
 		if err != nil {
 			rt.Fatal(err)
 		}
@@ -335,10 +335,10 @@ func TestTimesAgainstNaive(t *testing.T) {
 }
 
 // naiveRange is what was allocated with a function of a set on the stack, and at its top.
-func naiveRange(b *sessiontest.Builder, f Filter, in func(session.FunctionID) bool) q.Amounts {
+func naiveRange(b *sessiontest.Builder, f Selection, in func(session.FunctionID) bool) q.Amounts {
 	var out q.Amounts
 	for _, r := range b.SiteValues {
-		if !lets(b, f, r) {
+		if !isIn(b, f, r) {
 			continue
 		}
 		node := b.Sites[r.Site-1].Node

@@ -39,7 +39,7 @@ func program(inside, outside float64, functions int) (*sessiontest.Builder, sess
 }
 
 // derive computes all tables, after a check of the session.
-func derive(t *testing.T, b *sessiontest.Builder, f Filter) *session.Derived {
+func derive(t *testing.T, b *sessiontest.Builder, f Selection) *session.Derived {
 	t.Helper()
 	s := open(t, b, filepath.Join(t.TempDir(), "a"))
 	defer s.Close()
@@ -50,7 +50,7 @@ func derive(t *testing.T, b *sessiontest.Builder, f Filter) *session.Derived {
 	if err != nil {
 		t.Fatal(err)
 	}
-	derived, err := d.Derive(f)
+	derived, err := part(t, d, f).Derive()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,7 +73,7 @@ func TestFourValues(t *testing.T) {
 		1: {11_111, 10_101, 10_011, 10_001},
 		2: {1010, 1010, 10, 10},
 	}
-	got := asMap(derive(t, b, Filter{}).FunctionTimes, func(r session.FunctionTime) (session.FunctionID, four) { return r.Function, fourOf(r.Times) })
+	got := asMap(derive(t, b, Selection{}).FunctionTimes, func(r session.FunctionTime) (session.FunctionID, four) { return r.Function, fourOf(r.Times) })
 	if diff := cmp.Diff(want, got, cmp.AllowUnexported(four{})); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -95,7 +95,7 @@ func TestRecursion(t *testing.T) {
 	of := func(v session.TimeValue, s session.SingleCalls) row {
 		return row{v.Calls, v.Inclusive.Elapsed, v.Exclusive.Elapsed, s.NodesElapsed, s.ElapsedInclusive.Min, s.ElapsedInclusive.Max, s.ElapsedExclusive.Min, s.ElapsedExclusive.Max}
 	}
-	d := derive(t, b, Filter{})
+	d := derive(t, b, Selection{})
 	// On main A is on the stack for all 31 ns, and its calls took 31, 14 and 4, each with those in it.
 	// On other B is on the stack for all 12,700 ns, A for all but the first 100 and the last 6400.
 	wantFunctions := map[session.FunctionID]row{
@@ -145,7 +145,7 @@ func TestRecursion(t *testing.T) {
 
 // TestTimedSample has the numbers of the sample, added up by hand.
 func TestTimedSample(t *testing.T) {
-	d := derive(t, sessiontest.Timed(), Filter{})
+	d := derive(t, sessiontest.Timed(), Selection{})
 	type row struct {
 		calls, running q.Count
 		four
@@ -174,7 +174,7 @@ func TestTimedSample(t *testing.T) {
 
 // TestTimesInSlices: the first half of the sample, in which Main calls Work and is still running.
 func TestTimesInSlices(t *testing.T) {
-	d := derive(t, sessiontest.Timed(), Filter{To: 500_000_000})
+	d := derive(t, sessiontest.Timed(), Selection{To: 500_000_000})
 	type row struct {
 		calls, running q.Count
 		four
@@ -190,7 +190,7 @@ func TestTimesInSlices(t *testing.T) {
 		t.Errorf("first half (-want +got):\n%s", diff)
 	}
 	// One thread of the second half, in which no call of Main begins; what runs at its end is known.
-	d = derive(t, sessiontest.Timed(), Filter{From: 500_000_000, Thread: 2})
+	d = derive(t, sessiontest.Timed(), Selection{From: 500_000_000, Threads: []session.ThreadID{2}})
 	got = asMap(d.FunctionTimes, func(r session.FunctionTime) (session.FunctionID, row) {
 		return r.Function, row{r.Calls, r.Running, fourOf(r.Times)}
 	})
@@ -245,7 +245,7 @@ func TestCorrectNonsense(t *testing.T) {
 func TestRange(t *testing.T) {
 	s := open(t, sessiontest.Timed(), filepath.Join(t.TempDir(), "a"))
 	defer s.Close()
-	v, err := Open(s, Filter{})
+	v, err := Open(s, Selection{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -268,7 +268,7 @@ func TestRange(t *testing.T) {
 			t.Errorf("%s: functions %v, %d calls, %+v, want %+v", c.pattern, r.Functions, r.Time.Calls, fourOf(r.Time.Times), c.want)
 		}
 	}
-	if _, err := Open(s, Filter{Thread: 9}); !errors.Is(err, ErrNoThread) {
+	if _, err := Open(s, Selection{Threads: []session.ThreadID{9}}); !errors.Is(err, ErrNoThread) {
 		t.Error(err)
 	}
 }

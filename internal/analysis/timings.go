@@ -10,16 +10,13 @@ type TimingTime struct {
 	q.Time
 }
 
-// TimingTimes returns the times of the timings, without what the probes added, as far as f lets them through, in the
-// order of Timings. Their sum is Source.TotalTime.
-func (d *Data) TimingTimes(f Filter) ([]TimingTime, error) {
-	if err := f.check(d); err != nil {
-		return nil, err
-	}
+// TimingTimes returns the times of the timings, without what the probes added, in the order of Timings. Their sum is
+// Source.TotalTime.
+func (d *Data) TimingTimes() []TimingTime {
 	probes := d.probesOf()
 	out := make([]TimingTime, len(d.Timings))
-	for i, m := range d.measure(f) {
+	for i, m := range d.measure() {
 		out[i] = TimingTime{m.calls, m.correct(processOf(probes, d.threadProcess[d.timingThread[i]])).Time}
 	}
-	return out, nil
+	return out
 }

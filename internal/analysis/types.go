@@ -18,9 +18,9 @@ type TypeTrees struct {
 	reached []bool                     // scratch, by path; false between calls
 }
 
-// TypeTrees prepares the trees of the part of the session that f lets through.
-func (d *Data) TypeTrees(f Filter) (*TypeTrees, error) {
-	bySite, err := d.SiteAmounts(f)
+// TypeTrees prepares the trees of what is selected.
+func (d *Data) TypeTrees() (*TypeTrees, error) {
+	bySite, err := d.SiteAmounts()
 	if err != nil {
 		return nil, err
 	}

@@ -21,7 +21,7 @@ import (
 // exportFormat is a format that sessions can be exported to.
 type exportFormat struct {
 	name, extension string
-	write           func(io.Writer, *session.Session, analysis.Filter) error
+	write           func(io.Writer, *session.Session, analysis.Selection) error
 	file            func(path string, s *session.Session) error // instead of write, of formats that are no streams and have everything
 	directory       bool                                        // file fills a directory
 }
@@ -38,7 +38,7 @@ var exportFormats = []exportFormat{
 func newExportCommand(e *environment) *cobra.Command {
 	var format, output string
 	var force bool
-	var filter filterFlags
+	var only selectionFlags
 	cmd := &cobra.Command{
 		Use:   "export SESSION --format FORMAT [-o FILE]",
 		Short: "Write a session in the format of another tool",
@@ -68,15 +68,20 @@ func newExportCommand(e *environment) *cobra.Command {
 				return readError(err)
 			}
 			defer s.Close()
-			f, err := filter.filter(s)
+			sel, err := only.selection(s)
 			if err != nil {
 				return readError(err)
 			}
-			if chosen.file != nil && (output == "-" || !f.IsZero()) {
+			if chosen.file != nil && (output == "-" || !sel.IsZero()) {
 				return usage("the format %s is a file with everything: no filters, and no standard output", chosen.name)
 			}
+			notes, err := report.SelectionNotes(sel, s, "")
+			if err != nil {
+				return readError(err)
+			}
+			tell(e, notes) // the file may have no place for it
 			if output == "-" {
-				return exported(chosen.write(e.stdout, s, f))
+				return exported(chosen.write(e.stdout, s, sel))
 			}
 			if output == "" {
 				output = strings.TrimSuffix(args[0], ".clrprof") + chosen.extension
@@ -84,7 +89,7 @@ func newExportCommand(e *environment) *cobra.Command {
 			if chosen.file != nil {
 				err = writePlace(output, force, chosen.directory, func() error { return chosen.file(output, s) })
 			} else {
-				err = writeFile(output, force, func(w io.Writer) error { return chosen.write(w, s, f) })
+				err = writeFile(output, force, func(w io.Writer) error { return chosen.write(w, s, sel) })
 			}
 			if err != nil {
 				return err
@@ -96,7 +101,7 @@ func newExportCommand(e *environment) *cobra.Command {
 	cmd.Flags().StringVar(&format, "format", "", "the format: pprof, sqlite, parquet")
 	cmd.Flags().StringVarP(&output, "output", "o", "", "the file to write; - for standard output (default: the session's name with the format's extension)")
 	cmd.Flags().BoolVarP(&force, "force", "f", false, "replace the file if it exists")
-	filter.add(cmd)
+	only.add(cmd)
 	return cmd
 }
 

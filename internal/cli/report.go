@@ -5,14 +5,11 @@ import (
 	"fmt"
 	"os"
 	"slices"
-	"strconv"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/clrprof/clrprof/internal/analysis"
-	"github.com/clrprof/clrprof/internal/quantity"
 	"github.com/clrprof/clrprof/internal/report"
 	"github.com/clrprof/clrprof/internal/session"
 )
@@ -23,98 +20,15 @@ const summaryTop = 8
 // twoCollections is the argument of the view diff-gcs.
 const twoCollections = "A B"
 
-// filterFlags restrict a command to a part of the session.
-type filterFlags struct {
-	process, thread string
-	from, to        time.Duration
-}
-
-func (f *filterFlags) add(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.process, "process", "", "only this process: its pid, or #N for the unique id N")
-	cmd.Flags().StringVar(&f.thread, "thread", "", "only this thread: its tid, or #N for the unique id N")
-	cmd.Flags().DurationVar(&f.from, "from", 0, "only from this time since the start on, such as 1.5s or 2m")
-	cmd.Flags().DurationVar(&f.to, "to", 0, "only up to this time since the start")
-}
-
-// filter finds what the flags name in the session.
-func (f *filterFlags) filter(s *session.Session) (analysis.Filter, error) {
-	out := analysis.Filter{From: quantity.Nanoseconds(f.from), To: quantity.Nanoseconds(f.to)}
-	if f.from < 0 || f.to < 0 || f.to != 0 && f.to <= f.from {
-		return out, usage("--from %s --to %s is not a span of time", f.from, f.to)
-	}
-	slices, err := s.Slices()
-	if err != nil {
-		return out, err
-	}
-	if out, err = out.Fit(slices); err != nil {
-		return out, err
-	}
-	if f.process != "" {
-		processes, err := s.Processes()
-		if err != nil {
-			return out, err
-		}
-		out.Process, err = pick("process", f.process, processes, func(p session.Process) (session.ProcessID, int64, bool) {
-			return p.ID, p.PID, true
-		})
-		if err != nil {
-			return out, err
-		}
-	}
-	if f.thread != "" {
-		threads, err := s.Threads()
-		if err != nil {
-			return out, err
-		}
-		out.Thread, err = pick("thread", f.thread, threads, func(t session.Thread) (session.ThreadID, int64, bool) {
-			return t.ID, t.OSID, out.Process == 0 || out.Process == t.Process
-		})
-		if err != nil {
-			return out, err
-		}
-	}
-	return out, nil
-}
-
-// pick finds the row whose number of the operating system, or unique id, is text.
-func pick[Row any, ID ~int64](what, text string, rows []Row, ids func(Row) (id ID, number int64, ok bool)) (ID, error) {
-	digits, unique := strings.CutPrefix(text, "#")
-	wanted, err := strconv.ParseInt(digits, 10, 64)
-	if err != nil {
-		return 0, usage("--%s %q is not a number: want its id in the operating system, or #N", what, text)
-	}
-	var found []ID
-	var all, same []string
-	for _, r := range rows {
-		id, number, ok := ids(r)
-		if !ok {
-			continue
-		}
-		all = append(all, strconv.FormatInt(number, 10))
-		if unique && int64(id) == wanted || !unique && number == wanted {
-			found = append(found, id)
-			same = append(same, fmt.Sprintf("#%d", id))
-		}
-	}
-	switch len(found) {
-	case 0:
-		return 0, exit(exitUsage, report.Unknown(what, text, all))
-	case 1:
-		return found[0], nil
-	}
-	return 0, exit(exitUsage, &report.UnknownError{What: what, Name: text, Candidates: same, Ambiguous: true})
-}
-
 // reportFlags are the flags of the report command.
 type reportFlags struct {
 	output  outputFlags
-	filter  filterFlags
+	only    selectionFlags
 	top     int
 	depth   int
 	min     float64
 	sort    string
 	by      string
-	gcs     string
 	columns []string
 	inRange string
 	raw     bool
@@ -154,12 +68,11 @@ func newReportCommand(e *environment) *cobra.Command {
 	f.Float64Var(&r.min, "min", 0, "hide tree rows with less than this percent of bytes, of allocations and of time (default: as for --top)")
 	f.StringVar(&r.sort, "sort", "", "sort by this column: numbers descending, names ascending")
 	f.StringVar(&r.by, "by", "", "rows of lifetime, ages, survivors and diff-gcs: type, site (stack and type), function or line (default type)")
-	f.StringVar(&r.gcs, "gc", "", "lifetime: only what happened from the end of collection A to that of B: A..B, or A.. or ..B")
 	f.StringSliceVar(&r.columns, "columns", nil, "show these columns, separated by commas")
 	f.StringVar(&r.inRange, "range", "", "functions: only those that this pattern matches, as run --include does, and one row for all of them together")
 	f.StringVar(&r.unit, "unit", "", "print times of calls in ms, us, ns or ticks of the clock (default: what suits each number; JSON, CSV and TSV: always ns)")
 	f.BoolVar(&r.raw, "raw", false, "elapsed times with what the probes added, which is taken out otherwise")
-	r.filter.add(cmd)
+	r.only.add(cmd)
 	r.output.add(cmd)
 	// The only error of these is a flag that does not exist, which the tests of completion would show.
 	for _, flag := range []string{"sort", "columns"} {
@@ -236,11 +149,11 @@ func (r *reportFlags) run(e *environment, cmd *cobra.Command, args []string) err
 		return readError(err)
 	}
 	defer s.Close()
-	filter, err := r.filter.filter(s)
+	selection, err := r.only.selection(s)
 	if err != nil {
 		return readError(err)
 	}
-	src, err := analysis.Open(s, filter)
+	src, err := analysis.Open(s, selection)
 	if err != nil {
 		return readError(err)
 	}
@@ -256,6 +169,9 @@ func (r *reportFlags) run(e *environment, cmd *cobra.Command, args []string) err
 		if err != nil {
 			return readError(err)
 		}
+		if format != report.FormatText && !selection.IsZero() {
+			tell(e, summary.Notes)
+		}
 		return written(summary.Write(e.stdout, format, layout))
 	}
 	o := r.options(cmd, view, format, args)
@@ -264,11 +180,16 @@ func (r *reportFlags) run(e *environment, cmd *cobra.Command, args []string) err
 		return readError(err)
 	}
 	if format != report.FormatText { // where a program reads, a person is told on the side
-		for _, line := range append(table.Notes, table.Losses...) {
-			fmt.Fprintf(e.stderr, "clrprof: %s\n", report.Printable(line))
-		}
+		tell(e, append(table.Notes, table.Losses...))
 	}
 	return written(table.Write(e.stdout, format, layout))
+}
+
+// tell says on the side what a person should know.
+func tell(e *environment, lines []string) {
+	for _, line := range lines {
+		fmt.Fprintf(e.stderr, "clrprof: %s\n", report.Printable(line))
+	}
 }
 
 func unitNames() []string {
@@ -302,8 +223,6 @@ func (r *reportFlags) view(name string, args []string) (report.View, error) {
 			return report.View{}, usage("summary takes no argument %q", args[2])
 		case r.by != "":
 			return report.View{}, usage("summary has no --by: name a view, such as lifetime")
-		case r.gcs != "":
-			return report.View{}, usage("summary has no --gc: it is for lifetime")
 		case r.sort != "" || len(r.columns) > 0:
 			return report.View{}, usage("summary has no --sort and no --columns: name a view, such as functions")
 		case r.inRange != "":
@@ -321,8 +240,6 @@ func (r *reportFlags) view(name string, args []string) (report.View, error) {
 		return view, usage("view %s needs the numbers of two collections: clrprof report %s %s A B", name, args[0], name)
 	case len(args) > 3 && view.Argument != twoCollections:
 		return view, usage("view %s takes one argument, not also %q", name, args[3])
-	case r.gcs != "" && name != "lifetime":
-		return view, usage("view %s has no --gc: it is for lifetime", name)
 	case r.by != "" && !view.Grouped:
 		return view, usage("view %s has no --by", name)
 	case r.inRange != "" && name != "functions":
@@ -361,7 +278,6 @@ func (r *reportFlags) options(cmd *cobra.Command, view report.View, format repor
 		o.Min = r.min
 	}
 	o.Sort, o.Columns, o.By, o.Range, o.Raw = r.sort, r.columns, analysis.By(r.by), r.inRange, r.raw
-	o.GCs = r.gcs
 	return o
 }
 

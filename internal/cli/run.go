@@ -206,7 +206,7 @@ func (r *runFlags) finish(e *environment, n *notes, path string) error {
 		return readError(err)
 	}
 	defer s.Close()
-	src, err := analysis.Open(s, analysis.Filter{})
+	src, err := analysis.Open(s, analysis.Selection{})
 	if err != nil {
 		return readError(err)
 	}

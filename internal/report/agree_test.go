@@ -105,7 +105,7 @@ func key(m map[string]any) map[string]any {
 
 func viewObjects(t *testing.T, s *session.Session, name string, o Options, columns []string) []map[string]any {
 	t.Helper()
-	src, err := analysis.Open(s, analysis.Filter{})
+	src, err := analysis.Open(s, analysis.Selection{})
 	if err != nil {
 		t.Fatal(err)
 	}

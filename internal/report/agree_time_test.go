@@ -148,7 +148,7 @@ func TestTimesAddUp(t *testing.T) {
 	}
 	for at, b := range timedSessions() {
 		s := complete(t, b, filepath.Join(t.TempDir(), "s"))
-		for _, filter := range []analysis.Filter{{}, {Process: 1}, {Thread: 1}, {From: 5e8}} {
+		for _, filter := range []analysis.Selection{{}, {Processes: []session.ProcessID{1}}, {Threads: []session.ThreadID{1}}, {From: 5e8}} {
 			src, err := analysis.Open(s, filter)
 			if err != nil {
 				continue // no such span in the session
@@ -243,7 +243,7 @@ func tableRows(t *testing.T, table *Table) []map[string]any {
 func TestTimesAreOrdered(t *testing.T) {
 	for at, b := range timedSessions() {
 		s := complete(t, b, filepath.Join(t.TempDir(), "s"))
-		src, err := analysis.Open(s, analysis.Filter{})
+		src, err := analysis.Open(s, analysis.Selection{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -297,7 +297,7 @@ func TestDataThatIsNotThere(t *testing.T) {
 		{shop, "functions", Options{Sort: "waited_exclusive"}, analysis.ErrNoTime},
 		{shop, "processes", Options{Columns: []string{"mechanism"}}, analysis.ErrNoTime},
 	} {
-		src, err := analysis.Open(c.s, analysis.Filter{})
+		src, err := analysis.Open(c.s, analysis.Selection{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -316,7 +316,7 @@ func TestRemarks(t *testing.T) {
 	b := sessiontest.Timed()
 	b.Info[session.KeySuspended] = "1500000000"
 	b.Info[session.KeyOptions] = `{"include":["Clock.*"],"exclude_small":16}`
-	src, err := analysis.Open(complete(t, b, filepath.Join(t.TempDir(), "s")), analysis.Filter{})
+	src, err := analysis.Open(complete(t, b, filepath.Join(t.TempDir(), "s")), analysis.Selection{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -333,7 +333,7 @@ func TestRemarks(t *testing.T) {
 func TestFolded(t *testing.T) {
 	b := sessiontest.Timed()
 	b.Run(1).In(1).Call(0, 1, sessiontest.Interval{}).Fold(2, sessiontest.Interval{Elapsed: 100}, sessiontest.Interval{Elapsed: 100}).End(sessiontest.Interval{Elapsed: 100})
-	src, err := analysis.Open(complete(t, b, filepath.Join(t.TempDir(), "s")), analysis.Filter{})
+	src, err := analysis.Open(complete(t, b, filepath.Join(t.TempDir(), "s")), analysis.Selection{})
 	if err != nil {
 		t.Fatal(err)
 	}

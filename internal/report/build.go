@@ -336,8 +336,9 @@ func buildProcesses(b *builder) error {
 	for _, r := range list {
 		seen[r.process] = true
 	}
+	sel := b.source.Selection()
 	for _, p := range b.processes.list { // those that did nothing are processes too
-		if f := b.source.Filter(); !seen[p.ID] && (f.Process == 0 || f.Process == p.ID) && f.Thread == 0 {
+		if !seen[p.ID] && sel.HasProcess(p.ID) && len(sel.Threads) == 0 {
 			list = append(list, Row{kind: rowProcess, process: p.ID, time: b.orNone(nil, p.ID)})
 		}
 	}
@@ -363,8 +364,7 @@ func buildThreads(b *builder) error {
 	}
 	var list []Row
 	for _, t := range b.threads.list {
-		f := b.source.Filter()
-		if f.Process != 0 && f.Process != t.Process || f.Thread != 0 && f.Thread != t.ID {
+		if !b.source.Selection().HasThread(&t) {
 			continue
 		}
 		list = append(list, Row{kind: rowThread, thread: t.ID, process: t.Process, values: both(of[t.ID]), time: b.orNone(timeOf[t.ID], t.Process)})

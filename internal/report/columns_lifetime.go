@@ -301,7 +301,7 @@ func (c *context) lifetimeNotes() ([]string, error) {
 	}
 	known, unknown := 0, 0
 	for _, r := range rows {
-		if f := c.source.Filter(); f.Process != 0 && f.Process != r.Process {
+		if !c.source.Selection().HasProcess(r.Process) {
 			continue
 		}
 		if r.AliveKnown {
@@ -314,9 +314,9 @@ func (c *context) lifetimeNotes() ([]string, error) {
 	if known+unknown > 0 {
 		out = append(out, backgroundNote)
 	}
-	switch f := c.source.Filter(); {
-	case f.From != 0 || f.To != 0:
-		out = append(out, "Alive: born less died within this time; more can have died than were born.")
+	switch {
+	case c.source.Selection().Spans():
+		out = append(out, spanNote)
 	case unknown == 0 && known > 0:
 		out = append(out, "Alive: reachable at the end, by a last collection.")
 	case known == 0 && unknown > 0:
@@ -326,6 +326,9 @@ func (c *context) lifetimeNotes() ([]string, error) {
 	}
 	return out, nil
 }
+
+// spanNote says what the living of a span are.
+const spanNote = "Alive: born less died within this time; more can have died than were born."
 
 // backgroundNote is said wherever collections are looked at.
 const backgroundNote = "Background GC was off during the run: the runtime turns it off when it reports what its collections do."

@@ -33,7 +33,8 @@ type context struct {
 	source    *analysis.Source
 	total     q.Amount              // of the whole run: percentages refer to it
 	shown     q.Amount              // of the part that the filter lets through
-	timed     []session.ProcessTime // how calls were timed, by process; empty: they were not
+	timed     []session.ProcessTime // how calls were timed, by process; empty: they were not, or times are not selected
+	allTimed  []session.ProcessTime // of the whole run
 	totalTime session.TimeValue     // of the whole run
 	shownTime session.TimeValue
 	raw       bool // elapsed times are shown with what the probes added
@@ -83,8 +84,8 @@ func newContext(src *analysis.Source, raw bool) (*context, error) {
 		c.sets[set.Thread] = set.Threads
 	}
 	whole, err := src, error(nil)
-	if !src.Filter().IsZero() {
-		if whole, err = analysis.Open(s, analysis.Filter{}); err != nil {
+	if !src.Selection().IsZero() {
+		if whole, err = analysis.Open(s, analysis.Selection{}); err != nil {
 			return nil, err
 		}
 	}

@@ -50,7 +50,7 @@ func showAll(path string) {
 	}
 	defer s.Close()
 	analysis.Check(s)
-	for _, filter := range []analysis.Filter{{}, {Process: 1, From: 1}, {Thread: 2}} {
+	for _, filter := range []analysis.Selection{{}, {Processes: []session.ProcessID{1}, From: 1}, {Threads: []session.ThreadID{2}}} {
 		src, err := analysis.Open(s, filter)
 		if err != nil {
 			continue

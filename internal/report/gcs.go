@@ -172,9 +172,9 @@ func (c *context) gcRows() ([]gcRow, error) {
 	}
 	var out []gcRow
 	at := map[session.GCID]int{}
-	f := c.source.Filter()
+	sel := c.source.Selection()
 	for _, g := range all {
-		if f.Process != 0 && f.Process != g.Process || g.Begin < f.From || f.To != 0 && g.Begin >= f.To {
+		if !sel.HasGC(&g) {
 			continue
 		}
 		at[g.ID] = len(out)

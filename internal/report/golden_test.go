@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -72,7 +73,6 @@ func render(t *testing.T, s *session.Session, flags string) string {
 		if o.Depth != 0 {
 			limits.Depth = o.Depth
 		}
-		limits.GCs = o.GCs
 		o = limits
 	}
 	table, err := view.Build(src, o)
@@ -86,7 +86,7 @@ func render(t *testing.T, s *session.Session, flags string) string {
 }
 
 // parseFlags reads "view argument=X top=3 json width=80 process=1".
-func parseFlags(t *testing.T, flags string) (name string, o Options, format Format, filter analysis.Filter, layout TextOptions) {
+func parseFlags(t *testing.T, flags string) (name string, o Options, format Format, filter analysis.Selection, layout TextOptions) {
 	words := strings.Fields(flags)
 	for _, word := range words[1:] {
 		key, value, _ := strings.Cut(word, "=")
@@ -100,7 +100,7 @@ func parseFlags(t *testing.T, flags string) (name string, o Options, format Form
 		case "by":
 			o.By = analysis.By(value)
 		case "gcs":
-			o.GCs = value
+			filter.GCs = gcSpan(t, value)
 		case "top":
 			o.Top = n
 		case "depth":
@@ -126,9 +126,9 @@ func parseFlags(t *testing.T, flags string) (name string, o Options, format Form
 		case "color":
 			layout.Color = true
 		case "process":
-			filter.Process = session.ProcessID(n)
+			filter.Processes = []session.ProcessID{session.ProcessID(n)}
 		case "thread":
-			filter.Thread = session.ThreadID(n)
+			filter.Threads = []session.ThreadID{session.ThreadID(n)}
 		case "from":
 			filter.From = 1e9
 		case "late":
@@ -138,6 +138,21 @@ func parseFlags(t *testing.T, flags string) (name string, o Options, format Form
 		}
 	}
 	return words[0], o, format, filter, layout
+}
+
+// gcSpan reads A..B, A.. or ..B.
+func gcSpan(t *testing.T, text string) analysis.GCSpan {
+	a, b, _ := strings.Cut(text, "..")
+	var out analysis.GCSpan
+	for _, end := range []struct {
+		text string
+		to   *int64
+	}{{a, &out.After}, {b, &out.To}} {
+		if _, err := fmt.Sscan(end.text, end.to); err != nil && end.text != "" {
+			t.Fatal(err)
+		}
+	}
+	return out
 }
 
 // goldens are the views of each sample that are compared with testdata/SAMPLE/FLAGS.txt.

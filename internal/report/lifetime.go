@@ -63,9 +63,6 @@ func (c *context) groupRow(g analysis.Group) Row {
 // groups returns a row for each group with its lifetime, and the positions of the groups of sites.
 func (b *builder) groups() ([]Row, map[session.SiteID]int, error) {
 	lifetimes, err := b.source.Lifetimes()
-	if b.options.GCs != "" {
-		lifetimes, err = b.lifetimesBetween()
-	}
 	if err != nil {
 		return nil, nil, err
 	}
@@ -78,62 +75,13 @@ func (b *builder) groups() ([]Row, map[session.SiteID]int, error) {
 	return list, of, nil
 }
 
-// lifetimesBetween reads what happened in the span of collections that is asked for, and notes which one that is.
-func (b *builder) lifetimesBetween() (*analysis.Lifetimes, error) {
-	wanted, err := parseSpan(b.options.GCs)
-	if err != nil {
-		return nil, err
-	}
-	lifetimes, spans, err := b.source.LifetimesBetween(wanted)
-	if err != nil {
-		return nil, err
-	}
-	b.table.Notes = append(b.table.Notes, backgroundNote, fmt.Sprintf("Only from the end of collection %d to %s. Alive: born less died within this time; more can have died than were born.", wanted.After, endOf(wanted)))
-	for _, p := range b.processes.list {
-		if span, ok := spans[p.ID]; ok && span != wanted {
-			b.table.Notes = append(b.table.Notes, fmt.Sprintf("Process %d: from the end of collection %d to %s: what changed is known of no closer span.", p.PID, span.After, endOf(span)))
-		}
-	}
-	return lifetimes, nil
-}
-
-// parseSpan reads A..B, A.. or ..B.
-func parseSpan(text string) (analysis.GCSpan, error) {
-	bad := &UnknownError{What: "span of collections", Name: text}
-	a, b, ok := strings.Cut(text, "..")
-	if !ok || a == "" && b == "" {
-		return analysis.GCSpan{}, bad
-	}
-	var out analysis.GCSpan
-	for _, end := range []struct {
-		text string
-		to   *int64
-	}{{a, &out.After}, {b, &out.To}} {
-		n, err := strconv.ParseInt(cmp.Or(end.text, "0"), 10, 64)
-		if err != nil || n < 0 {
-			return out, bad
-		}
-		*end.to = n
-	}
-	if b != "" && out.After >= out.To {
-		return out, bad
-	}
-	return out, nil
-}
-
-func endOf(s analysis.GCSpan) string {
-	if s.To == 0 {
-		return "the end"
-	}
-	return fmt.Sprintf("that of collection %d", s.To)
-}
-
 func buildLifetime(b *builder) error {
 	list, of, err := b.groups()
 	if err != nil {
 		return err
 	}
-	if b.options.GCs != "" { // where the living are is known of the end alone
+	if b.source.Selection().InGCs() { // where the living are is known of the end alone
+		b.table.Notes = append(b.table.Notes, backgroundNote, spanNote)
 		b.table.Rows = b.limit(list, exclusiveCost)
 		return nil
 	}
@@ -342,7 +290,7 @@ func buildAges(b *builder) error {
 		row.aliveGCs[gcBucket(a.gcs-a.Born)] += a.Allocations
 	}
 	b.table.Notes = append(b.table.Notes, "How many collections the objects survived that died (GCs) or are reachable at the end (alive); times, of those that survived one, with --columns.")
-	if f := b.source.Filter(); f.From != 0 || f.To != 0 {
+	if b.source.Selection().Spans() {
 		b.table.Notes = append(b.table.Notes, "Ages are those of the whole run.")
 		for i := range rows {
 			rows[i].byGCs[0] = 0 // how many survived nothing is known of the whole only

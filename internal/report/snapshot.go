@@ -103,9 +103,9 @@ func (b *builder) snapshotNotes() (whole q.Bytes, shown map[session.ProcessID]bo
 	}
 	shown = map[session.ProcessID]bool{}
 	note := func(format string, args ...any) { b.table.Notes = append(b.table.Notes, fmt.Sprintf(format, args...)) }
-	f := b.source.Filter()
+	sel := b.source.Selection()
 	for _, s := range list {
-		if f.Process != 0 && f.Process != s.Process {
+		if !sel.HasProcess(s.Process) {
 			continue
 		}
 		shown[s.Process] = true
@@ -129,8 +129,8 @@ func (b *builder) snapshotNotes() (whole q.Bytes, shown map[session.ProcessID]bo
 	}
 	note("Retained: the objects, and what only one of them holds; each byte once.")
 	note("Percentages are of the heap.")
-	if f.Thread != 0 || f.From != 0 || f.To != 0 {
-		note("A snapshot is of the whole heap: of all threads, at one time.")
+	if !sel.WholeProcesses() {
+		note("A snapshot is of the whole heap: of all threads, functions and types, at one time.")
 	}
 	return whole, shown, nil
 }

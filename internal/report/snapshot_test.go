@@ -16,7 +16,7 @@ func TestSnapshotOfUnknownType(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		src, err := analysis.Open(s, analysis.Filter{})
+		src, err := analysis.Open(s, analysis.Selection{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -78,7 +78,7 @@ func Summarize(src *analysis.Source, o Options) (*Summary, error) {
 func (s *Summary) readLosses() error {
 	all, err := s.context.source.Session().Losses()
 	for _, l := range all {
-		if f := s.context.source.Filter(); f.Process == 0 || f.Process == l.Process {
+		if s.context.source.Selection().HasProcess(l.Process) {
 			s.Losses = append(s.Losses, l)
 		}
 	}
@@ -154,7 +154,7 @@ func (s *Summary) addList(section listed, top int) error {
 // columns are the text columns of a section, with the process if there are several.
 func (s *Summary) columns(view, text string) []string {
 	out := keys(text)
-	if len(s.context.processes.list) > 1 && s.context.source.Filter().Process == 0 && view != "processes" {
+	if len(s.context.processes.list) > 1 && len(s.context.source.Selection().Processes) != 1 && view != "processes" {
 		out = slices.Insert(out, 1, "process_id")
 	}
 	return out

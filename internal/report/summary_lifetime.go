@@ -138,8 +138,7 @@ func (s *Summary) lifetimeFacts(fact func(key, format string, args ...any)) {
 // died, and the living only change.
 func (s *Summary) diedFact(fact func(key, format string, args ...any)) {
 	lifetime := &s.Lifetime.Lifetime
-	f := s.context.source.Filter()
-	span := f.From != 0 || f.To != 0
+	span := s.context.source.Selection().Spans()
 	whole := lifetime.Born.Bytes
 	if span {
 		whole = lifetime.Collected().Bytes

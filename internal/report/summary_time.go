@@ -28,10 +28,10 @@ func (t *Timing) Overhead() q.Percent {
 }
 
 // agent is what the agent took for itself, which is known of whole processes.
-func (t *Timing) agent(f analysis.Filter) q.Nanoseconds {
+func (t *Timing) agent(sel analysis.Selection) q.Nanoseconds {
 	sum := q.Nanoseconds(0)
 	for _, p := range t.Processes {
-		if f == (analysis.Filter{Process: p.Process}) || f.IsZero() {
+		if sel.WholeProcesses() && sel.HasProcess(p.Process) {
 			sum += p.Agent
 		}
 	}
@@ -67,12 +67,12 @@ func (s *Summary) addTimes(top int) error {
 // perSecond is the rate of calls over the recording, or the part of it that is shown.
 func (s *Summary) perSecond() q.Count {
 	d := s.duration()
-	if f := s.context.source.Filter(); f.From != 0 || f.To != 0 {
+	if sel := s.context.source.Selection(); sel.InTime() {
 		all, err := s.context.source.Session().Slices()
 		if err != nil {
 			return 0
 		}
-		from, to, _ := f.Span(all)
+		from, to, _ := sel.Span(all)
 		d = to - from
 	}
 	if d <= 0 {
@@ -102,7 +102,7 @@ func (c *context) timeNotes(info map[string]string) []string {
 	}
 	shown := 0
 	for _, t := range c.timed {
-		if f := c.source.Filter(); f.Process != 0 && f.Process != t.Process {
+		if !c.source.Selection().HasProcess(t.Process) {
 			continue
 		}
 		shown++
@@ -189,7 +189,7 @@ func (s *Summary) timeFacts(fact func(key, format string, args ...any)) {
 	}
 	fact("calls", "%s", calls)
 	probes := fmt.Sprintf("%s %s: %s of what was measured", all.Overhead, pick(c.raw, "not taken out", "taken out"), t.Overhead())
-	if agent := t.agent(c.source.Filter()); agent > 0 {
+	if agent := t.agent(c.source.Selection()); agent > 0 {
 		probes += fmt.Sprintf("; the agent's own %s are in none of the times", agent)
 	}
 	fact("probes", "%s", probes)

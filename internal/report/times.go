@@ -209,6 +209,9 @@ func (c *context) extreme(t *rowTime, n q.Nanoseconds) Cell {
 // readTimes reads how calls were timed and the totals.
 func (c *context) readTimes(whole *analysis.Source) error {
 	var err error
+	if c.allTimed, err = whole.ProcessesTimed(); err != nil {
+		return err
+	}
 	if c.timed, err = c.source.ProcessesTimed(); err != nil || len(c.timed) == 0 {
 		return err
 	}
@@ -223,7 +226,7 @@ func (c *context) readTimes(whole *analysis.Source) error {
 // at all allocates something.
 func (c *context) hasTime() bool { return len(c.timed) > 0 }
 
-func (c *context) hasMemory() bool { return !c.hasTime() || !c.total.IsZero() }
+func (c *context) hasMemory() bool { return len(c.allTimed) == 0 || !c.total.IsZero() }
 
 // suspended is how long the machine slept while calls were timed.
 func (c *context) suspended() (q.Nanoseconds, error) {

@@ -20,7 +20,6 @@ type Options struct {
 	Columns  []string    // keys; empty: the view's own
 	Argument string      // the function of callers, the type of types, the collections of survivors and diff-gcs
 	By       analysis.By // what the rows of a Grouped view are about; "": types
-	GCs      string      // A..B: only what happened from the end of collection A to that of B; of lifetime
 	Range    string      // functions: only those that match the pattern, and a row for all of them
 	Raw      bool        // elapsed times with what the probes added
 	nonzero  bool        // leave out, without counting them, rows that have nothing of what they are ordered by
@@ -157,9 +156,6 @@ func (v View) buildIn(c *context, o Options) (*Table, error) {
 	if err != nil {
 		return nil, err
 	}
-	if o.GCs != "" && v.Name != "lifetime" {
-		return nil, &UnknownError{What: "span of collections", Name: o.GCs}
-	}
 	available := v.available()
 	if v, err = v.withData(c); err != nil {
 		return nil, err
@@ -236,7 +232,7 @@ func (b *builder) chooseColumns() error {
 // showProcess adds the process to the columns of text if there are several.
 func (b *builder) showProcess() {
 	t := b.table
-	if len(b.processes.list) < 2 || b.source.Filter().Process != 0 || len(b.options.Columns) > 0 ||
+	if len(b.processes.list) < 2 || len(b.source.Selection().Processes) == 1 || len(b.options.Columns) > 0 ||
 		!slices.Contains(b.view.columns, "process_id") || slices.Contains(t.TextColumns, "process_id") {
 		return
 	}
@@ -418,25 +414,42 @@ func (c *context) notes() ([]string, error) {
 	if c.hasMemory() && c.hasTime() {
 		out = append(out, probesNote)
 	}
-	f := c.source.Filter()
-	var only []string
-	if f.Process != 0 {
-		p := c.processes.get(f.Process)
-		only = append(only, fmt.Sprintf("process %d (%s)", p.PID, p.Name))
+	selected, err := c.selectionNotes()
+	return append(out, selected...), err
+}
+
+// selectionNotes say which part of the session is shown, and how.
+func (c *context) selectionNotes() ([]string, error) {
+	sel := c.source.Selection()
+	out, err := SelectionNotes(sel, c.source.Session(), "; percentages are of the whole run")
+	if err != nil {
+		return nil, err
 	}
-	if f.Thread != 0 {
-		only = append(only, fmt.Sprintf("thread %d (%s)", c.threads.get(f.Thread).OSID, c.threadName(f.Thread)))
+	if len(c.allTimed) > 0 && !c.hasTime() {
+		out = append(out, "Times are left out: of them neither types of objects are known, nor when collections ended.")
 	}
-	if f.From != 0 || f.To != 0 {
-		slices, err := s.Slices()
-		if err != nil {
-			return nil, err
+	spans, err := c.source.GCSpans()
+	for _, p := range c.processes.list {
+		if span, ok := spans[p.ID]; ok && span != sel.GCs && sel.HasProcess(p.ID) {
+			out = append(out, fmt.Sprintf("Process %d: %s: what changed is known of no closer span.", p.PID, span))
 		}
-		from, to, _ := f.Span(slices)
-		only = append(only, fmt.Sprintf("%s to %s (whole slices)", from, to))
 	}
+	return out, err
+}
+
+// SelectionNotes say in sentences which part of a session is selected, and how stacks are shown; none: all of it, as it was
+// recorded. more is added to the first.
+func SelectionNotes(sel analysis.Selection, s *session.Session, more string) ([]string, error) {
+	only, err := sel.Words(s)
+	if err != nil {
+		return nil, err
+	}
+	var out []string
 	if len(only) > 0 {
-		out = append(out, "Only "+strings.Join(only, ", ")+"; percentages are of the whole run.")
+		out = append(out, "Only "+strings.Join(only, ", ")+more+".")
+	}
+	if hidden := sel.Hidden(); len(hidden) > 0 {
+		out = append(out, "Without the functions "+strings.Join(hidden, " or ")+": what they did counts for their callers.")
 	}
 	return out, nil
 }
@@ -449,7 +462,7 @@ func (c *context) losses() ([]string, error) {
 	}
 	var out []string
 	for _, l := range list {
-		if f := c.source.Filter(); f.Process != 0 && l.Process != f.Process {
+		if !c.source.Selection().HasProcess(l.Process) {
 			continue
 		}
 		p := c.processes.get(l.Process)

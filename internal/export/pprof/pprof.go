@@ -28,10 +28,10 @@ import (
 	"github.com/clrprof/clrprof/internal/session"
 )
 
-// Write writes the part of s that f lets through to w, compressed with gzip as
+// Write writes the part of s that is selected to w, compressed with gzip as
 // the format demands. Errors are those of reading s, of f, and of w.
-func Write(w io.Writer, s *session.Session, f analysis.Filter) error {
-	p, err := Convert(s, f)
+func Write(w io.Writer, s *session.Session, sel analysis.Selection) error {
+	p, err := Convert(s, sel)
 	if err != nil {
 		return err
 	}
@@ -78,28 +78,31 @@ func byID[ID comparable, Row any](list []Row, id func(*Row) ID) map[ID]*Row {
 	return out
 }
 
-// Convert makes a profile of the part of s that f lets through.
-func Convert(s *session.Session, f analysis.Filter) (*profile.Profile, error) {
+// Convert makes a profile of the part of s that is selected.
+func Convert(s *session.Session, sel analysis.Selection) (*profile.Profile, error) {
 	c := &converter{
 		files: map[session.FileID]string{}, mappings: map[session.ModuleID]*profile.Mapping{},
 		functions: map[session.FunctionID]*profile.Function{}, locations: map[place]*profile.Location{},
 		profile: &profile.Profile{Period: 1}, // every allocation, every call
 	}
-	var err error
-	if c.Data, err = analysis.Load(s); err != nil {
+	all, err := analysis.Load(s)
+	if err != nil {
 		return nil, err
+	}
+	if c.Data, err = all.Select(sel); err != nil {
+		return nil, fmt.Errorf("session %s: %w", s.Path(), err)
 	}
 	if err := c.readNames(s); err != nil {
 		return nil, err
 	}
 	timed, hasMemory := len(c.Times) > 0, len(c.Times) == 0 || len(c.Sites) > 0
 	if hasMemory {
-		if err := c.addSites(f, timed); err != nil {
+		if err := c.addSites(timed); err != nil {
 			return nil, fmt.Errorf("session %s: %w", s.Path(), err)
 		}
 	}
 	if timed {
-		if err := c.addTimings(f); err != nil {
+		if err := c.addTimings(); err != nil {
 			return nil, fmt.Errorf("session %s: %w", s.Path(), err)
 		}
 	}
@@ -123,14 +126,14 @@ func (c *converter) addTypes(pairs ...string) {
 const timeValues = 4
 
 // addSites adds a sample for each site. With times each has zeros for them.
-func (c *converter) addSites(f analysis.Filter, timed bool) error {
-	amounts, err := c.SiteAmounts(f)
+func (c *converter) addSites(timed bool) error {
+	amounts, err := c.SiteAmounts()
 	if err != nil {
 		return err
 	}
 	c.addTypes("allocations", "count", "bytes", "bytes")
 	c.profile.DefaultSampleType = "bytes"
-	lifetimes, err := c.lifetimes(f)
+	lifetimes, err := c.lifetimes()
 	if err != nil {
 		return err
 	}
@@ -155,11 +158,8 @@ func (c *converter) addSites(f analysis.Filter, timed bool) error {
 }
 
 // addTimings adds a sample for each timing, with zeros for the values of allocations.
-func (c *converter) addTimings(f analysis.Filter) error {
-	times, err := c.TimingTimes(f)
-	if err != nil {
-		return err
-	}
+func (c *converter) addTimings() error {
+	times := c.TimingTimes()
 	before := len(c.profile.SampleType)
 	c.addTypes("calls", "count", "elapsed", "nanoseconds", "application", "nanoseconds", "cpu", "nanoseconds")
 	c.profile.DefaultSampleType = "elapsed"
@@ -177,8 +177,8 @@ func (c *converter) addTimings(f analysis.Filter) error {
 var endNames = []string{"gen0", "gen1", "gen2", "loh", "poh", "alive"}
 
 // lifetimes returns what became of the objects of the sites and adds the types of their values; nil without lifetimes.
-func (c *converter) lifetimes(f analysis.Filter) (map[session.SiteID]analysis.Lifetime, error) {
-	lifetimes, err := c.Lifetimes(f)
+func (c *converter) lifetimes() (map[session.SiteID]analysis.Lifetime, error) {
+	lifetimes, err := c.Lifetimes()
 	if errors.Is(err, analysis.ErrNoLifetime) {
 		return nil, nil
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/clrprof/clrprof/internal/analysis"
+	"github.com/clrprof/clrprof/internal/session"
 	"github.com/clrprof/clrprof/internal/session/sessiontest"
 )
 
@@ -30,7 +31,7 @@ func TestTopEqualsFunctionTimes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := errors.Join(Write(f, s, analysis.Filter{}), f.Close()); err != nil {
+		if err := errors.Join(Write(f, s, analysis.Selection{}), f.Close()); err != nil {
 			t.Fatal(err)
 		}
 		values, err := s.FunctionTimes()
@@ -70,7 +71,7 @@ func TestTopEqualsFunctionTimes(t *testing.T) {
 
 // TestTimeProfile: the lines and labels of the one sample that is the end of Main, and the types of values.
 func TestTimeProfile(t *testing.T) {
-	p, err := Convert(open(t, sessiontest.Timed()), analysis.Filter{Thread: 1})
+	p, err := Convert(open(t, sessiontest.Timed()), analysis.Selection{Threads: []session.ThreadID{1}})
 	if err != nil {
 		t.Fatal(err)
 	}

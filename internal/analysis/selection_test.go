@@ -33,7 +33,7 @@ func TestFit(t *testing.T) {
 		{s + 3*ms, 1500 * ms, 0, 0, "--from 1.003s --to 2.001s"},
 		{2500 * ms, 0, 0, 0, "--from 2.001s --to 3.4s"},
 	} {
-		got, err := Filter{From: tt.from, To: tt.to}.Fit(slices)
+		got, err := Selection{From: tt.from, To: tt.to}.Fit(slices)
 		switch {
 		case tt.refused != "":
 			if !errors.Is(err, ErrSplitsSlice) || !strings.HasSuffix(err.Error(), tt.refused) {
@@ -43,7 +43,7 @@ func TestFit(t *testing.T) {
 			t.Errorf("%s to %s: %s to %s, %v, want %s to %s", tt.from, tt.to, got.From, got.To, err, tt.wantFrom, tt.wantTo)
 		}
 	}
-	if _, err := (Filter{From: 9 * s}).Fit(slices); !errors.Is(err, ErrNoSlice) {
+	if _, err := (Selection{From: 9 * s}).Fit(slices); !errors.Is(err, ErrNoSlice) {
 		t.Errorf("after the end: %v", err)
 	}
 }

@@ -1,0 +1,158 @@
+package analysis
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/clrprof/clrprof/internal/calltree"
+	"github.com/clrprof/clrprof/internal/session"
+)
+
+// scope is what a selection lets through of Data, by position. A nil list lets through everything.
+type scope struct {
+	selection Selection
+	slices    []bool
+	span      [2]session.SliceID // the slices from the first that is let through to the last
+	last      int32              // the last slice that is let through, or none
+	sites     []bool
+	timings   []bool
+	moved     []bool   // timings of functions that stacks are shown without: their time counts for their callers, their calls do not
+	gcs       *gcScope // nil: no span of collections
+}
+
+// everySlice is a span of slices that has all of them, and what belongs to none.
+var everySlice = [2]session.SliceID{0, math.MaxInt64}
+
+// Select returns the part of the data that is selected. Errors are those of the selection: ErrNoProcess,
+// ErrNoThread, ErrNoSlice, ErrGCsInTime, and for a span of collections ErrNoLifetime, ErrNoChanges, ErrNoGC and
+// those of reading.
+func (d *Data) Select(sel Selection) (*Data, error) {
+	if err := sel.check(d); err != nil {
+		return nil, err
+	}
+	out := *d
+	in := &scope{selection: sel, span: everySlice, last: none}
+	out.in = in
+	if sel.InTime() {
+		in.slices, in.span = make([]bool, len(d.Slices)), [2]session.SliceID{1, 0}
+	}
+	for i, s := range d.Slices { // in the order of time
+		if !sel.overlaps(s) {
+			continue
+		}
+		if in.last = int32(i); sel.InTime() {
+			if in.slices[i] = true; in.span[1] == 0 {
+				in.span[0] = s.ID
+			}
+			in.span[1] = s.ID
+		}
+	}
+	nodes, threads := d.selectNodes(sel), d.selectThreads(sel)
+	in.sites = d.selectSites(sel, nodes, threads)
+	if nodes != nil || threads != nil {
+		in.timings = make([]bool, len(d.Timings))
+		for i := range d.Timings {
+			in.timings[i] = lets(nodes, d.timingNode[i]) && lets(threads, d.timingThread[i])
+		}
+	}
+	if !sel.hasTimes() {
+		out.timeTables = timeTables{}
+	}
+	if sel.InGCs() {
+		gcs, err := out.gcScope(sel)
+		if err != nil {
+			return nil, err
+		}
+		in.gcs = gcs
+	}
+	if sel.hidden != nil {
+		return &out, out.hide(sel.hidden)
+	}
+	return &out, nil
+}
+
+// lets reports whether a list lets a position through. None is let through where there is no list.
+func lets(list []bool, at int32) bool { return list == nil || at >= 0 && list[at] }
+
+// inSlice reports whether what belongs to a slice, or none, is let through.
+func (p *scope) inSlice(slice int32) bool { return slice < 0 || p.slices == nil || p.slices[slice] }
+
+// selectThreads returns which threads are selected; nil: all.
+func (d *Data) selectThreads(sel Selection) []bool {
+	if len(sel.Processes) == 0 && len(sel.Threads) == 0 {
+		return nil
+	}
+	out := make([]bool, len(d.Threads))
+	for i := range d.Threads {
+		out[i] = sel.HasThread(&d.Threads[i])
+	}
+	return out
+}
+
+// selectNodes returns at which nodes an allocation or an interval is selected, by its function and those around it;
+// nil: all.
+func (d *Data) selectNodes(sel Selection) []bool {
+	if sel.own == nil && sel.with == nil && sel.without == nil {
+		return nil
+	}
+	out, with, without := make([]bool, len(d.Nodes)), make([]bool, len(d.Nodes)), make([]bool, len(d.Nodes))
+	for i := range d.Nodes { // parents first
+		function, p := d.Nodes[i].Function, d.tree.Parent[i]
+		with[i] = sel.with == nil || sel.with[function] || p >= 0 && with[p]
+		without[i] = sel.without[function] || p >= 0 && without[p]
+		out[i] = (sel.own == nil || sel.own[function]) && with[i] && !without[i]
+	}
+	return out
+}
+
+// selectSites returns which sites are selected; nil: all.
+func (d *Data) selectSites(sel Selection, nodes, threads []bool) []bool {
+	if nodes == nil && threads == nil && sel.types == nil {
+		return nil
+	}
+	out := make([]bool, len(d.Sites))
+	for i := range d.Sites {
+		out[i] = lets(nodes, d.siteNode[i]) && lets(threads, d.siteThread[i]) && (sel.types == nil || sel.types[d.Sites[i].Type])
+	}
+	return out
+}
+
+// hide takes functions out of stacks. What they did counts for the nearest caller that is shown. The outermost
+// function of a stack stays, so that nothing loses its place, and so do functions of folded calls, which have no
+// stacks.
+func (d *Data) hide(hidden map[session.FunctionID]bool) error {
+	stays := make([]bool, len(d.Nodes))
+	copy(stays, d.foldedNodes())
+	for _, timing := range d.inclusiveOf {
+		stays[d.timingNode[timing]] = true
+	}
+	shown, parents := make([]int32, len(d.Nodes)), make([]int32, len(d.Nodes)) // for which node each counts, and the parent of that
+	for i := range d.Nodes {
+		shown[i], parents[i] = int32(i), calltree.None
+		if p := d.tree.Parent[i]; p >= 0 {
+			parents[i] = shown[p]
+			if hidden[d.Nodes[i].Function] && !stays[i] {
+				shown[i] = shown[p]
+			}
+		}
+	}
+	var err error
+	if d.tree, err = calltree.New(parents); err != nil {
+		return fmt.Errorf("%w: %w", session.ErrCorrupt, err)
+	}
+	d.paths, d.pathNodes = calltree.Merged{}, false
+	d.siteNode, _ = moved(d.siteNode, shown)
+	d.timingNode, d.in.moved = moved(d.timingNode, shown)
+	return nil
+}
+
+// moved returns the nodes that others count for, and which of them are others.
+func moved(nodes, shown []int32) (to []int32, other []bool) {
+	to, other = make([]int32, len(nodes)), make([]bool, len(nodes))
+	for i, n := range nodes {
+		if to[i] = n; n >= 0 {
+			to[i], other[i] = shown[n], shown[n] != n
+		}
+	}
+	return to, other
+}

@@ -1,0 +1,272 @@
+package analysis
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	q "github.com/clrprof/clrprof/internal/quantity"
+	"github.com/clrprof/clrprof/internal/session"
+)
+
+// Errors of a selection that does not fit the session.
+var (
+	ErrNoProcess = errors.New("no such process")
+	ErrNoThread  = errors.New("no such thread")
+	ErrNoSlice   = errors.New("no data in this span of time")
+	// ErrSplitsSlice means that a span of time begins or ends within a slice, of which only the sum is known.
+	ErrSplitsSlice = errors.New("data is kept in slices of time, and this span begins or ends within one")
+)
+
+// Selection is a part of a session. The zero Selection is all of it. What has several limits is within all of them.
+//
+// An allocation belongs to one slice, thread, function (that which allocated) and type, an interval of time to one
+// slice, thread and function, so a selection and its complement add up to the whole.
+type Selection struct {
+	// From and To are a span of time since the session's start, To not included; To 0 is
+	// the end. Data is kept in slices, so every slice that overlaps the span counts as a whole.
+	From, To q.Nanoseconds
+	// GCs is a span of collections; only what is known of memory. It cannot be combined with a span of time.
+	GCs       GCSpan
+	Processes []session.ProcessID // empty: all
+	Threads   []session.ThreadID  // empty: all
+
+	own     map[session.FunctionID]bool // functions that allocate or take time themselves; nil: all
+	types   map[session.TypeID]bool     // of what is allocated; nil: all
+	with    map[session.FunctionID]bool // functions of which one is on the stack; nil: any
+	without map[session.FunctionID]bool // functions of which none is on the stack
+	hidden  map[session.FunctionID]bool // functions that stacks are shown without
+	terms   Terms                       // as they were given
+}
+
+// IsZero reports whether everything is selected, and shown as it was recorded.
+func (s Selection) IsZero() bool {
+	return !s.InTime() && !s.InGCs() && len(s.Processes) == 0 && len(s.Threads) == 0 && !s.byName() && len(s.hidden) == 0
+}
+
+// InTime reports whether there is a span of time.
+func (s Selection) InTime() bool { return s.From != 0 || s.To != 0 }
+
+// InGCs reports whether there is a span of collections.
+func (s Selection) InGCs() bool { return s.GCs != GCSpan{} }
+
+// Spans reports whether there is a span, of time or collections: what died within one need not have been born there.
+func (s Selection) Spans() bool { return s.InTime() || s.InGCs() }
+
+// byName reports whether functions or types are selected.
+func (s Selection) byName() bool {
+	return s.own != nil || s.types != nil || s.with != nil || len(s.without) > 0
+}
+
+// HasProcess reports whether a process is selected.
+func (s Selection) HasProcess(id session.ProcessID) bool {
+	return len(s.Processes) == 0 || slices.Contains(s.Processes, id)
+}
+
+// HasThread reports whether a thread is selected.
+func (s Selection) HasThread(t *session.Thread) bool {
+	return s.HasProcess(t.Process) && (len(s.Threads) == 0 || slices.Contains(s.Threads, t.ID))
+}
+
+// HasGC reports whether a collection is selected.
+func (s Selection) HasGC(g *session.GC) bool {
+	return s.HasProcess(g.Process) && g.Begin >= s.From && (s.To == 0 || g.Begin < s.To) &&
+		g.Number > s.GCs.After && (s.GCs.To == 0 || g.Number <= s.GCs.To)
+}
+
+// WholeProcesses reports whether everything of the selected processes is selected.
+func (s Selection) WholeProcesses() bool {
+	return !s.Spans() && len(s.Threads) == 0 && !s.byName()
+}
+
+// hasTimes reports whether times are selected: of them neither a type is known nor what they were between two
+// collections.
+func (s Selection) hasTimes() bool { return s.types == nil && !s.InGCs() }
+
+// singleCalls reports whether whole calls are selected, and shown with all that they called: by process and thread
+// alone.
+func (s Selection) singleCalls() bool { return !s.Spans() && !s.byName() && len(s.hidden) == 0 }
+
+// overlaps reports whether a slice counts. A slice without length is a point.
+func (s Selection) overlaps(x session.Slice) bool {
+	return (s.To == 0 || x.Begin < s.To) && (x.End > s.From || x.Begin >= s.From)
+}
+
+// Span returns the span of time that is really covered: that of all slices which overlap s.
+func (s Selection) Span(slices []session.Slice) (from, to q.Nanoseconds, ok bool) {
+	for _, x := range slices {
+		if !s.overlaps(x) {
+			continue
+		}
+		if !ok || x.Begin < from {
+			from = x.Begin
+		}
+		to = max(to, x.End)
+		ok = true
+	}
+	return from, to, ok
+}
+
+// spanTolerance is the part of its length by which a span of time can miss the borders of slices, which are never at
+// round numbers.
+const spanTolerance = 20
+
+// Fit returns the selection with a span of time that begins and ends at borders of slices, if such a span is within
+// a 20th of its length of the one that is asked for. Else the error, ErrSplitsSlice, names the borders on both
+// sides. A span that goes beyond the recording is cut to it; one in which there is nothing is ErrNoSlice.
+func (s Selection) Fit(slices []session.Slice) (Selection, error) {
+	if !s.InTime() || len(slices) == 0 {
+		return s, nil
+	}
+	if _, _, ok := s.Span(slices); !ok {
+		return s, fmt.Errorf("%w: %s to %s", ErrNoSlice, s.From, s.To)
+	}
+	end := slices[len(slices)-1].End
+	to := s.To
+	if to == 0 || to > end {
+		to = end
+	}
+	most := (to - s.From) / spanTolerance
+	out := s
+	var fits [2]bool
+	for i, at := range []struct {
+		asked q.Nanoseconds
+		fit   *q.Nanoseconds
+	}{{s.From, &out.From}, {to, &out.To}} {
+		before, after := borders(slices, at.asked)
+		*at.fit = before
+		if after-at.asked < at.asked-before {
+			*at.fit = after
+		}
+		fits[i] = max(*at.fit-at.asked, at.asked-*at.fit) <= most
+	}
+	if !fits[0] || !fits[1] || out.From >= out.To {
+		from, _ := borders(slices, s.From)
+		_, until := borders(slices, to)
+		return s, fmt.Errorf("%w: %s to %s; the shortest span around it is --from %s --to %s",
+			ErrSplitsSlice, s.From, to, duration(from), duration(until))
+	}
+	if out.To == end {
+		out.To = 0 // also what was counted at the very end, in a slice without length
+	}
+	return out, nil
+}
+
+// borders returns the borders of slices next to a time: at or before it, and at or after it.
+func borders(slices []session.Slice, at q.Nanoseconds) (before, after q.Nanoseconds) {
+	after = slices[len(slices)-1].End
+	for _, s := range slices {
+		if s.Begin <= at {
+			before = s.Begin
+		} else if s.Begin < after {
+			after = s.Begin
+			break
+		}
+	}
+	if last := slices[len(slices)-1].End; at >= last {
+		before = last
+	}
+	if before == at {
+		after = at
+	}
+	return before, after
+}
+
+// duration is a time as --from and --to take it: exact.
+func duration(t q.Nanoseconds) string { return time.Duration(t).String() }
+
+// check reports whether what the selection names exists in d.
+func (s Selection) check(d *Data) error {
+	processes := newIndex(d.Processes, func(r *session.Process) session.ProcessID { return r.ID })
+	for _, id := range s.Processes {
+		if at, ok := processes.find(id); !ok || at == none {
+			return fmt.Errorf("%w: %d", ErrNoProcess, id)
+		}
+	}
+	threads := newIndex(d.Threads, func(r *session.Thread) session.ThreadID { return r.ID })
+	for _, id := range s.Threads {
+		if at, ok := threads.find(id); !ok || at == none {
+			return fmt.Errorf("%w: %d", ErrNoThread, id)
+		}
+	}
+	if s.InTime() && s.InGCs() {
+		return ErrGCsInTime
+	}
+	if s.InTime() {
+		if _, _, ok := s.Span(d.Slices); !ok {
+			return fmt.Errorf("%w: %s to %s", ErrNoSlice, s.From, s.To)
+		}
+	}
+	return nil
+}
+
+// mostNamed is how many processes or threads are named one by one.
+const mostNamed = 5
+
+// Words say what is selected of a session, each a limit: "process 101 (Worker)", "1.00 s to 2.00 s (whole slices)";
+// none: all.
+func (s Selection) Words(of *session.Session) ([]string, error) {
+	var out []string
+	processes, err := of.Processes()
+	if err != nil {
+		return nil, err
+	}
+	threads, err := of.Threads()
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, p := range processes {
+		if len(s.Processes) > 0 && s.HasProcess(p.ID) {
+			names = append(names, fmt.Sprintf("%d (%s)", p.PID, p.Name))
+		}
+	}
+	out = append(out, list("process", "processes", names)...)
+	names = nil
+	for _, t := range threads {
+		if len(s.Threads) > 0 && slices.Contains(s.Threads, t.ID) {
+			names = append(names, fmt.Sprintf("%d (%s)", t.OSID, threadName(&t)))
+		}
+	}
+	out = append(out, list("thread", "threads", names)...)
+	if s.InTime() {
+		all, err := of.Slices()
+		if err != nil {
+			return nil, err
+		}
+		from, to, _ := s.Span(all)
+		out = append(out, fmt.Sprintf("%s to %s (whole slices)", from, to))
+	}
+	if s.InGCs() {
+		out = append(out, s.GCs.String())
+	}
+	for _, kind := range s.terms.named() {
+		out = append(out, kind.words()...)
+	}
+	return out, nil
+}
+
+func list(one, many string, names []string) []string {
+	switch n := len(names); {
+	case n == 0:
+		return nil
+	case n == 1:
+		return []string{one + " " + names[0]}
+	case n > mostNamed:
+		return []string{fmt.Sprintf("%s %s and %d more", many, strings.Join(names[:mostNamed], ", "), n-mostNamed)}
+	}
+	return []string{many + " " + strings.Join(names, ", ")}
+}
+
+// Hidden returns the patterns of the functions that stacks are shown without, as they were given.
+func (s Selection) Hidden() []string { return s.terms.Hide }
+
+// threadName is the name of a thread, or one made of its number.
+func threadName(t *session.Thread) string {
+	if t.Name != "" {
+		return t.Name
+	}
+	return fmt.Sprintf("(thread %d)", t.OSID)
+}
