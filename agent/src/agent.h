@@ -134,9 +134,9 @@ struct path { /* a stack from the root on, as far as it was turned into nodes */
 };
 
 struct frame { /* one link of the frame-pointer chain, as it was when last walked */
-    uintptr_t fp;       /* address of the pair (next, ret) */
     uintptr_t next;     /* the caller's frame pointer */
     uintptr_t ret;      /* return address into the caller */
+    uintptr_t fp;       /* address of this pair */
     uint32_t ip;        /* id of ret */
     uint32_t node;      /* the stack up to here, from the root */
     uint32_t top;       /* id of the innermost managed IP up to here, 0: none */
@@ -159,6 +159,40 @@ struct ip_slot {
     uint32_t ip;
 };
 
+#define APPROACHES 8u      /* ways from compiled code to the agent that a thread takes: for objects, arrays, strings, … */
+#define APPROACH_LINKS 12u /* of such a way */
+#define RECENT 9u          /* allocations that are remembered; [0] is for one that did not come again yet */
+#define RECENT_LINKS 6u    /* of such a stack, beyond what it has in common with the kept one */
+#define RECENT_CREDIT 3u   /* so often one that does not come is spared before it makes room */
+#define SEEN_SLOTS 32u     /* direct-mapped: the sites that took the slow path last */
+
+struct approach { /* the runtime's own frames, from the agent's to the first that tells something */
+    uint64_t n;   /* 0: empty */
+    struct {
+        uintptr_t next, ret;     /* distance of the next pair from the agent's frame pointer; return address */
+    } links[APPROACH_LINKS + 1]; /* from [1] on; [0].next is 0 */
+};
+
+struct recent { /* an allocation that may come again: what has its stack and class is counted at its site */
+    uintptr_t class_id; /* 0: empty */
+    struct wire_site *site;
+    uint32_t base, component;  /* as in class_info */
+    uint32_t leaf;             /* node of the stack */
+    uint32_t credit;           /* see RECENT_CREDIT */
+    struct approach *approach; /* by which it came */
+    struct recent *next;       /* what came after it last time */
+    uintptr_t innermost;       /* address of the innermost pair */
+    uint32_t near_frame, near_skip, n_frames, n_skips; /* of the kept stack these are the stack's too */
+    uint32_t n_links, n_slots;                         /* and it has these */
+    bool met;                                          /* since the last garbage collection */
+    struct {
+        uintptr_t next, ret, fp;
+    } links[RECENT_LINKS];
+    struct {
+        uintptr_t slot, ret;
+    } slots[RECENT_LINKS];
+};
+
 struct class_info {
     uintptr_t class_id; /* 0: empty */
     uint32_t type;      /* id */
@@ -172,11 +206,10 @@ struct thread {
     uint32_t epoch; /* of the code that the cached stack was read from */
     uintptr_t stack_low, stack_high;
 
-    /* The last allocation. last_class is 0 while the rest is not valid. */
-    uintptr_t last_class;
-    struct wire_site *last_site;
-    uint32_t last_base, last_component;
-
+    struct recent *last, *expected; /* of `recent`: the last one, and what came after it before */
+    struct approach *approach;      /* of `approaches`: the last one */
+    uint32_t remembered;            /* bit n: recent[n] has a class */
+    uint32_t shared_frames, shared_skips; /* the most that one of recent[1, …] has of the kept stack */
     uint32_t leaf; /* node of the cached stack */
     uintptr_t root, root_ret; /* the frame at which the chain ends without managed code above, 0: not known yet */
     uint32_t n_frames, n_skips, cap_frames, cap_skips;
@@ -194,6 +227,10 @@ struct thread {
     struct map sites; /* node << 32 | type → number of the site, for those far down in a node's chain */
     struct class_info classes[CLASS_CACHE_SLOTS];
     struct ip_slot ips[IP_CACHE_SLOTS];
+    struct recent recent[RECENT];
+    struct approach approaches[APPROACHES];
+    uint32_t next_approach, next_recent; /* which makes room */
+    uint32_t seen[SEEN_SLOTS];        /* numbers of sites */
     uint32_t slow; /* allocations that took the slow path */
     bool busy; /* inside the slow path */
     bool leaf_only; /* of the stack only the innermost function is looked for */
@@ -206,6 +243,7 @@ struct thread {
 static inline void forget_ips(struct thread *t)
 {
     __builtin_memset(t->ips, 0, sizeof t->ips);
+    __builtin_memset(t->approaches, 0, sizeof t->approaches);
     t->ips[0].address = 1; /* whose place is another one */
 }
 
@@ -300,7 +338,16 @@ bool stack_init(uint64_t most_nodes);
 void stack_close(void);
 /* Makes t->frames the stack that begins at fp and t->leaf its node. False: no room for a node. */
 bool stack_update(struct thread *t, uintptr_t fp);
+/* Where a stack begins, for stack_update: at the first pair behind the runtime's own frames, which are remembered, or at fp. */
+uintptr_t stack_begin(struct thread *t, uintptr_t fp);
 void stack_forget(struct thread *t); /* nothing of t->frames is believed any more */
+
+/* ── recent.c: allocations that come again ──────────────────────────────────────────────────────────────────── */
+
+void recents_forget(struct thread *t);
+void recents_cut(struct thread *t, uint32_t frames, uint32_t skips); /* no more of the kept stack stays than so many */
+void recents_add(struct thread *t, uintptr_t class_id, const struct class_info *c, struct wire_site *site, uintptr_t innermost);
+void recents_note(struct thread *t); /* in a garbage collection: their sites may change before the next one ends */
 
 /* ── above.c: where native code has cut the chain of frame pointers ─────────────────────────────────────────── */
 

@@ -1,10 +1,9 @@
 /* The hot callback: an object was allocated.
  *
- * Warm, that is with the same stack and the same class as the thread's last allocation, it compares the stack with
- * the kept one and adds to two counters; nothing else. Everything new goes through the slow path once. */
-#include "agent.h"
+ * Warm, that is with the same stack and the same class as one of the thread's recent allocations, it compares the stack with
+ * that one's and adds to two counters; nothing else. Everything new goes through the slow path. */
+#include "recent.h"
 
-#include <emmintrin.h>
 #include <errno.h>
 #include <string.h>
 
@@ -21,23 +20,6 @@ void allocations_init(void *profiler_info, bool has_frozen_heap)
 {
     info = profiler_info;
     frozen_heap = has_frozen_heap;
-}
-
-/* Is the stack that begins at fp the kept one? See stack.c. */
-READS_STACK static inline bool stack_is_kept(const struct thread *t, uintptr_t fp)
-{
-    uint32_t n = t->n_frames;
-    if (n == 0 || t->frames[n - 1].fp != fp)
-        return false;
-    const struct frame *f = t->frames;
-    __m128i equal = _mm_set1_epi8(-1);
-    for (uint32_t i = t->near_frame; i < n; i++)
-        equal = _mm_and_si128(equal, _mm_cmpeq_epi32(_mm_loadu_si128((const __m128i *)f[i].fp),
-                                                     _mm_loadu_si128((const __m128i *)(const void *)&f[i].next)));
-    uintptr_t different = 0;
-    for (uint32_t i = t->near_skip; i < t->n_skips; i++)
-        different |= *(const uintptr_t *)t->skips[i].slot ^ t->skips[i].ret;
-    return _mm_movemask_epi8(equal) == 0xFFFF && different == 0;
 }
 
 /* Heap bytes: the GC rounds sizes up to 8. Arrays and strings have their length at +8. */
@@ -206,13 +188,14 @@ static struct wire_site *site_of_object(struct thread *t, uint32_t type, uintptr
     return is_frozen(object) ? site_of(t, type | WIRE_SITE_FROZEN) : site;
 }
 
-static void count_object(struct thread *t, uintptr_t object, uintptr_t class_id, uintptr_t fp)
+static void count_object(struct thread *t, uintptr_t object, uintptr_t class_id, uintptr_t fp, uintptr_t at)
 {
+    uintptr_t innermost = at != 0 ? at : stack_begin(t, fp);
     struct class_info *c = class_of(t, class_id, object);
     bool told;
     uint64_t bytes = c->ask ? ask_heap_bytes(object, &told) : heap_bytes(object, c->base, c->component);
     lifetime_note_pending(t, object, bytes);
-    struct wire_site *site = c->type != 0 && stack_update(t, fp) ? site_of_object(t, c->type, object) : NULL;
+    struct wire_site *site = c->type != 0 && stack_update(t, innermost) ? site_of_object(t, c->type, object) : NULL;
     lifetime_attribute(t, site);
     if (UNLIKELY(site == NULL)) {
         loss(WIRE_LOSS_ARENA_FULL, 1, bytes);
@@ -222,12 +205,8 @@ static void count_object(struct thread *t, uintptr_t object, uintptr_t class_id,
         return; /* the last collection came meanwhile */
     site->objects++;
     site->bytes += bytes;
-    if ((site->type & WIRE_SITE_FROZEN) != 0 || c->ask)
-        return;
-    t->last_site = site;
-    t->last_base = c->base;
-    t->last_component = c->component;
-    t->last_class = class_id;
+    if ((site->type & WIRE_SITE_FROZEN) == 0 && !c->ask && t->n_frames != 0)
+        recents_add(t, class_id, c, site, innermost);
 }
 
 static void forget_code(struct thread *t, uint32_t epoch)
@@ -270,7 +249,7 @@ static COLD struct thread *prepare_thread(uintptr_t object)
     return t;
 }
 
-static __attribute__((noinline)) void object_allocated_slow(uintptr_t object, uintptr_t class_id, uintptr_t fp)
+static __attribute__((noinline)) void object_allocated_slow(uintptr_t object, uintptr_t class_id, uintptr_t fp, uintptr_t at)
 {
     int saved_errno = errno; /* whatever is called below may set it; the program may be about to read it */
     struct thread *t = current_thread;
@@ -282,29 +261,49 @@ static __attribute__((noinline)) void object_allocated_slow(uintptr_t object, ui
     }
     if (t != NULL && !recording_is_over()) {
         t->busy = true;
-        t->last_class = 0;
         uint32_t epoch = __atomic_load_n(&code_epoch, __ATOMIC_ACQUIRE);
         if (UNLIKELY(t->epoch != epoch))
             forget_code(t, epoch);
-        count_object(t, object, class_id, fp);
+        count_object(t, object, class_id, fp, at);
         t->busy = false;
     }
     errno = saved_errno;
 }
 
-/* Is this allocation like the thread's last one: same class, same stack, nothing unloaded since, not frozen? */
-static inline bool is_warm(const struct thread *t, uintptr_t object, uintptr_t class_id, uintptr_t fp)
+/* Another one than that which is expected, or another way from the same code to the agent. */
+static __attribute__((noinline)) struct recent *find_other(struct thread *t, uintptr_t class_id, uintptr_t fp, uintptr_t *at)
 {
-    return t != NULL && t->last_class == class_id && t->epoch == __atomic_load_n(&code_epoch, __ATOMIC_RELAXED) &&
-           object - __atomic_load_n(&frozen_low, __ATOMIC_RELAXED) >= __atomic_load_n(&frozen_span, __ATOMIC_RELAXED) &&
-           stack_is_kept(t, fp);
+    if (*at == 0)
+        *at = approach_known(t, fp);
+    else
+        t->approach = t->expected->approach;
+    for (uint32_t all = *at == 0 ? 0 : t->remembered; all != 0; all &= all - 1) {
+        struct recent *r = &t->recent[__builtin_ctz(all)];
+        if (r != t->expected && recent_holds(t, r, *at, class_id))
+            return recent_met(t, t->last->next = r);
+    }
+    return NULL;
 }
 
-static inline uint64_t count_warm(struct thread *t, uintptr_t object)
+/* The recent allocation that this one is like: same class, same stack, nothing unloaded since, not frozen. NULL: none.
+ * *at: where the stack begins behind the runtime's frames, 0: it is not known. */
+static inline struct recent *find_recent(struct thread *t, uintptr_t object, uintptr_t class_id, uintptr_t fp, uintptr_t *at)
 {
-    uint64_t bytes = heap_bytes(object, t->last_base, t->last_component);
-    t->last_site->objects++;
-    t->last_site->bytes += bytes;
+    if (t == NULL || t->epoch != __atomic_load_n(&code_epoch, __ATOMIC_RELAXED) ||
+        object - __atomic_load_n(&frozen_low, __ATOMIC_RELAXED) < __atomic_load_n(&frozen_span, __ATOMIC_RELAXED))
+        return NULL;
+    struct recent *r = t->expected;
+    *at = approach_end(t, r->approach, fp);
+    if (LIKELY(*at != 0 && recent_holds(t, r, *at, class_id)))
+        return recent_met(t, r);
+    return find_other(t, class_id, fp, at);
+}
+
+static inline uint64_t count_warm(const struct recent *r, uintptr_t object)
+{
+    uint64_t bytes = heap_bytes(object, r->base, r->component);
+    r->site->objects++;
+    r->site->bytes += bytes;
     return bytes;
 }
 
@@ -312,11 +311,12 @@ hresult object_allocated(void *self, uintptr_t object, uintptr_t class_id)
 {
     (void)self;
     uintptr_t fp = (uintptr_t)__builtin_frame_address(0);
-    struct thread *t = current_thread;
-    if (LIKELY(is_warm(t, object, class_id, fp)))
-        count_warm(t, object);
+    uintptr_t at = 0;
+    const struct recent *r = find_recent(current_thread, object, class_id, fp, &at);
+    if (LIKELY(r != NULL))
+        count_warm(r, object);
     else
-        object_allocated_slow(object, class_id, fp);
+        object_allocated_slow(object, class_id, fp, at);
     return HR_OK;
 }
 
@@ -324,15 +324,16 @@ hresult object_allocated_lifetime(void *self, uintptr_t object, uintptr_t class_
 {
     (void)self;
     uintptr_t fp = (uintptr_t)__builtin_frame_address(0);
-    struct thread *t = current_thread;
-    if (UNLIKELY(!is_warm(t, object, class_id, fp))) {
-        object_allocated_slow(object, class_id, fp);
+    uintptr_t at = 0;
+    const struct recent *r = find_recent(current_thread, object, class_id, fp, &at);
+    if (UNLIKELY(r == NULL)) {
+        object_allocated_slow(object, class_id, fp, at);
         return HR_OK;
     }
-    uint64_t bytes = count_warm(t, object);
+    uint64_t bytes = count_warm(r, object);
     struct shadow *s = LIKELY(bytes >> 3 <= UINT32_MAX) ? heap_place(object) : NULL;
     if (LIKELY(s != NULL))
-        *s = (struct shadow){(uint32_t)(t->last_site - arena.sites) + 1, (uint32_t)(bytes >> 3), gc_number};
+        *s = (struct shadow){(uint32_t)(r->site - arena.sites) + 1, (uint32_t)(bytes >> 3), gc_number};
     else
         loss(WIRE_LOSS_LIFETIME_FULL, 1, bytes);
     if (UNLIKELY(bytes >= LARGE_BYTES))

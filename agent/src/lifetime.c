@@ -649,10 +649,9 @@ static struct population count_born(bool last)
 {
     struct population born = changes_tell(gc.number, last, &gc.since), was = pending;
     pending = (struct population){0, 0};
-    for (const struct thread *t = thread_after(NULL); t != NULL; t = thread_after(t)) {
+    for (struct thread *t = thread_after(NULL); t != NULL; t = thread_after(t)) {
         const struct shadow *s = t->pending == 0 ? NULL : heap_find(t->pending);
-        if (t->last_class != 0)
-            changes_note((uint32_t)(t->last_site - arena.sites) + 1, WIRE_CHANGE_ALLOCATED);
+        recents_note(t);
         if (s != NULL)
             add(&pending, 1, (uint64_t)s->size << 3);
     }

@@ -33,7 +33,7 @@
  *
  * Tables of a thread move in stack_update only, by thread_grow, where nothing points into them: what finds that there is
  * no room gives up and says so (struct walk, no_room), and is begun anew. So pointers into them are good anywhere else. */
-#include "agent.h"
+#include "recent.h"
 
 static struct map nodes; /* parent << 32 | ip → node, for parents with more than MAX_CHAIN children */
 
@@ -51,31 +51,38 @@ void stack_close(void)
     map_close(&nodes);
 }
 
-static uint32_t find_child(const struct wire_node *parent, uint32_t ip)
+static inline uint32_t next_child(uint32_t node)
 {
-    uint32_t node = __atomic_load_n(&parent->child, __ATOMIC_ACQUIRE);
-    for (uint32_t step = 0; node != 0 && step < MAX_CHAIN; step++) {
-        const struct wire_node *child = arena_node(node);
-        if (child->ip == ip)
-            return node;
-        node = child->sibling;
-    }
-    return 0;
+    return __atomic_load_n(&arena_node(node)->sibling, __ATOMIC_ACQUIRE);
 }
 
-/* With the lock held: the child goes to the front of its parent's chain. A parent with more children than a chain
+static uint32_t find_child(uint32_t parent, uint32_t ip)
+{
+    const struct wire_node *p = arena_node(parent);
+    if (UNLIKELY(__atomic_load_n(&p->children, __ATOMIC_ACQUIRE) > MAX_CHAIN))
+        return (uint32_t)map_get(&nodes, (uint64_t)parent << 32 | ip);
+    uint32_t node = __atomic_load_n(&p->child, __ATOMIC_ACQUIRE);
+    while (node != 0 && arena_node(node)->ip != ip)
+        node = next_child(node);
+    return node;
+}
+
+/* With the lock held: the child goes to the end of its parent's chain. A parent with more children than a chain
  * may have keeps all of them in the map. */
 static bool link_child(uint32_t parent, uint32_t node)
 {
     struct wire_node *p = arena_node(parent);
+    uint32_t *end = &p->child;
     if (p->children == MAX_CHAIN)
         for (uint32_t child = p->child; child != 0; child = arena_node(child)->sibling)
             if (!map_put(&nodes, (uint64_t)parent << 32 | arena_node(child)->ip, child))
                 return false;
     if (p->children >= MAX_CHAIN && !map_put(&nodes, (uint64_t)parent << 32 | arena_node(node)->ip, node))
         return false;
-    arena_node(node)->sibling = p->child;
-    __atomic_store_n(&p->child, node, __ATOMIC_RELEASE);
+    while (p->children < MAX_CHAIN && *end != 0)
+        end = &arena_node(*end)->sibling;
+    if (p->children < MAX_CHAIN)
+        __atomic_store_n(end, node, __ATOMIC_RELEASE);
     __atomic_store_n(&p->children, p->children + 1, __ATOMIC_RELEASE);
     return true;
 }
@@ -93,9 +100,7 @@ static bool may_have_child(uint32_t parent, uint32_t ip)
 static COLD uint32_t make_child(uint32_t parent, uint32_t ip)
 {
     arena_lock();
-    uint32_t node = find_child(arena_node(parent), ip);
-    if (node == 0 && arena_node(parent)->children > MAX_CHAIN)
-        node = (uint32_t)map_get(&nodes, (uint64_t)parent << 32 | ip);
+    uint32_t node = find_child(parent, ip);
     bool new = node == 0 && may_have_child(parent, ip) && (arena_node(parent)->children < MAX_CHAIN || map_has_room(&nodes));
     struct wire_node *out = new ? arena_reserve(WIRE_REGION_NODES, sizeof *out) : NULL;
     if (out != NULL) {
@@ -110,16 +115,15 @@ static COLD uint32_t make_child(uint32_t parent, uint32_t ip)
 }
 
 /* Chains are in the order in which nodes are met, which is also their order in memory; a hash table of a million
- * nodes costs a cache miss for each look-up. */
-static inline uint32_t child_of(uint32_t parent, uint32_t ip)
+ * nodes costs a cache miss for each look-up. What a program does it often does again in the same order: after the child that was in
+ * this place before comes the next one. */
+static inline uint32_t child_of(uint32_t parent, uint32_t ip, uint32_t before)
 {
-    const struct wire_node *p = arena_node(parent);
-    uint32_t node = find_child(p, ip);
-    if (LIKELY(node != 0))
+    uint32_t node = arena_node(before)->parent == parent ? next_child(before) : 0;
+    if (node != 0 && arena_node(node)->ip == ip)
         return node;
-    if (__atomic_load_n(&p->children, __ATOMIC_ACQUIRE) > MAX_CHAIN)
-        node = (uint32_t)map_get(&nodes, (uint64_t)parent << 32 | ip);
-    return node != 0 ? node : make_child(parent, ip);
+    node = find_child(parent, ip);
+    return LIKELY(node != 0) ? node : make_child(parent, ip);
 }
 
 static inline uint32_t ip_of(struct thread *t, uintptr_t address)
@@ -174,15 +178,27 @@ static inline bool seen_enough(uint32_t from, uint32_t i, uint32_t good)
     return from - i >= NEAR_PLACES && good - i >= NEAR_PLACES / 2;
 }
 
+/* The first frame of [i, n) that is not as it was, else n. */
+static uint32_t first_other(const struct thread *t, uint32_t i, uint32_t n)
+{
+    const struct frame *f = t->frames;
+    for (; (n - i) % 4 != 0; i++)
+        if (!pair_holds(&f[i]))
+            return i;
+    while (i < n && ALL_EQUAL(four_still(_mm_set1_epi8(-1), &f[i])))
+        i += 4;
+    uint32_t others = 0; /* of the four: which one cannot be predicted */
+    for (uint32_t k = 0; k < 4 && i < n; k++)
+        others |= (uint32_t)!ALL_EQUAL(frame_still(_mm_set1_epi8(-1), &f[i + k])) << k;
+    return i + (others == 0 ? 0 : (uint32_t)__builtin_ctz(others));
+}
+
 /* How many of the first n frames, from the root, are as they were. */
 static uint32_t frames_that_hold(const struct thread *t, uint32_t n)
 {
-    uint32_t good = 0;
-    while (n <= NEAR_PLACES && good < n && pair_holds(&t->frames[good]))
-        good++;
     if (LIKELY(n <= NEAR_PLACES))
-        return good;
-    good = n;
+        return first_other(t, 0, n);
+    uint32_t good = n;
     for (uint32_t i = n; i > 0 && !seen_enough(n, i, good);)
         if (!pair_holds(&t->frames[--i]))
             good = i;
@@ -327,12 +343,9 @@ READS_STACK static bool push_callers(struct thread *t, struct walk *w, uintptr_t
 
 /* Code addresses beside the chain, above the pair at fp whose return address is *ip; osr: the pair is in the frame of
  * an OSR variant. In the end *ip is in the function that has the next frame of the chain. */
-READS_STACK static bool walk_skips(struct thread *t, struct walk *w, uintptr_t fp, bool osr, uint32_t *ip)
+READS_STACK static bool walk_skips_slowly(struct thread *t, struct walk *w, uintptr_t fp, bool beside, uint32_t *ip)
 {
     uint32_t flags = flags_of(*ip);
-    bool beside = osr && (flags & WIRE_IP_MANAGED) != 0;
-    if (LIKELY(!beside && (flags & (WIRE_IP_FRAMELESS | WIRE_IP_SIGNAL)) == 0))
-        return true;
     uintptr_t sp = fp + 16;
     if ((flags & WIRE_IP_SIGNAL) != 0 && on_stack(t, SIGNAL_IP(fp))) {
         sp = *(const uintptr_t *)SIGNAL_SP(fp);
@@ -342,6 +355,13 @@ READS_STACK static bool walk_skips(struct thread *t, struct walk *w, uintptr_t f
             return false;
     }
     return push_callers(t, w, sp, *(const uintptr_t *)fp, beside, ip);
+}
+
+static inline bool walk_skips(struct thread *t, struct walk *w, uintptr_t fp, bool osr, uint32_t *ip)
+{
+    uint32_t flags = flags_of(*ip);
+    bool beside = osr && (flags & WIRE_IP_MANAGED) != 0;
+    return LIKELY(!beside && (flags & (WIRE_IP_FRAMELESS | WIRE_IP_SIGNAL)) == 0) || walk_skips_slowly(t, w, fp, beside, ip);
 }
 
 /* ── from code addresses to nodes ───────────────────────────────────────────────────────────────────────────── */
@@ -360,15 +380,15 @@ static COLD uint32_t truncated(void)
 {
     uint32_t node = __atomic_load_n(&truncated_node, __ATOMIC_RELAXED);
     if (node == 0) {
-        node = child_of(0, WIRE_IP_TRUNCATED);
+        node = child_of(0, WIRE_IP_TRUNCATED, 0);
         __atomic_store_n(&truncated_node, node, __ATOMIC_RELAXED);
     }
     loss(WIRE_LOSS_STACKS, 0, 0);
     return node;
 }
 
-/* Extends the path by one return address. False: no room for a node. */
-static inline bool extend(struct path *p, uint32_t ip)
+/* Extends the path by one return address; before: the node that was in its place. False: no room for a node. */
+static inline bool extend(struct path *p, uint32_t ip, uint32_t before)
 {
     if (!has_frame(ip))
         return true;
@@ -377,10 +397,18 @@ static inline bool extend(struct path *p, uint32_t ip)
     p->top = ip;
     if (p->depth > limit + 1)
         return true; /* already under (truncated) */
-    p->node = child_of(p->node, p->depth > limit ? WIRE_IP_TRUNCATED : ip);
+    p->node = child_of(p->node, p->depth > limit ? WIRE_IP_TRUNCATED : ip, before);
     if (UNLIKELY(p->node == 0))
         *p = (struct path){truncated(), ip, limit + 2};
     return p->node != 0;
+}
+
+/* Of the kept stack no more than so many stay. */
+static inline void cut(struct thread *t, uint32_t frames, uint32_t skips)
+{
+    recents_cut(t, frames, skips);
+    t->n_frames = frames;
+    t->n_skips = skips;
 }
 
 static inline void set_path(struct thread *t, struct frame *f, const struct path *p)
@@ -408,11 +436,11 @@ static bool keep_frame(struct thread *t, struct path *p, uint32_t first, uint32_
         to->ret = from->ret;
         to->ip = from->ip;
         to->frame = t->n_frames;
-        if (!extend(p, from->ip))
+        if (!extend(p, from->ip, to->path.node))
             return false;
         to->path = *p;
     }
-    if (!f->osr && !extend(p, f->ip)) /* under an OSR variant the pair names the same call once more */
+    if (!f->osr && !extend(p, f->ip, f->node)) /* under an OSR variant the pair names the same call once more */
         return false;
     f->plain = !f->osr && t->n_skips == skips_of(t, t->n_frames) && (flags_of(f->ip) & (WIRE_IP_MANAGED | WIRE_IP_SIGNAL)) == 0;
     set_path(t, f, p);
@@ -518,6 +546,7 @@ READS_STACK static bool walk_chain(struct thread *t, struct walk *w, uintptr_t f
 
 static void forget_frames(struct thread *t)
 {
+    recents_forget(t);
     t->n_frames = t->n_skips = 0;
     t->outer = (struct path){0, 0, 0};
     t->outer_frames = t->outer_skips = 0;
@@ -547,6 +576,7 @@ static void let_outer_go(struct thread *t, struct walk *w)
     if (skips > skips_of(t, frames)) /* some of a frame's: those before it go whole */
         frames = t->skips[skips - 1].frame;
     t->outer = skips > skips_of(t, frames) ? t->skips[skips - 1].path : path_at(t, frames);
+    recents_forget(t);
     t->outer_frames += frames;
     t->outer_skips += skips;
     k->frames -= frames;
@@ -573,7 +603,7 @@ static bool keep_inner_end(struct thread *t, struct walk *w)
     t->outer_frames = all_frames - frames;
     t->outer_skips = all_skips - skips;
     t->outer_known = false;
-    t->outer.node = child_of(0, WIRE_IP_TRUNCATED);
+    t->outer.node = child_of(0, WIRE_IP_TRUNCATED, 0);
     t->outer.depth = arena.header->max_stack_depth + 1;
     w->joined = true;
     w->kept = (struct kept){0, 0};
@@ -600,8 +630,7 @@ static enum result adopt(struct thread *t, struct walk *w)
     }
     bool in_frame = w->kept.skips > skips_of(t, w->kept.frames);
     struct path p = in_frame ? t->skips[w->kept.skips - 1].path : path_at(t, w->kept.frames);
-    t->n_frames = w->kept.frames;
-    t->n_skips = w->kept.skips;
+    cut(t, w->kept.frames, w->kept.skips);
     for (uint32_t i = w->n_frames; i-- > 0;) {
         const struct frame *from = walked_frame(t, i);
         struct frame *to = &t->frames[t->n_frames];
@@ -623,15 +652,10 @@ static enum result adopt(struct thread *t, struct walk *w)
  * compared may be the first. */
 READS_STACK static bool first_changed(const struct thread *t, uint32_t *changed)
 {
-    uint32_t n = t->n_frames, first = n, k = near(t->n_skips);
-    for (uint32_t i = near(n); i < n; i++) {
-        const struct frame *f = &t->frames[i];
-        const uintptr_t *pair = (const uintptr_t *)f->fp;
-        if (pair[0] != f->next)
+    uint32_t n = t->n_frames, first = first_other(t, near(n), n), k = near(t->n_skips);
+    for (uint32_t i = first; i < n; i++)
+        if (*(const uintptr_t *)t->frames[i].fp != t->frames[i].next)
             return false;
-        if (pair[1] != f->ret && i < first)
-            first = i;
-    }
     uint32_t end = skips_of(t, first);
     while (k < end && skip_holds(&t->skips[k]))
         k++;
@@ -652,8 +676,7 @@ READS_STACK static enum result follow(struct thread *t, uintptr_t fp)
     if (n == 0 || t->frames[n - 1].fp != fp || !first_changed(t, &first))
         return OTHER_FRAMES;
     struct path p = path_at(t, first);
-    t->n_frames = first;
-    t->n_skips = skips_of(t, first);
+    cut(t, first, skips_of(t, first));
     while (t->n_frames < n) {
         struct frame *f = &t->frames[t->n_frames];
         struct walk w = {0};
@@ -684,6 +707,35 @@ READS_STACK static enum result follow(struct thread *t, uintptr_t fp)
 
 /* ────────────────────────────────────────────────────────────────────────────────────────────────────────────── */
 
+READS_STACK static COLD uintptr_t learn_approach(struct thread *t, uintptr_t fp)
+{
+    struct approach e = {0};
+    uintptr_t at = fp;
+    for (;; e.n++) {
+        const uintptr_t *pair = (const uintptr_t *)at;
+        uint32_t ip = ip_of(t, pair[1]);
+        if (ip == 0 || (flags_of(ip) & (WIRE_IP_MANAGED | WIRE_IP_FRAMELESS | WIRE_IP_SIGNAL)) != 0)
+            break;
+        if (e.n == APPROACH_LINKS || pair[0] <= at || !on_stack(t, pair[0]))
+            return fp;
+        at = pair[0];
+        e.links[e.n + 1].next = at - fp;
+        e.links[e.n + 1].ret = pair[1];
+    }
+    t->approach = &t->approaches[t->next_approach];
+    t->next_approach = (t->next_approach + 1) % APPROACHES;
+    *t->approach = e;
+    return at;
+}
+
+uintptr_t stack_begin(struct thread *t, uintptr_t fp)
+{
+    uintptr_t at = approach_end(t, t->approach, fp);
+    if (UNLIKELY(at == 0))
+        at = approach_known(t, fp);
+    return LIKELY(at != 0) ? at : learn_approach(t, fp);
+}
+
 static enum result walk(struct thread *t, uintptr_t fp)
 {
     struct walk w;
@@ -697,12 +749,12 @@ static bool set_leaf(struct thread *t)
 {
     struct path p = path_at(t, t->n_frames);
     bool too_deep = is_too_deep(t), is_truncated = too_deep || p.depth > arena.header->max_stack_depth;
-    uint32_t node = too_deep ? child_of(0, WIRE_IP_TRUNCATED) : p.node;
+    uint32_t node = too_deep ? child_of(0, WIRE_IP_TRUNCATED, 0) : p.node;
     uint32_t leaf = node;
     if (p.top == 0)
-        leaf = child_of(0, WIRE_IP_UNKNOWN);
+        leaf = child_of(0, WIRE_IP_UNKNOWN, 0);
     else if (is_truncated && node != 0)
-        leaf = child_of(node, p.top);
+        leaf = child_of(node, p.top, 0);
     t->leaf = leaf != 0 ? leaf : node != 0 ? node : truncated();
     return t->leaf != 0;
 }

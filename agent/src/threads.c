@@ -215,7 +215,6 @@ struct thread *thread_attach(void)
         return NULL;
     stack_forget(t);
     t->root = 0;
-    t->last_class = 0;
     t->busy = false;
     t->epoch = __atomic_load_n(&code_epoch, __ATOMIC_ACQUIRE);
     memset(t->classes, 0, sizeof t->classes);

@@ -250,8 +250,8 @@ _Static_assert(offsetof(struct wire_ip, flags) == 20, "layout");
 struct wire_node {
     uint32_t parent; /* id of the parent node; always smaller than the node's own */
     uint32_t ip; /* id of the IP */
-    uint32_t child; /* id of the newest child */
-    uint32_t sibling; /* id of the parent's child before this one */
+    uint32_t child; /* id of the oldest child */
+    uint32_t sibling; /* id of the parent's next child, as far as they are linked */
     uint32_t site; /* number (index plus one) of the newest site at this node */
     uint32_t children; /* how many */
 };

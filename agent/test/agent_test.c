@@ -666,6 +666,40 @@ static void chains(void)
     judge(&model, 0);
 }
 
+/* Stacks that differ in their innermost frames, again and again: in the same order, in another one, with others between. */
+static void recurring(void)
+{
+    struct entries model = {0};
+    start();
+    struct fake_stack *s = calloc(13, sizeof *s);
+    uint64_t *steps = dlsym(dlopen(agent_path, RTLD_LAZY | RTLD_NOLOAD), "clrprof_steps"), seed = 13;
+    for (uint32_t trial = 0; trial < 150 / SCALE; trial++) {
+        uint32_t n = 1 + trial % 12;
+        random_stack(&s[12], 0, 3 + (uint32_t)random_number(&seed) % 24, &seed, false);
+        for (uint32_t i = 0; i < n; i++) {
+            s[i] = s[12];
+            random_stack(&s[i], s[i].n - (uint32_t)random_number(&seed) % 4, s[i].n, &seed, trial % 5 == 0 && i % 4 == 0);
+        }
+        for (uint32_t i = 0; i < 12 * n; i++) {
+            uint64_t r = random_number(&seed);
+            uint32_t k = r % 8 == 0 ? (uint32_t)(r >> 8) % 13 : i % n;
+            if (k < n || k == 12)
+                run(&model, &s[k], k % 3 == 2 ? &line : &order, (uint32_t)(r >> 16) % 9, r >> 60 == 0 ? 2 : 1);
+        }
+    }
+    uint64_t before = 0;
+    for (uint32_t round = 0; round < 20; round++) { /* eight places in turn are known soon, and no site is looked for */
+        before = round == 5 ? *steps : before;
+        for (uint32_t i = 0; i < 8; i++) {
+            struct fake_stack place = {4, i & 3, {&bodies[FRAMED][0], &bodies[FRAMED][1], &bodies[FRAMED][2], &bodies[i & 4 ? FRAMELESS : FRAMED][3]}, 0};
+            run(&model, &place, &order, 0, 1);
+        }
+    }
+    check(*steps == before, "%llu sites were looked at for allocations that recur", (unsigned long long)(*steps - before));
+    free(s);
+    judge(&model, 0);
+}
+
 static void incomplete_types(void)
 {
     struct entries model = {0};
@@ -1571,6 +1605,7 @@ static const struct scenario scenarios[] = {
     {"link_limit_climbed", link_limit_climbed},
     {"towers", towers},
     {"chains", chains},
+    {"recurring", recurring},
     {"incomplete_types", incomplete_types},
     {"incomplete_until_shutdown", incomplete_until_shutdown},
     {"unloading", unloading},

@@ -202,17 +202,20 @@ static void play_alloc(uint8_t kind)
     }
     struct wire_site *s = site_of(who, kind == FROZEN);
     struct thread *t = threads[THREADS + who % THREADS];
-    if (kind == FROZEN || t->last_class == 0 || t->last_site != s || ++n % 3 == 0) {
-        t->last_class = 0;
+    struct recent *r = &t->recent[0]; /* the one that the thread repeats */
+    if (kind == FROZEN || t->remembered == 0 || r->site != s || ++n % 3 == 0) {
+        t->remembered = 0;
         lifetime_note_pending(t, object, size);
         lifetime_attribute(t, s);
         count(s, size);
         if (kind == FROZEN)
             return;
-        t->last_class = 1;
-        t->last_site = s;
+        t->remembered = 1;
+        r->site = s;
+        r->met = true;
         return;
     }
+    r->met = true;
     count(s, size);
     struct shadow *place = heap_place(object);
     if (place == NULL)

@@ -283,10 +283,10 @@ var agentParts = []struct {
 	lines int
 	files []string
 }{
-	{"core", 2250, []string{"agent.c", "agent.h", "clr.c", "clr.h", "map.c", "names.c", "threads.c"}},
+	{"core", 2300, []string{"agent.c", "agent.h", "clr.c", "clr.h", "map.c", "names.c", "threads.c"}},
 	{"memory", 700, []string{"arena.c"}},                 // what the agent takes, and leaves to others
 	{"guest", 500, []string{"thread_sets.c", "watch.c"}}, // what keeps it small, and lets it go
-	{"allocations", 1550, []string{"allocations.c", "stack.c", "code.c", "cfi.c", "above.c"}},
+	{"allocations", 1850, []string{"allocations.c", "recent.c", "recent.h", "stack.c", "code.c", "cfi.c", "above.c"}},
 	{"lifetime", 1750, []string{"lifetime.c", "heap.c", "survival.c", "snapshot.c", "changes.c", "events.c"}},
 	{"runtime", 300, []string{"helpers.c", "boxes.c"}}, // what is the runtime's own
 	{"time", 2370, []string{"time.c", "timings.c", "timings.h", "fold.c", "hooks.c", "os.c", "instrument.c"}},

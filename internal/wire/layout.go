@@ -250,8 +250,8 @@ type IP struct {
 type Node struct {
 	Parent   uint32 `doc:"id of the parent node; always smaller than the node's own"`
 	IP       uint32 `doc:"id of the IP"`
-	Child    uint32 `doc:"id of the newest child"`
-	Sibling  uint32 `doc:"id of the parent's child before this one"`
+	Child    uint32 `doc:"id of the oldest child"`
+	Sibling  uint32 `doc:"id of the parent's next child, as far as they are linked"`
 	Site     uint32 `doc:"number (index plus one) of the newest site at this node"`
 	Children uint32 `doc:"how many"`
 }
