@@ -616,6 +616,7 @@ void time_end(void); /* at the runtime's shutdown */
 void time_know(struct timer *t, uint32_t number); /* puts a timing into the thread's table */
 void time_enter_hook(const struct method *m, uintptr_t sp);
 void time_leave_hook(const struct method *m, uintptr_t sp);
+void time_jump_hook(const struct method *m, uintptr_t sp); /* it ends by a jump to another function: the prefix tail. */
 void time_enter_slow(const struct method *m, uintptr_t sp); /* stubs of … */
 void time_leave_slow(const struct method *m, uintptr_t sp);
 void time_enter_cold(const struct method *m, uintptr_t sp); /* … these */

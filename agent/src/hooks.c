@@ -27,16 +27,16 @@
 #define GIVE_ARGUMENTS POP(r9) POP(r8) POP(rdi) POP(rsi) POP(rdx) POP(rcx) POP(rax)
 
 /* The three stubs that compiled code calls, and the functions that they call. */
-#define HOOK_STUBS(name, enter, leave) \
+#define HOOK_STUBS(name, enter, leave, jump) \
     STUB(name##_enter, KEEP_ARGUMENTS KEEP_VECTORS "mov %r14,%rdi\nmov %r15,%rsi\ncall " #enter "\n" GIVE_VECTORS GIVE_ARGUMENTS) \
     STUB(name##_leave, PUSH(rax) PUSH(rdx) PUSH(rcx) KEEP_VECTORS "call " #leave "\n" GIVE_VECTORS POP(rcx) POP(rdx) POP(rax)) \
-    STUB(name##_tailcall, KEEP_ARGUMENTS KEEP_VECTORS "call " #leave "\n" GIVE_VECTORS GIVE_ARGUMENTS)
+    STUB(name##_tailcall, KEEP_ARGUMENTS KEEP_VECTORS "call " #jump "\n" GIVE_VECTORS GIVE_ARGUMENTS)
 
 #ifdef CLRPROF_ORACLE /* the same around functions that do less: what the product is measured by */
-__asm__(HOOK_STUBS(oracle_empty, oracle_empty_hook, oracle_empty_hook) HOOK_STUBS(oracle_clock, oracle_clock_hook, oracle_clock_hook));
+__asm__(HOOK_STUBS(oracle_empty, oracle_empty_hook, oracle_empty_hook, oracle_empty_hook) HOOK_STUBS(oracle_clock, oracle_clock_hook, oracle_clock_hook, oracle_clock_hook));
 #endif
 
-__asm__(HOOK_STUBS(clrprof, time_enter_hook, time_leave_hook)
+__asm__(HOOK_STUBS(clrprof, time_enter_hook, time_leave_hook, time_jump_hook)
         /* A slow function's stub: keeps the vector registers that can hold arguments or a result. */
         STUB(time_enter_slow, "sub $136,%rsp\n.cfi_adjust_cfa_offset 136\nmovups %xmm0,(%rsp)\nmovups %xmm1,16(%rsp)\nmovups %xmm2,32(%rsp)\n"
              "movups %xmm3,48(%rsp)\nmovups %xmm4,64(%rsp)\nmovups %xmm5,80(%rsp)\nmovups %xmm6,96(%rsp)\nmovups %xmm7,112(%rsp)\n"

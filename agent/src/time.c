@@ -367,6 +367,16 @@ HOT void time_leave_hook(const struct method *m, uintptr_t sp)
     end_call_as(t, a, false);
 }
 
+/* The caller is gone with the jump, and what it jumped to may not be recorded: then nothing tells when that ends, and whether the
+ * next call comes from it or from the caller's caller. So the call ends here, and is counted. */
+HOT void time_jump_hook(const struct method *m, uintptr_t sp)
+{
+    struct timer *t = current_timer;
+    if (t != NULL && t->top->caller_sp == sp && t->top->timing != 0)
+        t->clock->jumps++;
+    time_leave_hook(m, sp);
+}
+
 /* ── the slow way ───────────────────────────────────────────────────────────────────────────────────────────── */
 
 struct interval {

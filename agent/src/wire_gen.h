@@ -435,8 +435,9 @@ struct wire_clock {
     uint32_t reserved;
     uint64_t own; /* ticks that the agent took for itself, which are in no interval */
     uint64_t acted; /* how often the operating system was seen to act */
+    uint64_t jumps; /* of Calls, those that ended by a jump */
 };
-_Static_assert(sizeof(struct wire_clock) == 72, "layout");
+_Static_assert(sizeof(struct wire_clock) == 80, "layout");
 _Static_assert(offsetof(struct wire_clock, depth) == 0, "layout");
 _Static_assert(offsetof(struct wire_clock, capacity) == 4, "layout");
 _Static_assert(offsetof(struct wire_clock, activations) == 8, "layout");
@@ -448,6 +449,7 @@ _Static_assert(offsetof(struct wire_clock, mechanism) == 48, "layout");
 _Static_assert(offsetof(struct wire_clock, reserved) == 52, "layout");
 _Static_assert(offsetof(struct wire_clock, own) == 56, "layout");
 _Static_assert(offsetof(struct wire_clock, acted) == 64, "layout");
+_Static_assert(offsetof(struct wire_clock, jumps) == 72, "layout");
 
 struct wire_activation {
     uint64_t caller_sp; /* stack pointer of the caller after the call */

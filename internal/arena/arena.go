@@ -250,7 +250,7 @@ func Clock(c *wire.Clock) wire.Clock {
 	return wire.Clock{Depth: atomic.LoadUint32(&c.Depth), Capacity: atomic.LoadUint32(&c.Capacity),
 		Activations: atomic.LoadUint64(&c.Activations), Elapsed: atomic.LoadUint64(&c.Elapsed), Waited: atomic.LoadUint64(&c.Waited),
 		Calls: atomic.LoadUint64(&c.Calls), Last: atomic.LoadUint64(&c.Last), Mechanism: atomic.LoadUint32(&c.Mechanism),
-		Own: atomic.LoadUint64(&c.Own), Acted: atomic.LoadUint64(&c.Acted)}
+		Own: atomic.LoadUint64(&c.Own), Acted: atomic.LoadUint64(&c.Acted), Jumps: atomic.LoadUint64(&c.Jumps)}
 }
 
 // Activation reads a call that has not ended while it may end, each field whole.

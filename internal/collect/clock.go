@@ -107,3 +107,16 @@ func (t *times) agent(p *process) (quantity.Nanoseconds, error) {
 	}
 	return t.clock.nanoseconds(sum)
 }
+
+// jumps returns how many calls ended by a jump, in all threads.
+func (t *times) jumps(p *process) (uint64, error) {
+	clocks, sum := p.arena.Clocks(), uint64(0)
+	for i := range clocks {
+		n := arena.Clock(&clocks[i]).Jumps
+		if n > maxCounter || sum+n > maxCounter {
+			return 0, fmt.Errorf("%w: thread %d: %d jumps", wire.ErrCorrupt, i+1, n)
+		}
+		sum += n
+	}
+	return sum, nil
+}

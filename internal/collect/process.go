@@ -409,6 +409,13 @@ func (p *process) writeLosses(r *Recorder, h *wire.Header) error {
 	if found, ok := p.lifetime.cut(); ok && p.died != 0 {
 		add(reasonGCCut, 1, found)
 	}
+	jumps, err := p.times.jumps(p)
+	if err != nil {
+		return err
+	}
+	if jumps != 0 {
+		add(session.LossCallsJumped, jumps, quantity.Amount{})
+	}
 	if n := p.threads.folded(); n != 0 {
 		add(session.LossThreadsFolded, n, quantity.Amount{})
 	}
@@ -422,7 +429,7 @@ func (p *process) writeLosses(r *Recorder, h *wire.Header) error {
 		}
 	}
 	var rows []session.Loss
-	for _, reason := range append(lossReasons[:], reasonStackTruncated, reasonTypeUnknown, reasonGCCut, session.LossThreadsFolded, p.failure) {
+	for _, reason := range append(lossReasons[:], reasonStackTruncated, reasonTypeUnknown, reasonGCCut, session.LossCallsJumped, session.LossThreadsFolded, p.failure) {
 		switch l, ok := losses[reason]; {
 		case !ok && p.losses[reason] != session.Loss{}: // the last type without a name has got one
 			rows = append(rows, session.Loss{Process: p.id, Reason: reason})

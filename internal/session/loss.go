@@ -27,6 +27,7 @@ const (
 	LossCallsFolded    = "calls_folded"
 	LossCallsUnmatched = "calls_unmatched"
 	LossCallsCut       = "calls_cut"
+	LossCallsJumped    = "calls_jumped"
 	LossWaits          = "waits_lost"
 	LossClockBackwards = "clock_backwards"
 	LossNotHooked      = "not_hooked"
@@ -71,6 +72,7 @@ var lossMeanings = map[string]struct {
 	LossCallsFolded:    {"the agent's memory limit (--memory-limit) was reached: they are not counted, and their time counts for their callers", false},
 	LossCallsUnmatched: {"their end was not seen, only that their frame was gone later: part of the time after it counts for them", false},
 	LossCallsCut:       {"they were taken for gone, and went on: what they called and did after that counts for their callers", false},
+	LossCallsJumped:    {"they ended by a jump to another function, as the program demands it (tail., in F#): its time counts for their callers and not for them", false},
 	LossWaits:          {"there was no memory to note what the operating system did in them: waiting may count as CPU time, and extremes of calls are bounds", false},
 	LossClockBackwards: {"the clock went back in them: their time counts as 0", false},
 	LossNotHooked:      {"there was no memory to hook them: their calls are not counted and their time counts for their callers", false},
@@ -95,7 +97,7 @@ func (l Loss) Meaning() string {
 // Unit is what the events of the loss are, in the singular: "event", or for time "call", "interval" or "function".
 func (l Loss) Unit() string {
 	switch l.Reason {
-	case LossCallsFolded, LossCallsUnmatched, LossCallsCut:
+	case LossCallsFolded, LossCallsUnmatched, LossCallsCut, LossCallsJumped:
 		return "call"
 	case LossClockBackwards, LossWaits:
 		return "interval"

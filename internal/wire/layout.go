@@ -397,6 +397,7 @@ type Clock struct {
 	Reserved    uint32 `doc:""`
 	Own         uint64 `doc:"ticks that the agent took for itself, which are in no interval"`
 	Acted       uint64 `doc:"how often the operating system was seen to act"`
+	Jumps       uint64 `doc:"of Calls, those that ended by a jump"`
 }
 
 // Activation is a call that has not ended.
