@@ -260,8 +260,22 @@ func list(one, many string, names []string) []string {
 	return []string{many + " " + strings.Join(names, ", ")}
 }
 
-// Hidden returns the patterns of the functions that stacks are shown without, as they were given.
-func (s Selection) Hidden() []string { return s.terms.Hide }
+// Notes say in sentences which part of a session is selected, and how stacks are shown; none: all of it, as it was recorded.
+// more is added to the first.
+func (s Selection) Notes(of *session.Session, more string) ([]string, error) {
+	only, err := s.Words(of)
+	if err != nil {
+		return nil, err
+	}
+	var out []string
+	if len(only) > 0 {
+		out = append(out, "Only "+strings.Join(only, ", ")+more+".")
+	}
+	if hidden := s.terms.Hide; len(hidden) > 0 {
+		out = append(out, "Without the functions "+strings.Join(hidden, " or ")+": what they did counts for their callers.")
+	}
+	return out, nil
+}
 
 // threadName is the name of a thread, or one made of its number.
 func threadName(t *session.Thread) string {

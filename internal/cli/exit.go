@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -23,7 +24,7 @@ const (
 	exitNoRuntime    = 124 // no .NET runtime loaded the agent
 	exitInternal     = 125 // a mistake in clrprof
 	exitNotSupported = 126 // asked for, but not in this build
-	exitInterrupted  = 130 // Ctrl-C until clrprof stopped waiting for the command, as a shell would say
+	exitInterrupted  = 130 // Ctrl-C until clrprof stopped waiting for the command, or while it exported, as a shell would say
 )
 
 // exitError is an error with an exit code.
@@ -70,8 +71,11 @@ func codeOf(err error) int {
 		return coded.code
 	case errors.As(err, &name), errors.Is(err, session.ErrQuery), errors.Is(err, analysis.ErrNoProcess),
 		errors.Is(err, analysis.ErrNoThread), errors.Is(err, analysis.ErrNoSlice), errors.Is(err, analysis.ErrNoLifetime), errors.Is(err, analysis.ErrNoChanges), errors.Is(err, analysis.ErrNoGC), errors.Is(err, analysis.ErrSplitsSlice), errors.Is(err, analysis.ErrGCsInTime), errors.Is(err, analysis.ErrNoSnapshot),
-		errors.Is(err, analysis.ErrNoTime), errors.Is(err, report.ErrNoMemory), errors.Is(err, pattern.ErrNoPattern):
+		errors.Is(err, analysis.ErrNoTime), errors.Is(err, report.ErrNoMemory), errors.Is(err, pattern.ErrNoPattern),
+		errors.Is(err, analysis.ErrDifference):
 		return exitUsage
+	case errors.Is(err, context.Canceled):
+		return exitInterrupted
 	case errors.Is(err, session.ErrNotFound), errors.Is(err, session.ErrNotSession),
 		errors.Is(err, session.ErrNewer), errors.Is(err, session.ErrOlder), errors.Is(err, session.ErrCorrupt):
 		return exitUnreadable

@@ -2,18 +2,24 @@ package cli
 
 import (
 	"bufio"
+	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
+	"os/signal"
 	"strings"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
 	"github.com/clrprof/clrprof/internal/analysis"
+	"github.com/clrprof/clrprof/internal/export/collapsed"
 	"github.com/clrprof/clrprof/internal/export/parquet"
 	"github.com/clrprof/clrprof/internal/export/pprof"
+	"github.com/clrprof/clrprof/internal/export/speedscope"
 	"github.com/clrprof/clrprof/internal/report"
 	"github.com/clrprof/clrprof/internal/session"
 )
@@ -21,13 +27,19 @@ import (
 // exportFormat is a format that sessions can be exported to.
 type exportFormat struct {
 	name, extension string
-	write           func(io.Writer, *session.Session, analysis.Selection) error
-	file            func(path string, s *session.Session) error // instead of write, of formats that are no streams and have everything
-	directory       bool                                        // file fills a directory
+	write           func(w io.Writer, s *session.Session, sel analysis.Selection, value string) error
+	oneValue        bool // write takes a value
+	// file is instead of write, of formats that are no streams and have everything.
+	file      func(path string, s *session.Session) error
+	directory bool // file fills a directory
 }
 
 var exportFormats = []exportFormat{
-	{name: "pprof", extension: ".pb.gz", write: pprof.Write},
+	{name: "pprof", extension: ".pb.gz", write: func(w io.Writer, s *session.Session, sel analysis.Selection, _ string) error {
+		return pprof.Write(w, s, sel)
+	}},
+	{name: "speedscope", extension: ".speedscope.json", write: speedscope.Write, oneValue: true},
+	{name: "collapsed", extension: ".collapsed.txt", write: collapsed.Write, oneValue: true},
 	{name: "sqlite", extension: ".sqlite", file: func(path string, s *session.Session) error { return s.WritePlain(path) }},
 	{name: "parquet", extension: parquet.Extension, directory: true, file: func(path string, s *session.Session) error {
 		_, err := parquet.Write(path, s)
@@ -35,84 +47,131 @@ var exportFormats = []exportFormat{
 	}},
 }
 
+// exportFlags are the flags of the export command.
+type exportFlags struct {
+	format, output, value string
+	force                 bool
+	only                  selectionFlags
+}
+
 func newExportCommand(e *environment) *cobra.Command {
-	var format, output string
-	var force bool
-	var only selectionFlags
+	x := &exportFlags{}
 	cmd := &cobra.Command{
 		Use:   "export SESSION --format FORMAT [-o FILE]",
 		Short: "Write a session in the format of another tool",
 		Long: "Write a session in the format of another tool.\n\nFormats:\n" +
-			"  pprof   for go tool pprof, speedscope, Grafana: allocations and bytes, calls, elapsed and\n" +
-			"          application time, with functions, lines, and the labels type, thread and process\n" +
-			"  sqlite  for any SQLite tool: all tables and views of the session as docs/session.md describes them.\n" +
-			"          It is ten times as large as the session, and clrprof does not read it\n" +
-			"  parquet for DuckDB, ClickHouse, pandas, Spark: a directory with a file for each table of the session",
+			"  pprof       for go tool pprof, speedscope, Grafana: allocations and bytes, calls, elapsed and\n" +
+			"              application time, with functions, lines, and the labels type, thread and process\n" +
+			"  speedscope  for https://www.speedscope.app: the same values, a profile for each\n" +
+			"  collapsed   for flamegraph.pl, Pyroscope, Firefox: a line for each stack, with one value\n" +
+			"  sqlite      for any SQLite tool: all tables and views of the session as docs/session.md describes\n" +
+			"              them. It is ten times as large as the session, and clrprof does not read it\n" +
+			"  parquet     for DuckDB, ClickHouse, pandas, Spark: a directory with a file for each table",
 		Example: "  clrprof export app.clrprof --format pprof -o app.pb.gz\n" +
 			"  go tool pprof -top app.pb.gz\n" +
 			"  go tool pprof -top -sample_index application app.pb.gz\n" +
 			"  go tool pprof -http=: -tagfocus type=System.String app.pb.gz\n" +
+			"  clrprof export app.clrprof --format collapsed --value gen2_bytes -o - | flamegraph.pl > gen2.svg\n" +
 			"  clrprof export app.clrprof --format sqlite && sqlite3 app.sqlite 'select * from allocations limit 9'",
 		Args: arguments(1, 1, "a SESSION"),
-		RunE: func(_ *cobra.Command, args []string) error {
-			chosen, err := findFormat(format)
-			if err != nil {
-				return err
-			}
-			open := func(path string) (*session.Session, error) { return session.Open(path) }
-			if chosen.file != nil { // all tables: also those that a recording which was cut off has not
-				open = func(path string) (*session.Session, error) { return openComplete(e, path) }
-			}
-			s, err := open(args[0])
-			if err != nil {
-				return readError(err)
-			}
-			defer s.Close()
-			sel, err := only.selection(s)
-			if err != nil {
-				return readError(err)
-			}
-			if chosen.file != nil && (output == "-" || !sel.IsZero()) {
-				return usage("the format %s is a file with everything: no filters, and no standard output", chosen.name)
-			}
-			notes, err := report.SelectionNotes(sel, s, "")
-			if err != nil {
-				return readError(err)
-			}
-			tell(e, notes) // the file may have no place for it
-			if output == "-" {
-				return exported(chosen.write(e.stdout, s, sel))
-			}
-			if output == "" {
-				output = strings.TrimSuffix(args[0], ".clrprof") + chosen.extension
-			}
-			if chosen.file != nil {
-				err = writePlace(output, force, chosen.directory, func() error { return chosen.file(output, s) })
-			} else {
-				err = writeFile(output, force, func(w io.Writer) error { return chosen.write(w, s, sel) })
-			}
-			if err != nil {
-				return err
-			}
-			_, err = fmt.Fprintln(e.stdout, output)
-			return written(err)
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
+			defer stop()
+			return x.run(ctx, e, args[0])
 		},
 	}
-	cmd.Flags().StringVar(&format, "format", "", "the format: pprof, sqlite, parquet")
-	cmd.Flags().StringVarP(&output, "output", "o", "", "the file to write; - for standard output (default: the session's name with the format's extension)")
-	cmd.Flags().BoolVarP(&force, "force", "f", false, "replace the file if it exists")
-	only.add(cmd)
+	f := cmd.Flags()
+	f.StringVar(&x.format, "format", "", "the format: "+strings.Join(formatNames(), ", "))
+	f.StringVar(&x.value, "value", "", "speedscope, collapsed: the value to write, such as bytes, gen2_bytes, elapsed, cpu "+
+		"(default: all; of collapsed bytes, or elapsed with --time)")
+	f.StringVarP(&x.output, "output", "o", "",
+		"the file to write; - for standard output (default: the session's name with the format's extension)")
+	f.BoolVarP(&x.force, "force", "f", false, "replace the file if it exists")
+	x.only.add(cmd)
 	return cmd
 }
 
+// run writes the file, unless ctx is done before it is there: then there is none.
+func (x *exportFlags) run(ctx context.Context, e *environment, path string) error {
+	chosen, err := findFormat(x.format)
+	if err != nil {
+		return err
+	}
+	if x.value != "" && !chosen.oneValue {
+		return usage("the format %s has all values: --value is for speedscope and collapsed", chosen.name)
+	}
+	open := func(path string) (*session.Session, error) { return session.Open(path) }
+	if chosen.file != nil { // all tables: also those that a recording which was cut off has not
+		open = func(path string) (*session.Session, error) { return openComplete(e, path) }
+	}
+	s, err := open(path)
+	if err != nil {
+		return readError(err)
+	}
+	defer s.Close()
+	s.Until(ctx)
+	sel, err := x.only.selection(s)
+	if err != nil {
+		return readError(err)
+	}
+	if chosen.file != nil && (x.output == "-" || !sel.IsZero()) {
+		return usage("the format %s is a file with everything: no filters, and no standard output", chosen.name)
+	}
+	notes, err := sel.Notes(s, "")
+	if err != nil {
+		return readError(err)
+	}
+	write := func(w io.Writer) error { return chosen.write(untilWriter{ctx, w}, s, sel, x.value) }
+	if x.output == "-" {
+		err := exported(write(e.stdout))
+		if err == nil {
+			tell(e, notes)
+		}
+		return err
+	}
+	output := cmp.Or(x.output, strings.TrimSuffix(path, ".clrprof")+chosen.extension)
+	if chosen.file != nil {
+		err = writePlace(output, x.force, chosen.directory, func() error { return chosen.file(output, s) })
+	} else {
+		err = writeFile(output, x.force, write)
+	}
+	if err != nil {
+		return err
+	}
+	tell(e, notes) // the file may have no place for it
+	_, err = fmt.Fprintln(e.stdout, output)
+	return written(err)
+}
+
+// untilWriter writes until a context is done.
+type untilWriter struct {
+	ctx context.Context
+	io.Writer
+}
+
+// Write returns the context's error once it is done.
+func (w untilWriter) Write(b []byte) (int, error) {
+	if err := w.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return w.Writer.Write(b)
+}
+
+func formatNames() []string {
+	var out []string
+	for _, f := range exportFormats {
+		out = append(out, f.name)
+	}
+	return out
+}
+
 func findFormat(name string) (exportFormat, error) {
-	var names []string
 	for _, f := range exportFormats {
 		if f.name == name {
 			return f, nil
 		}
-		names = append(names, f.name)
 	}
+	names := formatNames()
 	if name == "" {
 		return exportFormat{}, usage("export needs --format, one of: %s", strings.Join(names, ", "))
 	}
@@ -136,7 +195,8 @@ func writeFile(path string, force bool, write func(io.Writer) error) error {
 	return exported(err)
 }
 
-// writePlace has a file or a directory filled by its path, as a whole or not at all. A directory may exist with force.
+// writePlace has a file or a directory filled by its path, as a whole or not at all. A directory may exist with
+// force.
 func writePlace(path string, force, directory bool, write func() error) error {
 	var err error
 	if directory {
@@ -169,7 +229,7 @@ func createDirectory(path string, force bool) error {
 
 // exported separates errors of the session from those of the output.
 func exported(err error) error {
-	if err == nil {
+	if err = known(err); err == nil {
 		return nil
 	}
 	if code := codeOf(err); code != exitInternal {

@@ -27,14 +27,22 @@ func (f *selectionFlags) add(cmd *cobra.Command) {
 	flags.DurationVar(&f.from, "from", 0, "only from this time since the start on, such as 1.5s or 2m")
 	flags.DurationVar(&f.to, "to", 0, "only up to this time since the start")
 	flags.StringVar(&f.gcs, "gc", "", "only memory, from the end of collection A to that of B: A..B, or A.. or ..B")
-	flags.StringArrayVar(&t.Processes, "process", nil, "only this process: its pid, #N for the unique id N, or a pattern of its name; of all patterns, !PATTERN is what does not match")
-	flags.StringArrayVar(&t.Threads, "thread", nil, "only this thread: its tid, #N for the unique id N, or a pattern of its name")
-	flags.StringArrayVar(&t.Modules, "module", nil, "only what functions of modules that match this pattern allocated, or did, themselves")
-	flags.StringArrayVar(&t.Namespaces, "namespace", nil, "only what functions of namespaces that match this pattern allocated, or did, themselves")
-	flags.StringArrayVar(&t.Functions, "function", nil, "only what functions that match this pattern allocated, or did, themselves")
-	flags.StringArrayVar(&t.Types, "type", nil, "only objects of types that match this pattern; no times")
-	flags.StringArrayVar(&t.Focus, "focus", nil, "only stacks with a function that matches this pattern; with !PATTERN, without one")
-	flags.StringArrayVar(&t.Hide, "hide", nil, "leave functions that match this pattern out of stacks: what they did counts for their callers")
+	for _, flag := range []struct {
+		to          *[]string
+		name, usage string
+	}{
+		{&t.Processes, "process", "only this process: its pid, #N for the unique id N, or a pattern of its name; " +
+			"of all patterns, !PATTERN is what does not match"},
+		{&t.Threads, "thread", "only this thread: its tid, #N for the unique id N, or a pattern of its name"},
+		{&t.Modules, "module", "only what functions of this module allocated, or did, themselves"},
+		{&t.Namespaces, "namespace", "only what functions of this namespace allocated, or did, themselves"},
+		{&t.Functions, "function", "only what functions that match this pattern allocated, or did, themselves"},
+		{&t.Types, "type", "only objects of types that match this pattern; no times"},
+		{&t.Focus, "focus", "only stacks with a function that matches this pattern; with !PATTERN, without one"},
+		{&t.Hide, "hide", "leave functions that match out of stacks: what they did counts for their callers"},
+	} {
+		flags.StringArrayVar(flag.to, flag.name, nil, flag.usage)
+	}
 }
 
 // selection compiles the flags for the session.
@@ -57,18 +65,23 @@ func (f *selectionFlags) selection(s *session.Session) (analysis.Selection, erro
 	if f.gcs != "" {
 		var ok bool
 		if t.GCs, ok = parseGCs(f.gcs); !ok {
-			return analysis.Selection{}, usage("--gc %q is not a span of collections: want A..B, A.. or ..B, such as 3..7", f.gcs)
+			return analysis.Selection{}, usage("--gc %q is not a span of collections: want A..B, such as 3..7, or A.. or ..B", f.gcs)
 		}
 	}
 	sel, err := t.Select(s)
+	return sel, known(err)
+}
+
+// known makes an error that says what a term could have meant of one that says what there is. Others stay.
+func known(err error) error {
 	var term *analysis.TermError
 	switch {
 	case errors.As(err, &term) && term.Ambiguous:
-		err = exit(exitUsage, &report.UnknownError{What: term.What, Name: term.Text, Candidates: term.Names, Ambiguous: true})
+		return exit(exitUsage, &report.UnknownError{What: term.What, Name: term.Text, Candidates: term.Names, Ambiguous: true})
 	case errors.As(err, &term):
-		err = exit(exitUsage, report.Unknown(term.What, term.Text, term.Names))
+		return exit(exitUsage, report.Unknown(term.What, term.Text, term.Names))
 	}
-	return sel, err
+	return err
 }
 
 // parseTimes reads A..B, A.. or ..B.

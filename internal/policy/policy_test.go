@@ -61,8 +61,10 @@ calltree: quantity
 analysis: calltree pattern quantity session
 report: analysis calltree quantity session
 export/parquet: session
-export/pprof: analysis calltree quantity session
-cli: agentbin analysis cgroup collect export/parquet export/pprof instrument launch pattern quantity report session symbols
+export/collapsed: analysis session
+export/pprof: analysis session
+export/speedscope: analysis session
+cli: agentbin analysis cgroup collect export/collapsed export/parquet export/pprof export/speedscope instrument launch pattern quantity report session symbols
 `
 
 // thirdParty lists the modules that the shipped binary may use, each with why.

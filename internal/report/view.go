@@ -421,7 +421,7 @@ func (c *context) notes() ([]string, error) {
 // selectionNotes say which part of the session is shown, and how.
 func (c *context) selectionNotes() ([]string, error) {
 	sel := c.source.Selection()
-	out, err := SelectionNotes(sel, c.source.Session(), "; percentages are of the whole run")
+	out, err := sel.Notes(c.source.Session(), "; percentages are of the whole run")
 	if err != nil {
 		return nil, err
 	}
@@ -435,23 +435,6 @@ func (c *context) selectionNotes() ([]string, error) {
 		}
 	}
 	return out, err
-}
-
-// SelectionNotes say in sentences which part of a session is selected, and how stacks are shown; none: all of it, as it was
-// recorded. more is added to the first.
-func SelectionNotes(sel analysis.Selection, s *session.Session, more string) ([]string, error) {
-	only, err := sel.Words(s)
-	if err != nil {
-		return nil, err
-	}
-	var out []string
-	if len(only) > 0 {
-		out = append(out, "Only "+strings.Join(only, ", ")+more+".")
-	}
-	if hidden := sel.Hidden(); len(hidden) > 0 {
-		out = append(out, "Without the functions "+strings.Join(hidden, " or ")+": what they did counts for their callers.")
-	}
-	return out, nil
 }
 
 // losses says what is missing from the numbers shown.

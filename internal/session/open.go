@@ -1,6 +1,7 @@
 package session
 
 import (
+	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -284,6 +285,8 @@ func explain(path string, err error) error {
 		if _, statErr := os.Stat(path + "-journal"); statErr == nil {
 			return fmt.Errorf("session %s: the last write was cut off and its folder is read-only: copy it with its -journal file to a writable folder: %w", path, err)
 		}
+	case sqlite.ResultInterrupt:
+		return prefix(path, context.Canceled)
 	case sqlite.ResultBusy:
 		return fmt.Errorf("session %s: another process is writing it: try again: %w", path, err)
 	}
@@ -307,6 +310,9 @@ func prefix(path string, err error) error {
 }
 
 func (s *Session) explain(err error) error { return explain(s.path, err) }
+
+// Until makes reading fail with context.Canceled once the context is done.
+func (s *Session) Until(ctx context.Context) { s.conn.SetInterrupt(ctx.Done()) }
 
 // Path returns the path that the session was opened with.
 func (s *Session) Path() string { return s.path }
