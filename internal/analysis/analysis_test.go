@@ -2,6 +2,7 @@ package analysis
 
 import (
 	"errors"
+	"math"
 	"os"
 	"path/filepath"
 	"testing"
@@ -259,7 +260,7 @@ func TestFilterErrors(t *testing.T) {
 		filter Selection
 		want   error
 	}{
-		{Selection{Processes: []session.ProcessID{99}}, ErrNoProcess}, {Selection{Processes: []session.ProcessID{-1}}, ErrNoProcess},
+		{Selection{Processes: []session.ProcessID{99}}, ErrNoProcess}, {Selection{Processes: []session.ProcessID{math.MaxUint32}}, ErrNoProcess},
 		{Selection{Threads: []session.ThreadID{99}}, ErrNoThread}, {Selection{From: 1 << 50}, ErrNoSlice},
 	} {
 		if _, err := Open(s, c.filter); !errors.Is(err, c.want) {

@@ -3,7 +3,7 @@ package analysis
 import (
 	"cmp"
 	"fmt"
-	"sort"
+	"slices"
 
 	"github.com/clrprof/clrprof/internal/calltree"
 	q "github.com/clrprof/clrprof/internal/quantity"
@@ -14,15 +14,25 @@ import (
 const none = -1
 
 // index finds the position of a row by its id.
-type index[ID ~int64] []ID
+type index[ID ~int64 | ~uint32] struct {
+	rows int
+	ids  []ID // nil: they are 1, 2, …, as collectors number rows
+}
 
 // newIndex takes rows in ascending order of id, as the session returns them.
-func newIndex[ID ~int64, Row any](rows []Row, id func(*Row) ID) index[ID] {
-	ids := make(index[ID], len(rows))
+func newIndex[ID ~int64 | ~uint32, Row any](rows []Row, id func(*Row) ID) index[ID] {
+	x := index[ID]{rows: len(rows)}
 	for i := range rows {
-		ids[i] = id(&rows[i])
+		if int64(id(&rows[i])) == int64(i)+1 {
+			continue
+		}
+		x.ids = make([]ID, len(rows))
+		for i := range rows {
+			x.ids[i] = id(&rows[i])
+		}
+		break
 	}
-	return ids
+	return x
 }
 
 // find returns the position of id; none for id 0, and for an id that is missing.
@@ -30,18 +40,20 @@ func (x index[ID]) find(id ID) (pos int32, ok bool) {
 	if id == 0 {
 		return none, true
 	}
-	if id > 0 && int64(id) <= int64(len(x)) && x[id-1] == id { // no gaps: the usual case
+	if x.ids == nil {
+		if id < 0 || int64(id) > int64(x.rows) {
+			return none, false
+		}
 		return int32(id - 1), true
 	}
-	i := sort.Search(len(x), func(i int) bool { return x[i] >= id })
-	if i < len(x) && x[i] == id {
+	if i, ok := slices.BinarySearch(x.ids, id); ok {
 		return int32(i), true
 	}
 	return none, false
 }
 
 // references replaces the ids in a column by positions.
-func references[ID ~int64, Row any](x index[ID], rows []Row, id func(*Row) ID, from, to string) ([]int32, error) {
+func references[ID ~int64 | ~uint32, Row any](x index[ID], rows []Row, id func(*Row) ID, from, to string) ([]int32, error) {
 	out := make([]int32, len(rows))
 	for i := range rows {
 		pos, ok := x.find(id(&rows[i]))

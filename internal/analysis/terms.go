@@ -127,7 +127,7 @@ func (t Terms) selectThreads(s *session.Session, out *Selection) error {
 }
 
 // pick returns the ids of the rows that the terms choose: by number, unique id, or a pattern of names.
-func pick[ID ~int64, Row any](what string, terms []string, rows []Row, of func(*Row) (id ID, number int64, name string)) ([]ID, error) {
+func pick[ID ~int64 | ~uint32, Row any](what string, terms []string, rows []Row, of func(*Row) (id ID, number int64, name string)) ([]ID, error) {
 	included, excluded, includes := map[ID]bool{}, map[ID]bool{}, false
 	for _, term := range terms {
 		text, exclude := strings.CutPrefix(term, "!")

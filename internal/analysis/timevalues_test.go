@@ -26,8 +26,8 @@ func TestTimeValues(t *testing.T) {
 		}
 		return int64(random.Uint64()) >> random.IntN(64)
 	}
-	timings := index[session.TimingID]{1, 2, 3, 7, 9}
-	slices := index[session.SliceID]{1, 2, 5}
+	timings := []session.TimingID{1, 2, 3, 7, 9}
+	slices := []session.SliceID{1, 2, 5}
 	var values timeValues
 	var want []session.TimingValue
 	for range 10_000 {
@@ -40,7 +40,7 @@ func TestTimeValues(t *testing.T) {
 		want = append(want, r)
 		values.add(&r)
 	}
-	if err := values.link(timings, slices); err != nil {
+	if err := values.link(index[session.TimingID]{len(timings), timings}, index[session.SliceID]{len(slices), slices}); err != nil {
 		t.Fatal(err)
 	}
 	var got []session.TimingValue
@@ -70,7 +70,7 @@ func TestTimeValuesReferences(t *testing.T) {
 	} {
 		var values timeValues
 		values.add(&tt.row)
-		if err := values.link(index[session.TimingID]{1}, index[session.SliceID]{1}); errors.Is(err, session.ErrCorrupt) != tt.bad || (err != nil) != tt.bad {
+		if err := values.link(index[session.TimingID]{rows: 1}, index[session.SliceID]{rows: 1}); errors.Is(err, session.ErrCorrupt) != tt.bad || (err != nil) != tt.bad {
 			t.Errorf("%+v: %v", tt.row, err)
 		}
 	}

@@ -1,6 +1,7 @@
 package collect
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"sync/atomic"
@@ -170,7 +171,7 @@ func (t *times) growFolded(r *Recorder, out *growth) error {
 		rows = append(rows, grown)
 		out.any = true
 	}
-	slices.SortFunc(rows, func(a, b session.TimingInclusive) int { return int(a.Timing - b.Timing) })
+	slices.SortFunc(rows, func(a, b session.TimingInclusive) int { return cmp.Compare(a.Timing, b.Timing) })
 	return r.w.InsertTimingInclusives(rows)
 }
 

@@ -36,8 +36,9 @@ func TestRoom(t *testing.T) {
 	if err := r.room(0); err != nil {
 		t.Error(err)
 	}
-	for _, next := range []ids{{thread: 1 << 32}, {function: 1 << 32}, {instruction: 1 << 32}} {
-		if err := (&Recorder{next: next}).room(0); err == nil {
+	const most = math.MaxUint32
+	for _, next := range []ids{{thread: most}, {typ: most}, {function: most}, {instruction: most}, {node: most}, {site: most}, {timing: most}} {
+		if err := (&Recorder{next: next}).room(1); err == nil {
 			t.Errorf("%+v is let through", next)
 		}
 	}

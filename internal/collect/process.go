@@ -157,7 +157,7 @@ func (p *process) sync(r *Recorder, now quantity.Nanoseconds, last bool, out *gr
 	sites, sets := p.arena.Sites(), p.arena.ThreadSets()
 	nodes, ips := p.arena.Nodes(), p.arena.IPs()
 	// A record has at least 8 bytes (wire.Next).
-	if err := r.room(len(timings), len(sets), len(nodes), len(ips), (len(p.arena.Log())-p.logRead)/8); err != nil {
+	if err := r.room(len(timings), len(sites), len(sets), len(nodes), len(ips), (len(p.arena.Log())-p.logRead)/8); err != nil {
 		return err
 	}
 	if err := p.readLog(r); err != nil {

@@ -73,7 +73,8 @@ type ids struct {
 // room checks that the ids of a session stay short when all rows of these tables of an arena are new: each can be two rows of
 // the session.
 func (r *Recorder) room(tables ...int) error {
-	most := max(int64(r.next.thread), int64(r.next.function), int64(r.next.instruction), int64(r.next.node))
+	n := &r.next
+	most := max(int64(n.thread), int64(n.typ), int64(n.function), int64(n.instruction), int64(n.node), int64(n.site), int64(n.timing))
 	for _, rows := range tables {
 		most += 2 * int64(rows)
 	}

@@ -109,7 +109,7 @@ func (c *context) heavier() func(cost) int64 {
 // find returns the ids whose names match: exactly, else as a part of the name without
 // regard to case. Several ids of one name (in several processes) are one match.
 // weight orders the candidates of an ambiguous name.
-func find[ID ~int64](what, wanted string, ids []ID, name func(ID) string, weight func(ID) int64) ([]ID, error) {
+func find[ID ~int64 | ~uint32](what, wanted string, ids []ID, name func(ID) string, weight func(ID) int64) ([]ID, error) {
 	var exact, part []ID
 	lower := strings.ToLower(wanted)
 	for _, id := range ids {

@@ -11,7 +11,7 @@ import (
 )
 
 // rows finds rows of a table by id; they are in the order of id.
-type rows[ID ~int64, Row any] struct {
+type rows[ID ~int64 | ~uint32, Row any] struct {
 	list []Row
 	id   func(*Row) ID
 }

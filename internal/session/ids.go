@@ -1,27 +1,29 @@
 package session
 
-// Ids of rows. They are positive and belong to the whole session; 0 means none.
+// Ids of rows. They are positive and belong to the whole session; 0 means none. Those that rows of packed tables refer to have 32 bits:
+// there are millions of such rows, and a session has fewer than 2³² of a kind (package collect sees to it). A file that says otherwise is
+// damaged.
 type (
 	// ProcessID identifies a process of the session. It is not the pid.
-	ProcessID int64
+	ProcessID uint32
 	// ThreadID identifies a thread of the session. It is not the operating system's id.
-	ThreadID int64
+	ThreadID uint32
 	// ModuleID identifies a loaded module of one process.
 	ModuleID int64
 	// TypeID identifies a runtime type of one process.
-	TypeID int64
+	TypeID uint32
 	// FunctionID identifies a function of one process.
-	FunctionID int64
+	FunctionID uint32
 	// BodyID identifies a native compilation of a function.
 	BodyID int64
 	// InstructionID identifies a return address in a body.
-	InstructionID int64
+	InstructionID uint32
 	// NodeID identifies a node of the calling-context tree.
-	NodeID int64
+	NodeID uint32
 	// PathID identifies a node of the call tree without call sites.
-	PathID int64
+	PathID uint32
 	// SiteID identifies a site: thread × node × type.
-	SiteID int64
+	SiteID uint32
 	// FileID identifies a source file.
 	FileID int64
 	// LineID identifies a statement of a source file.

@@ -248,13 +248,17 @@ func eachUnpacked[T any](s *Session, t table[T], of *span, fn func(*columns.Bloc
 // packedRows returns the rows of a packed table in the order of the key. Of those with the same key it returns the one that was written
 // last.
 func packedRows[T any](s *Session, t table[T], of *span) ([]T, error) {
-	rows := make([]T, 0, s.expectedRows(t.name, of))
+	expected := s.expectedRows(t.name, of)
+	rows := make([]T, 0, min(expected, maxExpectedRows))
 	last := make([]int64, t.keyColumns())
 	ascending := !slices.ContainsFunc(declared(t.name)[:len(last)], func(c declaredColumn) bool { return c.text })
 	err := eachUnpacked(s, t, of, func(b *columns.Block, at int, row *T) {
 		ascending = ascending && (len(rows) == 0 || rises(b, at, last))
 		for i := range last {
 			last[i] = b.Columns[i][at]
+		}
+		if n := int64(len(rows)); len(rows) == cap(rows) { // once what was expected has come true, more of it is believed
+			rows = slices.Grow(rows, int(max(n/4, min(expected-n, 3*n))))
 		}
 		rows = append(rows, *row)
 	})
@@ -310,7 +314,7 @@ func sortedRows[T any](t table[T], rows []T) []T {
 	return out
 }
 
-// expectedRows is how many rows the chunks of a span say that they have, up to a bound.
+// expectedRows is how many rows the chunks of a span say that they have.
 func (s *Session) expectedRows(name string, of *span) int64 {
 	if of == nil {
 		of = &span{-1 << 63, 1<<63 - 1}
@@ -326,5 +330,5 @@ func (s *Session) expectedRows(name string, of *span) int64 {
 	if more, err := stmt.Step(); err != nil || !more {
 		return 0
 	}
-	return min(max(stmt.ColumnInt64(0), 0), maxExpectedRows)
+	return max(stmt.ColumnInt64(0), 0)
 }

@@ -3,7 +3,7 @@ package session
 import q "github.com/clrprof/clrprof/internal/quantity"
 
 // TimingID identifies a timing: thread × node.
-type TimingID int64
+type TimingID uint32
 
 // Clocks of time data.
 const (

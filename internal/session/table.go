@@ -30,7 +30,7 @@ type cells struct {
 	block   *columns.Block
 	row     int              // of the block, when it is read
 	numbers map[string]int64 // of texts that are in the block, when it is made
-	err     error            // a text that the block does not have
+	err     error            // a text that the block does not have, or a number that is too large
 }
 
 type cellMode int
@@ -133,6 +133,9 @@ func integer[T ~int64 | ~uint64 | ~uint32](c *cells, p *T) {
 	n := int64(*p)
 	c.int64(&n)
 	*p = T(n)
+	if int64(*p) != n {
+		c.err = fmt.Errorf("%w: %d is too large", ErrCorrupt, n)
+	}
 }
 
 func amount(c *cells, a *q.Amount) {
@@ -225,6 +228,9 @@ func selectRows[T any](s *Session, t table[T], of *span) ([]T, error) {
 		rows = append(rows, *new(T))
 		c.next = 0
 		t.fields(&c, &rows[len(rows)-1])
+	}
+	if c.err != nil {
+		return nil, fmt.Errorf("reading table %s: %w", t.name, c.err)
 	}
 	if len(rows) == 0 {
 		return nil, nil
