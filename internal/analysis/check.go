@@ -42,57 +42,65 @@ func (c *checker) add(rule, format string, args ...any) {
 // session. The error is one of reading the file.
 func Check(s *session.Session) ([]Violation, error) {
 	c := &checker{count: map[string]int{}}
-	state, err := s.State()
+	err := c.check(s)
+	if errors.Is(err, errNotThere) || errors.Is(err, session.ErrRange) {
+		c.add("references", "%v", err)
+		err = nil
+	}
 	if err != nil {
 		return nil, err
 	}
+	return c.found, nil
+}
+
+func (c *checker) check(s *session.Session) error {
+	state, err := s.State()
+	if err != nil {
+		return err
+	}
 	d := &Data{}
 	if err := d.read(s); err != nil {
-		return nil, err
+		return err
 	}
 	if err := d.link(); err != nil {
 		c.add("references", "%v", err)
-		return c.found, nil
+		return nil
 	}
 	if d, err = d.Select(Selection{}); err != nil {
-		return nil, err
+		return err
 	}
 	c.owners(d)
 	err = c.slices(d)
 	if err == nil {
 		err = d.eachDeath(everySlice, func(_, _ int32, _ *session.SiteDeath) {})
 	}
-	if errors.Is(err, errNotThere) {
-		c.add("references", "%v", err)
-		return c.found, nil
-	}
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if err := c.losses(s, d); err != nil {
-		return nil, err
+		return err
 	}
 	derived, err := d.Derive()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	c.sums(d, derived)
 	c.parents(derived)
 	c.times(d, derived)
 	if err := c.lifetimes(s, d, derived); err != nil {
-		return nil, err
+		return err
 	}
 	if err := c.snapshots(s, d); err != nil {
-		return nil, err
+		return err
 	}
 	if state == session.Complete {
 		stored, err := readDerived(s)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		c.stored(derived, stored)
 	}
-	return c.found, nil
+	return nil
 }
 
 // owners checks that what refers to each other belongs to the same process.

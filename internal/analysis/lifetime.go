@@ -288,49 +288,55 @@ func (v *Lifetimes) Stack(node session.NodeID, limit int) []Frame {
 // Growing returns the sites that only grow: in at least three slices of time more of their objects were born than
 // died, and in none fewer. Frozen objects, which never die, do not count.
 func (v *Lifetimes) Growing() ([]session.SiteID, error) {
-	grows, err := v.growing()
+	grows, err := v.data.growing()
 	var out []session.SiteID
 	for i, s := range v.data.Sites {
-		if err == nil && grows[i] {
+		if err == nil && grows[i] && !v.sites[i].IsZero() {
 			out = append(out, s.ID)
 		}
 	}
 	return out, err
 }
 
-// growing says which sites, by position, Growing returns.
-func (v *Lifetimes) growing() ([]bool, error) {
-	d := v.data
+// growing says which sites, by position, only grow.
+func (d *Data) growing() ([]bool, error) {
 	change := make([]q.Count, len(d.Sites)) // within one slice
-	ups, downs := make([]int32, len(d.Sites)), make([]bool, len(d.Sites))
+	ups := make([]uint8, len(d.Sites))
+	const down = growingSlices + 1
 	var touched []int32
+	add := func(site int32, n q.Count) {
+		if change[site] == 0 {
+			touched = append(touched, site)
+		}
+		change[site] += n
+	}
 	for _, slice := range d.Slices {
 		only := [2]session.SliceID{slice.ID, slice.ID}
 		err := d.eachValue(only, func(_, site int32, value *session.SiteValue) {
-			change[site] += value.Allocations
-			touched = append(touched, site)
+			add(site, value.Allocations)
 		})
 		if err == nil {
 			err = d.eachDeath(only, func(_, site int32, dead *session.SiteDeath) {
-				change[site] -= dead.Allocations
-				touched = append(touched, site)
+				add(site, -dead.Allocations)
 			})
 		}
 		if err != nil {
 			return nil, err
 		}
 		for _, site := range touched {
-			if change[site] > 0 {
+			switch {
+			case change[site] < 0:
+				ups[site] = down
+			case change[site] > 0 && ups[site] < growingSlices:
 				ups[site]++
 			}
-			downs[site] = downs[site] || change[site] < 0
 			change[site] = 0
 		}
 		touched = touched[:0]
 	}
 	grows := make([]bool, len(d.Sites))
 	for i, s := range d.Sites {
-		grows[i] = ups[i] >= growingSlices && !downs[i] && !s.Frozen && !v.sites[i].IsZero()
+		grows[i] = ups[i] == growingSlices && !s.Frozen
 	}
 	return grows, nil
 }

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/clrprof/clrprof/internal/calltree"
 	q "github.com/clrprof/clrprof/internal/quantity"
 	"github.com/clrprof/clrprof/internal/session"
 )
@@ -42,79 +43,88 @@ type LifetimeSummary struct {
 	Sections map[string]LifetimeSection
 }
 
-// summary finds the sites of each section, at most so many of them; 0: all. There can be millions, so of each only what decides is added
-// up first, and its whole lifetime when it is chosen.
+// stacksAndTypes are the sites of several threads as one, as Groups(BySite) does: a run can have millions of sites and few of these.
+type stacksAndTypes struct {
+	data      *Data
+	of        []int32 // by position of a site: the number of its group, or none
+	first     []int32 // a site of each group, the first one
+	lifetimes []Lifetime
+}
+
+// stacksAndTypes groups the sites at which something happened.
+func (d *Data) stacksAndTypes(happened func(site int) bool) *stacksAndTypes {
+	g := &stacksAndTypes{data: d, of: make([]int32, len(d.Sites))}
+	at := map[uint64]int32{}
+	for i := range g.of {
+		g.of[i] = none
+		node, typ := d.siteNode[i], d.siteType[i]
+		if node < 0 || typ < 0 || !happened(i) {
+			continue
+		}
+		key := uint64(node)<<32 | uint64(typ)
+		n, ok := at[key]
+		if !ok {
+			n = int32(len(g.first))
+			at[key] = n
+			g.first = append(g.first, int32(i))
+		}
+		g.of[i] = n
+	}
+	g.lifetimes = make([]Lifetime, len(g.first))
+	return g
+}
+
+// summary finds the sites of each section, at most so many of them; 0: all.
 func (v *Lifetimes) summary(limit int) (LifetimeSummary, error) {
-	grows, err := v.growing()
+	g := v.data.stacksAndTypes(func(site int) bool { return !v.sites[site].IsZero() })
+	for site, n := range g.of {
+		if n >= 0 {
+			g.lifetimes[n] = g.lifetimes[n].Add(v.sites[site])
+		}
+	}
+	return g.summary(v.Total(), limit)
+}
+
+func (g *stacksAndTypes) summary(total Lifetime, limit int) (LifetimeSummary, error) {
+	growing, err := g.growing()
 	if err != nil {
 		return LifetimeSummary{}, err
 	}
-	of, first := v.stackAndType()
-	out := LifetimeSummary{Total: v.Total(), Sections: map[string]LifetimeSection{}}
+	out := LifetimeSummary{Total: total, Sections: map[string]LifetimeSection{}}
 	for _, name := range sections {
-		parts := make([]q.Amount, len(first))
-		for site, g := range of {
-			if g < 0 {
-				continue
-			}
-			switch lifetime := &v.sites[site]; {
+		parts := make([]q.Amount, len(g.lifetimes))
+		for n := range parts {
+			switch l := &g.lifetimes[n]; {
 			case name == SectionWaste:
-				parts[g] = parts[g].Add(lifetime.Dead[2])
+				parts[n] = l.Dead[2]
 			case name == SectionYoung:
-				parts[g] = parts[g].Add(lifetime.Dead[0])
-			default:
-				parts[g] = parts[g].Add(lifetime.Alive())
+				parts[n] = l.Dead[0]
+			case growing[n]:
+				parts[n] = l.Alive()
 			}
 		}
-		if name == SectionGrowing {
-			keepGrowing(parts, of, grows)
-		}
-		out.Sections[name] = v.section(parts, of, first, limit)
+		out.Sections[name] = g.section(parts, limit)
 	}
 	return out, nil
 }
 
-// keepGrowing leaves out what has no site that grows.
-func keepGrowing(parts []q.Amount, of []int32, grows []bool) {
-	keep := make([]bool, len(parts))
-	for site, g := range of {
-		if g >= 0 && grows[site] {
-			keep[g] = true
+// growing says which groups have a site that only grows.
+func (g *stacksAndTypes) growing() ([]bool, error) {
+	sites, err := g.data.growing()
+	if err != nil {
+		return nil, err
+	}
+	out := make([]bool, len(g.lifetimes))
+	for site, n := range g.of {
+		if n >= 0 && sites[site] {
+			out[n] = true
 		}
 	}
-	for g := range parts {
-		if !keep[g] {
-			parts[g] = q.Amount{}
-		}
-	}
-}
-
-// stackAndType groups the sites of several threads as Groups(BySite) does: of is the number of each site's group, by position, or none;
-// first is a site of each group, the first one.
-func (v *Lifetimes) stackAndType() (of, first []int32) {
-	d := v.data
-	at := make(map[uint64]int32, len(d.Nodes))
-	of = make([]int32, len(v.sites))
-	for i := range v.sites {
-		of[i] = none
-		node, typ := d.siteNode[i], d.siteType[i]
-		if node < 0 || typ < 0 || v.sites[i].IsZero() {
-			continue
-		}
-		key := uint64(node)<<32 | uint64(typ)
-		g, ok := at[key]
-		if !ok {
-			g = int32(len(first))
-			at[key] = g
-			first = append(first, int32(i))
-		}
-		of[i] = g
-	}
-	return of, first
+	return out, nil
 }
 
 // section chooses the groups with the greatest parts.
-func (v *Lifetimes) section(parts []q.Amount, of, first []int32, limit int) LifetimeSection {
+func (g *stacksAndTypes) section(parts []q.Amount, limit int) LifetimeSection {
 	var s LifetimeSection
 	var sizes []q.Bytes
 	for _, a := range parts {
@@ -130,44 +140,59 @@ func (v *Lifetimes) section(parts []q.Amount, of, first []int32, limit int) Life
 		least = sizes[len(sizes)-limit]
 	}
 	var order []int32
-	for g, a := range parts {
+	for n, a := range parts {
 		if !a.IsZero() && a.Bytes >= least {
-			order = append(order, int32(g))
+			order = append(order, int32(n))
 		}
 	}
 	slices.SortFunc(order, func(x, y int32) int { return cmp.Or(cmp.Compare(parts[y].Bytes, parts[x].Bytes), cmp.Compare(x, y)) })
 	if limit > 0 && len(order) > limit {
 		order = order[:limit]
 	}
-	row := map[int32]int{}
-	for i, g := range order {
-		row[g] = i
-		site := first[g]
-		s.Rows = append(s.Rows, LifetimeRow{Group: v.data.group(BySite, v.data.siteNode[site], v.data.siteType[site]), Part: parts[g]})
-	}
-	for site, g := range of {
-		if i, ok := row[g]; ok {
-			s.Rows[i].Lifetime = s.Rows[i].Add(v.sites[site])
-		}
+	d := g.data
+	for _, n := range order {
+		site := g.first[n]
+		s.Rows = append(s.Rows, LifetimeRow{d.group(BySite, d.siteNode[site], d.siteType[site]), g.lifetimes[n], parts[n]})
 	}
 	return s
 }
 
-// deriveSummary computes the tables from which a summary opens; born is what each site allocated.
+// deriveSummary computes the tables from which a summary opens; born is what each site allocated. What died is added up by stack and
+// type, as lifetimes of all sites are some hundred megabytes.
 func (d *Data) deriveSummary(out *session.Derived, born []q.Amount) error {
-	v, err := d.lifetimesBorn(born)
+	g := d.stacksAndTypes(func(site int) bool { return !born[site].IsZero() })
+	var total Lifetime
+	for site, a := range born {
+		total.Born = total.Born.Add(a)
+		if n := g.of[site]; n >= 0 {
+			g.lifetimes[n].Born = g.lifetimes[n].Born.Add(a)
+		}
+	}
+	threads := make([]Lifetime, len(d.Threads))
+	err := d.eachDeath(everySlice, func(_, site int32, dead *session.SiteDeath) {
+		if dead.Generation < 0 || dead.Generation >= session.Generations {
+			return
+		}
+		add := func(sum *Lifetime) { sum.Dead[dead.Generation] = sum.Dead[dead.Generation].Add(dead.Amount) }
+		add(&total)
+		if n := g.of[site]; n >= 0 {
+			add(&g.lifetimes[n])
+		}
+		if t := d.siteThread[site]; t >= 0 {
+			add(&threads[t])
+		}
+	})
 	if err != nil {
 		return err
 	}
-	s, err := v.summary(summarySites)
+	s, err := g.summary(total, summarySites)
 	if err != nil {
 		return err
 	}
-	processes := v.Processes()
-	for _, p := range d.Processes {
-		for g, a := range processes[p.ID].Dead {
+	for i, l := range calltree.Sum(threads, d.threadProcess, len(d.Processes)) {
+		for generation, a := range l.Dead {
 			if !a.IsZero() {
-				out.ProcessDeaths = append(out.ProcessDeaths, session.ProcessDeath{Process: p.ID, Generation: int64(g), Amount: a})
+				out.ProcessDeaths = append(out.ProcessDeaths, session.ProcessDeath{Process: d.Processes[i].ID, Generation: int64(generation), Amount: a})
 			}
 		}
 	}

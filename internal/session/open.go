@@ -49,6 +49,7 @@ var (
 	ErrOlder      = errors.New("made by an older clrprof")
 	ErrCorrupt    = errors.New("damaged session")
 	ErrExists     = errors.New("file exists")
+	ErrRange      = fmt.Errorf("%w: a number that no collector writes", ErrCorrupt)
 )
 
 // State says how far a session got. States only go forward.

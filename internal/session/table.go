@@ -30,7 +30,7 @@ type cells struct {
 	block   *columns.Block
 	row     int              // of the block, when it is read
 	numbers map[string]int64 // of texts that are in the block, when it is made
-	err     error            // a text that the block does not have, or a number that is too large
+	err     error            // a text that the block does not have, or a number out of range
 }
 
 type cellMode int
@@ -134,7 +134,7 @@ func integer[T ~int64 | ~uint64 | ~uint32](c *cells, p *T) {
 	c.int64(&n)
 	*p = T(n)
 	if int64(*p) != n {
-		c.err = fmt.Errorf("%w: %d is too large", ErrCorrupt, n)
+		c.err = fmt.Errorf("%w: %d", ErrRange, n)
 	}
 }
 
