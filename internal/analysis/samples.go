@@ -266,7 +266,7 @@ func (x *SampleSet) Path(path int32) SamplePath {
 }
 
 // at returns the row with an id, or an empty one.
-func at[ID ~int64, Row any](rows []Row, index index[ID], id ID) *Row {
+func at[ID ~int64 | ~uint32, Row any](rows []Row, index index[ID], id ID) *Row {
 	if i, ok := index.find(id); ok && i >= 0 {
 		return &rows[i]
 	}
