@@ -23,14 +23,14 @@ var sections = []string{SectionGrowing, SectionWaste, SectionYoung}
 // summarySites is how many sites of a section are kept, so that a summary opens at once: far more than a person reads.
 const summarySites = 1000
 
-// LifetimeSection is a section of a summary: sites, by stack and type, and a part of their lifetimes.
+// LifetimeSection is a section of a summary: groups of sites with one cause, and a part of their lifetimes.
 type LifetimeSection struct {
-	Sites q.Count  // all of them
+	Sites q.Count  // all groups
 	All   q.Amount // their parts together
 	Rows  []LifetimeRow
 }
 
-// LifetimeRow is a site of a section. Those with most bytes come first.
+// LifetimeRow is a group of a section; what it says of a stack is that of the site that allocated most. Those with most bytes come first.
 type LifetimeRow struct {
 	Group
 	Lifetime
@@ -43,40 +43,52 @@ type LifetimeSummary struct {
 	Sections map[string]LifetimeSection
 }
 
-// stacksAndTypes are the sites of several threads as one, as Groups(BySite) does: a run can have millions of sites and few of these.
-type stacksAndTypes struct {
+// causes are groups of sites by what a reader would mend: the type, and the place in user code from which its objects came
+// or, if no user code is on it, the stack. A run can have millions of sites and few of these.
+type causes struct {
 	data      *Data
 	of        []int32 // by position of a site: the number of its group, or none
-	first     []int32 // a site of each group, the first one
+	chief     []int32 // the site of each group that allocated most
 	lifetimes []Lifetime
 }
 
-// stacksAndTypes groups the sites at which something happened.
-func (d *Data) stacksAndTypes(happened func(site int) bool) *stacksAndTypes {
-	g := &stacksAndTypes{data: d, of: make([]int32, len(d.Sites))}
-	at := map[uint64]int32{}
+// causes groups the sites at which something happened; born is what a site allocated.
+func (d *Data) causes(happened func(site int) bool, born func(site int) q.Bytes) *causes {
+	type cause struct {
+		typ, node int32 // the node of what has no place
+		place     Place
+	}
+	g := &causes{data: d, of: make([]int32, len(d.Sites))}
+	at, attributed := map[cause]int32{}, d.attribute()
 	for i := range g.of {
 		g.of[i] = none
 		node, typ := d.siteNode[i], d.siteType[i]
 		if node < 0 || typ < 0 || !happened(i) {
 			continue
 		}
-		key := uint64(node)<<32 | uint64(typ)
+		key := cause{typ, node, Place{}}
+		if nearest := attributed.nearest[node]; nearest >= 0 {
+			key = cause{typ, none, d.place(nearest)}
+		}
 		n, ok := at[key]
 		if !ok {
-			n = int32(len(g.first))
+			n = int32(len(g.chief))
 			at[key] = n
-			g.first = append(g.first, int32(i))
+			g.chief = append(g.chief, int32(i))
+		}
+		if born(i) > born(int(g.chief[n])) {
+			g.chief[n] = int32(i)
 		}
 		g.of[i] = n
 	}
-	g.lifetimes = make([]Lifetime, len(g.first))
+	g.lifetimes = make([]Lifetime, len(g.chief))
 	return g
 }
 
 // summary finds the sites of each section, at most so many of them; 0: all.
 func (v *Lifetimes) summary(limit int) (LifetimeSummary, error) {
-	g := v.data.stacksAndTypes(func(site int) bool { return !v.sites[site].IsZero() })
+	g := v.data.causes(func(site int) bool { return !v.sites[site].IsZero() },
+		func(site int) q.Bytes { return v.sites[site].Born.Bytes })
 	for site, n := range g.of {
 		if n >= 0 {
 			g.lifetimes[n] = g.lifetimes[n].Add(v.sites[site])
@@ -85,7 +97,7 @@ func (v *Lifetimes) summary(limit int) (LifetimeSummary, error) {
 	return g.summary(v.Total(), limit)
 }
 
-func (g *stacksAndTypes) summary(total Lifetime, limit int) (LifetimeSummary, error) {
+func (g *causes) summary(total Lifetime, limit int) (LifetimeSummary, error) {
 	growing, err := g.growing()
 	if err != nil {
 		return LifetimeSummary{}, err
@@ -109,7 +121,7 @@ func (g *stacksAndTypes) summary(total Lifetime, limit int) (LifetimeSummary, er
 }
 
 // growing says which groups have a site that only grows.
-func (g *stacksAndTypes) growing() ([]bool, error) {
+func (g *causes) growing() ([]bool, error) {
 	sites, err := g.data.growing()
 	if err != nil {
 		return nil, err
@@ -124,7 +136,7 @@ func (g *stacksAndTypes) growing() ([]bool, error) {
 }
 
 // section chooses the groups with the greatest parts.
-func (g *stacksAndTypes) section(parts []q.Amount, limit int) LifetimeSection {
+func (g *causes) section(parts []q.Amount, limit int) LifetimeSection {
 	var s LifetimeSection
 	var sizes []q.Bytes
 	for _, a := range parts {
@@ -151,7 +163,7 @@ func (g *stacksAndTypes) section(parts []q.Amount, limit int) LifetimeSection {
 	}
 	d := g.data
 	for _, n := range order {
-		site := g.first[n]
+		site := g.chief[n]
 		s.Rows = append(s.Rows, LifetimeRow{d.group(BySite, d.siteNode[site], d.siteType[site]), g.lifetimes[n], parts[n]})
 	}
 	return s
@@ -160,7 +172,7 @@ func (g *stacksAndTypes) section(parts []q.Amount, limit int) LifetimeSection {
 // deriveSummary computes the tables from which a summary opens; born is what each site allocated. What died is added up by stack and
 // type, as lifetimes of all sites are some hundred megabytes.
 func (d *Data) deriveSummary(out *session.Derived, born []q.Amount) error {
-	g := d.stacksAndTypes(func(site int) bool { return !born[site].IsZero() })
+	g := d.causes(func(site int) bool { return !born[site].IsZero() }, func(site int) q.Bytes { return born[site].Bytes })
 	var total Lifetime
 	for site, a := range born {
 		total.Born = total.Born.Add(a)

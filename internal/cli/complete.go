@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/clrprof/clrprof/internal/analysis"
 	"github.com/clrprof/clrprof/internal/collect"
+	"github.com/clrprof/clrprof/internal/pattern"
 	"github.com/clrprof/clrprof/internal/session"
 	"github.com/clrprof/clrprof/internal/symbols"
 )
@@ -51,6 +53,9 @@ func resolve(n *notes, w *session.Writer) error {
 	if err != nil {
 		return err
 	}
+	if in.Mine, err = mine(w.Session); err != nil {
+		return err
+	}
 	out := symbols.Resolve(in, symbols.OpenFile, func(done, total int) {
 		n.progress("names and lines: %d of %d modules", done, total)
 	})
@@ -60,6 +65,39 @@ func resolve(n *notes, w *session.Writer) error {
 		}
 		return w.SetState(session.Resolved)
 	})
+}
+
+// optionMine is the key of --mine among the options that a session records.
+const optionMine = "mine"
+
+// mine says which modules are the user's own by --mine of the run; nil if that was not given.
+func mine(s *session.Session) (func(module string) bool, error) {
+	info, err := s.Info()
+	if err != nil {
+		return nil, err
+	}
+	var options map[string]json.RawMessage
+	var texts []string
+	if json.Unmarshal([]byte(info[session.KeyOptions]), &options) != nil || json.Unmarshal(options[optionMine], &texts) != nil {
+		return nil, nil // without the flag, or of a damaged session: the rules decide
+	}
+	patterns, err := compileMine(texts)
+	if err != nil || len(patterns) == 0 {
+		return nil, err
+	}
+	return func(module string) bool { return pattern.First(patterns, pattern.ModuleNames(module)) != "" }, nil
+}
+
+func compileMine(texts []string) ([]pattern.Pattern, error) {
+	var patterns []pattern.Pattern
+	for _, text := range texts {
+		p, err := pattern.Compile(text)
+		if err != nil {
+			return nil, fmt.Errorf("--mine: %w", err)
+		}
+		patterns = append(patterns, p)
+	}
+	return patterns, nil
 }
 
 // spareMemory lets the garbage collector run sooner than Go does by itself, as long as the environment does not say when:

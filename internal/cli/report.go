@@ -32,6 +32,7 @@ type reportFlags struct {
 	columns []string
 	inRange string
 	raw     bool
+	allCode bool
 	unit    string
 }
 
@@ -71,6 +72,7 @@ func newReportCommand(e *environment) *cobra.Command {
 	f.StringSliceVar(&r.columns, "columns", nil, "show these columns, separated by commas")
 	f.StringVar(&r.inRange, "range", "", "functions: only those that this pattern matches, as run --include does, and one row for all of them together")
 	f.StringVar(&r.unit, "unit", "", "print times of calls in ms, us, ns or ticks of the clock (default: what suits each number; JSON, CSV and TSV: always ns)")
+	f.BoolVar(&r.allCode, "all-code", false, "summary: all functions, not only your code and what it calls")
 	f.BoolVar(&r.raw, "raw", false, "elapsed times with what the probes added, which is taken out otherwise")
 	r.only.add(cmd)
 	r.output.add(cmd)
@@ -165,7 +167,7 @@ func (r *reportFlags) run(e *environment, cmd *cobra.Command, args []string) err
 		if cmd.Flags().Changed("top") {
 			top = r.top
 		}
-		summary, err := report.Summarize(src, report.Options{Top: top, Raw: r.raw})
+		summary, err := report.Summarize(src, report.Options{Top: top, Raw: r.raw, AllCode: r.allCode})
 		if err != nil {
 			return readError(err)
 		}

@@ -54,6 +54,7 @@ type runFlags struct {
 	roots                  string
 	snapshot               string
 	plan                   planFlags
+	mine                   []string // patterns of modules
 }
 
 func newRunCommand(e *environment) *cobra.Command {
@@ -99,6 +100,7 @@ func (r *runFlags) add(cmd *cobra.Command) {
 	f.BoolVar(&r.noReport, "no-report", false, "print no summary")
 	f.IntVar(&r.top, "top", summaryTop, "rows in the lists of the summary")
 	r.plan.add(cmd)
+	f.StringSliceVar(&r.mine, "mine", nil, "modules that are your code, with * for any characters, beside those that are by themselves: the projects of the program's deps.json, or what lies beside it")
 	f.IntVar(&r.depth, "max-stack-depth", 0, "frames kept of one stack, at most 65536 (default 16384)")
 	f.StringVar(&r.limit, "memory-limit", "", "memory for the agent's tables in each process, such as 512M (default: a quarter of what the machine and the control group have, at most 8G)")
 }
@@ -238,6 +240,9 @@ func (r *runFlags) choose(changed func(string) bool) error {
 			return usage("--%s needs --time", name)
 		}
 	}
+	if _, err := compileMine(r.mine); err != nil {
+		return exit(exitUsage, err)
+	}
 	if err := r.plan.check(); err != nil {
 		return err
 	}
@@ -321,6 +326,9 @@ func (r *runFlags) set() map[string]any {
 	}
 	if len(r.plan.exclude) > 0 {
 		set["exclude"] = r.plan.exclude
+	}
+	if len(r.mine) > 0 {
+		set[optionMine] = r.mine
 	}
 	if r.time && r.plan.instrument != string(instrument.Boundary) {
 		set["instrument"] = r.plan.instrument

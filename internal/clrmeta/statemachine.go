@@ -74,24 +74,35 @@ func (m *Metadata) StateMachines() ([]StateMachine, error) {
 // attributeKind says which state machine attribute a constructor belongs to, 0
 // for none. A constructor that cannot be read belongs to none.
 func (m *Metadata) attributeKind(ctor Token) StateMachineKind {
-	var owner Token
-	switch ctor.Table() {
-	case TableMemberRef:
-		owner = m.codedCell(TableMemberRef, ctor.Row(), memberRefClass)
-	case TableMethodDef:
-		owner, _ = m.DeclaringType(ctor) // 0 reads as no name below
-	}
-	name, err := m.TypeName(owner)
+	name, err := m.attributeType(ctor)
 	if err != nil || name.Namespace != "System.Runtime.CompilerServices" || len(name.Path) != 1 {
 		return 0
 	}
 	return stateMachineAttributes[name.Path[0]]
 }
 
+// attributeType returns the name of the attribute that a constructor belongs to.
+func (m *Metadata) attributeType(ctor Token) (TypeName, error) {
+	var owner Token
+	switch ctor.Table() {
+	case TableMemberRef:
+		owner = m.codedCell(TableMemberRef, ctor.Row(), memberRefClass)
+	case TableMethodDef:
+		owner, _ = m.DeclaringType(ctor) // 0 is a type without a name
+	}
+	return m.TypeName(owner)
+}
+
 // typeArgument reads a custom attribute whose one argument is a System.Type
 // (II.23.3) and returns the type's own name, without namespace and enclosing
 // types.
 func typeArgument(blob []byte) (string, error) {
+	name, err := stringArgument(blob)
+	return lastTypeName(name), err
+}
+
+// stringArgument reads a custom attribute whose one argument is a string or a type, "" for null.
+func stringArgument(blob []byte) (string, error) {
 	r := NewBlobReader(blob)
 	if prolog := r.Bytes(2); prolog != nil && (prolog[0] != 1 || prolog[1] != 0) {
 		r.fail("attribute prolog")
@@ -106,7 +117,7 @@ func typeArgument(blob []byte) (string, error) {
 	if r.Err() != nil {
 		return "", fmt.Errorf("attribute value: %w", r.Err())
 	}
-	return lastTypeName(string(name)), nil
+	return string(name), nil
 }
 
 // lastTypeName takes the innermost name of a serialized type name such as

@@ -56,10 +56,11 @@ session: columns quantity
 session/sessiontest: columns quantity session
 launch: agentbin
 collect: arena cgroup heapgraph instrument launch quantity session wire
-symbols: bundle clrmeta ppdb session
+usercode:
+symbols: bundle clrmeta ppdb session usercode
 calltree: quantity
-analysis: calltree pattern quantity session
-report: analysis calltree quantity session
+analysis: calltree pattern quantity session usercode
+report: analysis calltree quantity session usercode
 export/parquet: session
 export/collapsed: analysis session
 export/pprof: analysis session

@@ -9,6 +9,7 @@ import (
 	"github.com/clrprof/clrprof/internal/analysis"
 	q "github.com/clrprof/clrprof/internal/quantity"
 	"github.com/clrprof/clrprof/internal/session"
+	"github.com/clrprof/clrprof/internal/usercode"
 )
 
 // endKeys are what the columns of lifetimes begin with: the generations, and alive.
@@ -74,8 +75,11 @@ func lifetimeColumns() []Column {
 		Column{Key: "from", Title: "From", Kind: Name, cell: fromCell, cut: cutBefore})
 }
 
-// fromCell is the frame nearest to the top of a site's stack that has a line: where the user's code comes in.
+// fromCell is where the user's code comes in: its innermost frame, or else the innermost one that has a line.
 func fromCell(c *context, r *Row) Cell {
+	if r.from != (analysis.Place{}) {
+		return textCell(c.placeText(r.from))
+	}
 	if r.node == 0 {
 		return Cell{Empty: true}
 	}
@@ -83,13 +87,34 @@ func fromCell(c *context, r *Row) Cell {
 	if err != nil {
 		return Cell{Empty: true}
 	}
+	chosen := analysis.Place{}
 	for _, f := range stack {
-		if f.Line != 0 {
-			l := c.lines.get(f.Line)
-			return textCell(fmt.Sprintf("%s %s:%d", c.frameName(f.Function), path.Base(c.files.get(l.File).Path), l.LineBegin))
+		if c.isUser(f.Function) {
+			return textCell(c.placeText(analysis.Place{Function: f.Function, Line: f.Line}))
+		}
+		if f.Line != 0 && chosen.Line == 0 {
+			chosen = analysis.Place{Function: f.Function, Line: f.Line}
 		}
 	}
-	return Cell{Empty: true}
+	if chosen.Line == 0 {
+		return Cell{Empty: true}
+	}
+	return textCell(c.placeText(chosen))
+}
+
+// isUser reports whether a function is user code.
+func (c *context) isUser(id session.FunctionID) bool {
+	return usercode.Origin(c.modules.get(c.functions.get(id).Module).Origin).IsUser()
+}
+
+// placeText names a place in the source: Cart.Add Cart.cs:31; without its line, if that is not known.
+func (c *context) placeText(p analysis.Place) string {
+	name := c.frameName(p.Function)
+	if p.Line == 0 {
+		return name
+	}
+	l := c.lines.get(p.Line)
+	return fmt.Sprintf("%s %s:%d", name, path.Base(c.files.get(l.File).Path), l.LineBegin)
 }
 
 // maxStack bounds the functions in the column stack: a stack can be 65,536 deep, and a program that wants all of it asks

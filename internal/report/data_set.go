@@ -53,6 +53,9 @@ func (v View) TimeKeys() []string { return slices.Clone(timedViews[v.Name].colum
 
 // withData makes the view that fits what the session holds. Some views are about allocations alone.
 func (v View) withData(c *context) (View, error) {
+	if v.section {
+		return v, nil
+	}
 	t, timed := timedViews[v.Name]
 	if !c.hasMemory() && !timed {
 		return v, ErrNoMemory

@@ -54,7 +54,7 @@ func render(t *testing.T, s *session.Session, flags string) string {
 	}
 	var out bytes.Buffer
 	if name == "summary" {
-		summary, err := Summarize(src, Options{Top: 5, Raw: o.Raw})
+		summary, err := Summarize(src, Options{Top: 5, Raw: o.Raw, AllCode: o.AllCode})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -117,6 +117,8 @@ func parseFlags(t *testing.T, flags string) (name string, o Options, format Form
 			format = FormatTSV
 		case "range":
 			o.Range = value
+		case "all-code":
+			o.AllCode = true
 		case "raw":
 			o.Raw = true
 		case "unit":
@@ -158,7 +160,7 @@ func gcSpan(t *testing.T, text string) analysis.GCSpan {
 // goldens are the views of each sample that are compared with testdata/SAMPLE/FLAGS.txt.
 var goldens = map[string][]string{
 	"shop": {
-		"summary", "summary width=80", "summary json", "summary csv", "summary width=100 color",
+		"summary", "summary all-code", "summary width=80", "summary json", "summary csv", "summary width=100 color",
 		"functions", "functions width=80", "functions width=60", "functions json", "functions csv", "functions top=3 sort=exclusive_allocations width=100",
 		"functions columns=name,line,exclusive_bytes csv", "functions thread=2",
 		"calltree", "calltree width=80", "calltree json", "calltree depth=3", "calltree top=1",
@@ -174,7 +176,7 @@ var goldens = map[string][]string{
 	"odd":  {"summary width=100", "functions width=80", "functions json", "functions csv", "functions tsv", "calltree width=60", "types width=80", "types json", "threads", "lines width=100", "modules depth=4"},
 	"deep": {"summary width=100", "functions", "callers argument=Even", "calltree width=80 depth=45", "types width=100"},
 	"aging": {
-		"summary width=100", "summary json", "summary csv", "lifetime", "lifetime width=80", "lifetime json", "lifetime csv by=site", "lifetime by=site width=120",
+		"summary width=100", "summary all-code width=100", "summary json", "summary csv", "lifetime", "lifetime width=80", "lifetime json", "lifetime csv by=site", "lifetime by=site width=120",
 		"lifetime by=function", "lifetime by=line", "lifetime process=2", "lifetime columns=name,alive_instances,alive_gen1_instances,alive_gen2_bytes,frozen_bytes csv", "lifetime process=1 from=1", "lifetime gcs=1..3", "lifetime gcs=3.. by=site json", "lifetime gcs=..1 by=line process=2", "gcs", "gcs width=80", "gcs json", "gcs process=1 columns=number,gen2_dead_bytes,poh_survived_objects,gen1_heap_before_objects,gen1_heap_after_objects csv",
 		"ages process=1", "ages json", "ages by=site csv", "survivors", "survivors by=site json", "survivors argument=4 by=function", "diff-gcs argument=0+2", "diff-gcs argument=1+4 by=site json", "diff-gcs argument=3+4 by=line",
 		"functions columns=name,inclusive_gen2_bytes,exclusive_gen0_instances,inclusive_alive_bytes sort=inclusive_gen2_bytes", "calltree columns=name,inclusive_gen0_bytes,inclusive_bytes",
@@ -183,7 +185,7 @@ var goldens = map[string][]string{
 	"heap": {"snapshot", "snapshot top=2 width=80", "snapshot json", "snapshot sort=live_bytes csv", "snapshot argument=Shop.Order",
 		"snapshot argument=Shop.Order json", "snapshot argument=Tree.Node", "snapshot argument=string", "snapshot thread=1 top=1 width=100"},
 	"timed": {
-		"summary", "summary json", "summary csv", "summary raw", "functions", "functions width=80", "functions json", "functions unit=us", "functions raw unit=ticks", "functions late json",
+		"summary", "summary all-code", "summary json", "summary csv", "summary raw", "functions", "functions width=80", "functions json", "functions unit=us", "functions raw unit=ticks", "functions late json",
 		"functions range=Clock.dll", "functions columns=name,waited_inclusive,wait_intervals_exclusive,max_elapsed_exclusive sort=waited_inclusive csv",
 		"calltree", "calltree json", "callers argument=Work", "callers argument=Work json", "modules depth=4", "lines", "lines json", "ips", "ips csv", "threads", "threads json", "processes", "processes json",
 		"header", "functions thread=2",

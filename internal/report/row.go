@@ -46,8 +46,9 @@ type Row struct {
 	rest        int                  // how many rows a rest row stands for
 	hidden      cost                 // and their cost, each allocation and interval once
 	exclusive   bool                 // hidden is by the exclusive rule, and the inclusive one would differ
-	from        []session.FunctionID // the hot path on which a type was created
-	fromShare   q.Percent            // how much of the type was made at its end
+	hotPath     []session.FunctionID // the hot path on which a type was created
+	fromShare   q.Percent            // how much of the type was made at the end of hotPath
+	from        analysis.Place       // of what is grouped by places in user code
 	node        session.NodeID       // of a site
 	lifetime    *analysis.Lifetime   // what became of the objects, if that is known
 	where       *whereRow

@@ -27,9 +27,14 @@ type Summary struct {
 	Lifetime                  *Lifetime // nil: the ends of objects were not recorded
 	Timing                    *Timing   // nil: calls were not timed
 	Next                      []string  // commands to try next
+	Findings                  []string  // what stands out, in sentences
+	Outside                   q.Amount  // allocated by framework code that no user code called
 
 	context *context
 	losses  []string
+	allCode bool  // text shows all functions, not only user code
+	causes  []Row // what user code allocated, by type and place
+	works   []Row // the time of user code, by function and place
 }
 
 // Section is one list of the summary.
@@ -37,6 +42,19 @@ type Section struct {
 	Key   string // snake_case: its name in JSON
 	Title string
 	Table *Table
+	mine  bool // about user code only
+	all   bool // about all code: in text only with Options.AllCode
+}
+
+// rank orders sections: processes come first, and user code before all code.
+func (s Section) rank() int {
+	switch {
+	case s.Key == "processes":
+		return 2
+	case s.mine:
+		return 1
+	}
+	return 0
 }
 
 // The text columns of the sections: few, since a summary is read at a glance.
@@ -62,6 +80,7 @@ func Summarize(src *analysis.Source, o Options) (*Summary, error) {
 		func() (err error) { s.Notes, err = c.notes(); return },
 		func() (err error) { s.losses, err = c.losses(); return },
 		s.readLosses,
+		func() error { return s.addMine(o) },
 		func() error { return s.addTimes(o.Top) },
 		func() error { return s.addMemory(o.Top) },
 		func() error { return s.addLifetime(o.Top) },
@@ -71,6 +90,8 @@ func Summarize(src *analysis.Source, o Options) (*Summary, error) {
 			return nil, err
 		}
 	}
+	slices.SortStableFunc(s.Sections, func(a, b Section) int { return cmp.Compare(b.rank(), a.rank()) })
+	s.addFindings()
 	s.addNext()
 	return s, nil
 }
@@ -147,7 +168,7 @@ func (s *Summary) addList(section listed, top int) error {
 		})
 	}
 	table.Notes, table.Losses, table.Next, table.TextColumns = nil, nil, nil, s.columns(section.view, section.text)
-	s.Sections = append(s.Sections, Section{section.key, section.title, table})
+	s.Sections = append(s.Sections, Section{Key: section.key, Title: section.title, Table: table, all: section.view == "functions" || section.view == "types"})
 	return nil
 }
 
@@ -207,7 +228,7 @@ func (s *Summary) addHotPath(key, title, text string, weight func(cost) int64) e
 		return err
 	}
 	table.Notes, table.Losses, table.TextColumns = nil, nil, keys(text)
-	s.Sections = append(s.Sections, Section{key, title, table})
+	s.Sections = append(s.Sections, Section{Key: key, Title: title, Table: table, all: true})
 	return nil
 }
 

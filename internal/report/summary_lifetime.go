@@ -70,7 +70,7 @@ func (s *Summary) addLifetime(top int) error {
 		if err != nil {
 			return err
 		}
-		s.Sections = append(s.Sections, Section{section.key, section.title, table})
+		s.Sections = append(s.Sections, Section{Key: section.key, Title: section.title, Table: table, all: section.key == analysis.SectionYoung})
 	}
 	return nil
 }

@@ -28,12 +28,24 @@ func (s *Summary) writeText(w io.Writer, o TextOptions) error {
 		fmt.Fprintln(out, wrap(Printable(note), o.Width))
 	}
 	s.writeFacts(out, o)
+	if len(s.Findings) > 0 {
+		fmt.Fprintf(out, "\n%s\n", o.style(styleBold, "Findings"))
+		for _, finding := range s.Findings {
+			fmt.Fprintln(out, indented(wrap("- "+Printable(finding), max(0, o.Width-2))))
+		}
+	}
 	for _, section := range s.Sections {
+		if !s.shows(section) {
+			continue
+		}
 		if section.Key == "processes" && len(s.context.processes.list) < 2 || len(section.Table.Rows) == 0 {
 			continue
 		}
 		fmt.Fprintf(out, "\n%s\n", o.style(styleBold, section.Title))
 		section.Table.writeGrid(out, o)
+	}
+	if !s.allCode && !s.Outside.IsZero() {
+		fmt.Fprintln(out, wrap(fmt.Sprintf("\nOutside of your code: %s (%s); --all-code shows it.", s.Outside.Bytes, q.PercentOf(s.Outside.Bytes, s.Total.Bytes)), o.Width))
 	}
 	if s.WithoutSymbols > 0 {
 		const listed = 3
@@ -60,6 +72,14 @@ func (s *Summary) writeText(w io.Writer, o TextOptions) error {
 	return out.Flush()
 }
 
+// indented puts the lines of a paragraph below its first word.
+func indented(s string) string { return strings.ReplaceAll(s, "\n", "\n  ") }
+
+// shows reports whether text shows a section.
+func (s *Summary) shows(section Section) bool {
+	return !(s.allCode && section.mine || !s.allCode && section.all)
+}
+
 // writeSentences writes a paragraph, each sentence on lines of its own.
 func writeSentences(out *bufio.Writer, sentences []string, width int) {
 	fmt.Fprintln(out)
@@ -68,9 +88,13 @@ func writeSentences(out *bufio.Writer, sentences []string, width int) {
 	}
 }
 
+// factIndent is where the values of facts begin.
+const factIndent = 11
+
 func (s *Summary) writeFacts(out *bufio.Writer, o TextOptions) {
 	fact := func(key, format string, args ...any) {
-		fmt.Fprintf(out, "%s%s\n", o.style(styleDim, pad(key, 11, false)), shorten(Printable(fmt.Sprintf(format, args...)), max(0, o.Width-11)))
+		text := wrap(Printable(fmt.Sprintf(format, args...)), max(0, o.Width-factIndent))
+		fmt.Fprintf(out, "%s%s\n", o.style(styleDim, pad(key, factIndent, false)), strings.ReplaceAll(text, "\n", "\n"+strings.Repeat(" ", factIndent)))
 	}
 	fact("session", "%s", s.context.source.Session().Path())
 	if command := s.command(); command != "" {
@@ -84,6 +108,9 @@ func (s *Summary) writeFacts(out *bufio.Writer, o TextOptions) {
 		fact("process", "%d %s, runtime %s, %s, %s", p.PID, p.Name, p.RuntimeVersion, counted(s.context.threadCount(0), "thread"), p.EndState)
 	} else {
 		fact("processes", "%d, with %s", n, counted(s.context.threadCount(0), "thread"))
+	}
+	if code := s.userModules(); code != "" {
+		fact("your code", "%s", code)
 	}
 	s.timeFacts(fact)
 	if s.context.hasMemory() {
@@ -135,6 +162,11 @@ func (s *Summary) writeJSON(w io.Writer) error {
 			pick(i > 0, ",", ""), s.context.processes.get(l.Process).PID, appendString(nil, l.Reason), l.Events, l.Allocations, l.Bytes, l.IsMissing())
 	}
 	out.WriteString(pick(len(s.Losses) > 0, "\n  ]", "]"))
+	out.WriteString(",\n  \"findings\": [")
+	for i, finding := range s.Findings {
+		fmt.Fprintf(out, "%s\n    %s", pick(i > 0, ",", ""), appendString(nil, finding))
+	}
+	out.WriteString(pick(len(s.Findings) > 0, "\n  ]", "]"))
 	for _, section := range s.Sections {
 		fmt.Fprintf(out, ",\n  %s: ", appendString(nil, section.Key))
 		if err := section.Table.writeJSON(out, "  "); err != nil {

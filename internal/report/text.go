@@ -404,7 +404,7 @@ func (l *layout) rest(row int, text string, width int) string {
 // writeFrom writes the line below a type that says on which path most of it was created.
 func (t *Table) writeFrom(out *bufio.Writer, o TextOptions, row int) {
 	r := &t.Rows[row]
-	if len(r.from) == 0 {
+	if len(r.hotPath) == 0 {
 		return
 	}
 	const indent = 4
@@ -420,9 +420,9 @@ func (t *Table) writeFrom(out *bufio.Writer, o TextOptions, row int) {
 // pathNames returns the short names of a type's hot path, recursion as "name ×5".
 func (t *Table) pathNames(r *Row) []string {
 	var names []string
-	for i := 0; i < len(r.from); {
-		name, n := Printable(t.context.frameName(r.from[i])), 1
-		for i+n < len(r.from) && r.from[i+n] == r.from[i] {
+	for i := 0; i < len(r.hotPath); {
+		name, n := Printable(t.context.frameName(r.hotPath[i])), 1
+		for i+n < len(r.hotPath) && r.hotPath[i+n] == r.hotPath[i] {
 			n++
 		}
 		if i += n; n > 1 {

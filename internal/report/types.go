@@ -99,7 +99,7 @@ func (b *builder) hotPathOfType(r *Row) error {
 		return err
 	}
 	for _, h := range hot {
-		r.from = append(r.from, h.function)
+		r.hotPath = append(r.hotPath, h.function)
 	}
 	r.fromShare = q.PercentOf(hot[len(hot)-1].values.Inclusive.Bytes, r.values.Inclusive.Bytes)
 	return nil

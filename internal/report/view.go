@@ -22,6 +22,7 @@ type Options struct {
 	By       analysis.By // what the rows of a Grouped view are about; "": types
 	Range    string      // functions: only those that match the pattern, and a row for all of them
 	Raw      bool        // elapsed times with what the probes added
+	AllCode  bool        // of a summary: all functions, not only the user's and what they call
 	nonzero  bool        // leave out, without counting them, rows that have nothing of what they are ordered by
 }
 
@@ -37,6 +38,7 @@ type View struct {
 	sort     string
 	isTree   bool
 	places   bool // reads lines and instructions
+	section  bool // of a summary alone, which knows what the session holds
 	build    func(*builder) error
 }
 

@@ -185,13 +185,14 @@ func update[T any](w *Writer, query string, rows []T, bind func(*sqlite.Stmt, *T
 	})
 }
 
-// ResolveModules stores ID → Symbols, SymbolsPath of the rows.
+// ResolveModules stores ID → Symbols, SymbolsPath, Origin of the rows.
 func (w *Writer) ResolveModules(rows []Module) error {
-	return update(w, "UPDATE module SET symbols = ?, symbols_path = ? WHERE id = ?", rows,
+	return update(w, "UPDATE module SET symbols = ?, symbols_path = ?, origin = ? WHERE id = ?", rows,
 		func(stmt *sqlite.Stmt, r *Module) {
 			stmt.BindText(1, r.Symbols)
 			stmt.BindText(2, r.SymbolsPath)
-			stmt.BindInt64(3, int64(r.ID))
+			stmt.BindText(3, r.Origin)
+			stmt.BindInt64(4, int64(r.ID))
 		})
 }
 

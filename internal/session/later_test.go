@@ -23,8 +23,9 @@ func TestAdditions(t *testing.T) {
 	if _, err := Open(path); !errors.Is(err, ErrCorrupt) {
 		t.Errorf("without a table: %v", err)
 	}
+	before := additions
 	additions = []addition{{table: leftOutTable.name}, {threadTable.name, "name"}}
-	t.Cleanup(func() { additions = nil })
+	t.Cleanup(func() { additions = before })
 	s, err := Open(path)
 	if err != nil {
 		t.Fatal(err)

@@ -48,7 +48,7 @@ const (
 	SymbolsUnreadable = "unreadable" // damaged, or another format
 )
 
-// Module is a row of the table module. Symbols and SymbolsPath are resolved.
+// Module is a row of the table module. Symbols, SymbolsPath and Origin are resolved.
 type Module struct {
 	ID          ModuleID
 	Process     ProcessID
@@ -58,6 +58,7 @@ type Module struct {
 	IsDynamic   bool
 	Symbols     string
 	SymbolsPath string
+	Origin      string // resolved: whose code it is, a value of usercode.Origin; "": not decided
 }
 
 // What a type is.

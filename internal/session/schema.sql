@@ -73,7 +73,8 @@ CREATE TABLE module (
   mvid           TEXT NOT NULL,     -- lower-case GUID, '' if unknown
   is_dynamic     INTEGER NOT NULL,  -- 1: no file (Reflection.Emit, Load(byte[]), dynamic methods)
   symbols        TEXT NOT NULL DEFAULT '', -- resolved: file | embedded | none | mismatch | unreadable
-  symbols_path   TEXT NOT NULL DEFAULT ''
+  symbols_path   TEXT NOT NULL DEFAULT '',
+  origin         TEXT NOT NULL DEFAULT ''  -- resolved: the user's own code if it is pattern | project | beside | memory | folder
 );
 
 CREATE TABLE type (

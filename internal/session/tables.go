@@ -41,7 +41,7 @@ var threadSetTable = table[ThreadSet]{
 }
 
 var moduleTable = table[Module]{
-	"module", "id, process_id, name, path, mvid, is_dynamic, symbols, symbols_path", "id",
+	"module", "id, process_id, name, path, mvid, is_dynamic, symbols, symbols_path, origin", "id",
 	func(c *cells, r *Module) {
 		integer(c, &r.ID)
 		integer(c, &r.Process)
@@ -51,6 +51,7 @@ var moduleTable = table[Module]{
 		c.bool(&r.IsDynamic)
 		c.text(&r.Symbols)
 		c.text(&r.SymbolsPath)
+		c.text(&r.Origin)
 	},
 }
 

@@ -21,6 +21,8 @@ type Input struct {
 	FunctionArguments []session.FunctionArgument
 	Bodies            []session.Body
 	Instructions      []session.Instruction
+	// Mine says which modules are the user's own by --mine; nil: none is by that.
+	Mine func(module string) bool
 }
 
 // Output is what Resolve found. Modules, Types, Functions and Instructions are

@@ -61,6 +61,7 @@ func (r *resolver) openModules(open Opener) []moduleKey {
 		r.moduleFiles[m.ID] = f
 		m.Symbols, m.SymbolsPath = f.status, f.pdbPath
 	}
+	r.decideOrigins(bundled, executable)
 	for i := range r.out.Functions {
 		f := r.moduleFiles[r.out.Functions[i].Module]
 		if f == nil { // functions of no module form a file of their own

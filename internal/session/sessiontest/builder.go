@@ -88,12 +88,13 @@ func (b *Builder) Thread(p session.ProcessID, name string) session.ThreadID {
 	return id
 }
 
-// Module adds a module with a file and, if symbols, a PDB beside it.
+// Module adds a module with a file and, if symbols, a PDB beside it: then it is user code.
 func (b *Builder) Module(p session.ProcessID, name string, symbols bool) session.ModuleID {
 	id := session.ModuleID(len(b.Modules) + 1)
 	m := session.Module{ID: id, Process: p, Name: name, Path: "/app/" + name, Symbols: session.SymbolsNone}
 	if symbols {
 		m.Symbols, m.SymbolsPath = session.SymbolsFile, m.Path+".pdb"
+		m.Origin = "project"
 	}
 	b.Modules = append(b.Modules, m)
 	return id

@@ -1,0 +1,60 @@
+package e2e
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/clrprof/clrprof/internal/dotnettest"
+)
+
+// planted are the problems of the target Problems: how it is recorded, and what the findings of the summary must say.
+var planted = []struct {
+	problem, flag string
+	says          []string // in one sentence
+}{
+	{"leak", "--lifetime", []string{"byte[] only grow", "Sessions.Open Program.cs:"}},
+	{"cache", "--lifetime", []string{"byte[] lived into generation 2 and died there", "Cache.Fill Program.cs:"}},
+	{"text", "--lifetime", []string{"of all bytes are of type string", "String.Concat, called in Report.Build Program.cs:"}},
+	{"lock", "--time", []string{"blocked in", "called in Till.Pay", "threads wait for a lock"}},
+	{"async", "--time", []string{"blocked in", "called in Mail.Send Program.cs:", "a thread waits for asynchronous work"}},
+	{"regex", "--time", []string{"of CPU time", "Regex.IsMatch, called in Search.Match"}},
+}
+
+// TestFindings: the summary names what is wrong with a program, and the line of the user's that causes it.
+func TestFindings(t *testing.T) {
+	for _, runtime := range dotnettest.Need(t).NewestAndOldest() {
+		for _, p := range planted {
+			t.Run(runtime.Name+"/"+p.problem, func(t *testing.T) {
+				s := newSandbox(t)
+				record := mustRecord
+				if p.flag == "--time" {
+					record = mustRecordTime
+				}
+				r := record(t, runtime.Command(dotnettest.Target(t, "Problems", dotnettest.Options{}), p.problem), p.flag)
+				var summary struct {
+					Findings []string `json:"findings"`
+				}
+				shown := s.run("report", r.session, "--json")
+				if err := json.Unmarshal([]byte(shown.stdout), &summary); err != nil {
+					t.Fatal(err, shown.stderr)
+				}
+				for _, finding := range summary.Findings {
+					if containsAll(finding, p.says) {
+						return
+					}
+				}
+				t.Errorf("no finding has all of %q:\n%s", p.says, strings.Join(summary.Findings, "\n"))
+			})
+		}
+	}
+}
+
+func containsAll(text string, parts []string) bool {
+	for _, part := range parts {
+		if !strings.Contains(text, part) {
+			return false
+		}
+	}
+	return true
+}

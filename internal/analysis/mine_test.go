@@ -1,0 +1,118 @@
+package analysis
+
+import (
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	q "github.com/clrprof/clrprof/internal/quantity"
+	"github.com/clrprof/clrprof/internal/session"
+	"github.com/clrprof/clrprof/internal/session/sessiontest"
+)
+
+// naiveCause walks from a node to the root: the innermost user function, and what it called on the way to the node.
+func naiveCause(b *sessiontest.Builder, node session.NodeID) (function session.FunctionID, from Place) {
+	below := session.FunctionID(0) // the frame below the one that is looked at
+	for node != 0 {
+		n := b.Nodes[node-1]
+		f := b.Functions[n.Function-1]
+		if f.Module != 0 && b.Modules[f.Module-1].Origin == "project" {
+			from = Place{Function: f.ID}
+			if n.Instruction != 0 {
+				from.Line = b.Instructions[n.Instruction-1].Line
+			}
+			if below == 0 {
+				below = f.ID
+			}
+			return below, from
+		}
+		below, node = f.ID, n.Parent
+	}
+	return 0, Place{}
+}
+
+// TestUserCode compares what is said of user code with walks up the stacks, for random sessions.
+func TestUserCode(t *testing.T) {
+	dir := t.TempDir()
+	rapid.Check(t, func(rt *rapid.T) {
+		b := sessiontest.Random(rapid.Uint64().Draw(rt, "seed"))
+		for i := range b.Modules {
+			b.Modules[i].Origin = rapid.SampledFrom([]string{"project", "framework"}).Draw(rt, "origin")
+		}
+		s := open(rt, b, filepath.Join(dir, "a"))
+		defer s.Close()
+		v, err := Open(s, Selection{})
+		if err != nil {
+			rt.Fatal(err)
+		}
+		type key struct {
+			function session.FunctionID
+			typ      session.TypeID
+			from     Place
+		}
+		want, got := map[key]q.Amount{}, map[key]q.Amount{}
+		for _, row := range b.SiteValues {
+			site := b.Sites[row.Site-1]
+			function, from := naiveCause(b, site.Node)
+			k := key{function, site.Type, from}
+			want[k] = want[k].Add(row.Amount)
+		}
+		all, err := v.UserAllocations()
+		if err != nil {
+			rt.Fatal(err)
+		}
+		for _, a := range all {
+			got[key{a.Function, a.Type, a.From}] = a.Amount
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			rt.Fatal(diff)
+		}
+	})
+}
+
+// TestUserTimes: what user functions did themselves is their exclusive time, and all together is all time.
+func TestUserTimes(t *testing.T) {
+	dir := t.TempDir()
+	rapid.Check(t, func(rt *rapid.T) {
+		b := sessiontest.Random(rapid.Uint64().Draw(rt, "seed"))
+		user := map[session.FunctionID]bool{}
+		for i := range b.Modules {
+			b.Modules[i].Origin = rapid.SampledFrom([]string{"project", "framework"}).Draw(rt, "origin")
+		}
+		for _, f := range b.Functions {
+			user[f.ID] = f.Module != 0 && b.Modules[f.Module-1].Origin == "project"
+		}
+		s := open(rt, b, filepath.Join(dir, "a"))
+		defer s.Close()
+		v, err := Open(s, Selection{})
+		if err != nil {
+			rt.Fatal(err)
+		}
+		times, err := v.UserTimes()
+		if err != nil {
+			rt.Fatal(err)
+		}
+		functions, err := v.FunctionTimes()
+		if err != nil {
+			rt.Fatal(err)
+		}
+		own, all, want := map[session.FunctionID]q.Time{}, q.Time{}, q.Time{}
+		for _, u := range times {
+			all = all.Add(u.Time)
+			if user[u.Function] {
+				own[u.Function] = own[u.Function].Add(u.Time)
+			}
+		}
+		for _, f := range functions {
+			want = want.Add(f.Exclusive)
+			if user[f.Function] && own[f.Function] != f.Exclusive {
+				rt.Fatalf("function %d: %+v, want %+v", f.Function, own[f.Function], f.Exclusive)
+			}
+		}
+		if all != want {
+			rt.Fatalf("all together: %+v, want %+v", all, want)
+		}
+	})
+}

@@ -1,0 +1,141 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/clrprof/clrprof/internal/analysis"
+	q "github.com/clrprof/clrprof/internal/quantity"
+)
+
+// Findings are the sentences with which a summary begins: what stands out, and where it is made. They are about user code,
+// and each gives a number, what it is about, and the line. What weighs less than its limit is not said: a program with
+// nothing unusual has few findings, or none.
+const (
+	maxFindings   = 8
+	maxCauses     = 3   // findings of one kind
+	leastShare    = 10  // percent of bytes, of CPU time or of blocked time
+	leastPause    = 5   // percent of the recording in collections
+	leastBytes    = 1e6 // of what survives, died in vain or only grows: less is of no weight in any program
+	leastBlocked  = 5e7 // nanoseconds
+	leastWaits    = 3   // what waits once or twice waits for an end: Main for its threads
+	percentPoints = 100
+)
+
+// add appends a finding.
+func (s *Summary) find(format string, args ...any) {
+	if len(s.Findings) < maxFindings {
+		s.Findings = append(s.Findings, fmt.Sprintf(format, args...))
+	}
+}
+
+// addFindings looks at what the sections are made of.
+func (s *Summary) addFindings() {
+	if s.allCode {
+		return
+	}
+	s.findWork()
+	s.findWaits()
+	s.findAllocations()
+	s.findPauses()
+	s.findLifetimes()
+}
+
+// where says in which line of user code something is made, and by which framework code that it calls.
+func (s *Summary) where(r *Row) string {
+	at := s.context.placeText(r.from)
+	if r.function != 0 && r.function != r.from.Function {
+		return fmt.Sprintf("%s, called in %s", s.context.frameName(r.function), at)
+	}
+	return at
+}
+
+// isShare reports whether a part is at least so many percent of a whole.
+func isShare[T ~int64](part, whole T, percent int64) bool {
+	return whole > 0 && int64(part) >= (int64(whole)/percentPoints+1)*percent
+}
+
+func (s *Summary) findAllocations() {
+	for i := range s.causes[:min(maxCauses, len(s.causes))] {
+		r := &s.causes[i]
+		if bytes := r.values.Inclusive.Bytes; isShare(bytes, s.Total.Bytes, leastShare) && bytes >= leastBytes {
+			s.find("%s of all bytes are of type %s, made by %s.", q.PercentOf(bytes, s.Total.Bytes), s.context.shortTypeName(r.typ), s.where(r))
+		}
+	}
+}
+
+// findWork says where the CPU time goes.
+func (s *Summary) findWork() {
+	if s.Timing == nil {
+		return
+	}
+	whole := s.Timing.Total.Inclusive.CPU
+	for _, r := range s.heaviest(func(t q.Time) q.Nanoseconds { return t.CPU }) {
+		if cpu := r.time.Exclusive.CPU; isShare(cpu, whole, leastShare) {
+			s.find("%s of CPU time (%s) is %s.", q.PercentOf(cpu, whole), cpu, s.where(&r))
+		}
+	}
+}
+
+// lockWaits begin the names of functions in which a thread waits for a lock. Monitor.Wait waits for a pulse.
+var lockWaits = []string{"Monitor.Enter", "Monitor.TryEnter", "Monitor.ReliableEnter", "Lock.Enter", "Lock.TryEnter", "SpinLock.Enter", "ReaderWriterLockSlim.", "SemaphoreSlim.Wait"}
+
+// asyncWaits are the functions in which a thread waits for a task.
+var asyncWaits = []string{"Task.Wait", "Task.WaitAll", "Task.WaitAny", "Task.InternalWait", "Task.get_Result", ".GetResult", ">.get_Result", "Task.SpinThenBlockingWait"}
+
+// findWaits says where threads wait.
+func (s *Summary) findWaits() {
+	if s.Timing == nil {
+		return
+	}
+	for _, r := range s.heaviest(func(t q.Time) q.Nanoseconds { return t.Blocked }) {
+		t := r.time.Exclusive
+		if t.Blocked < leastBlocked || t.Voluntary < leastWaits || !isShare(t.Blocked, s.Timing.Total.Inclusive.Blocked, leastShare/2) {
+			continue
+		}
+		name, why := s.context.frameName(r.function), ""
+		switch {
+		case slices.ContainsFunc(lockWaits, func(of string) bool { return strings.HasPrefix(name, of) }):
+			why = ": threads wait for a lock"
+		case slices.ContainsFunc(asyncWaits, func(of string) bool { return strings.Contains(name, of) }):
+			why = ": a thread waits for asynchronous work"
+		}
+		s.find("%s blocked in %s waits in %s%s.", t.Blocked, t.Voluntary, s.where(&r), why)
+	}
+}
+
+// heaviest are the first rows of user code by a part of their time.
+func (s *Summary) heaviest(by func(q.Time) q.Nanoseconds) []Row {
+	list := slices.Clone(s.works)
+	slices.SortStableFunc(list, func(a, b Row) int { return cmp.Compare(by(b.time.Exclusive), by(a.time.Exclusive)) })
+	return list[:min(maxCauses, len(list))]
+}
+
+func (s *Summary) findPauses() {
+	if l := s.Lifetime; l != nil && isShare(l.Pause, s.duration(), leastPause) {
+		s.find("%s of the time is pauses of collections: %s in %s.", q.PercentOf(l.Pause, s.duration()), l.Pause, counted(l.all(), "collection"))
+	}
+}
+
+// findLifetimes says what only grows, and what is promoted in vain.
+func (s *Summary) findLifetimes() {
+	for _, kind := range []struct{ section, said string }{
+		{analysis.SectionGrowing, "only grow"},
+		{analysis.SectionWaste, "lived into generation 2 and died there"},
+	} {
+		table := s.section(kind.section)
+		if table == nil {
+			continue
+		}
+		for i := range table.Rows[:min(1, len(table.Rows))] {
+			r := &table.Rows[i]
+			if r.kind != rowSite || r.values.Inclusive.Bytes < leastBytes {
+				continue
+			}
+			at := fromCell(s.context, r)
+			s.find("%s of %s %s: made in %s.", r.values.Inclusive.Bytes, s.context.shortTypeName(r.typ), kind.said, cmp.Or(at.Text, s.context.frameName(r.function)))
+		}
+	}
+}

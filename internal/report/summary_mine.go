@@ -1,0 +1,147 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/clrprof/clrprof/internal/analysis"
+	q "github.com/clrprof/clrprof/internal/quantity"
+	"github.com/clrprof/clrprof/internal/session"
+	"github.com/clrprof/clrprof/internal/usercode"
+)
+
+// The text of a summary is about the user's own code: its functions, and the framework code that they call. What the
+// framework does that no user code called, such as starting threads, is one sum. Options.AllCode has all functions.
+
+// The text columns of the sections about places in user code.
+const (
+	causeText = "name bytes bytes_percent instances function from"
+	workText  = "name cpu_exclusive cpu_exclusive_percent elapsed_exclusive from"
+	waitText  = "name blocked_exclusive blocked_exclusive_percent voluntary_exclusive from"
+)
+
+// addMine adds the sections about user code.
+func (s *Summary) addMine(o Options) error {
+	s.allCode = o.AllCode || !slices.ContainsFunc(s.context.functions.list, func(f session.Function) bool { return s.context.isUser(f.ID) })
+	if s.allCode {
+		return nil
+	}
+	if s.context.lines.list == nil {
+		if err := s.context.readPlaces(); err != nil {
+			return err
+		}
+	}
+	if s.context.hasTime() {
+		if err := s.addUserTimes(o.Top); err != nil {
+			return err
+		}
+	}
+	if s.context.hasMemory() {
+		return s.addUserAllocations(o.Top)
+	}
+	return nil
+}
+
+// addUserAllocations adds what was allocated by cause: type and place.
+func (s *Summary) addUserAllocations(top int) error {
+	all, err := s.context.source.UserAllocations()
+	if err != nil {
+		return err
+	}
+	type cause struct {
+		typ  session.TypeID
+		from analysis.Place
+	}
+	at := map[cause]int{}
+	var list []Row
+	heaviest := map[cause]q.Bytes{} // of one function
+	for _, a := range all {
+		if a.From.Function == 0 {
+			s.Outside = s.Outside.Add(a.Amount)
+			continue
+		}
+		k := cause{a.Type, a.From}
+		i, seen := at[k]
+		if !seen {
+			i = len(list)
+			at[k] = i
+			t := s.context.types.get(a.Type)
+			list = append(list, Row{kind: rowSite, typ: a.Type, module: t.Module, process: t.Process, from: a.From, function: a.Function})
+		}
+		row := &list[i]
+		row.values = both(row.values.Inclusive.Add(a.Amount))
+		if a.Bytes > heaviest[k] {
+			heaviest[k], row.function = a.Bytes, a.Function
+		}
+	}
+	s.causes = slices.Clone(list)
+	slices.SortFunc(s.causes, func(a, b Row) int { return cmp.Compare(b.values.Inclusive.Bytes, a.values.Inclusive.Bytes) })
+	return s.addRows("causes_by_bytes", "Where your code allocates most", "bytes", causeText, list, top)
+}
+
+// addUserTimes adds the work and the waiting of user code, and of what it calls.
+func (s *Summary) addUserTimes(top int) error {
+	all, err := s.context.source.UserTimes()
+	if err != nil {
+		return err
+	}
+	var list []Row
+	for _, t := range all {
+		if t.From.Function == 0 {
+			continue
+		}
+		f := s.context.functions.get(t.Function)
+		value := session.TimeValue{Times: q.Times{Inclusive: t.Time, Exclusive: t.Time}}
+		list = append(list, Row{kind: rowFunction, function: t.Function, module: f.Module, process: f.Process, from: t.From,
+			time: &rowTime{TimeValue: value}})
+	}
+	s.works = slices.Clone(list)
+	if err := s.addRows("work_by_cpu", "Where your code works most: CPU time", "cpu_exclusive", workText, slices.Clone(list), top); err != nil {
+		return err
+	}
+	return s.addRows("waits_by_blocked", "Where your code waits most: blocked", "blocked_exclusive", waitText, list, top)
+}
+
+// addRows adds a section of rows that are no view's.
+func (s *Summary) addRows(key, title, sort, text string, list []Row, top int) error {
+	view := View{Name: key, columns: keys("module process_id process_name " + text), text: keys(text), sort: sort, section: true,
+		build: func(b *builder) error { b.table.Rows = b.limit(list, exclusiveCost); return nil }}
+	table, err := view.buildIn(s.context, Options{Top: top, nonzero: true})
+	if err != nil {
+		return err
+	}
+	table.Notes, table.Losses, table.Next, table.TextColumns = nil, nil, nil, s.columns(key, text)
+	s.Sections = append(s.Sections, Section{Key: key, Title: title, Table: table, mine: true})
+	return nil
+}
+
+// origins say in words why modules are the user's.
+var origins = map[usercode.Origin]string{
+	usercode.Pattern: "by --mine",
+	usercode.Project: "a project of the program's deps.json",
+	usercode.Beside:  "beside the main assembly, and in no package",
+	usercode.Memory:  "made in memory",
+	usercode.Folder:  "in the main assembly's folder, as nothing else is a user's",
+}
+
+// userModules names the modules that are user code, those of one origin together.
+func (s *Summary) userModules() string {
+	names := map[usercode.Origin][]string{}
+	for _, m := range s.context.modules.list {
+		if origin := usercode.Origin(m.Origin); origin.IsUser() && !slices.Contains(names[origin], m.Name) {
+			names[origin] = append(names[origin], m.Name)
+		}
+	}
+	var out []string
+	for _, origin := range slices.Sorted(maps.Keys(names)) {
+		list := names[origin]
+		if more := len(list) - mostNamed; more > 0 {
+			list = append(list[:mostNamed:mostNamed], counted(more, "other"))
+		}
+		out = append(out, fmt.Sprintf("%s (%s)", strings.Join(list, ", "), origins[origin]))
+	}
+	return strings.Join(out, "; ")
+}
