@@ -12,8 +12,9 @@ import (
 	"github.com/clrprof/clrprof/internal/session"
 )
 
-// Keys name what a session is about so that the same thing has the same key in every process and session of a program, also
-// after it was built again: they are made of names and signatures, and of no id, token, address, path or MVID.
+// Keys name what a session is about so that the same thing has the same key in every process and session of a
+// program, also after it was built again: they are made of names and signatures, and of no id, token, address, path
+// or MVID.
 //
 //   - A module's key is the name of its file.
 //   - A type's is its module and name, with type arguments. A function's has its parameters too.
@@ -22,9 +23,9 @@ import (
 //   - A path's is a hash of the functions from the root. A site's is a hash of the functions and lines of its stack and its
 //     type; it says nothing of the thread.
 //
-// Numbers that compilers put into names by how much comes before (`<lambda #22_5>` is the sixth in the 23rd method of a
-// class) are left out, as far as they do not tell things of one method apart. Things of one process that have the same names
-// then are numbered in the order of their tokens: name, name#2, name#3.
+// Numbers that compilers put into names by how much comes before (`<lambda #22_5>` is the sixth in the 23rd method
+// of a class) are left out, as far as they do not tell things of one method apart. Things of one process that have
+// the same names then are numbered in the order of their tokens: name, name#2, name#3.
 type Keys struct {
 	data      *Data
 	modules   []string

@@ -13,8 +13,9 @@ import (
 	"github.com/clrprof/clrprof/internal/session/sessiontest"
 )
 
-// programBuild makes a session of one program: with build 0 as it is, with others after something was written before its functions
-// in the file, with other paths, ids, tokens, pids and methods, and as often as there are processes.
+// programBuild makes a session of one program: with build 0 as it is, with others after something was written
+// before its functions in the file, with other paths, ids, tokens, pids and methods, and as often as there are
+// processes.
 func programBuild(build, processes int) *sessiontest.Builder {
 	b, r := sessiontest.New(), rand.New(rand.NewPCG(uint64(build), 3))
 	for p := range processes {
@@ -38,7 +39,8 @@ func programBuild(build, processes int) *sessiontest.Builder {
 			}
 			types[name] = b.Type(modules["App.dll"], shown)
 		}
-		// Two lambdas have one name when the number of their method is left out, and so do functions of two assemblies.
+		// Two lambdas have one name when the number of their method is left out, and so do functions of two
+		// assemblies.
 		for _, f := range []struct{ key, module, name string }{
 			{"main", "App.dll", "App.Program.Main()"}, {"lambda", "App.dll", fmt.Sprintf("App.Program.Main.<lambda #%d_0>()", 2+build)},
 			{"again", "App.dll", fmt.Sprintf("App.Program.Main.<lambda #%d_0>()", 3+build)}, {"lib", "Lib.dll", "App.Program.Main()"},
@@ -110,7 +112,8 @@ func keysOf(t *testing.T, b *sessiontest.Builder, path string) map[string][]stri
 	return out
 }
 
-// TestKeys: sessions of one program have the same keys, in another build and in another process, and no two things one key.
+// TestKeys: sessions of one program have the same keys, in another build and in another process, and no two things
+// one key.
 func TestKeys(t *testing.T) {
 	dir := t.TempDir()
 	want := keysOf(t, programBuild(0, 1), filepath.Join(dir, "a"))

@@ -25,6 +25,7 @@ type Terms struct {
 	Types      []string // of what was allocated
 	Focus      []string // functions that were on the stack
 	Hide       []string // functions that are left out of stacks
+	MayMiss    bool     // patterns of functions and types may match nothing
 }
 
 // TermError says that a term means nothing in the session, or more than one thing.
@@ -187,11 +188,12 @@ type matcher struct {
 	what  string
 	rules pattern.Rules
 	used  map[string]bool
+	miss  bool // patterns may match nothing
 }
 
-func newMatcher(what string, texts []string) (*matcher, error) {
+func (t Terms) matcher(what string, texts []string) (*matcher, error) {
 	rules, err := pattern.CompileRules(texts)
-	return &matcher{what, rules, map[string]bool{}}, err
+	return &matcher{what, rules, map[string]bool{}, t.MayMiss}, err
 }
 
 // matches says whether a pattern that includes matches, and one that excludes.
@@ -217,7 +219,7 @@ func (m *matcher) keep(n pattern.Names) bool {
 // check refuses patterns that matched nothing, of which the user may have meant one of the names.
 func (m *matcher) check(names func() []string) error {
 	for _, p := range slices.Concat(m.rules.Include, m.rules.Exclude) {
-		if !m.used[p.String()] {
+		if !m.used[p.String()] && !m.miss {
 			return &TermError{What: m.what, Text: p.String(), Names: names()}
 		}
 	}
@@ -235,7 +237,7 @@ func (t Terms) selectFunctions(s *session.Session, out *Selection) error {
 		texts []string
 	}{{"module", t.Modules}, {"namespace", t.Namespaces}, {"function", t.Functions}, {"function", t.Focus}, {"function", t.Hide}} {
 		var err error
-		if matchers[i], err = newMatcher(kind.what, kind.texts); err != nil {
+		if matchers[i], err = t.matcher(kind.what, kind.texts); err != nil {
 			return err
 		}
 		given = given || len(kind.texts) > 0
@@ -345,7 +347,7 @@ func withoutParameters(name string) string {
 }
 
 func (t Terms) selectTypes(s *session.Session, out *Selection) error {
-	m, err := newMatcher("type", t.Types)
+	m, err := t.matcher("type", t.Types)
 	if err != nil || len(t.Types) == 0 {
 		return err
 	}

@@ -62,7 +62,7 @@ func newRoot(e *environment) *cobra.Command {
 			if len(args) == 0 {
 				return nil
 			}
-			return exit(exitUsage, report.Unknown("command", args[0], []string{"run", "list-functions", "recover", "report", "export", "sql", "check-session", "version", "completion", "help"}))
+			return exit(exitUsage, report.Unknown("command", args[0], []string{"run", "list-functions", "recover", "report", "diff", "export", "sql", "check-session", "version", "completion", "help"}))
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
@@ -72,7 +72,7 @@ func newRoot(e *environment) *cobra.Command {
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usage("%w: see %s --help", err, cmd.CommandPath())
 	})
-	root.AddCommand(newRunCommand(e), newListCommand(e), newRecoverCommand(e), newReportCommand(e), newExportCommand(e), newSQLCommand(e), newCheckCommand(e), newVersionCommand(e))
+	root.AddCommand(newRunCommand(e), newListCommand(e), newRecoverCommand(e), newReportCommand(e), newDiffCommand(e), newExportCommand(e), newSQLCommand(e), newCheckCommand(e), newVersionCommand(e))
 	return root
 }
 

@@ -1,14 +1,13 @@
 package report
 
 import (
-	"errors"
 	"slices"
 
 	"github.com/clrprof/clrprof/internal/analysis"
 )
 
 // ErrNoMemory means that a view or column of allocations is asked of a session that has none.
-var ErrNoMemory = errors.New("this session holds no allocations: it was recorded with --time alone")
+var ErrNoMemory = analysis.ErrNoMemory
 
 // dataSet says what a column needs of a session.
 type dataSet int

@@ -15,6 +15,8 @@ import (
 type Records struct {
 	Columns []string
 	Rows    [][]any
+	// Format is how text prints the integers of a column; nil: as they are.
+	Format func(column string, n int64) string
 }
 
 // Write writes the records in a format. Text shortens no name: who writes a query
@@ -93,6 +95,9 @@ func (r *Records) writeText(w io.Writer, o TextOptions) error {
 			s := Printable(valueText(v))
 			if f, ok := v.(float64); ok {
 				s = strconv.FormatFloat(f, 'f', 2, 64)
+			}
+			if n, ok := v.(int64); ok && r.Format != nil {
+				s = r.Format(r.Columns[i], n)
 			}
 			cells[k] = append(cells[k], s)
 			widths[i] = max(widths[i], stringWidth(s))
