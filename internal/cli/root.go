@@ -10,9 +10,11 @@ import (
 	"io"
 	"os"
 	"runtime/debug"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"golang.org/x/term"
 
 	"github.com/clrprof/clrprof/internal/report"
@@ -39,11 +41,47 @@ func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) (code int) {
 		}
 	}()
 	root := newRoot(&environment{stdin, stdout, stderr, os.Getenv})
-	root.SetArgs(args)
+	root.SetArgs(withReport(root, args))
 	if err := root.ExecuteContext(context.Background()); err != nil {
 		return complain(stderr, err)
 	}
 	return exitOK
+}
+
+// withReport puts the command in front of a session: `clrprof app.clrprof` is `clrprof report app.clrprof`.
+func withReport(root *cobra.Command, args []string) []string {
+	if len(args) == 0 || strings.HasPrefix(args[0], "-") {
+		return args
+	}
+	if found, _, err := root.Find(args[:1]); err == nil && found != root {
+		return args
+	}
+	if info, err := os.Stat(args[0]); strings.HasSuffix(args[0], ".clrprof") || err == nil && info.Mode().IsRegular() {
+		return append([]string{"report"}, args...)
+	}
+	return args
+}
+
+// flagError says what is wrong with a flag. The library gives Go's own words for values that it cannot read.
+func flagError(err error) string {
+	var invalid *pflag.InvalidValueError
+	if !errors.As(err, &invalid) {
+		return err.Error()
+	}
+	flag, wanted := invalid.GetFlag(), ""
+	switch flag.Value.Type() {
+	case "int", "int64", "uint":
+		wanted = "a whole number"
+	case "float64":
+		wanted = "a number"
+	case "duration":
+		wanted = "a time with a unit, such as 1.5s or 2m"
+	case "bool":
+		wanted = "true or false"
+	default:
+		return err.Error()
+	}
+	return fmt.Sprintf("--%s %q: want %s", flag.Name, invalid.GetValue(), wanted)
 }
 
 func newRoot(e *environment) *cobra.Command {
@@ -58,11 +96,11 @@ func newRoot(e *environment) *cobra.Command {
 			"  clrprof report app.1234.20260102-030405.clrprof callers Parser.Parse",
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		Args: func(_ *cobra.Command, args []string) error {
+		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return nil
 			}
-			return exit(exitUsage, report.Unknown("command", args[0], []string{"run", "list-functions", "recover", "report", "diff", "export", "sql", "check-session", "version", "completion", "help"}))
+			return exit(exitUsage, report.Unknown("command", args[0], commandNames(cmd)))
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
@@ -70,10 +108,23 @@ func newRoot(e *environment) *cobra.Command {
 	root.SetOut(e.stdout)
 	root.SetErr(e.stderr)
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return usage("%w: see %s --help", err, cmd.CommandPath())
+		return usage("%s: see %s --help", flagError(err), cmd.CommandPath())
 	})
+	root.Version = Version
+	root.SetVersionTemplate("clrprof {{.Version}}\n")
 	root.AddCommand(newRunCommand(e), newListCommand(e), newRecoverCommand(e), newReportCommand(e), newDiffCommand(e), newExportCommand(e), newSQLCommand(e), newCheckCommand(e), newVersionCommand(e))
 	return root
+}
+
+func commandNames(root *cobra.Command) []string {
+	names := []string{"help", "completion"} // the library adds them later
+	for _, c := range root.Commands() {
+		if c.IsAvailableCommand() {
+			names = append(names, c.Name())
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
 }
 
 // arguments checks the number of arguments; names are those that are missing when there are too few.

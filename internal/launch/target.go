@@ -3,6 +3,7 @@ package launch
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -96,9 +97,28 @@ func (o Options) find() (string, error) {
 	}
 	path, err := exec.LookPath(o.Command[0])
 	if err != nil && !errors.Is(err, exec.ErrDot) { // a relative folder in PATH is the user's choice, as in a shell
-		return "", fmt.Errorf("%w: %w", ErrStart, err)
+		return "", o.explain(err)
 	}
 	return path, nil
+}
+
+// explain says in the words of a shell why there is no such command, and what the user may have meant.
+func (o Options) explain(err error) error {
+	command := o.Command[0]
+	info, statErr := os.Stat(command)
+	switch {
+	case strings.EqualFold(filepath.Ext(command), ".dll") && statErr == nil && info.Mode().IsRegular():
+		return fmt.Errorf("%w: %s is an assembly, which dotnet runs: clrprof run dotnet %s", ErrStart, command, command)
+	case errors.Is(err, exec.ErrNotFound):
+		return fmt.Errorf("%w: %s: command not found", ErrStart, command)
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("%w: %s: no such file", ErrStart, command)
+	case statErr == nil && info.IsDir():
+		return fmt.Errorf("%w: %s is a folder", ErrStart, command)
+	case errors.Is(err, fs.ErrPermission):
+		return fmt.Errorf("%w: %s is not executable", ErrStart, command)
+	}
+	return fmt.Errorf("%w: %w", ErrStart, err)
 }
 
 // Start starts the command with clrprof's own standard streams. From now on the forwarded signals go to the target,

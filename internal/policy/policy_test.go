@@ -72,6 +72,7 @@ cli: agentbin analysis cgroup collect export/collapsed export/parquet export/ppr
 var thirdParty = map[string]string{
 	"github.com/google/pprof":            "the reference encoder of the pprof format",
 	"github.com/spf13/cobra":             "commands, help, completions, man pages",
+	"github.com/spf13/pflag":             "the flags of cobra: its errors say which value was wrong",
 	"golang.org/x/sys":                   "mapping and locking of the shared memory",
 	"golang.org/x/term":                  "is it a terminal, and how wide",
 	"github.com/klauspost/compress/zstd": "Zstandard without cgo: packed tables are a tenth in size",

@@ -106,21 +106,29 @@ func (c *context) heavier() func(cost) int64 {
 	return byBytes
 }
 
-// find returns the ids whose names match: exactly, else as a part of the name without
-// regard to case. Several ids of one name (in several processes) are one match.
-// weight orders the candidates of an ambiguous name.
+// find returns the ids whose names match: exactly, else as the last parts of a name (Append, AuditTrail.Append of
+// Ns.AuditTrail.Append(int)), else as any part of it without regard to case. Several ids of one name (in several
+// processes) are one match. weight orders the candidates of an ambiguous name.
 func find[ID ~int64 | ~uint32](what, wanted string, ids []ID, name func(ID) string, weight func(ID) int64) ([]ID, error) {
-	var exact, part []ID
+	var exact, last, part []ID
 	lower := strings.ToLower(wanted)
 	for _, id := range ids {
-		if n := name(id); n == wanted {
+		n := name(id)
+		head, _ := cutParameters(n)
+		switch {
+		case n == wanted:
 			exact = append(exact, id)
-		} else if strings.Contains(strings.ToLower(n), lower) {
+		case head == wanted, strings.HasSuffix(head, "."+wanted), strings.HasSuffix(n, "."+wanted):
+			last = append(last, id)
+		case strings.Contains(strings.ToLower(n), lower):
 			part = append(part, id)
 		}
 	}
 	if len(exact) > 0 {
 		return exact, nil
+	}
+	if len(last) > 0 {
+		part = last
 	}
 	slices.SortStableFunc(part, func(x, y ID) int { return cmp.Compare(weight(y), weight(x)) })
 	var names []string

@@ -9,6 +9,9 @@ import (
 // maxCandidates bounds how many possible meanings an error lists.
 const maxCandidates = 10
 
+// mostMeant bounds how many names an error suggests: more is no help.
+const mostMeant = 2
+
 // UnknownError says that a name means nothing, or more than one thing.
 type UnknownError struct {
 	What       string   // view, column, function, type, process, thread
@@ -23,8 +26,10 @@ func (e *UnknownError) Error() string {
 	switch {
 	case e.Ambiguous:
 		return fmt.Sprintf("%s %q is ambiguous: name one of: %s", e.What, e.Name, listed)
+	case len(e.Candidates) > mostMeant:
+		return fmt.Sprintf("unknown %s %q: there are %s", e.What, e.Name, listed)
 	case listed != "":
-		return fmt.Sprintf("unknown %s %q: did you mean %s?", e.What, e.Name, listed)
+		return fmt.Sprintf("unknown %s %q: did you mean %s?", e.What, e.Name, strings.Join(e.Candidates, " or "))
 	}
 	return fmt.Sprintf("unknown %s %q", e.What, e.Name)
 }
@@ -45,7 +50,7 @@ func Unknown(what, name string, names []string) *UnknownError {
 	}
 	slices.SortStableFunc(near, func(a, b scored) int { return a.distance - b.distance })
 	e := &UnknownError{What: what, Name: name}
-	for _, s := range near[:min(len(near), 3)] {
+	for _, s := range near[:min(len(near), mostMeant)] {
 		e.Candidates = append(e.Candidates, s.name)
 	}
 	if len(near) == 0 && len(names) <= 2*maxCandidates {
