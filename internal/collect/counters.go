@@ -53,13 +53,58 @@ func (t *times) count(p *process, rows []wire.Timing, last bool) error {
 			return fmt.Errorf("timing %d: %w", i+1, err)
 		}
 	}
+	return t.findEnded(p, rows, last)
+}
+
+// findEnded notes the timings of those rows of which calls ended since the last sync. In the last one also of those of which other
+// extremes were written than there are: they are noted after the call is counted.
+func (t *times) findEnded(p *process, rows []wire.Timing, last bool) error {
+	for t.noted.len() < t.taken.len() {
+		t.noted.add(0)
+	}
+	changed := make([]bool, t.rows.len())
 	for i := range t.taken.len() {
 		own := t.taken.at(i).own
-		if last || t.sums[own].ended != uint64(t.rows.at(int(own)).ended) {
+		changed[own] = changed[own] || t.sums[own].ended != uint64(t.rows.at(int(own)).ended)
+		if last && !changed[own] && t.sums[own].ended != 0 {
+			x := arena.Timing(&rows[i])
+			acted, err := actedOf(p, &x)
+			if err != nil {
+				return fmt.Errorf("timing %d: %w", i+1, err)
+			}
+			changed[own] = digest(&x, &acted) != *t.noted.at(i)
+		}
+	}
+	for i := range t.taken.len() {
+		if own := t.taken.at(i).own; changed[own] {
 			t.ended = append(t.ended, ended{own, int32(i)})
 		}
 	}
 	return nil
+}
+
+// digest is a number that is another one when one of the extremes of a timing is, and hardly ever the same when several are.
+func digest(x *wire.Timing, acted *wire.Acted) uint64 {
+	const prime = 1099511628211 // that of FNV-1a; each step is reversible
+	h := uint64(14695981039346656037)
+	for _, list := range [][]uint64{x.Min[:], x.Max[:], acted.Min[:], acted.Max[:], {min(x.Ended, 1)}} {
+		for _, v := range list {
+			h = (h ^ v) * prime
+		}
+	}
+	return h
+}
+
+// actedOf returns the extremes of a timing's calls in which the operating system acted, if there are any.
+func actedOf(p *process, x *wire.Timing) (wire.Acted, error) {
+	if x.Acted == 0 {
+		return wire.Acted{}, nil
+	}
+	rows := p.arena.Acted()
+	if int64(x.Acted) > int64(len(rows)) {
+		return wire.Acted{}, fmt.Errorf("%w: acted %d of %d", wire.ErrCorrupt, x.Acted, len(rows))
+	}
+	return arena.Acted(&rows[x.Acted-1]), nil
 }
 
 // growthPart is the part of its size by which room grows beyond what is needed.
@@ -200,7 +245,12 @@ func (t *times) writeExtremes(r *Recorder, p *process, rows []wire.Timing) error
 	var out []session.TimingExtreme
 	for i, n := range t.ended {
 		x := arena.Timing(&rows[n.taken])
-		e, ok, err := t.extremes(p, &x)
+		acted, err := actedOf(p, &x)
+		if err != nil {
+			return fmt.Errorf("timing %d: %w", n.taken+1, err)
+		}
+		*t.noted.at(int(n.taken)) = digest(&x, &acted)
+		e, ok, err := t.extremes(&x, &acted)
 		switch id := t.rows.at(int(n.own)).id; {
 		case err != nil:
 			return fmt.Errorf("timing %d: %w", n.taken+1, err)
@@ -225,7 +275,7 @@ func (t *times) writeExtremes(r *Recorder, p *process, rows []wire.Timing) error
 // extremes converts those of a timing's calls; false: there are none yet. Those of the first call to end are noted after it
 // is counted. They are kept apart for calls in which the operating system acted, and for others, of which all values of time
 // are one.
-func (t *times) extremes(p *process, x *wire.Timing) (session.Extremes, bool, error) {
+func (t *times) extremes(x *wire.Timing, acted *wire.Acted) (session.Extremes, bool, error) {
 	var e, more session.Extremes
 	if x.Ended == 0 {
 		return e, false, nil
@@ -234,11 +284,6 @@ func (t *times) extremes(p *process, x *wire.Timing) (session.Extremes, bool, er
 	if err != nil || x.Acted == 0 {
 		return e, ok, err
 	}
-	rows := p.arena.Acted()
-	if int64(x.Acted) > int64(len(rows)) {
-		return e, false, fmt.Errorf("%w: acted %d of %d", wire.ErrCorrupt, x.Acted, len(rows))
-	}
-	acted := arena.Acted(&rows[x.Acted-1])
 	other, err := t.convert(&more, func(i int) (low, high uint64) { return acted.Min[i], acted.Max[i] })
 	switch {
 	case !other:

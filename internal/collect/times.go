@@ -30,6 +30,7 @@ type times struct {
 	sums  []counters      // by index in rows, of the whole run: room for one sync
 	waits []waits         // of the few rows in which the operating system acted
 	ended []ended         // since the last sync
+	noted pieces[uint64]  // by index in the arena: the digest of the extremes that are written
 	folds []folds         // inclusive times of folded calls, of few rows
 	atRow map[int32]int32 // their indexes, by that of the row
 	grown []session.TimingValue

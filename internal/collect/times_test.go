@@ -243,6 +243,34 @@ func TestTimeOneNode(t *testing.T) {
 	}
 }
 
+// TestTimeNotedLate: the extremes of a call that were noted only after it was counted are in the session, though nothing else changed.
+func TestTimeNotedLate(t *testing.T) {
+	for name, late := range map[string]func(*wiretest.Arena, *wire.Timing){
+		"first": func(_ *wiretest.Arena, x *wire.Timing) { x.Min, x.Max = [2]uint64{300, 300}, [2]uint64{300, 300} },
+		"first in which the system acted": func(a *wiretest.Arena, x *wire.Timing) {
+			a.Acted, x.Acted = []wire.Acted{{Min: [6]uint64{300, 300}, Max: [6]uint64{300, 300}}}, 1
+		},
+	} {
+		a := timedArena()
+		a.Header.PID = uint32(os.Getpid())
+		main := &a.Timings[a.Timing(1, 0, mainFunction, 0)-1]
+		calls(main, 1, 1, 0, 300)
+		main.Min, main.Max = [2]uint64{math.MaxUint64, math.MaxUint64}, [2]uint64{}
+		r := newRecording(t, collect.Filter{})
+		path := filepath.Join(r.dir, "1-1.arena")
+		write(t, a, path)
+		r.sync(2000)
+		late(a, main)
+		a.Header.PID, a.Header.State, a.Header.EndNS, a.Header.EndTicks = wiretest.NoPID, uint32(wire.StateShutDown), 4500, 1_010_500
+		write(t, a, path)
+		r.sync(3000)
+		have := get[session.TimingExtreme](t)(r.unchecked().TimingExtremes())
+		if len(have) != 1 || have[0].ElapsedInclusive != (session.Range{Min: 100, Max: 100}) {
+			t.Errorf("%s: %+v", name, have)
+		}
+	}
+}
+
 // runningArena is inside two calls of Work in thread 1, called by Main, and in one of Main in thread 2, which has ended.
 func runningArena() *wiretest.Arena {
 	a := timedArena()
