@@ -86,7 +86,9 @@ func (c *checker) check(s *session.Session) error {
 	}
 	c.sums(d, derived)
 	c.parents(derived)
-	c.times(d, derived)
+	if err := c.times(d, derived); err != nil {
+		return err
+	}
 	if err := c.lifetimes(s, d, derived); err != nil {
 		return err
 	}

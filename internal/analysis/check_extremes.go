@@ -27,8 +27,16 @@ func (s slack) Add(o slack) slack {
 func (s slack) IsZero() bool { return s == slack{} }
 
 // extremes checks minimum ≤ average ≤ maximum wherever all calls have ended.
-func (c *checker) extremes(d *Data, whole []measured) {
-	for _, e := range d.TimingExtremes {
+func (c *checker) extremes(d *Data, whole []measured) error {
+	rows, err := d.session.TimingExtremes()
+	if err != nil {
+		return err
+	}
+	times, err := d.nodeTimes()
+	if err != nil {
+		return err
+	}
+	for _, e := range rows {
 		for _, r := range []session.Range{e.ElapsedInclusive, e.ElapsedExclusive, e.ApplicationInclusive, e.ApplicationExclusive, e.CPUInclusive, e.CPUExclusive} {
 			if r.Min < 0 || r.Min > r.Max {
 				c.add("extremes", "timing %d: from %d to %d", e.Timing, r.Min, r.Max)
@@ -48,7 +56,7 @@ func (c *checker) extremes(d *Data, whole []measured) {
 		own[path] = own[path].Add(slack{t.clipped, t.loose, 1, m.ended + m.made})
 	}
 	inclusive := calltree.Inclusive(all.Tree, own)
-	paths := d.nodeTimes().onPaths(all.Tree, all.Of)
+	paths := times.onPaths(all.Tree, all.Of)
 	check := func(what string, group []int32, groups int, process func(int) int32) {
 		around, at := calltree.Sum(inclusive, group, groups), calltree.Sum(own, group, groups)
 		for i, r := range paths.group(group, groups) {
@@ -66,6 +74,7 @@ func (c *checker) extremes(d *Data, whole []measured) {
 	check("function", all.Group, len(d.Functions), func(i int) int32 { return functionProcess[i] })
 	calls, group := all.GroupCalls(all.Group)
 	check("call", group, len(calls), func(i int) int32 { return functionProcess[calls[i].Callee] })
+	return nil
 }
 
 // folded reports of each process, by position, whether it has folded calls, which have no paths.

@@ -9,19 +9,21 @@ import (
 )
 
 // times checks what the session says of times.
-func (c *checker) times(d *Data, derived *session.Derived) {
+func (c *checker) times(d *Data, derived *session.Derived) error {
 	if len(d.Times) == 0 && len(d.Timings) == 0 {
-		return
+		return nil
 	}
 	c.timings(d)
 	if len(d.Timings) == 0 {
-		return
+		return nil
 	}
-	whole := d.measure()
-	c.calls(d, whole)
+	whole := d.measure().all()
+	if err := c.calls(d, whole); err != nil {
+		return err
+	}
 	c.timeSums(d, whole, derived)
 	c.timeParents(derived)
-	c.extremes(d, whole)
+	return c.extremes(d, whole)
 }
 
 // timings checks the recorded rows by themselves.
@@ -65,16 +67,16 @@ func (c *checker) timings(d *Data) {
 			c.add("timings", "timing %d in slice %d: %+v", v.Timing, v.Slice, *v)
 		}
 	})
-	for i, v := range d.TimingInclusives {
-		if d.inclusiveAt[i] == none {
+	d.inclusives.each(func(slice, _ int32, v *session.TimingInclusive) {
+		if slice == none {
 			c.add("references", "the time of folded calls of timing %d has no slice", v.Timing)
 		}
 		w := v.Waits
 		if min(v.Times, v.Calls, v.EachCalls, w.Intervals, w.Voluntary, w.Preempted, w.Faults, w.Reads) < 0 || v.Times > v.Calls ||
 			min(v.Elapsed, v.Waited, v.OffCPU, v.Blocked, v.Ready, v.EachElapsed, v.EachWaited, v.EachOffCPU) < 0 {
-			c.add("timings", "timing %d in slice %d: %+v", v.Timing, v.Slice, v)
+			c.add("timings", "timing %d in slice %d: %+v", v.Timing, v.Slice, *v)
 		}
-	}
+	})
 }
 
 // uncertain is how many events of each thread may be half counted: a thread that was executing when its process ended was
@@ -102,7 +104,7 @@ func (d *Data) uncertain() []q.Count {
 }
 
 // calls checks that calls begin where they are made, and that those that did not end are running.
-func (c *checker) calls(d *Data, whole []measured) {
+func (c *checker) calls(d *Data, whole []measured) error {
 	type key struct{ thread, node int32 }
 	of := make(map[key]int32, len(d.Timings))
 	for i := range d.Timings {
@@ -120,8 +122,8 @@ func (c *checker) calls(d *Data, whole []measured) {
 			c.add("calls", "timing %d: %d calls run, since %d ns", r.Timing, r.Calls, r.Elapsed)
 		}
 	}
-	for i := range d.TimingExtremes {
-		known[d.extremeOf[i]] = true
+	if err := d.eachExtreme(func(timing int32, _ *session.Extremes) { known[timing] = true }); err != nil {
+		return err
 	}
 	begun := make([]q.Count, len(d.Timings)) // calls that began below this timing
 	off := make([]q.Count, len(d.Threads))
@@ -161,6 +163,7 @@ func (c *checker) calls(d *Data, whole []measured) {
 			c.add("calls", "thread %d: of %d calls it is not clear where they began or ended; %d functions were the last", d.Threads[i].ID, off[i], open[i])
 		}
 	}
+	return nil
 }
 
 func difference(a, b q.Count) q.Count { return max(a-b, b-a) }
@@ -213,20 +216,25 @@ func (c *checker) timeSums(d *Data, whole []measured, v *session.Derived) {
 // measured twice: each of the two is rounded, and what the probes added is taken out of each as far as it goes. What ended in
 // the middle is in one of them only.
 func (d *Data) inexact(whole []measured) q.Nanoseconds {
-	if len(d.TimingInclusives) == 0 {
+	if d.inclusives.rows == 0 {
 		return 0
 	}
 	if d.anyUncertain() || len(d.TimingRunning) > 0 {
 		return math.MaxInt64
 	}
 	sum, probes := q.Nanoseconds(0), d.probesOf()
-	inclusives, each := d.measureInclusive()
-	for i := range whole {
-		for _, m := range []*measured{&whole[i], &inclusives[i], &each[i]} {
-			t := m.correct(processOf(probes, d.threadProcess[d.timingThread[i]]))
-			sum += 2 + t.clipped + t.loose
-		}
+	add := func(timing int32, m *measured) {
+		t := m.correct(processOf(probes, d.threadProcess[d.timingThread[timing]]))
+		sum += t.clipped + t.loose
 	}
+	for i := range whole {
+		add(int32(i), &whole[i])
+		sum += 3 * 2 // of the timing, of its folded calls, and of each of them
+	}
+	d.eachMeasuredInclusive(func(timing int32, all, each *measured) {
+		add(timing, all)
+		add(timing, each)
+	})
 	return sum
 }
 

@@ -23,7 +23,10 @@ func (d *Data) Derive() (*session.Derived, error) {
 		addTo(byType, d.siteType[i], a)
 		addTo(byThread, d.siteThread[i], a)
 	}
-	times := d.nodeTimes()
+	times, err := d.nodeTimes()
+	if err != nil {
+		return nil, err
+	}
 	tree := d.callTree(own, times)
 	out := &session.Derived{}
 	if d.in.selection.IsZero() && len(d.Followed) > 0 {

@@ -13,9 +13,7 @@ import (
 func (d *Data) deriveTimes(out *session.Derived, tree *callTree, times *nodeTimes) {
 	d.deriveTimePlaces(out, times)
 	paths := times.onPaths(tree.Tree, d.pathOf(tree))
-	if times.folded == nil {
-		times.own, times.counts, times.extents = nil, nil, nil // a hundred bytes for each node
-	}
+	times.own, times.counts, times.extents = nil, nil, nil // a hundred bytes for each node
 	d.deriveTimePaths(out, tree, paths, times)
 	totals := make([]session.TimeValue, len(d.Processes))
 	for i, t := range times.threads {
@@ -65,7 +63,7 @@ func (d *Data) deriveTimePaths(out *session.Derived, tree *callTree, paths *time
 	calls, group := tree.GroupCalls(tree.function)
 	rows := paths.group(group, len(calls))
 	if times.folded != nil {
-		calls, rows = times.folded.addCalls(times, calls, rows)
+		calls, rows = times.folded.addCalls(calls, rows)
 	}
 	for i, r := range rows {
 		row := session.CallTime{Callee: d.Functions[calls[i].Callee].ID, TimeValue: r.TimeValue, SingleCalls: r.SingleCalls}
@@ -81,7 +79,7 @@ func (d *Data) deriveTimePaths(out *session.Derived, tree *callTree, paths *time
 	})
 	functions := paths.group(tree.function, len(d.Functions))
 	if times.folded != nil {
-		times.folded.addTo(times, functions, false, func(_, function int32) int32 { return function })
+		times.folded.addTo(functions, false, func(_, function int32) int32 { return function })
 	}
 	for i, r := range functions {
 		if !r.empty() {
@@ -90,7 +88,7 @@ func (d *Data) deriveTimePaths(out *session.Derived, tree *callTree, paths *time
 	}
 	modules := paths.group(tree.module, len(d.Modules)+1)
 	if times.folded != nil {
-		times.folded.addTo(times, modules, false, func(_, function int32) int32 { return d.moduleGroup(function) })
+		times.folded.addTo(modules, false, func(_, function int32) int32 { return d.moduleGroup(function) })
 	}
 	d.eachModule(func(i int, id session.ModuleID) {
 		if r := modules[i]; !r.empty() {
@@ -111,11 +109,7 @@ func count(set []bool) int {
 
 // deriveTimePlaces computes where in a function: instructions, and lines with the bodies that are on none.
 func (d *Data) deriveTimePlaces(out *session.Derived, times *nodeTimes) {
-	own := times.own
-	if times.folded != nil {
-		own, _ = times.folded.onNodes(times)
-	}
-	inclusive := calltree.Inclusive(d.tree, own)
+	inclusive := calltree.Inclusive(d.tree, times.own)
 	at := d.placeTimes(times, inclusive, d.nodeInstruction, len(d.Instructions))
 	for i, v := range at {
 		if v.times != (session.TimeValue{}) {
@@ -159,16 +153,17 @@ type placeTime struct {
 // placeTimes returns the time of each place: inclusive while the place was on the stack, each interval once.
 func (d *Data) placeTimes(times *nodeTimes, inclusive []q.Time, place []int32, places int) []placeTime {
 	of := calltree.Presence(d.tree, inclusive, place, places)
-	own := calltree.Sum(times.own, place, places)
+	own, calls := calltree.Sum(times.own, place, places), calltree.Sum(times.counts, place, places)
 	if f := times.folded; f != nil { // of folded calls it is only known what passed in the function itself
 		for i, inside := range f.inside {
-			if inside && place[i] >= 0 {
-				of[place[i]] = of[place[i]].Add(times.own[i])
+			if to := place[i]; inside && to >= 0 {
+				has := f.of(int32(i))
+				of[to], own[to], calls[to] = of[to].Add(has.own), own[to].Add(has.own), calls[to].Add(has.counts)
 			}
 		}
 	}
 	out := make([]placeTime, places)
-	for i, c := range calltree.Sum(times.counts, place, places) {
+	for i, c := range calls {
 		out[i] = placeTime{session.TimeValue{Calls: c.made, Running: c.pending, Times: q.Times{Inclusive: of[i], Exclusive: own[i]}}, c}
 	}
 	return out
@@ -179,12 +174,9 @@ func (r *timeRow) empty() bool { return r.TimeValue == session.TimeValue{} }
 
 // kept reports which merged nodes have time or calls, or are above one that has.
 func (n *nodeTimes) kept(all *calltree.Merged) []bool {
-	keep, own, counts := make([]bool, all.Len()), n.own, n.counts
-	if n.folded != nil {
-		own, counts = n.folded.onNodes(n)
-	}
+	keep := make([]bool, all.Len())
 	for i, m := range all.Of {
-		keep[m] = keep[m] || !own[i].IsZero() || !counts[i].IsZero()
+		keep[m] = keep[m] || !n.own[i].IsZero() || !n.counts[i].IsZero()
 	}
 	keepParents(all.Tree, keep)
 	return keep

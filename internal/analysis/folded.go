@@ -10,13 +10,57 @@ import (
 // their own: there is one for each function, and below it one for each function that it called. Inclusive times are
 // measured: see timing_inclusive in docs/session.md.
 type foldedTimes struct {
-	inside    []bool   // by node: below that root, or one
-	end       []bool   // by node: it stands for the folded calls that its parent made
-	inclusive []q.Time // by node: of folded calls
-	each      []q.Time // by node of a pair: of each call by itself
-	calls     []q.Count
-	function  []int32 // by node inside: its function
-	caller    []int32 // the same of a pair, else none
+	inside   []bool // by node: below that root, or one
+	end      []bool // by node: it stands for the folded calls that its parent made
+	at       map[int32]int32
+	rows     []foldedRow // of few nodes, by at
+	function []int32     // by node inside: its function
+	caller   []int32     // the same of a pair, else none
+}
+
+// foldedRow is what a node has of folded calls.
+type foldedRow struct {
+	own       q.Time // inside
+	counts    counts
+	inclusive q.Time
+	each      q.Time // of a pair: of each call by itself
+	calls     q.Count
+	extent    extent // of a pair
+}
+
+// row returns the row of a node, a new one if it has none. It is good until the next one is made.
+func (t *foldedTimes) row(node int32) *foldedRow {
+	at, ok := t.at[node]
+	if !ok {
+		at = int32(len(t.rows))
+		t.at[node] = at
+		t.rows = append(t.rows, foldedRow{})
+	}
+	return &t.rows[at]
+}
+
+// of returns the row of a node, an empty one if it has none.
+func (t *foldedTimes) of(node int32) foldedRow {
+	if at, ok := t.at[node]; ok {
+		return t.rows[at]
+	}
+	return foldedRow{}
+}
+
+// takeOut makes times and calls of nodes what paths show: without those of folded calls, but with what stands for them.
+func (t *foldedTimes) takeOut(n *nodeTimes) {
+	for i, inside := range t.inside {
+		if inside && (!n.own[i].IsZero() || !n.counts[i].IsZero()) {
+			r := t.row(int32(i))
+			r.own, r.counts = n.own[i], n.counts[i]
+			n.own[i], n.counts[i] = q.Time{}, counts{}
+		}
+		if t.end[i] {
+			r := t.of(int32(i))
+			n.own[i] = n.own[i].Add(r.inclusive)
+			n.counts[i].calls += r.calls
+		}
+	}
 }
 
 // isPseudo reports whether a node is of the pseudo function with a name.
@@ -43,12 +87,11 @@ func (d *Data) foldedNodes() []bool {
 // foldedTimes sums what is selected; nil: there is nothing.
 func (d *Data) foldedTimes(probes []probes) *foldedTimes {
 	inside := d.foldedNodes()
-	if inside == nil && len(d.TimingInclusives) == 0 {
+	if inside == nil && d.inclusives.rows == 0 {
 		return nil
 	}
 	n := len(d.Nodes)
-	out := &foldedTimes{inside: inside, end: make([]bool, n), inclusive: make([]q.Time, n), each: make([]q.Time, n), calls: make([]q.Count, n),
-		function: make([]int32, n), caller: make([]int32, n)}
+	out := &foldedTimes{inside: inside, end: make([]bool, n), at: map[int32]int32{}, function: make([]int32, n), caller: make([]int32, n)}
 	if inside == nil {
 		out.inside = make([]bool, n)
 	}
@@ -61,64 +104,71 @@ func (d *Data) foldedTimes(probes []probes) *foldedTimes {
 			}
 		}
 	}
-	whole, each := d.measureInclusive()
-	for i, m := range whole {
-		if m == (measured{}) && each[i] == (measured{}) {
-			continue
-		}
-		thread, node := d.timingThread[i], d.timingNode[i]
+	d.eachMeasuredInclusive(func(timing int32, whole, each *measured) {
+		thread, node := d.timingThread[timing], d.timingNode[timing]
 		probe := processOf(probes, d.threadProcess[thread])
 		out.end[node] = !out.inside[node]
-		out.inclusive[node] = out.inclusive[node].Add(m.correct(probe).Time)
-		out.each[node] = out.each[node].Add(each[i].correct(probe).Time)
-		out.calls[node] += m.ended
-	}
+		r := out.row(node)
+		r.inclusive = r.inclusive.Add(whole.correct(probe).Time)
+		r.each = r.each.Add(each.correct(probe).Time)
+		r.calls += whole.ended
+	})
 	return out
 }
 
-// measureInclusive sums the time of folded calls that are selected, by timing; and that of each call by itself.
-func (d *Data) measureInclusive() (whole, each []measured) {
-	whole, each = make([]measured, len(d.Timings)), make([]measured, len(d.Timings))
-	for i, r := range d.TimingInclusives {
-		timing := d.inclusiveOf[i]
-		if !d.in.inSlice(d.inclusiveAt[i]) || !lets(d.in.timings, timing) {
-			continue
-		}
-		m := &whole[timing]
-		m.ended += r.Calls
-		m.made += r.Calls - r.Times
-		m.elapsed += r.Elapsed
-		m.waited += r.Waited
-		m.Waits = m.Waits.Add(r.Waits)
-		e := &each[timing]
-		e.ended += r.EachCalls
-		e.made += r.EachCalls
-		e.elapsed += r.EachElapsed
-		e.waited += r.EachWaited
-		e.OffCPU += r.EachOffCPU
-	}
-	return whole, each
+// inclusiveCalls is the time of folded calls of a timing, without what the operating system did: of all of them, and of each by itself.
+type inclusiveCalls struct {
+	ended, made, eachEnded                            q.Count
+	elapsed, waited, eachElapsed, eachWaited, eachOff q.Nanoseconds
 }
 
-// onNodes returns the times and calls of nodes as paths show them: without those of folded calls, but with what stands for them.
-func (t *foldedTimes) onNodes(n *nodeTimes) ([]q.Time, []counts) {
-	own, calls := make([]q.Time, len(n.own)), make([]counts, len(n.own))
-	for i := range own {
-		if !t.inside[i] {
-			own[i], calls[i] = n.own[i], n.counts[i]
+// eachMeasuredInclusive sums the time of folded calls that are selected, and calls fn for each timing that has some: whole is that
+// of all of its calls, each that of each call by itself.
+func (d *Data) eachMeasuredInclusive(fn func(timing int32, whole, each *measured)) {
+	at := make([]int32, len(d.Timings)) // 1 + position
+	var sums []inclusiveCalls
+	waits, acted := map[int32]q.Waits{}, make([]bool, len(d.Timings))
+	d.inclusives.each(func(slice, timing int32, r *session.TimingInclusive) {
+		if !d.in.inSlice(slice) || !lets(d.in.timings, timing) {
+			return
 		}
-		if t.end[i] {
-			own[i] = own[i].Add(t.inclusive[i])
-			calls[i].calls += t.calls[i]
+		if at[timing] == 0 {
+			sums = append(sums, inclusiveCalls{})
+			at[timing] = int32(len(sums))
+		}
+		s := &sums[at[timing]-1]
+		s.ended += r.Calls
+		s.made += r.Calls - r.Times
+		s.elapsed += r.Elapsed
+		s.waited += r.Waited
+		s.eachEnded += r.EachCalls
+		s.eachElapsed += r.EachElapsed
+		s.eachWaited += r.EachWaited
+		s.eachOff += r.EachOffCPU
+		if !r.Waits.IsZero() {
+			acted[timing], waits[timing] = true, waits[timing].Add(r.Waits)
+		}
+	})
+	for i, n := range at {
+		if n == 0 {
+			continue
+		}
+		s := &sums[n-1]
+		whole := measured{ended: s.ended, made: s.made, elapsed: s.elapsed, waited: s.waited}
+		if acted[i] {
+			whole.Waits = waits[int32(i)]
+		}
+		each := measured{ended: s.eachEnded, made: s.eachEnded, elapsed: s.eachElapsed, waited: s.eachWaited, Waits: q.Waits{OffCPU: s.eachOff}}
+		if whole != (measured{}) || each != (measured{}) {
+			fn(int32(i), &whole, &each)
 		}
 	}
-	return own, calls
 }
 
 // addTo adds folded calls to rows. row gives the row of a function called by another one (none: of the function alone), or none.
 // Inclusive times are exact for functions and pairs. Of a group of functions only that is known which is on the stack longest:
 // the sum of more would count what they called from one another twice.
-func (t *foldedTimes) addTo(n *nodeTimes, rows []timeRow, ofPair bool, row func(caller, function int32) int32) {
+func (t *foldedTimes) addTo(rows []timeRow, ofPair bool, row func(caller, function int32) int32) {
 	longest := make([]q.Time, len(rows))
 	for i, function := range t.function {
 		if function < 0 {
@@ -132,41 +182,30 @@ func (t *foldedTimes) addTo(n *nodeTimes, rows []timeRow, ofPair bool, row func(
 		if to < 0 {
 			continue
 		}
+		has := t.of(int32(i))
 		if pair {
 			r := &rows[to]
-			r.Exclusive = r.Exclusive.Add(n.own[i])
-			r.Calls += n.counts[i].calls
-			r.Running += n.counts[i].running
-			r.NodesElapsed += t.each[i].Elapsed
-			r.NodesApplication += t.each[i].Application
-			r.NodesCPU += t.each[i].CPU
+			r.Exclusive = r.Exclusive.Add(has.own)
+			r.Calls += has.counts.calls
+			r.Running += has.counts.running
+			r.NodesElapsed += has.each.Elapsed
+			r.NodesApplication += has.each.Application
+			r.NodesCPU += has.each.CPU
+			if has.extent.known {
+				r.Extremes, r.ended = extent{r.Extremes, r.ended}.Add(has.extent).Extremes, true
+			}
 		}
-		if pair == ofPair && t.inclusive[i].Elapsed > longest[to].Elapsed {
-			longest[to] = t.inclusive[i]
+		if pair == ofPair && has.inclusive.Elapsed > longest[to].Elapsed {
+			longest[to] = has.inclusive
 		}
 	}
 	for i := range rows {
 		rows[i].Inclusive = atLeast(rows[i].Inclusive.Add(longest[i]), rows[i].Exclusive)
 	}
-	t.addExtents(n, rows, row)
-}
-
-func (t *foldedTimes) addExtents(n *nodeTimes, rows []timeRow, row func(caller, function int32) int32) {
-	for _, e := range n.extents {
-		if t.caller[e.node] < 0 {
-			continue
-		}
-		to := row(t.caller[e.node], t.function[e.node])
-		if to < 0 {
-			continue
-		}
-		r := &rows[to]
-		r.Extremes, r.ended = extent{r.Extremes, r.ended}.Add(e.extent).Extremes, true
-	}
 }
 
 // addCalls adds the pairs of functions that are only found in folded calls, and the folded calls of all.
-func (t *foldedTimes) addCalls(n *nodeTimes, calls []calltree.Call, rows []timeRow) ([]calltree.Call, []timeRow) {
+func (t *foldedTimes) addCalls(calls []calltree.Call, rows []timeRow) ([]calltree.Call, []timeRow) {
 	at := make(map[calltree.Call]int32, len(calls))
 	for i, c := range calls {
 		at[c] = int32(i)
@@ -179,7 +218,7 @@ func (t *foldedTimes) addCalls(n *nodeTimes, calls []calltree.Call, rows []timeR
 			}
 		}
 	}
-	t.addTo(n, rows, true, func(caller, function int32) int32 { return at[calltree.Call{Caller: caller, Callee: function}] })
+	t.addTo(rows, true, func(caller, function int32) int32 { return at[calltree.Call{Caller: caller, Callee: function}] })
 	return calls, rows
 }
 

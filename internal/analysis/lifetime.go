@@ -174,7 +174,7 @@ func (v *Lifetimes) Paths() map[session.PathID]LifetimeAmounts {
 		born[i] = v.nodes[i].Born
 	}
 	out := map[session.PathID]LifetimeAmounts{}
-	tree := v.data.callTree(born, v.data.nodeTimes())
+	tree := v.data.callTree(born, v.data.exclusiveTimes())
 	for i, path := range tree.merged {
 		if tree.memory.keep[path] {
 			out[session.PathID(i+1)] = LifetimeAmounts{inclusive[path], own[path]}

@@ -125,7 +125,7 @@ func (d *Data) UserAllocations() ([]UserAllocation, error) {
 // UserTimes returns the times that are selected, in the order of function and place; nil without times. Folded calls
 // are at their caller, without a line.
 func (d *Data) UserTimes() []UserTime {
-	times := d.nodeTimes()
+	times := d.exclusiveTimes()
 	if times == nil {
 		return nil
 	}
@@ -135,8 +135,8 @@ func (d *Data) UserTimes() []UserTime {
 		from     Place
 	}
 	sums := map[key]q.Time{}
-	for node, t := range times.own {
-		if t != (q.Time{}) {
+	for node := range times.own {
+		if t := times.measured(int32(node)); t != (q.Time{}) {
 			k := key{a.function[node], d.place(a.nearest[node])}
 			sums[k] = sums[k].Add(t)
 		}

@@ -20,7 +20,10 @@ func (d *Data) Range(text string) (*Range, error) {
 	for i, a := range bySite {
 		addTo(own, d.siteNode[i], a)
 	}
-	times := d.nodeTimes()
+	times, err := d.nodeTimes()
+	if err != nil {
+		return nil, err
+	}
 	tree := d.callTree(own, times)
 	in := d.matching(of)
 	out := &Range{}
@@ -35,7 +38,7 @@ func (d *Data) Range(text string) (*Range, error) {
 	}
 	if times != nil && times.folded != nil {
 		for i, caller := range times.folded.caller {
-			if function := times.folded.function[i]; caller >= 0 && in[function] && !times.counts[i].IsZero() {
+			if function := times.folded.function[i]; caller >= 0 && in[function] && !times.folded.of(int32(i)).counts.IsZero() {
 				seen[function] = true
 			}
 		}
@@ -49,7 +52,7 @@ func (d *Data) Range(text string) (*Range, error) {
 	if times != nil {
 		rows := times.onPaths(tree.Tree, d.pathOf(tree)).group(group, 1)
 		if times.folded != nil {
-			times.folded.addTo(times, rows, false, func(_, function int32) int32 {
+			times.folded.addTo(rows, false, func(_, function int32) int32 {
 				if in[function] {
 					return 0
 				}

@@ -123,9 +123,7 @@ func (d *Data) selectSites(sel Selection, nodes, threads []bool) []bool {
 func (d *Data) hide(hidden map[session.FunctionID]bool) error {
 	stays := make([]bool, len(d.Nodes))
 	copy(stays, d.foldedNodes())
-	for _, timing := range d.inclusiveOf {
-		stays[d.timingNode[timing]] = true
-	}
+	d.inclusives.each(func(_, timing int32, _ *session.TimingInclusive) { stays[d.timingNode[timing]] = true })
 	shown, parents := make([]int32, len(d.Nodes)), make([]int32, len(d.Nodes)) // for which node each counts, and the parent of that
 	for i := range d.Nodes {
 		shown[i], parents[i] = int32(i), calltree.None

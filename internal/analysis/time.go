@@ -1,6 +1,7 @@
 package analysis
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"math/bits"
@@ -13,18 +14,15 @@ import (
 
 // timeTables are the recorded tables of times and, unexported, positions instead of their ids.
 type timeTables struct {
-	Times            []session.ProcessTime // of the processes whose calls were timed; empty: none
-	Timings          []session.Timing
-	TimingInclusives []session.TimingInclusive
-	TimingExtremes   []session.TimingExtreme
-	TimingRunning    []session.TimingRunning
+	Times         []session.ProcessTime // of the processes whose calls were timed; empty: none
+	Timings       []session.Timing
+	TimingRunning []session.TimingRunning
 
 	values       timeValues
+	inclusives   inclusiveValues // of folded calls
+	timings      index[session.TimingID]
 	timingThread []int32
 	timingNode   []int32
-	inclusiveOf  []int32 // timing
-	inclusiveAt  []int32 // slice, or none
-	extremeOf    []int32 // timing
 	runningOf    []int32 // timing
 }
 
@@ -33,8 +31,7 @@ func (t *timeTables) read(s *session.Session) error {
 		func() error { return into(&t.Times, s.ProcessTimes) },
 		func() error { return into(&t.Timings, s.Timings) },
 		func() error { return t.values.read(s) },
-		func() error { return into(&t.TimingInclusives, s.TimingInclusives) },
-		func() error { return into(&t.TimingExtremes, s.TimingExtremes) },
+		func() error { return t.inclusives.read(s) },
 		func() error { return into(&t.TimingRunning, s.TimingRunning) },
 	} {
 		if err := read(); err != nil {
@@ -46,7 +43,7 @@ func (t *timeTables) read(s *session.Session) error {
 
 // link replaces ids by positions.
 func (t *timeTables) link(threads index[session.ThreadID], nodes index[session.NodeID], times index[session.SliceID]) error {
-	timings := newIndex(t.Timings, func(r *session.Timing) session.TimingID { return r.ID })
+	t.timings = newIndex(t.Timings, func(r *session.Timing) session.TimingID { return r.ID })
 	var err error
 	set := func(to *[]int32) func([]int32, error) {
 		return func(from []int32, e error) {
@@ -57,12 +54,12 @@ func (t *timeTables) link(threads index[session.ThreadID], nodes index[session.N
 	}
 	set(&t.timingThread)(references(threads, t.Timings, func(r *session.Timing) session.ThreadID { return r.Thread }, "timing", "thread"))
 	set(&t.timingNode)(references(nodes, t.Timings, func(r *session.Timing) session.NodeID { return r.Node }, "timing", "node"))
-	set(&t.inclusiveOf)(references(timings, t.TimingInclusives, func(r *session.TimingInclusive) session.TimingID { return r.Timing }, "timing_inclusive", "timing"))
-	set(&t.inclusiveAt)(references(times, t.TimingInclusives, func(r *session.TimingInclusive) session.SliceID { return r.Slice }, "timing_inclusive", "slice"))
-	set(&t.extremeOf)(references(timings, t.TimingExtremes, func(r *session.TimingExtreme) session.TimingID { return r.Timing }, "timing_extreme", "timing"))
-	set(&t.runningOf)(references(timings, t.TimingRunning, func(r *session.TimingRunning) session.TimingID { return r.Timing }, "timing_running", "timing"))
+	set(&t.runningOf)(references(t.timings, t.TimingRunning, func(r *session.TimingRunning) session.TimingID { return r.Timing }, "timing_running", "timing"))
 	if err == nil {
-		err = t.values.link(timings, times)
+		err = t.values.link(t.timings, times)
+	}
+	if err == nil {
+		err = t.inclusives.link(t.timings, times)
 	}
 	if err != nil {
 		return err
@@ -72,13 +69,8 @@ func (t *timeTables) link(threads index[session.ThreadID], nodes index[session.N
 			return fmt.Errorf("%w: timing %d has no thread or node", session.ErrCorrupt, r.ID)
 		}
 	}
-	for _, c := range []struct {
-		table   string
-		timings []int32
-	}{{"timing_inclusive", t.inclusiveOf}, {"timing_extreme", t.extremeOf}, {"timing_running", t.runningOf}} {
-		if slices.Contains(c.timings, none) {
-			return fmt.Errorf("%w: a row of %s has no timing", session.ErrCorrupt, c.table)
-		}
+	if slices.Contains(t.runningOf, none) {
+		return fmt.Errorf("%w: a row of timing_running has no timing", session.ErrCorrupt)
 	}
 	return nil
 }
@@ -91,11 +83,43 @@ type measured struct {
 	q.Waits
 }
 
+// measures are what was measured of each timing. There can be millions of timings, in few of which the operating system acted.
+type measures struct {
+	rows  []measuredCalls
+	acted []bool            // the operating system did
+	waits map[int32]q.Waits // what, by timing
+}
+
+// measuredCalls is measured without what the operating system did.
+type measuredCalls struct {
+	calls, ended, made, running q.Count
+	elapsed, waited             q.Nanoseconds
+}
+
+// of returns what was measured of a timing.
+func (m *measures) of(timing int) measured {
+	r := &m.rows[timing]
+	out := measured{r.calls, r.ended, r.made, r.running, r.elapsed, r.waited, q.Waits{}}
+	if m.acted[timing] {
+		out.Waits = m.waits[int32(timing)]
+	}
+	return out
+}
+
+// all returns what was measured of all timings.
+func (m *measures) all() []measured {
+	out := make([]measured, len(m.rows))
+	for i := range out {
+		out[i] = m.of(i)
+	}
+	return out
+}
+
 // measure sums what is selected, by timing.
-func (d *Data) measure() []measured {
-	out := make([]measured, len(d.Timings))
+func (d *Data) measure() *measures {
+	out := &measures{make([]measuredCalls, len(d.Timings)), make([]bool, len(d.Timings)), map[int32]q.Waits{}}
 	d.values.each(func(slice, timing int32, v *session.TimingValue) {
-		m := &out[timing]
+		m := &out.rows[timing]
 		if !lets(d.in.timings, timing) {
 			return
 		}
@@ -113,7 +137,9 @@ func (d *Data) measure() []measured {
 		m.made += v.Made
 		m.elapsed += v.Elapsed
 		m.waited += v.Waited
-		m.Waits = m.Waits.Add(v.Waits)
+		if !v.Waits.IsZero() {
+			out.acted[timing], out.waits[timing] = true, out.waits[timing].Add(v.Waits)
+		}
 	})
 	return out
 }
@@ -228,10 +254,11 @@ func (e extent) IsZero() bool { return !e.known }
 
 // nodeTimes is the exclusive time of each node, the calls there, and their extents.
 type nodeTimes struct {
-	own     []q.Time
+	own     []q.Time // as paths show them: without folded calls, but with what stands for them
 	counts  []counts
 	threads []threadTime // by position
-	extents []extentAt
+	merged  []int32      // the path of each node
+	extents []extent     // by path
 	folded  *foldedTimes // nil: there are none
 }
 
@@ -240,20 +267,53 @@ type threadTime struct {
 	counts
 }
 
-// extentAt is the extent of the calls of a node on one thread.
-type extentAt struct {
-	node int32
-	extent
+// nodeTimes sums the corrected times of what is selected, with the extents of calls; nil if there are none.
+func (d *Data) nodeTimes() (*nodeTimes, error) {
+	n := d.exclusiveTimes()
+	if n == nil {
+		return nil, nil
+	}
+	all := d.merged()
+	n.merged, n.extents = all.Of, make([]extent, all.Len())
+	if !d.in.selection.singleCalls() { // extremes are those of the whole run, and of whole calls
+		return n, nil
+	}
+	return n, d.eachExtreme(func(timing int32, e *session.Extremes) {
+		if !lets(d.in.timings, timing) {
+			return
+		}
+		node := d.timingNode[timing]
+		sum := &n.extents[n.merged[node]]
+		if n.folded != nil && n.folded.caller[node] >= 0 {
+			sum = &n.folded.row(node).extent
+		}
+		*sum = sum.Add(extent{*e, true})
+	})
 }
 
-// nodeTimes sums the corrected times of what is selected; nil if there are none.
-func (d *Data) nodeTimes() *nodeTimes {
+// eachExtreme calls fn for the rows of timing_extreme as they were written, with the positions of their timings.
+func (d *Data) eachExtreme(fn func(timing int32, e *session.Extremes)) error {
+	var missing error
+	err := d.session.EachTimingExtreme(func(r *session.TimingExtreme) {
+		if timing, _ := d.timings.find(r.Timing); timing != none {
+			fn(timing, &r.Extremes)
+		} else if missing == nil {
+			missing = fmt.Errorf("session %s: %w: a row of timing_extreme refers to timing %d, which does not exist", d.session.Path(), errNotThere, r.Timing)
+		}
+	})
+	return cmp.Or(err, missing)
+}
+
+// exclusiveTimes is nodeTimes without extents.
+func (d *Data) exclusiveTimes() *nodeTimes {
 	if len(d.Timings) == 0 {
 		return nil
 	}
 	n := &nodeTimes{own: make([]q.Time, len(d.Nodes)), counts: make([]counts, len(d.Nodes)), threads: make([]threadTime, len(d.Threads))}
 	probes := d.probesOf()
-	for i, m := range d.measure() {
+	measures := d.measure()
+	for i := range measures.rows {
+		m := measures.of(i)
 		thread, node := d.timingThread[i], d.timingNode[i]
 		t := m.correct(processOf(probes, d.threadProcess[thread])).Time
 		c := counts{m.calls, m.running, m.made, 0}
@@ -265,17 +325,22 @@ func (d *Data) nodeTimes() *nodeTimes {
 			n.counts[p].pending += m.running
 		}
 	}
-	n.folded = d.foldedTimes(probes)
-	if !d.in.selection.singleCalls() { // extremes are those of the whole run, and of whole calls
-		return n
-	}
-	n.extents = make([]extentAt, 0, len(d.TimingExtremes))
-	for i, e := range d.TimingExtremes {
-		if timing := d.extremeOf[i]; lets(d.in.timings, timing) {
-			n.extents = append(n.extents, extentAt{d.timingNode[timing], extent{e.Extremes, true}})
-		}
+	if n.folded = d.foldedTimes(probes); n.folded != nil {
+		n.folded.takeOut(n)
 	}
 	return n
+}
+
+// measured returns the exclusive time of a node with that of folded calls where it passed, in place of what stands for them.
+func (n *nodeTimes) measured(node int32) q.Time {
+	own := n.own[node]
+	if n.folded != nil && n.folded.end[node] {
+		own = own.Sub(n.folded.of(node).inclusive)
+	}
+	if n.folded != nil && n.folded.inside[node] {
+		own = n.folded.of(node).own
+	}
+	return own
 }
 
 func processOf(all []probes, process int32) probes {
@@ -297,21 +362,22 @@ type timePaths struct {
 // onPaths sums times over the call sites of each path, and what is below it. of is the path of each node. Folded calls are
 // not on paths: what is known of their time is that of a path below that of the innermost call that has one.
 func (n *nodeTimes) onPaths(tree calltree.Tree, of []int32) *timePaths {
-	own, counts, ends := n.own, n.counts, make([]bool, tree.Len())
+	ends := make([]bool, tree.Len())
 	if n.folded != nil {
-		own, counts = n.folded.onNodes(n)
 		for node, end := range n.folded.end {
 			if path := of[node]; end && path >= 0 {
 				ends[path] = true
 			}
 		}
 	}
-	p := &timePaths{Tree: tree, own: calltree.Sum(own, of, tree.Len()), counts: calltree.Sum(counts, of, tree.Len()),
+	p := &timePaths{Tree: tree, own: calltree.Sum(n.own, of, tree.Len()), counts: calltree.Sum(n.counts, of, tree.Len()),
 		extents: make([]extent, tree.Len()), ends: ends}
 	p.inclusive = calltree.Inclusive(tree, p.own)
-	for _, e := range n.extents {
-		if path := of[e.node]; path >= 0 {
-			p.extents[path] = p.extents[path].Add(e.extent)
+	taken := make([]bool, len(n.extents))
+	for node, merged := range n.merged { // of a merged path all nodes are on the same path of the tree
+		if path := of[node]; path >= 0 && !taken[merged] {
+			taken[merged] = true
+			p.extents[path] = p.extents[path].Add(n.extents[merged])
 		}
 	}
 	return p

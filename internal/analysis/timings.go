@@ -15,7 +15,9 @@ type TimingTime struct {
 func (d *Data) TimingTimes() []TimingTime {
 	probes := d.probesOf()
 	out := make([]TimingTime, len(d.Timings))
-	for i, m := range d.measure() {
+	measures := d.measure()
+	for i := range out {
+		m := measures.of(i)
 		out[i] = TimingTime{m.calls, m.correct(processOf(probes, d.threadProcess[d.timingThread[i]])).Time}
 	}
 	return out

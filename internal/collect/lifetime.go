@@ -310,18 +310,28 @@ func (l *lifetime) known(p *process, gc, site uint32) (session.GCID, bool) {
 }
 
 func (l *lifetime) writeSurvivals(r *Recorder, p *process) error {
-	var rows []session.Survival
+	var keys []survivalKey // eight bytes each, where rows have 64
 	for key, s := range l.survivals {
-		if gc, ok := l.known(p, key.gc, key.site); ok && !s.written {
-			rows = append(rows, session.Survival{GC: gc, Site: p.siteID(int(key.site)), Uncollected: s.uncollected, Rooted: s.rooted, Reachable: s.reachable})
+		if _, ok := l.known(p, key.gc, key.site); ok && !s.written {
+			keys = append(keys, key)
+		}
+	}
+	slices.SortFunc(keys, func(a, b survivalKey) int {
+		return cmp.Or(cmp.Compare(l.gcs[a.gc], l.gcs[b.gc]), cmp.Compare(a.site, b.site))
+	})
+	for keys := range slices.Chunk(keys, chunkRows) {
+		rows := make([]session.Survival, len(keys))
+		for i, key := range keys {
+			s := l.survivals[key]
+			rows[i] = session.Survival{GC: l.gcs[key.gc], Site: p.siteID(int(key.site)), Uncollected: s.uncollected, Rooted: s.rooted, Reachable: s.reachable}
 			s.written = true
+		}
+		if err := r.w.ReplaceSurvivals(rows); err != nil {
+			return err
 		}
 	}
 	maps.DeleteFunc(l.survivals, func(key survivalKey, s *survival) bool { return s.written && key.gc < l.last })
-	slices.SortFunc(rows, func(a, b session.Survival) int {
-		return cmp.Or(cmp.Compare(a.GC, b.GC), cmp.Compare(a.Site, b.Site))
-	})
-	return r.w.ReplaceSurvivals(rows)
+	return nil
 }
 
 func (l *lifetime) writeRoots(r *Recorder, p *process) error {

@@ -67,6 +67,17 @@ func (s *Session) TimingInclusives() ([]TimingInclusive, error) {
 	return rows(s, timingInclusiveTable)
 }
 
+// EachTimingInclusive calls fn for each row of TimingInclusives. The row is overwritten by the next one.
+func (s *Session) EachTimingInclusive(fn func(*TimingInclusive)) error {
+	return scan(s, timingInclusiveTable, nil, fn)
+}
+
+// EachTimingExtreme calls fn for each row of timing_extreme as it was written: a later row of a timing replaces an earlier one, whose
+// ranges are within its own. The row is overwritten by the next one.
+func (s *Session) EachTimingExtreme(fn func(*TimingExtreme)) error {
+	return scan(s, timingExtremeTable, nil, fn)
+}
+
 // TimingExtremes returns the table timing_extreme in the order of timing.
 func (s *Session) TimingExtremes() ([]TimingExtreme, error) { return rows(s, timingExtremeTable) }
 
