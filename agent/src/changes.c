@@ -44,6 +44,55 @@ void changes_note(uint32_t site, uint32_t counter)
     while (!__atomic_compare_exchange_n(&newest, &head, site, true, __ATOMIC_RELEASE, __ATOMIC_RELAXED));
 }
 
+static uint32_t next_in_list(uint32_t number)
+{
+    uint32_t next = arena.deaths[number - 1].changed;
+    return next == LAST ? 0 : next;
+}
+
+/* What was born at a site since the last GC, on the heap that is collected. */
+static struct population born_at(uint32_t number)
+{
+    const struct wire_site *s = &arena.sites[number - 1];
+    const struct wire_site_deaths *f = &arena.deaths[number - 1];
+    if ((s->type & WIRE_SITE_FROZEN) != 0)
+        return (struct population){0, 0};
+    return (struct population){s->objects - f->counted_objects, s->bytes - f->counted_bytes};
+}
+
+struct population changes_born(void)
+{
+    struct population all = {0, 0};
+    for (uint32_t number = newest; number != 0; number = next_in_list(number)) {
+        struct population p = born_at(number);
+        all.objects += p.objects;
+        all.bytes += p.bytes;
+    }
+    return all;
+}
+
+struct population changes_count(bool others_are_dead)
+{
+    struct population dead = {0, 0};
+    for (uint32_t number = newest; number != 0; number = next_in_list(number)) {
+        const struct wire_site *s = &arena.sites[number - 1];
+        struct wire_site_deaths *f = &arena.deaths[number - 1];
+        struct population p = born_at(number);
+        uint64_t objects = p.objects - f->other_objects, bytes = p.bytes - f->other_bytes;
+        f->counted_objects = s->objects;
+        f->counted_bytes = s->bytes;
+        f->other_objects = f->other_bytes = 0;
+        if (!others_are_dead || objects == 0)
+            continue;
+        f->dead_objects[0] += objects;
+        f->dead_bytes[0] += bytes;
+        f->counters |= 1u;
+        dead.objects += objects;
+        dead.bytes += bytes;
+    }
+    return dead;
+}
+
 static void flush(void)
 {
     uint32_t bytes = (uint32_t)(8 + batch.n * sizeof batch.changes[0]);

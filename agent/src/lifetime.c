@@ -13,6 +13,12 @@
  * counted for its site and generation, and erased. Then the gathered objects are put where they are now (a destination may
  * have been another one's source).
  *
+ * Nearly all objects die in generation 0 before its next collection, and they need not be looked at: those that were born at a site
+ * since the last GC are known by its counter, and those of them that survived, or were born on the heaps of large and of pinned objects, are
+ * looked at anyway. The others died in generation 0. Their shadow is only erased; but for those objects which the last GC left
+ * in generation 0, whose addresses are kept (`stayed`). Where this is not sure, or objects are large, generation 0 is walked
+ * as the others are: after an object was lost, or was about to get its site in the last GC, or on a runtime without a pinned object heap.
+ *
  * Objects on the frozen heap are in no generation, are never reported and never die; they have no shadow.
  *
  * A range whose first word is no object's is "untracked" and counted; it has not been seen on any runtime. */
@@ -27,6 +33,10 @@
 
 #define FIRST_RANGES 4096u        /* survivors of one GC; doubled when needed */
 #define MAX_BOUNDS (1u << 20)     /* regions of 4 MiB: a heap of 4 TiB */
+#ifndef DENSE_BYTES /* tests set it */
+#define DENSE_BYTES 256u /* objects that are larger on average are walked faster than they are erased */
+#endif
+#define NOT_DEAD WIRE_GENERATION_COUNT /* in a struct dead: objects that are alive, or are not of generation 0 */
 #define DEAD_SLOTS 4096u          /* direct-mapped: 96 KiB, of the second cache */
 
 struct range {
@@ -42,6 +52,11 @@ struct moved { /* an object between its old and its new place */
 static void *info;
 bool lifetime_on;
 static bool final_wanted, final_now, is_last, lost_moves, looked_at, mark_survivors, pass_old;
+static bool by_difference;      /* the dead that were born in generation 0 since the last GC are not looked at one by one */
+static bool walk_next;          /* the next GC must walk */
+static struct list stayed = {.size = sizeof(uintptr_t)}; /* objects that the last GC left in generation 0 */
+static struct list staying = {.size = sizeof(uintptr_t)}; /* and those that this one leaves there */
+static uint64_t next_stayed;
 static bool collecting; /* between GarbageCollectionStarted and Finished: a runtime that loses one of them does no harm */
 static uint32_t lock_word; /* ranges come from several threads at once */
 static struct list ranges = {.size = sizeof(struct range)}, moves = {.size = sizeof(struct moved)};
@@ -240,6 +255,16 @@ static uint32_t generation_of(const struct list *bounds, uintptr_t address, cons
 
 /* ── the runtime's callbacks ────────────────────────────────────────────────────────────────────────────────── */
 
+/* An object that was born since the last GC is not among those that died in generation 0. */
+static void count_other(const struct shadow *s)
+{
+    if ((s->site & SHADOW_PENDING) != 0 || s->site == SHADOW_LEFT_OUT)
+        return; /* it is not counted as born yet, or never */
+    struct wire_site_deaths *deaths = &arena.deaths[(s->site & SHADOW_SITE) - 1];
+    deaths->other_objects++;
+    deaths->other_bytes += (uint64_t)s->size << 3;
+}
+
 /* Most objects are born in generation 0, which each GC looks through. These are not. */
 static void count_large(void)
 {
@@ -253,6 +278,8 @@ static void count_large(void)
             continue;
         add(&live[generation], 1, (uint64_t)s->size << 3);
         add(&known, 1, (uint64_t)s->size << 3);
+        if (generation == WIRE_GENERATION_LARGE)
+            count_other(s);
     }
     large.n = 0;
 }
@@ -432,7 +459,12 @@ static struct dead {
 
 static void tell_dead(struct dead *d)
 {
-    count_dead(d->site, d->generation, d->objects, d->bytes);
+    if (d->generation != NOT_DEAD) {
+        count_dead(d->site, d->generation, d->objects, d->bytes);
+    } else if (d->objects != 0) {
+        arena.deaths[d->site - 1].other_objects += d->objects;
+        arena.deaths[d->site - 1].other_bytes += d->bytes;
+    }
     d->objects = d->bytes = 0;
 }
 
@@ -486,9 +518,39 @@ static void walk_dead_words(uint32_t *words, uint64_t n, uint64_t *at, uint32_t 
     *at += i << 3; /* the last one may reach beyond these words */
 }
 
+/* What the last GC left in generation 0 is looked at; of what was born there since, there is only the shadow. */
+static void erase_dead(uintptr_t at, uintptr_t end)
+{
+    const uintptr_t *left = stayed.items;
+    uintptr_t next;
+    for (; next_stayed < stayed.n && left[next_stayed] < end; next_stayed++) {
+        const struct shadow *s = left[next_stayed] < at ? NULL : heap_find(left[next_stayed]);
+        if (s == NULL || s->born == gc.number - 1)
+            continue;
+        if (UNLIKELY(!is_site(s->site))) {
+            note_damage();
+            return;
+        }
+        struct dead *d = dead_of(s->site, 0);
+        count_age(s, gc.number - 1 - s->born);
+        d->objects++;
+        d->bytes += (uint64_t)s->size << 3;
+    }
+    for (; at < end; at = next) {
+        uint32_t *words = heap_span(at, end, &next);
+        size_t beyond = (next & ((UINT64_C(1) << CHUNK_SHIFT) - 1)) == 0 ? 2 : 0; /* of an object that begins at a chunk's end */
+        if (words != NULL)
+            memset(words, 0, (((next - at) >> 3) + beyond) * sizeof *words);
+    }
+}
+
 /* Whatever lies between the survivors of a collected generation is dead: counted, and erased. */
 static void walk_dead(uintptr_t at, uintptr_t end, uint32_t generation)
 {
+    if (generation == 0 && by_difference) {
+        erase_dead(at, end);
+        return;
+    }
     while (at < end && !lost_moves) {
         uintptr_t next;
         uint32_t *words = heap_span(at, end, &next);
@@ -546,45 +608,85 @@ static void count_passed(void)
         count_survivors(2, 2, (struct population){all->objects - seen->objects, all->bytes - seen->bytes});
 }
 
-/* A part of a surviving range that was in one generation, or in none that is known. */
+static void count_newborn(const struct shadow *s)
+{
+    if ((s->site & SHADOW_PENDING) != 0 || s->site == SHADOW_LEFT_OUT)
+        return;
+    struct dead *d = dead_of(s->site, NOT_DEAD);
+    d->objects++;
+    d->bytes += (uint64_t)s->size << 3;
+}
+
+static void keep_stayed(uintptr_t place)
+{
+    if (list_reserve(&staying, staying.n + 1))
+        ((uintptr_t *)staying.items)[staying.n++] = place;
+    else
+        walk_next = true;
+}
+
+struct part { /* of a surviving range: in one generation, or in none that is known */
+    uintptr_t distance;     /* to where it is now */
+    uint32_t was, is;
+    bool newborn;           /* what was born since the last GC was born in generation 0 */
+    struct population runs; /* neighbours that are not counted yet */
+};
+
+/* Objects that survived side by side, in one piece of the shadow. Returns where the next one should be, and is none, or the end. */
+static uintptr_t walk_neighbours(uintptr_t at, uintptr_t end, struct part *p)
+{
+    uint32_t born_now = gc.number - 1;
+    uint32_t *words = heap_span(at, end, &end);
+    while (words != NULL && at < end && !lost_moves) {
+        struct shadow *s = (struct shadow *)(void *)words;
+        uint64_t size = s->size;
+        if (s->site == 0)
+            break;
+        if (UNLIKELY(size == 0))
+            note_damage();
+        if (LIKELY((s->site & SHADOW_SITE) != SHADOW_LEFT_OUT)) {
+            p->runs.objects++;
+            p->runs.bytes += size << 3;
+        }
+        if (s->born == born_now && p->newborn)
+            count_newborn(s);
+        if (p->is == 0)
+            keep_stayed(at + p->distance);
+        if (mark_survivors)
+            s->site |= SHADOW_SURVIVED;
+        if (p->distance != 0 && !gather(s, at + p->distance))
+            lost_moves = true;
+        words += size;
+        at += size << 3;
+    }
+    return at;
+}
+
 static void walk_survivors(uintptr_t from, uintptr_t end, uintptr_t to, uint32_t was)
 {
     const struct bound *now = NULL;
-    struct population run = {0, 0}; /* in generation `is` */
-    uint32_t is = WIRE_GENERATION_COUNT;
+    struct part p = {.distance = to - from, .was = was, .is = WIRE_GENERATION_COUNT};
+    p.newborn = by_difference && was != WIRE_GENERATION_LARGE && was != WIRE_GENERATION_PINNED;
     for (uintptr_t at = from; at < end && !lost_moves;) {
-        uintptr_t place = to + (at - from);
+        uintptr_t place = at + p.distance;
         if (UNLIKELY(now == NULL || place - now->start >= now->used - now->start)) {
-            count_survivors(was, is, run);
-            run = (struct population){0, 0};
-            is = generation_of(&after, place, &now);
-            if (pass_old && place == at && was == 2 && is == 2) {
+            count_survivors(was, p.is, p.runs);
+            p.runs = (struct population){0, 0};
+            p.is = generation_of(&after, place, &now);
+            if (pass_old && place == at && was == 2 && p.is == 2) {
                 at = end < now->used ? end : now->used;
                 continue;
             }
         }
-        struct shadow *s = heap_find(at);
-        if (s == NULL) {
-            uintptr_t next = heap_next(at + 8, end);
+        uintptr_t room = p.is == WIRE_GENERATION_COUNT ? 8 : now->used - place, next = walk_neighbours(at, end - at < room ? end : at + room, &p);
+        if (next == at) {
+            next = heap_next(at + 8, end);
             if (!objects_were_lost())
                 loss(WIRE_LOSS_UNTRACKED, 0, next - at);
-            at = next;
-            continue;
         }
-        uint64_t size = (uint64_t)s->size << 3;
-        if (UNLIKELY(size == 0))
-            note_damage();
-        if (LIKELY((s->site & SHADOW_SITE) != SHADOW_LEFT_OUT)) {
-            run.objects++;
-            run.bytes += size;
-        }
-        if (mark_survivors)
-            s->site |= SHADOW_SURVIVED;
-        if (place != at && !gather(s, place))
-            lost_moves = true;
-        at += size;
+        at = next;
     }
-    count_survivors(was, is, run);
+    count_survivors(was, p.is, p.runs);
 }
 
 /* The collected generations, as they were before, from one end to the other: survivors and what is between them. */
@@ -621,14 +723,61 @@ static void walk_collected(void)
     tell_all_dead();
 }
 
+static bool has_pinned_heap(void)
+{
+    for (uint64_t i = 0; i < before.n; i++)
+        if (((const struct bound *)before.items)[i].generation == WIRE_GENERATION_PINNED)
+            return true;
+    return false;
+}
+
+/* The heap of pinned objects is small; objects of any size are born there. */
+static void count_pinned_heap(void)
+{
+    for (uint64_t i = 0; i < before.n; i++) {
+        const struct bound *b = &((const struct bound *)before.items)[i];
+        if (b->generation != WIRE_GENERATION_PINNED)
+            continue;
+        for (uintptr_t at = heap_next(b->start, b->used); at < b->used; at = heap_next(at, b->used)) {
+            const struct shadow *s = heap_find(at);
+            if (s->born == gc.number - 1)
+                count_other(s);
+            at += s->size == 0 ? 8 : (uintptr_t)s->size << 3;
+        }
+    }
+}
+
+static void choose_way(void)
+{
+    struct population born = changes_born();
+    by_difference = !lost_moves && !walk_next && (gc.collected & 1) != 0 && has_pinned_heap() && !objects_were_lost() &&
+                    born.bytes <= DENSE_BYTES * born.objects && list_sort(&stayed);
+    next_stayed = staying.n = 0;
+    walk_next = false;
+    if (by_difference)
+        count_pinned_heap();
+}
+
+static void count_born_and_dead(void)
+{
+    struct population dead = changes_count(by_difference);
+    add(&gc.generations[0].before, dead.objects, dead.bytes);
+    add(&gc.generations[0].dead, dead.objects, dead.bytes);
+    struct list was = stayed;
+    stayed = staying;
+    staying = was;
+}
+
 static void finish_gc(void)
 {
     moves.n = 0;
     if (!ask_bounds(&after) || !list_sort(&ranges))
         lost_moves = true;
     pass_old = !mark_survivors && !objects_were_lost();
+    choose_way();
     if (!lost_moves)
         walk_collected();
+    count_born_and_dead();
     count_passed();
     for (uint64_t i = 0; i < moves.n && !lost_moves; i++) {
         const struct moved *m = &((const struct moved *)moves.items)[i];
@@ -655,6 +804,7 @@ static struct population count_born(bool last)
         if (s != NULL)
             add(&pending, 1, (uint64_t)s->size << 3);
     }
+    walk_next = walk_next || pending.objects != 0 || (gc.collected & 1) == 0;
     add(&born, pending.objects - was.objects, pending.bytes - was.bytes);
     return born;
 }
@@ -665,10 +815,7 @@ static struct population count_born(bool last)
  * large object heap. Differences can be less than 0 for a while, and wrap around. */
 static void count_uncollected(struct population born)
 {
-    bool has_pinned = false;
-    for (uint64_t i = 0; i < before.n; i++)
-        has_pinned = has_pinned || ((const struct bound *)before.items)[i].generation == WIRE_GENERATION_PINNED;
-    struct population *rest = &live[has_pinned ? WIRE_GENERATION_PINNED : WIRE_GENERATION_LARGE];
+    struct population *rest = &live[has_pinned_heap() ? WIRE_GENERATION_PINNED : WIRE_GENERATION_LARGE];
     const struct population *young = &gc.generations[0].before;
     if (!objects_were_lost())
         add(rest, born.objects - known.objects - (young->objects - live[0].objects), born.bytes - known.bytes - (young->bytes - live[0].bytes));
@@ -824,7 +971,7 @@ void lifetime_let_go(void)
 
 void lifetime_give_back(void)
 {
-    struct list *all[] = {&ranges, &moves, &before, &after, &ends, &large, &raw};
+    struct list *all[] = {&stayed, &staying, &ranges, &moves, &before, &after, &ends, &large, &raw};
     collecting = false;
     for (uint32_t i = 0; i < sizeof all / sizeof *all; i++) {
         if (all[i]->items != NULL)

@@ -288,8 +288,12 @@ struct wire_site_deaths {
     uint32_t reserved;
     uint64_t reported_objects; /* objects allocated as last reported by Changes */
     uint64_t reported_bytes; /* the same in bytes */
+    uint64_t counted_objects; /* objects allocated before the last collection */
+    uint64_t counted_bytes; /* the same in bytes */
+    uint64_t other_objects; /* of those since, within a collection: that are alive, or were not born in generation 0 */
+    uint64_t other_bytes; /* the same in bytes */
 };
-_Static_assert(sizeof(struct wire_site_deaths) == 112, "layout");
+_Static_assert(sizeof(struct wire_site_deaths) == 144, "layout");
 _Static_assert(offsetof(struct wire_site_deaths, dead_objects) == 0, "layout");
 _Static_assert(offsetof(struct wire_site_deaths, dead_bytes) == 40, "layout");
 _Static_assert(offsetof(struct wire_site_deaths, ages) == 80, "layout");
@@ -298,6 +302,10 @@ _Static_assert(offsetof(struct wire_site_deaths, counters) == 88, "layout");
 _Static_assert(offsetof(struct wire_site_deaths, reserved) == 92, "layout");
 _Static_assert(offsetof(struct wire_site_deaths, reported_objects) == 96, "layout");
 _Static_assert(offsetof(struct wire_site_deaths, reported_bytes) == 104, "layout");
+_Static_assert(offsetof(struct wire_site_deaths, counted_objects) == 112, "layout");
+_Static_assert(offsetof(struct wire_site_deaths, counted_bytes) == 120, "layout");
+_Static_assert(offsetof(struct wire_site_deaths, other_objects) == 128, "layout");
+_Static_assert(offsetof(struct wire_site_deaths, other_bytes) == 136, "layout");
 
 struct wire_ages {
     uint64_t by_collections[8]; /* by the number of GCs that they survived */

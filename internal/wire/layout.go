@@ -276,6 +276,10 @@ type SiteDeaths struct {
 	Reserved        uint32                  `doc:""`
 	ReportedObjects uint64                  `doc:"objects allocated as last reported by Changes"`
 	ReportedBytes   uint64                  `doc:"the same in bytes"`
+	CountedObjects  uint64                  `doc:"objects allocated before the last collection"`
+	CountedBytes    uint64                  `doc:"the same in bytes"`
+	OtherObjects    uint64                  `doc:"of those since, within a collection: that are alive, or were not born in generation 0"`
+	OtherBytes      uint64                  `doc:"the same in bytes"`
 }
 
 // ThreadSet stands for threads that ran one after the other and share one id, and so sites and timings: what each of them

@@ -28,7 +28,7 @@ var (
 
 // flags of the compiler: those of the product, as far as they matter here. In the simulation objects of any size are
 // on any heap, so the agent asks for the place of each.
-const flags = "-std=c11 -O2 -g -fno-omit-frame-pointer -pthread -Wall -Wextra -Wconversion -Werror -Dclock_gettime=replay_clock_gettime -DLARGE_BYTES=1"
+const flags = "-std=c11 -O2 -g -fno-omit-frame-pointer -pthread -Wall -Wextra -Wconversion -Werror -Dclock_gettime=replay_clock_gettime -DLARGE_BYTES=1 -DDENSE_BYTES=0xFFFFFFFFu"
 
 var (
 	builtDir = sync.OnceValues(func() (string, error) { return os.MkdirTemp("", "clrprof-replay-") })
@@ -188,6 +188,15 @@ func TestAgentEqualsTracker(t *testing.T) {
 	t.Logf("%d collections", n)
 }
 
+// walks lets the agent look at each dead object of generation 0, as it does where it cannot know them by difference.
+const walks = " -UDENSE_BYTES -DDENSE_BYTES=0"
+
+// TestWalkingAgentEqualsTracker is the same where the dead are looked at.
+func TestWalkingAgentEqualsTracker(t *testing.T) {
+	n := compareSeeds(t, build(t, walks), 3_000_000, 3_000_200)
+	t.Logf("%d collections", n)
+}
+
 // oneHeap says that the heaps of large and of pinned objects are compared as if they were one.
 const oneHeap = "HEAPS=1"
 
@@ -203,7 +212,7 @@ func joinHeaps(r *heap.Result) {
 
 // TestSmallEverywhere has no large objects: how many were born outside generation 0 follows from how many were born in all.
 func TestSmallEverywhere(t *testing.T) {
-	n := compareSeeds(t, build(t, "-ULARGE_BYTES -DLARGE_BYTES=0xFFFFFFFFFFFF"), 2_000_000, 2_000_200, oneHeap)
+	n := compareSeeds(t, build(t, "-ULARGE_BYTES -DLARGE_BYTES=0xFFFFFFFFFFFF"+walks), 2_000_000, 2_000_200, oneHeap)
 	t.Logf("%d collections", n)
 }
 
