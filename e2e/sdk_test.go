@@ -126,6 +126,26 @@ func TestDotnetRun(t *testing.T) {
 	r := p.record(p.dotnet("run", "--", "4", "1000"))
 	compareTruth(t, r, in.Newest())
 	endings(t, r.session, "dotnet", "Threads")
+	origins(t, r.session, map[string]string{"Threads.dll": "project", "dotnet.dll": "sdk", "System.Private.CoreLib.dll": "framework"})
+	summary := run(t, "report", r.session)
+	threads, dotnet := strings.Index(summary.stdout, "  Threads\n"), strings.Index(summary.stdout, "  dotnet\n")
+	if threads < 0 || dotnet < threads {
+		t.Errorf("the program does not come first:\n%s", summary.stdout)
+	}
+}
+
+// origins asserts whose code modules of a session are.
+func origins(t *testing.T, path string, want map[string]string) {
+	t.Helper()
+	for _, m := range query[struct{ Name, Origin string }](t, path, "SELECT DISTINCT name, origin FROM module") {
+		if origin, asked := want[m.Name]; asked && m.Origin != origin {
+			t.Errorf("%s is %s, want %s", m.Name, m.Origin, origin)
+		}
+		delete(want, m.Name)
+	}
+	for name := range want {
+		t.Errorf("there is no module %s", name)
+	}
 }
 
 // TestDotnetTest runs tests of xunit: they say the same as without clrprof, and what they allocate is in the session of
@@ -173,6 +193,7 @@ public class Tests
 	if d := cmp.Diff([]row{{"Widget", 301}, {"Widget[]", 2}}, got); d != "" {
 		t.Error(d)
 	}
+	origins(t, r.session, map[string]string{"Tests.dll": "project", "xunit.core.dll": "package", "testhost.dll": "package", "vstest.console.dll": "sdk"})
 	hosts := query[struct{ Name, State string }](t, r.session, "SELECT name, end_state AS state FROM process WHERE name = 'testhost'")
 	if len(hosts) != 1 || hosts[0].State != "exited" { // vstest waits for the last collection
 		t.Errorf("these processes have run tests: %v", hosts)
@@ -192,6 +213,7 @@ func TestDotnetFsi(t *testing.T) {
 		t.Errorf("it says %q", r.stdout)
 	}
 	endings(t, r.session, "fsi")
+	origins(t, r.session, map[string]string{"FSharp.Core.dll": "sdk"})
 }
 
 // TestDotnetTool runs a tool that is a program of somebody else.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/clrprof/clrprof/internal/calltree"
 	q "github.com/clrprof/clrprof/internal/quantity"
@@ -17,8 +18,14 @@ const (
 	SectionGrowing = "growing"         // what is alive of sites that only grow
 )
 
+// userSection begins the names of the same sections of user code.
+const userSection = "user_"
+
+// UserSection is the name of a section of which only what comes from user code is taken.
+func UserSection(name string) string { return userSection + name }
+
 // sections are in the order of their names, in which they are stored.
-var sections = []string{SectionGrowing, SectionWaste, SectionYoung}
+var sections = []string{SectionGrowing, SectionWaste, SectionYoung, UserSection(SectionGrowing), UserSection(SectionWaste), UserSection(SectionYoung)}
 
 // summarySites is how many sites of a section are kept, so that a summary opens at once: far more than a person reads.
 const summarySites = 1000
@@ -49,6 +56,7 @@ type causes struct {
 	data      *Data
 	of        []int32 // by position of a site: the number of its group, or none
 	chief     []int32 // the site of each group that allocated most
+	user      []bool  // groups with a place in user code
 	lifetimes []Lifetime
 }
 
@@ -74,7 +82,7 @@ func (d *Data) causes(happened func(site int) bool, born func(site int) q.Bytes)
 		if !ok {
 			n = int32(len(g.chief))
 			at[key] = n
-			g.chief = append(g.chief, int32(i))
+			g.chief, g.user = append(g.chief, int32(i)), append(g.user, key.place != Place{})
 		}
 		if born(i) > born(int(g.chief[n])) {
 			g.chief[n] = int32(i)
@@ -104,12 +112,14 @@ func (g *causes) summary(total Lifetime, limit int) (LifetimeSummary, error) {
 	}
 	out := LifetimeSummary{Total: total, Sections: map[string]LifetimeSection{}}
 	for _, name := range sections {
+		part, user := strings.CutPrefix(name, userSection)
 		parts := make([]q.Amount, len(g.lifetimes))
 		for n := range parts {
 			switch l := &g.lifetimes[n]; {
-			case name == SectionWaste:
+			case user && !g.user[n]:
+			case part == SectionWaste:
 				parts[n] = l.Dead[2]
-			case name == SectionYoung:
+			case part == SectionYoung:
 				parts[n] = l.Dead[0]
 			case growing[n]:
 				parts[n] = l.Alive()

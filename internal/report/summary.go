@@ -167,6 +167,9 @@ func (s *Summary) addList(section listed, top int) error {
 			return r.hidden.isZero() && by.cell(s.context, &r).Number == 0
 		})
 	}
+	if section.view == "processes" && !s.allCode {
+		s.userFirst(table.Rows)
+	}
 	table.Notes, table.Losses, table.Next, table.TextColumns = nil, nil, nil, s.columns(section.view, section.text)
 	s.Sections = append(s.Sections, Section{Key: section.key, Title: section.title, Table: table, all: section.view == "functions" || section.view == "types"})
 	return nil
@@ -271,16 +274,29 @@ func (s *Summary) section(key string) *Table {
 	return nil
 }
 
+// worstFunction is the function to look at first: the user's, if there is user code.
+func (s *Summary) worstFunction() session.FunctionID {
+	work := s.section("functions_by_exclusive_bytes")
+	if s.context.hasTime() {
+		work = s.section("functions_by_cpu_exclusive")
+	}
+	switch works := s.heaviest(func(t q.Time) q.Nanoseconds { return t.CPU }); {
+	case len(works) > 0:
+		return works[0].from.Function
+	case len(s.causes) > 0:
+		return s.causes[0].from.Function
+	case work != nil && len(work.Rows) > 0:
+		return work.Rows[0].function
+	}
+	return 0
+}
+
 func (s *Summary) addNext() {
 	path := shellQuote(s.context.source.Session().Path())
 	add := func(format string, args ...any) { s.Next = append(s.Next, fmt.Sprintf(format, args...)) }
 	add("clrprof report %s calltree", path)
-	work := s.section("functions_by_exclusive_bytes")
-	if s.context.hasTime() {
-		work = s.section("functions_by_application_exclusive")
-	}
-	if t := work; t != nil && len(t.Rows) > 0 && t.Rows[0].function != 0 {
-		add("clrprof report %s callers %s", path, shellQuote(s.context.functionName(t.Rows[0].function)))
+	if f := s.worstFunction(); f != 0 {
+		add("clrprof report %s callers %s", path, shellQuote(s.context.functionName(f)))
 	}
 	if t := s.section("types_by_bytes"); t != nil && len(t.Rows) > 0 && t.Rows[0].typ != 0 {
 		add("clrprof report %s types %s", path, shellQuote(s.context.typeName(t.Rows[0].typ)))

@@ -125,7 +125,7 @@ func (s *Summary) findLifetimes() {
 		{analysis.SectionGrowing, "only grow"},
 		{analysis.SectionWaste, "lived into generation 2 and died there"},
 	} {
-		table := s.section(kind.section)
+		table := s.section(analysis.UserSection(kind.section))
 		if table == nil {
 			continue
 		}

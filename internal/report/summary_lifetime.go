@@ -66,11 +66,17 @@ func (s *Summary) addLifetime(top int) error {
 		{analysis.SectionYoung, "Died young, in generation 0"},
 		{analysis.SectionGrowing, "Only growing: alive at the end, and more of it from slice to slice"},
 	} {
-		table, err := s.partTable(top, lifetimes.Sections[section.key])
-		if err != nil {
-			return err
+		for _, key := range []string{section.key, analysis.UserSection(section.key)} {
+			table, err := s.partTable(top, lifetimes.Sections[key])
+			if err != nil {
+				return err
+			}
+			mine := key != section.key
+			if mine && (s.allCode || section.key == analysis.SectionYoung) { // most of what is allocated dies young
+				continue
+			}
+			s.Sections = append(s.Sections, Section{Key: key, Title: section.title, Table: table, mine: mine, all: !mine})
 		}
-		s.Sections = append(s.Sections, Section{Key: section.key, Title: section.title, Table: table, all: section.key == analysis.SectionYoung})
 	}
 	return nil
 }

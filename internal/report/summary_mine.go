@@ -145,3 +145,23 @@ func (s *Summary) userModules() string {
 	}
 	return strings.Join(out, "; ")
 }
+
+// userFirst puts the processes that ran user code before those that started them, such as dotnet run or the test runner.
+func (s *Summary) userFirst(rows []Row) {
+	ran := map[session.ProcessID]bool{}
+	for _, m := range s.context.modules.list {
+		if usercode.Origin(m.Origin).IsUser() {
+			ran[m.Process] = true
+		}
+	}
+	rank := func(r Row) int {
+		switch {
+		case r.kind == rowRest:
+			return 2
+		case ran[r.process]:
+			return 0
+		}
+		return 1
+	}
+	slices.SortStableFunc(rows, func(a, b Row) int { return cmp.Compare(rank(a), rank(b)) })
+}
