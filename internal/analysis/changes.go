@@ -126,7 +126,8 @@ func (d *Data) gcScope(sel Selection) (*gcScope, error) {
 	if len(told) == 0 {
 		return nil, ErrNoChanges
 	}
-	out := &gcScope{map[session.ProcessID]GCSpan{}, map[session.GCID]int64{}, math.MaxInt64, 0, make([]bool, len(d.Sites)), make([]bool, len(d.Sites))}
+	out := &gcScope{spans: map[session.ProcessID]GCSpan{}, sign: map[session.GCID]int64{}, from: math.MaxInt64,
+		wanted: make([]bool, len(d.Sites)), whole: make([]bool, len(d.Sites))}
 	for p := range told {
 		span := told.widen(p, sel.GCs)
 		out.spans[p] = span
@@ -157,7 +158,8 @@ func (d *Data) gcScope(sel Selection) (*gcScope, error) {
 func (c *gcScope) add(d *Data, gc session.GCID, site session.SiteID, sum func(at int32) *q.Amount, a q.Amount) error {
 	at, ok := d.siteIndex.find(site)
 	if !ok || at == none {
-		return fmt.Errorf("session %s: %w: a change of site %d, which does not exist", d.session.Path(), session.ErrCorrupt, site)
+		return fmt.Errorf("session %s: %w: a change of site %d, which does not exist",
+			d.session.Path(), session.ErrCorrupt, site)
 	}
 	if n := c.sign[gc]; n != 0 && c.wanted[at] {
 		p := sum(at)
@@ -209,7 +211,8 @@ func (d *Data) deadBetween(out []Lifetime) error {
 		if x.Generation < 0 || x.Generation >= session.Generations {
 			return fmt.Errorf("session %s: %w: deaths in generation %d", d.session.Path(), session.ErrCorrupt, x.Generation)
 		}
-		if err := c.add(d, x.GC, x.Site, func(at int32) *q.Amount { return &out[at].Dead[x.Generation] }, x.Amount); err != nil {
+		sum := func(at int32) *q.Amount { return &out[at].Dead[x.Generation] }
+		if err := c.add(d, x.GC, x.Site, sum, x.Amount); err != nil {
 			return err
 		}
 	}

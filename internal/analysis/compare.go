@@ -15,7 +15,8 @@ import (
 var ErrNoMemory = errors.New("this session holds no allocations: it was recorded with --time alone")
 
 // ErrNothingInCommon means that no column can be compared.
-var ErrNothingInCommon = errors.New("the sessions have nothing in common: one was recorded with --time alone, the other without it")
+var ErrNothingInCommon = errors.New("the sessions have nothing in common: " +
+	"one was recorded with --time alone, the other without it")
 
 // Change is something that two sessions of a program have, by its key, with a value in each: the sum over its
 // processes.
@@ -52,10 +53,10 @@ type comparedColumn struct {
 // amountColumns are columns of memory, timeColumns of times, as views have them.
 var (
 	amountColumns = []comparedColumn{
-		{key: "exclusive_bytes", unit: "bytes", amount: func(a q.Amounts) int64 { return int64(a.Exclusive.Bytes) }},
-		{key: "exclusive_allocations", unit: "count", amount: func(a q.Amounts) int64 { return int64(a.Exclusive.Allocations) }},
-		{key: "inclusive_bytes", unit: "bytes", amount: func(a q.Amounts) int64 { return int64(a.Inclusive.Bytes) }},
-		{key: "inclusive_allocations", unit: "count", amount: func(a q.Amounts) int64 { return int64(a.Inclusive.Allocations) }},
+		amountColumn("exclusive_bytes", "bytes", func(a q.Amounts) int64 { return int64(a.Exclusive.Bytes) }),
+		amountColumn("exclusive_allocations", "count", func(a q.Amounts) int64 { return int64(a.Exclusive.Allocations) }),
+		amountColumn("inclusive_bytes", "bytes", func(a q.Amounts) int64 { return int64(a.Inclusive.Bytes) }),
+		amountColumn("inclusive_allocations", "count", func(a q.Amounts) int64 { return int64(a.Inclusive.Allocations) }),
 	}
 	typeColumns = []comparedColumn{
 		{key: "bytes", unit: "bytes", amount: amountColumns[0].amount},
@@ -72,8 +73,13 @@ var (
 	}
 )
 
+func amountColumn(key, unit string, amount func(q.Amounts) int64) comparedColumn {
+	return comparedColumn{key: key, unit: unit, amount: amount}
+}
+
 func timeColumn(key string, value func(session.TimeValue) q.Nanoseconds) comparedColumn {
-	return comparedColumn{key: key, unit: "nanoseconds", time: true, value: func(t session.TimeValue) int64 { return int64(value(t)) }}
+	return comparedColumn{key: key, unit: "nanoseconds", time: true,
+		value: func(t session.TimeValue) int64 { return int64(value(t)) }}
 }
 
 // comparedView is a view that can be compared.
@@ -239,7 +245,8 @@ func (v *Source) compared(view string, c *comparedColumn) (map[string]*Change, e
 		for _, r := range values {
 			if i, ok := types.find(r.Type); ok && i >= 0 {
 				name := session.TypeDisplayName(r.Type, func(id session.TypeID) *session.Type { return at(d.Types, types, id) })
-				add(keys.Type(int(i)), c.amount(q.Amounts{Exclusive: r.Amount}), Change{Name: name, Module: moduleName(d.Types[i].Module)})
+				row := Change{Name: name, Module: moduleName(d.Types[i].Module)}
+				add(keys.Type(int(i)), c.amount(q.Amounts{Exclusive: r.Amount}), row)
 			}
 		}
 		return out, err
@@ -257,7 +264,8 @@ func (v *Source) compared(view string, c *comparedColumn) (map[string]*Change, e
 			if i, ok := lines.find(id); ok && i >= 0 {
 				l := &d.Lines[i]
 				f := at(d.Functions, functions, l.Function)
-				add(keys.Line(int(i)), value, Change{Name: f.DisplayName(), Module: moduleName(f.Module), File: paths[l.File], Line: l.LineBegin})
+				row := Change{Name: f.DisplayName(), Module: moduleName(f.Module), File: paths[l.File], Line: l.LineBegin}
+				add(keys.Line(int(i)), value, row)
 			}
 		})
 	}

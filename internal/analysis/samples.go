@@ -71,8 +71,8 @@ func Samples(s *session.Session, sel Selection) (*SampleSet, error) {
 	if err != nil {
 		return nil, fmt.Errorf("session %s: %w", s.Path(), err)
 	}
-	x := &SampleSet{data: d, frameOf: map[sampleKey]int32{}, files: map[session.FileID]string{}, Processes: len(d.Processes),
-		processOf: map[session.ProcessID]*session.Process{}}
+	x := &SampleSet{Processes: len(d.Processes), data: d, frameOf: map[sampleKey]int32{},
+		files: map[session.FileID]string{}, processOf: map[session.ProcessID]*session.Process{}}
 	if x.Notes, err = sel.Notes(s, ""); err != nil {
 		return nil, err
 	}
@@ -94,7 +94,8 @@ func Samples(s *session.Session, sel Selection) (*SampleSet, error) {
 	x.before = len(x.Values)
 	if len(d.Times) > 0 {
 		x.Default = len(x.Values) + 1
-		x.Values = append(x.Values, SampleValue{Name: "calls", Unit: "count"}, SampleValue{Name: "elapsed", Unit: "nanoseconds"},
+		x.Values = append(x.Values,
+			SampleValue{Name: "calls", Unit: "count"}, SampleValue{Name: "elapsed", Unit: "nanoseconds"},
 			SampleValue{Name: "application", Unit: "nanoseconds"}, SampleValue{Name: "cpu", Unit: "nanoseconds"})
 		x.times = d.TimingTimes()
 	}
@@ -110,7 +111,8 @@ func (x *SampleSet) readMemory(sel Selection) error {
 		x.amounts = lifetimes.sites
 		for _, name := range lifetimeValues {
 			changes := name == "alive" && sel.Spans()
-			x.Values = append(x.Values, SampleValue{name + "_objects", "count", changes}, SampleValue{name + "_bytes", "bytes", changes})
+			x.Values = append(x.Values,
+				SampleValue{name + "_objects", "count", changes}, SampleValue{name + "_bytes", "bytes", changes})
 		}
 		return nil
 	}
@@ -130,13 +132,14 @@ func (x *SampleSet) readMemory(sel Selection) error {
 func (x *SampleSet) Each(fn func(*Sample) error) error {
 	d := x.data
 	types := newIndex(d.Types, func(r *session.Type) session.TypeID { return r.ID })
+	get := func(id session.TypeID) *session.Type { return at(d.Types, types, id) }
 	sample := Sample{Values: make([]int64, len(x.Values))}
 	for i := range x.amounts {
 		if x.amounts[i].IsZero() {
 			continue
 		}
 		putLifetime(&x.amounts[i], sample.Values[:x.before])
-		sample.Type = session.TypeDisplayName(d.Sites[i].Type, func(id session.TypeID) *session.Type { return at(d.Types, types, id) })
+		sample.Type = session.TypeDisplayName(d.Sites[i].Type, get)
 		x.place(&sample, d.siteNode[i], d.siteThread[i])
 		if err := fn(&sample); err != nil {
 			return err
@@ -218,7 +221,8 @@ func (x *SampleSet) frame(node int32) int32 {
 func (x *SampleSet) Frames() []SampleFrame { return x.frames }
 
 // ErrDifference means that a value can be less than zero and a format has no place for that.
-var ErrDifference = errors.New("within a span it is by how much the living changed, and can be less than zero: this format has no place for that")
+var ErrDifference = errors.New("within a span it is by how much the living changed, and can be less than zero: " +
+	"this format has no place for that")
 
 // Find returns the number of a kind of value, of "" the default. The error is a *TermError, or ErrDifference.
 func (x *SampleSet) Find(name string) (int, error) {

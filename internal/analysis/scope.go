@@ -16,7 +16,7 @@ type scope struct {
 	last      int32              // the last slice that is let through, or none
 	sites     []bool
 	timings   []bool
-	moved     []bool   // timings of functions that stacks are shown without: their time counts for their callers, their calls do not
+	moved     []bool   // timings of hidden functions: their time counts for their callers, their calls do not
 	gcs       *gcScope // nil: no span of collections
 }
 
@@ -112,7 +112,8 @@ func (d *Data) selectSites(sel Selection, nodes, threads []bool) []bool {
 	}
 	out := make([]bool, len(d.Sites))
 	for i := range d.Sites {
-		out[i] = lets(nodes, d.siteNode[i]) && lets(threads, d.siteThread[i]) && (sel.types == nil || sel.types[d.Sites[i].Type])
+		out[i] = lets(nodes, d.siteNode[i]) && lets(threads, d.siteThread[i]) &&
+			(sel.types == nil || sel.types[d.Sites[i].Type])
 	}
 	return out
 }
@@ -124,7 +125,8 @@ func (d *Data) hide(hidden map[session.FunctionID]bool) error {
 	stays := make([]bool, len(d.Nodes))
 	copy(stays, d.foldedNodes())
 	d.inclusives.each(func(_, timing int32, _ *session.TimingInclusive) { stays[d.timingNode[timing]] = true })
-	shown, parents := make([]int32, len(d.Nodes)), make([]int32, len(d.Nodes)) // for which node each counts, and the parent of that
+	// For which node each counts, and the parent of that.
+	shown, parents := make([]int32, len(d.Nodes)), make([]int32, len(d.Nodes))
 	for i := range d.Nodes {
 		shown[i], parents[i] = int32(i), calltree.None
 		if p := d.tree.Parent[i]; p >= 0 {

@@ -81,6 +81,9 @@ func (s Selection) WholeProcesses() bool {
 	return !s.Spans() && len(s.Threads) == 0 && !s.byName()
 }
 
+// Divides reports whether only a part is selected of what a process did at a time.
+func (s Selection) Divides() bool { return len(s.Threads) > 0 || s.byName() }
+
 // hasTimes reports whether times are selected: of them neither a type is known nor what they were between two
 // collections.
 func (s Selection) hasTimes() bool { return s.types == nil && !s.InGCs() }
@@ -260,8 +263,8 @@ func list(one, many string, names []string) []string {
 	return []string{many + " " + strings.Join(names, ", ")}
 }
 
-// Notes say in sentences which part of a session is selected, and how stacks are shown; none: all of it, as it was recorded.
-// more is added to the first.
+// Notes say in sentences which part of a session is selected, and how stacks are shown; none: all of it, as it was
+// recorded. more is added to the first.
 func (s Selection) Notes(of *session.Session, more string) ([]string, error) {
 	only, err := s.Words(of)
 	if err != nil {

@@ -128,7 +128,8 @@ func (t Terms) selectThreads(s *session.Session, out *Selection) error {
 }
 
 // pick returns the ids of the rows that the terms choose: by number, unique id, or a pattern of names.
-func pick[ID ~int64 | ~uint32, Row any](what string, terms []string, rows []Row, of func(*Row) (id ID, number int64, name string)) ([]ID, error) {
+func pick[ID ~int64 | ~uint32, Row any](what string, terms []string, rows []Row,
+	of func(*Row) (id ID, number int64, name string)) ([]ID, error) {
 	included, excluded, includes := map[ID]bool{}, map[ID]bool{}, false
 	for _, term := range terms {
 		text, exclude := strings.CutPrefix(term, "!")
@@ -235,7 +236,10 @@ func (t Terms) selectFunctions(s *session.Session, out *Selection) error {
 	for i, kind := range []struct {
 		what  string
 		texts []string
-	}{{"module", t.Modules}, {"namespace", t.Namespaces}, {"function", t.Functions}, {"function", t.Focus}, {"function", t.Hide}} {
+	}{
+		{"module", t.Modules}, {"namespace", t.Namespaces}, {"function", t.Functions},
+		{"function", t.Focus}, {"function", t.Hide},
+	} {
 		var err error
 		if matchers[i], err = t.matcher(kind.what, kind.texts); err != nil {
 			return err
@@ -259,7 +263,9 @@ func (t Terms) selectFunctions(s *session.Session, out *Selection) error {
 		moduleNames[m.ID] = m.Name
 		modules.matches(pattern.ModuleNames(m.Name)) // also one without functions is one that there is
 	}
-	out.own, out.with, out.without, out.hidden = map[session.FunctionID]bool{}, map[session.FunctionID]bool{}, map[session.FunctionID]bool{}, map[session.FunctionID]bool{}
+	for _, set := range []*map[session.FunctionID]bool{&out.own, &out.with, &out.without, &out.hidden} {
+		*set = map[session.FunctionID]bool{}
+	}
 	for i := range rows {
 		f := &rows[i]
 		module := moduleNames[f.Module]
@@ -267,7 +273,8 @@ func (t Terms) selectFunctions(s *session.Session, out *Selection) error {
 		if module == "" {
 			module = noModule
 		}
-		inModule, inNamespace, own := modules.keep(pattern.ModuleNames(module)), namespaces.keep(pattern.NamesOf(pattern.Namespace(f.RawType))), functions.keep(names)
+		inModule, own := modules.keep(pattern.ModuleNames(module)), functions.keep(names)
+		inNamespace := namespaces.keep(pattern.NamesOf(pattern.Namespace(f.RawType)))
 		if inModule && inNamespace && own {
 			out.own[f.ID] = true
 		}

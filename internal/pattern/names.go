@@ -1,6 +1,9 @@
 package pattern
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // Names are the names of one thing. A pattern that matches one of them matches the thing.
 type Names struct {
@@ -27,7 +30,7 @@ func (n *Names) add(name string) {
 // And returns the names with more of them.
 func (n Names) And(names ...string) Names {
 	more := NamesOf(names...)
-	return Names{append(n.given[:len(n.given):len(n.given)], more.given...), append(n.lower[:len(n.lower):len(n.lower)], more.lower...)}
+	return Names{slices.Concat(n.given, more.given), slices.Concat(n.lower, more.lower)}
 }
 
 // List returns the names as they were given.
@@ -51,9 +54,9 @@ func Namespace(typ string) string {
 	return outer[:max(0, strings.LastIndexByte(outer, '.'))]
 }
 
-// FunctionNames are the names of a function: those of its module, its namespace, its type, the type around nested ones, and
-// the type with the method: Shop.dll, Shop, Shop.Data, Shop.Data.Orders/Row, Shop.Data.Orders, Shop.Data.Orders/Row.Load.
-// Code without metadata has fewer, perhaps none.
+// FunctionNames are the names of a function: those of its module, its namespace, its type, the type around nested
+// ones, and the type with the method: Shop.dll, Shop, Shop.Data, Shop.Data.Orders/Row, Shop.Data.Orders,
+// Shop.Data.Orders/Row.Load. Code without metadata has fewer, perhaps none.
 func FunctionNames(module, typ, method string) Names {
 	n := ModuleNames(module)
 	n.add(Namespace(typ))

@@ -237,6 +237,9 @@ func buildGCs(b *builder) error {
 		rows[i] = Row{kind: rowGC, process: list[i].Process, gc: &list[i], values: both(list[i].dead), text: fmt.Sprintf("GC %d", list[i].Number)}
 	}
 	b.table.Notes = append(b.table.Notes, backgroundNote, gcNote)
+	if b.source.Selection().Divides() {
+		b.table.Notes = append(b.table.Notes, "Collections are of whole processes, of all threads, functions and types.")
+	}
 	b.sorted(rows)
 	if n := len(rows); b.options.Top > 0 && n > b.options.Top {
 		b.table.Next = append(b.table.Next, fmt.Sprintf("Hidden: %s; --top 0 shows them.", counted(n-b.options.Top, "more collection")))

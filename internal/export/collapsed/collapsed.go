@@ -43,7 +43,8 @@ func Write(w io.Writer, s *session.Session, sel analysis.Selection, value string
 	for path, sum := range sums {
 		switch {
 		case sum < 0:
-			return fmt.Errorf("session %s: %w: a stack has %d of the value %s", s.Path(), session.ErrCorrupt, sum, samples.Values[at].Name)
+			return fmt.Errorf("session %s: %w: a stack has %d of the value %s",
+				s.Path(), session.ErrCorrupt, sum, samples.Values[at].Name)
 		case sum > 0:
 			fmt.Fprintf(out, "%s %d\n", line(samples.Path(int32(path)), samples.Processes > 1), sum)
 		}

@@ -92,7 +92,8 @@ func collect(samples *analysis.SampleSet, value string) (profiles []weights, act
 		}
 		t := threads[x.Thread.ID]
 		if t == nil {
-			made := newWeights(fmt.Sprintf("%s, thread %d %s", samples.Values[first].Name, x.Thread.OSID, x.Thread.Name), samples.Values[first].Unit)
+			v := samples.Values[first]
+			made := newWeights(fmt.Sprintf("%s, thread %d %s", v.Name, x.Thread.OSID, x.Thread.Name), v.Unit)
 			t = &made
 			threads[x.Thread.ID] = t
 		}
@@ -165,7 +166,8 @@ func resolve(samples *analysis.SampleSet, used map[int32]bool) ([]frame, map[int
 }
 
 // write writes the file, profile by profile: the whole would be as large again in memory.
-func write(out *bufio.Writer, name string, active int, frames []frame, stacks map[int32][]int, profiles []weights) error {
+func write(out *bufio.Writer, name string, active int, frames []frame, stacks map[int32][]int,
+	profiles []weights) error {
 	put := func(v any) error {
 		b, err := json.Marshal(v)
 		if err == nil {
@@ -190,7 +192,9 @@ func write(out *bufio.Writer, name string, active int, frames []frame, stacks ma
 		if i > 0 {
 			out.WriteString(",\n")
 		}
-		if err := put(map[string]any{"type": "sampled", "name": p.name, "unit": p.unit, "startValue": 0, "endValue": end, "samples": samples, "weights": values}); err != nil {
+		profile := map[string]any{"type": "sampled", "name": p.name, "unit": p.unit,
+			"startValue": 0, "endValue": end, "samples": samples, "weights": values}
+		if err := put(profile); err != nil {
 			return err
 		}
 	}
