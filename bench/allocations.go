@@ -5,8 +5,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/clrprof/clrprof/internal/dotnettest"
 )
@@ -21,8 +19,11 @@ var kinds = []struct{ name, what string }{
 }
 
 const (
-	depth  = "18"      // with Main and the loop, 20 managed frames
-	rounds = "1000000" // allocations in each of the target's own rounds
+	depth      = "18"     // with Main and the loop, 20 managed frames
+	count      = "16382"  // allocations in each of the target's own rounds: two trees
+	countWide  = "100000" // all different stacks
+	rounds     = "100"    // in each run
+	roundsSlow = "5"
 )
 
 var variants = []string{"none", "empty", "memory", "emptygc", "lifetime", "snapshot"}
@@ -33,10 +34,10 @@ func (b *bench) allocations() error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(b.out, "\n## Allocations, warm, under 20 frames\n\nNanoseconds per allocation; in brackets as a ratio to the empty callback, "+
-		"for lifetime to the one with COR_PRF_MONITOR_GC.\n\n"+
+	fmt.Fprintf(b.out, "\n## Allocations, warm, under 20 frames\n\nNanoseconds of processor time per allocation, the least of %d runs of %s rounds, all variants "+
+		"in turn; in brackets as a ratio to the empty callback, for lifetime to the one with COR_PRF_MONITOR_GC.\n\n"+
 		"| allocations from | none | empty | memory | empty, MONITOR_GC | lifetime | DoStackSnapshot |\n"+
-		"| --- | ---: | ---: | ---: | ---: | ---: | ---: |\n")
+		"| --- | ---: | ---: | ---: | ---: | ---: | ---: |\n", b.rounds, rounds)
 	for _, k := range kinds {
 		times := map[string][]float64{}
 		for range b.rounds {
@@ -48,28 +49,34 @@ func (b *bench) allocations() error {
 				times[v] = append(times[v], ns)
 			}
 		}
-		empty, emptyGC := median(times["empty"]), median(times["emptygc"])
-		memory, lifetime, snapshot := median(times["memory"]), median(times["lifetime"]), median(times["snapshot"])
+		empty, emptyGC := slices.Min(times["empty"]), slices.Min(times["emptygc"])
+		memory, lifetime, snapshot := slices.Min(times["memory"]), slices.Min(times["lifetime"]), slices.Min(times["snapshot"])
 		fmt.Fprintf(b.out, "| %s: %s | %.1f | %.1f | %.1f (%.2f) | %.1f | %.1f (%.2f) | %.0f (%.1f) |\n", k.name, k.what,
-			median(times["none"]), empty, memory, memory/empty, emptyGC, lifetime, lifetime/emptyGC, snapshot, snapshot/empty)
+			slices.Min(times["none"]), empty, memory, memory/empty, emptyGC, lifetime, lifetime/emptyGC, snapshot, snapshot/empty)
 	}
 	return nil
 }
 
-// allocate runs the target once and returns its own median.
+// allocate runs the target once and returns the least of its rounds.
 func (b *bench) allocate(dll, kind, variant string) (float64, error) {
-	count := rounds
-	if variant == "snapshot" {
-		count = "100000" // a microsecond each
+	args := []string{kind, depth, count, rounds}
+	if kind == "wide" {
+		args[2] = countWide
 	}
-	cmd := b.dotnet.Newest().Command(dll, kind, depth, count)
+	if variant == "snapshot" {
+		args[3] = roundsSlow // a microsecond each
+	}
+	cmd := b.dotnet.Newest().Command(dll, args...)
 	b.attach(cmd, variant)
 	text, err := cmd.Output()
 	if err != nil {
 		return 0, err
 	}
-	first, _, _ := strings.Cut(string(text), " ")
-	return strconv.ParseFloat(first, 64)
+	var middle, least float64
+	if _, err := fmt.Sscan(string(text), &middle, &least); err != nil {
+		return 0, fmt.Errorf("%q: %w", text, err)
+	}
+	return least, nil
 }
 
 // attach sets the environment by which the runtime loads a variant of the agent.

@@ -149,8 +149,8 @@ func (b *bench) resident(dll, live, variant string) (float64, error) {
 	if err != nil {
 		return 0, err
 	}
-	var young, full, most float64
-	_, err = fmt.Sscan(string(text), &young, &full, &most)
+	var young, kept, full, most float64
+	_, err = fmt.Sscan(string(text), &young, &kept, &full, &most)
 	return most, err
 }
 

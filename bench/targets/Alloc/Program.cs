@@ -1,14 +1,14 @@
-// Allocations under a stack of known depth, timed from inside, in eleven rounds of COUNT. Prints one line: the median
-// and the least nanoseconds per allocation of a round.
-// Arguments: KIND DEPTH COUNT, where KIND is
+// Allocations under a stack of known depth, timed from inside, in ROUNDS rounds of COUNT, by the thread's processor time: other
+// load of the machine shows in some rounds only. Prints one line: the median and the least nanoseconds per allocation of a round.
+// Arguments: KIND DEPTH COUNT ROUNDS, where KIND is
 //   same    one line allocates one class: the stack never changes
 //   lines   four lines of one function allocate four classes: the innermost instruction changes each time
 //   leaves  a small callee allocates, called from four places
 //   tree    a recursion over a binary tree of callers: the stack changes by a few frames each time
 //   wide    100,000 different stacks: five functions on top of each other, each called from ten places of the one before
 using System;
-using System.Diagnostics;
 using System.Runtime.CompilerServices;
+using System.Runtime.InteropServices;
 
 namespace Alloc
 {
@@ -19,19 +19,31 @@ namespace Alloc
 
     static class Program
     {
+        struct Time { public long Seconds, Nanoseconds; }
+
+        [DllImport("libc")]
+        static extern int clock_gettime(int clock, out Time time);
+
+        static long ProcessorTime()
+        {
+            clock_gettime(3 /* CLOCK_THREAD_CPUTIME_ID */, out Time time);
+            return time.Seconds * 1000000000 + time.Nanoseconds;
+        }
+
         static object sink;
 
         static int Main(string[] args)
         {
             string kind = args[0];
             int depth = int.Parse(args[1]), count = int.Parse(args[2]);
-            Down(kind, depth, count); // warm up: tiers, caches
-            var rounds = new double[11];
+            var rounds = new double[int.Parse(args[3])];
+            for (int i = 0; i < 3; i++)
+                Down(kind, depth, count); // warm up: tiers, caches
             for (int i = 0; i < rounds.Length; i++)
             {
-                var watch = Stopwatch.StartNew();
+                long begin = ProcessorTime();
                 Down(kind, depth, count);
-                rounds[i] = watch.Elapsed.TotalMilliseconds * 1e6 / count;
+                rounds[i] = (double)(ProcessorTime() - begin) / count;
             }
             Array.Sort(rounds);
             Console.WriteLine("{0:F2} {1:F2}", rounds[rounds.Length / 2], rounds[0]);
