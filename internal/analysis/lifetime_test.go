@@ -3,6 +3,7 @@ package analysis
 import (
 	"errors"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -180,6 +181,24 @@ func TestSummaryIsStored(t *testing.T) {
 					t.Errorf("session %d: the stack of node %d: %v, %s", i, r.Node, err, diff)
 				}
 			}
+		}
+	}
+}
+
+// TestCompleteTells: adding up says how far it is, up to the end.
+func TestCompleteTells(t *testing.T) {
+	for name, b := range map[string]*sessiontest.Builder{"aging": sessiontest.Aging(), "timed": sessiontest.Timed()} {
+		w, err := open(t, b, filepath.Join(t.TempDir(), "a")).InMemory()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer w.Close()
+		var told []int
+		if err := CompleteTelling(w, func(percent int) { told = append(told, percent) }); err != nil {
+			t.Fatal(err)
+		}
+		if !slices.IsSorted(told) || len(told) < 4 || told[len(told)-1] != 100 {
+			t.Errorf("%s: %d", name, told)
 		}
 	}
 }

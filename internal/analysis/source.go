@@ -178,7 +178,28 @@ func (v *Source) Lifetimes() (*Lifetimes, error) {
 }
 
 // Complete derives all tables of a session, stores them, and sets its state to Complete.
-func Complete(w *session.Writer) error {
+func Complete(w *session.Writer) error { return CompleteTelling(w, func(int) {}) }
+
+// timesRead is how often adding up reads the packed tables. Values of sites are not kept in memory: they are read for the sums, and for
+// the sites that only grow. Deaths likewise, where objects were followed.
+var timesRead = map[string]int64{"node": 1, "site": 1, "site_value": 2, "site_death": 2, "timing": 1, "timing_value": 1, "timing_inclusive": 1,
+	"timing_extreme": 1, "timing_running": 1}
+
+// CompleteTelling is Complete, and says how far it is whenever it has read some rows.
+func CompleteTelling(w *session.Writer, tell func(percent int)) error {
+	tables, err := w.PackedRows()
+	if err != nil {
+		return err
+	}
+	var all, done int64
+	for name, n := range tables {
+		all += n * timesRead[name]
+	}
+	w.OnRows(func(rows int) {
+		done += int64(rows)
+		tell(int(100 * min(done, all) / max(all, 1)))
+	})
+	defer w.OnRows(nil)
 	d, err := Load(w.Session)
 	if err != nil {
 		return err

@@ -39,8 +39,8 @@ func complete(n *notes, path string) error {
 		}
 	}
 	if state != session.Complete {
-		n.progress("adding up")
-		if err := analysis.Complete(w); err != nil {
+		err := analysis.CompleteTelling(w, func(percent int) { n.work("adding up: %d %%", percent) })
+		if err != nil {
 			return err
 		}
 	}
@@ -57,7 +57,7 @@ func resolve(n *notes, w *session.Writer) error {
 		return err
 	}
 	out := symbols.Resolve(in, symbols.OpenFile, func(done, total int) {
-		n.progress("names and lines: %d of %d modules", done, total)
+		n.work("names and lines: %d of %d modules, %d %%", done, total, 100*done/max(total, 1))
 	})
 	return w.Batch(func() error {
 		if err := out.Write(w); err != nil {
@@ -133,6 +133,7 @@ func newRecoverCommand(e *environment) *cobra.Command {
 				return exit(exitUnwritable, fmt.Errorf("recover %s: %w", args[0], err))
 			}
 			n := newNotes(e.stderr)
+			n.startWork()
 			if running {
 				n.say("a process still runs: the session has what it did up to now, and %s is kept", args[0])
 			}
@@ -171,7 +172,12 @@ type notes struct {
 	w        io.Writer
 	terminal bool
 	shown    bool
+	begin    time.Time // of the work that nobody waits for gladly
+	line     string    // that is shown of it
 }
+
+// worthSaying is how long work takes that is not over before somebody asks what it is.
+const worthSaying = time.Second
 
 func newNotes(w io.Writer) *notes {
 	return &notes{w: w, terminal: isTerminal(w)}
@@ -200,6 +206,17 @@ func (n *notes) progress(format string, args ...any) {
 	n.erase()
 	fmt.Fprint(n.w, strings.TrimSpace(fmt.Sprintf("clrprof: "+format, args...)))
 	n.shown = true
+}
+
+// startWork says that the work begins that work tells of.
+func (n *notes) startWork() { n.begin = time.Now() }
+
+// work is progress, once the work has taken a while.
+func (n *notes) work(format string, args ...any) {
+	if line := fmt.Sprintf(format, args...); line != n.line && time.Since(n.begin) >= worthSaying {
+		n.line = line
+		n.progress("%s", line)
+	}
 }
 
 // clear removes the line of progress.

@@ -121,6 +121,14 @@ func (r *runFlags) run(e *environment, command []string) error {
 			notes.say("another program reads the session and keeps it locked: it is written when that program is done")
 		})
 	}
+	var ended sync.Once
+	options.OnEnd = func(percent int) {
+		ended.Do(func() {
+			notes.clear()
+			notes.startWork()
+		})
+		notes.work("writing the session: %d %%", percent)
+	}
 	stopWatching := watchKeyboard(notes, stop)
 	if !isTerminal(e.stdout) { // otherwise it would stand in the middle of what the command prints
 		options.OnSlice = func(p collect.Progress) {
@@ -129,6 +137,7 @@ func (r *runFlags) run(e *environment, command []string) error {
 	}
 	res, err := collect.Run(options)
 	notes.clear()
+	ended.Do(notes.startWork)
 	if res.Running {
 		notes.say("stopped waiting: the command runs on, and is recorded up to now")
 		res.ExitCode = exitInterrupted

@@ -23,7 +23,7 @@ type ended struct{ own, taken int32 }
 
 // count adds up the counters of the arena by the session's timings, and notes those whose calls ended since the last sync,
 // or in the last one all.
-func (t *times) count(p *process, rows []wire.Timing, last bool) error {
+func (t *times) count(r *Recorder, p *process, rows []wire.Timing, last bool) error {
 	if n := t.rows.len(); n > cap(t.sums) {
 		t.sums = nil // the two need not be there at once
 		t.sums = make([]counters, n, n+n/growthPart)
@@ -37,6 +37,7 @@ func (t *times) count(p *process, rows []wire.Timing, last bool) error {
 	t.clearFolded()
 	read := waitsOf{arena: p.arena, rows: p.arena.Waits()}
 	for i := range t.taken.len() {
+		r.report(partCount, i, t.taken.len())
 		x := arena.Timing(&rows[i])
 		n := t.taken.at(i)
 		err := t.addTail(&read, int(n.own), &x)
@@ -244,6 +245,7 @@ func (t *times) writeExtremes(r *Recorder, p *process, rows []wire.Timing) error
 	slices.SortFunc(t.ended, func(a, b ended) int { return cmp.Or(cmp.Compare(a.own, b.own), cmp.Compare(a.taken, b.taken)) })
 	var out []session.TimingExtreme
 	for i, n := range t.ended {
+		r.report(partExtremes, i, len(t.ended))
 		x := arena.Timing(&rows[n.taken])
 		acted, err := actedOf(p, &x)
 		if err != nil {

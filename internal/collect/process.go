@@ -295,6 +295,7 @@ func (p *process) readSites(r *Recorder, sites []wire.Site, out *growth) error {
 	var rows []session.Site
 	deaths := p.arena.Deaths()
 	for i := range sites {
+		r.report(partSites, i, len(sites))
 		s := &sites[i]
 		if i == p.sites.len() {
 			of := siteOf{i, s.Node, s.Type &^ wire.SiteFrozen}

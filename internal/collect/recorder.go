@@ -53,6 +53,8 @@ type Recorder struct {
 	counted   quantity.Amount // in all slices
 	calls     quantity.Count  // the same, as the ends of their intervals
 	elapsed   quantity.Nanoseconds
+	onEnd     func(percent int) // nil while the target runs
+	syncing   int               // of the processes, by number
 }
 
 // ids counts the rows given out so far.
@@ -145,7 +147,8 @@ func (r *Recorder) sync(now quantity.Nanoseconds, last bool) error {
 	end := max(0, now-r.start) // a directory to recover can be older than the machine's last start
 	return r.w.Batch(func() error {
 		var grown growth
-		for _, name := range r.names {
+		for i, name := range r.names {
+			r.syncing = i
 			if err := r.processes[name].sync(r, end, last, &grown); err != nil {
 				return fmt.Errorf("record arena %s: %w", name, err)
 			}
@@ -158,6 +161,31 @@ func (r *Recorder) sync(now quantity.Nanoseconds, last bool) error {
 		return r.writeSlice(end, &grown)
 	})
 }
+
+// The parts of the work with one process that take long, in their order.
+const (
+	partSites    = iota
+	partTimings  // that are new
+	partCount    // what all timings counted
+	partGrowth   // by how much timings grew
+	partExtremes // of timings
+	parts
+)
+
+// rowsBetween is how many rows are dealt with from one call of Options.OnEnd to the next.
+const rowsBetween = 1 << 14
+
+// report says how far the work after the target's end is: at a row of so many of a part.
+func (r *Recorder) report(part, row, rows int) {
+	if r.onEnd == nil || row%rowsBetween != 0 || rows == 0 {
+		return
+	}
+	done, all := float64(r.syncing*parts+part)+float64(row)/float64(rows), float64(len(r.names)*parts)
+	r.onEnd(int(100 * done / all))
+}
+
+// OnEnd makes the recorder call fn when it writes what is left after the target's end, with how much of that is done.
+func (r *Recorder) OnEnd(fn func(percent int)) { r.onEnd = fn }
 
 // Close lets go of the arenas.
 func (r *Recorder) Close() error {

@@ -35,6 +35,7 @@ type Options struct {
 	Stop    <-chan struct{}          // closed: stop waiting for the target, which runs on
 	Begin   time.Time                // for %t
 	OnSlice func(Progress)           // after each slice; may be nil
+	OnEnd   func(percent int)        // the target ended, and so much of what it left is written; may be nil
 	OnBusy  func()                   // another process reads the session and keeps it from being written; may be nil
 }
 
@@ -128,6 +129,9 @@ func record(o Options, w *session.Writer, directory string, start quantity.Nanos
 		now := Monotonic()
 		if last && !res.Running {
 			now = <-ended
+		}
+		if last {
+			r.OnEnd(o.OnEnd)
 		}
 		if err := r.sync(now, last); err != nil {
 			return fmt.Errorf("%w: %w", ErrWrite, err)

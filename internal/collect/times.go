@@ -88,6 +88,7 @@ func (t *times) sync(r *Recorder, p *process, h *wire.Header, rows []wire.Timing
 		return err
 	}
 	for i := t.taken.len(); i < len(rows); i++ {
+		r.report(partTimings, i, len(rows))
 		if err := t.take(r, p, rows); err != nil {
 			return fmt.Errorf("timing %d: %w", i+1, err)
 		}
@@ -100,7 +101,7 @@ func (t *times) sync(r *Recorder, p *process, h *wire.Header, rows []wire.Timing
 	if err := t.findFolded(r, p, rows); err != nil {
 		return err
 	}
-	if err := t.count(p, rows, last); err != nil {
+	if err := t.count(r, p, rows, last); err != nil {
 		return err
 	}
 	var running []session.TimingRunning
@@ -208,6 +209,7 @@ func (t *times) row(r *Recorder, thread session.ThreadID, node session.NodeID) i
 // slices add up to the conversion of the sum.
 func (t *times) grow(r *Recorder, last bool, out *growth) error {
 	for i := range t.rows.len() {
+		r.report(partGrowth, i, t.rows.len())
 		total, err := t.value(i)
 		if err != nil {
 			return err

@@ -5,6 +5,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -766,5 +767,26 @@ func TestTimeMany(t *testing.T) {
 		if x.ID != session.TimingID(i+1) || int(x.Node) > len(nodes) {
 			t.Errorf("timing %d: %+v", i+1, x)
 		}
+	}
+}
+
+// TestTimeTellsHowFar: at the end the recorder says how far it is, always further.
+func TestTimeTellsHowFar(t *testing.T) {
+	const timings = 40_000
+	r := newRecording(t, collect.Filter{})
+	a := timedArena()
+	a.Capacity = 1 << 24
+	parent := a.Timing(1, 0, mainFunction, 0)
+	calls(&a.Timings[parent-1], 1, 1, 0, 3)
+	for n := range timings {
+		calls(&a.Timings[a.Timing(1, parent, workFunction, 0x1001+uint64(n%1000)<<32)-1], 1, 1, 6, 30)
+	}
+	write(t, a, filepath.Join(r.dir, "1-1.arena"))
+	var told []int
+	r.recorder.OnEnd(func(percent int) { told = append(told, percent) })
+	r.sync(2000)
+	r.unchecked()
+	if len(told) < 8 || !slices.IsSorted(told) || told[0] > 25 || told[len(told)-1] < 50 || told[len(told)-1] > 100 {
+		t.Errorf("%d", told)
 	}
 }

@@ -72,6 +72,7 @@ type Session struct {
 	path       string
 	packer     packer
 	absent     map[string]bool  // additions that it was made before, by name
+	onRows     func(rows int)   // see OnRows
 	nodes      []Node           // for Stack; nil until somebody asks
 	lastIDs    map[string]int64 // of packed tables that were written to, by name
 	virtual    bool             // packed tables and their views can be queried

@@ -191,6 +191,9 @@ func (s *Session) eachChunk(name string, width int, of *span, fn func(*columns.B
 		if err != nil {
 			return err
 		}
+		if s.onRows != nil {
+			s.onRows(b.Rows())
+		}
 	}
 }
 
@@ -312,6 +315,19 @@ func sortedRows[T any](t table[T], rows []T) []T {
 		}
 	}
 	return out
+}
+
+// OnRows makes the session call fn with the number of rows of packed tables each time that some were read.
+func (s *Session) OnRows(fn func(rows int)) { s.onRows = fn }
+
+// PackedRows returns how many rows the packed tables have, those that others replace included.
+func (s *Session) PackedRows() (map[string]int64, error) {
+	out := map[string]int64{}
+	err := s.each("SELECT name, sum(rows) FROM chunk GROUP BY name", func(stmt *sqlite.Stmt) error {
+		out[stmt.ColumnText(0)] = stmt.ColumnInt64(1)
+		return nil
+	})
+	return out, s.explain(err)
 }
 
 // expectedRows is how many rows the chunks of a span say that they have.
