@@ -112,7 +112,7 @@ func newRoot(e *environment) *cobra.Command {
 	})
 	root.Version = Version
 	root.SetVersionTemplate("clrprof {{.Version}}\n")
-	root.AddCommand(newRunCommand(e), newListCommand(e), newRecoverCommand(e), newReportCommand(e), newDiffCommand(e), newExportCommand(e), newSQLCommand(e), newCheckCommand(e), newVersionCommand(e))
+	root.AddCommand(newRunCommand(e), newListCommand(e), newRecoverCommand(e), newReportCommand(e), newDiffCommand(e), newExportCommand(e), newBudgetCommand(e), newSQLCommand(e), newCheckCommand(e), newVersionCommand(e))
 	return root
 }
 

@@ -64,13 +64,15 @@ report: analysis calltree quantity session usercode
 export/parquet: session
 export/collapsed: analysis session
 export/pprof: analysis session
+budget: analysis quantity session usercode
 export/speedscope: analysis session
-cli: agentbin analysis cgroup collect export/collapsed export/parquet export/pprof export/speedscope instrument launch pattern quantity report session symbols
+cli: agentbin analysis budget cgroup collect export/collapsed export/parquet export/pprof export/speedscope instrument launch pattern quantity report session symbols
 `
 
 // thirdParty lists the modules that the shipped binary may use, each with why.
 var thirdParty = map[string]string{
 	"github.com/google/pprof":            "the reference encoder of the pprof format",
+	"github.com/BurntSushi/toml":         "the format of budgets, with comments and errors that name the line",
 	"github.com/spf13/cobra":             "commands, help, completions, man pages",
 	"github.com/spf13/pflag":             "the flags of cobra: its errors say which value was wrong",
 	"golang.org/x/sys":                   "mapping and locking of the shared memory",

@@ -1,0 +1,215 @@
+// Package budget judges a session by limits that a file sets: what a program may allocate, keep, wait and take.
+//
+// Problem: a change that makes a program allocate twice as much is seen in review only if a machine says so, and a machine
+// that cries wolf is switched off. So a limit is about exact numbers, of named code, and what cannot be known is said to be
+// unknown, neither held nor broken.
+//
+// Idea: a limit is a metric and a selection, in the words of the filters of a report ([analysis.Terms]); its value is the
+// total of that selection. There is no second way to add up.
+//
+//	[[limit]]
+//	name = "orders"                # in messages; without it: what the limit is about
+//	metric = "bytes"               # see Metrics
+//	functions = ["Shop.Orders.*"]  # also modules, namespaces, types, focus, processes, threads, as in a report
+//	mine = true                    # only what user code did or called
+//	max = "10M"                    # absolute; K, M, G are powers of 1024, times as 1.5s or 200ms, counts plain
+//	grow = "5%"                    # against a baseline, and then at most so much more …
+//	floor = "100K"                 # … or by so little that it does not matter
+package budget
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/BurntSushi/toml"
+
+	q "github.com/clrprof/clrprof/internal/quantity"
+)
+
+// ErrBudget means that a file is no budget. The error says what is wrong with it.
+var ErrBudget = errors.New("not a budget")
+
+// Limit bounds a metric of a selection.
+type Limit struct {
+	Name       string   `toml:"name"`
+	Metric     string   `toml:"metric"`
+	Max        string   `toml:"max"`
+	Grow       string   `toml:"grow"`
+	Floor      string   `toml:"floor"`
+	Mine       bool     `toml:"mine"`
+	Modules    []string `toml:"modules"`
+	Namespaces []string `toml:"namespaces"`
+	Functions  []string `toml:"functions"`
+	Types      []string `toml:"types"`
+	Focus      []string `toml:"focus"`
+	Processes  []string `toml:"processes"`
+	Threads    []string `toml:"threads"`
+
+	metric            *metric
+	max, floor        int64
+	grow              float64 // of the baseline's value: 0.05
+	hasMax, hasGrowth bool
+}
+
+// Budget is a list of limits.
+type Budget struct {
+	Limits []Limit `toml:"limit"`
+}
+
+// maxLimits bounds a file: each limit is a pass over the session.
+const maxLimits = 1000
+
+// Parse reads a budget. Errors wrap ErrBudget and are one line.
+func Parse(text string) (*Budget, error) {
+	var b Budget
+	meta, err := toml.Decode(text, &b)
+	if err != nil {
+		var at toml.ParseError
+		if errors.As(err, &at) {
+			return nil, fmt.Errorf("%w: line %d: %s", ErrBudget, at.Position.Line, at.Message)
+		}
+		return nil, fmt.Errorf("%w: %w", ErrBudget, err)
+	}
+	if keys := meta.Undecoded(); len(keys) > 0 {
+		return nil, fmt.Errorf("%w: there is no key %q", ErrBudget, keys[0].String())
+	}
+	switch n := len(b.Limits); {
+	case n == 0:
+		return nil, fmt.Errorf("%w: there is no [[limit]]", ErrBudget)
+	case n > maxLimits:
+		return nil, fmt.Errorf("%w: %d limits are more than %d", ErrBudget, n, maxLimits)
+	}
+	for i := range b.Limits {
+		l := &b.Limits[i]
+		if err := l.compile(); err != nil {
+			return nil, fmt.Errorf("%w: limit %d (%s): %w", ErrBudget, i+1, l.Title(), err)
+		}
+	}
+	return &b, nil
+}
+
+func (l *Limit) compile() error {
+	i := slices.IndexFunc(metrics, func(m metric) bool { return m.name == l.Metric })
+	if i < 0 {
+		return fmt.Errorf("metric %q is none of %s", l.Metric, strings.Join(Metrics(), ", "))
+	}
+	l.metric = &metrics[i]
+	if l.metric.whole && (l.Mine || len(l.Modules)+len(l.Namespaces)+len(l.Functions)+len(l.Types)+len(l.Focus)+len(l.Threads) > 0) {
+		return fmt.Errorf("%s is known of whole processes only", l.Metric)
+	}
+	if l.metric.times && len(l.Types) > 0 {
+		return fmt.Errorf("%s is not known by type", l.Metric)
+	}
+	if l.Mine && len(l.Focus) > 0 {
+		return errors.New("mine and focus exclude each other")
+	}
+	l.hasMax, l.hasGrowth = l.Max != "", l.Grow != ""
+	if !l.hasMax && !l.hasGrowth {
+		return errors.New("it has neither max nor grow")
+	}
+	if l.Floor != "" && !l.hasGrowth {
+		return errors.New("floor goes with grow")
+	}
+	var errs [3]error
+	l.max, errs[0] = l.metric.parse("max", l.Max)
+	l.floor, errs[1] = l.metric.parse("floor", l.Floor)
+	l.grow, errs[2] = parseShare(l.Grow)
+	return errors.Join(errs[:]...)
+}
+
+// Title names the limit in messages.
+func (l *Limit) Title() string {
+	if l.Name != "" {
+		return l.Name
+	}
+	var of []string
+	for _, list := range [][]string{l.Modules, l.Namespaces, l.Functions, l.Types, l.Focus, l.Processes, l.Threads} {
+		of = append(of, list...)
+	}
+	if l.Mine {
+		of = append(of, "your code")
+	}
+	if len(of) == 0 {
+		return l.Metric
+	}
+	return l.Metric + " of " + strings.Join(of, ", ")
+}
+
+// parseShare reads "5%".
+func parseShare(text string) (float64, error) {
+	if text == "" {
+		return 0, nil
+	}
+	number, ok := strings.CutSuffix(strings.TrimSpace(text), "%")
+	share, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
+	if !ok || err != nil || share < 0 || math.IsNaN(share) || math.IsInf(share, 0) {
+		return 0, fmt.Errorf("grow %q: want a percentage, such as 5%%", text)
+	}
+	return share / 100, nil
+}
+
+// unit says how values of a metric are written.
+type unit int
+
+const (
+	count unit = iota
+	bytes
+	duration
+)
+
+// print writes a value for a person.
+func (u unit) print(n int64) string {
+	switch u {
+	case bytes:
+		return q.Bytes(n).String()
+	case duration:
+		return q.Nanoseconds(n).String()
+	}
+	return q.Count(n).String()
+}
+
+// parse reads a value; "" is 0.
+func (m *metric) parse(key, text string) (int64, error) {
+	text = strings.TrimSpace(text)
+	if text == "" {
+		return 0, nil
+	}
+	n, err, wanted := int64(0), error(nil), ""
+	switch m.unit {
+	case duration:
+		var d time.Duration
+		d, err = time.ParseDuration(strings.ReplaceAll(text, " ", ""))
+		n, wanted = int64(d), "a time, such as 1.5s or 200ms"
+	case bytes:
+		n, err = parseBytes(text)
+		wanted = "bytes, such as 4096, 512K or 10M"
+	default:
+		n, err = strconv.ParseInt(strings.ReplaceAll(text, "_", ""), 10, 64)
+		wanted = "a whole number"
+	}
+	if err != nil || n < 0 {
+		return 0, fmt.Errorf("%s %q: want %s", key, text, wanted)
+	}
+	return n, nil
+}
+
+// parseBytes reads 10M, 10MB and 10 MiB, which are the same.
+func parseBytes(text string) (int64, error) {
+	number := strings.TrimSpace(strings.TrimRight(strings.ToUpper(text), "IB "))
+	factor := 1.0
+	for i, suffix := range []string{"K", "M", "G", "T"} {
+		if rest, ok := strings.CutSuffix(number, suffix); ok {
+			number, factor = strings.TrimSpace(rest), float64(int64(1)<<(10*(i+1)))
+		}
+	}
+	n, err := strconv.ParseFloat(number, 64)
+	if err == nil && !(n >= 0 && n*factor < math.MaxInt64) {
+		err = strconv.ErrRange
+	}
+	return int64(n * factor), err
+}

@@ -1,0 +1,131 @@
+package budget
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/clrprof/clrprof/internal/analysis"
+	"github.com/clrprof/clrprof/internal/quantity"
+	"github.com/clrprof/clrprof/internal/session"
+	"github.com/clrprof/clrprof/internal/session/sessiontest"
+)
+
+// TestSample reads the budget of the sample program, which the documentation shows.
+func TestSample(t *testing.T) {
+	text, err := os.ReadFile("../../samples/orderbook/budget.toml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if b, err := Parse(string(text)); err != nil || len(b.Limits) < 4 {
+		t.Errorf("%v, %v", b, err)
+	}
+}
+
+func TestValues(t *testing.T) {
+	for _, c := range []struct {
+		metric, text string
+		want         int64 // -1: an error
+	}{
+		{"bytes", "4096", 4096}, {"bytes", "512K", 512 << 10}, {"bytes", "10 MiB", 10 << 20}, {"bytes", "1.5G", 3 << 29},
+		{"bytes", "10MB", 10 << 20}, {"bytes", "-1", -1}, {"bytes", "1e40", -1}, {"bytes", "NaN", -1}, {"bytes", "K", -1},
+		{"pause", "1.5s", 1_500_000_000}, {"pause", "200 ms", 200_000_000}, {"pause", "3", -1},
+		{"calls", "1_000_000", 1_000_000}, {"calls", "1.5", -1},
+	} {
+		b, err := Parse("[[limit]]\nmetric = \"" + c.metric + "\"\nmax = \"" + c.text + "\"\n")
+		switch {
+		case c.want < 0 && !errors.Is(err, ErrBudget), c.want >= 0 && err != nil:
+			t.Errorf("%s %q: %v", c.metric, c.text, err)
+		case c.want >= 0 && b.Limits[0].max != c.want:
+			t.Errorf("%s %q is %d, want %d", c.metric, c.text, b.Limits[0].max, c.want)
+		}
+	}
+}
+
+func TestRefused(t *testing.T) {
+	for text, want := range map[string]string{
+		"metric = \"bytes\"":                                            "neither max nor grow",
+		"metric = \"bytes\"\nmax = \"1\"\nfloor = \"1\"":                "floor goes with grow",
+		"metric = \"bytes\"\ngrow = \"5\"":                              "want a percentage",
+		"metric = \"pause\"\nmax = \"1s\"\nmine = true":                 "whole processes only",
+		"metric = \"cpu\"\nmax = \"1s\"\ntypes = [\"X\"]":               "not known by type",
+		"metric = \"bytes\"\nmax = \"1\"\nmine = true\nfocus = [\"X\"]": "exclude each other",
+	} {
+		if _, err := Parse("[[limit]]\n" + text); !errors.Is(err, ErrBudget) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %q", text, err, want)
+		}
+	}
+}
+
+// lossy opens a small session of which so many objects were lost.
+func lossy(t *testing.T, lost quantity.Count) *session.Session {
+	t.Helper()
+	b := sessiontest.Random(5)
+	b.Losses = nil
+	if lost > 0 {
+		b.Losses = []session.Loss{{Process: 1, Reason: session.LossArenaFull, Events: 1, Amount: quantity.Amount{Allocations: lost, Bytes: 24}}}
+	}
+	path := filepath.Join(t.TempDir(), "a")
+	if err := b.Write(path); err != nil {
+		t.Fatal(err)
+	}
+	w, err := session.Edit(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(analysis.Complete(w), w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	s, err := session.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	return s
+}
+
+// TestLosses: what is broken by what is known is broken; what is held as far as is known is not known to be held.
+func TestLosses(t *testing.T) {
+	const limits = "[[limit]]\nmetric = \"bytes\"\nmax = \"1T\"\n[[limit]]\nmetric = \"bytes\"\nmax = \"1\"\n" +
+		"[[limit]]\nmetric = \"bytes\"\ngrow = \"0%\"\n"
+	b, err := Parse(limits)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for lost, want := range map[quantity.Count][3]State{0: {Held, Broken, Held}, 1: {Unknown, Broken, Unknown}} {
+		s := lossy(t, lost)
+		verdicts, err := b.Judge(context.Background(), s, s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, v := range verdicts {
+			if v.State != want[i] {
+				t.Errorf("%d lost: limit %d is %s (%s), want %s", lost, i+1, v.State, v.Why, want[i])
+			}
+		}
+	}
+}
+
+// FuzzParse: any text is a budget or not one; what is one can be titled.
+func FuzzParse(f *testing.F) {
+	for _, seed := range []string{"", "[[limit]]", "[[limit]]\nmetric = \"bytes\"\nmax = \"1K\"", "[[limit]]\nmetric = \"cpu\"\ngrow = \"1%\"\nfloor = \"1ms\"", "a = [", "\x00"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		b, err := Parse(text)
+		if (b == nil) != (err != nil) {
+			t.Fatal(b, err)
+		}
+		if err != nil && strings.Contains(err.Error(), "\n") {
+			t.Errorf("an error of several lines: %q", err)
+		}
+		if b != nil {
+			for i := range b.Limits {
+				b.Limits[i].Title()
+			}
+		}
+	})
+}

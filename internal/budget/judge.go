@@ -1,0 +1,266 @@
+package budget
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/clrprof/clrprof/internal/analysis"
+	q "github.com/clrprof/clrprof/internal/quantity"
+	"github.com/clrprof/clrprof/internal/session"
+	"github.com/clrprof/clrprof/internal/usercode"
+)
+
+// State is what became of a limit.
+type State string
+
+// States. A limit is unknown if the session does not hold its metric, or has lost some of what it is about and holds it
+// as far as is known: it could be broken.
+const (
+	Held    State = "held"
+	Broken  State = "broken"
+	Unknown State = "unknown"
+)
+
+// Verdict is a limit and what a session has of it.
+type Verdict struct {
+	Title    string
+	Metric   string
+	State    State
+	Value    int64  // bytes, nanoseconds or a number
+	Limit    int64  // the most that is allowed
+	Baseline int64  // if HasBase
+	HasBase  bool   // Limit follows from Baseline
+	Why      string // one sentence
+
+	unit unit
+}
+
+// Print writes a value of the verdict for a person.
+func (v *Verdict) Print(n int64) string { return v.unit.print(n) }
+
+// metric is something that can be limited.
+type metric struct {
+	name  string
+	unit  unit
+	times bool // of calls: not by type
+	whole bool // of processes: not by code
+	value func(*analysis.Source) (int64, error)
+}
+
+var metrics = []metric{
+	{name: "bytes", unit: bytes, value: allocated(func(a q.Amount) int64 { return int64(a.Bytes) })},
+	{name: "allocations", unit: count, value: allocated(func(a q.Amount) int64 { return int64(a.Allocations) })},
+	{name: "gen0_bytes", unit: bytes, value: dead(0)},
+	{name: "gen1_bytes", unit: bytes, value: dead(1)},
+	{name: "gen2_bytes", unit: bytes, value: dead(2)},
+	{name: "loh_bytes", unit: bytes, value: dead(session.GenerationLarge)},
+	{name: "alive_bytes", unit: bytes, value: func(s *analysis.Source) (int64, error) {
+		l, err := s.Lifetimes()
+		if err != nil {
+			return 0, err
+		}
+		alive := l.Total().Alive()
+		return int64(alive.Bytes), nil
+	}},
+	{name: "gcs", unit: count, whole: true, value: func(s *analysis.Source) (int64, error) { n, _, _, err := collections(s); return n, err }},
+	{name: "pause", unit: duration, whole: true, value: func(s *analysis.Source) (int64, error) { _, all, _, err := collections(s); return all, err }},
+	{name: "longest_pause", unit: duration, whole: true, value: func(s *analysis.Source) (int64, error) { _, _, most, err := collections(s); return most, err }},
+	{name: "calls", unit: count, times: true, value: timed(func(t session.TimeValue) int64 { return int64(t.Calls) })},
+	{name: "elapsed", unit: duration, times: true, value: timed(func(t session.TimeValue) int64 { return int64(t.Inclusive.Elapsed) })},
+	{name: "application", unit: duration, times: true, value: timed(func(t session.TimeValue) int64 { return int64(t.Inclusive.Application) })},
+	{name: "cpu", unit: duration, times: true, value: timed(func(t session.TimeValue) int64 { return int64(t.Inclusive.CPU) })},
+	{name: "blocked", unit: duration, times: true, value: timed(func(t session.TimeValue) int64 { return int64(t.Inclusive.Blocked) })},
+}
+
+// Metrics returns the names of all metrics, in the order of the documentation.
+func Metrics() []string {
+	var out []string
+	for _, m := range metrics {
+		out = append(out, m.name)
+	}
+	return out
+}
+
+// errAbsent means that a session does not hold what a limit is about.
+var errAbsent = errors.New("the session does not hold it")
+
+func allocated(value func(q.Amount) int64) func(*analysis.Source) (int64, error) {
+	return func(s *analysis.Source) (int64, error) {
+		info, err := s.Session().Info()
+		if err != nil {
+			return 0, err
+		}
+		if !slices.Contains(strings.Split(info[session.KeyMode], ","), session.ModeMemory) {
+			return 0, errAbsent
+		}
+		a, err := s.Total()
+		return value(a), err
+	}
+}
+
+func dead(generation int) func(*analysis.Source) (int64, error) {
+	return func(s *analysis.Source) (int64, error) {
+		l, err := s.Lifetimes()
+		if err != nil {
+			return 0, err
+		}
+		return int64(l.Total().Dead[generation].Bytes), nil
+	}
+}
+
+func timed(value func(session.TimeValue) int64) func(*analysis.Source) (int64, error) {
+	return func(s *analysis.Source) (int64, error) {
+		rows, err := s.ProcessesTimed()
+		if err != nil {
+			return 0, err
+		}
+		if len(rows) == 0 {
+			return 0, analysis.ErrNoTime
+		}
+		t, err := s.TotalTime()
+		return value(t), err
+	}
+}
+
+func collections(s *analysis.Source) (n, all, most int64, err error) {
+	followed, err := s.Session().ProcessLifetimes()
+	if err == nil && len(followed) == 0 {
+		err = analysis.ErrNoLifetime
+	}
+	if err != nil {
+		return 0, 0, 0, err
+	}
+	gcs, err := s.Session().GCs()
+	for _, g := range gcs {
+		if s.Selection().HasProcess(g.Process) {
+			n, all, most = n+1, all+int64(g.Pause), max(most, int64(g.Pause))
+		}
+	}
+	return n, all, most, err
+}
+
+// Judge returns a verdict for each limit, in their order. old is the baseline; nil: there is none. Errors are those of
+// reading the sessions, and of patterns.
+func (b *Budget) Judge(ctx context.Context, s, old *session.Session) ([]Verdict, error) {
+	out := make([]Verdict, len(b.Limits))
+	for i := range b.Limits {
+		l := &b.Limits[i]
+		v, err := l.judge(s, old)
+		if err == nil {
+			err = ctx.Err()
+		}
+		if err != nil {
+			return nil, fmt.Errorf("limit %s: %w", l.Title(), err)
+		}
+		out[i] = v
+	}
+	return out, nil
+}
+
+func (l *Limit) judge(s, old *session.Session) (Verdict, error) {
+	v := Verdict{Title: l.Title(), Metric: l.Metric, unit: l.metric.unit}
+	value, lost, err := l.measure(s)
+	if errors.Is(err, errAbsent) {
+		v.State, v.Why = Unknown, "the session does not hold "+l.Metric
+		return v, nil
+	}
+	if err != nil {
+		return v, err
+	}
+	v.Value, v.Limit = value, l.max
+	if l.hasGrowth {
+		if old == nil {
+			v.State, v.Why = Unknown, "it is about growth, and there is no baseline"
+			return v, nil
+		}
+		base, baseLost, err := l.measure(old)
+		if errors.Is(err, errAbsent) {
+			v.State, v.Why = Unknown, "the baseline does not hold "+l.Metric
+			return v, nil
+		}
+		if err != nil {
+			return v, err
+		}
+		v.Baseline, v.HasBase, lost = base, true, lost || baseLost
+		allowed := base + max(int64(float64(base)*l.grow), l.floor)
+		if !l.hasMax || allowed < v.Limit {
+			v.Limit = allowed
+		}
+	}
+	v.decide(lost)
+	return v, nil
+}
+
+func (v *Verdict) decide(lost bool) {
+	against := ""
+	if v.HasBase {
+		against = fmt.Sprintf(", %s before", v.Print(v.Baseline))
+	}
+	switch {
+	case v.Value > v.Limit && v.HasBase && lost:
+		v.State, v.Why = Unknown, fmt.Sprintf("%s of at most %s%s; but a session has losses, so they cannot be compared", v.Print(v.Value), v.Print(v.Limit), against)
+	case v.Value > v.Limit:
+		v.State, v.Why = Broken, fmt.Sprintf("%s of at most %s%s", v.Print(v.Value), v.Print(v.Limit), against)
+	case lost:
+		v.State, v.Why = Unknown, fmt.Sprintf("%s of at most %s%s; but a session has losses, so it can be more", v.Print(v.Value), v.Print(v.Limit), against)
+	default:
+		v.State, v.Why = Held, fmt.Sprintf("%s of at most %s%s", v.Print(v.Value), v.Print(v.Limit), against)
+	}
+}
+
+// measure returns the value of the metric, and whether some of what it is about may be missing.
+func (l *Limit) measure(s *session.Session) (value int64, lost bool, err error) {
+	terms := analysis.Terms{Processes: l.Processes, Threads: l.Threads, Modules: l.Modules, Namespaces: l.Namespaces,
+		Functions: l.Functions, Types: l.Types, Focus: l.Focus, MayMiss: true}
+	if l.Mine {
+		names, err := userModules(s)
+		if err != nil {
+			return 0, false, err
+		}
+		if len(names) == 0 {
+			return 0, false, nil
+		}
+		terms.Focus = append(names, terms.Focus...)
+	}
+	sel, err := terms.Select(s)
+	if err != nil {
+		return 0, false, err
+	}
+	src, err := analysis.Open(s, sel)
+	if err != nil {
+		return 0, false, absent(err)
+	}
+	if value, err = l.metric.value(src); err != nil {
+		return 0, false, absent(err)
+	}
+	losses, err := s.Losses()
+	for _, loss := range losses {
+		lost = lost || loss.IsMissing() && sel.HasProcess(loss.Process)
+	}
+	return value, lost, err
+}
+
+// absent replaces the errors that mean that a session was recorded without a set of data.
+func absent(err error) error {
+	for _, known := range []error{analysis.ErrNoTime, analysis.ErrNoLifetime} {
+		if errors.Is(err, known) {
+			return errAbsent
+		}
+	}
+	return err
+}
+
+// userModules returns the names of the modules that are user code, as patterns.
+func userModules(s *session.Session) ([]string, error) {
+	modules, err := s.Modules()
+	var out []string
+	for _, m := range modules {
+		if usercode.Origin(m.Origin).IsUser() {
+			out = append(out, m.Name)
+		}
+	}
+	return out, err
+}

@@ -1,0 +1,186 @@
+package budget
+
+import (
+	"encoding/json"
+	"encoding/xml"
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+)
+
+// Formats returns the formats that Write knows: for a person, for programs, for test results, for the annotations of a
+// pull request and for its summary.
+func Formats() []string { return []string{"text", "json", "junit", "github", "markdown"} }
+
+// maxAnnotations is how many annotations GitHub shows of a step; the rest is said in one.
+const maxAnnotations = 9
+
+// Write writes verdicts in one of Formats.
+func Write(w io.Writer, format string, verdicts []Verdict) error {
+	switch format {
+	case "json":
+		return writeJSON(w, verdicts)
+	case "junit":
+		return writeJUnit(w, verdicts)
+	case "github":
+		return writeAnnotations(w, verdicts)
+	case "markdown":
+		return writeMarkdown(w, verdicts)
+	}
+	return writeText(w, verdicts)
+}
+
+// Count returns how many verdicts have a state.
+func Count(verdicts []Verdict, state State) int {
+	n := 0
+	for _, v := range verdicts {
+		if v.State == state {
+			n++
+		}
+	}
+	return n
+}
+
+func conclusion(verdicts []Verdict) string {
+	text := fmt.Sprintf("%d held, %d broken", Count(verdicts, Held), Count(verdicts, Broken))
+	if n := Count(verdicts, Unknown); n > 0 {
+		text += fmt.Sprintf(", %d cannot be judged", n)
+	}
+	return text
+}
+
+func writeText(w io.Writer, verdicts []Verdict) error {
+	out := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	for _, v := range verdicts {
+		fmt.Fprintf(out, "%s\t%s\t%s\n", v.State, v.Title, v.Why)
+	}
+	if err := out.Flush(); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintln(w, conclusion(verdicts))
+	return err
+}
+
+// verdictJSON is a verdict as programs read it.
+type verdictJSON struct {
+	Limit    string `json:"limit"`
+	Metric   string `json:"metric"`
+	State    State  `json:"state"`
+	Value    int64  `json:"value"`
+	Max      int64  `json:"max"`
+	Baseline *int64 `json:"baseline"`
+	Why      string `json:"why"`
+}
+
+func writeJSON(w io.Writer, verdicts []Verdict) error {
+	out := make([]verdictJSON, len(verdicts))
+	for i, v := range verdicts {
+		out[i] = verdictJSON{v.Title, v.Metric, v.State, v.Value, v.Limit, nil, v.Why}
+		if v.HasBase {
+			out[i].Baseline = &verdicts[i].Baseline
+		}
+	}
+	encoder := json.NewEncoder(w)
+	encoder.SetIndent("", "  ")
+	encoder.SetEscapeHTML(false)
+	return encoder.Encode(out)
+}
+
+type junitSuite struct {
+	XMLName  xml.Name    `xml:"testsuite"`
+	Name     string      `xml:"name,attr"`
+	Tests    int         `xml:"tests,attr"`
+	Failures int         `xml:"failures,attr"`
+	Skipped  int         `xml:"skipped,attr"`
+	Cases    []junitCase `xml:"testcase"`
+}
+
+type junitCase struct {
+	Class   string        `xml:"classname,attr"`
+	Name    string        `xml:"name,attr"`
+	Failure *junitMessage `xml:"failure"`
+	Skipped *junitMessage `xml:"skipped"`
+	Output  string        `xml:"system-out,omitempty"`
+}
+
+type junitMessage struct {
+	Message string `xml:"message,attr"`
+}
+
+// writeJUnit writes the XML that CI systems show as test results: a test for each limit.
+func writeJUnit(w io.Writer, verdicts []Verdict) error {
+	suite := junitSuite{Name: "clrprof", Tests: len(verdicts), Failures: Count(verdicts, Broken), Skipped: Count(verdicts, Unknown)}
+	for _, v := range verdicts {
+		c := junitCase{Class: "clrprof." + v.Metric, Name: v.Title}
+		switch v.State {
+		case Broken:
+			c.Failure = &junitMessage{v.Why}
+		case Unknown:
+			c.Skipped = &junitMessage{v.Why}
+		default:
+			c.Output = v.Why
+		}
+		suite.Cases = append(suite.Cases, c)
+	}
+	if _, err := io.WriteString(w, xml.Header); err != nil {
+		return err
+	}
+	encoder := xml.NewEncoder(w)
+	encoder.Indent("", "  ")
+	if err := encoder.Encode(suite); err != nil {
+		return err
+	}
+	_, err := io.WriteString(w, "\n")
+	return err
+}
+
+// escapeCommand makes a text safe within a workflow command: a name of the program must not begin another one.
+var escapeCommand = strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",", "%2C")
+
+// writeAnnotations writes workflow commands of GitHub: errors for what is broken, warnings for what is unknown.
+func writeAnnotations(w io.Writer, verdicts []Verdict) error {
+	shown, hidden := 0, 0
+	for _, state := range []State{Broken, Unknown} {
+		for _, v := range verdicts {
+			if v.State != state {
+				continue
+			}
+			if shown++; shown > maxAnnotations {
+				hidden++
+				continue
+			}
+			command := map[State]string{Broken: "error", Unknown: "warning"}[state]
+			message := strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A").Replace(v.Why)
+			if _, err := fmt.Fprintf(w, "::%s title=%s::%s\n", command, escapeCommand.Replace("budget "+v.Title), message); err != nil {
+				return err
+			}
+		}
+	}
+	more := ""
+	if hidden > 0 {
+		more = fmt.Sprintf("; %d are not listed", hidden)
+	}
+	_, err := fmt.Fprintf(w, "::notice title=clrprof::%s%s\n", conclusion(verdicts), more)
+	return err
+}
+
+// writeMarkdown writes the table of a step summary, or of a comment.
+func writeMarkdown(w io.Writer, verdicts []Verdict) error {
+	text := strings.Builder{}
+	fmt.Fprintf(&text, "### clrprof: %s\n\n| | limit | value | at most | before |\n| --- | --- | ---: | ---: | ---: |\n", conclusion(verdicts))
+	escape := strings.NewReplacer("|", "\\|", "<", "&lt;", "\n", " ", "\r", " ")
+	for _, v := range verdicts {
+		before := ""
+		if v.HasBase {
+			before = v.Print(v.Baseline)
+		}
+		value, most := v.Print(v.Value), v.Print(v.Limit)
+		if v.State == Unknown && v.Limit == 0 {
+			value, most = v.Why, ""
+		}
+		fmt.Fprintf(&text, "| %s | %s | %s | %s | %s |\n", v.State, escape.Replace(v.Title), escape.Replace(value), most, before)
+	}
+	_, err := io.WriteString(w, text.String())
+	return err
+}

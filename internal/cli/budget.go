@@ -1,0 +1,111 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/clrprof/clrprof/internal/budget"
+	"github.com/clrprof/clrprof/internal/report"
+	"github.com/clrprof/clrprof/internal/session"
+)
+
+// Exit codes of check: 0 is that every limit is held.
+const (
+	exitBroken  = 1
+	exitUnknown = 2
+)
+
+// maxBudget bounds a budget's file.
+const maxBudget = 1 << 20
+
+// budgetFlags are the flags of the check command.
+type budgetFlags struct{ file, baseline, format string }
+
+func newBudgetCommand(e *environment) *cobra.Command {
+	b := &budgetFlags{}
+	cmd := &cobra.Command{
+		Use:   "check SESSION --budget FILE [--baseline OLD]",
+		Short: "Judge a session by limits, for CI",
+		Long: "Judge a session by the limits of a file: bytes, objects, calls, times and collections of the whole\n" +
+			"program or of named code, absolute or against a baseline (docs/budgets.md). Exit code 0: all limits are\n" +
+			"held; 1: one is broken; 2: none is known to be broken, but one cannot be judged.",
+		Example: "  clrprof check app.clrprof --budget budget.toml\n" +
+			"  clrprof check new.clrprof --budget budget.toml --baseline old.clrprof --format junit > budget.xml\n" +
+			"  clrprof check app.clrprof --budget budget.toml --format markdown >> \"$GITHUB_STEP_SUMMARY\"",
+		Args: arguments(1, 1, "a SESSION"),
+		RunE: func(cmd *cobra.Command, args []string) error { return b.run(e, cmd, args[0]) },
+	}
+	f := cmd.Flags()
+	f.StringVar(&b.file, "budget", "", "the file with the limits")
+	f.StringVar(&b.baseline, "baseline", "", "the session that growth is measured against")
+	f.StringVar(&b.format, "format", "text", "text, json, junit (test results), github (annotations), markdown")
+	return cmd
+}
+
+func (b *budgetFlags) run(e *environment, cmd *cobra.Command, path string) error {
+	if b.file == "" {
+		return usage("check needs --budget FILE: see %s --help", cmd.CommandPath())
+	}
+	if !slices.Contains(budget.Formats(), b.format) {
+		return exit(exitUsage, report.Unknown("--format", b.format, budget.Formats()))
+	}
+	text, err := readBudget(b.file)
+	if err != nil {
+		return err
+	}
+	limits, err := budget.Parse(text)
+	if err != nil {
+		return usage("%s: %w", b.file, err)
+	}
+	s, err := session.Open(path)
+	if err != nil {
+		return readError(err)
+	}
+	defer s.Close()
+	var old *session.Session
+	if b.baseline != "" {
+		if old, err = session.Open(b.baseline); err != nil {
+			return readError(err)
+		}
+		defer old.Close()
+	}
+	verdicts, err := limits.Judge(cmd.Context(), s, old)
+	if err != nil {
+		return readError(err)
+	}
+	if err := budget.Write(e.stdout, b.format, verdicts); err != nil {
+		return written(err)
+	}
+	switch {
+	case budget.Count(verdicts, budget.Broken) > 0:
+		return statusError(exitBroken)
+	case budget.Count(verdicts, budget.Unknown) > 0:
+		return statusError(exitUnknown)
+	}
+	return nil
+}
+
+func readBudget(path string) (string, error) {
+	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", usage("budget %s: no such file", path)
+	}
+	if err != nil {
+		return "", exit(exitUnreadable, fmt.Errorf("budget: %w", err))
+	}
+	defer f.Close() // nothing was written
+	text, err := io.ReadAll(io.LimitReader(f, maxBudget+1))
+	switch {
+	case err != nil:
+		return "", exit(exitUnreadable, fmt.Errorf("budget: %w", err))
+	case len(text) > maxBudget:
+		return "", usage("budget %s has more than %d bytes", path, maxBudget)
+	}
+	return string(text), nil
+}
