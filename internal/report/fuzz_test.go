@@ -50,11 +50,22 @@ func showAll(path string) {
 	}
 	defer s.Close()
 	analysis.Check(s)
-	for _, filter := range []analysis.Selection{{}, {Processes: []session.ProcessID{1}, From: 1}, {Threads: []session.ThreadID{2}}} {
-		src, err := analysis.Open(s, filter)
+	selections := []analysis.Selection{{}, {Processes: []session.ProcessID{1}, From: 1}, {Threads: []session.ThreadID{2}}}
+	for _, terms := range []analysis.Terms{
+		{Functions: []string{"/[A-M]/"}, Types: []string{"!string"}, MayMiss: true},
+		{Focus: []string{"!/Run/"}, Hide: []string{"/./"}, MayMiss: true},
+		{GCs: analysis.GCSpan{After: 1, To: 2}},
+	} {
+		if sel, err := terms.Select(s); err == nil {
+			selections = append(selections, sel)
+		}
+	}
+	for _, selection := range selections {
+		src, err := analysis.Open(s, selection)
 		if err != nil {
 			continue
 		}
+		exportAll(s, src, selection)
 		if summary, err := Summarize(src, Options{Top: 3}); err == nil {
 			for _, format := range []Format{FormatText, FormatJSON, FormatCSV} {
 				summary.Write(io.Discard, format, TextOptions{})
@@ -67,6 +78,31 @@ func showAll(path string) {
 					table.Write(io.Discard, FormatJSON, TextOptions{})
 				}
 			}
+		}
+	}
+}
+
+// exportAll has everything made that exporters and comparisons are made of.
+func exportAll(s *session.Session, src *analysis.Source, selection analysis.Selection) {
+	for _, view := range analysis.ComparedViews() {
+		analysis.Compare(src, src, view, "")
+	}
+	if samples, err := analysis.Samples(s, selection); err == nil {
+		samples.Each(func(x *analysis.Sample) error {
+			if x.Path >= 0 {
+				samples.Path(x.Path)
+			}
+			return nil
+		})
+		samples.Frames()
+	}
+	if d, err := analysis.Load(s); err == nil {
+		keys := d.Keys()
+		for i := range d.Sites {
+			keys.Site(i)
+		}
+		for i := range d.Lines {
+			keys.Line(i)
 		}
 	}
 }
