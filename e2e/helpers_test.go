@@ -26,6 +26,7 @@ func TestHelpers(t *testing.T) {
 			{"pattern", []string{"--time", "--memory", "--include", "System.*"}, 100},
 		} {
 			t.Run(tt.name+"/"+runtime.Name, func(t *testing.T) {
+				t.Parallel()
 				cmd := runtime.Command(dotnettest.Target(t, "Boxes", dotnettest.Options{}), "500")
 				cmd.Env = append(cmd.Env, tier0.env...) // what is optimized inlines some of them
 				r := record(t, cmd, tt.flags...)

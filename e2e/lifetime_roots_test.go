@@ -40,6 +40,7 @@ func TestLifetimeRoots(t *testing.T) {
 	for _, w := range lifetimeWays {
 		for _, runtime := range in.Runtimes() {
 			t.Run(w.name+"/"+runtime.Name, func(t *testing.T) {
+				t.Parallel()
 				target := runtime.Command(dotnettest.Target(t, "LifetimeRoots", w.options), "100")
 				target.Env = append(append(target.Env, largeBudget), w.env...)
 				r := mustRecord(t, target, "--lifetime", "--roots", "every")

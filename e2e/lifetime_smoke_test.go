@@ -52,6 +52,7 @@ func TestLifetimeSmoke(t *testing.T) {
 	for _, runtime := range in.Runtimes() {
 		for _, w := range []way{tiered, serverGC} {
 			t.Run(runtime.Name+"/"+w.name, func(t *testing.T) {
+				t.Parallel()
 				cmd := runtime.Command(dll)
 				cmd.Env = append(cmd.Env, w.env...)
 				r := mustRecord(t, cmd, "--lifetime")

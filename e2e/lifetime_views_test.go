@@ -102,6 +102,7 @@ func TestLifetimeTruth(t *testing.T) {
 	for _, w := range lifetimeWays {
 		for _, runtime := range in.Runtimes() {
 			t.Run(w.name+"/"+runtime.Name, func(t *testing.T) {
+				t.Parallel()
 				r, truth, gcs := recordLifetimes(t, runtime, w)
 				checkLifetimeView(t, r.session, truth)
 				checkAgesView(t, r.session, truth, len(gcs)+1)

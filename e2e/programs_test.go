@@ -32,6 +32,7 @@ func TestPrograms(t *testing.T) {
 		seed := *programsFirst + uint64(i)
 		for _, runtime := range in.Runtimes() {
 			t.Run(fmt.Sprintf("%d/%s", seed, runtime.Name), func(t *testing.T) {
+				t.Parallel()
 				dll := compileProgram(t, in, programs.Options{Seed: seed, Units: programUnits, Tame: runtime.Major() >= 9})
 				w := programWays[int(seed)%len(programWays)]
 				for _, flags := range [][]string{{"--time"}, {"--memory"}, {"--lifetime"}, {"--time", "--memory"}} {

@@ -30,6 +30,7 @@ func TestTimeLegacyExceptions(t *testing.T) {
 	}
 	for _, p := range all {
 		t.Run(p.name, func(t *testing.T) {
+			t.Parallel()
 			stacks := func(runtime dotnettest.Runtime, w way) map[string]begunEnded {
 				cmd := runtime.Command(p.dll, p.times)
 				cmd.Env = append(cmd.Env, w.env...)

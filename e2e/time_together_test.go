@@ -25,6 +25,7 @@ func TestTimeAndMemory(t *testing.T) {
 		for _, w := range tt.ways {
 			for _, runtime := range in.Runtimes() {
 				t.Run(strings.Join(append(tt.target, tt.flags...), " ")+"/"+w.name+"/"+runtime.Name, func(t *testing.T) {
+					t.Parallel()
 					cmd := runtime.Command(dotnettest.Target(t, tt.target[0], w.options), tt.target[1:]...)
 					cmd.Env = append(cmd.Env, w.env...)
 					r := mustRecord(t, cmd, tt.flags...)
@@ -59,6 +60,7 @@ func TestTimeAndMemoryCalls(t *testing.T) {
 	for _, target := range [][]string{{"TimeCalls", "300"}, {"TimeExceptions", "10"}} {
 		for _, runtime := range in.Runtimes() {
 			t.Run(target[0]+"/"+runtime.Name, func(t *testing.T) {
+				t.Parallel()
 				r := mustRecord(t, runtime.Command(dotnettest.Target(t, target[0], dotnettest.Options{}), target[1:]...), "--time", "--memory", "--lifetime")
 				checkTimeSums(t, r.session)
 				compareCalls(t, r, target[0]+".dll")

@@ -44,6 +44,7 @@ func TestTimeCalls(t *testing.T) {
 		for _, w := range tt.ways {
 			for _, runtime := range in.Runtimes() {
 				t.Run(strings.Join(tt.target, " ")+"/"+w.name+"/"+runtime.Name, func(t *testing.T) {
+					t.Parallel()
 					cmd := runtime.Command(dotnettest.Target(t, tt.target[0], w.options), tt.target[1:]...)
 					cmd.Env = append(cmd.Env, w.env...)
 					r := mustRecordTime(t, cmd, timeOnly...)

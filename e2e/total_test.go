@@ -46,6 +46,7 @@ func TestTotal(t *testing.T) {
 		for _, w := range tt.ways {
 			for _, runtime := range in.Runtimes() {
 				t.Run(strings.Join(tt.target, " ")+"/"+w.name+"/"+runtime.Name, func(t *testing.T) {
+					t.Parallel()
 					cmd := runtime.Command(dotnettest.Target(t, tt.target[0], dotnettest.Options{Unsafe: true}), tt.target[1:]...)
 					cmd.Env = append(cmd.Env, w.env...)
 					for _, total := range takeTotals(t, cmd, 1) {

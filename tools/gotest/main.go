@@ -1,11 +1,12 @@
-// Command gotest runs "go test" with its own arguments and prints what that prints; then it lists the tests that were
-// skipped, with their reasons, which "go test" says only of packages that fail. Its exit code is that of "go test".
+// Command gotest runs "go test" with its own arguments and prints what that prints; then it lists the tests that took longest, and
+// those that were skipped, with their reasons, which "go test" says only of packages that fail. Its exit code is that of "go test".
 //
 //	gotest -timeout 40m ./...
 package main
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -20,6 +21,7 @@ import (
 // event is a line of "go test -json", as "go doc test2json" describes it.
 type event struct {
 	Action, Package, Test, Output string
+	Elapsed                       float64 // seconds, at the end of a test
 }
 
 func main() {
@@ -40,7 +42,7 @@ func run(args []string, w io.Writer) (int, error) {
 	if err := cmd.Start(); err != nil {
 		return 1, fmt.Errorf("starting go test: %w", err)
 	}
-	s := summary{output: map[string][]string{}, skipped: map[string][]string{}}
+	s := newSummary()
 	r := bufio.NewReader(out)
 	for {
 		line, err := r.ReadBytes('\n')
@@ -70,7 +72,16 @@ func run(args []string, w io.Writer) (int, error) {
 type summary struct {
 	output  map[string][]string // of tests that run, by package and test
 	skipped map[string][]string // tests by reason
+	took    map[string]float64  // seconds of a test, that of its parts which have none
+	parts   map[string]bool     // tests that have parts: they wait for them
 }
+
+func newSummary() summary {
+	return summary{map[string][]string{}, map[string][]string{}, map[string]float64{}, map[string]bool{}}
+}
+
+// slow is what a test takes that is listed, in seconds, and slowest how many are.
+const slow, slowest = 5, 20
 
 // line reads a line of go test. What is no event, such as a message of the compiler, is printed.
 func (s *summary) line(w io.Writer, line []byte) {
@@ -105,6 +116,21 @@ func (s *summary) line(w io.Writer, line []byte) {
 	case "pass":
 		delete(s.output, key)
 	}
+	if e.Test != "" && (e.Action == "pass" || e.Action == "fail") {
+		s.add(e)
+	}
+}
+
+// add counts the time of a test that has ended. Its parts have ended before it.
+func (s *summary) add(e event) {
+	for i, c := range e.Test {
+		if c == '/' {
+			s.parts[e.Package+" "+e.Test[:i]] = true
+		}
+	}
+	if whole, _, _ := strings.Cut(e.Test, "/"); !s.parts[e.Package+" "+e.Test] {
+		s.took[e.Package+" "+whole] += e.Elapsed
+	}
 }
 
 // reason is what a test says when it is skipped: "    x_test.go:12: why".
@@ -119,8 +145,18 @@ func reason(output []string) string {
 	return "it says no reason"
 }
 
-// print lists the skipped tests.
+// print lists the slowest tests and the skipped ones.
 func (s *summary) print(w io.Writer) {
+	names := slices.SortedFunc(maps.Keys(s.took), func(a, b string) int { return cmp.Or(cmp.Compare(s.took[b], s.took[a]), cmp.Compare(a, b)) })
+	for i, name := range names[:min(slowest, len(names))] {
+		if s.took[name] < slow {
+			break
+		}
+		if i == 0 {
+			fmt.Fprintln(w, "slowest, in seconds, parts that ran at the same time one after the other:")
+		}
+		fmt.Fprintf(w, "%8.1f %s\n", s.took[name], name)
+	}
 	for _, why := range slices.Sorted(maps.Keys(s.skipped)) {
 		tests := s.skipped[why]
 		fmt.Fprintf(w, "skipped: %s\n    %s\n", why, strings.Join(tests, " "))

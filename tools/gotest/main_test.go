@@ -6,9 +6,9 @@ import (
 	"testing"
 )
 
-// TestSummary: what failed is printed whole, what passed is not, and what was skipped is listed by reason.
+// TestSummary: what failed is printed whole, what passed is not, and what was slow or skipped is listed.
 func TestSummary(t *testing.T) {
-	s := summary{output: map[string][]string{}, skipped: map[string][]string{}}
+	s := newSummary()
 	var b bytes.Buffer
 	for line := range strings.Lines(`{"Action":"build-output","Output":"x.go:1: no\n"}
 {"Action":"output","Package":"p","Test":"A","Output":"=== RUN   A\n"}
@@ -19,7 +19,12 @@ func TestSummary(t *testing.T) {
 {"Action":"output","Package":"p","Test":"B","Output":"--- FAIL: B (0.00s)\n"}
 {"Action":"fail","Package":"p","Test":"B"}
 {"Action":"output","Package":"p","Test":"C","Output":"fine\n"}
-{"Action":"pass","Package":"p","Test":"C"}
+{"Action":"pass","Package":"p","Test":"C","Elapsed":4.9}
+{"Action":"pass","Package":"p","Test":"D/x/1","Elapsed":3}
+{"Action":"fail","Package":"p","Test":"D/x/2","Elapsed":2.5}
+{"Action":"pass","Package":"p","Test":"D/x","Elapsed":9}
+{"Action":"pass","Package":"p","Test":"D","Elapsed":9}
+{"Action":"pass","Package":"p","Test":"E","Elapsed":7}
 no event
 {"Action":"output","Package":"p","Test":"","Output":"PASS\n"}
 {"Action":"output","Package":"p","Test":"","Output":"FAIL\tp\t0.1s\n"}
@@ -27,7 +32,8 @@ no event
 		s.line(&b, []byte(line))
 	}
 	s.print(&b)
-	want := "x.go:1: no\n    b_test.go:8: wrong\n--- FAIL: B (0.00s)\nno event\nFAIL\tp\t0.1s\nskipped: needs an SDK: none\n    A\n"
+	want := "x.go:1: no\n    b_test.go:8: wrong\n--- FAIL: B (0.00s)\nno event\nFAIL\tp\t0.1s\n" +
+		"slowest, in seconds, parts that ran at the same time one after the other:\n     7.0 p E\n     5.5 p D\nskipped: needs an SDK: none\n    A\n"
 	if b.String() != want {
 		t.Errorf("it prints %q, want %q", b.String(), want)
 	}
