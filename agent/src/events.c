@@ -31,6 +31,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <string.h>
+#include <time.h>
 
 #define EVENT_SUSPEND_END 8u /* GCSuspendEEEnd_V1 */
 #define EVENT_SUSPEND_BEGIN 9u /* GCSuspendEEBegin_V1 */
@@ -40,7 +41,9 @@
 #define OWN_KEYWORD 1u
 #define SKIPS_SINCE 11u /* the version of .NET that can be asked not to walk */
 #define LONGEST_WAIT_NS UINT64_C(2000000000)
-#define STARTUP_NS UINT64_C(1000000000) /* a program without managed sources (EventSource.IsSupported) is past its start then */
+/* A program without managed sources (EventSource.IsSupported) is past its start when it has computed for so long. Not when so much time
+ * has passed: on a busy machine that can be before it has any, and what these allocate would be the program's. */
+#define STARTUP_NS UINT64_C(1000000000)
 
 enum { REGISTERED_RUNTIME = 1, REGISTERED_ALL };
 
@@ -226,6 +229,14 @@ void events_gc_started(void)
         __atomic_store_n(&clearing, 0, __ATOMIC_SEQ_CST);
 }
 
+/* Processor time of all threads. */
+static uint64_t computed_ns(void)
+{
+    struct timespec t = {0, 0};
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
 bool events_gc_finished(void)
 {
     bool told = __atomic_load_n(&cleared_by, __ATOMIC_ACQUIRE) == 0;
@@ -233,7 +244,7 @@ bool events_gc_finished(void)
         __atomic_store_n(&closing, 1, __ATOMIC_SEQ_CST); /* never again */
         restore();
     }
-    if (monotonic_ns() - arena.header->start_ns > STARTUP_NS)
+    if (computed_ns() > STARTUP_NS)
         __atomic_store_n(&registered, REGISTERED_ALL, __ATOMIC_SEQ_CST);
     return told;
 }
