@@ -15,25 +15,27 @@ func TestTimeTails(t *testing.T) {
 	for _, runtime := range dotnettest.NeedRuntimes(t, 8) {
 		dll := dotnettest.Target(t, "TimeTails", dotnettest.Options{Framework: dotnettest.Net8})
 		for _, w := range []way{timeTiered, timeOptimized, timeHurried} {
-			t.Run(w.name+"/"+runtime.Name, func(t *testing.T) {
-				cmd := runtime.Command(dll, itoa(levels))
-				cmd.Env = append(cmd.Env, w.env...)
-				r := record(t, cmd, timeOnly...)
-				if r.exit != 0 {
-					t.Fatalf("exit code %d\n%s%s", r.exit, r.stdout, r.stderr)
-				}
-				soundTime(t, r.session)
-				lost := losses(t, r.session)
-				if len(lost) != 1 || lost[session.LossCallsJumped].Events != jumps {
-					t.Errorf("lost %v, want %d calls that jumped", lost, jumps)
-				}
-				checkTails(t, r.session, levels)
-				for _, name := range []string{"summary", "functions", "calltree", "threads"} {
-					if text := run(t, "report", r.session, name).stdout; !strings.Contains(text, "2,000,003 calls: they ended by a jump") {
-						t.Errorf("%s does not say what jumped:\n%s", name, text)
+			for _, flags := range [][]string{timeOnly, byProbes} {
+				t.Run(w.name+"/"+runtime.Name+"/"+flags[len(flags)-1], func(t *testing.T) {
+					cmd := runtime.Command(dll, itoa(levels))
+					cmd.Env = append(cmd.Env, w.env...)
+					r := record(t, cmd, flags...)
+					if r.exit != 0 {
+						t.Fatalf("exit code %d\n%s%s", r.exit, r.stdout, r.stderr)
 					}
-				}
-			})
+					soundTime(t, r.session)
+					lost := losses(t, r.session)
+					if len(lost) != 1 || lost[session.LossCallsJumped].Events != jumps {
+						t.Errorf("lost %v, want %d calls that jumped", lost, jumps)
+					}
+					checkTails(t, r.session, levels)
+					for _, name := range []string{"summary", "functions", "calltree", "threads"} {
+						if text := run(t, "report", r.session, name).stdout; !strings.Contains(text, "2,000,003 calls: they ended by a jump") {
+							t.Errorf("%s does not say what jumped:\n%s", name, text)
+						}
+					}
+				})
+			}
 		}
 	}
 }

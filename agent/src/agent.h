@@ -543,6 +543,26 @@ void instrument_forget_module(uintptr_t module);
 hresult instrument_inlining(void *self, uintptr_t caller, uintptr_t callee, int32_t *should);
 hresult instrument_compiled(void *self, uintptr_t function_id, hresult status, int32_t safe_to_block);
 
+struct method *instrument_method(uintptr_t function_id, uint64_t value); /* what hooks and probes get; NULL: no memory */
+bool instrument_is_mine(uintptr_t module); /* is it none of the framework's? */
+bool instrument_may_include(const utf16 *name, uint32_t length);
+
+/* ── probes.c: probes in IL instead of hooks ────────────────────────────────────────────────────────────────── */
+
+extern bool probes_on;
+const struct method *probes_example(void); /* of function 2, also as an argument of probes */
+void probes_choose(void);
+void probes_install(void **callbacks);
+bool probes_init(void *info, bool by_rules); /* by_rules: they say what is included, in any module */
+void probes_close(void);
+void probes_compiled(uintptr_t function_id, uint64_t value);
+void probes_forget_module(uintptr_t module);
+uint32_t probes_size(const uint8_t *body, uint32_t size);         /* of the program's own body in the place of this one */
+uint32_t probes_old_offset(uint32_t function, uint32_t il);       /* the same of an offset in the IL of a function's body */
+void clrprof_probe_enter(void); /* what compiled code calls; not by C */
+void clrprof_probe_leave(void);
+void clrprof_probe_jump(void);
+
 /* ── os.c: what the operating system did meanwhile ──────────────────────────────────────────────────────────── */
 
 struct os_usage {

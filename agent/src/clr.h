@@ -35,6 +35,7 @@ struct guid {
 #define MONITOR_THREADS 0x200u
 #define MONITOR_ENTERLEAVE 0x1000u /* code that was compiled beforehand is not used */
 #define MONITOR_SUSPENDS 0x10000u
+#define MONITOR_CACHE_SEARCHES 0x20000u
 #define ENABLE_OBJECT_ALLOCATED 0x800000u
 #define ENABLE_STACK_SNAPSHOT 0x10000000u
 /* High word. */
@@ -56,9 +57,12 @@ struct guid {
 enum {
     CALLBACK_INITIALIZE = 3,
     CALLBACK_SHUTDOWN = 4,
+    CALLBACK_MODULE_LOAD_FINISHED = 14,
     CALLBACK_MODULE_UNLOAD_STARTED = 15,
     CALLBACK_MODULE_UNLOAD_FINISHED = 16,
+    CALLBACK_JIT_STARTED = 23,
     CALLBACK_JIT_FINISHED = 24,
+    CALLBACK_CACHE_SEARCH_STARTED = 25, /* JITCachedFunctionSearchStarted */
     CALLBACK_JIT_INLINING = 28,
     CALLBACK_THREAD_DESTROYED = 30,
     CALLBACK_RUNTIME_SUSPEND_STARTED = 42,
@@ -98,7 +102,10 @@ enum {
     INFO_GET_TOKEN_AND_METADATA = 19,
     INFO_GET_MODULE_META_DATA = 21,
     INFO_GET_IL_FUNCTION_BODY = 22,
+    INFO_GET_IL_ALLOCATOR = 23, /* GetILFunctionBodyAllocator */
+    INFO_SET_IL_FUNCTION_BODY = 24,
     INFO_FORCE_GC = 28,
+    INFO_SET_IL_CODE_MAP = 29, /* SetILInstrumentedCodeMap */
     INFO_DO_STACK_SNAPSHOT = 36,
     INFO_GET_FUNCTION_INFO2 = 38,
     INFO_GET_CLASS_ID_INFO2 = 41,
@@ -124,6 +131,14 @@ enum {
 
 #define METHOD_IMPL_ASYNC 0x2000u /* of the implementation flags of a method: corhdr.h, miAsync */
 
+#define EMIT_GET_TOKEN_FROM_SIG 23 /* of IMetaDataEmit */
+#define ALLOCATOR_ALLOC 3          /* of IMethodMalloc */
+#define OPEN_WRITE 1u              /* ofWrite */
+#define TOKEN_TYPE_DEF 0x02000000u
+#define TYPE_VISIBILITY 7u         /* of the flags of a type, tdVisibilityMask; from TYPE_IS_NESTED on it is nested */
+#define TYPE_IS_NESTED 2u
+#define IL_NO_OFFSET 0xFFFFFFF0u   /* in an IL map: from here on no offsets, but prologues and the like */
+
 /* Slots of IMetaDataImport. */
 enum {
     IMPORT_GET_SCOPE_PROPS = 10,
@@ -134,6 +149,11 @@ enum {
 
 struct clr_code_info { /* COR_PRF_CODE_INFO */
     uint64_t start, size;
+};
+
+struct clr_il_move { /* COR_IL_MAP */
+    uint32_t old_at, new_at;
+    int32_t exact;
 };
 
 struct clr_il_map { /* COR_DEBUG_IL_TO_NATIVE_MAP */
@@ -161,7 +181,7 @@ struct clr_event_provider { /* COR_PRF_EVENTPIPE_PROVIDER_CONFIG */
     const utf16 *filter;
 };
 
-extern const struct guid IID_UNKNOWN, IID_CLASS_FACTORY, IID_METADATA_IMPORT;
+extern const struct guid IID_UNKNOWN, IID_CLASS_FACTORY, IID_METADATA_IMPORT, IID_METADATA_EMIT;
 extern const struct guid IID_CALLBACKS[CALLBACK_INTERFACES];
 extern const struct guid IID_INFO9, IID_INFO12, IID_INFO14;
 

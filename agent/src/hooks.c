@@ -49,10 +49,16 @@ __asm__(HOOK_STUBS(clrprof, time_enter_hook, time_leave_hook, time_jump_hook)
         /* A function without code as the JIT makes it: rdi is the method. clrprof_bare is the same without probes. */
         STUB(clrprof_probed, PUSH(rbp) PUSH(r14) PUSH(r15) "lea 32(%rsp),%r15\nmov %rdi,%r14\nlea clrprof_enter(%rip),%rax\nmov %rdi,%rbp\ncall *%rax\n"
              "mov %rbp,%rdi\nlea 32(%rsp),%rsi\nlea clrprof_leave(%rip),%rcx\ncall *%rcx\n" POP(r15) POP(r14) POP(rbp))
+        /* The same with probes in its IL. */
+        STUB(clrprof_probed_il, PUSH(rbp) "mov %rsp,%rbp\n" PUSH(rbx) PUSH(rbx) "mov %rdi,%rbx\nlea clrprof_probe_enter(%rip),%rax\ncall *%rax\n"
+             "mov %rbx,%rdi\nlea clrprof_probe_leave(%rip),%rax\ncall *%rax\n" POP(rbx) POP(rbx) POP(rbp))
+        STUB(clrprof_bare_il, PUSH(rbp) "mov %rsp,%rbp\n" POP(rbp))
         STUB(clrprof_bare, PUSH(rbp) PUSH(r14) PUSH(r15) POP(r15) POP(r14) POP(rbp)));
 
 void clrprof_probed(const struct method *m);
 void clrprof_bare(const struct method *m);
+void clrprof_probed_il(const struct method *m);
+void clrprof_bare_il(const struct method *m);
 
 #define BATCHES 31u      /* the median of so many is taken */
 #define BATCH 400u       /* calls: shorter than a tick of the kernel's clock */
@@ -98,10 +104,11 @@ static void keep(struct probe *p, const struct timer *t, const struct wire_timin
 static uint64_t measure_bare(const struct method *m)
 {
     uint64_t took[BATCHES];
+    void (*bare)(const struct method *) = probes_on ? clrprof_bare_il : clrprof_bare;
     for (uint32_t b = 0; b < BATCHES; b++) {
         uint64_t begin = os_clock();
         for (uint32_t i = 0; i < BATCH; i++)
-            clrprof_bare(m);
+            bare(m);
         took[b] = (os_clock() - begin) * 1024 / BATCH;
     }
     return median(took, BATCHES);
@@ -110,20 +117,21 @@ static uint64_t measure_bare(const struct method *m)
 /* The probed function is called by an activation that is made here, as framework code calls an instrumented function. */
 void hooks_measure(struct timer *t, struct wire_timing *timings, struct wire_overhead *out)
 {
-    static const struct method probed = {.function = 2};
+    const struct method *probed = probes_example();
+    void (*call)(const struct method *) = probes_on ? clrprof_probed_il : clrprof_probed;
     struct wire_timing *x = &timings[1];
     struct probe warm = {.n = 0}, cold = {.n = 0};
     timings[0].function = 1;
     x->parent = 1;
-    x->function = probed.function;
+    x->function = probed->function;
     time_know(t, 2);
     *++t->top = (struct wire_activation){.caller_sp = UINTPTR_MAX - 8, .timing = 1, .flags = WIRE_ACTIVATION_BOUNDARY};
     for (uint32_t b = 0; b < BATCHES; b++) {
         uint64_t before = looks(t);
-        clrprof_probed(&probed);
+        call(probed);
         x->lead_elapsed = x->tail_elapsed = x->ended = 0;
         for (uint32_t i = 0; i < BATCH; i++)
-            clrprof_probed(&probed);
+            call(probed);
         keep(&warm, t, x, before, BATCH);
     }
     for (uint32_t i = 0; i < COLD_CALLS; i++) {
@@ -134,10 +142,10 @@ void hooks_measure(struct timer *t, struct wire_timing *timings, struct wire_ove
         flush(t->table, (t->mask + 1) * sizeof *t->table);
         flush(t, sizeof *t);
         t->clock->last = os_clock();
-        clrprof_probed(&probed);
+        call(probed);
         keep(&cold, t, x, before, 1);
     }
-    uint64_t bare = measure_bare(&probed), outside = median(warm.outside, warm.n);
+    uint64_t bare = measure_bare(probed), outside = median(warm.outside, warm.n);
     *out = (struct wire_overhead){median(warm.inside, warm.n), outside > bare ? outside - bare : 0, median(cold.inside, cold.n),
                                   median(cold.outside, cold.n)};
 }

@@ -5,7 +5,8 @@
  * whole, with a reason. The new body does what the old one did, and calls besides
  *
  *   enter(method)            before its first instruction,
- *   leave(method)            before each return, and before the arguments' last user in a call with the prefix tail.,
+ *   leave(method)            before each return,
+ *   jump(method)             before each call with the prefix tail., its arguments being computed,
  *   site_enter(argument)     before each call that the caller of this wants seen, its arguments being computed,
  *   site_leave(argument)     when it has returned. Calls with the prefix tail. have none of these two.
  *
@@ -33,8 +34,8 @@ enum il_result {
 
 struct il_probes {
     uint32_t signature; /* token of a StandAloneSig: static void (native int) */
-    uint64_t enter, leave, site_enter, site_leave; /* functions */
-    uint64_t method;                               /* the first two's argument */
+    uint64_t enter, leave, jump, site_enter, site_leave; /* functions */
+    uint64_t method;                                     /* the first three's argument */
     /* That of the probes around a call (call, callvirt, newobj, calli) with this token; 0: none. NULL: none at all. */
     uint64_t (*site)(void *context, uint32_t offset, uint8_t opcode, uint32_t token);
     void *context;
@@ -62,6 +63,8 @@ struct il_run {
 };
 /* How many there are, of which as many are written as there is room for. The last one is the end. */
 uint32_t il_runs(const struct il_work *w, struct il_run *runs, uint32_t room);
+/* The same for each instruction, and first the inserted begin. */
+uint32_t il_starts(const struct il_work *w, struct il_run *starts, uint32_t room);
 uint32_t il_old_offset(const struct il_run *runs, uint32_t n, uint32_t new_offset); /* inserted code: that of its instruction */
 
 /* ── il_read.c ──────────────────────────────────────────────────────────────────────────────────────────────── */
@@ -71,7 +74,7 @@ enum {
     IL_PREFIXED = 2,   /* that instruction has a prefix, and nothing may come between */
     IL_TARGET = 4,     /* of a branch */
     IL_LONG = 8,       /* a short branch that becomes a long one */
-    IL_LEAVES = 16,    /* leave comes before it */
+    IL_JUMPS = 16,     /* jump comes before it */
     IL_SITE = 32,      /* site_enter comes before it */
     IL_SITE_END = 64,  /* site_leave comes after it */
     IL_AFTER_TAIL = 128 /* the return of a call with tail. */

@@ -140,7 +140,7 @@ static enum il_result mark_call(struct il_work *w, const struct il_instruction *
     if (tail) {
         if (!is_call(i->op) || i->op == NEWOBJ || i->next >= w->code_bytes || w->code[i->next] != IL_RET)
             return IL_TAIL;
-        w->marks[first] |= IL_LEAVES;
+        w->marks[first] |= IL_JUMPS;
         w->marks[i->next] |= IL_AFTER_TAIL;
     } else if (is_call(i->op) && w->probes.site != NULL) {
         uint64_t argument = w->probes.site(w->probes.context, i->at, (uint8_t)i->op, il_u32(w->code + i->operand));

@@ -100,8 +100,8 @@ static void put_code(struct out *o, struct il_work *planned, const struct il_wor
         i = il_at(w, at);
         if (planned != NULL)
             planned->at[at] = o->n;
-        if ((marks & IL_LEAVES) != 0)
-            put_probe(o, w, w->probes.leave, w->probes.method);
+        if ((marks & IL_JUMPS) != 0)
+            put_probe(o, w, w->probes.jump, w->probes.method);
         if ((marks & IL_SITE) != 0)
             put_probe(o, w, w->probes.site_enter, w->sites[n_sites]);
         if (il_is_short_branch(i.op) || il_is_long_branch(i.op))
@@ -213,6 +213,18 @@ uint32_t il_runs(const struct il_work *w, struct il_run *runs, uint32_t room)
         apart = changed;
     }
     add_run(runs, room, &n, w->code_bytes, w->new_code_bytes);
+    return n;
+}
+
+uint32_t il_starts(const struct il_work *w, struct il_run *starts, uint32_t room)
+{
+    uint32_t n = 0;
+    struct il_instruction i;
+    add_run(starts, room, &n, 0, 0);
+    for (uint32_t at = 0; at < w->code_bytes; at = i.next) {
+        i = il_at(w, at);
+        add_run(starts, room, &n, at, w->at[at]);
+    }
     return n;
 }
 

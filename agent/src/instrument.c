@@ -204,6 +204,20 @@ static uint32_t known_module_class(uintptr_t module)
 
 /* ── functions ──────────────────────────────────────────────────────────────────────────────────────────────── */
 
+/* Can a rule include something whose name begins so? */
+bool instrument_may_include(const utf16 *name, uint32_t length)
+{
+    for (uint32_t i = 0; i < n_rules; i++) {
+        const struct rule *r = &rules[i];
+        uint32_t k = 0;
+        while (k < length && k < r->length && r->pattern[k] != '*' && r->pattern[k] == lower(name[k]))
+            k++;
+        if (r->include && (k == length || k == r->length || r->pattern[k] == '*'))
+            return true;
+    }
+    return false;
+}
+
 /* -1: a rule excludes it, 1: one includes it, 0: none is about it. */
 static int ask_rules(uintptr_t module, const uint8_t *names, const uint8_t *end)
 {
@@ -235,7 +249,7 @@ static bool is_small(uintptr_t module, uint32_t token)
     uint32_t bytes = 0;
     return small != 0 &&
            SLOT(info, INFO_GET_IL_FUNCTION_BODY, uintptr_t, uint32_t, const uint8_t **, uint32_t *)(info, module, token, &header, &bytes) >= 0 &&
-           bytes < small;
+           probes_size(header, bytes) < small;
 }
 
 static uint64_t class_by(uint32_t module, int by_rules)
@@ -287,7 +301,7 @@ static uint64_t class_of(uintptr_t function_id)
 
 /* ── what the runtime asks ──────────────────────────────────────────────────────────────────────────────────── */
 
-static struct method *make_method(uintptr_t function_id, uint64_t value)
+struct method *instrument_method(uintptr_t function_id, uint64_t value)
 {
     arena_lock();
     struct method *m = (struct method *)(uintptr_t)(map_get(&methods, function_id) & ~UINT64_C(1));
@@ -303,6 +317,11 @@ static struct method *make_method(uintptr_t function_id, uint64_t value)
     return m;
 }
 
+bool instrument_is_mine(uintptr_t module)
+{
+    return known_module_class(module) == MODULE_MINE;
+}
+
 /* Asked whenever the JIT is about to compile a function, each tier of it. */
 static uintptr_t map_function(uintptr_t function_id, void *data, int32_t *hook)
 {
@@ -311,7 +330,7 @@ static uintptr_t map_function(uintptr_t function_id, void *data, int32_t *hook)
     uint64_t value = function_value(function_id);
     struct method *m = NULL;
     if ((value & IS_HOOKED) != 0)
-        m = make_method(function_id, value);
+        m = instrument_method(function_id, value);
     if (value == 0 || (m == NULL && (value & IS_HOOKED) != 0))
         loss(WIRE_LOSS_NOT_HOOKED, 0, 0);
     *hook = m != NULL;
@@ -343,7 +362,10 @@ hresult instrument_compiled(void *self, uintptr_t function_id, hresult status, i
     (void)self;
     (void)safe_to_block;
     int saved_errno = errno;
-    if (status >= 0 && (function_value(function_id) & FUNCTION_IS_INSTRUMENTED) != 0 && !bodies_of_id(function_id))
+    uint64_t value = status < 0 ? 0 : function_value(function_id);
+    if ((value & FUNCTION_IS_INSTRUMENTED) != 0 && probes_on)
+        probes_compiled(function_id, value);
+    if ((value & FUNCTION_IS_INSTRUMENTED) != 0 && !bodies_of_id(function_id))
         loss(WIRE_LOSS_ARENA_FULL, 0, 0);
     errno = saved_errno;
     return HR_OK;
@@ -355,6 +377,7 @@ void instrument_forget_module(uintptr_t module)
         return;
     map_forget(&modules, module);
     map_drop(&methods, 1, 1);
+    probes_forget_module(module);
 }
 
 uint32_t instrument_init(void *profiler_info)
@@ -374,6 +397,8 @@ uint32_t instrument_init(void *profiler_info)
 #endif
     if (!map_init(&modules, 256, true) || !map_init(&methods, 4096, true))
         return WIRE_FAILURE_OUT_OF_MEMORY;
+    if (probes_on)
+        return probes_init(info, any_include) ? 0 : WIRE_FAILURE_OUT_OF_MEMORY;
     bool hooked = SLOT(info, INFO_SET_FUNCTION_ID_MAPPER2, void *, void *)(info, (void *)map_function, NULL) >= 0 &&
                   SLOT(info, INFO_SET_ENTER_LEAVE_HOOKS3, void *, void *, void *)(info, hooks[0], hooks[1], hooks[2]) >= 0;
     return hooked ? 0 : WIRE_FAILURE_HOOKS;
@@ -383,4 +408,5 @@ void instrument_close(void)
 {
     map_close(&modules);
     map_close(&methods);
+    probes_close();
 }

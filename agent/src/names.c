@@ -546,7 +546,7 @@ uint32_t function_of_id(uintptr_t function_id)
 
 /* ── bodies and instructions ────────────────────────────────────────────────────────────────────────────────── */
 
-static void put_il_map(struct record *r, uintptr_t start, uint8_t *scratch)
+static void put_il_map(struct record *r, uintptr_t start, uint32_t function, uint8_t *scratch)
 {
     uint32_t n = 0;
     struct clr_il_map *map = (struct clr_il_map *)(void *)scratch;
@@ -560,7 +560,7 @@ static void put_il_map(struct record *r, uintptr_t start, uint8_t *scratch)
     put_u32(r, n);
     for (uint32_t i = 0; i < n; i++) {
         put_u32(r, map[i].native_start);
-        put_u32(r, map[i].il);
+        put_u32(r, probes_old_offset(function, map[i].il));
     }
 }
 
@@ -578,7 +578,7 @@ static uint64_t body_of(uintptr_t start, uint64_t function, const struct clr_cod
         put_u64(&r, ranges[i].start);
         put_u64(&r, ranges[i].size);
     }
-    put_il_map(&r, start, scratch);
+    put_il_map(&r, start, ID(function), scratch);
     return insert(&bodies, start, &r, WIRE_RECORD_BODY, &last_body, function & COLLECTIBLE);
 }
 

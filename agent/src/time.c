@@ -928,6 +928,7 @@ void time_init(uint64_t most_timings)
 {
     struct wire_header *h = arena.header;
     uint64_t ticks, ns;
+    probes_choose();
     timings_init(most_timings);
     blocks_are_told = h->runtime_major == 9; /* seen on 9.0.7; not on 3.1.2, 8.0.33 and 10.0.12 */
     os_init();
@@ -963,7 +964,7 @@ void time_end(void)
 
 uint32_t time_event_mask(void)
 {
-    return MONITOR_ENTERLEAVE | MONITOR_JIT_COMPILATION | MONITOR_EXCEPTIONS | MONITOR_THREADS | MONITOR_MODULE_LOADS;
+    return (probes_on ? MONITOR_CACHE_SEARCHES : MONITOR_ENTERLEAVE) | MONITOR_JIT_COMPILATION | MONITOR_EXCEPTIONS | MONITOR_THREADS | MONITOR_MODULE_LOADS;
 }
 
 void time_install(void **callbacks)
@@ -979,4 +980,6 @@ void time_install(void **callbacks)
     callbacks[CALLBACK_CATCHER_ENTER] = (void *)catcher_enter;
     callbacks[CALLBACK_JIT_INLINING] = (void *)instrument_inlining;
     callbacks[CALLBACK_JIT_FINISHED] = (void *)instrument_compiled;
+    if (probes_on)
+        probes_install(callbacks);
 }

@@ -48,10 +48,11 @@
 #define WIRE_LOSS_STACKS 0x10u /* stacks that are (truncated) for lack of memory */
 #define WIRE_LOSS_AGES 0x11u /* objects that died without an age */
 #define WIRE_LOSS_UNREPORTED 0xfu /* boxes that the runtime does not report */
+#define WIRE_LOSS_NOT_PROBED 0x15u /* functions whose IL cannot be rewritten */
 #define WIRE_LOSS_ASYNC_NOT_HOOKED 0x12u /* runtime-async methods without probes */
 #define WIRE_LOSS_CALLS_CUT 0x13u /* calls that were taken for gone and then returned */
 #define WIRE_LOSS_WAITS 0x14u /* no memory for what the operating system did */
-#define WIRE_LOSS_COUNT 0x15u
+#define WIRE_LOSS_COUNT 0x16u
 #define WIRE_MAX_IL_MAP 0x2000u /* points of one body */
 #define WIRE_MAX_NAME 0x400u /* UTF-16 units of one name */
 #define WIRE_MAX_TYPE_ARGUMENTS 0x40u /* of one type or function */
@@ -193,12 +194,12 @@ struct wire_header {
     uint64_t gap_ticks; /* an interval without a context switch is shorter, MechanismGap */
     struct wire_overhead overhead; /* what the probes themselves take */
     struct wire_region_entry regions[13]; /* by Region */
-    struct wire_loss_entry losses[21]; /* by Loss */
+    struct wire_loss_entry losses[22]; /* by Loss */
     uint64_t walks; /* GCs at whose start the runtime walked generation 0, lifetime */
     uint64_t left_out; /* objects that the runtime allocated for events that the agent asked for: not the program's */
     uint64_t left_out_bytes; /* their heap bytes */
 };
-_Static_assert(sizeof(struct wire_header) == 1128, "layout");
+_Static_assert(sizeof(struct wire_header) == 1152, "layout");
 _Static_assert(offsetof(struct wire_header, magic) == 0, "layout");
 _Static_assert(offsetof(struct wire_header, version) == 8, "layout");
 _Static_assert(offsetof(struct wire_header, state) == 12, "layout");
@@ -229,9 +230,9 @@ _Static_assert(offsetof(struct wire_header, gap_ticks) == 144, "layout");
 _Static_assert(offsetof(struct wire_header, overhead) == 152, "layout");
 _Static_assert(offsetof(struct wire_header, regions) == 184, "layout");
 _Static_assert(offsetof(struct wire_header, losses) == 600, "layout");
-_Static_assert(offsetof(struct wire_header, walks) == 1104, "layout");
-_Static_assert(offsetof(struct wire_header, left_out) == 1112, "layout");
-_Static_assert(offsetof(struct wire_header, left_out_bytes) == 1120, "layout");
+_Static_assert(offsetof(struct wire_header, walks) == 1128, "layout");
+_Static_assert(offsetof(struct wire_header, left_out) == 1136, "layout");
+_Static_assert(offsetof(struct wire_header, left_out_bytes) == 1144, "layout");
 
 struct wire_ip {
     uint64_t address; /* the return address */

@@ -55,6 +55,7 @@ type runFlags struct {
 	snapshot               string
 	plan                   planFlags
 	mine                   []string // patterns of modules
+	probes                 string
 }
 
 func newRunCommand(e *environment) *cobra.Command {
@@ -101,6 +102,7 @@ func (r *runFlags) add(cmd *cobra.Command) {
 	f.IntVar(&r.top, "top", summaryTop, "rows in the lists of the summary")
 	r.plan.add(cmd)
 	f.StringSliceVar(&r.mine, "mine", nil, "modules that are your code, with * for any characters, beside those that are by themselves: the projects of the program's deps.json, or what lies beside it")
+	f.StringVar(&r.probes, "probes", probesHooks, "with --time: hooks (the runtime's, which refuses precompiled code), or il (experimental, with --instrument mine: in the code of the functions that are recorded)")
 	f.IntVar(&r.depth, "max-stack-depth", 0, "frames kept of one stack, at most 65536 (default 16384)")
 	f.StringVar(&r.limit, "memory-limit", "", "memory for the agent's tables in each process, such as 512M (default: a quarter of what the machine and the control group have, at most 8G)")
 }
@@ -244,7 +246,7 @@ func (r *runFlags) choose(changed func(string) bool) error {
 			return usage("--%s needs --lifetime", name)
 		}
 	}
-	for _, name := range []string{"instrument", "exclude-small"} {
+	for _, name := range []string{"instrument", "exclude-small", "probes"} {
 		if changed(name) && !r.time {
 			return usage("--%s needs --time", name)
 		}
@@ -253,6 +255,9 @@ func (r *runFlags) choose(changed func(string) bool) error {
 		return exit(exitUsage, err)
 	}
 	if err := r.plan.check(); err != nil {
+		return err
+	}
+	if err := r.checkProbes(); err != nil {
 		return err
 	}
 	if n, err := strconv.Atoi(r.roots); !slices.Contains(rootChoices, r.roots) && (err != nil || n < 1 || n > maxRootsEvery) {
@@ -298,11 +303,35 @@ func (r *runFlags) options(e *environment, command []string) (collect.Options, e
 	return collect.Options{
 		Launch: launch.Options{Command: command, MemoryLimit: limit, Nodes: mostNodes(memory()), StackDepth: r.depth, Environment: os.Environ(),
 			Lifetime: r.lifetime, FinalGC: r.finalGC, Roots: r.roots, Snapshot: r.snapshot,
-			Time: r.time, NoMemory: !r.memory, Instrument: r.plan.instrument, Small: r.plan.small, Rules: rules.Lines(),
+			Time: r.time, NoMemory: !r.memory, Instrument: r.plan.instrument, Probes: r.probesVariable(), Small: r.plan.small, Rules: rules.Lines(),
 			Agent: e.getenv("CLRPROF_AGENT")},
 		Output: r.output, Name: targetName(command), Force: r.force, Filter: rules,
 		Facts: facts, Begin: now, Group: r.followGroups(),
 	}, nil
+}
+
+// How calls are seen: by the runtime's hooks, or by probes in the IL of the functions that are recorded.
+const (
+	probesHooks = "hooks"
+	probesIL    = "il"
+)
+
+func (r *runFlags) checkProbes() error {
+	if names := []string{probesHooks, probesIL}; !slices.Contains(names, r.probes) {
+		return exit(exitUsage, report.Unknown("--probes", r.probes, names))
+	}
+	if r.probes == probesIL && r.plan.instrument != string(instrument.Mine) {
+		return usage("--probes il needs --instrument mine: calls into the framework are seen by hooks only")
+	}
+	return nil
+}
+
+// probesVariable is what the agent is told, which takes hooks if it is told nothing.
+func (r *runFlags) probesVariable() string {
+	if r.probes == probesHooks {
+		return ""
+	}
+	return r.probes
 }
 
 // followGroups is how much of what a control group allows is the agent's, unless the user said how much.
@@ -341,6 +370,9 @@ func (r *runFlags) set() map[string]any {
 	}
 	if r.time && r.plan.instrument != string(instrument.Boundary) {
 		set["instrument"] = r.plan.instrument
+	}
+	if r.time && r.probes != probesHooks {
+		set["probes"] = r.probes
 	}
 	if r.time && r.plan.small > 0 {
 		set["exclude_small"] = r.plan.small

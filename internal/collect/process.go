@@ -31,7 +31,7 @@ var lossReasons = [wire.LossCount]string{
 	wire.LossUnreported: session.LossUnreported, wire.LossStacks: session.LossStacks, wire.LossAges: session.LossAges,
 	wire.LossCallsFolded: session.LossCallsFolded, wire.LossCallsUnmatched: session.LossCallsUnmatched,
 	wire.LossClockBackwards: session.LossClockBackwards, wire.LossNotHooked: session.LossNotHooked,
-	wire.LossAsyncNotHooked: session.LossAsyncNotHooked, wire.LossCallsCut: session.LossCallsCut, wire.LossWaits: session.LossWaits,
+	wire.LossAsyncNotHooked: session.LossAsyncNotHooked, wire.LossNotProbed: session.LossNotProbed, wire.LossCallsCut: session.LossCallsCut, wire.LossWaits: session.LossWaits,
 }
 
 // lossEvents returns how often a loss happened. Losses of calls count these as objects.
@@ -39,7 +39,7 @@ func lossEvents(loss wire.Loss, l *wire.LossEntry) (events uint64, amount quanti
 	switch loss {
 	case wire.LossCallsFolded, wire.LossCallsUnmatched, wire.LossCallsCut:
 		return max(l.Events, l.Objects), quantity.Amount{}
-	case wire.LossClockBackwards, wire.LossNotHooked, wire.LossAsyncNotHooked, wire.LossWaits:
+	case wire.LossClockBackwards, wire.LossNotHooked, wire.LossAsyncNotHooked, wire.LossNotProbed, wire.LossWaits:
 		return l.Events, quantity.Amount{}
 	}
 	return l.Events, quantity.Amount{Allocations: quantity.Count(l.Objects), Bytes: quantity.Bytes(l.Bytes)}

@@ -44,6 +44,7 @@ const (
 	envTime       = "CLRPROF_TIME"       // 1: record calls and their times
 	envNoMemory   = "CLRPROF_NO_MEMORY"  // 1: no allocations
 	envInstrument = "CLRPROF_INSTRUMENT" // boundary, mine or all
+	envProbes     = "CLRPROF_PROBES"     // il: probes in the code of what is instrumented, not the runtime's hooks
 	envSmall      = "CLRPROF_SMALL"      // bytes of IL: smaller functions are not instrumented
 	envCollector  = "CLRPROF_COLLECTOR"  // 1: whoever reads the arenas locks their directory, so without a lock nobody does
 	envRules      = "CLRPROF_RULES"      // patterns that choose functions, one in a line, with their signs: +include, -exclude
@@ -51,7 +52,7 @@ const (
 
 // agentVariables are all that are meant for the agent.
 var agentVariables = []string{envArenas, envMemory, envNodes, envDepth, envLifetime, envFinalGC, envRoots, envSnapshot,
-	envTime, envNoMemory, envCollector, envInstrument, envSmall, envRules}
+	envTime, envNoMemory, envCollector, envInstrument, envProbes, envSmall, envRules}
 
 // Options tell how to start a target.
 type Options struct {
@@ -67,6 +68,7 @@ type Options struct {
 	Time        bool     // record calls and their times
 	NoMemory    bool     // with Time: no allocations
 	Instrument  string   // with Time: boundary, mine or all, as in the package instrument
+	Probes      string   // with Time: hooks or il; "": hooks
 	Small       int      // with Time: functions with less IL, in bytes, are not instrumented
 	Rules       []string // with Time: patterns with their signs, as in instrument.Rules.Lines
 	Agent       string   // path of the library, "": the embedded one
@@ -257,6 +259,9 @@ func timeEnvironment(o Options) []string {
 	}
 	if o.Instrument != "" {
 		env = append(env, envInstrument+"="+o.Instrument)
+	}
+	if o.Probes != "" {
+		env = append(env, envProbes+"="+o.Probes)
 	}
 	if o.Small > 0 {
 		env = append(env, envSmall+"="+strconv.Itoa(o.Small))

@@ -289,14 +289,14 @@ var agentParts = []struct {
 	lines int
 	files []string
 }{
-	{"core", 2300, []string{"agent.c", "agent.h", "clr.c", "clr.h", "map.c", "names.c", "threads.c"}},
+	{"core", 2330, []string{"agent.c", "agent.h", "clr.c", "clr.h", "map.c", "names.c", "threads.c"}},
 	{"memory", 700, []string{"arena.c"}},                 // what the agent takes, and leaves to others
 	{"guest", 500, []string{"thread_sets.c", "watch.c"}}, // what keeps it small, and lets it go
 	{"allocations", 1850, []string{"allocations.c", "recent.c", "recent.h", "stack.c", "code.c", "cfi.c", "above.c"}},
 	{"lifetime", 1950, []string{"lifetime.c", "heap.c", "survival.c", "snapshot.c", "changes.c", "events.c"}},
 	{"runtime", 300, []string{"helpers.c", "boxes.c"}}, // what is the runtime's own
-	{"time", 2370, []string{"time.c", "timings.c", "timings.h", "fold.c", "hooks.c", "os.c", "instrument.c"}},
-	{"probes", 630, []string{"il.h", "il_read.c", "il_write.c"}}, // the rewriter of IL, which knows nothing of the rest
+	{"time", 2390, []string{"time.c", "timings.c", "timings.h", "fold.c", "hooks.c", "os.c", "instrument.c"}},
+	{"probes", 1180, []string{"il.h", "il_read.c", "il_write.c", "probes.c"}}, // the first three are the rewriter, which knows nothing of the rest
 }
 
 func TestAgentBudget(t *testing.T) {

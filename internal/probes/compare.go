@@ -12,10 +12,10 @@ const ProbeStack = 2
 
 // Probes is what was to be inserted.
 type Probes struct {
-	Signature                          uint32
-	Enter, Leave, SiteEnter, SiteLeave uint64
-	Method                             uint64
-	Site                               func(offset, opcode int, token uint32) uint64 // nil: none
+	Signature                                uint32
+	Enter, Leave, Jump, SiteEnter, SiteLeave uint64
+	Method                                   uint64
+	Site                                     func(offset, opcode int, token uint32) uint64 // nil: none
 }
 
 // probe is the call of a function with an argument.
@@ -169,7 +169,7 @@ func (c *comparer) compareGroup(g group) error {
 	first := g.parts[0].at
 	c.at[first] = c.offset()
 	if g.tail {
-		if err := c.expect("leave before tail call", first, p.probe(p.Leave, p.Method)); err != nil {
+		if err := c.expect("jump", first, p.probe(p.Jump, p.Method)); err != nil {
 			return err
 		}
 	}

@@ -66,6 +66,7 @@ func arenaConstants() []Constant {
 		{"LOSS_STACKS", uint64(LossStacks), "stacks that are (truncated) for lack of memory"},
 		{"LOSS_AGES", uint64(LossAges), "objects that died without an age"},
 		{"LOSS_UNREPORTED", uint64(LossUnreported), "boxes that the runtime does not report"},
+		{"LOSS_NOT_PROBED", uint64(LossNotProbed), "functions whose IL cannot be rewritten"},
 		{"LOSS_ASYNC_NOT_HOOKED", uint64(LossAsyncNotHooked), "runtime-async methods without probes"},
 		{"LOSS_CALLS_CUT", uint64(LossCallsCut), "calls that were taken for gone and then returned"},
 		{"LOSS_WAITS", uint64(LossWaits), "no memory for what the operating system did"},

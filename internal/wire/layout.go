@@ -91,7 +91,9 @@ const (
 
 	LossWaits Loss = 20 // there was no memory for what the operating system did (time)
 
-	LossCount = 21
+	LossNotProbed Loss = 21 // functions whose IL cannot be rewritten: they are not instrumented (time)
+
+	LossCount = 22
 )
 
 // Generations of the GC heap, as the runtime numbers them (COR_PRF_GC_GENERATION).

@@ -1,0 +1,534 @@
+/* Probes in the IL of instrumented functions, in the place of the runtime's hooks: nothing else is touched, and all other
+ * code may stay precompiled.
+ *
+ * The IL belongs to a method, the calls to a function, of which a generic method has many. There the probe's own return
+ * address tells which one it is: it lies in a body of which the agent was told when it was compiled.
+ *
+ * A probed function has a frame pointer, since it calls an address that the JIT does not know (regalloc.cpp), so its
+ * caller's stack pointer and return address are where the hooks have them. OSR variants have frames of their own on top
+ * of the first version's: they contain only the end of a call, and what it is the end of follows from the stack pointer. */
+#include "agent.h"
+#include "il.h"
+#include "timings.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define KEPT_BYTES (64u * 1024u) /* of what is kept for rewritten methods, at once */
+#define MAX_BODIES 256u
+#define MAX_RANGES 8u
+#define MODULE_CONCERNED 1u
+#define MODULE_OTHER 2u
+
+struct probed { /* what the probes of a method get; never freed */
+    struct method method;
+    bool told;       /* the runtime speaks of the offsets of the program's own IL */
+    bool shared;     /* by functions: the probe's place tells which */
+    uint32_t size;   /* of the body that the program has */
+    uint32_t n_runs;
+    struct il_run runs[];
+};
+
+struct range { /* of a body of a function whose IL is shared */
+    uint64_t start, end;
+    uint64_t method; /* struct method, with bit 0 set if it can be unloaded */
+};
+
+struct free_work {
+    struct il_work work;
+    struct free_work *next;
+};
+
+bool probes_on;
+static void *info;
+static bool chosen_by_rules;
+static struct map modules;    /* ModuleID → MODULE_… */
+static struct map signatures; /* ModuleID → token */
+static struct map bodies;     /* address of rewritten IL → struct probed */
+static struct map functions;  /* id of the function → struct probed */
+static struct map places;     /* return address of a probe → struct method, with bit 0 set if it can be unloaded */
+static struct range *ranges;
+static uint32_t n_ranges, max_ranges;
+static struct free_work *free_works;
+static uint8_t *kept; /* the rest of a block */
+static uint32_t kept_bytes;
+
+/* What compiled code calls: the argument is in rdi. As functions of C they may change what those may. */
+__asm__(".pushsection .text\n.balign 32\n.hidden clrprof_probe_enter\n.globl clrprof_probe_enter\n.type clrprof_probe_enter,@function\n"
+        "clrprof_probe_enter:\nmov (%rsp),%rdx\nlea 16(%rbp),%rsi\njmp probes_enter\n.size clrprof_probe_enter,.-clrprof_probe_enter\n"
+        ".balign 32\n.hidden clrprof_probe_leave\n.globl clrprof_probe_leave\n.type clrprof_probe_leave,@function\n"
+        "clrprof_probe_leave:\nmov (%rsp),%rdx\nlea 16(%rbp),%rsi\nlea 8(%rsp),%rcx\njmp probes_leave\n"
+        ".size clrprof_probe_leave,.-clrprof_probe_leave\n"
+        ".balign 32\n.hidden clrprof_probe_jump\n.globl clrprof_probe_jump\n.type clrprof_probe_jump,@function\n"
+        "clrprof_probe_jump:\nmov (%rsp),%rdx\nlea 16(%rbp),%rsi\nlea 8(%rsp),%rcx\njmp probes_jump\n"
+        ".size clrprof_probe_jump,.-clrprof_probe_jump\n.popsection\n");
+
+void probes_enter(const struct probed *p, uintptr_t sp, uintptr_t place);
+void probes_leave(const struct probed *p, uintptr_t sp, uintptr_t place, uintptr_t own_sp);
+void probes_jump(const struct probed *p, uintptr_t sp, uintptr_t place, uintptr_t own_sp);
+
+/* ── at run time ────────────────────────────────────────────────────────────────────────────────────────────── */
+
+static COLD const struct method *find_place(uintptr_t place)
+{
+    int saved_errno = errno;
+    uint64_t method = 0;
+    arena_lock();
+    for (uint32_t i = n_ranges; i > 0 && method == 0; i--)
+        if (place - ranges[i - 1].start < ranges[i - 1].end - ranges[i - 1].start)
+            method = ranges[i - 1].method;
+    if (method != 0)
+        map_put(&places, place, method); /* else it is looked for again */
+    arena_unlock();
+    errno = saved_errno;
+    return (const struct method *)(uintptr_t)(method & ~UINT64_C(1));
+}
+
+static inline const struct method *method_at(const struct probed *p, uintptr_t place)
+{
+    if (LIKELY(!p->shared))
+        return &p->method;
+    const struct method *m = (const struct method *)(uintptr_t)(map_get(&places, place) & ~UINT64_C(1));
+    return m != NULL ? m : find_place(place);
+}
+
+void probes_enter(const struct probed *p, uintptr_t sp, uintptr_t place)
+{
+    const struct method *m = method_at(p, place);
+    if (UNLIKELY(m == NULL))
+        loss(WIRE_LOSS_NOT_HOOKED, 0, 0);
+    else
+        time_enter_hook(m, sp);
+}
+
+/* The caller's stack pointer of the call that ends. That of an ordinary frame is right; over that of an OSR variant lies no
+ * activation, and the innermost one that has begun outside of it is its function's. */
+static COLD uintptr_t find_caller_sp(const struct method *m, uintptr_t sp, uintptr_t own_sp)
+{
+    const struct wire_activation *a = current_timer->top;
+    while (a->caller_sp < sp)
+        a--;
+    if (a->caller_sp == sp)
+        return sp;
+    a = current_timer->top;
+    while (a->caller_sp <= own_sp)
+        a--;
+    return a->timing != 0 && timing_at(a->timing)->function == m->function ? a->caller_sp : sp;
+}
+
+static inline void end(const struct probed *p, uintptr_t sp, uintptr_t place, uintptr_t own_sp, void (*hook)(const struct method *, uintptr_t))
+{
+    const struct timer *t = current_timer;
+    if (UNLIKELY(t == NULL))
+        return;
+    const struct method *m = &p->method;
+    if (UNLIKELY(t->top->caller_sp != sp)) {
+        if ((m = method_at(p, place)) == NULL)
+            return;
+        sp = find_caller_sp(m, sp, own_sp);
+    }
+    hook(m, sp);
+}
+
+void probes_leave(const struct probed *p, uintptr_t sp, uintptr_t place, uintptr_t own_sp)
+{
+    end(p, sp, place, own_sp, time_leave_hook);
+}
+
+void probes_jump(const struct probed *p, uintptr_t sp, uintptr_t place, uintptr_t own_sp)
+{
+    end(p, sp, place, own_sp, time_jump_hook);
+}
+
+const struct method *probes_example(void)
+{
+    static const struct probed example = {.method = {.function = 2}};
+    return &example.method;
+}
+
+/* ── rewriting ──────────────────────────────────────────────────────────────────────────────────────────────── */
+
+static struct free_work *take_work(void)
+{
+    arena_lock();
+    struct free_work *w = free_works;
+    if (w != NULL)
+        free_works = w->next;
+    arena_unlock();
+    return w != NULL ? w : private_alloc(sizeof *w);
+}
+
+static void give_work(struct free_work *w)
+{
+    arena_lock();
+    w->next = free_works;
+    free_works = w;
+    arena_unlock();
+}
+
+/* With the lock held: memory that is never freed. NULL: there is none. */
+static void *keep(uint64_t bytes)
+{
+    bytes = (bytes + 15) & ~UINT64_C(15);
+    if (bytes > KEPT_BYTES / 4)
+        return private_alloc(bytes);
+    if (kept_bytes < bytes) {
+        uint8_t *block = private_alloc(KEPT_BYTES);
+        if (block == NULL)
+            return NULL;
+        kept = block;
+        kept_bytes = KEPT_BYTES;
+    }
+    uint8_t *p = kept;
+    kept += bytes;
+    kept_bytes -= (uint32_t)bytes;
+    return p;
+}
+
+/* The token of the probes' signature in a module, static void (native int). 0: it cannot be had. */
+static uint32_t signature_in(uintptr_t module)
+{
+    static const uint8_t signature[] = {0x00, 0x01, 0x01, 0x18};
+    uint32_t token = (uint32_t)map_get(&signatures, module);
+    void *emit = NULL;
+    if (token != 0)
+        return token;
+    if (SLOT(info, INFO_GET_MODULE_META_DATA, uintptr_t, uint32_t, const struct guid *, void **)(info, module, OPEN_WRITE, &IID_METADATA_EMIT, &emit) != HR_OK ||
+        emit == NULL)
+        return 0;
+    if (SLOT(emit, EMIT_GET_TOKEN_FROM_SIG, const uint8_t *, uint32_t, uint32_t *)(emit, signature, sizeof signature, &token) < 0)
+        token = 0;
+    com_release(emit);
+    arena_lock();
+    if (token != 0)
+        map_put(&signatures, module, token); /* else it is asked for again, and is the same */
+    arena_unlock();
+    return token;
+}
+
+/* The new IL, in memory that the runtime keeps. NULL: none. */
+static uint8_t *write_body(const struct il_work *w, uintptr_t module, uint32_t bytes)
+{
+    void *allocator = NULL;
+    if (SLOT(info, INFO_GET_IL_ALLOCATOR, uintptr_t, void **)(info, module, &allocator) < 0 || allocator == NULL)
+        return NULL;
+    uint8_t *body = ((uint8_t *(*)(void *, uint32_t))(*(void *const *const *)allocator)[ALLOCATOR_ALLOC])(allocator, bytes);
+    com_release(allocator);
+    if (body == NULL || ((uintptr_t)body & 3) != 0)
+        return NULL;
+    il_write(w, body);
+    return body;
+}
+
+/* Tells the runtime where the new IL is from: stack traces and debuggers speak of the program's own. The map is the runtime's
+ * from then on, which frees it, so it is of the process's heap. */
+static bool tell_map(const struct il_work *w, uintptr_t function_id)
+{
+    uint32_t n = il_starts(w, NULL, 0);
+    struct clr_il_move *moves = malloc(n * sizeof *moves);
+    struct il_run *starts = malloc(n * sizeof *starts);
+    bool told = false;
+    if (moves != NULL && starts != NULL) {
+        il_starts(w, starts, n);
+        for (uint32_t i = 0; i < n; i++)
+            moves[i] = (struct clr_il_move){starts[i].old_at, starts[i].new_at, 1};
+        told = SLOT(info, INFO_SET_IL_CODE_MAP, uintptr_t, int32_t, uint32_t, const struct clr_il_move *)(info, function_id, 0, n, moves) >= 0;
+    }
+    if (!told)
+        free(moves);
+    free(starts);
+    return told;
+}
+
+/* What the probes get, which may be one thing for many functions. */
+static struct probed *keep_probed(const struct il_work *w, const struct method *m, bool shared)
+{
+    uint32_t n = il_runs(w, NULL, 0);
+    arena_lock();
+    struct probed *p = keep(sizeof *p + n * sizeof *p->runs);
+    arena_unlock();
+    if (p != NULL) {
+        *p = (struct probed){.method = *m, .shared = shared, .size = w->size, .n_runs = n};
+        il_runs(w, p->runs, n);
+    }
+    return p;
+}
+
+/* NULL: it cannot be done. Two threads may do it for two functions of one method: then either body is right. */
+static struct probed *rewrite(uintptr_t module, uint32_t token, const uint8_t *body, uint32_t size, const struct method *m, uint64_t collectible, bool shared, uintptr_t function_id)
+{
+    struct il_probes probes = {.signature = signature_in(module), .enter = (uintptr_t)clrprof_probe_enter, .leave = (uintptr_t)clrprof_probe_leave,
+                               .jump = (uintptr_t)clrprof_probe_jump};
+    struct free_work *w = probes.signature == 0 ? NULL : take_work();
+    struct probed *p = NULL;
+    uint32_t bytes;
+    if (w == NULL)
+        return NULL;
+    if (il_plan(&w->work, body, size, &probes, &bytes) == IL_DONE && (p = keep_probed(&w->work, m, shared)) != NULL) {
+        w->work.probes.method = (uintptr_t)p;
+        const uint8_t *new = write_body(&w->work, module, bytes);
+        arena_lock();
+        bool known = new != NULL && map_put(&bodies, (uintptr_t)new, (uintptr_t)p | collectible);
+        arena_unlock();
+        if (!known || SLOT(info, INFO_SET_IL_FUNCTION_BODY, uintptr_t, uint32_t, const uint8_t *)(info, module, token, new) < 0)
+            p = NULL;
+        else
+            p->told = tell_map(&w->work, function_id);
+    }
+    give_work(w);
+    return p;
+}
+
+/* Has the function, or its type, type arguments? If the runtime does not say: yes. */
+static bool is_generic(uintptr_t function_id, uintptr_t *module, uint32_t *token)
+{
+    uintptr_t class_id = 0, parent = 0, arguments[1];
+    uint32_t n = 0, type = 0;
+    if (SLOT(info, INFO_GET_FUNCTION_INFO2, uintptr_t, uintptr_t, uintptr_t *, uintptr_t *, uint32_t *, uint32_t, uint32_t *, uintptr_t *)(
+            info, function_id, 0, &class_id, module, token, 0, &n, arguments) < 0)
+        *module = 0;
+    if (n != 0 || class_id == 0)
+        return true;
+    return SLOT(info, INFO_GET_CLASS_ID_INFO2, uintptr_t, uintptr_t *, uint32_t *, uintptr_t *, uint32_t, uint32_t *, uintptr_t *)(
+               info, class_id, module, &type, &parent, 0, &n, arguments) < 0 ||
+           n != 0;
+}
+
+static struct probed *probed_at(const uint8_t *body)
+{
+    return (struct probed *)(uintptr_t)(map_get(&bodies, (uintptr_t)body) & ~UINT64_C(1));
+}
+
+static bool put_probes(uintptr_t function_id, uint64_t value, const struct method *m)
+{
+    uintptr_t module = 0;
+    uint32_t token = 0, size = 0;
+    const uint8_t *body = NULL;
+    uint64_t collectible = (value & FUNCTION_IS_COLLECTIBLE) != 0;
+    bool shared = is_generic(function_id, &module, &token);
+    if (module == 0 ||
+        SLOT(info, INFO_GET_IL_FUNCTION_BODY, uintptr_t, uint32_t, const uint8_t **, uint32_t *)(info, module, token, &body, &size) < 0 || body == NULL)
+        return false;
+    struct probed *p = probed_at(body);
+    if (p == NULL)
+        p = rewrite(module, token, body, size, m, collectible, shared, function_id);
+    if (p == NULL || (!p->shared && p->method.function != m->function))
+        return false;
+    arena_lock();
+    bool known = map_put(&functions, m->function, (uintptr_t)p | collectible);
+    arena_unlock();
+    return known;
+}
+
+static hresult jit_started(void *self, uintptr_t function_id, int32_t safe_to_block)
+{
+    (void)self;
+    (void)safe_to_block;
+    int saved_errno = errno;
+    uint64_t value = recording_is_over() ? FUNCTION_IS_HELPER : function_value(function_id);
+    if (value == 0) {
+        loss(WIRE_LOSS_NOT_HOOKED, 0, 0);
+    } else if ((value & FUNCTION_IS_INSTRUMENTED) != 0) {
+        const struct method *m = instrument_method(function_id, value);
+        if (m == NULL)
+            loss(WIRE_LOSS_NOT_HOOKED, 0, 0);
+        else if (!put_probes(function_id, value, m))
+            loss(WIRE_LOSS_NOT_PROBED, 0, 0);
+    }
+    errno = saved_errno;
+    return HR_OK;
+}
+
+static bool rules_may_include(const utf16 *name, uint32_t length) /* of a path: the file's name */
+{
+    uint32_t from = length;
+    while (from > 0 && name[from - 1] != '/')
+        from--;
+    return instrument_may_include(name + from, length - from);
+}
+
+/* Can rules include functions of a module? Its types decide, but for nested ones, whose names begin like those around them. */
+static bool may_have_some(uintptr_t module)
+{
+    utf16 name[WIRE_MAX_NAME];
+    uint32_t length = 0, flags = 0, base, type = TOKEN_TYPE_DEF;
+    uintptr_t assembly;
+    const uint8_t *loaded;
+    void *import = NULL;
+    if (SLOT(info, INFO_GET_MODULE_INFO2, uintptr_t, const uint8_t **, uint32_t, uint32_t *, utf16 *, uintptr_t *, uint32_t *)(
+            info, module, &loaded, WIRE_MAX_NAME, &length, name, &assembly, &flags) < 0 ||
+        length == 0 || length > WIRE_MAX_NAME || rules_may_include(name, length - 1) ||
+        SLOT(info, INFO_GET_MODULE_META_DATA, uintptr_t, uint32_t, const struct guid *, void **)(info, module, 0, &IID_METADATA_IMPORT, &import) != HR_OK ||
+        import == NULL)
+        return true;
+    bool some = false;
+    while (!some && SLOT(import, IMPORT_GET_TYPE_DEF_PROPS, uint32_t, utf16 *, uint32_t, uint32_t *, uint32_t *, uint32_t *)(
+                        import, ++type, name, WIRE_MAX_NAME, &length, &flags, &base) >= 0)
+        some = (flags & TYPE_VISIBILITY) < TYPE_IS_NESTED &&
+               (length == 0 || length > WIRE_MAX_NAME || instrument_may_include(name, length - 1));
+    com_release(import);
+    return some;
+}
+
+/* Precompiled code of a module with instrumented functions has no probes, and that of others of them may be part of it. */
+static bool is_concerned(uintptr_t module)
+{
+    if (!chosen_by_rules)
+        return instrument_is_mine(module);
+    uint64_t known = map_get(&modules, module);
+    if (known == 0) {
+        known = may_have_some(module) ? MODULE_CONCERNED : MODULE_OTHER;
+        arena_lock();
+        map_put(&modules, module, known); /* else it is looked at again */
+        arena_unlock();
+    }
+    return known == MODULE_CONCERNED;
+}
+
+static hresult search_started(void *self, uintptr_t function_id, int32_t *use)
+{
+    (void)self;
+    int saved_errno = errno;
+    uintptr_t class_id, module = 0;
+    uint32_t token;
+    if (!recording_is_over() &&
+        SLOT(info, INFO_GET_FUNCTION_INFO, uintptr_t, uintptr_t *, uintptr_t *, uint32_t *)(info, function_id, &class_id, &module, &token) >= 0 &&
+        module != 0 && is_concerned(module))
+        *use = 0;
+    errno = saved_errno;
+    return HR_OK;
+}
+
+/* The signature is best added to a module's metadata before anybody reads them. */
+static hresult module_loaded(void *self, uintptr_t module, hresult status)
+{
+    (void)self;
+    int saved_errno = errno;
+    if (status >= 0 && !recording_is_over() && is_concerned(module))
+        signature_in(module);
+    errno = saved_errno;
+    return HR_OK;
+}
+
+/* ── compiled code ──────────────────────────────────────────────────────────────────────────────────────────── */
+
+/* With the lock held. */
+static bool add_range(uint64_t start, uint64_t size, uint64_t method)
+{
+    if (n_ranges == max_ranges) {
+        uint32_t more = max_ranges == 0 ? 1024 : 2 * max_ranges;
+        struct range *r = private_alloc(more * sizeof *r);
+        if (r == NULL)
+            return false;
+        if (n_ranges != 0) {
+            memcpy(r, ranges, n_ranges * sizeof *r);
+            private_free(ranges, max_ranges * sizeof *r);
+        }
+        ranges = r;
+        max_ranges = more;
+    }
+    ranges[n_ranges++] = (struct range){start, start + size, method};
+    return true;
+}
+
+static bool is_known(uint64_t start)
+{
+    for (uint32_t i = n_ranges; i > 0; i--)
+        if (ranges[i - 1].start == start)
+            return true;
+    return false;
+}
+
+static bool add_body(uintptr_t start, uint64_t method)
+{
+    struct clr_code_info parts[MAX_RANGES];
+    uint32_t n = 0;
+    bool room = true;
+    if (SLOT(info, INFO_GET_CODE_INFO4, uintptr_t, uint32_t, uint32_t *, struct clr_code_info *)(info, start, MAX_RANGES, &n, parts) < 0)
+        return true;
+    arena_lock();
+    for (uint32_t i = 0; i < n && i < MAX_RANGES; i++)
+        room = room && (is_known(parts[i].start) || add_range(parts[i].start, parts[i].size, method));
+    arena_unlock();
+    return room;
+}
+
+void probes_compiled(uintptr_t function_id, uint64_t value)
+{
+    uintptr_t starts[MAX_BODIES];
+    uint32_t n = 0;
+    const struct probed *p = (const struct probed *)(uintptr_t)(map_get(&functions, (uint32_t)value) & ~UINT64_C(1));
+    if (p == NULL || !p->shared)
+        return;
+    uint64_t method = (uintptr_t)instrument_method(function_id, value) | ((value & FUNCTION_IS_COLLECTIBLE) != 0);
+    if (method < 2 || SLOT(info, INFO_GET_NATIVE_CODE_STARTS, uintptr_t, uintptr_t, uint32_t, uint32_t *, uintptr_t *)(
+                          info, function_id, 0, MAX_BODIES, &n, starts) < 0)
+        return;
+    for (uint32_t i = 0; i < n && i < MAX_BODIES; i++)
+        if (!add_body(starts[i], method))
+            loss(WIRE_LOSS_NOT_HOOKED, 0, 0);
+}
+
+uint32_t probes_size(const uint8_t *body, uint32_t size)
+{
+    const struct probed *p = probes_on ? probed_at(body) : NULL;
+    return p == NULL ? size : p->size;
+}
+
+uint32_t probes_old_offset(uint32_t function, uint32_t il)
+{
+    if (!probes_on || il >= IL_NO_OFFSET)
+        return il;
+    const struct probed *p = (const struct probed *)(uintptr_t)(map_get(&functions, function) & ~UINT64_C(1));
+    return p == NULL || p->told ? il : il_old_offset(p->runs, p->n_runs, il);
+}
+
+/* With the lock held: what can be unloaded is forgotten, as in names.c. */
+void probes_forget_module(uintptr_t module)
+{
+    if (!probes_on)
+        return;
+    map_forget(&signatures, module);
+    map_forget(&modules, module);
+    map_drop(&bodies, 1, 1);
+    map_drop(&functions, 1, 1);
+    map_drop(&places, 1, 1);
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < n_ranges; i++)
+        if ((ranges[i].method & 1) == 0)
+            ranges[n++] = ranges[i];
+    n_ranges = n;
+}
+
+/* ── begin and end ──────────────────────────────────────────────────────────────────────────────────────────── */
+
+void probes_choose(void)
+{
+    const char *probes = getenv("CLRPROF_PROBES"), *mode = getenv("CLRPROF_INSTRUMENT");
+    /* The optimizing JIT of .NET Core 3.1 loses the IL offsets of calls of which a probe takes the result from the stack. */
+    probes_on = probes != NULL && strcmp(probes, "il") == 0 && mode != NULL && strcmp(mode, "mine") == 0 && arena.header->runtime_major >= 5;
+}
+
+void probes_install(void **callbacks)
+{
+    callbacks[CALLBACK_MODULE_LOAD_FINISHED] = (void *)module_loaded;
+    callbacks[CALLBACK_JIT_STARTED] = (void *)jit_started;
+    callbacks[CALLBACK_CACHE_SEARCH_STARTED] = (void *)search_started;
+}
+
+bool probes_init(void *profiler_info, bool by_rules)
+{
+    info = profiler_info;
+    chosen_by_rules = by_rules;
+    return map_init(&signatures, 64, true) && map_init(&modules, 64, true) && map_init(&bodies, 1024, true) && map_init(&functions, 1024, true) && map_init(&places, 1024, true);
+}
+
+void probes_close(void)
+{
+    map_close(&signatures);
+    map_close(&modules);
+    map_close(&bodies);
+    map_close(&functions);
+    map_close(&places);
+}
