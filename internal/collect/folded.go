@@ -12,17 +12,32 @@ import (
 	"github.com/clrprof/clrprof/internal/wire"
 )
 
-// folds is the inclusive time of folded calls that belongs to a row.
+// folds is the inclusive time of folded calls that belongs to a row. Where paths have run out there are as many as timings.
 type folds struct {
-	row     int32
-	sum     wire.Inclusive // of the whole run: room for one sync
-	open    uint64         // of it: ticks of which it is not known whether the thread had a processor
-	counted session.TimingInclusive
+	row   int32
+	waits int32  // index in waits; none
+	open  uint64 // of the sum: ticks of which it is not known whether the thread had a processor
+
+	sum     inclusiveTicks // of the whole run: room for one sync
+	counted inclusive      // in earlier slices
+}
+
+// inclusiveTicks is wire.Inclusive without waits.
+type inclusiveTicks struct {
+	times, calls, elapsed, waited               uint64
+	eachCalls, eachElapsed, eachWaited, eachOff uint64
+}
+
+// inclusive is session.TimingInclusive without waits.
+type inclusive struct {
+	times, calls, eachCalls                           quantity.Count
+	elapsed, waited, eachElapsed, eachWaited, eachOff quantity.Nanoseconds
 }
 
 func (t *times) clearFolded() {
-	for i := range t.folds {
-		t.folds[i].sum, t.folds[i].open = wire.Inclusive{}, 0
+	for i := range t.folds.len() {
+		f := t.folds.at(i)
+		f.sum, f.open = inclusiveTicks{}, 0
 	}
 }
 
@@ -79,26 +94,31 @@ func (t *times) addInclusive(row int32, v *wire.Inclusive, open uint64) error {
 	if err := bounded(v.Times, v.Calls, v.Elapsed, v.Waited, v.EachCalls, v.EachElapsed, v.EachWaited, v.EachOff); err != nil {
 		return err
 	}
-	at, ok := t.atRow[row]
-	if !ok {
-		at = int32(len(t.folds))
-		t.atRow[row] = at
-		t.folds = append(t.folds, folds{row: row})
+	at := &t.rows.at(int(row)).folds
+	if *at == none {
+		*at = int32(t.folds.len())
+		t.folds.add(folds{row: row, waits: none})
 	}
-	f := &t.folds[at]
-	f.sum.Times += min(v.Times, v.Calls)
-	f.sum.Calls += v.Calls
-	f.sum.Elapsed += v.Elapsed
-	f.sum.Waited += min(v.Waited, v.Elapsed)
-	f.sum.EachCalls += v.EachCalls
-	f.sum.EachElapsed += v.EachElapsed
-	f.sum.EachWaited += min(v.EachWaited, v.EachElapsed)
-	f.sum.EachOff += min(v.EachOff, v.EachElapsed)
+	f := t.folds.at(int(*at))
+	f.sum.times += min(v.Times, v.Calls)
+	f.sum.calls += v.Calls
+	f.sum.elapsed += v.Elapsed
+	f.sum.waited += min(v.Waited, v.Elapsed)
+	f.sum.eachCalls += v.EachCalls
+	f.sum.eachElapsed += v.EachElapsed
+	f.sum.eachWaited += min(v.EachWaited, v.EachElapsed)
+	f.sum.eachOff += min(v.EachOff, v.EachElapsed)
 	f.open += open
-	if err := addWaits(&f.sum.Waits, &v.Waits); err != nil {
-		return err
+	if f.waits == none && (v.Waits != wire.Waits{} || open != 0) {
+		f.waits = int32(len(t.waits))
+		t.waits = append(t.waits, waits{})
 	}
-	return bounded(f.sum.Calls, f.sum.Elapsed, f.sum.EachCalls, f.sum.EachElapsed)
+	if f.waits != none {
+		if err := addWaits(&t.waits[f.waits].sum, &v.Waits); err != nil {
+			return err
+		}
+	}
+	return bounded(f.sum.calls, f.sum.elapsed, f.sum.eachCalls, f.sum.eachElapsed)
 }
 
 // runFolded adds what the calls of a thread that have not ended have passed up to now, as far as they are folded: once for each
@@ -150,42 +170,87 @@ func (t *times) runOne(c *wire.Clock, a *wire.Activation, n, caller *taken, open
 	return nil
 }
 
-// growFolded writes by how much the time of folded calls grew since the last sync.
+// growFolded writes by how much the time of folded calls grew since the last sync, in the order of timing.
 func (t *times) growFolded(r *Recorder, out *growth) error {
-	var rows []session.TimingInclusive
-	for i := range t.folds {
-		f := &t.folds[i]
-		total, err := t.inclusive(f)
+	var order []int32 // small, where rows are not
+	for i := range t.folds.len() {
+		_, grown, err := t.grownInclusive(t.folds.at(i))
 		if err != nil {
 			return err
 		}
-		grown, ok := inclusiveDifference(&total, &f.counted)
-		if !ok {
-			return fmt.Errorf("%w: folded calls of %+v after %+v", wire.ErrCorrupt, total, f.counted)
+		if grown != (session.TimingInclusive{}) {
+			order = append(order, int32(i))
 		}
-		if grown == (session.TimingInclusive{}) {
-			continue
+	}
+	id := func(i int32) session.TimingID { return t.rows.at(int(t.folds.at(int(i)).row)).id }
+	slices.SortFunc(order, func(a, b int32) int { return cmp.Compare(id(a), id(b)) })
+	var rows []session.TimingInclusive
+	for _, i := range order {
+		f := t.folds.at(int(i))
+		total, grown, err := t.grownInclusive(f)
+		if err != nil {
+			return err
 		}
-		f.counted = total
-		grown.Slice, grown.Timing = r.lastSlice+1, t.rows.at(int(f.row)).id
+		t.setCountedInclusive(f, &total)
+		grown.Slice, grown.Timing = r.lastSlice+1, id(i)
 		rows = append(rows, grown)
 		out.any = true
+		if len(rows) >= rowsAtOnce {
+			if err := r.w.InsertTimingInclusives(rows); err != nil {
+				return err
+			}
+			rows = rows[:0]
+		}
 	}
-	slices.SortFunc(rows, func(a, b session.TimingInclusive) int { return cmp.Compare(a.Timing, b.Timing) })
 	return r.w.InsertTimingInclusives(rows)
+}
+
+// grownInclusive returns the time of folded calls up to now, and by how much it grew since the last sync.
+func (t *times) grownInclusive(f *folds) (total, grown session.TimingInclusive, err error) {
+	if total, err = t.inclusive(f); err != nil {
+		return total, grown, err
+	}
+	before := t.countedInclusive(f)
+	grown, ok := inclusiveDifference(&total, &before)
+	if !ok {
+		err = fmt.Errorf("%w: folded calls of %+v after %+v", wire.ErrCorrupt, total, before)
+	}
+	return total, grown, err
+}
+
+// countedInclusive returns what earlier slices hold.
+func (t *times) countedInclusive(f *folds) session.TimingInclusive {
+	c := &f.counted
+	v := session.TimingInclusive{Times: c.times, Calls: c.calls, Elapsed: c.elapsed, Waited: c.waited,
+		EachCalls: c.eachCalls, EachElapsed: c.eachElapsed, EachWaited: c.eachWaited, EachOffCPU: c.eachOff}
+	if f.waits != none {
+		v.Waits = t.waits[f.waits].counted
+	}
+	return v
+}
+
+func (t *times) setCountedInclusive(f *folds, v *session.TimingInclusive) {
+	f.counted = inclusive{v.Times, v.Calls, v.EachCalls, v.Elapsed, v.Waited, v.EachElapsed, v.EachWaited, v.EachOffCPU}
+	if f.waits != none {
+		t.waits[f.waits].counted = v.Waits
+	}
 }
 
 // inclusive converts a sum.
 func (t *times) inclusive(f *folds) (session.TimingInclusive, error) {
-	v := session.TimingInclusive{Times: quantity.Count(f.sum.Times), Calls: quantity.Count(f.sum.Calls), EachCalls: quantity.Count(f.sum.EachCalls)}
+	v := session.TimingInclusive{Times: quantity.Count(f.sum.times), Calls: quantity.Count(f.sum.calls), EachCalls: quantity.Count(f.sum.eachCalls)}
+	var w wire.Waits
+	if f.waits != none {
+		w = t.waits[f.waits].sum
+	}
 	var err error
-	if v.Waits, err = t.clock.waits(&f.sum.Waits, f.open); err != nil {
+	if v.Waits, err = t.clock.waits(&w, f.open); err != nil {
 		return v, err
 	}
 	for _, x := range []struct {
 		to    *quantity.Nanoseconds
 		ticks uint64
-	}{{&v.Elapsed, f.sum.Elapsed}, {&v.Waited, f.sum.Waited}, {&v.EachElapsed, f.sum.EachElapsed}, {&v.EachWaited, f.sum.EachWaited}, {&v.EachOffCPU, f.sum.EachOff}} {
+	}{{&v.Elapsed, f.sum.elapsed}, {&v.Waited, f.sum.waited}, {&v.EachElapsed, f.sum.eachElapsed}, {&v.EachWaited, f.sum.eachWaited}, {&v.EachOffCPU, f.sum.eachOff}} {
 		if *x.to, err = t.clock.nanoseconds(x.ticks); err != nil {
 			return v, err
 		}

@@ -27,12 +27,11 @@ type times struct {
 	rows  pieces[timing] // the session's
 	known map[key]int32  // index in rows
 	fresh []session.Timing
-	sums  []counters      // by index in rows, of the whole run: room for one sync
-	waits []waits         // of the few rows in which the operating system acted
-	ended []ended         // since the last sync
-	noted pieces[uint64]  // by index in the arena: the digest of the extremes that are written
-	folds []folds         // inclusive times of folded calls, of few rows
-	atRow map[int32]int32 // their indexes, by that of the row
+	sums  []counters     // by index in rows, of the whole run: room for one sync
+	waits []waits        // of the few rows in which the operating system acted
+	ended []ended        // since the last sync
+	noted pieces[uint64] // by index in the arena: the digest of the extremes that are written
+	folds pieces[folds]  // inclusive times of folded calls
 	grown []session.TimingValue
 }
 
@@ -59,9 +58,10 @@ type key struct{ thread, node short }
 // timing is a timing of the session and what earlier slices hold of it.
 type timing struct {
 	id                 session.TimingID
+	waits              int32 // index in waits; none
 	calls, ended, made quantity.Count
 	elapsed, waited    quantity.Nanoseconds
-	waits              int32 // index in waits; none
+	folds              int32 // index in folds; none
 }
 
 // waits is what the operating system did in the intervals of a timing.
@@ -73,7 +73,7 @@ type waits struct {
 // none is no index.
 const none = -1
 
-func newTimes() times { return times{known: map[key]int32{}, atRow: map[int32]int32{}} }
+func newTimes() times { return times{known: map[key]int32{}} }
 
 // sync reads what is new of the arena's timings. The rows are those that were there before the log was read, so that the
 // log has what they refer to. In the last one of a process nothing is left for later.
@@ -199,7 +199,7 @@ func (t *times) row(r *Recorder, thread session.ThreadID, node session.NodeID) i
 		r.next.timing++
 		i = int32(t.rows.len())
 		t.known[k] = i
-		t.rows.add(timing{id: r.next.timing, waits: none})
+		t.rows.add(timing{id: r.next.timing, waits: none, folds: none})
 		t.fresh = append(t.fresh, session.Timing{ID: r.next.timing, Thread: thread, Node: node})
 	}
 	return i
