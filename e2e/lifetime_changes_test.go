@@ -21,6 +21,7 @@ func TestLifetimeChanges(t *testing.T) {
 	for _, w := range lifetimeWays {
 		for _, runtime := range in.Runtimes() {
 			t.Run(w.name+"/"+runtime.Name, func(t *testing.T) {
+				t.Parallel()
 				target := runtime.Command(dotnettest.Target(t, "LifetimeTruth", w.options), "1000")
 				target.Env = append(append(target.Env, largeBudget), w.env...)
 				r := mustRecord(t, target, "--lifetime")

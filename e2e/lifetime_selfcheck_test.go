@@ -42,6 +42,7 @@ func TestLifetimeSelfCheck(t *testing.T) {
 					continue
 				}
 				t.Run(c.name+"/"+what+"/"+runtime.Name, func(t *testing.T) {
+					t.Parallel()
 					selfCheck(t, runtime, agent, dll, c.env, what, "30")
 				})
 			}

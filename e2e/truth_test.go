@@ -276,6 +276,7 @@ func TestTwoRuns(t *testing.T) {
 			for _, runtime := range in.Runtimes() {
 				for _, mode := range []string{"--memory", "--lifetime"} {
 					t.Run(strings.Join([]string{target[0], w.name, runtime.Name, mode}, "/"), func(t *testing.T) {
+						t.Parallel()
 						var runs [2][]ownRow
 						var tables [2]made
 						for i := range runs {
