@@ -262,15 +262,16 @@ func TestHide(t *testing.T) {
 		if err != nil {
 			rt.Fatal(err)
 		}
-		for _, r := range have.Functions {
-			if sel.hidden[r.Function] && !onlyOutermost(shown, r.Function) {
-				rt.Errorf("function %d is shown, and not only as the outermost one", r.Function)
+		for id := range sel.hidden {
+			if sel.hidden[id] && !onlyOutermost(shown, id) {
+				rt.Errorf("function %d is shown, and not only as the outermost one", id)
 			}
 		}
 		for _, diff := range []string{
 			cmp.Diff(want.Types, have.Types), cmp.Diff(want.Threads, have.Threads), cmp.Diff(want.Processes, have.Processes),
 			cmp.Diff(sumOf(want.Functions, exclusiveOf), sumOf(have.Functions, exclusiveOf)),
 			cmp.Diff(withoutCalls(want.ThreadTimes), withoutCalls(have.ThreadTimes)),
+			cmp.Diff(callsOf(want.FunctionTimes, sel.hidden), callsOf(have.FunctionTimes, sel.hidden)),
 		} {
 			if diff != "" {
 				rt.Errorf("hide %s (-all +shown):\n%s", f.DisplayName(), diff)
@@ -296,10 +297,24 @@ func withoutCalls(rows []session.ThreadTime) map[session.ThreadID]q.Times {
 	return out
 }
 
-// onlyOutermost reports whether a function has values at roots of stacks alone.
+// callsOf are the calls of functions that are shown.
+func callsOf(rows []session.FunctionTime, hidden map[session.FunctionID]bool) map[session.FunctionID]q.Count {
+	out := map[session.FunctionID]q.Count{}
+	for _, r := range rows {
+		if !hidden[r.Function] && r.Calls > 0 {
+			out[r.Function] = r.Calls
+		}
+	}
+	return out
+}
+
+// onlyOutermost reports whether a function has values at roots of stacks alone, or in folded calls, which have no stacks.
 func onlyOutermost(d *Data, f session.FunctionID) bool {
-	for _, at := range d.siteNode {
-		if at >= 0 && d.Nodes[at].Function == f && d.tree.Parent[at] >= 0 {
+	stays := make([]bool, len(d.Nodes))
+	copy(stays, d.foldedNodes())
+	d.inclusives.each(func(_, timing int32, _ *session.TimingInclusive) { stays[d.timingNode[timing]] = true })
+	for _, at := range slices.Concat(d.siteNode, d.timingNode) {
+		if at >= 0 && d.Nodes[at].Function == f && d.tree.Parent[at] >= 0 && !stays[at] {
 			return false
 		}
 	}

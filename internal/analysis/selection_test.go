@@ -2,11 +2,13 @@ package analysis
 
 import (
 	"errors"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	q "github.com/clrprof/clrprof/internal/quantity"
 	"github.com/clrprof/clrprof/internal/session"
+	"github.com/clrprof/clrprof/internal/session/sessiontest"
 )
 
 // TestFit: a span of time is what it says, or refused with the shortest one that could be.
@@ -45,5 +47,35 @@ func TestFit(t *testing.T) {
 	}
 	if _, err := (Selection{From: 9 * s}).Fit(slices); !errors.Is(err, ErrNoSlice) {
 		t.Errorf("after the end: %v", err)
+	}
+}
+
+// TestSpanReadsItsSlices: what lies outside of a span is not even read, so damage there does not matter.
+func TestSpanReadsItsSlices(t *testing.T) {
+	b := sessiontest.Several()
+	last := len(b.SiteValues) - 1
+	at := b.Slices[b.SiteValues[last].Slice-1].Begin
+	if at == 0 {
+		t.Fatal("the last value is in the first slice")
+	}
+	b.SiteValues[last].Site = 999
+	path := filepath.Join(t.TempDir(), "s")
+	if err := b.Write(path); err != nil {
+		t.Fatal(err)
+	}
+	s, err := session.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	d, err := Load(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := d.SiteAmounts(); !errors.Is(err, session.ErrCorrupt) {
+		t.Errorf("the whole: %v", err)
+	}
+	if _, err := part(t, d, Selection{To: at}).SiteAmounts(); err != nil {
+		t.Errorf("the span before: %v", err)
 	}
 }
