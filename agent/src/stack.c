@@ -92,7 +92,7 @@ static bool may_have_child(uint32_t parent, uint32_t ip)
 {
     if (parent == 0 && ip == WIRE_IP_TRUNCATED)
         return true;
-    if (parent != 0 && parent == truncated_node)
+    if (parent != 0 && parent == __atomic_load_n(&truncated_node, __ATOMIC_RELAXED))
         return arena_has_room(ROOM_MODULES);
     return arena_has_room(ROOM_STACKS) && arena.header->regions[WIRE_REGION_NODES].used / sizeof(struct wire_node) < max_nodes;
 }
