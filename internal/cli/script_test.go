@@ -18,7 +18,8 @@ var tiny, _ = os.ReadFile("../clrmeta/testdata/tiny.dll")
 
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
-		"clrprof": func() { os.Exit(Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) },
+		"clrprof":   func() { os.Exit(Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) },
+		"manysites": func() { os.Exit(manySitesMain(os.Args[1:])) },
 	})
 }
 
