@@ -40,7 +40,7 @@ func TestManySites(t *testing.T) {
 		}
 	}
 	run(0, "manysites", "write", path, strconv.Itoa(sites))
-	run(100, "manysites", "complete", path)
+	run(120, "manysites", "complete", path)
 	for _, view := range []string{"summary", "functions", "calltree"} {
 		run(40, "clrprof", "report", path, view) // the nodes of stacks, or of the tree
 	}
