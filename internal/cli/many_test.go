@@ -22,6 +22,9 @@ func TestManySites(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
 	}
+	if raceDetector {
+		t.Skip("is about memory, of which the race detector takes several times as much")
+	}
 	sites := manySites
 	if n, err := strconv.Atoi(os.Getenv("CLRPROF_TEST_SITES")); err == nil {
 		sites = n
