@@ -116,9 +116,9 @@ func (o Options) explain(err error) error {
 	case errors.Is(err, fs.ErrNotExist):
 		return fmt.Errorf("%w: %s: no such file", ErrStart, command)
 	case statErr == nil && info.IsDir():
-		return fmt.Errorf("%w: %s is a folder", ErrStart, command)
+		return fmt.Errorf("%w: %s is a directory", ErrStart, command)
 	case errors.Is(err, fs.ErrPermission):
-		return fmt.Errorf("%w: %s is not executable", ErrStart, command)
+		return fmt.Errorf("%w: %s: permission denied: it is not executable", ErrStart, command)
 	}
 	return fmt.Errorf("%w: %w", ErrStart, err)
 }
