@@ -97,7 +97,7 @@ func TestSurroundings(t *testing.T) {
 		if r.exit != 0 || r.stdout != tt.want {
 			t.Errorf("%v: exit code %d, %q, want %q", tt.args, r.exit, r.stdout, tt.want)
 		}
-		for _, part := range []string{"runtime " + in.Newest().Name, "losses     0", "Functions allocating most memory", "clrprof report " + path + " calltree"} {
+		for _, part := range []string{"runtime " + in.Newest().Name, "losses     0", "Where your code allocates most", "clrprof report " + path + " calltree"} {
 			if !strings.Contains(r.stderr, part) {
 				t.Errorf("%v: the report has no %q:\n%s", tt.args, part, r.stderr)
 			}
