@@ -200,14 +200,9 @@ func (m *metric) parse(key, text string) (int64, error) {
 
 // parseBytes reads 10M, 10MB and 10 MiB, which are the same.
 func parseBytes(text string) (int64, error) {
-	number := strings.TrimSpace(strings.TrimRight(strings.ToUpper(text), "IB "))
-	factor := 1.0
-	for i, suffix := range []string{"K", "M", "G", "T"} {
-		if rest, ok := strings.CutSuffix(number, suffix); ok {
-			number, factor = strings.TrimSpace(rest), float64(int64(1)<<(10*(i+1)))
-		}
-	}
-	n, err := strconv.ParseFloat(number, 64)
+	number, shift := q.CutUnit(strings.TrimRight(text, " "))
+	factor := float64(int64(1) << shift)
+	n, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
 	if err == nil && !(n >= 0 && n*factor < math.MaxInt64) {
 		err = strconv.ErrRange
 	}

@@ -22,6 +22,7 @@ import (
 	"github.com/clrprof/clrprof/internal/collect"
 	"github.com/clrprof/clrprof/internal/instrument"
 	"github.com/clrprof/clrprof/internal/launch"
+	"github.com/clrprof/clrprof/internal/quantity"
 	"github.com/clrprof/clrprof/internal/report"
 	"github.com/clrprof/clrprof/internal/session"
 )
@@ -414,12 +415,7 @@ func memoryLimit(text string) (int64, error) {
 	if text == "" {
 		return defaultLimit(memory()), nil
 	}
-	number, shift := strings.TrimRight(strings.ToUpper(text), "IB"), 0
-	for i, unit := range []string{"K", "M", "G", "T"} {
-		if rest, ok := strings.CutSuffix(number, unit); ok {
-			number, shift = rest, 10*(i+1)
-		}
-	}
+	number, shift := quantity.CutUnit(text)
 	n, err := strconv.ParseInt(number, 10, 64)
 	if err != nil || n > 1<<(62-shift) || n<<shift < least {
 		return 0, usage("--memory-limit %q: want a number of bytes, at least 4M, such as 512M or 2G", text)
