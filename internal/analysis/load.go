@@ -99,6 +99,8 @@ type Data struct {
 	in        *scope // what is selected of it
 	paths     calltree.Merged
 	pathNodes bool // paths is there
+
+	attributed *attribution // nil until something needs it
 }
 
 // Load reads the recorded and resolved tables of s and checks their references. Everything is selected.

@@ -49,10 +49,13 @@ type attribution struct {
 	nearest  []int32 // the innermost node of user code, none if there is none
 }
 
-// attribute walks down the tree: parents come before their children.
-func (d *Data) attribute() attribution {
+// attribute walks down the tree, once: parents come before their children.
+func (d *Data) attribute() *attribution {
+	if d.attributed != nil {
+		return d.attributed
+	}
 	user := d.userFunctions()
-	a := attribution{make([]int32, len(d.Nodes)), make([]int32, len(d.Nodes))}
+	a := &attribution{make([]int32, len(d.Nodes)), make([]int32, len(d.Nodes))}
 	for n, function := range d.nodeFunction {
 		parent := d.tree.Parent[n]
 		a.function[n], a.nearest[n] = none, none
@@ -66,6 +69,7 @@ func (d *Data) attribute() attribution {
 			a.function[n] = function
 		}
 	}
+	d.attributed = a
 	return a
 }
 

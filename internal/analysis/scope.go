@@ -140,7 +140,7 @@ func (d *Data) hide(hidden map[session.FunctionID]bool) error {
 	if d.tree, err = calltree.New(parents); err != nil {
 		return fmt.Errorf("%w: %w", session.ErrCorrupt, err)
 	}
-	d.paths, d.pathNodes = calltree.Merged{}, false
+	d.paths, d.pathNodes, d.attributed = calltree.Merged{}, false, nil
 	d.siteNode, _ = moved(d.siteNode, shown)
 	d.timingNode, d.in.moved = moved(d.timingNode, shown)
 	return nil

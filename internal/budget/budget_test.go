@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/clrprof/clrprof/internal/analysis"
+	"github.com/clrprof/clrprof/internal/analysis/analysistest"
 	"github.com/clrprof/clrprof/internal/quantity"
 	"github.com/clrprof/clrprof/internal/session"
 	"github.com/clrprof/clrprof/internal/session/sessiontest"
@@ -68,23 +68,7 @@ func lossy(t *testing.T, lost quantity.Count) *session.Session {
 	if lost > 0 {
 		b.Losses = []session.Loss{{Process: 1, Reason: session.LossArenaFull, Events: 1, Amount: quantity.Amount{Allocations: lost, Bytes: 24}}}
 	}
-	path := filepath.Join(t.TempDir(), "a")
-	if err := b.Write(path); err != nil {
-		t.Fatal(err)
-	}
-	w, err := session.Edit(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(analysis.Complete(w), w.Close()); err != nil {
-		t.Fatal(err)
-	}
-	s, err := session.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { s.Close() })
-	return s
+	return analysistest.Open(t, b, filepath.Join(t.TempDir(), "a"))
 }
 
 // TestLosses: what is broken by what is known is broken; what is held as far as is known is not known to be held.

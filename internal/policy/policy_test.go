@@ -60,6 +60,7 @@ usercode:
 symbols: bundle clrmeta ppdb session usercode
 calltree: quantity
 analysis: calltree pattern quantity session usercode
+analysis/analysistest: analysis session session/sessiontest
 report: analysis calltree quantity session usercode
 export/parquet: session
 export/collapsed: analysis session

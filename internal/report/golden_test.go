@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/clrprof/clrprof/internal/analysis"
+	"github.com/clrprof/clrprof/internal/analysis/analysistest"
 	"github.com/clrprof/clrprof/internal/session"
 	"github.com/clrprof/clrprof/internal/session/sessiontest"
 )
@@ -23,21 +24,7 @@ var updateGolden = flag.Bool("update", false, "write the golden files")
 // complete writes b to path, derives everything, checks it and opens it.
 func complete(t testing.TB, b *sessiontest.Builder, path string) *session.Session {
 	t.Helper()
-	if err := b.Write(path); err != nil {
-		t.Fatal(err)
-	}
-	w, err := session.Edit(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(analysis.Complete(w), w.Close()); err != nil {
-		t.Fatal(err)
-	}
-	s, err := session.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { s.Close() })
+	s := analysistest.Open(t, b, path)
 	if found, err := analysis.Check(s); err != nil || len(found) > 0 {
 		t.Fatal(found, err)
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/parquet-go/parquet-go"
 
-	"github.com/clrprof/clrprof/internal/analysis"
+	"github.com/clrprof/clrprof/internal/analysis/analysistest"
 	"github.com/clrprof/clrprof/internal/session"
 	"github.com/clrprof/clrprof/internal/session/sessiontest"
 )
@@ -19,7 +19,7 @@ func TestWrite(t *testing.T) {
 	for name, b := range map[string]*sessiontest.Builder{"kitchen": sessiontest.Kitchen(), "aging": sessiontest.Aging(), "timed": sessiontest.Timed()} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
-			s := complete(t, b, filepath.Join(dir, "s"))
+			s := analysistest.Open(t, b, filepath.Join(dir, "s"))
 			paths, err := Write(dir, s)
 			if err != nil || len(paths) < 50 {
 				t.Fatalf("%d files, %v", len(paths), err)
@@ -48,29 +48,6 @@ func TestWrite(t *testing.T) {
 			}
 		})
 	}
-}
-
-func complete(t *testing.T, b *sessiontest.Builder, path string) *session.Session {
-	t.Helper()
-	if err := b.Write(path); err != nil {
-		t.Fatal(err)
-	}
-	w, err := session.Edit(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := analysis.Complete(w); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	s, err := session.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { s.Close() })
-	return s
 }
 
 // read returns the rows of a file as text.

@@ -16,29 +16,14 @@ import (
 	"github.com/google/pprof/profile"
 
 	"github.com/clrprof/clrprof/internal/analysis"
+	"github.com/clrprof/clrprof/internal/analysis/analysistest"
 	"github.com/clrprof/clrprof/internal/session"
 	"github.com/clrprof/clrprof/internal/session/sessiontest"
 )
 
 func open(t *testing.T, b *sessiontest.Builder) *session.Session {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "s.clrprof")
-	if err := b.Write(path); err != nil {
-		t.Fatal(err)
-	}
-	w, err := session.Edit(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(analysis.Complete(w), w.Close()); err != nil {
-		t.Fatal(err)
-	}
-	s, err := session.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { s.Close() })
-	return s
+	return analysistest.Open(t, b, filepath.Join(t.TempDir(), "s.clrprof"))
 }
 
 // flatCum is what pprof calls exclusive and inclusive.
