@@ -52,7 +52,8 @@
 #define WIRE_LOSS_ASYNC_NOT_HOOKED 0x12u /* runtime-async methods without probes */
 #define WIRE_LOSS_CALLS_CUT 0x13u /* calls that were taken for gone and then returned */
 #define WIRE_LOSS_WAITS 0x14u /* no memory for what the operating system did */
-#define WIRE_LOSS_COUNT 0x16u
+#define WIRE_LOSS_CONTROL 0x16u /* changes of what is recorded that were seen too late */
+#define WIRE_LOSS_COUNT 0x17u
 #define WIRE_MAX_IL_MAP 0x2000u /* points of one body */
 #define WIRE_MAX_NAME 0x400u /* UTF-16 units of one name */
 #define WIRE_MAX_TYPE_ARGUMENTS 0x40u /* of one type or function */
@@ -67,6 +68,19 @@
 #define WIRE_IP_HELPER 0x10u /* in a helper of the runtime */
 #define WIRE_SITE_FROZEN 0x80000000u /* added to the type of a site on the frozen heap */
 #define WIRE_MODULE_DYNAMIC 0x1u /* no file */
+#define WIRE_MODULE_ORIGIN_SHIFT 0x8u /* an ORIGIN from this bit on */
+#define WIRE_ORIGIN_UNKNOWN 0x0u /* of a module: it was not asked whose it is */
+#define WIRE_ORIGIN_PATTERN 0x1u /* a pattern of --mine matches */
+#define WIRE_ORIGIN_PROJECT 0x2u /* a project in the program's deps.json */
+#define WIRE_ORIGIN_BESIDE 0x3u /* in the folder of the main assembly */
+#define WIRE_ORIGIN_MEMORY 0x4u /* made in memory */
+#define WIRE_ORIGIN_FOLDER 0x5u /* in the folder that the collector named; the last of the user's */
+#define WIRE_ORIGIN_FRAMEWORK 0x6u /* of a shared framework, or of the program's own */
+#define WIRE_ORIGIN_SDK 0x7u /* of an SDK */
+#define WIRE_ORIGIN_PACKAGE 0x8u /* of a NuGet package */
+#define WIRE_ORIGIN_GENERATED 0x9u /* made in memory by the framework */
+#define WIRE_ORIGIN_MICROSOFT 0xau /* Microsoft is its company */
+#define WIRE_ORIGIN_ELSEWHERE 0xbu /* anywhere else */
 #define WIRE_FUNCTION_DYNAMIC 0x1u /* only a name */
 #define WIRE_FUNCTION_INSTRUMENTED 0x2u /* its calls are recorded */
 #define WIRE_FUNCTION_BOUNDARY 0x4u /* its calls by instrumented functions are */
@@ -87,6 +101,8 @@
 #define WIRE_RECORD_WHY 0xbu
 #define WIRE_RECORD_ROOTS 0xcu
 #define WIRE_RECORD_CHANGES 0xdu
+#define WIRE_RECORD_CONTROL 0xeu
+#define WIRE_RECORD_MARK 0xfu
 #define WIRE_CHANGE_ALLOCATED 0x5u /* after the generations */
 #define WIRE_GENERATION_LARGE 0x3u /* COR_PRF_GC_LARGE_OBJECT_HEAP */
 #define WIRE_GENERATION_PINNED 0x4u /* COR_PRF_GC_PINNED_OBJECT_HEAP */
@@ -105,10 +121,21 @@
 #define WIRE_INSTRUMENT_BOUNDARY 0x1u /* framework code as far as it is called */
 #define WIRE_INSTRUMENT_MINE 0x2u /* no framework code */
 #define WIRE_INSTRUMENT_ALL 0x3u /* all code */
+#define WIRE_INSTRUMENT_IL 0x100u /* added: probes in IL, not hooks */
 #define WIRE_ACTIVATION_BOUNDARY 0x1u /* only instrumented functions below */
 #define WIRE_ACTIVATION_TRUNCATED 0x2u /* nothing below */
 #define WIRE_ACTIVATION_DISPATCHING 0x4u /* nothing until an exception is handled */
 #define WIRE_ACTIVATION_FOLDED 0x8u /* without a timing of its own path */
+#define WIRE_ACTIVATION_PAUSED 0x10u /* as boundary: an unrecorded call may run inside */
+#define WIRE_CONTROL_MAGIC UINT64_C(0x4c525443524c43) /* opens the control file */
+#define WIRE_CONTROL_RING 0x1000u /* changes that it holds */
+#define WIRE_LEVEL_GLOBAL 0x1u /* all processes */
+#define WIRE_LEVEL_PROCESS 0x2u
+#define WIRE_LEVEL_THREAD 0x3u
+#define WIRE_CONTROL_START 0x1u
+#define WIRE_CONTROL_STOP 0x2u
+#define WIRE_CONTROL_SUSPEND 0x3u
+#define WIRE_CONTROL_RESUME 0x4u
 
 #define WIRE_CORE_LIBRARY "System.Private.CoreLib.dll"
 #define WIRE_HELPERS \
@@ -192,14 +219,15 @@ struct wire_header {
     uint64_t ticks_per_sec; /* of the clock, measured at the start */
     uint64_t end_ticks; /* the clock at the runtime's shutdown (EndNS), 0 before */
     uint64_t gap_ticks; /* an interval without a context switch is shorter, MechanismGap */
+    uint64_t ready_measured; /* 1: ready is what the kernel says of each thread, 0: an estimate by the numbers of switches */
     struct wire_overhead overhead; /* what the probes themselves take */
     struct wire_region_entry regions[13]; /* by Region */
-    struct wire_loss_entry losses[22]; /* by Loss */
+    struct wire_loss_entry losses[23]; /* by Loss */
     uint64_t walks; /* GCs at whose start the runtime walked generation 0, lifetime */
     uint64_t left_out; /* objects that the runtime allocated for events that the agent asked for: not the program's */
     uint64_t left_out_bytes; /* their heap bytes */
 };
-_Static_assert(sizeof(struct wire_header) == 1152, "layout");
+_Static_assert(sizeof(struct wire_header) == 1184, "layout");
 _Static_assert(offsetof(struct wire_header, magic) == 0, "layout");
 _Static_assert(offsetof(struct wire_header, version) == 8, "layout");
 _Static_assert(offsetof(struct wire_header, state) == 12, "layout");
@@ -227,12 +255,13 @@ _Static_assert(offsetof(struct wire_header, begin_ns) == 120, "layout");
 _Static_assert(offsetof(struct wire_header, ticks_per_sec) == 128, "layout");
 _Static_assert(offsetof(struct wire_header, end_ticks) == 136, "layout");
 _Static_assert(offsetof(struct wire_header, gap_ticks) == 144, "layout");
-_Static_assert(offsetof(struct wire_header, overhead) == 152, "layout");
-_Static_assert(offsetof(struct wire_header, regions) == 184, "layout");
-_Static_assert(offsetof(struct wire_header, losses) == 600, "layout");
-_Static_assert(offsetof(struct wire_header, walks) == 1128, "layout");
-_Static_assert(offsetof(struct wire_header, left_out) == 1136, "layout");
-_Static_assert(offsetof(struct wire_header, left_out_bytes) == 1144, "layout");
+_Static_assert(offsetof(struct wire_header, ready_measured) == 152, "layout");
+_Static_assert(offsetof(struct wire_header, overhead) == 160, "layout");
+_Static_assert(offsetof(struct wire_header, regions) == 192, "layout");
+_Static_assert(offsetof(struct wire_header, losses) == 608, "layout");
+_Static_assert(offsetof(struct wire_header, walks) == 1160, "layout");
+_Static_assert(offsetof(struct wire_header, left_out) == 1168, "layout");
+_Static_assert(offsetof(struct wire_header, left_out_bytes) == 1176, "layout");
 
 struct wire_ip {
     uint64_t address; /* the return address */
@@ -489,5 +518,33 @@ struct wire_record_header {
 _Static_assert(sizeof(struct wire_record_header) == 8, "layout");
 _Static_assert(offsetof(struct wire_record_header, size) == 0, "layout");
 _Static_assert(offsetof(struct wire_record_header, kind) == 4, "layout");
+
+struct wire_control_header {
+    uint64_t magic; /* ControlMagic */
+    uint64_t changes; /* how many there have been; the last is at (Changes - 1) modulo ControlRing; stored after it */
+    uint32_t stopped; /* 1: LevelGlobal is stopped, after all of them */
+    uint32_t suspended; /* how often it is suspended, a signed number */
+};
+_Static_assert(sizeof(struct wire_control_header) == 24, "layout");
+_Static_assert(offsetof(struct wire_control_header, magic) == 0, "layout");
+_Static_assert(offsetof(struct wire_control_header, changes) == 8, "layout");
+_Static_assert(offsetof(struct wire_control_header, stopped) == 16, "layout");
+_Static_assert(offsetof(struct wire_control_header, suspended) == 20, "layout");
+
+struct wire_control_change {
+    uint64_t time_ns; /* CLOCK_MONOTONIC */
+    uint32_t level; /* LevelGlobal or LevelProcess */
+    uint32_t op; /* ControlStart and so on */
+    uint32_t pid; /* of LevelProcess: which process */
+    uint32_t origin; /* process id of the agent that made the change itself, 0: the collector */
+};
+_Static_assert(sizeof(struct wire_control_change) == 24, "layout");
+_Static_assert(offsetof(struct wire_control_change, time_ns) == 0, "layout");
+_Static_assert(offsetof(struct wire_control_change, level) == 8, "layout");
+_Static_assert(offsetof(struct wire_control_change, op) == 12, "layout");
+_Static_assert(offsetof(struct wire_control_change, pid) == 16, "layout");
+_Static_assert(offsetof(struct wire_control_change, origin) == 20, "layout");
+
+#define WIRE_CONTROL_FILE "control"
 
 #endif

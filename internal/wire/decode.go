@@ -86,6 +86,10 @@ func decodeRecord(d *decoder, kind Kind) any {
 		return Roots{GC: d.u32(), Site: d.u32(), Kind: d.u32(), Flags: d.u32(), Function: d.u32(), Reserved: d.u32(), References: d.u64()}
 	case KindChanges:
 		return decodeChanges(d)
+	case KindControl:
+		return Control{TimeNS: d.u64(), Level: d.u32(), Op: d.u32(), Thread: d.u32(), Reserved: d.u32()}
+	case KindMark:
+		return Mark{TimeNS: d.u64(), Thread: d.u32(), Number: d.u32(), Name: d.str(), Text: d.str()}
 	}
 	return nil
 }

@@ -70,6 +70,7 @@ func arenaConstants() []Constant {
 		{"LOSS_ASYNC_NOT_HOOKED", uint64(LossAsyncNotHooked), "runtime-async methods without probes"},
 		{"LOSS_CALLS_CUT", uint64(LossCallsCut), "calls that were taken for gone and then returned"},
 		{"LOSS_WAITS", uint64(LossWaits), "no memory for what the operating system did"},
+		{"LOSS_CONTROL", uint64(LossControl), "changes of what is recorded that were seen too late"},
 		{"LOSS_COUNT", LossCount, ""},
 	}
 }
@@ -91,6 +92,19 @@ func nameConstants() []Constant {
 		{"IP_HELPER", IPHelper, "in a helper of the runtime"},
 		{"SITE_FROZEN", SiteFrozen, "added to the type of a site on the frozen heap"},
 		{"MODULE_DYNAMIC", ModuleDynamic, "no file"},
+		{"MODULE_ORIGIN_SHIFT", ModuleOriginShift, "an ORIGIN from this bit on"},
+		{"ORIGIN_UNKNOWN", OriginUnknown, "of a module: it was not asked whose it is"},
+		{"ORIGIN_PATTERN", OriginPattern, "a pattern of --mine matches"},
+		{"ORIGIN_PROJECT", OriginProject, "a project in the program's deps.json"},
+		{"ORIGIN_BESIDE", OriginBeside, "in the folder of the main assembly"},
+		{"ORIGIN_MEMORY", OriginMemory, "made in memory"},
+		{"ORIGIN_FOLDER", OriginFolder, "in the folder that the collector named; the last of the user's"},
+		{"ORIGIN_FRAMEWORK", OriginFramework, "of a shared framework, or of the program's own"},
+		{"ORIGIN_SDK", OriginSDK, "of an SDK"},
+		{"ORIGIN_PACKAGE", OriginPackage, "of a NuGet package"},
+		{"ORIGIN_GENERATED", OriginGenerated, "made in memory by the framework"},
+		{"ORIGIN_MICROSOFT", OriginMicrosoft, "Microsoft is its company"},
+		{"ORIGIN_ELSEWHERE", OriginElsewhere, "anywhere else"},
 		{"FUNCTION_DYNAMIC", FunctionDynamic, "only a name"},
 		{"FUNCTION_INSTRUMENTED", FunctionInstrumented, "its calls are recorded"},
 		{"FUNCTION_BOUNDARY", FunctionBoundary, "its calls by instrumented functions are"},
@@ -111,6 +125,8 @@ func nameConstants() []Constant {
 		{"RECORD_WHY", uint64(KindWhy), ""},
 		{"RECORD_ROOTS", uint64(KindRoots), ""},
 		{"RECORD_CHANGES", uint64(KindChanges), ""},
+		{"RECORD_CONTROL", uint64(KindControl), ""},
+		{"RECORD_MARK", uint64(KindMark), ""},
 		{"CHANGE_ALLOCATED", ChangeAllocated, "after the generations"},
 	}
 }
@@ -135,17 +151,28 @@ func dataConstants() []Constant {
 		{"INSTRUMENT_BOUNDARY", InstrumentBoundary, "framework code as far as it is called"},
 		{"INSTRUMENT_MINE", InstrumentMine, "no framework code"},
 		{"INSTRUMENT_ALL", InstrumentAll, "all code"},
+		{"INSTRUMENT_IL", InstrumentIL, "added: probes in IL, not hooks"},
 		{"ACTIVATION_BOUNDARY", ActivationBoundary, "only instrumented functions below"},
 		{"ACTIVATION_TRUNCATED", ActivationTruncated, "nothing below"},
 		{"ACTIVATION_DISPATCHING", ActivationDispatching, "nothing until an exception is handled"},
 		{"ACTIVATION_FOLDED", ActivationFolded, "without a timing of its own path"},
+		{"ACTIVATION_PAUSED", ActivationPaused, "as boundary: an unrecorded call may run inside"},
+		{"CONTROL_MAGIC", ControlMagic, "opens the control file"},
+		{"CONTROL_RING", ControlRing, "changes that it holds"},
+		{"LEVEL_GLOBAL", LevelGlobal, "all processes"},
+		{"LEVEL_PROCESS", LevelProcess, ""},
+		{"LEVEL_THREAD", LevelThread, ""},
+		{"CONTROL_START", ControlStart, ""},
+		{"CONTROL_STOP", ControlStop, ""},
+		{"CONTROL_SUSPEND", ControlSuspend, ""},
+		{"CONTROL_RESUME", ControlResume, ""},
 	}
 }
 
 // fixed lists the structs that both sides map, smallest parts first.
 func fixed() []any {
 	return []any{RegionEntry{}, LossEntry{}, Overhead{}, Header{}, IP{}, Node{}, Site{}, SiteDeaths{}, Ages{}, ThreadSet{},
-		Timing{}, Waits{}, Acted{}, Inclusive{}, Clock{}, Activation{}, RecordHeader{}}
+		Timing{}, Waits{}, Acted{}, Inclusive{}, Clock{}, Activation{}, RecordHeader{}, ControlHeader{}, ControlChange{}}
 }
 
 // Generate returns the generated files by their path from the root of the repository.
@@ -188,6 +215,7 @@ func cHeader() string {
 				cName(t.Name()), snake(f.Name), f.Offset)
 		}
 	}
+	fmt.Fprintf(&b, "\n#define WIRE_CONTROL_FILE %q\n", ControlFile)
 	b.WriteString("\n#endif\n")
 	return b.String()
 }

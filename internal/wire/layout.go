@@ -93,7 +93,9 @@ const (
 
 	LossNotProbed Loss = 21 // functions whose IL cannot be rewritten: they are not instrumented (time)
 
-	LossCount = 22
+	LossControl Loss = 22 // changes of what is recorded that the process saw too late: there were more than ControlRing since it looked
+
+	LossCount = 23
 )
 
 // Generations of the GC heap, as the runtime numbers them (COR_PRF_GC_GENERATION).
@@ -130,6 +132,8 @@ const (
 	InstrumentBoundary = 1 // framework code has a node only when instrumented code called it
 	InstrumentMine     = 2 // framework code is not hooked: its time belongs to its caller
 	InstrumentAll      = 3 // everything is hooked
+
+	InstrumentIL = 0x100 // added to one of these: calls are seen by probes in IL, else by the runtime's hooks
 )
 
 // MaxILMap bounds the IL map of one body: 8192 entries are a method of about 80 KB of IL. The largest of the F# compiler has 5,848.
@@ -165,7 +169,25 @@ const (
 
 // Flags of a module record.
 const (
-	ModuleDynamic = 1 // no file: Reflection.Emit, Load(byte[]), or the runtime's own dynamic methods
+	ModuleDynamic     = 1 // no file: Reflection.Emit, Load(byte[]), or the runtime's own dynamic methods
+	ModuleOriginShift = 8 // whose code it is, an Origin, in the bits from this one on
+)
+
+// Origins of modules, as the agent decides with time; the package usercode has the rules. Those up to OriginFolder are
+// the user's.
+const (
+	OriginUnknown   = 0 // it was not asked
+	OriginPattern   = 1
+	OriginProject   = 2
+	OriginBeside    = 3
+	OriginMemory    = 4
+	OriginFolder    = 5
+	OriginFramework = 6
+	OriginSDK       = 7
+	OriginPackage   = 8
+	OriginGenerated = 9
+	OriginMicrosoft = 10
+	OriginElsewhere = 11
 )
 
 // Flags of a function record.
@@ -230,6 +252,7 @@ type Header struct {
 	TicksPerSec   uint64                   `doc:"of the clock, measured at the start"`
 	EndTicks      uint64                   `doc:"the clock at the runtime's shutdown (EndNS), 0 before"`
 	GapTicks      uint64                   `doc:"an interval without a context switch is shorter, MechanismGap"`
+	ReadyMeasured uint64                   `doc:"1: ready is what the kernel says of each thread, 0: an estimate by the numbers of switches"`
 	Overhead      Overhead                 `doc:"what the probes themselves take"`
 	Regions       [RegionCount]RegionEntry `doc:"by Region"`
 	Losses        [LossCount]LossEntry     `doc:"by Loss"`
@@ -421,16 +444,60 @@ type Activation struct {
 
 // ActivationBoundary says that calls inside this one are recorded only if the function called is instrumented itself,
 // ActivationTruncated that none are, ActivationDispatching that none are because the runtime looks for the handler of an
-// exception, ActivationFolded that this one and those inside it have no timing of their own paths.
+// exception, ActivationFolded that this one and those inside it have no timing of their own paths, ActivationPaused that a call
+// which began inside this one while nothing was recorded may still run: as ActivationBoundary.
 const (
 	ActivationBoundary    = 1
 	ActivationTruncated   = 2
 	ActivationDispatching = 4
 	ActivationFolded      = 8
+	ActivationPaused      = 16
 )
 
 // RecordHeader precedes each record of the log.
 type RecordHeader struct {
 	Size uint32 `doc:"bytes of the record with this header, a multiple of 8"`
 	Kind uint32 `doc:"Kind"`
+}
+
+// ControlMagic opens the file ControlFile: "CLRCTRL" and a zero byte.
+const ControlMagic uint64 = 0x004C525443524C43
+
+// ControlFile lies beside the arenas: the collector writes into it what is to be recorded, all agents read it.
+const ControlFile = "control"
+
+// ControlRing is how many changes the file holds, the last ones. A process that makes no event for longer than so many changes take
+// does not know of the oldest any more (LossControl): at 1,000 pauses a second that is two seconds.
+const ControlRing = 4096
+
+// Levels of control: something is recorded where all three are on.
+const (
+	LevelGlobal  = 1 // all processes of the session
+	LevelProcess = 2
+	LevelThread  = 3
+)
+
+// What can be done to a level: it is on when it is started (at first it is) and not suspended more often than resumed.
+const (
+	ControlStart   = 1
+	ControlStop    = 2
+	ControlSuspend = 3
+	ControlResume  = 4
+)
+
+// ControlHeader is the start of the file; the ring follows at HeaderSize.
+type ControlHeader struct {
+	Magic     uint64 `doc:"ControlMagic"`
+	Changes   uint64 `doc:"how many there have been; the last is at (Changes - 1) modulo ControlRing; stored after it"`
+	Stopped   uint32 `doc:"1: LevelGlobal is stopped, after all of them"`
+	Suspended uint32 `doc:"how often it is suspended, a signed number"`
+}
+
+// ControlChange is one of the changes.
+type ControlChange struct {
+	TimeNS uint64 `doc:"CLOCK_MONOTONIC"`
+	Level  uint32 `doc:"LevelGlobal or LevelProcess"`
+	Op     uint32 `doc:"ControlStart and so on"`
+	PID    uint32 `doc:"of LevelProcess: which process"`
+	Origin uint32 `doc:"process id of the agent that made the change itself, 0: the collector"`
 }

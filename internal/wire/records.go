@@ -18,12 +18,14 @@ const (
 	KindWhy        Kind = 11
 	KindRoots      Kind = 12
 	KindChanges    Kind = 13
+	KindControl    Kind = 14
+	KindMark       Kind = 15
 )
 
 // Module is a loaded module.
 type Module struct {
 	ID    uint32   `doc:"from 1"`
-	Flags uint32   `doc:"ModuleDynamic"`
+	Flags uint32   `doc:"ModuleDynamic, and an Origin"`
 	MVID  [16]byte `doc:"GUID in memory order, zero if unknown"`
 	Path  string   `doc:"file, empty if none"`
 	Name  string   `doc:"scope name from metadata"`
@@ -176,12 +178,30 @@ type Change struct {
 	Objects Population `doc:"since the start"`
 }
 
+// Control is a change of what is recorded that the program itself made.
+type Control struct {
+	TimeNS   uint64 `doc:"CLOCK_MONOTONIC"`
+	Level    uint32 `doc:"LevelGlobal and so on"`
+	Op       uint32 `doc:"ControlStart and so on"`
+	Thread   uint32 `doc:"id of the thread that made it, and of LevelThread: which it is about; 0: it had no id"`
+	Reserved uint32 `doc:""`
+}
+
+// Mark is a moment that the program itself marked.
+type Mark struct {
+	TimeNS uint64 `doc:"CLOCK_MONOTONIC"`
+	Thread uint32 `doc:"id of the thread, 0: it had none"`
+	Number uint32 `doc:"a signed number that the program gave it"`
+	Name   string `doc:""`
+	Text   string `doc:""`
+}
+
 // Records lists one value of each kind, for documentation and for tests.
 func Records() map[Kind]any {
 	return map[Kind]any{
 		KindModule: Module{}, KindType: Type{}, KindFunction: Function{}, KindBody: Body{},
 		KindThread: Thread{}, KindThreadEnd: ThreadEnd{}, KindThreadName: ThreadName{},
 		KindProcess: Process{}, KindGC: GC{}, KindAlive: Alive{}, KindWhy: Why{}, KindRoots: Roots{},
-		KindChanges: Changes{},
+		KindChanges: Changes{}, KindControl: Control{}, KindMark: Mark{},
 	}
 }

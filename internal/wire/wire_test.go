@@ -63,6 +63,10 @@ func anyRecord(t *rapid.T) (wire.Kind, any) {
 		return kind, rapid.Make[wire.Roots]().Draw(t, "record")
 	case wire.Changes:
 		return kind, rapid.Make[wire.Changes]().Draw(t, "record")
+	case wire.Control:
+		return kind, rapid.Make[wire.Control]().Draw(t, "record")
+	case wire.Mark:
+		return kind, rapid.Make[wire.Mark]().Draw(t, "record")
 	}
 	t.Fatalf("kind %d is not tested", kind)
 	return 0, nil
