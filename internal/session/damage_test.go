@@ -55,6 +55,8 @@ func small(t testing.TB, path string) {
 		w.ReplaceSurvivals([]Survival{{1, 1, a, a, a}}),
 		w.ReplaceRoots([]Root{{1, 1, RootStack, 0, 1, 1}}),
 		w.ReplaceLosses([]Loss{{1, "arena_full", 1, a}}),
+		w.ReplaceCounters([]Counter{{ID: 1, Name: "process.resident", Unit: "bytes", Meaning: "memory"}}),
+		w.InsertCounterValues([]CounterValue{{Time: 1, Process: 1, Counter: 1, Value: 7}}),
 		w.ReplaceProcessTimes([]ProcessTime{{Process: 1, Clock: ClockTSC, TicksPerSec: 3e9, Instrument: InstrumentAll, Inside: 9.5}}),
 		w.ReplaceTimingExtremes([]TimingExtreme{{1, Extremes{}}}),
 		w.ReplaceTimingRunning([]TimingRunning{{1, 1, 5}}),

@@ -30,6 +30,10 @@ type (
 	LineID int64
 	// SliceID identifies a span of time.
 	SliceID int64
+	// PauseID identifies a pause.
+	PauseID int64
+	// MarkID identifies a mark.
+	MarkID int64
 	// GCID identifies a garbage collection of one process.
 	GCID int64
 )

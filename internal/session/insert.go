@@ -196,12 +196,13 @@ func (w *Writer) ResolveModules(rows []Module) error {
 		})
 }
 
-// ResolveTypes stores ID → Name of the rows.
+// ResolveTypes stores ID → Name, Trait of the rows.
 func (w *Writer) ResolveTypes(rows []Type) error {
-	return update(w, "UPDATE type SET name = ? WHERE id = ?", rows,
+	return update(w, "UPDATE type SET name = ?, trait = ? WHERE id = ?", rows,
 		func(stmt *sqlite.Stmt, r *Type) {
 			stmt.BindText(1, r.Name)
-			stmt.BindInt64(2, int64(r.ID))
+			stmt.BindText(2, r.Trait)
+			stmt.BindInt64(3, int64(r.ID))
 		})
 }
 

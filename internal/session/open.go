@@ -177,10 +177,10 @@ func (s *Session) checkTables() error {
 // tableNames are the tables of the schema, but for those that are packed.
 var tableNames = []string{
 	"info", "chunk", processTable.name, threadTable.name, threadSetTable.name, moduleTable.name, typeTable.name, typeArgumentTable.name,
-	functionTable.name, functionArgumentTable.name, bodyTable.name, instructionTable.name, sliceTable.name,
+	functionTable.name, functionArgumentTable.name, bodyTable.name, instructionTable.name, sliceTable.name, pauseTable.name, markTable.name,
 	processLifetimeTable.name, leftOutTable.name, gcTable.name, gcGenerationTable.name, gcDetailTable.name, gcHeapTable.name,
 	snapshotTable.name, snapshotTypeTable.name, snapshotSiteTable.name, snapshotRootTable.name, snapshotPathTable.name,
-	processTimeTable.name, lossTable.name, sourceFileTable.name, lineTable.name,
+	processTimeTable.name, counterTable.name, lossTable.name, sourceFileTable.name, lineTable.name,
 	callValueTable.name, functionValueTable.name, moduleValueTable.name, lineValueTable.name, instructionValueTable.name,
 	typeValueTable.name, threadValueTable.name, processValueTable.name, processDeathTable.name, summarySectionTable.name, summarySiteTable.name,
 	callTimeTable.name, functionTimeTable.name, moduleTimeTable.name, lineTimeTable.name, instructionTimeTable.name,

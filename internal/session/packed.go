@@ -18,7 +18,7 @@ import (
 var packedTableNames = []string{
 	nodeTable.name, siteTable.name, siteValueTable.name,
 	gcBirthTable.name, gcDeathTable.name, siteDeathTable.name, siteAgeTable.name, siteAliveTable.name, survivalTable.name, rootTable.name,
-	timingTable.name, timingValueTable.name, timingInclusiveTable.name, timingExtremeTable.name, timingRunningTable.name,
+	counterValueTable.name, timingTable.name, timingValueTable.name, timingInclusiveTable.name, timingExtremeTable.name, timingRunningTable.name,
 	pathValueTable.name, pathTimeTable.name,
 }
 

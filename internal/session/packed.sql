@@ -26,6 +26,14 @@ CREATE TABLE site_value (           -- what a site allocated within a slice
   PRIMARY KEY (slice_id, site_id)
 ) WITHOUT ROWID;
 
+CREATE TABLE counter_value (        -- what a counter said at a moment
+  time_ns     INTEGER NOT NULL,
+  process_id  INTEGER NOT NULL,     -- 0: of the machine
+  counter_id  INTEGER NOT NULL,
+  value       INTEGER NOT NULL,     -- in its unit; of a sum, since the process, group or machine began
+  PRIMARY KEY (time_ns, process_id, counter_id)
+) WITHOUT ROWID;
+
 CREATE TABLE gc_birth (             -- what a site allocated since the collection gc_detail.since, up to this one
   gc_id        INTEGER NOT NULL,
   site_id      INTEGER NOT NULL,

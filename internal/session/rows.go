@@ -69,7 +69,15 @@ const (
 	TypeUnknown = "unknown"
 )
 
-// Type is a row of the table type. Name is resolved.
+// What a class is by what it extends.
+const (
+	TraitValue     = "value"     // a value type: an object of it is a box
+	TraitException = "exception" // extends System.Exception
+	TraitDelegate  = "delegate"
+	TraitFinalizer = "finalizer" // it, or a type that it extends, has a finalizer
+)
+
+// Type is a row of the table type. Name and Trait are resolved.
 type Type struct {
 	ID          TypeID
 	Process     ProcessID
@@ -82,6 +90,7 @@ type Type struct {
 	ElementCode int64
 	RawName     string
 	Name        string
+	Trait       string // one of the traits, "" if none is known
 }
 
 // TypeArgument is a row of the table type_argument.

@@ -26,6 +26,13 @@ const (
 	MechanismGap  = "gap"  // long intervals are looked at
 )
 
+// How calls were seen.
+const (
+	ProbesUnknown = ""      // the session is older
+	ProbesHooks   = "hooks" // the runtime's
+	ProbesIL      = "il"    // put into the code of what was recorded
+)
+
 // ProcessTime is a row of the table process_time.
 type ProcessTime struct {
 	Process     ProcessID
@@ -39,6 +46,9 @@ type ProcessTime struct {
 	ColdInside  float64
 	ColdOutside float64
 	Agent       q.Nanoseconds // that the agent took for itself in the threads, which is part of no time
+
+	MeasuresReady bool   // the time in which a thread could have run is what the kernel says, not an estimate
+	Probes        string // how calls were seen
 }
 
 // Timing is a row of the table timing.

@@ -88,7 +88,8 @@ CREATE TABLE type (
   element_type_id  INTEGER NOT NULL, -- arrays whose element is a known type
   element_code     INTEGER NOT NULL, -- arrays: CorElementType of the element (ECMA-335 II.23.1.16)
   raw_name         TEXT NOT NULL,    -- Namespace.Outer`1/Inner`1 as in metadata; '' for arrays
-  name             TEXT NOT NULL DEFAULT '' -- resolved: Namespace.Outer<int>.Inner<string>[]
+  name             TEXT NOT NULL DEFAULT '', -- resolved: Namespace.Outer<int>.Inner<string>[]
+  trait            TEXT NOT NULL DEFAULT '' -- resolved: value | exception | delegate | finalizer, by what a class extends; '' for others
 );
 
 CREATE TABLE type_argument (
@@ -142,6 +143,26 @@ CREATE TABLE slice (                -- a span of time; spans follow each other w
   id        INTEGER PRIMARY KEY,
   begin_ns  INTEGER NOT NULL,
   end_ns    INTEGER NOT NULL
+);
+
+CREATE TABLE pause (                -- when nothing was recorded: a level that was off
+  id          INTEGER PRIMARY KEY,  -- in the order in which they began to be known
+  level       TEXT NOT NULL,        -- global (all processes) | process | thread
+  process_id  INTEGER NOT NULL,     -- 0 with global
+  thread_id   INTEGER NOT NULL,     -- 0 but with thread
+  begin_ns    INTEGER NOT NULL,
+  end_ns      INTEGER NOT NULL      -- the recording's end if it was off then
+);
+
+CREATE TABLE mark (                 -- moments that somebody marked
+  id          INTEGER PRIMARY KEY,  -- in the order in which they came to be known
+  time_ns     INTEGER NOT NULL,
+  number      INTEGER NOT NULL,     -- that the program gave it, 0: none
+  name        TEXT NOT NULL,
+  text        TEXT NOT NULL,
+  process_id  INTEGER NOT NULL,     -- 0: of the whole session
+  thread_id   INTEGER NOT NULL,     -- 0: of no thread
+  source      TEXT NOT NULL         -- program (its begin and end) | api | ctl | signal | run (a flag of it)
 );
 
 CREATE TABLE process_lifetime (      -- processes whose objects were followed to their end (--lifetime)
@@ -268,7 +289,18 @@ CREATE TABLE process_time (          -- processes whose calls were timed (--time
   outside_ns        REAL NOT NULL,    -- and to the caller's time at each call
   cold_inside_ns    REAL NOT NULL,    -- the same when nothing is in the processor's caches
   cold_outside_ns   REAL NOT NULL,
-  agent_time_ns     INTEGER NOT NULL  -- what the agent took for itself in the threads, beyond that: no part of any time
+  agent_time_ns     INTEGER NOT NULL, -- what the agent took for itself in the threads, beyond that: no part of any time
+  ready_measured    INTEGER NOT NULL, -- 1: ready_ns are what the kernel says of each thread; 0: an estimate by the numbers of switches
+  probes            TEXT NOT NULL DEFAULT '' -- how calls were seen: hooks (the runtime's) | il (put into the code of what was recorded); '': in an older session
+);
+
+CREATE TABLE counter (            -- what the operating system counts: see counter_value
+  id       INTEGER PRIMARY KEY,
+  name     TEXT NOT NULL,         -- process.resident
+  unit     TEXT NOT NULL,         -- ns, bytes, count
+  is_sum   INTEGER NOT NULL,      -- 1: it only grows; 0: it is a level
+  meaning  TEXT NOT NULL,
+  missing  TEXT NOT NULL          -- why there are no values of it, '' if there are
 );
 
 CREATE TABLE loss (                 -- what is missing from the numbers above, and why; no rows: nothing
@@ -629,7 +661,7 @@ SELECT p.pid AS process_id, p.name AS process, l.reason, l.events,
     WHEN 'not_hooked' THEN 'function' WHEN 'async_not_hooked' THEN 'function' WHEN 'not_probed' THEN 'function' WHEN 'threads_folded' THEN 'thread' ELSE 'event' END AS unit, -- what events are
   l.allocations, l.bytes,
   l.reason NOT IN ('il_map_truncated', 'name_truncated', 'stack_truncated', 'type_unknown', 'lifetime_full', 'moves_lost', 'gc_cut', 'snapshot', 'changes_lost', 'survivors_lost',
-    'calls_folded', 'calls_unmatched', 'calls_cut', 'calls_jumped', 'clock_backwards', 'waits_lost', 'not_hooked', 'async_not_hooked', 'not_probed', 'threads_folded', 'stacks_lost', 'ages_lost') AS missing -- or only less exact
+    'calls_folded', 'calls_unmatched', 'calls_cut', 'calls_jumped', 'clock_backwards', 'waits_lost', 'not_hooked', 'async_not_hooked', 'not_probed', 'threads_folded', 'stacks_lost', 'ages_lost', 'control_late') AS missing -- or only less exact
 FROM loss l LEFT JOIN process p ON p.id = l.process_id;
 
 CREATE VIEW gcs AS                    -- before, dead, survived and promoted are those of the collected generations

@@ -56,7 +56,7 @@ var moduleTable = table[Module]{
 }
 
 var typeTable = table[Type]{
-	"type", "id, process_id, module_id, token, kind, rank, bounds, element_type_id, element_code, raw_name, name", "id",
+	"type", "id, process_id, module_id, token, kind, rank, bounds, element_type_id, element_code, raw_name, name, trait", "id",
 	func(c *cells, r *Type) {
 		integer(c, &r.ID)
 		integer(c, &r.Process)
@@ -69,6 +69,7 @@ var typeTable = table[Type]{
 		c.int64(&r.ElementCode)
 		c.text(&r.RawName)
 		c.text(&r.Name)
+		c.text(&r.Trait)
 	},
 }
 

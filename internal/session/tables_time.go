@@ -3,7 +3,7 @@ package session
 import q "github.com/clrprof/clrprof/internal/quantity"
 
 var processTimeTable = table[ProcessTime]{
-	"process_time", "process_id, clock, ticks_per_second, instrument, mechanism, gap_ns, inside_ns, outside_ns, cold_inside_ns, cold_outside_ns, agent_time_ns", "process_id",
+	"process_time", "process_id, clock, ticks_per_second, instrument, mechanism, gap_ns, inside_ns, outside_ns, cold_inside_ns, cold_outside_ns, agent_time_ns, ready_measured, probes", "process_id",
 	func(c *cells, r *ProcessTime) {
 		integer(c, &r.Process)
 		c.text(&r.Clock)
@@ -16,6 +16,8 @@ var processTimeTable = table[ProcessTime]{
 		c.float64(&r.ColdInside)
 		c.float64(&r.ColdOutside)
 		integer(c, &r.Agent)
+		c.bool(&r.MeasuresReady)
+		c.text(&r.Probes)
 	},
 }
 

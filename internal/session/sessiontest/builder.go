@@ -26,12 +26,16 @@ type Builder struct {
 	Nodes             []session.Node
 	Sites             []session.Site
 	Slices            []session.Slice
+	Marks             []session.Mark
+	Pauses            []session.Pause
 	SiteValues        []session.SiteValue
 	Lifetimes         []session.ProcessLifetime
 	GCs               []session.GC
 	GCGenerations     []session.GCGeneration
 	GCDetails         []session.GCDetail
 	GCHeaps           []session.GCHeap
+	Counters          []session.Counter
+	CounterValues     []session.CounterValue
 	GCBirths          []session.GCBirth
 	GCDeaths          []session.GCDeath
 	deathAt           map[session.GCDeath]int // by key, before they are sorted
@@ -225,6 +229,8 @@ func (b *Builder) insert(w *session.Writer) error {
 		func() error { return w.InsertNodes(b.Nodes) },
 		func() error { return w.InsertSites(b.Sites) },
 		func() error { return w.InsertSlices(b.Slices) },
+		func() error { return w.ReplaceMarks(b.Marks) },
+		func() error { return w.ReplacePauses(b.Pauses) },
 		func() error { return w.InsertSiteValues(b.SiteValues) },
 		func() error { return w.ReplaceProcessLifetimes(b.Lifetimes) },
 		func() error { return w.InsertGCs(b.GCs) },
@@ -240,6 +246,8 @@ func (b *Builder) insert(w *session.Writer) error {
 		func() error { return w.ReplaceRoots(b.Roots) },
 		func() error { return b.Heaps.write(w) },
 		func() error { return b.Times.write(w) },
+		func() error { return w.ReplaceCounters(b.Counters) },
+		func() error { return w.InsertCounterValues(b.CounterValues) },
 		func() error { return w.ReplaceLosses(b.Losses) },
 		func() error { return w.InsertSourceFiles(b.SourceFiles) },
 		func() error { return w.InsertLines(b.Lines) },

@@ -9,7 +9,7 @@ import (
 
 // Samples are the hand-made sessions of golden tests, by name.
 var Samples = map[string]func() *Builder{
-	"shop": Shop, "several": Several, "odd": Odd, "deep": Deep, "empty": Empty, "aging": Aging, "heap": Heap, "timed": Timed, "kitchen": Kitchen,
+	"shop": Shop, "several": Several, "odd": Odd, "deep": Deep, "empty": Empty, "aging": Aging, "heap": Heap, "timed": Timed, "kitchen": Kitchen, "broken": Broken,
 }
 
 // Shop is a small program as people write them: recursion, generics, a lambda, a dynamic
@@ -56,6 +56,8 @@ func Shop() *Builder {
 func Several() *Builder {
 	b := New()
 	b.Slices = []session.Slice{{ID: 1, End: 1e9}, {ID: 2, Begin: 1e9, End: 2e9}, {ID: 3, Begin: 2e9, End: 3e9}}
+	b.Marks = []session.Mark{{ID: 1, Name: session.MarkBegin, Text: "Main", Process: 1, Source: session.MarkProgram}, {ID: 2, Time: 1e9, Name: "load", Text: "12 files", Process: 2, Source: session.MarkAPI},
+		{ID: 4, Time: 21e8, Name: "warm", Source: session.MarkCtl}, {ID: 3, Time: 2e9, Number: 7, Process: 2, Source: session.MarkAPI}}
 	b.Info[session.KeyCommand] = `["sh","-c","dotnet Worker.dll & dotnet 'My Worker.dll'"]`
 	for i := range 2 {
 		p := b.Process("Worker", int64(100+i))

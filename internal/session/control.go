@@ -1,0 +1,84 @@
+package session
+
+import q "github.com/clrprof/clrprof/internal/quantity"
+
+// Levels of control. Something is recorded where all three are on.
+const (
+	LevelGlobal  = "global"  // all processes of the session
+	LevelProcess = "process" // one process
+	LevelThread  = "thread"  // one thread
+)
+
+// Pause is a row of the table pause: a span of time in which a level was off. Pauses of several levels can overlap.
+type Pause struct {
+	ID         PauseID
+	Level      string
+	Process    ProcessID // 0 with LevelGlobal
+	Thread     ThreadID  // 0 but with LevelThread
+	Begin, End q.Nanoseconds
+}
+
+// Who made a mark.
+const (
+	MarkProgram = "program" // the begin and the end of a process
+	MarkAPI     = "api"     // the program, by Clrprof.Control
+	MarkCtl     = "ctl"     // clrprof ctl
+	MarkSignal  = "signal"  // a signal to clrprof run
+	MarkRun     = "run"     // a flag of clrprof run, such as --for
+)
+
+// Names of the marks that every session has, of each process.
+const (
+	MarkBegin = "begin"
+	MarkEnd   = "end"
+)
+
+// Mark is a row of the table mark.
+type Mark struct {
+	ID      MarkID
+	Time    q.Nanoseconds
+	Number  int64 // that the program gave it
+	Name    string
+	Text    string
+	Process ProcessID // 0: of the whole session
+	Thread  ThreadID  // 0: of no thread
+	Source  string
+}
+
+var pauseTable = table[Pause]{
+	"pause", "id, level, process_id, thread_id, begin_ns, end_ns", "id",
+	func(c *cells, r *Pause) {
+		integer(c, &r.ID)
+		c.text(&r.Level)
+		integer(c, &r.Process)
+		integer(c, &r.Thread)
+		integer(c, &r.Begin)
+		integer(c, &r.End)
+	},
+}
+
+var markTable = table[Mark]{
+	"mark", "id, time_ns, number, name, text, process_id, thread_id, source", "id",
+	func(c *cells, r *Mark) {
+		integer(c, &r.ID)
+		integer(c, &r.Time)
+		c.int64(&r.Number)
+		c.text(&r.Name)
+		c.text(&r.Text)
+		integer(c, &r.Process)
+		integer(c, &r.Thread)
+		c.text(&r.Source)
+	},
+}
+
+// Pauses returns the table pause in the order of id.
+func (s *Session) Pauses() ([]Pause, error) { return rows(s, pauseTable) }
+
+// Marks returns the table mark in the order of id.
+func (s *Session) Marks() ([]Mark, error) { return rows(s, markTable) }
+
+// ReplacePauses adds rows, or replaces those with the same id.
+func (w *Writer) ReplacePauses(rows []Pause) error { return put(w, replace, pauseTable, rows) }
+
+// ReplaceMarks adds rows, or replaces those with the same id.
+func (w *Writer) ReplaceMarks(rows []Mark) error { return put(w, replace, markTable, rows) }
