@@ -3,7 +3,7 @@
  * The runtime calls DllGetClassObject, makes one object through the class factory and calls it through a table of 98
  * functions (ICorProfilerCallback … 11). All are "return 0" but for the few below. */
 #define _GNU_SOURCE
-#include "agent.h"
+#include "control.h"
 
 #include <stdlib.h>
 #include <unistd.h>
@@ -124,6 +124,7 @@ static hresult initialize(void *self, void *unknown)
     if (!arena_create(directory, regions, number_from("CLRPROF_MEMORY", DEFAULT_MEMORY), (uint32_t)depth))
         return HR_CANCEL_ACTIVATION;
     agent_info = unknown;
+    control_init(directory);
     uint32_t failure = start_recording();
     if (failure == 0)
         boxes_report(agent_info);
@@ -132,6 +133,7 @@ static hresult initialize(void *self, void *unknown)
     if (failure == 0)
         return HR_OK;
     /* The runtime unloads this library now: nothing may stay that points into it, or that nobody would ever free. */
+    control_close();
     os_close();
     threads_close();
     instrument_close();

@@ -18,6 +18,13 @@
 #else
 #define ASSERT(x) ((void)0)
 #endif
+/* Thread-local variables are at fixed offsets from the thread's pointer, which glibc has room for. musl refuses a library that wants
+ * that when it is loaded late: there they have descriptors (-mtls-dialect=gnu2), and an access takes 1 ns more. */
+#ifdef CLRPROF_MUSL
+#define AT_FIXED_PLACE
+#else
+#define AT_FIXED_PLACE __attribute__((tls_model("initial-exec")))
+#endif
 /* Reads words of other functions' frames, which AddressSanitizer would take for mistakes. */
 #ifdef CLRPROF_SANITIZED
 #define READS_STACK __attribute__((no_sanitize("address")))
@@ -204,6 +211,7 @@ struct class_info {
 struct thread {
     uint32_t id;
     uint32_t epoch; /* of the code that the cached stack was read from */
+    uint64_t control; /* what it does is recorded for this number of changes: control.h */
     uintptr_t stack_low, stack_high;
 
     struct recent *last, *expected; /* of `recent`: the last one, and what came after it before */
@@ -247,7 +255,7 @@ static inline void forget_ips(struct thread *t)
     t->ips[0].address = 1; /* whose place is another one */
 }
 
-extern __thread struct thread *current_thread __attribute__((tls_model("initial-exec")));
+extern __thread struct thread *current_thread AT_FIXED_PLACE;
 
 bool threads_init(void);
 void threads_close(void);
@@ -544,8 +552,15 @@ hresult instrument_inlining(void *self, uintptr_t caller, uintptr_t callee, int3
 hresult instrument_compiled(void *self, uintptr_t function_id, hresult status, int32_t safe_to_block);
 
 struct method *instrument_method(uintptr_t function_id, uint64_t value); /* what hooks and probes get; NULL: no memory */
-bool instrument_is_mine(uintptr_t module); /* is it none of the framework's? */
+uint32_t instrument_origin(uintptr_t module); /* WIRE_ORIGIN_…; without time: unknown */
+bool instrument_is_mine(uintptr_t module);
 bool instrument_may_include(const utf16 *name, uint32_t length);
+
+/* ── modules.c: whose code a module is ──────────────────────────────────────────────────────────────────────── */
+
+bool modules_init(void *info);
+void modules_close(void);
+uint32_t module_origin(uintptr_t module, const utf16 *path, uint32_t length, bool in_memory, bool by_pattern); /* WIRE_ORIGIN_… */
 
 /* ── probes.c: probes in IL instead of hooks ────────────────────────────────────────────────────────────────── */
 
@@ -588,6 +603,8 @@ struct level { /* what is known of an activation beside it: only of some, and ca
     uint64_t child_waited, child_off; /* in calls that it made and that ended: intervals in which the system acted; without a processor */
     uint64_t marked_call;    /* this call is noted in the timings of folded calls: see fold.c */
     uint32_t edge, function; /* in these */
+    uint64_t unrecorded_call; /* inside this call one began while nothing was recorded, */
+    uintptr_t unrecorded;     /* of which this was the caller's stack pointer; or it has ended, 0 */
 };
 
 struct timer { /* of a thread */
@@ -606,9 +623,15 @@ struct timer { /* of a thread */
     uint32_t slow; /* events by the slow path */
     uint32_t n_unwinding;
     uint32_t truncated, n_marked; /* see fold.c */
+    uint64_t control;   /* it records for this number of changes, and all pauses before are out of the intervals */
+    uint64_t off_at;    /* for this one it does not; */
+    uintptr_t off_sp;   /* and this is what `unrecorded` says of the innermost call */
+    uint64_t paused;    /* ticks in which the process was off, at the last event */
     struct sums sums;
     struct level *levels;    /* by depth */
     uint64_t cpu_ns, cpu_at; /* the thread's processor time, and when that was read */
+    uint64_t delay_ns;       /* how long it had waited for a processor, */
+    uint32_t unread;         /* as of so many waits before the last look */
     uintptr_t dispatch_sp; /* of the last search for an exception's handler by managed code; 0: there was none */
     bool uncaught; /* an exception was thrown, and nothing was found yet that catches it */
     struct timer *next_free;
@@ -628,13 +651,14 @@ uint64_t os_look(struct timer *t, uint64_t from, struct wire_waits *w);
 
 /* ── time.c, hooks.c: calls ─────────────────────────────────────────────────────────────────────────────────── */
 
-extern __thread struct timer *current_timer __attribute__((tls_model("initial-exec")));
+extern __thread struct timer *current_timer AT_FIXED_PLACE;
 
 void time_init(uint64_t most_timings);
 void time_give_back(void); /* nothing is recorded any more; while all threads are stopped */
 uint32_t time_event_mask(void);
 void time_install(void **callbacks);
 void time_thread_ended(struct timer **keep); /* where the next thread of the same set finds its state; NULL: none will */
+void time_settle(void); /* what this thread did up to now is counted as it was */
 void time_leave_out_thread(void); /* what this thread calls is not the program's */
 void time_end(void); /* at the runtime's shutdown */
 void time_know(struct timer *t, uint32_t number); /* puts a timing into the thread's table */

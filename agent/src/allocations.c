@@ -2,6 +2,7 @@
  *
  * Warm, that is with the same stack and the same class as one of the thread's recent allocations, it compares the stack with
  * that one's and adds to two counters; nothing else. Everything new goes through the slow path. */
+#include "control.h"
 #include "recent.h"
 
 #include <errno.h>
@@ -249,10 +250,24 @@ static COLD struct thread *prepare_thread(uintptr_t object)
     return t;
 }
 
+/* Something has changed since the thread was last known to record. Where it records again, frozen segments may have come
+ * that no object of a new site has shown. */
+static COLD bool is_recorded_again(struct thread *t)
+{
+    int saved_errno = errno;
+    bool ours = arena_is_ours(), recorded = !ours || control_ask(t == NULL ? NULL : &t->control);
+    if (ours && recorded && frozen_heap && !recording_is_over())
+        find_frozen_ranges();
+    errno = saved_errno;
+    return recorded;
+}
+
 static __attribute__((noinline)) void object_allocated_slow(uintptr_t object, uintptr_t class_id, uintptr_t fp, uintptr_t at)
 {
-    int saved_errno = errno; /* whatever is called below may set it; the program may be about to read it */
     struct thread *t = current_thread;
+    if (UNLIKELY(t == NULL || t->control != control_now()) && !is_recorded_again(t))
+        return;
+    int saved_errno = errno; /* whatever is called below may set it; the program may be about to read it */
     if (UNLIKELY(t == NULL || t->busy || !arena_is_ours() || __atomic_load_n(&arena.header->alive_known, __ATOMIC_RELAXED) != 0))
         t = prepare_thread(object);
     if (t != NULL) {
@@ -289,7 +304,7 @@ static __attribute__((noinline)) struct recent *find_other(struct thread *t, uin
  * *at: where the stack begins behind the runtime's frames, 0: it is not known. */
 static inline struct recent *find_recent(struct thread *t, uintptr_t object, uintptr_t class_id, uintptr_t fp, uintptr_t *at)
 {
-    if (t == NULL || t->epoch != __atomic_load_n(&code_epoch, __ATOMIC_RELAXED) ||
+    if (t == NULL || t->epoch != __atomic_load_n(&code_epoch, __ATOMIC_RELAXED) || t->control != control_now() ||
         object - __atomic_load_n(&frozen_low, __ATOMIC_RELAXED) < __atomic_load_n(&frozen_span, __ATOMIC_RELAXED))
         return NULL;
     struct recent *r = t->expected;

@@ -59,7 +59,7 @@ static uint32_t closing;   /* 1: EventPipe ends */
 static uint32_t living;    /* 1: an event came since threads were stopped for a collection */
 static uint32_t triggered; /* 1: the collector said that there will be a collection, since the last one */
 static uintptr_t cleared_by; /* thread that cleared the flag, 0: it is set */
-static __thread bool own_thread __attribute__((tls_model("initial-exec")));
+static __thread bool own_thread AT_FIXED_PLACE;
 
 uint32_t events_init(void *profiler_info, uint32_t low_mask, uint32_t high_mask)
 {

@@ -3,15 +3,14 @@
  * A function is instrumented (every call of it is recorded), a boundary (framework code: a call of it is recorded when
  * an instrumented function makes it), or neither (it is not hooked, and its time is its caller's). What is inlined has
  * no calls, so inlining is refused wherever a call would be recorded. */
-#define _GNU_SOURCE
 #include "agent.h"
+#include "origin.h"
 
 #ifdef CLRPROF_ORACLE
 #include "../test/oracle.h"
 #endif
 
 #include <errno.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,8 +18,6 @@
 #define MAX_PATTERN 256u /* UTF-16 units of one pattern */
 #define METHODS_AT_ONCE 1024u
 #define IS_HOOKED (FUNCTION_IS_INSTRUMENTED | FUNCTION_IS_BOUNDARY | FUNCTION_IS_DISPATCHER)
-#define MODULE_MINE 1u
-#define MODULE_FRAMEWORK 2u
 
 struct rule {
     bool include;
@@ -34,17 +31,14 @@ struct name {
 };
 
 static void *info;
-static uint32_t mode, n_rules;
+static uint32_t mode, n_rules, n_mine;
 static bool any_include;
 static uint64_t small; /* IL bytes below which a method is left out */
-static struct rule rules[MAX_RULES];
-static struct map modules;          /* ModuleID → MODULE_… */
+static struct rule rules[MAX_RULES], mine[MAX_RULES]; /* mine: of modules */
+static struct map modules;          /* ModuleID → WIRE_ORIGIN_… */
 static struct map methods;          /* FunctionID → struct method, with bit 0 set if it can be unloaded */
 static struct method *free_methods; /* the rest of a block */
 static uint32_t n_free_methods;
-static char framework[4096]; /* the directory of System.Private.CoreLib, … */
-static size_t shared_root;   /* … its first so many bytes are …/shared/, if it is …/shared/NAME/VERSION/ */
-static bool framework_known;
 
 /* ── names and patterns ─────────────────────────────────────────────────────────────────────────────────────── */
 
@@ -91,11 +85,12 @@ static uint32_t decode(const char **text)
     return c;
 }
 
-/* CLRPROF_RULES: lines "+pattern" and "-pattern". */
-static void read_rules(const char *text)
+/* CLRPROF_RULES: lines "+pattern" and "-pattern"; CLRPROF_MINE: lines "+pattern". Returns how many there are. */
+static uint32_t read_rules(struct rule *into, const char *text)
 {
-    while (text != NULL && *text != 0 && n_rules < MAX_RULES) {
-        struct rule *r = &rules[n_rules];
+    uint32_t n = 0;
+    while (text != NULL && *text != 0 && n < MAX_RULES) {
+        struct rule *r = &into[n];
         r->include = *text == '+';
         r->length = 0;
         if (*text == '+' || *text == '-')
@@ -109,97 +104,73 @@ static void read_rules(const char *text)
             if (r->length < MAX_PATTERN)
                 r->pattern[r->length++] = lower((utf16)c);
         }
-        any_include = any_include || (r->include && r->length != 0);
-        n_rules += r->length != 0;
+        n += r->length != 0;
         text += *text == '\n';
     }
+    return n;
 }
 
 /* ── modules ────────────────────────────────────────────────────────────────────────────────────────────────── */
 
-static bool begins(const char *text, const char *with)
+/* The module's path. False: the runtime does not say. */
+static bool module_path(uintptr_t module, utf16 *path, uint32_t *length, uint32_t *flags)
 {
-    return strncmp(text, with, strlen(with)) == 0;
-}
-
-static bool has_framework_name(const char *file)
-{
-    return begins(file, "System.") || begins(file, "Microsoft.") || begins(file, "mscorlib.") || begins(file, "netstandard.") ||
-           begins(file, "WindowsBase.");
-}
-
-/* Of a directory …/shared/NAME/VERSION/ the bytes up to NAME; 0: it is none, as that of a self-contained program. */
-static size_t find_shared_root(const char *directory, size_t bytes)
-{
-    static const char shared[] = "/shared/";
-    uint32_t slashes = 0;
-    while (bytes > 0 && slashes < 3)
-        slashes += directory[--bytes] == '/'; /* now at that before NAME */
-    bool found = slashes == 3 && bytes + 1 >= sizeof shared - 1 && memcmp(directory + bytes + 2 - sizeof shared, shared, sizeof shared - 1) == 0;
-    return found ? bytes + 1 : 0;
-}
-
-static void know_framework(const char *path, size_t bytes)
-{
-    arena_lock();
-    if (!framework_known) {
-        memcpy(framework, path, bytes);
-        shared_root = find_shared_root(framework, bytes);
-        __atomic_store_n(&framework_known, true, __ATOMIC_RELEASE);
-    }
-    arena_unlock();
-}
-
-/* In the directory of System.Private.CoreLib, or in that of another shared framework of the same installation. The runtime
- * finds its core library beside libcoreclr.so with symbolic links resolved, other modules by the path that the host gave
- * (clrhost.cpp, hostpolicy's TRUSTED_PLATFORM_ASSEMBLIES): of an installation of links the two differ. */
-static bool is_framework_path(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    const char *file = slash == NULL ? path : slash + 1;
-    bool known = __atomic_load_n(&framework_known, __ATOMIC_ACQUIRE);
-    if (!known && slash != NULL && begins(file, "System.Private.CoreLib.")) {
-        know_framework(path, (size_t)(file - path));
-        known = true;
-    }
-    if (!known || shared_root == 0 || slash == NULL)
-        return has_framework_name(file);
-    char resolved[PATH_MAX];
-    return strncmp(path, framework, shared_root) == 0 ||
-           (realpath(path, resolved) != NULL && strncmp(resolved, framework, shared_root) == 0);
-}
-
-/* Also gives the module's path. */
-static uint32_t module_class(uintptr_t module, utf16 *path, uint32_t *length)
-{
-    char text[sizeof framework];
-    uint32_t flags = 0, n = 0;
+    uint32_t n = 0;
     uintptr_t assembly = 0;
     const uint8_t *base = NULL;
-    *length = 0;
+    *length = *flags = 0;
     if (SLOT(info, INFO_GET_MODULE_INFO2, uintptr_t, const uint8_t **, uint32_t, uint32_t *, utf16 *, uintptr_t *, uint32_t *)(
-            info, module, &base, WIRE_MAX_NAME, &n, path, &assembly, &flags) < 0 ||
+            info, module, &base, WIRE_MAX_NAME, &n, path, &assembly, flags) < 0 ||
         n == 0 || n > WIRE_MAX_NAME)
-        return MODULE_MINE;
+        return false;
     *length = n - 1;
-    for (uint32_t i = 0; i < *length; i++)
-        text[i] = path[i] < 0x80 ? (char)path[i] : '?';
-    text[*length] = 0;
-    bool file = (flags & MODULE_FLAG_DISK) != 0 && (flags & MODULE_FLAG_DYNAMIC) == 0;
-    return file && is_framework_path(text) ? MODULE_FRAMEWORK : MODULE_MINE;
+    return true;
 }
 
-static uint32_t known_module_class(uintptr_t module)
+struct module_names { /* what patterns are compared with */
+    struct name file, stem;
+};
+
+static struct module_names names_of(const utf16 *path, uint32_t length)
+{
+    uint32_t file = 0;
+    for (uint32_t i = 0; i < length; i++)
+        if (path[i] == '/')
+            file = i + 1;
+    uint32_t stem = length >= file + 4 && path[length - 4] == '.' ? length - 4 : length;
+    return (struct module_names){{path + file, length - file}, {path + file, stem - file}};
+}
+
+static uint32_t find_origin(uintptr_t module)
 {
     utf16 path[WIRE_MAX_NAME];
-    uint32_t class = (uint32_t)map_get(&modules, module), length;
-    if (class != 0)
-        return class;
-    class = module_class(module, path, &length);
+    uint32_t length, flags;
+    if (!module_path(module, path, &length, &flags))
+        return WIRE_ORIGIN_BESIDE; /* nothing says that it is another's */
+    bool file = (flags & MODULE_FLAG_DISK) != 0 && (flags & MODULE_FLAG_DYNAMIC) == 0, by_pattern = false;
+    struct module_names n = names_of(path, length);
+    for (uint32_t i = 0; i < n_mine; i++)
+        by_pattern = by_pattern || matches(&mine[i], n.file) || matches(&mine[i], n.stem);
+    return module_origin(module, path, length, !file, by_pattern);
+}
+
+uint32_t instrument_origin(uintptr_t module)
+{
+    if (mode == 0)
+        return WIRE_ORIGIN_UNKNOWN;
+    uint32_t origin = (uint32_t)map_get(&modules, module);
+    if (origin != 0)
+        return origin;
+    origin = find_origin(module);
     arena_lock();
-    map_put(&modules, module, class);
+    map_put(&modules, module, origin); /* else it is looked for again */
     arena_unlock();
-    return class;
+    return origin;
+}
+
+bool instrument_is_mine(uintptr_t module)
+{
+    return origin_is_user(instrument_origin(module));
 }
 
 /* ── functions ──────────────────────────────────────────────────────────────────────────────────────────────── */
@@ -223,14 +194,11 @@ static int ask_rules(uintptr_t module, const uint8_t *names, const uint8_t *end)
 {
     utf16 path[WIRE_MAX_NAME];
     struct full_name f;
-    uint32_t length = 0, file = 0;
-    module_class(module, path, &length);
-    for (uint32_t i = 0; i < length; i++)
-        if (path[i] == '/')
-            file = i + 1;
+    uint32_t length, flags;
+    module_path(module, path, &length, &flags);
     full_name_read(&f, names, end);
-    uint32_t stem = length >= file + 4 && path[length - 4] == '.' ? length - 4 : length;
-    struct name all[] = {{path + file, length - file}, {path + file, stem - file}, {f.text, f.namespace_end},
+    struct module_names of = names_of(path, length);
+    struct name all[] = {of.file, of.stem, {f.text, f.namespace_end},
                          {f.text, f.outer_end}, {f.text, f.type_end}, {f.text, f.length}};
     int answer = 0;
     for (uint32_t r = 0; r < n_rules; r++)
@@ -252,14 +220,14 @@ static bool is_small(uintptr_t module, uint32_t token)
            probes_size(header, bytes) < small;
 }
 
-static uint64_t class_by(uint32_t module, int by_rules)
+static uint64_t class_by(bool is_mine, int by_rules)
 {
     uint64_t outside = mode == WIRE_INSTRUMENT_BOUNDARY ? FUNCTION_IS_BOUNDARY : 0;
     if (by_rules < 0)
         return 0;
     if (by_rules == 0 && any_include)
         return outside;
-    if (by_rules > 0 || mode == WIRE_INSTRUMENT_ALL || module == MODULE_MINE)
+    if (by_rules > 0 || mode == WIRE_INSTRUMENT_ALL || is_mine)
         return FUNCTION_IS_INSTRUMENTED;
     return outside;
 }
@@ -276,7 +244,7 @@ uint64_t instrument_class(uintptr_t module, uint32_t token, uint64_t own, const 
         return own;
     if (is_small(module, token))
         return 0;
-    uint64_t class = class_by(known_module_class(module), n_rules == 0 ? 0 : ask_rules(module, names, end));
+    uint64_t class = class_by(instrument_is_mine(module), n_rules == 0 ? 0 : ask_rules(module, names, end));
     if (class == 0 || own != FUNCTION_IS_ASYNC)
         return class;
     /* Code of the lowest tier that calls a hook at its end loses what goes on later: it would wait instead (10.0.12). */
@@ -296,7 +264,7 @@ static uint64_t class_of(uintptr_t function_id)
     if (SLOT(info, INFO_GET_FUNCTION_INFO, uintptr_t, uintptr_t *, uintptr_t *, uint32_t *)(info, function_id, &class_id, &module, &token) < 0 ||
         module == 0 || is_small(module, token))
         return 0;
-    return class_by(known_module_class(module), 0);
+    return class_by(instrument_is_mine(module), 0);
 }
 
 /* ── what the runtime asks ──────────────────────────────────────────────────────────────────────────────────── */
@@ -315,11 +283,6 @@ struct method *instrument_method(uintptr_t function_id, uint64_t value)
     }
     arena_unlock();
     return m;
-}
-
-bool instrument_is_mine(uintptr_t module)
-{
-    return known_module_class(module) == MODULE_MINE;
 }
 
 /* Asked whenever the JIT is about to compile a function, each tier of it. */
@@ -387,15 +350,18 @@ uint32_t instrument_init(void *profiler_info)
     mode = text == NULL || strcmp(text, "all") != 0 ? WIRE_INSTRUMENT_BOUNDARY : WIRE_INSTRUMENT_ALL;
     if (text != NULL && strcmp(text, "mine") == 0)
         mode = WIRE_INSTRUMENT_MINE;
-    arena.header->instrument = mode;
+    arena.header->instrument = mode | (probes_on ? WIRE_INSTRUMENT_IL : 0);
     text = getenv("CLRPROF_SMALL");
     small = text == NULL ? 0 : strtoull(text, NULL, 10);
-    read_rules(getenv("CLRPROF_RULES"));
+    n_rules = read_rules(rules, getenv("CLRPROF_RULES"));
+    n_mine = read_rules(mine, getenv("CLRPROF_MINE"));
+    for (uint32_t i = 0; i < n_rules; i++)
+        any_include = any_include || rules[i].include;
     void *hooks[] = {(void *)clrprof_enter, (void *)clrprof_leave, (void *)clrprof_tailcall};
 #ifdef CLRPROF_ORACLE
     oracle_hooks(hooks);
 #endif
-    if (!map_init(&modules, 256, true) || !map_init(&methods, 4096, true))
+    if (!map_init(&modules, 256, true) || !map_init(&methods, 4096, true) || !modules_init(info))
         return WIRE_FAILURE_OUT_OF_MEMORY;
     if (probes_on)
         return probes_init(info, any_include) ? 0 : WIRE_FAILURE_OUT_OF_MEMORY;
@@ -408,5 +374,6 @@ void instrument_close(void)
 {
     map_close(&modules);
     map_close(&methods);
+    modules_close();
     probes_close();
 }

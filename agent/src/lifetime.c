@@ -23,7 +23,7 @@
  *
  * A range whose first word is no object's is "untracked" and counted; it has not been seen on any runtime. */
 #define _GNU_SOURCE
-#include "agent.h"
+#include "control.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -681,7 +681,7 @@ static void walk_survivors(uintptr_t from, uintptr_t end, uintptr_t to, uint32_t
         uintptr_t room = p.is == WIRE_GENERATION_COUNT ? 8 : now->used - place, next = walk_neighbours(at, end - at < room ? end : at + room, &p);
         if (next == at) {
             next = heap_next(at + 8, end);
-            if (!objects_were_lost())
+            if (!objects_were_lost() && !control_was_off)
                 loss(WIRE_LOSS_UNTRACKED, 0, next - at);
         }
         at = next;

@@ -241,7 +241,7 @@ static uint64_t module_of(uintptr_t module, uint8_t *scratch)
     }
     bool file = (flags & MODULE_FLAG_DISK) != 0 && (flags & MODULE_FLAG_DYNAMIC) == 0;
     put_u32(&r, 0);
-    put_u32(&r, file ? 0 : WIRE_MODULE_DYNAMIC);
+    put_u32(&r, (file ? 0 : WIRE_MODULE_DYNAMIC) | instrument_origin(module) << WIRE_MODULE_ORIGIN_SHIFT);
     uint8_t *mvid = r.p;
     put(&r, (const uint8_t[16]){0}, 16);
     put_name(&r, name, file ? length : 0);

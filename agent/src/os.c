@@ -11,6 +11,8 @@
  *        containers, and not tried where system calls are filtered.
  *  gap   no word: an interval that is longer than the shortest context switch is looked at with getrusage.
  *
+ * For how long a thread could have run but had no processor, the kernel counts in each thread's schedstat.
+ *
  * Facts: linux/rseq.h, perf_event_open(2), and measurements on Linux 6.1 to 7.2. */
 #define _GNU_SOURCE
 #include "agent.h"
@@ -30,6 +32,7 @@
 #include <unistd.h>
 
 #define RING_BYTES 4096u
+#define DELAY_BYTES 64u        /* three numbers of at most 20 digits */
 #define STATUS_BYTES 4096u     /* a longer list of groups in front of the line is taken for a filter */
 #define MAX_LOOKS 16u          /* tries to read the counters without being disturbed: where a system call takes longer than the gap, none is */
 #define PROBES 8u              /* sleeps that must clear rseq_cs */
@@ -38,6 +41,8 @@
 #define YIELDS 2000u           /* to find the shortest context switch */
 #define SHORTEST_GAP_NS 400u   /* bounds of what is believed of that */
 #define LONGEST_GAP_NS 2000u
+#define SHORT_WAIT_NS 100000u /* after a shorter one schedstat, which takes some 4 µs, is not read ... */
+#define MAX_UNREAD 16u        /* ... so often in a row: what a thread waited for a processor then is counted this late */
 #define RSEQ_SIGNATURE 0x53053053u
 #define RSEQ_CS 8u /* offset of rseq_cs */
 
@@ -52,12 +57,18 @@ extern char clrprof_rseq_never[] __attribute__((visibility("hidden")));
 extern const ptrdiff_t __rseq_offset __attribute__((weak));
 extern const unsigned int __rseq_size __attribute__((weak));
 
+/* A thread of musl unmaps its own stack at its end, and this area with it, to which the kernel may still write. */
+#ifdef CLRPROF_MUSL
+#define MAY_REGISTER false
+#else
+#define MAY_REGISTER true
+#endif
 static __thread struct {
     uint32_t words[8];
-} own_rseq __attribute__((aligned(32), tls_model("initial-exec")));
+} own_rseq __attribute__((aligned(32))) AT_FIXED_PLACE;
 
 static const uint64_t quiet_word; /* never changes */
-static bool may_rseq, may_perf;
+static bool may_rseq, may_perf, may_delay;
 static uint64_t gap_ticks = INT64_MAX; /* until the rate of the clock is known */
 static uint64_t rate;                  /* ticks per second, 0 until then */
 bool clock_is_tsc;
@@ -101,7 +112,7 @@ static volatile uint64_t *rseq_word(void)
 {
     if (&__rseq_size != NULL && __rseq_size != 0)
         return (volatile uint64_t *)(void *)((char *)__builtin_thread_pointer() + __rseq_offset + RSEQ_CS);
-    if (syscall(SYS_rseq, &own_rseq, sizeof own_rseq, 0, RSEQ_SIGNATURE) == 0 || errno == EBUSY) /* this very area already is */
+    if (MAY_REGISTER && (syscall(SYS_rseq, &own_rseq, sizeof own_rseq, 0, RSEQ_SIGNATURE) == 0 || errno == EBUSY)) /* this very area already is */
         return (volatile uint64_t *)(void *)&own_rseq.words[RSEQ_CS / 4];
     return NULL;
 }
@@ -266,6 +277,19 @@ static uint64_t thread_cpu_ns(void)
     return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 
+/* Nanoseconds that this thread has waited for a processor up to now: the second number of "ran waited times"
+ * (Documentation/scheduler/sched-stats.rst). Not all kernels count, they say "0 0 0" then. */
+static bool read_delay(uint64_t *ns)
+{
+    char text[DELAY_BYTES], *end;
+    uint32_t n = read_file("/proc/thread-self/schedstat", (uint8_t *)text, sizeof text - 1);
+    text[n] = 0;
+    if (strtoull(text, &end, 10) == 0 && *end == 0)
+        return false;
+    *ns = strtoull(end, &end, 10);
+    return strtoull(end, &end, 10) != 0 && *end == '\n';
+}
+
 static void read_usage(struct os_usage *u)
 {
     struct rusage r;
@@ -297,6 +321,9 @@ static void attach(struct timer *t, bool with_rseq)
 void os_attach(struct timer *t)
 {
     attach(t, may_rseq);
+    t->unread = 0;
+    if (may_delay && !read_delay(&t->delay_ns))
+        t->delay_ns = 0; /* what it waited until now counts for the first wait then */
     t->cpu_ns = thread_cpu_ns();
     t->cpu_at = os_clock();
 }
@@ -319,18 +346,43 @@ static uint64_t share(uint64_t whole, uint64_t part, uint64_t of)
     return of == 0 ? 0 : (uint64_t)((unsigned __int128)whole * part / of);
 }
 
+/* How much of `off`, the time without a processor in an interval, the thread could have run. All of it if it never waited. Else the
+ * kernel tells, also of the time after a wait until the thread had a processor again. It is asked after long waits, and now and then:
+ * `gone` is all time without a processor since the last look. */
+static uint64_t ready_of(struct timer *t, uint64_t off, uint64_t gone, struct off told, const struct wire_waits *w)
+{
+    uint64_t delay, before = t->delay_ns;
+    if (w->preempted + w->voluntary == 0)
+        return 0;
+    if (may_delay && w->voluntary == 0) {
+        t->delay_ns += share(gone, 1000000000u, rate);
+        return off;
+    }
+    if (may_delay && w->preempted == 0 && t->unread < MAX_UNREAD && share(gone, 1000000000u, rate) < SHORT_WAIT_NS) {
+        t->unread++;
+        return 0;
+    }
+    if (may_delay && read_delay(&delay)) {
+        uint64_t ready = delay > before ? share(delay - before, rate, 1000000000u) : 0;
+        t->delay_ns = delay;
+        t->unread = 0;
+        return ready < off ? ready : off;
+    }
+    return told.all != 0 ? share(off, told.ready, told.all) : share(off, w->preempted, w->preempted + w->voluntary);
+}
+
 /* How long the thread had no processor in an interval, and why. Since the clock of its processor time was read last, it
- * had one all the time but for what came in this interval, else the word had changed. Which switches took how long only perf
- * tells; without it, where there are both kinds, each counts the same. */
+ * had one all the time but for what came in this interval, else the word had changed. */
 static void split(struct timer *t, uint64_t from, uint64_t to, struct off told, struct wire_waits *w)
 {
     uint64_t cpu = thread_cpu_ns(), used = share(cpu - t->cpu_ns, rate, 1000000000u), before = from > t->cpu_at ? from - t->cpu_at : 0;
     uint64_t all = to > from ? to - from : 0, on = used > before ? used - before : 0, off = all > on ? all - on : 0;
+    uint64_t gone = to - t->cpu_at > used ? to - t->cpu_at - used : 0;
     t->cpu_ns = cpu;
     t->cpu_at = to;
     if (rate == 0)
         return; /* the agent measures its own probes */
-    w->ready = told.all != 0 ? share(off, told.ready, told.all) : share(off, w->preempted, w->preempted + w->voluntary);
+    w->ready = ready_of(t, off, gone, told, w);
     w->blocked = off - w->ready;
 }
 
@@ -385,6 +437,8 @@ void os_init(void)
     may_rseq = may_use("rseq") && rseq_works();
     may_perf = !may_rseq && may_use("perf");
     struct timer probe = {0};
+    may_delay = may_use("delay") && read_delay(&probe.delay_ns);
+    arena.header->ready_measured = may_delay;
     if (may_perf) {
         may_perf = perf_open(&probe); /* the first one on a machine takes 15 ms: not in the program's first call */
         os_detach(&probe);
@@ -394,7 +448,7 @@ void os_init(void)
 
 void os_close(void)
 {
-    if (&__rseq_size == NULL || __rseq_size == 0) /* the kernel writes to an area as long as it is registered */
+    if (MAY_REGISTER && (&__rseq_size == NULL || __rseq_size == 0)) /* the kernel writes to an area as long as it is registered */
         syscall(SYS_rseq, &own_rseq, sizeof own_rseq, RSEQ_FLAG_UNREGISTER, RSEQ_SIGNATURE);
 }
 

@@ -7,6 +7,7 @@
 #include <pthread.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -16,14 +17,14 @@
 #define FIRST_SITES 64u
 #define KEPT_SITES 4096u /* a bigger index is not kept for the next thread: clearing it would cost more */
 
-__thread struct thread *current_thread __attribute__((tls_model("initial-exec")));
+__thread struct thread *current_thread AT_FIXED_PLACE;
 
 static pthread_key_t end_key;
 static bool have_key;
 static struct thread *free_threads;
 static struct thread *all_threads;
-static __thread struct thread_set *current_set __attribute__((tls_model("initial-exec")));
-static __thread uint32_t current_number __attribute__((tls_model("initial-exec")));
+static __thread struct thread_set *current_set AT_FIXED_PLACE;
+static __thread uint32_t current_number AT_FIXED_PLACE;
 
 
 static void thread_ended(void *value)
@@ -139,6 +140,16 @@ struct thread *thread_after(const struct thread *t)
     return t == NULL ? __atomic_load_n(&all_threads, __ATOMIC_ACQUIRE) : t->next;
 }
 
+/* Of the main thread's stack musl tells how much is mapped by now. It can grow up to its limit. */
+static void grow_main_stack(struct thread *t)
+{
+    struct rlimit limit;
+    if (syscall(SYS_gettid) != getpid() || getrlimit(RLIMIT_STACK, &limit) != 0 || limit.rlim_cur >= t->stack_high)
+        return;
+    if (t->stack_high - limit.rlim_cur < t->stack_low)
+        t->stack_low = t->stack_high - limit.rlim_cur;
+}
+
 static void find_stack(struct thread *t)
 {
     pthread_attr_t attributes;
@@ -154,6 +165,7 @@ static void find_stack(struct thread *t)
     if (pthread_attr_getstack(&attributes, &low, &size) == 0) {
         t->stack_low = (uintptr_t)low;
         t->stack_high = (uintptr_t)low + size;
+        grow_main_stack(t);
     }
     pthread_attr_destroy(&attributes);
 }
@@ -216,6 +228,7 @@ struct thread *thread_attach(void)
     stack_forget(t);
     t->root = 0;
     t->busy = false;
+    t->control = UINT64_MAX; /* of no number of changes: that of another thread means nothing */
     t->epoch = __atomic_load_n(&code_epoch, __ATOMIC_ACQUIRE);
     memset(t->classes, 0, sizeof t->classes);
     forget_ips(t);

@@ -14,20 +14,17 @@
  *
  * The functions named …_hook are called by the stubs in hooks.c, which keep only the general registers: they use no
  * others, and leave all but the usual case to time_…_slow, stubs that save the rest and call time_…_cold. */
+#include "control.h"
 #include "timings.h"
 
 #include <errno.h>
 #include <string.h>
 
-#define FIRST_ACTIVATIONS 128u
-#define FIRST_TIMINGS 64u /* slots of a thread's table */
-#define KEPT_TIMINGS 4096u /* a bigger table is not kept for the next thread: clearing it would cost more */
 #define RATE_NS 20000000u /* 20 ms: two readings are within 50 ns, so the rate is within 5 parts in a million */
 #define WATCH_EACH 256u   /* events by the slow path */
 #define PART 1024u        /* Overhead is in parts of a tick */
 
-__thread struct timer *current_timer __attribute__((tls_model("initial-exec")));
-static struct timer *free_timers;
+__thread struct timer *current_timer AT_FIXED_PLACE;
 static struct wire_overhead overhead; /* a copy of the header's */
 static bool blocks_are_told;          /* exceptions unwind finally blocks like calls of their functions: see below */
 
@@ -37,145 +34,8 @@ static struct wire_activation no_activation = {.caller_sp = UINTPTR_MAX, .flags 
 #define OVER 0x80000000u /* beside WIRE_ACTIVATION_… */
 static struct wire_activation over_activation = {.caller_sp = UINTPTR_MAX, .flags = OVER};
 static struct timer over_timer = {.top = &over_activation, .bottom = &over_activation};
-static struct timer *all_timers;
 static struct timer no_timer = {.top = &no_activation, .bottom = &no_activation};
 static struct timer left_out = {.top = &no_activation, .bottom = &no_activation}; /* that of a thread whose calls are no loss */
-
-/* ── threads ────────────────────────────────────────────────────────────────────────────────────────────────── */
-
-/* Room for twice as many activations, in shared memory: the calls that run can be told when the process is gone. Only
- * memory bounds the depth of a stack. */
-static bool grow_activations(struct timer *t)
-{
-    uint32_t capacity = t->capacity == 0 ? FIRST_ACTIVATIONS : 2 * t->capacity;
-    if (t->capacity > UINT32_MAX / 4)
-        return false;
-    uint64_t rows = 2 + (uint64_t)capacity, before = t->capacity == 0 ? 0 : 2 + (uint64_t)t->capacity; /* the lowest, and one for (truncated) */
-    struct level *levels = private_alloc(rows * sizeof *levels);
-    if (levels == NULL)
-        return false;
-    arena_lock();
-    struct wire_activation *a = arena_reserve(WIRE_REGION_ACTIVATIONS, rows * sizeof *a);
-    if (a != NULL) {
-        if (t->capacity != 0)
-            memcpy(a, t->bottom, (1 + (uint64_t)t->capacity) * sizeof *a);
-        else
-            *a = (struct wire_activation){.caller_sp = UINTPTR_MAX, .flags = WIRE_ACTIVATION_BOUNDARY};
-        arena_publish(WIRE_REGION_ACTIVATIONS, rows * sizeof *a);
-    }
-    arena_unlock();
-    if (a == NULL) {
-        private_free(levels, rows * sizeof *levels);
-        return false;
-    }
-    if (before != 0) {
-        memcpy(levels, t->levels, before * sizeof *levels);
-        private_free(t->levels, before * sizeof *levels);
-    }
-    t->levels = levels;
-    t->top = t->capacity == 0 ? a : a + (t->top - t->bottom);
-    t->bottom = a;
-    t->capacity = capacity;
-    t->limit = a + capacity;
-    t->clock->capacity = capacity + 1;
-    __atomic_store_n(&t->clock->activations, (uint64_t)(a - arena.activations) + 1, __ATOMIC_RELEASE);
-    return true;
-}
-
-/* One without timings, or that which the thread before in the same set left. */
-static struct timer *take_timer(void)
-{
-    struct thread_set *set = thread_own_set();
-    if (set != NULL && set->timer != NULL) {
-        struct timer *kept = set->timer;
-        set->timer = NULL;
-        return kept;
-    }
-    arena_lock();
-    struct timer *t = free_timers;
-    if (t != NULL)
-        free_timers = t->next_free;
-    arena_unlock();
-    if (t != NULL || (t = private_alloc(sizeof *t)) == NULL)
-        return t;
-    arena_lock();
-    t->next = all_timers;
-    all_timers = t;
-    arena_unlock();
-    return t;
-}
-
-static void give_timer(struct timer *t)
-{
-    t->thread = 0;
-    arena_lock();
-    t->next_free = free_timers;
-    free_timers = t;
-    arena_unlock();
-}
-
-static bool prepare_table(struct timer *t)
-{
-    if (t->table != NULL && t->mask >= KEPT_TIMINGS) {
-        private_free(t->table, (t->mask + 1) * sizeof *t->table);
-        t->table = NULL;
-    }
-    if (t->table == NULL) {
-        if ((t->table = private_alloc(FIRST_TIMINGS * sizeof *t->table)) == NULL)
-            return false;
-        t->mask = FIRST_TIMINGS - 1;
-    } else {
-        memset(t->table, 0, (t->mask + 1) * sizeof *t->table);
-    }
-    t->used = t->truncated = t->n_marked = 0;
-    t->sums = (struct sums){0};
-    if (t->capacity != 0) /* levels know calls by number, and a new clock counts anew */
-        memset(t->levels, 0, (2 + (uint64_t)t->capacity) * sizeof *t->levels);
-    return true;
-}
-
-/* The thread's table and clock. False: no memory. */
-static bool prepare_timer(struct timer *t, uint32_t thread)
-{
-    if (t->thread != thread && !prepare_table(t))
-        return false;
-    t->thread = thread;
-    t->n_unwinding = 0;
-    t->dispatch_sp = 0;
-    t->uncaught = false;
-    arena_lock();
-    uint64_t rows = arena.header->regions[WIRE_REGION_CLOCKS].used / sizeof(struct wire_clock), wanted = thread > rows ? thread - rows : 0;
-    bool room = wanted == 0 || arena_reserve(WIRE_REGION_CLOCKS, wanted * sizeof(struct wire_clock)) != NULL;
-    if (room)
-        arena_publish(WIRE_REGION_CLOCKS, wanted * sizeof(struct wire_clock));
-    arena_unlock();
-    if (!room)
-        return false;
-    t->clock = &arena.clocks[thread - 1];
-    if (t->capacity == 0)
-        return grow_activations(t);
-    t->top = t->bottom;
-    t->clock->capacity = t->capacity + 1;
-    __atomic_store_n(&t->clock->activations, (uint64_t)(t->bottom - arena.activations) + 1, __ATOMIC_RELEASE);
-    return true;
-}
-
-static struct timer *attach_timer(void)
-{
-    uint32_t thread = thread_number();
-    struct timer *t = thread == 0 ? NULL : take_timer();
-    if (t == NULL)
-        return NULL;
-    if (!prepare_timer(t, thread)) {
-        give_timer(t);
-        return NULL;
-    }
-    os_attach(t);
-    t->clock->mechanism = t->mechanism;
-    t->clock->last = os_clock();
-    current_timer = t;
-    return t;
-}
 
 /* ── events ─────────────────────────────────────────────────────────────────────────────────────────────────── */
 
@@ -260,6 +120,12 @@ static void end_call(struct timer *t, struct wire_activation *a)
     end_call_as(t, a, t->clock->acted != a->acted);
 }
 
+/* Is this one of the calls inside of an unrecorded one, while nothing is recorded? */
+HOT static inline bool is_passed_over(const struct timer *t, uintptr_t sp)
+{
+    return sp <= t->off_sp && control_now() == t->off_at;
+}
+
 /* Does a call of the function by this activation's have a node? */
 HOT static inline bool is_recorded(const struct wire_activation *top, const struct method *m)
 {
@@ -303,7 +169,13 @@ HOT void time_enter_hook(const struct method *m, uintptr_t sp)
         return;
     }
     if (!is_recorded(top, m)) {
-        if (UNLIKELY((top->flags & (WIRE_ACTIVATION_TRUNCATED | WIRE_ACTIVATION_DISPATCHING)) != 0 || m->function == 0))
+        if (UNLIKELY((top->flags & (WIRE_ACTIVATION_TRUNCATED | WIRE_ACTIVATION_DISPATCHING)) != 0 || m->function == 0 ||
+                     ((top->flags & WIRE_ACTIVATION_PAUSED) != 0 && !is_passed_over(t, sp))))
+            time_enter_slow(m, sp);
+        return;
+    }
+    if (UNLIKELY(t->control != control_now())) {
+        if (!is_passed_over(t, sp))
             time_enter_slow(m, sp);
         return;
     }
@@ -347,7 +219,7 @@ HOT void time_leave_hook(const struct method *m, uintptr_t sp)
     struct wire_activation *a = t->top;
     struct wire_clock *c = t->clock;
     if (a->caller_sp != sp) {
-        if (UNLIKELY(sp > a->caller_sp || !m->boundary))
+        if (UNLIKELY(sp > a->caller_sp || !m->boundary) && !(sp < t->off_sp && is_passed_over(t, sp)))
             time_leave_slow(m, sp);
         return; /* not recorded */
     }
@@ -357,7 +229,8 @@ HOT void time_leave_hook(const struct method *m, uintptr_t sp)
         now = __builtin_ia32_rdtsc();
     } while (UNLIKELY(*t->word != word));
     uint64_t interval = now - c->last;
-    if (UNLIKELY(word != t->expect || interval > t->gap || !clock_is_tsc || a->timing == 0 || c->acted != a->acted)) {
+    if (UNLIKELY(word != t->expect || interval > t->gap || !clock_is_tsc || a->timing == 0 || c->acted != a->acted ||
+                 t->control != control_now())) {
         time_leave_slow(m, sp);
         return;
     }
@@ -396,6 +269,16 @@ static void set_acted(struct interval *i)
         i->waits.ready = i->ticks - i->waits.blocked;
 }
 
+/* Takes out of an interval up to now that has not been looked at what was a pause. A part of it can be without a processor,
+ * and nobody knows which: as much as there is room for. */
+static void take_out_pauses(struct timer *t, struct interval *i, uint64_t now)
+{
+    uint64_t paused = timer_account_pauses(t, now, i->ticks);
+    i->ticks -= paused;
+    if (paused != 0 && i->ticks == 0)
+        i->waits = (struct wire_waits){0};
+}
+
 /* The interval that ends now. What follows is the agent's own time, up to resume. */
 static struct interval look(struct timer *t)
 {
@@ -410,7 +293,12 @@ static struct interval look(struct timer *t)
         i.ticks = 0;
     }
     uint64_t more = fresh > now ? fresh - now : 0;
-    if (i.waits.intervals != 0) {
+    if (UNLIKELY(t->control != control_now())) {
+        i.ticks += i.waits.intervals != 0 ? more : 0;
+        take_out_pauses(t, &i, fresh);
+        if (i.waits.intervals != 0)
+            set_acted(&i);
+    } else if (i.waits.intervals != 0) {
         i.ticks += more; /* the system may have acted just now */
         set_acted(&i);
     } else {
@@ -474,6 +362,8 @@ static void resume(struct timer *t)
     if (*t->word != t->expect || (now > last && now - last > t->gap))
         now = os_look(t, last, &i.waits);
     i.ticks = now > last ? now - last : 0;
+    if (UNLIKELY(t->control != control_now()))
+        take_out_pauses(t, &i, now);
     if (i.waits.intervals != 0 && t->top->timing != 0) {
         i.waits.intervals = 0; /* it is a part of the one that follows */
         set_acted(&i);
@@ -487,6 +377,7 @@ static void resume(struct timer *t)
 /* Ends a call whose end was not seen. The time since the last event belongs to whoever runs now. */
 static void end_unseen(struct timer *t)
 {
+    t->off_sp = 0;
     if (t->top->timing == 0) {
         end_swallowed(t);
         return;
@@ -516,7 +407,7 @@ static void begin_slow(struct timer *t, const struct method *m, uintptr_t sp)
 {
     uint32_t number = 0, lead = 0, flags = m->boundary ? WIRE_ACTIVATION_BOUNDARY : 0, parent = t->top->timing;
     struct interval i = look(t);
-    if (t->top < t->limit || grow_activations(t)) {
+    if (t->top < t->limit || timer_grow(t)) {
         if ((t->top->flags & WIRE_ACTIVATION_FOLDED) == 0)
             number = lead = fold_path(t, m->function, return_address_of(t->top, sp));
         if (number == 0 && parent != 0)
@@ -576,6 +467,18 @@ static void begin_dispatch(struct timer *t, uintptr_t sp)
     set_dispatching(t, WIRE_ACTIVATION_DISPATCHING);
 }
 
+static void begin_recorded(struct timer *t, const struct method *m, uintptr_t sp)
+{
+    if (!timer_pass_over(t, sp))
+        begin_slow(t, m, sp);
+}
+
+/* The same as is_recorded, for an activation inside of which an unrecorded call may run: that is like framework code. */
+static bool is_recorded_in_pause(const struct timer *t, const struct method *m)
+{
+    return (t->top->flags & ~(uint32_t)(WIRE_ACTIVATION_FOLDED | WIRE_ACTIVATION_PAUSED)) == 0 && !m->boundary;
+}
+
 void time_enter_cold(const struct method *m, uintptr_t sp)
 {
     int saved_errno = errno;
@@ -587,17 +490,19 @@ void time_enter_cold(const struct method *m, uintptr_t sp)
         errno = saved_errno;
         return;
     }
-    if (t == NULL && (t = attach_timer()) == NULL)
+    if (t == NULL && (t = timer_attach()) == NULL)
         t = current_timer = &no_timer;
     end_unseen_below(t, sp + 1);
+    if (t->levels != NULL)
+        timer_forget_unrecorded(t, sp);
     if ((t->top->flags & WIRE_ACTIVATION_DISPATCHING) != 0 && sp > t->dispatch_sp) {
         t->top->flags &= ~(uint32_t)WIRE_ACTIVATION_DISPATCHING; /* the exception was handled, and nobody said so */
         t->dispatch_sp = 0;
     }
     if (m->function == 0)
         begin_dispatch(t, sp);
-    else if (is_recorded(t->top, m))
-        begin_slow(t, m, sp);
+    else if (is_recorded(t->top, m) || is_recorded_in_pause(t, m))
+        begin_recorded(t, m, sp);
     else if ((t->top->flags & WIRE_ACTIVATION_TRUNCATED) != 0 && t != &left_out)
         loss(WIRE_LOSS_CALLS_FOLDED, 1, 0);
     errno = saved_errno;
@@ -620,8 +525,10 @@ void time_leave_cold(const struct method *m, uintptr_t sp)
     int saved_errno = errno;
     struct timer *t = current_timer;
     end_unseen_below(t, sp);
-    if (was_cut(t, m, sp))
+    if (was_cut(t, m, sp) && !timer_is_unrecorded(t, sp))
         loss(WIRE_LOSS_CALLS_CUT, 1, 0);
+    if (t->levels != NULL)
+        timer_forget_unrecorded(t, sp);
     if (t->top->caller_sp == sp && t->top->timing == 0)
         end_swallowed(t);
     else if (t->top->caller_sp == sp)
@@ -647,7 +554,8 @@ void time_leave_cold(const struct method *m, uintptr_t sp)
 
 static bool is_top(const struct timer *t, uint32_t function)
 {
-    return function != 0 && t->top->timing != 0 && (t->top->flags & ~(uint32_t)(WIRE_ACTIVATION_DISPATCHING | WIRE_ACTIVATION_FOLDED)) == 0 &&
+    const uint32_t others = WIRE_ACTIVATION_DISPATCHING | WIRE_ACTIVATION_FOLDED | WIRE_ACTIVATION_PAUSED;
+    return function != 0 && t->top->timing != 0 && (t->top->flags & ~others) == 0 &&
            timing_at(t->top->timing)->function == function;
 }
 
@@ -895,7 +803,18 @@ void time_thread_ended(struct timer **keep)
     if (keep != NULL)
         *keep = t;
     else
-        give_timer(t);
+        timer_give(t);
+}
+
+void time_settle(void)
+{
+    struct timer *t = current_timer;
+    if (t == NULL || t->clock == NULL || recording_is_over())
+        return;
+    struct interval i = look(t);
+    if (t->top->timing != 0)
+        add_tail(t, timing_at(t->top->timing), &i);
+    resume(t);
 }
 
 void time_leave_out_thread(void)
@@ -911,7 +830,7 @@ static void measure_overhead(void)
     struct wire_timing timings[4] = {{0}}, *shared = arena.timings;
     uint64_t table[8] = {0};
     struct level levels[4] = {{0}};
-    struct timer t = {.clock = &clock, .levels = levels, .top = activations, .bottom = activations, .limit = activations + 3, .table = table, .mask = 7};
+    struct timer t = {.clock = &clock, .levels = levels, .top = activations, .bottom = activations, .limit = activations + 3, .table = table, .mask = 7, .control = control_now()};
     arena.timings = timings;
     os_attach(&t);
     current_timer = &t;
@@ -933,6 +852,7 @@ void time_init(uint64_t most_timings)
     blocks_are_told = h->runtime_major == 9; /* seen on 9.0.7; not on 3.1.2, 8.0.33 and 10.0.12 */
     os_init();
     os_pair(&h->begin_ticks, &h->begin_ns);
+    control_begin(h->begin_ticks);
     measure_overhead();
     do
         os_pair(&ticks, &ns);
@@ -944,14 +864,7 @@ void time_init(uint64_t most_timings)
 
 void time_give_back(void)
 {
-    arena_lock();
-    for (struct timer *t = all_timers; t != NULL; t = t->next) {
-        t->top = &over_activation;
-        if (t->table != NULL)
-            private_free(t->table, (t->mask + 1) * sizeof *t->table);
-        t->table = NULL;
-    }
-    arena_unlock();
+    timers_give_back(&over_activation);
 }
 
 void time_end(void)

@@ -82,6 +82,18 @@ struct wire_waits *waits_of(uint32_t *number); /* of what follows, NULL: no memo
 struct wire_acted *acted_of(struct wire_timing *x);
 struct wire_inclusive *inclusive_of(struct wire_timing *x);
 
+/* ── timers.c ───────────────────────────────────────────────────────────────────────────────────────────────── */
+
+struct timer *timer_attach(void); /* this thread's from now on; NULL: no memory */
+void timer_give(struct timer *t); /* the next thread's that begins */
+bool timer_grow(struct timer *t); /* room for twice as many activations; false: no memory */
+void timers_give_back(struct wire_activation *top); /* of all; nothing but this activation is looked at any more */
+/* How long nothing was recorded since the last event, of so many ticks up to now, which is the last event then. */
+uint64_t timer_account_pauses(struct timer *t, uint64_t now, uint64_t ticks);
+bool timer_pass_over(struct timer *t, uintptr_t sp); /* is the call, which would be recorded, none because of a pause? */
+bool timer_is_unrecorded(const struct timer *t, uintptr_t sp); /* is this one of a pause, inside of the innermost activation? */
+void timer_forget_unrecorded(struct timer *t, uintptr_t sp); /* if the outermost one of these has ended */
+
 /* ── fold.c ─────────────────────────────────────────────────────────────────────────────────────────────────── */
 
 void fold_init(void);

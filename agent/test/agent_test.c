@@ -1666,6 +1666,7 @@ int main(int n_arguments, char **arguments)
         return 2;
     }
     agent_path = arguments[1];
+    setenv("CLRPROF_MINE_FOLDER", "/srv/app", 1); /* the main assembly, with which the decision begins otherwise, is not made up */
     bool ok = true;
     const struct scenario *lists[] = {scenarios, runtime_scenarios, lifetime_scenarios, time_scenarios, time_limit_scenarios, time_wait_scenarios, cfi_scenarios, thread_scenarios};
     for (size_t l = 0; l < sizeof lists / sizeof *lists; l++)

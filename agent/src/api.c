@@ -1,0 +1,109 @@
+/* What the program itself can call: to choose what is recorded, and to mark moments. The functions are found by name in
+ * this library by Clrprof.Control (integrations/control/Control.cs), and are the only ones besides DllGetClassObject that it exports.
+ *
+ * All of them may be called by any thread at any time, and return one of the codes below. Strings are UTF-16 with a length. */
+#include "control.h"
+
+#include <errno.h>
+#include <string.h>
+
+#define EXPORT __attribute__((visibility("default")))
+
+enum { OK, NO_SUCH_LEVEL, NO_SUCH_ID, NEVER, NO_MEMORY, IS_OFF, TOO_LONG, BAD_NAME };
+
+EXPORT int32_t clrprof_control(int32_t level, int32_t op);
+EXPORT int32_t clrprof_state(int32_t unused);
+EXPORT int32_t clrprof_mark(int32_t number, const utf16 *name, int32_t name_length, const utf16 *text, int32_t text_length);
+EXPORT int32_t clrprof_name_thread(const utf16 *name, int32_t length);
+
+/* Nobody reads any more, or this is a forked child: nothing will ever be recorded again. */
+static bool is_never(void)
+{
+    return arena.base == NULL || arena.header->state != WIRE_STATE_RECORDING || recording_is_over() || !arena_is_ours();
+}
+
+int32_t clrprof_control(int32_t level, int32_t op)
+{
+    int saved_errno = errno;
+    int32_t result = OK;
+    if (level < (int32_t)WIRE_LEVEL_GLOBAL || level > (int32_t)WIRE_LEVEL_THREAD || op < (int32_t)WIRE_CONTROL_START || op > (int32_t)WIRE_CONTROL_RESUME)
+        result = NO_SUCH_LEVEL;
+    else if (is_never())
+        result = NEVER;
+    else {
+        uint32_t thread = thread_number();
+        if (level == (int32_t)WIRE_LEVEL_THREAD)
+            time_settle(); /* up to here the thread is what it was */
+        result = control_change((uint32_t)level, (uint32_t)op, thread) ? OK : NO_MEMORY;
+    }
+    errno = saved_errno;
+    return result;
+}
+
+int32_t clrprof_state(int32_t unused)
+{
+    (void)unused;
+    int saved_errno = errno;
+    int32_t result = is_never() ? NEVER : control_ask(NULL) ? OK : IS_OFF;
+    errno = saved_errno;
+    return result;
+}
+
+/* Appends a string to a record. */
+static uint32_t put_string(uint8_t *record, uint32_t at, const utf16 *s, uint32_t length)
+{
+    memcpy(record + at, &length, sizeof length);
+    if (length != 0)
+        memcpy(record + at + sizeof length, s, length * sizeof *s);
+    return at + (uint32_t)sizeof length + length * (uint32_t)sizeof *s;
+}
+
+static int32_t write_mark(uint32_t number, const utf16 *name, uint32_t name_length, const utf16 *text, uint32_t text_length)
+{
+    uint8_t record[24 + 2 * WIRE_MAX_NAME * sizeof(utf16)];
+    uint64_t now = monotonic_ns();
+    uint32_t thread = thread_number();
+    memcpy(record, &now, sizeof now);
+    memcpy(record + 8, &thread, sizeof thread);
+    memcpy(record + 12, &number, sizeof number);
+    uint32_t end = put_string(record, put_string(record, 16, name, name_length), text, text_length);
+    arena_lock();
+    bool written = arena_log(WIRE_RECORD_MARK, record, end);
+    arena_unlock();
+    return written ? OK : NO_MEMORY;
+}
+
+int32_t clrprof_mark(int32_t number, const utf16 *name, int32_t name_length, const utf16 *text, int32_t text_length)
+{
+    int saved_errno = errno;
+    int32_t result;
+    if (name_length < 0 || text_length < 0)
+        result = BAD_NAME;
+    else if ((uint32_t)name_length > WIRE_MAX_NAME || (uint32_t)text_length > WIRE_MAX_NAME)
+        result = TOO_LONG;
+    else if (is_never())
+        result = NEVER;
+    else if (!control_ask(NULL))
+        result = IS_OFF;
+    else
+        result = write_mark((uint32_t)number, name, (uint32_t)name_length, text, (uint32_t)text_length);
+    errno = saved_errno;
+    return result;
+}
+
+int32_t clrprof_name_thread(const utf16 *name, int32_t length)
+{
+    int saved_errno = errno;
+    int32_t result = OK;
+    uintptr_t managed = 0;
+    if (length <= 0 || (uint32_t)length > WIRE_MAX_NAME)
+        result = length <= 0 ? BAD_NAME : TOO_LONG;
+    else if (is_never())
+        result = NEVER;
+    else if (thread_number() == 0 || SLOT(agent_info, INFO_GET_CURRENT_THREAD_ID, uintptr_t *)(agent_info, &managed) < 0)
+        result = NO_SUCH_ID;
+    else
+        thread_named(managed, name, (uint32_t)length);
+    errno = saved_errno;
+    return result;
+}

@@ -1,0 +1,229 @@
+/* What is recorded at the moment, and what is not.
+ *
+ * Three levels (all processes of the session, this process, a thread) have a counter of starts and stops and one of suspensions
+ * each; something is recorded where all three levels are on. The program changes them through api.c, for itself; the
+ * collector by a file that all agents map and only read, with the last changes and their times.
+ *
+ * How often there was a change is all that hot paths look at: while that number is the one for which a thread knows that it records,
+ * nothing else is asked. It is the sum of two that only grow, the collector's and the program's own. The first event of a thread
+ * after a change applies what it finds in the file, in order and at the times that it says: so a pause is as long as it
+ * was, though nobody looked.
+ *
+ * Locking: lock_word guards what follows it, outside of arena_lock. */
+#define _GNU_SOURCE
+#include "control.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define FILE_BYTES (4096u + WIRE_CONTROL_RING * sizeof(struct wire_control_change))
+#define MAX_PATH 4096u
+#define MAX_SUSPENDED 1000000 /* more is a loop that never resumes */
+#define SECOND UINT64_C(1000000000)
+
+struct level_state {
+    bool stopped;
+    int32_t suspended;
+};
+
+static const uint64_t no_changes;
+const uint64_t *control_shared = &no_changes;
+uint64_t control_own;
+bool control_was_off;
+
+static const struct wire_control_header *file;
+static uint32_t lock_word;
+static struct level_state global, process;
+static uint64_t applied;  /* changes of the file */
+static bool off;          /* this process as a whole */
+static uint64_t off_since, off_ticks; /* since when; in pauses that have ended. On the clock of time */
+static __thread struct level_state own_thread AT_FIXED_PLACE;
+
+static bool is_on(const struct level_state *l)
+{
+    return !l->stopped && l->suspended <= 0;
+}
+
+static bool change(struct level_state *l, uint32_t op)
+{
+    switch (op) {
+    case WIRE_CONTROL_START:
+    case WIRE_CONTROL_STOP:
+        l->stopped = op == WIRE_CONTROL_STOP;
+        return true;
+    case WIRE_CONTROL_SUSPEND:
+        if (l->suspended >= MAX_SUSPENDED)
+            return false;
+        l->suspended++;
+        return true;
+    case WIRE_CONTROL_RESUME:
+        if (l->suspended <= -MAX_SUSPENDED)
+            return false;
+        l->suspended--;
+        return true;
+    }
+    return false;
+}
+
+/* A change was made to a level of the process, or to all. Changes can be told a little out of order: none takes effect
+ * before the last one. */
+static void take_effect(uint64_t ticks)
+{
+    bool now_off = !is_on(&global) || !is_on(&process);
+    if (now_off == off)
+        return;
+    if (now_off) {
+        off_since = ticks > off_since ? ticks : off_since;
+        control_was_off = true;
+    } else {
+        uint64_t end = ticks > off_since ? ticks : off_since;
+        off_ticks += end - off_since;
+        off_since = end;
+    }
+    off = now_off;
+}
+
+/* ── the collector's changes ────────────────────────────────────────────────────────────────────────────────── */
+
+/* What the clock of time was at a moment that is past. Without time it does not matter. */
+static uint64_t ticks_at(uint64_t ns)
+{
+    uint64_t rate = arena.header->ticks_per_sec, ticks, now;
+    if (rate == 0)
+        return 0;
+    os_pair(&ticks, &now);
+    uint64_t ago = now > ns ? now - ns : 0;
+    ago = ago / SECOND * rate + ago % SECOND * rate / SECOND;
+    return ticks > ago ? ticks - ago : 0;
+}
+
+static void apply(const struct wire_control_change *c)
+{
+    uint32_t pid = arena.header->pid;
+    if (c->origin == pid)
+        return; /* it was the first to know */
+    if (c->level == WIRE_LEVEL_GLOBAL)
+        change(&global, c->op);
+    else if (c->level == WIRE_LEVEL_PROCESS && c->pid == pid)
+        change(&process, c->op);
+    else
+        return;
+    take_effect(ticks_at(c->time_ns));
+}
+
+/* With the lock held. */
+static void apply_changes(void)
+{
+    const struct wire_control_change *ring = (const void *)((const uint8_t *)file + 4096);
+    uint64_t n = __atomic_load_n(control_shared, __ATOMIC_ACQUIRE);
+    while (applied < n) {
+        struct wire_control_change c = ring[applied % WIRE_CONTROL_RING];
+        uint64_t after = __atomic_load_n(control_shared, __ATOMIC_ACQUIRE);
+        if (after < applied + WIRE_CONTROL_RING) {
+            apply(&c);
+            applied++;
+            continue;
+        }
+        /* It may have been overwritten meanwhile. What the global level is now, is told. */
+        applied = n = after;
+        loss(WIRE_LOSS_CONTROL, 0, 0);
+        global.stopped = file->stopped != 0;
+        global.suspended = (int32_t)file->suspended;
+        take_effect(ticks_at(monotonic_ns()));
+    }
+}
+
+void control_init(const char *directory)
+{
+    char path[MAX_PATH];
+    if (snprintf(path, sizeof path, "%s/%s", directory, WIRE_CONTROL_FILE) >= (int)sizeof path)
+        return;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    struct stat st;
+    if (fd < 0)
+        return; /* whoever reads does not control */
+    void *p = fstat(fd, &st) == 0 && st.st_size == (off_t)FILE_BYTES ? mmap(NULL, FILE_BYTES, PROT_READ, MAP_SHARED, fd, 0) : MAP_FAILED;
+    close(fd);
+    if (p == MAP_FAILED)
+        return;
+    file = p;
+    if (file->magic != WIRE_CONTROL_MAGIC) {
+        control_close();
+        return;
+    }
+    applied = __atomic_load_n(&file->changes, __ATOMIC_ACQUIRE);
+    global.stopped = file->stopped != 0;
+    global.suspended = (int32_t)file->suspended;
+    take_effect(0);
+    control_shared = &file->changes;
+}
+
+void control_begin(uint64_t ticks)
+{
+    off_since = ticks;
+}
+
+void control_close(void)
+{
+    control_shared = &no_changes;
+    if (file != NULL)
+        munmap((void *)(uintptr_t)file, FILE_BYTES);
+    file = NULL;
+}
+
+/* ── what an event asks ─────────────────────────────────────────────────────────────────────────────────────── */
+
+struct control_state control_look(uint64_t now)
+{
+    word_lock(&lock_word);
+    if (file != NULL)
+        apply_changes();
+    struct control_state s = {.changes = applied + control_own, .paused = off_ticks, .thread_off = !is_on(&own_thread)};
+    if (off && now > off_since)
+        s.paused += now - off_since;
+    s.off = off || s.thread_off;
+    word_unlock(&lock_word);
+    return s;
+}
+
+bool control_ask(uint64_t *known)
+{
+    struct control_state s = control_look(0);
+    if (!s.off && known != NULL)
+        *known = s.changes;
+    return !s.off;
+}
+
+/* ── the program's own changes ──────────────────────────────────────────────────────────────────────────────── */
+
+bool control_change(uint32_t level, uint32_t op, uint32_t thread)
+{
+    struct {
+        uint64_t time_ns;
+        uint32_t level, op, thread, reserved;
+    } record = {0, level, op, thread, 0};
+    struct level_state *levels[] = {&global, &process, &own_thread}, *l = levels[level - WIRE_LEVEL_GLOBAL], before;
+    word_lock(&lock_word);
+    if (file != NULL)
+        apply_changes();
+    before = *l;
+    bool done = change(l, op);
+    if (done) {
+        record.time_ns = monotonic_ns();
+        arena_lock();
+        done = arena_log(WIRE_RECORD_CONTROL, &record, sizeof record);
+        arena_unlock();
+        if (!done)
+            *l = before; /* what cannot be told is not done */
+    }
+    if (done) {
+        control_was_off = control_was_off || !is_on(&own_thread);
+        take_effect(arena.header->ticks_per_sec != 0 ? os_clock() : 0);
+        __atomic_store_n(&control_own, control_own + 1, __ATOMIC_RELEASE);
+    }
+    word_unlock(&lock_word);
+    return done;
+}

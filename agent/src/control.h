@@ -1,0 +1,33 @@
+/* What is recorded at the moment: control.c. The functions here are in hot paths. */
+#ifndef CLRPROF_CONTROL_H
+#define CLRPROF_CONTROL_H
+
+#include "agent.h"
+
+extern const uint64_t *control_shared; /* how many changes the collector has made */
+extern uint64_t control_own;           /* and the program itself */
+extern bool control_was_off;           /* something was not recorded once: objects without a shadow are no surprise */
+
+/* How many changes there have been. Whoever has asked for the state, and was told that it is recorded, need not ask again
+ * before this is another number. A macro, as it is part of functions with different registers. */
+#define control_now() (__atomic_load_n(control_shared, __ATOMIC_ACQUIRE) + __atomic_load_n(&control_own, __ATOMIC_RELAXED))
+
+#define CONTROL_UNKNOWN UINT64_MAX /* no number of changes */
+
+struct control_state {
+    uint64_t changes; /* of which it is the state */
+    uint64_t paused;  /* ticks in which the process was off, up to now */
+    bool off;         /* nothing of this thread is recorded now */
+    bool thread_off;  /* because of the thread's own level: since then it was off all the time */
+};
+
+void control_init(const char *directory);  /* of the arenas */
+void control_begin(uint64_t ticks);        /* the clock of time runs from now on */
+void control_close(void);
+struct control_state control_look(uint64_t now);
+/* Is what this thread does recorded? If so, *known becomes the number for which that holds. */
+bool control_ask(uint64_t *known);
+/* A change of a level, by this thread and as to threads of this thread. False: a counter at its end, or no memory to tell it. */
+bool control_change(uint32_t level, uint32_t op, uint32_t thread);
+
+#endif

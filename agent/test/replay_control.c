@@ -1,0 +1,109 @@
+/* Replays changes of what is recorded to the agent's real code (control.c), and says what an event would see.
+ *
+ *   replay_control DIRECTORY
+ *
+ * Reads lines of "TIME WHO LEVEL OP" from standard input: WHO is 1 the program, 2 the collector, 3 the collector as to another
+ * process, 0 nobody: an event, of which a line "OFF THREAD_OFF PAUSED LOSSES" is printed. The directory holds a control file.
+ * The clock of time is that of the lines. The rest of the agent is here. */
+#define _GNU_SOURCE
+#include "../src/control.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+struct arena arena;
+static struct wire_header header;
+static uint64_t now, losses;
+
+uint64_t os_clock(void)
+{
+    return now;
+}
+
+uint64_t monotonic_ns(void)
+{
+    return now;
+}
+
+void os_pair(uint64_t *ticks, uint64_t *ns)
+{
+    *ticks = *ns = now;
+}
+
+void word_lock(uint32_t *word)
+{
+    *word = 1;
+}
+
+void word_unlock(uint32_t *word)
+{
+    *word = 0;
+}
+
+void arena_lock(void)
+{
+}
+
+void arena_unlock(void)
+{
+}
+
+bool arena_log(uint32_t kind, const void *payload, uint32_t bytes)
+{
+    (void)kind, (void)payload, (void)bytes;
+    return true;
+}
+
+void loss(uint32_t reason, uint64_t objects, uint64_t bytes)
+{
+    (void)objects, (void)bytes;
+    losses += reason == WIRE_LOSS_CONTROL;
+}
+
+static void append(uint8_t *file, uint32_t pid, uint32_t level, uint32_t op)
+{
+    struct wire_control_header *h = (void *)file;
+    struct wire_control_change *ring = (void *)(file + 4096);
+    ring[h->changes % WIRE_CONTROL_RING] = (struct wire_control_change){now, level, op, pid, 0};
+    if (level == WIRE_LEVEL_GLOBAL && op <= WIRE_CONTROL_STOP)
+        h->stopped = op == WIRE_CONTROL_STOP;
+    else if (level == WIRE_LEVEL_GLOBAL)
+        h->suspended += op == WIRE_CONTROL_SUSPEND ? 1u : UINT32_MAX;
+    __atomic_store_n(&h->changes, h->changes + 1, __ATOMIC_RELEASE);
+}
+
+int main(int argc, char **argv)
+{
+    char path[4096];
+    unsigned long long time;
+    uint32_t who, level, op;
+    if (argc != 2)
+        return 2;
+    arena.header = &header;
+    header.pid = 77;
+    header.ticks_per_sec = 1000000000;
+    snprintf(path, sizeof path, "%s/%s", argv[1], WIRE_CONTROL_FILE);
+    int fd = open(path, O_RDWR);
+    uint8_t *file = mmap(NULL, 4096 + WIRE_CONTROL_RING * sizeof(struct wire_control_change), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (fd < 0 || file == MAP_FAILED)
+        return 2;
+    control_init(argv[1]);
+    control_begin(0);
+    while (scanf("%llu %u %u %u", &time, &who, &level, &op) == 4) {
+        now = time;
+        uint64_t before = control_now();
+        if (who == 1)
+            control_change(level, op, 1);
+        else if (who != 0)
+            append(file, who == 2 ? 77 : 78, level, op);
+        struct control_state s = who == 0 ? control_look(now) : (struct control_state){0};
+        if (who == 0)
+            printf("%d %d %llu %llu\n", s.off, s.thread_off, (unsigned long long)s.paused, (unsigned long long)losses);
+        else if (control_now() == before)
+            return 3; /* a thread would not notice */
+    }
+    return 0;
+}
