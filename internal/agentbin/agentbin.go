@@ -20,11 +20,19 @@ var lib embed.FS
 // ErrMissing means that this binary was built without the agent.
 var ErrMissing = errors.New("this clrprof was built without its agent: build it with `make build`")
 
-const library = "libclrprof-linux-x64.so"
+// Library is one build of the agent, by the runtime identifier of .NET that it is for. A process has one C library, and what the two want
+// of a library that is loaded late differs.
+type Library string
 
-// Bytes returns the agent for linux-x64.
-func Bytes() ([]byte, error) {
-	b, err := lib.ReadFile("lib/" + library)
+// The builds there are.
+const (
+	Glibc Library = "linux-x64"
+	Musl  Library = "linux-musl-x64" // of Alpine
+)
+
+// Bytes returns a build of the agent.
+func Bytes(l Library) ([]byte, error) {
+	b, err := lib.ReadFile("lib/" + prefix + string(l) + suffix)
 	if err != nil {
 		return nil, ErrMissing
 	}
@@ -42,12 +50,12 @@ func IsAgent(name string) bool {
 	return strings.HasPrefix(name, prefix) && strings.HasSuffix(name, suffix)
 }
 
-// Extract writes the agent where the runtime can load it and returns its path. Directories are tried in order; one
+// Extract writes a build of the agent where the runtime can load it and returns its path. Directories are tried in order; one
 // on a file system mounted noexec is of no use, nor is one that cannot be written or that others can write: they
 // could replace what the target is about to load. The file's name holds its hash: an agent that is in use is never
 // overwritten.
-func Extract(directories []string) (string, error) {
-	b, err := Bytes()
+func Extract(l Library, directories []string) (string, error) {
+	b, err := Bytes(l)
 	if err != nil {
 		return "", err
 	}

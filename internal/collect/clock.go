@@ -33,6 +33,25 @@ func (c clock) nanoseconds(ticks uint64) (quantity.Nanoseconds, error) {
 	return 0, fmt.Errorf("%w: %d ticks, %d a second", wire.ErrCorrupt, ticks, c.perSecond)
 }
 
+// monotonic returns the time of the Monotonic clock at a reading of this one.
+func (c clock) monotonic(ticks uint64) (quantity.Nanoseconds, error) {
+	since, before := ticks-c.ticks, false
+	if ticks < c.ticks {
+		since, before = c.ticks-ticks, true
+	}
+	n, err := c.nanoseconds(since)
+	if before {
+		n = -n
+	}
+	return quantity.Nanoseconds(c.ns) + n, err
+}
+
+// ticksOf converts a length of time.
+func (c clock) ticksOf(length quantity.Nanoseconds) (uint64, error) {
+	ticks, err := c.at(c.ns + uint64(max(0, length)))
+	return ticks - c.ticks, err
+}
+
 // at returns what the clock shows at a time of the Monotonic clock.
 func (c clock) at(ns uint64) (ticks uint64, err error) {
 	before := ns < c.ns
@@ -70,12 +89,16 @@ func (t *times) writeProcess(r *Recorder, p *process, h *wire.Header) error {
 		return err
 	}
 	name, known := clockNames[h.Clock]
-	instrument, known2 := instrumentNames[h.Instrument]
+	instrument, known2 := instrumentNames[h.Instrument&^wire.InstrumentIL]
 	mechanism, known3 := mechanismNames[h.Mechanism]
 	if !known || !known2 || !known3 {
 		return fmt.Errorf("%w: clock %d, instrumentation %d, mechanism %d", wire.ErrCorrupt, h.Clock, h.Instrument, h.Mechanism)
 	}
-	row := session.ProcessTime{Process: p.id, Clock: name, TicksPerSec: int64(h.TicksPerSec), Instrument: instrument, Mechanism: mechanism, Gap: gap}
+	row := session.ProcessTime{Process: p.id, Clock: name, TicksPerSec: int64(h.TicksPerSec), Instrument: instrument, Mechanism: mechanism, Gap: gap,
+		MeasuresReady: h.ReadyMeasured != 0, Probes: session.ProbesHooks}
+	if h.Instrument&wire.InstrumentIL != 0 {
+		row.Probes = session.ProbesIL
+	}
 	for _, o := range []struct {
 		parts uint64
 		to    *float64

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/clrprof/clrprof/internal/session"
+	"github.com/clrprof/clrprof/internal/usercode"
 	"github.com/clrprof/clrprof/internal/wire"
 )
 
@@ -22,6 +23,7 @@ type names struct {
 	known     known
 
 	ofFunction map[session.FunctionID][]uint32 // bodies
+	order      []short                         // ids of types, by the arena's
 
 	newModules   []session.Module
 	newTypes     []session.Type
@@ -67,7 +69,7 @@ func newNames() names {
 		modules: map[uint32]module{}, types: map[uint32]typ{}, functions: map[uint32]function{}, bodies: map[uint32]body{},
 		known: known{map[string]session.ModuleID{}, map[string]session.TypeID{}, map[string]session.FunctionID{}, map[string]session.FunctionID{}},
 
-		ofFunction: map[session.FunctionID][]uint32{},
+		ofFunction: map[session.FunctionID][]uint32{}, order: []short{0},
 	}
 }
 
@@ -115,8 +117,14 @@ func (n *names) addModule(r *Recorder, p session.ProcessID, m *wire.Module) {
 		n.known.modules[key] = id
 	}
 	n.newModules = append(n.newModules, session.Module{ID: id, Process: p, Name: name, Path: m.Path, MVID: mvid,
-		IsDynamic: m.Flags&wire.ModuleDynamic != 0})
+		IsDynamic: m.Flags&wire.ModuleDynamic != 0, Origin: string(origins[m.Flags>>wire.ModuleOriginShift])})
 }
+
+// origins are those that the agent decides. One that is not known is decided later.
+var origins = map[uint32]usercode.Origin{wire.OriginPattern: usercode.Pattern, wire.OriginProject: usercode.Project,
+	wire.OriginBeside: usercode.Beside, wire.OriginMemory: usercode.Memory, wire.OriginFolder: usercode.Folder,
+	wire.OriginFramework: usercode.Framework, wire.OriginSDK: usercode.SDK, wire.OriginPackage: usercode.Package,
+	wire.OriginGenerated: usercode.Generated, wire.OriginMicrosoft: usercode.Microsoft, wire.OriginElsewhere: usercode.Elsewhere}
 
 // guid writes the bytes of a GUID, as they lie in memory, in the usual form; "" for a zero GUID.
 func guid(b [16]byte) string {
@@ -151,7 +159,7 @@ func (n *names) addType(r *Recorder, p session.ProcessID, t *wire.Type) error {
 	key := fmt.Sprintf("%+v %v", row, arguments)
 	if id, found := n.known.types[key]; found && !unknown {
 		if _, described := n.types[t.ID]; !described {
-			n.types[t.ID] = typ{id, row.Module, false}
+			n.setType(t.ID, typ{id, row.Module, false})
 			return nil
 		}
 	}
@@ -164,7 +172,7 @@ func (n *names) addType(r *Recorder, p session.ProcessID, t *wire.Type) error {
 		row.ID = r.next.typ
 		n.newTypes = append(n.newTypes, row)
 	}
-	n.types[t.ID] = typ{row.ID, row.Module, unknown}
+	n.setType(t.ID, typ{row.ID, row.Module, unknown})
 	if !unknown {
 		n.known.types[key] = row.ID
 	}
@@ -172,6 +180,14 @@ func (n *names) addType(r *Recorder, p session.ProcessID, t *wire.Type) error {
 		n.newTypeArgs = append(n.newTypeArgs, session.TypeArgument{Type: row.ID, Position: int64(i), Argument: a})
 	}
 	return nil
+}
+
+// setType says which type of the session one of the arena is. Its ids count up.
+func (n *names) setType(id uint32, t typ) {
+	n.types[id] = t
+	if int(id) == len(n.order) {
+		n.order = append(n.order, short(t.id))
+	}
 }
 
 func (n *names) typeIDs(ids []uint32) ([]session.TypeID, error) {
@@ -280,6 +296,7 @@ func (b body) nativeOffset(address uint64) int64 {
 }
 
 func (n *names) write(r *Recorder) error {
+	r.watched.describe(n)
 	err := cmp.Or(
 		r.w.InsertModules(n.newModules),
 		r.w.InsertTypes(n.newTypes),

@@ -31,7 +31,7 @@ var lossReasons = [wire.LossCount]string{
 	wire.LossUnreported: session.LossUnreported, wire.LossStacks: session.LossStacks, wire.LossAges: session.LossAges,
 	wire.LossCallsFolded: session.LossCallsFolded, wire.LossCallsUnmatched: session.LossCallsUnmatched,
 	wire.LossClockBackwards: session.LossClockBackwards, wire.LossNotHooked: session.LossNotHooked,
-	wire.LossAsyncNotHooked: session.LossAsyncNotHooked, wire.LossNotProbed: session.LossNotProbed, wire.LossCallsCut: session.LossCallsCut, wire.LossWaits: session.LossWaits,
+	wire.LossAsyncNotHooked: session.LossAsyncNotHooked, wire.LossNotProbed: session.LossNotProbed, wire.LossCallsCut: session.LossCallsCut, wire.LossWaits: session.LossWaits, wire.LossControl: session.LossControl,
 }
 
 // lossEvents returns how often a loss happened. Losses of calls count these as objects.
@@ -72,9 +72,15 @@ type process struct {
 	lifetime  lifetime
 	times     times
 
-	sites   pieces[short] // ids, by index in the arena
-	counted amounts       // what earlier slices hold of each site
-	unclear []siteOf      // those whose stack was cut, or whose type had no name when they were new
+	level        level             // of the process
+	threadLevels map[uint32]*level // by the arena's id
+	paused       spans             // nothing of the process was recorded
+	marked       bool              // its begin is
+
+	sites   pieces[short]  // ids, by index in the arena
+	newRows []session.Site // that are not written yet
+	counted amounts        // what earlier slices hold of each site
+	unclear []siteOf       // those whose stack was cut, or whose type had no name when they were new
 	losses  map[string]session.Loss
 }
 
@@ -89,7 +95,7 @@ type siteOf struct {
 const maxCounter = 1 << 60
 
 func newProcess(id session.ProcessID, a *arena.Arena, alive func(pid int) bool) *process {
-	return &process{id: id, arena: a, alive: alive, names: newNames(), threads: newThreads(), lifetime: newLifetime(), times: newTimes(), losses: map[string]session.Loss{}}
+	return &process{id: id, arena: a, alive: alive, names: newNames(), threads: newThreads(), lifetime: newLifetime(), times: newTimes(), threadLevels: map[uint32]*level{}, losses: map[string]session.Loss{}}
 }
 
 // siteID returns the id of a site by its index in the arena.
@@ -138,7 +144,7 @@ func (p *process) readHeader() (*wire.Header, error) {
 		header, err = p.arena.Header()
 	}
 	if err == nil {
-		p.data = header.Data
+		p.data, p.pid = header.Data, int(header.PID)
 	}
 	return header, err
 }
@@ -150,24 +156,15 @@ func (p *process) sync(r *Recorder, now quantity.Nanoseconds, last bool, out *gr
 	if err != nil {
 		return err
 	}
-	if p.data&wire.DataTime != 0 {
-		p.tree.join()
-	}
-	timings := p.arena.Timings()
-	sites, sets := p.arena.Sites(), p.arena.ThreadSets()
-	nodes, ips := p.arena.Nodes(), p.arena.IPs()
-	// A record has at least 8 bytes (wire.Next).
-	if err := r.room(len(timings), len(sites), len(sets), len(nodes), len(ips), (len(p.arena.Log())-p.logRead)/8); err != nil {
+	found, err := p.read(r)
+	if err != nil {
 		return err
 	}
-	if err := p.readLog(r); err != nil {
-		return err
-	}
-	if err := p.writeProcess(r, header, now); err != nil {
+	if err := p.writeProcess(r, header, now, last); err != nil {
 		return err
 	}
 	p.followGroup(r, header)
-	if err := p.threads.addSets(r, sets); err != nil {
+	if err := p.threads.addSets(r, found.sets); err != nil {
 		return err
 	}
 	if err := p.threads.write(r, p, p.end); err != nil {
@@ -176,19 +173,47 @@ func (p *process) sync(r *Recorder, now quantity.Nanoseconds, last bool, out *gr
 	if err := p.names.write(r); err != nil {
 		return err
 	}
-	if err := p.tree.extend(r, p, ips, nodes); err != nil {
+	if err := p.tree.extend(r, p, found.ips, found.nodes); err != nil {
 		return err
 	}
-	if err := p.readSites(r, sites, out); err != nil {
+	if err := p.tree.write(r, p); err != nil {
 		return err
 	}
-	if err := p.times.sync(r, p, header, timings, last || p.over, out); err != nil {
+	if err := p.readSites(r, found.sites, out); err != nil {
+		return err
+	}
+	if err := p.times.sync(r, p, header, found.timings, last || p.over, out); err != nil {
 		return err
 	}
 	if err := p.lifetime.write(r, p, header); err != nil {
 		return err
 	}
 	return p.writeLosses(r, header)
+}
+
+// found is what the tables of an arena hold at one moment.
+type found struct {
+	timings []wire.Timing
+	sites   []wire.Site
+	sets    []wire.ThreadSet
+	nodes   []wire.Node
+	ips     []wire.IP
+}
+
+// read reads the log, and looks at the tables before it: the log describes what they refer to.
+func (p *process) read(r *Recorder) (found, error) {
+	if p.data&wire.DataTime != 0 {
+		p.tree.join()
+	}
+	var f found
+	f.timings = p.arena.Timings()
+	f.sites, f.sets = p.arena.Sites(), p.arena.ThreadSets()
+	f.nodes, f.ips = p.arena.Nodes(), p.arena.IPs()
+	// A record has at least 8 bytes (wire.Next).
+	if err := r.room(len(f.timings), len(f.sites), len(f.sets), len(f.nodes), len(f.ips), (len(p.arena.Log())-p.logRead)/8); err != nil {
+		return found{}, err
+	}
+	return f, p.readLog(r)
 }
 
 func (p *process) readLog(r *Recorder) error {
@@ -204,9 +229,16 @@ func (p *process) readLog(r *Recorder) error {
 			p.arguments = strings.Split(strings.TrimSuffix(string(record.CommandLine), "\x00"), "\x00")
 		case wire.Thread, wire.ThreadEnd, wire.ThreadName:
 			p.threads.add(r, record, p.logRead)
+		case wire.Control, wire.Mark:
+			if err := p.addControl(r, record); err != nil {
+				return fmt.Errorf("log at %d: %w", p.logRead, err)
+			}
 		case wire.GC, wire.Alive, wire.Why, wire.Roots, wire.Changes:
 			if err := p.lifetime.add(r, p.id, record); err != nil {
 				return fmt.Errorf("log at %d: %w", p.logRead, err)
+			}
+			if gc, ok := record.(wire.GC); ok {
+				r.watched.addGC(p, &gc)
 			}
 		default:
 			if err := p.names.add(r, p.id, record); err != nil {
@@ -218,7 +250,7 @@ func (p *process) readLog(r *Recorder) error {
 	return nil
 }
 
-func (p *process) writeProcess(r *Recorder, h *wire.Header, now quantity.Nanoseconds) error {
+func (p *process) writeProcess(r *Recorder, h *wire.Header, now quantity.Nanoseconds, last bool) error {
 	arguments, err := json.Marshal(p.arguments)
 	if err != nil {
 		return fmt.Errorf("encode arguments: %w", err)
@@ -230,7 +262,6 @@ func (p *process) writeProcess(r *Recorder, h *wire.Header, now quantity.Nanosec
 		Begin:          max(0, quantity.Nanoseconds(h.StartNS)-r.start), End: now, EndState: session.EndRunning,
 		AgentBytes: quantity.Bytes(h.SharedBytes + h.PrivateBytes),
 	}
-	p.pid = int(h.PID)
 	switch {
 	case wire.State(h.State) == wire.StateShutDown:
 		row.End, row.EndState = quantity.Nanoseconds(h.EndNS)-r.start, session.EndExited
@@ -244,6 +275,7 @@ func (p *process) writeProcess(r *Recorder, h *wire.Header, now quantity.Nanosec
 		p.failure = failureReason(wire.Failure(h.Failure))
 	}
 	p.end = row.End
+	p.markProcess(r, &row, last)
 	return r.w.ReplaceProcesses([]session.Process{row})
 }
 
@@ -292,22 +324,12 @@ func processName(exe string, arguments []string) string {
 
 // readSites writes new sites and adds the growth of all.
 func (p *process) readSites(r *Recorder, sites []wire.Site, out *growth) error {
-	var rows []session.Site
 	deaths := p.arena.Deaths()
 	for i := range sites {
 		r.report(partSites, i, len(sites))
 		s := &sites[i]
-		if i == p.sites.len() {
-			of := siteOf{i, s.Node, s.Type &^ wire.SiteFrozen}
-			row, err := p.newSite(r, s.Thread, of, s.Type&wire.SiteFrozen != 0)
-			if err != nil {
-				return fmt.Errorf("site %d: %w", i, err)
-			}
-			rows = append(rows, row)
-			p.sites.add(short(row.ID))
-			if p.tree.isTruncated(of.node) || p.names.typeUnknown(of.typ) {
-				p.unclear = append(p.unclear, of)
-			}
+		if err := p.meet(r, i, s); err != nil {
+			return err
 		}
 		id, first := p.siteID(i), len(out.deaths)
 		out.deaths = p.lifetime.readDeaths(id, i, deaths, out.deaths)
@@ -324,23 +346,42 @@ func (p *process) readSites(r *Recorder, sites []wire.Site, out *growth) error {
 		if err := out.write(r, chunkRows); err != nil {
 			return err
 		}
-		if len(rows) >= chunkRows {
-			if err := p.writeSites(r, rows); err != nil {
+		if len(p.newRows) >= chunkRows {
+			if err := p.writeSites(r); err != nil {
 				return err
 			}
-			rows = rows[:0]
 		}
 	}
 	p.lifetime.closed = p.died != 0
-	return p.writeSites(r, rows)
+	return p.writeSites(r)
+}
+
+// meet makes the row of a site that was not seen before.
+func (p *process) meet(r *Recorder, i int, s *wire.Site) error {
+	if i != p.sites.len() {
+		return nil
+	}
+	of := siteOf{i, s.Node, s.Type &^ wire.SiteFrozen}
+	row, err := p.newSite(r, s.Thread, of, s.Type&wire.SiteFrozen != 0)
+	if err != nil {
+		return fmt.Errorf("site %d: %w", i, err)
+	}
+	p.newRows = append(p.newRows, row)
+	p.sites.add(short(row.ID))
+	if p.tree.isTruncated(of.node) || p.names.typeUnknown(of.typ) {
+		p.unclear = append(p.unclear, of)
+	}
+	return nil
 }
 
 // writeSites writes new sites, and what is new of the nodes that they refer to.
-func (p *process) writeSites(r *Recorder, rows []session.Site) error {
+func (p *process) writeSites(r *Recorder) error {
 	if err := p.tree.write(r, p); err != nil {
 		return err
 	}
-	return r.w.InsertSites(rows)
+	err := r.w.InsertSites(p.newRows)
+	p.newRows = p.newRows[:0]
+	return err
 }
 
 // grow returns what a site has counted, and what of that is new. Counters of an agent only grow. An object without bytes

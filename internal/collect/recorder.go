@@ -55,6 +55,9 @@ type Recorder struct {
 	elapsed   quantity.Nanoseconds
 	onEnd     func(percent int) // nil while the target runs
 	syncing   int               // of the processes, by number
+	watched   watched
+	samples   samples
+	control   controls
 }
 
 // ids counts the rows given out so far.
@@ -158,6 +161,12 @@ func (r *Recorder) sync(now quantity.Nanoseconds, last bool) error {
 				return err
 			}
 		}
+		if err := r.samples.write(r.w); err != nil {
+			return err
+		}
+		if err := r.writeControl(end); err != nil {
+			return err
+		}
 		return r.writeSlice(end, &grown)
 	})
 }
@@ -251,7 +260,9 @@ func (r *Recorder) addProcess(name string) error {
 		return err
 	}
 	r.next.process++
-	r.processes[name] = newProcess(r.next.process, a, r.alive)
+	p := newProcess(r.next.process, a, r.alive)
+	p.paused = r.control.global.off.copy()
+	r.processes[name] = p
 	r.names = append(r.names, name)
 	return nil
 }

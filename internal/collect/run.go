@@ -11,9 +11,12 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/clrprof/clrprof/internal/arena"
 	"github.com/clrprof/clrprof/internal/launch"
+	"github.com/clrprof/clrprof/internal/live"
 	"github.com/clrprof/clrprof/internal/quantity"
 	"github.com/clrprof/clrprof/internal/session"
+	"github.com/clrprof/clrprof/internal/steer"
 )
 
 // ErrNoAgent means that no .NET runtime loaded the agent, so there is nothing to report.
@@ -32,10 +35,14 @@ type Options struct {
 	Group   func(memory int64) int64 // the agent's limit where a control group allows so much; nil: it stays what it is
 	Facts   map[string]string        // info rows of the session
 	Started func(pid int)            // the target runs; may be nil
+	Opened  func(path string)        // the session is there, and is being recorded; may be nil
 	Stop    <-chan struct{}          // closed: stop waiting for the target, which runs on
 	Begin   time.Time                // for %t
 	OnSlice func(Progress)           // after each slice; may be nil
 	OnEnd   func(percent int)        // the target ended, and so much of what it left is written; may be nil
+	Live    *live.Feed               // of the recording; nil: it cannot be watched
+	Sample  quantity.Nanoseconds     // between samples of what the operating system counts; 0: none
+	Steer   Steering                 // when something is recorded
 	OnBusy  func()                   // another process reads the session and keeps it from being written; may be nil
 }
 
@@ -70,6 +77,11 @@ func Run(o Options) (Result, error) {
 		return Result{}, errors.Join(err, directory.Remove())
 	}
 	o.Launch.Directory = directory.Path
+	file, err := createControl(directory.Path, o.Steer.paused())
+	if err != nil {
+		return Result{}, errors.Join(err, out.discard(), directory.Remove())
+	}
+	defer file.Close()
 	target, err := launch.Start(o.Launch)
 	if err != nil {
 		return Result{}, errors.Join(err, out.discard(), directory.Remove())
@@ -79,10 +91,17 @@ func Run(o Options) (Result, error) {
 		o.Started(target.PID())
 	}
 	res := Result{}
+	if o.Live != nil {
+		defer o.Live.Close()
+	}
 	w, err := out.open(target.PID())
 	if err == nil {
 		res.Path = w.Path()
-		err = record(o, w, directory.Path, start, target, &res)
+		if o.Opened != nil {
+			o.Opened(res.Path)
+		}
+		_ = directory.SetSession(res.Path) // without it others must know the path
+		err = record(o, w, directory.Path, start, file, target, &res)
 	} else {
 		err = fmt.Errorf("%w: %w", ErrWrite, err)
 	}
@@ -105,14 +124,19 @@ func (res *Result) wait(t *launch.Target, stop <-chan struct{}) {
 	}
 }
 
-func record(o Options, w *session.Writer, directory string, start quantity.Nanoseconds, t *launch.Target, res *Result) error {
+func record(o Options, w *session.Writer, directory string, start quantity.Nanoseconds, file *arena.Control, t *launch.Target, res *Result) error {
 	w.OnBusy = o.OnBusy
 	if err := w.SetInfo(o.Facts); err != nil {
 		return fmt.Errorf("%w: %w", ErrWrite, err)
 	}
 	r := NewRecorder(w, directory, start, o.Filter)
 	r.group = o.Group
+	r.watch(o.Live)
+	r.sampleEvery(o.Sample)
 	defer r.Close()
+	r.steer(file, o.Steer.paused())
+	h := newHelm(o.Steer)
+	defer h.close()
 	slept := asleep()
 	ended := make(chan quantity.Nanoseconds, 1)
 	go func() { // what is read and written after the target's end is none of its time
@@ -122,7 +146,7 @@ func record(o Options, w *session.Writer, directory string, start quantity.Nanos
 	groups := o.watchGroups(directory)
 	defer groups.close()
 	for age := quantity.Nanoseconds(0); ; {
-		last, err := r.rest(o, start+Schedule(age), groups, t, res) // only what is synced after the target's end is all there is
+		last, flush, err := r.rest(o, start+Schedule(age), groups, h, t, res) // only what is synced after the target's end is all there is
 		if err != nil {
 			return fmt.Errorf("%w: %w", ErrWrite, err)
 		}
@@ -133,10 +157,18 @@ func record(o Options, w *session.Writer, directory string, start quantity.Nanos
 		if last {
 			r.OnEnd(o.OnEnd)
 		}
-		if err := r.sync(now, last); err != nil {
+		err = r.sync(now, last)
+		if err == nil && last {
+			err = r.lastLook(now)
+		}
+		if err != nil {
 			return fmt.Errorf("%w: %w", ErrWrite, err)
 		}
 		age = now - start
+		if flush != nil {
+			flush.Answer(h.response(r, nil))
+		}
+		h.look(r, age)
 		if o.OnSlice != nil {
 			o.OnSlice(Progress{age, r.Processes()})
 		}
@@ -160,28 +192,64 @@ func (o *Options) watchGroups(directory string) *watch {
 
 // rest waits until the slice ends or, with it, the recording: the target has ended, or nobody wants to wait for it any more. Between
 // slices it only looks at the control groups of processes that appear.
-func (r *Recorder) rest(o Options, end quantity.Nanoseconds, groups *watch, t *launch.Target, res *Result) (last bool, err error) {
+func (r *Recorder) rest(o Options, end quantity.Nanoseconds, groups *watch, h *helm, t *launch.Target, res *Result) (last bool, flush *steer.Call, err error) {
 	for l := (looks{}); ; {
-		next := l.before(end)
+		next, look := r.watched.before(l.before(end))
+		next, sample := r.samples.before(next)
 		timer := time.NewTimer(time.Duration(next - Monotonic()))
 		select {
 		case <-t.Done():
 			res.ExitCode = t.ExitCode()
-			return true, nil
+			return true, nil, nil
 		case <-o.Stop:
 			res.Running = true
-			return true, nil
+			return true, nil, nil
 		case <-timer.C:
-			if next == end {
-				return false, nil
+			switch {
+			case sample:
+				if err := r.sample(Monotonic()); err != nil {
+					return false, nil, err
+				}
+				continue
+			case look:
+				if err := r.look(Monotonic()); err != nil {
+					return false, nil, err
+				}
+				continue
+			case next == end:
+				return false, nil, nil
 			}
 			l.looked(Monotonic())
+		case <-r.watched.wake():
+			timer.Stop()
+			if err := r.look(Monotonic()); err != nil {
+				return false, nil, err
+			}
+			continue
 		case <-groups.appeared:
 			timer.Stop()
 			l.appeared(Monotonic())
+		case call := <-h.calls:
+			timer.Stop()
+			if flush, early := h.answer(r, call); early {
+				return false, flush, nil
+			}
+			continue
+		case <-h.after.C:
+			h.begin(r)
+			return false, nil, nil
+		case <-h.ends.C:
+			h.finish(r, markFor, "--for is over")
+			return false, nil, nil
+		case <-h.Toggle:
+			h.toggle(r)
+			return false, nil, nil
+		case <-h.Mark:
+			r.Mark(markSignal, "", session.MarkSignal)
+			return false, nil, nil
 		}
 		if err := r.followGroups(); err != nil {
-			return false, err
+			return false, nil, err
 		}
 	}
 }

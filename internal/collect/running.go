@@ -71,7 +71,10 @@ func (t *times) openIntervals(r *Recorder, p *process, h *wire.Header) (map[int]
 		if err != nil {
 			return nil, err
 		}
-		passed := until - min(until, c.Last)
+		passed, err := t.recorded(r, p, uint32(i+1), c.Last, until)
+		if err != nil {
+			return nil, err
+		}
 		if passed > 0 {
 			open[int(innermost.own)] += passed
 		}
@@ -80,6 +83,28 @@ func (t *times) openIntervals(r *Recorder, p *process, h *wire.Header) (map[int]
 		}
 	}
 	return open, nil
+}
+
+// recorded is how much of the time between two readings of the clock was recorded in a thread.
+func (t *times) recorded(r *Recorder, p *process, thread uint32, from, until uint64) (uint64, error) {
+	passed := until - min(until, from)
+	if l := p.threadLevels[thread]; l != nil && !l.On() {
+		return 0, nil // it is off since its last event
+	}
+	if passed == 0 || (!p.paused.off && len(p.paused.ended) == 0) {
+		return passed, nil
+	}
+	length, err := t.clock.nanoseconds(passed)
+	if err != nil {
+		return 0, err
+	}
+	end, err := t.clock.monotonic(until)
+	if err != nil {
+		return 0, err
+	}
+	end -= r.start
+	paused, err := t.clock.ticksOf(p.paused.within(end-length, end))
+	return passed - min(passed, paused), err
 }
 
 // endTicks is when the process ended, or else now.

@@ -148,7 +148,7 @@ func TestTimeTree(t *testing.T) {
 		[]session.TimingInclusive{inclusive(15, 200, 1), inclusive(16, 300, 2), inclusive(17, 100, 0)})
 	equal(t, "running", get[session.TimingRunning](t)(s.TimingRunning()), nil)
 	equal(t, "process", get[session.ProcessTime](t)(s.ProcessTimes()), []session.ProcessTime{{Process: 1, Clock: session.ClockTSC, TicksPerSec: 3e9,
-		Instrument: session.InstrumentBoundary, Mechanism: session.MechanismRseq}})
+		Instrument: session.InstrumentBoundary, Mechanism: session.MechanismRseq, Probes: session.ProbesHooks}})
 	if f := get[session.Function](t)(s.Functions())[truncated-1]; f.RawName != session.NameTruncated || f.Kind != session.FunctionPseudo {
 		t.Errorf("%+v", f)
 	}
@@ -199,7 +199,7 @@ func TestTimeSlices(t *testing.T) {
 	s := r.unchecked()
 
 	equal(t, "process", get[session.ProcessTime](t)(s.ProcessTimes()), []session.ProcessTime{{Process: 1, Clock: session.ClockTSC, TicksPerSec: 3e9, Instrument: session.InstrumentBoundary,
-		Mechanism: session.MechanismGap, Gap: 1500, Inside: 10, Outside: 20, ColdInside: 0.5, ColdOutside: 1.0 / 1024 / 3, Agent: 1000}})
+		Mechanism: session.MechanismGap, Gap: 1500, Inside: 10, Outside: 20, ColdInside: 0.5, ColdOutside: 1.0 / 1024 / 3, Agent: 1000, Probes: session.ProbesHooks}})
 	const mainSelf, mainSite, workSelf = 1, 2, 3
 	equal(t, "timings", get[session.Timing](t)(s.Timings()), []session.Timing{{ID: 1, Thread: 1, Node: 1}, {ID: 2, Thread: 1, Node: 2}, {ID: 3, Thread: 1, Node: 3}})
 	equal(t, "values", get[session.TimingValue](t)(s.TimingValues()), []session.TimingValue{

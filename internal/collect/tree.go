@@ -41,8 +41,9 @@ type place struct {
 
 type node struct {
 	id        session.NodeID // that of its parent if its function is left out; 0 if that has none
+	function  short          // of node id
 	truncated bool           // at or below (truncated)
-	class     uint32         // of the function of node id
+	class     uint8          // of the function of node id
 }
 
 // join says that timings are part of the tree.
@@ -64,7 +65,7 @@ func (t *tree) id(id uint32) (session.NodeID, bool) {
 
 func (t *tree) isTruncated(id uint32) bool { return t.nodes[id].truncated }
 
-// extend adds the instructions and nodes that are new in the arena's tables.
+// extend adds the instructions and nodes that are new in the arena's tables. What of them is not written when it returns is for write.
 func (t *tree) extend(r *Recorder, p *process, ips []wire.IP, nodes []wire.Node) error {
 	if err := t.extendInstructions(r, p, ips); err != nil {
 		return err
@@ -85,7 +86,7 @@ func (t *tree) extend(r *Recorder, p *process, ips []wire.IP, nodes []wire.Node)
 			}
 		}
 	}
-	return t.write(r, p)
+	return nil
 }
 
 // write writes what is new.
@@ -106,7 +107,7 @@ func (t *tree) write(r *Recorder, p *process) error {
 // place finds the place of a node of the arena in the session's tree.
 func (t *tree) place(r *Recorder, p *process, n wire.Node) node {
 	parent, at := t.nodes[n.Parent], t.instructions[n.IP]
-	out := node{id: parent.id, truncated: parent.truncated || n.IP == wire.IPTruncated, class: parent.class}
+	out := node{id: parent.id, function: parent.function, truncated: parent.truncated || n.IP == wire.IPTruncated, class: parent.class}
 	row := session.Node{Parent: parent.id, Process: p.id, Function: at.function, Instruction: at.id}
 	switch {
 	case n.IP == wire.IPTruncated:
@@ -114,7 +115,7 @@ func (t *tree) place(r *Recorder, p *process, n wire.Node) node {
 	case n.IP == wire.IPUnknown:
 		row.Function = p.names.pseudo(r, p.id, unmanagedFunction)
 	case t.joined != nil:
-		if !isTimed(parent.class, at.class) {
+		if !isTimed(uint32(parent.class), at.class) {
 			return out
 		}
 	case !at.keep && parent.id != 0:
@@ -122,7 +123,7 @@ func (t *tree) place(r *Recorder, p *process, n wire.Node) node {
 	case !at.keep:
 		row.Function, row.Instruction = p.names.pseudo(r, p.id, excludedFunction), 0
 	}
-	out.id, out.class = t.node(r, row), at.class
+	out.id, out.function, out.class = t.node(r, row), short(row.Function), uint8(at.class)
 	return out
 }
 

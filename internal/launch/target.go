@@ -41,18 +41,20 @@ const (
 	envRoots    = "CLRPROF_ROOTS"       // gen2, every, induced, off, or N: each Nth collection
 	envSnapshot = "CLRPROF_SNAPSHOT"    // end, or N: of the heap after the first full collection from the Nth on
 
-	envTime       = "CLRPROF_TIME"       // 1: record calls and their times
-	envNoMemory   = "CLRPROF_NO_MEMORY"  // 1: no allocations
-	envInstrument = "CLRPROF_INSTRUMENT" // boundary, mine or all
-	envProbes     = "CLRPROF_PROBES"     // il: probes in the code of what is instrumented, not the runtime's hooks
-	envSmall      = "CLRPROF_SMALL"      // bytes of IL: smaller functions are not instrumented
-	envCollector  = "CLRPROF_COLLECTOR"  // 1: whoever reads the arenas locks their directory, so without a lock nobody does
-	envRules      = "CLRPROF_RULES"      // patterns that choose functions, one in a line, with their signs: +include, -exclude
+	envTime       = "CLRPROF_TIME"        // 1: record calls and their times
+	envNoMemory   = "CLRPROF_NO_MEMORY"   // 1: no allocations
+	envInstrument = "CLRPROF_INSTRUMENT"  // boundary, mine or all
+	envProbes     = "CLRPROF_PROBES"      // il: probes in the code of what is instrumented, not the runtime's hooks
+	envSmall      = "CLRPROF_SMALL"       // bytes of IL: smaller functions are not instrumented
+	envCollector  = "CLRPROF_COLLECTOR"   // 1: whoever reads the arenas locks their directory, so without a lock nobody does
+	envMine       = "CLRPROF_MINE"        // patterns of modules that are the user's, one in a line, with the sign +
+	envFolder     = "CLRPROF_MINE_FOLDER" // path of a folder of which all modules are the user's
+	envRules      = "CLRPROF_RULES"       // patterns that choose functions, one in a line, with their signs: +include, -exclude
 )
 
 // agentVariables are all that are meant for the agent.
 var agentVariables = []string{envArenas, envMemory, envNodes, envDepth, envLifetime, envFinalGC, envRoots, envSnapshot,
-	envTime, envNoMemory, envCollector, envInstrument, envProbes, envSmall, envRules}
+	envTime, envNoMemory, envCollector, envInstrument, envProbes, envSmall, envMine, envFolder, envRules}
 
 // Options tell how to start a target.
 type Options struct {
@@ -70,6 +72,8 @@ type Options struct {
 	Instrument  string   // with Time: boundary, mine or all, as in the package instrument
 	Probes      string   // with Time: hooks or il; "": hooks
 	Small       int      // with Time: functions with less IL, in bytes, are not instrumented
+	Mine        []string // with Time: patterns of modules that are the user's, as in instrument.Rules.Lines
+	MineFolder  string   // with Time: all modules of this folder are the user's; "": none
 	Rules       []string // with Time: patterns with their signs, as in instrument.Rules.Lines
 	Agent       string   // path of the library, "": the embedded one
 	Environment []string
@@ -132,7 +136,7 @@ func Start(o Options) (*Target, error) {
 	}
 	agent := o.Agent
 	if agent == "" {
-		if agent, err = agentbin.Extract(agentDirectories(o.Directory)); err != nil {
+		if agent, err = agentbin.Extract(libraryFor(path), agentDirectories(o.Directory)); err != nil {
 			return nil, err
 		}
 	}
@@ -265,6 +269,12 @@ func timeEnvironment(o Options) []string {
 	}
 	if o.Small > 0 {
 		env = append(env, envSmall+"="+strconv.Itoa(o.Small))
+	}
+	if len(o.Mine) > 0 {
+		env = append(env, envMine+"="+strings.Join(o.Mine, "\n"))
+	}
+	if o.MineFolder != "" {
+		env = append(env, envFolder+"="+o.MineFolder)
 	}
 	if len(o.Rules) > 0 {
 		env = append(env, envRules+"="+strings.Join(o.Rules, "\n"))

@@ -314,7 +314,7 @@ func TestLoaderSays(t *testing.T) {
 	if says := LoaderSays([]string{"sh"}, "/bin/sh"); says != "" {
 		t.Errorf("what can be loaded: %q", says)
 	}
-	loadable, err := agentbin.Extract([]string{folder})
+	loadable, err := agentbin.Extract(agentbin.Glibc, []string{folder})
 	if says := LoaderSays([]string{"sh"}, loadable); err == nil && says != "" {
 		t.Errorf("the agent: %q", says)
 	}
@@ -339,7 +339,7 @@ func TestFromKeyboard(t *testing.T) {
 
 // TestNoAgent: without a place for the agent nothing is started.
 func TestNoAgent(t *testing.T) {
-	if _, err := agentbin.Bytes(); err != nil {
+	if _, err := agentbin.Bytes(agentbin.Glibc); err != nil {
 		t.Skip("this checkout's agent is not built")
 	}
 	marker := filepath.Join(t.TempDir(), "started")

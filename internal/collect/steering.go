@@ -1,0 +1,214 @@
+package collect
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/clrprof/clrprof/internal/quantity"
+	"github.com/clrprof/clrprof/internal/session"
+	"github.com/clrprof/clrprof/internal/steer"
+	"github.com/clrprof/clrprof/internal/wire"
+)
+
+// Steering says when a recording begins and ends, and by whom it can be changed meanwhile.
+type Steering struct {
+	Paused   bool                 // nothing is recorded until somebody says so
+	After    time.Duration        // nothing is recorded until so long after the start; 0: at once
+	For      time.Duration        // nothing more is recorded when it has been for so long; 0: without limit
+	StopWhen func(Totals) string  // says why nothing more is to be recorded, "": it is; may be nil
+	Desk     *steer.Desk          // where others ask; nil: nobody can
+	Toggle   <-chan os.Signal     // pauses and resumes all processes
+	Mark     <-chan os.Signal     // marks the moment
+	Say      func(message string) // tells the user
+}
+
+// Totals is what has been recorded so far.
+type Totals struct {
+	quantity.Amount
+	Calls   quantity.Count
+	Elapsed quantity.Nanoseconds // of calls
+	Age     quantity.Nanoseconds // of the session
+}
+
+// Names of marks that Steering makes.
+const (
+	markAfter    = "after"
+	markFor      = "for"
+	markStopWhen = "stop-when"
+	markSignal   = "signal"
+)
+
+// helm is a Steering at work.
+type helm struct {
+	Steering
+	calls  <-chan *steer.Call // nil: nobody can ask
+	after  *time.Timer
+	ends   *time.Timer
+	slices int // that were ended early
+}
+
+// maxEarlySlices is how many slices end before their time because something was changed or marked, so that spans between marks are
+// exact: as many as a day of recording has by itself.
+const maxEarlySlices = 400
+
+func (s Steering) paused() bool { return s.Paused || s.After > 0 }
+
+func newHelm(s Steering) *helm {
+	h := &helm{Steering: s, after: stopped(), ends: stopped()}
+	if s.Desk != nil {
+		h.calls = s.Desk.Calls()
+	}
+	switch {
+	case s.After > 0:
+		h.after.Reset(s.After)
+	case s.For > 0 && !s.Paused:
+		h.ends.Reset(s.For)
+	}
+	return h
+}
+
+// stopped is a timer that does not run.
+func stopped() *time.Timer {
+	t := time.NewTimer(time.Hour)
+	t.Stop()
+	return t
+}
+
+func (h *helm) close() {
+	if h.Desk != nil {
+		h.Desk.Close()
+	}
+	h.after.Stop()
+	h.ends.Stop()
+}
+
+func (h *helm) say(format string, args ...any) {
+	if h.Say != nil {
+		h.Say(fmt.Sprintf(format, args...))
+	}
+}
+
+// early says whether a slice may end before its time.
+func (h *helm) early() bool {
+	h.slices++
+	return h.slices <= maxEarlySlices
+}
+
+// begin resumes the recording after the time that it was not to record at first.
+func (h *helm) begin(r *Recorder) {
+	if err := r.Change(steer.Resume, 0); err != nil {
+		return // somebody was faster
+	}
+	r.Mark(markAfter, "", session.MarkRun)
+	if h.For > 0 {
+		h.ends.Reset(h.For)
+	}
+}
+
+// finish stops the recording, for a reason.
+func (h *helm) finish(r *Recorder, mark, why string) {
+	if r.control.limited {
+		return
+	}
+	r.control.limited = true
+	r.Mark(mark, why, session.MarkRun)
+	if err := r.Change(steer.Stop, 0); err == nil {
+		h.say("%s: nothing more is recorded, and the command runs on", why)
+	}
+}
+
+// toggle pauses a recording that goes on, and resumes one that does not.
+func (h *helm) toggle(r *Recorder) {
+	op, word := steer.Suspend, "paused"
+	if l := r.control.global; !l.On() {
+		op, word = steer.Resume, "recording"
+		if l.Suspended <= 0 {
+			op = steer.Start
+		}
+	}
+	if err := r.Change(op, 0); err == nil {
+		h.say("%s", word)
+	}
+}
+
+// look ends the recording if the condition is met.
+func (h *helm) look(r *Recorder, age quantity.Nanoseconds) {
+	if h.StopWhen == nil || r.control.limited {
+		return
+	}
+	if why := h.StopWhen(Totals{r.counted, r.calls, r.elapsed, age}); why != "" {
+		h.finish(r, markStopWhen, why)
+	}
+}
+
+// answer answers a call. flush: when what there is has been written; early: a slice is to end now.
+func (h *helm) answer(r *Recorder, c *steer.Call) (flush *steer.Call, early bool) {
+	var err error
+	switch c.Command {
+	case steer.Status:
+	case steer.Flush:
+		return c, true
+	case steer.Mark:
+		r.Mark(c.Name, c.Text, session.MarkCtl)
+		early = h.early()
+	default:
+		if err = r.Change(steer.Op(c.Command), c.PID); err == nil {
+			early = h.early()
+			if h.For > 0 && !r.control.limited && r.control.global.On() && h.Paused { // what was to be limited begins now
+				h.ends.Reset(h.For)
+			}
+		}
+	}
+	c.Answer(h.response(r, err))
+	return nil, early
+}
+
+func (h *helm) response(r *Recorder, err error) steer.Response {
+	out := steer.Response{Report: r.Report()}
+	switch {
+	case errors.Is(err, errNoProcess):
+		out.Code = steer.CodeProcess
+	case err != nil:
+		out.Code = steer.CodeRefused
+	}
+	if err != nil {
+		out.Error = err.Error()
+	}
+	return out
+}
+
+// Report says how the recording is. Counters are those of the last sync.
+func (r *Recorder) Report() steer.Report {
+	now := Monotonic() - r.start
+	global := &r.control.global
+	out := steer.Report{Session: r.w.Path(), PID: os.Getpid(), AgeNS: int64(now), PausedNS: int64(global.off.within(0, now)), Global: global.Level,
+		Recording: global.On(), Modes: r.Mode(), Slices: int64(r.lastSlice), Marks: int64(r.control.next.mark), Pauses: int64(r.control.next.pause),
+		Processes: []steer.Process{}}
+	for _, name := range r.names {
+		p := r.processes[name]
+		h, err := p.arena.Header()
+		if err != nil || p.failure != "" {
+			continue
+		}
+		row := steer.Process{PID: int(h.PID), Name: processName(p.exe, p.arguments), Runtime: p.runtimeVersion(h), State: "recording", Level: p.level.Level,
+			PausedNS: int64(p.paused.within(0, now)), Threads: len(p.threads.rows), Used: int64(h.SharedBytes + h.PrivateBytes), Limit: int64(h.MemoryLimit)}
+		switch {
+		case p.over || wire.State(h.State) == wire.StateShutDown:
+			row.State = "ended"
+		case p.paused.off:
+			row.State = "paused"
+		}
+		for i := range p.sites.len() {
+			counted := p.counted.at(i)
+			row.Allocations += int64(counted.Allocations)
+			row.Bytes += int64(counted.Bytes)
+		}
+		for _, l := range h.Losses {
+			row.Lost += int64(l.Events)
+		}
+		out.Processes = append(out.Processes, row)
+	}
+	return out
+}

@@ -1,0 +1,62 @@
+package steer
+
+// Commands of a Request besides the operations on levels.
+const (
+	Status = "status" // says how things are
+	Mark   = "mark"   // notes a moment
+	Flush  = "flush"  // writes to the session what was recorded up to now
+)
+
+// Request is what a client asks for.
+type Request struct {
+	Command string `json:"command"`        // Status and so on, or an Op
+	PID     int    `json:"pid,omitempty"`  // of operations: one process; 0: all
+	Name    string `json:"name,omitempty"` // of a mark
+	Text    string `json:"text,omitempty"` // of a mark
+}
+
+// Codes of an answer that says no.
+const (
+	CodeUsage   = "usage"   // the request makes no sense
+	CodeProcess = "process" // no such process
+	CodeRefused = "refused" // not in this state
+)
+
+// Response is the answer.
+type Response struct {
+	Error  string `json:"error,omitempty"`
+	Code   string `json:"code,omitempty"`
+	Report Report `json:"report"`
+}
+
+// Report says how a recording is.
+type Report struct {
+	Session   string    `json:"session"`
+	Modes     string    `json:"modes"`
+	PID       int       `json:"pid"` // of clrprof
+	AgeNS     int64     `json:"age_ns"`
+	PausedNS  int64     `json:"paused_ns"` // of that: the global level was off
+	Global    Level     `json:"global"`
+	Recording bool      `json:"recording"` // the global level is on
+	Slices    int64     `json:"slices"`
+	Marks     int64     `json:"marks"`
+	Pauses    int64     `json:"pauses"`
+	Limit     int64     `json:"memory_limit"` // of the agent in each process, bytes
+	Processes []Process `json:"processes"`
+}
+
+// Process is a process of a Report.
+type Process struct {
+	PID         int    `json:"pid"`
+	Name        string `json:"name"`
+	Runtime     string `json:"runtime"`
+	State       string `json:"state"` // recording, paused, ended
+	Level       Level  `json:"level"`
+	PausedNS    int64  `json:"paused_ns"`
+	Threads     int    `json:"threads"` // that have been seen
+	Allocations int64  `json:"allocations"`
+	Bytes       int64  `json:"bytes"`
+	Used        int64  `json:"memory_used"` // by the agent, bytes
+	Limit       int64  `json:"memory_limit"`
+	Lost        int64  `json:"losses"` // events
+}
