@@ -151,6 +151,7 @@ const (
 	moduleName, moduleMVID                         = 1, 2
 	typeRefScope, typeRefName, typeRefNamespace    = 0, 1, 2
 	typeDefName, typeDefNamespace, typeDefMethods  = 1, 2, 5
+	typeDefExtends                                 = 3
 	methodRVA, methodImplFlags                     = 0, 1
 	methodFlags, methodName                        = 2, 3
 	methodSignature, methodParams                  = 4, 5

@@ -132,3 +132,11 @@ func (m *Metadata) memberOf(member Token) (typ Token, name string, err error) {
 	name, err = m.StringAt(m.Cell(TableMemberRef, member.Row(), memberRefName))
 	return m.codedCell(TableMemberRef, member.Row(), memberRefClass), name, err
 }
+
+// Extends returns the type that a TypeDef extends: a TypeDef, TypeRef or TypeSpec; 0 if there is none.
+func (m *Metadata) Extends(typeDef Token) (Token, error) {
+	if err := m.check(typeDef, TableTypeDef); err != nil {
+		return 0, fmt.Errorf("base type: %w", err)
+	}
+	return m.codedCell(TableTypeDef, typeDef.Row(), typeDefExtends), nil
+}

@@ -19,7 +19,7 @@
 // that is in.
 //
 // For allocations that is all: what is not the user's own is out. Calls and times know a class between. Without include
-// patterns the user's own code is what does not belong to the framework ([IsFramework]):
+// patterns the user's own code is what does not belong to the framework (see usercode):
 //
 //	                   boundary (default)                   mine         all
 //	user's code        all calls                            all calls    all calls

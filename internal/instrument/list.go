@@ -8,7 +8,8 @@ import (
 	"strings"
 
 	"github.com/clrprof/clrprof/internal/clrmeta"
-	"github.com/clrprof/clrprof/internal/wire"
+	"github.com/clrprof/clrprof/internal/pattern"
+	"github.com/clrprof/clrprof/internal/usercode"
 )
 
 // maxFunctions bounds the functions that are listed of one module: rows of a metadata table have 24-bit numbers
@@ -84,7 +85,7 @@ func (p Plan) listModule(path string) ([]Listed, error) {
 	if err != nil {
 		return nil, fmt.Errorf("listing functions of %s: %w", path, err)
 	}
-	module := Function{Module: filepath.Base(path), Framework: IsFramework(path, exists)}
+	module := Function{Module: filepath.Base(path), Foreign: p.foreign(path)}
 	out, err := p.listImage(image, module)
 	if err != nil {
 		return nil, fmt.Errorf("listing functions of %s: %w", path, err)
@@ -120,35 +121,15 @@ func (p Plan) listImage(image *clrmeta.Image, f Function) ([]Listed, error) {
 	return out, nil
 }
 
-func exists(path string) bool {
-	_, err := os.Stat(path)
-	return err == nil
-}
-
-// frameworkNames begin the names of framework modules in programs that bring their own framework in one directory
-// with the program's modules.
-var frameworkNames = []string{"System.", "Microsoft."}
-
-// IsFramework says whether a module on disk belongs to a framework: it lies in a directory of shared frameworks,
-// …/shared/NAME/VERSION/, or beside the core library and is called as framework modules are. exists says whether
-// there is a file.
-func IsFramework(path string, exists func(string) bool) bool {
+// foreign says whose code a module on disk is if it is not the user's, else "". A folder that is the user's because
+// nothing else is, is not known here: it depends on the command.
+func (p Plan) foreign(path string) usercode.Origin {
 	if absolute, err := filepath.Abs(path); err == nil {
 		path = absolute
 	}
-	directory, file := filepath.Split(path)
-	parts := strings.Split(filepath.Clean(directory), string(filepath.Separator))
-	if n := len(parts); n >= 3 && parts[n-3] == "shared" {
-		return true
+	mine := func(name string) bool { return pattern.First(p.Mine.Include, pattern.ModuleNames(name)) != "" }
+	if origin := originOf(path, mine); !origin.IsUser() {
+		return origin
 	}
-	if !exists(filepath.Join(directory, wire.CoreLibrary)) {
-		return false
-	}
-	name := strings.TrimSuffix(file, filepath.Ext(file))
-	for _, prefix := range frameworkNames {
-		if strings.HasPrefix(name, prefix) {
-			return true
-		}
-	}
-	return name == "System" || name == "mscorlib" || name == "netstandard" || name == "WindowsBase"
+	return ""
 }

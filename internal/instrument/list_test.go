@@ -90,28 +90,58 @@ func TestListDirectory(t *testing.T) {
 	}
 }
 
-func TestIsFramework(t *testing.T) {
-	core := func(directory string) func(string) bool {
-		return func(path string) bool { return path == directory+"/System.Private.CoreLib.dll" }
+// TestUserFolder: of a program that is nobody's own all in its folder is the user's, unless there is something of the
+// user's beside it.
+func TestUserFolder(t *testing.T) {
+	b, err := os.ReadFile(tiny)
+	if err != nil {
+		t.Fatal(err)
 	}
-	for _, c := range []struct {
-		path, core string
-		want       bool
-	}{
-		{"/dotnet/shared/Microsoft.NETCore.App/9.0.7/System.Linq.dll", "/dotnet/shared/Microsoft.NETCore.App/9.0.7", true},
-		{"/dotnet/shared/Microsoft.AspNetCore.App/9.0.7/Any.dll", "", true},
-		{"/app/App.dll", "", false},
-		{"/app/System.CommandLine.dll", "", false}, // a package
-		{"/app/App.dll", "/app", false},            // a program with its own framework
-		{"/app/System.Linq.dll", "/app", true},
-		{"/app/Microsoft.CSharp.dll", "/app", true},
-		{"/app/Systematic.dll", "/app", false},
-		{"/app/mscorlib.dll", "/app", true},
-		{"/app/System.dll", "/app", true},
-		{"/shared/App.dll", "", false},
-	} {
-		if have := instrument.IsFramework(c.path, core(c.core)); have != c.want {
-			t.Errorf("%s with the core library in %q: %v", c.path, c.core, have)
+	sdk := filepath.Join(t.TempDir(), "sdk", "10.0.100", "Roslyn")
+	app := filepath.Join(t.TempDir(), "app")
+	const deps = `{"targets": {"x": {"Lib/1": {"runtime": {"lib/Lib.dll": {}}}, "App/1": {"runtime": {"App.dll": {}}}}},
+		"libraries": {"Lib/1": {"type": "package"}, "App/1": {"type": "project"}}}`
+	for _, folder := range list(sdk, app) {
+		if err := os.MkdirAll(folder, 0o755); err != nil {
+			t.Fatal(err)
 		}
+		for _, name := range list("App.dll", "Lib.dll", "Lib.deps.json") {
+			content := b
+			if name == "Lib.deps.json" {
+				content = []byte(deps)
+			}
+			if err := os.WriteFile(filepath.Join(folder, name), content, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for path, want := range map[string]string{
+		filepath.Join(sdk, "App.dll"): sdk,
+		filepath.Join(app, "App.dll"): "",
+		filepath.Join(app, "Lib.dll"): "", // App.dll is a project
+	} {
+		if have := instrument.UserFolder(path); have != want {
+			t.Errorf("%s: %q, want %q", path, have, want)
+		}
+	}
+	if err := os.Remove(filepath.Join(app, "App.dll")); err != nil {
+		t.Fatal(err)
+	}
+	if have := instrument.UserFolder(filepath.Join(app, "Lib.dll")); have != app {
+		t.Errorf("a package alone: %q, want %q", have, app)
+	}
+	functions, err := instrument.Plan{Mode: instrument.Mine}.List(filepath.Join(app, "Lib.dll"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if f := functions[0]; f.Class != instrument.Out || f.Why != "package" {
+		t.Errorf("%s: %s", f.Class, f.Why)
+	}
+	functions, err = instrument.Plan{Mode: instrument.Mine, Mine: instrument.NewRules(list("lib"), nil)}.List(filepath.Join(app, "Lib.dll"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if f := functions[0]; f.Class != instrument.Recorded || f.Why != "your code" {
+		t.Errorf("by a pattern: %s: %s", f.Class, f.Why)
 	}
 }

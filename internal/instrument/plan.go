@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/clrprof/clrprof/internal/pattern"
+	"github.com/clrprof/clrprof/internal/usercode"
 	"github.com/clrprof/clrprof/internal/wire"
 )
 
@@ -29,16 +30,17 @@ const DefaultSmall = 16
 type Plan struct {
 	Mode  Mode
 	Rules Rules
-	Small int // functions with less IL, in bytes, are out
+	Mine  Rules // include patterns: modules that are the user's
+	Small int   // functions with less IL, in bytes, are out
 }
 
 // Function is what the decision is about.
 type Function struct {
-	Module    string // the file's name
-	Type      string // as in metadata: Namespace.Outer/Nested
-	Method    string
-	IL        int  // bytes of its body, as clrmeta.Image.BodySize counts them; 0: it has none
-	Framework bool // the module belongs to a shared framework
+	Module  string // the file's name
+	Type    string // as in metadata: Namespace.Outer/Nested
+	Method  string
+	IL      int             // bytes of its body, as clrmeta.Image.BodySize counts them; 0: it has none
+	Foreign usercode.Origin // whose code the module is, if it is not the user's
 }
 
 // Class says how a function is recorded.
@@ -50,6 +52,10 @@ const (
 	CalledByMine Class = "calls by your code"
 	Out          Class = "no"
 )
+
+// foreign says in words whose code a module is.
+var foreign = map[usercode.Origin]string{usercode.Framework: "framework", usercode.SDK: "of an SDK", usercode.Package: "package",
+	usercode.Generated: "made by the framework", usercode.Microsoft: "by Microsoft", usercode.Elsewhere: "not beside the program"}
 
 // Decide returns how a function is recorded, and why in a few words.
 func (p Plan) Decide(f Function) (Class, string) {
@@ -78,8 +84,8 @@ func (p Plan) Decide(f Function) (Class, string) {
 		return outside, "not included"
 	case p.Mode == All:
 		return Recorded, "all code"
-	case !f.Framework:
+	case f.Foreign == "":
 		return Recorded, "your code"
 	}
-	return outside, "framework"
+	return outside, foreign[f.Foreign]
 }

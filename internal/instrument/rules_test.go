@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/clrprof/clrprof/internal/instrument"
+	"github.com/clrprof/clrprof/internal/usercode"
 )
 
 func list(s ...string) []string { return s }
@@ -125,8 +126,8 @@ func TestWildcards(t *testing.T) {
 
 func TestDecide(t *testing.T) {
 	user := instrument.Function{Module: "App.dll", Type: "N.T", Method: "M", IL: 20}
-	framework := instrument.Function{Module: "System.Linq.dll", Type: "System.Linq.Enumerable", Method: "ToList", IL: 20, Framework: true}
-	helper := instrument.Function{Module: "System.Private.CoreLib.dll", Type: "System.Runtime.CompilerServices.CastHelpers", Method: "Box", IL: 20, Framework: true}
+	framework := instrument.Function{Module: "System.Linq.dll", Type: "System.Linq.Enumerable", Method: "ToList", IL: 20, Foreign: usercode.Framework}
+	helper := instrument.Function{Module: "System.Private.CoreLib.dll", Type: "System.Runtime.CompilerServices.CastHelpers", Method: "Box", IL: 20, Foreign: usercode.Framework}
 	native := instrument.Function{Module: "App.dll", Type: "N.T", Method: "Open"}
 	for _, c := range []struct {
 		mode             instrument.Mode

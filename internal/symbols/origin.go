@@ -9,7 +9,7 @@ import (
 	"github.com/clrprof/clrprof/internal/usercode"
 )
 
-// decideOrigins says of each module whose code it is.
+// decideOrigins says of each module whose code it is, where the agent has not: what it recorded is by its own decision.
 func (r *resolver) decideOrigins(bundled bundles, executable map[session.ProcessID]string) {
 	processes := map[session.ProcessID]string{} // their names: those of the main assemblies
 	for i := range r.in.Processes {
@@ -40,7 +40,9 @@ func (r *resolver) decideOrigins(bundled bundles, executable map[session.Process
 		return readSmall(bundled.within(within[path.Dir(file)]), file, usercode.MaxDeps)
 	}
 	for i, origin := range usercode.Decide(modules, read, r.in.Mine) {
-		r.out.Modules[i].Origin = string(origin)
+		if m := &r.out.Modules[i]; m.Origin == "" {
+			m.Origin = string(origin)
+		}
 	}
 }
 

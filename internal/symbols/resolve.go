@@ -20,6 +20,7 @@ func Resolve(in Input, open Opener, progress func(done, total int)) Output {
 	r := newResolver(in)
 	keys := r.openModules(open)
 	r.nameTypes()
+	r.findTraits()
 	for i, key := range keys {
 		r.resolveFunctions(r.files[key])
 		if progress != nil {
@@ -45,7 +46,8 @@ type resolver struct {
 	instructions  map[session.FunctionID][]int // into out.Instructions
 	names         map[session.TypeID]typeText
 	lines         lineTable
-	functionLines []place // by index of out.Functions
+	functionLines []place               // by index of out.Functions
+	definitions   map[string]definition // types of all modules by name; nil until something needs it
 }
 
 func newResolver(in Input) *resolver {

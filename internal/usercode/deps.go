@@ -45,13 +45,40 @@ func readLibraries(text []byte) map[string]string {
 			}
 			for _, list := range []map[string]struct{}{assets.Runtime, assets.Targets} {
 				for asset := range list {
-					name := strings.ToLower(path.Base(asset))
-					if out[name] != typeProject {
-						out[name] = kind
-					}
+					name := lower(path.Base(asset))
+					out[name] = stronger(out[name], kind)
 				}
 			}
 		}
 	}
 	return out
+}
+
+// stronger is the type that holds of a file that two libraries have.
+func stronger(a, b string) string {
+	rank := func(kind string) int {
+		switch kind {
+		case "":
+			return 3
+		case typeProject:
+			return 0
+		case typeRuntime:
+			return 1
+		}
+		return 2
+	}
+	if rank(b) < rank(a) {
+		return b
+	}
+	return a
+}
+
+// lower makes a file's name comparable: the case of ASCII letters does not matter.
+func lower(s string) string {
+	return strings.Map(func(r rune) rune {
+		if 'A' <= r && r <= 'Z' {
+			return r + 'a' - 'A'
+		}
+		return r
+	}, s)
 }

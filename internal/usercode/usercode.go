@@ -25,6 +25,9 @@
 // If no module of a session is yours by these rules, such as for the C# compiler, all modules in the folders of the main
 // assemblies are.
 //
+// With times the agent must know before a module's code runs. It has the same rules (agent/src/origin.c), which a test here
+// compares with these; what it decided is what the session says.
+//
 // Limits: an assembly that a program loads from another folder is yours only if a deps.json says so.
 package usercode
 
@@ -113,15 +116,13 @@ func (d *decider) readLibraries(modules []Module) {
 				folder = map[string]string{}
 				d.libraries[path.Dir(m.Path)] = folder
 			}
-			if folder[name] != typeProject { // what is a project of one program is a project
-				folder[name] = kind
-			}
+			folder[name] = stronger(folder[name], kind) // what is a project of one program is a project
 		}
 	}
 }
 
 func (d *decider) origin(m *Module) Origin {
-	switch kind := d.libraries[path.Dir(m.Path)][strings.ToLower(m.Name)]; {
+	switch kind := d.libraries[path.Dir(m.Path)][lower(m.Name)]; {
 	case d.mine != nil && d.mine(m.Name):
 		return Pattern
 	case m.InMemory && isFrameworkName(m.Name):
