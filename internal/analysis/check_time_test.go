@@ -38,7 +38,7 @@ func TestCheckFindsTimes(t *testing.T) {
 		{"references", "UPDATE timing_extreme SET timing_id = 999 WHERE timing_id = (SELECT max(timing_id) FROM timing_extreme)"},
 		{"references", "UPDATE timing_running SET timing_id = 0 WHERE timing_id = (SELECT max(timing_id) FROM timing_running)"},
 		{"references", "DELETE FROM process_time"},
-		{"references", "INSERT INTO process_time SELECT 9, clock, ticks_per_second, instrument, mechanism, gap_ns, inside_ns, outside_ns, cold_inside_ns, cold_outside_ns, agent_time_ns FROM process_time"},
+		{"references", "INSERT INTO process_time SELECT 9, clock, ticks_per_second, instrument, mechanism, gap_ns, inside_ns, outside_ns, cold_inside_ns, cold_outside_ns, agent_time_ns, ready_measured, probes FROM process_time"},
 		{"owners", "UPDATE thread SET process_id = 2 WHERE id = 1"},
 		{"timings", "UPDATE process_time SET inside_ns = -1"},
 		{"timings", "UPDATE process_time SET ticks_per_second = 0"},

@@ -93,6 +93,7 @@ var comparedViews = []comparedView{
 	{"functions", slices.Concat(timeColumns, amountColumns)},
 	{"types", typeColumns},
 	{"lines", slices.Concat(timeColumns, amountColumns[:2])},
+	{"modules", slices.Concat(timeColumns, amountColumns)},
 }
 
 // ComparedViews returns the names of the views that can be compared, the default first.
@@ -239,6 +240,10 @@ func (v *Source) compared(view string, c *comparedColumn) (map[string]*Change, e
 	}
 	functions := newIndex(d.Functions, func(r *session.Function) session.FunctionID { return r.ID })
 	switch view {
+	case "modules":
+		return out, v.eachModule(c, func(id session.ModuleID, value int64) {
+			add(moduleName(id), value, Change{Name: moduleName(id), Module: moduleName(id)})
+		})
 	case "types":
 		types := newIndex(d.Types, func(r *session.Type) session.TypeID { return r.ID })
 		values, err := v.Types()
@@ -289,6 +294,22 @@ func (v *Source) eachFunction(c *comparedColumn, fn func(session.FunctionID, int
 	rows, err := v.Functions()
 	for _, r := range rows {
 		fn(r.Function, c.amount(r.Amounts))
+	}
+	return err
+}
+
+// eachModule calls fn with the values of modules in a column.
+func (v *Source) eachModule(c *comparedColumn, fn func(session.ModuleID, int64)) error {
+	if c.time {
+		rows, err := v.ModuleTimes()
+		for _, r := range rows {
+			fn(r.Module, c.value(r.TimeValue))
+		}
+		return err
+	}
+	rows, err := v.Modules()
+	for _, r := range rows {
+		fn(r.Module, c.amount(r.Amounts))
 	}
 	return err
 }

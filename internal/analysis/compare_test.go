@@ -123,7 +123,7 @@ func TestCompareErrors(t *testing.T) {
 		{shop, timed, "functions", "elapsed_exclusive", ErrNoTime},
 		{timed, shop, "functions", "elapsed_exclusive", ErrNoTime},
 		{shop, timed, "types", "bytes", ErrNoMemory},
-		{shop, shop, "modules", "", nil},
+		{shop, shop, "threads", "", nil},
 		{shop, shop, "types", "exclusive_bytes", nil},
 	} {
 		_, err := Compare(c.from, c.to, c.view, c.column)

@@ -72,6 +72,63 @@ func TestUserCode(t *testing.T) {
 	})
 }
 
+// TestUses: what user code did by chains of framework functions is, added up by the first function of the chain, what is said
+// of user code otherwise.
+func TestUses(t *testing.T) {
+	dir := t.TempDir()
+	rapid.Check(t, func(rt *rapid.T) {
+		b := sessiontest.Random(rapid.Uint64().Draw(rt, "seed"))
+		for i := range b.Modules {
+			b.Modules[i].Origin = rapid.SampledFrom([]string{"project", "framework"}).Draw(rt, "origin")
+		}
+		s := open(rt, b, filepath.Join(dir, "a"))
+		defer s.Close()
+		v, err := Open(s, Selection{})
+		if err != nil {
+			rt.Fatal(err)
+		}
+		uses, err := v.Uses()
+		if err != nil {
+			rt.Fatal(err)
+		}
+		objects, times := map[UserAllocation]q.Amount{}, map[UserTime]q.Time{}
+		for _, u := range uses.List {
+			function := u.From.Function
+			if len(u.Chain) > 0 {
+				function = u.Chain[0]
+			}
+			if o := (UserAllocation{Function: function, Type: u.Type, From: u.From}); !u.Born.IsZero() {
+				objects[o] = objects[o].Add(u.Born)
+			}
+			if o := (UserTime{Function: function, From: u.From}); u.Time != (q.Time{}) {
+				times[o] = times[o].Add(u.Time)
+			}
+		}
+		allocations, err := v.UserAllocations()
+		if err != nil {
+			rt.Fatal(err)
+		}
+		wantObjects, wantTimes := map[UserAllocation]q.Amount{}, map[UserTime]q.Time{}
+		for _, a := range allocations {
+			if a.From.Function != 0 {
+				wantObjects[UserAllocation{Function: a.Function, Type: a.Type, From: a.From}] = a.Amount
+			}
+		}
+		all, err := v.UserTimes()
+		if err != nil {
+			rt.Fatal(err)
+		}
+		for _, a := range all {
+			if a.From.Function != 0 {
+				wantTimes[UserTime{Function: a.Function, From: a.From}] = a.Time
+			}
+		}
+		if diff := cmp.Diff(wantObjects, objects) + cmp.Diff(wantTimes, times); diff != "" {
+			rt.Fatal(diff)
+		}
+	})
+}
+
 // TestUserTimes: what user functions did themselves is their exclusive time, and all together is all time.
 func TestUserTimes(t *testing.T) {
 	dir := t.TempDir()

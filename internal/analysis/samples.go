@@ -4,7 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
+	"time"
 
+	q "github.com/clrprof/clrprof/internal/quantity"
 	"github.com/clrprof/clrprof/internal/session"
 )
 
@@ -25,10 +28,19 @@ type SampleFrame struct {
 	Address      session.Address // of the instruction; 0 for the function itself
 }
 
+// SystemName is the name of the frame's function in the metadata, with its type.
+func (f *SampleFrame) SystemName() string {
+	if f.Function.RawType != "" {
+		return f.Function.RawType + "." + f.Function.RawName
+	}
+	return f.Function.RawName
+}
+
 // Sample is what a thread allocated of a type on a stack, or the time that it spent there, and the calls that began.
 type Sample struct {
-	Stack   []int32 // numbers of frames, the leaf first
-	Path    int32   // the number of the stack's functions: see SampleSet.Path
+	Stack   []int32 // numbers of frames, the leaf first; the caller must not change it
+	Node    int32   // the number of the stack: see SampleSet.Parent; -1 for an empty one
+	Path    int32   // the number of the stack's functions: see SampleSet.Path; -1 for an empty one
 	Thread  *session.Thread
 	Process *session.Process
 	Type    string  // of what was allocated; "" for times
@@ -39,9 +51,11 @@ type Sample struct {
 // or merged, so each sum over samples is one of the session.
 type SampleSet struct {
 	Values    []SampleValue
-	Default   int      // of Values: the one to look at first
-	Notes     []string // what is selected, in sentences
-	Processes int      // of the session
+	Default   int           // of Values: the one to look at first
+	Notes     []string      // what is selected, in sentences
+	Processes int           // of the session
+	Began     time.Time     // when the recording began; zero: not known
+	Duration  q.Nanoseconds // of the recording; 0: not known
 
 	data      *Data
 	amounts   []Lifetime // of sites, by position; without lifetimes only what was born
@@ -49,6 +63,7 @@ type SampleSet struct {
 	before    int // values of memory, which come before those of times
 	frames    []SampleFrame
 	frameOf   map[sampleKey]int32
+	nodeFrame []int32 // of nodes: the number of the frame and one more; 0: not known yet
 	files     map[session.FileID]string
 	processOf map[session.ProcessID]*session.Process
 }
@@ -71,9 +86,12 @@ func Samples(s *session.Session, sel Selection) (*SampleSet, error) {
 	if err != nil {
 		return nil, fmt.Errorf("session %s: %w", s.Path(), err)
 	}
-	x := &SampleSet{Processes: len(d.Processes), data: d, frameOf: map[sampleKey]int32{},
+	x := &SampleSet{Processes: len(d.Processes), data: d, frameOf: map[sampleKey]int32{}, nodeFrame: make([]int32, len(d.Nodes)),
 		files: map[session.FileID]string{}, processOf: map[session.ProcessID]*session.Process{}}
 	if x.Notes, err = sel.Notes(s, ""); err != nil {
+		return nil, err
+	}
+	if x.Began, x.Duration, err = recorded(s); err != nil {
 		return nil, err
 	}
 	files, err := s.SourceFiles()
@@ -100,6 +118,21 @@ func Samples(s *session.Session, sel Selection) (*SampleSet, error) {
 		x.times = d.TimingTimes()
 	}
 	return x, nil
+}
+
+// recorded returns when a recording began and how long it was; what is not known is zero.
+func recorded(s *session.Session) (began time.Time, took q.Nanoseconds, err error) {
+	info, err := s.Info()
+	if err != nil {
+		return began, 0, err
+	}
+	if at, err := time.Parse(time.RFC3339, info[session.KeyCreated]); err == nil {
+		began = at
+	}
+	if n, err := strconv.ParseInt(info[session.KeyDuration], 10, 64); err == nil {
+		took = q.Nanoseconds(n)
+	}
+	return began, took, nil
 }
 
 // readMemory reads what sites allocated, and what became of it.
@@ -133,13 +166,14 @@ func (x *SampleSet) Each(fn func(*Sample) error) error {
 	d := x.data
 	types := newIndex(d.Types, func(r *session.Type) session.TypeID { return r.ID })
 	get := func(id session.TypeID) *session.Type { return at(d.Types, types, id) }
-	sample := Sample{Values: make([]int64, len(x.Values))}
+	names := make([]string, len(d.Types))
+	sample := Sample{Node: none, Path: none, Thread: new(session.Thread), Process: new(session.Process), Values: make([]int64, len(x.Values))}
 	for i := range x.amounts {
 		if x.amounts[i].IsZero() {
 			continue
 		}
 		putLifetime(&x.amounts[i], sample.Values[:x.before])
-		sample.Type = session.TypeDisplayName(d.Sites[i].Type, get)
+		sample.Type = x.typeName(names, i, get)
 		x.place(&sample, d.siteNode[i], d.siteThread[i])
 		if err := fn(&sample); err != nil {
 			return err
@@ -173,27 +207,57 @@ func putLifetime(l *Lifetime, to []int64) {
 	}
 }
 
+// typeName returns the name of the type of a site; names are those that are known, by position.
+func (x *SampleSet) typeName(names []string, site int, get func(session.TypeID) *session.Type) string {
+	at := x.data.siteType[site]
+	if at < 0 {
+		return session.TypeDisplayName(0, get)
+	}
+	if names[at] == "" {
+		names[at] = session.TypeDisplayName(x.data.Types[at].ID, get)
+	}
+	return names[at]
+}
+
 // place writes where a sample is.
 func (x *SampleSet) place(to *Sample, node, thread int32) {
 	d := x.data
-	to.Stack, to.Path = to.Stack[:0], none
-	to.Thread, to.Process = new(session.Thread), new(session.Process)
-	if node >= 0 {
-		to.Path = d.merged().Of[node]
+	if node != to.Node { // sites of a stack are often neighbours
+		to.Stack, to.Node, to.Path = to.Stack[:0], node, none
+		if node >= 0 {
+			to.Path = d.merged().Of[node]
+		}
+		for n := node; n >= 0; n = d.tree.Parent[n] {
+			to.Stack = append(to.Stack, x.Frame(n))
+		}
 	}
-	for n := node; n >= 0; n = d.tree.Parent[n] {
-		to.Stack = append(to.Stack, x.frame(n))
-	}
-	if thread >= 0 {
-		to.Thread = &d.Threads[thread]
+	switch {
+	case thread < 0:
+		to.Thread, to.Process = new(session.Thread), new(session.Process)
+	case to.Thread != &d.Threads[thread]:
+		to.Thread, to.Process = &d.Threads[thread], new(session.Process)
 		if p := x.processOf[to.Thread.Process]; p != nil {
 			to.Process = p
 		}
 	}
 }
 
-// frame returns the number of the frame of a node: frames are numbered as samples come to use them.
-func (x *SampleSet) frame(node int32) int32 {
+// Nodes returns how many stacks there are, those without samples too: their numbers are from 0 on.
+func (x *SampleSet) Nodes() int { return len(x.nodeFrame) }
+
+// Parent returns the stack without its leaf, whose number is smaller; -1 if there is no more.
+func (x *SampleSet) Parent(node int32) int32 { return x.data.tree.Parent[node] }
+
+// Frame returns the number of the frame that is the leaf of a stack: frames are numbered as they come to be used.
+func (x *SampleSet) Frame(node int32) int32 {
+	if x.nodeFrame[node] == 0 {
+		x.nodeFrame[node] = x.newFrame(node) + 1
+	}
+	return x.nodeFrame[node] - 1
+}
+
+// newFrame finds or makes the frame of a node.
+func (x *SampleSet) newFrame(node int32) int32 {
 	d := x.data
 	key := sampleKey{d.Nodes[node].Function, d.Nodes[node].Instruction}
 	if known, ok := x.frameOf[key]; ok {
@@ -249,8 +313,18 @@ type SamplePath struct {
 	Files     []string            // in which they are; "" without symbols
 }
 
+// IsTime reports whether a value is of calls and times, and not of memory.
+func (x *SampleSet) IsTime(value int) bool { return value >= x.before }
+
 // Paths returns how many paths there are: numbers from 0 on.
 func (x *SampleSet) Paths() int { return x.data.merged().Len() }
+
+// PathStep returns the last function of a path, and the path without it, whose number is smaller; -1 if that is
+// nothing.
+func (x *SampleSet) PathStep(path int32) (parent int32, last *session.Function) {
+	all := x.data.merged()
+	return all.Parent[path], &x.data.Functions[all.Group[path]]
+}
 
 // Path returns a path.
 func (x *SampleSet) Path(path int32) SamplePath {

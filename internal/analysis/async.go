@@ -1,0 +1,437 @@
+package analysis
+
+import (
+	"slices"
+	"strings"
+
+	q "github.com/clrprof/clrprof/internal/quantity"
+	"github.com/clrprof/clrprof/internal/session"
+)
+
+// AsyncRole says what a row of the logical call tree stands for.
+type AsyncRole string
+
+// Roles.
+const (
+	AsyncNone    AsyncRole = ""
+	AsyncResumed AsyncRole = "resumed" // what an async method did after it had waited, for calls made at several places below the row's parent
+	AsyncRuntime AsyncRole = "runtime" // framework code that starts, suspends and resumes async methods
+)
+
+// asyncRuntime begins the names of framework functions that start, suspend and resume async methods.
+var asyncRuntime = []string{
+	"System.Runtime.CompilerServices.Async", "System.Runtime.CompilerServices.PoolingAsync",
+	"System.Threading.ExecutionContext.", "System.Threading.Tasks.AwaitTaskContinuation", "System.Threading.Tasks.TaskContinuation",
+	"System.Threading.Tasks.SynchronizationContextAwaitTaskContinuation", "System.Threading.Tasks.Task.RunContinuations",
+	"System.Threading.Tasks.Task.FinishContinuations", "System.Threading.Tasks.Task.TrySetResult", "System.Threading.Tasks.Task`1.TrySetResult",
+	"System.Threading.ThreadPoolWorkQueue.Dispatch", "System.Threading.PortableThreadPool/WorkerThread.", "System.Threading._ThreadPoolWaitCallback.",
+}
+
+// awaiters begin the names of functions that async methods call to wait. Called by others, they block.
+var awaiters = []string{
+	"System.Runtime.CompilerServices.TaskAwaiter", "System.Runtime.CompilerServices.ValueTaskAwaiter", "System.Runtime.CompilerServices.YieldAwaitable",
+	"System.Runtime.CompilerServices.ConfiguredTaskAwaitable", "System.Runtime.CompilerServices.ConfiguredValueTaskAwaitable",
+	"System.Threading.Tasks.Task.GetAwaiter", "System.Threading.Tasks.Task`1.GetAwaiter", "System.Threading.Tasks.ValueTask.GetAwaiter", "System.Threading.Tasks.ValueTask`1.GetAwaiter",
+}
+
+// asyncFunctions says what functions are, by position.
+type asyncFunctions struct {
+	machine []bool // MoveNext of an async method
+	runtime []bool
+	awaiter []bool
+	start   []bool // of the runtime: it runs the method up to its first wait
+	index   index[session.FunctionID]
+	rows    []session.Function
+}
+
+func newAsyncFunctions(rows []session.Function) *asyncFunctions {
+	f := &asyncFunctions{make([]bool, len(rows)), make([]bool, len(rows)), make([]bool, len(rows)), make([]bool, len(rows)),
+		newIndex(rows, func(r *session.Function) session.FunctionID { return r.ID }), rows}
+	for i := range rows {
+		r := &rows[i]
+		name := r.RawType + "." + r.RawName
+		f.machine[i] = r.RawName == "MoveNext" && strings.HasSuffix(r.Name, " [async]")
+		begins := func(prefix string) bool { return strings.HasPrefix(name, prefix) }
+		f.runtime[i], f.awaiter[i] = slices.ContainsFunc(asyncRuntime, begins), slices.ContainsFunc(awaiters, begins)
+		f.start[i] = f.runtime[i] && r.RawName == "Start"
+	}
+	return f
+}
+
+// isStub reports whether a function is the one that starts a state machine: Ns.Type.Load is that of Ns.Type/<Load>d__3.
+func (f *asyncFunctions) isStub(function, machine int32) bool {
+	if function < 0 {
+		return false
+	}
+	stub, m := &f.rows[function], &f.rows[machine]
+	outer, last := "", m.RawType
+	if i := strings.LastIndex(m.RawType, "/"); i >= 0 {
+		outer, last = m.RawType[:i], m.RawType[i+1:]
+	}
+	end := strings.LastIndex(last, ">d")
+	return end > 0 && stub.Module == m.Module && stub.RawType == outer && strings.ReplaceAll(stub.RawName, ".", "-") == last[1:end]
+}
+
+// asyncPath is a path of the physical tree.
+type asyncPath struct {
+	id       session.PathID
+	parent   int32 // position; none
+	process  session.ProcessID
+	function int32 // position; none
+	own      q.Amount
+	hasTime  bool
+	time     session.PathTime
+}
+
+// logicalNode is a row of the logical tree.
+type logicalNode struct {
+	parent   int32
+	process  session.ProcessID
+	function int32
+	role     AsyncRole
+	amounts  q.Amounts
+	time     session.TimeValue
+	single   session.SingleCalls
+	extent   extent
+	hasTime  bool
+}
+
+type logicalKey struct {
+	parent, function int32
+	process          session.ProcessID
+	role             AsyncRole
+}
+
+// asyncTree makes the logical tree of the physical one.
+type asyncTree struct {
+	functions *asyncFunctions
+	paths     []asyncPath
+	anchors   map[int32][]int32 // by MoveNext: the paths on which its calls were made
+	start     []int32           // by path, of a first run: its anchor; else none
+	logical   []int32           // by path: its node; none: not placed yet
+	state     []uint8
+	nodes     []logicalNode
+	at        map[logicalKey]int32
+	async     map[int32]bool // nodes of async methods
+}
+
+// LogicalTree is the call tree with async methods below those who called them.
+type LogicalTree struct {
+	below   map[session.PathID][]session.PathValue
+	beneath map[session.PathID][]session.PathTime
+	roles   map[session.PathID]AsyncRole
+}
+
+// Role returns what a row stands for.
+func (t *LogicalTree) Role(id session.PathID) AsyncRole { return t.roles[id] }
+
+// Children returns the values of the children of a path (0: the roots), which has an id of this tree alone.
+func (t *LogicalTree) Children(id session.PathID) []session.PathValue { return t.below[id] }
+
+// TimeChildren returns the times of the children of a path.
+func (t *LogicalTree) TimeChildren(id session.PathID) []session.PathTime { return t.beneath[id] }
+
+// LogicalTree computes the logical call tree of what is selected; nil if no async method is on it. Each value is at exactly one
+// row, so all sums are those of the physical tree.
+func (v *Source) LogicalTree() (*LogicalTree, error) {
+	functions, err := v.session.Functions()
+	if err != nil {
+		return nil, err
+	}
+	t := &asyncTree{functions: newAsyncFunctions(functions), at: map[logicalKey]int32{}, async: map[int32]bool{}}
+	if !slices.Contains(t.functions.machine, true) {
+		return nil, nil
+	}
+	if err := t.read(v); err != nil {
+		return nil, err
+	}
+	t.findAnchors()
+	for i := range t.paths {
+		t.place(int32(i))
+	}
+	return t.tree(), nil
+}
+
+// read joins the paths of memory and of time, which share their ids.
+func (t *asyncTree) read(v *Source) error {
+	paths, err := v.Paths()
+	if err != nil {
+		return err
+	}
+	times, err := v.PathTimes()
+	if err != nil {
+		return err
+	}
+	at := map[session.PathID]int32{}
+	add := func(id, parent session.PathID, process session.ProcessID, function session.FunctionID) *asyncPath {
+		n := int32(len(t.paths))
+		at[id] = n
+		p := asyncPath{id: id, parent: none, process: process}
+		if above, ok := at[parent]; ok && parent != 0 {
+			p.parent = above
+		}
+		p.function, _ = t.functions.index.find(function)
+		t.paths = append(t.paths, p)
+		return &t.paths[n]
+	}
+	for i, k := 0, 0; i < len(paths) || k < len(times); {
+		switch {
+		case k == len(times) || i < len(paths) && paths[i].ID < times[k].ID:
+			p := &paths[i]
+			add(p.ID, p.Parent, p.Process, p.Function).own = p.Exclusive
+			i++
+		default:
+			x := &times[k]
+			p := add(x.ID, x.Parent, x.Process, x.Function)
+			p.hasTime, p.time = true, *x
+			if i < len(paths) && paths[i].ID == x.ID {
+				p.own = paths[i].Exclusive
+				i++
+			}
+			k++
+		}
+	}
+	return nil
+}
+
+func (t *asyncTree) isMachine(path int32) bool {
+	f := t.paths[path].function
+	return f >= 0 && t.functions.machine[f]
+}
+
+// findAnchors finds on which paths async methods were called: those of the functions that start them or, where these are on no
+// stack, of the first run itself.
+func (t *asyncTree) findAnchors() {
+	t.anchors, t.start = map[int32][]int32{}, make([]int32, len(t.paths))
+	t.logical, t.state = make([]int32, len(t.paths)), make([]uint8, len(t.paths))
+	for i := range t.paths {
+		t.start[i], t.logical[i] = none, none
+		if !t.isMachine(int32(i)) {
+			continue
+		}
+		machine, started := t.paths[i].function, false
+		above := t.paths[i].parent
+		for ; above >= 0; above = t.paths[above].parent {
+			f := t.paths[above].function
+			if f < 0 || !t.functions.runtime[f] {
+				break
+			}
+			started = started || t.functions.start[f]
+		}
+		anchor := int32(none)
+		switch {
+		case above >= 0 && t.functions.isStub(t.paths[above].function, machine):
+			anchor = above
+		case started:
+			anchor = int32(i)
+		}
+		if t.start[i] = anchor; anchor >= 0 && !slices.Contains(t.anchors[machine], anchor) {
+			t.anchors[machine] = append(t.anchors[machine], anchor)
+		}
+	}
+}
+
+// States of a path while it is placed.
+const (
+	unseen uint8 = iota
+	begun
+	placed
+)
+
+// place finds the node of a path, and before that those of the paths that it depends on: of a resumed method those on which it
+// was called, of others the one above. A method that is called within what a call of its own resumed depends on itself.
+func (t *asyncTree) place(path int32) {
+	stack := []int32{path}
+	for len(stack) > 0 {
+		top := stack[len(stack)-1]
+		switch t.state[top] {
+		case placed:
+			stack = stack[:len(stack)-1]
+			continue
+		case begun:
+			t.put(top)
+			stack = stack[:len(stack)-1]
+			continue
+		}
+		t.state[top] = begun
+		for _, on := range t.depends(top) {
+			if t.state[on] == unseen {
+				stack = append(stack, on)
+			}
+		}
+	}
+}
+
+// depends returns the paths whose nodes must be known before that of a path.
+func (t *asyncTree) depends(path int32) []int32 {
+	if t.isResumed(path) {
+		return t.anchors[t.paths[path].function]
+	}
+	if above := t.paths[path].parent; above >= 0 {
+		return []int32{above}
+	}
+	return nil
+}
+
+// isResumed reports whether a path is that of an async method after it had waited, and it is known where it was called.
+func (t *asyncTree) isResumed(path int32) bool {
+	return t.isMachine(path) && t.start[path] == none && len(t.anchors[t.paths[path].function]) > 0
+}
+
+// put places a path whose dependencies are placed, but for those on itself.
+func (t *asyncTree) put(path int32) int32 {
+	if t.state[path] == placed {
+		return t.logical[path]
+	}
+	t.state[path] = placed // before anything that could come back here
+	p := &t.paths[path]
+	switch {
+	case t.isResumed(path):
+		t.logical[path] = t.resumed(path)
+		return t.logical[path]
+	case t.start[path] >= 0 && t.start[path] != path:
+		t.logical[path] = t.put(t.start[path])
+		t.async[t.logical[path]] = true
+		return t.logical[path]
+	}
+	above := int32(none)
+	if p.parent >= 0 {
+		above = t.put(p.parent)
+	}
+	if t.isMachine(path) { // its stub is on no stack
+		for above >= 0 && t.nodes[above].role == AsyncRuntime {
+			above = t.nodes[above].parent
+		}
+	}
+	if p.function >= 0 && (t.functions.runtime[p.function] || t.functions.awaiter[p.function] && p.parent >= 0 && t.isMachine(p.parent)) {
+		if above < 0 || t.nodes[above].role != AsyncRuntime {
+			above = t.node(above, p, none, AsyncRuntime)
+		}
+		t.logical[path] = above
+		return above
+	}
+	t.logical[path] = t.node(above, p, p.function, AsyncNone)
+	t.async[t.logical[path]] = t.async[t.logical[path]] || t.isMachine(path)
+	return t.logical[path]
+}
+
+// resumed returns the node of what an async method did after it had waited: that of its calls if they were made on one path, else
+// one of its own, below the innermost path on which all of them were made.
+func (t *asyncTree) resumed(path int32) int32 {
+	p := &t.paths[path]
+	function, common, first, exact := p.function, int32(none), true, true
+	for _, anchor := range t.anchors[p.function] {
+		if t.state[anchor] != placed || t.logical[anchor] == none {
+			exact = false // it was called within what it did after it had waited
+			continue
+		}
+		if function = t.paths[anchor].function; first {
+			common, first = t.logical[anchor], false
+			continue
+		}
+		exact = exact && common == t.logical[anchor]
+		common = t.common(common, t.logical[anchor])
+	}
+	if exact && !first {
+		return common
+	}
+	if common >= 0 && t.nodes[common].role == AsyncRuntime {
+		common = t.nodes[common].parent
+	}
+	return t.node(common, p, function, AsyncResumed)
+}
+
+// common returns the innermost node that is at or above two others; none: they are of different roots.
+func (t *asyncTree) common(a, b int32) int32 {
+	for a != b && a >= 0 && b >= 0 {
+		if a > b { // a parent comes before its children
+			a = t.nodes[a].parent
+		} else {
+			b = t.nodes[b].parent
+		}
+	}
+	if a != b {
+		return none
+	}
+	return a
+}
+
+func (t *asyncTree) node(parent int32, p *asyncPath, function int32, role AsyncRole) int32 {
+	key := logicalKey{parent, function, p.process, role}
+	n, known := t.at[key]
+	if !known {
+		n = int32(len(t.nodes))
+		t.at[key] = n
+		t.nodes = append(t.nodes, logicalNode{parent: parent, process: p.process, function: function, role: role})
+	}
+	return n
+}
+
+// tree adds up the paths of each node.
+func (t *asyncTree) tree() *LogicalTree {
+	for i := range t.paths {
+		p := &t.paths[i]
+		n := &t.nodes[t.logical[i]]
+		n.amounts.Exclusive = n.amounts.Exclusive.Add(p.own)
+		if !p.hasTime {
+			continue
+		}
+		if t.isMachine(int32(i)) && t.start[i] != int32(i) { // who calls the method calls the function that starts it
+			p.time.Calls, p.time.Running, p.time.SingleCalls = 0, 0, session.SingleCalls{}
+		}
+		n.addTime(&p.time)
+	}
+	return t.sum()
+}
+
+// addTime adds the calls and the exclusive time of a path.
+func (n *logicalNode) addTime(p *session.PathTime) {
+	n.hasTime = true
+	n.time.Exclusive = n.time.Exclusive.Add(p.Exclusive)
+	n.time.Calls, n.time.Running = n.time.Calls+p.Calls, n.time.Running+p.Running
+	n.single.NodesElapsed += p.NodesElapsed
+	n.single.NodesApplication += p.NodesApplication
+	n.single.NodesCPU += p.NodesCPU
+	n.extent = n.extent.Add(extent{p.Extremes, p.Calls > p.Running})
+}
+
+// sum makes the tables of the nodes, with their inclusive values.
+func (t *asyncTree) sum() *LogicalTree {
+	out := &LogicalTree{map[session.PathID][]session.PathValue{}, map[session.PathID][]session.PathTime{}, map[session.PathID]AsyncRole{}}
+	levels := make([]int64, len(t.nodes))
+	for i := range t.nodes {
+		levels[i] = 1
+		if p := t.nodes[i].parent; p >= 0 {
+			levels[i] = levels[p] + 1
+		}
+	}
+	for i := len(t.nodes) - 1; i >= 0; i-- { // a parent comes before its children
+		n := &t.nodes[i]
+		n.amounts.Inclusive = n.amounts.Inclusive.Add(n.amounts.Exclusive)
+		n.time.Inclusive = n.time.Inclusive.Add(n.time.Exclusive)
+		if n.parent >= 0 {
+			above := &t.nodes[n.parent]
+			above.amounts.Inclusive = above.amounts.Inclusive.Add(n.amounts.Inclusive)
+			above.time.Inclusive = above.time.Inclusive.Add(n.time.Inclusive)
+			above.hasTime = above.hasTime || n.hasTime
+		}
+	}
+	for i := range t.nodes {
+		n := &t.nodes[i]
+		id, parent := session.PathID(i+1), session.PathID(n.parent+1)
+		function := session.FunctionID(0)
+		if n.function >= 0 {
+			function = t.functions.rows[n.function].ID
+		}
+		if n.role != AsyncNone {
+			out.roles[id] = n.role
+		}
+		out.below[parent] = append(out.below[parent], session.PathValue{ID: id, Parent: parent, Level: levels[i], Process: n.process, Function: function, Amounts: n.amounts})
+		if n.hasTime {
+			n.single.Extremes = n.extent.Extremes
+			out.beneath[parent] = append(out.beneath[parent], session.PathTime{ID: id, Parent: parent, Level: levels[i], Process: n.process, Function: function,
+				TimeValue: n.time, SingleCalls: n.single})
+		}
+	}
+	return out
+}

@@ -1,0 +1,253 @@
+package analysis
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	q "github.com/clrprof/clrprof/internal/quantity"
+	"github.com/clrprof/clrprof/internal/session"
+	"github.com/clrprof/clrprof/internal/session/sessiontest"
+)
+
+// asyncSession is a session of a program with an async method Load of App, and the framework functions that run it.
+type asyncSession struct {
+	*sessiontest.Builder
+	thread, pool                                   session.ThreadID
+	typ                                            session.TypeID
+	main, other, load, machine, start, resume, use session.FunctionID
+}
+
+func newAsyncSession() *asyncSession {
+	b := sessiontest.New()
+	p := b.Process("App", 7)
+	app, core := b.Module(p, "App.dll", true), b.Module(p, "System.Private.CoreLib.dll", false)
+	function := func(m session.ModuleID, typ, name, display string) session.FunctionID {
+		id := b.Function(m, display, "", 0)
+		b.Functions[id-1].RawType, b.Functions[id-1].RawName = typ, name
+		return id
+	}
+	return &asyncSession{Builder: b, thread: b.Thread(p, "main"), pool: b.Thread(p, "pool"), typ: b.Type(app, "App.Item"),
+		main: function(app, "App", "Main", "Main"), other: function(app, "App", "Other", "Other"), load: function(app, "App", "Load", "Load"),
+		machine: function(app, "App/<Load>d__1", "MoveNext", "Load [async]"),
+		start:   function(core, "System.Runtime.CompilerServices.AsyncTaskMethodBuilder", "Start", "Start"),
+		resume:  function(core, "System.Threading.ExecutionContext", "RunInternal", "Run"),
+		use:     function(app, "App", "Use", "Use")}
+}
+
+// allocate makes n objects of n bytes on a stack.
+func (a *asyncSession) allocate(t session.ThreadID, n int64, stack ...session.FunctionID) {
+	var frames []sessiontest.Frame
+	for _, f := range stack {
+		frames = append(frames, sessiontest.Frame{Function: f})
+	}
+	a.Allocate(1, t, a.typ, q.Count(n), q.Bytes(n), frames...)
+}
+
+// logical returns the rows of the logical tree: name, inclusive and exclusive objects.
+func (a *asyncSession) logical(t *testing.T) []string {
+	t.Helper()
+	s := open(t, a.Builder, filepath.Join(t.TempDir(), "s"))
+	v, err := Open(s, Selection{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	tree, err := v.LogicalTree()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []string
+	var walk func(parent session.PathID)
+	walk = func(parent session.PathID) {
+		for _, p := range tree.Children(parent) {
+			name := string(tree.Role(p.ID))
+			if p.Function != 0 {
+				name += a.Functions[p.Function-1].Name
+			}
+			out = append(out, fmt.Sprintf("%s%s %d %d", strings.Repeat(" ", int(p.Level)-1), name, p.Inclusive.Allocations, p.Exclusive.Allocations))
+			walk(p.ID)
+		}
+	}
+	walk(0)
+	return out
+}
+
+// TestLogicalTree: what a method did after it had waited is at its call if there is one path of calls, else below the innermost path
+// on which all calls were made.
+func TestLogicalTree(t *testing.T) {
+	for name, c := range map[string]struct {
+		make func(a *asyncSession)
+		want []string
+	}{
+		"one call": {func(a *asyncSession) {
+			a.allocate(a.thread, 1, a.main, a.load, a.start)
+			a.allocate(a.thread, 10, a.main, a.load, a.start, a.machine)
+			a.allocate(a.pool, 100, a.resume, a.machine)
+			a.allocate(a.pool, 1000, a.resume, a.machine, a.use)
+			a.allocate(a.pool, 10_000, a.resume)
+		}, []string{"Main 1111 0", " Load 1111 110", "  runtime 1 1", "  Use 1000 1000", "runtime 10000 10000"}},
+		"two callers": {func(a *asyncSession) {
+			a.allocate(a.thread, 1, a.main, a.load, a.start, a.machine)
+			a.allocate(a.thread, 2, a.main, a.other, a.load, a.start, a.machine)
+			a.allocate(a.pool, 100, a.resume, a.machine)
+		}, []string{"Main 103 0", " Load 1 1", "  runtime 0 0", " Other 2 0", "  Load 2 2", "   runtime 0 0", " resumedLoad 100 100", "runtime 0 0"}},
+		"calls on two roots": {func(a *asyncSession) {
+			a.allocate(a.thread, 1, a.main, a.load, a.start, a.machine)
+			a.allocate(a.thread, 2, a.other, a.load, a.start, a.machine)
+			a.allocate(a.pool, 100, a.resume, a.machine)
+		}, []string{"Main 1 0", " Load 1 1", "  runtime 0 0", "Other 2 0", " Load 2 2", "  runtime 0 0", "runtime 0 0", "resumedLoad 100 100"}},
+		"no call is known": {func(a *asyncSession) {
+			a.allocate(a.pool, 100, a.resume, a.machine)
+		}, []string{"runtime 0 0", "Load [async] 100 100"}},
+		"called by itself after it has waited": {func(a *asyncSession) {
+			a.allocate(a.thread, 1, a.main, a.load, a.start, a.machine)
+			a.allocate(a.pool, 10, a.resume, a.machine, a.load, a.start, a.machine)
+		}, []string{"Main 11 0", " Load 11 1", "  runtime 0 0", "  resumedLoad 10 0", "   Load 10 10", "    runtime 0 0", "runtime 0 0"}},
+		"without the function that starts it": {func(a *asyncSession) {
+			a.allocate(a.thread, 1, a.main, a.start, a.machine)
+			a.allocate(a.pool, 10, a.resume, a.machine)
+		}, []string{"Main 11 0", " Load [async] 11 11", " runtime 0 0", "runtime 0 0"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a := newAsyncSession()
+			c.make(a)
+			have := a.logical(t)
+			if diff := cmp.Diff(without(c.want), without(have)); diff != "" {
+				t.Errorf("(-want +have)\n%s", diff)
+			}
+		})
+	}
+}
+
+// without leaves out rows that have nothing.
+func without(rows []string) []string {
+	return slices.DeleteFunc(slices.Clone(rows), func(s string) bool { return strings.HasSuffix(s, " 0 0") })
+}
+
+// TestLogicalTreeAddsUp: whatever calls whatever, no value is lost or counted twice, for each process, and for each function but that
+// the values of a state machine are those of its method, and those of the runtime are together.
+func TestLogicalTreeAddsUp(t *testing.T) {
+	dir := t.TempDir()
+	names := [][3]string{{"App", "Load", ""}, {"App", "Save", ""}, {"App/<Load>d__1", "MoveNext", " [async]"}, {"App/<Save>d__2", "MoveNext", " [async]"},
+		{"System.Runtime.CompilerServices.AsyncTaskMethodBuilder", "Start", ""}, {"System.Threading.ExecutionContext", "Run", ""}, {"App", "Use", ""},
+		{"System.Runtime.CompilerServices.TaskAwaiter", "GetResult", ""}}
+	rapid.Check(t, func(rt *rapid.T) {
+		b := sessiontest.Random(rapid.Uint64().Draw(rt, "seed"))
+		for i := range b.Functions {
+			f := &b.Functions[i]
+			n := rapid.SampledFrom(names).Draw(rt, "name")
+			f.RawType, f.RawName, f.Name = n[0], n[1], n[1]+n[2]
+			if f.Kind == session.FunctionPseudo {
+				f.RawType, f.RawName, f.Name = "", "(truncated)", "(truncated)"
+			}
+		}
+		s := open(rt, b, filepath.Join(dir, "a"))
+		defer s.Close()
+		v, err := Open(s, Selection{})
+		if err != nil {
+			rt.Fatal(err)
+		}
+		tree, err := v.LogicalTree()
+		if err != nil || tree == nil {
+			rt.Skip(err)
+		}
+		type sums struct {
+			Own, All q.Amount
+			Time     q.Time
+			Whole    q.Time
+		}
+		want, have := map[session.ProcessID]*sums{}, map[session.ProcessID]*sums{}
+		of := func(m map[session.ProcessID]*sums, p session.ProcessID) *sums {
+			if m[p] == nil {
+				m[p] = &sums{}
+			}
+			return m[p]
+		}
+		paths, err := v.Paths()
+		if err != nil {
+			rt.Fatal(err)
+		}
+		for _, p := range paths {
+			x := of(want, p.Process)
+			x.Own, x.All = x.Own.Add(p.Exclusive), x.All.Add(p.Exclusive)
+		}
+		times, err := v.PathTimes()
+		if err != nil {
+			rt.Fatal(err)
+		}
+		for _, p := range times {
+			x := of(want, p.Process)
+			x.Time, x.Whole = x.Time.Add(p.Exclusive), x.Whole.Add(p.Exclusive)
+		}
+		seen := map[session.PathID]bool{}
+		for parent, list := range tree.below {
+			for _, p := range list {
+				x := of(have, p.Process)
+				x.Own = x.Own.Add(p.Exclusive)
+				if p.Parent != parent || seen[p.ID] || p.ID <= parent {
+					rt.Fatalf("row %d below %d", p.ID, parent)
+				}
+				if seen[p.ID] = true; parent == 0 {
+					x.All = x.All.Add(p.Inclusive)
+				}
+			}
+		}
+		for parent, list := range tree.beneath {
+			for _, p := range list {
+				x := of(have, p.Process)
+				if x.Time = x.Time.Add(p.Exclusive); parent == 0 {
+					x.Whole = x.Whole.Add(p.Inclusive)
+				}
+			}
+		}
+		if diff := cmp.Diff(want, have); diff != "" {
+			rt.Fatal(diff)
+		}
+	})
+}
+
+// TestRooted: the root of what is at and below a function has the inclusive values of the function.
+func TestRooted(t *testing.T) {
+	dir := t.TempDir()
+	rapid.Check(t, func(rt *rapid.T) {
+		b := sessiontest.Random(rapid.Uint64().Draw(rt, "seed"))
+		s := open(rt, b, filepath.Join(dir, "a"))
+		defer s.Close()
+		v, err := Open(s, Selection{})
+		if err != nil {
+			rt.Fatal(err)
+		}
+		functions, err := v.Functions()
+		if err != nil {
+			rt.Fatal(err)
+		}
+		for _, f := range functions {
+			tree, err := v.Rooted(nil, map[session.FunctionID]bool{f.Function: true})
+			if err != nil {
+				rt.Fatal(err)
+			}
+			var have, own q.Amount
+			for _, root := range tree.Children(0) {
+				if root.Function != f.Function || root.Level != 0 {
+					rt.Fatalf("root %+v of function %d", root, f.Function)
+				}
+				have = have.Add(root.Inclusive)
+			}
+			for _, list := range tree.below {
+				for _, p := range list {
+					if p.Function == f.Function {
+						own = own.Add(p.Exclusive)
+					}
+				}
+			}
+			if have != f.Inclusive || own != f.Exclusive {
+				rt.Fatalf("function %d: %v and %v, want %v and %v", f.Function, have, own, f.Inclusive, f.Exclusive)
+			}
+		}
+	})
+}

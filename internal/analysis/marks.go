@@ -1,0 +1,108 @@
+package analysis
+
+import (
+	"cmp"
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+
+	q "github.com/clrprof/clrprof/internal/quantity"
+	"github.com/clrprof/clrprof/internal/session"
+)
+
+// Marks returns the marks of a session in the order of time.
+func Marks(s *session.Session) ([]session.Mark, error) {
+	list, err := s.Marks()
+	slices.SortStableFunc(list, func(a, b session.Mark) int { return cmp.Or(cmp.Compare(a.Time, b.Time), cmp.Compare(a.ID, b.ID)) })
+	return list, err
+}
+
+// ErrMarkOrder means that a span between marks ends before it begins.
+var ErrMarkOrder = errors.New("the second mark is not after the first")
+
+// BetweenMarks returns the span of time between two marks, each given by its name or by #ID; "" is the begin, or the end, of the
+// session. It is widened to whole slices. Of several marks of a name the first is taken, and as the end the first after the begin. The error is a *TermError if there
+// is no such mark.
+func BetweenMarks(s *session.Session, from, to string) (begin, end q.Nanoseconds, err error) {
+	list, err := Marks(s)
+	if err != nil {
+		return 0, 0, err
+	}
+	if begin, end, err = betweenMarks(list, from, to); err != nil {
+		return 0, 0, err
+	}
+	slices, err := s.Slices()
+	if err != nil || len(slices) == 0 {
+		return begin, end, err
+	}
+	begin, _ = borders(slices, begin)
+	if to != "" {
+		_, end = borders(slices, end)
+	}
+	return begin, end, nil
+}
+
+func betweenMarks(list []session.Mark, from, to string) (begin, end q.Nanoseconds, err error) {
+	if from != "" {
+		m, err := findMark(list, from)
+		if err != nil {
+			return 0, 0, err
+		}
+		begin = m.Time
+	}
+	if to == "" {
+		return begin, 0, nil
+	}
+	m, err := findMark(list, to)
+	if err != nil {
+		return 0, 0, err
+	}
+	if m.Time <= begin && !strings.HasPrefix(to, "#") { // one that is later has the same name
+		later := slices.DeleteFunc(slices.Clone(list), func(m session.Mark) bool { return m.Time <= begin })
+		if m, err = findMark(later, to); err != nil {
+			return 0, 0, ErrMarkOrder
+		}
+	}
+	if m.Time <= begin {
+		return 0, 0, ErrMarkOrder
+	}
+	return begin, m.Time, nil
+}
+
+func findMark(list []session.Mark, text string) (session.Mark, error) {
+	var names []string
+	id := int64(0)
+	if number, ok := strings.CutPrefix(text, "#"); ok {
+		id, _ = strconv.ParseInt(number, 10, 64) // 0 is no id
+	}
+	for _, m := range list {
+		if m.Name == text || id != 0 && int64(m.ID) == id {
+			return m, nil
+		}
+		names = append(names, m.Name)
+	}
+	slices.Sort(names)
+	return session.Mark{}, &TermError{What: "mark", Text: text, Names: slices.Compact(names)}
+}
+
+// Paused is how long nothing of a process was recorded, because all processes or this one were paused: the time in which at least one of
+// the two levels was off.
+func Paused(pauses []session.Pause, p *session.Process) q.Nanoseconds {
+	var spans []session.Pause
+	for _, x := range pauses {
+		if x.Level == session.LevelGlobal || x.Level == session.LevelProcess && x.Process == p.ID {
+			x.Begin, x.End = max(x.Begin, p.Begin), min(x.End, p.End)
+			spans = append(spans, x)
+		}
+	}
+	slices.SortFunc(spans, func(a, b session.Pause) int { return cmp.Compare(a.Begin, b.Begin) })
+	sum, until := q.Nanoseconds(0), p.Begin
+	for _, x := range spans {
+		if begin := max(x.Begin, until); x.End > begin {
+			sum += x.End - begin
+			until = x.End
+		}
+	}
+	return sum
+}
