@@ -1,0 +1,146 @@
+package rules
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/clrprof/clrprof/internal/analysis"
+	q "github.com/clrprof/clrprof/internal/quantity"
+	"github.com/clrprof/clrprof/internal/session"
+)
+
+// limits say from when on a place is worth a finding. All have to hold.
+type limits struct {
+	objects q.Count
+	bytes   q.Bytes
+	share   bool // of all objects or of all bytes at least leastPercent
+}
+
+// often is for what is cheap once and dear in a loop.
+var often = limits{objects: 1000, share: true}
+
+// leastPercent is the part of all objects or bytes from which on something is of weight.
+const leastPercent = 1
+
+// reach reports whether an amount is at the limits.
+func (l limits) reach(a, all q.Amount) bool {
+	return a.Allocations >= l.objects && a.Bytes >= l.bytes &&
+		(!l.share || a.Allocations*100 >= all.Allocations*leastPercent || a.Bytes*100 >= all.Bytes*leastPercent)
+}
+
+// about makes the find of a rule about objects that user code made, or had made: those of one place together. part is what of
+// a use the rule is about, nothing if it is not.
+func about(least limits, part func(*facts, *analysis.Use) q.Amount, says func(*Finding, Names) string) func(*facts, *Rule) []Finding {
+	return func(f *facts, r *Rule) []Finding {
+		at := map[analysis.Place]int{}
+		var found []Finding
+		heaviest := map[analysis.Place]q.Amount{}
+		for i := range f.List {
+			u := &f.List[i]
+			if u.Type == 0 {
+				continue
+			}
+			amount := part(f, u)
+			if amount.IsZero() {
+				continue
+			}
+			n, known := at[u.From]
+			if !known {
+				n = len(found)
+				at[u.From] = n
+				found = append(found, Finding{Rule: r, From: u.From, says: says})
+			}
+			x := &found[n]
+			x.Amount = x.Amount.Add(amount)
+			if most := heaviest[u.From]; x.Type == 0 || amount.Bytes > most.Bytes {
+				heaviest[u.From], x.Type, x.Function = amount, u.Type, 0
+				if len(u.Chain) > 0 {
+					x.Function = u.Chain[0]
+				}
+			}
+		}
+		return slices.DeleteFunc(found, func(x Finding) bool { return !least.reach(x.Amount, f.Total.Born) })
+	}
+}
+
+// born takes the objects of uses for which a condition holds.
+func born(is func(*facts, *analysis.Use) bool) func(*facts, *analysis.Use) q.Amount {
+	return func(f *facts, u *analysis.Use) q.Amount {
+		if is(f, u) {
+			return u.Born
+		}
+		return q.Amount{}
+	}
+}
+
+// objects is the evidence of most rules: how many objects of which type, and what called made them.
+func objects(x *Finding, n Names) string {
+	text := fmt.Sprintf("%s, %s, most of them %s", counted(x.Amount.Allocations, "object"), x.Amount.Bytes, n.Type(x.Type))
+	if x.Function != 0 {
+		text += " by " + n.Function(x.Function)
+	}
+	return text
+}
+
+func counted(n q.Count, thing string) string {
+	if n != 1 {
+		thing += "s"
+	}
+	return n.String() + " " + thing
+}
+
+// Limits of what is about time.
+const (
+	leastWaited = q.Nanoseconds(50e6)
+	leastWaits  = 3 // who waits once or twice waits for an end: Main for its threads
+	leastCalls  = 10_000
+)
+
+// timed makes the find of a rule about calls of framework functions: those of one place and function together. is is asked of
+// the functions of the chain, reach of the sum.
+func timed(is func(name string) bool, reach func(*Finding) bool, says func(*Finding, Names) string) func(*facts, *Rule) []Finding {
+	type call struct {
+		from     analysis.Place
+		function session.FunctionID
+	}
+	return func(f *facts, r *Rule) []Finding {
+		sums := map[call]*Finding{}
+		for i := range f.List {
+			u := &f.List[i]
+			if u.Type != 0 || len(u.Chain) == 0 || !is(f.function(u.Chain[0])) {
+				continue
+			}
+			key := call{u.From, u.Chain[0]}
+			x := sums[key]
+			if x == nil {
+				x = &Finding{Rule: r, From: u.From, Function: u.Chain[0], says: says}
+				sums[key] = x
+			}
+			if len(u.Chain) == 1 {
+				x.Calls += u.Calls
+			}
+			x.Waited, x.Waits = x.Waited+u.Time.OffCPU, x.Waits+u.Time.Voluntary
+		}
+		var found []Finding
+		for _, x := range sums {
+			if reach(x) {
+				found = append(found, *x)
+			}
+		}
+		slices.SortFunc(found, func(a, b Finding) int {
+			return cmp.Or(cmp.Compare(a.From.Function, b.From.Function), cmp.Compare(a.From.Line, b.From.Line), cmp.Compare(a.Function, b.Function))
+		})
+		return found
+	}
+}
+
+func waits(x *Finding) bool { return x.Waited >= leastWaited && x.Waits >= leastWaits }
+
+// calledToWait is waits of what is called each time that it waits.
+func calledToWait(x *Finding) bool { return waits(x) && x.Calls >= leastWaits }
+
+// waited is the evidence of rules about waiting.
+func waited(x *Finding, n Names) string {
+	return fmt.Sprintf("waited %s in %s, in %s", x.Waited, counted(x.Waits, "wait"), n.Function(x.Function))
+}

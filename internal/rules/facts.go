@@ -1,0 +1,152 @@
+package rules
+
+import (
+	"strings"
+
+	"github.com/clrprof/clrprof/internal/analysis"
+	q "github.com/clrprof/clrprof/internal/quantity"
+	"github.com/clrprof/clrprof/internal/session"
+)
+
+// facts is what rules look at.
+type facts struct {
+	*analysis.Uses
+	types     map[session.TypeID]*session.Type
+	functions map[session.FunctionID]*session.Function
+	gcs       []session.GC
+	pinned    q.Count       // Σ over collections
+	detailed  q.Count       // collections of which pinned is known
+	duration  q.Nanoseconds // of the processes, together
+}
+
+func gather(src *analysis.Source) (*facts, error) {
+	f := &facts{types: map[session.TypeID]*session.Type{}, functions: map[session.FunctionID]*session.Function{}}
+	var err error
+	if f.Uses, err = src.Uses(); err != nil {
+		return nil, err
+	}
+	types, err := src.Session().Types()
+	if err != nil {
+		return nil, err
+	}
+	for i := range types {
+		f.types[types[i].ID] = &types[i]
+	}
+	functions, err := src.Session().Functions()
+	if err != nil {
+		return nil, err
+	}
+	for i := range functions {
+		f.functions[functions[i].ID] = &functions[i]
+	}
+	return f, f.gatherGCs(src)
+}
+
+// gatherGCs reads the collections that are selected.
+func (f *facts) gatherGCs(src *analysis.Source) error {
+	sel := src.Selection()
+	processes, err := src.Session().Processes()
+	if err != nil {
+		return err
+	}
+	followed, err := src.Session().ProcessLifetimes()
+	if err != nil {
+		return err
+	}
+	of := map[session.ProcessID]bool{}
+	for _, p := range followed {
+		of[p.Process] = true
+	}
+	for _, p := range processes {
+		if sel.HasProcess(p.ID) && of[p.ID] {
+			f.duration += p.End - p.Begin
+		}
+	}
+	gcs, err := src.Session().GCs()
+	if err != nil {
+		return err
+	}
+	chosen := map[session.GCID]bool{}
+	for _, g := range gcs {
+		if sel.HasProcess(g.Process) {
+			f.gcs, chosen[g.ID] = append(f.gcs, g), true
+		}
+	}
+	details, err := src.Session().GCDetails()
+	for _, d := range details {
+		if chosen[d.GC] {
+			f.pinned, f.detailed = f.pinned+d.Pinned, f.detailed+1
+		}
+	}
+	return err
+}
+
+func (f *facts) has(what data) bool {
+	switch what {
+	case memory:
+		return f.HasMemory
+	case lifetimes:
+		return f.Lifetimes
+	}
+	return f.Timed
+}
+
+// function is the name of a function as in metadata, with its type: System.String.Concat.
+func (f *facts) function(id session.FunctionID) string {
+	x := f.functions[id]
+	if x == nil {
+		return ""
+	}
+	return x.RawType + "." + x.RawName
+}
+
+// method is the name of a function alone.
+func (f *facts) method(id session.FunctionID) string {
+	_, name, _ := strings.Cut(f.function(id), ".")
+	return name[strings.LastIndex(name, ".")+1:]
+}
+
+// typeName is the name of a type as in metadata.
+func (f *facts) typeName(id session.TypeID) string {
+	if t := f.types[id]; t != nil {
+		return t.RawName
+	}
+	return ""
+}
+
+func (f *facts) trait(id session.TypeID) string {
+	if t := f.types[id]; t != nil {
+		return t.Trait
+	}
+	return ""
+}
+
+// entry is the function that user code called, "" if it did the work itself.
+func (f *facts) entry(u *analysis.Use) string {
+	if len(u.Chain) == 0 {
+		return ""
+	}
+	return f.function(u.Chain[0])
+}
+
+// calls reports whether a function of a chain satisfies a condition on its name.
+func (f *facts) calls(u *analysis.Use, is func(name string) bool) bool {
+	for _, id := range u.Chain {
+		if is(f.function(id)) {
+			return true
+		}
+	}
+	return false
+}
+
+// prefixed makes a condition: that a name begins with one of some.
+func prefixed(prefixes ...string) func(string) bool {
+	return func(name string) bool {
+		for _, p := range prefixes {
+			if strings.HasPrefix(name, p) {
+				return true
+			}
+		}
+		return false
+	}
+}

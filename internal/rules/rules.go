@@ -1,0 +1,136 @@
+package rules
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/clrprof/clrprof/internal/analysis"
+	q "github.com/clrprof/clrprof/internal/quantity"
+	"github.com/clrprof/clrprof/internal/session"
+)
+
+// Severity says how grave a finding is.
+type Severity string
+
+// Severities.
+const (
+	Warning     Severity = "warning"     // costs much, and can be avoided
+	Information Severity = "information" // worth to know
+)
+
+// data is what a rule needs of a session.
+type data int
+
+const (
+	memory data = iota
+	lifetimes
+	times
+)
+
+// missing says which option of a recording a rule lacks.
+var missing = map[data]string{memory: "--memory", lifetimes: "--lifetime", times: "--time"}
+
+// Rule is a mistake that can be told from a session.
+type Rule struct {
+	ID       string // in lower case, with hyphens; it does not change
+	Severity Severity
+	Title    string // what is wrong, without numbers
+	Advice   string // what to do
+	needs    data
+	find     func(*facts, *Rule) []Finding
+}
+
+// Needs returns the option of a recording without which the rule cannot be judged.
+func (r *Rule) Needs() string { return missing[r.needs] }
+
+// Finding is a place at which a rule is broken, or the whole program.
+type Finding struct {
+	Rule     *Rule
+	From     analysis.Place     // in user code; zero: the whole program
+	Function session.FunctionID // the framework function that From called; 0: From itself
+	Type     session.TypeID     // of most of the objects; 0: it is not about objects
+	Amount   q.Amount           // objects that it is about
+	Calls    q.Count
+	Waited   q.Nanoseconds // without a processor
+	Waits    q.Count
+	says     func(*Finding, Names) string
+}
+
+// Names gives the names of what a finding is about.
+type Names interface {
+	Type(session.TypeID) string
+	Function(session.FunctionID) string
+}
+
+// Evidence says in a sentence what was found, without the place.
+func (f *Finding) Evidence(n Names) string { return f.says(f, n) }
+
+// weight orders findings of one rule.
+func (f *Finding) weight() int64 {
+	return max(int64(f.Waited), int64(f.Amount.Bytes), int64(f.Calls))
+}
+
+// Unjudged is a rule of which a session cannot tell.
+type Unjudged struct {
+	Rule  *Rule
+	Needs string // the option of a recording that it lacks
+}
+
+// Result is what the rules say of a session.
+type Result struct {
+	Findings []Finding
+	Unjudged []Unjudged
+	Hidden   int // findings beyond the limit of a rule
+}
+
+// maxFindings is how many findings of a rule are kept: more of one kind tell a reader nothing new.
+const maxFindings = 20
+
+// All returns the rules, in the order of id.
+func All() []*Rule {
+	out := make([]*Rule, 0, len(all))
+	for i := range all {
+		out = append(out, &all[i])
+	}
+	slices.SortFunc(out, func(a, b *Rule) int { return cmp.Compare(a.ID, b.ID) })
+	return out
+}
+
+// IDs returns the ids of the rules, sorted.
+func IDs() []string {
+	var out []string
+	for _, r := range All() {
+		out = append(out, r.ID)
+	}
+	return out
+}
+
+// Judge applies all rules but those that are disabled, by id, to what is selected. Errors are those of reading.
+func Judge(src *analysis.Source, disabled []string) (*Result, error) {
+	f, err := gather(src)
+	if err != nil {
+		return nil, fmt.Errorf("session %s: judging by rules: %w", src.Session().Path(), err)
+	}
+	out := &Result{}
+	for _, r := range All() {
+		if slices.Contains(disabled, r.ID) {
+			continue
+		}
+		if !f.has(r.needs) {
+			out.Unjudged = append(out.Unjudged, Unjudged{r, r.Needs()})
+			continue
+		}
+		found := r.find(f, r)
+		slices.SortStableFunc(found, func(a, b Finding) int { return cmp.Compare(b.weight(), a.weight()) })
+		if more := len(found) - maxFindings; more > 0 {
+			out.Hidden += more
+			found = found[:maxFindings]
+		}
+		out.Findings = append(out.Findings, found...)
+	}
+	slices.SortStableFunc(out.Findings, func(a, b Finding) int { return cmp.Compare(rank(a.Rule), rank(b.Rule)) })
+	return out, nil
+}
+
+func rank(r *Rule) int { return slices.Index([]Severity{Warning, Information}, r.Severity) }

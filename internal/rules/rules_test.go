@@ -1,0 +1,134 @@
+package rules_test
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/clrprof/clrprof/internal/analysis"
+	"github.com/clrprof/clrprof/internal/analysis/analysistest"
+	"github.com/clrprof/clrprof/internal/rules"
+	"github.com/clrprof/clrprof/internal/session"
+	"github.com/clrprof/clrprof/internal/session/sessiontest"
+)
+
+var update = flag.Bool("update", false, "write the list of rules in docs/rules.md")
+
+// ids stand for names.
+type ids struct{ s *session.Session }
+
+// Type returns the raw name of a type.
+func (n ids) Type(id session.TypeID) string {
+	all, err := n.s.Types()
+	return fmt.Sprint(all[id-1].RawName, errorText(err))
+}
+
+// Function returns the name of a function.
+func (n ids) Function(id session.FunctionID) string {
+	all, err := n.s.Functions()
+	return fmt.Sprint(all[id-1].Name, errorText(err))
+}
+
+func errorText(err error) string {
+	if err != nil {
+		return err.Error()
+	}
+	return ""
+}
+
+func judge(t *testing.T, b *sessiontest.Builder, disabled ...string) (found, unjudged []string) {
+	t.Helper()
+	s := analysistest.Open(t, b, filepath.Join(t.TempDir(), "s"))
+	src, err := analysis.Open(s, analysis.Selection{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	result, err := rules.Judge(src, disabled)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range result.Findings {
+		f := &result.Findings[i]
+		place := ""
+		if f.From.Function != 0 {
+			place = ids{s}.Function(f.From.Function)
+		}
+		found = append(found, fmt.Sprintf("%s %s: %s", f.Rule.ID, place, f.Evidence(ids{s})))
+	}
+	for _, u := range result.Unjudged {
+		unjudged = append(unjudged, u.Rule.ID+" "+u.Needs)
+	}
+	return found, unjudged
+}
+
+// TestJudge: what is broken is found with its numbers, at its place, and each object for one rule of a kind.
+func TestJudge(t *testing.T) {
+	found, unjudged := judge(t, sessiontest.Broken())
+	if diff := cmp.Diff([]string{
+		"boxing Till.Receipt.Build(int): 2,000 objects, 46.88 KiB, most of them System.Int32",
+		"boxing-keys Till.Program.Main(): 3,000 objects, 93.75 KiB, most of them Till.Key by System.Collections.Generic.Dictionary<Till.Key, int>.FindValue(Till.Key)",
+		"equality-allocates Till.Item.GetHashCode(): 1,500 objects, 58.59 KiB, most of them System.String",
+		"exceptions Till.Program.Main(): 150 objects, 17.58 KiB, most of them Till.Failure",
+		"gc-time : 30.00 % of the time (300.00 ms) is pauses of 1 collection",
+		"many-gen2-deaths : 44.64 % of the bytes that died in generations 0 to 2 (1.23 MiB) died in generation 2",
+		"mid-life Till.Program.Main(): 1.23 MiB (15 objects) of type System.Byte[] died in gen 2",
+		"string-concat Till.Receipt.Build(int): 5,000 objects, 1.91 MiB, most of them System.String by string.Concat(string, string)",
+		"just-above-loh Till.Program.Main(): 20 objects of type System.Byte[], 86,000 B each on average",
+	}, found); diff != "" {
+		t.Errorf("findings (-want +have):\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{"byte-by-byte --time", "lock-contention --time", "sync-over-async --time"}, unjudged); diff != "" {
+		t.Errorf("not judged (-want +have):\n%s", diff)
+	}
+}
+
+// TestDisabled: a rule that is disabled has no findings, and the others keep theirs.
+func TestDisabled(t *testing.T) {
+	all, _ := judge(t, sessiontest.Broken())
+	for _, id := range rules.IDs() {
+		found, _ := judge(t, sessiontest.Broken(), id)
+		want := slices.DeleteFunc(slices.Clone(all), func(f string) bool { return strings.HasPrefix(f, id+" ") })
+		if diff := cmp.Diff(want, found); diff != "" {
+			t.Errorf("without %s (-want +have):\n%s", id, diff)
+		}
+	}
+}
+
+// TestNothing: sessions without anything unusual break no rule, and an empty one is not judged.
+func TestNothing(t *testing.T) {
+	if found, unjudged := judge(t, sessiontest.Empty()); len(found) > 0 || len(unjudged) != len(rules.All()) {
+		t.Errorf("%q, %q", found, unjudged)
+	}
+}
+
+// TestList: docs/rules.md lists each rule as it is.
+func TestList(t *testing.T) {
+	const path, begin = "../../docs/rules.md", "<!-- list -->\n"
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, _, ok := strings.Cut(string(text), begin)
+	if !ok {
+		t.Fatalf("%s has no %q", path, begin)
+	}
+	want := before + begin + "\n| rule | severity | recorded with | what is wrong | what to do |\n| --- | --- | --- | --- | --- |\n"
+	for _, r := range rules.All() {
+		want += fmt.Sprintf("| `%s` | %s | `%s` | %s | %s |\n", r.ID, r.Severity, r.Needs(), r.Title, r.Advice)
+	}
+	if *update {
+		err = errors.Join(err, os.WriteFile(path, []byte(want), 0o644))
+	} else if diff := cmp.Diff(want, string(text)); diff != "" {
+		t.Errorf("%s (-want +have; -update writes it):\n%s", path, diff)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
