@@ -64,6 +64,17 @@ func buildCallTree(b *builder) error {
 	for i := range roots {
 		asRoot(&roots[i])
 	}
+	if err := b.chooseAsync(); err != nil {
+		return err
+	}
+	if b.options.Root != "" {
+		if roots, err = b.rooted(roots); err != nil {
+			return err
+		}
+	}
+	if b.options.Hot {
+		return b.onlyHot(roots)
+	}
 	return b.tree(roots, inclusiveCost, b.pathsBelow)
 }
 
@@ -80,6 +91,9 @@ func asRoot(r *Row) {
 func (c *context) pathRow(p session.PathValue) Row {
 	row := c.functionRow(p.Function, p.Amounts)
 	row.path, row.level, row.process = p.ID, int(max(p.Level, 0)), p.Process // a damaged session may have any level
+	if c.logical != nil {
+		row.async = c.logical.Role(p.ID)
+	}
 	return row
 }
 
@@ -162,6 +176,44 @@ const (
 	roleCallee  = "callee"
 )
 
+// AllFunctions is the argument of the view callers that means each function, not one.
+const AllFunctions = "*"
+
+// callersOfAll makes the rows of each function, its callers before and its callees after it.
+func (b *builder) callersOfAll(functions []Row) error {
+	calls, err := b.calls()
+	if err != nil {
+		return err
+	}
+	callers, callees := map[session.FunctionID][]Row{}, map[session.FunctionID][]Row{}
+	for _, call := range calls {
+		caller, callee := b.callRows(call)
+		callers[call.callee], callees[call.caller] = append(callers[call.callee], caller), append(callees[call.caller], callee)
+	}
+	for _, row := range b.sorted(functions) {
+		b.callersOf(row, callers[row.function], callees[row.function])
+	}
+	return nil
+}
+
+// callRows makes the rows of a call: of the caller below the callee, and of the callee below the caller.
+func (c *context) callRows(call call) (caller, callee Row) {
+	caller = c.functionRow(call.caller, call.amounts)
+	caller.role, caller.root, caller.level, caller.time = roleCaller, call.callee, 1, call.time
+	caller.process = c.functions.get(call.callee).Process
+	callee = c.functionRow(call.callee, call.amounts)
+	callee.role, callee.root, callee.level, callee.time = roleCallee, call.caller, 1, call.time
+	return caller, callee
+}
+
+// callersOf adds the rows of a function.
+func (b *builder) callersOf(current Row, callers, callees []Row) {
+	current.role, current.root = roleCurrent, current.function
+	b.table.Rows = append(b.table.Rows, b.limit(callers, exclusiveCost)...)
+	b.table.Rows = append(b.table.Rows, current)
+	b.table.Rows = append(b.table.Rows, b.limit(callees, exclusiveCost)...)
+}
+
 func buildCallers(b *builder) error {
 	functions, err := b.functionRows()
 	if err != nil {
@@ -175,6 +227,9 @@ func buildCallers(b *builder) error {
 	}
 	if b.options.Argument == "" {
 		return &UnknownError{What: "function", Name: ""}
+	}
+	if b.options.Argument == AllFunctions {
+		return b.callersOfAll(functions)
 	}
 	weight := b.heavier()
 	matches, err := find("function", b.options.Argument, ids, b.functionName, func(id session.FunctionID) int64 {
@@ -191,22 +246,18 @@ func buildCallers(b *builder) error {
 	for _, current := range matches {
 		var callers, callees []Row
 		for _, call := range calls {
+			if call.callee != current && call.caller != current {
+				continue
+			}
+			caller, callee := b.callRows(call)
 			if call.callee == current {
-				row := b.functionRow(call.caller, call.amounts)
-				row.role, row.root, row.level, row.process, row.time = roleCaller, current, 1, b.functions.get(current).Process, call.time
-				callers = append(callers, row)
+				callers = append(callers, caller)
 			}
 			if call.caller == current {
-				row := b.functionRow(call.callee, call.amounts)
-				row.role, row.root, row.level, row.time = roleCallee, current, 1, call.time
-				callees = append(callees, row)
+				callees = append(callees, callee)
 			}
 		}
-		row := of[current]
-		row.role, row.root = roleCurrent, current
-		b.table.Rows = append(b.table.Rows, b.limit(callers, exclusiveCost)...)
-		b.table.Rows = append(b.table.Rows, row)
-		b.table.Rows = append(b.table.Rows, b.limit(callees, exclusiveCost)...)
+		b.callersOf(of[current], callers, callees)
 	}
 	return nil
 }

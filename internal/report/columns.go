@@ -18,7 +18,7 @@ func rowName(c *context, r *Row) Cell {
 	case rowModule:
 		return textCell(c.moduleName(r.module))
 	case rowFunction:
-		return textCell(c.functionName(r.function))
+		return textCell(asyncName(r, c.functionName))
 	case rowType, rowSite:
 		return textCell(c.typeName(r.typ))
 	case rowRoot:
@@ -39,7 +39,7 @@ func rowName(c *context, r *Row) Cell {
 func shortRowName(c *context, r *Row) string {
 	switch r.kind {
 	case rowFunction:
-		return c.shortFunctionName(r.function)
+		return asyncName(r, c.shortFunctionName)
 	case rowType, rowSite:
 		return c.shortTypeName(r.typ)
 	}
@@ -85,7 +85,7 @@ func lineCell(c *context, r *Row) Cell {
 func hasModule(r *Row) bool {
 	return r.kind != rowProcess && r.kind != rowRange && r.kind != rowThread && r.kind != rowFact && r.kind != rowGC && (r.kind != rowRoot || r.function != 0) && (r.kind != rowObject || r.typ != 0)
 }
-func hasProcess(r *Row) bool  { return r.kind != rowRange } // it can be of several
+func hasProcess(r *Row) bool  { return r.kind != rowRange && (r.kind != rowFinding || r.process != 0) } // it can be of several
 func hasFunction(r *Row) bool { return r.function != 0 }
 func hasLine(r *Row) bool     { return r.line != 0 }
 
@@ -116,7 +116,7 @@ func shareOf[T ~int64](value func(*Row) T, whole func(*context) T) func(*context
 var allColumns = func() map[string]Column {
 	all := map[string]Column{}
 	for _, list := range [][]Column{identityColumns, placeColumns, processColumns, valueColumns(), timeColumns(), clockColumns,
-		lifetimeColumns(), whereColumns(), ageColumns(), gcColumns(), whyColumns(), heapColumns()} {
+		lifetimeColumns(), whereColumns(), ageColumns(), gcColumns(), whyColumns(), heapColumns(), ruleColumns, markColumns} {
 		for _, c := range list {
 			all[c.Key] = c
 		}

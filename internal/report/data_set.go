@@ -44,6 +44,8 @@ var timedViews = map[string]timedView{
 	"processes": {keys(timeKeys(false) + "instrument mechanism clock ticks_per_second agent_time_ns"), keys("name process_id " + textOwn + "threads end_state begin_ns end_ns runtime_version mechanism agent_bytes parent_process_id"),
 		keys("name process_id " + textOwn + "bytes bytes_percent allocations allocations_percent threads end_state begin_ns end_ns runtime_version mechanism agent_bytes parent_process_id"), "elapsed_inclusive"},
 	"threads": {keys(timeKeys(false)), keys("name thread_id " + textOwn + "begin_ns end_ns process_id"), keys("name thread_id " + textOwn + "bytes bytes_percent allocations allocations_percent begin_ns end_ns process_id"), "elapsed_inclusive"},
+	"rules":   {text: keys("rule severity evidence from"), both: keys("rule severity evidence from")},
+	"marks":   {text: keys("mark_name mark_ns mark_text mark_source mark_id"), both: keys("mark_name mark_ns mark_text mark_source mark_id")},
 	"header":  {text: keys("key value"), both: keys("key value")},
 }
 

@@ -14,19 +14,25 @@ import (
 // Format is a way to write a table.
 type Format int
 
-// The formats. All but FormatText carry exact numbers and whole names.
+// The formats. All but FormatText and FormatMarkdown carry exact numbers and whole names.
 const (
-	FormatText Format = iota
-	FormatJSON        // an array with one object for each row
-	FormatCSV         // RFC 4180, the keys as first line
-	FormatTSV         // tab-separated; tabs, line ends and backslashes in names as \t \n \r \\
+	FormatText     Format = iota
+	FormatJSON            // an array with one object for each row
+	FormatCSV             // RFC 4180, the keys as first line
+	FormatTSV             // tab-separated; tabs, line ends and backslashes in names as \t \n \r \\
+	FormatMarkdown        // as text, for comments on pull requests
 )
 
-// Write writes the table. Text uses o; the other formats do not.
+// Write writes the table. Text and Markdown use o; the other formats do not.
 func (t *Table) Write(w io.Writer, f Format, o TextOptions) error {
 	switch f {
 	case FormatJSON:
+		if t.limited {
+			return t.writeLimited(w)
+		}
 		return t.writeJSON(w, "")
+	case FormatMarkdown:
+		return t.writeMarkdown(w, o)
 	case FormatCSV, FormatTSV:
 		return writeSeparated(w, f, t.Keys(), t.eachRecord)
 	}

@@ -34,7 +34,7 @@ func complete(t testing.TB, b *sessiontest.Builder, path string) *session.Sessio
 // render prints one view as a golden test names it: the view, its argument, then options.
 func render(t *testing.T, s *session.Session, flags string) string {
 	t.Helper()
-	name, o, format, filter, layout := parseFlags(t, flags)
+	name, o, format, filter, layout, limit := parseFlags(t, flags)
 	src, err := analysis.Open(s, filter)
 	if err != nil {
 		t.Fatal(err)
@@ -56,7 +56,7 @@ func render(t *testing.T, s *session.Session, flags string) string {
 	}
 	if o.Top == 0 && format == FormatText {
 		limits := view.Text
-		limits.Sort, limits.Columns, limits.Argument, limits.By, limits.Range, limits.Raw = o.Sort, o.Columns, o.Argument, o.By, o.Range, o.Raw
+		limits.Root, limits.Hot, limits.Sort, limits.Columns, limits.Argument, limits.By, limits.Range, limits.Raw = o.Root, o.Hot, o.Sort, o.Columns, o.Argument, o.By, o.Range, o.Raw
 		if o.Depth != 0 {
 			limits.Depth = o.Depth
 		}
@@ -66,6 +66,9 @@ func render(t *testing.T, s *session.Session, flags string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if limit > 0 {
+		table.Limit(limit)
+	}
 	if err := table.Write(&out, format, layout); err != nil {
 		t.Fatal(err)
 	}
@@ -73,7 +76,7 @@ func render(t *testing.T, s *session.Session, flags string) string {
 }
 
 // parseFlags reads "view argument=X top=3 json width=80 process=1".
-func parseFlags(t *testing.T, flags string) (name string, o Options, format Format, filter analysis.Selection, layout TextOptions) {
+func parseFlags(t *testing.T, flags string) (name string, o Options, format Format, filter analysis.Selection, layout TextOptions, limit int) {
 	words := strings.Fields(flags)
 	for _, word := range words[1:] {
 		key, value, _ := strings.Cut(word, "=")
@@ -100,12 +103,20 @@ func parseFlags(t *testing.T, flags string) (name string, o Options, format Form
 			format = FormatJSON
 		case "csv":
 			format = FormatCSV
+		case "md":
+			format = FormatMarkdown
+		case "limit":
+			limit = n
 		case "tsv":
 			format = FormatTSV
 		case "range":
 			o.Range = value
 		case "all-code":
 			o.AllCode = true
+		case "root":
+			o.Root = value
+		case "hot":
+			o.Hot = true
 		case "raw":
 			o.Raw = true
 		case "unit":
@@ -126,7 +137,7 @@ func parseFlags(t *testing.T, flags string) (name string, o Options, format Form
 			t.Fatalf("unknown flag %q", word)
 		}
 	}
-	return words[0], o, format, filter, layout
+	return words[0], o, format, filter, layout, limit
 }
 
 // gcSpan reads A..B, A.. or ..B.
@@ -147,10 +158,12 @@ func gcSpan(t *testing.T, text string) analysis.GCSpan {
 // goldens are the views of each sample that are compared with testdata/SAMPLE/FLAGS.txt.
 var goldens = map[string][]string{
 	"shop": {
-		"summary", "summary all-code", "summary width=80", "summary json", "summary csv", "summary width=100 color",
+		"summary", "summary all-code", "summary width=80", "summary json", "summary csv", "summary width=100 color", "summary md",
+		"functions md top=3", "calltree md", "lines md limit=2",
+		"functions json limit=2", "functions csv limit=2",
 		"functions", "functions width=80", "functions width=60", "functions json", "functions csv", "functions top=3 sort=exclusive_allocations width=100",
 		"functions columns=name,line,exclusive_bytes csv", "functions thread=2",
-		"calltree", "calltree width=80", "calltree json", "calltree depth=3", "calltree top=1",
+		"calltree", "calltree width=80", "calltree json", "calltree depth=3", "calltree top=1", "calltree hot", "calltree root=Tree.Insert", "calltree root=Orders.Load hot json",
 		"callers argument=Shop.Tree.Insert", "callers argument=Insert json", "callers argument=List<Shop.Order>.Add csv",
 		"modules", "modules depth=4", "modules json", "lines", "lines width=80", "lines json", "ips", "ips tsv",
 		"types", "types width=80", "types json depth=1", "types argument=string depth=40", "types argument=Shop.Order depth=40 width=100", "types depth=40 csv",
@@ -158,9 +171,9 @@ var goldens = map[string][]string{
 	},
 	"several": {
 		"summary", "summary json", "functions", "functions process=2", "functions json process=1", "calltree", "types", "callers argument=Run", "processes", "threads", "header",
-		"calltree from=1", "lines", "modules width=100",
+		"calltree from=1", "lines", "modules width=100", "marks", "marks json process=2",
 	},
-	"odd":  {"summary width=100", "functions width=80", "functions json", "functions csv", "functions tsv", "calltree width=60", "types width=80", "types json", "threads", "lines width=100", "modules depth=4"},
+	"odd":  {"functions md", "summary width=100", "functions width=80", "functions json", "functions csv", "functions tsv", "calltree width=60", "types width=80", "types json", "threads", "lines width=100", "modules depth=4"},
 	"deep": {"summary width=100", "functions", "callers argument=Even", "calltree width=80 depth=45", "types width=100"},
 	"aging": {
 		"summary width=100", "summary all-code width=100", "summary json", "summary csv", "lifetime", "lifetime width=80", "lifetime json", "lifetime csv by=site", "lifetime by=site width=120",
@@ -174,14 +187,15 @@ var goldens = map[string][]string{
 	"timed": {
 		"summary", "summary all-code", "summary json", "summary csv", "summary raw", "functions", "functions width=80", "functions json", "functions unit=us", "functions raw unit=ticks", "functions late json",
 		"functions range=Clock.dll", "functions columns=name,waited_inclusive,wait_intervals_exclusive,max_elapsed_exclusive sort=waited_inclusive csv",
-		"calltree", "calltree json", "callers argument=Work", "callers argument=Work json", "modules depth=4", "lines", "lines json", "ips", "ips csv", "threads", "threads json", "processes", "processes json",
+		"calltree", "calltree json", "calltree root=Work", "calltree hot", "callers argument=Work", "callers argument=Work json", "modules depth=4", "lines", "lines json", "ips", "ips csv", "threads", "threads json", "processes", "processes json",
 		"header", "functions thread=2",
 	},
 	"kitchen": {
 		"summary width=100", "summary json", "summary csv", "functions", "functions width=100 top=2", "functions json", "functions sort=exclusive_bytes top=2", "functions sort=application_exclusive top=2", "functions range=Kitchen json",
 		"calltree", "calltree width=90", "callers argument=Prepare", "modules depth=4 width=120", "lines", "ips", "threads unit=ms", "processes", "header", "types", "functions process=2 raw",
 	},
-	"empty": {"summary", "summary json", "functions", "functions json", "calltree", "types", "processes", "threads json", "lines", "modules", "ips csv"},
+	"broken": {"rules", "rules width=80", "rules json", "rules csv", "rules width=120 columns=rule,bytes,instances,object_type,from sort=bytes", "summary width=100"},
+	"empty":  {"rules", "summary", "summary json", "functions", "functions json", "calltree", "types", "processes", "threads json", "lines", "modules", "ips csv"},
 }
 
 func TestGolden(t *testing.T) {
@@ -226,7 +240,7 @@ func mapsKeys[K comparable, V any](m map[K]V) func(func(K) bool) {
 
 // checkWidth fails if a line of a table is wider than the terminal.
 func checkWidth(t *testing.T, flags, got string) {
-	_, _, _, _, layout := parseFlags(t, flags)
+	_, _, _, _, layout, _ := parseFlags(t, flags)
 	if layout.Width == 0 || layout.Color {
 		return
 	}

@@ -81,6 +81,28 @@ func (r *Records) writeJSON(w io.Writer) error {
 	return out.Flush()
 }
 
+// text prints a value of a column.
+func (r *Records) text(column int, v any) string {
+	switch v := v.(type) {
+	case float64:
+		return strconv.FormatFloat(v, 'f', 2, 64)
+	case int64:
+		if r.Format != nil {
+			return r.Format(r.Columns[column], v)
+		}
+	}
+	return Printable(valueText(v))
+}
+
+// Texts prints the values of a row as text does.
+func (r *Records) Texts(row []any) []string {
+	out := make([]string, len(row))
+	for i, v := range row {
+		out[i] = r.text(i, v)
+	}
+	return out
+}
+
 func (r *Records) writeText(w io.Writer, o TextOptions) error {
 	out := bufio.NewWriter(w)
 	widths := make([]int, len(r.Columns))
@@ -92,13 +114,7 @@ func (r *Records) writeText(w io.Writer, o TextOptions) error {
 	cells := make([][]string, len(r.Rows))
 	for k, row := range r.Rows {
 		for i, v := range row {
-			s := Printable(valueText(v))
-			if f, ok := v.(float64); ok {
-				s = strconv.FormatFloat(f, 'f', 2, 64)
-			}
-			if n, ok := v.(int64); ok && r.Format != nil {
-				s = r.Format(r.Columns[i], n)
-			}
+			s := r.text(i, v)
 			cells[k] = append(cells[k], s)
 			widths[i] = max(widths[i], stringWidth(s))
 			switch v.(type) {

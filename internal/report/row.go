@@ -1,6 +1,8 @@
 package report
 
 import (
+	"bufio"
+
 	"github.com/clrprof/clrprof/internal/analysis"
 	q "github.com/clrprof/clrprof/internal/quantity"
 	"github.com/clrprof/clrprof/internal/session"
@@ -21,8 +23,10 @@ const (
 	rowType        rowKind = "type"
 	rowSite        rowKind = "site" // a stack and a type
 	rowGC          rowKind = "collection"
+	rowMark        rowKind = "mark"
 	rowRoot        rowKind = "root" // references that keep objects alive
 	rowFact        rowKind = "fact" // a key and a value of the header
+	rowFinding     rowKind = "finding"
 	rowRest        rowKind = "rest" // what a limit hides
 )
 
@@ -52,13 +56,16 @@ type Row struct {
 	node        session.NodeID       // of a site
 	lifetime    *analysis.Lifetime   // what became of the objects, if that is known
 	where       *whereRow
+	mark        *session.Mark // nil: it is none
 	gc          *gcRow
 	ages        *ageRow
 	why         *whyRow
 	held        *rootRow
 	heap        *heapRow
-	position    int   // of an object on a path from a root
-	number      int64 // of the collection that why and held are about
+	finding     *findingRow
+	async       analysis.AsyncRole // of a row of a logical call tree
+	position    int                // of an object on a path from a root
+	number      int64              // of the collection that why and held are about
 }
 
 // Kind says how a cell is sorted, aligned and printed.
@@ -119,7 +126,10 @@ type Table struct {
 	Losses      []string // said after it: what is missing from the numbers
 	Next        []string // said at the end of text: what a limit hides, what to try
 	context     *context
-	order       string // key of the column that rows are ordered by
+	order       string                           // key of the column that rows are ordered by
+	limited     bool                             // by Limit
+	all         int                              // rows before that
+	write       func(*bufio.Writer, TextOptions) // instead of a grid; nil: a grid
 }
 
 // Cell returns the value of a column in a row.

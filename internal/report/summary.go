@@ -32,9 +32,11 @@ type Summary struct {
 
 	context *context
 	losses  []string
-	allCode bool  // text shows all functions, not only user code
-	causes  []Row // what user code allocated, by type and place
-	works   []Row // the time of user code, by function and place
+	allCode bool    // text shows all functions, not only user code
+	causes  []Row   // what user code allocated, by type and place
+	works   []Row   // the time of user code, by function and place
+	broken  int     // findings of rules
+	links   []*Link // of findings: where to look
 }
 
 // Section is one list of the summary.
@@ -74,7 +76,11 @@ func Summarize(src *analysis.Source, o Options) (*Summary, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Summary{context: c, Total: c.shown}
+	return summarize(c, o)
+}
+
+func summarize(c *context, o Options) (*Summary, error) {
+	src, s := c.source, &Summary{context: c, Total: c.shown}
 	for _, step := range []func() error{
 		func() (err error) { s.Info, err = src.Session().Info(); return },
 		func() (err error) { s.Notes, err = c.notes(); return },
@@ -91,7 +97,9 @@ func Summarize(src *analysis.Source, o Options) (*Summary, error) {
 		}
 	}
 	slices.SortStableFunc(s.Sections, func(a, b Section) int { return cmp.Compare(b.rank(), a.rank()) })
-	s.addFindings()
+	if err := s.addFindings(o); err != nil {
+		return nil, err
+	}
 	s.addNext()
 	return s, nil
 }
@@ -292,16 +300,20 @@ func (s *Summary) worstFunction() session.FunctionID {
 }
 
 func (s *Summary) addNext() {
-	path := shellQuote(s.context.source.Session().Path())
+	path := ShellQuote(s.context.source.Session().Path())
 	add := func(format string, args ...any) { s.Next = append(s.Next, fmt.Sprintf(format, args...)) }
+	add("clrprof view %s   # in a browser", path)
 	add("clrprof report %s calltree", path)
 	if f := s.worstFunction(); f != 0 {
-		add("clrprof report %s callers %s", path, shellQuote(s.context.functionName(f)))
+		add("clrprof report %s callers %s", path, ShellQuote(s.context.functionName(f)))
 	}
 	if t := s.section("types_by_bytes"); t != nil && len(t.Rows) > 0 && t.Rows[0].typ != 0 {
-		add("clrprof report %s types %s", path, shellQuote(s.context.typeName(t.Rows[0].typ)))
+		add("clrprof report %s types %s", path, ShellQuote(s.context.typeName(t.Rows[0].typ)))
 	}
 	add("clrprof report %s lines", path)
+	if s.broken > 0 {
+		s.Next = append(s.Next, s.rulesNext(path))
+	}
 	if s.Lifetime != nil {
 		add("clrprof report %s lifetime", path)
 		add("clrprof report %s gcs", path)
@@ -309,8 +321,8 @@ func (s *Summary) addNext() {
 	add("clrprof export %s --format pprof", path)
 }
 
-// shellQuote makes a word that a POSIX shell reads back as s.
-func shellQuote(s string) string {
+// ShellQuote makes a word that a POSIX shell reads back as s.
+func ShellQuote(s string) string {
 	plain := s != "" && !strings.ContainsFunc(s, func(r rune) bool {
 		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("_-./:=@%+,", r))
 	})
@@ -327,7 +339,7 @@ func (s *Summary) command() string {
 		return ""
 	}
 	for i := range words {
-		words[i] = shellQuote(words[i])
+		words[i] = ShellQuote(words[i])
 	}
 	return strings.Join(words, " ")
 }

@@ -24,23 +24,30 @@ const (
 	percentPoints = 100
 )
 
-// add appends a finding.
-func (s *Summary) find(format string, args ...any) {
-	if len(s.Findings) < maxFindings {
-		s.Findings = append(s.Findings, fmt.Sprintf(format, args...))
+// find appends a finding about a row; nil: about none.
+func (s *Summary) find(about *Row, format string, args ...any) {
+	if len(s.Findings) >= maxFindings {
+		return
 	}
+	s.Findings = append(s.Findings, fmt.Sprintf(format, args...))
+	var link *Link
+	if about != nil && about.from.Function != 0 {
+		link = &Link{View: "callers", Argument: s.context.functionName(about.from.Function)}
+	}
+	s.links = append(s.links, link)
 }
 
 // addFindings looks at what the sections are made of.
-func (s *Summary) addFindings() {
+func (s *Summary) addFindings(o Options) error {
 	if s.allCode {
-		return
+		return nil
 	}
 	s.findWork()
 	s.findWaits()
 	s.findAllocations()
 	s.findPauses()
 	s.findLifetimes()
+	return s.findRules(o)
 }
 
 // where says in which line of user code something is made, and by which framework code that it calls.
@@ -61,7 +68,7 @@ func (s *Summary) findAllocations() {
 	for i := range s.causes[:min(maxCauses, len(s.causes))] {
 		r := &s.causes[i]
 		if bytes := r.values.Inclusive.Bytes; isShare(bytes, s.Total.Bytes, leastShare) && bytes >= leastBytes {
-			s.find("%s of all bytes are of type %s, made by %s.", q.PercentOf(bytes, s.Total.Bytes), s.context.shortTypeName(r.typ), s.where(r))
+			s.find(r, "%s of all bytes are of type %s, made by %s.", q.PercentOf(bytes, s.Total.Bytes), s.context.shortTypeName(r.typ), s.where(r))
 		}
 	}
 }
@@ -74,7 +81,7 @@ func (s *Summary) findWork() {
 	whole := s.Timing.Total.Inclusive.CPU
 	for _, r := range s.heaviest(func(t q.Time) q.Nanoseconds { return t.CPU }) {
 		if cpu := r.time.Exclusive.CPU; isShare(cpu, whole, leastShare) {
-			s.find("%s of CPU time (%s) is %s.", q.PercentOf(cpu, whole), cpu, s.where(&r))
+			s.find(&r, "%s of CPU time (%s) is %s.", q.PercentOf(cpu, whole), cpu, s.where(&r))
 		}
 	}
 }
@@ -102,7 +109,7 @@ func (s *Summary) findWaits() {
 		case slices.ContainsFunc(asyncWaits, func(of string) bool { return strings.Contains(name, of) }):
 			why = ": a thread waits for asynchronous work"
 		}
-		s.find("%s blocked in %s waits in %s%s.", t.Blocked, t.Voluntary, s.where(&r), why)
+		s.find(&r, "%s blocked in %s waits in %s%s.", t.Blocked, t.Voluntary, s.where(&r), why)
 	}
 }
 
@@ -115,7 +122,7 @@ func (s *Summary) heaviest(by func(q.Time) q.Nanoseconds) []Row {
 
 func (s *Summary) findPauses() {
 	if l := s.Lifetime; l != nil && isShare(l.Pause, s.duration(), leastPause) {
-		s.find("%s of the time is pauses of collections: %s in %s.", q.PercentOf(l.Pause, s.duration()), l.Pause, counted(l.all(), "collection"))
+		s.find(nil, "%s of the time is pauses of collections: %s in %s.", q.PercentOf(l.Pause, s.duration()), l.Pause, counted(l.all(), "collection"))
 	}
 }
 
@@ -135,7 +142,7 @@ func (s *Summary) findLifetimes() {
 				continue
 			}
 			at := fromCell(s.context, r)
-			s.find("%s of %s %s: made in %s.", r.values.Inclusive.Bytes, s.context.shortTypeName(r.typ), kind.said, cmp.Or(at.Text, s.context.frameName(r.function)))
+			s.find(r, "%s of %s %s: made in %s.", r.values.Inclusive.Bytes, s.context.shortTypeName(r.typ), kind.said, cmp.Or(at.Text, s.context.frameName(r.function)))
 		}
 	}
 }

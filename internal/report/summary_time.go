@@ -89,6 +89,14 @@ var mechanisms = map[string]string{
 	session.MechanismNone: "nothing: application time is elapsed time",
 }
 
+// readiness says how the time without a processor was divided, unless the kernel said it.
+func readiness(p session.ProcessTime) string {
+	if p.MeasuresReady || p.Mechanism == session.MechanismNone {
+		return ""
+	}
+	return ", blocked and ready estimated by the numbers of switches"
+}
+
 // timeNotes say how times came about; of which processes, if they were not timed alike. info are the facts about the
 // session.
 func (c *context) timeNotes(info map[string]string) []string {
@@ -142,10 +150,10 @@ func chosenBy(info map[string]string) string {
 	}
 	var flags []string
 	for _, p := range options.Include {
-		flags = append(flags, "--include "+shellQuote(p))
+		flags = append(flags, "--include "+ShellQuote(p))
 	}
 	for _, p := range options.Exclude {
-		flags = append(flags, "--exclude "+shellQuote(p))
+		flags = append(flags, "--exclude "+ShellQuote(p))
 	}
 	if options.Small > 0 {
 		flags = append(flags, fmt.Sprintf("--exclude-small=%d", options.Small))
@@ -192,7 +200,24 @@ func (s *Summary) timeFacts(fact func(key, format string, args ...any)) {
 	if agent := t.agent(c.source.Selection()); agent > 0 {
 		probes += fmt.Sprintf("; the agent's own %s are in none of the times", agent)
 	}
-	fact("probes", "%s", probes)
+	fact("probes", "%s%s", c.probesText(), probes)
+}
+
+// probesText says how calls were seen, if the session knows.
+func (c *context) probesText() string {
+	ways := map[string]bool{}
+	for _, p := range c.timed {
+		ways[p.Probes] = true
+	}
+	switch {
+	case ways[session.ProbesIL] && ways[session.ProbesHooks]:
+		return "in the code of what was recorded (il), in some processes hooks; "
+	case ways[session.ProbesIL]:
+		return "in the code of what was recorded (il); "
+	case ways[session.ProbesHooks]:
+		return "by the runtime's hooks; "
+	}
+	return ""
 }
 
 // timeJSON writes the keys about times.
@@ -208,9 +233,10 @@ func (s *Summary) timeJSON(out *bufio.Writer) {
 		all.Intervals, all.Voluntary, all.Preempted, all.Faults, all.Reads, all.OffCPU, all.Blocked, all.Ready)
 	fmt.Fprintf(out, "  \"probe_overhead\": %d,\n  \"probe_overhead_percent\": %s,\n  \"timed\": [", all.Overhead, percentText(t.Overhead()))
 	for i, p := range t.Processes {
-		fmt.Fprintf(out, "%s\n    {\"process_id\": %d, \"instrument\": %s, \"clock\": %s, \"ticks_per_second\": %d, \"mechanism\": %s, \"gap_ns\": %d, \"inside_ns\": %g, \"outside_ns\": %g, \"cold_inside_ns\": %g, \"cold_outside_ns\": %g, \"agent_time_ns\": %d}",
+		fmt.Fprintf(out, "%s\n    {\"process_id\": %d, \"instrument\": %s, \"clock\": %s, \"ticks_per_second\": %d, \"mechanism\": %s, \"gap_ns\": %d, \"inside_ns\": %g, \"outside_ns\": %g, \"cold_inside_ns\": %g, \"cold_outside_ns\": %g, \"agent_time_ns\": %d, \"probes\": %s}",
 			pick(i > 0, ",", ""), s.context.processes.get(p.Process).PID, appendString(nil, p.Instrument), appendString(nil, p.Clock), p.TicksPerSec,
-			appendString(nil, p.Mechanism), p.Gap, finite(p.Inside), finite(p.Outside), finite(p.ColdInside), finite(p.ColdOutside), p.Agent)
+			appendString(nil, p.Mechanism), p.Gap, finite(p.Inside), finite(p.Outside), finite(p.ColdInside), finite(p.ColdOutside), p.Agent,
+			appendString(nil, p.Probes))
 	}
 	out.WriteString("\n  ],\n")
 }
@@ -239,7 +265,7 @@ func (c *context) headerTimes(add func(key, value string)) {
 			mechanism += fmt.Sprintf(" above %s", p.Gap)
 		}
 		add(fmt.Sprintf("times of process %d", c.processes.get(p.Process).PID),
-			fmt.Sprintf("instrumented %s, clock %s at %s Hz, waits by %s, probes %.1f ns in a call and %.1f ns in its caller (%.1f and %.1f ns cold); the agent's own %s are in none of the times",
-				p.Instrument, p.Clock, q.Count(p.TicksPerSec), mechanism, p.Inside, p.Outside, p.ColdInside, p.ColdOutside, p.Agent))
+			fmt.Sprintf("instrumented %s, calls seen by %s, clock %s at %s Hz, waits by %s, probes %.1f ns in a call and %.1f ns in its caller (%.1f and %.1f ns cold); the agent's own %s are in none of the times",
+				p.Instrument, cmp.Or(p.Probes, "hooks"), p.Clock, q.Count(p.TicksPerSec), mechanism+readiness(p), p.Inside, p.Outside, p.ColdInside, p.ColdOutside, p.Agent))
 	}
 }

@@ -18,6 +18,8 @@ func (s *Summary) Write(w io.Writer, f Format, o TextOptions) error {
 		return s.writeJSON(w)
 	case FormatCSV, FormatTSV:
 		return writeSeparated(w, f, s.recordKeys(), s.eachRecord)
+	case FormatMarkdown:
+		return s.writeMarkdown(w, o)
 	}
 	return s.writeText(w, o)
 }
@@ -44,17 +46,10 @@ func (s *Summary) writeText(w io.Writer, o TextOptions) error {
 		fmt.Fprintf(out, "\n%s\n", o.style(styleBold, section.Title))
 		section.Table.writeGrid(out, o)
 	}
-	if !s.allCode && !s.Outside.IsZero() {
-		fmt.Fprintln(out, wrap(fmt.Sprintf("\nOutside of your code: %s (%s); --all-code shows it.", s.Outside.Bytes, q.PercentOf(s.Outside.Bytes, s.Total.Bytes)), o.Width))
-	}
-	if s.WithoutSymbols > 0 {
-		const listed = 3
-		names := strings.Join(s.NoSymbols[:min(listed, len(s.NoSymbols))], ", ")
-		if more := len(s.NoSymbols) - listed; more > 0 {
-			names += fmt.Sprintf(", … %s more", q.Count(more))
+	for _, said := range []string{s.outside(), s.withoutSymbols()} {
+		if said != "" {
+			fmt.Fprintf(out, "\n%s\n", wrap(said, o.Width))
 		}
-		said := fmt.Sprintf("%s of %s functions have no symbols, so no lines (%s).", s.WithoutSymbols, s.Functions, Printable(names))
-		fmt.Fprintf(out, "\n%s\n", wrap(said, o.Width))
 	}
 	if s.Lifetime != nil {
 		writeSentences(out, s.Lifetime.Notes, o.Width)
@@ -70,6 +65,44 @@ func (s *Summary) writeText(w io.Writer, o TextOptions) error {
 		fmt.Fprintf(out, "  %s\n", Printable(next))
 	}
 	return out.Flush()
+}
+
+// outside says what no user code did, or "".
+func (s *Summary) outside() string {
+	if s.allCode || s.Outside.IsZero() {
+		return ""
+	}
+	return fmt.Sprintf("Outside of your code: %s (%s); --all-code shows it.", s.Outside.Bytes, q.PercentOf(s.Outside.Bytes, s.Total.Bytes))
+}
+
+// withoutSymbols says how much code has no symbols, or "".
+func (s *Summary) withoutSymbols() string {
+	if s.WithoutSymbols == 0 {
+		return ""
+	}
+	const listed = 3
+	names := strings.Join(s.NoSymbols[:min(listed, len(s.NoSymbols))], ", ")
+	if more := len(s.NoSymbols) - listed; more > 0 {
+		names += fmt.Sprintf(", … %s more", q.Count(more))
+	}
+	return fmt.Sprintf("%s of %s functions have no symbols, so no lines (%s).", s.WithoutSymbols, s.Functions, Printable(names))
+}
+
+// remarks are the sentences that a summary ends with, but for losses.
+func (s *Summary) remarks() []string {
+	out := []string{}
+	for _, said := range []string{s.outside(), s.withoutSymbols()} {
+		if said != "" {
+			out = append(out, said)
+		}
+	}
+	if s.Lifetime != nil {
+		out = append(out, s.Lifetime.Notes...)
+	}
+	if s.Timing != nil {
+		out = append(out, s.Timing.Notes...)
+	}
+	return out
 }
 
 // indented puts the lines of a paragraph below its first word.
@@ -92,10 +125,14 @@ func writeSentences(out *bufio.Writer, sentences []string, width int) {
 const factIndent = 11
 
 func (s *Summary) writeFacts(out *bufio.Writer, o TextOptions) {
-	fact := func(key, format string, args ...any) {
+	s.facts(func(key, format string, args ...any) {
 		text := wrap(Printable(fmt.Sprintf(format, args...)), max(0, o.Width-factIndent))
 		fmt.Fprintf(out, "%s%s\n", o.style(styleDim, pad(key, factIndent, false)), strings.ReplaceAll(text, "\n", "\n"+strings.Repeat(" ", factIndent)))
-	}
+	})
+}
+
+// facts calls fact for each line that a summary begins with.
+func (s *Summary) facts(fact func(key, format string, args ...any)) {
 	fact("session", "%s", s.context.source.Session().Path())
 	if command := s.command(); command != "" {
 		fact("command", "%s", command)

@@ -342,7 +342,9 @@ func (t *Table) writeText(w io.Writer, o TextOptions) error {
 	if len(t.Notes) > 0 {
 		fmt.Fprintln(out)
 	}
-	if hidden := t.writeGrid(out, o); len(hidden) > 0 {
+	if t.write != nil {
+		t.write(out, o)
+	} else if hidden := t.writeGrid(out, o); len(hidden) > 0 {
 		fmt.Fprintln(out, wrap(fmt.Sprintf("Not shown, for want of width: %s.", strings.Join(hidden, ", ")), o.Width))
 	}
 	for _, loss := range t.Losses {

@@ -48,8 +48,8 @@ func pickRange(condition bool, yes, no session.Range) session.Range {
 	return no
 }
 
-// rules are the two ways to sum times, with what they add to keys and titles.
-var rules = []struct {
+// sumRules are the two ways to sum times, with what they add to keys and titles.
+var sumRules = []struct {
 	key, title string
 	inclusive  bool
 }{{"_inclusive", " incl.", true}, {"_exclusive", " excl.", false}}
@@ -71,7 +71,7 @@ func timeKeys(single bool) string {
 	var b strings.Builder
 	b.WriteString("calls running ")
 	for _, part := range timeParts {
-		for _, rule := range rules {
+		for _, rule := range sumRules {
 			key := part.key + rule.key
 			b.WriteString(key + " " + key + "_percent ")
 			if single {
@@ -102,7 +102,7 @@ var waitParts = []struct {
 func waitKeys() string {
 	var b strings.Builder
 	for _, part := range waitParts {
-		for _, rule := range rules {
+		for _, rule := range sumRules {
 			b.WriteString(part.key + rule.key + " ")
 			if part.kind == Duration {
 				b.WriteString(part.key + rule.key + "_percent ")
@@ -136,7 +136,7 @@ func timeColumns() []Column {
 		{Key: "calls", Title: "Calls", Kind: Count, cell: timed(func(_ *context, t *rowTime) Cell { return numberCell(t.Calls) })},
 		{Key: "running", Title: "Running", Kind: Count, cell: timed(func(_ *context, t *rowTime) Cell { return numberCell(t.Running) })},
 	}
-	for _, rule := range rules {
+	for _, rule := range sumRules {
 		by := func(value func(*context, q.Time) q.Nanoseconds) func(*context, *Row) Cell {
 			return timed(func(c *context, t *rowTime) Cell { return numberCell(value(c, t.by(rule.inclusive))) })
 		}

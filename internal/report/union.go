@@ -108,6 +108,13 @@ func (c *context) processRows() ([]Row, error) {
 
 // pathsBelow returns the rows below a row of the call tree.
 func (c *context) pathsBelow(r *Row) ([]Row, error) {
+	if c.logical != nil {
+		times := c.logical.TimeChildren(r.path)
+		if !c.hasTime() {
+			times = nil
+		}
+		return c.pathRows(r, c.logical.Children(r.path), times), nil
+	}
 	amounts, err := c.source.PathChildren(r.path)
 	if err != nil {
 		return nil, err
@@ -118,6 +125,11 @@ func (c *context) pathsBelow(r *Row) ([]Row, error) {
 			return nil, err
 		}
 	}
+	return c.pathRows(r, amounts, times), nil
+}
+
+// pathRows are the rows of paths below a row.
+func (c *context) pathRows(r *Row, amounts []session.PathValue, times []session.PathTime) []Row {
 	var list []Row
 	union(amounts, times, func(a *session.PathValue, t *session.PathTime) int { return cmp.Compare(a.ID, t.ID) },
 		func(a *session.PathValue, t *session.PathTime) {
@@ -134,7 +146,7 @@ func (c *context) pathsBelow(r *Row) ([]Row, error) {
 			row.time = c.orNone(row.time, row.process)
 			list = append(list, row)
 		})
-	return list, nil
+	return list
 }
 
 // call is a caller and a callee, as a row about neither.

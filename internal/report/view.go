@@ -23,6 +23,10 @@ type Options struct {
 	Range    string      // functions: only those that match the pattern, and a row for all of them
 	Raw      bool        // elapsed times with what the probes added
 	AllCode  bool        // of a summary: all functions, not only the user's and what they call
+	Physical bool        // calltree: the stacks as they were, also those of async methods
+	Root     string      // calltree: only what is at and below this function
+	Hot      bool        // calltree: only the hot path
+	Disabled []string    // of a summary and of rules: ids of rules that are not applied
 	nonzero  bool        // leave out, without counting them, rows that have nothing of what they are ordered by
 }
 
@@ -75,6 +79,8 @@ var views = []View{
 		columns: keys("name kind level " + identity[len("name "):] + instances + amounts), text: keys("name bytes bytes_percent instances instances_percent module"), sort: "bytes", build: buildTypes},
 	{Name: "lifetime", Short: "in which generation objects died, or that they are alive", Text: Options{Top: 30}, Grouped: true,
 		columns: keys(instances + lifetimeKeys("")), text: keys("instances instances_percent bytes bytes_percent alive_instances alive_bytes " + diedKeys()), sort: "bytes", build: buildLifetime},
+	{Name: "marks", Short: "moments that somebody marked, in the order of time", Text: Options{Top: 60},
+		columns: keys("mark_id mark_name mark_number mark_ns mark_text mark_source process_id process_name thread_id"), text: keys("mark_name mark_ns mark_text mark_source mark_id"), build: buildMarks},
 	{Name: "gcs", Short: "garbage collections in the order of time", Text: Options{Top: 60},
 		columns: keys("number process_id process_name generation induced at_ns pause_ns agent_ns finalizable before_objects before_bytes dead_objects dead_bytes survived_objects survived_bytes promoted_objects promoted_bytes pinned heap_before_objects heap_before_bytes heap_after_objects heap_after_bytes"),
 		text:    keys("number generation at_ns pause_ns before_bytes dead_bytes survived_bytes chart pause_chart heap_after_bytes promoted_bytes pinned induced finalizable agent_ns"), sort: "at_ns", build: buildGCs},
@@ -94,6 +100,9 @@ var views = []View{
 	{Name: "threads", Short: "the threads of the session", Text: Options{Top: 50},
 		columns: keys("unique_id process_id process_name thread_id name begin_ns end_ns " + allocations),
 		text:    keys("name thread_id bytes bytes_percent allocations allocations_percent begin_ns end_ns process_id"), sort: "bytes", build: buildThreads},
+	{Name: "rules", Short: "what the program does that costs much, and what to do instead", Text: Options{Top: 40}, places: true,
+		columns: keys("rule severity evidence from source_file line_begin function object_type called instances bytes finding_calls waited_ns title advice process_id process_name"),
+		text:    keys("rule severity evidence from"), build: buildRules},
 	{Name: "header", Short: "what is known about the session as a whole",
 		columns: keys("key value"), text: keys("key value"), build: buildHeader},
 }
@@ -406,6 +415,11 @@ func (c *context) notes() ([]string, error) {
 	if left := c.leftRunning(); left != "" && state != session.Recording {
 		out = append(out, left)
 	}
+	pauses, err := c.paused()
+	if err != nil {
+		return nil, err
+	}
+	out = append(out, pauses...)
 	slept, err := c.suspended()
 	if err != nil {
 		return nil, err

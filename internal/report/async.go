@@ -1,0 +1,43 @@
+package report
+
+import (
+	"slices"
+
+	"github.com/clrprof/clrprof/internal/analysis"
+	"github.com/clrprof/clrprof/internal/session"
+)
+
+// chooseAsync has a call tree show async methods below their callers, unless it is asked for the stacks as they were, or for what
+// became of objects, which is known of these alone.
+func (b *builder) chooseAsync() error {
+	if b.options.Physical || b.lifetimes.paths != nil {
+		return nil
+	}
+	var err error
+	if b.logical, err = b.source.LogicalTree(); err != nil || b.logical == nil {
+		return err
+	}
+	b.table.Notes = append(b.table.Notes, asyncNote)
+	return nil
+}
+
+// asyncNote says how a call tree shows async methods.
+const asyncNote = "Async methods are below their callers, also what they did after they had waited; --async physical shows the stacks as they were."
+
+// asyncName is the name of a row of a call tree.
+func asyncName(r *Row, name func(session.FunctionID) string) string {
+	switch r.async {
+	case analysis.AsyncRuntime:
+		return "[async runtime]"
+	case analysis.AsyncResumed:
+		return name(r.function) + " [resumed]"
+	case analysis.AsyncNone:
+	}
+	return name(r.function)
+}
+
+// asyncOptions are the values of --async.
+var asyncOptions = []string{"logical", "physical"}
+
+// AsyncOptions returns how a call tree can show async methods, the default first.
+func AsyncOptions() []string { return slices.Clone(asyncOptions) }

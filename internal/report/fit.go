@@ -1,0 +1,7 @@
+package report
+
+// Fit makes the name of a function or type at most width columns of a terminal wide, and printable.
+func Fit(name string, width int) string { return cutName(Printable(name), width) }
+
+// Align makes text that is printable width columns wide: cut, or filled up at its left or right side.
+func Align(text string, width int, right bool) string { return pad(shorten(text, width), width, right) }

@@ -1,0 +1,100 @@
+package report
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// markdownText makes a text fit for a cell or a paragraph of GitHub's Markdown.
+var markdownText = strings.NewReplacer("\\", "\\\\", "|", "\\|", "<", "&lt;", ">", "&gt;", "*", "\\*", "_", "\\_", "`", "\\`",
+	"[", "\\[", "#", "\\#")
+
+// codeSpan makes a name a span of code; pipes would end the cell of a table, also there.
+func codeSpan(s string) string {
+	if s == "" {
+		return ""
+	}
+	s = strings.ReplaceAll(s, "|", "\\|")
+	if strings.Contains(s, "`") {
+		return "`` " + s + " ``"
+	}
+	return "`" + s + "`"
+}
+
+// writeMarkdown writes a table with the columns of text, for comments on pull requests and summaries of pipelines.
+func (t *Table) writeMarkdown(w io.Writer, o TextOptions) error {
+	out := bufio.NewWriter(w)
+	for _, note := range t.Notes {
+		fmt.Fprintf(out, "%s\n\n", markdownText.Replace(Printable(note)))
+	}
+	t.writeMarkdownGrid(out, o)
+	for _, said := range append(t.Losses, t.cutNote()...) {
+		fmt.Fprintf(out, "\n**%s**\n", markdownText.Replace(Printable(said)))
+	}
+	return out.Flush()
+}
+
+func (t *Table) writeMarkdownGrid(out *bufio.Writer, o TextOptions) {
+	o.Width, o.Color = 0, false
+	l := t.lay(len(t.TextColumns), o)
+	line := func(cells []string) { fmt.Fprintf(out, "| %s |\n", strings.Join(cells, " | ")) }
+	var titles, rule []string
+	for _, c := range l.columns {
+		titles = append(titles, markdownText.Replace(c.Title))
+		rule = append(rule, pick(c.Kind.IsNumeric(), "---:", "---"))
+	}
+	line(titles)
+	line(rule)
+	for row, cells := range l.cells {
+		made := make([]string, len(cells))
+		for i, cell := range cells {
+			made[i] = cell
+			if l.columns[i].Kind == Name {
+				made[i] = codeSpan(cell)
+			} else if !l.columns[i].Kind.IsNumeric() {
+				made[i] = markdownText.Replace(cell)
+			}
+			if i == l.name {
+				if t.IsRest(row) {
+					made[i] = markdownText.Replace(t.restText(row))
+				}
+				made[i] = strings.ReplaceAll(l.prefixes[row], " ", "\u00a0") + made[i] // others are folded
+			}
+		}
+		line(made)
+	}
+}
+
+// writeMarkdown writes the summary: findings first, then a table for each section.
+func (s *Summary) writeMarkdown(w io.Writer, o TextOptions) error {
+	out := bufio.NewWriter(w)
+	o.Width, o.Color = 0, false
+	paragraph := func(text string) { fmt.Fprintf(out, "%s\n\n", markdownText.Replace(Printable(text))) }
+	for _, note := range s.Notes {
+		paragraph(note)
+	}
+	for _, finding := range s.Findings {
+		fmt.Fprintf(out, "- %s\n", markdownText.Replace(Printable(finding)))
+	}
+	out.WriteString("\n```text\n")
+	s.writeFacts(out, o)
+	out.WriteString("```\n")
+	for _, section := range s.Sections {
+		alone := section.Key == "processes" && len(s.context.processes.list) < 2
+		if !s.shows(section) || alone || len(section.Table.Rows) == 0 {
+			continue
+		}
+		fmt.Fprintf(out, "\n### %s\n\n", markdownText.Replace(section.Title))
+		section.Table.writeMarkdownGrid(out, o)
+	}
+	out.WriteString("\n")
+	for _, said := range s.remarks() {
+		paragraph(said)
+	}
+	for _, loss := range s.losses {
+		fmt.Fprintf(out, "**%s**\n\n", markdownText.Replace(Printable(loss)))
+	}
+	return out.Flush()
+}

@@ -1,0 +1,94 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/clrprof/clrprof/internal/analysis"
+	q "github.com/clrprof/clrprof/internal/quantity"
+	"github.com/clrprof/clrprof/internal/session"
+)
+
+// markColumns are those of the view marks.
+var markColumns = []Column{
+	markColumn("mark_id", "ID", Number, func(m *session.Mark) int64 { return int64(m.ID) }),
+	markText("mark_name", "Mark", func(m *session.Mark) string { return cmp.Or(m.Name, fmt.Sprintf("#%d", m.Number)) }),
+	markColumn("mark_number", "Number", Number, func(m *session.Mark) int64 { return m.Number }),
+	markColumn("mark_ns", "Time", Time, func(m *session.Mark) int64 { return int64(m.Time) }),
+	markText("mark_text", "Text", func(m *session.Mark) string { return m.Text }),
+	markText("mark_source", "By", func(m *session.Mark) string { return m.Source }),
+}
+
+func markColumn(key, title string, kind Kind, value func(*session.Mark) int64) Column {
+	return Column{Key: key, Title: title, Kind: kind, cell: func(_ *context, r *Row) Cell {
+		if r.mark == nil {
+			return Cell{Empty: true}
+		}
+		return Cell{Number: value(r.mark)}
+	}}
+}
+
+func markText(key, title string, value func(*session.Mark) string) Column {
+	return Column{Key: key, Title: title, Kind: Name, cell: func(_ *context, r *Row) Cell {
+		if r.mark == nil {
+			return Cell{Empty: true}
+		}
+		return Cell{Text: value(r.mark)}
+	}}
+}
+
+// buildMarks lists marks in the order of time.
+func buildMarks(b *builder) error {
+	list, err := analysis.Marks(b.source.Session())
+	if err != nil {
+		return err
+	}
+	sel := b.source.Selection()
+	var rows []Row
+	for i := range list {
+		m := &list[i]
+		if m.Process != 0 && !sel.HasProcess(m.Process) || m.Time < sel.From || sel.To != 0 && m.Time > sel.To {
+			continue
+		}
+		rows = append(rows, Row{kind: rowMark, process: m.Process, thread: m.Thread, mark: m, text: m.Name})
+	}
+	if b.options.Sort != "" {
+		b.sorted(rows)
+	}
+	if n := len(rows); b.options.Top > 0 && n > b.options.Top {
+		b.table.Next = append(b.table.Next, fmt.Sprintf("Hidden: %s; --top 0 shows them.", counted(n-b.options.Top, "more mark")))
+		rows = rows[:b.options.Top]
+	}
+	b.table.Rows = rows
+	return nil
+}
+
+// paused says for how long nothing was recorded of the processes that are shown.
+func (c *context) paused() ([]string, error) {
+	pauses, err := c.source.Session().Pauses()
+	if err != nil || len(pauses) == 0 {
+		return nil, err
+	}
+	var out []string
+	var all, lived q.Nanoseconds
+	for _, p := range c.processes.list {
+		if c.source.Selection().HasProcess(p.ID) {
+			all += analysis.Paused(pauses, &p)
+			lived += p.End - p.Begin
+		}
+	}
+	if all > 0 {
+		out = append(out, fmt.Sprintf("Paused: nothing was recorded for %s of %s; the numbers are of the rest.", all, lived))
+	}
+	threads := map[session.ThreadID]bool{}
+	for _, p := range pauses {
+		if p.Level == session.LevelThread && c.source.Selection().HasProcess(p.Process) {
+			threads[p.Thread] = true
+		}
+	}
+	if len(threads) > 0 {
+		out = append(out, fmt.Sprintf("Paused: of %s nothing was recorded for a while.", counted(q.Count(len(threads)), "thread")))
+	}
+	return slices.Clip(out), nil
+}

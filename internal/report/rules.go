@@ -1,0 +1,165 @@
+package report
+
+import (
+	"bufio"
+	"fmt"
+	"strings"
+
+	"github.com/clrprof/clrprof/internal/analysis"
+	q "github.com/clrprof/clrprof/internal/quantity"
+	"github.com/clrprof/clrprof/internal/rules"
+	"github.com/clrprof/clrprof/internal/session"
+)
+
+// findingRow is what a row of the view rules says beside its place.
+type findingRow struct {
+	*rules.Finding
+	evidence string
+}
+
+// Type and Function make a context the names of findings: short ones, as in sentences.
+func (c *context) Type(id session.TypeID) string { return c.shortTypeName(id) }
+
+// Function is the name of a function without parameters.
+func (c *context) Function(id session.FunctionID) string { return c.frameName(id) }
+
+var ruleColumns = []Column{
+	{Key: "rule", Title: "Rule", Kind: Text, cell: finding(func(f *findingRow) Cell { return textCell(f.Rule.ID) })},
+	{Key: "severity", Title: "Severity", Kind: Text, cell: finding(func(f *findingRow) Cell { return textCell(string(f.Rule.Severity)) })},
+	{Key: "evidence", Title: "Evidence", Kind: Name, cell: finding(func(f *findingRow) Cell { return textCell(f.evidence) })},
+	{Key: "object_type", Title: "Type", Kind: Name, cell: when(func(r *Row) bool { return r.typ != 0 }, text(func(c *context, r *Row) string { return c.typeName(r.typ) }))},
+	{Key: "called", Title: "Called", Kind: Name, cell: when(func(r *Row) bool { return r.finding.Function != 0 },
+		text(func(c *context, r *Row) string { return c.functionName(r.finding.Function) }))},
+	{Key: "waited_ns", Title: "Waited", Kind: Duration, cell: finding(func(f *findingRow) Cell { return numberCell(f.Waited) })},
+	{Key: "finding_calls", Title: "Calls", Kind: Count, cell: finding(func(f *findingRow) Cell { return numberCell(f.Calls) })},
+	{Key: "title", Title: "Title", Kind: Name, cell: finding(func(f *findingRow) Cell { return textCell(f.Rule.Title) })},
+	{Key: "advice", Title: "Advice", Kind: Name, cell: finding(func(f *findingRow) Cell { return textCell(f.Rule.Advice) })},
+}
+
+func finding(cell func(*findingRow) Cell) func(*context, *Row) Cell {
+	return func(_ *context, r *Row) Cell { return cell(r.finding) }
+}
+
+// judge returns the findings of the rules that are not disabled, as rows.
+func (c *context) judge(disabled []string) ([]Row, *rules.Result, error) {
+	result, err := rules.Judge(c.source, disabled)
+	if err != nil {
+		return nil, nil, err
+	}
+	if c.lines.list == nil {
+		if err := c.readPlaces(); err != nil {
+			return nil, nil, err
+		}
+	}
+	var rows []Row
+	for i := range result.Findings {
+		f := &result.Findings[i]
+		row := Row{kind: rowFinding, typ: f.Type, function: f.From.Function, line: f.From.Line, from: f.From, values: both(f.Amount),
+			process: c.functions.get(f.From.Function).Process, finding: &findingRow{f, f.Evidence(c)}}
+		rows = append(rows, row)
+	}
+	return rows, result, nil
+}
+
+func buildRules(b *builder) error {
+	rows, result, err := b.judge(b.options.Disabled)
+	if err != nil {
+		return err
+	}
+	if b.options.Sort != "" {
+		b.sorted(rows)
+	}
+	more := result.Hidden
+	if top := b.options.Top; top > 0 && len(rows) > top {
+		more += len(rows) - top
+		rows = rows[:top]
+	}
+	b.table.Rows = rows
+	if more > 0 {
+		b.table.Next = append(b.table.Next, fmt.Sprintf("Hidden: %s of less weight.", counted(more, "finding")))
+	}
+	b.table.Notes = append(b.table.Notes, unjudged(result)...)
+	if len(b.options.Disabled) > 0 {
+		b.table.Notes = append(b.table.Notes, "Disabled: "+strings.Join(b.options.Disabled, ", ")+".")
+	}
+	if len(b.options.Columns) == 0 && b.options.Sort == "" {
+		b.table.write = b.table.writeFindings
+	}
+	return nil
+}
+
+// unjudged says which rules the session cannot be judged by.
+func unjudged(result *rules.Result) []string {
+	ids := map[string][]string{}
+	var needs, out []string
+	for _, u := range result.Unjudged {
+		if ids[u.Needs] == nil {
+			needs = append(needs, u.Needs)
+		}
+		ids[u.Needs] = append(ids[u.Needs], u.Rule.ID)
+	}
+	for _, need := range needs {
+		out = append(out, fmt.Sprintf("Not judged, for want of a recording with %s: %s.", need, strings.Join(ids[need], ", ")))
+	}
+	return out
+}
+
+// writeFindings writes findings as prose: those of a rule together, with what to do.
+func (t *Table) writeFindings(out *bufio.Writer, o TextOptions) {
+	if len(t.Rows) == 0 {
+		fmt.Fprintln(out, "No rule is broken.")
+		return
+	}
+	for i := range t.Rows {
+		r := &t.Rows[i]
+		rule := r.finding.Rule
+		if i == 0 || t.Rows[i-1].finding.Rule != rule {
+			if i > 0 {
+				fmt.Fprintln(out)
+			}
+			fmt.Fprintln(out, o.style(styleBold, wrap(fmt.Sprintf("%s (%s, %s)", rule.Title, rule.ID, rule.Severity), o.Width)))
+		}
+		fmt.Fprintln(out, "  "+indented(indented(wrap("- "+Printable(t.context.said(r)), max(0, o.Width-4)))))
+		if i+1 == len(t.Rows) || t.Rows[i+1].finding.Rule != rule {
+			fmt.Fprintln(out, "  "+indented(wrap(rule.Advice, max(0, o.Width-2))))
+		}
+	}
+}
+
+// said is a finding in a sentence.
+func (c *context) said(r *Row) string {
+	if r.from == (analysis.Place{}) {
+		return r.finding.evidence + "."
+	}
+	return c.placeText(r.from) + ": " + r.finding.evidence + "."
+}
+
+// findRules adds what rules found that the findings before have not said: the gravest of each rule.
+func (s *Summary) findRules(o Options) error {
+	rows, result, err := s.context.judge(o.Disabled)
+	if err != nil {
+		return err
+	}
+	said := map[string]bool{}
+	for _, name := range summaryRules {
+		said[name] = true
+	}
+	for i := range rows {
+		rule := rows[i].finding.Rule
+		if rule.Severity != rules.Warning || said[rule.ID] {
+			continue
+		}
+		said[rule.ID] = true
+		s.find(&rows[i], "%s: %s (rule %s)", rule.Title, s.context.said(&rows[i]), rule.ID)
+	}
+	s.broken = len(result.Findings)
+	return nil
+}
+
+// summaryRules are those whose findings a summary says in its own words.
+var summaryRules = []string{"gc-time", "mid-life", "only-grows", "lock-contention", "sync-over-async"}
+
+// rulesNext is the command that shows what else the rules found.
+func (s *Summary) rulesNext(path string) string {
+	return fmt.Sprintf("clrprof report %s rules   # %s", path, counted(q.Count(s.broken), "finding"))
+}
