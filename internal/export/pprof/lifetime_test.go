@@ -22,7 +22,7 @@ func TestLifetimes(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	p, err := Convert(s, analysis.Selection{Processes: []session.ProcessID{1}})
+	p, err := convert(t, s, analysis.Selection{Processes: []session.ProcessID{1}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,148 +12,264 @@
 // application (nanoseconds): the exclusive time of the node, without what the probes added. Its last location is a call
 // site, for the time before that call, or the line of the function itself, for the time after its last one.
 //
+// Samples are written as they come, without the library's objects: of a million sites these take ten times as long and
+// gigabytes. The tests read the files back with the library, and with go tool pprof.
+//
 // The output depends on nothing but the session and what is selected of it, which is said in a comment of the profile.
 package pprof
 
 import (
+	"bufio"
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
-	"strconv"
-	"time"
 
-	"github.com/google/pprof/profile"
+	"github.com/klauspost/compress/gzip"
 
 	"github.com/clrprof/clrprof/internal/analysis"
+	"github.com/clrprof/clrprof/internal/export/protobuf"
 	"github.com/clrprof/clrprof/internal/session"
 )
 
+// Names are names of kinds of values.
+type Names string
+
+// The names that values can have.
+const (
+	Clrprof Names = "clrprof" // as everywhere in clrprof: allocations, bytes, alive_bytes, elapsed
+	Dotnet  Names = "dotnet"  // as other profilers of .NET name them: alloc_samples, alloc_size, inuse_space, wall
+	Go      Names = "go"      // as Go's own profiles do: alloc_objects, alloc_space, inuse_space
+)
+
+// AllNames returns all Names, the default first.
+func AllNames() []Names { return []Names{Clrprof, Dotnet, Go} }
+
+// others are the names of values that have another name elsewhere.
+var others = map[Names]map[string]string{
+	Dotnet: {"allocations": "alloc_samples", "bytes": "alloc_size", "alive_objects": "inuse_objects",
+		"alive_bytes": "inuse_space", "elapsed": "wall"},
+	Go: {"allocations": "alloc_objects", "bytes": "alloc_space", "alive_objects": "inuse_objects",
+		"alive_bytes": "inuse_space"},
+}
+
+// Labels are the labels that samples can have, in their order.
+func Labels() []string { return []string{"process", "thread", "process_id", "thread_id", "type"} }
+
+// Options say how a profile is written.
+type Options struct {
+	Names  Names
+	Labels []string // of Labels; nil: all. Servers keep a series for each value of a label
+}
+
+func (o Options) has(label string) bool { return o.Labels == nil || slices.Contains(o.Labels, label) }
+
+func (n Names) of(value string) string { return cmp.Or(others[n][value], value) }
+
+// Numbers of the fields of profile.proto.
+const (
+	profileSampleType, profileSample, profileMapping, profileLocation, profileFunction, profileString = 1, 2, 3, 4, 5, 6
+	profileTime, profileDuration, profilePeriodType, profilePeriod, profileComment, profileDefault    = 9, 10, 11, 12, 13, 14
+
+	valueType, valueUnit                                                           = 1, 2
+	sampleLocation, sampleValue, sampleLabel                                       = 1, 2, 3
+	labelKey, labelString, labelNumber                                             = 1, 2, 3
+	mappingID, mappingFile, mappingBuildID, mappingHasFunctions, mappingHasInlines = 1, 5, 6, 7, 10
+	locationID, locationMapping, locationAddress, locationLine                     = 1, 2, 3, 4
+	lineFunction, lineLine, lineColumn                                             = 1, 2, 3
+	functionID, functionName, functionSystem, functionFile, functionLine           = 1, 2, 3, 4, 5
+)
+
+// compression is gzip's level: the next ones take twice as long for a tenth less.
+const compression = 3
+
 // Write writes the part of s that is selected to w, compressed with gzip as
 // the format demands. Errors are those of reading s, of the selection, and of w.
-func Write(w io.Writer, s *session.Session, sel analysis.Selection) error {
-	p, err := Convert(s, sel)
+func Write(w io.Writer, s *session.Session, sel analysis.Selection, o Options) error {
+	samples, err := analysis.Samples(s, sel)
 	if err != nil {
 		return err
 	}
-	if err := p.Write(w); err != nil {
+	z, err := gzip.NewWriterLevel(w, compression)
+	if err != nil {
+		return fmt.Errorf("writing a pprof profile: %w", err)
+	}
+	p := &writer{out: bufio.NewWriterSize(z, 1<<16), samples: samples, strings: protobuf.NewStrings(),
+		mappings: protobuf.NewTable[session.ModuleID](1), functions: protobuf.NewTable[session.FunctionID](1),
+		threads: map[session.ThreadID][]byte{}, options: o}
+	p.header(o.Names)
+	if err := samples.Each(p.sample); err != nil {
+		return fmt.Errorf("writing a pprof profile: %w", err)
+	}
+	p.tables()
+	if err := p.out.Flush(); err != nil {
+		return fmt.Errorf("writing a pprof profile: %w", err)
+	}
+	if err := z.Close(); err != nil {
 		return fmt.Errorf("writing a pprof profile: %w", err)
 	}
 	return nil
 }
 
-// converter holds the rows that pprof objects are made for.
-type converter struct {
-	mappings  map[session.ModuleID]*profile.Mapping
-	functions map[session.FunctionID]*profile.Function
-	profile   *profile.Profile
+// writer writes a profile. Of what is written only the tables are kept.
+type writer struct {
+	out       *bufio.Writer
+	options   Options
+	samples   *analysis.SampleSet
+	strings   *protobuf.Strings
+	mappings  *protobuf.Table[session.ModuleID]
+	functions *protobuf.Table[session.FunctionID]
+	threads   map[session.ThreadID][]byte // the labels of samples of a thread
+	stack     []int64                     // locations of the last sample
+	node      int32                       // and its stack
+	message   protobuf.Message            // the sample that is being written
+	label     protobuf.Message
+	field     protobuf.Message
 }
 
-// Convert makes a profile of the part of s that is selected.
-func Convert(s *session.Session, sel analysis.Selection) (*profile.Profile, error) {
-	samples, err := analysis.Samples(s, sel)
-	if err != nil {
-		return nil, err
-	}
-	c := &converter{map[session.ModuleID]*profile.Mapping{}, map[session.FunctionID]*profile.Function{},
-		&profile.Profile{Period: 1, Comments: samples.Notes}} // every allocation, every call
-	for _, v := range samples.Values {
-		c.profile.SampleType = append(c.profile.SampleType, &profile.ValueType{Type: v.Name, Unit: v.Unit})
-	}
-	c.profile.PeriodType, c.profile.DefaultSampleType = c.profile.SampleType[0], samples.Values[samples.Default].Name
-	if err := c.addInfo(s); err != nil {
-		return nil, err
-	}
-	err = samples.Each(func(sample *analysis.Sample) error {
-		c.addSample(samples, sample)
-		return nil
-	})
-	if err != nil {
-		return nil, err
-	}
-	if err := c.profile.CheckValid(); err != nil {
-		return nil, fmt.Errorf("session %s: making a pprof profile: %w", s.Path(), err)
-	}
-	return c.profile, nil
+// put writes a field of the profile. Errors are kept by the writer below until it is flushed.
+func (p *writer) put(number protobuf.Field, message []byte) error {
+	p.field = p.field[:0]
+	p.field.Element(number, message)
+	_, err := p.out.Write(p.field)
+	return err
 }
 
-func (c *converter) addInfo(s *session.Session) error {
-	info, err := s.Info()
-	if err != nil {
-		return err
+func (p *writer) header(names Names) {
+	values := p.samples.Values
+	of := func(v analysis.SampleValue) []byte {
+		var m protobuf.Message
+		m.Int(valueType, p.strings.Of(names.of(v.Name)))
+		m.Int(valueUnit, p.strings.Of(v.Unit))
+		return m
 	}
-	if created, err := time.Parse(time.RFC3339, info[session.KeyCreated]); err == nil {
-		c.profile.TimeNanos = created.UnixNano()
+	var m protobuf.Message
+	for _, v := range values {
+		m.Element(profileSampleType, of(v))
 	}
-	if n, err := strconv.ParseInt(info[session.KeyDuration], 10, 64); err == nil {
-		c.profile.DurationNanos = n
+	if began := p.samples.Began; !began.IsZero() {
+		m.Int(profileTime, began.UnixNano())
 	}
-	return nil
+	m.Int(profileDuration, int64(p.samples.Duration))
+	period := values[0]
+	if names == Go && period.Name == "allocations" {
+		period = analysis.SampleValue{Name: "space", Unit: "bytes"}
+	}
+	m.Element(profilePeriodType, of(period))
+	m.Int(profilePeriod, 1) // every allocation, every call
+	var comments []int64
+	for _, note := range p.samples.Notes {
+		comments = append(comments, p.strings.Of(note))
+	}
+	protobuf.Packed(&m, profileComment, comments)
+	m.Int(profileDefault, p.strings.Of(names.of(values[p.samples.Default].Name)))
+	p.out.Write(m)
 }
 
-func (c *converter) addSample(samples *analysis.SampleSet, from *analysis.Sample) {
-	sample := &profile.Sample{Value: slices.Clone(from.Values), Label: map[string][]string{}, NumLabel: map[string][]int64{}}
-	for _, n := range from.Stack {
-		for int(n) >= len(c.profile.Location) { // frames are numbered as samples come to use them
-			c.addLocation(&samples.Frames()[len(c.profile.Location)])
+func (p *writer) sample(from *analysis.Sample) error {
+	if from.Node != p.node || len(p.stack) == 0 {
+		p.node, p.stack = from.Node, p.stack[:0]
+		for _, frame := range from.Stack {
+			p.stack = append(p.stack, int64(frame)+1)
 		}
-		sample.Location = append(sample.Location, c.profile.Location[n])
 	}
-	name := from.Thread.Name
-	if name == "" {
-		name = fmt.Sprintf("thread %d", from.Thread.OSID)
+	p.message = p.message[:0]
+	protobuf.Packed(&p.message, sampleLocation, p.stack)
+	protobuf.Packed(&p.message, sampleValue, from.Values)
+	labels, known := p.threads[from.Thread.ID]
+	if !known {
+		labels = p.threadLabels(from)
+		p.threads[from.Thread.ID] = labels
 	}
-	sample.Label["thread"] = []string{name}
-	sample.Label["process"] = []string{from.Process.Name}
+	p.message = append(p.message, labels...)
 	if from.Type != "" {
-		sample.Label["type"] = []string{from.Type}
+		p.stringLabel(&p.message, "type", from.Type)
 	}
-	sample.NumLabel["thread_id"] = []int64{from.Thread.OSID}
-	sample.NumLabel["process_id"] = []int64{from.Process.PID}
-	c.profile.Sample = append(c.profile.Sample, sample)
+	return p.put(profileSample, p.message)
 }
 
-func (c *converter) addLocation(f *analysis.SampleFrame) {
-	c.profile.Location = append(c.profile.Location, &profile.Location{
-		ID: uint64(len(c.profile.Location) + 1), Mapping: c.mapping(f.Module), Address: uint64(f.Address),
-		Line: []profile.Line{{Function: c.function(f), Line: f.Line, Column: f.Column}},
+func (p *writer) threadLabels(of *analysis.Sample) []byte {
+	var m protobuf.Message
+	p.stringLabel(&m, "process", of.Process.Name)
+	p.stringLabel(&m, "thread", cmp.Or(of.Thread.Name, fmt.Sprintf("thread %d", of.Thread.OSID)))
+	p.numberLabel(&m, "process_id", of.Process.PID)
+	p.numberLabel(&m, "thread_id", of.Thread.OSID)
+	return m
+}
+
+func (p *writer) stringLabel(to *protobuf.Message, key, value string) {
+	if !p.options.has(key) {
+		return
+	}
+	p.label = p.label[:0]
+	p.label.Int(labelKey, p.strings.Of(key))
+	p.label.Int(labelString, p.strings.Of(value))
+	to.Element(sampleLabel, p.label)
+}
+
+func (p *writer) numberLabel(to *protobuf.Message, key string, value int64) {
+	if !p.options.has(key) {
+		return
+	}
+	p.label = p.label[:0]
+	p.label.Int(labelKey, p.strings.Of(key))
+	p.label.Int(labelNumber, value)
+	to.Element(sampleLabel, p.label)
+}
+
+// tables writes what samples refer to; an error of the output comes again when it is flushed.
+func (p *writer) tables() {
+	frames := p.samples.Frames()
+	for i := range frames {
+		f := &frames[i]
+		var line, m protobuf.Message
+		line.Int(lineFunction, p.function(f))
+		line.Int(lineLine, f.Line)
+		line.Int(lineColumn, f.Column)
+		m.Int(locationID, int64(i)+1)
+		m.Int(locationMapping, p.mapping(f.Module))
+		m.Uint(locationAddress, uint64(f.Address))
+		m.Element(locationLine, line)
+		p.put(profileLocation, m)
+	}
+	for _, f := range p.functions.Rows {
+		p.put(profileFunction, f)
+	}
+	for _, m := range p.mappings.Rows {
+		p.put(profileMapping, m)
+	}
+	for _, s := range p.strings.Rows {
+		p.put(profileString, s)
+	}
+}
+
+func (p *writer) function(of *analysis.SampleFrame) int64 {
+	f := of.Function
+	return p.functions.Number(f.ID, func() []byte {
+		var m protobuf.Message
+		m.Int(functionID, int64(len(p.functions.Rows))+1)
+		m.Int(functionName, p.strings.Of(f.DisplayName()))
+		m.Int(functionSystem, p.strings.Of(of.SystemName()))
+		m.Int(functionFile, p.strings.Of(of.File))
+		m.Int(functionLine, f.Line)
+		return m
 	})
 }
 
-func (c *converter) function(of *analysis.SampleFrame) *profile.Function {
-	f := of.Function
-	if known := c.functions[f.ID]; known != nil {
-		return known
-	}
-	system := f.RawName
-	if f.RawType != "" {
-		system = f.RawType + "." + f.RawName
-	}
-	out := &profile.Function{
-		ID: uint64(len(c.profile.Function) + 1), Name: f.DisplayName(), SystemName: system, Filename: of.File, StartLine: f.Line,
-	}
-	c.functions[f.ID] = out
-	c.profile.Function = append(c.profile.Function, out)
-	return out
-}
-
-// mapping returns the mapping of a module; nil for functions without one. Modules
+// mapping returns the number of the mapping of a module; 0 for functions without one. Modules
 // have no address range here: a body's code is not in the module's file.
-func (c *converter) mapping(m *session.Module) *profile.Mapping {
+func (p *writer) mapping(m *session.Module) int64 {
 	if m.ID == 0 {
-		return nil
+		return 0
 	}
-	if known := c.mappings[m.ID]; known != nil {
-		return known
-	}
-	file := m.Path
-	if file == "" {
-		file = m.Name
-	}
-	out := &profile.Mapping{
-		ID: uint64(len(c.profile.Mapping) + 1), File: file, BuildID: m.MVID,
-		HasFunctions: true, HasFilenames: true, HasLineNumbers: true, HasInlineFrames: true,
-	}
-	c.mappings[m.ID] = out
-	c.profile.Mapping = append(c.profile.Mapping, out)
-	return out
+	return p.mappings.Number(m.ID, func() []byte {
+		var out protobuf.Message
+		out.Int(mappingID, int64(len(p.mappings.Rows))+1)
+		out.Int(mappingFile, p.strings.Of(cmp.Or(m.Path, m.Name)))
+		out.Int(mappingBuildID, p.strings.Of(m.MVID))
+		for has := mappingHasFunctions; has <= mappingHasInlines; has++ {
+			out.Bool(protobuf.Field(has), true)
+		}
+		return out
+	})
 }

@@ -71,7 +71,7 @@ func TestTopEqualsFunctions(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := errors.Join(Write(f, s, analysis.Selection{}), f.Close()); err != nil {
+		if err := errors.Join(Write(f, s, analysis.Selection{}, Options{}), f.Close()); err != nil {
 			t.Fatal(err)
 		}
 		values, err := s.FunctionValues()
@@ -99,7 +99,7 @@ func TestProfile(t *testing.T) {
 		b := sessiontest.Random(seed)
 		s := open(t, b)
 		var first, second bytes.Buffer
-		if err := errors.Join(Write(&first, s, analysis.Selection{}), Write(&second, s, analysis.Selection{})); err != nil {
+		if err := errors.Join(Write(&first, s, analysis.Selection{}, Options{}), Write(&second, s, analysis.Selection{}, Options{})); err != nil {
 			t.Fatal(err)
 		}
 		if !bytes.Equal(first.Bytes(), second.Bytes()) {
@@ -143,17 +143,17 @@ func TestProfile(t *testing.T) {
 
 func TestFilterAndErrors(t *testing.T) {
 	s := open(t, sessiontest.Several())
-	p, err := Convert(s, analysis.Selection{Processes: []session.ProcessID{2}, From: 1e9, To: 2e9})
+	p, err := convert(t, s, analysis.Selection{Processes: []session.ProcessID{2}, From: 1e9, To: 2e9})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if len(p.Sample) != 1 || p.Sample[0].Value[0] != 40 || p.TimeNanos == 0 || p.DurationNanos != 1e9 {
 		t.Errorf("%v", p)
 	}
-	if _, err := Convert(s, analysis.Selection{Threads: []session.ThreadID{77}}); !errors.Is(err, analysis.ErrNoThread) {
+	if _, err := convert(t, s, analysis.Selection{Threads: []session.ThreadID{77}}); !errors.Is(err, analysis.ErrNoThread) {
 		t.Error(err)
 	}
-	if p, err := Convert(open(t, sessiontest.Empty()), analysis.Selection{}); err != nil || len(p.Sample) != 0 {
+	if p, err := convert(t, open(t, sessiontest.Empty()), analysis.Selection{}); err != nil || len(p.Sample) != 0 {
 		t.Error(p, err)
 	}
 }

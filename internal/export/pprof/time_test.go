@@ -31,7 +31,7 @@ func TestTopEqualsFunctionTimes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := errors.Join(Write(f, s, analysis.Selection{}), f.Close()); err != nil {
+		if err := errors.Join(Write(f, s, analysis.Selection{}, Options{}), f.Close()); err != nil {
 			t.Fatal(err)
 		}
 		values, err := s.FunctionTimes()
@@ -71,7 +71,7 @@ func TestTopEqualsFunctionTimes(t *testing.T) {
 
 // TestTimeProfile: the lines and labels of the one sample that is the end of Main, and the types of values.
 func TestTimeProfile(t *testing.T) {
-	p, err := Convert(open(t, sessiontest.Timed()), analysis.Selection{Threads: []session.ThreadID{1}})
+	p, err := convert(t, open(t, sessiontest.Timed()), analysis.Selection{Threads: []session.ThreadID{1}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,96 @@
+package sarif
+
+import (
+	"bytes"
+	"encoding/json"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/clrprof/clrprof/internal/analysis"
+	"github.com/clrprof/clrprof/internal/analysis/analysistest"
+	"github.com/clrprof/clrprof/internal/rules"
+	"github.com/clrprof/clrprof/internal/session/sessiontest"
+)
+
+// written writes a session twice and reads it back, without fields that the format does not have.
+func written(t *testing.T, b *sessiontest.Builder) log {
+	t.Helper()
+	s := analysistest.Open(t, b, filepath.Join(t.TempDir(), "s"))
+	var first, second bytes.Buffer
+	for _, out := range []*bytes.Buffer{&first, &second} {
+		if err := Write(out, s, analysis.Selection{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !bytes.Equal(first.Bytes(), second.Bytes()) {
+		t.Error("two writes differ")
+	}
+	var out log
+	if err := json.Unmarshal(first.Bytes(), &out); err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// TestWrite: all rules are described, and each finding is a result of one of them, at its file and line.
+func TestWrite(t *testing.T) {
+	out := written(t, sessiontest.Broken())
+	if out.Version != "2.1.0" || len(out.Runs) != 1 {
+		t.Fatalf("%+v", out)
+	}
+	run := out.Runs[0]
+	var ids, found []string
+	for _, r := range run.Tool.Driver.Rules {
+		ids = append(ids, r.ID)
+	}
+	if diff := cmp.Diff(rules.IDs(), ids); diff != "" {
+		t.Error(diff)
+	}
+	for _, r := range run.Results {
+		if ids[r.RuleIndex] != r.RuleID || !slices.Contains([]string{"warning", "note"}, r.Level) || r.Message.Text == "" {
+			t.Errorf("%+v", r)
+		}
+		at := r.Fingerprints["place/v1"]
+		if len(r.Locations) > 0 && r.Locations[0].Physical != nil {
+			at += " " + r.Locations[0].Physical.Artifact.URI
+		}
+		found = append(found, at)
+	}
+	if diff := cmp.Diff([]string{
+		"boxing Till.Receipt.Build(int):+4 file:///src/Till/Receipt.cs",
+		"boxing-keys Till.Program.Main():+3 file:///src/Till/Program.cs",
+		"equality-allocates Till.Item.GetHashCode():+2 file:///src/Till/Item.cs",
+		"exceptions Till.Program.Main():+4 file:///src/Till/Program.cs",
+		"gc-time ", "many-gen2-deaths ",
+		"mid-life Till.Program.Main():+5 file:///src/Till/Program.cs",
+		"string-concat Till.Receipt.Build(int):+2 file:///src/Till/Receipt.cs",
+		"just-above-loh Till.Program.Main():+5 file:///src/Till/Program.cs",
+	}, found); diff != "" {
+		t.Errorf("(-want +have)\n%s", diff)
+	}
+	if concat := run.Results[7]; concat.Properties != (properties{Objects: 5000, Bytes: 2_000_000}) || concat.Locations[0].Physical.Region.StartLine != 22 {
+		t.Errorf("%+v", concat)
+	}
+}
+
+// TestWriteNothing: a session without findings has an empty list of results, not none.
+func TestWriteNothing(t *testing.T) {
+	if out := written(t, sessiontest.Empty()); out.Runs[0].Results == nil || len(out.Runs[0].Results) != 0 {
+		t.Errorf("%+v", out.Runs[0].Results)
+	}
+}
+
+// TestURI: paths as compilers write them, on Linux and on Windows, and those of deterministic builds.
+func TestURI(t *testing.T) {
+	for path, want := range map[string]string{
+		"/src/a b/c#.cs": "file:///src/a%20b/c%23.cs", `C:\src\a.cs`: "file:///C:/src/a.cs", "/_/src/a.cs": "file:///_/src/a.cs",
+		"src/a.cs": "src/a.cs", "": "",
+	} {
+		if have := uri(path); have != want {
+			t.Errorf("%q: %q, want %q", path, have, want)
+		}
+	}
+}
