@@ -1,0 +1,196 @@
+package budget
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/clrprof/clrprof/internal/analysis"
+	"github.com/clrprof/clrprof/internal/session"
+	"github.com/clrprof/clrprof/internal/usercode"
+)
+
+// ErrNothing means that a session has nothing that a first budget could be made of.
+var ErrNothing = errors.New("there is nothing to limit: the session has no allocations, collections or calls")
+
+// Limits of a draft.
+const (
+	draftFunctions = 3    // of user code that allocates the most: a longer list is not read
+	draftShare     = 0.05 // of all bytes, that such a function has
+)
+
+// drafts are the limits of a first budget, with what is said above them.
+var drafts = []struct {
+	about string
+	limit Limit
+}{
+	{"All that the program allocates: the same work allocates the same, on every machine.", Limit{Name: "all bytes", Metric: "bytes"}},
+	{"", Limit{Name: "all objects", Metric: "allocations"}},
+	{"What your code allocates, or lets be allocated: without the runtime's start.", Limit{Name: "your code", Metric: "bytes", Mine: true}},
+	{"Objects that lived long and died all the same; caches and buffers that are too short-lived.",
+		Limit{Name: "died in generation 2", Metric: "gen2_bytes"}},
+	{"What is left at the end: leaks grow it.", Limit{Name: "alive at the end", Metric: "alive_bytes"}},
+	{"Collections depend a little on the machine's memory.", Limit{Name: "collections", Metric: "gcs"}},
+	{"Calls: the same work makes the same.", Limit{Name: "calls", Metric: "calls"}},
+}
+
+// Draft returns the text of a first budget: what a session has, and so much more, such as 0.1. Errors are ErrNothing, and
+// those of reading the session.
+func Draft(s *session.Session, headroom float64) (string, error) {
+	var out strings.Builder
+	fmt.Fprintf(&out, "# A first budget, made of %s: what that run had, and %s %% more.\n"+
+		"# Raise, lower and delete limits as you like: docs/budgets.md says what there is.\n",
+		strconv.Quote(filepath.Base(s.Path())), strconv.FormatFloat(headroom*100, 'f', -1, 64))
+	found := false
+	for _, d := range drafts {
+		written, err := draftLimit(&out, s, d.about, d.limit, headroom)
+		if err != nil {
+			return "", err
+		}
+		found = found || written
+	}
+	functions, err := largest(s)
+	if err != nil {
+		return "", err
+	}
+	about := "The functions of your code that allocate the most themselves."
+	for _, f := range functions {
+		written, err := draftLimit(&out, s, about, Limit{Metric: "bytes", Functions: []string{f}}, headroom)
+		if err != nil {
+			return "", err
+		}
+		if written {
+			found, about = true, ""
+		}
+	}
+	if !found {
+		return "", ErrNothing
+	}
+	out.WriteString("\n# Times and pauses depend on the machine: limits on them are for quiet ones, and generous.\n" +
+		"# [[limit]]\n# metric = \"longest_pause\"\n# max = \"200ms\"\n")
+	return out.String(), nil
+}
+
+// draftLimit writes a limit, unless the session does not hold its metric, or has none of it.
+func draftLimit(out *strings.Builder, s *session.Session, about string, l Limit, headroom float64) (bool, error) {
+	l.Max = "0"
+	if err := l.compile(); err != nil {
+		return false, fmt.Errorf("a draft of %s: %w", l.Title(), err)
+	}
+	value, _, err := l.measure(s)
+	if errors.Is(err, errAbsent) || err == nil && value <= 0 {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("limit %s: %w", l.Title(), err)
+	}
+	out.WriteString("\n")
+	if about != "" {
+		fmt.Fprintf(out, "# %s\n", about)
+	}
+	out.WriteString("[[limit]]\n")
+	if l.Name != "" {
+		fmt.Fprintf(out, "name = %s\n", quote(l.Name))
+	}
+	fmt.Fprintf(out, "metric = %s\n", quote(l.Metric))
+	for _, f := range l.Functions {
+		fmt.Fprintf(out, "functions = [%s]\n", quote(f))
+	}
+	if l.Mine {
+		out.WriteString("mine = true\n")
+	}
+	fmt.Fprintf(out, "max = %s # the run: %s\n", quote(l.metric.unit.text(value, headroom)), l.metric.unit.print(value))
+	return true, nil
+}
+
+// quote writes a text for TOML.
+func quote(s string) string {
+	var b strings.Builder
+	for _, r := range s {
+		switch {
+		case r == '"' || r == '\\':
+			b.WriteString(`\` + string(r))
+		case r < ' ' || r == 0x7F:
+			fmt.Fprintf(&b, `\u%04X`, r)
+		default:
+			b.WriteRune(r)
+		}
+	}
+	return `"` + b.String() + `"`
+}
+
+// text writes a value with headroom as a limit, rounded up to two digits and half of a third.
+func (u unit) text(value int64, headroom float64) string {
+	most := roundUp(float64(value) * (1 + headroom))
+	switch u {
+	case bytes:
+		for shift, name := range []string{"", "K", "M", "G"} {
+			scaled := float64(value) * (1 + headroom) / float64(int64(1)<<(10*shift))
+			if scaled < 100*1024 || name == "G" { // three digits at least, or rounding up would be much
+				return strconv.FormatInt(roundUp(scaled), 10) + name
+			}
+		}
+	case duration:
+		return time.Duration(most).String()
+	case count:
+	}
+	return strconv.FormatInt(max(most, value+1), 10) // one more of something is no regression
+}
+
+// roundUp rounds to two digits and half of a third, upwards.
+func roundUp(v float64) int64 {
+	if v < 100 {
+		return int64(math.Ceil(v))
+	}
+	step := math.Pow(10, math.Floor(math.Log10(v))-1) / 2
+	return int64(math.Ceil(v/step) * step)
+}
+
+// largest returns the functions of user code that allocate the most themselves, as patterns that mean each of them alone.
+func largest(s *session.Session) ([]string, error) {
+	src, err := analysis.Open(s, analysis.Selection{})
+	if err != nil {
+		return nil, err
+	}
+	values, err := src.Functions()
+	if err != nil {
+		return nil, err
+	}
+	total, err := src.Total()
+	if err != nil {
+		return nil, err
+	}
+	user := map[session.ModuleID]bool{}
+	modules, err := s.Modules()
+	for _, m := range modules {
+		user[m.ID] = usercode.Origin(m.Origin).IsUser()
+	}
+	if err != nil {
+		return nil, err
+	}
+	functions, err := s.Functions()
+	byID := map[session.FunctionID]*session.Function{}
+	for i := range functions {
+		byID[functions[i].ID] = &functions[i]
+	}
+	slices.SortFunc(values, func(a, b session.FunctionValue) int {
+		return cmp.Or(cmp.Compare(b.Exclusive.Bytes, a.Exclusive.Bytes), cmp.Compare(a.Function, b.Function))
+	})
+	var out []string
+	for _, v := range values {
+		f := byID[v.Function]
+		if len(out) == draftFunctions || float64(v.Exclusive.Bytes) < draftShare*float64(total.Bytes) {
+			break
+		}
+		if f != nil && user[f.Module] && !strings.ContainsAny(f.DisplayName(), "*!") && !slices.Contains(out, f.DisplayName()) {
+			out = append(out, f.DisplayName())
+		}
+	}
+	return out, err
+}
