@@ -1,0 +1,312 @@
+package web_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/clrprof/clrprof/internal/analysis"
+	"github.com/clrprof/clrprof/internal/quantity"
+	"github.com/clrprof/clrprof/internal/report"
+	"github.com/clrprof/clrprof/internal/session/sessiontest"
+)
+
+// row is a row of a sheet, as the page reads it.
+type row struct {
+	Kind   string
+	Level  int
+	Hidden int
+	Values []any
+	Texts  []string
+	Link   *report.Link
+}
+
+type sheet struct {
+	Columns []report.SheetColumn
+	Total   int
+	Rows    []row
+	Command string
+}
+
+// records are the rows by key, without those that stand for others and without columns that only text has.
+func (s *sheet) records(keys []string) []map[string]any {
+	out := []map[string]any{}
+	for _, r := range s.Rows {
+		if r.Hidden > 0 {
+			continue
+		}
+		record := map[string]any{}
+		for i, c := range s.Columns {
+			for _, k := range keys {
+				if k == c.Key {
+					record[k] = r.Values[i]
+				}
+			}
+		}
+		out = append(out, record)
+	}
+	return out
+}
+
+// arguments are those of views that need one.
+var viewArguments = map[string]string{"shop callers": "Insert", "aging diff-gcs": "1 2", "timed callers": "Work", "aging callers": "Main"}
+
+// TestAgree: the page gets, for every view, the numbers of report --json, whole or selected, in pages.
+func TestAgree(t *testing.T) {
+	for name, b := range map[string]*sessiontest.Builder{"shop": sessiontest.Shop(), "several": sessiontest.Several(), "kitchen": sessiontest.Kitchen(),
+		"aging": sessiontest.Aging(), "heap": sessiontest.Heap(), "timed": sessiontest.Timed()} {
+		t.Run(name, func(t *testing.T) {
+			s, compared := serve(t, b), 0
+			for _, chosen := range []string{"", "module=" + url.QueryEscape("!Shop*"), "process=%231", "focus=*Main*"} {
+				for _, view := range report.Views() {
+					if s.agrees(view, viewArguments[name+" "+view.Name], chosen) {
+						compared++
+					}
+				}
+			}
+			if compared < 10 {
+				t.Errorf("only %d views were compared", compared)
+			}
+		})
+	}
+}
+
+// selected opens the session as the command line would.
+func (s *served) selected(query url.Values) (*analysis.Source, error) {
+	terms := analysis.Terms{Modules: query["module"], Processes: query["process"], Focus: query["focus"]}
+	selection, err := terms.Select(s.session)
+	if err != nil {
+		return nil, err
+	}
+	return analysis.Open(s.session, selection)
+}
+
+// agrees compares a view, and reports whether there was anything to compare.
+func (s *served) agrees(view report.View, argument, chosen string) bool {
+	s.t.Helper()
+	selection, err := url.ParseQuery(chosen)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	query := url.Values{"view": {view.Name}, "limit": {"100000"}, "top": {"100000"}, "depth": {"100000"}}
+	for k, v := range selection {
+		query[k] = v
+	}
+	if argument != "" {
+		query.Set("argument", argument)
+	}
+	path := "/api/view?" + query.Encode()
+	src, err := s.selected(selection)
+	var table *report.Table
+	if err == nil {
+		table, err = view.Build(src, report.Options{Argument: argument, Top: 100000, Depth: 100000})
+	}
+	if err != nil { // both refuse
+		if got, body := s.ask(http.MethodGet, path, nil); got.StatusCode != http.StatusBadRequest {
+			s.t.Errorf("%s: %s %s, but report says: %v", path, got.Status, body, err)
+		}
+		return false
+	}
+	var b bytes.Buffer
+	if err := table.Write(&b, report.FormatJSON, report.TextOptions{}); err != nil {
+		s.t.Fatal(err)
+	}
+	want := []map[string]any{}
+	if err := json.Unmarshal(b.Bytes(), &want); err != nil {
+		s.t.Fatal(err)
+	}
+	var got sheet
+	s.get(path, &got)
+	if records := got.records(table.Keys()); !reflect.DeepEqual(records, want) {
+		s.t.Errorf("%s:\n%v\nwant\n%v", path, records, want)
+	}
+	s.pages(query, got)
+	return len(want) > 0
+}
+
+// pages reads a flat view three rows at a time.
+func (s *served) pages(query url.Values, whole sheet) {
+	s.t.Helper()
+	if len(whole.Rows) > 30 {
+		return
+	}
+	var rows []row
+	query.Set("limit", "3")
+	for len(rows) < whole.Total {
+		query.Set("offset", fmt.Sprint(len(rows)))
+		var part sheet
+		s.get("/api/view?"+query.Encode(), &part)
+		if len(part.Rows) == 0 {
+			break
+		}
+		rows = append(rows, part.Rows...)
+	}
+	if len(rows) != len(whole.Rows) || len(rows) > 0 && !reflect.DeepEqual(rows, whole.Rows) {
+		s.t.Errorf("%v in pages: %d rows that differ from %d", query, len(rows), len(whole.Rows))
+	}
+}
+
+// TestTree: the call tree, opened level by level, has the rows of the call tree.
+func TestTree(t *testing.T) {
+	s := serve(t, sessiontest.Shop())
+	src, err := s.selected(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	view, err := report.FindView("calltree")
+	if err != nil {
+		t.Fatal(err)
+	}
+	table, err := view.Build(src, report.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	type opened struct {
+		sheet
+		Rows []struct {
+			row
+			Process, Path int64
+		}
+	}
+	var got []string
+	var open func(query string, level int)
+	open = func(query string, level int) {
+		var below opened
+		s.get("/api/tree?"+query, &below)
+		for _, r := range below.Rows {
+			got = append(got, fmt.Sprint(level, r.Values[0], r.Values[7:]))
+			open(fmt.Sprintf("of_process=%d&of_path=%d", r.Process, r.Path), level+1)
+		}
+	}
+	open("", 0)
+	var want []string
+	whole := table.Sheet(table.Find(""), 0, 0)
+	b, err := json.Marshal(whole)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var rows sheet
+	if err := json.Unmarshal(b, &rows); err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range rows.Rows {
+		want = append(want, fmt.Sprint(r.Level, r.Values[0], r.Values[7:]))
+	}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("opened:\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+// TestFind: rows are searched by names, whatever their case, and sorted either way.
+func TestFind(t *testing.T) {
+	s := serve(t, sessiontest.Shop())
+	var got sheet
+	s.get("/api/view?view=functions&find=INSERT", &got)
+	if len(got.Rows) != 1 || !strings.Contains(got.Rows[0].Texts[0], "Insert") {
+		t.Errorf("found %v", got.Rows)
+	}
+	var down, up sheet
+	s.get("/api/view?view=functions&sort=exclusive_bytes", &down)
+	s.get("/api/view?view=functions&sort=exclusive_bytes&reverse=1", &up)
+	for i := range down.Rows {
+		if !reflect.DeepEqual(down.Rows[i], up.Rows[len(up.Rows)-1-i]) {
+			t.Fatalf("row %d is not the same from the other end", i)
+		}
+	}
+	if want := s.session.Path() + " functions --sort exclusive_bytes"; !strings.HasSuffix(down.Command, want) {
+		t.Errorf("command %s, want …%s", down.Command, want)
+	}
+}
+
+// TestTimeline: what was allocated in the slices adds up to all of it.
+func TestTimeline(t *testing.T) {
+	for name, b := range map[string]*sessiontest.Builder{"aging": sessiontest.Aging(), "random": sessiontest.Random(7)} {
+		t.Run(name, func(t *testing.T) {
+			s := serve(t, b)
+			src, err := s.selected(nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			total, err := src.Total()
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got struct {
+				Slices []struct{ Allocations, Bytes int64 }
+			}
+			s.get("/api/timeline", &got)
+			for _, x := range got.Slices {
+
+				total.Bytes, total.Allocations = total.Bytes-quantity.Bytes(x.Bytes), total.Allocations-quantity.Count(x.Allocations)
+			}
+			if !total.IsZero() {
+				t.Errorf("the slices lack %v", total)
+			}
+		})
+	}
+}
+
+// TestSQL: queries read, within limits.
+func TestSQL(t *testing.T) {
+	s := serve(t, sessiontest.Shop())
+	ask := func(query string) (int, string) {
+		t.Helper()
+		b, err := json.Marshal(map[string]string{"query": query})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := s.client.Post(s.at+"/api/sql", "application/json", bytes.NewReader(b))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer got.Body.Close()
+		var out bytes.Buffer
+		if _, err := out.ReadFrom(got.Body); err != nil {
+			t.Fatal(err)
+		}
+		return got.StatusCode, out.String()
+	}
+	if code, body := ask("select sum(exclusive_bytes) as bytes from functions"); code != http.StatusOK || !strings.Contains(body, "[[391656]]") {
+		t.Errorf("%d %s", code, body)
+	}
+	for _, query := range []string{"delete from function", "attach 'x' as y", "pragma journal_mode=wal", "select load_extension('x')", "select 1; select 2", "", "selec"} {
+		if code, body := ask(query); code != http.StatusBadRequest {
+			t.Errorf("%s: %d %s", query, code, body)
+		}
+	}
+	code, body := ask("with recursive n(i) as (select 1 union all select i+1 from n) select i from n")
+	var cut struct {
+		Cut  bool
+		Rows [][]any
+	}
+	if err := json.Unmarshal([]byte(body), &cut); err != nil || code != http.StatusOK || !cut.Cut || len(cut.Rows) != 10_000 {
+		t.Errorf("endless rows: %d, %d rows, cut %t", code, len(cut.Rows), cut.Cut)
+	}
+	var schema map[string][]struct{ Name string }
+	s.get("/api/schema", &schema)
+	if len(schema["functions"]) == 0 || len(schema["node"]) == 0 {
+		t.Errorf("the schema lacks tables: %d", len(schema))
+	}
+}
+
+// TestSource: only files that the session names are read.
+func TestSource(t *testing.T) {
+	s := serve(t, sessiontest.Shop())
+	if got, body := s.ask(http.MethodGet, "/api/source?path="+url.QueryEscape("/etc/passwd"), nil); got.StatusCode != http.StatusBadRequest {
+		t.Errorf("a file that is not of the session: %s %s", got.Status, body)
+	}
+	files, err := s.session.SourceFiles()
+	if err != nil || len(files) == 0 {
+		t.Fatal(files, err)
+	}
+	var got struct{ Sheet sheet }
+	s.get("/api/source?path="+url.QueryEscape(files[0].Path), &got)
+	if len(got.Sheet.Rows) == 0 {
+		t.Error("no lines of the first file")
+	}
+}

@@ -1,0 +1,186 @@
+package web
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/clrprof/clrprof/internal/analysis"
+	q "github.com/clrprof/clrprof/internal/quantity"
+	"github.com/clrprof/clrprof/internal/report"
+	"github.com/clrprof/clrprof/internal/session"
+)
+
+// badRequest is an error that the address of the page caused.
+type badRequest struct{ err error }
+
+func (e badRequest) Error() string { return e.err.Error() }
+func (e badRequest) Unwrap() error { return e.err }
+
+func bad(format string, args ...any) error { return badRequest{fmt.Errorf(format, args...)} }
+
+// writeError tells an error as JSON: what was asked for is wrong, or the session cannot be read.
+func writeError(w http.ResponseWriter, err error) {
+	code := http.StatusBadRequest
+	if errors.Is(err, session.ErrCorrupt) || errors.Is(err, context.Canceled) {
+		code = http.StatusInternalServerError
+	}
+	w.Header().Set("Content-Type", "application/json; charset=utf-8")
+	w.WriteHeader(code)
+	_ = json.NewEncoder(w).Encode(map[string]string{"error": report.Printable(err.Error())}) // who went away needs no answer
+}
+
+func writeJSON(w http.ResponseWriter, value any) error {
+	w.Header().Set("Content-Type", "application/json; charset=utf-8")
+	e := json.NewEncoder(w)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(value); err != nil {
+		return fmt.Errorf("writing an answer: %w", err)
+	}
+	return nil
+}
+
+// selectionFlags are the parameters that say which part of a session is shown, as the flags of the command line are named.
+var selectionFlags = []string{"time", "gc", "process", "thread", "module", "namespace", "function", "type", "focus", "hide"}
+
+// terms reads the selection of a request.
+func terms(v url.Values) (analysis.Terms, error) {
+	t := analysis.Terms{Processes: v["process"], Threads: v["thread"], Modules: v["module"], Namespaces: v["namespace"],
+		Functions: v["function"], Types: v["type"], Focus: v["focus"], Hide: v["hide"]}
+	if span := v.Get("time"); span != "" {
+		from, to, ok := analysis.ParseTimes(span)
+		if !ok || from < 0 || to < 0 {
+			return t, bad("time %q is not a span of time: want A..B, such as 1.5s..2m", span)
+		}
+		t.From, t.To = q.Nanoseconds(from), q.Nanoseconds(to)
+	}
+	if span := v.Get("gc"); span != "" {
+		var ok bool
+		if t.GCs, ok = analysis.ParseGCs(span); !ok {
+			return t, bad("gc %q is not a span of collections: want A..B, such as 3..7", span)
+		}
+	}
+	return t, nil
+}
+
+// selectionKey is the part of a request that says which part of the session is shown.
+func selectionKey(v url.Values) url.Values {
+	out := url.Values{}
+	for _, flag := range selectionFlags {
+		if list := slices.DeleteFunc(slices.Clone(v[flag]), func(s string) bool { return s == "" }); len(list) > 0 {
+			out[flag] = list
+		}
+	}
+	return out
+}
+
+// reader is what is kept of a selection.
+type reader struct {
+	key    string
+	source *analysis.Source
+	views  *report.Reader
+}
+
+// reader returns the reader of a request's selection. The server must be locked.
+func (s *Server) reader(r *http.Request) (*reader, error) {
+	selection := selectionKey(r.URL.Query())
+	key := selection.Encode()
+	for i, kept := range s.readers {
+		if kept.key == key {
+			s.readers = append(slices.Delete(s.readers, i, i+1), kept)
+			return kept, nil
+		}
+	}
+	of := s.sessions[0]
+	t, err := terms(selection)
+	if err != nil {
+		return nil, err
+	}
+	chosen, err := t.Select(of)
+	if err != nil {
+		return nil, known(err)
+	}
+	out := &reader{key: key}
+	if out.source, err = analysis.Open(of, chosen); err != nil {
+		return nil, err
+	}
+	if out.views, err = report.NewReader(out.source, false); err != nil {
+		return nil, err
+	}
+	if s.readers = append(s.readers, out); len(s.readers) > maxReaders {
+		s.readers = slices.Delete(s.readers, 0, 1)
+	}
+	return out, nil
+}
+
+// known makes an error of a term say what there is.
+func known(err error) error {
+	var term *analysis.TermError
+	if errors.As(err, &term) {
+		if term.Ambiguous {
+			return &report.UnknownError{What: term.What, Name: term.Text, Candidates: term.Names, Ambiguous: true}
+		}
+		return report.Unknown(term.What, term.Text, term.Names)
+	}
+	return err
+}
+
+// keptTable is a table that the page is looking at.
+type keptTable struct {
+	key   string
+	table *report.Table
+}
+
+// keep returns the table with a key, or builds it. The server must be locked.
+func (s *Server) keep(key string, build func() (*report.Table, error)) (*report.Table, error) {
+	for i, kept := range s.tables {
+		if kept.key == key {
+			s.tables = append(slices.Delete(s.tables, i, i+1), kept)
+			return kept.table, nil
+		}
+	}
+	t, err := build()
+	if err != nil {
+		return nil, err
+	}
+	if s.tables = append(s.tables, &keptTable{key, t}); len(s.tables) > maxTables {
+		s.tables = slices.Delete(s.tables, 0, 1)
+	}
+	return t, nil
+}
+
+// command is what to type for what a request shows.
+func (s *Server) command(r *http.Request, words ...string) string {
+	out := []string{"clrprof", "report", report.ShellQuote(s.sessions[0].Path())}
+	for _, w := range words {
+		if w != "" {
+			out = append(out, report.ShellQuote(w))
+		}
+	}
+	selection := selectionKey(r.URL.Query())
+	for _, flag := range selectionFlags {
+		for _, value := range selection[flag] {
+			out = append(out, "--"+flag, report.ShellQuote(value))
+		}
+	}
+	return strings.Join(out, " ")
+}
+
+// number reads a parameter that is a whole number from 0 on; without it, it is the default.
+func number(v url.Values, name string, otherwise int) (int, error) {
+	text := v.Get(name)
+	if text == "" {
+		return otherwise, nil
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 0 {
+		return 0, bad("%s %q is not a whole number", name, text)
+	}
+	return n, nil
+}

@@ -1,0 +1,131 @@
+package web
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/clrprof/clrprof/internal/analysis"
+	"github.com/clrprof/clrprof/internal/report"
+	"github.com/clrprof/clrprof/internal/session"
+)
+
+// compared is a comparison with the older session.
+type compared struct {
+	View    string     `json:"view"`
+	Column  string     `json:"column"`
+	Note    string     `json:"note"`
+	Total   int        `json:"total"`
+	Columns []string   `json:"columns"`
+	Rows    [][]any    `json:"rows"`
+	Texts   [][]string `json:"texts"`
+	Command string     `json:"command"`
+}
+
+// compare answers with the rows that differ between the older session and the one that is shown.
+func (s *Server) compare(w http.ResponseWriter, r *http.Request) error {
+	if len(s.sessions) < 2 {
+		return bad("there is nothing to compare with: clrprof view SESSION OLDER")
+	}
+	v := r.URL.Query()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var sources [2]*analysis.Source
+	for i, of := range []*session.Session{s.sessions[1], s.sessions[0]} {
+		t, err := terms(selectionKey(v))
+		if err != nil {
+			return err
+		}
+		t.MayMiss = true // what is new or gone matches in one of them
+		chosen, err := t.Select(of)
+		if err != nil {
+			return known(err)
+		}
+		if sources[i], err = analysis.Open(of, chosen); err != nil {
+			return err
+		}
+	}
+	view := v.Get("of")
+	if view == "" {
+		view = analysis.ComparedViews()[0]
+	}
+	c, err := analysis.Compare(sources[0], sources[1], view, v.Get("column"))
+	if err != nil {
+		return known(err)
+	}
+	older, newer := s.sessions[1].Path(), s.sessions[0].Path()
+	records := report.Differences(c)
+	out := compared{View: c.View, Column: c.Column, Note: report.DifferenceNote(c, older, newer), Total: len(records.Rows), Columns: records.Columns,
+		Rows: [][]any{}, Texts: [][]string{}, Command: "clrprof diff " + report.ShellQuote(older) + " " + report.ShellQuote(newer) + " " + c.View + " --column " + c.Column}
+	for _, row := range records.Rows[:min(len(records.Rows), mostRows)] {
+		out.Rows, out.Texts = append(out.Rows, row), append(out.Texts, records.Texts(row))
+	}
+	return writeJSON(w, out)
+}
+
+// mostSource bounds a source file that is shown.
+const mostSource = 8 << 20
+
+// sourced is a source file with what its lines did.
+type sourced struct {
+	Path  string        `json:"path"`
+	Lines []string      `json:"lines"`
+	Sheet *report.Sheet `json:"sheet"` // rows of the view lines, in the order of lines
+}
+
+// source answers with a source file of the session, if it is on this machine: no other file.
+func (s *Server) source(w http.ResponseWriter, r *http.Request) error {
+	path := r.URL.Query().Get("path")
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	files, err := s.sessions[0].SourceFiles()
+	if err != nil {
+		return err
+	}
+	if !slices.ContainsFunc(files, func(f session.SourceFile) bool { return f.Path == path }) {
+		return bad("no source file of the session is %q", path)
+	}
+	of, err := s.reader(r)
+	if err != nil {
+		return err
+	}
+	view, err := report.FindView("lines")
+	if err != nil {
+		return err
+	}
+	table, err := of.views.Build(view, report.Options{})
+	if err != nil {
+		return err
+	}
+	all := table.Sheet(table.Find(""), 0, 0)
+	at := slices.IndexFunc(all.Columns, func(c report.SheetColumn) bool { return c.Key == "source_file" })
+	all.Rows = slices.DeleteFunc(all.Rows, func(row report.SheetRow) bool {
+		return len(row.Values) <= at || row.Kind != "line" || !isText(row.Values[at], path)
+	})
+	out := sourced{Path: path, Sheet: all, Lines: []string{}}
+	info, err := os.Stat(path)
+	if err == nil && (info.Size() > mostSource || !info.Mode().IsRegular()) {
+		err = fmt.Errorf("it is no text of at most %d bytes", mostSource)
+	}
+	var b []byte
+	if err == nil {
+		b, err = os.ReadFile(path)
+	}
+	if err != nil {
+		all.Notes = append(all.Notes, fmt.Sprintf("The source is not here: %v.", err))
+		return writeJSON(w, out)
+	}
+	for line := range strings.Lines(string(b)) {
+		out.Lines = append(out.Lines, report.Printable(strings.ReplaceAll(strings.TrimRight(line, "\r\n"), "\t", "    ")))
+	}
+	return writeJSON(w, out)
+}
+
+// isText reports whether a value of a sheet is a text.
+func isText(value json.RawMessage, text string) bool {
+	var got string
+	return json.Unmarshal(value, &got) == nil && got == text
+}

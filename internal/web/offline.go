@@ -1,0 +1,298 @@
+package web
+
+import (
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/clrprof/clrprof/internal/analysis"
+	"github.com/clrprof/clrprof/internal/report"
+	"github.com/clrprof/clrprof/internal/session"
+)
+
+// Limits of a page in a file. A browser opens tens of megabytes; more is for clrprof view.
+const (
+	offlineFrames  = 50_000 // of each flame graph
+	offlineRows    = 2_000  // of each table
+	offlineMetrics = 4      // that there is a flame graph of
+	maxOffline     = 50 << 20
+)
+
+// ErrTooLarge means that a page would be larger than browsers like.
+var ErrTooLarge = fmt.Errorf("the file would be larger than %d MB: a greater --min-share leaves more of the call tree out", maxOffline>>20)
+
+// offline collects answers to requests of the page.
+type offline struct {
+	server   *Server
+	minShare float64 // percent
+	answers  map[string]json.RawMessage
+	binaries map[string]string // base64
+	size     int
+}
+
+// Write writes the page as one file with its data inside: a part of a session, without what has less than minShare percent of the
+// call tree.
+func Write(w io.Writer, s *session.Session, sel analysis.Selection, minShare float64) error {
+	server, err := New("127.0.0.1:80", s)
+	if err != nil {
+		return err
+	}
+	src, err := analysis.Open(s, sel)
+	if err != nil {
+		return err
+	}
+	views, err := report.NewReader(src, false)
+	if err != nil {
+		return err
+	}
+	server.readers = []*reader{{key: "", source: src, views: views}} // the selection is the whole that the page knows
+	o := &offline{server: server, minShare: minShare, answers: map[string]json.RawMessage{}, binaries: map[string]string{}}
+	if err := o.collect(views); err != nil {
+		return err
+	}
+	return o.write(w)
+}
+
+func (o *offline) collect(views *report.Reader) error {
+	for _, path := range []string{"session", "timeline"} {
+		if _, err := o.ask(path, nil); err != nil {
+			return err
+		}
+	}
+	for _, all := range []string{"", "1"} {
+		if _, err := o.ask("summary", map[string]string{"all": all}); err != nil {
+			return err
+		}
+	}
+	metrics, err := views.FlameMetrics()
+	if err != nil {
+		return err
+	}
+	for i, m := range metrics[:min(len(metrics), offlineMetrics)] {
+		for _, up := range []string{"", "1"} {
+			query := map[string]string{"metric": m.Key, "up": up}
+			if i == 0 {
+				query["metric"] = ""
+			}
+			if err := o.flame(query, m.Key); err != nil {
+				return err
+			}
+		}
+	}
+	for _, v := range report.Views() {
+		if err := o.view(v); err != nil {
+			return err
+		}
+	}
+	return o.tree()
+}
+
+// key names a request as the page does: parameters that are not empty, in the order of their names.
+func key(path string, query map[string]string) string {
+	var pairs []string
+	for k, v := range query {
+		if v != "" {
+			pairs = append(pairs, k+"="+v)
+		}
+	}
+	slices.Sort(pairs)
+	return path + "?" + strings.Join(pairs, "&")
+}
+
+// answered is a response that is kept.
+type answered struct {
+	bytes.Buffer
+	header http.Header
+	code   int
+}
+
+// Header returns the header of the answer.
+func (a *answered) Header() http.Header { return a.header }
+
+// WriteHeader keeps the status of the answer.
+func (a *answered) WriteHeader(code int) { a.code = code }
+
+// request sends a request to the server's own answers.
+func (o *offline) request(path string, query map[string]string) *answered {
+	v := url.Values{}
+	for k, value := range query {
+		if value != "" {
+			v.Set(k, value)
+		}
+	}
+	a := &answered{header: http.Header{}, code: http.StatusOK}
+	o.server.mux.ServeHTTP(a, &http.Request{Method: http.MethodGet, URL: &url.URL{Path: "/api/" + path, RawQuery: v.Encode()}, Header: http.Header{}, Body: http.NoBody})
+	o.size += a.Len()
+	return a
+}
+
+// ask keeps an answer, also one that says why there is none.
+func (o *offline) ask(path string, query map[string]string) ([]byte, error) {
+	return o.askFor(path, query, query)
+}
+
+func (o *offline) askFor(path string, asked, query map[string]string) ([]byte, error) {
+	a := o.request(path, query)
+	if o.size > 10*maxOffline { // it compresses to about a tenth
+		return nil, ErrTooLarge
+	}
+	o.answers[key(path, asked)] = json.RawMessage(bytes.TrimSpace(a.Bytes()))
+	if a.code != http.StatusOK {
+		return nil, nil
+	}
+	return a.Bytes(), nil
+}
+
+func (o *offline) flame(query map[string]string, metric string) error {
+	a := o.request("flame", map[string]string{"metric": metric, "up": query["up"], "most": fmt.Sprint(offlineFrames)})
+	if a.code != http.StatusOK {
+		o.answers[key("flame", query)] = json.RawMessage(bytes.TrimSpace(a.Bytes()))
+		return nil
+	}
+	o.binaries[key("flame", query)] = base64.StdEncoding.EncodeToString(a.Bytes())
+	return nil
+}
+
+// part is what is read of an answer.
+type part struct {
+	Order   string
+	Columns []report.SheetColumn
+	Rows    []struct {
+		Process, Path int64
+		Hidden        int
+		Values        []any
+		Link          *report.Link
+	}
+}
+
+// share is the position of the column that says how much of the whole a row is, -1: none.
+func (p *part) share() int {
+	return slices.IndexFunc(p.Columns, func(c report.SheetColumn) bool { return c.Key == p.Order+"_percent" })
+}
+
+// view keeps a view, and those that its rows lead to.
+func (o *offline) view(v report.View) error {
+	if v.Argument == "FUNCTION" || v.Argument == "A B" {
+		return nil
+	}
+	groups := []string{""}
+	if v.Grouped {
+		groups = []string{"", "site", "function", "line"}
+	}
+	for _, by := range groups {
+		asked := map[string]string{"view": v.Name, "by": by}
+		b, err := o.askFor("view", asked, map[string]string{"view": v.Name, "by": by, "limit": fmt.Sprint(offlineRows)})
+		if err != nil || b == nil || by != "" || v.Name != "functions" && v.Name != "types" {
+			if err != nil {
+				return err
+			}
+			continue
+		}
+		var shown part
+		if err := json.Unmarshal(b, &shown); err != nil {
+			return fmt.Errorf("reading a view: %w", err)
+		}
+		for _, r := range shown.Rows {
+			if share := shown.share(); r.Link == nil || share < 0 || !o.isShare(r.Values[share]) {
+				continue
+			}
+			query := map[string]string{"view": r.Link.View, "argument": r.Link.Argument}
+			if _, err := o.askFor("view", query, map[string]string{"view": r.Link.View, "argument": r.Link.Argument, "limit": fmt.Sprint(offlineRows)}); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (o *offline) isShare(percent any) bool {
+	n, ok := percent.(float64)
+	return ok && n >= o.minShare
+}
+
+// tree keeps the call tree, level by level.
+func (o *offline) tree() error {
+	if _, err := o.ask("tree", map[string]string{"hot": "1"}); err != nil {
+		return err
+	}
+	next := []map[string]string{{}}
+	for len(next) > 0 {
+		query := next[0]
+		next = next[1:]
+		b, err := o.ask("tree", query)
+		if err != nil || b == nil {
+			return err
+		}
+		var shown part
+		if err := json.Unmarshal(b, &shown); err != nil {
+			return fmt.Errorf("reading the call tree: %w", err)
+		}
+		for _, r := range shown.Rows {
+			if share := shown.share(); share >= 0 && o.isShare(r.Values[share]) {
+				next = append(next, map[string]string{"of_process": fmt.Sprint(r.Process), "of_path": fmt.Sprint(r.Path)})
+			}
+		}
+	}
+	return nil
+}
+
+// write writes the file.
+func (o *offline) write(w io.Writer) error {
+	data, err := json.Marshal(map[string]any{"answers": o.answers, "binaries": o.binaries})
+	if err != nil {
+		return fmt.Errorf("writing a page: %w", err)
+	}
+	var packed bytes.Buffer
+	z := gzip.NewWriter(&packed)
+	if _, err := z.Write(data); err != nil {
+		return fmt.Errorf("compressing a page: %w", err)
+	}
+	if err := z.Close(); err != nil {
+		return fmt.Errorf("compressing a page: %w", err)
+	}
+	if packed.Len() > maxOffline {
+		return ErrTooLarge
+	}
+	script, err := dist.ReadFile("dist/app.js")
+	if err != nil {
+		return fmt.Errorf("reading the page: %w", err)
+	}
+	style, err := dist.ReadFile("dist/app.css")
+	if err != nil {
+		return fmt.Errorf("reading the page: %w", err)
+	}
+	hash := func(b []byte) string {
+		sum := sha256.Sum256(b)
+		return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
+	}
+	_, err = fmt.Fprintf(w, `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; script-src %s; style-src %s; img-src data:; base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; trusted-types 'none'">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<meta name="referrer" content="no-referrer">
+<title>clrprof</title>
+<link rel="icon" href="data:,">
+<style>%s</style>
+</head>
+<body><div id="app"><noscript>This page needs JavaScript.</noscript></div>
+<script type="application/octet-stream" id="data">%s</script>
+<script>%s</script>
+</body>
+</html>
+`, hash(script), hash(style), style, base64.StdEncoding.EncodeToString(packed.Bytes()), script)
+	if err != nil {
+		return fmt.Errorf("writing a page: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,109 @@
+package web
+
+import (
+	"context"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/clrprof/clrprof/internal/report"
+	"github.com/clrprof/clrprof/internal/session"
+)
+
+// Limits of a query: who waits longer, or reads more rows, uses clrprof sql.
+const (
+	queryTime  = 10 * time.Second
+	queryRows  = 10_000
+	queryBytes = 1 << 20 // of the request
+)
+
+// queried is the result of a query.
+type queried struct {
+	Columns []string `json:"columns"`
+	Rows    [][]any  `json:"rows"`
+	Cut     bool     `json:"cut"` // there are more rows
+	Command string   `json:"command"`
+}
+
+var errEnough = errors.New("enough rows")
+
+// sql runs a query on a connection of its own, so that other requests need not wait for it.
+func (s *Server) sql(w http.ResponseWriter, r *http.Request) error {
+	var asked struct {
+		Query string `json:"query"`
+	}
+	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, queryBytes)).Decode(&asked); err != nil {
+		return bad("reading the query: %v", err)
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), queryTime)
+	defer cancel()
+	path := s.sessions[0].Path()
+	out := queried{Rows: [][]any{}, Command: "clrprof sql " + report.ShellQuote(path) + " " + report.ShellQuote(asked.Query)}
+	var err error
+	if out.Columns, out.Rows, err = query(ctx, path, asked.Query); errors.Is(err, errEnough) {
+		out.Cut, err = true, nil
+	}
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return bad("the query was stopped after %s: clrprof sql has no limit", queryTime)
+	}
+	if err != nil {
+		return err
+	}
+	return writeJSON(w, out)
+}
+
+// query returns columns and rows; the error wraps errEnough where there are more.
+func query(ctx context.Context, path, text string) ([]string, [][]any, error) {
+	of, err := session.Open(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer of.Close()
+	of.Until(ctx)
+	columns, rows := []string{}, [][]any{}
+	err = of.Query(text, func(names []string) error {
+		columns = names
+		return nil
+	}, func(row []any) error {
+		if len(rows) == queryRows {
+			return errEnough
+		}
+		for i, v := range row {
+			switch v := v.(type) {
+			case []byte:
+				row[i] = hex.EncodeToString(v)
+			case int64:
+				if v > 1<<53 || v < -1<<53 { // more than a number of JavaScript holds
+					row[i] = fmt.Sprint(v)
+				}
+			}
+		}
+		rows = append(rows, row)
+		return nil
+	})
+	return columns, rows, err
+}
+
+// schema answers with the tables and their columns.
+func (s *Server) schema(w http.ResponseWriter, r *http.Request) error {
+	path := s.sessions[0].Path()
+	_, tables, err := query(r.Context(), path, `SELECT m.name, c.name, c.type FROM (SELECT name FROM pragma_table_list WHERE schema IN ('main', 'temp') AND name NOT LIKE 'sqlite%'
+		UNION SELECT name FROM chunk) m
+		JOIN pragma_table_info(m.name) c ORDER BY 1, c.cid`)
+	if err != nil {
+		return err
+	}
+	type column struct {
+		Name string `json:"name"`
+		Type string `json:"type"`
+	}
+	out := map[string][]column{}
+	for _, row := range tables {
+		table := fmt.Sprint(row[0])
+		out[table] = append(out[table], column{fmt.Sprint(row[1]), fmt.Sprint(row[2])})
+	}
+	return writeJSON(w, out)
+}

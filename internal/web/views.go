@@ -1,0 +1,284 @@
+package web
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/clrprof/clrprof/internal/analysis"
+	"github.com/clrprof/clrprof/internal/report"
+	"github.com/clrprof/clrprof/internal/session"
+)
+
+// pageRows is how many rows an answer has unless more are asked for, mostRows how many it can have.
+const (
+	pageRows = 200
+	mostRows = 20_000
+)
+
+// described is what the page must know before it asks for anything.
+type described struct {
+	Path      string               `json:"path"`
+	Older     string               `json:"older,omitempty"` // the session that it is compared with
+	State     string               `json:"state"`
+	HasMemory bool                 `json:"has_memory"`
+	HasTime   bool                 `json:"has_time"`
+	HasEnds   bool                 `json:"has_lifetimes"`
+	Views     []describedView      `json:"views"`
+	Metrics   []report.FlameMetric `json:"metrics"` // that frames of the flame graph can be as wide as
+}
+
+type describedView struct {
+	Name     string   `json:"name"`
+	Short    string   `json:"short"`
+	Argument string   `json:"argument"`
+	Grouped  bool     `json:"grouped"`
+	Optional []string `json:"optional"`
+}
+
+func (s *Server) describe(w http.ResponseWriter, r *http.Request) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	of, err := s.reader(&http.Request{URL: &url.URL{}})
+	if err != nil {
+		return err
+	}
+	state, err := s.sessions[0].State()
+	if err != nil {
+		return err
+	}
+	lived, err := s.sessions[0].ProcessLifetimes()
+	if err != nil {
+		return err
+	}
+	out := described{Path: s.sessions[0].Path(), State: string(state), HasMemory: of.views.HasMemory(), HasTime: of.views.HasTime(), HasEnds: len(lived) > 0}
+	if out.Metrics, err = of.views.FlameMetrics(); err != nil {
+		return err
+	}
+	if len(s.sessions) > 1 {
+		out.Older = s.sessions[1].Path()
+	}
+	for _, v := range report.Views() {
+		out.Views = append(out.Views, describedView{v.Name, v.Short, v.Argument, v.Grouped, append([]string{}, v.OptionalKeys()...)})
+	}
+	return writeJSON(w, out)
+}
+
+// viewed is a part of a view.
+type viewed struct {
+	*report.Sheet
+	Short   string `json:"short"`
+	Command string `json:"command"`
+}
+
+// options reads what of a view is wanted.
+func options(view report.View, v url.Values) (report.Options, error) {
+	o := report.Options{Sort: v.Get("sort"), By: analysis.By(v.Get("by")), Argument: v.Get("argument"), Range: v.Get("range")}
+	if v.Get("columns") != "" {
+		o.Columns = strings.Split(v.Get("columns"), ",")
+	}
+	isTree := slices.Contains([]string{"calltree", "modules", "types", "survivors", "snapshot"}, view.Name)
+	top, depth := 0, 0
+	if isTree {
+		top, depth = view.Text.Top, view.Text.Depth
+		if view.Name == "types" && o.Argument != "" {
+			depth = report.ExpandedDepth
+		}
+	}
+	var err error
+	if o.Top, err = number(v, "top", top); err != nil {
+		return o, err
+	}
+	if o.Depth, err = number(v, "depth", depth); err != nil {
+		return o, err
+	}
+	switch {
+	case o.Argument != "" && view.Argument == "":
+		return o, bad("view %s takes no argument", view.Name)
+	case o.Argument == "" && view.Argument == "FUNCTION":
+		return o, bad("view %s needs the name of a function", view.Name)
+	}
+	return o, nil
+}
+
+// table builds the view that a request asks for, or returns it if it was just built. The server must be locked.
+func (s *Server) table(r *http.Request) (report.View, *report.Table, error) {
+	v := r.URL.Query()
+	view, err := report.FindView(v.Get("view"))
+	if err != nil {
+		return view, nil, err
+	}
+	o, err := options(view, v)
+	if err != nil {
+		return view, nil, err
+	}
+	of, err := s.reader(r)
+	if err != nil {
+		return view, nil, err
+	}
+	key := fmt.Sprintf("%s|%s|%#v", of.key, view.Name, o)
+	table, err := s.keep(key, func() (*report.Table, error) { return of.views.Build(view, o) })
+	return view, table, err
+}
+
+// view answers with rows of a view: those that contain the parameter find, in reversed order with the parameter reverse.
+func (s *Server) view(w http.ResponseWriter, r *http.Request) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	view, table, err := s.table(r)
+	if err != nil {
+		return err
+	}
+	v := r.URL.Query()
+	rows := table.Find(v.Get("find"))
+	if v.Has("reverse") && !table.IsTree {
+		slices.Reverse(rows)
+	}
+	offset, err := number(v, "offset", 0)
+	if err != nil {
+		return err
+	}
+	limit, err := number(v, "limit", pageRows)
+	if err != nil {
+		return err
+	}
+	sheet := table.Sheet(rows, offset, min(limit, mostRows))
+	words := append([]string{view.Name}, strings.Fields(v.Get("argument"))...)
+	if view.Name != "diff-gcs" {
+		words = []string{view.Name, v.Get("argument")}
+	}
+	return writeJSON(w, viewed{sheet, view.Short, s.command(r, words...) + s.flags(v, "sort", "by", "columns", "top", "depth")})
+}
+
+// flags are those of a view that a request has.
+func (s *Server) flags(v url.Values, names ...string) string {
+	var b strings.Builder
+	for _, name := range names {
+		if value := v.Get(name); value != "" {
+			fmt.Fprintf(&b, " --%s %s", name, report.ShellQuote(value))
+		}
+	}
+	return b.String()
+}
+
+// tsv answers with a whole view as tab-separated values: what report --tsv prints.
+func (s *Server) tsv(w http.ResponseWriter, r *http.Request) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_, table, err := s.table(r)
+	if err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "text/tab-separated-values; charset=utf-8")
+	return table.Write(w, report.FormatTSV, report.TextOptions{})
+}
+
+// tree answers with the rows below one of the call tree.
+func (s *Server) tree(w http.ResponseWriter, r *http.Request) error {
+	v := r.URL.Query()
+	var ids [2]int64
+	for i, name := range []string{"process", "path"} {
+		if text := v.Get("of_" + name); text != "" {
+			var err error
+			if ids[i], err = strconv.ParseInt(text, 10, 64); err != nil {
+				return bad("of_%s %q is not a number", name, text)
+			}
+		}
+	}
+	offset, err := number(v, "offset", 0)
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	of, err := s.reader(r)
+	if err != nil {
+		return err
+	}
+	o := report.Options{Sort: v.Get("sort")}
+	if v.Get("columns") != "" {
+		o.Columns = strings.Split(v.Get("columns"), ",")
+	}
+	key := fmt.Sprintf("%s|tree|%v|%t|%#v", of.key, ids, v.Has("hot"), o)
+	table, err := s.keep(key, func() (*report.Table, error) {
+		if v.Has("hot") {
+			return of.views.HotPath(o)
+		}
+		return of.views.Below(session.ProcessID(ids[0]), session.PathID(ids[1]), o)
+	})
+	if err != nil {
+		return err
+	}
+	return writeJSON(w, viewed{table.Sheet(table.Find(""), offset, pageRows), "", s.command(r, "calltree") + s.flags(v, "sort", "columns")})
+}
+
+// summarized is the summary.
+type summarized struct {
+	*report.SummarySheet
+	Command string `json:"command"`
+}
+
+// summaryTop is how many rows the lists of the overview have.
+const summaryTop = 8
+
+func (s *Server) summary(w http.ResponseWriter, r *http.Request) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	of, err := s.reader(r)
+	if err != nil {
+		return err
+	}
+	summary, err := of.views.Summarize(report.Options{Top: summaryTop, AllCode: r.URL.Query().Has("all")})
+	if err != nil {
+		return err
+	}
+	command := s.command(r)
+	if r.URL.Query().Has("all") {
+		command += " --all-code"
+	}
+	return writeJSON(w, summarized{summary.Sheet(), command})
+}
+
+// timelined is what the timeline shows.
+type timelined struct {
+	Slices []sliced      `json:"slices"`
+	GCs    *report.Sheet `json:"gcs"` // null: collections were not recorded
+}
+
+type sliced struct {
+	Begin       int64 `json:"begin_ns"`
+	End         int64 `json:"end_ns"`
+	Allocations int64 `json:"allocations"`
+	Bytes       int64 `json:"bytes"`
+}
+
+// timelineColumns are what it shows of a collection.
+var timelineColumns = strings.Fields("number process_id generation induced at_ns pause_ns heap_after_bytes gen0_heap_after_bytes gen1_heap_after_bytes gen2_heap_after_bytes loh_heap_after_bytes poh_heap_after_bytes dead_bytes promoted_bytes")
+
+func (s *Server) timeline(w http.ResponseWriter, r *http.Request) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	of, err := s.reader(r)
+	if err != nil {
+		return err
+	}
+	out := timelined{Slices: []sliced{}}
+	slices, err := of.source.BySlice()
+	if err != nil {
+		return err
+	}
+	for _, x := range slices {
+		out.Slices = append(out.Slices, sliced{int64(x.Begin), int64(x.End), int64(x.Allocations), int64(x.Bytes)})
+	}
+	view, err := report.FindView("gcs")
+	if err != nil {
+		return err
+	}
+	if table, err := of.views.Build(view, report.Options{Columns: timelineColumns}); err == nil { // without lifetimes there are none
+		out.GCs = table.Sheet(table.Find(""), 0, 0)
+	}
+	return writeJSON(w, out)
+}

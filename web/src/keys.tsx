@@ -1,0 +1,62 @@
+// The keys of the page, in one table, which the overlay shows.
+import { signal } from "@preact/signals";
+import { useEffect } from "preact/hooks";
+import { change, param, viewAddress, visit } from "./state";
+
+export const help = signal(false);
+
+const focus = (id: string) => { const e = document.getElementById(id); e?.focus(); (e as HTMLInputElement | null)?.select?.(); };
+const tell = (name: string) => dispatchEvent(new Event(name));
+const to = (view: string) => () => visit(viewAddress(view));
+
+export const keys: { key: string; what: string; run: () => void }[] = [
+  { key: "?", what: "show or hide these keys", run: () => { help.value = !help.value; } },
+  { key: "/", what: "search", run: () => focus("find") },
+  { key: "1", what: "overview", run: to("overview") },
+  { key: "2", what: "flame graph", run: to("flame") },
+  { key: "3", what: "call tree", run: to("calltree") },
+  { key: "4", what: "functions", run: to("functions") },
+  { key: "5", what: "types", run: to("types") },
+  { key: "6", what: "lines", run: to("lines") },
+  { key: "7", what: "lifetime", run: to("lifetime") },
+  { key: "8", what: "collections", run: to("gcs") },
+  { key: "9", what: "SQL", run: to("sql") },
+  { key: "n", what: "next match (flame graph)", run: () => tell("nextmatch") },
+  { key: "N", what: "previous match (flame graph)", run: () => tell("previousmatch") },
+  { key: "i", what: "flame graph: bottom-up, who spends", run: () => param("view") === "flame" && change({ up: param("up") ? "" : "1", at: "" }) },
+  { key: "h", what: "call tree: open the hot path", run: () => tell("hotpath") },
+  { key: "m", what: "flame graph: choose the metric", run: () => focus("metric") },
+  { key: "+", what: "flame graph: zoom in (also w)", run: () => tell("zoomin") },
+  { key: "-", what: "flame graph: zoom out (also s)", run: () => tell("zoomout") },
+  { key: "a", what: "flame graph: to the left", run: () => tell("panleft") },
+  { key: "d", what: "flame graph: to the right", run: () => tell("panright") },
+  { key: "0", what: "flame graph: all of it", run: () => change({ at: "" }) },
+  { key: "Escape", what: "one step back", run: () => { if (help.value) help.value = false; else history.back(); } },
+];
+
+const other: Record<string, string> = { w: "+", s: "-", "=": "+" };
+
+export function useKeys() {
+  useEffect(() => {
+    const on = (e: KeyboardEvent) => {
+      const t = e.target as HTMLElement;
+      if (e.ctrlKey || e.metaKey || e.altKey) return;
+      if (/^(INPUT|TEXTAREA|SELECT)$/.test(t.tagName)) {
+        if (e.key === "Escape") t.blur();
+        return;
+      }
+      const found = keys.find((k) => k.key === (other[e.key] ?? e.key));
+      if (found) { e.preventDefault(); found.run(); }
+    };
+    addEventListener("keydown", on);
+    return () => removeEventListener("keydown", on);
+  }, []);
+}
+
+export function Help() {
+  if (!help.value) return null;
+  return <div class="overlay" role="dialog" aria-label="Keys" onClick={() => { help.value = false; }}>
+    <div><h2>Keys</h2><dl>{keys.map((k) => <div key={k.key}><dt><kbd>{k.key}</kbd></dt><dd>{k.what}</dd></div>)}</dl>
+      <p>In tables and trees arrows move, → and ← open and close, Enter follows.</p></div>
+  </div>;
+}

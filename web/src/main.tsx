@@ -1,0 +1,101 @@
+// The page: the list of views, the filters, and the view that the address names.
+import { render } from "preact";
+import { get } from "./api";
+import type { Session } from "./api";
+import { CompareView } from "./compare";
+import { FlameView } from "./flame";
+import { Help, help, useKeys } from "./keys";
+import { isFile } from "./offline";
+import { Overview } from "./overview";
+import { Failed, Guard, said, useLoad, Waiting } from "./parts";
+import { SheetView } from "./sheet";
+import { SourceView } from "./source";
+import { SqlView } from "./sql";
+import { addTerm, follow, params, removeTerm, selectionFlags, setTheme, theme, view, viewAddress } from "./state";
+import { TreeView } from "./tree";
+
+type Entry = { name: string; label: string; when?: (s: Session) => boolean };
+
+const groups: { label: string; views: Entry[] }[] = [
+  { label: "Look", views: [{ name: "overview", label: "Overview" }, { name: "flame", label: "Flame graph" }, { name: "calltree", label: "Call tree" }, { name: "compare", label: "Comparison", when: (s) => !!s.older }] },
+  { label: "Code", views: [{ name: "functions", label: "Functions" }, { name: "callers", label: "Callers, callees" }, { name: "modules", label: "Modules" }, { name: "lines", label: "Lines" }, { name: "ips", label: "Instructions" }] },
+  { label: "Memory", views: [{ name: "types", label: "Types", when: (s) => s.has_memory }, ...["lifetime", "ages", "gcs", "survivors", "diff-gcs", "snapshot"].map((name) => ({
+    name, label: { gcs: "Collections", "diff-gcs": "Between collections" }[name] ?? name[0].toUpperCase() + name.slice(1), when: (s: Session) => s.has_memory && (s.has_lifetimes || name === "snapshot") }))] },
+  { label: "Run", views: [{ name: "processes", label: "Processes" }, { name: "threads", label: "Threads" }, { name: "header", label: "Session" }, { name: "sql", label: "SQL", when: () => !isFile }] },
+];
+
+function Nav({ session }: { session: Session }) {
+  const listed = new Set(groups.flatMap((g) => g.views.map((v) => v.name)));
+  const others = session.views.filter((v) => !listed.has(v.name)).map((v): Entry => ({ name: v.name, label: v.name[0].toUpperCase() + v.name.slice(1) }));
+  const shown = [...groups, ...(others.length ? [{ label: "More", views: others }] : [])];
+  return <nav aria-label="Views">
+    {shown.map((g) => {
+      const entries = g.views.filter((v) => !v.when || v.when(session));
+      return entries.length ? <div class="group" key={g.label}><small>{g.label}</small>
+        {entries.map((v) => <a key={v.name} href={viewAddress(v.name)} aria-current={view.value === v.name ? "page" : undefined}>{v.label}</a>)}
+      </div> : null;
+    })}
+  </nav>;
+}
+
+/** The filters, each of which can be taken away. */
+function Chips() {
+  const chips = selectionFlags.flatMap((flag) => params().getAll(flag).map((value) => ({ flag, value })));
+  return <div class="chips" aria-label="What is shown">
+    {chips.map(({ flag, value }) => <span class="chip" key={flag + value}><small>{flag}</small> {value}
+      <button type="button" aria-label={`remove ${flag} ${value}`} onClick={() => removeTerm(flag, value)}>×</button></span>)}
+    <form onSubmit={(e) => {
+      e.preventDefault();
+      const data = new FormData(e.currentTarget), value = String(data.get("value")).trim();
+      if (value) { addTerm(String(data.get("flag")), value); e.currentTarget.reset(); }
+    }}>
+      <select name="flag" aria-label="kind of filter">{selectionFlags.map((f) => <option key={f}>{f}</option>)}</select>
+      <input name="value" aria-label="filter" placeholder="only …, !… for not" /><button type="submit">Filter</button>
+    </form>
+  </div>;
+}
+
+function Body({ session }: { session: Session }) {
+  switch (view.value) {
+    case "overview": return <Overview />;
+    case "flame": return <FlameView session={session} />;
+    case "sql": return <SqlView memory={session.has_memory} />;
+    case "compare": return <CompareView />;
+    case "source": return <SourceView />;
+    case "calltree": return <TreeView />;
+  }
+  const found = session.views.find((v) => v.name === view.value);
+  return found ? <SheetView key={found.name} view={found} /> : <Failed error={`There is no view ${view.value}.`} />;
+}
+
+function App() {
+  useKeys();
+  const { value: session, error } = useLoad("session", () => get<Session>("session"));
+  const name = session?.path.split("/").pop() ?? "clrprof";
+  document.title = `${name} – ${view.value} – clrprof`;
+  return <div class="page" onClick={follow}>
+    <a class="skip" href="#content">To the content</a>
+    <header class="top">
+      <a class="brand" href={viewAddress("overview")}>clrprof</a>
+      <span class="session" title={session?.path}>{name}</span>
+      {isFile ? null : <Chips />}
+      <span class="right">
+        <select aria-label="colours" value={theme.value} onChange={(e) => setTheme(e.currentTarget.value)}>{["auto", "light", "dark"].map((t) => <option key={t}>{t}</option>)}</select>
+        <button type="button" aria-label="keys" onClick={() => { help.value = true; }}>?</button>
+      </span>
+    </header>
+    {session ? <Nav session={session} /> : <nav aria-label="Views" />}
+    <main id="content" tabIndex={-1}>{error ? <Failed error={error} /> : session ? <Guard key={view.value}><Body session={session} /></Guard> : <Waiting />}</main>
+    <Help />
+    <div class="said" role="status" aria-live="polite">{said.value}</div>
+  </div>;
+}
+
+// What the policy of the page refused, for tests: there must be nothing.
+const refused: string[] = [];
+document.addEventListener("securitypolicyviolation", (e) => {
+  refused.push(e.violatedDirective + " " + e.blockedURI);
+  document.documentElement.dataset.refused = refused.join("; ");
+});
+
+render(<App />, document.getElementById("app")!);

@@ -1,0 +1,61 @@
+// The first page: what the run was, what stands out, where it happens, and when.
+import { get } from "./api";
+import type { Sheet, Summary } from "./api";
+import { Command, Failed, Sentences, useLoad, Waiting } from "./parts";
+import { changed, param } from "./state";
+import { linkAddress, Small } from "./table";
+import { TimelineView } from "./timeline";
+
+/** Facts that are shown large. */
+const large = ["allocated", "duration", "time", "calls", "collections", "alive", "gcs", "elapsed", "pauses", "died"];
+
+export function Overview() {
+  const all = param("all");
+  const { value, error, loading } = useLoad("summary" + all, () => get<Summary>("summary", { all }));
+  if (error) return <Failed error={error} />;
+  if (!value) return <Waiting />;
+  const hot = value.sections.find((s) => s.key.includes("hot_path"));
+  const rest = value.sections.filter((s) => s !== hot && (s.key !== "processes" || s.rows.length > 1));
+  return <div class={"overview" + (loading ? " stale" : "")}>
+    <h1 class="hidden">Overview</h1>
+    <Sentences list={value.notes} kind="notes" />
+    <Facts facts={value.facts} />
+    <div class="first">
+      <section class="findings" aria-label="Findings"><h2>Findings</h2>
+        {value.findings.length ? <ol>{value.findings.map((f) => <li key={f.text}>{f.text}{f.link ? <> <a href={linkAddress(f.link)} aria-label={"Look at " + f.link.argument}>look</a></> : null}</li>)}</ol> : <p class="hint">Nothing stands out.</p>}
+      </section>
+      {hot ? <section class="hot" aria-label={hot.title}><h2>{hot.title}</h2><Small sheet={hot} keys={few(hot)} label={hot.title} /></section> : null}
+    </div>
+    <TimelineView />
+    <Sentences list={value.losses} kind="losses" />
+    <div class="lists">
+      {rest.map((s) => <section key={s.key}><h2>{s.title}</h2><Small sheet={s} keys={few(s)} label={s.title} /></section>)}
+    </div>
+    <p><a href={changed({ all: all ? "" : "1" })}>{all ? "Only your code" : "All code, not only yours"}</a></p>
+    <Sentences list={value.remarks} kind="notes" />
+    <Command text={value.command} />
+  </div>;
+}
+
+/** The name and the numbers that matter most: a list beside others has no room for more. */
+function few(s: Sheet): string[] {
+  const kind = (k: string) => s.columns.find((c) => c.key === k)?.kind;
+  const name = s.shown.find((k) => k === "name") ?? s.shown[0];
+  const numbers = s.shown.filter((k) => k !== name && kind(k) !== "name" && kind(k) !== "text").slice(0, s.shown.includes("from") ? 2 : 3);
+  const from = s.shown.includes("from") ? ["from"] : [];
+  return [name, ...from, ...numbers];
+}
+
+function Facts({ facts }: { facts: [string, string][] }) {
+  const main = facts.filter(([key]) => large.includes(key));
+  const losses = facts.find(([key]) => key === "losses");
+  const others = facts.filter(([key]) => !large.includes(key) && key !== "losses");
+  return <section class="facts" aria-label="Totals">
+    {main.map(([key, text]) => {
+      const [, first, rest] = /^(.*?)(?:, |: | (?=\())(.*)$/.exec(text) ?? ["", text, ""];
+      return <div class="fact" key={key}><small>{key}</small><strong>{first}</strong>{rest ? <span>{rest}</span> : null}</div>;
+    })}
+    {losses ? <div class={"fact" + (losses[1].startsWith("0") ? "" : " lost")}><small>losses</small><strong>{losses[1] === "0" ? "none" : losses[1]}</strong></div> : null}
+    <details><summary>More about this run</summary><dl>{others.map(([key, text]) => <div key={key}><dt>{key}</dt><dd>{text}</dd></div>)}</dl></details>
+  </section>;
+}

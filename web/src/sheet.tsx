@@ -1,0 +1,170 @@
+// One view as a table: sorted, searched and paged by the server.
+import { useEffect, useRef, useState } from "preact/hooks";
+import { get } from "./api";
+import type { Row, Sheet, View } from "./api";
+import { Command, copyView, Failed, Sentences, useLoad, Waiting } from "./parts";
+import { change, changed, param } from "./state";
+import { Cell, chosen, Ends, Head, isNumeric, nameOf, Rows, template, widthOf } from "./table";
+
+const page = 200;
+const all = 20_000; // rows of a tree, which comes at once
+
+/** The parameters of a view, without the part of the rows. */
+function query(view: string): Record<string, string> {
+  const q: Record<string, string> = { view };
+  for (const name of ["sort", "by", "argument", "find", "reverse", "top", "depth", "range"]) if (param(name)) q[name] = param(name);
+  const more = param("more");
+  if (more) q.columns = more;
+  return q;
+}
+
+export function SheetView({ view }: { view: View }) {
+  const q = query(view.name);
+  const needs = view.argument === "FUNCTION" && !q.argument || view.argument === "A B" && !q.argument;
+  const key = JSON.stringify(q);
+  const isTree = ["modules", "types", "survivors", "snapshot"].includes(view.name);
+  const { value, error, loading } = useLoad(key, () => needs ? Promise.resolve(undefined) : get<Sheet>("view", { ...q, limit: isTree ? all : page }));
+  return <section class="view">
+    <header class="title"><h1>{view.name}</h1><p>{view.short}</p></header>
+    <Tools view={view} sheet={value} query={q} />
+    {needs ? <p class="hint">{view.argument === "FUNCTION" ? "Name a function above, or click one in any other view." : "Name two collections above, such as 3 7."}</p> : null}
+    {error ? <Failed error={error} /> : null}
+    {value && !error ? <>
+      <Sentences list={value.notes} kind="notes" />
+      <Grid key={key} sheet={value} query={q} stale={loading} />
+      <Sentences list={value.losses} kind="losses" />
+      <Command text={value.command} />
+    </> : null}
+    {!value && !error && loading ? <Waiting /> : null}
+  </section>;
+}
+
+function Tools({ view, sheet, query }: { view: View; sheet?: Sheet; query: Record<string, string> }) {
+  return <div class="tools">
+    {view.argument ? <form onSubmit={(e) => { e.preventDefault(); change({ argument: new FormData(e.currentTarget).get("argument") as string }); }}>
+      <label>{view.argument.replace(/[[\]]/g, "").toLowerCase()} <input name="argument" key={query.argument} defaultValue={query.argument ?? ""} /></label>
+    </form> : null}
+    {view.grouped ? <label>rows of <select value={query.by ?? "type"} onChange={(e) => change({ by: e.currentTarget.value, sort: "" })}>
+      {["type", "site", "function", "line"].map((by) => <option key={by}>{by}</option>)}</select></label> : null}
+    <label>search <input id="find" type="search" value={query.find ?? ""} placeholder="part of a name" onInput={(e) => change({ find: e.currentTarget.value }, true)} /></label>
+    {sheet ? <span class="count" role="status">{sheet.total.toLocaleString("en")} rows</span> : null}
+    {sheet ? <Chooser sheet={sheet} optional={view.optional} /> : null}
+    <button type="button" onClick={() => copyView(query)}>Copy as TSV</button>
+  </div>;
+}
+
+/** Which columns are shown, in which order. */
+function Chooser({ sheet, optional }: { sheet: Sheet; optional: string[] }) {
+  const keys = param("cols") ? param("cols").split(",") : sheet.shown;
+  const set = (list: string[]) => {
+    const more = list.filter((k) => optional.includes(k));
+    const base = sheet.columns.map((c) => c.key).filter((k) => !optional.includes(k));
+    change({ cols: list.join(","), more: more.length ? [...base, ...more].join(",") : "" });
+  };
+  const others = [...sheet.columns.map((c) => c.key), ...optional].filter((k, i, list) => !keys.includes(k) && list.indexOf(k) === i);
+  const move = (i: number, by: number) => {
+    const next = [...keys];
+    next.splice(i + by, 0, ...next.splice(i, 1));
+    set(next);
+  };
+  return <details class="chooser"><summary>Columns</summary><div>
+    {keys.map((k, i) => <div key={k}><label><input type="checkbox" checked onChange={() => set(keys.filter((x) => x !== k))} /> {k}</label>
+      <button type="button" aria-label={"move " + k + " left"} disabled={i === 0} onClick={() => move(i, -1)}>↑</button></div>)}
+    <hr />
+    {others.map((k) => <label key={k}><input type="checkbox" checked={false} onChange={() => set([...keys, k])} /> {k}</label>)}
+    <button type="button" onClick={() => change({ cols: "", more: "" })}>As it was</button>
+  </div></details>;
+}
+
+function Grid({ sheet, query, stale }: { sheet: Sheet; query: Record<string, string>; stale: boolean }) {
+  const rows = useRef(new Map<number, Row>());
+  const asked = useRef(new Set<number>());
+  const [, redraw] = useState(0);
+  const [closed, setClosed] = useState(new Set<number>());
+  const [current, setCurrent] = useState(0);
+  useEffect(() => {
+    rows.current = new Map(sheet.rows.map((r, i) => [sheet.offset + i, r]));
+    asked.current = new Set([0]);
+    redraw((n) => n + 1);
+  }, [sheet]);
+  if (!rows.current.size) sheet.rows.forEach((r, i) => rows.current.set(i, r));
+  const columns = chosen(sheet, param("cols") ? param("cols").split(",") : []);
+  const ends = ["gen0_bytes", "alive_bytes"].every((k) => sheet.columns.some((c) => c.key === k));
+  const need = (from: number, to: number) => {
+    for (let p = Math.floor(from / page); p <= Math.floor(Math.max(from, to - 1) / page); p++) {
+      if (rows.current.has(p * page) || asked.current.has(p)) continue;
+      asked.current.add(p);
+      get<Sheet>("view", { ...query, offset: p * page, limit: page }).then((s) => {
+        s.rows.forEach((r, i) => rows.current.set(s.offset + i, r));
+        redraw((n) => n + 1);
+      }, () => asked.current.delete(p));
+    }
+  };
+  const visible = sheet.is_tree ? open(sheet.rows, closed) : undefined;
+  const total = visible ? visible.length : sheet.total;
+  const sort = (key: string) => change(key === sheet.order && !sheet.is_tree ? { sort: key, reverse: param("reverse") ? "" : "1" } : { sort: key, reverse: "" });
+  const toggle = (i: number) => { const next = new Set(closed); if (!next.delete(i)) next.add(i); setClosed(next); };
+  const onKey = (e: KeyboardEvent, scroll: (row: number) => void) => {
+    const by: Record<string, number> = { ArrowDown: 1, ArrowUp: -1, PageDown: 15, PageUp: -15, Home: -total, End: total };
+    if (by[e.key] !== undefined && e.target === e.currentTarget) {
+      e.preventDefault();
+      const next = Math.max(0, Math.min(total - 1, current + by[e.key]));
+      setCurrent(next);
+      scroll(next);
+    } else if (e.key === "Enter" && e.target === e.currentTarget) {
+      (e.currentTarget as Element).querySelector<HTMLElement>(".row.current a")?.click();
+    } else if ((e.key === "ArrowLeft" || e.key === "ArrowRight") && visible) {
+      const at = visible[current];
+      if (closed.has(at) === (e.key === "ArrowRight")) toggle(at);
+    }
+  };
+  return <div class={stale ? "stale" : ""}>
+    <Rows total={total} label={sheet.view} role={sheet.is_tree ? "treegrid" : "table"} grid={ends ? template(columns).replace("220px", "330px") : template(columns)} minWidth={widthOf(columns) + (ends ? 110 : 0)} onKey={onKey}
+      head={<Head columns={columns} order={sheet.order} reverse={!!param("reverse")} sort={sort} />}>
+      {(from, to) => {
+        if (!visible) need(from, to);
+        const out = [];
+        for (let i = from; i < to; i++) {
+          const at = visible ? visible[i] : i;
+          const row = rows.current.get(at);
+          out.push(row ? <GridRow key={at} sheet={ends ? sheet : undefined} row={row} columns={columns} index={i} tree={sheet.is_tree} current={i === current}
+            parent={sheet.is_tree && (sheet.rows[at + 1]?.level ?? 0) > row.level} closed={closed.has(at)} toggle={() => toggle(at)} />
+            : <div class="row" role="row" key={at}><span class="cell" role="cell">…</span></div>);
+        }
+        return out;
+      }}
+    </Rows>
+    {ends && total > 0 ? <p class="legend">{["gen0", "gen1", "gen2", "loh", "poh", "alive"].map((k) => <span key={k}><i class={k} /> {k === "alive" ? "alive at the end" : "died in " + k}</span>)}</p> : null}
+    {total === 0 ? <p class="hint">Nothing to show.</p> : null}
+  </div>;
+}
+
+/** The rows that no closed row hides. */
+function open(rows: Row[], closed: Set<number>): number[] {
+  const out: number[] = [];
+  let below = Infinity;
+  rows.forEach((row, i) => {
+    if (row.level > below) return;
+    out.push(i);
+    below = closed.has(i) ? row.level : Infinity;
+  });
+  return out;
+}
+
+function GridRow({ sheet, row, columns, index, tree, parent, closed, toggle, current }: {
+  sheet?: Sheet; row: Row; columns: ReturnType<typeof chosen>; index: number; tree: boolean; parent: boolean; closed: boolean; toggle: () => void; current: boolean;
+}) {
+  const indent = tree ? { paddingLeft: Math.min(row.level, 40) * 16 + 8 + "px" } : undefined;
+  if (row.hidden) {
+    return <div class="row rest" role="row" aria-rowindex={index + 2} aria-level={tree ? row.level + 1 : undefined}><span class="cell" role={tree ? "gridcell" : "cell"} style={indent}>{row.texts[0]} {" "}
+      <a href={changed({ top: "100000" })}>show all</a></span></div>;
+  }
+  return <div class={"row" + (current ? " current" : "") + (row.texts.includes("current") ? " center" : "")} role="row" aria-rowindex={index + 2}
+    aria-level={tree ? row.level + 1 : undefined} aria-expanded={parent ? !closed : undefined}>
+    {columns.map(({ column, at }, i) => <span key={column.key} role={tree ? "gridcell" : "cell"} class={i === 0 ? "cell name" + (isNumeric(column) ? " first" : "") : "box"} style={i === 0 ? indent : undefined}>
+      {i === 0 && parent ? <button type="button" class="twist" tabIndex={-1} aria-label={closed ? "open" : "close"} onClick={toggle}>{closed ? "▸" : "▾"}</button> : null}
+      {i === 0 ? nameOf(row, at) : <Cell row={row} column={column} at={at} />}
+      {i === 0 && sheet ? <Ends row={row} sheet={sheet} /> : null}
+    </span>)}
+  </div>;
+}

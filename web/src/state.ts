@@ -1,0 +1,87 @@
+// The address of the page is its state: what is shown, of which part of the session. Names are those of the command line.
+import { computed, signal } from "@preact/signals";
+
+/** Flags that say which part of the session is shown; every view follows them. */
+export const selectionFlags = ["time", "gc", "process", "thread", "module", "namespace", "function", "type", "focus", "hide"];
+
+const address = signal(new URLSearchParams(location.search));
+addEventListener("popstate", () => { address.value = new URLSearchParams(location.search); });
+
+export const view = computed(() => address.value.get("view") ?? "overview");
+
+export function param(name: string): string { return address.value.get(name) ?? ""; }
+
+export function params(): URLSearchParams { return address.value; }
+
+/** The selection alone, as parameters of a request. */
+export const selection = computed(() => {
+  const out = new URLSearchParams();
+  for (const flag of selectionFlags) for (const value of address.value.getAll(flag)) out.append(flag, value);
+  return out.toString();
+});
+
+type Changes = Record<string, string | undefined>;
+
+/** The address after changes; an empty value removes a parameter. */
+export function changed(changes: Changes): string {
+  const next = new URLSearchParams(address.value);
+  for (const [name, value] of Object.entries(changes)) {
+    if (value) next.set(name, value); else next.delete(name);
+  }
+  return "?" + next;
+}
+
+/** The address of another view with the selection kept. */
+export function viewAddress(name: string, more: Changes = {}): string {
+  const next = new URLSearchParams({ view: name });
+  for (const [key, value] of new URLSearchParams(selection.value)) next.append(key, value);
+  for (const [key, value] of Object.entries(more)) {
+    if (value) next.set(key, value); else if (value === "") next.delete(key);
+  }
+  return "?" + next;
+}
+
+/** Goes to an address; replace is for what nobody would undo. */
+export function visit(to: string, replace = false) {
+  if (to === "?" + address.value) return;
+  history[replace ? "replaceState" : "pushState"](null, "", to);
+  address.value = new URLSearchParams(to);
+}
+
+export function change(changes: Changes, replace = false) { visit(changed(changes), replace); }
+
+/** Removes one value of a selection flag, adds one, or removes all. */
+export function removeTerm(flag: string, value: string) {
+  const next = new URLSearchParams(address.value);
+  const rest = next.getAll(flag).filter((v) => v !== value);
+  next.delete(flag);
+  for (const v of rest) next.append(flag, v);
+  visit("?" + next);
+}
+
+export function addTerm(flag: string, value: string) {
+  const next = new URLSearchParams(address.value);
+  if (flag === "time" || flag === "gc") { next.delete("time"); next.delete("gc"); }
+  if (!next.getAll(flag).includes(value)) next.append(flag, value);
+  next.delete("at");
+  visit("?" + next);
+}
+
+/** Follows a link within the page instead of loading it anew. */
+export function follow(e: MouseEvent) {
+  if (e.defaultPrevented || e.button !== 0 || e.metaKey || e.ctrlKey || e.shiftKey) return;
+  const link = (e.target as Element).closest?.("a");
+  const to = link?.getAttribute("href");
+  if (!to?.startsWith("?")) return;
+  e.preventDefault();
+  visit(to);
+  document.getElementById("content")?.focus({ preventScroll: true });
+}
+
+export const theme = signal(localStorage.getItem("theme") ?? "auto");
+export function setTheme(value: string) {
+  localStorage.setItem("theme", value);
+  theme.value = value;
+  document.documentElement.dataset.theme = value;
+}
+document.documentElement.dataset.theme = theme.value;

@@ -1,0 +1,155 @@
+// Tables of any length: rows have one height, only those in sight exist, and pages of them come from the server.
+import type { ComponentChildren } from "preact";
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import type { Column, Link, Row, Sheet } from "./api";
+import { viewAddress } from "./state";
+
+export const rowHeight = matchMedia("(pointer: coarse)").matches ? 34 : 26;
+/** Browsers have no elements that are higher than about 17 million pixels. */
+export const mostHeight = 16_000_000;
+const beyond = 8; // rows above and below those in sight
+
+/** A name without characters that would turn text around or end a line. */
+export const clean = (s: unknown) => String(s ?? "").replace(/[\p{Cc}\u202a-\u202e\u2066-\u2069\u2028\u2029]/gu, "\ufffd");
+
+export const isNumeric = (c: Column) => c.kind !== "text" && c.kind !== "name";
+
+/** The columns to show: the name first, then the others. */
+export function chosen(sheet: Sheet, keys: string[]): { column: Column; at: number }[] {
+  const out = (keys.length ? keys : sheet.shown).map((key) => {
+    const at = sheet.columns.findIndex((c) => c.key === key);
+    return { column: sheet.columns[at], at };
+  }).filter((c) => c.at >= 0);
+  const names = ["name", "place", "key", "number", "instruction_address"];
+  for (const name of names) {
+    const i = out.findIndex((c) => c.column.key === name);
+    if (i >= 0) { out.unshift(...out.splice(i, 1)); break; }
+  }
+  return out;
+}
+
+/** A short hint at the width of a column, from its kind. */
+function width(c: Column, first: boolean): string {
+  if (first) return c.kind === "name" ? "minmax(220px, 4fr)" : "minmax(90px, 1fr)";
+  switch (c.kind) {
+    case "percent": return "92px";
+    case "bytes": case "duration": case "time": return "minmax(96px, 112px)";
+    case "count": case "number": return "minmax(82px, 112px)";
+    case "text": return "minmax(70px, 140px)";
+    case "address": return "150px";
+  }
+  return "minmax(110px, 2fr)";
+}
+
+export function template(columns: { column: Column }[]): string {
+  return columns.map((c, i) => width(c.column, i === 0)).join(" ");
+}
+
+export function Cell({ row, column, at }: { row: Row; column: Column; at: number }) {
+  const text = row.texts[at] ?? "";
+  if (column.kind === "percent") {
+    const share = Math.min(100, Math.max(0, Number(row.values[at] ?? 0)));
+    return <span class="cell number share"><i style={{ width: share + "%" }} />{text && <b>{text}</b>}</span>;
+  }
+  const full = column.kind === "name" ? clean(row.values[at]) : undefined;
+  return <span class={"cell " + (isNumeric(column) ? "number" : "text")} title={full}>{text}</span>;
+}
+
+export const linkAddress = (link: Link) => viewAddress(link.view, { argument: link.argument, gc: link.gc, time: link.gc ? "" : undefined });
+
+export function nameOf(row: Row, at: number): ComponentChildren {
+  const text = row.texts[at] ?? "";
+  const full = clean(row.values[at]);
+  if (!row.link) return <span title={full}>{text}</span>;
+  return <a href={linkAddress(row.link)} title={full}>{text}</a>;
+}
+
+export function Head({ columns, order, reverse, sort }: {
+  columns: { column: Column }[]; order: string; reverse?: boolean; sort?: (key: string) => void;
+}) {
+  const spare = new Map<string, string>();
+  columns.forEach(({ column }, i) => { if (column.title === "%" && i > 0) spare.set(column.key, "% of " + columns[i - 1].column.title); });
+  return <div class="row head" role="row" aria-rowindex={1}>
+    {columns.map(({ column }, i) => {
+      const sorted = column.key === order ? (reverse ? "ascending" : "descending") : undefined;
+      return <span role="columnheader" key={column.key} aria-sort={sorted} class={(isNumeric(column) && i > 0 ? "number " : "") + (sorted ? "sorted" : "")}>
+        {sort ? <button type="button" title={column.about + " (" + column.key + ")"} aria-label={spare.get(column.key) ?? column.title} onClick={() => sort(column.key)}>
+          {column.title}{sorted ? (reverse ? " ▴" : " ▾") : ""}
+        </button> : <span title={column.about}>{column.title}</span>}
+      </span>;
+    })}
+  </div>;
+}
+
+/** A window on many rows. Draws those in sight; tells when others are needed. */
+export function Rows({ total, children, label, head, grid, role, minWidth, onKey }: {
+  total: number; label: string; head: ComponentChildren; grid: string; role: "table" | "treegrid"; minWidth: number;
+  children: (from: number, to: number) => ComponentChildren; onKey?: (e: KeyboardEvent, scroll: (row: number) => void) => void;
+}) {
+  const box = useRef<HTMLDivElement>(null);
+  const [seen, set] = useState({ top: 0, height: 600 });
+  const real = total * rowHeight;
+  const height = Math.min(real, mostHeight);
+  const measure = () => {
+    const b = box.current;
+    if (b) set({ top: b.scrollTop, height: b.clientHeight });
+  };
+  useLayoutEffect(measure, [total]);
+  useEffect(() => {
+    const o = new ResizeObserver(measure);
+    if (box.current) o.observe(box.current);
+    return () => o.disconnect();
+  }, []);
+  const room = Math.max(1, height - seen.height);
+  const top = height < real ? seen.top * (real - seen.height) / room : seen.top; // in pixels of all rows
+  const from = Math.max(0, Math.floor(top / rowHeight) - beyond);
+  const to = Math.min(total, Math.ceil((top + seen.height) / rowHeight) + beyond);
+  const scroll = (row: number) => {
+    const b = box.current;
+    if (!b) return;
+    const y = row * rowHeight, shown = b.clientHeight - rowHeight * 2;
+    if (y >= top && y <= top + shown) return;
+    const wanted = y < top ? y : y - shown;
+    b.scrollTop = height < real ? wanted * room / (real - seen.height) : wanted;
+  };
+  return <div class="rows" ref={box} onScroll={measure} role={role} aria-label={label} aria-rowcount={total + 1} tabIndex={0}
+    onKeyDown={(e) => onKey?.(e, scroll)} style={{ "--grid": grid }}>
+    <div class="wide" style={{ minWidth: minWidth + "px" }}>
+      {head}
+      <div class="all" role="rowgroup" style={{ height: height + "px" }}>
+        <div class="part" role="presentation" style={{ transform: `translateY(${Math.round(seen.top - (top - from * rowHeight))}px)` }}>{children(from, to)}</div>
+      </div>
+    </div>
+  </div>;
+}
+
+export function widthOf(columns: { column: Column }[]): number {
+  return columns.reduce((sum, c, i) => sum + (i === 0 ? 220 : c.column.kind === "name" ? 130 : 96), 0);
+}
+
+/** How the bytes of a row ended, by generation, as a bar: beside the numbers, not instead of them. */
+export function Ends({ row, sheet }: { row: Row; sheet: Sheet }) {
+  const parts = ["gen0", "gen1", "gen2", "loh", "poh", "alive"].map((key) => {
+    const at = sheet.columns.findIndex((c) => c.key === key + "_bytes");
+    return { key, value: Math.max(0, Number(row.values[at] ?? 0)), text: row.texts[at] };
+  });
+  const all = parts.reduce((sum, p) => sum + p.value, 0);
+  if (!all) return <span class="ends" />;
+  return <span class="ends" title={parts.filter((p) => p.value).map((p) => p.key + " " + p.text).join(", ")}>
+    {parts.map((p) => p.value ? <i key={p.key} class={p.key} style={{ width: p.value / all * 100 + "%" }} /> : null)}</span>;
+}
+
+/** A short table that stands in a text: all its rows are there. */
+export function Small({ sheet, keys, label }: { sheet: Sheet; keys: string[]; label: string }) {
+  const columns = useMemo(() => chosen(sheet, keys), [sheet, keys.join()]);
+  return <div class="small" role="table" aria-label={label} style={{ "--grid": template(columns) }}>
+    <Head columns={columns} order="" />
+    {sheet.rows.map((row, i) => row.hidden
+      ? <div class="row rest" role="row" key={i}><span role="cell">{row.texts[0]}</span></div>
+      : <div class="row" role="row" key={i}>
+        {columns.map(({ column, at }, k) => k === 0
+          ? <span class="cell name" role="cell" style={{ paddingLeft: sheet.is_tree ? Math.min(row.level, 24) * 12 + "px" : undefined }}>{nameOf(row, at)}</span>
+          : <span role="cell" class="box"><Cell row={row} column={column} at={at} /></span>)}
+      </div>)}
+  </div>;
+}

@@ -1,0 +1,113 @@
+// Frames as arrays in preorder, and the walk that finds those in sight: what is outside, too narrow or too deep is
+// skipped with all that it called, so that the work depends on what is seen, not on what there is.
+export type Frames = {
+  count: number; kind: string; total: number; metric: { key: string; title: string; kind: string; about: string };
+  frames: number; command: string; modules: string[]; short: string[]; full: string[]; module: number[];
+  value: Float64Array; name: Uint32Array; hidden: Uint32Array; depth: Uint16Array;
+  left: Float64Array; own: Float64Array; end: Int32Array; parent: Int32Array; deepest: number;
+};
+
+export const hiddenName = 0xffffffff;
+
+export function decode(b: ArrayBuffer): Frames {
+  const length = new DataView(b).getUint32(0, true);
+  const head = JSON.parse(new TextDecoder().decode(new Uint8Array(b, 4, length)));
+  const n: number = head.sent;
+  let at = 4 + length;
+  const value = new Float64Array(b, at, n); at += 8 * n;
+  const name = new Uint32Array(b, at, n); at += 4 * n;
+  const hidden = new Uint32Array(b, at, n); at += 4 * n;
+  const depth = new Uint16Array(b, at, n);
+  const left = new Float64Array(n), own = new Float64Array(value), end = new Int32Array(n).fill(n), parent = new Int32Array(n).fill(-1);
+  const next: number[] = [0], open: number[] = [];
+  let deepest = 0, total = 0;
+  for (let i = 0; i < n; i++) {
+    const d = depth[i];
+    while (open.length > d) end[open.pop()!] = i;
+    if (d > 0) { parent[i] = open[d - 1]; own[parent[i]] -= value[i]; } else total += value[i];
+    open.push(i);
+    left[i] = next[d];
+    next[d] += value[i];
+    next[d + 1] = left[i];
+    if (d > deepest) deepest = d;
+  }
+  return { ...head, kind: head.metric.kind, count: n, total, value, name, hidden, depth, left, own, end, parent, deepest };
+}
+
+export type Seen = { visited: number; boxes: number[]; merged: number[] };
+
+/** The frames in sight: boxes are index, x, y, width; merged, of frames too narrow to draw, are x, y, width. */
+export function walk(f: Frames, from: number, to: number, width: number, height: number, top: number, row: number, least: number): Seen {
+  const scale = width / (to - from), deep = Math.ceil((top + height) / row), high = Math.floor(top / row);
+  const out: Seen = { visited: 0, boxes: [], merged: [] };
+  for (let i = 0; i < f.count;) {
+    out.visited++;
+    const a = f.left[i], b = a + f.value[i], d = f.depth[i];
+    if (b <= from || d >= deep) { i = f.end[i]; continue; }
+    if (a >= to) { const p = f.parent[i]; i = p < 0 ? f.count : f.end[p]; continue; } // later ones are farther to the right
+    const w = f.value[i] * scale;
+    if (w < least && f.name[i] !== hiddenName) { // those after it are narrower: one block to the end of their caller
+      const p = f.parent[i], last = p < 0 ? f.total : f.left[p] + f.value[p] - f.own[p];
+      if (d >= high) out.merged.push(Math.max(0, (a - from) * scale), d * row - top, Math.min(width, (Math.min(last, to) - a) * scale));
+      i = p < 0 ? f.count : f.end[p];
+      continue;
+    }
+    if (d >= high) {
+      const x = Math.max(0, (a - from) * scale);
+      out.boxes.push(i, x, d * row - top, Math.min(width, (b - from) * scale) - x);
+    }
+    i++;
+  }
+  return out;
+}
+
+/** The frame at a value and depth, -1: none. */
+export function hit(f: Frames, at: number, depth: number): number {
+  for (let i = 0; i < f.count;) {
+    if (at < f.left[i] || at >= f.left[i] + f.value[i]) { i = f.end[i]; continue; }
+    if (f.depth[i] === depth) return i;
+    i++;
+    if (i < f.count && f.depth[i] === 0) return -1;
+  }
+  return -1;
+}
+
+/** A name for a frame that stays the same when the tree is made anew: a hash of the names on its path. */
+export function pathOf(f: Frames, i: number): string {
+  const path: number[] = [];
+  for (let at = i; at >= 0; at = f.parent[at]) path.push(f.name[at]);
+  let h = 0x811c9dc5, g = 5381;
+  for (const n of path.reverse()) for (const c of (f.full[n] ?? "…") + "\n") {
+    const code = c.codePointAt(0)!;
+    h = Math.imul(h ^ code, 0x01000193) >>> 0;
+    g = (Math.imul(g, 33) + code) >>> 0;
+  }
+  return path.length + "-" + h.toString(36) + g.toString(36);
+}
+
+/** The frame that pathOf names, -1: it is not in this tree. */
+export function find(f: Frames, path: string): number {
+  const depth = Number(path.split("-")[0]) - 1;
+  for (let i = 0; i < f.count; i++) {
+    if (f.depth[i] === depth && pathOf(f, i) === path) return i;
+    if (f.depth[i] > depth) i = f.end[i] - 1;
+  }
+  return -1;
+}
+
+export type Matches = { names: Set<number>; frames: number[]; sum: number; own: number };
+
+/** What a text matches: the sum counts what is below a match once. */
+export function search(f: Frames, text: string): Matches | undefined {
+  if (!text) return undefined;
+  const lower = text.toLowerCase(), out: Matches = { names: new Set(), frames: [], sum: 0, own: 0 };
+  f.full.forEach((s, n) => { if (s.toLowerCase().includes(lower)) out.names.add(n); });
+  let covered = 0;
+  for (let i = 0; i < f.count; i++) {
+    if (!out.names.has(f.name[i])) continue;
+    out.frames.push(i);
+    out.own += f.own[i];
+    if (i >= covered) { out.sum += f.value[i]; covered = f.end[i]; }
+  }
+  return out;
+}
