@@ -1,0 +1,220 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/clrprof/clrprof/internal/analysis"
+	"github.com/clrprof/clrprof/internal/analysis/analysistest"
+	"github.com/clrprof/clrprof/internal/session"
+	"github.com/clrprof/clrprof/internal/session/sessiontest"
+)
+
+// client connects the SDK's client with a server of sessions, in memory.
+func client(t *testing.T, sessions ...*session.Session) *mcp.ClientSession {
+	t.Helper()
+	return connect(t, New("1.2.3", sessions))
+}
+
+func connect(t *testing.T, server *Server) *mcp.ClientSession {
+	t.Helper()
+	here, there := mcp.NewInMemoryTransports()
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- server.Serve(ctx, there) }()
+	c, err := mcp.NewClient(&mcp.Implementation{Name: "test"}, nil).Connect(ctx, here, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+	return c
+}
+
+func sample(t *testing.T, name string) *session.Session {
+	return analysistest.Open(t, sessiontest.Samples[name](), filepath.Join(t.TempDir(), name+".clrprof"))
+}
+
+// call calls a tool and returns its text; failed says that it is an error of the tool.
+func call(t *testing.T, c *mcp.ClientSession, tool string, arguments map[string]any) (text string, failed bool) {
+	t.Helper()
+	r, err := c.CallTool(context.Background(), &mcp.CallToolParams{Name: tool, Arguments: arguments})
+	if err != nil {
+		return err.Error(), true
+	}
+	if len(r.Content) != 1 {
+		t.Fatalf("%s: %v", tool, r.Content)
+	}
+	return r.Content[0].(*mcp.TextContent).Text, r.IsError
+}
+
+// answer calls a tool that must succeed, and decodes what it says.
+func answer(t *testing.T, c *mcp.ClientSession, tool string, arguments map[string]any) map[string]any {
+	t.Helper()
+	text, failed := call(t, c, tool, arguments)
+	out := map[string]any{}
+	if err := json.Unmarshal([]byte(text), &out); failed || err != nil {
+		t.Fatalf("%s %v: %v: %s", tool, arguments, err, text)
+	}
+	return out
+}
+
+// rows are those of an answer, as column to value.
+func rows(t *testing.T, of map[string]any) []map[string]any {
+	t.Helper()
+	var out []map[string]any
+	for _, r := range of["rows"].([]any) {
+		out = append(out, r.(map[string]any))
+	}
+	return out
+}
+
+func TestTools(t *testing.T) {
+	c := client(t, sample(t, "shop"), sample(t, "aging"), sample(t, "timed"))
+	list, err := c.ListTools(context.Background(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, tool := range list.Tools {
+		names = append(names, tool.Name)
+		if tool.Description == "" || tool.InputSchema == nil || !tool.Annotations.ReadOnlyHint {
+			t.Errorf("%+v", tool)
+		}
+	}
+	if diff := cmp.Diff([]string{"diff", "explain_site", "list_sessions", "list_views", "sql", "summary", "view"}, names); diff != "" {
+		t.Error(diff)
+	}
+	sessions := answer(t, c, "list_sessions", nil)["sessions"].([]any)
+	first := sessions[0].(map[string]any)
+	if len(sessions) != 3 || first["name"] != "shop.clrprof" || first["allocated_bytes"] != 391656.0 || first["allocated_objects"] != 6324.0 {
+		t.Errorf("%v", sessions)
+	}
+	if views := answer(t, c, "list_views", nil)["views"].([]any); len(views) < 15 {
+		t.Errorf("%d views", len(views))
+	}
+	if text, failed := call(t, c, "summary", map[string]any{"session": "aging.clrprof"}); failed || !strings.Contains(text, "### ") {
+		t.Error(text)
+	}
+}
+
+// TestView: what is shown is the report's, a limit says what it leaves out, and filters are those of the command line.
+func TestView(t *testing.T) {
+	shop := sample(t, "shop")
+	c := client(t, shop)
+	all := answer(t, c, "view", map[string]any{"view": "functions", "limit": 500})
+	src, err := analysis.Open(shop, analysis.Selection{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	total, err := src.Total()
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum := 0.0
+	for _, r := range rows(t, all) {
+		sum += r["exclusive_bytes"].(float64)
+	}
+	if sum != float64(total.Bytes) || all["truncated"] != false {
+		t.Errorf("functions have %v bytes, the session %d", sum, total.Bytes)
+	}
+	two := answer(t, c, "view", map[string]any{"view": "functions", "limit": 2, "sort": "exclusive_bytes", "columns": []string{"name", "exclusive_bytes"}})
+	if two["truncated"] != true || two["rows_left_out"] != float64(len(rows(t, all))-2) || len(rows(t, two)) != 2 {
+		t.Errorf("%v", two)
+	}
+	strings := answer(t, c, "view", map[string]any{"view": "types", "type": []string{"string"}})
+	if len(rows(t, strings)) != 1 || len(strings["selection"].([]any)) != 1 {
+		t.Errorf("%v", strings)
+	}
+	for _, wrong := range []map[string]any{
+		{"view": "function"}, {"view": "functions", "limit": 501}, {"view": "functions", "session": "other.clrprof"},
+		{"view": "functions", "function": []string{"No.Such"}}, {"view": "functions", "columns": []string{"byte"}}, {"view": "lifetime"}, {"colour": "red"}, {},
+	} {
+		if text, failed := call(t, c, "view", wrong); !failed || text == "" {
+			t.Errorf("%v: %s", wrong, text)
+		}
+	}
+}
+
+// TestExplain: sites have the values of the session, each with its stack.
+func TestExplain(t *testing.T) {
+	c := client(t, sample(t, "aging"))
+	got := answer(t, c, "explain_site", map[string]any{"limit": 50})
+	sum := 0.0
+	for _, one := range got["sites"].([]any) {
+		s := one.(map[string]any)
+		sum += s["values"].(map[string]any)["bytes"].(float64)
+		if s["type"] == "" || len(s["stack"].([]any)) == 0 {
+			t.Errorf("%v", s)
+		}
+	}
+	if sum != got["total"] || sum != got["shown"] || got["by"] != "bytes" || got["truncated"] != false {
+		t.Errorf("%v bytes of %v", sum, got)
+	}
+	one := answer(t, c, "explain_site", map[string]any{"limit": 1, "by": "gen0_bytes"})
+	if one["by"] != "gen0_bytes" || one["truncated"] != true || len(one["sites"].([]any)) != 1 {
+		t.Errorf("%v", one)
+	}
+	if text, failed := call(t, c, "explain_site", map[string]any{"by": "gigabytes"}); !failed || !strings.Contains(text, "gigabytes") {
+		t.Error(text)
+	}
+}
+
+func TestDiff(t *testing.T) {
+	c := client(t, sample(t, "shop"), sample(t, "aging"))
+	same := answer(t, c, "diff", map[string]any{"old": "shop.clrprof", "new": "shop.clrprof"})
+	if len(same["rows"].([]any)) != 0 || same["truncated"] != false {
+		t.Errorf("%v", same)
+	}
+	if text, failed := call(t, c, "diff", map[string]any{"old": "shop.clrprof", "new": "x"}); !failed || !strings.Contains(text, "aging.clrprof") {
+		t.Error(text)
+	}
+}
+
+// TestSQL: queries are bounded, and change nothing.
+func TestSQL(t *testing.T) {
+	c := client(t, sample(t, "shop"))
+	got := answer(t, c, "sql", map[string]any{"query": "select sum(exclusive_bytes) as b from functions"})
+	if diff := cmp.Diff(map[string]any{"columns": []any{"b"}, "rows": []any{[]any{391656.0}}, "truncated": false}, got); diff != "" {
+		t.Error(diff)
+	}
+	got = answer(t, c, "sql", map[string]any{"query": "with recursive n(i) as (select 1 union all select i+1 from n) select i from n", "limit": 3})
+	if got["truncated"] != true || len(got["rows"].([]any)) != 3 {
+		t.Errorf("%v", got)
+	}
+	for _, wrong := range []string{"delete from function", "select", "select * from nothing", "attach 'x' as y", "pragma user_version = 3"} {
+		if text, failed := call(t, c, "sql", map[string]any{"query": wrong}); !failed {
+			t.Errorf("%s: %s", wrong, text)
+		}
+	}
+	long := "select hex(zeroblob(90000)) from functions"
+	if got := answer(t, c, "sql", map[string]any{"query": long}); got["truncated"] != true {
+		t.Errorf("%d rows", len(got["rows"].([]any)))
+	}
+}
+
+// TestSQLTime: a query that takes too long is ended, and the session can be asked again.
+func TestSQLTime(t *testing.T) {
+	server := New("1.2.3", []*session.Session{sample(t, "shop")})
+	server.queryTime = time.Millisecond
+	c := connect(t, server)
+	endless := "with recursive n(i) as (select 1 union all select i+1 from n) select count(*) from n"
+	if text, failed := call(t, c, "sql", map[string]any{"query": endless}); !failed || !strings.Contains(text, "took longer than 1ms") {
+		t.Error(text)
+	}
+	answer(t, c, "view", map[string]any{"view": "functions"})
+}

@@ -1,0 +1,367 @@
+package mcp
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/clrprof/clrprof/internal/analysis"
+	q "github.com/clrprof/clrprof/internal/quantity"
+	"github.com/clrprof/clrprof/internal/report"
+)
+
+// filters are what a request selects, in the words of the command line.
+type filters struct {
+	Processes  []string `json:"process,omitempty" jsonschema:"only these processes: pid, #unique_id, or pattern of the name"`
+	Threads    []string `json:"thread,omitempty" jsonschema:"only these threads: tid, #unique_id, or pattern of the name"`
+	Modules    []string `json:"module,omitempty" jsonschema:"only what functions of these modules did themselves"`
+	Namespaces []string `json:"namespace,omitempty" jsonschema:"only what functions of these namespaces did themselves"`
+	Functions  []string `json:"function,omitempty" jsonschema:"only what functions that match did themselves"`
+	Types      []string `json:"type,omitempty" jsonschema:"only objects of types that match"`
+	Focus      []string `json:"focus,omitempty" jsonschema:"only stacks with a function that matches; with ! before it, without one"`
+	Hide       []string `json:"hide,omitempty" jsonschema:"leave functions that match out of stacks"`
+	From       float64  `json:"from_seconds,omitempty" jsonschema:"only from this time since the start on"`
+	To         float64  `json:"to_seconds,omitempty" jsonschema:"only up to this time since the start"`
+}
+
+// source opens what is selected of a session.
+func (s *Server) source(name string, f filters) (*analysis.Source, []string, error) {
+	one, err := s.find(name)
+	if err != nil {
+		return nil, nil, err
+	}
+	const second = 1e9
+	terms := analysis.Terms{Processes: f.Processes, Threads: f.Threads, Modules: f.Modules, Namespaces: f.Namespaces, Functions: f.Functions,
+		Types: f.Types, Focus: f.Focus, Hide: f.Hide, From: q.Nanoseconds(f.From * second), To: q.Nanoseconds(f.To * second)}
+	sel, err := terms.Select(one)
+	if err != nil {
+		return nil, nil, err
+	}
+	notes, err := sel.Notes(one, "; percentages are of the whole run")
+	if err != nil {
+		return nil, nil, err
+	}
+	src, err := analysis.Open(one, sel)
+	return src, append([]string{}, notes...), err
+}
+
+// rowsOf is how many rows an answer has.
+func rowsOf(asked int) (int, error) {
+	if asked < 0 || asked > MostRows {
+		return 0, fmt.Errorf("limit %d: at most %d rows, and 0 for %d", asked, MostRows, DefaultRows)
+	}
+	return cmp.Or(asked, DefaultRows), nil
+}
+
+type viewInfo struct {
+	Name     string   `json:"name"`
+	About    string   `json:"about"`
+	Argument string   `json:"argument,omitempty"`
+	Columns  []string `json:"columns"`
+	Times    []string `json:"columns_with_times,omitempty"`
+	More     []string `json:"columns_if_asked_for,omitempty"`
+}
+
+func (s *Server) listViews(context.Context, nothing) (any, error) {
+	out := []viewInfo{}
+	for _, v := range report.Views() {
+		out = append(out, viewInfo{v.Name, v.Short, v.Argument, v.ColumnKeys(), v.TimeKeys(), v.OptionalKeys()})
+	}
+	return map[string]any{"views": out}, nil
+}
+
+// summaryTop is how many rows the lists of a summary have.
+const summaryTop = 8
+
+type summaryRequest struct {
+	which
+	filters
+}
+
+func (s *Server) summary(_ context.Context, in summaryRequest) (any, error) {
+	src, _, err := s.source(in.Session, in.filters)
+	if err != nil {
+		return nil, err
+	}
+	made, err := report.Summarize(src, report.Options{Top: summaryTop})
+	if err != nil {
+		return nil, err
+	}
+	var out bytes.Buffer
+	err = made.Write(&out, report.FormatMarkdown, report.TextOptions{})
+	return out.String(), err
+}
+
+type viewRequest struct {
+	which
+	View     string   `json:"view" jsonschema:"name of the view, as list_views gives it"`
+	Argument string   `json:"argument,omitempty" jsonschema:"what the view is of: a function for callers, a type for types and snapshot, collections for survivors and diff-gcs"`
+	Columns  []string `json:"columns,omitempty" jsonschema:"only these columns, in this order"`
+	Sort     string   `json:"sort,omitempty" jsonschema:"column to sort by: numbers descending"`
+	By       string   `json:"by,omitempty" jsonschema:"rows of lifetime, ages, survivors and diff-gcs: type, site, function or line"`
+	Depth    int      `json:"depth,omitempty" jsonschema:"levels of a tree; 0: of types 1, of other trees 12"`
+	Min      float64  `json:"min_percent,omitempty" jsonschema:"leave out rows of trees with less than this percent"`
+	Limit    int      `json:"limit,omitempty" jsonschema:"rows at most; 0: 20; at most 500"`
+	filters
+}
+
+// treeDepth is how many levels of trees an answer has unless the request says so.
+const treeDepth = 12
+
+// viewAnswer is a view, or the first rows of it.
+type viewAnswer struct {
+	View        string          `json:"view"`
+	Selection   []string        `json:"selection"`
+	Truncated   bool            `json:"truncated"`
+	RowsLeftOut int             `json:"rows_left_out"`
+	Notes       []string        `json:"notes"`
+	Losses      []string        `json:"losses"`
+	Rows        json.RawMessage `json:"rows"`
+}
+
+func (s *Server) view(_ context.Context, in viewRequest) (any, error) {
+	limit, err := rowsOf(in.Limit)
+	if err != nil {
+		return nil, err
+	}
+	view, err := report.FindView(in.View)
+	if err != nil {
+		return nil, err
+	}
+	src, selected, err := s.source(in.Session, in.filters)
+	if err != nil {
+		return nil, err
+	}
+	o := report.Options{Argument: in.Argument, Columns: in.Columns, Sort: in.Sort, By: analysis.By(in.By), Depth: in.Depth, Min: in.Min}
+	if o.Depth == 0 && in.View == "types" && in.Argument == "" {
+		o.Depth = 1
+	}
+	table, err := view.Build(src, withDepth(o))
+	if err != nil {
+		return nil, err
+	}
+	for rows := limit; ; rows /= 2 { // until it is short enough
+		table.Limit(rows)
+		var out bytes.Buffer
+		if err := table.WriteRows(&out); err != nil {
+			return nil, err
+		}
+		if out.Len() > MostBytes/2 && rows > 1 {
+			continue
+		}
+		return viewAnswer{in.View, selected, table.Left() > 0, table.Left(), append([]string{}, table.Notes...),
+			append([]string{}, table.Losses...), out.Bytes()}, nil
+	}
+}
+
+// withDepth bounds trees.
+func withDepth(o report.Options) report.Options {
+	o.Depth = cmp.Or(o.Depth, treeDepth)
+	return o
+}
+
+type diffRequest struct {
+	Old    string `json:"old" jsonschema:"name of the session that is the baseline"`
+	New    string `json:"new" jsonschema:"name of the session that is compared with it"`
+	View   string `json:"view,omitempty" jsonschema:"functions (default), types or lines"`
+	Column string `json:"column,omitempty" jsonschema:"what to compare, such as exclusive_bytes or elapsed_exclusive"`
+	Limit  int    `json:"limit,omitempty" jsonschema:"rows at most, the largest changes first; 0: 20; at most 500"`
+	filters
+}
+
+type change struct {
+	Delta      int64  `json:"delta"`
+	Baseline   *int64 `json:"baseline"` // nil: the session does not have it
+	Comparison *int64 `json:"comparison"`
+	Name       string `json:"name"`
+	Module     string `json:"module,omitempty"`
+	File       string `json:"source_file,omitempty"`
+	Line       int64  `json:"line,omitempty"`
+}
+
+func (s *Server) diff(_ context.Context, in diffRequest) (any, error) {
+	limit, err := rowsOf(in.Limit)
+	if err != nil {
+		return nil, err
+	}
+	var sources [2]*analysis.Source
+	for i, name := range []string{in.Old, in.New} {
+		if sources[i], _, err = s.source(name, in.filters); err != nil {
+			return nil, err
+		}
+	}
+	c, err := analysis.Compare(sources[0], sources[1], cmp.Or(in.View, "functions"), in.Column)
+	if err != nil {
+		return nil, err
+	}
+	rows := []change{}
+	for i := range c.Changes[:min(limit, len(c.Changes))] {
+		x := &c.Changes[i]
+		row := change{Delta: x.Delta(), Name: x.Name, Module: x.Module, File: x.File, Line: x.Line}
+		if x.InOld {
+			row.Baseline = &x.Old
+		}
+		if x.InNew {
+			row.Comparison = &x.New
+		}
+		rows = append(rows, row)
+	}
+	return map[string]any{"view": c.View, "column": c.Column, "unit": c.Unit, "baseline_total": c.Old, "comparison_total": c.New,
+		"truncated": len(c.Changes) > len(rows), "rows_left_out": len(c.Changes) - len(rows), "rows": rows}, nil
+}
+
+type queryRequest struct {
+	which
+	Query string `json:"query" jsonschema:"one SELECT"`
+	Limit int    `json:"limit,omitempty" jsonschema:"rows at most; 0: 20; at most 500"`
+}
+
+// errEnough ends a query that has more rows than are wanted.
+var errEnough = errors.New("enough rows")
+
+func (s *Server) query(ctx context.Context, in queryRequest) (any, error) {
+	limit, err := rowsOf(in.Limit)
+	if err != nil {
+		return nil, err
+	}
+	one, err := s.find(in.Session)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, s.queryTime)
+	defer cancel()
+	one.Until(ctx)
+	defer one.Until(context.Background())
+	var columns []string
+	rows, size, cut := [][]any{}, 0, false
+	err = one.Query(in.Query, func(names []string) error {
+		columns = names
+		return nil
+	}, func(row []any) error {
+		for _, v := range row {
+			size += len(fmt.Sprint(v)) + len(`"", `)
+		}
+		if cut = len(rows) == limit || size > MostBytes/2; cut {
+			return errEnough
+		}
+		rows = append(rows, row)
+		return nil
+	})
+	switch {
+	case errors.Is(err, errEnough):
+	case ctx.Err() != nil:
+		return nil, fmt.Errorf("the query took longer than %s: group or restrict it; the views functions, types and lines hold sums", s.queryTime)
+	case err != nil:
+		return nil, err
+	}
+	return map[string]any{"columns": columns, "rows": rows, "truncated": cut}, nil
+}
+
+type explainRequest struct {
+	which
+	By    string `json:"by,omitempty" jsonschema:"value to order by: bytes (default), allocations, alive_bytes, gen2_bytes, elapsed, calls and so on"`
+	Limit int    `json:"limit,omitempty" jsonschema:"sites at most; 0: 5; at most 50"`
+	filters
+}
+
+// site is a place with its stack.
+type site struct {
+	Type   string           `json:"type,omitempty"`
+	Stack  []string         `json:"stack"` // the leaf first
+	Cut    int              `json:"frames_left_out,omitempty"`
+	Values map[string]int64 `json:"values"`
+	values []int64
+}
+
+const (
+	defaultSites = 5
+	mostSites    = 50
+)
+
+func (s *Server) explain(ctx context.Context, in explainRequest) (any, error) {
+	if in.Limit < 0 || in.Limit > mostSites {
+		return nil, fmt.Errorf("limit %d: at most %d sites, and 0 for %d", in.Limit, mostSites, defaultSites)
+	}
+	src, selected, err := s.source(in.Session, in.filters)
+	if err != nil {
+		return nil, err
+	}
+	samples, err := analysis.Samples(src.Session(), src.Selection())
+	if err != nil {
+		return nil, err
+	}
+	at, err := samples.Find(in.By)
+	if err != nil {
+		return nil, err
+	}
+	type key struct {
+		node int32
+		typ  string
+	}
+	sites, total := map[key][]int64{}, int64(0)
+	err = samples.Each(func(x *analysis.Sample) error {
+		if x.Values[at] == 0 {
+			return nil
+		}
+		k := key{x.Node, x.Type}
+		if sites[k] == nil {
+			sites[k] = make([]int64, len(x.Values))
+		}
+		for i, v := range x.Values {
+			sites[k][i] += v
+		}
+		total += x.Values[at]
+		return ctx.Err()
+	})
+	if err != nil {
+		return nil, err
+	}
+	keys := make([]key, 0, len(sites))
+	for k := range sites {
+		keys = append(keys, k)
+	}
+	slices.SortFunc(keys, func(a, b key) int {
+		return cmp.Or(cmp.Compare(sites[b][at], sites[a][at]), cmp.Compare(a.node, b.node), strings.Compare(a.typ, b.typ))
+	})
+	out := []site{}
+	shown := int64(0)
+	for _, k := range keys[:min(cmp.Or(in.Limit, defaultSites), len(keys))] {
+		one := site{Type: k.typ, values: sites[k], Values: map[string]int64{}}
+		for i, v := range samples.Values {
+			if one.values[i] != 0 {
+				one.Values[v.Name] = one.values[i]
+			}
+		}
+		one.Stack, one.Cut = stackOf(samples, k.node)
+		shown += one.values[at]
+		out = append(out, one)
+	}
+	v := samples.Values[at]
+	return map[string]any{"by": v.Name, "unit": v.Unit, "selection": selected, "total": total, "shown": shown, "sites": out,
+		"truncated": len(keys) > len(out), "sites_left_out": len(keys) - len(out)}, nil
+}
+
+// stackOf prints a stack, and says how many frames of it are left out at its root.
+func stackOf(samples *analysis.SampleSet, node int32) (stack []string, cut int) {
+	stack = []string{}
+	for n := node; n >= 0; n = samples.Parent(n) {
+		if len(stack) == MostFrames {
+			cut++
+			continue
+		}
+		f := samples.Frames()[samples.Frame(n)]
+		text := f.Function.DisplayName()
+		if f.File != "" {
+			text += fmt.Sprintf(" (%s:%d)", f.File, f.Line)
+		} else if f.Module.Name != "" {
+			text += " (" + f.Module.Name + ")"
+		}
+		stack = append(stack, text)
+	}
+	return stack, cut
+}
