@@ -4,13 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/clrprof/clrprof/internal/analysis"
-	q "github.com/clrprof/clrprof/internal/quantity"
 	"github.com/clrprof/clrprof/internal/report"
 	"github.com/clrprof/clrprof/internal/session"
 )
@@ -31,7 +29,7 @@ func newDiffCommand(e *environment) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "diff OLD NEW [VIEW]",
 		Short: "Compare two sessions of a program",
-		Long: "Compare two sessions of a program: functions (default), types or lines of which a value differs, the\n" +
+		Long: "Compare two sessions of a program: functions (default), types, lines or modules of which a value differs, the\n" +
 			"greatest difference first. They are matched by name, with parameters and type arguments, and lines by\n" +
 			"where they are in their function, so the program may have been built again. Values of several\n" +
 			"processes are added up. Sessions that differ in nothing have no rows.",
@@ -99,8 +97,8 @@ func (d *diffFlags) run(e *environment, from, to, view string, limited bool) err
 	if err != nil {
 		return readError(known(err))
 	}
-	notes = append(notes, totalNote(c, from, to))
-	records := diffRecords(c)
+	notes = append(notes, report.DifferenceNote(c, from, to))
+	records := report.Differences(c)
 	if top := d.top; top > 0 && len(records.Rows) > top && (format == report.FormatText || limited) {
 		notes = append(notes, fmt.Sprintf("%d of %d differences are shown; --top 0 shows them all.", top, len(records.Rows)))
 		records.Rows = records.Rows[:top]
@@ -132,72 +130,4 @@ func (d *diffFlags) selection(s, other *session.Session) (analysis.Selection, er
 		}
 	}
 	return sel, err
-}
-
-// totalNote says what the whole is in both sessions, or that nothing differs.
-func totalNote(c *analysis.Comparison, from, to string) string {
-	switch {
-	case len(c.Changes) == 0:
-		return fmt.Sprintf("%s of %s: no differences.", c.Column, c.View)
-	case !c.AddsUp:
-		return fmt.Sprintf("%s of %s: %s differ.", c.Column, c.View, q.Count(len(c.Changes)))
-	}
-	return fmt.Sprintf("%s of %s: %s in %s, %s in %s, %s.", c.Column, c.View, withUnit(c.Unit, c.Old), filepath.Base(from),
-		withUnit(c.Unit, c.New), filepath.Base(to), signed(c.Unit, c.New-c.Old))
-}
-
-// diffRecords makes a row for each change.
-func diffRecords(c *analysis.Comparison) *report.Records {
-	r := &report.Records{Columns: strings.Fields("delta delta_percent baseline comparison name module")}
-	if c.View == "lines" {
-		r.Columns = append(r.Columns, "source_file", "line", "baseline_line")
-	}
-	for i := range c.Changes {
-		x := &c.Changes[i]
-		var percent any // of nothing there is none
-		if x.Old != 0 {
-			percent = float64(x.Delta()) / float64(x.Old) * 100
-		}
-		row := []any{x.Delta(), percent, side(x.InOld, x.Old), side(x.InNew, x.New), x.Name, x.Module}
-		if c.View == "lines" {
-			row = append(row, x.File, x.Line, side(x.InOld, x.OldLine))
-		}
-		r.Rows = append(r.Rows, row)
-	}
-	r.Format = func(column string, n int64) string {
-		switch column {
-		case "delta":
-			return signed(c.Unit, n)
-		case "baseline", "comparison":
-			return withUnit(c.Unit, n)
-		}
-		return fmt.Sprint(n)
-	}
-	return r
-}
-
-// side is a value of a session that has it.
-func side(there bool, n int64) any {
-	if !there {
-		return nil
-	}
-	return n
-}
-
-func withUnit(unit string, n int64) string {
-	switch unit {
-	case "bytes":
-		return q.Bytes(n).String()
-	case "nanoseconds":
-		return q.Nanoseconds(n).String()
-	}
-	return q.Count(n).String()
-}
-
-// signed prints a difference with its sign.
-func signed(unit string, n int64) string {
-	if n > 0 {
-		return "+" + withUnit(unit, n)
-	}
-	return withUnit(unit, n)
 }

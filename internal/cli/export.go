@@ -1,45 +1,76 @@
 package cli
 
 import (
-	"bufio"
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
 
 	"github.com/clrprof/clrprof/internal/analysis"
+	"github.com/clrprof/clrprof/internal/export/chrome"
 	"github.com/clrprof/clrprof/internal/export/collapsed"
+	"github.com/clrprof/clrprof/internal/export/document"
+	"github.com/clrprof/clrprof/internal/export/firefox"
+	"github.com/clrprof/clrprof/internal/export/otlp"
 	"github.com/clrprof/clrprof/internal/export/parquet"
 	"github.com/clrprof/clrprof/internal/export/pprof"
+	"github.com/clrprof/clrprof/internal/export/sarif"
 	"github.com/clrprof/clrprof/internal/export/speedscope"
+	"github.com/clrprof/clrprof/internal/export/vsperf"
 	"github.com/clrprof/clrprof/internal/report"
 	"github.com/clrprof/clrprof/internal/session"
+	"github.com/clrprof/clrprof/internal/web"
 )
 
 // exportFormat is a format that sessions can be exported to.
 type exportFormat struct {
 	name, extension string
-	write           func(w io.Writer, s *session.Session, sel analysis.Selection, value string) error
+	write           func(w io.Writer, s *session.Session, o exportOptions) error
 	oneValue        bool // write takes a value
+	oneOnly         bool // and writes no more than one
 	// file is instead of write, of formats that are no streams and have everything.
 	file      func(path string, s *session.Session) error
-	directory bool // file fills a directory
+	directory bool          // file fills a directory
+	reports   vsperf.Format // a file for each kind of report
+}
+
+// exportOptions say what is written.
+type exportOptions struct {
+	selection analysis.Selection
+	value     string // "": the default, or all
+	pprof     pprof.Options
+	minShare  float64 // percent; of html
 }
 
 var exportFormats = []exportFormat{
-	{name: "pprof", extension: ".pb.gz", write: func(w io.Writer, s *session.Session, sel analysis.Selection, _ string) error {
-		return pprof.Write(w, s, sel)
+	{name: "pprof", extension: ".pb.gz", write: func(w io.Writer, s *session.Session, o exportOptions) error {
+		return pprof.Write(w, s, o.selection, o.pprof)
 	}},
-	{name: "speedscope", extension: ".speedscope.json", write: speedscope.Write, oneValue: true},
-	{name: "collapsed", extension: ".collapsed.txt", write: collapsed.Write, oneValue: true},
+	{name: "speedscope", extension: ".speedscope.json", write: valued(speedscope.Write), oneValue: true},
+	{name: "collapsed", extension: ".collapsed.txt", write: valued(collapsed.Write), oneValue: true, oneOnly: true},
+	{name: "firefox", extension: ".firefox.json", write: valued(firefox.Write), oneValue: true, oneOnly: true},
+	{name: "chrome", extension: ".trace.json", write: valued(chrome.Write), oneValue: true, oneOnly: true},
+	{name: "otlp", extension: ".otlp.pb", write: func(w io.Writer, s *session.Session, o exportOptions) error {
+		return otlp.Write(w, s, o.selection, Version)
+	}},
+	{name: "json", extension: ".views.json", write: func(w io.Writer, s *session.Session, o exportOptions) error {
+		return document.Write(w, s, o.selection)
+	}},
+	{name: "sarif", extension: ".sarif", write: func(w io.Writer, s *session.Session, o exportOptions) error {
+		return sarif.Write(w, s, o.selection)
+	}},
+	{name: "csv", reports: vsperf.CSV},
+	{name: "xml", reports: vsperf.XML},
+	{name: "html", extension: ".html", write: func(w io.Writer, s *session.Session, o exportOptions) error {
+		return web.Write(w, s, o.selection, o.minShare)
+	}},
 	{name: "sqlite", extension: ".sqlite", file: func(path string, s *session.Session) error { return s.WritePlain(path) }},
 	{name: "parquet", extension: parquet.Extension, directory: true, file: func(path string, s *session.Session) error {
 		_, err := parquet.Write(path, s)
@@ -47,11 +78,19 @@ var exportFormats = []exportFormat{
 	}},
 }
 
+// valued is the writer of a format that takes one value.
+func valued(write func(io.Writer, *session.Session, analysis.Selection, string) error,
+) func(io.Writer, *session.Session, exportOptions) error {
+	return func(w io.Writer, s *session.Session, o exportOptions) error { return write(w, s, o.selection, o.value) }
+}
+
 // exportFlags are the flags of the export command.
 type exportFlags struct {
-	format, output, value string
-	force                 bool
-	only                  selectionFlags
+	format, output, value, sampleTypes string
+	reports, labels                    []string
+	force                              bool
+	only                               selectionFlags
+	minShare                           float64
 }
 
 func newExportCommand(e *environment) *cobra.Command {
@@ -64,6 +103,15 @@ func newExportCommand(e *environment) *cobra.Command {
 			"              application time, with functions, lines, and the labels type, thread and process\n" +
 			"  speedscope  for https://www.speedscope.app: the same values, a profile for each\n" +
 			"  collapsed   for flamegraph.pl, Pyroscope, Firefox: a line for each stack, with one value\n" +
+			"  firefox     for https://profiler.firefox.com: stacks with lines by thread, with one value, and collections\n" +
+			"  chrome      for https://ui.perfetto.dev and chrome://tracing: collections and the size of the heap, in the\n" +
+			"              order of time, and for each thread the calls with one value, summed up\n" +
+			"  otlp        for OpenTelemetry: an ExportProfilesServiceRequest of profiles/v1development 1.11 (protobuf)\n" +
+			"  sarif       for code scanning and editors: what rules find, at its lines\n" +
+			"  json        for programs: every view in one document, which docs/json.md describes\n" +
+			"  csv, xml    for what reads the files of VSPerfReport: BASE_FunctionSummary.csv and so on, one for each kind\n" +
+			"              of report that the session has; -o is the BASE\n" +
+			"  html        the page of clrprof view as one file, which any browser shows without clrprof or a network\n" +
 			"  sqlite      for any SQLite tool: all tables and views of the session as docs/session.md describes\n" +
 			"              them. It is ten times as large as the session, and clrprof does not read it\n" +
 			"  parquet     for DuckDB, ClickHouse, pandas, Spark: a directory with a file for each table",
@@ -82,10 +130,17 @@ func newExportCommand(e *environment) *cobra.Command {
 	}
 	f := cmd.Flags()
 	f.StringVar(&x.format, "format", "", "the format: "+strings.Join(formatNames(), ", "))
-	f.StringVar(&x.value, "value", "", "speedscope, collapsed: the value to write, such as bytes, gen2_bytes, elapsed, cpu "+
-		"(default: all; of collapsed bytes, or elapsed with --time)")
+	f.StringVar(&x.value, "value", "", "speedscope, collapsed, firefox, chrome: the value to write, such as bytes, gen2_bytes, elapsed, "+
+		"cpu (default: of speedscope all, of the others bytes, or elapsed with --time)")
+	f.StringVar(&x.sampleTypes, "sample-types", string(pprof.Clrprof), "pprof: how values are named: "+
+		"clrprof (bytes), dotnet (alloc_size), as other profilers of .NET do, or go (alloc_space), as Go's do")
+	f.StringSliceVar(&x.labels, "labels", nil, "pprof: the labels of samples, separated by commas: "+
+		strings.Join(pprof.Labels(), ", ")+"; or none (default: all)")
+	f.Float64Var(&x.minShare, "min-share", 0.1, "html: leave out of the call tree what has less than this percent of the whole")
 	f.StringVarP(&x.output, "output", "o", "",
 		"the file to write; - for standard output (default: the session's name with the format's extension)")
+	f.StringSliceVar(&x.reports, "summary", []string{allReports}, "csv, xml: the kinds of reports, separated by commas: "+
+		strings.Join(reportNames(), ", "))
 	f.BoolVarP(&x.force, "force", "f", false, "replace the file if it exists")
 	x.only.add(cmd)
 	return cmd
@@ -97,8 +152,19 @@ func (x *exportFlags) run(ctx context.Context, e *environment, path string) erro
 	if err != nil {
 		return err
 	}
+	if x.minShare < 0 {
+		return usage("--min-share cannot be negative")
+	}
 	if x.value != "" && !chosen.oneValue {
-		return usage("the format %s has all values: --value is for speedscope and collapsed", chosen.name)
+		return usage("the format %s has all values: --value is for speedscope, collapsed, firefox and chrome", chosen.name)
+	}
+	asked, err := x.pprofOptions(chosen)
+	if err != nil {
+		return err
+	}
+	kinds, err := x.kinds(chosen)
+	if err != nil {
+		return err
 	}
 	open := func(path string) (*session.Session, error) { return session.Open(path) }
 	if chosen.file != nil { // all tables: also those that a recording which was cut off has not
@@ -121,26 +187,66 @@ func (x *exportFlags) run(ctx context.Context, e *environment, path string) erro
 	if err != nil {
 		return readError(err)
 	}
-	write := func(w io.Writer) error { return chosen.write(untilWriter{ctx, w}, s, sel, x.value) }
-	if x.output == "-" {
-		err := exported(write(e.stdout))
-		if err == nil {
-			tell(e, notes)
-		}
-		return err
+	switch {
+	case kinds != nil:
+		err = x.writeReports(ctx, e, s, sel, kinds, chosen.reports)
+	case x.output == "-":
+		err = exported(chosen.write(untilWriter{ctx, e.stdout}, s, exportOptions{sel, x.value, asked, x.minShare}))
+	default:
+		err = x.writeOutput(ctx, e, s, chosen, exportOptions{sel, x.value, asked, x.minShare})
 	}
-	output := cmp.Or(x.output, strings.TrimSuffix(path, ".clrprof")+chosen.extension)
-	if chosen.file != nil {
-		err = writePlace(output, x.force, chosen.directory, func() error { return chosen.file(output, s) })
-	} else {
-		err = writeFile(output, x.force, write)
+	if err == nil {
+		tell(e, notes) // the file may have no place for it
+	}
+	return err
+}
+
+// writeOutput writes the file and prints its name.
+func (x *exportFlags) writeOutput(ctx context.Context, e *environment, s *session.Session, chosen exportFormat, o exportOptions) error {
+	output := cmp.Or(x.output, strings.TrimSuffix(s.Path(), ".clrprof")+chosen.extension)
+	var err error
+	switch {
+	case chosen.directory:
+		err = writeDirectory(output, x.force, func(path string) error { return chosen.file(path, s) })
+	case chosen.file != nil:
+		err = writePlace(output, x.force, func(path string) error { return chosen.file(path, s) })
+	default:
+		err = writeFile(output, x.force, func(w io.Writer) error { return chosen.write(untilWriter{ctx, w}, s, o) })
 	}
 	if err != nil {
 		return err
 	}
-	tell(e, notes) // the file may have no place for it
 	_, err = fmt.Fprintln(e.stdout, output)
 	return written(err)
+}
+
+// noLabels is the value of --labels for none.
+const noLabels = "none"
+
+// pprofOptions compiles the flags of the format pprof, and refuses them for others.
+func (x *exportFlags) pprofOptions(chosen exportFormat) (pprof.Options, error) {
+	o := pprof.Options{Names: pprof.Names(x.sampleTypes)}
+	if chosen.name != "pprof" && (x.sampleTypes != string(pprof.Clrprof) || x.labels != nil) {
+		return o, usage("--sample-types and --labels are for the format pprof")
+	}
+	if all := pprof.AllNames(); !slices.Contains(all, o.Names) {
+		var names []string
+		for _, n := range all {
+			names = append(names, string(n))
+		}
+		return o, exit(exitUsage, report.Unknown("--sample-types", x.sampleTypes, names))
+	}
+	if slices.Equal(x.labels, []string{noLabels}) {
+		o.Labels = []string{}
+		return o, nil
+	}
+	for _, label := range x.labels {
+		if !slices.Contains(pprof.Labels(), label) {
+			return o, exit(exitUsage, report.Unknown("--labels", label, append(pprof.Labels(), noLabels)))
+		}
+		o.Labels = append(o.Labels, label)
+	}
+	return o, nil
 }
 
 // untilWriter writes until a context is done.
@@ -176,64 +282,4 @@ func findFormat(name string) (exportFormat, error) {
 		return exportFormat{}, usage("export needs --format, one of: %s", strings.Join(names, ", "))
 	}
 	return exportFormat{}, exit(exitUsage, report.Unknown("format", name, names))
-}
-
-// writeFile writes a file as a whole or not at all.
-func writeFile(path string, force bool, write func(io.Writer) error) error {
-	f, err := createOutput(path, force)
-	if err != nil {
-		return err
-	}
-	w := bufio.NewWriter(f)
-	err = write(w)
-	if err == nil {
-		err = w.Flush()
-	}
-	if err = errors.Join(err, f.Close()); err != nil {
-		os.Remove(path)
-	}
-	return exported(err)
-}
-
-// writePlace has a file or a directory filled by its path, as a whole or not at all. A directory may exist with
-// force.
-func writePlace(path string, force, directory bool, write func() error) error {
-	var err error
-	if directory {
-		err = createDirectory(path, force)
-	} else {
-		var f *os.File
-		if f, err = createOutput(path, force); err == nil {
-			err = f.Close()
-		}
-	}
-	if err != nil {
-		return err
-	}
-	if err = write(); err != nil {
-		os.Remove(path) // a directory only if nothing else is in it
-	}
-	return exported(err)
-}
-
-func createDirectory(path string, force bool) error {
-	err := os.Mkdir(path, 0o777)
-	if errors.Is(err, fs.ErrExist) {
-		if force {
-			return nil
-		}
-		return exit(exitUnwritable, fmt.Errorf("%s exists: use -f to write into it, or -o for another name", path))
-	}
-	return exit(exitUnwritable, err)
-}
-
-// exported separates errors of the session from those of the output.
-func exported(err error) error {
-	if err = known(err); err == nil {
-		return nil
-	}
-	if code := codeOf(err); code != exitInternal {
-		return exit(code, err)
-	}
-	return exit(exitUnwritable, err)
 }

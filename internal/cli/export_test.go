@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"testing"
 
@@ -33,10 +34,12 @@ func TestExportInterrupted(t *testing.T) {
 		ctx    context.Context
 	}{
 		{"pprof", reading}, {"speedscope", reading}, {"collapsed", reading}, {"sqlite", reading}, {"parquet", reading},
+		{"firefox", reading}, {"chrome", reading}, {"otlp", reading}, {"json", reading}, {"csv", reading}, {"xml", reading},
 		{"pprof", writing}, {"speedscope", writing}, {"collapsed", writing}, // libraries write the others
+		{"firefox", writing}, {"chrome", writing}, {"otlp", writing}, {"json", writing}, {"csv", writing}, {"xml", writing},
 	} {
 		out := filepath.Join(dir, "out")
-		x := exportFlags{format: c.format, output: out}
+		x := exportFlags{format: c.format, output: out, sampleTypes: "clrprof", reports: []string{allReports}}
 		err := x.run(c.ctx, &environment{stdout: &bytes.Buffer{}, stderr: &bytes.Buffer{}}, path)
 		if !errors.Is(err, context.Canceled) || codeOf(err) != exitInterrupted {
 			t.Errorf("%s: %v, code %d", c.format, err, codeOf(err))
@@ -44,5 +47,53 @@ func TestExportInterrupted(t *testing.T) {
 		if _, err := os.Stat(out); !errors.Is(err, fs.ErrNotExist) {
 			t.Errorf("%s: there is a file: %v", c.format, err)
 		}
+		onlySession(t, dir)
+	}
+}
+
+// onlySession fails if there is anything beside the session, such as a half-written file.
+func onlySession(t *testing.T, dir string) {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil || len(entries) != 1 {
+		t.Errorf("%v, %v", entries, err)
+	}
+}
+
+// TestExportDiskFull: where a file may not become as large as it has to, an export says so, leaves nothing, and leaves
+// what was there before.
+func TestExportDiskFull(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts processes")
+	}
+	dir := t.TempDir()
+	path := filepath.Join(dir, "shop.clrprof")
+	if err := writeComplete(sessiontest.Generate(sessiontest.Size{Threads: 4, Types: 50, Functions: 300, Nodes: 4000}, 1), path); err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range exportFormats {
+		name := f.name
+		command := func(args string) *exec.Cmd { // files may have two blocks of 512 bytes
+			return exec.Command("sh", "-c", "ulimit -f 2; exec clrprof export "+path+" --format "+name+" "+args)
+		}
+		out, err := command("-o " + filepath.Join(dir, "out")).CombinedOutput()
+		var ended *exec.ExitError
+		if !errors.As(err, &ended) || ended.ExitCode() != exitUnwritable || bytes.Count(out, []byte("\n")) != 1 {
+			t.Errorf("%s: %v: %s", name, err, out)
+		}
+		onlySession(t, dir)
+		if f.directory || f.reports != "" {
+			continue
+		}
+		old := filepath.Join(dir, "old")
+		if err := os.WriteFile(old, []byte("old"), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		out, err = command("-f -o " + old).CombinedOutput()
+		if kept, _ := os.ReadFile(old); err == nil || string(kept) != "old" {
+			t.Errorf("%s: %v, %d bytes instead of the old ones: %s", name, err, len(kept), out)
+		}
+		os.Remove(old)
+		onlySession(t, dir)
 	}
 }

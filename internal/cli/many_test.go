@@ -48,6 +48,10 @@ func TestManySites(t *testing.T) {
 		run(40, "clrprof", "report", path, view) // the nodes of stacks, or of the tree
 	}
 	run(130, "clrprof", "report", path, "types")
+	for _, format := range []string{"pprof", "collapsed", "firefox"} {
+		run(300, "clrprof", "export", path, "--format", format, "-o", filepath.Join(t.TempDir(), format))
+	}
+	run(600, "clrprof", "export", path, "--format", "otlp", "-o", filepath.Join(t.TempDir(), "otlp")) // all values at once
 }
 
 // manySitesMain writes or completes the session of TestManySites, and returns an exit code.

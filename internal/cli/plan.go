@@ -16,6 +16,7 @@ const maxSmall = 1 << 16
 // planFlags choose the functions that are recorded, of a run and of the command that lists them.
 type planFlags struct {
 	include, exclude []string
+	mine             []string // patterns of modules
 	instrument       string
 	small            int
 }
@@ -24,6 +25,7 @@ func (p *planFlags) add(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringSliceVar(&p.include, "include", nil, "record only functions of these modules, namespaces, types, or Type.Method, with * for any characters; what others allocate counts for their callers, and with --time they count as framework code")
 	f.StringSliceVar(&p.exclude, "exclude", nil, "leave out functions of these; what they do counts for their callers")
+	f.StringSliceVar(&p.mine, "mine", nil, "modules that are your code, with * for any characters, beside those that are by themselves: the projects of the program's deps.json, or what lies beside it")
 	f.StringVar(&p.instrument, "instrument", string(instrument.Boundary), "with --time: boundary (your code, and calls that it makes into the framework), mine (only your code), all")
 	f.IntVar(&p.small, "exclude-small", 0, "with --time: leave out functions with less than this many bytes of IL; alone, without =N, "+strconv.Itoa(instrument.DefaultSmall))
 	f.Lookup("exclude-small").NoOptDefVal = strconv.Itoa(instrument.DefaultSmall)
@@ -57,5 +59,8 @@ func (p *planFlags) check() error {
 func (p *planFlags) rules() instrument.Rules { return instrument.NewRules(p.include, p.exclude) }
 
 func (p *planFlags) plan() instrument.Plan {
-	return instrument.Plan{Mode: instrument.Mode(p.instrument), Rules: p.rules(), Small: p.small}
+	return instrument.Plan{Mode: instrument.Mode(p.instrument), Rules: p.rules(), Mine: p.mineRules(), Small: p.small}
 }
+
+// mineRules are the modules that --mine names.
+func (p *planFlags) mineRules() instrument.Rules { return instrument.NewRules(p.mine, nil) }

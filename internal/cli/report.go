@@ -3,7 +3,6 @@ package cli
 import (
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 
@@ -11,6 +10,7 @@ import (
 
 	"github.com/clrprof/clrprof/internal/analysis"
 	"github.com/clrprof/clrprof/internal/report"
+	"github.com/clrprof/clrprof/internal/rules"
 	"github.com/clrprof/clrprof/internal/session"
 )
 
@@ -33,7 +33,13 @@ type reportFlags struct {
 	inRange string
 	raw     bool
 	allCode bool
+	async   string
+	root    string
+	hot     bool
+	disable []string
 	unit    string
+	md      bool
+	limit   int
 }
 
 func newReportCommand(e *environment) *cobra.Command {
@@ -73,13 +79,22 @@ func newReportCommand(e *environment) *cobra.Command {
 	f.StringVar(&r.inRange, "range", "", "functions: only those that this pattern matches, as run --include does, and one row for all of them together")
 	f.StringVar(&r.unit, "unit", "", "print times of calls in ms, us, ns or ticks of the clock (default: what suits each number; JSON, CSV and TSV: always ns)")
 	f.BoolVar(&r.allCode, "all-code", false, "summary: all functions, not only your code and what it calls")
+	f.StringVar(&r.async, "async", "", "calltree: logical, async methods below their callers, or physical, the stacks as they were (default logical)")
+	f.StringVar(&r.root, "root", "", "calltree: only what is at and below this function")
+	f.BoolVar(&r.hot, "hot", false, "calltree: only the hot path: always the child with most time, or bytes")
+	f.StringSliceVar(&r.disable, "disable", nil, "summary, rules: rules that are not applied, by id, separated by commas")
 	f.BoolVar(&r.raw, "raw", false, "elapsed times with what the probes added, which is taken out otherwise")
+	f.BoolVar(&r.md, "md", false, "print Markdown, for comments on pull requests and summaries of pipelines")
+	f.IntVar(&r.limit, "limit", 0, "of a view at most so many rows in all; JSON is then an object that says how many are left out (docs/json.md)")
 	r.only.add(cmd)
 	r.output.add(cmd)
 	// The only error of these is a flag that does not exist, which the tests of completion would show.
 	for _, flag := range []string{"sort", "columns"} {
 		_ = cmd.RegisterFlagCompletionFunc(flag, completeColumns)
 	}
+	_ = cmd.RegisterFlagCompletionFunc("disable", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+		return rules.IDs(), cobra.ShellCompDirectiveNoFileComp
+	})
 	_ = cmd.RegisterFlagCompletionFunc("unit", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		return unitNames(), cobra.ShellCompDirectiveNoFileComp
 	})
@@ -128,6 +143,9 @@ func (r *reportFlags) run(e *environment, cmd *cobra.Command, args []string) err
 	if err != nil {
 		return err
 	}
+	if r.md && format != report.FormatText {
+		return usage("--md excludes --json, --csv and --tsv")
+	}
 	layout, err := r.output.text(e)
 	if err != nil {
 		return err
@@ -141,6 +159,9 @@ func (r *reportFlags) run(e *environment, cmd *cobra.Command, args []string) err
 	}
 	view, err := r.view(name, args)
 	if err != nil {
+		return err
+	}
+	if err := r.checkChoices(name); err != nil {
 		return err
 	}
 	s, err := session.Open(args[0])
@@ -163,28 +184,63 @@ func (r *reportFlags) run(e *environment, cmd *cobra.Command, args []string) err
 		return err
 	}
 	if name == "summary" {
-		top := summaryTop
-		if cmd.Flags().Changed("top") {
-			top = r.top
-		}
-		summary, err := report.Summarize(src, report.Options{Top: top, Raw: r.raw, AllCode: r.allCode})
-		if err != nil {
-			return readError(err)
-		}
-		if format != report.FormatText && !selection.IsZero() {
-			tell(e, summary.Notes)
-		}
-		return written(summary.Write(e.stdout, format, layout))
+		return r.summary(e, cmd, src, format, layout)
 	}
 	o := r.options(cmd, view, format, args)
 	table, err := view.Build(src, o)
 	if err != nil {
 		return readError(err)
 	}
+	if cmd.Flags().Changed("limit") {
+		table.Limit(r.limit)
+	}
 	if format != report.FormatText { // where a program reads, a person is told on the side
 		tell(e, append(table.Notes, table.Losses...))
 	}
-	return written(table.Write(e.stdout, format, layout))
+	if n := table.Left(); n > 0 {
+		tell(e, []string{fmt.Sprintf("%d more rows are left out: --limit %d", n, r.limit)})
+	}
+	return written(table.Write(e.stdout, r.printed(format), layout))
+}
+
+// summary prints the summary.
+func (r *reportFlags) summary(e *environment, cmd *cobra.Command, src *analysis.Source, format report.Format, layout report.TextOptions) error {
+	top := summaryTop
+	if cmd.Flags().Changed("top") {
+		top = r.top
+	}
+	summary, err := report.Summarize(src, report.Options{Top: top, Raw: r.raw, AllCode: r.allCode, Disabled: r.disable})
+	if err != nil {
+		return readError(err)
+	}
+	if format != report.FormatText && !src.Selection().IsZero() {
+		tell(e, summary.Notes)
+	}
+	return written(summary.Write(e.stdout, r.printed(format), layout))
+}
+
+// printed is the format of the output: Markdown has the limits that text has.
+func (r *reportFlags) printed(f report.Format) report.Format {
+	if r.md {
+		return report.FormatMarkdown
+	}
+	return f
+}
+
+// checkChoices refuses values that options do not have.
+func (r *reportFlags) checkChoices(view string) error {
+	if r.async != "" && !slices.Contains(report.AsyncOptions(), r.async) {
+		return exit(exitUsage, report.Unknown("--async", r.async, report.AsyncOptions()))
+	}
+	if view != "calltree" && (r.async != "" || r.root != "" || r.hot) {
+		return usage("view %s has no --async, --root and --hot: they are for the view calltree", view)
+	}
+	for _, id := range r.disable {
+		if !slices.Contains(rules.IDs(), id) {
+			return exit(exitUsage, report.Unknown("rule", id, rules.IDs()))
+		}
+	}
+	return nil
 }
 
 // tell says on the side what a person should know.
@@ -229,6 +285,8 @@ func (r *reportFlags) view(name string, args []string) (report.View, error) {
 			return report.View{}, usage("summary has no --sort and no --columns: name a view, such as functions")
 		case r.inRange != "":
 			return report.View{}, usage("summary has no --range: name the view functions")
+		case r.limit != 0:
+			return report.View{}, usage("summary has no --limit: --top is for its lists")
 		}
 		return report.View{}, nil
 	}
@@ -249,8 +307,8 @@ func (r *reportFlags) view(name string, args []string) (report.View, error) {
 	case len(args) == 2 && view.Argument == "FUNCTION":
 		return view, usage("view %s needs the name of a function: clrprof report %s %s NAME", name, args[0], name)
 	}
-	if r.top < 0 || r.depth < 0 || r.min < 0 {
-		return view, usage("--top, --depth and --min cannot be negative")
+	if r.top < 0 || r.depth < 0 || r.min < 0 || r.limit < 0 {
+		return view, usage("--top, --limit, --depth and --min cannot be negative")
 	}
 	return view, nil
 }
@@ -279,7 +337,8 @@ func (r *reportFlags) options(cmd *cobra.Command, view report.View, format repor
 	if changed("min") {
 		o.Min = r.min
 	}
-	o.Sort, o.Columns, o.By, o.Range, o.Raw = r.sort, r.columns, analysis.By(r.by), r.inRange, r.raw
+	o.Sort, o.Columns, o.By, o.Range, o.Raw, o.Disabled = r.sort, r.columns, analysis.By(r.by), r.inRange, r.raw, r.disable
+	o.Physical, o.Root, o.Hot = r.async == "physical", r.root, r.hot
 	return o
 }
 
@@ -289,17 +348,4 @@ func readError(err error) error {
 		return exit(code, err)
 	}
 	return exit(exitUnreadable, err)
-}
-
-// createOutput creates the file at path, which must not exist unless force is set.
-func createOutput(path string, force bool) (*os.File, error) {
-	flags := os.O_CREATE | os.O_WRONLY | os.O_EXCL
-	if force {
-		flags = os.O_CREATE | os.O_WRONLY | os.O_TRUNC
-	}
-	f, err := os.OpenFile(path, flags, 0o666)
-	if os.IsExist(err) {
-		return nil, exit(exitUnwritable, fmt.Errorf("%s exists: use -f to replace it, or -o for another name", path))
-	}
-	return f, exit(exitUnwritable, err)
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"os/signal"
 	"path/filepath"
 	"slices"
@@ -22,13 +23,21 @@ import (
 	"github.com/clrprof/clrprof/internal/collect"
 	"github.com/clrprof/clrprof/internal/instrument"
 	"github.com/clrprof/clrprof/internal/launch"
+	"github.com/clrprof/clrprof/internal/live"
 	"github.com/clrprof/clrprof/internal/quantity"
 	"github.com/clrprof/clrprof/internal/report"
 	"github.com/clrprof/clrprof/internal/session"
+	"github.com/clrprof/clrprof/internal/steer"
 )
 
 // defaultOutput is the pattern of a session's path.
 const defaultOutput = "%e.%p.%t.clrprof"
+
+// defaultSample and leastSample are milliseconds: a sample takes some hundred microseconds.
+const (
+	defaultSample = 500
+	leastSample   = 10
+)
 
 // patience is how many times Ctrl-C must be pressed until clrprof stops waiting for a target that does not end.
 const patience = 3
@@ -55,8 +64,9 @@ type runFlags struct {
 	roots                  string
 	snapshot               string
 	plan                   planFlags
-	mine                   []string // patterns of modules
 	probes                 string
+	sample                 int // milliseconds
+	steer                  steerFlags
 }
 
 func newRunCommand(e *environment) *cobra.Command {
@@ -75,6 +85,7 @@ func newRunCommand(e *environment) *cobra.Command {
 			"  clrprof run --time -- dotnet app.dll\n" +
 			"  clrprof run --time --memory --include 'Shop.*' -- dotnet app.dll\n" +
 			"  clrprof run --exclude 'System.*' --exclude 'Microsoft.*' -- dotnet app.dll\n" +
+			"  clrprof run --after 2m --for 30s -- ./server\n" +
 			"  clrprof run --no-report -- ./build.sh",
 		Args: arguments(1, 1<<20, "a COMMAND"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -102,8 +113,9 @@ func (r *runFlags) add(cmd *cobra.Command) {
 	f.BoolVar(&r.noReport, "no-report", false, "print no summary")
 	f.IntVar(&r.top, "top", summaryTop, "rows in the lists of the summary")
 	r.plan.add(cmd)
-	f.StringSliceVar(&r.mine, "mine", nil, "modules that are your code, with * for any characters, beside those that are by themselves: the projects of the program's deps.json, or what lies beside it")
-	f.StringVar(&r.probes, "probes", probesHooks, "with --time: hooks (the runtime's, which refuses precompiled code), or il (experimental, with --instrument mine: in the code of the functions that are recorded)")
+	f.StringVar(&r.probes, "probes", probesAuto, "with --time, how calls are seen: il (by probes put into the code of what is recorded; with --instrument mine), hooks (of the runtime, which refuses precompiled code), or auto (il where it can be)")
+	f.IntVar(&r.sample, "sample-counters", defaultSample, "milliseconds between samples of what the operating system counts (clrprof counters lists it), from 10 on; 0: none")
+	r.steer.add(f)
 	f.IntVar(&r.depth, "max-stack-depth", 0, "frames kept of one stack, at most 65536 (default 16384)")
 	f.StringVar(&r.limit, "memory-limit", "", "memory for the agent's tables in each process, such as 512M (default: a quarter of what the machine and the control group have, at most 8G)")
 }
@@ -133,12 +145,18 @@ func (r *runFlags) run(e *environment, command []string) error {
 		notes.work("writing the session: %d %%", percent)
 	}
 	stopWatching := watchKeyboard(notes, stop)
+	own := &socket{feed: live.NewFeed(), desk: steer.NewDesk()}
+	var released func()
+	options.Steer, released = r.steer.steering(notes, own.desk)
+	defer released()
 	if !isTerminal(e.stdout) { // otherwise it would stand in the middle of what the command prints
 		options.OnSlice = func(p collect.Progress) {
 			notes.progress("recording: %s, %s", p.Age, plural(p.Processes, ".NET process", ".NET processes"))
 		}
 	}
+	options.Live, options.Opened = own.feed, own.open
 	res, err := collect.Run(options)
+	own.close()
 	notes.clear()
 	ended.Do(notes.startWork)
 	if res.Running {
@@ -252,13 +270,19 @@ func (r *runFlags) choose(changed func(string) bool) error {
 			return usage("--%s needs --time", name)
 		}
 	}
-	if _, err := compileMine(r.mine); err != nil {
+	if _, err := compileMine(r.plan.mine); err != nil {
 		return exit(exitUsage, err)
 	}
 	if err := r.plan.check(); err != nil {
 		return err
 	}
+	if err := r.plan.mineRules().Check(); r.time && err != nil {
+		return usage("--mine with --time: %v", err)
+	}
 	if err := r.checkProbes(); err != nil {
+		return err
+	}
+	if err := r.steer.check(); err != nil {
 		return err
 	}
 	if n, err := strconv.Atoi(r.roots); !slices.Contains(rootChoices, r.roots) && (err != nil || n < 1 || n > maxRootsEvery) {
@@ -280,6 +304,9 @@ func (r *runFlags) options(e *environment, command []string) (collect.Options, e
 	}
 	if r.depth < 0 || r.depth > 65536 {
 		return collect.Options{}, usage("--max-stack-depth %d is not between 1 and 65536", r.depth)
+	}
+	if r.sample != 0 && r.sample < leastSample {
+		return collect.Options{}, usage("--sample-counters %d: want 0, or at least %d milliseconds", r.sample, leastSample)
 	}
 	if r.top < 0 {
 		return collect.Options{}, usage("--top cannot be negative")
@@ -305,20 +332,22 @@ func (r *runFlags) options(e *environment, command []string) (collect.Options, e
 		Launch: launch.Options{Command: command, MemoryLimit: limit, Nodes: mostNodes(memory()), StackDepth: r.depth, Environment: os.Environ(),
 			Lifetime: r.lifetime, FinalGC: r.finalGC, Roots: r.roots, Snapshot: r.snapshot,
 			Time: r.time, NoMemory: !r.memory, Instrument: r.plan.instrument, Probes: r.probesVariable(), Small: r.plan.small, Rules: rules.Lines(),
+			Mine: r.plan.mineRules().Lines(), MineFolder: instrument.UserFolder(targetAssembly(command)),
 			Agent: e.getenv("CLRPROF_AGENT")},
 		Output: r.output, Name: targetName(command), Force: r.force, Filter: rules,
-		Facts: facts, Begin: now, Group: r.followGroups(),
+		Facts: facts, Begin: now, Group: r.followGroups(), Sample: quantity.Nanoseconds(r.sample) * 1_000_000,
 	}, nil
 }
 
 // How calls are seen: by the runtime's hooks, or by probes in the IL of the functions that are recorded.
 const (
+	probesAuto  = "auto"
 	probesHooks = "hooks"
 	probesIL    = "il"
 )
 
 func (r *runFlags) checkProbes() error {
-	if names := []string{probesHooks, probesIL}; !slices.Contains(names, r.probes) {
+	if names := []string{probesAuto, probesHooks, probesIL}; !slices.Contains(names, r.probes) {
 		return exit(exitUsage, report.Unknown("--probes", r.probes, names))
 	}
 	if r.probes == probesIL && r.plan.instrument != string(instrument.Mine) {
@@ -329,10 +358,10 @@ func (r *runFlags) checkProbes() error {
 
 // probesVariable is what the agent is told, which takes hooks if it is told nothing.
 func (r *runFlags) probesVariable() string {
-	if r.probes == probesHooks {
-		return ""
+	if r.probes == probesIL || r.probes == probesAuto && r.plan.instrument == string(instrument.Mine) {
+		return probesIL
 	}
-	return r.probes
+	return ""
 }
 
 // followGroups is how much of what a control group allows is the agent's, unless the user said how much.
@@ -366,17 +395,20 @@ func (r *runFlags) set() map[string]any {
 	if len(r.plan.exclude) > 0 {
 		set["exclude"] = r.plan.exclude
 	}
-	if len(r.mine) > 0 {
-		set[optionMine] = r.mine
+	if len(r.plan.mine) > 0 {
+		set[optionMine] = r.plan.mine
 	}
 	if r.time && r.plan.instrument != string(instrument.Boundary) {
 		set["instrument"] = r.plan.instrument
 	}
-	if r.time && r.probes != probesHooks {
+	if r.time && r.probes != probesAuto {
 		set["probes"] = r.probes
 	}
 	if r.time && r.plan.small > 0 {
 		set["exclude_small"] = r.plan.small
+	}
+	if r.sample != defaultSample {
+		set["sample_counters"] = r.sample
 	}
 	if r.depth > 0 {
 		set["max_stack_depth"] = r.depth
@@ -407,6 +439,32 @@ func targetName(command []string) string {
 		}
 	}
 	return base
+}
+
+// targetAssembly is the path of the main assembly of a session's command, as the runtime will know it; "" if the command
+// does not say: dotnet build, or a script.
+func targetAssembly(command []string) string {
+	path := ""
+	if filepath.Base(command[0]) == "dotnet" {
+		for _, a := range command[1:] {
+			if strings.HasSuffix(a, ".dll") {
+				path = a
+				break
+			}
+		}
+	} else if host, err := exec.LookPath(command[0]); err == nil {
+		if host, err = filepath.EvalSymlinks(host); err == nil {
+			path = host + ".dll"
+		}
+	}
+	path, err := filepath.Abs(path)
+	if err == nil {
+		path, err = filepath.EvalSymlinks(path)
+	}
+	if info, statErr := os.Stat(path); err != nil || statErr != nil || !info.Mode().IsRegular() {
+		return ""
+	}
+	return path
 }
 
 // memoryLimit reads a number of bytes with a unit; "" is the default.

@@ -3,6 +3,8 @@ package cli
 import (
 	"errors"
 	"os"
+	"path/filepath"
+	"regexp"
 	"slices"
 	"testing"
 
@@ -23,9 +25,31 @@ func TestMain(m *testing.M) {
 	})
 }
 
+// concurrent are the commands that do several things at a time.
+var concurrent = regexp.MustCompile(`clrprof (run|view|top|ctl|mcp) `)
+
+// scripts are all of them, or under the race detector, with which a process takes a second, those that it may tell something about.
+func scripts(t *testing.T) (out []string) {
+	t.Helper()
+	all, err := filepath.Glob("testdata/script/*.txtar")
+	if err != nil || len(all) == 0 {
+		t.Fatalf("%d scripts: %v", len(all), err)
+	}
+	for _, path := range all {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !raceDetector || concurrent.Match(text) {
+			out = append(out, path)
+		}
+	}
+	return out
+}
+
 func TestScript(t *testing.T) {
 	testscript.Run(t, testscript.Params{
-		Dir:                 "testdata/script",
+		Files:               scripts(t),
 		RequireExplicitExec: true,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"sample": sample, "exits": exits, "cut": cut, "oneline": oneline, "module": module,

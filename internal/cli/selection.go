@@ -2,7 +2,6 @@ package cli
 
 import (
 	"errors"
-	"strconv"
 	"strings"
 	"time"
 
@@ -19,6 +18,7 @@ type selectionFlags struct {
 	terms     analysis.Terms
 	from, to  time.Duration
 	span, gcs string
+	marks     string
 }
 
 func (f *selectionFlags) add(cmd *cobra.Command) {
@@ -26,6 +26,7 @@ func (f *selectionFlags) add(cmd *cobra.Command) {
 	flags.StringVar(&f.span, "time", "", "only this span since the start: A..B, such as 1.5s..2m, or A.. or ..B")
 	flags.DurationVar(&f.from, "from", 0, "only from this time since the start on, such as 1.5s or 2m")
 	flags.DurationVar(&f.to, "to", 0, "only up to this time since the start")
+	flags.StringVar(&f.marks, "mark", "", "only what was recorded between two marks: A..B, or A.. or ..B, by their names or #ID; whole slices of time")
 	flags.StringVar(&f.gcs, "gc", "", "only memory, from the end of collection A to that of B: A..B, or A.. or ..B")
 	for _, flag := range []struct {
 		to          *[]string
@@ -53,10 +54,27 @@ func (f *selectionFlags) selection(s *session.Session) (analysis.Selection, erro
 		if f.from != 0 || f.to != 0 {
 			return analysis.Selection{}, usage("--time is --from and --to in one: give one of the two")
 		}
-		var err error
-		if from, to, err = parseTimes(f.span); err != nil {
-			return analysis.Selection{}, err
+		var ok bool
+		if from, to, ok = analysis.ParseTimes(f.span); !ok {
+			return analysis.Selection{}, usage("--time %q is not a span of time: want A..B, A.. or ..B, such as 1.5s..2m", f.span)
 		}
+	}
+	if f.marks != "" {
+		if from != 0 || to != 0 {
+			return analysis.Selection{}, usage("--mark is a span of time: give it, or --time")
+		}
+		a, b, ok := strings.Cut(f.marks, "..")
+		if !ok || a == "" && b == "" {
+			return analysis.Selection{}, usage("--mark %q is not a span: want A..B, A.. or ..B, with the names of marks", f.marks)
+		}
+		begin, end, err := analysis.BetweenMarks(s, a, b)
+		if errors.Is(err, analysis.ErrMarkOrder) {
+			return analysis.Selection{}, usage("--mark %q: %v", f.marks, err)
+		}
+		if err != nil {
+			return analysis.Selection{}, known(err)
+		}
+		from, to = time.Duration(begin), time.Duration(end)
 	}
 	if from < 0 || to < 0 || to != 0 && to <= from {
 		return analysis.Selection{}, usage("--from %s --to %s is not a span of time", from, to)
@@ -64,7 +82,7 @@ func (f *selectionFlags) selection(s *session.Session) (analysis.Selection, erro
 	t.From, t.To = quantity.Nanoseconds(from), quantity.Nanoseconds(to)
 	if f.gcs != "" {
 		var ok bool
-		if t.GCs, ok = parseGCs(f.gcs); !ok {
+		if t.GCs, ok = analysis.ParseGCs(f.gcs); !ok {
 			return analysis.Selection{}, usage("--gc %q is not a span of collections: want A..B, such as 3..7, or A.. or ..B", f.gcs)
 		}
 	}
@@ -82,39 +100,4 @@ func known(err error) error {
 		return exit(exitUsage, report.Unknown(term.What, term.Text, term.Names))
 	}
 	return err
-}
-
-// parseTimes reads A..B, A.. or ..B.
-func parseTimes(text string) (from, to time.Duration, err error) {
-	a, b, ok := strings.Cut(text, "..")
-	for _, end := range []struct {
-		text string
-		to   *time.Duration
-	}{{a, &from}, {b, &to}} {
-		if end.text != "" && ok {
-			*end.to, err = time.ParseDuration(end.text)
-			ok = err == nil
-		}
-	}
-	if !ok || a == "" && b == "" || b != "" && to <= from {
-		return 0, 0, usage("--time %q is not a span of time: want A..B, A.. or ..B, such as 1.5s..2m", text)
-	}
-	return from, to, nil
-}
-
-// parseGCs reads A..B, A.. or ..B.
-func parseGCs(text string) (analysis.GCSpan, bool) {
-	a, b, ok := strings.Cut(text, "..")
-	var out analysis.GCSpan
-	for _, end := range []struct {
-		text string
-		to   *int64
-	}{{a, &out.After}, {b, &out.To}} {
-		if end.text != "" {
-			n, err := strconv.ParseInt(end.text, 10, 64)
-			ok = ok && err == nil && n >= 0
-			*end.to = n
-		}
-	}
-	return out, ok && (a != "" || b != "") && (b == "" || out.After < out.To)
 }

@@ -1,0 +1,76 @@
+package cli
+
+import (
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/clrprof/clrprof/internal/budget"
+	"github.com/clrprof/clrprof/internal/session"
+)
+
+// defaultHeadroom is how many percent more than a run's a first budget allows: what is exact hardly needs it, but input does.
+const defaultHeadroom = 10
+
+// draftFlags are the flags of the command budget init.
+type draftFlags struct {
+	output   string
+	headroom float64
+	force    bool
+}
+
+func newDraftCommand(e *environment) *cobra.Command {
+	parent := &cobra.Command{
+		Use:     "budget",
+		Short:   "Make a budget: limits that check judges a session by",
+		Example: "  clrprof budget init app.clrprof",
+		Args:    arguments(0, 0),
+		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	d := &draftFlags{}
+	cmd := &cobra.Command{
+		Use:   "init SESSION",
+		Short: "Write a first budget from a run",
+		Long: "Write a first budget from a run: what it allocated, kept and called, in all, by your code and by the functions\n" +
+			"that allocate the most, and some more. It is a text to be edited: docs/budgets.md describes it.",
+		Example: "  clrprof budget init app.clrprof\n" +
+			"  clrprof check app.clrprof --budget budget.toml\n" +
+			"  clrprof budget init app.clrprof --headroom 25 -o -",
+		Args: arguments(1, 1, "a SESSION"),
+		RunE: func(_ *cobra.Command, args []string) error { return d.run(e, args[0]) },
+	}
+	f := cmd.Flags()
+	f.StringVarP(&d.output, "output", "o", "budget.toml", "the file to write; - for standard output")
+	f.Float64Var(&d.headroom, "headroom", defaultHeadroom, "how many percent more than the run had are allowed")
+	f.BoolVarP(&d.force, "force", "f", false, "replace the file if it exists")
+	parent.AddCommand(cmd)
+	return parent
+}
+
+func (d *draftFlags) run(e *environment, path string) error {
+	if !(d.headroom >= 0 && d.headroom <= 1000) {
+		return usage("--headroom %g: want a percentage from 0 to 1000", d.headroom)
+	}
+	s, err := session.Open(path)
+	if err != nil {
+		return readError(err)
+	}
+	defer s.Close()
+	text, err := budget.Draft(s, d.headroom/100)
+	if err != nil {
+		return readError(err)
+	}
+	if d.output == "-" {
+		_, err := io.WriteString(e.stdout, text)
+		return written(err)
+	}
+	err = writeFile(d.output, d.force, func(w io.Writer) error {
+		_, err := io.WriteString(w, text)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	_, err = io.WriteString(e.stdout, d.output+"\n")
+	return written(err)
+}

@@ -1,0 +1,174 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/clrprof/clrprof/internal/control"
+	"github.com/clrprof/clrprof/internal/quantity"
+	"github.com/clrprof/clrprof/internal/report"
+	"github.com/clrprof/clrprof/internal/steer"
+)
+
+// ctlCommands are what clrprof ctl can ask for.
+var ctlCommands = []string{steer.Status, string(steer.Suspend), string(steer.Resume), string(steer.Start), string(steer.Stop), steer.Mark, steer.Flush}
+
+type ctlFlags struct {
+	json    bool
+	pid     int
+	timeout time.Duration
+}
+
+func newCtlCommand(e *environment) *cobra.Command {
+	c := &ctlFlags{}
+	cmd := &cobra.Command{
+		Use:   "ctl SESSION|PID COMMAND [NAME [TEXT]]",
+		Short: "Look at a recording that goes on, and change it: pause, resume, mark",
+		Long: "Look at a recording that goes on, and change it. The recording is named by its session's file, or by the\n" +
+			"process id of a process that is recorded. Commands:\n\n" +
+			"  status           what is recorded, and how much there is so far\n" +
+			"  pause, resume    record nothing, and record again; who pauses twice resumes twice\n" +
+			"  stop, start      the same by a switch: one stop is undone by one start\n" +
+			"  mark NAME [TEXT] mark this moment: see clrprof report SESSION marks\n" +
+			"  flush            write to the session what was recorded up to now\n\n" +
+			"All processes are meant, or with --process one. What is paused by both pairs, here or in the program\n" +
+			"itself, needs both to be resumed.\n" +
+			"Exit codes: 120 a bad command, 121 nobody records it, or it cannot be done now.",
+		Example: "  clrprof ctl 4711 status\n" +
+			"  clrprof ctl app.clrprof pause\n" +
+			"  clrprof ctl app.clrprof mark 'after warm-up'\n" +
+			"  clrprof ctl app.clrprof resume --process 4712",
+		Args: arguments(2, 4, "a SESSION or PID", "a COMMAND"),
+		RunE: func(_ *cobra.Command, args []string) error { return c.run(e, args[0], args[1], args[2:]) },
+	}
+	f := cmd.Flags()
+	f.BoolVar(&c.json, "json", false, "print the status as JSON")
+	f.IntVar(&c.pid, "process", 0, "only the process with this id")
+	f.DurationVar(&c.timeout, "timeout", 30*time.Second, "wait so long for an answer")
+	return cmd
+}
+
+func (c *ctlFlags) run(e *environment, name, command string, args []string) error {
+	request := steer.Request{Command: command, PID: c.pid}
+	switch {
+	case !slices.Contains(ctlCommands, command):
+		return exit(exitUsage, report.Unknown("command", command, ctlCommands))
+	case command == steer.Mark && len(args) == 0:
+		return usage("clrprof ctl mark needs a NAME")
+	case command != steer.Mark && len(args) > 0:
+		return usage("clrprof ctl %s takes no argument %q", command, args[0])
+	case c.pid < 0 || c.pid != 0 && (command == steer.Mark || command == steer.Flush || command == steer.Status):
+		return usage("--process is for pause, resume, stop and start")
+	case command == steer.Mark:
+		request.Name = args[0]
+		request.Text = strings.Join(args[1:], "")
+	}
+	session, err := findRecording([]string{name})
+	if err != nil {
+		return err
+	}
+	answer, err := askRecorder(session, request, c.timeout)
+	if err != nil {
+		return err
+	}
+	if answer.Error != "" {
+		code := exitUnreadable
+		if answer.Code == steer.CodeUsage {
+			code = exitUsage
+		}
+		return exit(code, fmt.Errorf("%s %s: %s", command, name, answer.Error))
+	}
+	return written(c.write(e.stdout, command, &answer.Report))
+}
+
+// requestSteer is the request of clrprof ctl.
+const requestSteer = "control"
+
+// steerHandler answers those who change a recording.
+func steerHandler(desk *steer.Desk) control.Handler {
+	return func(ctx context.Context, text json.RawMessage, send func(any) error) error {
+		var request steer.Request
+		if err := json.Unmarshal(text, &request); err != nil {
+			return fmt.Errorf("the arguments: %w", err)
+		}
+		answer, err := desk.Ask(ctx, request)
+		if err != nil {
+			return err
+		}
+		return send(answer)
+	}
+}
+
+func askRecorder(session string, request steer.Request, wait time.Duration) (answer steer.Response, err error) {
+	client, err := ask(session, requestSteer, request)
+	if err != nil {
+		return answer, err
+	}
+	defer client.Close()
+	text, err := client.Next(wait)
+	if err != nil {
+		return answer, exit(exitUnreadable, fmt.Errorf("%s: %w", session, err))
+	}
+	if err := json.Unmarshal(text, &answer); err != nil {
+		return answer, exit(exitUnreadable, fmt.Errorf("%s: the answer: %w", session, err))
+	}
+	return answer, nil
+}
+
+func (c *ctlFlags) write(w io.Writer, command string, r *steer.Report) error {
+	if c.json {
+		encoder := json.NewEncoder(w)
+		encoder.SetIndent("", "  ")
+		return encoder.Encode(r)
+	}
+	if command == steer.Status {
+		return writeStatus(w, r)
+	}
+	_, err := fmt.Fprintln(w, stateOf(r))
+	return err
+}
+
+// stateOf says in words whether something is recorded, and else what is to be done.
+func stateOf(r *steer.Report) string {
+	switch l := r.Global; {
+	case l.On():
+		return "recording"
+	case l.Stopped && l.Suspended > 0:
+		return fmt.Sprintf("not recording: stopped, and paused %s", times(l.Suspended))
+	case l.Stopped:
+		return "not recording: stopped"
+	default:
+		return fmt.Sprintf("not recording: paused %s", times(l.Suspended))
+	}
+}
+
+func times(n int32) string {
+	if n == 1 {
+		return "once"
+	}
+	return fmt.Sprintf("%d times", n)
+}
+
+func writeStatus(w io.Writer, r *steer.Report) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "Session:   %s\nData:      %s\nState:     %s\n", r.Session, r.Modes, stateOf(r))
+	fmt.Fprintf(&b, "Age:       %s, of these paused %s\n", quantity.Nanoseconds(r.AgeNS), quantity.Nanoseconds(r.PausedNS))
+	fmt.Fprintf(&b, "Recorder:  process %d\nMarks:     %d\nPauses:    %d\n", r.PID, r.Marks, r.Pauses)
+	for _, p := range r.Processes {
+		fmt.Fprintf(&b, "Process %d: %s, .NET %s, %s; %s, %s in %s; the agent uses %s of %s", p.PID, p.Name, p.Runtime, p.State,
+			plural(p.Threads, "thread", "threads"), quantity.Bytes(p.Bytes), plural(int(p.Allocations), "object", "objects"), quantity.Bytes(p.Used), quantity.Bytes(p.Limit))
+		if p.Lost != 0 {
+			fmt.Fprintf(&b, "; %s", plural(int(p.Lost), "loss", "losses"))
+		}
+		b.WriteString("\n")
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}

@@ -1,0 +1,57 @@
+package cli
+
+import (
+	"context"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/spf13/cobra"
+
+	"github.com/clrprof/clrprof/internal/mcp"
+	"github.com/clrprof/clrprof/internal/session"
+)
+
+// mostServed is how many sessions a server has open: each takes a few files and its tables once it was asked about.
+const mostServed = 50
+
+func newMCPCommand(e *environment) *cobra.Command {
+	return &cobra.Command{
+		Use:   "mcp SESSION…",
+		Short: "Answer questions about sessions by the Model Context Protocol",
+		Long: "Answer questions about sessions by the Model Context Protocol, on standard input and output, for assistants in\n" +
+			"editors and other programs that speak it. Its tools are list_sessions, list_views, summary, view, explain_site,\n" +
+			"diff and sql; they read only, and their answers are bounded and say what they leave out.",
+		Example: "  clrprof mcp app.clrprof\n" +
+			"  clrprof mcp before.clrprof after.clrprof\n" +
+			"  # in the configuration of a client: {\"command\": \"clrprof\", \"args\": [\"mcp\", \"/path/to/app.clrprof\"]}",
+		Args: arguments(1, mostServed, "a SESSION"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
+			defer stop()
+			return serveMCP(ctx, e, args)
+		},
+	}
+}
+
+func serveMCP(ctx context.Context, e *environment, paths []string) error {
+	var sessions []*session.Session
+	for _, path := range paths {
+		s, err := openComplete(e, path)
+		if err != nil {
+			return readError(err)
+		}
+		defer s.Close()
+		sessions = append(sessions, s)
+	}
+	transport := &sdk.IOTransport{Reader: io.NopCloser(e.stdin), Writer: openWriter{e.stdout}}
+	return mcp.New(Version, sessions).Serve(ctx, transport)
+}
+
+// openWriter is a writer that others may close, which stays open.
+type openWriter struct{ io.Writer }
+
+// Close does nothing.
+func (openWriter) Close() error { return nil }

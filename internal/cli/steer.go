@@ -1,0 +1,108 @@
+package cli
+
+import (
+	"fmt"
+	"os"
+	"os/signal"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+	"golang.org/x/sys/unix"
+
+	"github.com/clrprof/clrprof/internal/collect"
+	"github.com/clrprof/clrprof/internal/quantity"
+	"github.com/clrprof/clrprof/internal/steer"
+)
+
+// steerFlags are the flags of the run command that say when something is recorded.
+type steerFlags struct {
+	paused     bool
+	after, For time.Duration
+	stopWhen   string
+	signals    bool
+}
+
+func (s *steerFlags) add(f *pflag.FlagSet) {
+	f.BoolVar(&s.paused, "paused", false, "record nothing until clrprof ctl resume, SIGUSR1 or the program itself says so")
+	f.DurationVar(&s.after, "after", 0, "record nothing until so long after the start, such as 2m")
+	f.DurationVar(&s.For, "for", 0, "record for so long, such as 30s; then the command runs on without")
+	f.StringVar(&s.stopWhen, "stop-when", "", "record until this is so: allocated, allocations, calls or time, then > and a number, such as 'allocated > 2GB'")
+	f.BoolVar(&s.signals, "control-signals", false, "SIGUSR1 to clrprof pauses and resumes, SIGUSR2 makes a mark; without this flag the command gets them")
+}
+
+func (s *steerFlags) check() error {
+	switch {
+	case s.after < 0 || s.For < 0:
+		return usage("--after and --for are lengths of time, such as 30s")
+	case s.paused && s.after > 0:
+		return usage("--paused and --after: give one of the two, as --after is paused until then")
+	}
+	_, err := parseCondition(s.stopWhen)
+	return err
+}
+
+// steering is what the flags say; released lets signals be the command's again.
+func (s *steerFlags) steering(n *notes, desk *steer.Desk) (out collect.Steering, released func()) {
+	out = collect.Steering{Desk: desk, Paused: s.paused, After: s.after, For: s.For, Say: func(message string) { n.say("%s", message) }}
+	out.StopWhen, _ = parseCondition(s.stopWhen) // checked before
+	if !s.signals {
+		return out, func() {}
+	}
+	toggle, mark := make(chan os.Signal, 1), make(chan os.Signal, 1)
+	signal.Notify(toggle, unix.SIGUSR1)
+	signal.Notify(mark, unix.SIGUSR2)
+	out.Toggle, out.Mark = toggle, mark
+	return out, func() {
+		signal.Stop(toggle)
+		signal.Stop(mark)
+	}
+}
+
+// conditions are the quantities that --stop-when knows, with how they are read.
+var conditions = map[string]struct {
+	parse func(string) (int64, error)
+	value func(collect.Totals) int64
+}{
+	"allocated":   {bytesOf, func(t collect.Totals) int64 { return int64(t.Bytes) }},
+	"allocations": {countOf, func(t collect.Totals) int64 { return int64(t.Allocations) }},
+	"calls":       {countOf, func(t collect.Totals) int64 { return int64(t.Calls) }},
+	"time": {func(text string) (int64, error) {
+		d, err := time.ParseDuration(text)
+		return int64(d), err
+	}, func(t collect.Totals) int64 { return int64(t.Age) }},
+}
+
+func bytesOf(text string) (int64, error) {
+	number, shift := quantity.CutUnit(text)
+	n, err := strconv.ParseInt(number, 10, 64)
+	if err == nil && n > 1<<(62-shift) {
+		err = strconv.ErrRange
+	}
+	return n << shift, err
+}
+
+func countOf(text string) (int64, error) { return strconv.ParseInt(text, 10, 64) }
+
+// parseCondition reads --stop-when; "" is no condition.
+func parseCondition(text string) (func(collect.Totals) string, error) {
+	if text == "" {
+		return nil, nil
+	}
+	name, limit, ok := strings.Cut(text, ">")
+	condition, known := conditions[strings.TrimSpace(name)]
+	n, err := int64(0), error(nil)
+	if ok && known {
+		n, err = condition.parse(strings.TrimSpace(limit))
+	}
+	if !ok || !known || err != nil || n < 0 {
+		return nil, usage("--stop-when %q: want allocated, allocations, calls or time, then > and a number, such as 'allocated > 2GB'", text)
+	}
+	return func(t collect.Totals) string {
+		if condition.value(t) <= n {
+			return ""
+		}
+		return fmt.Sprintf("%s > %s", strings.TrimSpace(name), strings.TrimSpace(limit))
+	}, nil
+}

@@ -1,0 +1,168 @@
+package cli
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"github.com/clrprof/clrprof/internal/control"
+	"github.com/clrprof/clrprof/internal/live"
+	"github.com/clrprof/clrprof/internal/report"
+	"github.com/clrprof/clrprof/internal/top"
+)
+
+// onceRows is how many rows --once prints unless --top says another number.
+const onceRows = 20
+
+type topFlags struct {
+	once, json bool
+	sort       string
+	list       string
+	rows       int
+	width      int
+	color      string
+}
+
+// lists are those of the package top, by their numbers there.
+var lists = []string{"functions", "types", "gcs"}
+
+func newTopCommand(e *environment) *cobra.Command {
+	o := &topFlags{}
+	cmd := &cobra.Command{
+		Use:   "top [SESSION|PID]",
+		Short: "Watch a running recording: what allocates and is called now, and garbage collections",
+		Long: "Watch what clrprof run records, while it runs: which functions and types allocate now, calls with\n" +
+			"--time, the heap after each garbage collection. Without an argument it is the only recording of yours.\n" +
+			"The numbers are those of the recorder, up to a quarter of a second ago; watching costs the recorded\n" +
+			"program nothing. Rates are those of the last two seconds; what a function allocated is what it did itself.\n\n" +
+			"Keys: 1 2 3 or tab another list, s and S another order, space stops the screen while the\n" +
+			"recording goes on, arrows and page keys move, q ends. Without a terminal it is as with --once.",
+		Example: "  clrprof top\n" +
+			"  clrprof top 1234 --sort objects/s\n" +
+			"  clrprof top app.clrprof --once --list types\n" +
+			"  clrprof top --json | jq '.total.bytes'",
+		Args: arguments(0, 1),
+		RunE: func(_ *cobra.Command, args []string) error { return o.run(e, args) },
+	}
+	f := cmd.Flags()
+	f.BoolVar(&o.once, "once", false, "print the rates of a quarter of a second as text, and end")
+	f.BoolVar(&o.json, "json", false, "print messages as JSON, one in a line, until the recording ends; with --once: one with all so far (docs/live.md)")
+	f.StringVar(&o.sort, "sort", top.Orders()[0], "order of functions and types: "+strings.Join(top.Orders(), ", "))
+	f.StringVar(&o.list, "list", lists[0], "which list --once prints: "+strings.Join(lists, ", "))
+	f.IntVar(&o.rows, "top", onceRows, "rows that --once prints, 0: all")
+	f.IntVar(&o.width, "width", 0, "columns that --once prints in (default: the terminal's; unlimited without one)")
+	f.StringVar(&o.color, "color", "auto", "colours: auto (on a terminal, and not with NO_COLOR set), always, never")
+	return cmd
+}
+
+func (o *topFlags) run(e *environment, args []string) error {
+	order := slices.Index(top.Orders(), o.sort)
+	list := slices.Index(lists, o.list)
+	switch {
+	case order < 0:
+		return exit(exitUsage, report.Unknown("--sort", o.sort, top.Orders()))
+	case list < 0:
+		return exit(exitUsage, report.Unknown("--list", o.list, lists))
+	case o.rows < 0:
+		return usage("--top cannot be negative")
+	}
+	layout, err := (&outputFlags{color: o.color, width: o.width}).text(e)
+	if err != nil {
+		return err
+	}
+	path, err := findRecording(args)
+	if err != nil {
+		return err
+	}
+	c, err := ask(path, requestLive, liveArguments{})
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	switch {
+	case o.json:
+		return o.printJSON(e, c)
+	case o.once || !isTerminal(e.stdout):
+		return o.printOnce(e, c, top.Layout{Tab: top.Tab(list), Order: top.Order(order), Width: layout.Width, Color: layout.Color})
+	}
+	return show(e, c, top.Order(order), layout.Color)
+}
+
+func (o *topFlags) printJSON(e *environment, c *control.Client) error {
+	for {
+		text, err := c.Next(0)
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return exit(exitUnreadable, err)
+		}
+		if _, err := fmt.Fprintf(e.stdout, "%s\n", text); err != nil || o.once {
+			return written(err)
+		}
+	}
+}
+
+// printOnce prints what the first two messages say: everything so far, and the rates between them.
+func (o *topFlags) printOnce(e *environment, c *control.Client, l top.Layout) error {
+	var v live.View
+	for range 2 {
+		m, err := nextMessage(c)
+		if errors.Is(err, io.EOF) {
+			break // the recording has ended
+		}
+		if err != nil {
+			return exit(exitUnreadable, err)
+		}
+		v.Apply(m)
+	}
+	screen := top.NewScreen(&v)
+	text, left := screen.Head(l, o.rows)
+	if left > 0 {
+		text += fmt.Sprintf("\n… %d more rows: --top 0 prints all", left)
+	}
+	_, err := fmt.Fprintln(e.stdout, text)
+	return written(err)
+}
+
+func nextMessage(c *control.Client) (*live.Message, error) {
+	text, err := c.Next(0)
+	if err != nil {
+		return nil, err
+	}
+	var m live.Message
+	if err := json.Unmarshal(text, &m); err != nil {
+		return nil, fmt.Errorf("a message of the recording: %w", err)
+	}
+	return &m, nil
+}
+
+// show watches on the terminal until the user ends it.
+func show(e *environment, c *control.Client, order top.Order, color bool) error {
+	source := func() (*live.Message, error) { return nextMessage(c) }
+	if f, ok := e.stdin.(*os.File); !ok || !term.IsTerminal(int(f.Fd())) {
+		return usage("the keyboard is not a terminal: use --once or --json")
+	}
+	program := tea.NewProgram(top.NewModel(source, order, color), tea.WithInput(e.stdin), tea.WithOutput(e.stdout))
+	last, err := program.Run()
+	if err != nil && !errors.Is(err, tea.ErrInterrupted) {
+		return exit(exitInternal, fmt.Errorf("the terminal: %w", err))
+	}
+	m, ok := last.(top.Model)
+	switch {
+	case !ok || m.Err() == nil:
+		return nil
+	case errors.Is(m.Err(), io.EOF):
+		fmt.Fprintf(e.stderr, "clrprof: the recording has ended: clrprof report %s\n", report.Printable(m.Session()))
+		return nil
+	}
+	return exit(exitUnreadable, m.Err())
+}
