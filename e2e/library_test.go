@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/clrprof/clrprof/internal/agentbin"
 )
 
 // maxStaticTLS is what the agent may take of the memory that a C library keeps for the thread-local variables of libraries that are loaded
@@ -16,11 +18,35 @@ const maxStaticTLS = 128
 // TestLibrary: what the agent needs of the process that it is loaded into. It names no library, since a process has one C library, and
 // no version of a symbol, so it runs with a glibc older than the one that it was built with.
 func TestLibrary(t *testing.T) {
-	f, err := elf.Open(productAgent(t))
+	for _, l := range []agentbin.Library{agentbin.Glibc, agentbin.Musl} {
+		t.Run(string(l), func(t *testing.T) {
+			f, err := elf.Open(agentOf(t, l))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer f.Close()
+			checkLibrary(t, f)
+			flags, err := f.DynValue(elf.DT_FLAGS)
+			static := len(flags) > 0 && elf.DynFlag(flags[0])&elf.DF_STATIC_TLS != 0
+			if err != nil || static != (l == agentbin.Glibc) {
+				t.Errorf("flags %x, %v: the places of thread-local variables are not fixed for glibc alone", flags, err)
+			}
+		})
+	}
+}
+
+// agentOf returns a path of a build of the agent.
+func agentOf(t *testing.T, l agentbin.Library) string {
+	t.Helper()
+	path, err := agentbin.Extract(l, []string{t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer f.Close()
+	return path
+}
+
+func checkLibrary(t *testing.T, f *elf.File) {
+	t.Helper()
 	if needed, err := f.ImportedLibraries(); err != nil || len(needed) > 0 {
 		t.Errorf("it needs %v, %v", needed, err)
 	}
@@ -43,7 +69,8 @@ func TestLibrary(t *testing.T) {
 	if want := []string{"__rseq_offset", "__rseq_size"}; !slices.Equal(weak, want) { // of glibc 2.35 and later
 		t.Errorf("it can do without %v, and should without %v", weak, want)
 	}
-	if want := []string{"DllGetClassObject"}; !slices.Equal(exported, want) {
+	slices.Sort(exported)
+	if want := []string{"DllGetClassObject", "clrprof_control", "clrprof_mark", "clrprof_name_thread", "clrprof_state"}; !slices.Equal(exported, want) {
 		t.Errorf("it exports %v, want %v", exported, want)
 	}
 	for _, p := range f.Progs {
@@ -56,40 +83,20 @@ func TestLibrary(t *testing.T) {
 	}
 }
 
-// TestLibraryMusl: what keeps the agent from being loaded with musl is its thread-local variables alone, which are at fixed places since each
-// probe looks at one. Built with descriptors of such variables instead, which cost a probe 1.2 ns, it is loaded there.
+// TestLibraryMusl: musl loads the build that is for it, and refuses the other, whose thread-local variables are at fixed places.
 func TestLibraryMusl(t *testing.T) {
 	if _, err := exec.LookPath("musl-gcc"); err != nil {
 		t.Skip("there is no musl-gcc (Debian: musl-tools)")
 	}
-	dir := t.TempDir()
-	build := func(compiler, out string, args ...string) string {
-		path := filepath.Join(dir, out)
-		if text, err := exec.Command(compiler, append(args, "-o", path)...).CombinedOutput(); err != nil {
-			t.Fatalf("%s: %v\n%s", compiler, err, text)
-		}
-		return path
+	loader := filepath.Join(t.TempDir(), "load")
+	if text, err := exec.Command("musl-gcc", "-rdynamic", "testdata/load.c", "-o", loader).CombinedOutput(); err != nil {
+		t.Fatalf("musl-gcc: %v\n%s", err, text)
 	}
-	sources, err := filepath.Glob("../agent/src/*.c")
-	if err != nil {
-		t.Fatal(err)
+	if out, err := exec.Command(loader, agentOf(t, agentbin.Musl)).CombinedOutput(); err != nil {
+		t.Errorf("%v: %s", err, out)
 	}
-	loader := build("musl-gcc", "load", "-rdynamic", "testdata/load.c")
-	described := build("gcc", "described.so", append(sources, "-std=c11", "-O2", "-fPIC", "-fvisibility=hidden", "-fno-omit-frame-pointer", "-shared", "-nostdlib",
-		"-mtls-dialect=gnu2", "-Dtls_model(m)=unused")...)
-	f, err := elf.Open(described)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	if flags, err := f.DynValue(elf.DT_FLAGS); err != nil || len(flags) > 0 && elf.DynFlag(flags[0])&elf.DF_STATIC_TLS != 0 {
-		t.Errorf("flags %x, %v: it has places for thread-local variables of its own", flags, err)
-	}
-	if out, err := exec.Command(loader, described).CombinedOutput(); err != nil {
-		t.Errorf("with descriptors: %v: %s", err, out)
-	}
-	out, err := exec.Command(loader, productAgent(t)).CombinedOutput()
+	out, err := exec.Command(loader, agentOf(t, agentbin.Glibc)).CombinedOutput()
 	if err == nil || !strings.Contains(string(out), "initial-exec TLS") {
-		t.Errorf("the product is loaded with musl, or not for another reason: %v: %s", err, out)
+		t.Errorf("musl loads the build for glibc, or refuses it for another reason: %v: %s", err, out)
 	}
 }

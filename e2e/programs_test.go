@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/clrprof/clrprof/internal/dotnettest"
@@ -35,7 +36,7 @@ func TestPrograms(t *testing.T) {
 				t.Parallel()
 				dll := compileProgram(t, in, programs.Options{Seed: seed, Units: programUnits, Tame: runtime.Major() >= 9})
 				w := programWays[int(seed)%len(programWays)]
-				for _, flags := range [][]string{{"--time"}, {"--memory"}, {"--lifetime"}, {"--time", "--memory"}} {
+				for _, flags := range [][]string{{"--time"}, byProbes, {"--memory"}, {"--lifetime"}, {"--time", "--memory"}} {
 					t.Run(fmt.Sprint(w.name, flags), func(t *testing.T) {
 						cmd := runtime.Command(dll, programTimes)
 						cmd.Env = append(cmd.Env, w.env...)
@@ -74,8 +75,12 @@ func compareProgram(t *testing.T, r result, flags []string) {
 	}
 	if timed {
 		soundTime(t, r.session)
-		compareCalls(t, r, "Made.dll")
-		made = len(flags) > 1
+		made = slices.Contains(flags, "--memory")
+		if slices.Contains(flags, "mine") {
+			compareOwnCalls(t, r, "Made.dll")
+		} else {
+			compareCalls(t, r, "Made.dll")
+		}
 	}
 	if made {
 		compareMade(t, r)

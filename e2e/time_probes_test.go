@@ -15,7 +15,7 @@ import (
 
 // The two ways to see calls, where both can.
 var (
-	byHooks  = []string{"--time", "--instrument", "mine"}
+	byHooks  = []string{"--time", "--instrument", "mine", "--probes", "hooks"}
 	byProbes = []string{"--time", "--instrument", "mine", "--probes", "il"}
 )
 

@@ -16,7 +16,7 @@ import (
 )
 
 // TestTimeThrottled: a process that computes gets the processor for a part of the time only, since two others want the same one or the
-// quota of its container is used up. That is ready: neither CPU time nor blocked.
+// quota of its container is used up. That is ready: neither CPU time nor blocked. Also where it waits in the same interval.
 func TestTimeThrottled(t *testing.T) {
 	in := dotnettest.Need(t)
 	type run struct {
@@ -24,13 +24,17 @@ func TestTimeThrottled(t *testing.T) {
 		throttle  func(t *testing.T, pid int) (release func())
 		mechanism string
 		runtime   dotnettest.Runtime
+		waits     int64 // nanoseconds of each call
 	}
 	var runs []run
 	for _, rt := range in.Runtimes() {
-		runs = append(runs, run{"compete", byOthers, "best", rt}, run{"throttle", byQuota, "best", rt})
+		runs = append(runs, run{"compete", byOthers, "best", rt, 0}, run{"throttle", byQuota, "best", rt, 0})
+	}
+	for _, rt := range in.NewestAndOldest() {
+		runs = append(runs, run{"mix", byOthers, "best", rt, 400e6})
 	}
 	for _, m := range timeMechanisms {
-		runs = append(runs, run{"throttle", byQuota, m, in.Newest()})
+		runs = append(runs, run{"throttle", byQuota, m, in.Newest(), 0}, run{"mix", byOthers, m + ",delay", in.Newest(), 400e6})
 	}
 	for _, tt := range runs {
 		t.Run(tt.what+"/"+tt.mechanism+"/"+tt.runtime.Name, func(t *testing.T) {
@@ -51,13 +55,13 @@ func TestTimeThrottled(t *testing.T) {
 			}
 			r.session = filepath.Join(s.out, "s.clrprof")
 			checkTimeSession(t, r.session)
-			checkThrottled(t, r)
+			checkThrottled(t, r, tt.waits)
 		})
 	}
 }
 
 // checkThrottled compares what the function that computes is said to have done with what it measured, and with what a user sees.
-func checkThrottled(t *testing.T, r result) {
+func checkThrottled(t *testing.T, r result, waits int64) {
 	t.Helper()
 	own := int64(compareTimes(t, r).processes[0].Agent) // is in no interval
 	w := truthRows[took](t, r.stdout, "took")[0]
@@ -71,8 +75,9 @@ func checkThrottled(t *testing.T, r result) {
 	}
 	without := w.WallMin - w.CPUMax
 	between(t, w.Name+": CPU time shown and that of probes, ns", rows[0].CPU+rows[0].Probes, w.CPUMin*97/100-own, w.CPUMax*103/100)
-	between(t, w.Name+": ready shown, ns", rows[0].Ready, without*97/100-own, (w.WallMax-w.CPUMin)*103/100)
-	between(t, w.Name+": blocked shown, ns", rows[0].Blocked, 0, without/100)
+	waited := waits * w.Calls
+	between(t, w.Name+": ready shown, ns", rows[0].Ready, (without-waited)*97/100-own, (w.WallMax-w.CPUMin-waited)*103/100)
+	between(t, w.Name+": blocked shown, ns", rows[0].Blocked, waited*97/100, waited*103/100+without/100)
 }
 
 // byQuota puts the process into a control group that may compute for 10 of 50 milliseconds.

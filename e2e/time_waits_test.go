@@ -22,6 +22,8 @@ type took struct {
 	VoluntaryMax int64 `json:"voluntary_max"`
 	PreemptedMin int64 `json:"preempted_min"`
 	PreemptedMax int64 `json:"preempted_max"`
+	DelayMin     int64 `json:"delay_min"` // nanoseconds in which it could have run but had no processor; 0 if the kernel does not say
+	DelayMax     int64 `json:"delay_max"`
 	FaultsMin    int64 `json:"faults_min"` // page faults that needed the disk
 	FaultsMax    int64 `json:"faults_max"`
 	ReadsMin     int64 `json:"reads_min"` // blocks
@@ -30,6 +32,9 @@ type took struct {
 
 // perCall is how exact a time of so many calls must be: 2 % or 2 µs for each.
 func (w took) perCall(ns int64) int64 { return max(ns/50, 2000*w.Calls) }
+
+// readyLate is how much of the time for which a thread waited for a processor can be counted late: after 16 waits of 100 µs.
+const readyLate = 16 * 100_000
 
 // timeMechanisms are the ways in which a thread learns that the system acted, from the best on.
 var timeMechanisms = []string{"rseq", "perf", "gap"}
@@ -97,8 +102,11 @@ func (f *callsOf) compareMeasured(t *testing.T, w took, p *session.ProcessTime) 
 	if w.VoluntaryMax == 0 {
 		between(t, w.Name+": ns blocked", in.Blocked, 0, 0)
 	}
-	if w.PreemptedMax == 0 {
+	if w.PreemptedMax == 0 && !p.MeasuresReady {
 		between(t, w.Name+": ns ready", in.Ready, 0, 0)
+	}
+	if p.MeasuresReady && w.DelayMax > 0 {
+		between(t, w.Name+": ns ready", in.Ready, w.DelayMin-w.perCall(w.DelayMin)-own, w.DelayMax+w.perCall(w.DelayMax)+readyLate)
 	}
 	// What the thread computed between two switches is application time, all of it but the pieces in which it was
 	// switched out. Alone on a processor that is more than 99 % of its processor time.

@@ -119,7 +119,11 @@ func (in *Install) getSingle(s singleFile, r SingleFile, progress io.Writer) err
 	if err != nil {
 		return fmt.Errorf("extracting the libraries of %s: %w", s.app, err)
 	}
-	if err := in.replaceMain(app, s, place); err != nil {
+	source := filepath.Join(r.Root, "Driver.cs")
+	if err := os.WriteFile(source, driver, 0o644); err != nil {
+		return err
+	}
+	if err := in.replaceMain(app, s, place, source); err != nil {
 		return fmt.Errorf("replacing %s: %w", s.main, err)
 	}
 	if err := os.Chmod(app, 0o755); err != nil { // in the tarball it need not be
@@ -170,13 +174,9 @@ func extract(app, dir, main string) (bundle.Entry, error) {
 	return found, nil
 }
 
-// replaceMain compiles the driver and writes it over the application's own
-// assembly. What follows the end of an assembly does no harm.
-func (in *Install) replaceMain(app string, s singleFile, place bundle.Entry) error {
-	source := filepath.Join(filepath.Dir(app), "Driver.cs")
-	if err := os.WriteFile(source, driver, 0o644); err != nil {
-		return err
-	}
+// replaceMain compiles a source file or directory and writes the program over the
+// application's own assembly. What follows the end of an assembly does no harm.
+func (in *Install) replaceMain(app string, s singleFile, place bundle.Entry, source string) error {
 	dll, err := in.Compile([]string{source}, "", Options{Name: strings.TrimSuffix(s.main, ".dll"), Debug: DebugNone, Trimmed: s.runtime})
 	if err != nil {
 		return err
@@ -186,7 +186,7 @@ func (in *Install) replaceMain(app string, s singleFile, place bundle.Entry) err
 		return err
 	}
 	if int64(len(b)) > place.Size {
-		return fmt.Errorf("the driver has %d bytes, and there is room for %d", len(b), place.Size)
+		return fmt.Errorf("the program has %d bytes, and there is room for %d", len(b), place.Size)
 	}
 	f, err := os.OpenFile(app, os.O_WRONLY, 0)
 	if err != nil {

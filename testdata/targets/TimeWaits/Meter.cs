@@ -1,5 +1,7 @@
 using System;
 using System.Diagnostics;
+using System.Globalization;
+using System.IO;
 using System.Runtime.InteropServices;
 using System.Threading;
 
@@ -10,6 +12,7 @@ namespace TimeWaits
     {
         public long Wall, Cpu; // nanoseconds
         public long Voluntary, Preempted, Faults, Reads;
+        public long Delay; // nanoseconds in which it could have run but had no processor, if that was asked for
 
         [StructLayout(LayoutKind.Sequential)]
         struct ResourceUsage
@@ -31,6 +34,30 @@ namespace TimeWaits
             return new Usage { Wall = Read(MonotonicClock), Cpu = Read(ThreadClock), Voluntary = r.Voluntary, Preempted = r.Involuntary, Faults = r.MajorFaults, Reads = r.BlocksIn };
         }
 
+        /// <summary>The second of the three numbers of schedstat; 0 where the kernel does not count.</summary>
+        static long ReadDelay()
+        {
+            const string file = "/proc/thread-self/schedstat";
+            return File.Exists(file) ? long.Parse(File.ReadAllText(file).Split(' ')[1], CultureInfo.InvariantCulture) : 0;
+        }
+
+        /// <summary>The delay is read first, so that the rest is just what follows.</summary>
+        public static Usage WithDelayBefore()
+        {
+            long delay = ReadDelay();
+            Usage u = Now();
+            u.Delay = delay;
+            return u;
+        }
+
+        /// <summary>The delay is read last, so that the rest is just what came before.</summary>
+        public static Usage WithDelayAfter()
+        {
+            Usage u = Now();
+            u.Delay = ReadDelay();
+            return u;
+        }
+
         static long Read(int clock)
         {
             clock_gettime(clock, out Time t);
@@ -45,6 +72,7 @@ namespace TimeWaits
             Preempted += to.Preempted - from.Preempted;
             Faults += to.Faults - from.Faults;
             Reads += to.Reads - from.Reads;
+            Delay += to.Delay - from.Delay;
         }
     }
 
@@ -61,18 +89,18 @@ namespace TimeWaits
         {
             for (int i = 0; i < times; i++)
             {
-                before = Usage.Now();
+                before = Usage.WithDelayBefore();
                 if (calls == 0)
                     earlier = before;
                 function(this);
-                outer.Add(before, Usage.Now());
+                outer.Add(before, Usage.WithDelayAfter());
                 calls++;
             }
         }
 
-        public void Begin() => begun = Usage.Now();
+        public void Begin() => begun = Usage.WithDelayAfter();
 
-        public void End() => inner.Add(begun, Usage.Now());
+        public void End() => inner.Add(begun, Usage.WithDelayBefore());
 
         /// <summary>A part of the call: its processor time counts as quiet if the thread was not switched out in it.</summary>
         public void Piece(in Usage from, in Usage to)
@@ -97,6 +125,7 @@ namespace TimeWaits
             Console.WriteLine(Calls.Row("took", Calls.Function("", function.Method), "calls", calls,
                 "wall_min", inner.Wall, "wall_max", outer.Wall, "cpu_min", inner.Cpu, "cpu_max", outer.Cpu, "cpu_quiet", quiet,
                 "voluntary_min", inner.Voluntary, "voluntary_max", outer.Voluntary, "preempted_min", inner.Preempted, "preempted_max", outer.Preempted,
+                "delay_min", inner.Delay, "delay_max", outer.Delay,
                 "faults_min", inner.Faults, "faults_max", outer.Faults + earlier.Faults, "reads_min", inner.Reads, "reads_max", outer.Reads + earlier.Reads) + "}");
         }
     }

@@ -22,6 +22,7 @@ namespace TimeWaits
             {
                 case "all": All(n); break;
                 case "compete": Ready(); Spinners.Pin(); Measure(Spinners.Competing, n); break;
+                case "mix": Ready(); Spinners.Pin(); Measure(Spinners.Mixed, n); break;
                 case "throttle": Ready(); Measure(Spinners.Throttled, n); break;
                 case "stop": Ready(); Measure(Spinners.Stopped, n); break;
                 default: Console.Error.WriteLine("unknown: " + what); return 2;

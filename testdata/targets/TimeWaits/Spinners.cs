@@ -14,6 +14,10 @@ namespace TimeWaits
         const int Words = 128; // 8192 processors
         const long Slice = 100_000_000; // processor time of a call, ns
 
+        [DllImport("libc")] static extern int usleep(uint microseconds);
+
+        const uint Pause = 400_000; // of Mixed, microseconds
+
         static ulong sink;
 
         /// <summary>Keeps the thread to the first processor that it may use.</summary>
@@ -59,6 +63,19 @@ namespace TimeWaits
             for (int j = 0; j < 5_000; j++)
                 state = state * 6364136223846793005 + 1442695040888963407;
             return state;
+        }
+
+        /// <summary>Waits and computes, in one function that calls no other one that has times.</summary>
+        [MethodImpl(MethodImplOptions.AggressiveOptimization)]
+        public static void Mixed(Meter m)
+        {
+            m.Begin();
+            usleep(Pause);
+            ulong state = 1;
+            for (long i = 0; i < Slice; i++)
+                state = state * 6364136223846793005 + 1442695040888963407;
+            sink += state;
+            m.End();
         }
 
         // The same for each kind of surroundings, since rows are by function.

@@ -1,0 +1,240 @@
+package e2e
+
+import (
+	"bufio"
+	"encoding/json"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/clrprof/clrprof/internal/dotnettest"
+)
+
+// pausedTarget compiles the target Paused with the library by which a program controls the profiler.
+func pausedTarget(t *testing.T, in *dotnettest.Install) string {
+	t.Helper()
+	dir := t.TempDir()
+	library, err := in.Compile([]string{"../integrations/control"}, filepath.Join(dir, "library"), dotnettest.Options{Name: "Clrprof.Control", Library: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	targets := "../testdata/targets"
+	dll, err := in.Compile([]string{filepath.Join(targets, "Paused"), targets}, filepath.Join(dir, "target"),
+		dotnettest.Options{Name: "Paused", References: []string{library}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dll
+}
+
+// TestPaused: what a program does while it is recorded is in the session, exactly, and nothing else, whoever pauses at which level, and
+// whatever is recorded.
+func TestPaused(t *testing.T) {
+	in := dotnettest.Need(t)
+	dll := pausedTarget(t, in)
+	for _, runtime := range in.NewestAndOldest() {
+		for _, who := range []string{"process", "global", "thread", "stop"} {
+			for _, mode := range []string{"memory", "lifetime", "time"} {
+				t.Run(who+"/"+mode+"/"+runtime.Name, func(t *testing.T) {
+					t.Parallel()
+					r := record(t, runtime.Command(dll, who, "3"), "--"+mode)
+					if r.exit != 0 {
+						t.Fatalf("exit code %d\n%s%s", r.exit, r.stdout, r.stderr)
+					}
+					comparePaused(t, r, who, mode)
+				})
+			}
+		}
+	}
+}
+
+// comparePaused compares a session of Paused with what that knows.
+func comparePaused(t *testing.T, r result, who, mode string) {
+	t.Helper()
+	if mode == "time" {
+		soundTime(t, r.session)
+		compareCalls(t, r, "Paused.dll")
+	} else {
+		checkSession(t, r.session)
+		comparePausedTypes(t, r)
+	}
+	if mode == "lifetime" {
+		comparePausedLifetimes(t, r)
+	}
+	for _, l := range query[map[string]any](t, r.session, "SELECT * FROM loss") {
+		t.Errorf("lost: %v", l)
+	}
+	level := map[string]string{"process": "process", "stop": "process", "thread": "thread", "global": "global", "outside": "global"}[who]
+	type pause struct {
+		Level string `json:"level"`
+		N     int    `json:"n"`
+	}
+	have := query[pause](t, r.session, "SELECT level, count(*) AS n FROM pause WHERE end_ns >= begin_ns GROUP BY level")
+	if d := cmp.Diff([]pause{{level, 1 + 3*3}}, have); d != "" {
+		t.Errorf("pauses: %s", d)
+	}
+}
+
+// comparePausedTypes: objects of the target's types are those that were made while it was recorded.
+func comparePausedTypes(t *testing.T, r result) {
+	t.Helper()
+	type made struct {
+		Name    string `json:"name"`
+		Objects int64  `json:"objects"`
+		Bytes   int64  `json:"bytes"`
+	}
+	var want []made
+	for _, row := range truthRows[made](t, r.stdout, "type") {
+		want = append(want, row)
+	}
+	have := query[made](t, r.session, `SELECT name, instances AS objects, bytes FROM types
+		WHERE name IN ('Paused.Recorded', 'Paused.Unrecorded', 'Paused.Kept', 'Paused.Across', 'Paused.Beside') ORDER BY name`)
+	if d := cmp.Diff(want, have); d != "" {
+		t.Errorf("objects (-truth +session): %s", d)
+	}
+}
+
+// comparePausedLifetimes: objects that were recorded are followed through pauses, to their end.
+func comparePausedLifetimes(t *testing.T, r result) {
+	t.Helper()
+	type end struct {
+		Name  string `json:"name"`
+		Dead  int64  `json:"dead"`
+		Alive int64  `json:"alive"`
+	}
+	have := query[end](t, r.session, `SELECT name, gen0_instances + gen1_instances + gen2_instances AS dead, alive_instances AS alive
+		FROM lifetime WHERE name IN ('Paused.Recorded', 'Paused.Unrecorded', 'Paused.Kept', 'Paused.Across', 'Paused.Beside') ORDER BY name`)
+	for _, e := range have {
+		kept := e.Name == "Paused.Kept" || e.Name == "Paused.Across"
+		if kept != (e.Dead == 0) || kept != (e.Alive != 0) {
+			t.Errorf("%s: %d died and %d are alive", e.Name, e.Dead, e.Alive)
+		}
+	}
+	if len(have) != 3 {
+		t.Errorf("lifetimes: %v", have)
+	}
+}
+
+// TestPausedFromOutside: the same when clrprof ctl pauses and resumes.
+func TestPausedFromOutside(t *testing.T) {
+	in := dotnettest.Need(t)
+	dll := pausedTarget(t, in)
+	for _, runtime := range in.NewestAndOldest() {
+		for _, mode := range []string{"memory", "lifetime", "time"} {
+			t.Run(mode+"/"+runtime.Name, func(t *testing.T) {
+				t.Parallel()
+				r := recordPausing(t, runtime.Command(dll, "outside", "3"), "--"+mode)
+				comparePaused(t, r, "outside", mode)
+				checkMarks(t, r)
+			})
+		}
+	}
+}
+
+// checkMarks: the session has the marks that were made and those of the process, and reports say how long it was paused.
+func checkMarks(t *testing.T, r result) {
+	t.Helper()
+	type mark struct {
+		Name   string `json:"mark_name"`
+		Text   string `json:"mark_text"`
+		Source string `json:"mark_source"`
+	}
+	want := []mark{{"begin", "Paused", "program"}, {"first", "of all", "ctl"}, {"end", "Paused", "program"}}
+	if d := cmp.Diff(want, printed[mark](t, "report", r.session, "marks", "--json")); d != "" {
+		t.Errorf("marks: %s", d)
+	}
+	if text := run(t, "report", r.session, "processes").stdout; !strings.Contains(text, "Paused: nothing was recorded for ") {
+		t.Errorf("the report does not say that it was paused:\n%s", text)
+	}
+	if c := run(t, "ctl", r.session, "status"); c.exit != 121 || strings.Count(c.stderr, "\n") != 1 {
+		t.Errorf("ctl after the end: exit code %d: %s", c.exit, c.stderr)
+	}
+	if _, err := os.Lstat(r.session + ".sock"); !os.IsNotExist(err) {
+		t.Errorf("the socket stays: %v", err)
+	}
+}
+
+// checkStatus: what ctl says of a recording that goes on, by its session and by its process.
+func checkStatus(t *testing.T, path string) {
+	t.Helper()
+	if c := run(t, "ctl", path, "flush"); c.exit != 0 || c.stdout != "recording\n" {
+		t.Errorf("ctl flush: exit code %d: %s%s", c.exit, c.stdout, c.stderr)
+	}
+	if c := run(t, "ctl", path, "mark", "first", "of all"); c.exit != 0 {
+		t.Errorf("ctl mark: exit code %d: %s", c.exit, c.stderr)
+	}
+	var status struct {
+		Recording bool
+		Processes []struct {
+			PID     int
+			Name    string
+			Threads int
+		}
+	}
+	if err := json.Unmarshal([]byte(run(t, "ctl", path, "status", "--json").stdout), &status); err != nil {
+		t.Fatal(err)
+	}
+	if !status.Recording || len(status.Processes) != 1 || status.Processes[0].Name != "Paused" || status.Processes[0].Threads == 0 {
+		t.Errorf("status: %+v", status)
+		return
+	}
+	pid := strconv.Itoa(status.Processes[0].PID)
+	if c := run(t, "ctl", pid, "status"); c.exit != 0 || !strings.Contains(c.stdout, "Process "+pid+": Paused") {
+		t.Errorf("ctl %s status: exit code %d: %s%s", pid, c.exit, c.stdout, c.stderr)
+	}
+	for _, args := range [][]string{{"resume"}, {"explode"}, {"mark"}, {"pause", "--process", "1073741824"}} {
+		if c := run(t, append([]string{"ctl", path}, args...)...); c.exit == 0 || strings.Count(c.stderr, "\n") != 1 {
+			t.Errorf("ctl %v: exit code %d: %s", args, c.exit, c.stderr)
+		}
+	}
+}
+
+// recordPausing records a target that says when it wants to be paused and resumed.
+func recordPausing(t *testing.T, target *exec.Cmd, flags ...string) result {
+	t.Helper()
+	path, in, args := recordArgs(t, target, flags)
+	cmd := exec.Command(binary, args...)
+	cmd.Env, cmd.Dir = in.env, in.dir
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var stderr strings.Builder
+	cmd.Stderr = &stderr
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	var said strings.Builder
+	lines := bufio.NewScanner(stdout)
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		line := lines.Text()
+		said.WriteString(line + "\n")
+		if line != "pause" && line != "resume" {
+			continue
+		}
+		if said.Len() == len(line)+1 {
+			checkStatus(t, path)
+		}
+		if c := run(t, "ctl", path, line); c.exit != 0 {
+			t.Errorf("ctl %s: exit code %d: %s", line, c.exit, c.stderr)
+		}
+		if _, err := io.WriteString(stdin, "\n"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Fatalf("%v\n%s%s", err, said.String(), stderr.String())
+	}
+	return result{session: path, stdout: said.String(), stderr: stderr.String()}
+}

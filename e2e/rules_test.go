@@ -1,0 +1,78 @@
+package e2e
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/clrprof/clrprof/internal/dotnettest"
+	"github.com/clrprof/clrprof/internal/rules"
+)
+
+// brokenRule is a row of the view rules.
+type brokenRule struct {
+	Rule     string `json:"rule"`
+	Function string `json:"function"`
+	Evidence string `json:"evidence"`
+}
+
+// className is the name of the functions that break a rule: of string-concat it is StringConcat.
+func className(id string) string {
+	var out string
+	for _, word := range strings.Split(id, "-") {
+		out += strings.ToUpper(word[:1]) + word[1:]
+	}
+	return out
+}
+
+// programRules are about the whole program, and have no place.
+var programRules = []string{"finalizer-queue", "gc-rate", "gc-time", "induced-gcs", "many-gen2-deaths", "pinning"}
+
+// timeRules need times.
+var timeRules = []string{"byte-by-byte", "lock-contention", "sync-over-async"}
+
+// TestRules: each rule finds the function that breaks it and says nothing of the one that does the same work without.
+func TestRules(t *testing.T) {
+	for _, runtime := range dotnettest.NeedRuntimes(t, 8) {
+		for _, run := range []struct {
+			what, flag string
+			want       func(id string) bool
+		}{
+			{"broken", "--lifetime", func(id string) bool { return !slices.Contains(timeRules, id) }},
+			{"sound", "--lifetime", func(string) bool { return false }},
+			{"time", "--time", func(id string) bool { return slices.Contains(timeRules, id) }},
+		} {
+			t.Run(runtime.Name+"/"+run.what, func(t *testing.T) {
+				if run.flag != "--time" {
+					t.Parallel()
+				}
+				r := mustRecord
+				if run.flag == "--time" {
+					r = mustRecordTime
+				}
+				recorded := r(t, runtime.Command(dotnettest.Target(t, "Rules", dotnettest.Options{}), run.what), run.flag)
+				var found []brokenRule
+				shown := newSandbox(t).run("report", recorded.session, "rules", "--json")
+				if err := json.Unmarshal([]byte(shown.stdout), &found); err != nil {
+					t.Fatal(err, shown.stderr)
+				}
+				for _, id := range rules.IDs() {
+					if broken := slices.ContainsFunc(found, func(b brokenRule) bool { return b.breaks(id) }); broken != run.want(id) {
+						t.Errorf("%s: broken: %v, want %v", id, broken, run.want(id))
+					}
+				}
+				for _, b := range found {
+					if strings.HasPrefix(b.Function, "Keeps.") {
+						t.Errorf("%s: found in %s: %s", b.Rule, b.Function, b.Evidence)
+					}
+				}
+			})
+		}
+	}
+}
+
+// breaks reports whether it is a finding of the rule where it should be.
+func (b brokenRule) breaks(id string) bool {
+	return b.Rule == id && (slices.Contains(programRules, id) || strings.HasPrefix(b.Function, "Breaks."+className(id)))
+}

@@ -1,0 +1,79 @@
+package e2e
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/clrprof/clrprof/internal/dotnettest"
+)
+
+// collectedProgram calls functions with references, references to the insides of objects, and structs of both, on three threads
+// beside which the garbage collector compacts the heap again and again. What they compute depends on all of them.
+const collectedProgram = `using System; using System.Threading;
+public struct Pair { public object A; public string B; }
+public class Box { public int Value; public ref int Inside() { return ref Value; } }
+public static class Program {
+	static int Add(ref int at, object o, Pair p) { at += p.B.Length; return o is int n ? n : 0; }
+	static Pair Make(int i) { return new Pair { A = i, B = i.ToString() }; }
+	static T Same<T>(T value) { return value; }
+	static int Turn(int i) {
+		var box = new Box();
+		var pair = Same(Make(i));
+		int sum = Add(ref Same(box).Inside(), pair.A, pair);
+		try { if (i % 64 == 0) throw new Exception(Same(pair.B)); } catch (Exception e) when (e.Message == i.ToString()) { sum += 1; }
+		return sum + box.Value;
+	}
+	static long Turns(int n) { long sum = 0; for (int i = 0; i < n; i++) sum += Turn(i); return sum; }
+	public static int Main() {
+		const int N = 40000;
+		var threads = new Thread[3]; var sums = new long[3]; int running = 3;
+		for (int t = 0; t < 3; t++) { int mine = t; threads[t] = new Thread(() => { sums[mine] = Turns(N); Interlocked.Decrement(ref running); }); threads[t].Start(); }
+		int collections = 0;
+		while (Volatile.Read(ref running) != 0 || collections < 20) { GC.Collect(collections++ % 3, GCCollectionMode.Forced, true, true); }
+		foreach (var thread in threads) thread.Join();
+		long want = N / 64 + (N % 64 != 0 ? 1 : 0); for (int i = 0; i < N; i++) want += i + i.ToString().Length;
+		foreach (long sum in sums) if (sum != want) return 1;
+		return 0;
+	} }`
+
+// TestProbesCollected: garbage collections that move everything find all references in functions with probes in their IL, and
+// each call is counted.
+func TestProbesCollected(t *testing.T) {
+	in := dotnettest.Need(t)
+	dir := t.TempDir()
+	source := filepath.Join(dir, "Collected.cs")
+	if err := os.WriteFile(source, []byte(collectedProgram), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	dll, err := in.Compile([]string{source}, filepath.Join(dir, "out"), dotnettest.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const turns = 3 * 40000
+	const thrown = 3 * 40000 / 64
+	want := map[string]int64{"Add": turns, "Make": turns, "Same": 2*turns + thrown, "Turn": turns, "Turns": 3, "Inside": turns, ".ctor": turns, "Main": 1}
+	for _, runtime := range in.Runtimes() {
+		for _, w := range []way{timeTiered, timeOptimized, timeHurried} {
+			t.Run(w.name+"/"+runtime.Name, func(t *testing.T) {
+				t.Parallel()
+				cmd := runtime.Command(dll)
+				cmd.Env = append(cmd.Env, w.env...)
+				r := mustRecordTime(t, cmd, byProbes...)
+				have := map[string]int64{}
+				for _, f := range query[struct {
+					Name  string
+					Calls int64
+				}](t, r.session, "SELECT f.raw_name AS name, sum(v.calls) AS calls FROM function_time v JOIN function f ON f.id = v.function_id "+
+					"WHERE f.raw_type IN ('Program', 'Box') GROUP BY 1 HAVING sum(v.calls) > 0") {
+					have[f.Name] = f.Calls
+				}
+				if diff := cmp.Diff(want, have); diff != "" {
+					t.Errorf("calls (-want +have)\n%s", diff)
+				}
+			})
+		}
+	}
+}

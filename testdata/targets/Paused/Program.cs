@@ -1,0 +1,217 @@
+// Paused WHO [ROUNDS]: phases that make known objects and calls, recorded and not in turn. WHO switches:
+//
+//   process, thread, global, stop   the program itself, by Clrprof.Control, at that level (stop: Stop and Start of the process)
+//   outside                         whoever reads: it says "pause" or "resume", and goes on when it is answered by a line
+//
+// Compiled with integrations/control/Control.cs. Each function below counts what it does in a phase that is recorded; the counts
+// of the others are left out.
+
+using System;
+using System.Collections.Generic;
+using System.Reflection;
+using System.Runtime.CompilerServices;
+using System.Threading;
+using Clrprof.Control;
+
+namespace Paused
+{
+    sealed class Recorded { public long A; }
+    sealed class Unrecorded { public long A, B; }
+    sealed class Kept { public long A, B, C; }
+    sealed class Across { public long A, B, C, D; }
+    sealed class Beside { public long A, B, C, D, E; }
+
+    static class Program
+    {
+        static string who;
+        static readonly List<object> kept = new List<object>(100_000);
+        const int N = 1000;
+
+        static int Main(string[] args)
+        {
+            who = args.Length > 0 ? args[0] : "process";
+            int rounds = args.Length > 1 ? int.Parse(args[1]) : 3;
+            Switch(false); // so that all that it takes is there
+            Switch(true);
+            for (int i = 0; i < rounds; i++)
+            {
+                Phases.Work(true);
+                Switch(false);
+                Phases.Work(false);
+                GC.Collect();
+                Phases.InPause(false);
+                Switch(true);
+                Phases.Resumed(true);
+                GC.Collect();
+                Phases.Through();
+                Phases.Threads(who == "thread");
+            }
+            Tell(rounds, who == "thread");
+            GC.KeepAlive(kept);
+            return Calls.Print();
+        }
+
+        /// <summary>Recording goes on, or not.</summary>
+        internal static void Switch(bool on)
+        {
+            switch (who)
+            {
+                case "process": Check(on ? Profile.Resume() : Profile.Suspend()); break;
+                case "global": Check(on ? Profile.Resume(Level.Global) : Profile.Suspend(Level.Global)); break;
+                case "thread": Check(on ? Profile.Resume(Level.Thread) : Profile.Suspend(Level.Thread)); break;
+                case "stop": Check(on ? Profile.Start() : Profile.Stop()); break;
+                default:
+                    Console.WriteLine(on ? "resume" : "pause");
+                    if (Console.ReadLine() == null)
+                        Environment.Exit(3);
+                    break;
+            }
+            if (Profile.IsRecording != on)
+                throw new InvalidOperationException("recording: " + !on);
+        }
+
+        static void Check(Result r)
+        {
+            if (r != Result.Ok)
+                throw new InvalidOperationException(r.ToString());
+        }
+
+        static MethodBase Of(string name) => Calls.Method(typeof(Phases), name);
+
+        /// <summary>What there must be after so many rounds.</summary>
+        static void Tell(int rounds, bool ownThread)
+        {
+            MethodBase main = Calls.Method(typeof(Program), "Main");
+            Calls.By(main, Of("Work"), rounds);
+            Calls.By(Of("Work"), Of("Leaf"), (long)rounds * N);
+            Calls.By(main, Of("Resumed"), rounds);
+            Calls.By(Of("Resumed"), Of("Leaf"), (long)rounds * N);
+            Calls.By(main, Of("Through"), rounds);
+            Calls.By(Of("Through"), Of("Enter"), rounds);
+            Calls.By(Of("Through"), Of("Leaf"), 2L * rounds); // before, and inside of a call that began in the pause
+            Calls.By(main, Of("Threads"), rounds);
+            long other = ownThread ? N : 0; // another thread is recorded while this one is not
+            if (ownThread)
+            {
+                Calls.Root(Of("Other"), rounds);
+                Calls.By(Of("Other"), Of("Leaf"), rounds * other);
+                Calls.Root(Of("LateThread"), rounds);
+                Calls.By(Of("LateThread"), Of("Late"), rounds);
+            }
+            else
+            {
+                Calls.Root(Of("Late"), rounds);
+            }
+            Calls.By(Of("Late"), Of("Leaf"), (long)rounds * N);
+            Made(typeof(Recorded), 3L * rounds * N + rounds * other + 2L * rounds, Size.Object(8));
+            Made(typeof(Kept), 2L * rounds, Size.Object(24));
+            Made(typeof(Across), rounds, Size.Object(32));
+            Calls.Unknown(typeof(Phases).TypeInitializer); // when that is, is the runtime's affair
+        }
+
+        static void Made(Type type, long objects, long bytesOfEach)
+        {
+            Truth.OfType(type, objects, objects * bytesOfEach);
+            Calls.Of(type.GetConstructor(Type.EmptyTypes), objects);
+        }
+
+        internal static void Keep(object o) => kept.Add(o);
+    }
+
+    static class Phases
+    {
+        const int N = 1000;
+
+        [MethodImpl(MethodImplOptions.NoInlining)]
+        internal static void Work(bool recorded)
+        {
+            for (int i = 0; i < N; i++)
+                Leaf(recorded);
+            Program.Keep(recorded ? (object)new Kept() : new Beside());
+        }
+
+        [MethodImpl(MethodImplOptions.NoInlining)]
+        internal static object Leaf(bool recorded) => recorded ? (object)new Recorded() : new Unrecorded();
+
+        [MethodImpl(MethodImplOptions.NoInlining)]
+        internal static void InPause(bool recorded)
+        {
+            for (int i = 0; i < N; i++)
+                Leaf(recorded);
+            Program.Keep(new Beside());
+        }
+
+        [MethodImpl(MethodImplOptions.NoInlining)]
+        internal static void Resumed(bool recorded)
+        {
+            for (int i = 0; i < N; i++)
+                Leaf(recorded);
+            Program.Keep(new Kept());
+        }
+
+        /// <summary>Begins before a pause and ends after it; calls what begins in the pause, and what does not end in it.</summary>
+        [MethodImpl(MethodImplOptions.NoInlining)]
+        internal static void Through()
+        {
+            Leaf(true);
+            Program.Keep(new Across());
+            Enter();
+            Begun();
+        }
+
+        /// <summary>Is left in a pause.</summary>
+        [MethodImpl(MethodImplOptions.NoInlining)]
+        internal static void Enter() => Program.Switch(false);
+
+        /// <summary>Begins in a pause, and goes on after it.</summary>
+        [MethodImpl(MethodImplOptions.NoInlining)]
+        internal static void Begun()
+        {
+            Leaf(false);
+            Program.Switch(true);
+            Leaf(true);
+        }
+
+        static readonly ManualResetEvent started = new ManualResetEvent(false), go = new ManualResetEvent(false);
+
+        /// <summary>A thread begins and ends in a pause, and another one goes on after it.</summary>
+        [MethodImpl(MethodImplOptions.NoInlining)]
+        internal static void Threads(bool recorded)
+        {
+            started.Reset();
+            go.Reset();
+            Program.Switch(false);
+            var other = new Thread(Other) { Name = "other" };
+            other.Start(recorded ? "" : null);
+            other.Join();
+            var late = new Thread(LateThread) { Name = "late" };
+            late.Start();
+            started.WaitOne();
+            Program.Switch(true);
+            go.Set();
+            late.Join();
+        }
+
+        [MethodImpl(MethodImplOptions.NoInlining)]
+        internal static void Other(object recorded)
+        {
+            for (int i = 0; i < N; i++)
+                Leaf(recorded != null);
+        }
+
+        [MethodImpl(MethodImplOptions.NoInlining)]
+        internal static void LateThread()
+        {
+            started.Set();
+            go.WaitOne();
+            Late();
+        }
+
+        [MethodImpl(MethodImplOptions.NoInlining)]
+        internal static void Late()
+        {
+            for (int i = 0; i < N; i++)
+                Leaf(true);
+        }
+    }
+}

@@ -1,0 +1,530 @@
+// For each rule a function that breaks it, and one that does the same work and does not. The functions are named after the
+// ids of the rules. Arguments: broken (all that break rules about objects and collections), sound (all that do not), or time
+// (both, of the rules about time).
+using System;
+using System.Collections.Generic;
+using System.IO;
+using System.Linq;
+using System.Reflection;
+using System.Runtime.CompilerServices;
+using System.Runtime.InteropServices;
+using System.Text;
+using System.Text.RegularExpressions;
+using System.Threading;
+using System.Threading.Tasks;
+
+static class Program
+{
+    static int Main(string[] arguments)
+    {
+        switch (arguments[0])
+        {
+            case "broken": Breaks.All(); break;
+            case "sound": Keeps.All(); break;
+            case "time": Breaks.Times(); Keeps.Times(); break;
+            default: return 2;
+        }
+        Console.WriteLine("done");
+        return 0;
+    }
+}
+
+static class Sink
+{
+    public static object Kept; // what is put here is on the heap
+    public static int Sum;
+}
+
+static class Breaks
+{
+    const int Often = 20_000;
+
+    public static void All()
+    {
+        var growing = new Thread(OnlyGrows);
+        growing.Start();
+        Boxing();
+        BoxingKeys();
+        EqualityAllocates();
+        StringConcat();
+        StringFormat();
+        Substrings();
+        Closures();
+        StateMachines();
+        Enumerators();
+        Linq();
+        CollectionGrowth();
+        Exceptions();
+        RegexInLoop();
+        Reflection();
+        Finalizers();
+        JustAboveLoh();
+        LohChurn();
+        MidLife();
+        Pinning();
+        GCRate();
+        growing.Join();
+    }
+
+    public static void Times()
+    {
+        LockContention();
+        SyncOverAsync();
+        ByteByByte();
+    }
+
+    static void Boxing()
+    {
+        for (int i = 0; i < Often; i++)
+            Sink.Kept = i;
+    }
+
+    struct Key
+    {
+        public int A, B;
+    }
+
+    static void BoxingKeys()
+    {
+        var all = new Dictionary<Key, int>(16) { [new Key { A = 1 }] = 1 };
+        for (int i = 0; i < Often; i++)
+            if (all.ContainsKey(new Key { A = i & 1 }))
+                Sink.Sum++;
+    }
+
+    sealed class EqualityAllocatesKey
+    {
+        public int A;
+        public override int GetHashCode() => new string('x', A).Length;
+        public override bool Equals(object other) => other is EqualityAllocatesKey k && k.A == A;
+    }
+
+    static void EqualityAllocates()
+    {
+        var key = new EqualityAllocatesKey { A = 7 };
+        var all = new Dictionary<EqualityAllocatesKey, int>(16) { [key] = 1 };
+        for (int i = 0; i < Often; i++)
+            Sink.Sum += all[key];
+    }
+
+    static void StringConcat()
+    {
+        string text = "";
+        for (int i = 0; i < 3_000; i++)
+            text += "ab";
+        Sink.Sum += text.Length;
+    }
+
+    static void StringFormat()
+    {
+        object a = "a";
+        for (int i = 0; i < Often; i++)
+            Sink.Kept = string.Format("{0}-{1}", a, a);
+    }
+
+    static void Substrings()
+    {
+        for (int i = 0; i < Often; i++)
+            Sink.Kept = "abcdefgh".Substring(i & 3, 4);
+    }
+
+    static void Closures()
+    {
+        for (int i = 0; i < Often; i++)
+        {
+            int j = i;
+            Sink.Kept = (Func<int>)(() => j);
+        }
+    }
+
+    static void StateMachines()
+    {
+        for (int i = 0; i < Often; i++)
+            Sink.Kept = StateMachinesItems(i);
+    }
+
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    static IEnumerable<int> StateMachinesItems(int i)
+    {
+        yield return i;
+    }
+
+    static void Enumerators()
+    {
+        IEnumerable<int> all = new List<int> { 1, 2, 3 };
+        for (int i = 0; i < Often; i++)
+            Sink.Kept = all.GetEnumerator();
+    }
+
+    static void Linq()
+    {
+        int[] all = { 1, 2, 3 };
+        for (int i = 0; i < Often / 4; i++)
+            Sink.Sum += all.Where(x => x > 1).Select(x => x + 1).Count();
+    }
+
+    static void CollectionGrowth()
+    {
+        for (int i = 0; i < 300; i++)
+        {
+            var list = new List<int>();
+            for (int j = 0; j < 2_000; j++)
+                list.Add(j);
+            Sink.Kept = list;
+        }
+    }
+
+    sealed class Failure : InvalidOperationException { }
+
+    static void Exceptions()
+    {
+        for (int i = 0; i < 300; i++)
+            try { ExceptionsThrow(); }
+            catch (Failure) { Sink.Sum++; }
+    }
+
+    static void ExceptionsThrow() => throw new Failure();
+
+    static void RegexInLoop()
+    {
+        for (int i = 0; i < 20; i++)
+            if (new Regex("a+b").IsMatch("xaab"))
+                Sink.Sum++;
+    }
+
+    static void Reflection()
+    {
+        for (int i = 0; i < 8_000; i++)
+            Sink.Kept = typeof(Breaks).GetMethods(BindingFlags.NonPublic | BindingFlags.Static);
+    }
+
+    sealed class Handle
+    {
+        ~Handle() { }
+    }
+
+    static void Finalizers()
+    {
+        for (int i = 0; i < Often; i++)
+            Sink.Kept = new Handle();
+    }
+
+    static void JustAboveLoh()
+    {
+        for (int i = 0; i < 20; i++)
+            Sink.Kept = new byte[86_000];
+    }
+
+    static void LohChurn()
+    {
+        for (int i = 0; i < 40; i++)
+            Sink.Kept = new byte[1_000_000];
+    }
+
+    static void MidLife()
+    {
+        for (int i = 0; i < 4; i++)
+        {
+            MidLifeFill();
+            GC.Collect(0);
+            GC.Collect(1);
+            Sink.Kept = null;
+            GC.Collect(2);
+        }
+    }
+
+    static void MidLifeFill()
+    {
+        var made = new object[8_000];
+        Sink.Kept = made;
+        for (int i = 0; i < made.Length; i++)
+            made[i] = new byte[500];
+    }
+
+    static readonly List<byte[]> grown = new List<byte[]>(100_000);
+
+    static void OnlyGrows()
+    {
+        for (int i = 0; i < 400; i++) // it grows from slice to slice
+        {
+            for (int j = 0; j < 10; j++)
+                grown.Add(new byte[1000]);
+            Thread.Sleep(10);
+        }
+    }
+
+    static readonly List<GCHandle> pins = new List<GCHandle>();
+
+    static void Pinning()
+    {
+        for (int i = 0; i < 2_000; i++)
+            pins.Add(GCHandle.Alloc(new byte[100], GCHandleType.Pinned));
+    }
+
+    // Large objects have the runtime collect generation 2, and what is alive makes that take its time.
+    static void GCRate()
+    {
+        var alive = new object[400_000];
+        for (int i = 0; i < alive.Length; i++)
+            alive[i] = new object();
+        int before = GC.CollectionCount(2);
+        while (GC.CollectionCount(2) < before + 25)
+            Sink.Kept = new byte[4_000_000];
+        GC.KeepAlive(alive);
+    }
+
+    static readonly object drawer = new object();
+
+    static void LockContention()
+    {
+        var threads = Enumerable.Range(0, 3).Select(_ => new Thread(LockContentionPay)).ToList();
+        threads.ForEach(t => t.Start());
+        threads.ForEach(t => t.Join());
+    }
+
+    static void LockContentionPay()
+    {
+        for (int i = 0; i < 12; i++)
+            lock (drawer)
+                Thread.Sleep(5);
+    }
+
+    static void SyncOverAsync()
+    {
+        for (int i = 0; i < 8; i++)
+            Sink.Sum += SyncOverAsyncWork().Result;
+    }
+
+    static async Task<int> SyncOverAsyncWork()
+    {
+        await Task.Delay(150); // after it has looked for some time whether it is done, the thread blocks
+        return 1;
+    }
+
+    static void ByteByByte()
+    {
+        var stream = new MemoryStream(new byte[30_000]);
+        for (int b = stream.ReadByte(); b >= 0; b = stream.ReadByte())
+            Sink.Sum += b;
+    }
+}
+
+static class Keeps
+{
+    const int Often = 20_000;
+
+    public static void All()
+    {
+        Boxing();
+        BoxingKeys();
+        EqualityAllocates();
+        StringConcat();
+        StringFormat();
+        Substrings();
+        Closures();
+        StateMachines();
+        Enumerators();
+        Linq();
+        CollectionGrowth();
+        Exceptions();
+        RegexInLoop();
+        Reflection();
+        Finalizers();
+        JustAboveLoh();
+        LohChurn();
+        MidLife();
+        OnlyGrows();
+    }
+
+    public static void Times()
+    {
+        LockContention();
+        SyncOverAsync().Wait();
+        ByteByByte();
+    }
+
+    sealed class Plain
+    {
+        public int Value;
+    }
+
+    static void Boxing()
+    {
+        for (int i = 0; i < Often; i++)
+            Sink.Kept = new Plain { Value = i }; // as many objects, and no boxes
+    }
+
+    struct Key : IEquatable<Key>
+    {
+        public int A, B;
+        public bool Equals(Key other) => A == other.A && B == other.B;
+        public override bool Equals(object other) => other is Key k && Equals(k);
+        public override int GetHashCode() => A ^ B;
+    }
+
+    static void BoxingKeys()
+    {
+        var all = new Dictionary<Key, int>(16) { [new Key { A = 1 }] = 1 };
+        for (int i = 0; i < Often; i++)
+            if (all.ContainsKey(new Key { A = i & 1 }))
+                Sink.Sum++;
+    }
+
+    sealed class EqualityAllocatesKey
+    {
+        public int A;
+        public override int GetHashCode() => A;
+        public override bool Equals(object other) => other is EqualityAllocatesKey k && k.A == A;
+    }
+
+    static void EqualityAllocates()
+    {
+        var key = new EqualityAllocatesKey { A = 7 };
+        var all = new Dictionary<EqualityAllocatesKey, int>(16) { [key] = 1 };
+        for (int i = 0; i < Often; i++)
+            Sink.Sum += all[key];
+    }
+
+    static void StringConcat()
+    {
+        var text = new StringBuilder(8_000);
+        for (int i = 0; i < 3_000; i++)
+            text.Append("ab");
+        Sink.Kept = text.ToString() + "."; // once
+    }
+
+    static void StringFormat()
+    {
+        Sink.Kept = string.Format("{0}-{1}", "a", "a");
+    }
+
+    static void Substrings()
+    {
+        for (int i = 0; i < Often; i++)
+            Sink.Sum += "abcdefgh".AsSpan(i & 3, 4).Length;
+    }
+
+    static void Closures()
+    {
+        for (int i = 0; i < Often; i++)
+            Sink.Kept = (Func<int>)(() => 1); // made once
+    }
+
+    static void StateMachines()
+    {
+        foreach (int i in StateMachinesItems()) // one, for all of them
+            Sink.Sum += i;
+    }
+
+    static IEnumerable<int> StateMachinesItems()
+    {
+        for (int i = 0; i < Often; i++)
+            yield return i;
+    }
+
+    static void Enumerators()
+    {
+        var all = new List<int> { 1, 2, 3 };
+        for (int i = 0; i < Often; i++)
+            foreach (int x in all)
+                Sink.Sum += x;
+    }
+
+    static void Linq()
+    {
+        Sink.Sum += Enumerable.Range(0, Often).Where(x => x > 1).Select(x => x + 1).Count();
+    }
+
+    static void CollectionGrowth()
+    {
+        for (int i = 0; i < 300; i++)
+        {
+            var list = new List<int>(1_000);
+            for (int j = 0; j < 1_000; j++)
+                list.Add(j);
+            Sink.Kept = list;
+        }
+    }
+
+    static void Exceptions()
+    {
+        for (int i = 0; i < 300; i++)
+            if (!int.TryParse("x", out int n))
+                Sink.Sum += n;
+        try { throw new InvalidOperationException(); }
+        catch (InvalidOperationException) { Sink.Sum++; }
+    }
+
+    static readonly Regex pattern = new Regex("a+b");
+
+    static void RegexInLoop()
+    {
+        for (int i = 0; i < 20; i++)
+            if (pattern.IsMatch("xaab"))
+                Sink.Sum++;
+    }
+
+    static void Reflection()
+    {
+        var found = typeof(Keeps).GetMethods(BindingFlags.NonPublic | BindingFlags.Static);
+        for (int i = 0; i < 8_000; i++)
+            Sink.Sum += found.Length;
+    }
+
+    static void Finalizers()
+    {
+        for (int i = 0; i < Often; i++)
+            Sink.Kept = new Plain();
+    }
+
+    static void JustAboveLoh()
+    {
+        for (int i = 0; i < 20; i++)
+            Sink.Kept = new byte[84_000];
+    }
+
+    static void LohChurn()
+    {
+        var buffer = new byte[1_000_000];
+        for (int i = 0; i < 40; i++)
+            Sink.Kept = buffer;
+    }
+
+    static void MidLife()
+    {
+        var made = new object[8_000];
+        Sink.Kept = made;
+        for (int i = 0; i < made.Length; i++)
+            made[i] = new byte[500];
+    }
+
+    // It drops what it had.
+    static void OnlyGrows()
+    {
+        for (int i = 0; i < 20; i++)
+            Sink.Kept = new byte[50_000];
+    }
+
+    static readonly object drawer = new object();
+
+    static void LockContention()
+    {
+        for (int i = 0; i < 12; i++)
+            lock (drawer)
+                Sink.Sum++;
+    }
+
+    static async Task SyncOverAsync()
+    {
+        for (int i = 0; i < 6; i++)
+            await Task.Delay(20);
+    }
+
+    static void ByteByByte()
+    {
+        var stream = new MemoryStream(new byte[30_000]);
+        var buffer = new byte[4_096];
+        for (int n = stream.Read(buffer, 0, buffer.Length); n > 0; n = stream.Read(buffer, 0, buffer.Length))
+            Sink.Sum += n;
+    }
+}

@@ -1,0 +1,99 @@
+// Steps: reads what to do, one thing in a line, does it and prints "done":
+//   make N       allocate N items of 32 bytes
+//   call N       call a function N times
+//   gc G         collect generation G
+//   burn MS      compute until the process has taken so many milliseconds of CPU more
+//   open N FILE  open the file N times, and keep it open
+//   threads N    start N threads, which wait until the end
+//   end          print what is known, and end
+// First it prints "ready" and its process id.
+
+using System;
+using System.Collections.Generic;
+using System.Diagnostics;
+using System.IO;
+using System.Runtime.CompilerServices;
+using System.Threading;
+
+namespace Steps
+{
+    sealed class Item { public long A, B; }
+
+    static class Program
+    {
+        static object sink;
+        static long made, called;
+        static readonly List<FileStream> opened = new List<FileStream>();
+        static readonly ManualResetEventSlim end = new ManualResetEventSlim();
+
+        static int Main()
+        {
+            Console.WriteLine("ready");
+            Console.WriteLine(Process.GetCurrentProcess().Id);
+            for (string line; (line = Console.ReadLine()) != null && line != "end";)
+            {
+                Do(line.Split(' '));
+                Console.WriteLine("done");
+            }
+            end.Set();
+            if (made > 0)
+                Truth.Site(Truth.Method(typeof(Program), "Make"), typeof(Item), made, made * Size.Object(16));
+            return Truth.Print();
+        }
+
+        static void Do(string[] words)
+        {
+            int n = int.Parse(words[1]);
+            switch (words[0])
+            {
+                case "make": Make(n); break;
+                case "call":
+                    called += n;
+                    for (int i = 0; i < n; i++)
+                        Called();
+                    break;
+                case "gc": GC.Collect(n); break;
+                case "burn": Burn(n); break;
+                case "open":
+                    for (int i = 0; i < n; i++)
+                        opened.Add(new FileStream(words[2], FileMode.Open, FileAccess.Read));
+                    break;
+                case "threads":
+                    using (var started = new CountdownEvent(n))
+                    {
+                        for (int i = 0; i < n; i++)
+                            new Thread(() => { started.Signal(); end.Wait(); }).Start();
+                        started.Wait();
+                    }
+                    break;
+                default: throw new ArgumentException(words[0]);
+            }
+        }
+
+        [MethodImpl(MethodImplOptions.NoInlining)]
+        static void Make(int n)
+        {
+            for (int i = 0; i < n; i++)
+                sink = new Item();
+            made += n;
+        }
+
+        [MethodImpl(MethodImplOptions.NoInlining)]
+        static void Called() { }
+
+        static void Burn(int milliseconds)
+        {
+            using (Process self = Process.GetCurrentProcess())
+            {
+                TimeSpan until = self.TotalProcessorTime + TimeSpan.FromMilliseconds(milliseconds);
+                do
+                {
+                    for (int i = 0; i < 1000000; i++)
+                        sink = null;
+                    self.Refresh();
+                }
+                while (self.TotalProcessorTime < until);
+            }
+        }
+    }
+}
