@@ -6,6 +6,7 @@ export CGO_ENABLED ?= 0
 
 CC         := gcc
 AGENT      := internal/agentbin/lib/libclrprof-linux-x64.so
+AGENT_MUSL := internal/agentbin/lib/libclrprof-linux-musl-x64.so
 AGENT_SRC  := $(sort $(wildcard agent/src/*.c))
 AGENT_HDR  := $(wildcard agent/src/*.h)
 CFLAGS     := -std=c11 -O2 -g -fno-tree-slp-vectorize -fPIC -fvisibility=hidden -fno-omit-frame-pointer -Wall -Wextra -Wconversion -Werror
@@ -13,7 +14,7 @@ LDFLAGS    := -shared -nostdlib
 
 # Packages with goroutines in their code or in their tests, for the race detector.
 # Others are computations of one goroutine, which it would only make slow.
-RACE        = $(addprefix ./internal/,agentbin arena cli launch session quantity wire)
+RACE        = $(addprefix ./internal/,agentbin arena cli control launch session quantity wire)
 FUZZTIME   ?= 20s
 HEAPS      ?= 100000
 FIRST      ?= 1000000
@@ -21,21 +22,37 @@ PROGRAMS   ?= 20
 DEMO       := bin/demo
 GETDOTNET  := go run ./tools/getdotnet
 
-.PHONY: help build agent dotnet demo test test-agent race bench check check-c fuzz heaps programs golden clean
+.PHONY: help build agent web screenshots dotnet demo test test-agent race bench check check-c fuzz heaps programs golden clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 build: agent ## build bin/clrprof, one static binary with the agent inside
 	CGO_ENABLED=0 go build -trimpath -o bin/clrprof ./cmd/clrprof
 
-agent: $(AGENT) ## build the agent, the C library that goes into the target
+agent: $(AGENT) $(AGENT_MUSL) ## build the agent, the C library that goes into the target, for glibc and for musl
 
 $(AGENT): $(AGENT_SRC) $(AGENT_HDR) Makefile
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@.tmp $(AGENT_SRC)
 	@mv $@.tmp $@
+
+web: ## make the page of "clrprof view" anew from web/src, which needs Go modules and npm
+	cd tools/webbuild && go run .
+
+$(AGENT_MUSL): $(AGENT_SRC) $(AGENT_HDR) Makefile
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) -mtls-dialect=gnu2 -DCLRPROF_MUSL $(LDFLAGS) -o $@.tmp $(AGENT_SRC)
+	@mv $@.tmp $@
+
+PICTURES   ?= bin/pictures
+screenshots: demo ## make pictures of the page of a sample program, dark and light (PICTURES=bin/pictures); needs chromium
+	@mkdir -p $(PICTURES)
+	@$(GETDOTNET) exec bin/clrprof run -f --time -o $(DEMO)/older.clrprof -- dotnet $(DEMO)/orderbook.dll >/dev/null
+	@$(GETDOTNET) exec bin/clrprof run -f --time --memory --lifetime -o $(DEMO)/both.clrprof -- dotnet $(DEMO)/orderbook.dll >/dev/null
+	go test ./internal/web -count=1 -run TestScreenshots -args -screenshots $(abspath $(PICTURES)) -sessions $(abspath $(DEMO))/both.clrprof,$(abspath $(DEMO))/older.clrprof
+	@ls $(PICTURES)
 
 # Variants of the agent for tests and measurements; see agent/test/oracle.c.
 ORACLE     ?= bin/libclrprof-oracle.so
