@@ -184,7 +184,7 @@ func (c *checker) losses(s *session.Session, d *Data) error {
 		if l.Reason == session.LossCallsCut && l.Events > 0 && !unrecorded[l.Process] {
 			c.add("calls", "process %d: %d calls returned that had been taken for gone", l.Process, l.Events)
 		}
-		if l.Reason == session.LossGCCut && at >= 0 && d.Processes[at].EndState != session.EndDied {
+		if l.Reason == session.LossGCCut && at >= 0 && d.Processes[at].EndState == session.EndExited {
 			c.add("losses", "process %d %s, and is said to have been cut off within a collection", l.Process, d.Processes[at].EndState)
 		}
 	}

@@ -369,7 +369,7 @@ func mergeRoots(rows []session.Root) []session.Root {
 }
 
 // cut returns what a collection that did not end found dead, if all others have told what they found: the process
-// was killed within it. Their records and the deaths of the sites then differ.
+// was killed within it, or the recording ended. Their records and the deaths of the sites then differ.
 func (l *lifetime) cut() (quantity.Amount, bool) {
 	if int(l.last) != len(l.gcs) {
 		return quantity.Amount{}, false

@@ -191,6 +191,24 @@ func TestKilledInCollection(t *testing.T) {
 	r.check()
 }
 
+// TestRecordingEndsInCollection: of a process that goes on, what a collection has found dead so far is in the session, and
+// that its end is not.
+func TestRecordingEndsInCollection(t *testing.T) {
+	r, a := newRecording(t), newArena(2)
+	a.Header.PID = uint32(os.Getpid())
+	a.Sites[0].Objects, a.Sites[0].Bytes = 3, 72
+	a.Deaths[0].DeadObjects[0], a.Deaths[0].DeadBytes[0] = 1, 24
+	a.Header.Collections = 1
+	r.mustSync(a)
+	same(t, r.w.Losses) // it has not ended: the next look may find the rest
+	r.now += 1e9
+	if err := r.SyncLast(r.now); err != nil {
+		t.Fatal(err)
+	}
+	same(t, r.w.Losses, session.Loss{Process: 1, Reason: session.LossGCCut, Events: 1, Amount: amount(1, 24)})
+	r.check()
+}
+
 // TestKilledAfterCollection: what ended in time is whole.
 func TestKilledAfterCollection(t *testing.T) {
 	r, a := newRecording(t), newArena(1)

@@ -188,7 +188,7 @@ func (p *process) sync(r *Recorder, now quantity.Nanoseconds, last bool, out *gr
 	if err := p.lifetime.write(r, p, header); err != nil {
 		return err
 	}
-	return p.writeLosses(r, header)
+	return p.writeLosses(r, header, last)
 }
 
 // found is what the tables of an arena hold at one moment.
@@ -427,8 +427,8 @@ func (p *process) newSite(r *Recorder, threadID uint32, of siteOf, frozen bool) 
 }
 
 // writeLosses writes the agent's counters, and what follows from the sites: allocations below (truncated) and of
-// types that the runtime never named.
-func (p *process) writeLosses(r *Recorder, h *wire.Header) error {
+// types that the runtime never named. The last time, a collection that goes on is one whose end the session will not have.
+func (p *process) writeLosses(r *Recorder, h *wire.Header, last bool) error {
 	losses := map[string]session.Loss{}
 	add := func(reason string, events uint64, amount quantity.Amount) {
 		l := losses[reason]
@@ -448,7 +448,7 @@ func (p *process) writeLosses(r *Recorder, h *wire.Header) error {
 	if p.failure != "" {
 		add(p.failure, 1, quantity.Amount{})
 	}
-	if found, ok := p.lifetime.cut(); ok && p.died != 0 {
+	if found, ok := p.lifetime.cut(); ok && (p.died != 0 || last) {
 		add(reasonGCCut, 1, found)
 	}
 	jumps, err := p.times.jumps(p)

@@ -63,7 +63,7 @@ var lossMeanings = map[string]struct {
 	LossUntracked:      {"objects there survived a garbage collection, and the agent had not seen them allocated", true},
 	LossLifetimeFull:   {"the agent's memory limit (--memory-limit) was reached: when they died is not known and they count as alive", false},
 	LossMoves:          {"the survivors of a garbage collection could not all be noted: from it on what dies counts as alive", false},
-	LossGCCut:          {"the process ended within a garbage collection: some of what that found dead counts, some still as alive", false},
+	LossGCCut:          {"the process, or the recording, ended within a garbage collection: some of what that found dead counts, some still as alive", false},
 	LossSnapshot:       {"the snapshot of the heap (--snapshot) could not be written or read: no space, no memory, or the process was killed", false},
 	LossSurvivors:      {"so many garbage collections were looked at (--roots) that there was no room for more: why objects survived these is not known", false},
 	LossChanges:        {"there was no room to tell what changed from one garbage collection to the next: from some on it is not known", false},
