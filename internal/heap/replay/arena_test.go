@@ -15,10 +15,11 @@ import (
 
 // counted is what an agent left in its arena.
 type counted struct {
-	result heap.Result
-	ends   []uint64 // of the collections
-	frozen []bool   // by site
-	losses [wire.LossCount]wire.LossEntry
+	result  heap.Result
+	ends    []uint64 // of the collections
+	frozen  []bool   // by site
+	leftOut uint64   // objects that were not to be counted
+	losses  [wire.LossCount]wire.LossEntry
 }
 
 // readArena reads the only arena of a directory.
@@ -36,7 +37,7 @@ func readArena(dir string) (*counted, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &counted{losses: h.Losses}
+	c := &counted{losses: h.Losses, leftOut: h.LeftOut}
 	c.result.Untracked = h.Losses[wire.LossUntracked].Events
 	c.result.AliveKnown = h.AliveKnown == 1
 	if err := c.readSites(a); err != nil {
