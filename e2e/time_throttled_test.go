@@ -76,8 +76,8 @@ func checkThrottled(t *testing.T, r result, waits int64) {
 	without := w.WallMin - w.CPUMax
 	between(t, w.Name+": CPU time shown and that of probes, ns", rows[0].CPU+rows[0].Probes, w.CPUMin*97/100-own, w.CPUMax*103/100)
 	waited := waits * w.Calls
-	between(t, w.Name+": ready shown, ns", rows[0].Ready, (without-waited)*97/100-own, (w.WallMax-w.CPUMin-waited)*103/100)
-	between(t, w.Name+": blocked shown, ns", rows[0].Blocked, waited*97/100, waited*103/100+without/100)
+	between(t, w.Name+": ready shown, ns", rows[0].Ready, (without-waited)*97/100-own-w.Stolen, (w.WallMax-w.CPUMin-waited)*103/100)
+	between(t, w.Name+": blocked shown, ns", rows[0].Blocked, waited*97/100, waited*103/100+without/100+w.Stolen)
 }
 
 // byQuota puts the process into a control group that may compute for 10 of 50 milliseconds.

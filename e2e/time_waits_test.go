@@ -24,6 +24,7 @@ type took struct {
 	PreemptedMax int64 `json:"preempted_max"`
 	DelayMin     int64 `json:"delay_min"` // nanoseconds in which it could have run but had no processor; 0 if the kernel does not say
 	DelayMax     int64 `json:"delay_max"`
+	Stolen       int64 `json:"stolen"`     // nanoseconds that the host took from all processors of a virtual machine; 0: it never does
 	FaultsMin    int64 `json:"faults_min"` // page faults that needed the disk
 	FaultsMax    int64 `json:"faults_max"`
 	ReadsMin     int64 `json:"reads_min"` // blocks
@@ -106,15 +107,15 @@ func (f *callsOf) compareMeasured(t *testing.T, w took, p *session.ProcessTime) 
 		between(t, w.Name+": ns ready", in.Ready, 0, 0)
 	}
 	if p.MeasuresReady && w.DelayMax > 0 {
-		between(t, w.Name+": ns ready", in.Ready, w.DelayMin-w.perCall(w.DelayMin)-own, w.DelayMax+w.perCall(w.DelayMax)+readyLate)
+		between(t, w.Name+": ns ready", in.Ready, w.DelayMin-w.perCall(w.DelayMin)-own, w.DelayMax+w.perCall(w.DelayMax)+readyLate+w.Stolen)
 	}
 	// What the thread computed between two switches is application time, all of it but the pieces in which it was
-	// switched out. Alone on a processor that is more than 99 % of its processor time.
+	// switched out. Alone on a processor that is more than 99 % of its processor time. It cannot know what a host took from it.
 	least := int64(0)
 	if w.CPUQuiet > 0 {
 		least = w.CPUQuiet - 2000*w.PreemptedMax - own
 	}
-	between(t, w.Name+": application ns", in.application(), least, w.CPUMax+w.perCall(w.CPUMax))
+	between(t, w.Name+": application ns", in.application(), least, w.CPUMax+w.perCall(w.CPUMax)+w.Stolen)
 }
 
 // compareShown compares what a user sees, without what the probes added.
@@ -124,7 +125,7 @@ func compareShown(t *testing.T, w took, shown map[string]timeRow, p *session.Pro
 		if len(name) > len(w.Name) && name[:len(w.Name)+1] == w.Name+"(" {
 			between(t, w.Name+": elapsed shown, ns", row.ElapsedInclusive+row.OverheadInclusive, w.WallMin-w.perCall(w.WallMin)-int64(p.Agent), w.WallMax+w.perCall(w.WallMax))
 			if w.CPUQuiet == 0 {
-				between(t, w.Name+": application shown, ns", row.ApplicationInclusive, 0, w.CPUMax+w.perCall(w.CPUMax))
+				between(t, w.Name+": application shown, ns", row.ApplicationInclusive, 0, w.CPUMax+w.perCall(w.CPUMax)+w.Stolen)
 			}
 			return
 		}

@@ -77,16 +77,37 @@ namespace TimeWaits
     }
 
     /// <summary>
+    /// A virtual machine: its host takes processors away, which is neither processor time of a thread nor waiting, as far as the
+    /// kernel of the guest is concerned.
+    /// </summary>
+    static class Machine
+    {
+        const long Tick = 10_000_000; // nanoseconds of a tick in /proc/stat, everywhere
+
+        /// <summary>What Stolen can be short of between two readings, in nanoseconds.</summary>
+        public static readonly long StolenError = Tick * Environment.ProcessorCount;
+
+        /// <summary>Nanoseconds that the host took from all processors since the start, the 8th number of /proc/stat; 0: it never did.</summary>
+        public static long Stolen()
+        {
+            string text = File.ReadAllText("/proc/stat");
+            string[] numbers = text.Substring(0, text.IndexOf('\n')).Split(new[] { ' ' }, StringSplitOptions.RemoveEmptyEntries);
+            return numbers.Length > 8 ? long.Parse(numbers[8], CultureInfo.InvariantCulture) * Tick : 0;
+        }
+    }
+
+    /// <summary>
     /// Measures calls of a function from outside, just around each, and from inside, from its first statement to its last. What the
     /// function took is at least the one and at most the other, by construction.
     /// </summary>
     sealed class Meter
     {
         Usage outer, inner, before, begun, earlier;
-        long calls, quiet;
+        long calls, quiet, stolen;
 
         public void Call(Action<Meter> function, int times)
         {
+            long already = Machine.Stolen();
             for (int i = 0; i < times; i++)
             {
                 before = Usage.WithDelayBefore();
@@ -96,6 +117,8 @@ namespace TimeWaits
                 outer.Add(before, Usage.WithDelayAfter());
                 calls++;
             }
+            long now = Machine.Stolen();
+            stolen += now == 0 ? 0 : now - already + Machine.StolenError;
         }
 
         public void Begin() => begun = Usage.WithDelayAfter();
@@ -112,7 +135,7 @@ namespace TimeWaits
         public static void Say(Action<Meter> function, params Meter[] meters)
         {
             Usage outer = default, inner = default, earlier = default;
-            long calls = 0, quiet = 0;
+            long calls = 0, quiet = 0, stolen = 0;
             foreach (Meter m in meters)
             {
                 outer.Add(default, m.outer);
@@ -120,12 +143,13 @@ namespace TimeWaits
                 earlier.Add(default, m.earlier);
                 calls += m.calls;
                 quiet += m.quiet;
+                stolen += m.stolen;
             }
             // A page that another thread reads at the moment is a fault without a switch: it may be found out about later, with the next switch.
             Console.WriteLine(Calls.Row("took", Calls.Function("", function.Method), "calls", calls,
                 "wall_min", inner.Wall, "wall_max", outer.Wall, "cpu_min", inner.Cpu, "cpu_max", outer.Cpu, "cpu_quiet", quiet,
                 "voluntary_min", inner.Voluntary, "voluntary_max", outer.Voluntary, "preempted_min", inner.Preempted, "preempted_max", outer.Preempted,
-                "delay_min", inner.Delay, "delay_max", outer.Delay,
+                "delay_min", inner.Delay, "delay_max", outer.Delay, "stolen", stolen,
                 "faults_min", inner.Faults, "faults_max", outer.Faults + earlier.Faults, "reads_min", inner.Reads, "reads_max", outer.Reads + earlier.Reads) + "}");
         }
     }
