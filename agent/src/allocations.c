@@ -256,7 +256,7 @@ static COLD bool is_recorded_again(struct thread *t)
 {
     int saved_errno = errno;
     bool ours = arena_is_ours(), recorded = !ours || control_ask(t == NULL ? NULL : &t->control);
-    if (ours && recorded && frozen_heap && !recording_is_over())
+    if (ours && recorded && control_was_off && frozen_heap && !recording_is_over())
         find_frozen_ranges();
     errno = saved_errno;
     return recorded;

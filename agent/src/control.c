@@ -19,7 +19,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define FILE_BYTES (4096u + WIRE_CONTROL_RING * sizeof(struct wire_control_change))
+#define FILE_BYTES (WIRE_HEADER_SIZE + WIRE_CONTROL_RING * sizeof(struct wire_control_change))
 #define MAX_PATH 4096u
 #define MAX_SUSPENDED 1000000 /* more is a loop that never resumes */
 #define SECOND UINT64_C(1000000000)
@@ -117,7 +117,7 @@ static void apply(const struct wire_control_change *c)
 /* With the lock held. */
 static void apply_changes(void)
 {
-    const struct wire_control_change *ring = (const void *)((const uint8_t *)file + 4096);
+    const struct wire_control_change *ring = (const void *)((const uint8_t *)file + WIRE_HEADER_SIZE);
     uint64_t n = __atomic_load_n(control_shared, __ATOMIC_ACQUIRE);
     while (applied < n) {
         struct wire_control_change c = ring[applied % WIRE_CONTROL_RING];

@@ -2,7 +2,7 @@
  * and goes to a free list when the thread ends, so that thousands of short threads need the memory of those that
  * live at the same time; or to the thread's set (thread_sets.c). */
 #define _GNU_SOURCE
-#include "agent.h"
+#include "control.h"
 
 #include <pthread.h>
 #include <string.h>
@@ -228,7 +228,7 @@ struct thread *thread_attach(void)
     stack_forget(t);
     t->root = 0;
     t->busy = false;
-    t->control = UINT64_MAX; /* of no number of changes: that of another thread means nothing */
+    t->control = CONTROL_UNKNOWN; /* that of another thread means nothing */
     t->epoch = __atomic_load_n(&code_epoch, __ATOMIC_ACQUIRE);
     memset(t->classes, 0, sizeof t->classes);
     forget_ips(t);

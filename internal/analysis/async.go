@@ -49,7 +49,7 @@ func newAsyncFunctions(rows []session.Function) *asyncFunctions {
 		newIndex(rows, func(r *session.Function) session.FunctionID { return r.ID }), rows}
 	for i := range rows {
 		r := &rows[i]
-		name := r.RawType + "." + r.RawName
+		name := r.MetadataName()
 		f.machine[i] = r.RawName == "MoveNext" && strings.HasSuffix(r.Name, " [async]")
 		begins := func(prefix string) bool { return strings.HasPrefix(name, prefix) }
 		f.runtime[i], f.awaiter[i] = slices.ContainsFunc(asyncRuntime, begins), slices.ContainsFunc(awaiters, begins)

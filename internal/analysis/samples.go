@@ -3,8 +3,11 @@ package analysis
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	q "github.com/clrprof/clrprof/internal/quantity"
@@ -28,14 +31,6 @@ type SampleFrame struct {
 	Address      session.Address // of the instruction; 0 for the function itself
 }
 
-// SystemName is the name of the frame's function in the metadata, with its type.
-func (f *SampleFrame) SystemName() string {
-	if f.Function.RawType != "" {
-		return f.Function.RawType + "." + f.Function.RawName
-	}
-	return f.Function.RawName
-}
-
 // Sample is what a thread allocated of a type on a stack, or the time that it spent there, and the calls that began.
 type Sample struct {
 	Stack   []int32 // numbers of frames, the leaf first; the caller must not change it
@@ -57,6 +52,7 @@ type SampleSet struct {
 	Began     time.Time     // when the recording began; zero: not known
 	Duration  q.Nanoseconds // of the recording; 0: not known
 
+	path      string // of the session
 	data      *Data
 	amounts   []Lifetime // of sites, by position; without lifetimes only what was born
 	times     []TimingTime
@@ -86,7 +82,7 @@ func Samples(s *session.Session, sel Selection) (*SampleSet, error) {
 	if err != nil {
 		return nil, fmt.Errorf("session %s: %w", s.Path(), err)
 	}
-	x := &SampleSet{Processes: len(d.Processes), data: d, frameOf: map[sampleKey]int32{}, nodeFrame: make([]int32, len(d.Nodes)),
+	x := &SampleSet{path: s.Path(), Processes: len(d.Processes), data: d, frameOf: map[sampleKey]int32{}, nodeFrame: make([]int32, len(d.Nodes)),
 		files: map[session.FileID]string{}, processOf: map[session.ProcessID]*session.Process{}}
 	if x.Notes, err = sel.Notes(s, ""); err != nil {
 		return nil, err
@@ -193,6 +189,45 @@ func (x *SampleSet) Each(fn func(*Sample) error) error {
 		}
 	}
 	return nil
+}
+
+// Title says in one line which session it is, and what is selected of it.
+func (x *SampleSet) Title() string {
+	return strings.Join(append([]string{filepath.Base(x.path)}, x.Notes...), ": ")
+}
+
+// ThreadSums is one value of a thread, added up by stack or by path.
+type ThreadSums struct {
+	*session.Thread
+	Of   *session.Process
+	Sums map[int32]int64 // by number; none is zero
+}
+
+// ByThread adds up a value, Values[at], by thread and what key says of a sample: its Node or its Path. What has none is left out.
+// The threads are in the order of their ids. The error wraps session.ErrCorrupt if something is less than zero.
+func (x *SampleSet) ByThread(at int, key func(*Sample) int32) ([]ThreadSums, error) {
+	byID := map[session.ThreadID]ThreadSums{}
+	err := x.Each(func(s *Sample) error {
+		v, k := s.Values[at], key(s)
+		if v == 0 || k < 0 {
+			return nil
+		}
+		if v < 0 {
+			return fmt.Errorf("session %s: %w: a stack has %d of the value %s", x.path, session.ErrCorrupt, v, x.Values[at].Name)
+		}
+		t, ok := byID[s.Thread.ID]
+		if !ok {
+			t = ThreadSums{s.Thread, s.Process, map[int32]int64{}}
+			byID[s.Thread.ID] = t
+		}
+		t.Sums[k] += v
+		return nil
+	})
+	var out []ThreadSums
+	for _, id := range slices.Sorted(maps.Keys(byID)) {
+		out = append(out, byID[id])
+	}
+	return out, err
 }
 
 // putLifetime writes the values of a site.

@@ -93,11 +93,8 @@ func (f *selectionFlags) selection(s *session.Session) (analysis.Selection, erro
 // known makes an error that says what a term could have meant of one that says what there is. Others stay.
 func known(err error) error {
 	var term *analysis.TermError
-	switch {
-	case errors.As(err, &term) && term.Ambiguous:
-		return exit(exitUsage, &report.UnknownError{What: term.What, Name: term.Text, Candidates: term.Names, Ambiguous: true})
-	case errors.As(err, &term):
-		return exit(exitUsage, report.Unknown(term.What, term.Text, term.Names))
+	if errors.As(err, &term) {
+		return exit(exitUsage, report.Known(err))
 	}
 	return err
 }

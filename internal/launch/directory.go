@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/clrprof/clrprof/internal/agentbin"
+	"github.com/clrprof/clrprof/internal/wire"
 )
 
 const (
@@ -41,9 +42,6 @@ const (
 	// SnapshotSuffix ends the name of a snapshot of a heap, PID-GC.heap. GC is decimal.
 	SnapshotSuffix = ".heap"
 )
-
-// ControlFile is the name of the file by which agents are told what is to be recorded.
-const ControlFile = "control"
 
 // ErrInUse means that a living collector uses the directory.
 var ErrInUse = errors.New("a running clrprof uses it")
@@ -208,7 +206,7 @@ func (d *Directory) Discard() error {
 	others := false
 	for _, e := range entries {
 		switch name := e.Name(); {
-		case name == keepFile, name == sessionLink, name == ControlFile, strings.HasSuffix(name, ArenaSuffix), strings.HasSuffix(name, ArenaSuffix+newSuffix), strings.HasSuffix(name, FailedSuffix), strings.HasSuffix(name, SnapshotSuffix), agentbin.IsAgent(name):
+		case name == keepFile, name == sessionLink, name == wire.ControlFile, strings.HasSuffix(name, ArenaSuffix), strings.HasSuffix(name, ArenaSuffix+newSuffix), strings.HasSuffix(name, FailedSuffix), strings.HasSuffix(name, SnapshotSuffix), agentbin.IsAgent(name):
 			errs = append(errs, os.Remove(filepath.Join(d.Path, name)))
 		default:
 			others = true

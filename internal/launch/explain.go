@@ -33,7 +33,7 @@ func Explain(command, env []string) string {
 			return why
 		}
 	}
-	return "the command started no .NET program, or one that is compiled with NativeAOT or runs on Mono or on musl libc, " +
+	return "the command started no .NET program, or one that is compiled with NativeAOT or runs on Mono, " +
 		"or it cleared the environment, or it ran as another user, or DOTNET_EnableDiagnostics=0 is set in its runtimeconfig.json, or it ended before the runtime started"
 }
 
@@ -94,9 +94,6 @@ func explainBinary(path string) string {
 		return ""
 	}
 	defer f.Close()
-	if strings.Contains(interpreter(path), "ld-musl") {
-		return path + " is linked to musl libc: clrprof's agent needs glibc"
-	}
 	if f.Machine != elf.EM_X86_64 {
 		return fmt.Sprintf("%s is a program for %v: clrprof's agent is for x86-64", path, f.Machine)
 	}

@@ -2,7 +2,6 @@ package launch
 
 import (
 	"bufio"
-	"debug/elf"
 	"io"
 	"os"
 	"os/exec"
@@ -23,14 +22,13 @@ const maxShebang = 256
 // programs of this machine.
 func libraryFor(path string) agentbin.Library {
 	for range maxInterpreters {
-		loader, err := loaderOf(path)
-		switch {
-		case err == nil && strings.HasPrefix(filepath.Base(loader), "ld-musl-"):
+		switch loader := interpreter(path); {
+		case strings.HasPrefix(filepath.Base(loader), "ld-musl-"):
 			return agentbin.Musl
-		case err == nil && loader != "":
+		case loader != "":
 			return agentbin.Glibc
 		}
-		next := interpreterOf(path)
+		next := scriptInterpreter(path)
 		if next == "" {
 			break
 		}
@@ -39,24 +37,8 @@ func libraryFor(path string) agentbin.Library {
 	return libraryOf(os.DirFS("/").Open)
 }
 
-// loaderOf returns the loader that an ELF file names, "" if it names none.
-func loaderOf(path string) (string, error) {
-	f, err := elf.Open(path)
-	if err != nil {
-		return "", err
-	}
-	defer f.Close()
-	for _, p := range f.Progs {
-		if p.Type == elf.PT_INTERP {
-			b, err := io.ReadAll(io.LimitReader(p.Open(), 4096))
-			return strings.TrimRight(string(b), "\x00"), err
-		}
-	}
-	return "", nil
-}
-
-// interpreterOf returns what runs a script, also where its first line asks /usr/bin/env for it; "" if there is no such line.
-func interpreterOf(path string) string {
+// scriptInterpreter returns what runs a script, also where its first line asks /usr/bin/env for it; "" if there is no such line.
+func scriptInterpreter(path string) string {
 	f, err := os.Open(path)
 	if err != nil {
 		return ""
@@ -80,7 +62,7 @@ func libraryOf[F io.Closer](open func(string) (F, error)) agentbin.Library {
 	for _, l := range []struct {
 		loader string
 		agentbin.Library
-	}{{"lib64/ld-linux-x86-64.so.2", agentbin.Glibc}, {"lib/ld-musl-x86_64.so.1", agentbin.Musl}} {
+	}{{defaultLoader[1:], agentbin.Glibc}, {"lib/ld-musl-x86_64.so.1", agentbin.Musl}} {
 		if f, err := open(l.loader); err == nil {
 			_ = f.Close() // nothing was read
 			return l.Library

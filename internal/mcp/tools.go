@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -221,9 +220,6 @@ type queryRequest struct {
 	Limit int    `json:"limit,omitempty" jsonschema:"rows at most; 0: 20; at most 500"`
 }
 
-// errEnough ends a query that has more rows than are wanted.
-var errEnough = errors.New("enough rows")
-
 func (s *Server) query(ctx context.Context, in queryRequest) (any, error) {
 	limit, err := rowsOf(in.Limit)
 	if err != nil {
@@ -237,23 +233,16 @@ func (s *Server) query(ctx context.Context, in queryRequest) (any, error) {
 	defer cancel()
 	one.Until(ctx)
 	defer one.Until(context.Background())
-	var columns []string
-	rows, size, cut := [][]any{}, 0, false
-	err = one.Query(in.Query, func(names []string) error {
-		columns = names
-		return nil
-	}, func(row []any) error {
+	taken, size := 0, 0
+	columns, rows, cut, err := one.QueryUpTo(in.Query, func(row []any) bool {
 		for _, v := range row {
 			size += len(fmt.Sprint(v)) + len(`"", `)
 		}
-		if cut = len(rows) == limit || size > MostBytes/2; cut {
-			return errEnough
-		}
-		rows = append(rows, row)
-		return nil
+		taken++
+		return taken <= limit && size <= MostBytes/2
 	})
 	switch {
-	case errors.Is(err, errEnough):
+	case cut:
 	case ctx.Err() != nil:
 		return nil, fmt.Errorf("the query took longer than %s: group or restrict it; the views functions, types and lines hold sums", s.queryTime)
 	case err != nil:

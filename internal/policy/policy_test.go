@@ -57,7 +57,7 @@ timing/replay:
 columns:
 session: columns quantity
 session/sessiontest: columns quantity session
-launch: agentbin
+launch: agentbin wire
 symbols: bundle clrmeta ppdb session usercode
 live: quantity session symbols
 steer:

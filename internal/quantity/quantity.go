@@ -14,6 +14,7 @@ import (
 	"math/big"
 	"math/bits"
 	"strconv"
+	"strings"
 )
 
 // Bytes is a number of heap bytes.
@@ -21,6 +22,18 @@ type Bytes int64
 
 // Count is a number of things: allocations, instances, events.
 type Count int64
+
+// Of says how many things there are: "1 object", "2 objects", "2 classes".
+func (n Count) Of(thing string) string {
+	switch {
+	case n == 1:
+	case strings.HasSuffix(thing, "s"):
+		thing += "es"
+	default:
+		thing += "s"
+	}
+	return n.String() + " " + thing
+}
 
 // Nanoseconds is a duration, or a time since the start of a session.
 type Nanoseconds int64

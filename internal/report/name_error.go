@@ -1,9 +1,12 @@
 package report
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/clrprof/clrprof/internal/analysis"
 )
 
 // maxCandidates bounds how many possible meanings an error lists.
@@ -32,6 +35,18 @@ func (e *UnknownError) Error() string {
 		return fmt.Sprintf("unknown %s %q: did you mean %s?", e.What, e.Name, strings.Join(e.Candidates, " or "))
 	}
 	return fmt.Sprintf("unknown %s %q", e.What, e.Name)
+}
+
+// Known makes of an *analysis.TermError one that says what the term could have meant, or what there is. Other errors stay as they are.
+func Known(err error) error {
+	var term *analysis.TermError
+	switch {
+	case !errors.As(err, &term):
+		return err
+	case term.Ambiguous:
+		return &UnknownError{What: term.What, Name: term.Text, Candidates: term.Names, Ambiguous: true}
+	}
+	return Unknown(term.What, term.Text, term.Names)
 }
 
 // Unknown makes an error that suggests the names nearest to name; if none is

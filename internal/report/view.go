@@ -359,10 +359,7 @@ func (b *builder) limit(list []Row, value func(*Row) cost) []Row {
 
 // counted prints a number of things: "1 event", "1,234 events", "2 processes".
 func counted[T ~int | ~int64](n T, thing string) string {
-	if n != 1 {
-		thing += pick(strings.HasSuffix(thing, "s"), "es", "s")
-	}
-	return q.Count(n).String() + " " + thing
+	return q.Count(n).Of(thing)
 }
 
 // tree adds rows and what is below them, depth first and without recursion.

@@ -76,18 +76,11 @@ func born(is func(*facts, *analysis.Use) bool) func(*facts, *analysis.Use) q.Amo
 
 // objects is the evidence of most rules: how many objects of which type, and what called made them.
 func objects(x *Finding, n Names) string {
-	text := fmt.Sprintf("%s, %s, most of them %s", counted(x.Amount.Allocations, "object"), x.Amount.Bytes, n.Type(x.Type))
+	text := fmt.Sprintf("%s, %s, most of them %s", x.Amount.Allocations.Of("object"), x.Amount.Bytes, n.Type(x.Type))
 	if x.Function != 0 {
 		text += " by " + n.Function(x.Function)
 	}
 	return text
-}
-
-func counted(n q.Count, thing string) string {
-	if n != 1 {
-		thing += "s"
-	}
-	return n.String() + " " + thing
 }
 
 // Limits of what is about time.
@@ -142,5 +135,5 @@ func calledToWait(x *Finding) bool { return waits(x) && x.Calls >= leastWaits }
 
 // waited is the evidence of rules about waiting.
 func waited(x *Finding, n Names) string {
-	return fmt.Sprintf("waited %s in %s, in %s", x.Waited, counted(x.Waits, "wait"), n.Function(x.Function))
+	return fmt.Sprintf("waited %s in %s, in %s", x.Waited, x.Waits.Of("wait"), n.Function(x.Function))
 }

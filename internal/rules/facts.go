@@ -97,7 +97,7 @@ func (f *facts) function(id session.FunctionID) string {
 	if x == nil {
 		return ""
 	}
-	return x.RawType + "." + x.RawName
+	return x.MetadataName()
 }
 
 // method is the name of a function alone.

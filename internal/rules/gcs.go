@@ -59,7 +59,7 @@ func inducedGCs(f *facts, r *Rule) []Finding {
 	if induced < leastInduced {
 		return nil
 	}
-	return whole(r, q.Amount{}, "the program asked for %s", counted(induced, "collection"))
+	return whole(r, q.Amount{}, "the program asked for %s", induced.Of("collection"))
 }
 
 func gcTime(f *facts, r *Rule) []Finding {
@@ -67,7 +67,7 @@ func gcTime(f *facts, r *Rule) []Finding {
 	if f.duration == 0 || pause*100 < f.duration*leastPause {
 		return nil
 	}
-	found := whole(r, q.Amount{}, "%s of the time (%s) is pauses of %s", q.PercentOf(pause, f.duration), pause, counted(q.Count(len(f.gcs)), "collection"))
+	found := whole(r, q.Amount{}, "%s of the time (%s) is pauses of %s", q.PercentOf(pause, f.duration), pause, q.Count(len(f.gcs)).Of("collection"))
 	found[0].Waited = pause
 	return found
 }
@@ -76,7 +76,7 @@ func pinning(f *facts, r *Rule) []Finding {
 	if f.detailed == 0 || f.pinned < leastPinned*f.detailed {
 		return nil
 	}
-	return whole(r, q.Amount{}, "%s objects were pinned in a collection, on average over %s", f.pinned/f.detailed, counted(f.detailed, "collection"))
+	return whole(r, q.Amount{}, "%s objects were pinned in a collection, on average over %s", f.pinned/f.detailed, f.detailed.Of("collection"))
 }
 
 func finalizable(f *facts, r *Rule) []Finding {
@@ -87,12 +87,12 @@ func finalizable(f *facts, r *Rule) []Finding {
 	if n < often.objects {
 		return nil
 	}
-	return whole(r, q.Amount{}, "%s waited for their finalizers after they had died", counted(n, "object"))
+	return whole(r, q.Amount{}, "%s waited for their finalizers after they had died", n.Of("object"))
 }
 
 // died is the evidence of rules about what died.
 func died(generation int) func(*Finding, Names) string {
 	return func(x *Finding, n Names) string {
-		return fmt.Sprintf("%s (%s) of type %s died in %s", x.Amount.Bytes, counted(x.Amount.Allocations, "object"), n.Type(x.Type), session.GenerationName(int64(generation)))
+		return fmt.Sprintf("%s (%s) of type %s died in %s", x.Amount.Bytes, x.Amount.Allocations.Of("object"), n.Type(x.Type), session.GenerationName(int64(generation)))
 	}
 }

@@ -83,7 +83,7 @@ var all = []Rule{
 		find: timed(func(name string) bool {
 			return strings.HasPrefix(name, "System.IO.") && (strings.HasSuffix(name, "Stream.ReadByte") || strings.HasSuffix(name, "Stream.WriteByte"))
 		}, func(x *Finding) bool { return x.Calls >= leastCalls }, func(x *Finding, n Names) string {
-			return fmt.Sprintf("%s of %s", counted(x.Calls, "call"), n.Function(x.Function))
+			return fmt.Sprintf("%s of %s", x.Calls.Of("call"), n.Function(x.Function))
 		}),
 		Title: "A stream is read or written byte by byte", Advice: "Read and write spans of some kilobytes."},
 }
@@ -101,7 +101,7 @@ func growing(f *facts, u *analysis.Use) q.Amount {
 }
 
 func alive(x *Finding, n Names) string {
-	return fmt.Sprintf("%s (%s) of type %s are alive, and in no slice of time fewer than before", x.Amount.Bytes, counted(x.Amount.Allocations, "object"), n.Type(x.Type))
+	return fmt.Sprintf("%s (%s) of type %s are alive, and in no slice of time fewer than before", x.Amount.Bytes, x.Amount.Allocations.Of("object"), n.Type(x.Type))
 }
 
 // The large object heap begins at 85,000 bytes; what is less than a tenth above could be below.
@@ -116,7 +116,7 @@ func justLarge(f *facts, u *analysis.Use) bool {
 }
 
 func average(x *Finding, n Names) string {
-	return fmt.Sprintf("%s of type %s, %s each on average", counted(x.Amount.Allocations, "object"), n.Type(x.Type), (x.Amount.Bytes / q.Bytes(max(1, x.Amount.Allocations))).Exact())
+	return fmt.Sprintf("%s of type %s, %s each on average", x.Amount.Allocations.Of("object"), n.Type(x.Type), (x.Amount.Bytes / q.Bytes(max(1, x.Amount.Allocations))).Exact())
 }
 
 // isEquality reports whether a method compares objects.

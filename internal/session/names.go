@@ -5,16 +5,22 @@ import (
 	"strings"
 )
 
+// MetadataName is the name in the metadata, with that of the type: System.String.Concat. It is "" where there is none.
+func (f *Function) MetadataName() string {
+	if f.RawType == "" {
+		return f.RawName
+	}
+	return f.RawType + "." + f.RawName
+}
+
 // DisplayName returns the resolved name; in a session whose names were never
 // resolved, one made from the metadata names.
 func (f *Function) DisplayName() string {
 	switch {
 	case f.Name != "":
 		return f.Name
-	case f.RawType != "" && f.RawName != "":
-		return f.RawType + "." + f.RawName
 	case f.RawName != "":
-		return f.RawName
+		return f.MetadataName()
 	case f.ID == 0:
 		return "(thread start)"
 	}

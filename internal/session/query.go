@@ -36,6 +36,29 @@ func authorize(a sqlite.Action) sqlite.AuthResult {
 	return sqlite.AuthResultDeny
 }
 
+// errEnough ends a query that has more rows than are wanted.
+var errEnough = errors.New("enough rows")
+
+// QueryUpTo is Query for those who do not want all rows: take is called with each, and those before the first that it refuses
+// are returned; then more is true. Without rows the list is empty, not nil.
+func (s *Session) QueryUpTo(query string, take func([]any) bool) (columns []string, rows [][]any, more bool, err error) {
+	columns, rows = []string{}, [][]any{}
+	err = s.Query(query, func(names []string) error {
+		columns = names
+		return nil
+	}, func(row []any) error {
+		if !take(row) {
+			return errEnough
+		}
+		rows = append(rows, row)
+		return nil
+	})
+	if more = errors.Is(err, errEnough); more {
+		err = nil
+	}
+	return columns, rows, more, err
+}
+
 // Query runs one SELECT over the session. columns is called once with the names
 // of the result's columns, then row for each row, with values of type nil, int64, float64,
 // string or []byte that stay valid. Whatever would change something is refused.

@@ -104,7 +104,7 @@ func (s *Server) reader(r *http.Request) (*reader, error) {
 	}
 	chosen, err := t.Select(of)
 	if err != nil {
-		return nil, known(err)
+		return nil, report.Known(err)
 	}
 	out := &reader{key: key}
 	if out.source, err = analysis.Open(of, chosen); err != nil {
@@ -117,18 +117,6 @@ func (s *Server) reader(r *http.Request) (*reader, error) {
 		s.readers = slices.Delete(s.readers, 0, 1)
 	}
 	return out, nil
-}
-
-// known makes an error of a term say what there is.
-func known(err error) error {
-	var term *analysis.TermError
-	if errors.As(err, &term) {
-		if term.Ambiguous {
-			return &report.UnknownError{What: term.What, Name: term.Text, Candidates: term.Names, Ambiguous: true}
-		}
-		return report.Unknown(term.What, term.Text, term.Names)
-	}
-	return err
 }
 
 // keptTable is a table that the page is looking at.

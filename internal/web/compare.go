@@ -42,7 +42,7 @@ func (s *Server) compare(w http.ResponseWriter, r *http.Request) error {
 		t.MayMiss = true // what is new or gone matches in one of them
 		chosen, err := t.Select(of)
 		if err != nil {
-			return known(err)
+			return report.Known(err)
 		}
 		if sources[i], err = analysis.Open(of, chosen); err != nil {
 			return err
@@ -54,7 +54,7 @@ func (s *Server) compare(w http.ResponseWriter, r *http.Request) error {
 	}
 	c, err := analysis.Compare(sources[0], sources[1], view, v.Get("column"))
 	if err != nil {
-		return known(err)
+		return report.Known(err)
 	}
 	older, newer := s.sessions[1].Path(), s.sessions[0].Path()
 	records := report.Differences(c)

@@ -28,8 +28,6 @@ type queried struct {
 	Command string   `json:"command"`
 }
 
-var errEnough = errors.New("enough rows")
-
 // sql runs a query on a connection of its own, so that other requests need not wait for it.
 func (s *Server) sql(w http.ResponseWriter, r *http.Request) error {
 	var asked struct {
@@ -43,9 +41,7 @@ func (s *Server) sql(w http.ResponseWriter, r *http.Request) error {
 	path := s.sessions[0].Path()
 	out := queried{Rows: [][]any{}, Command: "clrprof sql " + report.ShellQuote(path) + " " + report.ShellQuote(asked.Query)}
 	var err error
-	if out.Columns, out.Rows, err = query(ctx, path, asked.Query); errors.Is(err, errEnough) {
-		out.Cut, err = true, nil
-	}
+	out.Columns, out.Rows, out.Cut, err = query(ctx, path, asked.Query)
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return bad("the query was stopped after %s: clrprof sql has no limit", queryTime)
 	}
@@ -55,22 +51,16 @@ func (s *Server) sql(w http.ResponseWriter, r *http.Request) error {
 	return writeJSON(w, out)
 }
 
-// query returns columns and rows; the error wraps errEnough where there are more.
-func query(ctx context.Context, path, text string) ([]string, [][]any, error) {
+// query returns columns and rows, and whether there are more.
+func query(ctx context.Context, path, text string) (columns []string, rows [][]any, more bool, err error) {
 	of, err := session.Open(path)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, false, err
 	}
 	defer of.Close()
 	of.Until(ctx)
-	columns, rows := []string{}, [][]any{}
-	err = of.Query(text, func(names []string) error {
-		columns = names
-		return nil
-	}, func(row []any) error {
-		if len(rows) == queryRows {
-			return errEnough
-		}
+	taken := 0
+	return of.QueryUpTo(text, func(row []any) bool {
 		for i, v := range row {
 			switch v := v.(type) {
 			case []byte:
@@ -81,16 +71,15 @@ func query(ctx context.Context, path, text string) ([]string, [][]any, error) {
 				}
 			}
 		}
-		rows = append(rows, row)
-		return nil
+		taken++
+		return taken <= queryRows
 	})
-	return columns, rows, err
 }
 
 // schema answers with the tables and their columns.
 func (s *Server) schema(w http.ResponseWriter, r *http.Request) error {
 	path := s.sessions[0].Path()
-	_, tables, err := query(r.Context(), path, `SELECT m.name, c.name, c.type FROM (SELECT name FROM pragma_table_list WHERE schema IN ('main', 'temp') AND name NOT LIKE 'sqlite%'
+	_, tables, _, err := query(r.Context(), path, `SELECT m.name, c.name, c.type FROM (SELECT name FROM pragma_table_list WHERE schema IN ('main', 'temp') AND name NOT LIKE 'sqlite%'
 		UNION SELECT name FROM chunk) m
 		JOIN pragma_table_info(m.name) c ORDER BY 1, c.cid`)
 	if err != nil {

@@ -80,7 +80,7 @@ func write(w io.Writer, s *session.Session, sel analysis.Selection, value string
 	if err != nil {
 		return err
 	}
-	trees, err := collect(s, samples, at)
+	trees, err := treesOf(samples, at)
 	if err != nil {
 		return err
 	}
@@ -99,36 +99,19 @@ func write(w io.Writer, s *session.Session, sel analysis.Selection, value string
 
 // tree is the call tree of a thread, by path.
 type tree struct {
-	*session.Thread
-	pid       int64
-	exclusive map[int32]int64
-	inclusive map[int32]int64
-	below     map[int32][]int32 // of -1: the roots
+	analysis.ThreadSums // exclusive
+	inclusive           map[int32]int64
+	below               map[int32][]int32 // of -1: the roots
 }
 
-// collect adds up the value by thread and path, in the order of threads' ids.
-func collect(s *session.Session, samples *analysis.SampleSet, at int) ([]*tree, error) {
-	byID := map[session.ThreadID]*tree{}
-	err := samples.Each(func(x *analysis.Sample) error {
-		v := x.Values[at]
-		if v == 0 || x.Path < 0 {
-			return nil
-		}
-		if v < 0 {
-			return fmt.Errorf("session %s: %w: a stack has %d of the value %s", s.Path(), session.ErrCorrupt, v, samples.Values[at].Name)
-		}
-		t := byID[x.Thread.ID]
-		if t == nil {
-			t = &tree{x.Thread, x.Process.PID, map[int32]int64{}, map[int32]int64{}, map[int32][]int32{}}
-			byID[x.Thread.ID] = t
-		}
-		t.exclusive[x.Path] += v
-		return nil
-	})
+// treesOf adds up the value by thread and path.
+func treesOf(samples *analysis.SampleSet, at int) ([]*tree, error) {
+	threads, err := samples.ByThread(at, func(s *analysis.Sample) int32 { return s.Path })
 	var out []*tree
-	for _, id := range slices.Sorted(maps.Keys(byID)) {
-		byID[id].sum(samples)
-		out = append(out, byID[id])
+	for _, t := range threads {
+		x := &tree{t, map[int32]int64{}, map[int32][]int32{}}
+		x.sum(samples)
+		out = append(out, x)
 	}
 	return out, err
 }
@@ -136,14 +119,14 @@ func collect(s *session.Session, samples *analysis.SampleSet, at int) ([]*tree, 
 // sum computes the inclusive values, and who is below whom, the largest first.
 func (t *tree) sum(samples *analysis.SampleSet) {
 	all := map[int32]bool{}
-	for path := range t.exclusive {
+	for path := range t.Sums {
 		for p := path; p >= 0 && !all[p]; p, _ = samples.PathStep(p) {
 			all[p] = true
 		}
 	}
 	paths := slices.Sorted(maps.Keys(all))
 	for _, p := range slices.Backward(paths) { // callers have smaller numbers
-		t.inclusive[p] += t.exclusive[p]
+		t.inclusive[p] += t.Sums[p]
 		parent, _ := samples.PathStep(p)
 		if t.below[parent] = append(t.below[parent], p); parent >= 0 {
 			t.inclusive[parent] += t.inclusive[p]
@@ -250,7 +233,7 @@ func (w *writer) collections(collections []analysis.Collection, pids map[session
 // tree writes the call tree of a thread, depth first and without recursion.
 func (w *writer) tree(t *tree) {
 	name := cmp.Or(t.Name, fmt.Sprintf("thread %d", t.OSID))
-	w.put(event{Phase: "M", PID: t.pid, TID: t.OSID, Name: "thread_name",
+	w.put(event{Phase: "M", PID: t.Of.PID, TID: t.OSID, Name: "thread_name",
 		Args: map[string]any{"name": fmt.Sprintf("%s: %s, summed up (not in the order of time)", name, w.value.Name)}})
 	type place struct {
 		path  int32
@@ -272,8 +255,8 @@ func (w *writer) tree(t *tree) {
 		next := stack[len(stack)-1]
 		stack = stack[:len(stack)-1]
 		_, function := w.samples.PathStep(next.path)
-		w.put(event{Phase: "X", PID: t.pid, TID: t.OSID, Name: function.DisplayName(), Time: at(next.begin), Took: at(t.inclusive[next.path]),
-			Args: map[string]any{"inclusive": t.inclusive[next.path], "exclusive": t.exclusive[next.path]}})
+		w.put(event{Phase: "X", PID: t.Of.PID, TID: t.OSID, Name: function.DisplayName(), Time: at(next.begin), Took: at(t.inclusive[next.path]),
+			Args: map[string]any{"inclusive": t.inclusive[next.path], "exclusive": t.Sums[next.path]}})
 		push(next.path, next.begin)
 	}
 }

@@ -18,10 +18,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"path/filepath"
-	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/clrprof/clrprof/internal/analysis"
 	"github.com/clrprof/clrprof/internal/session"
@@ -53,13 +50,6 @@ var categories = []category{
 	categoryGC:    {"GC", "orange", []string{"Other"}},
 }
 
-// threadData are the samples of a thread.
-type threadData struct {
-	*session.Thread
-	process *session.Process
-	weights map[int32]int64 // by stack
-}
-
 // Write writes one value of the part of s that is selected ("": bytes, or elapsed time where there is time). Errors
 // are those of reading s, of the selection, of SampleSet.Find, and of w.
 func Write(w io.Writer, s *session.Session, sel analysis.Selection, value string) error {
@@ -71,7 +61,7 @@ func Write(w io.Writer, s *session.Session, sel analysis.Selection, value string
 	if err != nil {
 		return err
 	}
-	threads, err := collect(s, samples, at)
+	threads, err := samples.ByThread(at, func(s *analysis.Sample) int32 { return s.Node })
 	if err != nil {
 		return err
 	}
@@ -80,37 +70,11 @@ func Write(w io.Writer, s *session.Session, sel analysis.Selection, value string
 		return err
 	}
 	out := &writer{Writer: bufio.NewWriter(w), samples: samples, value: samples.Values[at], numbers: map[string]int{}}
-	out.name = strings.Join(append([]string{filepath.Base(s.Path())}, samples.Notes...), ": ")
+	out.name = samples.Title()
 	if err := out.profile(threads, collections); err != nil {
 		return fmt.Errorf("writing a profile for Firefox: %w", err)
 	}
 	return nil
-}
-
-// collect adds up the value by thread and stack, in the order of threads' ids.
-func collect(s *session.Session, samples *analysis.SampleSet, at int) ([]*threadData, error) {
-	byID := map[session.ThreadID]*threadData{}
-	err := samples.Each(func(x *analysis.Sample) error {
-		v := x.Values[at]
-		if v == 0 || x.Node < 0 {
-			return nil
-		}
-		if v < 0 {
-			return fmt.Errorf("session %s: %w: a stack has %d of the value %s", s.Path(), session.ErrCorrupt, v, samples.Values[at].Name)
-		}
-		t := byID[x.Thread.ID]
-		if t == nil {
-			t = &threadData{x.Thread, x.Process, map[int32]int64{}}
-			byID[x.Thread.ID] = t
-		}
-		t.weights[x.Node] += v
-		return nil
-	})
-	var out []*threadData
-	for _, id := range slices.Sorted(maps.Keys(byID)) {
-		out = append(out, byID[id])
-	}
-	return out, err
 }
 
 // writer writes a profile, thread by thread: the whole would be as large again in memory.
@@ -141,7 +105,7 @@ func (w *writer) put(v any) error {
 	return err
 }
 
-func (w *writer) profile(threads []*threadData, collections []analysis.Collection) error {
+func (w *writer) profile(threads []analysis.ThreadSums, collections []analysis.Collection) error {
 	meta := map[string]any{
 		"interval": 1, "startTime": 0, "categories": categories, "product": w.name, "stackwalk": 1, "version": geckoVersion,
 		"preprocessedProfileVersion": version, "symbolicated": true, "processType": 0, "importedFrom": "clrprof",
@@ -165,7 +129,7 @@ func (w *writer) profile(threads []*threadData, collections []analysis.Collectio
 		if i > 0 {
 			w.WriteString(",\n")
 		}
-		made := w.thread(t, first == i, of(collections, t.Process))
+		made := w.thread(&t, first == i, of(collections, t.Process))
 		if err := w.put(made); err != nil {
 			return err
 		}
@@ -205,7 +169,7 @@ func end[T ~int64](ns T) any {
 }
 
 // thread makes a thread. The first one of a process has its collections.
-func (w *writer) thread(t *threadData, first bool, collections []analysis.Collection) map[string]any {
+func (w *writer) thread(t *analysis.ThreadSums, first bool, collections []analysis.Collection) map[string]any {
 	until := max(w.samples.Duration, t.Begin, t.End)
 	for i := range collections {
 		until = max(until, collections[i].Begin+collections[i].Pause)
@@ -217,9 +181,9 @@ func (w *writer) thread(t *threadData, first bool, collections []analysis.Collec
 	}
 	name := cmp.Or(t.Name, fmt.Sprintf("thread %d", t.OSID))
 	out := map[string]any{
-		"processType": "default", "processName": t.process.Name, "name": name, "isMainThread": first,
-		"pid": strconv.FormatInt(t.process.PID, 10), "tid": t.OSID, "pausedRanges": []any{},
-		"processStartupTime": milliseconds(t.process.Begin), "processShutdownTime": end(t.process.End),
+		"processType": "default", "processName": t.Of.Name, "name": name, "isMainThread": first,
+		"pid": strconv.FormatInt(t.Of.PID, 10), "tid": t.OSID, "pausedRanges": []any{},
+		"processStartupTime": milliseconds(t.Of.Begin), "processShutdownTime": end(t.Of.End),
 		"registerTime": milliseconds(t.Begin), "unregisterTime": end(t.End),
 		"markers": marked.table(),
 	}

@@ -26,14 +26,14 @@ type frameKey struct {
 
 // tables makes the samples of a thread and what they refer to. The last sample, without a stack, is at the end of the
 // recording: readers show the time up to the last sample.
-func (w *writer) tables(t *threadData, until q.Nanoseconds) map[string]any {
+func (w *writer) tables(t *analysis.ThreadSums, until q.Nanoseconds) map[string]any {
 	functions := map[session.FunctionID]int{}
 	frames, stacks, numbers := map[frameKey]int{}, []stack{}, map[stack]int{}
 	frameTable, funcTable := newFrames(), newFunctions()
 	stackOf := map[int32]int{} // of nodes
 	leaf := []any{}
 	weights := []any{}
-	for _, node := range slices.Sorted(maps.Keys(t.weights)) {
+	for _, node := range slices.Sorted(maps.Keys(t.Sums)) {
 		var todo []int32
 		for n := node; n >= 0; n = w.samples.Parent(n) {
 			if _, known := stackOf[n]; known {
@@ -61,7 +61,7 @@ func (w *writer) tables(t *threadData, until q.Nanoseconds) map[string]any {
 			stackOf[n] = number
 		}
 		leaf = append(leaf, stackOf[node])
-		weights = append(weights, w.weight(t.weights[node]))
+		weights = append(weights, w.weight(t.Sums[node]))
 	}
 	times := repeat(milliseconds(t.Begin), len(leaf))
 	leaf, weights, times = append(leaf, nil), append(weights, 0), append(times, milliseconds(until)) // what is shown ends here
@@ -207,7 +207,7 @@ func (m *markers) table() map[string]any {
 }
 
 // counters makes a counter for each process whose heap is known: by how much it grew from collection to collection.
-func (w *writer) counters(threads []*threadData, mains map[session.ProcessID]int, collections []analysis.Collection) []any {
+func (w *writer) counters(threads []analysis.ThreadSums, mains map[session.ProcessID]int, collections []analysis.Collection) []any {
 	out := []any{}
 	for i, t := range threads {
 		if mains[t.Process] != i {
@@ -226,7 +226,7 @@ func (w *writer) counters(threads []*threadData, mains map[session.ProcessID]int
 		if len(times) > 0 {
 			out = append(out, map[string]any{
 				"name": "heap", "category": "Memory", "description": "Size of the heap after each collection",
-				"pid": strconv.FormatInt(t.process.PID, 10), "mainThreadIndex": i,
+				"pid": strconv.FormatInt(t.Of.PID, 10), "mainThreadIndex": i,
 				"samples": map[string]any{"time": times, "count": growth, "length": len(times)},
 			})
 		}

@@ -54,7 +54,7 @@ func (c *writer) function(of *analysis.SampleFrame) int64 {
 	return c.functions.Number(f.ID, func() []byte {
 		var m protobuf.Message
 		m.Int(functionName, c.strings.Of(f.DisplayName()))
-		m.Int(functionSystem, c.strings.Of(of.SystemName()))
+		m.Int(functionSystem, c.strings.Of(of.Function.MetadataName()))
 		m.Int(functionFile, c.strings.Of(of.File))
 		m.Int(functionStart, f.Line)
 		return m

@@ -249,7 +249,7 @@ func (p *writer) function(of *analysis.SampleFrame) int64 {
 		var m protobuf.Message
 		m.Int(functionID, int64(len(p.functions.Rows))+1)
 		m.Int(functionName, p.strings.Of(f.DisplayName()))
-		m.Int(functionSystem, p.strings.Of(of.SystemName()))
+		m.Int(functionSystem, p.strings.Of(of.Function.MetadataName()))
 		m.Int(functionFile, p.strings.Of(of.File))
 		m.Int(functionLine, f.Line)
 		return m

@@ -15,7 +15,6 @@ import (
 	"io"
 	"iter"
 	"maps"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -60,7 +59,7 @@ func Write(w io.Writer, s *session.Session, sel analysis.Selection, value string
 		}
 	}
 	frames, stacks := resolve(samples, used)
-	name := strings.Join(append([]string{filepath.Base(s.Path())}, samples.Notes...), ": ")
+	name := samples.Title()
 	out := bufio.NewWriter(w)
 	if err := write(out, name, active, frames, stacks, profiles); err != nil {
 		return fmt.Errorf("writing a speedscope profile: %w", err)
