@@ -26,11 +26,7 @@ func newCountersCommand(e *environment) *cobra.Command {
 			"  clrprof counters app.clrprof --missing",
 		Args: arguments(0, 1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			format, err := output.format()
-			if err != nil {
-				return err
-			}
-			layout, err := output.text(e)
+			format, layout, err := output.choose(e)
 			if err != nil {
 				return err
 			}

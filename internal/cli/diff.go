@@ -61,11 +61,7 @@ func newDiffCommand(e *environment) *cobra.Command {
 }
 
 func (d *diffFlags) run(e *environment, from, to, view string, limited bool) error {
-	format, err := d.output.format()
-	if err != nil {
-		return err
-	}
-	layout, err := d.output.text(e)
+	format, layout, err := d.output.choose(e)
 	if err != nil {
 		return err
 	}

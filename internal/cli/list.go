@@ -31,11 +31,7 @@ func newListCommand(e *environment) *cobra.Command {
 			"  clrprof list-functions --exclude-small --json app.dll | jq '.[] | select(.recorded == \"no\")'",
 		Args: arguments(1, 1<<20, "a module or DIRECTORY"),
 		RunE: func(_ *cobra.Command, args []string) error {
-			format, err := output.format()
-			if err != nil {
-				return err
-			}
-			layout, err := output.text(e)
+			format, layout, err := output.choose(e)
 			if err != nil {
 				return err
 			}

@@ -178,6 +178,16 @@ func (o *outputFlags) add(cmd *cobra.Command) {
 	f.BoolVar(&o.fullNames, "full-names", false, "print functions and types with their namespaces in text too")
 }
 
+// choose returns the format, and how text is laid out.
+func (o *outputFlags) choose(e *environment) (report.Format, report.TextOptions, error) {
+	format, err := o.format()
+	if err != nil {
+		return format, report.TextOptions{}, err
+	}
+	layout, err := o.text(e)
+	return format, layout, err
+}
+
 func (o *outputFlags) format() (report.Format, error) {
 	chosen, format := 0, report.FormatText
 	for _, c := range []struct {

@@ -21,11 +21,7 @@ func newSQLCommand(e *environment) *cobra.Command {
 			"  clrprof sql app.clrprof 'select type, sum(bytes) from allocations group by 1 order by 2 desc' --csv",
 		Args: arguments(2, 2, "a SESSION", "a QUERY"),
 		RunE: func(_ *cobra.Command, args []string) error {
-			format, err := output.format()
-			if err != nil {
-				return err
-			}
-			layout, err := output.text(e)
+			format, layout, err := output.choose(e)
 			if err != nil {
 				return err
 			}

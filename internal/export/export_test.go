@@ -97,15 +97,7 @@ func truth(t *testing.T, s *session.Session, sel analysis.Selection) sums {
 // TestSums: every format adds up to what the session has, of every kind of value, with and without a selection, and
 // the same session gives the same bytes.
 func TestSums(t *testing.T) {
-	builders := map[string]*sessiontest.Builder{}
-	for name, make := range sessiontest.Samples {
-		builders[name] = make()
-	}
-	for seed := range uint64(6) {
-		builders[fmt.Sprint("random ", seed)] = sessiontest.Random(seed)
-		builders[fmt.Sprint("times ", seed)] = sessiontest.RandomTimes(seed)
-	}
-	for name, b := range builders {
+	for name, b := range sessiontest.Various(6, 6) {
 		s := analysistest.Open(t, b, filepath.Join(t.TempDir(), "s.clrprof"))
 		selections := []analysis.Selection{{}}
 		if len(b.Processes) > 0 {

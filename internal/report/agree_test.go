@@ -43,13 +43,7 @@ func TestViewsAgreeWithSQL(t *testing.T) {
 		{"survivors", "gc, name, process_id, surviving_objects, rooted_bytes, reachable_bytes", "(SELECT gc, type AS name, process_id, " +
 			"sum(uncollected_objects + rooted_objects + reachable_objects) AS surviving_objects, sum(rooted_bytes) AS rooted_bytes, sum(reachable_bytes) AS reachable_bytes FROM survivors GROUP BY 1, 2, 3)"},
 	}...)
-	sessions := map[string]*sessiontest.Builder{}
-	for name, make := range sessiontest.Samples {
-		sessions[name] = make()
-	}
-	for seed := range uint64(30) {
-		sessions[fmt.Sprint("random ", seed)] = sessiontest.Random(seed)
-	}
+	sessions := sessiontest.Various(30, 0)
 	for _, name := range slices.Sorted(mapsKeys(sessions)) {
 		b := sessions[name]
 		s := complete(t, b, filepath.Join(t.TempDir(), "s"))

@@ -1,7 +1,6 @@
 package report
 
 import (
-	"fmt"
 	"path/filepath"
 	"testing"
 
@@ -33,14 +32,7 @@ func flameSums(t *testing.T, f *Flame) []int64 {
 
 // TestFlame: a laid out call tree has the numbers of the call tree, whatever is left out of it.
 func TestFlame(t *testing.T) {
-	builders := map[string]*sessiontest.Builder{"timed": sessiontest.Timed(), "aging": sessiontest.Aging()}
-	for name, b := range sessiontest.Samples {
-		builders[name] = b()
-	}
-	for seed := range uint64(10) {
-		builders[fmt.Sprint("random", seed)] = sessiontest.Random(seed)
-	}
-	for name, b := range builders {
+	for name, b := range sessiontest.Various(10, 0) {
 		t.Run(name, func(t *testing.T) {
 			s := analysistest.Open(t, b, filepath.Join(t.TempDir(), "made.clrprof"))
 			src, err := analysis.Open(s, analysis.Selection{})

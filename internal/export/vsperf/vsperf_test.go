@@ -89,16 +89,8 @@ func sum(t *testing.T, rows []row, title string) (total int64) {
 
 // TestSums: of every kind CSV and XML have the same rows, and the exclusive values add up to what the session has.
 func TestSums(t *testing.T) {
-	builders := map[string]*sessiontest.Builder{}
-	for name, make := range sessiontest.Samples {
-		builders[name] = make()
-	}
-	for seed := range uint64(4) {
-		builders[fmt.Sprint("random ", seed)] = sessiontest.Random(seed)
-		builders[fmt.Sprint("times ", seed)] = sessiontest.RandomTimes(seed)
-	}
 	seen := map[string]int{}
-	for name, b := range builders {
+	for name, b := range sessiontest.Various(4, 4) {
 		s := analysistest.Open(t, b, filepath.Join(t.TempDir(), "s.clrprof"))
 		selections := []analysis.Selection{{}}
 		if len(b.Processes) > 1 {

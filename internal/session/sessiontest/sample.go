@@ -1,6 +1,7 @@
 package sessiontest
 
 import (
+	"fmt"
 	"strings"
 
 	q "github.com/clrprof/clrprof/internal/quantity"
@@ -10,6 +11,21 @@ import (
 // Samples are the hand-made sessions of golden tests, by name.
 var Samples = map[string]func() *Builder{
 	"shop": Shop, "several": Several, "odd": Odd, "deep": Deep, "empty": Empty, "aging": Aging, "heap": Heap, "timed": Timed, "kitchen": Kitchen, "broken": Broken,
+}
+
+// Various are the hand-made sessions and so many random ones of objects, and of times, by name.
+func Various(random, times uint64) map[string]*Builder {
+	out := map[string]*Builder{}
+	for name, b := range Samples {
+		out[name] = b()
+	}
+	for seed := range random {
+		out[fmt.Sprint("random ", seed)] = Random(seed)
+	}
+	for seed := range times {
+		out[fmt.Sprint("times ", seed)] = RandomTimes(seed)
+	}
+	return out
 }
 
 // Shop is a small program as people write them: recursion, generics, a lambda, a dynamic
