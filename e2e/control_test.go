@@ -121,6 +121,40 @@ func comparePausedLifetimes(t *testing.T, r result) {
 	}
 }
 
+// TestManyMarks: a program that marks in a loop takes a sixteenth of the agent's memory, and no more: what is refused is told to the
+// program and to whoever reads, and objects are as exact as ever.
+func TestManyMarks(t *testing.T) {
+	in := dotnettest.Need(t)
+	dll := pausedTarget(t, in)
+	for _, runtime := range in.NewestAndOldest() {
+		t.Run(runtime.Name, func(t *testing.T) {
+			t.Parallel()
+			r := record(t, runtime.Command(dll, "marks", "200000"), "--memory-limit", "32M")
+			if r.exit != 0 {
+				t.Fatalf("exit code %d\n%s%s", r.exit, r.stdout, r.stderr)
+			}
+			sound(t, r.session)
+			comparePausedTypes(t, r)
+			type marks struct {
+				Done    int64 `json:"done"`
+				Refused int64 `json:"refused"`
+			}
+			said := truthRows[marks](t, r.stdout, "marks")[0]
+			have := query[marks](t, r.session, `SELECT (SELECT count(*) FROM mark WHERE source = 'api') AS done,
+				(SELECT events FROM loss WHERE reason = 'marks_lost') - 1 AS refused`) // and a pause
+			if d := cmp.Diff([]marks{said}, have); d != "" {
+				t.Errorf("marks (-truth +session): %s", d)
+			}
+			if said.Done+said.Refused != 200_000 || said.Done < 1000 {
+				t.Errorf("%+v, want more than 1,000 of 200,000", said)
+			}
+			if lost := losses(t, r.session); len(lost) != 1 {
+				t.Errorf("lost: %v", lost)
+			}
+		})
+	}
+}
+
 // TestPausedFromOutside: the same when clrprof ctl pauses and resumes.
 func TestPausedFromOutside(t *testing.T) {
 	in := dotnettest.Need(t)

@@ -67,10 +67,7 @@ static int32_t write_mark(uint32_t number, const utf16 *name, uint32_t name_leng
     memcpy(record + 8, &thread, sizeof thread);
     memcpy(record + 12, &number, sizeof number);
     uint32_t end = put_string(record, put_string(record, 16, name, name_length), text, text_length);
-    arena_lock();
-    bool written = arena_log(WIRE_RECORD_MARK, record, end);
-    arena_unlock();
-    return written ? OK : NO_MEMORY;
+    return control_log(WIRE_RECORD_MARK, record, end, false) ? OK : NO_MEMORY;
 }
 
 int32_t clrprof_mark(int32_t number, const utf16 *name, int32_t name_length, const utf16 *text, int32_t text_length)

@@ -19,6 +19,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#define LOG_PART 16u /* of the memory limit: what a program that marks or pauses in a loop leaves is for what is recorded */
 #define FILE_BYTES (WIRE_HEADER_SIZE + WIRE_CONTROL_RING * sizeof(struct wire_control_change))
 #define MAX_PATH 4096u
 #define MAX_SUSPENDED 1000000 /* more is a loop that never resumes */
@@ -199,6 +200,18 @@ bool control_ask(uint64_t *known)
 
 /* ── the program's own changes ──────────────────────────────────────────────────────────────────────────────── */
 
+bool control_log(uint32_t kind, const void *payload, uint32_t bytes, bool needed)
+{
+    static uint64_t logged;
+    arena_lock();
+    bool done = (needed || logged + bytes <= arena.header->memory_limit / LOG_PART) && arena_log(kind, payload, bytes);
+    logged += done ? bytes : 0;
+    arena_unlock();
+    if (!done)
+        loss(WIRE_LOSS_MARKS, 0, 0);
+    return done;
+}
+
 bool control_change(uint32_t level, uint32_t op, uint32_t thread)
 {
     struct {
@@ -210,16 +223,14 @@ bool control_change(uint32_t level, uint32_t op, uint32_t thread)
     if (file != NULL)
         apply_changes();
     before = *l;
-    bool done = change(l, op);
-    if (done) {
+    bool done = change(l, op), same = done && l->stopped == before.stopped && l->suspended == before.suspended;
+    if (done && !same) {
         record.time_ns = monotonic_ns();
-        arena_lock();
-        done = arena_log(WIRE_RECORD_CONTROL, &record, sizeof record);
-        arena_unlock();
+        done = control_log(WIRE_RECORD_CONTROL, &record, sizeof record, !is_on(&before)); /* who is off can always get on again */
         if (!done)
             *l = before; /* what cannot be told is not done */
     }
-    if (done) {
+    if (done && !same) {
         control_was_off = control_was_off || !is_on(&own_thread);
         take_effect(arena.header->ticks_per_sec != 0 ? os_clock() : 0);
         __atomic_store_n(&control_own, control_own + 1, __ATOMIC_RELEASE);

@@ -53,7 +53,8 @@
 #define WIRE_LOSS_CALLS_CUT 0x13u /* calls that were taken for gone and then returned */
 #define WIRE_LOSS_WAITS 0x14u /* no memory for what the operating system did */
 #define WIRE_LOSS_CONTROL 0x16u /* changes of what is recorded that were seen too late */
-#define WIRE_LOSS_COUNT 0x17u
+#define WIRE_LOSS_MARKS 0x17u /* marks and changes of what is recorded for which there was no room */
+#define WIRE_LOSS_COUNT 0x18u
 #define WIRE_MAX_IL_MAP 0x2000u /* points of one body */
 #define WIRE_MAX_NAME 0x400u /* UTF-16 units of one name */
 #define WIRE_MAX_TYPE_ARGUMENTS 0x40u /* of one type or function */
@@ -222,12 +223,12 @@ struct wire_header {
     uint64_t ready_measured; /* 1: ready is what the kernel says of each thread, 0: an estimate by the numbers of switches */
     struct wire_overhead overhead; /* what the probes themselves take */
     struct wire_region_entry regions[13]; /* by Region */
-    struct wire_loss_entry losses[23]; /* by Loss */
+    struct wire_loss_entry losses[24]; /* by Loss */
     uint64_t walks; /* GCs at whose start the runtime walked generation 0, lifetime */
     uint64_t left_out; /* objects that the runtime allocated for events that the agent asked for: not the program's */
     uint64_t left_out_bytes; /* their heap bytes */
 };
-_Static_assert(sizeof(struct wire_header) == 1184, "layout");
+_Static_assert(sizeof(struct wire_header) == 1208, "layout");
 _Static_assert(offsetof(struct wire_header, magic) == 0, "layout");
 _Static_assert(offsetof(struct wire_header, version) == 8, "layout");
 _Static_assert(offsetof(struct wire_header, state) == 12, "layout");
@@ -259,9 +260,9 @@ _Static_assert(offsetof(struct wire_header, ready_measured) == 152, "layout");
 _Static_assert(offsetof(struct wire_header, overhead) == 160, "layout");
 _Static_assert(offsetof(struct wire_header, regions) == 192, "layout");
 _Static_assert(offsetof(struct wire_header, losses) == 608, "layout");
-_Static_assert(offsetof(struct wire_header, walks) == 1160, "layout");
-_Static_assert(offsetof(struct wire_header, left_out) == 1168, "layout");
-_Static_assert(offsetof(struct wire_header, left_out_bytes) == 1176, "layout");
+_Static_assert(offsetof(struct wire_header, walks) == 1184, "layout");
+_Static_assert(offsetof(struct wire_header, left_out) == 1192, "layout");
+_Static_assert(offsetof(struct wire_header, left_out_bytes) == 1200, "layout");
 
 struct wire_ip {
     uint64_t address; /* the return address */

@@ -85,6 +85,7 @@ int main(int argc, char **argv)
     arena.header = &header;
     header.pid = 77;
     header.ticks_per_sec = 1000000000;
+    header.memory_limit = UINT64_C(1) << 40;
     snprintf(path, sizeof path, "%s/%s", argv[1], WIRE_CONTROL_FILE);
     int fd = open(path, O_RDWR);
     uint8_t *file = mmap(NULL, 4096 + WIRE_CONTROL_RING * sizeof(struct wire_control_change), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);

@@ -32,6 +32,7 @@ var lossReasons = [wire.LossCount]string{
 	wire.LossCallsFolded: session.LossCallsFolded, wire.LossCallsUnmatched: session.LossCallsUnmatched,
 	wire.LossClockBackwards: session.LossClockBackwards, wire.LossNotHooked: session.LossNotHooked,
 	wire.LossAsyncNotHooked: session.LossAsyncNotHooked, wire.LossNotProbed: session.LossNotProbed, wire.LossCallsCut: session.LossCallsCut, wire.LossWaits: session.LossWaits, wire.LossControl: session.LossControl,
+	wire.LossMarks: session.LossMarks,
 }
 
 // lossEvents returns how often a loss happened. Losses of calls count these as objects.

@@ -140,10 +140,10 @@ func TestAgentRecords(t *testing.T) {
 func TestAgentNames(t *testing.T) {
 	records := agentRecords(t)
 	app := find(t, records, func(m wire.Module) bool { return m.Path == "/srv/app/App.dll" })
-	if app.Name != "App.dll" || app.Flags != 0 || string(app.MVID[:7]) != "App.dll" {
+	if app.Name != "App.dll" || app.Flags != wire.OriginFolder<<wire.ModuleOriginShift || string(app.MVID[:7]) != "App.dll" {
 		t.Errorf("%+v", app)
 	}
-	if m := find(t, records, func(m wire.Module) bool { return m.Name == "Emitted" }); m.Path != "" || m.Flags != wire.ModuleDynamic {
+	if m := find(t, records, func(m wire.Module) bool { return m.Name == "Emitted" }); m.Path != "" || m.Flags != wire.ModuleDynamic|wire.OriginMemory<<wire.ModuleOriginShift {
 		t.Errorf("%+v", m)
 	}
 	inner := find(t, records, func(r wire.Type) bool { return len(r.Names) == 2 })

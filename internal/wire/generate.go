@@ -71,6 +71,7 @@ func arenaConstants() []Constant {
 		{"LOSS_CALLS_CUT", uint64(LossCallsCut), "calls that were taken for gone and then returned"},
 		{"LOSS_WAITS", uint64(LossWaits), "no memory for what the operating system did"},
 		{"LOSS_CONTROL", uint64(LossControl), "changes of what is recorded that were seen too late"},
+		{"LOSS_MARKS", uint64(LossMarks), "marks and changes of what is recorded for which there was no room"},
 		{"LOSS_COUNT", LossCount, ""},
 	}
 }

@@ -95,7 +95,9 @@ const (
 
 	LossControl Loss = 22 // changes of what is recorded that the process saw too late: there were more than ControlRing since it looked
 
-	LossCount = 23
+	LossMarks Loss = 23 // marks and changes of what is recorded, by the program itself, for which there was no room
+
+	LossCount = 24
 )
 
 // Generations of the GC heap, as the runtime numbers them (COR_PRF_GC_GENERATION).

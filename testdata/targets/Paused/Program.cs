@@ -3,6 +3,8 @@
 //   process, thread, global, stop   the program itself, by Clrprof.Control, at that level (stop: Stop and Start of the process)
 //   outside                         whoever reads: it says "pause" or "resume", and goes on when it is answered by a line
 //
+// or is marks: ROUNDS marks in a loop, until there is no room for more; then it tries to pause.
+//
 // Compiled with integrations/control/Control.cs. Each function below counts what it does in a phase that is recorded; the counts
 // of the others are left out.
 
@@ -31,6 +33,8 @@ namespace Paused
         {
             who = args.Length > 0 ? args[0] : "process";
             int rounds = args.Length > 1 ? int.Parse(args[1]) : 3;
+            if (who == "marks")
+                return Marks(rounds);
             Switch(false); // so that all that it takes is there
             Switch(true);
             for (int i = 0; i < rounds; i++)
@@ -48,6 +52,41 @@ namespace Paused
             }
             Tell(rounds, who == "thread");
             GC.KeepAlive(kept);
+            return Calls.Print();
+        }
+
+        /// <summary>
+        /// Marks far more often than there is room for. What is refused says so; the room that is left is the objects', and who is off
+        /// gets on again.
+        /// </summary>
+        static int Marks(int marks)
+        {
+            Check(Profile.Suspend());
+            Check(Profile.Resume());
+            Check(Profile.Suspend(Level.Thread));
+            Check(Profile.Resume(Level.Thread));
+            Check(Profile.Stop(Level.Thread)); // nothing of this thread is recorded while others fill the room
+            long done = 0, refused = 0;
+            var other = new Thread(() =>
+            {
+                for (int i = 1; i <= marks; i++)
+                {
+                    Result r = Profile.Mark("", i);
+                    done += r == Result.Ok ? 1 : 0;
+                    refused += r == Result.OutOfMemory ? 1 : 0;
+                }
+                for (int i = 0; i < marks; i++)
+                    Check(Profile.Start()); // changes nothing, and takes no room
+                if (Profile.Suspend() != Result.OutOfMemory || !Profile.IsRecording)
+                    throw new InvalidOperationException("it is paused without room to say so");
+            });
+            other.Start();
+            other.Join();
+            Check(Profile.Start(Level.Thread));
+            for (int i = 0; i < N; i++)
+                Phases.Leaf(true);
+            Truth.OfType(typeof(Recorded), N, N * Size.Object(8));
+            Console.WriteLine("{\"truth\":\"marks\",\"done\":" + done + ",\"refused\":" + refused + "}");
             return Calls.Print();
         }
 
