@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -291,4 +293,22 @@ func shows(t *testing.T, shown *bufio.Scanner, text string) {
 		}
 	}
 	t.Fatalf("the screen never shows %q:\n%q", text, all.String())
+}
+
+// TestNoSocket: where there can be no socket, the recording is the same, and says that nobody can reach it.
+func TestNoSocket(t *testing.T) {
+	in := dotnettest.Need(t)
+	s := newSandbox(t)
+	taken := filepath.Join(s.out, "s.clrprof.sock")
+	if err := os.MkdirAll(filepath.Join(taken, "by somebody"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	r := s.run(append([]string{"run", "--no-report", "-o", "s.clrprof", "--"}, s.target(in.Newest(), "Echo", "args", "x")...)...)
+	if r.exit != 0 || !strings.Contains(r.stderr, "clrprof top and clrprof ctl cannot reach it") {
+		t.Errorf("exit code %d: %s", r.exit, r.stderr)
+	}
+	checkSession(t, filepath.Join(s.out, "s.clrprof"))
+	if names := list(t, s.out); !slices.Equal(names, []string{"s.clrprof", "s.clrprof.sock"}) {
+		t.Errorf("files: %q", names)
+	}
 }

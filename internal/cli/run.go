@@ -154,7 +154,11 @@ func (r *runFlags) run(e *environment, command []string) error {
 			notes.progress("recording: %s, %s", p.Age, plural(p.Processes, ".NET process", ".NET processes"))
 		}
 	}
-	options.Live, options.Opened = own.feed, own.open
+	options.Live, options.Opened = own.feed, func(path string) {
+		if own.open(path); own.err != nil {
+			notes.say("%v: it is recorded, but clrprof top and clrprof ctl cannot reach it", own.err)
+		}
+	}
 	res, err := collect.Run(options)
 	own.close()
 	notes.clear()
