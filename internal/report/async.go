@@ -10,19 +10,27 @@ import (
 // chooseAsync has a call tree show async methods below their callers, unless it is asked for the stacks as they were, or for what
 // became of objects, which is known of these alone.
 func (b *builder) chooseAsync() error {
-	if b.options.Physical || b.lifetimes.paths != nil {
+	if b.options.Physical {
 		return nil
 	}
-	var err error
-	if b.logical, err = b.source.LogicalTree(); err != nil || b.logical == nil {
+	tree, err := b.source.LogicalTree()
+	if err != nil || tree == nil {
 		return err
 	}
+	if b.lifetimes.paths != nil {
+		b.table.Notes = append(b.table.Notes, physicalNote)
+		return nil
+	}
+	b.logical = tree
 	b.table.Notes = append(b.table.Notes, asyncNote)
 	return nil
 }
 
 // asyncNote says how a call tree shows async methods.
 const asyncNote = "Async methods are below their callers, also what they did after they had waited; --async physical shows the stacks as they were."
+
+// physicalNote says why a call tree of a program with async methods does not.
+const physicalNote = "The stacks are as they were, also those of async methods: the columns of lifetimes are known of these alone."
 
 // asyncName is the name of a row of a call tree.
 func asyncName(r *Row, name func(session.FunctionID) string) string {
