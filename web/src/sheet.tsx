@@ -119,7 +119,7 @@ function Grid({ sheet, query, stale }: { sheet: Sheet; query: Record<string, str
     }
   };
   return <div class={stale ? "stale" : ""}>
-    <Rows total={total} label={sheet.view} role={sheet.is_tree ? "treegrid" : "table"} grid={ends ? template(columns).replace("220px", "330px") : template(columns)} minWidth={widthOf(columns) + (ends ? 110 : 0)} onKey={onKey}
+    <Rows total={total} label={sheet.view} role={sheet.is_tree ? "treegrid" : "table"} grid={template(columns, ends ? 480 : undefined)} minWidth={widthOf(columns) + (ends ? 110 : 0)} onKey={onKey}
       head={<Head columns={columns} order={sheet.order} reverse={!!param("reverse")} sort={sort} />}>
       {(from, to) => {
         if (!visible) need(from, to);

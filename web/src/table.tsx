@@ -28,9 +28,12 @@ export function chosen(sheet: Sheet, keys: string[]): { column: Column; at: numb
   return out;
 }
 
+/** The least width of the first column: names are what one reads, also deep in a tree, and the others can be scrolled to. */
+const nameWidth = () => Math.round(Math.min(460, Math.max(220, innerWidth * 0.3)));
+
 /** A short hint at the width of a column, from its kind. */
-function width(c: Column, first: boolean): string {
-  if (first) return c.kind === "name" ? "minmax(220px, 4fr)" : "minmax(90px, 1fr)";
+function width(c: Column, first: number): string {
+  if (first) return c.kind === "name" ? `minmax(${first}px, 4fr)` : "minmax(90px, 1fr)";
   switch (c.kind) {
     case "percent": return "92px";
     case "bytes": case "duration": case "time": return "minmax(96px, 112px)";
@@ -41,8 +44,8 @@ function width(c: Column, first: boolean): string {
   return "minmax(110px, 2fr)";
 }
 
-export function template(columns: { column: Column }[]): string {
-  return columns.map((c, i) => width(c.column, i === 0)).join(" ");
+export function template(columns: { column: Column }[], first = nameWidth()): string {
+  return columns.map((c, i) => width(c.column, i === 0 ? first : 0)).join(" ");
 }
 
 export function Cell({ row, column, at }: { row: Row; column: Column; at: number }) {
@@ -124,7 +127,7 @@ export function Rows({ total, children, label, head, grid, role, minWidth, onKey
 }
 
 export function widthOf(columns: { column: Column }[]): number {
-  return columns.reduce((sum, c, i) => sum + (i === 0 ? 220 : c.column.kind === "name" ? 130 : 96), 0);
+  return columns.reduce((sum, c, i) => sum + (i === 0 ? nameWidth() : c.column.kind === "name" ? 130 : 96), 0);
 }
 
 /** How the bytes of a row ended, by generation, as a bar: beside the numbers, not instead of them. */
@@ -142,7 +145,7 @@ export function Ends({ row, sheet }: { row: Row; sheet: Sheet }) {
 /** A short table that stands in a text: all its rows are there. */
 export function Small({ sheet, keys, label }: { sheet: Sheet; keys: string[]; label: string }) {
   const columns = useMemo(() => chosen(sheet, keys), [sheet, keys.join()]);
-  return <div class="small" role="table" aria-label={label} style={{ "--grid": template(columns) }}>
+  return <div class="small" role="table" aria-label={label} style={{ "--grid": template(columns, 220) }}>
     <Head columns={columns} order="" />
     {sheet.rows.map((row, i) => row.hidden
       ? <div class="row rest" role="row" key={i}><span role="cell">{row.texts[0]}</span></div>
