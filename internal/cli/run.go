@@ -67,6 +67,7 @@ type runFlags struct {
 	probes                 string
 	sample                 int // milliseconds
 	steer                  steerFlags
+	live                   string // address of the page, "" for none
 }
 
 func newRunCommand(e *environment) *cobra.Command {
@@ -86,6 +87,7 @@ func newRunCommand(e *environment) *cobra.Command {
 			"  clrprof run --time --memory --include 'Shop.*' -- dotnet app.dll\n" +
 			"  clrprof run --exclude 'System.*' --exclude 'Microsoft.*' -- dotnet app.dll\n" +
 			"  clrprof run --after 2m --for 30s -- ./server\n" +
+			"  clrprof run --live -- ./server\n" +
 			"  clrprof run --no-report -- ./build.sh",
 		Args: arguments(1, 1<<20, "a COMMAND"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -116,6 +118,8 @@ func (r *runFlags) add(cmd *cobra.Command) {
 	f.StringVar(&r.probes, "probes", probesAuto, "with --time, how calls are seen: il (by probes put into the code of what is recorded; with --instrument mine), hooks (of the runtime, which refuses precompiled code), or auto (il where it can be)")
 	f.IntVar(&r.sample, "sample-counters", defaultSample, "milliseconds between samples of what the operating system counts (clrprof counters lists it), from 10 on; 0: none")
 	r.steer.add(f)
+	f.StringVar(&r.live, "live", "", "serve a page that shows what is recorded while the command runs, and then the session; an address to listen on may follow: --live=127.0.0.1:8123")
+	f.Lookup("live").NoOptDefVal = anyPort
 	f.IntVar(&r.depth, "max-stack-depth", 0, "frames kept of one stack, at most 65536 (default 16384)")
 	f.StringVar(&r.limit, "memory-limit", "", "memory for the agent's tables in each process, such as 512M (default: a quarter of what the machine and the control group have, at most 8G)")
 }
@@ -154,10 +158,16 @@ func (r *runFlags) run(e *environment, command []string) error {
 			notes.progress("recording: %s, %s", p.Age, plural(p.Processes, ".NET process", ".NET processes"))
 		}
 	}
+	page, err := r.servePage(notes, own.feed)
+	if err != nil {
+		return err
+	}
+	defer page.close()
 	options.Live, options.Opened = own.feed, func(path string) {
 		if own.open(path); own.err != nil {
 			notes.say("%v: it is recorded, but clrprof top and clrprof ctl cannot reach it", own.err)
 		}
+		page.open(path)
 	}
 	res, err := collect.Run(options)
 	own.close()
@@ -172,6 +182,9 @@ func (r *runFlags) run(e *environment, command []string) error {
 		return r.failed(notes, res, command, err)
 	}
 	if err := r.finish(e, notes, res.Path); err != nil {
+		return r.targetFirst(notes, res, err)
+	}
+	if err := page.stay(res.Path); err != nil {
 		return r.targetFirst(notes, res, err)
 	}
 	return statusError(res.ExitCode)

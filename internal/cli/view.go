@@ -40,19 +40,20 @@ func newViewCommand(e *environment) *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error { return v.run(e, cmd.Context(), args) },
 	}
 	f := cmd.Flags()
-	f.StringVar(&v.listen, "listen", "127.0.0.1:0", "address and port to serve the page on; port 0: any that is free")
+	f.StringVar(&v.listen, "listen", anyPort, "address and port to serve the page on; port 0: any that is free")
 	f.BoolVar(&v.open, "open", false, "open the page in the default browser (xdg-open)")
 	return cmd
 }
 
 func (v *viewFlags) run(e *environment, ctx context.Context, paths []string) error {
 	var sessions []*session.Session
+	idle := true // nothing reads the sessions: only then can they be closed
 	for _, path := range paths {
 		s, err := session.Open(path)
 		if err != nil {
 			return readError(err)
 		}
-		defer s.Close()
+		defer closeIdle(&idle, s)
 		sessions = append(sessions, s)
 	}
 	listener, err := net.Listen("tcp", v.listen)
@@ -64,20 +65,28 @@ func (v *viewFlags) run(e *environment, ctx context.Context, paths []string) err
 		listener.Close()
 		return err
 	}
-	return serve(e, ctx, server, listener, v.open)
+	idle, err = serve(e, ctx, server, listener, v.open)
+	return err
+}
+
+// closeIdle closes a session unless an answer that takes long still reads it: then the end of clrprof does.
+func closeIdle(idle *bool, s *session.Session) {
+	if *idle {
+		s.Close()
+	}
 }
 
 // goodbye is how long answers may take to end after Ctrl-C.
 const goodbye = 2 * time.Second
 
-// serve answers until Ctrl-C, which is how it ends well.
-func serve(e *environment, ctx context.Context, server *web.Server, listener net.Listener, open bool) error {
+// serve answers until Ctrl-C, which is how it ends well. idle: no request is being answered any more.
+func serve(e *environment, ctx context.Context, server *web.Server, listener net.Listener, open bool) (idle bool, err error) {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	address := server.URL()
 	if _, err := fmt.Fprintf(e.stdout, "%s\n", address); err != nil {
 		listener.Close()
-		return written(err)
+		return true, written(err)
 	}
 	fmt.Fprintln(e.stderr, "clrprof: open this address in a browser; Ctrl-C ends")
 	if open {
@@ -85,21 +94,37 @@ func serve(e *environment, ctx context.Context, server *web.Server, listener net
 			fmt.Fprintf(e.stderr, "clrprof: no browser was opened: %v\n", err)
 		}
 	}
-	h := server.HTTP()
-	ended := make(chan error, 1)
-	go func() { ended <- h.Serve(listener) }()
+	return serveOn(server.HTTP(), listener).until(ctx)
+}
+
+// serving is a server at work.
+type serving struct {
+	http  *http.Server
+	ended chan error // how it ended
+}
+
+// serveOn begins to serve.
+func serveOn(h *http.Server, listener net.Listener) *serving {
+	s := &serving{h, make(chan error, 1)}
+	go func() { s.ended <- h.Serve(listener) }()
+	return s
+}
+
+// until serves until the context ends, which is how it ends well. idle: no request is being answered any more.
+func (s *serving) until(ctx context.Context) (idle bool, err error) {
 	select {
-	case err := <-ended:
-		return fmt.Errorf("serving the page: %w", err)
+	case err := <-s.ended:
+		return false, fmt.Errorf("serving the page: %w", err)
 	case <-ctx.Done():
 	}
 	last, cancel := context.WithTimeout(context.Background(), goodbye)
 	defer cancel()
-	if err := h.Shutdown(last); err != nil && !errors.Is(err, context.DeadlineExceeded) {
-		return fmt.Errorf("ending the server: %w", err)
+	err = s.http.Shutdown(last)
+	if err != nil && !errors.Is(err, context.DeadlineExceeded) {
+		return false, fmt.Errorf("ending the server: %w", err)
 	}
-	if err := <-ended; !errors.Is(err, http.ErrServerClosed) {
-		return fmt.Errorf("serving the page: %w", err)
+	if err := <-s.ended; !errors.Is(err, http.ErrServerClosed) {
+		return false, fmt.Errorf("serving the page: %w", err)
 	}
-	return nil
+	return err == nil, nil
 }

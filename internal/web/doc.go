@@ -12,6 +12,9 @@
 // selection flags of the command line as parameters, and draws what it gets: each number comes from package report, with its
 // text. Big trees come as arrays (report.Flame). The address of the page is the state of the page.
 //
+// A recording that goes on has no sums yet: the page shows what the recorder tells its watchers (docs/live.md), as one stream of
+// events for each page that is in sight, and loads itself anew when the session is there.
+//
 // # Invariants
 //
 //   - No request is answered without the cookie, which the address that the terminal prints is exchanged for once.

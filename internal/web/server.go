@@ -31,7 +31,7 @@ const (
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
 
-// Server serves the page of one session, or of two that are compared.
+// Server serves the page of one session, of two that are compared, or of a recording that goes on.
 type Server struct {
 	sessions []*session.Session // the one that is shown, and the older one it is compared with, if any
 	mux      *http.ServeMux
@@ -42,6 +42,10 @@ type Server struct {
 	token    string // what the first address carries; "" when it was used
 	readers  []*reader
 	tables   []*keptTable
+
+	recorded string        // path of the session that is being recorded
+	watch    Watch         // tells of that recording
+	finished chan struct{} // closed when there are sessions; nil: there were from the start
 }
 
 // New makes a server for a listener's address. Of two sessions, the first is the one that is shown, the second the
@@ -57,16 +61,17 @@ func New(listen string, sessions ...*session.Session) (*Server, error) {
 		s.mux.HandleFunc("GET /"+file, func(w http.ResponseWriter, r *http.Request) { s.file(w, file) })
 	}
 	s.Handle("GET /api/session", s.describe)
-	s.Handle("GET /api/summary", s.summary)
-	s.Handle("GET /api/view", s.view)
-	s.Handle("GET /api/tsv", s.tsv)
-	s.Handle("GET /api/tree", s.tree)
-	s.Handle("GET /api/timeline", s.timeline)
-	s.Handle("GET /api/flame", s.flame)
-	s.Handle("GET /api/compare", s.compare)
-	s.Handle("GET /api/source", s.source)
-	s.Handle("GET /api/schema", s.schema)
-	s.Handle("POST /api/sql", s.sql)
+	s.Handle("GET /api/live", s.live)
+	s.ofSession("GET /api/summary", s.summary)
+	s.ofSession("GET /api/view", s.view)
+	s.ofSession("GET /api/tsv", s.tsv)
+	s.ofSession("GET /api/tree", s.tree)
+	s.ofSession("GET /api/timeline", s.timeline)
+	s.ofSession("GET /api/flame", s.flame)
+	s.ofSession("GET /api/compare", s.compare)
+	s.ofSession("GET /api/source", s.source)
+	s.ofSession("GET /api/schema", s.schema)
+	s.ofSession("POST /api/sql", s.sql)
 	return s, nil
 }
 

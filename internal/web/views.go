@@ -24,6 +24,7 @@ type described struct {
 	Path      string               `json:"path"`
 	Older     string               `json:"older,omitempty"` // the session that it is compared with
 	State     string               `json:"state"`
+	Live      bool                 `json:"live,omitempty"` // it is being recorded: there is nothing yet but live
 	HasMemory bool                 `json:"has_memory"`
 	HasTime   bool                 `json:"has_time"`
 	HasEnds   bool                 `json:"has_lifetimes"`
@@ -40,6 +41,9 @@ type describedView struct {
 }
 
 func (s *Server) describe(w http.ResponseWriter, r *http.Request) error {
+	if s.isRecording() {
+		return writeJSON(w, described{Path: s.recorded, State: string(session.Recording), Live: true, Views: []describedView{}, Metrics: []report.FlameMetric{}})
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	of, err := s.reader(&http.Request{URL: &url.URL{}})

@@ -18,7 +18,7 @@ export type Summary = {
 };
 export type View = { name: string; short: string; argument: string; grouped: boolean; optional: string[] };
 export type Session = {
-  path: string; older?: string; state: string; has_memory: boolean; has_time: boolean; has_lifetimes: boolean; views: View[];
+  path: string; older?: string; state: string; live?: boolean; has_memory: boolean; has_time: boolean; has_lifetimes: boolean; views: View[];
   metrics: { key: string; title: string; kind: string; about: string }[];
 };
 export type Timeline = { slices: { begin_ns: number; end_ns: number; allocations: number; bytes: number }[]; gcs: Sheet | null };

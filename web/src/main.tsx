@@ -5,6 +5,7 @@ import type { Session } from "./api";
 import { CompareView } from "./compare";
 import { FlameView } from "./flame";
 import { Help, help, useKeys } from "./keys";
+import { LiveView } from "./live";
 import { isFile } from "./offline";
 import { Overview } from "./overview";
 import { Failed, Guard, said, useLoad, Waiting } from "./parts";
@@ -72,20 +73,20 @@ function App() {
   useKeys();
   const { value: session, error } = useLoad("session", () => get<Session>("session"));
   const name = session?.path.split("/").pop() ?? "clrprof";
-  document.title = `${name} – ${view.value} – clrprof`;
+  document.title = `${name} – ${session?.live ? "live" : view.value} – clrprof`;
   return <div class="page" onClick={follow}>
     <a class="skip" href="#content">To the content</a>
     <header class="top">
       <a class="brand" href={viewAddress("overview")}>clrprof</a>
       <span class="session" title={session?.path}>{name}</span>
-      {isFile ? null : <Chips />}
+      {isFile || session?.live ? null : <Chips />}
       <span class="right">
         <select aria-label="colours" value={theme.value} onChange={(e) => setTheme(e.currentTarget.value)}>{["auto", "light", "dark"].map((t) => <option key={t}>{t}</option>)}</select>
         <button type="button" aria-label="keys" onClick={() => { help.value = true; }}>?</button>
       </span>
     </header>
-    {session ? <Nav session={session} /> : <nav aria-label="Views" />}
-    <main id="content" tabIndex={-1}>{error ? <Failed error={error} /> : session ? <Guard key={view.value}><Body session={session} /></Guard> : <Waiting />}</main>
+    {session && !session.live ? <Nav session={session} /> : <nav aria-label="Views" />}
+    <main id="content" tabIndex={-1}>{session?.live ? <Guard><LiveView /></Guard> : error ? <Failed error={error} /> : session ? <Guard key={view.value}><Body session={session} /></Guard> : <Waiting />}</main>
     <Help />
     <div class="said" role="status" aria-live="polite">{said.value}</div>
   </div>;

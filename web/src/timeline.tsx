@@ -70,13 +70,18 @@ function Charts({ data, range, dark }: { data: Timeline; range: string; dark: st
   return <div ref={box} class="charts" />;
 }
 
-function options(host: HTMLElement, title: string, height: number, end: number, slices: Timeline["slices"] | undefined, series: uPlot.Series[], values: (n: number) => string, last: boolean): uPlot.Options {
+/** The axes of a chart over time; only the last of several below each other says the seconds. */
+export function axes(values: (n: number) => string, last: boolean): uPlot.Axis[] {
   const axis = { stroke: color("--soft"), grid: { stroke: color("--line"), width: 1 }, ticks: { stroke: color("--line"), width: 1 }, font: "11px system-ui" };
+  return [{ ...axis, size: last ? 28 : 14, values: (_u, list) => list.map((v) => last ? v + " s" : "") }, { ...axis, size: 72, values: (_u, list) => list.map(values), space: 28 }];
+}
+
+function options(host: HTMLElement, title: string, height: number, end: number, slices: Timeline["slices"] | undefined, series: uPlot.Series[], values: (n: number) => string, last: boolean): uPlot.Options {
   return {
     title, width: host.clientWidth, height, scales: { x: { time: false, range: [0, end] }, y: { range: (_u, _min, max) => [0, max > 0 ? max * 1.05 : 1] } },
     cursor: { drag: { x: true, y: false, setScale: false }, sync: { key: "time" }, points: { size: 6 } },
     legend: { live: true },
-    axes: [{ ...axis, size: last ? 28 : 14, values: (_u, list) => list.map((v) => last ? v + " s" : "") }, { ...axis, size: 72, values: (_u, list) => list.map(values), space: 28 }],
+    axes: axes(values, last),
     series: [{ label: "time", value: (_u, v) => v == null ? "–" : v.toFixed(3) + " s" }, ...series],
     hooks: {
       setSelect: [(u) => {

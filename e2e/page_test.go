@@ -1,0 +1,125 @@
+package e2e
+
+import (
+	"bufio"
+	"encoding/json"
+	"net/http"
+	"net/http/cookiejar"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sys/unix"
+
+	"github.com/clrprof/clrprof/internal/dotnettest"
+	"github.com/clrprof/clrprof/internal/live"
+)
+
+// pageAddress is what run --live says.
+var pageAddress = regexp.MustCompile(`watch it at (http://127\.0\.0\.1:\d+)(/\?token=\w+)\n`)
+
+// TestRunLive watches a program as a browser does: what is told adds up to the session, which the page then shows, until Ctrl-C.
+func TestRunLive(t *testing.T) {
+	in := dotnettest.Need(t)
+	for _, runtime := range in.NewestAndOldest() {
+		t.Run(runtime.Name, func(t *testing.T) {
+			t.Parallel()
+			s := newSandbox(t)
+			p := s.start(append([]string{"run", "--live", "--no-report", "-o", "s.clrprof", "--"}, s.target(runtime, "Echo", "signal")...)...)
+			p.expect("ready")
+			found := pageAddress.FindStringSubmatch(p.said())
+			if found == nil {
+				t.Fatalf("no address: %s", p.said())
+			}
+			jar, err := cookiejar.New(nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			client := &http.Client{Jar: jar}
+			entered, err := client.Get(found[1] + found[2])
+			if err != nil {
+				t.Fatal(err)
+			}
+			entered.Body.Close()
+			sum, total := watchLive(t, client, found[1], func() {
+				if err := unix.Kill(s.dotnet(), unix.SIGTERM); err != nil {
+					t.Error(err)
+				}
+			})
+			recorded := query[live.Numbers](t, filepath.Join(s.out, "s.clrprof"), "SELECT sum(allocations) AS allocations, sum(bytes) AS bytes FROM site_value")[0]
+			if sum != recorded || total != recorded {
+				t.Errorf("told were %+v in sum, in the end %+v; the session has %+v", sum, total, recorded)
+			}
+			type described struct {
+				Path  string `json:"path"`
+				State string `json:"state"`
+			}
+			var have described
+			got, err := client.Get(found[1] + "/api/session")
+			if err == nil {
+				err = json.NewDecoder(got.Body).Decode(&have)
+				got.Body.Close()
+			}
+			if d := cmp.Diff(described{"s.clrprof", "complete"}, have); d != "" || err != nil {
+				t.Errorf("the page: %v %s", err, d)
+			}
+			if p.hasEnded() {
+				t.Error("it ended though the page is open")
+			}
+			p.signal(unix.SIGINT)
+			if r := p.wait(); r.exit != 11 || !strings.Contains(r.stderr, "Ctrl-C ends") {
+				t.Errorf("exit code %d: %s", r.exit, r.stderr)
+			}
+			checkSession(t, filepath.Join(s.out, "s.clrprof"))
+		})
+	}
+}
+
+// watchLive follows what is told until the session is there. begun is called with the first message.
+func watchLive(t *testing.T, client *http.Client, at string, begun func()) (sum, total live.Numbers) {
+	t.Helper()
+	got, err := client.Get(at + "/api/live")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer got.Body.Close()
+	lines, n := bufio.NewScanner(got.Body), 0
+	lines.Buffer(nil, 1<<22)
+	for lines.Scan() {
+		if lines.Text() == "event: finished" {
+			return sum, total
+		}
+		text, isData := strings.CutPrefix(lines.Text(), "data: ")
+		if !isData {
+			continue
+		}
+		var m live.Message
+		if err := json.Unmarshal([]byte(text), &m); err != nil {
+			t.Fatal(err)
+		}
+		sum.Allocations, sum.Bytes, total = sum.Allocations+m.New.Allocations, sum.Bytes+m.New.Bytes, m.Total
+		if n++; n == 1 {
+			begun()
+		}
+	}
+	t.Fatalf("the stream ended after %d messages: %v", n, lines.Err())
+	return sum, total
+}
+
+// TestRunLiveUnseen: a page that nobody opens keeps nobody waiting.
+func TestRunLiveUnseen(t *testing.T) {
+	in := dotnettest.Need(t)
+	s := newSandbox(t)
+	r := s.run(append([]string{"run", "--live=127.0.0.1:0", "--no-report", "-o", "s.clrprof", "--"}, s.target(in.Newest(), "Exits", "return")...)...)
+	if r.exit != 7 || !pageAddress.MatchString(r.stderr) {
+		t.Errorf("exit code %d: %s", r.exit, r.stderr)
+	}
+	checkSession(t, filepath.Join(s.out, "s.clrprof"))
+	bad := s.run(append([]string{"run", "--live=nowhere", "--"}, s.target(in.Newest(), "Exits", "return")...)...)
+	oneLine(t, bad, "--live=nowhere")
+	if bad.exit != 120 || bad.stdout != "" {
+		t.Errorf("exit code %d: %s", bad.exit, bad.stdout)
+	}
+}

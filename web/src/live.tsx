@@ -1,0 +1,205 @@
+// A recording that goes on: what its recorder tells, four times a second, as long as the page is in sight.
+import { useEffect, useRef, useState } from "preact/hooks";
+import uPlot from "uplot";
+import { Failed } from "./parts";
+import { theme } from "./state";
+import { axes, color } from "./timeline";
+import { formatBytes, formatCount, formatDuration } from "./units";
+
+// The messages are documented in docs/live.md.
+type Numbers = { allocations: number; bytes: number; calls: number };
+type LiveRow = { id: number; name: string; module: string; new: Numbers; total: Numbers };
+type Table = { rows: LiveRow[]; rest: { rows: number; new: Numbers } };
+type GC = { process: number; number: number; generation: number; induced: boolean; begin_ns: number; pause_ns: number; died: { objects: number; bytes: number }; heap: { objects: number; bytes: number }[] };
+type Message = {
+  id: number; event: "start" | "tick" | "end"; session: string; mode: string; begin_ns: number; end_ns: number; new: Numbers; total: Numbers;
+  processes: number; threads: number; functions: Table; types: Table; gcs: { rows: GC[]; left_out: number; total: number };
+  losses: { reason: string; events: number; allocations: number; bytes: number }[];
+};
+
+/** Points of a chart: at four messages a second those of five minutes. Older ones are left out, as the axis says. */
+const mostPoints = 1200;
+/** Rates are those of the last messages: two seconds of them. One alone would jump. */
+const window = 8;
+const mostRows = 15, mostGCs = 600;
+
+type Measure = "bytes" | "allocations" | "calls";
+
+/** All that was told so far. */
+class Recording {
+  last?: Message;
+  recent: Message[] = [];
+  at: number[] = [];
+  bytes: number[] = [];
+  calls: number[] = [];
+  gcs: GC[] = [];
+  functions = new Map<number, LiveRow>();
+  types = new Map<number, LiveRow>();
+
+  add(m: Message) {
+    if (m.event === "start" || m.id !== (this.last?.id ?? -1) + 1) this.forget();
+    for (const row of m.functions.rows) this.functions.set(row.id, row);
+    for (const row of m.types.rows) this.types.set(row.id, row);
+    const took = (m.end_ns - m.begin_ns) / 1e9;
+    if (took > 0) {
+      this.at.push(m.end_ns / 1e9);
+      this.bytes.push(m.new.bytes / took);
+      this.calls.push(m.new.calls / took);
+      this.recent.push(m);
+    }
+    this.gcs.push(...m.gcs.rows);
+    for (const list of [this.at, this.bytes, this.calls]) list.splice(0, list.length - mostPoints);
+    this.recent.splice(0, this.recent.length - window);
+    this.gcs.splice(0, this.gcs.length - mostGCs);
+    this.last = m;
+  }
+
+  /** Everything since the start follows. */
+  forget() {
+    this.recent = []; this.at = []; this.bytes = []; this.calls = []; this.gcs = [];
+    this.functions.clear(); this.types.clear();
+  }
+
+  rate(measure: Measure): number {
+    const took = this.recent.reduce((sum, m) => sum + m.end_ns - m.begin_ns, 0) / 1e9;
+    return took ? this.recent.reduce((sum, m) => sum + m.new[measure], 0) / took : 0;
+  }
+
+  /** What did most, lately or since the start: per second or in sum. */
+  most(table: "functions" | "types", measure: Measure, lately: boolean): { row: LiveRow; value: number }[] {
+    const all = this[table], took = this.recent.reduce((sum, m) => sum + m.end_ns - m.begin_ns, 0) / 1e9;
+    const out: { row: LiveRow; value: number }[] = [];
+    if (lately) {
+      const sums = new Map<number, number>();
+      for (const m of this.recent) for (const row of m[table].rows) sums.set(row.id, (sums.get(row.id) ?? 0) + row.new[measure]);
+      for (const [id, sum] of sums) out.push({ row: all.get(id)!, value: took ? sum / took : 0 });
+    } else {
+      for (const row of all.values()) out.push({ row, value: row.total[measure] });
+    }
+    return out.filter((x) => x.value > 0).sort((a, b) => b.value - a.value || a.row.id - b.row.id).slice(0, mostRows);
+  }
+}
+
+const show = (measure: Measure, n: number) => measure === "bytes" ? formatBytes(Math.round(n)) : formatCount(Math.round(n));
+
+export function LiveView() {
+  const [recording] = useState(() => new Recording());
+  const [, redraw] = useState(0);
+  const [error, setError] = useState("");
+  const [lately, setLately] = useState(true);
+  const [chosen, setMeasure] = useState<Measure | "">("");
+  useEffect(() => {
+    let source: EventSource | undefined;
+    const stop = () => { source?.close(); source = undefined; };
+    const start = () => {
+      if (source || document.hidden) return;
+      const own = source = new EventSource("/api/live?after=" + (recording.last?.id ?? 0));
+      own.onmessage = (e) => { recording.add(JSON.parse(e.data)); setError(""); redraw((n) => n + 1); };
+      own.onerror = () => { setError("clrprof does not answer: it was ended, or its machine cannot be reached."); };
+      own.addEventListener("failed", (e) => { stop(); setError(JSON.parse((e as MessageEvent).data).error); });
+      own.addEventListener("finished", () => { stop(); location.reload(); });
+    };
+    // Nothing is computed for a page that nobody sees.
+    const look = () => document.hidden ? stop() : start();
+    document.addEventListener("visibilitychange", look);
+    start();
+    return () => { document.removeEventListener("visibilitychange", look); stop(); };
+  }, []);
+  const m = recording.last;
+  if (!m) return error ? <Failed error={error} /> : <p class="waiting" role="status">Waiting for the program…</p>;
+  const hasTime = m.mode.includes("time"), hasMemory = m.mode !== "time";
+  const measure = chosen || (hasMemory ? "bytes" : "calls");
+  const measures: [Measure, string][] = [...(hasMemory ? [["bytes", "bytes"], ["allocations", "objects"]] as [Measure, string][] : []), ...(hasTime ? [["calls", "calls"]] as [Measure, string][] : [])];
+  return <div class="overview live" data-id={m.id}>
+    <header class="title"><h1>{m.event === "end" ? "Recorded" : "Recording"}</h1><p>{m.event === "end" ? "The program has ended: its session is being written." : "The program runs. When it has ended, this becomes the page of its session."}</p></header>
+    {error ? <Failed error={error} /> : null}
+    <section class="facts" aria-label="Totals">
+      <Fact name="duration" value={formatDuration(m.end_ns)} more={`${formatCount(m.processes)} ${m.processes === 1 ? "process" : "processes"}, ${formatCount(m.threads)} ${m.threads === 1 ? "thread" : "threads"}`} />
+      {hasMemory ? <Fact name="allocated" value={formatCount(m.total.allocations) + " objects"} more={`${formatBytes(m.total.bytes)}; ${formatBytes(Math.round(recording.rate("bytes")))} per second now`} /> : null}
+      {hasTime ? <Fact name="calls" value={formatCount(m.total.calls)} more={formatCount(Math.round(recording.rate("calls"))) + " per second now"} /> : null}
+      {m.gcs.total ? <Fact name="collections" value={formatCount(m.gcs.total)} more={recording.gcs.length ? "the last paused for " + formatDuration(recording.gcs[recording.gcs.length - 1].pause_ns) : ""} /> : null}
+      <div class={"fact" + (m.losses.length ? " lost" : "")}><small>losses</small><strong>{m.losses.length ? m.losses.map((l) => `${l.reason} (${formatCount(l.events)})`).join(", ") : "none"}</strong></div>
+    </section>
+    <section class="timeline" aria-label="What happens when"><h2>Over time</h2><Charts recording={recording} id={m.id} memory={hasMemory} time={hasTime} dark={theme.value} /></section>
+    <div class="tools">
+      <label>by <select value={measure} onChange={(e) => setMeasure(e.currentTarget.value as Measure)}>{measures.map(([key, label]) => <option key={key} value={key}>{label}</option>)}</select></label>
+      <label><input type="checkbox" checked={!lately} onChange={(e) => setLately(!e.currentTarget.checked)} /> since the start</label>
+    </div>
+    <div class="lists">
+      <Most title={lately ? "Functions, per second now" : "Functions, since the start"} list={recording.most("functions", measure, lately)} measure={measure} hidden={m.functions.rest.rows} />
+      {measure !== "calls" ? <Most title={lately ? "Types, per second now" : "Types, since the start"} list={recording.most("types", measure, lately)} measure={measure} hidden={m.types.rest.rows} /> : null}
+      {m.gcs.total ? <Collections list={recording.gcs} total={m.gcs.total} /> : null}
+    </div>
+  </div>;
+}
+
+function Fact({ name, value, more }: { name: string; value: string; more: string }) {
+  return <div class="fact" data-fact={name}><small>{name}</small><strong>{value}</strong>{more ? <span>{more}</span> : null}</div>;
+}
+
+function Most({ title, list, measure, hidden }: { title: string; list: { row: LiveRow; value: number }[]; measure: Measure; hidden: number }) {
+  return <section><h2>{title}</h2>
+    {list.length ? <table class="now"><thead><tr><th scope="col">Name</th><th scope="col">{{ bytes: "Bytes", allocations: "Objects", calls: "Calls" }[measure]}</th></tr></thead>
+      <tbody>{list.map(({ row, value }) => <tr key={row.id}><td title={row.name}>{row.name}</td><td>{show(measure, value)}</td></tr>)}</tbody></table> : <p class="hint">Nothing now.</p>}
+    {hidden ? <p class="hint">{formatCount(hidden)} more that changed least are left out.</p> : null}
+  </section>;
+}
+
+function Collections({ list, total }: { list: GC[]; total: number }) {
+  const last = list.slice(-mostRows).reverse();
+  return <section><h2>Collections</h2>
+    <table class="now"><thead><tr>{["Number", "Generation", "At", "Pause", "Died", "Heap after"].map((h) => <th scope="col" key={h}>{h}</th>)}</tr></thead>
+      <tbody>{last.map((g) => <tr key={g.process + "." + g.number}><td>{g.number}</td><td>{g.generation}{g.induced ? " (induced)" : ""}</td><td>{formatDuration(g.begin_ns)}</td><td>{formatDuration(g.pause_ns)}</td>
+        <td>{formatBytes(g.died.bytes)}</td><td>{formatBytes(g.heap.reduce((sum, h) => sum + h.bytes, 0))}</td></tr>)}</tbody></table>
+    {total > last.length ? <p class="hint">{formatCount(total - last.length)} earlier ones.</p> : null}
+  </section>;
+}
+
+type Drawn = { chart: uPlot; data: () => uPlot.AlignedData };
+
+function Charts({ recording, id, memory, time, dark }: { recording: Recording; id: number; memory: boolean; time: boolean; dark: string }) {
+  const box = useRef<HTMLDivElement>(null), made = useRef<Drawn[]>([]);
+  const collects = recording.gcs.length > 0;
+  useEffect(() => {
+    const host = box.current!;
+    made.current = [
+      ...(memory ? [line(host, "Allocated per second", (n) => formatBytes(Math.round(n)), () => [recording.at, recording.bytes])] : []),
+      ...(time ? [line(host, "Calls per second", (n) => formatCount(Math.round(n)), () => [recording.at, recording.calls])] : []),
+      ...(collects ? [heap(host, recording)] : []),
+    ];
+    const o = new ResizeObserver(() => made.current.forEach(({ chart }) => chart.setSize({ width: host.clientWidth, height: chart.height })));
+    o.observe(host);
+    return () => { o.disconnect(); made.current.splice(0).forEach(({ chart }) => chart.destroy()); };
+  }, [memory, time, collects, dark]);
+  useEffect(() => { for (const { chart, data } of made.current) chart.setData(data()); }, [id]);
+  return <div ref={box} class="charts" />;
+}
+
+function draw(host: HTMLElement, title: string, values: (n: number) => string, series: uPlot.Series[], data: () => uPlot.AlignedData): Drawn {
+  const chart = new uPlot({
+    title, width: host.clientWidth, height: 150, scales: { x: { time: false }, y: { range: (_u, _min, max) => [0, max > 0 ? max * 1.05 : 1] } },
+    cursor: { drag: { x: false, y: false }, sync: { key: "live" } }, legend: { live: true }, axes: axes(values, true),
+    series: [{ label: "time", value: (_u, v) => v == null ? "–" : v.toFixed(1) + " s" }, ...series],
+  }, data(), host);
+  return { chart, data };
+}
+
+function line(host: HTMLElement, title: string, values: (n: number) => string, data: () => uPlot.AlignedData): Drawn {
+  return draw(host, title, values, [{ label: "per second", stroke: color("--bytes"), fill: color("--bytes-soft"), width: 1.5, points: { show: false }, value: (_u, v) => v == null ? "–" : values(v) }], data);
+}
+
+const generations: [string, string][] = [["gen 0", "--gen0"], ["gen 1", "--gen1"], ["gen 2", "--gen2"], ["large", "--loh"], ["pinned", "--poh"]];
+
+/** The heap after each collection; of several processes that of the one that collected. Each part is drawn over the sum of all. */
+function heap(host: HTMLElement, recording: Recording): Drawn {
+  const sums = () => {
+    const ends = recording.gcs.map((g) => (g.begin_ns + g.pause_ns) / 1e9), order = ends.map((_, i) => i).sort((a, b) => ends[a] - ends[b]);
+    const lists = generations.map((_, first) => order.map((i) => recording.gcs[i].heap.slice(first).reduce((sum, h) => sum + h.bytes, 0)));
+    return [order.map((i) => ends[i]), ...lists] as uPlot.AlignedData;
+  };
+  const series = generations.map(([label, stroke], i): uPlot.Series => ({
+    label, stroke: color(stroke), fill: color(stroke), width: 1, paths: uPlot.paths.stepped!({ align: 1 }), points: { show: false },
+    value: (u, v, _s, at) => v == null || at == null ? "–" : formatBytes(v - (i + 2 < u.data.length ? u.data[i + 2][at] ?? 0 : 0)),
+  }));
+  return draw(host, "Heap after each collection", (n) => formatBytes(Math.round(n)), series, sums);
+}
