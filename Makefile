@@ -51,7 +51,7 @@ screenshots: demo ## make pictures of the page of a sample program, dark and lig
 	@mkdir -p $(PICTURES)
 	@$(GETDOTNET) exec bin/clrprof run -f --time -o $(DEMO)/older.clrprof -- dotnet $(DEMO)/orderbook.dll >/dev/null
 	@$(GETDOTNET) exec bin/clrprof run -f --time --memory --lifetime -o $(DEMO)/both.clrprof -- dotnet $(DEMO)/orderbook.dll >/dev/null
-	go test ./internal/web -count=1 -run TestScreenshots -args -screenshots $(abspath $(PICTURES)) -sessions $(abspath $(DEMO))/both.clrprof,$(abspath $(DEMO))/older.clrprof
+	go test ./internal/web -count=1 -run 'TestScreenshots|TestLivePage' -args -screenshots $(abspath $(PICTURES)) -sessions $(abspath $(DEMO))/both.clrprof,$(abspath $(DEMO))/older.clrprof
 	@ls $(PICTURES)
 
 # Variants of the agent for tests and measurements; see agent/test/oracle.c.

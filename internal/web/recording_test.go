@@ -273,6 +273,7 @@ func TestLivePage(t *testing.T) {
 	eval[bool](p, `(document.querySelector(".tools input").click(), true)`)
 	p.until(`document.querySelector(".lists tbody tr").cells[1].innerText === "3.00 MiB"`)
 	p.accessible(script, "live")
+	p.picture("live")
 	if refused := eval[string](p, `document.documentElement.dataset.refused ?? ""`); refused != "" {
 		t.Errorf("the policy refused %s", refused)
 	}
