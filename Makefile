@@ -14,7 +14,7 @@ LDFLAGS    := -shared -nostdlib
 
 # Packages with goroutines in their code or in their tests, for the race detector.
 # Others are computations of one goroutine, which it would only make slow.
-RACE        = $(addprefix ./internal/,agentbin arena cli control launch session quantity wire)
+RACE        = $(addprefix ./internal/,agentbin arena cli control launch live quantity session steer wire)
 FUZZTIME   ?= 20s
 HEAPS      ?= 100000
 FIRST      ?= 1000000
@@ -76,13 +76,13 @@ demo: build dotnet ## profile a sample program and print the report
 	  '  go tool pprof -top $(DEMO)/orderbook.pb.gz'
 
 test: build dotnet check race ## run all tests; needs nothing that is not fetched
-	go run ./tools/gotest -timeout 40m ./...
+	go run ./tools/gotest -timeout 50m ./...
 
 test-agent: ## test the agent in a made-up runtime, with every compiler and sanitizer there is
 	agent/test/all.sh
 
 race: agent ## run the tests of packages with goroutines under the race detector
-	CGO_ENABLED=1 go test -race -timeout 20m $(RACE)
+	CGO_ENABLED=1 go test -race -short -timeout 20m $(RACE)
 
 bench: build dotnet ## measure the cost of profiling (BENCHFLAGS=... for a part)
 	go run ./bench $(BENCHFLAGS)

@@ -10,8 +10,8 @@ import (
 // them made, and what it makes itself is its own. Shapes and Boxes have the ways that compiled code has; these are mostly of libraries.
 func TestWaysToAllocate(t *testing.T) {
 	in := dotnettest.Need(t)
-	for _, w := range []way{tiered, optimized, tier0} {
-		for _, runtime := range in.Runtimes() {
+	for i, w := range []way{tiered, optimized, tier0} {
+		for _, runtime := range in.InTurn(i) {
 			t.Run(w.name+"/"+runtime.Name, func(t *testing.T) {
 				t.Parallel()
 				cmd := runtime.Command(dotnettest.Target(t, "Ways", dotnettest.Options{Unsafe: true}))

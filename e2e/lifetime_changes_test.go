@@ -18,8 +18,8 @@ type changed struct {
 // known by construction.
 func TestLifetimeChanges(t *testing.T) {
 	in := dotnettest.Need(t)
-	for _, w := range lifetimeWays {
-		for _, runtime := range in.Runtimes() {
+	for i, w := range lifetimeWays {
+		for _, runtime := range in.InTurn(i) {
 			t.Run(w.name+"/"+runtime.Name, func(t *testing.T) {
 				t.Parallel()
 				target := runtime.Command(dotnettest.Target(t, "LifetimeTruth", w.options), "1000")

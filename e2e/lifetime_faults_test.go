@@ -49,7 +49,7 @@ func checkKilled(t *testing.T, path string) {
 func TestLifetimeKilledInCollection(t *testing.T) {
 	in := dotnettest.Need(t)
 	agent := oracleAgent(t)
-	for _, runtime := range in.Runtimes() {
+	for _, runtime := range in.NewestAndOldest() {
 		for _, w := range []way{{name: "workstation"}, {name: "server", env: server}} {
 			t.Run(w.name+"/"+runtime.Name, func(t *testing.T) {
 				for _, at := range []int{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 501, 502, 503, 504, 505} {

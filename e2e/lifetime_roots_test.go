@@ -37,8 +37,8 @@ type survivor struct {
 // TestLifetimeRoots compares the reasons for which objects survive with those known by construction.
 func TestLifetimeRoots(t *testing.T) {
 	in := dotnettest.Need(t)
-	for _, w := range lifetimeWays {
-		for _, runtime := range in.Runtimes() {
+	for i, w := range lifetimeWays {
+		for _, runtime := range in.InTurn(i) {
 			t.Run(w.name+"/"+runtime.Name, func(t *testing.T) {
 				t.Parallel()
 				target := runtime.Command(dotnettest.Target(t, "LifetimeRoots", w.options), "100")

@@ -49,8 +49,8 @@ func TestLifetimeSmoke(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, runtime := range in.Runtimes() {
-		for _, w := range []way{tiered, serverGC} {
+	for i, w := range []way{tiered, serverGC} {
+		for _, runtime := range in.InTurn(i) {
 			t.Run(runtime.Name+"/"+w.name, func(t *testing.T) {
 				t.Parallel()
 				cmd := runtime.Command(dll)

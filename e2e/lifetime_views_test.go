@@ -99,8 +99,8 @@ func (f lifetimeTruth) dead() int64 { return f.Gen0 + f.Gen1 + f.Gen2 + f.LOH + 
 // TestLifetimeTruth compares the views with objects whose lifetime is known by construction.
 func TestLifetimeTruth(t *testing.T) {
 	in := dotnettest.Need(t)
-	for _, w := range lifetimeWays {
-		for _, runtime := range in.Runtimes() {
+	for i, w := range lifetimeWays {
+		for _, runtime := range in.InTurn(i) {
 			t.Run(w.name+"/"+runtime.Name, func(t *testing.T) {
 				t.Parallel()
 				r, truth, gcs := recordLifetimes(t, runtime, w)

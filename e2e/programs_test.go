@@ -31,7 +31,7 @@ func TestPrograms(t *testing.T) {
 	in := dotnettest.Need(t)
 	for i := range *programsSeeds {
 		seed := *programsFirst + uint64(i)
-		for _, runtime := range in.Runtimes() {
+		for _, runtime := range in.InTurn(i) {
 			t.Run(fmt.Sprintf("%d/%s", seed, runtime.Name), func(t *testing.T) {
 				t.Parallel()
 				dll := compileProgram(t, in, programs.Options{Seed: seed, Units: programUnits, Tame: runtime.Major() >= 9})

@@ -75,8 +75,8 @@ func TestStacks(t *testing.T) {
 		{target("StaticInit"), nil, "1", 0.9, 0.75, both},                           // few objects: most are made by reflection
 		{target("Dynamic"), nil, "1", 0.8, 0.65, []way{tiered, optimized, tier0}},
 	} {
-		for _, w := range tt.ways {
-			for _, runtime := range in.Runtimes() {
+		for i, w := range tt.ways {
+			for _, runtime := range in.InTurn(i) {
 				name := strings.TrimSuffix(filepath.Base(tt.dll), ".dll")
 				t.Run(name+"/"+w.name+"/"+runtime.Name, func(t *testing.T) {
 					t.Parallel()

@@ -12,7 +12,7 @@ import (
 func TestTimeInstrument(t *testing.T) {
 	in := dotnettest.Need(t)
 	const excluded = "TimeCalls.Depth."
-	for _, runtime := range in.Runtimes() {
+	for _, runtime := range in.NewestAndOldest() {
 		framework := map[string]int{}
 		for _, tt := range []struct {
 			name  string

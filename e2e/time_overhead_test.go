@@ -16,8 +16,8 @@ func TestTimeOfNothing(t *testing.T) {
 	in := dotnettest.Need(t)
 	for _, flags := range [][]string{timeOnly, byProbes} {
 		var runs []emptyCalls
-		for _, w := range []way{timeTiered, timeOptimized} {
-			for _, runtime := range in.Runtimes() {
+		for i, w := range []way{timeTiered, timeOptimized} {
+			for _, runtime := range in.InTurn(i) {
 				runs = append(runs, callNothing(t, runtime, w, flags))
 			}
 		}

@@ -33,8 +33,8 @@ func TestProbesCalls(t *testing.T) {
 		{[]string{"TimeEmpty", "wide"}, []way{timeTiered, timeOptimized}},
 		{[]string{"TimeEmpty", "recursive", "100000"}, []way{timeHurried, timeDebug}},
 	} {
-		for _, w := range tt.ways {
-			for _, runtime := range in.Runtimes() {
+		for i, w := range tt.ways {
+			for _, runtime := range in.InTurn(i) {
 				t.Run(strings.Join(tt.target, " ")+"/"+w.name+"/"+runtime.Name, func(t *testing.T) {
 					cmd := runtime.Command(dotnettest.Target(t, tt.target[0], w.options), tt.target[1:]...)
 					cmd.Env = append(cmd.Env, w.env...)
@@ -120,8 +120,8 @@ func TestProbesEqualHooks(t *testing.T) {
 		{[]string{"TimeExceptions", "20"}, []string{"Places", "MoveNext"}, []way{timeTiered, timeOptimized}},
 		{[]string{"Dynamic"}, nil, []way{timeTiered, timeHurried}}, // code that is made at run time, and unloaded
 	} {
-		for _, w := range tt.ways {
-			for _, runtime := range in.Runtimes() {
+		for i, w := range tt.ways {
+			for _, runtime := range in.InTurn(i) {
 				t.Run(tt.target[0]+"/"+w.name+"/"+runtime.Name, func(t *testing.T) {
 					dll := dotnettest.Target(t, tt.target[0], w.options)
 					type seen struct {

@@ -22,8 +22,8 @@ func TestTimeAndMemory(t *testing.T) {
 		{[]string{"Tiering", "5000", "500"}, []string{"--time", "--memory"}, []way{timeTiered, timeOptimized, timeHurried}},
 		{[]string{"StaticInit"}, []string{"--time", "--lifetime"}, []way{timeOptimized}},
 	} {
-		for _, w := range tt.ways {
-			for _, runtime := range in.Runtimes() {
+		for i, w := range tt.ways {
+			for _, runtime := range in.InTurn(i) {
 				t.Run(strings.Join(append(tt.target, tt.flags...), " ")+"/"+w.name+"/"+runtime.Name, func(t *testing.T) {
 					t.Parallel()
 					cmd := runtime.Command(dotnettest.Target(t, tt.target[0], w.options), tt.target[1:]...)

@@ -41,8 +41,8 @@ func TestTimeCalls(t *testing.T) {
 		{[]string{"TimeEmpty", "wide"}, []way{timeTiered, timeOptimized}},
 		{[]string{"TimeEmpty", "recursive", "100000"}, []way{timeHurried, timeDebug}},
 	} {
-		for _, w := range tt.ways {
-			for _, runtime := range in.Runtimes() {
+		for i, w := range tt.ways {
+			for _, runtime := range in.InTurn(i) {
 				t.Run(strings.Join(tt.target, " ")+"/"+w.name+"/"+runtime.Name, func(t *testing.T) {
 					t.Parallel()
 					cmd := runtime.Command(dotnettest.Target(t, tt.target[0], w.options), tt.target[1:]...)

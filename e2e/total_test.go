@@ -43,8 +43,8 @@ func TestTotal(t *testing.T) {
 		{[]string{"LifetimeHeap", "unload", "10"}, []way{tiered}},
 		{[]string{"LifetimeHeap", "frozen", "10"}, []way{tiered}},
 	} {
-		for _, w := range tt.ways {
-			for _, runtime := range in.Runtimes() {
+		for i, w := range tt.ways {
+			for _, runtime := range in.InTurn(i) {
 				t.Run(strings.Join(tt.target, " ")+"/"+w.name+"/"+runtime.Name, func(t *testing.T) {
 					t.Parallel()
 					cmd := runtime.Command(dotnettest.Target(t, tt.target[0], dotnettest.Options{Unsafe: true}), tt.target[1:]...)

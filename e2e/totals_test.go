@@ -19,8 +19,8 @@ import (
 // runtime does not count frozen objects.
 func TestWholeProcess(t *testing.T) {
 	in := dotnettest.Need(t)
-	for _, w := range []way{tiered, optimized, tier0, serverDebug} {
-		for _, runtime := range in.Runtimes() {
+	for i, w := range []way{tiered, optimized, tier0, serverDebug} {
+		for _, runtime := range in.InTurn(i) {
 			t.Run(w.name+"/"+runtime.Name, func(t *testing.T) {
 				t.Parallel()
 				cmd := runtime.Command(dotnettest.Target(t, "Totals", w.options))
@@ -63,8 +63,8 @@ func bytesOf(t *testing.T, path, condition string) int64 {
 // collection: of a type that stays alive exactly what was allocated, and of no type more.
 func TestHeapWalk(t *testing.T) {
 	in := dotnettest.Need(t)
-	for _, w := range []way{tiered, optimized, serverGC} {
-		for _, runtime := range in.Runtimes() {
+	for i, w := range []way{tiered, optimized, serverGC} {
+		for _, runtime := range in.InTurn(i) {
 			t.Run(w.name+"/"+runtime.Name, func(t *testing.T) {
 				t.Parallel()
 				cmd := runtime.Command(dotnettest.Target(t, "Kept", w.options))

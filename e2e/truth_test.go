@@ -58,8 +58,8 @@ func TestTruth(t *testing.T) {
 		{[]string{"Totals"}, withoutEvents(tiered, optimized, tier0, serverGC)},
 		{[]string{"Totals", "100", "16"}, withoutEvents(tiered, serverOpt)},
 	} {
-		for _, w := range tt.ways {
-			for _, runtime := range in.Runtimes() {
+		for i, w := range tt.ways {
+			for _, runtime := range in.InTurn(i) {
 				t.Run(strings.Join(tt.target, " ")+"/"+w.name+"/"+runtime.Name, func(t *testing.T) {
 					t.Parallel()
 					cmd := runtime.Command(dotnettest.Target(t, tt.target[0], w.options), tt.target[1:]...)
@@ -272,8 +272,8 @@ func linesOf(t *testing.T, path string) map[place]made {
 func TestTwoRuns(t *testing.T) {
 	in := dotnettest.Need(t)
 	for _, target := range [][]string{{"Kept"}, {"Tiering", "5000", "100"}} {
-		for _, w := range []way{tiered, optimized, serverDebug} {
-			for _, runtime := range in.Runtimes() {
+		for i, w := range []way{tiered, optimized, serverDebug} {
+			for _, runtime := range in.InTurn(i) {
 				for _, mode := range []string{"--memory", "--lifetime"} {
 					t.Run(strings.Join([]string{target[0], w.name, runtime.Name, mode}, "/"), func(t *testing.T) {
 						t.Parallel()

@@ -53,6 +53,9 @@ func TestMain(m *testing.M) {
 // TestKilledWriter kills a writer with SIGKILL at many moments and expects every batch to
 // be in the file as a whole or not at all.
 func TestKilledWriter(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts and kills processes")
+	}
 	dir := t.TempDir()
 	for n := range 24 {
 		path := filepath.Join(dir, strconv.Itoa(n))
