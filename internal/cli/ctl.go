@@ -92,13 +92,13 @@ func (c *ctlFlags) run(e *environment, name, command string, args []string) erro
 const requestSteer = "control"
 
 // steerHandler answers those who change a recording.
-func steerHandler(desk *steer.Desk) control.Handler {
+func steerHandler(queue *steer.Queue) control.Handler {
 	return func(ctx context.Context, text json.RawMessage, send func(any) error) error {
 		var request steer.Request
 		if err := json.Unmarshal(text, &request); err != nil {
 			return fmt.Errorf("the arguments: %w", err)
 		}
-		answer, err := desk.Ask(ctx, request)
+		answer, err := queue.Ask(ctx, request)
 		if err != nil {
 			return err
 		}

@@ -149,9 +149,9 @@ func (r *runFlags) run(e *environment, command []string) error {
 		notes.work("writing the session: %d %%", percent)
 	}
 	stopWatching := watchKeyboard(notes, stop)
-	own := &socket{feed: live.NewFeed(), desk: steer.NewDesk()}
+	own := &socket{feed: live.NewFeed(), queue: steer.NewQueue()}
 	var released func()
-	options.Steer, released = r.steer.steering(notes, own.desk)
+	options.Steer, released = r.steer.steering(notes, own.queue)
 	defer released()
 	if !isTerminal(e.stdout) { // otherwise it would stand in the middle of what the command prints
 		options.OnSlice = func(p collect.Progress) {

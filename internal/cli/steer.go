@@ -44,8 +44,8 @@ func (s *steerFlags) check() error {
 }
 
 // steering is what the flags say; released lets signals be the command's again.
-func (s *steerFlags) steering(n *notes, desk *steer.Desk) (out collect.Steering, released func()) {
-	out = collect.Steering{Desk: desk, Paused: s.paused, After: s.after, For: s.For, Say: func(message string) { n.say("%s", message) }}
+func (s *steerFlags) steering(n *notes, queue *steer.Queue) (out collect.Steering, released func()) {
+	out = collect.Steering{Queue: queue, Paused: s.paused, After: s.after, For: s.For, Say: func(message string) { n.say("%s", message) }}
 	out.StopWhen, _ = parseCondition(s.stopWhen) // checked before
 	if !s.signals {
 		return out, func() {}

@@ -64,7 +64,7 @@ const serveGrace = 2 * time.Second
 // socket is that of a recording.
 type socket struct {
 	feed   *live.Feed
-	desk   *steer.Desk
+	queue  *steer.Queue
 	server *control.Server // nil: there is none
 	err    error           // why
 }
@@ -72,7 +72,7 @@ type socket struct {
 // open makes the socket of a session. Without it the recording is the same, and nobody can watch it.
 func (s *socket) open(session string) {
 	handlers := watchHandlers(s.feed)
-	handlers[requestSteer] = steerHandler(s.desk)
+	handlers[requestSteer] = steerHandler(s.queue)
 	s.server, s.err = control.Listen(session, handlers)
 }
 

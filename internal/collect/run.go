@@ -135,7 +135,7 @@ func record(o Options, w *session.Writer, directory string, start quantity.Nanos
 	r.sampleEvery(o.Sample)
 	defer r.Close()
 	r.steer(file, o.Steer.paused())
-	h := newHelm(o.Steer)
+	h := newController(o.Steer)
 	defer h.close()
 	slept := asleep()
 	ended := make(chan quantity.Nanoseconds, 1)
@@ -192,7 +192,7 @@ func (o *Options) watchGroups(directory string) *watch {
 
 // rest waits until the slice ends or, with it, the recording: the target has ended, or nobody wants to wait for it any more. Between
 // slices it only looks at the control groups of processes that appear.
-func (r *Recorder) rest(o Options, end quantity.Nanoseconds, groups *watch, h *helm, t *launch.Target, res *Result) (last bool, flush *steer.Call, err error) {
+func (r *Recorder) rest(o Options, end quantity.Nanoseconds, groups *watch, h *controller, t *launch.Target, res *Result) (last bool, flush *steer.Call, err error) {
 	for l := (looks{}); ; {
 		next, look := r.watched.before(l.before(end))
 		next, sample := r.samples.before(next)

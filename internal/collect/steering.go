@@ -18,7 +18,7 @@ type Steering struct {
 	After    time.Duration        // nothing is recorded until so long after the start; 0: at once
 	For      time.Duration        // nothing more is recorded when it has been for so long; 0: without limit
 	StopWhen func(Totals) string  // says why nothing more is to be recorded, "": it is; may be nil
-	Desk     *steer.Desk          // where others ask; nil: nobody can
+	Queue    *steer.Queue         // where others ask; nil: nobody can
 	Toggle   <-chan os.Signal     // pauses and resumes all processes
 	Mark     <-chan os.Signal     // marks the moment
 	Say      func(message string) // tells the user
@@ -40,8 +40,8 @@ const (
 	markSignal   = "signal"
 )
 
-// helm is a Steering at work.
-type helm struct {
+// controller is a Steering at work.
+type controller struct {
 	Steering
 	calls  <-chan *steer.Call // nil: nobody can ask
 	after  *time.Timer
@@ -55,10 +55,10 @@ const maxEarlySlices = 400
 
 func (s Steering) paused() bool { return s.Paused || s.After > 0 }
 
-func newHelm(s Steering) *helm {
-	h := &helm{Steering: s, after: stopped(), ends: stopped()}
-	if s.Desk != nil {
-		h.calls = s.Desk.Calls()
+func newController(s Steering) *controller {
+	h := &controller{Steering: s, after: stopped(), ends: stopped()}
+	if s.Queue != nil {
+		h.calls = s.Queue.Calls()
 	}
 	switch {
 	case s.After > 0:
@@ -76,28 +76,28 @@ func stopped() *time.Timer {
 	return t
 }
 
-func (h *helm) close() {
-	if h.Desk != nil {
-		h.Desk.Close()
+func (h *controller) close() {
+	if h.Queue != nil {
+		h.Queue.Close()
 	}
 	h.after.Stop()
 	h.ends.Stop()
 }
 
-func (h *helm) say(format string, args ...any) {
+func (h *controller) say(format string, args ...any) {
 	if h.Say != nil {
 		h.Say(fmt.Sprintf(format, args...))
 	}
 }
 
 // early says whether a slice may end before its time.
-func (h *helm) early() bool {
+func (h *controller) early() bool {
 	h.slices++
 	return h.slices <= maxEarlySlices
 }
 
 // begin resumes the recording after the time that it was not to record at first.
-func (h *helm) begin(r *Recorder) {
+func (h *controller) begin(r *Recorder) {
 	if err := r.Change(steer.Resume, 0); err != nil {
 		return // somebody was faster
 	}
@@ -108,7 +108,7 @@ func (h *helm) begin(r *Recorder) {
 }
 
 // finish stops the recording, for a reason.
-func (h *helm) finish(r *Recorder, mark, why string) {
+func (h *controller) finish(r *Recorder, mark, why string) {
 	if r.control.limited {
 		return
 	}
@@ -120,7 +120,7 @@ func (h *helm) finish(r *Recorder, mark, why string) {
 }
 
 // toggle pauses a recording that goes on, and resumes one that does not.
-func (h *helm) toggle(r *Recorder) {
+func (h *controller) toggle(r *Recorder) {
 	op, word := steer.Suspend, "paused"
 	if l := r.control.global; !l.On() {
 		op, word = steer.Resume, "recording"
@@ -134,7 +134,7 @@ func (h *helm) toggle(r *Recorder) {
 }
 
 // look ends the recording if the condition is met.
-func (h *helm) look(r *Recorder, age quantity.Nanoseconds) {
+func (h *controller) look(r *Recorder, age quantity.Nanoseconds) {
 	if h.StopWhen == nil || r.control.limited {
 		return
 	}
@@ -144,7 +144,7 @@ func (h *helm) look(r *Recorder, age quantity.Nanoseconds) {
 }
 
 // answer answers a call. flush: when what there is has been written; early: a slice is to end now.
-func (h *helm) answer(r *Recorder, c *steer.Call) (flush *steer.Call, early bool) {
+func (h *controller) answer(r *Recorder, c *steer.Call) (flush *steer.Call, early bool) {
 	var err error
 	switch c.Command {
 	case steer.Status:
@@ -165,7 +165,7 @@ func (h *helm) answer(r *Recorder, c *steer.Call) (flush *steer.Call, early bool
 	return nil, early
 }
 
-func (h *helm) response(r *Recorder, err error) steer.Response {
+func (h *controller) response(r *Recorder, err error) steer.Response {
 	out := steer.Response{Report: r.Report()}
 	switch {
 	case errors.Is(err, errNoProcess):

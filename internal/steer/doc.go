@@ -2,5 +2,5 @@
 // them, and the requests of `clrprof ctl` with their answers.
 //
 // Requests come from clients of a socket, each in a goroutine of its own, and only the recorder's may change anything: so they wait at a
-// Desk until it comes to them.
+// Queue until it comes to them.
 package steer

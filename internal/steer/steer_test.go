@@ -33,9 +33,9 @@ func TestLevel(t *testing.T) {
 	})
 }
 
-// TestDesk: requests that make no sense are refused at once, others are answered by the recorder; who waits when it ends is told.
-func TestDesk(t *testing.T) {
-	d := NewDesk()
+// TestQueue: requests that make no sense are refused at once, others are answered by the recorder; who waits when it ends is told.
+func TestQueue(t *testing.T) {
+	d := NewQueue()
 	for _, r := range []Request{{}, {Command: "explode"}, {Command: Mark}, {Command: Mark, Name: "a\nb"}, {Command: Mark, Name: strings.Repeat("x", maxText+1)},
 		{Command: Mark, Name: "a", Text: strings.Repeat("x", maxText+1)}} {
 		if answer, err := d.Ask(t.Context(), r); err != nil || answer.Code != CodeUsage {
@@ -61,7 +61,7 @@ func TestDesk(t *testing.T) {
 	}
 	gone, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := NewDesk().Ask(gone, Request{Command: Status}); !errors.Is(err, context.Canceled) {
+	if _, err := NewQueue().Ask(gone, Request{Command: Status}); !errors.Is(err, context.Canceled) {
 		t.Errorf("a client that is gone: %v", err)
 	}
 }

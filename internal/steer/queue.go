@@ -23,33 +23,33 @@ type Call struct {
 // Answer answers the call; once.
 func (c *Call) Answer(r Response) { c.answer <- r }
 
-// Desk is where requests wait until the recorder comes to them.
-type Desk struct {
+// Queue is where requests wait until the recorder comes to them.
+type Queue struct {
 	calls chan *Call
 	ended chan struct{}
 	once  sync.Once
 }
 
-// NewDesk returns a desk without requests.
-func NewDesk() *Desk { return &Desk{calls: make(chan *Call), ended: make(chan struct{})} }
+// NewQueue returns a queue without requests.
+func NewQueue() *Queue { return &Queue{calls: make(chan *Call), ended: make(chan struct{})} }
 
 // Calls are the requests, to be answered by the recorder.
-func (d *Desk) Calls() <-chan *Call { return d.calls }
+func (q *Queue) Calls() <-chan *Call { return q.calls }
 
 // Close tells who waits, and whoever comes later, that nobody answers any more.
-func (d *Desk) Close() { d.once.Do(func() { close(d.ended) }) }
+func (q *Queue) Close() { q.once.Do(func() { close(q.ended) }) }
 
 // Ask waits for the answer to a request.
-func (d *Desk) Ask(ctx context.Context, r Request) (Response, error) {
+func (q *Queue) Ask(ctx context.Context, r Request) (Response, error) {
 	if err := r.check(); err != nil {
 		return Response{Error: err.Error(), Code: CodeUsage}, nil
 	}
 	call := &Call{r, make(chan Response, 1)}
 	select {
-	case d.calls <- call:
+	case q.calls <- call:
 	case <-ctx.Done():
 		return Response{}, ctx.Err()
-	case <-d.ended:
+	case <-q.ended:
 		return Response{}, ErrEnded
 	}
 	select {
@@ -57,7 +57,7 @@ func (d *Desk) Ask(ctx context.Context, r Request) (Response, error) {
 		return answer, nil
 	case <-ctx.Done():
 		return Response{}, ctx.Err()
-	case <-d.ended:
+	case <-q.ended:
 	}
 	select {
 	case answer := <-call.answer: // it came with the end
