@@ -10,7 +10,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
 
 	"github.com/clrprof/clrprof/internal/dotnettest"
@@ -33,16 +32,7 @@ func TestRunLive(t *testing.T) {
 			if found == nil {
 				t.Fatalf("no address: %s", p.said())
 			}
-			jar, err := cookiejar.New(nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			client := &http.Client{Jar: jar}
-			entered, err := client.Get(found[1] + found[2])
-			if err != nil {
-				t.Fatal(err)
-			}
-			entered.Body.Close()
+			client := enter(t, found[1], found[2])
 			sum, total := watchLive(t, client, found[1], func() {
 				if err := unix.Kill(s.dotnet(), unix.SIGTERM); err != nil {
 					t.Error(err)
@@ -52,18 +42,8 @@ func TestRunLive(t *testing.T) {
 			if sum != recorded || total != recorded {
 				t.Errorf("told were %+v in sum, in the end %+v; the session has %+v", sum, total, recorded)
 			}
-			type described struct {
-				Path  string `json:"path"`
-				State string `json:"state"`
-			}
-			var have described
-			got, err := client.Get(found[1] + "/api/session")
-			if err == nil {
-				err = json.NewDecoder(got.Body).Decode(&have)
-				got.Body.Close()
-			}
-			if d := cmp.Diff(described{"s.clrprof", "complete"}, have); d != "" || err != nil {
-				t.Errorf("the page: %v %s", err, d)
+			if state := pageState(t, client, found[1]); state != "complete" {
+				t.Errorf("the page shows a session that is %s", state)
 			}
 			if p.hasEnded() {
 				t.Error("it ended though the page is open")
@@ -75,6 +55,71 @@ func TestRunLive(t *testing.T) {
 			checkSession(t, filepath.Join(s.out, "s.clrprof"))
 		})
 	}
+}
+
+// TestViewRecording watches the recording of another clrprof, by the id of the process: what is told adds up to the session, which the
+// page then shows.
+func TestViewRecording(t *testing.T) {
+	in := dotnettest.Need(t)
+	s := newSandbox(t)
+	p := s.start(append([]string{"run", "--no-report", "-o", "s.clrprof", "--"}, s.target(in.Newest(), "Echo", "signal")...)...)
+	p.expect("ready")
+	viewer := s.start("view", itoa(s.dotnet()))
+	if !viewer.lines.Scan() {
+		t.Fatalf("no address: %s", viewer.said())
+	}
+	address, token, _ := strings.Cut(viewer.lines.Text(), "/?")
+	client := enter(t, address, "/?"+token)
+	sum, total := watchLive(t, client, address, func() {
+		if err := unix.Kill(s.dotnet(), unix.SIGTERM); err != nil {
+			t.Error(err)
+		}
+	})
+	if r := p.wait(); r.exit != 11 {
+		t.Errorf("exit code %d: %s", r.exit, r.stderr)
+	}
+	recorded := query[live.Numbers](t, filepath.Join(s.out, "s.clrprof"), "SELECT sum(allocations) AS allocations, sum(bytes) AS bytes FROM site_value")[0]
+	if sum != recorded || total != recorded {
+		t.Errorf("told were %+v in sum, in the end %+v; the session has %+v", sum, total, recorded)
+	}
+	if state := pageState(t, client, address); state != "complete" {
+		t.Errorf("the page shows a session that is %s", state)
+	}
+	viewer.signal(unix.SIGINT)
+	if r := viewer.wait(); r.exit != 0 {
+		t.Errorf("exit code %d: %s", r.exit, r.stderr)
+	}
+}
+
+// enter opens the address that was printed, as a browser does.
+func enter(t *testing.T, address, token string) *http.Client {
+	t.Helper()
+	jar, err := cookiejar.New(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	client := &http.Client{Jar: jar}
+	entered, err := client.Get(address + token)
+	if err != nil {
+		t.Fatal(err)
+	}
+	entered.Body.Close()
+	return client
+}
+
+// pageState is the state of the session that a page shows.
+func pageState(t *testing.T, client *http.Client, address string) string {
+	t.Helper()
+	var have struct{ State string }
+	got, err := client.Get(address + "/api/session")
+	if err == nil {
+		err = json.NewDecoder(got.Body).Decode(&have)
+		got.Body.Close()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return have.State
 }
 
 // watchLive follows what is told until the session is there. begun is called with the first message.

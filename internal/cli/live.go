@@ -2,15 +2,86 @@ package cli
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
+	"io"
 	"net"
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 
+	"github.com/clrprof/clrprof/internal/control"
 	"github.com/clrprof/clrprof/internal/live"
 	"github.com/clrprof/clrprof/internal/session"
 	"github.com/clrprof/clrprof/internal/web"
 )
+
+// Times of a page that watches a recording of another clrprof.
+const (
+	endPoll = 300 * time.Millisecond // how often it is looked whether the session is complete
+	endWait = 30 * time.Second       // for that, when the recording is gone: a killed clrprof leaves it as it is
+)
+
+// watchRecording gives someone what another clrprof tells of its recording.
+func watchRecording(path string) web.Watch {
+	return func(ctx context.Context, after uint64, send func(id uint64, message []byte) error) error {
+		c, err := control.Ask(path, requestLive, liveArguments{After: after})
+		if err != nil {
+			return err
+		}
+		defer c.Close()
+		defer context.AfterFunc(ctx, func() { c.Close() })() // ends the waiting below
+		for {
+			text, err := c.Next(0)
+			if errors.Is(err, io.EOF) {
+				return nil
+			}
+			var m struct{ ID uint64 }
+			if err == nil {
+				err = json.Unmarshal(text, &m)
+			}
+			if err == nil {
+				err = send(m.ID, text)
+			}
+			if err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// finished waits until the session of another clrprof's recording is complete, or has been left as it is.
+func finished(ctx context.Context, path string) (*session.Session, error) {
+	tick := time.NewTicker(endPoll)
+	defer tick.Stop()
+	gone := time.Time{} // since when nobody records
+	for {
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-tick.C:
+		}
+		switch recorded := control.IsServed(path); {
+		case recorded:
+			gone = time.Time{}
+			continue
+		case gone.IsZero():
+			gone = time.Now()
+		}
+		s, err := session.Open(path)
+		if err != nil {
+			if time.Since(gone) > endWait {
+				return nil, err
+			}
+			continue
+		}
+		if state, err := s.State(); err == nil && (state == session.Complete || time.Since(gone) > endWait) {
+			return s, nil
+		}
+		s.Close()
+	}
+}
 
 // anyPort is an address that only this machine's users reach, with a port that is free.
 const anyPort = "127.0.0.1:0"

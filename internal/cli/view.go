@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/clrprof/clrprof/internal/control"
 	"github.com/clrprof/clrprof/internal/session"
 	"github.com/clrprof/clrprof/internal/web"
 )
@@ -31,10 +32,13 @@ func newViewCommand(e *environment) *cobra.Command {
 		Short: "Look at a session in a browser",
 		Long: "Serve a page that shows a session, and print its address. The page comes from clrprof itself and needs no network; it\n" +
 			"shows the same numbers as report. With two sessions it also compares the first with the second, older one.\n\n" +
+			"Of a session that is being recorded, also by the id of a process, it shows what happens at the moment, and the\n" +
+			"session when the program has ended.\n\n" +
 			"The address works once, in the browser that opens it; other users of the machine and other pages cannot read\n" +
 			"the session. Ctrl-C ends it.",
 		Example: "  clrprof view app.clrprof\n" +
 			"  clrprof view app.clrprof --open\n" +
+			"  clrprof view 4711\n" +
 			"  clrprof view after.clrprof before.clrprof --listen 127.0.0.1:8123",
 		Args: arguments(1, 2, "a SESSION"),
 		RunE: func(cmd *cobra.Command, args []string) error { return v.run(e, cmd.Context(), args) },
@@ -46,6 +50,15 @@ func newViewCommand(e *environment) *cobra.Command {
 }
 
 func (v *viewFlags) run(e *environment, ctx context.Context, paths []string) error {
+	if len(paths) == 1 {
+		path, err := findRecording(paths)
+		if err != nil {
+			return err
+		}
+		if paths[0] = path; control.IsServed(path) {
+			return v.watch(e, ctx, path)
+		}
+	}
 	var sessions []*session.Session
 	idle := true // nothing reads the sessions: only then can they be closed
 	for _, path := range paths {
@@ -66,6 +79,35 @@ func (v *viewFlags) run(e *environment, ctx context.Context, paths []string) err
 		return err
 	}
 	idle, err = serve(e, ctx, server, listener, v.open)
+	return err
+}
+
+// watch shows a recording that goes on, and its session when it has ended.
+func (v *viewFlags) watch(e *environment, ctx context.Context, path string) error {
+	listener, err := net.Listen("tcp", v.listen)
+	if err != nil {
+		return usage("--listen %s: %v", v.listen, err)
+	}
+	server, err := web.NewLive(listener.Addr().String(), path, watchRecording(path))
+	if err != nil {
+		listener.Close()
+		return err
+	}
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	ended := make(chan *session.Session, 1) // nil: it is not to be had
+	go func() {
+		s, err := finished(ctx, path)
+		if err == nil {
+			server.Finish(s)
+		}
+		ended <- s
+	}()
+	idle, err := serve(e, ctx, server, listener, v.open)
+	stop()
+	if s := <-ended; s != nil {
+		closeIdle(&idle, s)
+	}
 	return err
 }
 

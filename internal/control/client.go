@@ -22,6 +22,20 @@ type Client struct {
 	lines *bufio.Reader
 }
 
+// IsServed reports whether a recording answers for a session.
+func IsServed(session string) bool {
+	a, err := addressOf(session)
+	if err != nil {
+		return false
+	}
+	defer a.close()
+	conn, err := net.DialUnix("unix", nil, a.unix())
+	if err != nil {
+		return false
+	}
+	return conn.Close() == nil
+}
+
 // Ask sends a request to the recording into a session.
 func Ask(session, name string, arguments any) (*Client, error) {
 	a, err := addressOf(session)

@@ -112,6 +112,28 @@ func TestNobody(t *testing.T) {
 	}
 }
 
+// TestIsServed: a recording that goes on is known by its socket, and what a killed one has left is none.
+func TestIsServed(t *testing.T) {
+	if session := serve(t, nil); !IsServed(session) {
+		t.Error("a recording is not seen")
+	}
+	left := filepath.Join(t.TempDir(), "left.clrprof")
+	if IsServed(left) {
+		t.Error("there is none")
+	}
+	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: left + Suffix, Net: "unix"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.SetUnlinkOnClose(false)
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if IsServed(left) {
+		t.Error("nobody listens any more")
+	}
+}
+
 // TestRubbish: what is no request, or too long, gets an error, and others are served meanwhile.
 func TestRubbish(t *testing.T) {
 	session := serve(t, map[string]Handler{"x": func(_ context.Context, _ json.RawMessage, send func(any) error) error { return send(1) }})

@@ -96,7 +96,7 @@ export function LiveView() {
       const own = source = new EventSource("/api/live?after=" + (recording.last?.id ?? 0));
       own.onmessage = (e) => { recording.add(JSON.parse(e.data)); setError(""); redraw((n) => n + 1); };
       own.onerror = () => { setError("clrprof does not answer: it was ended, or its machine cannot be reached."); };
-      own.addEventListener("failed", (e) => { stop(); setError(JSON.parse((e as MessageEvent).data).error); });
+      own.addEventListener("failed", (e) => { stop(); setError(JSON.parse((e as MessageEvent).data).error); setTimeout(look, 2000); });
       own.addEventListener("finished", () => { stop(); location.reload(); });
     };
     // Nothing is computed for a page that nobody sees.
