@@ -7,12 +7,14 @@ import (
 	"net/http"
 	"net/url"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/clrprof/clrprof/internal/analysis"
 	"github.com/clrprof/clrprof/internal/quantity"
 	"github.com/clrprof/clrprof/internal/report"
+	"github.com/clrprof/clrprof/internal/session"
 	"github.com/clrprof/clrprof/internal/session/sessiontest"
 )
 
@@ -225,8 +227,13 @@ func TestFind(t *testing.T) {
 
 // TestTimeline: what was allocated in the slices adds up to all of it.
 func TestTimeline(t *testing.T) {
-	for name, b := range map[string]*sessiontest.Builder{"aging": sessiontest.Aging(), "random": sessiontest.Random(7)} {
+	for name, b := range map[string]*sessiontest.Builder{"aging": sessiontest.Aging(), "several": sessiontest.Several(), "random": sessiontest.Random(7)} {
 		t.Run(name, func(t *testing.T) {
+			b.Counters = []session.Counter{{ID: 1, Name: "process.cpu_user", Unit: "ns", IsSum: true}}
+			b.CounterValues = []session.CounterValue{{Time: 5, Process: 1, Counter: 1, Value: 3}, {Time: 9, Process: 1, Counter: 1, Value: 10}}
+			if name == "several" {
+				b.Pauses = []session.Pause{{ID: 1, Level: session.LevelGlobal, Begin: 1, End: 2}, {ID: 2, Level: session.LevelThread, Process: 1, Thread: 1, Begin: 3, End: 4}}
+			}
 			s := serve(t, b)
 			src, err := s.selected(nil)
 			if err != nil {
@@ -238,8 +245,17 @@ func TestTimeline(t *testing.T) {
 			}
 			var got struct {
 				Slices []struct{ Allocations, Bytes int64 }
+				Usage  []struct {
+					CPU int64 `json:"cpu_ns"`
+				}
+				Marks, Pauses []struct{ Name, Level string }
 			}
 			s.get("/api/timeline", &got)
+			made := slices.DeleteFunc(slices.Clone(b.Marks), func(m session.Mark) bool { return m.Source == session.MarkProgram })
+			off := slices.DeleteFunc(slices.Clone(b.Pauses), func(p session.Pause) bool { return p.Level == session.LevelThread })
+			if len(got.Usage) != 2 || got.Usage[0].CPU != 3 || got.Usage[1].CPU != 7 || len(got.Marks) != len(made) || len(got.Pauses) != len(off) {
+				t.Errorf("usage %v, marks %v of %v, pauses %v of %v", got.Usage, got.Marks, made, got.Pauses, off)
+			}
 			for _, x := range got.Slices {
 
 				total.Bytes, total.Allocations = total.Bytes-quantity.Bytes(x.Bytes), total.Allocations-quantity.Count(x.Allocations)

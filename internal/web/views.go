@@ -249,7 +249,30 @@ func (s *Server) summary(w http.ResponseWriter, r *http.Request) error {
 // timelined is what the timeline shows.
 type timelined struct {
 	Slices []sliced      `json:"slices"`
-	GCs    *report.Sheet `json:"gcs"` // null: collections were not recorded
+	GCs    *report.Sheet `json:"gcs"`    // null: collections were not recorded
+	Usage  []used        `json:"usage"`  // of processors and memory, between samples
+	Marks  []marked      `json:"marks"`  // those that somebody made
+	Pauses []pausedSpan  `json:"pauses"` // in which nothing of a process, or of all, was recorded
+}
+
+type used struct {
+	Begin    int64 `json:"begin_ns"`
+	End      int64 `json:"end_ns"`
+	CPU      int64 `json:"cpu_ns"`
+	Threads  int64 `json:"threads"`
+	Resident int64 `json:"resident_bytes"`
+}
+
+type marked struct {
+	At   int64  `json:"at_ns"`
+	Name string `json:"name"`
+	Text string `json:"text"`
+}
+
+type pausedSpan struct {
+	Begin int64  `json:"begin_ns"`
+	End   int64  `json:"end_ns"`
+	Level string `json:"level"`
 }
 
 type sliced struct {
@@ -284,5 +307,43 @@ func (s *Server) timeline(w http.ResponseWriter, r *http.Request) error {
 	if table, err := of.views.Build(view, report.Options{Columns: timelineColumns}); err == nil { // without lifetimes there are none
 		out.GCs = table.Sheet(table.Find(""), 0, 0)
 	}
+	if err := out.addEvents(s.sessions[0]); err != nil {
+		return err
+	}
 	return writeJSON(w, out)
+}
+
+// addEvents adds what happened, and what was used.
+func (t *timelined) addEvents(of *session.Session) error {
+	t.Usage, t.Marks, t.Pauses = []used{}, []marked{}, []pausedSpan{}
+	usage, err := analysis.Usage(of)
+	if err != nil {
+		return err
+	}
+	for _, u := range usage {
+		t.Usage = append(t.Usage, used{int64(u.Begin), int64(u.End), int64(u.CPU), int64(u.Threads), int64(u.Resident)})
+	}
+	marks, err := analysis.Marks(of)
+	if err != nil {
+		return err
+	}
+	for _, m := range marks {
+		if m.Source != session.MarkProgram { // the begin and the end of each process
+			name := m.Name
+			if name == "" {
+				name = strconv.FormatInt(m.Number, 10)
+			}
+			t.Marks = append(t.Marks, marked{int64(m.Time), report.Printable(name), report.Printable(m.Text)})
+		}
+	}
+	pauses, err := of.Pauses()
+	if err != nil {
+		return err
+	}
+	for _, p := range pauses {
+		if p.Level != session.LevelThread {
+			t.Pauses = append(t.Pauses, pausedSpan{int64(p.Begin), int64(p.End), p.Level})
+		}
+	}
+	return nil
 }

@@ -21,7 +21,9 @@ export type Session = {
   path: string; older?: string; state: string; live?: boolean; has_memory: boolean; has_time: boolean; has_lifetimes: boolean; views: View[];
   metrics: { key: string; title: string; kind: string; about: string }[];
 };
-export type Timeline = { slices: { begin_ns: number; end_ns: number; allocations: number; bytes: number }[]; gcs: Sheet | null };
+export type Timeline = { slices: { begin_ns: number; end_ns: number; allocations: number; bytes: number }[]; gcs: Sheet | null;
+  usage: { begin_ns: number; end_ns: number; cpu_ns: number; threads: number; resident_bytes: number }[];
+  marks: { at_ns: number; name: string; text: string }[]; pauses: { begin_ns: number; end_ns: number; level: string }[] };
 
 type Query = Record<string, string | number | undefined>;
 

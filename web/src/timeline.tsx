@@ -51,8 +51,10 @@ function Charts({ data, range, dark }: { data: Timeline; range: string; dark: st
     const made: uPlot[] = [];
     const draw = () => {
       made.splice(0).forEach((u) => u.destroy());
+      shown = data;
       const end = data.slices[data.slices.length - 1].end_ns / 1e9;
       if (data.slices.some((s) => s.bytes > 0)) made.push(rate(host, data, end));
+      if (data.usage.length > 1) made.push(processors(host, data.usage, end));
       if (data.gcs && data.gcs.rows.length) made.push(heap(host, data.gcs, end), pauses(host, data.gcs, end));
       const [from, to] = range.split("..").map((t) => parseFloat(t));
       if (range) for (const u of made) {
@@ -84,6 +86,7 @@ function options(host: HTMLElement, title: string, height: number, end: number, 
     axes: axes(values, last),
     series: [{ label: "time", value: (_u, v) => v == null ? "–" : v.toFixed(3) + " s" }, ...series],
     hooks: {
+      drawClear: [bands], draw: [lines],
       setSelect: [(u) => {
         if (u.select.width < 3 || isFile) return;
         const from = u.posToVal(u.select.left, "x") * 1e9, to = u.posToVal(u.select.left + u.select.width, "x") * 1e9;
@@ -91,6 +94,39 @@ function options(host: HTMLElement, title: string, height: number, end: number, 
       }],
     },
   };
+}
+
+let shown: Timeline | undefined;
+
+/** A place on the axis of time, on the canvas. */
+const across = (u: uPlot, ns: number) => Math.min(u.bbox.left + u.bbox.width, Math.max(u.bbox.left, u.valToPos(ns / 1e9, "x", true)));
+
+/** What was paused is grey. */
+function bands(u: uPlot) {
+  u.ctx.fillStyle = color("--line");
+  for (const p of shown?.pauses ?? []) u.ctx.fillRect(across(u, p.begin_ns), u.bbox.top, Math.max(1, across(u, p.end_ns) - across(u, p.begin_ns)), u.bbox.height);
+}
+
+/** Marks are lines, with their names as far as there is room. */
+function lines(u: uPlot) {
+  const c = u.ctx, scale = devicePixelRatio;
+  c.save();
+  c.strokeStyle = c.fillStyle = color("--soft");
+  c.font = 11 * scale + "px system-ui";
+  c.textAlign = "left";
+  c.setLineDash([3 * scale, 3 * scale]);
+  let free = 0;
+  for (const m of shown?.marks ?? []) {
+    const x = across(u, m.at_ns), width = c.measureText(m.name).width;
+    c.beginPath();
+    c.moveTo(x, u.bbox.top);
+    c.lineTo(x, u.bbox.top + u.bbox.height);
+    c.stroke();
+    if (x < free || x + width > u.bbox.left + u.bbox.width) continue;
+    c.fillText(m.name, x + 3 * scale, u.bbox.top + 10 * scale);
+    free = x + width + 8 * scale;
+  }
+  c.restore();
 }
 
 let borders: Timeline["slices"] = [];
@@ -115,6 +151,16 @@ function rate(host: HTMLElement, data: Timeline, end: number): uPlot {
   return new uPlot(options(host, "Allocated per second", 130, end, data.slices,
     [{ label: "allocated", stroke: color("--bytes"), fill: color("--bytes-soft"), width: 1.5, points: { show: false }, value: (_u, v) => v == null ? "–" : bytes(v) + "/s" }],
     bytes, !data.gcs?.rows.length), [xs, ys], host);
+}
+
+function processors(host: HTMLElement, usage: Timeline["usage"], end: number): uPlot {
+  const xs = usage.flatMap((u) => [u.begin_ns / 1e9, u.end_ns / 1e9]);
+  const cores = usage.flatMap((u) => { const y = u.cpu_ns / Math.max(1, u.end_ns - u.begin_ns); return [y, y]; });
+  return new uPlot(options(host, "Processors used", 110, end, undefined, [
+    { label: "processors", stroke: color("--accent"), fill: color("--accent-back"), width: 1.5, points: { show: false }, value: (_u, v) => v == null ? "–" : v.toFixed(2) },
+    { label: "threads", stroke: "transparent", points: { show: false }, value: (_u, _v, _s, i) => i == null ? "–" : String(usage[i >> 1].threads) },
+    { label: "memory in RAM", stroke: "transparent", points: { show: false }, value: (_u, _v, _s, i) => i == null ? "–" : bytes(usage[i >> 1].resident_bytes) },
+  ], (n) => n.toFixed(n < 10 ? 1 : 0), false), [xs, cores, xs.map(() => null), xs.map(() => null)], host);
 }
 
 function cells(sheet: Sheet, key: string): number[] {

@@ -1,0 +1,72 @@
+package analysis
+
+import (
+	"maps"
+	"slices"
+
+	q "github.com/clrprof/clrprof/internal/quantity"
+	"github.com/clrprof/clrprof/internal/session"
+)
+
+// Names of the counters that Usage reads (package counter).
+const (
+	counterCPUUser   = "process.cpu_user"
+	counterCPUSystem = "process.cpu_system"
+	counterThreads   = "process.threads"
+	counterResident  = "process.resident"
+)
+
+// Used is what all processes together used between two samples of the operating system's counters.
+type Used struct {
+	Begin, End q.Nanoseconds // of the session
+	CPU        q.Nanoseconds // processor time, in the program and in the kernel; by hundredths of a second
+	Threads    q.Count       // at the end, of the runtime too
+	Resident   q.Bytes       // at the end: memory that is in RAM
+}
+
+// Usage returns what the processes used, in the order of time; nothing if no samples were taken. What a process used before its first
+// sample counts from the sample before, or from the session's start; what it used after its last one is not known.
+func Usage(s *session.Session) ([]Used, error) {
+	counters, err := s.Counters()
+	if err != nil {
+		return nil, err
+	}
+	names := map[int64]string{}
+	for _, c := range counters {
+		names[c.ID] = c.Name
+	}
+	values, err := s.CounterValues()
+	if err != nil {
+		return nil, err
+	}
+	byTime, before := map[q.Nanoseconds]*Used{}, map[[2]int64]int64{}
+	slices.SortStableFunc(values, func(a, b session.CounterValue) int { return int(min(1, max(-1, a.Time-b.Time))) })
+	for _, v := range values {
+		if v.Process == 0 || v.Time < 0 {
+			continue
+		}
+		u := byTime[v.Time]
+		if u == nil {
+			u = &Used{End: v.Time}
+			byTime[v.Time] = u
+		}
+		switch names[v.Counter] {
+		case counterCPUUser, counterCPUSystem:
+			key := [2]int64{int64(v.Process), v.Counter}
+			u.CPU += q.Nanoseconds(max(0, v.Value-before[key])) // a damaged session may have anything
+			before[key] = v.Value
+		case counterThreads:
+			u.Threads += q.Count(max(0, v.Value))
+		case counterResident:
+			u.Resident += q.Bytes(max(0, v.Value))
+		}
+	}
+	var out []Used
+	last := q.Nanoseconds(0)
+	for _, at := range slices.Sorted(maps.Keys(byTime)) {
+		byTime[at].Begin = last
+		out = append(out, *byTime[at])
+		last = at
+	}
+	return out, nil
+}
