@@ -22,6 +22,7 @@ type diffFlags struct {
 	only   selectionFlags
 	column string
 	top    int
+	md     bool
 }
 
 func newDiffCommand(e *environment) *cobra.Command {
@@ -35,7 +36,8 @@ func newDiffCommand(e *environment) *cobra.Command {
 			"processes are added up. Sessions that differ in nothing have no rows.",
 		Example: "  clrprof diff before.clrprof after.clrprof\n" +
 			"  clrprof diff before.clrprof after.clrprof types --column instances\n" +
-			"  clrprof diff before.clrprof after.clrprof lines --function 'Shop.*' --json",
+			"  clrprof diff before.clrprof after.clrprof lines --function 'Shop.*' --json\n" +
+			"  clrprof diff before.clrprof after.clrprof --md",
 		Args: arguments(2, 3, "a session OLD", "a session NEW"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			view := "functions"
@@ -55,6 +57,7 @@ func newDiffCommand(e *environment) *cobra.Command {
 	f.StringVar(&d.column, "column", "", "the column to compare, as report names it (default: elapsed_exclusive where both have times, "+
 		"else exclusive_bytes; of types bytes)")
 	f.IntVar(&d.top, "top", diffTop, "rows; 0: all (default with --json, --csv, --tsv: all)")
+	f.BoolVar(&d.md, "md", false, "print Markdown, for a comment on a pull request")
 	d.only.add(cmd)
 	d.output.add(cmd)
 	return cmd
@@ -65,8 +68,11 @@ func (d *diffFlags) run(e *environment, from, to, view string, limited bool) err
 	if err != nil {
 		return err
 	}
-	if d.top < 0 {
+	switch {
+	case d.top < 0:
 		return usage("--top cannot be negative")
+	case d.md && format != report.FormatText:
+		return usage("--md excludes --json, --csv and --tsv")
 	}
 	var sources [2]*analysis.Source
 	var notes []string
@@ -104,6 +110,9 @@ func (d *diffFlags) run(e *environment, from, to, view string, limited bool) err
 		return written(records.Write(e.stdout, format, layout))
 	}
 	head := report.Printable(strings.Join(notes, " ")) + "\n"
+	if d.md {
+		format, head = report.FormatMarkdown, report.MarkdownText(strings.Join(notes, " "))+"\n"
+	}
 	if len(records.Rows) > 0 {
 		head += "\n"
 	}

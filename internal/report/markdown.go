@@ -11,6 +11,9 @@ import (
 var markdownText = strings.NewReplacer("\\", "\\\\", "|", "\\|", "<", "&lt;", ">", "&gt;", "*", "\\*", "_", "\\_", "`", "\\`",
 	"[", "\\[", "#", "\\#")
 
+// MarkdownText makes a text a paragraph of Markdown.
+func MarkdownText(s string) string { return markdownText.Replace(Printable(s)) }
+
 // codeSpan makes a name a span of code; pipes would end the cell of a table, also there.
 func codeSpan(s string) string {
 	if s == "" {

@@ -25,6 +25,8 @@ func (r *Records) Write(w io.Writer, f Format, o TextOptions) error {
 	switch f {
 	case FormatJSON:
 		return r.writeJSON(w)
+	case FormatMarkdown:
+		return r.writeMarkdown(w)
 	case FormatCSV, FormatTSV:
 		return writeSeparated(w, f, r.Columns, func(fn func([]string) error) error {
 			for _, row := range r.Rows {
@@ -103,24 +105,33 @@ func (r *Records) Texts(row []any) []string {
 	return out
 }
 
-func (r *Records) writeText(w io.Writer, o TextOptions) error {
-	out := bufio.NewWriter(w)
-	widths := make([]int, len(r.Columns))
-	numeric := make([]bool, len(r.Columns))
+// grid is the cells as text prints them, below their titles, and which columns are numbers.
+func (r *Records) grid() (titles []string, cells [][]string, numeric []bool) {
+	numeric = make([]bool, len(r.Columns))
 	for i, name := range r.Columns {
-		widths[i] = stringWidth(Printable(name))
+		titles = append(titles, Printable(name))
 		numeric[i] = len(r.Rows) > 0
 	}
-	cells := make([][]string, len(r.Rows))
+	cells = make([][]string, len(r.Rows))
 	for k, row := range r.Rows {
+		cells[k] = r.Texts(row)
 		for i, v := range row {
-			s := r.text(i, v)
-			cells[k] = append(cells[k], s)
-			widths[i] = max(widths[i], stringWidth(s))
 			switch v.(type) {
 			case string, []byte:
 				numeric[i] = false
 			}
+		}
+	}
+	return titles, cells, numeric
+}
+
+func (r *Records) writeText(w io.Writer, o TextOptions) error {
+	out := bufio.NewWriter(w)
+	titles, cells, numeric := r.grid()
+	widths := make([]int, len(titles))
+	for _, row := range append([][]string{titles}, cells...) {
+		for i, s := range row {
+			widths[i] = max(widths[i], stringWidth(s))
 		}
 	}
 	line := func(row []string, style string) {
@@ -130,13 +141,30 @@ func (r *Records) writeText(w io.Writer, o TextOptions) error {
 		}
 		fmt.Fprintln(out, o.style(style, strings.TrimRight(strings.Join(parts, gap), " ")))
 	}
-	var head []string
-	for _, name := range r.Columns {
-		head = append(head, Printable(name))
-	}
-	line(head, styleBold)
+	line(titles, styleBold)
 	for _, row := range cells {
 		line(row, "")
+	}
+	return out.Flush()
+}
+
+// writeMarkdown writes a table; names are code.
+func (r *Records) writeMarkdown(w io.Writer) error {
+	out := bufio.NewWriter(w)
+	titles, cells, numeric := r.grid()
+	for _, title := range titles {
+		fmt.Fprintf(out, "| %s ", markdownText.Replace(title))
+	}
+	out.WriteString("|\n")
+	for _, is := range numeric {
+		out.WriteString(pick(is, "| ---: ", "| --- "))
+	}
+	out.WriteString("|\n")
+	for _, row := range cells {
+		for i, s := range row {
+			fmt.Fprintf(out, "| %s ", pick(r.Columns[i] == "name", codeSpan(s), markdownText.Replace(s)))
+		}
+		out.WriteString("|\n")
 	}
 	return out.Flush()
 }
