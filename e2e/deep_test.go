@@ -21,6 +21,7 @@ func TestDeep(t *testing.T) {
 	for _, w := range []way{tiered, optimized, withTimes} {
 		for _, runtime := range in.NewestAndOldest() {
 			t.Run(w.name+"/"+runtime.Name, func(t *testing.T) {
+				t.Parallel()
 				cmd := runtime.Command(dll, "70000")
 				cmd.Env = append(cmd.Env, w.env...)
 				r := record(t, cmd, w.flags...)

@@ -52,6 +52,7 @@ func TestLifetimeKilledInCollection(t *testing.T) {
 	for _, runtime := range in.NewestAndOldest() {
 		for _, w := range []way{{name: "workstation"}, {name: "server", env: server}} {
 			t.Run(w.name+"/"+runtime.Name, func(t *testing.T) {
+				t.Parallel()
 				for _, at := range []int{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 501, 502, 503, 504, 505} {
 					target := runtime.Command(dotnettest.Target(t, "LifetimeHeap", dotnettest.Options{Unsafe: true}), "storm", "1000")
 					target.Env = append(append(target.Env, w.env...), "CLRPROF_AGENT="+agent, "CLRPROF_VARIANT=kill", "CLRPROF_EVERY="+strconv.Itoa(at))

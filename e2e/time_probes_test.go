@@ -36,6 +36,7 @@ func TestProbesCalls(t *testing.T) {
 		for i, w := range tt.ways {
 			for _, runtime := range in.InTurn(i) {
 				t.Run(strings.Join(tt.target, " ")+"/"+w.name+"/"+runtime.Name, func(t *testing.T) {
+					t.Parallel()
 					cmd := runtime.Command(dotnettest.Target(t, tt.target[0], w.options), tt.target[1:]...)
 					cmd.Env = append(cmd.Env, w.env...)
 					compareOwnCalls(t, mustRecordTime(t, cmd, byProbes...), tt.target[0]+".dll")
@@ -123,6 +124,7 @@ func TestProbesEqualHooks(t *testing.T) {
 		for i, w := range tt.ways {
 			for _, runtime := range in.InTurn(i) {
 				t.Run(tt.target[0]+"/"+w.name+"/"+runtime.Name, func(t *testing.T) {
+					t.Parallel()
 					dll := dotnettest.Target(t, tt.target[0], w.options)
 					type seen struct {
 						lines  map[lineCalls]bool
