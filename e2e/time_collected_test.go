@@ -32,7 +32,7 @@ public static class Program {
 		var threads = new Thread[3]; var sums = new long[3]; int running = 3;
 		for (int t = 0; t < 3; t++) { int mine = t; threads[t] = new Thread(() => { sums[mine] = Turns(N); Interlocked.Decrement(ref running); }); threads[t].Start(); }
 		int collections = 0;
-		while (Volatile.Read(ref running) != 0 || collections < 20) { GC.Collect(collections++ % 3, GCCollectionMode.Forced, true, true); }
+		while (Volatile.Read(ref running) != 0 || collections < 20) { GC.Collect(collections++ % 3, GCCollectionMode.Forced, true, true); Thread.Sleep(1); } // or the others hardly get on
 		foreach (var thread in threads) thread.Join();
 		long want = N / 64 + (N % 64 != 0 ? 1 : 0); for (int i = 0; i < N; i++) want += i + i.ToString().Length;
 		foreach (long sum in sums) if (sum != want) return 1;
