@@ -114,7 +114,7 @@ func (p *livePage) open(path string) {
 		return
 	}
 	var err error
-	if p.server, err = web.NewLive(p.listener.Addr().String(), path, watchFeed(p.feed)); err != nil {
+	if p.server, err = web.NewLive(p.listener.Addr().String(), path, p.feed.Follow); err != nil {
 		p.notes.say("there is no page: %v", err)
 		return
 	}

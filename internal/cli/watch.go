@@ -3,15 +3,12 @@ package cli
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"time"
 
 	"github.com/clrprof/clrprof/internal/control"
 	"github.com/clrprof/clrprof/internal/live"
 	"github.com/clrprof/clrprof/internal/steer"
-	"github.com/clrprof/clrprof/internal/web"
 )
 
 // requestLive is the request for the messages of a recording.
@@ -30,31 +27,8 @@ func watchHandlers(feed *live.Feed) map[string]control.Handler {
 			if err := json.Unmarshal(text, &arguments); err != nil {
 				return fmt.Errorf("the arguments: %w", err)
 			}
-			return watchFeed(feed)(ctx, arguments.After, func(_ uint64, message []byte) error { return send(json.RawMessage(message)) })
+			return feed.Follow(ctx, arguments.After, func(_ uint64, message []byte) error { return send(json.RawMessage(message)) })
 		},
-	}
-}
-
-// watchFeed gives someone the messages of a feed.
-func watchFeed(feed *live.Feed) web.Watch {
-	return func(ctx context.Context, after uint64, send func(id uint64, message []byte) error) error {
-		w, err := feed.Watch(after)
-		if err != nil {
-			return err
-		}
-		defer w.Close()
-		for {
-			m, err := w.Next(ctx)
-			if errors.Is(err, io.EOF) {
-				return nil
-			}
-			if err == nil {
-				err = send(m.ID, m.JSON)
-			}
-			if err != nil {
-				return err
-			}
-		}
 	}
 }
 

@@ -3,6 +3,7 @@ package live
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"sync"
@@ -183,6 +184,28 @@ func (f *Feed) Watch(after uint64) (*Watcher, error) {
 		}
 	}
 	return w, nil
+}
+
+// Follow gives someone the messages after the one with an id, 0: all: send is called with each, until the last one was sent, the
+// context ends, or send fails. The error is ErrTooMany, or that of the context or of send.
+func (f *Feed) Follow(ctx context.Context, after uint64, send func(id uint64, text []byte) error) error {
+	w, err := f.Watch(after)
+	if err != nil {
+		return err
+	}
+	defer w.Close()
+	for {
+		m, err := w.Next(ctx)
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err == nil {
+			err = send(m.ID, m.JSON)
+		}
+		if err != nil {
+			return err
+		}
+	}
 }
 
 // isKept says whether all messages after one are kept.

@@ -4,9 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/http/cookiejar"
 	"net/http/httptest"
@@ -46,7 +44,7 @@ func record(t *testing.T) *recording {
 	})
 	h := httptest.NewUnstartedServer(nil)
 	var err error
-	if r.server, err = web.NewLive(h.Listener.Addr().String(), "/srv/app.clrprof", r.watch); err != nil {
+	if r.server, err = web.NewLive(h.Listener.Addr().String(), "/srv/app.clrprof", r.feed.Follow); err != nil {
 		t.Fatal(err)
 	}
 	h.Config.Handler = r.server
@@ -59,26 +57,6 @@ func record(t *testing.T) *recording {
 	}
 	r.client = &http.Client{Jar: jar}
 	return r
-}
-
-func (r *recording) watch(ctx context.Context, after uint64, send func(uint64, []byte) error) error {
-	w, err := r.feed.Watch(after)
-	if err != nil {
-		return err
-	}
-	defer w.Close()
-	for {
-		m, err := w.Next(ctx)
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err == nil {
-			err = send(m.ID, m.JSON)
-		}
-		if err != nil {
-			return err
-		}
-	}
 }
 
 // work records a quarter of a second in which Load allocated and called, and a collection.
