@@ -77,3 +77,78 @@ func TestProbesCollected(t *testing.T) {
 		}
 	}
 }
+
+// thrownProgram throws exceptions on three threads beside which the garbage collector compacts the heap again and again. Each
+// has a message of its own, by which filters decide.
+const thrownProgram = `using System; using System.Threading;
+public static class Program {
+	const int N = 1000;
+	static int Deep(int n, string s) { if (n == 0) throw new Exception(s); try { return Deep(n - 1, s) + 1; } finally { Work(n); } }
+	[ThreadStatic] static int sink; static void Work(int n) { sink += n; }
+	static string Filter(string want, int i) { try { throw new Exception(want); } catch (Exception e) when (e.Message == i.ToString()) { return e.Message; } }
+	static string Other(string want, int i) { try { return Refuse(want, i); } catch (Exception e) { return e.Message; } }
+	static string Refuse(string want, int i) { try { throw new Exception(want); } catch (Exception e) when (e.Message != i.ToString()) { return "taken"; } }
+	static string Rethrow(string want) { try { try { throw new Exception(want); } catch { throw; } } catch (Exception e) { return e.Message; } }
+	static string Within(string want) { try { try { throw new Exception("x"); } catch (Exception e) { throw new Exception(want, e); } } catch (Exception e) { return e.Message; } }
+	static string Finally(string want) { try { Deep(3, want); } catch (Exception e) { return e.Message; } return "none"; }
+	static string Catch(int i) {
+		string want = i.ToString();
+		switch (i % 8) {
+		case 0: return Rethrow(want);
+		case 1: return Within(want);
+		case 2: return Finally(want);
+		case 3: case 4: return Other(want, i);
+		default: return Filter(want, i);
+		}
+	}
+	public static int Main() {
+		var threads = new Thread[3]; int running = 3, wrong = 0;
+		for (int t = 0; t < 3; t++) {
+			threads[t] = new Thread(() => {
+				for (int i = 0; i < N; i++) if (Catch(i) != i.ToString()) Interlocked.Increment(ref wrong);
+				Interlocked.Decrement(ref running);
+			});
+			threads[t].Start();
+		}
+		for (int i = 0; Volatile.Read(ref running) != 0; i++) { GC.Collect(i % 3, GCCollectionMode.Forced, true, true); Thread.Yield(); }
+		foreach (var thread in threads) thread.Join();
+		return wrong == 0 ? 0 : 1;
+	} }`
+
+// TestThrownCollected: exceptions stay what they are while the garbage collector moves everything, also when it does so
+// at the moment in which the runtime tells the agent of a block that is about to run.
+func TestThrownCollected(t *testing.T) {
+	in := dotnettest.Need(t)
+	dir := t.TempDir()
+	source := filepath.Join(dir, "Thrown.cs")
+	if err := os.WriteFile(source, []byte(thrownProgram), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	dll, err := in.Compile([]string{source}, filepath.Join(dir, "out"), dotnettest.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const n = 3 * 1000 / 8
+	want := map[string]int64{"Catch": 8 * n, "Rethrow": n, "Within": n, "Finally": n, "Deep": 4 * n, "Work": 3 * n, "Other": 2 * n, "Refuse": 2 * n, "Filter": 3 * n}
+	for _, runtime := range in.Runtimes() {
+		for _, flags := range [][]string{{"--time", "--instrument", "mine", "--probes", "hooks"}, byProbes} {
+			t.Run(flags[len(flags)-1]+"/"+runtime.Name, func(t *testing.T) {
+				t.Parallel()
+				cmd := runtime.Command(dll)
+				withOracle(t, cmd, "slowblocks")
+				r := mustRecordTime(t, cmd, flags...)
+				have := map[string]int64{}
+				for _, f := range query[struct {
+					Name  string
+					Calls int64
+				}](t, r.session, "SELECT f.raw_name AS name, sum(v.calls) AS calls FROM function_time v JOIN function f ON f.id = v.function_id "+
+					"WHERE f.raw_type = 'Program' AND f.raw_name NOT IN ('Main', '.cctor') GROUP BY 1 HAVING sum(v.calls) > 0") {
+					have[f.Name] = f.Calls
+				}
+				if diff := cmp.Diff(want, have); diff != "" {
+					t.Errorf("calls (-want +have)\n%s", diff)
+				}
+			})
+		}
+	}
+}

@@ -32,6 +32,7 @@ static void thread_ended(void *value)
     (void)value;
     struct thread *t = current_thread;
     struct thread_set *set = current_set;
+    pins_thread_ended();
     time_thread_ended(set == NULL ? NULL : &set->timer);
     current_thread = NULL;
     current_set = NULL;

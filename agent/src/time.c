@@ -646,10 +646,13 @@ static struct timer *timer_in_exception(void)
 
 static hresult exception_thrown(void *self, uintptr_t object)
 {
-    (void)self, (void)object;
+    (void)self;
+    int saved_errno = errno;
+    pins_thrown(object);
     struct timer *t = timer_in_exception();
     if (t != NULL)
         t->uncaught = true;
+    errno = saved_errno;
     return HR_OK;
 }
 
@@ -779,6 +782,15 @@ static hresult catcher_enter(void *self, uintptr_t function_id, uintptr_t object
     return HR_OK;
 }
 
+static hresult catcher_leave(void *self)
+{
+    (void)self;
+    int saved_errno = errno;
+    pins_caught();
+    errno = saved_errno;
+    return HR_OK;
+}
+
 /* ── begin and end ──────────────────────────────────────────────────────────────────────────────────────────── */
 
 void time_thread_ended(struct timer **keep)
@@ -848,6 +860,7 @@ void time_init(uint64_t most_timings)
     struct wire_header *h = arena.header;
     uint64_t ticks, ns;
     probes_choose();
+    pins_init(agent_info);
     timings_init(most_timings);
     blocks_are_told = h->runtime_major == 9; /* seen on 9.0.7; not on 3.1.2, 8.0.33 and 10.0.12 */
     os_init();
@@ -891,6 +904,7 @@ void time_install(void **callbacks)
     callbacks[CALLBACK_FINALLY_ENTER] = (void *)finally_enter;
     callbacks[CALLBACK_FINALLY_LEAVE] = (void *)finally_leave;
     callbacks[CALLBACK_CATCHER_ENTER] = (void *)catcher_enter;
+    callbacks[CALLBACK_CATCHER_LEAVE] = (void *)catcher_leave;
     callbacks[CALLBACK_JIT_INLINING] = (void *)instrument_inlining;
     callbacks[CALLBACK_JIT_FINISHED] = (void *)instrument_compiled;
     if (probes_on)

@@ -8,6 +8,7 @@
  *  walk      the product, and after each GC the runtime tells every object of the heap, which are counted by class;
  *  sum       the product, and when the program makes an array of a certain size, what was counted before: see sum.c;
  *  deaf      the product with lifetime, and from the CLRPROF_EVERY-th collection on no event of the runtime's reaches it;
+ *  slowblocks the product, which takes its time when a filter or catch block is about to run, so that collections come then;
  *  record    the product with lifetime, and beside it what the runtime tells of the heap is recorded: see record.c.
  *  emptyhooks Enter, Leave and Tailcall do nothing, for the functions for which the product (CLRPROF_TIME=1) would do
  *            something: what the runtime, the JIT and the stubs cost;
@@ -32,6 +33,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
 #define MAX_DEPTH 20000u
@@ -499,6 +501,35 @@ uint32_t oracle_event_mask(void)
     return strcmp(variant(), "snapshot") == 0 || strcmp(variant(), "compare") == 0 ? ENABLE_STACK_SNAPSHOT : 0;
 }
 
+static hresult (*filter_enter)(void *, uintptr_t);
+static hresult (*catcher_enter)(void *, uintptr_t, uintptr_t);
+
+static void be_slow(void)
+{
+    const struct timespec moment = {0, 1000};
+    nanosleep(&moment, NULL);
+}
+
+static hresult filter_enter_slowly(void *self, uintptr_t function)
+{
+    be_slow();
+    return filter_enter(self, function);
+}
+
+static hresult catcher_enter_slowly(void *self, uintptr_t function, uintptr_t object)
+{
+    be_slow();
+    return catcher_enter(self, function, object);
+}
+
+static void install_slow_blocks(void **callbacks)
+{
+    filter_enter = (hresult(*)(void *, uintptr_t))callbacks[CALLBACK_FILTER_ENTER];
+    catcher_enter = (hresult(*)(void *, uintptr_t, uintptr_t))callbacks[CALLBACK_CATCHER_ENTER];
+    callbacks[CALLBACK_FILTER_ENTER] = (void *)filter_enter_slowly;
+    callbacks[CALLBACK_CATCHER_ENTER] = (void *)catcher_enter_slowly;
+}
+
 void oracle_install(void **callbacks)
 {
     const char *path = getenv("CLRPROF_COMPARISON"), *walk = getenv("CLRPROF_WALK"), *n = getenv("CLRPROF_EVERY");
@@ -513,6 +544,8 @@ void oracle_install(void **callbacks)
         callbacks[CALLBACK_OBJECT_ALLOCATED] = (void *)allocated_snapshot;
     if (strcmp(variant(), "kill") == 0)
         install_kill(callbacks);
+    if (strcmp(variant(), "slowblocks") == 0)
+        install_slow_blocks(callbacks);
     if (strcmp(variant(), "deaf") == 0) {
         event_delivered = (hresult(*)(void *, uintptr_t, uint32_t))callbacks[CALLBACK_EVENT_DELIVERED];
         callbacks[CALLBACK_EVENT_DELIVERED] = (void *)event_lost;
