@@ -23,18 +23,18 @@ public static class Program {
 		var box = new Box();
 		var pair = Same(Make(i));
 		int sum = Add(ref Same(box).Inside(), pair.A, pair);
-		try { if (i % 64 == 0) throw new Exception(Same(pair.B)); } catch (Exception e) when (e.Message == i.ToString()) { sum += 1; }
+		try { if (i % 8 == 0) throw new Exception(Same(pair.B)); } catch (Exception e) when (e.Message == i.ToString()) { sum += 1; }
 		return sum + box.Value;
 	}
 	static long Turns(int n) { long sum = 0; for (int i = 0; i < n; i++) sum += Turn(i); return sum; }
 	public static int Main() {
-		const int N = 40000;
+		const int N = 4000;
 		var threads = new Thread[3]; var sums = new long[3]; int running = 3;
 		for (int t = 0; t < 3; t++) { int mine = t; threads[t] = new Thread(() => { sums[mine] = Turns(N); Interlocked.Decrement(ref running); }); threads[t].Start(); }
 		int collections = 0;
-		while (Volatile.Read(ref running) != 0 || collections < 20) { GC.Collect(collections++ % 3, GCCollectionMode.Forced, true, true); Thread.Sleep(1); } // or the others hardly get on
+		while (Volatile.Read(ref running) != 0 || collections < 20) { GC.Collect(collections++ % 3, GCCollectionMode.Forced, true, true); Thread.Yield(); }
 		foreach (var thread in threads) thread.Join();
-		long want = N / 64 + (N % 64 != 0 ? 1 : 0); for (int i = 0; i < N; i++) want += i + i.ToString().Length;
+		long want = N / 8; for (int i = 0; i < N; i++) want += i + i.ToString().Length;
 		foreach (long sum in sums) if (sum != want) return 1;
 		return 0;
 	} }`
@@ -52,8 +52,8 @@ func TestProbesCollected(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const turns = 3 * 40000
-	const thrown = 3 * 40000 / 64
+	const turns = 3 * 4000
+	const thrown = 3 * 4000 / 8
 	want := map[string]int64{"Add": turns, "Make": turns, "Same": 2*turns + thrown, "Turn": turns, "Turns": 3, "Inside": turns, ".ctor": turns, "Main": 1}
 	for _, runtime := range in.Runtimes() {
 		for _, w := range []way{timeTiered, timeOptimized, timeHurried} {

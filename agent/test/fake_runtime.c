@@ -518,11 +518,12 @@ static hresult info_query(void *self, const struct guid *iid, void **out)
 {
     static const struct guid info9 = {0x008170DB, 0xF8CC, 0x4796, {0x9A, 0x51, 0xDC, 0x8A, 0xA0, 0xB4, 0x70, 0x12}};
     static const struct guid info12 = {0x27B24CCD, 0x1CB1, 0x47C5, {0x96, 0xEE, 0x98, 0x19, 0x0D, 0xC3, 0x09, 0x59}};
+    static const struct guid info13 = {0x6E6C7EE2, 0x0701, 0x4EC2, {0x9D, 0x29, 0x2E, 0x87, 0x33, 0xB6, 0x69, 0x34}};
     static const struct guid info14 = {0xF460E352, 0xD76D, 0x4FE9, {0x83, 0x5F, 0xF6, 0xAF, 0x9D, 0x6E, 0x86, 0x2D}};
     *out = NULL;
     if (call_fails())
         return HR_NO_INTERFACE;
-    if ((guid_equal(iid, &info9) && !fake.no_info9) || (guid_equal(iid, &info12) && fake.has_info12) || (guid_equal(iid, &info14) && !fake.no_info14))
+    if ((guid_equal(iid, &info9) && !fake.no_info9) || (guid_equal(iid, &info12) && fake.has_info12) || guid_equal(iid, &info13) || (guid_equal(iid, &info14) && !fake.no_info14))
         *out = self;
     return *out != NULL ? HR_OK : HR_NO_INTERFACE;
 }
@@ -531,6 +532,30 @@ static uint32_t info_reference(void *self)
 {
     (void)self;
     return 1;
+}
+
+#define MAX_HANDLES 65536u
+static uint8_t handles[MAX_HANDLES]; /* 1: there is one */
+
+static hresult create_handle(void *self, uintptr_t object, uint32_t type, void **handle)
+{
+    (void)self, (void)object;
+    uint64_t n = __atomic_fetch_add(&fake.handles_made, 1, __ATOMIC_RELAXED);
+    if (type != 3 || n >= MAX_HANDLES)
+        return HR_FAIL;
+    handles[n] = 1;
+    *handle = &handles[n];
+    return HR_OK;
+}
+
+static hresult destroy_handle(void *self, void *handle)
+{
+    (void)self;
+    if (*(uint8_t *)handle != 1)
+        abort(); /* twice */
+    *(uint8_t *)handle = 0;
+    __atomic_fetch_add(&fake.handles_destroyed, 1, __ATOMIC_RELAXED);
+    return HR_OK;
 }
 
 static hresult is_array_class(void *self, uintptr_t id, uint32_t *element_code, uintptr_t *element, uint32_t *rank)
@@ -872,6 +897,8 @@ static void fill_tables(void)
     info_table[0] = (void *)info_query;
     info_table[1] = info_table[2] = (void *)info_reference;
     info_table[INFO_IS_ARRAY_CLASS] = (void *)is_array_class;
+    info_table[INFO_CREATE_HANDLE] = (void *)create_handle;
+    info_table[INFO_DESTROY_HANDLE] = (void *)destroy_handle;
     info_table[INFO_GET_CURRENT_THREAD_ID] = (void *)get_current_thread_id;
     info_table[INFO_GET_MODULE_META_DATA] = (void *)get_module_meta_data;
     info_table[INFO_DO_STACK_SNAPSHOT] = (void *)do_stack_snapshot;

@@ -147,6 +147,7 @@ extern struct fake_state {
     size_t watched_bytes; /* the first mapping of this size is remembered: the agent's own memory, for tests that damage it */
     void *watched;
     uint32_t frozen_segments; /* that the runtime tells of */
+    uint64_t handles_made, handles_destroyed; /* each destroyed once, after it was made */
     bool no_info9, no_info14, has_info12; /* EventPipe, whose slots a test answers */
     bool allocate_in_set_event_mask;
     void (*in_set_hooks)(void); /* what another thread could do then */

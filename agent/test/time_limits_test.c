@@ -362,7 +362,7 @@ static void time_failing_mapper(void)
 static int refusal_step(uint64_t n)
 {
     setenv("CLRPROF_TIME", "1", 1);
-    *(failing_runtime ? &fake.fail_from : &fake.os_fail_from[failing_call]) = n + (failing_runtime ? 3 : 0);
+    *(failing_runtime ? &fake.fail_from : &fake.os_fail_from[failing_call]) = n + (failing_runtime ? 4 : 0);
     hresult hr = fake_load(agent_path);
     if (hr == HR_OK)
         return STEP_BEYOND;
