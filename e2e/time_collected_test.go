@@ -28,7 +28,7 @@ public static class Program {
 	}
 	static long Turns(int n) { long sum = 0; for (int i = 0; i < n; i++) sum += Turn(i); return sum; }
 	public static int Main() {
-		const int N = 4000;
+		const int N = 12000;
 		var threads = new Thread[3]; var sums = new long[3]; int running = 3;
 		for (int t = 0; t < 3; t++) { int mine = t; threads[t] = new Thread(() => { sums[mine] = Turns(N); Interlocked.Decrement(ref running); }); threads[t].Start(); }
 		int collections = 0;
@@ -52,8 +52,8 @@ func TestProbesCollected(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const turns = 3 * 4000
-	const thrown = 3 * 4000 / 8
+	const turns = 3 * 12000
+	const thrown = 3 * 12000 / 8
 	want := map[string]int64{"Add": turns, "Make": turns, "Same": 2*turns + thrown, "Turn": turns, "Turns": 3, "Inside": turns, ".ctor": turns, "Main": 1}
 	for _, runtime := range in.Runtimes() {
 		for _, w := range []way{timeTiered, timeOptimized, timeHurried} {
