@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sys/unix"
 
 	"github.com/clrprof/clrprof/internal/dotnettest"
 )
@@ -33,6 +34,9 @@ func pausedTarget(t *testing.T, in *dotnettest.Install) string {
 	return dll
 }
 
+// pausedModes are the flags by which sessions with pauses are recorded. "probes" has probes in the code of what is recorded.
+var pausedModes = map[string][]string{"memory": {"--memory"}, "lifetime": {"--lifetime"}, "time": {"--time"}, "probes": byProbes}
+
 // TestPaused: what a program does while it is recorded is in the session, exactly, and nothing else, whoever pauses at which level, and
 // whatever is recorded.
 func TestPaused(t *testing.T) {
@@ -40,10 +44,10 @@ func TestPaused(t *testing.T) {
 	dll := pausedTarget(t, in)
 	for _, runtime := range in.NewestAndOldest() {
 		for _, who := range []string{"process", "global", "thread", "stop"} {
-			for _, mode := range []string{"memory", "lifetime", "time"} {
+			for _, mode := range []string{"memory", "lifetime", "time", "probes"} {
 				t.Run(who+"/"+mode+"/"+runtime.Name, func(t *testing.T) {
 					t.Parallel()
-					r := record(t, runtime.Command(dll, who, "3"), "--"+mode)
+					r := record(t, runtime.Command(dll, who, "3"), pausedModes[mode]...)
 					if r.exit != 0 {
 						t.Fatalf("exit code %d\n%s%s", r.exit, r.stdout, r.stderr)
 					}
@@ -57,7 +61,7 @@ func TestPaused(t *testing.T) {
 // comparePaused compares a session of Paused with what that knows.
 func comparePaused(t *testing.T, r result, who, mode string) {
 	t.Helper()
-	if mode == "time" {
+	if mode == "time" || mode == "probes" {
 		soundTime(t, r.session)
 		compareCalls(t, r, "Paused.dll")
 	} else {
@@ -160,10 +164,10 @@ func TestPausedFromOutside(t *testing.T) {
 	in := dotnettest.Need(t)
 	dll := pausedTarget(t, in)
 	for _, runtime := range in.NewestAndOldest() {
-		for _, mode := range []string{"memory", "lifetime", "time"} {
+		for _, mode := range []string{"memory", "lifetime", "time", "probes"} {
 			t.Run(mode+"/"+runtime.Name, func(t *testing.T) {
 				t.Parallel()
-				r := recordPausing(t, runtime.Command(dll, "outside", "3"), "--"+mode)
+				r := recordPausing(t, runtime.Command(dll, "outside", "3"), byCtl, pausedModes[mode]...)
 				comparePaused(t, r, "outside", mode)
 				checkMarks(t, r)
 			})
@@ -229,8 +233,125 @@ func checkStatus(t *testing.T, path string) {
 	}
 }
 
+// TestPausedBySignal: the same when signals to clrprof pause and resume.
+func TestPausedBySignal(t *testing.T) {
+	in := dotnettest.Need(t)
+	dll := pausedTarget(t, in)
+	for _, mode := range []string{"memory", "probes"} {
+		t.Run(mode, func(t *testing.T) {
+			t.Parallel()
+			flags := append([]string{"--control-signals"}, pausedModes[mode]...)
+			r := recordPausing(t, in.Newest().Command(dll, "outside", "3"), bySignal, flags...)
+			comparePaused(t, r, "outside", mode)
+			type mark struct {
+				Name string `json:"mark_name"`
+			}
+			want := []mark{{"begin"}, {"first"}, {"signal"}, {"end"}}
+			if d := cmp.Diff(want, printed[mark](t, "report", r.session, "marks", "--json")); d != "" {
+				t.Errorf("marks: %s", d)
+			}
+		})
+	}
+}
+
+// TestRecordedFor: clrprof begins and ends to record by itself, after a time or when a condition holds, and the program runs on. What
+// is recorded is what the program did while it was on.
+func TestRecordedFor(t *testing.T) {
+	in := dotnettest.Need(t)
+	dll := pausedTarget(t, in)
+	for _, tt := range []struct {
+		name  string
+		flags []string
+		least int64 // objects
+	}{
+		{"for", []string{"--for", "700ms"}, 1},
+		{"after and for", []string{"--after", "1500ms", "--for", "700ms"}, 1},
+		{"allocated", []string{"--stop-when", "allocated > 10MB"}, 10 << 20 / 24},
+		{"allocations", []string{"--stop-when", "allocations > 100000"}, 100_000},
+		{"calls", []string{"--stop-when", "calls > 100000"}, 100_000},
+		{"time", []string{"--stop-when", "time > 1s"}, 1},
+	} {
+		for _, mode := range []string{"memory", "probes"} {
+			if (tt.name == "calls" && mode == "memory") || (strings.HasPrefix(tt.name, "alloc") && mode == "probes") {
+				continue // not recorded
+			}
+			t.Run(tt.name+"/"+mode, func(t *testing.T) {
+				t.Parallel()
+				r := record(t, in.Newest().Command(dll, "watch"), append(tt.flags, pausedModes[mode]...)...)
+				if r.exit != 0 {
+					t.Fatalf("exit code %d\n%s%s", r.exit, r.stdout, r.stderr)
+				}
+				compareWatched(t, r, mode, tt.least)
+			})
+		}
+	}
+}
+
+// compareWatched compares a session with what a program made at least and at most while it was recorded.
+func compareWatched(t *testing.T, r result, mode string, least int64) {
+	t.Helper()
+	type watched struct {
+		Least int64 `json:"least"`
+		Most  int64 `json:"most"`
+	}
+	said := truthRows[watched](t, r.stdout, "watched")[0]
+	count := "SELECT instances AS n FROM types WHERE name = 'Paused.Recorded'"
+	if mode == "memory" {
+		sound(t, r.session)
+	} else {
+		soundTime(t, r.session)
+		count = "SELECT sum(v.calls) AS n FROM function_time v JOIN function f ON f.id = v.function_id WHERE f.raw_name = 'Leaf'"
+	}
+	have := query[struct{ N int64 }](t, r.session, count)[0].N
+	if have < said.Least || have > said.Most || said.Most-said.Least > 2*1000 {
+		t.Errorf("%d recorded, the program says %d to %d", have, said.Least, said.Most)
+	}
+	if have < least {
+		t.Errorf("%d recorded, want %d at least", have, least)
+	}
+	if lost := losses(t, r.session); len(lost) != 0 {
+		t.Errorf("lost: %v", lost)
+	}
+	if text := run(t, "report", r.session, "processes").stdout; !strings.Contains(text, "Paused: nothing was recorded for ") {
+		t.Errorf("the report does not say that it was paused:\n%s", text)
+	}
+}
+
+// byCtl pauses or resumes a recording by clrprof ctl.
+func byCtl(t *testing.T, path string, _ *os.Process, command string) {
+	if c := run(t, "ctl", path, command); c.exit != 0 {
+		t.Errorf("ctl %s: exit code %d: %s", command, c.exit, c.stderr)
+	}
+}
+
+// bySignal does it by a signal, which has come when ctl says so, and marks the first time.
+func bySignal(t *testing.T, path string, clrprof *os.Process, command string) {
+	status := func() (now struct {
+		Recording bool
+		Marks     int
+		Pauses    int
+	}) {
+		if err := json.Unmarshal([]byte(run(t, "ctl", path, "status", "--json").stdout), &now); err != nil {
+			t.Error(err)
+		}
+		return now
+	}
+	send := func(s unix.Signal) {
+		if err := clrprof.Signal(s); err != nil {
+			t.Error(err)
+		}
+	}
+	if before := status(); before.Pauses == 0 {
+		for send(unix.SIGUSR2); status().Marks == before.Marks && !t.Failed(); {
+		}
+	}
+	send(unix.SIGUSR1)
+	for status().Recording != (command == "resume") && !t.Failed() {
+	}
+}
+
 // recordPausing records a target that says when it wants to be paused and resumed.
-func recordPausing(t *testing.T, target *exec.Cmd, flags ...string) result {
+func recordPausing(t *testing.T, target *exec.Cmd, toggle func(*testing.T, string, *os.Process, string), flags ...string) result {
 	t.Helper()
 	path, in, args := recordArgs(t, target, flags)
 	cmd := exec.Command(binary, args...)
@@ -260,9 +381,7 @@ func recordPausing(t *testing.T, target *exec.Cmd, flags ...string) result {
 		if said.Len() == len(line)+1 {
 			checkStatus(t, path)
 		}
-		if c := run(t, "ctl", path, line); c.exit != 0 {
-			t.Errorf("ctl %s: exit code %d: %s", line, c.exit, c.stderr)
-		}
+		toggle(t, path, cmd.Process, line)
 		if _, err := io.WriteString(stdin, "\n"); err != nil {
 			t.Fatal(err)
 		}

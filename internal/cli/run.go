@@ -350,7 +350,7 @@ func (r *runFlags) options(e *environment, command []string) (collect.Options, e
 			Lifetime: r.lifetime, FinalGC: r.finalGC, Roots: r.roots, Snapshot: r.snapshot,
 			Time: r.time, NoMemory: !r.memory, Instrument: r.plan.instrument, Probes: r.probesVariable(), Small: r.plan.small, Rules: rules.Lines(),
 			Mine: r.plan.mineRules().Lines(), MineFolder: instrument.UserFolder(targetAssembly(command)),
-			Agent: e.getenv("CLRPROF_AGENT")},
+			Agent: e.getenv("CLRPROF_AGENT"), Kept: r.steer.keptSignals()},
 		Output: r.output, Name: targetName(command), Force: r.force, Filter: rules,
 		Facts: facts, Begin: now, Group: r.followGroups(), Sample: quantity.Nanoseconds(r.sample) * 1_000_000,
 	}, nil

@@ -43,6 +43,14 @@ func (s *steerFlags) check() error {
 	return err
 }
 
+// keptSignals are the signals that control the recording and are not the command's.
+func (s *steerFlags) keptSignals() []os.Signal {
+	if !s.signals {
+		return nil
+	}
+	return []os.Signal{unix.SIGUSR1, unix.SIGUSR2}
+}
+
 // steering is what the flags say; released lets signals be the command's again.
 func (s *steerFlags) steering(n *notes, queue *steer.Queue) (out collect.Steering, released func()) {
 	out = collect.Steering{Queue: queue, Paused: s.paused, After: s.after, For: s.For, Say: func(message string) { n.say("%s", message) }}

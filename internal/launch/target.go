@@ -77,6 +77,7 @@ type Options struct {
 	Rules       []string // with Time: patterns with their signs, as in instrument.Rules.Lines
 	Agent       string   // path of the library, "": the embedded one
 	Environment []string
+	Kept        []os.Signal // of those that are forwarded: they are clrprof's, and not passed on
 }
 
 // Target is a started command.
@@ -142,7 +143,7 @@ func Start(o Options) (*Target, error) {
 	}
 	t := &Target{agent: agent, signals: make(chan os.Signal, len(forwarded)), done: make(chan struct{})}
 	for _, s := range forwarded {
-		if !signal.Ignored(s) { // nohup, and what shells start in the background: the target inherits that
+		if !signal.Ignored(s) && !slices.Contains(o.Kept, s) { // nohup, and what shells start in the background: the target inherits that
 			signal.Notify(t.signals, s)
 		}
 	}

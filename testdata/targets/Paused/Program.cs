@@ -3,6 +3,8 @@
 //   process, thread, global, stop   the program itself, by Clrprof.Control, at that level (stop: Stop and Start of the process)
 //   outside                         whoever reads: it says "pause" or "resume", and goes on when it is answered by a line
 //
+// or is watch: somebody else switches when it pleases. It works until recording has begun and ended, and tells how many objects it
+// made at least and at most while it was on;
 // or is marks: ROUNDS marks in a loop, until there is no room for more; then it tries to pause.
 //
 // Compiled with integrations/control/Control.cs. Each function below counts what it does in a phase that is recorded; the counts
@@ -35,6 +37,8 @@ namespace Paused
             int rounds = args.Length > 1 ? int.Parse(args[1]) : 3;
             if (who == "marks")
                 return Marks(rounds);
+            if (who == "watch")
+                return Watch();
             Switch(false); // so that all that it takes is there
             Switch(true);
             for (int i = 0; i < rounds; i++)
@@ -87,6 +91,31 @@ namespace Paused
                 Phases.Leaf(true);
             Truth.OfType(typeof(Recorded), N, N * Size.Object(8));
             Console.WriteLine("{\"truth\":\"marks\",\"done\":" + done + ",\"refused\":" + refused + "}");
+            return Calls.Print();
+        }
+
+        /// <summary>
+        /// Works until recording has begun, if it has not yet, and ended. What it did between a look at which it was on and another
+        /// one is recorded; what it did between two looks at which it was off is not.
+        /// </summary>
+        static int Watch()
+        {
+            long least = 0, most = 0;
+            bool was = false;
+            Console.WriteLine("working");
+            for (;;)
+            {
+                bool before = Profile.IsRecording;
+                if (was && !before)
+                    break;
+                was = before;
+                for (int i = 0; i < N; i++)
+                    Phases.Leaf(true);
+                bool after = Profile.IsRecording;
+                least += before && after ? N : 0;
+                most += before || after ? N : 0;
+            }
+            Console.WriteLine("{\"truth\":\"watched\",\"least\":" + least + ",\"most\":" + most + "}");
             return Calls.Print();
         }
 
