@@ -16,7 +16,7 @@
 //	clockhooks  the same, and each hook reads the clock: the measure for time
 //	time        the agent
 //
-// Usage: go run ./bench [-rounds 7] [-o bench/RESULTS.md] [-only allocations|pauses|types|filters|shadow|roslyn|report|calls|starts|timed-roslyn|timed-report]
+// Usage: go run ./bench [-rounds 7] [-o bench/RESULTS.md] [-only allocations|pauses|types|filters|paused|shadow|roslyn|report|calls|starts|timed-roslyn|timed-report]
 package main
 
 import (
@@ -35,7 +35,7 @@ import (
 func main() {
 	rounds := flag.Int("rounds", 7, "runs of each variant; the median counts")
 	out := flag.String("o", "", "write the tables to this file too")
-	only := flag.String("only", "", "allocations, pauses, types, filters, shadow, roslyn, report, calls, starts, timed-roslyn or timed-report")
+	only := flag.String("only", "", "allocations, pauses, types, filters, paused, shadow, roslyn, report, calls, starts, timed-roslyn or timed-report")
 	flag.Parse()
 	if err := run(*rounds, *out, *only); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
@@ -81,7 +81,7 @@ func run(rounds int, out, only string) error {
 	for _, part := range []struct {
 		name string
 		fn   func() error
-	}{{"allocations", b.allocations}, {"pauses", b.pauses}, {"types", b.types}, {"filters", b.filters}, {"shadow", b.shadow}, {"roslyn", b.roslyn}, {"report", b.report},
+	}{{"allocations", b.allocations}, {"pauses", b.pauses}, {"types", b.types}, {"filters", b.filters}, {"shadow", b.shadow}, {"roslyn", b.roslyn}, {"report", b.report}, {"paused", b.paused},
 		{"calls", b.calls}, {"starts", b.starts}, {"timed-roslyn", b.timedRoslyn}, {"timed-report", b.timedReport}} {
 		if only != "" && only != part.name {
 			continue
