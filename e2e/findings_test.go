@@ -58,3 +58,24 @@ func containsAll(text string, parts []string) bool {
 	}
 	return true
 }
+
+// TestNothingRecorded: a summary of times without a call says which flag is why.
+func TestNothingRecorded(t *testing.T) {
+	in := dotnettest.Need(t)
+	for _, tt := range []struct {
+		name  string
+		flags []string
+		says  string
+	}{
+		{"include", []string{"--time", "--include", "Nobody.*"}, "chosen by --include 'Nobody.*'"},
+		{"exclude", []string{"--time", "--instrument", "mine", "--exclude", "*"}, "chosen by --exclude '*'"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			r := record(t, in.Newest().Command(dotnettest.Target(t, "Echo", dotnettest.Options{})), tt.flags...)
+			if text := run(t, "report", r.session).stdout; !strings.Contains(text, "No call was recorded: ") || !strings.Contains(text, tt.says) {
+				t.Errorf("want %q:\n%s", tt.says, text)
+			}
+		})
+	}
+}

@@ -39,8 +39,8 @@ func (s *Summary) find(about *Row, format string, args ...any) {
 
 // addFindings looks at what the sections are made of.
 func (s *Summary) addFindings(o Options) error {
-	if s.allCode {
-		return nil
+	if err := s.findNothing(); err != nil || s.allCode {
+		return err
 	}
 	s.findWork()
 	s.findWaits()
@@ -48,6 +48,23 @@ func (s *Summary) addFindings(o Options) error {
 	s.findPauses()
 	s.findLifetimes()
 	return s.findRules(o)
+}
+
+// findNothing says why a recording of calls has none, where the flags are why: it was not paused, and all of it is shown.
+func (s *Summary) findNothing() error {
+	if s.Timing == nil || s.Timing.Total.Calls != 0 || !s.context.source.Selection().IsZero() {
+		return nil
+	}
+	pauses, err := s.context.source.Session().Pauses()
+	if err != nil || len(pauses) != 0 {
+		return err
+	}
+	if chosen := chosenBy(s.Info); chosen != "" {
+		s.find(nil, "No call was recorded: nothing that ran is chosen by %s; clrprof list-functions shows what there is.", chosen)
+		return nil
+	}
+	s.find(nil, "No call was recorded: nothing that ran is your code. --mine PATTERN says what is, and --instrument all records all code.")
+	return nil
 }
 
 // where says in which line of user code something is made, and by which framework code that it calls.
