@@ -14,8 +14,9 @@ type AsyncRole string
 // Roles.
 const (
 	AsyncNone    AsyncRole = ""
-	AsyncResumed AsyncRole = "resumed" // what an async method did after it had waited, for calls made at several places below the row's parent
-	AsyncRuntime AsyncRole = "runtime" // framework code that starts, suspends and resumes async methods
+	AsyncResumed AsyncRole = "resumed"  // what an async method did after it had waited, for calls made at several places below the row's parent
+	AsyncRuntime AsyncRole = "runtime"  // framework code that starts, suspends and resumes async methods
+	AsyncLeftOut AsyncRole = "left out" // rows that are too small to be shown, with all that is below them
 )
 
 // asyncRuntime begins the names of framework functions that start, suspend and resume async methods.
@@ -120,6 +121,8 @@ type LogicalTree struct {
 	below   map[session.PathID][]session.PathValue
 	beneath map[session.PathID][]session.PathTime
 	roles   map[session.PathID]AsyncRole
+	// raisedRoots says that roots have level 0: there are no processes above them.
+	raisedRoots bool
 }
 
 // Role returns what a row stands for.
@@ -130,6 +133,11 @@ func (t *LogicalTree) Children(id session.PathID) []session.PathValue { return t
 
 // TimeChildren returns the times of the children of a path.
 func (t *LogicalTree) TimeChildren(id session.PathID) []session.PathTime { return t.beneath[id] }
+
+// Below returns the values and the times of the children of a path.
+func (t *LogicalTree) Below(id session.PathID) ([]session.PathValue, []session.PathTime) {
+	return t.below[id], t.beneath[id]
+}
 
 // LogicalTree computes the logical call tree of what is selected; nil if no async method is on it. Each value is at exactly one
 // row, so all sums are those of the physical tree.
@@ -397,7 +405,7 @@ func (n *logicalNode) addTime(p *session.PathTime) {
 
 // sum makes the tables of the nodes, with their inclusive values.
 func (t *asyncTree) sum() *LogicalTree {
-	out := &LogicalTree{map[session.PathID][]session.PathValue{}, map[session.PathID][]session.PathTime{}, map[session.PathID]AsyncRole{}}
+	out := &LogicalTree{below: map[session.PathID][]session.PathValue{}, beneath: map[session.PathID][]session.PathTime{}, roles: map[session.PathID]AsyncRole{}}
 	levels := make([]int64, len(t.nodes))
 	for i := range t.nodes {
 		levels[i] = 1

@@ -66,7 +66,12 @@ func (d *Data) Select(sel Selection) (*Data, error) {
 		in.gcs = gcs
 	}
 	if sel.hidden != nil {
-		return &out, out.hide(sel.hidden)
+		if err := out.hide(sel.hidden); err != nil {
+			return nil, err
+		}
+	}
+	if sel.FoldRecursion {
+		return &out, out.foldRecursion()
 	}
 	return &out, nil
 }
@@ -136,13 +141,18 @@ func (d *Data) hide(hidden map[session.FunctionID]bool) error {
 			}
 		}
 	}
+	d.siteNode, _ = moved(d.siteNode, shown)
+	d.timingNode, d.in.moved = moved(d.timingNode, shown)
+	return d.reparent(parents)
+}
+
+// reparent gives the nodes other parents.
+func (d *Data) reparent(parents []int32) error {
 	var err error
 	if d.tree, err = calltree.New(parents); err != nil {
 		return fmt.Errorf("%w: %w", session.ErrCorrupt, err)
 	}
 	d.paths, d.pathNodes, d.attributed = calltree.Merged{}, false, nil
-	d.siteNode, _ = moved(d.siteNode, shown)
-	d.timingNode, d.in.moved = moved(d.timingNode, shown)
 	return nil
 }
 

@@ -32,6 +32,9 @@ type Selection struct {
 	GCs       GCSpan
 	Processes []session.ProcessID // empty: all
 	Threads   []session.ThreadID  // empty: all
+	// FoldRecursion shows stacks on which no function is twice: a call of one that is there already counts as if it had been made in
+	// place of that.
+	FoldRecursion bool
 
 	own     map[session.FunctionID]bool // functions that allocate or take time themselves; nil: all
 	types   map[session.TypeID]bool     // of what is allocated; nil: all
@@ -43,8 +46,11 @@ type Selection struct {
 
 // IsZero reports whether everything is selected, and shown as it was recorded.
 func (s Selection) IsZero() bool {
-	return !s.InTime() && !s.InGCs() && len(s.Processes) == 0 && len(s.Threads) == 0 && !s.byName() && len(s.hidden) == 0
+	return !s.InTime() && !s.InGCs() && len(s.Processes) == 0 && len(s.Threads) == 0 && !s.byName() && s.asRecorded()
 }
+
+// asRecorded reports whether stacks are shown as they were.
+func (s Selection) asRecorded() bool { return len(s.hidden) == 0 && !s.FoldRecursion }
 
 // InTime reports whether there is a span of time.
 func (s Selection) InTime() bool { return s.From != 0 || s.To != 0 }
@@ -90,7 +96,7 @@ func (s Selection) hasTimes() bool { return s.types == nil && !s.InGCs() }
 
 // singleCalls reports whether whole calls are selected, and shown with all that they called: by process and thread
 // alone.
-func (s Selection) singleCalls() bool { return !s.Spans() && !s.byName() && len(s.hidden) == 0 }
+func (s Selection) singleCalls() bool { return !s.Spans() && !s.byName() && s.asRecorded() }
 
 // overlaps reports whether a slice counts. A slice without length is a point.
 func (s Selection) overlaps(x session.Slice) bool {
@@ -277,8 +283,14 @@ func (s Selection) Notes(of *session.Session, more string) ([]string, error) {
 	if hidden := s.terms.Hide; len(hidden) > 0 {
 		out = append(out, "Without the functions "+strings.Join(hidden, " or ")+": what they did counts for their callers.")
 	}
+	if s.FoldRecursion {
+		out = append(out, FoldNote)
+	}
 	return out, nil
 }
+
+// FoldNote says what folded recursion is.
+const FoldNote = "Recursion is folded: a call of a function that is on the stack already is part of that function's first call."
 
 // threadName is the name of a thread, or one made of its number.
 func threadName(t *session.Thread) string {

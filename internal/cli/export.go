@@ -35,6 +35,7 @@ type exportFormat struct {
 	write           func(w io.Writer, s *session.Session, o exportOptions) error
 	oneValue        bool // write takes a value
 	oneOnly         bool // and writes no more than one
+	stacks          bool // it is made of stacks
 	// file is instead of write, of formats that are no streams and have everything.
 	file      func(path string, s *session.Session) error
 	directory bool          // file fills a directory
@@ -50,14 +51,14 @@ type exportOptions struct {
 }
 
 var exportFormats = []exportFormat{
-	{name: "pprof", extension: ".pb.gz", write: func(w io.Writer, s *session.Session, o exportOptions) error {
+	{name: "pprof", extension: ".pb.gz", stacks: true, write: func(w io.Writer, s *session.Session, o exportOptions) error {
 		return pprof.Write(w, s, o.selection, o.pprof)
 	}},
-	{name: "speedscope", extension: ".speedscope.json", write: valued(speedscope.Write), oneValue: true},
-	{name: "collapsed", extension: ".collapsed.txt", write: valued(collapsed.Write), oneValue: true, oneOnly: true},
-	{name: "firefox", extension: ".firefox.json", write: valued(firefox.Write), oneValue: true, oneOnly: true},
-	{name: "chrome", extension: ".trace.json", write: valued(chrome.Write), oneValue: true, oneOnly: true},
-	{name: "otlp", extension: ".otlp.pb", write: func(w io.Writer, s *session.Session, o exportOptions) error {
+	{name: "speedscope", extension: ".speedscope.json", write: valued(speedscope.Write), oneValue: true, stacks: true},
+	{name: "collapsed", extension: ".collapsed.txt", write: valued(collapsed.Write), oneValue: true, stacks: true, oneOnly: true},
+	{name: "firefox", extension: ".firefox.json", write: valued(firefox.Write), oneValue: true, stacks: true, oneOnly: true},
+	{name: "chrome", extension: ".trace.json", write: valued(chrome.Write), oneValue: true, stacks: true, oneOnly: true},
+	{name: "otlp", extension: ".otlp.pb", stacks: true, write: func(w io.Writer, s *session.Session, o exportOptions) error {
 		return otlp.Write(w, s, o.selection, Version)
 	}},
 	{name: "json", extension: ".views.json", write: func(w io.Writer, s *session.Session, o exportOptions) error {
@@ -91,6 +92,7 @@ type exportFlags struct {
 	force                              bool
 	only                               selectionFlags
 	minShare                           float64
+	fold                               bool
 }
 
 func newExportCommand(e *environment) *cobra.Command {
@@ -137,6 +139,8 @@ func newExportCommand(e *environment) *cobra.Command {
 	f.StringSliceVar(&x.labels, "labels", nil, "pprof: the labels of samples, separated by commas: "+
 		strings.Join(pprof.Labels(), ", ")+"; or none (default: all)")
 	f.Float64Var(&x.minShare, "min-share", 0.1, "html: leave out of the call tree what has less than this percent of the whole")
+	f.BoolVar(&x.fold, "fold-recursion", false, "pprof, speedscope, collapsed, firefox, chrome, otlp: stacks on which no function is twice: "+
+		"a call of one that is there already is part of its first call")
 	f.StringVarP(&x.output, "output", "o", "",
 		"the file to write; - for standard output (default: the session's name with the format's extension)")
 	f.StringSliceVar(&x.reports, "summary", []string{allReports}, "csv, xml: the kinds of reports, separated by commas: "+
@@ -180,6 +184,10 @@ func (x *exportFlags) run(ctx context.Context, e *environment, path string) erro
 	if err != nil {
 		return readError(err)
 	}
+	if x.fold && !chosen.stacks {
+		return usage("the format %s is not made of stacks: --fold-recursion is for pprof, speedscope, collapsed, firefox, chrome and otlp", chosen.name)
+	}
+	sel.FoldRecursion = x.fold
 	if chosen.file != nil && (x.output == "-" || !sel.IsZero()) {
 		return usage("the format %s is a file with everything: no filters, and no standard output", chosen.name)
 	}

@@ -36,6 +36,9 @@ type reportFlags struct {
 	async   string
 	root    string
 	hot     bool
+	fold    bool
+	reverse bool
+	share   float64
 	disable []string
 	unit    string
 	md      bool
@@ -82,6 +85,9 @@ func newReportCommand(e *environment) *cobra.Command {
 	f.StringVar(&r.async, "async", "", "calltree: logical, async methods below their callers, or physical, the stacks as they were (default logical)")
 	f.StringVar(&r.root, "root", "", "calltree: only what is at and below this function")
 	f.BoolVar(&r.hot, "hot", false, "calltree: only the hot path: always the child with most time, or bytes")
+	f.BoolVar(&r.fold, "fold-recursion", false, "calltree: a call of a function that is on the path already is part of that function's row")
+	f.Float64Var(&r.share, "min-share", 0, "calltree: what has less than this percent of bytes, of allocations and of time is one row, [left out], below each row")
+	f.BoolVar(&r.reverse, "bottom-up", false, "calltree: functions by what they did themselves, and below each the functions that called it")
 	f.StringSliceVar(&r.disable, "disable", nil, "summary, rules: rules that are not applied, by id, separated by commas")
 	f.BoolVar(&r.raw, "raw", false, "elapsed times with what the probes added, which is taken out otherwise")
 	f.BoolVar(&r.md, "md", false, "print Markdown, for comments on pull requests and summaries of pipelines")
@@ -232,8 +238,14 @@ func (r *reportFlags) checkChoices(view string) error {
 	if r.async != "" && !slices.Contains(report.AsyncOptions(), r.async) {
 		return exit(exitUsage, report.Unknown("--async", r.async, report.AsyncOptions()))
 	}
-	if view != "calltree" && (r.async != "" || r.root != "" || r.hot) {
-		return usage("view %s has no --async, --root and --hot: they are for the view calltree", view)
+	shaped := r.async != "" || r.root != "" || r.hot || r.fold || r.reverse || r.share != 0
+	switch {
+	case view != "calltree" && shaped:
+		return usage("view %s has no --async, --root, --hot, --fold-recursion, --min-share and --bottom-up: they are for the view calltree", view)
+	case r.reverse && r.hot:
+		return usage("--hot is the way from the root down: give it or --bottom-up")
+	case r.share < 0:
+		return usage("--min-share cannot be negative")
 	}
 	for _, id := range r.disable {
 		if !slices.Contains(rules.IDs(), id) {
@@ -334,11 +346,15 @@ func (r *reportFlags) options(cmd *cobra.Command, view report.View, format repor
 	if changed("depth") {
 		o.Depth = r.depth
 	}
+	if r.share > 0 { // nothing else is hidden for being small
+		o.Min = 0
+	}
 	if changed("min") {
 		o.Min = r.min
 	}
 	o.Sort, o.Columns, o.By, o.Range, o.Raw, o.Disabled = r.sort, r.columns, analysis.By(r.by), r.inRange, r.raw, r.disable
 	o.Physical, o.Root, o.Hot = r.async == "physical", r.root, r.hot
+	o.Fold, o.BottomUp, o.MinShare = r.fold, r.reverse, r.share
 	return o
 }
 

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -106,6 +107,9 @@ type viewRequest struct {
 	Depth    int      `json:"depth,omitempty" jsonschema:"levels of a tree; 0: of types 1, of other trees 12"`
 	Min      float64  `json:"min_percent,omitempty" jsonschema:"leave out rows of trees with less than this percent"`
 	Limit    int      `json:"limit,omitempty" jsonschema:"rows at most; 0: 20; at most 500"`
+	Fold     bool     `json:"fold_recursion,omitempty" jsonschema:"calltree: a call of a function that is on the path already is part of that function's row"`
+	BottomUp bool     `json:"bottom_up,omitempty" jsonschema:"calltree: functions by what they did themselves, and below each its callers"`
+	MinShare float64  `json:"min_share_percent,omitempty" jsonschema:"calltree: rows with less than this percent are one row, [left out], below each row"`
 	filters
 }
 
@@ -132,11 +136,15 @@ func (s *Server) view(_ context.Context, in viewRequest) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	if in.View != "calltree" && (in.Fold || in.BottomUp || in.MinShare != 0) || in.MinShare < 0 {
+		return nil, errors.New("fold_recursion, bottom_up and min_share_percent, which is not negative, are for the view calltree")
+	}
 	src, selected, err := s.source(in.Session, in.filters)
 	if err != nil {
 		return nil, err
 	}
-	o := report.Options{Argument: in.Argument, Columns: in.Columns, Sort: in.Sort, By: analysis.By(in.By), Depth: in.Depth, Min: in.Min}
+	o := report.Options{Argument: in.Argument, Columns: in.Columns, Sort: in.Sort, By: analysis.By(in.By), Depth: in.Depth, Min: in.Min,
+		Fold: in.Fold, BottomUp: in.BottomUp, MinShare: in.MinShare}
 	if o.Depth == 0 && in.View == "types" && in.Argument == "" {
 		o.Depth = 1
 	}

@@ -7,23 +7,23 @@ import (
 	"github.com/clrprof/clrprof/internal/session"
 )
 
-// chooseAsync has a call tree show async methods below their callers, unless it is asked for the stacks as they were, or for what
-// became of objects, which is known of these alone.
-func (b *builder) chooseAsync() error {
+// chooseAsync returns the call tree with async methods below their callers, unless it is asked for the stacks as they were, or for what
+// became of objects, which is known of these alone:
+// then nil, the physical tree.
+func (b *builder) chooseAsync() (*analysis.LogicalTree, error) {
 	if b.options.Physical {
-		return nil
+		return nil, nil
 	}
 	tree, err := b.source.LogicalTree()
 	if err != nil || tree == nil {
-		return err
+		return nil, err
 	}
 	if b.lifetimes.paths != nil {
 		b.table.Notes = append(b.table.Notes, physicalNote)
-		return nil
+		return nil, nil
 	}
-	b.logical = tree
 	b.table.Notes = append(b.table.Notes, asyncNote)
-	return nil
+	return tree, nil
 }
 
 // asyncNote says how a call tree shows async methods.
@@ -39,6 +39,8 @@ func asyncName(r *Row, name func(session.FunctionID) string) string {
 		return "[async runtime]"
 	case analysis.AsyncResumed:
 		return name(r.function) + " [resumed]"
+	case analysis.AsyncLeftOut:
+		return "[left out]"
 	case analysis.AsyncNone:
 	}
 	return name(r.function)

@@ -64,16 +64,14 @@ func buildCallTree(b *builder) error {
 	for i := range roots {
 		asRoot(&roots[i])
 	}
-	if err := b.chooseAsync(); err != nil {
+	if roots, err = b.shape(roots); err != nil {
 		return err
-	}
-	if b.options.Root != "" {
-		if roots, err = b.rooted(roots); err != nil {
-			return err
-		}
 	}
 	if b.options.Hot {
 		return b.onlyHot(roots)
+	}
+	if b.options.BottomUp {
+		return b.bottomUp(roots)
 	}
 	return b.tree(roots, inclusiveCost, b.pathsBelow)
 }

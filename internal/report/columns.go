@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"path"
 
+	"github.com/clrprof/clrprof/internal/analysis"
 	q "github.com/clrprof/clrprof/internal/quantity"
 	"github.com/clrprof/clrprof/internal/session"
 )
@@ -83,7 +84,7 @@ func lineCell(c *context, r *Row) Cell {
 
 // hasModule and the like say which rows a column applies to.
 func hasModule(r *Row) bool {
-	return r.kind != rowProcess && r.kind != rowRange && r.kind != rowThread && r.kind != rowFact && r.kind != rowGC && (r.kind != rowRoot || r.function != 0) && (r.kind != rowObject || r.typ != 0)
+	return (r.async == analysis.AsyncNone || r.function != 0) && r.kind != rowProcess && r.kind != rowRange && r.kind != rowThread && r.kind != rowFact && r.kind != rowGC && (r.kind != rowRoot || r.function != 0) && (r.kind != rowObject || r.typ != 0)
 }
 func hasProcess(r *Row) bool  { return r.kind != rowRange && (r.kind != rowFinding || r.process != 0) } // it can be of several
 func hasFunction(r *Row) bool { return r.function != 0 }

@@ -40,7 +40,7 @@ type context struct {
 	raw       bool // elapsed times are shown with what the probes added
 	processes rows[session.ProcessID, session.Process]
 	threads   rows[session.ThreadID, session.Thread]
-	logical   *analysis.LogicalTree        // of a call tree; nil: the physical one
+	logical   pathTree                     // of a call tree; nil: the physical one
 	sets      map[session.ThreadID]q.Count // threads that share a row, if not 1
 	modules   rows[session.ModuleID, session.Module]
 	functions rows[session.FunctionID, session.Function]

@@ -35,12 +35,17 @@ func exclusiveCost(r *Row) cost {
 
 // tooSmall reports whether a tree row of a level is under the limit in all that the session holds.
 func (b *builder) tooSmall(level int, w cost) bool {
-	if b.options.Min <= 0 || level == 0 {
+	return b.below(b.options.Min, level, w)
+}
+
+// below reports whether a tree row of a level is less than so many percent of all that the session holds.
+func (b *builder) below(percent float64, level int, w cost) bool {
+	if percent <= 0 || level == 0 {
 		return false
 	}
-	return q.PercentOf(w.amount.Bytes, b.total.Bytes).Float() < b.options.Min &&
-		q.PercentOf(w.amount.Allocations, b.total.Allocations).Float() < b.options.Min &&
-		q.PercentOf(w.time.Elapsed, b.totalTime.Inclusive.Elapsed).Float() < b.options.Min
+	return q.PercentOf(w.amount.Bytes, b.total.Bytes).Float() < percent &&
+		q.PercentOf(w.amount.Allocations, b.total.Allocations).Float() < percent &&
+		q.PercentOf(w.time.Elapsed, b.totalTime.Inclusive.Elapsed).Float() < percent
 }
 
 // measures names what tooSmall looks at.

@@ -56,7 +56,7 @@ func render(t *testing.T, s *session.Session, flags string) string {
 	}
 	if o.Top == 0 && format == FormatText {
 		limits := view.Text
-		limits.Root, limits.Hot, limits.Sort, limits.Columns, limits.Argument, limits.By, limits.Range, limits.Raw = o.Root, o.Hot, o.Sort, o.Columns, o.Argument, o.By, o.Range, o.Raw
+		limits.Root, limits.Hot, limits.Fold, limits.BottomUp, limits.MinShare, limits.Sort, limits.Columns, limits.Argument, limits.By, limits.Range, limits.Raw = o.Root, o.Hot, o.Fold, o.BottomUp, o.MinShare, o.Sort, o.Columns, o.Argument, o.By, o.Range, o.Raw
 		if o.Depth != 0 {
 			limits.Depth = o.Depth
 		}
@@ -117,6 +117,12 @@ func parseFlags(t *testing.T, flags string) (name string, o Options, format Form
 			o.Root = value
 		case "hot":
 			o.Hot = true
+		case "fold-recursion":
+			o.Fold = true
+		case "bottom-up":
+			o.BottomUp = true
+		case "min-share":
+			o.MinShare = float64(n)
 		case "raw":
 			o.Raw = true
 		case "unit":
@@ -163,7 +169,7 @@ var goldens = map[string][]string{
 		"functions json limit=2", "functions csv limit=2",
 		"functions", "functions width=80", "functions width=60", "functions json", "functions csv", "functions top=3 sort=exclusive_allocations width=100",
 		"functions columns=name,line,exclusive_bytes csv", "functions thread=2",
-		"calltree", "calltree width=80", "calltree json", "calltree depth=3", "calltree top=1", "calltree hot", "calltree root=Tree.Insert", "calltree root=Orders.Load hot json",
+		"calltree", "calltree width=80", "calltree json", "calltree depth=3", "calltree top=1", "calltree hot", "calltree root=Tree.Insert", "calltree fold-recursion width=80", "calltree bottom-up width=100", "calltree bottom-up json", "calltree min-share=5", "calltree min-share=5 root=Tree.Insert bottom-up json", "calltree root=Orders.Load hot json",
 		"callers argument=Shop.Tree.Insert", "callers argument=Insert json", "callers argument=List<Shop.Order>.Add csv",
 		"modules", "modules depth=4", "modules json", "lines", "lines width=80", "lines json", "ips", "ips tsv",
 		"types", "types width=80", "types json depth=1", "types argument=string depth=40", "types argument=Shop.Order depth=40 width=100", "types depth=40 csv",
@@ -192,7 +198,7 @@ var goldens = map[string][]string{
 	},
 	"kitchen": {
 		"summary width=100", "summary json", "summary csv", "functions", "functions width=100 top=2", "functions json", "functions sort=exclusive_bytes top=2", "functions sort=application_exclusive top=2", "functions range=Kitchen json",
-		"calltree", "calltree width=90", "callers argument=Prepare", "modules depth=4 width=120", "lines", "ips", "threads unit=ms", "processes", "header", "types", "functions process=2 raw",
+		"calltree", "calltree width=90", "calltree fold-recursion min-share=10 json", "calltree bottom-up", "callers argument=Prepare", "modules depth=4 width=120", "lines", "ips", "threads unit=ms", "processes", "header", "types", "functions process=2 raw",
 	},
 	"broken": {"rules", "rules width=80", "rules json", "rules csv", "rules width=120 columns=rule,bytes,instances,object_type,from sort=bytes", "summary width=100"},
 	"empty":  {"rules", "summary", "summary json", "functions", "functions json", "calltree", "types", "processes", "threads json", "lines", "modules", "ips csv"},

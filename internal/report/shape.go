@@ -2,14 +2,79 @@ package report
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
+	"github.com/clrprof/clrprof/internal/analysis"
+	q "github.com/clrprof/clrprof/internal/quantity"
 	"github.com/clrprof/clrprof/internal/session"
 )
 
-// rooted has a call tree begin with a function, and returns the rows of it: one for each process.
-func (b *builder) rooted(processes []Row) ([]Row, error) {
+// pathTree is a call tree that is computed.
+type pathTree interface {
+	// Role returns what a row stands for.
+	Role(session.PathID) analysis.AsyncRole
+	// Below returns the values and the times of what is below a row; 0: the roots.
+	Below(session.PathID) ([]session.PathValue, []session.PathTime)
+}
+
+// ErrShapedLifetimes means that columns are asked for that only the stacks as they were have.
+var ErrShapedLifetimes = errors.New("the columns of lifetimes are known of the call tree as it was recorded: " +
+	"they do not go with --root, --fold-recursion, --min-share and --bottom-up")
+
+// shape makes the call tree that is asked for, and returns its roots.
+func (b *builder) shape(processes []Row) ([]Row, error) {
+	o := &b.options
+	if b.lifetimes.paths != nil && (o.Root != "" || o.Fold || o.MinShare > 0 || o.BottomUp) {
+		return nil, ErrShapedLifetimes
+	}
+	tree, err := b.chooseAsync()
+	if err != nil {
+		return nil, err
+	}
+	roots := processes
+	if o.Root != "" {
+		if tree, err = b.rooted(tree); err != nil {
+			return nil, err
+		}
+	}
+	if o.Fold {
+		b.table.Notes = append(b.table.Notes, analysis.FoldNote)
+		if tree, err = b.source.FoldRecursion(tree); err != nil {
+			return nil, err
+		}
+	}
+	if o.MinShare > 0 {
+		b.table.Notes = append(b.table.Notes, fmt.Sprintf("Rows with less than %g %% of %s are together in [left out].", o.MinShare, b.measures()))
+		if !o.BottomUp {
+			if tree, err = b.source.Trim(tree, b.trims); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if tree != nil { // else an interface that is not nil would hold nil
+		b.logical = tree
+	}
+	if o.Root != "" {
+		if roots, err = b.outermost(processes); err != nil {
+			return nil, err
+		}
+	}
+	if o.BottomUp {
+		return b.turned(tree, roots)
+	}
+	return roots, nil
+}
+
+// trims reports whether a row is too small for --min-share.
+func (b *builder) trims(level int, amount q.Amount, time q.Time) bool {
+	return b.below(b.options.MinShare, level, cost{amount, time})
+}
+
+// rooted has a call tree begin with a function.
+func (b *builder) rooted(tree *analysis.LogicalTree) (*analysis.LogicalTree, error) {
 	functions, err := b.functionRows()
 	if err != nil {
 		return nil, err
@@ -28,9 +93,12 @@ func (b *builder) rooted(processes []Row) ([]Row, error) {
 	for _, id := range matches {
 		roots[id] = true
 	}
-	if b.logical, err = b.source.Rooted(b.logical, roots); err != nil {
-		return nil, err
-	}
+	b.table.Notes = append(b.table.Notes, fmt.Sprintf("Only what is at and below %s; percentages are of the whole run.", b.frameName(matches[0])))
+	return b.source.Rooted(tree, roots)
+}
+
+// outermost returns the roots of a tree that begins with a function: one for each process.
+func (b *builder) outermost(processes []Row) ([]Row, error) {
 	var out []Row
 	for i := range processes {
 		below, err := b.pathsBelow(&Row{process: processes[i].process})
@@ -39,8 +107,73 @@ func (b *builder) rooted(processes []Row) ([]Row, error) {
 		}
 		out = append(out, below...)
 	}
-	b.table.Notes = append(b.table.Notes, fmt.Sprintf("Only what is at and below %s; percentages are of the whole run.", b.frameName(matches[0])))
 	return out, nil
+}
+
+// bottomUpNote says what the rows of a call tree from below are.
+const bottomUpNote = "The call tree from below: functions by what they did themselves, and below each the functions that called it; " +
+	"the row of a caller has what the function did itself when it was called on this way."
+
+// turned shows a call tree from below, and returns its processes with what is at and below the roots.
+func (b *builder) turned(tree *analysis.LogicalTree, roots []Row) ([]Row, error) {
+	b.table.Notes = append(b.table.Notes, bottomUpNote)
+	var small analysis.TooSmall
+	if b.options.MinShare > 0 {
+		small = b.trims
+	}
+	turned, err := b.source.BottomUp(tree, small)
+	if err != nil {
+		return nil, err
+	}
+	b.logical = turned
+	var out []Row
+	at := map[session.ProcessID]int{}
+	for i := range roots {
+		r := &roots[i]
+		n, known := at[r.process]
+		if !known {
+			n, at[r.process] = len(out), len(out)
+			out = append(out, Row{kind: rowProcess, process: r.process, time: b.orNone(nil, r.process)})
+		}
+		out[n].values.Inclusive = out[n].values.Inclusive.Add(r.values.Inclusive)
+		if r.time != nil {
+			sum := *place(out[n].time.TimeValue)
+			sum.Inclusive = sum.Inclusive.Add(r.time.Inclusive)
+			out[n].time = &sum
+		}
+	}
+	for i := range out { // as of all rows
+		out[i].values.Exclusive = out[i].values.Inclusive
+		if out[i].time != nil {
+			out[i].time.Exclusive = out[i].time.Inclusive
+		}
+	}
+	return out, nil
+}
+
+// bottomUp adds the rows of a call tree from below.
+func (b *builder) bottomUp(processes []Row) error {
+	amounts, times := b.logical.Below(0)
+	if !b.hasTime() {
+		times = nil
+	}
+	return b.tree(processes, inclusiveCost, func(r *Row) ([]Row, error) {
+		if r.kind == rowProcess {
+			return b.pathRows(r, amounts, times), nil
+		}
+		return b.pathsBelow(r)
+	})
+}
+
+// exclusive returns the view without columns of inclusive values.
+func (v View) exclusive() View {
+	v.columns, v.text, v.sort = exclusiveKeys(v.columns), exclusiveKeys(v.text), strings.Replace(v.sort, "inclusive", "exclusive", 1)
+	return v
+}
+
+// exclusiveKeys are the keys of columns that are not inclusive.
+func exclusiveKeys(all []string) []string {
+	return slices.DeleteFunc(slices.Clone(all), func(key string) bool { return strings.Contains(key, "inclusive") })
 }
 
 // onlyHot shows the hot path of the root that weighs most.

@@ -109,11 +109,11 @@ func (c *context) processRows() ([]Row, error) {
 // pathsBelow returns the rows below a row of the call tree.
 func (c *context) pathsBelow(r *Row) ([]Row, error) {
 	if c.logical != nil {
-		times := c.logical.TimeChildren(r.path)
+		amounts, times := c.logical.Below(r.path)
 		if !c.hasTime() {
 			times = nil
 		}
-		return c.pathRows(r, c.logical.Children(r.path), times), nil
+		return c.pathRows(r, amounts, times), nil
 	}
 	amounts, err := c.source.PathChildren(r.path)
 	if err != nil {

@@ -26,6 +26,9 @@ type Options struct {
 	Physical bool        // calltree: the stacks as they were, also those of async methods
 	Root     string      // calltree: only what is at and below this function
 	Hot      bool        // calltree: only the hot path
+	Fold     bool        // calltree: recursion is folded
+	BottomUp bool        // calltree: the functions that did something themselves, and below them their callers
+	MinShare float64     // calltree: rows with less than this percent of bytes, of allocations and of time are one row for each parent
 	Disabled []string    // of a summary and of rules: ids of rules that are not applied
 	nonzero  bool        // leave out, without counting them, rows that have nothing of what they are ordered by
 }
@@ -170,6 +173,9 @@ func (v View) buildIn(c *context, o Options) (*Table, error) {
 	available := v.available()
 	if v, err = v.withData(c); err != nil {
 		return nil, err
+	}
+	if o.BottomUp {
+		v, available = v.exclusive(), exclusiveKeys(available)
 	}
 	b := &builder{context: c, view: v, options: o, available: available, table: &Table{View: v.Name, IsTree: v.isTree, TextColumns: v.text, context: c}}
 	if err := b.chooseColumns(); err != nil {

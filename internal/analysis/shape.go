@@ -1,0 +1,289 @@
+package analysis
+
+import (
+	"slices"
+
+	"github.com/clrprof/clrprof/internal/calltree"
+	q "github.com/clrprof/clrprof/internal/quantity"
+	"github.com/clrprof/clrprof/internal/session"
+)
+
+// treeRow is a row of a call tree while the tree is reshaped.
+type treeRow struct {
+	id        session.PathID
+	level     int64
+	process   session.ProcessID
+	function  int32 // position; none
+	role      AsyncRole
+	amounts   q.Amounts
+	time      session.PathTime
+	hasTime   bool
+	inclusive q.Time
+}
+
+// shaper makes a call tree of another one.
+type shaper struct {
+	asyncTree
+	of *LogicalTree
+}
+
+// newShaper prepares to reshape a tree; nil: the physical one.
+func (v *Source) newShaper(of *LogicalTree) (*shaper, error) {
+	if of == nil {
+		var err error
+		if of, err = v.physicalTree(); err != nil {
+			return nil, err
+		}
+	}
+	functions, err := v.session.Functions()
+	if err != nil {
+		return nil, err
+	}
+	s := &shaper{asyncTree: asyncTree{functions: &asyncFunctions{rows: functions}, at: map[logicalKey]int32{}}, of: of}
+	s.functions.index = newIndex(functions, func(r *session.Function) session.FunctionID { return r.ID })
+	return s, nil
+}
+
+// rows returns the rows below one, those of memory first.
+func (s *shaper) rows(below session.PathID) []treeRow {
+	var out []treeRow
+	at := map[session.PathID]int{}
+	row := func(id session.PathID, level int64, process session.ProcessID, function session.FunctionID) *treeRow {
+		n, known := at[id]
+		if !known {
+			n, at[id] = len(out), len(out)
+			pos, _ := s.functions.index.find(function)
+			out = append(out, treeRow{id: id, level: level, process: process, function: pos, role: s.of.Role(id)})
+		}
+		return &out[n]
+	}
+	for _, p := range s.of.Children(below) {
+		row(p.ID, p.Level, p.Process, p.Function).amounts = p.Amounts
+	}
+	for _, p := range s.of.TimeChildren(below) {
+		r := row(p.ID, p.Level, p.Process, p.Function)
+		r.time, r.hasTime, r.inclusive = p, true, p.Inclusive
+	}
+	return out
+}
+
+// eachRow calls fn with each row, parents first, and what fn returned for the row above; none for a root.
+func (s *shaper) eachRow(fn func(above int32, r *treeRow) int32) {
+	type place struct {
+		id session.PathID
+		to int32
+	}
+	stack := []place{{0, none}}
+	for len(stack) > 0 {
+		above := stack[len(stack)-1]
+		stack = stack[:len(stack)-1]
+		rows := s.rows(above.id)
+		for i := range rows {
+			stack = append(stack, place{rows[i].id, fn(above.to, &rows[i])})
+		}
+	}
+}
+
+// shaped adds each row to the node that to chooses for it, given that of the row above; none: it is left out.
+func (s *shaper) shaped(to func(above int32, r *treeRow) int32) *LogicalTree {
+	s.eachRow(func(above int32, r *treeRow) int32 {
+		n := to(above, r)
+		if n != none {
+			s.nodes[n].take(r)
+		}
+		return n
+	})
+	out := s.sum()
+	if s.of.raisedRoots {
+		return out.raised()
+	}
+	return out
+}
+
+// below returns the node of a row below another node.
+func (s *shaper) below(above int32, r *treeRow) int32 {
+	return s.node(above, &asyncPath{process: r.process}, r.function, r.role)
+}
+
+// foldsRecursion reports whether a function is one that calls itself: what is called (truncated) is not.
+func foldsRecursion(f *session.Function) bool { return f.Kind != session.FunctionPseudo }
+
+// FoldRecursion returns a tree, nil: the physical one, in which no path has a function twice: a call of a function that is on the
+// path already is part of the row of that function. Each value is at exactly one row.
+func (v *Source) FoldRecursion(of *LogicalTree) (*LogicalTree, error) {
+	s, err := v.newShaper(of)
+	if err != nil {
+		return nil, err
+	}
+	return s.shaped(func(above int32, r *treeRow) int32 {
+		if r.function >= 0 && foldsRecursion(&s.functions.rows[r.function]) {
+			for n := above; n != none; n = s.nodes[n].parent {
+				if s.nodes[n].function == r.function && s.nodes[n].role == r.role {
+					return n
+				}
+			}
+		}
+		return s.below(above, r)
+	}), nil
+}
+
+// TooSmall reports whether a row of a level is trimmed, by its inclusive values.
+type TooSmall func(level int, amount q.Amount, time q.Time) bool
+
+// Trim returns a tree, nil: the physical one, in which the rows below one that are too small are one row, AsyncLeftOut, with all
+// that is below them. Each value is at exactly one row.
+func (v *Source) Trim(of *LogicalTree, small TooSmall) (*LogicalTree, error) {
+	s, err := v.newShaper(of)
+	if err != nil {
+		return nil, err
+	}
+	return s.shaped(func(above int32, r *treeRow) int32 {
+		if above != none && s.nodes[above].role == AsyncLeftOut {
+			return above
+		}
+		if small(int(r.level), r.amounts.Inclusive, r.inclusive) {
+			return s.node(above, &asyncPath{process: r.process}, none, AsyncLeftOut)
+		}
+		return s.below(above, r)
+	}), nil
+}
+
+// BottomUpTree is a call tree from below: the functions that did something themselves, and below each those that called it. All
+// values of a row are what the function at its root did itself when it was called so: inclusive is the same as exclusive.
+type BottomUpTree struct {
+	shaper
+	small TooSmall
+	rows  []treeRow // of the tree that it is made of
+	above []int32   // their parents
+	roles map[session.PathID]AsyncRole
+	parts map[session.PathID][]bottomUpPart // of rows whose callers were not asked for
+	level map[session.PathID]int64
+	last  session.PathID
+}
+
+// bottomUpPart is what a row did itself, seen from one of its callers.
+type bottomUpPart struct{ own, caller int32 }
+
+// BottomUp returns a tree, nil: the physical one, from below. What is too small is one row, AsyncLeftOut, for each row; with nil
+// nothing is.
+func (v *Source) BottomUp(of *LogicalTree, small TooSmall) (*BottomUpTree, error) {
+	s, err := v.newShaper(of)
+	if err != nil {
+		return nil, err
+	}
+	t := &BottomUpTree{shaper: *s, small: small, roles: map[session.PathID]AsyncRole{}, parts: map[session.PathID][]bottomUpPart{},
+		level: map[session.PathID]int64{}}
+	t.eachRow(func(above int32, r *treeRow) int32 {
+		n := int32(len(t.rows))
+		t.rows, t.above = append(t.rows, *r), append(t.above, above)
+		if !r.amounts.Exclusive.IsZero() || r.hasTime && !(r.time.Exclusive.IsZero() && r.time.Calls == 0) {
+			t.parts[0] = append(t.parts[0], bottomUpPart{n, n})
+		}
+		return n
+	})
+	return t, nil
+}
+
+// Role returns what a row stands for.
+func (t *BottomUpTree) Role(id session.PathID) AsyncRole { return t.roles[id] }
+
+// Below returns the callers of a row (0: the functions that did something themselves), which can be asked for once: there are many
+// more rows than in the tree that it is made of.
+func (t *BottomUpTree) Below(id session.PathID) (amounts []session.PathValue, times []session.PathTime) {
+	parts, level := t.parts[id], t.level[id]+1
+	delete(t.parts, id)
+	delete(t.level, id)
+	at := map[logicalKey]int{}
+	var keys []logicalKey
+	var nodes []logicalNode
+	var of [][]bottomUpPart
+	for _, p := range parts {
+		if p.caller == none {
+			continue
+		}
+		r := &t.rows[p.caller]
+		key := logicalKey{none, r.function, r.process, r.role}
+		n, known := at[key]
+		if !known {
+			n, at[key] = len(nodes), len(nodes)
+			keys, nodes, of = append(keys, key), append(nodes, logicalNode{}), append(of, nil)
+		}
+		nodes[n].take(&t.rows[p.own])
+		of[n] = append(of[n], bottomUpPart{p.own, t.above[p.caller]})
+	}
+	leftOut := map[session.ProcessID]int{}
+	for n := range len(nodes) {
+		if t.small == nil || !t.small(int(level), nodes[n].amounts.Exclusive, nodes[n].time.Exclusive) {
+			continue
+		}
+		process := keys[n].process
+		to, known := leftOut[process]
+		if !known {
+			to, leftOut[process] = len(nodes), len(nodes)
+			keys = append(keys, logicalKey{none, none, process, AsyncLeftOut})
+			nodes, of = append(nodes, logicalNode{}), append(of, nil)
+		}
+		for _, p := range of[n] {
+			nodes[to].take(&t.rows[p.own])
+		}
+		of[n] = nil
+		keys[n].process = 0 // it has no row
+	}
+	for n, key := range keys {
+		if key.process == 0 {
+			continue
+		}
+		amount, time := t.row(id, level, key, &nodes[n])
+		if key.role != AsyncLeftOut {
+			t.parts[amount.ID], t.level[amount.ID] = slices.Clip(of[n]), level
+		}
+		if amounts = append(amounts, amount); nodes[n].hasTime {
+			times = append(times, time)
+		}
+	}
+	return amounts, times
+}
+
+// take adds what a row has itself.
+func (n *logicalNode) take(r *treeRow) {
+	n.amounts.Exclusive = n.amounts.Exclusive.Add(r.amounts.Exclusive)
+	if r.hasTime {
+		n.addTime(&r.time)
+	}
+}
+
+// row makes a row with a new id.
+func (t *BottomUpTree) row(parent session.PathID, level int64, key logicalKey, n *logicalNode) (session.PathValue, session.PathTime) {
+	t.last++
+	function := session.FunctionID(0)
+	if key.function >= 0 {
+		function = t.functions.rows[key.function].ID
+	}
+	if key.role != AsyncNone {
+		t.roles[t.last] = key.role
+	}
+	n.amounts.Inclusive, n.time.Inclusive = n.amounts.Exclusive, n.time.Exclusive
+	n.single.Extremes = n.extent.Extremes
+	return session.PathValue{ID: t.last, Parent: parent, Level: level, Process: key.process, Function: function, Amounts: n.amounts},
+		session.PathTime{ID: t.last, Parent: parent, Level: level, Process: key.process, Function: function, TimeValue: n.time, SingleCalls: n.single}
+}
+
+// foldRecursion takes out of stacks what lies between a call of a function and an earlier one: it counts as if that call had been
+// made in place of the earlier one.
+func (d *Data) foldRecursion() error {
+	parents := make([]int32, len(d.Nodes))
+	folded := d.foldedNodes()
+	for i := range d.Nodes {
+		parents[i] = d.tree.Parent[i]
+		if folded != nil && folded[i] || !foldsRecursion(&d.Functions[d.nodeFunction[i]]) {
+			continue
+		}
+		for n := parents[i]; n != calltree.None; n = parents[n] {
+			if d.nodeFunction[n] == d.nodeFunction[i] {
+				parents[i] = parents[n]
+				break
+			}
+		}
+	}
+	return d.reparent(parents)
+}
