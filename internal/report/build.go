@@ -189,6 +189,7 @@ func (b *builder) callersOfAll(functions []Row) error {
 		callers[call.callee], callees[call.caller] = append(callers[call.callee], caller), append(callees[call.caller], callee)
 	}
 	for _, row := range b.sorted(functions) {
+		row.role, row.root = roleCurrent, row.function
 		b.callersOf(row, callers[row.function], callees[row.function])
 	}
 	return nil
@@ -206,7 +207,6 @@ func (c *context) callRows(call call) (caller, callee Row) {
 
 // callersOf adds the rows of a function.
 func (b *builder) callersOf(current Row, callers, callees []Row) {
-	current.role, current.root = roleCurrent, current.function
 	b.table.Rows = append(b.table.Rows, b.limit(callers, exclusiveCost)...)
 	b.table.Rows = append(b.table.Rows, current)
 	b.table.Rows = append(b.table.Rows, b.limit(callees, exclusiveCost)...)
@@ -217,31 +217,43 @@ func buildCallers(b *builder) error {
 	if err != nil {
 		return err
 	}
-	of := map[session.FunctionID]Row{}
-	var ids []session.FunctionID
-	for _, r := range functions {
-		of[r.function] = r
-		ids = append(ids, r.function)
-	}
 	if b.options.Argument == "" {
 		return &UnknownError{What: "function", Name: ""}
 	}
 	if b.options.Argument == AllFunctions {
 		return b.callersOfAll(functions)
 	}
-	weight := b.heavier()
-	matches, err := find("function", b.options.Argument, ids, b.functionName, func(id session.FunctionID) int64 {
-		r := of[id]
-		return weight(inclusiveCost(&r))
-	})
+	matches, err := b.matching(b.options.Argument, functions)
 	if err != nil {
 		return err
 	}
+	return b.eachCurrent(matches, func(current Row, callers, callees []Row) { b.callersOf(current, callers, callees) })
+}
+
+// matching returns the rows of the functions that a name means.
+func (b *builder) matching(name string, functions []Row) ([]Row, error) {
+	of, weight := map[session.FunctionID]*Row{}, b.heavier()
+	var ids []session.FunctionID
+	for i := range functions {
+		of[functions[i].function] = &functions[i]
+		ids = append(ids, functions[i].function)
+	}
+	matches, err := find("function", name, ids, b.functionName, func(id session.FunctionID) int64 { return weight(inclusiveCost(of[id])) })
+	var out []Row
+	for _, id := range matches {
+		out = append(out, *of[id])
+	}
+	return out, err
+}
+
+// eachCurrent calls fn with each function, its callers and its callees.
+func (b *builder) eachCurrent(functions []Row, fn func(current Row, callers, callees []Row)) error {
 	calls, err := b.calls()
 	if err != nil {
 		return err
 	}
-	for _, current := range matches {
+	for _, r := range functions {
+		current := r.function
 		var callers, callees []Row
 		for _, call := range calls {
 			if call.callee != current && call.caller != current {
@@ -255,7 +267,8 @@ func buildCallers(b *builder) error {
 				callees = append(callees, callee)
 			}
 		}
-		b.callersOf(of[current], callers, callees)
+		r.role, r.root = roleCurrent, current
+		fn(r, callers, callees)
 	}
 	return nil
 }

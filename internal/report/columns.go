@@ -117,7 +117,7 @@ func shareOf[T ~int64](value func(*Row) T, whole func(*context) T) func(*context
 var allColumns = func() map[string]Column {
 	all := map[string]Column{}
 	for _, list := range [][]Column{identityColumns, placeColumns, processColumns, valueColumns(), timeColumns(), clockColumns,
-		lifetimeColumns(), whereColumns(), ageColumns(), gcColumns(), whyColumns(), heapColumns(), ruleColumns, markColumns} {
+		functionColumns, lifetimeColumns(), whereColumns(), ageColumns(), gcColumns(), whyColumns(), heapColumns(), ruleColumns, markColumns} {
 		for _, c := range list {
 			all[c.Key] = c
 		}

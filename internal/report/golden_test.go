@@ -171,6 +171,7 @@ var goldens = map[string][]string{
 		"functions columns=name,line,exclusive_bytes csv", "functions thread=2",
 		"calltree", "calltree width=80", "calltree json", "calltree depth=3", "calltree top=1", "calltree hot", "calltree root=Tree.Insert", "calltree fold-recursion width=80", "calltree bottom-up width=100", "calltree bottom-up json", "calltree min-share=5", "calltree min-share=5 root=Tree.Insert bottom-up json", "calltree root=Orders.Load hot json",
 		"callers argument=Shop.Tree.Insert", "callers argument=Insert json", "callers argument=List<Shop.Order>.Add csv",
+		"function argument=Orders.Load", "function argument=Orders.Load width=80", "function argument=Insert json", "function argument=Insert md", "function argument=string.Format",
 		"modules", "modules depth=4", "modules json", "lines", "lines width=80", "lines json", "ips", "ips tsv",
 		"types", "types width=80", "types json depth=1", "types argument=string depth=40", "types argument=Shop.Order depth=40 width=100", "types depth=40 csv",
 		"processes", "processes json", "threads", "threads json", "header",
@@ -198,7 +199,7 @@ var goldens = map[string][]string{
 	},
 	"kitchen": {
 		"summary width=100", "summary json", "summary csv", "functions", "functions width=100 top=2", "functions json", "functions sort=exclusive_bytes top=2", "functions sort=application_exclusive top=2", "functions range=Kitchen json",
-		"calltree", "calltree width=90", "calltree fold-recursion min-share=10 json", "calltree bottom-up", "callers argument=Prepare", "modules depth=4 width=120", "lines", "ips", "threads unit=ms", "processes", "header", "types", "functions process=2 raw",
+		"calltree", "calltree width=90", "calltree fold-recursion min-share=10 json", "calltree bottom-up", "callers argument=Prepare", "function argument=Prepare width=110", "function argument=Prepare csv", "modules depth=4 width=120", "lines", "ips", "threads unit=ms", "processes", "header", "types", "functions process=2 raw",
 	},
 	"broken": {"rules", "rules width=80", "rules json", "rules csv", "rules width=120 columns=rule,bytes,instances,object_type,from sort=bytes", "summary width=100"},
 	"empty":  {"rules", "summary", "summary json", "functions", "functions json", "calltree", "types", "processes", "threads json", "lines", "modules", "ips csv"},

@@ -27,7 +27,8 @@ const (
 	rowRoot        rowKind = "root" // references that keep objects alive
 	rowFact        rowKind = "fact" // a key and a value of the header
 	rowFinding     rowKind = "finding"
-	rowRest        rowKind = "rest" // what a limit hides
+	rowRest        rowKind = "rest"   // what a limit hides
+	rowSource      rowKind = "source" // a line of a file that has no values; in text alone
 )
 
 // Row is one row of a Table. Which ids are set depends on what the row is about.
@@ -63,6 +64,8 @@ type Row struct {
 	held        *rootRow
 	heap        *heapRow
 	finding     *findingRow
+	whole       *cost              // of a row about a part of a function: the function's inclusive cost
+	source      string             // of a line: its text, if that is known
 	async       analysis.AsyncRole // of a row of a logical call tree
 	position    int                // of an object on a path from a root
 	number      int64              // of the collection that why and held are about

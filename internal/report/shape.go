@@ -79,21 +79,15 @@ func (b *builder) rooted(tree *analysis.LogicalTree) (*analysis.LogicalTree, err
 	if err != nil {
 		return nil, err
 	}
-	weights, weight := map[session.FunctionID]int64{}, b.heavier()
-	var ids []session.FunctionID
-	for i := range functions {
-		ids = append(ids, functions[i].function)
-		weights[functions[i].function] = weight(inclusiveCost(&functions[i]))
-	}
-	matches, err := find("function", b.options.Root, ids, b.functionName, func(id session.FunctionID) int64 { return weights[id] })
+	matches, err := b.matching(b.options.Root, functions)
 	if err != nil {
 		return nil, err
 	}
 	roots := map[session.FunctionID]bool{}
-	for _, id := range matches {
-		roots[id] = true
+	for i := range matches {
+		roots[matches[i].function] = true
 	}
-	b.table.Notes = append(b.table.Notes, fmt.Sprintf("Only what is at and below %s; percentages are of the whole run.", b.frameName(matches[0])))
+	b.table.Notes = append(b.table.Notes, fmt.Sprintf("Only what is at and below %s; percentages are of the whole run.", b.frameName(matches[0].function)))
 	return b.source.Rooted(tree, roots)
 }
 

@@ -197,7 +197,7 @@ func TestHeaders(t *testing.T) {
 func TestMistakes(t *testing.T) {
 	s := serve(t, sessiontest.Shop())
 	for path, want := range map[string]string{
-		"/api/view?view=functoins":                                  `unknown view "functoins": did you mean functions?`,
+		"/api/view?view=functoins":                                  `unknown view "functoins": did you mean functions or function?`,
 		"/api/view?view=functions&sort=bites":                       `unknown column "bites"`,
 		"/api/view?view=callers":                                    "view callers needs the name of a function",
 		"/api/view?view=callers&argument=Nobody":                    `unknown function "Nobody"`,

@@ -93,6 +93,8 @@ func options(view report.View) (o report.Options, skip string) {
 		o.Argument = report.AllFunctions
 	case "types": // without the paths of each, which are as many as all sites
 		o.Depth = 1
+	case "function":
+		return o, "is about one function: clrprof report SESSION function NAME --json"
 	case "diff-gcs":
 		return o, "is about two collections: clrprof report SESSION diff-gcs A B --json"
 	}

@@ -1,0 +1,286 @@
+package report
+
+import (
+	"bufio"
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	q "github.com/clrprof/clrprof/internal/quantity"
+	"github.com/clrprof/clrprof/internal/session"
+)
+
+// Roles of the rows of the view function, besides those of callers.
+const (
+	roleBody   = "body"   // what the function did itself
+	roleCalled = "called" // what it did by all of its calls
+	roleLine   = "line"
+)
+
+// functionColumns are the columns of the view function alone.
+var functionColumns = []Column{
+	{Key: "function_bytes_percent", Title: "Of it", Kind: Percent, data: dataMemory, cell: partOfFunction(func(_ *context, w cost) int64 { return int64(w.amount.Bytes) })},
+	{Key: "function_elapsed_percent", Title: "Of it", Kind: Percent, data: dataTime, cell: partOfFunction(func(c *context, w cost) int64 { return int64(c.elapsed(w.time)) })},
+	{Key: "source_text", Title: "Source", Kind: Name, cut: cutEnd, cell: func(_ *context, r *Row) Cell {
+		return Cell{Text: r.source, Empty: r.source == ""}
+	}},
+}
+
+// partOfFunction makes a column of what part of the function a row is.
+func partOfFunction(of func(*context, cost) int64) func(*context, *Row) Cell {
+	return func(c *context, r *Row) Cell {
+		if r.whole == nil {
+			return Cell{Empty: true}
+		}
+		return Cell{Percent: q.PercentOf(of(c, inclusiveCost(r)), of(c, *r.whole))}
+	}
+}
+
+// cutEnd makes a line of source fit: its beginning says most.
+func cutEnd(s string, width int) string {
+	runes, used := []rune(s), 0
+	for i, r := range runes {
+		if used += runeWidth(r); used >= width && (i+1 < len(runes) || used > width) {
+			return string(runes[:i]) + ellipsis
+		}
+	}
+	return s
+}
+
+// functionDetails are the rows of one function, in their sections.
+type functionDetails struct {
+	current                 Row
+	callers, parts, callees []Row
+	lines                   []Row
+}
+
+// buildFunction shows one function: who calls it, what it did itself and by its calls, whom it calls, and its lines.
+func buildFunction(b *builder) error {
+	functions, err := b.functionRows()
+	if err != nil {
+		return err
+	}
+	matches, err := b.matching(b.options.Argument, functions)
+	if err != nil {
+		return err
+	}
+	lines, err := b.lineRows()
+	if err != nil {
+		return err
+	}
+	of := map[session.FunctionID][]Row{}
+	for _, row := range lines {
+		of[row.function] = append(of[row.function], row)
+	}
+	var all []functionDetails
+	sources, recursive := &sourceFiles{}, false
+	err = b.eachCurrent(matches, func(current Row, callers, callees []Row) {
+		if slices.ContainsFunc(callees, func(r Row) bool { return r.function == current.function }) {
+			recursive = true
+		}
+		whole := inclusiveCost(&current)
+		d := functionDetails{current: current, parts: parts(current)}
+		d.callers, d.callees = b.limit(callers, exclusiveCost), b.limit(callees, exclusiveCost)
+		if d.lines = of[current.function]; len(d.lines) > 0 {
+			d.lines = b.withSource(d.lines, sources)
+		}
+		rows := slices.Concat(d.callers, d.parts, d.callees, d.lines)
+		for i := range rows {
+			rows[i].whole, rows[i].root = &whole, current.function
+		}
+		n, c := len(d.callers), len(d.callees)
+		d.callers, d.parts, d.callees, d.lines = rows[:n], rows[n:n+len(d.parts)], rows[n+len(d.parts):n+len(d.parts)+c], rows[n+len(d.parts)+c:]
+		b.table.Rows = append(b.table.Rows, slices.DeleteFunc(slices.Clone(rows), func(r Row) bool { return r.kind == rowSource })...)
+		all = append(all, d)
+	})
+	if err != nil {
+		return err
+	}
+	if recursive {
+		b.table.Notes = append(b.table.Notes, recursionNote)
+	}
+	if slices.ContainsFunc(b.table.Rows, func(r Row) bool { return r.kind == rowBody }) {
+		b.table.Notes = append(b.table.Notes, bodyNote)
+	}
+	b.table.Notes = append(b.table.Notes, sources.notes(b.context)...)
+	if len(b.options.Columns) == 0 {
+		b.table.write = func(out *bufio.Writer, o TextOptions) { b.table.writeFunctions(out, o, all) }
+	}
+	return nil
+}
+
+// recursionNote is said of functions that call themselves.
+const recursionNote = "It calls itself: the inclusive values of callers and callees can add up to more than its own; exclusive ones do not."
+
+// parts are the function itself, what it did in its own body, and what by its calls.
+func parts(current Row) []Row {
+	body, called := current, current
+	body.kind, body.role, body.text = rowRange, roleBody, "in its own code"
+	called.kind, called.role, called.text = rowRange, roleCalled, "in calls"
+	body.values = both(current.values.Exclusive)
+	called.values = q.Amounts{Inclusive: current.values.Inclusive.Sub(current.values.Exclusive)}
+	if current.time != nil {
+		body.time = place(session.TimeValue{Times: q.Times{Inclusive: current.time.Exclusive, Exclusive: current.time.Exclusive}})
+		called.time = place(session.TimeValue{Times: q.Times{Inclusive: current.time.Inclusive.Sub(current.time.Exclusive)}})
+	}
+	return []Row{current, body, called}
+}
+
+// mostBetween is how many lines without values stand between two with values: more say nothing of why they are shown.
+const mostBetween = 40
+
+// withSource puts lines in their order, with their text, and between them the lines of the file that have no values.
+func (b *builder) withSource(lines []Row, sources *sourceFiles) []Row {
+	slices.SortStableFunc(lines, func(x, y Row) int {
+		a, z := b.lines.get(x.line), b.lines.get(y.line)
+		return cmp.Or(cmp.Compare(a.File, z.File), cmp.Compare(a.LineBegin, z.LineBegin), cmp.Compare(a.ColumnBegin, z.ColumnBegin))
+	})
+	var out []Row
+	file, last := session.FileID(0), int64(0)
+	if f := b.functions.get(lines[0].function); f.Line != 0 {
+		file, last = f.File, f.Line-1
+	}
+	for _, row := range lines {
+		row.role = roleLine
+		if row.line == 0 { // of what is on no line there is no text
+			out = append(out, row)
+			continue
+		}
+		l := b.lines.get(row.line)
+		text := sources.open(b.files.get(l.File).Path)
+		if l.File == file && l.LineBegin-last <= mostBetween {
+			for n := last + 1; n < l.LineBegin; n++ {
+				out = append(out, sourceRow(row, n, text.line(n)))
+			}
+		}
+		row.source = text.line(l.LineBegin)
+		out = append(out, row)
+		for n := l.LineBegin + 1; n <= min(l.LineEnd, l.LineBegin+mostBetween); n++ { // the rest of the statement
+			out = append(out, sourceRow(row, n, text.line(n)))
+		}
+		file, last = l.File, max(l.LineBegin, min(l.LineEnd, l.LineBegin+mostBetween))
+	}
+	return slices.DeleteFunc(out, func(r Row) bool { return r.kind == rowSource && r.source == "" })
+}
+
+// sourceRow is a line that has no values of its own.
+func sourceRow(of Row, number int64, text string) Row {
+	return Row{kind: rowSource, role: roleLine, process: of.process, module: of.module, function: of.function, number: number, source: text}
+}
+
+// The columns of the sections in text.
+const (
+	functionMemory = "function_bytes_percent inclusive_bytes inclusive_bytes_percent exclusive_bytes exclusive_bytes_percent "
+	functionTimes  = "function_elapsed_percent elapsed_inclusive elapsed_inclusive_percent elapsed_exclusive elapsed_exclusive_percent calls "
+	lineMemory     = "exclusive_bytes exclusive_bytes_percent exclusive_allocations "
+	lineTimes      = "elapsed_exclusive elapsed_exclusive_percent calls "
+)
+
+// sectionColumns chooses the columns of a section by what the session holds.
+func (c *context) sectionColumns(memory, times string) []string {
+	out := ""
+	if c.hasTime() {
+		out += times
+	}
+	if c.hasMemory() {
+		out += memory
+	}
+	return keys(out)
+}
+
+// writeFunctions writes the sections of functions.
+func (t *Table) writeFunctions(out *bufio.Writer, o TextOptions, all []functionDetails) {
+	c := t.context
+	for i := range all {
+		d := &all[i]
+		name := c.functionName(d.current.function)
+		if !o.FullNames {
+			name = c.shortFunctionName(d.current.function)
+		}
+		if len(all) > 1 {
+			name += fmt.Sprintf(", process %d", c.processes.get(d.current.process).PID)
+		}
+		fmt.Fprintf(out, "%s%s\n", pick(i > 0, "\n", ""), o.style(styleBold, Printable(name)))
+		columns := append([]string{"name"}, c.sectionColumns(functionMemory, functionTimes)...)
+		for _, section := range []struct {
+			title string
+			rows  []Row
+		}{{"Calling functions", d.callers}, {"The function", d.parts}, {"Called functions", d.callees}} {
+			if len(section.rows) > 0 {
+				fmt.Fprintf(out, "\n%s\n", o.style(styleBold, section.title))
+				t.part(section.rows, columns).writeGrid(out, o)
+			}
+		}
+		t.writeLines(out, o, d)
+	}
+}
+
+// part is a table of some rows, with some columns of text.
+func (t *Table) part(rows []Row, columns []string) *Table {
+	sub := *t
+	sub.Rows, sub.TextColumns, sub.write, sub.Columns = rows, columns, nil, nil
+	for _, key := range columns {
+		sub.Columns = append(sub.Columns, allColumns[key])
+	}
+	return &sub
+}
+
+// writeLines writes the lines of a function beside their text.
+func (t *Table) writeLines(out *bufio.Writer, o TextOptions, d *functionDetails) {
+	c := t.context
+	if len(d.lines) == 0 {
+		fmt.Fprintf(out, "\nIts lines are not known: %s.\n", pick(c.files.get(c.functions.get(d.current.function).File).Path == "",
+			"the module has no symbols", "nothing was counted at one"))
+		return
+	}
+	fmt.Fprintf(out, "\n%s\n", o.style(styleBold, "Lines of "+Printable(c.fileOf(&d.lines[0]))))
+	columns := c.sectionColumns(lineMemory, lineTimes)
+	sub := t.part(d.lines, columns)
+	// Where the values stand is the same for all rows, also those that have none.
+	plain := o
+	plain.Width = 0
+	widths := make([]int, len(columns))
+	cells := make([][]string, len(d.lines))
+	for row := range d.lines {
+		for i, column := range sub.Columns {
+			cell := ""
+			if d.lines[row].kind != rowSource {
+				cell = sub.text(row, column, plain.Unit)
+			}
+			cells[row] = append(cells[row], cell)
+			widths[i] = max(widths[i], stringWidth(cell), stringWidth(plain.Unit.title(column)))
+		}
+	}
+	var head []string
+	for i, column := range sub.Columns {
+		head = append(head, pad(plain.Unit.title(column), widths[i], true))
+	}
+	fmt.Fprintln(out, o.style(styleBold, strings.Join(append(head, "  Line", "Source"), gap)))
+	for row := range d.lines {
+		r := &d.lines[row]
+		for i := range cells[row] {
+			cells[row][i] = pad(cells[row][i], widths[i], true)
+		}
+		text := strings.Join(append(cells[row], pad(t.lineNumber(r), minLineNumber, true), Printable(r.source)), gap)
+		if o.Width > 0 {
+			text = cutEnd(text, o.Width)
+		}
+		fmt.Fprintln(out, o.style(pick(r.kind == rowSource, styleDim, ""), strings.TrimRight(text, " ")))
+	}
+}
+
+// minLineNumber is the width of the column of line numbers.
+const minLineNumber = 6
+
+// lineNumber is the number of a line, or what stands for it.
+func (t *Table) lineNumber(r *Row) string {
+	switch {
+	case r.kind == rowSource:
+		return strconv.FormatInt(r.number, 10)
+	case r.line == 0:
+		return "(body)"
+	}
+	return strconv.FormatInt(t.context.lines.get(r.line).LineBegin, 10)
+}
