@@ -183,7 +183,7 @@ func (v *Lifetimes) Paths() map[session.PathID]LifetimeAmounts {
 	return out
 }
 
-// By says of what the rows of a view of lifetimes are.
+// By says of what the rows of a view are.
 type By string
 
 // What lifetimes can be grouped by.
@@ -192,6 +192,12 @@ const (
 	BySite     By = "site"     // stack and type
 	ByFunction By = "function" // that allocated
 	ByLine     By = "line"     // that allocated; without symbols, the function
+)
+
+// What functions can be grouped by.
+const (
+	ByModule    By = "module"
+	ByNamespace By = "namespace"
 )
 
 // Group is what a row of a view of lifetimes is about. Ids that do not apply are 0.

@@ -35,15 +35,29 @@ type pathStacks struct {
 	own    map[session.PathID]*stackSum
 }
 
-func readStacks(t *rapid.T, v *Source) pathStacks {
+// functionMark names a function by its id; a pseudo function ends with ~.
+func functionMark(f *session.Function) string {
+	if f.Kind == session.FunctionPseudo {
+		return fmt.Sprintf("%d~", f.ID)
+	}
+	return fmt.Sprint(f.ID)
+}
+
+// functionMarks are the marks of the functions of a session; of none it is 0.
+func functionMarks(t *rapid.T, v *Source) map[session.FunctionID]string {
 	functions, err := v.session.Functions()
 	if err != nil {
 		t.Fatal(err)
 	}
-	pseudo := map[session.FunctionID]bool{}
-	for _, f := range functions {
-		pseudo[f.ID] = f.Kind == session.FunctionPseudo
+	out := map[session.FunctionID]string{0: "0"}
+	for i := range functions {
+		out[functions[i].ID] = functionMark(&functions[i])
 	}
+	return out
+}
+
+func readStacks(t *rapid.T, v *Source) pathStacks {
+	marks := functionMarks(t, v)
 	out := pathStacks{map[session.PathID][]string{}, map[session.PathID]*stackSum{}}
 	add := func(id, parent session.PathID, process session.ProcessID, f session.FunctionID, own stackSum) {
 		if out.own[id] == nil {
@@ -51,7 +65,7 @@ func readStacks(t *rapid.T, v *Source) pathStacks {
 			if parent == 0 {
 				above = []string{fmt.Sprintf("process %d", process)}
 			}
-			out.stacks[id] = append(slices.Clip(above), fmt.Sprintf("%d%s", f, map[bool]string{true: "~"}[pseudo[f]]))
+			out.stacks[id] = append(slices.Clip(above), marks[f])
 			out.own[id] = &stackSum{}
 		}
 		out.own[id].add(own)
@@ -127,14 +141,7 @@ type treeOf interface {
 
 // treeSums are what each row has itself, by the names from the root; the inclusive values must be those of the rows below with it.
 func treeSums(t *rapid.T, v *Source, tree treeOf, bottomUp bool) map[string]stackSum {
-	functions, err := v.session.Functions()
-	if err != nil {
-		t.Fatal(err)
-	}
-	pseudo := map[session.FunctionID]bool{}
-	for _, f := range functions {
-		pseudo[f.ID] = f.Kind == session.FunctionPseudo
-	}
+	marks := functionMarks(t, v)
 	out := map[string]stackSum{}
 	var walk func(id session.PathID, above string, level int64) stackSum
 	walk = func(id session.PathID, above string, level int64) stackSum {
@@ -148,7 +155,7 @@ func treeSums(t *rapid.T, v *Source, tree treeOf, bottomUp bool) map[string]stac
 			if id == 0 {
 				name = fmt.Sprintf("process %d", p.Process)
 			}
-			names[p.ID] = fmt.Sprintf("%s %d%s%s", name, p.Function, map[bool]string{true: "~"}[pseudo[p.Function]], tree.Role(p.ID))
+			names[p.ID] = fmt.Sprintf("%s %s%s", name, marks[p.Function], tree.Role(p.ID))
 			if own[p.ID] == nil {
 				own[p.ID], all[p.ID] = &stackSum{}, &stackSum{}
 			}

@@ -97,6 +97,15 @@ type Range struct {
 	Single    session.SingleCalls // of the calls of all of them
 }
 
+// Namespaces returns the values of the namespaces that functions are in, by the rules of Range.
+func (v *Source) Namespaces() ([]Namespace, error) {
+	d, err := v.load()
+	if err != nil {
+		return nil, err
+	}
+	return d.Namespaces()
+}
+
 // Range returns the values of all functions that match a pattern, as package pattern has them; a function's names are those of
 // its module, namespace, type and itself. Inclusive counts each
 // allocation and each interval once, however many of the functions are on its stack; a call from one to

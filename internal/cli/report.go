@@ -17,6 +17,9 @@ import (
 // summaryTop is how many rows the lists of a summary have unless --top says so.
 const summaryTop = 8
 
+// groupTop is how many functions of a group text has unless --top says so.
+const groupTop = 10
+
 // twoCollections is the argument of the view diff-gcs.
 const twoCollections = "A B"
 
@@ -77,7 +80,8 @@ func newReportCommand(e *environment) *cobra.Command {
 	f.IntVar(&r.depth, "depth", 0, "levels of a tree; 0: all (default: as for --top)")
 	f.Float64Var(&r.min, "min", 0, "hide tree rows with less than this percent of bytes, of allocations and of time (default: as for --top)")
 	f.StringVar(&r.sort, "sort", "", "sort by this column: numbers descending, names ascending")
-	f.StringVar(&r.by, "by", "", "rows of lifetime, ages, survivors and diff-gcs: type, site (stack and type), function or line (default type)")
+	f.StringVar(&r.by, "by", "", "rows of lifetime, ages, survivors and diff-gcs: type, site (stack and type), function or line (default type); "+
+		"functions: below their module or namespace")
 	f.StringSliceVar(&r.columns, "columns", nil, "show these columns, separated by commas")
 	f.StringVar(&r.inRange, "range", "", "functions: only those that this pattern matches, as run --include does, and one row for all of them together")
 	f.StringVar(&r.unit, "unit", "", "print times of calls in ms, us, ns or ticks of the clock (default: what suits each number; JSON, CSV and TSV: always ns)")
@@ -312,8 +316,10 @@ func (r *reportFlags) view(name string, args []string) (report.View, error) {
 		return view, usage("view %s needs the numbers of two collections: clrprof report %s %s A B", name, args[0], name)
 	case len(args) > 3 && view.Argument != twoCollections:
 		return view, usage("view %s takes one argument, not also %q", name, args[3])
-	case r.by != "" && !view.Grouped:
+	case r.by != "" && !view.HasBy():
 		return view, usage("view %s has no --by", name)
+	case r.by != "" && r.inRange != "":
+		return view, usage("--range is one row for functions, --by one for each group: give one of the two")
 	case r.inRange != "" && name != "functions":
 		return view, usage("view %s has no --range: it is for the view functions", name)
 	case len(args) == 2 && view.Argument == "FUNCTION":
@@ -332,6 +338,9 @@ func (r *reportFlags) options(cmd *cobra.Command, view report.View, format repor
 		o = view.Text
 	} else if view.Name == "types" { // the paths of all types are far more than the types
 		o.Depth = 1
+	}
+	if format == report.FormatText && r.by != "" && !view.Grouped { // for each group
+		o.Top = groupTop
 	}
 	if len(args) > 2 {
 		o.Argument = strings.Join(args[2:], " ")

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/clrprof/clrprof/internal/analysis"
 	"github.com/clrprof/clrprof/internal/calltree"
 	q "github.com/clrprof/clrprof/internal/quantity"
 	"github.com/clrprof/clrprof/internal/session"
@@ -31,8 +32,90 @@ func buildFunctions(b *builder) error {
 			return err
 		}
 	}
+	if b.options.By != "" {
+		return b.inGroups(list)
+	}
 	b.table.Rows = append(all, b.limit(list, exclusiveCost)...)
 	return nil
+}
+
+// HasBy reports whether the view can be told what its rows are about, or are grouped by.
+func (v View) HasBy() bool { return v.Grouped || v.groups != nil }
+
+// inGroups returns the view with groups above its rows.
+func (v View) inGroups(by analysis.By) (View, error) {
+	if !slices.Contains(v.groups, string(by)) {
+		return v, Unknown("grouping", string(by), v.groups)
+	}
+	v.isTree, v.columns = true, slices.Insert(slices.Clone(v.columns), 1, "kind", "level")
+	return v, nil
+}
+
+// inGroups adds functions below the modules or namespaces that they are in.
+func (b *builder) inGroups(functions []Row) error {
+	groups, err := b.groupsOf(b.options.By)
+	if err != nil {
+		return err
+	}
+	at := map[session.FunctionID]int{}
+	for i := range groups {
+		for _, id := range groups[i].of {
+			at[id] = i
+		}
+		groups[i].row.rest = i
+	}
+	below, roots := make([][]Row, len(groups)), make([]Row, 0, len(groups))
+	for _, r := range functions {
+		if n, ok := at[r.function]; ok {
+			r.level = 1
+			below[n] = append(below[n], r)
+		}
+	}
+	for i := range groups {
+		if len(below[i]) > 0 {
+			roots = append(roots, groups[i].row)
+		}
+	}
+	b.table.Notes = append(b.table.Notes, fmt.Sprintf("By %s; the inclusive value of a %[1]s is what was done while one of its functions was on the stack, once.", b.options.By))
+	return b.tree(roots, exclusiveCost, func(r *Row) ([]Row, error) {
+		if r.kind == rowFunction {
+			return nil, nil
+		}
+		return below[r.rest], nil
+	})
+}
+
+// functionGroup is the row of a module or namespace, with the functions that are in it.
+type functionGroup struct {
+	row Row
+	of  []session.FunctionID
+}
+
+// groupsOf returns the modules or namespaces.
+func (b *builder) groupsOf(by analysis.By) ([]functionGroup, error) {
+	var out []functionGroup
+	if by == analysis.ByModule {
+		modules, err := b.moduleRows()
+		of := map[session.ModuleID][]session.FunctionID{}
+		for i := range b.functions.list {
+			f := &b.functions.list[i]
+			of[f.Module] = append(of[f.Module], f.ID)
+		}
+		for _, r := range modules {
+			out = append(out, functionGroup{r, of[r.module]})
+		}
+		return out, err
+	}
+	namespaces, err := b.source.Namespaces()
+	for _, n := range namespaces {
+		row := Row{kind: rowNamespace, process: n.Process, text: cmp.Or(n.Name, "(no namespace)"), values: n.Memory}
+		if b.hasTime() {
+			row.time = single(n.Time, n.Single)
+		}
+		row.time = b.orNone(row.time, row.process)
+		out = append(out, functionGroup{row, n.Functions})
+	}
+	return out, err
 }
 
 // inRange leaves the functions that the range names, and makes a row for all of them.

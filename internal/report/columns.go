@@ -28,8 +28,6 @@ func rowName(c *context, r *Row) Cell {
 		return textCell(lineText(c.lines.get(r.line)))
 	case rowBody:
 		return textCell("(body)")
-	case rowRange:
-		return textCell(r.text)
 	case rowInstruction:
 		return textCell(fmt.Sprintf("0x%x", uint64(c.instructions.get(r.instruction).Address)))
 	}
@@ -84,7 +82,7 @@ func lineCell(c *context, r *Row) Cell {
 
 // hasModule and the like say which rows a column applies to.
 func hasModule(r *Row) bool {
-	return (r.async == analysis.AsyncNone || r.function != 0) && r.kind != rowProcess && r.kind != rowRange && r.kind != rowThread && r.kind != rowFact && r.kind != rowGC && (r.kind != rowRoot || r.function != 0) && (r.kind != rowObject || r.typ != 0)
+	return (r.async == analysis.AsyncNone || r.function != 0) && r.kind != rowProcess && r.kind != rowNamespace && r.kind != rowRange && r.kind != rowThread && r.kind != rowFact && r.kind != rowGC && (r.kind != rowRoot || r.function != 0) && (r.kind != rowObject || r.typ != 0)
 }
 func hasProcess(r *Row) bool  { return r.kind != rowRange && (r.kind != rowFinding || r.process != 0) } // it can be of several
 func hasFunction(r *Row) bool { return r.function != 0 }

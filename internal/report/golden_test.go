@@ -168,7 +168,7 @@ var goldens = map[string][]string{
 		"functions md top=3", "calltree md", "lines md limit=2",
 		"functions json limit=2", "functions csv limit=2",
 		"functions", "functions width=80", "functions width=60", "functions json", "functions csv", "functions top=3 sort=exclusive_allocations width=100",
-		"functions columns=name,line,exclusive_bytes csv", "functions thread=2",
+		"functions by=module width=100", "functions by=module depth=1 md", "functions by=namespace json limit=3", "functions columns=name,line,exclusive_bytes csv", "functions thread=2",
 		"calltree", "calltree width=80", "calltree json", "calltree depth=3", "calltree top=1", "calltree hot", "calltree root=Tree.Insert", "calltree fold-recursion width=80", "calltree bottom-up width=100", "calltree bottom-up json", "calltree min-share=5", "calltree min-share=5 root=Tree.Insert bottom-up json", "calltree root=Orders.Load hot json",
 		"callers argument=Shop.Tree.Insert", "callers argument=Insert json", "callers argument=List<Shop.Order>.Add csv",
 		"function argument=Orders.Load", "function argument=Orders.Load width=80", "function argument=Insert json", "function argument=Insert md", "function argument=string.Format",
@@ -198,7 +198,7 @@ var goldens = map[string][]string{
 		"header", "functions thread=2",
 	},
 	"kitchen": {
-		"summary width=100", "summary json", "summary csv", "functions", "functions width=100 top=2", "functions json", "functions sort=exclusive_bytes top=2", "functions sort=application_exclusive top=2", "functions range=Kitchen json",
+		"summary width=100", "summary json", "summary csv", "functions", "functions width=100 top=2", "functions json", "functions sort=exclusive_bytes top=2", "functions sort=application_exclusive top=2", "functions range=Kitchen json", "functions by=namespace width=120", "functions by=module depth=1 json",
 		"calltree", "calltree width=90", "calltree fold-recursion min-share=10 json", "calltree bottom-up", "callers argument=Prepare", "function argument=Prepare width=110", "function argument=Prepare csv", "modules depth=4 width=120", "lines", "ips", "threads unit=ms", "processes", "header", "types", "functions process=2 raw",
 	},
 	"broken": {"rules", "rules width=80", "rules json", "rules csv", "rules width=120 columns=rule,bytes,instances,object_type,from sort=bytes", "summary width=100"},

@@ -25,6 +25,9 @@ var byNames = []string{string(analysis.ByType), string(analysis.BySite), string(
 
 // groupedBy returns the view with the columns for its groups.
 func (v View) groupedBy(by analysis.By) (View, error) {
+	if v.groups != nil && by != "" {
+		return v.inGroups(by)
+	}
 	if !v.Grouped {
 		if by != "" {
 			return v, &UnknownError{What: "grouping", Name: string(by)}

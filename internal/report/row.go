@@ -18,6 +18,7 @@ const (
 	rowFunction    rowKind = "function"
 	rowLine        rowKind = "line"
 	rowInstruction rowKind = "instruction"
+	rowNamespace   rowKind = "namespace"
 	rowBody        rowKind = "body"  // of a function: what is on none of its lines
 	rowRange       rowKind = "range" // a set of functions
 	rowType        rowKind = "type"

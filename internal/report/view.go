@@ -19,7 +19,7 @@ type Options struct {
 	Sort     string      // key of a column; "": the view's own
 	Columns  []string    // keys; empty: the view's own
 	Argument string      // the function of callers, the type of types, the collections of survivors and diff-gcs
-	By       analysis.By // what the rows of a Grouped view are about; "": types
+	By       analysis.By // what the rows of a Grouped view are about, "": types; functions: what they are grouped by, "": nothing
 	Range    string      // functions: only those that match the pattern, and a row for all of them
 	Raw      bool        // elapsed times with what the probes added
 	AllCode  bool        // of a summary: all functions, not only the user's and what they call
@@ -44,8 +44,9 @@ type View struct {
 	text     []string // columns of text, the most important first
 	sort     string
 	isTree   bool
-	places   bool // reads lines and instructions
-	section  bool // of a summary alone, which knows what the session holds
+	groups   []string // what its rows can be grouped by: Options.By
+	places   bool     // reads lines and instructions
+	section  bool     // of a summary alone, which knows what the session holds
 	build    func(*builder) error
 }
 
@@ -67,7 +68,8 @@ const (
 // views is in the order of the help.
 var views = []View{
 	{Name: "functions", Short: "one row per function: what it and its callees allocated", Text: Options{Top: 30},
-		columns: keys(identity + amounts), text: keys("name " + textAmounts + " module"), sort: "inclusive_bytes", build: buildFunctions},
+		columns: keys(identity + amounts), text: keys("name " + textAmounts + " module"), sort: "inclusive_bytes", build: buildFunctions,
+		groups: []string{string(analysis.ByModule), string(analysis.ByNamespace)}},
 	{Name: "calltree", Short: "processes, and below them who called whom", Text: Options{Top: 10, Depth: 40, Min: 0.5}, isTree: true,
 		columns: keys("name level " + identity[len("name "):] + amounts), text: keys("name inclusive_bytes inclusive_bytes_percent exclusive_bytes exclusive_bytes_percent inclusive_allocations module exclusive_allocations"), sort: "inclusive_bytes", build: buildCallTree},
 	{Name: "callers", Short: "the callers and callees of a function", Argument: "FUNCTION", Text: Options{Top: 20},
