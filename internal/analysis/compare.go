@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -26,12 +27,40 @@ type Change struct {
 	File         string // of a line
 	Line         int64  // of a line: where it is in the new session, or was in the old one
 	OldLine      int64  // of a line: where it was; 0: it is not in the old session
+	Function     string // of a site: the function that allocates
 	InOld, InNew bool   // has a value there
-	Old, New     int64
+	Old, New     int64  // of several runs the mean
+
+	runs  [2][]int64 // by side
+	moved bool
+	stack func() string
 }
 
 // Delta is by how much the value grew.
 func (c *Change) Delta() int64 { return c.New - c.Old }
+
+// Moved reports whether a line, or that of a site, is elsewhere in its function.
+func (c *Change) Moved() bool { return c.moved }
+
+// Stack returns the functions from the root to what a row is about, "" of what is no path.
+func (c *Change) Stack() string {
+	if c.stack == nil {
+		return ""
+	}
+	return c.stack()
+}
+
+// Ranges returns the least and the greatest value of the runs of each side.
+func (c *Change) Ranges() (from, to [2]int64) {
+	return [2]int64{slices.Min(c.runs[0]), slices.Max(c.runs[0])}, [2]int64{slices.Min(c.runs[1]), slices.Max(c.runs[1])}
+}
+
+// Beyond reports whether the difference is more than what runs of one side differ by: all values of one side are less than all of the
+// other.
+func (c *Change) Beyond() bool {
+	from, to := c.Ranges()
+	return from[1] < to[0] || to[1] < from[0]
+}
 
 // Comparison is what two sessions have of one column of a view.
 type Comparison struct {
@@ -39,7 +68,9 @@ type Comparison struct {
 	Unit         string   // count, bytes or nanoseconds
 	Old, New     int64    // the whole; only of columns that add up
 	AddsUp       bool     // the column does: inclusive ones do not
-	Changes      []Change // of which the values differ, the greatest difference first
+	Runs         [2]int   // how many sessions there are on each side
+	Changes      []Change // of which the values differ, those beyond the spread of runs first, then the greatest difference
+	sums         [2]int64
 }
 
 // comparedColumn is a column that can be compared.
@@ -47,6 +78,7 @@ type comparedColumn struct {
 	key, unit string
 	time      bool
 	amount    func(q.Amounts) int64
+	ends      func(Lifetime) int64
 	value     func(session.TimeValue) int64
 }
 
@@ -73,6 +105,28 @@ var (
 	}
 )
 
+// threadColumns are those of timeColumns that threads have: all that passed on them.
+var threadColumns = slices.DeleteFunc(slices.Clone(timeColumns), func(c comparedColumn) bool { return strings.HasSuffix(c.key, "_exclusive") })
+
+// lifetimeColumns are the columns of lifetimes: what is promoted in vain first.
+func lifetimeColumns() []comparedColumn {
+	var out []comparedColumn
+	for _, unit := range []string{"bytes", "instances"} {
+		number := func(a q.Amount) int64 {
+			if unit == "bytes" {
+				return int64(a.Bytes)
+			}
+			return int64(a.Allocations)
+		}
+		kind := map[string]string{"bytes": "bytes", "instances": "count"}[unit]
+		for _, g := range []int{2, 1, 0, 3, 4} {
+			out = append(out, comparedColumn{key: lifetimeValues[g] + "_" + unit, unit: kind, ends: func(l Lifetime) int64 { return number(l.Dead[g]) }})
+		}
+		out = append(out, comparedColumn{key: "alive_" + unit, unit: kind, ends: func(l Lifetime) int64 { return number(l.Alive()) }})
+	}
+	return out
+}
+
 func amountColumn(key, unit string, amount func(q.Amounts) int64) comparedColumn {
 	return comparedColumn{key: key, unit: unit, amount: amount}
 }
@@ -94,6 +148,10 @@ var comparedViews = []comparedView{
 	{"types", typeColumns},
 	{"lines", slices.Concat(timeColumns, amountColumns[:2])},
 	{"modules", slices.Concat(timeColumns, amountColumns)},
+	{"sites", typeColumns},
+	{"calltree", slices.Concat(timeColumns, amountColumns)},
+	{"lifetime", lifetimeColumns()},
+	{"threads", slices.Concat(threadColumns, typeColumns[:1], []comparedColumn{{key: "allocations", unit: "count", amount: amountColumns[1].amount}})},
 }
 
 // ComparedViews returns the names of the views that can be compared, the default first.
@@ -105,101 +163,169 @@ func ComparedViews() []string {
 	return out
 }
 
-// Compare compares a column of a view ("": the first that both sessions have) by the keys of its rows. Errors are a
-// *TermError for a view or column, ErrNoTime or ErrNoMemory where a session does not have it, and those of reading.
-func Compare(from, to *Source, view, column string) (*Comparison, error) {
-	c, err := findColumn(from, to, view, column)
+// Compare compares a column of a view ("": the first that all sessions have) by the keys of its rows. Of several sessions on a side,
+// runs of one program, the mean counts. Errors are a *TermError for a view or column, ErrNoTime, ErrNoMemory or ErrNoLifetime where a
+// session does not have it, and those of reading.
+func Compare(from, to []*Source, view, column string) (*Comparison, error) {
+	c, err := findColumn(slices.Concat(from, to), view, column)
 	if err != nil {
 		return nil, err
 	}
-	old, err := from.compared(view, c)
+	sides, err := prepare(from, to, view)
 	if err != nil {
 		return nil, err
 	}
-	now, err := to.compared(view, c)
-	if err != nil {
-		return nil, err
-	}
-	out := &Comparison{View: view, Column: c.key, Unit: c.unit, AddsUp: !strings.Contains(c.key, "inclusive")}
-	for key, x := range now {
-		if was := old[key]; was != nil {
-			x.InOld, x.Old, x.OldLine = true, was.New, was.Line
-			delete(old, key)
+	out := &Comparison{View: view, Column: c.key, Unit: c.unit, AddsUp: !strings.Contains(c.key, "inclusive") || view == "threads",
+		Runs: [2]int{len(from), len(to)}}
+	all := map[string]*Change{}
+	for n, list := range sides {
+		for run := range list {
+			values, err := list[run].compared(view, c)
+			if err != nil {
+				return nil, err
+			}
+			for key, x := range values {
+				out.take(all, key, x, n, run)
+			}
 		}
-		x.InNew = true
-		out.add(x)
 	}
-	for _, x := range old {
-		x.InOld, x.Old, x.OldLine, x.New = true, x.New, x.Line, 0
-		out.add(x)
+	for _, key := range slices.Sorted(maps.Keys(all)) {
+		out.add(all[key])
 	}
+	for n := range out.Runs {
+		out.sums[n] /= int64(out.Runs[n])
+	}
+	out.Old, out.New = out.sums[0], out.sums[1]
 	slices.SortFunc(out.Changes, func(a, b Change) int {
 		x, y := a.Delta(), b.Delta()
-		return cmp.Or(cmp.Compare(max(y, -y), max(x, -x)), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Key, b.Key))
+		beyond := 0
+		if a.Beyond() != b.Beyond() {
+			beyond = 1
+			if a.Beyond() {
+				beyond = -1
+			}
+		}
+		return cmp.Or(beyond, cmp.Compare(max(y, -y), max(x, -x)), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Key, b.Key))
 	})
 	return out, nil
 }
 
-func (c *Comparison) add(x *Change) {
-	if c.AddsUp {
-		c.Old, c.New = c.Old+x.Old, c.New+x.New
+// take notes the value of a thing in a run of a side.
+func (c *Comparison) take(all map[string]*Change, key string, x *Change, side, run int) {
+	one := all[key]
+	if one == nil {
+		one = x
+		one.runs = [2][]int64{make([]int64, c.Runs[0]), make([]int64, c.Runs[1])}
+		all[key] = one
 	}
-	if x.Old != x.New {
+	if one.moved = one.moved || x.moved; side == 0 && one.OldLine == 0 {
+		one.OldLine = x.Line
+	}
+	if side == 1 { // it tells where the thing is now
+		one.Name, one.Module, one.File, one.Line, one.Function, one.stack = x.Name, x.Module, x.File, x.Line, x.Function, x.stack
+	}
+	one.runs[side][run] = x.New
+	if side == 0 {
+		one.InOld = true
+	} else {
+		one.InNew = true
+	}
+}
+
+// add keeps what differs.
+func (c *Comparison) add(x *Change) {
+	differs := false
+	for n, values := range x.runs {
+		sum := int64(0)
+		for _, v := range values {
+			sum += v
+			differs = differs || v != x.runs[0][0]
+		}
+		if c.AddsUp {
+			c.sums[n] += sum
+		}
+		if n == 0 {
+			x.Old = sum / int64(len(values))
+		} else {
+			x.New = sum / int64(len(values))
+		}
+	}
+	if differs {
 		c.Changes = append(c.Changes, *x)
 	}
 }
 
-// findColumn finds a column of a view that both sessions have.
-func findColumn(from, to *Source, view, column string) (*comparedColumn, error) {
+// findColumn finds a column of a view that all sessions have.
+func findColumn(all []*Source, view, column string) (*comparedColumn, error) {
 	at := slices.IndexFunc(comparedViews, func(v comparedView) bool { return v.name == view })
 	if at < 0 {
 		return nil, &TermError{What: "view to compare", Text: view, Names: ComparedViews()}
 	}
-	var has [2]dataSets
-	for i, v := range []*Source{from, to} {
+	has := make([]dataSets, len(all))
+	for i, v := range all {
 		var err error
 		if has[i], err = v.dataSets(); err != nil {
 			return nil, err
 		}
 	}
 	var names []string
+	var missing error
 	for i := range comparedViews[at].columns {
 		c := &comparedViews[at].columns[i]
 		names = append(names, c.key)
 		if column != "" && c.key != column {
 			continue
 		}
-		missing := ErrNoMemory
-		if c.time {
-			missing = ErrNoTime
-		}
-		switch {
-		case has[0].has(c) && has[1].has(c):
+		lacks := slices.IndexFunc(has, func(d dataSets) bool { return !d.has(c) })
+		if lacks < 0 {
 			return c, nil
-		case column != "" && !has[0].has(c):
-			return nil, fmt.Errorf("session %s: %w", from.session.Path(), missing)
-		case column != "":
-			return nil, fmt.Errorf("session %s: %w", to.session.Path(), missing)
+		}
+		if missing = fmt.Errorf("session %s: %w", all[lacks].session.Path(), c.missing()); column != "" {
+			return nil, missing
 		}
 	}
-	if column == "" {
-		return nil, fmt.Errorf("%w: %s and %s", ErrNothingInCommon, from.session.Path(), to.session.Path())
+	switch {
+	case column != "":
+		return nil, &TermError{What: "column", Text: column, Names: names}
+	case view == "lifetime": // it has columns of one kind
+		return nil, missing
 	}
-	return nil, &TermError{What: "column", Text: column, Names: names}
+	var paths []string
+	for _, v := range all {
+		paths = append(paths, v.session.Path())
+	}
+	return nil, fmt.Errorf("%w: %s", ErrNothingInCommon, strings.Join(paths, " and "))
 }
 
 // dataSets says what a session holds.
-type dataSets struct{ memory, time bool }
+type dataSets struct{ memory, time, lifetimes bool }
 
-func (d dataSets) has(c *comparedColumn) bool { return c.time && d.time || !c.time && d.memory }
+func (d dataSets) has(c *comparedColumn) bool {
+	return c.time && d.time || !c.time && d.memory && (c.ends == nil || d.lifetimes)
+}
+
+// missing is the error of a session that does not have a column.
+func (c *comparedColumn) missing() error {
+	switch {
+	case c.time:
+		return ErrNoTime
+	case c.ends != nil:
+		return ErrNoLifetime
+	}
+	return ErrNoMemory
+}
 
 func (v *Source) dataSets() (dataSets, error) {
 	timed, err := v.session.ProcessTimes()
 	if err != nil {
 		return dataSets{}, err
 	}
+	lived, err := v.session.ProcessLifetimes()
+	if err != nil {
+		return dataSets{}, err
+	}
 	total, err := v.Total()
-	return dataSets{len(timed) == 0 || !total.IsZero(), len(timed) > 0 && v.selection.hasTimes()}, err
+	return dataSets{len(timed) == 0 || !total.IsZero(), len(timed) > 0 && v.selection.hasTimes(), len(lived) > 0}, err
 }
 
 // named is Data with what keys are made of.
@@ -216,70 +342,6 @@ func (v *Source) named() (*Data, error) {
 		}
 	}
 	return d, nil
-}
-
-// compared returns the rows of a view that have a value in a column, by key: their New is the value.
-func (v *Source) compared(view string, c *comparedColumn) (map[string]*Change, error) {
-	d, err := v.named()
-	if err != nil {
-		return nil, err
-	}
-	out, keys := map[string]*Change{}, d.Keys()
-	modules := newIndex(d.Modules, func(r *session.Module) session.ModuleID { return r.ID })
-	moduleName := func(id session.ModuleID) string { return cmp.Or(at(d.Modules, modules, id).Name, noModule) }
-	add := func(key string, value int64, row Change) {
-		if value == 0 {
-			return
-		}
-		x := out[key]
-		if x == nil {
-			x = &row
-			x.Key, out[key] = key, x
-		}
-		x.New += value
-	}
-	functions := newIndex(d.Functions, func(r *session.Function) session.FunctionID { return r.ID })
-	switch view {
-	case "modules":
-		return out, v.eachModule(c, func(id session.ModuleID, value int64) {
-			add(moduleName(id), value, Change{Name: moduleName(id), Module: moduleName(id)})
-		})
-	case "types":
-		types := newIndex(d.Types, func(r *session.Type) session.TypeID { return r.ID })
-		values, err := v.Types()
-		for _, r := range values {
-			if i, ok := types.find(r.Type); ok && i >= 0 {
-				name := session.TypeDisplayName(r.Type, func(id session.TypeID) *session.Type { return at(d.Types, types, id) })
-				row := Change{Name: name, Module: moduleName(d.Types[i].Module)}
-				add(keys.Type(int(i)), c.amount(q.Amounts{Exclusive: r.Amount}), row)
-			}
-		}
-		return out, err
-	case "lines":
-		lines := newIndex(d.Lines, func(r *session.Line) session.LineID { return r.ID })
-		files, err := v.session.SourceFiles()
-		if err != nil {
-			return nil, err
-		}
-		paths := map[session.FileID]string{}
-		for _, f := range files {
-			paths[f.ID] = f.Path
-		}
-		return out, v.eachLine(c, func(id session.LineID, value int64) {
-			if i, ok := lines.find(id); ok && i >= 0 {
-				l := &d.Lines[i]
-				f := at(d.Functions, functions, l.Function)
-				row := Change{Name: f.DisplayName(), Module: moduleName(f.Module), File: paths[l.File], Line: l.LineBegin}
-				add(keys.Line(int(i)), value, row)
-			}
-		})
-	}
-	return out, v.eachFunction(c, func(id session.FunctionID, value int64) {
-		if i, ok := functions.find(id); ok && i >= 0 {
-			f := &d.Functions[i]
-			add(keys.Function(int(i)), value, Change{Name: f.DisplayName(), Module: moduleName(f.Module)})
-		}
-	})
 }
 
 // eachFunction calls fn with the values of functions in a column.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -23,6 +24,8 @@ type diffFlags struct {
 	column string
 	top    int
 	md     bool
+	old    []string
+	new    []string
 }
 
 func newDiffCommand(e *environment) *cobra.Command {
@@ -30,24 +33,30 @@ func newDiffCommand(e *environment) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "diff OLD NEW [VIEW]",
 		Short: "Compare two sessions of a program",
-		Long: "Compare two sessions of a program: functions (default), types, lines or modules of which a value differs, the\n" +
-			"greatest difference first. They are matched by name, with parameters and type arguments, and lines by\n" +
+		Long: "Compare two sessions of a program: functions (default), types, lines, modules, sites (stacks with types), calltree,\n" +
+			"lifetime or threads of which a value differs, the greatest difference first. They are matched by name, with parameters and type arguments, and lines by\n" +
 			"where they are in their function, so the program may have been built again. Values of several\n" +
-			"processes are added up. Sessions that differ in nothing have no rows.",
+			"processes are added up. Sessions that differ in nothing have no rows.\n\n" +
+			"With several runs before and after (--old, --new) it says which differences are more than runs of one side differ by.",
 		Example: "  clrprof diff before.clrprof after.clrprof\n" +
 			"  clrprof diff before.clrprof after.clrprof types --column instances\n" +
 			"  clrprof diff before.clrprof after.clrprof lines --function 'Shop.*' --json\n" +
-			"  clrprof diff before.clrprof after.clrprof --md",
-		Args: arguments(2, 3, "a session OLD", "a session NEW"),
+			"  clrprof diff before.clrprof after.clrprof --md\n" +
+			"  clrprof diff before.clrprof after.clrprof sites --type 'Shop.*'\n" +
+			"  clrprof diff --old b1.clrprof,b2.clrprof,b3.clrprof --new a1.clrprof,a2.clrprof,a3.clrprof lifetime",
+		Args: d.arguments,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			view := "functions"
-			if len(args) > 2 {
-				view = args[2]
+			if len(d.old) == 0 {
+				d.old, d.new, args = args[:1], args[1:2], args[2:]
 			}
-			return d.run(e, args[0], args[1], view, cmd.Flags().Changed("top"))
+			view := "functions"
+			if len(args) > 0 {
+				view = args[0]
+			}
+			return d.run(e, view, cmd.Flags().Changed("top"))
 		},
 		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-			if len(args) != 2 {
+			if len(args) != 2 && !(len(args) == 0 && len(d.old) > 0) {
 				return nil, cobra.ShellCompDirectiveDefault
 			}
 			return analysis.ComparedViews(), cobra.ShellCompDirectiveNoFileComp
@@ -56,6 +65,8 @@ func newDiffCommand(e *environment) *cobra.Command {
 	f := cmd.Flags()
 	f.StringVar(&d.column, "column", "", "the column to compare, as report names it (default: elapsed_exclusive where both have times, "+
 		"else exclusive_bytes; of types bytes)")
+	f.StringSliceVar(&d.old, "old", nil, "several runs in place of OLD, separated by commas")
+	f.StringSliceVar(&d.new, "new", nil, "several runs in place of NEW, separated by commas")
 	f.IntVar(&d.top, "top", diffTop, "rows; 0: all (default with --json, --csv, --tsv: all)")
 	f.BoolVar(&d.md, "md", false, "print Markdown, for a comment on a pull request")
 	d.only.add(cmd)
@@ -63,7 +74,20 @@ func newDiffCommand(e *environment) *cobra.Command {
 	return cmd
 }
 
-func (d *diffFlags) run(e *environment, from, to, view string, limited bool) error {
+// arguments are OLD, NEW and a view, or a view with --old and --new.
+func (d *diffFlags) arguments(cmd *cobra.Command, args []string) error {
+	switch {
+	case (len(d.old) == 0) != (len(d.new) == 0):
+		return usage("--old and --new go together: give the runs of both sides")
+	case len(d.old) > 0 && len(args) > 1:
+		return usage("with --old and --new there is one argument, the view, not also %q", args[1])
+	case len(d.old) > 0:
+		return nil
+	}
+	return arguments(2, 3, "a session OLD", "a session NEW")(cmd, args)
+}
+
+func (d *diffFlags) run(e *environment, view string, limited bool) error {
 	format, layout, err := d.output.choose(e)
 	if err != nil {
 		return err
@@ -74,17 +98,17 @@ func (d *diffFlags) run(e *environment, from, to, view string, limited bool) err
 	case d.md && format != report.FormatText:
 		return usage("--md excludes --json, --csv and --tsv")
 	}
-	var sources [2]*analysis.Source
-	var notes []string
-	var sessions [2]*session.Session
-	for i, path := range []string{from, to} {
+	paths := slices.Concat(d.old, d.new)
+	sessions, sources := make([]*session.Session, len(paths)), make([]*analysis.Source, len(paths))
+	for i, path := range paths {
 		if sessions[i], err = session.Open(path); err != nil {
 			return readError(err)
 		}
 		defer sessions[i].Close()
 	}
+	var notes []string
 	for i, s := range sessions {
-		sel, err := d.selection(s, sessions[1-i])
+		sel, err := d.selection(s, sessions)
 		if err != nil {
 			return readError(fmt.Errorf("session %s: %w", s.Path(), err))
 		}
@@ -95,11 +119,11 @@ func (d *diffFlags) run(e *environment, from, to, view string, limited bool) err
 			return readError(err)
 		}
 	}
-	c, err := analysis.Compare(sources[0], sources[1], view, d.column)
+	c, err := analysis.Compare(sources[:len(d.old)], sources[len(d.old):], view, d.column)
 	if err != nil {
 		return readError(known(err))
 	}
-	notes = append(notes, report.DifferenceNote(c, from, to))
+	notes = append(notes, report.DifferenceNote(c, d.old[0], d.new[0]))
 	records := report.Differences(c)
 	if top := d.top; top > 0 && len(records.Rows) > top && (format == report.FormatText || limited) {
 		notes = append(notes, fmt.Sprintf("%d of %d differences are shown; --top 0 shows them all.", top, len(records.Rows)))
@@ -122,12 +146,15 @@ func (d *diffFlags) run(e *environment, from, to, view string, limited bool) err
 	return written(records.Write(e.stdout, format, layout))
 }
 
-// selection compiles the flags for a session. A pattern may match nothing in it that matches something in the other
+// selection compiles the flags for a session. A pattern may match nothing in it that matches something in another
 // one: what is new, or gone.
-func (d *diffFlags) selection(s, other *session.Session) (analysis.Selection, error) {
+func (d *diffFlags) selection(s *session.Session, all []*session.Session) (analysis.Selection, error) {
 	sel, err := d.only.selection(s)
 	var unknown *report.UnknownError
-	if errors.As(err, &unknown) {
+	if !errors.As(err, &unknown) {
+		return sel, err
+	}
+	for _, other := range all {
 		if _, inOther := d.only.selection(other); inOther == nil {
 			may := d.only
 			may.terms.MayMiss = true

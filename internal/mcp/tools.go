@@ -175,7 +175,7 @@ func withDepth(o report.Options) report.Options {
 type diffRequest struct {
 	Old    string `json:"old" jsonschema:"name of the session that is the baseline"`
 	New    string `json:"new" jsonschema:"name of the session that is compared with it"`
-	View   string `json:"view,omitempty" jsonschema:"functions (default), types or lines"`
+	View   string `json:"view,omitempty" jsonschema:"functions (default), types, lines, modules, sites, calltree, lifetime or threads"`
 	Column string `json:"column,omitempty" jsonschema:"what to compare, such as exclusive_bytes or elapsed_exclusive"`
 	Limit  int    `json:"limit,omitempty" jsonschema:"rows at most, the largest changes first; 0: 20; at most 500"`
 	filters
@@ -189,6 +189,8 @@ type change struct {
 	Module     string `json:"module,omitempty"`
 	File       string `json:"source_file,omitempty"`
 	Line       int64  `json:"line,omitempty"`
+	Moved      bool   `json:"moved,omitempty"` // within its function
+	Stack      string `json:"stack,omitempty"`
 }
 
 func (s *Server) diff(_ context.Context, in diffRequest) (any, error) {
@@ -202,14 +204,14 @@ func (s *Server) diff(_ context.Context, in diffRequest) (any, error) {
 			return nil, err
 		}
 	}
-	c, err := analysis.Compare(sources[0], sources[1], cmp.Or(in.View, "functions"), in.Column)
+	c, err := analysis.Compare(sources[:1], sources[1:], cmp.Or(in.View, "functions"), in.Column)
 	if err != nil {
 		return nil, err
 	}
 	rows := []change{}
 	for i := range c.Changes[:min(limit, len(c.Changes))] {
 		x := &c.Changes[i]
-		row := change{Delta: x.Delta(), Name: x.Name, Module: x.Module, File: x.File, Line: x.Line}
+		row := change{Delta: x.Delta(), Name: x.Name, Module: x.Module, File: x.File, Line: x.Line, Moved: x.Moved(), Stack: x.Stack()}
 		if x.InOld {
 			row.Baseline = &x.Old
 		}

@@ -85,7 +85,7 @@ func showAll(path string) {
 // exportAll has everything made that exporters and comparisons are made of.
 func exportAll(s *session.Session, src *analysis.Source, selection analysis.Selection) {
 	for _, view := range analysis.ComparedViews() {
-		analysis.Compare(src, src, view, "")
+		analysis.Compare([]*analysis.Source{src}, []*analysis.Source{src}, view, "")
 	}
 	if samples, err := analysis.Samples(s, selection); err == nil {
 		samples.Each(func(x *analysis.Sample) error {

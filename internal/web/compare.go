@@ -52,7 +52,7 @@ func (s *Server) compare(w http.ResponseWriter, r *http.Request) error {
 	if view == "" {
 		view = analysis.ComparedViews()[0]
 	}
-	c, err := analysis.Compare(sources[0], sources[1], view, v.Get("column"))
+	c, err := analysis.Compare(sources[:1], sources[1:], view, v.Get("column"))
 	if err != nil {
 		return report.Known(err)
 	}
