@@ -53,13 +53,11 @@ func newReportCommand(e *environment) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "report SESSION [VIEW [ARGUMENT]]",
 		Short: "Show a session: a summary, or one of its views",
-		Long:  "Show a session: a summary, or one of its views.\n\nViews:\n" + viewList(),
+		Long:  "Show a session: a summary, or one of its views.",
 		Example: "  clrprof report app.clrprof\n" +
 			"  clrprof report app.clrprof functions --sort exclusive_bytes --top 50\n" +
 			"  clrprof report app.clrprof callers Parser.Parse\n" +
-			"  clrprof report app.clrprof functions --range 'Shop.*' --unit ms\n" +
-			"  clrprof report app.clrprof calltree --columns name,calls,elapsed_inclusive,max_elapsed_inclusive\n" +
-			"  clrprof report app.clrprof types System.String --depth 12\n" +
+			"  clrprof report app.clrprof calltree --root Parser.Parse --bottom-up\n" +
 			"  clrprof report app.clrprof lifetime --by site --sort gen2_bytes\n" +
 			"  clrprof report app.clrprof lines --json | jq '.[0]'",
 		Args: arguments(1, 4, "a SESSION"),
@@ -98,6 +96,7 @@ func newReportCommand(e *environment) *cobra.Command {
 	f.IntVar(&r.limit, "limit", 0, "of a view at most so many rows in all; JSON is then an object that says how many are left out (docs/json.md)")
 	r.only.add(cmd)
 	r.output.add(cmd)
+	cmd.SetHelpFunc(reportHelp(e, &r.output))
 	// The only error of these is a flag that does not exist, which the tests of completion would show.
 	for _, flag := range []string{"sort", "columns"} {
 		_ = cmd.RegisterFlagCompletionFunc(flag, completeColumns)
@@ -135,17 +134,7 @@ func viewList() string {
 	for _, v := range report.Views() {
 		line(strings.TrimSpace(v.Name+" "+v.Argument), v.Short)
 	}
-	b.WriteString("\nColumns (names for --sort and --columns; also those of JSON and CSV):\n")
-	for _, v := range report.Views() {
-		line(v.Name, strings.Join(v.ColumnKeys(), " "))
-		if more := v.TimeKeys(); len(more) > 0 {
-			line("", "with --time: "+strings.Join(more, " "))
-		}
-		if more := v.OptionalKeys(); len(more) > 0 {
-			line("", "if asked for: "+strings.Join(more, " "))
-		}
-	}
-	return strings.TrimRight(b.String(), "\n")
+	return "Views:\n" + strings.TrimRight(b.String(), "\n")
 }
 
 func (r *reportFlags) run(e *environment, cmd *cobra.Command, args []string) error {
@@ -174,6 +163,7 @@ func (r *reportFlags) run(e *environment, cmd *cobra.Command, args []string) err
 	if err := r.checkChoices(name); err != nil {
 		return err
 	}
+	r.output.page(e, format)
 	s, err := session.Open(args[0])
 	if _, noView := report.FindView(args[0]); errors.Is(err, session.ErrNotFound) && (noView == nil || args[0] == "summary") {
 		return usage("the session comes before the view: clrprof report SESSION %s", args[0])

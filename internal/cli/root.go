@@ -28,6 +28,7 @@ type environment struct {
 	stdin          io.Reader
 	stdout, stderr io.Writer
 	getenv         func(string) string
+	pager          *pager // nil: what is printed goes to stdout
 }
 
 // Main runs clrprof with args (without the program's name) and returns its exit code.
@@ -40,9 +41,14 @@ func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) (code int) {
 			}
 		}
 	}()
-	root := newRoot(&environment{stdin, stdout, stderr, os.Getenv})
+	e := &environment{stdin: stdin, stdout: stdout, stderr: stderr, getenv: os.Getenv}
+	root := newRoot(e)
 	root.SetArgs(withReport(root, args))
-	if err := root.ExecuteContext(context.Background()); err != nil {
+	err := root.ExecuteContext(context.Background())
+	if ended := e.pager.finish(); err == nil {
+		err = ended
+	}
+	if err != nil {
 		return complain(stderr, err)
 	}
 	return exitOK
@@ -166,6 +172,7 @@ type outputFlags struct {
 	color          string
 	width          int
 	fullNames      bool
+	noPager        bool
 }
 
 func (o *outputFlags) add(cmd *cobra.Command) {
@@ -175,6 +182,7 @@ func (o *outputFlags) add(cmd *cobra.Command) {
 	f.BoolVar(&o.tsv, "tsv", false, "print tab-separated values, with the column keys as first line")
 	f.StringVar(&o.color, "color", "auto", "colours: auto (on a terminal, and not with NO_COLOR set), always, never")
 	f.IntVar(&o.width, "width", 0, "columns to print text in (default: the terminal's; unlimited without one)")
+	f.BoolVar(&o.noPager, "no-pager", false, "print all at once also on a terminal; otherwise $PAGER, or less, shows text screen by screen")
 	f.BoolVar(&o.fullNames, "full-names", false, "print functions and types with their namespaces in text too")
 }
 
@@ -185,6 +193,9 @@ func (o *outputFlags) choose(e *environment) (report.Format, report.TextOptions,
 		return format, report.TextOptions{}, err
 	}
 	layout, err := o.text(e)
+	if err == nil {
+		o.page(e, format)
+	}
 	return format, layout, err
 }
 

@@ -263,7 +263,7 @@ func (r *runFlags) finish(e *environment, n *notes, path string) error {
 	if err != nil {
 		return readError(err)
 	}
-	layout, err := (&outputFlags{color: "auto"}).text(&environment{e.stdin, e.stderr, e.stderr, e.getenv})
+	layout, err := (&outputFlags{color: "auto"}).text(&environment{stdin: e.stdin, stdout: e.stderr, stderr: e.stderr, getenv: e.getenv})
 	if err != nil {
 		return err
 	}

@@ -74,7 +74,7 @@ var views = []View{
 		columns: keys("name level " + identity[len("name "):] + amounts), text: keys("name inclusive_bytes inclusive_bytes_percent exclusive_bytes exclusive_bytes_percent inclusive_allocations module exclusive_allocations"), sort: "inclusive_bytes", build: buildCallTree},
 	{Name: "callers", Short: "the callers and callees of a function", Argument: "FUNCTION", Text: Options{Top: 20},
 		columns: keys("type " + identity + "root_function_name level " + amounts), text: keys("name type " + textAmounts + " module"), sort: "inclusive_bytes", build: buildCallers},
-	{Name: "function", Short: "one function: its callers, what it did itself and by calls, its callees and lines", Argument: "FUNCTION", Text: Options{Top: 20}, places: true,
+	{Name: "function", Short: "a function: its callers, its own part and its calls, its callees and lines", Argument: "FUNCTION", Text: Options{Top: 20}, places: true,
 		columns: keys("type " + identity + "root_function_name function_bytes_percent " + amounts + " line_begin column_begin line_end source_text"),
 		text:    keys("name type function_bytes_percent " + textAmounts + " module source_text"), sort: "inclusive_bytes", build: buildFunction},
 	{Name: "modules", Short: "modules, and below them functions, lines and instructions", Text: Options{Top: 15, Depth: 2}, isTree: true, places: true,
