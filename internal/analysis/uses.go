@@ -133,11 +133,11 @@ func (d *Data) addObjects(u *Uses, of []int32, use func(node, typ int32) *Use) e
 			return err
 		}
 	}
+	u.HasMemory = len(sites) > 0 // also where nothing of it is selected
 	for site, l := range sites {
 		if l.IsZero() {
 			continue
 		}
-		u.HasMemory = true
 		u.Total = u.Total.Add(l)
 		if node := d.siteNode[site]; node >= 0 && of[node] != none {
 			x := use(node, d.siteType[site])

@@ -11,6 +11,7 @@
 //	name = "orders"                # in messages; without it: what the limit is about
 //	metric = "bytes"               # see Metrics
 //	functions = ["Shop.Orders.*"]  # also modules, namespaces, types, focus, processes, threads, as in a report
+//	rules = ["boxing"]             # of the metric findings
 //	mine = true                    # only what user code did or called
 //	max = "10M"                    # absolute; K, M, G are powers of 1024, times as 1.5s or 200ms, counts plain
 //	grow = "5%"                    # against a baseline, and then at most so much more …
@@ -29,6 +30,7 @@ import (
 	"github.com/BurntSushi/toml"
 
 	q "github.com/clrprof/clrprof/internal/quantity"
+	"github.com/clrprof/clrprof/internal/rules"
 )
 
 // ErrBudget means that a file is no budget. The error says what is wrong with it.
@@ -49,6 +51,7 @@ type Limit struct {
 	Focus      []string `toml:"focus"`
 	Processes  []string `toml:"processes"`
 	Threads    []string `toml:"threads"`
+	Rules      []string `toml:"rules"` // of findings; empty: all that a session can tell
 
 	metric            *metric
 	max, floor        int64
@@ -58,6 +61,9 @@ type Limit struct {
 
 // Budget is a list of limits.
 type Budget struct {
+	// AfterMark is the name of a mark, or #ID: what was before it does not count, such as a warm-up. "": everything counts.
+	AfterMark string `toml:"after_mark"`
+
 	Limits []Limit `toml:"limit"`
 }
 
@@ -108,6 +114,14 @@ func (l *Limit) compile() error {
 	if l.Mine && len(l.Focus) > 0 {
 		return errors.New("mine and focus exclude each other")
 	}
+	if len(l.Rules) > 0 && !l.metric.finds {
+		return fmt.Errorf("rules go with the metric findings, not with %s", l.Metric)
+	}
+	for _, id := range l.Rules {
+		if !slices.Contains(rules.IDs(), id) {
+			return fmt.Errorf("there is no rule %q", id)
+		}
+	}
 	l.hasMax, l.hasGrowth = l.Max != "", l.Grow != ""
 	if !l.hasMax && !l.hasGrowth {
 		return errors.New("it has neither max nor grow")
@@ -128,7 +142,7 @@ func (l *Limit) Title() string {
 		return l.Name
 	}
 	var of []string
-	for _, list := range [][]string{l.Modules, l.Namespaces, l.Functions, l.Types, l.Focus, l.Processes, l.Threads} {
+	for _, list := range [][]string{l.Modules, l.Namespaces, l.Functions, l.Types, l.Focus, l.Processes, l.Threads, l.Rules} {
 		of = append(of, list...)
 	}
 	if l.Mine {

@@ -8,8 +8,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/clrprof/clrprof/internal/analysis"
 	"github.com/clrprof/clrprof/internal/analysis/analysistest"
 	"github.com/clrprof/clrprof/internal/quantity"
+	"github.com/clrprof/clrprof/internal/rules"
 	"github.com/clrprof/clrprof/internal/session"
 	"github.com/clrprof/clrprof/internal/session/sessiontest"
 )
@@ -50,6 +52,8 @@ func TestRefused(t *testing.T) {
 		"metric = \"bytes\"":                                            "neither max nor grow",
 		"metric = \"bytes\"\nmax = \"1\"\nfloor = \"1\"":                "floor goes with grow",
 		"metric = \"bytes\"\ngrow = \"5\"":                              "want a percentage",
+		"metric = \"bytes\"\nmax = \"1\"\nrules = [\"boxing\"]":         "go with the metric findings",
+		"metric = \"findings\"\nmax = \"1\"\nrules = [\"boxin\"]":       "there is no rule \"boxin\"",
 		"metric = \"pause\"\nmax = \"1s\"\nmine = true":                 "whole processes only",
 		"metric = \"cpu\"\nmax = \"1s\"\ntypes = [\"X\"]":               "not known by type",
 		"metric = \"bytes\"\nmax = \"1\"\nmine = true\nfocus = [\"X\"]": "exclude each other",
@@ -90,6 +94,101 @@ func TestLosses(t *testing.T) {
 				t.Errorf("%d lost: limit %d is %s (%s), want %s", lost, i+1, v.State, v.Why, want[i])
 			}
 		}
+	}
+}
+
+// judged returns the verdicts of a budget on a session.
+func judged(t *testing.T, b *sessiontest.Builder, text string) []Verdict {
+	t.Helper()
+	parsed, err := Parse(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.Losses = nil
+	s := analysistest.Open(t, b, filepath.Join(t.TempDir(), "a"))
+	verdicts, err := parsed.Judge(context.Background(), s, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return verdicts
+}
+
+// TestAfterMark: what was before a mark does not count, in the baseline neither, but for the slice of time in which the mark is.
+func TestAfterMark(t *testing.T) {
+	const limit = "[[limit]]\nmetric = \"bytes\"\nmax = \"4800\"\n[[limit]]\nmetric = \"bytes\"\ngrow = \"0%\"\n"
+	for mark, want := range map[string]struct {
+		value int64
+		state State
+		title string
+	}{
+		"":                        {5760, Broken, "bytes"},
+		"after_mark = \"load\"\n": {4800, Held, "bytes, after mark load"},
+		"after_mark = \"#4\"\n":   {2880, Held, "bytes, after mark #4"}, // it is at 2.1 s, in the slice from 2 s on
+	} {
+		v := judged(t, sessiontest.Several(), mark+limit)
+		if v[0].Value != want.value || v[0].State != want.state || v[0].Title != want.title || v[1].Baseline != want.value || v[1].State != Held {
+			t.Errorf("%q: %+v", mark, v)
+		}
+	}
+	b, err := Parse("after_mark = \"lod\"\n" + limit)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := analysistest.Open(t, sessiontest.Several(), filepath.Join(t.TempDir(), "a"))
+	var term *analysis.TermError
+	if _, err := b.Judge(context.Background(), s, nil); !errors.As(err, &term) {
+		t.Error(err)
+	}
+}
+
+// TestCollectionsAfterMark: collections count from the mark on.
+func TestCollectionsAfterMark(t *testing.T) {
+	b := sessiontest.Aging()
+	first, later := b.GCs[0], 0
+	for _, g := range b.GCs {
+		if g.Begin >= b.Slices[1].Begin {
+			later++
+		}
+	}
+	b.Marks = []session.Mark{{ID: 1, Name: "warm", Time: b.Slices[1].Begin, Source: session.MarkCtl}}
+	const limits = "[[limit]]\nmetric = \"gcs\"\nmax = \"100\"\n"
+	all, after := judged(t, b, limits), judged(t, b, "after_mark = \"warm\"\n"+limits)
+	if int(all[0].Value) != len(b.GCs) || int(after[0].Value) != later || later == len(b.GCs) || first.Begin >= b.Slices[1].Begin {
+		t.Errorf("%d collections, %d after the mark, want %d and %d", all[0].Value, after[0].Value, len(b.GCs), later)
+	}
+}
+
+// TestFindings: as many places count as the rules find.
+func TestFindings(t *testing.T) {
+	s := analysistest.Open(t, sessiontest.Broken(), filepath.Join(t.TempDir(), "b"))
+	src, err := analysis.Open(s, analysis.Selection{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	found, err := rules.Judge(src, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	of := map[string]int64{}
+	for _, f := range found.Findings {
+		of[f.Rule.ID]++
+	}
+	if of["boxing"] == 0 || len(of) < 3 {
+		t.Fatal(of)
+	}
+	v := judged(t, sessiontest.Broken(), "[[limit]]\nmetric = \"findings\"\nmax = \"0\"\n[[limit]]\nmetric = \"findings\"\nrules = [\"boxing\", \"linq\"]\nmax = \"0\"\n"+
+		"[[limit]]\nmetric = \"findings\"\nrules = [\"sync-over-async\"]\nmax = \"0\"\n[[limit]]\nmetric = \"findings\"\nrules = [\"boxing\"]\nfunctions = [\"No.Such\"]\nmax = \"0\"\n")
+	if v[0].Value != int64(len(found.Findings)) || v[0].State != Broken {
+		t.Errorf("%+v, want %d", v[0], len(found.Findings))
+	}
+	if v[1].Value != of["boxing"]+of["linq"] || v[1].State != Broken || v[1].Title != "findings of boxing, linq" {
+		t.Errorf("%+v, want %d", v[1], of["boxing"]+of["linq"])
+	}
+	if v[2].State != Unknown || !strings.Contains(v[2].Why, "what the rules need") {
+		t.Errorf("%+v", v[2])
+	}
+	if v[3].Value != 0 || v[3].State != Held {
+		t.Errorf("%+v", v[3])
 	}
 }
 

@@ -83,7 +83,7 @@ func draftLimit(out *strings.Builder, s *session.Session, about string, l Limit,
 	if err := l.compile(); err != nil {
 		return false, fmt.Errorf("a draft of %s: %w", l.Title(), err)
 	}
-	value, _, err := l.measure(s)
+	value, _, err := l.measure(s, "")
 	if errors.Is(err, errAbsent) || err == nil && value <= 0 {
 		return false, nil
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/clrprof/clrprof/internal/analysis"
 	q "github.com/clrprof/clrprof/internal/quantity"
+	"github.com/clrprof/clrprof/internal/rules"
 	"github.com/clrprof/clrprof/internal/session"
 	"github.com/clrprof/clrprof/internal/usercode"
 )
@@ -47,6 +48,7 @@ type metric struct {
 	unit  unit
 	times bool // of calls: not by type
 	whole bool // of processes: not by code
+	finds bool // of what rules find
 	value func(*analysis.Source) (int64, error)
 }
 
@@ -72,6 +74,7 @@ var metrics = []metric{
 	{name: "elapsed", unit: duration, times: true, value: timed(func(t session.TimeValue) int64 { return int64(t.Inclusive.Elapsed) })},
 	{name: "application", unit: duration, times: true, value: timed(func(t session.TimeValue) int64 { return int64(t.Inclusive.Application) })},
 	{name: "cpu", unit: duration, times: true, value: timed(func(t session.TimeValue) int64 { return int64(t.Inclusive.CPU) })},
+	{name: "findings", unit: count, finds: true},
 	{name: "blocked", unit: duration, times: true, value: timed(func(t session.TimeValue) int64 { return int64(t.Inclusive.Blocked) })},
 }
 
@@ -135,7 +138,7 @@ func collections(s *analysis.Source) (n, all, most int64, err error) {
 	}
 	gcs, err := s.Session().GCs()
 	for _, g := range gcs {
-		if s.Selection().HasProcess(g.Process) {
+		if s.Selection().HasGC(&g) {
 			n, all, most = n+1, all+int64(g.Pause), max(most, int64(g.Pause))
 		}
 	}
@@ -148,7 +151,7 @@ func (b *Budget) Judge(ctx context.Context, s, old *session.Session) ([]Verdict,
 	out := make([]Verdict, len(b.Limits))
 	for i := range b.Limits {
 		l := &b.Limits[i]
-		v, err := l.judge(s, old)
+		v, err := l.judge(s, old, b.AfterMark)
 		if err == nil {
 			err = ctx.Err()
 		}
@@ -160,11 +163,11 @@ func (b *Budget) Judge(ctx context.Context, s, old *session.Session) ([]Verdict,
 	return out, nil
 }
 
-func (l *Limit) judge(s, old *session.Session) (Verdict, error) {
-	v := Verdict{Title: l.Title(), Metric: l.Metric, unit: l.metric.unit}
-	value, lost, err := l.measure(s)
+func (l *Limit) judge(s, old *session.Session, mark string) (Verdict, error) {
+	v := Verdict{Title: l.titleAfter(mark), Metric: l.Metric, unit: l.metric.unit}
+	value, lost, err := l.measure(s, mark)
 	if errors.Is(err, errAbsent) {
-		v.State, v.Why = Unknown, "the session does not hold "+l.Metric
+		v.State, v.Why = Unknown, "the session does not hold "+l.needs()
 		return v, nil
 	}
 	if err != nil {
@@ -176,9 +179,9 @@ func (l *Limit) judge(s, old *session.Session) (Verdict, error) {
 			v.State, v.Why = Unknown, "it is about growth, and there is no baseline"
 			return v, nil
 		}
-		base, baseLost, err := l.measure(old)
+		base, baseLost, err := l.measure(old, mark)
 		if errors.Is(err, errAbsent) {
-			v.State, v.Why = Unknown, "the baseline does not hold "+l.Metric
+			v.State, v.Why = Unknown, "the baseline does not hold "+l.needs()
 			return v, nil
 		}
 		if err != nil {
@@ -211,8 +214,40 @@ func (v *Verdict) decide(lost bool) {
 	}
 }
 
-// measure returns the value of the metric, and whether some of what it is about may be missing.
-func (l *Limit) measure(s *session.Session) (value int64, lost bool, err error) {
+// titleAfter is the title, with the mark after which things count.
+func (l *Limit) titleAfter(mark string) string {
+	if mark == "" {
+		return l.Title()
+	}
+	return fmt.Sprintf("%s, after mark %s", l.Title(), mark)
+}
+
+// needs names what a session must hold.
+func (l *Limit) needs() string {
+	if l.metric.finds {
+		return "what the rules need to be judged"
+	}
+	return l.Metric
+}
+
+// findings counts the places that break the rules of the limit.
+func (l *Limit) findings(src *analysis.Source) (int64, error) {
+	var disabled []string
+	if len(l.Rules) > 0 {
+		disabled = slices.DeleteFunc(rules.IDs(), func(id string) bool { return slices.Contains(l.Rules, id) })
+	}
+	found, err := rules.Judge(src, disabled)
+	switch {
+	case err != nil:
+		return 0, err
+	case len(l.Rules) > 0 && len(found.Unjudged) > 0:
+		return 0, errAbsent
+	}
+	return int64(len(found.Findings) + found.Hidden), nil
+}
+
+// measure returns the value of the metric after a mark, and whether some of what it is about may be missing.
+func (l *Limit) measure(s *session.Session, mark string) (value int64, lost bool, err error) {
 	terms := analysis.Terms{Processes: l.Processes, Threads: l.Threads, Modules: l.Modules, Namespaces: l.Namespaces,
 		Functions: l.Functions, Types: l.Types, Focus: l.Focus, MayMiss: true}
 	if l.Mine {
@@ -225,6 +260,11 @@ func (l *Limit) measure(s *session.Session) (value int64, lost bool, err error) 
 		}
 		terms.Focus = append(names, terms.Focus...)
 	}
+	if mark != "" {
+		if terms.From, _, err = analysis.BetweenMarks(s, mark, ""); err != nil {
+			return 0, false, fmt.Errorf("session %s: %w", s.Path(), err)
+		}
+	}
 	sel, err := terms.Select(s)
 	if err != nil {
 		return 0, false, err
@@ -233,7 +273,11 @@ func (l *Limit) measure(s *session.Session) (value int64, lost bool, err error) 
 	if err != nil {
 		return 0, false, absent(err)
 	}
-	if value, err = l.metric.value(src); err != nil {
+	measured := l.metric.value
+	if l.metric.finds {
+		measured = l.findings
+	}
+	if value, err = measured(src); err != nil {
 		return 0, false, absent(err)
 	}
 	losses, err := s.Losses()

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -25,7 +26,7 @@ const (
 const maxBudget = 1 << 20
 
 // budgetFlags are the flags of the check command.
-type budgetFlags struct{ file, baseline, format string }
+type budgetFlags struct{ file, baseline, format, afterMark string }
 
 func newBudgetCommand(e *environment) *cobra.Command {
 	b := &budgetFlags{}
@@ -37,6 +38,7 @@ func newBudgetCommand(e *environment) *cobra.Command {
 			"held; 1: one is broken; 2: none is known to be broken, but one cannot be judged.",
 		Example: "  clrprof check app.clrprof --budget budget.toml\n" +
 			"  clrprof check new.clrprof --budget budget.toml --baseline old.clrprof --format junit > budget.xml\n" +
+			"  clrprof check app.clrprof --budget budget.toml --after-mark 'after warm-up'\n" +
 			"  clrprof check app.clrprof --budget budget.toml --format markdown >> \"$GITHUB_STEP_SUMMARY\"",
 		Args: arguments(1, 1, "a SESSION"),
 		RunE: func(cmd *cobra.Command, args []string) error { return b.run(e, cmd, args[0]) },
@@ -44,6 +46,7 @@ func newBudgetCommand(e *environment) *cobra.Command {
 	f := cmd.Flags()
 	f.StringVar(&b.file, "budget", "", "the file with the limits")
 	f.StringVar(&b.baseline, "baseline", "", "the session that growth is measured against")
+	f.StringVar(&b.afterMark, "after-mark", "", "only what was recorded after this mark, by its name or #ID, such as the end of a warm-up (default: after_mark of the file)")
 	f.StringVar(&b.format, "format", "text", "text, json, junit (test results), github (annotations), markdown")
 	return cmd
 }
@@ -75,9 +78,10 @@ func (b *budgetFlags) run(e *environment, cmd *cobra.Command, path string) error
 		}
 		defer old.Close()
 	}
+	limits.AfterMark = cmp.Or(b.afterMark, limits.AfterMark)
 	verdicts, err := limits.Judge(cmd.Context(), s, old)
 	if err != nil {
-		return readError(err)
+		return readError(known(err))
 	}
 	if err := budget.Write(e.stdout, b.format, verdicts); err != nil {
 		return written(err)

@@ -47,7 +47,8 @@ type exportOptions struct {
 	selection analysis.Selection
 	value     string // "": the default, or all
 	pprof     pprof.Options
-	minShare  float64 // percent; of html
+	minShare  float64  // percent; of html
+	disabled  []string // ids of rules; of sarif
 }
 
 var exportFormats = []exportFormat{
@@ -65,7 +66,7 @@ var exportFormats = []exportFormat{
 		return document.Write(w, s, o.selection)
 	}},
 	{name: "sarif", extension: ".sarif", write: func(w io.Writer, s *session.Session, o exportOptions) error {
-		return sarif.Write(w, s, o.selection)
+		return sarif.Write(w, s, o.selection, o.disabled)
 	}},
 	{name: "csv", reports: vsperf.CSV},
 	{name: "xml", reports: vsperf.XML},
@@ -88,7 +89,7 @@ func valued(write func(io.Writer, *session.Session, analysis.Selection, string) 
 // exportFlags are the flags of the export command.
 type exportFlags struct {
 	format, output, value, sampleTypes string
-	reports, labels                    []string
+	reports, labels, disabled          []string
 	force                              bool
 	only                               selectionFlags
 	minShare                           float64
@@ -138,6 +139,7 @@ func newExportCommand(e *environment) *cobra.Command {
 		"clrprof (bytes), dotnet (alloc_size), as other profilers of .NET do, or go (alloc_space), as Go's do")
 	f.StringSliceVar(&x.labels, "labels", nil, "pprof: the labels of samples, separated by commas: "+
 		strings.Join(pprof.Labels(), ", ")+"; or none (default: all)")
+	f.StringSliceVar(&x.disabled, "disable", nil, "sarif: rules that are not applied, by id, separated by commas")
 	f.Float64Var(&x.minShare, "min-share", 0.1, "html: leave out of the call tree what has less than this percent of the whole")
 	f.BoolVar(&x.fold, "fold-recursion", false, "pprof, speedscope, collapsed, firefox, chrome, otlp: stacks on which no function is twice: "+
 		"a call of one that is there already is part of its first call")
@@ -161,6 +163,12 @@ func (x *exportFlags) run(ctx context.Context, e *environment, path string) erro
 	}
 	if x.value != "" && !chosen.oneValue {
 		return usage("the format %s has all values: --value is for speedscope, collapsed, firefox and chrome", chosen.name)
+	}
+	if len(x.disabled) > 0 && chosen.name != "sarif" {
+		return usage("--disable is for the format sarif")
+	}
+	if err := checkRules(x.disabled); err != nil {
+		return err
 	}
 	asked, err := x.pprofOptions(chosen)
 	if err != nil {
@@ -199,9 +207,12 @@ func (x *exportFlags) run(ctx context.Context, e *environment, path string) erro
 	case kinds != nil:
 		err = x.writeReports(ctx, e, s, sel, kinds, chosen.reports)
 	case x.output == "-":
-		err = exported(chosen.write(untilWriter{ctx, e.stdout}, s, exportOptions{sel, x.value, asked, x.minShare}))
+		err = exported(chosen.write(untilWriter{ctx, e.stdout}, s, exportOptions{sel, x.value, asked, x.minShare, x.disabled}))
 	default:
-		err = x.writeOutput(ctx, e, s, chosen, exportOptions{sel, x.value, asked, x.minShare})
+		err = x.writeOutput(ctx, e, s, chosen, exportOptions{sel, x.value, asked, x.minShare, x.disabled})
+	}
+	if len(x.disabled) > 0 {
+		notes = append(notes, fmt.Sprintf("Disabled: %s.", strings.Join(x.disabled, ", ")))
 	}
 	if err == nil {
 		tell(e, notes) // the file may have no place for it

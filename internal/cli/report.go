@@ -241,7 +241,12 @@ func (r *reportFlags) checkChoices(view string) error {
 	case r.share < 0:
 		return usage("--min-share cannot be negative")
 	}
-	for _, id := range r.disable {
+	return checkRules(r.disable)
+}
+
+// checkRules refuses ids that no rule has.
+func checkRules(ids []string) error {
+	for _, id := range ids {
 		if !slices.Contains(rules.IDs(), id) {
 			return exit(exitUsage, report.Unknown("rule", id, rules.IDs()))
 		}

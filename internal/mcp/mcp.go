@@ -61,7 +61,7 @@ func New(version string, sessions []*session.Session) *Server {
 		s.listSessions)
 	add(s, "list_views", "The views of a session, with what each is about, its argument and its columns.", s.listViews)
 	add(s, "summary", "The summary of a session, as Markdown: findings in words first, then what allocates, lives, works and waits.", s.summary)
-	add(s, "view", "A view of a session: functions, types, lines, calltree, callers, lifetime, gcs and so on. Values are exact; sizes are bytes, times nanoseconds.",
+	add(s, "view", "A view of a session: functions, types, lines, calltree, callers, lifetime, gcs, rules (mistakes, and what to do instead) and so on. Values are exact; sizes are bytes, times nanoseconds.",
 		s.view)
 	add(s, "explain_site", "Where the most is allocated (or time is spent): the places that match, each with its whole stack, type, values and lifetime.",
 		s.explain)

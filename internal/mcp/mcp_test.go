@@ -140,13 +140,40 @@ func TestView(t *testing.T) {
 	if len(rows(t, strings)) != 1 || len(strings["selection"].([]any)) != 1 {
 		t.Errorf("%v", strings)
 	}
+	folded := answer(t, c, "view", map[string]any{"view": "calltree", "fold_recursion": true, "columns": []string{"name", "exclusive_bytes"}, "limit": 500})
+	inserts := 0
+	for _, r := range rows(t, folded) {
+		if r["name"] == "Shop.Tree.Insert(Shop.Tree.Node, Shop.Order)" && r["exclusive_bytes"] == 14880.0 {
+			inserts++
+		}
+	}
+	if inserts != 1 || len(folded["notes"].([]any)) == 0 {
+		t.Errorf("%v", folded)
+	}
 	for _, wrong := range []map[string]any{
-		{"view": "function"}, {"view": "functions", "limit": 501}, {"view": "functions", "session": "other.clrprof"},
+		{"view": "functions", "fold_recursion": true}, {"view": "calltree", "min_share_percent": -1}, {"view": "rules", "disable": []string{"boxin"}},
+		{"view": "functions", "disable": []string{"boxing"}}, {"view": "function"}, {"view": "functions", "limit": 501}, {"view": "functions", "session": "other.clrprof"},
 		{"view": "functions", "function": []string{"No.Such"}}, {"view": "functions", "columns": []string{"byte"}}, {"view": "lifetime"}, {"colour": "red"}, {},
 	} {
 		if text, failed := call(t, c, "view", wrong); !failed || text == "" {
 			t.Errorf("%v: %s", wrong, text)
 		}
+	}
+}
+
+// TestRules: the view of rules says what they find, without those that are disabled.
+func TestRules(t *testing.T) {
+	c := client(t, sample(t, "broken"))
+	ids := func(arguments map[string]any) map[any]bool {
+		arguments["view"], arguments["limit"] = "rules", 500
+		out := map[any]bool{}
+		for _, r := range rows(t, answer(t, c, "view", arguments)) {
+			out[r["rule"]] = true
+		}
+		return out
+	}
+	if all, less := ids(map[string]any{}), ids(map[string]any{"disable": []string{"boxing"}}); !all["boxing"] || less["boxing"] || len(less) != len(all)-1 {
+		t.Errorf("%v, without boxing %v", all, less)
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/clrprof/clrprof/internal/analysis"
 	q "github.com/clrprof/clrprof/internal/quantity"
 	"github.com/clrprof/clrprof/internal/report"
+	"github.com/clrprof/clrprof/internal/rules"
 )
 
 // filters are what a request selects, in the words of the command line.
@@ -109,6 +110,7 @@ type viewRequest struct {
 	Limit    int      `json:"limit,omitempty" jsonschema:"rows at most; 0: 20; at most 500"`
 	Fold     bool     `json:"fold_recursion,omitempty" jsonschema:"calltree: a call of a function that is on the path already is part of that function's row"`
 	BottomUp bool     `json:"bottom_up,omitempty" jsonschema:"calltree: functions by what they did themselves, and below each its callers"`
+	Disabled []string `json:"disable,omitempty" jsonschema:"rules: ids of rules that are not applied"`
 	MinShare float64  `json:"min_share_percent,omitempty" jsonschema:"calltree: rows with less than this percent are one row, [left out], below each row"`
 	filters
 }
@@ -139,12 +141,17 @@ func (s *Server) view(_ context.Context, in viewRequest) (any, error) {
 	if in.View != "calltree" && (in.Fold || in.BottomUp || in.MinShare != 0) || in.MinShare < 0 {
 		return nil, errors.New("fold_recursion, bottom_up and min_share_percent, which is not negative, are for the view calltree")
 	}
+	for _, id := range in.Disabled {
+		if in.View != "rules" || !slices.ContainsFunc(rules.All(), func(r *rules.Rule) bool { return r.ID == id }) {
+			return nil, fmt.Errorf("disable is for the view rules, and the ids that it knows: %s", strings.Join(rules.IDs(), ", "))
+		}
+	}
 	src, selected, err := s.source(in.Session, in.filters)
 	if err != nil {
 		return nil, err
 	}
 	o := report.Options{Argument: in.Argument, Columns: in.Columns, Sort: in.Sort, By: analysis.By(in.By), Depth: in.Depth, Min: in.Min,
-		Fold: in.Fold, BottomUp: in.BottomUp, MinShare: in.MinShare}
+		Fold: in.Fold, BottomUp: in.BottomUp, MinShare: in.MinShare, Disabled: in.Disabled}
 	if o.Depth == 0 && in.View == "types" && in.Argument == "" {
 		o.Depth = 1
 	}

@@ -76,8 +76,8 @@ export/firefox: analysis quantity session
 export/chrome: analysis session
 export/vsperf: analysis report
 export/document: analysis report session
-mcp: analysis quantity report session
-budget: analysis quantity session usercode
+mcp: analysis quantity report rules session
+budget: analysis quantity rules session usercode
 export/speedscope: analysis session
 export/sarif: analysis rules session
 web: analysis quantity report session

@@ -34,8 +34,12 @@ type (
 		Tool struct {
 			Driver driver `json:"driver"`
 		} `json:"tool"`
+		Properties *bag     `json:"properties,omitempty"`
 		ColumnKind string   `json:"columnKind"`
 		Results    []result `json:"results"`
+	}
+	bag struct {
+		Disabled []string `json:"disabledRules"`
 	}
 	driver struct {
 		Name           string `json:"name"`
@@ -149,13 +153,14 @@ func read(s *session.Session) (*names, error) {
 	return n, err
 }
 
-// Write writes what rules find in the part of s that is selected. Errors are those of reading s, of the selection, and of w.
-func Write(w io.Writer, s *session.Session, sel analysis.Selection) error {
+// Write writes what rules, but those that are disabled by id, find in the part of s that is selected. Errors are those of reading s, of
+// the selection, and of w.
+func Write(w io.Writer, s *session.Session, sel analysis.Selection, disabled []string) error {
 	src, err := analysis.Open(s, sel)
 	if err != nil {
 		return err
 	}
-	found, err := rules.Judge(src, nil)
+	found, err := rules.Judge(src, disabled)
 	if err != nil {
 		return err
 	}
@@ -166,6 +171,9 @@ func Write(w io.Writer, s *session.Session, sel analysis.Selection) error {
 	out := log{Schema: schema, Version: version, Runs: make([]run, 1)}
 	r := &out.Runs[0]
 	r.Tool.Driver, r.ColumnKind, r.Results = driver{Name: "clrprof", InformationURI: home}, "utf16CodeUnits", []result{}
+	if len(disabled) > 0 {
+		r.Properties = &bag{disabled}
+	}
 	index := map[string]int{}
 	for i, known := range rules.All() {
 		index[known.ID] = i

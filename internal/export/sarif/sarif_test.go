@@ -16,12 +16,12 @@ import (
 )
 
 // written writes a session twice and reads it back, without fields that the format does not have.
-func written(t *testing.T, b *sessiontest.Builder) log {
+func written(t *testing.T, b *sessiontest.Builder, disabled ...string) log {
 	t.Helper()
 	s := analysistest.Open(t, b, filepath.Join(t.TempDir(), "s"))
 	var first, second bytes.Buffer
 	for _, out := range []*bytes.Buffer{&first, &second} {
-		if err := Write(out, s, analysis.Selection{}); err != nil {
+		if err := Write(out, s, analysis.Selection{}, disabled); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -33,6 +33,18 @@ func written(t *testing.T, b *sessiontest.Builder) log {
 		t.Fatal(err)
 	}
 	return out
+}
+
+// TestDisabled: a rule that is disabled has no results, the others keep theirs, and the file says which it is.
+func TestDisabled(t *testing.T) {
+	all, less := written(t, sessiontest.Broken()), written(t, sessiontest.Broken(), "boxing", "linq")
+	want := slices.DeleteFunc(all.Runs[0].Results, func(r result) bool { return r.RuleID == "boxing" || r.RuleID == "linq" })
+	if diff := cmp.Diff(want, less.Runs[0].Results); diff != "" || all.Runs[0].Properties != nil {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff(&bag{[]string{"boxing", "linq"}}, less.Runs[0].Properties); diff != "" {
+		t.Error(diff)
+	}
 }
 
 // TestWrite: all rules are described, and each finding is a result of one of them, at its file and line.
