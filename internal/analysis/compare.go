@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -177,20 +176,23 @@ func Compare(from, to []*Source, view, column string) (*Comparison, error) {
 	}
 	out := &Comparison{View: view, Column: c.key, Unit: c.unit, AddsUp: !strings.Contains(c.key, "inclusive") || view == "threads",
 		Runs: [2]int{len(from), len(to)}}
-	all := map[string]*Change{}
+	var all []comparedRun
 	for n, list := range sides {
-		for run := range list {
-			values, err := list[run].compared(view, c)
+		for _, one := range list {
+			run, err := one.compared(view, c)
 			if err != nil {
 				return nil, err
 			}
-			for key, x := range values {
-				out.take(all, key, x, n, run)
-			}
+			run.side = n
+			all = append(all, run)
 		}
 	}
-	for _, key := range slices.Sorted(maps.Keys(all)) {
-		out.add(all[key])
+	for i := range all {
+		for key := range all[i].values {
+			if !slices.ContainsFunc(all[:i], func(r comparedRun) bool { _, known := r.values[key]; return known }) {
+				out.add(key, all)
+			}
+		}
 	}
 	for n := range out.Runs {
 		out.sums[n] /= int64(out.Runs[n])
@@ -210,49 +212,40 @@ func Compare(from, to []*Source, view, column string) (*Comparison, error) {
 	return out, nil
 }
 
-// take notes the value of a thing in a run of a side.
-func (c *Comparison) take(all map[string]*Change, key string, x *Change, side, run int) {
-	one := all[key]
-	if one == nil {
-		one = x
-		one.runs = [2][]int64{make([]int64, c.Runs[0]), make([]int64, c.Runs[1])}
-		all[key] = one
+// add adds up the values of a thing in all runs, and keeps it if they differ.
+func (c *Comparison) add(key string, all []comparedRun) {
+	var sums [2]int64
+	first, differs := all[0].values[key].value, false
+	for i := range all {
+		value := all[i].values[key].value
+		sums[all[i].side] += value
+		differs = differs || value != first
 	}
-	if one.moved = one.moved || x.moved; side == 0 && one.OldLine == 0 {
-		one.OldLine = x.Line
+	if c.AddsUp {
+		c.sums[0], c.sums[1] = c.sums[0]+sums[0], c.sums[1]+sums[1]
 	}
-	if side == 1 { // it tells where the thing is now
-		one.Name, one.Module, one.File, one.Line, one.Function, one.stack = x.Name, x.Module, x.File, x.Line, x.Function, x.stack
+	if !differs {
+		return
 	}
-	one.runs[side][run] = x.New
-	if side == 0 {
-		one.InOld = true
-	} else {
-		one.InNew = true
-	}
-}
-
-// add keeps what differs.
-func (c *Comparison) add(x *Change) {
-	differs := false
-	for n, values := range x.runs {
-		sum := int64(0)
-		for _, v := range values {
-			sum += v
-			differs = differs || v != x.runs[0][0]
+	var x Change
+	moved, oldLine := false, int64(0)
+	for i := range all { // the last that has it tells where it is: that is a new one, if there is one
+		r := &all[i]
+		v, known := r.values[key]
+		x.runs[r.side] = append(x.runs[r.side], v.value)
+		if !known {
+			continue
 		}
-		if c.AddsUp {
-			c.sums[n] += sum
-		}
-		if n == 0 {
-			x.Old = sum / int64(len(values))
-		} else {
-			x.New = sum / int64(len(values))
+		runs, inOld, inNew := x.runs, x.InOld || r.side == 0, x.InNew || r.side == 1
+		x = r.describe(v.first)
+		x.runs, x.InOld, x.InNew = runs, inOld, inNew
+		if moved = moved || x.moved; r.side == 0 && oldLine == 0 {
+			oldLine = x.Line
 		}
 	}
-	if differs {
-		c.Changes = append(c.Changes, *x)
-	}
+	x.Key, x.moved, x.OldLine = key, moved, oldLine
+	x.Old, x.New = sums[0]/int64(c.Runs[0]), sums[1]/int64(c.Runs[1])
+	c.Changes = append(c.Changes, x)
 }
 
 // findColumn finds a column of a view that all sessions have.

@@ -1,6 +1,7 @@
 package analysis
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 )
@@ -22,10 +23,11 @@ type comparedLine struct {
 // of the source more lines do the same than at the same distance, the lines have moved, and those that do the same are the same.
 // Other lines of such a function are new, or gone. In modules that are the same build no line has moved.
 func alignLines(all []*comparedSource) {
+	anew := rebuilt(all)
 	first := all[0]
 	first.moved = make([]bool, len(first.data.Lines))
 	theirs := map[string][]comparedLine{} // by the function's key: of one process
-	for at, lines := range first.linesByFunction() {
+	for at, lines := range first.linesByFunction(anew) {
 		key := first.keys.Function(int(at))
 		if known := theirs[key]; known == nil || lines[0].at < known[0].at {
 			theirs[key] = lines
@@ -33,70 +35,89 @@ func alignLines(all []*comparedSource) {
 	}
 	for _, v := range all[1:] {
 		v.moved = make([]bool, len(v.data.Lines))
-		for at, lines := range v.linesByFunction() {
-			others := theirs[v.keys.Function(int(at))]
-			if len(others) > 0 && !v.sameBuild(first, lines[0], others[0]) {
+		for at, lines := range v.linesByFunction(anew) {
+			if others := theirs[v.keys.Function(int(at))]; len(others) > 0 {
 				v.align(lines, first, others)
 			}
 		}
 	}
 }
 
-// sameBuild reports whether two lines are of one build of their module.
-func (v *comparedSource) sameBuild(other *comparedSource, mine, theirs comparedLine) bool {
-	mvid := func(v *comparedSource, l comparedLine) string {
-		f := at(v.data.Functions, v.functions, v.data.Lines[l.at].Function)
-		return at(v.data.Modules, v.modules, f.Module).MVID
+// rebuilt returns the names of modules that are not one build in all sessions.
+func rebuilt(all []*comparedSource) map[string]bool {
+	builds, out := map[string]string{}, map[string]bool{}
+	for _, v := range all {
+		for _, m := range v.data.Modules {
+			if build, known := builds[m.Name]; m.MVID == "" || known && build != m.MVID {
+				out[m.Name] = true
+			}
+			builds[m.Name] = m.MVID
+		}
 	}
-	a := mvid(v, mine)
-	return a != "" && a == mvid(other, theirs)
+	return out
 }
 
-// linesByFunction returns the lines of functions, by position, in the order of the source.
-func (v *comparedSource) linesByFunction() map[int32][]comparedLine {
+// linesByFunction returns the lines of functions of some modules, by position, in the order of the source.
+func (v *comparedSource) linesByFunction(of map[string]bool) map[int32][]comparedLine {
 	d := v.data
-	does := make([]map[string]bool, len(d.Lines))
-	note := func(node int32, what string) {
-		if node < 0 || d.nodeInstruction[node] < 0 {
-			return
-		}
-		if line := d.instructionLine[d.nodeInstruction[node]]; line >= 0 {
-			if does[line] == nil {
-				does[line] = map[string]bool{}
-			}
-			does[line][what] = true
-		}
-	}
-	for i, typ := range d.siteType {
-		if typ >= 0 {
-			note(d.siteNode[i], "new "+v.keys.Type(int(typ)))
-		}
-	}
-	for i, parent := range d.tree.Parent {
-		note(parent, "call "+v.keys.Function(int(d.nodeFunction[i])))
-	}
 	out := map[int32][]comparedLine{}
+	if len(of) == 0 {
+		return out
+	}
+	does := v.whatLinesDo(of)
 	for i := range d.Lines {
 		l := &d.Lines[i]
 		pos, ok := v.functions.find(l.Function)
-		if !ok || pos < 0 {
+		if !ok || pos < 0 || !of[v.moduleName(d.Functions[pos].Module)] {
 			continue
 		}
-		var what []string
-		for w := range does[i] {
-			what = append(what, w)
-		}
-		slices.Sort(what)
-		out[pos] = append(out[pos], comparedLine{int32(i), l.LineBegin - d.Functions[pos].Line, strings.Join(what, "\n")})
+		out[pos] = append(out[pos], comparedLine{int32(i), l.LineBegin - d.Functions[pos].Line, does[i]})
 	}
 	for _, lines := range out {
 		slices.SortStableFunc(lines, func(a, b comparedLine) int {
 			x, y := &d.Lines[a.at], &d.Lines[b.at]
-			if x.LineBegin != y.LineBegin {
-				return int(x.LineBegin - y.LineBegin)
-			}
-			return int(x.ColumnBegin - y.ColumnBegin)
+			return cmp.Or(cmp.Compare(x.LineBegin, y.LineBegin), cmp.Compare(x.ColumnBegin, y.ColumnBegin))
 		})
+	}
+	return out
+}
+
+// whatLinesDo returns by line which types are allocated there and which functions called, by their keys.
+func (v *comparedSource) whatLinesDo(of map[string]bool) []string {
+	d := v.data
+	wanted := make([]bool, len(d.Functions))
+	for i := range d.Functions {
+		wanted[i] = of[v.moduleName(d.Functions[i].Module)]
+	}
+	codes := make([][]int32, len(d.Lines)) // types below 0
+	note := func(node, code int32) {
+		if node < 0 || d.nodeInstruction[node] < 0 || !wanted[d.nodeFunction[node]] {
+			return
+		}
+		if line := d.instructionLine[d.nodeInstruction[node]]; line >= 0 && !slices.Contains(codes[line], code) {
+			codes[line] = append(codes[line], code)
+		}
+	}
+	for i, typ := range d.siteType {
+		if typ >= 0 {
+			note(d.siteNode[i], -typ-1)
+		}
+	}
+	for i, parent := range d.tree.Parent {
+		note(parent, d.nodeFunction[i])
+	}
+	out := make([]string, len(d.Lines))
+	for line, list := range codes {
+		var what []string
+		for _, code := range list {
+			if code < 0 {
+				what = append(what, "new "+v.keys.Type(int(-code-1)))
+			} else {
+				what = append(what, "call "+v.keys.Function(int(code)))
+			}
+		}
+		slices.Sort(what)
+		out[line] = strings.Join(slices.Compact(what), "\n")
 	}
 	return out
 }

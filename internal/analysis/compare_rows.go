@@ -66,53 +66,72 @@ func (v *comparedSource) typeName(id session.TypeID) string {
 	return session.TypeDisplayName(id, func(id session.TypeID) *session.Type { return at(v.data.Types, v.types, id) })
 }
 
-// compared returns the rows of a view that have a value in a column, by key: their New is the value.
-func (v *comparedSource) compared(view string, c *comparedColumn) (map[string]*Change, error) {
-	out := map[string]*Change{}
-	add := func(key string, value int64, row func() Change) {
-		if value == 0 {
-			return
-		}
-		x := out[key]
-		if x == nil {
-			made := row()
-			x = &made
-			x.Key, out[key] = key, x
-		}
-		x.New += value
+// comparedRun is what a session has of a column.
+type comparedRun struct {
+	side     int // 0: old, 1: new
+	values   map[string]comparedValue
+	describe func(first int64) Change
+}
+
+// comparedValue is the value of a key, and the number of its first row: an id or a position.
+type comparedValue struct{ value, first int64 }
+
+// add adds a value to a key.
+func (r *comparedRun) add(key string, value, row int64) {
+	if value == 0 {
+		return
 	}
+	x, known := r.values[key]
+	if !known {
+		x.first = row
+	}
+	x.value += value
+	r.values[key] = x
+}
+
+// compared returns the values of a view in a column, by key.
+func (v *comparedSource) compared(view string, c *comparedColumn) (comparedRun, error) {
+	out := comparedRun{values: map[string]comparedValue{}}
 	switch view {
 	case "modules":
-		return out, v.eachModule(c, func(id session.ModuleID, value int64) {
-			name := v.moduleName(id)
-			add(name, value, func() Change { return Change{Name: name, Module: name} })
-		})
+		out.describe = func(id int64) Change {
+			name := v.moduleName(session.ModuleID(id))
+			return Change{Name: name, Module: name}
+		}
+		return out, v.eachModule(c, func(id session.ModuleID, value int64) { out.add(v.moduleName(id), value, int64(id)) })
 	case "types", "lifetime":
+		out.describe = func(i int64) Change {
+			t := &v.data.Types[i]
+			return Change{Name: v.typeName(t.ID), Module: v.moduleName(t.Module)}
+		}
 		return out, v.eachType(c, func(id session.TypeID, value int64) {
 			if i, ok := v.types.find(id); ok && i >= 0 {
-				add(v.keys.Type(int(i)), value, func() Change { return Change{Name: v.typeName(id), Module: v.moduleName(v.data.Types[i].Module)} })
+				out.add(v.keys.Type(int(i)), value, int64(i))
 			}
 		})
 	case "lines":
 		lines := newIndex(v.data.Lines, func(r *session.Line) session.LineID { return r.ID })
+		out.describe = func(i int64) Change { return v.lineChange(int32(i)) }
 		return out, v.eachLine(c, func(id session.LineID, value int64) {
 			if i, ok := lines.find(id); ok && i >= 0 {
-				add(v.keys.Line(int(i)), value, func() Change { return v.lineChange(i) })
+				out.add(v.keys.Line(int(i)), value, int64(i))
 			}
 		})
 	case "threads":
-		return out, v.eachThread(c, func(key, name string, value int64) {
-			add(key, value, func() Change { return Change{Name: name} })
-		})
+		return out, v.eachThread(c, &out)
 	case "sites":
-		return out, v.eachSite(c, add)
+		out.describe = v.siteChange
+		return out, v.eachSite(c, &out)
 	case "calltree":
-		return out, v.eachPath(c, add)
+		return out, v.eachPath(c, &out)
+	}
+	out.describe = func(i int64) Change {
+		f := &v.data.Functions[i]
+		return Change{Name: f.DisplayName(), Module: v.moduleName(f.Module)}
 	}
 	return out, v.eachFunction(c, func(id session.FunctionID, value int64) {
 		if i, ok := v.functions.find(id); ok && i >= 0 {
-			f := &v.data.Functions[i]
-			add(v.keys.Function(int(i)), value, func() Change { return Change{Name: f.DisplayName(), Module: v.moduleName(f.Module)} })
+			out.add(v.keys.Function(int(i)), value, int64(i))
 		}
 	})
 }
@@ -143,8 +162,8 @@ func (v *comparedSource) eachType(c *comparedColumn, fn func(session.TypeID, int
 	return err
 }
 
-// eachThread calls fn with the values of threads: those of one name in processes of one name are one.
-func (v *comparedSource) eachThread(c *comparedColumn, fn func(key, name string, value int64)) error {
+// eachThread adds the values of threads: those of one name in processes of one name are one.
+func (v *comparedSource) eachThread(c *comparedColumn, out *comparedRun) error {
 	threads, err := v.session.Threads()
 	if err != nil {
 		return err
@@ -160,55 +179,57 @@ func (v *comparedSource) eachThread(c *comparedColumn, fn func(key, name string,
 	for _, t := range threads {
 		nameOf[t.ID] = processOf[t.Process] + ": " + cmp.Or(t.Name, "(threads without a name)")
 	}
+	out.describe = func(id int64) Change { return Change{Name: nameOf[session.ThreadID(id)]} }
 	if c.time {
 		times, err := v.ThreadTimes()
 		for _, r := range times {
-			fn(nameOf[r.Thread], nameOf[r.Thread], c.value(r.TimeValue))
+			out.add(nameOf[r.Thread], c.value(r.TimeValue), int64(r.Thread))
 		}
 		return err
 	}
 	values, err := v.Threads()
 	for _, r := range values {
-		fn(nameOf[r.Thread], nameOf[r.Thread], c.amount(q.Amounts{Exclusive: r.Amount}))
+		out.add(nameOf[r.Thread], c.amount(q.Amounts{Exclusive: r.Amount}), int64(r.Thread))
 	}
 	return err
 }
 
 // eachSite adds the values of sites: the same stack, with its lines, and type.
-func (v *comparedSource) eachSite(c *comparedColumn, add func(string, int64, func() Change)) error {
+func (v *comparedSource) eachSite(c *comparedColumn, out *comparedRun) error {
 	values, err := v.data.SiteAmounts()
 	if err != nil {
 		return err
 	}
-	d := v.data
 	for i, a := range values {
-		value := c.amount(q.Amounts{Exclusive: a})
-		if value == 0 { // a key takes a while
-			continue
+		if value := c.amount(q.Amounts{Exclusive: a}); value != 0 { // a key takes a while
+			out.add(v.keys.Site(i), value, int64(i))
 		}
-		add(v.keys.Site(i), value, func() Change {
-			out := Change{Name: v.typeName(d.Sites[i].Type)}
-			n := d.siteNode[i]
-			if n < 0 {
-				return out
-			}
-			if in := d.nodeInstruction[n]; in >= 0 && d.instructionLine[in] >= 0 {
-				line := v.lineChange(d.instructionLine[in])
-				out.File, out.Line, out.moved = line.File, line.Line, line.moved
-			}
-			f := &d.Functions[d.nodeFunction[n]]
-			out.Function, out.Module = f.DisplayName(), v.moduleName(f.Module)
-			out.stack = func() string {
-				var names []string
-				for ; n >= 0; n = d.tree.Parent[n] {
-					names = append(names, d.Functions[d.nodeFunction[n]].DisplayName())
-				}
-				return joinStack(names)
-			}
-			return out
-		})
 	}
 	return nil
+}
+
+// siteChange is the row of a site.
+func (v *comparedSource) siteChange(i int64) Change {
+	d := v.data
+	out := Change{Name: v.typeName(d.Sites[i].Type)}
+	n := d.siteNode[i]
+	if n < 0 {
+		return out
+	}
+	if in := d.nodeInstruction[n]; in >= 0 && d.instructionLine[in] >= 0 {
+		line := v.lineChange(d.instructionLine[in])
+		out.File, out.Line, out.moved = line.File, line.Line, line.moved
+	}
+	f := &d.Functions[d.nodeFunction[n]]
+	out.Function, out.Module = f.DisplayName(), v.moduleName(f.Module)
+	out.stack = func() string {
+		var names []string
+		for ; n >= 0; n = d.tree.Parent[n] {
+			names = append(names, d.Functions[d.nodeFunction[n]].DisplayName())
+		}
+		return joinStack(names)
+	}
+	return out
 }
 
 // maxComparedStack bounds the functions of a stack that are told: a stack can be 65,536 deep.
@@ -224,51 +245,55 @@ func joinStack(names []string) string {
 	return strings.Join(names, " › ")
 }
 
+// comparedPath is a path of the call tree.
+type comparedPath struct {
+	parent, function int32 // positions; none
+	key              string
+}
+
 // eachPath adds the values of the paths of the call tree, as it was recorded.
-func (v *comparedSource) eachPath(c *comparedColumn, add func(string, int64, func() Change)) error {
-	type place struct {
-		parent   session.PathID
-		function int32
-		key      string
-	}
-	places := map[session.PathID]place{}
-	one := func(id, parent session.PathID, function session.FunctionID, value int64) {
-		f, _ := v.functions.find(function)
-		p, known := places[id]
-		if !known {
-			name := ""
-			if f >= 0 {
-				name = v.keys.Function(int(f))
-			}
-			p = place{parent, f, digest(places[parent].key, name)}
-			places[id] = p
+func (v *comparedSource) eachPath(c *comparedColumn, out *comparedRun) error {
+	var paths []comparedPath
+	at := map[session.PathID]int32{}
+	add := func(id, parent session.PathID, function session.FunctionID, value int64) {
+		p, name, above := comparedPath{parent: none}, "", ""
+		if n, known := at[parent]; known && parent != 0 {
+			p.parent, above = n, paths[n].key
 		}
-		add(p.key, value, func() Change {
-			out := Change{stack: func() string {
-				var names []string
-				for n := id; n != 0 && places[n].key != ""; n = places[n].parent {
-					if at := places[n].function; at >= 0 {
-						names = append(names, v.data.Functions[at].DisplayName())
-					}
+		if p.function, _ = v.functions.find(function); p.function >= 0 {
+			name = v.keys.Function(int(p.function))
+		}
+		p.key = digest(above, name)
+		at[id] = int32(len(paths))
+		out.add(p.key, value, int64(len(paths)))
+		paths = append(paths, p)
+	}
+	out.describe = func(i int64) Change {
+		x := Change{}
+		if f := paths[i].function; f >= 0 {
+			x.Name, x.Module = v.data.Functions[f].DisplayName(), v.moduleName(v.data.Functions[f].Module)
+		}
+		x.stack = func() string {
+			var names []string
+			for n := int32(i); n >= 0; n = paths[n].parent {
+				if f := paths[n].function; f >= 0 {
+					names = append(names, v.data.Functions[f].DisplayName())
 				}
-				return joinStack(names)
-			}}
-			if f >= 0 {
-				out.Name, out.Module = v.data.Functions[f].DisplayName(), v.moduleName(v.data.Functions[f].Module)
 			}
-			return out
-		})
+			return joinStack(names)
+		}
+		return x
 	}
 	if c.time {
 		times, err := v.PathTimes()
-		for _, p := range times {
-			one(p.ID, p.Parent, p.Function, c.value(p.TimeValue))
+		for i := range times {
+			add(times[i].ID, times[i].Parent, times[i].Function, c.value(times[i].TimeValue))
 		}
 		return err
 	}
-	paths, err := v.Paths()
-	for _, p := range paths {
-		one(p.ID, p.Parent, p.Function, c.amount(p.Amounts))
+	values, err := v.Paths()
+	for i := range values {
+		add(values[i].ID, values[i].Parent, values[i].Function, c.amount(values[i].Amounts))
 	}
 	return err
 }

@@ -175,7 +175,8 @@ func chain(parent []int32, name func(int) string) []string {
 
 // digest is the hash of two texts. The first is a hash or empty, so no two pairs are the same bytes.
 func digest(above, name string) string {
-	h := sha256.New()
-	fmt.Fprintf(h, "%s\x00%s", above, name)
-	return hex.EncodeToString(h.Sum(nil)[:hashBytes])
+	text := append(make([]byte, 0, 512), above...)
+	text = append(append(text, 0), name...)
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:hashBytes])
 }

@@ -10,15 +10,13 @@ import (
 
 // treeRow is a row of a call tree while the tree is reshaped.
 type treeRow struct {
-	id        session.PathID
-	level     int64
-	process   session.ProcessID
-	function  int32 // position; none
-	role      AsyncRole
-	amounts   q.Amounts
-	time      session.PathTime
-	hasTime   bool
-	inclusive q.Time
+	id       session.PathID
+	level    int64
+	process  session.ProcessID
+	function int32 // position; none
+	role     AsyncRole
+	amounts  q.Amounts
+	time     *session.PathTime // nil: none
 }
 
 // shaper makes a call tree of another one.
@@ -44,25 +42,26 @@ func (v *Source) newShaper(of *LogicalTree) (*shaper, error) {
 	return s, nil
 }
 
-// rows returns the rows below one, those of memory first.
+// rows returns the rows below one, in the order of id.
 func (s *shaper) rows(below session.PathID) []treeRow {
-	var out []treeRow
-	at := map[session.PathID]int{}
-	row := func(id session.PathID, level int64, process session.ProcessID, function session.FunctionID) *treeRow {
-		n, known := at[id]
-		if !known {
-			n, at[id] = len(out), len(out)
-			pos, _ := s.functions.index.find(function)
-			out = append(out, treeRow{id: id, level: level, process: process, function: pos, role: s.of.Role(id)})
+	amounts, times := s.of.Below(below) // both in the order of id
+	out := make([]treeRow, 0, max(len(amounts), len(times)))
+	for i, k := 0, 0; i < len(amounts) || k < len(times); {
+		var r treeRow
+		function := session.FunctionID(0)
+		if i < len(amounts) && (k == len(times) || amounts[i].ID <= times[k].ID) {
+			p := &amounts[i]
+			r, function = treeRow{id: p.ID, level: p.Level, process: p.Process, amounts: p.Amounts}, p.Function
+			i++
 		}
-		return &out[n]
-	}
-	for _, p := range s.of.Children(below) {
-		row(p.ID, p.Level, p.Process, p.Function).amounts = p.Amounts
-	}
-	for _, p := range s.of.TimeChildren(below) {
-		r := row(p.ID, p.Level, p.Process, p.Function)
-		r.time, r.hasTime, r.inclusive = p, true, p.Inclusive
+		if k < len(times) && (r.id == 0 || r.id == times[k].ID) {
+			p := &times[k]
+			r.id, r.level, r.process, r.time, function = p.ID, p.Level, p.Process, p, p.Function
+			k++
+		}
+		r.function, _ = s.functions.index.find(function)
+		r.role = s.of.Role(r.id)
+		out = append(out, r)
 	}
 	return out
 }
@@ -141,7 +140,11 @@ func (v *Source) Trim(of *LogicalTree, small TooSmall) (*LogicalTree, error) {
 		if above != none && s.nodes[above].role == AsyncLeftOut {
 			return above
 		}
-		if small(int(r.level), r.amounts.Inclusive, r.inclusive) {
+		time := q.Time{}
+		if r.time != nil {
+			time = r.time.Inclusive
+		}
+		if small(int(r.level), r.amounts.Inclusive, time) {
 			return s.node(above, &asyncPath{process: r.process}, none, AsyncLeftOut)
 		}
 		return s.below(above, r)
@@ -176,7 +179,7 @@ func (v *Source) BottomUp(of *LogicalTree, small TooSmall) (*BottomUpTree, error
 	t.eachRow(func(above int32, r *treeRow) int32 {
 		n := int32(len(t.rows))
 		t.rows, t.above = append(t.rows, *r), append(t.above, above)
-		if !r.amounts.Exclusive.IsZero() || r.hasTime && !(r.time.Exclusive.IsZero() && r.time.Calls == 0) {
+		if !r.amounts.Exclusive.IsZero() || r.time != nil && !(r.time.Exclusive.IsZero() && r.time.Calls == 0) {
 			t.parts[0] = append(t.parts[0], bottomUpPart{n, n})
 		}
 		return n
@@ -247,8 +250,8 @@ func (t *BottomUpTree) Below(id session.PathID) (amounts []session.PathValue, ti
 // take adds what a row has itself.
 func (n *logicalNode) take(r *treeRow) {
 	n.amounts.Exclusive = n.amounts.Exclusive.Add(r.amounts.Exclusive)
-	if r.hasTime {
-		n.addTime(&r.time)
+	if r.time != nil {
+		n.addTime(r.time)
 	}
 }
 
