@@ -84,7 +84,7 @@ func buildFunction(b *builder) error {
 		d := functionDetails{current: current, parts: parts(current)}
 		d.callers, d.callees = b.limit(callers, exclusiveCost), b.limit(callees, exclusiveCost)
 		if d.lines = of[current.function]; len(d.lines) > 0 {
-			d.lines = b.withSource(d.lines, sources)
+			d.lines = b.withSource(withBody(d.lines, &current), sources)
 		}
 		rows := slices.Concat(d.callers, d.parts, d.callees, d.lines)
 		for i := range rows {
@@ -101,8 +101,13 @@ func buildFunction(b *builder) error {
 	if recursive {
 		b.table.Notes = append(b.table.Notes, recursionNote)
 	}
-	if slices.ContainsFunc(b.table.Rows, func(r Row) bool { return r.kind == rowBody }) {
-		b.table.Notes = append(b.table.Notes, bodyNote)
+	if body := func(r Row) bool { return r.kind == rowBody }; slices.ContainsFunc(b.table.Rows, body) {
+		if b.hasTime() {
+			b.table.Notes = append(b.table.Notes, bodyNote)
+		}
+		if b.hasMemory() {
+			b.table.Notes = append(b.table.Notes, noLineNote)
+		}
 	}
 	b.table.Notes = append(b.table.Notes, sources.notes(b.context)...)
 	if len(b.options.Columns) == 0 {
@@ -113,6 +118,32 @@ func buildFunction(b *builder) error {
 
 // recursionNote is said of functions that call themselves.
 const recursionNote = "It calls itself: the inclusive values of callers and callees can add up to more than its own; exclusive ones do not."
+
+// noLineNote explains what a function allocated on none of its lines.
+const noLineNote = "(body): objects that no line of the function makes, such as closures at its beginning."
+
+// withBody gives the lines of a function a row of what it allocated on none of them, so that they have all that it did itself.
+func withBody(lines []Row, current *Row) []Row {
+	rest, at := current.values.Exclusive, -1
+	for i := range lines {
+		rest = rest.Sub(lines[i].values.Exclusive)
+		if lines[i].kind == rowBody {
+			at = i
+		}
+	}
+	switch {
+	case rest.IsZero():
+	case at >= 0:
+		lines[at].values = both(rest)
+	default:
+		body := Row{kind: rowBody, process: current.process, module: current.module, function: current.function, values: both(rest)}
+		if current.time != nil {
+			body.time = noTime
+		}
+		lines = append(lines, body)
+	}
+	return lines
+}
 
 // parts are the function itself, what it did in its own body, and what by its calls.
 func parts(current Row) []Row {

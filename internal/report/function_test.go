@@ -46,11 +46,11 @@ func checkFunctions(t *testing.T, s *session.Session, name, inclusive, exclusive
 	for _, f := range viewObjects(t, s, "functions", Options{}, []string{"name", exclusive}) {
 		of := f["name"].(string)
 		var calls []map[string]any
-		parts, onLines, wantOnLines := map[string]float64{}, 0.0, 0.0
+		parts, onLines, hasLines := map[string]float64{}, 0.0, false
 		for _, r := range viewObjects(t, s, "function", Options{Argument: of}, columns) {
 			switch kind := r["type"].(string); kind {
 			case roleLine:
-				onLines += r[exclusive].(float64)
+				onLines, hasLines = onLines+r[exclusive].(float64), true
 			case roleBody, roleCalled:
 				parts[kind] = r[inclusive].(float64)
 			case roleCurrent:
@@ -63,13 +63,9 @@ func checkFunctions(t *testing.T, s *session.Session, name, inclusive, exclusive
 		if parts[roleBody]+parts[roleCalled] != parts[roleCurrent] || parts[roleBody] != f[exclusive] {
 			t.Errorf("%s: %s: %v, want %v itself", name, of, parts, f[exclusive])
 		}
-		for _, l := range lines {
-			if l["function"] == of {
-				wantOnLines += l[exclusive].(float64)
-			}
-		}
-		if onLines != wantOnLines {
-			t.Errorf("%s: %s: %v on its lines, want %v", name, of, onLines, wantOnLines)
+		known := slices.ContainsFunc(lines, func(l map[string]any) bool { return l["function"] == of })
+		if hasLines != known || hasLines && onLines != f[exclusive] { // with what is on none
+			t.Errorf("%s: %s: %v on its lines, want %v", name, of, onLines, f[exclusive])
 		}
 		want := slices.DeleteFunc(slices.Clone(all), func(r map[string]any) bool { return r["root_function_name"] != of })
 		if diff := cmp.Diff(want, calls, sortObjects); diff != "" {
@@ -88,10 +84,10 @@ func TestFunctionSource(t *testing.T) {
 		changed    time.Time
 		want, note []string
 	}{
-		"there": {path, began.Add(-time.Hour), []string{"24 B  33.33             1       5          var a = new A();",
-			"                              6          Count++;", "48 B  66.67             1       7          Pay(new B(),", "                              8              1);"}, nil},
+		"there": {path, began.Add(-time.Hour), []string{"8 B  10.00             1  (body)", "24 B  30.00             1       5          var a = new A();",
+			"                              6          Count++;", "48 B  60.00             1       7          Pay(new B(),", "                              8              1);"}, nil},
 		"changed": {path, began.Add(time.Hour), []string{"var a = new A();"}, []string{path + " was changed after the recording began: its lines may be others now."}},
-		"absent":  {"/no/such/Shop.cs", time.Time{}, []string{"24 B  33.33             1       5"}, []string{"Without the text of /no/such/Shop.cs: no such file or directory."}},
+		"absent":  {"/no/such/Shop.cs", time.Time{}, []string{"24 B  30.00             1       5"}, []string{"Without the text of /no/such/Shop.cs: no such file or directory."}},
 		"no code": {"/etc/passwd", time.Time{}, nil, []string{"Without the text of /etc/passwd: it is not called as source code is."}},
 		"folder":  {filepath.Dir(path) + "/folder.cs", time.Time{}, nil, []string{"Without the text of " + filepath.Dir(path) + "/folder.cs: it is no file."}},
 	} {
@@ -111,7 +107,7 @@ func TestFunctionSource(t *testing.T) {
 			m := b.Module(p, "Shop.dll", true)
 			f := b.Function(m, "Shop.Sell()", tt.file, 4)
 			thread := b.Thread(p, "main")
-			for line, size := range map[int64]q.Bytes{5: 24, 7: 48} {
+			for line, size := range map[int64]q.Bytes{0: 8, 5: 24, 7: 48} {
 				b.Allocate(1, thread, b.Type(m, fmt.Sprint("T", line)), 1, size, sessiontest.Frame{Function: f, Line: line})
 			}
 			for i := range b.Lines {
