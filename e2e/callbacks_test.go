@@ -8,13 +8,24 @@ import (
 	"github.com/clrprof/clrprof/internal/dotnettest"
 )
 
-// visitor compiles the library that NativePointers calls, without frame pointers.
-func visitor(t *testing.T) string {
+// visitors are the ways in which the library that NativePointers calls is compiled: whether and how it uses rbp.
+var visitors = []struct {
+	name  string
+	flags []string
+}{
+	{"rbp used", []string{"-O2", "-fomit-frame-pointer", "-DNUMBER_IN_RBP"}}, // the chain of frame pointers is cut
+	{"rbp left alone", []string{"-O2", "-fomit-frame-pointer", "-ffixed-rbp"}}, // it goes on, and leaves out who called the library
+	{"as it comes", []string{"-O2"}},
+	{"frame pointers", []string{"-O2", "-fno-omit-frame-pointer"}},
+	{"not optimized", []string{"-O0"}},
+}
+
+// visitor compiles the library.
+func visitor(t *testing.T, flags []string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "libvisit.so")
-	out, err := exec.Command("gcc", "-shared", "-fPIC", "-O2", "-fomit-frame-pointer", "-fno-asynchronous-unwind-tables", "-fno-optimize-sibling-calls",
-		"-Wall", "-Werror", "-o", path, "testdata/visit.c").CombinedOutput()
-	if err != nil {
+	args := append([]string{"-shared", "-fPIC", "-fno-asynchronous-unwind-tables", "-fno-optimize-sibling-calls", "-Wall", "-Werror", "-o", path, "testdata/visit.c"}, flags...)
+	if out, err := exec.Command("gcc", args...).CombinedOutput(); err != nil {
 		t.Fatalf("compiling visit.c: %v\n%s", err, out)
 	}
 	return path
@@ -24,35 +35,66 @@ func visitor(t *testing.T) string {
 // and as it comes.
 var callbackWays = []way{tiered, tier0, timeHurried, optimized, debug}
 
-// TestNativePointers compares what native code allocates that is called back by delegates and by function pointers, and below what.
+// callbackData is what is recorded there.
+var callbackData = [][]string{memoryOnly, {"--lifetime"}, {"--time", "--memory"}}
+
+// TestNativePointers compares what native code allocates that is called back by delegates and by function pointers, and below what:
+// for each way in which the native code is compiled, on each runtime, in one of the ways in which managed code is, and with one kind of data.
 func TestNativePointers(t *testing.T) {
-	library := visitor(t)
-	for _, runtime := range dotnettest.NeedRuntimes(t, 8) {
-		for _, w := range callbackWays {
-			t.Run(w.name+"/"+runtime.Name, func(t *testing.T) {
-				t.Parallel()
-				o := w.options
-				o.Framework, o.Unsafe = dotnettest.Net8, true
-				cmd := runtime.Command(dotnettest.Target(t, "NativePointers", o), library)
-				cmd.Env = append(cmd.Env, w.env...)
-				compareTruth(t, mustRecord(t, cmd, w.flags...), runtime)
-			})
+	for i, v := range visitors {
+		library := visitor(t, v.flags)
+		for j, runtime := range dotnettest.NeedRuntimes(t, 8) {
+			for k, w := range callbackWays {
+				if i > 1 && k != (i+j)%len(callbackWays) {
+					continue // what is harder than these is tested in each way
+				}
+				t.Run(v.name+"/"+w.name+"/"+runtime.Name, func(t *testing.T) {
+					t.Parallel()
+					flags := callbackData[(i+j+k)%len(callbackData)]
+					compareTruth(t, mustRecord(t, callsBack(t, runtime, w, library), flags...), runtime)
+				})
+			}
+		}
+	}
+}
+
+// callsBack is a command that runs NativePointers.
+func callsBack(t *testing.T, runtime dotnettest.Runtime, w way, library string) *exec.Cmd {
+	t.Helper()
+	o := w.options
+	o.Framework, o.Unsafe = dotnettest.Net8, true
+	cmd := runtime.Command(dotnettest.Target(t, "NativePointers", o), library)
+	cmd.Env = append(cmd.Env, w.env...)
+	return cmd
+}
+
+// TestNativePointersStacks compares each of these stacks with DoStackSnapshot's.
+func TestNativePointersStacks(t *testing.T) {
+	for i, v := range visitors {
+		library := visitor(t, v.flags)
+		for _, runtime := range dotnettest.NeedRuntimes(t, 8) {
+			for _, w := range []way{tiered, optimized, tier0}[i%2:] {
+				t.Run(v.name+"/"+w.name+"/"+runtime.Name, func(t *testing.T) {
+					t.Parallel()
+					cmd := callsBack(t, runtime, w, library)
+					path := filepath.Join(t.TempDir(), "comparison")
+					withOracle(t, cmd, "compare", "CLRPROF_COMPARISON="+path, "CLRPROF_EVERY=1")
+					r := mustRecord(t, cmd, "--memory")
+					compareStacks(t, path, newHandlers(t, r.session), 0.998)
+				})
+			}
 		}
 	}
 }
 
 // TestNativePointersTime compares who calls what there.
 func TestNativePointersTime(t *testing.T) {
-	library := visitor(t)
+	library := visitor(t, visitors[0].flags)
 	for _, runtime := range dotnettest.NeedRuntimes(t, 8) {
 		for _, w := range callbackWays {
 			t.Run(w.name+"/"+runtime.Name, func(t *testing.T) {
 				t.Parallel()
-				o := w.options
-				o.Framework, o.Unsafe = dotnettest.Net8, true
-				cmd := runtime.Command(dotnettest.Target(t, "NativePointers", o), library)
-				cmd.Env = append(cmd.Env, w.env...)
-				compareCalls(t, mustRecordTime(t, cmd, timeOnly...), "NativePointers.dll")
+				compareCalls(t, mustRecordTime(t, callsBack(t, runtime, w, library), timeOnly...), "NativePointers.dll")
 			})
 		}
 	}
@@ -62,14 +104,16 @@ func TestNativePointersTime(t *testing.T) {
 func TestNativePointersPublished(t *testing.T) {
 	_, sdk := dotnettest.NeedSDK(t)
 	runtime := dotnettest.NeedRuntimes(t, sdk.Major())[0]
-	library := visitor(t)
-	for _, tt := range deliveries[:2] {
-		t.Run(tt.name, func(t *testing.T) {
-			cmd := delivered(t, "NativePointers", tt.properties)
-			cmd.Args = append(cmd.Args, library)
-			compareTruth(t, withoutLines(mustRecord(t, cmd)), runtime)
-			again := &exec.Cmd{Path: cmd.Path, Args: cmd.Args, Env: cmd.Env}
-			compareCalls(t, mustRecordTime(t, again, timeOnly...), "NativePointers.dll")
-		})
+	for _, v := range visitors[:2] {
+		library := visitor(t, v.flags)
+		for _, tt := range deliveries[:2] {
+			t.Run(v.name+"/"+tt.name, func(t *testing.T) {
+				cmd := delivered(t, "NativePointers", tt.properties)
+				cmd.Args = append(cmd.Args, library)
+				compareTruth(t, withoutLines(mustRecord(t, cmd)), runtime)
+				again := &exec.Cmd{Path: cmd.Path, Args: cmd.Args, Env: cmd.Env}
+				compareCalls(t, mustRecordTime(t, again, timeOnly...), "NativePointers.dll")
+			})
+		}
 	}
 }

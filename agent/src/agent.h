@@ -150,8 +150,8 @@ struct frame { /* one link of the frame-pointer chain, as it was when last walke
     uint32_t skips_end; /* skips that belong to this frame and to those nearer to the root */
     uint32_t depth;     /* managed frames up to here */
     bool osr;           /* the frame of an OSR variant: ret is no caller */
-    bool cut;           /* the chain ends here, and goes on where the runtime says */
-    bool plain;         /* ret is in native code, and nothing lies beside the chain: the path does not change here */
+    bool cut;           /* the chain ends here, or leaves out a function, and goes on where the runtime says */
+    bool plain;         /* ret is in native code of the runtime, and nothing lies beside the chain: the path does not change here */
 };
 
 struct skip { /* a code address beside the chain, such as the caller of a function without a frame pointer */
@@ -381,6 +381,7 @@ void cfi_find_runtime(uintptr_t address); /* one in the runtime's code */
 /* The bytes between the stack pointer and the return address of a function of the runtime that goes on at `address`
  * after a call; 0: it is not known, or the frame pointer tells. */
 uint32_t cfi_frame_size(uintptr_t address);
+bool cfi_is_runtime(uintptr_t address); /* is it in the runtime's code? */
 
 /* ── heap.c: the shadow of the GC heap ──────────────────────────────────────────────────────────────────────── */
 

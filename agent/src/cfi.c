@@ -69,6 +69,11 @@ void cfi_find_runtime(uintptr_t address)
         code = (struct segment){0, 0};
 }
 
+bool cfi_is_runtime(uintptr_t address)
+{
+    return address >= code.low && address < code.high;
+}
+
 /* ── reading ────────────────────────────────────────────────────────────────────────────────────────────────── */
 
 struct cursor {
@@ -301,7 +306,7 @@ static bool run(struct machine *m, struct cursor c, uintptr_t pc)
 uint32_t cfi_frame_size(uintptr_t address)
 {
     uintptr_t pc = address - 1; /* the call */
-    if (pc < code.low || pc >= code.high)
+    if (!cfi_is_runtime(pc))
         return 0;
     struct common common;
     struct cursor f = entry_at(find_function(pc));

@@ -30,7 +30,7 @@
 static void *info; /* ICorProfilerInfo9 or later */
 static struct map modules, imports, types, functions, bodies, ips;
 static struct map dynamic; /* function << 32 | n → its n-th address in ips or bodies; n = 0 → how many */
-static uint32_t last_module, last_type, last_function, last_body, native_ip, n_native;
+static uint32_t last_module, last_type, last_function, last_body, native_ips[2], n_native;
 static struct scratch { /* one for each thread that describes something at the same time */
     union {
         struct scratch *next; /* of those that are free */
@@ -711,17 +711,20 @@ static uint32_t insert_ip(const struct wire_ip *ip, uint64_t function, uintptr_t
     return ID(value);
 }
 
-/* All addresses in native code share one row, without an address: nothing is told of them. */
+/* All addresses in native code share two rows, without an address: nothing is told of them but whether it is the runtime's. */
 static uint32_t native_address(uintptr_t address)
 {
-    static const struct wire_ip nothing;
+    bool foreign = !cfi_is_runtime(address);
+    struct wire_ip row = {.flags = foreign ? WIRE_IP_FOREIGN : 0};
     arena_lock();
-    if (native_ip == 0)
-        native_ip = add_ip(&nothing);
-    if (native_ip != 0 && address != 0 && n_native < MAX_NATIVE && map_put(&ips, address, native_ip))
+    uint32_t *ip = &native_ips[foreign];
+    if (*ip == 0)
+        *ip = add_ip(&row);
+    if (*ip != 0 && address != 0 && n_native < MAX_NATIVE && map_put(&ips, address, *ip))
         n_native++;
+    uint32_t id = *ip;
     arena_unlock();
-    return native_ip;
+    return id;
 }
 
 uint32_t ip_of_address(uintptr_t address, bool allocates)

@@ -18,17 +18,18 @@
  * Faults that become exceptions (null references, divisions by zero): the faulting function was interrupted, not
  * left by a call; its place is in the signal frame.
  *
- * Native code without frame pointers that calls back managed code: there the chain is cut. The runtime says which
- * managed frame comes next (above.c); its place is a skip of the frame that was called back, and the chain goes on. The
- * functions in between are native, or stubs without a name.
+ * Native code without frame pointers that calls back managed code: there the chain is cut, if the code uses rbp for something
+ * else, or leads past the function that called it to that function's caller. The runtime says which managed frame comes
+ * next (above.c); its place is a skip of the frame that was called back, and the chain goes on. The functions in between
+ * are native, or stubs without a name. Whether code has a frame pointer does not show. So the runtime is asked at each way
+ * from managed code through code that is not its own (WIRE_IP_FOREIGN) to managed code, when that is walked.
  *
  * Deep recursion: only the NEAR_PLACES frames next to the leaf are compared, and as many addresses beside the chain. If
  * the outer half of these is as it was (address, return address, caller's frame), what lies nearer to the root is taken to
  * be as it was too; otherwise more are looked at, until so many in a row are. To change a frame a program returns from all
  * that are below it, so what is looked at beyond the first NEAR_PLACES is no more than what the program did.
  *
- * Limits: native code that has no frame pointer but leaves rbp alone does not cut the chain, and yet the one frame that
- * called it is not on it. MAX_FRAMES links of the chain and header->max_stack_depth managed frames. Beyond the second the frames
+ * Limits: MAX_FRAMES links of the chain and header->max_stack_depth managed frames. Beyond the second the frames
  * nearest to the root are kept, then (truncated), then the allocating function itself, so exclusive values stay exact.
  *
  * Tables of a thread move in stack_update only, by thread_grow, where nothing points into them: what finds that there is
@@ -251,6 +252,7 @@ struct walk {
     struct kept kept;           /* what can be joined */
     bool joined;                /* what is left of `kept` stays */
     bool no_room;               /* in t->walk or t->walk_skips */
+    bool foreign;               /* the walk is in native code, some of which is not the runtime's */
     uint32_t stored_frames;     /* a stack beyond MAX_FRAMES is counted to its end, and these are in t->walk; 0: all */
 };
 
@@ -442,57 +444,108 @@ static bool keep_frame(struct thread *t, struct path *p, uint32_t first, uint32_
     }
     if (!f->osr && !extend(p, f->ip, f->node)) /* under an OSR variant the pair names the same call once more */
         return false;
-    f->plain = !f->osr && t->n_skips == skips_of(t, t->n_frames) && (flags_of(f->ip) & (WIRE_IP_MANAGED | WIRE_IP_SIGNAL)) == 0;
+    f->plain = !f->osr && t->n_skips == skips_of(t, t->n_frames) && (flags_of(f->ip) & (WIRE_IP_MANAGED | WIRE_IP_SIGNAL | WIRE_IP_FOREIGN)) == 0;
     set_path(t, f, p);
     return true;
 }
 
 /* ── the general way: walk the chain until it meets a kept frame ────────────────────────────────────────────── */
 
-/* The walked frames from the returned index on are in native code. */
-static uint32_t native_end(const struct thread *t, const struct walk *w)
+/* The place of the innermost address in managed code that belongs to a frame; UINTPTR_MAX: all are in native code. Of a
+ * walked frame the innermost skip is the first, of a kept one the last. */
+static uintptr_t managed_slot(const struct frame *f, const struct skip *innermost, uint32_t n, int step)
 {
-    uint32_t i = w->n_frames;
-    for (; i > 0; i--) {
-        const struct frame *f = walked_frame(t, i - 1);
-        uint32_t first = i == 1 ? 0 : walked_frame(t, i - 2)->skips_end, flags = f->osr ? 0 : flags_of(f->ip);
-        for (uint32_t k = first; k < f->skips_end; k++)
-            flags |= flags_of(walked_skip(t, k)->ip);
-        if ((flags & WIRE_IP_MANAGED) != 0)
-            break;
-    }
-    return i;
+    if (!f->osr && (flags_of(f->ip) & WIRE_IP_MANAGED) != 0)
+        return f->fp + 8;
+    for (; n > 0; n--, innermost += step)
+        if ((flags_of(innermost->ip) & WIRE_IP_MANAGED) != 0)
+            return innermost->slot;
+    return UINTPTR_MAX;
 }
 
-/* At the end of the chain: is it the root, or was it cut? Then *fp is the frame with which it goes on, *owner the code
- * that it belongs to, and what was walked of native code above the cut is dropped, because it may be anything. */
-READS_STACK static bool walk_on(struct thread *t, struct walk *w, uintptr_t *fp, uint32_t *owner)
+static uintptr_t walked_slot(const struct thread *t, uint32_t i)
 {
-    uint32_t cut = w->stored_frames != 0 ? w->n_frames : native_end(t, w);
-    if (cut == w->n_frames || (t->walk[cut].fp == t->root && t->walk[cut].ret == t->root_ret))
+    uint32_t first = i == 0 ? 0 : walked_frame(t, i - 1)->skips_end, n = walked_frame(t, i)->skips_end - first;
+    return managed_slot(walked_frame(t, i), t->walk_skips + first, n, 1);
+}
+
+/* The same of the first that has one of the frames that were joined. */
+static uintptr_t joined_slot(const struct thread *t, const struct walk *w)
+{
+    uint32_t i = w->kept.frames, first = skips_of(t, i);
+    if (w->kept.skips > first && (flags_of(t->skips[w->kept.skips - 1].ip) & WIRE_IP_MANAGED) != 0)
+        return t->skips[w->kept.skips - 1].slot; /* of a frame that is itself gone */
+    uintptr_t slot = UINTPTR_MAX;
+    while (i > 0 && slot == UINTPTR_MAX) {
+        uint32_t end = skips_of(t, i--);
+        slot = managed_slot(&t->frames[i], t->skips + end - 1, end - skips_of(t, i), -1);
+    }
+    return slot;
+}
+
+/* Of the first n walked frames those from the returned index on are in native code. */
+static uint32_t native_end(const struct thread *t, uint32_t n)
+{
+    while (n > 0 && walked_slot(t, n - 1) == UINTPTR_MAX)
+        n--;
+    return n;
+}
+
+/* The chain is cut behind a walked frame. Goes on with the managed frame above it: then *fp is its frame, *owner the code
+ * that this belongs to (0: there is no room), and what was walked of native code behind the cut is dropped, because it may
+ * be anything. */
+READS_STACK static bool go_on_above(struct thread *t, struct walk *w, uint32_t cut, const struct frame_above *above, uintptr_t *fp, uint32_t *owner)
+{
+    uintptr_t slot = above->sp - 8;
+    if (above->sp == 0 || slot <= above->after || above->fp <= above->after || !on_stack(t, slot) || !on_stack(t, above->fp))
+        return false;
+    uint32_t ip = ip_of(t, *(const uintptr_t *)slot);
+    if (ip != 0 && (flags_of(ip) & WIRE_IP_MANAGED) == 0)
         return false;
     struct frame *f = walked_frame(t, cut);
-    struct frame_above above = {f->fp, 0, 0};
-    bool known = frame_above(&above);
-    uintptr_t slot = above.sp - 8;
-    if (known && above.sp == 0) {
-        t->root = above.after;
-        t->root_ret = f->ret; /* another frame can lie there later, below managed code */
-    }
-    if (above.sp == 0 || slot <= above.after || above.fp <= above.after || !on_stack(t, slot) || !on_stack(t, above.fp))
-        return false;
-    *owner = ip_of(t, *(const uintptr_t *)slot);
-    if ((flags_of(*owner) & WIRE_IP_MANAGED) == 0)
-        return false;
     w->n_frames = cut + 1;
     w->n_skips = cut == 0 ? 0 : walked_frame(t, cut - 1)->skips_end;
     w->kept.skips = 0; /* what is beside a cut is not joined */
-    bool room = push_skip(t, w, slot, 0, owner) && push_callers(t, w, above.sp, above.fp, false, owner);
+    w->joined = w->foreign = false;
+    bool room = ip != 0 && push_skip(t, w, slot, 0, &ip) && push_callers(t, w, above->sp, above->fp, false, &ip);
     f->skips_end = w->n_skips;
     f->cut = true;
-    *fp = above.fp;
-    *owner = room ? *owner : 0;
+    *fp = above->fp;
+    *owner = room ? ip : 0;
     return room;
+}
+
+/* At the end of the chain: is it the root, or was it cut? */
+static bool walk_on(struct thread *t, struct walk *w, uintptr_t *fp, uint32_t *owner)
+{
+    uint32_t cut = w->stored_frames != 0 ? w->n_frames : native_end(t, w->n_frames);
+    if (cut == w->n_frames || (t->walk[cut].fp == t->root && t->walk[cut].ret == t->root_ret))
+        return false;
+    struct frame_above above = {walked_frame(t, cut)->fp, 0, 0};
+    if (frame_above(&above) && above.sp == 0) {
+        t->root = above.after;
+        t->root_ret = walked_frame(t, cut)->ret; /* another frame can lie there later, below managed code */
+    }
+    return go_on_above(t, w, cut, &above, fp, owner);
+}
+
+/* Behind native code that is not the runtime's, when managed code was met or joined: was a managed function left out
+ * before that? Frames that the runtime does not tell of may come before the one that it tells. */
+static COLD bool walk_left_out(struct thread *t, struct walk *w, uintptr_t *fp, uint32_t *owner)
+{
+    uintptr_t met = walked_slot(t, w->n_frames - 1);
+    uint32_t n = w->n_frames - (met != UINTPTR_MAX), cut = native_end(t, n);
+    w->foreign = false;
+    if (t->leaf_only || cut == n)
+        return false;
+    struct frame_above above = {walked_frame(t, cut)->fp, 0, 0};
+    if (met == UINTPTR_MAX)
+        met = joined_slot(t, w);
+    if (!frame_above(&above) || above.sp - 8 >= met)
+        return false;
+    while (cut + 1 < n && walked_frame(t, cut + 1)->fp < above.sp - 8)
+        cut++; /* native frames below it are compared, too */
+    return go_on_above(t, w, cut, &above, fp, owner);
 }
 
 /* Meets the walk a kept frame that holds? */
@@ -516,8 +569,13 @@ READS_STACK static bool walk_chain(struct thread *t, struct walk *w, uintptr_t f
     *w = (struct walk){.kept = what_holds(t, fp)};
     while (on_stack(t, fp)) {
         bool osr = (flags_of(owner) & WIRE_IP_OSR) != 0;
-        if (join_frame(t, w, fp, osr))
-            return true;
+        if (join_frame(t, w, fp, osr)) {
+            if (LIKELY(!w->foreign))
+                return true;
+            if (!walk_left_out(t, w, &fp, &owner))
+                return owner != 0;
+            continue;
+        }
         struct frame *f = next_frame(t, w);
         if (f == NULL)
             return false;
@@ -530,8 +588,14 @@ READS_STACK static bool walk_chain(struct thread *t, struct walk *w, uintptr_t f
         f->cut = false;
         bool complete = owner != 0 && walk_skips(t, w, fp, osr, &owner);
         f->skips_end = w->n_skips < t->cap_skips ? w->n_skips : t->cap_skips - 1;
-        if (!complete || w->joined)
-            return complete;
+        if (!complete)
+            return false;
+        w->foreign = w->stored_frames == 0 && (w->foreign || (flags_of(f->ip) & WIRE_IP_FOREIGN) != 0);
+        bool behind = w->foreign && (w->joined || walked_slot(t, w->n_frames - 1) != UINTPTR_MAX);
+        if (UNLIKELY(behind) && walk_left_out(t, w, &fp, &owner))
+            continue;
+        if (w->joined || owner == 0)
+            return owner != 0;
         if (UNLIKELY(t->leaf_only) && (has_frame(f->ip) || has_frame(owner)))
             return true;
         bool goes_on = pair[0] > fp && on_stack(t, pair[0]);
@@ -691,7 +755,7 @@ READS_STACK static enum result follow(struct thread *t, uintptr_t fp)
         }
         if (f->ip == 0)
             return NO_ROOM;
-        if (f->osr || f->next != f[-1].fp || (flags_of(f->ip) & WIRE_IP_SIGNAL) != 0)
+        if (f->osr || f->cut || f->next != f[-1].fp || (flags_of(f->ip) & (WIRE_IP_SIGNAL | WIRE_IP_FOREIGN)) != 0)
             return OTHER_FRAMES; /* rare; the general way knows whose frame it is */
         uint32_t owner = f->ip; /* of the frame before, nearer to the root */
         if (!walk_skips(t, &w, f->fp, false, &owner))
@@ -714,7 +778,7 @@ READS_STACK static COLD uintptr_t learn_approach(struct thread *t, uintptr_t fp)
     for (;; e.n++) {
         const uintptr_t *pair = (const uintptr_t *)at;
         uint32_t ip = ip_of(t, pair[1]);
-        if (ip == 0 || (flags_of(ip) & (WIRE_IP_MANAGED | WIRE_IP_FRAMELESS | WIRE_IP_SIGNAL)) != 0)
+        if (ip == 0 || (flags_of(ip) & (WIRE_IP_MANAGED | WIRE_IP_FRAMELESS | WIRE_IP_SIGNAL | WIRE_IP_FOREIGN)) != 0)
             break;
         if (e.n == APPROACH_LINKS || pair[0] <= at || !on_stack(t, pair[0]))
             return fp;

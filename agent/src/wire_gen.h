@@ -67,6 +67,7 @@
 #define WIRE_IP_OSR 0x4u /* in an OSR variant */
 #define WIRE_IP_SIGNAL 0x8u /* after a signal handler */
 #define WIRE_IP_HELPER 0x10u /* in a helper of the runtime */
+#define WIRE_IP_FOREIGN 0x20u /* in native code outside of the runtime */
 #define WIRE_SITE_FROZEN 0x80000000u /* added to the type of a site on the frozen heap */
 #define WIRE_MODULE_DYNAMIC 0x1u /* no file */
 #define WIRE_MODULE_ORIGIN_SHIFT 0x8u /* an ORIGIN from this bit on */
@@ -269,7 +270,7 @@ struct wire_ip {
     uint32_t body; /* id of the body around it, 0 for native code */
     uint32_t function; /* id of the function */
     uint32_t frame_size; /* bytes between the stack pointer and the return address of the function */
-    uint32_t flags; /* IPManaged, IPFrameless, IPOSR, IPSignal, IPHelper */
+    uint32_t flags; /* IPManaged, IPFrameless, IPOSR, IPSignal, IPHelper, IPForeign */
 };
 _Static_assert(sizeof(struct wire_ip) == 24, "layout");
 _Static_assert(offsetof(struct wire_ip, address) == 0, "layout");

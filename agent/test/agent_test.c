@@ -133,7 +133,7 @@ static void random_stack(struct fake_stack *s, uint32_t keep, uint32_t depth, ui
     s->places = (s->places & ((UINT64_C(1) << (keep & 63)) - 1)) | random_number(seed) << (keep & 63);
     while (s->n < depth) { /* a wild frame pointer of 0 just ends the chain, and is not for here */
         uint32_t i = (uint32_t)(random_number(seed) % PER_SHAPE), shape = (uint32_t)(random_number(seed) % OSR_VARIANT);
-        if (shape == NATIVE_WILD)
+        if (shape == NATIVE_WILD || shape == NATIVE_BARE) /* of which one thread is told */
             shape = NATIVE;
         s->bodies[s->n++] = &bodies[shape][i];
         if (shape >= FIRST_VERSION)
@@ -1510,6 +1510,44 @@ static void wild_frame_pointers(void)
     judge(NULL, ANY_LOSS);
 }
 
+/* Native code with and without frame pointers, which managed functions of all shapes call, and which calls framed ones, as
+ * all are that native code can call: none of them is missing, whatever is kept of the stack before. */
+static void native_between(void)
+{
+    static const uint8_t managed[] = {FRAMED, FRAMED, FRAMELESS, FRAMELESS_PUSHES, FIRST_VERSION, FIRST_VERSION_LARGE};
+    static const uint8_t native[] = {NATIVE, NATIVE_BARE, NATIVE_BARE, NATIVE_WILD};
+    struct entries model = {0};
+    struct fake_stack s = {0};
+    uint64_t seed = 3;
+    start();
+    uintptr_t wilds[] = {0, 1, (uintptr_t)__builtin_frame_address(0), (uintptr_t)__builtin_frame_address(0) - (1 << 20), (uintptr_t)&s & ~(uintptr_t)7};
+    for (uint32_t round = 0; round < 60000 / SCALE; round++) {
+        uint64_t r = random_number(&seed);
+        uint32_t depth = 2 + (uint32_t)(r >> 4) % 12;
+        bool called = false; /* the last is managed, and can be told */
+        s.n = s.n > depth ? (uint32_t)(r >> 8) % depth : s.n / (1 + (uint32_t)r % 3);
+        while (s.n > 0 && (s.bodies[s.n - 1]->shape == OSR_VARIANT || (s.bodies[s.n - 1]->shape >= FIRST_VERSION && s.bodies[s.n - 1]->shape <= FIRST_VERSION_VERY_LARGE)))
+            s.n--;
+        called = s.n > 0 && s.bodies[s.n - 1]->shape < NATIVE;
+        while (s.n < depth || !called) {
+            uint32_t i = (uint32_t)(random_number(&seed) % PER_SHAPE), shape = called ? managed[random_number(&seed) % 6] : FRAMED;
+            if (called && s.n < depth && random_number(&seed) % 3 == 0)
+                shape = native[random_number(&seed) % 4];
+            else if (!called && s.n > 0 && random_number(&seed) % 4 == 0)
+                shape = NATIVE; /* called by native code */
+            s.bodies[s.n++] = &bodies[shape][i];
+            if (shape == NATIVE_WILD)
+                fake_set_wild(&bodies[shape][i], wilds[random_number(&seed) % 5]);
+            if (shape >= FIRST_VERSION)
+                s.bodies[s.n++] = &variants[shape - FIRST_VERSION][i];
+            called = shape < NATIVE || shape >= FIRST_VERSION;
+        }
+        s.places = random_number(&seed);
+        run(&model, &s, &order, 0, 1 + (uint32_t)r % 2);
+    }
+    judge(&model, 0);
+}
+
 /* Where the chain once ended, at the root, another frame lies later, and managed code is above it. */
 static void cut_at_old_root(void)
 {
@@ -1630,6 +1668,7 @@ static const struct scenario scenarios[] = {
     {"forked", forked},
     {"killed", killed},
     {"wild_frame_pointers", wild_frame_pointers},
+    {"native_between", native_between},
     {"cut_at_old_root", cut_at_old_root},
     {"frozen", frozen},
     {"foreign_descriptor", foreign_descriptor},

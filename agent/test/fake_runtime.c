@@ -32,7 +32,7 @@ static struct fake_method *method_defs[MAX_DEFS];
 static uint32_t n_classes, n_methods;
 static uint64_t frozen_heap[FROZEN_SEGMENTS][SEGMENT_BYTES / 8];
 static void *callback; /* the agent's object */
-static uintptr_t wild_frame; /* of the native code that uses the frame pointer for something else; 0: none runs */
+static uintptr_t native_record; /* the frame of the innermost native code without a frame pointer, as a P/Invoke leaves one; 0: none runs */
 static __thread uintptr_t managed_thread;
 static __thread bool in_call;
 
@@ -284,15 +284,19 @@ static void emit_probed(struct emitter *e, struct fake_body *b)
 
 static void emit_framed(struct emitter *e, struct fake_body *b)
 {
-    if (b->shape == NATIVE_WILD) {
-        uintptr_t *place = &wild_frame;
-        CODE(e, "\x55\x48\xBD\x00\x00\x00\x00\x00\x00\x00\x00"); /* push rbp; mov rbp, imm64 */
-        CODE(e, "\x48\x89\xE0\x48\xA3");                       /* mov rax, rsp; mov [wild_frame], rax */
+    if (b->shape == NATIVE_WILD || b->shape == NATIVE_BARE) {
+        uintptr_t *place = &native_record;
+        CODE(e, "\x55"); /* push rbp */
+        if (b->shape == NATIVE_WILD)
+            CODE(e, "\x48\xBD\x00\x00\x00\x00\x00\x00\x00\x00"); /* mov rbp, imm64 */
+        CODE(e, "\x48\xA1"); /* mov rax, [native_record]; push rax; push rax */
+        bytes(e, (const char *)&place, sizeof place);
+        CODE(e, "\x50\x50\x48\x8D\x44\x24\x10\x48\xA3"); /* lea rax, [rsp + 16]; mov [native_record], rax */
         bytes(e, (const char *)&place, sizeof place);
         emit_call(e, b);
-        CODE(e, "\x5D\x31\xC0\x48\xA3"); /* pop rbp; xor eax, eax; mov [wild_frame], rax; ret */
+        CODE(e, "\x58\x58\x48\xA3"); /* pop rax; pop rax; mov [native_record], rax; pop rbp; ret */
         bytes(e, (const char *)&place, sizeof place);
-        CODE(e, "\xC3");
+        CODE(e, "\x5D\xC3");
         return;
     }
     if (b->shape == OSR_VARIANT) { /* mov rax, [rbp]; push rax; sub rsp, 16; lea rbp, [rsp + 16] */
@@ -357,14 +361,14 @@ void fake_emit(struct fake_method *m, struct fake_body *b, enum fake_shape shape
         emit_first_version(&e, b);
     else if (shape == PROBED)
         emit_probed(&e, b);
-    else if (shape == FRAMED || shape == NATIVE || shape == NATIVE_WILD || shape == OSR_VARIANT || shape == FAULTS)
+    else if (shape == FRAMED || shape == NATIVE || shape == NATIVE_WILD || shape == NATIVE_BARE || shape == OSR_VARIANT || shape == FAULTS)
         emit_framed(&e, b);
     else
         emit_frameless(&e, b);
     b->size = (uint32_t)(e.p - b->start);
     if (b->size > CODE_SLOT)
         fake_die("a body of %u bytes", b->size);
-    if (shape == NATIVE || shape == NATIVE_WILD)
+    if (shape == NATIVE || shape == NATIVE_WILD || shape == NATIVE_BARE)
         return;
     if (m->n_bodies == 0) {
         uint32_t n = __atomic_add_fetch(&n_methods, 1, __ATOMIC_RELAXED);
@@ -773,8 +777,8 @@ static hresult get_function_from_ip3(void *self, uintptr_t address, uintptr_t *i
     return HR_OK;
 }
 
-/* Above native code that uses the frame pointer for something else, the framed functions that called it are known; of
- * other stacks, which are whole, nothing is told but that native code is there. */
+/* Above native code without a frame pointer, the framed functions that called it are known, as far as they have called each
+ * other; of other stacks, which are whole, nothing is told but that native code is there. */
 static hresult do_stack_snapshot(void *self, uintptr_t thread, void *found, uint32_t flags, void *data, uint8_t *context,
                                  uint32_t size)
 {
@@ -783,7 +787,7 @@ static hresult do_stack_snapshot(void *self, uintptr_t thread, void *found, uint
         return HR_FAIL;
     hresult (*tell_frame)(uintptr_t, uintptr_t, uintptr_t, uint32_t, uint8_t *, void *) =
         (hresult(*)(uintptr_t, uintptr_t, uintptr_t, uint32_t, uint8_t *, void *))found;
-    const uintptr_t *frame = (const uintptr_t *)wild_frame;
+    const uintptr_t *record = (const uintptr_t *)native_record, *frame = record;
     if (flags != 1)
         fake_die("a snapshot without registers");
     if (tell_frame(0, 0, 0, 0, NULL, data) != HR_OK)
@@ -794,11 +798,12 @@ static hresult do_stack_snapshot(void *self, uintptr_t thread, void *found, uint
         registers[0x98 / 8] = (uintptr_t)(frame + 2); /* rsp, rbp, rip */
         registers[0xA0 / 8] = frame[0];
         registers[0xF8 / 8] = frame[1];
-        if (b == NULL)
-            return HR_OK;
-        if (tell_frame((uintptr_t)b->method, frame[1], 0, sizeof registers, (uint8_t *)registers, data) != HR_OK)
+        if (b != NULL && tell_frame((uintptr_t)b->method, frame[1], 0, sizeof registers, (uint8_t *)registers, data) != HR_OK)
             return SNAPSHOT_ABORTED;
-        frame = (const uintptr_t *)frame[0];
+        const uintptr_t *outer = (const uintptr_t *)record[-1], *next = b == NULL ? NULL : (const uintptr_t *)frame[0];
+        if (outer != NULL && (next <= frame || next > outer))
+            next = record = outer;
+        frame = next;
     }
     return HR_OK;
 }

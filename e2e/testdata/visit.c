@@ -1,5 +1,5 @@
-/* A library that calls back, compiled without frame pointers: visit uses rbp for a number, and between it and its callbacks lie frames
- * of which nothing tells the size. */
+/* A library that calls back. Compiled without frame pointers there are frames between visit and its callbacks of which nothing tells
+ * the size; with NUMBER_IN_RBP visit uses that register for a number. */
 typedef int callback(int *a, int *b);
 
 static int __attribute__((noinline)) pair(callback *f, int *a, int *b)
@@ -20,7 +20,11 @@ static int __attribute__((noinline)) halves(callback *f, int *items, unsigned lo
 /* Calls f for n - 1 pairs of the items. */
 int visit(int *items, unsigned long n, callback *f)
 {
+#ifdef NUMBER_IN_RBP
     register unsigned long number __asm__("rbp") = n;
+#else
+    unsigned long number = n;
+#endif
     __asm__ volatile("" : "+r"(number));
     int sum = halves(f, items, n);
     __asm__ volatile("" : "+r"(number));

@@ -91,6 +91,7 @@ func nameConstants() []Constant {
 		{"IP_OSR", IPOSR, "in an OSR variant"},
 		{"IP_SIGNAL", IPSignal, "after a signal handler"},
 		{"IP_HELPER", IPHelper, "in a helper of the runtime"},
+		{"IP_FOREIGN", IPForeign, "in native code outside of the runtime"},
 		{"SITE_FROZEN", SiteFrozen, "added to the type of a site on the frozen heap"},
 		{"MODULE_DYNAMIC", ModuleDynamic, "no file"},
 		{"MODULE_ORIGIN_SHIFT", ModuleOriginShift, "an ORIGIN from this bit on"},

@@ -166,6 +166,7 @@ const (
 	IPFrameless = 2  // its function has no frame pointer
 	IPOSR       = 4  // in an OSR variant: its frame lies on that of the first version of the same call
 	IPHelper    = 16 // in one of the Helpers: as native code, it has no frame in stacks
+	IPForeign   = 32 // in native code outside of the runtime, which need not have a frame pointer
 	IPSignal    = 8  // the kernel returns there after a signal handler: the interrupted registers lie above it
 )
 
@@ -269,7 +270,7 @@ type IP struct {
 	Body      uint32 `doc:"id of the body around it, 0 for native code"`
 	Function  uint32 `doc:"id of the function"`
 	FrameSize uint32 `doc:"bytes between the stack pointer and the return address of the function"`
-	Flags     uint32 `doc:"IPManaged, IPFrameless, IPOSR, IPSignal, IPHelper"`
+	Flags     uint32 `doc:"IPManaged, IPFrameless, IPOSR, IPSignal, IPHelper, IPForeign"`
 }
 
 // Node is a place in the calling-context tree. The last four fields are how the agent finds children and sites; they
