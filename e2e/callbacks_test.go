@@ -87,6 +87,33 @@ func TestNativePointersStacks(t *testing.T) {
 	}
 }
 
+// TestNativeCallers does both for P/Invokes and delegates alone, which every runtime has.
+func TestNativeCallers(t *testing.T) {
+	in := dotnettest.Need(t)
+	dll := dotnettest.Target(t, "NativeCallers", dotnettest.Options{Unsafe: true})
+	for _, v := range visitors {
+		library := visitor(t, v.flags)
+		for i, w := range []way{optimized, tiered, timeHurried} {
+			for _, runtime := range in.InTurn(i) {
+				t.Run(v.name+"/"+w.name+"/"+runtime.Name, func(t *testing.T) {
+					t.Parallel()
+					command := func() *exec.Cmd {
+						cmd := runtime.Command(dll, library)
+						cmd.Env = append(cmd.Env, w.env...)
+						return cmd
+					}
+					compareTruth(t, mustRecord(t, command(), callbackData[i]...), runtime)
+					cmd := command()
+					path := filepath.Join(t.TempDir(), "comparison")
+					withOracle(t, cmd, "compare", "CLRPROF_COMPARISON="+path, "CLRPROF_EVERY=1")
+					r := mustRecord(t, cmd, "--memory")
+					compareStacks(t, path, newHandlers(t, r.session), 0.97)
+				})
+			}
+		}
+	}
+}
+
 // TestNativePointersTime compares who calls what there.
 func TestNativePointersTime(t *testing.T) {
 	library := visitor(t, visitors[0].flags)

@@ -133,7 +133,7 @@ static void random_stack(struct fake_stack *s, uint32_t keep, uint32_t depth, ui
     s->places = (s->places & ((UINT64_C(1) << (keep & 63)) - 1)) | random_number(seed) << (keep & 63);
     while (s->n < depth) { /* a wild frame pointer of 0 just ends the chain, and is not for here */
         uint32_t i = (uint32_t)(random_number(seed) % PER_SHAPE), shape = (uint32_t)(random_number(seed) % OSR_VARIANT);
-        if (shape == NATIVE_WILD || shape == NATIVE_BARE) /* of which one thread is told */
+        if (shape == NATIVE_WILD)
             shape = NATIVE;
         s->bodies[s->n++] = &bodies[shape][i];
         if (shape >= FIRST_VERSION)
@@ -1538,9 +1538,11 @@ static void native_between(void)
             s.bodies[s.n++] = &bodies[shape][i];
             if (shape == NATIVE_WILD)
                 fake_set_wild(&bodies[shape][i], wilds[random_number(&seed) % 5]);
-            if (shape >= FIRST_VERSION)
+            called = shape < NATIVE;
+            if (shape >= FIRST_VERSION && shape < OSR_VARIANT) {
                 s.bodies[s.n++] = &variants[shape - FIRST_VERSION][i];
-            called = shape < NATIVE || shape >= FIRST_VERSION;
+                called = true;
+            }
         }
         s.places = random_number(&seed);
         run(&model, &s, &order, 0, 1 + (uint32_t)r % 2);

@@ -52,7 +52,6 @@ enum fake_shape {
     FRAMELESS_VERY_LARGE, /* its prologue probes with lea r11 */
     NATIVE,               /* framed, in no method: a stub of the runtime */
     NATIVE_WILD,          /* uses the frame pointer for something else: see fake_set_wild */
-    NATIVE_BARE,          /* has none, and leaves its caller's alone */
     STUB,                 /* the runtime's own, in assembler: leaves the frame pointer alone, */
     STUB_FRAMED,          /* or has one that its call-frame information does not tell */
     FIRST_VERSION,        /* calls the OSR variant that follows it in the program */
@@ -61,6 +60,7 @@ enum fake_shape {
     OSR_VARIANT,
     FAULTS,           /* framed; divides by zero before it calls */
     FAULTS_FRAMELESS, /* the same without a frame pointer */
+    NATIVE_BARE,      /* has no frame pointer, and leaves its caller's alone */
     SHAPES,
     PROBED /* framed, with the hooks of Enter and Leave: see fake_calls.h */
 };

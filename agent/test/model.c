@@ -143,7 +143,7 @@ static uint64_t hash_method(const struct fake_body *b)
 /* No frame of its own: native code, helpers, and first versions, whose call the OSR variant stands for. */
 static bool is_hidden(const struct fake_body *b)
 {
-    return b->method->helper || (b->shape >= NATIVE && b->shape <= FIRST_VERSION_VERY_LARGE);
+    return b->method->helper || (b->shape >= NATIVE && b->shape <= FIRST_VERSION_VERY_LARGE) || b->shape == NATIVE_BARE;
 }
 
 static uint64_t address_in(const struct fake_stack *s, uint32_t i, bool in_handler)
