@@ -13,8 +13,8 @@ var visitors = []struct {
 	name  string
 	flags []string
 }{
-	{"rbp used", []string{"-O2", "-fomit-frame-pointer", "-DNUMBER_IN_RBP"}}, // the chain of frame pointers is cut
-	{"rbp left alone", []string{"-O2", "-fomit-frame-pointer", "-ffixed-rbp"}}, // it goes on, and leaves out who called the library
+	{"rbp used", []string{"-O2", "-fomit-frame-pointer", "-DNUMBER_IN_RBP"}},   // the chain of frame pointers is cut
+	{"rbp left alone", []string{"-O2", "-fomit-frame-pointer", "-ffixed-rbp"}}, // it goes on, past who called the library
 	{"as it comes", []string{"-O2"}},
 	{"frame pointers", []string{"-O2", "-fno-omit-frame-pointer"}},
 	{"not optimized", []string{"-O0"}},
@@ -24,7 +24,8 @@ var visitors = []struct {
 func visitor(t *testing.T, flags []string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "libvisit.so")
-	args := append([]string{"-shared", "-fPIC", "-fno-asynchronous-unwind-tables", "-fno-optimize-sibling-calls", "-Wall", "-Werror", "-o", path, "testdata/visit.c"}, flags...)
+	args := append([]string{"-shared", "-fPIC", "-fno-asynchronous-unwind-tables", "-fno-optimize-sibling-calls", "-Wall", "-Werror",
+		"-o", path, "testdata/visit.c"}, flags...)
 	if out, err := exec.Command("gcc", args...).CombinedOutput(); err != nil {
 		t.Fatalf("compiling visit.c: %v\n%s", err, out)
 	}
@@ -38,15 +39,15 @@ var callbackWays = []way{tiered, tier0, timeHurried, optimized, debug}
 // callbackData is what is recorded there.
 var callbackData = [][]string{memoryOnly, {"--lifetime"}, {"--time", "--memory"}}
 
-// TestNativePointers compares what native code allocates that is called back by delegates and by function pointers, and below what:
-// for each way in which the native code is compiled, on each runtime, in one of the ways in which managed code is, and with one kind of data.
+// TestNativePointers compares what managed code allocates that native code calls back by delegates and by function pointers, and below
+// what, on each runtime. The ways in which the native code is compiled that are hard meet all ways of managed code, others one of them.
 func TestNativePointers(t *testing.T) {
 	for i, v := range visitors {
 		library := visitor(t, v.flags)
 		for j, runtime := range dotnettest.NeedRuntimes(t, 8) {
 			for k, w := range callbackWays {
 				if i > 1 && k != (i+j)%len(callbackWays) {
-					continue // what is harder than these is tested in each way
+					continue
 				}
 				t.Run(v.name+"/"+w.name+"/"+runtime.Name, func(t *testing.T) {
 					t.Parallel()
