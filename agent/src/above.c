@@ -1,10 +1,10 @@
-/* The managed frame above native code that has cut the chain of frame pointers.
+/* The managed frame above native code that has cut the chain of frame pointers, or has left that frame out of it.
  *
- * Code that was compiled without frame pointers uses rbp for something else. When managed code is called back by such
- * code, what called the native code cannot be found by the chain. The runtime can find it: each call of native code
- * leaves a record on the stack (frames.h: InlinedCallFrame), and its own walk goes from record to record. That walk
- * costs as much as all the rest, so it is only asked where the chain ends, which is seldom: the frames near the root
- * are known from last time. */
+ * Code that was compiled without frame pointers uses rbp for something else, or leaves it alone. When managed code is
+ * called back by such code, what called the native code cannot be found by the chain. The runtime can find it: each call
+ * of native code leaves a record on the stack (frames.h: InlinedCallFrame), and its own walk goes from record to record.
+ * That walk costs as much as all the rest, so it is only asked where the chain ends, or where it comes through native
+ * code that is not the runtime's; and that is seldom: the frames near the root are known from last time. */
 #include "agent.h"
 
 #include <string.h>

@@ -357,10 +357,10 @@ void recents_cut(struct thread *t, uint32_t frames, uint32_t skips); /* no more 
 void recents_add(struct thread *t, uintptr_t class_id, const struct class_info *c, struct wire_site *site, uintptr_t innermost);
 void recents_note(struct thread *t); /* in a garbage collection: their sites may change before the next one ends */
 
-/* ── above.c: where native code has cut the chain of frame pointers ─────────────────────────────────────────── */
+/* ── above.c: where native code has cut the chain of frame pointers, or left a function out of it ───────────── */
 
 struct frame_above {
-    uintptr_t after;  /* in: the chain ends here */
+    uintptr_t after;  /* in: the last frame of the chain that is managed code's */
     uintptr_t sp, fp; /* out: of the managed frame next to it, nearer to the root, while its call goes on; sp 0: none */
 };
 void above_init(void *info);

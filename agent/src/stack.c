@@ -453,20 +453,20 @@ static bool keep_frame(struct thread *t, struct path *p, uint32_t first, uint32_
 
 /* The place of the innermost address in managed code that belongs to a frame; UINTPTR_MAX: all are in native code. Of a
  * walked frame the innermost skip is the first, of a kept one the last. */
-static uintptr_t managed_slot(const struct frame *f, const struct skip *innermost, uint32_t n, int step)
+static uintptr_t managed_slot(const struct frame *f, const struct skip *skips, uint32_t innermost, uint32_t n, uint32_t step)
 {
     if (!f->osr && (flags_of(f->ip) & WIRE_IP_MANAGED) != 0)
         return f->fp + 8;
     for (; n > 0; n--, innermost += step)
-        if ((flags_of(innermost->ip) & WIRE_IP_MANAGED) != 0)
-            return innermost->slot;
+        if ((flags_of(skips[innermost].ip) & WIRE_IP_MANAGED) != 0)
+            return skips[innermost].slot;
     return UINTPTR_MAX;
 }
 
 static uintptr_t walked_slot(const struct thread *t, uint32_t i)
 {
     uint32_t first = i == 0 ? 0 : walked_frame(t, i - 1)->skips_end, n = walked_frame(t, i)->skips_end - first;
-    return managed_slot(walked_frame(t, i), t->walk_skips + first, n, 1);
+    return managed_slot(walked_frame(t, i), t->walk_skips, first, n, 1);
 }
 
 /* The same of the first that has one of the frames that were joined. */
@@ -478,7 +478,7 @@ static uintptr_t joined_slot(const struct thread *t, const struct walk *w)
     uintptr_t slot = UINTPTR_MAX;
     while (i > 0 && slot == UINTPTR_MAX) {
         uint32_t end = skips_of(t, i--);
-        slot = managed_slot(&t->frames[i], t->skips + end - 1, end - skips_of(t, i), -1);
+        slot = managed_slot(&t->frames[i], t->skips, end - 1, end - skips_of(t, i), UINT32_MAX); /* one less each time */
     }
     return slot;
 }
