@@ -37,7 +37,9 @@ static void destroy_abandoned(void)
 {
     for (;;) {
         arena_lock();
-        void *handle = n_abandoned == 0 ? NULL : abandoned[--n_abandoned];
+        void *handle = n_abandoned == 0 ? NULL : abandoned[n_abandoned - 1];
+        if (handle != NULL)
+            __atomic_store_n(&n_abandoned, n_abandoned - 1, __ATOMIC_RELAXED);
         arena_unlock();
         if (handle == NULL)
             return;
@@ -73,8 +75,8 @@ void pins_caught(void)
 void pins_thread_ended(void)
 {
     arena_lock();
-    while (pins.n > 0 && n_abandoned < MAX_ABANDONED)
-        abandoned[n_abandoned++] = pins.pin[--pins.n].handle;
+    for (; pins.n > 0 && n_abandoned < MAX_ABANDONED; __atomic_store_n(&n_abandoned, n_abandoned + 1, __ATOMIC_RELAXED))
+        abandoned[n_abandoned] = pins.pin[--pins.n].handle;
     arena_unlock();
     pins.n = 0;
 }
