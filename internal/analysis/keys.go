@@ -118,6 +118,20 @@ func numbered[Row any](rows []Row, of func(*Row) (owner, session.Token, string))
 	return names
 }
 
+// FunctionKeys returns the keys of all functions.
+func (v *Source) FunctionKeys() (map[session.FunctionID]string, error) {
+	d, err := v.named()
+	if err != nil {
+		return nil, err
+	}
+	keys := d.Keys()
+	out := make(map[session.FunctionID]string, len(d.Functions))
+	for i := range d.Functions {
+		out[d.Functions[i].ID] = keys.Function(i)
+	}
+	return out, nil
+}
+
 // Module returns the key of a module, by position, and so do the others for what they are about.
 func (k *Keys) Module(at int) string { return k.modules[at] }
 

@@ -1,6 +1,7 @@
 package analysis
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/clrprof/clrprof/internal/calltree"
@@ -67,4 +68,43 @@ func (t *TypeTrees) Paths(of session.TypeID) []session.PathValue {
 		}
 	}
 	return out
+}
+
+// PathType is what was allocated of a type on a path itself, by the id of PathValue.
+type PathType struct {
+	Path session.PathID
+	Type session.TypeID
+	q.Amount
+}
+
+// PathTypes returns what was allocated of each type on each path itself, paths in the order of their ids.
+func (v *Source) PathTypes() ([]PathType, error) {
+	d, err := v.load()
+	if err != nil {
+		return nil, err
+	}
+	bySite, err := d.SiteAmounts()
+	if err != nil {
+		return nil, err
+	}
+	nodes := make([]q.Amount, len(d.Nodes))
+	for i, a := range bySite {
+		if n := d.siteNode[i]; n >= 0 {
+			nodes[n] = nodes[n].Add(a)
+		}
+	}
+	all, tree := d.merged(), d.callTree(nodes, d.exclusiveTimes())
+	sums := map[PathType]q.Amount{} // by path and type, without amount
+	for i, a := range bySite {
+		if n := d.siteNode[i]; n >= 0 && !a.IsZero() && tree.of[all.Of[n]] != none {
+			key := PathType{Path: session.PathID(tree.of[all.Of[n]] + 1), Type: d.Sites[i].Type}
+			sums[key] = sums[key].Add(a)
+		}
+	}
+	out := make([]PathType, 0, len(sums))
+	for key, a := range sums {
+		out = append(out, PathType{key.Path, key.Type, a})
+	}
+	slices.SortFunc(out, func(a, b PathType) int { return cmp.Or(cmp.Compare(a.Path, b.Path), cmp.Compare(a.Type, b.Type)) })
+	return out, nil
 }

@@ -3,6 +3,7 @@ package report
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -22,6 +23,22 @@ type Flame struct {
 	Depth   []uint16
 	Value   []int64
 	Hidden  []uint32 // how many frames one of HiddenFrame stands for
+
+	// With FlameOptions.Color: what most bytes of a frame are, with what it called. Color has positions in Colors, or NoColor.
+	Colors []string
+	Color  []uint32
+	Share  []uint8 // percent of the frame's bytes that are of its colour, rounded down
+
+	// With FlameOptions.Against: the value of each frame in the other session, and what is there only.
+	Other []int64 // 0: it is not there
+	Gone  Gone
+}
+
+// Gone is what of a call tree another one does not have: frames whose callers it has, each with all that it called.
+type Gone struct {
+	Frames int   `json:"frames"` // with those that they called
+	Value  int64 `json:"value"`
+	Total  int64 `json:"total"` // of the whole tree that has them
 }
 
 // HiddenFrame is the name of frames that stand for others.
@@ -43,9 +60,11 @@ type FlameMetric struct {
 
 // FlameOptions say how a call tree is laid out.
 type FlameOptions struct {
-	Metric   string // key of a column; "": that by which the call tree is ordered
-	BottomUp bool   // the functions that had the values themselves come first, and on them those that called them
-	Most     int    // frames, but for those that stand for others
+	Metric   string  // key of a column; "": that by which the call tree is ordered
+	BottomUp bool    // the functions that had the values themselves come first, and on them those that called them
+	Most     int     // frames, but for those that stand for others
+	Color    string  // one of FlameColors: what frames are coloured by; "": nothing is said of that
+	Against  *Reader // another session: paths are matched by their keys, and those of several processes are added up
 }
 
 // mostLevels is how deep drawn trees can be; the deepest known trees are recursions, whose levels look the same.
@@ -95,16 +114,16 @@ func flameMetric(c Column) FlameMetric {
 // flameTree is a call tree with one value, parents before children.
 type flameTree struct {
 	parent []int32 // -1: a process
-	key    []int64 // function, or process below 0
+	key    []int64 // function, or process below 0; of a compared tree, a name of it
 	value  []int64
+	at     map[session.PathID]int32
+	names  []FlameFunction // of a compared tree
+	other  []int64         // of a compared tree: the values of the other session
+	colors *flameColors    // nil: none
 }
 
 // Flame lays the call tree out.
 func (r *Reader) Flame(o FlameOptions) (*Flame, error) {
-	view, err := FindView("calltree")
-	if err != nil {
-		return nil, err
-	}
 	metrics, err := r.FlameMetrics()
 	if err != nil {
 		return nil, err
@@ -117,22 +136,45 @@ func (r *Reader) Flame(o FlameOptions) (*Flame, error) {
 		}
 		return nil, Unknown("metric", o.Metric, names)
 	}
-	var tree *flameTree
-	view.build = func(b *builder) (err error) {
-		tree, err = b.flameTree(allColumns[metrics[at].Key])
-		return err
-	}
-	table, err := view.buildIn(r.own(), Options{Sort: metrics[at].Key, Columns: []string{"name", metrics[at].Key}})
+	tree, c, err := r.flameTree(metrics[at], o.Color)
 	if err != nil {
 		return nil, err
 	}
-	out := &flameWriter{context: table.context, Flame: &Flame{Metric: metrics[at]}, names: map[int64]uint32{}, modules: map[string]int{}}
+	if o.Against != nil {
+		if o.Color != "" {
+			return nil, fmt.Errorf("a compared call tree is coloured by its differences, not by %s", o.Color)
+		}
+		if tree, err = r.comparedTree(tree, metrics[at], o.Against); err != nil {
+			return nil, err
+		}
+	}
+	out := &flameWriter{context: c, tree: tree, Flame: &Flame{Metric: metrics[at]}, names: map[int64]uint32{}, modules: map[string]int{}, colors: map[uint32]uint32{}}
 	if o.BottomUp {
 		tree.bottomUp(out, max(1, o.Most))
 	} else {
 		tree.topDown(out, max(1, o.Most))
 	}
 	return out.Flame, nil
+}
+
+// flameTree reads the tree of a metric, in a context of its own, which it returns.
+func (r *Reader) flameTree(metric FlameMetric, color string) (*flameTree, *context, error) {
+	view, err := FindView("calltree")
+	if err != nil {
+		return nil, nil, err
+	}
+	var tree *flameTree
+	view.build = func(b *builder) (err error) {
+		if tree, err = b.flameTree(allColumns[metric.Key]); err == nil {
+			tree.colors, err = b.flameColors(tree, color)
+		}
+		return err
+	}
+	table, err := view.buildIn(r.own(), Options{Sort: metric.Key, Columns: []string{"name", metric.Key}})
+	if err != nil {
+		return nil, nil, err
+	}
+	return tree, table.context, nil
 }
 
 // flameTree reads the values of all paths.
@@ -162,6 +204,7 @@ func (b *builder) flameTree(metric Column) (*flameTree, error) {
 		return nil, err
 	}
 	at := make(map[session.PathID]int32, len(rows))
+	t.at = at
 	for i := range rows {
 		p := &rows[i]
 		row := b.pathRow(p.PathValue)
@@ -215,233 +258,4 @@ func (c *context) allPaths() ([]timedPath, error) {
 			list = append(list, p)
 		})
 	return list, nil
-}
-
-// flameWriter makes the arrays.
-type flameWriter struct {
-	*context
-	*Flame
-	names   map[int64]uint32
-	modules map[string]int
-}
-
-func (w *flameWriter) frame(key int64, depth int, value int64) {
-	name, ok := w.names[key]
-	if !ok {
-		name = uint32(len(w.Names))
-		w.names[key] = name
-		n := FlameName{Short: w.processes.get(session.ProcessID(-key)).Name}
-		n.Full = n.Short
-		module := ""
-		if key >= 0 {
-			id := session.FunctionID(key)
-			n.Short, n.Full, module = w.shortFunctionName(id), w.functionName(id), w.moduleName(w.functions.get(id).Module)
-		}
-		if n.Module, ok = w.modules[module]; !ok {
-			n.Module = len(w.Modules)
-			w.modules[module] = n.Module
-			w.Modules = append(w.Modules, module)
-		}
-		w.Names = append(w.Names, n)
-	}
-	w.append(name, depth, value, 0)
-}
-
-func (w *flameWriter) append(name uint32, depth int, value int64, hidden int) {
-	w.Name, w.Depth = append(w.Name, name), append(w.Depth, uint16(depth))
-	w.Value, w.Hidden = append(w.Value, value), append(w.Hidden, uint32(hidden))
-}
-
-// children returns the frames called by each frame that have a value, those of frame i being list[first[i]:first[i+1]], the
-// greatest first, and how many frames with a value are below each.
-func (t *flameTree) children() (first, list, below []int32) {
-	n := len(t.parent)
-	first, below = make([]int32, n+2), make([]int32, n)
-	for i := n - 1; i >= 0; i-- {
-		if p := t.parent[i]; p >= 0 && t.value[i] > 0 {
-			first[p+2]++
-			below[p] += below[i] + 1
-		}
-	}
-	for i := 2; i < len(first); i++ {
-		first[i] += first[i-1]
-	}
-	list = make([]int32, first[n+1])
-	for i, p := range t.parent {
-		if p >= 0 && t.value[i] > 0 {
-			list[first[p+1]] = int32(i)
-			first[p+1]++
-		}
-	}
-	for i := range n {
-		slices.SortFunc(list[first[i]:first[i+1]], func(x, y int32) int {
-			return cmp.Or(cmp.Compare(t.value[y], t.value[x]), cmp.Compare(t.key[x], t.key[y]))
-		})
-	}
-	return first, list, below
-}
-
-// roots are the processes, in the order of value.
-func (t *flameTree) roots() []int32 {
-	var out []int32
-	for i, p := range t.parent {
-		if p < 0 && t.value[i] > 0 {
-			out = append(out, int32(i))
-		}
-	}
-	slices.SortFunc(out, func(x, y int32) int { return cmp.Or(cmp.Compare(t.value[y], t.value[x]), cmp.Compare(x, y)) })
-	return out
-}
-
-// least is the value below which frames are left out so that about so many stay.
-func (t *flameTree) least(most int) int64 {
-	if len(t.value) <= most {
-		return 1
-	}
-	sorted := slices.Clone(t.value)
-	slices.Sort(sorted)
-	least := max(1, sorted[len(sorted)-most])
-	if at, _ := slices.BinarySearch(sorted, least); len(sorted)-at > 2*most { // many of one size
-		least++
-	}
-	return least
-}
-
-func (t *flameTree) topDown(w *flameWriter, most int) {
-	first, list, below := t.children()
-	least := t.least(most)
-	type step struct {
-		node  int32
-		depth int
-		value int64
-		left  int // frames that this step stands for; 0: it is node
-	}
-	var stack []step
-	roots := t.roots()
-	for i := len(roots) - 1; i >= 0; i-- {
-		w.Frames += 1 + int(below[roots[i]])
-		stack = append(stack, step{node: roots[i]})
-	}
-	for len(stack) > 0 {
-		s := stack[len(stack)-1]
-		stack = stack[:len(stack)-1]
-		if s.left > 0 {
-			w.append(HiddenFrame, s.depth, s.value, s.left)
-			continue
-		}
-		w.frame(t.key[s.node], s.depth, t.value[s.node])
-		rest := step{depth: s.depth + 1}
-		kept := len(stack)
-		for _, c := range list[first[s.node]:first[s.node+1]] {
-			if t.value[c] < least || s.depth+1 >= mostLevels {
-				rest.left, rest.value = rest.left+1+int(below[c]), rest.value+t.value[c]
-				continue
-			}
-			stack = append(stack, step{node: c, depth: s.depth + 1})
-		}
-		if rest.left > 0 {
-			stack = append(stack, rest)
-		}
-		slices.Reverse(stack[kept:])
-	}
-}
-
-// spent is a part of what a function had itself, at the node of a caller.
-type spent struct {
-	node  int32
-	value int64
-}
-
-// spenders are the parts of one function, or of those that are left out.
-type spenders struct {
-	key   int64
-	value int64
-	depth int
-	parts []spent
-	left  int // how many functions; 0: one, key
-}
-
-// split groups parts by the function of their node, the greatest first, and goes on with their callers. What is less than least or
-// too deep is one group, the last.
-func (t *flameTree) split(parts []spent, depth int, least int64) []spenders {
-	at, out := map[int64]int{}, []spenders(nil)
-	for _, e := range parts {
-		key := t.key[e.node]
-		if key < 0 { // a process calls nothing
-			continue
-		}
-		n, ok := at[key]
-		if !ok {
-			n = len(out)
-			at[key] = n
-			out = append(out, spenders{key: key, depth: depth})
-		}
-		out[n].value += e.value
-		out[n].parts = append(out[n].parts, spent{t.parent[e.node], e.value})
-	}
-	slices.SortFunc(out, func(x, y spenders) int { return cmp.Or(cmp.Compare(y.value, x.value), cmp.Compare(x.key, y.key)) })
-	rest := spenders{depth: depth}
-	kept := len(out)
-	for kept > 0 && (out[kept-1].value < least || depth >= mostLevels) {
-		kept--
-		rest.left, rest.value = rest.left+1, rest.value+out[kept].value
-	}
-	if out = out[:kept]; rest.left > 0 {
-		out = append(out, rest)
-	}
-	return out
-}
-
-// bottomUp lays out who spends: below the processes the functions that had values themselves, and on these their callers.
-func (t *flameTree) bottomUp(w *flameWriter, most int) {
-	own := slices.Clone(t.value)
-	for i, p := range t.parent {
-		if p >= 0 {
-			own[p] -= t.value[i]
-		}
-	}
-	total := int64(0)
-	for _, r := range t.roots() {
-		total += t.value[r]
-	}
-	least := max(1, total/int64(most))
-	var all []spent
-	for i, n := range own {
-		if n > 0 && t.key[i] >= 0 {
-			all = append(all, spent{int32(i), n})
-		}
-	}
-	stack := t.split(all, w.root(t, total), least)
-	slices.Reverse(stack)
-	for len(stack) > 0 {
-		g := stack[len(stack)-1]
-		stack = stack[:len(stack)-1]
-		w.Frames++
-		if g.left > 0 {
-			w.append(HiddenFrame, g.depth, g.value, g.left)
-			continue
-		}
-		w.frame(g.key, g.depth, g.value)
-		above := t.split(g.parts, g.depth+1, least)
-		slices.Reverse(above)
-		stack = append(stack, above...)
-	}
-}
-
-// root writes the frame of all processes together and returns the depth of what is on it.
-func (w *flameWriter) root(t *flameTree, total int64) int {
-	roots := t.roots()
-	if len(roots) == 0 {
-		return 0
-	}
-	w.Frames++
-	if len(roots) == 1 {
-		w.frame(t.key[roots[0]], 0, total)
-		return 1
-	}
-	w.Names = append(w.Names, FlameName{Short: "all processes", Full: "all processes"})
-	w.Modules = append(w.Modules, "")
-	w.modules[""] = 0
-	w.append(uint32(len(w.Names)-1), 0, total, 0)
-	return 1
 }

@@ -91,7 +91,7 @@ func checkFlame(t *testing.T, r *Reader, m FlameMetric) {
 	if shown != paths {
 		t.Errorf("%s: %d frames, the call tree has %d rows", m.Key, shown, paths)
 	}
-	for _, o := range []FlameOptions{{m.Key, false, 1}, {m.Key, false, 5}, {m.Key, true, 1 << 20}, {m.Key, true, 3}} {
+	for _, o := range []FlameOptions{{Metric: m.Key, Most: 1}, {Metric: m.Key, Most: 5}, {Metric: m.Key, BottomUp: true, Most: 1 << 20}, {Metric: m.Key, BottomUp: true, Most: 3}} {
 		f, err := r.Flame(o)
 		if err != nil {
 			t.Fatal(m.Key, err)

@@ -88,20 +88,24 @@ type reader struct {
 }
 
 // reader returns the reader of a request's selection. The server must be locked.
-func (s *Server) reader(r *http.Request) (*reader, error) {
+func (s *Server) reader(r *http.Request) (*reader, error) { return s.readerOf(s.sessions[0], r, false) }
+
+// readerOf returns the reader of a session's part that a request selects. With mayMiss what it names need not be there: it may be in
+// the session that is compared.
+func (s *Server) readerOf(of *session.Session, r *http.Request, mayMiss bool) (*reader, error) {
 	selection := selectionKey(r.URL.Query())
-	key := selection.Encode()
+	key := readerKey(of, selection, mayMiss)
 	for i, kept := range s.readers {
-		if kept.key == key {
+		if kept.key == key && kept.source.Session() == of {
 			s.readers = append(slices.Delete(s.readers, i, i+1), kept)
 			return kept, nil
 		}
 	}
-	of := s.sessions[0]
 	t, err := terms(selection)
 	if err != nil {
 		return nil, err
 	}
+	t.MayMiss = mayMiss
 	chosen, err := t.Select(of)
 	if err != nil {
 		return nil, report.Known(err)
@@ -117,6 +121,11 @@ func (s *Server) reader(r *http.Request) (*reader, error) {
 		s.readers = slices.Delete(s.readers, 0, 1)
 	}
 	return out, nil
+}
+
+// readerKey tells readers of one server apart.
+func readerKey(of *session.Session, selection url.Values, mayMiss bool) string {
+	return fmt.Sprintf("%s %t %s", of.Path(), mayMiss && len(selection) > 0, selection.Encode())
 }
 
 // keptTable is a table that the page is looking at.
@@ -151,13 +160,19 @@ func (s *Server) command(r *http.Request, words ...string) string {
 			out = append(out, report.ShellQuote(w))
 		}
 	}
+	return strings.Join(out, " ") + s.selected(r)
+}
+
+// selected are the flags for the selection of a request.
+func (s *Server) selected(r *http.Request) string {
+	var b strings.Builder
 	selection := selectionKey(r.URL.Query())
 	for _, flag := range selectionFlags {
 		for _, value := range selection[flag] {
-			out = append(out, "--"+flag, report.ShellQuote(value))
+			b.WriteString(" --" + flag + " " + report.ShellQuote(value))
 		}
 	}
-	return strings.Join(out, " ")
+	return b.String()
 }
 
 // number reads a parameter that is a whole number from 0 on; without it, it is the default.

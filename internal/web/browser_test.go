@@ -47,21 +47,13 @@ type page struct {
 // patience is how long a step in the browser may take; a page on a busy machine needs a second or two.
 const patience = 60 * time.Second
 
-// open opens the page of a made-up session in a browser.
-func open(t *testing.T, b *sessiontest.Builder) *page {
+// open opens the page of a made-up session, and of older ones it is compared with, in a browser.
+func open(t *testing.T, b *sessiontest.Builder, older ...*sessiontest.Builder) *page {
 	t.Helper()
 	chromium(t) // before anything is made
-	p := &page{served: serve(t, b)}
-	s, err := session.Open(p.session.Path())
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { s.Close() })
+	p := &page{served: serve(t, b, older...)}
 	h := httptest.NewUnstartedServer(nil)
-	server, err := web.New(h.Listener.Addr().String(), s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	server := p.again(h.Listener.Addr().String())
 	h.Config.Handler = server
 	h.Start()
 	t.Cleanup(h.Close)
@@ -69,6 +61,25 @@ func open(t *testing.T, b *sessiontest.Builder) *page {
 	p.do(chromedp.Navigate(server.URL() + "&view=header"))
 	p.until(`document.querySelector(".rows .row:not(.head)")`)
 	return p
+}
+
+// again makes another server of the same sessions.
+func (s *served) again(listen string) *web.Server {
+	s.t.Helper()
+	var opened []*session.Session
+	for _, path := range s.paths {
+		of, err := session.Open(path)
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		s.t.Cleanup(func() { of.Close() })
+		opened = append(opened, of)
+	}
+	out, err := web.New(listen, opened...)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return out
 }
 
 // browse starts a browser for the page at an address.

@@ -25,28 +25,29 @@ type compared struct {
 	Command string     `json:"command"`
 }
 
+// errNoOlder means that there is one session.
+var errNoOlder = bad("there is nothing to compare with: clrprof view SESSION OLDER")
+
+// diffCommand is what to type for a comparison that a request shows.
+func (s *Server) diffCommand(r *http.Request, view, column string) string {
+	return "clrprof diff " + report.ShellQuote(s.sessions[1].Path()) + " " + report.ShellQuote(s.sessions[0].Path()) + " " + view + " --column " + column + s.selected(r)
+}
+
 // compare answers with the rows that differ between the older session and the one that is shown.
 func (s *Server) compare(w http.ResponseWriter, r *http.Request) error {
 	if len(s.sessions) < 2 {
-		return bad("there is nothing to compare with: clrprof view SESSION OLDER")
+		return errNoOlder
 	}
 	v := r.URL.Query()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var sources [2]*analysis.Source
 	for i, of := range []*session.Session{s.sessions[1], s.sessions[0]} {
-		t, err := terms(selectionKey(v))
+		chosen, err := s.readerOf(of, r, true) // what is new or gone matches in one of them
 		if err != nil {
 			return err
 		}
-		t.MayMiss = true // what is new or gone matches in one of them
-		chosen, err := t.Select(of)
-		if err != nil {
-			return report.Known(err)
-		}
-		if sources[i], err = analysis.Open(of, chosen); err != nil {
-			return err
-		}
+		sources[i] = chosen.source
 	}
 	view := v.Get("of")
 	if view == "" {
@@ -59,7 +60,7 @@ func (s *Server) compare(w http.ResponseWriter, r *http.Request) error {
 	older, newer := s.sessions[1].Path(), s.sessions[0].Path()
 	records := report.Differences(c)
 	out := compared{View: c.View, Column: c.Column, Note: report.DifferenceNote(c, older, newer), Total: len(records.Rows), Columns: records.Columns,
-		Rows: [][]any{}, Texts: [][]string{}, Command: "clrprof diff " + report.ShellQuote(older) + " " + report.ShellQuote(newer) + " " + c.View + " --column " + c.Column}
+		Rows: [][]any{}, Texts: [][]string{}, Command: s.diffCommand(r, c.View, c.Column)}
 	for _, row := range records.Rows[:min(len(records.Rows), mostRows)] {
 		out.Rows, out.Texts = append(out.Rows, row), append(out.Texts, records.Texts(row))
 	}

@@ -24,11 +24,14 @@ type flameHead struct {
 	Short   []string           `json:"short"`
 	Full    []string           `json:"full"`
 	Module  []int              `json:"module"`
+	Colors  []string           `json:"colors"`         // null: frames have none
+	Gone    *report.Gone       `json:"gone,omitempty"` // of a comparison
 	Command string             `json:"command"`
 }
 
 // flame answers with a call tree for drawing: the length of the head, the head as JSON up to a multiple of 8, and then arrays, all
-// little-endian: values (float64, exact as they are below 2^53), names and hidden (uint32), depths (uint16).
+// little-endian: values (float64, exact as they are below 2^53), in a comparison the values of the other session (likewise), names and
+// hidden, with colours also colours (uint32), depths (uint16), and with colours their shares (uint8).
 func (s *Server) flame(w http.ResponseWriter, r *http.Request) error {
 	v := r.URL.Query()
 	most, err := number(v, "most", flameFrames)
@@ -37,19 +40,55 @@ func (s *Server) flame(w http.ResponseWriter, r *http.Request) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	of, err := s.reader(r)
+	o := report.FlameOptions{Metric: v.Get("metric"), BottomUp: v.Has("up"), Most: min(most, mostFrames), Color: v.Get("color")}
+	of, err := s.flameReaders(r, &o)
 	if err != nil {
 		return err
 	}
-	f, err := of.views.Flame(report.FlameOptions{Metric: v.Get("metric"), BottomUp: v.Has("up"), Most: min(most, mostFrames)})
+	f, err := of.views.Flame(o)
 	if err != nil {
-		return err
+		return report.Known(err)
 	}
 	head := flameHead{Metric: f.Metric, Frames: f.Frames, Sent: len(f.Name), Modules: f.Modules, Short: []string{}, Full: []string{}, Module: []int{},
 		Command: s.command(r, "calltree") + " --sort " + f.Metric.Key}
+	if o.Color != "" {
+		head.Colors = append([]string{}, f.Colors...)
+	}
+	if o.Against != nil {
+		head.Gone, head.Command = &f.Gone, s.diffCommand(r, "functions", f.Metric.Key)
+	}
 	for _, n := range f.Names {
 		head.Short, head.Full, head.Module = append(head.Short, report.Printable(n.Short)), append(head.Full, report.Printable(n.Full)), append(head.Module, n.Module)
 	}
+	return writeFlame(w, head, f)
+}
+
+// flameReaders returns the reader of the call tree that is drawn. With the parameter diff that is the session (new) or the older one
+// (old), which is compared with the other.
+func (s *Server) flameReaders(r *http.Request, o *report.FlameOptions) (*reader, error) {
+	diff := r.URL.Query().Get("diff")
+	switch {
+	case diff == "":
+		return s.reader(r)
+	case diff != "new" && diff != "old":
+		return nil, bad("diff %q is unknown: want new or old", diff)
+	case len(s.sessions) < 2:
+		return nil, errNoOlder
+	}
+	drawn, with := s.sessions[0], s.sessions[1]
+	if diff == "old" {
+		drawn, with = with, drawn
+	}
+	against, err := s.readerOf(with, r, true)
+	if err != nil {
+		return nil, err
+	}
+	o.Against = against.views
+	return s.readerOf(drawn, r, true)
+}
+
+// writeFlame writes the head and the arrays.
+func writeFlame(w http.ResponseWriter, head flameHead, f *report.Flame) error {
 	b, err := json.Marshal(head)
 	if err != nil {
 		return fmt.Errorf("writing a call tree: %w", err)
@@ -59,11 +98,8 @@ func (s *Server) flame(w http.ResponseWriter, r *http.Request) error {
 	}
 	out := binary.LittleEndian.AppendUint32(nil, uint32(len(b)))
 	out = append(out, b...)
-	values := make([]float64, len(f.Value))
-	for i, n := range f.Value {
-		values[i] = float64(n)
-	}
-	for _, array := range []any{values, f.Name, f.Hidden, f.Depth} {
+	arrays := []any{floats(f.Value), floats(f.Other), f.Name, f.Hidden, f.Color, f.Depth, f.Share} // those that are not there are empty
+	for _, array := range arrays {
 		if out, err = binary.Append(out, binary.LittleEndian, array); err != nil {
 			return fmt.Errorf("writing a call tree: %w", err)
 		}
@@ -71,4 +107,12 @@ func (s *Server) flame(w http.ResponseWriter, r *http.Request) error {
 	w.Header().Set("Content-Type", "application/octet-stream")
 	_, _ = w.Write(out) // who went away needs no answer
 	return nil
+}
+
+func floats(list []int64) []float64 {
+	out := make([]float64, len(list))
+	for i, n := range list {
+		out[i] = float64(n)
+	}
+	return out
 }

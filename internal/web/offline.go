@@ -53,7 +53,7 @@ func Write(w io.Writer, s *session.Session, sel analysis.Selection, minShare flo
 	if err != nil {
 		return err
 	}
-	server.readers = []*reader{{key: "", source: src, views: views}} // the selection is the whole that the page knows
+	server.readers = []*reader{{key: readerKey(s, nil, false), source: src, views: views}} // the selection is the whole that the page knows
 	o := &offline{server: server, minShare: minShare, answers: map[string]json.RawMessage{}, binaries: map[string]string{}}
 	if err := o.collect(views); err != nil {
 		return err

@@ -35,6 +35,7 @@ func NewLive(listen, path string, watch Watch) (*Server, error) {
 // its caller.
 func (s *Server) Finish(of *session.Session) {
 	s.sessions = []*session.Session{of}
+	s.remember()
 	close(s.finished)
 }
 
@@ -58,13 +59,23 @@ func (s *Server) isRecording() bool {
 	}
 }
 
-// ofSession adds an answer that needs the session.
+// ofSession adds an answer that needs the session. It is made whole before any of it is sent: a slow reader holds nobody up.
 func (s *Server) ofSession(pattern string, answer func(http.ResponseWriter, *http.Request) error) {
 	s.Handle(pattern, func(w http.ResponseWriter, r *http.Request) error {
 		if s.isRecording() {
 			return bad("%s is being recorded: this can be seen when the program has ended", s.recorded)
 		}
-		return answer(w, r)
+		made := &answered{header: http.Header{}, code: http.StatusOK}
+		if err := answer(made, r); err != nil {
+			return err
+		}
+		for name, values := range made.header {
+			w.Header()[name] = values
+		}
+		w.Header().Set("Content-Length", strconv.Itoa(made.Len()))
+		w.WriteHeader(made.code)
+		_, _ = w.Write(made.Bytes()) // who went away needs no answer
+		return nil
 	})
 }
 

@@ -23,7 +23,7 @@ var dist embed.FS
 
 // Limits of what the server keeps.
 const (
-	maxReaders = 4  // selections whose sums are kept: each can be as large as the session
+	maxReaders = 6  // selections whose sums are kept, each as large as the session: of two sessions all, this one and the one before
 	maxTables  = 16 // tables that are kept for scrolling and searching
 )
 
@@ -34,6 +34,7 @@ const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src
 // Server serves the page of one session, of two that are compared, or of a recording that goes on.
 type Server struct {
 	sessions []*session.Session // the one that is shown, and the older one it is compared with, if any
+	opened   os.FileInfo        // of the one that is shown, as it was when it was opened; nil: it could not be had
 	mux      *http.ServeMux
 	listen   string // address that it listens on
 	cookie   string // name of the cookie, which must differ between servers on one host
@@ -56,6 +57,7 @@ func New(listen string, sessions ...*session.Session) (*Server, error) {
 		return nil, fmt.Errorf("the address to listen on: %w", err)
 	}
 	s := &Server{sessions: sessions, mux: http.NewServeMux(), listen: listen, cookie: "clrprof_" + port, secret: random(), token: random()}
+	s.remember()
 	s.mux.HandleFunc("GET /{$}", s.page)
 	for _, file := range []string{"app.js", "app.css"} {
 		s.mux.HandleFunc("GET /"+file, func(w http.ResponseWriter, r *http.Request) { s.file(w, file) })
@@ -73,6 +75,13 @@ func New(listen string, sessions ...*session.Session) (*Server, error) {
 	s.ofSession("GET /api/schema", s.schema)
 	s.ofSession("POST /api/sql", s.sql)
 	return s, nil
+}
+
+// remember keeps which file the session is.
+func (s *Server) remember() {
+	if len(s.sessions) > 0 {
+		s.opened, _ = os.Stat(s.sessions[0].Path()) // queries need it, and say so
+	}
 }
 
 func random() string {

@@ -23,16 +23,22 @@ type served struct {
 	server  *web.Server
 	at      string // its address
 	session *session.Session
+	paths   []string // of the session, and of the older one if there is one
 	client  *http.Client
 	entered *http.Response // the answer to the first request
 }
 
-// serve serves a made-up session.
-func serve(t *testing.T, b *sessiontest.Builder) *served {
+// serve serves a made-up session, and older ones it is compared with.
+func serve(t *testing.T, b *sessiontest.Builder, older ...*sessiontest.Builder) *served {
 	t.Helper()
-	s := analysistest.Open(t, b, filepath.Join(t.TempDir(), "made.clrprof"))
+	var sessions []*session.Session
+	var paths []string
+	for i, b := range append([]*sessiontest.Builder{b}, older...) {
+		path := filepath.Join(t.TempDir(), []string{"made.clrprof", "older.clrprof"}[i])
+		sessions, paths = append(sessions, analysistest.Open(t, b, path)), append(paths, path)
+	}
 	h := httptest.NewUnstartedServer(nil)
-	server, err := web.New(h.Listener.Addr().String(), s)
+	server, err := web.New(h.Listener.Addr().String(), sessions...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,7 +49,7 @@ func serve(t *testing.T, b *sessiontest.Builder) *served {
 	if err != nil {
 		t.Fatal(err)
 	}
-	out := &served{t: t, server: server, at: h.URL, session: s, client: &http.Client{Jar: jar}}
+	out := &served{t: t, server: server, at: h.URL, session: sessions[0], paths: paths, client: &http.Client{Jar: jar}}
 	out.client.CheckRedirect = func(r *http.Request, _ []*http.Request) error { out.entered = r.Response; return nil }
 	first, err := out.client.Get(server.URL() + "&view=types")
 	if err != nil {

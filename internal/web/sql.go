@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"os"
 	"time"
 
 	"github.com/clrprof/clrprof/internal/report"
@@ -40,6 +41,9 @@ func (s *Server) sql(w http.ResponseWriter, r *http.Request) error {
 	defer cancel()
 	path := s.sessions[0].Path()
 	out := queried{Rows: [][]any{}, Command: "clrprof sql " + report.ShellQuote(path) + " " + report.ShellQuote(asked.Query)}
+	if err := s.isSame(); err != nil {
+		return err
+	}
 	var err error
 	out.Columns, out.Rows, out.Cut, err = query(ctx, path, asked.Query)
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
@@ -76,8 +80,27 @@ func query(ctx context.Context, path, text string) (columns []string, rows [][]a
 	})
 }
 
+// isSame checks that the file that a query would read is the session that the page shows: other answers read what was opened at first,
+// also when it is deleted.
+func (s *Server) isSame() error {
+	path := s.sessions[0].Path()
+	now, err := os.Stat(path)
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return bad("session %s was deleted: the other views show it as long as clrprof runs, queries need the file", path)
+	case err != nil:
+		return fmt.Errorf("looking for the session: %w", err)
+	case s.opened != nil && !os.SameFile(s.opened, now):
+		return bad("session %s was replaced by another one: start clrprof view again to look at that", path)
+	}
+	return nil
+}
+
 // schema answers with the tables and their columns.
 func (s *Server) schema(w http.ResponseWriter, r *http.Request) error {
+	if err := s.isSame(); err != nil {
+		return err
+	}
 	path := s.sessions[0].Path()
 	_, tables, _, err := query(r.Context(), path, `SELECT m.name, c.name, c.type FROM (SELECT name FROM pragma_table_list WHERE schema IN ('main', 'temp') AND name NOT LIKE 'sqlite%'
 		UNION SELECT name FROM chunk) m

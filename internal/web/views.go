@@ -1,7 +1,10 @@
 package web
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -22,6 +25,7 @@ const (
 // described is what the page must know before it asks for anything.
 type described struct {
 	Path      string               `json:"path"`
+	ID        string               `json:"id"`              // the same as long as the session is: of what is known about it; "": it is being recorded
 	Older     string               `json:"older,omitempty"` // the session that it is compared with
 	State     string               `json:"state"`
 	Live      bool                 `json:"live,omitempty"` // it is being recorded: there is nothing yet but live
@@ -29,7 +33,9 @@ type described struct {
 	HasTime   bool                 `json:"has_time"`
 	HasEnds   bool                 `json:"has_lifetimes"`
 	Views     []describedView      `json:"views"`
-	Metrics   []report.FlameMetric `json:"metrics"` // that frames of the flame graph can be as wide as
+	Metrics   []report.FlameMetric `json:"metrics"`            // that frames of the flame graph can be as wide as
+	Colors    []string             `json:"colors"`             // that they can be coloured by, beside modules
+	Compared  []string             `json:"compared,omitempty"` // metrics that the older session has too
 }
 
 type describedView struct {
@@ -42,7 +48,7 @@ type describedView struct {
 
 func (s *Server) describe(w http.ResponseWriter, r *http.Request) error {
 	if s.isRecording() {
-		return writeJSON(w, described{Path: s.recorded, State: string(session.Recording), Live: true, Views: []describedView{}, Metrics: []report.FlameMetric{}})
+		return writeJSON(w, described{Path: s.recorded, State: string(session.Recording), Live: true, Views: []describedView{}, Metrics: []report.FlameMetric{}, Colors: []string{}})
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -58,17 +64,59 @@ func (s *Server) describe(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	out := described{Path: s.sessions[0].Path(), State: string(state), HasMemory: of.views.HasMemory(), HasTime: of.views.HasTime(), HasEnds: len(lived) > 0}
+	id, err := identity(s.sessions)
+	if err != nil {
+		return err
+	}
+	out := described{Path: s.sessions[0].Path(), ID: id, State: string(state), HasMemory: of.views.HasMemory(), HasTime: of.views.HasTime(), HasEnds: len(lived) > 0}
 	if out.Metrics, err = of.views.FlameMetrics(); err != nil {
 		return err
 	}
+	colors, err := of.views.FlameColors()
+	if err != nil {
+		return err
+	}
+	out.Colors = append([]string{}, colors...)
 	if len(s.sessions) > 1 {
-		out.Older = s.sessions[1].Path()
+		if err := s.describeOlder(&out); err != nil {
+			return err
+		}
 	}
 	for _, v := range report.Views() {
 		out.Views = append(out.Views, describedView{v.Name, v.Short, v.Argument, v.Grouped, append([]string{}, v.OptionalKeys()...)})
 	}
 	return writeJSON(w, out)
+}
+
+// identity tells sessions apart by their facts, such as when they began.
+func identity(sessions []*session.Session) (string, error) {
+	h := sha256.New()
+	for _, of := range sessions {
+		facts, err := of.Info()
+		if err != nil {
+			return "", err
+		}
+		for _, key := range slices.Sorted(maps.Keys(facts)) {
+			fmt.Fprintf(h, "%q=%q\n", key, facts[key])
+		}
+	}
+	return hex.EncodeToString(h.Sum(nil)[:16]), nil
+}
+
+// describeOlder says what the older session has too.
+func (s *Server) describeOlder(out *described) error {
+	out.Older, out.Compared = s.sessions[1].Path(), []string{}
+	older, err := s.readerOf(s.sessions[1], &http.Request{URL: &url.URL{}}, true)
+	if err != nil {
+		return err
+	}
+	metrics, err := older.views.FlameMetrics()
+	for _, m := range metrics {
+		if slices.Contains(out.Metrics, m) {
+			out.Compared = append(out.Compared, m.Key)
+		}
+	}
+	return err
 }
 
 // viewed is a part of a view.

@@ -1,4 +1,5 @@
 // What the server answers. Numbers come with their texts; nothing is computed here.
+import { Lost, lost } from "./link";
 import { bytesFromFile, fromFile, isFile, tsvFromFile } from "./offline";
 import { selection } from "./state";
 
@@ -18,8 +19,8 @@ export type Summary = {
 };
 export type View = { name: string; short: string; argument: string; grouped: boolean; optional: string[] };
 export type Session = {
-  path: string; older?: string; state: string; live?: boolean; has_memory: boolean; has_time: boolean; has_lifetimes: boolean; views: View[];
-  metrics: { key: string; title: string; kind: string; about: string }[];
+  path: string; id: string; older?: string; state: string; live?: boolean; has_memory: boolean; has_time: boolean; has_lifetimes: boolean; views: View[];
+  metrics: { key: string; title: string; kind: string; about: string }[]; colors: string[]; compared?: string[];
 };
 export type Timeline = { slices: { begin_ns: number; end_ns: number; allocations: number; bytes: number }[]; gcs: Sheet | null;
   usage: { begin_ns: number; end_ns: number; cpu_ns: number; threads: number; resident_bytes: number }[];
@@ -33,33 +34,64 @@ export function address(path: string, query: Query = {}): string {
   return "/api/" + path + "?" + p;
 }
 
-async function answer(path: string, query: Query, more?: RequestInit): Promise<Response> {
+/** What a request is given: how to give it up, and whom to tell how many bytes have come, of how many, if that is known. */
+export type Asked = RequestInit & { progress?: (got: number, of: number) => void };
+
+async function answer(path: string, query: Query, more?: Asked, whole = false): Promise<Response> {
   let r: Response;
   try {
-    r = await fetch(address(path, query), more);
+    r = await fetch(whole ? "/api/" + path : address(path, query), more);
   } catch (e) {
-    if ((e as Error).name === "AbortError") throw e;
-    throw new Error("clrprof does not answer: it was ended, or its machine cannot be reached. Start clrprof view again.");
+    if ((e as Error).name !== "AbortError") lost();
+    throw e instanceof Error && e.name === "AbortError" ? e : new Lost();
   }
-  if (r.ok) return r;
+  if (r.status === 403) { lost(); throw new Lost(); } // a server that has begun anew knows no cookie of the one before
+  if (r.ok) return counted(r, more?.progress);
   const text = await r.text();
   let said = text;
   try { said = JSON.parse(text).error ?? text; } catch { /* not from the page's own answers */ }
   throw new Error(said);
 }
 
-export async function get<T>(path: string, query: Query = {}, more?: RequestInit): Promise<T> {
-  return isFile ? fromFile(path, query) : (await answer(path, query, more)).json();
+/** The answer, with what comes of it told at most ten times a second. */
+function counted(r: Response, progress?: Asked["progress"]): Response {
+  if (!progress || !r.body) return r;
+  const of = Number(r.headers.get("Content-Length") ?? 0);
+  let got = 0, last = performance.now();
+  const count = new TransformStream<Uint8Array, Uint8Array>({
+    transform(chunk, to) {
+      got += chunk.length;
+      if (performance.now() - last > 100) { last = performance.now(); progress(got, of); }
+      to.enqueue(chunk);
+    },
+  });
+  return new Response(r.body.pipeThrough(count), { headers: r.headers });
 }
+
+export async function get<T>(path: string, query: Query = {}, more?: Asked): Promise<T> {
+  return isFile ? fromFile(path, query) : finished((await answer(path, query, more)).json());
+}
+
 /** An answer about the whole run, whatever is selected. */
-export async function getWhole<T>(path: string): Promise<T> {
-  if (isFile) return fromFile(path, {});
-  const r = await fetch("/api/" + path);
-  const value = await r.json();
-  if (!r.ok) throw new Error(value.error);
-  return value;
+export async function getWhole<T>(path: string, more?: Asked): Promise<T> { return isFile ? fromFile(path, {}) : finished((await answer(path, {}, more, true)).json()); }
+
+export async function getText(path: string, query: Query = {}): Promise<string> { return isFile ? tsvFromFile(query) : finished((await answer(path, query)).text()); }
+
+export async function getBytes(path: string, query: Query = {}, more?: Asked): Promise<ArrayBuffer> {
+  return isFile ? bytesFromFile(path, query) : finished((await answer(path, query, more)).arrayBuffer());
 }
-export async function getText(path: string, query: Query = {}): Promise<string> { return isFile ? tsvFromFile(query) : (await answer(path, query)).text(); }
-export async function getBytes(path: string, query: Query = {}, more?: RequestInit): Promise<ArrayBuffer> {
-  return isFile ? bytesFromFile(path, query) : (await answer(path, query, more)).arrayBuffer();
+
+/** A body that ends early is a server that has gone. */
+async function finished<T>(body: Promise<T>): Promise<T> {
+  try {
+    return await body;
+  } catch (e) {
+    if (e instanceof SyntaxError || (e as Error).name === "AbortError") throw e;
+    lost();
+    throw new Lost();
+  }
+}
+
+export async function post<T>(path: string, body: unknown, more?: Asked): Promise<T> {
+  return finished((await answer(path, {}, { ...more, method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) })).json());
 }

@@ -14,7 +14,7 @@ const columns: Record<string, string[]> = {
 
 export function CompareView() {
   const of = param("of") || "functions", column = param("column");
-  const { value, error, loading } = useLoad(`compare ${of} ${column}`, () => get<Compared>("compare", { of, column }));
+  const { value, error, loading } = useLoad(`compare ${of} ${column}`, (more) => get<Compared>("compare", { of, column }, more));
   const most = value ? Math.max(1, ...value.rows.slice(0, 1).map((r) => Math.abs(Number(r[0])))) : 1;
   return <section class="view compare">
     <header class="title"><h1>Comparison</h1><p>with the older session: what differs most comes first</p></header>

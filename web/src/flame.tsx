@@ -3,7 +3,9 @@ import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { getBytes } from "./api";
 import type { Session } from "./api";
 import { isFile } from "./offline";
-import { Command, copy, Failed, useLoad, Waiting } from "./parts";
+import { nowAndBefore, older, paint } from "./paint";
+import type { Paint } from "./paint";
+import { Command, copy, Failed, stem, useLoad, Waiting } from "./parts";
 import { addTerm, change, param, theme, viewAddress } from "./state";
 import { color } from "./timeline";
 import { format, formatCount, formatPercent } from "./units";
@@ -13,37 +15,38 @@ import type { Frames, Matches } from "./walk";
 const row = matchMedia("(pointer: coarse)").matches ? 26 : 19;
 const least = 1; // pixels; narrower frames are one grey block
 
+const colorTitles: Record<string, string> = { "": "module", type: "type of most bytes", generation: "how most bytes ended" };
+
+/** The parameters of the graph that the server is asked for. */
+function asked(session: Session) {
+  const diff = session.compared?.length ? param("diff") : "";
+  const options = diff ? session.metrics.filter((m) => session.compared!.includes(m.key)) : session.metrics;
+  const metric = options.find((m) => m.key === param("metric")) ?? options[0];
+  const color = diff || !session.colors.includes(param("color")) ? "" : param("color");
+  return { diff, options, metric, color, up: param("up"), most: param("most") };
+}
+
 export function FlameView({ session }: { session: Session }) {
-  const metric = param("metric"), up = param("up"), most = param("most");
-  const { value, error, loading } = useLoad(`flame ${metric} ${up} ${most}`, () => getBytes("flame", { metric, up, most }).then(decode));
-  const options = session.metrics;
+  const { diff, options, metric, color, up, most } = asked(session);
+  const key = metric === session.metrics[0] ? "" : metric?.key;
+  const { value, error, loading, got } = useLoad(`flame ${key} ${up} ${most} ${color} ${diff}`, (more) => getBytes("flame", { metric: key, up, most, color, diff }, more).then((b) => decode(b, diff)));
   return <section class="view flame">
     <header class="title"><h1>Flame graph</h1>
       <p>{up ? "Bottom-up: who spends. Below each function are those that called it." : "Each function is above those that it calls, as wide as what it takes."}</p></header>
     <div class="tools">
-      <label>by <select id="metric" value={metric || options[0]?.key} onChange={(e) => change({ metric: e.currentTarget.value, at: "" })}>
+      <label>by <select id="metric" value={metric?.key} onChange={(e) => change({ metric: e.currentTarget.value, at: "" })}>
         {options.map((m) => <option key={m.key} value={m.key} title={m.about}>{m.title}</option>)}</select></label>
+      {diff || isFile || !session.colors.length ? null : <label>colours <select id="color" value={color} onChange={(e) => change({ color: e.currentTarget.value }, true)}>
+        {["", ...session.colors].map((c) => <option key={c} value={c}>{colorTitles[c]}</option>)}</select></label>}
+      {session.compared?.length ? <label>differences <select id="diff" value={diff} onChange={(e) => change({ diff: e.currentTarget.value, at: "" })}>
+        <option value="">not shown</option><option value="new">as wide as in this session</option><option value="old">as wide as in the older one</option></select></label> : null}
       <label><input type="checkbox" checked={!!up} onChange={() => change({ up: up ? "" : "1", at: "" })} /> bottom-up</label>
       <label><input type="checkbox" checked={!!param("flip")} onChange={() => change({ flip: param("flip") ? "" : "1" })} /> flames (root below)</label>
       <label>search <input id="find" type="search" value={param("find")} placeholder="part of a name" onInput={(e) => change({ find: e.currentTarget.value }, true)} /></label>
     </div>
-    {error ? <Failed error={error} /> : value ? value.count ? <Graph key={metric + up} f={value} stale={loading} /> : <p class="hint">Nothing to show: no frame has any of this.</p> : <Waiting />}
+    {metric?.about ? <p class="about">{metric.title}: {metric.about}</p> : null}
+    {error ? <Failed error={error} /> : value ? value.count ? <Graph key={metric?.key + up + diff} f={value} stale={loading} /> : <p class="hint">Nothing to show: no frame has any of this.</p> : <Waiting got={got} />}
   </section>;
-}
-
-function fnv(s: string): number {
-  let h = 0x811c9dc5;
-  for (let i = 0; i < s.length; i++) h = Math.imul(h ^ s.charCodeAt(i), 0x01000193) >>> 0;
-  return h;
-}
-
-/** The colours of modules: those of the framework stay in the background. */
-function palette(f: Frames, dark: boolean): string[] {
-  return f.modules.map((m) => {
-    const framework = m === "" || /^(System|Microsoft|mscorlib|netstandard)\b/.test(m);
-    const hue = framework ? 205 + fnv(m) % 40 : [24, 42, 340, 96, 150, 275, 12, 60][fnv(m) % 8];
-    return framework ? `hsl(${hue} ${dark ? "16% 30%" : "26% 86%"})` : `hsl(${hue} ${dark ? "42% 36%" : "68% 78%"})`;
-  });
 }
 
 function Graph({ f, stale }: { f: Frames; stale: boolean }) {
@@ -61,7 +64,7 @@ function Graph({ f, stale }: { f: Frames; stale: boolean }) {
   const height = Math.max(size.height, 1), all = (f.deepest + 1) * row;
   const mostTop = Math.max(0, all - height);
   const dark = matchMedia("(prefers-color-scheme: dark)").matches ? theme.value !== "light" : theme.value === "dark";
-  const colors = useMemo(() => palette(f, dark), [f, dark]);
+  const colors = useMemo(() => paint(f, dark), [f, dark]);
 
   useEffect(() => {
     const c = canvas.current!;
@@ -143,7 +146,7 @@ function Graph({ f, stale }: { f: Frames; stale: boolean }) {
     </div>
     {crumbs.length > 1 ? <p class="crumbs">{crumbs.slice(-6).map((i, k, list) => <span key={i}>{k === 0 && crumbs.length > 6 ? "… › " : ""}
       {k < list.length - 1 ? <button type="button" onClick={() => zoom(i)}>{f.short[f.name[i]]}</button> : <b>{f.short[f.name[i]]}</b>}{k < list.length - 1 ? " › " : ""}</span>)}</p> : null}
-    <canvas ref={canvas} tabIndex={0} role="img" aria-label={"Flame graph by " + f.metric.title + ". Arrows move among functions, Enter zooms; what is chosen is said below."}
+    <canvas ref={canvas} tabIndex={0} style={{ maxHeight: Math.max(140, all + 2) + "px" }} role="img" aria-label={"Flame graph by " + f.metric.title + ". Arrows move among functions, Enter zooms; what is chosen is said below."}
       onKeyDown={onKey} onMouseLeave={() => setOver(-1)}
       onMouseDown={(e) => { drag.current = { x: e.clientX, y: e.clientY, from, to, top: Math.min(top, mostTop), moved: false }; }}
       onMouseMove={(e) => {
@@ -162,20 +165,37 @@ function Graph({ f, stale }: { f: Frames; stale: boolean }) {
         if (e.ctrlKey) { e.preventDefault(); scaleBy(e.deltaY > 0 ? 1.2 : 1 / 1.2, from + e.offsetX / size.width * (to - from)); }
         else if (mostTop > 0) { e.preventDefault(); setTop(Math.max(0, Math.min(mostTop, top + (flip ? -e.deltaY : e.deltaY)))); }
       }} />
-    <p class="details" role="status" aria-live="polite">{shown >= 0 ? <Details f={f} i={shown} /> : "Point at a function, or click it to zoom."}</p>
+    <ul class="legend" aria-label="Colours">{colors.legend.map((m) => <li key={m.text} title={m.text} style={m.fill ? { background: m.fill } : undefined}>{m.mark ? <b>{m.mark} </b> : null}{m.text}</li>)}</ul>
+    <p class="details" role="status" aria-live="polite">{shown >= 0 ? <Details f={f} i={shown} said={colors.said(shown)} /> : "Point at a function, or click it to zoom."}</p>
+    {f.gone ? <Gone f={f} /> : null}
     {f.frames > f.count ? <p class="hint">{formatCount(f.frames)} frames, of which the {formatCount(f.count)} greatest are here; grey blocks stand for the others, and open with a click.</p> : null}
     <Command text={f.command} />
   </div>;
 }
 
-function Details({ f, i }: { f: Frames; i: number }) {
+function Details({ f, i, said }: { f: Frames; i: number; said: string }) {
   const value = <><b>{format(f.kind, f.value[i])}</b> ({formatPercent(f.value[i], f.total)})</>;
   if (f.name[i] === hiddenName) return <>{formatCount(f.hidden[i])} smaller frames: {value}. A click shows more of them.</>;
-  return <>{f.full[f.name[i]]}<br />{value}, itself {format(f.kind, f.own[i])} ({formatPercent(f.own[i], f.total)}){f.modules[f.module[f.name[i]]] ? " · " + f.modules[f.module[f.name[i]]] : ""}</>;
+  const module = f.modules[f.module[f.name[i]]];
+  return <>{f.full[f.name[i]]}<br />{value}, itself {format(f.kind, f.own[i])} ({formatPercent(f.own[i], f.total)}){module ? " · " + module : ""}{f.gone ? <> · <Difference f={f} i={i} /></> : ""}{said ? " · " + said : ""}</>;
+}
+
+function Difference({ f, i }: { f: Frames; i: number }) {
+  const [now, before] = nowAndBefore(f, i), by = now - before;
+  return <b>{format(f.kind, before)} → {format(f.kind, now)}{by ? `, ${by > 0 ? "+" : "−"}${format(f.kind, Math.abs(by))}${before && now ? ` (${by > 0 ? "+" : "−"}${formatPercent(Math.abs(by), before)})` : ""}` : ""}</b>;
+}
+
+/** What the widths cannot show, as this session has none of it. */
+function Gone({ f }: { f: Frames }) {
+  const { frames, value, total } = f.gone!;
+  const [here, there] = older(f) ? ["older", "this"] : ["this", "older"];
+  return <p class="hint gone">{frames ? <>{formatCount(frames)} {frames === 1 ? "frame" : "frames"} with {format(f.kind, value)} ({formatPercent(value, total)}) {frames === 1 ? "is" : "are"} in {there === "this" ? "this session" : "the older session"} alone
+    and cannot be seen here. <button type="button" onClick={() => change({ diff: older(f) ? "new" : "old", at: "" })}>As wide as there</button></>
+    : `All that is in ${there === "this" ? "this session" : "the older session"} is in ${here === "this" ? "this one" : "the older one"} too.`}</p>;
 }
 
 type Drawn = {
-  from: number; to: number; top: number; width: number; height: number; flip: boolean; colors: string[];
+  from: number; to: number; top: number; width: number; height: number; flip: boolean; colors: Paint;
   matches?: Matches; over: number; chosen: number; zoomed: number;
 };
 
@@ -198,7 +218,7 @@ function draw(c: HTMLCanvasElement, f: Frames, o: Drawn) {
   const by = new Map<string, number[]>();
   for (let k = 0; k < seen.boxes.length; k += 4) {
     const i = seen.boxes[k];
-    const fill = f.name[i] === hiddenName ? grey : o.matches && match(i) ? found : o.colors[f.module[f.name[i]]];
+    const fill = f.name[i] === hiddenName ? grey : o.matches && match(i) ? found : o.colors.fill(i);
     let list = by.get(fill);
     if (!list) by.set(fill, list = []);
     list.push(k);
@@ -222,22 +242,41 @@ function draw(c: HTMLCanvasElement, f: Frames, o: Drawn) {
   }
 }
 
-let glyph = 0;
+/** How wide characters are, measured once. */
+const glyphs = new Map<string, number>();
+function widthOfGlyph(g: CanvasRenderingContext2D, c: string): number {
+  let w = glyphs.get(c);
+  if (w === undefined) {
+    if (glyphs.size > 2000) glyphs.clear(); // of all that names are written in only some are ever in sight
+    glyphs.set(c, w = g.measureText(c).width);
+  }
+  return w;
+}
 
-/** Writes names into boxes that are wide enough for some of it, without measuring each. */
+/** As much of a name as there is room for. */
+function cut(g: CanvasRenderingContext2D, name: string, room: number): string {
+  let width = 0, fits = 0;
+  const dots = widthOfGlyph(g, "…");
+  for (const c of name) {
+    width += widthOfGlyph(g, c);
+    if (width > room) return fits ? name.slice(0, fits) + "…" : "";
+    if (width + dots <= room) fits += c.length;
+  }
+  return name;
+}
+
+/** Writes names into boxes that are wide enough for some of it, first without the types of parameters. */
 function label(g: CanvasRenderingContext2D, f: Frames, boxes: number[], y: (of: number) => number, o: Drawn) {
   g.font = "12px system-ui, sans-serif";
   g.textBaseline = "middle";
-  glyph ||= g.measureText("abcdefghijklmnopqrstuvwxyzABCDEFG.<,>()").width / 39;
   const strong = color("--text"), soft = color("--soft");
   for (let k = 0; k < boxes.length; k += 4) {
-    const i = boxes[k], w = boxes[k + 3];
-    if (w < 34) continue;
-    const name = f.name[i] === hiddenName ? formatCount(f.hidden[i]) + " more" : f.short[f.name[i]] || "?";
-    const room = Math.floor((w - 8) / glyph);
-    const plain = name.length > room ? name.replace(/\(.*$/, "") : name;
-    const text = plain.length > room ? plain.slice(0, Math.max(1, room - 1)) + "…" : plain;
+    const i = boxes[k], room = boxes[k + 3] - 9;
+    if (room < 25) continue;
+    const isHidden = f.name[i] === hiddenName;
+    const name = isHidden ? formatCount(f.hidden[i]) + " more" : o.colors.mark(i) + (f.short[f.name[i]] || "?");
+    const whole = cut(g, name, room);
     g.fillStyle = o.zoomed >= 0 && i < o.zoomed ? soft : strong;
-    g.fillText(text, boxes[k + 1] + 4, y(boxes[k + 2]) + row / 2);
+    g.fillText(whole === name ? name : cut(g, isHidden ? name : stem(name), room), boxes[k + 1] + 4, y(boxes[k + 2]) + row / 2);
   }
 }

@@ -1,6 +1,7 @@
 // A recording that goes on: what its recorder tells, four times a second, as long as the page is in sight.
 import { useEffect, useRef, useState } from "preact/hooks";
 import uPlot from "uplot";
+import { comebacks, lost } from "./link";
 import { Failed } from "./parts";
 import { theme } from "./state";
 import { axes, color } from "./timeline";
@@ -95,7 +96,7 @@ export function LiveView() {
       if (source || document.hidden) return;
       const own = source = new EventSource("/api/live?after=" + (recording.last?.id ?? 0));
       own.onmessage = (e) => { recording.add(JSON.parse(e.data)); setError(""); redraw((n) => n + 1); };
-      own.onerror = () => { setError("clrprof does not answer: it was ended, or its machine cannot be reached."); };
+      own.onerror = () => { if (own.readyState === EventSource.CLOSED) stop(); lost(); };
       own.addEventListener("failed", (e) => { stop(); setError(JSON.parse((e as MessageEvent).data).error); setTimeout(look, 2000); });
       own.addEventListener("finished", () => { stop(); location.reload(); });
     };
@@ -104,7 +105,7 @@ export function LiveView() {
     document.addEventListener("visibilitychange", look);
     start();
     return () => { document.removeEventListener("visibilitychange", look); stop(); };
-  }, []);
+  }, [comebacks.value]);
   const m = recording.last;
   if (!m) return error ? <Failed error={error} /> : <p class="waiting" role="status">Waiting for the program…</p>;
   const hasTime = m.mode.includes("time"), hasMemory = m.mode !== "time";

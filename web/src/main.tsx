@@ -1,14 +1,15 @@
 // The page: the list of views, the filters, and the view that the address names.
 import { render } from "preact";
-import { get } from "./api";
+import { getWhole } from "./api";
 import type { Session } from "./api";
 import { CompareView } from "./compare";
 import { FlameView } from "./flame";
 import { Help, help, useKeys } from "./keys";
 import { LiveView } from "./live";
+import { shown } from "./link";
 import { isFile } from "./offline";
 import { Overview } from "./overview";
-import { Failed, Guard, said, useLoad, Waiting } from "./parts";
+import { Failed, Gone, Guard, said, useLoad, Waiting } from "./parts";
 import { SheetView } from "./sheet";
 import { SourceView } from "./source";
 import { SqlView } from "./sql";
@@ -71,7 +72,7 @@ function Body({ session }: { session: Session }) {
 
 function App() {
   useKeys();
-  const { value: session, error } = useLoad("session", () => get<Session>("session"));
+  const { value: session, error } = useLoad("session", (more) => getWhole<Session>("session", more).then((s) => { shown.value = { path: s.path, id: s.id }; return s; }));
   const name = session?.path.split("/").pop() ?? "clrprof";
   document.title = `${name} – ${session?.live ? "live" : view.value} – clrprof`;
   return <div class="page" onClick={follow}>
@@ -86,7 +87,7 @@ function App() {
       </span>
     </header>
     {session && !session.live ? <Nav session={session} /> : <nav aria-label="Views" />}
-    <main id="content" tabIndex={-1}>{session?.live ? <Guard><LiveView /></Guard> : error ? <Failed error={error} /> : session ? <Guard key={view.value}><Body session={session} /></Guard> : <Waiting />}</main>
+    <main id="content" tabIndex={-1}><Gone />{session?.live ? <Guard><LiveView /></Guard> : error ? <Failed error={error} /> : session ? <Guard key={view.value}><Body session={session} /></Guard> : <Waiting />}</main>
     <Help />
     <div class="said" role="status" aria-live="polite">{said.value}</div>
   </div>;

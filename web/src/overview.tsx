@@ -11,7 +11,7 @@ const large = ["allocated", "duration", "time", "calls", "collections", "alive",
 
 export function Overview() {
   const all = param("all");
-  const { value, error, loading } = useLoad("summary" + all, () => get<Summary>("summary", { all }));
+  const { value, error, loading } = useLoad("summary" + all, (more) => get<Summary>("summary", { all }, more));
   if (error) return <Failed error={error} />;
   if (!value) return <Waiting />;
   const hot = value.sections.find((s) => s.key.includes("hot_path"));

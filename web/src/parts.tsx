@@ -4,7 +4,10 @@ import { Component } from "preact";
 import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { getText } from "./api";
+import type { Asked } from "./api";
+import { comebacks, link, Lost, shown } from "./link";
 import { selection } from "./state";
+import { formatBytes } from "./units";
 
 /** What was said last to the user, such as "copied". */
 export const said = signal("");
@@ -33,22 +36,44 @@ export async function copyView(query: Record<string, string | undefined>) {
 }
 
 export type Loaded<T> = { value?: T; error?: string };
+/** How much of an answer has come; of is 0 if nobody knows. */
+export type Got = { got: number; of: number };
 
-/** Loads something whenever the key or the selection changes; the old value stays until the new one is there. */
-export function useLoad<T>(key: string, load: () => Promise<T>): Loaded<T> & { loading: boolean } {
+/** Loads something whenever the key or the selection changes, and again when clrprof is back; the old value stays until the new one is
+ * there. What is not wanted any more is given up. */
+export function useLoad<T>(key: string, load: (more: Asked) => Promise<T>): Loaded<T> & { loading: boolean; got?: Got } {
   const [state, set] = useState<Loaded<T> & { of: string }>({ of: "" });
+  const [got, setGot] = useState<Got | undefined>();
   const all = selection.value + "|" + key;
   useEffect(() => {
-    let current = true;
-    load().then((value) => current && set({ value, of: all }), (e: Error) => current && set({ error: e.message, of: all }));
-    return () => { current = false; };
-  }, [all]);
-  return { ...state, loading: state.of !== all };
+    const stop = new AbortController();
+    setGot(undefined);
+    load({ signal: stop.signal, progress: (got, of) => { if (!stop.signal.aborted) setGot({ got, of }); } }).then(
+      (value) => { if (!stop.signal.aborted) set({ value, of: all }); },
+      (e: Error) => { if (!stop.signal.aborted) set((old) => e instanceof Lost && old.value !== undefined ? old : { error: e.message, of: all }); });
+    return () => stop.abort();
+  }, [all, comebacks.value]);
+  return { ...state, got, loading: state.of !== all };
 }
 
 export function Failed({ error }: { error: string }) { return <p class="failed" role="alert">{error}</p>; }
 
-export function Waiting() { return <p class="waiting" role="status">Reading…</p>; }
+export function Waiting({ got }: { got?: Got }) {
+  return <p class="waiting" role="status">{got ? `Reading… ${formatBytes(got.got)}${got.of ? " of " + formatBytes(got.of) : ""}` : "Reading…"}</p>;
+}
+
+/** What to do when clrprof has gone, or is another one. */
+export function Gone() {
+  const of = shown.value;
+  switch (link.value) {
+    case "there": return null;
+    case "other": return <p class="failed" role="alert">Another session is served here now. What is shown is of {of?.path.split("/").pop()}. <a href={location.pathname}>Look at the other one</a></p>;
+    case "stranger": return <p class="failed" role="alert">clrprof was started again. Open the address that it has printed; this page goes on then.</p>;
+  }
+  const path = of?.path ?? "SESSION";
+  return <p class="failed" role="alert">clrprof does not answer: it was ended, or its machine cannot be reached. What is shown stays. Start it again, and open the address that it prints; this page goes on then:
+    <code>clrprof view {/^[\w./-]+$/.test(path) ? path : "'" + path.replaceAll("'", "'\\''") + "'"} --listen {location.host}</code></p>;
+}
 
 export function Sentences({ list, kind }: { list: string[]; kind: string }) {
   if (!list.length) return null;

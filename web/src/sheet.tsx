@@ -23,7 +23,7 @@ export function SheetView({ view }: { view: View }) {
   const needs = view.argument === "FUNCTION" && !q.argument || view.argument === "A B" && !q.argument;
   const key = JSON.stringify(q);
   const isTree = ["modules", "types", "survivors", "snapshot"].includes(view.name);
-  const { value, error, loading } = useLoad(key, () => needs ? Promise.resolve(undefined) : get<Sheet>("view", { ...q, limit: isTree ? all : page }));
+  const { value, error, loading } = useLoad(key, (more) => needs ? Promise.resolve(undefined) : get<Sheet>("view", { ...q, limit: isTree ? all : page }, more));
   return <section class="view">
     <header class="title"><h1>{view.name}</h1><p>{view.short}</p></header>
     <Tools view={view} sheet={value} query={q} />

@@ -10,7 +10,7 @@ type Source = { path: string; lines: string[]; sheet: Sheet };
 
 export function SourceView() {
   const [, path, line] = /^(.*?)(?::(\d+))?$/.exec(param("argument")) ?? ["", "", ""];
-  const { value, error } = useLoad("source " + path, () => get<Source>("source", { path }));
+  const { value, error } = useLoad("source " + path, (more) => get<Source>("source", { path }, more));
   const target = useRef<HTMLTableRowElement>(null);
   useEffect(() => target.current?.scrollIntoView({ block: "center" }), [value, line]);
   if (error) return <Failed error={error} />;

@@ -1,6 +1,6 @@
 // Questions in SQL: read-only, limited in time and rows, with the tables beside the box.
 import { useRef, useState } from "preact/hooks";
-import { address } from "./api";
+import { get, post } from "./api";
 import { Command, copy, Failed, useLoad } from "./parts";
 import { change, param } from "./state";
 
@@ -9,19 +9,12 @@ type Schema = Record<string, { name: string; type: string }[]>;
 
 const examples = { memory: "select name, exclusive_bytes from functions order by 2 desc limit 20", time: "select name, elapsed_exclusive from function_times order by 2 desc limit 20" };
 
-async function ask<T>(path: string, body?: unknown): Promise<T> {
-  const r = await fetch(address(path), body ? { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) } : {});
-  const value = await r.json();
-  if (!r.ok) throw new Error(value.error);
-  return value;
-}
-
 export function SqlView({ memory }: { memory: boolean }) {
   const asked = param("query") || (memory ? examples.memory : examples.time);
   const box = useRef<HTMLTextAreaElement>(null);
   const [filter, setFilter] = useState("");
-  const { value, error, loading } = useLoad("sql" + asked, () => ask<Result>("sql", { query: asked }));
-  const schema = useLoad("schema", () => ask<Schema>("schema"));
+  const { value, error, loading } = useLoad("sql" + asked, (more) => post<Result>("sql", { query: asked }, more));
+  const schema = useLoad("schema", (more) => get<Schema>("schema", {}, more));
   const run = () => change({ query: box.current!.value });
   const tables = Object.entries(schema.value ?? {}).filter(([name, columns]) => (name + " " + columns.map((c) => c.name).join(" ")).includes(filter.toLowerCase()));
   return <section class="view sql">

@@ -33,7 +33,7 @@ export function seconds(ns: number): string {
 
 export function TimelineView() {
   // The whole run, so that the range can be moved.
-  const { value, error } = useLoad("timeline", () => getWhole<Timeline>("timeline"));
+  const { value, error } = useLoad("timeline", (more) => getWhole<Timeline>("timeline", more));
   if (error) return <Failed error={error} />;
   if (!value || !value.slices.some((s) => s.bytes > 0)) return null;
   return <section class="timeline" aria-label="What happened when">

@@ -14,7 +14,7 @@ const chunk = 200;
 
 export function TreeView() {
   const sort = param("sort");
-  const { value, error } = useLoad("tree" + sort, () => get<Sheet>("tree", { sort }));
+  const { value, error } = useLoad("tree" + sort, (more) => get<Sheet>("tree", { sort }, more));
   return <section class="view"><header class="title"><h1>Call tree</h1><p>processes, and below them who called whom; rows are sorted among those with the same caller</p></header>
     {error ? <Failed error={error} /> : value ? <Tree key={value.command + value.order} sheet={value} sort={sort} /> : <Waiting />}
   </section>;

@@ -2,22 +2,30 @@
 // skipped with all that it called, so that the work depends on what is seen, not on what there is.
 export type Frames = {
   count: number; kind: string; total: number; metric: { key: string; title: string; kind: string; about: string };
-  frames: number; command: string; modules: string[]; short: string[]; full: string[]; module: number[];
+  frames: number; command: string; diff: string; modules: string[]; short: string[]; full: string[]; module: number[];
   value: Float64Array; name: Uint32Array; hidden: Uint32Array; depth: Uint16Array;
+  /** What most bytes of a frame are: positions in colors, with shares in percent. Null and empty: nothing is said of that. */
+  colors: string[] | null; color: Uint32Array; share: Uint8Array;
+  /** The values in the other session of a comparison, and what only that has. */
+  other: Float64Array; gone?: { frames: number; value: number; total: number };
   left: Float64Array; own: Float64Array; end: Int32Array; parent: Int32Array; deepest: number;
 };
 
 export const hiddenName = 0xffffffff;
 
-export function decode(b: ArrayBuffer): Frames {
+export function decode(b: ArrayBuffer, diff = ""): Frames {
   const length = new DataView(b).getUint32(0, true);
   const head = JSON.parse(new TextDecoder().decode(new Uint8Array(b, 4, length)));
   const n: number = head.sent;
   let at = 4 + length;
   const value = new Float64Array(b, at, n); at += 8 * n;
+  const others = head.gone ? n : 0, colored = head.colors ? n : 0;
+  const other = new Float64Array(b, at, others); at += 8 * others;
   const name = new Uint32Array(b, at, n); at += 4 * n;
   const hidden = new Uint32Array(b, at, n); at += 4 * n;
-  const depth = new Uint16Array(b, at, n);
+  const color = new Uint32Array(b, at, colored); at += 4 * colored;
+  const depth = new Uint16Array(b, at, n); at += 2 * n;
+  const share = new Uint8Array(b, at, colored);
   const left = new Float64Array(n), own = new Float64Array(value), end = new Int32Array(n).fill(n), parent = new Int32Array(n).fill(-1);
   const next: number[] = [0], open: number[] = [];
   let deepest = 0, total = 0;
@@ -31,7 +39,7 @@ export function decode(b: ArrayBuffer): Frames {
     next[d + 1] = left[i];
     if (d > deepest) deepest = d;
   }
-  return { ...head, kind: head.metric.kind, count: n, total, value, name, hidden, depth, left, own, end, parent, deepest };
+  return { ...head, diff, kind: head.metric.kind, count: n, total, value, other, name, hidden, color, depth, share, left, own, end, parent, deepest };
 }
 
 export type Seen = { visited: number; boxes: number[]; merged: number[] };
