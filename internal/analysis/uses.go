@@ -80,27 +80,36 @@ func (d *Data) Uses() (*Uses, error) {
 	a := d.attribute()
 	all, of := d.chainsOf(a)
 	u := &Uses{}
-	at := map[useKey]int{}
+	at := map[useKey]int32{}
+	var list []*Use // not moved when it grows: there can be a million
+	lists := make([][]session.FunctionID, len(all.parent))
 	use := func(node, typ int32) *Use {
 		key := useKey{d.place(a.nearest[node]), of[node], typ}
 		i, known := at[key]
 		if !known {
-			i = len(u.List)
+			if lists[key.chain] == nil {
+				lists[key.chain] = d.chain(&all, key.chain)
+			}
+			i = int32(len(list))
 			at[key] = i
-			u.List = append(u.List, Use{From: key.from, Chain: d.chain(&all, key.chain)})
+			list = append(list, &Use{From: key.from, Chain: lists[key.chain]})
 			if typ >= 0 {
-				u.List[i].Type = d.Types[typ].ID
+				list[i].Type = d.Types[typ].ID
 			}
 		}
-		return &u.List[i]
+		return list[i]
 	}
 	if err := d.addObjects(u, of, use); err != nil {
 		return nil, err
 	}
 	d.addTimes(u, of, use)
-	slices.SortFunc(u.List, func(x, y Use) int {
+	slices.SortFunc(list, func(x, y *Use) int {
 		return cmp.Or(comparePlaces(x.From, y.From), slices.Compare(x.Chain, y.Chain), cmp.Compare(x.Type, y.Type))
 	})
+	u.List = make([]Use, len(list))
+	for i, x := range list {
+		u.List[i] = *x
+	}
 	return u, nil
 }
 

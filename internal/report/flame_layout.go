@@ -245,8 +245,26 @@ func (t *flameTree) split(w *flameWriter, parts []spent, depth int, least int64)
 	return out
 }
 
-// bottomUp lays out who spends: below the processes the functions that had values themselves, and on these their callers.
+// bottomUp lays out who spends: below the processes the functions that had values themselves, and on these their callers. How many
+// frames that gives is not known beforehand: where it is more than twice as many as wanted, smaller ones are left out from the start.
 func (t *flameTree) bottomUp(w *flameWriter, most int) {
+	total := int64(0)
+	for _, r := range t.roots() {
+		total += t.value[r]
+	}
+	for least := max(1, total/int64(most)); ; least = least*4 + 1 {
+		again := *w
+		again.Flame = &Flame{Metric: w.Metric}
+		again.names, again.modules, again.colors = map[int64]uint32{}, map[string]int{}, map[uint32]uint32{}
+		if t.bottomUpFrom(&again, total, least, 2*most) || least >= total {
+			*w.Flame = *again.Flame
+			return
+		}
+	}
+}
+
+// bottomUpFrom lays out frames of at least a value, and reports whether they are at most so many.
+func (t *flameTree) bottomUpFrom(w *flameWriter, total, least int64, most int) bool {
 	own, others := slices.Clone(t.value), slices.Clone(t.other)
 	for i, p := range t.parent {
 		if p >= 0 {
@@ -256,11 +274,6 @@ func (t *flameTree) bottomUp(w *flameWriter, most int) {
 			}
 		}
 	}
-	total := int64(0)
-	for _, r := range t.roots() {
-		total += t.value[r]
-	}
-	least := max(1, total/int64(most))
 	var all []spent
 	for i, n := range own {
 		other := int64(0)
@@ -275,6 +288,9 @@ func (t *flameTree) bottomUp(w *flameWriter, most int) {
 	stack := t.split(w, all, w.root(t, total, all), least)
 	slices.Reverse(stack)
 	for len(stack) > 0 {
+		if len(w.Name) > max(most, leastFrames) {
+			return false
+		}
 		g := stack[len(stack)-1]
 		stack = stack[:len(stack)-1]
 		w.Frames++
@@ -286,7 +302,11 @@ func (t *flameTree) bottomUp(w *flameWriter, most int) {
 		slices.Reverse(above)
 		stack = append(stack, above...)
 	}
+	return true
 }
+
+// leastFrames is how many frames are never too many.
+const leastFrames = 1000
 
 // root writes the frame of all processes together and returns the depth of what is on it.
 func (w *flameWriter) root(t *flameTree, total int64, all []spent) int {

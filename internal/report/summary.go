@@ -97,6 +97,9 @@ func summarize(c *context, o Options) (*Summary, error) {
 		}
 	}
 	slices.SortStableFunc(s.Sections, func(a, b Section) int { return cmp.Compare(b.rank(), a.rank()) })
+	if o.Quick {
+		return s, nil
+	}
 	if err := s.addFindings(o); err != nil {
 		return nil, err
 	}

@@ -25,7 +25,7 @@ const (
 
 // addMine adds the sections about user code.
 func (s *Summary) addMine(o Options) error {
-	s.allCode = o.AllCode || !slices.ContainsFunc(s.context.functions.list, func(f session.Function) bool { return s.context.isUser(f.ID) })
+	s.allCode = o.AllCode || o.Quick || !slices.ContainsFunc(s.context.functions.list, func(f session.Function) bool { return s.context.isUser(f.ID) })
 	if s.allCode {
 		return nil
 	}
@@ -45,19 +45,28 @@ func (s *Summary) addMine(o Options) error {
 	return nil
 }
 
+// cause is what made objects: a place in user code, and a type.
+type cause struct {
+	typ  session.TypeID
+	from analysis.Place
+}
+
+// caused is what a cause made, and the function that made most of it. There can be a million, of which a summary shows a few.
+type caused struct {
+	cause
+	q.Amount
+	function session.FunctionID
+	heaviest q.Bytes // of one function
+}
+
 // addUserAllocations adds what was allocated by cause: type and place.
 func (s *Summary) addUserAllocations(top int) error {
 	all, err := s.context.source.UserAllocations()
 	if err != nil {
 		return err
 	}
-	type cause struct {
-		typ  session.TypeID
-		from analysis.Place
-	}
-	at := map[cause]int{}
-	var list []Row
-	heaviest := map[cause]q.Bytes{} // of one function
+	at := map[cause]int32{}
+	var list []caused
 	for _, a := range all {
 		if a.From.Function == 0 {
 			s.Outside = s.Outside.Add(a.Amount)
@@ -66,20 +75,34 @@ func (s *Summary) addUserAllocations(top int) error {
 		k := cause{a.Type, a.From}
 		i, seen := at[k]
 		if !seen {
-			i = len(list)
+			i = int32(len(list))
 			at[k] = i
-			t := s.context.types.get(a.Type)
-			list = append(list, Row{kind: rowSite, typ: a.Type, module: t.Module, process: t.Process, from: a.From, function: a.Function})
+			list = append(list, caused{cause: k, function: a.Function})
 		}
-		row := &list[i]
-		row.values = both(row.values.Inclusive.Add(a.Amount))
-		if a.Bytes > heaviest[k] {
-			heaviest[k], row.function = a.Bytes, a.Function
+		c := &list[i]
+		c.Amount = c.Add(a.Amount)
+		if a.Bytes > c.heaviest {
+			c.heaviest, c.function = a.Bytes, a.Function
 		}
 	}
-	s.causes = slices.Clone(list)
-	slices.SortFunc(s.causes, func(a, b Row) int { return cmp.Compare(b.values.Inclusive.Bytes, a.values.Inclusive.Bytes) })
-	return s.addRows("causes_by_bytes", "Where your code allocates most", "bytes", causeText, list, top)
+	list = slices.DeleteFunc(list, func(c caused) bool { return c.Bytes == 0 })
+	slices.SortStableFunc(list, func(a, b caused) int { return cmp.Compare(b.Bytes, a.Bytes) })
+	shown := len(list)
+	if least := max(top, maxCauses); top > 0 && least < shown {
+		for shown = least; shown < len(list) && list[shown].Bytes == list[least-1].Bytes; shown++ { // these are ordered by their names
+		}
+	}
+	rows, rest := make([]Row, 0, shown), Row{kind: rowRest, text: string(rowSite)}
+	for _, c := range list[:shown] {
+		t := s.context.types.get(c.typ)
+		rows = append(rows, Row{kind: rowSite, typ: c.typ, module: t.Module, process: t.Process, from: c.from, function: c.function, values: both(c.Amount)})
+	}
+	for _, c := range list[shown:] {
+		row := Row{values: both(c.Amount)}
+		rest.rest, rest.hidden = rest.rest+1, rest.hidden.add(exclusiveCost(&row))
+	}
+	s.causes = slices.Clone(rows)
+	return s.addRows("causes_by_bytes", "Where your code allocates most", "bytes", causeText, rows, top, rest)
 }
 
 // addUserTimes adds the work and the waiting of user code, and of what it calls.
@@ -99,16 +122,25 @@ func (s *Summary) addUserTimes(top int) error {
 			time: &rowTime{TimeValue: value}})
 	}
 	s.works = slices.Clone(list)
-	if err := s.addRows("work_by_cpu", "Where your code works most: CPU time", "cpu_exclusive", workText, slices.Clone(list), top); err != nil {
+	if err := s.addRows("work_by_cpu", "Where your code works most: CPU time", "cpu_exclusive", workText, slices.Clone(list), top, Row{}); err != nil {
 		return err
 	}
-	return s.addRows("waits_by_blocked", "Where your code waits most: blocked", "blocked_exclusive", waitText, list, top)
+	return s.addRows("waits_by_blocked", "Where your code waits most: blocked", "blocked_exclusive", waitText, list, top, Row{})
 }
 
-// addRows adds a section of rows that are no view's.
-func (s *Summary) addRows(key, title, sort, text string, list []Row, top int) error {
+// addRows adds a section of rows that are no view's, and of a row for those that are not in the list, if there are any.
+func (s *Summary) addRows(key, title, sort, text string, list []Row, top int, others Row) error {
 	view := View{Name: key, columns: keys("module process_id process_name " + text), text: keys(text), sort: sort, section: true,
-		build: func(b *builder) error { b.table.Rows = b.limit(list, exclusiveCost); return nil }}
+		build: func(b *builder) error {
+			b.table.Rows = b.limit(list, exclusiveCost)
+			if n := len(b.table.Rows); others.rest > 0 && n > 0 && b.table.Rows[n-1].kind == rowRest {
+				rest := &b.table.Rows[n-1]
+				rest.rest, rest.hidden = rest.rest+others.rest, rest.hidden.add(others.hidden)
+			} else if others.rest > 0 {
+				b.table.Rows = append(b.table.Rows, others)
+			}
+			return nil
+		}}
 	table, err := view.buildIn(s.context, Options{Top: top, nonzero: true})
 	if err != nil {
 		return err

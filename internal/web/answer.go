@@ -128,25 +128,31 @@ func readerKey(of *session.Session, selection url.Values, mayMiss bool) string {
 	return fmt.Sprintf("%s %t %s", of.Path(), mayMiss && len(selection) > 0, selection.Encode())
 }
 
-// keptTable is a table that the page is looking at.
+// keptTable is a table that the page is looking at, or a summary.
 type keptTable struct {
-	key   string
-	table *report.Table
+	key     string
+	table   *report.Table
+	summary *report.SummarySheet
 }
 
-// keep returns the table with a key, or builds it. The server must be locked.
-func (s *Server) keep(key string, build func() (*report.Table, error)) (*report.Table, error) {
+// isKept reports whether something has a key. The server must be locked.
+func (s *Server) isKept(key string) bool {
+	return slices.ContainsFunc(s.tables, func(t *keptTable) bool { return t.key == key })
+}
+
+// keep returns what has a key, or makes it. The server must be locked.
+func (s *Server) keep(key string, build func(*keptTable) error) (*keptTable, error) {
 	for i, kept := range s.tables {
 		if kept.key == key {
 			s.tables = append(slices.Delete(s.tables, i, i+1), kept)
-			return kept.table, nil
+			return kept, nil
 		}
 	}
-	t, err := build()
-	if err != nil {
+	t := &keptTable{key: key}
+	if err := build(t); err != nil {
 		return nil, err
 	}
-	if s.tables = append(s.tables, &keptTable{key, t}); len(s.tables) > maxTables {
+	if s.tables = append(s.tables, t); len(s.tables) > maxTables {
 		s.tables = slices.Delete(s.tables, 0, 1)
 	}
 	return t, nil

@@ -172,8 +172,14 @@ func (s *Server) table(r *http.Request) (report.View, *report.Table, error) {
 		return view, nil, err
 	}
 	key := fmt.Sprintf("%s|%s|%#v", of.key, view.Name, o)
-	table, err := s.keep(key, func() (*report.Table, error) { return of.views.Build(view, o) })
-	return view, table, err
+	kept, err := s.keep(key, func(t *keptTable) (err error) {
+		t.table, err = of.views.Build(view, o)
+		return err
+	})
+	if err != nil {
+		return view, nil, err
+	}
+	return view, kept.table, nil
 }
 
 // view answers with rows of a view: those that contain the parameter find, in reversed order with the parameter reverse.
@@ -255,26 +261,32 @@ func (s *Server) tree(w http.ResponseWriter, r *http.Request) error {
 		o.Columns = strings.Split(v.Get("columns"), ",")
 	}
 	key := fmt.Sprintf("%s|tree|%v|%t|%#v", of.key, ids, v.Has("hot"), o)
-	table, err := s.keep(key, func() (*report.Table, error) {
+	kept, err := s.keep(key, func(t *keptTable) (err error) {
 		if v.Has("hot") {
-			return of.views.HotPath(o)
+			t.table, err = of.views.HotPath(o)
+		} else {
+			t.table, err = of.views.Below(session.ProcessID(ids[0]), session.PathID(ids[1]), o)
 		}
-		return of.views.Below(session.ProcessID(ids[0]), session.PathID(ids[1]), o)
+		return err
 	})
 	if err != nil {
 		return err
 	}
+	table := kept.table
 	return writeJSON(w, viewed{table.Sheet(table.Find(""), offset, pageRows), "", s.command(r, "calltree") + s.flags(v, "sort", "columns")})
 }
 
-// summarized is the summary.
+// summarized is the summary, or at first the part of it that needs no look at everything.
 type summarized struct {
 	*report.SummarySheet
 	Command string `json:"command"`
+	Quick   bool   `json:"quick,omitempty"` // the findings are missing: ask for them
 }
 
-// summaryTop is how many rows the lists of the overview have.
-const summaryTop = 8
+const (
+	summaryTop = 8       // how many rows the lists of the overview have
+	largeSites = 100_000 // from so many on a summary takes long enough for its quick part to come first
+)
 
 func (s *Server) summary(w http.ResponseWriter, r *http.Request) error {
 	s.mu.Lock()
@@ -283,15 +295,32 @@ func (s *Server) summary(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	summary, err := of.views.Summarize(report.Options{Top: summaryTop, AllCode: r.URL.Query().Has("all")})
+	all, command := r.URL.Query().Has("all"), s.command(r)
+	if all {
+		command += " --all-code"
+	}
+	key := fmt.Sprintf("%s|summary|%t", of.key, all)
+	quick := r.URL.Query().Has("quick") && !s.isKept(key)
+	if quick {
+		rows, err := s.sessions[0].PackedRows()
+		if err != nil {
+			return err
+		}
+		if quick = rows["site"] >= largeSites; quick {
+			key += "|quick"
+		}
+	}
+	kept, err := s.keep(key, func(t *keptTable) error {
+		summary, err := of.views.Summarize(report.Options{Top: summaryTop, AllCode: all, Quick: quick})
+		if err == nil {
+			t.summary = summary.Sheet()
+		}
+		return err
+	})
 	if err != nil {
 		return err
 	}
-	command := s.command(r)
-	if r.URL.Query().Has("all") {
-		command += " --all-code"
-	}
-	return writeJSON(w, summarized{summary.Sheet(), command})
+	return writeJSON(w, summarized{kept.summary, command, quick})
 }
 
 // timelined is what the timeline shows.

@@ -15,7 +15,7 @@ export type Sheet = {
 };
 export type Summary = {
   facts: [string, string][]; findings: { text: string; link: Link | null }[]; sections: (Sheet & { key: string; title: string })[];
-  notes: string[]; remarks: string[]; losses: string[]; command: string;
+  notes: string[]; remarks: string[]; losses: string[]; command: string; quick?: boolean;
 };
 export type View = { name: string; short: string; argument: string; grouped: boolean; optional: string[] };
 export type Session = {

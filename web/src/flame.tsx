@@ -209,8 +209,11 @@ function draw(c: HTMLCanvasElement, f: Frames, o: Drawn) {
   g.setTransform(ratio, 0, 0, ratio, 0, 0);
   g.fillStyle = color("--panel");
   g.fillRect(0, 0, o.width, o.height);
+  const began = performance.now();
   const seen = walk(f, o.from, o.to, o.width, o.height, o.top, row, least);
   c.dataset.visited = String(seen.visited);
+  c.dataset.mostvisited = String(Math.max(seen.visited, Number(c.dataset.mostvisited ?? 0)));
+  c.dataset.draws = String(Number(c.dataset.draws ?? 0) + 1);
   c.dataset.boxes = String(seen.boxes.length / 4);
   c.dataset.frames = String(f.count);
   const y = (of: number) => o.flip ? o.height - of - row : of;
@@ -240,6 +243,7 @@ function draw(c: HTMLCanvasElement, f: Frames, o: Drawn) {
       g.strokeRect(seen.boxes[k + 1] + 1, y(seen.boxes[k + 2]) + 1, Math.max(1, seen.boxes[k + 3] - 3), row - 3);
     }
   }
+  c.dataset.slowest = String(Math.max(performance.now() - began, Number(c.dataset.slowest ?? 0)));
 }
 
 /** How wide characters are, measured once. */

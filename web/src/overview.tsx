@@ -1,6 +1,8 @@
 // The first page: what the run was, what stands out, where it happens, and when.
+import { useState } from "preact/hooks";
 import { get } from "./api";
 import type { Sheet, Summary } from "./api";
+import { isFile } from "./offline";
 import { Command, Failed, Sentences, useLoad, Waiting } from "./parts";
 import { changed, param } from "./state";
 import { linkAddress, Small } from "./table";
@@ -11,22 +13,29 @@ const large = ["allocated", "duration", "time", "calls", "collections", "alive",
 
 export function Overview() {
   const all = param("all");
-  const { value, error, loading } = useLoad("summary" + all, (more) => get<Summary>("summary", { all }, more));
+  const [first, setFirst] = useState<Summary | undefined>();
+  const { value: whole, error, loading } = useLoad("summary" + all, async (more) => {
+    const quick = await get<Summary>("summary", { all, quick: isFile ? "" : "1" }, more);
+    if (!quick.quick) return quick;
+    setFirst(quick);
+    return get<Summary>("summary", { all }, more);
+  });
+  const value = loading && first ? first : whole;
   if (error) return <Failed error={error} />;
   if (!value) return <Waiting />;
   const hot = value.sections.find((s) => s.key.includes("hot_path"));
   const rest = value.sections.filter((s) => s !== hot && (s.key !== "processes" || s.rows.length > 1));
-  return <div class={"overview" + (loading ? " stale" : "")}>
+  return <div class={"overview" + (loading && !value.quick ? " stale" : "")}>
     <h1 class="hidden">Overview</h1>
     <Sentences list={value.notes} kind="notes" />
     <Facts facts={value.facts} />
     <div class="first">
       <section class="findings" aria-label="Findings"><h2>Findings</h2>
-        {value.findings.length ? <ol>{value.findings.map((f) => <li key={f.text}>{f.text}{f.link ? <> <a href={linkAddress(f.link)} aria-label={"Look at " + f.link.argument}>look</a></> : null}</li>)}</ol> : <p class="hint">Nothing stands out.</p>}
+        {value.quick ? <Waiting /> : value.findings.length ? <ol>{value.findings.map((f) => <li key={f.text}>{f.text}{f.link ? <> <a href={linkAddress(f.link)} aria-label={"Look at " + f.link.argument}>look</a></> : null}</li>)}</ol> : <p class="hint">Nothing stands out.</p>}
       </section>
       {hot ? <section class="hot" aria-label={hot.title}><h2>{hot.title}</h2><Small sheet={hot} keys={few(hot)} label={hot.title} /></section> : null}
     </div>
-    <TimelineView />
+    {value.quick ? null : <TimelineView />}
     <Sentences list={value.losses} kind="losses" />
     <div class="lists">
       {rest.map((s) => <section key={s.key}><h2>{s.title}</h2><Small sheet={s} keys={few(s)} label={s.title} /></section>)}
