@@ -57,6 +57,35 @@ func TestRunLive(t *testing.T) {
 	}
 }
 
+// TestRunLiveKilled kills a program that is watched: what was told up to then is what the session has, which the page then shows.
+func TestRunLiveKilled(t *testing.T) {
+	in := dotnettest.Need(t)
+	s := newSandbox(t)
+	p := s.start(append([]string{"run", "--live", "--no-report", "-o", "s.clrprof", "--"}, s.target(in.Newest(), "Echo", "signal")...)...)
+	p.expect("ready")
+	found := pageAddress.FindStringSubmatch(p.said())
+	if found == nil {
+		t.Fatalf("no address: %s", p.said())
+	}
+	client := enter(t, found[1], found[2])
+	sum, total := watchLive(t, client, found[1], func() {
+		if err := unix.Kill(s.dotnet(), unix.SIGKILL); err != nil {
+			t.Error(err)
+		}
+	})
+	recorded := query[live.Numbers](t, filepath.Join(s.out, "s.clrprof"), "SELECT sum(allocations) AS allocations, sum(bytes) AS bytes FROM site_value")[0]
+	if sum != recorded || total != recorded || recorded.Allocations == 0 {
+		t.Errorf("told were %+v in sum, in the end %+v; the session has %+v", sum, total, recorded)
+	}
+	if state := pageState(t, client, found[1]); state != "complete" {
+		t.Errorf("the page shows a session that is %s", state)
+	}
+	p.signal(unix.SIGINT)
+	if r := p.wait(); r.exit != 128+int(unix.SIGKILL) {
+		t.Errorf("exit code %d: %s", r.exit, r.stderr)
+	}
+}
+
 // TestViewRecording watches the recording of another clrprof, by the id of the process: what is told adds up to the session, which the
 // page then shows.
 func TestViewRecording(t *testing.T) {

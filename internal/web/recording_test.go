@@ -35,8 +35,14 @@ type recording struct {
 // record makes a recording of two functions and a type.
 func record(t *testing.T) *recording {
 	t.Helper()
+	return recordAt(t, "/srv/app.clrprof")
+}
+
+// recordAt makes one whose session will have a path.
+func recordAt(t *testing.T, path string) *recording {
+	t.Helper()
 	r := &recording{served: &served{t: t}, feed: live.NewFeed()}
-	r.feed.SetSession("/srv/app.clrprof")
+	r.feed.SetSession(path)
 	r.feed.Describe(&symbols.Input{
 		Modules:   []session.Module{{ID: 1, Path: "/srv/app.dll"}},
 		Functions: []session.Function{{ID: 1, Module: 1, RawType: "Shop.Orders", RawName: "Load"}, {ID: 2, Module: 1, RawType: "Shop.Orders", RawName: "Save"}},
@@ -44,7 +50,7 @@ func record(t *testing.T) *recording {
 	})
 	h := httptest.NewUnstartedServer(nil)
 	var err error
-	if r.server, err = web.NewLive(h.Listener.Addr().String(), "/srv/app.clrprof", r.feed.Follow); err != nil {
+	if r.server, err = web.NewLive(h.Listener.Addr().String(), path, r.feed.Follow); err != nil {
 		t.Fatal(err)
 	}
 	h.Config.Handler = r.server

@@ -57,13 +57,14 @@ async function answer(path: string, query: Query, more?: Asked, whole = false): 
 function counted(r: Response, progress?: Asked["progress"]): Response {
   if (!progress || !r.body) return r;
   const of = Number(r.headers.get("Content-Length") ?? 0);
-  let got = 0, last = performance.now();
+  let got = 0, timer = 0;
   const count = new TransformStream<Uint8Array, Uint8Array>({
     transform(chunk, to) {
       got += chunk.length;
-      if (performance.now() - last > 100) { last = performance.now(); progress(got, of); }
+      timer ||= window.setTimeout(() => { timer = 0; progress(got, of); }, 100);
       to.enqueue(chunk);
     },
+    flush() { clearTimeout(timer); },
   });
   return new Response(r.body.pipeThrough(count), { headers: r.headers });
 }

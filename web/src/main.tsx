@@ -13,28 +13,28 @@ import { Failed, Gone, Guard, said, useLoad, Waiting } from "./parts";
 import { SheetView } from "./sheet";
 import { SourceView } from "./source";
 import { SqlView } from "./sql";
-import { addTerm, follow, params, removeTerm, selectionFlags, setTheme, theme, view, viewAddress } from "./state";
+import { addTerm, follow, params, removeTerm, selectionFlags, setTheme, theme, titleOf, view, viewAddress } from "./state";
 import { TreeView } from "./tree";
 
-type Entry = { name: string; label: string; when?: (s: Session) => boolean };
+type Entry = { name: string; when?: (s: Session) => boolean };
 
+const lived = (s: Session) => s.has_memory && s.has_lifetimes;
 const groups: { label: string; views: Entry[] }[] = [
-  { label: "Look", views: [{ name: "overview", label: "Overview" }, { name: "flame", label: "Flame graph" }, { name: "calltree", label: "Call tree" }, { name: "compare", label: "Comparison", when: (s) => !!s.older }] },
-  { label: "Code", views: [{ name: "functions", label: "Functions" }, { name: "callers", label: "Callers, callees" }, { name: "modules", label: "Modules" }, { name: "lines", label: "Lines" }, { name: "ips", label: "Instructions" }] },
-  { label: "Memory", views: [{ name: "types", label: "Types", when: (s) => s.has_memory }, ...["lifetime", "ages", "gcs", "survivors", "diff-gcs", "snapshot"].map((name) => ({
-    name, label: { gcs: "Collections", "diff-gcs": "Between collections" }[name] ?? name[0].toUpperCase() + name.slice(1), when: (s: Session) => s.has_memory && (s.has_lifetimes || name === "snapshot") }))] },
-  { label: "Run", views: [{ name: "processes", label: "Processes" }, { name: "threads", label: "Threads" }, { name: "header", label: "Session" }, { name: "sql", label: "SQL", when: () => !isFile }] },
+  { label: "Look", views: [{ name: "overview" }, { name: "flame" }, { name: "calltree" }, { name: "compare", when: (s) => !!s.older }, { name: "rules" }] },
+  { label: "Code", views: [{ name: "functions" }, { name: "callers" }, { name: "modules" }, { name: "lines" }, { name: "ips" }] },
+  { label: "Memory", views: [{ name: "types", when: (s) => s.has_memory }, ...["lifetime", "ages", "gcs", "survivors", "diff-gcs"].map((name) => ({ name, when: lived })), { name: "snapshot", when: (s) => s.has_memory }] },
+  { label: "Run", views: [{ name: "processes" }, { name: "threads" }, { name: "marks" }, { name: "header" }, { name: "sql", when: () => !isFile }] },
 ];
 
 function Nav({ session }: { session: Session }) {
   const listed = new Set(groups.flatMap((g) => g.views.map((v) => v.name)));
-  const others = session.views.filter((v) => !listed.has(v.name)).map((v): Entry => ({ name: v.name, label: v.name[0].toUpperCase() + v.name.slice(1) }));
+  const others = session.views.filter((v) => !listed.has(v.name)).map((v): Entry => ({ name: v.name }));
   const shown = [...groups, ...(others.length ? [{ label: "More", views: others }] : [])];
   return <nav aria-label="Views">
     {shown.map((g) => {
       const entries = g.views.filter((v) => !v.when || v.when(session));
       return entries.length ? <div class="group" key={g.label}><small>{g.label}</small>
-        {entries.map((v) => <a key={v.name} href={viewAddress(v.name)} aria-current={view.value === v.name ? "page" : undefined}>{v.label}</a>)}
+        {entries.map((v) => <a key={v.name} href={viewAddress(v.name)} aria-current={view.value === v.name ? "page" : undefined}>{titleOf(v.name)}</a>)}
       </div> : null;
     })}
   </nav>;
@@ -74,7 +74,7 @@ function App() {
   useKeys();
   const { value: session, error } = useLoad("session", (more) => getWhole<Session>("session", more).then((s) => { shown.value = { path: s.path, id: s.id }; return s; }));
   const name = session?.path.split("/").pop() ?? "clrprof";
-  document.title = `${name} – ${session?.live ? "live" : view.value} – clrprof`;
+  document.title = `${name} – ${session?.live ? "live" : titleOf(view.value)} – clrprof`;
   return <div class="page" onClick={follow}>
     <a class="skip" href="#content">To the content</a>
     <header class="top">

@@ -3,7 +3,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { get } from "./api";
 import type { Row, Sheet, View } from "./api";
 import { Command, copyView, Failed, Sentences, useLoad, Waiting } from "./parts";
-import { change, changed, param } from "./state";
+import { change, changed, param, titleOf } from "./state";
 import { Cell, chosen, Ends, Head, isNumeric, nameOf, Rows, template, widthOf } from "./table";
 
 const page = 200;
@@ -25,7 +25,7 @@ export function SheetView({ view }: { view: View }) {
   const isTree = ["modules", "types", "survivors", "snapshot"].includes(view.name);
   const { value, error, loading } = useLoad(key, (more) => needs ? Promise.resolve(undefined) : get<Sheet>("view", { ...q, limit: isTree ? all : page }, more));
   return <section class="view">
-    <header class="title"><h1>{view.name}</h1><p>{view.short}</p></header>
+    <header class="title"><h1>{titleOf(view.name)}</h1><p>{view.short}</p></header>
     <Tools view={view} sheet={value} query={q} />
     {needs ? <p class="hint">{view.argument === "FUNCTION" ? "Name a function above, or click one in any other view." : "Name two collections above, such as 3 7."}</p> : null}
     {error ? <Failed error={error} /> : null}

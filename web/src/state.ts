@@ -85,3 +85,8 @@ export function setTheme(value: string) {
   document.documentElement.dataset.theme = value;
 }
 document.documentElement.dataset.theme = theme.value;
+
+/** Views whose title is not their name. */
+const titles: Record<string, string> = { flame: "Flame graph", calltree: "Call tree", compare: "Comparison", callers: "Callers, callees", ips: "Instructions", gcs: "Collections",
+  "diff-gcs": "Between collections", header: "Session", sql: "SQL" };
+export const titleOf = (view: string) => titles[view] ?? view[0].toUpperCase() + view.slice(1);
