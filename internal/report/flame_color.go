@@ -34,7 +34,8 @@ type colored struct {
 	bytes, all int64
 }
 
-// flameColors are the bytes that the nodes of a tree have themselves, by colour: those of node i are list[first[i]:first[i+1]].
+// flameColors are the bytes that the nodes of a tree have themselves, by colour: those of node i are
+// list[first[i]:first[i+1]].
 type flameColors struct {
 	names []string
 	first []int32
@@ -132,8 +133,9 @@ func (s *colorSums) add(color uint32, bytes int64) {
 	}
 }
 
-// best returns the colour of each node with all that it called; children come after their parents. The sums of the child with most
-// colours become those of its parent, so that each byte is added anew only where as many colours again come together.
+// best returns the colour of each node with all that it called; children come after their parents. The sums of the
+// child with most colours become those of its parent, so that each byte is added anew only where as many colours again
+// come together.
 func (c *flameColors) best(parent []int32) []colored {
 	if c == nil {
 		return nil

@@ -25,8 +25,8 @@ func made(t *testing.T, b *sessiontest.Builder) *Reader {
 	return r
 }
 
-// TestFlameColors: a frame has the colour of the type, or of the end, that most of its bytes have: those of the types view's trees, and
-// of the call tree's columns.
+// TestFlameColors: a frame has the colour of the type, or of the end, that most of its bytes have: those of the types
+// view's trees, and of the call tree's columns.
 func TestFlameColors(t *testing.T) {
 	checked := map[string]int{}
 	for name, b := range sessiontest.Various(10, 3) {
@@ -154,7 +154,8 @@ func (r *Reader) checkColors(t *testing.T, by string, want map[string]map[string
 		}
 		if len(f.Name) > 0 && len(tree.roots()) == 1 { // upside down or not, the whole is the same
 			root := best[tree.roots()[0]]
-			if root.bytes > 0 && (f.Colors[f.Color[0]] != tree.colors.names[root.color] || int64(f.Share[0]) != 100*root.bytes/root.all) {
+			if root.bytes > 0 &&
+				(f.Colors[f.Color[0]] != tree.colors.names[root.color] || int64(f.Share[0]) != 100*root.bytes/root.all) {
 				t.Errorf("%s, bottom-up %t: the root is %s with %d %%, want %+v", by, up, f.Colors[f.Color[0]], f.Share[0], root)
 			}
 		}
@@ -162,11 +163,16 @@ func (r *Reader) checkColors(t *testing.T, by string, want map[string]map[string
 	return found
 }
 
-// TestFlameCompared: of two sessions the own values of the frames of a function sum up to what the comparison of functions says, a
-// frame has the value that it has in the other session's own graph, and what is gone is what that has besides.
+// TestFlameCompared: of two sessions the own values of the frames of a function sum up to what the comparison of
+// functions says, a frame has the value that it has in the other session's own graph, and what is gone is what that has
+// besides.
 func TestFlameCompared(t *testing.T) {
-	pairs := map[string][2]*sessiontest.Builder{"same": {sessiontest.Shop(), sessiontest.Shop()}, "other": {sessiontest.Shop(), sessiontest.Aging()},
-		"timed": {sessiontest.Timed(), sessiontest.Kitchen()}, "several": {sessiontest.Several(), sessiontest.Shop()}}
+	pairs := map[string][2]*sessiontest.Builder{
+		"same":    {sessiontest.Shop(), sessiontest.Shop()},
+		"other":   {sessiontest.Shop(), sessiontest.Aging()},
+		"timed":   {sessiontest.Timed(), sessiontest.Kitchen()},
+		"several": {sessiontest.Several(), sessiontest.Shop()},
+	}
 	for seed := range uint64(12) {
 		pairs[fmt.Sprint("random ", seed)] = [2]*sessiontest.Builder{sessiontest.Random(seed), sessiontest.Random(seed + 1)}
 	}
@@ -208,7 +214,12 @@ func compareFlames(t *testing.T, now, old *Reader, up bool, deltas map[string]in
 			t.Fatal(err)
 		}
 		sign := int64(1 - 2*i)
-		values[i], others[i] = flames[i].byName(t, func(name string, own int64) { got[name] += sign * own }, up || r.isSingle(t) && o.Against.isSingle(t), up)
+		values[i], others[i] = flames[i].byName(
+			t,
+			func(name string, own int64) { got[name] += sign * own },
+			up || r.isSingle(t) && o.Against.isSingle(t),
+			up,
+		)
 	}
 	for name, delta := range deltas {
 		if got[name] != delta {
@@ -257,7 +268,11 @@ func (r *Reader) isSingle(t *testing.T) bool {
 }
 
 // byName sums frames up by the names from the root, and tells what functions had themselves.
-func (f *Flame) byName(t *testing.T, own func(name string, own int64), single, up bool) (values, others map[string]int64) {
+func (f *Flame) byName(
+	t *testing.T,
+	own func(name string, own int64),
+	single, up bool,
+) (values, others map[string]int64) {
 	t.Helper()
 	values, others = map[string]int64{}, map[string]int64{}
 	var path []string

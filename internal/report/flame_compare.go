@@ -6,16 +6,20 @@ import (
 	"github.com/clrprof/clrprof/internal/session"
 )
 
-// comparedTree puts the paths of another session beside those of a tree: what has the same functions from the root, by their keys, in
-// a process of the same name, is one path, with the sum of its values in each session. Where both have one process alone, that is the
-// same whatever its name.
+// comparedTree puts the paths of another session beside those of a tree: what has the same functions from the root, by
+// their keys, in a process of the same name, is one path, with the sum of its values in each session. Where both have
+// one process alone, that is the same whatever its name.
 func (r *Reader) comparedTree(t *flameTree, metric FlameMetric, with *Reader) (*flameTree, error) {
 	there, c, err := with.flameTree(metric, "")
 	if err != nil {
 		return nil, fmt.Errorf("session %s: %w", with.context.source.Session().Path(), err)
 	}
-	out := &comparedTree{flameTree: flameTree{names: []FlameFunction{}, other: []int64{}}, keys: map[string]int64{}, nodes: map[comparedNode]int32{},
-		single: len(t.roots()) == 1 && len(there.roots()) == 1}
+	out := &comparedTree{
+		flameTree: flameTree{names: []FlameFunction{}, other: []int64{}},
+		keys:      map[string]int64{},
+		nodes:     map[comparedNode]int32{},
+		single:    len(t.roots()) == 1 && len(there.roots()) == 1,
+	}
 	if err := out.add(r.context, t, func(i int32) *int64 { return &out.value[i] }); err != nil {
 		return nil, err
 	}

@@ -93,8 +93,8 @@ func (w *flameWriter) append(name uint32, f framed) {
 	w.Color, w.Share = append(w.Color, color), append(w.Share, share)
 }
 
-// children returns the frames called by each frame that have a value, those of frame i being list[first[i]:first[i+1]], the
-// greatest first, and how many frames with a value are below each.
+// children returns the frames called by each frame that have a value, those of frame i being list[first[i]:first[i+1]],
+// the greatest first, and how many frames with a value are below each.
 func (t *flameTree) children() (first, list, below []int32) {
 	n := len(t.parent)
 	first, below = make([]int32, n+2), make([]int32, n)
@@ -205,8 +205,8 @@ type spenders struct {
 	parts []spent
 }
 
-// split groups parts by the function of their node, the greatest first, and goes on with their callers. What is less than least or
-// too deep is one group, the last. What only the other session has is no group.
+// split groups parts by the function of their node, the greatest first, and goes on with their callers. What is less
+// than least or too deep is one group, the last. What only the other session has is no group.
 func (t *flameTree) split(w *flameWriter, parts []spent, depth int, least int64) []spenders {
 	at, out := map[int64]int{}, []spenders(nil)
 	for _, e := range parts {
@@ -229,7 +229,10 @@ func (t *flameTree) split(w *flameWriter, parts []spent, depth int, least int64)
 		}
 		return g.value == 0
 	})
-	slices.SortFunc(out, func(x, y spenders) int { return cmp.Or(cmp.Compare(y.value, x.value), cmp.Compare(x.key, y.key)) })
+	slices.SortFunc(
+		out,
+		func(x, y spenders) int { return cmp.Or(cmp.Compare(y.value, x.value), cmp.Compare(x.key, y.key)) },
+	)
 	rest := spenders{framed: framed{depth: depth}}
 	kept := len(out)
 	for kept > 0 && (out[kept-1].value < least || depth >= mostLevels) {
@@ -245,8 +248,9 @@ func (t *flameTree) split(w *flameWriter, parts []spent, depth int, least int64)
 	return out
 }
 
-// bottomUp lays out who spends: below the processes the functions that had values themselves, and on these their callers. How many
-// frames that gives is not known beforehand: where it is more than twice as many as wanted, smaller ones are left out from the start.
+// bottomUp lays out who spends: below the processes the functions that had values themselves, and on these their
+// callers. How many frames that gives is not known beforehand: where it is more than twice as many as wanted, smaller
+// ones are left out from the start.
 func (t *flameTree) bottomUp(w *flameWriter, most int) {
 	total := int64(0)
 	for _, r := range t.roots() {

@@ -44,8 +44,8 @@ func serveAt(t *testing.T, at string, handler func(listen string) http.Handler) 
 // warning is what the page says about the server.
 const warning = `(document.querySelector("main > .failed")?.innerText ?? "")`
 
-// TestServerGone: the page says that clrprof has gone and how to start it, keeps what it shows, and goes on with what it asked for in
-// vain when the same session is back; of another session it says so.
+// TestServerGone: the page says that clrprof has gone and how to start it, keeps what it shows, and goes on with what
+// it asked for in vain when the same session is back; of another session it says so.
 func TestServerGone(t *testing.T) {
 	chromium(t)
 	s := serve(t, sessiontest.Shop())
@@ -61,7 +61,8 @@ func TestServerGone(t *testing.T) {
 	h.Close()
 	p.click(`button[title*="(exclusive_bytes)"]`)
 	p.until(warning + `.includes("clrprof does not answer")`)
-	if got, want := eval[string](p, `document.querySelector("main > .failed code").innerText`), fmt.Sprintf("clrprof view %s --listen %s", s.session.Path(), at); got != want {
+	want := fmt.Sprintf("clrprof view %s --listen %s", s.session.Path(), at)
+	if got := eval[string](p, `document.querySelector("main > .failed code").innerText`); got != want {
 		t.Errorf("to type is %q, want %q", got, want)
 	}
 	if after := eval[string](p, `document.querySelector(".rows").innerText`); after != before {
@@ -72,7 +73,10 @@ func TestServerGone(t *testing.T) {
 	other := p.tab()
 	other.do(chromedp.Navigate(server.URL() + "&view=types"))
 	other.until(`document.querySelector(".rows .row:not(.head)")`)
-	p.until(warning + ` === "" && document.querySelector("[aria-sort]").title === "" && document.querySelector(".rows .row:not(.head)").innerText.toLowerCase().startsWith("string.format")`)
+	p.until(
+		warning + ` === "" && document.querySelector("[aria-sort]") &&
+			document.querySelector(".rows .row:not(.head)").innerText.toLowerCase().startsWith("string.format")`,
+	)
 	p.refused()
 	h.CloseClientConnections()
 	h.Close()
@@ -86,8 +90,8 @@ func TestServerGone(t *testing.T) {
 	p.reloaded(".findings")
 }
 
-// TestSessionDeleted: the page shows a session that was deleted; queries, which need the file, say why they cannot, also when it was
-// replaced by another one.
+// TestSessionDeleted: the page shows a session that was deleted; queries, which need the file, say why they cannot,
+// also when it was replaced by another one.
 func TestSessionDeleted(t *testing.T) {
 	p := open(t, sessiontest.Shop())
 	path := p.session.Path()
@@ -103,7 +107,10 @@ func TestSessionDeleted(t *testing.T) {
 	}
 	analysistest.Open(t, sessiontest.Aging(), path)
 	p.visit("view=sql", ".failed")
-	if said := eval[string](p, `document.querySelector(".failed").innerText`); !strings.Contains(said, "was replaced by another one: start clrprof view again") {
+	if said := eval[string](p, `document.querySelector(".failed").innerText`); !strings.Contains(
+		said,
+		"was replaced by another one: start clrprof view again",
+	) {
 		t.Errorf("replaced: %s", said)
 	}
 	p.refused()
@@ -131,14 +138,21 @@ func TestSessionDamaged(t *testing.T) {
 			}
 			p.click(`nav a[href*="view=flame"]`)
 			p.until(`document.querySelector(".failed")`)
-			if said := eval[string](p, `document.querySelector(".failed").innerText`); !strings.Contains(said, p.session.Path()) || !strings.Contains(said, session.ErrCorrupt.Error()) {
+			if said := eval[string](p, `document.querySelector(".failed").innerText`); !strings.Contains(
+				said,
+				p.session.Path(),
+			) ||
+				!strings.Contains(said, session.ErrCorrupt.Error()) {
 				t.Errorf("it says %q", said)
 			}
 			if eval[string](p, warning) != "" {
 				t.Error("the server has gone")
 			}
 			p.click(`nav a[href*="view=header"]`)
-			p.until(`document.querySelector("h1").innerText.toLowerCase() === "session" && document.querySelector(".rows .row:not(.head), .failed")`)
+			p.until(
+				`document.querySelector("h1").innerText.toLowerCase() === "session" &&
+					document.querySelector(".rows .row:not(.head), .failed")`,
+			)
 			p.refused()
 		})
 	}
@@ -157,7 +171,8 @@ func TestTwoTabs(t *testing.T) {
 		q.until(`location.search.includes("sort=bytes") && !document.querySelector(".stale")`)
 		p.do(chromedp.NavigateBack())
 		p.until(`!location.search.includes("sort=")`)
-		if got := eval[string](q, `document.querySelector(".chip").innerText`); !strings.Contains(got, "#1") || eval[bool](p, `!!document.querySelector(".chip")`) {
+		if got := eval[string](q, `document.querySelector(".chip").innerText`); !strings.Contains(got, "#1") ||
+			eval[bool](p, `!!document.querySelector(".chip")`) {
 			t.Fatalf("the other tab's filter is %q", got)
 		}
 		q.do(chromedp.NavigateBack())
@@ -206,8 +221,8 @@ func (s *slow) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.Handler.ServeHTTP(&slowWriter{w, r, s.pass}, r)
 }
 
-// TestSlowLink: while an answer of many megabytes comes the page says how much of it has, and nothing else waits for it, neither in this
-// tab nor in another.
+// TestSlowLink: while an answer of many megabytes comes the page says how much of it has, and nothing else waits for
+// it, neither in this tab nor in another.
 func TestSlowLink(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a large session takes a while")
@@ -216,7 +231,11 @@ func TestSlowLink(t *testing.T) {
 	s := serve(t, sessiontest.Generate(sessiontest.Million, 1))
 	var server *web.Server
 	link := &slow{pass: make(chan struct{})}
-	h := serveAt(t, "127.0.0.1:0", func(listen string) http.Handler { server = s.again(listen); link.Handler = server; return link })
+	h := serveAt(
+		t,
+		"127.0.0.1:0",
+		func(listen string) http.Handler { server = s.again(listen); link.Handler = server; return link },
+	)
 	p := browse(t, s, h.URL)
 	p.do(chromedp.Navigate(server.URL() + "&view=header"))
 	p.until(`document.querySelector(".rows .row:not(.head)")`)
@@ -235,8 +254,8 @@ func TestSlowLink(t *testing.T) {
 	p.refused()
 }
 
-// TestRecorderGone: when the one that records is killed, the page of the recording says so, keeps its numbers, and goes on as the page of
-// the session when that is served in its place.
+// TestRecorderGone: when the one that records is killed, the page of the recording says so, keeps its numbers, and goes
+// on as the page of the session when that is served in its place.
 func TestRecorderGone(t *testing.T) {
 	chromium(t)
 	made := serve(t, sessiontest.Aging())
@@ -256,11 +275,16 @@ func TestRecorderGone(t *testing.T) {
 	r.feed.Close()
 	r.http.Close()
 	p.until(warning + `.includes("clrprof does not answer")`)
-	if said := eval[string](p, `document.querySelector("[data-fact=allocated] strong").innerText`); said != "2,001 objects" {
-		t.Errorf("it shows %s", said)
+	allocated := eval[string](p, `document.querySelector("[data-fact=allocated] strong").innerText`)
+	if allocated != "2,001 objects" {
+		t.Errorf("it shows %s", allocated)
 	}
 	var server *web.Server
-	serveAt(t, strings.TrimPrefix(r.at, "http://"), func(listen string) http.Handler { server = made.again(listen); return server })
+	serveAt(
+		t,
+		strings.TrimPrefix(r.at, "http://"),
+		func(listen string) http.Handler { server = made.again(listen); return server },
+	)
 	third := p.tab()
 	third.do(chromedp.Navigate(server.URL()))
 	for _, tab := range []*page{p, other} {

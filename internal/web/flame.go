@@ -9,7 +9,8 @@ import (
 	"github.com/clrprof/clrprof/internal/report"
 )
 
-// flameFrames is how many frames of a call tree are sent unless more are asked for, mostFrames how many can be: 18 bytes each.
+// flameFrames is how many frames of a call tree are sent unless more are asked for, mostFrames how many can be: 18
+// bytes each.
 const (
 	flameFrames = 1_000_000
 	mostFrames  = 8_000_000
@@ -29,9 +30,10 @@ type flameHead struct {
 	Command string             `json:"command"`
 }
 
-// flame answers with a call tree for drawing: the length of the head, the head as JSON up to a multiple of 8, and then arrays, all
-// little-endian: values (float64, exact as they are below 2^53), in a comparison the values of the other session (likewise), names and
-// hidden, with colours also colours (uint32), depths (uint16), and with colours their shares (uint8).
+// flame answers with a call tree for drawing: the length of the head, the head as JSON up to a multiple of 8, and then
+// arrays, all little-endian: values (float64, exact as they are below 2^53), in a comparison the values of the other
+// session (likewise), names and hidden, with colours also colours (uint32), depths (uint16), and with colours their
+// shares (uint8).
 func (s *Server) flame(w http.ResponseWriter, r *http.Request) error {
 	v := r.URL.Query()
 	most, err := number(v, "most", flameFrames)
@@ -40,7 +42,12 @@ func (s *Server) flame(w http.ResponseWriter, r *http.Request) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	o := report.FlameOptions{Metric: v.Get("metric"), BottomUp: v.Has("up"), Most: min(most, mostFrames), Color: v.Get("color")}
+	o := report.FlameOptions{
+		Metric:   v.Get("metric"),
+		BottomUp: v.Has("up"),
+		Most:     min(most, mostFrames),
+		Color:    v.Get("color"),
+	}
 	of, err := s.flameReaders(r, &o)
 	if err != nil {
 		return err
@@ -49,8 +56,16 @@ func (s *Server) flame(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return report.Known(err)
 	}
-	head := flameHead{Metric: f.Metric, Frames: f.Frames, Sent: len(f.Name), Modules: f.Modules, Short: []string{}, Full: []string{}, Module: []int{},
-		Command: s.command(r, "calltree") + " --sort " + f.Metric.Key}
+	head := flameHead{
+		Metric:  f.Metric,
+		Frames:  f.Frames,
+		Sent:    len(f.Name),
+		Modules: f.Modules,
+		Short:   []string{},
+		Full:    []string{},
+		Module:  []int{},
+		Command: s.command(r, "calltree") + " --sort " + f.Metric.Key,
+	}
 	if o.Color != "" {
 		head.Colors = append([]string{}, f.Colors...)
 	}
@@ -58,13 +73,22 @@ func (s *Server) flame(w http.ResponseWriter, r *http.Request) error {
 		head.Gone, head.Command = &f.Gone, s.diffCommand(r, "functions", f.Metric.Key)
 	}
 	for _, n := range f.Names {
-		head.Short, head.Full, head.Module = append(head.Short, report.Printable(n.Short)), append(head.Full, report.Printable(n.Full)), append(head.Module, n.Module)
+		head.Short, head.Full, head.Module = append(
+			head.Short,
+			report.Printable(n.Short),
+		), append(
+			head.Full,
+			report.Printable(n.Full),
+		), append(
+			head.Module,
+			n.Module,
+		)
 	}
 	return writeFlame(w, head, f)
 }
 
-// flameReaders returns the reader of the call tree that is drawn. With the parameter diff that is the session (new) or the older one
-// (old), which is compared with the other.
+// flameReaders returns the reader of the call tree that is drawn. With the parameter diff that is the session (new) or
+// the older one (old), which is compared with the other.
 func (s *Server) flameReaders(r *http.Request, o *report.FlameOptions) (*reader, error) {
 	diff := r.URL.Query().Get("diff")
 	switch {
@@ -98,7 +122,15 @@ func writeFlame(w http.ResponseWriter, head flameHead, f *report.Flame) error {
 	}
 	out := binary.LittleEndian.AppendUint32(nil, uint32(len(b)))
 	out = append(out, b...)
-	arrays := []any{floats(f.Value), floats(f.Other), f.Name, f.Hidden, f.Color, f.Depth, f.Share} // those that are not there are empty
+	arrays := []any{
+		floats(f.Value),
+		floats(f.Other),
+		f.Name,
+		f.Hidden,
+		f.Color,
+		f.Depth,
+		f.Share,
+	} // those that are not there are empty
 	for _, array := range arrays {
 		if out, err = binary.Append(out, binary.LittleEndian, array); err != nil {
 			return fmt.Errorf("writing a call tree: %w", err)

@@ -13,8 +13,11 @@ import (
 
 // fill is the colour of the canvas in the middle of a row; named is that of a name in the legend.
 const (
-	fill  = `(row => { const c = document.querySelector("canvas"), r = devicePixelRatio; return "rgb(" + [...c.getContext("2d").getImageData(c.width - 12 * r, (row * 19 + 3) * r, 1, 1).data].slice(0, 3).join(", ") + ")"; })`
-	named = `(name => getComputedStyle([...document.querySelectorAll(".flame .legend li")].find(li => li.innerText === name)).backgroundColor)`
+	fill = `(row => { const c = document.querySelector("canvas"), r = devicePixelRatio;
+		const pixel = c.getContext("2d").getImageData(c.width - 12 * r, (row * 19 + 3) * r, 1, 1).data;
+		return "rgb(" + [...pixel].slice(0, 3).join(", ") + ")"; })`
+	named = `(name => getComputedStyle(
+		[...document.querySelectorAll(".flame .legend li")].find(li => li.innerText === name)).backgroundColor)`
 )
 
 // most returns the column, or the name, that has most bytes in a view.
@@ -45,13 +48,17 @@ func (p *page) most(view string, columns map[string]string) string {
 	return best
 }
 
-// TestFlameColors: the root of the flame graph has the colour of the type, and of the end, that most bytes have by other views, and its
-// details say so; colours can be told from the text on them in either theme.
+// TestFlameColors: the root of the flame graph has the colour of the type, and of the end, that most bytes have by
+// other views, and its details say so; colours can be told from the text on them in either theme.
 func TestFlameColors(t *testing.T) {
 	script := axe(t)
 	p := open(t, sessiontest.Aging())
-	want := map[string]string{"type": p.most("types", nil), "generation": p.most("lifetime", map[string]string{"gen0_bytes": "died in gen 0",
-		"gen1_bytes": "died in gen 1", "gen2_bytes": "died in gen 2", "loh_bytes": "died in the LOH", "poh_bytes": "died in the POH", "alive_bytes": "alive at the end"})}
+	want := map[string]string{
+		"type": p.most("types", nil),
+		"generation": p.most("lifetime", map[string]string{"gen0_bytes": "died in gen 0",
+			"gen1_bytes": "died in gen 1", "gen2_bytes": "died in gen 2", "loh_bytes": "died in the LOH",
+			"poh_bytes": "died in the POH", "alive_bytes": "alive at the end"}),
+	}
 	for _, theme := range []string{"light", "dark"} {
 		eval[bool](p, `(localStorage.setItem("theme", "`+theme+`"), true)`)
 		for by, name := range want {
@@ -67,13 +74,20 @@ func TestFlameColors(t *testing.T) {
 			p.accessible(script, theme+" "+by)
 		}
 	}
-	eval[bool](p, `(e => { e.value = ""; e.dispatchEvent(new Event("change", {bubbles: true})); return true; })(document.querySelector("#color"))`)
-	p.until(`!location.search.includes("color=") && [...document.querySelectorAll(".legend li")].some(li => li.innerText.endsWith(".dll"))`)
+	eval[bool](
+		p,
+		`(e => { e.value = ""; e.dispatchEvent(new Event("change", {bubbles: true}));
+			return true; })(document.querySelector("#color"))`,
+	)
+	p.until(
+		`!location.search.includes("color=") &&
+			[...document.querySelectorAll(".legend li")].some(li => li.innerText.endsWith(".dll"))`,
+	)
 	p.refused()
 }
 
-// TestFlameDifferences: frames have the difference that the comparison has, in words, signs and colours; what one session alone has is
-// said, and one click away.
+// TestFlameDifferences: frames have the difference that the comparison has, in words, signs and colours; what one
+// session alone has is said, and one click away.
 func TestFlameDifferences(t *testing.T) {
 	script := axe(t)
 	now, older := sessiontest.Shop(), sessiontest.Shop()
@@ -85,7 +99,10 @@ func TestFlameDifferences(t *testing.T) {
 	p := open(t, now, older)
 	p.visit("view=flame&diff=new&find=Extra.Make", "canvas[data-boxes]")
 	p.do(chromedp.KeyEvent("n"))
-	p.until(`document.querySelector(".details").innerText.includes("0 B → 97.66 KiB, +97.66 KiB") && document.querySelector(".details").innerText.endsWith("only in this one")`)
+	p.until(
+		`document.querySelector(".details").innerText.includes("0 B → 97.66 KiB, +97.66 KiB") &&
+			document.querySelector(".details").innerText.endsWith("only in this one")`,
+	)
 	p.until(`document.querySelector(".gone").innerText.startsWith("1 frame with 1.91 MiB")`)
 	p.visit("view=flame&diff=new", "canvas[data-boxes]")
 	root := p.difference("Shop.Program.Main(string[])")
@@ -99,7 +116,8 @@ func TestFlameDifferences(t *testing.T) {
 		p.do(chromedp.KeyEvent("\u0303")) // right
 		p.until(fmt.Sprintf(`document.querySelector(".details").innerText !== %q`, said))
 	}
-	if said := strings.ReplaceAll(eval[string](p, `document.querySelector(".details").innerText`), "−", "-"); !strings.Contains(said, root) {
+	said := strings.ReplaceAll(eval[string](p, `document.querySelector(".details").innerText`), "−", "-")
+	if !strings.Contains(said, root) {
 		t.Errorf("Main's details are %q, want …%s", said, root)
 	}
 	if got, want := eval[string](p, fill+`(0)`), eval[string](p, named+`("▼▼ half or less")`); got != want {
@@ -111,10 +129,16 @@ func TestFlameDifferences(t *testing.T) {
 		p.accessible(script, theme+" differences")
 	}
 	p.click(".gone button")
-	p.until(`location.search.includes("diff=old") && document.querySelector(".gone").innerText.startsWith("1 frame with 97.66 KiB")`)
+	p.until(
+		`location.search.includes("diff=old") &&
+			document.querySelector(".gone").innerText.startsWith("1 frame with 97.66 KiB")`,
+	)
 	p.visit("view=flame&diff=old&find=Former", "canvas[data-boxes]")
 	p.do(chromedp.KeyEvent("n"))
-	p.until(`document.querySelector(".details").innerText.includes("1.91 MiB → 0 B") && document.querySelector(".details").innerText.endsWith("only in the older one")`)
+	p.until(
+		`document.querySelector(".details").innerText.includes("1.91 MiB → 0 B") &&
+			document.querySelector(".details").innerText.endsWith("only in the older one")`,
+	)
 	p.refused()
 }
 
@@ -138,7 +162,13 @@ func (p *page) difference(name string) string {
 // of decodes an answer of the browser's own server.
 func (p *page) of(at, path string, into any) {
 	p.t.Helper()
-	text := eval[string](p, fmt.Sprintf(`(() => { const r = new XMLHttpRequest(); r.open("GET", %q, false); r.send(); return r.responseText; })()`, at+path))
+	text := eval[string](
+		p,
+		fmt.Sprintf(
+			`(() => { const r = new XMLHttpRequest(); r.open("GET", %q, false); r.send(); return r.responseText; })()`,
+			at+path,
+		),
+	)
 	if err := json.Unmarshal([]byte(text), into); err != nil {
 		p.t.Fatalf("%s: %v: %s", path, err, text)
 	}

@@ -12,8 +12,8 @@ import (
 	"github.com/clrprof/clrprof/internal/session/sessiontest"
 )
 
-// Limits of what is looked at for one picture of a session, however large it is: a screen has about a million pixels, and frames that are
-// narrower than one are not looked at one by one.
+// Limits of what is looked at for one picture of a session, however large it is: a screen has about a million pixels,
+// and frames that are narrower than one are not looked at one by one.
 const (
 	mostVisited = 20_000
 	mostRows    = 80
@@ -28,8 +28,18 @@ func (p *page) drawn(what string, step func()) {
 	p.until(fmt.Sprintf(`Number(document.querySelector("canvas").dataset.draws) > %d`, before))
 	took := time.Since(from)
 	type pictures struct{ Visited, Boxes, Millis float64 }
-	got := eval[pictures](p, `(d => ({Visited: +d.mostvisited, Boxes: +d.boxes, Millis: +d.slowest}))(document.querySelector("canvas").dataset)`)
-	p.t.Logf("%-12s %v, %5.0f frames visited at most, %5.0f drawn, %.1f ms at most for a picture", what, took.Round(time.Millisecond), got.Visited, got.Boxes, got.Millis)
+	got := eval[pictures](
+		p,
+		`(d => ({Visited: +d.mostvisited, Boxes: +d.boxes, Millis: +d.slowest}))(document.querySelector("canvas").dataset)`,
+	)
+	p.t.Logf(
+		"%-12s %v, %5.0f frames visited at most, %5.0f drawn, %.1f ms at most for a picture",
+		what,
+		took.Round(time.Millisecond),
+		got.Visited,
+		got.Boxes,
+		got.Millis,
+	)
 	if got.Visited == 0 || got.Visited > mostVisited {
 		p.t.Errorf("%s: %.0f frames are visited", what, got.Visited)
 	}
@@ -39,19 +49,23 @@ func (p *page) drawn(what string, step func()) {
 func (p *page) wheel(selector string, by, modifiers int) {
 	p.t.Helper()
 	eval[bool](p, fmt.Sprintf(`(e => { const b = e.getBoundingClientRect();
-		return e.dispatchEvent(new WheelEvent("wheel", {bubbles: true, cancelable: true, deltaY: %d, ctrlKey: %t, clientX: b.left + b.width / 2, clientY: b.top + 30})) || true; })(document.querySelector(%q))`,
+		return e.dispatchEvent(new WheelEvent("wheel", {bubbles: true, cancelable: true, deltaY: %d, ctrlKey: %t,
+			clientX: b.left + b.width / 2, clientY: b.top + 30})) || true; })(document.querySelector(%q))`,
 		by, modifiers != 0, selector))
 }
 
-// TestMillion: of a session of a million nodes each view opens, and what is looked at for a picture depends on the screen, not on the
-// session. The times are told, not judged: machines differ.
+// TestMillion: of a session of a million nodes each view opens, and what is looked at for a picture depends on the
+// screen, not on the session. The times are told, not judged: machines differ.
 func TestMillion(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a large session takes a while")
 	}
 	p := open(t, sessiontest.Generate(sessiontest.Million, 1))
-	for _, view := range [][2]string{{"overview", ".findings"}, {"flame", "canvas[data-boxes]"}, {"calltree", ".row.hot"}, {"functions", ".rows .row:not(.head)"}, {"types", ".rows .row:not(.head)"},
-		{"lines", ".rows .row:not(.head)"}, {"threads", ".rows .row:not(.head)"}, {"flame&color=type", "canvas[data-boxes]"}, {"flame", "canvas[data-boxes]"}, {"overview", ".findings"}} {
+	const drawn, row = "canvas[data-boxes]", ".rows .row:not(.head)"
+	for _, view := range [][2]string{{"overview", ".findings"}, {"flame", drawn}, {"calltree", ".row.hot"},
+		{"functions", row},
+		{"types", row}, {"lines", row}, {"threads", row}, {"flame&color=type", drawn}, {"flame", drawn},
+		{"overview", ".findings"}} {
 		from := time.Now()
 		p.visit("view="+view[0], view[1])
 		t.Logf("%-16s opens in %v", view[0], time.Since(from).Round(time.Millisecond))
@@ -70,15 +84,25 @@ func TestMillion(t *testing.T) {
 	p.drawn("scrolled", func() { p.wheel("canvas", 60, 0) })
 	p.drawn("found", func() { p.enter("#find", "Area3") })
 	p.until(`document.querySelector(".flame .count")?.innerText.includes("themselves")`)
-	if said, want := eval[string](p, `document.querySelector(".flame .count").innerText`), p.found("Area3"); !strings.HasSuffix(said, "themselves "+want) {
+	said, want := eval[string](p, `document.querySelector(".flame .count").innerText`), p.found("Area3")
+	if !strings.HasSuffix(said, "themselves "+want) {
 		t.Errorf("the matches are %q, want …themselves %s", said, want)
 	}
 	p.drawn("next match", func() { p.do(chromedp.KeyEvent("n")) })
 	p.visit("view=functions", ".rows .row:not(.head)")
 	for _, part := range []float64{0.5, 1, 0.1} {
 		from := time.Now()
-		eval[bool](p, fmt.Sprintf(`(e => { e.scrollTop = (e.scrollHeight - e.clientHeight) * %f; return true; })(document.querySelector(".rows"))`, part))
-		p.until(`[...document.querySelectorAll(".rows .row:not(.head)")].every(r => !r.innerText.startsWith("…")) && document.querySelector(".rows").scrollTop > 0`)
+		eval[bool](
+			p,
+			fmt.Sprintf(
+				`(e => { e.scrollTop = (e.scrollHeight - e.clientHeight) * %f; return true; })(document.querySelector(".rows"))`,
+				part,
+			),
+		)
+		p.until(
+			`[...document.querySelectorAll(".rows .row:not(.head)")].every(r => !r.innerText.startsWith("…")) &&
+				document.querySelector(".rows").scrollTop > 0`,
+		)
 		rows := eval[int](p, `document.querySelectorAll(".rows .row").length`)
 		t.Logf("rows at %.1f: %v, %d rows exist", part, time.Since(from).Round(time.Millisecond), rows)
 		if rows > mostRows {

@@ -224,6 +224,13 @@ func (s *Server) flags(v url.Values, names ...string) string {
 
 // tsv answers with a whole view as tab-separated values: what report --tsv prints.
 func (s *Server) tsv(w http.ResponseWriter, r *http.Request) error {
+	v := r.URL.Query()
+	for _, name := range []string{"top", "depth"} {
+		if !v.Has(name) {
+			v.Set(name, "0") // all of it
+		}
+	}
+	r = &http.Request{URL: &url.URL{RawQuery: v.Encode()}}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	_, table, err := s.table(r)

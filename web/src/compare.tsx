@@ -1,6 +1,6 @@
 // What differs between this session and an older one.
 import { get } from "./api";
-import { Command, Failed, useLoad, Waiting } from "./parts";
+import { Command, copy, Failed, tsv, useLoad, Waiting } from "./parts";
 import { change, param, viewAddress } from "./state";
 import { Rows } from "./table";
 
@@ -21,9 +21,12 @@ export function CompareView() {
     <div class="tools">
       <label>rows of <select value={of} onChange={(e) => change({ of: e.currentTarget.value, column: "" })}>{Object.keys(columns).map((v) => <option key={v}>{v}</option>)}</select></label>
       <label>by <select value={value?.column ?? column} onChange={(e) => change({ column: e.currentTarget.value })}>{columns[of]?.filter(Boolean).map((v) => <option key={v}>{v}</option>)}</select></label>
+      {value ? <button type="button" onClick={() => copy(tsv([value.columns, ...value.rows]), "Differences (TSV)")}>Copy as TSV</button> : null}
+      {value ? <span class="count" role="status">{value.total.toLocaleString("en")} rows</span> : null}
     </div>
     {error ? <Failed error={error} /> : !value ? <Waiting /> : <>
       <p>{value.note}</p>
+      {value.total > value.rows.length ? <p class="hint cut">The first {value.rows.length.toLocaleString("en")} of {value.total.toLocaleString("en")} rows are shown; the command below has them all.</p> : null}
       <div class={loading ? "stale" : ""}>
         <Rows total={value.rows.length} label="comparison" role="table" minWidth={640} grid="minmax(220px, 4fr) 150px 120px 84px 120px 120px minmax(110px, 2fr)"
           head={<div class="row head" role="row">{["Name", "", "Difference", "%", "Older", "This one", "Module"].map((t, i) => <span key={i} role="columnheader" class={i > 1 && i < 6 ? "number" : ""}>{t || <span class="hidden">bar</span>}</span>)}</div>}>

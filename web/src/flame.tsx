@@ -110,10 +110,10 @@ function Graph({ f, stale }: { f: Frames; stale: boolean }) {
     if (f.value[to] / f.total * size.width < 30) change({ at: pathOf(f, to) }, true);
   };
   useEffect(() => {
-    const events: [string, () => void][] = [["nextmatch", () => next(1)], ["previousmatch", () => next(-1)], ["zoomin", () => scaleBy(0.5)], ["zoomout", () => scaleBy(2)],
-      ["panleft", () => move(-0.25)], ["panright", () => move(0.25)]];
-    for (const [name, on] of events) addEventListener(name, on);
-    return () => { for (const [name, on] of events) removeEventListener(name, on); };
+    const events: [string, () => unknown][] = [["nextmatch", () => next(1)], ["previousmatch", () => next(-1)], ["zoomin", () => scaleBy(0.5)], ["zoomout", () => scaleBy(2)],
+      ["copystack", () => name && copy(stack().join("\n"), "Stack")], ["panleft", () => move(-0.25)], ["panright", () => move(0.25)]];
+    for (const [event, on] of events) addEventListener(event, on);
+    return () => { for (const [event, on] of events) removeEventListener(event, on); };
   });
   const onKey = (e: KeyboardEvent) => {
     const i = chosen >= 0 ? chosen : 0;

@@ -1,7 +1,7 @@
 // The keys of the page, in one table, which the overlay shows.
 import { signal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
-import { change, param, viewAddress, visit } from "./state";
+import { change, param, undo, viewAddress, visit } from "./state";
 
 export const help = signal(false);
 
@@ -31,6 +31,9 @@ export const keys: { key: string; what: string; run: () => void }[] = [
   { key: "a", what: "flame graph: to the left", run: () => tell("panleft") },
   { key: "d", what: "flame graph: to the right", run: () => tell("panright") },
   { key: "0", what: "flame graph: all of it", run: () => change({ at: "" }) },
+  { key: "c", what: "call tree, flame graph: copy the stack", run: () => tell("copystack") },
+  { key: "r", what: "call tree: from the chosen function on", run: () => tell("roothere") },
+  { key: "u", what: "undo the last change of the filters", run: undo },
   { key: "Escape", what: "one step back", run: () => { if (help.value) help.value = false; else history.back(); } },
 ];
 

@@ -1,5 +1,6 @@
 // The page: the list of views, the filters, and the view that the address names.
 import { render } from "preact";
+import { useEffect } from "preact/hooks";
 import { getWhole } from "./api";
 import type { Session } from "./api";
 import { CompareView } from "./compare";
@@ -13,7 +14,7 @@ import { Failed, Gone, Guard, said, useLoad, Waiting } from "./parts";
 import { SheetView } from "./sheet";
 import { SourceView } from "./source";
 import { SqlView } from "./sql";
-import { addTerm, follow, params, removeTerm, selectionFlags, setTheme, theme, titleOf, view, viewAddress } from "./state";
+import { addTerm, earlier, follow, params, removeTerm, selectionFlags, setTheme, theme, titleOf, undo, view, viewAddress } from "./state";
 import { TreeView } from "./tree";
 
 type Entry = { name: string; when?: (s: Session) => boolean };
@@ -30,6 +31,7 @@ function Nav({ session }: { session: Session }) {
   const listed = new Set(groups.flatMap((g) => g.views.map((v) => v.name)));
   const others = session.views.filter((v) => !listed.has(v.name)).map((v): Entry => ({ name: v.name }));
   const shown = [...groups, ...(others.length ? [{ label: "More", views: others }] : [])];
+  useEffect(() => document.querySelector("nav [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" }), [view.value]);
   return <nav aria-label="Views">
     {shown.map((g) => {
       const entries = g.views.filter((v) => !v.when || v.when(session));
@@ -51,9 +53,10 @@ function Chips() {
       const data = new FormData(e.currentTarget), value = String(data.get("value")).trim();
       if (value) { addTerm(String(data.get("flag")), value); e.currentTarget.reset(); }
     }}>
-      <select name="flag" aria-label="kind of filter">{selectionFlags.map((f) => <option key={f}>{f}</option>)}</select>
+      <select name="flag" aria-label="kind of filter">{[...selectionFlags.slice(2), ...selectionFlags.slice(0, 2)].map((f) => <option key={f} selected={f === "function"}>{f}</option>)}</select>
       <input name="value" aria-label="filter" placeholder="only …, !… for not" /><button type="submit">Filter</button>
     </form>
+    {earlier.value.length ? <button type="button" class="undo" onClick={undo}>Undo</button> : null}
   </div>;
 }
 
@@ -64,7 +67,7 @@ function Body({ session }: { session: Session }) {
     case "sql": return <SqlView memory={session.has_memory} />;
     case "compare": return <CompareView />;
     case "source": return <SourceView />;
-    case "calltree": return <TreeView />;
+    case "calltree": return <TreeView view={session.views.find((v) => v.name === "calltree")} />;
   }
   const found = session.views.find((v) => v.name === view.value);
   return found ? <SheetView key={found.name} view={found} /> : <Failed error={`There is no view ${view.value}.`} />;

@@ -55,6 +55,14 @@ function few(s: Sheet): string[] {
   return [name, ...from, ...numbers];
 }
 
+/** What the large facts are. */
+const definitions: Record<string, string> = {
+  duration: "From the start of the first process to the end of the last one.", time: "What the threads did in recorded functions, together; the time of the probes is taken out.",
+  calls: "All calls of recorded functions.", allocated: "All objects that were allocated, and their bytes with headers.", gcs: "Garbage collections, by the oldest generation that they collected, and how long threads were stopped for them.",
+  died: "Of all bytes: in which generation they were found dead, or that they were alive at the end.", alive: "What could be reached at the end.", losses: "What is missing, counted: nothing is lost silently.",
+  pauses: "How long threads were stopped.", elapsed: "Time on the clock.", collections: "Garbage collections.",
+};
+
 function Facts({ facts }: { facts: [string, string][] }) {
   const main = facts.filter(([key]) => large.includes(key));
   const losses = facts.find(([key]) => key === "losses");
@@ -62,9 +70,9 @@ function Facts({ facts }: { facts: [string, string][] }) {
   return <section class="facts" aria-label="Totals">
     {main.map(([key, text]) => {
       const [, first, rest] = /^(.*?)(?:, |: | (?=\())(.*)$/.exec(text) ?? ["", text, ""];
-      return <div class="fact" key={key}><small>{key}</small><strong>{first}</strong>{rest ? <span>{rest}</span> : null}</div>;
+      return <div class="fact" key={key} title={definitions[key]}><small>{key}</small><strong>{first}</strong>{rest ? <span>{rest}</span> : null}</div>;
     })}
-    {losses ? <div class={"fact" + (losses[1].startsWith("0") ? "" : " lost")}><small>losses</small><strong>{losses[1] === "0" ? "none" : losses[1]}</strong></div> : null}
+    {losses ? <div class={"fact" + (losses[1].startsWith("0") ? "" : " lost")} title={definitions.losses}><small>losses</small><strong>{losses[1] === "0" ? "none" : losses[1]}</strong></div> : null}
     <details><summary>More about this run</summary><dl>{others.map(([key, text]) => <div key={key}><dt>{key}</dt><dd>{text}</dd></div>)}</dl></details>
   </section>;
 }

@@ -35,6 +35,9 @@ export async function copyView(query: Record<string, string | undefined>) {
   }
 }
 
+/** Rows as tab-separated values, as the command line prints them. */
+export const tsv = (rows: unknown[][]) => rows.map((r) => r.map((v) => String(v ?? "").replace(/[\t\n\r\\]/g, (c) => ({ "\t": "\\t", "\n": "\\n", "\r": "\\r" })[c] ?? "\\\\")).join("\t")).join("\n") + "\n";
+
 export type Loaded<T> = { value?: T; error?: string };
 /** How much of an answer has come; of is 0 if nobody knows. */
 export type Got = { got: number; of: number };

@@ -3,8 +3,8 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { get } from "./api";
 import type { Row, Sheet, View } from "./api";
 import { Command, copyView, Failed, Sentences, useLoad, Waiting } from "./parts";
-import { change, changed, param, titleOf } from "./state";
-import { Cell, chosen, Ends, Head, isNumeric, nameOf, Rows, template, widthOf } from "./table";
+import { change, changed, param, titleOf, viewAddress } from "./state";
+import { Cell, chosen, clean, Ends, Head, inset, isNumeric, nameOf, Rows, template, widthOf } from "./table";
 
 const page = 200;
 const all = 20_000; // rows of a tree, which comes at once
@@ -22,7 +22,7 @@ export function SheetView({ view }: { view: View }) {
   const q = query(view.name);
   const needs = view.argument === "FUNCTION" && !q.argument || view.argument === "A B" && !q.argument;
   const key = JSON.stringify(q);
-  const isTree = ["modules", "types", "survivors", "snapshot"].includes(view.name);
+  const isTree = ["modules", "types", "survivors", "snapshot", "rules"].includes(view.name);
   const { value, error, loading } = useLoad(key, (more) => needs ? Promise.resolve(undefined) : get<Sheet>("view", { ...q, limit: isTree ? all : page }, more));
   return <section class="view">
     <header class="title"><h1>{titleOf(view.name)}</h1><p>{view.short}</p></header>
@@ -31,12 +31,27 @@ export function SheetView({ view }: { view: View }) {
     {error ? <Failed error={error} /> : null}
     {value && !error ? <>
       <Sentences list={value.notes} kind="notes" />
-      <Grid key={key} sheet={value} query={q} stale={loading} />
+      {value.is_tree && value.total > value.rows.length ? <p class="hint cut">The first {value.rows.length.toLocaleString("en")} of {value.total.toLocaleString("en")} rows are shown; the command below, and a copy as TSV, have them all.</p> : null}
+      {view.name === "rules" ? <RuleList sheet={value} /> : <Grid key={key} sheet={value} query={q} stale={loading} />}
       <Sentences list={value.losses} kind="losses" />
       <Command text={value.command} />
     </> : null}
     {!value && !error && loading ? <Waiting /> : null}
   </section>;
+}
+
+/** What rules found: each rule once, where it was broken, and what to do instead. */
+function RuleList({ sheet }: { sheet: Sheet }) {
+  const text = (r: Row, key: string) => { const at = sheet.columns.findIndex((c) => c.key === key); return clean(r.values[at]); };
+  const shown = (r: Row, key: string) => r.texts[sheet.columns.findIndex((c) => c.key === key)] ?? "";
+  const by = new Map<string, Row[]>();
+  for (const r of sheet.rows) by.set(text(r, "rule"), [...(by.get(text(r, "rule")) ?? []), r]);
+  if (!by.size) return <p class="hint">No rule is broken.</p>;
+  return <div class="rules">{[...by].map(([rule, rows]) => <section key={rule}>
+    <h2>{text(rows[0], "title")} <small>{rule}, {text(rows[0], "severity")}</small></h2>
+    <ul>{rows.map((r, i) => <li key={i}>{text(r, "function") ? <a href={viewAddress("callers", { argument: text(r, "function") })}>{shown(r, "from")}</a> : shown(r, "from")}: {shown(r, "evidence")}
+      {text(r, "source_file") ? <> <a href={viewAddress("source", { argument: text(r, "source_file") + ":" + text(r, "line_begin") })}>source</a></> : null}</li>)}</ul>
+    <p>{text(rows[0], "advice")}</p></section>)}</div>;
 }
 
 function Tools({ view, sheet, query }: { view: View; sheet?: Sheet; query: Record<string, string> }) {
@@ -48,13 +63,13 @@ function Tools({ view, sheet, query }: { view: View; sheet?: Sheet; query: Recor
       {["type", "site", "function", "line"].map((by) => <option key={by}>{by}</option>)}</select></label> : null}
     <label>search <input id="find" type="search" value={query.find ?? ""} placeholder="part of a name" onInput={(e) => change({ find: e.currentTarget.value }, true)} /></label>
     {sheet ? <span class="count" role="status">{sheet.total.toLocaleString("en")} rows</span> : null}
-    {sheet ? <Chooser sheet={sheet} optional={view.optional} /> : null}
+    {sheet && view.name !== "rules" ? <Chooser sheet={sheet} optional={view.optional} /> : null}
     <button type="button" onClick={() => copyView(query)}>Copy as TSV</button>
   </div>;
 }
 
 /** Which columns are shown, in which order. */
-function Chooser({ sheet, optional }: { sheet: Sheet; optional: string[] }) {
+export function Chooser({ sheet, optional }: { sheet: Sheet; optional: string[] }) {
   const keys = param("cols") ? param("cols").split(",") : sheet.shown;
   const set = (list: string[]) => {
     const more = list.filter((k) => optional.includes(k));
@@ -67,11 +82,12 @@ function Chooser({ sheet, optional }: { sheet: Sheet; optional: string[] }) {
     next.splice(i + by, 0, ...next.splice(i, 1));
     set(next);
   };
+  const about = (k: string) => sheet.columns.find((c) => c.key === k)?.about ?? "";
   return <details class="chooser"><summary>Columns</summary><div>
-    {keys.map((k, i) => <div key={k}><label><input type="checkbox" checked onChange={() => set(keys.filter((x) => x !== k))} /> {k}</label>
+    {keys.map((k, i) => <div key={k}><label title={about(k)}><input type="checkbox" checked onChange={() => set(keys.filter((x) => x !== k))} /> {k}<small>{about(k)}</small></label>
       <button type="button" aria-label={"move " + k + " left"} disabled={i === 0} onClick={() => move(i, -1)}>↑</button></div>)}
     <hr />
-    {others.map((k) => <label key={k}><input type="checkbox" checked={false} onChange={() => set([...keys, k])} /> {k}</label>)}
+    {others.map((k) => <label key={k} title={about(k)}><input type="checkbox" checked={false} onChange={() => set([...keys, k])} /> {k}<small>{about(k)}</small></label>)}
     <button type="button" onClick={() => change({ cols: "", more: "" })}>As it was</button>
   </div></details>;
 }
@@ -154,7 +170,7 @@ function open(rows: Row[], closed: Set<number>): number[] {
 function GridRow({ sheet, row, columns, index, tree, parent, closed, toggle, current }: {
   sheet?: Sheet; row: Row; columns: ReturnType<typeof chosen>; index: number; tree: boolean; parent: boolean; closed: boolean; toggle: () => void; current: boolean;
 }) {
-  const indent = tree ? { paddingLeft: Math.min(row.level, 40) * 16 + 8 + "px" } : undefined;
+  const indent = tree ? { paddingLeft: inset(row.level, 16) + 8 + "px" } : undefined;
   if (row.hidden) {
     return <div class="row rest" role="row" aria-rowindex={index + 2} aria-level={tree ? row.level + 1 : undefined}><span class="cell" role={tree ? "gridcell" : "cell"} style={indent}>{row.texts[0]} {" "}
       <a href={changed({ top: "100000" })}>show all</a></span></div>;

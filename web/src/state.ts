@@ -50,21 +50,44 @@ export function visit(to: string, replace = false) {
 
 export function change(changes: Changes, replace = false) { visit(changed(changes), replace); }
 
+/** Earlier selections, the last one to be gone back to first. */
+export const earlier = signal<string[]>([]);
+const mostEarlier = 50; // more steps nobody remembers
+
+/** Goes to an address with another selection, which can be undone in any view. */
+function select(next: URLSearchParams) {
+  const before = selection.value;
+  next.delete("at");
+  visit("?" + next);
+  if (selection.value !== before) earlier.value = [...earlier.value, before].slice(-mostEarlier);
+}
+
+/** Takes back the last change of the filters, in whatever view. */
+export function undo() {
+  const list = earlier.value;
+  if (!list.length) return;
+  const next = new URLSearchParams(address.value);
+  for (const flag of selectionFlags) next.delete(flag);
+  for (const [flag, value] of new URLSearchParams(list[list.length - 1])) next.append(flag, value);
+  next.delete("at");
+  visit("?" + next);
+  earlier.value = list.slice(0, -1);
+}
+
 /** Removes one value of a selection flag, adds one, or removes all. */
 export function removeTerm(flag: string, value: string) {
   const next = new URLSearchParams(address.value);
   const rest = next.getAll(flag).filter((v) => v !== value);
   next.delete(flag);
   for (const v of rest) next.append(flag, v);
-  visit("?" + next);
+  select(next);
 }
 
 export function addTerm(flag: string, value: string) {
   const next = new URLSearchParams(address.value);
   if (flag === "time" || flag === "gc") { next.delete("time"); next.delete("gc"); }
   if (!next.getAll(flag).includes(value)) next.append(flag, value);
-  next.delete("at");
-  visit("?" + next);
+  select(next);
 }
 
 /** Follows a link within the page instead of loading it anew. */

@@ -31,9 +31,12 @@ export function chosen(sheet: Sheet, keys: string[]): { column: Column; at: numb
 /** The least width of the first column: names are what one reads, also deep in a tree, and the others can be scrolled to. */
 const nameWidth = () => Math.round(Math.min(460, Math.max(220, innerWidth * 0.3)));
 
+/** How far a row of a tree stands in: deep levels less and less, so that the names stay in sight. */
+export const inset = (level: number, step: number) => Math.round(level <= 6 ? level * step : step * (6 + 2 * Math.log2((level - 3) / 3)));
+
 /** A short hint at the width of a column, from its kind. */
 function width(c: Column, first: number): string {
-  if (first) return c.kind === "name" ? `minmax(${first}px, 4fr)` : "minmax(90px, 1fr)";
+  if (first) return c.kind === "name" ? `minmax(${first}px, 4fr)` : isNumeric(c) ? "minmax(72px, 112px)" : "minmax(120px, 1fr)";
   switch (c.kind) {
     case "percent": return "92px";
     case "bytes": case "duration": case "time": return "minmax(96px, 112px)";
@@ -127,7 +130,7 @@ export function Rows({ total, children, label, head, grid, role, minWidth, onKey
 }
 
 export function widthOf(columns: { column: Column }[]): number {
-  return columns.reduce((sum, c, i) => sum + (i === 0 ? nameWidth() : c.column.kind === "name" ? 130 : 96), 0);
+  return columns.reduce((sum, c, i) => sum + (i === 0 && c.column.kind === "name" ? nameWidth() : c.column.kind === "name" ? 130 : 96), 0);
 }
 
 /** How the bytes of a row ended, by generation, as a bar: beside the numbers, not instead of them. */
@@ -151,7 +154,7 @@ export function Small({ sheet, keys, label }: { sheet: Sheet; keys: string[]; la
       ? <div class="row rest" role="row" key={i}><span role="cell">{row.texts[0]}</span></div>
       : <div class="row" role="row" key={i}>
         {columns.map(({ column, at }, k) => k === 0
-          ? <span class="cell name" role="cell" style={{ paddingLeft: sheet.is_tree ? Math.min(row.level, 24) * 12 + "px" : undefined }}>{nameOf(row, at)}</span>
+          ? <span class="cell name" role="cell" style={{ paddingLeft: sheet.is_tree ? inset(row.level, 10) + "px" : undefined }}>{nameOf(row, at)}</span>
           : <span role="cell" class="box"><Cell row={row} column={column} at={at} /></span>)}
       </div>)}
   </div>;

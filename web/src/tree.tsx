@@ -1,22 +1,24 @@
 // The call tree: levels come from the server when they are opened.
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useState } from "preact/hooks";
 import { get } from "./api";
-import type { Row, Sheet } from "./api";
+import type { Row, Sheet, View } from "./api";
 import { isFile } from "./offline";
-import { Command, copy, Failed, Sentences, useLoad, Waiting } from "./parts";
+import { Command, copy, Failed, Sentences, tsv, useLoad, Waiting } from "./parts";
+import { Chooser } from "./sheet";
 import { addTerm, change, param, viewAddress } from "./state";
-import { Cell, chosen, Head, nameOf, Rows, template, widthOf } from "./table";
+import { Cell, chosen, Head, inset, nameOf, Rows, template, widthOf } from "./table";
 
 /** A row that is in sight, or would be, were it scrolled to. */
 type Node = { row: Row; level: number; parent?: Node; below?: Node[]; open: boolean; more?: number; hot?: boolean; last?: boolean };
 
 const chunk = 200;
 
-export function TreeView() {
-  const sort = param("sort");
-  const { value, error } = useLoad("tree" + sort, (more) => get<Sheet>("tree", { sort }, more));
+export function TreeView({ view }: { view?: View }) {
+  const sort = param("sort"), columns = param("more"), root = param("root");
+  const [of_process, of_path] = root.split(".");
+  const { value, error } = useLoad(`tree ${sort} ${columns} ${root}`, (more) => get<Sheet>("tree", { sort, columns, of_process, of_path }, more).then((sheet) => ({ sheet, root, columns })));
   return <section class="view"><header class="title"><h1>Call tree</h1><p>processes, and below them who called whom; rows are sorted among those with the same caller</p></header>
-    {error ? <Failed error={error} /> : value ? <Tree key={value.command + value.order} sheet={value} sort={sort} /> : <Waiting />}
+    {error ? <Failed error={error} /> : value ? <Tree key={value.sheet.command + value.sheet.order + value.columns + value.root} sheet={value.sheet} sort={sort} columns={value.columns} root={value.root} optional={view?.optional ?? []} /> : <Waiting />}
   </section>;
 }
 
@@ -36,7 +38,7 @@ function flat(list: Node[], out: Node[] = []): Node[] {
 
 const id = (n: Node) => n.row.process + "." + n.row.path;
 
-function Tree({ sheet, sort }: { sheet: Sheet; sort: string }) {
+function Tree({ sheet, sort, columns: more, root, optional }: { sheet: Sheet; sort: string; columns: string; root: string; optional: string[] }) {
   const [roots] = useState(() => nodes(sheet, 0));
   const [, redraw] = useState(0);
   const [current, setCurrent] = useState(0);
@@ -44,7 +46,7 @@ function Tree({ sheet, sort }: { sheet: Sheet; sort: string }) {
   const [say, setSay] = useState("");
   const columns = chosen(sheet, param("cols") ? param("cols").split(",") : []);
   const load = async (n: Node, offset = 0) => {
-    const s = await get<Sheet>("tree", { sort, of_process: n.row.process, of_path: n.row.path, offset });
+    const s = await get<Sheet>("tree", { sort, columns: more, of_process: n.row.process, of_path: n.row.path, offset });
     const list = nodes(s, n.level + 1, n);
     n.below = [...(n.below ?? []).filter((x) => !x.more), ...list];
     const left = s.total - offset - list.length;
@@ -63,10 +65,11 @@ function Tree({ sheet, sort }: { sheet: Sheet; sort: string }) {
   };
   const hot = async () => {
     try {
-      const path = await get<Sheet>("tree", { hot: "1", sort });
+      const path = await get<Sheet>("tree", { hot: "1", sort, columns: more });
       let list = roots;
       let found: Node | undefined;
-      for (const row of path.rows) {
+      const from = root ? path.rows.findIndex((row) => row.process + "." + row.path === root) + 1 : 0;
+      for (const row of root && !from ? [] : path.rows.slice(from)) {
         let n = list.find((x) => id(x) === row.process + "." + row.path);
         while (!n && found?.below?.at(-1)?.more) { await load(found, found.below.at(-1)!.more); n = found.below.find((x) => id(x) === row.process + "." + row.path); }
         if (!n) break;
@@ -80,11 +83,6 @@ function Tree({ sheet, sort }: { sheet: Sheet; sort: string }) {
     redraw((x) => x + 1);
   };
   useEffect(() => { void hot(); }, []);
-  useEffect(() => {
-    const on = () => void hot();
-    addEventListener("hotpath", on);
-    return () => removeEventListener("hotpath", on);
-  });
   const list = flat(roots);
   const stack = (n?: Node) => { const out = []; for (; n; n = n.parent) if (n.row.path) out.push(String(n.row.values[columns[0].at])); return out; };
   const onKey = (e: KeyboardEvent, scroll: (row: number) => void) => {
@@ -103,6 +101,13 @@ function Tree({ sheet, sort }: { sheet: Sheet; sort: string }) {
     }
   };
   const chosenNode = list[current];
+  const rootHere = () => { if (chosenNode?.more === undefined && !chosenNode?.last) change({ root: id(chosenNode) }); };
+  useLayoutEffect(() => { // at once: keys are about what is chosen now
+    const events: [string, () => unknown][] = [["hotpath", hot], ["copystack", () => name && copy(stack(chosenNode).join("\n"), "Stack")], ["roothere", rootHere]];
+    for (const [event, on] of events) addEventListener(event, on);
+    return () => { for (const [event, on] of events) removeEventListener(event, on); };
+  });
+  const table = () => [["level", ...columns.map(({ column }) => column.key)], ...list.filter((n) => n.more === undefined).map((n) => [n.level, ...columns.map(({ at }) => n.row.values[at])])];
   const name = chosenNode?.row.path ? String(chosenNode.row.values[columns[0].at]) : "";
   return <>
     <Sentences list={sheet.notes} kind="notes" />
@@ -112,6 +117,10 @@ function Tree({ sheet, sort }: { sheet: Sheet; sort: string }) {
       <button type="button" disabled={!name || isFile} onClick={() => addTerm("hide", name)}>Hide it</button>
       {name ? <a class="button" href={viewAddress("callers", { argument: name })}>Callers and callees</a> : null}
       <button type="button" disabled={!name} onClick={() => copy(stack(chosenNode).join("\n"), "Stack")}>Copy stack</button>
+      <button type="button" disabled={!chosenNode || chosenNode.last || chosenNode.more !== undefined} onClick={rootHere}>Root here</button>
+      {root ? <button type="button" class="whole" onClick={() => change({ root: "" })}>Whole tree</button> : null}
+      <Chooser sheet={sheet} optional={optional} />
+      <button type="button" onClick={() => copy(tsv(table()), "What is open of the tree (TSV)")}>Copy as TSV</button>
       <span class="count" role="status">{say}</span>
     </div>
     {error ? <Failed error={error} /> : null}
@@ -128,7 +137,7 @@ function Tree({ sheet, sort }: { sheet: Sheet; sort: string }) {
 function TreeRow({ n, index, columns, current, choose, toggle }: {
   n: Node; index: number; columns: ReturnType<typeof chosen>; current: boolean; choose: () => void; toggle: () => void;
 }) {
-  const indent = { paddingLeft: Math.min(n.level, 60) * 14 + 8 + "px" };
+  const indent = { paddingLeft: inset(n.level, 14) + 8 + "px" };
   if (n.more !== undefined) {
     return <div class="row rest" role="row" aria-level={n.level + 1} aria-rowindex={index + 2}><span class="cell" role="gridcell" style={indent}>
       … {n.row.texts[0]} <button type="button" onClick={toggle}>show {chunk}</button></span></div>;

@@ -1,0 +1,234 @@
+package web_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+
+	"github.com/clrprof/clrprof/internal/analysis"
+	"github.com/clrprof/clrprof/internal/report"
+	"github.com/clrprof/clrprof/internal/session"
+	"github.com/clrprof/clrprof/internal/session/sessiontest"
+)
+
+// copies has the page keep what it copies instead of giving it to the clipboard.
+const copies = `(navigator.clipboard.writeText = text => { window.copied = text; return Promise.resolve(); }, true)`
+
+// TestTSV: a table is copied whole, as report --tsv prints it, however little of it is in sight.
+func TestTSV(t *testing.T) {
+	sessions := map[string]*sessiontest.Builder{"shop": sessiontest.Shop(), "aging": sessiontest.Aging(),
+		"timed": sessiontest.Timed()}
+	for name, b := range sessions {
+		t.Run(name, func(t *testing.T) {
+			s, compared := serve(t, b), 0
+			src, err := s.selected(nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, view := range report.Views() {
+				argument := viewArguments[name+" "+view.Name]
+				table, err := view.Build(src, report.Options{Argument: argument})
+				if err != nil {
+					continue // as TestAgree checks
+				}
+				var want bytes.Buffer
+				if err := table.Write(&want, report.FormatTSV, report.TextOptions{}); err != nil {
+					t.Fatal(err)
+				}
+				path := "/api/tsv?" + url.Values{"view": {view.Name}, "argument": {argument}}.Encode()
+				if got, body := s.ask(http.MethodGet, path, nil); got.StatusCode != http.StatusOK || body != want.String() {
+					t.Errorf("%s: %s\n%s\nwant\n%s", path, got.Status, body, want.String())
+				}
+				compared++
+			}
+			if compared < 8 {
+				t.Errorf("only %d views were compared", compared)
+			}
+		})
+	}
+}
+
+// TestCompareAgrees: the page's comparison has the rows of diff --json.
+func TestCompareAgrees(t *testing.T) {
+	s := serve(t, sessiontest.Shop(), sessiontest.Several())
+	var sources [2]*analysis.Source
+	for i, path := range []string{s.paths[1], s.paths[0]} {
+		of, err := session.Open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { of.Close() })
+		if sources[i], err = analysis.Open(of, analysis.Selection{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, view := range analysis.ComparedViews() {
+		c, err := analysis.Compare(sources[0], sources[1], view, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := json.Marshal(report.Differences(c).Rows)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var want [][]any
+		if err := json.Unmarshal(b, &want); err != nil {
+			t.Fatal(err)
+		}
+		var got struct {
+			Rows    [][]any
+			Command string
+		}
+		s.get("/api/compare?of="+view, &got)
+		if len(want) == 0 || !reflect.DeepEqual(got.Rows, want) {
+			t.Errorf("%s: %v, want %v", view, got.Rows, want)
+		}
+		command := fmt.Sprintf("clrprof diff %s %s %s --column %s", s.paths[1], s.paths[0], view, c.Column)
+		if got.Command != command {
+			t.Errorf("%s: command %s, want %s", view, got.Command, command)
+		}
+	}
+}
+
+// TestUndo: filters are taken back in the order in which they came, in whatever view.
+func TestUndo(t *testing.T) {
+	p := open(t, sessiontest.Shop())
+	p.visit("view=functions", ".rows .row:not(.head)")
+	for _, filter := range [][2]string{{"type", "string"}, {"function", "*Main*"}} {
+		p.enter(".chips select", filter[0])
+		p.enter(".chips form input", filter[1])
+		p.click(".chips form button")
+		p.until(fmt.Sprintf(`[...document.querySelectorAll(".chip")].some(c => c.innerText.includes(%q))`, filter[1]))
+	}
+	p.click(`nav a[href*="view=calltree"]`)
+	p.until(`document.querySelector("h1").innerText === "Call tree" && document.querySelectorAll(".chip").length === 2`)
+	p.click(".chip button") // the first one goes
+	p.until(`document.querySelectorAll(".chip").length === 1`)
+	p.click(".undo")
+	p.until(`document.querySelectorAll(".chip").length === 2`)
+	eval[bool](p, `(document.activeElement.blur(), true)`)
+	p.do(chromedp.KeyEvent("u"))
+	p.until(
+		`document.querySelectorAll(".chip").length === 1 && document.querySelector(".chip").innerText.includes("string")`,
+	)
+	p.do(chromedp.KeyEvent("u"))
+	p.until(
+		`!document.querySelector(".chip") && !document.querySelector(".undo") &&
+			document.querySelector("h1").innerText === "Call tree"`,
+	)
+	p.refused()
+}
+
+// TestColumns: columns are left out, put elsewhere and added, also after reloading, and each says what it is.
+func TestColumns(t *testing.T) {
+	p := open(t, sessiontest.Aging())
+	heads := func() []string {
+		return eval[[]string](
+			p,
+			`[...document.querySelectorAll(".row.head button")].map(b => b.title.match(/\((\w+)\)$/)[1])`,
+		)
+	}
+	for _, view := range []string{"functions", "calltree"} {
+		p.visit("view="+view, ".rows .row:not(.head)")
+		before := heads()
+		p.click(".chooser summary")
+		if !eval[bool](p, `[...document.querySelectorAll(".chooser div div label")].every(l =>
+			l.querySelector("small").innerText.endsWith("."))`) {
+			t.Errorf("%s: a column does not say what it is", view)
+		}
+		last := before[len(before)-1]
+		p.click(fmt.Sprintf(`[aria-label="move %s left"]`, last))
+		want := slices.Clone(before)
+		want[len(want)-1], want[len(want)-2] = want[len(want)-2], want[len(want)-1]
+		p.until(`location.search.includes("cols=")`)
+		if got := heads(); !slices.Equal(got, want) {
+			t.Errorf("%s: %v after moving %s, want %v", view, got, last, want)
+		}
+		eval[bool](
+			p,
+			`([...document.querySelectorAll(".chooser label")].find(l =>
+				l.innerText.trim().startsWith("inclusive_gen2_bytes")).querySelector("input").click(), true)`,
+		)
+		p.until(`[...document.querySelectorAll(".row.head button")].some(b => b.title.includes("(inclusive_gen2_bytes)"))`)
+		want = append(want, "inclusive_gen2_bytes")
+		p.do(chromedp.Reload())
+		p.until(`document.querySelector(".rows .row:not(.head)")`)
+		if got := heads(); !slices.Equal(got, want) {
+			t.Errorf("%s: %v after reloading, want %v", view, got, want)
+		}
+	}
+	p.refused()
+}
+
+// TestCallTree: a tree begins where one likes, and its stacks and open rows are copied.
+func TestCallTree(t *testing.T) {
+	p := open(t, sessiontest.Shop())
+	p.visit("view=calltree", ".row.hot")
+	eval[bool](p, copies)
+	names := eval[[]string](
+		p,
+		`[...document.querySelectorAll(".row.hot")].map(r => r.querySelector(".name > :last-child").title)`,
+	)
+	p.do(chromedp.Focus(".rows"), chromedp.KeyEvent("c"))
+	p.until(`window.copied`)
+	want := slices.Clone(names[1:]) // of functions, not of the process
+	slices.Reverse(want)
+	if got := eval[string](p, "window.copied"); got != strings.Join(want, "\n") {
+		t.Errorf("the stack is\n%s\nwant\n%s", got, strings.Join(want, "\n"))
+	}
+	eval[bool](
+		p,
+		`([...document.querySelectorAll(".tools button")].find(b => b.innerText === "Copy as TSV").click(), true)`,
+	)
+	p.until(`window.copied.startsWith("level\tname")`)
+	rows := eval[int](p, `document.querySelectorAll(".rows .row").length`)
+	if got := strings.Count(eval[string](p, "window.copied"), "\n"); got != rows {
+		t.Errorf("%d lines are copied, want %d", got, rows)
+	}
+	eval[bool](p, `(document.querySelectorAll(".row.hot")[1].click(), true)`)
+	p.until(`document.querySelectorAll(".row.hot")[1].classList.contains("current")`)
+	p.do(chromedp.KeyEvent("r"))
+	p.until(
+		fmt.Sprintf(
+			`location.search.includes("root=") &&
+				document.querySelector(".rows .row:not(.head) .name > :last-child").title === %q`,
+			names[2],
+		),
+	)
+	p.click(".whole")
+	p.until(
+		fmt.Sprintf(
+			`!location.search.includes("root=") &&
+				document.querySelector(".rows .row:not(.head)").innerText.includes(%q)`,
+			"Shop",
+		),
+	)
+	p.refused()
+}
+
+// TestPhone: on a narrow screen no view is wider than it: what is wider is scrolled in its place.
+func TestPhone(t *testing.T) {
+	p := open(t, sessiontest.Aging(), sessiontest.Shop())
+	p.do(chromedp.EmulateViewport(400, 800))
+	const drawn, row = "canvas[data-boxes]", ".rows .row:not(.head)"
+	for query, wait := range map[string]string{"view=overview": ".findings", "view=flame&color=type": drawn,
+		"view=flame&diff=new": drawn,
+		"view=calltree":       ".row.hot", "view=functions": row, "view=lifetime": ".ends i", "view=compare": ".bar i",
+		"view=rules": ".view",
+		"view=sql":   ".result td"} {
+		p.visit(query, wait)
+		if wide := eval[int](p, `document.documentElement.scrollWidth`); wide > 400 {
+			t.Errorf("%s is %d pixels wide", query, wide)
+		}
+	}
+	p.click(`button[aria-label="keys"]`)
+	p.until(`document.querySelectorAll(".overlay kbd").length > 20`)
+}
