@@ -47,11 +47,11 @@ $(AGENT_MUSL): $(AGENT_SRC) $(AGENT_HDR) Makefile
 	@mv $@.tmp $@
 
 PICTURES   ?= bin/pictures
-screenshots: demo ## make pictures of the page of a sample program, dark and light (PICTURES=bin/pictures); needs chromium
+screenshots: demo ## make pictures of the page of a sample program, some of them dark too (PICTURES=docs/pictures: those of the README); needs chromium
 	@mkdir -p $(PICTURES)
-	@$(GETDOTNET) exec bin/clrprof run -f --time -o $(DEMO)/older.clrprof -- dotnet $(DEMO)/orderbook.dll >/dev/null
-	@$(GETDOTNET) exec bin/clrprof run -f --time --memory --lifetime -o $(DEMO)/both.clrprof -- dotnet $(DEMO)/orderbook.dll >/dev/null
-	go test ./internal/web -count=1 -run 'TestScreenshots|TestLivePage' -args -screenshots $(abspath $(PICTURES)) -sessions $(abspath $(DEMO))/both.clrprof,$(abspath $(DEMO))/older.clrprof
+	@$(GETDOTNET) exec bin/clrprof run -f --time -o $(DEMO)/before.clrprof -- dotnet $(DEMO)/orderbook.dll >/dev/null
+	@$(GETDOTNET) exec bin/clrprof run -f --time --memory --lifetime -o $(DEMO)/after.clrprof -- dotnet $(DEMO)/orderbook.dll >/dev/null
+	go test ./internal/web -count=1 -run 'TestScreenshots|TestLivePage' -args -screenshots $(abspath $(PICTURES)) -sessions $(abspath $(DEMO))/after.clrprof,$(abspath $(DEMO))/before.clrprof
 	@ls $(PICTURES)
 
 # Variants of the agent for tests and measurements; see agent/test/oracle.c.

@@ -70,8 +70,9 @@ func (r *recording) work(last bool) {
 	r.t.Helper()
 	r.now += 250_000_000
 	r.sums = r.sums.Add(live.Sums{Amount: q.Amount{Allocations: 1000, Bytes: 1 << 20}, Calls: 500})
+	heap := []live.Population{{}, {Objects: 100, Bytes: 40 << 10}, {Objects: 2000, Bytes: q.Bytes(r.now / 2500)}, {Objects: 1, Bytes: 90 << 10}, {}}
 	r.feed.AddGC(live.GC{Process: 7, Number: int64(r.now / 250_000_000), Generation: 1, Begin: r.now - 10_000_000, Pause: 5_000_000,
-		Died: live.Population{Objects: 900, Bytes: 900 << 10}, Heap: make([]live.Population, 5)})
+		Died: live.Population{Objects: 900, Bytes: 900 << 10}, Heap: heap})
 	save := live.Sums{Amount: q.Amount{Allocations: 1, Bytes: 24}}
 	all := r.sums.Add(save)
 	s := &live.State{Time: r.now, Mode: "memory,lifetime,time", Processes: 1, Threads: 3, Calls: true,

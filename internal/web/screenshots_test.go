@@ -1,11 +1,18 @@
 package web_test
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"flag"
+	"image"
+	"image/color"
+	"image/png"
+	"maps"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -20,14 +27,18 @@ var (
 	pictured = flag.String("sessions", "", "the session that is shown, and an older one: NEW,OLD")
 )
 
-// shots are the pictures: name, address, and what to wait for.
-var shots = []struct{ name, query, wait string }{
-	{"overview", "view=overview", ".findings li"},
-	{"flame", "view=flame", "canvas[data-boxes]"},
-	{"calltree", "view=calltree", ".row.hot"},
-	{"lifetime", "view=lifetime", ".rows .row:not(.head)"},
-	{"collections", "view=gcs", ".rows .row:not(.head)"},
-	{"comparison", "view=compare", ".bar i"},
+// shots are the pictures: name, address, what to wait for, and whether there is a dark one too.
+var shots = []struct {
+	name, query, wait string
+	dark              bool
+}{
+	{"overview", "view=overview", ".findings li", true},
+	{"flame", "view=flame&color=type&metric=inclusive_bytes", "canvas[data-boxes]", true},
+	{"differences", "view=flame&diff=new", "canvas[data-boxes]", false},
+	{"calltree", "view=calltree", ".row.hot", false},
+	{"lifetime", "view=lifetime", ".rows .row:not(.head)", false},
+	{"collections", "view=gcs", ".rows .row:not(.head)", false},
+	{"comparison", "view=compare", ".bar i", false},
 }
 
 // TestScreenshots makes the pictures of the documents; see make screenshots.
@@ -37,7 +48,8 @@ func TestScreenshots(t *testing.T) {
 	}
 	var sessions []*session.Session
 	for _, path := range strings.Split(*pictured, ",") {
-		s, err := session.Open(path)
+		t.Chdir(filepath.Dir(path)) // so that commands in the pictures name no folder
+		s, err := session.Open(filepath.Base(path))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -56,7 +68,7 @@ func TestScreenshots(t *testing.T) {
 	p.do(chromedp.Navigate(server.URL()))
 	for _, theme := range []string{"light", "dark"} {
 		for _, shot := range shots {
-			if shot.name == "comparison" && len(sessions) < 2 {
+			if (shot.name == "comparison" || shot.name == "differences") && len(sessions) < 2 || theme == "dark" && !shot.dark {
 				continue
 			}
 			p.visit(shot.query, shot.wait)
@@ -76,9 +88,49 @@ func (p *page) picture(name string) {
 	}
 	b, err := chromedp.Run(context.WithoutCancel(p.ctx), chromedp.CaptureScreenshot())
 	if err == nil {
+		b, err = fewColors(b)
+	}
+	if err == nil {
 		err = os.WriteFile(filepath.Join(*pictures, name+".png"), b, 0o644)
 	}
 	if err != nil {
 		p.t.Fatal(err)
 	}
+}
+
+// fewColors makes a picture smaller by leaving it the 256 colours that it has most of: the others are the edges of letters.
+func fewColors(b []byte) ([]byte, error) {
+	whole, err := png.Decode(bytes.NewReader(b))
+	if err != nil {
+		return nil, err
+	}
+	size, counts := whole.Bounds(), map[color.RGBA]int{}
+	at := func(x, y int) color.RGBA { return color.RGBAModel.Convert(whole.At(x, y)).(color.RGBA) }
+	for y := size.Min.Y; y < size.Max.Y; y++ {
+		for x := size.Min.X; x < size.Max.X; x++ {
+			counts[at(x, y)]++
+		}
+	}
+	most := slices.SortedFunc(maps.Keys(counts), func(a, b color.RGBA) int {
+		return cmp.Or(cmp.Compare(counts[b], counts[a]), cmp.Compare(a.R, b.R), cmp.Compare(a.G, b.G), cmp.Compare(a.B, b.B))
+	})
+	var kept color.Palette
+	for _, c := range most[:min(len(most), 256)] {
+		kept = append(kept, c)
+	}
+	few, nearest := image.NewPaletted(size, kept), map[color.RGBA]uint8{}
+	for y := size.Min.Y; y < size.Max.Y; y++ {
+		for x := size.Min.X; x < size.Max.X; x++ {
+			c := at(x, y)
+			n, ok := nearest[c]
+			if !ok {
+				n = uint8(kept.Index(c))
+				nearest[c] = n
+			}
+			few.SetColorIndex(x, y, n)
+		}
+	}
+	var out bytes.Buffer
+	err = (&png.Encoder{CompressionLevel: png.BestCompression}).Encode(&out, few)
+	return out.Bytes(), err
 }

@@ -4,7 +4,7 @@ import uPlot from "uplot";
 import { comebacks, lost } from "./link";
 import { Failed } from "./parts";
 import { theme } from "./state";
-import { axes, color } from "./timeline";
+import { axes, bytes, color } from "./timeline";
 import { formatBytes, formatCount, formatDuration } from "./units";
 
 // The messages are documented in docs/live.md.
@@ -176,17 +176,17 @@ function Charts({ recording, id, memory, time, dark }: { recording: Recording; i
   return <div ref={box} class="charts" />;
 }
 
-function draw(host: HTMLElement, recording: Recording, title: string, values: (n: number) => string, series: uPlot.Series[], data: () => uPlot.AlignedData): Drawn {
+function draw(host: HTMLElement, recording: Recording, title: string, axis: (n: number) => string, series: uPlot.Series[], data: () => uPlot.AlignedData): Drawn {
   const chart = new uPlot({
     title, width: host.clientWidth, height: series.length > 1 ? 150 : 110, scales: { x: { time: false, range: () => [recording.at[0] ?? 0, (recording.last?.end_ns ?? 1e9) / 1e9] }, y: { range: (_u, _min, max) => [0, max > 0 ? max * 1.05 : 1] } },
-    cursor: { drag: { x: false, y: false }, sync: { key: "live" } }, legend: { show: series.length > 1, live: true }, axes: axes(values, true),
+    cursor: { drag: { x: false, y: false }, sync: { key: "live" } }, legend: { show: series.length > 1, live: true }, axes: axes(axis, true),
     series: [{ label: "time", value: (_u, v) => v == null ? "–" : v.toFixed(1) + " s" }, ...series],
   }, data(), host);
   return { chart, data };
 }
 
 function line(host: HTMLElement, recording: Recording, title: string, values: (n: number) => string, data: () => uPlot.AlignedData): Drawn {
-  return draw(host, recording, title, values, [{ label: "per second", stroke: color("--bytes"), fill: color("--bytes-soft"), width: 1.5, points: { show: false }, value: (_u, v) => v == null ? "–" : values(v) }], data);
+  return draw(host, recording, title, title.startsWith("Allocated") ? bytes : values, [{ label: "per second", stroke: color("--bytes"), fill: color("--bytes-soft"), width: 1.5, points: { show: false }, value: (_u, v) => v == null ? "–" : values(v) }], data);
 }
 
 const generations: [string, string][] = [["gen 0", "--gen0"], ["gen 1", "--gen1"], ["gen 2", "--gen2"], ["large", "--loh"], ["pinned", "--poh"]];
@@ -202,5 +202,5 @@ function heap(host: HTMLElement, recording: Recording): Drawn {
     label, stroke: color(stroke), fill: color(stroke), width: 1, paths: uPlot.paths.stepped!({ align: 1 }), points: { show: false },
     value: (u, v, _s, at) => v == null || at == null ? "–" : formatBytes(v - (i + 2 < u.data.length ? u.data[i + 2][at] ?? 0 : 0)),
   }));
-  return draw(host, recording, "Heap after each collection", (n) => formatBytes(Math.round(n)), series, sums);
+  return draw(host, recording, "Heap after each collection", bytes, series, sums);
 }

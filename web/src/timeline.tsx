@@ -17,7 +17,8 @@ export function color(name: string): string {
   return out;
 }
 
-function bytes(n: number): string {
+/** Bytes beside an axis, where there is little room. */
+export function bytes(n: number): string {
   for (const unit of ["B", "KiB", "MiB", "GiB", "TiB"]) {
     if (Math.abs(n) < 1024 || unit === "TiB") return n.toFixed(n < 10 && unit !== "B" ? 1 : 0) + " " + unit;
     n /= 1024;
