@@ -116,7 +116,7 @@ type flameTree struct {
 	parent []int32 // -1: a process
 	key    []int64 // function, or process below 0; of a compared tree, a name of it
 	value  []int64
-	at     map[session.PathID]int32
+	at     pathIndex
 	names  []FlameFunction // of a compared tree
 	other  []int64         // of a compared tree: the values of the other session
 	colors *flameColors    // nil: none
@@ -203,13 +203,12 @@ func (b *builder) flameTree(metric Column) (*flameTree, error) {
 	if err != nil {
 		return nil, err
 	}
-	at := make(map[session.PathID]int32, len(rows))
-	t.at = at
+	t.at.ids, t.at.nodes = make([]session.PathID, 0, len(rows)), make([]int32, 0, len(rows))
 	for i := range rows {
 		p := &rows[i]
 		row := b.pathRow(p.PathValue)
 		row.time = p.time
-		parent, known := at[p.Parent]
+		parent, known := t.at.find(p.Parent)
 		if !known {
 			if parent, known = process[p.Process]; !known {
 				continue
@@ -219,12 +218,29 @@ func (b *builder) flameTree(metric Column) (*flameTree, error) {
 		if err != nil {
 			return nil, err
 		}
-		at[p.ID] = n
+		t.at.ids, t.at.nodes = append(t.at.ids, p.ID), append(t.at.nodes, n)
 		if t.parent[parent] < 0 {
 			t.value[parent] += t.value[n]
 		}
 	}
 	return t, nil
+}
+
+// pathIndex finds the nodes of paths, which come in the order of their ids. Mostly there are no gaps between these.
+type pathIndex struct {
+	ids   []session.PathID
+	nodes []int32
+}
+
+func (x *pathIndex) find(id session.PathID) (node int32, ok bool) {
+	i := int(id) - 1
+	if i < 0 || i >= len(x.ids) || x.ids[i] != id {
+		i, ok = slices.BinarySearch(x.ids, id)
+		if !ok {
+			return 0, false
+		}
+	}
+	return x.nodes[i], true
 }
 
 // timedPath is a path with what it has of memory and of time.

@@ -75,7 +75,7 @@ func (b *builder) colorTypes(t *flameTree, out *flameColors, own [][]colored) er
 	}
 	colors, names := map[session.TypeID]uint32{}, map[string]uint32{}
 	for _, v := range values {
-		at, ok := t.at[v.Path]
+		at, ok := t.at.find(v.Path)
 		if !ok || v.Bytes <= 0 {
 			continue
 		}
@@ -102,7 +102,7 @@ func (b *builder) colorEnds(t *flameTree, out *flameColors, own [][]colored) err
 	}
 	out.names = endKeys[:]
 	for path, l := range lifetimes.Paths() {
-		at, ok := t.at[path]
+		at, ok := t.at.find(path)
 		if !ok {
 			continue
 		}

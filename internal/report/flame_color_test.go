@@ -131,7 +131,8 @@ func (r *Reader) checkColors(t *testing.T, by string, want map[string]map[string
 		t.Fatal(by, err)
 	}
 	best, names, found := tree.colors.best(tree.parent), r.chains(t), 0
-	for path, at := range tree.at {
+	for i, path := range tree.at.ids {
+		at := tree.at.nodes[i]
 		var most, all int64
 		for _, n := range want[names[path]] {
 			most, all = max(most, n), all+n
