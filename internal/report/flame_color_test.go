@@ -181,7 +181,8 @@ func TestFlameCompared(t *testing.T) {
 	for name, pair := range pairs {
 		t.Run(name, func(t *testing.T) {
 			now, old := made(t, pair[0]), made(t, pair[1])
-			want, err := analysis.Compare(old.context.source, now.context.source, "functions", "exclusive_bytes")
+			from, to := []*analysis.Source{old.context.source}, []*analysis.Source{now.context.source}
+			want, err := analysis.Compare(from, to, "functions", "exclusive_bytes")
 			if err != nil {
 				t.Skip(err) // one of them has no memory
 			}
