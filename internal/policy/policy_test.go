@@ -38,6 +38,7 @@ usercode:
 instrument: clrmeta pattern usercode wire
 agentbin:
 counter:
+eventpipe: quantity
 control:
 heapgraph:
 cgroup:
