@@ -2,6 +2,7 @@ package session
 
 import (
 	"fmt"
+	"math"
 	"strings"
 
 	"zombiezen.com/go/sqlite"
@@ -56,14 +57,20 @@ func (c *cells) int64(p *int64) {
 	c.next++
 }
 
-// float64 visits a column of a table that is not packed.
+// float64 visits a column of numbers that need not be whole. A packed table has their bits.
 func (c *cells) float64(p *float64) {
-	if c.mode == bindCells {
+	switch c.mode {
+	case bindCells:
 		c.stmt.BindFloat(c.next, *p)
-	} else {
+		c.next++
+	case packCells, unpackCells:
+		bits := int64(math.Float64bits(*p))
+		c.int64(&bits)
+		*p = math.Float64frombits(uint64(bits))
+	default:
 		*p = c.stmt.ColumnFloat(c.next)
+		c.next++
 	}
-	c.next++
 }
 
 func (c *cells) text(p *string) {
