@@ -42,6 +42,7 @@ type Options struct {
 	OnEnd   func(percent int)        // the target ended, and so much of what it left is written; may be nil
 	Live    *live.Feed               // of the recording; nil: it cannot be watched
 	Sample  quantity.Nanoseconds     // between samples of what the operating system counts; 0: none
+	Meters  []string                 // names and patterns of meters and event sources that are sampled as often
 	Steer   Steering                 // when something is recorded
 	OnBusy  func()                   // another process reads the session and keeps it from being written; may be nil
 }
@@ -133,6 +134,7 @@ func record(o Options, w *session.Writer, directory string, start quantity.Nanos
 	r.group = o.Group
 	r.watch(o.Live)
 	r.sampleEvery(o.Sample)
+	r.sampleMeters(o.Meters, o.Sample)
 	defer r.Close()
 	r.steer(file, o.Steer.paused())
 	h := newController(o.Steer)
@@ -182,9 +184,9 @@ func record(o Options, w *session.Writer, directory string, start quantity.Nanos
 	}
 }
 
-// watchGroups watches for processes that appear, if their control groups matter.
+// watchGroups watches for processes that appear, if their control groups or meters matter.
 func (o *Options) watchGroups(directory string) *watch {
-	if o.Group == nil {
+	if o.Group == nil && len(o.Meters) == 0 {
 		return &watch{}
 	}
 	return newWatch(directory)

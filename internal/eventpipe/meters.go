@@ -100,7 +100,8 @@ func metersProvider(id string, names []string, seconds string, keywords uint64) 
 // ValidName says whether a meter or an event source can be called so in a request: what separates arguments cannot be
 // in it.
 func ValidName(name string) bool {
-	return name != "" && len(name) <= 256 && !strings.ContainsAny(name, ";,=\\\"'\r\n\x00") && strings.TrimSpace(name) == name
+	return name != "" && len(name) <= 256 && !strings.ContainsAny(name, ";,=\\\"'\r\n\x00") &&
+		strings.TrimSpace(name) == name
 }
 
 // Meters makes points of the events of meters and of counters of event sources.
@@ -261,7 +262,8 @@ func (m *Meters) histogram(e *Event, v Values) {
 // grow adds to a sum. There is none if there are too many.
 func (m *Meters) grow(c Counter, by float64) (total float64, ok bool) {
 	key := seriesKey{c.Name, c.Tags}
-	if _, known := m.totals[key]; !m.wanted(c.Source) || math.IsNaN(by) || math.IsInf(by, 0) || !known && !m.room(len(m.totals)) {
+	if _, known := m.totals[key]; !m.wanted(c.Source) || math.IsNaN(by) || math.IsInf(by, 0) || !known &&
+		!m.room(len(m.totals)) {
 		return 0, false
 	}
 	m.totals[key] += by

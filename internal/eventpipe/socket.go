@@ -15,6 +15,15 @@ import (
 // ErrNoSocket means that a process does not listen to diagnostic tools.
 var ErrNoSocket = errors.New("no diagnostics socket")
 
+// ErrNotYet is an ErrNoSocket of a process that may have one soon: .NET Core 3.1 makes it after the runtime has begun.
+var ErrNotYet error = notYet{}
+
+type notYet struct{}
+
+func (notYet) Error() string { return ErrNoSocket.Error() }
+
+func (notYet) Unwrap() error { return ErrNoSocket }
+
 // answerTime is how long a process may take until it answers: one that is stopped, or whose machine is busy, takes
 // long.
 const answerTime = 30 * time.Second
@@ -50,7 +59,7 @@ func dial(pid int) (net.Conn, error) {
 	case errors.Is(err, fs.ErrNotExist) && disabledBy(environment) != "":
 		return nil, fmt.Errorf("%w: the process runs with %s", ErrNoSocket, disabledBy(environment))
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, fmt.Errorf("%w %s in %s", ErrNoSocket, name, directory)
+		return nil, fmt.Errorf("%w %s in %s", ErrNotYet, name, directory)
 	}
 	return nil, fmt.Errorf("%w: %w", ErrNoSocket, err)
 }

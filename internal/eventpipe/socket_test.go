@@ -117,6 +117,9 @@ func TestNoSocket(t *testing.T) {
 			t.Errorf("%s: %v", variable, err)
 		}
 	}
+	if _, err := Start(sleeper(t, "TMPDIR="+dir), []Provider{{"A", 0, Critical, ""}}); !errors.Is(err, ErrNotYet) {
+		t.Errorf("no socket yet: %v", err)
+	}
 	if _, err := Start(1<<22+1, []Provider{{"A", 0, Critical, ""}}); !errors.Is(err, ErrNoSocket) {
 		t.Errorf("no process: %v", err)
 	}
