@@ -12,22 +12,24 @@ import (
 // startMeters starts to record the target Meters and waits until it reads.
 func (s *sandbox) startMeters(r dotnettest.Runtime, flags ...string) *steps {
 	s.t.Helper()
-	o := dotnettest.Options{}
-	if r.Major() >= 8 {
-		o = dotnettest.Options{Framework: dotnettest.Net8, Defines: []string{"METERS"}}
-	}
 	x := &steps{session: filepath.Join(s.root, "meters.clrprof")}
 	args := append([]string{"run", "--no-report", "-f", "-o", x.session}, flags...)
 	s.env = append(s.env, "DOTNET_ROOT="+r.Root)
-	x.process = s.start(append(append(args, "--"), r.Args(dotnettest.Target(s.t, "Meters", o))...)...)
+	x.process = s.start(append(append(args, "--"), r.Args(dotnettest.Target(s.t, "Meters", dotnettest.Options{}))...)...)
 	x.expect("ready")
-	if !x.lines.Scan() {
-		s.t.Fatal("the target says no process id")
-	}
-	if _, err := fmt.Sscan(x.lines.Text(), &x.pid); err != nil {
+	if _, err := fmt.Sscan(x.line(), &x.pid); err != nil {
 		s.t.Fatal(err)
 	}
 	return x
+}
+
+// line is the next one that the target prints.
+func (x *steps) line() string {
+	x.t.Helper()
+	if !x.lines.Scan() {
+		x.t.Fatal("the target says nothing more")
+	}
+	return x.lines.Text()
 }
 
 // lastValues are what the counters said last, by name and tags.
@@ -56,61 +58,27 @@ func missingCounters(t *testing.T, session string) map[string]string {
 	return out
 }
 
-// TestMeters: what a program counts by a meter and an event source comes out exactly, on each runtime.
+// TestMeters: what a program counts by an event source comes out exactly, on each runtime that is sampled.
 func TestMeters(t *testing.T) {
 	t.Parallel()
-	for _, r := range dotnettest.Need(t).Runtimes() {
+	for _, r := range dotnettest.NeedRuntimes(t, 8) {
 		t.Run(r.Name, func(t *testing.T) {
 			s := newSandbox(t)
-			x := s.startMeters(r, "--memory", "--sample-counters", "100", "--meter", "Shop.Ord*", "--meter", "Shop.Orders",
-				"--meter", "Shop.Events", "--meter", "Nobody")
-			all := func(names ...string) func() bool {
-				return func() bool {
-					have := lastValues(t, x.session)
-					for _, name := range names {
-						if _, ok := have[name]; !ok {
-							return false
-						}
-					}
-					return true
-				}
-			}
-			source := map[string]float64{"Shop.Events/orders": 21, "Shop.Events/refunded": 1.25, "Shop.Events/queue": -2.25,
+			x := s.startMeters(r, "--memory", "--sample-counters", "100", "--meter", "Shop.Events", "--meter", "Nobody")
+			want := map[string]float64{"Shop.Events/orders": 21, "Shop.Events/refunded": 1.25, "Shop.Events/queue": -2.25,
 				"Shop.Events/took": 3.5, "Shop.Events/took.count": 4, "Shop.Events/took.min": 3.5, "Shop.Events/took.max": 3.5}
-			meter := map[string]float64{"Shop.Orders/shop.orders{kind=web,land=Österreich}": 7,
-				"Shop.Orders/shop.orders{kind=phone}": 14,
-				"Shop.Orders/shop.refunds":            1.25, "Shop.Orders/shop.open": 2, "Shop.Orders/shop.queue": -2.25,
-				"Shop.Orders/shop.refunded":   1.25,
-				"Shop.Orders/shop.took.count": 4, "Shop.Orders/shop.took.sum": 10, "Shop.Orders/shop.took.p50": 3.5}
-			want := source
-			ready := []string{"Shop.Events/queue", "Shop.Events/orders"}
-			if r.Major() >= 8 {
-				ready = append(ready, "Shop.Orders/shop.queue")
-				for name, value := range meter {
-					want[name] = value
-				}
-			}
-			await(t, "a sample of each source", all(ready...))
-			for _, step := range []string{"orders 7", "refund 1.25", "queue -2.25", "open 3", "open -1", "took 1 2 3.5"} {
+			await(t, "a sample", func() bool {
+				have := lastValues(t, x.session)
+				_, queue := have["Shop.Events/queue"]
+				_, orders := have["Shop.Events/orders"]
+				return queue && orders
+			})
+			for _, step := range []string{"orders 7", "refund 1.25", "queue -2.25", "took 1 2 3.5"} {
 				x.do(step)
 			}
 			await(t, "the first times", func() bool { return lastValues(t, x.session)["Shop.Events/took.count"] == 3 })
-			if r.Major() >= 8 {
-				await(t, "the first times of the meter", func() bool {
-					return lastValues(t,
-						x.session)["Shop.Orders/shop.took.count"] == 3
-				})
-			}
 			x.do("took 3.5")
-			await(t, "all values", func() bool {
-				have := lastValues(t, x.session)
-				for name, value := range want {
-					if have[name] != value {
-						return false
-					}
-				}
-				return true
-			})
+			await(t, "the last time", func() bool { return lastValues(t, x.session)["Shop.Events/took.count"] == 4 })
 			x.finish()
 			checkSession(t, x.session)
 			have := lastValues(t, x.session)
@@ -120,51 +88,90 @@ func TestMeters(t *testing.T) {
 				}
 			}
 			missing := missingCounters(t, x.session)
-			if !strings.Contains(missing["Nobody"], "exactly this name") || missing["Shop.Events"] != "" ||
-				(missing["Shop.Orders"] != "") != (r.Major() < 8) {
+			if !strings.Contains(missing["Nobody"], "exactly this name") || missing["Shop.Events"] != "" {
 				t.Errorf("missing: %q", missing)
+			}
+			last := map[string]counted{}
+			for _, c := range printed[counted](t, "counters", x.session, "--json") {
+				last[c.Name] = c
+			}
+			for _, want := range []counted{{"Shop.Events/took", "ms", "level", 3.5, x.pid},
+				{"Shop.Events/orders", "count", "sum", 21, x.pid}} {
+				if last[want.Name] != want {
+					t.Errorf("%+v, want %+v", last[want.Name], want)
+				}
 			}
 		})
 	}
 }
 
-// TestMetersKinds: units, kinds, meanings and tags are as the program says, and the command shows them.
-func TestMetersKinds(t *testing.T) {
+// counted is a row of clrprof counters SESSION.
+type counted struct {
+	Name, Unit, Kind string
+	Value            float64
+	ProcessID        int `json:"process_id"`
+}
+
+// TestMetersOfRuntime: what the runtime counts of itself is
+// what the program did; objects and their lifetimes are recorded at the same time, for which the agent has sessions
+// of its own.
+func TestMetersOfRuntime(t *testing.T) {
 	t.Parallel()
-	r := dotnettest.NeedRuntimes(t, 8)[0]
-	s := newSandbox(t)
-	x := s.startMeters(r, "--memory", "--sample-counters", "100", "--meter", "Shop.*")
-	await(t, "a sample", func() bool { _, ok := lastValues(t, x.session)["Shop.Orders/shop.queue"]; return ok })
-	x.do("orders 1")
-	x.do("late 5") // a meter that is made later
-	await(t, "the meter that was made later", func() bool { return lastValues(t, x.session)["Shop.Late/late"] == 5 })
-	x.do("orders 2")
-	await(t, "the orders", func() bool { return lastValues(t, x.session)["Shop.Orders/shop.orders{kind=phone}"] == 6 })
-	x.finish()
-	type row struct {
-		Name, Unit, Kind, Tags string
-		Value                  float64
-		ProcessID              int `json:"process_id"`
+	for _, r := range dotnettest.NeedRuntimes(t, 8) {
+		t.Run(r.Name, func(t *testing.T) {
+			s := newSandbox(t)
+			x := s.startMeters(r, "--sample-counters", "100", "--meter", "System.Runtime")
+			const exceptions, contended = "System.Runtime/exception-count", "System.Runtime/monitor-lock-contention-count"
+			sampled := func() bool {
+				have := lastValues(t, x.session)
+				_, ok := have[exceptions]
+				_, pool := have["System.Runtime/threadpool-thread-count"]
+				return ok && pool
+			}
+			await(t, "a sample", sampled)
+			x.do("throw 17")
+			x.do("contend 5")
+			await(t, "what was done", func() bool {
+				have := lastValues(t, x.session)
+				return have[exceptions] >= 17 && have[contended] >= 5
+			})
+			x.tell("end")
+			var all float64 // the runtime's own, too
+			if _, err := fmt.Sscan(x.line(), &all); err != nil {
+				t.Fatal(err)
+			}
+			if end := x.wait(); end.exit != 0 {
+				t.Fatalf("exit code %d: %s", end.exit, end.stderr)
+			}
+			checkSession(t, x.session)
+			have := lastValues(t, x.session)
+			if n := have[contended]; have[exceptions] != 17 || n < 5 || n > all {
+				t.Errorf("%v exceptions, %v contentions of %v", have[exceptions], n, all)
+			}
+			for _, name := range []string{"System.Runtime/gc-heap-size", "System.Runtime/threadpool-queue-length",
+				"System.Runtime/assembly-count"} {
+				if _, ok := have[name]; !ok {
+					t.Errorf("%s is missing of %v", name, have)
+				}
+			}
+		})
 	}
-	last := map[string]row{}
-	for _, c := range printed[row](t, "counters", x.session, "--json") {
-		last[c.Name] = c
-	}
-	for name, want := range map[string]row{
-		"Shop.Orders/shop.queue": {"Shop.Orders/shop.queue", "count", "level", "", 0, x.pid},
-		"Shop.Late/late":         {"Shop.Late/late", "count", "sum", "", 5, x.pid},
-	} {
-		if last[name] != want {
-			t.Errorf("%+v, want %+v", last[name], want)
-		}
-	}
-	if c := last["Shop.Orders/shop.orders"]; c.Unit != "{order}" || c.Kind != "sum" || c.Tags == "" {
-		t.Errorf("%+v", c)
-	}
-	meanings := query[struct{ Meaning string }](t, x.session,
-		"SELECT DISTINCT meaning FROM counter WHERE name = 'Shop.Orders/shop.orders'")
-	if len(meanings) != 1 || meanings[0].Meaning != "orders that were made" {
-		t.Errorf("%+v", meanings)
+}
+
+// TestMetersAtEnd: programs that end while they are sampled for the first time end.
+func TestMetersAtEnd(t *testing.T) {
+	t.Parallel()
+	for _, r := range dotnettest.NeedRuntimes(t, 8) {
+		t.Run(r.Name, func(t *testing.T) {
+			for i := range 4 {
+				s := newSandbox(t)
+				x := s.startMeters(r, "--sample-counters", "100", "--meter", "Shop.Events", "--meter", "System.Runtime")
+				for range i {
+					x.do("throw 1000") // some milliseconds
+				}
+				x.finish()
+			}
+		})
 	}
 }
 
@@ -174,20 +181,33 @@ func TestMetersUnreachable(t *testing.T) {
 	r := dotnettest.NeedRuntimes(t, 8)[0]
 	s := newSandbox(t)
 	s.env = append(s.env, "DOTNET_EnableDiagnostics_IPC=0")
-	x := s.startMeters(r, "--memory", "--sample-counters", "100", "--meter", "Shop.*")
+	x := s.startMeters(r, "--memory", "--sample-counters", "100", "--meter", "Shop.Events")
 	x.do("orders 1")
 	x.finish()
 	missing := missingCounters(t, x.session)
-	if why := missing["Shop.*"]; !strings.Contains(why, fmt.Sprintf("process %d: no diagnostics socket", x.pid)) ||
+	if why := missing["Shop.Events"]; !strings.Contains(why, fmt.Sprintf("process %d: no diagnostics socket", x.pid)) ||
 		!strings.Contains(why, "DOTNET_EnableDiagnostics_IPC=0") || strings.Contains(why, "\n") {
 		t.Errorf("missing: %q", missing)
+	}
+}
+
+// TestMetersOfOldRuntime: .NET Core 3.1 is not asked, and that is said.
+func TestMetersOfOldRuntime(t *testing.T) {
+	t.Parallel()
+	s := newSandbox(t)
+	x := s.startMeters(dotnettest.Need(t).Net31(), "--memory", "--sample-counters", "100", "--meter", "System.Runtime")
+	x.do("orders 1")
+	x.finish()
+	if why := missingCounters(t, x.session)["System.Runtime"]; !strings.Contains(why, "programs of .NET Core 3.1 can hang") {
+		t.Errorf("missing: %q", why)
 	}
 }
 
 // TestMetersRefused: what cannot be a name is refused before the command starts.
 func TestMetersRefused(t *testing.T) {
 	t.Parallel()
-	for _, args := range [][]string{{"--meter", "A;B"}, {"--meter", ""}, {"--meter", "A", "--sample-counters", "0"}} {
+	for _, args := range [][]string{{"--meter", "A;B"}, {"--meter", "A*"}, {"--meter", ""}, {"--meter", "A",
+		"--sample-counters", "0"}} {
 		if r := run(t, append(append([]string{"run"}, args...), "--", "/bin/true")...); r.exit != 120 ||
 			!strings.Contains(r.stderr, "--meter") {
 			t.Errorf("%q: exit code %d: %s", args, r.exit, r.stderr)

@@ -90,7 +90,7 @@ func newRunCommand(e *environment) *cobra.Command {
 			"  clrprof run --exclude 'System.*' --exclude 'Microsoft.*' -- dotnet app.dll\n" +
 			"  clrprof run --after 2m --for 30s -- ./server\n" +
 			"  clrprof run --live -- ./server\n" +
-			"  clrprof run --meter 'Shop.*' --meter System.Runtime -- ./server\n" +
+			"  clrprof run --meter Shop.Events --meter System.Runtime -- ./server\n" +
 			"  clrprof run --no-report -- ./build.sh",
 		Args: arguments(1, 1<<20, "a COMMAND"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -120,7 +120,7 @@ func (r *runFlags) add(cmd *cobra.Command) {
 	r.plan.add(cmd)
 	f.StringVar(&r.probes, "probes", probesAuto, "with --time, how calls are seen: il (by probes put into the code of what is recorded; with --instrument mine), hooks (of the runtime, which refuses precompiled code), or auto (il where it can be)")
 	f.IntVar(&r.sample, "sample-counters", defaultSample, "milliseconds between samples of what the operating system counts (clrprof counters lists it), from 10 on; 0: none")
-	f.StringArrayVar(&r.meters, "meter", nil, "also sample a meter or the counters of an event source, by its name; of meters a pattern such as 'Shop.*' (the program's runtime does that, and allocates for it)")
+	f.StringArrayVar(&r.meters, "meter", nil, "also sample the counters of the event source of this name, such as System.Runtime (the program's runtime does that, and allocates for it)")
 	r.steer.add(f)
 	f.StringVar(&r.live, "live", "", "serve a page that shows what is recorded while the command runs, and then the session; an address to listen on may follow: --live=127.0.0.1:8123")
 	f.Lookup("live").NoOptDefVal = anyPort
@@ -363,17 +363,17 @@ func (r *runFlags) options(e *environment, command []string) (collect.Options, e
 	}, nil
 }
 
-// checkMeters refuses what no meter and no event source can be called.
+// checkMeters refuses what no event source can be called.
 func (r *runFlags) checkMeters() error {
 	if len(r.meters) > 0 && r.sample == 0 {
 		return usage("--meter needs samples: --sample-counters is 0")
 	}
-	if len(r.meters) > collect.MaxMeterPatterns {
-		return usage("--meter: want at most %d of them", collect.MaxMeterPatterns)
+	if len(r.meters) > collect.MaxMeterNames {
+		return usage("--meter: want at most %d of them", collect.MaxMeterNames)
 	}
 	for _, name := range r.meters {
-		if !eventpipe.ValidName(name) {
-			return usage("--meter %q: want the name of a meter or an event source, such as Shop.Orders, or a pattern such as 'Shop.*'", name)
+		if !eventpipe.ValidName(name) || strings.Contains(name, "*") {
+			return usage("--meter %q: want the exact name of an event source, such as System.Runtime", name)
 		}
 	}
 	return nil

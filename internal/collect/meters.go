@@ -4,14 +4,12 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/clrprof/clrprof/internal/eventpipe"
-	"github.com/clrprof/clrprof/internal/pattern"
 	"github.com/clrprof/clrprof/internal/quantity"
 	"github.com/clrprof/clrprof/internal/session"
 )
@@ -19,14 +17,14 @@ import (
 // Limits of what programs count.
 const (
 	firstMeterCounter = 1000    // ids of counters; those of package counter are below
-	firstMeterPattern = 900     // ids of what was asked for and is missing
+	firstMeterName    = 900     // ids of what was asked for and is missing
 	maxMeterCounters  = 20_000  // in a session, of all processes: each is some hundred bytes
 	maxWaitingPoints  = 100_000 // of a process, from one slice to the next: a second of 8,000 values each 100 ms
 	maxMeterReasons   = 8       // told in one line
 )
 
-// MaxMeterPatterns is how many names and patterns can be asked for.
-const MaxMeterPatterns = firstMeterCounter - firstMeterPattern - 1
+// MaxMeterNames is how many names can be asked for.
+const MaxMeterNames = firstMeterCounter - firstMeterName - 1
 
 // startOfMeters is how long it may take from a process's first sign to its diagnostics socket, on a machine that is
 // busy.
@@ -37,15 +35,14 @@ const endOfMeters = 5 * time.Second
 
 // meters are what the runtimes of all processes say that programs count.
 type meters struct {
-	patterns []string
-	compiled []pattern.Pattern
+	names    []string
 	interval quantity.Nanoseconds
 	sources  []*meterSource               // in the order of their processes
 	ids      map[string]int64             // by label
 	counters []session.Counter            // that are not written
 	kept     map[[2]int64]*keptPoint      // by process and counter
 	rows     []session.CounterValue       // that are not written
-	seen     map[string]bool              // patterns of which there are values
+	seen     map[string]bool              // names of which there are values
 	troubles map[session.ProcessID]string // why there is less of a process than was asked for
 }
 
@@ -62,69 +59,52 @@ type meterSource struct {
 	pid     int
 	done    chan struct{} // closed when there is no more
 
-	lock      sync.Mutex
-	sessions  []*eventpipe.Session
-	points    []eventpipe.Point // that nobody has taken
-	dropped   int
-	lost      uint64
-	supported bool
-	troubles  []string
-	failure   error // there is no session
-	closed    bool
+	lock     sync.Mutex
+	sessions []*eventpipe.Session
+	points   []eventpipe.Point // that nobody has taken
+	dropped  int
+	lost     uint64
+	troubles []string
+	failure  error // there is no session
+	closed   bool
 }
 
-// sampleMeters makes the recorder sample meters and counters of event sources.
-func (r *Recorder) sampleMeters(patterns []string, interval quantity.Nanoseconds) {
-	if len(patterns) == 0 || interval == 0 {
+// sampleMeters makes the recorder sample counters of event sources.
+func (r *Recorder) sampleMeters(names []string, interval quantity.Nanoseconds) {
+	if len(names) == 0 || interval == 0 {
 		return
 	}
-	m := &meters{patterns: patterns, interval: interval, ids: map[string]int64{}, kept: map[[2]int64]*keptPoint{},
+	m := &meters{names: names, interval: interval, ids: map[string]int64{}, kept: map[[2]int64]*keptPoint{},
 		seen: map[string]bool{}, troubles: map[session.ProcessID]string{}}
-	for _, p := range patterns {
-		m.compiled = append(m.compiled, pattern.Wildcard(p))
-	}
 	r.meters = m
 }
 
-// matching are the patterns that a meter or event source matches. The runtime knows the exact name of one without *.
-func (m *meters) matching(source string) []string {
-	var out []string
-	for i, p := range m.patterns {
-		if p == source || strings.Contains(p, "*") && m.compiled[i].Match(pattern.NamesOf(source)) {
-			out = append(out, p)
-		}
-	}
-	return out
-}
+// oldestSampled is the first version of .NET whose programs do not hang when they end while they are sampled for the
+// first time. .NET Core 3.1 says that it is 4.
+const oldestSampled = 8
 
-// names are the patterns as the runtime has them: what follows a * is not in them.
-func (m *meters) names() []string {
-	var out []string
-	for _, p := range m.patterns {
-		if before, _, ok := strings.Cut(p, "*"); ok {
-			p = before + "*"
-		}
-		out = append(out, p)
-	}
-	slices.Sort(out)
-	return slices.Compact(out)
-}
+var errOldRuntime = errors.New("not sampled, since programs of .NET Core 3.1 can hang at their end then")
 
 // begin starts to sample a process that is new.
-func (m *meters) begin(process session.ProcessID, pid int) {
+func (m *meters) begin(process session.ProcessID, pid, major int) {
 	s := &meterSource{process: process, pid: pid, done: make(chan struct{})}
 	m.sources = append(m.sources, s)
-	wanted := func(source string) bool { return len(m.matching(source)) > 0 }
+	if major < oldestSampled {
+		s.failure = errOldRuntime
+		close(s.done)
+		return
+	}
+	wanted := func(source string) bool { return slices.Contains(m.names, source) }
+	providers := eventpipe.MetersProviders("", nil, m.names, m.interval)
 	go func() {
 		defer close(s.done)
-		s.run(m.names(), m.interval, wanted)
+		s.run(providers, wanted)
 	}()
 }
 
 // run reads until the process ends or the source is closed.
-func (s *meterSource) run(names []string, interval quantity.Nanoseconds, wanted func(string) bool) {
-	id := fmt.Sprintf("clrprof-%d", s.process)
-	first, err := s.start(eventpipe.MetersProviders(id, names, interval))
+func (s *meterSource) run(providers []eventpipe.Provider, wanted func(string) bool) {
+	first, err := s.start(providers)
 	if err != nil {
 		s.lock.Lock()
 		s.failure = err
@@ -132,7 +112,7 @@ func (s *meterSource) run(names []string, interval quantity.Nanoseconds, wanted 
 		return
 	}
 	s.keep(first)
-	stream, m, more := eventpipe.NewStream(first), eventpipe.NewMeters(wanted), 0
+	stream, m := eventpipe.NewStream(first), eventpipe.NewMeters(wanted)
 	for {
 		e, err := stream.Next()
 		if err != nil {
@@ -140,10 +120,6 @@ func (s *meterSource) run(names []string, interval quantity.Nanoseconds, wanted 
 			return
 		}
 		s.add(m.Add(e), m, stream.Lost())
-		if unsampled := m.Unsampled(); len(unsampled) > 0 {
-			more++
-			s.sampleMore(fmt.Sprintf("%s-%d", id, more), unsampled, interval)
-		}
 	}
 }
 
@@ -162,19 +138,6 @@ func (s *meterSource) start(providers []eventpipe.Provider) (*eventpipe.Session,
 		}
 		time.Sleep(pause)
 	}
-}
-
-// sampleMore begins a session by which the runtime samples more meters; what they say comes with the first one.
-func (s *meterSource) sampleMore(id string, names []string, interval quantity.Nanoseconds) {
-	x, err := eventpipe.Start(s.pid, eventpipe.MoreMeters(id, names, interval))
-	if err != nil {
-		s.lock.Lock()
-		s.troubles = append(s.troubles, fmt.Sprintf("%s: %v", strings.Join(names, ", "), err))
-		s.lock.Unlock()
-		return
-	}
-	s.keep(x)
-	go func() { _, _ = io.Copy(io.Discard, x) }() // nothing of interest comes, but it must be read
 }
 
 // keep notes a session, which is closed with the source.
@@ -200,7 +163,7 @@ func (s *meterSource) add(points []eventpipe.Point, m *eventpipe.Meters, lost ui
 	room := maxWaitingPoints - len(s.points)
 	s.dropped += max(0, len(points)-room)
 	s.points = append(s.points, points[:min(len(points), room)]...)
-	s.lost, s.supported, s.troubles = lost, m.Supported(), m.Troubles()
+	s.lost, s.troubles = lost, m.Troubles()
 }
 
 // ended notes how the stream ended: in the middle where the process was killed, or the source closed.
@@ -280,9 +243,7 @@ func (m *meters) id(p *eventpipe.Point) (int64, bool) {
 	if id, ok := m.ids[label]; ok {
 		return id, true
 	}
-	for _, p := range m.matching(p.Source) {
-		m.seen[p] = true
-	}
+	m.seen[p.Source] = true
 	if len(m.ids) >= maxMeterCounters {
 		m.troubles[0] = fmt.Sprintf("there are more than %d counters: others are left out", maxMeterCounters)
 		return 0, false
@@ -325,39 +286,27 @@ func (m *meters) finish() {
 		return cmp.Or(cmp.Compare(a.Time, b.Time), cmp.Compare(a.Process, b.Process), cmp.Compare(a.Counter, b.Counter))
 	})
 	reasons, unseen := m.reasons(), false
-	for i, p := range m.patterns {
+	for i, p := range m.names {
 		if !m.seen[p] {
 			unseen = true
-			m.addMissing(i, p, cmp.Or(reasons, m.nothing()))
+			m.addMissing(i, p, cmp.Or(reasons, noSource))
 		}
 	}
 	if reasons != "" && !unseen {
-		m.addMissing(0, strings.Join(m.patterns, ", "), reasons)
+		m.addMissing(0, strings.Join(m.names, ", "), reasons)
 	}
 }
 
 // addMissing adds a row for what was asked for.
 func (m *meters) addMissing(i int, name, why string) {
-	m.counters = append(m.counters, session.Counter{ID: firstMeterPattern + int64(i), Name: name, Unit: "count",
+	m.counters = append(m.counters, session.Counter{ID: firstMeterName + int64(i), Name: name, Unit: "count",
 		Meaning: "what --meter asked for", Missing: why})
 }
 
-// nothing says why there are no values of what was asked for, as far as that is known.
-func (m *meters) nothing() string {
-	used := slices.ContainsFunc(m.sources, func(s *meterSource) bool {
-		s.lock.Lock()
-		defer s.lock.Unlock()
-		return s.supported
-	})
-	switch {
-	case len(m.sources) == 0:
-		return "no .NET process was recorded"
-	case !used:
-		return "no process used a meter (.NET Core 3.1 by itself has none), or " +
-			"an event source of exactly this name with counters"
-	}
-	return "no process has such a meter that counted, or an event source of exactly this name with counters"
-}
+// noSource is why there are no values of what was asked for, if nothing else is known. Meters of
+// System.Diagnostics.Metrics are not sampled: a program can hang when it ends while the runtime reads them for the
+// first time, with any tool.
+const noSource = "no process has an event source of exactly this name with counters; meters are not sampled"
 
 // reasons says why there is less than was asked for, "" if nothing is known to be missing.
 func (m *meters) reasons() string {

@@ -14,33 +14,16 @@ import (
 
 const hundredMilliseconds quantity.Nanoseconds = 100_000_000
 
-// newTestMeters samples these patterns, without a process.
-func newTestMeters(patterns ...string) *meters {
+// newTestMeters samples these, without a process.
+func newTestMeters(names ...string) *meters {
 	var r Recorder
-	r.sampleMeters(patterns, hundredMilliseconds)
+	r.sampleMeters(names, hundredMilliseconds)
 	return r.meters
 }
 
 func point(name string, value float64) *eventpipe.Point {
 	source, _, _ := strings.Cut(name, "/")
 	return &eventpipe.Point{Counter: eventpipe.Counter{Source: source, Name: name}, Value: value}
-}
-
-// TestMeterNames: a name is exact, a pattern has no case, and the runtime gets what it understands.
-func TestMeterNames(t *testing.T) {
-	m := newTestMeters("Shop.*", "Bank", "Shop.*.Late", "*")
-	if got := m.names(); !slices.Equal(got, []string{"*", "Bank", "Shop.*"}) {
-		t.Errorf("the runtime gets %q", got)
-	}
-	for source, want := range map[string][]string{"shop.Orders": {"Shop.*", "*"}, "Bank": {"Bank", "*"}, "bank": {"*"},
-		"Shop.A.Late": {"Shop.*", "Shop.*.Late", "*"}, "Bank2": {"*"}} {
-		if got := m.matching(source); !slices.Equal(got, want) {
-			t.Errorf("%s matches %q, want %q", source, got, want)
-		}
-	}
-	if newTestMeters() != nil {
-		t.Error("nothing was asked for")
-	}
 }
 
 // TestMeterValues: values are kept exactly, also those that are not whole; what is no number is left out.

@@ -274,7 +274,7 @@ func (r *Recorder) addProcess(name string) error {
 	r.processes[name] = p
 	r.names = append(r.names, name)
 	if header, err := a.Header(); err == nil && r.meters != nil { // what is wrong with an arena is said when it is read
-		r.meters.begin(p.id, int(header.PID))
+		r.meters.begin(p.id, int(header.PID), int(header.RuntimeMajor))
 	}
 	return nil
 }

@@ -42,7 +42,7 @@ type Options struct {
 	OnEnd   func(percent int)        // the target ended, and so much of what it left is written; may be nil
 	Live    *live.Feed               // of the recording; nil: it cannot be watched
 	Sample  quantity.Nanoseconds     // between samples of what the operating system counts; 0: none
-	Meters  []string                 // names and patterns of meters and event sources that are sampled as often
+	Meters  []string                 // names of event sources whose counters are sampled as often
 	Steer   Steering                 // when something is recorded
 	OnBusy  func()                   // another process reads the session and keeps it from being written; may be nil
 }

@@ -107,7 +107,8 @@ func TestRuntimes(t *testing.T) {
 	for _, r := range dotnettest.Need(t).Runtimes() {
 		t.Run(r.Name, func(t *testing.T) {
 			cmd, do := meters(t, r)
-			s, err := Start(cmd.Process.Pid, MetersProviders("test", []string{"Shop.Orders", "Shop.Events"}, 100_000_000))
+			s, err := Start(cmd.Process.Pid, MetersProviders("test", []string{"Shop.Orders"}, []string{"Shop.Events"},
+				100_000_000))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -183,7 +184,7 @@ func TestPatterns(t *testing.T) {
 	for _, r := range dotnettest.NeedRuntimes(t, 8) {
 		t.Run(r.Name, func(t *testing.T) {
 			cmd, do := meters(t, r)
-			s, err := Start(cmd.Process.Pid, MetersProviders("test", []string{"Shop.*"}, 100_000_000))
+			s, err := Start(cmd.Process.Pid, MetersProviders("test", []string{"Shop.*"}, nil, 100_000_000))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -232,7 +233,7 @@ func TestLimit(t *testing.T) {
 	}
 	r := dotnettest.NeedRuntimes(t, 8)[0]
 	cmd, do := meters(t, r)
-	s, err := Start(cmd.Process.Pid, MetersProviders("test", []string{"Shop.Orders"}, 100_000_000))
+	s, err := Start(cmd.Process.Pid, MetersProviders("test", []string{"Shop.Orders"}, nil, 100_000_000))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -60,25 +60,27 @@ const (
 	keywordNone        = 0x80 // of no event
 )
 
-// MetersProviders are the providers of a session that samples the meters and the counters of event sources which
-// names say; one of a meter may end with *. id tells this tool from others that look at the same process.
-func MetersProviders(id string, names []string, interval quantity.Nanoseconds) []Provider {
-	seconds := inSeconds(interval)
-	keywords := uint64(keywordValues)
-	for _, name := range names {
-		if strings.Contains(name, "*") {
+// MetersProviders are the providers of a session that samples meters, each of which may end with *, and the counters
+// of event sources, which may not. id tells this tool from others that look at the same process.
+func MetersProviders(id string, meters, sources []string, interval quantity.Nanoseconds) []Provider {
+	var out []Provider
+	if len(meters) > 0 {
+		keywords := uint64(keywordValues)
+		if slices.ContainsFunc(meters, isPattern) {
 			keywords |= keywordInstruments
 		}
+		out = append(out, metersProvider(id, meters, inSeconds(interval), keywords))
 	}
-	out := []Provider{metersProvider(id, names, seconds, keywords)}
-	for _, name := range names {
-		if !strings.Contains(name, "*") && name != metricsProvider {
+	for _, name := range sources {
+		if !isPattern(name) && name != metricsProvider {
 			// Its events have no keyword, and are always sent.
-			out = append(out, Provider{name, 0, Critical, "EventCounterIntervalSec=" + seconds})
+			out = append(out, Provider{name, 0, Critical, "EventCounterIntervalSec=" + inSeconds(interval)})
 		}
 	}
 	return out
 }
+
+func isPattern(name string) bool { return strings.Contains(name, "*") }
 
 // MoreMeters are the providers of a session that makes another one, with a different id, sample more meters.
 func MoreMeters(id string, names []string, interval quantity.Nanoseconds) []Provider {

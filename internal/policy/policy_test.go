@@ -62,7 +62,7 @@ launch: agentbin wire
 symbols: bundle clrmeta ppdb session usercode
 live: quantity session symbols
 steer:
-collect: arena cgroup counter eventpipe heapgraph instrument launch live pattern quantity session steer symbols usercode wire
+collect: arena cgroup counter eventpipe heapgraph instrument launch live quantity session steer symbols usercode wire
 calltree: quantity
 analysis: calltree pattern quantity session usercode
 analysis/analysistest: analysis session session/sessiontest

@@ -7,8 +7,9 @@
 //   took X Y …   orders took so long
 //   late N       make a meter more, and count N
 //   throw N      throw N exceptions
+//   contend N    let a thread wait for a lock N times
 //   many N       count orders of N customers
-//   end          end
+//   end          print how often threads waited for locks, and end
 // First it prints "ready" and its process id.
 
 using System;
@@ -20,6 +21,7 @@ using System.Diagnostics.Metrics;
 using System.Diagnostics.Tracing;
 using System.Globalization;
 using System.Linq;
+using System.Threading;
 
 namespace Meters
 {
@@ -70,6 +72,7 @@ namespace Meters
                 Do(words[0], numbers);
                 Console.WriteLine("done");
             }
+            Console.WriteLine(Monitor.LockContentionCount);
             return 0;
         }
 
@@ -90,10 +93,29 @@ namespace Meters
                     for (int i = 0; i < n; i++)
                         try { throw new InvalidOperationException(); } catch (InvalidOperationException) { }
                     break;
+                case "contend":
+                    for (int i = 0; i < n; i++)
+                        Contend();
+                    break;
             }
 #if METERS
             Measure(what, numbers, n);
 #endif
+        }
+
+        // One thread has to wait for the lock, which this one keeps until the runtime has counted that.
+        static void Contend()
+        {
+            var wanted = new object();
+            long before = Monitor.LockContentionCount;
+            var other = new Thread(() => { lock (wanted) { } });
+            lock (wanted)
+            {
+                other.Start();
+                while (Monitor.LockContentionCount == before)
+                    Thread.Yield();
+            }
+            other.Join();
         }
 
 #if METERS
