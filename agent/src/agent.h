@@ -658,13 +658,6 @@ void time_init(uint64_t most_timings);
 void time_give_back(void); /* nothing is recorded any more; while all threads are stopped */
 uint32_t time_event_mask(void);
 void time_install(void **callbacks);
-/* ── pins.c: exceptions that must not move ──────────────────────────────────────────────────────────────────── */
-
-void pins_init(void *info);
-void pins_thrown(uintptr_t object);
-void pins_caught(void); /* the innermost one, which has been handled */
-void pins_thread_ended(void);
-
 void time_thread_ended(struct timer **keep); /* where the next thread of the same set finds its state; NULL: none will */
 void time_settle(void); /* what this thread did up to now is counted as it was */
 void time_leave_out_thread(void); /* what this thread calls is not the program's */
@@ -681,5 +674,12 @@ void clrprof_enter(void); /* what compiled code calls; not by C */
 void clrprof_leave(void);
 void clrprof_tailcall(void);
 void hooks_measure(struct timer *t, struct wire_timing *timings, struct wire_overhead *out);
+
+/* ── pins.c: exceptions that must not move ──────────────────────────────────────────────────────────────────── */
+
+void pins_init(void *info);
+void pins_thrown(uintptr_t object);
+void pins_caught(void); /* the innermost one, which has been handled */
+void pins_thread_ended(void);
 
 #endif
