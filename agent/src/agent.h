@@ -679,7 +679,8 @@ void hooks_measure(struct timer *t, struct wire_timing *timings, struct wire_ove
 
 void pins_init(void *info);
 void pins_thrown(uintptr_t object);
-void pins_caught(void); /* the innermost one, which has been handled */
+void pins_catch(void);  /* the innermost one: the block that handles it begins */
+void pins_caught(void); /* it has ended */
 void pins_thread_ended(void);
 
 #endif

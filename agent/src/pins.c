@@ -4,10 +4,12 @@
  * variable that the garbage collector does not know (dotnet/runtime#132462, mended in August 2026 in what comes after 10). A
  * collection that comes in that moment moves the exception, and the block gets what lies there now: filters decide wrongly, and
  * programs crash. It needs nothing but a profiler that asks to be told of exceptions. So each one that is thrown is pinned,
- * from where it is thrown, when the runtime has it safe, to the end of the block that catches it. */
+ * from where it is thrown, when the runtime has it safe, until the block that catches it runs. */
 #include "agent.h"
 
-#define MAX_PINS 8u       /* exceptions thrown while others are handled, in one thread; one more is not pinned */
+#define MAX_PINS 4u       /* exceptions in one thread that look for their handlers, each in a filter or finally block that another one
+                             runs; one more is not pinned. Thread-local memory is scarce */
+#define CAUGHT 1u         /* beside a stack pointer: the block that catches it runs, so it need not be pinned any more */
 #define MAX_ABANDONED 64u /* handles of ended threads; one more stays */
 #define HANDLE_PINNED 3u  /* COR_PRF_HANDLE_TYPE_PINNED */
 
@@ -17,7 +19,7 @@ static uint32_t n_abandoned;
 static __thread struct {
     struct {
         void *handle;
-        uintptr_t sp; /* of the callback: where the stack was */
+        uintptr_t sp; /* of the callback: where the stack was; or CAUGHT */
     } pin[MAX_PINS];
     uint32_t n;
 } pins AT_FIXED_PLACE;
@@ -54,7 +56,7 @@ void pins_thrown(uintptr_t object)
     void *handle = NULL;
     if (info13 == NULL)
         return;
-    while (pins.n > 0 && pins.pin[pins.n - 1].sp <= sp)
+    while (pins.n > 0 && (pins.pin[pins.n - 1].sp <= sp || (pins.pin[pins.n - 1].sp & CAUGHT) != 0))
         destroy(pins.pin[--pins.n].handle);
     if (__atomic_load_n(&n_abandoned, __ATOMIC_RELAXED) != 0)
         destroy_abandoned();
@@ -65,9 +67,16 @@ void pins_thrown(uintptr_t object)
     pins.pin[pins.n++].sp = sp;
 }
 
-void pins_caught(void)
+/* The runtime takes the exception out of its variable when the callback has returned. */
+void pins_catch(void)
 {
     if (pins.n > 0)
+        pins.pin[pins.n - 1].sp |= CAUGHT;
+}
+
+void pins_caught(void)
+{
+    if (pins.n > 0 && (pins.pin[pins.n - 1].sp & CAUGHT) != 0)
         destroy(pins.pin[--pins.n].handle);
 }
 

@@ -770,6 +770,7 @@ static hresult catcher_enter(void *self, uintptr_t function_id, uintptr_t object
     (void)function_id;
     (void)object;
     int saved_errno = errno;
+    pins_catch();
     struct timer *t = timer_in_exception();
     if (t != NULL) {
         end_inside(t);

@@ -370,7 +370,7 @@ static void exact(const char *clock, const char *mechanisms, struct program p)
     check_losses(h, p.gone, p.model.backwards);
     check(!p.throws || p.thrown > 50, "%llu exceptions", (unsigned long long)p.thrown);
     uint64_t pinned = fake.handles_made - fake.handles_destroyed;
-    check((fake.handles_made != 0) == p.throws && pinned <= 8, "%llu handles of %llu", (unsigned long long)pinned, (unsigned long long)fake.handles_made);
+    check((fake.handles_made != 0) == p.throws && pinned <= 4, "%llu handles of %llu", (unsigned long long)pinned, (unsigned long long)fake.handles_made);
 }
 
 static void time_calls(void)

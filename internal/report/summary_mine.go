@@ -125,7 +125,30 @@ func (s *Summary) addUserTimes(top int) error {
 	if err := s.addRows("work_by_cpu", "Where your code works most: CPU time", "cpu_exclusive", workText, slices.Clone(list), top, Row{}); err != nil {
 		return err
 	}
-	return s.addRows("waits_by_blocked", "Where your code waits most: blocked", "blocked_exclusive", waitText, list, top, Row{})
+	waits, entry := s.withoutEntry(list)
+	if blocked := entry.hidden.time.Blocked; blocked > 0 {
+		s.Timing.Notes = append(s.Timing.Notes, fmt.Sprintf("The entry point that the compiler makes for an async Main waited %s for Main to end, "+
+			"which is in the last line of what waits.", blocked))
+	}
+	return s.addRows("waits_by_blocked", "Where your code waits most: blocked", "blocked_exclusive", waitText, waits, top, entry)
+}
+
+// entryOfAsyncMain is what the C# compiler calls the entry point of a program whose Main is async. It waits for Main as
+// long as the program runs, which says nothing about the program.
+const entryOfAsyncMain = "<Main>"
+
+// withoutEntry takes such waits out of a list, for the row of what is not in it.
+func (s *Summary) withoutEntry(list []Row) (kept []Row, rest Row) {
+	rest = Row{kind: rowRest, text: string(rowFunction)}
+	for i := range list {
+		r := &list[i]
+		if s.context.functions.get(r.from.Function).RawName != entryOfAsyncMain || r.time.Exclusive.Blocked == 0 {
+			kept = append(kept, *r)
+			continue
+		}
+		rest.rest, rest.hidden = rest.rest+1, rest.hidden.add(exclusiveCost(r))
+	}
+	return kept, rest
 }
 
 // addRows adds a section of rows that are no view's, and of a row for those that are not in the list, if there are any.
