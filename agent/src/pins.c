@@ -7,22 +7,22 @@
  * from where it is thrown, when the runtime has it safe, until the block that catches it runs. */
 #include "agent.h"
 
-#define MAX_PINS 4u       /* exceptions in one thread that look for their handlers, each in a filter or finally block that another one
-                             runs; one more is not pinned. Thread-local memory is scarce */
-#define CAUGHT 1u         /* beside a stack pointer: the block that catches it runs, so it need not be pinned any more */
-#define MAX_ABANDONED 64u /* handles of ended threads; one more stays */
-#define HANDLE_PINNED 3u  /* COR_PRF_HANDLE_TYPE_PINNED */
+#include <pthread.h>
+
+#define MAX_PINS 1024u   /* exceptions at once, of all threads; one more is not pinned */
+#define MAX_GONE 16u     /* that are let go at once; others later */
+#define CAUGHT 1u        /* beside a stack pointer: the block that catches it runs, so it need not be pinned any more */
+#define HANDLE_PINNED 3u /* COR_PRF_HANDLE_TYPE_PINNED */
+
+struct pin {
+    uintptr_t thread; /* 0: it has ended */
+    uintptr_t sp;     /* of the callback: where the stack was; or CAUGHT */
+    void *handle;
+};
 
 static void *info13;
-static void *abandoned[MAX_ABANDONED];
-static uint32_t n_abandoned;
-static __thread struct {
-    struct {
-        void *handle;
-        uintptr_t sp; /* of the callback: where the stack was; or CAUGHT */
-    } pin[MAX_PINS];
-    uint32_t n;
-} pins AT_FIXED_PLACE;
+static struct pin pins[MAX_PINS]; /* in no order; with the lock held */
+static uint32_t n_pins;
 
 void pins_init(void *info)
 {
@@ -32,60 +32,82 @@ void pins_init(void *info)
 
 static void destroy(void *handle)
 {
-    SLOT(info13, INFO_DESTROY_HANDLE, void *)(info13, handle);
+    if (handle != NULL)
+        SLOT(info13, INFO_DESTROY_HANDLE, void *)(info13, handle);
 }
 
-static void destroy_abandoned(void)
+/* With the lock held. The innermost exception of this thread. NULL: there is none. */
+static struct pin *innermost(void)
 {
-    for (;;) {
-        arena_lock();
-        void *handle = n_abandoned == 0 ? NULL : abandoned[n_abandoned - 1];
-        if (handle != NULL)
-            __atomic_store_n(&n_abandoned, n_abandoned - 1, __ATOMIC_RELAXED);
-        arena_unlock();
-        if (handle == NULL)
-            return;
-        destroy(handle);
-    }
+    struct pin *found = NULL;
+    for (uint32_t i = 0; i < n_pins; i++)
+        if (pins[i].thread == (uintptr_t)pthread_self() && (found == NULL || pins[i].sp < found->sp))
+            found = &pins[i];
+    return found;
 }
 
-/* What was thrown further down the stack was handled, by native code or without a word. */
+static void *remove_pin(struct pin *p)
+{
+    void *handle = p->handle;
+    *p = pins[--n_pins];
+    return handle;
+}
+
+/* What this thread threw further down the stack was handled, by native code or without a word. */
+static bool is_gone(const struct pin *p, uintptr_t sp)
+{
+    return p->thread == 0 || (p->thread == (uintptr_t)pthread_self() && ((p->sp & CAUGHT) != 0 || p->sp <= sp));
+}
+
 void pins_thrown(uintptr_t object)
 {
     uintptr_t sp = (uintptr_t)__builtin_frame_address(0);
-    void *handle = NULL;
-    if (info13 == NULL)
+    void *handle = NULL, *gone[MAX_GONE + 1] = {NULL};
+    uint32_t n = 0;
+    if (info13 == NULL || SLOT(info13, INFO_CREATE_HANDLE, uintptr_t, uint32_t, void **)(info13, object, HANDLE_PINNED, &handle) < 0)
         return;
-    while (pins.n > 0 && (pins.pin[pins.n - 1].sp <= sp || (pins.pin[pins.n - 1].sp & CAUGHT) != 0))
-        destroy(pins.pin[--pins.n].handle);
-    if (__atomic_load_n(&n_abandoned, __ATOMIC_RELAXED) != 0)
-        destroy_abandoned();
-    if (pins.n == MAX_PINS ||
-        SLOT(info13, INFO_CREATE_HANDLE, uintptr_t, uint32_t, void **)(info13, object, HANDLE_PINNED, &handle) < 0 || handle == NULL)
-        return;
-    pins.pin[pins.n].handle = handle;
-    pins.pin[pins.n++].sp = sp;
+    arena_lock();
+    for (uint32_t i = n_pins; i > 0 && n < MAX_GONE; i--)
+        if (is_gone(&pins[i - 1], sp))
+            gone[n++] = remove_pin(&pins[i - 1]);
+    if (n_pins < MAX_PINS)
+        pins[n_pins++] = (struct pin){(uintptr_t)pthread_self(), sp, handle};
+    else
+        gone[n] = handle;
+    arena_unlock();
+    for (uint32_t i = 0; i <= MAX_GONE; i++) /* without the lock, which the runtime could wait for */
+        destroy(gone[i]);
 }
 
 /* The runtime takes the exception out of its variable when the callback has returned. */
 void pins_catch(void)
 {
-    if (pins.n > 0)
-        pins.pin[pins.n - 1].sp |= CAUGHT;
+    if (info13 == NULL)
+        return;
+    arena_lock();
+    struct pin *p = innermost();
+    if (p != NULL)
+        p->sp |= CAUGHT;
+    arena_unlock();
 }
 
 void pins_caught(void)
 {
-    if (pins.n > 0 && (pins.pin[pins.n - 1].sp & CAUGHT) != 0)
-        destroy(pins.pin[--pins.n].handle);
+    if (info13 == NULL)
+        return;
+    arena_lock();
+    struct pin *p = innermost();
+    void *handle = p != NULL && (p->sp & CAUGHT) != 0 ? remove_pin(p) : NULL;
+    arena_unlock();
+    destroy(handle);
 }
 
 /* The runtime does not know the thread any more, so another one destroys its handles. */
 void pins_thread_ended(void)
 {
     arena_lock();
-    for (; pins.n > 0 && n_abandoned < MAX_ABANDONED; __atomic_store_n(&n_abandoned, n_abandoned + 1, __ATOMIC_RELAXED))
-        abandoned[n_abandoned] = pins.pin[--pins.n].handle;
+    for (uint32_t i = 0; i < n_pins; i++)
+        if (pins[i].thread == (uintptr_t)pthread_self())
+            pins[i].thread = 0;
     arena_unlock();
-    pins.n = 0;
 }
