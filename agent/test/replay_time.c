@@ -183,6 +183,25 @@ uint32_t method_function(uintptr_t function_id)
     return methods[function_id].function;
 }
 
+/* No exception can move here. */
+void pins_init(void *info)
+{
+    (void)info;
+}
+
+void pins_thrown(uintptr_t object)
+{
+    (void)object;
+}
+
+void pins_catch(void)
+{
+}
+
+void pins_caught(void)
+{
+}
+
 bool probes_on; /* calls come by hooks here */
 
 void probes_choose(void)
