@@ -7,9 +7,8 @@ import (
 	"github.com/clrprof/clrprof/internal/session"
 )
 
-// chooseAsync returns the call tree with async methods below their callers, unless it is asked for the stacks as they were, or for what
-// became of objects, which is known of these alone:
-// then nil, the physical tree.
+// chooseAsync returns the call tree with async methods below their callers. It is nil, for the physical tree, if the
+// stacks are wanted as they were, or what became of objects, which is known of these alone.
 func (b *builder) chooseAsync() (*analysis.LogicalTree, error) {
 	if b.options.Physical {
 		return nil, nil
