@@ -21,7 +21,6 @@ import (
 	"github.com/clrprof/clrprof/internal/analysis"
 	"github.com/clrprof/clrprof/internal/cgroup"
 	"github.com/clrprof/clrprof/internal/collect"
-	"github.com/clrprof/clrprof/internal/eventpipe"
 	"github.com/clrprof/clrprof/internal/instrument"
 	"github.com/clrprof/clrprof/internal/launch"
 	"github.com/clrprof/clrprof/internal/live"
@@ -67,7 +66,6 @@ type runFlags struct {
 	plan                   planFlags
 	probes                 string
 	sample                 int // milliseconds
-	meters                 []string
 	steer                  steerFlags
 	live                   string // address of the page, "" for none
 }
@@ -90,7 +88,6 @@ func newRunCommand(e *environment) *cobra.Command {
 			"  clrprof run --exclude 'System.*' --exclude 'Microsoft.*' -- dotnet app.dll\n" +
 			"  clrprof run --after 2m --for 30s -- ./server\n" +
 			"  clrprof run --live -- ./server\n" +
-			"  clrprof run --meter Shop.Events --meter System.Runtime -- ./server\n" +
 			"  clrprof run --no-report -- ./build.sh",
 		Args: arguments(1, 1<<20, "a COMMAND"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -120,7 +117,6 @@ func (r *runFlags) add(cmd *cobra.Command) {
 	r.plan.add(cmd)
 	f.StringVar(&r.probes, "probes", probesAuto, "with --time, how calls are seen: il (by probes put into the code of what is recorded; with --instrument mine), hooks (of the runtime, which refuses precompiled code), or auto (il where it can be)")
 	f.IntVar(&r.sample, "sample-counters", defaultSample, "milliseconds between samples of what the operating system counts (clrprof counters lists it), from 10 on; 0: none")
-	f.StringArrayVar(&r.meters, "meter", nil, "also sample the counters of the event source of this name, such as System.Runtime (the program's runtime does that, and allocates for it)")
 	r.steer.add(f)
 	f.StringVar(&r.live, "live", "", "serve a page that shows what is recorded while the command runs, and then the session; an address to listen on may follow: --live=127.0.0.1:8123")
 	f.Lookup("live").NoOptDefVal = anyPort
@@ -306,9 +302,6 @@ func (r *runFlags) choose(changed func(string) bool) error {
 	if err := r.steer.check(); err != nil {
 		return err
 	}
-	if err := r.checkMeters(); err != nil {
-		return err
-	}
 	if n, err := strconv.Atoi(r.roots); !slices.Contains(rootChoices, r.roots) && (err != nil || n < 1 || n > maxRootsEvery) {
 		return usage("--roots %q: want gen2, every, induced, off, or a number", r.roots)
 	}
@@ -359,24 +352,8 @@ func (r *runFlags) options(e *environment, command []string) (collect.Options, e
 			Mine: r.plan.mineRules().Lines(), MineFolder: instrument.UserFolder(targetAssembly(command)),
 			Agent: e.getenv("CLRPROF_AGENT"), Kept: r.steer.keptSignals()},
 		Output: r.output, Name: targetName(command), Force: r.force, Filter: rules,
-		Facts: facts, Begin: now, Group: r.followGroups(), Sample: quantity.Nanoseconds(r.sample) * 1_000_000, Meters: r.meters,
+		Facts: facts, Begin: now, Group: r.followGroups(), Sample: quantity.Nanoseconds(r.sample) * 1_000_000,
 	}, nil
-}
-
-// checkMeters refuses what no event source can be called.
-func (r *runFlags) checkMeters() error {
-	if len(r.meters) > 0 && r.sample == 0 {
-		return usage("--meter needs samples: --sample-counters is 0")
-	}
-	if len(r.meters) > collect.MaxMeterNames {
-		return usage("--meter: want at most %d of them", collect.MaxMeterNames)
-	}
-	for _, name := range r.meters {
-		if !eventpipe.ValidName(name) || strings.Contains(name, "*") {
-			return usage("--meter %q: want the exact name of an event source, such as System.Runtime", name)
-		}
-	}
-	return nil
 }
 
 // How calls are seen: by the runtime's hooks, or by probes in the IL of the functions that are recorded.
@@ -449,9 +426,6 @@ func (r *runFlags) set() map[string]any {
 	}
 	if r.sample != defaultSample {
 		set["sample_counters"] = r.sample
-	}
-	if len(r.meters) > 0 {
-		set["meter"] = r.meters
 	}
 	if r.depth > 0 {
 		set["max_stack_depth"] = r.depth

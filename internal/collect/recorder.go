@@ -57,7 +57,6 @@ type Recorder struct {
 	syncing   int               // of the processes, by number
 	watched   watched
 	samples   samples
-	meters    *meters // nil: nobody asked for them
 	control   controls
 }
 
@@ -165,11 +164,6 @@ func (r *Recorder) sync(now quantity.Nanoseconds, last bool) error {
 		if err := r.samples.write(r.w); err != nil {
 			return err
 		}
-		if r.meters != nil {
-			if err := r.meters.write(r, last); err != nil {
-				return err
-			}
-		}
 		if err := r.writeControl(end); err != nil {
 			return err
 		}
@@ -205,9 +199,6 @@ func (r *Recorder) OnEnd(fn func(percent int)) { r.onEnd = fn }
 // Close lets go of the arenas.
 func (r *Recorder) Close() error {
 	var errs []error
-	if r.meters != nil {
-		r.meters.close()
-	}
 	for _, name := range r.names {
 		errs = append(errs, r.processes[name].arena.Close())
 	}
@@ -273,9 +264,6 @@ func (r *Recorder) addProcess(name string) error {
 	p.paused = r.control.global.off.copy()
 	r.processes[name] = p
 	r.names = append(r.names, name)
-	if header, err := a.Header(); err == nil && r.meters != nil { // what is wrong with an arena is said when it is read
-		r.meters.begin(p.id, int(header.PID), int(header.RuntimeMajor))
-	}
 	return nil
 }
 

@@ -42,7 +42,6 @@ type Options struct {
 	OnEnd   func(percent int)        // the target ended, and so much of what it left is written; may be nil
 	Live    *live.Feed               // of the recording; nil: it cannot be watched
 	Sample  quantity.Nanoseconds     // between samples of what the operating system counts; 0: none
-	Meters  []string                 // names of event sources whose counters are sampled as often
 	Steer   Steering                 // when something is recorded
 	OnBusy  func()                   // another process reads the session and keeps it from being written; may be nil
 }
@@ -134,7 +133,6 @@ func record(o Options, w *session.Writer, directory string, start quantity.Nanos
 	r.group = o.Group
 	r.watch(o.Live)
 	r.sampleEvery(o.Sample)
-	r.sampleMeters(o.Meters, o.Sample)
 	defer r.Close()
 	r.steer(file, o.Steer.paused())
 	h := newController(o.Steer)
@@ -184,9 +182,9 @@ func record(o Options, w *session.Writer, directory string, start quantity.Nanos
 	}
 }
 
-// watchGroups watches for processes that appear, if their control groups or meters matter.
+// watchGroups watches for processes that appear, if their control groups matter.
 func (o *Options) watchGroups(directory string) *watch {
-	if o.Group == nil && len(o.Meters) == 0 {
+	if o.Group == nil {
 		return &watch{}
 	}
 	return newWatch(directory)

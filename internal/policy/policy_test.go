@@ -38,7 +38,6 @@ usercode:
 instrument: clrmeta pattern usercode wire
 agentbin:
 counter:
-eventpipe: quantity
 control:
 heapgraph:
 cgroup:
@@ -62,7 +61,7 @@ launch: agentbin wire
 symbols: bundle clrmeta ppdb session usercode
 live: quantity session symbols
 steer:
-collect: arena cgroup counter eventpipe heapgraph instrument launch live quantity session steer symbols usercode wire
+collect: arena cgroup counter heapgraph instrument launch live quantity session steer symbols usercode wire
 calltree: quantity
 analysis: calltree pattern quantity session usercode
 analysis/analysistest: analysis session session/sessiontest
@@ -84,7 +83,7 @@ export/sarif: analysis rules session
 web: analysis quantity report session
 top: live quantity report session
 cli: export/sarif rules
-cli: agentbin analysis budget cgroup collect control counter eventpipe export/collapsed export/parquet export/pprof export/speedscope instrument launch live pattern quantity report session steer symbols top web
+cli: agentbin analysis budget cgroup collect control counter export/collapsed export/parquet export/pprof export/speedscope instrument launch live pattern quantity report session steer symbols top web
 cli: export/chrome export/document export/firefox export/otlp export/vsperf
 cli: mcp
 `

@@ -31,7 +31,6 @@ CREATE TABLE counter_value (        -- what a counter said at a moment
   process_id  INTEGER NOT NULL,     -- 0: of the machine
   counter_id  INTEGER NOT NULL,
   value       INTEGER NOT NULL,     -- in its unit; of a sum, since the process, group or machine began
-  fraction    REAL NOT NULL,        -- what is to be added to the value, with the same sign: of meters
   PRIMARY KEY (time_ns, process_id, counter_id)
 ) WITHOUT ROWID;
 

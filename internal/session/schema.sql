@@ -294,14 +294,13 @@ CREATE TABLE process_time (          -- processes whose calls were timed (--time
   probes            TEXT NOT NULL DEFAULT '' -- how calls were seen: hooks (the runtime's) | il (put into the code of what was recorded); '': in an older session
 );
 
-CREATE TABLE counter (            -- what the operating system, the runtime and the program count: see counter_value
+CREATE TABLE counter (            -- what the operating system counts: see counter_value
   id       INTEGER PRIMARY KEY,
-  name     TEXT NOT NULL,         -- process.resident, or METER/INSTRUMENT
-  unit     TEXT NOT NULL,         -- ns, bytes, count, or what the program calls it
+  name     TEXT NOT NULL,         -- process.resident
+  unit     TEXT NOT NULL,         -- ns, bytes, count
   is_sum   INTEGER NOT NULL,      -- 1: it only grows; 0: it is a level
   meaning  TEXT NOT NULL,
-  missing  TEXT NOT NULL,         -- why there are no values of it, '' if there are
-  tags     TEXT NOT NULL DEFAULT '' -- of an instrument: NAME=VALUE,NAME=VALUE
+  missing  TEXT NOT NULL          -- why there are no values of it, '' if there are
 );
 
 CREATE TABLE loss (                 -- what is missing from the numbers above, and why; no rows: nothing

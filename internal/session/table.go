@@ -2,7 +2,6 @@ package session
 
 import (
 	"fmt"
-	"math"
 	"strings"
 
 	"zombiezen.com/go/sqlite"
@@ -57,20 +56,14 @@ func (c *cells) int64(p *int64) {
 	c.next++
 }
 
-// float64 visits a column of numbers that need not be whole. A packed table has their bits.
+// float64 visits a column of a table that is not packed.
 func (c *cells) float64(p *float64) {
-	switch c.mode {
-	case bindCells:
+	if c.mode == bindCells {
 		c.stmt.BindFloat(c.next, *p)
-		c.next++
-	case packCells, unpackCells:
-		bits := int64(math.Float64bits(*p))
-		c.int64(&bits)
-		*p = math.Float64frombits(uint64(bits))
-	default:
+	} else {
 		*p = c.stmt.ColumnFloat(c.next)
-		c.next++
 	}
+	c.next++
 }
 
 func (c *cells) text(p *string) {
