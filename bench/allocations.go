@@ -68,15 +68,8 @@ func (b *bench) allocate(dll, kind, variant string) (float64, error) {
 	}
 	cmd := b.dotnet.Newest().Command(dll, args...)
 	b.attach(cmd, variant)
-	text, err := cmd.Output()
-	if err != nil {
-		return 0, err
-	}
-	var middle, least float64
-	if _, err := fmt.Sscan(string(text), &middle, &least); err != nil {
-		return 0, fmt.Errorf("%q: %w", text, err)
-	}
-	return least, nil
+	values, err := twoNumbers(cmd)
+	return values[1], err
 }
 
 // attach sets the environment by which the runtime loads a variant of the agent.

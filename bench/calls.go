@@ -85,12 +85,19 @@ func (b *bench) numbers(variant, mechanism, dll string, args ...string) (out [2]
 	if mechanism != "" {
 		cmd.Env = append(cmd.Env, "CLRPROF_MECHANISMS="+mechanism)
 	}
+	return twoNumbers(cmd)
+}
+
+// twoNumbers runs a target and returns the two numbers that it prints.
+func twoNumbers(cmd *exec.Cmd) (out [2]float64, err error) {
 	text, err := cmd.Output()
 	if err != nil {
 		return out, err
 	}
-	_, err = fmt.Sscan(string(text), &out[0], &out[1])
-	return out, err
+	if _, err := fmt.Sscan(string(text), &out[0], &out[1]); err != nil {
+		return out, fmt.Errorf("%q: %w", text, err)
+	}
+	return out, nil
 }
 
 // attachHooks sets the environment by which the runtime loads the agent for times, or a variant of it that hooks the

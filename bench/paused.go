@@ -60,13 +60,6 @@ func (b *bench) inState(state, dll string, args, flags []string) (float64, error
 		defer remove(session)
 		cmd = outer
 	}
-	text, err := cmd.Output()
-	if err != nil {
-		return 0, err
-	}
-	var middle, least float64
-	if _, err := fmt.Sscan(string(text), &middle, &least); err != nil {
-		return 0, fmt.Errorf("%q: %w", text, err)
-	}
-	return least, nil
+	values, err := twoNumbers(cmd)
+	return values[1], err
 }
