@@ -19,6 +19,33 @@ import (
 // pageAddress is what run --live says.
 var pageAddress = regexp.MustCompile(`watch it at (http://127\.0\.0\.1:\d+)(/\?token=\w+)\n`)
 
+// watchRun records Echo with a live page, watches it until the program has ended by a signal, and returns what the session has of it,
+// which is what was told; the page shows the session then.
+func (s *sandbox) watchRun(runtime dotnettest.Runtime, end unix.Signal) (*process, live.Numbers) {
+	t := s.t
+	t.Helper()
+	p := s.start(append([]string{"run", "--live", "--no-report", "-o", "s.clrprof", "--"}, s.target(runtime, "Echo", "signal")...)...)
+	p.expect("ready")
+	found := pageAddress.FindStringSubmatch(p.said())
+	if found == nil {
+		t.Fatalf("no address: %s", p.said())
+	}
+	client := enter(t, found[1], found[2])
+	sum, total := watchLive(t, client, found[1], func() {
+		if err := unix.Kill(s.dotnet(), end); err != nil {
+			t.Error(err)
+		}
+	})
+	recorded := query[live.Numbers](t, filepath.Join(s.out, "s.clrprof"), "SELECT sum(allocations) AS allocations, sum(bytes) AS bytes FROM site_value")[0]
+	if sum != recorded || total != recorded {
+		t.Errorf("told were %+v in sum, in the end %+v; the session has %+v", sum, total, recorded)
+	}
+	if state := pageState(t, client, found[1]); state != "complete" {
+		t.Errorf("the page shows a session that is %s", state)
+	}
+	return p, recorded
+}
+
 // TestRunLive watches a program as a browser does: what is told adds up to the session, which the page then shows, until Ctrl-C.
 func TestRunLive(t *testing.T) {
 	in := dotnettest.Need(t)
@@ -26,25 +53,7 @@ func TestRunLive(t *testing.T) {
 		t.Run(runtime.Name, func(t *testing.T) {
 			t.Parallel()
 			s := newSandbox(t)
-			p := s.start(append([]string{"run", "--live", "--no-report", "-o", "s.clrprof", "--"}, s.target(runtime, "Echo", "signal")...)...)
-			p.expect("ready")
-			found := pageAddress.FindStringSubmatch(p.said())
-			if found == nil {
-				t.Fatalf("no address: %s", p.said())
-			}
-			client := enter(t, found[1], found[2])
-			sum, total := watchLive(t, client, found[1], func() {
-				if err := unix.Kill(s.dotnet(), unix.SIGTERM); err != nil {
-					t.Error(err)
-				}
-			})
-			recorded := query[live.Numbers](t, filepath.Join(s.out, "s.clrprof"), "SELECT sum(allocations) AS allocations, sum(bytes) AS bytes FROM site_value")[0]
-			if sum != recorded || total != recorded {
-				t.Errorf("told were %+v in sum, in the end %+v; the session has %+v", sum, total, recorded)
-			}
-			if state := pageState(t, client, found[1]); state != "complete" {
-				t.Errorf("the page shows a session that is %s", state)
-			}
+			p, _ := s.watchRun(runtime, unix.SIGTERM)
 			if p.hasEnded() {
 				t.Error("it ended though the page is open")
 			}
@@ -61,24 +70,9 @@ func TestRunLive(t *testing.T) {
 func TestRunLiveKilled(t *testing.T) {
 	in := dotnettest.Need(t)
 	s := newSandbox(t)
-	p := s.start(append([]string{"run", "--live", "--no-report", "-o", "s.clrprof", "--"}, s.target(in.Newest(), "Echo", "signal")...)...)
-	p.expect("ready")
-	found := pageAddress.FindStringSubmatch(p.said())
-	if found == nil {
-		t.Fatalf("no address: %s", p.said())
-	}
-	client := enter(t, found[1], found[2])
-	sum, total := watchLive(t, client, found[1], func() {
-		if err := unix.Kill(s.dotnet(), unix.SIGKILL); err != nil {
-			t.Error(err)
-		}
-	})
-	recorded := query[live.Numbers](t, filepath.Join(s.out, "s.clrprof"), "SELECT sum(allocations) AS allocations, sum(bytes) AS bytes FROM site_value")[0]
-	if sum != recorded || total != recorded || recorded.Allocations == 0 {
-		t.Errorf("told were %+v in sum, in the end %+v; the session has %+v", sum, total, recorded)
-	}
-	if state := pageState(t, client, found[1]); state != "complete" {
-		t.Errorf("the page shows a session that is %s", state)
+	p, recorded := s.watchRun(in.Newest(), unix.SIGKILL)
+	if recorded.Allocations == 0 {
+		t.Error("nothing was recorded")
 	}
 	p.signal(unix.SIGINT)
 	if r := p.wait(); r.exit != 128+int(unix.SIGKILL) {
