@@ -32,26 +32,49 @@ public static class Program {
 		var threads = new Thread[3]; var sums = new long[3]; int running = 3;
 		for (int t = 0; t < 3; t++) { int mine = t; threads[t] = new Thread(() => { sums[mine] = Turns(N); Interlocked.Decrement(ref running); }); threads[t].Start(); }
 		int collections = 0;
-		while (Volatile.Read(ref running) != 0 || collections < 20) { GC.Collect(collections++ % 3, GCCollectionMode.Forced, true, true); Thread.Yield(); }
+		while (Volatile.Read(ref running) != 0 || collections < 20) { GC.Collect(collections++ % 3, GCCollectionMode.Forced, true, true); Thread.Sleep(1); } // or the others hardly get on
 		foreach (var thread in threads) thread.Join();
 		long want = N / 8; for (int i = 0; i < N; i++) want += i + i.ToString().Length;
 		foreach (long sum in sums) if (sum != want) return 1;
 		return 0;
 	} }`
 
-// TestProbesCollected: garbage collections that move everything find all references in functions with probes in their IL, and
-// each call is counted.
-func TestProbesCollected(t *testing.T) {
-	in := dotnettest.Need(t)
+// compileText compiles a program that is one text.
+func compileText(t *testing.T, in *dotnettest.Install, text string) string {
+	t.Helper()
 	dir := t.TempDir()
-	source := filepath.Join(dir, "Collected.cs")
-	if err := os.WriteFile(source, []byte(collectedProgram), 0o600); err != nil {
+	source := filepath.Join(dir, "Program.cs")
+	if err := os.WriteFile(source, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	dll, err := in.Compile([]string{source}, filepath.Join(dir, "out"), dotnettest.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
+	return dll
+}
+
+// compareCallsByName compares how often functions f were called, those of one name as one.
+func compareCallsByName(t *testing.T, r result, where string, want map[string]int64) {
+	t.Helper()
+	have := map[string]int64{}
+	for _, f := range query[struct {
+		Name  string
+		Calls int64
+	}](t, r.session, "SELECT f.raw_name AS name, sum(v.calls) AS calls FROM function_time v JOIN function f ON f.id = v.function_id "+
+		"WHERE "+where+" GROUP BY 1 HAVING sum(v.calls) > 0") {
+		have[f.Name] = f.Calls
+	}
+	if diff := cmp.Diff(want, have); diff != "" {
+		t.Errorf("calls (-want +have)\n%s", diff)
+	}
+}
+
+// TestProbesCollected: garbage collections that move everything find all references in functions with probes in their IL, and
+// each call is counted.
+func TestProbesCollected(t *testing.T) {
+	in := dotnettest.Need(t)
+	dll := compileText(t, in, collectedProgram)
 	const turns = 3 * 12000
 	const thrown = 3 * 12000 / 8
 	want := map[string]int64{"Add": turns, "Make": turns, "Same": 2*turns + thrown, "Turn": turns, "Turns": 3, "Inside": turns, ".ctor": turns, "Main": 1}
@@ -62,17 +85,7 @@ func TestProbesCollected(t *testing.T) {
 				cmd := runtime.Command(dll)
 				cmd.Env = append(cmd.Env, w.env...)
 				r := mustRecordTime(t, cmd, byProbes...)
-				have := map[string]int64{}
-				for _, f := range query[struct {
-					Name  string
-					Calls int64
-				}](t, r.session, "SELECT f.raw_name AS name, sum(v.calls) AS calls FROM function_time v JOIN function f ON f.id = v.function_id "+
-					"WHERE f.raw_type IN ('Program', 'Box') GROUP BY 1 HAVING sum(v.calls) > 0") {
-					have[f.Name] = f.Calls
-				}
-				if diff := cmp.Diff(want, have); diff != "" {
-					t.Errorf("calls (-want +have)\n%s", diff)
-				}
+				compareCallsByName(t, r, "f.raw_type IN ('Program', 'Box')", want)
 			})
 		}
 	}
@@ -110,7 +123,7 @@ public static class Program {
 			});
 			threads[t].Start();
 		}
-		for (int i = 0; Volatile.Read(ref running) != 0; i++) { GC.Collect(i % 3, GCCollectionMode.Forced, true, true); Thread.Yield(); }
+		for (int i = 0; Volatile.Read(ref running) != 0; i++) { GC.Collect(i % 3, GCCollectionMode.Forced, true, true); Thread.Sleep(1); } // or the others hardly get on
 		foreach (var thread in threads) thread.Join();
 		return wrong == 0 ? 0 : 1;
 	} }`
@@ -119,15 +132,7 @@ public static class Program {
 // at the moment in which the runtime tells the agent of a block that is about to run.
 func TestThrownCollected(t *testing.T) {
 	in := dotnettest.Need(t)
-	dir := t.TempDir()
-	source := filepath.Join(dir, "Thrown.cs")
-	if err := os.WriteFile(source, []byte(thrownProgram), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	dll, err := in.Compile([]string{source}, filepath.Join(dir, "out"), dotnettest.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	dll := compileText(t, in, thrownProgram)
 	const n = 3 * 1000 / 8
 	want := map[string]int64{"Catch": 8 * n, "Rethrow": n, "Within": n, "Finally": n, "Deep": 4 * n, "Work": 3 * n, "Other": 2 * n, "Refuse": 2 * n, "Filter": 3 * n}
 	for _, runtime := range in.Runtimes() {
@@ -137,17 +142,7 @@ func TestThrownCollected(t *testing.T) {
 				cmd := runtime.Command(dll)
 				withOracle(t, cmd, "slowblocks")
 				r := mustRecordTime(t, cmd, flags...)
-				have := map[string]int64{}
-				for _, f := range query[struct {
-					Name  string
-					Calls int64
-				}](t, r.session, "SELECT f.raw_name AS name, sum(v.calls) AS calls FROM function_time v JOIN function f ON f.id = v.function_id "+
-					"WHERE f.raw_type = 'Program' AND f.raw_name NOT IN ('Main', '.cctor') GROUP BY 1 HAVING sum(v.calls) > 0") {
-					have[f.Name] = f.Calls
-				}
-				if diff := cmp.Diff(want, have); diff != "" {
-					t.Errorf("calls (-want +have)\n%s", diff)
-				}
+				compareCallsByName(t, r, "f.raw_type = 'Program' AND f.raw_name NOT IN ('Main', '.cctor')", want)
 			})
 		}
 	}
