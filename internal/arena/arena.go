@@ -207,6 +207,7 @@ func Timing(t *wire.Timing) wire.Timing {
 		out.TailElapsed = atomic.LoadUint64(&t.TailElapsed)
 		out.LeadElapsed = atomic.LoadUint64(&t.LeadElapsed)
 		out.Calls = atomic.LoadUint64(&t.Calls)
+		out.Began = atomic.LoadUint64(&t.Began)
 		out.Acted, out.Inclusive, out.Callee = atomic.LoadUint32(&t.Acted), atomic.LoadUint32(&t.Inclusive), atomic.LoadUint32(&t.Callee)
 		for i := range t.Min {
 			out.Min[i] = atomic.LoadUint64(&t.Min[i])

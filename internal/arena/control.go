@@ -21,6 +21,8 @@ type Control struct {
 	data    []byte
 	header  *wire.ControlHeader
 	changes uint64
+
+	requests uint32
 }
 
 // CreateControl makes the file in a directory for arenas, before a process is started that could look for it.
@@ -45,6 +47,39 @@ func CreateControl(directory string) (*Control, error) {
 	return c, nil
 }
 
+// ControlLeft is what the file of a collector that was killed holds.
+type ControlLeft struct {
+	Header  wire.ControlHeader
+	Changes []wire.ControlChange // the last ones, in their order
+}
+
+// ReadControl reads the file in a directory whose collector is gone.
+func ReadControl(directory string) (*ControlLeft, error) {
+	data, err := os.ReadFile(filepath.Join(directory, wire.ControlFile))
+	if err != nil {
+		return nil, fmt.Errorf("read the control file: %w", err)
+	}
+	out := &ControlLeft{}
+	if len(data) != controlBytes {
+		return nil, fmt.Errorf("%w: a control file of %d bytes", wire.ErrCorrupt, len(data))
+	}
+	if _, err := binary.Decode(data, binary.LittleEndian, &out.Header); err != nil {
+		return nil, fmt.Errorf("%w: the control file: %w", wire.ErrCorrupt, err)
+	}
+	if out.Header.Magic != wire.ControlMagic {
+		return nil, fmt.Errorf("%w: a control file that begins with %x", wire.ErrCorrupt, out.Header.Magic)
+	}
+	for i := out.Header.Changes - min(out.Header.Changes, wire.ControlRing); i < out.Header.Changes; i++ {
+		var c wire.ControlChange
+		at := wire.HeaderSize + int(i%wire.ControlRing)*int(unsafe.Sizeof(c))
+		if _, err := binary.Decode(data[at:], binary.LittleEndian, &c); err != nil {
+			return nil, fmt.Errorf("%w: the control file: %w", wire.ErrCorrupt, err)
+		}
+		out.Changes = append(out.Changes, c)
+	}
+	return out, nil
+}
+
 // Begin says what the global level is before anything has started.
 func (c *Control) Begin(suspended int32) { c.header.Suspended = uint32(suspended) }
 
@@ -60,6 +95,18 @@ func (c *Control) Append(change wire.ControlChange, stopped bool, suspended int3
 	atomic.StoreUint32(&c.header.Suspended, uint32(suspended))
 	c.changes++
 	atomic.StoreUint64(&c.header.Changes, c.changes)
+}
+
+// Ask asks the agent of a process, or with 0 all of them, for one of wire.RequestCollect and so on. The number of the
+// request is what wire.Header.Answered becomes.
+func (c *Control) Ask(request, pid uint32) uint32 {
+	c.requests++
+	atomic.StoreUint32(&c.header.Request, request)
+	atomic.StoreUint32(&c.header.RequestPID, pid)
+	atomic.StoreUint32(&c.header.Requests, c.requests)
+	const wake, all = 1, 1<<31 - 1                                                                           // futex(2): FUTEX_WAKE
+	_, _, _ = unix.Syscall6(unix.SYS_FUTEX, uintptr(unsafe.Pointer(&c.header.Requests)), wake, all, 0, 0, 0) // cannot fail
+	return c.requests
 }
 
 // Close lets go of the file, which stays for the agents that have it.

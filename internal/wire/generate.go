@@ -117,6 +117,7 @@ func nameConstants() []Constant {
 		{"RECORD_MODULE", uint64(KindModule), ""},
 		{"RECORD_TYPE", uint64(KindType), ""},
 		{"RECORD_FUNCTION", uint64(KindFunction), ""},
+		{"RECORD_CALLEE", uint64(KindCallee), ""},
 		{"RECORD_BODY", uint64(KindBody), ""},
 		{"RECORD_THREAD", uint64(KindThread), ""},
 		{"RECORD_THREAD_END", uint64(KindThreadEnd), ""},
@@ -168,6 +169,8 @@ func dataConstants() []Constant {
 		{"CONTROL_STOP", ControlStop, ""},
 		{"CONTROL_SUSPEND", ControlSuspend, ""},
 		{"CONTROL_RESUME", ControlResume, ""},
+		{"REQUEST_COLLECT", RequestCollect, "a full garbage collection"},
+		{"REQUEST_SNAPSHOT", RequestSnapshot, "and a snapshot of the heap"},
 	}
 }
 

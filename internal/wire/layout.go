@@ -262,6 +262,10 @@ type Header struct {
 	Walks         uint64                   `doc:"GCs at whose start the runtime walked generation 0, lifetime"`
 	LeftOut       uint64                   `doc:"objects that the runtime allocated for events that the agent asked for: not the program's"`
 	LeftOutBytes  uint64                   `doc:"their heap bytes"`
+	Answered      uint32                   `doc:"the last of ControlHeader.Requests that was dealt with, whoever was asked"`
+	Forced        uint32                   `doc:"collections that were asked for and made; stored before Answered, as is Snapshots"`
+	Snapshots     uint32                   `doc:"heap snapshots that are complete, lifetime"`
+	Reserved      uint32                   `doc:""`
 }
 
 // IP is a return address that was seen on a stack.
@@ -380,6 +384,7 @@ type Timing struct {
 	Inclusive     uint32    `doc:"number of the Inclusive of folded calls, 0: none"`
 	Present       uint32    `doc:"only the agent's, of folded calls: how many are on the stack, and of the same function or pair on other paths"`
 	Callee        uint32    `doc:"of folded calls: number of the timing of their function below (truncated)"`
+	Began         uint64    `doc:"sum of the readings of the clock at the beginning of Calls, modulo 2^64"`
 }
 
 // Waits is what the operating system did in intervals of a timing.
@@ -488,12 +493,23 @@ const (
 	ControlResume  = 4
 )
 
+// What agents can be asked for, one thing at a time.
+const (
+	RequestCollect  = 1 // a full garbage collection
+	RequestSnapshot = 2 // one, and a snapshot of the heap after it (lifetime)
+)
+
 // ControlHeader is the start of the file; the ring follows at HeaderSize.
 type ControlHeader struct {
 	Magic     uint64 `doc:"ControlMagic"`
 	Changes   uint64 `doc:"how many there have been; the last is at (Changes - 1) modulo ControlRing; stored after it"`
 	Stopped   uint32 `doc:"1: LevelGlobal is stopped, after all of them"`
 	Suspended uint32 `doc:"how often it is suspended, a signed number"`
+
+	Requests   uint32 `doc:"how often something was asked for; a futex, stored after the next two"`
+	Request    uint32 `doc:"RequestCollect and so on"`
+	RequestPID uint32 `doc:"of which process, 0: of all"`
+	Reserved   uint32 `doc:""`
 }
 
 // ControlChange is one of the changes.

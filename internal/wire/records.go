@@ -20,6 +20,7 @@ const (
 	KindChanges    Kind = 13
 	KindControl    Kind = 14
 	KindMark       Kind = 15
+	KindCallee     Kind = 16
 )
 
 // Module is a loaded module.
@@ -57,6 +58,18 @@ type Function struct {
 	TypeNames []string `doc:"declaring type as in metadata, outermost first"`
 	Name      string   `doc:"as in metadata"`
 	Signature []byte   `doc:"ECMA-335 II.23.2.1"`
+}
+
+// Callee is a function as code that calls it declares it: what probes around a call know of it. It has an id like a
+// Function, and the runtime was not asked which one it is.
+type Callee struct {
+	ID        uint32   `doc:"from 1, one of the functions'"`
+	Module    uint32   `doc:"id of the calling code's module"`
+	Token     uint32   `doc:"MethodDef or MemberRef of that module"`
+	Assembly  string   `doc:"simple name of the assembly that is named, empty: that of the module"`
+	TypeNames []string `doc:"declaring type as in metadata, outermost first"`
+	Name      string   `doc:"as in metadata"`
+	Signature []byte   `doc:"ECMA-335 II.23.2.1, with tokens of the module"`
 }
 
 // Range is a span of native code.
@@ -199,7 +212,7 @@ type Mark struct {
 // Records lists one value of each kind, for documentation and for tests.
 func Records() map[Kind]any {
 	return map[Kind]any{
-		KindModule: Module{}, KindType: Type{}, KindFunction: Function{}, KindBody: Body{},
+		KindModule: Module{}, KindType: Type{}, KindFunction: Function{}, KindCallee: Callee{}, KindBody: Body{},
 		KindThread: Thread{}, KindThreadEnd: ThreadEnd{}, KindThreadName: ThreadName{},
 		KindProcess: Process{}, KindGC: GC{}, KindAlive: Alive{}, KindWhy: Why{}, KindRoots: Roots{},
 		KindChanges: Changes{}, KindControl: Control{}, KindMark: Mark{},

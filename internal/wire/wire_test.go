@@ -43,6 +43,8 @@ func anyRecord(t *rapid.T) (wire.Kind, any) {
 		return kind, rapid.Make[wire.Type]().Draw(t, "record")
 	case wire.Function:
 		return kind, rapid.Make[wire.Function]().Draw(t, "record")
+	case wire.Callee:
+		return kind, rapid.Make[wire.Callee]().Draw(t, "record")
 	case wire.Body:
 		return kind, rapid.Make[wire.Body]().Draw(t, "record")
 	case wire.Thread:
