@@ -130,8 +130,10 @@ static hresult initialize(void *self, void *unknown)
         boxes_report(agent_info);
     arena.header->failure = failure;
     __atomic_store_n(&arena.header->state, failure == 0 ? WIRE_STATE_RECORDING : WIRE_STATE_FAILED, __ATOMIC_RELEASE);
-    if (failure == 0)
+    if (failure == 0) {
+        requests_init(agent_info);
         return HR_OK;
+    }
     /* The runtime unloads this library now: nothing may stay that points into it, or that nobody would ever free. */
     control_close();
     os_close();

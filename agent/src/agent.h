@@ -311,6 +311,7 @@ uint32_t type_of_class(uintptr_t class_id);                            /* id, 0:
 uint32_t ip_of_address(uintptr_t address, bool allocates);
 uint32_t function_of_id(uintptr_t function_id);                        /* id, 0: no room */
 uint64_t function_value(uintptr_t function_id);                        /* the same with FUNCTION_IS_…, */
+uint32_t names_module(uintptr_t module);                               /* id, 0: no room */
 bool bodies_of_id(uintptr_t function_id);                              /* describes those that are new; false: no room */
 #define FUNCTION_IS_COLLECTIBLE (UINT64_C(1) << 32)  /* it can be unloaded */
 #define FUNCTION_IS_INSTRUMENTED (UINT64_C(1) << 34) /* with time: see instrument.c */
@@ -491,6 +492,7 @@ struct population changes_tell(uint32_t gc, bool must, uint32_t *from);
 /* ── snapshot.c: the whole heap after one collection ────────────────────────────────────────────────────────── */
 
 void snapshot_init(void *info);
+void snapshot_ask(bool now); /* one, of the next full collection, or none any more */
 bool snapshot_begin(uint32_t number, uint32_t collected, bool last); /* is it taken in this collection? */
 extern bool snapshot_writing;
 hresult snapshot_object(uintptr_t object, uintptr_t class_id, uint32_t n, const uintptr_t *references);
@@ -555,13 +557,38 @@ hresult instrument_compiled(void *self, uintptr_t function_id, hresult status, i
 struct method *instrument_method(uintptr_t function_id, uint64_t value); /* what hooks and probes get; NULL: no memory */
 uint32_t instrument_origin(uintptr_t module); /* WIRE_ORIGIN_…; without time: unknown */
 bool instrument_is_mine(uintptr_t module);
+bool instrument_is_mine_by_path(const utf16 *path, uint32_t length); /* of one that is not loaded */
 bool instrument_may_include(const utf16 *name, uint32_t length);
+/* Of a function that is only declared, in a module with this path: is it outside of what is instrumented? Then its calls are recorded. */
+bool instrument_is_outside(const utf16 *path, uint32_t length, bool is_mine, const uint8_t *names, const uint8_t *end);
+bool instrument_module_path(uintptr_t module, utf16 *path, uint32_t *length, uint32_t *flags); /* false: the runtime does not say */
 
 /* ── modules.c: whose code a module is ──────────────────────────────────────────────────────────────────────── */
 
 bool modules_init(void *info);
 void modules_close(void);
 uint32_t module_origin(uintptr_t module, const utf16 *path, uint32_t length, bool in_memory, bool by_pattern); /* WIRE_ORIGIN_… */
+
+/* ── callees.c: what the calls in a method's IL are of ───────────────────────────────────────────────────────── */
+
+struct callees { /* of the methods of a module, while one of them is rewritten */
+    uintptr_t module;
+    uint32_t module_number;
+    void *import, *assemblies; /* IMetaDataImport2, IMetaDataAssemblyImport */
+    uint8_t *scratch;
+    bool collectible;
+};
+#define CALLEES_SCRATCH (32u * 1024u)
+bool callees_init(void *info);
+void callees_close(void);
+bool callees_begin(struct callees *c, uintptr_t module, uint8_t *scratch); /* false: nothing is known of calls */
+void callees_end(struct callees *c);
+uint64_t callees_site(void *callees, uint32_t offset, uint8_t opcode, uint32_t token); /* for il.h: struct method, 0: not recorded */
+void callees_module_loaded(uintptr_t module);
+void callees_forget_module(void); /* with the lock held: one was unloaded */
+
+/* In the stack pointer of a call that probes around it begin: stack pointers are multiples of 8. */
+#define SITE_MARK 1
 
 /* ── probes.c: probes in IL instead of hooks ────────────────────────────────────────────────────────────────── */
 
@@ -578,6 +605,8 @@ uint32_t probes_old_offset(uint32_t function, uint32_t il);       /* the same of
 void clrprof_probe_enter(void); /* what compiled code calls; not by C */
 void clrprof_probe_leave(void);
 void clrprof_probe_jump(void);
+void clrprof_site_enter(void);
+void clrprof_site_leave(void);
 
 /* ── os.c: what the operating system did meanwhile ──────────────────────────────────────────────────────────── */
 

@@ -137,19 +137,32 @@ enum {
 #define EMIT_GET_TOKEN_FROM_SIG 23 /* of IMetaDataEmit */
 #define ALLOCATOR_ALLOC 3          /* of IMethodMalloc */
 #define OPEN_WRITE 1u              /* ofWrite */
+#define TOKEN_TABLE 0xFF000000u    /* ECMA-335 II.22 */
+#define TOKEN_MODULE 0x00000000u
+#define TOKEN_TYPE_REF 0x01000000u
 #define TOKEN_TYPE_DEF 0x02000000u
+#define TOKEN_METHOD_DEF 0x06000000u
+#define TOKEN_MEMBER_REF 0x0A000000u
+#define TOKEN_TYPE_SPEC 0x1B000000u
+#define TOKEN_ASSEMBLY_REF 0x23000000u
+#define TOKEN_METHOD_SPEC 0x2B000000u
 #define TYPE_VISIBILITY 7u         /* of the flags of a type, tdVisibilityMask; from TYPE_IS_NESTED on it is nested */
 #define TYPE_IS_NESTED 2u
 #define IL_NO_OFFSET 0xFFFFFFF0u   /* in an IL map: from here on no offsets, but prologues and the like */
 
-/* Slots of IMetaDataImport. */
+/* Slots of IMetaDataImport and IMetaDataImport2, which begins with it. */
 enum {
     IMPORT_GET_SCOPE_PROPS = 10,
     IMPORT_GET_TYPE_DEF_PROPS = 12,
+    IMPORT_GET_TYPE_REF_PROPS = 14,
     IMPORT_GET_METHOD_PROPS = 30,
+    IMPORT_GET_MEMBER_REF_PROPS = 31,
+    IMPORT_GET_TYPE_SPEC = 44,
     IMPORT_GET_CUSTOM_ATTRIBUTE = 60, /* GetCustomAttributeByName */
-    IMPORT_GET_NESTED_CLASS_PROPS = 62
+    IMPORT_GET_NESTED_CLASS_PROPS = 62,
+    IMPORT_GET_METHOD_SPEC_PROPS = 67 /* of IMetaDataImport2 */
 };
+#define ASSEMBLIES_GET_REF_PROPS 4 /* of IMetaDataAssemblyImport */
 
 struct clr_code_info { /* COR_PRF_CODE_INFO */
     uint64_t start, size;
@@ -185,7 +198,7 @@ struct clr_event_provider { /* COR_PRF_EVENTPIPE_PROVIDER_CONFIG */
     const utf16 *filter;
 };
 
-extern const struct guid IID_UNKNOWN, IID_CLASS_FACTORY, IID_METADATA_IMPORT, IID_METADATA_EMIT;
+extern const struct guid IID_UNKNOWN, IID_CLASS_FACTORY, IID_METADATA_IMPORT, IID_METADATA_IMPORT2, IID_METADATA_ASSEMBLIES, IID_METADATA_EMIT;
 extern const struct guid IID_CALLBACKS[CALLBACK_INTERFACES];
 extern const struct guid IID_INFO9, IID_INFO12, IID_INFO13, IID_INFO14;
 

@@ -162,6 +162,11 @@ void control_init(const char *directory)
     control_shared = &file->changes;
 }
 
+const struct wire_control_header *control_file(void)
+{
+    return file;
+}
+
 void control_begin(uint64_t ticks)
 {
     off_since = ticks;

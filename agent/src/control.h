@@ -24,6 +24,11 @@ struct control_state {
 void control_init(const char *directory);  /* of the arenas */
 void control_begin(uint64_t ticks);        /* the clock of time runs from now on */
 void control_close(void);
+const struct wire_control_header *control_file(void); /* NULL: there is none */
+
+/* requests.c: what the collector asks for. */
+void requests_init(void *profiler_info);
+
 struct control_state control_look(uint64_t now);
 /* Is what this thread does recorded? If so, *known becomes the number for which that holds. */
 bool control_ask(uint64_t *known);

@@ -18,7 +18,7 @@
 #define SECTION_MORE 0x80u
 
 enum { JMP = 0x27, CALL = 0x28, CALLI = 0x29, CALLVIRT = 0x6F, NEWOBJ = 0x73, ARGLIST = 0xFE00, UNALIGNED = 0xFE12, VOLATILE = 0xFE13,
-       TAIL = 0xFE14, CONSTRAINED = 0xFE16, NO = 0xFE19, READONLY = 0xFE1E };
+       TAIL = 0xFE14, CONSTRAINED = 0xFE16, NO = 0xFE19, READONLY = 0xFE1E, LDTOKEN = 0xD0, LDFTN = 0xFE06, LDVIRTFTN = 0xFE07 };
 
 /* Bytes of operands; s: a switch, '.': no instruction. */
 static const char operands[] = "0000000000000011" "1111000000000001" "4848.00444011111" "1111111144444444" "44444s0000000000"
@@ -134,15 +134,21 @@ static enum il_result read_header(struct il_work *w, const uint8_t *body, uint32
     return IL_DONE;
 }
 
-/* An instruction with the prefixes before it, the first of which is at `first`. */
-static enum il_result mark_call(struct il_work *w, const struct il_instruction *i, uint32_t first, bool tail)
+/* Does the JIT look at an instruction together with the call behind it? Typeof, a delegate that is made, initial values. */
+static bool is_half(uint32_t op)
+{
+    return op == LDTOKEN || op == LDFTN || op == LDVIRTFTN;
+}
+
+/* An instruction with the prefixes before it, the first of which is at `first`; before: the one before these. */
+static enum il_result mark_call(struct il_work *w, const struct il_instruction *i, uint32_t first, bool tail, uint32_t before)
 {
     if (tail) {
         if (!is_call(i->op) || i->op == NEWOBJ || i->next >= w->code_bytes || w->code[i->next] != IL_RET)
             return IL_TAIL;
         w->marks[first] |= IL_JUMPS;
         w->marks[i->next] |= IL_AFTER_TAIL;
-    } else if (is_call(i->op) && w->probes.site != NULL) {
+    } else if (is_call(i->op) && w->probes.site != NULL && !is_half(before)) {
         uint64_t argument = w->probes.site(w->probes.context, i->at, (uint8_t)i->op, il_u32(w->code + i->operand));
         if (argument == 0)
             return IL_DONE;
@@ -156,6 +162,7 @@ static enum il_result mark_call(struct il_work *w, const struct il_instruction *
 static enum il_result scan_instructions(struct il_work *w)
 {
     uint32_t first = UINT32_MAX; /* the first of some prefixes */
+    uint32_t before = 0;
     bool tail = false;
     struct il_instruction i;
     for (uint32_t at = 0; at < w->code_bytes; at = i.next) {
@@ -174,11 +181,12 @@ static enum il_result scan_instructions(struct il_work *w)
         }
         if (first != UINT32_MAX && (i.op == IL_RET || i.op == IL_SWITCH || il_is_short_branch(i.op) || il_is_long_branch(i.op)))
             return IL_MALFORMED; /* nothing that a prefix can be of */
-        enum il_result result = mark_call(w, &i, first != UINT32_MAX ? first : at, tail);
+        enum il_result result = mark_call(w, &i, first != UINT32_MAX ? first : at, tail, before);
         if (result != IL_DONE)
             return result;
         first = UINT32_MAX;
         tail = false;
+        before = i.op;
     }
     return first == UINT32_MAX ? IL_DONE : IL_MALFORMED;
 }

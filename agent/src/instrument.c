@@ -112,8 +112,7 @@ static uint32_t read_rules(struct rule *into, const char *text)
 
 /* ── modules ────────────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* The module's path. False: the runtime does not say. */
-static bool module_path(uintptr_t module, utf16 *path, uint32_t *length, uint32_t *flags)
+bool instrument_module_path(uintptr_t module, utf16 *path, uint32_t *length, uint32_t *flags)
 {
     uint32_t n = 0;
     uintptr_t assembly = 0;
@@ -141,17 +140,23 @@ static struct module_names names_of(const utf16 *path, uint32_t length)
     return (struct module_names){{path + file, length - file}, {path + file, stem - file}};
 }
 
+static bool is_mine_by_pattern(const utf16 *path, uint32_t length)
+{
+    struct module_names n = names_of(path, length);
+    bool by_pattern = false;
+    for (uint32_t i = 0; i < n_mine; i++)
+        by_pattern = by_pattern || matches(&mine[i], n.file) || matches(&mine[i], n.stem);
+    return by_pattern;
+}
+
 static uint32_t find_origin(uintptr_t module)
 {
     utf16 path[WIRE_MAX_NAME];
     uint32_t length, flags;
-    if (!module_path(module, path, &length, &flags))
+    if (!instrument_module_path(module, path, &length, &flags))
         return WIRE_ORIGIN_BESIDE; /* nothing says that it is another's */
-    bool file = (flags & MODULE_FLAG_DISK) != 0 && (flags & MODULE_FLAG_DYNAMIC) == 0, by_pattern = false;
-    struct module_names n = names_of(path, length);
-    for (uint32_t i = 0; i < n_mine; i++)
-        by_pattern = by_pattern || matches(&mine[i], n.file) || matches(&mine[i], n.stem);
-    return module_origin(module, path, length, !file, by_pattern);
+    bool file = (flags & MODULE_FLAG_DISK) != 0 && (flags & MODULE_FLAG_DYNAMIC) == 0;
+    return module_origin(module, path, length, !file, is_mine_by_pattern(path, length));
 }
 
 uint32_t instrument_origin(uintptr_t module)
@@ -173,6 +178,11 @@ bool instrument_is_mine(uintptr_t module)
     return origin_is_user(instrument_origin(module));
 }
 
+bool instrument_is_mine_by_path(const utf16 *path, uint32_t length)
+{
+    return origin_is_user(module_origin(0, path, length, false, is_mine_by_pattern(path, length)));
+}
+
 /* ── functions ──────────────────────────────────────────────────────────────────────────────────────────────── */
 
 /* Can a rule include something whose name begins so? */
@@ -190,12 +200,9 @@ bool instrument_may_include(const utf16 *name, uint32_t length)
 }
 
 /* -1: a rule excludes it, 1: one includes it, 0: none is about it. */
-static int ask_rules(uintptr_t module, const uint8_t *names, const uint8_t *end)
+static int ask_rules_of(const utf16 *path, uint32_t length, const uint8_t *names, const uint8_t *end)
 {
-    utf16 path[WIRE_MAX_NAME];
     struct full_name f;
-    uint32_t length, flags;
-    module_path(module, path, &length, &flags);
     full_name_read(&f, names, end);
     struct module_names of = names_of(path, length);
     struct name all[] = {of.file, of.stem, {f.text, f.namespace_end},
@@ -211,6 +218,14 @@ static int ask_rules(uintptr_t module, const uint8_t *names, const uint8_t *end)
     return answer;
 }
 
+static int ask_rules(uintptr_t module, const uint8_t *names, const uint8_t *end)
+{
+    utf16 path[WIRE_MAX_NAME];
+    uint32_t length, flags;
+    instrument_module_path(module, path, &length, &flags);
+    return ask_rules_of(path, length, names, end);
+}
+
 static bool is_small(uintptr_t module, uint32_t token)
 {
     const uint8_t *header = NULL;
@@ -220,16 +235,22 @@ static bool is_small(uintptr_t module, uint32_t token)
            probes_size(header, bytes) < small;
 }
 
+static bool is_outside(bool is_mine, int by_rules)
+{
+    return by_rules == 0 && (any_include || !is_mine);
+}
+
 static uint64_t class_by(bool is_mine, int by_rules)
 {
-    uint64_t outside = mode == WIRE_INSTRUMENT_BOUNDARY ? FUNCTION_IS_BOUNDARY : 0;
+    uint64_t outside = mode == WIRE_INSTRUMENT_BOUNDARY && !probes_on ? FUNCTION_IS_BOUNDARY : 0; /* with probes: see callees.c */
     if (by_rules < 0)
         return 0;
-    if (by_rules == 0 && any_include)
-        return outside;
-    if (by_rules > 0 || mode == WIRE_INSTRUMENT_ALL || is_mine)
-        return FUNCTION_IS_INSTRUMENTED;
-    return outside;
+    return is_outside(is_mine || mode == WIRE_INSTRUMENT_ALL, by_rules) ? outside : FUNCTION_IS_INSTRUMENTED;
+}
+
+bool instrument_is_outside(const utf16 *path, uint32_t length, bool is_mine, const uint8_t *names, const uint8_t *end)
+{
+    return is_outside(is_mine, n_rules == 0 ? 0 : ask_rules_of(path, length, names, end));
 }
 
 uint64_t instrument_class(uintptr_t module, uint32_t token, uint64_t own, const uint8_t *names, const uint8_t *end)
@@ -240,7 +261,7 @@ uint64_t instrument_class(uintptr_t module, uint32_t token, uint64_t own, const 
         return 0;
     if ((own & FUNCTION_IS_HELPER) != 0)
         return 0;
-    if (mode != WIRE_INSTRUMENT_MINE && own == FUNCTION_IS_DISPATCHER)
+    if (mode != WIRE_INSTRUMENT_MINE && !probes_on && own == FUNCTION_IS_DISPATCHER)
         return own;
     if (is_small(module, token))
         return 0;

@@ -247,13 +247,19 @@ static bool is_main(const char *path)
     return true;
 }
 
+/* module: 0, if it is a file that is not loaded: then unknown, if there is none. */
 uint32_t module_origin(uintptr_t module, const utf16 *path, uint32_t length, bool in_memory, bool by_pattern)
 {
     char text[MAX_PATH], name[128] = "", company[128] = "";
     struct origin_facts f = {.path = text, .name = name, .company = company, .folder = user_folder, .in_memory = in_memory, .by_pattern = by_pattern};
     int saved_errno = errno;
     to_utf8(path, length, text, sizeof text);
-    read_metadata(module, &f, name, company, sizeof name);
+    if (module != 0) {
+        read_metadata(module, &f, name, company, sizeof name);
+    } else if (access(text, F_OK) != 0) {
+        errno = saved_errno;
+        return WIRE_ORIGIN_UNKNOWN;
+    }
     if (!in_memory) {
         f.is_main = is_main(text);
         f.kind = kind_of(text);

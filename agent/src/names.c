@@ -8,6 +8,7 @@
  * insert. Two threads may describe the same thing; the second finds the first one's id and drops its own. */
 #define _GNU_SOURCE
 #include "agent.h"
+#include "record.h"
 
 #include <signal.h>
 #include <string.h>
@@ -102,60 +103,10 @@ static void give_scratch(struct scratch *s)
 
 /* ── records in the making ──────────────────────────────────────────────────────────────────────────────────── */
 
-struct record { /* grows in a piece of scratch memory; too much is cut off and remembered */
-    uint8_t *start, *p, *end;
-    bool full;
-};
-
-static void record_begin(struct record *r, uint8_t *memory, size_t bytes)
-{
-    *r = (struct record){memory, memory + sizeof(struct wire_record_header), memory + bytes, false};
-}
-
-static void put(struct record *r, const void *bytes, size_t n)
-{
-    if (n > (size_t)(r->end - r->p)) {
-        r->full = true;
-        return;
-    }
-    if (n == 0)
-        return; /* bytes may be NULL */
-    memcpy(r->p, bytes, n);
-    r->p += n;
-}
-
-static void put_u32(struct record *r, uint32_t v)
-{
-    put(r, &v, sizeof v);
-}
-
-static void put_u64(struct record *r, uint64_t v)
-{
-    put(r, &v, sizeof v);
-}
-
 /* The rest of the scratch memory behind a name. */
 static void record_begin_behind_name(struct record *r, uint8_t *scratch)
 {
     record_begin(r, scratch + 2 * WIRE_MAX_NAME, SCRATCH_BYTES - 2 * WIRE_MAX_NAME);
-}
-
-static void put_u32s(struct record *r, const uint32_t *v, uint32_t n)
-{
-    put_u32(r, n);
-    put(r, v, n * sizeof *v);
-}
-
-/* A name as the runtime returned it: `length` counts the terminating zero and may exceed what was written. */
-static void put_name(struct record *r, const utf16 *name, uint32_t length)
-{
-    if (length > WIRE_MAX_NAME) {
-        loss(WIRE_LOSS_NAME_TRUNCATED, 0, 0);
-        length = WIRE_MAX_NAME;
-    }
-    length = length == 0 ? 0 : length - 1;
-    put_u32(r, length);
-    put(r, name, length * sizeof *name);
 }
 
 /* With the lock held: appends the record to the log. */
@@ -261,7 +212,7 @@ static uint64_t module_of(uintptr_t module, uint8_t *scratch)
 /* ── types ──────────────────────────────────────────────────────────────────────────────────────────────────── */
 
 /* Names of a type and of those around it, outermost first: in metadata the chain is inner to outer. */
-static void put_type_names(struct record *r, void *import, uint32_t token, utf16 *name)
+void put_type_names(struct record *r, void *import, uint32_t token, utf16 *name)
 {
     uint32_t chain[WIRE_MAX_NESTING], n = 0;
     while (import != NULL && token != 0 && n < WIRE_MAX_NESTING) {
@@ -542,6 +493,28 @@ uint64_t function_value(uintptr_t function_id)
 uint32_t function_of_id(uintptr_t function_id)
 {
     return ID(function_value(function_id));
+}
+
+uint32_t names_module(uintptr_t module)
+{
+    struct scratch *scratch = take_scratch();
+    uint64_t value = scratch == NULL ? 0 : module_of(module, scratch->bytes);
+    if (scratch != NULL)
+        give_scratch(scratch);
+    return ID(value);
+}
+
+uint32_t names_add_callee(struct record *r)
+{
+    arena_lock();
+    uint32_t id = last_function + 1;
+    memcpy(r->start + sizeof(struct wire_record_header), &id, sizeof id);
+    if (put_in_log(r, WIRE_RECORD_CALLEE))
+        last_function = id;
+    else
+        id = 0;
+    arena_unlock();
+    return id;
 }
 
 /* ── bodies and instructions ────────────────────────────────────────────────────────────────────────────────── */

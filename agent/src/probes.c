@@ -37,10 +37,12 @@ struct range { /* of a body of a function whose IL is shared */
 
 struct free_work {
     struct il_work work;
+    uint8_t scratch[CALLEES_SCRATCH];
     struct free_work *next;
 };
 
 bool probes_on;
+static bool sites_on; /* calls of what is outside are recorded too */
 static void *info;
 static bool chosen_by_rules;
 static struct map modules;    /* ModuleID → MODULE_… */
@@ -54,15 +56,20 @@ static struct free_work *free_works;
 static uint8_t *kept; /* the rest of a block */
 static uint32_t kept_bytes;
 
-/* What compiled code calls: the argument is in rdi. As functions of C they may change what those may. */
-__asm__(".pushsection .text\n.balign 32\n.hidden clrprof_probe_enter\n.globl clrprof_probe_enter\n.type clrprof_probe_enter,@function\n"
-        "clrprof_probe_enter:\nmov (%rsp),%rdx\nlea 16(%rbp),%rsi\njmp probes_enter\n.size clrprof_probe_enter,.-clrprof_probe_enter\n"
-        ".balign 32\n.hidden clrprof_probe_leave\n.globl clrprof_probe_leave\n.type clrprof_probe_leave,@function\n"
-        "clrprof_probe_leave:\nmov (%rsp),%rdx\nlea 16(%rbp),%rsi\nlea 8(%rsp),%rcx\njmp probes_leave\n"
-        ".size clrprof_probe_leave,.-clrprof_probe_leave\n"
-        ".balign 32\n.hidden clrprof_probe_jump\n.globl clrprof_probe_jump\n.type clrprof_probe_jump,@function\n"
-        "clrprof_probe_jump:\nmov (%rsp),%rdx\nlea 16(%rbp),%rsi\nlea 8(%rsp),%rcx\njmp probes_jump\n"
-        ".size clrprof_probe_jump,.-clrprof_probe_jump\n.popsection\n");
+#define TEXT_OF(x) #x
+#define TEXT(x) TEXT_OF(x)
+#define STUB(name, body) ".balign 32\n.hidden " #name "\n.globl " #name "\n.type " #name ",@function\n" #name ":\n" body ".size " #name ",.-" #name "\n"
+#define AT_SITE "lea 8+" TEXT(SITE_MARK) "(%rsp),%rsi\n"
+
+/* What compiled code calls: the argument is in rdi. As functions of C they may change what those may. Around a call the stack
+ * pointer is that of the caller for what it calls, and behind it lies a return address in the caller. */
+__asm__(".pushsection .text\n"
+        STUB(clrprof_probe_enter, "mov (%rsp),%rdx\nlea 16(%rbp),%rsi\njmp probes_enter\n")
+        STUB(clrprof_probe_leave, "mov (%rsp),%rdx\nlea 16(%rbp),%rsi\nlea 8(%rsp),%rcx\njmp probes_leave\n")
+        STUB(clrprof_probe_jump, "mov (%rsp),%rdx\nlea 16(%rbp),%rsi\nlea 8(%rsp),%rcx\njmp probes_jump\n")
+        STUB(clrprof_site_enter, AT_SITE "jmp time_enter_hook\n")
+        STUB(clrprof_site_leave, AT_SITE "jmp time_leave_hook\n")
+        ".popsection\n");
 
 void probes_enter(const struct probed *p, uintptr_t sp, uintptr_t place);
 void probes_leave(const struct probed *p, uintptr_t sp, uintptr_t place, uintptr_t own_sp);
@@ -112,7 +119,7 @@ static COLD uintptr_t find_caller_sp(const struct method *m, uintptr_t sp, uintp
     if (a->caller_sp == sp)
         return sp;
     a = current_timer->top;
-    while (a->caller_sp <= own_sp)
+    while (a->caller_sp <= (own_sp | SITE_MARK))
         a--;
     return a->timing != 0 && timing_at(a->timing)->function == m->function ? a->caller_sp : sp;
 }
@@ -259,12 +266,17 @@ static struct probed *keep_probed(const struct il_work *w, const struct method *
 static struct probed *rewrite(uintptr_t module, uint32_t token, const uint8_t *body, uint32_t size, const struct method *m, uint64_t collectible, bool shared, uintptr_t function_id)
 {
     struct il_probes probes = {.signature = signature_in(module), .enter = (uintptr_t)clrprof_probe_enter, .leave = (uintptr_t)clrprof_probe_leave,
-                               .jump = (uintptr_t)clrprof_probe_jump};
+                               .jump = (uintptr_t)clrprof_probe_jump, .site_enter = (uintptr_t)clrprof_site_enter, .site_leave = (uintptr_t)clrprof_site_leave};
     struct free_work *w = probes.signature == 0 ? NULL : take_work();
     struct probed *p = NULL;
+    struct callees callees = {.collectible = collectible != 0};
     uint32_t bytes;
     if (w == NULL)
         return NULL;
+    if (sites_on && callees_begin(&callees, module, w->scratch)) {
+        probes.site = callees_site;
+        probes.context = &callees;
+    }
     if (il_plan(&w->work, body, size, &probes, &bytes) == IL_DONE && (p = keep_probed(&w->work, m, shared)) != NULL) {
         w->work.probes.method = (uintptr_t)p;
         const uint8_t *new = write_body(&w->work, module, bytes);
@@ -276,6 +288,7 @@ static struct probed *rewrite(uintptr_t module, uint32_t token, const uint8_t *b
         else
             p->told = tell_map(&w->work, function_id);
     }
+    callees_end(&callees);
     give_work(w);
     return p;
 }
@@ -407,6 +420,8 @@ static hresult module_loaded(void *self, uintptr_t module, hresult status)
     int saved_errno = errno;
     if (status >= 0 && !recording_is_over() && is_concerned(module))
         signature_in(module);
+    if (status >= 0 && sites_on && !recording_is_over())
+        callees_module_loaded(module);
     errno = saved_errno;
     return HR_OK;
 }
@@ -491,6 +506,8 @@ void probes_forget_module(uintptr_t module)
         return;
     map_forget(&signatures, module);
     map_forget(&modules, module);
+    if (sites_on)
+        callees_forget_module();
     map_drop(&bodies, 1, 1);
     map_drop(&functions, 1, 1);
     map_drop(&places, 1, 1);
@@ -506,8 +523,13 @@ void probes_forget_module(uintptr_t module)
 void probes_choose(void)
 {
     const char *probes = getenv("CLRPROF_PROBES"), *mode = getenv("CLRPROF_INSTRUMENT");
+    bool is_all = mode != NULL && strcmp(mode, "all") == 0;
     /* The optimizing JIT of .NET Core 3.1 loses the IL offsets of calls of which a probe takes the result from the stack. */
-    probes_on = probes != NULL && strcmp(probes, "il") == 0 && mode != NULL && strcmp(mode, "mine") == 0 && arena.header->runtime_major >= 5;
+    bool is_mine = mode != NULL && strcmp(mode, "mine") == 0;
+    /* With memory both must be of the same functions, and those that are only declared are in no stack. Their size is not known either. */
+    bool can_have_sites = (arena.header->data & WIRE_DATA_MEMORY) == 0 && getenv("CLRPROF_SMALL") == NULL;
+    probes_on = probes != NULL && strcmp(probes, "il") == 0 && (is_mine || (!is_all && can_have_sites)) && arena.header->runtime_major >= 5;
+    sites_on = probes_on && !is_mine;
 }
 
 void probes_install(void **callbacks)
@@ -521,11 +543,12 @@ bool probes_init(void *profiler_info, bool by_rules)
 {
     info = profiler_info;
     chosen_by_rules = by_rules;
-    return map_init(&signatures, 64, true) && map_init(&modules, 64, true) && map_init(&bodies, 1024, true) && map_init(&functions, 1024, true) && map_init(&places, 1024, true);
+    return (!sites_on || callees_init(info)) && map_init(&signatures, 64, true) && map_init(&modules, 64, true) && map_init(&bodies, 1024, true) && map_init(&functions, 1024, true) && map_init(&places, 1024, true);
 }
 
 void probes_close(void)
 {
+    callees_close();
     map_close(&signatures);
     map_close(&modules);
     map_close(&bodies);

@@ -1,6 +1,7 @@
 /* A snapshot of the heap: every object after one full garbage collection, with its type, size, allocation site, birth,
  * references and roots. CLRPROF_SNAPSHOT says which collection: "end" (the last one, that the agent asks for) or a
- * number N: the first from N on that collects generation 2.
+ * number N: the first from N on that collects generation 2. Others can be asked for at any time (requests.c); the last
+ * counts, and the file of the one before it goes.
  *
  * It goes to a file beside the arena, through a buffer, with the world stopped. All numbers are little-endian:
  *
@@ -29,7 +30,9 @@
 static void *info;
 static const char *directory;
 static uint32_t first_gc; /* 0: the last one; UINT32_MAX: none */
-static bool taken;
+static bool taken, asked;
+static char path[4096]; /* of the last one */
+static uint64_t kept;   /* bytes of it */
 bool snapshot_writing;
 static int fd = -1;
 static const uint64_t none[3]; /* ends a table */
@@ -100,12 +103,31 @@ static void put(const void *bytes, uint64_t n)
     }
 }
 
-bool snapshot_begin(uint32_t number, uint32_t collected, bool last)
+void snapshot_ask(bool now)
 {
-    char path[4096];
-    if (taken || first_gc == UINT32_MAX || (collected >> 2 & 1) == 0 || (first_gc == 0 ? !last : number < first_gc))
+    __atomic_store_n(&asked, now, __ATOMIC_RELEASE);
+}
+
+/* Is one taken in this collection? */
+static bool is_due(uint32_t number, uint32_t collected, bool last)
+{
+    if ((collected >> 2 & 1) == 0)
+        return false;
+    if (__atomic_exchange_n(&asked, false, __ATOMIC_ACQ_REL))
+        return true;
+    if (taken || first_gc == UINT32_MAX || (first_gc == 0 ? !last : number < first_gc))
         return false;
     taken = true;
+    return true;
+}
+
+bool snapshot_begin(uint32_t number, uint32_t collected, bool last)
+{
+    if (!is_due(number, collected, last))
+        return false;
+    if (kept != 0 && unlink(path) == 0)
+        arena_give_back(kept);
+    kept = 0;
     dependent_list.n = 0;
     int n = snprintf(path, sizeof path, "%s/%u-%u.heap", directory, arena.header->pid, number);
     buffer = buffer == NULL ? private_alloc(BUFFER_BYTES) : buffer;
@@ -198,8 +220,11 @@ void snapshot_finish(const struct bound *bounds, uint64_t n)
     flush();
     if (snapshot_writing && ftruncate(fd, (off_t)written) == 0)
         arena_give_back(backed - written);
-    if (snapshot_writing)
+    if (snapshot_writing) {
         close(fd);
+        kept = written;
+        __atomic_fetch_add(&arena.header->snapshots, 1, __ATOMIC_RELEASE);
+    }
     fd = -1;
     snapshot_writing = false;
 }

@@ -9,6 +9,9 @@
  * exception cuts get no Leave: the runtime's unwind callbacks end them, and whatever is missed is found at the next
  * event, because its stack pointer is above that of a call which therefore cannot be running any more.
  *
+ * With probes around calls (probes.c) there are two for the same stack pointer: the call as it is declared, which has SITE_MARK in
+ * addition, and inside of it that of an instrumented function which runs for it.
+ *
  * The lowest activation of every thread stands for "nothing recorded". It is a boundary, as code that is not
  * instrumented is: below it only instrumented functions are recorded.
  *
@@ -39,9 +42,11 @@ static struct timer left_out = {.top = &no_activation, .bottom = &no_activation}
 
 /* ── events ─────────────────────────────────────────────────────────────────────────────────────────────────── */
 
-HOT static inline void begin_call(struct timer *t, struct wire_activation *top, uint32_t number, uint32_t flags, uintptr_t sp)
+HOT static inline void begin_call(struct timer *t, struct wire_activation *top, uint32_t number, uint32_t flags, uintptr_t sp,
+                                  uint64_t now)
 {
     struct wire_clock *c = t->clock;
+    timing_at(number)->began += now; /* first: who reads calls has at least theirs */
     timing_at(number)->calls++;
     c->calls++;
     struct wire_activation *a = top + 1;
@@ -135,7 +140,7 @@ HOT static inline bool is_recorded(const struct wire_activation *top, const stru
 
 HOT static inline uintptr_t return_address_of(const struct wire_activation *top, uintptr_t sp)
 {
-    return top->flags == 0 ? *(const uintptr_t *)(sp - 8) : 0;
+    return top->flags == 0 ? *(const uintptr_t *)((sp - 8) & ~(uintptr_t)SITE_MARK) : 0;
 }
 
 /* The timing of a call by the innermost activation. Functions mostly call what they called last time, in the same order,
@@ -208,7 +213,7 @@ HOT void time_enter_hook(const struct method *m, uintptr_t sp)
         fold_begin(number);
         flags |= WIRE_ACTIVATION_FOLDED;
     }
-    begin_call(t, top, number, flags, sp);
+    begin_call(t, top, number, flags, sp, now);
 }
 
 HOT void time_leave_hook(const struct method *m, uintptr_t sp)
@@ -254,6 +259,7 @@ HOT void time_jump_hook(const struct method *m, uintptr_t sp)
 
 struct interval {
     uint64_t ticks, waited; /* waited: all of it or nothing */
+    uint64_t end;           /* what the clock showed */
     bool acted;
     struct wire_waits waits;
 };
@@ -293,6 +299,7 @@ static struct interval look(struct timer *t)
         i.ticks = 0;
     }
     uint64_t more = fresh > now ? fresh - now : 0;
+    i.end = i.waits.intervals != 0 ? fresh : now;
     if (UNLIKELY(t->control != control_now())) {
         i.ticks += i.waits.intervals != 0 ? more : 0;
         take_out_pauses(t, &i, fresh);
@@ -424,7 +431,7 @@ static void begin_slow(struct timer *t, const struct method *m, uintptr_t sp)
         flags |= WIRE_ACTIVATION_FOLDED;
     }
     if (number != 0) {
-        begin_call(t, t->top, number, flags, sp);
+        begin_call(t, t->top, number, flags, sp, i.end);
     } else {
         loss(WIRE_LOSS_CALLS_FOLDED, 1, 0);
         begin_swallowed(t, sp);
@@ -625,7 +632,7 @@ static void end_inside(struct timer *t)
     if (SLOT(agent_info, INFO_GET_NOTIFIED_CLAUSE, struct clr_clause *)(agent_info, &c) != HR_OK)
         return;
     const struct wire_activation *a = t->top;
-    while (a->caller_sp <= c.frame_pointer)
+    while (a->caller_sp <= (c.frame_pointer | SITE_MARK))
         a--;
     end_down_to(t, a);
 }

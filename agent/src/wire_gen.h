@@ -93,6 +93,7 @@
 #define WIRE_RECORD_MODULE 0x1u
 #define WIRE_RECORD_TYPE 0x2u
 #define WIRE_RECORD_FUNCTION 0x3u
+#define WIRE_RECORD_CALLEE 0x10u
 #define WIRE_RECORD_BODY 0x4u
 #define WIRE_RECORD_THREAD 0x5u
 #define WIRE_RECORD_THREAD_END 0x6u
@@ -138,6 +139,8 @@
 #define WIRE_CONTROL_STOP 0x2u
 #define WIRE_CONTROL_SUSPEND 0x3u
 #define WIRE_CONTROL_RESUME 0x4u
+#define WIRE_REQUEST_COLLECT 0x1u /* a full garbage collection */
+#define WIRE_REQUEST_SNAPSHOT 0x2u /* and a snapshot of the heap */
 
 #define WIRE_CORE_LIBRARY "System.Private.CoreLib.dll"
 #define WIRE_HELPERS \
@@ -228,8 +231,12 @@ struct wire_header {
     uint64_t walks; /* GCs at whose start the runtime walked generation 0, lifetime */
     uint64_t left_out; /* objects that the runtime allocated for events that the agent asked for: not the program's */
     uint64_t left_out_bytes; /* their heap bytes */
+    uint32_t answered; /* the last of ControlHeader.Requests that was dealt with, whoever was asked */
+    uint32_t forced; /* collections that were asked for and made; stored before Answered, as is Snapshots */
+    uint32_t snapshots; /* heap snapshots that are complete, lifetime */
+    uint32_t reserved;
 };
-_Static_assert(sizeof(struct wire_header) == 1208, "layout");
+_Static_assert(sizeof(struct wire_header) == 1224, "layout");
 _Static_assert(offsetof(struct wire_header, magic) == 0, "layout");
 _Static_assert(offsetof(struct wire_header, version) == 8, "layout");
 _Static_assert(offsetof(struct wire_header, state) == 12, "layout");
@@ -264,6 +271,10 @@ _Static_assert(offsetof(struct wire_header, losses) == 608, "layout");
 _Static_assert(offsetof(struct wire_header, walks) == 1184, "layout");
 _Static_assert(offsetof(struct wire_header, left_out) == 1192, "layout");
 _Static_assert(offsetof(struct wire_header, left_out_bytes) == 1200, "layout");
+_Static_assert(offsetof(struct wire_header, answered) == 1208, "layout");
+_Static_assert(offsetof(struct wire_header, forced) == 1212, "layout");
+_Static_assert(offsetof(struct wire_header, snapshots) == 1216, "layout");
+_Static_assert(offsetof(struct wire_header, reserved) == 1220, "layout");
 
 struct wire_ip {
     uint64_t address; /* the return address */
@@ -389,8 +400,9 @@ struct wire_timing {
     uint32_t inclusive; /* number of the Inclusive of folded calls, 0: none */
     uint32_t present; /* only the agent's, of folded calls: how many are on the stack, and of the same function or pair on other paths */
     uint32_t callee; /* of folded calls: number of the timing of their function below (truncated) */
+    uint64_t began; /* sum of the readings of the clock at the beginning of Calls, modulo 2^64 */
 };
-_Static_assert(sizeof(struct wire_timing) == 152, "layout");
+_Static_assert(sizeof(struct wire_timing) == 160, "layout");
 _Static_assert(offsetof(struct wire_timing, parent) == 0, "layout");
 _Static_assert(offsetof(struct wire_timing, function) == 4, "layout");
 _Static_assert(offsetof(struct wire_timing, return_address) == 8, "layout");
@@ -414,6 +426,7 @@ _Static_assert(offsetof(struct wire_timing, acted) == 136, "layout");
 _Static_assert(offsetof(struct wire_timing, inclusive) == 140, "layout");
 _Static_assert(offsetof(struct wire_timing, present) == 144, "layout");
 _Static_assert(offsetof(struct wire_timing, callee) == 148, "layout");
+_Static_assert(offsetof(struct wire_timing, began) == 152, "layout");
 
 struct wire_waits {
     uint64_t intervals; /* in which it acted */
@@ -526,12 +539,20 @@ struct wire_control_header {
     uint64_t changes; /* how many there have been; the last is at (Changes - 1) modulo ControlRing; stored after it */
     uint32_t stopped; /* 1: LevelGlobal is stopped, after all of them */
     uint32_t suspended; /* how often it is suspended, a signed number */
+    uint32_t requests; /* how often something was asked for; a futex, stored after the next two */
+    uint32_t request; /* RequestCollect and so on */
+    uint32_t request_pid; /* of which process, 0: of all */
+    uint32_t reserved;
 };
-_Static_assert(sizeof(struct wire_control_header) == 24, "layout");
+_Static_assert(sizeof(struct wire_control_header) == 40, "layout");
 _Static_assert(offsetof(struct wire_control_header, magic) == 0, "layout");
 _Static_assert(offsetof(struct wire_control_header, changes) == 8, "layout");
 _Static_assert(offsetof(struct wire_control_header, stopped) == 16, "layout");
 _Static_assert(offsetof(struct wire_control_header, suspended) == 20, "layout");
+_Static_assert(offsetof(struct wire_control_header, requests) == 24, "layout");
+_Static_assert(offsetof(struct wire_control_header, request) == 28, "layout");
+_Static_assert(offsetof(struct wire_control_header, request_pid) == 32, "layout");
+_Static_assert(offsetof(struct wire_control_header, reserved) == 36, "layout");
 
 struct wire_control_change {
     uint64_t time_ns; /* CLOCK_MONOTONIC */

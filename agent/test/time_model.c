@@ -88,6 +88,7 @@ void model_begin(struct thread_model *t, struct live *l, const struct method *m,
     l->seen = place(below == NULL ? &t->root : below->seen, m, only_mine ? 0 : return_address);
     end_interval(t, below == NULL ? NULL : &l->seen->lead);
     l->seen->calls++;
+    l->seen->began += t->last;
     l->boundary = m->class == BOUNDARY;
     l->begin = t->elapsed;
     l->begin_waited = t->waited;
@@ -159,6 +160,7 @@ void thread_model_join(struct seen *to, const struct seen *from)
     for (const struct seen *f = from->child; f != NULL; f = f->sibling) {
         struct seen *s = place(to, f->method, f->return_address);
         s->calls += f->calls;
+        s->began += f->began;
         s->ended += f->ended;
         s->unmatched += f->unmatched;
         join_amount(&s->lead, &f->lead);
@@ -220,9 +222,9 @@ static int compare_waits(const struct seen *s, const struct wire_header *h, cons
 
 static int compare_row(const struct seen *s, const struct wire_header *h, const struct wire_timing *x, int n)
 {
-    static const char *const names[] = {"calls", "ended", "unmatched", "lead", "lead waited", "tail", "tail waited"};
-    const uint64_t model[] = {s->calls, s->ended, s->unmatched, s->lead.elapsed, s->lead.waited, s->tail.elapsed, s->tail.waited};
-    const uint64_t arena[] = {x->calls, x->ended, x->unmatched, x->lead_elapsed, x->lead_waited, x->tail_elapsed, x->tail_waited};
+    static const char *const names[] = {"calls", "began", "ended", "unmatched", "lead", "lead waited", "tail", "tail waited"};
+    const uint64_t model[] = {s->calls, s->began, s->ended, s->unmatched, s->lead.elapsed, s->lead.waited, s->tail.elapsed, s->tail.waited};
+    const uint64_t arena[] = {x->calls, x->began, x->ended, x->unmatched, x->lead_elapsed, x->lead_waited, x->tail_elapsed, x->tail_waited};
     for (size_t i = 0; i < sizeof model / sizeof *model; i++)
         if (model[i] != arena[i])
             n = differ(s, names[i], model[i], arena[i], n);

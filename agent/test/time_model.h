@@ -25,7 +25,7 @@ struct amount { /* of intervals: their time, the part in which the system acted,
 struct seen { /* calls of a method from one place */
     struct seen *parent, *child, *sibling;
     const struct method *method;
-    uint64_t return_address, calls, ended, unmatched;
+    uint64_t return_address, calls, began, ended, unmatched;
     struct amount lead, tail;
     uint64_t min[6], max[6]; /* as those of wire_acted */
 };
