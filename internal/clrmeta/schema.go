@@ -20,6 +20,8 @@ const (
 	TableMethodImpl             Table = 0x19
 	TableTypeSpec               Table = 0x1B
 	TableAssembly               Table = 0x20
+	TableAssemblyRef            Table = 0x23
+	TableExportedType           Table = 0x27
 	TableNestedClass            Table = 0x29
 	TableGenericParam           Table = 0x2A
 	TableDocument               Table = 0x30
@@ -159,7 +161,8 @@ const (
 	memberRefClass, memberRefName                  = 0, 1
 	attributeParent, attributeType, attributeValue = 0, 1, 2
 	implClass, implBody, implDeclaration           = 0, 1, 2
-	assemblyName                                   = 7
+	assemblyName, assemblyRefName                  = 7, 6
+	exportedName, exportedNamespace, exportedIn    = 2, 3, 4
 	nestedClass, nestedEnclosing                   = 0, 1
 	genericNumber, genericOwner, genericName       = 0, 2, 3
 )

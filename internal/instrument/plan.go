@@ -57,10 +57,19 @@ const (
 var foreign = map[usercode.Origin]string{usercode.Framework: "framework", usercode.SDK: "of an SDK", usercode.Package: "package",
 	usercode.Generated: "made by the framework", usercode.Microsoft: "by Microsoft", usercode.Elsewhere: "not beside the program"}
 
+// isCalled says if the calls of a function without IL are recorded: where your code names it, as one of an interface.
+func (p Plan) isCalled(f Function, names pattern.Names) bool {
+	isOutside := f.Foreign != ""
+	if len(p.Rules.Include) > 0 {
+		isOutside = pattern.First(p.Rules.Include, names) == ""
+	}
+	return p.Mode == Boundary && p.Small == 0 && isOutside && pattern.First(p.Rules.Exclude, names) == ""
+}
+
 // Decide returns how a function is recorded, and why in a few words.
 func (p Plan) Decide(f Function) (Class, string) {
 	names := pattern.FunctionNames(f.Module, f.Type, f.Method)
-	if f.IL == 0 {
+	if f.IL == 0 && !p.isCalled(f, names) {
 		return Out, "no IL"
 	}
 	if f.Module == wire.CoreLibrary && wire.IsHelper(f.Type, f.Method) {

@@ -134,6 +134,13 @@ func TestDecide(t *testing.T) {
 	framework := instrument.Function{Module: "System.Linq.dll", Type: "System.Linq.Enumerable", Method: "ToList", IL: 20, Foreign: usercode.Framework}
 	helper := instrument.Function{Module: "System.Private.CoreLib.dll", Type: "System.Runtime.CompilerServices.CastHelpers", Method: "Box", IL: 20, Foreign: usercode.Framework}
 	native := instrument.Function{Module: "App.dll", Type: "N.T", Method: "Open"}
+	declared := instrument.Function{Module: "System.Private.CoreLib.dll", Type: "System.IDisposable", Method: "Dispose", Foreign: usercode.Framework}
+	if have, why := (instrument.Plan{Mode: instrument.Boundary}).Decide(declared); have != instrument.CalledByMine || why != "framework" {
+		t.Errorf("a function of an interface: %v: %s", have, why)
+	}
+	if have, why := (instrument.Plan{Mode: instrument.Boundary, Small: 10}).Decide(declared); have != instrument.Out || why != "no IL" {
+		t.Errorf("a function of an interface, with hooks: %v: %s", have, why)
+	}
 	for _, c := range []struct {
 		mode             instrument.Mode
 		include, exclude []string
@@ -163,7 +170,11 @@ func TestDecide(t *testing.T) {
 		if have, why := p.Decide(helper); have != instrument.Out || why != "a helper of the runtime" {
 			t.Errorf("%+v: helper: %v: %s", c, have, why)
 		}
-		if have, why := p.Decide(native); have != instrument.Out || why != "no IL" {
+		wantNative, wantWhy := instrument.Out, "no IL"
+		if c.mode == instrument.Boundary && c.user == instrument.CalledByMine {
+			wantNative, wantWhy = instrument.CalledByMine, "not included"
+		}
+		if have, why := p.Decide(native); have != wantNative || why != wantWhy {
 			t.Errorf("%+v: native: %v: %s", c, have, why)
 		}
 	}

@@ -32,6 +32,7 @@ type comparer struct {
 	probes   *Probes
 	old, now *Body
 	code     []byte // the rest of the new code
+	before   int    // the opcode of the last instruction that is no prefix
 	at       []int  // new offsets by old ones, -1: no instruction begins there
 	branches []branch
 }
@@ -78,6 +79,9 @@ type group struct {
 	site  uint64
 }
 
+// isHalf says if the JIT looks at an instruction together with the call behind it: then nothing may come between.
+func isHalf(op int) bool { return op == opLdtoken || op == opLdftn || op == opLdvirtftn }
+
 func (c *comparer) readGroup(at int) (group, error) {
 	var g group
 	for at < len(c.old.Code) {
@@ -88,9 +92,10 @@ func (c *comparer) readGroup(at int) (group, error) {
 		g.parts = append(g.parts, i)
 		g.tail = g.tail || i.op == opTail
 		if !i.isPrefix() {
-			if i.isCall() && !g.tail && c.probes.Site != nil {
+			if i.isCall() && !g.tail && !isHalf(c.before) && c.probes.Site != nil {
 				g.site = c.probes.Site(i.at, i.op, i.token())
 			}
+			c.before = i.op
 			return g, nil
 		}
 		at = i.next

@@ -18,11 +18,14 @@ const (
 	opCallvirt    = 0x6F
 	opNewobj      = 0x73
 	opThrow       = 0x7A
+	opLdtoken     = 0xD0
 	opConvI       = 0xD3
 	opEndfinally  = 0xDC
 	opLeave       = 0xDD
 	opLeaveS      = 0xDE
 	opArglist     = 0xFE00
+	opLdftn       = 0xFE06
+	opLdvirtftn   = 0xFE07
 	opEndfilter   = 0xFE11
 	opUnaligned   = 0xFE12
 	opVolatile    = 0xFE13

@@ -44,6 +44,12 @@ func (b *bundles) within(executable string) Opener {
 	}
 }
 
+// Within returns the opener for modules of a process with that executable, which may be a single-file application.
+func Within(executable string) Opener {
+	b := bundles{OpenFile, map[string]map[string]bundle.Entry{}}
+	return b.within(executable)
+}
+
 // find opens a file in the executable's bundle. An error that wraps
 // fs.ErrNotExist means that there is none.
 func (b *bundles) find(executable, name string) (File, error) {

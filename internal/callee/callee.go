@@ -1,0 +1,272 @@
+package callee
+
+import (
+	"io"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/clrprof/clrprof/internal/clrmeta"
+)
+
+// Limits.
+const (
+	maxFiles    = 8192 // that are looked for, with those that are not there: each assembly in each folder, until it is found
+	maxForwards = 8    // from assembly to assembly: facades lead to the type in one or two steps
+	maxBases    = 64   // types that a type extends, one after the other
+)
+
+// Declared is a function as the code that calls it says.
+type Declared struct {
+	Module    string // path of the calling module, "" if it is no file
+	Assembly  string // simple name; "": that of the calling module
+	Type      string // as clrmeta.TypeName writes it
+	Name      string
+	Signature []byte // with tokens of the calling module
+}
+
+// Function is one that was found.
+type Function struct {
+	Path      string // of its module
+	MVID      clrmeta.GUID
+	Token     clrmeta.Token // MethodDef
+	Type      string        // which declares it
+	Signature []byte        // with tokens of its module
+}
+
+// File is an open file.
+type File interface {
+	io.ReaderAt
+	io.Closer
+	Size() int64
+}
+
+// Finder looks for functions in files, each of which it reads once. It is not safe for concurrent use.
+type Finder struct {
+	Open func(path string) (File, error) // opens a module by the path that the runtime says
+
+	loaded  map[string]string // paths by simple name
+	folders []string
+	files   map[string]*file
+}
+
+// file is what is known of an assembly's file; meta is nil if there is none.
+type file struct {
+	path     string
+	mvid     clrmeta.GUID
+	meta     *clrmeta.Metadata
+	types    map[string]clrmeta.Token
+	forwards map[string]string
+}
+
+// Loaded tells of a module that the program has loaded.
+func (f *Finder) Loaded(path string) {
+	if f.loaded == nil {
+		f.loaded = map[string]string{}
+	}
+	folder, name := filepath.Split(path)
+	if name = strings.ToLower(strings.TrimSuffix(name, filepath.Ext(name))); f.loaded[name] == "" {
+		f.loaded[name] = path
+	}
+	if !slices.Contains(f.folders, folder) {
+		f.folders = append(f.folders, folder)
+	}
+}
+
+// Find returns the function that is declared; false: it is in no file that can be read.
+func (f *Finder) Find(d *Declared) (Function, bool) {
+	from := f.open(d.Module)
+	if from == nil {
+		from = &file{}
+	}
+	in := from
+	if d.Assembly != "" {
+		in = f.assembly(d.Assembly, d.Module)
+	}
+	want := from.signature(d.Signature)
+	name := d.Type
+	for range maxBases {
+		var t clrmeta.Token
+		if in, t = f.find(in, name, d.Module); t == 0 {
+			return Function{}, false
+		}
+		if method, ok := in.method(t, d.Name, want); ok {
+			return Function{in.path, in.mvid, method.Token, name, method.Signature}, true
+		}
+		if in, name = f.base(in, t, d.Module); in == nil {
+			return Function{}, false
+		}
+	}
+	return Function{}, false
+}
+
+// find follows a type to the assembly that has it.
+func (f *Finder) find(in *file, name, caller string) (*file, clrmeta.Token) {
+	outer, _, _ := strings.Cut(name, "/")
+	for range maxForwards {
+		if in == nil || in.meta == nil {
+			return nil, 0
+		}
+		if t := in.types[name]; t != 0 {
+			return in, t
+		}
+		next := in.forwards[outer]
+		if next == "" {
+			return nil, 0
+		}
+		in = f.assembly(next, caller)
+	}
+	return nil, 0
+}
+
+// base returns the name of the type that a type extends, and where it is said to be; nil: none.
+func (f *Finder) base(in *file, t clrmeta.Token, caller string) (*file, string) {
+	base, err := in.meta.Extends(t)
+	if err != nil || base == 0 {
+		return nil, ""
+	}
+	if base.Table() == clrmeta.TableTypeSpec {
+		sig, err := in.meta.TypeSpec(base)
+		if err != nil || sig.Kind != clrmeta.GenericInst {
+			return nil, ""
+		}
+		base = sig.Token
+	}
+	name, err := in.meta.TypeName(base)
+	if err != nil {
+		return nil, ""
+	}
+	if base.Table() == clrmeta.TableTypeDef {
+		return in, name.String()
+	}
+	assembly, err := in.meta.AssemblyRefName(in.meta.Scope(base))
+	if err != nil {
+		return nil, ""
+	}
+	return f.assembly(assembly, caller), name.String()
+}
+
+// assembly returns the file of an assembly; nil: there is none.
+func (f *Finder) assembly(name, caller string) *file {
+	if path := f.loaded[strings.ToLower(name)]; path != "" {
+		return f.open(path)
+	}
+	folders := f.folders
+	if caller != "" {
+		folder, _ := filepath.Split(caller)
+		folders = append([]string{folder}, folders...)
+	}
+	for _, folder := range folders {
+		if in := f.open(folder + name + ".dll"); in != nil {
+			return in
+		}
+	}
+	return nil
+}
+
+// open reads a module; nil: it cannot be read.
+func (f *Finder) open(path string) *file {
+	if in, ok := f.files[path]; ok {
+		return in
+	}
+	if len(f.files) == maxFiles {
+		return nil // nothing is read twice
+	}
+	if f.files == nil {
+		f.files = map[string]*file{}
+	}
+	in := f.read(path)
+	f.files[path] = in
+	return in
+}
+
+func (f *Finder) read(path string) *file {
+	if path == "" || f.Open == nil {
+		return nil
+	}
+	r, err := f.Open(path)
+	if err != nil {
+		return nil
+	}
+	defer r.Close() // nothing was written
+	image, err := clrmeta.Open(r, r.Size())
+	if err != nil {
+		return nil
+	}
+	meta := image.Metadata()
+	mvid, err := meta.MVID()
+	if err != nil {
+		return nil
+	}
+	return &file{path, mvid, meta, meta.Types(), meta.Forwards()}
+}
+
+// method returns the method of a type with a name and a signature. If no signature is like it, which can be when a base type is
+// generic, it is the only one with the name.
+func (in *file) method(t clrmeta.Token, name, signature string) (clrmeta.Method, bool) {
+	tokens, err := in.meta.Methods(t)
+	if err != nil {
+		return clrmeta.Method{}, false
+	}
+	var named []clrmeta.Method
+	for _, token := range tokens {
+		m, err := in.meta.Method(token)
+		if err != nil || m.Name != name {
+			continue
+		}
+		if in.signature(m.Signature) == signature {
+			return m, true
+		}
+		named = append(named, m)
+	}
+	if len(named) == 1 {
+		return named[0], true
+	}
+	return clrmeta.Method{}, false
+}
+
+// signature writes a signature so that it can be compared with those of other modules: types by name, whatever assembly
+// they are said to be of.
+func (in *file) signature(blob []byte) string {
+	sig, err := clrmeta.ParseMethodSig(blob)
+	if err != nil || in.meta == nil {
+		return "?" + string(blob)
+	}
+	return string(in.appendMethod(nil, sig))
+}
+
+func (in *file) appendMethod(b []byte, sig *clrmeta.MethodSig) []byte {
+	b = strconv.AppendInt(b, int64(sig.Generics), 10)
+	b = append(strconv.AppendBool(b, sig.HasThis), ' ')
+	b = append(in.appendType(b, &sig.Return), '(')
+	for i := range sig.Params {
+		b = append(in.appendType(b, &sig.Params[i]), ',')
+	}
+	return append(b, ')')
+}
+
+func (in *file) appendType(b []byte, t *clrmeta.TypeSig) []byte {
+	b = append(strconv.AppendInt(b, int64(t.Kind), 16), ':')
+	switch t.Kind {
+	case clrmeta.Class, clrmeta.ValueType, clrmeta.GenericInst:
+		name, err := in.meta.TypeName(t.Token)
+		if err != nil {
+			return append(b, '?')
+		}
+		b = append(b, name.String()...)
+		for i := range t.Args {
+			b = in.appendType(append(b, '<'), &t.Args[i])
+		}
+	case clrmeta.Var, clrmeta.MVar:
+		b = strconv.AppendInt(b, int64(t.Index), 10)
+	case clrmeta.Array:
+		b = strconv.AppendInt(b, int64(t.Rank), 10)
+	case clrmeta.FnPtr:
+		b = in.appendMethod(b, t.Method)
+	}
+	if t.Elem != nil {
+		b = in.appendType(b, t.Elem)
+	}
+	return b
+}

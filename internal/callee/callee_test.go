@@ -1,0 +1,126 @@
+package callee_test
+
+import (
+	"path/filepath"
+	"testing"
+
+	"github.com/clrprof/clrprof/internal/callee"
+	"github.com/clrprof/clrprof/internal/clrmeta"
+	"github.com/clrprof/clrprof/internal/dotnettest"
+	"github.com/clrprof/clrprof/internal/symbols"
+)
+
+// TestAllReferences finds the method of each reference in all assemblies of a runtime to one of another assembly: compilers
+// wrote these, so there is a method for each.
+func TestAllReferences(t *testing.T) {
+	for _, runtime := range dotnettest.NeedRuntimes(t, 3) {
+		t.Run(runtime.Name, func(t *testing.T) {
+			files, err := filepath.Glob(filepath.Join(runtime.Root, "shared", "Microsoft.NETCore.App", runtime.Name, "*.dll"))
+			if err != nil || len(files) == 0 {
+				t.Fatalf("no assemblies in %s: %v", runtime.Root, err)
+			}
+			finder := callee.Finder{Open: func(path string) (callee.File, error) { return symbols.OpenFile(path) }}
+			found, missing := 0, 0
+			for _, path := range files {
+				for _, d := range references(t, path) {
+					f, ok := finder.Find(&d)
+					if ok {
+						found++
+						checkFound(t, &d, &f)
+						continue
+					}
+					if missing++; missing <= 20 {
+						t.Errorf("%s: %s.%s of %s is not found", filepath.Base(path), d.Type, d.Name, d.Assembly)
+					}
+				}
+			}
+			if found < 1000 {
+				t.Errorf("%d references of %d files were found, %d were not", found, len(files), missing)
+			}
+		})
+	}
+}
+
+// checkFound asserts what holds of each function that is found.
+func checkFound(t *testing.T, d *callee.Declared, f *callee.Function) {
+	t.Helper()
+	meta := metadata(t, f.Path)
+	method, err := meta.Method(f.Token)
+	if err != nil || method.Name != d.Name {
+		t.Errorf("%s.%s: found %v, which is %q, %v", d.Type, d.Name, f.Token, method.Name, err)
+	}
+	owner, err := meta.DeclaringType(f.Token)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if name, err := meta.TypeName(owner); err != nil || name.String() != f.Type {
+		t.Errorf("%s.%s: found in %q, not %q, %v", d.Type, d.Name, name, f.Type, err)
+	}
+}
+
+var read = map[string]*clrmeta.Metadata{}
+
+func metadata(t *testing.T, path string) *clrmeta.Metadata {
+	t.Helper()
+	if read[path] == nil {
+		file, err := symbols.OpenFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer file.Close()
+		image, err := clrmeta.Open(file, file.Size())
+		if err != nil {
+			return nil // a native library
+		}
+		read[path] = image.Metadata()
+	}
+	return read[path]
+}
+
+// references lists the methods of other assemblies that a module refers to (ECMA-335 II.22.25).
+func references(t *testing.T, path string) []callee.Declared {
+	t.Helper()
+	meta := metadata(t, path)
+	if meta == nil {
+		return nil
+	}
+	tables := []clrmeta.Table{clrmeta.TableTypeDef, clrmeta.TableTypeRef, 0x1A, clrmeta.TableMethodDef, clrmeta.TableTypeSpec}
+	var out []callee.Declared
+	for row := uint32(1); row <= meta.Rows(clrmeta.TableMemberRef); row++ {
+		coded := meta.Cell(clrmeta.TableMemberRef, row, 0)
+		parent := clrmeta.MakeToken(tables[coded&7], coded>>3)
+		blob, err := meta.BlobAt(meta.Cell(clrmeta.TableMemberRef, row, 2))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if sig, err := clrmeta.ParseMethodSig(blob); err != nil || sig.Convention == clrmeta.VarArg {
+			continue // a field
+		}
+		if parent.Table() == clrmeta.TableTypeSpec {
+			spec, err := meta.TypeSpec(parent)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if parent = spec.Token; spec.Kind != clrmeta.GenericInst {
+				continue // a method of arrays
+			}
+		}
+		if parent.Table() != clrmeta.TableTypeRef {
+			continue
+		}
+		assembly, err := meta.AssemblyRefName(meta.Scope(parent))
+		if err != nil {
+			continue
+		}
+		typeName, err := meta.TypeName(parent)
+		if err != nil {
+			t.Fatal(err)
+		}
+		name, err := meta.StringAt(meta.Cell(clrmeta.TableMemberRef, row, 1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, callee.Declared{Module: path, Assembly: assembly, Type: typeName.String(), Name: name, Signature: blob})
+	}
+	return out
+}
