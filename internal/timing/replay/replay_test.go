@@ -159,6 +159,7 @@ func (t *thread) add(x wire.Timing, waits []wire.Waits, acted []wire.Acted, incl
 	t.Acted, t.Inclusives = append(t.Acted, row(acted, x.Acted)), append(t.Inclusives, row(inclusives, x.Inclusive))
 	x.LeadWaits, x.TailWaits, x.Acted, x.Inclusive, x.Thread, x.IP = 0, 0, 0, 0, 0, 0
 	x.First, x.Next = 0, 0 // where the agent looks first
+	x.Began = 0            // in the replay the clock also runs while the agent reads it: agent/test/time_model.c has this
 	t.Timings = append(t.Timings, x)
 }
 
