@@ -148,6 +148,7 @@ func (p *process) addControl(r *Recorder, record any) error {
 		if !known {
 			return fmt.Errorf("%w: control operation %d", wire.ErrCorrupt, record.Op)
 		}
+		r.applyLeft(record.TimeNS)
 		at := quantity.Nanoseconds(record.TimeNS) - r.start
 		thread, _ := p.threads.id(record.Thread)
 		switch record.Level {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/clrprof/clrprof/internal/callee"
 	"github.com/clrprof/clrprof/internal/session"
 	"github.com/clrprof/clrprof/internal/usercode"
 	"github.com/clrprof/clrprof/internal/wire"
@@ -21,6 +22,7 @@ type names struct {
 	functions map[uint32]function
 	bodies    map[uint32]body
 	known     known
+	finder    callee.Finder
 
 	ofFunction map[session.FunctionID][]uint32 // bodies
 	order      []short                         // ids of types, by the arena's
@@ -35,8 +37,8 @@ type names struct {
 }
 
 type module struct {
-	id   session.ModuleID
-	name string
+	id         session.ModuleID
+	name, path string
 }
 
 type typ struct {
@@ -49,6 +51,7 @@ type function struct {
 	id    session.FunctionID
 	keep  bool   // by the filter
 	class uint32 // wire.FunctionInstrumented, FunctionBoundary or 0
+	waits bool   // it can be what suspends or resumes an async method
 }
 
 type body struct {
@@ -88,6 +91,8 @@ func (n *names) add(r *Recorder, p session.ProcessID, record any) error {
 		return n.addType(r, p, &record)
 	case wire.Function:
 		return n.addFunction(r, p, &record)
+	case wire.Callee:
+		return n.addCallee(r, p, &record)
 	case wire.Body:
 		return n.addBody(r, &record)
 	}
@@ -102,19 +107,29 @@ func (n *names) addModule(r *Recorder, p session.ProcessID, m *wire.Module) {
 	if name == coreLibrary {
 		n.corePath = m.Path
 	}
+	if m.Path != "" {
+		n.finder.Loaded(m.Path)
+	}
 	mvid, key := guid(m.MVID), ""
 	if mvid != "" {
 		key = fmt.Sprintf("%s\x00%s\x00%s\x00%d", m.Path, m.Name, mvid, m.Flags)
-		if id, ok := n.known.modules[key]; ok {
-			n.modules[m.ID] = module{id, name}
+		id, ok := n.known.modules[key]
+		if !ok && m.Path != "" {
+			id, ok = n.known.modules[fileKey(m.Path, mvid)]
+		}
+		if ok {
+			n.modules[m.ID] = module{id, name, m.Path}
 			return
 		}
 	}
 	r.next.module++
 	id := r.next.module
-	n.modules[m.ID] = module{id, name}
+	n.modules[m.ID] = module{id, name, m.Path}
 	if key != "" {
 		n.known.modules[key] = id
+		if m.Path != "" {
+			n.known.modules[fileKey(m.Path, mvid)] = id
+		}
 	}
 	n.newModules = append(n.newModules, session.Module{ID: id, Process: p, Name: name, Path: m.Path, MVID: mvid,
 		IsDynamic: m.Flags&wire.ModuleDynamic != 0, Origin: string(origins[m.Flags>>wire.ModuleOriginShift])})
@@ -220,12 +235,12 @@ func (n *names) addFunction(r *Recorder, p session.ProcessID, f *wire.Function) 
 	class := f.Flags & (wire.FunctionInstrumented | wire.FunctionBoundary)
 	key := fmt.Sprintf("%d %d %v", m.id, f.Token, arguments)
 	if id, ok := n.known.functions[key]; ok && row.Kind == session.FunctionMethod {
-		n.functions[f.ID] = function{id, keep, class}
+		n.functions[f.ID] = function{id, keep, class, canWait(f.Name)}
 		return nil
 	}
 	r.next.function++
 	row.ID = r.next.function
-	n.functions[f.ID] = function{row.ID, keep, class}
+	n.functions[f.ID] = function{row.ID, keep, class, canWait(f.Name)}
 	if f.Token != 0 && m.id != 0 {
 		n.known.functions[key] = row.ID
 	}

@@ -11,8 +11,10 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/clrprof/clrprof/internal/arena"
+	"github.com/clrprof/clrprof/internal/callee"
 	"github.com/clrprof/clrprof/internal/quantity"
 	"github.com/clrprof/clrprof/internal/session"
+	"github.com/clrprof/clrprof/internal/symbols"
 	"github.com/clrprof/clrprof/internal/wire"
 )
 
@@ -227,6 +229,8 @@ func (p *process) readLog(r *Recorder) error {
 		switch record := record.(type) {
 		case wire.Process:
 			p.exe = string(record.Executable)
+			open := symbols.Within(p.exe)
+			p.names.finder.Open = func(path string) (callee.File, error) { return open(path) }
 			p.arguments = strings.Split(strings.TrimSuffix(string(record.CommandLine), "\x00"), "\x00")
 		case wire.Thread, wire.ThreadEnd, wire.ThreadName:
 			p.threads.add(r, record, p.logRead)

@@ -57,7 +57,10 @@ type Recorder struct {
 	syncing   int               // of the processes, by number
 	watched   watched
 	samples   samples
+	meters    *meters // nil: nobody asked for them
 	control   controls
+	asked     request
+	left      left // by a killed collector
 }
 
 // ids counts the rows given out so far.
@@ -164,6 +167,12 @@ func (r *Recorder) sync(now quantity.Nanoseconds, last bool) error {
 		if err := r.samples.write(r.w); err != nil {
 			return err
 		}
+		if r.meters != nil {
+			if err := r.meters.write(r, last); err != nil {
+				return err
+			}
+		}
+		r.applyAllLeft()
 		if err := r.writeControl(end); err != nil {
 			return err
 		}
@@ -199,6 +208,9 @@ func (r *Recorder) OnEnd(fn func(percent int)) { r.onEnd = fn }
 // Close lets go of the arenas.
 func (r *Recorder) Close() error {
 	var errs []error
+	if r.meters != nil {
+		r.meters.close()
+	}
 	for _, name := range r.names {
 		errs = append(errs, r.processes[name].arena.Close())
 	}
@@ -264,6 +276,9 @@ func (r *Recorder) addProcess(name string) error {
 	p.paused = r.control.global.off.copy()
 	r.processes[name] = p
 	r.names = append(r.names, name)
+	if header, err := a.Header(); err == nil && r.meters != nil {
+		r.meters.addProcess(p.id, a, int(header.PID))
+	}
 	return nil
 }
 

@@ -42,6 +42,7 @@ type Options struct {
 	OnEnd   func(percent int)        // the target ended, and so much of what it left is written; may be nil
 	Live    *live.Feed               // of the recording; nil: it cannot be watched
 	Sample  quantity.Nanoseconds     // between samples of what the operating system counts; 0: none
+	Meters  []string                 // names of event sources whose counters are sampled as often
 	Steer   Steering                 // when something is recorded
 	OnBusy  func()                   // another process reads the session and keeps it from being written; may be nil
 }
@@ -133,6 +134,7 @@ func record(o Options, w *session.Writer, directory string, start quantity.Nanos
 	r.group = o.Group
 	r.watch(o.Live)
 	r.sampleEvery(o.Sample)
+	r.sampleMeters(o.Meters, o.Sample)
 	defer r.Close()
 	r.steer(file, o.Steer.paused())
 	h := newController(o.Steer)
@@ -146,7 +148,7 @@ func record(o Options, w *session.Writer, directory string, start quantity.Nanos
 	groups := o.watchGroups(directory)
 	defer groups.close()
 	for age := quantity.Nanoseconds(0); ; {
-		last, flush, err := r.rest(o, start+Schedule(age), groups, h, t, res) // only what is synced after the target's end is all there is
+		last, done, flush, err := r.rest(o, start+Schedule(age), groups, h, t, res) // only what is synced after the target's end is all there is
 		if err != nil {
 			return fmt.Errorf("%w: %w", ErrWrite, err)
 		}
@@ -168,6 +170,9 @@ func record(o Options, w *session.Writer, directory string, start quantity.Nanos
 		if flush != nil {
 			flush.Answer(h.response(r, nil))
 		}
+		if done {
+			r.asked.finish(h, r)
+		}
 		h.look(r, age)
 		if o.OnSlice != nil {
 			o.OnSlice(Progress{age, r.Processes()})
@@ -182,48 +187,53 @@ func record(o Options, w *session.Writer, directory string, start quantity.Nanos
 	}
 }
 
-// watchGroups watches for processes that appear, if their control groups matter.
+// watchGroups watches for processes that appear, if their control groups or meters matter.
 func (o *Options) watchGroups(directory string) *watch {
-	if o.Group == nil {
+	if o.Group == nil && len(o.Meters) == 0 {
 		return &watch{}
 	}
 	return newWatch(directory)
 }
 
 // rest waits until the slice ends or, with it, the recording: the target has ended, or nobody wants to wait for it any more. Between
-// slices it only looks at the control groups of processes that appear.
-func (r *Recorder) rest(o Options, end quantity.Nanoseconds, groups *watch, h *controller, t *launch.Target, res *Result) (last bool, flush *steer.Call, err error) {
+// slices it only looks at the control groups of processes that appear. done: what agents were asked for is done.
+func (r *Recorder) rest(o Options, end quantity.Nanoseconds, groups *watch, h *controller, t *launch.Target, res *Result) (last, done bool, flush *steer.Call, err error) {
 	for l := (looks{}); ; {
 		next, look := r.watched.before(l.before(end))
 		next, sample := r.samples.before(next)
+		next, ask := r.meters.before(next)
+		next, asked := r.asked.before(next)
 		timer := time.NewTimer(time.Duration(next - Monotonic()))
 		select {
 		case <-t.Done():
 			res.ExitCode = t.ExitCode()
-			return true, nil, nil
+			return true, false, nil, nil
 		case <-o.Stop:
 			res.Running = true
-			return true, nil, nil
+			return true, false, nil, nil
 		case <-timer.C:
 			switch {
-			case sample:
-				if err := r.sample(Monotonic()); err != nil {
-					return false, nil, err
+			case asked:
+				if r.asked.look(r) {
+					return false, true, nil, nil
 				}
 				continue
-			case look:
-				if err := r.look(Monotonic()); err != nil {
-					return false, nil, err
+			case ask:
+				r.meters.look()
+				continue
+			case sample || look:
+				if err := r.sampleOrLook(sample); err != nil {
+					return false, false, nil, err
 				}
 				continue
 			case next == end:
-				return false, nil, nil
+				return false, false, nil, nil
 			}
 			l.looked(Monotonic())
 		case <-r.watched.wake():
 			timer.Stop()
 			if err := r.look(Monotonic()); err != nil {
-				return false, nil, err
+				return false, false, nil, err
 			}
 			continue
 		case <-groups.appeared:
@@ -232,26 +242,33 @@ func (r *Recorder) rest(o Options, end quantity.Nanoseconds, groups *watch, h *c
 		case call := <-h.calls:
 			timer.Stop()
 			if flush, early := h.answer(r, call); early {
-				return false, flush, nil
+				return false, false, flush, nil
 			}
 			continue
 		case <-h.after.C:
 			h.begin(r)
-			return false, nil, nil
+			return false, false, nil, nil
 		case <-h.ends.C:
 			h.finish(r, markFor, "--for is over")
-			return false, nil, nil
+			return false, false, nil, nil
 		case <-h.Toggle:
 			h.toggle(r)
-			return false, nil, nil
+			return false, false, nil, nil
 		case <-h.Mark:
 			r.Mark(markSignal, "", session.MarkSignal)
-			return false, nil, nil
+			return false, false, nil, nil
 		}
 		if err := r.followGroups(); err != nil {
-			return false, nil, err
+			return false, false, nil, err
 		}
 	}
+}
+
+func (r *Recorder) sampleOrLook(sample bool) error {
+	if sample {
+		return r.sample(Monotonic())
+	}
+	return r.look(Monotonic())
 }
 
 // asleep is for how long the machine has been suspended since its start: CLOCK_BOOTTIME counts that, CLOCK_MONOTONIC
@@ -328,6 +345,7 @@ func Recover(directory, output string, force bool, facts map[string]string) (run
 	}
 	r := NewRecorder(w, directory, firstStart(directory), Filter{})
 	r.late = true
+	r.readLeft()
 	err = w.SetInfo(facts)
 	if err == nil {
 		err = r.SyncLast(Monotonic())
@@ -349,6 +367,7 @@ func Recover(directory, output string, force bool, facts map[string]string) (run
 	if err != nil {
 		return false, errors.Join(err, os.Remove(output))
 	}
+	_ = d.RemoveSocket() // the recording is written; who makes one of that name replaces it
 	if running {
 		return true, nil
 	}

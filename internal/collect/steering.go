@@ -150,6 +150,10 @@ func (h *controller) answer(r *Recorder, c *steer.Call) (flush *steer.Call, earl
 	case steer.Status:
 	case steer.Flush:
 		return c, true
+	case steer.Collect, steer.Snapshot:
+		if err = r.ask(c); err == nil {
+			return nil, false // it is answered when it is done
+		}
 	case steer.Mark:
 		r.Mark(c.Name, c.Text, session.MarkCtl)
 		early = h.early()

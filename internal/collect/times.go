@@ -124,6 +124,11 @@ func (t *times) sync(r *Recorder, p *process, h *wire.Header, rows []wire.Timing
 	if err := t.writeExtremes(r, p, rows); err != nil {
 		return err
 	}
+	if last {
+		if err := t.writeBegan(r, p, h, rows); err != nil {
+			return err
+		}
+	}
 	return r.w.ReplaceTimingRunning(running)
 }
 

@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"net"
+	"os"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -73,6 +74,9 @@ func (c *Client) Next(wait time.Duration) (json.RawMessage, error) {
 	line, err := c.lines.ReadBytes('\n')
 	if errors.Is(err, io.EOF) {
 		return nil, errors.New("the recording ended in the middle of its answer")
+	}
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		return nil, fmt.Errorf("no answer in %s", wait)
 	}
 	if err != nil {
 		return nil, err

@@ -134,6 +134,33 @@ func TestIsServed(t *testing.T) {
 	}
 }
 
+// TestRemoveLeft: only a socket at which nobody listens is removed, and nothing else of that name.
+func TestRemoveLeft(t *testing.T) {
+	session := filepath.Join(t.TempDir(), "app.clrprof")
+	there := func() bool { _, err := os.Lstat(session + Suffix); return err == nil }
+	remove := func(want bool) {
+		t.Helper()
+		if err := RemoveLeft(session); err != nil || there() == want {
+			t.Errorf("%v, there: %v", err, there())
+		}
+	}
+	remove(true) // there is none
+	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: session + Suffix, Net: "unix"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.SetUnlinkOnClose(false)
+	remove(false)
+	if err := l.Close(); err != nil { // as if killed
+		t.Fatal(err)
+	}
+	remove(true)
+	if err := os.WriteFile(session+Suffix, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	remove(false)
+}
+
 // TestRubbish: what is no request, or too long, gets an error, and others are served meanwhile.
 func TestRubbish(t *testing.T) {
 	session := serve(t, map[string]Handler{"x": func(_ context.Context, _ json.RawMessage, send func(any) error) error { return send(1) }})

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/clrprof/clrprof/internal/agentbin"
+	"github.com/clrprof/clrprof/internal/control"
 	"github.com/clrprof/clrprof/internal/wire"
 )
 
@@ -167,7 +168,8 @@ func removeIfStale(path string) {
 		d.lock.Close()
 		return
 	}
-	d.Remove() // an error leaves it to the next run
+	_ = d.RemoveSocket() // who makes one of that name replaces it
+	d.Remove()           // an error leaves it to the next run
 }
 
 // ownedByUser says whether the file is this user's: others may use the same names in a folder for all.
@@ -193,6 +195,15 @@ func (d *Directory) Remove() error {
 // Keep leaves the directory where it is, so that its arenas can be recovered by hand.
 func (d *Directory) Keep() error {
 	return errors.Join(os.WriteFile(filepath.Join(d.Path, keepFile), nil, 0o600), d.lock.Close())
+}
+
+// RemoveSocket removes the socket beside the session that a killed collector wrote, if nobody listens there.
+func (d *Directory) RemoveSocket() error {
+	session, err := os.Readlink(filepath.Join(d.Path, sessionLink))
+	if err != nil {
+		return nil // it was killed before it had one
+	}
+	return control.RemoveLeft(session)
 }
 
 // Close lets go of the directory and leaves it as it is.

@@ -5,12 +5,15 @@ const (
 	Status = "status" // says how things are
 	Mark   = "mark"   // notes a moment
 	Flush  = "flush"  // writes to the session what was recorded up to now
+
+	Collect  = "gc"       // makes processes collect their garbage
+	Snapshot = "snapshot" // the same, and takes a snapshot of their heaps
 )
 
 // Request is what a client asks for.
 type Request struct {
 	Command string `json:"command"`        // Status and so on, or an Op
-	PID     int    `json:"pid,omitempty"`  // of operations: one process; 0: all
+	PID     int    `json:"pid,omitempty"`  // of operations, Collect and Snapshot: one process; 0: all
 	Name    string `json:"name,omitempty"` // of a mark
 	Text    string `json:"text,omitempty"` // of a mark
 }
@@ -43,6 +46,7 @@ type Report struct {
 	Pauses    int64     `json:"pauses"`
 	Limit     int64     `json:"memory_limit"` // of the agent in each process, bytes
 	Processes []Process `json:"processes"`
+	Done      []int     `json:"done,omitempty"` // process ids that did what was asked for
 }
 
 // Process is a process of a Report.

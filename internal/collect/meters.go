@@ -1,0 +1,490 @@
+package collect
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/clrprof/clrprof/internal/arena"
+	"github.com/clrprof/clrprof/internal/eventpipe"
+	"github.com/clrprof/clrprof/internal/quantity"
+	"github.com/clrprof/clrprof/internal/session"
+	"github.com/clrprof/clrprof/internal/wire"
+)
+
+// Limits of what programs count.
+const (
+	firstMeterCounter = 1000    // ids of counters; those of package counter are below
+	firstMeterName    = 900     // ids of what was asked for and is missing
+	maxMeterCounters  = 20_000  // in a session, of all processes: each is some hundred bytes
+	maxWaitingPoints  = 100_000 // of a process, from one slice to the next: a second of 8,000 values each 100 ms
+	maxMeterReasons   = 8       // told in one line
+)
+
+// MaxMeterNames is how many names can be asked for.
+const MaxMeterNames = firstMeterCounter - firstMeterName - 1
+
+// startOfMeters is how long it may take from a process's first sign to its diagnostics socket, on a machine that is
+// busy.
+const startOfMeters = 30 * time.Second
+
+// endOfMeters is how long what a process has sent may take to be read after its end.
+const endOfMeters = 5 * time.Second
+
+// meters are what the runtimes of all processes say that programs count.
+type meters struct {
+	names    []string
+	interval quantity.Nanoseconds
+	sources  []*meterSource               // in the order of their processes
+	ids      map[string]int64             // by label
+	counters []session.Counter            // that are not written
+	kept     map[[2]int64]*keptPoint      // by process and counter
+	rows     []session.CounterValue       // that are not written
+	seen     map[string]bool              // names of which there are values
+	troubles map[session.ProcessID]string // why there is less of a process than was asked for
+}
+
+// keptPoint is the last value of a counter.
+type keptPoint struct {
+	row     session.CounterValue
+	written quantity.Nanoseconds // when the last one was that is written
+	pending bool                 // this one is not
+}
+
+// meterSource reads what one process sends.
+type meterSource struct {
+	process    session.ProcessID
+	pid        int
+	arena      *arena.Arena
+	until      quantity.Nanoseconds // then it is looked at only when a slice ends
+	begun      bool                 // its runtime is asked, or never will be
+	unrecorded bool                 // nothing of it is recorded, and that is said
+	done       chan struct{}        // closed when there is no more
+	stop       chan struct{}        // closed when no more is wanted
+
+	lock     sync.Mutex
+	sessions []*eventpipe.Session
+	owner    map[string]int    // by event source: the session that its values are taken from
+	points   []eventpipe.Point // that nobody has taken
+	dropped  int
+	lost     []uint64   // by session
+	troubles [][]string // by session
+	failure  error      // there is no session
+}
+
+// sampleMeters makes the recorder sample counters of event sources.
+func (r *Recorder) sampleMeters(names []string, interval quantity.Nanoseconds) {
+	if len(names) == 0 || interval == 0 {
+		return
+	}
+	m := &meters{names: names, interval: interval, ids: map[string]int64{}, kept: map[[2]int64]*keptPoint{},
+		seen: map[string]bool{}, troubles: map[session.ProcessID]string{}}
+	r.meters = m
+}
+
+// oldestSampled is the first version of .NET whose programs do not hang when they end while they are sampled for the
+// first time. .NET Core 3.1 says that it is 4.
+const oldestSampled = 8
+
+var (
+	errOldRuntime = errors.New("not sampled, since programs of .NET Core 3.1 can hang at their end then")
+	errSilent     = errors.New("its runtime did not answer in time")
+	errEnded      = errors.New("it ended before its counters could be asked for")
+)
+
+// addProcess notes a process that is new. Its runtime is asked when the agent says that it runs.
+func (m *meters) addProcess(process session.ProcessID, a *arena.Arena, pid int) {
+	m.sources = append(m.sources, &meterSource{process: process, arena: a, pid: pid, done: make(chan struct{}),
+		until: Monotonic() + longestStart,
+		stop:  make(chan struct{}), owner: map[string]int{}})
+}
+
+// A process is looked at so often, and for so long, until its runtime has accepted the agent: that takes milliseconds,
+// and more on a busy machine.
+const (
+	startLook    quantity.Nanoseconds = 5_000_000
+	longestStart quantity.Nanoseconds = 2_000_000_000
+)
+
+// before is when to look at processes that start, if that is before the given time.
+func (m *meters) before(other quantity.Nanoseconds) (at quantity.Nanoseconds, look bool) {
+	if m == nil {
+		return other, false
+	}
+	now := Monotonic()
+	starts := func(s *meterSource) bool { return !s.begun && now < s.until }
+	if now+startLook >= other || !slices.ContainsFunc(m.sources, starts) {
+		return other, false
+	}
+	return now + startLook, true
+}
+
+// look begins to sample the processes whose runtimes have accepted the agent: before that it is not known which they
+// are. What is wrong with an arena is said when it is read.
+func (m *meters) look() {
+	for _, s := range m.sources {
+		if s.begun {
+			continue
+		}
+		h, err := s.arena.Header()
+		if err != nil || wire.State(h.State) == wire.StateStarting {
+			continue
+		}
+		if h, err = s.arena.Header(); err == nil { // what was written before the state is there now
+			m.begin(s, h)
+		}
+	}
+}
+
+func (m *meters) begin(s *meterSource, h *wire.Header) {
+	s.begun = true
+	switch {
+	case wire.State(h.State) == wire.StateFailed:
+		s.unrecorded = true
+	case wire.State(h.State) == wire.StateShutDown:
+		s.failure = errEnded
+	case h.RuntimeMajor < oldestSampled:
+		s.failure = errOldRuntime
+	default:
+		go s.run(m.names, m.interval)
+		return
+	}
+	close(s.done)
+}
+
+// An event source that is asked for in the moment in which the program makes it, after the source and before its
+// counters, never sends a value: the runtime forgets that somebody asked. So who is silent is asked again, by a new
+// session, some times: for good it can only be silent if it does not exist.
+const (
+	silentIntervals = 5           // then a new session begins; twice as many after the next one, and so on
+	leastSilence    = time.Second // of a machine that is busy
+	maxAsked        = 4           // sessions: each has a thread in the process
+)
+
+// run reads until the process ends or the source is closed.
+func (s *meterSource) run(names []string, interval quantity.Nanoseconds) {
+	defer close(s.done)
+	var readers sync.WaitGroup
+	defer readers.Wait()
+	ended := make(chan struct{}, maxAsked)
+	silence := max(leastSilence, silentIntervals*time.Duration(interval))
+	for n := 0; n < maxAsked && len(names) > 0; n++ {
+		x, err := s.start(eventpipe.CounterProviders(names, interval))
+		if err != nil {
+			s.fail(err)
+			return
+		}
+		readers.Go(func() {
+			s.read(n, x)
+			ended <- struct{}{}
+		})
+		timer := time.NewTimer(silence << n)
+		select {
+		case <-timer.C:
+		case <-ended:
+			return
+		case <-s.stop:
+			return
+		}
+		names = s.silent(names)
+	}
+}
+
+// fail notes why there is no session. If there was one before, it has all but what is silent.
+func (s *meterSource) fail(err error) {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	if len(s.sessions) == 0 {
+		s.failure = err
+	}
+}
+
+// silent are the names of which there is no value.
+func (s *meterSource) silent(names []string) []string {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	return slices.DeleteFunc(slices.Clone(names), func(name string) bool {
+		_, has := s.owner[name]
+		return has
+	})
+}
+
+// start begins a session as soon as the process listens.
+func (s *meterSource) start(providers []eventpipe.Provider) (*eventpipe.Session, error) {
+	until := time.Now().Add(startOfMeters)
+	for pause := time.Millisecond; ; pause = min(2*pause, 100*time.Millisecond) {
+		x, err := eventpipe.Start(s.pid, providers)
+		switch {
+		case err == nil:
+			s.keep(x)
+			return x, nil
+		case !alive(s.pid):
+			return nil, errEnded
+		case !errors.Is(err, eventpipe.ErrNotYet) || time.Now().After(until):
+			return nil, err
+		}
+		select {
+		case <-time.After(pause):
+		case <-s.stop:
+			return nil, err
+		}
+	}
+}
+
+// keep notes a session, which is closed with the source.
+func (s *meterSource) keep(x *eventpipe.Session) {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	s.sessions = append(s.sessions, x)
+	s.lost, s.troubles = append(s.lost, 0), append(s.troubles, nil)
+	select {
+	case <-s.stop:
+		_ = x.Close() // nobody reads it
+	default:
+	}
+}
+
+// read reads a session until it ends: in the middle where the process was killed, or the source closed.
+func (s *meterSource) read(n int, x *eventpipe.Session) {
+	stream, c := eventpipe.NewStream(x), eventpipe.NewCounters()
+	for {
+		e, err := stream.Next()
+		if err == nil {
+			s.add(n, c.Add(e), c.Troubles(), stream.Lost())
+			continue
+		}
+		if errors.Is(err, eventpipe.ErrFormat) {
+			s.add(n, nil, append(c.Troubles(), err.Error()), stream.Lost())
+		}
+		_ = x.Close() // it was only read
+		return
+	}
+}
+
+// add keeps points until somebody takes them. All sessions tell the values of an event source: those of one count.
+func (s *meterSource) add(n int, points []eventpipe.Point, troubles []string, lost uint64) {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	s.lost[n], s.troubles[n] = lost, troubles
+	for i := range points {
+		p := &points[i]
+		if _, ok := s.owner[p.Source]; !ok {
+			s.owner[p.Source] = n
+		}
+		switch {
+		case s.owner[p.Source] != n:
+		case len(s.points) >= maxWaitingPoints:
+			s.dropped++
+		default:
+			s.points = append(s.points, *p)
+		}
+	}
+}
+
+// close ends the source, if the process goes on, or else waits until all that it sent is read.
+func (s *meterSource) close(alive bool) {
+	if !s.begun {
+		return
+	}
+	if !alive {
+		timer := time.NewTimer(endOfMeters)
+		defer timer.Stop()
+		select {
+		case <-s.done:
+			return
+		case <-timer.C: // a child of the process has its socket
+		}
+	}
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	select {
+	case <-s.stop:
+		return
+	default:
+	}
+	close(s.stop)
+	for _, x := range s.sessions {
+		_ = x.Close() // the runtime ends the session
+	}
+}
+
+// close ends all sources.
+func (m *meters) close() {
+	for _, s := range m.sources {
+		s.close(true)
+	}
+}
+
+// take takes what is new.
+func (m *meters) take(r *Recorder, s *meterSource) {
+	s.lock.Lock()
+	points := s.points
+	s.points = nil
+	s.lock.Unlock()
+	for i := range points {
+		m.add(s.process, &points[i], max(0, points[i].Time-r.start))
+	}
+}
+
+// add takes a value. They are kept more rarely with the age of the recording, like samples; the last one always is.
+func (m *meters) add(process session.ProcessID, p *eventpipe.Point, at quantity.Nanoseconds) {
+	value, fraction, ok := session.SplitNumber(p.Value)
+	id, known := m.id(p)
+	if !ok || !known {
+		return
+	}
+	key := [2]int64{int64(process), id}
+	k := m.kept[key]
+	if k == nil {
+		k = &keptPoint{written: -m.interval}
+		m.kept[key] = k
+	}
+	k.row = session.CounterValue{Time: at, Process: process, Counter: id, Value: value, Fraction: fraction}
+	k.pending = at-k.written < at/samplesOfAge || at == k.written
+	if !k.pending {
+		k.written = at
+		m.rows = append(m.rows, k.row)
+	}
+}
+
+// id is the counter of a point.
+func (m *meters) id(p *eventpipe.Point) (int64, bool) {
+	row := session.Counter{Name: p.Name, Unit: cmp.Or(p.Unit, "count"), IsSum: p.Sum, Meaning: p.Meaning, Tags: p.Tags}
+	label := row.Label()
+	if id, ok := m.ids[label]; ok {
+		return id, true
+	}
+	m.seen[p.Source] = true
+	if len(m.ids) >= maxMeterCounters {
+		m.troubles[0] = fmt.Sprintf("there are more than %d counters: others are left out", maxMeterCounters)
+		return 0, false
+	}
+	row.ID = firstMeterCounter + int64(len(m.ids))
+	m.ids[label] = row.ID
+	m.counters = append(m.counters, row)
+	return row.ID, true
+}
+
+// write writes what is new, and in the end what is missing.
+func (m *meters) write(r *Recorder, last bool) error {
+	m.look()
+	for _, s := range m.sources {
+		if last {
+			s.close(r.alive(s.pid))
+		}
+		m.take(r, s)
+	}
+	if last {
+		if err := r.w.ReplaceLosses(m.losses()); err != nil {
+			return err
+		}
+		m.finish()
+	}
+	if err := r.w.ReplaceCounters(m.counters); err != nil {
+		return err
+	}
+	if err := r.w.InsertCounterValues(m.rows); err != nil {
+		return err
+	}
+	m.counters, m.rows = nil, m.rows[:0]
+	return nil
+}
+
+// losses are the processes that were not sampled.
+func (m *meters) losses() []session.Loss {
+	var out []session.Loss
+	for _, s := range m.sources {
+		if s.why() != nil {
+			out = append(out, session.Loss{Process: s.process, Reason: session.LossCounters, Events: 1})
+		}
+	}
+	return out
+}
+
+// why says why a process was not sampled. It is asked in the end.
+func (s *meterSource) why() error {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	if s.failure == nil && len(s.sessions) == 0 && !s.unrecorded {
+		s.failure = errSilent
+	}
+	return s.failure
+}
+
+// finish adds the last values, and rows for what was asked for and is not there.
+func (m *meters) finish() {
+	for _, k := range m.kept {
+		if k.pending && k.row.Time > k.written {
+			m.rows = append(m.rows, k.row)
+		}
+	}
+	slices.SortStableFunc(m.rows, func(a, b session.CounterValue) int {
+		return cmp.Or(cmp.Compare(a.Time, b.Time), cmp.Compare(a.Process, b.Process), cmp.Compare(a.Counter, b.Counter))
+	})
+	reasons, unseen := m.reasons(), false
+	for i, p := range m.names {
+		if !m.seen[p] {
+			unseen = true
+			m.addMissing(i, p, cmp.Or(reasons, noSource))
+		}
+	}
+	if reasons != "" && !unseen {
+		m.addMissing(0, strings.Join(m.names, ", "), reasons)
+	}
+}
+
+// addMissing adds a row for what was asked for.
+func (m *meters) addMissing(i int, name, why string) {
+	m.counters = append(m.counters, session.Counter{ID: firstMeterName + int64(i), Name: name, Unit: "count",
+		Meaning: "what --meter asked for", Missing: why})
+}
+
+// noSource is why there are no values of what was asked for, if nothing else is known. Meters of
+// System.Diagnostics.Metrics are not sampled: a program can hang when it ends while the runtime reads them for the
+// first time, with any tool.
+const noSource = "no process has an event source of exactly this name with counters; meters are not sampled"
+
+// reasons says why there is less than was asked for, "" if nothing is known to be missing.
+func (m *meters) reasons() string {
+	var out []string
+	if text, ok := m.troubles[0]; ok {
+		out = append(out, text)
+	}
+	for _, s := range m.sources {
+		for _, text := range s.said() {
+			out = append(out, fmt.Sprintf("process %d: %s", s.pid, text))
+		}
+	}
+	if n := len(out) - maxMeterReasons; n > 0 {
+		out = append(out[:maxMeterReasons], fmt.Sprintf("and %d more reasons", n))
+	}
+	return strings.Join(out, "; ")
+}
+
+// said is what is known to be missing of a process.
+func (s *meterSource) said() []string {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	var out []string
+	if s.failure != nil {
+		out = append(out, s.failure.Error())
+	}
+	lost := uint64(0)
+	for n, troubles := range s.troubles {
+		out = append(out, troubles...)
+		lost += s.lost[n]
+	}
+	slices.Sort(out)
+	out = slices.Compact(out)
+	if s.dropped > 0 {
+		out = append(out, fmt.Sprintf("%d values came faster than they could be written", s.dropped))
+	}
+	if lost > 0 {
+		out = append(out, fmt.Sprintf("the runtime had no room for %d events", lost))
+	}
+	return out
+}
