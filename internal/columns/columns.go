@@ -118,20 +118,25 @@ func decodeColumn(data []byte, column []int64) []byte {
 	if data == nil {
 		data = []byte{}
 	}
-	value := int64(0)
+	value, at := int64(0), 0
 	for i := range column {
-		if len(data) > 0 && data[0] < 0x80 { // the usual case
-			value += int64(data[0]>>1) ^ -int64(data[0]&1)
-			data = data[1:]
-		} else {
-			difference, n := binary.Varint(data)
+		switch {
+		case at < len(data) && data[at] < 0x80: // nearly all are of one byte, or of two
+			value += int64(data[at]>>1) ^ -int64(data[at]&1)
+			at++
+		case at+1 < len(data) && data[at+1] < 0x80:
+			u := uint64(data[at]&0x7f) | uint64(data[at+1])<<7
+			value += int64(u>>1) ^ -int64(u&1)
+			at += 2
+		default:
+			difference, n := binary.Varint(data[at:])
 			if n <= 0 {
 				return nil
 			}
 			value += difference
-			data = data[n:]
+			at += n
 		}
 		column[i] = value
 	}
-	return data
+	return data[at:]
 }

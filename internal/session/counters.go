@@ -1,6 +1,10 @@
 package session
 
-import q "github.com/clrprof/clrprof/internal/quantity"
+import (
+	"math"
+
+	q "github.com/clrprof/clrprof/internal/quantity"
+)
 
 // Counter is a row of the table counter.
 type Counter struct {
@@ -10,6 +14,15 @@ type Counter struct {
 	IsSum   bool
 	Meaning string
 	Missing string // why it has no values; "": it has some, or nothing was wrong
+	Tags    string // of an instrument of a meter: NAME=VALUE,NAME=VALUE
+}
+
+// Label is the counter's name, with its tags in braces.
+func (c *Counter) Label() string {
+	if c.Tags == "" {
+		return c.Name
+	}
+	return c.Name + "{" + c.Tags + "}"
 }
 
 // CounterValue is a row of the table counter_value.
@@ -18,10 +31,25 @@ type CounterValue struct {
 	Process ProcessID // 0: of the machine
 	Counter int64
 	Value   int64
+
+	// Fraction is what is to be added to Value, with the same sign: what a program counts need not be whole.
+	Fraction float64
+}
+
+// Number is the whole value.
+func (v *CounterValue) Number() float64 { return float64(v.Value) + v.Fraction }
+
+// SplitNumber returns the Value and Fraction of a number, both exactly; false: there are none of such a number.
+func SplitNumber(n float64) (value int64, fraction float64, ok bool) {
+	whole, fraction := math.Modf(n)
+	if !(math.Abs(whole) < 1<<63) { // also of one that is no number
+		return 0, 0, false
+	}
+	return int64(whole), fraction, true
 }
 
 var counterTable = table[Counter]{
-	"counter", "id, name, unit, is_sum, meaning, missing", "id",
+	"counter", "id, name, unit, is_sum, meaning, missing, tags", "id",
 	func(c *cells, r *Counter) {
 		c.int64(&r.ID)
 		c.text(&r.Name)
@@ -29,16 +57,18 @@ var counterTable = table[Counter]{
 		c.bool(&r.IsSum)
 		c.text(&r.Meaning)
 		c.text(&r.Missing)
+		c.text(&r.Tags)
 	},
 }
 
 var counterValueTable = table[CounterValue]{
-	"counter_value", "time_ns, process_id, counter_id, value", "time_ns, process_id, counter_id",
+	"counter_value", "time_ns, process_id, counter_id, value, fraction", "time_ns, process_id, counter_id",
 	func(c *cells, r *CounterValue) {
 		integer(c, &r.Time)
 		integer(c, &r.Process)
 		c.int64(&r.Counter)
 		c.int64(&r.Value)
+		c.float64(&r.Fraction)
 	},
 }
 

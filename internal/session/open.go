@@ -183,7 +183,7 @@ var tableNames = []string{
 	processTimeTable.name, counterTable.name, lossTable.name, sourceFileTable.name, lineTable.name,
 	callValueTable.name, functionValueTable.name, moduleValueTable.name, lineValueTable.name, instructionValueTable.name,
 	typeValueTable.name, threadValueTable.name, processValueTable.name, processDeathTable.name, summarySectionTable.name, summarySiteTable.name,
-	callTimeTable.name, functionTimeTable.name, moduleTimeTable.name, lineTimeTable.name, instructionTimeTable.name,
+	callTimeTable.name, functionTimeTable.name, functionAwaitTable.name, moduleTimeTable.name, lineTimeTable.name, instructionTimeTable.name,
 	threadTimeTable.name, processTimeValueTable.name,
 }
 

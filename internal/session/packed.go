@@ -19,6 +19,7 @@ var packedTableNames = []string{
 	nodeTable.name, siteTable.name, siteValueTable.name,
 	gcBirthTable.name, gcDeathTable.name, siteDeathTable.name, siteAgeTable.name, siteAliveTable.name, survivalTable.name, rootTable.name,
 	counterValueTable.name, timingTable.name, timingValueTable.name, timingInclusiveTable.name, timingExtremeTable.name, timingRunningTable.name,
+	timingBeganTable.name,
 	pathValueTable.name, pathTimeTable.name,
 }
 
@@ -231,7 +232,7 @@ func eachPacked[T any](s *Session, t table[T], of *span, fn func(*T)) error {
 func eachUnpacked[T any](s *Session, t table[T], of *span, fn func(*columns.Block, int, *T)) error {
 	var row T
 	err := s.eachChunk(t.name, len(t.columnNames()), of, func(b *columns.Block) error {
-		c := cells{mode: unpackCells, block: b}
+		c := cells{mode: unpackCells, block: b, columns: b.Columns}
 		for c.row = range b.Rows() {
 			if first := b.Columns[0][c.row]; of != nil && (first < of.from || first > of.to) {
 				continue

@@ -31,6 +31,7 @@ CREATE TABLE counter_value (        -- what a counter said at a moment
   process_id  INTEGER NOT NULL,     -- 0: of the machine
   counter_id  INTEGER NOT NULL,
   value       INTEGER NOT NULL,     -- in its unit; of a sum, since the process, group or machine began
+  fraction    REAL NOT NULL,        -- what is to be added to the value, with the same sign: of meters
   PRIMARY KEY (time_ns, process_id, counter_id)
 ) WITHOUT ROWID;
 
@@ -160,6 +161,12 @@ CREATE TABLE timing_extreme (       -- of single calls that ended, without what 
   max_cpu_inclusive_ns          INTEGER NOT NULL,
   min_cpu_exclusive_ns          INTEGER NOT NULL,
   max_cpu_exclusive_ns          INTEGER NOT NULL
+);
+
+CREATE TABLE timing_began (         -- when the calls began of functions that suspend and resume async methods
+  timing_id  INTEGER PRIMARY KEY,
+  calls      INTEGER NOT NULL,
+  ticks      INTEGER NOT NULL       -- sum over these of the ticks from the beginning of the call to the end of the process, modulo 2^64
 );
 
 CREATE TABLE timing_running (       -- calls that had not ended at the end of the recording

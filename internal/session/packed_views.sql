@@ -59,7 +59,8 @@ SELECT s.function, s.source_file, s.line, s.module, s.type, s.thread, s.thread_i
 FROM site_death f JOIN sites s ON s.id = f.site_id LEFT JOIN slice sl ON sl.id = f.slice_id;
 
 CREATE VIEW counters AS               -- what counters said, in words
-SELECT v.time_ns, c.name, v.value, c.unit, c.is_sum, p.pid AS process_id, p.name AS process
+SELECT v.time_ns, c.name, CASE WHEN v.fraction = 0 THEN v.value ELSE v.value + v.fraction END AS value, c.unit, c.is_sum, p.pid AS process_id,
+  p.name AS process, c.tags
 FROM counter_value v JOIN counter c ON c.id = v.counter_id LEFT JOIN process p ON p.id = v.process_id;
 
 CREATE VIEW gc_births AS              -- what was allocated after the collection since, up to collection gc

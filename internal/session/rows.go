@@ -293,6 +293,7 @@ type Derived struct {
 	PathTimes        []PathTime
 	CallTimes        []CallTime
 	FunctionTimes    []FunctionTime
+	Awaits           []FunctionAwait
 	ModuleTimes      []ModuleTime
 	LineTimes        []LineTime
 	InstructionTimes []InstructionTime

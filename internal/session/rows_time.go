@@ -114,6 +114,28 @@ type TimingRunning struct {
 	Elapsed q.Nanoseconds // the interval that had not ended; also in the TimingValue of the last slice
 }
 
+// NameMoveNext is the name of the function that runs a state machine, as that of an async method, in metadata.
+const NameMoveNext = "MoveNext"
+
+// NamesSuspend are the names in metadata of the functions that it calls to wait.
+var NamesSuspend = []string{"AwaitUnsafeOnCompleted", "AwaitOnCompleted"}
+
+// TimingBegan is a row of the table timing_began: when the calls of functions began that suspend and resume async methods.
+type TimingBegan struct {
+	Timing TimingID
+	Calls  q.Count
+	Ticks  int64 // from the beginning of each to the end of the process, in sum and modulo 2^64
+}
+
+// FunctionAwait is a row of the table function_await: how often the state machine of an async method waited, and for how long.
+type FunctionAwait struct {
+	Function    FunctionID
+	Suspensions q.Count
+	Resumptions q.Count
+	Awaited     q.Nanoseconds // what had not ended was awaited to the end of the process
+	Known       bool          // Awaited is
+}
+
 // TimeValue holds the columns that all derived tables of times have.
 type TimeValue struct {
 	Calls   q.Count

@@ -294,13 +294,14 @@ CREATE TABLE process_time (          -- processes whose calls were timed (--time
   probes            TEXT NOT NULL DEFAULT '' -- how calls were seen: hooks (the runtime's) | il (put into the code of what was recorded); '': in an older session
 );
 
-CREATE TABLE counter (            -- what the operating system counts: see counter_value
+CREATE TABLE counter (            -- what the operating system, the runtime and the program count: see counter_value
   id       INTEGER PRIMARY KEY,
-  name     TEXT NOT NULL,         -- process.resident
-  unit     TEXT NOT NULL,         -- ns, bytes, count
+  name     TEXT NOT NULL,         -- process.resident, or METER/INSTRUMENT
+  unit     TEXT NOT NULL,         -- ns, bytes, count, or what the program calls it
   is_sum   INTEGER NOT NULL,      -- 1: it only grows; 0: it is a level
   meaning  TEXT NOT NULL,
-  missing  TEXT NOT NULL          -- why there are no values of it, '' if there are
+  missing  TEXT NOT NULL,         -- why there are no values of it, '' if there are
+  tags     TEXT NOT NULL DEFAULT '' -- of an instrument: NAME=VALUE,NAME=VALUE
 );
 
 CREATE TABLE loss (                 -- what is missing from the numbers above, and why; no rows: nothing
@@ -477,6 +478,14 @@ CREATE TABLE function_time (
   min_application_inclusive INTEGER NOT NULL, max_application_inclusive INTEGER NOT NULL,
   min_application_exclusive INTEGER NOT NULL, max_application_exclusive INTEGER NOT NULL,
   min_cpu_inclusive INTEGER NOT NULL, max_cpu_inclusive INTEGER NOT NULL, min_cpu_exclusive INTEGER NOT NULL, max_cpu_exclusive INTEGER NOT NULL
+);
+
+CREATE TABLE function_await (         -- async methods that waited: of their state machines (MoveNext)
+  function_id    INTEGER PRIMARY KEY,
+  suspensions    INTEGER NOT NULL,
+  resumptions    INTEGER NOT NULL,
+  awaited_ns     INTEGER NOT NULL,    -- from each suspension to its resumption, or to the end of the process
+  awaited_known  INTEGER NOT NULL     -- 0: not all was recorded that says it, awaited_ns is 0
 );
 
 CREATE TABLE module_time (
@@ -661,7 +670,7 @@ SELECT p.pid AS process_id, p.name AS process, l.reason, l.events,
     WHEN 'not_hooked' THEN 'function' WHEN 'async_not_hooked' THEN 'function' WHEN 'not_probed' THEN 'function' WHEN 'threads_folded' THEN 'thread' ELSE 'event' END AS unit, -- what events are
   l.allocations, l.bytes,
   l.reason NOT IN ('il_map_truncated', 'name_truncated', 'stack_truncated', 'type_unknown', 'lifetime_full', 'moves_lost', 'gc_cut', 'snapshot', 'changes_lost', 'survivors_lost',
-    'calls_folded', 'calls_unmatched', 'calls_cut', 'calls_jumped', 'clock_backwards', 'waits_lost', 'not_hooked', 'async_not_hooked', 'not_probed', 'threads_folded', 'stacks_lost', 'ages_lost', 'control_late', 'marks_lost') AS missing -- or only less exact
+    'calls_folded', 'calls_unmatched', 'calls_cut', 'calls_jumped', 'clock_backwards', 'waits_lost', 'not_hooked', 'async_not_hooked', 'not_probed', 'threads_folded', 'stacks_lost', 'ages_lost', 'control_late', 'marks_lost', 'counters_lost') AS missing -- or only less exact
 FROM loss l LEFT JOIN process p ON p.id = l.process_id;
 
 CREATE VIEW gcs AS                    -- before, dead, survived and promoted are those of the collected generations

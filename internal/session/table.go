@@ -2,6 +2,7 @@ package session
 
 import (
 	"fmt"
+	"math"
 	"strings"
 
 	"zombiezen.com/go/sqlite"
@@ -28,6 +29,7 @@ type cells struct {
 	next int // 1-based parameter when binding, else 0-based column
 
 	block   *columns.Block
+	columns [][]int64        // those of the block, when it is read
 	row     int              // of the block, when it is read
 	numbers map[string]int64 // of texts that are in the block, when it is made
 	err     error            // a text that the block does not have, or a number out of range
@@ -42,28 +44,42 @@ const (
 	unpackCells
 )
 
+// int64 is small enough to be inlined where rows are unpacked, of which there are many millions.
 func (c *cells) int64(p *int64) {
+	if c.mode == unpackCells {
+		*p = c.columns[c.next][c.row]
+		c.next++
+	} else {
+		c.otherInt64(p)
+	}
+}
+
+func (c *cells) otherInt64(p *int64) {
 	switch c.mode {
 	case bindCells:
 		c.stmt.BindInt64(c.next, *p)
 	case packCells:
 		c.block.Columns[c.next] = append(c.block.Columns[c.next], *p)
-	case unpackCells:
-		*p = c.block.Columns[c.next][c.row]
 	default:
 		*p = c.stmt.ColumnInt64(c.next)
 	}
 	c.next++
 }
 
-// float64 visits a column of a table that is not packed.
+// float64 visits a column of numbers that need not be whole. A packed table has their bits.
 func (c *cells) float64(p *float64) {
-	if c.mode == bindCells {
+	switch c.mode {
+	case bindCells:
 		c.stmt.BindFloat(c.next, *p)
-	} else {
+		c.next++
+	case packCells, unpackCells:
+		bits := int64(math.Float64bits(*p))
+		c.int64(&bits)
+		*p = math.Float64frombits(uint64(bits))
+	default:
 		*p = c.stmt.ColumnFloat(c.next)
+		c.next++
 	}
-	c.next++
 }
 
 func (c *cells) text(p *string) {

@@ -91,6 +91,26 @@ var timingRunningTable = table[TimingRunning]{
 	},
 }
 
+var timingBeganTable = table[TimingBegan]{
+	"timing_began", "timing_id, calls, ticks", "timing_id",
+	func(c *cells, r *TimingBegan) {
+		integer(c, &r.Timing)
+		integer(c, &r.Calls)
+		c.int64(&r.Ticks)
+	},
+}
+
+var functionAwaitTable = table[FunctionAwait]{
+	"function_await", "function_id, suspensions, resumptions, awaited_ns, awaited_known", "function_id",
+	func(c *cells, r *FunctionAwait) {
+		integer(c, &r.Function)
+		integer(c, &r.Suspensions)
+		integer(c, &r.Resumptions)
+		integer(c, &r.Awaited)
+		c.bool(&r.Known)
+	},
+}
+
 const (
 	// timeColumns are the values of every derived table of times.
 	timeColumns = ", calls, running, elapsed_inclusive, elapsed_exclusive, application_inclusive, application_exclusive, " +

@@ -28,12 +28,18 @@ func (w *Writer) ReplaceTimingRunning(rows []TimingRunning) error {
 	return put(w, replace, timingRunningTable, rows)
 }
 
+// InsertTimingBegan adds rows.
+func (w *Writer) InsertTimingBegan(rows []TimingBegan) error {
+	return put(w, add, timingBeganTable, rows)
+}
+
 // writeTimes replaces the contents of the derived tables of times.
 func (w *Writer) writeTimes(d *Derived) error {
 	for _, write := range []func() error{
 		func() error { return rewrite(w, pathTimeTable, d.PathTimes) },
 		func() error { return rewrite(w, callTimeTable, d.CallTimes) },
 		func() error { return rewrite(w, functionTimeTable, d.FunctionTimes) },
+		func() error { return rewrite(w, functionAwaitTable, d.Awaits) },
 		func() error { return rewrite(w, moduleTimeTable, d.ModuleTimes) },
 		func() error { return rewrite(w, lineTimeTable, d.LineTimes) },
 		func() error { return rewrite(w, instructionTimeTable, d.InstructionTimes) },
@@ -83,6 +89,12 @@ func (s *Session) TimingExtremes() ([]TimingExtreme, error) { return rows(s, tim
 
 // TimingRunning returns the table timing_running in the order of timing.
 func (s *Session) TimingRunning() ([]TimingRunning, error) { return rows(s, timingRunningTable) }
+
+// TimingBegan returns the table timing_began in the order of timing.
+func (s *Session) TimingBegan() ([]TimingBegan, error) { return rows(s, timingBeganTable) }
+
+// FunctionAwaits returns the table function_await in the order of function.
+func (s *Session) FunctionAwaits() ([]FunctionAwait, error) { return rows(s, functionAwaitTable) }
 
 // PathTimes returns the table path_time in the order of id.
 func (s *Session) PathTimes() ([]PathTime, error) { return rows(s, pathTimeTable) }

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"math"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -29,6 +30,8 @@ func testTimeTables(t *testing.T, w *Writer) {
 	tableTest(t, w, timingInclusiveTable, w.TimingInclusives, TimingInclusive{1, 1, 2, 3, 4, 5, distinct(20).Waits, 6, 7, 8, 9})
 	tableTest(t, w, timingExtremeTable, w.TimingExtremes, TimingExtreme{1, extremes})
 	tableTest(t, w, timingRunningTable, w.TimingRunning, TimingRunning{1, 2, 3})
+	tableTest(t, w, timingBeganTable, w.TimingBegan, TimingBegan{1, 2, -3}, TimingBegan{2, 3, math.MinInt64}, TimingBegan{3, 4, math.MaxInt64})
+	tableTest(t, w, functionAwaitTable, w.FunctionAwaits, FunctionAwait{1, 2, 3, 4, true}, FunctionAwait{Function: 2, Suspensions: 1})
 	tableTest(t, w, pathTimeTable, w.PathTimes, PathTime{1, 0, 1, 1, 4, value, single}, PathTime{ID: 2, Parent: 1})
 	tableTest(t, w, callTimeTable, w.CallTimes, CallTime{0, 1, value, single})
 	tableTest(t, w, functionTimeTable, w.FunctionTimes, FunctionTime{1, value, single})

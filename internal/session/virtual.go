@@ -2,6 +2,7 @@ package session
 
 import (
 	"fmt"
+	"math"
 	"regexp"
 	"slices"
 	"strings"
@@ -37,16 +38,20 @@ var declarations = func() map[string]string {
 type declaredColumn struct {
 	name string
 	text bool
+	real bool // it has the bits of numbers that need not be whole
 }
+
+// whole says whether the column has integers.
+func (c declaredColumn) whole() bool { return !c.text && !c.real }
 
 // declaredColumns are the columns of the packed tables, by table.
 var declaredColumns = func() map[string][]declaredColumn {
-	column := regexp.MustCompile(`(?m)^\s+(\w+)\s+(INTEGER|TEXT)\b`)
+	column := regexp.MustCompile(`(?m)^\s+(\w+)\s+(INTEGER|TEXT|REAL)\b`)
 	out := map[string][]declaredColumn{}
 	for name, declaration := range declarations {
 		_, body, _ := strings.Cut(declaration, "(")
 		for _, m := range column.FindAllStringSubmatch("\n"+body, -1) {
-			out[name] = append(out[name], declaredColumn{m[1], m[2] == "TEXT"})
+			out[name] = append(out[name], declaredColumn{m[1], m[2] == "TEXT", m[2] == "REAL"})
 		}
 	}
 	return out
@@ -71,6 +76,9 @@ func (s *Session) addVirtualTables() error {
 	}
 	// Temporary ones are not the file's, which may come from anywhere: they may read virtual tables.
 	script := strings.ReplaceAll(packedViews, "\nCREATE VIEW ", "\nCREATE TEMP VIEW ")
+	if s.absent["counter.tags"] { // the only one of these views that has a column of an addition
+		script = strings.ReplaceAll(script, "c.tags", "'' AS tags")
+	}
 	for _, step := range []string{"PRAGMA temp_store=MEMORY; PRAGMA query_only=0;", script, "PRAGMA query_only=1;"} {
 		if err := sqlitex.ExecuteScript(s.conn, step, nil); err != nil {
 			return fmt.Errorf("views of packed tables: %w", err)
@@ -176,7 +184,7 @@ func (t *virtualTable) BestIndex(in *sqlite.IndexInputs) (*sqlite.IndexOutputs, 
 	out := &sqlite.IndexOutputs{EstimatedCost: many, EstimatedRows: many, ConstraintUsage: make([]sqlite.IndexConstraintUsage, len(in.Constraints))}
 	best := -1
 	for i, c := range in.Constraints {
-		if c.Usable && c.Op == sqlite.IndexConstraintEq && c.Column >= 0 && !t.columns[c.Column].text && (best < 0 || c.Column < in.Constraints[best].Column) {
+		if c.Usable && c.Op == sqlite.IndexConstraintEq && c.Column >= 0 && t.columns[c.Column].whole() && (best < 0 || c.Column < in.Constraints[best].Column) {
 			best = i
 		}
 	}
@@ -253,6 +261,9 @@ func (c *virtualCursor) Column(i int, _ bool) (sqlite.Value, error) {
 	value := c.table.rows.Columns[i][c.row()]
 	if c.table.columns[i].text {
 		return sqlite.TextValue(c.table.rows.Texts[value]), nil
+	}
+	if c.table.columns[i].real {
+		return sqlite.FloatValue(math.Float64frombits(uint64(value))), nil
 	}
 	return sqlite.IntegerValue(value), nil
 }

@@ -18,6 +18,7 @@ type Times struct {
 	TimingInclusives []session.TimingInclusive // in order
 	TimingExtremes   []session.TimingExtreme
 	TimingRunning    []session.TimingRunning
+	TimingBegan      []session.TimingBegan
 
 	timings      map[session.Timing]session.TimingID // keyed with ID 0
 	timingValues map[[2]int64]int                    // slice and timing to the position in TimingValues
@@ -32,7 +33,8 @@ func (t *Times) write(w *session.Writer) error {
 		return cmp.Or(cmp.Compare(a.Slice, b.Slice), cmp.Compare(a.Timing, b.Timing))
 	})
 	return errors.Join(w.ReplaceProcessTimes(t.ProcessTimes), w.InsertTimings(t.Timings), w.InsertTimingValues(t.TimingValues), w.InsertTimingInclusives(t.TimingInclusives),
-		w.ReplaceTimingExtremes(t.TimingExtremes), w.ReplaceTimingRunning(t.TimingRunning))
+		w.ReplaceTimingExtremes(t.TimingExtremes), w.ReplaceTimingRunning(t.TimingRunning),
+		w.InsertTimingBegan(t.TimingBegan))
 }
 
 // Timed says that the calls of a process are timed, with probes that add inside to the tail of each call and outside to
