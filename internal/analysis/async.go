@@ -114,6 +114,7 @@ type asyncTree struct {
 	nodes     []logicalNode
 	at        map[logicalKey]int32
 	async     map[int32]bool // nodes of async methods
+	awaits    []session.FunctionAwait
 }
 
 // LogicalTree is the call tree with async methods below those who called them.
@@ -121,12 +122,21 @@ type LogicalTree struct {
 	below   map[session.PathID][]session.PathValue
 	beneath map[session.PathID][]session.PathTime
 	roles   map[session.PathID]AsyncRole
+	awaits  map[session.PathID]session.FunctionAwait
 	// raisedRoots says that roots have level 0: there are no processes above them.
 	raisedRoots bool
 }
 
 // Role returns what a row stands for.
 func (t *LogicalTree) Role(id session.PathID) AsyncRole { return t.roles[id] }
+
+// Await returns how often and for how long the async method of a row waited; nil if that is not known, or not of this row alone.
+func (t *LogicalTree) Await(id session.PathID) *session.FunctionAwait {
+	if a, ok := t.awaits[id]; ok {
+		return &a
+	}
+	return nil
+}
 
 // Children returns the values of the children of a path (0: the roots), which has an id of this tree alone.
 func (t *LogicalTree) Children(id session.PathID) []session.PathValue { return t.below[id] }
@@ -151,6 +161,9 @@ func (v *Source) LogicalTree() (*LogicalTree, error) {
 		return nil, nil
 	}
 	if err := t.read(v); err != nil {
+		return nil, err
+	}
+	if t.awaits, err = v.FunctionAwaits(); err != nil {
 		return nil, err
 	}
 	t.findAnchors()
@@ -405,7 +418,8 @@ func (n *logicalNode) addTime(p *session.PathTime) {
 
 // sum makes the tables of the nodes, with their inclusive values.
 func (t *asyncTree) sum() *LogicalTree {
-	out := &LogicalTree{below: map[session.PathID][]session.PathValue{}, beneath: map[session.PathID][]session.PathTime{}, roles: map[session.PathID]AsyncRole{}}
+	out := &LogicalTree{below: map[session.PathID][]session.PathValue{}, beneath: map[session.PathID][]session.PathTime{}, roles: map[session.PathID]AsyncRole{},
+		awaits: t.awaitsOfNodes()}
 	levels := make([]int64, len(t.nodes))
 	for i := range t.nodes {
 		levels[i] = 1

@@ -255,6 +255,7 @@ func readDerived(s *session.Session) (*session.Derived, error) {
 		func() error { return into(&d.PathTimes, s.PathTimes) },
 		func() error { return into(&d.CallTimes, s.CallTimes) },
 		func() error { return into(&d.FunctionTimes, s.FunctionTimes) },
+		func() error { return into(&d.Awaits, s.FunctionAwaits) },
 		func() error { return into(&d.ModuleTimes, s.ModuleTimes) },
 		func() error { return into(&d.LineTimes, s.LineTimes) },
 		func() error { return into(&d.InstructionTimes, s.InstructionTimes) },

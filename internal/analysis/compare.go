@@ -162,6 +162,33 @@ func ComparedViews() []string {
 	return out
 }
 
+// ComparedView is a view that can be compared, with the columns that all sessions have.
+type ComparedView struct {
+	Name    string   `json:"name"`
+	Columns []string `json:"columns"`
+}
+
+// ComparedColumns returns the views of which all sessions have columns, with these.
+func ComparedColumns(all ...*Source) ([]ComparedView, error) {
+	has, err := dataSetsOf(all)
+	if err != nil {
+		return nil, err
+	}
+	var out []ComparedView
+	for _, v := range comparedViews {
+		one := ComparedView{Name: v.name}
+		for i := range v.columns {
+			if !slices.ContainsFunc(has, func(d dataSets) bool { return !d.has(&v.columns[i]) }) {
+				one.Columns = append(one.Columns, v.columns[i].key)
+			}
+		}
+		if len(one.Columns) > 0 {
+			out = append(out, one)
+		}
+	}
+	return out, nil
+}
+
 // Compare compares a column of a view ("": the first that all sessions have) by the keys of its rows. Of several sessions on a side,
 // runs of one program, the mean counts. Errors are a *TermError for a view or column, ErrNoTime, ErrNoMemory or ErrNoLifetime where a
 // session does not have it, and those of reading.
@@ -254,12 +281,9 @@ func findColumn(all []*Source, view, column string) (*comparedColumn, error) {
 	if at < 0 {
 		return nil, &TermError{What: "view to compare", Text: view, Names: ComparedViews()}
 	}
-	has := make([]dataSets, len(all))
-	for i, v := range all {
-		var err error
-		if has[i], err = v.dataSets(); err != nil {
-			return nil, err
-		}
+	has, err := dataSetsOf(all)
+	if err != nil {
+		return nil, err
 	}
 	var names []string
 	var missing error
@@ -288,6 +312,17 @@ func findColumn(all []*Source, view, column string) (*comparedColumn, error) {
 		paths = append(paths, v.session.Path())
 	}
 	return nil, fmt.Errorf("%w: %s", ErrNothingInCommon, strings.Join(paths, " and "))
+}
+
+func dataSetsOf(all []*Source) ([]dataSets, error) {
+	out := make([]dataSets, len(all))
+	for i, v := range all {
+		var err error
+		if out[i], err = v.dataSets(); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
 }
 
 // dataSets says what a session holds.

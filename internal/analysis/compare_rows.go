@@ -223,11 +223,11 @@ func (v *comparedSource) siteChange(i int64) Change {
 	f := &d.Functions[d.nodeFunction[n]]
 	out.Function, out.Module = f.DisplayName(), v.moduleName(f.Module)
 	out.stack = func() string {
-		var names []string
+		var s comparedStack
 		for ; n >= 0; n = d.tree.Parent[n] {
-			names = append(names, d.Functions[d.nodeFunction[n]].DisplayName())
+			s.add(d.Functions[d.nodeFunction[n]].DisplayName())
 		}
-		return joinStack(names)
+		return s.text()
 	}
 	return out
 }
@@ -235,12 +235,26 @@ func (v *comparedSource) siteChange(i int64) Change {
 // maxComparedStack bounds the functions of a stack that are told: a stack can be 65,536 deep.
 const maxComparedStack = 64
 
-// joinStack makes one text of a stack, the leaf first: from the root on, as far as it is told.
-func joinStack(names []string) string {
-	if len(names) > maxComparedStack {
-		names = append(names[:maxComparedStack:maxComparedStack], fmt.Sprintf("… %d more", len(names)-maxComparedStack))
+// comparedStack collects the functions of a stack, the leaf first, as far as they are told. There can be a million
+// stacks.
+type comparedStack struct {
+	names  [maxComparedStack + 1]string // one for how many more there are
+	length int
+}
+
+func (s *comparedStack) add(name string) {
+	if s.length < maxComparedStack {
+		s.names[s.length] = name
 	}
-	names = slices.Clone(names)
+	s.length++
+}
+
+// text is the stack from the root on.
+func (s *comparedStack) text() string {
+	names := s.names[:min(s.length, maxComparedStack)]
+	if more := s.length - len(names); more > 0 {
+		names = append(names, fmt.Sprintf("… %d more", more))
+	}
 	slices.Reverse(names)
 	return strings.Join(names, " › ")
 }
@@ -274,13 +288,13 @@ func (v *comparedSource) eachPath(c *comparedColumn, out *comparedRun) error {
 			x.Name, x.Module = v.data.Functions[f].DisplayName(), v.moduleName(v.data.Functions[f].Module)
 		}
 		x.stack = func() string {
-			var names []string
+			var s comparedStack
 			for n := int32(i); n >= 0; n = paths[n].parent {
 				if f := paths[n].function; f >= 0 {
-					names = append(names, v.data.Functions[f].DisplayName())
+					s.add(v.data.Functions[f].DisplayName())
 				}
 			}
-			return joinStack(names)
+			return s.text()
 		}
 		return x
 	}

@@ -53,6 +53,9 @@ func (d *Data) Derive() (*session.Derived, error) {
 	}
 	if times != nil {
 		d.deriveTimes(out, tree, times)
+		if out.Awaits, err = d.awaits(); err != nil {
+			return nil, err
+		}
 	}
 	return out, nil
 }

@@ -194,10 +194,11 @@ const (
 	ByLine     By = "line"     // that allocated; without symbols, the function
 )
 
-// What functions can be grouped by.
+// What functions, types and threads can be grouped by.
 const (
 	ByModule    By = "module"
 	ByNamespace By = "namespace"
+	ByName      By = "name" // of threads
 )
 
 // Group is what a row of a view of lifetimes is about. Ids that do not apply are 0.

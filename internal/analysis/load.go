@@ -82,6 +82,7 @@ type Data struct {
 	timeTables
 
 	session    *session.Session // for what is too large to keep: values of sites by slice
+	typeIndex  index[session.TypeID]
 	siteIndex  index[session.SiteID]
 	sliceIndex index[session.SliceID]
 
@@ -150,7 +151,7 @@ func (d *Data) link() error {
 	processes := newIndex(d.Processes, func(r *session.Process) session.ProcessID { return r.ID })
 	threads := newIndex(d.Threads, func(r *session.Thread) session.ThreadID { return r.ID })
 	modules := newIndex(d.Modules, func(r *session.Module) session.ModuleID { return r.ID })
-	types := newIndex(d.Types, func(r *session.Type) session.TypeID { return r.ID })
+	d.typeIndex = newIndex(d.Types, func(r *session.Type) session.TypeID { return r.ID })
 	functions := newIndex(d.Functions, func(r *session.Function) session.FunctionID { return r.ID })
 	instructions := newIndex(d.Instructions, func(r *session.Instruction) session.InstructionID { return r.ID })
 	lines := newIndex(d.Lines, func(r *session.Line) session.LineID { return r.ID })
@@ -174,7 +175,8 @@ func (d *Data) link() error {
 	assign(&d.functionModule)(references(modules, d.Functions, func(r *session.Function) session.ModuleID { return r.Module }, "function", "module"))
 	assign(&d.siteNode)(references(nodes, d.Sites, func(r *session.Site) session.NodeID { return r.Node }, "site", "node"))
 	assign(&d.siteThread)(references(threads, d.Sites, func(r *session.Site) session.ThreadID { return r.Thread }, "site", "thread"))
-	assign(&d.siteType)(references(types, d.Sites, func(r *session.Site) session.TypeID { return r.Type }, "site", "type"))
+	typeOf := func(r *session.Site) session.TypeID { return r.Type }
+	assign(&d.siteType)(references(d.typeIndex, d.Sites, typeOf, "site", "type"))
 	assign(&d.threadProcess)(references(processes, d.Threads, func(r *session.Thread) session.ProcessID { return r.Process }, "thread", "process"))
 	if err != nil {
 		return err
@@ -214,9 +216,16 @@ func (d *Data) merged() *calltree.Merged {
 func eachRow[T any](d *Data, table string, read func(from, to session.SliceID, fn func(*T)) error, of [2]session.SliceID,
 	ids func(*T) (session.SliceID, session.SiteID), fn func(slice, site int32, row *T)) error {
 	var missing error
+	last, lastAt := session.SliceID(-1), int32(none) // a slice has many rows, one after the other
 	err := read(of[0], of[1], func(row *T) {
 		at, of := ids(row)
-		if slice, site, err := d.find(table, at, of); err == nil {
+		if at == last && d.siteIndex.ids == nil && of > 0 && int64(of) <= int64(d.siteIndex.rows) {
+			fn(lastAt, int32(of-1), row)
+			return
+		}
+		slice, site, err := d.find(table, at, of)
+		if err == nil {
+			last, lastAt = at, slice
 			fn(slice, site, row)
 		} else if missing == nil {
 			missing = err

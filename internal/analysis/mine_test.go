@@ -1,6 +1,7 @@
 package analysis
 
 import (
+	"errors"
 	"path/filepath"
 	"testing"
 
@@ -172,4 +173,74 @@ func TestUserTimes(t *testing.T) {
 			rt.Fatalf("all together: %+v, want %+v", all, want)
 		}
 	})
+}
+
+// TestMyCode: with --my-code a function has done itself what is said of it by places in user code, and functions that no user code called
+// have what is left; nothing is lost.
+func TestMyCode(t *testing.T) {
+	dir, shown := t.TempDir(), 0
+	rapid.Check(t, func(rt *rapid.T) {
+		b := sessiontest.Random(rapid.Uint64().Draw(rt, "seed"))
+		user := false
+		for i := range b.Modules {
+			b.Modules[i].Origin = rapid.SampledFrom([]string{"project", "framework"}).Draw(rt, "origin")
+			user = user || b.Modules[i].Origin == "project"
+		}
+		s := open(rt, b, filepath.Join(dir, "a"))
+		defer s.Close()
+		selection, err := Terms{MyCode: true}.Select(s)
+		if errors.Is(err, ErrNoUserCode) == user {
+			rt.Fatal(user, err)
+		}
+		if !user {
+			return
+		}
+		whole, err := Open(s, Selection{})
+		if err != nil {
+			rt.Fatal(err)
+		}
+		mine, err := Open(s, selection)
+		if err != nil {
+			rt.Fatal(err)
+		}
+		all, err := whole.UserAllocations()
+		if err != nil {
+			rt.Fatal(err)
+		}
+		want, got := map[session.FunctionID]q.Amount{}, map[session.FunctionID]q.Amount{}
+		var outside, rest q.Amount
+		for _, a := range all {
+			if a.From.Function == 0 {
+				outside = outside.Add(a.Amount)
+			} else if !a.IsZero() {
+				want[a.Function] = want[a.Function].Add(a.Amount)
+			}
+		}
+		// Below roots that are not the user's, what no user code called stays where it was.
+		paths, err := mine.Paths()
+		if err != nil {
+			rt.Fatal(err)
+		}
+		called, isUser := map[session.PathID]bool{}, map[session.PathID]bool{}
+		for _, p := range paths {
+			f := b.Functions[p.Function-1]
+			isUser[p.ID] = f.Module != 0 && b.Modules[f.Module-1].Origin == "project"
+			called[p.ID] = isUser[p.ID] || p.Parent != 0 && isUser[p.Parent]
+			if p.Parent != 0 && !called[p.ID] && !p.Inclusive.IsZero() {
+				rt.Fatalf("path %d of %s is shown, which no user code called", p.ID, f.DisplayName())
+			}
+			if called[p.ID] && !p.Exclusive.IsZero() {
+				got[p.Function] = got[p.Function].Add(p.Exclusive)
+				shown++
+			} else {
+				rest = rest.Add(p.Exclusive)
+			}
+		}
+		if diff := cmp.Diff(want, got) + cmp.Diff(outside, rest); diff != "" {
+			rt.Fatal(diff)
+		}
+	})
+	if shown < 100 {
+		t.Errorf("only %d paths did anything", shown)
+	}
 }

@@ -55,6 +55,9 @@ func (d *Data) Select(sel Selection) (*Data, error) {
 			in.timings[i] = lets(nodes, d.timingNode[i]) && lets(threads, d.timingThread[i])
 		}
 	}
+	if sel.filter != nil {
+		in.filtered(d)
+	}
 	if !sel.hasTimes() {
 		out.timeTables = timeTables{}
 	}
@@ -65,8 +68,8 @@ func (d *Data) Select(sel Selection) (*Data, error) {
 		}
 		in.gcs = gcs
 	}
-	if sel.hidden != nil {
-		if err := out.hide(sel.hidden); err != nil {
+	if sel.hidden != nil || sel.myCode {
+		if err := out.hide(sel); err != nil {
 			return nil, err
 		}
 	}
@@ -125,8 +128,10 @@ func (d *Data) selectSites(sel Selection, nodes, threads []bool) []bool {
 
 // hide takes functions out of stacks. What they did counts for the nearest caller that is shown. The outermost
 // function of a stack stays, so that nothing loses its place, and so do functions of folded calls, which have no
-// stacks.
-func (d *Data) hide(hidden map[session.FunctionID]bool) error {
+// stacks. Of framework code only what user code calls is shown, if that is selected.
+func (d *Data) hide(sel Selection) error {
+	user := d.userFunctions()
+	isUser := func(node int32) bool { f := d.nodeFunction[node]; return f >= 0 && user[f] }
 	stays := make([]bool, len(d.Nodes))
 	copy(stays, d.foldedNodes())
 	d.inclusives.each(func(_, timing int32, _ *session.TimingInclusive) { stays[d.timingNode[timing]] = true })
@@ -136,7 +141,7 @@ func (d *Data) hide(hidden map[session.FunctionID]bool) error {
 		shown[i], parents[i] = int32(i), calltree.None
 		if p := d.tree.Parent[i]; p >= 0 {
 			parents[i] = shown[p]
-			if hidden[d.Nodes[i].Function] && !stays[i] {
+			if !stays[i] && (sel.hidden[d.Nodes[i].Function] || sel.myCode && !isUser(int32(i)) && !isUser(shown[p])) {
 				shown[i] = shown[p]
 			}
 		}

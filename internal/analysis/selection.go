@@ -16,6 +16,8 @@ var (
 	ErrNoProcess = errors.New("no such process")
 	ErrNoThread  = errors.New("no such thread")
 	ErrNoSlice   = errors.New("no data in this span of time")
+	// ErrNoUserCode means that nobody knows which code is the user's.
+	ErrNoUserCode = errors.New("no module of this session is your code: run --mine PATTERN says which are")
 	// ErrSplitsSlice means that a span of time begins or ends within a slice, of which only the sum is known.
 	ErrSplitsSlice = errors.New("data is kept in slices of time, and this span begins or ends within one")
 )
@@ -41,7 +43,11 @@ type Selection struct {
 	with    map[session.FunctionID]bool // functions of which one is on the stack; nil: any
 	without map[session.FunctionID]bool // functions of which none is on the stack
 	hidden  map[session.FunctionID]bool // functions that stacks are shown without
+	myCode  bool                        // stacks are shown with user code and what it calls alone
+	filter  *filterSet                  // clauses; nil: none
 	terms   Terms                       // as they were given
+
+	filterOfTypes bool // the filter has clauses of types
 }
 
 // IsZero reports whether everything is selected, and shown as it was recorded.
@@ -50,7 +56,7 @@ func (s Selection) IsZero() bool {
 }
 
 // asRecorded reports whether stacks are shown as they were.
-func (s Selection) asRecorded() bool { return len(s.hidden) == 0 && !s.FoldRecursion }
+func (s Selection) asRecorded() bool { return len(s.hidden) == 0 && !s.myCode && !s.FoldRecursion }
 
 // InTime reports whether there is a span of time.
 func (s Selection) InTime() bool { return s.From != 0 || s.To != 0 }
@@ -63,7 +69,7 @@ func (s Selection) Spans() bool { return s.InTime() || s.InGCs() }
 
 // byName reports whether functions or types are selected.
 func (s Selection) byName() bool {
-	return s.own != nil || s.types != nil || s.with != nil || len(s.without) > 0
+	return s.filter != nil || s.own != nil || s.types != nil || s.with != nil || len(s.without) > 0
 }
 
 // HasProcess reports whether a process is selected.
@@ -92,7 +98,7 @@ func (s Selection) Divides() bool { return len(s.Threads) > 0 || s.byName() }
 
 // hasTimes reports whether times are selected: of them neither a type is known nor what they were between two
 // collections.
-func (s Selection) hasTimes() bool { return s.types == nil && !s.InGCs() }
+func (s Selection) hasTimes() bool { return s.types == nil && !s.filterOfTypes && !s.InGCs() }
 
 // singleCalls reports whether whole calls are selected, and shown with all that they called: by process and thread
 // alone.
@@ -254,7 +260,7 @@ func (s Selection) Words(of *session.Session) ([]string, error) {
 	for _, kind := range s.terms.named() {
 		out = append(out, kind.words()...)
 	}
-	return out, nil
+	return append(out, s.terms.filterWords()...), nil
 }
 
 func list(one, many string, names []string) []string {
@@ -282,6 +288,9 @@ func (s Selection) Notes(of *session.Session, more string) ([]string, error) {
 	}
 	if hidden := s.terms.Hide; len(hidden) > 0 {
 		out = append(out, "Without the functions "+strings.Join(hidden, " or ")+": what they did counts for their callers.")
+	}
+	if s.myCode {
+		out = append(out, "Your code and what it calls: what the framework did beyond that counts for the function that your code called.")
 	}
 	if s.FoldRecursion {
 		out = append(out, FoldNote)

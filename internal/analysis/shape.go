@@ -190,6 +190,9 @@ func (v *Source) BottomUp(of *LogicalTree, small TooSmall) (*BottomUpTree, error
 // Role returns what a row stands for.
 func (t *BottomUpTree) Role(id session.PathID) AsyncRole { return t.roles[id] }
 
+// Await returns nil: how a method waited is of the method as a whole.
+func (t *BottomUpTree) Await(session.PathID) *session.FunctionAwait { return nil }
+
 // Below returns the callers of a row (0: the functions that did something themselves), which can be asked for once: there are many
 // more rows than in the tree that it is made of.
 func (t *BottomUpTree) Below(id session.PathID) (amounts []session.PathValue, times []session.PathTime) {

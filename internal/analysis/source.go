@@ -183,7 +183,7 @@ func Complete(w *session.Writer) error { return CompleteTelling(w, func(int) {})
 // timesRead is how often adding up reads the packed tables. Values of sites are not kept in memory: they are read for the sums, and for
 // the sites that only grow. Deaths likewise, where objects were followed.
 var timesRead = map[string]int64{"node": 1, "site": 1, "site_value": 2, "site_death": 2, "timing": 1, "timing_value": 1, "timing_inclusive": 1,
-	"timing_extreme": 1, "timing_running": 1}
+	"timing_extreme": 1, "timing_running": 1, "timing_began": 1}
 
 // CompleteTelling is Complete, and says how far it is whenever it has read some rows.
 func CompleteTelling(w *session.Writer, tell func(percent int)) error {

@@ -38,6 +38,12 @@ func (v *Source) FunctionTimes() ([]session.FunctionTime, error) {
 	return choose(v, func(d *session.Derived) []session.FunctionTime { return d.FunctionTimes }, v.session.FunctionTimes)
 }
 
+// FunctionAwaits returns how often and for how long async methods waited, in the order of function. A method can go on in another
+// thread, or at another time, than it was suspended in: so it is only known of whole processes.
+func (v *Source) FunctionAwaits() ([]session.FunctionAwait, error) {
+	return choose(v, func(d *session.Derived) []session.FunctionAwait { return d.Awaits }, v.session.FunctionAwaits)
+}
+
 // ModuleTimes returns the times of the modules, in the order of id.
 func (v *Source) ModuleTimes() ([]session.ModuleTime, error) {
 	return choose(v, func(d *session.Derived) []session.ModuleTime { return d.ModuleTimes }, v.session.ModuleTimes)

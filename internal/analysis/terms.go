@@ -9,6 +9,7 @@ import (
 	"github.com/clrprof/clrprof/internal/pattern"
 	q "github.com/clrprof/clrprof/internal/quantity"
 	"github.com/clrprof/clrprof/internal/session"
+	"github.com/clrprof/clrprof/internal/usercode"
 )
 
 // Terms say a Selection in a user's words, which mean the same in every session. Lists hold patterns (see package
@@ -25,7 +26,10 @@ type Terms struct {
 	Types      []string // of what was allocated
 	Focus      []string // functions that were on the stack
 	Hide       []string // functions that are left out of stacks
+	Filter     string   // clauses put together with and, or, not and parentheses: see parseFilter
+	FilterName string   // of the file that it is in; "": none
 	MayMiss    bool     // patterns of functions and types may match nothing
+	MyCode     bool     // stacks are shown with user code and what it calls alone
 }
 
 // TermError says that a term means nothing in the session, or more than one thing.
@@ -75,10 +79,21 @@ func (k namedTerms) words() []string {
 	return out
 }
 
-// Select compiles the terms for a session. Errors are a *TermError, pattern.ErrNoPattern, those of Selection.Fit,
-// and of reading s.
+// Select compiles the terms for a session. Errors are a *TermError, pattern.ErrNoPattern, ErrNoUserCode, those of
+// Selection.Fit, and of reading s.
 func (t Terms) Select(s *session.Session) (Selection, error) {
-	out := Selection{From: t.From, To: t.To, GCs: t.GCs, terms: t}
+	said, filter := t, &filterTerm{how: "and"}
+	if t.Filter != "" {
+		term, err := parseFilter(t.Filter)
+		if err == nil {
+			filter.parts = []*filterTerm{term}
+			err = t.takeOutermost(filter)
+		}
+		if err != nil {
+			return Selection{}, err
+		}
+	}
+	out := Selection{From: t.From, To: t.To, GCs: t.GCs, terms: said}
 	slices, err := s.Slices()
 	if err != nil {
 		return out, err
@@ -95,7 +110,31 @@ func (t Terms) Select(s *session.Session) (Selection, error) {
 	if err := t.selectFunctions(s, &out); err != nil {
 		return out, err
 	}
-	return out, t.selectTypes(s, &out)
+	if err := t.selectMyCode(s, &out); err != nil {
+		return out, err
+	}
+	if err := t.selectTypes(s, &out); err != nil {
+		return out, err
+	}
+	return out, t.selectFilter(s, filter, &out)
+}
+
+// selectMyCode checks that there is user code.
+func (t Terms) selectMyCode(s *session.Session, out *Selection) error {
+	if !t.MyCode {
+		return nil
+	}
+	var err error
+	if out.myCode, err = HasUserCode(s); err == nil && !out.myCode && !t.MayMiss {
+		return ErrNoUserCode
+	}
+	return err
+}
+
+// HasUserCode reports whether a module of a session is user code.
+func HasUserCode(s *session.Session) (bool, error) {
+	modules, err := s.Modules()
+	return slices.ContainsFunc(modules, func(m session.Module) bool { return usercode.Origin(m.Origin).IsUser() }), err
 }
 
 func (t Terms) selectProcesses(s *session.Session, out *Selection) error {

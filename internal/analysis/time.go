@@ -17,6 +17,7 @@ type timeTables struct {
 	Times         []session.ProcessTime // of the processes whose calls were timed; empty: none
 	Timings       []session.Timing
 	TimingRunning []session.TimingRunning
+	TimingBegan   []session.TimingBegan
 
 	values       timeValues
 	inclusives   inclusiveValues // of folded calls
@@ -24,6 +25,7 @@ type timeTables struct {
 	timingThread []int32
 	timingNode   []int32
 	runningOf    []int32 // timing
+	beganOf      []int32 // timing
 }
 
 func (t *timeTables) read(s *session.Session) error {
@@ -33,6 +35,7 @@ func (t *timeTables) read(s *session.Session) error {
 		func() error { return t.values.read(s) },
 		func() error { return t.inclusives.read(s) },
 		func() error { return into(&t.TimingRunning, s.TimingRunning) },
+		func() error { return into(&t.TimingBegan, s.TimingBegan) },
 	} {
 		if err := read(); err != nil {
 			return err
@@ -55,6 +58,7 @@ func (t *timeTables) link(threads index[session.ThreadID], nodes index[session.N
 	set(&t.timingThread)(references(threads, t.Timings, func(r *session.Timing) session.ThreadID { return r.Thread }, "timing", "thread"))
 	set(&t.timingNode)(references(nodes, t.Timings, func(r *session.Timing) session.NodeID { return r.Node }, "timing", "node"))
 	set(&t.runningOf)(references(t.timings, t.TimingRunning, func(r *session.TimingRunning) session.TimingID { return r.Timing }, "timing_running", "timing"))
+	set(&t.beganOf)(references(t.timings, t.TimingBegan, func(r *session.TimingBegan) session.TimingID { return r.Timing }, "timing_began", "timing"))
 	if err == nil {
 		err = t.values.link(t.timings, times)
 	}
@@ -69,8 +73,8 @@ func (t *timeTables) link(threads index[session.ThreadID], nodes index[session.N
 			return fmt.Errorf("%w: timing %d has no thread or node", session.ErrCorrupt, r.ID)
 		}
 	}
-	if slices.Contains(t.runningOf, none) {
-		return fmt.Errorf("%w: a row of timing_running has no timing", session.ErrCorrupt)
+	if slices.Contains(t.runningOf, none) || slices.Contains(t.beganOf, none) {
+		return fmt.Errorf("%w: a row of timing_running or timing_began has no timing", session.ErrCorrupt)
 	}
 	return nil
 }

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/clrprof/clrprof/internal/pattern"
+
 	"github.com/clrprof/clrprof/internal/calltree"
 	q "github.com/clrprof/clrprof/internal/quantity"
 	"github.com/clrprof/clrprof/internal/session"
@@ -14,9 +16,10 @@ type TypeTrees struct {
 	data    *Data
 	tree    *calltree.Merged
 	bySite  []q.Amount
-	ofType  map[session.TypeID][]int32 // positions of sites
-	own     []q.Amount                 // scratch, by path; zero between calls
-	reached []bool                     // scratch, by path; false between calls
+	sites   []int32    // positions, those of a type in a row
+	first   []int32    // of the sites of a type, by its position, in sites; at the end the number of all
+	own     []q.Amount // scratch, by path; zero between calls
+	reached []bool     // scratch, by path; false between calls
 }
 
 // TypeTrees prepares the trees of what is selected.
@@ -25,15 +28,37 @@ func (d *Data) TypeTrees() (*TypeTrees, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &TypeTrees{data: d, tree: d.merged(), bySite: bySite, ofType: map[session.TypeID][]int32{}}
+	t := &TypeTrees{data: d, tree: d.merged(), bySite: bySite}
 	t.own = make([]q.Amount, t.tree.Len())
 	t.reached = make([]bool, t.tree.Len())
-	for i, a := range t.bySite {
-		if !a.IsZero() && d.siteNode[i] >= 0 {
-			t.ofType[d.Sites[i].Type] = append(t.ofType[d.Sites[i].Type], int32(i))
+	t.first = make([]int32, len(d.Types)+1)
+	has := func(site int) bool { return !bySite[site].IsZero() && d.siteNode[site] >= 0 && d.siteType[site] >= 0 }
+	for i, typ := range d.siteType {
+		if has(i) {
+			t.first[typ+1]++
+		}
+	}
+	for i := range d.Types {
+		t.first[i+1] += t.first[i]
+	}
+	t.sites = make([]int32, t.first[len(d.Types)])
+	next := slices.Clone(t.first)
+	for i, typ := range d.siteType {
+		if has(i) {
+			t.sites[next[typ]] = int32(i)
+			next[typ]++
 		}
 	}
 	return t, nil
+}
+
+// ofType returns the positions of the sites that allocated objects of a type.
+func (t *TypeTrees) ofType(of session.TypeID) []int32 {
+	at, ok := t.data.typeIndex.find(of)
+	if !ok || at == none {
+		return nil
+	}
+	return t.sites[t.first[at]:t.first[at+1]]
 }
 
 // Paths returns the paths on which objects of a type were created, with the
@@ -41,7 +66,7 @@ func (d *Data) TypeTrees() (*TypeTrees, error) {
 // they are not those of path_value. The work is proportional to the result.
 func (t *TypeTrees) Paths(of session.TypeID) []session.PathValue {
 	var paths []int32
-	for _, site := range t.ofType[of] {
+	for _, site := range t.ofType(of) {
 		at := t.tree.Of[t.data.siteNode[site]]
 		t.own[at] = t.own[at].Add(t.bySite[site])
 		for p := at; p >= 0 && !t.reached[p]; p = t.tree.Parent[p] {
@@ -107,4 +132,19 @@ func (v *Source) PathTypes() ([]PathType, error) {
 	}
 	slices.SortFunc(out, func(a, b PathType) int { return cmp.Or(cmp.Compare(a.Path, b.Path), cmp.Compare(a.Type, b.Type)) })
 	return out, nil
+}
+
+// mostElements bounds arrays of arrays: the agent follows as many (wire.MaxNesting).
+const mostElements = 32
+
+// TypeNamespace returns the namespace of a type, of an array that of its elements; "" if there is none.
+func TypeNamespace(id session.TypeID, get func(session.TypeID) *session.Type) string {
+	t := get(id)
+	for range mostElements {
+		if t.ElementType == 0 {
+			break
+		}
+		t = get(t.ElementType)
+	}
+	return pattern.Namespace(t.RawName)
 }

@@ -1,6 +1,7 @@
 package analysis
 
 import (
+	"errors"
 	"path/filepath"
 	"testing"
 
@@ -31,5 +32,48 @@ func TestUsage(t *testing.T) {
 	want := []Used{{Begin: 0, End: 100, CPU: 40, Threads: 9, Resident: 4096}, {Begin: 100, End: 250, CPU: 75, Threads: 11, Resident: 100}, {Begin: 250, End: 300}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// TestCounterPoints: levels are added up over processes, sums are differences between samples; the two counters of processor time are what
+// Usage says of them.
+func TestCounterPoints(t *testing.T) {
+	b := sessiontest.Several()
+	b.Counters = []session.Counter{{ID: 1, Name: counterCPUUser, Unit: "ns", IsSum: true}, {ID: 2, Name: counterCPUSystem, Unit: "ns", IsSum: true},
+		{ID: 3, Name: counterResident, Unit: "bytes"}, {ID: 19, Name: "machine.cpu_busy", Unit: "ns", IsSum: true}}
+	b.CounterValues = []session.CounterValue{
+		{Time: 100, Process: 0, Counter: 19, Value: 1000}, {Time: 250, Process: 0, Counter: 19, Value: 1200}, {Time: 300, Process: 0, Counter: 19, Value: 1100},
+		{Time: 100, Process: 1, Counter: 1, Value: 30}, {Time: 100, Process: 1, Counter: 2, Value: 10}, {Time: 100, Process: 1, Counter: 3, Value: 4096},
+		{Time: 250, Process: 1, Counter: 1, Value: 80}, {Time: 250, Process: 1, Counter: 2, Value: 10}, {Time: 250, Process: 1, Counter: 3, Value: 8192},
+		{Time: 250, Process: 2, Counter: 1, Value: 25}, {Time: 250, Process: 2, Counter: 2, Value: 4}, {Time: 250, Process: 2, Counter: 3, Value: 100},
+	}
+	s := open(t, b, filepath.Join(t.TempDir(), "a"))
+	defer s.Close()
+	usage, err := Usage(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string][]CounterPoint{}
+	for _, c := range b.Counters {
+		var of session.Counter
+		if of, got[c.Name], err = CounterPoints(s, c.Name); err != nil || of.Unit != c.Unit {
+			t.Fatal(of, err)
+		}
+	}
+	want := map[string][]CounterPoint{
+		counterCPUUser: {{0, 100, 30}, {100, 250, 75}}, counterCPUSystem: {{0, 100, 10}, {100, 250, 4}},
+		counterResident: {{0, 100, 4096}, {100, 250, 8292}}, "machine.cpu_busy": {{100, 100, 0}, {100, 250, 200}, {250, 300, 0}},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	for i, u := range usage {
+		if i < 2 && int64(u.CPU) != got[counterCPUUser][i].Value+got[counterCPUSystem][i].Value {
+			t.Errorf("usage %v, counters %v", u, got)
+		}
+	}
+	var unknown *TermError
+	if _, _, err := CounterPoints(s, "process.wings"); !errors.As(err, &unknown) || len(unknown.Names) != 4 {
+		t.Error(err)
 	}
 }
