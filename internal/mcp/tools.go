@@ -26,6 +26,8 @@ type filters struct {
 	Types      []string `json:"type,omitempty" jsonschema:"only objects of types that match"`
 	Focus      []string `json:"focus,omitempty" jsonschema:"only stacks with a function that matches; with ! before it, without one"`
 	Hide       []string `json:"hide,omitempty" jsonschema:"leave functions that match out of stacks"`
+	MyCode     bool     `json:"my_code,omitempty" jsonschema:"show stacks with the user's code and what it calls alone"`
+	Filter     string   `json:"filter,omitempty" jsonschema:"clauses FIELD OPERATOR VALUE with and, or, not and parentheses; fields are those above and time, operators = <> < > <= >="`
 	From       float64  `json:"from_seconds,omitempty" jsonschema:"only from this time since the start on"`
 	To         float64  `json:"to_seconds,omitempty" jsonschema:"only up to this time since the start"`
 }
@@ -38,7 +40,7 @@ func (s *Server) source(name string, f filters) (*analysis.Source, []string, err
 	}
 	const second = 1e9
 	terms := analysis.Terms{Processes: f.Processes, Threads: f.Threads, Modules: f.Modules, Namespaces: f.Namespaces, Functions: f.Functions,
-		Types: f.Types, Focus: f.Focus, Hide: f.Hide, From: q.Nanoseconds(f.From * second), To: q.Nanoseconds(f.To * second)}
+		Types: f.Types, Focus: f.Focus, Hide: f.Hide, MyCode: f.MyCode, Filter: f.Filter, From: q.Nanoseconds(f.From * second), To: q.Nanoseconds(f.To * second)}
 	sel, err := terms.Select(one)
 	if err != nil {
 		return nil, nil, err

@@ -40,14 +40,29 @@ func buildFunctions(b *builder) error {
 }
 
 // HasBy reports whether the view can be told what its rows are about, or are grouped by.
-func (v View) HasBy() bool { return v.Grouped || v.groups != nil }
+func (v View) HasBy() bool { return len(v.Groups()) > 0 }
+
+// Groups returns what the view's rows can be about, the first unless another is asked for, or be grouped by.
+func (v View) Groups() []string {
+	if v.Grouped {
+		return []string{string(analysis.ByType), string(analysis.BySite), string(analysis.ByFunction), string(analysis.ByLine)}
+	}
+	return slices.Clone(v.groups)
+}
+
+// IsTree reports whether the view's rows have levels.
+func (v View) IsTree() bool { return v.isTree }
 
 // inGroups returns the view with groups above its rows.
 func (v View) inGroups(by analysis.By) (View, error) {
 	if !slices.Contains(v.groups, string(by)) {
 		return v, Unknown("grouping", string(by), v.groups)
 	}
-	v.isTree, v.columns = true, slices.Insert(slices.Clone(v.columns), 1, "kind", "level")
+	v.columns = slices.Clone(v.columns)
+	if name := slices.Index(v.columns, "name"); !v.isTree {
+		v.columns = slices.Insert(v.columns, name+1, "kind", "level")
+	}
+	v.isTree = true
 	return v, nil
 }
 
@@ -108,7 +123,7 @@ func (b *builder) groupsOf(by analysis.By) ([]functionGroup, error) {
 	}
 	namespaces, err := b.source.Namespaces()
 	for _, n := range namespaces {
-		row := Row{kind: rowNamespace, process: n.Process, text: cmp.Or(n.Name, "(no namespace)"), values: n.Memory}
+		row := Row{kind: rowNamespace, process: n.Process, text: cmp.Or(n.Name, noNamespace), values: n.Memory}
 		if b.hasTime() {
 			row.time = single(n.Time, n.Single)
 		}
@@ -173,7 +188,7 @@ func (c *context) pathRow(p session.PathValue) Row {
 	row := c.functionRow(p.Function, p.Amounts)
 	row.path, row.level, row.process = p.ID, int(max(p.Level, 0)), p.Process // a damaged session may have any level
 	if c.logical != nil {
-		row.async = c.logical.Role(p.ID)
+		row.async, row.await = c.logical.Role(p.ID), c.logical.Await(p.ID)
 	}
 	return row
 }
@@ -205,25 +220,30 @@ func (c *context) heavier() func(cost) int64 {
 // Ns.AuditTrail.Append(int)), else as any part of it without regard to case. Several ids of one name (in several
 // processes) are one match. weight orders the candidates of an ambiguous name.
 func find[ID ~int64 | ~uint32](what, wanted string, ids []ID, name func(ID) string, weight func(ID) int64) ([]ID, error) {
-	var exact, last, part []ID
-	lower := strings.ToLower(wanted)
+	var exact, part []ID
 	for _, id := range ids {
 		n := name(id)
+		if !strings.Contains(n, wanted) { // nearly all, of tens of thousands
+			continue
+		}
 		head, _ := cutParameters(n)
 		switch {
 		case n == wanted:
 			exact = append(exact, id)
 		case head == wanted, strings.HasSuffix(head, "."+wanted), strings.HasSuffix(n, "."+wanted):
-			last = append(last, id)
-		case strings.Contains(strings.ToLower(n), lower):
 			part = append(part, id)
 		}
 	}
 	if len(exact) > 0 {
 		return exact, nil
 	}
-	if len(last) > 0 {
-		part = last
+	if len(part) == 0 {
+		lower := strings.ToLower(wanted)
+		for _, id := range ids {
+			if strings.Contains(strings.ToLower(name(id)), lower) {
+				part = append(part, id)
+			}
+		}
 	}
 	slices.SortStableFunc(part, func(x, y ID) int { return cmp.Compare(weight(y), weight(x)) })
 	var names []string
@@ -521,6 +541,9 @@ func buildThreads(b *builder) error {
 			continue
 		}
 		list = append(list, Row{kind: rowThread, thread: t.ID, process: t.Process, values: both(of[t.ID]), time: b.orNone(timeOf[t.ID], t.Process)})
+	}
+	if b.options.By != "" {
+		return b.merged(list, b.groupOfThread)
 	}
 	b.table.Rows = b.limit(list, exclusiveCost)
 	return nil

@@ -85,6 +85,7 @@ func hasModule(r *Row) bool {
 	return (r.async == analysis.AsyncNone || r.function != 0) && r.kind != rowProcess && r.kind != rowNamespace && r.kind != rowRange && r.kind != rowThread && r.kind != rowFact && r.kind != rowGC && (r.kind != rowRoot || r.function != 0) && (r.kind != rowObject || r.typ != 0)
 }
 func hasProcess(r *Row) bool  { return r.kind != rowRange && (r.kind != rowFinding || r.process != 0) } // it can be of several
+func isOne(r *Row) bool       { return r.kind != rowThreads }                                           // not several threads
 func hasFunction(r *Row) bool { return r.function != 0 }
 func hasLine(r *Row) bool     { return r.line != 0 }
 
@@ -137,7 +138,7 @@ var identityColumns = []Column{
 	{Key: "module_path", Title: "Module path", Kind: Name, cell: when(hasModule, text(func(c *context, r *Row) string { return c.modules.get(r.module).Path }))},
 	{Key: "process_id", Title: "PID", Kind: Number, cell: when(hasProcess, number(func(c *context, r *Row) int64 { return c.processes.get(r.process).PID }))},
 	{Key: "process_name", Title: "Process", Kind: Name, cell: when(hasProcess, text(func(c *context, r *Row) string { return c.processes.get(r.process).Name }))},
-	{Key: "thread_id", Title: "TID", Kind: Number, cell: number(func(c *context, r *Row) int64 { return c.threads.get(r.thread).OSID })},
+	{Key: "thread_id", Title: "TID", Kind: Number, cell: when(isOne, number(func(c *context, r *Row) int64 { return c.threads.get(r.thread).OSID }))},
 }
 
 var placeColumns = []Column{
@@ -170,25 +171,25 @@ var placeColumns = []Column{
 }
 
 var processColumns = []Column{
-	{Key: "unique_id", Title: "ID", Kind: Number, cell: number(func(_ *context, r *Row) int64 {
+	{Key: "unique_id", Title: "ID", Kind: Number, cell: when(isOne, number(func(_ *context, r *Row) int64 {
 		if r.kind == rowThread {
 			return int64(r.thread)
 		}
 		return int64(r.process)
-	})},
+	}))},
 	{Key: "parent_process_id", Title: "Parent PID", Kind: Number, cell: number(func(c *context, r *Row) int64 { return c.processes.get(r.process).ParentPID })},
-	{Key: "begin_ns", Title: "Begin", Kind: Time, cell: number(func(c *context, r *Row) q.Nanoseconds {
+	{Key: "begin_ns", Title: "Begin", Kind: Time, cell: when(isOne, number(func(c *context, r *Row) q.Nanoseconds {
 		if r.kind == rowThread {
 			return c.threads.get(r.thread).Begin
 		}
 		return c.processes.get(r.process).Begin
-	})},
-	{Key: "end_ns", Title: "End", Kind: Time, cell: number(func(c *context, r *Row) q.Nanoseconds {
+	}))},
+	{Key: "end_ns", Title: "End", Kind: Time, cell: when(isOne, number(func(c *context, r *Row) q.Nanoseconds {
 		if r.kind == rowThread {
 			return c.threads.get(r.thread).End
 		}
 		return c.processes.get(r.process).End
-	})},
+	}))},
 	{Key: "end_state", Title: "Ended", Kind: Text, cell: text(func(c *context, r *Row) string { return c.processes.get(r.process).EndState })},
 	{Key: "runtime_version", Title: "Runtime", Kind: Text, cell: text(func(c *context, r *Row) string { return c.processes.get(r.process).RuntimeVersion })},
 	{Key: "path", Title: "Path", Kind: Name, cell: text(func(c *context, r *Row) string { return c.processes.get(r.process).Path })},

@@ -37,7 +37,8 @@ type context struct {
 	allTimed  []session.ProcessTime // of the whole run
 	totalTime session.TimeValue     // of the whole run
 	shownTime session.TimeValue
-	raw       bool // elapsed times are shown with what the probes added
+	awaits    map[session.FunctionID]*session.FunctionAwait // of async methods that waited
+	raw       bool                                          // elapsed times are shown with what the probes added
 	processes rows[session.ProcessID, session.Process]
 	threads   rows[session.ThreadID, session.Thread]
 	logical   pathTree                     // of a call tree; nil: the physical one

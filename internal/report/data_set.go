@@ -72,6 +72,9 @@ func (v View) withData(c *context) (View, error) {
 		v.text = t.text
 	}
 	v.columns, v.sort = slices.Concat(v.columns, t.columns), t.sort
+	if len(c.awaits) > 0 && slices.Contains(awaitViews, v.Name) {
+		v = v.withAwaits()
+	}
 	return v, nil
 }
 
@@ -81,6 +84,9 @@ func (v View) available() []string {
 	out := slices.Concat(v.columns, v.text, v.optional(), t.columns, t.text, t.both)
 	if t.sort != "" {
 		out = append(out, keys(waitKeys())...)
+	}
+	if slices.Contains(awaitViews, v.Name) {
+		out = append(out, awaitKeys...)
 	}
 	return out
 }

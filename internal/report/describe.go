@@ -42,6 +42,8 @@ var descriptions = map[string]string{
 	"from":                     "Your innermost function on the stack, and its line.",
 	"calls":                    "How often it was called, counted where calls begin.",
 	"running":                  "Calls that had not ended when the recording ended.",
+	"suspensions":              "How often the async method began to wait.",
+	"awaited":                  "Time from where the async method began to wait to where it went on, of all its calls; no part of any other time.",
 	"number":                   "The number of the collection in its process.",
 	"generation":               "The oldest generation that was collected.",
 	"induced":                  "Whether the program asked for the collection.",

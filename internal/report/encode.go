@@ -7,6 +7,7 @@ import (
 	"io"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	q "github.com/clrprof/clrprof/internal/quantity"
 )
@@ -72,7 +73,33 @@ func appendJSON(out []byte, c Column, cell Cell) []byte {
 	return appendString(out, machineText(c, cell))
 }
 
+// appendString appends a text as encoding/json writes it. Nearly all are of letters that stand for themselves.
 func appendString(out []byte, s string) []byte {
+	before, from := len(out), 0
+	out = append(out, '"')
+	for i := 0; i < len(s); {
+		switch b := s[i]; {
+		case b >= utf8.RuneSelf:
+			r, size := utf8.DecodeRuneInString(s[i:])
+			if r == utf8.RuneError && size == 1 || r == '\u2028' || r == '\u2029' {
+				return appendEscaped(out[:before], s)
+			}
+			i += size
+		case b < ' ':
+			return appendEscaped(out[:before], s)
+		case b == '"', b == '\\':
+			out = append(append(out, s[from:i]...), '\\', b)
+			i++
+			from = i
+		default:
+			i++
+		}
+	}
+	return append(append(out, s[from:]...), '"')
+}
+
+// appendEscaped is appendString for what is written in another way than it is read.
+func appendEscaped(out []byte, s string) []byte {
 	var b strings.Builder
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)  // names are full of < and >

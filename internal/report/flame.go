@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	q "github.com/clrprof/clrprof/internal/quantity"
 	"github.com/clrprof/clrprof/internal/session"
 )
 
@@ -15,14 +16,15 @@ import (
 // values, the greatest first; the value of a frame is at least that of the frames it has called. What is left out of it, because
 // there would be too many frames or levels, is one frame for each caller with the name HiddenFrame, the last there.
 type Flame struct {
-	Metric  FlameMetric
-	Frames  int         // of the whole tree that have a value
-	Names   []FlameName // of functions and processes, by the positions in Name
-	Modules []string
-	Name    []uint32
-	Depth   []uint16
-	Value   []int64
-	Hidden  []uint32 // how many frames one of HiddenFrame stands for
+	Metric   FlameMetric
+	Frames   int         // of the whole tree that have a value
+	Names    []FlameName // of functions and processes, by the positions in Name
+	Modules  []string
+	UserCode []bool // of Modules: the user builds it
+	Name     []uint32
+	Depth    []uint16
+	Value    []int64
+	Hidden   []uint32 // how many frames one of HiddenFrame stands for
 
 	// With FlameOptions.Color: what most bytes of a frame are, with what it called. Color has positions in Colors, or NoColor.
 	Colors []string
@@ -117,6 +119,8 @@ type flameTree struct {
 	key    []int64 // function, or process below 0; of a compared tree, a name of it
 	value  []int64
 	at     pathIndex
+	order  *frameOrder     // nil: it was not needed yet
+	best   []colored       // with colours: of each node; nil likewise
 	names  []FlameFunction // of a compared tree
 	other  []int64         // of a compared tree: the values of the other session
 	colors *flameColors    // nil: none
@@ -159,6 +163,10 @@ func (r *Reader) Flame(o FlameOptions) (*Flame, error) {
 
 // flameTree reads the tree of a metric, in a context of its own, which it returns.
 func (r *Reader) flameTree(metric FlameMetric, color string) (*flameTree, *context, error) {
+	if l := r.laid; l != nil && l.metric == metric.Key && l.color == color {
+		return l.tree, l.context, nil
+	}
+	r.laid = nil // two of them would be much memory
 	view, err := FindView("calltree")
 	if err != nil {
 		return nil, nil, err
@@ -174,6 +182,7 @@ func (r *Reader) flameTree(metric FlameMetric, color string) (*flameTree, *conte
 	if err != nil {
 		return nil, nil, err
 	}
+	r.laid = &laidOut{metric.Key, color, tree, table.context}
 	return tree, table.context, nil
 }
 
@@ -199,31 +208,30 @@ func (b *builder) flameTree(metric Column) (*flameTree, error) {
 		}
 		t.value[len(t.value)-1] = 0 // the sum of its roots
 	}
-	rows, err := b.allPaths()
-	if err != nil {
-		return nil, err
-	}
-	t.at.ids, t.at.nodes = make([]session.PathID, 0, len(rows)), make([]int32, 0, len(rows))
-	for i := range rows {
-		p := &rows[i]
-		row := b.pathRow(p.PathValue)
-		row.time = p.time
-		parent, known := t.at.find(p.Parent)
+	err = b.eachPath(func(row *Row, above session.PathID) error {
+		parent, known := t.at.find(above)
 		if !known {
-			if parent, known = process[p.Process]; !known {
-				continue
+			if parent, known = process[row.process]; !known {
+				return nil
 			}
 		}
-		n, err := add(&row, parent, int64(p.Function))
+		n, err := add(row, parent, int64(row.function))
 		if err != nil {
-			return nil, err
+			return err
 		}
-		t.at.ids, t.at.nodes = append(t.at.ids, p.ID), append(t.at.nodes, n)
+		t.at.ids, t.at.nodes = append(t.at.ids, row.path), append(t.at.nodes, n)
 		if t.parent[parent] < 0 {
 			t.value[parent] += t.value[n]
 		}
-	}
-	return t, nil
+		return nil
+	}, t.grow)
+	return t, err
+}
+
+// grow makes room for so many paths.
+func (t *flameTree) grow(paths int) {
+	t.at.ids, t.at.nodes = make([]session.PathID, 0, paths), make([]int32, 0, paths)
+	t.parent, t.key, t.value = slices.Grow(t.parent, paths), slices.Grow(t.key, paths), slices.Grow(t.value, paths)
 }
 
 // pathIndex finds the nodes of paths, which come in the order of their ids. Mostly there are no gaps between these.
@@ -243,35 +251,36 @@ func (x *pathIndex) find(id session.PathID) (node int32, ok bool) {
 	return x.nodes[i], true
 }
 
-// timedPath is a path with what it has of memory and of time.
-type timedPath struct {
-	session.PathValue
-	time *rowTime
-}
-
-func (c *context) allPaths() ([]timedPath, error) {
+// eachPath calls fn with the row of each path of the physical call tree, which is the same row anew each time, and the path above it;
+// before that it tells about how many there are. Of the row there is what columns of numbers read.
+func (c *context) eachPath(fn func(row *Row, above session.PathID) error, about func(paths int)) error {
 	amounts, err := c.source.Paths()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	var times []session.PathTime
 	if c.hasTime() {
 		if times, err = c.source.PathTimes(); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	list := make([]timedPath, 0, max(len(amounts), len(times)))
+	about(max(len(amounts), len(times)))
+	row, time := Row{kind: rowFunction}, rowTime{}
 	union(amounts, times, func(a *session.PathValue, t *session.PathTime) int { return cmp.Compare(a.ID, t.ID) },
 		func(a *session.PathValue, t *session.PathTime) {
-			p := timedPath{}
+			var above session.PathID
+			row.values, row.time = q.Amounts{}, nil
 			if a != nil {
-				p.PathValue = *a
+				row.path, above, row.process, row.function, row.values = a.ID, a.Parent, a.Process, a.Function, a.Amounts
 			}
 			if t != nil {
-				p.ID, p.Parent, p.Level, p.Process, p.Function = t.ID, t.Parent, t.Level, t.Process, t.Function
-				p.time = single(t.TimeValue, t.SingleCalls)
+				row.path, above, row.process, row.function = t.ID, t.Parent, t.Process, t.Function
+				time = rowTime{t.TimeValue, t.SingleCalls, true}
+				row.time = &time
 			}
-			list = append(list, p)
+			if err == nil {
+				err = fn(&row, above)
+			}
 		})
-	return list, nil
+	return err
 }

@@ -47,7 +47,7 @@ func (b *builder) flameColors(t *flameTree, by string) (*flameColors, error) {
 	if by == "" {
 		return nil, nil
 	}
-	known, err := (&Reader{b.context}).FlameColors()
+	known, err := (&Reader{context: b.context}).FlameColors()
 	if err != nil {
 		return nil, err
 	}

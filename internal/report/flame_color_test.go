@@ -56,13 +56,12 @@ func chain(above string, f session.FunctionID) string { return fmt.Sprintf("%s %
 // chains are the paths of the call tree by name.
 func (r *Reader) chains(t *testing.T) map[session.PathID]string {
 	t.Helper()
-	paths, err := r.context.allPaths()
-	if err != nil {
-		t.Fatal(err)
-	}
 	out := map[session.PathID]string{}
-	for _, p := range paths {
-		out[p.ID] = chain(out[p.Parent], p.Function)
+	if err := r.context.eachPath(func(row *Row, above session.PathID) error {
+		out[row.path] = chain(out[above], row.function)
+		return nil
+	}, func(int) {}); err != nil {
+		t.Fatal(err)
 	}
 	return out
 }

@@ -18,7 +18,10 @@ type flameWriter struct {
 }
 
 // FlameFunction is the name of a function, or of a process, and its module.
-type FlameFunction struct{ Short, Full, Module string }
+type FlameFunction struct {
+	Short, Full, Module string
+	isUser              bool // it is user code
+}
 
 // name is the name that a key of the tree stands for.
 func (w *flameWriter) name(key int64) FlameFunction {
@@ -32,10 +35,10 @@ func (w *flameWriter) name(key int64) FlameFunction {
 func (c *context) flameFunction(key int64) FlameFunction {
 	if key < 0 {
 		name := c.processes.get(session.ProcessID(-key)).Name
-		return FlameFunction{name, name, ""}
+		return FlameFunction{Short: name, Full: name}
 	}
 	id := session.FunctionID(key)
-	return FlameFunction{c.shortFunctionName(id), c.functionName(id), c.moduleName(c.functions.get(id).Module)}
+	return FlameFunction{c.shortFunctionName(id), c.functionName(id), c.moduleName(c.functions.get(id).Module), c.isUser(id)}
 }
 
 // framed is a frame that is written, or what stands for several.
@@ -66,7 +69,7 @@ func (w *flameWriter) addName(n FlameFunction) {
 	if !ok {
 		at = len(w.Modules)
 		w.modules[n.Module] = at
-		w.Modules = append(w.Modules, n.Module)
+		w.Modules, w.UserCode = append(w.Modules, n.Module), append(w.UserCode, n.isUser)
 	}
 	w.Names = append(w.Names, FlameName{n.Short, n.Full, at})
 }
@@ -93,11 +96,21 @@ func (w *flameWriter) append(name uint32, f framed) {
 	w.Color, w.Share = append(w.Color, color), append(w.Share, share)
 }
 
-// children returns the frames called by each frame that have a value, those of frame i being list[first[i]:first[i+1]],
+// frameOrder are the frames called by each frame that have a value, those of frame i being list[first[i]:first[i+1]],
 // the greatest first, and how many frames with a value are below each.
-func (t *flameTree) children() (first, list, below []int32) {
+type frameOrder struct{ first, list, below []int32 }
+
+// children returns the frames that each has called, in their order.
+func (t *flameTree) children() *frameOrder {
+	if t.order == nil {
+		t.order = t.ordered()
+	}
+	return t.order
+}
+
+func (t *flameTree) ordered() *frameOrder {
 	n := len(t.parent)
-	first, below = make([]int32, n+2), make([]int32, n)
+	first, below := make([]int32, n+2), make([]int32, n)
 	for i := n - 1; i >= 0; i-- {
 		if p := t.parent[i]; p >= 0 && t.value[i] > 0 {
 			first[p+2]++
@@ -107,7 +120,7 @@ func (t *flameTree) children() (first, list, below []int32) {
 	for i := 2; i < len(first); i++ {
 		first[i] += first[i-1]
 	}
-	list = make([]int32, first[n+1])
+	list := make([]int32, first[n+1])
 	for i, p := range t.parent {
 		if p >= 0 && t.value[i] > 0 {
 			list[first[p+1]] = int32(i)
@@ -119,7 +132,7 @@ func (t *flameTree) children() (first, list, below []int32) {
 			return cmp.Or(cmp.Compare(t.value[y], t.value[x]), cmp.Compare(t.key[x], t.key[y]))
 		})
 	}
-	return first, list, below
+	return &frameOrder{first, list, below}
 }
 
 // roots are the processes, in the order of value.
@@ -149,24 +162,26 @@ func (t *flameTree) least(most int) int64 {
 }
 
 func (t *flameTree) topDown(w *flameWriter, most int) {
-	first, list, below := t.children()
+	order := t.children()
 	least := t.least(most)
-	best := t.colors.best(t.parent)
+	if t.best == nil {
+		t.best = t.colors.best(t.parent)
+	}
 	type step struct {
 		framed
 		node int32
 	}
 	one := func(node int32, depth int) step {
 		f := framed{key: t.key[node], depth: depth, value: t.value[node], other: t.otherOf(node)}
-		if best != nil {
-			f.color = best[node]
+		if t.best != nil {
+			f.color = t.best[node]
 		}
 		return step{f, node}
 	}
 	var stack []step
 	roots := t.roots()
 	for i := len(roots) - 1; i >= 0; i-- {
-		w.Frames += 1 + int(below[roots[i]])
+		w.Frames += 1 + int(order.below[roots[i]])
 		stack = append(stack, one(roots[i], 0))
 	}
 	w.Gone = t.gone()
@@ -179,9 +194,9 @@ func (t *flameTree) topDown(w *flameWriter, most int) {
 		}
 		rest := step{framed: framed{depth: s.depth + 1}}
 		kept := len(stack)
-		for _, c := range list[first[s.node]:first[s.node+1]] {
+		for _, c := range order.list[order.first[s.node]:order.first[s.node+1]] {
 			if t.value[c] < least || s.depth+1 >= mostLevels {
-				rest.left, rest.value, rest.other = rest.left+1+int(below[c]), rest.value+t.value[c], rest.other+t.otherOf(c)
+				rest.left, rest.value, rest.other = rest.left+1+int(order.below[c]), rest.value+t.value[c], rest.other+t.otherOf(c)
 				continue
 			}
 			stack = append(stack, one(c, s.depth+1))
@@ -324,7 +339,7 @@ func (w *flameWriter) root(t *flameTree, total int64, all []spent) int {
 		w.frame(f)
 		return 1
 	}
-	w.addName(FlameFunction{"all processes", "all processes", ""})
+	w.addName(FlameFunction{Short: "all processes", Full: "all processes"})
 	w.append(uint32(len(w.Names)-1), f)
 	return 1
 }

@@ -150,6 +150,7 @@ func parts(current Row) []Row {
 	body, called := current, current
 	body.kind, body.role, body.text = rowRange, roleBody, "in its own code"
 	called.kind, called.role, called.text = rowRange, roleCalled, "in calls"
+	body.await, called.await = nil, nil
 	body.values = both(current.values.Exclusive)
 	called.values = q.Amounts{Inclusive: current.values.Inclusive.Sub(current.values.Exclusive)}
 	if current.time != nil {
@@ -205,6 +206,7 @@ func sourceRow(of Row, number int64, text string) Row {
 const (
 	functionMemory = "function_bytes_percent inclusive_bytes inclusive_bytes_percent exclusive_bytes exclusive_bytes_percent "
 	functionTimes  = "function_elapsed_percent elapsed_inclusive elapsed_inclusive_percent elapsed_exclusive elapsed_exclusive_percent calls "
+	functionAwaits = "awaited suspensions "
 	lineMemory     = "exclusive_bytes exclusive_bytes_percent exclusive_allocations "
 	lineTimes      = "elapsed_exclusive elapsed_exclusive_percent calls "
 )
@@ -234,7 +236,11 @@ func (t *Table) writeFunctions(out *bufio.Writer, o TextOptions, all []functionD
 			name += fmt.Sprintf(", process %d", c.processes.get(d.current.process).PID)
 		}
 		fmt.Fprintf(out, "%s%s\n", pick(i > 0, "\n", ""), o.style(styleBold, Printable(name)))
-		columns := append([]string{"name"}, c.sectionColumns(functionMemory, functionTimes)...)
+		times := functionTimes
+		if d.current.await != nil {
+			times += functionAwaits
+		}
+		columns := append([]string{"name"}, c.sectionColumns(functionMemory, times)...)
 		for _, section := range []struct {
 			title string
 			rows  []Row

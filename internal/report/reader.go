@@ -1,6 +1,7 @@
 package report
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/clrprof/clrprof/internal/analysis"
@@ -10,6 +11,15 @@ import (
 // Reader builds many views of one source and reads names and totals once. It belongs to one goroutine.
 type Reader struct {
 	context *context
+	tree    *shapedTree // the one that was asked for last
+	laid    *laidOut    // the call tree that was drawn last, for who asks for its greatest frames first and then for all of it
+}
+
+// laidOut is a call tree with the values of a metric.
+type laidOut struct {
+	metric, color string
+	tree          *flameTree
+	context       *context
 }
 
 // NewReader reads what all views need. With raw, elapsed times are shown with what the probes added.
@@ -18,7 +28,7 @@ func NewReader(src *analysis.Source, raw bool) (*Reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Reader{c}, nil
+	return &Reader{context: c}, nil
 }
 
 // own is a context for one table: what some columns read besides is not shared, as tables outlive each other.
@@ -39,50 +49,74 @@ func (r *Reader) HasMemory() bool { return r.context.hasMemory() }
 // HasTime reports whether calls were timed, and times are selected.
 func (r *Reader) HasTime() bool { return r.context.hasTime() }
 
-// Below returns the rows of the call tree below a path, in the order of o.Sort; below path 0 of process 0 are the processes, below
-// path 0 of a process its roots. No limit applies.
-func (r *Reader) Below(process session.ProcessID, path session.PathID, o Options) (*Table, error) {
-	view, err := FindView("calltree")
-	if err != nil {
-		return nil, err
-	}
-	view.build = func(b *builder) error {
-		var rows []Row
-		var err error
-		if process == 0 {
-			if rows, err = b.processRows(); err == nil {
-				for i := range rows {
-					asRoot(&rows[i])
-				}
-			}
-		} else {
-			rows, err = b.pathsBelow(&Row{process: process, path: path})
-		}
-		b.table.Rows = b.sorted(rows)
-		return err
-	}
-	return view.buildIn(r.own(), Options{Sort: o.Sort, Columns: o.Columns})
+// shapedTree is a call tree in a shape, which is made once for all of its levels.
+type shapedTree struct {
+	shape   string
+	logical pathTree
+	roots   []Row
+	notes   []string
 }
 
-// HotPath returns the hot path of the call tree: from the heaviest process down to where the work is done itself.
-func (r *Reader) HotPath(o Options) (*Table, error) {
-	view, err := FindView("calltree")
-	if err != nil {
-		return nil, err
-	}
-	view.build = func(b *builder) error {
-		weight := b.heavier()
+// shaped has a builder show the call tree in the shape that its options ask for, and returns its roots.
+func (r *Reader) shaped(b *builder) ([]Row, error) {
+	o := &b.options
+	shape := fmt.Sprintf("%t %q %t %g %t", o.Physical, o.Root, o.Fold, o.MinShare, b.lifetimes.paths != nil)
+	if r.tree == nil || r.tree.shape != shape {
+		r.tree = nil // two of them would be much memory
 		roots, err := b.processRows()
-		if err != nil || len(roots) == 0 {
-			return err
+		if err != nil {
+			return nil, err
 		}
 		for i := range roots {
 			asRoot(&roots[i])
 		}
-		heaviest := slices.MaxFunc(roots, func(x, y Row) int { return int(min(1, max(-1, weight(inclusiveCost(&x))-weight(inclusiveCost(&y))))) })
-		hot, err := b.hotPath(heaviest, weight)
-		b.table.Rows = append([]Row{heaviest}, hot...)
+		before := len(b.table.Notes)
+		if roots, err = b.shape(roots); err != nil {
+			return nil, err
+		}
+		r.tree = &shapedTree{shape, b.logical, roots, slices.Clone(b.table.Notes[before:])}
+		return slices.Clone(roots), nil
+	}
+	b.logical, b.table.Notes = r.tree.logical, append(b.table.Notes, r.tree.notes...)
+	return slices.Clone(r.tree.roots), nil
+}
+
+// inTree builds rows of the call tree in the shape that the options ask for, but for Options.BottomUp: the rows of such a tree have no
+// paths that stay theirs. No limit applies.
+func (r *Reader) inTree(o Options, rows func(b *builder, roots []Row) ([]Row, error)) (*Table, error) {
+	view, err := FindView("calltree")
+	if err != nil {
+		return nil, err
+	}
+	view.build = func(b *builder) error {
+		roots, err := r.shaped(b)
+		if err == nil {
+			b.table.Rows, err = rows(b, roots)
+		}
 		return err
 	}
-	return view.buildIn(r.own(), Options{Sort: o.Sort, Columns: o.Columns})
+	return view.buildIn(r.own(), o)
+}
+
+// Below returns the rows of the call tree below a path, in the order of o.Sort; below path 0 of process 0 are the roots, mostly the
+// processes, below path 0 of a process what it began with. Paths are those of the tree in the shape that o asks for.
+func (r *Reader) Below(process session.ProcessID, path session.PathID, o Options) (*Table, error) {
+	return r.inTree(o, func(b *builder, roots []Row) (_ []Row, err error) {
+		rows := roots
+		if process != 0 {
+			rows, err = b.pathsBelow(&Row{process: process, path: path})
+		}
+		return b.sorted(rows), err
+	})
+}
+
+// HotPath returns the hot path of the call tree in a shape: from the heaviest root down to where the work is done itself.
+func (r *Reader) HotPath(o Options) (*Table, error) {
+	return r.inTree(o, func(b *builder, roots []Row) ([]Row, error) {
+		if len(roots) == 0 {
+			return nil, nil
+		}
+		heaviest, hot, err := b.hottest(roots)
+		return append([]Row{heaviest}, hot...), err
+	})
 }

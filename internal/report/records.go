@@ -62,10 +62,15 @@ func valueText(v any) string {
 func (r *Records) writeJSON(w io.Writer) error {
 	out := bufio.NewWriter(w)
 	out.WriteString("[")
+	keys := make([]string, len(r.Columns))
+	for k, name := range r.Columns {
+		keys[k] = pick(k > 0, ", ", "") + string(appendString(nil, name)) + ": "
+	}
+	var text []byte
 	for i, row := range r.Rows {
 		out.WriteString(pick(i > 0, ",\n  {", "\n  {"))
 		for k, v := range row {
-			fmt.Fprintf(out, "%s%s: ", pick(k > 0, ", ", ""), appendString(nil, r.Columns[k]))
+			out.WriteString(keys[k])
 			number, isFloat := v.(float64)
 			_, isInteger := v.(int64)
 			switch {
@@ -74,7 +79,8 @@ func (r *Records) writeJSON(w io.Writer) error {
 			case isFloat, isInteger:
 				out.WriteString(valueText(v))
 			default:
-				out.Write(appendString(nil, valueText(v)))
+				text = appendString(text[:0], valueText(v))
+				out.Write(text)
 			}
 		}
 		out.WriteString("}")

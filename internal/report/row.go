@@ -14,6 +14,7 @@ type rowKind string
 const (
 	rowProcess     rowKind = "process"
 	rowThread      rowKind = "thread"
+	rowThreads     rowKind = "threads" // all with one name
 	rowModule      rowKind = "module"
 	rowFunction    rowKind = "function"
 	rowLine        rowKind = "line"
@@ -65,11 +66,12 @@ type Row struct {
 	held        *rootRow
 	heap        *heapRow
 	finding     *findingRow
-	whole       *cost              // of a row about a part of a function: the function's inclusive cost
-	source      string             // of a line: its text, if that is known
-	async       analysis.AsyncRole // of a row of a logical call tree
-	position    int                // of an object on a path from a root
-	number      int64              // of the collection that why and held are about
+	whole       *cost                  // of a row about a part of a function: the function's inclusive cost
+	source      string                 // of a line: its text, if that is known
+	async       analysis.AsyncRole     // of a row of a logical call tree
+	await       *session.FunctionAwait // of an async method that waited; nil: none, or not known
+	position    int                    // of an object on a path from a root
+	number      int64                  // of the collection that why and held are about
 }
 
 // Kind says how a cell is sorted, aligned and printed.

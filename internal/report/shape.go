@@ -16,6 +16,8 @@ import (
 type pathTree interface {
 	// Role returns what a row stands for.
 	Role(session.PathID) analysis.AsyncRole
+	// Await returns how the async method of a row waited; nil: that is not known.
+	Await(session.PathID) *session.FunctionAwait
 	// Below returns the values and the times of what is below a row; 0: the roots.
 	Below(session.PathID) ([]session.PathValue, []session.PathTime)
 }
@@ -170,14 +172,20 @@ func exclusiveKeys(all []string) []string {
 	return slices.DeleteFunc(slices.Clone(all), func(key string) bool { return strings.Contains(key, "inclusive") })
 }
 
+// hottest returns the root that weighs most, and the hot path below it.
+func (c *context) hottest(roots []Row) (heaviest Row, hot []Row, err error) {
+	weight := c.heavier()
+	heaviest = slices.MaxFunc(roots, func(x, y Row) int { return cmp.Compare(weight(inclusiveCost(&x)), weight(inclusiveCost(&y))) })
+	hot, err = c.hotPath(heaviest, weight)
+	return heaviest, hot, err
+}
+
 // onlyHot shows the hot path of the root that weighs most.
 func (b *builder) onlyHot(roots []Row) error {
 	if len(roots) == 0 {
 		return nil
 	}
-	weight := b.heavier()
-	heaviest := slices.MaxFunc(roots, func(x, y Row) int { return cmp.Compare(weight(inclusiveCost(&x)), weight(inclusiveCost(&y))) })
-	hot, err := b.hotPath(heaviest, weight)
+	heaviest, hot, err := b.hottest(roots)
 	b.table.Rows = append([]Row{heaviest}, hot...)
 	what := "bytes"
 	if b.hasTime() {

@@ -3,7 +3,10 @@ package report
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
+
+	"github.com/clrprof/clrprof/internal/session"
 )
 
 // Sheet is a table, or a part of it, for a program that shows it: exact values, the texts that a person reads, and what each
@@ -142,6 +145,11 @@ func (t *Table) link(r *Row) *Link {
 		return &Link{View: "types", Argument: c.typeName(r.typ)}
 	}
 	return nil
+}
+
+// PositionOf returns where the row of a path is, -1: nowhere.
+func (t *Table) PositionOf(path session.PathID) int {
+	return slices.IndexFunc(t.Rows, func(r Row) bool { return r.path == path && path != 0 })
 }
 
 // SummarySheet is a summary for a program that shows it.

@@ -95,6 +95,9 @@ func summarize(c *context, o Options) (*Summary, error) {
 		if err := step(); err != nil {
 			return nil, err
 		}
+		if err := o.between(); err != nil {
+			return nil, err
+		}
 	}
 	slices.SortStableFunc(s.Sections, func(a, b Section) int { return cmp.Compare(b.rank(), a.rank()) })
 	if o.Quick {
@@ -105,6 +108,14 @@ func summarize(c *context, o Options) (*Summary, error) {
 	}
 	s.addNext()
 	return s, nil
+}
+
+// between lets others go on.
+func (o *Options) between() error {
+	if o.Between == nil {
+		return nil
+	}
+	return o.Between()
 }
 
 func (s *Summary) readLosses() error {

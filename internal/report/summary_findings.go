@@ -47,6 +47,9 @@ func (s *Summary) addFindings(o Options) error {
 	s.findAllocations()
 	s.findPauses()
 	s.findLifetimes()
+	if err := o.between(); err != nil {
+		return err
+	}
 	return s.findRules(o)
 }
 

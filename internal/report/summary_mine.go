@@ -40,7 +40,7 @@ func (s *Summary) addMine(o Options) error {
 		}
 	}
 	if s.context.hasMemory() {
-		return s.addUserAllocations(o.Top)
+		return s.addUserAllocations(o)
 	}
 	return nil
 }
@@ -60,9 +60,13 @@ type caused struct {
 }
 
 // addUserAllocations adds what was allocated by cause: type and place.
-func (s *Summary) addUserAllocations(top int) error {
+func (s *Summary) addUserAllocations(o Options) error {
+	top := o.Top
 	all, err := s.context.source.UserAllocations()
 	if err != nil {
+		return err
+	}
+	if err := o.between(); err != nil {
 		return err
 	}
 	at := map[cause]int32{}
@@ -86,12 +90,11 @@ func (s *Summary) addUserAllocations(top int) error {
 		}
 	}
 	list = slices.DeleteFunc(list, func(c caused) bool { return c.Bytes == 0 })
-	slices.SortStableFunc(list, func(a, b caused) int { return cmp.Compare(b.Bytes, a.Bytes) })
 	shown := len(list)
 	if least := max(top, maxCauses); top > 0 && least < shown {
-		for shown = least; shown < len(list) && list[shown].Bytes == list[least-1].Bytes; shown++ { // these are ordered by their names
-		}
+		list, shown = withMost(list, least)
 	}
+	slices.SortStableFunc(list[:shown], func(a, b caused) int { return cmp.Compare(b.Bytes, a.Bytes) })
 	rows, rest := make([]Row, 0, shown), Row{kind: rowRest, text: string(rowSite)}
 	for _, c := range list[:shown] {
 		t := s.context.types.get(c.typ)
@@ -103,6 +106,30 @@ func (s *Summary) addUserAllocations(top int) error {
 	}
 	s.causes = slices.Clone(rows)
 	return s.addRows("causes_by_bytes", "Where your code allocates most", "bytes", causeText, rows, top, rest)
+}
+
+// withMost puts those with most bytes first, at least so many, and as many more as have as much as the last of them: these are ordered by
+// their names. Both parts stay in their order.
+func withMost(list []caused, least int) (out []caused, most int) {
+	sizes := make([]q.Bytes, len(list))
+	for i := range list {
+		sizes[i] = list[i].Bytes
+	}
+	slices.Sort(sizes)
+	from := sizes[len(sizes)-least]
+	out = make([]caused, 0, len(list))
+	for i := range list {
+		if list[i].Bytes >= from {
+			out = append(out, list[i])
+		}
+	}
+	most = len(out)
+	for i := range list {
+		if list[i].Bytes < from {
+			out = append(out, list[i])
+		}
+	}
+	return out, most
 }
 
 // addUserTimes adds the work and the waiting of user code, and of what it calls.

@@ -114,7 +114,7 @@ func (c *context) timeNotes(info map[string]string) []string {
 			continue
 		}
 		shown++
-		add(t.Process, recordedNote(t.Instrument))
+		add(t.Process, recordedNote(t.Instrument, t.Probes == session.ProbesIL))
 		how, known := mechanisms[t.Mechanism]
 		if !known {
 			how = t.Mechanism
@@ -161,13 +161,18 @@ func chosenBy(info map[string]string) string {
 	return strings.Join(flags, " ")
 }
 
-// recordedNote says which calls a mode of instrumentation records.
-func recordedNote(mode string) string {
+// recordedNote says which calls a mode of instrumentation records; declared: calls into the framework are those that the
+// code names.
+func recordedNote(mode string, declared bool) string {
 	switch mode {
 	case session.InstrumentMine:
 		return "Recorded: calls of your code; the framework's time counts for its callers (--instrument mine)."
 	case session.InstrumentAll:
 		return "Recorded: all calls, those within the framework too (--instrument all)."
+	}
+	if declared {
+		return "Recorded: calls of your code, and those that it makes into the framework, by the names that it uses " +
+			"(--instrument boundary)."
 	}
 	return "Recorded: calls of your code, and those that it makes into the framework (--instrument boundary)."
 }

@@ -136,6 +136,7 @@ func timeColumns() []Column {
 		{Key: "calls", Title: "Calls", Kind: Count, cell: timed(func(_ *context, t *rowTime) Cell { return numberCell(t.Calls) })},
 		{Key: "running", Title: "Running", Kind: Count, cell: timed(func(_ *context, t *rowTime) Cell { return numberCell(t.Running) })},
 	}
+	out = append(out, awaitColumns...)
 	for _, rule := range sumRules {
 		by := func(value func(*context, q.Time) q.Nanoseconds) func(*context, *Row) Cell {
 			return timed(func(c *context, t *rowTime) Cell { return numberCell(value(c, t.by(rule.inclusive))) })
@@ -217,6 +218,14 @@ func (c *context) readTimes(whole *analysis.Source) error {
 	}
 	if c.shownTime, err = c.source.TotalTime(); err != nil {
 		return err
+	}
+	awaits, err := c.source.FunctionAwaits()
+	if err != nil {
+		return err
+	}
+	c.awaits = make(map[session.FunctionID]*session.FunctionAwait, len(awaits))
+	for i := range awaits {
+		c.awaits[awaits[i].Function] = &awaits[i]
 	}
 	c.totalTime, err = whole.TotalTime()
 	return err

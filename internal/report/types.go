@@ -24,6 +24,9 @@ func buildTypes(b *builder) error {
 		t := b.types.get(v.Type)
 		roots = append(roots, Row{kind: rowType, typ: v.Type, module: t.Module, process: t.Process, values: both(v.Amount)})
 	}
+	if b.options.By != "" {
+		return b.merged(roots, b.groupOfType)
+	}
 	b.attachLifetimes(roots)
 	below := map[session.PathID][]Row{} // of the type whose tree is being built
 	err = b.tree(roots, inclusiveCost, func(r *Row) ([]Row, error) {

@@ -73,7 +73,7 @@ func (c *context) functionRows() ([]Row, error) {
 			if t != nil {
 				row.time = single(t.TimeValue, t.SingleCalls)
 			}
-			row.time = c.orNone(row.time, row.process)
+			row.time, row.await = c.orNone(row.time, row.process), c.awaits[row.function]
 			list = append(list, row)
 		})
 	return list, nil

@@ -13,25 +13,26 @@ import (
 
 // Options say what of a view is wanted. The zero Options want all of it.
 type Options struct {
-	Top      int         // rows, in trees for each parent; 0: all
-	Depth    int         // levels of a tree; 0: all
-	Min      float64     // hide tree rows with less than this percent of bytes, of allocations and of time
-	Sort     string      // key of a column; "": the view's own
-	Columns  []string    // keys; empty: the view's own
-	Argument string      // the function of callers, the type of types, the collections of survivors and diff-gcs
-	By       analysis.By // what the rows of a Grouped view are about, "": types; functions: what they are grouped by, "": nothing
-	Range    string      // functions: only those that match the pattern, and a row for all of them
-	Raw      bool        // elapsed times with what the probes added
-	AllCode  bool        // of a summary: all functions, not only the user's and what they call
-	Quick    bool        // of a summary: only what needs no look at every allocation: no findings, and all functions
-	Physical bool        // calltree: the stacks as they were, also those of async methods
-	Root     string      // calltree: only what is at and below this function
-	Hot      bool        // calltree: only the hot path
-	Fold     bool        // calltree: recursion is folded
-	BottomUp bool        // calltree: the functions that did something themselves, and below them their callers
-	MinShare float64     // calltree: rows with less than this percent of bytes, of allocations and of time are one row for each parent
-	Disabled []string    // of a summary and of rules: ids of rules that are not applied
-	nonzero  bool        // leave out, without counting them, rows that have nothing of what they are ordered by
+	Top      int          // rows, in trees for each parent; 0: all
+	Depth    int          // levels of a tree; 0: all
+	Min      float64      // hide tree rows with less than this percent of bytes, of allocations and of time
+	Sort     string       // key of a column; "": the view's own
+	Columns  []string     // keys; empty: the view's own
+	Argument string       // the function of callers, the type of types, the collections of survivors and diff-gcs
+	By       analysis.By  // what the rows of a Grouped view are about, "": types; functions: what they are grouped by, "": nothing
+	Range    string       // functions: only those that match the pattern, and a row for all of them
+	Raw      bool         // elapsed times with what the probes added
+	AllCode  bool         // of a summary: all functions, not only the user's and what they call
+	Quick    bool         // of a summary: only what needs no look at every allocation: no findings, and all functions
+	Physical bool         // calltree: the stacks as they were, also those of async methods
+	Root     string       // calltree: only what is at and below this function
+	Hot      bool         // calltree: only the hot path
+	Fold     bool         // calltree: recursion is folded
+	BottomUp bool         // calltree: the functions that did something themselves, and below them their callers
+	MinShare float64      // calltree: rows with less than this percent of bytes, of allocations and of time are one row for each parent
+	Disabled []string     // of a summary and of rules: ids of rules that are not applied
+	Between  func() error // of a summary: called between its parts, which take long; an error ends it
+	nonzero  bool         // leave out, without counting them, rows that have nothing of what they are ordered by
 }
 
 // View describes a view of a session.
@@ -85,7 +86,8 @@ var views = []View{
 	{Name: "ips", Short: "one row per instruction that allocated", Text: Options{Top: 30}, places: true,
 		columns: keys(position + "instruction_address " + exclusive), text: keys("instruction_address function place exclusive_bytes exclusive_bytes_percent exclusive_allocations exclusive_allocations_percent module"), sort: "exclusive_bytes", build: buildInstructions},
 	{Name: "types", Short: "types, and below them the call paths that created them", Argument: "[TYPE]", Text: Options{Top: 20, Depth: 1, Min: 0.1}, isTree: true,
-		columns: keys("name kind level " + identity[len("name "):] + instances + amounts), text: keys("name bytes bytes_percent instances instances_percent module"), sort: "bytes", build: buildTypes},
+		columns: keys("name kind level " + identity[len("name "):] + instances + amounts), text: keys("name bytes bytes_percent instances instances_percent module"), sort: "bytes", build: buildTypes,
+		groups: []string{string(analysis.ByModule), string(analysis.ByNamespace)}},
 	{Name: "lifetime", Short: "in which generation objects died, or that they are alive", Text: Options{Top: 30}, Grouped: true,
 		columns: keys(instances + lifetimeKeys("")), text: keys("instances instances_percent bytes bytes_percent alive_instances alive_bytes " + diedKeys()), sort: "bytes", build: buildLifetime},
 	{Name: "marks", Short: "moments that somebody marked, in the order of time", Text: Options{Top: 60},
@@ -108,7 +110,8 @@ var views = []View{
 		text:    keys("name process_id bytes bytes_percent allocations allocations_percent threads end_state begin_ns end_ns runtime_version agent_bytes parent_process_id"), sort: "bytes", build: buildProcesses},
 	{Name: "threads", Short: "the threads of the session", Text: Options{Top: 50},
 		columns: keys("unique_id process_id process_name thread_id name begin_ns end_ns " + allocations),
-		text:    keys("name thread_id bytes bytes_percent allocations allocations_percent begin_ns end_ns process_id"), sort: "bytes", build: buildThreads},
+		text:    keys("name thread_id bytes bytes_percent allocations allocations_percent begin_ns end_ns process_id"), sort: "bytes", build: buildThreads,
+		groups: []string{string(analysis.ByName)}},
 	{Name: "rules", Short: "what the program does that costs much, and what to do instead", Text: Options{Top: 40}, places: true,
 		columns: keys("rule severity evidence from source_file line_begin function object_type called instances bytes finding_calls waited_ns title advice process_id process_name"),
 		text:    keys("rule severity evidence from"), build: buildRules},
@@ -146,7 +149,11 @@ func (v View) OptionalKeys() []string {
 	if timedViews[v.Name].sort == "" {
 		return v.optional()
 	}
-	return append(v.optional(), keys(waitKeys())...)
+	out := append(v.optional(), keys(waitKeys())...)
+	if slices.Contains(awaitViews, v.Name) {
+		out = append(out, awaitKeys...)
+	}
+	return out
 }
 
 // builder is a view under construction.
@@ -390,7 +397,7 @@ func (b *builder) tree(roots []Row, value func(*Row) cost, children func(*Row) (
 		row := top.rows[top.next]
 		top.next++
 		b.table.Rows = append(b.table.Rows, row)
-		if row.kind == rowRest || b.view.Name == "types" && b.options.Depth == 1 {
+		if row.kind == rowRest || b.view.Name == "types" && b.options.Depth == 1 && b.options.By == "" {
 			continue
 		}
 		below, err := children(&row)
