@@ -64,7 +64,7 @@ func TestAgree(t *testing.T) {
 		"aging": sessiontest.Aging(), "heap": sessiontest.Heap(), "timed": sessiontest.Timed()} {
 		t.Run(name, func(t *testing.T) {
 			s, compared := serve(t, b), 0
-			for _, chosen := range []string{"", "module=" + url.QueryEscape("!Shop*"), "process=%231", "focus=*Main*"} {
+			for _, chosen := range []string{"", "module=" + url.QueryEscape("!Shop*"), "process=%231", "focus=*Main*", "my-code=1"} {
 				for _, view := range report.Views() {
 					if s.agrees(view, viewArguments[name+" "+view.Name], chosen) {
 						compared++
@@ -80,7 +80,7 @@ func TestAgree(t *testing.T) {
 
 // selected opens the session as the command line would.
 func (s *served) selected(query url.Values) (*analysis.Source, error) {
-	terms := analysis.Terms{Modules: query["module"], Processes: query["process"], Focus: query["focus"]}
+	terms := analysis.Terms{Modules: query["module"], Processes: query["process"], Focus: query["focus"], MyCode: query.Has("my-code")}
 	selection, err := terms.Select(s.session)
 	if err != nil {
 		return nil, err
@@ -153,54 +153,79 @@ func (s *served) pages(query url.Values, whole sheet) {
 	}
 }
 
-// TestTree: the call tree, opened level by level, has the rows of the call tree.
+// opened are the rows below one of the call tree.
+type opened struct {
+	sheet
+	Rows []struct {
+		row
+		Process, Path int64
+	}
+}
+
+// TestTree: the call tree, opened level by level, has the rows of the call tree, in every shape.
 func TestTree(t *testing.T) {
-	s := serve(t, sessiontest.Shop())
+	for name, b := range map[string]*sessiontest.Builder{"shop": sessiontest.Shop(), "timed": sessiontest.Timed(), "kitchen": sessiontest.Kitchen(), "several": sessiontest.Several()} {
+		t.Run(name, func(t *testing.T) {
+			s := serve(t, b)
+			for query, o := range map[string]report.Options{"": {}, "fold-recursion=1": {Fold: true}, "min-share=20": {MinShare: 20},
+				"root=Main": {Root: "Main"}, "async=physical": {Physical: true},
+				"root=Main&fold-recursion=1&min-share=5": {Root: "Main", Fold: true, MinShare: 5}} {
+				s.hasTree(query, o)
+			}
+		})
+	}
+}
+
+// hasTree compares the call tree in a shape, opened level by level, with the view.
+func (s *served) hasTree(query string, o report.Options) {
+	s.t.Helper()
 	src, err := s.selected(nil)
 	if err != nil {
-		t.Fatal(err)
+		s.t.Fatal(err)
 	}
 	view, err := report.FindView("calltree")
 	if err != nil {
-		t.Fatal(err)
+		s.t.Fatal(err)
 	}
-	table, err := view.Build(src, report.Options{})
+	table, err := view.Build(src, o)
 	if err != nil {
-		t.Fatal(err)
-	}
-	type opened struct {
-		sheet
-		Rows []struct {
-			row
-			Process, Path int64
+		if got, body := s.ask(http.MethodGet, "/api/tree?"+query, nil); got.StatusCode != http.StatusBadRequest {
+			s.t.Errorf("%s: %s %s, but report says: %v", query, got.Status, body, err)
 		}
+		return
 	}
 	var got []string
-	var open func(query string, level int)
-	open = func(query string, level int) {
+	said := func(level int, values []any) string {
+		return fmt.Sprint(level, values[0], values[7:])
+	}
+	var open func(of string, level int)
+	open = func(of string, level int) {
 		var below opened
-		s.get("/api/tree?"+query, &below)
+		s.get("/api/tree?"+query+of, &below)
 		for _, r := range below.Rows {
-			got = append(got, fmt.Sprint(level, r.Values[0], r.Values[7:]))
-			open(fmt.Sprintf("of_process=%d&of_path=%d", r.Process, r.Path), level+1)
+			got = append(got, said(level, r.Values))
+			open(fmt.Sprintf("&of_process=%d&of_path=%d", r.Process, r.Path), level+1)
 		}
 	}
 	open("", 0)
 	var want []string
-	whole := table.Sheet(table.Find(""), 0, 0)
-	b, err := json.Marshal(whole)
+	b, err := json.Marshal(table.Sheet(table.Find(""), 0, 0))
 	if err != nil {
-		t.Fatal(err)
+		s.t.Fatal(err)
 	}
 	var rows sheet
 	if err := json.Unmarshal(b, &rows); err != nil {
-		t.Fatal(err)
+		s.t.Fatal(err)
 	}
-	for _, r := range rows.Rows {
-		want = append(want, fmt.Sprint(r.Level, r.Values[0], r.Values[7:]))
+	first := 0 // the level of the roots
+	for i, r := range rows.Rows {
+		if i == 0 {
+			first = r.Level
+		}
+		want = append(want, said(r.Level-first, r.Values))
 	}
 	if !reflect.DeepEqual(got, want) {
-		t.Errorf("opened:\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+		s.t.Errorf("%s opened:\n%s\nwant\n%s", query, strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 }
 
@@ -257,7 +282,6 @@ func TestTimeline(t *testing.T) {
 				t.Errorf("usage %v, marks %v of %v, pauses %v of %v", got.Usage, got.Marks, made, got.Pauses, off)
 			}
 			for _, x := range got.Slices {
-
 				total.Bytes, total.Allocations = total.Bytes-quantity.Bytes(x.Bytes), total.Allocations-quantity.Count(x.Allocations)
 			}
 			if !total.IsZero() {

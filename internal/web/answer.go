@@ -47,12 +47,15 @@ func writeJSON(w http.ResponseWriter, value any) error {
 }
 
 // selectionFlags are the parameters that say which part of a session is shown, as the flags of the command line are named.
-var selectionFlags = []string{"time", "gc", "process", "thread", "module", "namespace", "function", "type", "focus", "hide"}
+var selectionFlags = []string{"time", "gc", "process", "thread", "module", "namespace", "function", "type", "focus", "hide", myCode}
+
+// myCode is the flag that has no value.
+const myCode = "my-code"
 
 // terms reads the selection of a request.
 func terms(v url.Values) (analysis.Terms, error) {
 	t := analysis.Terms{Processes: v["process"], Threads: v["thread"], Modules: v["module"], Namespaces: v["namespace"],
-		Functions: v["function"], Types: v["type"], Focus: v["focus"], Hide: v["hide"]}
+		Functions: v["function"], Types: v["type"], Focus: v["focus"], Hide: v["hide"], MyCode: v.Get(myCode) != ""}
 	if span := v.Get("time"); span != "" {
 		from, to, ok := analysis.ParseTimes(span)
 		if !ok || from < 0 || to < 0 {
@@ -128,11 +131,23 @@ func readerKey(of *session.Session, selection url.Values, mayMiss bool) string {
 	return fmt.Sprintf("%s %t %s", of.Path(), mayMiss && len(selection) > 0, selection.Encode())
 }
 
-// keptTable is a table that the page is looking at, or a summary.
+// keptTable is a table that the page is looking at, a summary or a timeline.
 type keptTable struct {
 	key     string
 	table   *report.Table
 	summary *report.SummarySheet
+
+	timeline *timelined
+}
+
+// lock waits until it is the turn of a request, and fails if nobody waits for its answer any more. If not, the server is locked.
+func (s *Server) lock(ctx context.Context) error {
+	s.mu.Lock()
+	if err := ctx.Err(); err != nil {
+		s.mu.Unlock()
+		return err
+	}
+	return nil
 }
 
 // isKept reports whether something has a key. The server must be locked.
@@ -174,6 +189,10 @@ func (s *Server) selected(r *http.Request) string {
 	var b strings.Builder
 	selection := selectionKey(r.URL.Query())
 	for _, flag := range selectionFlags {
+		if flag == myCode && len(selection[flag]) > 0 {
+			b.WriteString(" --" + flag)
+			continue
+		}
 		for _, value := range selection[flag] {
 			b.WriteString(" --" + flag + " " + report.ShellQuote(value))
 		}

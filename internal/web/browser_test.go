@@ -307,6 +307,43 @@ func TestRange(t *testing.T) {
 	var want sheet
 	p.get("/api/view?view=types&time="+url.QueryEscape(span.Get("time")), &want)
 	p.until(fmt.Sprintf(`document.querySelectorAll(".rows .row:not(.head)").length === %d`, len(want.Rows)))
+	p.shownSpan()
+}
+
+// shownSpan checks that the timeline shows a span that was typed, whatever its units, where it is, and that Escape leaves the page alone
+// where there is no step back.
+func (p *page) shownSpan() {
+	p.t.Helper()
+	var got struct {
+		Slices []struct {
+			Begin int64 `json:"begin_ns"`
+			End   int64 `json:"end_ns"`
+		}
+		Chosen *struct {
+			Begin int64 `json:"begin_ns"`
+			End   int64 `json:"end_ns"`
+		}
+	}
+	p.get("/api/timeline", &got)
+	if got.Chosen != nil || len(got.Slices) < 2 {
+		p.t.Fatalf("without a filter the timeline has %v", got)
+	}
+	last := got.Slices[len(got.Slices)-1]
+	span := fmt.Sprintf("%fms..", float64(last.Begin)/1e6)
+	p.get("/api/timeline?time="+span, &got)
+	if got.Chosen == nil || got.Chosen.Begin != last.Begin || got.Chosen.End != last.End {
+		p.t.Errorf("with --time %s the timeline has %v, want %v", span, got.Chosen, last)
+	}
+	p.visit("view=overview&time="+span, ".charts .u-select")
+	p.until(`parseFloat(document.querySelector(".charts .u-select").style.width) > 0`)
+	box := eval[[]float64](p, `(s => [s.offsetLeft, s.offsetWidth, s.parentElement.clientWidth])(document.querySelector(".charts .u-select"))`)
+	if want := box[2] * float64(last.Begin) / float64(last.End); box[0] < want-2 || box[0] > want+2 || box[0]+box[1] < box[2]-2 {
+		p.t.Errorf("of %g pixels the span begins at %g and is %g wide, want %g", box[2], box[0], box[1], want)
+	}
+	p.do(chromedp.KeyEvent("\x1b"))
+	if at := eval[string](p, "location.search"); !strings.Contains(at, "view=overview") {
+		p.t.Errorf("Escape left the page for %s", at)
+	}
 }
 
 // TestManyFrames: of a call tree of many frames only those that can be seen are visited.
@@ -317,6 +354,7 @@ func TestManyFrames(t *testing.T) {
 	p := open(t, sessiontest.Generate(sessiontest.Size{Nodes: 300_000, Functions: 20_000, Types: 300, Threads: 4}, 1))
 	p.visit("view=flame", ".flame canvas")
 	p.until(`Number(document.querySelector("canvas").dataset.frames) > 0`)
+	p.comes(100_000)
 	frames, visited := eval[int](p, `Number(document.querySelector("canvas").dataset.frames)`), eval[int](p, `Number(document.querySelector("canvas").dataset.visited)`)
 	t.Logf("%d of %d frames visited", visited, frames)
 	if frames < 100_000 || visited == 0 || visited > 20_000 {

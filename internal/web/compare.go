@@ -39,7 +39,9 @@ func (s *Server) compare(w http.ResponseWriter, r *http.Request) error {
 		return errNoOlder
 	}
 	v := r.URL.Query()
-	s.mu.Lock()
+	if err := s.lock(r.Context()); err != nil {
+		return err
+	}
 	defer s.mu.Unlock()
 	var sources [2]*analysis.Source
 	for i, of := range []*session.Session{s.sessions[1], s.sessions[0]} {
@@ -80,7 +82,9 @@ type sourced struct {
 // source answers with a source file of the session, if it is on this machine: no other file.
 func (s *Server) source(w http.ResponseWriter, r *http.Request) error {
 	path := r.URL.Query().Get("path")
-	s.mu.Lock()
+	if err := s.lock(r.Context()); err != nil {
+		return err
+	}
 	defer s.mu.Unlock()
 	files, err := s.sessions[0].SourceFiles()
 	if err != nil {

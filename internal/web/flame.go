@@ -22,6 +22,7 @@ type flameHead struct {
 	Frames  int                `json:"frames"` // of the whole tree
 	Sent    int                `json:"sent"`
 	Modules []string           `json:"modules"`
+	User    []bool             `json:"user_code"` // of modules
 	Short   []string           `json:"short"`
 	Full    []string           `json:"full"`
 	Module  []int              `json:"module"`
@@ -40,7 +41,9 @@ func (s *Server) flame(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	s.mu.Lock()
+	if err := s.lock(r.Context()); err != nil {
+		return err
+	}
 	defer s.mu.Unlock()
 	o := report.FlameOptions{
 		Metric:   v.Get("metric"),
@@ -61,6 +64,7 @@ func (s *Server) flame(w http.ResponseWriter, r *http.Request) error {
 		Frames:  f.Frames,
 		Sent:    len(f.Name),
 		Modules: f.Modules,
+		User:    f.UserCode,
 		Short:   []string{},
 		Full:    []string{},
 		Module:  []int{},

@@ -71,8 +71,16 @@ func TestCompareAgrees(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	var described struct {
+		Offered []analysis.ComparedView `json:"compared_views"`
+	}
+	s.get("/api/session", &described)
 	for _, view := range analysis.ComparedViews() {
+		offered := slices.ContainsFunc(described.Offered, func(v analysis.ComparedView) bool { return v.Name == view })
 		c, err := analysis.Compare(sources[:1], sources[1:], view, "")
+		if offered != (err == nil) {
+			t.Errorf("%s is offered: %t, but diff says: %v", view, offered, err)
+		}
 		if err != nil { // both refuse
 			got, body := s.ask(http.MethodGet, "/api/compare?of="+view, nil)
 			if got.StatusCode != http.StatusBadRequest || !errors.Is(err, analysis.ErrNoLifetime) {
@@ -129,6 +137,59 @@ func TestUndo(t *testing.T) {
 		`!document.querySelector(".chip") && !document.querySelector(".undo") &&
 			document.querySelector("h1").innerText === "Call tree"`,
 	)
+	p.refused()
+}
+
+// TestMyCode: the switch follows the filters through all views, says what it does, and the numbers are those of the server.
+func TestMyCode(t *testing.T) {
+	b := sessiontest.New()
+	process := b.Process("web", 7)
+	framework, own := b.Module(process, "System.Web.dll", true), b.Module(process, "Shop.dll", true)
+	b.Modules[framework-1].Origin, b.Modules[own-1].Origin = "framework", "project"
+	thread, text := b.Thread(process, "main"), b.Type(own, "Shop.Text")
+	frame := func(module session.ModuleID, name string) sessiontest.Frame {
+		return sessiontest.Frame{Function: b.Function(module, name, "/src/A.cs", 1), Line: 2}
+	}
+	host, pipe, action := frame(framework, "System.Host.Run()"), frame(framework, "System.Pipe.Next()"), frame(own, "Shop.Home.Index()")
+	join, grow := frame(framework, "System.Text.Join()"), frame(framework, "System.Text.Grow()")
+	b.Allocate(1, thread, text, 1, 1000, host, pipe, action, join, grow)
+	b.Allocate(1, thread, text, 1, 10, host, pipe)
+	p := open(t, b)
+	names := func(view string) []string {
+		p.until(`document.querySelector(".rows .row:not(.head)") && !document.querySelector(".stale")`)
+		if view == "calltree" {
+			p.until(`document.querySelector(".tools .count")?.innerText.includes("hot path")`)
+		}
+		got := eval[[]string](p, `[...document.querySelectorAll(".rows .row:not(.head) .name > :last-child")].map(e => e.innerText)`)
+		slices.Sort(got)
+		return got
+	}
+	all := []string{"Home.Index()", "Host.Run()", "Pipe.Next()", "Text.Grow()", "Text.Join()"}
+	mine := []string{"Home.Index()", "Host.Run()", "Text.Join()"}
+	p.visit("view=functions", ".mine")
+	if got := names("functions"); !slices.Equal(got, all) {
+		t.Errorf("%q, want %q", got, all)
+	}
+	p.click(".mine")
+	p.until(`document.querySelector(".mine").getAttribute("aria-pressed") === "true" && document.querySelector(".notes")?.innerText.includes("Your code and what it calls")`)
+	if got := names("functions"); !slices.Equal(got, mine) {
+		t.Errorf("%q, want %q", got, mine)
+	}
+	p.until(`document.querySelector(".command code").innerText.endsWith("functions --my-code")`)
+	p.click(`nav a[href*="view=calltree"]`)
+	p.until(`document.querySelector("h1").innerText === "Call tree"`)
+	if got, want := names("calltree"), append([]string{}, append(mine, "web")...); !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+	p.click(`nav a[href*="view=flame"]`)
+	p.until(`document.querySelector("canvas")?.dataset.frames === "4"`)
+	for view, wait := range map[string]string{"lines": ".rows .row:not(.head)", "types": ".rows .row:not(.head)", "modules": ".rows .row:not(.head)", "overview": ".findings"} {
+		p.click(fmt.Sprintf(`nav a[href*="view=%s"]`, view))
+		p.until(fmt.Sprintf(`location.search.includes("view=%s") && document.querySelector(%q) && document.querySelector(".notes")?.innerText.includes("Your code and what it calls")`, view, wait))
+	}
+	eval[bool](p, `(document.activeElement.blur(), true)`)
+	p.do(chromedp.KeyEvent("j"))
+	p.until(`document.querySelector(".mine").getAttribute("aria-pressed") === "false" && !location.search.includes("my-code")`)
 	p.refused()
 }
 
@@ -217,6 +278,28 @@ func TestCallTree(t *testing.T) {
 		),
 	)
 	p.refused()
+}
+
+// TestFits: at 1280 pixels the lists of the overview are whole, what is chosen is said, and an order that ascends is said to.
+func TestFits(t *testing.T) {
+	p := open(t, sessiontest.Aging())
+	p.visit("view=overview", ".lists .small .row:not(.head)")
+	if cut := eval[[]string](p, `[...document.querySelectorAll(".small")].filter(e => e.scrollWidth > e.clientWidth).map(e => e.getAttribute("aria-label"))`); len(cut) > 0 {
+		t.Errorf("%q are wider than their place", cut)
+	}
+	for view, by := range map[string]string{"lifetime": "type", "functions": "nothing", "lifetime&by=site": "site", "functions&by=module": "module"} {
+		p.visit("view="+view, "#by")
+		if got := eval[string](p, `document.querySelector("#by").selectedOptions[0]?.innerText ?? ""`); got != by {
+			t.Errorf("%s: %q is chosen, want %q", view, got, by)
+		}
+	}
+	for query, want := range map[string]string{"view=gcs": "ascending", "view=gcs&reverse=1": "descending", "view=functions": "descending",
+		"view=functions&sort=name": "ascending"} {
+		p.visit(query, ".rows [aria-sort]")
+		if got := eval[string](p, `document.querySelector("[aria-sort]").getAttribute("aria-sort")`); got != want {
+			t.Errorf("%s is sorted %s, want %s", query, got, want)
+		}
+	}
 }
 
 // TestPhone: on a narrow screen no view is wider than it: what is wider is scrolled in its place.

@@ -5,9 +5,11 @@ import (
 	"compress/gzip"
 	"crypto/sha256"
 	"encoding/base64"
+	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -36,6 +38,7 @@ type offline struct {
 	answers  map[string]json.RawMessage
 	binaries map[string]string // base64
 	size     int
+	colorsBy []string // what frames of flame graphs can be coloured by
 }
 
 // Write writes the page as one file with its data inside: a part of a session, without what has less than minShare percent of the
@@ -67,6 +70,9 @@ func (o *offline) collect(views *report.Reader) error {
 			return err
 		}
 	}
+	if err := o.counters(); err != nil {
+		return err
+	}
 	for _, all := range []string{"", "1"} {
 		if _, err := o.ask("summary", map[string]string{"all": all}); err != nil {
 			return err
@@ -74,6 +80,9 @@ func (o *offline) collect(views *report.Reader) error {
 	}
 	metrics, err := views.FlameMetrics()
 	if err != nil {
+		return err
+	}
+	if o.colorsBy, err = views.FlameColors(); err != nil {
 		return err
 	}
 	for i, m := range metrics[:min(len(metrics), offlineMetrics)] {
@@ -93,6 +102,20 @@ func (o *offline) collect(views *report.Reader) error {
 		}
 	}
 	return o.tree()
+}
+
+// counters keeps what each counter said.
+func (o *offline) counters() error {
+	list, err := o.server.sessions[0].Counters()
+	if err != nil {
+		return err
+	}
+	for _, c := range list {
+		if _, err := o.ask("counter", map[string]string{"name": c.Name}); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // key names a request as the page does: parameters that are not empty, in the order of their names.
@@ -158,7 +181,54 @@ func (o *offline) flame(query map[string]string, metric string) error {
 		return nil
 	}
 	o.binaries[key("flame", query)] = base64.StdEncoding.EncodeToString(a.Bytes())
+	return o.colors(query, metric, a.Bytes())
+}
+
+// coloredFrames is what the frames of a flame graph have with a colour, beside what they have without: see flame.
+type coloredFrames struct {
+	Colors []string `json:"colors"`
+	Color  string   `json:"color"` // uint32, base64
+	Share  string   `json:"share"` // uint8, base64
+}
+
+// colors keeps the colours of the frames of a flame graph, which are the same whatever they are coloured by.
+func (o *offline) colors(query map[string]string, metric string, plain []byte) error {
+	for _, by := range o.colorsBy {
+		a := o.request("flame", map[string]string{"metric": metric, "up": query["up"], "most": fmt.Sprint(offlineFrames), "color": by})
+		head, arrays, err := splitFlame(a.Bytes())
+		if err != nil {
+			return err
+		}
+		_, without, err := splitFlame(plain)
+		if err != nil {
+			return err
+		}
+		n := head.Sent
+		if len(arrays) != 23*n || !bytes.Equal(arrays[:16*n], without[:16*n]) || !bytes.Equal(arrays[20*n:22*n], without[16*n:]) {
+			return fmt.Errorf("the frames of a flame graph differ by their colours: %s", by)
+		}
+		kept := coloredFrames{head.Colors, base64.StdEncoding.EncodeToString(arrays[16*n : 20*n]), base64.StdEncoding.EncodeToString(arrays[22*n:])}
+		b, err := json.Marshal(kept)
+		if err != nil {
+			return fmt.Errorf("keeping colours: %w", err)
+		}
+		asked := maps.Clone(query)
+		asked["color"] = by
+		o.answers[key("flame", asked)] = b
+	}
 	return nil
+}
+
+// splitFlame returns the head and the arrays of a flame graph.
+func splitFlame(b []byte) (head flameHead, arrays []byte, err error) {
+	if len(b) < 4 || len(b) < 4+int(binary.LittleEndian.Uint32(b)) {
+		return head, nil, fmt.Errorf("reading a flame graph of %d bytes: it ends early", len(b))
+	}
+	length := 4 + int(binary.LittleEndian.Uint32(b))
+	if err := json.Unmarshal(b[4:length], &head); err != nil {
+		return head, nil, fmt.Errorf("reading a flame graph: %w", err)
+	}
+	return head, b[length:], nil
 }
 
 // part is what is read of an answer.
@@ -184,8 +254,10 @@ func (o *offline) view(v report.View) error {
 		return nil
 	}
 	groups := []string{""}
-	if v.Grouped {
-		groups = []string{"", "site", "function", "line"}
+	for i, by := range v.Groups() {
+		if !v.Grouped || i > 0 { // the first is what its rows are about anyway
+			groups = append(groups, by)
+		}
 	}
 	for _, by := range groups {
 		asked := map[string]string{"view": v.Name, "by": by}

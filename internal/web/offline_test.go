@@ -2,6 +2,7 @@ package web_test
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -50,6 +51,17 @@ func TestOffline(t *testing.T) {
 		p.until(`Number(document.querySelector("canvas").dataset.boxes) > 1`)
 		texts[i]["flame"] = eval[string](p, `document.querySelector("canvas").dataset.frames`)
 		p.refused()
+		for _, query := range []string{"color=type", "color=generation", "color=type&up=1", "color=generation&metric=inclusive_allocations"} {
+			p.do(chromedp.Navigate(at + "?view=flame&" + query))
+			p.until(`Number(document.querySelector("canvas").dataset.boxes) > 1 && document.querySelector("#color").value`)
+			legend := eval[[]string](p, `[...document.querySelectorAll(".legend li")].map(li => li.innerText + " " + getComputedStyle(li).backgroundColor)`)
+			var pixels []string
+			for row := range 5 {
+				pixels = append(pixels, eval[string](p, fmt.Sprintf("%s(%d)", fill, row)))
+			}
+			texts[i][query] = fmt.Sprint(legend, pixels)
+			p.refused()
+		}
 		p.do(chromedp.Navigate(at + "?view=functions"))
 		p.click(`button[title*="(exclusive_bytes)"]`)
 		p.until(`location.search.includes("sort=exclusive_bytes") && !document.querySelector(".stale")`)

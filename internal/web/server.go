@@ -69,6 +69,7 @@ func New(listen string, sessions ...*session.Session) (*Server, error) {
 	s.ofSession("GET /api/tsv", s.tsv)
 	s.ofSession("GET /api/tree", s.tree)
 	s.ofSession("GET /api/timeline", s.timeline)
+	s.ofSession("GET /api/counter", s.counter)
 	s.ofSession("GET /api/flame", s.flame)
 	s.ofSession("GET /api/compare", s.compare)
 	s.ofSession("GET /api/source", s.source)

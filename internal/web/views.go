@@ -1,6 +1,7 @@
 package web
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -32,17 +33,21 @@ type described struct {
 	HasMemory bool                 `json:"has_memory"`
 	HasTime   bool                 `json:"has_time"`
 	HasEnds   bool                 `json:"has_lifetimes"`
+	HasMine   bool                 `json:"has_user_code"` // it is known which code is the user's
 	Views     []describedView      `json:"views"`
 	Metrics   []report.FlameMetric `json:"metrics"`            // that frames of the flame graph can be as wide as
 	Colors    []string             `json:"colors"`             // that they can be coloured by, beside modules
 	Compared  []string             `json:"compared,omitempty"` // metrics that the older session has too
+
+	ComparedViews []analysis.ComparedView `json:"compared_views,omitempty"` // views that it has too, with the columns of both
 }
 
 type describedView struct {
 	Name     string   `json:"name"`
 	Short    string   `json:"short"`
 	Argument string   `json:"argument"`
-	Grouped  bool     `json:"grouped"`
+	IsTree   bool     `json:"is_tree"`
+	Groups   []string `json:"groups"` // what its rows can be about, or be grouped by
 	Optional []string `json:"optional"`
 }
 
@@ -50,7 +55,9 @@ func (s *Server) describe(w http.ResponseWriter, r *http.Request) error {
 	if s.isRecording() {
 		return writeJSON(w, described{Path: s.recorded, State: string(session.Recording), Live: true, Views: []describedView{}, Metrics: []report.FlameMetric{}, Colors: []string{}})
 	}
-	s.mu.Lock()
+	if err := s.lock(r.Context()); err != nil {
+		return err
+	}
 	defer s.mu.Unlock()
 	of, err := s.reader(&http.Request{URL: &url.URL{}})
 	if err != nil {
@@ -69,6 +76,9 @@ func (s *Server) describe(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	out := described{Path: s.sessions[0].Path(), ID: id, State: string(state), HasMemory: of.views.HasMemory(), HasTime: of.views.HasTime(), HasEnds: len(lived) > 0}
+	if out.HasMine, err = analysis.HasUserCode(s.sessions[0]); err != nil {
+		return err
+	}
 	if out.Metrics, err = of.views.FlameMetrics(); err != nil {
 		return err
 	}
@@ -83,7 +93,7 @@ func (s *Server) describe(w http.ResponseWriter, r *http.Request) error {
 		}
 	}
 	for _, v := range report.Views() {
-		out.Views = append(out.Views, describedView{v.Name, v.Short, v.Argument, v.Grouped, append([]string{}, v.OptionalKeys()...)})
+		out.Views = append(out.Views, describedView{v.Name, v.Short, v.Argument, v.IsTree(), append([]string{}, v.Groups()...), append([]string{}, v.OptionalKeys()...)})
 	}
 	return writeJSON(w, out)
 }
@@ -110,6 +120,13 @@ func (s *Server) describeOlder(out *described) error {
 	if err != nil {
 		return err
 	}
+	here, err := s.reader(&http.Request{URL: &url.URL{}})
+	if err != nil {
+		return err
+	}
+	if out.ComparedViews, err = analysis.ComparedColumns(here.source, older.source); err != nil {
+		return err
+	}
 	metrics, err := older.views.FlameMetrics()
 	for _, m := range metrics {
 		if slices.Contains(out.Metrics, m) {
@@ -132,9 +149,8 @@ func options(view report.View, v url.Values) (report.Options, error) {
 	if v.Get("columns") != "" {
 		o.Columns = strings.Split(v.Get("columns"), ",")
 	}
-	isTree := slices.Contains([]string{"calltree", "modules", "types", "survivors", "snapshot"}, view.Name)
 	top, depth := 0, 0
-	if isTree {
+	if view.IsTree() {
 		top, depth = view.Text.Top, view.Text.Depth
 		if view.Name == "types" && o.Argument != "" {
 			depth = report.ExpandedDepth
@@ -184,7 +200,9 @@ func (s *Server) table(r *http.Request) (report.View, *report.Table, error) {
 
 // view answers with rows of a view: those that contain the parameter find, in reversed order with the parameter reverse.
 func (s *Server) view(w http.ResponseWriter, r *http.Request) error {
-	s.mu.Lock()
+	if err := s.lock(r.Context()); err != nil {
+		return err
+	}
 	defer s.mu.Unlock()
 	view, table, err := s.table(r)
 	if err != nil {
@@ -231,7 +249,9 @@ func (s *Server) tsv(w http.ResponseWriter, r *http.Request) error {
 		}
 	}
 	r = &http.Request{URL: &url.URL{RawQuery: v.Encode()}}
-	s.mu.Lock()
+	if err := s.lock(r.Context()); err != nil {
+		return err
+	}
 	defer s.mu.Unlock()
 	_, table, err := s.table(r)
 	if err != nil {
@@ -241,7 +261,7 @@ func (s *Server) tsv(w http.ResponseWriter, r *http.Request) error {
 	return table.Write(w, report.FormatTSV, report.TextOptions{})
 }
 
-// tree answers with the rows below one of the call tree.
+// tree answers with rows below one of the call tree: those from the parameter offset on, or the page with the path around.
 func (s *Server) tree(w http.ResponseWriter, r *http.Request) error {
 	v := r.URL.Query()
 	var ids [2]int64
@@ -257,15 +277,17 @@ func (s *Server) tree(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	s.mu.Lock()
+	if err := s.lock(r.Context()); err != nil {
+		return err
+	}
 	defer s.mu.Unlock()
 	of, err := s.reader(r)
 	if err != nil {
 		return err
 	}
-	o := report.Options{Sort: v.Get("sort")}
-	if v.Get("columns") != "" {
-		o.Columns = strings.Split(v.Get("columns"), ",")
+	o, err := treeOptions(v)
+	if err != nil {
+		return err
 	}
 	key := fmt.Sprintf("%s|tree|%v|%t|%#v", of.key, ids, v.Has("hot"), o)
 	kept, err := s.keep(key, func(t *keptTable) (err error) {
@@ -280,7 +302,45 @@ func (s *Server) tree(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	table := kept.table
-	return writeJSON(w, viewed{table.Sheet(table.Find(""), offset, pageRows), "", s.command(r, "calltree") + s.flags(v, "sort", "columns")})
+	if v.Has("around") {
+		path, err := strconv.ParseInt(v.Get("around"), 10, 64)
+		if err != nil {
+			return bad("around %q is not a number", v.Get("around"))
+		}
+		if at := table.PositionOf(session.PathID(path)); at >= 0 {
+			offset = at - at%pageRows
+		}
+	}
+	return writeJSON(w, viewed{table.Sheet(table.Find(""), offset, pageRows), "", s.command(r, "calltree") + s.flags(v, "sort", "columns", "root", "min-share", "async") + switches(v, "fold-recursion")})
+}
+
+// treeOptions reads what shape of the call tree is wanted: the parameters are flags of the command line.
+func treeOptions(v url.Values) (report.Options, error) {
+	o := report.Options{Sort: v.Get("sort"), Root: v.Get("root"), Fold: v.Has("fold-recursion"), Physical: v.Get("async") == "physical"}
+	if v.Get("columns") != "" {
+		o.Columns = strings.Split(v.Get("columns"), ",")
+	}
+	switch text := v.Get("min-share"); {
+	case v.Has("async") && !slices.Contains(report.AsyncOptions(), v.Get("async")):
+		return o, bad("async %q is unknown: want logical or physical", v.Get("async"))
+	case text != "":
+		var err error
+		if o.MinShare, err = strconv.ParseFloat(text, 64); err != nil || !(o.MinShare >= 0 && o.MinShare <= 100) {
+			return o, bad("min-share %q is not a percentage", text)
+		}
+	}
+	return o, nil
+}
+
+// switches are the flags without values that a request has.
+func switches(v url.Values, names ...string) string {
+	var b strings.Builder
+	for _, name := range names {
+		if v.Has(name) {
+			b.WriteString(" --" + name)
+		}
+	}
+	return b.String()
 }
 
 // summarized is the summary, or at first the part of it that needs no look at everything.
@@ -296,7 +356,9 @@ const (
 )
 
 func (s *Server) summary(w http.ResponseWriter, r *http.Request) error {
-	s.mu.Lock()
+	if err := s.lock(r.Context()); err != nil {
+		return err
+	}
 	defer s.mu.Unlock()
 	of, err := s.reader(r)
 	if err != nil {
@@ -318,7 +380,7 @@ func (s *Server) summary(w http.ResponseWriter, r *http.Request) error {
 		}
 	}
 	kept, err := s.keep(key, func(t *keptTable) error {
-		summary, err := of.views.Summarize(report.Options{Top: summaryTop, AllCode: all, Quick: quick})
+		summary, err := of.views.Summarize(report.Options{Top: summaryTop, AllCode: all, Quick: quick, Between: func() error { return s.giveWay(r.Context()) }})
 		if err == nil {
 			t.summary = summary.Sheet()
 		}
@@ -330,13 +392,36 @@ func (s *Server) summary(w http.ResponseWriter, r *http.Request) error {
 	return writeJSON(w, summarized{kept.summary, command, quick})
 }
 
+// giveWay lets other requests be answered before the one that takes long goes on, if it is still wanted. The server must be locked.
+func (s *Server) giveWay(ctx context.Context) error {
+	s.mu.Unlock()
+	s.mu.Lock()
+	return ctx.Err()
+}
+
 // timelined is what the timeline shows.
 type timelined struct {
-	Slices []sliced      `json:"slices"`
-	GCs    *report.Sheet `json:"gcs"`    // null: collections were not recorded
-	Usage  []used        `json:"usage"`  // of processors and memory, between samples
-	Marks  []marked      `json:"marks"`  // those that somebody made
-	Pauses []pausedSpan  `json:"pauses"` // in which nothing of a process, or of all, was recorded
+	Slices   []sliced      `json:"slices"`
+	GCs      *report.Sheet `json:"gcs"`      // null: collections were not recorded
+	Usage    []used        `json:"usage"`    // of processors and memory, between samples
+	Marks    []marked      `json:"marks"`    // those that somebody made
+	Pauses   []pausedSpan  `json:"pauses"`   // in which nothing of a process, or of all, was recorded
+	Counters []counted     `json:"counters"` // those that have values
+	Chosen   *chosenSpan   `json:"chosen"`   // the span of time that is selected, null: none is
+}
+
+// counted is a counter of the operating system.
+type counted struct {
+	Name  string `json:"name"`
+	Unit  string `json:"unit"`
+	IsSum bool   `json:"is_sum"`
+	About string `json:"about"`
+}
+
+// chosenSpan is a span of time that a request selects; what is shown is all of the slices that it touches.
+type chosenSpan struct {
+	Begin int64 `json:"begin_ns"`
+	End   int64 `json:"end_ns"`
 }
 
 type used struct {
@@ -369,30 +454,92 @@ type sliced struct {
 // timelineColumns are what it shows of a collection.
 var timelineColumns = strings.Fields("number process_id generation induced at_ns pause_ns heap_after_bytes gen0_heap_after_bytes gen1_heap_after_bytes gen2_heap_after_bytes loh_heap_after_bytes poh_heap_after_bytes dead_bytes promoted_bytes")
 
+// timeline answers with what happened when in the whole run, whatever part of it is selected, and with the span that is.
 func (s *Server) timeline(w http.ResponseWriter, r *http.Request) error {
-	s.mu.Lock()
+	if err := s.lock(r.Context()); err != nil {
+		return err
+	}
 	defer s.mu.Unlock()
-	of, err := s.reader(r)
+	of, err := s.reader(&http.Request{URL: &url.URL{}})
 	if err != nil {
 		return err
 	}
-	out := timelined{Slices: []sliced{}}
-	slices, err := of.source.BySlice()
+	kept, err := s.keep(of.key+"|timeline", func(t *keptTable) (err error) {
+		t.timeline, err = of.timeline()
+		return err
+	})
 	if err != nil {
 		return err
+	}
+	out := *kept.timeline
+	if out.Chosen, err = s.chosenSpan(r); err != nil {
+		return err
+	}
+	return writeJSON(w, out)
+}
+
+// chosenSpan is the span of time that a request selects, nil: none.
+func (s *Server) chosenSpan(r *http.Request) (*chosenSpan, error) {
+	t, err := terms(r.URL.Query())
+	if err != nil {
+		return nil, err
+	}
+	chosen, err := analysis.Terms{From: t.From, To: t.To}.Select(s.sessions[0])
+	if err != nil {
+		return nil, report.Known(err)
+	}
+	if !chosen.InTime() {
+		return nil, nil
+	}
+	slices, err := s.sessions[0].Slices()
+	if err != nil {
+		return nil, err
+	}
+	from, to, _ := chosen.Span(slices)
+	return &chosenSpan{int64(from), int64(to)}, nil
+}
+
+// timeline is what happened when.
+func (of *reader) timeline() (*timelined, error) {
+	out := &timelined{Slices: []sliced{}}
+	slices, err := of.source.BySlice()
+	if err != nil {
+		return nil, err
 	}
 	for _, x := range slices {
 		out.Slices = append(out.Slices, sliced{int64(x.Begin), int64(x.End), int64(x.Allocations), int64(x.Bytes)})
 	}
 	view, err := report.FindView("gcs")
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if table, err := of.views.Build(view, report.Options{Columns: timelineColumns}); err == nil { // without lifetimes there are none
 		out.GCs = table.Sheet(table.Find(""), 0, 0)
 	}
-	if err := out.addEvents(s.sessions[0]); err != nil {
+	return out, out.addEvents(of.source.Session())
+}
+
+// counterPoints are what a counter said, by column: a level at the end of each span, or by how much a sum grew in it.
+type counterPoints struct {
+	counted
+	Begin []int64 `json:"begin_ns"`
+	End   []int64 `json:"end_ns"`
+	Value []int64 `json:"value"`
+}
+
+// counter answers with what a counter said in the whole run.
+func (s *Server) counter(w http.ResponseWriter, r *http.Request) error {
+	if err := s.lock(r.Context()); err != nil {
 		return err
+	}
+	defer s.mu.Unlock()
+	c, points, err := analysis.CounterPoints(s.sessions[0], r.URL.Query().Get("name"))
+	if err != nil {
+		return report.Known(err)
+	}
+	out := counterPoints{counted{c.Name, c.Unit, c.IsSum, c.Meaning}, []int64{}, []int64{}, []int64{}}
+	for _, p := range points {
+		out.Begin, out.End, out.Value = append(out.Begin, int64(p.Begin)), append(out.End, int64(p.End)), append(out.Value, p.Value)
 	}
 	return writeJSON(w, out)
 }
@@ -406,6 +553,16 @@ func (t *timelined) addEvents(of *session.Session) error {
 	}
 	for _, u := range usage {
 		t.Usage = append(t.Usage, used{int64(u.Begin), int64(u.End), int64(u.CPU), int64(u.Threads), int64(u.Resident)})
+	}
+	counters, err := of.Counters()
+	if err != nil {
+		return err
+	}
+	t.Counters = []counted{}
+	for _, c := range counters {
+		if c.Missing == "" {
+			t.Counters = append(t.Counters, counted{c.Name, c.Unit, c.IsSum, c.Meaning})
+		}
 	}
 	marks, err := analysis.Marks(of)
 	if err != nil {

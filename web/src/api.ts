@@ -17,14 +17,18 @@ export type Summary = {
   facts: [string, string][]; findings: { text: string; link: Link | null }[]; sections: (Sheet & { key: string; title: string })[];
   notes: string[]; remarks: string[]; losses: string[]; command: string; quick?: boolean;
 };
-export type View = { name: string; short: string; argument: string; grouped: boolean; optional: string[] };
+export type View = { name: string; short: string; argument: string; is_tree: boolean; groups: string[]; optional: string[] };
 export type Session = {
-  path: string; id: string; older?: string; state: string; live?: boolean; has_memory: boolean; has_time: boolean; has_lifetimes: boolean; views: View[];
-  metrics: { key: string; title: string; kind: string; about: string }[]; colors: string[]; compared?: string[];
+  path: string; id: string; older?: string; state: string; live?: boolean; has_memory: boolean; has_time: boolean; has_lifetimes: boolean; has_user_code: boolean; views: View[];
+  metrics: { key: string; title: string; kind: string; about: string }[]; colors: string[]; compared?: string[]; compared_views?: { name: string; columns: string[] }[];
 };
 export type Timeline = { slices: { begin_ns: number; end_ns: number; allocations: number; bytes: number }[]; gcs: Sheet | null;
   usage: { begin_ns: number; end_ns: number; cpu_ns: number; threads: number; resident_bytes: number }[];
-  marks: { at_ns: number; name: string; text: string }[]; pauses: { begin_ns: number; end_ns: number; level: string }[] };
+  marks: { at_ns: number; name: string; text: string }[]; pauses: { begin_ns: number; end_ns: number; level: string }[];
+  counters: Counter[]; chosen: { begin_ns: number; end_ns: number } | null };
+export type Counter = { name: string; unit: string; is_sum: boolean; about: string };
+/** A level at the end of each span, or by how much a sum grew in it. */
+export type CounterPoints = Counter & { begin_ns: number[]; end_ns: number[]; value: number[] };
 
 type Query = Record<string, string | number | undefined>;
 
@@ -36,6 +40,8 @@ export function address(path: string, query: Query = {}): string {
 
 /** What a request is given: how to give it up, and whom to tell how many bytes have come, of how many, if that is known. */
 export type Asked = RequestInit & { progress?: (got: number, of: number) => void };
+/** What a load of several requests is given: with first it shows what it has before all of it is there. */
+export type Loading<T> = Asked & { first: (value: T) => void };
 
 async function answer(path: string, query: Query, more?: Asked, whole = false): Promise<Response> {
   let r: Response;

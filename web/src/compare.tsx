@@ -1,28 +1,25 @@
 // What differs between this session and an older one.
 import { get } from "./api";
-import { Command, copy, Failed, tsv, useLoad, Waiting } from "./parts";
+import type { Session } from "./api";
+import { Command, copy, Failed, useLoad, Waiting } from "./parts";
 import { change, param, viewAddress } from "./state";
 import { Rows } from "./table";
+import { tsv } from "./tsv";
+import { rowCount } from "./units";
 
 type Compared = { view: string; column: string; note: string; total: number; columns: string[]; rows: (string | number | null)[][]; texts: string[][]; command: string };
 
-const columns: Record<string, string[]> = {
-  functions: ["", "exclusive_bytes", "inclusive_bytes", "exclusive_allocations", "inclusive_allocations", "elapsed_exclusive", "elapsed_inclusive", "cpu_exclusive", "cpu_inclusive", "calls"],
-  types: ["", "bytes", "instances"],
-  lines: ["", "exclusive_bytes", "exclusive_allocations", "elapsed_exclusive", "cpu_exclusive", "calls"],
-};
-
-export function CompareView() {
-  const of = param("of") || "functions", column = param("column");
+export function CompareView({ session }: { session: Session }) {
+  const views = session.compared_views ?? [], of = param("of") || views[0]?.name, column = param("column");
   const { value, error, loading } = useLoad(`compare ${of} ${column}`, (more) => get<Compared>("compare", { of, column }, more));
   const most = value ? Math.max(1, ...value.rows.slice(0, 1).map((r) => Math.abs(Number(r[0])))) : 1;
   return <section class="view compare">
     <header class="title"><h1>Comparison</h1><p>with the older session: what differs most comes first</p></header>
     <div class="tools">
-      <label>rows of <select value={of} onChange={(e) => change({ of: e.currentTarget.value, column: "" })}>{Object.keys(columns).map((v) => <option key={v}>{v}</option>)}</select></label>
-      <label>by <select value={value?.column ?? column} onChange={(e) => change({ column: e.currentTarget.value })}>{columns[of]?.filter(Boolean).map((v) => <option key={v}>{v}</option>)}</select></label>
+      <label>rows of <select value={of} onChange={(e) => change({ of: e.currentTarget.value, column: "" })}>{views.map((v) => <option key={v.name}>{v.name}</option>)}</select></label>
+      <label>by <select value={value?.column ?? column} onChange={(e) => change({ column: e.currentTarget.value })}>{views.find((v) => v.name === of)?.columns.map((v) => <option key={v}>{v}</option>)}</select></label>
       {value ? <button type="button" onClick={() => copy(tsv([value.columns, ...value.rows]), "Differences (TSV)")}>Copy as TSV</button> : null}
-      {value ? <span class="count" role="status">{value.total.toLocaleString("en")} rows</span> : null}
+      {value ? <span class="count" role="status">{rowCount(value.total)}</span> : null}
     </div>
     {error ? <Failed error={error} /> : !value ? <Waiting /> : <>
       <p>{value.note}</p>
@@ -33,7 +30,7 @@ export function CompareView() {
           {(from, to) => value.rows.slice(from, to).map((r, k) => {
             const t = value.texts[from + k], delta = Number(r[0]), share = Math.abs(delta) / most * 50;
             return <div class="row" role="row" key={from + k} aria-rowindex={from + k + 2}>
-              <span class="cell name" role="cell">{of === "lines" ? <span title={t[4]}>{t[4]}:{t[7]}</span> : <a title={t[4]} href={viewAddress(of === "types" ? "types" : "callers", { argument: t[4] })}>{t[4]}</a>}</span>
+              <span class="cell name" role="cell"><Name of={of} columns={value.columns} texts={t} /></span>
               <span class="cell bar" role="cell"><i class={delta > 0 ? "more" : "less"} style={{ width: share + "%", left: delta > 0 ? "50%" : 50 - share + "%" }} /></span>
               {[0, 1, 2, 3].map((c) => <span class="cell number" role="cell" key={c}>{c > 1 && r[c] === null ? (c === 2 ? "new" : "gone") : t[c]}</span>)}
               <span class="cell" role="cell">{t[5]}</span>
@@ -44,4 +41,14 @@ export function CompareView() {
       <Command text={value.command} />
     </>}
   </section>;
+}
+
+/** The view that tells more about a row of a comparison. */
+const more: Record<string, string> = { functions: "callers", calltree: "callers", types: "types", lifetime: "types", sites: "types" };
+
+function Name({ of, columns, texts }: { of: string; columns: string[]; texts: string[] }) {
+  const text = (column: string) => texts[columns.indexOf(column)] ?? "";
+  const name = text("name"), title = text("stack") || name;
+  if (of === "lines") return <span title={title}>{name}:{text("line")}</span>;
+  return more[of] ? <a title={title} href={viewAddress(more[of], { argument: name })}>{name}</a> : <span title={title}>{name}</span>;
 }

@@ -5,7 +5,7 @@ import type { Session } from "./api";
 import { isFile } from "./offline";
 import { nowAndBefore, older, paint } from "./paint";
 import type { Paint } from "./paint";
-import { Command, copy, Failed, stem, useLoad, Waiting } from "./parts";
+import { Command, copy, Failed, stem, useParts, Waiting } from "./parts";
 import { addTerm, change, param, theme, viewAddress } from "./state";
 import { color } from "./timeline";
 import { format, formatCount, formatPercent } from "./units";
@@ -14,6 +14,7 @@ import type { Frames, Matches } from "./walk";
 
 const row = matchMedia("(pointer: coarse)").matches ? 26 : 19;
 const least = 1; // pixels; narrower frames are one grey block
+const greatest = 20_000; // frames that come first: more than a screen has room for. The others come when these are drawn.
 
 const colorTitles: Record<string, string> = { "": "module", type: "type of most bytes", generation: "how most bytes ended" };
 
@@ -29,14 +30,22 @@ function asked(session: Session) {
 export function FlameView({ session }: { session: Session }) {
   const { diff, options, metric, color, up, most } = asked(session);
   const key = metric === session.metrics[0] ? "" : metric?.key;
-  const { value, error, loading, got } = useLoad(`flame ${key} ${up} ${most} ${color} ${diff}`, (more) => getBytes("flame", { metric: key, up, most, color, diff }, more).then((b) => decode(b, diff)));
+  const tree = `${key} ${up} ${diff}`;
+  const { value, error, loading, partial, got } = useParts<Frames>(`flame ${tree} ${most} ${color}`, async (more) => {
+    const load = async (most: string | number) => decode(await getBytes("flame", { metric: key, up, most, color, diff }, more), diff);
+    if (isFile || most) return load(most);
+    const first = await load(greatest);
+    if (first.frames <= first.count) return first;
+    more.first(first);
+    return load("");
+  });
   return <section class="view flame">
     <header class="title"><h1>Flame graph</h1>
       <p>{up ? "Bottom-up: who spends. Below each function are those that called it." : "Each function is above those that it calls, as wide as what it takes."}</p></header>
     <div class="tools">
       <label>by <select id="metric" value={metric?.key} onChange={(e) => change({ metric: e.currentTarget.value, at: "" })}>
         {options.map((m) => <option key={m.key} value={m.key} title={m.about}>{m.title}</option>)}</select></label>
-      {diff || isFile || !session.colors.length ? null : <label>colours <select id="color" value={color} onChange={(e) => change({ color: e.currentTarget.value }, true)}>
+      {diff || !session.colors.length ? null : <label>colours <select id="color" value={color} onChange={(e) => change({ color: e.currentTarget.value }, true)}>
         {["", ...session.colors].map((c) => <option key={c} value={c}>{colorTitles[c]}</option>)}</select></label>}
       {session.compared?.length ? <label>differences <select id="diff" value={diff} onChange={(e) => change({ diff: e.currentTarget.value, at: "" })}>
         <option value="">not shown</option><option value="new">as wide as in this session</option><option value="old">as wide as in the older one</option></select></label> : null}
@@ -45,11 +54,11 @@ export function FlameView({ session }: { session: Session }) {
       <label>search <input id="find" type="search" value={param("find")} placeholder="part of a name" onInput={(e) => change({ find: e.currentTarget.value }, true)} /></label>
     </div>
     {metric?.about ? <p class="about">{metric.title}: {metric.about}</p> : null}
-    {error ? <Failed error={error} /> : value ? value.count ? <Graph key={metric?.key + up + diff} f={value} stale={loading} /> : <p class="hint">Nothing to show: no frame has any of this.</p> : <Waiting got={got} />}
+    {error ? <Failed error={error} /> : value ? value.count ? <Graph key={tree} f={value} stale={loading} partial={partial} /> : <p class="hint">Nothing to show: no frame has any of this.</p> : <Waiting got={got} />}
   </section>;
 }
 
-function Graph({ f, stale }: { f: Frames; stale: boolean }) {
+function Graph({ f, stale, partial }: { f: Frames; stale: boolean; partial: boolean }) {
   const canvas = useRef<HTMLCanvasElement>(null);
   const [size, setSize] = useState({ width: 0, height: 0 });
   const [top, setTop] = useState(0);
@@ -58,8 +67,11 @@ function Graph({ f, stale }: { f: Frames; stale: boolean }) {
   const at = param("at"), flip = !!param("flip"), text = param("find");
   const zoomed = useMemo(() => at ? find(f, at) : -1, [f, at]);
   const matches = useMemo(() => search(f, text), [f, text]);
-  const [chosen, setChosen] = useState(-1);
-  useEffect(() => { setPan(undefined); setTop(0); setChosen(zoomed); }, [zoomed, f]);
+  const [choice, choose] = useState<{ f: Frames; i: number }>({ f, i: -1 });
+  const chosen = useMemo(() => choice.f === f || choice.i < 0 ? choice.i : find(f, pathOf(choice.f, choice.i)), [choice, f]);
+  const setChosen = (i: number) => choose({ f, i });
+  useEffect(() => { setPan(undefined); setTop(0); setChosen(zoomed); }, [at]);
+  useEffect(() => setOver(-1), [f]);
   const [from, to] = pan ?? (zoomed >= 0 ? [f.left[zoomed], f.left[zoomed] + f.value[zoomed]] : [0, f.total]);
   const height = Math.max(size.height, 1), all = (f.deepest + 1) * row;
   const mostTop = Math.max(0, all - height);
@@ -142,7 +154,7 @@ function Graph({ f, stale }: { f: Frames; stale: boolean }) {
       <button type="button" disabled={!name || isFile} onClick={() => addTerm("hide", name)}>Hide it</button>
       {name ? <a class="button" href={viewAddress("callers", { argument: name })}>Callers and callees</a> : null}
       <button type="button" disabled={!name} onClick={() => copy(stack().join("\n"), "Stack")}>Copy stack</button>
-      {matches ? <span class="count" role="status">{formatCount(matches.frames.length)} matches: {format(f.kind, matches.sum)} ({formatPercent(matches.sum, f.total)}), themselves {format(f.kind, matches.own)}</span> : null}
+      {matches && partial ? <span class="count" role="status">Searching…</span> : matches ? <span class="count" role="status">{formatCount(matches.frames.length)} matches: {format(f.kind, matches.sum)} ({formatPercent(matches.sum, f.total)}), themselves {format(f.kind, matches.own)}</span> : null}
     </div>
     {crumbs.length > 1 ? <p class="crumbs">{crumbs.slice(-6).map((i, k, list) => <span key={i}>{k === 0 && crumbs.length > 6 ? "… › " : ""}
       {k < list.length - 1 ? <button type="button" onClick={() => zoom(i)}>{f.short[f.name[i]]}</button> : <b>{f.short[f.name[i]]}</b>}{k < list.length - 1 ? " › " : ""}</span>)}</p> : null}
@@ -168,7 +180,7 @@ function Graph({ f, stale }: { f: Frames; stale: boolean }) {
     <ul class="legend" aria-label="Colours">{colors.legend.map((m) => <li key={m.text} title={m.text} style={m.fill ? { background: m.fill } : undefined}>{m.mark ? <b>{m.mark} </b> : null}{m.text}</li>)}</ul>
     <p class="details" role="status" aria-live="polite">{shown >= 0 ? <Details f={f} i={shown} said={colors.said(shown)} /> : "Point at a function, or click it to zoom."}</p>
     {f.gone ? <Gone f={f} /> : null}
-    {f.frames > f.count ? <p class="hint">{formatCount(f.frames)} frames, of which the {formatCount(f.count)} greatest are here; grey blocks stand for the others, and open with a click.</p> : null}
+    {partial ? <p class="hint" role="status">The greatest frames are here, the others are coming.</p> : f.frames > f.count ? <p class="hint">{formatCount(f.frames)} frames, of which the {formatCount(f.count)} greatest are here; grey blocks stand for the others, and open with a click.</p> : null}
     <Command text={f.command} />
   </div>;
 }

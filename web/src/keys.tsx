@@ -1,7 +1,7 @@
 // The keys of the page, in one table, which the overlay shows.
 import { signal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
-import { change, param, undo, viewAddress, visit } from "./state";
+import { back, change, param, toggleMyCode, undo, viewAddress, visit } from "./state";
 
 export const help = signal(false);
 
@@ -33,8 +33,9 @@ export const keys: { key: string; what: string; run: () => void }[] = [
   { key: "0", what: "flame graph: all of it", run: () => change({ at: "" }) },
   { key: "c", what: "call tree, flame graph: copy the stack", run: () => tell("copystack") },
   { key: "r", what: "call tree: from the chosen function on", run: () => tell("roothere") },
+  { key: "j", what: "just my code, or all of it", run: toggleMyCode },
   { key: "u", what: "undo the last change of the filters", run: undo },
-  { key: "Escape", what: "one step back", run: () => { if (help.value) help.value = false; else history.back(); } },
+  { key: "Escape", what: "one step back", run: () => { if (help.value) help.value = false; else back(); } },
 ];
 
 const other: Record<string, string> = { w: "+", s: "-", "=": "+" };

@@ -21,7 +21,7 @@ type Message = {
 /** Points of a chart: at four messages a second those of five minutes. Older ones are left out, as the axis says. */
 const mostPoints = 1200;
 /** Rates are those of the last messages: two seconds of them. One alone would jump. */
-const window = 8;
+const mostRecent = 8;
 const mostRows = 15, mostGCs = 600;
 
 type Measure = "bytes" | "allocations" | "calls";
@@ -50,7 +50,7 @@ class Recording {
     }
     this.gcs.push(...m.gcs.rows);
     for (const list of [this.at, this.bytes, this.calls]) list.splice(0, list.length - mostPoints);
-    this.recent.splice(0, this.recent.length - window);
+    this.recent.splice(0, this.recent.length - mostRecent);
     this.gcs.splice(0, this.gcs.length - mostGCs);
     this.last = m;
   }

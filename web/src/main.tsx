@@ -14,7 +14,7 @@ import { Failed, Gone, Guard, said, useLoad, Waiting } from "./parts";
 import { SheetView } from "./sheet";
 import { SourceView } from "./source";
 import { SqlView } from "./sql";
-import { addTerm, earlier, follow, params, removeTerm, selectionFlags, setTheme, theme, titleOf, undo, view, viewAddress } from "./state";
+import { addTerm, earlier, follow, isMyCode, params, removeTerm, selectionFlags, setTheme, theme, titleOf, toggleMyCode, undo, view, viewAddress } from "./state";
 import { TreeView } from "./tree";
 
 type Entry = { name: string; when?: (s: Session) => boolean };
@@ -22,7 +22,7 @@ type Entry = { name: string; when?: (s: Session) => boolean };
 const lived = (s: Session) => s.has_memory && s.has_lifetimes;
 const groups: { label: string; views: Entry[] }[] = [
   { label: "Look", views: [{ name: "overview" }, { name: "flame" }, { name: "calltree" }, { name: "compare", when: (s) => !!s.older }, { name: "rules" }] },
-  { label: "Code", views: [{ name: "functions" }, { name: "callers" }, { name: "modules" }, { name: "lines" }, { name: "ips" }] },
+  { label: "Code", views: [{ name: "functions" }, { name: "callers" }, { name: "function" }, { name: "modules" }, { name: "lines" }, { name: "ips" }] },
   { label: "Memory", views: [{ name: "types", when: (s) => s.has_memory }, ...["lifetime", "ages", "gcs", "survivors", "diff-gcs"].map((name) => ({ name, when: lived })), { name: "snapshot", when: (s) => s.has_memory }] },
   { label: "Run", views: [{ name: "processes" }, { name: "threads" }, { name: "marks" }, { name: "header" }, { name: "sql", when: () => !isFile }] },
 ];
@@ -43,8 +43,9 @@ function Nav({ session }: { session: Session }) {
 }
 
 /** The filters, each of which can be taken away. */
-function Chips() {
-  const chips = selectionFlags.flatMap((flag) => params().getAll(flag).map((value) => ({ flag, value })));
+function Chips({ mine }: { mine: boolean }) {
+  const valued = selectionFlags.filter((flag) => flag !== "my-code");
+  const chips = valued.flatMap((flag) => params().getAll(flag).map((value) => ({ flag, value })));
   return <div class="chips" aria-label="What is shown">
     {chips.map(({ flag, value }) => <span class="chip" key={flag + value}><small>{flag}</small> {value}
       <button type="button" aria-label={`remove ${flag} ${value}`} onClick={() => removeTerm(flag, value)}>×</button></span>)}
@@ -53,9 +54,11 @@ function Chips() {
       const data = new FormData(e.currentTarget), value = String(data.get("value")).trim();
       if (value) { addTerm(String(data.get("flag")), value); e.currentTarget.reset(); }
     }}>
-      <select name="flag" aria-label="kind of filter">{[...selectionFlags.slice(2), ...selectionFlags.slice(0, 2)].map((f) => <option key={f} selected={f === "function"}>{f}</option>)}</select>
+      <select name="flag" aria-label="kind of filter">{[...valued.slice(2), ...valued.slice(0, 2)].map((f) => <option key={f} selected={f === "function"}>{f}</option>)}</select>
       <input name="value" aria-label="filter" placeholder="only …, !… for not" /><button type="submit">Filter</button>
     </form>
+    {mine ? <button type="button" class="mine" aria-pressed={isMyCode()} onClick={toggleMyCode}
+      title="Stacks with your code and what it calls alone: what the framework did beyond that counts for the function that your code called.">Just my code</button> : null}
     {earlier.value.length ? <button type="button" class="undo" onClick={undo}>Undo</button> : null}
   </div>;
 }
@@ -65,7 +68,7 @@ function Body({ session }: { session: Session }) {
     case "overview": return <Overview />;
     case "flame": return <FlameView session={session} />;
     case "sql": return <SqlView memory={session.has_memory} />;
-    case "compare": return <CompareView />;
+    case "compare": return <CompareView session={session} />;
     case "source": return <SourceView />;
     case "calltree": return <TreeView view={session.views.find((v) => v.name === "calltree")} />;
   }
@@ -83,7 +86,7 @@ function App() {
     <header class="top">
       <a class="brand" href={viewAddress("overview")}>clrprof</a>
       <span class="session" title={session?.path}>{name}</span>
-      {isFile || session?.live ? null : <Chips />}
+      {isFile || session?.live ? null : <Chips mine={!!session?.has_user_code} />}
       <span class="right">
         <select aria-label="colours" value={theme.value} onChange={(e) => setTheme(e.currentTarget.value)}>{["auto", "light", "dark"].map((t) => <option key={t}>{t}</option>)}</select>
         <button type="button" aria-label="keys" onClick={() => { help.value = true; }}>?</button>

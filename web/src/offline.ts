@@ -1,5 +1,6 @@
 // A page that is a file has its answers inside.
 import type { Sheet } from "./api";
+import { tsv } from "./tsv";
 
 type Store = { answers: Record<string, unknown>; binaries: Record<string, string> };
 type Query = Record<string, string | number | undefined>;
@@ -48,6 +49,14 @@ function arrange(sheet: Sheet, query: Query): Sheet {
   return { ...sheet, notes, order: String(query.sort || sheet.order), total: rows.length, offset, rows: rows.slice(offset, offset + limit) };
 }
 
+/** The rows of a tree that the file holds, and one for those that it does not. */
+function withRest(sheet: Sheet): Sheet {
+  const left = sheet.total - sheet.rows.length;
+  if (!left) return sheet;
+  const rest = { ...sheet.rows[0], link: undefined, values: [], texts: [`${left.toLocaleString("en")} more, which this file does not hold`], hidden: left };
+  return { ...sheet, total: sheet.rows.length + 1, rows: [...sheet.rows, rest] };
+}
+
 export async function fromFile<T>(path: string, query: Query): Promise<T> {
   const { answers } = await store();
   let asked = query;
@@ -56,17 +65,39 @@ export async function fromFile<T>(path: string, query: Query): Promise<T> {
   const found = answers[key(path, asked)] as { error?: string } | undefined;
   if (!found) throw missing();
   if (found.error) throw new Error(found.error);
+  if (path === "tree") return withRest(found as unknown as Sheet) as T;
   return (path === "view" ? arrange(found as unknown as Sheet, query) : found) as T;
 }
 
 export async function bytesFromFile(path: string, query: Query): Promise<ArrayBuffer> {
-  const { binaries } = await store();
-  const found = binaries[key(path, { ...query, most: "" })] ?? binaries[key(path, { ...query, metric: "", most: "" })];
+  const { answers, binaries } = await store();
+  const plain = key(path, { ...query, most: "", color: "" });
+  const found = binaries[plain] ?? binaries[key(path, { ...query, metric: "", most: "", color: "" })];
   if (!found) throw missing();
-  return bytes(found).buffer;
+  if (!query.color) return bytes(found).buffer;
+  const colors = answers[key(path, { ...query, most: "" })] as Colors | undefined;
+  if (!colors) throw missing();
+  return colored(bytes(found), colors);
+}
+
+/** What frames have with a colour, beside what they have without. */
+type Colors = { colors: string[]; color: string; share: string };
+
+/** A call tree with colours, as the server sends it. */
+function colored(b: Uint8Array<ArrayBuffer>, c: Colors): ArrayBuffer {
+  const length = new DataView(b.buffer).getUint32(0, true), at = 4 + length;
+  const head = { ...JSON.parse(new TextDecoder().decode(b.subarray(4, at))), colors: c.colors };
+  let text = new TextEncoder().encode(JSON.stringify(head));
+  if ((4 + text.length) % 8) text = new TextEncoder().encode(JSON.stringify(head) + " ".repeat(8 - (4 + text.length) % 8));
+  const n: number = head.sent, parts = [text, b.subarray(at, at + 16 * n), bytes(c.color), b.subarray(at + 16 * n), bytes(c.share)];
+  const out = new Uint8Array(4 + parts.reduce((sum, p) => sum + p.length, 0));
+  new DataView(out.buffer).setUint32(0, text.length, true);
+  let to = 4;
+  for (const part of parts) { out.set(part, to); to += part.length; }
+  return out.buffer;
 }
 
 export async function tsvFromFile(query: Query): Promise<string> {
   const s = await fromFile<Sheet>("view", query);
-  return [s.columns.map((c) => c.key), ...s.rows.filter((r) => !r.hidden).map((r) => r.values)].map((r) => r.map((v) => String(v ?? "").replace(/[\t\n\r\\]/g, " ")).join("\t")).join("\n") + "\n";
+  return tsv([s.columns.map((c) => c.key), ...s.rows.filter((r) => !r.hidden).map((r) => r.values)]);
 }

@@ -1,9 +1,8 @@
 // The first page: what the run was, what stands out, where it happens, and when.
-import { useState } from "preact/hooks";
 import { get } from "./api";
 import type { Sheet, Summary } from "./api";
 import { isFile } from "./offline";
-import { Command, Failed, Sentences, useLoad, Waiting } from "./parts";
+import { Command, Failed, Sentences, useParts, Waiting } from "./parts";
 import { changed, param } from "./state";
 import { linkAddress, Small } from "./table";
 import { TimelineView } from "./timeline";
@@ -13,19 +12,17 @@ const large = ["allocated", "duration", "time", "calls", "collections", "alive",
 
 export function Overview() {
   const all = param("all");
-  const [first, setFirst] = useState<Summary | undefined>();
-  const { value: whole, error, loading } = useLoad("summary" + all, async (more) => {
+  const { value, error, loading } = useParts<Summary>("summary" + all, async (more) => {
     const quick = await get<Summary>("summary", { all, quick: isFile ? "" : "1" }, more);
     if (!quick.quick) return quick;
-    setFirst(quick);
+    more.first(quick);
     return get<Summary>("summary", { all }, more);
   });
-  const value = loading && first ? first : whole;
   if (error) return <Failed error={error} />;
   if (!value) return <Waiting />;
   const hot = value.sections.find((s) => s.key.includes("hot_path"));
   const rest = value.sections.filter((s) => s !== hot && (s.key !== "processes" || s.rows.length > 1));
-  return <div class={"overview" + (loading && !value.quick ? " stale" : "")}>
+  return <div class={"overview" + (loading ? " stale" : "")}>
     <h1 class="hidden">Overview</h1>
     <Sentences list={value.notes} kind="notes" />
     <Facts facts={value.facts} />

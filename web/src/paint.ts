@@ -42,11 +42,11 @@ function legend(f: Frames, names: string[], of: (i: number) => number, fill: (na
   return out;
 }
 
-/** Modules of the framework stay in the background. */
+/** Modules that are not the user's stay in the background; where nobody knows whose any is, none does. */
 function byModule(f: Frames, dark: boolean): Paint {
-  const fills = f.modules.map((m) => {
-    const framework = m === "" || /^(System|Microsoft|mscorlib|netstandard)\b/.test(m);
-    return framework ? pale(205 + fnv(m) % 40, dark) : vivid([24, 42, 340, 96, 150, 275, 12, 60][fnv(m) % 8], dark);
+  const known = f.user_code.includes(true);
+  const fills = f.modules.map((m, n) => {
+    return m === "" || known && !f.user_code[n] ? pale(205 + fnv(m) % 40, dark) : vivid([24, 42, 340, 96, 150, 275, 12, 60][fnv(m) % 8], dark);
   });
   const of = (i: number) => f.module[f.name[i]];
   return { fill: (i) => fills[of(i)], mark: nothing, said: nothing, legend: legend(f, f.modules, of, (n) => fills[n], (m) => m || "no module", "modules") };

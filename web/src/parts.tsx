@@ -4,7 +4,7 @@ import { Component } from "preact";
 import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { getText } from "./api";
-import type { Asked } from "./api";
+import type { Asked, Loading } from "./api";
 import { comebacks, link, Lost, shown } from "./link";
 import { selection } from "./state";
 import { formatBytes } from "./units";
@@ -35,25 +35,27 @@ export async function copyView(query: Record<string, string | undefined>) {
   }
 }
 
-/** Rows as tab-separated values, as the command line prints them. */
-export const tsv = (rows: unknown[][]) => rows.map((r) => r.map((v) => String(v ?? "").replace(/[\t\n\r\\]/g, (c) => ({ "\t": "\\t", "\n": "\\n", "\r": "\\r" })[c] ?? "\\\\")).join("\t")).join("\n") + "\n";
-
 export type Loaded<T> = { value?: T; error?: string };
 /** How much of an answer has come; of is 0 if nobody knows. */
 export type Got = { got: number; of: number };
 
+type Loads<T> = Loaded<T> & { loading: boolean; got?: Got };
+
+export function useLoad<T>(key: string, load: (more: Asked) => Promise<T>): Loads<T> { return useParts<T>(key, load); }
+
 /** Loads something whenever the key or the selection changes, and again when clrprof is back; the old value stays until the new one is
  * there. What is not wanted any more is given up. */
-export function useLoad<T>(key: string, load: (more: Asked) => Promise<T>): Loaded<T> & { loading: boolean; got?: Got } {
-  const [state, set] = useState<Loaded<T> & { of: string }>({ of: "" });
+export function useParts<T>(key: string, load: (more: Loading<T>) => Promise<T>): Loads<T> & { partial: boolean } {
+  const [state, set] = useState<Loaded<T> & { of: string; partial: boolean }>({ of: "", partial: false });
   const [got, setGot] = useState<Got | undefined>();
   const all = selection.value + "|" + key;
   useEffect(() => {
     const stop = new AbortController();
     setGot(undefined);
-    load({ signal: stop.signal, progress: (got, of) => { if (!stop.signal.aborted) setGot({ got, of }); } }).then(
-      (value) => { if (!stop.signal.aborted) set({ value, of: all }); },
-      (e: Error) => { if (!stop.signal.aborted) set((old) => e instanceof Lost && old.value !== undefined ? old : { error: e.message, of: all }); });
+    const { signal } = stop;
+    const show = (partial: boolean) => (value: T) => { if (!signal.aborted) set({ value, of: all, partial }); };
+    load({ signal, progress: (got, of) => { if (!signal.aborted) setGot({ got, of }); }, first: show(true) }).then(show(false),
+      (e: Error) => { if (!signal.aborted) set((old) => e instanceof Lost && old.value !== undefined ? old : { error: e.message, of: all, partial: false }); });
     return () => stop.abort();
   }, [all, comebacks.value]);
   return { ...state, got, loading: state.of !== all };

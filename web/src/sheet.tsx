@@ -4,6 +4,7 @@ import { get } from "./api";
 import type { Row, Sheet, View } from "./api";
 import { Command, copyView, Failed, Sentences, useLoad, Waiting } from "./parts";
 import { change, changed, param, titleOf, viewAddress } from "./state";
+import { rowCount } from "./units";
 import { Cell, chosen, clean, Ends, Head, inset, isNumeric, nameOf, Rows, template, widthOf } from "./table";
 
 const page = 200;
@@ -22,8 +23,8 @@ export function SheetView({ view }: { view: View }) {
   const q = query(view.name);
   const needs = view.argument === "FUNCTION" && !q.argument || view.argument === "A B" && !q.argument;
   const key = JSON.stringify(q);
-  const isTree = ["modules", "types", "survivors", "snapshot", "rules"].includes(view.name);
-  const { value, error, loading } = useLoad(key, (more) => needs ? Promise.resolve(undefined) : get<Sheet>("view", { ...q, limit: isTree ? all : page }, more));
+  const isWhole = view.is_tree || q.by === "module" || q.by === "namespace" || view.name === "rules";
+  const { value, error, loading } = useLoad(key, (more) => needs ? Promise.resolve(undefined) : get<Sheet>("view", { ...q, limit: isWhole ? all : page }, more));
   return <section class="view">
     <header class="title"><h1>{titleOf(view.name)}</h1><p>{view.short}</p></header>
     <Tools view={view} sheet={value} query={q} />
@@ -54,15 +55,21 @@ function RuleList({ sheet }: { sheet: Sheet }) {
     <p>{text(rows[0], "advice")}</p></section>)}</div>;
 }
 
+/** What a view's argument is called. */
+const argumentOf = (view: View) => view.argument === "A B" ? "collections" : view.argument.replace(/[[\]]/g, "").toLowerCase();
+
+/** What rows can be about, or be grouped by; of functions also nothing. */
+const groupsOf = (view: View) => view.name === "functions" ? ["", ...view.groups] : view.groups;
+
 function Tools({ view, sheet, query }: { view: View; sheet?: Sheet; query: Record<string, string> }) {
   return <div class="tools">
     {view.argument ? <form onSubmit={(e) => { e.preventDefault(); change({ argument: new FormData(e.currentTarget).get("argument") as string }); }}>
-      <label>{view.argument.replace(/[[\]]/g, "").toLowerCase()} <input name="argument" key={query.argument} defaultValue={query.argument ?? ""} /></label>
+      <label>{argumentOf(view)} <input name="argument" key={query.argument} defaultValue={query.argument ?? ""} /></label>
     </form> : null}
-    {view.grouped ? <label>rows of <select value={query.by ?? "type"} onChange={(e) => change({ by: e.currentTarget.value, sort: "" })}>
-      {["type", "site", "function", "line"].map((by) => <option key={by}>{by}</option>)}</select></label> : null}
+    {view.groups.length ? <label>{view.name === "functions" ? "grouped by" : "rows of"} <select id="by" value={query.by ?? groupsOf(view)[0]} onChange={(e) => change({ by: e.currentTarget.value, sort: "" })}>
+      {groupsOf(view).map((by) => <option key={by} value={by}>{by || "nothing"}</option>)}</select></label> : null}
     <label>search <input id="find" type="search" value={query.find ?? ""} placeholder="part of a name" onInput={(e) => change({ find: e.currentTarget.value }, true)} /></label>
-    {sheet ? <span class="count" role="status">{sheet.total.toLocaleString("en")} rows</span> : null}
+    {sheet ? <span class="count" role="status">{rowCount(sheet.total)}</span> : null}
     {sheet && view.name !== "rules" ? <Chooser sheet={sheet} optional={view.optional} /> : null}
     <button type="button" onClick={() => copyView(query)}>Copy as TSV</button>
   </div>;
@@ -109,11 +116,12 @@ function Grid({ sheet, query, stale }: { sheet: Sheet; query: Record<string, str
   const need = (from: number, to: number) => {
     for (let p = Math.floor(from / page); p <= Math.floor(Math.max(from, to - 1) / page); p++) {
       if (rows.current.has(p * page) || asked.current.has(p)) continue;
-      asked.current.add(p);
+      const into = rows.current, pages = asked.current; // those of this sheet: an answer may come after the next sheet
+      pages.add(p);
       get<Sheet>("view", { ...query, offset: p * page, limit: page }).then((s) => {
-        s.rows.forEach((r, i) => rows.current.set(s.offset + i, r));
-        redraw((n) => n + 1);
-      }, () => asked.current.delete(p));
+        s.rows.forEach((r, i) => into.set(s.offset + i, r));
+        if (into === rows.current) redraw((n) => n + 1);
+      }, () => pages.delete(p));
     }
   };
   const visible = sheet.is_tree ? open(sheet.rows, closed) : undefined;

@@ -3,6 +3,9 @@ import { useRef, useState } from "preact/hooks";
 import { get, post } from "./api";
 import { Command, copy, Failed, useLoad } from "./parts";
 import { change, param } from "./state";
+import { clean } from "./table";
+import { tsv } from "./tsv";
+import { rowCount } from "./units";
 
 type Result = { columns: string[]; rows: (string | number | null)[][]; cut: boolean; command: string };
 type Schema = Record<string, { name: string; type: string }[]>;
@@ -24,11 +27,11 @@ export function SqlView({ memory }: { memory: boolean }) {
         <textarea ref={box} aria-label="query" key={asked} defaultValue={asked} rows={5} spellcheck={false}
           onKeyDown={(e) => { if (e.key === "Enter" && (e.ctrlKey || e.metaKey)) { e.preventDefault(); run(); } }} />
         <div class="tools"><button type="button" onClick={run}>Run (Ctrl+Enter)</button>
-          {value ? <button type="button" onClick={() => copy([value.columns, ...value.rows].map((r) => r.map((v) => String(v ?? "").replace(/[\t\n]/g, " ")).join("\t")).join("\n"), "Result (TSV)")}>Copy as TSV</button> : null}
-          {value ? <span class="count" role="status">{value.rows.length.toLocaleString("en")} rows{value.cut ? "; there are more" : ""}</span> : null}</div>
+          {value ? <button type="button" onClick={() => copy(tsv([value.columns, ...value.rows]), "Result (TSV)")}>Copy as TSV</button> : null}
+          {value ? <span class="count" role="status">{rowCount(value.rows.length)}{value.cut ? "; there are more" : ""}</span> : null}</div>
         {error ? <Failed error={error} /> : null}
-        {value && !error ? <div class={"result" + (loading ? " stale" : "")} tabIndex={0}><table><thead><tr>{value.columns.map((c) => <th key={c} scope="col">{c}</th>)}</tr></thead>
-          <tbody>{value.rows.slice(0, 1000).map((r, i) => <tr key={i}>{r.map((v, k) => <td key={k} class={typeof v === "number" ? "number" : ""}>{typeof v === "number" && Number.isInteger(v) ? v.toLocaleString("en") : String(v ?? "")}</td>)}</tr>)}</tbody></table>
+        {value && !error ? <div class={"result" + (loading ? " stale" : "")} tabIndex={0}><table><thead><tr>{value.columns.map((c, i) => <th key={i} scope="col">{clean(c)}</th>)}</tr></thead>
+          <tbody>{value.rows.slice(0, 1000).map((r, i) => <tr key={i}>{r.map((v, k) => <td key={k} class={typeof v === "number" ? "number" : ""}>{typeof v === "number" && Number.isInteger(v) ? v.toLocaleString("en") : clean(v)}</td>)}</tr>)}</tbody></table>
           {value.rows.length > 1000 ? <p class="hint">The first 1,000 of {value.rows.length.toLocaleString("en")} rows are shown; all are copied.</p> : null}</div> : null}
         <Command text={value?.command} />
       </div>

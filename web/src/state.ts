@@ -2,7 +2,9 @@
 import { computed, signal } from "@preact/signals";
 
 /** Flags that say which part of the session is shown; every view follows them. */
-export const selectionFlags = ["time", "gc", "process", "thread", "module", "namespace", "function", "type", "focus", "hide"];
+export const selectionFlags = ["time", "gc", "process", "thread", "module", "namespace", "function", "type", "focus", "hide", "my-code"];
+/** The one that has no value. */
+const myCode = "my-code";
 
 const address = signal(new URLSearchParams(location.search));
 addEventListener("popstate", () => { address.value = new URLSearchParams(location.search); });
@@ -41,10 +43,15 @@ export function viewAddress(name: string, more: Changes = {}): string {
   return "?" + next;
 }
 
+const step = () => Number(history.state?.step ?? 0);
+
+/** Goes one step back, within the page. */
+export function back() { if (step() > 0) history.back(); }
+
 /** Goes to an address; replace is for what nobody would undo. */
 export function visit(to: string, replace = false) {
   if (to === "?" + address.value) return;
-  history[replace ? "replaceState" : "pushState"](null, "", to);
+  history[replace ? "replaceState" : "pushState"]({ step: step() + (replace ? 0 : 1) }, "", to);
   address.value = new URLSearchParams(to);
 }
 
@@ -90,6 +97,14 @@ export function addTerm(flag: string, value: string) {
   select(next);
 }
 
+/** Whether stacks are shown with your code and what it calls alone. */
+export const isMyCode = () => param(myCode) !== "";
+export function toggleMyCode() {
+  const next = new URLSearchParams(address.value);
+  if (isMyCode()) next.delete(myCode); else next.set(myCode, "1");
+  select(next);
+}
+
 /** Follows a link within the page instead of loading it anew. */
 export function follow(e: MouseEvent) {
   if (e.defaultPrevented || e.button !== 0 || e.metaKey || e.ctrlKey || e.shiftKey) return;
@@ -110,6 +125,6 @@ export function setTheme(value: string) {
 document.documentElement.dataset.theme = theme.value;
 
 /** Views whose title is not their name. */
-const titles: Record<string, string> = { flame: "Flame graph", calltree: "Call tree", compare: "Comparison", callers: "Callers, callees", ips: "Instructions", gcs: "Collections",
+const titles: Record<string, string> = { flame: "Flame graph", calltree: "Call tree", compare: "Comparison", callers: "Callers, callees", function: "One function", ips: "Instructions", gcs: "Collections",
   "diff-gcs": "Between collections", header: "Session", sql: "SQL" };
 export const titleOf = (view: string) => titles[view] ?? view[0].toUpperCase() + view.slice(1);

@@ -36,10 +36,12 @@ export const inset = (level: number, step: number) => Math.round(level <= 6 ? le
 
 /** A short hint at the width of a column, from its kind. */
 function width(c: Column, first: number): string {
+  if (c.key === "place") return "minmax(150px, 2fr)";
+  if (c.key === "function") return "minmax(240px, 4fr)"; // of a place, which says little without it
   if (first) return c.kind === "name" ? `minmax(${first}px, 4fr)` : isNumeric(c) ? "minmax(72px, 112px)" : "minmax(120px, 1fr)";
   switch (c.kind) {
     case "percent": return "92px";
-    case "bytes": case "duration": case "time": return "minmax(96px, 112px)";
+    case "bytes": case "duration": case "time": return "minmax(108px, 118px)";
     case "count": case "number": return "minmax(82px, 112px)";
     case "text": return "minmax(70px, 140px)";
     case "address": return "150px";
@@ -57,7 +59,7 @@ export function Cell({ row, column, at }: { row: Row; column: Column; at: number
     const share = Math.min(100, Math.max(0, Number(row.values[at] ?? 0)));
     return <span class="cell number share"><i style={{ width: share + "%" }} />{text && <b>{text}</b>}</span>;
   }
-  const full = column.kind === "name" ? clean(row.values[at]) : undefined;
+  const full = column.kind === "name" ? clean(row.values[at]) : isNumeric(column) ? undefined : text; // there may be no room for it
   return <span class={"cell " + (isNumeric(column) ? "number" : "text")} title={full}>{text}</span>;
 }
 
@@ -70,6 +72,9 @@ export function nameOf(row: Row, at: number): ComponentChildren {
   return <a href={linkAddress(row.link)} title={full}>{text}</a>;
 }
 
+/** What is sorted with the greatest first; numbers, addresses, moments and names begin with the least. */
+const descending = ["count", "bytes", "duration", "percent"];
+
 export function Head({ columns, order, reverse, sort }: {
   columns: { column: Column }[]; order: string; reverse?: boolean; sort?: (key: string) => void;
 }) {
@@ -77,10 +82,11 @@ export function Head({ columns, order, reverse, sort }: {
   columns.forEach(({ column }, i) => { if (column.title === "%" && i > 0) spare.set(column.key, "% of " + columns[i - 1].column.title); });
   return <div class="row head" role="row" aria-rowindex={1}>
     {columns.map(({ column }, i) => {
-      const sorted = column.key === order ? (reverse ? "ascending" : "descending") : undefined;
+      const ascends = descending.includes(column.kind) === !!reverse;
+      const sorted = column.key === order ? (ascends ? "ascending" : "descending") : undefined;
       return <span role="columnheader" key={column.key} aria-sort={sorted} class={(isNumeric(column) && i > 0 ? "number " : "") + (sorted ? "sorted" : "")}>
         {sort ? <button type="button" title={column.about + " (" + column.key + ")"} aria-label={spare.get(column.key) ?? column.title} onClick={() => sort(column.key)}>
-          {column.title}{sorted ? (reverse ? " ▴" : " ▾") : ""}
+          {column.title}{sorted ? (ascends ? " ▴" : " ▾") : ""}
         </button> : <span title={column.about}>{column.title}</span>}
       </span>;
     })}
@@ -88,9 +94,11 @@ export function Head({ columns, order, reverse, sort }: {
 }
 
 /** A window on many rows. Draws those in sight; tells when others are needed. */
-export function Rows({ total, children, label, head, grid, role, minWidth, onKey }: {
+export function Rows({ total, children, label, head, grid, role, minWidth, onKey, goTo }: {
   total: number; label: string; head: ComponentChildren; grid: string; role: "table" | "treegrid"; minWidth: number;
   children: (from: number, to: number) => ComponentChildren; onKey?: (e: KeyboardEvent, scroll: (row: number) => void) => void;
+  /** A row that is scrolled to whenever this is another object. */
+  goTo?: { row: number };
 }) {
   const box = useRef<HTMLDivElement>(null);
   const [seen, set] = useState({ top: 0, height: 600 });
@@ -118,6 +126,7 @@ export function Rows({ total, children, label, head, grid, role, minWidth, onKey
     const wanted = y < top ? y : y - shown;
     b.scrollTop = height < real ? wanted * room / (real - seen.height) : wanted;
   };
+  useLayoutEffect(() => { if (goTo) scroll(goTo.row); }, [goTo]);
   return <div class="rows" ref={box} onScroll={measure} role={role} aria-label={label} aria-rowcount={total + 1} tabIndex={0}
     onKeyDown={(e) => onKey?.(e, scroll)} style={{ "--grid": grid }}>
     <div class="wide" style={{ minWidth: minWidth + "px" }}>
@@ -130,7 +139,8 @@ export function Rows({ total, children, label, head, grid, role, minWidth, onKey
 }
 
 export function widthOf(columns: { column: Column }[]): number {
-  return columns.reduce((sum, c, i) => sum + (i === 0 && c.column.kind === "name" ? nameWidth() : c.column.kind === "name" ? 130 : 96), 0);
+  const of = (c: Column, first: boolean) => c.key === "place" ? 150 : c.key === "function" ? 240 : c.kind !== "name" ? 104 : first ? nameWidth() : 130;
+  return columns.reduce((sum, c, i) => sum + of(c.column, i === 0), 0);
 }
 
 /** How the bytes of a row ended, by generation, as a bar: beside the numbers, not instead of them. */
@@ -145,10 +155,13 @@ export function Ends({ row, sheet }: { row: Row; sheet: Sheet }) {
     {parts.map((p) => p.value ? <i key={p.key} class={p.key} style={{ width: p.value / all * 100 + "%" }} /> : null)}</span>;
 }
 
+/** The width of a column of a short table, of which two stand beside each other. */
+const smallWidth = (c: Column, first: boolean) => c.kind === "percent" ? "66px" : isNumeric(c) ? "minmax(72px, 96px)" : first ? "minmax(110px, 4fr)" : "minmax(80px, 3fr)";
+
 /** A short table that stands in a text: all its rows are there. */
 export function Small({ sheet, keys, label }: { sheet: Sheet; keys: string[]; label: string }) {
   const columns = useMemo(() => chosen(sheet, keys), [sheet, keys.join()]);
-  return <div class="small" role="table" aria-label={label} style={{ "--grid": template(columns, 220) }}>
+  return <div class="small" role="table" aria-label={label} style={{ "--grid": columns.map((c, i) => smallWidth(c.column, i === 0)).join(" ") }}>
     <Head columns={columns} order="" />
     {sheet.rows.map((row, i) => row.hidden
       ? <div class="row rest" role="row" key={i}><span role="cell">{row.texts[0]}</span></div>

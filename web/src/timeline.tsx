@@ -1,14 +1,26 @@
 // What happened when: allocation by slice of time, the heap after each collection, pauses. A dragged range selects it.
 import { useEffect, useRef } from "preact/hooks";
 import uPlot from "uplot";
-import { getWhole } from "./api";
-import type { Sheet, Timeline } from "./api";
+import { get } from "./api";
+import type { CounterPoints, Sheet, Timeline } from "./api";
 import { isFile } from "./offline";
 import { Failed, useLoad } from "./parts";
-import { addTerm, param, removeTerm, theme } from "./state";
+import { addTerm, change, param, removeTerm, theme } from "./state";
+
+/** Colours of the style sheet, read once for each theme: pictures need them many times a second. */
+const colors = new Map<string, string>();
+let themed = "";
 
 /** A colour of the style sheet as it is in the theme of the moment. */
 export function color(name: string): string {
+  const now = theme.value + matchMedia("(prefers-color-scheme: dark)").matches;
+  if (now !== themed) { colors.clear(); themed = now; }
+  let found = colors.get(name);
+  if (!found) colors.set(name, found = read(name));
+  return found;
+}
+
+function read(name: string): string {
   const probe = document.createElement("i");
   probe.style.color = `var(${name})`;
   document.body.append(probe);
@@ -32,19 +44,33 @@ export function seconds(ns: number): string {
   return whole + (rest ? "." + rest : "") + "s";
 }
 
+/** The counter that is shown unless another is chosen. */
+const memory = "process.resident";
+
 export function TimelineView() {
-  // The whole run, so that the range can be moved.
-  const { value, error } = useLoad("timeline", (more) => getWhole<Timeline>("timeline", more));
+  // Of the whole run, so that the range can be moved.
+  const { value, error } = useLoad("timeline", (more) => get<Timeline>("timeline", {}, more));
+  const counters = value?.counters ?? [], name = param("counter") || (counters.some((c) => c.name === memory) ? memory : "");
+  const counted = useLoad("counter " + name, (more) => name ? get<CounterPoints>("counter", { name }, more) : Promise.resolve(undefined));
   if (error) return <Failed error={error} />;
-  if (!value || !value.slices.some((s) => s.bytes > 0)) return null;
+  if (!value || !ending(value)) return null;
   return <section class="timeline" aria-label="What happened when">
     <header><h2>Over time</h2><p>{isFile ? "" : "Drag to look at a span: every view follows it. "}{param("time")
-      ? <button type="button" onClick={() => removeTerm("time", param("time"))}>Whole run</button> : null}</p></header>
-    <Charts data={value} range={param("time")} dark={theme.value} />
+      ? <button type="button" onClick={() => removeTerm("time", param("time"))}>Whole run</button> : null}</p>
+      {counters.length ? <label>counter <select id="counter" value={name} onChange={(e) => change({ counter: e.currentTarget.value }, true)}>
+        {counters.map((c) => <option key={c.name} value={c.name} title={c.about}>{c.name}</option>)}</select></label> : null}</header>
+    {counted.error ? <Failed error={counted.error} /> : null}
+    <Charts data={value} counter={counted.value} dark={theme.value} />
   </section>;
 }
 
-function Charts({ data, range, dark }: { data: Timeline; range: string; dark: string }) {
+/** Where the axis of time ends: 0 if there is nothing to show. */
+function ending(t: Timeline): number {
+  const made = t.slices.some((s) => s.bytes > 0) || t.usage.length > 1 || t.marks.length > 0 || !!t.gcs?.rows.length;
+  return made ? Math.max(t.slices.at(-1)?.end_ns ?? 0, t.usage.at(-1)?.end_ns ?? 0) / 1e9 : 0;
+}
+
+function Charts({ data, counter, dark }: { data: Timeline; counter?: CounterPoints; dark: string }) {
   const box = useRef<HTMLDivElement>(null);
   useEffect(() => {
     const host = box.current;
@@ -52,16 +78,14 @@ function Charts({ data, range, dark }: { data: Timeline; range: string; dark: st
     const made: uPlot[] = [];
     const draw = () => {
       made.splice(0).forEach((u) => u.destroy());
-      shown = data;
-      const end = data.slices[data.slices.length - 1].end_ns / 1e9;
-      if (data.slices.some((s) => s.bytes > 0)) made.push(rate(host, data, end));
-      if (data.usage.length > 1) made.push(processors(host, data.usage, end));
-      if (data.gcs && data.gcs.rows.length) made.push(heap(host, data.gcs, end), pauses(host, data.gcs, end));
-      const [from, to] = range.split("..").map((t) => parseFloat(t));
-      if (range) for (const u of made) {
-        const left = u.valToPos(Number.isNaN(from) ? 0 : from, "x"), right = u.valToPos(Number.isNaN(to) ? end : to, "x");
-        u.setSelect({ left, width: Math.max(1, right - left), top: 0, height: u.over.clientHeight }, false);
-      }
+      const charts = [
+        ...(data.slices.some((s) => s.bytes > 0) ? [rate(data)] : []),
+        ...(data.usage.length > 1 ? [processors(data.usage)] : []),
+        ...(counter && counter.value.length > 1 ? [counted(counter)] : []),
+        ...(data.gcs?.rows.length ? [heap(data.gcs), pauses(data.gcs)] : []),
+      ];
+      if (!charts.length) charts.push(nothing); // but marks
+      made.push(...charts.map((c, i) => new uPlot(options(host, data, c, i === charts.length - 1), c.data, host)));
     };
     draw();
     const o = new ResizeObserver(() => made.forEach((u) => u.setSize({ width: host.clientWidth, height: u.height })));
@@ -69,7 +93,7 @@ function Charts({ data, range, dark }: { data: Timeline; range: string; dark: st
     const media = matchMedia("(prefers-color-scheme: dark)");
     media.addEventListener("change", draw);
     return () => { o.disconnect(); media.removeEventListener("change", draw); made.forEach((u) => u.destroy()); };
-  }, [data, range, dark]);
+  }, [data, counter, dark]);
   return <div ref={box} class="charts" />;
 }
 
@@ -79,37 +103,49 @@ export function axes(values: (n: number) => string, last: boolean): uPlot.Axis[]
   return [{ ...axis, size: last ? 28 : 14, values: (_u, list) => list.map((v) => last ? v + " s" : "") }, { ...axis, size: 72, values: (_u, list) => list.map(values), space: 28 }];
 }
 
-function options(host: HTMLElement, title: string, height: number, end: number, slices: Timeline["slices"] | undefined, series: uPlot.Series[], values: (n: number) => string, last: boolean): uPlot.Options {
+/** One of the charts below each other: its series, without that of time, and their values. */
+type Chart = { title: string; height: number; series: uPlot.Series[]; axis: (n: number) => string; data: uPlot.AlignedData };
+
+const nothing: Chart = { title: "Marks", height: 60, series: [], axis: () => "", data: [[]] };
+
+function options(host: HTMLElement, t: Timeline, chart: Chart, last: boolean): uPlot.Options {
   return {
-    title, width: host.clientWidth, height, scales: { x: { time: false, range: [0, end] }, y: { range: (_u, _min, max) => [0, max > 0 ? max * 1.05 : 1] } },
+    title: chart.title, width: host.clientWidth, height: chart.height + (last ? 14 : 0),
+    scales: { x: { time: false, range: [0, ending(t)] }, y: { range: (_u, _min, max) => [0, max > 0 ? max * 1.05 : 1] } },
     cursor: { drag: { x: true, y: false, setScale: false }, sync: { key: "time" }, points: { size: 6 } },
-    legend: { live: true },
-    axes: axes(values, last),
-    series: [{ label: "time", value: (_u, v) => v == null ? "–" : v.toFixed(3) + " s" }, ...series],
+    legend: { show: chart.series.length > 0, live: true },
+    axes: axes(chart.axis, last),
+    series: [{ label: "time", value: (_u, v) => v == null ? "–" : v.toFixed(3) + " s" }, ...chart.series],
     hooks: {
-      drawClear: [bands], draw: [lines],
+      ready: [(u) => select(u, t)], setSize: [(u) => select(u, t)],
+      drawClear: [(u) => bands(u, t)], draw: [(u) => lines(u, t)],
       setSelect: [(u) => {
         if (u.select.width < 3 || isFile) return;
         const from = u.posToVal(u.select.left, "x") * 1e9, to = u.posToVal(u.select.left + u.select.width, "x") * 1e9;
-        choose(from, to, slices);
+        choose(from, to, t.slices);
       }],
     },
   };
 }
 
-let shown: Timeline | undefined;
+/** Shows the span that is selected. */
+function select(u: uPlot, t: Timeline) {
+  if (!t.chosen) return;
+  const left = u.valToPos(t.chosen.begin_ns / 1e9, "x"), right = u.valToPos(t.chosen.end_ns / 1e9, "x");
+  u.setSelect({ left, width: Math.max(1, right - left), top: 0, height: u.over.clientHeight }, false);
+}
 
 /** A place on the axis of time, on the canvas. */
 const across = (u: uPlot, ns: number) => Math.min(u.bbox.left + u.bbox.width, Math.max(u.bbox.left, u.valToPos(ns / 1e9, "x", true)));
 
 /** What was paused is grey. */
-function bands(u: uPlot) {
+function bands(u: uPlot, t: Timeline) {
   u.ctx.fillStyle = color("--line");
-  for (const p of shown?.pauses ?? []) u.ctx.fillRect(across(u, p.begin_ns), u.bbox.top, Math.max(1, across(u, p.end_ns) - across(u, p.begin_ns)), u.bbox.height);
+  for (const p of t.pauses) u.ctx.fillRect(across(u, p.begin_ns), u.bbox.top, Math.max(1, across(u, p.end_ns) - across(u, p.begin_ns)), u.bbox.height);
 }
 
 /** Marks are lines, with their names as far as there is room. */
-function lines(u: uPlot) {
+function lines(u: uPlot, t: Timeline) {
   const c = u.ctx, scale = devicePixelRatio;
   c.save();
   c.strokeStyle = c.fillStyle = color("--soft");
@@ -117,7 +153,7 @@ function lines(u: uPlot) {
   c.textAlign = "left";
   c.setLineDash([3 * scale, 3 * scale]);
   let free = 0;
-  for (const m of shown?.marks ?? []) {
+  for (const m of t.marks) {
     const x = across(u, m.at_ns), width = c.measureText(m.name).width;
     c.beginPath();
     c.moveTo(x, u.bbox.top);
@@ -130,51 +166,59 @@ function lines(u: uPlot) {
   c.restore();
 }
 
-let borders: Timeline["slices"] = [];
-
 /** Takes the slices that a range touches: of parts of a slice only the sum is known. */
-function choose(from: number, to: number, slices = borders) {
+function choose(from: number, to: number, slices: Timeline["slices"]) {
   const touched = slices.filter((s) => s.begin_ns < to && s.end_ns > from);
   if (!touched.length) return;
   const begin = touched[0].begin_ns, end = touched[touched.length - 1].end_ns;
   addTerm("time", (begin > 0 ? seconds(begin) : "") + ".." + (end < slices[slices.length - 1].end_ns || begin === 0 ? seconds(end) : ""));
 }
 
-function rate(host: HTMLElement, data: Timeline, end: number): uPlot {
-  borders = data.slices;
+function rate(data: Timeline): Chart {
   const xs: number[] = [], ys: number[] = [];
   for (const s of data.slices) {
-    const y = s.bytes / Math.max(1e-6, (s.end_ns - s.begin_ns) / 1e9);
     if (s.end_ns === s.begin_ns) continue;
+    const y = s.bytes / Math.max(1e-6, (s.end_ns - s.begin_ns) / 1e9);
     xs.push(s.begin_ns / 1e9, s.end_ns / 1e9);
     ys.push(y, y);
   }
-  return new uPlot(options(host, "Allocated per second", 130, end, data.slices,
-    [{ label: "allocated", stroke: color("--bytes"), fill: color("--bytes-soft"), width: 1.5, points: { show: false }, value: (_u, v) => v == null ? "–" : bytes(v) + "/s" }],
-    bytes, !data.gcs?.rows.length), [xs, ys], host);
+  return { title: "Allocated per second", height: 130, axis: bytes, data: [xs, ys],
+    series: [{ label: "allocated", stroke: color("--bytes"), fill: color("--bytes-soft"), width: 1.5, points: { show: false }, value: (_u, v) => v == null ? "–" : bytes(v) + "/s" }] };
 }
 
-function processors(host: HTMLElement, usage: Timeline["usage"], end: number): uPlot {
+function processors(usage: Timeline["usage"]): Chart {
   const xs = usage.flatMap((u) => [u.begin_ns / 1e9, u.end_ns / 1e9]);
   const cores = usage.flatMap((u) => { const y = u.cpu_ns / Math.max(1, u.end_ns - u.begin_ns); return [y, y]; });
-  return new uPlot(options(host, "Processors used", 110, end, undefined, [
+  return { title: "Processors used", height: 110, axis: (n) => n.toFixed(n < 10 ? 1 : 0), data: [xs, cores, xs.map(() => null)], series: [
     { label: "processors", stroke: color("--accent"), fill: color("--accent-back"), width: 1.5, points: { show: false }, value: (_u, v) => v == null ? "–" : v.toFixed(2) },
     { label: "threads", stroke: "transparent", points: { show: false }, value: (_u, _v, _s, i) => i == null ? "–" : String(usage[i >> 1].threads) },
-    { label: "memory in RAM", stroke: "transparent", points: { show: false }, value: (_u, _v, _s, i) => i == null ? "–" : bytes(usage[i >> 1].resident_bytes) },
-  ], (n) => n.toFixed(n < 10 ? 1 : 0), false), [xs, cores, xs.map(() => null), xs.map(() => null)], host);
+  ] };
 }
 
-function cells(sheet: Sheet, key: string): number[] {
+/** A counter: a level, or how fast a sum grew. Time per time is a number of processors. */
+function counted(c: CounterPoints): Chart {
+  const isTime = c.is_sum && c.unit === "ns", one = c.unit === "bytes" ? bytes : (n: number) => n.toFixed(n < 10 && c.is_sum ? 1 : 0);
+  const xs = c.begin_ns.flatMap((begin, i) => [begin / 1e9, c.end_ns[i] / 1e9]);
+  const ys = c.value.flatMap((value, i) => { const y = c.is_sum ? value / Math.max(1, c.end_ns[i] - c.begin_ns[i]) * (isTime ? 1 : 1e9) : value; return [y, y]; });
+  const per = c.is_sum ? isTime ? ", processors" : " per second" : "";
+  return { title: c.name + per + ": " + c.about, height: 110, axis: one, data: [xs, ys], series: [
+    { label: c.name + per, stroke: color("--alive"), width: 1.5, points: { show: false }, value: (_u, v) => v == null ? "–" : one(v) }] };
+}
+
+/** The values of a column; what is not there is 0. */
+function values(sheet: Sheet, key: string): number[] {
   const at = sheet.columns.findIndex((c) => c.key === key);
   return sheet.rows.map((r) => Number(r.values[at] ?? 0));
 }
 
 const generations: [string, string, string][] = [["poh", "pinned", "--poh"], ["loh", "large", "--loh"], ["gen2", "gen 2", "--gen2"], ["gen1", "gen 1", "--gen1"], ["gen0", "gen 0", "--gen0"]];
 
-function heap(host: HTMLElement, gcs: Sheet, end: number): uPlot {
-  const xs = cells(gcs, "at_ns").map((v, i) => (v + cells1(gcs, "pause_ns", i)) / 1e9);
-  const order = xs.map((_, i) => i).sort((a, b) => xs[a] - xs[b]);
-  const parts = generations.map(([key]) => cells(gcs, key + "_heap_after_bytes"));
+/** The positions of numbers in their order. */
+const ordered = (list: number[]) => list.map((_, i) => i).sort((a, b) => list[a] - list[b]);
+
+function heap(gcs: Sheet): Chart {
+  const paused = values(gcs, "pause_ns"), xs = values(gcs, "at_ns").map((v, i) => (v + paused[i]) / 1e9), order = ordered(xs);
+  const parts = generations.map(([key]) => values(gcs, key + "_heap_after_bytes"));
   // Drawn over each other, the sum of all first, so that each part shows as a band.
   const stacked: number[][] = [];
   const sum = xs.map(() => 0);
@@ -183,24 +227,16 @@ function heap(host: HTMLElement, gcs: Sheet, end: number): uPlot {
     label, stroke: color(stroke), fill: color(stroke), width: 1, paths: uPlot.paths.stepped!({ align: 1 }), points: { show: false },
     value: (_u, _v, _s, i) => i == null ? "–" : bytes(parts[g][order[i]]),
   })).reverse();
-  const ys = stacked.reverse().map((list) => order.map((i) => list[i]));
-  return new uPlot(options(host, "Heap after each collection", 130, end, undefined, series, bytes, false), [order.map((i) => xs[i]), ...ys], host);
+  return { title: "Heap after each collection", height: 130, axis: bytes, series, data: [order.map((i) => xs[i]), ...stacked.reverse().map((list) => order.map((i) => list[i]))] };
 }
 
-function cells1(sheet: Sheet, key: string, row: number): number {
-  const at = sheet.columns.findIndex((c) => c.key === key);
-  return Number(sheet.rows[row].values[at] ?? 0);
-}
-
-function pauses(host: HTMLElement, gcs: Sheet, end: number): uPlot {
-  const xs = cells(gcs, "at_ns").map((v) => v / 1e9);
-  const order = xs.map((_, i) => i).sort((a, b) => xs[a] - xs[b]);
-  const generation = cells(gcs, "generation"), pause = cells(gcs, "pause_ns");
+function pauses(gcs: Sheet): Chart {
+  const xs = values(gcs, "at_ns").map((v) => v / 1e9), order = ordered(xs);
+  const generation = values(gcs, "generation"), pause = values(gcs, "pause_ns");
   const series = [0, 1, 2].map((g): uPlot.Series => ({
     label: "gen " + g, stroke: color("--gen" + g), fill: color("--gen" + g), width: 2, paths: uPlot.paths.bars!({ size: [0.9, 5, 2] }), points: { show: false },
     value: (_u, v) => v == null ? "–" : (v * 1e3).toFixed(2) + " ms",
   }));
   const ys = [0, 1, 2].map((g) => order.map((i) => generation[i] === g ? pause[i] / 1e9 : null));
-  return new uPlot(options(host, "Pauses of collections", 120, end, undefined, series, (v) => (v * 1e3).toFixed(v < 0.01 ? 1 : 0) + " ms", true), [order.map((i) => xs[i]), ...ys], host);
+  return { title: "Pauses of collections", height: 106, axis: (v) => (v * 1e3).toFixed(v < 0.01 ? 1 : 0) + " ms", series, data: [order.map((i) => xs[i]), ...ys] };
 }
-

@@ -1,152 +1,193 @@
-// The call tree: levels come from the server when they are opened.
-import { useEffect, useLayoutEffect, useState } from "preact/hooks";
+// The call tree: levels come from the server when they are opened, and of many rows with one caller those that are in sight.
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { get } from "./api";
-import type { Row, Sheet, View } from "./api";
+import type { Sheet, View } from "./api";
+import { comebacks } from "./link";
 import { isFile } from "./offline";
-import { Command, copy, Failed, Sentences, tsv, useLoad, Waiting } from "./parts";
+import { Command, copy, Failed, Sentences, useLoad, Waiting } from "./parts";
 import { Chooser } from "./sheet";
 import { addTerm, change, param, viewAddress } from "./state";
 import { Cell, chosen, Head, inset, nameOf, Rows, template, widthOf } from "./table";
+import { at, id, nodeAt, page, positionOf, take, top, turn } from "./treerows";
+import type { Node } from "./treerows";
+import { tsv } from "./tsv";
+import { formatCount } from "./units";
 
-/** A row that is in sight, or would be, were it scrolled to. */
-type Node = { row: Row; level: number; parent?: Node; below?: Node[]; open: boolean; more?: number; hot?: boolean; last?: boolean };
+/** What of the tree the server is asked for: the names are those of the command line, but for the row that it begins with. */
+function asked(): Record<string, string> {
+  const q: Record<string, string> = { sort: param("sort"), columns: param("more"), root: param("function-root") };
+  for (const name of ["fold-recursion", "min-share", "async"]) q[name] = param(name);
+  return q;
+}
 
-const chunk = 200;
+/** Changes the shape. Rows of one shape are not rows of another. */
+const reshape = (changes: Record<string, string>) => change({ ...changes, root: "" });
+
+/** The shape of the tree: each changes which rows there are, none a sum. */
+function Shape({ notes }: { notes: string[] }) {
+  const tick = (name: string, text: string, value = "1") => <label><input id={name} type="checkbox" checked={!!param(name)} onChange={() => reshape({ [name]: param(name) ? "" : value })} /> {text}</label>;
+  const field = (name: string, text: string, more: object) => <label>{text} <input id={name} key={param(name)} defaultValue={param(name)} onChange={(e) => reshape({ [name]: e.currentTarget.value.trim() })} {...more} /></label>;
+  return <div class="tools shape">
+    {tick("fold-recursion", "fold recursion")}
+    {notes.some((n) => n.startsWith("Async methods")) || param("async") ? tick("async", "stacks as they were", "physical") : null}
+    {field("min-share", "leave out less than %", { type: "number", min: 0, max: 100, step: "any", size: 5 })}
+    {field("function-root", "begin with function", { placeholder: "name" })}
+  </div>;
+}
 
 export function TreeView({ view }: { view?: View }) {
-  const sort = param("sort"), columns = param("more"), root = param("root");
+  const query = asked(), columns = query.columns, root = param("root");
   const [of_process, of_path] = root.split(".");
-  const { value, error } = useLoad(`tree ${sort} ${columns} ${root}`, (more) => get<Sheet>("tree", { sort, columns, of_process, of_path }, more).then((sheet) => ({ sheet, root, columns })));
+  const { value, error } = useLoad(`tree ${JSON.stringify(query)} ${root}`, (more) => get<Sheet>("tree", { ...query, of_process, of_path }, more).then((sheet) => ({ sheet, root, columns, query })));
   return <section class="view"><header class="title"><h1>Call tree</h1><p>processes, and below them who called whom; rows are sorted among those with the same caller</p></header>
-    {error ? <Failed error={error} /> : value ? <Tree key={value.sheet.command + value.sheet.order + value.columns + value.root} sheet={value.sheet} sort={sort} columns={value.columns} root={value.root} optional={view?.optional ?? []} /> : <Waiting />}
+    {isFile ? null : <Shape notes={value?.sheet.notes ?? []} />}
+    {error ? <Failed error={error} /> : value ? <Tree key={value.sheet.command + value.sheet.order + value.columns + value.root} sheet={value.sheet} query={value.query} root={value.root} optional={view?.optional ?? []} /> : <Waiting />}
   </section>;
 }
 
-function nodes(sheet: Sheet, level: number, parent?: Node): Node[] {
-  return sheet.rows.map((row) => ({ row, level, parent, open: false }));
-}
+type Position = { process?: string | number; path?: string | number };
 
-function flat(list: Node[], out: Node[] = []): Node[] {
-  const stack = [...list].reverse();
-  while (stack.length) {
-    const n = stack.pop()!;
-    out.push(n);
-    if (n.open && n.below) for (let i = n.below.length - 1; i >= 0; i--) stack.push(n.below[i]);
-  }
-  return out;
-}
-
-const id = (n: Node) => n.row.process + "." + n.row.path;
-
-function Tree({ sheet, sort, columns: more, root, optional }: { sheet: Sheet; sort: string; columns: string; root: string; optional: string[] }) {
-  const [roots] = useState(() => nodes(sheet, 0));
+/** Reads rows of the tree, each page once. */
+function useTree(sheet: Sheet, query: Record<string, string>, root: string) {
+  const [tree] = useState(() => { const t = top(); take(t, sheet); return t; });
   const [, redraw] = useState(0);
-  const [current, setCurrent] = useState(0);
   const [error, setError] = useState("");
-  const [say, setSay] = useState("");
-  const columns = chosen(sheet, param("cols") ? param("cols").split(",") : []);
-  const load = async (n: Node, offset = 0) => {
-    const s = await get<Sheet>("tree", { sort, columns: more, of_process: n.row.process, of_path: n.row.path, offset });
-    const list = nodes(s, n.level + 1, n);
-    n.below = [...(n.below ?? []).filter((x) => !x.more), ...list];
-    const left = s.total - offset - list.length;
-    if (left > 0) n.below.push({ row: { ...n.row, texts: [left.toLocaleString("en") + " more"], hidden: left }, level: n.level + 1, parent: n, open: false, more: offset + list.length });
-    n.last = n.below.length === 0;
-    n.open = true;
+  const asked = useRef(new Map<Node, Set<number>>());
+  const place = (n: Node): Position => n.row ?? { process: root.split(".")[0], path: root.split(".")[1] };
+  /** Reads a page of the rows below a node: the one with an index, or the one with a path. */
+  const read = async (n: Node, index: number, path?: number) => {
+    const { process: of_process, path: of_path } = place(n);
+    take(n, await get<Sheet>("tree", { ...query, of_process, of_path, ...(path ? { around: path } : { offset: index - index % page }) }));
+  };
+  const fail = (e: unknown) => setError((e as Error).message);
+  useEffect(() => { asked.current.clear(); setError(""); redraw((x) => x + 1); }, [comebacks.value]); // what was asked for in vain is asked for again
+  /** Asks for the page with an index, if nobody has. */
+  const need = (n: Node, index: number) => {
+    let pages = asked.current.get(n);
+    if (!pages) asked.current.set(n, pages = new Set());
+    const number = Math.floor(index / page);
+    if (pages.has(number)) return;
+    pages.add(number);
+    read(n, index).then(() => redraw((x) => x + 1), fail);
   };
   const toggle = async (n: Node) => {
     try {
-      if (n.more !== undefined && n.parent) await load(n.parent, n.more);
-      else if (n.open) n.open = false;
-      else if (n.below) n.open = true;
-      else await load(n);
-    } catch (e) { setError((e as Error).message); }
+      if (n.count === undefined) await read(n, 0);
+      turn(n, !n.open && n.count !== 0);
+    } catch (e) { fail(e); }
     redraw((x) => x + 1);
   };
-  const hot = async () => {
+  return { tree, read, need, toggle, fail, error, redraw: () => redraw((x) => x + 1) };
+}
+
+function Tree({ sheet, query, root, optional }: { sheet: Sheet; query: Record<string, string>; root: string; optional: string[] }) {
+  const { tree, read, need, toggle, fail, error, redraw } = useTree(sheet, query, root);
+  const [current, setCurrent] = useState(0);
+  const [goTo, setGoTo] = useState<{ row: number } | undefined>();
+  const [say, setSay] = useState("");
+  const columns = chosen(sheet, param("cols") ? param("cols").split(",") : []);
+  const hot = async (inSight: boolean) => {
     try {
-      const path = await get<Sheet>("tree", { hot: "1", sort, columns: more });
-      let list = roots;
-      let found: Node | undefined;
+      const path = await get<Sheet>("tree", { hot: "1", ...query });
       const from = root ? path.rows.findIndex((row) => row.process + "." + row.path === root) + 1 : 0;
+      let n = tree;
       for (const row of root && !from ? [] : path.rows.slice(from)) {
-        let n = list.find((x) => id(x) === row.process + "." + row.path);
-        while (!n && found?.below?.at(-1)?.more) { await load(found, found.below.at(-1)!.more); n = found.below.find((x) => id(x) === row.process + "." + row.path); }
-        if (!n) break;
-        n.hot = true;
-        found = n;
-        if (row !== path.rows.at(-1)) { if (!n.below) await load(n); n.open = true; list = n.below ?? []; }
+        const known = () => [...n.below.values()].find((x) => id(x) === row.process + "." + row.path);
+        if (n.count === undefined || !known()) await read(n, 0, row.path);
+        turn(n, true);
+        const next = known();
+        if (!next) break;
+        next.hot = true;
+        n = next;
       }
-      setSay(found ? "The hot path is open: " + path.rows.length + " levels." : "");
-      if (found) setCurrent(flat(roots).indexOf(found));
-    } catch (e) { setError((e as Error).message); }
-    redraw((x) => x + 1);
+      setSay(n === tree ? "" : "The hot path is open: " + path.rows.length + " levels.");
+      if (n !== tree) { setCurrent(positionOf(n)); if (inSight) setGoTo({ row: positionOf(n) }); }
+    } catch (e) { fail(e); }
+    redraw();
   };
-  useEffect(() => { void hot(); }, []);
-  const list = flat(roots);
-  const stack = (n?: Node) => { const out = []; for (; n; n = n.parent) if (n.row.path) out.push(String(n.row.values[columns[0].at])); return out; };
+  useEffect(() => { void hot(false); }, []);
+  const total = tree.shown, chosenNode = nodeAt(tree, current);
+  const stack = (n?: Node) => { const out = []; for (; n?.row; n = n.above) if (n.row.path) out.push(String(n.row.values[columns[0].at])); return out; };
   const onKey = (e: KeyboardEvent, scroll: (row: number) => void) => {
-    const n = list[current];
-    const go = (to: number) => { const next = Math.max(0, Math.min(list.length - 1, to)); setCurrent(next); scroll(next); e.preventDefault(); };
+    const n = chosenNode;
+    const go = (to: number) => { const next = Math.max(0, Math.min(total - 1, to)); setCurrent(next); scroll(next); e.preventDefault(); };
     switch (e.key) {
       case "ArrowDown": return go(current + 1);
       case "ArrowUp": return go(current - 1);
       case "PageDown": return go(current + 15);
       case "PageUp": return go(current - 15);
       case "Home": return go(0);
-      case "End": return go(list.length - 1);
+      case "End": return go(total - 1);
       case "ArrowRight": e.preventDefault(); return n && !n.open ? void toggle(n) : go(current + 1);
-      case "ArrowLeft": e.preventDefault(); return n?.open ? void toggle(n) : go(n?.parent ? list.indexOf(n.parent) : current);
+      case "ArrowLeft": {
+        const { above } = at(tree, current);
+        e.preventDefault();
+        return n?.open ? void toggle(n) : go(above.row ? positionOf(above) : current);
+      }
       case "Enter": return n ? void toggle(n) : undefined;
     }
   };
-  const chosenNode = list[current];
-  const rootHere = () => { if (chosenNode?.more === undefined && !chosenNode?.last) change({ root: id(chosenNode) }); };
+  const rootHere = () => { if (chosenNode && chosenNode.count !== 0) change({ root: id(chosenNode) }); };
   useLayoutEffect(() => { // at once: keys are about what is chosen now
-    const events: [string, () => unknown][] = [["hotpath", hot], ["copystack", () => name && copy(stack(chosenNode).join("\n"), "Stack")], ["roothere", rootHere]];
+    const events: [string, () => unknown][] = [["hotpath", () => hot(true)], ["copystack", () => name && copy(stack(chosenNode).join("\n"), "Stack")], ["roothere", rootHere]];
     for (const [event, on] of events) addEventListener(event, on);
     return () => { for (const [event, on] of events) removeEventListener(event, on); };
   });
-  const table = () => [["level", ...columns.map(({ column }) => column.key)], ...list.filter((n) => n.more === undefined).map((n) => [n.level, ...columns.map(({ at }) => n.row.values[at])])];
-  const name = chosenNode?.row.path ? String(chosenNode.row.values[columns[0].at]) : "";
+  const copyOpen = () => {
+    const rows: unknown[][] = [["level", ...columns.map(({ column }) => column.key)]];
+    for (let i = 0; i < total; i++) {
+      const n = nodeAt(tree, i);
+      if (n?.row && !n.row.hidden) rows.push([n.level, ...columns.map(({ at }) => n.row!.values[at])]);
+    }
+    const left = total - rows.length + 1;
+    void copy(tsv(rows), "What is open of the tree (TSV)" + (left ? `, but for ${formatCount(left)} rows that were never in sight,` : ""));
+  };
+  const name = chosenNode?.row?.path ? String(chosenNode.row.values[columns[0].at]) : "";
   return <>
     <Sentences list={sheet.notes} kind="notes" />
     <div class="tools">
-      <button type="button" onClick={() => void hot()}>Hot path</button>
+      <button type="button" onClick={() => void hot(true)}>Hot path</button>
       <button type="button" disabled={!name || isFile} onClick={() => addTerm("focus", name)}>Only stacks with it</button>
       <button type="button" disabled={!name || isFile} onClick={() => addTerm("hide", name)}>Hide it</button>
       {name ? <a class="button" href={viewAddress("callers", { argument: name })}>Callers and callees</a> : null}
       <button type="button" disabled={!name} onClick={() => copy(stack(chosenNode).join("\n"), "Stack")}>Copy stack</button>
-      <button type="button" disabled={!chosenNode || chosenNode.last || chosenNode.more !== undefined} onClick={rootHere}>Root here</button>
+      <button type="button" disabled={!chosenNode || chosenNode.count === 0} onClick={rootHere}>Root here</button>
       {root ? <button type="button" class="whole" onClick={() => change({ root: "" })}>Whole tree</button> : null}
       <Chooser sheet={sheet} optional={optional} />
-      <button type="button" onClick={() => copy(tsv(table()), "What is open of the tree (TSV)")}>Copy as TSV</button>
+      <button type="button" onClick={copyOpen}>Copy as TSV</button>
       <span class="count" role="status">{say}</span>
     </div>
     {error ? <Failed error={error} /> : null}
-    <Rows total={list.length} label="call tree" role="treegrid" grid={template(columns)} minWidth={widthOf(columns)} onKey={onKey}
+    <Rows total={total} label="call tree" role="treegrid" grid={template(columns)} minWidth={widthOf(columns)} onKey={onKey} goTo={goTo}
       head={<Head columns={columns} order={sheet.order} sort={(key) => change({ sort: key })} />}>
-      {(from, to) => list.slice(from, to).map((n, k) => <TreeRow key={id(n) + (n.more ?? "")} n={n} index={from + k} columns={columns} current={from + k === current}
-        choose={() => setCurrent(from + k)} toggle={() => void toggle(n)} />)}
+      {(from, to) => {
+        const out = [];
+        for (let i = from; i < to; i++) {
+          const { above, index } = at(tree, i), n = above.below.get(index);
+          if (!n) need(above, index);
+          out.push(n ? <TreeRow key={i} n={n} position={i} columns={columns} current={i === current} choose={() => setCurrent(i)} toggle={() => void toggle(n)} />
+            : <div class="row" role="row" key={i} aria-level={above.level + 2} aria-rowindex={i + 2}><span class="cell" role="gridcell" style={indent(above.level + 1)}>…</span></div>);
+        }
+        return out;
+      }}
     </Rows>
     <Sentences list={sheet.losses} kind="losses" />
     <Command text={sheet.command} />
   </>;
 }
 
-function TreeRow({ n, index, columns, current, choose, toggle }: {
-  n: Node; index: number; columns: ReturnType<typeof chosen>; current: boolean; choose: () => void; toggle: () => void;
+const indent = (level: number) => ({ paddingLeft: inset(level, 14) + 8 + "px" });
+
+function TreeRow({ n, position, columns, current, choose, toggle }: {
+  n: Node; position: number; columns: ReturnType<typeof chosen>; current: boolean; choose: () => void; toggle: () => void;
 }) {
-  const indent = { paddingLeft: inset(n.level, 14) + 8 + "px" };
-  if (n.more !== undefined) {
-    return <div class="row rest" role="row" aria-level={n.level + 1} aria-rowindex={index + 2}><span class="cell" role="gridcell" style={indent}>
-      … {n.row.texts[0]} <button type="button" onClick={toggle}>show {chunk}</button></span></div>;
-  }
-  return <div class={"row" + (current ? " current" : "") + (n.hot ? " hot" : "")} role="row" aria-level={n.level + 1} aria-rowindex={index + 2}
-    aria-expanded={n.last ? undefined : n.open} aria-selected={current} onClick={choose}>
-    {columns.map(({ column, at }, i) => <span key={column.key} role="gridcell" class={i === 0 ? "cell name" : "box"} style={i === 0 ? indent : undefined}>
-      {i === 0 ? <button type="button" class="twist" tabIndex={-1} aria-label={n.open ? "close" : "open"} onClick={toggle} disabled={n.last}>{n.last ? "·" : n.open ? "▾" : "▸"}</button> : null}
-      {i === 0 ? nameOf(n.row, at) : <Cell row={n.row} column={column} at={at} />}
+  const row = n.row!, last = n.count === 0;
+  const about = { role: "row", "aria-level": n.level + 1, "aria-rowindex": position + 2, "aria-setsize": n.above!.count, "aria-posinset": n.index + 1 } as const;
+  if (row.hidden) return <div class="row rest" {...about}><span class="cell" role="gridcell" style={indent(n.level)}>{row.texts[0]}</span></div>;
+  return <div class={"row" + (current ? " current" : "") + (n.hot ? " hot" : "")} {...about} aria-expanded={last ? undefined : n.open} aria-selected={current} onClick={choose}>
+    {columns.map(({ column, at }, i) => <span key={column.key} role="gridcell" class={i === 0 ? "cell name" : "box"} style={i === 0 ? indent(n.level) : undefined}>
+      {i === 0 ? <button type="button" class="twist" tabIndex={-1} aria-label={n.open ? "close" : "open"} onClick={toggle} disabled={last}>{last ? "·" : n.open ? "▾" : "▸"}</button> : null}
+      {i === 0 ? nameOf(row, at) : <Cell row={row} column={column} at={at} />}
     </span>)}
   </div>;
 }

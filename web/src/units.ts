@@ -22,6 +22,8 @@ export function formatDuration(n: number): string {
 
 export const formatCount = (n: number) => n.toLocaleString("en");
 
+export const rowCount = (n: number) => formatCount(n) + (n === 1 ? " row" : " rows");
+
 export function format(kind: string, n: number): string {
   return kind === "bytes" ? formatBytes(n) : kind === "duration" ? formatDuration(n) : formatCount(n);
 }

@@ -2,7 +2,7 @@
 // skipped with all that it called, so that the work depends on what is seen, not on what there is.
 export type Frames = {
   count: number; kind: string; total: number; metric: { key: string; title: string; kind: string; about: string };
-  frames: number; command: string; diff: string; modules: string[]; short: string[]; full: string[]; module: number[];
+  frames: number; command: string; diff: string; modules: string[]; user_code: boolean[]; short: string[]; full: string[]; module: number[];
   value: Float64Array; name: Uint32Array; hidden: Uint32Array; depth: Uint16Array;
   /** What most bytes of a frame are: positions in colors, with shares in percent. Null and empty: nothing is said of that. */
   colors: string[] | null; color: Uint32Array; share: Uint8Array;
@@ -71,11 +71,11 @@ export function walk(f: Frames, from: number, to: number, width: number, height:
 
 /** The frame at a value and depth, -1: none. */
 export function hit(f: Frames, at: number, depth: number): number {
-  for (let i = 0; i < f.count;) {
-    if (at < f.left[i] || at >= f.left[i] + f.value[i]) { i = f.end[i]; continue; }
+  for (let i = 0, above = 0; i < f.count;) {
+    if (at < f.left[i] || f.depth[i] < above) return -1; // what is wide enough does not reach so far
+    if (at >= f.left[i] + f.value[i]) { i = f.end[i]; continue; }
     if (f.depth[i] === depth) return i;
-    i++;
-    if (i < f.count && f.depth[i] === 0) return -1;
+    above = f.depth[i++] + 1;
   }
   return -1;
 }
