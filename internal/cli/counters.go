@@ -1,28 +1,37 @@
 package cli
 
 import (
+	"cmp"
+	"fmt"
 	"os"
+	"slices"
 
 	"github.com/spf13/cobra"
 
+	"github.com/clrprof/clrprof/internal/analysis"
 	"github.com/clrprof/clrprof/internal/counter"
+	"github.com/clrprof/clrprof/internal/pattern"
 	"github.com/clrprof/clrprof/internal/report"
 	"github.com/clrprof/clrprof/internal/session"
 )
 
 func newCountersCommand(e *environment) *cobra.Command {
 	var output outputFlags
-	missing := false
+	var missing, marks bool
+	var names []string
 	cmd := &cobra.Command{
 		Use:   "counters [SESSION]",
-		Short: "List what the operating system counts for a process, or show it over time",
+		Short: "List what the operating system counts for a process, or show what was counted over time",
 		Long: "List the counters that clrprof run samples (--sample-counters), with their units, and whether this\n" +
-			"machine has them. With a session: what they said over time. A sum only grows, since the process, its\n" +
-			"control group or the machine began; a level is what it was at that moment. Collections, the heap and\n" +
-			"allocations over time are exact and elsewhere: report SESSION gcs, and the tables of slices.",
+			"machine has them. With a session: what they said over time, and what programs counted themselves by\n" +
+			"event sources (run --meter). A sum only grows, since the process, its control group or the\n" +
+			"machine began, or since it was first sampled; a level is what it was at that moment. Collections, the\n" +
+			"heap and allocations over time are exact and elsewhere: report SESSION gcs, and the tables of slices.",
 		Example: "  clrprof counters\n" +
 			"  clrprof counters app.clrprof\n" +
 			"  clrprof counters app.clrprof --csv > counters.csv\n" +
+			"  clrprof counters app.clrprof --name 'Shop.*'\n" +
+			"  clrprof counters app.clrprof --marks --name process.resident\n" +
 			"  clrprof counters app.clrprof --missing",
 		Args: arguments(0, 1),
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -30,16 +39,34 @@ func newCountersCommand(e *environment) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			records := hereRecords()
-			if len(args) > 0 {
-				if records, err = sampleRecords(args[0], missing); err != nil {
-					return err
+			if len(args) == 0 {
+				if missing || marks || len(names) > 0 {
+					return usage("--missing, --marks and --name are about a SESSION: name one")
 				}
+				return written(hereRecords().Write(e.stdout, format, layout))
 			}
-			return written(records.Write(e.stdout, format, layout))
+			if missing && marks {
+				return usage("--missing and --marks: give one of the two")
+			}
+			s, err := readSamples(args[0], names)
+			if err != nil {
+				return err
+			}
+			records := (*samples).overTime
+			switch {
+			case missing:
+				records = (*samples).missing
+			case marks:
+				records = (*samples).atMarks
+			}
+			return written(records(s).Write(e.stdout, format, layout))
 		},
 	}
 	cmd.Flags().BoolVar(&missing, "missing", false, "of a session: the counters without values, and why")
+	cmd.Flags().BoolVar(&marks, "marks", false,
+		"of a session: a row for each mark, with what each counter said last before it")
+	cmd.Flags().StringArrayVar(&names, "name", nil,
+		"of a session: only counters whose names match a pattern, such as 'process.*'")
 	output.add(cmd)
 	return cmd
 }
@@ -68,45 +95,141 @@ func kindOf(sum bool) string {
 	return "level"
 }
 
-// sampleRecords lists the samples of a session, or the counters that it has none of.
-func sampleRecords(path string, missing bool) (*report.Records, error) {
+// samples are what the counters of a session said.
+type samples struct {
+	counters  []session.Counter
+	byID      map[int64]*session.Counter
+	processes []session.Process
+	pids      map[session.ProcessID]any // of the machine: NULL
+	values    []session.CounterValue    // in the order of time
+	marks     []session.Mark
+}
+
+// readSamples reads those that names allow: patterns of names of counters, none for all.
+func readSamples(path string, names []string) (*samples, error) {
 	s, err := session.Open(path)
 	if err != nil {
 		return nil, readError(err)
 	}
 	defer s.Close()
-	list, err := s.Counters()
-	if err != nil {
+	var out samples
+	if out.counters, err = s.Counters(); err != nil {
 		return nil, readError(err)
 	}
-	if missing {
-		out := &report.Records{Columns: []string{"name", "why"}}
-		for _, c := range list {
-			if c.Missing != "" {
-				out.Rows = append(out.Rows, []any{c.Name, c.Missing})
-			}
+	if out.values, err = s.CounterValues(); err != nil {
+		return nil, readError(err)
+	}
+	if out.processes, err = s.Processes(); err != nil {
+		return nil, readError(err)
+	}
+	if out.marks, err = analysis.Marks(s); err != nil {
+		return nil, readError(err)
+	}
+	if err := out.choose(names); err != nil {
+		return nil, err
+	}
+	out.byID, out.pids = map[int64]*session.Counter{}, map[session.ProcessID]any{}
+	for i := range out.counters {
+		out.byID[out.counters[i].ID] = &out.counters[i]
+	}
+	for _, p := range out.processes {
+		out.pids[p.ID] = p.PID
+	}
+	out.values = slices.DeleteFunc(out.values, func(v session.CounterValue) bool { return out.byID[v.Counter] == nil })
+	slices.SortStableFunc(out.values, func(a, b session.CounterValue) int { return cmp.Compare(a.Time, b.Time) })
+	return &out, nil
+}
+
+// choose leaves out the counters that no pattern matches.
+func (s *samples) choose(patterns []string) error {
+	if len(patterns) == 0 {
+		return nil
+	}
+	var compiled []pattern.Pattern
+	for _, text := range patterns {
+		p, err := pattern.Compile(text)
+		if err != nil {
+			return usage("--name: %v", err)
 		}
-		return out, nil
+		compiled = append(compiled, p)
 	}
-	processes, err := s.Processes()
-	if err != nil {
-		return nil, readError(err)
+	all := len(s.counters)
+	s.counters = slices.DeleteFunc(s.counters, func(c session.Counter) bool {
+		names := pattern.NamesOf(c.Name, c.Label())
+		return !slices.ContainsFunc(compiled, func(p pattern.Pattern) bool { return p.Match(names) })
+	})
+	if len(s.counters) == 0 {
+		return usage("--name: none of the session's %d counters is called so", all)
 	}
-	values, err := s.CounterValues()
-	if err != nil {
-		return nil, readError(err)
+	return nil
+}
+
+// missing lists the counters without values, and why.
+func (s *samples) missing() *report.Records {
+	out := &report.Records{Columns: []string{"name", "why"}}
+	for _, c := range s.counters {
+		if c.Missing != "" {
+			out.Rows = append(out.Rows, []any{c.Name, c.Missing})
+		}
 	}
-	counters, pids := map[int64]session.Counter{}, map[session.ProcessID]any{} // of the machine: NULL
-	for _, c := range list {
-		counters[c.ID] = c
+	return out
+}
+
+// overTime lists all values.
+func (s *samples) overTime() *report.Records {
+	out := &report.Records{Columns: []string{"time_ns", "process_id", "name", "value", "unit", "kind", "tags"}}
+	for _, v := range s.values {
+		c := s.byID[v.Counter]
+		out.Rows = append(out.Rows, []any{int64(v.Time), s.pids[v.Process], c.Name, number(&v), c.Unit, kindOf(c.IsSum),
+			c.Tags})
 	}
-	for _, p := range processes {
-		pids[p.ID] = p.PID
+	return out
+}
+
+// number is a value as it is printed: whole, if it is.
+func number(v *session.CounterValue) any {
+	if v.Fraction == 0 {
+		return v.Value
 	}
-	out := &report.Records{Columns: []string{"time_ns", "process_id", "name", "value", "unit", "kind"}}
-	for _, v := range values {
-		c := counters[v.Counter]
-		out.Rows = append(out.Rows, []any{int64(v.Time), pids[v.Process], c.Name, v.Value, c.Unit, kindOf(c.IsSum)})
+	return v.Number()
+}
+
+// atMarks has a row for each mark, and of one that is not about a process for each process that ran then, with what
+// each counter said last before it.
+func (s *samples) atMarks() *report.Records {
+	out := &report.Records{Columns: []string{"mark_id", "mark_name", "mark_ns", "process_id"}}
+	valued := map[int64]bool{}
+	for _, v := range s.values {
+		valued[v.Counter] = true
 	}
-	return out, nil
+	columns := slices.DeleteFunc(slices.Clone(s.counters), func(c session.Counter) bool { return !valued[c.ID] })
+	for _, c := range columns {
+		out.Columns = append(out.Columns, c.Label())
+	}
+	type key struct {
+		process session.ProcessID
+		counter int64
+	}
+	last, next := map[key]any{}, 0
+	for _, m := range s.marks {
+		for ; next < len(s.values) && s.values[next].Time <= m.Time; next++ {
+			v := &s.values[next]
+			last[key{v.Process, v.Counter}] = number(v)
+		}
+		for _, p := range s.processes {
+			if m.Process != 0 && m.Process != p.ID || p.Begin > m.Time || p.End < m.Time {
+				continue
+			}
+			row := []any{int64(m.ID), cmp.Or(m.Name, fmt.Sprintf("#%d", m.Number)), int64(m.Time), p.PID}
+			for _, c := range columns {
+				value, ok := last[key{p.ID, c.ID}]
+				if !ok {
+					value = last[key{0, c.ID}] // of the machine, or none yet
+				}
+				row = append(row, value)
+			}
+			out.Rows = append(out.Rows, row)
+		}
+	}
+	return out
 }

@@ -18,7 +18,7 @@ import (
 )
 
 // ctlCommands are what clrprof ctl can ask for.
-var ctlCommands = []string{steer.Status, string(steer.Suspend), string(steer.Resume), string(steer.Start), string(steer.Stop), steer.Mark, steer.Flush}
+var ctlCommands = []string{steer.Status, string(steer.Suspend), string(steer.Resume), string(steer.Start), string(steer.Stop), steer.Mark, steer.Flush, steer.Collect, steer.Snapshot, ctlWait}
 
 type ctlFlags struct {
 	json    bool
@@ -30,34 +30,47 @@ func newCtlCommand(e *environment) *cobra.Command {
 	c := &ctlFlags{}
 	cmd := &cobra.Command{
 		Use:   "ctl SESSION|PID COMMAND [NAME [TEXT]]",
-		Short: "Look at a recording that goes on, and change it: pause, resume, mark",
+		Short: "Look at a recording that goes on, and change it: pause, resume, mark, snapshot",
 		Long: "Look at a recording that goes on, and change it. The recording is named by its session's file, or by the\n" +
 			"process id of a process that is recorded. Commands:\n\n" +
 			"  status           what is recorded, and how much there is so far\n" +
 			"  pause, resume    record nothing, and record again; who pauses twice resumes twice\n" +
 			"  stop, start      the same by a switch: one stop is undone by one start\n" +
 			"  mark NAME [TEXT] mark this moment: see clrprof report SESSION marks\n" +
-			"  flush            write to the session what was recorded up to now\n\n" +
+			"  flush            write to the session what was recorded up to now\n" +
+			"  gc               make a full garbage collection, and wait for its end\n" +
+			"  snapshot         the same, and take a snapshot of the heap after it (of a recording with --lifetime): see,\n" +
+			"                   when the recording has ended, clrprof report SESSION snapshot; the last one counts\n" +
+			"  wait STATE       wait until a process is recorded (ready), until something is recorded (recording) or\n" +
+			"                   nothing is (paused), until there is a mark (mark NAME), or until the end of the recording\n" +
+			"                   (end); the session need not be there yet\n\n" +
 			"All processes are meant, or with --process one. What is paused by both pairs, here or in the program\n" +
 			"itself, needs both to be resumed.\n" +
-			"Exit codes: 120 a bad command, 121 nobody records it, or it cannot be done now.",
+			"Exit codes: 120 a bad command, 121 nobody records it, or it cannot be done now; of wait: it was not so within\n" +
+			"--timeout, or never will be.",
 		Example: "  clrprof ctl 4711 status\n" +
 			"  clrprof ctl app.clrprof pause\n" +
 			"  clrprof ctl app.clrprof mark 'after warm-up'\n" +
-			"  clrprof ctl app.clrprof resume --process 4712",
+			"  clrprof ctl app.clrprof resume --process 4712\n" +
+			"  clrprof ctl app.clrprof gc\n" +
+			"  clrprof ctl app.clrprof snapshot\n" +
+			"  clrprof ctl app.clrprof wait ready --timeout 10s\n" +
+			"  clrprof ctl app.clrprof wait mark loaded",
 		Args: arguments(2, 4, "a SESSION or PID", "a COMMAND"),
 		RunE: func(_ *cobra.Command, args []string) error { return c.run(e, args[0], args[1], args[2:]) },
 	}
 	f := cmd.Flags()
 	f.BoolVar(&c.json, "json", false, "print the status as JSON")
 	f.IntVar(&c.pid, "process", 0, "only the process with this id")
-	f.DurationVar(&c.timeout, "timeout", 30*time.Second, "wait so long for an answer")
+	f.DurationVar(&c.timeout, "timeout", 30*time.Second, "wait so long for an answer; 0: without limit")
 	return cmd
 }
 
 func (c *ctlFlags) run(e *environment, name, command string, args []string) error {
 	request := steer.Request{Command: command, PID: c.pid}
 	switch {
+	case command == ctlWait:
+		return c.wait(name, args)
 	case !slices.Contains(ctlCommands, command):
 		return exit(exitUsage, report.Unknown("command", command, ctlCommands))
 	case command == steer.Mark && len(args) == 0:
@@ -65,7 +78,7 @@ func (c *ctlFlags) run(e *environment, name, command string, args []string) erro
 	case command != steer.Mark && len(args) > 0:
 		return usage("clrprof ctl %s takes no argument %q", command, args[0])
 	case c.pid < 0 || c.pid != 0 && (command == steer.Mark || command == steer.Flush || command == steer.Status):
-		return usage("--process is for pause, resume, stop and start")
+		return usage("--process is for pause, resume, stop, start, gc and snapshot")
 	case command == steer.Mark:
 		request.Name = args[0]
 		request.Text = strings.Join(args[1:], "")
@@ -131,9 +144,16 @@ func (c *ctlFlags) write(w io.Writer, command string, r *steer.Report) error {
 	if command == steer.Status {
 		return writeStatus(w, r)
 	}
-	_, err := fmt.Fprintln(w, stateOf(r))
+	text := stateOf(r)
+	if command == steer.Collect || command == steer.Snapshot {
+		text = done[command] + " in " + plural(len(r.Done), "process", "processes")
+	}
+	_, err := fmt.Fprintln(w, text)
 	return err
 }
+
+// done says what the processes did that were asked.
+var done = map[string]string{steer.Collect: "garbage collected", steer.Snapshot: "snapshot taken"}
 
 // stateOf says in words whether something is recorded, and else what is to be done.
 func stateOf(r *steer.Report) string {

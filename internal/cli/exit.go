@@ -72,7 +72,7 @@ func codeOf(err error) int {
 		return coded.code
 	case errors.As(err, &name), errors.Is(err, session.ErrQuery), errors.Is(err, analysis.ErrNoProcess),
 		errors.Is(err, analysis.ErrNoThread), errors.Is(err, analysis.ErrNoSlice), errors.Is(err, analysis.ErrNoLifetime), errors.Is(err, analysis.ErrNoChanges), errors.Is(err, analysis.ErrNoGC), errors.Is(err, analysis.ErrSplitsSlice), errors.Is(err, analysis.ErrGCsInTime), errors.Is(err, analysis.ErrNoSnapshot),
-		errors.Is(err, analysis.ErrNoTime), errors.Is(err, report.ErrNoMemory), errors.Is(err, report.ErrShapedLifetimes), errors.Is(err, pattern.ErrNoPattern),
+		errors.Is(err, analysis.ErrNoTime), errors.Is(err, report.ErrNoMemory), errors.Is(err, report.ErrShapedLifetimes), errors.Is(err, pattern.ErrNoPattern), errors.Is(err, analysis.ErrFilter),
 		errors.Is(err, analysis.ErrDifference), errors.Is(err, budget.ErrNothing), errors.Is(err, analysis.ErrNothingInCommon):
 		return exitUsage
 	case errors.Is(err, context.Canceled):

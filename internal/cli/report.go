@@ -79,7 +79,7 @@ func newReportCommand(e *environment) *cobra.Command {
 	f.Float64Var(&r.min, "min", 0, "hide tree rows with less than this percent of bytes, of allocations and of time (default: as for --top)")
 	f.StringVar(&r.sort, "sort", "", "sort by this column: numbers descending, names ascending")
 	f.StringVar(&r.by, "by", "", "rows of lifetime, ages, survivors and diff-gcs: type, site (stack and type), function or line (default type); "+
-		"functions: below their module or namespace")
+		"functions, types: below their module or namespace; threads: below their name")
 	f.StringSliceVar(&r.columns, "columns", nil, "show these columns, separated by commas")
 	f.StringVar(&r.inRange, "range", "", "functions: only those that this pattern matches, as run --include does, and one row for all of them together")
 	f.StringVar(&r.unit, "unit", "", "print times of calls in ms, us, ns or ticks of the clock (default: what suits each number; JSON, CSV and TSV: always ns)")
@@ -342,6 +342,9 @@ func (r *reportFlags) options(cmd *cobra.Command, view report.View, format repor
 		if view.Name == "types" {
 			o.Depth = report.ExpandedDepth
 		}
+	}
+	if r.by != "" && view.Name == "types" { // there are types below the groups, and no paths
+		o.Depth = 0
 	}
 	changed := cmd.Flags().Changed
 	if changed("top") {

@@ -21,6 +21,7 @@ import (
 	"github.com/clrprof/clrprof/internal/analysis"
 	"github.com/clrprof/clrprof/internal/cgroup"
 	"github.com/clrprof/clrprof/internal/collect"
+	"github.com/clrprof/clrprof/internal/eventpipe"
 	"github.com/clrprof/clrprof/internal/instrument"
 	"github.com/clrprof/clrprof/internal/launch"
 	"github.com/clrprof/clrprof/internal/live"
@@ -66,6 +67,7 @@ type runFlags struct {
 	plan                   planFlags
 	probes                 string
 	sample                 int // milliseconds
+	meters                 []string
 	steer                  steerFlags
 	live                   string // address of the page, "" for none
 }
@@ -88,6 +90,7 @@ func newRunCommand(e *environment) *cobra.Command {
 			"  clrprof run --exclude 'System.*' --exclude 'Microsoft.*' -- dotnet app.dll\n" +
 			"  clrprof run --after 2m --for 30s -- ./server\n" +
 			"  clrprof run --live -- ./server\n" +
+			"  clrprof run --meter Shop.Events --meter System.Runtime -- ./server\n" +
 			"  clrprof run --no-report -- ./build.sh",
 		Args: arguments(1, 1<<20, "a COMMAND"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -115,8 +118,9 @@ func (r *runFlags) add(cmd *cobra.Command) {
 	f.BoolVar(&r.noReport, "no-report", false, "print no summary")
 	f.IntVar(&r.top, "top", summaryTop, "rows in the lists of the summary")
 	r.plan.add(cmd)
-	f.StringVar(&r.probes, "probes", probesAuto, "with --time, how calls are seen: il (by probes put into the code of what is recorded; with --instrument mine), hooks (of the runtime, which refuses precompiled code), or auto (il where it can be)")
+	f.StringVar(&r.probes, "probes", probesAuto, "with --time, how calls are seen: il (by probes put into the code of what is recorded), hooks (of the runtime, which refuses precompiled code), or auto (il where it can be)")
 	f.IntVar(&r.sample, "sample-counters", defaultSample, "milliseconds between samples of what the operating system counts (clrprof counters lists it), from 10 on; 0: none")
+	f.StringArrayVar(&r.meters, "meter", nil, "also sample the counters of the event source of this name, such as System.Runtime (the program's runtime does that, and allocates for it)")
 	r.steer.add(f)
 	f.StringVar(&r.live, "live", "", "serve a page that shows what is recorded while the command runs, and then the session; an address to listen on may follow: --live=127.0.0.1:8123")
 	f.Lookup("live").NoOptDefVal = anyPort
@@ -302,6 +306,9 @@ func (r *runFlags) choose(changed func(string) bool) error {
 	if err := r.steer.check(); err != nil {
 		return err
 	}
+	if err := r.checkMeters(); err != nil {
+		return err
+	}
 	if n, err := strconv.Atoi(r.roots); !slices.Contains(rootChoices, r.roots) && (err != nil || n < 1 || n > maxRootsEvery) {
 		return usage("--roots %q: want gen2, every, induced, off, or a number", r.roots)
 	}
@@ -352,8 +359,24 @@ func (r *runFlags) options(e *environment, command []string) (collect.Options, e
 			Mine: r.plan.mineRules().Lines(), MineFolder: instrument.UserFolder(targetAssembly(command)),
 			Agent: e.getenv("CLRPROF_AGENT"), Kept: r.steer.keptSignals()},
 		Output: r.output, Name: targetName(command), Force: r.force, Filter: rules,
-		Facts: facts, Begin: now, Group: r.followGroups(), Sample: quantity.Nanoseconds(r.sample) * 1_000_000,
+		Facts: facts, Begin: now, Group: r.followGroups(), Sample: quantity.Nanoseconds(r.sample) * 1_000_000, Meters: r.meters,
 	}, nil
+}
+
+// checkMeters refuses what no event source can be called.
+func (r *runFlags) checkMeters() error {
+	if len(r.meters) > 0 && r.sample == 0 {
+		return usage("--meter needs samples: --sample-counters is 0")
+	}
+	if len(r.meters) > collect.MaxMeterNames {
+		return usage("--meter: want at most %d of them", collect.MaxMeterNames)
+	}
+	for _, name := range r.meters {
+		if !eventpipe.ValidName(name) || strings.Contains(name, "*") {
+			return usage("--meter %q: want the exact name of an event source, such as System.Runtime", name)
+		}
+	}
+	return nil
 }
 
 // How calls are seen: by the runtime's hooks, or by probes in the IL of the functions that are recorded.
@@ -367,15 +390,19 @@ func (r *runFlags) checkProbes() error {
 	if names := []string{probesAuto, probesHooks, probesIL}; !slices.Contains(names, r.probes) {
 		return exit(exitUsage, report.Unknown("--probes", r.probes, names))
 	}
-	if r.probes == probesIL && r.plan.instrument != string(instrument.Mine) {
-		return usage("--probes il needs --instrument mine: calls into the framework are seen by hooks only")
+	if r.probes == probesIL && r.plan.instrument == string(instrument.All) {
+		return usage("--probes il is for the program's own code and the calls that it makes: --instrument mine or boundary")
+	}
+	if r.probes == probesIL && r.plan.instrument == string(instrument.Boundary) && (r.memory || r.plan.small > 0) {
+		return usage("--probes il tells of calls into the framework as they are declared: not with --memory or --exclude-small; " +
+			"--instrument mine leaves these calls out")
 	}
 	return nil
 }
 
 // probesVariable is what the agent is told, which takes hooks if it is told nothing.
 func (r *runFlags) probesVariable() string {
-	if r.probes == probesIL || r.probes == probesAuto && r.plan.instrument == string(instrument.Mine) {
+	if r.probes == probesIL || r.probes == probesAuto && r.plan.instrument != string(instrument.All) {
 		return probesIL
 	}
 	return ""
@@ -426,6 +453,9 @@ func (r *runFlags) set() map[string]any {
 	}
 	if r.sample != defaultSample {
 		set["sample_counters"] = r.sample
+	}
+	if len(r.meters) > 0 {
+		set["meter"] = r.meters
 	}
 	if r.depth > 0 {
 		set["max_stack_depth"] = r.depth

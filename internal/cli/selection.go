@@ -2,6 +2,8 @@ package cli
 
 import (
 	"errors"
+	"io"
+	"os"
 	"strings"
 	"time"
 
@@ -19,6 +21,7 @@ type selectionFlags struct {
 	from, to  time.Duration
 	span, gcs string
 	marks     string
+	filter    string // file
 }
 
 func (f *selectionFlags) add(cmd *cobra.Command) {
@@ -28,6 +31,7 @@ func (f *selectionFlags) add(cmd *cobra.Command) {
 	flags.DurationVar(&f.to, "to", 0, "only up to this time since the start")
 	flags.StringVar(&f.marks, "mark", "", "only what was recorded between two marks: A..B, or A.. or ..B, by their names or #ID; whole slices of time")
 	flags.StringVar(&f.gcs, "gc", "", "only memory, from the end of collection A to that of B: A..B, or A.. or ..B")
+	flags.StringVar(&f.filter, "filter", "", "only what the clauses in this file let through: FIELD OPERATOR VALUE, with and, or, not and parentheses")
 	for _, flag := range []struct {
 		to          *[]string
 		name, usage string
@@ -44,6 +48,7 @@ func (f *selectionFlags) add(cmd *cobra.Command) {
 	} {
 		flags.StringArrayVar(flag.to, flag.name, nil, flag.usage)
 	}
+	flags.BoolVar(&t.MyCode, "my-code", false, "show stacks with your code and what it calls alone: what the framework did beyond that counts for the function that your code called")
 }
 
 // selection compiles the flags for the session.
@@ -86,8 +91,38 @@ func (f *selectionFlags) selection(s *session.Session) (analysis.Selection, erro
 			return analysis.Selection{}, usage("--gc %q is not a span of collections: want A..B, such as 3..7, or A.. or ..B", f.gcs)
 		}
 	}
+	if err := f.readFilter(&t); err != nil {
+		return analysis.Selection{}, err
+	}
 	sel, err := t.Select(s)
 	return sel, known(err)
+}
+
+// mostFilter bounds the file of a filter: a thousand clauses are a tenth of it.
+const mostFilter = 1 << 20
+
+// readFilter reads the file of --filter.
+func (f *selectionFlags) readFilter(t *analysis.Terms) error {
+	if f.filter == "" {
+		return nil
+	}
+	file, err := os.Open(f.filter)
+	if err != nil {
+		return usage("--filter: %w", err)
+	}
+	defer file.Close()
+	text, err := io.ReadAll(io.LimitReader(file, mostFilter+1))
+	if err != nil {
+		return usage("--filter: %w", err)
+	}
+	if len(text) > mostFilter {
+		return usage("--filter %s: it is larger than %d bytes", f.filter, mostFilter)
+	}
+	if _, err := analysis.CheckFilter(string(text)); err != nil {
+		return usage("--filter %s: %v", f.filter, err)
+	}
+	t.Filter, t.FilterName = string(text), f.filter
+	return nil
 }
 
 // known makes an error that says what a term could have meant of one that says what there is. Others stay.

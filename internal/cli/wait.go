@@ -1,0 +1,147 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/clrprof/clrprof/internal/control"
+	"github.com/clrprof/clrprof/internal/report"
+	"github.com/clrprof/clrprof/internal/session"
+	"github.com/clrprof/clrprof/internal/steer"
+)
+
+// ctlWait is the command of clrprof ctl that waits, and what it can wait for.
+const (
+	ctlWait       = "wait"
+	waitReady     = "ready"
+	waitRecording = "recording"
+	waitPaused    = "paused"
+	waitMark      = "mark"
+	waitEnd       = "end"
+)
+
+var waitChoices = []string{waitReady, waitRecording, waitPaused, waitMark, waitEnd}
+
+// waitLook is the time between two looks: less than a person notices, and nothing beside what a process start takes.
+const waitLook = 20 * time.Millisecond
+
+var errOver = errors.New("the recording has ended")
+
+// wait waits until something is so.
+func (c *ctlFlags) wait(name string, args []string) error {
+	switch {
+	case len(args) == 0:
+		return usage("clrprof ctl wait needs one of ready, recording, paused, mark NAME, end")
+	case !slices.Contains(waitChoices, args[0]):
+		return exit(exitUsage, report.Unknown("state", args[0], waitChoices))
+	case (args[0] == waitMark) != (len(args) == 2):
+		return usage("clrprof ctl wait: want a NAME after mark, and nothing after other words")
+	case c.pid != 0:
+		return usage("clrprof ctl wait is about all processes: --process cannot be given")
+	}
+	path, err := c.waited(name)
+	if err != nil {
+		return err
+	}
+	tick := time.NewTicker(waitLook)
+	defer tick.Stop()
+	begun := time.Now()
+	for {
+		is, err := c.isSo(path, args)
+		if err != nil {
+			return exit(exitUnreadable, fmt.Errorf("wait %s: %s: %w", args[0], path, err))
+		}
+		if is {
+			return nil
+		}
+		<-tick.C
+		if c.timeout > 0 && time.Since(begun) > c.timeout {
+			return exit(exitUnreadable, fmt.Errorf("wait %s: %s: not so in %s", args[0], path, c.timeout))
+		}
+	}
+}
+
+// waited is the session: one that is not there yet, too.
+func (c *ctlFlags) waited(name string) (string, error) {
+	if _, err := strconv.Atoi(name); err != nil {
+		return name, nil
+	}
+	return findRecording([]string{name})
+}
+
+// isSo says whether what is waited for is so. The error says why it never will be.
+func (c *ctlFlags) isSo(path string, args []string) (bool, error) {
+	over, err := isOver(path)
+	if err != nil {
+		return false, err
+	}
+	switch {
+	case args[0] == waitMark:
+		found, err := isMarked(path, args[1])
+		if found || err != nil || !over {
+			return found, err
+		}
+		return false, errOver
+	case args[0] == waitEnd:
+		return over, nil
+	case over:
+		return false, errOver
+	case !control.IsServed(path):
+		return false, nil // not yet
+	}
+	answer, err := askRecorder(path, steer.Request{Command: steer.Status}, c.timeout)
+	if err != nil {
+		return false, nil // it ends just now, which the next look finds out
+	}
+	r := &answer.Report
+	switch args[0] {
+	case waitReady:
+		return len(r.Processes) > 0, nil
+	case waitRecording:
+		return len(r.Processes) > 0 && r.Recording, nil
+	}
+	return len(r.Processes) > 0 && !r.Recording, nil
+}
+
+// isOver says whether a session is there that nobody records any more. One of a recorder that was killed is not: it
+// looks as one does that begins.
+func isOver(path string) (bool, error) {
+	if control.IsServed(path) {
+		return false, nil
+	}
+	s, err := openIfThere(path)
+	if s == nil || err != nil {
+		return false, err
+	}
+	defer s.Close()
+	state, err := s.State()
+	return state != session.Recording, err
+}
+
+// openIfThere opens a session; nil if there is none, or it is only being made.
+func openIfThere(path string) (*session.Session, error) {
+	if st, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) || err == nil && st.Size() == 0 {
+		return nil, nil
+	}
+	s, err := session.Open(path)
+	if errors.Is(err, session.ErrNotFound) {
+		return nil, nil
+	}
+	return s, err
+}
+
+// isMarked says whether a session has a mark of this name.
+func isMarked(path, name string) (bool, error) {
+	s, err := openIfThere(path)
+	if s == nil || err != nil {
+		return false, err
+	}
+	defer s.Close()
+	marks, err := s.Marks()
+	return slices.ContainsFunc(marks, func(m session.Mark) bool { return m.Name == name }), err
+}
