@@ -19,6 +19,7 @@ type treeRow struct {
 // TestAsyncTree: what an async method does after it has waited is below the function that called it, not below the pool, and all
 // times together are those of the stacks as they were.
 func TestAsyncTree(t *testing.T) {
+	t.Parallel()
 	for _, runtime := range dotnettest.NeedRuntimes(t, 8) {
 		t.Run(runtime.Name, func(t *testing.T) {
 			r := mustRecordTime(t, runtime.Command(dotnettest.Target(t, "Problems", dotnettest.Options{}), "async"), "--time")

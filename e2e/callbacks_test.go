@@ -42,6 +42,7 @@ var callbackData = [][]string{memoryOnly, {"--lifetime"}, {"--time", "--memory"}
 // TestNativePointers compares what managed code allocates that native code calls back by delegates and by function pointers, and below
 // what, on each runtime. The ways in which the native code is compiled that are hard meet all ways of managed code, others one of them.
 func TestNativePointers(t *testing.T) {
+	t.Parallel()
 	for i, v := range visitors {
 		library := visitor(t, v.flags)
 		for j, runtime := range dotnettest.NeedRuntimes(t, 8) {
@@ -71,6 +72,7 @@ func callsBack(t *testing.T, runtime dotnettest.Runtime, w way, library string) 
 
 // TestNativePointersStacks compares each of these stacks with DoStackSnapshot's.
 func TestNativePointersStacks(t *testing.T) {
+	t.Parallel()
 	for i, v := range visitors {
 		library := visitor(t, v.flags)
 		for _, runtime := range dotnettest.NeedRuntimes(t, 8) {
@@ -93,6 +95,7 @@ func TestNativePointersStacks(t *testing.T) {
 
 // TestNativeCallers does both for P/Invokes and delegates alone, which every runtime has.
 func TestNativeCallers(t *testing.T) {
+	t.Parallel()
 	in := dotnettest.Need(t)
 	dll := dotnettest.Target(t, "NativeCallers", dotnettest.Options{Unsafe: true})
 	for _, v := range visitors[:3] {
@@ -120,6 +123,7 @@ func TestNativeCallers(t *testing.T) {
 
 // TestNativePointersTime compares who calls what there.
 func TestNativePointersTime(t *testing.T) {
+	t.Parallel()
 	library := visitor(t, visitors[0].flags)
 	for _, runtime := range dotnettest.NeedRuntimes(t, 8) {
 		for _, w := range callbackWays {

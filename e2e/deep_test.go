@@ -16,6 +16,7 @@ var withTimes = way{name: "with times", flags: []string{"--time", "--memory"}}
 // exact at any depth; nothing is lost but what deep stacks must lose. The agent must not look at a whole stack for each
 // object: that took minutes.
 func TestDeep(t *testing.T) {
+	t.Parallel()
 	in := dotnettest.Need(t)
 	dll := dotnettest.Target(t, "Deep", dotnettest.Options{})
 	for _, w := range []way{tiered, optimized, withTimes} {

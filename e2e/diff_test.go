@@ -71,6 +71,7 @@ const above = `
 
 // TestDiffRebuilt: two runs of a program that was built again differ in what was written, and in nothing else.
 func TestDiffRebuilt(t *testing.T) {
+	t.Parallel()
 	for _, runtime := range dotnettest.Need(t).NewestAndOldest() {
 		t.Run(runtime.Name, func(t *testing.T) {
 			var sessions []string

@@ -13,6 +13,7 @@ import (
 
 // TestChildren: every .NET process that the command starts, however, is a process of the session, with its own counts.
 func TestChildren(t *testing.T) {
+	t.Parallel()
 	in := dotnettest.Need(t)
 	for _, tt := range []struct {
 		args      []string
@@ -46,6 +47,7 @@ func TestChildren(t *testing.T) {
 
 // TestKilledChild: a child that is killed is one that died, when it did, not when the command ended.
 func TestKilledChild(t *testing.T) {
+	t.Parallel()
 	in := dotnettest.Need(t)
 	s := newSandbox(t)
 	first := s.target(in.Newest(), "Exits", "kill")
@@ -118,6 +120,7 @@ func TestOutlived(t *testing.T) {
 
 // TestLateChild: a .NET program that starts when clrprof has ended runs as without it.
 func TestLateChild(t *testing.T) {
+	t.Parallel()
 	in := dotnettest.Need(t)
 	for _, runtime := range in.NewestAndOldest() {
 		s := newSandbox(t)

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -9,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
 
+	"github.com/clrprof/clrprof/internal/control"
 	"github.com/clrprof/clrprof/internal/dotnettest"
 )
 
@@ -64,13 +66,23 @@ func TestCollectorKilled(t *testing.T) {
 		if left := list(t, s.shm); len(left) != 1 {
 			t.Errorf("clrprof was killed and left %v, want one directory", left)
 		}
+		expectSocket(t, filepath.Join(s.out, "s.clrprof"), true)
 		r := s.run(append([]string{"run", "--no-report", "-o", "next.clrprof", "--"}, s.target(runtime, "Exits", "return")...)...)
 		if r.exit != 7 {
 			t.Errorf("the next run: exit code %d: %s", r.exit, r.stderr)
 		}
 		s.expectEmpty(s.shm) // while the first target still runs
+		expectSocket(t, filepath.Join(s.out, "s.clrprof"), false)
 		p.endOrphan(target)
 		checkSession(t, filepath.Join(s.out, "next.clrprof"))
+	}
+}
+
+// expectSocket checks whether a session's socket is there.
+func expectSocket(t *testing.T, session string, want bool) {
+	t.Helper()
+	if _, err := os.Lstat(session + control.Suffix); (err == nil) != want {
+		t.Errorf("the socket of %s: %v", session, err)
 	}
 }
 
@@ -123,6 +135,7 @@ func TestRecoverKilled(t *testing.T) {
 		t.Errorf("recovering: exit code %d: %s", r.exit, r.stderr)
 	}
 	s.expectEmpty(s.shm)
+	expectSocket(t, filepath.Join(s.out, "s.clrprof"), false)
 	path := filepath.Join(s.out, "ended.clrprof")
 	if d := cmp.Diff(map[string]string{"Echo": "exited"}, endStates(t, path)); d != "" {
 		t.Error(d)
@@ -240,4 +253,40 @@ func TestDefaultPlace(t *testing.T) {
 	if _, err := os.Stat(dir); !os.IsNotExist(err) {
 		t.Errorf("%s is still there: %v", dir, err)
 	}
+}
+
+// TestRecoverPauses: what was paused from outside is in the recovered session as in the one that was cut off.
+func TestRecoverPauses(t *testing.T) {
+	t.Parallel()
+	s := newSandbox(t)
+	x := s.startSteps(dotnettest.Need(t).Newest(), "--memory", "--paused")
+	await(t, "a recording that answers", func() bool { return control.IsServed(x.session) })
+	for _, command := range [][]string{{"resume"}, {"pause"}, {"pause"}, {"resume"}, {"resume"}, {"stop"}, {"start"},
+		{"pause", "--process", fmt.Sprint(x.pid)}, {"resume", "--process", fmt.Sprint(x.pid)}, {"stop"}, {"flush"}} {
+		x.ask(command...)
+	}
+	x.signal(unix.SIGKILL)
+	<-x.ended
+	x.tell("end")
+	await(t, "the end of the target", func() bool { return unix.Kill(x.pid, 0) != nil })
+	path := filepath.Join(s.root, "recovered.clrprof")
+	if r := s.run("recover", filepath.Join(s.shm, list(t, s.shm)[0]), "-o", path); r.exit != 0 {
+		t.Fatalf("exit code %d: %s", r.exit, r.stderr)
+	}
+	type pause struct {
+		Level string
+		Took  int64
+	}
+	const pauses = "SELECT level, end_ns - begin_ns AS took FROM pause ORDER BY id"
+	cut, whole := query[pause](t, x.session, pauses), query[pause](t, path, pauses)
+	if len(cut) != 5 || len(whole) != 5 {
+		t.Fatalf("%v, recovered %v", cut, whole)
+	}
+	for i := range cut {
+		// The first one began with the session, of which only the first process's begin is known; the last went on.
+		if between := 0 < i && i < 4; cut[i].Level != whole[i].Level || between && cut[i].Took != whole[i].Took || whole[i].Took <= 0 {
+			t.Errorf("pause %d: %v, recovered %v", i, cut[i], whole[i])
+		}
+	}
+	checkTables(t, path)
 }

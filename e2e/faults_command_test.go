@@ -24,6 +24,7 @@ func (s *sandbox) script(name, text string, mode os.FileMode) string {
 
 // TestWrongCommands: what is wrong is said in one line with a code of its own, and no session is left.
 func TestWrongCommands(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t)
 	for _, tt := range []struct {
 		name  string
@@ -68,6 +69,7 @@ func TestWrongCommands(t *testing.T) {
 
 // TestNotProfiled: a .NET program that may not be profiled, and a profiler that is set but not enabled.
 func TestNotProfiled(t *testing.T) {
+	t.Parallel()
 	in := dotnettest.Need(t)
 	for _, tt := range []struct {
 		runtime  dotnettest.Runtime
@@ -105,6 +107,7 @@ func TestNotProfiled(t *testing.T) {
 
 // TestNested: a clrprof that another one runs leaves the command to the outer one.
 func TestNested(t *testing.T) {
+	t.Parallel()
 	in := dotnettest.Need(t)
 	s := newSandbox(t)
 	inner := append([]string{binary, "run", "-o", "inner.clrprof"}, s.target(in.Newest(), "Exits", "return")...)
@@ -120,6 +123,7 @@ func TestNested(t *testing.T) {
 
 // TestArguments: what follows the command is the command's, to the letter.
 func TestArguments(t *testing.T) {
+	t.Parallel()
 	in := dotnettest.Need(t)
 	s := newSandbox(t)
 	odd := []string{"-o", "x", "--", "--json", "", "a b", "ü\t'\"\\", "-f", "$HOME", "*", "%p"}
@@ -139,6 +143,7 @@ func TestArguments(t *testing.T) {
 
 // TestStreams: standard input and output are the target's own, whatever they are.
 func TestStreams(t *testing.T) {
+	t.Parallel()
 	in := dotnettest.Need(t)
 	s := newSandbox(t)
 	cmd := s.command(append([]string{"run", "--no-report", "-o", "s.clrprof", "--"}, s.target(in.Newest(), "Echo", "cat")...)...)

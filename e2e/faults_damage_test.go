@@ -20,6 +20,7 @@ var readers = [][]string{
 // TestDamagedSessions: whatever became of a session's file, each command says it in one line, or does not notice
 // since it reads something else; it never stops in the middle with a stack trace, and never changes the file.
 func TestDamagedSessions(t *testing.T) {
+	t.Parallel()
 	in := dotnettest.Need(t)
 	s := newSandbox(t)
 	r := s.record(s.target(in.Newest(), "Exits", "return"))

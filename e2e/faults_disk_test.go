@@ -68,6 +68,7 @@ func (s *sandbox) recovered(r result, runtime dotnettest.Runtime) {
 // TestSessionDirectoryFull: whenever the file system of the session gets full, the target is not disturbed, clrprof
 // says it in a line, and nothing is lost: the session is readable, or its data can be recovered.
 func TestSessionDirectoryFull(t *testing.T) {
+	t.Parallel()
 	in := dotnettest.Need(t)
 	recoveries, readable := 0, 0
 	for _, size := range []int{64 << 10, 160 << 10, 192 << 10, 224 << 10, 256 << 10, 288 << 10, 320 << 10, 352 << 10,
@@ -116,6 +117,7 @@ func withoutLines(r result) result {
 
 // TestFileSizeLimit: a limit of the size of files that is reached during the run is as a full file system.
 func TestFileSizeLimit(t *testing.T) {
+	t.Parallel()
 	in := dotnettest.Need(t)
 	s := newSandbox(t)
 	p := s.start(append([]string{"run", "--no-report", "-o", "s.clrprof", "--"}, s.target(in.Newest(), "Echo", "signal")...)...)
@@ -143,6 +145,7 @@ func TestFileSizeLimit(t *testing.T) {
 
 // TestUnwritable: a session that cannot be made is said in one line before the command is started.
 func TestUnwritable(t *testing.T) {
+	t.Parallel()
 	in := dotnettest.Need(t)
 	s := newSandbox(t)
 	command := s.target(in.Newest(), "Exits", "return")
@@ -192,6 +195,7 @@ func TestUnwritable(t *testing.T) {
 
 // TestReplace: -f replaces a session when there is a new one, and not before.
 func TestReplace(t *testing.T) {
+	t.Parallel()
 	in := dotnettest.Need(t)
 	s := newSandbox(t)
 	if r := s.record(s.target(in.Newest(), "Children", "child", "1")); r.exit != 0 {
@@ -220,6 +224,7 @@ func TestReplace(t *testing.T) {
 
 // TestNames: the patterns of -o.
 func TestNames(t *testing.T) {
+	t.Parallel()
 	in := dotnettest.Need(t)
 	s := newSandbox(t)
 	command := s.target(in.Newest(), "Exits", "return")

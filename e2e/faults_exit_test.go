@@ -15,6 +15,7 @@ import (
 // TestExits: however a target ends, its exit code is clrprof's, and the session is complete: it has every object that
 // was allocated before.
 func TestExits(t *testing.T) {
+	t.Parallel()
 	const aborted = 128 + int(syscall.SIGABRT)
 	in := dotnettest.Need(t)
 	for _, tt := range []struct {
@@ -80,6 +81,7 @@ func (s *sandbox) exits(command []string, code int, state string) {
 
 // TestWithoutRights runs as a user who owns nothing but the directories that the run needs, and has no HOME.
 func TestWithoutRights(t *testing.T) {
+	t.Parallel()
 	in := dotnettest.Need(t)
 	for _, tt := range []struct {
 		how   string

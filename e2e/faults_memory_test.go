@@ -75,6 +75,7 @@ func byType(t *testing.T, path string) map[string]made {
 // TestMemoryLost: when the agent's memory ends, by --memory-limit or because the file system is full, the target is
 // not disturbed, and stacks are what is given up: objects and bytes of each type are those of a run with room.
 func TestMemoryLost(t *testing.T) {
+	t.Parallel()
 	in := dotnettest.Need(t)
 	stacks := func(s *sandbox) []string { // without tiers: it has the same stacks each time
 		s.env = append(s.env, "COMPlus_TieredCompilation=0")
@@ -128,6 +129,7 @@ func TestMemoryLost(t *testing.T) {
 
 // TestSmallLimits: with lifetime too, and far more stacks than there is room for.
 func TestSmallLimits(t *testing.T) {
+	t.Parallel()
 	in := dotnettest.Need(t)
 	const levels = 16
 	for _, tt := range []struct {
@@ -320,6 +322,7 @@ func (s *sandbox) filling(bytes int, command []string) []string {
 // TestNoSharedMemory: a process whose agent gets no memory at all runs as without clrprof, which says why there is
 // nothing to report.
 func TestNoSharedMemory(t *testing.T) {
+	t.Parallel()
 	in := dotnettest.Need(t)
 	for _, runtime := range in.NewestAndOldest() {
 		s := newSandbox(t)
@@ -339,6 +342,7 @@ func TestNoSharedMemory(t *testing.T) {
 // TestLimitedTarget: a target with a limit of address space or file size runs as without clrprof, and is recorded
 // when there is any room.
 func TestLimitedTarget(t *testing.T) {
+	t.Parallel()
 	in := dotnettest.Need(t)
 	for _, tt := range []struct {
 		limit    string
@@ -381,6 +385,7 @@ var pidField = regexp.MustCompile(`"pid": ?[0-9]+`)
 
 // TestPartlyRecorded: of two processes one cannot be recorded; the session has the other and says what is missing.
 func TestPartlyRecorded(t *testing.T) {
+	t.Parallel()
 	in := dotnettest.Need(t)
 	s := newSandbox(t)
 	s.env = append(s.env, "DOTNET_EnableWriteXorExecute=0") // or .NET makes a large file for its code
@@ -410,6 +415,7 @@ func withoutPID(truth string) string {
 
 // TestAgentPlaces: the agent is loaded from where that is possible, whatever is in the way elsewhere.
 func TestAgentPlaces(t *testing.T) {
+	t.Parallel()
 	in := dotnettest.Need(t)
 	for _, tt := range []struct {
 		name    string
@@ -452,6 +458,7 @@ func TestAgentPlaces(t *testing.T) {
 
 // TestAgentThatCannotBeLoaded: .NET hides why; the loader says it.
 func TestAgentThatCannotBeLoaded(t *testing.T) {
+	t.Parallel()
 	in := dotnettest.Need(t)
 	for _, tt := range []struct {
 		name, words string
@@ -508,6 +515,7 @@ func (s *sandbox) agents(dir string) []string {
 
 // TestPlacesOfArenas: where shared memory cannot be, clrprof says so, or takes the next place.
 func TestPlacesOfArenas(t *testing.T) {
+	t.Parallel()
 	in := dotnettest.Need(t)
 	s := newSandbox(t).asUser()
 	command := s.target(in.Newest(), "Exits", "return")
@@ -524,6 +532,7 @@ func TestPlacesOfArenas(t *testing.T) {
 
 // TestSharedMemoryFallback: without room in /dev/shm the arenas go to XDG_RUNTIME_DIR, then to TMPDIR.
 func TestSharedMemoryFallback(t *testing.T) {
+	t.Parallel()
 	if os.Getuid() != 0 {
 		t.Skip("only root can mount")
 	}

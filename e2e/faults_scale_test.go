@@ -29,6 +29,7 @@ func TestManyThreads(t *testing.T) {
 // allocates. The values that a function has itself stay exact, and what is cut off is said. TestTruth has the same
 // without a limit.
 func TestDeepRecursion(t *testing.T) {
+	t.Parallel()
 	in := dotnettest.Need(t)
 	for _, runtime := range in.NewestAndOldest() {
 		t.Run(runtime.Name, func(t *testing.T) {

@@ -23,6 +23,7 @@ var planted = []struct {
 
 // TestFindings: the summary names what is wrong with a program, and the line of the user's that causes it.
 func TestFindings(t *testing.T) {
+	t.Parallel()
 	for _, runtime := range dotnettest.Need(t).NewestAndOldest() {
 		for _, p := range planted {
 			t.Run(runtime.Name+"/"+p.problem, func(t *testing.T) {
@@ -61,6 +62,7 @@ func containsAll(text string, parts []string) bool {
 
 // TestNothingRecorded: a summary of times without a call says which flag is why.
 func TestNothingRecorded(t *testing.T) {
+	t.Parallel()
 	in := dotnettest.Need(t)
 	for _, tt := range []struct {
 		name  string

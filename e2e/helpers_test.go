@@ -13,6 +13,7 @@ import (
 // TestHelpers: a program that boxes and casts in every way has frames and calls of the core library, but none of the helpers that the
 // runtime has there, whatever is recorded. TestTruth compares for whom the objects count.
 func TestHelpers(t *testing.T) {
+	t.Parallel()
 	in := dotnettest.Need(t)
 	for _, runtime := range in.Runtimes() {
 		for _, tt := range []struct {
@@ -53,6 +54,7 @@ func TestHelpers(t *testing.T) {
 
 // TestUnreported: where .NET 10 cannot be made to report boxes the program runs on undisturbed, and every view says what is missing.
 func TestUnreported(t *testing.T) {
+	t.Parallel()
 	library := filepath.Join(t.TempDir(), "readonly.so")
 	if text, err := exec.Command("gcc", "-Wall", "-shared", "-fPIC", "-o", library, "testdata/readonly.c").CombinedOutput(); err != nil {
 		t.Fatalf("gcc: %v\n%s", err, text)

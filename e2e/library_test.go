@@ -18,6 +18,7 @@ const maxStaticTLS = 128
 // TestLibrary: what the agent needs of the process that it is loaded into. It names no library, since a process has one C library, and
 // no version of a symbol, so it runs with a glibc older than the one that it was built with.
 func TestLibrary(t *testing.T) {
+	t.Parallel()
 	for _, l := range []agentbin.Library{agentbin.Glibc, agentbin.Musl} {
 		t.Run(string(l), func(t *testing.T) {
 			f, err := elf.Open(agentOf(t, l))
@@ -85,6 +86,7 @@ func checkLibrary(t *testing.T, f *elf.File) {
 
 // TestLibraryMusl: musl loads the build that is for it, and refuses the other, whose thread-local variables are at fixed places.
 func TestLibraryMusl(t *testing.T) {
+	t.Parallel()
 	if _, err := exec.LookPath("musl-gcc"); err != nil {
 		t.Skip("there is no musl-gcc (Debian: musl-tools)")
 	}

@@ -17,6 +17,7 @@ type changed struct {
 // TestLifetimeChanges compares what was born before, and what died in, each collection with objects of which both are
 // known by construction.
 func TestLifetimeChanges(t *testing.T) {
+	t.Parallel()
 	in := dotnettest.Need(t)
 	for i, w := range lifetimeWays {
 		for _, runtime := range in.InTurn(i) {

@@ -12,6 +12,7 @@ import (
 // TestLifetimeWalks checks that the runtime does not walk generation 0 at the start of collections, not even of the last one,
 // once the agent has its events, and that what the runtime allocates for them is no part of the program.
 func TestLifetimeWalks(t *testing.T) {
+	t.Parallel()
 	in := dotnettest.Need(t)
 	dll := dotnettest.Target(t, "LifetimeHeap", dotnettest.Options{Unsafe: true})
 	for _, runtime := range in.Runtimes() {
@@ -60,6 +61,7 @@ func TestLifetimeWalks(t *testing.T) {
 // TestLifetimeDeaf takes the events away at the fortieth collection: what survived is not known then, which is told, and the
 // program runs to its end.
 func TestLifetimeDeaf(t *testing.T) {
+	t.Parallel()
 	in := dotnettest.Need(t)
 	agent := oracleAgent(t)
 	dll := dotnettest.Target(t, "LifetimeHeap", dotnettest.Options{Unsafe: true})

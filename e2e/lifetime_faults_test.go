@@ -47,6 +47,7 @@ func checkKilled(t *testing.T, path string) {
 // TestLifetimeKilledInCollection kills the process at one callback of its garbage collections after the other: at the
 // start, within the ranges of survivors, at the end before and after the agent has done its work.
 func TestLifetimeKilledInCollection(t *testing.T) {
+	t.Parallel()
 	in := dotnettest.Need(t)
 	agent := oracleAgent(t)
 	for _, runtime := range in.NewestAndOldest() {
@@ -72,6 +73,7 @@ func TestLifetimeKilledInCollection(t *testing.T) {
 
 // TestLifetimeKilledFromOutside kills the process at any moment of a storm of collections.
 func TestLifetimeKilledFromOutside(t *testing.T) {
+	t.Parallel()
 	in := dotnettest.Need(t)
 	for _, runtime := range in.Runtimes() {
 		for _, round := range []int{10, 30, 100, 200} {
@@ -140,6 +142,7 @@ func TestLifetimeEndsWhileItIsRead(t *testing.T) {
 // TestLifetimeMemoryLimit: beyond the limit new objects are not followed; their allocation is, and both is
 // said.
 func TestLifetimeMemoryLimit(t *testing.T) {
+	t.Parallel()
 	in := dotnettest.Need(t)
 	for _, runtime := range in.Runtimes() {
 		for _, limit := range []string{"8M", "16M", "24M"} {
@@ -191,6 +194,7 @@ func checkLimited(t *testing.T, r result) {
 
 // TestLifetimeOff: allocations alone lose nothing, and there are no views of lives.
 func TestLifetimeOff(t *testing.T) {
+	t.Parallel()
 	in := dotnettest.Need(t)
 	for _, runtime := range in.Runtimes() {
 		target := runtime.Command(dotnettest.Target(t, "LifetimeHeap", dotnettest.Options{Unsafe: true}), "churn", "5")
@@ -203,6 +207,7 @@ func TestLifetimeOff(t *testing.T) {
 
 // TestLifetimeManyThreads: a thousand threads allocate and die while collections run.
 func TestLifetimeManyThreads(t *testing.T) {
+	t.Parallel()
 	in := dotnettest.Need(t)
 	for _, runtime := range in.Runtimes() {
 		for _, w := range []way{{name: "workstation"}, {name: "server", env: server}} {
@@ -222,6 +227,7 @@ func TestLifetimeManyThreads(t *testing.T) {
 
 // TestLifetimeManyObjects: a hundred million objects, all dead in the end, each after a collection or two.
 func TestLifetimeManyObjects(t *testing.T) {
+	t.Parallel()
 	in := dotnettest.Need(t)
 	for _, runtime := range in.NewestAndOldest() {
 		t.Run(runtime.Name, func(t *testing.T) {
@@ -236,6 +242,7 @@ func TestLifetimeManyObjects(t *testing.T) {
 
 // TestLifetimeCompiler: the C# compiler, twice, on a large source: nothing is lost and all adds up.
 func TestLifetimeCompiler(t *testing.T) {
+	t.Parallel()
 	in := dotnettest.Need(t)
 	source, err := in.Large(5000)
 	if err != nil {

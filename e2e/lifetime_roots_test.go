@@ -36,6 +36,7 @@ type survivor struct {
 
 // TestLifetimeRoots compares the reasons for which objects survive with those known by construction.
 func TestLifetimeRoots(t *testing.T) {
+	t.Parallel()
 	in := dotnettest.Need(t)
 	for i, w := range lifetimeWays {
 		for _, runtime := range in.InTurn(i) {

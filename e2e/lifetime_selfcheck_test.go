@@ -19,6 +19,7 @@ var smallBudget = []string{"COMPlus_GCgen0size=40000", "COMPlus_GCgen0MaxBudget=
 // runtime's own walk over the heap: the same objects, each with its size and its type. At the end each site has lost
 // sight of nothing.
 func TestLifetimeSelfCheck(t *testing.T) {
+	t.Parallel()
 	in := dotnettest.Need(t)
 	agent := oracleAgent(t)
 	dll := dotnettest.Target(t, "LifetimeHeap", dotnettest.Options{Unsafe: true})

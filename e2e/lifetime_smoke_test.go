@@ -44,6 +44,7 @@ func (e ends) bytes() int64 {
 // TestLifetimeSmoke records the sample program with lifetimes: nothing is lost, the session is sound, in every view born is
 // what died and what is alive, and no two views differ.
 func TestLifetimeSmoke(t *testing.T) {
+	t.Parallel()
 	in := dotnettest.Need(t)
 	dll, err := in.Compile([]string{filepath.Join("..", "samples", "orderbook")}, t.TempDir(), dotnettest.Options{})
 	if err != nil {

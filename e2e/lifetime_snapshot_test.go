@@ -30,6 +30,7 @@ type heapTruth struct {
 // TestLifetimeSnapshot compares what a snapshot says of a heap with what the program that left it knows, and with what
 // the last collection found alive.
 func TestLifetimeSnapshot(t *testing.T) {
+	t.Parallel()
 	in := dotnettest.Need(t)
 	for _, w := range []way{tiered, optimized, debug, serverGC} {
 		for _, runtime := range in.NewestAndOldest() {
@@ -46,6 +47,7 @@ func TestLifetimeSnapshot(t *testing.T) {
 
 // TestLifetimeSnapshotOfStacks takes the snapshot while only stacks hold some objects, one by a reference into it.
 func TestLifetimeSnapshotOfStacks(t *testing.T) {
+	t.Parallel()
 	in := dotnettest.Need(t)
 	for _, w := range []way{tiered, optimized, debug} {
 		for _, runtime := range in.NewestAndOldest() {
@@ -60,6 +62,7 @@ func TestLifetimeSnapshotOfStacks(t *testing.T) {
 
 // TestLifetimeSnapshotOfChildren: each process has its own.
 func TestLifetimeSnapshotOfChildren(t *testing.T) {
+	t.Parallel()
 	in := dotnettest.Need(t)
 	r := mustRecord(t, in.Newest().Command(dotnettest.Target(t, "Children", dotnettest.Options{}), "wait", "3"), "--snapshot", "end")
 	type one struct{ Processes, Snapshots int }
@@ -202,6 +205,7 @@ func compareAlive(t *testing.T, path string) {
 // TestLifetimeSnapshotOfNumber takes the snapshot in the middle of programs that make the heap hard to follow. It has
 // the objects that the agent found surviving that collection, site by site.
 func TestLifetimeSnapshotOfNumber(t *testing.T) {
+	t.Parallel()
 	in := dotnettest.Need(t)
 	dll := dotnettest.Target(t, "LifetimeHeap", dotnettest.Options{Unsafe: true})
 	for _, w := range []way{{name: "workstation"}, {name: "server", env: server}} {

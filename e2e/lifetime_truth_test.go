@@ -77,6 +77,7 @@ var lifetimeWays = []way{
 
 // TestLifetimeTruthInArena compares what the agent counts with objects whose lifetime is known by construction.
 func TestLifetimeTruthInArena(t *testing.T) {
+	t.Parallel()
 	in := dotnettest.Need(t)
 	agent := oracleAgent(t)
 	for i, w := range lifetimeWays {

@@ -98,6 +98,7 @@ func (f lifetimeTruth) dead() int64 { return f.Gen0 + f.Gen1 + f.Gen2 + f.LOH + 
 
 // TestLifetimeTruth compares the views with objects whose lifetime is known by construction.
 func TestLifetimeTruth(t *testing.T) {
+	t.Parallel()
 	in := dotnettest.Need(t)
 	for i, w := range lifetimeWays {
 		for _, runtime := range in.InTurn(i) {
@@ -190,6 +191,7 @@ func checkDiff(t *testing.T, path string, truth []lifetimeTruth) {
 
 // TestLifetimeWithoutFinalGC: what no collection has found dead is alive, and the report says that it may not be.
 func TestLifetimeWithoutFinalGC(t *testing.T) {
+	t.Parallel()
 	in := dotnettest.Need(t)
 	for _, runtime := range in.Runtimes() {
 		t.Run(runtime.Name, func(t *testing.T) {
@@ -213,6 +215,7 @@ func TestLifetimeWithoutFinalGC(t *testing.T) {
 
 // TestLifetimeSaysWhatIsOff: the runtime turns background GC off, and clrprof says so.
 func TestLifetimeSaysWhatIsOff(t *testing.T) {
+	t.Parallel()
 	r, _, _ := recordLifetimes(t, dotnettest.Need(t).Newest(), way{})
 	for _, name := range []string{"summary", "lifetime", "gcs"} {
 		text := run(t, "report", r.session, name)

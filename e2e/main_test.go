@@ -9,10 +9,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 
 	"github.com/clrprof/clrprof/internal/analysis"
+	"github.com/clrprof/clrprof/internal/cli"
+	"github.com/clrprof/clrprof/internal/dotnettest"
 	"github.com/clrprof/clrprof/internal/session"
 )
 
@@ -145,17 +148,49 @@ func view[Row any](t *testing.T, path string, args ...string) []Row {
 	return printed[Row](t, append(append([]string{"report", path}, args...), "--json")...)
 }
 
+// printed returns the rows that a command prints. It runs in this process, by what main calls: starting a process,
+// and getting it ready, would take longer than most queries. TestPrintedByBinary compares the two.
 func printed[Row any](t *testing.T, args ...string) []Row {
 	t.Helper()
-	r := run(t, args...)
-	if r.exit != 0 {
-		t.Fatalf("clrprof %q: exit code %d\n%s", args, r.exit, r.stderr)
+	var stdout, stderr bytes.Buffer
+	if exit := cli.Main(args, strings.NewReader(""), &stdout, &stderr); exit != 0 {
+		t.Fatalf("clrprof %q: exit code %d\n%s", args, exit, stderr.String())
 	}
 	var rows []Row
-	if err := json.Unmarshal([]byte(r.stdout), &rows); err != nil {
+	if err := json.Unmarshal(stdout.Bytes(), &rows); err != nil {
 		t.Fatalf("clrprof %q: %v", args, err)
 	}
 	return rows
+}
+
+// TestPrintedByBinary: the program prints to the byte what its main function prints here, of the views that most tests
+// read.
+func TestPrintedByBinary(t *testing.T) {
+	t.Parallel()
+	runtime := dotnettest.Need(t).Newest()
+	for _, flags := range [][]string{nil, {"--time", "--memory"}} {
+		r := record(t, runtime.Command(dotnettest.Target(t, "Boxes", dotnettest.Options{}), "500"), flags...)
+		if r.exit != 0 {
+			t.Fatalf("exit code %d\n%s%s", r.exit, r.stdout, r.stderr)
+		}
+		const sites = "SELECT * FROM site s JOIN site_value v ON v.site_id = s.id"
+		commands := [][]string{{"sql", r.session, sites, "--json"}}
+		views := []string{"functions", "modules", "types", "threads", "processes", "calltree", "lines", "gcs",
+			"lifetime"}
+		for _, view := range views {
+			commands = append(commands, []string{"report", r.session, view, "--json"})
+		}
+		for _, args := range commands {
+			want := run(t, args...)
+			var stdout, stderr bytes.Buffer
+			exit := cli.Main(args, strings.NewReader(""), &stdout, &stderr)
+			got := result{exit: exit, stdout: stdout.String(), stderr: stderr.String()}
+			if got != want || exit == 0 && len(want.stdout) < 10 {
+				t.Errorf("clrprof %q: exit code %d, the program's is %d; what they print is equal: %v, %v",
+					args, exit, want.exit, got.stdout == want.stdout, got.stderr == want.stderr)
+			}
+		}
+	}
 }
 
 // checkSession asserts what must hold of every session of a target that ended by itself: nothing is lost, nothing

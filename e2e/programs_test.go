@@ -28,6 +28,7 @@ var programWays = []way{timeTiered, timeOptimized}
 // TestPrograms records programs that nobody thought of, and compares the session with what they count themselves: each
 // call by caller and callee, and each allocation by function and type.
 func TestPrograms(t *testing.T) {
+	t.Parallel()
 	in := dotnettest.Need(t)
 	for i := range *programsSeeds {
 		seed := *programsFirst + uint64(i)

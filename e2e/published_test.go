@@ -34,6 +34,7 @@ func delivered(t *testing.T, target string, properties []string) *exec.Cmd {
 // TestPublished profiles programs as they are delivered: precompiled, trimmed, and in one file, whose assemblies are no
 // files on disk. What is said of them is as right, and as readable, as of any other.
 func TestPublished(t *testing.T) {
+	t.Parallel()
 	_, sdk := dotnettest.NeedSDK(t)
 	runtime := dotnettest.NeedRuntimes(t, sdk.Major())[0]
 	for _, tt := range deliveries {

@@ -39,7 +39,6 @@ type recorded struct {
 	threads              map[threadFunctionType]made // inclusive
 	types                map[functionType]made       // of function, only the PID is set
 	below                map[function]made           // inclusive, all types, without frozen objects
-	bodies               map[function]int            // native compilations that were on a stack; most of one instantiation
 	moduleOfType         map[string]string
 	frozen               map[string]made // by type
 	total                made
@@ -109,7 +108,7 @@ func readRecorded(t *testing.T, path string, withPID bool) *recorded {
 	t.Helper()
 	r := newReader(t, path, withPID)
 	out := &recorded{map[functionType]made{}, map[functionType]made{}, map[threadFunctionType]made{}, map[functionType]made{},
-		map[function]made{}, map[function]int{}, map[string]string{}, map[string]made{}, made{}, nil}
+		map[function]made{}, map[string]string{}, map[string]made{}, made{}, nil}
 	threads := byID(need(t, r.s.Threads), func(x session.Thread) session.ThreadID { return x.ID })
 	for _, set := range need(t, r.s.ThreadSets) { // a set counts as what its threads are called
 		thread := threads[set.Thread]
@@ -121,12 +120,6 @@ func readRecorded(t *testing.T, path string, withPID bool) *recorded {
 		if out.named != nil {
 			out.named[thread.Name] = true
 		}
-	}
-	bodies := map[session.FunctionID]int{}
-	for _, b := range need(t, r.s.Bodies) {
-		bodies[b.Function]++
-		f := r.functions[b.Function]
-		out.bodies[f] = max(out.bodies[f], bodies[b.Function])
 	}
 	bySite := map[session.SiteID]made{}
 	for _, v := range need(t, r.s.SiteValues) {
@@ -141,6 +134,17 @@ func readRecorded(t *testing.T, path string, withPID bool) *recorded {
 			out.frozen[typ] = out.frozen[typ].plus(m)
 		}
 		r.addStack(out, site, threads[site.Thread].Name, typ, m)
+	}
+	return out
+}
+
+// bodies returns how many native compilations of each function were on a stack, most of one instantiation.
+func (r *reader) bodies() map[function]int {
+	out, of := map[function]int{}, map[session.FunctionID]int{}
+	for _, b := range need(r.t, r.s.Bodies) {
+		of[b.Function]++
+		f := r.functions[b.Function]
+		out[f] = max(out[f], of[b.Function])
 	}
 	return out
 }

@@ -17,6 +17,7 @@ const roslynLines = 4000
 // TestRoslyn profiles a large program of the world: the C# compiler, which is precompiled, concurrent and deep. It must
 // not notice, and what is said of it must make sense.
 func TestRoslyn(t *testing.T) {
+	t.Parallel()
 	checkRoslyn(t, compileLarge(t, roslynLines, func(cmd *exec.Cmd) result { return mustRecord(t, cmd) }))
 }
 

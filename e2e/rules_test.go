@@ -34,6 +34,7 @@ var timeRules = []string{"byte-by-byte", "lock-contention", "sync-over-async"}
 
 // TestRules: each rule finds the function that breaks it and says nothing of the one that does the same work without.
 func TestRules(t *testing.T) {
+	t.Parallel()
 	// What share of the time is collections depends on the machine: a run of its own goes on until it is large.
 	most := slices.DeleteFunc(rules.IDs(), func(id string) bool { return id == "gc-time" })
 	for _, runtime := range dotnettest.NeedRuntimes(t, 8) {

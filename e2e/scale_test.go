@@ -10,6 +10,7 @@ import (
 // Ten million allocations over a hundred thousand stacks: none may be lost. The target Alloc of the benchmarks makes
 // three rounds to warm up and nine more of COUNT allocations, each of a round's 100,000 under a stack of its own.
 func TestManyStacks(t *testing.T) {
+	t.Parallel()
 	in := dotnettest.Need(t)
 	dll, err := in.Compile([]string{filepath.Join("..", "bench", "targets", "Alloc")}, "", dotnettest.Options{})
 	if err != nil {

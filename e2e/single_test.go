@@ -39,6 +39,7 @@ func singleTarget(t *testing.T, r dotnettest.SingleFile, name string, o dotnette
 
 // TestSingleFileTruth does as TestTruth on machines that lack a whole .NET 10 or 8, with runtimes of single-file applications.
 func TestSingleFileTruth(t *testing.T) {
+	t.Parallel()
 	for _, runtime := range dotnettest.NeedSingleFiles(t) {
 		for _, tt := range singleTargets {
 			ways := tt.ways
@@ -60,6 +61,7 @@ func TestSingleFileTruth(t *testing.T) {
 
 // TestSingleFileStacks does as TestStacks there.
 func TestSingleFileStacks(t *testing.T) {
+	t.Parallel()
 	for _, runtime := range dotnettest.NeedSingleFiles(t) {
 		for _, target := range [][]string{{"Shapes"}, {"Tiering", "5000", "300"}} {
 			t.Run(target[0]+"/"+runtime.Title(), func(t *testing.T) {
@@ -75,6 +77,7 @@ func TestSingleFileStacks(t *testing.T) {
 
 // TestSingleFileTotal does as TestTotal there. A trimmed program has no startup hooks, and TestSingleFileTruth compares less.
 func TestSingleFileTotal(t *testing.T) {
+	t.Parallel()
 	for _, runtime := range dotnettest.NeedSingleFiles(t) {
 		for _, target := range []string{"Shapes", "Boxes", "Totals"} {
 			t.Run(target+"/"+runtime.Title(), func(t *testing.T) {
@@ -91,6 +94,7 @@ func TestSingleFileTotal(t *testing.T) {
 
 // TestSingleFileCalls does as TestTimeCalls there.
 func TestSingleFileCalls(t *testing.T) {
+	t.Parallel()
 	for _, runtime := range dotnettest.NeedSingleFiles(t) {
 		for _, tt := range []struct {
 			target  []string

@@ -51,6 +51,7 @@ const (
 // that are no tests of reflection or of exceptions are equal in at least 99.9 %. Without precompiled code (tier0) there
 // must be none of the difference that it makes, of which .NET 10 has more than others: more helpers are P/Invokes there.
 func TestStacks(t *testing.T) {
+	t.Parallel()
 	in := dotnettest.Need(t)
 	sample, err := in.Compile([]string{filepath.Join("..", "samples", "orderbook")}, "", dotnettest.Options{})
 	if err != nil {
@@ -101,6 +102,7 @@ func TestStacks(t *testing.T) {
 
 // TestStacksPublished does so for programs as they are delivered: the runtime is a part of a single file.
 func TestStacksPublished(t *testing.T) {
+	t.Parallel()
 	for _, tt := range deliveries {
 		t.Run(tt.name, func(t *testing.T) {
 			cmd := delivered(t, "Shapes", tt.properties)

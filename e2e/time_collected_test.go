@@ -73,6 +73,7 @@ func compareCallsByName(t *testing.T, r result, where string, want map[string]in
 // TestProbesCollected: garbage collections that move everything find all references in functions with probes in their IL, and
 // each call is counted.
 func TestProbesCollected(t *testing.T) {
+	t.Parallel()
 	in := dotnettest.Need(t)
 	dll := compileText(t, in, collectedProgram)
 	const turns = 3 * 12000
@@ -131,6 +132,7 @@ public static class Program {
 // TestThrownCollected: exceptions stay what they are while the garbage collector moves everything, also when it does so
 // at the moment in which the runtime tells the agent of a block that is about to run.
 func TestThrownCollected(t *testing.T) {
+	t.Parallel()
 	in := dotnettest.Need(t)
 	dll := compileText(t, in, thrownProgram)
 	const n = 3 * 1000 / 8

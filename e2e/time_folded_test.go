@@ -18,6 +18,7 @@ type foldedRow struct {
 // TestTimeFolded: a million calls on as many paths take all room, and nothing from each other or from what comes later: the
 // calls of each function and of each pair, and inclusive times.
 func TestTimeFolded(t *testing.T) {
+	t.Parallel()
 	in := dotnettest.Need(t)
 	for _, rt := range in.Runtimes() {
 		t.Run(rt.Name, func(t *testing.T) {
@@ -62,6 +63,7 @@ func TestTimeFolded(t *testing.T) {
 
 // TestTimeDeep: calls are counted however deep they are.
 func TestTimeDeep(t *testing.T) {
+	t.Parallel()
 	in := dotnettest.Need(t)
 	for _, rt := range in.Runtimes() {
 		s := newSandbox(t)

@@ -10,6 +10,7 @@ import (
 // TestTimeInstrument: whatever else is recorded, the calls of the program's own functions are the same; of the framework's
 // there are none, those that the program makes, or all; and what a pattern excludes is not there.
 func TestTimeInstrument(t *testing.T) {
+	t.Parallel()
 	in := dotnettest.Need(t)
 	const excluded = "TimeCalls.Depth."
 	for _, runtime := range in.NewestAndOldest() {

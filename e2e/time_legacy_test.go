@@ -21,6 +21,7 @@ const legacySeeds = 2
 // TestTimeLegacyExceptions compares the calls, the ends and the stacks of a program on .NET 9 and 10 with those of the
 // same program on .NET 9 with the exception handling of the runtimes before, of which other events are told.
 func TestTimeLegacyExceptions(t *testing.T) {
+	t.Parallel()
 	in := dotnettest.Need(t)
 	type program struct{ name, dll, module, times, raced string }
 	all := []program{{"TimeExceptions", dotnettest.Target(t, "TimeExceptions", dotnettest.Options{}), "TimeExceptions.dll", "20", "MoveNext"}} // whether its tasks wait is a race

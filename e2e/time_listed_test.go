@@ -33,6 +33,7 @@ func callsByName(t *testing.T, path string) map[[2]string]int64 {
 // listed as not recorded has no calls, and one whose calls are all recorded has as many as without flags; a name that
 // several functions have is left out if they differ.
 func TestListedFunctions(t *testing.T) {
+	t.Parallel()
 	in := dotnettest.Need(t)
 	dll := dotnettest.Target(t, "TimeCalls", dotnettest.Options{})
 	const mine = "TimeCalls.dll"

@@ -87,6 +87,7 @@ func checkWithin(t *testing.T, r result, p session.ProcessTime) {
 
 // TestTimeOfManyPaths goes through thousands of different paths of calls: each is a node of the tree, and has its calls.
 func TestTimeOfManyPaths(t *testing.T) {
+	t.Parallel()
 	in := dotnettest.Need(t)
 	for _, runtime := range in.Runtimes() {
 		// Without tiers: a function that is compiled again has other return addresses.

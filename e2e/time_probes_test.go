@@ -22,6 +22,7 @@ var (
 // TestProbesCalls compares the calls of the program's own functions, recorded by probes in their IL, with what the
 // program knows of them, whatever the runtime makes of their code.
 func TestProbesCalls(t *testing.T) {
+	t.Parallel()
 	in := dotnettest.Need(t)
 	for _, tt := range []struct {
 		target []string
@@ -111,6 +112,7 @@ type lineCalls struct {
 // TestProbesEqualHooks: with both ways each line of a program makes the same calls, by function with its type arguments,
 // and all stacks have the same calls, which end the same.
 func TestProbesEqualHooks(t *testing.T) {
+	t.Parallel()
 	in := dotnettest.Need(t)
 	for _, tt := range []struct {
 		target []string
@@ -189,6 +191,7 @@ func sameKeys[K comparable, V comparable](t *testing.T, what string, hooks, prob
 
 // TestProbesUnseen: a program sees the lines and offsets of its own code, not of the code with probes.
 func TestProbesUnseen(t *testing.T) {
+	t.Parallel()
 	for _, w := range []way{timeTiered, timeOptimized, timeDebug, timeHurried} {
 		for _, runtime := range dotnettest.NeedRuntimes(t, 5) { // before, hooks are used
 			t.Run(w.name+"/"+runtime.Name, func(t *testing.T) {
@@ -215,6 +218,7 @@ func TestProbesUnseen(t *testing.T) {
 // TestProbesAndMemory: the program's own objects are those of the functions and lines that made them. What the framework
 // allocates counts for them as well, and is another thing.
 func TestProbesAndMemory(t *testing.T) {
+	t.Parallel()
 	in := dotnettest.Need(t)
 	for _, target := range [][]string{{"Shapes"}, {"StaticInit"}, {"Threads", "16", "1000"}, {"Tiering", "5000", "500"}} {
 		for _, runtime := range in.Runtimes() {
@@ -245,6 +249,7 @@ func TestProbesAndMemory(t *testing.T) {
 // TestProbesRoslyn records some functions of a large, precompiled program: it writes the same, and all of these are seen
 // and no others.
 func TestProbesRoslyn(t *testing.T) {
+	t.Parallel()
 	const chosen = "Microsoft.CodeAnalysis.CSharp.Binder"
 	path := compileLarge(t, 1000, func(cmd *exec.Cmd) result {
 		return mustRecordTime(t, cmd, append(byProbes[:len(byProbes):len(byProbes)], "--include", chosen+".*")...)

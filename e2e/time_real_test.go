@@ -49,11 +49,13 @@ func TestTimeRoslyn(t *testing.T) {
 
 // TestTimeServer times a program with hundreds of assemblies: it says the same.
 func TestTimeServer(t *testing.T) {
+	t.Parallel()
 	checkCalled(t, listTools(t, timed(t)), "azmcp")
 }
 
 // TestTimeMSBuild times the build engine: it builds the same.
 func TestTimeMSBuild(t *testing.T) {
+	t.Parallel()
 	checkCalled(t, buildProject(t, timed(t)), "MSBuild")
 }
 

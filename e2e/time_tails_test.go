@@ -11,6 +11,7 @@ import (
 // TestTimeTails: a call that ends by a jump, as the prefix tail. demands it, ends there, for however deep a recursion. What it jumped to
 // is a call of its caller, and every view says how many calls that is about.
 func TestTimeTails(t *testing.T) {
+	t.Parallel()
 	const levels, jumps = 2_000_000, 2_000_000 + 3
 	for _, runtime := range dotnettest.NeedRuntimes(t, 8) {
 		dll := dotnettest.Target(t, "TimeTails", dotnettest.Options{Framework: dotnettest.Net8})

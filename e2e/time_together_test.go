@@ -10,6 +10,7 @@ import (
 // TestTimeAndMemory records allocations, the ends of objects and times in one run: what is said of allocations is as
 // true as without times, and both are in one tree.
 func TestTimeAndMemory(t *testing.T) {
+	t.Parallel()
 	in := dotnettest.Need(t)
 	for _, tt := range []struct {
 		target []string
@@ -56,6 +57,7 @@ func checkOneTree(t *testing.T, path string) {
 
 // TestTimeAndMemoryCalls: allocations do not change what is said of calls.
 func TestTimeAndMemoryCalls(t *testing.T) {
+	t.Parallel()
 	in := dotnettest.Need(t)
 	for _, target := range [][]string{{"TimeCalls", "300"}, {"TimeExceptions", "10"}} {
 		for _, runtime := range in.Runtimes() {

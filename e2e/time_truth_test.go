@@ -8,10 +8,14 @@ import (
 
 	"github.com/clrprof/clrprof/internal/analysis"
 	"github.com/clrprof/clrprof/internal/dotnettest"
+	"github.com/clrprof/clrprof/internal/session"
 )
 
-// timeOnly are the flags of most recordings here.
-var timeOnly = []string{"--time"}
+// timeOnly are the flags of most recordings here: calls are seen by probes in IL where that can be. boundaryHooks: by hooks.
+var (
+	timeOnly      = []string{"--time"}
+	boundaryHooks = []string{"--time", "--probes", "hooks"}
+)
 
 // Ways in which the runtime compiles what it runs. In all of them all calls are recorded, each once.
 var (
@@ -30,6 +34,7 @@ var (
 // TestTimeCalls compares the calls of all functions of programs with what they know of them, whatever the runtime makes
 // of their code: how often each is called and by whom, and that every call ends but those that do not.
 func TestTimeCalls(t *testing.T) {
+	t.Parallel()
 	in := dotnettest.Need(t)
 	for _, tt := range []struct {
 		target []string
@@ -42,12 +47,13 @@ func TestTimeCalls(t *testing.T) {
 		{[]string{"TimeEmpty", "recursive", "100000"}, []way{timeHurried, timeDebug}},
 	} {
 		for i, w := range tt.ways {
-			for _, runtime := range in.InTurn(i) {
-				t.Run(strings.Join(tt.target, " ")+"/"+w.name+"/"+runtime.Name, func(t *testing.T) {
+			for k, runtime := range in.InTurn(i) {
+				flags := [][]string{timeOnly, boundaryHooks}[(i+k)%2]
+				t.Run(strings.Join(append(tt.target, flags[len(flags)-1]), " ")+"/"+w.name+"/"+runtime.Name, func(t *testing.T) {
 					t.Parallel()
 					cmd := runtime.Command(dotnettest.Target(t, tt.target[0], w.options), tt.target[1:]...)
 					cmd.Env = append(cmd.Env, w.env...)
-					r := mustRecordTime(t, cmd, timeOnly...)
+					r := mustRecordTime(t, cmd, flags...)
 					compareCalls(t, r, tt.target[0]+".dll")
 				})
 			}
@@ -187,7 +193,11 @@ func compareCalls(t *testing.T, r result, module string) *recordedTime {
 		}
 	}
 	want := map[call]bool{}
-	for _, row := range truthRowsIfAny[callTruth](t, r.stdout, "call") {
+	edges := truthRowsIfAny[callTruth](t, r.stdout, "call")
+	for callee := range got.declaredCallers(edges) {
+		callers[callee] = false // all calls of it are compared
+	}
+	for _, row := range edges {
 		c := call{row.caller(), row.callee()}
 		want[c] = true
 		if n := got.calls[c]; n != row.Calls && callers[c.Callee] && !uncounted[c.Callee] {
@@ -205,6 +215,24 @@ func compareCalls(t *testing.T, r result, module string) *recordedTime {
 		}
 	}
 	return got
+}
+
+// declaredCallers are the functions that were called by one of the framework of which the truth does not say so. Seen by probes around
+// calls these are what the code names: delegates' Invoke, or a function of an interface.
+func (o *recordedTime) declaredCallers(edges []callTruth) map[called]bool {
+	byProbes := slices.ContainsFunc(o.processes, func(p session.ProcessTime) bool { return p.Probes == session.ProbesIL })
+	known, own, out := map[call]bool{}, map[string]bool{}, map[called]bool{}
+	for _, row := range edges {
+		known[call{row.caller(), row.callee()}] = true
+		own[row.Module] = true
+	}
+	for c := range o.calls {
+		isDeclared := strings.HasPrefix(o.name(c.Caller), "System.") && !known[c]
+		if byProbes && isDeclared && own[c.Callee.Module] && !strings.HasPrefix(c.Callee.Module, "System.") {
+			out[c.Callee] = true
+		}
+	}
+	return out
 }
 
 // compareFunction compares how often a function was called and how its calls ended.

@@ -13,6 +13,7 @@ import (
 
 // TestTotalCompiler does as TestTotal with the C# compiler.
 func TestTotalCompiler(t *testing.T) {
+	t.Parallel()
 	in := dotnettest.Need(t)
 	source, err := in.Large(1500)
 	if err != nil {
@@ -49,6 +50,7 @@ func TestTotalWeb(t *testing.T) {
 
 // TestTotalAsync does so with async methods, as the compiler makes them and with those whose state the runtime itself keeps.
 func TestTotalAsync(t *testing.T) {
+	t.Parallel()
 	dotnettest.NeedSDK(t)
 	for _, runtime := range dotnettest.NeedRuntimes(t, 10) {
 		for _, features := range [][]string{nil, {"runtime-async=on"}} {
@@ -109,6 +111,7 @@ func TestTotalBuild(t *testing.T) {
 // TestTotalPublished does so with a program that boxes in every way, and is one file, with the runtime in it, compressed, trimmed, or
 // precompiled. That it is trimmed takes the hook away; the program calls it itself.
 func TestTotalPublished(t *testing.T) {
+	t.Parallel()
 	_, sdk := dotnettest.NeedSDK(t)
 	const single = "<RuntimeIdentifier>linux-x64</RuntimeIdentifier><SelfContained>true</SelfContained><PublishSingleFile>true</PublishSingleFile>"
 	for _, p := range []struct{ name, properties string }{

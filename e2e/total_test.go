@@ -20,6 +20,7 @@ type moment struct{ pid, length int }
 //
 // Server GC has two heaps, and collects nothing in the background: see noBackground.
 func TestTotal(t *testing.T) {
+	t.Parallel()
 	in := dotnettest.Need(t)
 	twoHeaps := way{name: "server", env: append([]string{noBackground}, server...)}
 	all := []way{tiered, optimized, tier0, twoHeaps}
@@ -69,6 +70,7 @@ const noBackground = "COMPlus_gcConcurrent=0"
 // with and without collections in the background. Without, the runtime's number is what was counted; with them it can be another,
 // and what was counted is the same.
 func TestTotalBackground(t *testing.T) {
+	t.Parallel()
 	for _, runtime := range dotnettest.NeedRuntimes(t, 5) { // .NET Core 3.1 has two kilobytes of its own more or less
 		t.Run(runtime.Name, func(t *testing.T) {
 			var totals [2]total

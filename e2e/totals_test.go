@@ -18,6 +18,7 @@ import (
 // the runtime's end by the finalizer's thread, which has nothing to do before because nothing is collected. The
 // runtime does not count frozen objects.
 func TestWholeProcess(t *testing.T) {
+	t.Parallel()
 	in := dotnettest.Need(t)
 	for i, w := range []way{tiered, optimized, tier0, serverDebug} {
 		for _, runtime := range in.InTurn(i) {
@@ -62,6 +63,7 @@ func bytesOf(t *testing.T, path, condition string) int64 {
 // TestHeapWalk compares a session with what the runtime finds when it walks through its whole heap at the end of a
 // collection: of a type that stays alive exactly what was allocated, and of no type more.
 func TestHeapWalk(t *testing.T) {
+	t.Parallel()
 	in := dotnettest.Need(t)
 	for i, w := range []way{tiered, optimized, serverGC} {
 		for _, runtime := range in.InTurn(i) {

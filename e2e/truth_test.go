@@ -39,6 +39,7 @@ var (
 // TestTruth compares sessions with what the targets know of themselves, on each runtime. Targets with little variety
 // are not run in every way.
 func TestTruth(t *testing.T) {
+	t.Parallel()
 	in := dotnettest.Need(t)
 	all := []way{tiered, optimized, tier0, debug, serverGC, serverOpt}
 	for _, tt := range []struct {
@@ -132,7 +133,7 @@ func (r *recorded) foldThreads(rows []dotnettest.Truth) []dotnettest.Truth {
 func checkBodies(t *testing.T, r result, w way, target string, runtime dotnettest.Runtime) {
 	t.Helper()
 	most := 0
-	for f, n := range readRecorded(t, r.session, false).bodies {
+	for f, n := range newReader(t, r.session, false).bodies() {
 		if f.Module == target+".dll" {
 			most = max(most, n)
 		}
@@ -270,6 +271,7 @@ func linesOf(t *testing.T, path string) map[place]made {
 // the runtime's tables of handles grow on whichever comes first.) Where the agent listens to collections, its own thread may
 // be the first that needs a part of the framework, which then initialises there: that is left out, and not below the program.
 func TestTwoRuns(t *testing.T) {
+	t.Parallel()
 	in := dotnettest.Need(t)
 	for _, target := range [][]string{{"Kept"}, {"Tiering", "5000", "100"}} {
 		for i, w := range []way{tiered, optimized, serverDebug} {

@@ -15,6 +15,7 @@ import (
 
 // TestWaysToStart starts one program in every way in which .NET programs are started; its truth is always the same.
 func TestWaysToStart(t *testing.T) {
+	t.Parallel()
 	in := dotnettest.Need(t)
 	dir := t.TempDir()
 	dll, err := in.Compile([]string{"../testdata/targets/Threads", "../testdata/targets/Truth.cs"}, dir, dotnettest.Options{Name: "Threads"})
@@ -81,6 +82,7 @@ func checkProcess(t *testing.T, path string, runtime dotnettest.Runtime) {
 
 // TestSurroundings checks that the target's environment and directory are the caller's, and what is printed after it.
 func TestSurroundings(t *testing.T) {
+	t.Parallel()
 	in := dotnettest.Need(t)
 	dll, dir := dotnettest.Target(t, "Echo", dotnettest.Options{}), t.TempDir()
 	for _, tt := range []struct {
@@ -108,6 +110,7 @@ func TestSurroundings(t *testing.T) {
 
 // TestServer profiles a real self-contained program of 9.0.7, an MCP server with hundreds of assemblies.
 func TestServer(t *testing.T) {
+	t.Parallel()
 	listTools(t, func(cmd *exec.Cmd) result { return mustRecord(t, cmd) })
 }
 
@@ -133,6 +136,7 @@ func listTools(t *testing.T, record func(*exec.Cmd) result) string {
 
 // TestMSBuild profiles the build engine of the 3.1 SDK, on 9.0.7.
 func TestMSBuild(t *testing.T) {
+	t.Parallel()
 	session := buildProject(t, func(cmd *exec.Cmd) result { return mustRecord(t, cmd) })
 	type share struct {
 		Percent float64 `json:"percent"`

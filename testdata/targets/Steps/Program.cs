@@ -5,6 +5,9 @@
 //   burn MS      compute until the process has taken so many milliseconds of CPU more
 //   open N FILE  open the file N times, and keep it open
 //   threads N    start N threads, which wait until the end
+//   keep N       allocate N objects more of the type Kept, and keep them
+//   drop N       keep only N of them
+//   full 0       print how many full garbage collections there have been
 //   end          print what is known, and end
 // First it prints "ready" and its process id.
 
@@ -19,10 +22,13 @@ namespace Steps
 {
     sealed class Item { public long A, B; }
 
+    sealed class Kept { public long A; }
+
     static class Program
     {
         static object sink;
         static long made, called;
+        static readonly List<Kept> kept = new List<Kept>();
         static readonly List<FileStream> opened = new List<FileStream>();
         static readonly ManualResetEventSlim end = new ManualResetEventSlim();
 
@@ -52,6 +58,12 @@ namespace Steps
                     for (int i = 0; i < n; i++)
                         Called();
                     break;
+                case "keep":
+                    for (int i = 0; i < n; i++)
+                        kept.Add(new Kept());
+                    break;
+                case "drop": kept.RemoveRange(n, kept.Count - n); break;
+                case "full": Console.WriteLine(GC.CollectionCount(2)); break;
                 case "gc": GC.Collect(n); break;
                 case "burn": Burn(n); break;
                 case "open":
