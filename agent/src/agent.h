@@ -555,6 +555,7 @@ hresult instrument_inlining(void *self, uintptr_t caller, uintptr_t callee, int3
 hresult instrument_compiled(void *self, uintptr_t function_id, hresult status, int32_t safe_to_block);
 
 struct method *instrument_method(uintptr_t function_id, uint64_t value); /* what hooks and probes get; NULL: no memory */
+uint64_t instrument_known(uintptr_t function_id); /* the same of one that has been compiled, with bit 0 set if it can be unloaded; 0: none */
 uint32_t instrument_origin(uintptr_t module); /* WIRE_ORIGIN_…; without time: unknown */
 bool instrument_is_mine(uintptr_t module);
 bool instrument_is_mine_by_path(const utf16 *path, uint32_t length); /* of one that is not loaded */
@@ -598,7 +599,6 @@ void probes_choose(void);
 void probes_install(void **callbacks);
 bool probes_init(void *info, bool by_rules); /* by_rules: they say what is included, in any module */
 void probes_close(void);
-void probes_compiled(uintptr_t function_id, uint64_t value);
 void probes_forget_module(uintptr_t module);
 uint32_t probes_size(const uint8_t *body, uint32_t size);         /* of the program's own body in the place of this one */
 uint32_t probes_old_offset(uint32_t function, uint32_t il);       /* the same of an offset in the IL of a function's body */

@@ -17,6 +17,7 @@ typedef uint16_t utf16;
 #define HR_NO_INTERFACE ((hresult)0x80004002)
 #define HR_FAIL ((hresult)0x80004005)
 #define HR_CANCEL_ACTIVATION ((hresult)0x80131375) /* "not this process": the runtime goes on without a profiler */
+#define HR_ASYNCHRONOUS_UNSAFE ((hresult)0x80131364) /* another thread holds a lock of the runtime */
 #define HR_CLASS_IS_ARRAY ((hresult)0x80131365)
 #define HR_CLASS_IS_COMPOSITE ((hresult)0x80131366)
 
@@ -97,6 +98,7 @@ enum {
 
 /* Slots of ICorProfilerInfo14. */
 enum {
+    INFO_GET_FUNCTION_FROM_IP = 7,
     INFO_IS_ARRAY_CLASS = 11,
     INFO_GET_CURRENT_THREAD_ID = 13,
     INFO_GET_FUNCTION_INFO = 15,

@@ -322,6 +322,11 @@ static uintptr_t map_function(uintptr_t function_id, void *data, int32_t *hook)
     return m != NULL ? (uintptr_t)m : function_id;
 }
 
+uint64_t instrument_known(uintptr_t function_id)
+{
+    return map_get(&methods, function_id);
+}
+
 uint32_t method_function(uintptr_t function_id)
 {
     const struct method *m = (const struct method *)(uintptr_t)(map_get(&methods, function_id) & ~UINT64_C(1));
@@ -347,8 +352,6 @@ hresult instrument_compiled(void *self, uintptr_t function_id, hresult status, i
     (void)safe_to_block;
     int saved_errno = errno;
     uint64_t value = status < 0 ? 0 : function_value(function_id);
-    if ((value & FUNCTION_IS_INSTRUMENTED) != 0 && probes_on)
-        probes_compiled(function_id, value);
     if ((value & FUNCTION_IS_INSTRUMENTED) != 0 && !bodies_of_id(function_id))
         loss(WIRE_LOSS_ARENA_FULL, 0, 0);
     errno = saved_errno;

@@ -1,8 +1,8 @@
 /* Probes in the IL of instrumented functions, in the place of the runtime's hooks: nothing else is touched, and all other
  * code may stay precompiled.
  *
- * The IL belongs to a method, the calls to a function, of which a generic method has many. There the probe's own return
- * address tells which one it is: it lies in a body of which the agent was told when it was compiled.
+ * The IL belongs to a method, the calls to a function, of which a generic method has many. There the runtime says whose code
+ * the probe's return address lies in. That code may run before the runtime says that it is compiled.
  *
  * A probed function has a frame pointer, since it calls an address that the JIT does not know (regalloc.cpp), so its
  * caller's stack pointer and return address are where the hooks have them. OSR variants have frames of their own on top
@@ -12,12 +12,12 @@
 #include "timings.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define KEPT_BYTES (64u * 1024u) /* of what is kept for rewritten methods, at once */
-#define MAX_BODIES 256u
-#define MAX_RANGES 8u
+#define MAX_ASKED 100000u          /* times for one address, while another thread holds the lock: a tenth of a second */
 #define MODULE_CONCERNED 1u
 #define MODULE_OTHER 2u
 
@@ -28,11 +28,6 @@ struct probed { /* what the probes of a method get; never freed */
     uint32_t size;   /* of the body that the program has */
     uint32_t n_runs;
     struct il_run runs[];
-};
-
-struct range { /* of a body of a function whose IL is shared */
-    uint64_t start, end;
-    uint64_t method; /* struct method, with bit 0 set if it can be unloaded */
 };
 
 struct free_work {
@@ -50,8 +45,6 @@ static struct map signatures; /* ModuleID → token */
 static struct map bodies;     /* address of rewritten IL → struct probed */
 static struct map functions;  /* id of the function → struct probed */
 static struct map places;     /* return address of a probe → struct method, with bit 0 set if it can be unloaded */
-static struct range *ranges;
-static uint32_t n_ranges, max_ranges;
 static struct free_work *free_works;
 static uint8_t *kept; /* the rest of a block */
 static uint32_t kept_bytes;
@@ -77,14 +70,20 @@ void probes_jump(const struct probed *p, uintptr_t sp, uintptr_t place, uintptr_
 
 /* ── at run time ────────────────────────────────────────────────────────────────────────────────────────────── */
 
+/* Whose code it is: the runtime knows it from before the code is first run, and says so at any time, but for the moment in which
+ * another thread adds code of its own. */
 static COLD const struct method *find_place(uintptr_t place)
 {
     int saved_errno = errno;
-    uint64_t method = 0;
+    uintptr_t function_id = 0;
+    hresult hr = HR_ASYNCHRONOUS_UNSAFE;
+    for (uint32_t i = 0; hr == HR_ASYNCHRONOUS_UNSAFE && i < MAX_ASKED; i++) {
+        if (i != 0)
+            sched_yield();
+        hr = SLOT(info, INFO_GET_FUNCTION_FROM_IP, uintptr_t, uintptr_t *)(info, place, &function_id);
+    }
+    uint64_t method = hr < 0 ? 0 : instrument_known(function_id);
     arena_lock();
-    for (uint32_t i = n_ranges; i > 0 && method == 0; i--)
-        if (place - ranges[i - 1].start < ranges[i - 1].end - ranges[i - 1].start)
-            method = ranges[i - 1].method;
     if (method != 0)
         map_put(&places, place, method); /* else it is looked for again */
     arena_unlock();
@@ -426,64 +425,7 @@ static hresult module_loaded(void *self, uintptr_t module, hresult status)
     return HR_OK;
 }
 
-/* ── compiled code ──────────────────────────────────────────────────────────────────────────────────────────── */
-
-/* With the lock held. */
-static bool add_range(uint64_t start, uint64_t size, uint64_t method)
-{
-    if (n_ranges == max_ranges) {
-        uint32_t more = max_ranges == 0 ? 1024 : 2 * max_ranges;
-        struct range *r = private_alloc(more * sizeof *r);
-        if (r == NULL)
-            return false;
-        if (n_ranges != 0) {
-            memcpy(r, ranges, n_ranges * sizeof *r);
-            private_free(ranges, max_ranges * sizeof *r);
-        }
-        ranges = r;
-        max_ranges = more;
-    }
-    ranges[n_ranges++] = (struct range){start, start + size, method};
-    return true;
-}
-
-static bool is_known(uint64_t start)
-{
-    for (uint32_t i = n_ranges; i > 0; i--)
-        if (ranges[i - 1].start == start)
-            return true;
-    return false;
-}
-
-static bool add_body(uintptr_t start, uint64_t method)
-{
-    struct clr_code_info parts[MAX_RANGES];
-    uint32_t n = 0;
-    bool room = true;
-    if (SLOT(info, INFO_GET_CODE_INFO4, uintptr_t, uint32_t, uint32_t *, struct clr_code_info *)(info, start, MAX_RANGES, &n, parts) < 0)
-        return true;
-    arena_lock();
-    for (uint32_t i = 0; i < n && i < MAX_RANGES; i++)
-        room = room && (is_known(parts[i].start) || add_range(parts[i].start, parts[i].size, method));
-    arena_unlock();
-    return room;
-}
-
-void probes_compiled(uintptr_t function_id, uint64_t value)
-{
-    uintptr_t starts[MAX_BODIES];
-    uint32_t n = 0;
-    const struct probed *p = (const struct probed *)(uintptr_t)(map_get(&functions, (uint32_t)value) & ~UINT64_C(1));
-    if (p == NULL || !p->shared)
-        return;
-    uint64_t method = (uintptr_t)instrument_method(function_id, value) | ((value & FUNCTION_IS_COLLECTIBLE) != 0);
-    if (method < 2 || SLOT(info, INFO_GET_NATIVE_CODE_STARTS, uintptr_t, uintptr_t, uint32_t, uint32_t *, uintptr_t *)(
-                          info, function_id, 0, MAX_BODIES, &n, starts) < 0)
-        return;
-    for (uint32_t i = 0; i < n && i < MAX_BODIES; i++)
-        if (!add_body(starts[i], method))
-            loss(WIRE_LOSS_NOT_HOOKED, 0, 0);
-}
+/* ── sizes and offsets of what was rewritten ────────────────────────────────────────────────────────────────────── */
 
 uint32_t probes_size(const uint8_t *body, uint32_t size)
 {
@@ -511,11 +453,6 @@ void probes_forget_module(uintptr_t module)
     map_drop(&bodies, 1, 1);
     map_drop(&functions, 1, 1);
     map_drop(&places, 1, 1);
-    uint32_t n = 0;
-    for (uint32_t i = 0; i < n_ranges; i++)
-        if ((ranges[i].method & 1) == 0)
-            ranges[n++] = ranges[i];
-    n_ranges = n;
 }
 
 /* ── begin and end ──────────────────────────────────────────────────────────────────────────────────────────── */
