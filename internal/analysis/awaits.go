@@ -82,8 +82,11 @@ func startsMachine(f *session.Function) bool {
 	return f.RawName == "Start" || f.RawName == session.NameMoveNext && strings.HasSuffix(f.RawType, ".AsyncIteratorMethodBuilder")
 }
 
-// lossesOfCalls are those after which a call may be missing.
-var lossesOfCalls = []string{session.LossCallsFolded, session.LossCallsCut, session.LossNoThreadState, session.LossNotHooked}
+// lossesOfCalls are those after which a call may be missing: without that of its builder, the start of a state machine
+// passes for its going on.
+var lossesOfCalls = []string{
+	session.LossCallsFolded, session.LossCallsCut, session.LossNoThreadState, session.LossNotHooked, session.LossNotProbed,
+}
 
 // incompleteCalls returns the processes of which not all calls are recorded, or not up to an end of their own.
 func (d *Data) incompleteCalls() (map[session.ProcessID]bool, error) {

@@ -126,6 +126,9 @@ func TestAwaitsUnknown(t *testing.T) {
 		"calls without a path": {func(a *awaitSession) {
 			a.Losses = []session.Loss{{Process: 1, Reason: session.LossCallsFolded, Events: 1}}
 		}, 1, false},
+		"a function without probes": {func(a *awaitSession) {
+			a.Losses = []session.Loss{{Process: 1, Reason: session.LossNotProbed, Events: 1}}
+		}, 1, false},
 		"another loss":          {func(a *awaitSession) { a.Losses = []session.Loss{{Process: 1, Reason: session.LossMarks, Events: 1}} }, 1, true},
 		"no framework":          {func(a *awaitSession) { a.ProcessTimes[0].Instrument = session.InstrumentMine }, 1, false},
 		"more resumptions":      {func(a *awaitSession) { a.call(a.pool, 90, a.machine) }, 1, false},
