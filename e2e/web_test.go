@@ -43,6 +43,34 @@ func TestWeb(t *testing.T) {
 	}
 }
 
+// TestWebTimed times a web server: its handlers were called once for each request, and the functions of ASP.NET Core that it calls
+// are known by their signatures, also those called before any assembly of ASP.NET Core was loaded.
+func TestWebTimed(t *testing.T) {
+	t.Parallel()
+	const each = webClients * webRequests / 3
+	want := map[string]int64{"Get": each, "GetLater": each, "Text": each, "Make": 2 * each, "Run": 1}
+	for _, runtime := range dotnettest.NeedRuntimes(t, 8) {
+		t.Run(runtime.Name, func(t *testing.T) {
+			dll := dotnettest.Target(t, "Web", dotnettest.Options{Framework: dotnettest.Net8, Web: true})
+			r := recordWhile(t, runtime.Command(dll), timeOnly, func(line string) {
+				if address, ok := strings.CutPrefix(line, "listening "); ok {
+					loadWeb(t, address)
+				}
+			})
+			if r.exit != 0 {
+				t.Fatalf("exit code %d\n%s%s", r.exit, r.stdout, r.stderr)
+			}
+			checkTimeSession(t, r.session)
+			compareCallsByName(t, r, "f.raw_type = 'Web.Handlers' AND f.raw_name IN ('Get', 'GetLater', 'Text', 'Make') OR "+
+				"f.raw_type LIKE '%.WebApplication' AND f.raw_name = 'Run'", want)
+			for _, f := range query[struct{ Name string }](t, r.session, "SELECT m.name || ' ' || f.name AS name "+
+				"FROM function f JOIN module m ON m.id = f.module_id WHERE m.path = '' AND m.name LIKE 'Microsoft.%' OR f.name LIKE '%(?)%'") {
+				t.Errorf("a function without a signature, or of no file: %s", f.Name)
+			}
+		})
+	}
+}
+
 // recordWhile is record for a target that somebody talks to: said is called with each line that it prints, as soon as
 // it does.
 func recordWhile(t *testing.T, target *exec.Cmd, flags []string, said func(line string)) result {

@@ -48,6 +48,7 @@ type Finder struct {
 
 	loaded  map[string]string // paths by simple name
 	folders []string
+	shared  []string // folders of frameworks of which nothing may have been loaded
 	files   map[string]*file
 }
 
@@ -71,7 +72,27 @@ func (f *Finder) Loaded(path string) {
 	}
 	if !slices.Contains(f.folders, folder) {
 		f.folders = append(f.folders, folder)
+		f.shared = append(f.shared, siblings(folder)...)
 	}
+}
+
+// frameworks are the shared frameworks that programs use besides that of the runtime itself. Assemblies of theirs are called
+// before any of them is loaded: the main function of a web server makes its builder.
+var frameworks = []string{"Microsoft.AspNetCore.App"}
+
+// siblings returns the folders of further shared frameworks of the version of the one in folder, shared/NAME/VERSION/: they
+// are made and installed together.
+func siblings(folder string) []string {
+	version := filepath.Dir(folder)
+	shared := filepath.Dir(filepath.Dir(version))
+	if filepath.Base(shared) != "shared" {
+		return nil
+	}
+	var out []string
+	for _, name := range frameworks {
+		out = append(out, filepath.Join(shared, name, filepath.Base(version))+"/")
+	}
+	return out
 }
 
 // Find returns the function that is declared; false: it is in no file that can be read.
@@ -152,7 +173,7 @@ func (f *Finder) assembly(name, caller string) *file {
 	if path := f.loaded[strings.ToLower(name)]; path != "" {
 		return f.open(path)
 	}
-	folders := f.folders
+	folders := slices.Concat(f.folders, f.shared)
 	if caller != "" {
 		folder, _ := filepath.Split(caller)
 		folders = append([]string{folder}, folders...)

@@ -41,6 +41,26 @@ func TestAllReferences(t *testing.T) {
 	}
 }
 
+// TestSharedFramework finds the functions of a framework that a program uses before any assembly of it is loaded.
+func TestSharedFramework(t *testing.T) {
+	dll := dotnettest.Target(t, "Web", dotnettest.Options{Framework: dotnettest.Net8, Web: true})
+	for _, runtime := range dotnettest.NeedRuntimes(t, 8) {
+		finder := callee.Finder{Open: func(path string) (callee.File, error) { return symbols.OpenFile(path) }}
+		finder.Loaded(filepath.Join(runtime.Root, "shared", "Microsoft.NETCore.App", runtime.Name, "System.Private.CoreLib.dll"))
+		found := 0
+		for _, d := range references(t, dll) {
+			if _, ok := finder.Find(&d); !ok {
+				t.Errorf("%s: %s.%s of %s is not found", runtime.Name, d.Type, d.Name, d.Assembly)
+			} else if d.Assembly == "Microsoft.AspNetCore" {
+				found++
+			}
+		}
+		if found == 0 {
+			t.Errorf("%s: %s calls nothing of ASP.NET Core", runtime.Name, dll)
+		}
+	}
+}
+
 // checkFound asserts what holds of each function that is found.
 func checkFound(t *testing.T, d *callee.Declared, f *callee.Function) {
 	t.Helper()
