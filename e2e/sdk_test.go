@@ -216,6 +216,29 @@ func TestDotnetFsi(t *testing.T) {
 	origins(t, r.session, map[string]string{"FSharp.Core.dll": "sdk"})
 }
 
+// TestDotnetFsiTimed times a script of F#: what is compiled in memory is the user's, and what it calls of the library of F# is found
+// in its file, which is not the user's.
+func TestDotnetFsiTimed(t *testing.T) {
+	p := newProject(t, map[string]string{"script.fsx": `let rec make n = if n = 0 then [] else (n, string n) :: make (n - 1)
+let sums = async { let! all = Async.Parallel [ for i in 1..20 -> async { return i * 2 } ]
+                   return Array.sum all }
+printfn "%d %d" (List.length (make 1000)) (Async.RunSynchronously sums)
+`})
+	r := record(t, p.dotnet("fsi", "--quiet", "script.fsx"), timeOnly...)
+	if r.exit != 0 || r.stdout != "1000 420\n" {
+		t.Fatalf("exit code %d, it says %q\n%s", r.exit, r.stdout, r.stderr)
+	}
+	soundTime(t, r.session) // calls with tail. in what the library compiles for a script jump
+	compareCallsByName(t, r, "f.raw_name IN ('make', 'Parallel', 'RunSynchronously')", map[string]int64{"make": 1001, "Parallel": 1, "RunSynchronously": 1})
+	type function struct{ Module, Path, Origin string }
+	for _, f := range query[function](t, r.session, `SELECT m.name AS module, m.path AS path, m.origin AS origin
+		FROM function_time v JOIN function f ON f.id = v.function_id JOIN module m ON m.id = f.module_id WHERE v.calls > 0 GROUP BY m.id`) {
+		if isMine := strings.HasPrefix(f.Module, "FSI-ASSEMBLY"); isMine != (f.Origin == "memory") || isMine != (f.Path == "") {
+			t.Errorf("functions were called of %+v", f)
+		}
+	}
+}
+
 // TestDotnetTool runs a tool that is a program of somebody else.
 func TestDotnetTool(t *testing.T) {
 	p := newProject(t, nil)

@@ -95,7 +95,8 @@ func siblings(folder string) []string {
 	return out
 }
 
-// Find returns the function that is declared; false: it is in no file that can be read.
+// Find returns the function that is declared; false: it is in no file that can be read, or cannot be told from others of its
+// name. Then it has the path and MVID of the module with its type, if there is one.
 func (f *Finder) Find(d *Declared) (Function, bool) {
 	from := f.open(d.Module)
 	if from == nil {
@@ -105,21 +106,35 @@ func (f *Finder) Find(d *Declared) (Function, bool) {
 	if d.Assembly != "" {
 		in = f.assembly(d.Assembly, d.Module)
 	}
-	want := from.signature(d.Signature)
-	name := d.Type
+	want := wanted{name: d.Name, signature: from.signature(d.Signature), shape: shape(d.Signature)}
+	name, out, candidate := d.Type, Function{}, Function{}
 	for range maxBases {
 		var t clrmeta.Token
 		if in, t = f.find(in, name, d.Module); t == 0 {
-			return Function{}, false
+			break
 		}
-		if method, ok := in.method(t, d.Name, want); ok {
-			return Function{in.path, in.mvid, method.Token, name, method.Signature}, true
+		if out.Path == "" {
+			out = Function{Path: in.path, MVID: in.mvid}
+		}
+		method, how := in.method(t, &want)
+		found := Function{in.path, in.mvid, method.Token, name, method.Signature}
+		if how == same {
+			return found, true
+		}
+		if candidate.Path == "" && how != none {
+			candidate = found
+		}
+		if strings.HasPrefix(d.Name, ".") { // constructors are not inherited
+			break
 		}
 		if in, name = f.base(in, t, d.Module); in == nil {
-			return Function{}, false
+			break
 		}
 	}
-	return Function{}, false
+	if candidate.Token != 0 {
+		return candidate, true
+	}
+	return out, false
 }
 
 // find follows a type to the assembly that has it.
@@ -223,28 +238,61 @@ func (f *Finder) read(path string) *file {
 	return &file{path, mvid, meta, meta.Types(), meta.Forwards()}
 }
 
-// method returns the method of a type with a name and a signature. If no signature is like it, which can be when a base type is
-// generic, it is the only one with the name.
-func (in *file) method(t clrmeta.Token, name, signature string) (clrmeta.Method, bool) {
+// wanted is what a declaration says of a method.
+type wanted struct {
+	name      string
+	signature string
+	shape     string
+}
+
+// match says how well a type's methods are what is wanted.
+type match int
+
+const (
+	none match = iota // none has the name
+	like              // one may be it, or several
+	same              // one is it
+)
+
+// method returns the method of a type with a name and a signature. If no signature is the same, which can be when a base type is
+// generic or the calling module is no file, it is the only one of the same shape, or the only one with the name, if there is one.
+func (in *file) method(t clrmeta.Token, want *wanted) (clrmeta.Method, match) {
 	tokens, err := in.meta.Methods(t)
 	if err != nil {
-		return clrmeta.Method{}, false
+		return clrmeta.Method{}, none
 	}
-	var named []clrmeta.Method
+	var named, shaped []clrmeta.Method
 	for _, token := range tokens {
 		m, err := in.meta.Method(token)
-		if err != nil || m.Name != name {
+		if err != nil || m.Name != want.name {
 			continue
 		}
-		if in.signature(m.Signature) == signature {
-			return m, true
+		if in.signature(m.Signature) == want.signature {
+			return m, same
 		}
 		named = append(named, m)
+		if shape(m.Signature) == want.shape {
+			shaped = append(shaped, m)
+		}
 	}
-	if len(named) == 1 {
-		return named[0], true
+	switch {
+	case len(shaped) == 1:
+		return shaped[0], like
+	case len(named) == 1:
+		return named[0], like
+	case len(shaped) > 1:
+		return clrmeta.Method{}, like
 	}
-	return clrmeta.Method{}, false
+	return clrmeta.Method{}, none
+}
+
+// shape is a signature without the names of its types: it means the same in all modules, and needs no metadata.
+func shape(blob []byte) string {
+	sig, err := clrmeta.ParseMethodSig(blob)
+	if err != nil {
+		return "?" + string(blob)
+	}
+	return string((&file{}).appendMethod(nil, sig))
 }
 
 // signature writes a signature so that it can be compared with those of other modules: types by name, whatever assembly
@@ -271,11 +319,13 @@ func (in *file) appendType(b []byte, t *clrmeta.TypeSig) []byte {
 	b = append(strconv.AppendInt(b, int64(t.Kind), 16), ':')
 	switch t.Kind {
 	case clrmeta.Class, clrmeta.ValueType, clrmeta.GenericInst:
-		name, err := in.meta.TypeName(t.Token)
-		if err != nil {
-			return append(b, '?')
+		if in.meta != nil {
+			name, err := in.meta.TypeName(t.Token)
+			if err != nil {
+				return append(b, '?')
+			}
+			b = append(b, name.String()...)
 		}
-		b = append(b, name.String()...)
 		for i := range t.Args {
 			b = in.appendType(append(b, '<'), &t.Args[i])
 		}

@@ -20,19 +20,33 @@ func TestAllReferences(t *testing.T) {
 				t.Fatalf("no assemblies in %s: %v", runtime.Root, err)
 			}
 			finder := callee.Finder{Open: func(path string) (callee.File, error) { return symbols.OpenFile(path) }}
-			found, missing := 0, 0
+			finder.Loaded(files[0])
+			found, missing, alike := 0, 0, 0
 			for _, path := range files {
 				for _, d := range references(t, path) {
 					f, ok := finder.Find(&d)
 					if ok {
 						found++
 						checkFound(t, &d, &f)
+						inMemory := d
+						inMemory.Module = "" // what types its signature speaks of is unknown then
+						switch g, ok := finder.Find(&inMemory); {
+						case ok && g.Token != f.Token:
+							t.Errorf("%s.%s of a module in memory: found %v, not %v", d.Type, d.Name, g.Token, f.Token)
+						case ok:
+							alike++
+						case g.Path == "":
+							t.Errorf("%s.%s of a module in memory: not even %s is found", d.Type, d.Name, d.Assembly)
+						}
 						continue
 					}
 					if missing++; missing <= 20 {
 						t.Errorf("%s: %s.%s of %s is not found", filepath.Base(path), d.Type, d.Name, d.Assembly)
 					}
 				}
+			}
+			if alike < found*3/4 {
+				t.Errorf("of %d references %d are found from a module in memory", found, alike)
 			}
 			if found < 1000 {
 				t.Errorf("%d references of %d files were found, %d were not", found, len(files), missing)

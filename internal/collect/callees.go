@@ -23,13 +23,16 @@ func (n *names) addCallee(r *Recorder, p session.ProcessID, c *wire.Callee) erro
 	row := session.Function{Process: p, Kind: session.FunctionMethod, RawType: rawTypeName(c.TypeNames), RawName: c.Name}
 	declared := callee.Declared{Module: caller.path, Assembly: c.Assembly, Type: row.RawType, Name: c.Name, Signature: c.Signature}
 	var in module
-	if found, ok := n.finder.Find(&declared); ok {
+	switch found, ok := n.finder.Find(&declared); {
+	case ok:
 		in = n.fileModule(r, p, found.Path, strings.ToLower(found.MVID.String()))
 		row.Token, row.RawType, row.Signature = session.Token(found.Token), found.Type, found.Signature
-	} else if c.Assembly == "" {
+	case c.Assembly == "":
 		in = caller
 		row.Signature = c.Signature
-	} else {
+	case found.Path != "":
+		in = n.fileModule(r, p, found.Path, strings.ToLower(found.MVID.String()))
+	default:
 		in = n.fileModule(r, p, c.Assembly+".dll", "")
 	}
 	row.Module = in.id

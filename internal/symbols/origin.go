@@ -21,8 +21,9 @@ func (r *resolver) decideOrigins(bundled bundles, executable map[session.Process
 	for i := range r.out.Modules {
 		m := &r.out.Modules[i]
 		u := &modules[i]
-		*u = usercode.Module{Name: m.Name, Path: m.Path, InMemory: m.IsDynamic || m.Path == ""}
-		u.IsMain = !u.InMemory && strings.TrimSuffix(m.Name, path.Ext(m.Name)) == processes[m.Process]
+		isDeclared := m.Path == "" && m.MVID == "" && !m.IsDynamic // code names it, and it is not known which file it is
+		*u = usercode.Module{Name: m.Name, Path: m.Path, InMemory: !isDeclared && (m.IsDynamic || m.Path == "")}
+		u.IsMain = m.Path != "" && !u.InMemory && strings.TrimSuffix(m.Name, path.Ext(m.Name)) == processes[m.Process]
 		if meta := r.moduleFiles[m.ID].meta; meta != nil {
 			u.Company, _ = meta.Company() // one that cannot be read says nothing
 		}

@@ -51,7 +51,7 @@ const (
 	Package   Origin = "package"   // a NuGet package
 	Generated Origin = "generated" // emitted by the framework
 	Microsoft Origin = "microsoft" // Microsoft is the company in its attributes
-	Elsewhere Origin = "elsewhere" // in another folder than the main assembly
+	Elsewhere Origin = "elsewhere" // in another folder than the main assembly, or in none that is known
 )
 
 // IsUser says whether modules of the origin are the user's own code.
