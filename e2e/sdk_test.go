@@ -193,7 +193,8 @@ public class Tests
 	if d := cmp.Diff([]row{{"Widget", 301}, {"Widget[]", 2}}, got); d != "" {
 		t.Error(d)
 	}
-	origins(t, r.session, map[string]string{"Tests.dll": "project", "xunit.core.dll": "package", "testhost.dll": "package", "vstest.console.dll": "sdk"})
+	origins(t, r.session, map[string]string{"Tests.dll": "project", "xunit.core.dll": "package", "testhost.dll": "package", "vstest.console.dll": "sdk",
+		"xunit.runner.visualstudio.testadapter.dll": "package"})
 	hosts := query[struct{ Name, State string }](t, r.session, "SELECT name, end_state AS state FROM process WHERE name = 'testhost'")
 	if len(hosts) != 1 || hosts[0].State != "exited" { // vstest waits for the last collection
 		t.Errorf("these processes have run tests: %v", hosts)

@@ -73,6 +73,19 @@ static bool is_framework_name(const char *name)
     return false;
 }
 
+/* Is a file called as what packages put beside tests without saying so in deps.json: adapters, which the test platform finds by
+ * this name, and NUnit's engine? */
+static bool is_test_adapter(const char *path)
+{
+    static const char adapter[] = "testadapter.dll";
+    const char *name = strrchr(path, '/') == NULL ? path : strrchr(path, '/') + 1;
+    size_t bytes = strlen(name), end = sizeof adapter - 1;
+    bool is_adapter = bytes >= end;
+    for (size_t i = 0; is_adapter && i < end; i++)
+        is_adapter = lower(name[bytes - end + i]) == adapter[i];
+    return is_adapter || begins(name, "nunit.engine.") || begins(name, "testcentric.");
+}
+
 static bool same_folder(const char *path, const char *other)
 {
     size_t bytes = folder_bytes(path);
@@ -93,7 +106,7 @@ uint32_t origin_of(const struct origin_facts *f)
         return WIRE_ORIGIN_SDK;
     if (f->kind != 0)
         return f->kind == DEPS_PROJECT ? WIRE_ORIGIN_PROJECT : f->kind == DEPS_RUNTIME_PACK ? WIRE_ORIGIN_FRAMEWORK : WIRE_ORIGIN_PACKAGE;
-    if (is_below(f->path, "packages", 2))
+    if (is_below(f->path, "packages", 2) || is_test_adapter(f->path))
         return WIRE_ORIGIN_PACKAGE;
     if (begins(f->company, "Microsoft"))
         return WIRE_ORIGIN_MICROSOFT;

@@ -95,7 +95,8 @@ func (a *agentRules) origin(m Module, main, folder string, byPattern bool) (Orig
 // TestAgentDecides: the agent, which must know before a module's code runs, decides on the same facts as this package.
 func TestAgentDecides(t *testing.T) {
 	a := startAgentRules(t)
-	names := rapid.SampledFrom([]string{"App.dll", "app.DLL", "Lib.dll", "Ünï.dll", "System.Linq.dll", "x", "a+b.dll", "q\"uote.dll"})
+	names := rapid.SampledFrom([]string{"App.dll", "app.DLL", "Lib.dll", "Ünï.dll", "System.Linq.dll", "x", "a+b.dll", "q\"uote.dll",
+		"NUnit3.TestAdapter.dll", "testadapter.DLL", "TestAdapter", "nunit.engine.api.dll", "nunit.engine", "testcentric.engine.dll", "mytestcentric.dll"})
 	folders := rapid.SampledFrom([]string{"/app", "/app/lib", "/d/shared/Microsoft.NETCore.App/8.0.1", "/d/Shared/A/9.0/sub", "/d/shared/A/v1", "/d/sdk/10.0.100/Roslyn",
 		"/d/sdk/x", "/n/packages/lib/1.2.3/lib/net8.0", "/n/packages/lib/1", "/shared/1.0", "/sdk/1.0", "", "/packages/a/1.0", "/d/shared/shared/A/1.0"})
 	kinds := rapid.SampledFrom([]string{"project", "package", "runtimepack", "reference", ""})

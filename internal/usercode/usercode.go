@@ -16,6 +16,7 @@
 //	in deps.json as part of a runtime pack     framework
 //	in deps.json as anything else              package
 //	below packages/NAME/VERSION (NuGet)        package
+//	an adapter of the test platform            package
 //	made in memory, with a framework's name    generated
 //	made in memory                             yours
 //	by a company called Microsoft              Microsoft
@@ -139,7 +140,7 @@ func (d *decider) origin(m *Module) Origin {
 		return Framework
 	case kind != "":
 		return Package
-	case below(m.Path, "packages", 2):
+	case below(m.Path, "packages", 2), isTestAdapter(m.Path):
 		return Package
 	case strings.HasPrefix(m.Company, "Microsoft"):
 		return Microsoft
@@ -177,4 +178,11 @@ func isFrameworkName(name string) bool {
 		}
 	}
 	return false
+}
+
+// isTestAdapter reports whether a file is called as what packages put beside tests without saying so in deps.json: adapters, which
+// the test platform finds by this name (vstest, TestPlatformConstants), and NUnit's engine.
+func isTestAdapter(file string) bool {
+	name := path.Base(file)
+	return strings.HasSuffix(lower(name), "testadapter.dll") || strings.HasPrefix(name, "nunit.engine.") || strings.HasPrefix(name, "testcentric.")
 }
