@@ -3,8 +3,10 @@ package report
 import (
 	"errors"
 	"reflect"
+	"strings"
 	"testing"
 
+	"github.com/clrprof/clrprof/internal/session"
 	"github.com/clrprof/clrprof/internal/session/sessiontest"
 )
 
@@ -33,6 +35,31 @@ func TestSummaryGivesWay(t *testing.T) {
 			return nil
 		}}); !errors.Is(err, enough) || at != end+1 {
 			t.Errorf("ended after part %d: %v after %d", end, err, at)
+		}
+	}
+}
+
+// TestSummaryExitCode: that the command failed stands above all numbers.
+func TestSummaryExitCode(t *testing.T) {
+	for code, want := range map[string]string{"3": "exit code  3 of the command\n", "0": "", "": ""} {
+		b := sessiontest.Aging()
+		delete(b.Info, session.KeyExitCode)
+		if code != "" {
+			b.Info[session.KeyExitCode] = code
+		}
+		s, err := made(t, b).Summarize(Options{Top: 5})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var text, object strings.Builder
+		if err := errors.Join(s.Write(&text, FormatText, TextOptions{}), s.Write(&object, FormatJSON, TextOptions{})); err != nil {
+			t.Fatal(err)
+		}
+		if has := strings.Contains(text.String(), "exit code"); has != (want != "") || !strings.Contains(text.String(), want) {
+			t.Errorf("code %q: the summary says\n%s", code, &text)
+		}
+		if has := strings.Contains(object.String(), "\"exit_code\": "+code+",\n"); has != (code != "") {
+			t.Errorf("code %q: the summary says\n%s", code, &object)
 		}
 	}
 }

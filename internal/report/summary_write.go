@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	q "github.com/clrprof/clrprof/internal/quantity"
+	"github.com/clrprof/clrprof/internal/session"
 )
 
 // Write writes the summary: JSON as one object with a list for each section, CSV and
@@ -140,6 +141,9 @@ func (s *Summary) facts(fact func(key, format string, args ...any)) {
 	if d := s.duration(); d > 0 {
 		fact("duration", "%s", d)
 	}
+	if code := s.Info[session.KeyExitCode]; code != "" && code != "0" {
+		fact("exit code", "%s of the command", code)
+	}
 	if n := len(s.context.processes.list); n == 1 {
 		p := s.context.processes.list[0]
 		fact("process", "%d %s, runtime %s, %s, %s", p.PID, p.Name, p.RuntimeVersion, counted(s.context.threadCount(0), "thread"), p.EndState)
@@ -186,6 +190,9 @@ func (s *Summary) writeJSON(w io.Writer) error {
 	out := bufio.NewWriter(w)
 	fmt.Fprintf(out, "{\n  \"session\": %s,\n  \"command\": %s,\n", appendString(nil, s.context.source.Session().Path()), appendString(nil, s.command()))
 	fmt.Fprintf(out, "  \"duration_ns\": %d,\n", s.duration())
+	if code, err := strconv.Atoi(s.Info[session.KeyExitCode]); err == nil {
+		fmt.Fprintf(out, "  \"exit_code\": %d,\n", code)
+	}
 	if s.context.hasMemory() {
 		fmt.Fprintf(out, "  \"allocations\": %d,\n  \"bytes\": %d,\n", s.Total.Allocations, s.Total.Bytes)
 	}
