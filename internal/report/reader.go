@@ -106,6 +106,10 @@ func (r *Reader) Below(process session.ProcessID, path session.PathID, o Options
 		if process != 0 {
 			rows, err = b.pathsBelow(&Row{process: process, path: path})
 		}
+		b.table.isLeaf = func(r *Row) bool {
+			below, err := b.pathsBelow(r)
+			return err == nil && len(below) == 0
+		}
 		return b.sorted(rows), err
 	})
 }

@@ -136,6 +136,7 @@ type Table struct {
 	limited     bool                             // by Limit
 	all         int                              // rows before that
 	write       func(*bufio.Writer, TextOptions) // instead of a grid; nil: a grid
+	isLeaf      func(*Row) bool                  // of Reader.Below: nothing is below the row
 }
 
 // Cell returns the value of a column in a row.

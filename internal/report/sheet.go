@@ -39,6 +39,7 @@ type SheetRow struct {
 	Process int64             `json:"process"`          // unique id
 	Path    int64             `json:"path"`             // of a row of a call tree
 	Hidden  int               `json:"hidden,omitempty"` // how many rows it stands for, which a limit leaves out
+	Leaf    bool              `json:"leaf,omitempty"`   // of a row of a call tree: nothing is below it
 	Values  []json.RawMessage `json:"values"`
 	Texts   []string          `json:"texts"`
 	Link    *Link             `json:"link,omitempty"`
@@ -127,7 +128,7 @@ func (t *Table) sheetRow(i int, columns []Column, names []func(int) string) Shee
 		row.Values = append(row.Values, appendJSON(nil, c, cell))
 		row.Texts = append(row.Texts, names[k](i))
 	}
-	row.Link = t.link(r)
+	row.Link, row.Leaf = t.link(r), t.isLeaf != nil && t.isLeaf(r)
 	return row
 }
 

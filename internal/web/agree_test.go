@@ -159,10 +159,11 @@ type opened struct {
 	Rows []struct {
 		row
 		Process, Path int64
+		Leaf          bool
 	}
 }
 
-// TestTree: the call tree, opened level by level, has the rows of the call tree, in every shape.
+// TestTree: the call tree, opened level by level, has the rows of the call tree, in every shape, and says below which there is none.
 func TestTree(t *testing.T) {
 	for name, b := range map[string]*sessiontest.Builder{"shop": sessiontest.Shop(), "timed": sessiontest.Timed(), "kitchen": sessiontest.Kitchen(), "several": sessiontest.Several()} {
 		t.Run(name, func(t *testing.T) {
@@ -204,7 +205,11 @@ func (s *served) hasTree(query string, o report.Options) {
 		s.get("/api/tree?"+query+of, &below)
 		for _, r := range below.Rows {
 			got = append(got, said(level, r.Values))
+			before := len(got)
 			open(fmt.Sprintf("&of_process=%d&of_path=%d", r.Process, r.Path), level+1)
+			if isLeaf := len(got) == before; r.Leaf != isLeaf {
+				s.t.Errorf("%s: %v is a leaf: %t, want %t", query, r.Values[0], r.Leaf, isLeaf)
+			}
 		}
 	}
 	open("", 0)

@@ -51,6 +51,9 @@ func TestSiblings(t *testing.T) {
 	}
 	p.do(chromedp.Focus(".rows"), chromedp.KeyEvent("\u0305")) // End
 	p.until(`document.querySelector(".row.current")?.innerText.includes("Work")`)
+	if eval[bool](p, `document.querySelector(".row.current").hasAttribute("aria-expanded")`) {
+		t.Error("a function that called none can be opened")
+	}
 	eval[bool](p, copies)
 	p.do(chromedp.KeyEvent("c"))
 	p.until(`window.copied === "Wide.Program.Work()\nWide.Program.Main()"`)

@@ -6,7 +6,7 @@ import { selection } from "./state";
 export type Column = { key: string; title: string; kind: string; about: string };
 export type Link = { view: string; argument?: string; gc?: string };
 export type Row = {
-  kind: string; level: number; process: number; path: number; hidden?: number;
+  kind: string; level: number; process: number; path: number; hidden?: number; leaf?: boolean;
   values: (string | number | null)[]; texts: string[]; link?: Link;
 };
 export type Sheet = {

@@ -28,7 +28,7 @@ export function take(n: Node, sheet: Sheet) {
   n.count = sheet.total;
   sheet.rows.forEach((row, i) => {
     const index = sheet.offset + i;
-    if (!n.below.has(index)) n.below.set(index, { row, level: n.level + 1, above: n, index, open: false, below: new Map(), opened: [], shown: 0 });
+    if (!n.below.has(index)) n.below.set(index, { row, level: n.level + 1, above: n, index, open: false, count: row.leaf ? 0 : undefined, below: new Map(), opened: [], shown: 0 });
   });
   if (first && n.open) grow(n, sheet.total);
 }
