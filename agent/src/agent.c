@@ -96,6 +96,7 @@ static uint32_t start_recording(void)
         low |= time_event_mask();
         arena.header->data |= WIRE_DATA_TIME;
     }
+    low |= probes_choose_marks(agent_info, callback_table);
 #ifdef CLRPROF_ORACLE
     oracle_install(callback_table);
     low |= oracle_event_mask();
@@ -108,7 +109,9 @@ static uint32_t start_recording(void)
         high = events_init(agent_info, low, high);
     if (SLOT(agent_info, INFO_SET_EVENT_MASK2, uint32_t, uint32_t)(agent_info, low, high) < 0)
         return WIRE_FAILURE_EVENT_MASK;
-    return (arena.header->data & WIRE_DATA_TIME) != 0 ? instrument_init(agent_info) : 0;
+    if ((arena.header->data & WIRE_DATA_TIME) != 0)
+        return instrument_init(agent_info);
+    return !probes_marks || probes_init(agent_info, false) ? 0 : WIRE_FAILURE_OUT_OF_MEMORY;
 }
 
 static hresult initialize(void *self, void *unknown)

@@ -319,6 +319,9 @@ bool bodies_of_id(uintptr_t function_id);                              /* descri
 #define FUNCTION_IS_DISPATCHER (UINT64_C(1) << 36)
 #define FUNCTION_IS_HELPER (UINT64_C(1) << 37)       /* see helpers.c */
 #define FUNCTION_IS_ASYNC (UINT64_C(1) << 40)        /* the runtime suspends it: MethodImplOptions.Async of .NET 10 */
+#define FUNCTION_IS_MARKED_BEFORE (UINT64_C(1) << 41) /* its calls are, by --mark-at */
+#define FUNCTION_IS_MARKED_AFTER (UINT64_C(1) << 42)  /* its returns are */
+#define FUNCTION_IS_MARKED (FUNCTION_IS_MARKED_BEFORE | FUNCTION_IS_MARKED_AFTER)
 #define FUNCTION_IS_SLOW_WAY (UINT64_C(1) << 39)     /* one that runs only after a fast way had no memory: see boxes.c */
 void names_forget_module(uintptr_t module);                            /* a module is being unloaded */
 void names_forget_function(uintptr_t function_id);                     /* a dynamic method was freed */
@@ -560,6 +563,8 @@ uint32_t instrument_origin(uintptr_t module); /* WIRE_ORIGIN_…; without time: 
 bool instrument_is_mine(uintptr_t module);
 bool instrument_is_mine_by_path(const utf16 *path, uint32_t length); /* of one that is not loaded */
 bool instrument_may_include(const utf16 *name, uint32_t length);
+bool instrument_choose_marks(void *info); /* are there functions to be marked? */
+bool instrument_may_mark(const utf16 *name, uint32_t length);
 /* Of a function that is only declared, in a module with this path: is it outside of what is instrumented? Then its calls are recorded. */
 bool instrument_is_outside(const utf16 *path, uint32_t length, bool is_mine, const uint8_t *names, const uint8_t *end);
 bool instrument_module_path(uintptr_t module, utf16 *path, uint32_t *length, uint32_t *flags); /* false: the runtime does not say */
@@ -591,11 +596,14 @@ void callees_forget_module(void); /* with the lock held: one was unloaded */
 /* In the stack pointer of a call that probes around it begin: stack pointers are multiples of 8. */
 #define SITE_MARK 1
 
-/* ── probes.c: probes in IL instead of hooks ────────────────────────────────────────────────────────────────── */
+/* ── probes.c: probes in IL, instead of hooks, and for marks ────────────────────────────────────────────────── */
 
-extern bool probes_on;
+extern bool probes_on;    /* calls are recorded by them */
+extern bool probes_marks; /* some functions are marked */
 const struct method *probes_example(void); /* of function 2, also as an argument of probes */
 void probes_choose(void);
+uint32_t probes_choose_marks(void *info, void **callbacks); /* the events that marks need */
+bool probes_is_marked(uintptr_t function_id); /* a function that is about to be compiled, or inlined */
 void probes_install(void **callbacks);
 bool probes_init(void *info, bool by_rules); /* by_rules: they say what is included, in any module */
 void probes_close(void);
@@ -605,6 +613,9 @@ uint32_t probes_old_offset(uint32_t function, uint32_t il);       /* the same of
 void clrprof_probe_enter(void); /* what compiled code calls; not by C */
 void clrprof_probe_leave(void);
 void clrprof_probe_jump(void);
+void clrprof_marked_enter(void);
+void clrprof_marked_leave(void);
+void clrprof_marked_jump(void);
 void clrprof_site_enter(void);
 void clrprof_site_leave(void);
 
@@ -688,6 +699,7 @@ void time_give_back(void); /* nothing is recorded any more; while all threads ar
 uint32_t time_event_mask(void);
 void time_install(void **callbacks);
 void time_thread_ended(struct timer **keep); /* where the next thread of the same set finds its state; NULL: none will */
+void time_leave_out(uint64_t since); /* what this thread did since then, with no event in it, is the agent's own */
 void time_settle(void); /* what this thread did up to now is counted as it was */
 void time_leave_out_thread(void); /* what this thread calls is not the program's */
 void time_end(void); /* at the runtime's shutdown */

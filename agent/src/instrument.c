@@ -31,10 +31,11 @@ struct name {
 };
 
 static void *info;
-static uint32_t mode, n_rules, n_mine;
+static uint32_t mode, n_rules, n_mine, n_marks;
 static bool any_include;
 static uint64_t small; /* IL bytes below which a method is left out */
 static struct rule rules[MAX_RULES], mine[MAX_RULES]; /* mine: of modules */
+static struct rule marks[MAX_RULES];                  /* include: at the calls, else at the returns */
 static struct map modules;          /* ModuleID → WIRE_ORIGIN_… */
 static struct map methods;          /* FunctionID → struct method, with bit 0 set if it can be unloaded */
 static struct method *free_methods; /* the rest of a block */
@@ -85,7 +86,7 @@ static uint32_t decode(const char **text)
     return c;
 }
 
-/* CLRPROF_RULES: lines "+pattern" and "-pattern"; CLRPROF_MINE: lines "+pattern". Returns how many there are. */
+/* CLRPROF_RULES and CLRPROF_MARKS: lines "+pattern" and "-pattern"; CLRPROF_MINE: lines "+pattern". Returns how many there are. */
 static uint32_t read_rules(struct rule *into, const char *text)
 {
     uint32_t n = 0;
@@ -185,36 +186,81 @@ bool instrument_is_mine_by_path(const utf16 *path, uint32_t length)
 
 /* ── functions ──────────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* Can a rule include something whose name begins so? */
+/* Can the pattern match something whose name begins so? */
+static bool may_match(const struct rule *r, const utf16 *name, uint32_t length)
+{
+    uint32_t k = 0;
+    while (k < length && k < r->length && r->pattern[k] != '*' && r->pattern[k] == lower(name[k]))
+        k++;
+    return k == length || k == r->length || r->pattern[k] == '*';
+}
+
 bool instrument_may_include(const utf16 *name, uint32_t length)
 {
-    for (uint32_t i = 0; i < n_rules; i++) {
-        const struct rule *r = &rules[i];
-        uint32_t k = 0;
-        while (k < length && k < r->length && r->pattern[k] != '*' && r->pattern[k] == lower(name[k]))
-            k++;
-        if (r->include && (k == length || k == r->length || r->pattern[k] == '*'))
+    for (uint32_t i = 0; i < n_rules; i++)
+        if (rules[i].include && may_match(&rules[i], name, length))
             return true;
-    }
+    return false;
+}
+
+bool instrument_may_mark(const utf16 *name, uint32_t length)
+{
+    for (uint32_t i = 0; i < n_marks; i++)
+        if (may_match(&marks[i], name, length))
+            return true;
+    return false;
+}
+
+struct function_names { /* what patterns are compared with */
+    struct full_name full;
+    struct name all[6];
+};
+
+static void read_names(struct function_names *n, const utf16 *path, uint32_t length, const uint8_t *names, const uint8_t *end)
+{
+    struct full_name *f = &n->full;
+    full_name_read(f, names, end);
+    struct module_names of = names_of(path, length);
+    struct name all[] = {of.file, of.stem, {f->text, f->namespace_end},
+                         {f->text, f->outer_end}, {f->text, f->type_end}, {f->text, f->length}};
+    memcpy(n->all, all, sizeof all);
+}
+
+static bool matches_any(const struct rule *r, const struct function_names *n)
+{
+    for (uint32_t i = 0; i < sizeof n->all / sizeof *n->all; i++)
+        if (matches(r, n->all[i]))
+            return true;
     return false;
 }
 
 /* -1: a rule excludes it, 1: one includes it, 0: none is about it. */
 static int ask_rules_of(const utf16 *path, uint32_t length, const uint8_t *names, const uint8_t *end)
 {
-    struct full_name f;
-    full_name_read(&f, names, end);
-    struct module_names of = names_of(path, length);
-    struct name all[] = {of.file, of.stem, {f.text, f.namespace_end},
-                         {f.text, f.outer_end}, {f.text, f.type_end}, {f.text, f.length}};
+    struct function_names n;
     int answer = 0;
+    read_names(&n, path, length, names, end);
     for (uint32_t r = 0; r < n_rules; r++)
-        for (uint32_t i = 0; i < sizeof all / sizeof *all; i++)
-            if (matches(&rules[r], all[i])) {
-                if (!rules[r].include)
-                    return -1;
-                answer = 1;
-            }
+        if (matches_any(&rules[r], &n)) {
+            if (!rules[r].include)
+                return -1;
+            answer = 1;
+        }
+    return answer;
+}
+
+/* FUNCTION_IS_MARKED_… */
+static uint64_t ask_marks(uintptr_t module, const uint8_t *names, const uint8_t *end)
+{
+    utf16 path[WIRE_MAX_NAME];
+    uint32_t length, flags;
+    uint64_t answer = 0;
+    struct function_names n;
+    instrument_module_path(module, path, &length, &flags);
+    read_names(&n, path, length, names, end);
+    for (uint32_t i = 0; i < n_marks; i++)
+        if (matches_any(&marks[i], &n))
+            answer |= marks[i].include ? FUNCTION_IS_MARKED_BEFORE : FUNCTION_IS_MARKED_AFTER;
     return answer;
 }
 
@@ -253,7 +299,7 @@ bool instrument_is_outside(const utf16 *path, uint32_t length, bool is_mine, con
     return is_outside(is_mine, n_rules == 0 ? 0 : ask_rules_of(path, length, names, end));
 }
 
-uint64_t instrument_class(uintptr_t module, uint32_t token, uint64_t own, const uint8_t *names, const uint8_t *end)
+static uint64_t recorded_class(uintptr_t module, uint32_t token, uint64_t own, const uint8_t *names, const uint8_t *end)
 {
     if (mode != 0 && module == 0)
         loss(WIRE_LOSS_NOT_HOOKED, 0, 0); /* the runtime did not say what it is */
@@ -271,6 +317,12 @@ uint64_t instrument_class(uintptr_t module, uint32_t token, uint64_t own, const 
     /* Code of the lowest tier that calls a hook at its end loses what goes on later: it would wait instead (10.0.12). */
     loss(WIRE_LOSS_ASYNC_NOT_HOOKED, 0, 0);
     return 0;
+}
+
+uint64_t instrument_class(uintptr_t module, uint32_t token, uint64_t own, const uint8_t *names, const uint8_t *end)
+{
+    uint64_t class = recorded_class(module, token, own, names, end);
+    return n_marks == 0 || module == 0 || own != 0 ? class : class | ask_marks(module, names, end);
 }
 
 /* Of one that may never run: without rules its module decides, and it need not be described. */
@@ -337,8 +389,8 @@ hresult instrument_inlining(void *self, uintptr_t caller, uintptr_t callee, int3
 {
     (void)self;
     int saved_errno = errno;
-    uint64_t inner = class_of(callee);
-    if ((inner & FUNCTION_IS_INSTRUMENTED) != 0 ||
+    uint64_t inner = mode == 0 ? 0 : class_of(callee);
+    if ((inner & FUNCTION_IS_INSTRUMENTED) != 0 || (probes_marks && probes_is_marked(callee)) ||
         ((inner & FUNCTION_IS_BOUNDARY) != 0 && (class_of(caller) & FUNCTION_IS_INSTRUMENTED) != 0))
         *should = 0;
     errno = saved_errno;
@@ -360,11 +412,18 @@ hresult instrument_compiled(void *self, uintptr_t function_id, hresult status, i
 
 void instrument_forget_module(uintptr_t module)
 {
-    if (mode == 0)
-        return;
-    map_forget(&modules, module);
-    map_drop(&methods, 1, 1);
+    if (mode != 0) {
+        map_forget(&modules, module);
+        map_drop(&methods, 1, 1);
+    }
     probes_forget_module(module);
+}
+
+bool instrument_choose_marks(void *profiler_info)
+{
+    info = profiler_info;
+    n_marks = read_rules(marks, getenv("CLRPROF_MARKS"));
+    return n_marks != 0;
 }
 
 uint32_t instrument_init(void *profiler_info)
@@ -387,8 +446,10 @@ uint32_t instrument_init(void *profiler_info)
 #endif
     if (!map_init(&modules, 256, true) || !map_init(&methods, 4096, true) || !modules_init(info))
         return WIRE_FAILURE_OUT_OF_MEMORY;
+    if ((probes_on || probes_marks) && !probes_init(info, any_include))
+        return WIRE_FAILURE_OUT_OF_MEMORY;
     if (probes_on)
-        return probes_init(info, any_include) ? 0 : WIRE_FAILURE_OUT_OF_MEMORY;
+        return 0;
     bool hooked = SLOT(info, INFO_SET_FUNCTION_ID_MAPPER2, void *, void *)(info, (void *)map_function, NULL) >= 0 &&
                   SLOT(info, INFO_SET_ENTER_LEAVE_HOOKS3, void *, void *, void *)(info, hooks[0], hooks[1], hooks[2]) >= 0;
     return hooked ? 0 : WIRE_FAILURE_HOOKS;

@@ -1,5 +1,5 @@
 /* Probes in the IL of instrumented functions, in the place of the runtime's hooks: nothing else is touched, and all other
- * code may stay precompiled.
+ * code may stay precompiled. Functions that are marked have probes of another address, whatever records their calls.
  *
  * The IL belongs to a method, the calls to a function, of which a generic method has many. There the runtime says whose code
  * the probe's return address lies in. That code may run before the runtime says that it is compiled.
@@ -7,7 +7,7 @@
  * A probed function has a frame pointer, since it calls an address that the JIT does not know (regalloc.cpp), so its
  * caller's stack pointer and return address are where the hooks have them. OSR variants have frames of their own on top
  * of the first version's: they contain only the end of a call, and what it is the end of follows from the stack pointer. */
-#include "agent.h"
+#include "control.h"
 #include "il.h"
 #include "timings.h"
 
@@ -18,13 +18,16 @@
 
 #define KEPT_BYTES (64u * 1024u) /* of what is kept for rewritten methods, at once */
 #define MAX_ASKED 100000u          /* times for one address, while another thread holds the lock: a tenth of a second */
-#define MODULE_CONCERNED 1u
-#define MODULE_OTHER 2u
+#define MODULE_KNOWN 1u
+#define MODULE_INCLUDED 2u /* functions of it may be, by rules */
+#define MODULE_MARKED 4u
 
 struct probed { /* what the probes of a method get; never freed */
     struct method method;
     bool told;       /* the runtime speaks of the offsets of the program's own IL */
     bool shared;     /* by functions: the probe's place tells which */
+    bool records;    /* the calls; else it is there for marks */
+    bool marks_calls, marks_returns;
     uint32_t size;   /* of the body that the program has */
     uint32_t n_runs;
     struct il_run runs[];
@@ -36,7 +39,7 @@ struct free_work {
     struct free_work *next;
 };
 
-bool probes_on;
+bool probes_on, probes_marks;
 static bool sites_on; /* calls of what is outside are recorded too */
 static void *info;
 static bool chosen_by_rules;
@@ -60,6 +63,9 @@ __asm__(".pushsection .text\n"
         STUB(clrprof_probe_enter, "mov (%rsp),%rdx\nlea 16(%rbp),%rsi\njmp probes_enter\n")
         STUB(clrprof_probe_leave, "mov (%rsp),%rdx\nlea 16(%rbp),%rsi\nlea 8(%rsp),%rcx\njmp probes_leave\n")
         STUB(clrprof_probe_jump, "mov (%rsp),%rdx\nlea 16(%rbp),%rsi\nlea 8(%rsp),%rcx\njmp probes_jump\n")
+        STUB(clrprof_marked_enter, "mov (%rsp),%rdx\nlea 16(%rbp),%rsi\njmp probes_enter_marked\n")
+        STUB(clrprof_marked_leave, "mov (%rsp),%rdx\nlea 16(%rbp),%rsi\nlea 8(%rsp),%rcx\njmp probes_leave_marked\n")
+        STUB(clrprof_marked_jump, "mov (%rsp),%rdx\nlea 16(%rbp),%rsi\nlea 8(%rsp),%rcx\njmp probes_jump_marked\n")
         STUB(clrprof_site_enter, AT_SITE "jmp time_enter_hook\n")
         STUB(clrprof_site_leave, AT_SITE "jmp time_leave_hook\n")
         ".popsection\n");
@@ -67,6 +73,9 @@ __asm__(".pushsection .text\n"
 void probes_enter(const struct probed *p, uintptr_t sp, uintptr_t place);
 void probes_leave(const struct probed *p, uintptr_t sp, uintptr_t place, uintptr_t own_sp);
 void probes_jump(const struct probed *p, uintptr_t sp, uintptr_t place, uintptr_t own_sp);
+void probes_enter_marked(const struct probed *p, uintptr_t sp, uintptr_t place);
+void probes_leave_marked(const struct probed *p, uintptr_t sp, uintptr_t place, uintptr_t own_sp);
+void probes_jump_marked(const struct probed *p, uintptr_t sp, uintptr_t place, uintptr_t own_sp);
 
 /* ── at run time ────────────────────────────────────────────────────────────────────────────────────────────── */
 
@@ -145,6 +154,31 @@ void probes_leave(const struct probed *p, uintptr_t sp, uintptr_t place, uintptr
 void probes_jump(const struct probed *p, uintptr_t sp, uintptr_t place, uintptr_t own_sp)
 {
     end(p, sp, place, own_sp, time_jump_hook);
+}
+
+/* Marks are made when the call has begun or ended for the clock, so that they are no part of it. */
+void probes_enter_marked(const struct probed *p, uintptr_t sp, uintptr_t place)
+{
+    if (p->records)
+        probes_enter(p, sp, place);
+    if (p->marks_calls)
+        control_mark_function(p->method.function, false);
+}
+
+void probes_leave_marked(const struct probed *p, uintptr_t sp, uintptr_t place, uintptr_t own_sp)
+{
+    if (p->records)
+        probes_leave(p, sp, place, own_sp);
+    if (p->marks_returns)
+        control_mark_function(p->method.function, true);
+}
+
+void probes_jump_marked(const struct probed *p, uintptr_t sp, uintptr_t place, uintptr_t own_sp)
+{
+    if (p->records)
+        probes_jump(p, sp, place, own_sp);
+    if (p->marks_returns)
+        control_mark_function(p->method.function, true);
 }
 
 const struct method *probes_example(void)
@@ -247,36 +281,49 @@ static bool tell_map(const struct il_work *w, uintptr_t function_id)
     return told;
 }
 
+/* Are a function's calls recorded by probes? */
+static bool is_probed(uint64_t value)
+{
+    return probes_on && (value & FUNCTION_IS_INSTRUMENTED) != 0;
+}
+
 /* What the probes get, which may be one thing for many functions. */
-static struct probed *keep_probed(const struct il_work *w, const struct method *m, bool shared)
+static struct probed *keep_probed(const struct il_work *w, const struct method *m, uint64_t value, bool shared)
 {
     uint32_t n = il_runs(w, NULL, 0);
     arena_lock();
     struct probed *p = keep(sizeof *p + n * sizeof *p->runs);
     arena_unlock();
     if (p != NULL) {
-        *p = (struct probed){.method = *m, .shared = shared, .size = w->size, .n_runs = n};
+        *p = (struct probed){.method = *m, .shared = shared, .size = w->size, .n_runs = n, .records = is_probed(value),
+                             .marks_calls = (value & FUNCTION_IS_MARKED_BEFORE) != 0, .marks_returns = (value & FUNCTION_IS_MARKED_AFTER) != 0};
         il_runs(w, p->runs, n);
     }
     return p;
 }
 
 /* NULL: it cannot be done. Two threads may do it for two functions of one method: then either body is right. */
-static struct probed *rewrite(uintptr_t module, uint32_t token, const uint8_t *body, uint32_t size, const struct method *m, uint64_t collectible, bool shared, uintptr_t function_id)
+static struct probed *rewrite(uintptr_t module, uint32_t token, const uint8_t *body, uint32_t size, const struct method *m, uint64_t value, bool shared, uintptr_t function_id)
 {
     struct il_probes probes = {.signature = signature_in(module), .enter = (uintptr_t)clrprof_probe_enter, .leave = (uintptr_t)clrprof_probe_leave,
                                .jump = (uintptr_t)clrprof_probe_jump, .site_enter = (uintptr_t)clrprof_site_enter, .site_leave = (uintptr_t)clrprof_site_leave};
+    if ((value & FUNCTION_IS_MARKED) != 0) {
+        probes.enter = (uintptr_t)clrprof_marked_enter;
+        probes.leave = (uintptr_t)clrprof_marked_leave;
+        probes.jump = (uintptr_t)clrprof_marked_jump;
+    }
+    uint64_t collectible = (value & FUNCTION_IS_COLLECTIBLE) != 0;
     struct free_work *w = probes.signature == 0 ? NULL : take_work();
     struct probed *p = NULL;
     struct callees callees = {.collectible = collectible != 0};
     uint32_t bytes;
     if (w == NULL)
         return NULL;
-    if (sites_on && callees_begin(&callees, module, w->scratch)) {
+    if (sites_on && is_probed(value) && callees_begin(&callees, module, w->scratch)) {
         probes.site = callees_site;
         probes.context = &callees;
     }
-    if (il_plan(&w->work, body, size, &probes, &bytes) == IL_DONE && (p = keep_probed(&w->work, m, shared)) != NULL) {
+    if (il_plan(&w->work, body, size, &probes, &bytes) == IL_DONE && (p = keep_probed(&w->work, m, value, shared)) != NULL) {
         w->work.probes.method = (uintptr_t)p;
         const uint8_t *new = write_body(&w->work, module, bytes);
         arena_lock();
@@ -324,7 +371,7 @@ static bool put_probes(uintptr_t function_id, uint64_t value, const struct metho
         return false;
     struct probed *p = probed_at(body);
     if (p == NULL)
-        p = rewrite(module, token, body, size, m, collectible, shared, function_id);
+        p = rewrite(module, token, body, size, m, value, shared, function_id);
     if (p == NULL || (!p->shared && p->method.function != m->function))
         return false;
     arena_lock();
@@ -333,44 +380,21 @@ static bool put_probes(uintptr_t function_id, uint64_t value, const struct metho
     return known;
 }
 
-static hresult jit_started(void *self, uintptr_t function_id, int32_t safe_to_block)
-{
-    (void)self;
-    (void)safe_to_block;
-    int saved_errno = errno;
-    uint64_t value = recording_is_over() ? FUNCTION_IS_HELPER : function_value(function_id);
-    if (value == 0) {
-        loss(WIRE_LOSS_NOT_HOOKED, 0, 0);
-    } else if ((value & FUNCTION_IS_INSTRUMENTED) != 0) {
-        const struct method *m = instrument_method(function_id, value);
-        if (m == NULL)
-            loss(WIRE_LOSS_NOT_HOOKED, 0, 0);
-        else if (!put_probes(function_id, value, m))
-            loss(WIRE_LOSS_NOT_PROBED, 0, 0);
-    }
-    errno = saved_errno;
-    return HR_OK;
-}
-
-static bool rules_may_include(const utf16 *name, uint32_t length) /* of a path: the file's name */
-{
-    uint32_t from = length;
-    while (from > 0 && name[from - 1] != '/')
-        from--;
-    return instrument_may_include(name + from, length - from);
-}
-
-/* Can rules include functions of a module? Its types decide, but for nested ones, whose names begin like those around them. */
-static bool may_have_some(uintptr_t module)
+/* Can some function of a module match patterns? Its types decide, but for nested ones, whose names begin like those around them. */
+static bool may_have_some(uintptr_t module, bool (*may_match)(const utf16 *name, uint32_t length))
 {
     utf16 name[WIRE_MAX_NAME];
-    uint32_t length = 0, flags = 0, base, type = TOKEN_TYPE_DEF;
+    uint32_t length = 0, flags = 0, base, type = TOKEN_TYPE_DEF, file;
     uintptr_t assembly;
     const uint8_t *loaded;
     void *import = NULL;
     if (SLOT(info, INFO_GET_MODULE_INFO2, uintptr_t, const uint8_t **, uint32_t, uint32_t *, utf16 *, uintptr_t *, uint32_t *)(
             info, module, &loaded, WIRE_MAX_NAME, &length, name, &assembly, &flags) < 0 ||
-        length == 0 || length > WIRE_MAX_NAME || rules_may_include(name, length - 1) ||
+        length == 0 || length > WIRE_MAX_NAME)
+        return true;
+    for (file = length - 1; file > 0 && name[file - 1] != '/';)
+        file--;
+    if (may_match(name + file, length - 1 - file) ||
         SLOT(info, INFO_GET_MODULE_META_DATA, uintptr_t, uint32_t, const struct guid *, void **)(info, module, 0, &IID_METADATA_IMPORT, &import) != HR_OK ||
         import == NULL)
         return true;
@@ -378,24 +402,66 @@ static bool may_have_some(uintptr_t module)
     while (!some && SLOT(import, IMPORT_GET_TYPE_DEF_PROPS, uint32_t, utf16 *, uint32_t, uint32_t *, uint32_t *, uint32_t *)(
                         import, ++type, name, WIRE_MAX_NAME, &length, &flags, &base) >= 0)
         some = (flags & TYPE_VISIBILITY) < TYPE_IS_NESTED &&
-               (length == 0 || length > WIRE_MAX_NAME || instrument_may_include(name, length - 1));
+               (length == 0 || length > WIRE_MAX_NAME || may_match(name, length - 1));
     com_release(import);
     return some;
 }
 
-/* Precompiled code of a module with instrumented functions has no probes, and that of others of them may be part of it. */
-static bool is_concerned(uintptr_t module)
+/* MODULE_… */
+static uint32_t look_at_module(uintptr_t module)
 {
-    if (!chosen_by_rules)
-        return instrument_is_mine(module);
-    uint64_t known = map_get(&modules, module);
+    uint32_t known = (uint32_t)map_get(&modules, module);
     if (known == 0) {
-        known = may_have_some(module) ? MODULE_CONCERNED : MODULE_OTHER;
+        known = MODULE_KNOWN | (chosen_by_rules && may_have_some(module, instrument_may_include) ? MODULE_INCLUDED : 0) |
+                (probes_marks && may_have_some(module, instrument_may_mark) ? MODULE_MARKED : 0);
         arena_lock();
         map_put(&modules, module, known); /* else it is looked at again */
         arena_unlock();
     }
-    return known == MODULE_CONCERNED;
+    return known;
+}
+
+/* Precompiled code of a module with functions that have probes has none, and that of others of them may be part of it. */
+static bool is_concerned(uintptr_t module)
+{
+    if (probes_on && !chosen_by_rules && instrument_is_mine(module))
+        return true;
+    return (chosen_by_rules || probes_marks) && (look_at_module(module) & (MODULE_INCLUDED | MODULE_MARKED)) != 0;
+}
+
+static bool may_be_marked(uintptr_t function_id)
+{
+    uintptr_t class_id, module = 0;
+    uint32_t token;
+    return probes_marks &&
+           SLOT(info, INFO_GET_FUNCTION_INFO, uintptr_t, uintptr_t *, uintptr_t *, uint32_t *)(info, function_id, &class_id, &module, &token) >= 0 &&
+           module != 0 && (look_at_module(module) & MODULE_MARKED) != 0;
+}
+
+bool probes_is_marked(uintptr_t function_id)
+{
+    return may_be_marked(function_id) && (function_value(function_id) & FUNCTION_IS_MARKED) != 0;
+}
+
+static hresult jit_started(void *self, uintptr_t function_id, int32_t safe_to_block)
+{
+    (void)self;
+    (void)safe_to_block;
+    int saved_errno = errno;
+    bool wanted = !recording_is_over() && (probes_on || may_be_marked(function_id));
+    uint64_t value = wanted ? function_value(function_id) : FUNCTION_IS_HELPER;
+    struct method only_marked = {.function = (uint32_t)value};
+    if (value == 0) {
+        loss(WIRE_LOSS_NOT_HOOKED, 0, 0);
+    } else if (is_probed(value) || (value & FUNCTION_IS_MARKED) != 0) {
+        const struct method *m = is_probed(value) ? instrument_method(function_id, value) : &only_marked;
+        if (m == NULL)
+            loss(WIRE_LOSS_NOT_HOOKED, 0, 0);
+        else if (!put_probes(function_id, value, m))
+            loss(WIRE_LOSS_NOT_PROBED, 0, 0);
+    }
+    errno = saved_errno;
+    return HR_OK;
 }
 
 static hresult search_started(void *self, uintptr_t function_id, int32_t *use)
@@ -429,13 +495,13 @@ static hresult module_loaded(void *self, uintptr_t module, hresult status)
 
 uint32_t probes_size(const uint8_t *body, uint32_t size)
 {
-    const struct probed *p = probes_on ? probed_at(body) : NULL;
+    const struct probed *p = probes_on || probes_marks ? probed_at(body) : NULL;
     return p == NULL ? size : p->size;
 }
 
 uint32_t probes_old_offset(uint32_t function, uint32_t il)
 {
-    if (!probes_on || il >= IL_NO_OFFSET)
+    if (!(probes_on || probes_marks) || il >= IL_NO_OFFSET)
         return il;
     const struct probed *p = (const struct probed *)(uintptr_t)(map_get(&functions, function) & ~UINT64_C(1));
     return p == NULL || p->told ? il : il_old_offset(p->runs, p->n_runs, il);
@@ -444,7 +510,7 @@ uint32_t probes_old_offset(uint32_t function, uint32_t il)
 /* With the lock held: what can be unloaded is forgotten, as in names.c. */
 void probes_forget_module(uintptr_t module)
 {
-    if (!probes_on)
+    if (!(probes_on || probes_marks))
         return;
     map_forget(&signatures, module);
     map_forget(&modules, module);
@@ -476,10 +542,21 @@ void probes_install(void **callbacks)
     callbacks[CALLBACK_CACHE_SEARCH_STARTED] = (void *)search_started;
 }
 
+/* With hooks, all precompiled code is refused in any case. */
+uint32_t probes_choose_marks(void *profiler_info, void **callbacks)
+{
+    probes_marks = arena.header->runtime_major >= 5 && instrument_choose_marks(profiler_info);
+    if (!probes_marks)
+        return 0;
+    probes_install(callbacks);
+    callbacks[CALLBACK_JIT_INLINING] = (void *)instrument_inlining;
+    return MONITOR_JIT_COMPILATION | MONITOR_MODULE_LOADS | MONITOR_CACHE_SEARCHES;
+}
+
 bool probes_init(void *profiler_info, bool by_rules)
 {
     info = profiler_info;
-    chosen_by_rules = by_rules;
+    chosen_by_rules = probes_on && by_rules;
     return (!sites_on || callees_init(info)) && map_init(&signatures, 64, true) && map_init(&modules, 64, true) && map_init(&bodies, 1024, true) && map_init(&functions, 1024, true) && map_init(&places, 1024, true);
 }
 

@@ -837,6 +837,16 @@ void time_settle(void)
     resume(t);
 }
 
+void time_leave_out(uint64_t since)
+{
+    struct timer *t = current_timer;
+    uint64_t now = os_clock();
+    if (t == NULL || t->clock == NULL || recording_is_over() || now <= since)
+        return;
+    t->clock->last += now - since;
+    t->clock->own += now - since;
+}
+
 void time_leave_out_thread(void)
 {
     current_timer = &left_out;

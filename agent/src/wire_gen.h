@@ -86,6 +86,7 @@
 #define WIRE_FUNCTION_DYNAMIC 0x1u /* only a name */
 #define WIRE_FUNCTION_INSTRUMENTED 0x2u /* its calls are recorded */
 #define WIRE_FUNCTION_BOUNDARY 0x4u /* its calls by instrumented functions are */
+#define WIRE_FUNCTION_MARKED 0x8u /* its calls or returns are marked */
 #define WIRE_TYPE_UNKNOWN 0x0u /* the runtime could not tell */
 #define WIRE_TYPE_CLASS 0x1u /* TypeDef and type arguments */
 #define WIRE_TYPE_ARRAY 0x2u /* rank and element */
@@ -106,6 +107,7 @@
 #define WIRE_RECORD_CHANGES 0xdu
 #define WIRE_RECORD_CONTROL 0xeu
 #define WIRE_RECORD_MARK 0xfu
+#define WIRE_RECORD_FUNCTION_MARK 0x11u
 #define WIRE_CHANGE_ALLOCATED 0x5u /* after the generations */
 #define WIRE_GENERATION_LARGE 0x3u /* COR_PRF_GC_LARGE_OBJECT_HEAP */
 #define WIRE_GENERATION_PINNED 0x4u /* COR_PRF_GC_PINNED_OBJECT_HEAP */

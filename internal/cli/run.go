@@ -68,6 +68,8 @@ type runFlags struct {
 	probes                 string
 	sample                 int // milliseconds
 	meters                 []string
+	markAt                 []string
+	marks                  []instrument.MarkAt // the same
 	steer                  steerFlags
 	live                   string // address of the page, "" for none
 }
@@ -122,6 +124,7 @@ func (r *runFlags) add(cmd *cobra.Command) {
 	f.IntVar(&r.sample, "sample-counters", defaultSample, "milliseconds between samples of what the operating system counts (clrprof counters lists it), from 10 on; 0: none")
 	f.StringArrayVar(&r.meters, "meter", nil, "also sample the counters of the event source of this name, such as System.Runtime (the program's runtime does that, and allocates for it)")
 	r.steer.add(f)
+	f.StringSliceVar(&r.markAt, "mark-at", nil, "mark each call of these functions, named as for --include, or with :after each return: Shop.Orders.Load:after")
 	f.StringVar(&r.live, "live", "", "serve a page that shows what is recorded while the command runs, and then the session; an address to listen on may follow: --live=127.0.0.1:8123")
 	f.Lookup("live").NoOptDefVal = anyPort
 	f.IntVar(&r.depth, "max-stack-depth", 0, "frames kept of one stack, at most 65536 (default 16384)")
@@ -180,6 +183,9 @@ func (r *runFlags) run(e *environment, command []string) error {
 	if res.Running {
 		notes.say("stopped waiting: the command runs on, and is recorded up to now")
 		res.ExitCode = exitInterrupted
+	}
+	for _, m := range res.Unmarked {
+		notes.say("--mark-at %s: no mark was made: nothing that was recorded called a function of this name", m)
 	}
 	stopWatching() // from now on Ctrl-C ends clrprof at once, which has said the above
 	if err != nil {
@@ -309,6 +315,11 @@ func (r *runFlags) choose(changed func(string) bool) error {
 	if err := r.checkMeters(); err != nil {
 		return err
 	}
+	marks, err := instrument.ParseMarks(r.markAt)
+	if err != nil {
+		return usage("--mark-at: %v", err)
+	}
+	r.marks = marks
 	if n, err := strconv.Atoi(r.roots); !slices.Contains(rootChoices, r.roots) && (err != nil || n < 1 || n > maxRootsEvery) {
 		return usage("--roots %q: want gen2, every, induced, off, or a number", r.roots)
 	}
@@ -357,9 +368,9 @@ func (r *runFlags) options(e *environment, command []string) (collect.Options, e
 			Lifetime: r.lifetime, FinalGC: r.finalGC, Roots: r.roots, Snapshot: r.snapshot,
 			Time: r.time, NoMemory: !r.memory, Instrument: r.plan.instrument, Probes: r.probesVariable(), Small: r.plan.small, Rules: rules.Lines(),
 			Mine: r.plan.mineRules().Lines(), MineFolder: instrument.UserFolder(targetAssembly(command)),
-			Agent: e.getenv("CLRPROF_AGENT"), Kept: r.steer.keptSignals()},
+			Marks: instrument.MarkLines(r.marks), Agent: e.getenv("CLRPROF_AGENT"), Kept: r.steer.keptSignals()},
 		Output: r.output, Name: targetName(command), Force: r.force, Filter: rules,
-		Facts: facts, Begin: now, Group: r.followGroups(), Sample: quantity.Nanoseconds(r.sample) * 1_000_000, Meters: r.meters,
+		Facts: facts, Begin: now, Group: r.followGroups(), Sample: quantity.Nanoseconds(r.sample) * 1_000_000, Meters: r.meters, MarkAt: r.marks,
 	}, nil
 }
 
@@ -453,6 +464,9 @@ func (r *runFlags) set() map[string]any {
 	}
 	if r.sample != defaultSample {
 		set["sample_counters"] = r.sample
+	}
+	if len(r.markAt) > 0 {
+		set["mark_at"] = r.markAt
 	}
 	if len(r.meters) > 0 {
 		set["meter"] = r.meters

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/clrprof/clrprof/internal/arena"
+	"github.com/clrprof/clrprof/internal/instrument"
 	"github.com/clrprof/clrprof/internal/quantity"
 	"github.com/clrprof/clrprof/internal/session"
 	"github.com/clrprof/clrprof/internal/steer"
@@ -29,7 +30,9 @@ type controls struct {
 		pause session.PauseID
 		mark  session.MarkID
 	}
-	limited bool // the time or the condition was met for which recording was to go on
+	markAt  []instrument.MarkAt
+	met     []bool // of these: there was a mark
+	limited bool   // the time or the condition was met for which recording was to go on
 }
 
 // level is one level, and since when it is off, if it is.
@@ -173,6 +176,8 @@ func (p *process) addControl(r *Recorder, record any) error {
 		thread, _ := p.threads.id(record.Thread)
 		r.addMark(session.Mark{Time: quantity.Nanoseconds(record.TimeNS) - r.start, Number: int64(int32(record.Number)), Name: record.Name, Text: record.Text,
 			Process: p.id, Thread: thread, Source: session.MarkAPI})
+	case wire.FunctionMark:
+		return p.addFunctionMark(r, &record)
 	}
 	return nil
 }

@@ -23,6 +23,7 @@ type names struct {
 	bodies    map[uint32]body
 	known     known
 	finder    callee.Finder
+	marked    map[uint32]*markedFunction
 
 	ofFunction map[session.FunctionID][]uint32 // bodies
 	order      []short                         // ids of types, by the arena's
@@ -69,7 +70,7 @@ type known struct {
 
 func newNames() names {
 	return names{
-		modules: map[uint32]module{}, types: map[uint32]typ{}, functions: map[uint32]function{}, bodies: map[uint32]body{},
+		modules: map[uint32]module{}, types: map[uint32]typ{}, functions: map[uint32]function{}, bodies: map[uint32]body{}, marked: map[uint32]*markedFunction{},
 		known: known{map[string]session.ModuleID{}, map[string]session.TypeID{}, map[string]session.FunctionID{}, map[string]session.FunctionID{}},
 
 		ofFunction: map[session.FunctionID][]uint32{}, order: []short{0},
@@ -230,6 +231,9 @@ func (n *names) addFunction(r *Recorder, p session.ProcessID, f *wire.Function) 
 		Kind: session.FunctionMethod, RawType: rawTypeName(f.TypeNames), RawName: f.Name, Signature: f.Signature}
 	if f.Flags&wire.FunctionDynamic != 0 {
 		row.Kind = session.FunctionDynamic
+	}
+	if f.Flags&wire.FunctionMarked != 0 {
+		n.marked[f.ID] = newMarkedFunction(m.name, &row)
 	}
 	keep := r.filter.Keeps(m.name, row.RawType, row.RawName)
 	class := f.Flags & (wire.FunctionInstrumented | wire.FunctionBoundary)

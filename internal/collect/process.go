@@ -234,7 +234,7 @@ func (p *process) readLog(r *Recorder) error {
 			p.arguments = strings.Split(strings.TrimSuffix(string(record.CommandLine), "\x00"), "\x00")
 		case wire.Thread, wire.ThreadEnd, wire.ThreadName:
 			p.threads.add(r, record, p.logRead)
-		case wire.Control, wire.Mark:
+		case wire.Control, wire.Mark, wire.FunctionMark:
 			if err := p.addControl(r, record); err != nil {
 				return fmt.Errorf("log at %d: %w", p.logRead, err)
 			}

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/clrprof/clrprof/internal/arena"
+	"github.com/clrprof/clrprof/internal/instrument"
 	"github.com/clrprof/clrprof/internal/launch"
 	"github.com/clrprof/clrprof/internal/live"
 	"github.com/clrprof/clrprof/internal/quantity"
@@ -42,6 +43,7 @@ type Options struct {
 	OnEnd   func(percent int)        // the target ended, and so much of what it left is written; may be nil
 	Live    *live.Feed               // of the recording; nil: it cannot be watched
 	Sample  quantity.Nanoseconds     // between samples of what the operating system counts; 0: none
+	MarkAt  []instrument.MarkAt      // functions whose calls or returns agents mark, as Launch tells them
 	Meters  []string                 // names of event sources whose counters are sampled as often
 	Steer   Steering                 // when something is recorded
 	OnBusy  func()                   // another process reads the session and keeps it from being written; may be nil
@@ -55,11 +57,12 @@ type Progress struct {
 
 // Result is what came of a recording.
 type Result struct {
-	Path     string // of the session
-	ExitCode int    // of the target
-	Running  bool   // the target was left running
-	Kept     string // directory of the arenas, if the session could not be written
-	Loader   string // what the dynamic loader says, if no runtime loaded the agent because that is impossible
+	Path     string              // of the session
+	ExitCode int                 // of the target
+	Running  bool                // the target was left running
+	Kept     string              // directory of the arenas, if the session could not be written
+	Unmarked []instrument.MarkAt // of Options.MarkAt: nothing was marked there
+	Loader   string              // what the dynamic loader says, if no runtime loaded the agent because that is impossible
 }
 
 // Run starts the command, records it until it ends and leaves a session in state Recorded. The result is valid with
@@ -135,6 +138,7 @@ func record(o Options, w *session.Writer, directory string, start quantity.Nanos
 	r.watch(o.Live)
 	r.sampleEvery(o.Sample)
 	r.sampleMeters(o.Meters, o.Sample)
+	r.markAt(o.MarkAt)
 	defer r.Close()
 	r.steer(file, o.Steer.paused())
 	h := newController(o.Steer)
@@ -182,6 +186,7 @@ func record(o Options, w *session.Writer, directory string, start quantity.Nanos
 			if err != nil {
 				return fmt.Errorf("%w: %w", ErrWrite, err)
 			}
+			res.Unmarked = r.unmarked()
 			return closeRecording(w, r, age, res)
 		}
 	}

@@ -50,11 +50,12 @@ const (
 	envMine       = "CLRPROF_MINE"        // patterns of modules that are the user's, one in a line, with the sign +
 	envFolder     = "CLRPROF_MINE_FOLDER" // path of a folder of which all modules are the user's
 	envRules      = "CLRPROF_RULES"       // patterns that choose functions, one in a line, with their signs: +include, -exclude
+	envMarks      = "CLRPROF_MARKS"       // patterns of functions that are marked, one in a line: + at their calls, - at their returns
 )
 
 // agentVariables are all that are meant for the agent.
 var agentVariables = []string{envArenas, envMemory, envNodes, envDepth, envLifetime, envFinalGC, envRoots, envSnapshot,
-	envTime, envNoMemory, envCollector, envInstrument, envProbes, envSmall, envMine, envFolder, envRules}
+	envTime, envNoMemory, envCollector, envInstrument, envProbes, envSmall, envMine, envFolder, envRules, envMarks}
 
 // Options tell how to start a target.
 type Options struct {
@@ -75,6 +76,7 @@ type Options struct {
 	Mine        []string // with Time: patterns of modules that are the user's, as in instrument.Rules.Lines
 	MineFolder  string   // with Time: all modules of this folder are the user's; "": none
 	Rules       []string // with Time: patterns with their signs, as in instrument.Rules.Lines
+	Marks       []string // patterns of functions that are marked, with their signs: + at their calls, - at their returns
 	Agent       string   // path of the library, "": the embedded one
 	Environment []string
 	Kept        []os.Signal // of those that are forwarded: they are clrprof's, and not passed on
@@ -220,6 +222,9 @@ func environment(o Options, agent string) []string {
 	}
 	if o.Time {
 		env = append(env, timeEnvironment(o)...)
+	}
+	if len(o.Marks) > 0 {
+		env = append(env, envMarks+"="+strings.Join(o.Marks, "\n"))
 	}
 	return env
 }

@@ -25,6 +25,8 @@ const (
 	MarkCtl     = "ctl"     // clrprof ctl
 	MarkSignal  = "signal"  // a signal to clrprof run
 	MarkRun     = "run"     // a flag of clrprof run, such as --for
+
+	MarkFunction = "function" // --mark-at: a function was called, or has returned
 )
 
 // Names of the marks that every session has, of each process.

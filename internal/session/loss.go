@@ -72,7 +72,7 @@ var lossMeanings = map[string]struct {
 	LossStacks:         {"most of the agent's memory limit (--memory-limit) was used up: from then on new stacks are shown as (truncated) with the function, or with its module", false},
 	LossAges:           {"most of the agent's memory limit (--memory-limit) was used up: how old they became is not known", false},
 	LossControl:        {"recording was paused and resumed so often that the process did not see all of it: pauses may be longer or shorter than they are said to be", false},
-	LossMarks:          {"the program marked and paused so often that a sixteenth of the agent's memory limit (--memory-limit) was used up: later marks are missing, later pauses were refused", false},
+	LossMarks:          {"the program, or --mark-at, marked and paused so often that a sixteenth of the agent's memory limit (--memory-limit) was used up: later marks are missing, later pauses were refused", false},
 	LossCounters:       {"the counters that --meter names were not sampled: the process ended too soon, or its runtime is too old or did not answer (clrprof counters SESSION --missing)", false},
 	LossUnreported:     {"this .NET does not report most boxes, multicast delegates and results of async methods, and the agent could not make it", true},
 	LossThreadsFolded:  {"so many threads began before them that those of one name share a row in the list of threads", false},

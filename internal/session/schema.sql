@@ -162,7 +162,7 @@ CREATE TABLE mark (                 -- moments that somebody marked
   text        TEXT NOT NULL,
   process_id  INTEGER NOT NULL,     -- 0: of the whole session
   thread_id   INTEGER NOT NULL,     -- 0: of no thread
-  source      TEXT NOT NULL         -- program (its begin and end) | api | ctl | signal | run (a flag of it)
+  source      TEXT NOT NULL         -- program (its begin and end) | api | ctl | signal | run (a flag of it) | function (--mark-at)
 );
 
 CREATE TABLE process_lifetime (      -- processes whose objects were followed to their end (--lifetime)

@@ -110,6 +110,7 @@ func nameConstants() []Constant {
 		{"FUNCTION_DYNAMIC", FunctionDynamic, "only a name"},
 		{"FUNCTION_INSTRUMENTED", FunctionInstrumented, "its calls are recorded"},
 		{"FUNCTION_BOUNDARY", FunctionBoundary, "its calls by instrumented functions are"},
+		{"FUNCTION_MARKED", FunctionMarked, "its calls or returns are marked"},
 		{"TYPE_UNKNOWN", TypeUnknown, "the runtime could not tell"},
 		{"TYPE_CLASS", TypeClass, "TypeDef and type arguments"},
 		{"TYPE_ARRAY", TypeArray, "rank and element"},
@@ -130,6 +131,7 @@ func nameConstants() []Constant {
 		{"RECORD_CHANGES", uint64(KindChanges), ""},
 		{"RECORD_CONTROL", uint64(KindControl), ""},
 		{"RECORD_MARK", uint64(KindMark), ""},
+		{"RECORD_FUNCTION_MARK", uint64(KindFunctionMark), ""},
 		{"CHANGE_ALLOCATED", ChangeAllocated, "after the generations"},
 	}
 }

@@ -198,6 +198,7 @@ const (
 	FunctionDynamic      = 1 // a DynamicMethod or IL stub: it has only a name
 	FunctionInstrumented = 2 // its calls are recorded (time)
 	FunctionBoundary     = 4 // its calls by instrumented functions are recorded (time)
+	FunctionMarked       = 8 // its calls or returns are marked
 )
 
 // Kinds of a type record.

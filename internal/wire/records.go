@@ -21,6 +21,8 @@ const (
 	KindControl    Kind = 14
 	KindMark       Kind = 15
 	KindCallee     Kind = 16
+
+	KindFunctionMark Kind = 17
 )
 
 // Module is a loaded module.
@@ -209,12 +211,21 @@ type Mark struct {
 	Text   string `doc:""`
 }
 
+// FunctionMark is a moment that was marked because a function was called or returned (--mark-at).
+type FunctionMark struct {
+	TimeNS   uint64 `doc:"CLOCK_MONOTONIC"`
+	Thread   uint32 `doc:"id of the thread, 0: it had none"`
+	Function uint32 `doc:"id of the function, or of one with other type arguments"`
+	Returned uint32 `doc:"0: it was called, 1: it has returned"`
+	Reserved uint32 `doc:""`
+}
+
 // Records lists one value of each kind, for documentation and for tests.
 func Records() map[Kind]any {
 	return map[Kind]any{
 		KindModule: Module{}, KindType: Type{}, KindFunction: Function{}, KindCallee: Callee{}, KindBody: Body{},
 		KindThread: Thread{}, KindThreadEnd: ThreadEnd{}, KindThreadName: ThreadName{},
 		KindProcess: Process{}, KindGC: GC{}, KindAlive: Alive{}, KindWhy: Why{}, KindRoots: Roots{},
-		KindChanges: Changes{}, KindControl: Control{}, KindMark: Mark{},
+		KindChanges: Changes{}, KindControl: Control{}, KindMark: Mark{}, KindFunctionMark: FunctionMark{},
 	}
 }

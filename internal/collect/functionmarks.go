@@ -1,0 +1,67 @@
+package collect
+
+import (
+	"fmt"
+
+	"github.com/clrprof/clrprof/internal/instrument"
+	"github.com/clrprof/clrprof/internal/pattern"
+	"github.com/clrprof/clrprof/internal/quantity"
+	"github.com/clrprof/clrprof/internal/session"
+	"github.com/clrprof/clrprof/internal/wire"
+)
+
+// returned is added to the name of a mark at the return of a function, as Clrprof.Control does at the end of a section.
+const returned = " end"
+
+// markedFunction is a function whose calls or returns the agent marks.
+type markedFunction struct {
+	name  string // as patterns know it: Namespace.Outer/Nested.Method
+	names pattern.Names
+	told  [2]bool // there was a mark at a call, at a return
+}
+
+func newMarkedFunction(module string, row *session.Function) *markedFunction {
+	m := &markedFunction{name: row.RawName, names: pattern.FunctionNames(module, row.RawType, row.RawName)}
+	if row.RawType != "" {
+		m.name = row.RawType + "." + row.RawName
+	}
+	return m
+}
+
+// markAt takes the patterns of functions that the agents mark.
+func (r *Recorder) markAt(patterns []instrument.MarkAt) {
+	r.control.markAt = patterns
+	r.control.met = make([]bool, len(patterns))
+}
+
+// unmarked are the patterns at whose functions nothing was marked.
+func (r *Recorder) unmarked() []instrument.MarkAt {
+	var out []instrument.MarkAt
+	for i, m := range r.control.markAt {
+		if !r.control.met[i] {
+			out = append(out, m)
+		}
+	}
+	return out
+}
+
+// addFunctionMark takes a mark at a call or a return.
+func (p *process) addFunctionMark(r *Recorder, record *wire.FunctionMark) error {
+	f := p.names.marked[record.Function]
+	if f == nil || record.Returned > 1 {
+		return fmt.Errorf("%w: a mark at function %d", wire.ErrCorrupt, record.Function)
+	}
+	name := f.name
+	if record.Returned != 0 {
+		name += returned
+	}
+	thread, _ := p.threads.id(record.Thread)
+	r.addMark(session.Mark{Time: quantity.Nanoseconds(record.TimeNS) - r.start, Name: name, Process: p.id, Thread: thread, Source: session.MarkFunction})
+	if !f.told[record.Returned] {
+		f.told[record.Returned] = true
+		for i, m := range r.control.markAt {
+			r.control.met[i] = r.control.met[i] || m.Returns == (record.Returned != 0) && m.Pattern.Match(f.names)
+		}
+	}
+	return nil
+}
