@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"github.com/clrprof/clrprof/internal/instrument"
-	"github.com/clrprof/clrprof/internal/pattern"
 	"github.com/clrprof/clrprof/internal/quantity"
 	"github.com/clrprof/clrprof/internal/session"
 	"github.com/clrprof/clrprof/internal/wire"
@@ -15,17 +14,20 @@ const returned = " end"
 
 // markedFunction is a function whose calls or returns the agent marks.
 type markedFunction struct {
-	name  string // as patterns know it: Namespace.Outer/Nested.Method
-	names pattern.Names
-	told  [2]bool // there was a mark at a call, at a return
+	module, typ, method string  // as patterns know them
+	told                [2]bool // there was a mark at a call, at a return
 }
 
 func newMarkedFunction(module string, row *session.Function) *markedFunction {
-	m := &markedFunction{name: row.RawName, names: pattern.FunctionNames(module, row.RawType, row.RawName)}
-	if row.RawType != "" {
-		m.name = row.RawType + "." + row.RawName
+	return &markedFunction{module: module, typ: row.RawType, method: row.RawName}
+}
+
+// name is Namespace.Outer/Nested.Method.
+func (f *markedFunction) name() string {
+	if f.typ == "" {
+		return f.method
 	}
-	return m
+	return f.typ + "." + f.method
 }
 
 // markAt takes the patterns of functions that the agents mark.
@@ -51,7 +53,7 @@ func (p *process) addFunctionMark(r *Recorder, record *wire.FunctionMark) error 
 	if f == nil || record.Returned > 1 {
 		return fmt.Errorf("%w: a mark at function %d", wire.ErrCorrupt, record.Function)
 	}
-	name := f.name
+	name := f.name()
 	if record.Returned != 0 {
 		name += returned
 	}
@@ -60,7 +62,7 @@ func (p *process) addFunctionMark(r *Recorder, record *wire.FunctionMark) error 
 	if !f.told[record.Returned] {
 		f.told[record.Returned] = true
 		for i, m := range r.control.markAt {
-			r.control.met[i] = r.control.met[i] || m.Returns == (record.Returned != 0) && m.Pattern.Match(f.names)
+			r.control.met[i] = r.control.met[i] || m.Returns == (record.Returned != 0) && m.Matches(f.module, f.typ, f.method)
 		}
 	}
 	return nil

@@ -54,6 +54,11 @@ func (m MarkAt) String() string {
 	return m.Pattern.String()
 }
 
+// Matches says whether functions of this name are marked: module is the file name, typ the declaring type and method the method, as in metadata.
+func (m MarkAt) Matches(module, typ, method string) bool {
+	return m.Pattern.Match(pattern.FunctionNames(module, typ, method))
+}
+
 // MarkLines are patterns for the agent: +PATTERN marks at calls, -PATTERN at returns.
 func MarkLines(marks []MarkAt) []string {
 	var out []string

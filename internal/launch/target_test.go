@@ -81,11 +81,15 @@ func TestEnvironment(t *testing.T) {
 	if d := cmp.Diff(always, environment(Options{Directory: "/d", NoMemory: true, Instrument: "all", Small: 1, Rules: []string{"-A"}}, "/a.so")); d != "" {
 		t.Error(d)
 	}
+	marks := append(always[:len(always):len(always)], "CLRPROF_MARKS=+A.*\n-B")
+	if d := cmp.Diff(marks, environment(Options{Directory: "/d", Marks: []string{"+A.*", "-B"}}, "/a.so")); d != "" {
+		t.Error(d)
+	}
 	waits := slices.Clone(always[:len(always)-1])
 	if d := cmp.Diff(waits, environment(Options{Directory: "/d", Environment: []string{"VSTEST_TESTHOST_SHUTDOWN_TIMEOUT=1"}}, "/a.so")); d != "" {
 		t.Error(d)
 	}
-	given := []string{"A=1", "CLRPROF_TIME=1", "CLRPROF_NO_MEMORY=1", "CLRPROF_INSTRUMENT=all", "CLRPROF_SMALL=1", "CLRPROF_RULES=-A", "CLRPROF_SNAPSHOT=end", "CLRPROF_LIFETIME=1", "CLRPROF_FINAL_GC=1", "CLRPROF_ROOTS=off", "CLRPROF_ARENAS=/old", "CLRPROF_MEMORY=1", "CLRPROF_STACK_DEPTH=2", "CLRPROF_SHM=/s", "CLRPROF_MEMORYX=3"}
+	given := []string{"A=1", "CLRPROF_TIME=1", "CLRPROF_NO_MEMORY=1", "CLRPROF_INSTRUMENT=all", "CLRPROF_SMALL=1", "CLRPROF_RULES=-A", "CLRPROF_MARKS=+A", "CLRPROF_SNAPSHOT=end", "CLRPROF_LIFETIME=1", "CLRPROF_FINAL_GC=1", "CLRPROF_ROOTS=off", "CLRPROF_ARENAS=/old", "CLRPROF_MEMORY=1", "CLRPROF_STACK_DEPTH=2", "CLRPROF_SHM=/s", "CLRPROF_MEMORYX=3"}
 	kept := slices.Clone(given)
 	if d := cmp.Diff([]string{"A=1", "CLRPROF_SHM=/s", "CLRPROF_MEMORYX=3"}, withoutAgent(given)); d != "" {
 		t.Error(d)

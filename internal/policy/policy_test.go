@@ -316,7 +316,7 @@ var agentParts = []struct {
 	lines int
 	files []string
 }{
-	{"core", 2460, []string{"agent.c", "agent.h", "clr.c", "clr.h", "map.c", "names.c", "record.h", "threads.c"}},
+	{"core", 2480, []string{"agent.c", "agent.h", "clr.c", "clr.h", "map.c", "names.c", "record.h", "threads.c"}},
 	{"memory", 700, []string{"arena.c"}},                 // what the agent takes, and leaves to others
 	{"guest", 500, []string{"thread_sets.c", "watch.c"}}, // what keeps it small, and lets it go
 	{"allocations", 1900, []string{"allocations.c", "recent.c", "recent.h", "stack.c", "code.c", "cfi.c", "above.c"}},
@@ -324,7 +324,7 @@ var agentParts = []struct {
 	{"control", 540, []string{"control.c", "control.h", "api.c", "requests.c"}}, // what is recorded at the moment, and what the program can call
 	{"runtime", 300, []string{"helpers.c", "boxes.c"}},                          // what is the runtime's own
 	{"origin", 620, []string{"origin.c", "origin.h", "modules.c"}},              // whose code a module is, before it runs
-	{"time", 2600, []string{"time.c", "timers.c", "timings.c", "timings.h", "fold.c", "hooks.c", "os.c", "instrument.c"}},
+	{"time", 2670, []string{"time.c", "timers.c", "timings.c", "timings.h", "fold.c", "hooks.c", "os.c", "instrument.c"}},
 	{"exceptions", 120, []string{"pins.c"}},                                                // how the runtime is kept from harm by being asked about them
 	{"probes", 1560, []string{"il.h", "il_read.c", "il_write.c", "probes.c", "callees.c"}}, // the first three are the rewriter, which knows nothing of the rest
 }

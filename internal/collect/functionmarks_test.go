@@ -1,0 +1,29 @@
+package collect_test
+
+import (
+	"testing"
+
+	"github.com/clrprof/clrprof/internal/collect"
+	"github.com/clrprof/clrprof/internal/session"
+	"github.com/clrprof/clrprof/internal/wire"
+)
+
+// TestFunctionMarks: a mark at a function has its name as patterns know it, and that of a return says so.
+func TestFunctionMarks(t *testing.T) {
+	a := small()
+	a.Add(wire.Function{ID: 2, Module: 1, Token: 0x06000009, Flags: wire.FunctionMarked, TypeNames: []string{"N.Outer`1", "Inner"}, Name: "Run"},
+		wire.FunctionMark{TimeNS: 2000, Thread: 1, Function: 2},
+		wire.FunctionMark{TimeNS: 3000, Thread: 0, Function: 2, Returned: 1})
+	s := record(t, a, collect.Filter{})
+	var have []session.Mark
+	for _, m := range get[session.Mark](t)(s.Marks()) {
+		if m.Source == session.MarkFunction {
+			m.ID = 0
+			have = append(have, m)
+		}
+	}
+	equal(t, "marks", have, []session.Mark{
+		{Time: 2000, Name: "N.Outer`1/Inner.Run", Process: 1, Thread: 1, Source: session.MarkFunction},
+		{Time: 3000, Name: "N.Outer`1/Inner.Run end", Process: 1, Source: session.MarkFunction},
+	})
+}

@@ -1,0 +1,55 @@
+package instrument_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/clrprof/clrprof/internal/instrument"
+)
+
+// TestParseMarks: what is given is what the agent gets, and what messages say.
+func TestParseMarks(t *testing.T) {
+	marks, err := instrument.ParseMarks(list("Shop.Orders.Load", "Shop.*:after", "A:before", "B..ctor:after"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(list("+Shop.Orders.Load", "-Shop.*", "+A", "-B..ctor"), instrument.MarkLines(marks)); d != "" {
+		t.Error(d)
+	}
+	var said []string
+	for _, m := range marks {
+		said = append(said, m.String())
+	}
+	if d := cmp.Diff(list("Shop.Orders.Load", "Shop.*:after", "A", "B..ctor:after"), said); d != "" {
+		t.Error(d)
+	}
+	if !marks[0].Matches("Shop.dll", "Shop.Orders", "Load") || marks[0].Matches("Shop.dll", "Shop.Orders", "Save") || !marks[1].Matches("x.dll", "Shop.Orders/Row", "Get") {
+		t.Error("the patterns match other functions than those of --include would")
+	}
+	if none, err := instrument.ParseMarks(nil); len(none) != 0 || err != nil {
+		t.Errorf("nothing: %v, %v", none, err)
+	}
+}
+
+// TestParseMarksRefused: what cannot be meant, and what the agent could not read.
+func TestParseMarksRefused(t *testing.T) {
+	for text, want := range map[string]string{
+		"":                       "want PATTERN",
+		":after":                 "want PATTERN",
+		"A:":                     "want PATTERN",
+		"A:top":                  "want PATTERN",
+		"A::B":                   "want PATTERN",
+		"/A/:after":              "regular expression",
+		strings.Repeat("x", 257): "1 to 256 characters",
+		"a\nb":                   "on one line",
+	} {
+		if _, err := instrument.ParseMarks(list(text)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%.20q: %v, want %q", text, err, want)
+		}
+	}
+	if _, err := instrument.ParseMarks(strings.Split(strings.Repeat("A ", 65), " ")[:65]); err == nil || !strings.Contains(err.Error(), "at most 64") {
+		t.Errorf("65 patterns: %v", err)
+	}
+}
