@@ -92,6 +92,7 @@ func newRunCommand(e *environment) *cobra.Command {
 			"  clrprof run --exclude 'System.*' --exclude 'Microsoft.*' -- dotnet app.dll\n" +
 			"  clrprof run --after 2m --for 30s -- ./server\n" +
 			"  clrprof run --live -- ./server\n" +
+			"  clrprof run --mark-at Shop.Orders.Load --mark-at Shop.Orders.Load:after -- ./server\n" +
 			"  clrprof run --meter Shop.Events --meter System.Runtime -- ./server\n" +
 			"  clrprof run --no-report -- ./build.sh",
 		Args: arguments(1, 1<<20, "a COMMAND"),

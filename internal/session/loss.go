@@ -83,7 +83,7 @@ var lossMeanings = map[string]struct {
 	LossWaits:          {"there was no memory to note what the operating system did in them: waiting may count as CPU time, and extremes of calls are bounds", false},
 	LossClockBackwards: {"the clock went back in them: their time counts as 0", false},
 	LossNotHooked:      {"there was no memory to hook them: their calls are not counted and their time counts for their callers", false},
-	LossNotProbed:      {"probes could not be put into their IL: their calls are not counted and their time counts for their callers", false},
+	LossNotProbed:      {"probes could not be put into their IL: their calls are not counted and their time counts for their callers, and there are no marks at them", false},
 	LossAsyncNotHooked: {"the runtime suspends these async methods itself (runtime-async), and probes would break them on this .NET: their calls are not counted and their time counts for their callers", false},
 	LossNoFile:         {"nothing of the process is recorded: its agent could not make a file for the shared memory (too many open files?)", true},
 	LossNoSpace:        {"nothing of the process is recorded: the file system of the shared memory is full; set CLRPROF_SHM to a directory on another", true},
