@@ -406,6 +406,17 @@ func (v *Source) eachModule(c *comparedColumn, fn func(session.ModuleID, int64))
 
 // eachLine calls fn with the values of lines in a column. What is on none is of no line.
 func (v *Source) eachLine(c *comparedColumn, fn func(session.LineID, int64)) error {
+	if v.selection.OfUserLines() {
+		rows, err := v.UserLines()
+		for _, r := range rows {
+			if c.time {
+				fn(r.Line, c.value(r.TimeValue))
+			} else {
+				fn(r.Line, c.amount(q.Amounts{Exclusive: r.Amount}))
+			}
+		}
+		return err
+	}
 	if c.time {
 		rows, err := v.LineTimes()
 		for _, r := range rows {

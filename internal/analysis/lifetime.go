@@ -211,9 +211,13 @@ type Group struct {
 }
 
 // Groups returns the groups of all sites at which something was born or died, in the order of their first site, their
-// lifetimes, and for each of these sites the position of its group.
+// lifetimes, and for each of these sites the position of its group. Where stacks are shown with user code, the line is that
+// of user code, as Data.UserLines has it, if there is some on the stack.
 func (v *Lifetimes) Groups(by By) ([]Group, []Lifetime, map[session.SiteID]int) {
-	d := v.data
+	d, nearest := v.data, []int32(nil)
+	if by == ByLine && d.in.selection.myCode {
+		nearest = d.attribute().nearest
+	}
 	type key struct{ process, typ, node, place int32 } // small, as there are millions
 	at := make(map[key]int, min(len(d.Sites), len(v.nodes)))
 	of := make(map[session.SiteID]int, len(d.Sites))
@@ -224,6 +228,9 @@ func (v *Lifetimes) Groups(by By) ([]Group, []Lifetime, map[session.SiteID]int) 
 		node, typ := d.siteNode[i], d.siteType[i]
 		if l.IsZero() || node < 0 || typ < 0 {
 			continue
+		}
+		if nearest != nil && nearest[node] >= 0 {
+			node = nearest[node]
 		}
 		k := key{d.nodeProcess[node], none, none, none}
 		switch by {

@@ -458,6 +458,9 @@ func (c *context) instructionRow(v session.InstructionValue) Row {
 }
 
 func buildLines(b *builder) error {
+	if b.source.Selection().OfUserLines() {
+		return b.userLines()
+	}
 	list, err := b.lineRows()
 	if err != nil {
 		return err
@@ -477,6 +480,39 @@ func buildLines(b *builder) error {
 	}
 	return nil
 }
+
+// userLines makes the rows of places in user code, with what framework code did for them, and of what is at none.
+func (b *builder) userLines() error {
+	lines, err := b.source.UserLines()
+	if err != nil {
+		return err
+	}
+	var list []Row
+	for _, l := range lines {
+		row := Row{kind: rowOutside, process: l.Process, text: "(outside of your code)", values: both(l.Amount)}
+		if l.Function != 0 {
+			row = b.functionRow(l.Function, both(l.Amount))
+			if row.kind, row.line = rowLine, l.Line; l.Line == 0 {
+				row.kind = rowBody
+			}
+		}
+		if l.TimeValue != (session.TimeValue{}) {
+			row.time = place(l.TimeValue)
+		}
+		row.time = b.orNone(row.time, row.process)
+		if b.lifetimes.places != nil {
+			ends := b.lifetimes.places[l.UserPlace]
+			row.lifetime = &ends
+		}
+		list = append(list, row)
+	}
+	b.table.Rows = b.limit(list, exclusiveCost)
+	b.table.Notes = append(b.table.Notes, userLinesNote)
+	return nil
+}
+
+// userLinesNote explains the lines of user code.
+const userLinesNote = "Each line has what the framework did for it; (body): what a function did, or had done, on none of its lines."
 
 // bodyNote explains rows of the kind body.
 const bodyNote = "(body): time of a function after its last call, or before calls of which the line is not known."

@@ -62,6 +62,9 @@ func lineName(c *context, r *Row) Cell {
 // placeCell is the file and line of a statement, or of a function for what is on none of its lines.
 func placeCell(c *context, r *Row) Cell {
 	line, after := c.lines.get(r.line).LineBegin, ""
+	if r.kind == rowOutside {
+		return textCell(r.text)
+	}
 	if r.kind == rowBody {
 		line, after = c.functions.get(r.function).Line, " (body)"
 	}
@@ -82,7 +85,7 @@ func lineCell(c *context, r *Row) Cell {
 
 // hasModule and the like say which rows a column applies to.
 func hasModule(r *Row) bool {
-	return (r.async == analysis.AsyncNone || r.function != 0) && r.kind != rowProcess && r.kind != rowNamespace && r.kind != rowRange && r.kind != rowThread && r.kind != rowFact && r.kind != rowGC && (r.kind != rowRoot || r.function != 0) && (r.kind != rowObject || r.typ != 0)
+	return (r.async == analysis.AsyncNone || r.function != 0) && r.kind != rowProcess && r.kind != rowNamespace && r.kind != rowRange && r.kind != rowOutside && r.kind != rowThread && r.kind != rowFact && r.kind != rowGC && (r.kind != rowRoot || r.function != 0) && (r.kind != rowObject || r.typ != 0)
 }
 func hasProcess(r *Row) bool  { return r.kind != rowRange && (r.kind != rowFinding || r.process != 0) } // it can be of several
 func isOne(r *Row) bool       { return r.kind != rowThreads }                                           // not several threads

@@ -168,6 +168,7 @@ type shownLifetimes struct {
 	paths     map[session.PathID]analysis.LifetimeAmounts
 	processes map[session.ProcessID]analysis.Lifetime
 	lines     map[session.LineID]analysis.Lifetime
+	places    map[analysis.UserPlace]analysis.Lifetime // in user code
 }
 
 // readLifetimes reads the lifetimes for the optional columns of a view.
@@ -185,6 +186,10 @@ func (b *builder) readLifetimes() error {
 	case "calltree":
 		b.lifetimes.paths, b.lifetimes.processes = lifetimes.Paths(), lifetimes.Processes()
 	case "lines":
+		if b.source.Selection().OfUserLines() {
+			b.lifetimes.places = lifetimes.UserLines()
+			break
+		}
 		b.lifetimes.lines = lifetimes.Lines()
 	}
 	return nil

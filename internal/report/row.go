@@ -20,8 +20,9 @@ const (
 	rowLine        rowKind = "line"
 	rowInstruction rowKind = "instruction"
 	rowNamespace   rowKind = "namespace"
-	rowBody        rowKind = "body"  // of a function: what is on none of its lines
-	rowRange       rowKind = "range" // a set of functions
+	rowBody        rowKind = "body"    // of a function: what is on none of its lines
+	rowOutside     rowKind = "outside" // of user code: of a process, what no user code did or called
+	rowRange       rowKind = "range"   // a set of functions
 	rowType        rowKind = "type"
 	rowSite        rowKind = "site" // a stack and a type
 	rowGC          rowKind = "collection"

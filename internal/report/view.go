@@ -187,6 +187,9 @@ func (v View) buildIn(c *context, o Options) (*Table, error) {
 	if v, err = v.withData(c); err != nil {
 		return nil, err
 	}
+	if v.Name == "lines" && c.source.Selection().OfUserLines() && !slices.Contains(v.columns, "kind") {
+		v.columns = append(slices.Clone(v.columns), "kind")
+	}
 	if o.BottomUp {
 		v, available = v.exclusive(), exclusiveKeys(available)
 	}
@@ -360,7 +363,7 @@ func (b *builder) limit(list []Row, value func(*Row) cost) []Row {
 		rest.rest++
 		rest.level, rest.role = list[i].level, list[i].role
 		rest.text = string(list[i].kind)
-		if list[i].kind == rowBody { // among lines
+		if list[i].kind == rowBody || list[i].kind == rowOutside { // among lines
 			rest.text = string(rowLine)
 		}
 		rest.hidden = rest.hidden.add(value(&list[i]))
