@@ -116,12 +116,25 @@ func (d *Debug) Embedded() ([]byte, error) {
 	}
 	size := uint64(binary.LittleEndian.Uint32(d.embedded[4:]))
 	packed := d.embedded[8:]
-	if size > maxEmbedded || size > maxInflate*uint64(len(packed)) {
-		return nil, fmt.Errorf("embedded PDB: %d bytes from %d: %w", size, len(packed), ErrMalformed)
+	if size > maxEmbedded {
+		return nil, fmt.Errorf("embedded PDB: %d bytes: %w", size, ErrMalformed)
+	}
+	b, err := Inflate(packed, size)
+	if err != nil {
+		return nil, fmt.Errorf("embedded PDB: %w", err)
+	}
+	return b, nil
+}
+
+// Inflate returns the size bytes that were compressed with deflate. A size that so many bytes cannot have is refused before
+// anything is allocated.
+func Inflate(packed []byte, size uint64) ([]byte, error) {
+	if size > maxInflate*uint64(len(packed)) {
+		return nil, fmt.Errorf("%d bytes from %d: %w", size, len(packed), ErrMalformed)
 	}
 	b := make([]byte, size)
 	if _, err := io.ReadFull(flate.NewReader(bytes.NewReader(packed)), b); err != nil {
-		return nil, fmt.Errorf("embedded PDB: %w: %w", ErrMalformed, err)
+		return nil, fmt.Errorf("%w: %w", ErrMalformed, err)
 	}
 	return b, nil
 }

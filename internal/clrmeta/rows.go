@@ -56,6 +56,24 @@ func (m *Metadata) Method(t Token) (Method, error) {
 	return Method{Token: t, Flags: flags, Name: name, Signature: sig}, nil
 }
 
+// CustomDebugInformation returns what a kind of it says about a row of another table, false if there is none.
+func (m *Metadata) CustomDebugInformation(parent Token, kind GUID) (blob []byte, found bool, err error) {
+	for row := uint32(1); row <= m.Rows(TableCustomDebugInformation); row++ {
+		if m.codedCell(TableCustomDebugInformation, row, 0) != parent {
+			continue
+		}
+		of, err := m.GUIDAt(m.Cell(TableCustomDebugInformation, row, 1))
+		if err != nil {
+			return nil, false, fmt.Errorf("custom debug information %d: %w", row, err)
+		}
+		if of == kind {
+			blob, err := m.BlobAt(m.Cell(TableCustomDebugInformation, row, 2))
+			return blob, err == nil, err
+		}
+	}
+	return nil, false, nil
+}
+
 // listRange returns the rows first..last-1 that a row owns through a list
 // column: from its own cell to that of the next row (II.22: "the smaller of").
 func (m *Metadata) listRange(owner Table, row uint32, col int, owned Table) (first, last uint32) {

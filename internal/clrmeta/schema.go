@@ -25,6 +25,7 @@ const (
 	TableNestedClass            Table = 0x29
 	TableGenericParam           Table = 0x2A
 	TableDocument               Table = 0x30
+	TableCustomDebugInformation Table = 0x37
 	TableMethodDebugInformation Table = 0x31
 	TableStateMachineMethod     Table = 0x36
 

@@ -39,6 +39,7 @@ type Options struct {
 	NoOptimize    bool // as a Debug build does: locals are kept, calls are not inlined
 	Deterministic bool // the same sources at the same paths give the same bytes
 	Unsafe        bool // allow unsafe code
+	Embed         bool `json:",omitempty"` // the PDB holds the sources
 	Library       bool // no entry point
 	References    []string
 	Defines       []string
@@ -169,6 +170,9 @@ func (tc toolchain) args(files []string, out string, o Options) []string {
 			sign = "+"
 		}
 		options = append(options, f.name+sign)
+	}
+	if o.Embed {
+		options = append(options, "embed")
 	}
 	if o.Unsafe {
 		options = append(options, "unsafe+")

@@ -68,7 +68,7 @@ calltree: quantity
 analysis: calltree pattern quantity session usercode
 analysis/analysistest: analysis session session/sessiontest
 rules: analysis quantity session
-report: analysis calltree quantity rules session usercode
+report: analysis calltree quantity rules session symbols usercode
 export/parquet: session
 export/collapsed: analysis session
 export/protobuf:

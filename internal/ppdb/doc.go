@@ -19,13 +19,13 @@
 //
 // # Invariants
 //
-// Nothing panics, whatever the bytes; work and memory are bounded by the input.
+// An embedded source is at most 16 MB. Nothing panics, whatever the bytes; work and memory are bounded by the input.
 // A PDB is immutable and
 // may be used from many goroutines.
 //
 // # Limits
 //
 // Local variables, constants, import scopes and custom debug information
-// (Source Link, embedded sources) are not read. Windows PDBs are refused with
+// other than embedded sources (Source Link) are not read. Windows PDBs are refused with
 // [ErrWindows].
 package ppdb

@@ -1,6 +1,7 @@
 package ppdb_test
 
 import (
+	"crypto/sha256"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -41,6 +42,13 @@ func TestEqualsMicrosoftsReader(t *testing.T) {
 		}
 		files = append(files, dll, dump)
 	}
+	for _, debug := range []dotnettest.DebugType{dotnettest.DebugPortable, dotnettest.DebugEmbedded} {
+		dll, err := in.Compile([]string{"testdata/Sources.cs", "testdata/Small.cs"}, "", dotnettest.Options{Debug: debug, Library: true, Embed: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		files = append(files, dll)
+	}
 	more, err := filepath.Glob(filepath.Dir(in.MCP()) + "/*.dll")
 	if err != nil {
 		t.Fatal(err)
@@ -63,6 +71,9 @@ func TestEqualsMicrosoftsReader(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, append(have, "")); diff != "" {
 		t.Errorf("(-theirs +ours)\n%s", diff[:min(len(diff), 4000)])
+	}
+	if embedded := strings.Count(string(out), " source "); embedded < 4 {
+		t.Errorf("%d sources are embedded", embedded)
 	}
 	t.Logf("%d files, %d lines, %d sequence points", len(files), len(have), points)
 }
@@ -139,7 +150,19 @@ func dumpPDB(pdb *ppdb.PDB) (lines []string, err error) {
 		if err != nil {
 			return nil, err
 		}
-		lines = append(lines, "document "+name)
+		source, err := pdb.EmbeddedSource(ppdb.Document(d))
+		if err != nil {
+			return nil, err
+		}
+		hash, err := pdb.DocumentHash(ppdb.Document(d))
+		if err != nil {
+			return nil, err
+		}
+		said := ""
+		if source != nil {
+			said = fmt.Sprintf(" source %d %x %s", len(source), sha256.Sum256(source), boolText(hash.Is(source)))
+		}
+		lines = append(lines, "document "+name+said)
 	}
 	kickoffs := map[clrmeta.Token]clrmeta.Token{}
 	for _, m := range pdb.StateMachines() {

@@ -9,8 +9,8 @@ import (
 	"github.com/clrprof/clrprof/internal/ppdb"
 )
 
-// FuzzOpen reads arbitrary bytes as a PDB and then all that it offers. The seed
-// is the PDB of clrmeta/testdata/Tiny.cs.
+// FuzzOpen reads arbitrary bytes as a PDB and then all that it offers. The seeds
+// are the PDBs of clrmeta/testdata/Tiny.cs and of testdata/Sources.cs.
 func FuzzOpen(f *testing.F) {
 	b, err := os.ReadFile("testdata/tiny.pdb")
 	if err != nil {
@@ -18,6 +18,10 @@ func FuzzOpen(f *testing.F) {
 	}
 	f.Add(b)
 	f.Add(b[:len(b)/2])
+	if b, err = os.ReadFile("testdata/sources.pdb"); err != nil {
+		f.Fatal(err)
+	}
+	f.Add(b)
 	f.Add([]byte("Microsoft C/C++ MSF 7.00\r\n\x1aDS\x00\x00\x00"))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		pdb, err := ppdb.Open(b)
@@ -33,6 +37,10 @@ func FuzzOpen(f *testing.F) {
 		const enough = 500 // rows of one table, so that fuzzing stays fast
 		for d := range min(pdb.Documents()+2, enough) {
 			pdb.DocumentName(ppdb.Document(d))
+			hash, err := pdb.DocumentHash(ppdb.Document(d))
+			if source, _ := pdb.EmbeddedSource(ppdb.Document(d)); err == nil && hash.Is(source) && !hash.Known() {
+				t.Fatalf("document %d: a source has a hash that is not known", d)
+			}
 		}
 		for row := range min(pdb.Methods()+2, enough) {
 			points, err := pdb.SequencePoints(clrmeta.MakeToken(clrmeta.TableMethodDef, uint32(row)))

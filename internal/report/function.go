@@ -75,7 +75,7 @@ func buildFunction(b *builder) error {
 		of[row.function] = append(of[row.function], row)
 	}
 	var all []functionDetails
-	sources, recursive := &sourceFiles{}, false
+	sources, recursive := newSourceFiles(b.context), false
 	err = b.eachCurrent(matches, func(current Row, callers, callees []Row) {
 		if slices.ContainsFunc(callees, func(r Row) bool { return r.function == current.function }) {
 			recursive = true
@@ -181,7 +181,7 @@ func (b *builder) withSource(lines []Row, sources *sourceFiles) []Row {
 			continue
 		}
 		l := b.lines.get(row.line)
-		text := sources.open(b.files.get(l.File).Path)
+		text := sources.open(b.files.get(l.File).Path, b.modules.get(row.module))
 		if l.File == file && l.LineBegin-last <= mostBetween {
 			for n := last + 1; n < l.LineBegin; n++ {
 				out = append(out, sourceRow(row, n, text.line(n)))

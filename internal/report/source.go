@@ -1,7 +1,6 @@
 package report
 
 import (
-	"bufio"
 	"bytes"
 	"errors"
 	"fmt"
@@ -14,6 +13,7 @@ import (
 	"time"
 
 	"github.com/clrprof/clrprof/internal/session"
+	"github.com/clrprof/clrprof/internal/symbols"
 )
 
 // maxSource bounds the file of which lines are shown: generated files are some megabytes.
@@ -22,11 +22,14 @@ const maxSource = 16 << 20
 // sourceExtensions are those of files that are shown. A session names files as it was told to, so not any file of this machine.
 var sourceExtensions = []string{".cs", ".fs", ".fsi", ".fsx", ".vb", ".razor", ".cshtml", ".vbhtml", ".xaml", ".il", ".fsl", ".fsy", ".tt"}
 
-// sourceText is a file of source, as it is on this machine.
+// sourceText is a file of source, as it is on this machine, or as the symbols hold it.
 type sourceText struct {
-	lines   []string
-	changed time.Time
-	err     error
+	lines    []string
+	changed  time.Time
+	known    bool  // the file is what the compiler read
+	differs  bool  // the file is not that
+	embedded bool  // the text is that in the symbols: the file differs, or cannot be read
+	err      error // why it cannot be read
 }
 
 // line returns the text of a line, "" if it is not known.
@@ -38,19 +41,35 @@ func (s *sourceText) line(n int64) string {
 }
 
 // sourceFiles are the files that were looked for, by path.
-type sourceFiles struct{ files map[string]*sourceText }
+type sourceFiles struct {
+	files   map[string]*sourceText
+	symbols *symbols.Sources
+}
 
-// open returns a file, which is empty if it cannot be read.
-func (s *sourceFiles) open(name string) *sourceText {
+func newSourceFiles(c *context) *sourceFiles {
+	return &sourceFiles{map[string]*sourceText{}, symbols.NewSources(c.processes.list, symbols.OpenFile)}
+}
+
+// open returns a file of a module, which is empty if it cannot be read.
+func (s *sourceFiles) open(name string, of *session.Module) *sourceText {
 	if f := s.files[name]; f != nil {
 		return f
 	}
-	if s.files == nil {
-		s.files = map[string]*sourceText{}
-	}
 	f := &sourceText{}
 	s.files[name] = f
-	f.err = f.read(name)
+	content, err := f.read(name)
+	if errors.Is(err, errNoSource) {
+		f.err = err
+		return f
+	}
+	known := s.symbols.Find(of, name)
+	f.known, f.differs, f.err = err == nil && known.Is(content), err == nil && known.Known() && !known.Is(content), err
+	if instead := known.Embedded(); instead != nil && !f.known {
+		f.embedded, content = true, instead
+	}
+	if err == nil || f.embedded {
+		f.split(content)
+	}
 	return f
 }
 
@@ -60,30 +79,39 @@ var (
 	errNoFile      = errors.New("it is no file")
 )
 
-func (s *sourceText) read(name string) error {
+// read returns the content of the file.
+func (s *sourceText) read(name string) ([]byte, error) {
 	if !slices.Contains(sourceExtensions, strings.ToLower(path.Ext(name))) {
-		return errNoSource
+		return nil, errNoSource
 	}
 	info, err := os.Stat(name)
 	switch {
 	case err != nil:
-		return err
+		return nil, err
 	case !info.Mode().IsRegular():
-		return errNoFile
+		return nil, errNoFile
 	case info.Size() > maxSource:
-		return errSourceLarge
-	}
-	content, err := os.ReadFile(name)
-	if err != nil {
-		return err
+		return nil, errSourceLarge
 	}
 	s.changed = info.ModTime()
-	scan := bufio.NewScanner(bytes.NewReader(bytes.TrimPrefix(content, []byte("\ufeff"))))
-	scan.Buffer(nil, maxSource+1)
-	for scan.Scan() {
-		s.lines = append(s.lines, strings.ReplaceAll(strings.ToValidUTF8(scan.Text(), "\uFFFD"), "\t", "    "))
+	return os.ReadFile(name)
+}
+
+// split takes the lines of a content.
+func (s *sourceText) split(content []byte) {
+	for line := range bytes.Lines(bytes.TrimPrefix(content, []byte("\ufeff"))) {
+		text := strings.TrimSuffix(strings.TrimSuffix(string(line), "\n"), "\r")
+		s.lines = append(s.lines, strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\t", "    "))
 	}
-	return scan.Err()
+}
+
+// why says why a file cannot be read.
+func (s *sourceText) why() error {
+	var broken *fs.PathError
+	if errors.As(s.err, &broken) {
+		return broken.Err
+	}
+	return s.err
 }
 
 // notes say which files could not be shown, or are not those that ran.
@@ -94,16 +122,36 @@ func (s *sourceFiles) notes(c *context) []string {
 		began, _ = time.Parse(time.RFC3339, info[session.KeyCreated])
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.files)) {
-		f := s.files[name]
-		var broken *fs.PathError
-		switch {
-		case errors.As(f.err, &broken):
-			out = append(out, fmt.Sprintf("Without the text of %s: %v.", name, broken.Err))
+		switch f := s.files[name]; {
+		case f.embedded && f.err != nil:
+			out = append(out, fmt.Sprintf("The text of %s is from the symbols: %v.", name, f.why()))
+		case f.embedded:
+			out = append(out, fmt.Sprintf("The text of %s is from the symbols: the file is not what was compiled.", name))
 		case f.err != nil:
-			out = append(out, fmt.Sprintf("Without the text of %s: %v.", name, f.err))
-		case !began.IsZero() && f.changed.After(began):
+			out = append(out, fmt.Sprintf("Without the text of %s: %v.", name, f.why()))
+		case f.differs:
+			out = append(out, fmt.Sprintf("%s is not what was compiled: its lines may be others.", name))
+		case !f.known && !began.IsZero() && f.changed.After(began):
 			out = append(out, fmt.Sprintf("%s was changed after the recording began: its lines may be others now.", name))
 		}
 	}
 	return out
+}
+
+// SourceText returns the lines of a source file of the session, and what is to be said of them; none: they cannot be read.
+func (r *Reader) SourceText(file session.FileID) (lines, notes []string, err error) {
+	c := r.own()
+	if err := c.readPlaces(); err != nil {
+		return nil, nil, err
+	}
+	of := session.FunctionID(0)
+	for i := range c.lines.list {
+		if l := &c.lines.list[i]; l.File == file {
+			of = l.Function
+			break
+		}
+	}
+	sources := newSourceFiles(c)
+	text := sources.open(c.files.get(file).Path, c.modules.get(c.functions.get(of).Module))
+	return text.lines, sources.notes(c), nil
 }

@@ -34,6 +34,18 @@ type moduleFile struct {
 	loadPDB    func() (*ppdb.PDB, error)                    // nil without symbols; reads them again
 }
 
+// keyOf returns the key of a module in a process with that executable.
+func keyOf(m *session.Module, executable string) moduleKey {
+	if m.Path == "" || m.IsDynamic {
+		return moduleKey{own: m.ID}
+	}
+	key := moduleKey{path: m.Path, mvid: m.MVID}
+	if !path.IsAbs(m.Path) || path.Dir(m.Path) == path.Dir(executable) {
+		key.executable = executable
+	}
+	return key
+}
+
 // openModules opens the file of each module once and sets the resolved columns
 // of the modules. It returns the keys in the order of the modules.
 func (r *resolver) openModules(open Opener) []moduleKey {
@@ -42,13 +54,7 @@ func (r *resolver) openModules(open Opener) []moduleKey {
 	bundled := bundles{open, map[string]map[string]bundle.Entry{}}
 	for i := range r.out.Modules {
 		m := &r.out.Modules[i]
-		key := moduleKey{path: m.Path, mvid: m.MVID}
-		if exe := executable[m.Process]; !path.IsAbs(m.Path) || path.Dir(m.Path) == path.Dir(exe) {
-			key.executable = exe
-		}
-		if m.Path == "" || m.IsDynamic {
-			key = moduleKey{own: m.ID}
-		}
+		key := keyOf(m, executable[m.Process])
 		f := r.files[key]
 		if f == nil {
 			f = &moduleFile{status: session.SymbolsNone}

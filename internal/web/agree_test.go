@@ -31,6 +31,7 @@ type row struct {
 type sheet struct {
 	Columns []report.SheetColumn
 	Total   int
+	Notes   []string
 	Rows    []row
 	Command string
 }
@@ -351,7 +352,7 @@ func TestSource(t *testing.T) {
 	}
 	var got struct{ Sheet sheet }
 	s.get("/api/source?path="+url.QueryEscape(files[0].Path), &got)
-	if len(got.Sheet.Rows) == 0 {
-		t.Error("no lines of the first file")
+	if len(got.Sheet.Rows) == 0 || !slices.ContainsFunc(got.Sheet.Notes, func(n string) bool { return strings.HasPrefix(n, "Without the text of "+files[0].Path) }) {
+		t.Errorf("no lines of the first file, or no note: %q", got.Sheet.Notes)
 	}
 }

@@ -2,11 +2,8 @@ package web
 
 import (
 	"encoding/json"
-	"fmt"
 	"net/http"
-	"os"
 	"slices"
-	"strings"
 
 	"github.com/clrprof/clrprof/internal/analysis"
 	"github.com/clrprof/clrprof/internal/report"
@@ -69,9 +66,6 @@ func (s *Server) compare(w http.ResponseWriter, r *http.Request) error {
 	return writeJSON(w, out)
 }
 
-// mostSource bounds a source file that is shown.
-const mostSource = 8 << 20
-
 // sourced is a source file with what its lines did.
 type sourced struct {
 	Path  string        `json:"path"`
@@ -79,7 +73,7 @@ type sourced struct {
 	Sheet *report.Sheet `json:"sheet"` // rows of the view lines, in the order of lines
 }
 
-// source answers with a source file of the session, if it is on this machine: no other file.
+// source answers with a source file of the session, if it is on this machine, or in the symbols: no other file.
 func (s *Server) source(w http.ResponseWriter, r *http.Request) error {
 	path := r.URL.Query().Get("path")
 	if err := s.lock(r.Context()); err != nil {
@@ -90,7 +84,8 @@ func (s *Server) source(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if !slices.ContainsFunc(files, func(f session.SourceFile) bool { return f.Path == path }) {
+	file := slices.IndexFunc(files, func(f session.SourceFile) bool { return f.Path == path })
+	if file < 0 {
 		return bad("no source file of the session is %q", path)
 	}
 	of, err := s.reader(r)
@@ -111,20 +106,13 @@ func (s *Server) source(w http.ResponseWriter, r *http.Request) error {
 		return len(row.Values) <= at || row.Kind != "line" || !isText(row.Values[at], path)
 	})
 	out := sourced{Path: path, Sheet: all, Lines: []string{}}
-	info, err := os.Stat(path)
-	if err == nil && (info.Size() > mostSource || !info.Mode().IsRegular()) {
-		err = fmt.Errorf("it is no text of at most %d bytes", mostSource)
-	}
-	var b []byte
-	if err == nil {
-		b, err = os.ReadFile(path)
-	}
+	lines, notes, err := of.views.SourceText(files[file].ID)
 	if err != nil {
-		all.Notes = append(all.Notes, fmt.Sprintf("The source is not here: %v.", err))
-		return writeJSON(w, out)
+		return err
 	}
-	for line := range strings.Lines(string(b)) {
-		out.Lines = append(out.Lines, report.Printable(strings.ReplaceAll(strings.TrimRight(line, "\r\n"), "\t", "    ")))
+	all.Notes = append(all.Notes, notes...)
+	for _, line := range lines {
+		out.Lines = append(out.Lines, report.Printable(line))
 	}
 	return writeJSON(w, out)
 }

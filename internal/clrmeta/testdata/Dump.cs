@@ -106,7 +106,7 @@ static class Dump
             var r = provider.GetMetadataReader();
             Out.WriteLine("id " + BitConverter.ToString(r.DebugMetadataHeader.Id.ToArray()).Replace("-", "").ToLowerInvariant() + " " +
                 (r.DebugMetadataHeader.EntryPoint.IsNil ? "00000000" : Token(r.DebugMetadataHeader.EntryPoint)));
-            foreach (var h in r.Documents) Out.WriteLine("document " + r.GetString(r.GetDocument(h).Name));
+            foreach (var h in r.Documents) Out.WriteLine("document " + r.GetString(r.GetDocument(h).Name) + Source(r, h));
             foreach (var h in r.MethodDebugInformation)
             {
                 var m = r.GetMethodDebugInformation(h);
@@ -123,6 +123,35 @@ static class Dump
             }
         }
     }
+
+    // Source writes the source that is embedded, and whether the document has its hash.
+    static string Source(MetadataReader r, DocumentHandle document)
+    {
+        foreach (var h in r.GetCustomDebugInformation(document))
+        {
+            var c = r.GetCustomDebugInformation(h);
+            if (r.GetGuid(c.Kind) != new Guid("0E8A571B-6926-466E-B4AD-8AB04611F5FE")) continue;
+            var blob = r.GetBlobBytes(c.Value);
+            var size = BitConverter.ToInt32(blob, 0);
+            var content = new MemoryStream(blob, 4, blob.Length - 4);
+            var source = content.ToArray();
+            if (size > 0)
+            {
+                var inflated = new MemoryStream();
+                new System.IO.Compression.DeflateStream(content, System.IO.Compression.CompressionMode.Decompress).CopyTo(inflated);
+                source = inflated.ToArray();
+            }
+            var d = r.GetDocument(document);
+            var algorithm = r.GetGuid(d.HashAlgorithm);
+            var sum = algorithm == new Guid("8829d00f-11b8-4213-878b-770e8597ac16") ? System.Security.Cryptography.SHA256.Create().ComputeHash(source)
+                : algorithm == new Guid("ff1816ec-aa5e-4d10-87f7-6f4963833460") ? System.Security.Cryptography.SHA1.Create().ComputeHash(source) : null;
+            return " source " + source.Length + " " + Hex(System.Security.Cryptography.SHA256.Create().ComputeHash(source)) + " " +
+                (sum != null && r.GetBlobBytes(d.Hash).SequenceEqual(sum));
+        }
+        return "";
+    }
+
+    static string Hex(byte[] b) => BitConverter.ToString(b).Replace("-", "").ToLowerInvariant();
 
     // Names writes types so that no decision of style is in it.
     class Names : ISignatureTypeProvider<string, object>

@@ -1,0 +1,1 @@
+public static class Small { public static int One() { return 1; } }
