@@ -24,6 +24,13 @@ func (s *sandbox) startMeters(r dotnettest.Runtime, flags ...string) *steps {
 	return x
 }
 
+// eachMeters records the target Meters on each runtime that is sampled, and calls fn when it reads.
+func eachMeters(t *testing.T, fn func(t *testing.T, x *steps), flags ...string) {
+	for _, r := range dotnettest.NeedRuntimes(t, 8) {
+		t.Run(r.Name, func(t *testing.T) { fn(t, newSandbox(t).startMeters(r, flags...)) })
+	}
+}
+
 // line is the next one that the target prints.
 func (x *steps) line() string {
 	x.t.Helper()
@@ -49,6 +56,20 @@ func lastValues(t *testing.T, session string) map[string]float64 {
 	return out
 }
 
+// awaitCounters waits until each of these counters has a value.
+func (x *steps) awaitCounters(names ...string) {
+	x.t.Helper()
+	await(x.t, "a sample", func() bool {
+		have := lastValues(x.t, x.session)
+		for _, name := range names {
+			if _, there := have[name]; !there {
+				return false
+			}
+		}
+		return true
+	})
+}
+
 // missingCounters are the reasons for which counters have no values, by name.
 func missingCounters(t *testing.T, session string) map[string]string {
 	t.Helper()
@@ -62,48 +83,39 @@ func missingCounters(t *testing.T, session string) map[string]string {
 // TestMeters: what a program counts by an event source comes out exactly, on each runtime that is sampled.
 func TestMeters(t *testing.T) {
 	t.Parallel()
-	for _, r := range dotnettest.NeedRuntimes(t, 8) {
-		t.Run(r.Name, func(t *testing.T) {
-			s := newSandbox(t)
-			x := s.startMeters(r, "--memory", "--sample-counters", "100", "--meter", "Shop.Events", "--meter", "Nobody")
-			want := map[string]float64{"Shop.Events/orders": 21, "Shop.Events/refunded": 1.25, "Shop.Events/queue": -2.25,
-				"Shop.Events/took": 3.5, "Shop.Events/took.count": 4, "Shop.Events/took.min": 3.5, "Shop.Events/took.max": 3.5}
-			await(t, "a sample", func() bool {
-				have := lastValues(t, x.session)
-				_, queue := have["Shop.Events/queue"]
-				_, orders := have["Shop.Events/orders"]
-				return queue && orders
-			})
-			for _, step := range []string{"orders 7", "refund 1.25", "queue -2.25", "took 1 2 3.5"} {
-				x.do(step)
+	eachMeters(t, func(t *testing.T, x *steps) {
+		want := map[string]float64{"Shop.Events/orders": 21, "Shop.Events/refunded": 1.25, "Shop.Events/queue": -2.25,
+			"Shop.Events/took": 3.5, "Shop.Events/took.count": 4, "Shop.Events/took.min": 3.5, "Shop.Events/took.max": 3.5}
+		x.awaitCounters("Shop.Events/queue", "Shop.Events/orders")
+		for _, step := range []string{"orders 7", "refund 1.25", "queue -2.25", "took 1 2 3.5"} {
+			x.do(step)
+		}
+		await(t, "the first times", func() bool { return lastValues(t, x.session)["Shop.Events/took.count"] == 3 })
+		x.do("took 3.5")
+		await(t, "the last time", func() bool { return lastValues(t, x.session)["Shop.Events/took.count"] == 4 })
+		x.finish()
+		checkSession(t, x.session)
+		have := lastValues(t, x.session)
+		for name, value := range want {
+			if have[name] != value {
+				t.Errorf("%s: %v, want %v", name, have[name], value)
 			}
-			await(t, "the first times", func() bool { return lastValues(t, x.session)["Shop.Events/took.count"] == 3 })
-			x.do("took 3.5")
-			await(t, "the last time", func() bool { return lastValues(t, x.session)["Shop.Events/took.count"] == 4 })
-			x.finish()
-			checkSession(t, x.session)
-			have := lastValues(t, x.session)
-			for name, value := range want {
-				if have[name] != value {
-					t.Errorf("%s: %v, want %v", name, have[name], value)
-				}
+		}
+		missing := missingCounters(t, x.session)
+		if !strings.Contains(missing["Nobody"], "exactly this name") || missing["Shop.Events"] != "" {
+			t.Errorf("missing: %q", missing)
+		}
+		last := map[string]counted{}
+		for _, c := range printed[counted](t, "counters", x.session, "--json") {
+			last[c.Name] = c
+		}
+		for _, want := range []counted{{"Shop.Events/took", "ms", "level", 3.5, x.pid},
+			{"Shop.Events/orders", "count", "sum", 21, x.pid}} {
+			if last[want.Name] != want {
+				t.Errorf("%+v, want %+v", last[want.Name], want)
 			}
-			missing := missingCounters(t, x.session)
-			if !strings.Contains(missing["Nobody"], "exactly this name") || missing["Shop.Events"] != "" {
-				t.Errorf("missing: %q", missing)
-			}
-			last := map[string]counted{}
-			for _, c := range printed[counted](t, "counters", x.session, "--json") {
-				last[c.Name] = c
-			}
-			for _, want := range []counted{{"Shop.Events/took", "ms", "level", 3.5, x.pid},
-				{"Shop.Events/orders", "count", "sum", 21, x.pid}} {
-				if last[want.Name] != want {
-					t.Errorf("%+v, want %+v", last[want.Name], want)
-				}
-			}
-		})
-	}
+		}
+	}, "--memory", "--sample-counters", "100", "--meter", "Shop.Events", "--meter", "Nobody")
 }
 
 // counted is a row of clrprof counters SESSION.
@@ -179,31 +191,22 @@ func sessionsOf(t *testing.T, pid int) int {
 // asked again; what two sessions tell counts once.
 func TestMetersSilent(t *testing.T) {
 	t.Parallel()
-	for _, r := range dotnettest.NeedRuntimes(t, 8) {
-		t.Run(r.Name, func(t *testing.T) {
-			s := newSandbox(t)
-			x := s.startMeters(r, "--memory", "--sample-counters", "100", "--meter", "Shop.Late", "--meter", "Shop.Events")
-			before := sessionsOf(t, x.pid)
-			x.do("late 5")
-			await(t, "another session", func() bool { return sessionsOf(t, x.pid) > max(before, 1) })
-			x.do("its counters") // which is "done" after the source is there
-			await(t, "a sample", func() bool {
-				have := lastValues(t, x.session)
-				_, late := have["Shop.Late/late"]
-				_, orders := have["Shop.Events/orders"]
-				return late && orders
-			})
-			t.Log(sessionsOf(t, x.pid), "sessions")
-			for range 4 {
-				x.do("orders 1")
-			}
-			await(t, "the orders", func() bool { return lastValues(t, x.session)["Shop.Events/orders"] >= 12 })
-			x.finish()
-			if have := lastValues(t, x.session); have["Shop.Events/orders"] != 12 {
-				t.Errorf("%v", have)
-			}
-		})
-	}
+	eachMeters(t, func(t *testing.T, x *steps) {
+		before := sessionsOf(t, x.pid)
+		x.do("late 5")
+		await(t, "another session", func() bool { return sessionsOf(t, x.pid) > max(before, 1) })
+		x.do("its counters") // which is "done" after the source is there
+		x.awaitCounters("Shop.Late/late", "Shop.Events/orders")
+		t.Log(sessionsOf(t, x.pid), "sessions")
+		for range 4 {
+			x.do("orders 1")
+		}
+		await(t, "the orders", func() bool { return lastValues(t, x.session)["Shop.Events/orders"] >= 12 })
+		x.finish()
+		if have := lastValues(t, x.session); have["Shop.Events/orders"] != 12 {
+			t.Errorf("%v", have)
+		}
+	}, "--memory", "--sample-counters", "100", "--meter", "Shop.Late", "--meter", "Shop.Events")
 }
 
 // TestMetersAtEnd: programs that end while they are sampled for the first time end.

@@ -25,9 +25,22 @@ type totals struct {
 	lifetimes map[string]Lifetime
 }
 
+func newTotals() totals {
+	return totals{map[string]q.Amounts{}, map[string]session.TimeValue{}, map[string]Lifetime{}}
+}
+
+// compareTotals compares totals of what wants and has; objects that were born and died in other parts are no difference.
+func compareTotals(t *rapid.T, what string, want, have totals) {
+	t.Helper()
+	maps.DeleteFunc(want.lifetimes, func(_ string, l Lifetime) bool { return l.IsZero() })
+	if diff := cmp.Diff(want, have, cmp.AllowUnexported(totals{}), cmpopts.EquateEmpty()); diff != "" {
+		t.Fatalf("%s (-want +have):\n%s", what, diff)
+	}
+}
+
 func totalsOf(t *rapid.T, d *Data) totals {
 	t.Helper()
-	out := totals{map[string]q.Amounts{}, map[string]session.TimeValue{}, map[string]Lifetime{}}
+	out := newTotals()
 	derived, err := d.Derive()
 	if err != nil {
 		t.Fatal(err)
@@ -172,10 +185,9 @@ func complements(t *rapid.T, s *session.Session) map[string]complement {
 	return out
 }
 
-// TestComplement: a selection and its complement add up to the whole, for each kind of terms.
-func TestComplement(t *testing.T) {
+// eachComplement calls fn with the complements of each kind of drawn sessions.
+func eachComplement(t *testing.T, fn func(rt *rapid.T, s *session.Session, d *Data, kind string, c complement)) {
 	dir := t.TempDir()
-	tried := map[string]int{}
 	rapid.Check(t, func(rt *rapid.T) {
 		s := open(rt, drawSession(rt), filepath.Join(dir, "a"))
 		defer s.Close()
@@ -185,38 +197,38 @@ func TestComplement(t *testing.T) {
 		}
 		all := complements(rt, s)
 		for _, kind := range slices.Sorted(maps.Keys(all)) {
-			c := all[kind]
-			whole, err := c.whole.Select(s)
-			if err != nil {
-				rt.Fatal(err)
-			}
-			want, have := totalsOf(rt, part(rt, d, whole)), totals{map[string]q.Amounts{}, map[string]session.TimeValue{}, map[string]Lifetime{}}
-			for _, terms := range c.parts {
-				sel, err := terms.Select(s)
-				if term := (*TermError)(nil); errors.As(err, &term) && (kind == "process" || kind == "thread") { // none is left, and that is refused
-					continue
-				}
-				if err != nil {
-					rt.Fatalf("%s %+v: %v", kind, terms, err)
-				}
-				have = have.add(totalsOf(rt, part(rt, d, sel)))
-			}
-			switch kind {
-			case "time":
-				want, have = want.measuredOnly(), have.measuredOnly()
-			case "type", "gc":
-				want.times = nil // there are none by type or collection
-			}
-			for k, v := range want.lifetimes {
-				if v.IsZero() {
-					delete(want.lifetimes, k)
-				}
-			}
-			if diff := cmp.Diff(want, have, cmp.AllowUnexported(totals{}), cmpopts.EquateEmpty()); diff != "" {
-				rt.Fatalf("%s: %+v (-whole +sum):\n%s", kind, c, diff)
-			}
-			tried[kind]++
+			fn(rt, s, d, kind, all[kind])
 		}
+	})
+}
+
+// TestComplement: a selection and its complement add up to the whole, for each kind of terms.
+func TestComplement(t *testing.T) {
+	tried := map[string]int{}
+	eachComplement(t, func(rt *rapid.T, s *session.Session, d *Data, kind string, c complement) {
+		whole, err := c.whole.Select(s)
+		if err != nil {
+			rt.Fatal(err)
+		}
+		want, have := totalsOf(rt, part(rt, d, whole)), newTotals()
+		for _, terms := range c.parts {
+			sel, err := terms.Select(s)
+			if term := (*TermError)(nil); errors.As(err, &term) && (kind == "process" || kind == "thread") { // none is left, and that is refused
+				continue
+			}
+			if err != nil {
+				rt.Fatalf("%s %+v: %v", kind, terms, err)
+			}
+			have = have.add(totalsOf(rt, part(rt, d, sel)))
+		}
+		switch kind {
+		case "time":
+			want, have = want.measuredOnly(), have.measuredOnly()
+		case "type", "gc":
+			want.times = nil // there are none by type or collection
+		}
+		compareTotals(rt, fmt.Sprintf("%s: %+v", kind, c), want, have)
+		tried[kind]++
 	})
 	for _, kind := range []string{"process", "thread", "module", "namespace", "function", "type", "focus", "time", "gc"} {
 		if tried[kind] == 0 {

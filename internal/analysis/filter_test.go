@@ -3,9 +3,7 @@ package analysis
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
@@ -13,7 +11,6 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
 
-	q "github.com/clrprof/clrprof/internal/quantity"
 	"github.com/clrprof/clrprof/internal/session"
 )
 
@@ -127,7 +124,7 @@ func TestFilterComplement(t *testing.T) {
 			rt.Skip(err)
 		}
 		text := drawFilter(rt, s)
-		want, have := totalsOf(rt, d), totals{map[string]q.Amounts{}, map[string]session.TimeValue{}, map[string]Lifetime{}}
+		want, have := totalsOf(rt, d), newTotals()
 		for _, filter := range []string{text, "not (" + text + ")"} {
 			sel, err := Terms{Filter: filter, MayMiss: true}.Select(s)
 			var term *TermError
@@ -149,10 +146,7 @@ func TestFilterComplement(t *testing.T) {
 			}
 			have = have.add(one)
 		}
-		maps.DeleteFunc(want.lifetimes, func(_ string, l Lifetime) bool { return l.IsZero() })
-		if diff := cmp.Diff(want, have, cmp.AllowUnexported(totals{}), cmpopts.EquateEmpty()); diff != "" {
-			rt.Fatalf("%s (-whole +sum):\n%s", text, diff)
-		}
+		compareTotals(rt, text, want, have)
 	})
 	if divided == 0 {
 		t.Error("no filter divided a session")
@@ -161,36 +155,26 @@ func TestFilterComplement(t *testing.T) {
 
 // TestFilterIsTerms: a filter of one clause selects what the term of that kind does.
 func TestFilterIsTerms(t *testing.T) {
-	dir := t.TempDir()
-	rapid.Check(t, func(rt *rapid.T) {
-		s := open(rt, drawSession(rt), filepath.Join(dir, "a"))
-		defer s.Close()
-		d, err := Load(s)
-		if err != nil {
-			rt.Fatal(err)
-		}
-		all := complements(rt, s)
-		for _, kind := range slices.Sorted(maps.Keys(all)) {
-			for _, terms := range all[kind].parts {
-				var clauses []string
-				for field, texts := range map[string][]string{fieldModule: terms.Modules, fieldNamespace: terms.Namespaces, fieldFunction: terms.Functions,
-					fieldType: terms.Types, fieldFocus: terms.Focus} {
-					for _, text := range texts {
-						rest, not := strings.CutPrefix(text, "!")
-						clauses = append(clauses, field+map[bool]string{true: "<>", false: "="}[not]+`"`+rest+`"`)
-					}
+	eachComplement(t, func(rt *rapid.T, s *session.Session, d *Data, _ string, c complement) {
+		for _, terms := range c.parts {
+			var clauses []string
+			for field, texts := range map[string][]string{fieldModule: terms.Modules, fieldNamespace: terms.Namespaces, fieldFunction: terms.Functions,
+				fieldType: terms.Types, fieldFocus: terms.Focus} {
+				for _, text := range texts {
+					rest, not := strings.CutPrefix(text, "!")
+					clauses = append(clauses, field+map[bool]string{true: "<>", false: "="}[not]+`"`+rest+`"`)
 				}
-				want, err := terms.Select(s)
-				if len(clauses) == 0 || err != nil {
-					continue
-				}
-				have, err := Terms{Filter: strings.Join(clauses, " and ")}.Select(s)
-				if err != nil {
-					rt.Fatal(err)
-				}
-				if diff := cmp.Diff(totalsOf(rt, part(rt, d, want)), totalsOf(rt, part(rt, d, have)), cmp.AllowUnexported(totals{}), cmpopts.EquateEmpty()); diff != "" {
-					rt.Fatalf("%v (-terms +filter):\n%s", clauses, diff)
-				}
+			}
+			want, err := terms.Select(s)
+			if len(clauses) == 0 || err != nil {
+				continue
+			}
+			have, err := Terms{Filter: strings.Join(clauses, " and ")}.Select(s)
+			if err != nil {
+				rt.Fatal(err)
+			}
+			if diff := cmp.Diff(totalsOf(rt, part(rt, d, want)), totalsOf(rt, part(rt, d, have)), cmp.AllowUnexported(totals{}), cmpopts.EquateEmpty()); diff != "" {
+				rt.Fatalf("%v (-terms +filter):\n%s", clauses, diff)
 			}
 		}
 	})
