@@ -2,7 +2,7 @@ package ppdb
 
 import (
 	"bytes"
-	"crypto/sha1" //nolint:gosec // older compilers name files by it
+	"crypto/sha1" // older compilers name files by it
 	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
