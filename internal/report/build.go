@@ -281,25 +281,16 @@ const (
 const AllFunctions = "*"
 
 // callersOfAll makes the rows of each function, its callers before and its callees after it.
-func (b *builder) callersOfAll(functions []Row) error {
-	calls, err := b.calls()
+func (b *builder) callersOfAll() error {
+	functions, err := b.functionRows()
 	if err != nil {
 		return err
 	}
-	callers, callees := map[session.FunctionID][]Row{}, map[session.FunctionID][]Row{}
-	for _, call := range calls {
-		caller, callee := b.callRows(call)
-		callers[call.callee], callees[call.caller] = append(callers[call.callee], caller), append(callees[call.caller], callee)
-	}
-	for _, row := range b.sorted(functions) {
-		row.role, row.root = roleCurrent, row.function
-		b.callersOf(row, callers[row.function], callees[row.function])
-	}
-	return nil
+	return b.eachCurrent(b.sorted(functions), b.callersOf)
 }
 
 // callRows makes the rows of a call: of the caller below the callee, and of the callee below the caller.
-func (c *context) callRows(call call) (caller, callee Row) {
+func (c *context) callRows(call *call) (caller, callee Row) {
 	caller = c.functionRow(call.caller, call.amounts)
 	caller.role, caller.root, caller.level, caller.time = roleCaller, call.callee, 1, call.time
 	caller.process = c.functions.get(call.callee).Process
@@ -316,64 +307,17 @@ func (b *builder) callersOf(current Row, callers, callees []Row) {
 }
 
 func buildCallers(b *builder) error {
-	functions, err := b.functionRows()
-	if err != nil {
-		return err
-	}
 	if b.options.Argument == "" {
 		return &UnknownError{What: "function", Name: ""}
 	}
 	if b.options.Argument == AllFunctions {
-		return b.callersOfAll(functions)
+		return b.callersOfAll()
 	}
-	matches, err := b.matching(b.options.Argument, functions)
+	matches, err := b.matching(b.options.Argument)
 	if err != nil {
 		return err
 	}
-	return b.eachCurrent(matches, func(current Row, callers, callees []Row) { b.callersOf(current, callers, callees) })
-}
-
-// matching returns the rows of the functions that a name means.
-func (b *builder) matching(name string, functions []Row) ([]Row, error) {
-	of, weight := map[session.FunctionID]*Row{}, b.heavier()
-	var ids []session.FunctionID
-	for i := range functions {
-		of[functions[i].function] = &functions[i]
-		ids = append(ids, functions[i].function)
-	}
-	matches, err := find("function", name, ids, b.functionName, func(id session.FunctionID) int64 { return weight(inclusiveCost(of[id])) })
-	var out []Row
-	for _, id := range matches {
-		out = append(out, *of[id])
-	}
-	return out, err
-}
-
-// eachCurrent calls fn with each function, its callers and its callees.
-func (b *builder) eachCurrent(functions []Row, fn func(current Row, callers, callees []Row)) error {
-	calls, err := b.calls()
-	if err != nil {
-		return err
-	}
-	for _, r := range functions {
-		current := r.function
-		var callers, callees []Row
-		for _, call := range calls {
-			if call.callee != current && call.caller != current {
-				continue
-			}
-			caller, callee := b.callRows(call)
-			if call.callee == current {
-				callers = append(callers, caller)
-			}
-			if call.caller == current {
-				callees = append(callees, callee)
-			}
-		}
-		r.role, r.root = roleCurrent, current
-		fn(r, callers, callees)
-	}
-	return nil
+	return b.eachCurrent(matches, b.callersOf)
 }
 
 func buildModules(b *builder) error {

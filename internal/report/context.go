@@ -30,6 +30,7 @@ func (r rows[ID, Row]) get(id ID) *Row {
 
 // context is what cells are computed from: the names of things and the totals.
 type context struct {
+	shared    *shared
 	source    *analysis.Source
 	total     q.Amount              // of the whole run: percentages refer to it
 	shown     q.Amount              // of the part that the filter lets through
@@ -55,7 +56,7 @@ type context struct {
 
 func newContext(src *analysis.Source, raw bool) (*context, error) {
 	s := src.Session()
-	c := &context{source: src, raw: raw}
+	c := &context{shared: &shared{}, source: src, raw: raw}
 	c.processes.id = func(r *session.Process) session.ProcessID { return r.ID }
 	c.threads.id = func(r *session.Thread) session.ThreadID { return r.ID }
 	c.modules.id = func(r *session.Module) session.ModuleID { return r.ID }

@@ -58,11 +58,7 @@ type functionDetails struct {
 
 // buildFunction shows one function: who calls it, what it did itself and by its calls, whom it calls, and its lines.
 func buildFunction(b *builder) error {
-	functions, err := b.functionRows()
-	if err != nil {
-		return err
-	}
-	matches, err := b.matching(b.options.Argument, functions)
+	matches, err := b.matching(b.options.Argument)
 	if err != nil {
 		return err
 	}

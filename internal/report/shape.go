@@ -77,11 +77,7 @@ func (b *builder) trims(level int, amount q.Amount, time q.Time) bool {
 
 // rooted has a call tree begin with a function.
 func (b *builder) rooted(tree *analysis.LogicalTree) (*analysis.LogicalTree, error) {
-	functions, err := b.functionRows()
-	if err != nil {
-		return nil, err
-	}
-	matches, err := b.matching(b.options.Root, functions)
+	matches, err := b.matching(b.options.Root)
 	if err != nil {
 		return nil, err
 	}

@@ -51,34 +51,6 @@ func single(v session.TimeValue, s session.SingleCalls) *rowTime { return &rowTi
 
 func place(v session.TimeValue) *rowTime { return &rowTime{TimeValue: v} }
 
-// functionRows are the functions that have values, in the order of id.
-func (c *context) functionRows() ([]Row, error) {
-	amounts, err := c.source.Functions()
-	if err != nil {
-		return nil, err
-	}
-	times, err := c.source.FunctionTimes()
-	if err != nil {
-		return nil, err
-	}
-	list := make([]Row, 0, max(len(amounts), len(times)))
-	union(amounts, times, func(a *session.FunctionValue, t *session.FunctionTime) int {
-		return cmp.Compare(a.Function, t.Function)
-	},
-		func(a *session.FunctionValue, t *session.FunctionTime) {
-			if a == nil {
-				a = &session.FunctionValue{Function: t.Function}
-			}
-			row := c.functionRow(a.Function, a.Amounts)
-			if t != nil {
-				row.time = single(t.TimeValue, t.SingleCalls)
-			}
-			row.time, row.await = c.orNone(row.time, row.process), c.awaits[row.function]
-			list = append(list, row)
-		})
-	return list, nil
-}
-
 func (c *context) processRows() ([]Row, error) {
 	amounts, err := c.source.Processes()
 	if err != nil {

@@ -416,8 +416,7 @@ func (b *builder) tree(roots []Row, value func(*Row) cost, children func(*Row) (
 	return nil
 }
 
-// notes says what the numbers are restricted to and what is missing for them to be final.
-func (c *context) notes() ([]string, error) {
+func (c *context) readNotes() ([]string, error) {
 	s := c.source.Session()
 	state, err := s.State()
 	if err != nil {
@@ -472,8 +471,7 @@ func (c *context) selectionNotes() ([]string, error) {
 	return out, err
 }
 
-// losses says what is missing from the numbers shown.
-func (c *context) losses() ([]string, error) {
+func (c *context) readLosses() ([]string, error) {
 	list, err := c.source.Session().Losses()
 	if err != nil {
 		return nil, err

@@ -167,7 +167,7 @@ func (s *Server) keep(key string, build func(*keptTable) error) (*keptTable, err
 	if err := build(t); err != nil {
 		return nil, err
 	}
-	if s.tables = append(s.tables, t); len(s.tables) > maxTables {
+	if s.tables = append(s.tables, t); len(s.tables) > s.most {
 		s.tables = slices.Delete(s.tables, 0, 1)
 	}
 	return t, nil

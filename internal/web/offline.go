@@ -1,12 +1,14 @@
 package web
 
 import (
+	"bufio"
 	"bytes"
 	"compress/gzip"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/binary"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -56,6 +58,7 @@ func Write(w io.Writer, s *session.Session, sel analysis.Selection, minShare flo
 	if err != nil {
 		return err
 	}
+	server.most = 1                                                                        // each is asked for once
 	server.readers = []*reader{{key: readerKey(s, nil, false), source: src, views: views}} // the selection is the whole that the page knows
 	o := &offline{server: server, minShare: minShare, answers: map[string]json.RawMessage{}, binaries: map[string]string{}}
 	if err := o.collect(views); err != nil {
@@ -86,14 +89,8 @@ func (o *offline) collect(views *report.Reader) error {
 		return err
 	}
 	for i, m := range metrics[:min(len(metrics), offlineMetrics)] {
-		for _, up := range []string{"", "1"} {
-			query := map[string]string{"metric": m.Key, "up": up}
-			if i == 0 {
-				query["metric"] = ""
-			}
-			if err := o.flame(query, m.Key); err != nil {
-				return err
-			}
+		if err := o.flames(m.Key, i == 0); err != nil {
+			return err
 		}
 	}
 	for _, v := range report.Views() {
@@ -167,21 +164,38 @@ func (o *offline) askFor(path string, asked, query map[string]string) ([]byte, e
 	if o.size > 10*maxOffline { // it compresses to about a tenth
 		return nil, ErrTooLarge
 	}
-	o.answers[key(path, asked)] = json.RawMessage(bytes.TrimSpace(a.Bytes()))
+	o.answers[key(path, asked)] = json.RawMessage(bytes.Clone(bytes.TrimSpace(a.Bytes())))
 	if a.code != http.StatusOK {
 		return nil, nil
 	}
 	return a.Bytes(), nil
 }
 
-func (o *offline) flame(query map[string]string, metric string) error {
-	a := o.request("flame", map[string]string{"metric": metric, "up": query["up"], "most": fmt.Sprint(offlineFrames)})
-	if a.code != http.StatusOK {
-		o.answers[key("flame", query)] = json.RawMessage(bytes.TrimSpace(a.Bytes()))
-		return nil
+// flames keeps the flame graphs of a metric, from both sides. The call tree of a colour is laid out once for both.
+func (o *offline) flames(metric string, first bool) error {
+	var queries []map[string]string
+	var plain [][]byte
+	for _, up := range []string{"", "1"} {
+		query := map[string]string{"metric": metric, "up": up}
+		if first { // what the page shows when it asks for no metric
+			query["metric"] = ""
+		}
+		a := o.request("flame", map[string]string{"metric": metric, "up": up, "most": fmt.Sprint(offlineFrames)})
+		if a.code != http.StatusOK {
+			o.answers[key("flame", query)] = json.RawMessage(bytes.Clone(bytes.TrimSpace(a.Bytes())))
+			continue
+		}
+		o.binaries[key("flame", query)] = base64.StdEncoding.EncodeToString(a.Bytes())
+		queries, plain = append(queries, query), append(plain, a.Bytes())
 	}
-	o.binaries[key("flame", query)] = base64.StdEncoding.EncodeToString(a.Bytes())
-	return o.colors(query, metric, a.Bytes())
+	for _, by := range o.colorsBy {
+		for i, query := range queries {
+			if err := o.color(query, metric, by, plain[i]); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // coloredFrames is what the frames of a flame graph have with a colour, beside what they have without: see flame.
@@ -191,31 +205,29 @@ type coloredFrames struct {
 	Share  string   `json:"share"` // uint8, base64
 }
 
-// colors keeps the colours of the frames of a flame graph, which are the same whatever they are coloured by.
-func (o *offline) colors(query map[string]string, metric string, plain []byte) error {
-	for _, by := range o.colorsBy {
-		a := o.request("flame", map[string]string{"metric": metric, "up": query["up"], "most": fmt.Sprint(offlineFrames), "color": by})
-		head, arrays, err := splitFlame(a.Bytes())
-		if err != nil {
-			return err
-		}
-		_, without, err := splitFlame(plain)
-		if err != nil {
-			return err
-		}
-		n := head.Sent
-		if len(arrays) != 23*n || !bytes.Equal(arrays[:16*n], without[:16*n]) || !bytes.Equal(arrays[20*n:22*n], without[16*n:]) {
-			return fmt.Errorf("the frames of a flame graph differ by their colours: %s", by)
-		}
-		kept := coloredFrames{head.Colors, base64.StdEncoding.EncodeToString(arrays[16*n : 20*n]), base64.StdEncoding.EncodeToString(arrays[22*n:])}
-		b, err := json.Marshal(kept)
-		if err != nil {
-			return fmt.Errorf("keeping colours: %w", err)
-		}
-		asked := maps.Clone(query)
-		asked["color"] = by
-		o.answers[key("flame", asked)] = b
+// color keeps the colours of the frames of a flame graph, which are the same whatever they are coloured by.
+func (o *offline) color(query map[string]string, metric, by string, plain []byte) error {
+	a := o.request("flame", map[string]string{"metric": metric, "up": query["up"], "most": fmt.Sprint(offlineFrames), "color": by})
+	head, arrays, err := splitFlame(a.Bytes())
+	if err != nil {
+		return err
 	}
+	_, without, err := splitFlame(plain)
+	if err != nil {
+		return err
+	}
+	n := head.Sent
+	if len(arrays) != 23*n || !bytes.Equal(arrays[:16*n], without[:16*n]) || !bytes.Equal(arrays[20*n:22*n], without[16*n:]) {
+		return fmt.Errorf("the frames of a flame graph differ by their colours: %s", by)
+	}
+	kept := coloredFrames{head.Colors, base64.StdEncoding.EncodeToString(arrays[16*n : 20*n]), base64.StdEncoding.EncodeToString(arrays[22*n:])}
+	b, err := json.Marshal(kept)
+	if err != nil {
+		return fmt.Errorf("keeping colours: %w", err)
+	}
+	asked := maps.Clone(query)
+	asked["color"] = by
+	o.answers[key("flame", asked)] = b
 	return nil
 }
 
@@ -316,19 +328,55 @@ func (o *offline) tree() error {
 	return nil
 }
 
+// pack compresses what is kept, one answer after the other: all together, as JSON, would be another copy of all of it.
+func (o *offline) pack() (*bytes.Buffer, error) {
+	packed := &bytes.Buffer{}
+	z := gzip.NewWriter(packed)
+	out := bufio.NewWriter(z)
+	out.WriteString(`{"answers":`)
+	if err := putMembers(out, o.answers); err != nil {
+		return nil, err
+	}
+	out.WriteString(`,"binaries":`)
+	if err := putMembers(out, o.binaries); err != nil {
+		return nil, err
+	}
+	out.WriteString("}")
+	if err := errors.Join(out.Flush(), z.Close()); err != nil {
+		return nil, fmt.Errorf("compressing a page: %w", err)
+	}
+	return packed, nil
+}
+
+// putMembers writes a map as json.Marshal does.
+func putMembers[V any](out *bufio.Writer, of map[string]V) error {
+	separator := byte('{')
+	for _, name := range slices.Sorted(maps.Keys(of)) {
+		key, err := json.Marshal(name)
+		if err != nil {
+			return fmt.Errorf("writing a page: %w", err)
+		}
+		value, err := json.Marshal(of[name])
+		if err != nil {
+			return fmt.Errorf("writing a page: %w", err)
+		}
+		out.WriteByte(separator)
+		out.Write(key)
+		out.WriteByte(':')
+		out.Write(value)
+		separator = ','
+	}
+	if len(of) == 0 {
+		out.WriteByte('{')
+	}
+	return out.WriteByte('}')
+}
+
 // write writes the file.
 func (o *offline) write(w io.Writer) error {
-	data, err := json.Marshal(map[string]any{"answers": o.answers, "binaries": o.binaries})
+	packed, err := o.pack()
 	if err != nil {
-		return fmt.Errorf("writing a page: %w", err)
-	}
-	var packed bytes.Buffer
-	z := gzip.NewWriter(&packed)
-	if _, err := z.Write(data); err != nil {
-		return fmt.Errorf("compressing a page: %w", err)
-	}
-	if err := z.Close(); err != nil {
-		return fmt.Errorf("compressing a page: %w", err)
+		return err
 	}
 	if packed.Len() > maxOffline {
 		return ErrTooLarge

@@ -43,6 +43,7 @@ type Server struct {
 	token    string // what the first address carries; "" when it was used
 	readers  []*reader
 	tables   []*keptTable
+	most     int // tables are kept
 
 	recorded string        // path of the session that is being recorded
 	watch    Watch         // tells of that recording
@@ -56,7 +57,7 @@ func New(listen string, sessions ...*session.Session) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the address to listen on: %w", err)
 	}
-	s := &Server{sessions: sessions, mux: http.NewServeMux(), listen: listen, cookie: "clrprof_" + port, secret: random(), token: random()}
+	s := &Server{sessions: sessions, mux: http.NewServeMux(), listen: listen, cookie: "clrprof_" + port, secret: random(), token: random(), most: maxTables}
 	s.remember()
 	s.mux.HandleFunc("GET /{$}", s.page)
 	for _, file := range []string{"app.js", "app.css"} {

@@ -1,0 +1,176 @@
+package report
+
+import (
+	"cmp"
+	"slices"
+
+	q "github.com/clrprof/clrprof/internal/quantity"
+	"github.com/clrprof/clrprof/internal/session"
+)
+
+// shared is what tables of one reader have in common, and what takes long to make. It is as large as the functions and
+// calls of the session, and there is one for each reader.
+type shared struct {
+	calls  *callIndex // nil until something needs it, and so are the others
+	notes  *[]string
+	losses *[]string
+}
+
+// keptTexts returns what is kept, or makes it. Callers may append to it.
+func keptTexts(kept **[]string, read func() ([]string, error)) ([]string, error) {
+	if *kept == nil {
+		list, err := read()
+		if err != nil {
+			return nil, err
+		}
+		*kept = &list
+	}
+	return slices.Clone(**kept), nil
+}
+
+// notes says what the numbers are restricted to and what is missing for them to be final.
+func (c *context) notes() ([]string, error) { return keptTexts(&c.shared.notes, c.readNotes) }
+
+// losses says what is missing from the numbers shown.
+func (c *context) losses() ([]string, error) { return keptTexts(&c.shared.losses, c.readLosses) }
+
+// functionValue is what a function has.
+type functionValue struct {
+	id      session.FunctionID
+	amounts q.Amounts
+	time    *rowTime
+}
+
+// functionValues are the functions that have values, in the order of id.
+func (c *context) functionValues() ([]functionValue, error) {
+	amounts, err := c.source.Functions()
+	if err != nil {
+		return nil, err
+	}
+	times, err := c.source.FunctionTimes()
+	if err != nil {
+		return nil, err
+	}
+	list := make([]functionValue, 0, max(len(amounts), len(times)))
+	union(amounts, times, func(a *session.FunctionValue, t *session.FunctionTime) int {
+		return cmp.Compare(a.Function, t.Function)
+	},
+		func(a *session.FunctionValue, t *session.FunctionTime) {
+			var one functionValue
+			if a != nil {
+				one.id, one.amounts = a.Function, a.Amounts
+			}
+			if t != nil {
+				one.id, one.time = t.Function, single(t.TimeValue, t.SingleCalls)
+			}
+			one.time = c.orNone(one.time, c.functions.get(one.id).Process)
+			list = append(list, one)
+		})
+	return list, nil
+}
+
+// valueRow makes the row of a function that has values.
+func (c *context) valueRow(v *functionValue) Row {
+	row := c.functionRow(v.id, v.amounts)
+	row.time, row.await = v.time, c.awaits[v.id]
+	return row
+}
+
+// functionRows are the functions that have values, in the order of id.
+func (c *context) functionRows() ([]Row, error) {
+	values, err := c.functionValues()
+	if err != nil {
+		return nil, err
+	}
+	list := make([]Row, 0, len(values))
+	for i := range values {
+		list = append(list, c.valueRow(&values[i]))
+	}
+	return list, nil
+}
+
+// callIndex finds functions by their names, and calls by their functions: those who look at one function after the other need not
+// look through all of them each time.
+type callIndex struct {
+	functions        []functionValue
+	named            map[string][]int32 // positions of functions, by name, in the order of id
+	calls            []call
+	callers, callees map[session.FunctionID][]int32 // positions of the calls of, and by, a function
+}
+
+// callIndex returns the index of the part of the session that is shown.
+func (c *context) callIndex() (*callIndex, error) {
+	if c.shared.calls != nil {
+		return c.shared.calls, nil
+	}
+	x := &callIndex{named: map[string][]int32{}, callers: map[session.FunctionID][]int32{}, callees: map[session.FunctionID][]int32{}}
+	var err error
+	if x.functions, err = c.functionValues(); err != nil {
+		return nil, err
+	}
+	if x.calls, err = c.calls(); err != nil {
+		return nil, err
+	}
+	for i := range x.functions {
+		name := c.functionName(x.functions[i].id)
+		x.named[name] = append(x.named[name], int32(i))
+	}
+	for i := range x.calls {
+		one := &x.calls[i]
+		x.callers[one.callee] = append(x.callers[one.callee], int32(i))
+		x.callees[one.caller] = append(x.callees[one.caller], int32(i))
+	}
+	c.shared.calls = x
+	return x, nil
+}
+
+// matching returns the rows of the functions that a name means.
+func (b *builder) matching(name string) ([]Row, error) {
+	x, err := b.callIndex()
+	if err != nil {
+		return nil, err
+	}
+	var out []Row
+	for _, at := range x.named[name] {
+		out = append(out, b.valueRow(&x.functions[at]))
+	}
+	if len(out) > 0 { // as a name in a table that was followed
+		return out, nil
+	}
+	of, weight := make(map[session.FunctionID]*functionValue, len(x.functions)), b.heavier()
+	ids := make([]session.FunctionID, 0, len(x.functions))
+	for i := range x.functions {
+		of[x.functions[i].id] = &x.functions[i]
+		ids = append(ids, x.functions[i].id)
+	}
+	matches, err := find("function", name, ids, b.functionName, func(id session.FunctionID) int64 {
+		row := b.valueRow(of[id])
+		return weight(inclusiveCost(&row))
+	})
+	for _, id := range matches {
+		out = append(out, b.valueRow(of[id]))
+	}
+	return out, err
+}
+
+// eachCurrent calls fn with each function, its callers and its callees.
+func (b *builder) eachCurrent(functions []Row, fn func(current Row, callers, callees []Row)) error {
+	x, err := b.callIndex()
+	if err != nil {
+		return err
+	}
+	for _, r := range functions {
+		var callers, callees []Row
+		for _, at := range x.callers[r.function] {
+			caller, _ := b.callRows(&x.calls[at])
+			callers = append(callers, caller)
+		}
+		for _, at := range x.callees[r.function] {
+			_, callee := b.callRows(&x.calls[at])
+			callees = append(callees, callee)
+		}
+		r.role, r.root = roleCurrent, r.function
+		fn(r, callers, callees)
+	}
+	return nil
+}
