@@ -32,7 +32,7 @@ type Change struct {
 
 	runs  [2][]int64 // by side
 	moved bool
-	stack func() string
+	stack func([]byte) []byte
 }
 
 // Delta is by how much the value grew.
@@ -42,11 +42,14 @@ func (c *Change) Delta() int64 { return c.New - c.Old }
 func (c *Change) Moved() bool { return c.moved }
 
 // Stack returns the functions from the root to what a row is about, "" of what is no path.
-func (c *Change) Stack() string {
+func (c *Change) Stack() string { return string(c.AppendStack(nil)) }
+
+// AppendStack appends Stack: stacks of a million paths, all at once, are gigabytes.
+func (c *Change) AppendStack(out []byte) []byte {
 	if c.stack == nil {
-		return ""
+		return out
 	}
-	return c.stack()
+	return c.stack(out)
 }
 
 // Ranges returns the least and the greatest value of the runs of each side.
@@ -204,9 +207,10 @@ func Compare(from, to []*Source, view, column string) (*Comparison, error) {
 	out := &Comparison{View: view, Column: c.key, Unit: c.unit, AddsUp: !strings.Contains(c.key, "inclusive") || view == "threads",
 		Runs: [2]int{len(from), len(to)}}
 	var all []comparedRun
+	keys := newComparedKeys(view)
 	for n, list := range sides {
 		for _, one := range list {
-			run, err := one.compared(view, c)
+			run, err := one.compared(view, c, keys)
 			if err != nil {
 				return nil, err
 			}
@@ -214,37 +218,62 @@ func Compare(from, to []*Source, view, column string) (*Comparison, error) {
 			all = append(all, run)
 		}
 	}
+	most := 0
 	for i := range all {
-		for key := range all[i].values {
-			if !slices.ContainsFunc(all[:i], func(r comparedRun) bool { _, known := r.values[key]; return known }) {
-				out.add(key, all)
-			}
-		}
+		most = max(most, len(all[i].values))
+	}
+	for n := range int32(most) {
+		out.add(n, keys, all)
 	}
 	for n := range out.Runs {
 		out.sums[n] /= int64(out.Runs[n])
 	}
 	out.Old, out.New = out.sums[0], out.sums[1]
-	slices.SortFunc(out.Changes, func(a, b Change) int {
-		x, y := a.Delta(), b.Delta()
-		beyond := 0
-		if a.Beyond() != b.Beyond() {
-			beyond = 1
-			if a.Beyond() {
-				beyond = -1
-			}
-		}
-		return cmp.Or(beyond, cmp.Compare(max(y, -y), max(x, -x)), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Key, b.Key))
-	})
+	out.sort()
 	return out, nil
 }
 
-// add adds up the values of a thing in all runs, and keeps it if they differ.
-func (c *Comparison) add(key string, all []comparedRun) {
+// sort orders the changes. They are large: what orders them is looked at beside them.
+func (c *Comparison) sort() {
+	type place struct {
+		beyond bool
+		delta  int64
+		at     int32
+	}
+	order := make([]place, len(c.Changes))
+	for i := range c.Changes {
+		delta := c.Changes[i].Delta()
+		order[i] = place{c.Changes[i].Beyond(), max(delta, -delta), int32(i)}
+	}
+	slices.SortFunc(order, func(x, y place) int {
+		if x.beyond != y.beyond {
+			if x.beyond {
+				return -1
+			}
+			return 1
+		}
+		if x.delta != y.delta {
+			return cmp.Compare(y.delta, x.delta)
+		}
+		a, b := &c.Changes[x.at], &c.Changes[y.at]
+		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Key, b.Key))
+	})
+	old := c.Changes
+	c.Changes = make([]Change, len(old))
+	for i, p := range order {
+		c.Changes[i] = old[p.at]
+	}
+	if len(old) == 0 {
+		c.Changes = nil
+	}
+}
+
+// add adds up the values of a thing, which has a number, in all runs, and keeps it if they differ.
+func (c *Comparison) add(n int32, keys *comparedKeys, all []comparedRun) {
 	var sums [2]int64
-	first, differs := all[0].values[key].value, false
+	first, differs := all[0].of(n).value, false
 	for i := range all {
-		value := all[i].values[key].value
+		value := all[i].of(n).value
 		sums[all[i].side] += value
 		differs = differs || value != first
 	}
@@ -255,22 +284,31 @@ func (c *Comparison) add(key string, all []comparedRun) {
 		return
 	}
 	var x Change
+	values := make([]int64, 0, len(all))
+	for side := range x.runs {
+		from := len(values)
+		for i := range all {
+			if all[i].side == side {
+				values = append(values, all[i].of(n).value)
+			}
+		}
+		x.runs[side] = values[from:len(values):len(values)]
+	}
 	moved, oldLine := false, int64(0)
 	for i := range all { // the last that has it tells where it is: that is a new one, if there is one
 		r := &all[i]
-		v, known := r.values[key]
-		x.runs[r.side] = append(x.runs[r.side], v.value)
-		if !known {
+		v := r.of(n)
+		if v.first == 0 {
 			continue
 		}
 		runs, inOld, inNew := x.runs, x.InOld || r.side == 0, x.InNew || r.side == 1
-		x = r.describe(v.first)
+		x = r.describe(v.first - 1)
 		x.runs, x.InOld, x.InNew = runs, inOld, inNew
 		if moved = moved || x.moved; r.side == 0 && oldLine == 0 {
 			oldLine = x.Line
 		}
 	}
-	x.Key, x.moved, x.OldLine = key, moved, oldLine
+	x.Key, x.moved, x.OldLine = keys.text(n), moved, oldLine
 	x.Old, x.New = sums[0]/int64(c.Runs[0]), sums[1]/int64(c.Runs[1])
 	c.Changes = append(c.Changes, x)
 }

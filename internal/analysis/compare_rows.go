@@ -2,9 +2,7 @@ package analysis
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
-	"strings"
 
 	q "github.com/clrprof/clrprof/internal/quantity"
 	"github.com/clrprof/clrprof/internal/session"
@@ -66,32 +64,125 @@ func (v *comparedSource) typeName(id session.TypeID) string {
 	return session.TypeDisplayName(id, func(id session.TypeID) *session.Type { return at(v.data.Types, v.types, id) })
 }
 
+// comparedKeys numbers the keys of all sessions that are compared, so that each is looked up once.
+type comparedKeys struct {
+	numbers map[string]int32
+	texts   []string  // by number
+	paths   *pathKeys // of the call tree, whose numbers are those of this tree; nil: of something else
+}
+
+// number returns the number of a key.
+func (k *comparedKeys) number(text string) int32 {
+	n, known := k.numbers[text]
+	if !known {
+		n = int32(len(k.texts))
+		k.numbers[text], k.texts = n, append(k.texts, text)
+	}
+	return n
+}
+
+// text returns the key with a number.
+func (k *comparedKeys) text(n int32) string {
+	if k.paths != nil {
+		return k.paths.key(n)
+	}
+	return k.texts[n]
+}
+
+// pathKeys are the call trees of all sessions, one above the other: paths with the same names of functions from the root are one. Their
+// keys are hashes, which are only made of those that differ.
+type pathKeys struct {
+	of     map[pathStep]int32
+	steps  []pathStep
+	hashes []string // by number; "": not made yet
+	names  comparedKeys
+}
+
+// pathStep is a path: the one above it, and the number of the key of its function.
+type pathStep struct{ above, name int32 }
+
+// number returns the number of a path.
+func (k *pathKeys) number(step pathStep) int32 {
+	n, known := k.of[step]
+	if !known {
+		n = int32(len(k.steps))
+		k.of[step], k.steps = n, append(k.steps, step)
+	}
+	return n
+}
+
+// key returns the key of a path: as Keys.Path makes them.
+func (k *pathKeys) key(n int32) string {
+	if k.hashes == nil {
+		k.hashes = make([]string, len(k.steps))
+	}
+	var missing []int32 // from the path up: a stack can be 65,536 deep
+	for at := n; at >= 0 && k.hashes[at] == ""; at = k.steps[at].above {
+		missing = append(missing, at)
+	}
+	for _, at := range slices.Backward(missing) {
+		above := ""
+		if p := k.steps[at].above; p >= 0 {
+			above = k.hashes[p]
+		}
+		k.hashes[at] = digest(above, k.names.texts[k.steps[at].name])
+	}
+	return k.hashes[n]
+}
+
+// newComparedKeys makes the numbers of a view.
+func newComparedKeys(view string) *comparedKeys {
+	out := &comparedKeys{numbers: map[string]int32{}}
+	if view == "calltree" {
+		out.paths = &pathKeys{of: map[pathStep]int32{}, names: comparedKeys{numbers: map[string]int32{}}}
+	}
+	return out
+}
+
 // comparedRun is what a session has of a column.
 type comparedRun struct {
 	side     int // 0: old, 1: new
-	values   map[string]comparedValue
+	keys     *comparedKeys
+	values   []comparedValue // by the number of the key; those at the end have none
 	describe func(first int64) Change
 }
 
-// comparedValue is the value of a key, and the number of its first row: an id or a position.
+// comparedValue is the value of a key, and the number of its first row, an id or a position, plus 1; 0: it has none.
 type comparedValue struct{ value, first int64 }
+
+// of returns the value with a number.
+func (r *comparedRun) of(n int32) comparedValue {
+	if int(n) < len(r.values) {
+		return r.values[n]
+	}
+	return comparedValue{}
+}
 
 // add adds a value to a key.
 func (r *comparedRun) add(key string, value, row int64) {
+	if value != 0 {
+		r.addTo(r.keys.number(key), value, row)
+	}
+}
+
+// addTo adds a value to the key with a number.
+func (r *comparedRun) addTo(n int32, value, row int64) {
 	if value == 0 {
 		return
 	}
-	x, known := r.values[key]
-	if !known {
-		x.first = row
+	if missing := int(n) + 1 - len(r.values); missing > 0 {
+		r.values = append(r.values, make([]comparedValue, missing)...)
+	}
+	x := &r.values[n]
+	if x.first == 0 {
+		x.first = row + 1
 	}
 	x.value += value
-	r.values[key] = x
 }
 
 // compared returns the values of a view in a column, by key.
-func (v *comparedSource) compared(view string, c *comparedColumn) (comparedRun, error) {
-	out := comparedRun{values: map[string]comparedValue{}}
+func (v *comparedSource) compared(view string, c *comparedColumn, keys *comparedKeys) (comparedRun, error) {
+	out := comparedRun{keys: keys}
 	switch view {
 	case "modules":
 		out.describe = func(id int64) Change {
@@ -222,92 +313,12 @@ func (v *comparedSource) siteChange(i int64) Change {
 	}
 	f := &d.Functions[d.nodeFunction[n]]
 	out.Function, out.Module = f.DisplayName(), v.moduleName(f.Module)
-	out.stack = func() string {
+	out.stack = func(text []byte) []byte {
 		var s comparedStack
-		for ; n >= 0; n = d.tree.Parent[n] {
-			s.add(d.Functions[d.nodeFunction[n]].DisplayName())
+		for at := n; at >= 0; at = d.tree.Parent[at] {
+			s.add(d.Functions[d.nodeFunction[at]].DisplayName())
 		}
-		return s.text()
+		return s.appendTo(text)
 	}
 	return out
-}
-
-// maxComparedStack bounds the functions of a stack that are told: a stack can be 65,536 deep.
-const maxComparedStack = 64
-
-// comparedStack collects the functions of a stack, the leaf first, as far as they are told. There can be a million
-// stacks.
-type comparedStack struct {
-	names  [maxComparedStack + 1]string // one for how many more there are
-	length int
-}
-
-func (s *comparedStack) add(name string) {
-	if s.length < maxComparedStack {
-		s.names[s.length] = name
-	}
-	s.length++
-}
-
-// text is the stack from the root on.
-func (s *comparedStack) text() string {
-	names := s.names[:min(s.length, maxComparedStack)]
-	if more := s.length - len(names); more > 0 {
-		names = append(names, fmt.Sprintf("… %d more", more))
-	}
-	slices.Reverse(names)
-	return strings.Join(names, " › ")
-}
-
-// comparedPath is a path of the call tree.
-type comparedPath struct {
-	parent, function int32 // positions; none
-	key              string
-}
-
-// eachPath adds the values of the paths of the call tree, as it was recorded.
-func (v *comparedSource) eachPath(c *comparedColumn, out *comparedRun) error {
-	var paths []comparedPath
-	at := map[session.PathID]int32{}
-	add := func(id, parent session.PathID, function session.FunctionID, value int64) {
-		p, name, above := comparedPath{parent: none}, "", ""
-		if n, known := at[parent]; known && parent != 0 {
-			p.parent, above = n, paths[n].key
-		}
-		if p.function, _ = v.functions.find(function); p.function >= 0 {
-			name = v.keys.Function(int(p.function))
-		}
-		p.key = digest(above, name)
-		at[id] = int32(len(paths))
-		out.add(p.key, value, int64(len(paths)))
-		paths = append(paths, p)
-	}
-	out.describe = func(i int64) Change {
-		x := Change{}
-		if f := paths[i].function; f >= 0 {
-			x.Name, x.Module = v.data.Functions[f].DisplayName(), v.moduleName(v.data.Functions[f].Module)
-		}
-		x.stack = func() string {
-			var s comparedStack
-			for n := int32(i); n >= 0; n = paths[n].parent {
-				if f := paths[n].function; f >= 0 {
-					s.add(v.data.Functions[f].DisplayName())
-				}
-			}
-			return s.text()
-		}
-		return x
-	}
-	if c.time {
-		times, err := v.PathTimes()
-		for i := range times {
-			add(times[i].ID, times[i].Parent, times[i].Function, c.value(times[i].TimeValue))
-		}
-		return err
-	}
-	values, err := v.Paths()
-	for i := range values {
-		add(values[i].ID, values[i].Parent, values[i].Function, c.amount(values[i].Amounts))
-	}
-	return err
 }

@@ -20,7 +20,7 @@ func TestComparedStack(t *testing.T) {
 		if length > maxComparedStack {
 			want = append([]string{fmt.Sprintf("… %d more", length-maxComparedStack)}, want...)
 		}
-		if got := s.text(); got != strings.Join(want, " › ") {
+		if got := string(s.appendTo(nil)); got != strings.Join(want, " › ") {
 			t.Errorf("%d functions: %q, want %q", length, got, want)
 		}
 	}

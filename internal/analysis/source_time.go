@@ -81,6 +81,18 @@ func (v *Source) PathTimes() ([]session.PathTime, error) {
 	return choose(v, func(d *session.Derived) []session.PathTime { return d.PathTimes }, v.session.PathTimes)
 }
 
+// EachPathTime calls fn with each row of PathTimes, in no order: all of them at once are much memory. The row is overwritten by the next
+// one.
+func (v *Source) EachPathTime(fn func(*session.PathTime)) error {
+	if v.derived == nil {
+		return v.session.EachPathTime(fn)
+	}
+	for i := range v.derived.PathTimes {
+		fn(&v.derived.PathTimes[i])
+	}
+	return nil
+}
+
 // PathTimeChildren returns the times of the children of a path (0: the roots) in the order of id.
 func (v *Source) PathTimeChildren(parent session.PathID) ([]session.PathTime, error) {
 	if v.beneath == nil {

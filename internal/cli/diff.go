@@ -125,9 +125,9 @@ func (d *diffFlags) run(e *environment, view string, limited bool) error {
 	}
 	notes = append(notes, report.DifferenceNote(c, d.old[0], d.new[0]))
 	records := report.Differences(c)
-	if top := d.top; top > 0 && len(records.Rows) > top && (format == report.FormatText || limited) {
-		notes = append(notes, fmt.Sprintf("%d of %d differences are shown; --top 0 shows them all.", top, len(records.Rows)))
-		records.Rows = records.Rows[:top]
+	if top := d.top; top > 0 && records.Len() > top && (format == report.FormatText || limited) {
+		notes = append(notes, fmt.Sprintf("%d of %d differences are shown; --top 0 shows them all.", top, records.Len()))
+		records.Limit(top)
 	}
 	if format != report.FormatText {
 		tell(e, notes)
@@ -137,10 +137,10 @@ func (d *diffFlags) run(e *environment, view string, limited bool) error {
 	if d.md {
 		format, head = report.FormatMarkdown, report.MarkdownText(strings.Join(notes, " "))+"\n"
 	}
-	if len(records.Rows) > 0 {
+	if records.Len() > 0 {
 		head += "\n"
 	}
-	if _, err := io.WriteString(e.stdout, head); err != nil || len(records.Rows) == 0 {
+	if _, err := io.WriteString(e.stdout, head); err != nil || records.Len() == 0 {
 		return written(err)
 	}
 	return written(records.Write(e.stdout, format, layout))

@@ -37,7 +37,7 @@ func runsNote(c *analysis.Comparison) string {
 		"%s within it.", c.Column, c.View, counted(c.Runs[0], "run"), counted(c.Runs[1], "run"), counted(beyond, "difference"), counted(len(c.Changes)-beyond, "difference"))
 }
 
-// Differences makes a row for each change.
+// Differences makes a row for each change, when it is written.
 func Differences(c *analysis.Comparison) *Records {
 	r := &Records{Columns: strings.Fields("delta delta_percent baseline comparison name module")}
 	if c.View == "threads" {
@@ -55,7 +55,7 @@ func Differences(c *analysis.Comparison) *Records {
 	if stacked {
 		r.Columns = append(r.Columns, "stack")
 	}
-	for i := range c.Changes {
+	r.count, r.late = len(c.Changes), func(i int) []any {
 		x := &c.Changes[i]
 		var percent any // of nothing there is none
 		if x.Old != 0 {
@@ -74,9 +74,9 @@ func Differences(c *analysis.Comparison) *Records {
 			row = append(row, x.File, side(x.Line != 0, x.Line), side(x.InOld && x.OldLine != 0, x.OldLine), state(x))
 		}
 		if stacked {
-			row = append(row, x.Stack())
+			row = append(row, lateText(x.AppendStack))
 		}
-		r.Rows = append(r.Rows, row)
+		return row
 	}
 	r.Format = func(column string, n int64) string {
 		switch column {

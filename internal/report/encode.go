@@ -73,26 +73,35 @@ func appendJSON(out []byte, c Column, cell Cell) []byte {
 	return appendString(out, machineText(c, cell))
 }
 
+// standsForItself says which bytes of a text stand for themselves in JSON.
+var standsForItself = func() (out [256]bool) {
+	for b := byte(' '); b < utf8.RuneSelf; b++ {
+		out[b] = b != '"' && b != '\\'
+	}
+	return out
+}()
+
 // appendString appends a text as encoding/json writes it. Nearly all are of letters that stand for themselves.
-func appendString(out []byte, s string) []byte {
+func appendString[T string | []byte](out []byte, s T) []byte {
 	before, from := len(out), 0
 	out = append(out, '"')
 	for i := 0; i < len(s); {
-		switch b := s[i]; {
+		b := s[i]
+		switch {
+		case standsForItself[b]:
+			i++
 		case b >= utf8.RuneSelf:
-			r, size := utf8.DecodeRuneInString(s[i:])
+			r, size := utf8.DecodeRuneInString(string(s[i:min(i+utf8.UTFMax, len(s))]))
 			if r == utf8.RuneError && size == 1 || r == '\u2028' || r == '\u2029' {
-				return appendEscaped(out[:before], s)
+				return appendEscaped(out[:before], string(s))
 			}
 			i += size
 		case b < ' ':
-			return appendEscaped(out[:before], s)
-		case b == '"', b == '\\':
+			return appendEscaped(out[:before], string(s))
+		default: // a quote, or what escapes it
 			out = append(append(out, s[from:i]...), '\\', b)
 			i++
 			from = i
-		default:
-			i++
 		}
 	}
 	return append(append(out, s[from:]...), '"')

@@ -28,5 +28,8 @@ func TestAppendString(t *testing.T) {
 		if got != "before"+want.String() {
 			t.Fatalf("%q is written as %s, want %s", text, got, want.Bytes())
 		}
+		if bytes := string(appendString([]byte("before"), []byte(text))) + "\n"; bytes != got {
+			t.Fatalf("%q is written as %s, the same bytes as %s", text, got, bytes)
+		}
 	})
 }

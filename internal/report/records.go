@@ -17,7 +17,41 @@ type Records struct {
 	Rows    [][]any
 	// Format is how text prints the integers of a column; nil: as they are.
 	Format func(column string, n int64) string
+
+	count int             // of rows that are made one by one
+	late  func(int) []any // makes them; nil: they are Rows
 }
+
+// lateText is a text of a row that is made when it is written: it appends it.
+type lateText func([]byte) []byte
+
+// MarshalJSON writes the text.
+func (t lateText) MarshalJSON() ([]byte, error) { return appendString(nil, t(nil)), nil }
+
+// Len returns the number of rows.
+func (r *Records) Len() int {
+	if r.late != nil {
+		return r.count
+	}
+	return len(r.Rows)
+}
+
+// Row returns a row.
+func (r *Records) Row(i int) []any {
+	if r.late != nil {
+		return r.late(i)
+	}
+	return r.Rows[i]
+}
+
+// Limit leaves the first rows, at most so many.
+func (r *Records) Limit(rows int) {
+	r.count = min(r.count, rows)
+	r.Rows = r.Rows[:min(len(r.Rows), rows)]
+}
+
+// recordBuffer is how much is written at once: rows with stacks are thousands of bytes each.
+const recordBuffer = 64 << 10
 
 // Write writes the records in a format. Text shortens no name: who writes a query
 // asks for what it returns.
@@ -29,7 +63,8 @@ func (r *Records) Write(w io.Writer, f Format, o TextOptions) error {
 		return r.writeMarkdown(w)
 	case FormatCSV, FormatTSV:
 		return writeSeparated(w, f, r.Columns, func(fn func([]string) error) error {
-			for _, row := range r.Rows {
+			for i := range r.Len() {
+				row := r.Row(i)
 				record := make([]string, len(row))
 				for i, v := range row {
 					record[i] = valueText(v)
@@ -53,6 +88,8 @@ func valueText(v any) string {
 		return strconv.FormatFloat(v, 'g', -1, 64)
 	case string:
 		return v
+	case lateText:
+		return string(v(nil))
 	case []byte:
 		return hex.EncodeToString(v)
 	}
@@ -60,17 +97,23 @@ func valueText(v any) string {
 }
 
 func (r *Records) writeJSON(w io.Writer) error {
-	out := bufio.NewWriter(w)
+	out := bufio.NewWriterSize(w, recordBuffer)
 	out.WriteString("[")
 	keys := make([]string, len(r.Columns))
 	for k, name := range r.Columns {
 		keys[k] = pick(k > 0, ", ", "") + string(appendString(nil, name)) + ": "
 	}
-	var text []byte
-	for i, row := range r.Rows {
+	var text, raw []byte
+	for i := range r.Len() {
 		out.WriteString(pick(i > 0, ",\n  {", "\n  {"))
-		for k, v := range row {
+		for k, v := range r.Row(i) {
 			out.WriteString(keys[k])
+			if late, is := v.(lateText); is {
+				raw = late(raw[:0])
+				text = appendString(text[:0], raw)
+				out.Write(text)
+				continue
+			}
 			number, isFloat := v.(float64)
 			_, isInteger := v.(int64)
 			switch {
@@ -85,7 +128,7 @@ func (r *Records) writeJSON(w io.Writer) error {
 		}
 		out.WriteString("}")
 	}
-	out.WriteString(pick(len(r.Rows) > 0, "\n]\n", "]\n"))
+	out.WriteString(pick(r.Len() > 0, "\n]\n", "]\n"))
 	return out.Flush()
 }
 
@@ -116,14 +159,15 @@ func (r *Records) grid() (titles []string, cells [][]string, numeric []bool) {
 	numeric = make([]bool, len(r.Columns))
 	for i, name := range r.Columns {
 		titles = append(titles, Printable(name))
-		numeric[i] = len(r.Rows) > 0
+		numeric[i] = r.Len() > 0
 	}
-	cells = make([][]string, len(r.Rows))
-	for k, row := range r.Rows {
+	cells = make([][]string, r.Len())
+	for k := range cells {
+		row := r.Row(k)
 		cells[k] = r.Texts(row)
 		for i, v := range row {
 			switch v.(type) {
-			case string, []byte:
+			case string, []byte, lateText:
 				numeric[i] = false
 			}
 		}

@@ -261,13 +261,12 @@ func (c *context) folded() ([]string, error) {
 	if !c.hasTime() || len(truncated) == 0 {
 		return nil, nil
 	}
-	list, err := c.source.PathTimes()
 	calls := q.Count(0)
-	for _, v := range list {
+	err := c.source.EachPathTime(func(v *session.PathTime) {
 		if truncated[v.Function] {
 			calls += v.Calls
 		}
-	}
+	})
 	if err != nil || calls <= 0 {
 		return nil, err
 	}

@@ -99,6 +99,15 @@ func (s *Session) FunctionAwaits() ([]FunctionAwait, error) { return rows(s, fun
 // PathTimes returns the table path_time in the order of id.
 func (s *Session) PathTimes() ([]PathTime, error) { return rows(s, pathTimeTable) }
 
+// EachPathTime calls fn for each row of path_time as it was written, which is nearly always the order of id. The row is overwritten by
+// the next one.
+func (s *Session) EachPathTime(fn func(*PathTime)) error {
+	if s.absent[pathTimeTable.name] {
+		return nil
+	}
+	return scan(s, pathTimeTable, nil, fn)
+}
+
 // CallTimes returns the table call_time in the order of caller and callee.
 func (s *Session) CallTimes() ([]CallTime, error) { return rows(s, callTimeTable) }
 

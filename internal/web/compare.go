@@ -58,9 +58,10 @@ func (s *Server) compare(w http.ResponseWriter, r *http.Request) error {
 	}
 	older, newer := s.sessions[1].Path(), s.sessions[0].Path()
 	records := report.Differences(c)
-	out := compared{View: c.View, Column: c.Column, Note: report.DifferenceNote(c, older, newer), Total: len(records.Rows), Columns: records.Columns,
+	out := compared{View: c.View, Column: c.Column, Note: report.DifferenceNote(c, older, newer), Total: records.Len(), Columns: records.Columns,
 		Rows: [][]any{}, Texts: [][]string{}, Command: s.diffCommand(r, c.View, c.Column)}
-	for _, row := range records.Rows[:min(len(records.Rows), mostRows)] {
+	for i := range min(records.Len(), mostRows) {
+		row := records.Row(i)
 		out.Rows, out.Texts = append(out.Rows, row), append(out.Texts, records.Texts(row))
 	}
 	return writeJSON(w, out)

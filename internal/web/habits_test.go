@@ -88,7 +88,11 @@ func TestCompareAgrees(t *testing.T) {
 			}
 			continue
 		}
-		b, err := json.Marshal(report.Differences(c).Rows)
+		rows := [][]any{}
+		for records, i := report.Differences(c), 0; i < records.Len(); i++ {
+			rows = append(rows, records.Row(i))
+		}
+		b, err := json.Marshal(rows)
 		if err != nil {
 			t.Fatal(err)
 		}
