@@ -87,6 +87,69 @@ func (d *Data) place(node int32) Place {
 	return p
 }
 
+// places numbers the places of nodes.
+type places struct {
+	data    *Data
+	nodes   []int32 // numbers plus 1, by node and after none; 0: not looked at yet
+	numbers map[Place]int32
+	list    []Place
+}
+
+func (d *Data) places() *places {
+	return &places{data: d, nodes: make([]int32, len(d.Nodes)+1), numbers: map[Place]int32{}}
+}
+
+// number returns the number of a node's place; of none that of the zero Place.
+func (p *places) number(node int32) int32 {
+	known := &p.nodes[node+1]
+	if *known == 0 {
+		place := p.data.place(node)
+		n, seen := p.numbers[place]
+		if !seen {
+			n = int32(len(p.list))
+			p.numbers[place], p.list = n, append(p.list, place)
+		}
+		*known = n + 1
+	}
+	return *known - 1
+}
+
+// ranks returns by number where each place is in their order.
+func (p *places) ranks() []int32 {
+	order := make([]int32, len(p.list))
+	for i := range order {
+		order[i] = int32(i)
+	}
+	slices.SortFunc(order, func(x, y int32) int { return comparePlaces(p.list[x], p.list[y]) })
+	out := make([]int32, len(order))
+	for rank, n := range order {
+		out[n] = int32(rank)
+	}
+	return out
+}
+
+// ordered is the number of something that is sorted by two values.
+type ordered struct {
+	first  uint64
+	second int32
+	number int32
+}
+
+// inOrder sorts, and returns the numbers.
+func inOrder(list []ordered) []int32 {
+	slices.SortFunc(list, func(x, y ordered) int {
+		if x.first != y.first {
+			return cmp.Compare(x.first, y.first)
+		}
+		return cmp.Compare(x.second, y.second)
+	})
+	out := make([]int32, len(list))
+	for i := range list {
+		out[i] = list[i].number
+	}
+	return out
+}
+
 func (d *Data) functionID(at int32) session.FunctionID {
 	if at < 0 {
 		return 0
@@ -100,29 +163,35 @@ func (d *Data) UserAllocations() ([]UserAllocation, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := d.attribute()
-	type key struct {
-		function, typ int32
-		from          Place
-	}
-	sums := map[key]q.Amount{}
+	type key struct{ function, typ, place int32 }
+	a, p, at := d.attribute(), d.places(), map[key]int32{}
+	var keys []key
+	var sums []q.Amount
 	for site, amount := range amounts {
-		if node := d.siteNode[site]; amount != (q.Amount{}) && node >= 0 {
-			k := key{a.function[node], d.siteType[site], d.place(a.nearest[node])}
-			sums[k] = sums[k].Add(amount)
+		node := d.siteNode[site]
+		if amount == (q.Amount{}) || node < 0 {
+			continue
 		}
+		k := key{a.function[node], d.siteType[site], p.number(a.nearest[node])}
+		n, known := at[k]
+		if !known {
+			n = int32(len(keys))
+			at[k], keys, sums = n, append(keys, k), append(sums, q.Amount{})
+		}
+		sums[n] = sums[n].Add(amount)
 	}
-	out := make([]UserAllocation, 0, len(sums))
-	for k, amount := range sums {
-		u := UserAllocation{Function: d.functionID(k.function), From: k.from, Amount: amount}
+	ranks, sorted := p.ranks(), make([]ordered, len(keys))
+	for n, k := range keys { // none comes before all others
+		sorted[n] = ordered{uint64(k.function+1)<<32 | uint64(k.typ+1), ranks[k.place], int32(n)}
+	}
+	out := make([]UserAllocation, len(keys))
+	for i, n := range inOrder(sorted) {
+		k := keys[n]
+		out[i] = UserAllocation{Function: d.functionID(k.function), From: p.list[k.place], Amount: sums[n]}
 		if k.typ >= 0 {
-			u.Type = d.Types[k.typ].ID
+			out[i].Type = d.Types[k.typ].ID
 		}
-		out = append(out, u)
 	}
-	slices.SortFunc(out, func(x, y UserAllocation) int {
-		return cmp.Or(cmp.Compare(x.Function, y.Function), cmp.Compare(x.Type, y.Type), comparePlaces(x.From, y.From))
-	})
 	return out, nil
 }
 

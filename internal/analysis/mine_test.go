@@ -1,6 +1,7 @@
 package analysis
 
 import (
+	order "cmp"
 	"errors"
 	"path/filepath"
 	"testing"
@@ -92,8 +93,14 @@ func TestUses(t *testing.T) {
 		if err != nil {
 			rt.Fatal(err)
 		}
+		rises := func(x, y Use) int {
+			return order.Or(comparePlaces(x.From, y.From), slices.Compare(x.Chain, y.Chain), order.Compare(x.Type, y.Type))
+		}
 		objects, times := map[UserAllocation]q.Amount{}, map[UserTime]q.Time{}
-		for _, u := range uses.List {
+		for i, u := range uses.List {
+			if i > 0 && rises(uses.List[i-1], u) >= 0 {
+				rt.Fatalf("use %d is not after the one before: %v, %v", i, uses.List[i-1], u)
+			}
 			function := u.From.Function
 			if len(u.Chain) > 0 {
 				function = u.Chain[0]
@@ -108,6 +115,11 @@ func TestUses(t *testing.T) {
 		allocations, err := v.UserAllocations()
 		if err != nil {
 			rt.Fatal(err)
+		}
+		if !slices.IsSortedFunc(allocations, func(x, y UserAllocation) int {
+			return order.Or(order.Compare(x.Function, y.Function), order.Compare(x.Type, y.Type), comparePlaces(x.From, y.From))
+		}) {
+			rt.Fatalf("allocations are not in their order: %v", allocations)
 		}
 		wantObjects, wantTimes := map[UserAllocation]q.Amount{}, map[UserTime]q.Time{}
 		for _, a := range allocations {

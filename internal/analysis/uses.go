@@ -1,7 +1,6 @@
 package analysis
 
 import (
-	"cmp"
 	"slices"
 
 	"github.com/clrprof/clrprof/internal/calltree"
@@ -69,48 +68,123 @@ func (d *Data) chainsOf(a *attribution) (chains, []int32) {
 	return c, of
 }
 
-type useKey struct {
-	from  Place
-	chain int32
-	typ   int32
+// ranks returns the position of each chain in the order of their functions, one after the other. Functions are in the order of id.
+func (c *chains) ranks(functions int) []int32 {
+	inOrder := make([]int32, len(c.parent)) // by function, last first
+	starts := make([]int32, functions+2)
+	for _, f := range c.function {
+		starts[functions-int(f)]++
+	}
+	for i := 1; i < len(starts); i++ {
+		starts[i] += starts[i-1]
+	}
+	for n, f := range c.function {
+		at := &starts[functions-int(f)]
+		*at--
+		inOrder[*at] = int32(n)
+	}
+	tree := calltree.Children{FirstRoot: 0, First: make([]int32, len(c.parent)), Next: make([]int32, len(c.parent))}
+	for n := range c.parent {
+		tree.First[n], tree.Next[n] = none, none
+	}
+	for _, n := range inOrder {
+		if p := c.parent[n]; p >= 0 {
+			tree.Next[n], tree.First[p] = tree.First[p], n
+		}
+	}
+	out, next := make([]int32, len(c.parent)), int32(0)
+	calltree.Tree{Parent: c.parent}.Walk(tree, func(n int32) { out[n], next = next, next+1 }, func(int32) {})
+	return out
+}
+
+// useKey is what is one Use, by numbers of places and chains and the position of the type; none: of time.
+type useKey struct{ place, chain, typ int32 }
+
+// useKeys numbers uses. There can be a million, which are made when it is known how many.
+type useKeys struct {
+	places *places
+	at     map[useKey]int32
+	list   []useKey
+}
+
+func (k *useKeys) number(key useKey) int32 {
+	n, known := k.at[key]
+	if !known {
+		n = int32(len(k.list))
+		k.at[key], k.list = n, append(k.list, key)
+	}
+	return n
+}
+
+// order returns the numbers of uses in the order of place, chain and type.
+func (k *useKeys) order(chains []int32) []int32 {
+	places := k.places.ranks()
+	sorted := make([]ordered, len(k.list))
+	for n, key := range k.list {
+		sorted[n] = ordered{uint64(places[key.place])<<32 | uint64(chains[key.chain]), key.typ, int32(n)}
+	}
+	return inOrder(sorted)
 }
 
 // Uses returns what user code did, of what is selected.
 func (d *Data) Uses() (*Uses, error) {
 	a := d.attribute()
 	all, of := d.chainsOf(a)
-	u := &Uses{}
-	at := map[useKey]int32{}
-	var list []*Use // not moved when it grows: there can be a million
-	lists := make([][]session.FunctionID, len(all.parent))
-	use := func(node, typ int32) *Use {
-		key := useKey{d.place(a.nearest[node]), of[node], typ}
-		i, known := at[key]
-		if !known {
-			if lists[key.chain] == nil {
-				lists[key.chain] = d.chain(&all, key.chain)
-			}
-			i = int32(len(list))
-			at[key] = i
-			list = append(list, &Use{From: key.from, Chain: lists[key.chain]})
-			if typ >= 0 {
-				list[i].Type = d.Types[typ].ID
-			}
-		}
-		return list[i]
-	}
-	if err := d.addObjects(u, of, use); err != nil {
+	u, k := &Uses{}, &useKeys{places: d.places(), at: map[useKey]int32{}}
+	sites, growing, err := d.objectsOf(u)
+	if err != nil {
 		return nil, err
 	}
-	d.addTimes(u, of, use)
-	slices.SortFunc(list, func(x, y *Use) int {
-		return cmp.Or(comparePlaces(x.From, y.From), slices.Compare(x.Chain, y.Chain), cmp.Compare(x.Type, y.Type))
+	siteUse := make([]int32, len(sites))
+	for site := range sites {
+		siteUse[site] = none
+		if sites[site].IsZero() {
+			continue
+		}
+		u.Total = u.Total.Add(sites[site])
+		if node := d.siteNode[site]; node >= 0 && of[node] != none {
+			siteUse[site] = k.number(useKey{k.places.number(a.nearest[node]), of[node], d.siteType[site]})
+		}
+	}
+	times := d.exclusiveTimes()
+	nodeUse := d.timesOf(u, times, func(node int32) int32 {
+		if of[node] == none {
+			return none
+		}
+		return k.number(useKey{k.places.number(a.nearest[node]), of[node], none})
 	})
-	u.List = make([]Use, len(list))
-	for i, x := range list {
-		u.List[i] = *x
+	position := d.listUses(u, k, &all)
+	for site, n := range siteUse {
+		if n >= 0 {
+			x := &u.List[position[n]]
+			x.Lifetime, x.Growing = x.Lifetime.Add(sites[site]), x.Growing || growing[site]
+		}
+	}
+	for node, n := range nodeUse {
+		if n >= 0 {
+			x := &u.List[position[n]]
+			x.Time, x.Calls = x.Time.Add(times.measured(int32(node))), x.Calls+times.counts[node].calls
+		}
 	}
 	return u, nil
+}
+
+// listUses makes the list of what has numbers, without any values, and returns where each is.
+func (d *Data) listUses(u *Uses, k *useKeys, all *chains) (position []int32) {
+	lists := make([][]session.FunctionID, len(all.parent))
+	u.List, position = make([]Use, len(k.list)), make([]int32, len(k.list))
+	for i, n := range k.order(all.ranks(len(d.Functions))) {
+		key := k.list[n]
+		if lists[key.chain] == nil {
+			lists[key.chain] = d.chain(all, key.chain)
+		}
+		position[n] = int32(i)
+		u.List[i].From, u.List[i].Chain = k.places.list[key.place], lists[key.chain]
+		if key.typ >= 0 {
+			u.List[i].Type = d.Types[key.typ].ID
+		}
+	}
+	return position
 }
 
 // chain returns the functions of a chain.
@@ -123,54 +197,41 @@ func (d *Data) chain(all *chains, n int32) []session.FunctionID {
 	return out
 }
 
-// addObjects adds what was allocated, and what became of it.
-func (d *Data) addObjects(u *Uses, of []int32, use func(node, typ int32) *Use) error {
+// objectsOf returns what was allocated by site, what became of it, and which sites only grow.
+func (d *Data) objectsOf(u *Uses) (sites []Lifetime, growing []bool, err error) {
 	born, err := d.SiteAmounts()
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
-	sites := make([]Lifetime, len(d.Sites))
+	sites, growing = make([]Lifetime, len(d.Sites)), make([]bool, len(d.Sites))
 	for i, amount := range born {
 		sites[i].Born = amount
 	}
-	growing := make([]bool, len(d.Sites))
-	if u.Lifetimes = len(d.Followed) > 0; u.Lifetimes {
-		if err := d.addDeaths(sites); err != nil {
-			return err
-		}
-		if growing, err = d.growing(); err != nil {
-			return err
-		}
-	}
 	u.HasMemory = len(sites) > 0 // also where nothing of it is selected
-	for site, l := range sites {
-		if l.IsZero() {
-			continue
-		}
-		u.Total = u.Total.Add(l)
-		if node := d.siteNode[site]; node >= 0 && of[node] != none {
-			x := use(node, d.siteType[site])
-			x.Lifetime, x.Growing = x.Lifetime.Add(l), x.Growing || growing[site]
-		}
+	if u.Lifetimes = len(d.Followed) > 0; !u.Lifetimes {
+		return sites, growing, nil
 	}
-	return nil
+	if err := d.addDeaths(sites); err != nil {
+		return nil, nil, err
+	}
+	growing, err = d.growing()
+	return sites, growing, err
 }
 
-// addTimes adds times and calls.
-func (d *Data) addTimes(u *Uses, of []int32, use func(node, typ int32) *Use) {
-	times := d.exclusiveTimes()
+// timesOf adds up the times of all code, and returns by node the use that its time and calls are of; nil without times.
+func (d *Data) timesOf(u *Uses, times *nodeTimes, use func(node int32) int32) []int32 {
 	if u.Timed = times != nil; !u.Timed {
-		return
+		return nil
 	}
+	out := make([]int32, len(times.own))
 	for node := range times.own {
 		t, calls := times.measured(int32(node)), times.counts[node].calls
 		u.Time = u.Time.Add(t)
-		if (t == q.Time{}) && calls == 0 || of[node] == none {
-			continue
+		if out[node] = none; (t != q.Time{}) || calls != 0 {
+			out[node] = use(int32(node))
 		}
-		x := use(int32(node), none)
-		x.Time, x.Calls = x.Time.Add(t), x.Calls+calls
 	}
+	return out
 }
 
 // Uses returns what user code did, of what is selected.
