@@ -41,8 +41,8 @@ func finding(cell func(*findingRow) Cell) func(*context, *Row) Cell {
 }
 
 // judge returns the findings of the rules that are not disabled, as rows.
-func (c *context) judge(disabled []string) ([]Row, *rules.Result, error) {
-	result, err := rules.Judge(c.source, disabled)
+func (c *context) judge(o *Options) ([]Row, *rules.Result, error) {
+	result, err := rules.JudgeBetween(c.source, o.Disabled, o.between)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -62,7 +62,7 @@ func (c *context) judge(disabled []string) ([]Row, *rules.Result, error) {
 }
 
 func buildRules(b *builder) error {
-	rows, result, err := b.judge(b.options.Disabled)
+	rows, result, err := b.judge(&b.options)
 	if err != nil {
 		return err
 	}
@@ -136,7 +136,7 @@ func (c *context) said(r *Row) string {
 
 // findRules adds what rules found that the findings before have not said: the gravest of each rule.
 func (s *Summary) findRules(o Options) error {
-	rows, result, err := s.context.judge(o.Disabled)
+	rows, result, err := s.context.judge(&o)
 	if err != nil {
 		return err
 	}

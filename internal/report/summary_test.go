@@ -19,7 +19,7 @@ func TestSummaryGivesWay(t *testing.T) {
 	}
 	parts := 0
 	got, err := r.Summarize(Options{Top: 5, Between: func() error { parts++; return nil }})
-	if err != nil || parts < 8 {
+	if err != nil || parts < 12 {
 		t.Errorf("%d parts: %v", parts, err)
 	}
 	if !reflect.DeepEqual(got.Sheet(), want.Sheet()) {

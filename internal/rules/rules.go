@@ -108,9 +108,17 @@ func IDs() []string {
 
 // Judge applies all rules but those that are disabled, by id, to what is selected. Errors are those of reading.
 func Judge(src *analysis.Source, disabled []string) (*Result, error) {
+	return JudgeBetween(src, disabled, func() error { return nil })
+}
+
+// JudgeBetween is Judge, and calls between after each of its parts, which take long; an error of it ends the judging.
+func JudgeBetween(src *analysis.Source, disabled []string, between func() error) (*Result, error) {
 	f, err := gather(src)
 	if err != nil {
 		return nil, fmt.Errorf("session %s: judging by rules: %w", src.Session().Path(), err)
+	}
+	if err := between(); err != nil {
+		return nil, err
 	}
 	out := &Result{}
 	for _, r := range All() {

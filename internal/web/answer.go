@@ -141,14 +141,7 @@ type keptTable struct {
 }
 
 // lock waits until it is the turn of a request, and fails if nobody waits for its answer any more. If not, the server is locked.
-func (s *Server) lock(ctx context.Context) error {
-	s.mu.Lock()
-	if err := ctx.Err(); err != nil {
-		s.mu.Unlock()
-		return err
-	}
-	return nil
-}
+func (s *Server) lock(ctx context.Context) error { return s.mu.lock(ctx) }
 
 // isKept reports whether something has a key. The server must be locked.
 func (s *Server) isKept(key string) bool {

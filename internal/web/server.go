@@ -12,7 +12,6 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/clrprof/clrprof/internal/session"
@@ -39,7 +38,7 @@ type Server struct {
 	listen   string // address that it listens on
 	cookie   string // name of the cookie, which must differ between servers on one host
 	secret   string // value of the cookie
-	mu       sync.Mutex
+	mu       turns
 	token    string // what the first address carries; "" when it was used
 	readers  []*reader
 	tables   []*keptTable
@@ -57,7 +56,7 @@ func New(listen string, sessions ...*session.Session) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the address to listen on: %w", err)
 	}
-	s := &Server{sessions: sessions, mux: http.NewServeMux(), listen: listen, cookie: "clrprof_" + port, secret: random(), token: random(), most: maxTables}
+	s := &Server{sessions: sessions, mux: http.NewServeMux(), listen: listen, cookie: "clrprof_" + port, secret: random(), token: random(), most: maxTables, mu: newTurns()}
 	s.remember()
 	s.mux.HandleFunc("GET /{$}", s.page)
 	for _, file := range []string{"app.js", "app.css"} {
