@@ -4,6 +4,7 @@ import (
 	order "cmp"
 	"errors"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
