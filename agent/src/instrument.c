@@ -4,6 +4,7 @@
  * an instrumented function makes it), or neither (it is not hooked, and its time is its caller's). What is inlined has
  * no calls, so inlining is refused wherever a call would be recorded. */
 #include "agent.h"
+#include "inliners.h"
 #include "origin.h"
 
 #ifdef CLRPROF_ORACLE
@@ -234,6 +235,12 @@ static bool matches_any(const struct rule *r, const struct function_names *n)
     return false;
 }
 
+bool instrument_may_include_file(const utf16 *path, uint32_t length)
+{
+    struct name file = names_of(path, length).file;
+    return instrument_may_include(file.text, file.length);
+}
+
 /* -1: a rule excludes it, 1: one includes it, 0: none is about it. */
 static int ask_rules_of(const utf16 *path, uint32_t length, const uint8_t *names, const uint8_t *end)
 {
@@ -299,6 +306,11 @@ bool instrument_is_outside(const utf16 *path, uint32_t length, bool is_mine, con
     return is_outside(is_mine, n_rules == 0 ? 0 : ask_rules_of(path, length, names, end));
 }
 
+bool instrument_is_included(const utf16 *path, uint32_t length, const uint8_t *names, const uint8_t *end)
+{
+    return ask_rules_of(path, length, names, end) > 0;
+}
+
 static uint64_t recorded_class(uintptr_t module, uint32_t token, uint64_t own, const uint8_t *names, const uint8_t *end)
 {
     if (mode != 0 && module == 0)
@@ -330,6 +342,8 @@ static uint64_t class_of(uintptr_t function_id)
 {
     uintptr_t class_id, module = 0;
     uint32_t token;
+    if (probes_leave_out(function_id))
+        return 0;
     if (n_rules != 0) {
         uint64_t value = function_value(function_id);
         return value != 0 ? value : FUNCTION_IS_INSTRUMENTED; /* not known: a loss, as soon as it is compiled */
@@ -403,7 +417,7 @@ hresult instrument_compiled(void *self, uintptr_t function_id, hresult status, i
     (void)self;
     (void)safe_to_block;
     int saved_errno = errno;
-    uint64_t value = status < 0 ? 0 : function_value(function_id);
+    uint64_t value = status < 0 || probes_leave_out(function_id) ? 0 : function_value(function_id);
     if ((value & FUNCTION_IS_INSTRUMENTED) != 0 && !bodies_of_id(function_id))
         loss(WIRE_LOSS_ARENA_FULL, 0, 0);
     errno = saved_errno;

@@ -9,6 +9,7 @@
  * of the first version's: they contain only the end of a call, and what it is the end of follows from the stack pointer. */
 #include "control.h"
 #include "il.h"
+#include "inliners.h"
 #include "timings.h"
 
 #include <errno.h>
@@ -443,12 +444,27 @@ bool probes_is_marked(uintptr_t function_id)
     return may_be_marked(function_id) && (function_value(function_id) & FUNCTION_IS_MARKED) != 0;
 }
 
+/* Is the image's list asked which precompiled code may run? It is not known of marks. */
+static bool has_lists(void)
+{
+    return chosen_by_rules && !probes_marks;
+}
+
+bool probes_leave_out(uintptr_t function_id)
+{
+    uintptr_t class_id, module = 0;
+    uint32_t token;
+    return has_lists() &&
+           SLOT(info, INFO_GET_FUNCTION_INFO, uintptr_t, uintptr_t *, uintptr_t *, uint32_t *)(info, function_id, &class_id, &module, &token) >= 0 &&
+           module != 0 && (!is_concerned(module) || inliners_is_left_out(module, token));
+}
+
 static hresult jit_started(void *self, uintptr_t function_id, int32_t safe_to_block)
 {
     (void)self;
     (void)safe_to_block;
     int saved_errno = errno;
-    bool wanted = !recording_is_over() && (probes_on || may_be_marked(function_id));
+    bool wanted = !recording_is_over() && (probes_on ? !probes_leave_out(function_id) : may_be_marked(function_id));
     uint64_t value = wanted ? function_value(function_id) : FUNCTION_IS_HELPER;
     struct method only_marked = {.function = (uint32_t)value};
     if (value == 0) {
@@ -472,7 +488,7 @@ static hresult search_started(void *self, uintptr_t function_id, int32_t *use)
     uint32_t token;
     if (!recording_is_over() &&
         SLOT(info, INFO_GET_FUNCTION_INFO, uintptr_t, uintptr_t *, uintptr_t *, uint32_t *)(info, function_id, &class_id, &module, &token) >= 0 &&
-        module != 0 && is_concerned(module))
+        module != 0 && is_concerned(module) && !(has_lists() && inliners_may_run(module, token)))
         *use = 0;
     errno = saved_errno;
     return HR_OK;
@@ -483,9 +499,12 @@ static hresult module_loaded(void *self, uintptr_t module, hresult status)
 {
     (void)self;
     int saved_errno = errno;
-    if (status >= 0 && !recording_is_over() && is_concerned(module))
+    bool is_new = status >= 0 && !recording_is_over(), concerned = is_new && is_concerned(module);
+    if (concerned)
         signature_in(module);
-    if (status >= 0 && sites_on && !recording_is_over())
+    if (is_new && has_lists())
+        inliners_module_loaded(module, concerned);
+    if (is_new && sites_on)
         callees_module_loaded(module);
     errno = saved_errno;
     return HR_OK;
@@ -514,6 +533,7 @@ void probes_forget_module(uintptr_t module)
         return;
     map_forget(&signatures, module);
     map_forget(&modules, module);
+    inliners_forget_module(module);
     if (sites_on)
         callees_forget_module();
     map_drop(&bodies, 1, 1);
@@ -557,12 +577,13 @@ bool probes_init(void *profiler_info, bool by_rules)
 {
     info = profiler_info;
     chosen_by_rules = probes_on && by_rules;
-    return (!sites_on || callees_init(info)) && map_init(&signatures, 64, true) && map_init(&modules, 64, true) && map_init(&bodies, 1024, true) && map_init(&functions, 1024, true) && map_init(&places, 1024, true);
+    return (!sites_on || callees_init(info)) && inliners_init(info) && map_init(&signatures, 64, true) && map_init(&modules, 64, true) && map_init(&bodies, 1024, true) && map_init(&functions, 1024, true) && map_init(&places, 1024, true);
 }
 
 void probes_close(void)
 {
     callees_close();
+    inliners_close();
     map_close(&signatures);
     map_close(&modules);
     map_close(&bodies);

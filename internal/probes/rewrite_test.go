@@ -30,21 +30,26 @@ const flags = "-std=c11 -O2 -g -Wall -Wextra -Wconversion -Werror"
 var (
 	buildDir  = sync.OnceValues(func() (string, error) { return os.MkdirTemp("", "clrprof-probes-") })
 	builtPath = sync.OnceValues(func() (string, error) {
-		dir, err := buildDir()
-		if err != nil {
-			return "", err
-		}
-		path := filepath.Join(dir, "rewrite")
-		args := strings.Fields(flags + " -fsanitize=address,undefined -fno-sanitize-recover=all -o " + path)
-		for _, f := range []string{"test/rewrite.c", "src/il_read.c", "src/il_write.c"} {
-			args = append(args, "../../agent/"+f)
-		}
-		if out, err := exec.Command("gcc", args...).CombinedOutput(); err != nil {
-			return "", fmt.Errorf("compiling the rewriter: %w\n%s", err, out)
-		}
-		return path, nil
+		return build("rewrite", "test/rewrite.c", "src/il_read.c", "src/il_write.c")
 	})
 )
+
+// build compiles a program of the agent's sources, with sanitizers, and returns its path.
+func build(name string, sources ...string) (string, error) {
+	dir, err := buildDir()
+	if err != nil {
+		return "", err
+	}
+	path := filepath.Join(dir, name)
+	args := strings.Fields(flags + " -fsanitize=address,undefined -fno-sanitize-recover=all -o " + path)
+	for _, f := range sources {
+		args = append(args, "../../agent/"+f)
+	}
+	if out, err := exec.Command("gcc", args...).CombinedOutput(); err != nil {
+		return "", fmt.Errorf("compiling %s: %w\n%s", name, err, out)
+	}
+	return path, nil
+}
 
 func TestMain(m *testing.M) {
 	code := m.Run()

@@ -1,0 +1,217 @@
+/* Which methods of a module may keep their precompiled code, when some functions of it are instrumented: those that are not
+ * instrumented themselves, and have none in their code that is.
+ *
+ * When a module is loaded its image's own list of what is inlined where (r2r.h) is read once, and each method of the module gets a byte
+ * of flags; a method is then decided by one look. A module of which that cannot be known has no flags, and all of
+ * its code is refused. So is that of all modules as soon as one image may have code of others': what its list says, the flags do not. */
+#define _GNU_SOURCE
+#include "inliners.h"
+#include "r2r.h"
+#include "record.h"
+
+#include <string.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#define MAX_METHODS 0xFFFFFFu /* in a token */
+
+struct flags { /* of the methods of a module; never freed: a module with precompiled code is not unloaded */
+    uint32_t n;
+    uint8_t of[]; /* from 1 on */
+};
+
+struct scratch {
+    utf16 name[WIRE_MAX_NAME];
+    uint8_t record[(WIRE_MAX_NESTING + 2) * WIRE_MAX_NAME * sizeof(utf16)];
+};
+
+struct namer { /* a module's methods by name */
+    void *import;
+    struct scratch *scratch;
+    bool any;      /* rules may include whatever it has */
+    uint32_t type; /* the last one */
+    bool may;      /* rules may include some of the type */
+    utf16 path[WIRE_MAX_NAME];
+    uint32_t path_length;
+};
+
+static void *info;
+static struct map known; /* ModuleID → struct flags */
+static bool has_foreign; /* an image may have other modules' code */
+
+/* ── images ─────────────────────────────────────────────────────────────────────────────────────────────────── */
+
+/* Of this process's own memory, also where there may be none. */
+static bool read_image(void *context, uint32_t address, void *out, uint32_t bytes)
+{
+    struct iovec to = {out, bytes}, from = {(uint8_t *)context + address, bytes};
+    return process_vm_readv(getpid(), &to, 1, &from, 1, 0) == (ssize_t)bytes;
+}
+
+static bool may_lack_some(const struct r2r_image *image)
+{
+    uint8_t *piece = private_alloc(R2R_PIECE);
+    bool may = piece == NULL || r2r_may_lack_some(image, piece);
+    if (piece != NULL)
+        private_free(piece, R2R_PIECE);
+    return may;
+}
+
+/* flags: NULL, if nobody wants to know. */
+static enum r2r_kind mark(const struct r2r_image *image, struct flags *flags)
+{
+    uint8_t *list = private_alloc(image->list_bytes);
+    enum r2r_kind kind = R2R_FOREIGN;
+    if (list != NULL && image->read(image->context, image->list, list, image->list_bytes))
+        kind = r2r_mark(image, list, flags == NULL ? NULL : flags->of, flags == NULL ? 0 : flags->n);
+    if (list != NULL)
+        private_free(list, image->list_bytes);
+    return kind;
+}
+
+/* ── names ──────────────────────────────────────────────────────────────────────────────────────────────────── */
+
+static bool method_type(const struct namer *n, uint32_t method, uint32_t *type, utf16 *name, uint32_t *length)
+{
+    uint32_t attributes, signature_bytes, rva, implementation;
+    const uint8_t *signature;
+    return SLOT(n->import, IMPORT_GET_METHOD_PROPS, uint32_t, uint32_t *, utf16 *, uint32_t, uint32_t *, uint32_t *, const uint8_t **, uint32_t *, uint32_t *,
+                uint32_t *)(n->import, TOKEN_METHOD_DEF | method, type, name, name == NULL ? 0 : WIRE_MAX_NAME, length, &attributes, &signature, &signature_bytes, &rva,
+                            &implementation) >= 0;
+}
+
+/* How many methods the module has: a token beyond has no properties. */
+static uint32_t count_methods(const struct namer *n)
+{
+    uint32_t type, length, has = 0, not = 1;
+    while (not < MAX_METHODS && method_type(n, not, &type, NULL, &length)) {
+        has = not;
+        not *= 2;
+    }
+    while (not - has > 1) {
+        uint32_t middle = has + (not - has) / 2;
+        if (method_type(n, middle, &type, NULL, &length))
+            has = middle;
+        else
+            not = middle;
+    }
+    return has;
+}
+
+/* Do rules include a method? Methods of a type come one after the other. */
+static bool is_included(struct namer *n, uint32_t method)
+{
+    uint32_t type = 0, length = 0;
+    struct record r;
+    struct full_name f;
+    if (!method_type(n, method, &type, NULL, &length))
+        return true;
+    if (type == n->type && !n->may)
+        return false;
+    record_begin(&r, n->scratch->record, sizeof n->scratch->record);
+    const uint8_t *names = r.p;
+    put_type_names(&r, n->import, type, n->scratch->name);
+    if (type != n->type) {
+        n->type = type;
+        full_name_read(&f, names, r.p);
+        n->may = n->any || r.full || instrument_may_include(f.text, f.length);
+        if (!n->may)
+            return false;
+    }
+    if (!method_type(n, method, &type, n->scratch->name, &length))
+        return true;
+    put_name(&r, n->scratch->name, length);
+    return r.full || instrument_is_included(n->path, n->path_length, names, r.p);
+}
+
+static struct flags *ask_rules(struct namer *n)
+{
+    uint32_t methods = count_methods(n);
+    struct flags *flags = private_alloc(sizeof *flags + methods + 1);
+    if (flags == NULL)
+        return NULL;
+    flags->n = methods;
+    for (uint32_t i = 1; i <= methods; i++)
+        flags->of[i] = is_included(n, i) ? R2R_IS_WANTED : 0;
+    return flags;
+}
+
+/* NULL: the module's code is refused as a whole. */
+static struct flags *new_flags(uintptr_t module)
+{
+    struct namer n = {0};
+    struct flags *flags = NULL;
+    uint32_t module_flags;
+    if (!instrument_module_path(module, n.path, &n.path_length, &module_flags) || (module_flags & MODULE_FLAG_COLLECTIBLE) != 0 ||
+        SLOT(info, INFO_GET_MODULE_META_DATA, uintptr_t, uint32_t, const struct guid *, void **)(info, module, 0, &IID_METADATA_IMPORT, &n.import) != HR_OK ||
+        n.import == NULL)
+        return NULL;
+    n.any = instrument_may_include_file(n.path, n.path_length);
+    if ((n.scratch = private_alloc(sizeof *n.scratch)) != NULL) {
+        flags = ask_rules(&n);
+        private_free(n.scratch, sizeof *n.scratch);
+    }
+    com_release(n.import);
+    return flags;
+}
+
+/* ── modules ────────────────────────────────────────────────────────────────────────────────────────────────── */
+
+void inliners_module_loaded(uintptr_t module, bool is_concerned)
+{
+    utf16 name[WIRE_MAX_NAME];
+    uint32_t length = 0, module_flags = 0;
+    uintptr_t assembly = 0;
+    const uint8_t *base = NULL;
+    if (SLOT(info, INFO_GET_MODULE_INFO2, uintptr_t, const uint8_t **, uint32_t, uint32_t *, utf16 *, uintptr_t *, uint32_t *)(
+            info, module, &base, WIRE_MAX_NAME, &length, name, &assembly, &module_flags) < 0 ||
+        base == NULL)
+        return;
+    struct r2r_image image = {.read = read_image, .context = (void *)(uintptr_t)base};
+    enum r2r_kind kind = r2r_open(&image);
+    bool wanted = kind == R2R_LISTED && is_concerned && !may_lack_some(&image);
+    struct flags *flags = wanted ? new_flags(module) : NULL;
+    if (kind == R2R_LISTED)
+        kind = mark(&image, flags);
+    if (kind == R2R_FOREIGN)
+        __atomic_store_n(&has_foreign, true, __ATOMIC_RELEASE);
+    if (flags == NULL)
+        return;
+    arena_lock();
+    map_put(&known, module, (uintptr_t)flags); /* else all its code is refused */
+    arena_unlock();
+}
+
+/* Does a method have none of these flags, for certain? */
+static bool has_none(uintptr_t module, uint32_t token, uint8_t flags)
+{
+    const struct flags *f = (const struct flags *)(uintptr_t)map_get(&known, module);
+    uint32_t method = token & ~TOKEN_TABLE;
+    return f != NULL && (token & TOKEN_TABLE) == TOKEN_METHOD_DEF && method != 0 && method <= f->n && (f->of[method] & flags) == 0;
+}
+
+bool inliners_may_run(uintptr_t module, uint32_t token)
+{
+    return !__atomic_load_n(&has_foreign, __ATOMIC_ACQUIRE) && has_none(module, token, R2R_IS_WANTED | R2R_HAS_WANTED);
+}
+
+bool inliners_is_left_out(uintptr_t module, uint32_t token)
+{
+    return has_none(module, token, R2R_IS_WANTED);
+}
+
+bool inliners_init(void *profiler_info)
+{
+    info = profiler_info;
+    return map_init(&known, 64, true);
+}
+
+void inliners_forget_module(uintptr_t module)
+{
+    map_forget(&known, module);
+}
+
+void inliners_close(void)
+{
+    map_close(&known);
+}
