@@ -9,8 +9,8 @@
 #include "r2r.h"
 #include "record.h"
 
+#include <fcntl.h>
 #include <string.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 #define MAX_METHODS 0xFFFFFFu /* in a token */
@@ -41,11 +41,15 @@ static bool has_foreign; /* an image may have other modules' code */
 
 /* ── images ─────────────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* Of this process's own memory, also where there may be none. */
+struct loaded { /* where an image is */
+    int memory; /* this process's own, as a file: reading it fails where there is none, and filters of system calls allow it */
+    uintptr_t base;
+};
+
 static bool read_image(void *context, uint32_t address, void *out, uint32_t bytes)
 {
-    struct iovec to = {out, bytes}, from = {(uint8_t *)context + address, bytes};
-    return process_vm_readv(getpid(), &to, 1, &from, 1, 0) == (ssize_t)bytes;
+    const struct loaded *at = context;
+    return pread(at->memory, out, bytes, (off_t)(at->base + address)) == (ssize_t)bytes;
 }
 
 static bool may_lack_some(const struct r2r_image *image)
@@ -157,17 +161,9 @@ static struct flags *new_flags(uintptr_t module)
 
 /* ── modules ────────────────────────────────────────────────────────────────────────────────────────────────── */
 
-void inliners_module_loaded(uintptr_t module, bool is_concerned)
+static void read_list(uintptr_t module, struct loaded *at, bool is_concerned)
 {
-    utf16 name[WIRE_MAX_NAME];
-    uint32_t length = 0, module_flags = 0;
-    uintptr_t assembly = 0;
-    const uint8_t *base = NULL;
-    if (SLOT(info, INFO_GET_MODULE_INFO2, uintptr_t, const uint8_t **, uint32_t, uint32_t *, utf16 *, uintptr_t *, uint32_t *)(
-            info, module, &base, WIRE_MAX_NAME, &length, name, &assembly, &module_flags) < 0 ||
-        base == NULL)
-        return;
-    struct r2r_image image = {.read = read_image, .context = (void *)(uintptr_t)base};
+    struct r2r_image image = {.read = read_image, .context = at};
     enum r2r_kind kind = r2r_open(&image);
     bool wanted = kind == R2R_LISTED && is_concerned && !may_lack_some(&image);
     struct flags *flags = wanted ? new_flags(module) : NULL;
@@ -180,6 +176,25 @@ void inliners_module_loaded(uintptr_t module, bool is_concerned)
     arena_lock();
     map_put(&known, module, (uintptr_t)flags); /* else all its code is refused */
     arena_unlock();
+}
+
+void inliners_module_loaded(uintptr_t module, bool is_concerned)
+{
+    utf16 name[WIRE_MAX_NAME];
+    uint32_t length = 0, module_flags = 0;
+    uintptr_t assembly = 0;
+    const uint8_t *base = NULL;
+    if (SLOT(info, INFO_GET_MODULE_INFO2, uintptr_t, const uint8_t **, uint32_t, uint32_t *, utf16 *, uintptr_t *, uint32_t *)(
+            info, module, &base, WIRE_MAX_NAME, &length, name, &assembly, &module_flags) < 0 ||
+        base == NULL)
+        return;
+    struct loaded at = {open("/proc/self/mem", O_RDONLY | O_CLOEXEC), (uintptr_t)base};
+    if (at.memory < 0)
+        __atomic_store_n(&has_foreign, true, __ATOMIC_RELEASE); /* nobody knows */
+    else
+        read_list(module, &at, is_concerned);
+    if (at.memory >= 0)
+        close(at.memory);
 }
 
 /* Does a method have none of these flags, for certain? */
