@@ -27,15 +27,7 @@ func TestWeb(t *testing.T) {
 		for _, runtime := range dotnettest.NeedRuntimes(t, 8) {
 			t.Run(strings.Join(flags, " ")+"/"+runtime.Name, func(t *testing.T) {
 				t.Parallel()
-				dll := dotnettest.Target(t, "Web", dotnettest.Options{Framework: dotnettest.Net8, Web: true})
-				r := recordWhile(t, runtime.Command(dll), flags, func(line string) {
-					if address, ok := strings.CutPrefix(line, "listening "); ok {
-						loadWeb(t, address)
-					}
-				})
-				if r.exit != 0 {
-					t.Fatalf("exit code %d\n%s%s", r.exit, r.stdout, r.stderr)
-				}
+				r := recordWeb(t, runtime, flags)
 				checkSession(t, r.session)
 				compareTruth(t, r, runtime)
 			})
@@ -51,15 +43,7 @@ func TestWebTimed(t *testing.T) {
 	want := map[string]int64{"Get": each, "GetLater": each, "Text": each, "Make": 2 * each, "Run": 1}
 	for _, runtime := range dotnettest.NeedRuntimes(t, 8) {
 		t.Run(runtime.Name, func(t *testing.T) {
-			dll := dotnettest.Target(t, "Web", dotnettest.Options{Framework: dotnettest.Net8, Web: true})
-			r := recordWhile(t, runtime.Command(dll), timeOnly, func(line string) {
-				if address, ok := strings.CutPrefix(line, "listening "); ok {
-					loadWeb(t, address)
-				}
-			})
-			if r.exit != 0 {
-				t.Fatalf("exit code %d\n%s%s", r.exit, r.stdout, r.stderr)
-			}
+			r := recordWeb(t, runtime, timeOnly)
 			checkTimeSession(t, r.session)
 			compareCallsByName(t, r, "f.raw_type = 'Web.Handlers' AND f.raw_name IN ('Get', 'GetLater', 'Text', 'Make') OR "+
 				"f.raw_type LIKE '%.WebApplication' AND f.raw_name = 'Run'", want)
@@ -69,6 +53,21 @@ func TestWebTimed(t *testing.T) {
 			}
 		})
 	}
+}
+
+// recordWeb records the server while all requests are sent.
+func recordWeb(t *testing.T, runtime dotnettest.Runtime, flags []string) result {
+	t.Helper()
+	dll := dotnettest.Target(t, "Web", dotnettest.Options{Framework: dotnettest.Net8, Web: true})
+	r := recordWhile(t, runtime.Command(dll), flags, func(line string) {
+		if address, ok := strings.CutPrefix(line, "listening "); ok {
+			loadWeb(t, address)
+		}
+	})
+	if r.exit != 0 {
+		t.Fatalf("exit code %d\n%s%s", r.exit, r.stdout, r.stderr)
+	}
+	return r
 }
 
 // recordWhile is record for a target that somebody talks to: said is called with each line that it prints, as soon as

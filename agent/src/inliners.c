@@ -189,12 +189,12 @@ void inliners_module_loaded(uintptr_t module, bool is_concerned)
         base == NULL)
         return;
     struct loaded at = {open("/proc/self/mem", O_RDONLY | O_CLOEXEC), (uintptr_t)base};
-    if (at.memory < 0)
+    if (at.memory < 0) {
         __atomic_store_n(&has_foreign, true, __ATOMIC_RELEASE); /* nobody knows */
-    else
-        read_list(module, &at, is_concerned);
-    if (at.memory >= 0)
-        close(at.memory);
+        return;
+    }
+    read_list(module, &at, is_concerned);
+    close(at.memory);
 }
 
 /* Does a method have none of these flags, for certain? */

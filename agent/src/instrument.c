@@ -395,7 +395,7 @@ uint64_t instrument_known(uintptr_t function_id)
 
 uint32_t method_function(uintptr_t function_id)
 {
-    const struct method *m = (const struct method *)(uintptr_t)(map_get(&methods, function_id) & ~UINT64_C(1));
+    const struct method *m = (const struct method *)(uintptr_t)(instrument_known(function_id) & ~UINT64_C(1));
     return m == NULL ? 0 : m->function;
 }
 

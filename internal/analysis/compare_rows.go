@@ -66,19 +66,8 @@ func (v *comparedSource) typeName(id session.TypeID) string {
 
 // comparedKeys numbers the keys of all sessions that are compared, so that each is looked up once.
 type comparedKeys struct {
-	numbers map[string]int32
-	texts   []string  // by number
-	paths   *pathKeys // of the call tree, whose numbers are those of this tree; nil: of something else
-}
-
-// number returns the number of a key.
-func (k *comparedKeys) number(text string) int32 {
-	n, known := k.numbers[text]
-	if !known {
-		n = int32(len(k.texts))
-		k.numbers[text], k.texts = n, append(k.texts, text)
-	}
-	return n
+	numbering[string]
+	paths *pathKeys // of the call tree, whose numbers are those of this tree; nil: of something else
 }
 
 // text returns the key with a number.
@@ -86,55 +75,44 @@ func (k *comparedKeys) text(n int32) string {
 	if k.paths != nil {
 		return k.paths.key(n)
 	}
-	return k.texts[n]
+	return k.list[n]
 }
 
 // pathKeys are the call trees of all sessions, one above the other: paths with the same names of functions from the root are one. Their
 // keys are hashes, which are only made of those that differ.
 type pathKeys struct {
-	of     map[pathStep]int32
-	steps  []pathStep
+	numbering[pathStep]
 	hashes []string // by number; "": not made yet
-	names  comparedKeys
+	names  numbering[string]
 }
 
 // pathStep is a path: the one above it, and the number of the key of its function.
 type pathStep struct{ above, name int32 }
 
-// number returns the number of a path.
-func (k *pathKeys) number(step pathStep) int32 {
-	n, known := k.of[step]
-	if !known {
-		n = int32(len(k.steps))
-		k.of[step], k.steps = n, append(k.steps, step)
-	}
-	return n
-}
-
 // key returns the key of a path: as Keys.Path makes them.
 func (k *pathKeys) key(n int32) string {
 	if k.hashes == nil {
-		k.hashes = make([]string, len(k.steps))
+		k.hashes = make([]string, len(k.list))
 	}
 	var missing []int32 // from the path up: a stack can be 65,536 deep
-	for at := n; at >= 0 && k.hashes[at] == ""; at = k.steps[at].above {
+	for at := n; at >= 0 && k.hashes[at] == ""; at = k.list[at].above {
 		missing = append(missing, at)
 	}
 	for _, at := range slices.Backward(missing) {
 		above := ""
-		if p := k.steps[at].above; p >= 0 {
+		if p := k.list[at].above; p >= 0 {
 			above = k.hashes[p]
 		}
-		k.hashes[at] = digest(above, k.names.texts[k.steps[at].name])
+		k.hashes[at] = digest(above, k.names.list[k.list[at].name])
 	}
 	return k.hashes[n]
 }
 
 // newComparedKeys makes the numbers of a view.
 func newComparedKeys(view string) *comparedKeys {
-	out := &comparedKeys{numbers: map[string]int32{}}
+	out := &comparedKeys{}
 	if view == "calltree" {
-		out.paths = &pathKeys{of: map[pathStep]int32{}, names: comparedKeys{numbers: map[string]int32{}}}
+		out.paths = &pathKeys{}
 	}
 	return out
 }

@@ -89,27 +89,18 @@ func (d *Data) place(node int32) Place {
 
 // places numbers the places of nodes.
 type places struct {
-	data    *Data
-	nodes   []int32 // numbers plus 1, by node and after none; 0: not looked at yet
-	numbers map[Place]int32
-	list    []Place
+	numbering[Place]
+	data  *Data
+	nodes []int32 // numbers plus 1, by node and after none; 0: not looked at yet
 }
 
-func (d *Data) places() *places {
-	return &places{data: d, nodes: make([]int32, len(d.Nodes)+1), numbers: map[Place]int32{}}
-}
+func (d *Data) places() *places { return &places{data: d, nodes: make([]int32, len(d.Nodes)+1)} }
 
-// number returns the number of a node's place; of none that of the zero Place.
-func (p *places) number(node int32) int32 {
+// at returns the number of a node's place; of none that of the zero Place.
+func (p *places) at(node int32) int32 {
 	known := &p.nodes[node+1]
 	if *known == 0 {
-		place := p.data.place(node)
-		n, seen := p.numbers[place]
-		if !seen {
-			n = int32(len(p.list))
-			p.numbers[place], p.list = n, append(p.list, place)
-		}
-		*known = n + 1
+		*known = p.number(p.data.place(node)) + 1
 	}
 	return *known - 1
 }
@@ -164,29 +155,27 @@ func (d *Data) UserAllocations() ([]UserAllocation, error) {
 		return nil, err
 	}
 	type key struct{ function, typ, place int32 }
-	a, p, at := d.attribute(), d.places(), map[key]int32{}
-	var keys []key
+	a, p := d.attribute(), d.places()
+	var keys numbering[key]
 	var sums []q.Amount
 	for site, amount := range amounts {
 		node := d.siteNode[site]
 		if amount == (q.Amount{}) || node < 0 {
 			continue
 		}
-		k := key{a.function[node], d.siteType[site], p.number(a.nearest[node])}
-		n, known := at[k]
-		if !known {
-			n = int32(len(keys))
-			at[k], keys, sums = n, append(keys, k), append(sums, q.Amount{})
+		n := keys.number(key{a.function[node], d.siteType[site], p.at(a.nearest[node])})
+		if int(n) == len(sums) {
+			sums = append(sums, q.Amount{})
 		}
 		sums[n] = sums[n].Add(amount)
 	}
-	ranks, sorted := p.ranks(), make([]ordered, len(keys))
-	for n, k := range keys { // none comes before all others
+	ranks, sorted := p.ranks(), make([]ordered, len(keys.list))
+	for n, k := range keys.list { // none comes before all others
 		sorted[n] = ordered{uint64(k.function+1)<<32 | uint64(k.typ+1), ranks[k.place], int32(n)}
 	}
-	out := make([]UserAllocation, len(keys))
+	out := make([]UserAllocation, len(keys.list))
 	for i, n := range inOrder(sorted) {
-		k := keys[n]
+		k := keys.list[n]
 		out[i] = UserAllocation{Function: d.functionID(k.function), From: p.list[k.place], Amount: sums[n]}
 		if k.typ >= 0 {
 			out[i].Type = d.Types[k.typ].ID

@@ -102,18 +102,8 @@ type useKey struct{ place, chain, typ int32 }
 
 // useKeys numbers uses. There can be a million, which are made when it is known how many.
 type useKeys struct {
+	numbering[useKey]
 	places *places
-	at     map[useKey]int32
-	list   []useKey
-}
-
-func (k *useKeys) number(key useKey) int32 {
-	n, known := k.at[key]
-	if !known {
-		n = int32(len(k.list))
-		k.at[key], k.list = n, append(k.list, key)
-	}
-	return n
 }
 
 // order returns the numbers of uses in the order of place, chain and type.
@@ -130,7 +120,7 @@ func (k *useKeys) order(chains []int32) []int32 {
 func (d *Data) Uses() (*Uses, error) {
 	a := d.attribute()
 	all, of := d.chainsOf(a)
-	u, k := &Uses{}, &useKeys{places: d.places(), at: map[useKey]int32{}}
+	u, k := &Uses{}, &useKeys{places: d.places()}
 	sites, growing, err := d.objectsOf(u)
 	if err != nil {
 		return nil, err
@@ -143,7 +133,7 @@ func (d *Data) Uses() (*Uses, error) {
 		}
 		u.Total = u.Total.Add(sites[site])
 		if node := d.siteNode[site]; node >= 0 && of[node] != none {
-			siteUse[site] = k.number(useKey{k.places.number(a.nearest[node]), of[node], d.siteType[site]})
+			siteUse[site] = k.number(useKey{k.places.at(a.nearest[node]), of[node], d.siteType[site]})
 		}
 	}
 	times := d.exclusiveTimes()
@@ -151,7 +141,7 @@ func (d *Data) Uses() (*Uses, error) {
 		if of[node] == none {
 			return none
 		}
-		return k.number(useKey{k.places.number(a.nearest[node]), of[node], none})
+		return k.number(useKey{k.places.at(a.nearest[node]), of[node], none})
 	})
 	position := d.listUses(u, k, &all)
 	for site, n := range siteUse {
