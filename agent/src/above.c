@@ -1,21 +1,17 @@
 /* The managed frame above native code that has cut the chain of frame pointers, or has left that frame out of it.
  *
- * Code that was compiled without frame pointers uses rbp for something else, or leaves it alone. When managed code is
+ * Code that was compiled without frame pointers uses the register for something else, or leaves it alone. When managed code is
  * called back by such code, what called the native code cannot be found by the chain. The runtime can find it: each call
  * of native code leaves a record on the stack (frames.h: InlinedCallFrame), and its own walk goes from record to record.
  * That walk costs as much as all the rest, so it is only asked where the chain ends, or where it comes through native
  * code that is not the runtime's; and that is seldom: the frames near the root are known from last time. */
 #include "agent.h"
+#include "arch/arch.h"
 
 #include <string.h>
 
 #define SNAPSHOT_REGISTER_CONTEXT 1u
 #define STOP 1 /* S_FALSE */
-
-/* The CONTEXT of Windows on x64 (winnt.h, pal.h). */
-#define CONTEXT_RSP 0x98
-#define CONTEXT_RBP 0xA0
-#define CONTEXT_BYTES 0x100u /* up to rip, which is last */
 
 static void *info;
 
@@ -32,11 +28,11 @@ static hresult find_frame(uintptr_t function, uintptr_t ip, uintptr_t frame, uin
     uintptr_t sp;
     if (function == 0 || context == NULL || size < CONTEXT_BYTES)
         return HR_OK;
-    memcpy(&sp, context + CONTEXT_RSP, sizeof sp);
+    memcpy(&sp, context + CONTEXT_SP, sizeof sp);
     if (sp <= f->after)
         return HR_OK;
     f->sp = sp;
-    memcpy(&f->fp, context + CONTEXT_RBP, sizeof f->fp);
+    memcpy(&f->fp, context + CONTEXT_FP, sizeof f->fp);
     return STOP;
 }
 

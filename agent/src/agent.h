@@ -370,15 +370,6 @@ struct frame_above {
 void above_init(void *info);
 bool frame_above(struct frame_above *f); /* false: the runtime does not say */
 
-/* ── code.c: what the agent reads from machine code ─────────────────────────────────────────────────────────── */
-
-struct frame_shape {
-    uint32_t size;      /* bytes between the stack pointer and the return address, while the function runs */
-    bool frame_pointer; /* it has pushed one */
-    bool osr;           /* its frame lies on that of the function's first version */
-};
-struct frame_shape code_frame_shape(const uint8_t *start, uint64_t size);
-
 /* ── cfi.c: what the runtime's file says of its own frames ──────────────────────────────────────────────────── */
 
 void cfi_find_runtime(uintptr_t address); /* one in the runtime's code */

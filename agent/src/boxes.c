@@ -15,12 +15,12 @@
  * later the slow way is met and the replacement was never asked: then the runtime does not use the table. */
 #define _GNU_SOURCE
 #include "agent.h"
+#include "arch/arch.h"
 
 #include <link.h>
 #include <string.h>
 #include <sys/mman.h>
 
-#define PAGE ((uintptr_t)4096)
 #define MAX_SEARCHED (UINT64_C(256) << 20) /* bytes of a segment; the largest runtimes, linked with all of a program, have 20 MiB */
 #define FIRST_WITH_FAST_PATH 10u /* major version of the runtime */
 

@@ -1,6 +1,6 @@
 /* Frames of the runtime's own stubs, from its call-frame information (.eh_frame).
  *
- * Problem: the runtime has stubs in assembler that call C++ and leave rbp as the managed code had it: the allocation
+ * Problem: the runtime has stubs in assembler that call C++ and leave the frame pointer as the managed code had it: the allocation
  * helpers of .NET 10 (RhpNewObject, RhpNewVariableSizeObject), helpers that throw, the thunk that binds a P/Invoke when
  * it is first called (NDirectImportThunk). The return address into the function that called the stub is then not on the
  * chain of frame pointers, and that function, the very one that allocates, would be missing.
@@ -10,7 +10,7 @@
  * single-file program, since C++ needs it. It is asked once for each return address into the runtime; names.c keeps
  * the answer.
  *
- * Trap: other stubs (ThePreStub, the delayed load of precompiled code) do set rbp and do not say so here. Their caller
+ * Trap: other stubs (ThePreStub, the delayed load of precompiled code) do set it and do not say so here. Their caller
  * is on the chain; stack.c tells them by the frame pointer that the callee saved.
  *
  * Formats: the header and its sorted table are LSB 5.0, 10.6.2; entries are DWARF 4, 6.4, with the changes of LSB 5.0,
@@ -20,6 +20,7 @@
 #define _GNU_SOURCE
 #endif
 #include "agent.h"
+#include "arch/arch.h"
 
 #include <link.h>
 #include <string.h>
@@ -29,8 +30,6 @@
 #define MAX_REMEMBERED 8u  /* states within states */
 #define MAX_FRAME (1u << 20)
 
-#define REGISTER_RSP 7u     /* System V ABI for x86-64, figure 3.36 */
-#define COLUMN_RETURN 16u
 #define TABLE_HEADER 0x3B031B01u /* version 1; .eh_frame pcrel sdata4, count udata4, table datarel sdata4: as all linkers write */
 #define PCREL_SDATA4 0x1Bu
 
@@ -145,7 +144,7 @@ static bool read_augmentation(struct cursor *c, const char *letters, bool *has_d
     bool usual = false;
     *has_data = letters[0] == 'z';
     if (!*has_data)
-        return false; /* without it pointers are absolute, which nothing for x86-64 writes */
+        return false; /* without it pointers are absolute, which no compiler writes */
     uint64_t length = take_leb(c, false);
     const uint8_t *data = c->p;
     skip(c, length);
@@ -175,7 +174,7 @@ static bool read_common(uintptr_t address, struct common *out)
     out->code_unit = take_leb(&c, false);
     out->data_unit = (int64_t)take_leb(&c, true);
     uint64_t column = version == 1 ? take(&c, 1) : take_leb(&c, false);
-    if (c.bad || column != COLUMN_RETURN || !read_augmentation(&c, letters, &out->has_data))
+    if (c.bad || column != CFI_RETURN || !read_augmentation(&c, letters, &out->has_data))
         return false;
     out->instructions = c;
     return true;
@@ -231,7 +230,7 @@ static bool run_rule(struct machine *m, struct cursor *c, uint8_t op)
 {
     switch (op) {
     case 0x05: case 0x14: case 0x09: /* offset_extended, val_offset, register */
-        m->now.moved_return = take_leb(c, false) == COLUMN_RETURN || m->now.moved_return;
+        m->now.moved_return = take_leb(c, false) == CFI_RETURN || m->now.moved_return;
         take_leb(c, false);
         return true;
     case 0x06: case 0x07: case 0x08: case 0x2E: /* restore_extended, undefined, same_value, GNU_args_size */
@@ -269,7 +268,7 @@ static bool run_one(struct machine *m, struct cursor *c)
         advance(m, low);
     } else if (op >> 6 == 2) { /* offset */
         int64_t distance = (int64_t)take_leb(c, false) * m->data_unit;
-        m->now.moved_return = m->now.moved_return || (low == COLUMN_RETURN && distance != -8);
+        m->now.moved_return = m->now.moved_return || (low == CFI_RETURN && distance != -CFI_RETURN_BYTES);
     } else if (op >> 6 == 3 || op == 0) {
         /* restore, nop */
     } else if (op >= 0x02 && op <= 0x04) { /* advance_loc1, 2, 4 */
@@ -321,8 +320,8 @@ uint32_t cfi_frame_size(uintptr_t address)
     if (f.bad || pc - begin >= length || !run(&m, common.instructions, UINTPTR_MAX))
         return 0;
     m.location = begin; /* those in common do not advance */
-    if (!run(&m, f, pc) || m.now.computed || m.now.moved_return || m.now.base != REGISTER_RSP || m.now.distance < 8 ||
+    if (!run(&m, f, pc) || m.now.computed || m.now.moved_return || m.now.base != CFI_STACK_POINTER || m.now.distance < CFI_RETURN_BYTES ||
         m.now.distance > MAX_FRAME || m.now.distance % 8 != 0)
         return 0;
-    return (uint32_t)m.now.distance - 8;
+    return (uint32_t)m.now.distance - CFI_RETURN_BYTES;
 }

@@ -8,12 +8,10 @@
  * insert. Two threads may describe the same thing; the second finds the first one's id and drops its own. */
 #define _GNU_SOURCE
 #include "agent.h"
+#include "arch/arch.h"
 #include "record.h"
 
-#include <signal.h>
 #include <string.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #define MAX_BODIES 256u /* native bodies of one function: tiers, OSR variants per loop */
 #define MAX_RANGES 8u   /* hot and cold parts of one body */
@@ -44,18 +42,11 @@ static struct {
 } pending[MAX_PENDING]; /* types the runtime could not name yet */
 static uint32_t n_pending;
 uint32_t code_epoch;
-static uintptr_t signal_return; /* libc's code to which the kernel returns from a signal handler */
+static uintptr_t signal_return; /* code to which the kernel returns from a signal handler */
 
-/* The kernel's struct sigaction tells it (arch/x86/include/uapi/asm/signal.h); libc's own does not. SIGFPE is one of
- * the signals by which the runtime turns faults into exceptions. */
 void names_find_signal_return(void)
 {
-    struct {
-        uintptr_t handler, flags, restorer;
-        uint64_t mask;
-    } action = {0, 0, 0, 0};
-    if (syscall(SYS_rt_sigaction, SIGFPE, NULL, &action, sizeof action.mask) == 0)
-        signal_return = action.restorer;
+    signal_return = machine_signal_return();
 }
 
 bool names_init(void *profiler_info)

@@ -16,6 +16,7 @@
  * Facts: linux/rseq.h, perf_event_open(2), and measurements on Linux 6.1 to 7.2. */
 #define _GNU_SOURCE
 #include "agent.h"
+#include "arch/arch.h"
 
 #include <errno.h>
 #include <linux/perf_event.h>
@@ -43,15 +44,7 @@
 #define LONGEST_GAP_NS 2000u
 #define SHORT_WAIT_NS 100000u /* after a shorter one schedstat, which takes some 4 µs, is not read ... */
 #define MAX_UNREAD 16u        /* ... so often in a row: what a thread waited for a processor then is counted this late */
-#define RSEQ_SIGNATURE 0x53053053u
 #define RSEQ_CS 8u /* offset of rseq_cs */
-
-/* A sequence of two bytes that are never executed, and what the kernel checks before its abort address. */
-__asm__(".pushsection .text.rseq_never,\"ax\",@progbits\n.balign 16\n.long 0x53053053\n"
-        "1: ud2\n2: ud2\n.popsection\n"
-        ".pushsection .data.rel.ro.rseq,\"aw\",@progbits\n.balign 32\n"
-        "clrprof_rseq_never: .long 0,0\n.quad 2b,2,1b\n.popsection\n");
-extern char clrprof_rseq_never[] __attribute__((visibility("hidden")));
 
 /* glibc 2.35 and later have registered an area for each thread and say where. */
 extern const ptrdiff_t __rseq_offset __attribute__((weak));
@@ -77,19 +70,7 @@ bool clock_is_tsc;
 
 uint64_t os_clock(void)
 {
-    return clock_is_tsc ? __builtin_ia32_rdtsc() : monotonic_ns();
-}
-
-/* CPUID 0x80000007, EDX bit 8: the counter runs at one rate in all states of the processor. */
-static bool tsc_is_invariant(void)
-{
-    uint32_t a = 0x80000000u, b, c, d;
-    __asm__ volatile("cpuid" : "+a"(a), "=b"(b), "=c"(c), "=d"(d));
-    if (a < 0x80000007u)
-        return false;
-    a = 0x80000007u;
-    __asm__ volatile("cpuid" : "+a"(a), "=b"(b), "=c"(c), "=d"(d));
-    return (d >> 8 & 1) != 0;
+    return clock_is_tsc ? machine_ticks() : monotonic_ns();
 }
 
 /* One reading of both clocks, as near to each other as five tries get them. */
@@ -127,14 +108,14 @@ static bool rseq_works(void)
     for (uint32_t i = 0; i < PROBES; i++) {
         struct rusage before, after;
         struct timespec pause = {0, 60000};
-        *word = (uintptr_t)clrprof_rseq_never;
+        *word = (uintptr_t)machine_rseq_never;
         getrusage(RUSAGE_THREAD, &before);
         nanosleep(&pause, NULL);
         getrusage(RUSAGE_THREAD, &after);
         if (after.ru_nvcsw == before.ru_nvcsw)
             continue;
         switched++;
-        cleared += *word != (uintptr_t)clrprof_rseq_never;
+        cleared += *word != (uintptr_t)machine_rseq_never;
     }
     *word = 0;
     return switched >= PROBES_SWITCHED && cleared == switched;
@@ -304,7 +285,7 @@ static void attach(struct timer *t, bool with_rseq)
     t->alarms = t->false_alarms = 0;
     if (word != NULL && *word == 0) {
         t->word = word;
-        t->expect = (uintptr_t)clrprof_rseq_never;
+        t->expect = (uintptr_t)machine_rseq_never;
         *word = t->expect;
         t->mechanism = WIRE_MECHANISM_RSEQ;
     } else if (may_perf && perf_open(t)) {
@@ -432,8 +413,8 @@ static bool may_use(const char *name)
 void os_init(void)
 {
     const char *clock = getenv("CLRPROF_CLOCK");
-    clock_is_tsc = tsc_is_invariant() && (clock == NULL || strcmp(clock, "monotonic") != 0);
-    arena.header->clock = clock_is_tsc ? WIRE_CLOCK_TSC : WIRE_CLOCK_MONOTONIC;
+    clock_is_tsc = machine_clock_is_steady() && (clock == NULL || strcmp(clock, "monotonic") != 0);
+    arena.header->clock = clock_is_tsc ? MACHINE_CLOCK : WIRE_CLOCK_MONOTONIC;
     may_rseq = may_use("rseq") && rseq_works();
     may_perf = !may_rseq && may_use("perf");
     struct timer probe = {0};

@@ -53,24 +53,7 @@ static struct free_work *free_works;
 static uint8_t *kept; /* the rest of a block */
 static uint32_t kept_bytes;
 
-#define TEXT_OF(x) #x
-#define TEXT(x) TEXT_OF(x)
-#define STUB(name, body) ".balign 32\n.hidden " #name "\n.globl " #name "\n.type " #name ",@function\n" #name ":\n" body ".size " #name ",.-" #name "\n"
-#define AT_SITE "lea 8+" TEXT(SITE_MARK) "(%rsp),%rsi\n"
-
-/* What compiled code calls: the argument is in rdi. As functions of C they may change what those may. Around a call the stack
- * pointer is that of the caller for what it calls, and behind it lies a return address in the caller. */
-__asm__(".pushsection .text\n"
-        STUB(clrprof_probe_enter, "mov (%rsp),%rdx\nlea 16(%rbp),%rsi\njmp probes_enter\n")
-        STUB(clrprof_probe_leave, "mov (%rsp),%rdx\nlea 16(%rbp),%rsi\nlea 8(%rsp),%rcx\njmp probes_leave\n")
-        STUB(clrprof_probe_jump, "mov (%rsp),%rdx\nlea 16(%rbp),%rsi\nlea 8(%rsp),%rcx\njmp probes_jump\n")
-        STUB(clrprof_marked_enter, "mov (%rsp),%rdx\nlea 16(%rbp),%rsi\njmp probes_enter_marked\n")
-        STUB(clrprof_marked_leave, "mov (%rsp),%rdx\nlea 16(%rbp),%rsi\nlea 8(%rsp),%rcx\njmp probes_leave_marked\n")
-        STUB(clrprof_marked_jump, "mov (%rsp),%rdx\nlea 16(%rbp),%rsi\nlea 8(%rsp),%rcx\njmp probes_jump_marked\n")
-        STUB(clrprof_site_enter, AT_SITE "jmp time_enter_hook\n")
-        STUB(clrprof_site_leave, AT_SITE "jmp time_leave_hook\n")
-        ".popsection\n");
-
+/* What the stubs of probes go on to: sp is the caller's stack pointer, place the return address of the probe. */
 void probes_enter(const struct probed *p, uintptr_t sp, uintptr_t place);
 void probes_leave(const struct probed *p, uintptr_t sp, uintptr_t place, uintptr_t own_sp);
 void probes_jump(const struct probed *p, uintptr_t sp, uintptr_t place, uintptr_t own_sp);

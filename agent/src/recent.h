@@ -3,31 +3,17 @@
 #define CLRPROF_RECENT_H
 
 #include "agent.h"
+#include "arch/arch.h"
 
-#include <emmintrin.h>
-
-/* All bits are set as long as each pair of words was the expected one. */
-READS_STACK static inline __m128i still(__m128i equal, uintptr_t pair, __m128i expected)
+static inline word_pair frame_still(word_pair same, const struct frame *f)
 {
-    return _mm_and_si128(equal, _mm_cmpeq_epi32(_mm_loadu_si128((const __m128i *)pair), expected));
+    return pair_still(same, f->fp, pair_at(&f->next));
 }
 
-static inline __m128i words(const uintptr_t *pair)
+static inline word_pair four_still(word_pair same, const struct frame *f)
 {
-    return _mm_loadu_si128((const __m128i *)(const void *)pair);
+    return frame_still(frame_still(frame_still(frame_still(same, f), f + 1), f + 2), f + 3);
 }
-
-static inline __m128i frame_still(__m128i equal, const struct frame *f)
-{
-    return still(equal, f->fp, words(&f->next));
-}
-
-static inline __m128i four_still(__m128i equal, const struct frame *f)
-{
-    return frame_still(frame_still(frame_still(frame_still(equal, f), f + 1), f + 2), f + 3);
-}
-
-#define ALL_EQUAL(x) (_mm_movemask_epi8(x) == 0xFFFF)
 
 /* Do the runtime's frames lead from fp as they did? Then the address of the first pair behind them, else 0. */
 static inline uintptr_t approach_end(const struct thread *t, const struct approach *e, uintptr_t fp)
@@ -35,10 +21,10 @@ static inline uintptr_t approach_end(const struct thread *t, const struct approa
     uint64_t n = e->n, end = e->links[n].next;
     if (UNLIKELY(n == 0 || t->stack_high - fp < end + 16))
         return 0;
-    __m128i equal = _mm_set1_epi8(-1), at = _mm_set_epi64x(0, (long long)fp);
+    word_pair same = PAIRS_SAME, at = pair_of(fp, 0);
     for (uint64_t i = 1; i <= n; i++)
-        equal = still(equal, fp + e->links[i - 1].next, _mm_add_epi64(at, words(&e->links[i].next)));
-    return ALL_EQUAL(equal) ? fp + end : 0;
+        same = pair_still(same, fp + e->links[i - 1].next, pair_sum(at, pair_at(&e->links[i].next)));
+    return are_same(same) ? fp + end : 0;
 }
 
 /* The same, whichever way it is; it is t->approach then. */
@@ -56,14 +42,14 @@ READS_STACK static inline bool kept_hold(const struct thread *t, uint32_t from, 
 {
     const struct frame *f = t->frames;
     uintptr_t different = 0;
-    __m128i equal = _mm_set1_epi8(-1);
+    word_pair same = PAIRS_SAME;
     for (; frames - from >= 4; from += 4)
-        equal = four_still(equal, &f[from]);
+        same = four_still(same, &f[from]);
     for (; from < frames; from++)
-        equal = frame_still(equal, &f[from]);
+        same = frame_still(same, &f[from]);
     for (uint32_t i = skip; i < skips; i++)
         different |= *(const uintptr_t *)t->skips[i].slot ^ t->skips[i].ret;
-    return ALL_EQUAL(equal) && different == 0;
+    return are_same(same) && different == 0;
 }
 
 /* Is all of the stack that begins at `at` as it was with this allocation? What changes most is looked at first. */
@@ -72,17 +58,17 @@ READS_STACK static inline bool recent_holds(const struct thread *t, const struct
     if (r->class_id != class_id || r->innermost != at)
         return false;
     uintptr_t different = 0;
-    __m128i equal = _mm_set1_epi8(-1);
+    word_pair same = PAIRS_SAME;
     for (uint32_t i = 0; i < r->n_links; i++)
-        equal = still(equal, r->links[i].fp, words(&r->links[i].next));
+        same = pair_still(same, r->links[i].fp, pair_at(&r->links[i].next));
     for (uint32_t i = 0; i < r->n_slots; i++)
         different |= *(const uintptr_t *)r->slots[i].slot ^ r->slots[i].ret;
     uint32_t inner = r->n_frames;
     if (LIKELY(inner - r->near_frame >= 4)) {
         inner -= 4;
-        equal = four_still(equal, &t->frames[inner]);
+        same = four_still(same, &t->frames[inner]);
     }
-    return ALL_EQUAL(equal) && different == 0 && kept_hold(t, r->near_frame, inner, r->near_skip, r->n_skips);
+    return are_same(same) && different == 0 && kept_hold(t, r->near_frame, inner, r->near_skip, r->n_skips);
 }
 
 /* This one is it. */

@@ -9,16 +9,16 @@
  * case: another line, another callee), the walk stops where it meets a frame of the kept stack whose callers were
  * all seen unchanged.
  *
- * Functions without a frame pointer: their caller's return address is beside the chain ("skip"); see code.c. It is
+ * Functions without a frame pointer: their caller's return address is beside the chain ("skip"); see the machine's code.c. It is
  * kept and compared like the pairs.
  *
  * OSR variants: the pair at their frame holds a return address inside the first version of the same call, which is no
- * caller, and the caller's return address is beside the chain too; see code.c.
+ * caller, and the caller's return address is beside the chain too; see the machine's code.c.
  *
  * Faults that become exceptions (null references, divisions by zero): the faulting function was interrupted, not
  * left by a call; its place is in the signal frame.
  *
- * Native code without frame pointers that calls back managed code: there the chain is cut, if the code uses rbp for something
+ * Native code without frame pointers that calls back managed code: there the chain is cut, if the code uses its register for something
  * else, or leads past the function that called it to that function's caller. The runtime says which managed frame comes
  * next (above.c); its place is a skip of the frame that was called back, and the chain goes on. The functions in between
  * are native, or stubs without a name. Whether code has a frame pointer does not show. So the runtime is asked at each way
@@ -34,6 +34,7 @@
  *
  * Tables of a thread move in stack_update only, by thread_grow, where nothing points into them: what finds that there is
  * no room gives up and says so (struct walk, no_room), and is begun anew. So pointers into them are good anywhere else. */
+#include "arch/arch.h"
 #include "recent.h"
 
 static struct map nodes; /* parent << 32 | ip → node, for parents with more than MAX_CHAIN children */
@@ -186,11 +187,11 @@ static uint32_t first_other(const struct thread *t, uint32_t i, uint32_t n)
     for (; (n - i) % 4 != 0; i++)
         if (!pair_holds(&f[i]))
             return i;
-    while (i < n && ALL_EQUAL(four_still(_mm_set1_epi8(-1), &f[i])))
+    while (i < n && are_same(four_still(PAIRS_SAME, &f[i])))
         i += 4;
     uint32_t others = 0; /* of the four: which one cannot be predicted */
     for (uint32_t k = 0; k < 4 && i < n; k++)
-        others |= (uint32_t)!ALL_EQUAL(frame_still(_mm_set1_epi8(-1), &f[i + k])) << k;
+        others |= (uint32_t)!are_same(frame_still(PAIRS_SAME, &f[i + k])) << k;
     return i + (others == 0 ? 0 : (uint32_t)__builtin_ctz(others));
 }
 
@@ -304,11 +305,6 @@ READS_STACK static bool push_skip(struct thread *t, struct walk *w, uintptr_t sl
     return *ip != 0;
 }
 
-/* Where a signal handler's frame (pair at fp, return address = signal return) keeps what it interrupted: struct
- * rt_sigframe of the kernel, a ucontext behind the return address; gregs[15] is rsp, gregs[16] rip. */
-#define SIGNAL_SP(fp) ((fp) + 16 + 40 + 15 * 8)
-#define SIGNAL_IP(fp) ((fp) + 16 + 40 + 16 * 8)
-
 /* Is the address in a slot beside the chain a skip of the kept frame after those that hold, which is itself gone? Then all
  * that is above it is as it was; next: the caller's frame pointer. */
 READS_STACK static bool join_skip(const struct thread *t, struct walk *w, uintptr_t slot, uintptr_t next)
@@ -325,7 +321,7 @@ READS_STACK static bool join_skip(const struct thread *t, struct walk *w, uintpt
 }
 
 /* The callers of a function without a frame pointer, or of an OSR variant, whose stack pointer was sp; next: what was
- * in rbp. A stub of the runtime that has a frame pointer, which its call-frame information does not tell, is not such a
+ * in the frame pointer. A stub of the runtime that has a frame pointer, which its call-frame information does not tell, is not such a
  * function: its caller is on the chain. */
 READS_STACK static bool push_callers(struct thread *t, struct walk *w, uintptr_t sp, uintptr_t next, bool beside, uint32_t *ip)
 {
@@ -337,7 +333,7 @@ READS_STACK static bool push_callers(struct thread *t, struct walk *w, uintptr_t
             break;
         if (!push_skip(t, w, slot, 0, ip))
             return false;
-        sp = slot + 8;
+        sp = SP_OF_RETURN_SLOT(slot);
         beside = false;
     }
     return true;
@@ -348,7 +344,7 @@ READS_STACK static bool push_callers(struct thread *t, struct walk *w, uintptr_t
 READS_STACK static bool walk_skips_slowly(struct thread *t, struct walk *w, uintptr_t fp, bool beside, uint32_t *ip)
 {
     uint32_t flags = flags_of(*ip);
-    uintptr_t sp = fp + 16;
+    uintptr_t sp = CALLER_SP(fp);
     if ((flags & WIRE_IP_SIGNAL) != 0 && on_stack(t, SIGNAL_IP(fp))) {
         sp = *(const uintptr_t *)SIGNAL_SP(fp);
         if (sp <= fp)
@@ -496,7 +492,7 @@ static uint32_t native_end(const struct thread *t, uint32_t n)
  * be anything. */
 READS_STACK static bool go_on_above(struct thread *t, struct walk *w, uint32_t cut, const struct frame_above *above, uintptr_t *fp, uint32_t *owner)
 {
-    uintptr_t slot = above->sp - 8;
+    uintptr_t slot = RETURN_SLOT(above->sp);
     if (above->sp == 0 || slot <= above->after || above->fp <= above->after || !on_stack(t, slot) || !on_stack(t, above->fp))
         return false;
     uint32_t ip = ip_of(t, *(const uintptr_t *)slot);
@@ -541,9 +537,9 @@ static COLD bool walk_left_out(struct thread *t, struct walk *w, uintptr_t *fp, 
     struct frame_above above = {walked_frame(t, cut)->fp, 0, 0};
     if (met == UINTPTR_MAX)
         met = joined_slot(t, w);
-    if (!frame_above(&above) || above.sp - 8 >= met)
+    if (!frame_above(&above) || RETURN_SLOT(above.sp) >= met)
         return false;
-    while (cut + 1 < n && walked_frame(t, cut + 1)->fp < above.sp - 8)
+    while (cut + 1 < n && walked_frame(t, cut + 1)->fp < RETURN_SLOT(above.sp))
         cut++; /* native frames below it are compared, too */
     return go_on_above(t, w, cut, &above, fp, owner);
 }

@@ -15,8 +15,9 @@
  * The lowest activation of every thread stands for "nothing recorded". It is a boundary, as code that is not
  * instrumented is: below it only instrumented functions are recorded.
  *
- * The functions named …_hook are called by the stubs in hooks.c, which keep only the general registers: they use no
+ * The functions named …_hook are called by the machine's stubs, which keep only the general registers: they use no
  * others, and leave all but the usual case to time_…_slow, stubs that save the rest and call time_…_cold. */
+#include "arch/arch.h"
 #include "control.h"
 #include "timings.h"
 
@@ -140,7 +141,7 @@ HOT static inline bool is_recorded(const struct wire_activation *top, const stru
 
 HOT static inline uintptr_t return_address_of(const struct wire_activation *top, uintptr_t sp)
 {
-    return top->flags == 0 ? *(const uintptr_t *)((sp - 8) & ~(uintptr_t)SITE_MARK) : 0;
+    return top->flags == 0 ? *(const uintptr_t *)(RETURN_SLOT(sp) & ~(uintptr_t)SITE_MARK) : 0;
 }
 
 /* The timing of a call by the innermost activation. Functions mostly call what they called last time, in the same order,
@@ -187,7 +188,7 @@ HOT void time_enter_hook(const struct method *m, uintptr_t sp)
     uint64_t word, now;
     do {
         word = *t->word;
-        now = __builtin_ia32_rdtsc();
+        now = machine_ticks();
     } while (UNLIKELY(*t->word != word));
     uint64_t interval = now - c->last;
     uint32_t number = 0, flags = m->boundary ? WIRE_ACTIVATION_BOUNDARY : 0, lead = 0;
@@ -231,7 +232,7 @@ HOT void time_leave_hook(const struct method *m, uintptr_t sp)
     uint64_t word, now;
     do {
         word = *t->word;
-        now = __builtin_ia32_rdtsc();
+        now = machine_ticks();
     } while (UNLIKELY(*t->word != word));
     uint64_t interval = now - c->last;
     if (UNLIKELY(word != t->expect || interval > t->gap || !clock_is_tsc || a->timing == 0 || c->acted != a->acted ||

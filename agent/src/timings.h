@@ -3,12 +3,7 @@
 #define CLRPROF_TIMINGS_H
 
 #include "agent.h"
-
-#ifndef __clang__
-#define HOT __attribute__((target("general-regs-only")))
-#else
-#define HOT /* the stubs save more */
-#endif
+#include "arch/arch.h"
 
 HOT static inline struct wire_timing *timing_at(uint32_t number)
 {

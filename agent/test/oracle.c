@@ -454,7 +454,7 @@ static const char *variant(void)
 
 static __thread volatile uint64_t hook_clock __attribute__((tls_model("initial-exec")));
 
-/* Called by the stubs of hooks.c; other registers than the general ones are not kept. */
+/* Called by stubs (arch); other registers than the general ones are not kept. */
 void oracle_empty_hook(const struct method *m, uintptr_t sp);
 void oracle_clock_hook(const struct method *m, uintptr_t sp);
 void oracle_empty_enter(void);

@@ -319,22 +319,19 @@ var agentParts = []struct {
 	{"core", 2480, []string{"agent.c", "agent.h", "clr.c", "clr.h", "map.c", "names.c", "record.h", "threads.c"}},
 	{"memory", 700, []string{"arena.c"}},                 // what the agent takes, and leaves to others
 	{"guest", 500, []string{"thread_sets.c", "watch.c"}}, // what keeps it small, and lets it go
-	{"allocations", 1900, []string{"allocations.c", "recent.c", "recent.h", "stack.c", "code.c", "cfi.c", "above.c"}},
+	{"allocations", 1800, []string{"allocations.c", "recent.c", "recent.h", "stack.c", "cfi.c", "above.c"}},
 	{"lifetime", 1970, []string{"lifetime.c", "heap.c", "survival.c", "snapshot.c", "changes.c", "events.c"}},
 	{"control", 540, []string{"control.c", "control.h", "api.c", "requests.c"}}, // what is recorded at the moment, and what the program can call
 	{"runtime", 300, []string{"helpers.c", "boxes.c"}},                          // what is the runtime's own
 	{"origin", 620, []string{"origin.c", "origin.h", "modules.c"}},              // whose code a module is, before it runs
-	{"time", 2680, []string{"time.c", "timers.c", "timings.c", "timings.h", "fold.c", "hooks.c", "os.c", "instrument.c"}},
+	{"machine", 340, []string{"arch.c", "arch/arch.h", "arch/x64/machine.h", "arch/x64/code.c", "arch/x64/stubs.c", "arch/x64/system.c"}},
+	{"time", 2600, []string{"time.c", "timers.c", "timings.c", "timings.h", "fold.c", "hooks.c", "os.c", "instrument.c"}},
 	{"exceptions", 120, []string{"pins.c"}},                                                // how the runtime is kept from harm by being asked about them
-	{"probes", 1570, []string{"il.h", "il_read.c", "il_write.c", "probes.c", "callees.c"}}, // the first three are the rewriter, which knows nothing of the rest
+	{"probes", 1550, []string{"il.h", "il_read.c", "il_write.c", "probes.c", "callees.c"}}, // the first three are the rewriter, which knows nothing of the rest
 	{"precompiled", 520, []string{"r2r.h", "r2r.c", "inliners.h", "inliners.c"}},           // what of it may run; the first two know nothing of the rest
 }
 
 func TestAgentBudget(t *testing.T) {
-	files, err := filepath.Glob(root + "/agent/src/*.[ch]")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no agent sources: %v", err)
-	}
 	known := map[string]bool{"wire_gen.h": true}
 	for _, part := range agentParts {
 		lines := 0
@@ -350,9 +347,9 @@ func TestAgentBudget(t *testing.T) {
 			t.Errorf("the agent's part %s has %d lines of C, budget %d", part.name, lines, part.lines)
 		}
 	}
-	for _, f := range files {
-		if !known[filepath.Base(f)] {
-			t.Errorf("%s belongs to no part of the agent", f)
+	agentFiles(t, func(rel, _ string) {
+		if !known[rel] {
+			t.Errorf("%s belongs to no part of the agent", rel)
 		}
-	}
+	})
 }

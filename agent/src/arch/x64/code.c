@@ -1,4 +1,4 @@
-/* What the agent reads from x64 machine code: the prologues that the JIT writes.
+/* x64: what the agent reads from machine code, the prologues that the JIT writes.
  *
  * Two kinds of managed functions break the chain of frame pointers, and for each the size of a frame tells where the
  * missing return address is (for the runtime's own stubs see cfi.c):
@@ -8,7 +8,7 @@
  *    version's, which it leaves as it is. The pair at its frame pointer holds the frame pointer of the *caller* of the
  *    first version, and as return address a place inside the first version. The real one is above the frame of
  *    the first version. */
-#include "agent.h"
+#include "../arch.h"
 
 #include <string.h>
 
