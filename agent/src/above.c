@@ -5,7 +5,7 @@
  * of native code leaves a record on the stack (frames.h: InlinedCallFrame), and its own walk goes from record to record.
  * That walk costs as much as all the rest, so it is only asked where the chain ends, or where it comes through native
  * code that is not the runtime's; and that is seldom: the frames near the root are known from last time. */
-#include "agent.h"
+#include "above.h"
 #include "arch/arch.h"
 
 #include <string.h>

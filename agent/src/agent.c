@@ -3,7 +3,21 @@
  * The runtime calls DllGetClassObject, makes one object through the class factory and calls it through a table of 98
  * functions (ICorProfilerCallback … 11). All are "return 0" but for the few below. */
 #define _GNU_SOURCE
+#include "above.h"
+#include "allocations.h"
+#include "arena.h"
+#include "boxes.h"
+#include "calls.h"
 #include "control.h"
+#include "events.h"
+#include "instrument.h"
+#include "lifetime.h"
+#include "names.h"
+#include "os.h"
+#include "probes.h"
+#include "stack.h"
+#include "threads.h"
+#include "watch.h"
 
 #include <stdlib.h>
 #include <unistd.h>

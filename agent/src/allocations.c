@@ -2,8 +2,18 @@
  *
  * Warm, that is with the same stack and the same class as one of the thread's recent allocations, it compares the stack with
  * that one's and adds to two counters; nothing else. Everything new goes through the slow path. */
+#include "allocations.h"
+#include "arena.h"
 #include "control.h"
+#include "events.h"
+#include "heap.h"
+#include "lifetime.h"
+#include "map.h"
+#include "names.h"
 #include "recent.h"
+#include "stack.h"
+#include "threads.h"
+#include "watch.h"
 
 #include <errno.h>
 #include <string.h>

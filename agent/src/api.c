@@ -2,7 +2,12 @@
  * this library by Clrprof.Control (integrations/control/Control.cs), and are the only ones besides DllGetClassObject that it exports.
  *
  * All of them may be called by any thread at any time, and return one of the codes below. Strings are UTF-16 with a length. */
+#include "arena.h"
+#include "calls.h"
 #include "control.h"
+#include "os.h"
+#include "threads.h"
+#include "watch.h"
 
 #include <errno.h>
 #include <string.h>

@@ -5,7 +5,8 @@
  * mapped: reading a hole of a file in shared memory fills it, and others read all that a process has mapped (createdump,
  * gcore, mlockall, scanners). They would make of an arena of kilobytes one of several times the memory limit. */
 #define _GNU_SOURCE
-#include "agent.h"
+#include "arena.h"
+#include "watch.h"
 
 #include <errno.h>
 #include <fcntl.h>

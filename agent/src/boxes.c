@@ -14,8 +14,9 @@
  * If one has none, or several, nothing is changed, and the loss `unreported` says that boxes are missing. So it does if
  * later the slow way is met and the replacement was never asked: then the runtime does not use the table. */
 #define _GNU_SOURCE
-#include "agent.h"
 #include "arch/arch.h"
+#include "arena.h"
+#include "boxes.h"
 
 #include <link.h>
 #include <string.h>

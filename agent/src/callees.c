@@ -7,7 +7,13 @@
  *
  * What runs may be another function than what is declared: that of a derived class, of an interface, of a delegate. If it is an
  * instrumented one its own probes tell, as a call by the declared one. */
-#include "agent.h"
+#include "arena.h"
+#include "callees.h"
+#include "helpers.h"
+#include "hooks.h"
+#include "instrument.h"
+#include "map.h"
+#include "names.h"
 #include "record.h"
 
 #include <string.h>

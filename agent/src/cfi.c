@@ -19,8 +19,8 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
-#include "agent.h"
 #include "arch/arch.h"
+#include "cfi.h"
 
 #include <link.h>
 #include <string.h>

@@ -13,7 +13,9 @@
  * every second one when a CHANGES_SHARE-th of the memory limit was told, for every fourth after as much again, and so
  * on: what is told grows with the logarithm of the number of collections. Without room for it nothing is told any more.
  * The collection's record says since which other one its changes are. */
-#include "agent.h"
+#include "arena.h"
+#include "changes.h"
+#include "lifetime.h"
 
 #define CHANGES_SHARE 32u
 #define MAX_SPACING 20u /* a million collections */

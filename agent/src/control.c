@@ -11,7 +11,9 @@
  *
  * Locking: lock_word guards what follows it, outside of arena_lock. */
 #define _GNU_SOURCE
+#include "arena.h"
 #include "control.h"
+#include "os.h"
 
 #include <fcntl.h>
 #include <stdio.h>

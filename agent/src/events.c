@@ -25,7 +25,11 @@
  * The runtime must have ICorProfilerInfo12 (.NET 5) for events and ICorProfilerInfo14 (.NET 8) for the end; without, or
  * if it refuses, it walks. .NET 11 need not be tricked: it has a flag for it (dotnet/runtime#123177). */
 #define _GNU_SOURCE
-#include "agent.h"
+#include "arena.h"
+#include "calls.h"
+#include "events.h"
+#include "lifetime.h"
+#include "threads.h"
 
 #include <pthread.h>
 #include <sched.h>

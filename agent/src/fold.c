@@ -9,6 +9,9 @@
  * that path is noted in the same timings (present), when a call is folded, and only as far as that has changed since the last
  * time: each call is noted once at most, so that costs no more than calls do. The caller that is not folded gets the time of
  * the folded calls that it made: so inclusive times of its path stay exact too. */
+#include "arch/arch.h"
+#include "arena.h"
+#include "timer.h"
 #include "timings.h"
 
 #define RECURSION_PART 8u   /* of all timings so many, one in eight, may be of functions that are on their paths already */

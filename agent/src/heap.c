@@ -16,7 +16,9 @@
  * with all else seven, so that stacks, new threads and sites are still counted; beyond it objects are counted as allocated, and
  * as lost to lifetime. */
 #define _GNU_SOURCE
-#include "agent.h"
+#include "arena.h"
+#include "events.h"
+#include "heap.h"
 
 #include <errno.h>
 #include <string.h>

@@ -3,7 +3,8 @@
  * From release to release more of the runtime is written in C#. What compiled code calls without that the program has a
  * call there (casts, boxes, bases of static fields: WIRE_HELPERS) is as little part of the program as it was in C++, and
  * so is the code that finds the handler of an exception. */
-#include "agent.h"
+#include "helpers.h"
+#include "names.h"
 
 #include <string.h>
 

@@ -1,6 +1,10 @@
 /* What the stubs that compiled code calls cost, measured at the start. The stubs are the machine's: see arch/arch.h. */
-#include "agent.h"
 #include "arch/arch.h"
+#include "calls.h"
+#include "hooks.h"
+#include "os.h"
+#include "probes.h"
+#include "timer.h"
 
 #define BATCHES 31u      /* the median of so many is taken */
 #define BATCH 400u       /* calls: shorter than a tick of the kernel's clock */

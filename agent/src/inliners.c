@@ -5,7 +5,11 @@
  * of flags; a method is then decided by one look. A module of which that cannot be known has no flags, and all of
  * its code is refused. So is that of all modules as soon as one image may have code of others': what its list says, the flags do not. */
 #define _GNU_SOURCE
+#include "arena.h"
+#include "helpers.h"
 #include "inliners.h"
+#include "instrument.h"
+#include "map.h"
 #include "r2r.h"
 #include "record.h"
 

@@ -3,9 +3,16 @@
  * A function is instrumented (every call of it is recorded), a boundary (framework code: a call of it is recorded when
  * an instrumented function makes it), or neither (it is not hooked, and its time is its caller's). What is inlined has
  * no calls, so inlining is refused wherever a call would be recorded. */
-#include "agent.h"
+#include "arena.h"
+#include "helpers.h"
+#include "hooks.h"
 #include "inliners.h"
+#include "instrument.h"
+#include "map.h"
+#include "modules.h"
+#include "names.h"
 #include "origin.h"
+#include "probes.h"
 
 #ifdef CLRPROF_ORACLE
 #include "../test/oracle.h"

@@ -23,7 +23,19 @@
  *
  * A range whose first word is no object's is "untracked" and counted; it has not been seen on any runtime. */
 #define _GNU_SOURCE
+#include "allocations.h"
+#include "arena.h"
+#include "changes.h"
 #include "control.h"
+#include "events.h"
+#include "heap.h"
+#include "lifetime.h"
+#include "names.h"
+#include "recent.h"
+#include "snapshot.h"
+#include "survival.h"
+#include "threads.h"
+#include "watch.h"
 
 #include <errno.h>
 #include <pthread.h>

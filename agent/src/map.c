@@ -2,7 +2,8 @@
  * key sets its value to 0. Readers run beside one writer: a value is stored before its key, a full table is copied
  * and replaced as a whole. Replaced tables of a shared map are not freed (a reader may be inside); together they are
  * smaller than the current one. */
-#include "agent.h"
+#include "arena.h"
+#include "map.h"
 
 #include <string.h>
 

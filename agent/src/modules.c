@@ -1,7 +1,9 @@
 /* What the agent finds out about a module, to say whose code it is: its path, who made it, and what the program's
  * deps.json says. Each folder's files are read once, when a module of it is first met. */
 #define _GNU_SOURCE
-#include "agent.h"
+#include "arena.h"
+#include "map.h"
+#include "modules.h"
 #include "origin.h"
 
 #include <dirent.h>

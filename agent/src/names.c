@@ -7,9 +7,18 @@
  * Every function here asks the runtime first, without the lock, into scratch memory, and then takes the lock to
  * insert. Two threads may describe the same thing; the second finds the first one's id and drops its own. */
 #define _GNU_SOURCE
-#include "agent.h"
 #include "arch/arch.h"
+#include "arena.h"
+#include "boxes.h"
+#include "cfi.h"
+#include "events.h"
+#include "helpers.h"
+#include "instrument.h"
+#include "map.h"
+#include "names.h"
+#include "probes.h"
 #include "record.h"
+#include "threads.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* The rules are those of internal/usercode, in its order. */
+#include "map.h"
 #include "origin.h"
-#include "agent.h"
 
 #include <string.h>
 

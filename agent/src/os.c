@@ -15,8 +15,10 @@
  *
  * Facts: linux/rseq.h, perf_event_open(2), and measurements on Linux 6.1 to 7.2. */
 #define _GNU_SOURCE
-#include "agent.h"
 #include "arch/arch.h"
+#include "arena.h"
+#include "os.h"
+#include "timer.h"
 
 #include <errno.h>
 #include <linux/perf_event.h>

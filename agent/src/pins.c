@@ -5,7 +5,8 @@
  * collection that comes in that moment moves the exception, and the block gets what lies there now: filters decide wrongly, and
  * programs crash. It needs nothing but a profiler that asks to be told of exceptions. So each one that is thrown is pinned,
  * from where it is thrown, when the runtime has it safe, until the block that catches it runs. */
-#include "agent.h"
+#include "arena.h"
+#include "pins.h"
 
 #include <pthread.h>
 

@@ -7,10 +7,19 @@
  * A probed function has a frame pointer, since it calls an address that the JIT does not know (regalloc.cpp), so its
  * caller's stack pointer and return address are where the hooks have them. OSR variants have frames of their own on top
  * of the first version's: they contain only the end of a call, and what it is the end of follows from the stack pointer. */
+#include "arena.h"
+#include "callees.h"
 #include "control.h"
+#include "hooks.h"
 #include "il.h"
 #include "inliners.h"
+#include "instrument.h"
+#include "map.h"
+#include "names.h"
+#include "probes.h"
+#include "timer.h"
 #include "timings.h"
+#include "watch.h"
 
 #include <errno.h>
 #include <sched.h>

@@ -13,7 +13,10 @@
  *
  * The way from compiled code through the runtime to the agent is the same for many stacks, at other addresses. It is remembered
  * by distances and return addresses (struct approach), compared as a whole, and no part of the kept stack. */
+#include "arena.h"
+#include "changes.h"
 #include "recent.h"
+#include "threads.h"
 
 static void forget(struct thread *t, struct recent *r)
 {

@@ -2,8 +2,8 @@
 #ifndef CLRPROF_RECENT_H
 #define CLRPROF_RECENT_H
 
-#include "agent.h"
 #include "arch/arch.h"
+#include "threads.h"
 
 static inline word_pair frame_still(word_pair same, const struct frame *f)
 {
@@ -81,5 +81,10 @@ static inline struct recent *recent_met(struct thread *t, struct recent *r)
     t->expected = r->next;
     return r;
 }
+
+void recents_forget(struct thread *t);
+void recents_cut(struct thread *t, uint32_t frames, uint32_t skips); /* no more of the kept stack stays than so many */
+void recents_add(struct thread *t, uintptr_t class_id, const struct class_info *c, struct wire_site *site, uintptr_t innermost);
+void recents_note(struct thread *t); /* in a garbage collection: their sites may change before the next one ends */
 
 #endif

@@ -2,7 +2,7 @@
 #ifndef CLRPROF_RECORD_H
 #define CLRPROF_RECORD_H
 
-#include "agent.h"
+#include "arena.h"
 
 #include <string.h>
 

@@ -7,7 +7,10 @@
  * wakes it: a futex. It never runs otherwise. Each collection has a thread of its own, since the runtime makes that one
  * of its threads, and takes no second one from it. */
 #define _GNU_SOURCE
+#include "arena.h"
 #include "control.h"
+#include "snapshot.h"
+#include "watch.h"
 
 #include <errno.h>
 #include <linux/futex.h>

@@ -15,7 +15,11 @@
  * A file without its end is not complete: the process was killed. Its memory is asked for before it is written, and counts
  * against the memory limit: a snapshot for which there is no room is given up. */
 #define _GNU_SOURCE
-#include "agent.h"
+#include "arena.h"
+#include "heap.h"
+#include "lifetime.h"
+#include "names.h"
+#include "snapshot.h"
 
 #include <errno.h>
 #include <fcntl.h>

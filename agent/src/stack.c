@@ -34,8 +34,14 @@
  *
  * Tables of a thread move in stack_update only, by thread_grow, where nothing points into them: what finds that there is
  * no room gives up and says so (struct walk, no_room), and is begun anew. So pointers into them are good anywhere else. */
+#include "above.h"
 #include "arch/arch.h"
+#include "arena.h"
+#include "map.h"
+#include "names.h"
 #include "recent.h"
+#include "stack.h"
+#include "threads.h"
 
 static struct map nodes; /* parent << 32 | ip → node, for parents with more than MAX_CHAIN children */
 

@@ -5,7 +5,12 @@
  * walk over all objects here, so only some GCs are looked at: CLRPROF_ROOTS says which. What is told is summed by site,
  * in parts that the reader adds up: neighbours on the heap are often alike, and a small table collects most of them. */
 #define _GNU_SOURCE
-#include "agent.h"
+#include "arena.h"
+#include "heap.h"
+#include "lifetime.h"
+#include "names.h"
+#include "snapshot.h"
+#include "survival.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -11,7 +11,9 @@
  *
  * Whose name it is, is what was told before the thread began to count for anything: a later name changes nothing. There are
  * only so many names that are kept apart. Threads of all others share sets too. */
-#include "agent.h"
+#include "arena.h"
+#include "map.h"
+#include "thread_sets.h"
 
 #ifndef MAX_OWN_IDS /* tests set it */
 #define MAX_OWN_IDS 1000u /* threads with an id of their own: more rows than anybody reads */

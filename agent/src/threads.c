@@ -2,7 +2,16 @@
  * and goes to a free list when the thread ends, so that thousands of short threads need the memory of those that
  * live at the same time; or to the thread's set (thread_sets.c). */
 #define _GNU_SOURCE
+#include "arena.h"
+#include "calls.h"
 #include "control.h"
+#include "map.h"
+#include "names.h"
+#include "pins.h"
+#include "stack.h"
+#include "thread_sets.h"
+#include "threads.h"
+#include "watch.h"
 
 #include <pthread.h>
 #include <string.h>

@@ -18,8 +18,17 @@
  * The functions named …_hook are called by the machine's stubs, which keep only the general registers: they use no
  * others, and leave all but the usual case to time_…_slow, stubs that save the rest and call time_…_cold. */
 #include "arch/arch.h"
+#include "arena.h"
+#include "calls.h"
 #include "control.h"
+#include "hooks.h"
+#include "instrument.h"
+#include "os.h"
+#include "pins.h"
+#include "probes.h"
+#include "timer.h"
 #include "timings.h"
+#include "watch.h"
 
 #include <errno.h>
 #include <string.h>

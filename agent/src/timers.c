@@ -4,7 +4,12 @@
  * Of a call that begins in a pause there is no activation. The innermost activation's level knows the outermost of these calls, so
  * that its end is not taken for one of a lost call, and so that what is called inside of it afterwards, when it is recorded
  * again, is not taken for calls by the activation's own function: only instrumented functions are recorded there. */
+#include "arena.h"
 #include "control.h"
+#include "os.h"
+#include "thread_sets.h"
+#include "threads.h"
+#include "timer.h"
 #include "timings.h"
 
 #include <string.h>

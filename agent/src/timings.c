@@ -1,4 +1,7 @@
 /* The table of a thread's timings, and what belongs to a timing. */
+#include "arena.h"
+#include "calls.h"
+#include "timer.h"
 #include "timings.h"
 
 #include <string.h>

@@ -2,8 +2,9 @@
 #ifndef CLRPROF_TIMINGS_H
 #define CLRPROF_TIMINGS_H
 
-#include "agent.h"
 #include "arch/arch.h"
+#include "arena.h"
+#include "timer.h"
 
 HOT static inline struct wire_timing *timing_at(uint32_t number)
 {

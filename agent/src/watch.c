@@ -16,7 +16,12 @@
  * What a killed collector left can still be read (`clrprof recover`) until the next one removes it. So the arena itself is given
  * back when it has no name any more, which is looked at whenever the runtime has stopped all threads. */
 #define _GNU_SOURCE
-#include "agent.h"
+#include "arena.h"
+#include "calls.h"
+#include "events.h"
+#include "lifetime.h"
+#include "names.h"
+#include "watch.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -495,7 +495,7 @@ static void lives_untracked(void)
         check(e.dead[g][0] == dead[g][0], "generation %u: %llu objects are dead, want %llu", g, (unsigned long long)e.dead[g][0], (unsigned long long)dead[g][0]);
 }
 
-#define CHUNK_WORDS (1u << 19) /* of the shadow heap: see heap_chunks in agent.h */
+#define CHUNK_WORDS (1u << 19) /* of the shadow heap: see heap.h */
 #define CHUNK_BYTES ((CHUNK_WORDS + 1024u) * 4u)
 
 /* Something writes over the shadow of an object: what is found there is not believed, the walks end, and it is told. */

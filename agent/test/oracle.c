@@ -24,6 +24,14 @@
  *
  * The last walk is written to CLRPROF_WALK as lines "TYPE OBJECTS BYTES", TYPE being the agent's id. */
 #define _GNU_SOURCE
+#include "../src/allocations.h"
+#include "../src/arch/arch.h"
+#include "../src/arena.h"
+#include "../src/heap.h"
+#include "../src/hooks.h"
+#include "../src/lifetime.h"
+#include "../src/names.h"
+#include "../src/threads.h"
 #include "oracle.h"
 
 #include <fcntl.h>
@@ -472,7 +480,7 @@ void oracle_empty_hook(const struct method *m, uintptr_t sp)
 void oracle_clock_hook(const struct method *m, uintptr_t sp)
 {
     (void)m, (void)sp;
-    hook_clock = __builtin_ia32_rdtsc();
+    hook_clock = machine_ticks();
 }
 
 void oracle_hooks(void **hooks)

@@ -4,7 +4,8 @@
  * In: a kind. 0: forget all; 1: a deps.json, the path of a file beside it and the text; 2: a module, with its path, name,
  * company, the main assembly's path, the folder, and flags (1: in memory, 2: main assembly, 4: by a pattern).
  * Out: of a module the origin. */
-#include "../src/agent.h"
+#include "../src/arena.h"
+#include "../src/map.h"
 #include "../src/origin.h"
 
 #include <stdio.h>

@@ -8,7 +8,10 @@
  *
  * With REPLAY_THREADS=N the ranges of each collection come from N threads at once, as with server GC. */
 #define _GNU_SOURCE
-#include "../src/agent.h"
+#include "../src/arena.h"
+#include "../src/heap.h"
+#include "../src/lifetime.h"
+#include "../src/threads.h"
 
 #include <errno.h>
 #include <pthread.h>

@@ -6,7 +6,9 @@
  * process, 0 nobody: an event, of which a line "OFF THREAD_OFF PAUSED LOSSES" is printed. The directory holds a control file.
  * The clock of time is that of the lines. The rest of the agent is here. */
 #define _GNU_SOURCE
+#include "../src/arena.h"
 #include "../src/control.h"
+#include "../src/os.h"
 
 #include <fcntl.h>
 #include <stdio.h>

@@ -9,7 +9,17 @@
  * The clock also runs while the agent does things for itself, though it does not in the recording: that time must be in
  * no interval. The operating system sometimes raises a false alarm. */
 #define _GNU_SOURCE
-#include "../src/agent.h"
+#include "../src/arena.h"
+#include "../src/calls.h"
+#include "../src/hooks.h"
+#include "../src/instrument.h"
+#include "../src/os.h"
+#include "../src/pins.h"
+#include "../src/probes.h"
+#include "../src/thread_sets.h"
+#include "../src/threads.h"
+#include "../src/timer.h"
+#include "../src/watch.h"
 
 #include <errno.h>
 #include <stdio.h>

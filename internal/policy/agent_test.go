@@ -2,26 +2,95 @@ package policy
 
 import (
 	"io/fs"
+	"maps"
 	"os"
+	"path"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 )
 
+// agentParts are the parts of the agent: the lines of C that each may have (docs/design/0004 says why there is no one
+// budget), its files, and the parts whose headers it may include besides those of the ground, on which all stand.
+var agentParts = []struct {
+	name        string
+	lines       int
+	files, uses string
+}{
+	{"ground", 480, "agent.h clr.c clr.h map.c map.h", "memory"},
+	{"door", 280, "agent.c", "allocations control guest instrument lifetime memory names probes runtime threads time"},
+	{"machine", 350, "arch.c arch/arch.h arch/x64/machine.h arch/x64/code.c arch/x64/stubs.c arch/x64/system.c", "probes time"},
+	// What the agent takes, and leaves to others; what keeps it small, and lets it go.
+	{"memory", 700, "arena.c arena.h", "guest"},
+	{"guest", 400, "thread_sets.c thread_sets.h watch.c watch.h", "lifetime memory names time"},
+	{"names", 900, "names.c names.h record.h", "allocations instrument lifetime machine memory probes runtime threads"},
+	{"threads", 450, "threads.c threads.h", "allocations control exceptions guest memory names time"},
+	{"allocations", 1900, "allocations.c allocations.h recent.c recent.h stack.c stack.h cfi.c cfi.h above.c above.h",
+		"control guest lifetime machine memory names threads"},
+	{"lifetime", 2200, "lifetime.c lifetime.h heap.c heap.h survival.c survival.h snapshot.c snapshot.h changes.c changes.h events.c events.h",
+		"allocations control guest machine memory names threads time"},
+	// What is recorded at the moment, and what the program can call.
+	{"control", 540, "control.c control.h api.c requests.c", "guest lifetime memory threads time"},
+	// What is the runtime's own.
+	{"runtime", 300, "helpers.c helpers.h boxes.c boxes.h", "machine memory names"},
+	// Whose code a module is, before it runs.
+	{"origin", 650, "origin.c origin.h modules.c modules.h", "memory"},
+	{"time", 2400, "time.c calls.h timer.h timers.c timings.c timings.h fold.c hooks.c hooks.h os.c os.h",
+		"control exceptions guest instrument machine memory probes threads"},
+	{"instrument", 530, "instrument.c instrument.h", "memory names origin precompiled probes runtime time"},
+	// How the runtime is kept from harm by being asked about exceptions.
+	{"exceptions", 140, "pins.c pins.h", "memory"},
+	// The rewriter knows nothing of the rest.
+	{"rewriter", 700, "il.h il_read.c il_write.c", ""},
+	{"probes", 1000, "probes.c probes.h callees.c callees.h", "control guest instrument memory names precompiled rewriter runtime time"},
+	// What of precompiled code may run. The reader of images knows nothing of the rest.
+	{"images", 280, "r2r.h r2r.c", ""},
+	{"precompiled", 270, "inliners.h inliners.c", "images instrument memory names runtime"},
+}
+
+// partsOfFiles tells the part of each file; the generated description of the arena belongs to none.
+func partsOfFiles() map[string]string {
+	parts := map[string]string{}
+	for _, part := range agentParts {
+		for _, f := range strings.Fields(part.files) {
+			parts[f] = part.name
+		}
+	}
+	return parts
+}
+
+func TestAgentBudget(t *testing.T) {
+	parts, lines := partsOfFiles(), map[string]int{}
+	agentFiles(t, func(rel, text string) {
+		if parts[rel] == "" && rel != generated {
+			t.Errorf("%s belongs to no part of the agent", rel)
+		}
+		lines[parts[rel]] += strings.Count(text, "\n")
+	})
+	for _, part := range agentParts {
+		if n := lines[part.name]; n == 0 || n > part.lines {
+			t.Errorf("the agent's part %s has %d lines of C, budget %d", part.name, n, part.lines)
+		}
+	}
+}
+
+// generated is what internal/wire writes.
+const generated = "wire_gen.h"
+
 // agentFiles calls f with each file of C of the agent, by its path in agent/src, and its text.
 func agentFiles(t *testing.T, f func(rel, text string)) {
 	t.Helper()
 	found := false
-	err := filepath.WalkDir(root+"/agent/src", func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || (filepath.Ext(path) != ".c" && filepath.Ext(path) != ".h") {
+	err := filepath.WalkDir(root+"/agent/src", func(file string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || (filepath.Ext(file) != ".c" && filepath.Ext(file) != ".h") {
 			return err
 		}
-		b, err := os.ReadFile(path)
+		b, err := os.ReadFile(file)
 		if err != nil {
 			return err
 		}
-		rel, err := filepath.Rel(root+"/agent/src", path)
+		rel, err := filepath.Rel(root+"/agent/src", file)
 		if err != nil {
 			return err
 		}
@@ -57,4 +126,66 @@ func TestAgentMachine(t *testing.T) {
 			}
 		}
 	})
+}
+
+var (
+	included = regexp.MustCompile(`(?m)^#include "([^"]+\.h)"`)
+	comment  = regexp.MustCompile(`(?s)/\*.*?\*/`)
+	declared = regexp.MustCompile(`(?m)^#define (\w+)|^(?:extern|typedef) [^;]*?(\w+)(?:\[[^\]]*\])?(?: AT_FIXED_PLACE)?;|` +
+		`^(?:struct|enum) (\w+) \{|^[A-Za-z][^\n=;{}]*?(\w+)\(`)
+)
+
+// TestAgentHeaders keeps who may include whom, and that each header is included by those who use it and no others.
+// Two include for those who include them: agent.h, and the header of the machine.
+func TestAgentHeaders(t *testing.T) {
+	texts, parts, needless := map[string]string{}, partsOfFiles(), map[string]bool{}
+	agentFiles(t, func(rel, text string) { texts[rel] = comment.ReplaceAllString(text, "") })
+	for _, part := range agentParts {
+		for _, other := range strings.Fields(part.uses) {
+			needless[part.name+" uses "+other] = true
+		}
+	}
+	may := maps.Clone(needless)
+	for rel, text := range texts {
+		for _, m := range included.FindAllStringSubmatch(text, -1) {
+			header := path.Join(path.Dir(rel), m[1])
+			other := parts[header]
+			if strings.HasPrefix(header, "../") || header == generated {
+				continue // a variant for tests
+			}
+			edge := parts[rel] + " uses " + other
+			delete(needless, edge)
+			if other != parts[rel] && other != "ground" && !may[edge] {
+				t.Errorf("agent/src/%s must not include %s: %s", rel, header, edge)
+			}
+			if header != "agent.h" && rel != "agent.h" && rel != "arch/arch.h" && !usesHeader(text, header, texts) {
+				t.Errorf("agent/src/%s includes %s and uses nothing of it", rel, header)
+			}
+		}
+	}
+	for edge := range needless {
+		t.Errorf("%s, the table says, and need not", edge)
+	}
+}
+
+// usesHeader says whether the text has one of the names that the header declares, or what the header of the machine does.
+func usesHeader(text, header string, texts map[string]string) bool {
+	declaring := texts[header]
+	if path.Dir(header) == "arch" {
+		for rel, more := range texts {
+			if strings.HasPrefix(rel, "arch/") && path.Ext(rel) == ".h" {
+				declaring += more
+			}
+		}
+	}
+	for _, m := range declared.FindAllStringSubmatch(declaring, -1) {
+		name := m[1] + m[2] + m[3] + m[4]
+		if strings.HasSuffix(name, "_H") && strings.HasPrefix(name, "CLRPROF_") {
+			continue
+		}
+		if regexp.MustCompile(`\b` + name + `\b`).MatchString(text) {
+			return true
+		}
+	}
+	return false
 }

@@ -20,6 +20,7 @@
 /* ── memory ─────────────────────────────────────────────────────────────────────────────────────────────────── */
 
 #define CACHE_LINE 64u
+#define ADDRESS_BITS 47 /* of a program */
 #define PAGE ((uintptr_t)4096)
 
 static inline void machine_flush(const void *line)

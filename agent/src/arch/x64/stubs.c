@@ -7,6 +7,8 @@
  *
  * The hot functions use general registers only (HOT), so the stubs keep those. The slow functions are
  * called by the hot ones through stubs of their own that keep the rest. */
+#include "../../hooks.h"
+#include "../../probes.h"
 #include "../arch.h"
 
 /* clang has no attribute that forbids other registers in one function, and sanitizers call functions. */

@@ -1,0 +1,20 @@
+/* Calls and their times: time.c. */
+#ifndef CLRPROF_CALLS_H
+#define CLRPROF_CALLS_H
+
+#include "agent.h"
+
+struct timer;
+
+void time_init(uint64_t most_timings);
+void time_give_back(void); /* nothing is recorded any more; while all threads are stopped */
+uint32_t time_event_mask(void);
+void time_install(void **callbacks);
+void time_thread_ended(struct timer **keep); /* where the next thread of the same set finds its state; NULL: none will */
+void time_leave_out(uint64_t since); /* what this thread did since then, with no event in it, is the agent's own */
+void time_settle(void); /* what this thread did up to now is counted as it was */
+void time_leave_out_thread(void); /* what this thread calls is not the program's */
+void time_end(void); /* at the runtime's shutdown */
+void time_know(struct timer *t, uint32_t number); /* puts a timing into the thread's table */
+
+#endif

@@ -1,0 +1,29 @@
+/* What compiled code calls at the beginning and the end of a function, and what that costs: stubs of the machine, time.c, hooks.c. */
+#ifndef CLRPROF_HOOKS_H
+#define CLRPROF_HOOKS_H
+
+#include "agent.h"
+
+struct timer;
+
+/* In the stack pointer of a call that probes around it begin: stack pointers are multiples of 8. */
+#define SITE_MARK 1
+
+struct method { /* what the hooks get of a function; never freed */
+    uint32_t function; /* 0: the runtime's own code that looks for the handler of an exception */
+    bool boundary;     /* framework code: recorded only when instrumented code calls it */
+};
+
+void time_enter_hook(const struct method *m, uintptr_t sp);
+void time_leave_hook(const struct method *m, uintptr_t sp);
+void time_jump_hook(const struct method *m, uintptr_t sp); /* it ends by a jump to another function: the prefix tail. */
+void time_enter_slow(const struct method *m, uintptr_t sp); /* stubs of … */
+void time_leave_slow(const struct method *m, uintptr_t sp);
+void time_enter_cold(const struct method *m, uintptr_t sp); /* … these */
+void time_leave_cold(const struct method *m, uintptr_t sp);
+void clrprof_enter(void); /* what compiled code calls; not by C */
+void clrprof_leave(void);
+void clrprof_tailcall(void);
+void hooks_measure(struct timer *t, struct wire_timing *timings, struct wire_overhead *out);
+
+#endif

@@ -1,0 +1,30 @@
+/* Whose calls are recorded: instrument.c. */
+#ifndef CLRPROF_INSTRUMENT_H
+#define CLRPROF_INSTRUMENT_H
+
+#include "agent.h"
+
+struct method;
+
+uint32_t instrument_init(void *info); /* WIRE_FAILURE_…, or 0 */
+void instrument_close(void);
+uint32_t method_function(uintptr_t function_id); /* id of a function that is hooked, else 0 */
+/* FUNCTION_IS_… of a method that is being described; own: of helper_class, or FUNCTION_IS_ASYNC; its names are as in the record: type names, name. */
+uint64_t instrument_class(uintptr_t module, uint32_t token, uint64_t own, const uint8_t *names, const uint8_t *end);
+void instrument_forget_module(uintptr_t module);
+hresult instrument_inlining(void *self, uintptr_t caller, uintptr_t callee, int32_t *should);
+hresult instrument_compiled(void *self, uintptr_t function_id, hresult status, int32_t safe_to_block);
+
+struct method *instrument_method(uintptr_t function_id, uint64_t value); /* what hooks and probes get; NULL: no memory */
+uint64_t instrument_known(uintptr_t function_id); /* the same of one that has been compiled, with bit 0 set if it can be unloaded; 0: none */
+uint32_t instrument_origin(uintptr_t module); /* WIRE_ORIGIN_…; without time: unknown */
+bool instrument_is_mine(uintptr_t module);
+bool instrument_is_mine_by_path(const utf16 *path, uint32_t length); /* of one that is not loaded */
+bool instrument_may_include(const utf16 *name, uint32_t length);
+bool instrument_choose_marks(void *info); /* are there functions to be marked? */
+bool instrument_may_mark(const utf16 *name, uint32_t length);
+/* Of a function that is only declared, in a module with this path: is it outside of what is instrumented? Then its calls are recorded. */
+bool instrument_is_outside(const utf16 *path, uint32_t length, bool is_mine, const uint8_t *names, const uint8_t *end);
+bool instrument_module_path(uintptr_t module, utf16 *path, uint32_t *length, uint32_t *flags); /* false: the runtime does not say */
+
+#endif

@@ -1,0 +1,53 @@
+/* What became of the objects: lifetime.c. */
+#ifndef CLRPROF_LIFETIME_H
+#define CLRPROF_LIFETIME_H
+
+#include "agent.h"
+
+struct thread;
+
+/* In a shadow's site, only while a garbage collection is looked at: */
+#define SHADOW_PENDING 0x80000000u  /* the rest is a thread's id, which is about to give the site */
+#define SHADOW_SURVIVED 0x40000000u /* its generation was collected */
+#define SHADOW_ROOTED 0x20000000u   /* a root that is not weak refers to it */
+#define SHADOW_SITE 0x1FFFFFFFu     /* 500 million sites are 16 GB of them */
+#define SHADOW_LEFT_OUT SHADOW_SITE /* no site: an object that is not the program's, see events.c */
+
+struct bound { /* of a generation: one of its regions, or its part of a segment */
+    uintptr_t start, end; /* end: of what it may hold */
+    uintptr_t used;       /* end of what it holds */
+    uint32_t generation;
+};
+
+/* An array that grows; its memory is private and counted. */
+struct list {
+    void *items;
+    uint64_t n, capacity, size;
+};
+bool list_reserve(struct list *l, uint64_t n);
+bool list_sort(struct list *l); /* by the word with which each item begins; false: no memory */
+
+struct population {
+    uint64_t objects, bytes;
+};
+
+extern uint32_t gc_number;
+extern bool lifetime_on;
+
+bool lifetime_init(void *info, bool final_gc);
+void lifetime_let_go(void);    /* nothing is followed any more */
+void lifetime_give_back(void); /* the rest of its memory; while all threads are stopped */
+uint32_t lifetime_event_mask(void);
+void lifetime_install(void **callbacks);
+void lifetime_end(void); /* at the runtime's shutdown: the last garbage collection */
+/* Notes an object before its site is known, since finding that can let a garbage collection move it. */
+void lifetime_note_pending(struct thread *t, uintptr_t object, uint64_t bytes);
+void lifetime_attribute(struct thread *t, const struct wire_site *site); /* NULL: it has none */
+#ifndef LARGE_BYTES /* tests set it */
+#define LARGE_BYTES 85000u /* no object on the large object heap is smaller, but for arrays of the runtime's own */
+#endif
+void lifetime_note_large(uintptr_t object); /* one of LARGE_BYTES and more was born */
+
+void lifetime_note_left_out(uintptr_t object, uint64_t bytes); /* one that is not the program's */
+
+#endif

@@ -1,0 +1,11 @@
+/* Whose code a module is: modules.c. */
+#ifndef CLRPROF_MODULES_H
+#define CLRPROF_MODULES_H
+
+#include "agent.h"
+
+bool modules_init(void *info);
+void modules_close(void);
+uint32_t module_origin(uintptr_t module, const utf16 *path, uint32_t length, bool in_memory, bool by_pattern); /* WIRE_ORIGIN_… */
+
+#endif

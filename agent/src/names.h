@@ -1,0 +1,32 @@
+/* Who modules, types, functions and bodies are: names.c. */
+#ifndef CLRPROF_NAMES_H
+#define CLRPROF_NAMES_H
+
+#include "agent.h"
+
+bool names_init(void *info);
+void names_close(void);
+void names_find_signal_return(void); /* once the runtime has installed its signal handlers */
+uint32_t type_of_class(uintptr_t class_id);                            /* id, 0: no room */
+/* id, 0: no room. Of a function that allocates itself more is told with little room: see ROOM_FUNCTIONS. */
+uint32_t ip_of_address(uintptr_t address, bool allocates);
+uint32_t function_of_id(uintptr_t function_id);                        /* id, 0: no room */
+uint64_t function_value(uintptr_t function_id);                        /* the same with FUNCTION_IS_…, */
+uint32_t names_module(uintptr_t module);                               /* id, 0: no room */
+bool bodies_of_id(uintptr_t function_id);                              /* describes those that are new; false: no room */
+#define FUNCTION_IS_COLLECTIBLE (UINT64_C(1) << 32)  /* it can be unloaded */
+#define FUNCTION_IS_INSTRUMENTED (UINT64_C(1) << 34) /* with time: see instrument.c */
+#define FUNCTION_IS_BOUNDARY (UINT64_C(1) << 35)
+#define FUNCTION_IS_DISPATCHER (UINT64_C(1) << 36)
+#define FUNCTION_IS_HELPER (UINT64_C(1) << 37)       /* see helpers.c */
+#define FUNCTION_IS_ASYNC (UINT64_C(1) << 40)        /* the runtime suspends it: MethodImplOptions.Async of .NET 10 */
+#define FUNCTION_IS_MARKED_BEFORE (UINT64_C(1) << 41) /* its calls are, by --mark-at */
+#define FUNCTION_IS_MARKED_AFTER (UINT64_C(1) << 42)  /* its returns are */
+#define FUNCTION_IS_MARKED (FUNCTION_IS_MARKED_BEFORE | FUNCTION_IS_MARKED_AFTER)
+#define FUNCTION_IS_SLOW_WAY (UINT64_C(1) << 39)     /* one that runs only after a fast way had no memory: see boxes.c */
+void names_forget_module(uintptr_t module);                            /* a module is being unloaded */
+void names_forget_function(uintptr_t function_id);                     /* a dynamic method was freed */
+void names_retry_types(void);                                          /* those the runtime could not name yet */
+extern uint32_t code_epoch; /* grows whenever code may have been freed */
+
+#endif

@@ -1,0 +1,24 @@
+/* What the operating system did meanwhile, and the clock: os.c. */
+#ifndef CLRPROF_OS_H
+#define CLRPROF_OS_H
+
+#include "agent.h"
+
+struct timer;
+
+struct os_usage {
+    uint64_t voluntary, preempted, faults, reads;
+};
+
+extern bool clock_is_tsc;
+void os_init(void);
+void os_init_gap(uint64_t ticks_per_sec);
+void os_close(void); /* the library will be unloaded */
+uint64_t os_clock(void);
+void os_pair(uint64_t *ticks, uint64_t *ns); /* the same moment on both clocks */
+void os_attach(struct timer *t);             /* this thread */
+void os_detach(struct timer *t);
+/* What happened since the last look, in an interval that began at `from`; and the time after looking. */
+uint64_t os_look(struct timer *t, uint64_t from, struct wire_waits *w);
+
+#endif

@@ -1,0 +1,13 @@
+/* Exceptions that must not move: pins.c. */
+#ifndef CLRPROF_PINS_H
+#define CLRPROF_PINS_H
+
+#include "agent.h"
+
+void pins_init(void *info);
+void pins_thrown(uintptr_t object);
+void pins_catch(void);  /* the innermost one: the block that handles it begins */
+void pins_caught(void); /* it has ended */
+void pins_thread_ended(void);
+
+#endif

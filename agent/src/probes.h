@@ -1,0 +1,30 @@
+/* Probes in IL, instead of hooks, and for marks: probes.c. */
+#ifndef CLRPROF_PROBES_H
+#define CLRPROF_PROBES_H
+
+#include "agent.h"
+
+struct method;
+
+extern bool probes_on;    /* calls are recorded by them */
+extern bool probes_marks; /* some functions are marked */
+const struct method *probes_example(void); /* of function 2, also as an argument of probes */
+void probes_choose(void);
+uint32_t probes_choose_marks(void *info, void **callbacks); /* the events that marks need */
+bool probes_is_marked(uintptr_t function_id); /* a function that is about to be compiled, or inlined */
+void probes_install(void **callbacks);
+bool probes_init(void *info, bool by_rules); /* by_rules: they say what is included, in any module */
+void probes_close(void);
+void probes_forget_module(uintptr_t module);
+uint32_t probes_size(const uint8_t *body, uint32_t size);         /* of the program's own body in the place of this one */
+uint32_t probes_old_offset(uint32_t function, uint32_t il);       /* the same of an offset in the IL of a function's body */
+void clrprof_probe_enter(void); /* what compiled code calls; not by C */
+void clrprof_probe_leave(void);
+void clrprof_probe_jump(void);
+void clrprof_marked_enter(void);
+void clrprof_marked_leave(void);
+void clrprof_marked_jump(void);
+void clrprof_site_enter(void);
+void clrprof_site_leave(void);
+
+#endif

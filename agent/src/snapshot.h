@@ -1,0 +1,19 @@
+/* The whole heap after one collection: snapshot.c. */
+#ifndef CLRPROF_SNAPSHOT_H
+#define CLRPROF_SNAPSHOT_H
+
+#include "agent.h"
+
+struct bound;
+
+void snapshot_init(void *info);
+void snapshot_ask(bool now); /* one, of the next full collection, or none any more */
+bool snapshot_begin(uint32_t number, uint32_t collected, bool last); /* is it taken in this collection? */
+extern bool snapshot_writing;
+hresult snapshot_object(uintptr_t object, uintptr_t class_id, uint32_t n, const uintptr_t *references);
+hresult snapshot_dependents(void *self, uint32_t n, const uintptr_t *keys, const uintptr_t *values, const uintptr_t *ids);
+void snapshot_end_objects(void);
+void snapshot_root(uintptr_t object, uint32_t kind, uint32_t flags, uint32_t function);
+void snapshot_finish(const struct bound *bounds, uint64_t n);
+
+#endif

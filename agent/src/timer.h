@@ -1,0 +1,63 @@
+/* What a thread with times has: its calls that have not ended, and what is known of them. */
+#ifndef CLRPROF_TIMER_H
+#define CLRPROF_TIMER_H
+
+#include "os.h"
+
+struct unwinding { /* a function that an exception unwinds, or a filter or finally block that runs because of one */
+    uint32_t depth; /* activations */
+    uint32_t kind;
+    uintptr_t dispatch_sp; /* of a block: of the search that runs it */
+};
+enum { UNWINDS_OTHER, UNWINDS_TOP, RUNS_FINALLY, RUNS_FILTER }; /* the innermost activation is the function's call; or not */
+#define MAX_UNWINDING 32u /* exceptions in finally blocks of other exceptions, with these; of the oldest the call ends unseen */
+
+struct sums { /* of what the system did in the intervals of a thread */
+    uint64_t waited;
+    struct wire_waits waits;
+};
+
+struct level { /* what is known of an activation beside it: only of some, and calls are compared first */
+    uint64_t acted_call; /* of this call: since it began, the system acted */
+    struct sums before;  /* when it began */
+    uint64_t child_waited, child_off; /* in calls that it made and that ended: intervals in which the system acted; without a processor */
+    uint64_t marked_call;    /* this call is noted in the timings of folded calls: see fold.c */
+    uint32_t edge, function; /* in these */
+    uint64_t unrecorded_call; /* inside this call one began while nothing was recorded, */
+    uintptr_t unrecorded;     /* of which this was the caller's stack pointer; or it has ended, 0 */
+};
+
+struct timer { /* of a thread */
+    struct wire_activation *top, *limit;
+    struct wire_clock *clock;
+    volatile uint64_t *word; /* anything but `expect`: the operating system may have acted */
+    uint64_t expect, gap;    /* so may it have in an interval that is longer than `gap` */
+    uint64_t *table;         /* the thread's timings, by parent, function and return address; see find_timing */
+    uint64_t mask;
+    struct wire_activation *bottom;
+    uint32_t used, capacity, thread, mechanism;
+    struct os_usage usage; /* when last looked at */
+    uint64_t alarms, false_alarms;
+    void *ring; /* of a perf event */
+    struct unwinding unwinding[MAX_UNWINDING];
+    uint32_t slow; /* events by the slow path */
+    uint32_t n_unwinding;
+    uint32_t truncated, n_marked; /* see fold.c */
+    uint64_t control;   /* it records for this number of changes, and all pauses before are out of the intervals */
+    uint64_t off_at;    /* for this one it does not; */
+    uintptr_t off_sp;   /* and this is what `unrecorded` says of the innermost call */
+    uint64_t paused;    /* ticks in which the process was off, at the last event */
+    struct sums sums;
+    struct level *levels;    /* by depth */
+    uint64_t cpu_ns, cpu_at; /* the thread's processor time, and when that was read */
+    uint64_t delay_ns;       /* how long it had waited for a processor, */
+    uint32_t unread;         /* as of so many waits before the last look */
+    uintptr_t dispatch_sp; /* of the last search for an exception's handler by managed code; 0: there was none */
+    bool uncaught; /* an exception was thrown, and nothing was found yet that catches it */
+    struct timer *next_free;
+    struct timer *next; /* all that were ever made */
+};
+
+extern __thread struct timer *current_timer AT_FIXED_PLACE;
+
+#endif

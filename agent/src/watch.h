@@ -1,0 +1,13 @@
+/* Is somebody still reading? watch.c. */
+#ifndef CLRPROF_WATCH_H
+#define CLRPROF_WATCH_H
+
+#include "agent.h"
+
+bool recording_is_over(void);         /* nobody is: nothing is counted any more */
+bool watch_begin(const char *arenas); /* false: nobody is there from the start */
+void watch_look(void);                /* now and then; outside of the lock */
+hresult watch_suspended(void *self);
+extern uint32_t agent_event_mask;     /* what the runtime was asked for */
+
+#endif
