@@ -19,14 +19,6 @@ struct bound { /* of a generation: one of its regions, or its part of a segment 
     uint32_t generation;
 };
 
-/* An array that grows; its memory is private and counted. */
-struct list {
-    void *items;
-    uint64_t n, capacity, size;
-};
-bool list_reserve(struct list *l, uint64_t n);
-bool list_sort(struct list *l); /* by the word with which each item begins; false: no memory */
-
 struct population {
     uint64_t objects, bytes;
 };

@@ -18,6 +18,7 @@
 #include "arena.h"
 #include "heap.h"
 #include "lifetime.h"
+#include "list.h"
 #include "names.h"
 #include "snapshot.h"
 

@@ -18,7 +18,7 @@ var agentParts = []struct {
 	lines       int
 	files, uses string
 }{
-	{"ground", 480, "agent.h clr.c clr.h map.c map.h", "memory"},
+	{"ground", 580, "agent.h clr.c clr.h list.c list.h map.c map.h", "memory"},
 	{"door", 280, "agent.c", "allocations control guest instrument lifetime memory names probes runtime threads time"},
 	{"machine", 350, "arch.c arch/arch.h arch/x64/machine.h arch/x64/code.c arch/x64/stubs.c arch/x64/system.c", "probes time"},
 	// What the agent takes, and leaves to others; what keeps it small, and lets it go.
@@ -28,7 +28,7 @@ var agentParts = []struct {
 	{"threads", 450, "threads.c threads.h", "allocations control exceptions guest memory names time"},
 	{"allocations", 1900, "allocations.c allocations.h recent.c recent.h stack.c stack.h cfi.c cfi.h above.c above.h",
 		"control guest lifetime machine memory names threads"},
-	{"lifetime", 2200, "lifetime.c lifetime.h heap.c heap.h survival.c survival.h snapshot.c snapshot.h changes.c changes.h events.c events.h",
+	{"lifetime", 2250, "lifetime.c lifetime.h collection.h generations.c walk.c alive.c heap.c heap.h survival.c survival.h snapshot.c snapshot.h changes.c changes.h events.c events.h",
 		"allocations control guest machine memory names threads time"},
 	// What is recorded at the moment, and what the program can call.
 	{"control", 540, "control.c control.h api.c requests.c", "guest lifetime memory threads time"},

@@ -1,0 +1,58 @@
+/* The garbage collection that is looked at: what lifetime.c, generations.c, walk.c and alive.c share of it. All but the ranges
+ * is changed while all threads are stopped. */
+#ifndef CLRPROF_COLLECTION_H
+#define CLRPROF_COLLECTION_H
+
+#include "lifetime.h"
+#include "list.h"
+
+struct shadow;
+
+struct collection { /* the record in the making, laid out as in the log behind its header */
+    uint32_t number, collected, induced, finalizable, pinned, since;
+    uint64_t suspend_ns, start_ns, end_ns, done_ns;
+    struct {
+        struct population before, dead, promoted, after;
+    } generations[WIRE_GENERATION_COUNT];
+};
+
+struct range { /* of objects that survive */
+    uintptr_t from, to;
+    uint64_t length;
+};
+
+extern struct collection gc;
+extern struct list gc_ranges;            /* struct range */
+extern struct list gc_before, gc_after;  /* struct bound: where generations were, and are */
+extern bool gc_lost;                     /* what became of some objects is not known, and nothing is followed any more */
+extern bool gc_marks_survivors;          /* in their shadow */
+extern struct population gc_live[WIRE_GENERATION_COUNT]; /* after the last GC; since this one started, also those in large */
+
+static inline void population_add(struct population *p, uint64_t objects, uint64_t bytes)
+{
+    p->objects += objects;
+    p->bytes += bytes;
+}
+
+/* lifetime.c */
+bool objects_were_lost(void); /* for a reason that is counted: then survivors without a shadow are no surprise */
+
+/* generations.c: where they are. */
+bool generations_init(void *info);
+void generations_give_back(void);
+bool generations_ask(struct list *bounds); /* sorted; false: the runtime does not say, or no memory */
+uint32_t generation_of(const struct list *bounds, uintptr_t address, const struct bound **last);
+bool generation_is_collected(const struct bound *b);
+bool generations_have_pinned(void); /* is there a heap of pinned objects? */
+
+/* walk.c: what a collection did to the objects. */
+bool walk_init(void);
+void walk_give_back(void);
+void walk_collection(void); /* when it has ended */
+void walk_next_time(void);  /* the next GC must be walked as a whole */
+void walk_count_other(const struct shadow *s);
+
+/* alive.c */
+void alive_tell(void); /* what is alive after the last GC */
+
+#endif
