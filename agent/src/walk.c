@@ -103,7 +103,7 @@ static struct wire_ages *ages_of(struct wire_site_deaths *deaths)
         struct wire_ages *made = arena_reserve(WIRE_REGION_AGES, sizeof *made);
         if (made != NULL) {
             arena_publish(WIRE_REGION_AGES, sizeof *made);
-            deaths->ages = (uint32_t)(made - all) + 1;
+            __atomic_store_n(&deaths->ages, (uint32_t)(made - all) + 1, __ATOMIC_RELEASE);
         }
         arena_unlock();
     }
@@ -121,7 +121,7 @@ static void count_dead(uint32_t site, uint32_t generation, uint64_t objects, uin
         return; /* cannot be: its thread holds it */
     struct wire_site_deaths *deaths = &arena.deaths[site - 1];
     deaths->dead_objects[generation] += objects;
-    deaths->dead_bytes[generation] += bytes;
+    __atomic_store_n(&deaths->dead_bytes[generation], deaths->dead_bytes[generation] + bytes, __ATOMIC_RELEASE); /* as the reader takes them */
     changes_note(site, generation);
 }
 

@@ -19,9 +19,13 @@
  * release and found by a load with acquire (arena_publish, map.c, and __ATOMIC_RELEASE elsewhere); what only this thread or a
  * collection, while all threads are stopped, reads again needs neither.
  *
- * What is not prepared: a machine whose calls leave the return address in a register has no RETURN_SLOT. The return address of a
- * recorded call would have to come from the stubs (time.c, return_address_of), and from unwinding instead of frame sizes
- * (cfi.c, and WIRE_IP_FRAMELESS in stack.c). */
+ * What is not prepared:
+ *  - Counters in hot functions are added to one after the other, and the reader takes them in the reverse order, so that no more
+ *    ended than began (time.c; count_warm and find_recent in allocations.c). Here stores come in the order in which they stand. A
+ *    machine that does not keep it needs a release with the later of two, and an acquire with the earlier of two loads.
+ *  - A machine whose calls leave the return address in a register has no RETURN_SLOT. The return address of a recorded call would
+ *    have to come from the stubs (return_address_of in time.c), and callers from unwinding instead of frame sizes (cfi.c, and
+ *    WIRE_IP_FRAMELESS in stack.c). */
 #ifndef CLRPROF_ARCH_H
 #define CLRPROF_ARCH_H
 
