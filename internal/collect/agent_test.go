@@ -84,7 +84,7 @@ func recordScenario(t *testing.T, dir string) {
 		t.Fatal(err)
 	}
 	t.Logf("recording %s", dir)
-	r := &recording{t: t, dir: dir, path: filepath.Join(arenaDirectory(t), "s.clrprof")}
+	r := &recordingTest{t: t, dir: dir, path: filepath.Join(arenaDirectory(t), "s.clrprof")}
 	if filepath.Base(dir) == "time_calls_cut" { // what no runtime does is told there
 		r.expected = "calls: "
 	}
@@ -109,7 +109,7 @@ func recordScenario(t *testing.T, dir string) {
 // TestRecordWhileRunning reads an arena as fast as it can while 16 threads fill it.
 func TestRecordWhileRunning(t *testing.T) {
 	bin, dir := buildAgent(t), arenaDirectory(t)
-	r := &recording{t: t, dir: filepath.Join(dir, "parallel"), path: filepath.Join(arenaDirectory(t), "s.clrprof")}
+	r := &recordingTest{t: t, dir: filepath.Join(dir, "parallel"), path: filepath.Join(arenaDirectory(t), "s.clrprof")}
 	cmd := scenarios(bin, dir, "parallel")
 	done := make(chan error, 1)
 	if err := cmd.Start(); err != nil {

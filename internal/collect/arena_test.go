@@ -14,8 +14,8 @@ import (
 	"github.com/clrprof/clrprof/internal/wire/wiretest"
 )
 
-// recording is a Recorder at work.
-type recording struct {
+// recordingTest is a Recorder at work.
+type recordingTest struct {
 	t        testing.TB
 	dir      string // of the arenas
 	path     string // of the session
@@ -24,14 +24,14 @@ type recording struct {
 	expected string // how the contradiction begins that the session must have; empty: none
 }
 
-func newRecording(t testing.TB, filter collect.Filter) *recording {
+func newRecording(t testing.TB, filter collect.Filter) *recordingTest {
 	t.Helper()
-	r := &recording{t: t, dir: t.TempDir(), path: filepath.Join(t.TempDir(), "test.clrprof")}
+	r := &recordingTest{t: t, dir: t.TempDir(), path: filepath.Join(t.TempDir(), "test.clrprof")}
 	r.begin(filter)
 	return r
 }
 
-func (r *recording) begin(filter collect.Filter) {
+func (r *recordingTest) begin(filter collect.Filter) {
 	r.t.Helper()
 	w, err := session.Create(r.path, false)
 	if err := errors.Join(err, os.MkdirAll(r.dir, 0o700)); err != nil {
@@ -41,7 +41,7 @@ func (r *recording) begin(filter collect.Filter) {
 	r.recorder = collect.NewRecorder(w, r.dir, 0, filter)
 }
 
-func (r *recording) sync(now quantity.Nanoseconds) {
+func (r *recordingTest) sync(now quantity.Nanoseconds) {
 	r.t.Helper()
 	if err := r.recorder.Sync(now); err != nil {
 		r.t.Fatal(err)
@@ -49,7 +49,7 @@ func (r *recording) sync(now quantity.Nanoseconds) {
 }
 
 // finish ends the recording and opens the session, which must not contradict itself.
-func (r *recording) finish() *session.Session {
+func (r *recordingTest) finish() *session.Session {
 	r.t.Helper()
 	err := r.writer.SetState(session.Recorded)
 	if err := errors.Join(err, r.recorder.Close(), r.writer.Close()); err != nil {

@@ -22,11 +22,11 @@ func (t *times) writeBegan(r *Recorder, p *process, h *wire.Header, rows []wire.
 	}
 	at := map[int32]int{} // by index in t.rows
 	var began []session.TimingBegan
-	for i := range t.taken.len() {
+	for i := range t.taken.Len() {
 		if !p.names.functions[rows[i].Function].waits {
 			continue
 		}
-		x, own := arena.Timing(&rows[i]), t.taken.at(i).own
+		x, own := arena.Timing(&rows[i]), t.taken.At(i).own
 		if x.Calls == 0 {
 			continue
 		}
@@ -34,10 +34,10 @@ func (t *times) writeBegan(r *Recorder, p *process, h *wire.Header, rows []wire.
 		if !ok {
 			n = len(began)
 			at[own] = n
-			began = append(began, session.TimingBegan{Timing: t.rows.at(int(own)).id})
+			began = append(began, session.TimingBegan{Timing: p.rec.TimingID(int(own))})
 		}
 		began[n].Calls += quantity.Count(x.Calls)
 		began[n].Ticks += int64(x.Calls*end - x.Began) // modulo 2^64, as all that is computed of it
 	}
-	return r.w.InsertTimingBegan(began)
+	return p.rec.AddBegan(began)
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/clrprof/clrprof/internal/arena"
 	"github.com/clrprof/clrprof/internal/quantity"
+	"github.com/clrprof/clrprof/internal/recording"
 	"github.com/clrprof/clrprof/internal/session"
 	"github.com/clrprof/clrprof/internal/wire"
 )
@@ -26,7 +27,7 @@ const overheadPart = 1024
 func (c clock) nanoseconds(ticks uint64) (quantity.Nanoseconds, error) {
 	hi, lo := bits.Mul64(ticks, second)
 	if hi < c.perSecond {
-		if n, _ := bits.Div64(hi, lo, c.perSecond); n <= maxCounter {
+		if n, _ := bits.Div64(hi, lo, c.perSecond); n <= recording.MaxCounter {
 			return quantity.Nanoseconds(n), nil
 		}
 	}
@@ -79,8 +80,8 @@ var (
 )
 
 // writeProcess writes how the process is timed, when it has changed.
-func (t *times) writeProcess(r *Recorder, p *process, h *wire.Header) error {
-	if h.TicksPerSec == 0 || h.TicksPerSec > maxCounter || (t.clock.perSecond != 0 && t.clock.perSecond != h.TicksPerSec) {
+func (t *times) writeProcess(p *process, h *wire.Header) error {
+	if h.TicksPerSec == 0 || h.TicksPerSec > recording.MaxCounter || (t.clock.perSecond != 0 && t.clock.perSecond != h.TicksPerSec) {
 		return fmt.Errorf("%w: %d ticks a second after %d", wire.ErrCorrupt, h.TicksPerSec, t.clock.perSecond)
 	}
 	t.clock = clock{h.TicksPerSec, h.BeginTicks, h.BeginNS}
@@ -94,7 +95,7 @@ func (t *times) writeProcess(r *Recorder, p *process, h *wire.Header) error {
 	if !known || !known2 || !known3 {
 		return fmt.Errorf("%w: clock %d, instrumentation %d, mechanism %d", wire.ErrCorrupt, h.Clock, h.Instrument, h.Mechanism)
 	}
-	row := session.ProcessTime{Process: p.id, Clock: name, TicksPerSec: int64(h.TicksPerSec), Instrument: instrument, Mechanism: mechanism, Gap: gap,
+	row := session.ProcessTime{Clock: name, TicksPerSec: int64(h.TicksPerSec), Instrument: instrument, Mechanism: mechanism, Gap: gap,
 		MeasuresReady: h.ReadyMeasured != 0, Probes: session.ProbesHooks}
 	if h.Instrument&wire.InstrumentIL != 0 {
 		row.Probes = session.ProbesIL
@@ -111,11 +112,7 @@ func (t *times) writeProcess(r *Recorder, p *process, h *wire.Header) error {
 	if row.Agent, err = t.agent(p); err != nil {
 		return err
 	}
-	if row == t.written {
-		return nil
-	}
-	t.written = row
-	return r.w.ReplaceProcessTimes([]session.ProcessTime{row})
+	return p.rec.WriteTime(row)
 }
 
 // agent returns what the agent took for itself, in all threads.
@@ -123,7 +120,7 @@ func (t *times) agent(p *process) (quantity.Nanoseconds, error) {
 	clocks, sum := p.arena.Clocks(), uint64(0)
 	for i := range clocks {
 		own := arena.Clock(&clocks[i]).Own
-		if own > maxCounter || sum+own > maxCounter {
+		if own > recording.MaxCounter || sum+own > recording.MaxCounter {
 			return 0, fmt.Errorf("%w: thread %d: %d ticks of the agent's own", wire.ErrCorrupt, i+1, own)
 		}
 		sum += own
@@ -136,7 +133,7 @@ func (t *times) jumps(p *process) (uint64, error) {
 	clocks, sum := p.arena.Clocks(), uint64(0)
 	for i := range clocks {
 		n := arena.Clock(&clocks[i]).Jumps
-		if n > maxCounter || sum+n > maxCounter {
+		if n > recording.MaxCounter || sum+n > recording.MaxCounter {
 			return 0, fmt.Errorf("%w: thread %d: %d jumps", wire.ErrCorrupt, i+1, n)
 		}
 		sum += n

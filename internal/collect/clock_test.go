@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/clrprof/clrprof/internal/quantity"
+	"github.com/clrprof/clrprof/internal/recording"
 	"github.com/clrprof/clrprof/internal/session"
 	"github.com/clrprof/clrprof/internal/wire"
 )
@@ -25,8 +26,8 @@ func TestClock(t *testing.T) {
 		{2_700_000_000, 2_699_999_999, 999_999_999},
 		{1, 5, 5_000_000_000},
 		{2_700_000_000, 1 << 61, 854_015_929_338_405_167}, // 27 years: the product has 91 bits
-		{1_000_000_000, maxCounter, maxCounter},
-		{1_000_000_000, maxCounter + 1, -1},
+		{1_000_000_000, recording.MaxCounter, recording.MaxCounter},
+		{1_000_000_000, recording.MaxCounter + 1, -1},
 		{1, math.MaxUint64, -1},
 		{999_999_999, math.MaxUint64, -1},
 	} {
@@ -48,7 +49,7 @@ func TestClockExact(t *testing.T) {
 		want := new(big.Int).Mul(new(big.Int).SetUint64(ticks), big.NewInt(1_000_000_000))
 		want.Div(want, new(big.Int).SetUint64(perSecond))
 		have, err := clock{perSecond: perSecond}.nanoseconds(ticks)
-		if fits := want.Cmp(big.NewInt(maxCounter)) <= 0; (err == nil) != fits || fits && want.Int64() != int64(have) {
+		if fits := want.Cmp(big.NewInt(recording.MaxCounter)) <= 0; (err == nil) != fits || fits && want.Int64() != int64(have) {
 			t.Fatalf("%d, %v, want %v", have, err, want)
 		}
 		c := clock{perSecond: perSecond, ticks: 1 << 60, ns: 1 << 50}
@@ -63,29 +64,6 @@ func TestClockExact(t *testing.T) {
 			t.Fatalf("at %d: %d, %v, want %v", ns, at, err, before)
 		}
 	})
-}
-
-func TestWaited(t *testing.T) {
-	for _, c := range []struct {
-		sum, elapsed, hadElapsed, hadWaited quantity.Nanoseconds
-		last                                bool
-		want                                quantity.Nanoseconds
-	}{
-		{10, 100, 0, 0, false, 10},
-		{10, 10, 0, 0, false, 10},
-		{60, 150, 100, 20, false, 60},
-		{71, 150, 100, 20, false, 70}, // rounded apart
-		{71, 150, 100, 20, true, 70},  // for ever
-		{90, 100, 100, 20, false, 20}, // an interval whose kind was not known before: in the next slice
-		{90, 160, 100, 20, false, 80}, // where there is room for a part of it
-		{90, 100, 100, 20, true, 90},  // or at the end
-		{10, 100, 100, 20, false, 10}, // shrunk: an error later
-	} {
-		now, before := session.TimingValue{Elapsed: c.elapsed}, session.TimingValue{Elapsed: c.hadElapsed, Waited: c.hadWaited}
-		if have := waited(c.sum, &now, &before, c.last); have != c.want {
-			t.Errorf("%+v: %d", c, have)
-		}
-	}
 }
 
 func TestSuspension(t *testing.T) {

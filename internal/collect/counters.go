@@ -7,6 +7,7 @@ import (
 
 	"github.com/clrprof/clrprof/internal/arena"
 	"github.com/clrprof/clrprof/internal/quantity"
+	"github.com/clrprof/clrprof/internal/recording"
 	"github.com/clrprof/clrprof/internal/session"
 	"github.com/clrprof/clrprof/internal/wire"
 )
@@ -24,7 +25,7 @@ type ended struct{ own, taken int32 }
 // count adds up the counters of the arena by the session's timings, and notes those whose calls ended since the last sync,
 // or in the last one all.
 func (t *times) count(r *Recorder, p *process, rows []wire.Timing, last bool) error {
-	if n := t.rows.len(); n > cap(t.sums) {
+	if n := t.rows.Len(); n > cap(t.sums) {
 		t.sums = nil // the two need not be there at once
 		t.sums = make([]counters, n, n+n/growthPart)
 	} else {
@@ -32,14 +33,14 @@ func (t *times) count(r *Recorder, p *process, rows []wire.Timing, last bool) er
 		clear(t.sums)
 	}
 	for i := range t.waits {
-		t.waits[i].sum = wire.Waits{}
+		t.waits[i] = wire.Waits{}
 	}
 	t.clearFolded()
 	read := waitsOf{arena: p.arena, rows: p.arena.Waits()}
-	for i := range t.taken.len() {
-		r.report(partCount, i, t.taken.len())
+	for i := range t.taken.Len() {
+		r.report(partCount, i, t.taken.Len())
 		x := arena.Timing(&rows[i])
-		n := t.taken.at(i)
+		n := t.taken.At(i)
 		err := t.addTail(&read, int(n.own), &x)
 		if err == nil && n.lead != none {
 			err = t.addLead(&read, int(n.lead), &x, n.folded)
@@ -60,24 +61,25 @@ func (t *times) count(r *Recorder, p *process, rows []wire.Timing, last bool) er
 // findEnded notes the timings of those rows of which calls ended since the last sync. In the last one also of those of which other
 // extremes were written than there are: they are noted after the call is counted.
 func (t *times) findEnded(p *process, rows []wire.Timing, last bool) error {
-	for t.noted.len() < t.taken.len() {
-		t.noted.add(0)
+	for t.noted.Len() < t.taken.Len() {
+		t.noted.Add(0)
 	}
-	changed := make([]bool, t.rows.len())
-	for i := range t.taken.len() {
-		own := t.taken.at(i).own
-		changed[own] = changed[own] || t.sums[own].ended != uint64(t.rows.at(int(own)).ended)
+	changed := make([]bool, t.rows.Len())
+	for i := range t.taken.Len() {
+		own := t.taken.At(i).own
+		_, ended := p.rec.Calls(int(own))
+		changed[own] = changed[own] || t.sums[own].ended != uint64(ended)
 		if last && !changed[own] && t.sums[own].ended != 0 {
 			x := arena.Timing(&rows[i])
 			acted, err := actedOf(p, &x)
 			if err != nil {
 				return fmt.Errorf("timing %d: %w", i+1, err)
 			}
-			changed[own] = digest(&x, &acted) != *t.noted.at(i)
+			changed[own] = digest(&x, &acted) != *t.noted.At(i)
 		}
 	}
-	for i := range t.taken.len() {
-		if own := t.taken.at(i).own; changed[own] {
+	for i := range t.taken.Len() {
+		if own := t.taken.At(i).own; changed[own] {
 			t.ended = append(t.ended, ended{own, int32(i)})
 		}
 	}
@@ -143,12 +145,12 @@ func (t *times) addWaits(read *waitsOf, row int, number uint32, intervals uint64
 		return err
 	}
 	w.Intervals = min(w.Intervals, intervals)
-	at := &t.rows.at(row).waits
+	at := &t.rows.At(row).waits
 	if *at == none {
 		*at = int32(len(t.waits))
-		t.waits = append(t.waits, waits{})
+		t.waits = append(t.waits, wire.Waits{})
 	}
-	return addWaits(&t.waits[*at].sum, &w)
+	return addWaits(&t.waits[*at], &w)
 }
 
 // waitsOf reads the waits of timings, which can be newer than the part of the table that was seen.
@@ -197,30 +199,30 @@ func addWaits(w, o *wire.Waits) error {
 }
 
 func bounded(counters ...uint64) error {
-	if n := slices.Max(counters); n > maxCounter {
+	if n := slices.Max(counters); n > recording.MaxCounter {
 		return fmt.Errorf("%w: a counter of %d", wire.ErrCorrupt, n)
 	}
 	return nil
 }
 
 // value converts the sums of a timing.
-func (t *times) value(i int) (session.TimingValue, error) {
+func (t *times) value(i int, v *session.TimingValue) error {
 	c := &t.sums[i]
 	elapsed, err := t.clock.nanoseconds(c.elapsed)
 	if err != nil {
-		return session.TimingValue{}, err
+		return err
 	}
 	waited, err := t.clock.nanoseconds(c.waited)
 	if err != nil {
-		return session.TimingValue{}, err
+		return err
 	}
-	v := session.TimingValue{Calls: quantity.Count(c.calls), Ended: quantity.Count(c.ended), Made: quantity.Count(c.made), Elapsed: elapsed, Waited: waited}
+	*v = session.TimingValue{Calls: quantity.Count(c.calls), Ended: quantity.Count(c.ended), Made: quantity.Count(c.made), Elapsed: elapsed, Waited: waited}
 	var w wire.Waits
-	if at := t.rows.at(i).waits; at != none {
-		w = t.waits[at].sum
+	if at := t.rows.At(i).waits; at != none {
+		w = t.waits[at]
 	}
 	v.Waits, err = t.clock.waits(&w, c.open)
-	return v, err
+	return err
 }
 
 // waits converts what the operating system did. Open is what passed in an interval that did not end.
@@ -251,9 +253,9 @@ func (t *times) writeExtremes(r *Recorder, p *process, rows []wire.Timing) error
 		if err != nil {
 			return fmt.Errorf("timing %d: %w", n.taken+1, err)
 		}
-		*t.noted.at(int(n.taken)) = digest(&x, &acted)
+		*t.noted.At(int(n.taken)) = digest(&x, &acted)
 		e, ok, err := t.extremes(&x, &acted)
-		switch id := t.rows.at(int(n.own)).id; {
+		switch id := p.rec.TimingID(int(n.own)); {
 		case err != nil:
 			return fmt.Errorf("timing %d: %w", n.taken+1, err)
 		case !ok:
@@ -263,15 +265,15 @@ func (t *times) writeExtremes(r *Recorder, p *process, rows []wire.Timing) error
 			out = append(out, session.TimingExtreme{Timing: id, Extremes: e})
 		}
 		done := i+1 == len(t.ended) || t.ended[i+1].own != n.own // the next one is of another row
-		if done && len(out) >= rowsAtOnce {
-			if err := r.w.ReplaceTimingExtremes(out); err != nil {
+		if done && len(out) >= recording.RowsAtOnce {
+			if err := p.rec.ReplaceExtremes(out); err != nil {
 				return err
 			}
 			out = out[:0]
 		}
 	}
 	t.ended = t.ended[:0]
-	return r.w.ReplaceTimingExtremes(out)
+	return p.rec.ReplaceExtremes(out)
 }
 
 // extremes converts those of a timing's calls; false: there are none yet. Those of the first call to end are noted after it

@@ -10,6 +10,7 @@ import (
 
 	"github.com/clrprof/clrprof/internal/launch"
 	"github.com/clrprof/clrprof/internal/quantity"
+	"github.com/clrprof/clrprof/internal/recording"
 	"github.com/clrprof/clrprof/internal/session"
 	"github.com/clrprof/clrprof/internal/wire"
 )
@@ -35,13 +36,14 @@ func failureReason(f wire.Failure) string {
 
 // failed is a process without an arena.
 type failed struct {
+	rec     *recording.Process
 	row     session.Process
 	reason  string
 	written bool
 }
 
 // newFailed reads the name of the file that the agent left: PID-START.WHY.failed.
-func newFailed(id session.ProcessID, name string, start quantity.Nanoseconds) *failed {
+func newFailed(rec *recording.Process, name string, start quantity.Nanoseconds) *failed {
 	stem, why, _ := strings.Cut(strings.TrimSuffix(name, launch.FailedSuffix), ".")
 	if !slices.Contains(agentReasons, why) {
 		why = session.LossNotRecorded
@@ -59,7 +61,7 @@ func newFailed(id session.ProcessID, name string, start quantity.Nanoseconds) *f
 		exe = "" // it has ended
 	}
 	begin := max(0, quantity.Nanoseconds(startOf(stem))-start)
-	return &failed{reason: why, row: session.Process{ID: id, PID: int64(pid), Name: name, Path: exe,
+	return &failed{rec: rec, reason: why, row: session.Process{PID: int64(pid), Name: name, Path: exe,
 		Arguments: "[]", Begin: begin, End: begin, EndState: session.EndRunning}}
 }
 
@@ -71,14 +73,14 @@ func (f *failed) write(r *Recorder, now quantity.Nanoseconds) error {
 			f.row.EndState = session.EndDied
 		}
 	}
-	if err := r.w.ReplaceProcesses([]session.Process{f.row}); err != nil {
+	if err := f.rec.Write(f.row); err != nil {
 		return err
 	}
 	if f.written {
 		return nil
 	}
 	f.written = true
-	return r.w.ReplaceLosses([]session.Loss{{Process: f.row.ID, Reason: f.reason, Events: 1}})
+	return f.rec.WriteLosses([]session.Loss{{Reason: f.reason, Events: 1}})
 }
 
 // notRecorded says, sorted and once each, why processes were not recorded, or "" if there were none.

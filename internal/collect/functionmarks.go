@@ -58,7 +58,7 @@ func (p *process) addFunctionMark(r *Recorder, record *wire.FunctionMark) error 
 		name += returned
 	}
 	thread, _ := p.threads.id(record.Thread)
-	r.addMark(session.Mark{Time: quantity.Nanoseconds(record.TimeNS) - r.start, Name: name, Process: p.id, Thread: thread, Source: session.MarkFunction})
+	r.rec.Mark(session.Mark{Time: quantity.Nanoseconds(record.TimeNS) - r.start, Name: name, Process: p.rec.ID(), Thread: thread, Source: session.MarkFunction})
 	if !f.told[record.Returned] {
 		f.told[record.Returned] = true
 		for i, m := range r.control.markAt {

@@ -18,11 +18,11 @@ import (
 
 // TestGroup: the agent's limit follows the control group of its process down, and nothing else changes in the arena.
 func TestGroup(t *testing.T) {
-	slice := func(r *recording) error { return r.Sync(second) }
-	between := func(r *recording) error { return r.followGroups() }
+	slice := func(r *recordingTest) error { return r.Sync(second) }
+	between := func(r *recordingTest) error { return r.followGroups() }
 	for _, tt := range []struct {
 		name          string
-		look          func(*recording) error
+		look          func(*recordingTest) error
 		allowed, want int64
 		over, set     bool
 	}{

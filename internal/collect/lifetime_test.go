@@ -31,8 +31,8 @@ func newArena(n int) *wiretest.Arena {
 	return a
 }
 
-// recording is a Recorder of one made-up arena.
-type recording struct {
+// recordingTest is a Recorder of one made-up arena.
+type recordingTest struct {
 	*Recorder
 	t         *testing.T
 	directory string
@@ -40,14 +40,14 @@ type recording struct {
 	now       quantity.Nanoseconds
 }
 
-func newRecording(t *testing.T) *recording {
+func newRecording(t *testing.T) *recordingTest {
 	t.Helper()
 	w, err := session.Create(filepath.Join(t.TempDir(), "a.clrprof"), false)
 	if err != nil {
 		t.Fatal(err)
 	}
 	directory := t.TempDir()
-	r := &recording{NewRecorder(w, directory, 0, Filter{}), t, directory, w, 0}
+	r := &recordingTest{NewRecorder(w, directory, 0, Filter{}), t, directory, w, 0}
 	t.Cleanup(func() {
 		if err := errors.Join(r.Close(), w.Close()); err != nil {
 			t.Error(err)
@@ -57,7 +57,7 @@ func newRecording(t *testing.T) *recording {
 }
 
 // sync writes the arena as it is now and records it as a slice of a second.
-func (r *recording) sync(a *wiretest.Arena) error {
+func (r *recordingTest) sync(a *wiretest.Arena) error {
 	r.t.Helper()
 	if err := a.Write(filepath.Join(r.directory, "1-1"+launch.ArenaSuffix)); err != nil {
 		r.t.Fatal(err)
@@ -66,7 +66,7 @@ func (r *recording) sync(a *wiretest.Arena) error {
 	return r.Sync(r.now)
 }
 
-func (r *recording) mustSync(a *wiretest.Arena) {
+func (r *recordingTest) mustSync(a *wiretest.Arena) {
 	r.t.Helper()
 	if err := r.sync(a); err != nil {
 		r.t.Fatal(err)
@@ -74,7 +74,7 @@ func (r *recording) mustSync(a *wiretest.Arena) {
 }
 
 // check completes the session and expects no contradiction in it.
-func (r *recording) check() {
+func (r *recordingTest) check() {
 	r.t.Helper()
 	if err := errors.Join(r.w.SetState(session.Recorded), analysis.Complete(r.w)); err != nil {
 		r.t.Fatal(err)

@@ -379,15 +379,15 @@ func (m *meters) write(r *Recorder, last bool) error {
 		m.take(r, s)
 	}
 	if last {
-		if err := r.w.ReplaceLosses(m.losses()); err != nil {
+		if err := r.rec.AddLosses(m.losses()); err != nil {
 			return err
 		}
 		m.finish()
 	}
-	if err := r.w.ReplaceCounters(m.counters); err != nil {
+	if err := r.rec.ReplaceCounters(m.counters); err != nil {
 		return err
 	}
-	if err := r.w.InsertCounterValues(m.rows); err != nil {
+	if err := r.rec.AddCounterValues(m.rows); err != nil {
 		return err
 	}
 	m.counters, m.rows = nil, m.rows[:0]

@@ -8,33 +8,25 @@ import (
 	"strings"
 
 	"github.com/clrprof/clrprof/internal/callee"
+	"github.com/clrprof/clrprof/internal/recording"
 	"github.com/clrprof/clrprof/internal/session"
 	"github.com/clrprof/clrprof/internal/usercode"
 	"github.com/clrprof/clrprof/internal/wire"
 )
 
 // names holds what the log of one process said of modules, types, functions and bodies: the session's id for each of
-// the arena's ids, and rows that are not written yet.
+// the arena's ids.
 type names struct {
 	modules   map[uint32]module
 	corePath  string // of the core library
 	types     map[uint32]typ
 	functions map[uint32]function
 	bodies    map[uint32]body
-	known     known
 	finder    callee.Finder
 	marked    map[uint32]*markedFunction
 
 	ofFunction map[session.FunctionID][]uint32 // bodies
 	order      []short                         // ids of types, by the arena's
-
-	newModules   []session.Module
-	newTypes     []session.Type
-	replaceTypes []session.Type
-	newTypeArgs  []session.TypeArgument
-	newFunctions []session.Function
-	newFuncArgs  []session.FunctionArgument
-	newBodies    []session.Body
 }
 
 type module struct {
@@ -55,24 +47,17 @@ type function struct {
 	waits bool   // it can be what suspends or resumes an async method
 }
 
+// short is an id of the session, all of which are counted from 1: Recording.Room sees to it that they fit.
+type short uint32
+
 type body struct {
 	id     session.BodyID
 	ranges []wire.Range
 }
 
-// known finds a row by what it says, so that equal descriptions share one.
-type known struct {
-	modules   map[string]session.ModuleID
-	types     map[string]session.TypeID
-	functions map[string]session.FunctionID
-	pseudo    map[string]session.FunctionID
-}
-
 func newNames() names {
 	return names{
 		modules: map[uint32]module{}, types: map[uint32]typ{}, functions: map[uint32]function{}, bodies: map[uint32]body{}, marked: map[uint32]*markedFunction{},
-		known: known{map[string]session.ModuleID{}, map[string]session.TypeID{}, map[string]session.FunctionID{}, map[string]session.FunctionID{}},
-
 		ofFunction: map[session.FunctionID][]uint32{}, order: []short{0},
 	}
 }
@@ -84,23 +69,23 @@ func (n *names) typeID(id uint32) (session.TypeID, bool) {
 
 func (n *names) typeUnknown(id uint32) bool { return n.types[id].unknown }
 
-func (n *names) add(r *Recorder, p session.ProcessID, record any) error {
+func (n *names) add(r *Recorder, p *recording.Process, record any) error {
 	switch record := record.(type) {
 	case wire.Module:
-		n.addModule(r, p, &record)
+		n.addModule(p, &record)
 	case wire.Type:
-		return n.addType(r, p, &record)
+		return n.addType(p, &record)
 	case wire.Function:
 		return n.addFunction(r, p, &record)
 	case wire.Callee:
 		return n.addCallee(r, p, &record)
 	case wire.Body:
-		return n.addBody(r, &record)
+		return n.addBody(p, &record)
 	}
 	return nil
 }
 
-func (n *names) addModule(r *Recorder, p session.ProcessID, m *wire.Module) {
+func (n *names) addModule(p *recording.Process, m *wire.Module) {
 	name := m.Name
 	if m.Path != "" {
 		name = filepath.Base(m.Path)
@@ -111,29 +96,9 @@ func (n *names) addModule(r *Recorder, p session.ProcessID, m *wire.Module) {
 	if m.Path != "" {
 		n.finder.Loaded(m.Path)
 	}
-	mvid, key := guid(m.MVID), ""
-	if mvid != "" {
-		key = fmt.Sprintf("%s\x00%s\x00%s\x00%d", m.Path, m.Name, mvid, m.Flags)
-		id, ok := n.known.modules[key]
-		if !ok && m.Path != "" {
-			id, ok = n.known.modules[fileKey(m.Path, mvid)]
-		}
-		if ok {
-			n.modules[m.ID] = module{id, name, m.Path}
-			return
-		}
-	}
-	r.next.module++
-	id := r.next.module
-	n.modules[m.ID] = module{id, name, m.Path}
-	if key != "" {
-		n.known.modules[key] = id
-		if m.Path != "" {
-			n.known.modules[fileKey(m.Path, mvid)] = id
-		}
-	}
-	n.newModules = append(n.newModules, session.Module{ID: id, Process: p, Name: name, Path: m.Path, MVID: mvid,
+	id := p.Module(session.Module{Name: name, Path: m.Path, MVID: guid(m.MVID),
 		IsDynamic: m.Flags&wire.ModuleDynamic != 0, Origin: string(origins[m.Flags>>wire.ModuleOriginShift])})
+	n.modules[m.ID] = module{id, name, m.Path}
 }
 
 // origins are those that the agent decides. One that is not known is decided later.
@@ -153,7 +118,7 @@ func guid(b [16]byte) string {
 var typeKinds = map[uint32]string{wire.TypeUnknown: session.TypeUnknown, wire.TypeClass: session.TypeClass,
 	wire.TypeArray: session.TypeArray, wire.TypeOther: session.TypeOther}
 
-func (n *names) addType(r *Recorder, p session.ProcessID, t *wire.Type) error {
+func (n *names) addType(p *recording.Process, t *wire.Type) error {
 	kind, ok := typeKinds[t.Kind]
 	if !ok {
 		return fmt.Errorf("%w: type %d of unknown kind %d", wire.ErrCorrupt, t.ID, t.Kind)
@@ -166,35 +131,18 @@ func (n *names) addType(r *Recorder, p session.ProcessID, t *wire.Type) error {
 	if err != nil {
 		return err
 	}
-	row := session.Type{Process: p, Module: n.modules[t.Module].id, Token: session.Token(t.Token), Kind: kind,
+	row := session.Type{Module: n.modules[t.Module].id, Token: session.Token(t.Token), Kind: kind,
 		Rank: int64(t.Rank), Bounds: t.Bounds != 0, ElementType: element[0], ElementCode: int64(t.ElementCode), RawName: rawTypeName(t.Names)}
 	if t.Kind == wire.TypeArray { // an array belongs where its element does
 		row.Module = n.types[t.Element].module
 	}
-	unknown := t.Kind == wire.TypeUnknown
-	key := fmt.Sprintf("%+v %v", row, arguments)
-	if id, found := n.known.types[key]; found && !unknown {
-		if _, described := n.types[t.ID]; !described {
-			n.setType(t.ID, typ{id, row.Module, false})
-			return nil
-		}
-	}
-	earlier, again := n.types[t.ID]
+	described, again := n.types[t.ID]
 	if again {
-		row.ID = earlier.id
-		n.replaceTypes = append(n.replaceTypes, row)
+		p.DescribeType(described.id, row, arguments)
 	} else {
-		r.next.typ++
-		row.ID = r.next.typ
-		n.newTypes = append(n.newTypes, row)
+		described.id = p.Type(row, arguments)
 	}
-	n.setType(t.ID, typ{row.ID, row.Module, unknown})
-	if !unknown {
-		n.known.types[key] = row.ID
-	}
-	for i, a := range arguments {
-		n.newTypeArgs = append(n.newTypeArgs, session.TypeArgument{Type: row.ID, Position: int64(i), Argument: a})
-	}
+	n.setType(t.ID, typ{described.id, row.Module, t.Kind == wire.TypeUnknown})
 	return nil
 }
 
@@ -221,13 +169,13 @@ func (n *names) typeIDs(ids []uint32) ([]session.TypeID, error) {
 // rawTypeName joins nested names: Namespace.Outer/Inner.
 func rawTypeName(names []string) string { return strings.Join(names, "/") }
 
-func (n *names) addFunction(r *Recorder, p session.ProcessID, f *wire.Function) error {
+func (n *names) addFunction(r *Recorder, p *recording.Process, f *wire.Function) error {
 	arguments, err := n.typeIDs(append([]uint32{f.Type}, f.Arguments...))
 	if err != nil {
 		return err
 	}
 	m := n.modules[f.Module]
-	row := session.Function{Process: p, Module: m.id, Token: session.Token(f.Token), Type: arguments[0],
+	row := session.Function{Module: m.id, Token: session.Token(f.Token), Type: arguments[0],
 		Kind: session.FunctionMethod, RawType: rawTypeName(f.TypeNames), RawName: f.Name, Signature: f.Signature}
 	if f.Flags&wire.FunctionDynamic != 0 {
 		row.Kind = session.FunctionDynamic
@@ -237,54 +185,27 @@ func (n *names) addFunction(r *Recorder, p session.ProcessID, f *wire.Function) 
 	}
 	keep := r.filter.Keeps(m.name, row.RawType, row.RawName)
 	class := f.Flags & (wire.FunctionInstrumented | wire.FunctionBoundary)
-	key := fmt.Sprintf("%d %d %v", m.id, f.Token, arguments)
-	if id, ok := n.known.functions[key]; ok && row.Kind == session.FunctionMethod {
-		n.functions[f.ID] = function{id, keep, class, canWait(f.Name)}
-		return nil
-	}
-	r.next.function++
-	row.ID = r.next.function
-	n.functions[f.ID] = function{row.ID, keep, class, canWait(f.Name)}
-	if f.Token != 0 && m.id != 0 {
-		n.known.functions[key] = row.ID
-	}
-	n.newFunctions = append(n.newFunctions, row)
-	for i, a := range arguments[1:] {
-		n.newFuncArgs = append(n.newFuncArgs, session.FunctionArgument{Function: row.ID, Position: int64(i), Argument: a})
-	}
+	n.functions[f.ID] = function{p.Function(row, arguments[1:]), keep, class, canWait(f.Name)}
 	return nil
 }
 
-// pseudo returns the function that stands for frames which are not a method's.
-func (n *names) pseudo(r *Recorder, p session.ProcessID, name string) session.FunctionID {
-	if id, ok := n.known.pseudo[name]; ok {
-		return id
-	}
-	r.next.function++
-	n.known.pseudo[name] = r.next.function
-	n.newFunctions = append(n.newFunctions, session.Function{ID: r.next.function, Process: p, Kind: session.FunctionPseudo, RawName: name})
-	return r.next.function
-}
-
-func (n *names) addBody(r *Recorder, b *wire.Body) error {
+func (n *names) addBody(p *recording.Process, b *wire.Body) error {
 	f, ok := n.functions[b.Function]
 	if !ok || len(b.Ranges) == 0 {
 		return fmt.Errorf("%w: body %d of function %d with %d ranges", wire.ErrCorrupt, b.ID, b.Function, len(b.Ranges))
 	}
-	r.next.body++
-	row := session.Body{ID: r.next.body, Function: f.id, Address: session.Address(b.Ranges[0].Address)}
+	row := session.Body{Function: f.id, Address: session.Address(b.Ranges[0].Address)}
 	for _, span := range b.Ranges {
 		row.Size += int64(span.Size)
 	}
 	points := make([]session.ILPoint, len(b.Map))
-	for i, p := range b.Map {
-		points[i] = session.ILPoint{Native: p.Native, IL: p.IL}
+	for i, at := range b.Map {
+		points[i] = session.ILPoint{Native: at.Native, IL: at.IL}
 	}
 	slices.SortStableFunc(points, func(a, b session.ILPoint) int { return cmp.Compare(a.Native, b.Native) })
 	row.ILMap = session.EncodeILMap(points)
-	n.bodies[b.ID] = body{row.ID, b.Ranges}
+	n.bodies[b.ID] = body{p.Body(row), b.Ranges}
 	n.ofFunction[f.id] = append(n.ofFunction[f.id], b.ID)
-	n.newBodies = append(n.newBodies, row)
 	return nil
 }
 
@@ -312,20 +233,4 @@ func (b body) nativeOffset(address uint64) int64 {
 		before += r.Size
 	}
 	return 0
-}
-
-func (n *names) write(r *Recorder) error {
-	r.watched.describe(n)
-	err := cmp.Or(
-		r.w.InsertModules(n.newModules),
-		r.w.InsertTypes(n.newTypes),
-		r.w.ReplaceTypes(n.replaceTypes),
-		r.w.InsertTypeArguments(n.newTypeArgs),
-		r.w.InsertFunctions(n.newFunctions),
-		r.w.InsertFunctionArguments(n.newFuncArgs),
-		r.w.InsertBodies(n.newBodies),
-	)
-	n.newModules, n.newTypes, n.replaceTypes, n.newTypeArgs = nil, nil, nil, nil
-	n.newFunctions, n.newFuncArgs, n.newBodies = nil, nil, nil
-	return err
 }

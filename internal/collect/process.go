@@ -13,6 +13,7 @@ import (
 	"github.com/clrprof/clrprof/internal/arena"
 	"github.com/clrprof/clrprof/internal/callee"
 	"github.com/clrprof/clrprof/internal/quantity"
+	"github.com/clrprof/clrprof/internal/recording"
 	"github.com/clrprof/clrprof/internal/session"
 	"github.com/clrprof/clrprof/internal/symbols"
 	"github.com/clrprof/clrprof/internal/wire"
@@ -56,7 +57,7 @@ const (
 
 // process is one arena and how far it was read.
 type process struct {
-	id    session.ProcessID
+	rec   *recording.Process
 	arena *arena.Arena
 
 	pid       int
@@ -75,16 +76,7 @@ type process struct {
 	lifetime  lifetime
 	times     times
 
-	level        level             // of the process
-	threadLevels map[uint32]*level // by the arena's id
-	paused       spans             // nothing of the process was recorded
-	marked       bool              // its begin is
-
-	sites   pieces[short]  // ids, by index in the arena
-	newRows []session.Site // that are not written yet
-	counted amounts        // what earlier slices hold of each site
-	unclear []siteOf       // those whose stack was cut, or whose type had no name when they were new
-	losses  map[string]session.Loss
+	unclear []siteOf // sites whose stack was cut, or whose type had no name when they were new
 }
 
 // siteOf is a place and a type by their ids in the arena, as they were when the site was new: the target can overwrite its arena.
@@ -93,49 +85,8 @@ type siteOf struct {
 	node, typ uint32
 }
 
-// maxCounter bounds what one counter of an arena, and all together, can hold: far more than any program allocates, and
-// sums of it are still numbers of the session.
-const maxCounter = 1 << 60
-
-func newProcess(id session.ProcessID, a *arena.Arena, alive func(pid int) bool) *process {
-	return &process{id: id, arena: a, alive: alive, names: newNames(), threads: newThreads(), lifetime: newLifetime(), times: newTimes(), threadLevels: map[uint32]*level{}, losses: map[string]session.Loss{}}
-}
-
-// siteID returns the id of a site by its index in the arena.
-func (p *process) siteID(i int) session.SiteID { return session.SiteID(*p.sites.at(i)) }
-
-// growth is what is new of the sites, as far as it is not written.
-type growth struct {
-	values []session.SiteValue
-	deaths []session.SiteDeath
-	any    bool // something grew, also of timings
-}
-
-// chunkRows is how many rows are gathered of tables with rows for each site before they are written: one chunk of the session.
-const chunkRows = 1 << 16
-
-// write writes what was gathered, as soon as there are that many rows of a kind.
-func (g *growth) write(r *Recorder, rows int) error {
-	g.any = g.any || len(g.values) > 0 || len(g.deaths) > 0
-	if len(g.values) >= rows {
-		for i := range g.values {
-			g.values[i].Slice = r.lastSlice + 1
-		}
-		if err := r.w.InsertSiteValues(g.values); err != nil {
-			return err
-		}
-		g.values = g.values[:0]
-	}
-	if len(g.deaths) >= rows {
-		for i := range g.deaths {
-			g.deaths[i].Slice = r.lastSlice + 1
-		}
-		if err := r.w.InsertSiteDeaths(g.deaths); err != nil {
-			return err
-		}
-		g.deaths = g.deaths[:0]
-	}
-	return nil
+func newProcess(rec *recording.Process, a *arena.Arena, alive func(pid int) bool) *process {
+	return &process{rec: rec, arena: a, alive: alive, names: newNames(), threads: newThreads()}
 }
 
 // readHeader also finds out whether the process is over. If it is, the header and all that is read later is final. A process
@@ -154,7 +105,7 @@ func (p *process) readHeader() (*wire.Header, error) {
 
 // sync writes what is new in the arena and adds by how much each site and timing grew. The tables are read in the reverse
 // of the order in which the agent fills them, so whatever a row refers to is there.
-func (p *process) sync(r *Recorder, now quantity.Nanoseconds, last bool, out *growth) error {
+func (p *process) sync(r *Recorder, now quantity.Nanoseconds, last bool) error {
 	header, err := p.readHeader()
 	if err != nil {
 		return err
@@ -167,31 +118,31 @@ func (p *process) sync(r *Recorder, now quantity.Nanoseconds, last bool, out *gr
 		return err
 	}
 	p.followGroup(r, header)
-	if err := p.threads.addSets(r, found.sets); err != nil {
+	if err := p.threads.addSets(r, p.rec, found.sets); err != nil {
 		return err
 	}
-	if err := p.threads.write(r, p, p.end); err != nil {
+	if err := p.threads.write(p.rec, p.end); err != nil {
 		return err
 	}
-	if err := p.names.write(r); err != nil {
+	if err := p.rec.WriteNames(); err != nil {
 		return err
 	}
-	if err := p.tree.extend(r, p, found.ips, found.nodes); err != nil {
+	if err := p.tree.extend(p, found.ips, found.nodes); err != nil {
 		return err
 	}
-	if err := p.tree.write(r, p); err != nil {
+	if err := p.rec.WriteTree(); err != nil {
 		return err
 	}
-	if err := p.readSites(r, found.sites, out); err != nil {
+	if err := p.readSites(r, found.sites); err != nil {
 		return err
 	}
-	if err := p.times.sync(r, p, header, found.timings, last || p.over, out); err != nil {
+	if err := p.times.sync(r, p, header, found.timings, last || p.over); err != nil {
 		return err
 	}
-	if err := p.lifetime.write(r, p, header); err != nil {
+	if err := p.lifetime.write(p, header); err != nil {
 		return err
 	}
-	return p.writeLosses(r, header, last)
+	return p.writeLosses(header, last)
 }
 
 // found is what the tables of an arena hold at one moment.
@@ -206,14 +157,14 @@ type found struct {
 // read reads the log, and looks at the tables before it: the log describes what they refer to.
 func (p *process) read(r *Recorder) (found, error) {
 	if p.data&wire.DataTime != 0 {
-		p.tree.join()
+		p.tree.join(p.rec)
 	}
 	var f found
 	f.timings = p.arena.Timings()
 	f.sites, f.sets = p.arena.Sites(), p.arena.ThreadSets()
 	f.nodes, f.ips = p.arena.Nodes(), p.arena.IPs()
 	// A record has at least 8 bytes (wire.Next).
-	if err := r.room(len(f.timings), len(f.sites), len(f.sets), len(f.nodes), len(f.ips), (len(p.arena.Log())-p.logRead)/8); err != nil {
+	if err := r.rec.Room(len(f.timings), len(f.sites), len(f.sets), len(f.nodes), len(f.ips), (len(p.arena.Log())-p.logRead)/8); err != nil {
 		return found{}, err
 	}
 	return f, p.readLog(r)
@@ -233,20 +184,17 @@ func (p *process) readLog(r *Recorder) error {
 			p.names.finder.Open = func(path string) (callee.File, error) { return open(path) }
 			p.arguments = strings.Split(strings.TrimSuffix(string(record.CommandLine), "\x00"), "\x00")
 		case wire.Thread, wire.ThreadEnd, wire.ThreadName:
-			p.threads.add(r, record, p.logRead)
+			p.threads.add(r, p.rec, record, p.logRead)
 		case wire.Control, wire.Mark, wire.FunctionMark:
 			if err := p.addControl(r, record); err != nil {
 				return fmt.Errorf("log at %d: %w", p.logRead, err)
 			}
 		case wire.GC, wire.Alive, wire.Why, wire.Roots, wire.Changes:
-			if err := p.lifetime.add(r, p.id, record); err != nil {
+			if err := p.addLifetime(r, record); err != nil {
 				return fmt.Errorf("log at %d: %w", p.logRead, err)
 			}
-			if gc, ok := record.(wire.GC); ok {
-				r.watched.addGC(p, &gc)
-			}
 		default:
-			if err := p.names.add(r, p.id, record); err != nil {
+			if err := p.names.add(r, p.rec, record); err != nil {
 				return fmt.Errorf("log at %d: %w", p.logRead, err)
 			}
 		}
@@ -261,7 +209,7 @@ func (p *process) writeProcess(r *Recorder, h *wire.Header, now quantity.Nanosec
 		return fmt.Errorf("encode arguments: %w", err)
 	}
 	row := session.Process{
-		ID: p.id, PID: int64(h.PID), ParentPID: int64(h.ParentPID), Name: processName(p.exe, p.arguments), Path: p.exe,
+		PID: int64(h.PID), ParentPID: int64(h.ParentPID), Name: processName(p.exe, p.arguments), Path: p.exe,
 		Arguments:      string(arguments),
 		RuntimeVersion: p.runtimeVersion(h),
 		Begin:          max(0, quantity.Nanoseconds(h.StartNS)-r.start), End: now, EndState: session.EndRunning,
@@ -280,8 +228,10 @@ func (p *process) writeProcess(r *Recorder, h *wire.Header, now quantity.Nanosec
 		p.failure = failureReason(wire.Failure(h.Failure))
 	}
 	p.end = row.End
-	p.markProcess(r, &row, last)
-	return r.w.ReplaceProcesses([]session.Process{row})
+	if p.failure == "" {
+		p.rec.MarkRun(&row, last)
+	}
+	return p.rec.Write(row)
 }
 
 // coreLibrary is the file of the core library, which lies in a directory with the runtime's version as name:
@@ -327,91 +277,56 @@ func processName(exe string, arguments []string) string {
 	return base
 }
 
-// readSites writes new sites and adds the growth of all.
-func (p *process) readSites(r *Recorder, sites []wire.Site, out *growth) error {
+// sitesAtOnce is how many sites are read before the recording is told what they have counted: what was read stays in the
+// processor's cache.
+const sitesAtOnce = 256
+
+// readSites adds new sites, and tells what all have counted. What died is read before what was allocated: what is dead by
+// then was allocated before, so dead never exceeds allocated.
+func (p *process) readSites(r *Recorder, sites []wire.Site) error {
 	deaths := p.arena.Deaths()
-	for i := range sites {
-		r.report(partSites, i, len(sites))
-		s := &sites[i]
-		if err := p.meet(r, i, s); err != nil {
-			return err
-		}
-		id, first := p.siteID(i), len(out.deaths)
-		out.deaths = p.lifetime.readDeaths(id, i, deaths, out.deaths)
-		total, grown, err := p.grow(r, i, s)
-		if err != nil {
-			return fmt.Errorf("site %d: %w", i, err)
-		}
-		if !grown.IsZero() {
-			out.values = append(out.values, session.SiteValue{Site: id, Amount: grown})
-		}
-		if p.died != 0 {
-			out.deaths = p.lifetime.mend(id, i, total, out.deaths, first)
-		}
-		if err := out.write(r, chunkRows); err != nil {
-			return err
-		}
-		if len(p.newRows) >= chunkRows {
-			if err := p.writeSites(r); err != nil {
+	var allocated [sitesAtOnce]quantity.Amount
+	var dead [sitesAtOnce]recording.Dead
+	for first := 0; first < len(sites); first += sitesAtOnce {
+		r.report(partSites, first, len(sites))
+		some := sites[first:min(first+sitesAtOnce, len(sites))]
+		for i := range some {
+			if err := p.meet(first+i, &some[i]); err != nil {
 				return err
 			}
 		}
+		told := readDeaths(deaths[min(first, len(deaths)):], dead[:len(some)])
+		for i := range some {
+			objects, bytes := arena.Count(&some[i])
+			if objects > recording.MaxCounter || bytes > recording.MaxCounter {
+				return fmt.Errorf("site %d: %w: %d objects, %d bytes", first+i, wire.ErrCorrupt, objects, bytes)
+			}
+			allocated[i] = quantity.Amount{Allocations: quantity.Count(objects), Bytes: quantity.Bytes(bytes)}
+		}
+		if err := p.rec.GrowSites(first, allocated[:len(some)], told); err != nil {
+			return err
+		}
 	}
-	p.lifetime.closed = p.died != 0
-	return p.writeSites(r)
+	return p.rec.EndSites()
 }
 
-// meet makes the row of a site that was not seen before.
-func (p *process) meet(r *Recorder, i int, s *wire.Site) error {
-	if i != p.sites.len() {
+// meet adds a site that was not seen before.
+func (p *process) meet(i int, s *wire.Site) error {
+	if i != p.rec.Sites() {
 		return nil
 	}
 	of := siteOf{i, s.Node, s.Type &^ wire.SiteFrozen}
-	row, err := p.newSite(r, s.Thread, of, s.Type&wire.SiteFrozen != 0)
+	row, err := p.newSite(s.Thread, of, s.Type&wire.SiteFrozen != 0)
 	if err != nil {
 		return fmt.Errorf("site %d: %w", i, err)
 	}
-	p.newRows = append(p.newRows, row)
-	p.sites.add(short(row.ID))
 	if p.tree.isTruncated(of.node) || p.names.typeUnknown(of.typ) {
 		p.unclear = append(p.unclear, of)
 	}
-	return nil
+	return p.rec.AddSite(row)
 }
 
-// writeSites writes new sites, and what is new of the nodes that they refer to.
-func (p *process) writeSites(r *Recorder) error {
-	if err := p.tree.write(r, p); err != nil {
-		return err
-	}
-	err := r.w.InsertSites(p.newRows)
-	p.newRows = p.newRows[:0]
-	return err
-}
-
-// grow returns what a site has counted, and what of that is new. Counters of an agent only grow. An object without bytes
-// is being counted at this moment, and belongs to the next slice.
-func (p *process) grow(r *Recorder, i int, s *wire.Site) (total, grown quantity.Amount, err error) {
-	objects, bytes := arena.Count(s)
-	if objects > maxCounter || bytes > maxCounter {
-		return total, grown, fmt.Errorf("%w: %d objects, %d bytes", wire.ErrCorrupt, objects, bytes)
-	}
-	total = quantity.Amount{Allocations: quantity.Count(objects), Bytes: quantity.Bytes(bytes)}
-	before := p.counted.at(i)
-	grown = total.Sub(before)
-	sum := r.counted.Add(grown)
-	if grown.Allocations < 0 || grown.Bytes < 0 || sum.Allocations > maxCounter || sum.Bytes > maxCounter {
-		return total, grown, fmt.Errorf("%w: %d objects, %d bytes after %d, %d", wire.ErrCorrupt, objects, bytes, before.Allocations, before.Bytes)
-	}
-	if grown.Allocations == 0 || grown.Bytes == 0 {
-		return total, quantity.Amount{}, nil
-	}
-	r.counted = sum
-	p.counted.set(i, total)
-	return total, grown, nil
-}
-
-func (p *process) newSite(r *Recorder, threadID uint32, of siteOf, frozen bool) (session.Site, error) {
+func (p *process) newSite(threadID uint32, of siteOf, frozen bool) (session.Site, error) {
 	thread, ok := p.threads.id(threadID)
 	if !ok {
 		return session.Site{}, fmt.Errorf("%w: thread %d was never described", wire.ErrCorrupt, threadID)
@@ -421,29 +336,28 @@ func (p *process) newSite(r *Recorder, threadID uint32, of siteOf, frozen bool) 
 		return session.Site{}, fmt.Errorf("%w: node %d of %d", wire.ErrCorrupt, of.node, p.tree.len())
 	}
 	if node == 0 { // nothing of its stack is kept
-		node = p.tree.node(r, session.Node{Process: p.id, Function: p.names.pseudo(r, p.id, excludedFunction)})
+		node = p.rec.Node(0, p.rec.Pseudo(excludedFunction), 0)
 	}
 	typ, ok := p.names.typeID(of.typ)
 	if !ok {
 		return session.Site{}, fmt.Errorf("%w: type %d was never described", wire.ErrCorrupt, of.typ)
 	}
-	r.next.site++
-	return session.Site{ID: r.next.site, Thread: thread, Node: node, Type: typ, Frozen: frozen}, nil
+	return session.Site{Thread: thread, Node: node, Type: typ, Frozen: frozen}, nil
 }
 
 // writeLosses writes the agent's counters, and what follows from the sites: allocations below (truncated) and of
 // types that the runtime never named. The last time, a collection that goes on is one whose end the session will not have.
-func (p *process) writeLosses(r *Recorder, h *wire.Header, last bool) error {
+func (p *process) writeLosses(h *wire.Header, last bool) error {
 	losses := map[string]session.Loss{}
 	add := func(reason string, events uint64, amount quantity.Amount) {
 		l := losses[reason]
-		l.Process, l.Reason = p.id, reason
+		l.Reason = reason
 		l.Events += quantity.Count(events)
 		l.Amount = l.Add(amount)
 		losses[reason] = l
 	}
 	for i, l := range h.Losses {
-		if max(l.Events, l.Objects, l.Bytes) > maxCounter {
+		if max(l.Events, l.Objects, l.Bytes) > recording.MaxCounter {
 			return fmt.Errorf("%w: loss of %d events, %d objects, %d bytes", wire.ErrCorrupt, l.Events, l.Objects, l.Bytes)
 		}
 		if events, amount := lossEvents(wire.Loss(i), &l); events != 0 {
@@ -453,7 +367,7 @@ func (p *process) writeLosses(r *Recorder, h *wire.Header, last bool) error {
 	if p.failure != "" {
 		add(p.failure, 1, quantity.Amount{})
 	}
-	if found, ok := p.lifetime.cut(); ok && (p.died != 0 || last) {
+	if found, ok := p.rec.CutGC(); ok && (p.died != 0 || last) {
 		add(reasonGCCut, 1, found)
 	}
 	jumps, err := p.times.jumps(p)
@@ -467,7 +381,7 @@ func (p *process) writeLosses(r *Recorder, h *wire.Header, last bool) error {
 		add(session.LossThreadsFolded, n, quantity.Amount{})
 	}
 	for _, of := range p.unclear {
-		counted := p.counted.at(of.site)
+		counted := p.rec.Allocated(of.site)
 		if p.tree.isTruncated(of.node) {
 			add(reasonStackTruncated, uint64(counted.Allocations), counted)
 		}
@@ -477,13 +391,9 @@ func (p *process) writeLosses(r *Recorder, h *wire.Header, last bool) error {
 	}
 	var rows []session.Loss
 	for _, reason := range append(lossReasons[:], reasonStackTruncated, reasonTypeUnknown, reasonGCCut, session.LossCallsJumped, session.LossThreadsFolded, p.failure) {
-		switch l, ok := losses[reason]; {
-		case !ok && p.losses[reason] != session.Loss{}: // the last type without a name has got one
-			rows = append(rows, session.Loss{Process: p.id, Reason: reason})
-		case ok && l != p.losses[reason]:
+		if l, ok := losses[reason]; ok {
 			rows = append(rows, l)
 		}
 	}
-	p.losses = losses
-	return r.w.ReplaceLosses(rows)
+	return p.rec.WriteLosses(rows)
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/clrprof/clrprof/internal/collect"
 	"github.com/clrprof/clrprof/internal/quantity"
+	"github.com/clrprof/clrprof/internal/recording"
 	"github.com/clrprof/clrprof/internal/session"
 	"github.com/clrprof/clrprof/internal/wire"
 	"github.com/clrprof/clrprof/internal/wire/wiretest"
@@ -393,7 +394,7 @@ func TestSchedule(t *testing.T) {
 	const second = quantity.Nanoseconds(1_000_000_000)
 	slices, day := 0, 24*60*60*second
 	for age := quantity.Nanoseconds(0); age < day; slices++ {
-		next := collect.Schedule(age)
+		next := recording.Schedule(age)
 		if next-age < second || (age > 100*second && next-age > age/50) {
 			t.Fatalf("after %v comes %v", age, next)
 		}
@@ -402,7 +403,7 @@ func TestSchedule(t *testing.T) {
 	if slices < 300 || slices > 500 {
 		t.Errorf("%d slices in a day", slices)
 	}
-	if next := collect.Schedule(0); next != second {
+	if next := recording.Schedule(0); next != second {
 		t.Errorf("the first slice is %v long", next)
 	}
 }

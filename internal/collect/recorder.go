@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -18,6 +17,7 @@ import (
 	"github.com/clrprof/clrprof/internal/arena"
 	"github.com/clrprof/clrprof/internal/launch"
 	"github.com/clrprof/clrprof/internal/quantity"
+	"github.com/clrprof/clrprof/internal/recording"
 	"github.com/clrprof/clrprof/internal/session"
 	"github.com/clrprof/clrprof/internal/wire"
 )
@@ -35,7 +35,7 @@ func clockTime(clock int32) quantity.Nanoseconds {
 
 // Recorder writes the arenas of a directory into a session.
 type Recorder struct {
-	w         *session.Writer
+	rec       *recording.Recording
 	directory string
 	start     quantity.Nanoseconds // of the session, on the Monotonic clock
 	filter    Filter
@@ -43,16 +43,10 @@ type Recorder struct {
 	names     []string            // their order
 	failed    map[string]*failed  // by file name
 	failures  []string            // their order
-	lastSlice session.SliceID
-	sliceEnd  quantity.Nanoseconds
-	next      ids
-	late      bool // processes may be dead for longer than since the last Sync
+	late      bool                // processes may be dead for longer than since the last Sync
 	alive     func(pid int) bool
 	group     func(memory int64) int64 // see Options
 	allowed   func(pid int) int64
-	counted   quantity.Amount // in all slices
-	calls     quantity.Count  // the same, as the ends of their intervals
-	elapsed   quantity.Nanoseconds
 	onEnd     func(percent int) // nil while the target runs
 	syncing   int               // of the processes, by number
 	watched   watched
@@ -63,38 +57,9 @@ type Recorder struct {
 	left      left // by a killed collector
 }
 
-// ids counts the rows given out so far.
-type ids struct {
-	process     session.ProcessID
-	thread      session.ThreadID
-	module      session.ModuleID
-	typ         session.TypeID
-	function    session.FunctionID
-	body        session.BodyID
-	instruction session.InstructionID
-	node        session.NodeID
-	site        session.SiteID
-	gc          session.GCID
-	timing      session.TimingID
-}
-
-// room checks that the ids of a session stay short when all rows of these tables of an arena are new: each can be two rows of
-// the session.
-func (r *Recorder) room(tables ...int) error {
-	n := &r.next
-	most := max(int64(n.thread), int64(n.typ), int64(n.function), int64(n.instruction), int64(n.node), int64(n.site), int64(n.timing))
-	for _, rows := range tables {
-		most += 2 * int64(rows)
-	}
-	if most > math.MaxUint32 {
-		return fmt.Errorf("a session has fewer than %d rows of a kind, and this could take %d", math.MaxUint32, most)
-	}
-	return nil
-}
-
 // NewRecorder records the arenas that appear in directory. Start is the session's time zero.
 func NewRecorder(w *session.Writer, directory string, start quantity.Nanoseconds, filter Filter) *Recorder {
-	return &Recorder{w: w, directory: directory, start: start, filter: filter, processes: map[string]*process{}, failed: map[string]*failed{}, alive: alive, allowed: allowedMemory}
+	return &Recorder{rec: recording.New(w), directory: directory, start: start, filter: filter, processes: map[string]*process{}, failed: map[string]*failed{}, alive: alive, allowed: allowedMemory}
 }
 
 // Processes says how many .NET processes have been seen that record.
@@ -151,12 +116,11 @@ func (r *Recorder) sync(now quantity.Nanoseconds, last bool) error {
 		return err
 	}
 	end := max(0, now-r.start) // a directory to recover can be older than the machine's last start
-	return r.w.Batch(func() error {
-		var grown growth
+	return r.rec.Batch(func() error {
 		for i, name := range r.names {
 			r.syncing = i
-			if err := r.processes[name].sync(r, end, last, &grown); err != nil {
-				return fmt.Errorf("record arena %s: %w", name, err)
+			if err := r.processes[name].sync(r, end, last); err != nil {
+				return fmt.Errorf("record arena %s: %w", name, corrupt(err))
 			}
 		}
 		for _, name := range r.failures {
@@ -164,7 +128,7 @@ func (r *Recorder) sync(now quantity.Nanoseconds, last bool) error {
 				return err
 			}
 		}
-		if err := r.samples.write(r.w); err != nil {
+		if err := r.samples.write(r.rec); err != nil {
 			return err
 		}
 		if r.meters != nil {
@@ -173,11 +137,16 @@ func (r *Recorder) sync(now quantity.Nanoseconds, last bool) error {
 			}
 		}
 		r.applyAllLeft()
-		if err := r.writeControl(end); err != nil {
-			return err
-		}
-		return r.writeSlice(end, &grown)
+		return r.rec.EndSlice(end)
 	})
+}
+
+// corrupt says that what cannot be is an arena's fault: only its process writes to it.
+func corrupt(err error) error {
+	if errors.Is(err, recording.ErrInconsistent) {
+		return fmt.Errorf("%w: %w", wire.ErrCorrupt, err)
+	}
+	return err
 }
 
 // The parts of the work with one process that take long, in their order.
@@ -218,20 +187,6 @@ func (r *Recorder) Close() error {
 	return errors.Join(errs...)
 }
 
-// writeSlice ends a slice, if something grew in it or time passed.
-func (r *Recorder) writeSlice(end quantity.Nanoseconds, grown *growth) error {
-	if err := grown.write(r, 1); err != nil {
-		return err
-	}
-	if end <= r.sliceEnd && !grown.any {
-		return nil
-	}
-	r.lastSlice++
-	slice := session.Slice{ID: r.lastSlice, Begin: r.sliceEnd, End: max(end, r.sliceEnd)}
-	r.sliceEnd = slice.End
-	return r.w.InsertSlices([]session.Slice{slice})
-}
-
 // findArenas opens arenas that have appeared since the last call, in the order of their processes' start.
 func (r *Recorder) findArenas() error {
 	entries, err := os.ReadDir(r.directory)
@@ -259,8 +214,7 @@ func (r *Recorder) findArenas() error {
 
 func (r *Recorder) addProcess(name string) error {
 	if strings.HasSuffix(name, launch.FailedSuffix) {
-		r.next.process++
-		r.failed[name] = newFailed(r.next.process, name, r.start)
+		r.failed[name] = newFailed(r.rec.NewProcess(), name, r.start)
 		r.failures = append(r.failures, name)
 		return nil
 	}
@@ -271,13 +225,11 @@ func (r *Recorder) addProcess(name string) error {
 	if err != nil {
 		return err
 	}
-	r.next.process++
-	p := newProcess(r.next.process, a, r.alive)
-	p.paused = r.control.global.off.copy()
+	p := newProcess(r.rec.NewProcess(), a, r.alive)
 	r.processes[name] = p
 	r.names = append(r.names, name)
 	if header, err := a.Header(); err == nil && r.meters != nil {
-		r.meters.addProcess(p.id, a, int(header.PID))
+		r.meters.addProcess(p.rec.ID(), a, int(header.PID))
 	}
 	return nil
 }
@@ -291,10 +243,4 @@ func startOf(name string) uint64 {
 		return 0
 	}
 	return n
-}
-
-// Schedule says when the slice after one that ended at the given age of the session should end: every second at
-// first, later after a fiftieth of the age, so a day of recording has about 400 slices.
-func Schedule(age quantity.Nanoseconds) quantity.Nanoseconds {
-	return age + max(second, age/50)
 }

@@ -5,7 +5,6 @@ import (
 
 	"github.com/clrprof/clrprof/internal/arena"
 	"github.com/clrprof/clrprof/internal/quantity"
-	"github.com/clrprof/clrprof/internal/session"
 	"github.com/clrprof/clrprof/internal/steer"
 	"github.com/clrprof/clrprof/internal/wire"
 )
@@ -29,8 +28,8 @@ func (r *Recorder) readLeft() {
 	if file.Header.Changes > wire.ControlRing {
 		at = quantity.Nanoseconds(file.Changes[0].TimeNS) - r.start
 	}
-	for first := levelBefore(file.Changes, now); r.control.global.Suspended < first.Suspended; {
-		r.change(&r.control.global, steer.Suspend, at, session.Pause{Level: session.LevelGlobal})
+	for first := levelBefore(file.Changes, now); r.rec.Level().Suspended < first.Suspended; {
+		r.rec.Change(steer.Suspend, at)
 	}
 }
 
@@ -58,10 +57,10 @@ func (r *Recorder) applyLeft(until uint64) {
 		switch {
 		case !known || c.Origin != 0: // or the log of the process has it
 		case c.Level == wire.LevelGlobal:
-			r.change(&r.control.global, op, at, session.Pause{Level: session.LevelGlobal})
+			r.rec.Change(op, at)
 		default:
 			if p := r.ofPID(int(c.PID)); p != nil {
-				r.change(&p.level, op, at, session.Pause{Level: session.LevelProcess, Process: p.id})
+				p.rec.Change(op, at)
 			}
 		}
 	}

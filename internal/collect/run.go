@@ -16,6 +16,7 @@ import (
 	"github.com/clrprof/clrprof/internal/launch"
 	"github.com/clrprof/clrprof/internal/live"
 	"github.com/clrprof/clrprof/internal/quantity"
+	"github.com/clrprof/clrprof/internal/recording"
 	"github.com/clrprof/clrprof/internal/session"
 	"github.com/clrprof/clrprof/internal/steer"
 )
@@ -152,7 +153,7 @@ func record(o Options, w *session.Writer, directory string, start quantity.Nanos
 	groups := o.watchGroups(directory)
 	defer groups.close()
 	for age := quantity.Nanoseconds(0); ; {
-		last, done, flush, err := r.rest(o, start+Schedule(age), groups, h, t, res) // only what is synced after the target's end is all there is
+		last, done, flush, err := r.rest(o, start+recording.Schedule(age), groups, h, t, res) // only what is synced after the target's end is all there is
 		if err != nil {
 			return fmt.Errorf("%w: %w", ErrWrite, err)
 		}

@@ -18,7 +18,7 @@ func (t *times) stop(r *Recorder, p *process, h *wire.Header) ([]session.TimingR
 		return nil, err
 	}
 	var running []session.TimingRunning
-	for i := range t.rows.len() {
+	for i := range t.rows.Len() {
 		calls, ticks := t.sums[i].calls-t.sums[i].ended, open[i]
 		if calls == 0 && ticks == 0 {
 			continue
@@ -30,7 +30,7 @@ func (t *times) stop(r *Recorder, p *process, h *wire.Header) ([]session.TimingR
 		if err := t.sums[i].add(&counters{elapsed: ticks, waited: ticks, open: ticks}); err != nil {
 			return nil, err
 		}
-		running = append(running, session.TimingRunning{Timing: t.rows.at(i).id, Calls: quantity.Count(calls), Elapsed: elapsed})
+		running = append(running, session.TimingRunning{Timing: p.rec.TimingID(i), Calls: quantity.Count(calls), Elapsed: elapsed})
 	}
 	return running, nil
 }
@@ -56,13 +56,13 @@ func (t *times) openIntervals(r *Recorder, p *process, h *wire.Header) (map[int]
 			continue
 		}
 		n := arena.Activation(&activations[c.Activations+uint64(c.Depth)-1]).Timing
-		if n == 0 || int64(n) > int64(t.taken.len()) {
+		if n == 0 || int64(n) > int64(t.taken.Len()) {
 			if p.over {
-				return nil, fmt.Errorf("%w: a call of timing %d, of %d", wire.ErrCorrupt, n, t.taken.len())
+				return nil, fmt.Errorf("%w: a call of timing %d, of %d", wire.ErrCorrupt, n, t.taken.Len())
 			}
 			continue
 		}
-		innermost := t.taken.at(int(n - 1))
+		innermost := t.taken.At(int(n - 1))
 		id, ok := p.threads.id(uint32(i + 1))
 		if !ok || innermost.thread != short(id) || t.sums[innermost.own].calls == t.sums[innermost.own].ended {
 			continue // the call of another thread, to which the room was given: this one has ended
@@ -78,7 +78,7 @@ func (t *times) openIntervals(r *Recorder, p *process, h *wire.Header) (map[int]
 		if passed > 0 {
 			open[int(innermost.own)] += passed
 		}
-		if err := t.runFolded(&c, activations[c.Activations:][:c.Depth], passed); err != nil && p.over {
+		if err := t.runFolded(p, &c, activations[c.Activations:][:c.Depth], passed); err != nil && p.over {
 			return nil, err
 		}
 	}
@@ -88,10 +88,10 @@ func (t *times) openIntervals(r *Recorder, p *process, h *wire.Header) (map[int]
 // recorded is how much of the time between two readings of the clock was recorded in a thread.
 func (t *times) recorded(r *Recorder, p *process, thread uint32, from, until uint64) (uint64, error) {
 	passed := until - min(until, from)
-	if l := p.threadLevels[thread]; l != nil && !l.On() {
+	if !p.rec.ThreadOn(thread) {
 		return 0, nil // it is off since its last event
 	}
-	if passed == 0 || (!p.paused.off && len(p.paused.ended) == 0) {
+	if passed == 0 || !p.rec.EverPaused() {
 		return passed, nil
 	}
 	length, err := t.clock.nanoseconds(passed)
@@ -103,7 +103,7 @@ func (t *times) recorded(r *Recorder, p *process, thread uint32, from, until uin
 		return 0, err
 	}
 	end -= r.start
-	paused, err := t.clock.ticksOf(p.paused.within(end-length, end))
+	paused, err := t.clock.ticksOf(p.rec.PausedWithin(end-length, end))
 	return passed - min(passed, paused), err
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/clrprof/clrprof/internal/counter"
 	"github.com/clrprof/clrprof/internal/quantity"
+	"github.com/clrprof/clrprof/internal/recording"
 	"github.com/clrprof/clrprof/internal/session"
 )
 
@@ -54,7 +55,7 @@ func (r *Recorder) sample(now quantity.Nanoseconds) error {
 			continue // what is wrong with an arena is said when it is read
 		}
 		found = true
-		s.add(at, p.id, counter.Process(s.root, int(header.PID)))
+		s.add(at, p.rec.ID(), counter.Process(s.root, int(header.PID)))
 	}
 	if found {
 		s.add(at, 0, counter.Machine(s.root))
@@ -76,7 +77,7 @@ func (s *samples) add(at quantity.Nanoseconds, process session.ProcessID, readin
 }
 
 // write writes what is new.
-func (s *samples) write(w *session.Writer) error {
+func (s *samples) write(rec *recording.Recording) error {
 	if s.interval == 0 {
 		return nil
 	}
@@ -95,10 +96,10 @@ func (s *samples) write(w *session.Writer) error {
 			rows = append(rows, row)
 		}
 	}
-	if err := w.ReplaceCounters(rows); err != nil {
+	if err := rec.ReplaceCounters(rows); err != nil {
 		return err
 	}
-	err := w.InsertCounterValues(s.rows)
+	err := rec.AddCounterValues(s.rows)
 	s.rows = s.rows[:0]
 	return err
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/clrprof/clrprof/internal/heapgraph"
 	"github.com/clrprof/clrprof/internal/launch"
 	"github.com/clrprof/clrprof/internal/quantity"
+	"github.com/clrprof/clrprof/internal/recording"
 	"github.com/clrprof/clrprof/internal/session"
 )
 
@@ -32,10 +33,10 @@ func (r *Recorder) Snapshots() error {
 	for _, name := range r.names {
 		last[r.processes[name].pid] = r.processes[name]
 	}
-	return r.w.Batch(func() error {
+	return r.rec.Batch(func() error {
 		for _, name := range r.names {
 			if p := r.processes[name]; last[p.pid] == p {
-				if err := p.readSnapshots(r); err != nil {
+				if err := p.readSnapshots(r.directory); err != nil {
 					return fmt.Errorf("record the heap of arena %s: %w", name, err)
 				}
 			}
@@ -46,8 +47,8 @@ func (r *Recorder) Snapshots() error {
 
 // readSnapshots writes the rows of the snapshot of a process. An agent leaves one at most; of several, which processes
 // of one pid left, the last counts. One that is not complete, or too large for the memory, is a loss.
-func (p *process) readSnapshots(r *Recorder) error {
-	paths, err := filepath.Glob(filepath.Join(r.directory, strconv.Itoa(p.pid)+"-*"+launch.SnapshotSuffix))
+func (p *process) readSnapshots(directory string) error {
+	paths, err := filepath.Glob(filepath.Join(directory, strconv.Itoa(p.pid)+"-*"+launch.SnapshotSuffix))
 	if err != nil || len(paths) == 0 {
 		return err
 	}
@@ -57,7 +58,7 @@ func (p *process) readSnapshots(r *Recorder) error {
 		return err
 	}
 	if !fits(st.Size()) {
-		return p.loseSnapshot(r)
+		return p.rec.AddLoss(session.LossSnapshot)
 	}
 	f, err := os.Open(path)
 	if err != nil {
@@ -66,23 +67,13 @@ func (p *process) readSnapshots(r *Recorder) error {
 	defer f.Close()
 	heap, err := heapgraph.Read(f, st.Size())
 	if errors.Is(err, heapgraph.ErrIncomplete) || errors.Is(err, heapgraph.ErrCorrupt) {
-		return p.loseSnapshot(r)
+		return p.rec.AddLoss(session.LossSnapshot)
 	}
 	if err != nil {
 		return err
 	}
 	s := snapshot{process: p, graph: heapgraph.New(p.ownTypes(heap))}
-	return s.write(r.w)
-}
-
-// loseSnapshot adds the loss of a snapshot, unless the agent has told of it.
-func (p *process) loseSnapshot(r *Recorder) error {
-	if _, told := p.losses[session.LossSnapshot]; told {
-		return nil
-	}
-	loss := session.Loss{Process: p.id, Reason: session.LossSnapshot, Events: 1}
-	p.losses[session.LossSnapshot] = loss
-	return r.w.ReplaceLosses([]session.Loss{loss})
+	return s.write()
 }
 
 // ownTypes replaces the arena's ids of types by the session's: several of the former can be one of the latter.
@@ -103,27 +94,16 @@ type snapshot struct {
 	graph   *heapgraph.Graph
 }
 
-func (s *snapshot) write(w *session.Writer) error {
+func (s *snapshot) write() error {
 	types := s.graph.Types()
-	if err := w.InsertSnapshots([]session.Snapshot{s.total()}); err != nil {
-		return err
-	}
-	var rows []session.SnapshotType
+	out := recording.Snapshot{Total: s.total(), Sites: s.sites(), Roots: s.roots()}
 	for _, t := range types {
-		rows = append(rows, session.SnapshotType{Process: s.process.id, Type: session.TypeID(t.Key), Amount: groupAmount(&t),
+		out.Types = append(out.Types, session.SnapshotType{Type: session.TypeID(t.Key), Amount: groupAmount(&t),
 			Retained: quantity.Bytes(t.Retained), Finalizable: quantity.Count(t.By[heapgraph.Finalizable]),
 			Frozen: quantity.Count(t.By[heapgraph.Frozen]), Unreachable: quantity.Count(t.By[heapgraph.Unreachable])})
 	}
-	if err := w.InsertSnapshotTypes(rows); err != nil {
-		return err
-	}
-	if err := w.InsertSnapshotSites(s.sites()); err != nil {
-		return err
-	}
-	if err := w.InsertSnapshotRoots(s.roots()); err != nil {
-		return err
-	}
-	return w.InsertSnapshotPaths(s.paths(types))
+	out.Paths = s.paths(types)
+	return s.process.rec.WriteSnapshot(&out)
 }
 
 func groupAmount(g *heapgraph.Group) quantity.Amount {
@@ -131,7 +111,7 @@ func groupAmount(g *heapgraph.Group) quantity.Amount {
 }
 
 func (s *snapshot) total() session.Snapshot {
-	row := session.Snapshot{Process: s.process.id, GCNumber: int64(s.graph.GC), Outside: quantity.Count(s.graph.Outside)}
+	row := session.Snapshot{GCNumber: int64(s.graph.GC), Outside: quantity.Count(s.graph.Outside)}
 	by := [heapgraph.States]*quantity.Amount{heapgraph.Reachable: &row.Reachable, heapgraph.Finalizable: &row.Finalizable,
 		heapgraph.Frozen: &row.Frozen, heapgraph.Unreachable: &row.Unreachable}
 	for i, size := range s.graph.Size {
@@ -146,8 +126,8 @@ func (s *snapshot) total() session.Snapshot {
 func (s *snapshot) sites() []session.SnapshotSite {
 	var rows []session.SnapshotSite
 	for _, g := range s.graph.Sites() {
-		if g.Key != 0 && int64(g.Key) <= int64(s.process.sites.len()) {
-			rows = append(rows, session.SnapshotSite{Site: s.process.siteID(int(g.Key - 1)), Amount: groupAmount(&g), Retained: quantity.Bytes(g.Retained)})
+		if g.Key != 0 && int64(g.Key) <= int64(s.process.rec.Sites()) {
+			rows = append(rows, session.SnapshotSite{Site: s.process.rec.Site(int(g.Key - 1)), Amount: groupAmount(&g), Retained: quantity.Bytes(g.Retained)})
 		}
 	}
 	return rows
@@ -159,7 +139,7 @@ func (s *snapshot) rootOf(root heapgraph.Root) session.SnapshotRoot {
 	if int64(root.Kind) < int64(len(rootKinds)) {
 		kind = rootKinds[root.Kind]
 	}
-	return session.SnapshotRoot{Process: s.process.id, Kind: kind, Flags: int64(root.Flags), Function: s.process.names.functions[root.Function].id}
+	return session.SnapshotRoot{Kind: kind, Flags: int64(root.Flags), Function: s.process.names.functions[root.Function].id}
 }
 
 func (s *snapshot) roots() []session.SnapshotRoot {
@@ -200,7 +180,7 @@ func (s *snapshot) paths(types []heapgraph.Group) []session.SnapshotPath {
 			if len(path) > snapshotSteps && position >= snapshotSteps/2 && position < len(path)-snapshotSteps/2 {
 				continue
 			}
-			row := session.SnapshotPath{Process: s.process.id, Type: session.TypeID(t.Key), Position: int64(position),
+			row := session.SnapshotPath{Type: session.TypeID(t.Key), Position: int64(position),
 				ObjectType: session.TypeID(s.graph.Type[object]), Bytes: quantity.Bytes(s.graph.Size[object]), Retained: quantity.Bytes(s.graph.Retained[object])}
 			if position == 0 {
 				of := s.rootOf(root)

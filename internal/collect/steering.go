@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/clrprof/clrprof/internal/quantity"
+	"github.com/clrprof/clrprof/internal/recording"
 	"github.com/clrprof/clrprof/internal/session"
 	"github.com/clrprof/clrprof/internal/steer"
 	"github.com/clrprof/clrprof/internal/wire"
@@ -26,10 +27,8 @@ type Steering struct {
 
 // Totals is what has been recorded so far.
 type Totals struct {
-	quantity.Amount
-	Calls   quantity.Count
-	Elapsed quantity.Nanoseconds // of calls
-	Age     quantity.Nanoseconds // of the session
+	recording.Totals
+	Age quantity.Nanoseconds // of the session
 }
 
 // Names of marks that Steering makes.
@@ -122,7 +121,7 @@ func (h *controller) finish(r *Recorder, mark, why string) {
 // toggle pauses a recording that goes on, and resumes one that does not.
 func (h *controller) toggle(r *Recorder) {
 	op, word := steer.Suspend, "paused"
-	if l := r.control.global; !l.On() {
+	if l := r.rec.Level(); !l.On() {
 		op, word = steer.Resume, "recording"
 		if l.Suspended <= 0 {
 			op = steer.Start
@@ -138,7 +137,7 @@ func (h *controller) look(r *Recorder, age quantity.Nanoseconds) {
 	if h.StopWhen == nil || r.control.limited {
 		return
 	}
-	if why := h.StopWhen(Totals{r.counted, r.calls, r.elapsed, age}); why != "" {
+	if why := h.StopWhen(Totals{r.rec.Totals(), age}); why != "" {
 		h.finish(r, markStopWhen, why)
 	}
 }
@@ -160,7 +159,7 @@ func (h *controller) answer(r *Recorder, c *steer.Call) (flush *steer.Call, earl
 	default:
 		if err = r.Change(steer.Op(c.Command), c.PID); err == nil {
 			early = h.early()
-			if h.For > 0 && !r.control.limited && r.control.global.On() && h.Paused { // what was to be limited begins now
+			if h.For > 0 && !r.control.limited && r.rec.Level().On() && h.Paused { // what was to be limited begins now
 				h.ends.Reset(h.For)
 			}
 		}
@@ -186,9 +185,9 @@ func (h *controller) response(r *Recorder, err error) steer.Response {
 // Report says how the recording is. Counters are those of the last sync.
 func (r *Recorder) Report() steer.Report {
 	now := Monotonic() - r.start
-	global := &r.control.global
-	out := steer.Report{Session: r.w.Path(), PID: os.Getpid(), AgeNS: int64(now), PausedNS: int64(global.off.within(0, now)), Global: global.Level,
-		Recording: global.On(), Modes: r.Mode(), Slices: int64(r.lastSlice), Marks: int64(r.control.next.mark), Pauses: int64(r.control.next.pause),
+	global := r.rec.Level()
+	out := steer.Report{Session: r.rec.Path(), PID: os.Getpid(), AgeNS: int64(now), PausedNS: int64(r.rec.PausedWithin(0, now)), Global: global,
+		Recording: global.On(), Modes: r.Mode(), Slices: r.rec.Slices(), Marks: r.rec.Marks(), Pauses: r.rec.Pauses(),
 		Processes: []steer.Process{}}
 	for _, name := range r.names {
 		p := r.processes[name]
@@ -196,19 +195,16 @@ func (r *Recorder) Report() steer.Report {
 		if err != nil || p.failure != "" {
 			continue
 		}
-		row := steer.Process{PID: int(h.PID), Name: processName(p.exe, p.arguments), Runtime: p.runtimeVersion(h), State: "recording", Level: p.level.Level,
-			PausedNS: int64(p.paused.within(0, now)), Threads: len(p.threads.rows), Used: int64(h.SharedBytes + h.PrivateBytes), Limit: int64(h.MemoryLimit)}
+		row := steer.Process{PID: int(h.PID), Name: processName(p.exe, p.arguments), Runtime: p.runtimeVersion(h), State: "recording", Level: p.rec.Level(),
+			PausedNS: int64(p.rec.PausedWithin(0, now)), Threads: p.rec.Threads(), Used: int64(h.SharedBytes + h.PrivateBytes), Limit: int64(h.MemoryLimit)}
 		switch {
 		case p.over || wire.State(h.State) == wire.StateShutDown:
 			row.State = "ended"
-		case p.paused.off:
+		case p.rec.Paused():
 			row.State = "paused"
 		}
-		for i := range p.sites.len() {
-			counted := p.counted.at(i)
-			row.Allocations += int64(counted.Allocations)
-			row.Bytes += int64(counted.Bytes)
-		}
+		counted := p.rec.AllAllocated()
+		row.Allocations, row.Bytes = int64(counted.Allocations), int64(counted.Bytes)
 		for _, l := range h.Losses {
 			row.Lost += int64(l.Events)
 		}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/clrprof/clrprof/internal/arena"
 	"github.com/clrprof/clrprof/internal/quantity"
+	"github.com/clrprof/clrprof/internal/recording"
 	"github.com/clrprof/clrprof/internal/session"
 	"github.com/clrprof/clrprof/internal/wire"
 )
@@ -12,12 +13,9 @@ import (
 // threads follows the threads of one process through the log. The runtime uses a ThreadID again after the thread's
 // end, and may name a thread before it first allocates.
 type threads struct {
-	byID  map[uint32]int // index in rows
-	rows  []session.Thread
-	live  map[uint64][]int  // rows of a ThreadID that has not ended
-	named map[uint64]string // a ThreadID's name, if it has one
-	ended []bool
-	stale map[int]bool // rows to write again
+	byID  map[uint32]*recording.Thread
+	live  map[uint64][]*recording.Thread // of a ThreadID that has not ended
+	named map[uint64]string              // a ThreadID's name, if it has one
 
 	nameAt map[uint64]string // what the ThreadName records say, by their place in the log plus one
 	sets   []set             // by index in the arena
@@ -25,54 +23,40 @@ type threads struct {
 
 // set is what was read last of threads that share a row.
 type set struct {
-	at  int // index of the row
+	at  *recording.Thread // the row
 	row session.ThreadSet
 }
 
 func newThreads() threads {
-	return threads{byID: map[uint32]int{}, live: map[uint64][]int{}, named: map[uint64]string{}, stale: map[int]bool{}, nameAt: map[uint64]string{}}
+	return threads{byID: map[uint32]*recording.Thread{}, live: map[uint64][]*recording.Thread{}, named: map[uint64]string{}, nameAt: map[uint64]string{}}
 }
 
 func (t *threads) id(id uint32) (session.ThreadID, bool) {
-	i, ok := t.byID[id]
+	row, ok := t.byID[id]
 	if !ok {
 		return 0, false
 	}
-	return t.rows[i].ID, true
-}
-
-// newRow makes the row of a thread that was not seen before.
-func (t *threads) newRow(r *Recorder, id uint32, row session.Thread) int {
-	r.next.thread++
-	i := len(t.rows)
-	row.ID = r.next.thread
-	t.byID[id] = i
-	t.rows = append(t.rows, row)
-	t.ended = append(t.ended, false)
-	t.stale[i] = true
-	return i
+	return row.ID(), true
 }
 
 // add takes a record, which begins at the given place of the log.
-func (t *threads) add(r *Recorder, record any, at int) {
+func (t *threads) add(r *Recorder, p *recording.Process, record any, at int) {
 	switch record := record.(type) {
 	case wire.Thread:
-		i := t.newRow(r, record.ID, session.Thread{OSID: int64(record.OSID), Name: t.named[record.Managed], Begin: quantity.Nanoseconds(record.BeginNS) - r.start})
+		row := p.AddThread(session.Thread{OSID: int64(record.OSID), Name: t.named[record.Managed], Begin: quantity.Nanoseconds(record.BeginNS) - r.start})
+		t.byID[record.ID] = row
 		if record.Managed != 0 {
-			t.live[record.Managed] = append(t.live[record.Managed], i)
+			t.live[record.Managed] = append(t.live[record.Managed], row)
 		}
 	case wire.ThreadName:
 		t.nameAt[uint64(at)+1] = record.Name
 		t.named[record.Managed] = record.Name
-		for _, i := range t.live[record.Managed] {
-			t.rows[i].Name = record.Name
-			t.stale[i] = true
+		for _, row := range t.live[record.Managed] {
+			row.Rename(record.Name)
 		}
 	case wire.ThreadEnd:
-		for _, i := range t.live[record.Managed] {
-			t.rows[i].End = quantity.Nanoseconds(record.EndNS) - r.start
-			t.ended[i] = true
-			t.stale[i] = true
+		for _, row := range t.live[record.Managed] {
+			row.End(quantity.Nanoseconds(record.EndNS) - r.start)
 		}
 		delete(t.live, record.Managed)
 		delete(t.named, record.Managed)
@@ -80,7 +64,7 @@ func (t *threads) add(r *Recorder, record any, at int) {
 }
 
 // addSets takes the threads that share a row, as they are now.
-func (t *threads) addSets(r *Recorder, rows []wire.ThreadSet) error {
+func (t *threads) addSets(r *Recorder, p *recording.Process, rows []wire.ThreadSet) error {
 	for i := range rows {
 		s := arena.ThreadSet(&rows[i])
 		name, ok := t.nameAt[s.NameAt]
@@ -91,21 +75,22 @@ func (t *threads) addSets(r *Recorder, rows []wire.ThreadSet) error {
 			if _, ok := t.byID[s.Thread]; ok {
 				return fmt.Errorf("%w: thread %d is described twice", wire.ErrCorrupt, s.Thread)
 			}
-			at := t.newRow(r, s.Thread, session.Thread{Begin: quantity.Nanoseconds(s.BeginNS) - r.start})
-			t.sets = append(t.sets, set{at, session.ThreadSet{Thread: t.rows[at].ID, Name: name}})
+			row := p.AddThread(session.Thread{Begin: quantity.Nanoseconds(s.BeginNS) - r.start})
+			t.byID[s.Thread] = row
+			t.sets = append(t.sets, set{row, session.ThreadSet{Thread: row.ID(), Name: name}})
 		}
 		known := &t.sets[i]
-		row := &t.rows[known.at]
 		known.row.Threads = quantity.Count(s.Threads)
 		if s.Threads <= 1 {
-			row.OSID, row.Name = int64(s.OSID), name
+			known.at.Identify(int64(s.OSID), name)
 		} else {
-			row.OSID, row.Name = 0, setName(s.Threads, name, s.Several != 0)
+			known.at.Identify(0, setName(s.Threads, name, s.Several != 0))
 		}
-		if t.ended[known.at] = s.EndNS != 0; s.EndNS != 0 {
-			row.End = quantity.Nanoseconds(s.EndNS) - r.start
+		if s.EndNS != 0 {
+			known.at.End(quantity.Nanoseconds(s.EndNS) - r.start)
+		} else {
+			known.at.Continue()
 		}
-		t.stale[known.at] = true
 	}
 	return nil
 }
@@ -133,36 +118,21 @@ func (t *threads) folded() uint64 {
 }
 
 // write writes rows that changed; threads whose end was not seen end with their process, or now if it runs.
-func (t *threads) write(r *Recorder, p *process, end quantity.Nanoseconds) error {
-	var rows []session.Thread
-	for i := range t.rows {
-		if !t.ended[i] && t.rows[i].End != end {
-			t.rows[i].End = end
-			t.stale[i] = true
-		}
-		if t.stale[i] {
-			t.rows[i].Process = p.id
-			rows = append(rows, t.rows[i])
-		}
-	}
-	clear(t.stale)
-	if err := r.w.ReplaceThreads(rows); err != nil {
-		return err
-	}
+func (t *threads) write(p *recording.Process, end quantity.Nanoseconds) error {
 	var sets []session.ThreadSet
 	for i := range t.sets {
 		if t.sets[i].row.Threads > 1 {
 			sets = append(sets, t.sets[i].row)
 		}
 	}
-	return r.w.ReplaceThreadSets(sets)
+	return p.WriteThreads(end, sets)
 }
 
 // endOf returns when a thread ended, if that was seen.
 func (t *threads) endOf(id uint32) (quantity.Nanoseconds, bool) {
-	i, ok := t.byID[id]
-	if !ok || !t.ended[i] {
+	row, ok := t.byID[id]
+	if !ok {
 		return 0, false
 	}
-	return t.rows[i].End, true
+	return row.Ended()
 }

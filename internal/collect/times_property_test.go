@@ -213,7 +213,7 @@ func TestTimeProperty(t *testing.T) {
 	n := 0
 	rapid.Check(t, func(rt *rapid.T) {
 		n++
-		r := &recording{t: t, dir: filepath.Join(dir, fmt.Sprint(n)), path: filepath.Join(dir, fmt.Sprint(n)+".clrprof")}
+		r := &recordingTest{t: t, dir: filepath.Join(dir, fmt.Sprint(n)), path: filepath.Join(dir, fmt.Sprint(n)+".clrprof")}
 		r.begin(collect.Filter{})
 		p := newProgram()
 		p.a.Header.PID = uint32(os.Getpid())

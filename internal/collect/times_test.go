@@ -397,7 +397,7 @@ func TestTimeKilledWithin(t *testing.T) {
 }
 
 // unchecked ends the recording and opens the session, of which the numbers are made up too freely for all checks.
-func (r *recording) unchecked() *session.Session {
+func (r *recordingTest) unchecked() *session.Session {
 	r.t.Helper()
 	err := r.writer.SetState(session.Recorded)
 	if err := errors.Join(err, r.recorder.Close(), r.writer.Close()); err != nil {

@@ -3,6 +3,7 @@ package collect
 import (
 	"fmt"
 
+	"github.com/clrprof/clrprof/internal/recording"
 	"github.com/clrprof/clrprof/internal/session"
 	"github.com/clrprof/clrprof/internal/wire"
 )
@@ -15,11 +16,7 @@ type tree struct {
 	instructions []instruction
 	nodes        []node
 
-	joined map[branch]short                // with timings: the nodes
-	places map[place]session.InstructionID // the same of instructions
-
-	newInstructions []session.Instruction
-	newNodes        []session.Node
+	joined bool // with timings
 }
 
 type instruction struct {
@@ -27,16 +24,6 @@ type instruction struct {
 	function session.FunctionID
 	keep     bool
 	class    uint32 // of the function, wire.FunctionInstrumented and so on
-}
-
-// branch is what a node of one process says, by the ids of the session.
-type branch struct{ parent, function, instruction short }
-
-// place is a return address in a body of a function.
-type place struct {
-	function session.FunctionID
-	body     session.BodyID
-	address  uint64
 }
 
 type node struct {
@@ -47,10 +34,9 @@ type node struct {
 }
 
 // join says that timings are part of the tree.
-func (t *tree) join() {
-	if t.joined == nil {
-		t.joined, t.places = map[branch]short{}, map[place]session.InstructionID{}
-	}
+func (t *tree) join(p *recording.Process) {
+	t.joined = true
+	p.Join()
 }
 
 func (t *tree) len() int { return len(t.nodes) }
@@ -65,9 +51,9 @@ func (t *tree) id(id uint32) (session.NodeID, bool) {
 
 func (t *tree) isTruncated(id uint32) bool { return t.nodes[id].truncated }
 
-// extend adds the instructions and nodes that are new in the arena's tables. What of them is not written when it returns is for write.
-func (t *tree) extend(r *Recorder, p *process, ips []wire.IP, nodes []wire.Node) error {
-	if err := t.extendInstructions(r, p, ips); err != nil {
+// extend adds the instructions and nodes that are new in the arena's tables. Some are not written when it returns.
+func (t *tree) extend(p *process, ips []wire.IP, nodes []wire.Node) error {
+	if err := t.extendInstructions(p, ips); err != nil {
 		return err
 	}
 	for i := len(t.nodes); i < len(nodes); i++ {
@@ -79,9 +65,9 @@ func (t *tree) extend(r *Recorder, p *process, ips []wire.IP, nodes []wire.Node)
 		if int(n.Parent) >= i || int(n.IP) >= len(t.instructions) || n.IP == wire.IPNone {
 			return fmt.Errorf("%w: node %d has parent %d and instruction %d", wire.ErrCorrupt, i, n.Parent, n.IP)
 		}
-		t.nodes = append(t.nodes, t.place(r, p, n))
-		if len(t.newNodes) >= rowsAtOnce {
-			if err := t.write(r, p); err != nil {
+		t.nodes = append(t.nodes, t.place(p, n))
+		if p.rec.WaitingNodes() >= recording.RowsAtOnce {
+			if err := p.rec.WriteTree(); err != nil {
 				return err
 			}
 		}
@@ -89,41 +75,26 @@ func (t *tree) extend(r *Recorder, p *process, ips []wire.IP, nodes []wire.Node)
 	return nil
 }
 
-// write writes what is new.
-func (t *tree) write(r *Recorder, p *process) error {
-	if err := p.names.write(r); err != nil { // pseudo functions
-		return err
-	}
-	if err := r.w.InsertInstructions(t.newInstructions); err != nil {
-		return err
-	}
-	if err := r.w.InsertNodes(t.newNodes); err != nil {
-		return err
-	}
-	t.newInstructions, t.newNodes = t.newInstructions[:0], t.newNodes[:0]
-	return nil
-}
-
 // place finds the place of a node of the arena in the session's tree.
-func (t *tree) place(r *Recorder, p *process, n wire.Node) node {
+func (t *tree) place(p *process, n wire.Node) node {
 	parent, at := t.nodes[n.Parent], t.instructions[n.IP]
 	out := node{id: parent.id, function: parent.function, truncated: parent.truncated || n.IP == wire.IPTruncated, class: parent.class}
-	row := session.Node{Parent: parent.id, Process: p.id, Function: at.function, Instruction: at.id}
+	function, instruction := at.function, at.id
 	switch {
 	case n.IP == wire.IPTruncated:
-		row.Function = p.names.pseudo(r, p.id, session.NameTruncated)
+		function = p.rec.Pseudo(session.NameTruncated)
 	case n.IP == wire.IPUnknown:
-		row.Function = p.names.pseudo(r, p.id, unmanagedFunction)
-	case t.joined != nil:
+		function = p.rec.Pseudo(unmanagedFunction)
+	case t.joined:
 		if !isTimed(uint32(parent.class), at.class) {
 			return out
 		}
 	case !at.keep && parent.id != 0:
 		return out
 	case !at.keep:
-		row.Function, row.Instruction = p.names.pseudo(r, p.id, excludedFunction), 0
+		function, instruction = p.rec.Pseudo(excludedFunction), 0
 	}
-	out.id, out.function, out.class = t.node(r, row), short(row.Function), uint8(at.class)
+	out.id, out.function, out.class = p.rec.Node(parent.id, function, instruction), short(function), uint8(at.class)
 	return out
 }
 
@@ -133,22 +104,7 @@ func isTimed(caller, class uint32) bool {
 	return class&wire.FunctionInstrumented != 0 || (class&wire.FunctionBoundary != 0 && caller&wire.FunctionInstrumented != 0)
 }
 
-// node returns the id of a node that is given without one. With timings equal nodes are one.
-func (t *tree) node(r *Recorder, row session.Node) session.NodeID {
-	at := branch{short(row.Parent), short(row.Function), short(row.Instruction)}
-	if id, ok := t.joined[at]; ok {
-		return session.NodeID(id)
-	}
-	r.next.node++
-	if t.joined != nil {
-		t.joined[at] = short(r.next.node)
-	}
-	row.ID = r.next.node
-	t.newNodes = append(t.newNodes, row)
-	return row.ID
-}
-
-func (t *tree) extendInstructions(r *Recorder, p *process, ips []wire.IP) error {
+func (t *tree) extendInstructions(p *process, ips []wire.IP) error {
 	for i := len(t.instructions); i < len(ips); i++ {
 		ip := ips[i]
 		if i < wire.IPFirst || ip.Flags&(wire.IPManaged|wire.IPHelper) != wire.IPManaged {
@@ -160,29 +116,20 @@ func (t *tree) extendInstructions(r *Recorder, p *process, ips []wire.IP) error 
 		if !ok || (ip.Body != 0 && !described) {
 			return fmt.Errorf("%w: instruction %d in function %d, body %d", wire.ErrCorrupt, i, ip.Function, ip.Body)
 		}
-		t.instructions = append(t.instructions, instruction{t.instruction(r, f.id, b, ip.Address), f.id, f.keep, f.class})
+		t.instructions = append(t.instructions, instruction{p.instruction(f.id, b, ip.Address), f.id, f.keep, f.class})
 	}
 	return nil
 }
 
-// instruction returns the id of the instruction at an address. With timings equal ones are one.
-func (t *tree) instruction(r *Recorder, f session.FunctionID, b body, address uint64) session.InstructionID {
-	key := place{f, b.id, address}
-	if id, ok := t.places[key]; ok {
-		return id
-	}
-	r.next.instruction++
-	if t.places != nil {
-		t.places[key] = r.next.instruction
-	}
-	t.newInstructions = append(t.newInstructions, session.Instruction{ID: r.next.instruction, Function: f, Body: b.id,
-		Address: session.Address(address), NativeOffset: b.nativeOffset(address), ILOffset: -1})
-	return r.next.instruction
+// instruction returns the id of the instruction at an address.
+func (p *process) instruction(f session.FunctionID, b body, address uint64) session.InstructionID {
+	return p.rec.Instruction(session.Instruction{Function: f, Body: b.id, Address: session.Address(address),
+		NativeOffset: b.nativeOffset(address), ILOffset: -1})
 }
 
 // instructionAt returns the instruction of a timing's return address, if that is in the given function, else 0. What the
 // agent has not described itself is found in the function's bodies, which it describes before they run.
-func (t *tree) instructionAt(r *Recorder, p *process, f session.FunctionID, x *wire.Timing) (session.InstructionID, error) {
+func (t *tree) instructionAt(p *process, f session.FunctionID, x *wire.Timing) (session.InstructionID, error) {
 	switch described := int64(x.IP) < int64(len(t.instructions)); {
 	case !described && p.over:
 		return 0, fmt.Errorf("%w: instruction %d of %d", wire.ErrCorrupt, x.IP, len(t.instructions))
@@ -193,5 +140,5 @@ func (t *tree) instructionAt(r *Recorder, p *process, f session.FunctionID, x *w
 	if !ok {
 		return 0, nil
 	}
-	return t.instruction(r, f, b, x.ReturnAddress), nil
+	return p.instruction(f, b, x.ReturnAddress), nil
 }

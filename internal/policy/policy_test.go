@@ -41,6 +41,7 @@ counter:
 eventpipe: quantity
 control:
 heapgraph:
+pieces:
 cgroup:
 dotnettest: bundle
 programs:
@@ -63,7 +64,8 @@ symbols: bundle clrmeta ppdb session usercode
 live: quantity session symbols
 steer:
 callee: clrmeta
-collect: arena callee cgroup counter eventpipe heapgraph instrument launch live quantity session steer symbols usercode wire
+recording: live pieces quantity session steer symbols
+collect: arena callee cgroup counter eventpipe heapgraph instrument launch live pieces quantity recording session steer symbols usercode wire
 calltree: quantity
 analysis: calltree pattern quantity session usercode
 analysis/analysistest: analysis session session/sessiontest

@@ -1,4 +1,4 @@
-package collect
+package recording
 
 import (
 	"math"
@@ -6,8 +6,9 @@ import (
 	"github.com/clrprof/clrprof/internal/quantity"
 )
 
-// amounts is what each site had of something when it was last looked at, by index. There can be some million sites, most of them with
-// small numbers or, of one generation, with nothing: they take 8 bytes each, and none where all of a page have nothing.
+// amounts is what each site had of something when it was last looked at, by index. There can be some million sites,
+// most of them with small numbers or, of one generation, with nothing: they take 8 bytes each, and none where all of
+// a page have nothing.
 type amounts struct {
 	pages []*amountPage
 	large map[int]quantity.Amount // those that a smallAmount does not hold

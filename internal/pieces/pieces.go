@@ -1,0 +1,32 @@
+// Package pieces holds lists of rows that can be some million. They grow by pieces, as a slice that grows is copied,
+// and for that moment takes twice the memory and more.
+package pieces
+
+// pieceRows is how many rows a piece has: some hundred kilobytes.
+const pieceRows = 1 << 12
+
+// List is a list of rows. Pointers into it are good until the next Add. The zero List has no rows.
+type List[T any] struct {
+	list [][]T
+	rows int
+}
+
+// Len is how many rows there are.
+func (p *List[T]) Len() int { return p.rows }
+
+// At is the row with an index.
+func (p *List[T]) At(i int) *T { return &p.list[i/pieceRows][i%pieceRows] }
+
+// Add adds a row at the end.
+func (p *List[T]) Add(row T) {
+	if p.rows%pieceRows == 0 {
+		piece := []T(nil)
+		if p.rows > 0 { // a first piece grows: most lists need no more
+			piece = make([]T, 0, pieceRows)
+		}
+		p.list = append(p.list, piece)
+	}
+	last := &p.list[len(p.list)-1]
+	*last = append(*last, row)
+	p.rows++
+}

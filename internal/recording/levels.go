@@ -1,0 +1,189 @@
+package recording
+
+import (
+	"slices"
+
+	"github.com/clrprof/clrprof/internal/quantity"
+	"github.com/clrprof/clrprof/internal/session"
+	"github.com/clrprof/clrprof/internal/steer"
+)
+
+// control is what is recorded at the moment, as far as the recording was told, and the marks.
+type control struct {
+	global level
+	pauses []session.Pause // that ended and are not written
+	marks  []session.Mark  // that are not written
+}
+
+// level is one level, and since when it is off, if it is.
+type level struct {
+	steer.Level
+	since session.Pause // ID 0: it is on
+	off   spans
+}
+
+// spans are the times at which something was off, in their order.
+type spans struct {
+	ended []span
+	since quantity.Nanoseconds
+	off   bool
+}
+
+type span struct{ begin, end quantity.Nanoseconds }
+
+// set notes a change at a time; one that is before the last is taken to be at the same time.
+func (s *spans) set(off bool, at quantity.Nanoseconds) {
+	if off == s.off {
+		return
+	}
+	if n := len(s.ended); n > 0 {
+		at = max(at, s.ended[n-1].end)
+	}
+	if s.off {
+		s.ended = append(s.ended, span{s.since, max(at, s.since)})
+	}
+	s.off, s.since = off, at
+}
+
+// within is how much of a span of time it was off.
+func (s *spans) within(from, to quantity.Nanoseconds) quantity.Nanoseconds {
+	sum := quantity.Nanoseconds(0)
+	if s.off {
+		sum = max(0, to-max(from, s.since))
+	}
+	for i := len(s.ended) - 1; i >= 0 && s.ended[i].end > from; i-- {
+		sum += max(0, min(to, s.ended[i].end)-max(from, s.ended[i].begin))
+	}
+	return sum
+}
+
+// copy is a spans that goes on by itself.
+func (s *spans) copy() spans { return spans{slices.Clone(s.ended), s.since, s.off} }
+
+// apply changes a level. who says which level it is.
+func (r *Recording) apply(l *level, op steer.Op, at quantity.Nanoseconds, who session.Pause) {
+	was := l.On()
+	l.Level = l.After(op)
+	switch on := l.On(); {
+	case was && !on:
+		r.next.pause++
+		who.ID, who.Begin = r.next.pause, max(0, at)
+		l.since = who
+	case !was && on:
+		l.since.End = max(at, l.since.Begin)
+		r.control.pauses = append(r.control.pauses, l.since)
+		l.since = session.Pause{}
+	}
+	l.off.set(!l.On(), max(0, at))
+}
+
+// Change changes the level of all processes.
+func (r *Recording) Change(op steer.Op, at quantity.Nanoseconds) {
+	r.apply(&r.control.global, op, at, session.Pause{Level: session.LevelGlobal})
+	r.notePaused(at)
+}
+
+// Change changes the level of a process.
+func (p *Process) Change(op steer.Op, at quantity.Nanoseconds) {
+	p.recording.apply(&p.level, op, at, session.Pause{Level: session.LevelProcess, Process: p.id})
+	p.recording.notePaused(at)
+}
+
+// ChangeThread changes the level of a thread, of which the source may not have told yet: then its id in the session
+// is 0. By its own number it is known.
+func (p *Process) ChangeThread(number uint32, id session.ThreadID, op steer.Op, at quantity.Nanoseconds) {
+	l := p.threadLevels[number]
+	if l == nil {
+		l = &level{}
+		p.threadLevels[number] = l
+	}
+	p.recording.apply(l, op, at, session.Pause{Level: session.LevelThread, Process: p.id, Thread: id})
+}
+
+// notePaused notes for each process whether anything of it is recorded from now on.
+func (r *Recording) notePaused(at quantity.Nanoseconds) {
+	for _, p := range r.processes {
+		p.paused.set(!r.control.global.On() || !p.level.On(), max(0, at))
+	}
+}
+
+// Level is the level of all processes.
+func (r *Recording) Level() steer.Level { return r.control.global.Level }
+
+// PausedWithin is how much of a span of time the level of all processes was off.
+func (r *Recording) PausedWithin(from, to quantity.Nanoseconds) quantity.Nanoseconds {
+	return r.control.global.off.within(from, to)
+}
+
+// Pauses is how many pauses have begun.
+func (r *Recording) Pauses() int64 { return int64(r.next.pause) }
+
+// Level is the level of the process.
+func (p *Process) Level() steer.Level { return p.level.Level }
+
+// Paused says whether nothing of the process is recorded.
+func (p *Process) Paused() bool { return p.paused.off }
+
+// EverPaused says whether nothing of the process was recorded at some time.
+func (p *Process) EverPaused() bool { return p.paused.off || len(p.paused.ended) != 0 }
+
+// PausedWithin is how much of a span of time nothing of the process was recorded.
+func (p *Process) PausedWithin(from, to quantity.Nanoseconds) quantity.Nanoseconds {
+	return p.paused.within(from, to)
+}
+
+// ThreadOn says whether the level of a thread is on.
+func (p *Process) ThreadOn(number uint32) bool {
+	l := p.threadLevels[number]
+	return l == nil || l.On()
+}
+
+// Mark adds a mark.
+func (r *Recording) Mark(m session.Mark) {
+	r.next.mark++
+	m.ID = r.next.mark
+	m.Time = max(0, m.Time)
+	r.control.marks = append(r.control.marks, m)
+}
+
+// Marks is how many marks there are.
+func (r *Recording) Marks() int64 { return int64(r.next.mark) }
+
+// MarkRun marks the begin of a process that is new, and the end of one that has ended.
+func (p *Process) MarkRun(row *session.Process, last bool) {
+	if !p.marked {
+		p.recording.Mark(session.Mark{Time: row.Begin, Name: session.MarkBegin, Text: row.Name, Process: p.id, Source: session.MarkProgram})
+	}
+	p.marked = true
+	if last {
+		p.recording.Mark(session.Mark{Time: row.End, Name: session.MarkEnd, Text: row.Name, Process: p.id, Source: session.MarkProgram})
+	}
+}
+
+// writeMarks writes new marks and the pauses that ended, and those that go on as if they ended now.
+func (r *Recording) writeMarks(now quantity.Nanoseconds) error {
+	c := &r.control
+	rows := c.pauses
+	open := func(l *level) {
+		if l.since.ID != 0 {
+			row := l.since
+			row.End = max(now, row.Begin)
+			rows = append(rows, row)
+		}
+	}
+	open(&c.global)
+	for _, p := range r.processes {
+		open(&p.level)
+		for _, l := range p.threadLevels {
+			open(l)
+		}
+	}
+	if err := r.w.ReplacePauses(rows); err != nil {
+		return err
+	}
+	if err := r.w.ReplaceMarks(c.marks); err != nil {
+		return err
+	}
+	c.pauses, c.marks = nil, nil
+	return nil
+}

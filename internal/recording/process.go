@@ -1,0 +1,187 @@
+package recording
+
+import (
+	"github.com/clrprof/clrprof/internal/pieces"
+	"github.com/clrprof/clrprof/internal/quantity"
+	"github.com/clrprof/clrprof/internal/session"
+)
+
+// Process is a process of a recording.
+type Process struct {
+	recording *Recording
+	id        session.ProcessID
+	died      bool // without having shut down
+	names     names
+	tree      tree
+	threads   []*Thread
+	lifetime  lifetime
+	timings   timings
+
+	level        level             // of the process
+	threadLevels map[uint32]*level // by the source's id
+	paused       spans             // nothing of the process was recorded
+	marked       bool              // its begin is
+
+	sites   pieces.List[short] // ids, by index
+	newRows []session.Site     // that are not written yet
+	counted amounts            // what earlier slices hold of each site
+	losses  map[string]session.Loss
+}
+
+// NewProcess adds a process to the recording.
+func (r *Recording) NewProcess() *Process {
+	r.next.process++
+	p := &Process{recording: r, id: r.next.process, names: newNames(), lifetime: newLifetime(), timings: newTimings(),
+		threadLevels: map[uint32]*level{}, losses: map[string]session.Loss{}}
+	p.paused = r.control.global.off.copy()
+	r.processes = append(r.processes, p)
+	return p
+}
+
+// ID is the process's id in the session.
+func (p *Process) ID() session.ProcessID { return p.id }
+
+// Write writes the row of the process, or replaces it.
+func (p *Process) Write(row session.Process) error {
+	row.ID = p.id
+	p.died = row.EndState == session.EndDied
+	return p.recording.w.ReplaceProcesses([]session.Process{row})
+}
+
+// WriteLosses writes all that is lost of a process, as far as it changed. A reason that is not among them any more is
+// no loss: what was missing was found.
+func (p *Process) WriteLosses(losses []session.Loss) error {
+	now := map[string]session.Loss{}
+	var rows []session.Loss
+	for _, l := range losses {
+		l.Process = p.id
+		if now[l.Reason] = l; l != p.losses[l.Reason] {
+			rows = append(rows, l)
+		}
+	}
+	for reason := range p.losses {
+		if _, ok := now[reason]; !ok {
+			rows = append(rows, session.Loss{Process: p.id, Reason: reason})
+		}
+	}
+	p.losses = now
+	return p.recording.w.ReplaceLosses(rows)
+}
+
+// AddLoss adds an event of a loss that the source has not told of; of one that it told of there is nothing to add.
+func (p *Process) AddLoss(reason string) error {
+	if _, told := p.losses[reason]; told {
+		return nil
+	}
+	loss := session.Loss{Process: p.id, Reason: reason, Events: 1}
+	p.losses[reason] = loss
+	return p.recording.w.ReplaceLosses([]session.Loss{loss})
+}
+
+// Thread is a thread of a process.
+type Thread struct {
+	row   session.Thread
+	ended bool
+	stale bool // to be written again
+}
+
+// AddThread adds a thread, which has not ended.
+func (p *Process) AddThread(row session.Thread) *Thread {
+	r := p.recording
+	r.next.thread++
+	row.ID, row.Process = r.next.thread, p.id
+	t := &Thread{row: row, stale: true}
+	p.threads = append(p.threads, t)
+	return t
+}
+
+// ID is the thread's id in the session.
+func (t *Thread) ID() session.ThreadID { return t.row.ID }
+
+// Rename gives the thread another name.
+func (t *Thread) Rename(name string) { t.row.Name, t.stale = name, true }
+
+// Identify says which thread it is.
+func (t *Thread) Identify(osID int64, name string) {
+	t.row.OSID, t.row.Name, t.stale = osID, name, true
+}
+
+// End says when the thread ended.
+func (t *Thread) End(at quantity.Nanoseconds) { t.row.End, t.ended, t.stale = at, true, true }
+
+// Continue says that the thread has not ended: another one has got the row of one that had.
+func (t *Thread) Continue() { t.ended, t.stale = false, true }
+
+// Ended returns when the thread ended, if that is known.
+func (t *Thread) Ended() (quantity.Nanoseconds, bool) { return t.row.End, t.ended }
+
+// Threads is how many threads have been seen.
+func (p *Process) Threads() int { return len(p.threads) }
+
+// RunningThreads is how many threads have not ended.
+func (p *Process) RunningThreads() int {
+	n := 0
+	for _, t := range p.threads {
+		if !t.ended {
+			n++
+		}
+	}
+	return n
+}
+
+// WriteThreads writes rows that changed; threads whose end was not seen end at the given time: with their process, or
+// now if it runs. Some rows may stand for several threads.
+func (p *Process) WriteThreads(end quantity.Nanoseconds, sets []session.ThreadSet) error {
+	var rows []session.Thread
+	for _, t := range p.threads {
+		if !t.ended && t.row.End != end {
+			t.row.End = end
+			t.stale = true
+		}
+		if t.stale {
+			rows = append(rows, t.row)
+		}
+		t.stale = false
+	}
+	if err := p.recording.w.ReplaceThreads(rows); err != nil {
+		return err
+	}
+	return p.recording.w.ReplaceThreadSets(sets)
+}
+
+// Snapshot is what a heap told of itself at one moment. Rows need no process.
+type Snapshot struct {
+	Total session.Snapshot
+	Types []session.SnapshotType
+	Sites []session.SnapshotSite
+	Roots []session.SnapshotRoot
+	Paths []session.SnapshotPath
+}
+
+// WriteSnapshot writes the snapshot of a process: one at most, after all that it refers to is written.
+func (p *Process) WriteSnapshot(s *Snapshot) error {
+	s.Total.Process = p.id
+	for i := range s.Types {
+		s.Types[i].Process = p.id
+	}
+	for i := range s.Roots {
+		s.Roots[i].Process = p.id
+	}
+	for i := range s.Paths {
+		s.Paths[i].Process = p.id
+	}
+	w := p.recording.w
+	if err := w.InsertSnapshots([]session.Snapshot{s.Total}); err != nil {
+		return err
+	}
+	if err := w.InsertSnapshotTypes(s.Types); err != nil {
+		return err
+	}
+	if err := w.InsertSnapshotSites(s.Sites); err != nil {
+		return err
+	}
+	if err := w.InsertSnapshotRoots(s.Roots); err != nil {
+		return err
+	}
+	return w.InsertSnapshotPaths(s.Paths)
+}

@@ -1,0 +1,268 @@
+package recording
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/clrprof/clrprof/internal/pieces"
+	"github.com/clrprof/clrprof/internal/quantity"
+	"github.com/clrprof/clrprof/internal/session"
+)
+
+// timings are those of one process. It can have some million, and the collector may have to live with it in one
+// container. So what is kept of each is small, and what is written goes to the session in parts, not when all of it
+// is there.
+type timings struct {
+	written   session.ProcessTime
+	rows      pieces.List[timing]
+	known     map[key]int32 // index in rows
+	fresh     []session.Timing
+	waits     []quantity.Waits // in slices, of the few rows in which the operating system acted
+	grown     []session.TimingValue
+	inclusive pieces.List[inclusive] // of folded calls
+}
+
+// key is a thread and a node.
+type key struct{ thread, node short }
+
+// timing is a timing and what slices hold of it.
+type timing struct {
+	id                 short
+	waits              int32 // index in waits; none
+	calls, ended, made quantity.Count
+	elapsed, waited    quantity.Nanoseconds
+}
+
+// inclusive is session.TimingInclusive as far as slices hold it.
+type inclusive struct {
+	timing                                            short
+	waits                                             int32 // index in waits; none
+	times, calls, eachCalls                           quantity.Count
+	elapsed, waited, eachElapsed, eachWaited, eachOff quantity.Nanoseconds
+}
+
+// none is no index.
+const none = -1
+
+func newTimings() timings { return timings{known: map[key]int32{}} }
+
+// WriteTime writes how the process is timed, when it has changed.
+func (p *Process) WriteTime(row session.ProcessTime) error {
+	if row.Process = p.id; row == p.timings.written {
+		return nil
+	}
+	p.timings.written = row
+	return p.recording.w.ReplaceProcessTimes([]session.ProcessTime{row})
+}
+
+// Timing returns the index of the timing of a thread at a node.
+func (p *Process) Timing(thread session.ThreadID, node session.NodeID) (int32, error) {
+	t, k := &p.timings, key{short(thread), short(node)}
+	i, ok := t.known[k]
+	if !ok {
+		if t.rows.Len() >= math.MaxInt32 {
+			return 0, fmt.Errorf("%w: more than %d timings", ErrInconsistent, math.MaxInt32)
+		}
+		next := &p.recording.next.timing
+		*next++
+		i = int32(t.rows.Len())
+		t.known[k] = i
+		t.rows.Add(timing{id: short(*next), waits: none})
+		t.fresh = append(t.fresh, session.Timing{ID: *next, Thread: thread, Node: node})
+	}
+	return i, nil
+}
+
+// Timings is how many timings there are.
+func (p *Process) Timings() int { return p.timings.rows.Len() }
+
+// TimingID is the id of a timing.
+func (p *Process) TimingID(i int) session.TimingID { return session.TimingID(p.timings.rows.At(i).id) }
+
+// Calls is how many calls of a timing slices hold, and how many of them ended.
+func (p *Process) Calls(i int) (began, ended quantity.Count) {
+	row := p.timings.rows.At(i)
+	return row.calls, row.ended
+}
+
+// WaitingTimings is how many timings are not written.
+func (p *Process) WaitingTimings() int { return len(p.timings.fresh) }
+
+// WriteTimings writes the timings that are new, and what they refer to.
+func (p *Process) WriteTimings() error {
+	if err := p.WriteTree(); err != nil {
+		return err
+	}
+	err := p.recording.w.InsertTimings(p.timings.fresh)
+	p.timings.fresh = p.timings.fresh[:0]
+	return err
+}
+
+// GrowTimings takes what timings, from the one with the index first on, have counted up to now; last: nothing comes
+// after this. Totals need neither slice nor id.
+func (p *Process) GrowTimings(first int, totals []session.TimingValue, last bool) error {
+	t, r := &p.timings, p.recording
+	for k := range totals {
+		total, i := &totals[k], first+k
+		before := t.counted(i)
+		total.Waited = waited(total.Waited, total, &before, last)
+		grown, ok := difference(total, &before)
+		if !ok {
+			return fmt.Errorf("%w: a timing of %+v after %+v", ErrInconsistent, *total, before)
+		}
+		if grown == (session.TimingValue{}) {
+			continue
+		}
+		r.totals.Elapsed += grown.Elapsed
+		r.totals.Calls += grown.Calls + grown.Made
+		if r.totals.Elapsed > MaxCounter || r.totals.Calls > MaxCounter {
+			return fmt.Errorf("%w: %d calls, %d ns in sum", ErrInconsistent, r.totals.Calls, r.totals.Elapsed)
+		}
+		t.setCounted(i, total)
+		grown.Slice, grown.Timing = r.slice(), p.TimingID(i)
+		t.grown = append(t.grown, grown)
+		r.grown.any = true
+		if len(t.grown) >= RowsAtOnce {
+			if err := p.WriteGrown(); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// WriteGrown writes by how much timings grew, as far as it is not written.
+func (p *Process) WriteGrown() error {
+	err := p.recording.w.InsertTimingValues(p.timings.grown)
+	p.timings.grown = p.timings.grown[:0]
+	return err
+}
+
+// counted returns what slices hold of a timing.
+func (t *timings) counted(i int) session.TimingValue {
+	row := t.rows.At(i)
+	v := session.TimingValue{Calls: row.calls, Ended: row.ended, Made: row.made, Elapsed: row.elapsed, Waited: row.waited}
+	if row.waits != none {
+		v.Waits = t.waits[row.waits]
+	}
+	return v
+}
+
+func (t *timings) setCounted(i int, v *session.TimingValue) {
+	row := t.rows.At(i)
+	row.calls, row.ended, row.made, row.elapsed, row.waited = v.Calls, v.Ended, v.Made, v.Elapsed, v.Waited
+	t.setWaits(&row.waits, &v.Waits)
+}
+
+// setWaits keeps waits at an index, which is given to those that are not zero.
+func (t *timings) setWaits(at *int32, w *quantity.Waits) {
+	switch {
+	case *at != none:
+		t.waits[*at] = *w
+	case !w.IsZero():
+		*at = int32(len(t.waits))
+		t.waits = append(t.waits, *w)
+	}
+}
+
+// waited keeps what was waited within a slice from being more than what passed in it: an interval can be known to have
+// been waited only after it was counted, and the two are rounded. What is more waits for the next slice.
+func waited(sum quantity.Nanoseconds, total, before *session.TimingValue, last bool) quantity.Nanoseconds {
+	most := before.Waited + total.Elapsed - before.Elapsed
+	if last && sum > most+1 { // nothing comes after this
+		return sum
+	}
+	return min(sum, max(most, before.Waited))
+}
+
+// difference returns by how much a timing grew; false: a counter has shrunk.
+func difference(now, before *session.TimingValue) (session.TimingValue, bool) {
+	d := session.TimingValue{Calls: now.Calls - before.Calls, Ended: now.Ended - before.Ended, Made: now.Made - before.Made,
+		Elapsed: now.Elapsed - before.Elapsed, Waited: now.Waited - before.Waited, Waits: now.Waits.Sub(before.Waits)}
+	return d, min(d.Calls, d.Ended, d.Made, d.Intervals, d.Voluntary, d.Preempted, d.Faults, d.Reads) >= 0 &&
+		min(d.Elapsed, d.Waited, d.OffCPU, d.Blocked, d.Ready) >= 0
+}
+
+// AddInclusive adds the inclusive time of folded calls to a timing. Its index is the number of those that there were.
+func (p *Process) AddInclusive(timing int) {
+	p.timings.inclusive.Add(inclusive{timing: p.timings.rows.At(timing).id, waits: none})
+}
+
+// GrownInclusives adds the indexes of those that grew to a list: totals are what they have counted up to now, from
+// the one with the index first on.
+func (p *Process) GrownInclusives(first int, totals []session.TimingInclusive, grown []int32) ([]int32, error) {
+	for k := range totals {
+		d, err := p.timings.growth(first+k, &totals[k])
+		if err != nil {
+			return grown, err
+		}
+		if d != (session.TimingInclusive{}) {
+			grown = append(grown, int32(first+k))
+		}
+	}
+	return grown, nil
+}
+
+// SortInclusives sorts indexes in the order in which GrowInclusives is to be told of them: that of the timings.
+func (p *Process) SortInclusives(indexes []int32) {
+	list := &p.timings.inclusive
+	slices.SortFunc(indexes, func(a, b int32) int { return cmp.Compare(list.At(int(a)).timing, list.At(int(b)).timing) })
+}
+
+// GrowInclusives takes what the inclusive times with some indexes have counted up to now, and leaves their growth in
+// totals.
+func (p *Process) GrowInclusives(indexes []int32, totals []session.TimingInclusive) error {
+	t := &p.timings
+	for k, i := range indexes {
+		total := totals[k]
+		grown, err := t.growth(int(i), &total)
+		if err != nil {
+			return err
+		}
+		t.setInclusive(int(i), &total)
+		grown.Slice, grown.Timing = p.recording.slice(), session.TimingID(t.inclusive.At(int(i)).timing)
+		totals[k] = grown
+		p.recording.grown.any = true
+	}
+	return p.recording.w.InsertTimingInclusives(totals)
+}
+
+// growth returns by how much inclusive time grew.
+func (t *timings) growth(i int, now *session.TimingInclusive) (session.TimingInclusive, error) {
+	c := t.inclusive.At(i)
+	var w quantity.Waits
+	if c.waits != none {
+		w = t.waits[c.waits]
+	}
+	d := session.TimingInclusive{Times: now.Times - c.times, Calls: now.Calls - c.calls, Elapsed: now.Elapsed - c.elapsed,
+		Waited: now.Waited - c.waited, Waits: now.Waits.Sub(w), EachCalls: now.EachCalls - c.eachCalls,
+		EachElapsed: now.EachElapsed - c.eachElapsed, EachWaited: now.EachWaited - c.eachWaited, EachOffCPU: now.EachOffCPU - c.eachOff}
+	if min(d.Times, d.Calls, d.EachCalls, d.Intervals, d.Voluntary, d.Preempted, d.Faults, d.Reads) < 0 ||
+		min(d.Elapsed, d.Waited, d.OffCPU, d.Blocked, d.Ready, d.EachElapsed, d.EachWaited, d.EachOffCPU) < 0 {
+		return d, fmt.Errorf("%w: folded calls of %+v, grown by %+v", ErrInconsistent, *now, d)
+	}
+	return d, nil
+}
+
+func (t *timings) setInclusive(i int, v *session.TimingInclusive) {
+	c := t.inclusive.At(i)
+	*c = inclusive{c.timing, c.waits, v.Times, v.Calls, v.EachCalls, v.Elapsed, v.Waited, v.EachElapsed, v.EachWaited, v.EachOffCPU}
+	t.setWaits(&c.waits, &v.Waits)
+}
+
+// ReplaceExtremes writes the extremes of calls.
+func (p *Process) ReplaceExtremes(rows []session.TimingExtreme) error {
+	return p.recording.w.ReplaceTimingExtremes(rows)
+}
+
+// WriteRunning writes the calls that have not ended. It is the end of the process, or of the recording.
+func (p *Process) WriteRunning(rows []session.TimingRunning) error {
+	return p.recording.w.ReplaceTimingRunning(rows)
+}
+
+// AddBegan writes when calls began, as WriteRunning.
+func (p *Process) AddBegan(rows []session.TimingBegan) error {
+	return p.recording.w.InsertTimingBegan(rows)
+}
