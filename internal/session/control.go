@@ -47,31 +47,25 @@ type Mark struct {
 	Source  string
 }
 
-var pauseTable = table[Pause]{
-	"pause", "id, level, process_id, thread_id, begin_ns, end_ns", "id",
-	func(c *cells, r *Pause) {
-		integer(c, &r.ID)
-		c.text(&r.Level)
-		integer(c, &r.Process)
-		integer(c, &r.Thread)
-		integer(c, &r.Begin)
-		integer(c, &r.End)
-	},
-}
+var pauseTable = tableOf("pause", func(c *cells, r *Pause) {
+	integer(c, &r.ID)
+	c.text(&r.Level)
+	integer(c, &r.Process)
+	integer(c, &r.Thread)
+	integer(c, &r.Begin)
+	integer(c, &r.End)
+})
 
-var markTable = table[Mark]{
-	"mark", "id, time_ns, number, name, text, process_id, thread_id, source", "id",
-	func(c *cells, r *Mark) {
-		integer(c, &r.ID)
-		integer(c, &r.Time)
-		c.int64(&r.Number)
-		c.text(&r.Name)
-		c.text(&r.Text)
-		integer(c, &r.Process)
-		integer(c, &r.Thread)
-		c.text(&r.Source)
-	},
-}
+var markTable = tableOf("mark", func(c *cells, r *Mark) {
+	integer(c, &r.ID)
+	integer(c, &r.Time)
+	c.int64(&r.Number)
+	c.text(&r.Name)
+	c.text(&r.Text)
+	integer(c, &r.Process)
+	integer(c, &r.Thread)
+	c.text(&r.Source)
+})
 
 // Pauses returns the table pause in the order of id.
 func (s *Session) Pauses() ([]Pause, error) { return rows(s, pauseTable) }

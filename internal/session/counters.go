@@ -48,29 +48,23 @@ func SplitNumber(n float64) (value int64, fraction float64, ok bool) {
 	return int64(whole), fraction, true
 }
 
-var counterTable = table[Counter]{
-	"counter", "id, name, unit, is_sum, meaning, missing, tags", "id",
-	func(c *cells, r *Counter) {
-		c.int64(&r.ID)
-		c.text(&r.Name)
-		c.text(&r.Unit)
-		c.bool(&r.IsSum)
-		c.text(&r.Meaning)
-		c.text(&r.Missing)
-		c.text(&r.Tags)
-	},
-}
+var counterTable = tableOf("counter", func(c *cells, r *Counter) {
+	c.int64(&r.ID)
+	c.text(&r.Name)
+	c.text(&r.Unit)
+	c.bool(&r.IsSum)
+	c.text(&r.Meaning)
+	c.text(&r.Missing)
+	c.text(&r.Tags)
+})
 
-var counterValueTable = table[CounterValue]{
-	"counter_value", "time_ns, process_id, counter_id, value, fraction", "time_ns, process_id, counter_id",
-	func(c *cells, r *CounterValue) {
-		integer(c, &r.Time)
-		integer(c, &r.Process)
-		c.int64(&r.Counter)
-		c.int64(&r.Value)
-		c.float64(&r.Fraction)
-	},
-}
+var counterValueTable = tableOf("counter_value", func(c *cells, r *CounterValue) {
+	integer(c, &r.Time)
+	integer(c, &r.Process)
+	c.int64(&r.Counter)
+	c.int64(&r.Value)
+	c.float64(&r.Fraction)
+})
 
 // ReplaceCounters adds rows, or replaces those with the same id.
 func (w *Writer) ReplaceCounters(rows []Counter) error { return put(w, replace, counterTable, rows) }

@@ -2,7 +2,7 @@ package session
 
 import (
 	"fmt"
-	"regexp"
+	"slices"
 	"strings"
 
 	"zombiezen.com/go/sqlite"
@@ -55,9 +55,9 @@ func (s *Session) findAbsent() error {
 // columnList is what to select to read a table of the session: NULL for columns that it lacks.
 func columnList[T any](s *Session, t table[T]) string {
 	if len(s.absent) == 0 {
-		return t.columns
+		return strings.Join(t.columns, ", ")
 	}
-	names := t.columnNames()
+	names := slices.Clone(t.columns)
 	for i, name := range names {
 		if s.absent[t.name+"."+name] {
 			names[i] = "NULL"
@@ -72,11 +72,12 @@ func (s *Session) addLater() error {
 		if !s.absent[a.String()] {
 			continue
 		}
-		declaration := regexp.MustCompile(`(?s)CREATE TABLE ` + a.table + ` \(.*?\n\)[^\n;]*;`).FindString(schema)
+		declaration := declarations[a.table].text
 		if a.column != "" {
-			column := regexp.MustCompile(`[(\n,]\s*` + a.column + `\s+(INTEGER|REAL|TEXT)\b`).FindStringSubmatch(declaration)
-			value := map[bool]string{true: "''", false: "0"}[column[1] == "TEXT"]
-			declaration = "ALTER TABLE " + a.table + " ADD COLUMN " + a.column + " " + column[1] + " NOT NULL DEFAULT " + value
+			columns := declared(a.table)
+			kind := columns[slices.IndexFunc(columns, func(c declaredColumn) bool { return c.name == a.column })].kind
+			value := map[bool]string{true: "''", false: "0"}[kind == "TEXT"]
+			declaration = "ALTER TABLE " + a.table + " ADD COLUMN " + a.column + " " + kind + " NOT NULL DEFAULT " + value
 		}
 		if err := sqlitex.ExecuteScript(s.conn, declaration, nil); err != nil {
 			return fmt.Errorf("adding %v: %w", a, err)

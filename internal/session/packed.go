@@ -71,9 +71,6 @@ func (p *packer) close() {
 	}
 }
 
-// columnNames are the names of a table's columns.
-func (t table[T]) columnNames() []string { return strings.Split(t.columns, ", ") }
-
 // keyColumns is how many columns the key has: the first ones, in a packed table.
 func (t table[T]) keyColumns() int { return strings.Count(t.order, ",") + 1 }
 
@@ -125,7 +122,7 @@ func (s *Session) checkAscending(name string, ids []int64) error {
 
 // block encodes rows by column.
 func block[T any](t table[T], rows []T) *columns.Block {
-	b := &columns.Block{Columns: make([][]int64, len(t.columnNames()))}
+	b := &columns.Block{Columns: make([][]int64, len(t.columns))}
 	for i := range b.Columns {
 		b.Columns[i] = make([]int64, 0, len(rows))
 	}
@@ -231,7 +228,7 @@ func eachPacked[T any](s *Session, t table[T], of *span, fn func(*T)) error {
 // eachUnpacked also tells where the row is: in a block, at a position.
 func eachUnpacked[T any](s *Session, t table[T], of *span, fn func(*columns.Block, int, *T)) error {
 	var row T
-	err := s.eachChunk(t.name, len(t.columnNames()), of, func(b *columns.Block) error {
+	err := s.eachChunk(t.name, len(t.columns), of, func(b *columns.Block) error {
 		c := cells{mode: unpackCells, block: b, columns: b.Columns}
 		for c.row = range b.Rows() {
 			if first := b.Columns[0][c.row]; of != nil && (first < of.from || first > of.to) {
@@ -255,7 +252,7 @@ func packedRows[T any](s *Session, t table[T], of *span) ([]T, error) {
 	expected := s.expectedRows(t.name, of)
 	rows := make([]T, 0, min(expected, maxExpectedRows))
 	last := make([]int64, t.keyColumns())
-	ascending := !slices.ContainsFunc(declared(t.name)[:len(last)], func(c declaredColumn) bool { return c.text })
+	ascending := !slices.ContainsFunc(declared(t.name)[:len(last)], func(c declaredColumn) bool { return c.text() })
 	err := eachUnpacked(s, t, of, func(b *columns.Block, at int, row *T) {
 		ascending = ascending && (len(rows) == 0 || rises(b, at, last))
 		for i := range last {
@@ -300,7 +297,7 @@ func sortedRows[T any](t table[T], rows []T) []T {
 			a, z := b.Columns[i][x], b.Columns[i][y]
 			switch {
 			case a == z:
-			case declared[i].text:
+			case declared[i].text():
 				return strings.Compare(b.Texts[a], b.Texts[z])
 			default:
 				return cmp.Compare(a, z)

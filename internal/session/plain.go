@@ -114,9 +114,9 @@ func (s *Session) unpackTable(to *sqlite.Conn, name string) error {
 		for row := range b.Rows() {
 			for i, column := range declared {
 				switch value := b.Columns[i][row]; {
-				case column.real:
+				case column.real():
 					into.BindFloat(i+1, math.Float64frombits(uint64(value)))
-				case !column.text:
+				case !column.text():
 					into.BindInt64(i+1, value)
 				case value < 0 || value >= int64(len(b.Texts)):
 					return fmt.Errorf("%w: a text is missing", ErrCorrupt)

@@ -6,7 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -28,7 +27,9 @@ func tableTest[T any](t *testing.T, w *Writer, tab table[T], read func() ([]T, e
 	}
 	var names []string
 	for _, column := range declared(tab.name) {
-		names = append(names, column.name)
+		if isPacked(tab.name) { // else SQLite says it
+			names = append(names, column.name)
+		}
 	}
 	for {
 		more, err := stmt.Step()
@@ -40,8 +41,8 @@ func tableTest[T any](t *testing.T, w *Writer, tab table[T], read func() ([]T, e
 		}
 		names = append(names, stmt.ColumnText(0))
 	}
-	if got := strings.Join(names, ", "); got != tab.columns {
-		t.Errorf("%s has columns %s, Go has %s", tab.name, got, tab.columns)
+	if !slices.Equal(names, tab.columns) {
+		t.Errorf("%s has columns %s, Go has %s", tab.name, names, tab.columns)
 	}
 	if err := put(w, add, tab, rows); err != nil {
 		t.Fatal(err)

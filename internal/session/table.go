@@ -16,8 +16,8 @@ import (
 // step between writing and reading.
 type table[T any] struct {
 	name    string
-	columns string // in the order in which fields visits them
-	order   string // ORDER BY of a read: the key
+	columns []string // in the order in which fields visits them
+	order   string   // ORDER BY of a read: the key
 	fields  func(c *cells, row *T)
 }
 
@@ -169,8 +169,8 @@ func amounts(c *cells, a *q.Amounts) {
 
 // insert writes rows in order. verb is INSERT or INSERT OR REPLACE.
 func insert[T any](conn *sqlite.Conn, verb string, t table[T], rows []T) error {
-	marks := strings.TrimSuffix(strings.Repeat("?,", strings.Count(t.columns, ",")+1), ",")
-	stmt, err := conn.Prepare(verb + " INTO " + t.name + " (" + t.columns + ") VALUES (" + marks + ")")
+	marks := strings.TrimSuffix(strings.Repeat("?,", len(t.columns)), ",")
+	stmt, err := conn.Prepare(verb + " INTO " + t.name + " (" + strings.Join(t.columns, ", ") + ") VALUES (" + marks + ")")
 	if err != nil {
 		return fmt.Errorf("writing table %s: %w", t.name, err)
 	}
@@ -221,7 +221,7 @@ func selectRows[T any](s *Session, t table[T], of *span) ([]T, error) {
 	if of == nil {
 		rows = make([]T, 0, expectedRows(s.conn, t))
 	} else {
-		query += " WHERE " + t.columnNames()[0] + " BETWEEN ? AND ?"
+		query += " WHERE " + t.columns[0] + " BETWEEN ? AND ?"
 	}
 	stmt, err := s.conn.Prepare(query + " ORDER BY " + t.order)
 	if err != nil {

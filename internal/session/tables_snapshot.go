@@ -1,69 +1,52 @@
 package session
 
-var snapshotTable = table[Snapshot]{
-	"snapshot", "process_id, gc_number, objects, bytes, reachable_objects, reachable_bytes, finalizable_objects, finalizable_bytes, " +
-		"frozen_objects, frozen_bytes, unreachable_objects, unreachable_bytes, outside_references", "process_id",
-	func(c *cells, r *Snapshot) {
-		integer(c, &r.Process)
-		c.int64(&r.GCNumber)
-		amount(c, &r.All)
-		amount(c, &r.Reachable)
-		amount(c, &r.Finalizable)
-		amount(c, &r.Frozen)
-		amount(c, &r.Unreachable)
-		integer(c, &r.Outside)
-	},
-}
+var snapshotTable = tableOf("snapshot", func(c *cells, r *Snapshot) {
+	integer(c, &r.Process)
+	c.int64(&r.GCNumber)
+	amount(c, &r.All)
+	amount(c, &r.Reachable)
+	amount(c, &r.Finalizable)
+	amount(c, &r.Frozen)
+	amount(c, &r.Unreachable)
+	integer(c, &r.Outside)
+})
 
-var snapshotTypeTable = table[SnapshotType]{
-	"snapshot_type", "process_id, type_id, objects, bytes, retained_bytes, finalizable_objects, frozen_objects, unreachable_objects",
-	"process_id, type_id",
-	func(c *cells, r *SnapshotType) {
-		integer(c, &r.Process)
-		integer(c, &r.Type)
-		amount(c, &r.Amount)
-		integer(c, &r.Retained)
-		integer(c, &r.Finalizable)
-		integer(c, &r.Frozen)
-		integer(c, &r.Unreachable)
-	},
-}
+var snapshotTypeTable = tableOf("snapshot_type", func(c *cells, r *SnapshotType) {
+	integer(c, &r.Process)
+	integer(c, &r.Type)
+	amount(c, &r.Amount)
+	integer(c, &r.Retained)
+	integer(c, &r.Finalizable)
+	integer(c, &r.Frozen)
+	integer(c, &r.Unreachable)
+})
 
-var snapshotSiteTable = table[SnapshotSite]{
-	"snapshot_site", "site_id, objects, bytes, retained_bytes", "site_id",
-	func(c *cells, r *SnapshotSite) {
-		integer(c, &r.Site)
-		amount(c, &r.Amount)
-		integer(c, &r.Retained)
-	},
-}
+var snapshotSiteTable = tableOf("snapshot_site", func(c *cells, r *SnapshotSite) {
+	integer(c, &r.Site)
+	amount(c, &r.Amount)
+	integer(c, &r.Retained)
+})
 
-var snapshotRootTable = table[SnapshotRoot]{
-	"snapshot_root", "process_id, kind, flags, function_id, reference_count, objects, bytes", "process_id, kind, flags, function_id",
-	func(c *cells, r *SnapshotRoot) {
-		integer(c, &r.Process)
-		c.text(&r.Kind)
-		c.int64(&r.Flags)
-		integer(c, &r.Function)
-		integer(c, &r.References)
-		amount(c, &r.Amount)
-	},
-}
+var snapshotRootTable = tableOf("snapshot_root", func(c *cells, r *SnapshotRoot) {
+	integer(c, &r.Process)
+	c.text(&r.Kind)
+	c.int64(&r.Flags)
+	integer(c, &r.Function)
+	integer(c, &r.References)
+	amount(c, &r.Amount)
+})
 
-var snapshotPathTable = table[SnapshotPath]{
-	"snapshot_path", "process_id, type_id, position, object_type_id, bytes, retained_bytes, kind, flags, function_id", "process_id, type_id, position",
-	func(c *cells, r *SnapshotPath) {
-		integer(c, &r.Process)
-		integer(c, &r.Type)
-		c.int64(&r.Position)
-		integer(c, &r.ObjectType)
-		integer(c, &r.Bytes)
-		integer(c, &r.Retained)
-		c.text(&r.Kind)
-		c.int64(&r.Flags)
-		integer(c, &r.Function)
-	},
-}
+var snapshotPathTable = tableOf("snapshot_path", func(c *cells, r *SnapshotPath) {
+	integer(c, &r.Process)
+	integer(c, &r.Type)
+	c.int64(&r.Position)
+	integer(c, &r.ObjectType)
+	integer(c, &r.Bytes)
+	integer(c, &r.Retained)
+	c.text(&r.Kind)
+	c.int64(&r.Flags)
+	integer(c, &r.Function)
+})
 
 // InsertSnapshots adds rows.
 func (w *Writer) InsertSnapshots(rows []Snapshot) error { return put(w, add, snapshotTable, rows) }

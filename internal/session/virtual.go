@@ -3,7 +3,6 @@ package session
 import (
 	"fmt"
 	"math"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -25,41 +24,6 @@ var packedSchema string
 //go:embed packed_views.sql
 var packedViews string
 
-// declarations are the CREATE TABLE statements of packedSchema, by table.
-var declarations = func() map[string]string {
-	out := map[string]string{}
-	for _, m := range regexp.MustCompile(`(?s)CREATE TABLE (\w+) \(.*?\n\)[^\n;]*;`).FindAllStringSubmatch(packedSchema, -1) {
-		out[m[1]] = m[0]
-	}
-	return out
-}()
-
-// declaredColumn is a column of a packed table.
-type declaredColumn struct {
-	name string
-	text bool
-	real bool // it has the bits of numbers that need not be whole
-}
-
-// whole says whether the column has integers.
-func (c declaredColumn) whole() bool { return !c.text && !c.real }
-
-// declaredColumns are the columns of the packed tables, by table.
-var declaredColumns = func() map[string][]declaredColumn {
-	column := regexp.MustCompile(`(?m)^\s+(\w+)\s+(INTEGER|TEXT|REAL)\b`)
-	out := map[string][]declaredColumn{}
-	for name, declaration := range declarations {
-		_, body, _ := strings.Cut(declaration, "(")
-		for _, m := range column.FindAllStringSubmatch("\n"+body, -1) {
-			out[name] = append(out[name], declaredColumn{m[1], m[2] == "TEXT", m[2] == "REAL"})
-		}
-	}
-	return out
-}()
-
-// declared returns the columns of a packed table, nil of others.
-func declared(name string) []declaredColumn { return declaredColumns[name] }
-
 // addVirtualTables makes the packed tables tables of this connection, and makes the views that need them.
 func (s *Session) addVirtualTables() error {
 	if s.virtual {
@@ -68,7 +32,7 @@ func (s *Session) addVirtualTables() error {
 	for _, name := range packedTableNames {
 		t := &virtualTable{session: s, name: name, columns: declared(name)}
 		connect := func(*sqlite.Conn, *sqlite.VTableConnectOptions) (sqlite.VTable, *sqlite.VTableConfig, error) {
-			return t, &sqlite.VTableConfig{Declaration: strings.TrimSuffix(strings.Replace(declarations[name], "WITHOUT ROWID", "", 1), ";"), AllowIndirect: true}, nil
+			return t, &sqlite.VTableConfig{Declaration: strings.TrimSuffix(strings.Replace(declarations[name].text, "WITHOUT ROWID", "", 1), ";"), AllowIndirect: true}, nil
 		}
 		if err := s.conn.SetModule(name, &sqlite.Module{Connect: connect}); err != nil {
 			return fmt.Errorf("table %s: %w", name, err)
@@ -107,7 +71,7 @@ func (t *virtualTable) load() error {
 	numbers := map[string]int64{}
 	err := t.session.eachChunk(t.name, len(t.columns), nil, func(b *columns.Block) error {
 		for i, column := range b.Columns {
-			if t.columns[i].text {
+			if t.columns[i].text() {
 				if err := renumber(column, b.Texts, all, numbers); err != nil {
 					return err
 				}
@@ -259,10 +223,10 @@ func (c *virtualCursor) row() int {
 // Column returns a value of the row.
 func (c *virtualCursor) Column(i int, _ bool) (sqlite.Value, error) {
 	value := c.table.rows.Columns[i][c.row()]
-	if c.table.columns[i].text {
+	if c.table.columns[i].text() {
 		return sqlite.TextValue(c.table.rows.Texts[value]), nil
 	}
-	if c.table.columns[i].real {
+	if c.table.columns[i].real() {
 		return sqlite.FloatValue(math.Float64frombits(uint64(value))), nil
 	}
 	return sqlite.IntegerValue(value), nil
