@@ -43,7 +43,7 @@ func newCountersCommand(e *environment) *cobra.Command {
 				if missing || marks || len(names) > 0 {
 					return usage("--missing, --marks and --name are about a SESSION: name one")
 				}
-				return written(hereRecords().Write(e.stdout, format, layout))
+				return written(writeRecords(e.stdout, hereRecords(), format, layout))
 			}
 			if missing && marks {
 				return usage("--missing and --marks: give one of the two")
@@ -59,7 +59,7 @@ func newCountersCommand(e *environment) *cobra.Command {
 			case marks:
 				records = (*samples).atMarks
 			}
-			return written(records(s).Write(e.stdout, format, layout))
+			return written(writeRecords(e.stdout, records(s), format, layout))
 		},
 	}
 	cmd.Flags().BoolVar(&missing, "missing", false, "of a session: the counters without values, and why")

@@ -11,6 +11,7 @@ import (
 
 	"github.com/clrprof/clrprof/internal/analysis"
 	"github.com/clrprof/clrprof/internal/report"
+	"github.com/clrprof/clrprof/internal/report/text"
 	"github.com/clrprof/clrprof/internal/session"
 )
 
@@ -95,7 +96,7 @@ func (d *diffFlags) run(e *environment, view string, limited bool) error {
 	switch {
 	case d.top < 0:
 		return usage("--top cannot be negative")
-	case d.md && format != report.FormatText:
+	case d.md && format != asText:
 		return usage("--md excludes --json, --csv and --tsv")
 	}
 	paths := slices.Concat(d.old, d.new)
@@ -125,17 +126,17 @@ func (d *diffFlags) run(e *environment, view string, limited bool) error {
 	}
 	notes = append(notes, report.DifferenceNote(c, d.old[0], d.new[0]))
 	records := report.Differences(c)
-	if top := d.top; top > 0 && records.Len() > top && (format == report.FormatText || limited) {
+	if top := d.top; top > 0 && records.Len() > top && (format == asText || limited) {
 		notes = append(notes, fmt.Sprintf("%d of %d differences are shown; --top 0 shows them all.", top, records.Len()))
 		records.Limit(top)
 	}
-	if format != report.FormatText {
+	if format != asText {
 		tell(e, notes)
-		return written(records.Write(e.stdout, format, layout))
+		return written(writeRecords(e.stdout, records, format, layout))
 	}
-	head := report.Printable(strings.Join(notes, " ")) + "\n"
+	head := text.Printable(strings.Join(notes, " ")) + "\n"
 	if d.md {
-		format, head = report.FormatMarkdown, report.MarkdownText(strings.Join(notes, " "))+"\n"
+		layout.Markdown, head = true, text.Markdown(strings.Join(notes, " "))+"\n"
 	}
 	if records.Len() > 0 {
 		head += "\n"
@@ -143,7 +144,7 @@ func (d *diffFlags) run(e *environment, view string, limited bool) error {
 	if _, err := io.WriteString(e.stdout, head); err != nil || records.Len() == 0 {
 		return written(err)
 	}
-	return written(records.Write(e.stdout, format, layout))
+	return written(writeRecords(e.stdout, records, format, layout))
 }
 
 // selection compiles the flags for a session. A pattern may match nothing in it that matches something in another

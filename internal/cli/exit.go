@@ -11,6 +11,7 @@ import (
 	"github.com/clrprof/clrprof/internal/budget"
 	"github.com/clrprof/clrprof/internal/pattern"
 	"github.com/clrprof/clrprof/internal/report"
+	"github.com/clrprof/clrprof/internal/report/text"
 	"github.com/clrprof/clrprof/internal/session"
 )
 
@@ -93,6 +94,6 @@ func complain(w io.Writer, err error) int {
 		return int(status)
 	}
 	line := strings.Join(strings.FieldsFunc(err.Error(), func(r rune) bool { return r == '\n' || r == '\r' }), "; ")
-	fmt.Fprintf(w, "clrprof: %s\n", report.Printable(line))
+	fmt.Fprintf(w, "clrprof: %s\n", text.Printable(line))
 	return codeOf(err)
 }

@@ -42,7 +42,7 @@ func newListCommand(e *environment) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if err := records.Write(e.stdout, format, layout); err != nil {
+			if err := writeRecords(e.stdout, records, format, layout); err != nil {
 				return written(err)
 			}
 			fmt.Fprintf(e.stderr, "clrprof: %s of %s functions would be recorded\n", recorded[0], recorded[1])

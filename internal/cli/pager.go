@@ -10,7 +10,7 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/clrprof/clrprof/internal/report"
+	"github.com/clrprof/clrprof/internal/report/encode"
 )
 
 // lessFlags have less end at once if all fits on the screen, keep colours, and leave the text there when it ends.
@@ -31,8 +31,8 @@ type pager struct {
 }
 
 // page has the rest of what a command prints go through a pager, if it is text for a person at a terminal.
-func (o *outputFlags) page(e *environment, format report.Format) {
-	if format == report.FormatText && !o.noPager && isTerminal(e.stdout) && e.getenv("TERM") != "dumb" {
+func (o *outputFlags) page(e *environment, format encode.Format) {
+	if format == asText && !o.noPager && isTerminal(e.stdout) && e.getenv("TERM") != "dumb" {
 		if command := pagerCommand(e.getenv, exec.LookPath); command != "" {
 			e.pager = &pager{terminal: e.stdout, stderr: e.stderr, command: command, getenv: e.getenv}
 			e.stdout = e.pager

@@ -10,6 +10,8 @@ import (
 
 	"github.com/clrprof/clrprof/internal/analysis"
 	"github.com/clrprof/clrprof/internal/report"
+	"github.com/clrprof/clrprof/internal/report/encode"
+	"github.com/clrprof/clrprof/internal/report/text"
 	"github.com/clrprof/clrprof/internal/rules"
 	"github.com/clrprof/clrprof/internal/session"
 )
@@ -142,16 +144,17 @@ func (r *reportFlags) run(e *environment, cmd *cobra.Command, args []string) err
 	if err != nil {
 		return err
 	}
-	if r.md && format != report.FormatText {
+	if r.md && format != asText {
 		return usage("--md excludes --json, --csv and --tsv")
 	}
 	layout, err := r.output.text(e)
 	if err != nil {
 		return err
 	}
-	if layout.Unit = report.Unit(r.unit); r.unit != "" && !slices.Contains(unitNames(), r.unit) {
+	if layout.Unit = text.Unit(r.unit); r.unit != "" && !slices.Contains(unitNames(), r.unit) {
 		return exit(exitUsage, report.Unknown("--unit", r.unit, unitNames()))
 	}
+	layout.Markdown = r.md // it has the limits that text has
 	name := "summary"
 	if len(args) > 1 {
 		name = args[1]
@@ -194,17 +197,17 @@ func (r *reportFlags) run(e *environment, cmd *cobra.Command, args []string) err
 	if cmd.Flags().Changed("limit") {
 		table.Limit(r.limit)
 	}
-	if format != report.FormatText { // where a program reads, a person is told on the side
+	if format != asText { // where a program reads, a person is told on the side
 		tell(e, append(table.Notes, table.Losses...))
 	}
 	if n := table.Left(); n > 0 {
 		tell(e, []string{fmt.Sprintf("%d more rows are left out: --limit %d", n, r.limit)})
 	}
-	return written(table.Write(e.stdout, r.printed(format), layout))
+	return written(writeTable(e.stdout, table, format, layout))
 }
 
 // summary prints the summary.
-func (r *reportFlags) summary(e *environment, cmd *cobra.Command, src *analysis.Source, format report.Format, layout report.TextOptions) error {
+func (r *reportFlags) summary(e *environment, cmd *cobra.Command, src *analysis.Source, format encode.Format, layout text.Options) error {
 	top := summaryTop
 	if cmd.Flags().Changed("top") {
 		top = r.top
@@ -213,18 +216,10 @@ func (r *reportFlags) summary(e *environment, cmd *cobra.Command, src *analysis.
 	if err != nil {
 		return readError(err)
 	}
-	if format != report.FormatText && !src.Selection().IsZero() {
+	if format != asText && !src.Selection().IsZero() {
 		tell(e, summary.Notes)
 	}
-	return written(summary.Write(e.stdout, r.printed(format), layout))
-}
-
-// printed is the format of the output: Markdown has the limits that text has.
-func (r *reportFlags) printed(f report.Format) report.Format {
-	if r.md {
-		return report.FormatMarkdown
-	}
-	return f
+	return written(writeSummary(e.stdout, summary, format, layout))
 }
 
 // checkChoices refuses values that options do not have.
@@ -257,13 +252,13 @@ func checkRules(ids []string) error {
 // tell says on the side what a person should know.
 func tell(e *environment, lines []string) {
 	for _, line := range lines {
-		fmt.Fprintf(e.stderr, "clrprof: %s\n", report.Printable(line))
+		fmt.Fprintf(e.stderr, "clrprof: %s\n", text.Printable(line))
 	}
 }
 
 func unitNames() []string {
 	var out []string
-	for _, u := range report.Units() {
+	for _, u := range text.Units() {
 		out = append(out, string(u))
 	}
 	return out
@@ -271,7 +266,7 @@ func unitNames() []string {
 
 // checkTimes refuses flags about times where there are none.
 func (r *reportFlags) checkTimes(src *analysis.Source) error {
-	if !r.raw && r.unit != string(report.Ticks) {
+	if !r.raw && r.unit != string(text.Ticks) {
 		return nil
 	}
 	timed, err := src.ProcessesTimed()
@@ -327,14 +322,14 @@ func (r *reportFlags) view(name string, args []string) (report.View, error) {
 }
 
 // options joins the flags with the limits that text has by itself.
-func (r *reportFlags) options(cmd *cobra.Command, view report.View, format report.Format, args []string) report.Options {
+func (r *reportFlags) options(cmd *cobra.Command, view report.View, format encode.Format, args []string) report.Options {
 	o := report.Options{}
-	if format == report.FormatText {
+	if format == asText {
 		o = view.Text
 	} else if view.Name == "types" { // the paths of all types are far more than the types
 		o.Depth = 1
 	}
-	if format == report.FormatText && r.by != "" && !view.Grouped { // for each group
+	if format == asText && r.by != "" && !view.Grouped { // for each group
 		o.Top = groupTop
 	}
 	if len(args) > 2 {

@@ -27,7 +27,7 @@ var reportFlagGroups = []struct{ what, flags string }{
 // reportHelp prints the help of the command, or of a view that is named.
 func reportHelp(e *environment, output *outputFlags) func(*cobra.Command, []string) {
 	return func(cmd *cobra.Command, _ []string) {
-		output.page(e, report.FormatText)
+		output.page(e, asText)
 		for _, name := range cmd.Flags().Args() {
 			if view, err := report.FindView(name); err == nil {
 				writeViewHelp(e.stdout, cmd, view)

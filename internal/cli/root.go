@@ -18,6 +18,8 @@ import (
 	"golang.org/x/term"
 
 	"github.com/clrprof/clrprof/internal/report"
+	"github.com/clrprof/clrprof/internal/report/encode"
+	"github.com/clrprof/clrprof/internal/report/text"
 )
 
 // Version is clrprof's version, as `clrprof version` prints it and sessions record it.
@@ -187,10 +189,10 @@ func (o *outputFlags) add(cmd *cobra.Command) {
 }
 
 // choose returns the format, and how text is laid out.
-func (o *outputFlags) choose(e *environment) (report.Format, report.TextOptions, error) {
+func (o *outputFlags) choose(e *environment) (encode.Format, text.Options, error) {
 	format, err := o.format()
 	if err != nil {
-		return format, report.TextOptions{}, err
+		return format, text.Options{}, err
 	}
 	layout, err := o.text(e)
 	if err == nil {
@@ -199,12 +201,12 @@ func (o *outputFlags) choose(e *environment) (report.Format, report.TextOptions,
 	return format, layout, err
 }
 
-func (o *outputFlags) format() (report.Format, error) {
-	chosen, format := 0, report.FormatText
+func (o *outputFlags) format() (encode.Format, error) {
+	chosen, format := 0, asText
 	for _, c := range []struct {
 		set    bool
-		format report.Format
-	}{{o.json, report.FormatJSON}, {o.csv, report.FormatCSV}, {o.tsv, report.FormatTSV}} {
+		format encode.Format
+	}{{o.json, encode.JSON}, {o.csv, encode.CSV}, {o.tsv, encode.TSV}} {
 		if c.set {
 			chosen++
 			format = c.format
@@ -217,8 +219,8 @@ func (o *outputFlags) format() (report.Format, error) {
 }
 
 // text decides how text is laid out on the output.
-func (o *outputFlags) text(e *environment) (report.TextOptions, error) {
-	out := report.TextOptions{Width: o.width, FullNames: o.fullNames}
+func (o *outputFlags) text(e *environment) (text.Options, error) {
+	out := text.Options{Width: o.width, FullNames: o.fullNames}
 	f, isFile := e.stdout.(*os.File)
 	terminal := isFile && term.IsTerminal(int(f.Fd()))
 	if o.width < 0 {

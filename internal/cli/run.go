@@ -279,7 +279,7 @@ func (r *runFlags) finish(e *environment, n *notes, path string) error {
 		return err
 	}
 	fmt.Fprintln(e.stderr)
-	return written(summary.Write(e.stderr, report.FormatText, layout))
+	return written(writeSummary(e.stderr, summary, asText, layout))
 }
 
 // choose settles what is recorded: without a flag, lifetime; otherwise what is asked for, and memory with lifetime.

@@ -41,7 +41,7 @@ func newSQLCommand(e *environment) *cobra.Command {
 			if err != nil {
 				return readError(err)
 			}
-			return written(result.Write(e.stdout, format, layout))
+			return written(writeRecords(e.stdout, result, format, layout))
 		},
 	}
 	output.add(cmd)

@@ -16,6 +16,7 @@ import (
 	"github.com/clrprof/clrprof/internal/control"
 	"github.com/clrprof/clrprof/internal/live"
 	"github.com/clrprof/clrprof/internal/report"
+	"github.com/clrprof/clrprof/internal/report/text"
 	"github.com/clrprof/clrprof/internal/top"
 )
 
@@ -161,7 +162,7 @@ func show(e *environment, c *control.Client, order top.Order, color bool) error 
 	case !ok || m.Err() == nil:
 		return nil
 	case errors.Is(m.Err(), io.EOF):
-		fmt.Fprintf(e.stderr, "clrprof: the recording has ended: clrprof report %s\n", report.Printable(m.Session()))
+		fmt.Fprintf(e.stderr, "clrprof: the recording has ended: clrprof report %s\n", text.Printable(m.Session()))
 		return nil
 	}
 	return exit(exitUnreadable, m.Err())

@@ -13,6 +13,8 @@ import (
 	"github.com/clrprof/clrprof/internal/analysis"
 	q "github.com/clrprof/clrprof/internal/quantity"
 	"github.com/clrprof/clrprof/internal/report"
+	"github.com/clrprof/clrprof/internal/report/encode"
+	"github.com/clrprof/clrprof/internal/report/text"
 	"github.com/clrprof/clrprof/internal/rules"
 )
 
@@ -96,7 +98,7 @@ func (s *Server) summary(_ context.Context, in summaryRequest) (any, error) {
 		return nil, err
 	}
 	var out bytes.Buffer
-	err = made.Write(&out, report.FormatMarkdown, report.TextOptions{})
+	err = text.WriteSummary(&out, made, text.Options{Markdown: true})
 	return out.String(), err
 }
 
@@ -164,7 +166,7 @@ func (s *Server) view(_ context.Context, in viewRequest) (any, error) {
 	for rows := limit; ; rows /= 2 { // until it is short enough
 		table.Limit(rows)
 		var out bytes.Buffer
-		if err := table.WriteRows(&out); err != nil {
+		if err := encode.WriteRows(&out, table); err != nil {
 			return nil, err
 		}
 		if out.Len() > MostBytes/2 && rows > 1 {

@@ -70,7 +70,12 @@ calltree: quantity
 analysis: calltree pattern quantity session usercode
 analysis/analysistest: analysis session session/sessiontest
 rules: analysis quantity session
-report: analysis calltree quantity rules session symbols usercode
+shell:
+report/names:
+report: analysis calltree quantity report/names rules session shell symbols usercode
+report/text: quantity report report/names session shell usercode
+report/encode: quantity report session shell
+report/sheet: report report/encode report/text
 export/parquet: session
 export/collapsed: analysis session
 export/protobuf:
@@ -79,17 +84,17 @@ export/otlp: analysis export/protobuf session
 export/firefox: analysis quantity session
 export/chrome: analysis session
 export/vsperf: analysis report
-export/document: analysis report session
-mcp: analysis quantity report rules session
+export/document: analysis report report/encode session
+mcp: analysis quantity report report/encode report/text rules session
 budget: analysis quantity rules session usercode
 export/speedscope: analysis session
 export/sarif: analysis rules session
-web: analysis quantity report session
-top: live quantity report session
+web: analysis quantity report report/encode report/sheet report/text session shell
+top: live quantity report/text session
 cli: export/sarif rules
 cli: agentbin analysis budget cgroup collect control counter eventpipe export/collapsed export/parquet export/pprof export/speedscope instrument launch live pattern quantity report session steer symbols top web
 cli: export/chrome export/document export/firefox export/otlp export/vsperf
-cli: mcp
+cli: mcp report/encode report/text
 `
 
 // thirdParty lists the modules that the shipped binary may use, each with why.

@@ -116,7 +116,7 @@ func viewObjects(t *testing.T, s *session.Session, name string, o Options, colum
 		t.Fatalf("%s %+v: %v", name, o, err)
 	}
 	var out bytes.Buffer
-	if err := table.Write(&out, FormatJSON, TextOptions{}); err != nil {
+	if err := Writers.JSON(&out, table); err != nil {
 		t.Fatal(err)
 	}
 	return parseObjects(t, out.Bytes())
@@ -138,7 +138,7 @@ func queryObjects(t *testing.T, s *session.Session, query string) []map[string]a
 		t.Fatal(query, err)
 	}
 	var out bytes.Buffer
-	if err := r.Write(&out, FormatJSON, TextOptions{}); err != nil {
+	if err := Writers.Records(&out, &r); err != nil {
 		t.Fatal(err)
 	}
 	return parseObjects(t, out.Bytes())

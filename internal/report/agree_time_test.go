@@ -12,7 +12,6 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/clrprof/clrprof/internal/analysis"
-	q "github.com/clrprof/clrprof/internal/quantity"
 	"github.com/clrprof/clrprof/internal/session"
 	"github.com/clrprof/clrprof/internal/session/sessiontest"
 )
@@ -232,7 +231,7 @@ func viewRows(t *testing.T, src *analysis.Source, name string, o Options) []map[
 func tableRows(t *testing.T, table *Table) []map[string]any {
 	t.Helper()
 	var out bytes.Buffer
-	if err := table.Write(&out, FormatJSON, TextOptions{}); err != nil {
+	if err := Writers.JSON(&out, table); err != nil {
 		t.Fatal(err)
 	}
 	return parseObjects(t, out.Bytes())
@@ -338,23 +337,7 @@ func TestFolded(t *testing.T) {
 		t.Fatal(err)
 	}
 	summary, err := Summarize(src, Options{})
-	if err != nil || len(summary.losses) != 1 || !strings.HasPrefix(summary.losses[0], "Folded: 1 call (9.09 % of all) has no path of its own, ") {
-		t.Error(err, summary.losses)
-	}
-}
-
-func TestUnits(t *testing.T) {
-	for _, c := range []struct {
-		unit Unit
-		ns   int64
-		want string
-	}{
-		{"", 1_500_000, "1.50 ms"}, {Milliseconds, 1_234_567_891, "1,234.568"}, {Milliseconds, 499, "0.000"}, {Milliseconds, 500, "0.001"},
-		{Milliseconds, 999_999, "1.000"}, {Microseconds, 1_234_567, "1,234.567"}, {Microseconds, 7, "0.007"}, {Nanoseconds, 1_234_567, "1,234,567"},
-		{Ticks, 1_000_000_000, "2,500,000,000"}, {Ticks, 3, "8"}, {Ticks, 0, "0"}, {Microseconds, -1500, "-1.500"},
-	} {
-		if have := c.unit.print(q.Nanoseconds(c.ns), 2_500_000_000); have != c.want {
-			t.Errorf("%d ns in %q: %s, want %s", c.ns, c.unit, have, c.want)
-		}
+	if err != nil || len(summary.Losses) != 1 || !strings.HasPrefix(summary.Losses[0], "Folded: 1 call (9.09 % of all) has no path of its own, ") {
+		t.Error(err, summary.Losses)
 	}
 }

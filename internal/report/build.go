@@ -10,6 +10,7 @@ import (
 	"github.com/clrprof/clrprof/internal/analysis"
 	"github.com/clrprof/clrprof/internal/calltree"
 	q "github.com/clrprof/clrprof/internal/quantity"
+	"github.com/clrprof/clrprof/internal/report/names"
 	"github.com/clrprof/clrprof/internal/session"
 )
 
@@ -226,7 +227,7 @@ func find[ID ~int64 | ~uint32](what, wanted string, ids []ID, name func(ID) stri
 		if !strings.Contains(n, wanted) { // nearly all, of tens of thousands
 			continue
 		}
-		head, _ := cutParameters(n)
+		head, _ := names.CutParameters(n)
 		switch {
 		case n == wanted:
 			exact = append(exact, id)

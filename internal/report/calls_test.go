@@ -2,6 +2,7 @@ package report
 
 import (
 	"bytes"
+	"io"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -85,8 +86,8 @@ func TestCallersOfMany(t *testing.T) {
 			}
 			var texts [2]bytes.Buffer
 			for i, table := range []*Table{got, want} {
-				for _, format := range []Format{FormatJSON, FormatText} {
-					if err := table.Write(&texts[i], format, TextOptions{}); err != nil {
+				for _, write := range []func(io.Writer, *Table) error{Writers.JSON, Writers.Text} {
+					if err := write(&texts[i], table); err != nil {
 						t.Fatal(err)
 					}
 				}

@@ -106,6 +106,13 @@ func number[T ~int64 | ~uint64](value func(*context, *Row) T) func(*context, *Ro
 	return func(c *context, r *Row) Cell { return numberCell(value(c, r)) }
 }
 
+func pick(condition bool, yes, no string) string {
+	if condition {
+		return yes
+	}
+	return no
+}
+
 func text(value func(*context, *Row) string) func(*context, *Row) Cell {
 	return func(c *context, r *Row) Cell { return textCell(value(c, r)) }
 }
@@ -128,13 +135,13 @@ var allColumns = func() map[string]Column {
 }()
 
 var identityColumns = []Column{
-	{Key: "name", Title: "Name", Kind: Name, cell: rowName, short: shortRowName, cut: cutName},
+	{Key: "name", Title: "Name", Kind: Name, cell: rowName, short: shortRowName, Cut: CutParts},
 	{Key: "kind", Title: "Kind", Kind: Text, cell: text(func(_ *context, r *Row) string { return string(r.kind) })},
 	{Key: "level", Title: "Level", Kind: Number, cell: number(func(_ *context, r *Row) int64 { return int64(r.level) })},
 	{Key: "type", Title: "Type", Kind: Text, cell: text(func(_ *context, r *Row) string { return r.role })},
 	{Key: "section", Title: "Section", Kind: Text, cell: text(func(_ *context, r *Row) string { return r.role })},
 	{Key: "root_function_name", Title: "Root function", Kind: Name, cell: text(func(c *context, r *Row) string { return c.functionName(r.root) }),
-		short: func(c *context, r *Row) string { return c.shortFunctionName(r.root) }, cut: cutName},
+		short: func(c *context, r *Row) string { return c.shortFunctionName(r.root) }, Cut: CutParts},
 	{Key: "key", Title: "Key", Kind: Text, cell: text(func(_ *context, r *Row) string { return r.key })},
 	{Key: "value", Title: "Value", Kind: Name, cell: text(func(_ *context, r *Row) string { return r.text })},
 	{Key: "module", Title: "Module", Kind: Name, cell: when(hasModule, text(func(c *context, r *Row) string { return c.moduleName(r.module) }))},
@@ -156,7 +163,7 @@ var placeColumns = []Column{
 		return lineCell(c, r)
 	})},
 	{Key: "function", Title: "Function", Kind: Name, cell: when(hasFunction, text(func(c *context, r *Row) string { return c.functionName(r.function) })),
-		short: func(c *context, r *Row) string { return pick(hasFunction(r), c.shortFunctionName(r.function), "") }, cut: cutName},
+		short: func(c *context, r *Row) string { return pick(hasFunction(r), c.shortFunctionName(r.function), "") }, Cut: CutParts},
 	{Key: "function_line", Title: "Function line", Kind: Number, cell: when(hasFunction, lineCell)},
 	{Key: "place", Title: "Place", Kind: Name, cell: placeCell},
 	{Key: "line_begin", Title: "Line", Kind: Number, cell: func(c *context, r *Row) Cell {

@@ -72,7 +72,7 @@ func lifetimeColumns() []Column {
 		}
 	}
 	return append(out, Column{Key: "stack", Title: "Stack", Kind: Name, cell: stackCell},
-		Column{Key: "from", Title: "From", Kind: Name, cell: fromCell, cut: cutBefore})
+		Column{Key: "from", Title: "From", Kind: Name, cell: fromCell, Cut: CutBeginning})
 }
 
 // fromCell is where the user's code comes in: its innermost frame, or else the innermost one that has a line.
@@ -120,6 +120,9 @@ func (c *context) placeText(p analysis.Place) string {
 // maxStack bounds the functions in the column stack: a stack can be 65,536 deep, and a program that wants all of it asks
 // the session.
 const maxStack = 64
+
+// ellipsis stands for what is left out.
+const ellipsis = "…"
 
 // stackCell is the call path of a site, from the root on.
 func stackCell(c *context, r *Row) Cell {

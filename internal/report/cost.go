@@ -61,29 +61,29 @@ func (c *context) measures() string {
 
 // shares says what part of all a hidden rest is: of what the table's columns of text show, and of the kind of time that
 // rows are ordered by.
-func (t *Table) shares(w cost) string {
-	c, order := t.context, t.order
+func (t *Table) shares(w cost) []Share {
+	c, order := t.context, t.Order
 	shows := func(data dataSet) bool {
 		return slices.ContainsFunc(t.TextColumns, func(key string) bool { return allColumns[key].data == data })
 	}
-	bytes := q.PercentOf(w.amount.Bytes, c.total.Bytes).String() + " of bytes"
+	bytes := Share{q.PercentOf(w.amount.Bytes, c.total.Bytes), "bytes"}
 	if !c.hasTime() || c.hasMemory() && !shows(dataTime) {
-		return bytes
+		return []Share{bytes}
 	}
 	all := c.totalTime.Inclusive
-	time := q.PercentOf(c.elapsed(w.time), c.elapsed(all)).String() + " of time"
+	time := Share{q.PercentOf(c.elapsed(w.time), c.elapsed(all)), "time"}
 	switch {
 	case strings.Contains(order, "application"):
-		time = q.PercentOf(w.time.Application, all.Application).String() + " of application time"
+		time = Share{q.PercentOf(w.time.Application, all.Application), "application time"}
 	case strings.Contains(order, "cpu") && !strings.Contains(order, "off_cpu"):
-		time = q.PercentOf(w.time.CPU, all.CPU).String() + " of CPU time"
+		time = Share{q.PercentOf(w.time.CPU, all.CPU), "CPU time"}
 	case strings.Contains(order, "blocked"):
-		time = q.PercentOf(w.time.Blocked, all.Blocked).String() + " of blocked time"
+		time = Share{q.PercentOf(w.time.Blocked, all.Blocked), "blocked time"}
 	case strings.Contains(order, "waited"):
-		time = q.PercentOf(waited(w.time), waited(all)).String() + " of waiting"
+		time = Share{q.PercentOf(waited(w.time), waited(all)), "waiting"}
 	}
 	if c.hasMemory() && shows(dataMemory) {
-		return time + ", " + bytes
+		return []Share{time, bytes}
 	}
-	return time
+	return []Share{time}
 }

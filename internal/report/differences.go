@@ -74,7 +74,7 @@ func Differences(c *analysis.Comparison) *Records {
 			row = append(row, x.File, side(x.Line != 0, x.Line), side(x.InOld && x.OldLine != 0, x.OldLine), state(x))
 		}
 		if stacked {
-			row = append(row, lateText(x.AppendStack))
+			row = append(row, LateText(x.AppendStack))
 		}
 		return row
 	}

@@ -1,5 +1,5 @@
 // Package report turns a session into the views that a person or a program reads:
-// tables and trees, and writes them as text, JSON, CSV or TSV.
+// tables and trees. The packages text, encode and sheet write them; this one knows no format.
 //
 // # Problem
 //
@@ -15,12 +15,9 @@
 //
 // # Invariants
 //
+//   - A table does not change after it is made, but for Table.Limit.
 //   - JSON, CSV and TSV carry exact numbers and whole names; only text rounds, and
 //     shortens names in the middle, never numbers.
 //   - What a limit hides is counted and shown as a row of its own in text.
 //   - Rows with equal sort keys are in the order of name, then id.
-//
-// # Limits
-//
-// Text draws at most maxIndent levels of a tree and prints the level number beyond.
 package report

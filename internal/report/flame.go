@@ -110,7 +110,7 @@ func (r *Reader) FlameMetrics() ([]FlameMetric, error) {
 }
 
 func flameMetric(c Column) FlameMetric {
-	return FlameMetric{c.Key, c.Title, kindNames[c.Kind], Describe(c.Key)}
+	return FlameMetric{c.Key, c.Title, c.Kind.String(), Describe(c.Key)}
 }
 
 // flameTree is a call tree with one value, parents before children.

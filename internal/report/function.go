@@ -1,12 +1,8 @@
 package report
 
 import (
-	"bufio"
 	"cmp"
-	"fmt"
 	"slices"
-	"strconv"
-	"strings"
 
 	q "github.com/clrprof/clrprof/internal/quantity"
 	"github.com/clrprof/clrprof/internal/session"
@@ -23,7 +19,7 @@ const (
 var functionColumns = []Column{
 	{Key: "function_bytes_percent", Title: "Of it", Kind: Percent, data: dataMemory, cell: partOfFunction(func(_ *context, w cost) int64 { return int64(w.amount.Bytes) })},
 	{Key: "function_elapsed_percent", Title: "Of it", Kind: Percent, data: dataTime, cell: partOfFunction(func(c *context, w cost) int64 { return int64(c.elapsed(w.time)) })},
-	{Key: "source_text", Title: "Source", Kind: Name, cut: cutEnd, cell: func(_ *context, r *Row) Cell {
+	{Key: "source_text", Title: "Source", Kind: Name, Cut: CutEnd, cell: func(_ *context, r *Row) Cell {
 		return Cell{Text: r.source, Empty: r.source == ""}
 	}},
 }
@@ -38,19 +34,25 @@ func partOfFunction(of func(*context, cost) int64) func(*context, *Row) Cell {
 	}
 }
 
-// cutEnd makes a line of source fit: its beginning says most.
-func cutEnd(s string, width int) string {
-	runes, used := []rune(s), 0
-	for i, r := range runes {
-		if used += runeWidth(r); used >= width && (i+1 < len(runes) || used > width) {
-			return string(runes[:i]) + ellipsis
-		}
-	}
-	return s
+// FunctionDetails are the rows of one function, in their sections. Each is a table of rows that no limit cuts.
+type FunctionDetails struct {
+	Name, ShortName string
+	PID             int64 // of its process
+	Callers, Itself *Table
+	Callees, Lines  *Table
+	Source          []SourceLine // of each row of Lines; none: its lines are not known
+	File            string       // that they are in; of a function without lines, that it is in; "": it has no symbols
 }
 
-// functionDetails are the rows of one function, in their sections.
-type functionDetails struct {
+// SourceLine is a line of a function.
+type SourceLine struct {
+	Number    int64  // 0: what is on none of its lines
+	Text      string // "": it is not known
+	HasValues bool   // otherwise it only stands between lines that have
+}
+
+// sections are the rows of one function.
+type sections struct {
 	current                 Row
 	callers, parts, callees []Row
 	lines                   []Row
@@ -70,14 +72,14 @@ func buildFunction(b *builder) error {
 	for _, row := range lines {
 		of[row.function] = append(of[row.function], row)
 	}
-	var all []functionDetails
+	var all []sections
 	sources, recursive := newSourceFiles(b.context), false
 	err = b.eachCurrent(matches, func(current Row, callers, callees []Row) {
 		if slices.ContainsFunc(callees, func(r Row) bool { return r.function == current.function }) {
 			recursive = true
 		}
 		whole := inclusiveCost(&current)
-		d := functionDetails{current: current, parts: parts(current)}
+		d := sections{current: current, parts: parts(current)}
 		d.callers, d.callees = b.limit(callers, exclusiveCost), b.limit(callees, exclusiveCost)
 		if d.lines = of[current.function]; len(d.lines) > 0 {
 			d.lines = b.withSource(withBody(d.lines, &current), sources)
@@ -107,7 +109,9 @@ func buildFunction(b *builder) error {
 	}
 	b.table.Notes = append(b.table.Notes, sources.notes(b.context)...)
 	if len(b.options.Columns) == 0 {
-		b.table.write = func(out *bufio.Writer, o TextOptions) { b.table.writeFunctions(out, o, all) }
+		for i := range all {
+			b.table.Functions = append(b.table.Functions, b.table.details(&all[i]))
+		}
 	}
 	return nil
 }
@@ -219,101 +223,37 @@ func (c *context) sectionColumns(memory, times string) []string {
 	return keys(out)
 }
 
-// writeFunctions writes the sections of functions.
-func (t *Table) writeFunctions(out *bufio.Writer, o TextOptions, all []functionDetails) {
-	c := t.context
-	for i := range all {
-		d := &all[i]
-		name := c.functionName(d.current.function)
-		if !o.FullNames {
-			name = c.shortFunctionName(d.current.function)
-		}
-		if len(all) > 1 {
-			name += fmt.Sprintf(", process %d", c.processes.get(d.current.process).PID)
-		}
-		fmt.Fprintf(out, "%s%s\n", pick(i > 0, "\n", ""), o.style(styleBold, Printable(name)))
-		times := functionTimes
-		if d.current.await != nil {
-			times += functionAwaits
-		}
-		columns := append([]string{"name"}, c.sectionColumns(functionMemory, times)...)
-		for _, section := range []struct {
-			title string
-			rows  []Row
-		}{{"Calling functions", d.callers}, {"The function", d.parts}, {"Called functions", d.callees}} {
-			if len(section.rows) > 0 {
-				fmt.Fprintf(out, "\n%s\n", o.style(styleBold, section.title))
-				t.part(section.rows, columns).writeGrid(out, o)
-			}
-		}
-		t.writeLines(out, o, d)
+// details are the sections of a function as tables.
+func (t *Table) details(d *sections) FunctionDetails {
+	c, id := t.context, d.current.function
+	times := functionTimes
+	if d.current.await != nil {
+		times += functionAwaits
 	}
+	columns := append([]string{"name"}, c.sectionColumns(functionMemory, times)...)
+	out := FunctionDetails{Name: c.functionName(id), ShortName: c.shortFunctionName(id), PID: c.processes.get(d.current.process).PID,
+		Callers: t.part(d.callers, columns), Itself: t.part(d.parts, columns), Callees: t.part(d.callees, columns),
+		Lines: t.part(d.lines, c.sectionColumns(lineMemory, lineTimes)), File: c.files.get(c.functions.get(id).File).Path}
+	if len(d.lines) > 0 {
+		out.File = c.fileOf(&d.lines[0])
+	}
+	for i := range d.lines {
+		r := &d.lines[i]
+		line := SourceLine{Number: r.number, Text: r.source, HasValues: r.kind != rowSource}
+		if line.HasValues {
+			line.Number = c.lines.get(r.line).LineBegin
+		}
+		out.Source = append(out.Source, line)
+	}
+	return out
 }
 
 // part is a table of some rows, with some columns of text.
 func (t *Table) part(rows []Row, columns []string) *Table {
 	sub := *t
-	sub.Rows, sub.TextColumns, sub.write, sub.Columns = rows, columns, nil, nil
+	sub.Rows, sub.TextColumns, sub.Functions, sub.Columns = rows, columns, nil, nil
 	for _, key := range columns {
 		sub.Columns = append(sub.Columns, allColumns[key])
 	}
 	return &sub
-}
-
-// writeLines writes the lines of a function beside their text.
-func (t *Table) writeLines(out *bufio.Writer, o TextOptions, d *functionDetails) {
-	c := t.context
-	if len(d.lines) == 0 {
-		fmt.Fprintf(out, "\nIts lines are not known: %s.\n", pick(c.files.get(c.functions.get(d.current.function).File).Path == "",
-			"the module has no symbols", "nothing was counted at one"))
-		return
-	}
-	fmt.Fprintf(out, "\n%s\n", o.style(styleBold, "Lines of "+Printable(c.fileOf(&d.lines[0]))))
-	columns := c.sectionColumns(lineMemory, lineTimes)
-	sub := t.part(d.lines, columns)
-	// Where the values stand is the same for all rows, also those that have none.
-	plain := o
-	plain.Width = 0
-	widths := make([]int, len(columns))
-	cells := make([][]string, len(d.lines))
-	for row := range d.lines {
-		for i, column := range sub.Columns {
-			cell := ""
-			if d.lines[row].kind != rowSource {
-				cell = sub.text(row, column, plain.Unit)
-			}
-			cells[row] = append(cells[row], cell)
-			widths[i] = max(widths[i], stringWidth(cell), stringWidth(plain.Unit.title(column)))
-		}
-	}
-	var head []string
-	for i, column := range sub.Columns {
-		head = append(head, pad(plain.Unit.title(column), widths[i], true))
-	}
-	fmt.Fprintln(out, o.style(styleBold, strings.Join(append(head, "  Line", "Source"), gap)))
-	for row := range d.lines {
-		r := &d.lines[row]
-		for i := range cells[row] {
-			cells[row][i] = pad(cells[row][i], widths[i], true)
-		}
-		text := strings.Join(append(cells[row], pad(t.lineNumber(r), minLineNumber, true), Printable(r.source)), gap)
-		if o.Width > 0 {
-			text = cutEnd(text, o.Width)
-		}
-		fmt.Fprintln(out, o.style(pick(r.kind == rowSource, styleDim, ""), strings.TrimRight(text, " ")))
-	}
-}
-
-// minLineNumber is the width of the column of line numbers.
-const minLineNumber = 6
-
-// lineNumber is the number of a line, or what stands for it.
-func (t *Table) lineNumber(r *Row) string {
-	switch {
-	case r.kind == rowSource:
-		return strconv.FormatInt(r.number, 10)
-	case r.line == 0:
-		return "(body)"
-	}
-	return strconv.FormatInt(t.context.lines.get(r.line).LineBegin, 10)
 }

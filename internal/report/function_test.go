@@ -146,7 +146,7 @@ func functionText(t *testing.T, b *sessiontest.Builder) string {
 		t.Fatal(err)
 	}
 	var out bytes.Buffer
-	if err := table.Write(&out, FormatText, TextOptions{}); err != nil {
+	if err := Writers.Text(&out, table); err != nil {
 		t.Fatal(err)
 	}
 	return out.String()

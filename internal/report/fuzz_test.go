@@ -67,15 +67,15 @@ func showAll(path string) {
 		}
 		exportAll(s, src, selection)
 		if summary, err := Summarize(src, Options{Top: 3}); err == nil {
-			for _, format := range []Format{FormatText, FormatJSON, FormatCSV} {
-				summary.Write(io.Discard, format, TextOptions{})
+			for _, write := range []func(io.Writer, *Summary) error{Writers.SummaryText, Writers.SummaryJSON, Writers.SummaryCSV} {
+				write(io.Discard, summary)
 			}
 		}
 		for _, view := range views {
 			for _, o := range []Options{view.Text, {Argument: "a"}, {Depth: 3, Top: 1, Min: 5}} {
 				if table, err := view.Build(src, o); err == nil {
-					table.Write(io.Discard, FormatText, TextOptions{Width: 70, Color: true})
-					table.Write(io.Discard, FormatJSON, TextOptions{})
+					Writers.Narrow(io.Discard, table)
+					Writers.JSON(io.Discard, table)
 				}
 			}
 		}

@@ -105,8 +105,8 @@ func gcColumns() []Column {
 		column("pause_ns", "Pause", Duration, func(g *gcRow) int64 { return int64(g.Pause) }),
 		column("agent_ns", "Agent's part", Duration, func(g *gcRow) int64 { return int64(g.Agent) }),
 		column("finalizable", "Finalizable", Count, func(g *gcRow) int64 { return int64(g.Finalizable) }),
-		{Key: "chart", Title: "Survived █ dead ░", Kind: Text, cell: gcCell(func(g *gcRow) Cell { return textCell(g.chart()) })},
-		{Key: "pause_chart", Title: "Pause", Kind: Text, cell: gcCell(func(g *gcRow) Cell {
+		{Key: "chart", Title: "Survived █ dead ░", Kind: Text, Drawn: true, cell: gcCell(func(g *gcRow) Cell { return textCell(g.chart()) })},
+		{Key: "pause_chart", Title: "Pause", Kind: Text, Drawn: true, cell: gcCell(func(g *gcRow) Cell {
 			return textCell(bar(int64(g.Pause), int64(g.longest), pauseWidth, "▆"))
 		})},
 	}

@@ -1,10 +1,12 @@
-package report
+package report_test
 
 import (
 	"bytes"
 	"errors"
 	"flag"
 	"fmt"
+	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -14,21 +16,42 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/clrprof/clrprof/internal/analysis"
-	"github.com/clrprof/clrprof/internal/analysis/analysistest"
+	"github.com/clrprof/clrprof/internal/report"
+	"github.com/clrprof/clrprof/internal/report/encode"
+	"github.com/clrprof/clrprof/internal/report/sheet"
+	"github.com/clrprof/clrprof/internal/report/text"
 	"github.com/clrprof/clrprof/internal/session"
 	"github.com/clrprof/clrprof/internal/session/sessiontest"
 )
 
 var updateGolden = flag.Bool("update", false, "write the golden files")
 
-// complete writes b to path, derives everything, checks it and opens it.
-func complete(t testing.TB, b *sessiontest.Builder, path string) *session.Session {
-	t.Helper()
-	s := analysistest.Open(t, b, path)
-	if found, err := analysis.Check(s); err != nil || len(found) > 0 {
-		t.Fatal(found, err)
+func writeTable(w io.Writer, t *report.Table, f encode.Format, o text.Options) error {
+	if f == "" {
+		return text.WriteTable(w, t, o)
 	}
-	return s
+	return encode.WriteTable(w, t, f)
+}
+
+func writeSummary(w io.Writer, s *report.Summary, f encode.Format, o text.Options) error {
+	if f == "" {
+		return text.WriteSummary(w, s, o)
+	}
+	return encode.WriteSummary(w, s, f)
+}
+
+func init() {
+	w := &report.Writers
+	w.JSON = func(to io.Writer, t *report.Table) error { return encode.WriteTable(to, t, encode.JSON) }
+	w.Text = func(to io.Writer, t *report.Table) error { return text.WriteTable(to, t, text.Options{}) }
+	w.Narrow = func(to io.Writer, t *report.Table) error {
+		return text.WriteTable(to, t, text.Options{Width: 70, Color: true})
+	}
+	w.SummaryJSON = func(to io.Writer, s *report.Summary) error { return encode.WriteSummary(to, s, encode.JSON) }
+	w.SummaryCSV = func(to io.Writer, s *report.Summary) error { return encode.WriteSummary(to, s, encode.CSV) }
+	w.SummaryText = func(to io.Writer, s *report.Summary) error { return text.WriteSummary(to, s, text.Options{}) }
+	w.Records = func(to io.Writer, r *report.Records) error { return encode.WriteRecords(to, r, encode.JSON) }
+	w.Sheet = func(s *report.Summary) any { return sheet.OfSummary(s) }
 }
 
 // render prints one view as a golden test names it: the view, its argument, then options.
@@ -41,20 +64,20 @@ func render(t *testing.T, s *session.Session, flags string) string {
 	}
 	var out bytes.Buffer
 	if name == "summary" {
-		summary, err := Summarize(src, Options{Top: 5, Raw: o.Raw, AllCode: o.AllCode})
+		summary, err := report.Summarize(src, report.Options{Top: 5, Raw: o.Raw, AllCode: o.AllCode})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := summary.Write(&out, format, layout); err != nil {
+		if err := writeSummary(&out, summary, format, layout); err != nil {
 			t.Fatal(err)
 		}
 		return out.String()
 	}
-	view, err := FindView(name)
+	view, err := report.FindView(name)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if o.Top == 0 && format == FormatText {
+	if o.Top == 0 && format == "" && !layout.Markdown {
 		limits := view.Text
 		limits.Root, limits.Hot, limits.Fold, limits.BottomUp, limits.MinShare, limits.Sort, limits.Columns, limits.Argument, limits.By, limits.Range, limits.Raw = o.Root, o.Hot, o.Fold, o.BottomUp, o.MinShare, o.Sort, o.Columns, o.Argument, o.By, o.Range, o.Raw
 		if o.Depth != 0 {
@@ -69,14 +92,14 @@ func render(t *testing.T, s *session.Session, flags string) string {
 	if limit > 0 {
 		table.Limit(limit)
 	}
-	if err := table.Write(&out, format, layout); err != nil {
+	if err := writeTable(&out, table, format, layout); err != nil {
 		t.Fatal(err)
 	}
 	return out.String()
 }
 
 // parseFlags reads "view argument=X top=3 json width=80 process=1".
-func parseFlags(t *testing.T, flags string) (name string, o Options, format Format, filter analysis.Selection, layout TextOptions, limit int) {
+func parseFlags(t *testing.T, flags string) (name string, o report.Options, format encode.Format, filter analysis.Selection, layout text.Options, limit int) {
 	words := strings.Fields(flags)
 	for _, word := range words[1:] {
 		key, value, _ := strings.Cut(word, "=")
@@ -100,15 +123,15 @@ func parseFlags(t *testing.T, flags string) (name string, o Options, format Form
 		case "columns":
 			o.Columns = strings.Split(value, ",")
 		case "json":
-			format = FormatJSON
+			format = encode.JSON
 		case "csv":
-			format = FormatCSV
+			format = encode.CSV
 		case "md":
-			format = FormatMarkdown
+			layout.Markdown = true
 		case "limit":
 			limit = n
 		case "tsv":
-			format = FormatTSV
+			format = encode.TSV
 		case "range":
 			o.Range = value
 		case "all-code":
@@ -126,7 +149,7 @@ func parseFlags(t *testing.T, flags string) (name string, o Options, format Form
 		case "raw":
 			o.Raw = true
 		case "unit":
-			layout.Unit = Unit(value)
+			layout.Unit = text.Unit(value)
 		case "width":
 			layout.Width = n
 		case "color":
@@ -147,8 +170,8 @@ func parseFlags(t *testing.T, flags string) (name string, o Options, format Form
 }
 
 // gcSpan reads A..B, A.. or ..B.
-func gcSpan(t *testing.T, text string) analysis.GCSpan {
-	a, b, _ := strings.Cut(text, "..")
+func gcSpan(t *testing.T, span string) analysis.GCSpan {
+	a, b, _ := strings.Cut(span, "..")
 	var out analysis.GCSpan
 	for _, end := range []struct {
 		text string
@@ -206,11 +229,11 @@ var goldens = map[string][]string{
 }
 
 func TestGolden(t *testing.T) {
-	for _, sample := range slices.Sorted(mapsKeys(goldens)) {
+	for _, sample := range slices.Sorted(maps.Keys(goldens)) {
 		t.Run(sample, func(t *testing.T) {
 			t.Chdir(t.TempDir()) // the session's path is part of the output
 			folder := filepath.Join(packageFolder, "testdata", sample)
-			s := complete(t, sessiontest.Samples[sample](), sample+".clrprof")
+			s := report.Complete(t, sessiontest.Samples[sample](), sample+".clrprof")
 			for _, flags := range goldens[sample] {
 				got := render(t, s, flags)
 				path := filepath.Join(folder, strings.NewReplacer(" ", "_", "<", "(", ">", ")").Replace(flags)+".txt")
@@ -235,16 +258,6 @@ func TestGolden(t *testing.T) {
 // packageFolder is where the test was started: the folder of the package.
 var packageFolder, _ = os.Getwd()
 
-func mapsKeys[K comparable, V any](m map[K]V) func(func(K) bool) {
-	return func(yield func(K) bool) {
-		for k := range m {
-			if !yield(k) {
-				return
-			}
-		}
-	}
-}
-
 // checkWidth fails if a line of a table is wider than the terminal.
 func checkWidth(t *testing.T, flags, got string) {
 	_, _, _, _, layout, _ := parseFlags(t, flags)
@@ -254,8 +267,8 @@ func checkWidth(t *testing.T, flags, got string) {
 	for line := range strings.Lines(got) {
 		line = strings.TrimSuffix(line, "\n")
 		isCommand := strings.HasPrefix(line, "  clrprof ")
-		if !isCommand && stringWidth(line) > layout.Width {
-			t.Errorf("%s: a line is %d wide:\n%s", flags, stringWidth(line), line)
+		if !isCommand && text.Width(line) > layout.Width {
+			t.Errorf("%s: a line is %d wide:\n%s", flags, text.Width(line), line)
 		}
 	}
 }

@@ -1,11 +1,5 @@
 package report
 
-import (
-	"bufio"
-	"fmt"
-	"io"
-)
-
 // Limit leaves the first rows of the table, at most so many. Every format then says whether there are more: JSON is an
 // object with the rows instead of an array.
 func (t *Table) Limit(rows int) {
@@ -44,24 +38,5 @@ func (t *Table) shown() int {
 	return n
 }
 
-// cutNote says that there are more rows, or nothing.
-func (t *Table) cutNote() []string {
-	if t.Left() == 0 {
-		return nil
-	}
-	return []string{fmt.Sprintf("Cut: %d of %d rows are left out by --limit.", t.Left(), t.all)}
-}
-
-// writeLimited writes the rows as JSON, after what says whether they are all.
-func (t *Table) writeLimited(w io.Writer) error {
-	out := bufio.NewWriter(w)
-	fmt.Fprintf(out, "{\"truncated\": %t, \"rows_in_all\": %d, \"rows_left_out\": %d, \"rows\":\n", t.Left() > 0, t.all, t.Left())
-	if err := t.writeJSON(out, ""); err != nil {
-		return err
-	}
-	out.WriteString("}\n")
-	return out.Flush()
-}
-
-// WriteRows writes the rows as a JSON array, also those of a table that Limit cut.
-func (t *Table) WriteRows(w io.Writer) error { return t.writeJSON(w, "") }
+// InAll returns how many rows there were before Limit; ok: Limit was asked for.
+func (t *Table) InAll() (rows int, ok bool) { return t.all, t.limited }

@@ -1,10 +1,9 @@
 package report
 
 import (
-	"bufio"
-
 	"github.com/clrprof/clrprof/internal/analysis"
 	q "github.com/clrprof/clrprof/internal/quantity"
+	"github.com/clrprof/clrprof/internal/rules"
 	"github.com/clrprof/clrprof/internal/session"
 )
 
@@ -91,6 +90,12 @@ const (
 	Address              // hexadecimal
 )
 
+var kindNames = map[Kind]string{Text: "text", Name: "name", Number: "number", Count: "count", Bytes: "bytes", Percent: "percent",
+	Time: "time", Duration: "duration", Address: "address"}
+
+// String names the kind, as pages and other programs know it.
+func (k Kind) String() string { return kindNames[k] }
+
 // IsNumeric reports whether cells of the kind are numbers: right-aligned, never
 // shortened, sorted descending.
 func (k Kind) IsNumeric() bool { return k != Text && k != Name }
@@ -107,15 +112,27 @@ func textCell(s string) Cell { return Cell{Text: s} }
 
 func numberCell[T ~int64 | ~uint64](n T) Cell { return Cell{Number: int64(n)} }
 
+// Cut says which part of a cell goes where there is no room for all of it.
+type Cut int
+
+// The ways to cut.
+const (
+	CutMiddle    Cut = iota
+	CutParts         // of the name of a function or type: parameters, then type arguments, then outer classes
+	CutBeginning     // all but the last word
+	CutEnd           // of a line of source: its beginning says most
+)
+
 // Column is a column of a table.
 type Column struct {
 	Key   string // snake_case: the name in JSON, CSV, --columns and --sort
 	Title string // in text
 	Kind  Kind
 	cell  func(*context, *Row) Cell
-	short func(*context, *Row) string         // in text, where names are short; "": as cell. nil: no names
-	cut   func(name string, width int) string // makes a cell fit; nil: in the middle
-	data  dataSet                             // what the session must hold for it
+	Cut   Cut                         // how text that is too wide is cut
+	Drawn bool                        // with characters, which only text can show
+	short func(*context, *Row) string // in text, where names are short; "": as cell. nil: no names
+	data  dataSet                     // what the session must hold for it
 	// textOnly columns are not in the other formats unless they are asked for.
 	textOnly bool
 }
@@ -132,12 +149,15 @@ type Table struct {
 	Notes       []string // said before the table: a filter, an incomplete session
 	Losses      []string // said after it: what is missing from the numbers
 	Next        []string // said at the end of text: what a limit hides, what to try
-	context     *context
-	order       string                           // key of the column that rows are ordered by
-	limited     bool                             // by Limit
-	all         int                              // rows before that
-	write       func(*bufio.Writer, TextOptions) // instead of a grid; nil: a grid
-	isLeaf      func(*Row) bool                  // of Reader.Below: nothing is below the row
+	Order       string   // key of the column that rows are ordered by
+	// Functions are the rows in the sections of a person's text, one for each function that was asked for; nil: a grid.
+	Functions []FunctionDetails
+	// IsProse says that a person's text is a sentence for each row, said of a rule; otherwise it is a grid.
+	IsProse bool
+	context *context
+	limited bool            // by Limit
+	all     int             // rows before that
+	isLeaf  func(*Row) bool // of Reader.Below: nothing is below the row
 }
 
 // Cell returns the value of a column in a row.
@@ -145,3 +165,97 @@ func (t *Table) Cell(row int, c Column) Cell { return c.cell(t.context, &t.Rows[
 
 // IsRest reports whether a row stands for the rows that a limit hides. Only text shows it.
 func (t *Table) IsRest(row int) bool { return t.Rows[row].kind == rowRest }
+
+// Kind says in a word what the row is about.
+func (r *Row) Kind() string { return string(r.kind) }
+
+// Level is how deep the row is in its tree; 0: a root.
+func (r *Row) Level() int { return r.level }
+
+// IsRunning reports whether a row is about a function of which a call had not ended.
+func (r *Row) IsRunning() bool { return r.kind == rowFunction && r.time != nil && r.time.Running > 0 }
+
+// Process is the process that the row is about, 0: none.
+func (r *Row) Process() session.ProcessID { return r.process }
+
+// Path is the place of a row of a call tree, 0: it has none.
+func (r *Row) Path() session.PathID { return r.path }
+
+// ShortName returns what text shows for a cell where names are short; "": the cell.
+func (t *Table) ShortName(row int, c Column) string {
+	if c.short == nil {
+		return ""
+	}
+	return c.short(t.context, &t.Rows[row])
+}
+
+// Rest is what a row says of the rows that a limit hides.
+type Rest struct {
+	Rows      int
+	Of        string // the kind of the rows
+	Exclusive bool   // the shares are by the exclusive rule, and the inclusive one would differ
+	Shares    []Share
+}
+
+// Share is a part of a whole.
+type Share struct {
+	Percent q.Percent
+	Of      string // bytes, or a kind of time
+}
+
+// Rest returns what a row stands for that IsRest.
+func (t *Table) Rest(row int) Rest {
+	r := &t.Rows[row]
+	return Rest{r.rest, r.text, r.exclusive, t.shares(r.hidden)}
+}
+
+// PathStep is a function of a path that is called so often in a row, by itself.
+type PathStep struct {
+	Function string // its short name, without parameters
+	Times    int
+}
+
+// HotPath returns the path on which most of a type was created, and how much was created at its end; no steps: it is not known.
+func (t *Table) HotPath(row int) (path []PathStep, share q.Percent) {
+	r := &t.Rows[row]
+	for i, f := range r.hotPath {
+		if i > 0 && f == r.hotPath[i-1] {
+			path[len(path)-1].Times++
+			continue
+		}
+		path = append(path, PathStep{t.context.frameName(f), 1})
+	}
+	return path, r.fromShare
+}
+
+// Broken returns the rule that a row of findings is about, and what it says of the program.
+func (t *Table) Broken(row int) (rule *rules.Rule, said string) {
+	r := &t.Rows[row]
+	return r.finding.Rule, t.context.said(r)
+}
+
+// TicksPerSecond is the rate of the clock that times were measured with, 0 without times.
+func (t *Table) TicksPerSecond() int64 { return t.context.ticksPerSecond() }
+
+// IsLeaf reports whether it is known that nothing is below a row of a call tree.
+func (t *Table) IsLeaf(row int) bool { return t.isLeaf != nil && t.isLeaf(&t.Rows[row]) }
+
+// ExactColumns are the columns of the formats for programs: all that the view has, or those asked for.
+func (t *Table) ExactColumns() []Column {
+	var out []Column
+	for _, c := range t.Columns {
+		if !c.textOnly {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// Keys returns the keys of ExactColumns.
+func (t *Table) Keys() []string {
+	var out []string
+	for _, c := range t.ExactColumns() {
+		out = append(out, c.Key)
+	}
+	return out
+}

@@ -1,12 +1,10 @@
 package report
 
 import (
-	"bufio"
 	"fmt"
 	"strings"
 
 	"github.com/clrprof/clrprof/internal/analysis"
-	q "github.com/clrprof/clrprof/internal/quantity"
 	"github.com/clrprof/clrprof/internal/rules"
 	"github.com/clrprof/clrprof/internal/session"
 )
@@ -83,7 +81,7 @@ func buildRules(b *builder) error {
 		b.table.Notes = append(b.table.Notes, "Disabled: "+strings.Join(b.options.Disabled, ", ")+".")
 	}
 	if len(b.options.Columns) == 0 && b.options.Sort == "" {
-		b.table.write = b.table.writeFindings
+		b.table.IsProse = true
 	}
 	return nil
 }
@@ -102,28 +100,6 @@ func unjudged(result *rules.Result) []string {
 		out = append(out, fmt.Sprintf("Not judged, for want of a recording with %s: %s.", need, strings.Join(ids[need], ", ")))
 	}
 	return out
-}
-
-// writeFindings writes findings as prose: those of a rule together, with what to do.
-func (t *Table) writeFindings(out *bufio.Writer, o TextOptions) {
-	if len(t.Rows) == 0 {
-		fmt.Fprintln(out, "No rule is broken.")
-		return
-	}
-	for i := range t.Rows {
-		r := &t.Rows[i]
-		rule := r.finding.Rule
-		if i == 0 || t.Rows[i-1].finding.Rule != rule {
-			if i > 0 {
-				fmt.Fprintln(out)
-			}
-			fmt.Fprintln(out, o.style(styleBold, wrap(fmt.Sprintf("%s (%s, %s)", rule.Title, rule.ID, rule.Severity), o.Width)))
-		}
-		fmt.Fprintln(out, "  "+indented(indented(wrap("- "+Printable(t.context.said(r)), max(0, o.Width-4)))))
-		if i+1 == len(t.Rows) || t.Rows[i+1].finding.Rule != rule {
-			fmt.Fprintln(out, "  "+indented(wrap(rule.Advice, max(0, o.Width-2))))
-		}
-	}
 }
 
 // said is a finding in a sentence.
@@ -158,8 +134,3 @@ func (s *Summary) findRules(o Options) error {
 
 // summaryRules are those whose findings a summary says in its own words.
 var summaryRules = []string{"gc-time", "mid-life", "only-grows", "lock-contention", "sync-over-async"}
-
-// rulesNext is the command that shows what else the rules found.
-func (s *Summary) rulesNext(path string) string {
-	return fmt.Sprintf("clrprof report %s rules   # %s", path, counted(q.Count(s.broken), "finding"))
-}

@@ -3,7 +3,6 @@ package report
 import (
 	"cmp"
 	"encoding/json"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -11,53 +10,95 @@ import (
 	"github.com/clrprof/clrprof/internal/analysis"
 	q "github.com/clrprof/clrprof/internal/quantity"
 	"github.com/clrprof/clrprof/internal/session"
+	"github.com/clrprof/clrprof/internal/usercode"
 )
 
 // Summary is the view that is shown after a run: totals, and the top of the other views.
 type Summary struct {
-	Info     map[string]string
-	Notes    []string
-	Total    q.Amount // of what is shown
-	Losses   []session.Loss
-	Sections []Section
+	Path      string            // of the session
+	Info      map[string]string // what the session says of itself
+	Command   []string          // that was profiled; nil: it is not known
+	Duration  q.Nanoseconds     // of the recording, 0: it is not known
+	Processes []session.Process // of the session
+	Threads   q.Count           // of all of these
+	HasMemory bool              // allocations were counted
+	Notes     []string
+	Total     q.Amount       // of what is shown
+	Lost      []session.Loss // of the processes that are shown
+	Losses    []string       // what is missing from the numbers, and what is not exact
+	Sections  []Section
 	// Functions is how many functions did something, WithoutSymbols how many of them are in
 	// modules without symbols, NoSymbols these modules, those that matter most first.
 	Functions, WithoutSymbols q.Count
 	NoSymbols                 []string
 	Lifetime                  *Lifetime // nil: the ends of objects were not recorded
 	Timing                    *Timing   // nil: calls were not timed
-	Next                      []string  // commands to try next
+	Next                      []Next    // commands to try next
 	Findings                  []string  // what stands out, in sentences
-	Outside                   q.Amount  // allocated by framework code that no user code called
+	Links                     []*Link   // of each finding: where to look; nil: nowhere else
+	UserCode                  []UserCode
+	Outside                   q.Amount // allocated by framework code that no user code called, unless that is shown
 
 	context *context
-	losses  []string
-	allCode bool    // text shows all functions, not only user code
-	causes  []Row   // what user code allocated, by type and place
-	works   []Row   // the time of user code, by function and place
-	broken  int     // findings of rules
-	links   []*Link // of findings: where to look
+	allCode bool  // text shows all functions, not only user code
+	causes  []Row // what user code allocated, by type and place
+	works   []Row // the time of user code, by function and place
+	broken  int   // findings of rules
 }
+
+// UserCode are modules that are user code, by one rule.
+type UserCode struct {
+	Origin  usercode.Origin
+	Modules []string // the first of them
+	More    int      // how many there are besides
+}
+
+// Next is a command that tells more.
+type Next struct {
+	Kind     NextKind
+	View     string  // of NextView
+	Argument string  // of the view, "": none
+	Findings q.Count // that it shows, 0: that is not said
+}
+
+// NextKind says what a command does.
+type NextKind int
+
+// The kinds of commands.
+const (
+	NextView   NextKind = iota // prints a view
+	NextPage                   // shows the session in a browser
+	NextExport                 // converts it for other tools
+)
 
 // Section is one list of the summary.
 type Section struct {
-	Key   string // snake_case: its name in JSON
-	Title string
-	Table *Table
-	mine  bool // about user code only
-	all   bool // about all code: in text only with Options.AllCode
+	Key     string // snake_case: its name in JSON
+	Title   string
+	Table   *Table
+	Shown   bool // it is of the code that a person reads of: user code, or all of it
+	Single  bool // it lists the processes, of which there is one
+	HotPath bool // it is the hot path of allocations
+
+	mine bool // about user code only
+	all  bool // about all code: in text only with Options.AllCode
+	// exclusive says that records have the exclusive values of its rows.
+	exclusive bool
 }
 
 // rank orders sections: processes come first, and user code before all code.
 func (s Section) rank() int {
 	switch {
-	case s.Key == "processes":
+	case s.Key == sectionProcesses:
 		return 2
 	case s.mine:
 		return 1
 	}
 	return 0
 }
+
+// sectionProcesses is the key of the list of processes.
+const sectionProcesses = "processes"
 
 // The text columns of the sections: few, since a summary is read at a glance.
 const (
@@ -80,11 +121,12 @@ func Summarize(src *analysis.Source, o Options) (*Summary, error) {
 }
 
 func summarize(c *context, o Options) (*Summary, error) {
-	src, s := c.source, &Summary{context: c, Total: c.shown}
+	src := c.source
+	s := &Summary{context: c, Path: src.Session().Path(), Processes: c.processes.list, Threads: c.threadCount(0), HasMemory: c.hasMemory(), Total: c.shown}
 	for _, step := range []func() error{
-		func() (err error) { s.Info, err = src.Session().Info(); return },
+		s.readInfo,
 		func() (err error) { s.Notes, err = c.notes(); return },
-		func() (err error) { s.losses, err = c.losses(); return },
+		func() (err error) { s.Losses, err = c.losses(); return },
 		s.readLosses,
 		func() error { return s.addMine(o) },
 		func() error { return s.addTimes(o.Top) },
@@ -99,6 +141,7 @@ func summarize(c *context, o Options) (*Summary, error) {
 			return nil, err
 		}
 	}
+	s.chooseSections()
 	slices.SortStableFunc(s.Sections, func(a, b Section) int { return cmp.Compare(b.rank(), a.rank()) })
 	if o.Quick {
 		return s, nil
@@ -108,6 +151,30 @@ func summarize(c *context, o Options) (*Summary, error) {
 	}
 	s.addNext()
 	return s, nil
+}
+
+// readInfo reads what the session says of itself.
+func (s *Summary) readInfo() (err error) {
+	if s.Info, err = s.context.source.Session().Info(); err != nil {
+		return err
+	}
+	if json.Unmarshal([]byte(s.Info[session.KeyCommand]), &s.Command) != nil {
+		s.Command = nil
+	}
+	if n, bad := strconv.ParseInt(s.Info[session.KeyDuration], 10, 64); bad == nil { // else it is damaged, or was not written
+		s.Duration = q.Nanoseconds(n)
+	}
+	return nil
+}
+
+// chooseSections says which sections a person sees.
+func (s *Summary) chooseSections() {
+	for i := range s.Sections {
+		x := &s.Sections[i]
+		x.Shown = !(s.allCode && x.mine || !s.allCode && x.all)
+		x.Single = x.Key == sectionProcesses && len(s.Processes) < 2
+	}
+	s.UserCode = s.context.userModules()
 }
 
 // between lets others go on.
@@ -122,7 +189,7 @@ func (s *Summary) readLosses() error {
 	all, err := s.context.source.Session().Losses()
 	for _, l := range all {
 		if s.context.source.Selection().HasProcess(l.Process) {
-			s.Losses = append(s.Losses, l)
+			s.Lost = append(s.Lost, l)
 		}
 	}
 	return err
@@ -152,7 +219,13 @@ func (s *Summary) addMemory(top int) error {
 		}
 	}
 	title := pick(s.context.hasTime(), "Hot path of allocations", "Hot path")
-	return s.addHotPath("hot_path", title, "name inclusive_bytes inclusive_bytes_percent exclusive_bytes module", byBytes)
+	if err := s.addHotPath("hot_path", title, "name inclusive_bytes inclusive_bytes_percent exclusive_bytes module", byBytes); err != nil {
+		return err
+	}
+	if n := len(s.Sections); n > 0 && s.Sections[n-1].Key == "hot_path" {
+		s.Sections[n-1].HotPath = true
+	}
+	return nil
 }
 
 // addList adds a section that is a view. Of lists by a value of the functions themselves, those without it are left out:
@@ -193,7 +266,8 @@ func (s *Summary) addList(section listed, top int) error {
 		s.userFirst(table.Rows)
 	}
 	table.Notes, table.Losses, table.Next, table.TextColumns = nil, nil, nil, s.columns(section.view, section.text)
-	s.Sections = append(s.Sections, Section{Key: section.key, Title: section.title, Table: table, all: section.view == "functions" || section.view == "types"})
+	s.Sections = append(s.Sections, Section{Key: section.key, Title: section.title, Table: table, all: section.view != sectionProcesses,
+		exclusive: section.sort == "exclusive_bytes"})
 	return nil
 }
 
@@ -313,56 +387,91 @@ func (s *Summary) worstFunction() session.FunctionID {
 	return 0
 }
 
+// addNext chooses what to look at next.
 func (s *Summary) addNext() {
-	path := ShellQuote(s.context.source.Session().Path())
-	add := func(format string, args ...any) { s.Next = append(s.Next, fmt.Sprintf(format, args...)) }
-	add("clrprof view %s   # in a browser", path)
-	add("clrprof report %s calltree", path)
+	add := func(view, argument string) { s.Next = append(s.Next, Next{View: view, Argument: argument}) }
+	s.Next = append(s.Next, Next{Kind: NextPage})
+	add("calltree", "")
 	if f := s.worstFunction(); f != 0 {
-		add("clrprof report %s callers %s", path, ShellQuote(s.context.functionName(f)))
+		add("callers", s.context.functionName(f))
 	}
 	if t := s.section("types_by_bytes"); t != nil && len(t.Rows) > 0 && t.Rows[0].typ != 0 {
-		add("clrprof report %s types %s", path, ShellQuote(s.context.typeName(t.Rows[0].typ)))
+		add("types", s.context.typeName(t.Rows[0].typ))
 	}
-	add("clrprof report %s lines", path)
+	add("lines", "")
 	if s.broken > 0 {
-		s.Next = append(s.Next, s.rulesNext(path))
+		s.Next = append(s.Next, Next{View: "rules", Findings: q.Count(s.broken)})
 	}
 	if s.Lifetime != nil {
-		add("clrprof report %s lifetime", path)
-		add("clrprof report %s gcs", path)
+		add("lifetime", "")
+		add("gcs", "")
 	}
-	add("clrprof export %s --format pprof", path)
+	s.Next = append(s.Next, Next{Kind: NextExport})
 }
 
-// ShellQuote makes a word that a POSIX shell reads back as s.
-func ShellQuote(s string) string {
-	plain := s != "" && !strings.ContainsFunc(s, func(r rune) bool {
-		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("_-./:=@%+,", r))
-	})
-	if plain {
-		return s
+// PID returns the operating system's number of a process.
+func (s *Summary) PID(id session.ProcessID) int64 { return s.context.processes.get(id).PID }
+
+// The columns of a summary as records. Functions have inclusive values in
+// the section of inclusive bytes and in the hot path, exclusive ones in that of exclusive bytes.
+const (
+	recordIdentity = "section name module process_id "
+	recordMemory   = "allocations allocations_percent bytes bytes_percent "
+	recordTime     = "calls elapsed_inclusive elapsed_inclusive_percent elapsed_exclusive elapsed_exclusive_percent " +
+		"application_inclusive application_inclusive_percent application_exclusive application_exclusive_percent"
+)
+
+// RecordColumns are the columns of the summary as one table: the section first.
+func (s *Summary) RecordColumns() []Column {
+	list := recordIdentity
+	if s.context.hasMemory() {
+		list += recordMemory
 	}
-	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+	if s.context.hasTime() {
+		list += recordTime
+	}
+	var out []Column
+	for _, key := range keys(list) {
+		out = append(out, allColumns[key])
+	}
+	return out
 }
 
-// command returns the profiled command as a line, or "" if it is not known.
-func (s *Summary) command() string {
-	var words []string
-	if json.Unmarshal([]byte(s.Info[session.KeyCommand]), &words) != nil {
-		return ""
+// EachRecord calls fn with the cells of each row of the summary as one table: the total, and the rows of each section.
+func (s *Summary) EachRecord(fn func([]Cell) error) error {
+	columns := s.RecordColumns()
+	total := Row{kind: rowFact, values: both(s.Total)}
+	if s.Timing != nil {
+		total.time = place(s.Timing.Total)
 	}
-	for i := range words {
-		words[i] = ShellQuote(words[i])
+	cells := []Cell{textCell("total")}
+	for i, c := range columns[1:] {
+		cell := Cell{Empty: true}
+		if i+1 >= len(keys(recordIdentity)) {
+			cell = c.cell(s.context, &total)
+		}
+		cells = append(cells, cell)
 	}
-	return strings.Join(words, " ")
-}
-
-// duration returns how long the recording took, 0 if that is not known.
-func (s *Summary) duration() q.Nanoseconds {
-	n, err := strconv.ParseInt(s.Info[session.KeyDuration], 10, 64)
-	if err != nil {
-		return 0
+	if err := fn(cells); err != nil {
+		return err
 	}
-	return q.Nanoseconds(n)
+	for _, section := range s.Sections {
+		for i := range section.Table.Rows {
+			row := section.Table.Rows[i]
+			if row.kind == rowRest {
+				continue
+			}
+			if section.exclusive {
+				row.values.Inclusive = row.values.Exclusive
+			}
+			cells := []Cell{textCell(section.Key)}
+			for _, c := range columns[1:] {
+				cells = append(cells, c.cell(s.context, &row))
+			}
+			if err := fn(cells); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }

@@ -34,7 +34,7 @@ func (s *Summary) find(about *Row, format string, args ...any) {
 	if about != nil && about.from.Function != 0 {
 		link = &Link{View: "callers", Argument: s.context.functionName(about.from.Function)}
 	}
-	s.links = append(s.links, link)
+	s.Links = append(s.Links, link)
 }
 
 // addFindings looks at what the sections are made of.
@@ -141,8 +141,8 @@ func (s *Summary) heaviest(by func(q.Time) q.Nanoseconds) []Row {
 }
 
 func (s *Summary) findPauses() {
-	if l := s.Lifetime; l != nil && isShare(l.Pause, s.duration(), leastPause) {
-		s.find(nil, "%s of the time is pauses of collections: %s in %s.", q.PercentOf(l.Pause, s.duration()), l.Pause, counted(l.all(), "collection"))
+	if l := s.Lifetime; l != nil && isShare(l.Pause, s.Duration, leastPause) {
+		s.find(nil, "%s of the time is pauses of collections: %s in %s.", q.PercentOf(l.Pause, s.Duration), l.Pause, counted(l.All(), "collection"))
 	}
 }
 

@@ -1,13 +1,8 @@
 package report
 
 import (
-	"bufio"
-	"fmt"
-	"strings"
-
 	"github.com/clrprof/clrprof/internal/analysis"
 	q "github.com/clrprof/clrprof/internal/quantity"
-	"github.com/clrprof/clrprof/internal/session"
 )
 
 // Lifetime is what a summary says of the ends of objects.
@@ -18,11 +13,28 @@ type Lifetime struct {
 	Pause, Longest q.Nanoseconds // all pauses together, and the longest
 	LeftOut        q.Amount      // not the program's
 	Walked         q.Count       // collections that took longer because the runtime walked generation 0
+	Span           bool          // it is of a span of time, in which others die than are born
+	AliveKnown     bool          // what lives was reachable at the end; otherwise it was not collected
 	Notes          []string
 }
 
-// all is the number of collections.
-func (l *Lifetime) all() q.Count { return l.Collections[0] + l.Collections[1] + l.Collections[2] }
+// End is how objects ended, or that they are alive.
+type End struct {
+	Key string // what columns begin with
+	q.Amount
+}
+
+// Ends returns how much ended in each generation, and at last what is alive.
+func (l *Lifetime) Ends() []End {
+	var out []End
+	for i, key := range endKeys {
+		out = append(out, End{key, ended(&l.Lifetime, i)})
+	}
+	return out
+}
+
+// All is the number of collections.
+func (l *Lifetime) All() q.Count { return l.Collections[0] + l.Collections[1] + l.Collections[2] }
 
 // Waste is what survived generations 0 and 1 and then died in 2: its promotion was in vain.
 func (l *Lifetime) Waste() q.Amount { return l.Lifetime.Dead[2] }
@@ -44,7 +56,10 @@ func (s *Summary) addLifetime(top int) error {
 	if err != nil {
 		return err
 	}
-	s.Lifetime = &Lifetime{Lifetime: lifetimes.Total}
+	s.Lifetime = &Lifetime{Lifetime: lifetimes.Total, Span: s.context.source.Selection().Spans()}
+	if s.Lifetime.AliveKnown, err = s.context.aliveKnown(); err != nil {
+		return err
+	}
 	out, err := s.context.source.Session().LeftOut()
 	if err != nil {
 		return err
@@ -124,65 +139,4 @@ func (b *builder) hideMore(more int, hidden q.Amount) {
 	rest := &b.table.Rows[len(b.table.Rows)-1]
 	rest.rest += more
 	rest.hidden = rest.hidden.add(cost{amount: hidden})
-}
-
-// lifetimeFacts prints the lines about lifetimes at the head of a summary.
-func (s *Summary) lifetimeFacts(fact func(key, format string, args ...any)) {
-	l := s.Lifetime
-	if l == nil {
-		return
-	}
-	fact("gcs", "%s (%s gen 0, %s gen 1, %s gen 2), pauses %s together, %s the longest", l.all(), l.Collections[0], l.Collections[1], l.Collections[2], l.Pause, l.Longest)
-	s.diedFact(fact)
-	fact("waste", "%s survived generations 0 and 1 and died in 2", bytesExactly(l.Waste().Bytes))
-	if !l.LeftOut.IsZero() {
-		fact("left out", "%s, %s: made by the runtime for clrprof, or after the last collection", counted(l.LeftOut.Allocations, "object"), bytesExactly(l.LeftOut.Bytes))
-	}
-}
-
-// diedFact prints what became of all objects. Within a span of time others die than are born, so shares are of those that
-// died, and the living only change.
-func (s *Summary) diedFact(fact func(key, format string, args ...any)) {
-	lifetime := &s.Lifetime.Lifetime
-	span := s.context.source.Selection().Spans()
-	whole := lifetime.Born.Bytes
-	if span {
-		whole = lifetime.Collected().Bytes
-	}
-	var parts []string
-	for i := range session.Generations {
-		end := ended(lifetime, i)
-		if i < session.GenerationLarge || !end.IsZero() {
-			parts = append(parts, fmt.Sprintf("%s %s", session.GenerationName(int64(i)), q.PercentOf(end.Bytes, whole)))
-		}
-	}
-	if !span {
-		fact("died", "%s, alive %s of bytes", strings.Join(parts, ", "), q.PercentOf(lifetime.Alive().Bytes, whole))
-		return
-	}
-	fact("died", "%s: %s of bytes", lifetime.Collected().Bytes, strings.Join(parts, ", "))
-	more := lifetime.Alive().Bytes
-	fact("alive", "%s %s than before", max(more, -more), pick(more < 0, "less", "more"))
-}
-
-// lifetimeJSON writes the keys about lifetimes.
-func (s *Summary) lifetimeJSON(out *bufio.Writer) error {
-	l := s.Lifetime
-	if l == nil {
-		return nil
-	}
-	known, err := s.context.aliveKnown()
-	if err != nil {
-		return err
-	}
-	fmt.Fprintf(out, "  \"gcs\": %d,\n  \"gen0_gcs\": %d,\n  \"gen1_gcs\": %d,\n  \"gen2_gcs\": %d,\n  \"pause_ns\": %d,\n  \"longest_pause_ns\": %d,\n",
-		l.all(), l.Collections[0], l.Collections[1], l.Collections[2], l.Pause, l.Longest)
-	for i, key := range endKeys {
-		end := ended(&l.Lifetime, i)
-		fmt.Fprintf(out, "  \"%s_instances\": %d,\n  \"%s_bytes\": %d,\n", key, end.Allocations, key, end.Bytes)
-	}
-	fmt.Fprintf(out, "  \"left_out_allocations\": %d,\n  \"left_out_bytes\": %d,\n  \"walked_gcs\": %d,\n", l.LeftOut.Allocations, l.LeftOut.Bytes, l.Walked)
-	fmt.Fprintf(out, "  \"promotion_waste_bytes\": %d,\n  \"alive_means\": \"%s\",\n  \"background_gc\": false,\n",
-		l.Waste().Bytes, pick(known, "reachable at end", "not collected at end"))
-	return nil
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/clrprof/clrprof/internal/analysis"
 	q "github.com/clrprof/clrprof/internal/quantity"
@@ -200,32 +199,23 @@ func (s *Summary) addRows(key, title, sort, text string, list []Row, top int, ot
 	return nil
 }
 
-// origins say in words why modules are the user's.
-var origins = map[usercode.Origin]string{
-	usercode.Pattern: "by --mine",
-	usercode.Project: "a project of the program's deps.json",
-	usercode.Beside:  "beside the main assembly, and in no package",
-	usercode.Memory:  "made in memory",
-	usercode.Folder:  "in the main assembly's folder, as nothing else is a user's",
-}
-
 // userModules names the modules that are user code, those of one origin together.
-func (s *Summary) userModules() string {
+func (c *context) userModules() []UserCode {
 	names := map[usercode.Origin][]string{}
-	for _, m := range s.context.modules.list {
+	for _, m := range c.modules.list {
 		if origin := usercode.Origin(m.Origin); origin.IsUser() && !slices.Contains(names[origin], m.Name) {
 			names[origin] = append(names[origin], m.Name)
 		}
 	}
-	var out []string
+	var out []UserCode
 	for _, origin := range slices.Sorted(maps.Keys(names)) {
-		list := names[origin]
-		if more := len(list) - mostNamed; more > 0 {
-			list = append(list[:mostNamed:mostNamed], counted(more, "other"))
+		one := UserCode{Origin: origin, Modules: names[origin]}
+		if one.More = len(one.Modules) - mostNamed; one.More > 0 {
+			one.Modules = one.Modules[:mostNamed:mostNamed]
 		}
-		out = append(out, fmt.Sprintf("%s (%s)", strings.Join(list, ", "), origins[origin]))
+		out = append(out, one)
 	}
-	return strings.Join(out, "; ")
+	return out
 }
 
 // userFirst puts the processes that ran user code before those that started them, such as dotnet run or the test runner.

@@ -22,8 +22,8 @@ func TestSummaryGivesWay(t *testing.T) {
 	if err != nil || parts < 12 {
 		t.Errorf("%d parts: %v", parts, err)
 	}
-	if !reflect.DeepEqual(got.Sheet(), want.Sheet()) {
-		t.Errorf("%+v\nwant\n%+v", got.Sheet(), want.Sheet())
+	if !reflect.DeepEqual(Writers.Sheet(got), Writers.Sheet(want)) {
+		t.Errorf("%+v\nwant\n%+v", Writers.Sheet(got), Writers.Sheet(want))
 	}
 	enough := errors.New("enough")
 	for end := range parts {
@@ -52,7 +52,7 @@ func TestSummaryExitCode(t *testing.T) {
 			t.Fatal(err)
 		}
 		var text, object strings.Builder
-		if err := errors.Join(s.Write(&text, FormatText, TextOptions{}), s.Write(&object, FormatJSON, TextOptions{})); err != nil {
+		if err := errors.Join(Writers.SummaryText(&text, s), Writers.SummaryJSON(&object, s)); err != nil {
 			t.Fatal(err)
 		}
 		if has := strings.Contains(text.String(), "exit code"); has != (want != "") || !strings.Contains(text.String(), want) {

@@ -1,7 +1,6 @@
 package report
 
 import (
-	"bufio"
 	"cmp"
 	"encoding/json"
 	"fmt"
@@ -11,6 +10,7 @@ import (
 	"github.com/clrprof/clrprof/internal/analysis"
 	q "github.com/clrprof/clrprof/internal/quantity"
 	"github.com/clrprof/clrprof/internal/session"
+	"github.com/clrprof/clrprof/internal/shell"
 )
 
 // Timing is what a summary says of calls and their times.
@@ -18,8 +18,16 @@ type Timing struct {
 	Total     session.TimeValue // of what is shown
 	PerSecond q.Count           // calls, of the time of the recording; 0: that is not known
 	Processes []session.ProcessTime
+	Raw       bool          // with what the probes added
+	Agent     q.Nanoseconds // what the agent took for itself, 0: that is not known, as of parts of processes
 	Notes     []string
 }
+
+// Elapsed is the elapsed time as it is shown.
+func (t *Timing) Elapsed() q.Nanoseconds { return elapsed(t.Total.Inclusive, t.Raw) }
+
+// Waited is the part of the elapsed time in which the operating system acted.
+func (t *Timing) Waited() q.Nanoseconds { return waited(t.Total.Inclusive) }
 
 // Overhead is the share of the probes in what was measured.
 func (t *Timing) Overhead() q.Percent {
@@ -44,7 +52,8 @@ func (s *Summary) addTimes(top int) error {
 	if !c.hasTime() {
 		return nil
 	}
-	s.Timing = &Timing{Total: c.shownTime, PerSecond: s.perSecond(), Processes: c.timed, Notes: c.timeNotes(s.Info)}
+	s.Timing = &Timing{Total: c.shownTime, PerSecond: s.perSecond(), Processes: c.timed, Raw: c.raw, Notes: c.timeNotes(s.Info)}
+	s.Timing.Agent = s.Timing.agent(c.source.Selection())
 	if err := s.addList(listed{"processes", "Processes", "processes", "elapsed_inclusive", "name process_id " + textOwn + "threads end_state"}, top); err != nil {
 		return err
 	}
@@ -66,7 +75,7 @@ func (s *Summary) addTimes(top int) error {
 
 // perSecond is the rate of calls over the recording, or the part of it that is shown.
 func (s *Summary) perSecond() q.Count {
-	d := s.duration()
+	d := s.Duration
 	if sel := s.context.source.Selection(); sel.InTime() {
 		all, err := s.context.source.Session().Slices()
 		if err != nil {
@@ -150,10 +159,10 @@ func chosenBy(info map[string]string) string {
 	}
 	var flags []string
 	for _, p := range options.Include {
-		flags = append(flags, "--include "+ShellQuote(p))
+		flags = append(flags, "--include "+shell.Quote(p))
 	}
 	for _, p := range options.Exclude {
-		flags = append(flags, "--exclude "+ShellQuote(p))
+		flags = append(flags, "--exclude "+shell.Quote(p))
 	}
 	if options.Small > 0 {
 		flags = append(flags, fmt.Sprintf("--exclude-small=%d", options.Small))
@@ -179,80 +188,6 @@ func recordedNote(mode string, declared bool) string {
 
 // rawNote is said wherever raw times are shown.
 const rawNote = "Elapsed times are raw: with what the probes added."
-
-// timeFacts prints the lines about times at the head of a summary.
-func (s *Summary) timeFacts(fact func(key, format string, args ...any)) {
-	t, c := s.Timing, s.context
-	if t == nil {
-		return
-	}
-	all := t.Total.Inclusive
-	elapsed := c.elapsed(all)
-	fact("time", "%s elapsed: %s application (%s), %s waiting", elapsed, all.Application, q.PercentOf(all.Application, elapsed), waited(all))
-	fact("CPU", "%s (%s); %s blocked, %s without a processor", all.CPU, q.PercentOf(all.CPU, elapsed), all.Blocked, all.Ready)
-	events := fmt.Sprintf("%s when a thread waited, %s when others ran; %s from the disk, %s", all.Voluntary, all.Preempted,
-		counted(all.Faults, "page fault"), counted(all.Reads, "block read"))
-	fact("switches", "%s", events)
-	calls := t.Total.Calls.String()
-	if t.PerSecond > 0 {
-		calls += fmt.Sprintf(", %s per second", t.PerSecond)
-	}
-	if t.Total.Running > 0 {
-		calls += fmt.Sprintf("; %s had not ended", t.Total.Running)
-	}
-	fact("calls", "%s", calls)
-	probes := fmt.Sprintf("%s %s: %s of what was measured", all.Overhead, pick(c.raw, "not taken out", "taken out"), t.Overhead())
-	if agent := t.agent(c.source.Selection()); agent > 0 {
-		probes += fmt.Sprintf("; the agent's own %s are in none of the times", agent)
-	}
-	fact("probes", "%s%s", c.probesText(), probes)
-}
-
-// probesText says how calls were seen, if the session knows.
-func (c *context) probesText() string {
-	ways := map[string]bool{}
-	for _, p := range c.timed {
-		ways[p.Probes] = true
-	}
-	switch {
-	case ways[session.ProbesIL] && ways[session.ProbesHooks]:
-		return "in the code of what was recorded (il), in some processes hooks; "
-	case ways[session.ProbesIL]:
-		return "in the code of what was recorded (il); "
-	case ways[session.ProbesHooks]:
-		return "by the runtime's hooks; "
-	}
-	return ""
-}
-
-// timeJSON writes the keys about times.
-func (s *Summary) timeJSON(out *bufio.Writer) {
-	t := s.Timing
-	if t == nil {
-		return
-	}
-	all := t.Total.Inclusive
-	fmt.Fprintf(out, "  \"elapsed\": %d,\n  \"application\": %d,\n  \"cpu\": %d,\n  \"waited\": %d,\n  \"calls\": %d,\n  \"running\": %d,\n  \"calls_per_second\": %d,\n",
-		s.context.elapsed(all), all.Application, all.CPU, waited(all), t.Total.Calls, t.Total.Running, t.PerSecond)
-	fmt.Fprintf(out, "  \"wait_intervals\": %d,\n  \"voluntary\": %d,\n  \"preempted\": %d,\n  \"faults\": %d,\n  \"reads\": %d,\n  \"off_cpu\": %d,\n  \"blocked\": %d,\n  \"ready\": %d,\n",
-		all.Intervals, all.Voluntary, all.Preempted, all.Faults, all.Reads, all.OffCPU, all.Blocked, all.Ready)
-	fmt.Fprintf(out, "  \"probe_overhead\": %d,\n  \"probe_overhead_percent\": %s,\n  \"timed\": [", all.Overhead, percentText(t.Overhead()))
-	for i, p := range t.Processes {
-		fmt.Fprintf(out, "%s\n    {\"process_id\": %d, \"instrument\": %s, \"clock\": %s, \"ticks_per_second\": %d, \"mechanism\": %s, \"gap_ns\": %d, \"inside_ns\": %g, \"outside_ns\": %g, \"cold_inside_ns\": %g, \"cold_outside_ns\": %g, \"agent_time_ns\": %d, \"probes\": %s}",
-			pick(i > 0, ",", ""), s.context.processes.get(p.Process).PID, appendString(nil, p.Instrument), appendString(nil, p.Clock), p.TicksPerSec,
-			appendString(nil, p.Mechanism), p.Gap, finite(p.Inside), finite(p.Outside), finite(p.ColdInside), finite(p.ColdOutside), p.Agent,
-			appendString(nil, p.Probes))
-	}
-	out.WriteString("\n  ],\n")
-}
-
-// finite replaces what JSON has no number for, in a damaged session.
-func finite(x float64) float64 {
-	if x != x || cmp.Compare(x, -1e300) < 0 || x > 1e300 {
-		return 0
-	}
-	return x
-}
 
 // headerTimes adds the facts about times to the header view.
 func (c *context) headerTimes(add func(key, value string)) {

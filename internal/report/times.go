@@ -55,8 +55,10 @@ var sumRules = []struct {
 }{{"_inclusive", " incl.", true}, {"_exclusive", " excl.", false}}
 
 // elapsed is the elapsed time as the report shows it: without what the probes added, unless that is asked for.
-func (c *context) elapsed(t q.Time) q.Nanoseconds {
-	if c.raw {
+func (c *context) elapsed(t q.Time) q.Nanoseconds { return elapsed(t, c.raw) }
+
+func elapsed(t q.Time, raw bool) q.Nanoseconds {
+	if raw {
 		return t.Elapsed + t.Overhead
 	}
 	return t.Elapsed

@@ -250,7 +250,7 @@ func (b *builder) chooseColumns() error {
 			}
 		}
 	}
-	b.order, b.table.order = allColumns[key], key
+	b.order, b.table.Order = allColumns[key], key
 	if v.places {
 		if err := b.readPlaces(); err != nil {
 			return err

@@ -8,7 +8,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/clrprof/clrprof/internal/live"
-	"github.com/clrprof/clrprof/internal/report"
+	"github.com/clrprof/clrprof/internal/report/text"
 )
 
 // Source returns the next message, io.EOF after the last one.
@@ -64,9 +64,9 @@ func (m Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 func (m Model) take(msg message) (tea.Model, tea.Cmd) {
 	if msg.err != nil {
 		m.ended = msg.err
-		m.layout.Note = "the connection ended: " + report.Printable(msg.err.Error()) + "   q quit"
+		m.layout.Note = "the connection ended: " + text.Printable(msg.err.Error()) + "   q quit"
 		if errors.Is(msg.err, io.EOF) {
-			m.layout.Note = fmt.Sprintf("the recording has ended: clrprof report %s   q quit", report.Printable(m.Session()))
+			m.layout.Note = fmt.Sprintf("the recording has ended: clrprof report %s   q quit", text.Printable(m.Session()))
 		}
 		return m, nil
 	}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/clrprof/clrprof/internal/live"
 	"github.com/clrprof/clrprof/internal/quantity"
-	"github.com/clrprof/clrprof/internal/report"
+	"github.com/clrprof/clrprof/internal/report/text"
 	"github.com/clrprof/clrprof/internal/session"
 )
 
@@ -98,7 +98,7 @@ func (s *Screen) head(l *Layout) []string {
 		state = "  [paused: the recording goes on]"
 	}
 	lines := []string{
-		fmt.Sprintf("%s  %s  %s  %s%s", report.Printable(m.Session), m.End, count(m.Processes, "process", "processes"), count(m.Threads, "thread", "threads"), state),
+		fmt.Sprintf("%s  %s  %s  %s%s", text.Printable(m.Session), m.End, count(m.Processes, "process", "processes"), count(m.Threads, "thread", "threads"), state),
 		s.rates(),
 	}
 	if len(s.gcs) > 0 {
@@ -256,10 +256,10 @@ func (s *Screen) list(l *Layout) []string {
 func (s *Screen) tableList(l *Layout, t *table, title string) []string {
 	t.sort(l.Order)
 	kept, nameWidth := fit(s.columns(l.Tab), l)
-	line := func(name string, text func(column) string) string {
+	line := func(name string, value func(column) string) string {
 		var b strings.Builder
 		for _, c := range kept {
-			b.WriteString(report.Align(text(c), c.width, true) + " ")
+			b.WriteString(text.Align(value(c), c.width, true) + " ")
 		}
 		return cut(b.String()+" "+name, l.Width)
 	}
@@ -271,7 +271,7 @@ func (s *Screen) tableList(l *Layout, t *table, title string) []string {
 	})}
 	for i := range t.rows {
 		r := &t.rows[i]
-		lines = append(lines, line(report.Fit(r.name, nameWidth), func(c column) string { return c.text(r) }))
+		lines = append(lines, line(text.Fit(r.name, nameWidth), func(c column) string { return c.text(r) }))
 	}
 	if t.rest.Rows > 0 {
 		lines = append(lines, cut(fmt.Sprintf("and in the last moment %s in %s objects, %s calls of %d more %ss",
@@ -309,9 +309,9 @@ func (s *Screen) gcList(l *Layout) []string {
 	return lines
 }
 
-func cut(text string, width int) string {
+func cut(s string, width int) string {
 	if width <= 0 {
-		return text
+		return s
 	}
-	return strings.TrimRight(report.Align(text, width, false), " ")
+	return strings.TrimRight(text.Align(s, width, false), " ")
 }

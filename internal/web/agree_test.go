@@ -14,6 +14,8 @@ import (
 	"github.com/clrprof/clrprof/internal/analysis"
 	"github.com/clrprof/clrprof/internal/quantity"
 	"github.com/clrprof/clrprof/internal/report"
+	"github.com/clrprof/clrprof/internal/report/encode"
+	"github.com/clrprof/clrprof/internal/report/sheet"
 	"github.com/clrprof/clrprof/internal/session"
 	"github.com/clrprof/clrprof/internal/session/sessiontest"
 )
@@ -28,8 +30,8 @@ type row struct {
 	Link   *report.Link
 }
 
-type sheet struct {
-	Columns []report.SheetColumn
+type shownSheet struct {
+	Columns []sheet.Column
 	Total   int
 	Notes   []string
 	Rows    []row
@@ -37,7 +39,7 @@ type sheet struct {
 }
 
 // records are the rows by key, without those that stand for others and without columns that only text has.
-func (s *sheet) records(keys []string) []map[string]any {
+func (s *shownSheet) records(keys []string) []map[string]any {
 	out := []map[string]any{}
 	for _, r := range s.Rows {
 		if r.Hidden > 0 {
@@ -116,14 +118,14 @@ func (s *served) agrees(view report.View, argument, chosen string) bool {
 		return false
 	}
 	var b bytes.Buffer
-	if err := table.Write(&b, report.FormatJSON, report.TextOptions{}); err != nil {
+	if err := encode.WriteTable(&b, table, encode.JSON); err != nil {
 		s.t.Fatal(err)
 	}
 	want := []map[string]any{}
 	if err := json.Unmarshal(b.Bytes(), &want); err != nil {
 		s.t.Fatal(err)
 	}
-	var got sheet
+	var got shownSheet
 	s.get(path, &got)
 	if records := got.records(table.Keys()); !reflect.DeepEqual(records, want) {
 		s.t.Errorf("%s:\n%v\nwant\n%v", path, records, want)
@@ -133,7 +135,7 @@ func (s *served) agrees(view report.View, argument, chosen string) bool {
 }
 
 // pages reads a flat view three rows at a time.
-func (s *served) pages(query url.Values, whole sheet) {
+func (s *served) pages(query url.Values, whole shownSheet) {
 	s.t.Helper()
 	if len(whole.Rows) > 30 {
 		return
@@ -142,7 +144,7 @@ func (s *served) pages(query url.Values, whole sheet) {
 	query.Set("limit", "3")
 	for len(rows) < whole.Total {
 		query.Set("offset", fmt.Sprint(len(rows)))
-		var part sheet
+		var part shownSheet
 		s.get("/api/view?"+query.Encode(), &part)
 		if len(part.Rows) == 0 {
 			break
@@ -156,7 +158,7 @@ func (s *served) pages(query url.Values, whole sheet) {
 
 // opened are the rows below one of the call tree.
 type opened struct {
-	sheet
+	shownSheet
 	Rows []struct {
 		row
 		Process, Path int64
@@ -215,11 +217,11 @@ func (s *served) hasTree(query string, o report.Options) {
 	}
 	open("", 0)
 	var want []string
-	b, err := json.Marshal(table.Sheet(table.Find(""), 0, 0))
+	b, err := json.Marshal(sheet.All(table))
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	var rows sheet
+	var rows shownSheet
 	if err := json.Unmarshal(b, &rows); err != nil {
 		s.t.Fatal(err)
 	}
@@ -238,12 +240,12 @@ func (s *served) hasTree(query string, o report.Options) {
 // TestFind: rows are searched by names, whatever their case, and sorted either way.
 func TestFind(t *testing.T) {
 	s := serve(t, sessiontest.Shop())
-	var got sheet
+	var got shownSheet
 	s.get("/api/view?view=functions&find=INSERT", &got)
 	if len(got.Rows) != 1 || !strings.Contains(got.Rows[0].Texts[0], "Insert") {
 		t.Errorf("found %v", got.Rows)
 	}
-	var down, up sheet
+	var down, up shownSheet
 	s.get("/api/view?view=functions&sort=exclusive_bytes", &down)
 	s.get("/api/view?view=functions&sort=exclusive_bytes&reverse=1", &up)
 	for i := range down.Rows {
@@ -350,7 +352,7 @@ func TestSource(t *testing.T) {
 	if err != nil || len(files) == 0 {
 		t.Fatal(files, err)
 	}
-	var got struct{ Sheet sheet }
+	var got struct{ Sheet shownSheet }
 	s.get("/api/source?path="+url.QueryEscape(files[0].Path), &got)
 	if len(got.Sheet.Rows) == 0 || !slices.ContainsFunc(got.Sheet.Notes, func(n string) bool { return strings.HasPrefix(n, "Without the text of "+files[0].Path) }) {
 		t.Errorf("no lines of the first file, or no note: %q", got.Sheet.Notes)

@@ -14,7 +14,10 @@ import (
 	"github.com/clrprof/clrprof/internal/analysis"
 	q "github.com/clrprof/clrprof/internal/quantity"
 	"github.com/clrprof/clrprof/internal/report"
+	"github.com/clrprof/clrprof/internal/report/sheet"
+	"github.com/clrprof/clrprof/internal/report/text"
 	"github.com/clrprof/clrprof/internal/session"
+	"github.com/clrprof/clrprof/internal/shell"
 )
 
 // badRequest is an error that the address of the page caused.
@@ -33,7 +36,7 @@ func writeError(w http.ResponseWriter, err error) {
 	}
 	w.Header().Set("Content-Type", "application/json; charset=utf-8")
 	w.WriteHeader(code)
-	_ = json.NewEncoder(w).Encode(map[string]string{"error": report.Printable(err.Error())}) // who went away needs no answer
+	_ = json.NewEncoder(w).Encode(map[string]string{"error": text.Printable(err.Error())}) // who went away needs no answer
 }
 
 func writeJSON(w http.ResponseWriter, value any) error {
@@ -135,7 +138,7 @@ func readerKey(of *session.Session, selection url.Values, mayMiss bool) string {
 type keptTable struct {
 	key     string
 	table   *report.Table
-	summary *report.SummarySheet
+	summary *sheet.Summary
 
 	timeline *timelined
 }
@@ -168,10 +171,10 @@ func (s *Server) keep(key string, build func(*keptTable) error) (*keptTable, err
 
 // command is what to type for what a request shows.
 func (s *Server) command(r *http.Request, words ...string) string {
-	out := []string{"clrprof", "report", report.ShellQuote(s.sessions[0].Path())}
+	out := []string{"clrprof", "report", shell.Quote(s.sessions[0].Path())}
 	for _, w := range words {
 		if w != "" {
-			out = append(out, report.ShellQuote(w))
+			out = append(out, shell.Quote(w))
 		}
 	}
 	return strings.Join(out, " ") + s.selected(r)
@@ -187,7 +190,7 @@ func (s *Server) selected(r *http.Request) string {
 			continue
 		}
 		for _, value := range selection[flag] {
-			b.WriteString(" --" + flag + " " + report.ShellQuote(value))
+			b.WriteString(" --" + flag + " " + shell.Quote(value))
 		}
 	}
 	return b.String()

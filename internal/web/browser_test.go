@@ -192,7 +192,7 @@ func (p *page) shows(view string) {
 		}
 		return
 	}
-	var want sheet
+	var want shownSheet
 	if view == "calltree" {
 		p.get("/api/tree", &want)
 	} else {
@@ -304,7 +304,7 @@ func TestRange(t *testing.T) {
 	if err != nil || span.Get("time") == "" {
 		t.Fatal(span, err)
 	}
-	var want sheet
+	var want shownSheet
 	p.get("/api/view?view=types&time="+url.QueryEscape(span.Get("time")), &want)
 	p.until(fmt.Sprintf(`document.querySelectorAll(".rows .row:not(.head)").length === %d`, len(want.Rows)))
 	p.shownSpan()

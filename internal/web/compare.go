@@ -7,7 +7,10 @@ import (
 
 	"github.com/clrprof/clrprof/internal/analysis"
 	"github.com/clrprof/clrprof/internal/report"
+	"github.com/clrprof/clrprof/internal/report/sheet"
+	"github.com/clrprof/clrprof/internal/report/text"
 	"github.com/clrprof/clrprof/internal/session"
+	"github.com/clrprof/clrprof/internal/shell"
 )
 
 // compared is a comparison with the older session.
@@ -27,7 +30,7 @@ var errNoOlder = bad("there is nothing to compare with: clrprof view SESSION OLD
 
 // diffCommand is what to type for a comparison that a request shows.
 func (s *Server) diffCommand(r *http.Request, view, column string) string {
-	return "clrprof diff " + report.ShellQuote(s.sessions[1].Path()) + " " + report.ShellQuote(s.sessions[0].Path()) + " " + view + " --column " + column + s.selected(r)
+	return "clrprof diff " + shell.Quote(s.sessions[1].Path()) + " " + shell.Quote(s.sessions[0].Path()) + " " + view + " --column " + column + s.selected(r)
 }
 
 // compare answers with the rows that differ between the older session and the one that is shown.
@@ -62,16 +65,16 @@ func (s *Server) compare(w http.ResponseWriter, r *http.Request) error {
 		Rows: [][]any{}, Texts: [][]string{}, Command: s.diffCommand(r, c.View, c.Column)}
 	for i := range min(records.Len(), mostRows) {
 		row := records.Row(i)
-		out.Rows, out.Texts = append(out.Rows, row), append(out.Texts, records.Texts(row))
+		out.Rows, out.Texts = append(out.Rows, row), append(out.Texts, text.Values(records, row))
 	}
 	return writeJSON(w, out)
 }
 
 // sourced is a source file with what its lines did.
 type sourced struct {
-	Path  string        `json:"path"`
-	Lines []string      `json:"lines"`
-	Sheet *report.Sheet `json:"sheet"` // rows of the view lines, in the order of lines
+	Path  string       `json:"path"`
+	Lines []string     `json:"lines"`
+	Sheet *sheet.Table `json:"sheet"` // rows of the view lines, in the order of lines
 }
 
 // source answers with a source file of the session, if it is on this machine, or in the symbols: no other file.
@@ -101,9 +104,9 @@ func (s *Server) source(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	all := table.Sheet(table.Find(""), 0, 0)
-	at := slices.IndexFunc(all.Columns, func(c report.SheetColumn) bool { return c.Key == "source_file" })
-	all.Rows = slices.DeleteFunc(all.Rows, func(row report.SheetRow) bool {
+	all := sheet.All(table)
+	at := slices.IndexFunc(all.Columns, func(c sheet.Column) bool { return c.Key == "source_file" })
+	all.Rows = slices.DeleteFunc(all.Rows, func(row sheet.Row) bool {
 		return len(row.Values) <= at || row.Kind != "line" || !isText(row.Values[at], path)
 	})
 	out := sourced{Path: path, Sheet: all, Lines: []string{}}
@@ -113,7 +116,7 @@ func (s *Server) source(w http.ResponseWriter, r *http.Request) error {
 	}
 	all.Notes = append(all.Notes, notes...)
 	for _, line := range lines {
-		out.Lines = append(out.Lines, report.Printable(line))
+		out.Lines = append(out.Lines, text.Printable(line))
 	}
 	return writeJSON(w, out)
 }

@@ -7,6 +7,7 @@ import (
 	"net/http"
 
 	"github.com/clrprof/clrprof/internal/report"
+	"github.com/clrprof/clrprof/internal/report/text"
 )
 
 // flameFrames is how many frames of a call tree are sent unless more are asked for, mostFrames how many can be: 18
@@ -79,10 +80,10 @@ func (s *Server) flame(w http.ResponseWriter, r *http.Request) error {
 	for _, n := range f.Names {
 		head.Short, head.Full, head.Module = append(
 			head.Short,
-			report.Printable(n.Short),
+			text.Printable(n.Short),
 		), append(
 			head.Full,
-			report.Printable(n.Full),
+			text.Printable(n.Full),
 		), append(
 			head.Module,
 			n.Module,

@@ -23,7 +23,7 @@ const (
 // most returns the column, or the name, that has most bytes in a view.
 func (p *page) most(view string, columns map[string]string) string {
 	p.t.Helper()
-	var rows sheet
+	var rows shownSheet
 	p.get("/api/view?view="+view+"&limit=10000", &rows)
 	sums := map[string]float64{}
 	for _, r := range rows.Rows {

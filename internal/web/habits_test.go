@@ -16,6 +16,7 @@ import (
 
 	"github.com/clrprof/clrprof/internal/analysis"
 	"github.com/clrprof/clrprof/internal/report"
+	"github.com/clrprof/clrprof/internal/report/encode"
 	"github.com/clrprof/clrprof/internal/session"
 	"github.com/clrprof/clrprof/internal/session/sessiontest"
 )
@@ -41,7 +42,7 @@ func TestTSV(t *testing.T) {
 					continue // as TestAgree checks
 				}
 				var want bytes.Buffer
-				if err := table.Write(&want, report.FormatTSV, report.TextOptions{}); err != nil {
+				if err := encode.WriteTable(&want, table, encode.TSV); err != nil {
 					t.Fatal(err)
 				}
 				path := "/api/tsv?" + url.Values{"view": {view.Name}, "argument": {argument}}.Encode()

@@ -133,7 +133,7 @@ func TestMillion(t *testing.T) {
 // found is what the functions that a text matches allocated themselves.
 func (p *page) found(text string) string {
 	p.t.Helper()
-	var rows sheet
+	var rows shownSheet
 	p.get("/api/view?view=functions&limit=20000&find="+text, &rows)
 	sum := 0.0
 	for _, r := range rows.Rows {

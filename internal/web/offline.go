@@ -19,6 +19,7 @@ import (
 
 	"github.com/clrprof/clrprof/internal/analysis"
 	"github.com/clrprof/clrprof/internal/report"
+	"github.com/clrprof/clrprof/internal/report/sheet"
 	"github.com/clrprof/clrprof/internal/session"
 )
 
@@ -246,7 +247,7 @@ func splitFlame(b []byte) (head flameHead, arrays []byte, err error) {
 // part is what is read of an answer.
 type part struct {
 	Order   string
-	Columns []report.SheetColumn
+	Columns []sheet.Column
 	Rows    []struct {
 		Process, Path int64
 		Hidden        int
@@ -257,7 +258,7 @@ type part struct {
 
 // share is the position of the column that says how much of the whole a row is, -1: none.
 func (p *part) share() int {
-	return slices.IndexFunc(p.Columns, func(c report.SheetColumn) bool { return c.Key == p.Order+"_percent" })
+	return slices.IndexFunc(p.Columns, func(c sheet.Column) bool { return c.Key == p.Order+"_percent" })
 }
 
 // view keeps a view, and those that its rows lead to.

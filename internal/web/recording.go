@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/clrprof/clrprof/internal/report"
+	"github.com/clrprof/clrprof/internal/report/text"
 	"github.com/clrprof/clrprof/internal/session"
 )
 
@@ -108,8 +108,8 @@ func (s *Server) live(w http.ResponseWriter, r *http.Request) error {
 		err = s.watch(r.Context(), after, func(id uint64, text []byte) error { return send("id: %d\ndata: %s\n\n", id, text) })
 	}
 	if err != nil {
-		said, _ := json.Marshal(map[string]string{"error": report.Printable(err.Error())}) // of a string: never fails
-		_ = send("event: failed\ndata: %s\n\n", said)                                      // who went away needs no answer
+		said, _ := json.Marshal(map[string]string{"error": text.Printable(err.Error())}) // of a string: never fails
+		_ = send("event: failed\ndata: %s\n\n", said)                                    // who went away needs no answer
 		return nil
 	}
 	select {

@@ -10,8 +10,8 @@ import (
 	"os"
 	"time"
 
-	"github.com/clrprof/clrprof/internal/report"
 	"github.com/clrprof/clrprof/internal/session"
+	"github.com/clrprof/clrprof/internal/shell"
 )
 
 // Limits of a query: who waits longer, or reads more rows, uses clrprof sql.
@@ -40,7 +40,7 @@ func (s *Server) sql(w http.ResponseWriter, r *http.Request) error {
 	ctx, cancel := context.WithTimeout(r.Context(), queryTime)
 	defer cancel()
 	path := s.sessions[0].Path()
-	out := queried{Rows: [][]any{}, Command: "clrprof sql " + report.ShellQuote(path) + " " + report.ShellQuote(asked.Query)}
+	out := queried{Rows: [][]any{}, Command: "clrprof sql " + shell.Quote(path) + " " + shell.Quote(asked.Query)}
 	if err := s.isSame(); err != nil {
 		return err
 	}

@@ -14,7 +14,11 @@ import (
 
 	"github.com/clrprof/clrprof/internal/analysis"
 	"github.com/clrprof/clrprof/internal/report"
+	"github.com/clrprof/clrprof/internal/report/encode"
+	"github.com/clrprof/clrprof/internal/report/sheet"
+	"github.com/clrprof/clrprof/internal/report/text"
 	"github.com/clrprof/clrprof/internal/session"
+	"github.com/clrprof/clrprof/internal/shell"
 )
 
 // pageRows is how many rows an answer has unless more are asked for, mostRows how many it can have.
@@ -138,7 +142,7 @@ func (s *Server) describeOlder(out *described) error {
 
 // viewed is a part of a view.
 type viewed struct {
-	*report.Sheet
+	*sheet.Table
 	Short   string `json:"short"`
 	Command string `json:"command"`
 }
@@ -209,7 +213,7 @@ func (s *Server) view(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	v := r.URL.Query()
-	rows := table.Find(v.Get("find"))
+	rows := sheet.Find(table, v.Get("find"))
 	if v.Has("reverse") && !table.IsTree {
 		slices.Reverse(rows)
 	}
@@ -221,12 +225,12 @@ func (s *Server) view(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	sheet := table.Sheet(rows, offset, min(limit, mostRows))
+	shown := sheet.Of(table, rows, offset, min(limit, mostRows))
 	words := append([]string{view.Name}, strings.Fields(v.Get("argument"))...)
 	if view.Name != "diff-gcs" {
 		words = []string{view.Name, v.Get("argument")}
 	}
-	return writeJSON(w, viewed{sheet, view.Short, s.command(r, words...) + s.flags(v, "sort", "by", "columns", "top", "depth")})
+	return writeJSON(w, viewed{shown, view.Short, s.command(r, words...) + s.flags(v, "sort", "by", "columns", "top", "depth")})
 }
 
 // flags are those of a view that a request has.
@@ -234,7 +238,7 @@ func (s *Server) flags(v url.Values, names ...string) string {
 	var b strings.Builder
 	for _, name := range names {
 		if value := v.Get(name); value != "" {
-			fmt.Fprintf(&b, " --%s %s", name, report.ShellQuote(value))
+			fmt.Fprintf(&b, " --%s %s", name, shell.Quote(value))
 		}
 	}
 	return b.String()
@@ -258,7 +262,7 @@ func (s *Server) tsv(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	w.Header().Set("Content-Type", "text/tab-separated-values; charset=utf-8")
-	return table.Write(w, report.FormatTSV, report.TextOptions{})
+	return encode.WriteTable(w, table, encode.TSV)
 }
 
 // tree answers with rows below one of the call tree: those from the parameter offset on, or the page with the path around.
@@ -311,7 +315,7 @@ func (s *Server) tree(w http.ResponseWriter, r *http.Request) error {
 			offset = at - at%pageRows
 		}
 	}
-	return writeJSON(w, viewed{table.Sheet(table.Find(""), offset, pageRows), "", s.command(r, "calltree") + s.flags(v, "sort", "columns", "root", "min-share", "async") + switches(v, "fold-recursion")})
+	return writeJSON(w, viewed{sheet.Of(table, sheet.Find(table, ""), offset, pageRows), "", s.command(r, "calltree") + s.flags(v, "sort", "columns", "root", "min-share", "async") + switches(v, "fold-recursion")})
 }
 
 // treeOptions reads what shape of the call tree is wanted: the parameters are flags of the command line.
@@ -345,7 +349,7 @@ func switches(v url.Values, names ...string) string {
 
 // summarized is the summary, or at first the part of it that needs no look at everything.
 type summarized struct {
-	*report.SummarySheet
+	*sheet.Summary
 	Command string `json:"command"`
 	Quick   bool   `json:"quick,omitempty"` // the findings are missing: ask for them
 }
@@ -382,7 +386,7 @@ func (s *Server) summary(w http.ResponseWriter, r *http.Request) error {
 	kept, err := s.keep(key, func(t *keptTable) error {
 		summary, err := of.views.Summarize(report.Options{Top: summaryTop, AllCode: all, Quick: quick, Between: func() error { return s.giveWay(r.Context()) }})
 		if err == nil {
-			t.summary = summary.Sheet()
+			t.summary = sheet.OfSummary(summary)
 		}
 		return err
 	})
@@ -401,13 +405,13 @@ func (s *Server) giveWay(ctx context.Context) error {
 
 // timelined is what the timeline shows.
 type timelined struct {
-	Slices   []sliced      `json:"slices"`
-	GCs      *report.Sheet `json:"gcs"`      // null: collections were not recorded
-	Usage    []used        `json:"usage"`    // of processors and memory, between samples
-	Marks    []marked      `json:"marks"`    // those that somebody made
-	Pauses   []pausedSpan  `json:"pauses"`   // in which nothing of a process, or of all, was recorded
-	Counters []counted     `json:"counters"` // those that have values
-	Chosen   *chosenSpan   `json:"chosen"`   // the span of time that is selected, null: none is
+	Slices   []sliced     `json:"slices"`
+	GCs      *sheet.Table `json:"gcs"`      // null: collections were not recorded
+	Usage    []used       `json:"usage"`    // of processors and memory, between samples
+	Marks    []marked     `json:"marks"`    // those that somebody made
+	Pauses   []pausedSpan `json:"pauses"`   // in which nothing of a process, or of all, was recorded
+	Counters []counted    `json:"counters"` // those that have values
+	Chosen   *chosenSpan  `json:"chosen"`   // the span of time that is selected, null: none is
 }
 
 // counted is a counter of the operating system.
@@ -514,7 +518,7 @@ func (of *reader) timeline() (*timelined, error) {
 		return nil, err
 	}
 	if table, err := of.views.Build(view, report.Options{Columns: timelineColumns}); err == nil { // without lifetimes there are none
-		out.GCs = table.Sheet(table.Find(""), 0, 0)
+		out.GCs = sheet.All(table)
 	}
 	return out, out.addEvents(of.source.Session())
 }
@@ -574,7 +578,7 @@ func (t *timelined) addEvents(of *session.Session) error {
 			if name == "" {
 				name = strconv.FormatInt(m.Number, 10)
 			}
-			t.Marks = append(t.Marks, marked{int64(m.Time), report.Printable(name), report.Printable(m.Text)})
+			t.Marks = append(t.Marks, marked{int64(m.Time), text.Printable(name), text.Printable(m.Text)})
 		}
 	}
 	pauses, err := of.Pauses()

@@ -13,6 +13,7 @@ import (
 
 	"github.com/clrprof/clrprof/internal/analysis"
 	"github.com/clrprof/clrprof/internal/report"
+	"github.com/clrprof/clrprof/internal/report/encode"
 	"github.com/clrprof/clrprof/internal/session"
 )
 
@@ -143,7 +144,7 @@ func (w *writer) view(name string, t *report.Table) error {
 	w.WriteString(",\n\"notes\": ")
 	w.put(append([]string{}, t.Notes...))
 	w.WriteString(",\n\"rows\": ")
-	if err := t.Write(w, report.FormatJSON, report.TextOptions{}); err != nil {
+	if err := encode.WriteTable(w, t, encode.JSON); err != nil {
 		return err
 	}
 	_, err := w.WriteString("}")

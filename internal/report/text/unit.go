@@ -1,9 +1,10 @@
-package report
+package text
 
 import (
 	"fmt"
 
 	q "github.com/clrprof/clrprof/internal/quantity"
+	"github.com/clrprof/clrprof/internal/report"
 )
 
 // Unit is what durations are printed in as text. The empty Unit chooses one for each number.
@@ -43,8 +44,8 @@ func (u Unit) print(d q.Nanoseconds, ticksPerSecond int64) string {
 func thousandths(n int64) string { return fmt.Sprintf("%s.%03d", q.Count(n/1000), n%1000) }
 
 // title adds the unit to the title of a column of durations.
-func (u Unit) title(c Column) string {
-	if u == "" || c.Kind != Duration {
+func (u Unit) title(c report.Column) string {
+	if u == "" || c.Kind != report.Duration {
 		return c.Title
 	}
 	return c.Title + " (" + string(u) + ")"

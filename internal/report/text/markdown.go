@@ -1,18 +1,20 @@
-package report
+package text
 
 import (
 	"bufio"
 	"fmt"
 	"io"
 	"strings"
+
+	"github.com/clrprof/clrprof/internal/report"
 )
 
 // markdownText makes a text fit for a cell or a paragraph of GitHub's Markdown.
 var markdownText = strings.NewReplacer("\\", "\\\\", "|", "\\|", "<", "&lt;", ">", "&gt;", "*", "\\*", "_", "\\_", "`", "\\`",
 	"[", "\\[", "#", "\\#")
 
-// MarkdownText makes a text a paragraph of Markdown.
-func MarkdownText(s string) string { return markdownText.Replace(Printable(s)) }
+// Markdown makes a text a paragraph of Markdown.
+func Markdown(s string) string { return markdownText.Replace(Printable(s)) }
 
 // codeSpan makes a name a span of code; pipes would end the cell of a table, also there.
 func codeSpan(s string) string {
@@ -26,8 +28,18 @@ func codeSpan(s string) string {
 	return "`" + s + "`"
 }
 
+// cutNote says that there are more rows, or nothing.
+func (t table) cutNote() []string {
+	left := t.Left()
+	if left == 0 {
+		return nil
+	}
+	all, _ := t.InAll()
+	return []string{fmt.Sprintf("Cut: %d of %d rows are left out by --limit.", left, all)}
+}
+
 // writeMarkdown writes a table with the columns of text, for comments on pull requests and summaries of pipelines.
-func (t *Table) writeMarkdown(w io.Writer, o TextOptions) error {
+func (t table) writeMarkdown(w io.Writer, o Options) error {
 	out := bufio.NewWriter(w)
 	for _, note := range t.Notes {
 		fmt.Fprintf(out, "%s\n\n", markdownText.Replace(Printable(note)))
@@ -39,7 +51,7 @@ func (t *Table) writeMarkdown(w io.Writer, o TextOptions) error {
 	return out.Flush()
 }
 
-func (t *Table) writeMarkdownGrid(out *bufio.Writer, o TextOptions) {
+func (t table) writeMarkdownGrid(out *bufio.Writer, o Options) {
 	o.Width, o.Color = 0, false
 	l := t.lay(len(t.TextColumns), o)
 	line := func(cells []string) { fmt.Fprintf(out, "| %s |\n", strings.Join(cells, " | ")) }
@@ -54,7 +66,7 @@ func (t *Table) writeMarkdownGrid(out *bufio.Writer, o TextOptions) {
 		made := make([]string, len(cells))
 		for i, cell := range cells {
 			made[i] = cell
-			if l.columns[i].Kind == Name {
+			if l.columns[i].Kind == report.Name {
 				made[i] = codeSpan(cell)
 			} else if !l.columns[i].Kind.IsNumeric() {
 				made[i] = markdownText.Replace(cell)
@@ -71,7 +83,7 @@ func (t *Table) writeMarkdownGrid(out *bufio.Writer, o TextOptions) {
 }
 
 // writeMarkdown writes the summary: findings first, then a table for each section.
-func (s *Summary) writeMarkdown(w io.Writer, o TextOptions) error {
+func (s summary) writeMarkdown(w io.Writer, o Options) error {
 	out := bufio.NewWriter(w)
 	o.Width, o.Color = 0, false
 	paragraph := func(text string) { fmt.Fprintf(out, "%s\n\n", markdownText.Replace(Printable(text))) }
@@ -85,18 +97,17 @@ func (s *Summary) writeMarkdown(w io.Writer, o TextOptions) error {
 	s.writeFacts(out, o)
 	out.WriteString("```\n")
 	for _, section := range s.Sections {
-		alone := section.Key == "processes" && len(s.context.processes.list) < 2
-		if !s.shows(section) || alone || len(section.Table.Rows) == 0 {
+		if !s.writes(section) {
 			continue
 		}
 		fmt.Fprintf(out, "\n### %s\n\n", markdownText.Replace(section.Title))
-		section.Table.writeMarkdownGrid(out, o)
+		table{section.Table}.writeMarkdownGrid(out, o)
 	}
 	out.WriteString("\n")
-	for _, said := range s.remarks() {
+	for _, said := range Remarks(s.Summary) {
 		paragraph(said)
 	}
-	for _, loss := range s.losses {
+	for _, loss := range s.Losses {
 		fmt.Fprintf(out, "**%s**\n\n", markdownText.Replace(Printable(loss)))
 	}
 	return out.Flush()

@@ -1,4 +1,4 @@
-package report
+package text
 
 // Fit makes the name of a function or type at most width columns of a terminal wide, and printable.
 func Fit(name string, width int) string { return cutName(Printable(name), width) }

@@ -1,4 +1,4 @@
-package report
+package names
 
 import "testing"
 
@@ -16,7 +16,7 @@ func TestShortFunctionNames(t *testing.T) {
 		{"Other.Place.Order.Sum(int)", "Shop", "Order.Sum(int)"},
 		{"Other..ctor()", "Shop", "Other..ctor()"},
 	} {
-		if got := shortenFunction(c.name, c.namespace); got != c.want {
+		if got := ShortFunction(c.name, c.namespace); got != c.want {
 			t.Errorf("%s: %s, want %s", c.name, got, c.want)
 		}
 	}
@@ -30,31 +30,8 @@ func TestShortTypeNames(t *testing.T) {
 		{"<anonymous type: string Name, int Size>", "<>f__AnonymousType0`2", "<anonymous type: string Name, int Size>"},
 		{"string", "System.String", "string"},
 	} {
-		if got := shortenType(c.name, namespaceOf(c.raw)); got != c.want {
+		if got := ShortType(c.name, Namespace(c.raw)); got != c.want {
 			t.Errorf("%s: %s, want %s", c.name, got, c.want)
-		}
-	}
-}
-
-// TestCutNames: parameters go first, then type arguments, then outer classes; the class and the method last.
-func TestCutNames(t *testing.T) {
-	const name = "Outer.Cache<string, Order>.Fill(Dictionary<string, Order>, int) [async]"
-	for _, c := range []struct {
-		width int
-		want  string
-	}{
-		{0, name},
-		{len(name), name},
-		{len(name) - 1, "Outer.Cache<string, Order>.Fill(…) [async]"},
-		{41, "Outer.Cache<…>.Fill(…) [async]"},
-		{29, "Cache<…>.Fill(…) [async]"},
-	} {
-		got := cutName(name, c.width)
-		if c.width > 0 && stringWidth(got) > c.width {
-			t.Errorf("at %d columns: %q is %d wide", c.width, got, stringWidth(got))
-		}
-		if got != c.want {
-			t.Errorf("at %d columns: %q, want %q", c.width, got, c.want)
 		}
 	}
 }

@@ -1,4 +1,8 @@
-package report
+// Package text writes what a report found for a person: on a terminal, or as Markdown.
+//
+// Only here are numbers rounded and names shortened; numbers are never cut. At most maxIndent levels of a tree are drawn,
+// and deeper rows say their level.
+package text
 
 import (
 	"bufio"
@@ -10,16 +14,20 @@ import (
 	"unicode"
 
 	q "github.com/clrprof/clrprof/internal/quantity"
+	"github.com/clrprof/clrprof/internal/report"
 )
 
-// TextOptions say how text is laid out.
-type TextOptions struct {
-	Width int  // columns of the terminal; 0: no limit, nothing is shortened
-	Color bool // use escape sequences for bold and colours
-	Unit  Unit // of durations
-	// FullNames shows functions and types with their namespaces.
-	FullNames bool
+// Options say how text is laid out.
+type Options struct {
+	Width     int  // columns of the terminal; 0: no limit, nothing is shortened
+	Color     bool // use escape sequences for bold and colours
+	Unit      Unit // of durations
+	FullNames bool // show functions and types with their namespaces
+	Markdown  bool // for comments on pull requests and summaries of pipelines
 }
+
+// table is a table that is being written.
+type table struct{ *report.Table }
 
 const (
 	// maxIndent is how many levels of a tree are drawn; deeper rows say their level.
@@ -37,7 +45,7 @@ const (
 	gap      = "  "
 )
 
-// Escape sequences, used only with TextOptions.Color.
+// Escape sequences, used only with Options.Color.
 const (
 	styleBold  = "\x1b[1m"
 	styleDim   = "\x1b[2m"
@@ -48,7 +56,7 @@ const (
 // hotPercent is the share from which a percentage is coloured.
 const hotPercent = 10
 
-func (o TextOptions) style(style, s string) string {
+func (o Options) style(style, s string) string {
 	if !o.Color || s == "" || style == "" {
 		return s
 	}
@@ -56,22 +64,22 @@ func (o TextOptions) style(style, s string) string {
 }
 
 // cellText prints a cell for a person.
-func cellText(c Column, cell Cell) string {
+func cellText(c report.Column, cell report.Cell) string {
 	if cell.Empty {
 		return ""
 	}
 	switch c.Kind {
-	case Number:
+	case report.Number:
 		return strconv.FormatInt(cell.Number, 10)
-	case Count:
+	case report.Count:
 		return q.Count(cell.Number).String()
-	case Bytes:
+	case report.Bytes:
 		return q.Bytes(cell.Number).String()
-	case Percent:
+	case report.Percent:
 		return cell.Percent.Number()
-	case Time, Duration:
+	case report.Time, report.Duration:
 		return q.Nanoseconds(cell.Number).String()
-	case Address:
+	case report.Address:
 		return "0x" + strconv.FormatUint(uint64(cell.Number), 16)
 	}
 	return Printable(cell.Text)
@@ -90,7 +98,7 @@ func Printable(s string) string {
 // shorten cuts the middle out of s so that it is at most width columns wide. The end
 // says more about a function than the beginning, so it gets two thirds.
 func shorten(s string, width int) string {
-	if width <= 0 || stringWidth(s) <= width {
+	if width <= 0 || Width(s) <= width {
 		return s
 	}
 	if width == 1 {
@@ -120,7 +128,7 @@ func wrap(s string, width int) string {
 	var b strings.Builder
 	used := 0
 	for i, word := range strings.Split(s, " ") {
-		n := stringWidth(word)
+		n := Width(word)
 		switch {
 		case i == 0:
 		case used+1+n > width:
@@ -137,7 +145,7 @@ func wrap(s string, width int) string {
 }
 
 func pad(s string, width int, right bool) string {
-	space := strings.Repeat(" ", max(0, width-stringWidth(s)))
+	space := strings.Repeat(" ", max(0, width-Width(s)))
 	if right {
 		return space + s
 	}
@@ -146,7 +154,7 @@ func pad(s string, width int, right bool) string {
 
 // layout is a text table whose cells are printed but not yet cut.
 type layout struct {
-	columns  []Column
+	columns  []report.Column
 	cells    [][]string // by row; the name column without its tree lines
 	prefixes []string   // by row: the tree lines
 	widths   []int
@@ -156,19 +164,19 @@ type layout struct {
 
 // textColumns chooses the first n of the wanted columns, and the one that rows are ordered by: words first, then numbers,
 // names last.
-func (t *Table) textColumns(n int) []Column {
-	var words, numbers, names []Column
+func (t table) textColumns(n int) []report.Column {
+	var words, numbers, names []report.Column
 	wanted := t.TextColumns[:n:n]
-	if slices.Contains(t.TextColumns[n:], t.order) {
-		wanted = append(wanted, t.order)
+	if slices.Contains(t.TextColumns[n:], t.Order) {
+		wanted = append(wanted, t.Order)
 	}
 	for _, key := range wanted {
 		for _, c := range t.Columns {
 			switch {
 			case c.Key != key:
-			case c.Kind == Name:
+			case c.Kind == report.Name:
 				names = append(names, c)
-			case c.Kind == Text:
+			case c.Kind == report.Text:
 				words = append(words, c)
 			default:
 				numbers = append(numbers, c)
@@ -179,12 +187,12 @@ func (t *Table) textColumns(n int) []Column {
 }
 
 // lay prints the cells of the first n text columns and measures them.
-func (t *Table) lay(n int, o TextOptions) layout {
+func (t table) lay(n int, o Options) layout {
 	l := layout{columns: t.textColumns(n), name: -1, prefixes: t.prefixes(maxIndent)}
 	for i, c := range l.columns {
 		l.columns[i].Title = o.Unit.title(c)
-		l.widths = append(l.widths, stringWidth(l.columns[i].Title))
-		if c.Kind == Name && l.name < 0 {
+		l.widths = append(l.widths, Width(l.columns[i].Title))
+		if c.Kind == report.Name && l.name < 0 {
 			l.name = i
 		}
 	}
@@ -201,9 +209,9 @@ func (t *Table) lay(n int, o TextOptions) layout {
 			}
 			cells[i] = names[i](row)
 			if i == l.name {
-				width = stringWidth(l.prefixes[row])
+				width = Width(l.prefixes[row])
 			}
-			l.widths[i] = max(l.widths[i], width+stringWidth(cells[i]))
+			l.widths[i] = max(l.widths[i], width+Width(cells[i]))
 		}
 		l.cells = append(l.cells, cells)
 	}
@@ -211,22 +219,30 @@ func (t *Table) lay(n int, o TextOptions) layout {
 }
 
 // text prints a cell of a row.
-func (t *Table) text(row int, c Column, unit Unit) string {
+func (t table) text(row int, c report.Column, unit Unit) string {
 	cell := t.Cell(row, c)
 	switch {
-	case c.Kind == Duration && unit != "" && !cell.Empty:
-		return unit.print(q.Nanoseconds(cell.Number), t.context.ticksPerSecond())
+	case c.Kind == report.Duration && unit != "" && !cell.Empty:
+		return unit.print(q.Nanoseconds(cell.Number), t.TicksPerSecond())
 	}
 	return cellText(c, cell)
 }
 
-func (t *Table) restText(row int) string {
-	r := &t.Rows[row]
-	return fmt.Sprintf("%s %s, %s%s", ellipsis, counted(r.rest, "more "+r.text), t.shares(r.hidden), pick(r.exclusive, " (excl.)", ""))
+// Rest says what a row of a table stands for that a limit hides.
+func Rest(t *report.Table, row int) string { return table{t}.restText(row) }
+
+// restText says what a row stands for that a limit hides.
+func (t table) restText(row int) string {
+	rest := t.Rest(row)
+	shares := make([]string, len(rest.Shares))
+	for i, share := range rest.Shares {
+		shares[i] = share.Percent.String() + " of " + share.Of
+	}
+	return fmt.Sprintf("%s %s, %s%s", ellipsis, counted(rest.Rows, "more "+rest.Of), strings.Join(shares, ", "), pick(rest.Exclusive, " (excl.)", ""))
 }
 
 // fit chooses as many columns as fit into width and cuts the names to it.
-func (t *Table) fit(o TextOptions) layout {
+func (t table) fit(o Options) layout {
 	width := o.Width
 	least := minName
 	if t.IsTree {
@@ -245,7 +261,7 @@ func (t *Table) fit(o TextOptions) layout {
 			switch {
 			case i == l.name:
 				wanted += min(least, l.widths[i])
-			case c.Kind == Name:
+			case c.Kind == report.Name:
 				wanted += min(minOther, l.widths[i])
 			default:
 				left -= l.widths[i]
@@ -255,7 +271,7 @@ func (t *Table) fit(o TextOptions) layout {
 			continue
 		}
 		for _, c := range t.textColumns(len(t.TextColumns)) {
-			if c.Kind != Percent && !slices.ContainsFunc(l.columns, func(shown Column) bool { return shown.Key == c.Key }) {
+			if c.Kind != report.Percent && !slices.ContainsFunc(l.columns, func(shown report.Column) bool { return shown.Key == c.Key }) {
 				l.hidden = append(l.hidden, o.Unit.title(c))
 			}
 		}
@@ -273,7 +289,7 @@ func (l *layout) shareNames(left int) {
 	var others []int
 	need := 0
 	for i, c := range l.columns {
-		if c.Kind == Name && i != l.name {
+		if c.Kind == report.Name && i != l.name {
 			others = append(others, i)
 			need += l.widths[i]
 		}
@@ -298,14 +314,14 @@ func (l *layout) shareNames(left int) {
 }
 
 // prefixes returns the lines that draw the tree before each row's name.
-func (t *Table) prefixes(limit int) []string {
+func (t table) prefixes(limit int) []string {
 	out := make([]string, len(t.Rows))
 	if !t.IsTree {
 		return out
 	}
 	more := make([]bool, limit+2) // more[l]: a later row of level l has the same parent
 	for i := len(t.Rows) - 1; i >= 0; i-- {
-		level := t.Rows[i].level
+		level := t.Rows[i].Level()
 		drawn := min(level, limit)
 		var b strings.Builder
 		for l := 1; l < drawn; l++ {
@@ -326,6 +342,9 @@ func (t *Table) prefixes(limit int) []string {
 	return out
 }
 
+// counted prints a number of things: "1 event", "1,234 events", "2 processes".
+func counted[T ~int | ~int64](n T, thing string) string { return q.Count(n).Of(thing) }
+
 func pick(condition bool, yes, no string) string {
 	if condition {
 		return yes
@@ -333,8 +352,12 @@ func pick(condition bool, yes, no string) string {
 	return no
 }
 
-// writeText writes notes, the table and the losses.
-func (t *Table) writeText(w io.Writer, o TextOptions) error {
+// WriteTable writes a table: its notes, its rows and its losses.
+func WriteTable(w io.Writer, of *report.Table, o Options) error {
+	t := table{of}
+	if o.Markdown {
+		return t.writeMarkdown(w, o)
+	}
 	out := bufio.NewWriter(w)
 	for _, note := range t.Notes {
 		fmt.Fprintln(out, wrap(Printable(note), o.Width))
@@ -342,10 +365,15 @@ func (t *Table) writeText(w io.Writer, o TextOptions) error {
 	if len(t.Notes) > 0 {
 		fmt.Fprintln(out)
 	}
-	if t.write != nil {
-		t.write(out, o)
-	} else if hidden := t.writeGrid(out, o); len(hidden) > 0 {
-		fmt.Fprintln(out, wrap(fmt.Sprintf("Not shown, for want of width: %s.", strings.Join(hidden, ", ")), o.Width))
+	switch {
+	case t.Functions != nil:
+		t.writeFunctions(out, o)
+	case t.IsProse:
+		t.writeFindings(out, o)
+	default:
+		if hidden := t.writeGrid(out, o); len(hidden) > 0 {
+			fmt.Fprintln(out, wrap(fmt.Sprintf("Not shown, for want of width: %s.", strings.Join(hidden, ", ")), o.Width))
+		}
 	}
 	for _, loss := range t.Losses {
 		fmt.Fprintln(out, o.style(styleBold, wrap(Printable(loss), o.Width)))
@@ -357,7 +385,7 @@ func (t *Table) writeText(w io.Writer, o TextOptions) error {
 }
 
 // writeGrid writes the rows and returns the titles of the columns for which there was no room.
-func (t *Table) writeGrid(out *bufio.Writer, o TextOptions) (hidden []string) {
+func (t table) writeGrid(out *bufio.Writer, o Options) (hidden []string) {
 	if len(t.Rows) == 0 {
 		fmt.Fprintln(out, "Nothing to show.")
 		return nil
@@ -376,10 +404,10 @@ func (t *Table) writeGrid(out *bufio.Writer, o TextOptions) (hidden []string) {
 		for i, c := range l.columns {
 			s := cells[i]
 			if i == l.name {
-				s = l.prefixes[row] + cutCell(c, s, l.widths[i]-stringWidth(l.prefixes[row]))
+				s = l.prefixes[row] + cutCell(c, s, l.widths[i]-Width(l.prefixes[row]))
 			}
 			s = pad(cutCell(c, s, l.widths[i]), l.widths[i], c.Kind.IsNumeric())
-			if c.Kind == Percent && t.Cell(row, c).Percent.Float() >= hotPercent {
+			if c.Kind == report.Percent && t.Cell(row, c).Percent.Float() >= hotPercent {
 				s = o.style(styleHot, s)
 			}
 			cells[i] = s
@@ -404,9 +432,9 @@ func (l *layout) rest(row int, text string, width int) string {
 }
 
 // writeFrom writes the line below a type that says on which path most of it was created.
-func (t *Table) writeFrom(out *bufio.Writer, o TextOptions, row int) {
-	r := &t.Rows[row]
-	if len(r.hotPath) == 0 {
+func (t table) writeFrom(out *bufio.Writer, o Options, row int) {
+	path, share := t.HotPath(row)
+	if len(path) == 0 {
 		return
 	}
 	const indent = 4
@@ -414,21 +442,18 @@ func (t *Table) writeFrom(out *bufio.Writer, o TextOptions, row int) {
 	if o.Width > 0 {
 		width = max(minOther, o.Width-indent)
 	}
-	s := fmt.Sprintf("↳ %s in ", r.fromShare)
-	s += pathText(t.pathNames(r), width-stringWidth(s), o.Width > 0)
+	s := fmt.Sprintf("↳ %s in ", share)
+	s += pathText(pathNames(path), width-Width(s), o.Width > 0)
 	fmt.Fprintln(out, strings.Repeat(" ", indent)+o.style(styleDim, s))
 }
 
-// pathNames returns the short names of a type's hot path, recursion as "name ×5".
-func (t *Table) pathNames(r *Row) []string {
+// pathNames prints the functions of a path, recursion as "name ×5".
+func pathNames(path []report.PathStep) []string {
 	var names []string
-	for i := 0; i < len(r.hotPath); {
-		name, n := Printable(t.context.frameName(r.hotPath[i])), 1
-		for i+n < len(r.hotPath) && r.hotPath[i+n] == r.hotPath[i] {
-			n++
-		}
-		if i += n; n > 1 {
-			name += fmt.Sprintf(" ×%d", n)
+	for _, step := range path {
+		name := Printable(step.Function)
+		if step.Times > 1 {
+			name += fmt.Sprintf(" ×%d", step.Times)
 		}
 		names = append(names, name)
 	}
@@ -440,7 +465,7 @@ func (t *Table) pathNames(r *Row) []string {
 func pathText(names []string, width int, limited bool) string {
 	const arrow = " › "
 	s := strings.Join(names, arrow)
-	for i := 1; limited && stringWidth(s) > width && i < len(names); i++ {
+	for i := 1; limited && Width(s) > width && i < len(names); i++ {
 		s = ellipsis + arrow + strings.Join(names[i:], arrow)
 	}
 	if limited {

@@ -1,4 +1,4 @@
-package report
+package text
 
 import "unicode"
 
@@ -29,8 +29,8 @@ func runeWidth(r rune) int {
 	return 1
 }
 
-// stringWidth returns how many columns of a terminal a text takes.
-func stringWidth(s string) int {
+// Width returns how many columns of a terminal a text takes.
+func Width(s string) int {
 	n := 0
 	for _, r := range s {
 		n += runeWidth(r)

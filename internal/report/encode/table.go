@@ -1,76 +1,66 @@
-package report
+// Package encode writes what a report found for programs: as JSON, CSV or TSV.
+package encode
 
 import (
 	"bufio"
 	"encoding/csv"
 	"encoding/json"
+	"fmt"
 	"io"
 	"strconv"
 	"strings"
 	"unicode/utf8"
 
 	q "github.com/clrprof/clrprof/internal/quantity"
+	"github.com/clrprof/clrprof/internal/report"
 )
 
-// Format is a way to write a table.
-type Format int
+// Format is a way to write what a report found, for programs: with exact numbers and whole names.
+type Format string
 
-// The formats. All but FormatText and FormatMarkdown carry exact numbers and whole names.
+// The formats.
 const (
-	FormatText     Format = iota
-	FormatJSON            // an array with one object for each row
-	FormatCSV             // RFC 4180, the keys as first line
-	FormatTSV             // tab-separated; tabs, line ends and backslashes in names as \t \n \r \\
-	FormatMarkdown        // as text, for comments on pull requests
+	JSON Format = "json" // an array with one object for each row
+	CSV  Format = "csv"  // RFC 4180, the keys as first line
+	TSV  Format = "tsv"  // tab-separated; tabs, line ends and backslashes in names as \t \n \r \\
 )
 
-// Write writes the table. Text and Markdown use o; the other formats do not.
-func (t *Table) Write(w io.Writer, f Format, o TextOptions) error {
-	switch f {
-	case FormatJSON:
-		if t.limited {
-			return t.writeLimited(w)
-		}
-		return t.writeJSON(w, "")
-	case FormatMarkdown:
-		return t.writeMarkdown(w, o)
-	case FormatCSV, FormatTSV:
-		return writeSeparated(w, f, t.Keys(), t.eachRecord)
+// WriteTable writes a table. Of one that was limited, JSON is an object with the rows and how many there are in all.
+func WriteTable(w io.Writer, t *report.Table, f Format) error {
+	if f != JSON {
+		return writeSeparated(w, f, t.Keys(), func(fn func([]string) error) error { return eachRecord(t, fn) })
 	}
-	return t.writeText(w, o)
+	if all, limited := t.InAll(); limited {
+		return writeLimited(w, t, all)
+	}
+	return WriteRows(w, t)
 }
 
-// machineColumns are the columns of the formats for programs: all that the view has, or those asked for.
-func (t *Table) machineColumns() []Column {
-	var out []Column
-	for _, c := range t.Columns {
-		if !c.textOnly {
-			out = append(out, c)
-		}
+// WriteRows writes the rows of a table as a JSON array, also those of one that was limited.
+func WriteRows(w io.Writer, t *report.Table) error { return writeRows(w, t, "") }
+
+// writeLimited writes the rows after what says whether they are all.
+func writeLimited(w io.Writer, t *report.Table, all int) error {
+	out := bufio.NewWriter(w)
+	fmt.Fprintf(out, "{\"truncated\": %t, \"rows_in_all\": %d, \"rows_left_out\": %d, \"rows\":\n", t.Left() > 0, all, t.Left())
+	if err := WriteRows(out, t); err != nil {
+		return err
 	}
-	return out
+	out.WriteString("}\n")
+	return out.Flush()
 }
 
-// Keys returns the keys of the columns in JSON, CSV and TSV.
-func (t *Table) Keys() []string {
-	var out []string
-	for _, c := range t.machineColumns() {
-		out = append(out, c.Key)
-	}
-	return out
-}
-
-// appendJSON appends a cell as a JSON value.
-func appendJSON(out []byte, c Column, cell Cell) []byte {
+// AppendCell appends a cell as a JSON value.
+func AppendCell(out []byte, c report.Column, cell report.Cell) []byte {
 	switch {
 	case cell.Empty:
 		return append(out, "null"...)
-	case c.Kind == Percent:
+	case c.Kind == report.Percent:
 		return append(out, percentText(cell.Percent)...)
-	case c.Kind.IsNumeric() && c.Kind != Address:
+	case c.Kind.IsNumeric() && c.Kind != report.Address:
 		return strconv.AppendInt(out, cell.Number, 10)
 	}
-	return appendString(out, machineText(c, cell))
+	return appendString(out, CellText(c, cell))
 }
 
 // standsForItself says which bytes of a text stand for themselves in JSON.
@@ -124,14 +114,14 @@ func percentText(p q.Percent) string {
 	return strings.TrimSuffix(strings.TrimRight(s, "0"), ".")
 }
 
-// machineText prints a cell for CSV and TSV.
-func machineText(c Column, cell Cell) string {
+// CellText prints a cell for CSV and TSV.
+func CellText(c report.Column, cell report.Cell) string {
 	switch {
 	case cell.Empty:
 		return ""
-	case c.Kind == Percent:
+	case c.Kind == report.Percent:
 		return percentText(cell.Percent)
-	case c.Kind == Address:
+	case c.Kind == report.Address:
 		return "0x" + strconv.FormatUint(uint64(cell.Number), 16)
 	case c.Kind.IsNumeric():
 		return strconv.FormatInt(cell.Number, 10)
@@ -139,10 +129,10 @@ func machineText(c Column, cell Cell) string {
 	return cell.Text
 }
 
-// writeJSON writes an array with one row to a line, indented by indent.
-func (t *Table) writeJSON(w io.Writer, indent string) error {
+// writeRows writes an array with one row to a line, indented by indent.
+func writeRows(w io.Writer, t *report.Table, indent string) error {
 	out := bufio.NewWriter(w)
-	columns := t.machineColumns()
+	columns := t.ExactColumns()
 	out.WriteString("[")
 	first := true
 	var line []byte
@@ -157,7 +147,7 @@ func (t *Table) writeJSON(w io.Writer, indent string) error {
 			}
 			line = appendString(line, c.Key)
 			line = append(line, ": "...)
-			line = appendJSON(line, c, t.Cell(i, c))
+			line = AppendCell(line, c, t.Cell(i, c))
 		}
 		if !first {
 			out.WriteString(",")
@@ -178,15 +168,15 @@ func (t *Table) writeJSON(w io.Writer, indent string) error {
 }
 
 // eachRecord calls fn with the cells of each row.
-func (t *Table) eachRecord(fn func([]string) error) error {
-	columns := t.machineColumns()
+func eachRecord(t *report.Table, fn func([]string) error) error {
+	columns := t.ExactColumns()
 	record := make([]string, len(columns))
 	for i := range t.Rows {
 		if t.IsRest(i) {
 			continue
 		}
 		for k, c := range columns {
-			record[k] = machineText(c, t.Cell(i, c))
+			record[k] = CellText(c, t.Cell(i, c))
 		}
 		if err := fn(record); err != nil {
 			return err
@@ -199,7 +189,7 @@ var tsvEscapes = strings.NewReplacer("\\", `\\`, "\t", `\t`, "\n", `\n`, "\r", `
 
 // writeSeparated writes a header and records as CSV or TSV.
 func writeSeparated(w io.Writer, f Format, header []string, records func(func([]string) error) error) error {
-	if f == FormatCSV {
+	if f == CSV {
 		out := csv.NewWriter(w)
 		if err := out.Write(header); err != nil {
 			return err

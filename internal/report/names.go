@@ -1,0 +1,33 @@
+package report
+
+import (
+	"github.com/clrprof/clrprof/internal/report/names"
+	"github.com/clrprof/clrprof/internal/session"
+)
+
+// shortFunctionName is the name of a function without its namespace.
+func (c *context) shortFunctionName(id session.FunctionID) string {
+	f := c.functions.get(id)
+	return names.ShortFunction(f.DisplayName(), names.Namespace(f.RawType))
+}
+
+// frameName is the short name of a function without its parameters.
+func (c *context) frameName(id session.FunctionID) string {
+	head, _ := names.CutParameters(c.shortFunctionName(id))
+	return head
+}
+
+// shortTypeName is the name of a type without its namespace.
+func (c *context) shortTypeName(id session.TypeID) string {
+	t := c.types.get(id)
+	for range maxElements {
+		if t.RawName != "" || t.ElementType == 0 {
+			break
+		}
+		t = c.types.get(t.ElementType)
+	}
+	return names.ShortType(c.typeName(id), names.Namespace(t.RawName))
+}
+
+// maxElements bounds arrays of arrays, whose nesting has no end in a damaged session.
+const maxElements = 8

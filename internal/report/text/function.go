@@ -1,0 +1,84 @@
+package text
+
+import (
+	"bufio"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/clrprof/clrprof/internal/report"
+)
+
+// writeFunctions writes the sections of functions.
+func (t table) writeFunctions(out *bufio.Writer, o Options) {
+	for i := range t.Functions {
+		d := &t.Functions[i]
+		name := d.Name
+		if !o.FullNames {
+			name = d.ShortName
+		}
+		if len(t.Functions) > 1 {
+			name += fmt.Sprintf(", process %d", d.PID)
+		}
+		fmt.Fprintf(out, "%s%s\n", pick(i > 0, "\n", ""), o.style(styleBold, Printable(name)))
+		for _, section := range []struct {
+			title string
+			of    *report.Table
+		}{{"Calling functions", d.Callers}, {"The function", d.Itself}, {"Called functions", d.Callees}} {
+			if len(section.of.Rows) > 0 {
+				fmt.Fprintf(out, "\n%s\n", o.style(styleBold, section.title))
+				table{section.of}.writeGrid(out, o)
+			}
+		}
+		writeLines(out, o, d)
+	}
+}
+
+// writeLines writes the lines of a function beside their text.
+func writeLines(out *bufio.Writer, o Options, d *report.FunctionDetails) {
+	if len(d.Source) == 0 {
+		fmt.Fprintf(out, "\nIts lines are not known: %s.\n", pick(d.File == "", "the module has no symbols", "nothing was counted at one"))
+		return
+	}
+	fmt.Fprintf(out, "\n%s\n", o.style(styleBold, "Lines of "+Printable(d.File)))
+	// Where the values stand is the same for all rows, also those that have none.
+	sub := table{d.Lines}
+	widths := make([]int, len(sub.Columns))
+	cells := make([][]string, len(d.Source))
+	for row := range d.Source {
+		for i, column := range sub.Columns {
+			cell := ""
+			if d.Source[row].HasValues {
+				cell = sub.text(row, column, o.Unit)
+			}
+			cells[row] = append(cells[row], cell)
+			widths[i] = max(widths[i], Width(cell), Width(o.Unit.title(column)))
+		}
+	}
+	var head []string
+	for i, column := range sub.Columns {
+		head = append(head, pad(o.Unit.title(column), widths[i], true))
+	}
+	fmt.Fprintln(out, o.style(styleBold, strings.Join(append(head, "  Line", "Source"), gap)))
+	for row, line := range d.Source {
+		for i := range cells[row] {
+			cells[row][i] = pad(cells[row][i], widths[i], true)
+		}
+		text := strings.Join(append(cells[row], pad(lineNumber(line), minLineNumber, true), Printable(line.Text)), gap)
+		if o.Width > 0 {
+			text = cutEnd(text, o.Width)
+		}
+		fmt.Fprintln(out, o.style(pick(line.HasValues, "", styleDim), strings.TrimRight(text, " ")))
+	}
+}
+
+// minLineNumber is the width of the column of line numbers.
+const minLineNumber = 6
+
+// lineNumber is the number of a line, or what stands for it.
+func lineNumber(line report.SourceLine) string {
+	if line.Number == 0 {
+		return "(body)"
+	}
+	return strconv.FormatInt(line.Number, 10)
+}

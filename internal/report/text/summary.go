@@ -1,0 +1,208 @@
+package text
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"strings"
+
+	q "github.com/clrprof/clrprof/internal/quantity"
+	"github.com/clrprof/clrprof/internal/report"
+	"github.com/clrprof/clrprof/internal/session"
+	"github.com/clrprof/clrprof/internal/shell"
+)
+
+// summary is a summary that is being written.
+type summary struct{ *report.Summary }
+
+// WriteSummary writes a summary.
+func WriteSummary(w io.Writer, of *report.Summary, o Options) error {
+	s := summary{of}
+	if o.Markdown {
+		return s.writeMarkdown(w, o)
+	}
+	out := bufio.NewWriter(w)
+	for _, note := range s.Notes {
+		fmt.Fprintln(out, wrap(Printable(note), o.Width))
+	}
+	s.writeFacts(out, o)
+	if len(s.Findings) > 0 {
+		fmt.Fprintf(out, "\n%s\n", o.style(styleBold, "Findings"))
+		for _, finding := range s.Findings {
+			fmt.Fprintln(out, indented(wrap("- "+Printable(finding), max(0, o.Width-2))))
+		}
+	}
+	for _, section := range s.Sections {
+		if !s.writes(section) {
+			continue
+		}
+		fmt.Fprintf(out, "\n%s\n", o.style(styleBold, section.Title))
+		table{section.Table}.writeGrid(out, o)
+	}
+	for _, said := range []string{s.outside(), s.withoutSymbols()} {
+		if said != "" {
+			fmt.Fprintf(out, "\n%s\n", wrap(said, o.Width))
+		}
+	}
+	if s.Lifetime != nil {
+		writeSentences(out, s.Lifetime.Notes, o.Width)
+	}
+	if s.Timing != nil {
+		writeSentences(out, s.Timing.Notes, o.Width)
+	}
+	for _, loss := range s.Losses {
+		fmt.Fprintln(out, o.style(styleBold, wrap(Printable(loss), o.Width)))
+	}
+	fmt.Fprintf(out, "\n%s\n", o.style(styleBold, "Next"))
+	for _, next := range s.Next {
+		fmt.Fprintf(out, "  %s\n", Printable(s.command(next)))
+	}
+	return out.Flush()
+}
+
+// outside says what no user code did, or "".
+func (s summary) outside() string {
+	if s.Outside.IsZero() {
+		return ""
+	}
+	return fmt.Sprintf("Outside of your code: %s (%s); --all-code shows it.", s.Outside.Bytes, q.PercentOf(s.Outside.Bytes, s.Total.Bytes))
+}
+
+// withoutSymbols says how much code has no symbols, or "".
+func (s summary) withoutSymbols() string {
+	if s.WithoutSymbols == 0 {
+		return ""
+	}
+	const listed = 3
+	names := strings.Join(s.NoSymbols[:min(listed, len(s.NoSymbols))], ", ")
+	if more := len(s.NoSymbols) - listed; more > 0 {
+		names += fmt.Sprintf(", … %s more", q.Count(more))
+	}
+	return fmt.Sprintf("%s of %s functions have no symbols, so no lines (%s).", s.WithoutSymbols, s.Functions, Printable(names))
+}
+
+// Remarks are the sentences that a summary ends with, but for losses.
+func Remarks(of *report.Summary) []string {
+	s, out := summary{of}, []string{}
+	for _, said := range []string{s.outside(), s.withoutSymbols()} {
+		if said != "" {
+			out = append(out, said)
+		}
+	}
+	if s.Lifetime != nil {
+		out = append(out, s.Lifetime.Notes...)
+	}
+	if s.Timing != nil {
+		out = append(out, s.Timing.Notes...)
+	}
+	return out
+}
+
+// command is the command that tells more.
+func (s summary) command(next report.Next) string {
+	path := shell.Quote(s.Path)
+	switch next.Kind {
+	case report.NextPage:
+		return "clrprof view " + path + "   # in a browser"
+	case report.NextExport:
+		return "clrprof export " + path + " --format pprof"
+	case report.NextView:
+	}
+	out := "clrprof report " + path + " " + next.View
+	if next.Argument != "" {
+		out += " " + shell.Quote(next.Argument)
+	}
+	if next.Findings > 0 {
+		out += "   # " + counted(next.Findings, "finding")
+	}
+	return out
+}
+
+// indented puts the lines of a paragraph below its first word.
+func indented(s string) string { return strings.ReplaceAll(s, "\n", "\n  ") }
+
+// writes reports whether a person sees a section.
+func (s summary) writes(x report.Section) bool { return x.Shown && !x.Single && len(x.Table.Rows) > 0 }
+
+// writeSentences writes a paragraph, each sentence on lines of its own.
+func writeSentences(out *bufio.Writer, sentences []string, width int) {
+	fmt.Fprintln(out)
+	for _, s := range sentences {
+		fmt.Fprintln(out, wrap(s, width))
+	}
+}
+
+// factIndent is where the values of facts begin.
+const factIndent = 11
+
+func (s summary) writeFacts(out *bufio.Writer, o Options) {
+	for _, f := range Facts(s.Summary) {
+		text := wrap(Printable(f[1]), max(0, o.Width-factIndent))
+		fmt.Fprintf(out, "%s%s\n", o.style(styleDim, pad(f[0], factIndent, false)), strings.ReplaceAll(text, "\n", "\n"+strings.Repeat(" ", factIndent)))
+	}
+}
+
+// Facts are the lines that a summary begins with: what each is about, and what is said of it.
+func Facts(of *report.Summary) [][2]string {
+	var out [][2]string
+	summary{of}.facts(func(key, format string, args ...any) { out = append(out, [2]string{key, fmt.Sprintf(format, args...)}) })
+	return out
+}
+
+// facts calls fact for each line that a summary begins with.
+func (s summary) facts(fact func(key, format string, args ...any)) {
+	fact("session", "%s", s.Path)
+	if command := shell.Line(s.Command); command != "" {
+		fact("command", "%s", command)
+	}
+	if s.Duration > 0 {
+		fact("duration", "%s", s.Duration)
+	}
+	if code := s.Info[session.KeyExitCode]; code != "" && code != "0" {
+		fact("exit code", "%s of the command", code)
+	}
+	if n := len(s.Processes); n == 1 {
+		p := &s.Processes[0]
+		fact("process", "%d %s, runtime %s, %s, %s", p.PID, p.Name, p.RuntimeVersion, counted(s.Threads, "thread"), p.EndState)
+	} else {
+		fact("processes", "%d, with %s", n, counted(s.Threads, "thread"))
+	}
+	if code := s.userCode(); code != "" {
+		fact("your code", "%s", code)
+	}
+	s.timeFacts(fact)
+	if s.HasMemory {
+		fact("allocated", "%s, %s", counted(s.Total.Allocations, "object"), bytesExactly(s.Total.Bytes))
+	}
+	s.lifetimeFacts(fact)
+	s.lossFacts(fact)
+}
+
+// lossFacts says how much is lost.
+func (s summary) lossFacts(fact func(key, format string, args ...any)) {
+	var lost q.Amount
+	events, uncounted := q.Count(0), false
+	for _, l := range s.Lost {
+		if l.IsMissing() {
+			lost, events, uncounted = lost.Add(l.Amount), events+l.Events, uncounted || l.IsUncounted()
+		}
+	}
+	switch {
+	case len(s.Losses) == 0:
+		fact("losses", "0")
+	case events == 0:
+		fact("losses", "0, but not everything is exact (see the end)")
+	case uncounted:
+		fact("losses", "an unknown number of allocations (see the end)")
+	default:
+		fact("losses", "%s, %s in %s (see the end)", counted(lost.Allocations, "allocation"), bytesExactly(lost.Bytes), counted(events, "event"))
+	}
+}
+
+// bytesExactly prints small numbers once and large ones with a unit and in full.
+func bytesExactly(b q.Bytes) string {
+	if b < 1024 && b > -1024 {
+		return b.String()
+	}
+	return fmt.Sprintf("%s (%s)", b, b.Exact())
+}
