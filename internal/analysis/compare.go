@@ -75,6 +75,17 @@ type Comparison struct {
 	sums         [2]int64
 }
 
+// HasLines reports whether the changes are those of places in the source.
+func (c *Comparison) HasLines() bool { return hasLines(c.View) }
+
+func hasLines(view string) bool { return view == "lines" || view == "sites" }
+
+// HasStacks reports whether the changes are those of stacks.
+func (c *Comparison) HasStacks() bool { return c.View == "sites" || c.View == "calltree" }
+
+// HasModules reports whether the changes are those of code, or of types, which are in modules.
+func (c *Comparison) HasModules() bool { return c.View != "threads" }
+
 // comparedColumn is a column that can be compared.
 type comparedColumn struct {
 	key, unit string

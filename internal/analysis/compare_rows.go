@@ -23,7 +23,7 @@ type comparedSource struct {
 // prepare reads the names of all sessions. Where lines count, those of all sessions have the keys that they have in the first of the
 // new ones.
 func prepare(from, to []*Source, view string) (sides [2][]*comparedSource, err error) {
-	byLine := view == "lines" || view == "sites"
+	byLine := hasLines(view)
 	for n, side := range [][]*Source{from, to} {
 		for _, v := range side {
 			one := &comparedSource{Source: v}

@@ -22,9 +22,6 @@ const summaryTop = 8
 // groupTop is how many functions of a group text has unless --top says so.
 const groupTop = 10
 
-// twoCollections is the argument of the view diff-gcs.
-const twoCollections = "A B"
-
 // reportFlags are the flags of the report command.
 type reportFlags struct {
 	output  outputFlags
@@ -163,7 +160,7 @@ func (r *reportFlags) run(e *environment, cmd *cobra.Command, args []string) err
 	if err != nil {
 		return err
 	}
-	if err := r.checkChoices(name); err != nil {
+	if err := r.checkChoices(name, view); err != nil {
 		return err
 	}
 	r.output.page(e, format)
@@ -223,14 +220,14 @@ func (r *reportFlags) summary(e *environment, cmd *cobra.Command, src *analysis.
 }
 
 // checkChoices refuses values that options do not have.
-func (r *reportFlags) checkChoices(view string) error {
+func (r *reportFlags) checkChoices(name string, view report.View) error {
 	if r.async != "" && !slices.Contains(report.AsyncOptions(), r.async) {
 		return exit(exitUsage, report.Unknown("--async", r.async, report.AsyncOptions()))
 	}
 	shaped := r.async != "" || r.root != "" || r.hot || r.fold || r.reverse || r.share != 0
 	switch {
-	case view != "calltree" && shaped:
-		return usage("view %s has no --async, --root, --hot, --fold-recursion, --min-share and --bottom-up: they are for the view calltree", view)
+	case !view.Shaped && shaped:
+		return usage("view %s has no --async, --root, --hot, --fold-recursion, --min-share and --bottom-up: they are for the view calltree", name)
 	case r.reverse && r.hot:
 		return usage("--hot is the way from the root down: give it or --bottom-up")
 	case r.share < 0:
@@ -302,17 +299,17 @@ func (r *reportFlags) view(name string, args []string) (report.View, error) {
 		return view, err
 	case len(args) > 2 && view.Argument == "":
 		return view, usage("view %s takes no argument %q", name, args[2])
-	case len(args) != 4 && view.Argument == twoCollections:
+	case len(args) != 4 && view.Needs == report.NeedsCollections:
 		return view, usage("view %s needs the numbers of two collections: clrprof report %s %s A B", name, args[0], name)
-	case len(args) > 3 && view.Argument != twoCollections:
+	case len(args) > 3 && view.Needs != report.NeedsCollections:
 		return view, usage("view %s takes one argument, not also %q", name, args[3])
 	case r.by != "" && !view.HasBy():
 		return view, usage("view %s has no --by", name)
 	case r.by != "" && r.inRange != "":
 		return view, usage("--range is one row for functions, --by one for each group: give one of the two")
-	case r.inRange != "" && name != "functions":
+	case r.inRange != "" && !view.Ranged:
 		return view, usage("view %s has no --range: it is for the view functions", name)
-	case len(args) == 2 && view.Argument == "FUNCTION":
+	case len(args) == 2 && view.Needs == report.NeedsFunction:
 		return view, usage("view %s needs the name of a function: clrprof report %s %s NAME", name, args[0], name)
 	}
 	if r.top < 0 || r.depth < 0 || r.min < 0 || r.limit < 0 {
@@ -326,20 +323,15 @@ func (r *reportFlags) options(cmd *cobra.Command, view report.View, format encod
 	o := report.Options{}
 	if format == asText {
 		o = view.Text
-	} else if view.Name == "types" { // the paths of all types are far more than the types
-		o.Depth = 1
 	}
 	if format == asText && r.by != "" && !view.Grouped { // for each group
 		o.Top = groupTop
 	}
 	if len(args) > 2 {
 		o.Argument = strings.Join(args[2:], " ")
-		if view.Name == "types" {
-			o.Depth = report.ExpandedDepth
-		}
 	}
-	if r.by != "" && view.Name == "types" { // there are types below the groups, and no paths
-		o.Depth = 0
+	if view.Paths {
+		o.Depth = view.Levels(o.Argument, analysis.By(r.by))
 	}
 	changed := cmd.Flags().Changed
 	if changed("top") {

@@ -142,11 +142,11 @@ func (s *Server) view(_ context.Context, in viewRequest) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if in.View != "calltree" && (in.Fold || in.BottomUp || in.MinShare != 0) || in.MinShare < 0 {
+	if !view.Shaped && (in.Fold || in.BottomUp || in.MinShare != 0) || in.MinShare < 0 {
 		return nil, errors.New("fold_recursion, bottom_up and min_share_percent, which is not negative, are for the view calltree")
 	}
 	for _, id := range in.Disabled {
-		if in.View != "rules" || !slices.ContainsFunc(rules.All(), func(r *rules.Rule) bool { return r.ID == id }) {
+		if !view.Judges || !slices.ContainsFunc(rules.All(), func(r *rules.Rule) bool { return r.ID == id }) {
 			return nil, fmt.Errorf("disable is for the view rules, and the ids that it knows: %s", strings.Join(rules.IDs(), ", "))
 		}
 	}
@@ -156,8 +156,8 @@ func (s *Server) view(_ context.Context, in viewRequest) (any, error) {
 	}
 	o := report.Options{Argument: in.Argument, Columns: in.Columns, Sort: in.Sort, By: analysis.By(in.By), Depth: in.Depth, Min: in.Min,
 		Fold: in.Fold, BottomUp: in.BottomUp, MinShare: in.MinShare, Disabled: in.Disabled}
-	if o.Depth == 0 && in.View == "types" && in.Argument == "" {
-		o.Depth = 1
+	if o.Depth == 0 && in.Argument == "" {
+		o.Depth = view.Levels("", "")
 	}
 	table, err := view.Build(src, withDepth(o))
 	if err != nil {

@@ -21,9 +21,6 @@ var awaitColumns = []Column{
 // awaitKeys are the keys of awaitColumns, as text has them.
 var awaitKeys = keys("awaited suspensions")
 
-// awaitViews are the views that tell how async methods waited.
-var awaitViews = keys("functions calltree function")
-
 // withAwaits adds the columns of waits of async methods, in text after the number of calls.
 func (v View) withAwaits() View {
 	v.columns = append(slices.Clone(v.columns), awaitKeys...)

@@ -87,10 +87,14 @@ func lineCell(c *context, r *Row) Cell {
 func hasModule(r *Row) bool {
 	return (r.async == analysis.AsyncNone || r.function != 0) && r.kind != rowProcess && r.kind != rowNamespace && r.kind != rowRange && r.kind != rowOutside && r.kind != rowThread && r.kind != rowFact && r.kind != rowGC && (r.kind != rowRoot || r.function != 0) && (r.kind != rowObject || r.typ != 0)
 }
-func hasProcess(r *Row) bool  { return r.kind != rowRange && (r.kind != rowFinding || r.process != 0) } // it can be of several
-func isOne(r *Row) bool       { return r.kind != rowThreads }                                           // not several threads
+
+func hasProcess(r *Row) bool { return r.kind != rowRange && (r.kind != rowFinding || r.process != 0) } // it can be of several
+
+func isOne(r *Row) bool { return r.kind != rowThreads } // not several threads
+
 func hasFunction(r *Row) bool { return r.function != 0 }
-func hasLine(r *Row) bool     { return r.line != 0 }
+
+func hasLine(r *Row) bool { return r.line != 0 }
 
 func when(applies func(*Row) bool, cell func(*context, *Row) Cell) func(*context, *Row) Cell {
 	return func(c *context, r *Row) Cell {
@@ -178,54 +182,6 @@ var placeColumns = []Column{
 	{Key: "line_name", Title: "Line name", Kind: Name, cell: when(hasLine, lineName)},
 	{Key: "instruction_address", Title: "Address", Kind: Address, cell: when(func(r *Row) bool { return r.instruction != 0 },
 		number(func(c *context, r *Row) session.Address { return c.instructions.get(r.instruction).Address }))},
-}
-
-var processColumns = []Column{
-	{Key: "unique_id", Title: "ID", Kind: Number, cell: when(isOne, number(func(_ *context, r *Row) int64 {
-		if r.kind == rowThread {
-			return int64(r.thread)
-		}
-		return int64(r.process)
-	}))},
-	{Key: "parent_process_id", Title: "Parent PID", Kind: Number, cell: number(func(c *context, r *Row) int64 { return c.processes.get(r.process).ParentPID })},
-	{Key: "begin_ns", Title: "Begin", Kind: Time, cell: when(isOne, number(func(c *context, r *Row) q.Nanoseconds {
-		if r.kind == rowThread {
-			return c.threads.get(r.thread).Begin
-		}
-		return c.processes.get(r.process).Begin
-	}))},
-	{Key: "end_ns", Title: "End", Kind: Time, cell: when(isOne, number(func(c *context, r *Row) q.Nanoseconds {
-		if r.kind == rowThread {
-			return c.threads.get(r.thread).End
-		}
-		return c.processes.get(r.process).End
-	}))},
-	{Key: "end_state", Title: "Ended", Kind: Text, cell: text(func(c *context, r *Row) string { return c.processes.get(r.process).EndState })},
-	{Key: "runtime_version", Title: "Runtime", Kind: Text, cell: text(func(c *context, r *Row) string { return c.processes.get(r.process).RuntimeVersion })},
-	{Key: "path", Title: "Path", Kind: Name, cell: text(func(c *context, r *Row) string { return c.processes.get(r.process).Path })},
-	{Key: "arguments", Title: "Arguments", Kind: Name, cell: text(func(c *context, r *Row) string { return c.processes.get(r.process).Arguments })},
-	{Key: "agent_bytes", Title: "Agent memory", Kind: Bytes, cell: number(func(c *context, r *Row) q.Bytes { return c.processes.get(r.process).AgentBytes })},
-	{Key: "threads", Title: "Threads", Kind: Count, cell: number(func(c *context, r *Row) q.Count { return c.threadCount(r.process) })},
-}
-
-// clockColumns say how the calls of a process were timed.
-var clockColumns = []Column{
-	{Key: "instrument", Title: "Instrumented", Kind: Text, data: dataTime, cell: clock(func(t *session.ProcessTime) Cell { return textCell(t.Instrument) })},
-	{Key: "mechanism", Title: "Waits by", Kind: Text, data: dataTime, cell: clock(func(t *session.ProcessTime) Cell { return textCell(t.Mechanism) })},
-	{Key: "clock", Title: "Clock", Kind: Text, data: dataTime, cell: clock(func(t *session.ProcessTime) Cell { return textCell(t.Clock) })},
-	{Key: "ticks_per_second", Title: "Ticks/s", Kind: Count, data: dataTime, cell: clock(func(t *session.ProcessTime) Cell { return numberCell(t.TicksPerSec) })},
-	{Key: "agent_time_ns", Title: "Agent's part", Kind: Duration, data: dataTime, cell: clock(func(t *session.ProcessTime) Cell { return numberCell(t.Agent) })},
-}
-
-func clock(cell func(*session.ProcessTime) Cell) func(*context, *Row) Cell {
-	return func(c *context, r *Row) Cell {
-		for i := range c.timed {
-			if c.timed[i].Process == r.process {
-				return cell(&c.timed[i])
-			}
-		}
-		return Cell{Empty: true}
-	}
 }
 
 // valueColumns makes the columns of amounts. A type, a thread or a process has one

@@ -3,7 +3,6 @@ package report
 import (
 	"fmt"
 	"path"
-	"slices"
 	"strings"
 
 	"github.com/clrprof/clrprof/internal/analysis"
@@ -35,6 +34,9 @@ func lifetimeKeys(prefix string) string {
 	}
 	return b.String()
 }
+
+// bothLifetimes are the keys of the columns of lifetimes by both rules.
+var bothLifetimes = keys(lifetimeKeys("inclusive_") + lifetimeKeys("exclusive_"))
 
 // diedKeys are the keys of the objects that died.
 func diedKeys() string {
@@ -174,30 +176,6 @@ type shownLifetimes struct {
 	places    map[analysis.UserPlace]analysis.Lifetime // in user code
 }
 
-// readLifetimes reads the lifetimes for the optional columns of a view.
-func (b *builder) readLifetimes() error {
-	lifetimes, err := b.source.Lifetimes()
-	if err != nil {
-		return err
-	}
-	b.lifetimes = shownLifetimes{}
-	switch b.view.Name {
-	case "types":
-		b.lifetimes.types = lifetimes.Types()
-	case "functions":
-		b.lifetimes.functions = lifetimes.Functions()
-	case "calltree":
-		b.lifetimes.paths, b.lifetimes.processes = lifetimes.Paths(), lifetimes.Processes()
-	case "lines":
-		if b.source.Selection().OfUserLines() {
-			b.lifetimes.places = lifetimes.UserLines()
-			break
-		}
-		b.lifetimes.lines = lifetimes.Lines()
-	}
-	return nil
-}
-
 // attachLifetimes gives rows of types and lines their lifetimes.
 func (b *builder) attachLifetimes(list []Row) {
 	for i := range list {
@@ -211,119 +189,6 @@ func (b *builder) attachLifetimes(list []Row) {
 			r.lifetime = &l
 		}
 	}
-}
-
-// lifetimeColumns are the optional columns for which lifetimes must be read.
-func (v View) lifetimeColumns() []string {
-	if v.Name == "gcs" {
-		return nil
-	}
-	return v.optional()
-}
-
-// whereRow is where the living are at the end: by generation if a last collection looked, and on the frozen heap.
-type whereRow struct {
-	known     bool // a last collection looked
-	reachable [session.Generations]q.Amount
-	frozen    q.Amount
-}
-
-func (w *whereRow) part(i int) q.Amount {
-	if i < session.Generations {
-		return w.reachable[i]
-	}
-	return w.frozen
-}
-
-// whereNames begin the keys of the columns of whereRow.
-var whereNames = [session.Generations + 1]string{"alive_gen0", "alive_gen1", "alive_gen2", "alive_loh", "alive_poh", "frozen"}
-
-func whereKeys() string {
-	var b strings.Builder
-	for _, name := range whereNames {
-		b.WriteString(name + "_instances " + name + "_bytes ")
-	}
-	return b.String()
-}
-
-func whereColumns() []Column {
-	var out []Column
-	for i, name := range whereNames {
-		title := "Frozen"
-		if i < session.Generations {
-			title = "Alive in " + session.GenerationName(int64(i))
-		}
-		cell := func(value func(q.Amount) int64) func(*context, *Row) Cell {
-			return func(_ *context, r *Row) Cell {
-				if r.where == nil || i < session.Generations && !r.where.known {
-					return Cell{Empty: true}
-				}
-				return Cell{Number: value(r.where.part(i))}
-			}
-		}
-		out = append(out,
-			Column{Key: name + "_instances", Title: title, Kind: Count, cell: cell(func(a q.Amount) int64 { return int64(a.Allocations) })},
-			Column{Key: name + "_bytes", Title: title + " bytes", Kind: Bytes, cell: cell(func(a q.Amount) int64 { return int64(a.Bytes) })})
-	}
-	return out
-}
-
-// attachWhere says of rows of groups where their living objects are, if a column shows it.
-func (b *builder) attachWhere(list []Row, of map[session.SiteID]int) error {
-	wanted := keys(whereKeys())
-	shown := slices.ContainsFunc(b.table.Columns, func(c Column) bool { return slices.Contains(wanted, c.Key) })
-	if !shown && !slices.Contains(wanted, b.order.Key) {
-		return nil
-	}
-	processes, err := b.source.Session().ProcessLifetimes()
-	if err != nil {
-		return err
-	}
-	known := map[session.ProcessID]bool{}
-	for _, p := range processes {
-		known[p.Process] = p.AliveKnown
-	}
-	rows := make([]whereRow, len(list))
-	for i := range list {
-		rows[i].known = known[list[i].process]
-		list[i].where = &rows[i]
-	}
-	cohorts, err := b.aliveAtEnd(of)
-	if err != nil {
-		return err
-	}
-	for _, a := range cohorts {
-		if g := of[a.Site]; a.Generation >= 0 && a.Generation < session.Generations {
-			rows[g].reachable[a.Generation] = rows[g].reachable[a.Generation].Add(a.Amount)
-		}
-	}
-	lifetimes, err := b.source.Lifetimes()
-	if err != nil {
-		return err
-	}
-	sites := lifetimes.Sites()
-	all, err := b.source.Session().Sites()
-	for _, s := range all {
-		if g, ok := of[s.ID]; ok && s.Frozen {
-			rows[g].frozen = rows[g].frozen.Add(sites[s.ID].Born)
-		}
-	}
-	return err
-}
-
-// optional returns the keys of the columns that a view has only when they are asked for.
-func (v View) optional() []string {
-	switch v.Name {
-	case "types", "lines":
-		return keys(lifetimeKeys(""))
-	case "functions", "calltree":
-		return keys(lifetimeKeys("inclusive_") + lifetimeKeys("exclusive_"))
-	case "gcs":
-		return keys(gcGenerationKeys())
-	case "lifetime":
-		return keys(whereKeys())
-	}
-	return nil
 }
 
 // lifetimeNotes say how the numbers of lifetimes came about.

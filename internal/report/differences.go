@@ -40,11 +40,11 @@ func runsNote(c *analysis.Comparison) string {
 // Differences makes a row for each change, when it is written.
 func Differences(c *analysis.Comparison) *Records {
 	r := &Records{Columns: strings.Fields("delta delta_percent baseline comparison name module")}
-	if c.View == "threads" {
+	if !c.HasModules() {
 		r.Columns = r.Columns[:len(r.Columns)-1]
 	}
 	several := c.Runs[0]*c.Runs[1] != 1
-	placed, stacked := c.View == "lines" || c.View == "sites", c.View == "sites" || c.View == "calltree"
+	placed, stacked := c.HasLines(), c.HasStacks()
 	if several {
 		r.Columns = slices.Insert(r.Columns, 0, "beyond_spread")
 		r.Columns = slices.Insert(r.Columns, 5, strings.Fields("baseline_min baseline_max comparison_min comparison_max")...)
@@ -62,7 +62,7 @@ func Differences(c *analysis.Comparison) *Records {
 			percent = float64(x.Delta()) / float64(x.Old) * 100
 		}
 		row := []any{x.Delta(), percent, side(x.InOld, x.Old), side(x.InNew, x.New), x.Name, x.Module}
-		if c.View == "threads" {
+		if !c.HasModules() {
 			row = row[:len(row)-1]
 		}
 		if several {

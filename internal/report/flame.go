@@ -77,10 +77,7 @@ var ErrNegative = errors.New("in this span more died than were born on some path
 
 // FlameMetrics returns the metrics that the session has, that by which the call tree is ordered first.
 func (r *Reader) FlameMetrics() ([]FlameMetric, error) {
-	view, err := FindView("calltree")
-	if err != nil {
-		return nil, err
-	}
+	view := callTreeView
 	lived, err := r.context.source.Session().ProcessLifetimes()
 	if err != nil {
 		return nil, err
@@ -93,7 +90,7 @@ func (r *Reader) FlameMetrics() ([]FlameMetric, error) {
 		if seen[key] || !drawn || strings.Contains(c.Title, "Avg") || strings.Contains(c.Title, "Min") || strings.Contains(c.Title, "Max") || r.context.checkData(key) != nil {
 			continue
 		}
-		if slices.Contains(view.optional(), key) && (len(lived) == 0 || !r.context.hasMemory()) {
+		if slices.Contains(view.optional, key) && (len(lived) == 0 || !r.context.hasMemory()) {
 			continue
 		}
 		seen[key] = true
@@ -101,7 +98,7 @@ func (r *Reader) FlameMetrics() ([]FlameMetric, error) {
 	}
 	first := "inclusive_bytes"
 	if r.context.hasTime() {
-		first = timedViews["calltree"].sort
+		first = view.timed.sort
 	}
 	slices.SortStableFunc(out, func(a, b FlameMetric) int {
 		return cmp.Compare(pick(a.Key == first, "0", "1"), pick(b.Key == first, "0", "1"))

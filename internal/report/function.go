@@ -8,6 +8,27 @@ import (
 	"github.com/clrprof/clrprof/internal/session"
 )
 
+// functionView shows all of one function.
+var functionView = View{
+	Name:     "function",
+	Short:    "a function: its callers, its own part and its calls, its callees and lines",
+	Argument: "FUNCTION",
+	Text:     Options{Top: 20},
+	Needs:    NeedsFunction,
+	places:   true,
+	columns:  keys("type " + identity + "root_function_name function_bytes_percent " + amounts + " line_begin column_begin line_end source_text"),
+	text:     keys("name type function_bytes_percent " + textAmounts + " module source_text"),
+	sort:     "inclusive_bytes",
+	build:    buildFunction,
+	awaits:   true,
+	timed: timedView{
+		columns: keys("function_elapsed_percent " + timeKeys(true)),
+		text:    keys("type name function_elapsed_percent " + elapsedBoth + "calls cpu_inclusive cpu_exclusive module source_text"),
+		both:    keys("type name function_elapsed_percent " + elapsedBoth + "function_bytes_percent inclusive_bytes inclusive_bytes_percent exclusive_bytes exclusive_bytes_percent calls module source_text"),
+		sort:    "elapsed_inclusive",
+	},
+}
+
 // Roles of the rows of the view function, besides those of callers.
 const (
 	roleBody   = "body"   // what the function did itself

@@ -8,6 +8,18 @@ import (
 	"github.com/clrprof/clrprof/internal/session"
 )
 
+// gcsView is the list of collections.
+var gcsView = View{
+	Name:     "gcs",
+	Short:    "garbage collections in the order of time",
+	Text:     Options{Top: 60},
+	columns:  keys("number process_id process_name generation induced at_ns pause_ns agent_ns finalizable before_objects before_bytes dead_objects dead_bytes survived_objects survived_bytes promoted_objects promoted_bytes pinned heap_before_objects heap_before_bytes heap_after_objects heap_after_bytes"),
+	text:     keys("number generation at_ns pause_ns before_bytes dead_bytes survived_bytes chart pause_chart heap_after_bytes promoted_bytes pinned induced finalizable agent_ns"),
+	sort:     "at_ns",
+	build:    buildGCs,
+	optional: keys(gcGenerationKeys()),
+}
+
 // gcRow is a garbage collection.
 type gcRow struct {
 	session.GC

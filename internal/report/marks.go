@@ -10,6 +10,19 @@ import (
 	"github.com/clrprof/clrprof/internal/session"
 )
 
+// marksView is the list of marks.
+var marksView = View{
+	Name:    "marks",
+	Short:   "moments that somebody marked, in the order of time",
+	Text:    Options{Top: 60},
+	columns: keys("mark_id mark_name mark_number mark_ns mark_text mark_source process_id process_name thread_id"),
+	text:    keys("mark_name mark_ns mark_text mark_source mark_id"),
+	build:   buildMarks,
+	timed: timedView{
+		text: keys("mark_name mark_ns mark_text mark_source mark_id"), both: keys("mark_name mark_ns mark_text mark_source mark_id"),
+	},
+}
+
 // markColumns are those of the view marks.
 var markColumns = []Column{
 	markColumn("mark_id", "ID", Number, func(m *session.Mark) int64 { return int64(m.ID) }),

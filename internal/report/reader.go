@@ -84,10 +84,7 @@ func (r *Reader) shaped(b *builder) ([]Row, error) {
 // inTree builds rows of the call tree in the shape that the options ask for, but for Options.BottomUp: the rows of such a tree have no
 // paths that stay theirs. No limit applies.
 func (r *Reader) inTree(o Options, rows func(b *builder, roots []Row) ([]Row, error)) (*Table, error) {
-	view, err := FindView("calltree")
-	if err != nil {
-		return nil, err
-	}
+	view := callTreeView
 	view.build = func(b *builder) error {
 		roots, err := r.shaped(b)
 		if err == nil {

@@ -9,6 +9,21 @@ import (
 	"github.com/clrprof/clrprof/internal/session"
 )
 
+// rulesView shows the findings of rules.
+var rulesView = View{
+	Name:    "rules",
+	Short:   "what the program does that costs much, and what to do instead",
+	Text:    Options{Top: 40},
+	Judges:  true,
+	places:  true,
+	columns: keys("rule severity evidence from source_file line_begin function object_type called instances bytes finding_calls waited_ns title advice process_id process_name"),
+	text:    keys("rule severity evidence from"),
+	build:   buildRules,
+	timed: timedView{
+		text: keys("rule severity evidence from"), both: keys("rule severity evidence from"),
+	},
+}
+
 // findingRow is what a row of the view rules says beside its place.
 type findingRow struct {
 	*rules.Finding

@@ -1,7 +1,6 @@
 package report
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -166,27 +165,4 @@ func (v View) exclusive() View {
 // exclusiveKeys are the keys of columns that are not inclusive.
 func exclusiveKeys(all []string) []string {
 	return slices.DeleteFunc(slices.Clone(all), func(key string) bool { return strings.Contains(key, "inclusive") })
-}
-
-// hottest returns the root that weighs most, and the hot path below it.
-func (c *context) hottest(roots []Row) (heaviest Row, hot []Row, err error) {
-	weight := c.heavier()
-	heaviest = slices.MaxFunc(roots, func(x, y Row) int { return cmp.Compare(weight(inclusiveCost(&x)), weight(inclusiveCost(&y))) })
-	hot, err = c.hotPath(heaviest, weight)
-	return heaviest, hot, err
-}
-
-// onlyHot shows the hot path of the root that weighs most.
-func (b *builder) onlyHot(roots []Row) error {
-	if len(roots) == 0 {
-		return nil
-	}
-	heaviest, hot, err := b.hottest(roots)
-	b.table.Rows = append([]Row{heaviest}, hot...)
-	what := "bytes"
-	if b.hasTime() {
-		what = "time"
-	}
-	b.table.Notes = append(b.table.Notes, fmt.Sprintf("Only the hot path by %s (docs/metrics.md).", what))
-	return err
 }

@@ -10,6 +10,19 @@ import (
 	"github.com/clrprof/clrprof/internal/session"
 )
 
+// snapshotView shows what retains memory.
+var snapshotView = View{
+	Name:     "snapshot",
+	Short:    "what retains the memory of the heap (run --snapshot)",
+	Argument: "[TYPE]",
+	Text:     Options{Top: 30},
+	isTree:   true,
+	columns:  keys(snapshotKeys),
+	text:     keys(snapshotText),
+	sort:     "retained_bytes",
+	build:    buildSnapshot,
+}
+
 // rowObject is an object on a path from a root.
 const rowObject rowKind = "object"
 

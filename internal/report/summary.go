@@ -196,7 +196,11 @@ func (s *Summary) readLosses() error {
 }
 
 // listed is a section that is a view.
-type listed struct{ key, title, view, sort, text string }
+type listed struct {
+	key, title string
+	view       View
+	sort, text string
+}
 
 // addMemory adds the sections about allocations.
 func (s *Summary) addMemory(top int) error {
@@ -204,11 +208,11 @@ func (s *Summary) addMemory(top int) error {
 		return nil
 	}
 	list := []listed{
-		{"processes", "Processes", "processes", "bytes", processText},
-		{"functions_by_inclusive_bytes", "Functions allocating most memory, with what they call", "functions", "inclusive_bytes", inclusiveText},
-		{"functions_by_exclusive_bytes", "Functions allocating most memory themselves", "functions", "exclusive_bytes", exclusiveText},
-		{"types_by_bytes", "Types with most memory", "types", "bytes", typeText},
-		{"types_by_instances", "Types with most instances", "types", "instances", instanceText},
+		{"processes", "Processes", processesView, "bytes", processText},
+		{"functions_by_inclusive_bytes", "Functions allocating most memory, with what they call", functionsView, "inclusive_bytes", inclusiveText},
+		{"functions_by_exclusive_bytes", "Functions allocating most memory themselves", functionsView, "exclusive_bytes", exclusiveText},
+		{"types_by_bytes", "Types with most memory", typesView, "bytes", typeText},
+		{"types_by_instances", "Types with most instances", typesView, "instances", instanceText},
 	}
 	if s.context.hasTime() { // it has its processes
 		list = list[1:]
@@ -231,13 +235,10 @@ func (s *Summary) addMemory(top int) error {
 // addList adds a section that is a view. Of lists by a value of the functions themselves, those without it are left out:
 // most functions only call others.
 func (s *Summary) addList(section listed, top int) error {
-	view, err := FindView(section.view)
-	if err != nil {
-		return err
-	}
+	view := section.view
 	o := Options{Top: top, Sort: section.sort, Depth: 1}
-	if section.view == "types" {
-		view.build = buildTypesFlat
+	if view.list != nil {
+		view.build = view.list
 	}
 	shown, err := view.withData(s.context)
 	if err != nil {
@@ -251,7 +252,7 @@ func (s *Summary) addList(section listed, top int) error {
 	if len(o.Columns) > 0 {
 		o.Columns = slices.Concat(shown.columns, o.Columns)
 	}
-	o.nonzero = s.context.hasTime() && section.view == "functions" // those with allocations need not have times, and vice versa
+	o.nonzero = s.context.hasTime() && view.sparse // those with allocations need not have times, and vice versa
 	table, err := view.buildIn(s.context, o)
 	if err != nil {
 		return err
@@ -262,37 +263,22 @@ func (s *Summary) addList(section listed, top int) error {
 			return r.hidden.isZero() && by.cell(s.context, &r).Number == 0
 		})
 	}
-	if section.view == "processes" && !s.allCode {
+	if !view.code && !s.allCode {
 		s.userFirst(table.Rows)
 	}
-	table.Notes, table.Losses, table.Next, table.TextColumns = nil, nil, nil, s.columns(section.view, section.text)
-	s.Sections = append(s.Sections, Section{Key: section.key, Title: section.title, Table: table, all: section.view != sectionProcesses,
+	table.Notes, table.Losses, table.Next, table.TextColumns = nil, nil, nil, s.columns(section.text)
+	s.Sections = append(s.Sections, Section{Key: section.key, Title: section.title, Table: table, all: view.code,
 		exclusive: section.sort == "exclusive_bytes"})
 	return nil
 }
 
 // columns are the text columns of a section, with the process if there are several.
-func (s *Summary) columns(view, text string) []string {
+func (s *Summary) columns(text string) []string {
 	out := keys(text)
-	if len(s.context.processes.list) > 1 && len(s.context.source.Selection().Processes) != 1 && view != "processes" {
+	if len(s.context.processes.list) > 1 && len(s.context.source.Selection().Processes) != 1 && !slices.Contains(out, "process_id") {
 		out = slices.Insert(out, 1, "process_id")
 	}
 	return out
-}
-
-// buildTypesFlat is buildTypes without any paths, which need the whole tree.
-func buildTypesFlat(b *builder) error {
-	values, err := b.source.Types()
-	if err != nil {
-		return err
-	}
-	var list []Row
-	for _, v := range values {
-		t := b.types.get(v.Type)
-		list = append(list, Row{kind: rowType, typ: v.Type, module: t.Module, process: t.Process, values: both(v.Amount)})
-	}
-	b.table.Rows = b.limit(list, inclusiveCost)
-	return nil
 }
 
 // addHotPath adds the hot path of the process that weighs most.
@@ -317,10 +303,7 @@ func (s *Summary) addHotPath(key, title, text string, weight func(cost) int64) e
 	for i := range hot {
 		hot[i].level = i
 	}
-	view, err := FindView("calltree")
-	if err != nil {
-		return err
-	}
+	view := callTreeView
 	view.build = func(b *builder) error { b.table.Rows = hot; return nil }
 	table, err := view.buildIn(s.context, Options{})
 	if err != nil {

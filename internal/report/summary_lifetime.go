@@ -99,10 +99,7 @@ func (s *Summary) addLifetime(top int) error {
 // partTable lists the sites by a part of their lifetimes, which takes the place of what they allocated. There can be
 // millions of sites, so rows are made only of those that can be shown.
 func (s *Summary) partTable(top int, section analysis.LifetimeSection) (*Table, error) {
-	view, err := FindView("lifetime")
-	if err != nil {
-		return nil, err
-	}
+	view := lifetimeView
 	view.build = func(b *builder) error {
 		more, hidden := int(section.Sites), section.All
 		var list []Row
@@ -124,7 +121,7 @@ func (s *Summary) partTable(top int, section analysis.LifetimeSection) (*Table, 
 	if err != nil {
 		return nil, err
 	}
-	table.Notes, table.Losses, table.Next, table.TextColumns = nil, nil, nil, s.columns("lifetime", siteText)
+	table.Notes, table.Losses, table.Next, table.TextColumns = nil, nil, nil, s.columns(siteText)
 	return table, nil
 }
 

@@ -194,7 +194,7 @@ func (s *Summary) addRows(key, title, sort, text string, list []Row, top int, ot
 	if err != nil {
 		return err
 	}
-	table.Notes, table.Losses, table.Next, table.TextColumns = nil, nil, nil, s.columns(key, text)
+	table.Notes, table.Losses, table.Next, table.TextColumns = nil, nil, nil, s.columns(text)
 	s.Sections = append(s.Sections, Section{Key: key, Title: title, Table: table, mine: true})
 	return nil
 }

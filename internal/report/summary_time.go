@@ -54,16 +54,16 @@ func (s *Summary) addTimes(top int) error {
 	}
 	s.Timing = &Timing{Total: c.shownTime, PerSecond: s.perSecond(), Processes: c.timed, Raw: c.raw, Notes: c.timeNotes(s.Info)}
 	s.Timing.Agent = s.Timing.agent(c.source.Selection())
-	if err := s.addList(listed{"processes", "Processes", "processes", "elapsed_inclusive", "name process_id " + textOwn + "threads end_state"}, top); err != nil {
+	if err := s.addList(listed{"processes", "Processes", processesView, "elapsed_inclusive", "name process_id " + textOwn + "threads end_state"}, top); err != nil {
 		return err
 	}
 	if err := s.addHotPath("hot_path_time", "Hot path", "name elapsed_inclusive elapsed_inclusive_percent elapsed_exclusive elapsed_exclusive_percent calls module", byTime); err != nil {
 		return err
 	}
 	for _, section := range []listed{
-		{"functions_by_cpu_exclusive", "Functions with most individual work: CPU time, without what they call", "functions", "cpu_exclusive",
+		{"functions_by_cpu_exclusive", "Functions with most individual work: CPU time, without what they call", functionsView, "cpu_exclusive",
 			"name cpu_exclusive cpu_exclusive_percent elapsed_exclusive elapsed_exclusive_percent calls module"},
-		{"functions_by_blocked_exclusive", "Functions that wait most: blocked, not for want of a processor", "functions", "blocked_exclusive",
+		{"functions_by_blocked_exclusive", "Functions that wait most: blocked, not for want of a processor", functionsView, "blocked_exclusive",
 			"name blocked_exclusive blocked_exclusive_percent voluntary_exclusive calls module"},
 	} {
 		if err := s.addList(section, top); err != nil {

@@ -11,6 +11,20 @@ import (
 	"github.com/clrprof/clrprof/internal/session"
 )
 
+// survivorsView shows why objects survived a collection.
+var survivorsView = View{
+	Name:     "survivors",
+	Short:    "why objects survived a collection",
+	Argument: "[GC]",
+	Text:     Options{Top: 20, Depth: 2},
+	Grouped:  true,
+	isTree:   true,
+	columns:  keys("kind level gc surviving_objects surviving_bytes rooted_objects rooted_bytes reachable_objects reachable_bytes uncollected_objects uncollected_bytes root_kind root_flags references"),
+	text:     keys("surviving_bytes surviving_objects rooted_objects reachable_objects uncollected_objects references"),
+	sort:     "surviving_bytes",
+	build:    buildSurvivors,
+}
+
 // whyRow is why objects survived.
 type whyRow struct {
 	uncollected, rooted, reachable q.Amount

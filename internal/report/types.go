@@ -1,10 +1,31 @@
 package report
 
 import (
+	"github.com/clrprof/clrprof/internal/analysis"
 	"github.com/clrprof/clrprof/internal/calltree"
 	q "github.com/clrprof/clrprof/internal/quantity"
 	"github.com/clrprof/clrprof/internal/session"
 )
+
+// typesView is the tree of types and of the paths that created their objects.
+var typesView = View{
+	Name:          "types",
+	Short:         "types, and below them the call paths that created them",
+	Argument:      "[TYPE]",
+	Text:          Options{Top: 20, Depth: 1, Min: 0.1},
+	Paths:         true,
+	Followed:      true,
+	code:          true,
+	list:          buildTypesFlat,
+	isTree:        true,
+	columns:       keys("name kind level " + identity[len("name "):] + instances + amounts),
+	text:          keys("name bytes bytes_percent instances instances_percent module"),
+	sort:          "bytes",
+	build:         buildTypes,
+	groups:        []string{string(analysis.ByModule), string(analysis.ByNamespace)},
+	optional:      keys(lifetimeKeys("")),
+	readLifetimes: func(b *builder, l *analysis.Lifetimes) { b.lifetimes.types = l.Types() },
+}
 
 // buildTypes makes the Allocation view: types, and below each the paths that
 // created its objects. With a depth of 1 (types only) each type gets its hot path in
@@ -105,5 +126,20 @@ func (b *builder) hotPathOfType(r *Row) error {
 		r.hotPath = append(r.hotPath, h.function)
 	}
 	r.fromShare = q.PercentOf(hot[len(hot)-1].values.Inclusive.Bytes, r.values.Inclusive.Bytes)
+	return nil
+}
+
+// buildTypesFlat is buildTypes without any paths, which need the whole tree.
+func buildTypesFlat(b *builder) error {
+	values, err := b.source.Types()
+	if err != nil {
+		return err
+	}
+	var list []Row
+	for _, v := range values {
+		t := b.types.get(v.Type)
+		list = append(list, Row{kind: rowType, typ: v.Type, module: t.Module, process: t.Process, values: both(v.Amount)})
+	}
+	b.table.Rows = b.limit(list, inclusiveCost)
 	return nil
 }

@@ -263,7 +263,7 @@ func (p *part) share() int {
 
 // view keeps a view, and those that its rows lead to.
 func (o *offline) view(v report.View) error {
-	if v.Argument == "FUNCTION" || v.Argument == "A B" {
+	if v.Needs != report.NeedsNothing {
 		return nil
 	}
 	groups := []string{""}
@@ -275,7 +275,7 @@ func (o *offline) view(v report.View) error {
 	for _, by := range groups {
 		asked := map[string]string{"view": v.Name, "by": by}
 		b, err := o.askFor("view", asked, map[string]string{"view": v.Name, "by": by, "limit": fmt.Sprint(offlineRows)})
-		if err != nil || b == nil || by != "" || v.Name != "functions" && v.Name != "types" {
+		if err != nil || b == nil || by != "" || !v.Followed {
 			if err != nil {
 				return err
 			}

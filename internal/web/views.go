@@ -156,8 +156,8 @@ func options(view report.View, v url.Values) (report.Options, error) {
 	top, depth := 0, 0
 	if view.IsTree() {
 		top, depth = view.Text.Top, view.Text.Depth
-		if view.Name == "types" && o.Argument != "" {
-			depth = report.ExpandedDepth
+		if view.Paths {
+			depth = view.Levels(o.Argument, "")
 		}
 	}
 	var err error
@@ -170,7 +170,7 @@ func options(view report.View, v url.Values) (report.Options, error) {
 	switch {
 	case o.Argument != "" && view.Argument == "":
 		return o, bad("view %s takes no argument", view.Name)
-	case o.Argument == "" && view.Argument == "FUNCTION":
+	case o.Argument == "" && view.Needs == report.NeedsFunction:
 		return o, bad("view %s needs the name of a function", view.Name)
 	}
 	return o, nil
@@ -227,7 +227,7 @@ func (s *Server) view(w http.ResponseWriter, r *http.Request) error {
 	}
 	shown := sheet.Of(table, rows, offset, min(limit, mostRows))
 	words := append([]string{view.Name}, strings.Fields(v.Get("argument"))...)
-	if view.Name != "diff-gcs" {
+	if view.Needs != report.NeedsCollections {
 		words = []string{view.Name, v.Get("argument")}
 	}
 	return writeJSON(w, viewed{shown, view.Short, s.command(r, words...) + s.flags(v, "sort", "by", "columns", "top", "depth")})

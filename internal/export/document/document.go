@@ -89,16 +89,15 @@ func Write(w io.Writer, s *session.Session, sel analysis.Selection) error {
 
 // options are what a document has of a view, and why it has not.
 func options(view report.View) (o report.Options, skip string) {
-	switch view.Name {
-	case "callers":
+	switch {
+	case view.TakesAll:
 		o.Argument = report.AllFunctions
-	case "types": // without the paths of each, which are as many as all sites
-		o.Depth = 1
-	case "function":
-		return o, "is about one function: clrprof report SESSION function NAME --json"
-	case "diff-gcs":
-		return o, "is about two collections: clrprof report SESSION diff-gcs A B --json"
+	case view.Needs == report.NeedsFunction:
+		return o, fmt.Sprintf("is about one function: clrprof report SESSION %s NAME --json", view.Name)
+	case view.Needs == report.NeedsCollections:
+		return o, fmt.Sprintf("is about two collections: clrprof report SESSION %s A B --json", view.Name)
 	}
+	o.Depth = view.Levels("", "") // without the paths of each type, which are as many as all sites
 	return o, ""
 }
 

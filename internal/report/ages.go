@@ -1,0 +1,125 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+
+	q "github.com/clrprof/clrprof/internal/quantity"
+	"github.com/clrprof/clrprof/internal/session"
+)
+
+// agesView shows how old objects became.
+var agesView = View{
+	Name:    "ages",
+	Short:   "how many collections objects survived",
+	Text:    Options{Top: 30},
+	Grouped: true,
+	columns: keys("instances dead_instances " + ageKeys(session.AgeGCs) + ageKeys(session.AgeTime) + ageKeys("alive")),
+	text:    keys("instances " + ageKeys(session.AgeGCs) + ageKeys("alive")),
+	sort:    "instances",
+	build:   buildAges,
+}
+
+// ageKeys are the keys of the columns of a measure of ages; those of the living begin with alive_.
+func ageKeys(measure string) string {
+	var b strings.Builder
+	for i := range session.AgeBuckets {
+		fmt.Fprintf(&b, "%s ", ageKey(measure, i))
+	}
+	return b.String()
+}
+
+// ageNames end the keys of ages: the least age of a bucket.
+var ageSuffixes = map[string][session.AgeBuckets]string{
+	session.AgeGCs:  {"0", "1", "2", "3", "5", "9", "17", "65"},
+	session.AgeTime: {"0", "1ms", "10ms", "100ms", "1s", "10s", "100s", "1000s"},
+}
+
+func ageKey(measure string, bucket int) string {
+	if measure == "alive" {
+		return "alive_gcs_" + ageSuffixes[session.AgeGCs][bucket]
+	}
+	return measure + "_" + ageSuffixes[measure][bucket]
+}
+
+// ageRow is the distribution of the ages of a group's objects.
+type ageRow struct {
+	dead                    q.Count
+	byGCs, byTime, aliveGCs [session.AgeBuckets]q.Count
+}
+
+// ageColumns makes the columns of ages.
+func ageColumns() []Column {
+	out := []Column{{Key: "dead_instances", Title: "Died", Kind: Count, cell: ageCell(func(a *ageRow) q.Count { return a.dead })}}
+	for i := range session.AgeBuckets {
+		title := session.AgeName(session.AgeGCs, int64(i))
+		title = strings.Replace(title, " and more", "+", 1)
+		out = append(out,
+			Column{Key: ageKey(session.AgeGCs, i), Title: title + pick(i == 1, " GC", " GCs"), Kind: Count, cell: ageCell(func(a *ageRow) q.Count { return a.byGCs[i] })},
+			Column{Key: ageKey("alive", i), Title: "Alive " + title, Kind: Count, cell: ageCell(func(a *ageRow) q.Count { return a.aliveGCs[i] })},
+			Column{Key: ageKey(session.AgeTime, i), Title: session.AgeName(session.AgeTime, int64(i)), Kind: Count, cell: ageCell(func(a *ageRow) q.Count { return a.byTime[i] })})
+	}
+	return out
+}
+
+func ageCell(value func(*ageRow) q.Count) func(*context, *Row) Cell {
+	return func(_ *context, r *Row) Cell {
+		if r.ages == nil {
+			return Cell{Empty: true}
+		}
+		return numberCell(value(r.ages))
+	}
+}
+
+// gcBucket is the bucket of an age in collections, as agents count it.
+func gcBucket(survived int64) int {
+	most := [...]int64{0, 1, 2, 4, 8, 16, 64}
+	for i, m := range most {
+		if survived <= m {
+			return i
+		}
+	}
+	return len(most)
+}
+
+func buildAges(b *builder) error {
+	list, of, err := b.groups()
+	if err != nil {
+		return err
+	}
+	ages, err := b.source.Session().SiteAges()
+	if err != nil {
+		return err
+	}
+	rows := make([]ageRow, len(list))
+	for i := range list {
+		rows[i].dead = list[i].lifetime.Collected().Allocations
+		rows[i].byGCs[0] = rows[i].dead
+		list[i].ages = &rows[i]
+	}
+	for _, a := range ages {
+		g, wanted := of[a.Site]
+		switch {
+		case !wanted || a.Bucket < 0 || a.Bucket >= session.AgeBuckets:
+		case a.Measure == session.AgeGCs:
+			rows[g].byGCs[a.Bucket] += a.Objects
+			rows[g].byGCs[0] -= a.Objects
+		case a.Measure == session.AgeTime:
+			rows[g].byTime[a.Bucket] += a.Objects
+		}
+	}
+	cohorts, err := b.aliveAtEnd(of)
+	for _, a := range cohorts {
+		row := &rows[of[a.Site]]
+		row.aliveGCs[gcBucket(a.gcs-a.Born)] += a.Allocations
+	}
+	b.table.Notes = append(b.table.Notes, "How many collections the objects survived that died (GCs) or are reachable at the end (alive); times, of those that survived one, with --columns.")
+	if b.source.Selection().Spans() {
+		b.table.Notes = append(b.table.Notes, "Ages are those of the whole run.")
+		for i := range rows {
+			rows[i].byGCs[0] = 0 // how many survived nothing is known of the whole only
+		}
+	}
+	b.table.Rows = b.limit(list, exclusiveCost)
+	return err
+}

@@ -1,0 +1,110 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/clrprof/clrprof/internal/analysis"
+	"github.com/clrprof/clrprof/internal/calltree"
+	q "github.com/clrprof/clrprof/internal/quantity"
+	"github.com/clrprof/clrprof/internal/session"
+)
+
+// callTreeView is the call tree.
+var callTreeView = View{
+	Name:     "calltree",
+	Short:    "processes, and below them who called whom",
+	Text:     Options{Top: 10, Depth: 40, Min: 0.5},
+	Shaped:   true,
+	isTree:   true,
+	columns:  keys("name level " + identity[len("name "):] + amounts),
+	text:     keys("name inclusive_bytes inclusive_bytes_percent exclusive_bytes exclusive_bytes_percent inclusive_allocations module exclusive_allocations"),
+	sort:     "inclusive_bytes",
+	build:    buildCallTree,
+	awaits:   true,
+	optional: bothLifetimes,
+	readLifetimes: func(b *builder, l *analysis.Lifetimes) {
+		b.lifetimes.paths, b.lifetimes.processes = l.Paths(), l.Processes()
+	},
+	timed: timedView{
+		columns: keys(timeKeys(true)),
+		text:    keys(textTimes),
+		both:    keys(textBoth),
+		sort:    "elapsed_inclusive",
+	},
+}
+
+func buildCallTree(b *builder) error {
+	roots, err := b.processRows()
+	if err != nil {
+		return err
+	}
+	for i := range roots {
+		asRoot(&roots[i])
+	}
+	if roots, err = b.shape(roots); err != nil {
+		return err
+	}
+	if b.options.Hot {
+		return b.onlyHot(roots)
+	}
+	if b.options.BottomUp {
+		return b.bottomUp(roots)
+	}
+	return b.tree(roots, inclusiveCost, b.pathsBelow)
+}
+
+// asRoot makes the row of a process the root of its call tree: itself it allocates nothing, takes no time and is not called.
+func asRoot(r *Row) {
+	r.values.Exclusive = q.Amount{}
+	if r.time != nil {
+		t := *r.time
+		t.Exclusive, t.Calls, t.Running = q.Time{}, 0, 0
+		r.time = &t
+	}
+}
+
+func (c *context) pathRow(p session.PathValue) Row {
+	row := c.functionRow(p.Function, p.Amounts)
+	row.path, row.level, row.process = p.ID, int(max(p.Level, 0)), p.Process // a damaged session may have any level
+	if c.logical != nil {
+		row.async, row.await = c.logical.Role(p.ID), c.logical.Await(p.ID)
+	}
+	return row
+}
+
+// hotPath returns the hot path from a row of the call tree, without it: by what weighs, bytes or time.
+func (c *context) hotPath(from Row, weight func(cost) int64) ([]Row, error) {
+	return calltree.HotPath(from, weight(exclusiveCost(&from)), func(r Row) ([]calltree.Weighted[Row], error) {
+		below, err := c.pathsBelow(&r)
+		var out []calltree.Weighted[Row]
+		for _, b := range below {
+			out = append(out, calltree.Weighted[Row]{Node: b, Inclusive: weight(inclusiveCost(&b)), Exclusive: weight(exclusiveCost(&b))})
+		}
+		return out, err
+	})
+}
+
+// onlyHot shows the hot path of the root that weighs most.
+func (b *builder) onlyHot(roots []Row) error {
+	if len(roots) == 0 {
+		return nil
+	}
+	heaviest, hot, err := b.hottest(roots)
+	b.table.Rows = append([]Row{heaviest}, hot...)
+	what := "bytes"
+	if b.hasTime() {
+		what = "time"
+	}
+	b.table.Notes = append(b.table.Notes, fmt.Sprintf("Only the hot path by %s (docs/metrics.md).", what))
+	return err
+}
+
+// hottest returns the root that weighs most, and the hot path below it.
+func (c *context) hottest(roots []Row) (heaviest Row, hot []Row, err error) {
+	weight := c.heavier()
+	heaviest = slices.MaxFunc(roots, func(x, y Row) int { return cmp.Compare(weight(inclusiveCost(&x)), weight(inclusiveCost(&y))) })
+	hot, err = c.hotPath(heaviest, weight)
+	return heaviest, hot, err
+}

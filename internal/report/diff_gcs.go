@@ -1,0 +1,83 @@
+package report
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/clrprof/clrprof/internal/analysis"
+	q "github.com/clrprof/clrprof/internal/quantity"
+	"github.com/clrprof/clrprof/internal/session"
+)
+
+// diffGCsView compares the heap at two collections.
+var diffGCsView = View{
+	Name:     "diff-gcs",
+	Short:    "what was born between two collections and is still alive",
+	Argument: "A B",
+	Text:     Options{Top: 30},
+	Grouped:  true,
+	Needs:    NeedsCollections,
+	columns:  keys(instances + "gen0_instances gen1_instances gen2_instances loh_instances poh_instances gen0_bytes gen1_bytes gen2_bytes loh_bytes poh_bytes"),
+	text:     keys("bytes instances bytes_percent gen0_instances gen1_instances gen2_instances loh_instances poh_instances"),
+	sort:     "bytes",
+	build:    buildDiffGCs,
+}
+
+// buildDiffGCs shows what was born between two collections and is still alive.
+func buildDiffGCs(b *builder) error {
+	words := strings.Fields(b.options.Argument)
+	if len(words) != 2 {
+		return &UnknownError{What: "pair of collections", Name: b.options.Argument}
+	}
+	var numbers [2]int64
+	for i, word := range words {
+		n, err := strconv.ParseInt(word, 10, 64)
+		if err != nil || n < 0 {
+			return &UnknownError{What: "collection", Name: word}
+		}
+		numbers[i] = n
+	}
+	from, to := numbers[0], numbers[1]
+	if from >= to {
+		return &UnknownError{What: "pair of collections", Name: b.options.Argument}
+	}
+	list, of, err := b.groups()
+	if err != nil {
+		return err
+	}
+	if err := b.source.CheckGCs(from, to); err != nil {
+		return err
+	}
+	cohorts, err := b.aliveAtEnd(of)
+	if err != nil {
+		return err
+	}
+	sums := make([]q.Amount, len(list))
+	ends := make([]analysis.Lifetime, len(list)) // Dead here means: alive in this generation
+	for _, a := range cohorts {
+		if a.Born < from || a.Born >= to {
+			continue
+		}
+		g := of[a.Site]
+		sums[g] = sums[g].Add(a.Amount)
+		if a.Generation >= 0 && a.Generation < session.Generations {
+			ends[g].Dead[a.Generation] = ends[g].Dead[a.Generation].Add(a.Amount)
+		}
+	}
+	var out []Row
+	for i, r := range list {
+		if !sums[i].IsZero() {
+			r.values, r.lifetime = both(sums[i]), &ends[i]
+			out = append(out, r)
+		}
+	}
+	b.table.Notes = append(b.table.Notes, fmt.Sprintf("Born after collection %d and before collection %d, and reachable at the end; by the generation in which they are.", from, to))
+	b.table.Next = append(b.table.Next, fmt.Sprintf("What was born and died between them: lifetime --gc %d..%d", from, to))
+	known, err := b.aliveKnown()
+	if !known {
+		b.table.Notes = append(b.table.Notes, "There was no last collection (--final-gc=false, or the process died): when the living were born is not known.")
+	}
+	b.table.Rows = b.limit(out, exclusiveCost)
+	return err
+}

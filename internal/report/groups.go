@@ -1,0 +1,200 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/clrprof/clrprof/internal/analysis"
+	"github.com/clrprof/clrprof/internal/session"
+)
+
+// grouped are the columns that say what a row of lifetimes is about, by Options.By: for programs and in text.
+var grouped = map[analysis.By][2]string{
+	analysis.ByType:     {"name module module_path process_id process_name ", "name "},
+	analysis.BySite:     {"name function from stack module module_path source_file line process_id process_name ", "name function from "},
+	analysis.ByFunction: {identity, "name "},
+	analysis.ByLine:     {position + "line_name ", "place function "},
+}
+
+// byNames are the values of Options.By.
+var byNames = []string{string(analysis.ByType), string(analysis.BySite), string(analysis.ByFunction), string(analysis.ByLine)}
+
+// groupedBy returns the view with the columns for its groups.
+func (v View) groupedBy(by analysis.By) (View, error) {
+	if v.groups != nil && by != "" {
+		return v.inGroups(by)
+	}
+	if !v.Grouped {
+		if by != "" {
+			return v, &UnknownError{What: "grouping", Name: string(by)}
+		}
+		return v, nil
+	}
+	g, ok := grouped[cmp.Or(by, analysis.ByType)]
+	if !ok {
+		return v, Unknown("grouping", string(by), byNames)
+	}
+	v.columns = slices.Concat(keys(g[0]), v.columns)
+	v.text = slices.Concat(keys(g[1]), v.text)
+	v.places = true
+	if cmp.Or(by, analysis.ByType) != analysis.BySite && by != analysis.ByLine {
+		v.text = append(v.text, "module")
+	}
+	return v, nil
+}
+
+// groupRow makes a row about a group.
+func (c *context) groupRow(g analysis.Group) Row {
+	row := Row{process: g.Process, typ: g.Type, function: g.Function, line: g.Line, node: g.Node}
+	switch {
+	case g.Node != 0:
+		row.kind, row.module = rowSite, c.functions.get(g.Function).Module
+	case g.Line != 0:
+		row.kind, row.module = rowLine, c.functions.get(g.Function).Module
+	case g.Function != 0:
+		row.kind, row.module = rowFunction, c.functions.get(g.Function).Module
+	default:
+		row.kind, row.module = rowType, c.types.get(g.Type).Module
+	}
+	return row
+}
+
+// groups returns a row for each group with its lifetime, and the positions of the groups of sites.
+func (b *builder) groups() ([]Row, map[session.SiteID]int, error) {
+	lifetimes, err := b.source.Lifetimes()
+	if err != nil {
+		return nil, nil, err
+	}
+	groups, values, of := lifetimes.Groups(cmp.Or(b.options.By, analysis.ByType))
+	list := make([]Row, len(groups))
+	for i, g := range groups {
+		list[i] = b.groupRow(g)
+		list[i].values, list[i].lifetime = both(values[i].Born), &values[i]
+	}
+	return list, of, nil
+}
+
+// alive is a cohort with the collections that its process had.
+type aliveRow struct {
+	session.SiteAlive
+	gcs int64
+}
+
+// aliveAtEnd returns what is reachable at the end at the sites that are wanted.
+func (b *builder) aliveAtEnd(of map[session.SiteID]int) ([]aliveRow, error) {
+	s := b.source.Session()
+	cohorts, err := s.SiteAlive()
+	if err != nil {
+		return nil, err
+	}
+	collections, err := s.GCs()
+	if err != nil {
+		return nil, err
+	}
+	last := map[session.ProcessID]int64{}
+	for _, g := range collections {
+		last[g.Process] = max(last[g.Process], g.Number)
+	}
+	sites, err := s.Sites()
+	if err != nil {
+		return nil, err
+	}
+	threads := map[session.SiteID]session.ThreadID{}
+	for _, r := range sites {
+		threads[r.ID] = r.Thread
+	}
+	var out []aliveRow
+	for _, a := range cohorts {
+		if _, wanted := of[a.Site]; wanted {
+			out = append(out, aliveRow{a, last[b.threads.get(threads[a.Site]).Process]})
+		}
+	}
+	return out, nil
+}
+
+// aliveKnown reports whether a process ended with a last collection.
+func (c *context) aliveKnown() (bool, error) {
+	rows, err := c.source.Session().ProcessLifetimes()
+	return slices.ContainsFunc(rows, func(r session.ProcessLifetime) bool { return r.AliveKnown }), err
+}
+
+// HasBy reports whether the view can be told what its rows are about, or are grouped by.
+func (v View) HasBy() bool { return len(v.Groups()) > 0 }
+
+// Groups returns what the view's rows can be about, the first unless another is asked for, or be grouped by.
+func (v View) Groups() []string {
+	if v.Grouped {
+		return []string{string(analysis.ByType), string(analysis.BySite), string(analysis.ByFunction), string(analysis.ByLine)}
+	}
+	return slices.Clone(v.groups)
+}
+
+// inGroups returns the view with groups above its rows.
+func (v View) inGroups(by analysis.By) (View, error) {
+	if !slices.Contains(v.groups, string(by)) {
+		return v, Unknown("grouping", string(by), v.groups)
+	}
+	v.columns = slices.Clone(v.columns)
+	if name := slices.Index(v.columns, "name"); !v.isTree {
+		v.columns = slices.Insert(v.columns, name+1, "kind", "level")
+	}
+	v.isTree = true
+	return v, nil
+}
+
+// groupKey is what makes rows one of a group.
+type groupKey struct {
+	process session.ProcessID
+	module  session.ModuleID
+	name    string
+}
+
+// merged adds rows below others that have the sums of their values. Each value is of one row alone, so the sums add up to the same.
+func (b *builder) merged(list []Row, group func(*Row) Row) error {
+	at := map[groupKey]int{}
+	var roots []Row
+	var below [][]Row
+	for _, r := range list {
+		g := group(&r)
+		key := groupKey{g.process, g.module, g.text}
+		n, ok := at[key]
+		if !ok {
+			n = len(roots)
+			at[key] = n
+			g.rest = n
+			roots, below = append(roots, g), append(below, nil)
+		}
+		sum := &roots[n]
+		sum.values = both(sum.values.Exclusive.Add(r.values.Exclusive))
+		sum.time = sumOfTimes(sum.time, r.time)
+		r.level = 1
+		below[n] = append(below[n], r)
+	}
+	b.table.Notes = append(b.table.Notes, fmt.Sprintf("By %s: each row has the sums of those below it.", b.options.By))
+	return b.tree(roots, exclusiveCost, func(r *Row) ([]Row, error) {
+		if r.level > 0 {
+			return nil, nil
+		}
+		return below[r.rest], nil
+	})
+}
+
+// sumOfTimes adds the times of rows that have no calls of their own; nil: it has none.
+func sumOfTimes(a, b *rowTime) *rowTime {
+	if a == nil || b == nil {
+		return cmp.Or(a, b)
+	}
+	return place(session.TimeValue{Calls: a.Calls + b.Calls, Running: a.Running + b.Running, Times: a.Times.Add(b.Times)})
+}
+
+// groupOfType is the row of the module or namespace of a type's row.
+func (b *builder) groupOfType(r *Row) Row {
+	if b.options.By == analysis.ByModule {
+		return Row{kind: rowModule, module: r.module, process: r.process}
+	}
+	return Row{kind: rowNamespace, process: r.process, text: cmp.Or(analysis.TypeNamespace(r.typ, b.types.get), noNamespace)}
+}
+
+// noNamespace is the name of the namespace of what is in none.
+const noNamespace = "(no namespace)"

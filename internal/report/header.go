@@ -1,0 +1,62 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+
+	q "github.com/clrprof/clrprof/internal/quantity"
+)
+
+// headerView shows the facts about a session.
+var headerView = View{
+	Name:    "header",
+	Short:   "what is known about the session as a whole",
+	columns: keys("key value"),
+	text:    keys("key value"),
+	build:   buildHeader,
+	timed: timedView{
+		text: keys("key value"), both: keys("key value"),
+	},
+}
+
+func buildHeader(b *builder) error {
+	info, err := b.source.Session().Info()
+	if err != nil {
+		return err
+	}
+	add := func(key, value string) {
+		b.table.Rows = append(b.table.Rows, Row{kind: rowFact, key: key, text: value})
+	}
+	names := make([]string, 0, len(info))
+	for key := range info {
+		names = append(names, key)
+	}
+	slices.Sort(names)
+	for _, key := range names {
+		add(key, info[key])
+	}
+	add("processes", q.Count(len(b.processes.list)).String())
+	add("threads", b.threadCount(0).String())
+	add("modules", q.Count(len(b.modules.list)).String())
+	add("functions", q.Count(len(b.functions.list)).String())
+	add("types", q.Count(len(b.types.list)).String())
+	if b.hasMemory() {
+		add("allocations", b.shown.Allocations.String())
+		add("bytes", fmt.Sprintf("%s (%s)", b.shown.Bytes.Exact(), b.shown.Bytes))
+	}
+	b.headerTimes(add)
+	losses, err := b.source.Session().Losses()
+	if err != nil {
+		return err
+	}
+	add("losses", strconv.Itoa(len(losses)))
+	for _, l := range losses {
+		what := counted(l.Events, l.Unit())
+		if l.Unit() == "event" {
+			what += fmt.Sprintf(", %s, %s", counted(l.Allocations, "allocation"), l.Bytes.Exact())
+		}
+		add("loss "+l.Reason, fmt.Sprintf("process %d: %s", b.processes.get(l.Process).PID, what))
+	}
+	return nil
+}

@@ -1,0 +1,44 @@
+package report
+
+import (
+	"fmt"
+
+	q "github.com/clrprof/clrprof/internal/quantity"
+)
+
+// ipsView is the list of instructions.
+var ipsView = View{
+	Name:    "ips",
+	Short:   "one row per instruction that allocated",
+	Text:    Options{Top: 30},
+	places:  true,
+	columns: keys(position + "instruction_address " + exclusive),
+	text:    keys("instruction_address function place exclusive_bytes exclusive_bytes_percent exclusive_allocations exclusive_allocations_percent module"),
+	sort:    "exclusive_bytes",
+	build:   buildInstructions,
+	timed: timedView{
+		columns: keys(timeKeys(false)),
+		text:    keys("instruction_address function place " + elapsedBoth + "calls cpu_inclusive cpu_exclusive module"),
+		both:    keys("instruction_address function place " + elapsedBoth + "exclusive_bytes exclusive_bytes_percent calls module"),
+		sort:    "elapsed_inclusive",
+	},
+}
+
+func buildInstructions(b *builder) error {
+	list, err := b.instructionRows()
+	if err != nil {
+		return err
+	}
+	b.table.Rows = b.limit(list, exclusiveCost)
+	if !b.hasTime() {
+		return nil
+	}
+	var placed q.Time
+	for _, r := range list {
+		placed = placed.Add(exclusiveCost(&r).time)
+	}
+	without := b.shownTime.Inclusive.Sub(placed)
+	b.table.Notes = append(b.table.Notes, fmt.Sprintf("%s %% of the time passed in functions after their last call, which is at no instruction.",
+		q.PercentOf(b.elapsed(without), b.elapsed(b.totalTime.Inclusive)).Number()))
+	return nil
+}

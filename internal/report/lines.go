@@ -1,0 +1,107 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/clrprof/clrprof/internal/analysis"
+	q "github.com/clrprof/clrprof/internal/quantity"
+	"github.com/clrprof/clrprof/internal/session"
+)
+
+// linesView is the list of statements.
+var linesView = View{
+	Name:          "lines",
+	Short:         "one row per statement that allocated",
+	Text:          Options{Top: 30},
+	places:        true,
+	columns:       keys(position + "line_name " + exclusive),
+	text:          keys("place function exclusive_bytes exclusive_bytes_percent exclusive_allocations exclusive_allocations_percent module"),
+	sort:          "exclusive_bytes",
+	build:         buildLines,
+	optional:      keys(lifetimeKeys("")),
+	readLifetimes: readLineLifetimes,
+	adapt:         withLineKinds,
+	timed: timedView{
+		columns: keys("kind " + timeKeys(false)),
+		text:    keys("place function " + elapsedBoth + "calls cpu_inclusive cpu_exclusive module"),
+		both:    keys("place function " + elapsedBoth + "exclusive_bytes exclusive_bytes_percent calls module"),
+		sort:    "elapsed_inclusive",
+	},
+}
+
+func buildLines(b *builder) error {
+	if b.source.Selection().OfUserLines() {
+		return b.userLines()
+	}
+	list, err := b.lineRows()
+	if err != nil {
+		return err
+	}
+	b.attachLifetimes(list)
+	b.table.Rows = b.limit(list, exclusiveCost)
+	var placed q.Amount
+	for _, r := range list {
+		placed = placed.Add(r.values.Exclusive)
+	}
+	if without := b.shown.Sub(placed); !without.IsZero() {
+		b.table.Notes = append(b.table.Notes, fmt.Sprintf("%s %% of the bytes were allocated in functions without symbols and have no line.",
+			q.PercentOf(without.Bytes, b.total.Bytes).Number()))
+	}
+	if b.hasTime() {
+		b.table.Notes = append(b.table.Notes, bodyNote)
+	}
+	return nil
+}
+
+// withLineKinds adds what kind of place a row is, of which there are several in user code.
+func withLineKinds(c *context, v View) View {
+	if c.source.Selection().OfUserLines() && !slices.Contains(v.columns, "kind") {
+		v.columns = append(slices.Clone(v.columns), "kind")
+	}
+	return v
+}
+
+func readLineLifetimes(b *builder, l *analysis.Lifetimes) {
+	if b.source.Selection().OfUserLines() {
+		b.lifetimes.places = l.UserLines()
+		return
+	}
+	b.lifetimes.lines = l.Lines()
+}
+
+// userLines makes the rows of places in user code, with what framework code did for them, and of what is at none.
+func (b *builder) userLines() error {
+	lines, err := b.source.UserLines()
+	if err != nil {
+		return err
+	}
+	var list []Row
+	for _, l := range lines {
+		row := Row{kind: rowOutside, process: l.Process, text: "(outside of your code)", values: both(l.Amount)}
+		if l.Function != 0 {
+			row = b.functionRow(l.Function, both(l.Amount))
+			if row.kind, row.line = rowLine, l.Line; l.Line == 0 {
+				row.kind = rowBody
+			}
+		}
+		if l.TimeValue != (session.TimeValue{}) {
+			row.time = place(l.TimeValue)
+		}
+		row.time = b.orNone(row.time, row.process)
+		if b.lifetimes.places != nil {
+			ends := b.lifetimes.places[l.UserPlace]
+			row.lifetime = &ends
+		}
+		list = append(list, row)
+	}
+	b.table.Rows = b.limit(list, exclusiveCost)
+	b.table.Notes = append(b.table.Notes, userLinesNote)
+	return nil
+}
+
+// userLinesNote explains the lines of user code.
+const userLinesNote = "Each line has what the framework did for it; (body): what a function did, or had done, on none of its lines."
+
+// bodyNote explains rows of the kind body.
+const bodyNote = "(body): time of a function after its last call, or before calls of which the line is not known."
