@@ -12,6 +12,7 @@ import (
 	"github.com/clrprof/clrprof/internal/report"
 	"github.com/clrprof/clrprof/internal/report/encode"
 	"github.com/clrprof/clrprof/internal/report/text"
+	"github.com/clrprof/clrprof/internal/report/words"
 	"github.com/clrprof/clrprof/internal/rules"
 	"github.com/clrprof/clrprof/internal/session"
 )
@@ -195,7 +196,7 @@ func (r *reportFlags) run(e *environment, cmd *cobra.Command, args []string) err
 		table.Limit(r.limit)
 	}
 	if format != asText { // where a program reads, a person is told on the side
-		tell(e, append(table.Notes, table.Losses...))
+		tell(e, words.Notes(append(table.Notes, table.Losses...)))
 	}
 	if n := table.Left(); n > 0 {
 		tell(e, []string{fmt.Sprintf("%d more rows are left out: --limit %d", n, r.limit)})
@@ -214,7 +215,7 @@ func (r *reportFlags) summary(e *environment, cmd *cobra.Command, src *analysis.
 		return readError(err)
 	}
 	if format != asText && !src.Selection().IsZero() {
-		tell(e, summary.Notes)
+		tell(e, words.Notes(summary.Notes))
 	}
 	return written(writeSummary(e.stdout, summary, format, layout))
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/clrprof/clrprof/internal/report"
 	"github.com/clrprof/clrprof/internal/report/encode"
 	"github.com/clrprof/clrprof/internal/report/text"
+	"github.com/clrprof/clrprof/internal/report/words"
 	"github.com/clrprof/clrprof/internal/rules"
 )
 
@@ -172,8 +173,8 @@ func (s *Server) view(_ context.Context, in viewRequest) (any, error) {
 		if out.Len() > MostBytes/2 && rows > 1 {
 			continue
 		}
-		return viewAnswer{in.View, selected, table.Left() > 0, table.Left(), append([]string{}, table.Notes...),
-			append([]string{}, table.Losses...), out.Bytes()}, nil
+		return viewAnswer{in.View, selected, table.Left() > 0, table.Left(), words.Notes(table.Notes),
+			words.Notes(table.Losses), out.Bytes()}, nil
 	}
 }
 

@@ -72,10 +72,11 @@ analysis/analysistest: analysis session session/sessiontest
 rules: analysis quantity session
 shell:
 report/names:
-report: analysis calltree quantity report/names rules session shell symbols usercode
-report/text: quantity report report/names session shell usercode
-report/encode: quantity report session shell
-report/sheet: report report/encode report/text
+report: analysis calltree quantity report/names rules session symbols usercode
+report/words: quantity report session shell
+report/text: quantity report report/names report/words session shell usercode
+report/encode: quantity report report/words session shell
+report/sheet: report report/encode report/text report/words
 export/parquet: session
 export/collapsed: analysis session
 export/protobuf:
@@ -84,17 +85,17 @@ export/otlp: analysis export/protobuf session
 export/firefox: analysis quantity session
 export/chrome: analysis session
 export/vsperf: analysis report
-export/document: analysis report report/encode session
-mcp: analysis quantity report report/encode report/text rules session
+export/document: analysis report report/encode report/words session
+mcp: analysis quantity report report/encode report/text report/words rules session
 budget: analysis quantity rules session usercode
 export/speedscope: analysis session
 export/sarif: analysis rules session
-web: analysis quantity report report/encode report/sheet report/text session shell
+web: analysis quantity report report/encode report/sheet report/text report/words session shell
 top: live quantity report/text session
 cli: export/sarif rules
 cli: agentbin analysis budget cgroup collect control counter eventpipe export/collapsed export/parquet export/pprof export/speedscope instrument launch live pattern quantity report session steer symbols top web
 cli: export/chrome export/document export/firefox export/otlp export/vsperf
-cli: mcp report/encode report/text
+cli: mcp report/encode report/text report/words
 `
 
 // thirdParty lists the modules that the shipped binary may use, each with why.
@@ -205,6 +206,43 @@ func TestDependencies(t *testing.T) {
 			t.Errorf("policy names %s, which does not exist", pkg)
 		}
 	}
+}
+
+// views are the names of views, of which nobody asks what it is called: package report describes each.
+var views = []string{"ages", "callers", "calltree", "diff-gcs", "function", "functions", "gcs", "header", "ips", "lifetime", "lines", "marks",
+	"modules", "processes", "rules", "snapshot", "survivors", "threads", "types"}
+
+// TestViewNames requires that who shows views asks what they are like, not what they are called.
+func TestViewNames(t *testing.T) {
+	goFiles(t, func(rel string, fset *token.FileSet, f *ast.File) {
+		pkg := strings.TrimPrefix(path.Dir(rel), "internal/")
+		if pkg != "cli" && pkg != "web" && pkg != "mcp" && !strings.HasPrefix(pkg, "export/") && !strings.HasPrefix(pkg, "report") {
+			return
+		}
+		check := func(e ast.Expr) {
+			lit, isLiteral := e.(*ast.BasicLit)
+			if !isLiteral || lit.Kind != token.STRING {
+				return
+			}
+			if name, _ := strconv.Unquote(lit.Value); slices.Contains(views, name) {
+				t.Errorf("%s: compares with the name of the view %s", fset.Position(lit.Pos()), name)
+			}
+		}
+		ast.Inspect(f, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.BinaryExpr:
+				if n.Op == token.EQL || n.Op == token.NEQ {
+					check(n.X)
+					check(n.Y)
+				}
+			case *ast.CaseClause:
+				for _, e := range n.List {
+					check(e)
+				}
+			}
+			return true
+		})
+	})
 }
 
 func TestPortability(t *testing.T) {

@@ -113,9 +113,9 @@ func buildAges(b *builder) error {
 		row := &rows[of[a.Site]]
 		row.aliveGCs[gcBucket(a.gcs-a.Born)] += a.Allocations
 	}
-	b.table.Notes = append(b.table.Notes, "How many collections the objects survived that died (GCs) or are reachable at the end (alive); times, of those that survived one, with --columns.")
+	b.note(NoteAges)
 	if b.source.Selection().Spans() {
-		b.table.Notes = append(b.table.Notes, "Ages are those of the whole run.")
+		b.note(NoteAgesWhole)
 		for i := range rows {
 			rows[i].byGCs[0] = 0 // how many survived nothing is known of the whole only
 		}

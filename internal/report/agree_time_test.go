@@ -320,10 +320,10 @@ func TestRemarks(t *testing.T) {
 		t.Fatal(err)
 	}
 	summary, err := Summarize(src, Options{})
-	if want := "The machine was suspended for 1.50 s during the recording: elapsed times may contain it."; err != nil || !slices.Contains(summary.Notes, want) {
+	if want := "The machine was suspended for 1.50 s during the recording: elapsed times may contain it."; err != nil || !slices.Contains(Writers.Words(summary.Notes), want) {
 		t.Error(err, summary.Notes)
 	}
-	if want := "Chosen by --include 'Clock.*' --exclude-small=16: what is not recorded counts for its callers."; !slices.Contains(summary.Timing.Notes, want) {
+	if want := "Chosen by --include 'Clock.*' --exclude-small=16: what is not recorded counts for its callers."; !slices.Contains(Writers.Words(summary.Timing.Notes), want) {
 		t.Error(summary.Timing.Notes)
 	}
 }
@@ -337,7 +337,7 @@ func TestFolded(t *testing.T) {
 		t.Fatal(err)
 	}
 	summary, err := Summarize(src, Options{})
-	if err != nil || len(summary.Losses) != 1 || !strings.HasPrefix(summary.Losses[0], "Folded: 1 call (9.09 % of all) has no path of its own, ") {
+	if err != nil || len(summary.Losses) != 1 || !strings.HasPrefix(Writers.Words(summary.Losses)[0], "Folded: 1 call (9.09 % of all) has no path of its own, ") {
 		t.Error(err, summary.Losses)
 	}
 }

@@ -18,18 +18,12 @@ func (b *builder) chooseAsync() (*analysis.LogicalTree, error) {
 		return nil, err
 	}
 	if b.lifetimes.paths != nil {
-		b.table.Notes = append(b.table.Notes, physicalNote)
+		b.note(NotePhysical)
 		return nil, nil
 	}
-	b.table.Notes = append(b.table.Notes, asyncNote)
+	b.note(NoteAsync)
 	return tree, nil
 }
-
-// asyncNote says how a call tree shows async methods.
-const asyncNote = "Async methods are below their callers, also what they did after they had waited; --async physical shows the stacks as they were."
-
-// physicalNote says why a call tree of a program with async methods does not.
-const physicalNote = "The stacks are as they were, also those of async methods: the columns of lifetimes are known of these alone."
 
 // asyncName is the name of a row of a call tree.
 func asyncName(r *Row, name func(session.FunctionID) string) string {

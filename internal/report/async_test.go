@@ -25,17 +25,17 @@ func TestAsyncNotes(t *testing.T) {
 	lifetimes := []string{"name", "inclusive_gen0_bytes"}
 	for _, tt := range []struct {
 		options Options
-		want    string
+		want    NoteKind
 	}{
-		{Options{}, asyncNote}, {Options{Physical: true}, ""},
-		{Options{Columns: lifetimes}, physicalNote}, {Options{Columns: lifetimes, Physical: true}, ""},
+		{Options{}, NoteAsync}, {Options{Physical: true}, ""},
+		{Options{Columns: lifetimes}, NotePhysical}, {Options{Columns: lifetimes, Physical: true}, ""},
 	} {
 		table, err := view.Build(src, tt.options)
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, note := range []string{asyncNote, physicalNote} {
-			if said := slices.Contains(table.Notes, note); said != (note == tt.want) {
+		for _, note := range []NoteKind{NoteAsync, NotePhysical} {
+			if said := slices.ContainsFunc(table.Notes, func(n Note) bool { return n.Kind == note }); said != (note == tt.want) {
 				t.Errorf("%+v: %q: said: %v", tt.options, note, said)
 			}
 		}

@@ -2,7 +2,6 @@ package report
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -44,7 +43,7 @@ func (v View) buildIn(c *context, o Options) (*Table, error) {
 		return nil, err
 	}
 	if c.raw {
-		b.table.Notes = append(b.table.Notes, rawNote)
+		b.note(NoteRaw)
 	}
 	if b.table.Losses, err = c.losses(); err != nil {
 		return nil, err
@@ -53,10 +52,10 @@ func (v View) buildIn(c *context, o Options) (*Table, error) {
 	b.showProcess()
 	err = v.build(b)
 	if b.cut {
-		b.table.Next = append(b.table.Next, fmt.Sprintf("Hidden: what is deeper than %d levels; --depth 0 shows it.", o.Depth))
+		b.next(NoteDeeper, o.Depth)
 	}
 	if b.trimmed {
-		b.table.Next = append(b.table.Next, fmt.Sprintf("Hidden: what is less than %g %% of %s; --min 0 shows it.", o.Min, c.measures()))
+		b.next(NoteSmaller, o.Min, c.measures())
 	}
 	return b.table, err
 }

@@ -12,12 +12,12 @@ import (
 // calls of the session, and there is one for each reader.
 type shared struct {
 	calls  *callIndex // nil until something needs it, and so are the others
-	notes  *[]string
-	losses *[]string
+	notes  *[]Note
+	losses *[]Note
 }
 
-// keptTexts returns what is kept, or makes it. Callers may append to it.
-func keptTexts(kept **[]string, read func() ([]string, error)) ([]string, error) {
+// keptNotes returns what is kept, or makes it. Callers may append to it.
+func keptNotes(kept **[]Note, read func() ([]Note, error)) ([]Note, error) {
 	if *kept == nil {
 		list, err := read()
 		if err != nil {
@@ -29,10 +29,10 @@ func keptTexts(kept **[]string, read func() ([]string, error)) ([]string, error)
 }
 
 // notes says what the numbers are restricted to and what is missing for them to be final.
-func (c *context) notes() ([]string, error) { return keptTexts(&c.shared.notes, c.readNotes) }
+func (c *context) notes() ([]Note, error) { return keptNotes(&c.shared.notes, c.readNotes) }
 
 // losses says what is missing from the numbers shown.
-func (c *context) losses() ([]string, error) { return keptTexts(&c.shared.losses, c.readLosses) }
+func (c *context) losses() ([]Note, error) { return keptNotes(&c.shared.losses, c.readLosses) }
 
 // functionValue is what a function has.
 type functionValue struct {

@@ -2,7 +2,6 @@ package report
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 
 	"github.com/clrprof/clrprof/internal/analysis"
@@ -97,7 +96,7 @@ func (b *builder) onlyHot(roots []Row) error {
 	if b.hasTime() {
 		what = "time"
 	}
-	b.table.Notes = append(b.table.Notes, fmt.Sprintf("Only the hot path by %s (docs/metrics.md).", what))
+	b.note(NoteHotPath, what)
 	return err
 }
 

@@ -192,7 +192,7 @@ func (b *builder) attachLifetimes(list []Row) {
 }
 
 // lifetimeNotes say how the numbers of lifetimes came about.
-func (c *context) lifetimeNotes() ([]string, error) {
+func (c *context) lifetimeNotes() ([]Note, error) {
 	rows, err := c.source.Session().ProcessLifetimes()
 	if err != nil {
 		return nil, err
@@ -208,25 +208,19 @@ func (c *context) lifetimeNotes() ([]string, error) {
 			unknown++
 		}
 	}
-	var out []string
+	var out []Note
 	if known+unknown > 0 {
-		out = append(out, backgroundNote)
+		out = append(out, note(NoteBackground))
 	}
 	switch {
 	case c.source.Selection().Spans():
-		out = append(out, spanNote)
+		out = append(out, note(NoteSpan))
 	case unknown == 0 && known > 0:
-		out = append(out, "Alive: reachable at the end, by a last collection.")
+		out = append(out, note(NoteAlive))
 	case known == 0 && unknown > 0:
-		out = append(out, "Alive: not collected at the end; what is garbage by then is among them.")
+		out = append(out, note(NoteNotCollected))
 	case unknown > 0:
-		out = append(out, fmt.Sprintf("Alive: reachable at the end; in %s, not collected at the end.", counted(unknown, "process")))
+		out = append(out, note(NoteAliveMostly, Things{unknown, "process"}))
 	}
 	return out, nil
 }
-
-// spanNote says what the living of a span are.
-const spanNote = "Alive: born less died within this time; more can have died than were born."
-
-// backgroundNote is said wherever collections are looked at.
-const backgroundNote = "Background GC was off during the run: the runtime turns it off when it reports what its collections do."

@@ -3,7 +3,6 @@ package report
 import (
 	"fmt"
 	"sort"
-	"strings"
 
 	"github.com/clrprof/clrprof/internal/analysis"
 	q "github.com/clrprof/clrprof/internal/quantity"
@@ -137,22 +136,19 @@ func (c *context) threadCount(p session.ProcessID) q.Count {
 // mostNamed is how many processes a note names.
 const mostNamed = 5
 
-// leftRunning says which processes outlived the recording, or "".
-func (c *context) leftRunning() string {
-	var names []string
+// leftRunning says which processes outlived the recording; ok: some did.
+func (c *context) leftRunning() (left Note, ok bool) {
+	var names List
 	for _, p := range c.processes.list {
 		if p.EndState == session.EndRunning {
 			names = append(names, fmt.Sprintf("%d %s", p.PID, p.Name))
 		}
 	}
-	if len(names) == 0 {
-		return ""
-	}
 	n := len(names)
 	if n > mostNamed {
 		names = append(names[:mostNamed], fmt.Sprintf("%d more", n-mostNamed))
 	}
-	return fmt.Sprintf("Left running: %s; what they did later is not in the session.", strings.Join(names, ", "))
+	return note(NoteLeftRunning, names), n > 0
 }
 
 func (c *context) threadName(id session.ThreadID) string {

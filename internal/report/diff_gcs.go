@@ -1,7 +1,6 @@
 package report
 
 import (
-	"fmt"
 	"strconv"
 	"strings"
 
@@ -72,11 +71,11 @@ func buildDiffGCs(b *builder) error {
 			out = append(out, r)
 		}
 	}
-	b.table.Notes = append(b.table.Notes, fmt.Sprintf("Born after collection %d and before collection %d, and reachable at the end; by the generation in which they are.", from, to))
-	b.table.Next = append(b.table.Next, fmt.Sprintf("What was born and died between them: lifetime --gc %d..%d", from, to))
+	b.note(NoteBornBetween, from, to)
+	b.next(NoteDiedBetween, from, to)
 	known, err := b.aliveKnown()
 	if !known {
-		b.table.Notes = append(b.table.Notes, "There was no last collection (--final-gc=false, or the process died): when the living were born is not known.")
+		b.note(NoteNoLastGC)
 	}
 	b.table.Rows = b.limit(out, exclusiveCost)
 	return err

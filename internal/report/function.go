@@ -118,14 +118,14 @@ func buildFunction(b *builder) error {
 		return err
 	}
 	if recursive {
-		b.table.Notes = append(b.table.Notes, recursionNote)
+		b.note(NoteRecursion)
 	}
 	if body := func(r Row) bool { return r.kind == rowBody }; slices.ContainsFunc(b.table.Rows, body) {
 		if b.hasTime() {
-			b.table.Notes = append(b.table.Notes, bodyNote)
+			b.note(NoteBody)
 		}
 		if b.hasMemory() {
-			b.table.Notes = append(b.table.Notes, noLineNote)
+			b.note(NoteNoLine)
 		}
 	}
 	b.table.Notes = append(b.table.Notes, sources.notes(b.context)...)
@@ -136,12 +136,6 @@ func buildFunction(b *builder) error {
 	}
 	return nil
 }
-
-// recursionNote is said of functions that call themselves.
-const recursionNote = "It calls itself: the inclusive values of callers and callees can add up to more than its own; exclusive ones do not."
-
-// noLineNote explains what a function allocated on none of its lines.
-const noLineNote = "(body): objects that no line of the function makes, such as closures at its beginning."
 
 // withBody gives the lines of a function a row of what it allocated on none of them, so that they have all that it did itself.
 func withBody(lines []Row, current *Row) []Row {

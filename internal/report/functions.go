@@ -2,7 +2,6 @@ package report
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 
 	"github.com/clrprof/clrprof/internal/analysis"
@@ -77,7 +76,7 @@ func (b *builder) inGroups(functions []Row) error {
 			roots = append(roots, groups[i].row)
 		}
 	}
-	b.table.Notes = append(b.table.Notes, fmt.Sprintf("By %s; the inclusive value of a %[1]s is what was done while one of its functions was on the stack, once.", b.options.By))
+	b.note(NoteGroups, b.options.By)
 	return b.tree(roots, exclusiveCost, func(r *Row) ([]Row, error) {
 		if r.kind == rowFunction {
 			return nil, nil

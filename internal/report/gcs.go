@@ -231,9 +231,6 @@ func readHeaps(s *session.Session, out []gcRow, at map[session.GCID]int) error {
 	return nil
 }
 
-// gcNote says what the columns are about.
-const gcNote = "Before, dead and survived are those of the collected generations, heap before and after those of all; pauses hold the agent's own work."
-
 func buildGCs(b *builder) error {
 	list, err := b.gcRows()
 	if err != nil {
@@ -248,13 +245,14 @@ func buildGCs(b *builder) error {
 		list[i].longest, list[i].largest = longest, largest
 		rows[i] = Row{kind: rowGC, process: list[i].Process, gc: &list[i], values: both(list[i].dead), text: fmt.Sprintf("GC %d", list[i].Number)}
 	}
-	b.table.Notes = append(b.table.Notes, backgroundNote, gcNote)
+	b.note(NoteBackground)
+	b.note(NoteGCs)
 	if b.source.Selection().Divides() {
-		b.table.Notes = append(b.table.Notes, "Collections are of whole processes, of all threads, functions and types.")
+		b.note(NoteWholeGCs)
 	}
 	b.sorted(rows)
 	if n := len(rows); b.options.Top > 0 && n > b.options.Top {
-		b.table.Next = append(b.table.Next, fmt.Sprintf("Hidden: %s; --top 0 shows them.", counted(n-b.options.Top, "more collection")))
+		b.next(NoteMore, Things{n - b.options.Top, "more collection"})
 		rows = rows[:b.options.Top]
 	}
 	b.table.Rows = rows

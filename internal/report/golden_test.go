@@ -20,6 +20,7 @@ import (
 	"github.com/clrprof/clrprof/internal/report/encode"
 	"github.com/clrprof/clrprof/internal/report/sheet"
 	"github.com/clrprof/clrprof/internal/report/text"
+	"github.com/clrprof/clrprof/internal/report/words"
 	"github.com/clrprof/clrprof/internal/session"
 	"github.com/clrprof/clrprof/internal/session/sessiontest"
 )
@@ -51,6 +52,7 @@ func init() {
 	w.SummaryCSV = func(to io.Writer, s *report.Summary) error { return encode.WriteSummary(to, s, encode.CSV) }
 	w.SummaryText = func(to io.Writer, s *report.Summary) error { return text.WriteSummary(to, s, text.Options{}) }
 	w.Records = func(to io.Writer, r *report.Records) error { return encode.WriteRecords(to, r, encode.JSON) }
+	w.Words = words.Notes
 	w.Sheet = func(s *report.Summary) any { return sheet.OfSummary(s) }
 }
 
@@ -100,8 +102,8 @@ func render(t *testing.T, s *session.Session, flags string) string {
 
 // parseFlags reads "view argument=X top=3 json width=80 process=1".
 func parseFlags(t *testing.T, flags string) (name string, o report.Options, format encode.Format, filter analysis.Selection, layout text.Options, limit int) {
-	words := strings.Fields(flags)
-	for _, word := range words[1:] {
+	fields := strings.Fields(flags)
+	for _, word := range fields[1:] {
 		key, value, _ := strings.Cut(word, "=")
 		n := 0
 		for _, r := range value {
@@ -166,7 +168,7 @@ func parseFlags(t *testing.T, flags string) (name string, o report.Options, form
 			t.Fatalf("unknown flag %q", word)
 		}
 	}
-	return words[0], o, format, filter, layout, limit
+	return fields[0], o, format, filter, layout, limit
 }
 
 // gcSpan reads A..B, A.. or ..B.

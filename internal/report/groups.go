@@ -2,7 +2,6 @@ package report
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 
 	"github.com/clrprof/clrprof/internal/analysis"
@@ -171,7 +170,7 @@ func (b *builder) merged(list []Row, group func(*Row) Row) error {
 		r.level = 1
 		below[n] = append(below[n], r)
 	}
-	b.table.Notes = append(b.table.Notes, fmt.Sprintf("By %s: each row has the sums of those below it.", b.options.By))
+	b.note(NoteSums, b.options.By)
 	return b.tree(roots, exclusiveCost, func(r *Row) ([]Row, error) {
 		if r.level > 0 {
 			return nil, nil

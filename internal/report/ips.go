@@ -1,8 +1,6 @@
 package report
 
 import (
-	"fmt"
-
 	q "github.com/clrprof/clrprof/internal/quantity"
 )
 
@@ -38,7 +36,6 @@ func buildInstructions(b *builder) error {
 		placed = placed.Add(exclusiveCost(&r).time)
 	}
 	without := b.shownTime.Inclusive.Sub(placed)
-	b.table.Notes = append(b.table.Notes, fmt.Sprintf("%s %% of the time passed in functions after their last call, which is at no instruction.",
-		q.PercentOf(b.elapsed(without), b.elapsed(b.totalTime.Inclusive)).Number()))
+	b.note(NoteWithoutInstruction, q.PercentOf(b.elapsed(without), b.elapsed(b.totalTime.Inclusive)))
 	return nil
 }

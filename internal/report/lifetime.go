@@ -27,7 +27,8 @@ func buildLifetime(b *builder) error {
 		return err
 	}
 	if b.source.Selection().InGCs() { // where the living are is known of the end alone
-		b.table.Notes = append(b.table.Notes, backgroundNote, spanNote)
+		b.note(NoteBackground)
+		b.note(NoteSpan)
 		b.table.Rows = b.limit(list, exclusiveCost)
 		return nil
 	}

@@ -1,7 +1,6 @@
 package report
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/clrprof/clrprof/internal/analysis"
@@ -45,11 +44,10 @@ func buildLines(b *builder) error {
 		placed = placed.Add(r.values.Exclusive)
 	}
 	if without := b.shown.Sub(placed); !without.IsZero() {
-		b.table.Notes = append(b.table.Notes, fmt.Sprintf("%s %% of the bytes were allocated in functions without symbols and have no line.",
-			q.PercentOf(without.Bytes, b.total.Bytes).Number()))
+		b.note(NoteWithoutLine, q.PercentOf(without.Bytes, b.total.Bytes))
 	}
 	if b.hasTime() {
-		b.table.Notes = append(b.table.Notes, bodyNote)
+		b.note(NoteBody)
 	}
 	return nil
 }
@@ -96,12 +94,6 @@ func (b *builder) userLines() error {
 		list = append(list, row)
 	}
 	b.table.Rows = b.limit(list, exclusiveCost)
-	b.table.Notes = append(b.table.Notes, userLinesNote)
+	b.note(NoteUserLines)
 	return nil
 }
-
-// userLinesNote explains the lines of user code.
-const userLinesNote = "Each line has what the framework did for it; (body): what a function did, or had done, on none of its lines."
-
-// bodyNote explains rows of the kind body.
-const bodyNote = "(body): time of a function after its last call, or before calls of which the line is not known."

@@ -70,7 +70,7 @@ func buildMarks(b *builder) error {
 		b.sorted(rows)
 	}
 	if n := len(rows); b.options.Top > 0 && n > b.options.Top {
-		b.table.Next = append(b.table.Next, fmt.Sprintf("Hidden: %s; --top 0 shows them.", counted(n-b.options.Top, "more mark")))
+		b.next(NoteMore, Things{n - b.options.Top, "more mark"})
 		rows = rows[:b.options.Top]
 	}
 	b.table.Rows = rows
@@ -78,12 +78,12 @@ func buildMarks(b *builder) error {
 }
 
 // paused says for how long nothing was recorded of the processes that are shown.
-func (c *context) paused() ([]string, error) {
+func (c *context) paused() ([]Note, error) {
 	pauses, err := c.source.Session().Pauses()
 	if err != nil || len(pauses) == 0 {
 		return nil, err
 	}
-	var out []string
+	var out []Note
 	var all, lived q.Nanoseconds
 	for _, p := range c.processes.list {
 		if c.source.Selection().HasProcess(p.ID) {
@@ -92,7 +92,7 @@ func (c *context) paused() ([]string, error) {
 		}
 	}
 	if all > 0 {
-		out = append(out, fmt.Sprintf("Paused: nothing was recorded for %s of %s; the numbers are of the rest.", all, lived))
+		out = append(out, note(NotePaused, all, lived))
 	}
 	threads := map[session.ThreadID]bool{}
 	for _, p := range pauses {
@@ -101,7 +101,7 @@ func (c *context) paused() ([]string, error) {
 		}
 	}
 	if len(threads) > 0 {
-		out = append(out, fmt.Sprintf("Paused: of %s nothing was recorded for a while.", counted(q.Count(len(threads)), "thread")))
+		out = append(out, note(NotePausedThreads, Things{len(threads), "thread"}))
 	}
 	return slices.Clip(out), nil
 }

@@ -54,7 +54,7 @@ type shapedTree struct {
 	shape   string
 	logical pathTree
 	roots   []Row
-	notes   []string
+	notes   []Note
 }
 
 // shaped has a builder show the call tree in the shape that its options ask for, and returns its roots.

@@ -145,11 +145,11 @@ type Table struct {
 	// important first; as many as fit are shown, in the order of Columns.
 	TextColumns []string
 	Rows        []Row
-	IsTree      bool     // rows have levels, parents come before their children
-	Notes       []string // said before the table: a filter, an incomplete session
-	Losses      []string // said after it: what is missing from the numbers
-	Next        []string // said at the end of text: what a limit hides, what to try
-	Order       string   // key of the column that rows are ordered by
+	IsTree      bool   // rows have levels, parents come before their children
+	Notes       []Note // said before the table: a filter, an incomplete session
+	Losses      []Note // said after it: what is missing from the numbers
+	Next        []Note // said at the end of text: what a limit hides, what to try
+	Order       string // key of the column that rows are ordered by
 	// Functions are the rows in the sections of a person's text, one for each function that was asked for; nil: a grid.
 	Functions []FunctionDetails
 	// IsProse says that a person's text is a sentence for each row, said of a rule; otherwise it is a grid.

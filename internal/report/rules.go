@@ -1,9 +1,6 @@
 package report
 
 import (
-	"fmt"
-	"strings"
-
 	"github.com/clrprof/clrprof/internal/analysis"
 	"github.com/clrprof/clrprof/internal/rules"
 	"github.com/clrprof/clrprof/internal/session"
@@ -89,11 +86,11 @@ func buildRules(b *builder) error {
 	}
 	b.table.Rows = rows
 	if more > 0 {
-		b.table.Next = append(b.table.Next, fmt.Sprintf("Hidden: %s of less weight.", counted(more, "finding")))
+		b.next(NoteLessWeight, Things{more, "finding"})
 	}
 	b.table.Notes = append(b.table.Notes, unjudged(result)...)
 	if len(b.options.Disabled) > 0 {
-		b.table.Notes = append(b.table.Notes, "Disabled: "+strings.Join(b.options.Disabled, ", ")+".")
+		b.note(NoteDisabled, List(b.options.Disabled))
 	}
 	if len(b.options.Columns) == 0 && b.options.Sort == "" {
 		b.table.IsProse = true
@@ -102,9 +99,10 @@ func buildRules(b *builder) error {
 }
 
 // unjudged says which rules the session cannot be judged by.
-func unjudged(result *rules.Result) []string {
+func unjudged(result *rules.Result) []Note {
 	ids := map[string][]string{}
-	var needs, out []string
+	var needs []string
+	var out []Note
 	for _, u := range result.Unjudged {
 		if ids[u.Needs] == nil {
 			needs = append(needs, u.Needs)
@@ -112,7 +110,7 @@ func unjudged(result *rules.Result) []string {
 		ids[u.Needs] = append(ids[u.Needs], u.Rule.ID)
 	}
 	for _, need := range needs {
-		out = append(out, fmt.Sprintf("Not judged, for want of a recording with %s: %s.", need, strings.Join(ids[need], ", ")))
+		out = append(out, note(NoteNotJudged, need, List(ids[need])))
 	}
 	return out
 }
@@ -141,7 +139,7 @@ func (s *Summary) findRules(o Options) error {
 			continue
 		}
 		said[rule.ID] = true
-		s.find(&rows[i], "%s: %s (rule %s)", rule.Title, s.context.said(&rows[i]), rule.ID)
+		s.find(&rows[i], FindingRule, rule.Title, s.context.said(&rows[i]), rule.ID)
 	}
 	s.broken = len(result.Findings)
 	return nil

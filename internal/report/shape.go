@@ -2,7 +2,6 @@ package report
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -42,13 +41,13 @@ func (b *builder) shape(processes []Row) ([]Row, error) {
 		}
 	}
 	if o.Fold {
-		b.table.Notes = append(b.table.Notes, analysis.FoldNote)
+		b.note(NoteSelection, analysis.FoldNote)
 		if tree, err = b.source.FoldRecursion(tree); err != nil {
 			return nil, err
 		}
 	}
 	if o.MinShare > 0 {
-		b.table.Notes = append(b.table.Notes, fmt.Sprintf("Rows with less than %g %% of %s are together in [left out].", o.MinShare, b.measures()))
+		b.note(NoteTrimmed, o.MinShare, b.measures())
 		if !o.BottomUp {
 			if tree, err = b.source.Trim(tree, b.trims); err != nil {
 				return nil, err
@@ -84,7 +83,7 @@ func (b *builder) rooted(tree *analysis.LogicalTree) (*analysis.LogicalTree, err
 	for i := range matches {
 		roots[matches[i].function] = true
 	}
-	b.table.Notes = append(b.table.Notes, fmt.Sprintf("Only what is at and below %s; percentages are of the whole run.", b.frameName(matches[0].function)))
+	b.note(NoteRooted, b.frameName(matches[0].function))
 	return b.source.Rooted(tree, roots)
 }
 
@@ -101,13 +100,9 @@ func (b *builder) outermost(processes []Row) ([]Row, error) {
 	return out, nil
 }
 
-// bottomUpNote says what the rows of a call tree from below are.
-const bottomUpNote = "The call tree from below: functions by what they did themselves, and below each the functions that called it; " +
-	"the row of a caller has what the function did itself when it was called on this way."
-
 // turned shows a call tree from below, and returns its processes with what is at and below the roots.
 func (b *builder) turned(tree *analysis.LogicalTree, roots []Row) ([]Row, error) {
-	b.table.Notes = append(b.table.Notes, bottomUpNote)
+	b.note(NoteBottomUp)
 	var small analysis.TooSmall
 	if b.options.MinShare > 0 {
 		small = b.trims

@@ -2,7 +2,6 @@ package report
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 
 	"github.com/clrprof/clrprof/internal/analysis"
@@ -95,13 +94,13 @@ func buildSnapshot(b *builder) error {
 	}
 	list = b.sorted(list)
 	if top := b.options.Top; top > 0 && len(list) > top {
-		b.table.Next = append(b.table.Next, fmt.Sprintf("Hidden: %s; --top 0 shows them.", counted(len(list)-top, "more type")))
+		b.next(NoteMore, Things{len(list) - top, "more type"})
 		list = list[:top]
 	}
 	if b.options.Argument == "" {
 		b.table.Rows = list
 		if len(list) > 0 {
-			b.table.Next = append(b.table.Next, "snapshot TYPE shows where its objects were allocated, and how a root holds them.")
+			b.next(NoteNameType)
 		}
 		return nil
 	}
@@ -115,7 +114,6 @@ func (b *builder) snapshotNotes() (whole q.Bytes, shown map[session.ProcessID]bo
 		return 0, nil, err
 	}
 	shown = map[session.ProcessID]bool{}
-	note := func(format string, args ...any) { b.table.Notes = append(b.table.Notes, fmt.Sprintf(format, args...)) }
 	sel := b.source.Selection()
 	for _, s := range list {
 		if !sel.HasProcess(s.Process) {
@@ -123,27 +121,27 @@ func (b *builder) snapshotNotes() (whole q.Bytes, shown map[session.ProcessID]bo
 		}
 		shown[s.Process] = true
 		whole += s.All.Bytes
-		note("The heap of process %d after GC %d: %s, %s.", b.processes.get(s.Process).PID, s.GCNumber, counted(s.All.Allocations, "object"), s.All.Bytes)
+		b.note(NoteHeap, b.processes.get(s.Process).PID, s.GCNumber, Things{int(s.All.Allocations), "object"}, s.All.Bytes)
 		for _, part := range []struct {
 			amount q.Amount
-			what   string
+			kind   NoteKind
 		}{
-			{s.Finalizable, "only the finalizer's queue holds"},
-			{s.Frozen, "frozen and held by no root:"},
-			{s.Unreachable, "held by no root that is known:"},
+			{s.Finalizable, NoteOnlyFinalizer},
+			{s.Frozen, NoteOnlyFrozen},
+			{s.Unreachable, NoteNoRoot},
 		} {
 			if !part.amount.IsZero() {
-				note("Of these %s %s, %s.", part.what, counted(part.amount.Allocations, "object"), part.amount.Bytes)
+				b.note(part.kind, Things{int(part.amount.Allocations), "object"}, part.amount.Bytes)
 			}
 		}
 	}
 	if len(shown) == 0 {
 		return 0, nil, analysis.ErrNoSnapshot
 	}
-	note("Retained: the objects, and what only one of them holds; each byte once.")
-	note("Percentages are of the heap.")
+	b.note(NoteRetained)
+	b.note(NoteOfHeap)
 	if !sel.WholeProcesses() {
-		note("A snapshot is of the whole heap: of all threads, functions and types, at one time.")
+		b.note(NoteWholeHeap)
 	}
 	return whole, shown, nil
 }
@@ -184,7 +182,7 @@ func (b *builder) explainTypes(list []Row, whole q.Bytes) error {
 			}
 		}
 		if len(b.table.Rows) == before {
-			b.table.Notes = append(b.table.Notes, fmt.Sprintf("No path to %s is known: no root holds one, or it retains too little.", b.typeName(row.typ)))
+			b.note(NoteNoPath, b.typeName(row.typ))
 		}
 	}
 	return nil

@@ -115,8 +115,8 @@ func (s *sourceText) why() error {
 }
 
 // notes say which files could not be shown, or are not those that ran.
-func (s *sourceFiles) notes(c *context) []string {
-	var out []string
+func (s *sourceFiles) notes(c *context) []Note {
+	var out []Note
 	began := time.Time{}
 	if info, err := c.source.Session().Info(); err == nil { // without it nothing is said of the time
 		began, _ = time.Parse(time.RFC3339, info[session.KeyCreated])
@@ -124,22 +124,22 @@ func (s *sourceFiles) notes(c *context) []string {
 	for _, name := range slices.Sorted(maps.Keys(s.files)) {
 		switch f := s.files[name]; {
 		case f.embedded && f.err != nil:
-			out = append(out, fmt.Sprintf("The text of %s is from the symbols: %v.", name, f.why()))
+			out = append(out, note(NoteEmbedded, name, f.why()))
 		case f.embedded:
-			out = append(out, fmt.Sprintf("The text of %s is from the symbols: the file is not what was compiled.", name))
+			out = append(out, note(NoteEmbeddedInstead, name))
 		case f.err != nil:
-			out = append(out, fmt.Sprintf("Without the text of %s: %v.", name, f.why()))
+			out = append(out, note(NoteWithoutText, name, f.why()))
 		case f.differs:
-			out = append(out, fmt.Sprintf("%s is not what was compiled: its lines may be others.", name))
+			out = append(out, note(NoteOtherText, name))
 		case !f.known && !began.IsZero() && f.changed.After(began):
-			out = append(out, fmt.Sprintf("%s was changed after the recording began: its lines may be others now.", name))
+			out = append(out, note(NoteChangedText, name))
 		}
 	}
 	return out
 }
 
 // SourceText returns the lines of a source file of the session, and what is to be said of them; none: they cannot be read.
-func (r *Reader) SourceText(file session.FileID) (lines, notes []string, err error) {
+func (r *Reader) SourceText(file session.FileID) (lines []string, notes []Note, err error) {
 	c := r.own()
 	if err := c.readPlaces(); err != nil {
 		return nil, nil, err

@@ -92,7 +92,8 @@ func TestEmbeddedText(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			lines, notes, err := r.SourceText(b.SourceFiles[0].ID)
+			lines, said, err := r.SourceText(b.SourceFiles[0].ID)
+			notes := Writers.Words(said)
 			if err != nil || (tt.want == "") != (len(lines) == 0) || len(lines) > 3 && lines[2] != "    "+tt.want {
 				t.Errorf("%q, %v", lines, err)
 			}

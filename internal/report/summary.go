@@ -22,10 +22,10 @@ type Summary struct {
 	Processes []session.Process // of the session
 	Threads   q.Count           // of all of these
 	HasMemory bool              // allocations were counted
-	Notes     []string
+	Notes     []Note
 	Total     q.Amount       // of what is shown
 	Lost      []session.Loss // of the processes that are shown
-	Losses    []string       // what is missing from the numbers, and what is not exact
+	Losses    []Note         // what is missing from the numbers, and what is not exact
 	Sections  []Section
 	// Functions is how many functions did something, WithoutSymbols how many of them are in
 	// modules without symbols, NoSymbols these modules, those that matter most first.
@@ -34,7 +34,7 @@ type Summary struct {
 	Lifetime                  *Lifetime // nil: the ends of objects were not recorded
 	Timing                    *Timing   // nil: calls were not timed
 	Next                      []Next    // commands to try next
-	Findings                  []string  // what stands out, in sentences
+	Findings                  []Note    // what stands out
 	Links                     []*Link   // of each finding: where to look; nil: nowhere else
 	UserCode                  []UserCode
 	Outside                   q.Amount // allocated by framework code that no user code called, unless that is shown

@@ -25,11 +25,11 @@ const (
 )
 
 // find appends a finding about a row; nil: about none.
-func (s *Summary) find(about *Row, format string, args ...any) {
+func (s *Summary) find(about *Row, kind NoteKind, facts ...any) {
 	if len(s.Findings) >= maxFindings {
 		return
 	}
-	s.Findings = append(s.Findings, fmt.Sprintf(format, args...))
+	s.Findings = append(s.Findings, note(kind, facts...))
 	var link *Link
 	if about != nil && about.from.Function != 0 {
 		link = &Link{View: "callers", Argument: s.context.functionName(about.from.Function)}
@@ -62,11 +62,11 @@ func (s *Summary) findNothing() error {
 	if err != nil || len(pauses) != 0 {
 		return err
 	}
-	if chosen := chosenBy(s.Info); chosen != "" {
-		s.find(nil, "No call was recorded: nothing that ran is chosen by %s; clrprof list-functions shows what there is.", chosen)
+	if chosen := chosenBy(s.Info); chosen != nil {
+		s.find(nil, FindingNothingChosen, chosen)
 		return nil
 	}
-	s.find(nil, "No call was recorded: nothing that ran is your code. --mine PATTERN says what is, and --instrument all records all code.")
+	s.find(nil, FindingNothing)
 	return nil
 }
 
@@ -88,7 +88,7 @@ func (s *Summary) findAllocations() {
 	for i := range s.causes[:min(maxCauses, len(s.causes))] {
 		r := &s.causes[i]
 		if bytes := r.values.Inclusive.Bytes; isShare(bytes, s.Total.Bytes, leastShare) && bytes >= leastBytes {
-			s.find(r, "%s of all bytes are of type %s, made by %s.", q.PercentOf(bytes, s.Total.Bytes), s.context.shortTypeName(r.typ), s.where(r))
+			s.find(r, FindingAllocations, q.PercentOf(bytes, s.Total.Bytes), s.context.shortTypeName(r.typ), s.where(r))
 		}
 	}
 }
@@ -101,7 +101,7 @@ func (s *Summary) findWork() {
 	whole := s.Timing.Total.Inclusive.CPU
 	for _, r := range s.heaviest(func(t q.Time) q.Nanoseconds { return t.CPU }) {
 		if cpu := r.time.Exclusive.CPU; isShare(cpu, whole, leastShare) {
-			s.find(&r, "%s of CPU time (%s) is %s.", q.PercentOf(cpu, whole), cpu, s.where(&r))
+			s.find(&r, FindingWork, q.PercentOf(cpu, whole), cpu, s.where(&r))
 		}
 	}
 }
@@ -122,14 +122,14 @@ func (s *Summary) findWaits() {
 		if t.Blocked < leastBlocked || t.Voluntary < leastWaits || !isShare(t.Blocked, s.Timing.Total.Inclusive.Blocked, leastShare/2) {
 			continue
 		}
-		name, why := s.context.frameName(r.function), ""
+		name, kind := s.context.frameName(r.function), FindingWait
 		switch {
 		case slices.ContainsFunc(lockWaits, func(of string) bool { return strings.HasPrefix(name, of) }):
-			why = ": threads wait for a lock"
+			kind = FindingLock
 		case slices.ContainsFunc(asyncWaits, func(of string) bool { return strings.Contains(name, of) }):
-			why = ": a thread waits for asynchronous work"
+			kind = FindingAsync
 		}
-		s.find(&r, "%s blocked in %s waits in %s%s.", t.Blocked, t.Voluntary, s.where(&r), why)
+		s.find(&r, kind, t.Blocked, t.Voluntary, s.where(&r))
 	}
 }
 
@@ -142,17 +142,20 @@ func (s *Summary) heaviest(by func(q.Time) q.Nanoseconds) []Row {
 
 func (s *Summary) findPauses() {
 	if l := s.Lifetime; l != nil && isShare(l.Pause, s.Duration, leastPause) {
-		s.find(nil, "%s of the time is pauses of collections: %s in %s.", q.PercentOf(l.Pause, s.Duration), l.Pause, counted(l.All(), "collection"))
+		s.find(nil, FindingPauses, q.PercentOf(l.Pause, s.Duration), l.Pause, Things{int(l.All()), "collection"})
 	}
 }
 
 // findLifetimes says what only grows, and what is promoted in vain.
 func (s *Summary) findLifetimes() {
-	for _, kind := range []struct{ section, said string }{
-		{analysis.SectionGrowing, "only grow"},
-		{analysis.SectionWaste, "lived into generation 2 and died there"},
+	for _, look := range []struct {
+		section string
+		kind    NoteKind
+	}{
+		{analysis.SectionGrowing, FindingGrowing},
+		{analysis.SectionWaste, FindingWaste},
 	} {
-		table := s.section(analysis.UserSection(kind.section))
+		table := s.section(analysis.UserSection(look.section))
 		if table == nil {
 			continue
 		}
@@ -162,7 +165,7 @@ func (s *Summary) findLifetimes() {
 				continue
 			}
 			at := fromCell(s.context, r)
-			s.find(r, "%s of %s %s: made in %s.", r.values.Inclusive.Bytes, s.context.shortTypeName(r.typ), kind.said, cmp.Or(at.Text, s.context.frameName(r.function)))
+			s.find(r, look.kind, r.values.Inclusive.Bytes, s.context.shortTypeName(r.typ), cmp.Or(at.Text, s.context.frameName(r.function)))
 		}
 	}
 }

@@ -15,7 +15,7 @@ type Lifetime struct {
 	Walked         q.Count       // collections that took longer because the runtime walked generation 0
 	Span           bool          // it is of a span of time, in which others die than are born
 	AliveKnown     bool          // what lives was reachable at the end; otherwise it was not collected
-	Notes          []string
+	Notes          []Note
 }
 
 // End is how objects ended, or that they are alive.

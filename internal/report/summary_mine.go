@@ -2,7 +2,6 @@ package report
 
 import (
 	"cmp"
-	"fmt"
 	"maps"
 	"slices"
 
@@ -153,8 +152,7 @@ func (s *Summary) addUserTimes(top int) error {
 	}
 	waits, entry := s.withoutEntry(list)
 	if blocked := entry.hidden.time.Blocked; blocked > 0 {
-		s.Timing.Notes = append(s.Timing.Notes, fmt.Sprintf("The entry point that the compiler makes for an async Main waited %s for Main to end, "+
-			"which is in the last line of what waits.", blocked))
+		s.Timing.Notes = append(s.Timing.Notes, note(NoteAsyncMain, blocked))
 	}
 	return s.addRows("waits_by_blocked", "Where your code waits most: blocked", "blocked_exclusive", waitText, waits, top, entry)
 }

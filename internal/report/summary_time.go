@@ -5,12 +5,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"strconv"
-	"strings"
 
 	"github.com/clrprof/clrprof/internal/analysis"
 	q "github.com/clrprof/clrprof/internal/quantity"
 	"github.com/clrprof/clrprof/internal/session"
-	"github.com/clrprof/clrprof/internal/shell"
 )
 
 // Timing is what a summary says of calls and their times.
@@ -20,7 +18,7 @@ type Timing struct {
 	Processes []session.ProcessTime
 	Raw       bool          // with what the probes added
 	Agent     q.Nanoseconds // what the agent took for itself, 0: that is not known, as of parts of processes
-	Notes     []string
+	Notes     []Note
 }
 
 // Elapsed is the elapsed time as it is shown.
@@ -90,14 +88,6 @@ func (s *Summary) perSecond() q.Count {
 	return q.Count(float64(s.context.shownTime.Calls) / (float64(d) / 1e9))
 }
 
-// mechanisms say how the operating system's acts were noticed, and what that does not see.
-var mechanisms = map[string]string{
-	session.MechanismRseq: "context switches, by restartable sequences (rseq); system calls and page faults that need none count as the program's own work",
-	session.MechanismPerf: "context switches, by perf events; system calls and page faults that need none count as the program's own work",
-	session.MechanismGap:  "context switches in intervals longer than %s (the kernel allows nothing better here: see perf_event_paranoid); shorter waits count as the program's own work",
-	session.MechanismNone: "nothing: application time is elapsed time",
-}
-
 // readiness says how the time without a processor was divided, unless the kernel said it.
 func readiness(p session.ProcessTime) string {
 	if p.MeasuresReady || p.Mechanism == session.MechanismNone {
@@ -108,14 +98,20 @@ func readiness(p session.ProcessTime) string {
 
 // timeNotes say how times came about; of which processes, if they were not timed alike. info are the facts about the
 // session.
-func (c *context) timeNotes(info map[string]string) []string {
-	var out []string
-	of := map[string][]string{}
-	add := func(p session.ProcessID, note string) {
-		if of[note] == nil {
-			out = append(out, note)
+func (c *context) timeNotes(info map[string]string) []Note {
+	type key struct {
+		mode, how string
+		il        bool
+		gap       q.Nanoseconds
+	}
+	var out []Note
+	var order []key
+	of := map[key]List{}
+	add := func(p session.ProcessID, k key, n Note) {
+		if of[k] == nil {
+			out, order = append(out, n), append(order, k)
 		}
-		of[note] = append(of[note], strconv.FormatInt(c.processes.get(p).PID, 10))
+		of[k] = append(of[k], strconv.FormatInt(c.processes.get(p).PID, 10))
 	}
 	shown := 0
 	for _, t := range c.timed {
@@ -123,71 +119,49 @@ func (c *context) timeNotes(info map[string]string) []string {
 			continue
 		}
 		shown++
-		add(t.Process, recordedNote(t.Instrument, t.Probes == session.ProbesIL))
-		how, known := mechanisms[t.Mechanism]
-		if !known {
-			how = t.Mechanism
+		il := t.Probes == session.ProbesIL
+		mode := t.Instrument
+		if mode != session.InstrumentMine && mode != session.InstrumentAll {
+			mode = session.InstrumentBoundary
+		} else {
+			il = false // it is not said of these
 		}
+		add(t.Process, key{mode: mode, il: il}, note(NoteRecorded, mode, il))
+		gap := q.Nanoseconds(0)
 		if t.Mechanism == session.MechanismGap {
-			how = fmt.Sprintf(how, t.Gap)
+			gap = t.Gap
 		}
-		add(t.Process, "Waiting that is seen: "+how+".")
+		add(t.Process, key{how: "by " + t.Mechanism, gap: gap}, note(NoteWaits, t.Mechanism, gap))
 	}
-	for i, note := range out {
-		if n := len(of[note]); n < shown {
-			out[i] = fmt.Sprintf("In %s %s: %s", pick(n == 1, "process", "processes"), strings.Join(of[note], ", "), note)
+	for i, k := range order {
+		if len(of[k]) < shown {
+			out[i] = note(NoteInProcesses, of[k], out[i])
 		}
 	}
-	if chosen := chosenBy(info); chosen != "" {
-		out = append(out, "Chosen by "+chosen+": what is not recorded counts for its callers.")
+	if chosen := chosenBy(info); chosen != nil {
+		out = append(out, note(NoteChosen, chosen))
 	}
 	if c.raw {
-		out = append(out, rawNote)
+		out = append(out, note(NoteRaw))
 	}
 	return out
 }
 
-// chosenBy writes the flags that chose functions, as they were given; what a damaged session says is not said.
-func chosenBy(info map[string]string) string {
-	var options struct {
-		Include []string `json:"include"`
-		Exclude []string `json:"exclude"`
-		Small   int      `json:"exclude_small"`
-	}
-	if json.Unmarshal([]byte(info[session.KeyOptions]), &options) != nil {
-		return ""
-	}
-	var flags []string
-	for _, p := range options.Include {
-		flags = append(flags, "--include "+shell.Quote(p))
-	}
-	for _, p := range options.Exclude {
-		flags = append(flags, "--exclude "+shell.Quote(p))
-	}
-	if options.Small > 0 {
-		flags = append(flags, fmt.Sprintf("--exclude-small=%d", options.Small))
-	}
-	return strings.Join(flags, " ")
+// Chosen are the flags that chose functions, as they were given.
+type Chosen struct {
+	Include []string `json:"include"`
+	Exclude []string `json:"exclude"`
+	Small   int      `json:"exclude_small"` // 0: not given
 }
 
-// recordedNote says which calls a mode of instrumentation records; declared: calls into the framework are those that the
-// code names.
-func recordedNote(mode string, declared bool) string {
-	switch mode {
-	case session.InstrumentMine:
-		return "Recorded: calls of your code; the framework's time counts for its callers (--instrument mine)."
-	case session.InstrumentAll:
-		return "Recorded: all calls, those within the framework too (--instrument all)."
+// chosenBy returns what chose functions; nil: nothing did. What a damaged session says is not said.
+func chosenBy(info map[string]string) *Chosen {
+	var out Chosen
+	if json.Unmarshal([]byte(info[session.KeyOptions]), &out) != nil || len(out.Include)+len(out.Exclude) == 0 && out.Small <= 0 {
+		return nil
 	}
-	if declared {
-		return "Recorded: calls of your code, and those that it makes into the framework, by the names that it uses " +
-			"(--instrument boundary)."
-	}
-	return "Recorded: calls of your code, and those that it makes into the framework (--instrument boundary)."
+	return &out
 }
-
-// rawNote is said wherever raw times are shown.
-const rawNote = "Elapsed times are raw: with what the probes added."
 
 // headerTimes adds the facts about times to the header view.
 func (c *context) headerTimes(add func(key, value string)) {

@@ -2,7 +2,6 @@ package report
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -195,18 +194,18 @@ func buildSurvivors(b *builder) error {
 	})
 }
 
-func survivorNotes(gcs map[session.GCID]*gcRow) []string {
+func survivorNotes(gcs map[session.GCID]*gcRow) []Note {
 	var list []*gcRow
 	for _, g := range gcs {
 		list = append(list, g)
 	}
 	slices.SortFunc(list, func(a, b *gcRow) int { return cmp.Compare(a.ID, b.ID) })
 	if len(list) == 0 {
-		return []string{"Of no collection here it is known why objects survived it: see run --roots."}
+		return []Note{note(NoteNoRoots)}
 	}
-	var out []string
+	var out []Note
 	for _, g := range list {
-		out = append(out, fmt.Sprintf("What survived GC %d (generation %d, at %s), and why; survivors N shows another.", g.Number, g.Generation, g.Begin))
+		out = append(out, note(NoteSurvived, g.Number, g.Generation, g.Begin))
 	}
 	return out
 }

@@ -1,7 +1,6 @@
 package report
 
 import (
-	"fmt"
 	"strconv"
 	"strings"
 
@@ -253,7 +252,7 @@ func (c *context) suspended() (q.Nanoseconds, error) {
 }
 
 // folded says how many calls have no paths, since there were more than the agent keeps.
-func (c *context) folded() ([]string, error) {
+func (c *context) folded() ([]Note, error) {
 	truncated := map[session.FunctionID]bool{}
 	for i := range c.functions.list {
 		if f := &c.functions.list[i]; f.Kind == session.FunctionPseudo && f.DisplayName() == session.NameTruncated {
@@ -272,10 +271,7 @@ func (c *context) folded() ([]string, error) {
 	if err != nil || calls <= 0 {
 		return nil, err
 	}
-	return []string{fmt.Sprintf("Folded: %s (%s of all) %s, since there were more paths than the agent keeps: the call tree shows %s as %s below the last caller "+
-		"that has a path. Functions, callers and callees are exact all the same; modules and ranges have at least the inclusive time that is shown.",
-		counted(calls, "call"), q.PercentOf(calls, c.shownTime.Calls), pick(calls == 1, "has no path of its own", "have no paths of their own"),
-		pick(calls == 1, "it", "them"), session.NameTruncated)}, nil
+	return []Note{note(NoteFolded, calls, q.PercentOf(calls, c.shownTime.Calls))}, nil
 }
 
 // ticksPerSecond is the rate of the clock, 0 without times. Processes of one machine have the same clock, but for what

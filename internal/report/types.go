@@ -65,7 +65,7 @@ func buildTypes(b *builder) error {
 		return err
 	}
 	if b.options.Depth == 1 {
-		b.table.Next = append(b.table.Next, "↳ where most of a type was created; types NAME, or --depth, shows all paths.")
+		b.next(NoteTypePaths)
 	}
 	for i := range b.table.Rows {
 		r := &b.table.Rows[i]

@@ -7,6 +7,7 @@ var Writers struct {
 	JSON, Text, Narrow                   func(io.Writer, *Table) error
 	SummaryJSON, SummaryText, SummaryCSV func(io.Writer, *Summary) error
 	Records                              func(io.Writer, *Records) error
+	Words                                func([]Note) []string
 	Sheet                                func(*Summary) any
 }
 

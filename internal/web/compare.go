@@ -9,6 +9,7 @@ import (
 	"github.com/clrprof/clrprof/internal/report"
 	"github.com/clrprof/clrprof/internal/report/sheet"
 	"github.com/clrprof/clrprof/internal/report/text"
+	"github.com/clrprof/clrprof/internal/report/words"
 	"github.com/clrprof/clrprof/internal/session"
 	"github.com/clrprof/clrprof/internal/shell"
 )
@@ -114,7 +115,7 @@ func (s *Server) source(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	all.Notes = append(all.Notes, notes...)
+	all.Notes = append(all.Notes, words.Notes(notes)...)
 	for _, line := range lines {
 		out.Lines = append(out.Lines, text.Printable(line))
 	}

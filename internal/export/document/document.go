@@ -14,6 +14,7 @@ import (
 	"github.com/clrprof/clrprof/internal/analysis"
 	"github.com/clrprof/clrprof/internal/report"
 	"github.com/clrprof/clrprof/internal/report/encode"
+	"github.com/clrprof/clrprof/internal/report/words"
 	"github.com/clrprof/clrprof/internal/session"
 )
 
@@ -52,7 +53,7 @@ func Write(w io.Writer, s *session.Session, sel analysis.Selection) error {
 	out.put(append([]string{}, notes...))
 	out.WriteString(",\n\"views\": {")
 	absent := map[string]string{}
-	var losses []string
+	var losses []report.Note
 	first := true
 	for _, view := range report.Views() {
 		o, skip := options(view)
@@ -79,7 +80,7 @@ func Write(w io.Writer, s *session.Session, sel analysis.Selection) error {
 	out.WriteString("\n},\n\"absent\": ")
 	out.put(absent)
 	out.WriteString(",\n\"losses\": ")
-	out.put(append([]string{}, losses...))
+	out.put(words.Notes(losses))
 	out.WriteString("\n}\n")
 	if err := errors.Join(out.err, out.Flush()); err != nil {
 		return fmt.Errorf("writing views: %w", err)
@@ -141,7 +142,7 @@ func (w *writer) view(name string, t *report.Table) error {
 	}
 	w.put(columns)
 	w.WriteString(",\n\"notes\": ")
-	w.put(append([]string{}, t.Notes...))
+	w.put(words.Notes(t.Notes))
 	w.WriteString(",\n\"rows\": ")
 	if err := encode.WriteTable(w, t, encode.JSON); err != nil {
 		return err

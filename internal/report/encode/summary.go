@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"github.com/clrprof/clrprof/internal/report"
+	"github.com/clrprof/clrprof/internal/report/words"
 	"github.com/clrprof/clrprof/internal/session"
 	"github.com/clrprof/clrprof/internal/shell"
 )
@@ -59,7 +60,7 @@ func writeSummary(w io.Writer, s *report.Summary) error {
 	out.WriteString(pick(len(s.Lost) > 0, "\n  ]", "]"))
 	out.WriteString(",\n  \"findings\": [")
 	for i, finding := range s.Findings {
-		fmt.Fprintf(out, "%s\n    %s", pick(i > 0, ",", ""), appendString(nil, finding))
+		fmt.Fprintf(out, "%s\n    %s", pick(i > 0, ",", ""), appendString(nil, words.Note(finding)))
 	}
 	out.WriteString(pick(len(s.Findings) > 0, "\n  ]", "]"))
 	for _, section := range s.Sections {

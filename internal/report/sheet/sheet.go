@@ -9,6 +9,7 @@ import (
 	"github.com/clrprof/clrprof/internal/report"
 	"github.com/clrprof/clrprof/internal/report/encode"
 	"github.com/clrprof/clrprof/internal/report/text"
+	"github.com/clrprof/clrprof/internal/report/words"
 )
 
 // Table is a table, or a part of it, for a program that shows it: exact values, the texts that a person reads, and what each
@@ -78,7 +79,7 @@ func All(t *report.Table) *Table { return Of(t, Find(t, ""), 0, 0) }
 // Of makes a sheet of the rows of a table with the given positions: at most limit of them from offset on; limit 0: all.
 func Of(t *report.Table, rows []int, offset, limit int) *Table {
 	s := &Table{View: t.View, IsTree: t.IsTree, Order: t.Order, Total: len(rows), Offset: min(max(0, offset), len(rows)),
-		Shown: []string{}, Rows: []Row{}, Notes: append([]string{}, t.Notes...), Losses: append([]string{}, t.Losses...)}
+		Shown: []string{}, Rows: []Row{}, Notes: words.Notes(t.Notes), Losses: words.Notes(t.Losses)}
 	var columns []report.Column
 	var names []func(int) string
 	drawn := map[string]bool{}
@@ -145,10 +146,10 @@ type Section struct {
 
 // OfSummary makes a sheet of what text shows of a summary, and of its hot path of allocations.
 func OfSummary(s *report.Summary) *Summary {
-	out := &Summary{Facts: text.Facts(s), Findings: []Finding{}, Notes: append([]string{}, s.Notes...), Losses: append([]string{}, s.Losses...),
+	out := &Summary{Facts: text.Facts(s), Findings: []Finding{}, Notes: words.Notes(s.Notes), Losses: words.Notes(s.Losses),
 		Remarks: text.Remarks(s), Sections: []Section{}}
 	for i, said := range s.Findings {
-		out.Findings = append(out.Findings, Finding{said, s.Links[i]})
+		out.Findings = append(out.Findings, Finding{words.Note(said), s.Links[i]})
 	}
 	for _, x := range s.Sections {
 		if (x.Shown || x.HotPath) && len(x.Table.Rows) > 0 {

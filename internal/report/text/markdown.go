@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/clrprof/clrprof/internal/report"
+	"github.com/clrprof/clrprof/internal/report/words"
 )
 
 // markdownText makes a text fit for a cell or a paragraph of GitHub's Markdown.
@@ -42,10 +43,10 @@ func (t table) cutNote() []string {
 func (t table) writeMarkdown(w io.Writer, o Options) error {
 	out := bufio.NewWriter(w)
 	for _, note := range t.Notes {
-		fmt.Fprintf(out, "%s\n\n", markdownText.Replace(Printable(note)))
+		fmt.Fprintf(out, "%s\n\n", markdownText.Replace(Printable(words.Note(note))))
 	}
 	t.writeMarkdownGrid(out, o)
-	for _, said := range append(t.Losses, t.cutNote()...) {
+	for _, said := range append(words.Notes(t.Losses), t.cutNote()...) {
 		fmt.Fprintf(out, "\n**%s**\n", markdownText.Replace(Printable(said)))
 	}
 	return out.Flush()
@@ -88,10 +89,10 @@ func (s summary) writeMarkdown(w io.Writer, o Options) error {
 	o.Width, o.Color = 0, false
 	paragraph := func(text string) { fmt.Fprintf(out, "%s\n\n", markdownText.Replace(Printable(text))) }
 	for _, note := range s.Notes {
-		paragraph(note)
+		paragraph(words.Note(note))
 	}
 	for _, finding := range s.Findings {
-		fmt.Fprintf(out, "- %s\n", markdownText.Replace(Printable(finding)))
+		fmt.Fprintf(out, "- %s\n", markdownText.Replace(Printable(words.Note(finding))))
 	}
 	out.WriteString("\n```text\n")
 	s.writeFacts(out, o)
@@ -108,7 +109,7 @@ func (s summary) writeMarkdown(w io.Writer, o Options) error {
 		paragraph(said)
 	}
 	for _, loss := range s.Losses {
-		fmt.Fprintf(out, "**%s**\n\n", markdownText.Replace(Printable(loss)))
+		fmt.Fprintf(out, "**%s**\n\n", markdownText.Replace(Printable(words.Note(loss))))
 	}
 	return out.Flush()
 }

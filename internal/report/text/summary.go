@@ -8,6 +8,7 @@ import (
 
 	q "github.com/clrprof/clrprof/internal/quantity"
 	"github.com/clrprof/clrprof/internal/report"
+	"github.com/clrprof/clrprof/internal/report/words"
 	"github.com/clrprof/clrprof/internal/session"
 	"github.com/clrprof/clrprof/internal/shell"
 )
@@ -23,13 +24,13 @@ func WriteSummary(w io.Writer, of *report.Summary, o Options) error {
 	}
 	out := bufio.NewWriter(w)
 	for _, note := range s.Notes {
-		fmt.Fprintln(out, wrap(Printable(note), o.Width))
+		fmt.Fprintln(out, wrap(Printable(words.Note(note)), o.Width))
 	}
 	s.writeFacts(out, o)
 	if len(s.Findings) > 0 {
 		fmt.Fprintf(out, "\n%s\n", o.style(styleBold, "Findings"))
 		for _, finding := range s.Findings {
-			fmt.Fprintln(out, indented(wrap("- "+Printable(finding), max(0, o.Width-2))))
+			fmt.Fprintln(out, indented(wrap("- "+Printable(words.Note(finding)), max(0, o.Width-2))))
 		}
 	}
 	for _, section := range s.Sections {
@@ -45,13 +46,13 @@ func WriteSummary(w io.Writer, of *report.Summary, o Options) error {
 		}
 	}
 	if s.Lifetime != nil {
-		writeSentences(out, s.Lifetime.Notes, o.Width)
+		writeSentences(out, words.Notes(s.Lifetime.Notes), o.Width)
 	}
 	if s.Timing != nil {
-		writeSentences(out, s.Timing.Notes, o.Width)
+		writeSentences(out, words.Notes(s.Timing.Notes), o.Width)
 	}
 	for _, loss := range s.Losses {
-		fmt.Fprintln(out, o.style(styleBold, wrap(Printable(loss), o.Width)))
+		fmt.Fprintln(out, o.style(styleBold, wrap(Printable(words.Note(loss)), o.Width)))
 	}
 	fmt.Fprintf(out, "\n%s\n", o.style(styleBold, "Next"))
 	for _, next := range s.Next {
@@ -90,10 +91,10 @@ func Remarks(of *report.Summary) []string {
 		}
 	}
 	if s.Lifetime != nil {
-		out = append(out, s.Lifetime.Notes...)
+		out = append(out, words.Notes(s.Lifetime.Notes)...)
 	}
 	if s.Timing != nil {
-		out = append(out, s.Timing.Notes...)
+		out = append(out, words.Notes(s.Timing.Notes)...)
 	}
 	return out
 }

@@ -15,6 +15,7 @@ import (
 
 	q "github.com/clrprof/clrprof/internal/quantity"
 	"github.com/clrprof/clrprof/internal/report"
+	"github.com/clrprof/clrprof/internal/report/words"
 )
 
 // Options say how text is laid out.
@@ -360,7 +361,7 @@ func WriteTable(w io.Writer, of *report.Table, o Options) error {
 	}
 	out := bufio.NewWriter(w)
 	for _, note := range t.Notes {
-		fmt.Fprintln(out, wrap(Printable(note), o.Width))
+		fmt.Fprintln(out, wrap(Printable(words.Note(note)), o.Width))
 	}
 	if len(t.Notes) > 0 {
 		fmt.Fprintln(out)
@@ -376,10 +377,10 @@ func WriteTable(w io.Writer, of *report.Table, o Options) error {
 		}
 	}
 	for _, loss := range t.Losses {
-		fmt.Fprintln(out, o.style(styleBold, wrap(Printable(loss), o.Width)))
+		fmt.Fprintln(out, o.style(styleBold, wrap(Printable(words.Note(loss)), o.Width)))
 	}
 	for _, next := range t.Next {
-		fmt.Fprintln(out, next)
+		fmt.Fprintln(out, words.Note(next))
 	}
 	return out.Flush()
 }

@@ -1,0 +1,130 @@
+package report
+
+import (
+	"strings"
+
+	q "github.com/clrprof/clrprof/internal/quantity"
+)
+
+// Note is what must be said with a table or a summary: what the numbers are of, or what is missing from them. The package text has
+// the words.
+type Note struct {
+	Kind  NoteKind
+	Facts []any // numbers, names and quantities, in the order that NoteKind says
+}
+
+// NoteKind says what a note is about.
+type NoteKind string
+
+// The kinds of notes, with their facts.
+const (
+	NoteAsync              NoteKind = "async"               // async methods are below their callers
+	NotePhysical           NoteKind = "physical"            // the stacks are as they were, for lifetimes are shown
+	NoteRaw                NoteKind = "raw"                 // elapsed times hold what the probes added
+	NoteDeeper             NoteKind = "deeper"              // levels that are shown
+	NoteSmaller            NoteKind = "smaller"             // percent, and of what
+	NoteAges               NoteKind = "ages"                // what the columns of ages are
+	NoteAgesWhole          NoteKind = "ages-whole"          // ages are not of the span that is selected
+	NoteHotPath            NoteKind = "hot-path"            // by what
+	NoteBornBetween        NoteKind = "born-between"        // the numbers of two collections
+	NoteDiedBetween        NoteKind = "died-between"        // the numbers of two collections
+	NoteNoLastGC           NoteKind = "no-last-gc"          // when the living were born is not known
+	NoteRecursion          NoteKind = "recursion"           // a function calls itself
+	NoteNoLine             NoteKind = "no-line"             // what objects a row of a body has
+	NoteBody               NoteKind = "body"                // what time a row of a body has
+	NoteUserLines          NoteKind = "user-lines"          // lines have what the framework did for them
+	NoteWithoutLine        NoteKind = "without-line"        // the share of bytes
+	NoteWithoutInstruction NoteKind = "without-instruction" // the share of time
+	NoteGroups             NoteKind = "groups"              // what functions are grouped by
+	NoteSums               NoteKind = "sums"                // what rows are grouped by
+	NoteGCs                NoteKind = "gcs"                 // what the columns of collections are
+	NoteSpan               NoteKind = "span"                // what the living of a span are
+	NoteBackground         NoteKind = "background"          // collections were not in the background
+	NoteWholeGCs           NoteKind = "whole-gcs"           // collections are of no part of a process
+	NoteMore               NoteKind = "more"                // a number of things
+	NotePaused             NoteKind = "paused"              // how long nothing was recorded, and of how long
+	NotePausedThreads      NoteKind = "paused-threads"      // a number of threads
+	NoteLessWeight         NoteKind = "less-weight"         // a number of findings
+	NoteDisabled           NoteKind = "disabled"            // ids of rules
+	NoteNotJudged          NoteKind = "not-judged"          // what is needed, and ids of rules
+	NoteBottomUp           NoteKind = "bottom-up"           // what the rows of a call tree from below are
+	NoteTrimmed            NoteKind = "trimmed"             // percent, and of what
+	NoteRooted             NoteKind = "rooted"              // a function
+	NoteSelection          NoteKind = "selection"           // what analysis says of the part that is shown
+	NoteNameType           NoteKind = "name-type"           // an argument tells more
+	NoteHeap               NoteKind = "heap"                // a process, a collection, a number of objects, and bytes
+	NoteOnlyFinalizer      NoteKind = "only-finalizer"      // a number of objects, and bytes
+	NoteOnlyFrozen         NoteKind = "only-frozen"         // a number of objects, and bytes
+	NoteNoRoot             NoteKind = "no-root"             // a number of objects, and bytes
+	NoteRetained           NoteKind = "retained"            // what is retained
+	NoteOfHeap             NoteKind = "of-heap"             // what percentages are of
+	NoteWholeHeap          NoteKind = "whole-heap"          // a snapshot is of no part of a process
+	NoteNoPath             NoteKind = "no-path"             // a type
+	NoteNoRoots            NoteKind = "no-roots"            // it is not known why objects survived
+	NoteSurvived           NoteKind = "survived"            // a collection, its generation, and when it was
+	NoteTypePaths          NoteKind = "type-paths"          // what the lines below types are
+	NoteAsyncMain          NoteKind = "async-main"          // how long the entry point waited
+	NoteAlive              NoteKind = "alive"               // the living were reachable
+	NoteNotCollected       NoteKind = "not-collected"       // the living may be garbage
+	NoteAliveMostly        NoteKind = "alive-mostly"        // a number of processes of which the living may be garbage
+	NoteLeftRunning        NoteKind = "left-running"        // processes
+	NoteCutOff             NoteKind = "cut-off"             // the recording did not end
+	NoteUnresolved         NoteKind = "unresolved"          // symbols were not resolved
+	NoteSlept              NoteKind = "slept"               // how long
+	NoteProbes             NoteKind = "probes"              // memory and times were recorded together
+	NoteNoTimes            NoteKind = "no-times"            // the selection is not of times
+	NoteGCSpan             NoteKind = "gc-span"             // a process, and collections
+	NoteEmbedded           NoteKind = "embedded"            // a file, and why it cannot be read
+	NoteEmbeddedInstead    NoteKind = "embedded-instead"    // a file that is not what was compiled
+	NoteWithoutText        NoteKind = "without-text"        // a file, and why it cannot be read
+	NoteOtherText          NoteKind = "other-text"          // a file that is not what was compiled
+	NoteChangedText        NoteKind = "changed-text"        // a file
+	NoteLoss               NoteKind = "loss"                // a session.Loss, and the number and name of its process
+	NoteFolded             NoteKind = "folded"              // calls without paths, and their share
+	NoteRecorded           NoteKind = "recorded"            // a mode of instrumentation, and whether calls are those that the code names
+	NoteWaits              NoteKind = "waits"               // how waiting was seen, and the least that was, of intervals
+	NoteInProcesses        NoteKind = "in-processes"        // some of the processes, and a note that is of these alone
+	NoteChosen             NoteKind = "chosen"              // a *Chosen
+)
+
+// The kinds of findings, with their facts.
+const (
+	FindingNothingChosen NoteKind = "nothing-chosen" // a *Chosen
+	FindingNothing       NoteKind = "nothing"        // nothing was recorded
+	FindingAllocations   NoteKind = "allocations"    // the share of bytes, a type, and a place
+	FindingWork          NoteKind = "work"           // the share of CPU time, the time, and a place
+	FindingWait          NoteKind = "wait"           // the time, how often, and a place
+	FindingLock          NoteKind = "lock"           // as of FindingWait: for a lock
+	FindingAsync         NoteKind = "async-wait"     // as of FindingWait: for asynchronous work
+	FindingPauses        NoteKind = "pauses"         // the share of time, the time, and a number of collections
+	FindingGrowing       NoteKind = "growing"        // bytes, a type, and a place
+	FindingWaste         NoteKind = "waste"          // bytes, a type, and a place
+	FindingRule          NoteKind = "rule"           // the title of a rule, what it says, and its id
+)
+
+// Things is a number of things.
+type Things struct {
+	N  int
+	Of string // one of them
+}
+
+// String writes the number: "1 thread", "1,234 threads".
+func (n Things) String() string { return q.Count(n.N).Of(n.Of) }
+
+// List are names.
+type List []string
+
+// String writes the names with commas between them.
+func (l List) String() string { return strings.Join(l, ", ") }
+
+func note(kind NoteKind, facts ...any) Note { return Note{kind, facts} }
+
+// note adds what is said before the table.
+func (b *builder) note(kind NoteKind, facts ...any) {
+	b.table.Notes = append(b.table.Notes, note(kind, facts...))
+}
+
+// next adds what is said after it: what is hidden, and what to try.
+func (b *builder) next(kind NoteKind, facts ...any) {
+	b.table.Next = append(b.table.Next, note(kind, facts...))
+}
