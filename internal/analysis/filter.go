@@ -29,7 +29,8 @@ const (
 )
 
 var (
-	filterFields    = []string{fieldProcess, fieldThread, fieldModule, fieldNamespace, fieldFunction, fieldType, fieldFocus, fieldTime}
+	filterFields = []string{fieldProcess, fieldThread, fieldModule, fieldNamespace, fieldFunction, fieldType,
+		fieldFocus, fieldTime}
 	filterOperators = []string{"=", "<>", "<", ">", "<=", ">="}
 )
 
@@ -91,8 +92,8 @@ type filterToken struct {
 	bare bool // it was not in quotes
 }
 
-// parseFilter reads a filter: clauses FIELD OPERATOR VALUE, put together with and, or, not and parentheses. A line that begins with # is a
-// comment. The error wraps ErrFilter and says in which line it is.
+// parseFilter reads a filter: clauses FIELD OPERATOR VALUE, put together with and, or, not and parentheses. A line that
+// begins with # is a comment. The error wraps ErrFilter and says in which line it is.
 func parseFilter(text string) (*filterTerm, error) {
 	r := &filterReader{}
 	for i, line := range strings.Split(text, "\n") {
@@ -118,8 +119,8 @@ func parseFilter(text string) (*filterTerm, error) {
 	return term, err
 }
 
-// filterWord cuts the first word off a line: in quotes, a parenthesis, an operator, or up to a space, to a parenthesis that nothing in the word
-// opens, or to the operator after a field.
+// filterWord cuts the first word off a line: in quotes, a parenthesis, an operator, or up to a space, to a parenthesis
+// that nothing in the word opens, or to the operator after a field.
 func filterWord(line string) (word, rest string, err error) {
 	if after, ok := strings.CutPrefix(line, `"`); ok {
 		var b strings.Builder
@@ -145,7 +146,8 @@ func filterWord(line string) (word, rest string, err error) {
 	depth := 0
 	for i, c := range line {
 		switch {
-		case unicode.IsSpace(c), c == ')' && depth == 0, strings.ContainsRune("=<>", c) && slices.Contains(filterFields, strings.ToLower(line[:i])):
+		case unicode.IsSpace(c), c == ')' && depth == 0, strings.ContainsRune("=<>", c) &&
+			slices.Contains(filterFields, strings.ToLower(line[:i])):
 			return line[:i], line[i:], nil
 		case c == '(':
 			depth++
@@ -221,8 +223,10 @@ func (r *filterReader) clause() (*filterTerm, error) {
 		of    []string
 		wants string
 	}{{&out.field, filterFields, "a field (" + strings.Join(filterFields, ", ") + ")"},
-		{&out.operator, filterOperators, "an operator (" + strings.Join(filterOperators, " ") + ")"}, {&out.value, nil, "a value"}} {
-		if len(r.words) == 0 || part.of != nil && (!r.words[0].bare || !slices.Contains(part.of, strings.ToLower(r.words[0].text))) {
+		{&out.operator, filterOperators, "an operator (" + strings.Join(filterOperators, " ") + ")"},
+		{&out.value, nil, "a value"}} {
+		if len(r.words) == 0 || part.of != nil &&
+			(!r.words[0].bare || !slices.Contains(part.of, strings.ToLower(r.words[0].text))) {
 			return nil, r.wants(part.wants)
 		}
 		if *part.to = r.words[0].text; part.of != nil {
@@ -268,17 +272,25 @@ func CheckFilter(text string) (string, error) {
 	return t.String(), nil
 }
 
-// takeOutermost takes the clauses that must all hold and that a selection has besides its filter: a span of time, and a process and a thread. The rest stays
-// in the term.
-func (t *Terms) takeOutermost(all *filterTerm) error {
-	var flat []*filterTerm
-	for _, p := range all.parts {
-		if p.how == "and" {
-			flat = append(flat, p.parts...)
-		} else {
-			flat = append(flat, p)
+// JoinFilters returns the filter that lets through what all of some filters do. Those that are "" let everything
+// through.
+func JoinFilters(filters ...string) string {
+	var out []string
+	for _, f := range filters {
+		if f != "" {
+			out = append(out, f)
 		}
 	}
+	if len(out) < 2 {
+		return strings.Join(out, "")
+	}
+	return "(\n" + strings.Join(out, "\n) and (\n") + "\n)" // lines of their own: one can be a comment
+}
+
+// takeOutermost takes the clauses that must all hold and that a selection has besides its filter: a span of time, and a
+// process and a thread. The rest stays in the term.
+func (t *Terms) takeOutermost(all *filterTerm) error {
+	flat := all.conjuncts()
 	all.parts = nil
 	for _, p := range flat {
 		taken := false
@@ -299,9 +311,22 @@ func (t *Terms) takeOutermost(all *filterTerm) error {
 		return fmt.Errorf("%w: nothing is from %s to %s", ErrFilter, t.From, t.To)
 	}
 	if all.has(fieldTime) {
-		return fmt.Errorf("%w: of time only whole slices are known: its clauses go with and, outside of parentheses", ErrFilter)
+		return fmt.Errorf("%w: of time only whole slices are known: its clauses go with and, not below or and not",
+			ErrFilter)
 	}
 	return nil
+}
+
+// conjuncts are the terms that must all hold for the term to hold, none of which is made of such ones.
+func (t *filterTerm) conjuncts() []*filterTerm {
+	if t.how != "and" {
+		return []*filterTerm{t}
+	}
+	var out []*filterTerm
+	for _, p := range t.parts {
+		out = append(out, p.conjuncts()...) // as deep as mostNested
+	}
+	return out
 }
 
 // limitTime narrows the span of time: slices count as a whole.
@@ -325,7 +350,9 @@ func (t *filterTerm) takeInto(terms *[]string) bool {
 
 // has reports whether a clause is about a field.
 func (t *filterTerm) has(field string) bool {
-	return t.how == "" && t.field == field || slices.ContainsFunc(t.parts, func(p *filterTerm) bool { return p.has(field) })
+	return t.how == "" && t.field == field || slices.ContainsFunc(t.parts, func(p *filterTerm) bool {
+		return p.has(field)
+	})
 }
 
 // ordered reports whether a number is as a clause with < > <= >= wants it.

@@ -1,17 +1,18 @@
 // Package budget judges a session by limits that a file sets: what a program may allocate, keep, wait and take.
 //
-// Problem: a change that makes a program allocate twice as much is seen in review only if a machine says so, and a machine
-// that cries wolf is switched off. So a limit is about exact numbers, of named code, and what cannot be known is said to be
-// unknown, neither held nor broken.
+// Problem: a change that makes a program allocate twice as much is seen in review only if a machine says so, and a
+// machine that cries wolf is switched off. So a limit is about exact numbers, of named code, and what cannot be known
+// is said to be unknown, neither held nor broken.
 //
-// Idea: a limit is a metric and a selection, in the words of the filters of a report ([analysis.Terms]); its value is the
-// total of that selection. There is no second way to add up.
+// Idea: a limit is a metric and a selection, in the words of the filters of a report ([analysis.Terms]); its value is
+// the total of that selection. There is no second way to add up.
 //
 //	[[limit]]
 //	name = "orders"                # in messages; without it: what the limit is about
 //	metric = "bytes"               # see Metrics
 //	functions = ["Shop.Orders.*"]  # also modules, namespaces, types, focus, processes, threads, as in a report
 //	rules = ["boxing"]             # of the metric findings
+//	filter = "function = A or not type = B" # clauses, as in a file of report --filter
 //	mine = true                    # only what user code did or called
 //	max = "10M"                    # absolute; K, M, G are powers of 1024, times as 1.5s or 200ms, counts plain
 //	grow = "5%"                    # against a baseline, and then at most so much more …
@@ -29,6 +30,7 @@ import (
 
 	"github.com/BurntSushi/toml"
 
+	"github.com/clrprof/clrprof/internal/analysis"
 	q "github.com/clrprof/clrprof/internal/quantity"
 	"github.com/clrprof/clrprof/internal/rules"
 )
@@ -51,7 +53,8 @@ type Limit struct {
 	Focus      []string `toml:"focus"`
 	Processes  []string `toml:"processes"`
 	Threads    []string `toml:"threads"`
-	Rules      []string `toml:"rules"` // of findings; empty: all that a session can tell
+	Rules      []string `toml:"rules"`  // of findings; empty: all that a session can tell
+	Filter     string   `toml:"filter"` // the text of a filter; "": none
 
 	metric            *metric
 	max, floor        int64
@@ -61,8 +64,11 @@ type Limit struct {
 
 // Budget is a list of limits.
 type Budget struct {
-	// AfterMark is the name of a mark, or #ID: what was before it does not count, such as a warm-up. "": everything counts.
+	// AfterMark is the name of a mark, or #ID: what was before it does not count, such as a warm-up. "": everything
+	// counts.
 	AfterMark string `toml:"after_mark"`
+	// Filter is the text of a filter (docs/metrics.md), for all limits; "": everything counts.
+	Filter string `toml:"filter"`
 
 	Limits []Limit `toml:"limit"`
 }
@@ -90,6 +96,9 @@ func Parse(text string) (*Budget, error) {
 	case n > maxLimits:
 		return nil, fmt.Errorf("%w: %d limits are more than %d", ErrBudget, n, maxLimits)
 	}
+	if err := checkFilter(b.Filter); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrBudget, err)
+	}
 	for i := range b.Limits {
 		l := &b.Limits[i]
 		if err := l.compile(); err != nil {
@@ -99,13 +108,25 @@ func Parse(text string) (*Budget, error) {
 	return &b, nil
 }
 
+// checkFilter refuses a filter that cannot be read.
+func checkFilter(text string) error {
+	if text == "" {
+		return nil
+	}
+	if _, err := analysis.CheckFilter(text); err != nil {
+		return fmt.Errorf("filter: %w", err)
+	}
+	return nil
+}
+
 func (l *Limit) compile() error {
 	i := slices.IndexFunc(metrics, func(m metric) bool { return m.name == l.Metric })
 	if i < 0 {
 		return fmt.Errorf("metric %q is none of %s", l.Metric, strings.Join(Metrics(), ", "))
 	}
 	l.metric = &metrics[i]
-	if l.metric.whole && (l.Mine || len(l.Modules)+len(l.Namespaces)+len(l.Functions)+len(l.Types)+len(l.Focus)+len(l.Threads) > 0) {
+	if l.metric.whole && (l.Mine || len(l.Modules)+len(l.Namespaces)+len(l.Functions)+len(l.Types)+len(l.Focus)+
+		len(l.Threads) > 0) {
 		return fmt.Errorf("%s is known of whole processes only", l.Metric)
 	}
 	if l.metric.times && len(l.Types) > 0 {
@@ -121,6 +142,9 @@ func (l *Limit) compile() error {
 		if !slices.Contains(rules.IDs(), id) {
 			return fmt.Errorf("there is no rule %q", id)
 		}
+	}
+	if err := checkFilter(l.Filter); err != nil {
+		return err
 	}
 	l.hasMax, l.hasGrowth = l.Max != "", l.Grow != ""
 	if !l.hasMax && !l.hasGrowth {
@@ -142,11 +166,19 @@ func (l *Limit) Title() string {
 		return l.Name
 	}
 	var of []string
-	for _, list := range [][]string{l.Modules, l.Namespaces, l.Functions, l.Types, l.Focus, l.Processes, l.Threads, l.Rules} {
+	for _, list := range [][]string{l.Modules, l.Namespaces, l.Functions, l.Types, l.Focus, l.Processes, l.Threads,
+		l.Rules} {
 		of = append(of, list...)
 	}
 	if l.Mine {
 		of = append(of, "your code")
+	}
+	if l.Filter != "" {
+		line, err := analysis.CheckFilter(l.Filter)
+		if err != nil {
+			line = l.Filter
+		}
+		of = append(of, line)
 	}
 	if len(of) == 0 {
 		return l.Metric

@@ -32,8 +32,10 @@ func TestValues(t *testing.T) {
 		metric, text string
 		want         int64 // -1: an error
 	}{
-		{"bytes", "4096", 4096}, {"bytes", "512K", 512 << 10}, {"bytes", "10 MiB", 10 << 20}, {"bytes", "1.5G", 3 << 29},
-		{"bytes", "10MB", 10 << 20}, {"bytes", "-1", -1}, {"bytes", "1e40", -1}, {"bytes", "NaN", -1}, {"bytes", "K", -1},
+		{"bytes", "4096", 4096}, {"bytes", "512K", 512 << 10}, {"bytes", "10 MiB", 10 << 20},
+		{"bytes", "1.5G", 3 << 29},
+		{"bytes", "10MB", 10 << 20}, {"bytes", "-1", -1}, {"bytes", "1e40", -1}, {"bytes", "NaN", -1},
+		{"bytes", "K", -1},
 		{"pause", "1.5s", 1_500_000_000}, {"pause", "200 ms", 200_000_000}, {"pause", "3", -1},
 		{"calls", "1_000_000", 1_000_000}, {"calls", "1.5", -1},
 	} {
@@ -70,7 +72,8 @@ func lossy(t *testing.T, lost quantity.Count) *session.Session {
 	b := sessiontest.Random(5)
 	b.Losses = nil
 	if lost > 0 {
-		b.Losses = []session.Loss{{Process: 1, Reason: session.LossArenaFull, Events: 1, Amount: quantity.Amount{Allocations: lost, Bytes: 24}}}
+		b.Losses = []session.Loss{{Process: 1, Reason: session.LossArenaFull, Events: 1,
+			Amount: quantity.Amount{Allocations: lost, Bytes: 24}}}
 	}
 	return analysistest.Open(t, b, filepath.Join(t.TempDir(), "a"))
 }
@@ -113,7 +116,8 @@ func judged(t *testing.T, b *sessiontest.Builder, text string) []Verdict {
 	return verdicts
 }
 
-// TestAfterMark: what was before a mark does not count, in the baseline neither, but for the slice of time in which the mark is.
+// TestAfterMark: what was before a mark does not count, in the baseline neither, but for the slice of time in which the
+// mark is.
 func TestAfterMark(t *testing.T) {
 	const limit = "[[limit]]\nmetric = \"bytes\"\nmax = \"4800\"\n[[limit]]\nmetric = \"bytes\"\ngrow = \"0%\"\n"
 	for mark, want := range map[string]struct {
@@ -126,7 +130,8 @@ func TestAfterMark(t *testing.T) {
 		"after_mark = \"#4\"\n":   {2880, Held, "bytes, after mark #4"}, // it is at 2.1 s, in the slice from 2 s on
 	} {
 		v := judged(t, sessiontest.Several(), mark+limit)
-		if v[0].Value != want.value || v[0].State != want.state || v[0].Title != want.title || v[1].Baseline != want.value || v[1].State != Held {
+		if v[0].Value != want.value || v[0].State != want.state || v[0].Title != want.title ||
+			v[1].Baseline != want.value || v[1].State != Held {
 			t.Errorf("%q: %+v", mark, v)
 		}
 	}
@@ -138,6 +143,44 @@ func TestAfterMark(t *testing.T) {
 	var term *analysis.TermError
 	if _, err := b.Judge(context.Background(), s, nil); !errors.As(err, &term) {
 		t.Error(err)
+	}
+}
+
+// TestFilters: a limit has what its filter, that of the file and a pattern let through together.
+func TestFilters(t *testing.T) {
+	value := func(text string) Verdict { return judged(t, sessiontest.Several(), text)[0] }
+	limit := func(of string) string { return "[[limit]]\nmetric = \"bytes\"\nmax = \"1G\"\n" + of }
+	all := value(limit("")).Value
+	for name, filter := range map[string]string{"processes": "process = 100", "threads": "thread > 0 and process = 100",
+		"time": "time < 1s"} {
+		v := value(limit("filter = '" + filter + "'\n"))
+		if v.Value <= 0 || v.Value >= all || v.Title != "bytes of "+filter {
+			t.Errorf("%s: %d of %d bytes, %q", name, v.Value, all, v.Title)
+		}
+		if w := value("filter = '" + filter + "'\n" + limit("")); w.Value != v.Value {
+			t.Errorf("%s: %d bytes by the file's filter, %d by the limit's", name, w.Value, v.Value)
+		}
+		if name == "time" { // of which only whole slices are known
+			continue
+		}
+		if w := value(limit("filter = 'not (" + filter + ")'\n")); w.Value != all-v.Value {
+			t.Errorf("%s: %d bytes are let through, %d are not, of %d", name, v.Value, w.Value, all)
+		}
+		both := value("filter = \"\"\"# late\ntime >= 1s and process >= 0\"\"\"\n" + limit("filter = '"+filter+"'\n"))
+		early := value("filter = 'time < 1s'\n" + limit("filter = '"+filter+"'\n"))
+		if both.Value+early.Value != v.Value || both.Value == 0 {
+			t.Errorf("%s: %d bytes before and %d after, of %d", name, early.Value, both.Value, v.Value)
+		}
+	}
+	gcs := "[[limit]]\nmetric = \"gcs\"\nmax = \"1\"\n"
+	if v := judged(t, sessiontest.Aging(), "filter = 'function = A'\n"+gcs); v[0].State != Unknown ||
+		!strings.Contains(v[0].Why, "whole processes") {
+		t.Errorf("%+v", v)
+	}
+	for _, text := range []string{"filter = 'function < A'\n" + gcs, limit("filter = 'speed = 1'\n")} {
+		if _, err := Parse(text); !errors.Is(err, ErrBudget) || !strings.Contains(err.Error(), "filter") {
+			t.Errorf("%q: %v", text, err)
+		}
 	}
 }
 
@@ -153,7 +196,8 @@ func TestCollectionsAfterMark(t *testing.T) {
 	b.Marks = []session.Mark{{ID: 1, Name: "warm", Time: b.Slices[1].Begin, Source: session.MarkCtl}}
 	const limits = "[[limit]]\nmetric = \"gcs\"\nmax = \"100\"\n"
 	all, after := judged(t, b, limits), judged(t, b, "after_mark = \"warm\"\n"+limits)
-	if int(all[0].Value) != len(b.GCs) || int(after[0].Value) != later || later == len(b.GCs) || first.Begin >= b.Slices[1].Begin {
+	if int(all[0].Value) != len(b.GCs) || int(after[0].Value) != later || later == len(b.GCs) ||
+		first.Begin >= b.Slices[1].Begin {
 		t.Errorf("%d collections, %d after the mark, want %d and %d", all[0].Value, after[0].Value, len(b.GCs), later)
 	}
 }
@@ -176,8 +220,10 @@ func TestFindings(t *testing.T) {
 	if of["boxing"] == 0 || len(of) < 3 {
 		t.Fatal(of)
 	}
-	v := judged(t, sessiontest.Broken(), "[[limit]]\nmetric = \"findings\"\nmax = \"0\"\n[[limit]]\nmetric = \"findings\"\nrules = [\"boxing\", \"linq\"]\nmax = \"0\"\n"+
-		"[[limit]]\nmetric = \"findings\"\nrules = [\"sync-over-async\"]\nmax = \"0\"\n[[limit]]\nmetric = \"findings\"\nrules = [\"boxing\"]\nfunctions = [\"No.Such\"]\nmax = \"0\"\n")
+	v := judged(t, sessiontest.Broken(), "[[limit]]\nmetric = \"findings\"\nmax = \"0\"\n[[limit]]\nmetric = "+
+		"\"findings\"\nrules = [\"boxing\", \"linq\"]\nmax = \"0\"\n"+
+		"[[limit]]\nmetric = \"findings\"\nrules = [\"sync-over-async\"]\nmax = \"0\"\n[[limit]]\nmetric = "+
+		"\"findings\"\nrules = [\"boxing\"]\nfunctions = [\"No.Such\"]\nmax = \"0\"\n")
 	if v[0].Value != int64(len(found.Findings)) || v[0].State != Broken {
 		t.Errorf("%+v, want %d", v[0], len(found.Findings))
 	}
@@ -194,7 +240,8 @@ func TestFindings(t *testing.T) {
 
 // FuzzParse: any text is a budget or not one; what is one can be titled.
 func FuzzParse(f *testing.F) {
-	for _, seed := range []string{"", "[[limit]]", "[[limit]]\nmetric = \"bytes\"\nmax = \"1K\"", "[[limit]]\nmetric = \"cpu\"\ngrow = \"1%\"\nfloor = \"1ms\"", "a = [", "\x00"} {
+	for _, seed := range []string{"", "[[limit]]", "[[limit]]\nmetric = \"bytes\"\nmax = \"1K\"",
+		"[[limit]]\nmetric = \"cpu\"\ngrow = \"1%\"\nfloor = \"1ms\"", "a = [", "\x00"} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {

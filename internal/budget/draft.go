@@ -30,9 +30,11 @@ var drafts = []struct {
 	about string
 	limit Limit
 }{
-	{"All that the program allocates: the same work allocates the same, on every machine.", Limit{Name: "all bytes", Metric: "bytes"}},
+	{"All that the program allocates: the same work allocates the same, on every machine.",
+		Limit{Name: "all bytes", Metric: "bytes"}},
 	{"", Limit{Name: "all objects", Metric: "allocations"}},
-	{"What your code allocates, or lets be allocated: without the runtime's start.", Limit{Name: "your code", Metric: "bytes", Mine: true}},
+	{"What your code allocates, or lets be allocated: without the runtime's start.",
+		Limit{Name: "your code", Metric: "bytes", Mine: true}},
 	{"Objects that lived long and died all the same; caches and buffers that are too short-lived.",
 		Limit{Name: "died in generation 2", Metric: "gen2_bytes"}},
 	{"What is left at the end: leaks grow it.", Limit{Name: "alive at the end", Metric: "alive_bytes"}},
@@ -40,8 +42,8 @@ var drafts = []struct {
 	{"Calls: the same work makes the same.", Limit{Name: "calls", Metric: "calls"}},
 }
 
-// Draft returns the text of a first budget: what a session has, and so much more, such as 0.1. Errors are ErrNothing, and
-// those of reading the session.
+// Draft returns the text of a first budget: what a session has, and so much more, such as 0.1. Errors are ErrNothing,
+// and those of reading the session.
 func Draft(s *session.Session, headroom float64) (string, error) {
 	var out strings.Builder
 	fmt.Fprintf(&out, "# A first budget, made of %s: what that run had, and %s %% more.\n"+
@@ -83,7 +85,7 @@ func draftLimit(out *strings.Builder, s *session.Session, about string, l Limit,
 	if err := l.compile(); err != nil {
 		return false, fmt.Errorf("a draft of %s: %w", l.Title(), err)
 	}
-	value, _, err := l.measure(s, "")
+	value, _, err := l.measure(s, &Budget{})
 	if errors.Is(err, errAbsent) || err == nil && value <= 0 {
 		return false, nil
 	}
@@ -152,7 +154,8 @@ func roundUp(v float64) int64 {
 	return int64(math.Ceil(v/step) * step)
 }
 
-// largest returns the functions of user code that allocate the most themselves, as patterns that mean each of them alone.
+// largest returns the functions of user code that allocate the most themselves, as patterns that mean each of them
+// alone.
 func largest(s *session.Session) ([]string, error) {
 	src, err := analysis.Open(s, analysis.Selection{})
 	if err != nil {
@@ -188,7 +191,8 @@ func largest(s *session.Session) ([]string, error) {
 		if len(out) == draftFunctions || float64(v.Exclusive.Bytes) < draftShare*float64(total.Bytes) {
 			break
 		}
-		if f != nil && user[f.Module] && !strings.ContainsAny(f.DisplayName(), "*!") && !slices.Contains(out, f.DisplayName()) {
+		if f != nil && user[f.Module] && !strings.ContainsAny(f.DisplayName(), "*!") &&
+			!slices.Contains(out, f.DisplayName()) {
 			out = append(out, f.DisplayName())
 		}
 	}

@@ -45,7 +45,8 @@ func TestDraft(t *testing.T) {
 			if v.State != Held && !(v.State == Unknown && len(losses) > 0) {
 				t.Errorf("%s: %s is %s: %s", name, v.Title, v.State, v.Why)
 			}
-			if float64(v.Limit) < 1.1*float64(v.Value) && v.unit != count || float64(v.Limit) > 1.17*float64(v.Value)+1024 {
+			if float64(v.Limit) < 1.1*float64(v.Value) && v.unit != count || float64(v.Limit) > 1.17*float64(v.Value)+
+				1024 {
 				t.Errorf("%s: %s: the limit is %d for %d", name, v.Title, v.Limit, v.Value)
 			}
 		}
@@ -53,7 +54,8 @@ func TestDraft(t *testing.T) {
 }
 
 func TestRoundUp(t *testing.T) {
-	for v, want := range map[float64]int64{0.2: 1, 7.1: 8, 99.5: 100, 100: 100, 101: 105, 999: 1000, 1024: 1050, 12_345: 12_500, 12_501: 13_000} {
+	for v, want := range map[float64]int64{0.2: 1, 7.1: 8, 99.5: 100, 100: 100, 101: 105, 999: 1000, 1024: 1050,
+		12_345: 12_500, 12_501: 13_000} {
 		if got := roundUp(v); got != want {
 			t.Errorf("%v: %d, want %d", v, got, want)
 		}

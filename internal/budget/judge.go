@@ -67,15 +67,32 @@ var metrics = []metric{
 		alive := l.Total().Alive()
 		return int64(alive.Bytes), nil
 	}},
-	{name: "gcs", unit: count, whole: true, value: func(s *analysis.Source) (int64, error) { n, _, _, err := collections(s); return n, err }},
-	{name: "pause", unit: duration, whole: true, value: func(s *analysis.Source) (int64, error) { _, all, _, err := collections(s); return all, err }},
-	{name: "longest_pause", unit: duration, whole: true, value: func(s *analysis.Source) (int64, error) { _, _, most, err := collections(s); return most, err }},
+	{name: "gcs", unit: count, whole: true, value: func(s *analysis.Source) (int64, error) {
+		n, _, _, err := collections(s)
+		return n, err
+	}},
+	{name: "pause", unit: duration, whole: true, value: func(s *analysis.Source) (int64, error) {
+		_, all, _, err := collections(s)
+		return all, err
+	}},
+	{name: "longest_pause", unit: duration, whole: true, value: func(s *analysis.Source) (int64, error) {
+		_, _, most, err := collections(s)
+		return most, err
+	}},
 	{name: "calls", unit: count, times: true, value: timed(func(t session.TimeValue) int64 { return int64(t.Calls) })},
-	{name: "elapsed", unit: duration, times: true, value: timed(func(t session.TimeValue) int64 { return int64(t.Inclusive.Elapsed) })},
-	{name: "application", unit: duration, times: true, value: timed(func(t session.TimeValue) int64 { return int64(t.Inclusive.Application) })},
-	{name: "cpu", unit: duration, times: true, value: timed(func(t session.TimeValue) int64 { return int64(t.Inclusive.CPU) })},
+	{name: "elapsed", unit: duration, times: true, value: timed(func(t session.TimeValue) int64 {
+		return int64(t.Inclusive.Elapsed)
+	})},
+	{name: "application", unit: duration, times: true, value: timed(func(t session.TimeValue) int64 {
+		return int64(t.Inclusive.Application)
+	})},
+	{name: "cpu", unit: duration, times: true, value: timed(func(t session.TimeValue) int64 {
+		return int64(t.Inclusive.CPU)
+	})},
 	{name: "findings", unit: count, finds: true},
-	{name: "blocked", unit: duration, times: true, value: timed(func(t session.TimeValue) int64 { return int64(t.Inclusive.Blocked) })},
+	{name: "blocked", unit: duration, times: true, value: timed(func(t session.TimeValue) int64 {
+		return int64(t.Inclusive.Blocked)
+	})},
 }
 
 // Metrics returns the names of all metrics, in the order of the documentation.
@@ -89,6 +106,9 @@ func Metrics() []string {
 
 // errAbsent means that a session does not hold what a limit is about.
 var errAbsent = errors.New("the session does not hold it")
+
+// errDivided means that a filter takes a part of a process, of which a limit can only be about the whole.
+var errDivided = errors.New("the filter divides processes")
 
 func allocated(value func(q.Amount) int64) func(*analysis.Source) (int64, error) {
 	return func(s *analysis.Source) (int64, error) {
@@ -151,7 +171,7 @@ func (b *Budget) Judge(ctx context.Context, s, old *session.Session) ([]Verdict,
 	out := make([]Verdict, len(b.Limits))
 	for i := range b.Limits {
 		l := &b.Limits[i]
-		v, err := l.judge(s, old, b.AfterMark)
+		v, err := l.judge(s, old, b)
 		if err == nil {
 			err = ctx.Err()
 		}
@@ -163,11 +183,15 @@ func (b *Budget) Judge(ctx context.Context, s, old *session.Session) ([]Verdict,
 	return out, nil
 }
 
-func (l *Limit) judge(s, old *session.Session, mark string) (Verdict, error) {
-	v := Verdict{Title: l.titleAfter(mark), Metric: l.Metric, unit: l.metric.unit}
-	value, lost, err := l.measure(s, mark)
-	if errors.Is(err, errAbsent) {
+func (l *Limit) judge(s, old *session.Session, b *Budget) (Verdict, error) {
+	v := Verdict{Title: l.titleAfter(b.AfterMark), Metric: l.Metric, unit: l.metric.unit}
+	value, lost, err := l.measure(s, b)
+	switch {
+	case errors.Is(err, errAbsent):
 		v.State, v.Why = Unknown, "the session does not hold "+l.needs()
+		return v, nil
+	case errors.Is(err, errDivided):
+		v.State, v.Why = Unknown, l.Metric+" is known of whole processes only, and the filter divides them"
 		return v, nil
 	}
 	if err != nil {
@@ -179,7 +203,7 @@ func (l *Limit) judge(s, old *session.Session, mark string) (Verdict, error) {
 			v.State, v.Why = Unknown, "it is about growth, and there is no baseline"
 			return v, nil
 		}
-		base, baseLost, err := l.measure(old, mark)
+		base, baseLost, err := l.measure(old, b)
 		if errors.Is(err, errAbsent) {
 			v.State, v.Why = Unknown, "the baseline does not hold "+l.needs()
 			return v, nil
@@ -204,11 +228,13 @@ func (v *Verdict) decide(lost bool) {
 	}
 	switch {
 	case v.Value > v.Limit && v.HasBase && lost:
-		v.State, v.Why = Unknown, fmt.Sprintf("%s of at most %s%s; but a session has losses, so they cannot be compared", v.Print(v.Value), v.Print(v.Limit), against)
+		v.State, v.Why = Unknown, fmt.Sprintf("%s of at most %s%s; but a session has losses, so they cannot be "+
+			"compared", v.Print(v.Value), v.Print(v.Limit), against)
 	case v.Value > v.Limit:
 		v.State, v.Why = Broken, fmt.Sprintf("%s of at most %s%s", v.Print(v.Value), v.Print(v.Limit), against)
 	case lost:
-		v.State, v.Why = Unknown, fmt.Sprintf("%s of at most %s%s; but a session has losses, so it can be more", v.Print(v.Value), v.Print(v.Limit), against)
+		v.State, v.Why = Unknown, fmt.Sprintf("%s of at most %s%s; but a session has losses, so it can be more",
+			v.Print(v.Value), v.Print(v.Limit), against)
 	default:
 		v.State, v.Why = Held, fmt.Sprintf("%s of at most %s%s", v.Print(v.Value), v.Print(v.Limit), against)
 	}
@@ -246,10 +272,11 @@ func (l *Limit) findings(src *analysis.Source) (int64, error) {
 	return int64(len(found.Findings) + found.Hidden), nil
 }
 
-// measure returns the value of the metric after a mark, and whether some of what it is about may be missing.
-func (l *Limit) measure(s *session.Session, mark string) (value int64, lost bool, err error) {
+// measure returns the value of the metric in what a budget is about, and whether some of that may be missing.
+func (l *Limit) measure(s *session.Session, b *Budget) (value int64, lost bool, err error) {
 	terms := analysis.Terms{Processes: l.Processes, Threads: l.Threads, Modules: l.Modules, Namespaces: l.Namespaces,
-		Functions: l.Functions, Types: l.Types, Focus: l.Focus, MayMiss: true}
+		Functions: l.Functions, Types: l.Types, Focus: l.Focus, Filter: analysis.JoinFilters(b.Filter, l.Filter),
+		MayMiss: true}
 	if l.Mine {
 		names, err := userModules(s)
 		if err != nil {
@@ -260,14 +287,17 @@ func (l *Limit) measure(s *session.Session, mark string) (value int64, lost bool
 		}
 		terms.Focus = append(names, terms.Focus...)
 	}
-	if mark != "" {
-		if terms.From, _, err = analysis.BetweenMarks(s, mark, ""); err != nil {
+	if b.AfterMark != "" {
+		if terms.From, _, err = analysis.BetweenMarks(s, b.AfterMark, ""); err != nil {
 			return 0, false, fmt.Errorf("session %s: %w", s.Path(), err)
 		}
 	}
 	sel, err := terms.Select(s)
 	if err != nil {
 		return 0, false, err
+	}
+	if l.metric.whole && sel.Divides() {
+		return 0, false, errDivided
 	}
 	src, err := analysis.Open(s, sel)
 	if err != nil {

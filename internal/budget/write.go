@@ -110,7 +110,8 @@ type junitMessage struct {
 
 // writeJUnit writes the XML that CI systems show as test results: a test for each limit.
 func writeJUnit(w io.Writer, verdicts []Verdict) error {
-	suite := junitSuite{Name: "clrprof", Tests: len(verdicts), Failures: Count(verdicts, Broken), Skipped: Count(verdicts, Unknown)}
+	suite := junitSuite{Name: "clrprof", Tests: len(verdicts), Failures: Count(verdicts, Broken),
+		Skipped: Count(verdicts, Unknown)}
 	for _, v := range verdicts {
 		c := junitCase{Class: "clrprof." + v.Metric, Name: v.Title}
 		switch v.State {
@@ -152,7 +153,8 @@ func writeAnnotations(w io.Writer, verdicts []Verdict) error {
 			}
 			command := map[State]string{Broken: "error", Unknown: "warning"}[state]
 			message := strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A").Replace(v.Why)
-			if _, err := fmt.Fprintf(w, "::%s title=%s::%s\n", command, escapeCommand.Replace("budget "+v.Title), message); err != nil {
+			if _, err := fmt.Fprintf(w, "::%s title=%s::%s\n", command, escapeCommand.Replace("budget "+v.Title),
+				message); err != nil {
 				return err
 			}
 		}
@@ -168,7 +170,8 @@ func writeAnnotations(w io.Writer, verdicts []Verdict) error {
 // writeMarkdown writes the table of a step summary, or of a comment.
 func writeMarkdown(w io.Writer, verdicts []Verdict) error {
 	text := strings.Builder{}
-	fmt.Fprintf(&text, "### clrprof: %s\n\n| | limit | value | at most | before |\n| --- | --- | ---: | ---: | ---: |\n", conclusion(verdicts))
+	fmt.Fprintf(&text, "### clrprof: %s\n\n| | limit | value | at most | before |\n| --- | --- | ---: | ---: | "+
+		"---: |\n", conclusion(verdicts))
 	escape := strings.NewReplacer("|", "\\|", "<", "&lt;", "\n", " ", "\r", " ")
 	for _, v := range verdicts {
 		before := ""
@@ -179,7 +182,8 @@ func writeMarkdown(w io.Writer, verdicts []Verdict) error {
 		if v.State == Unknown && v.Limit == 0 {
 			value, most = v.Why, ""
 		}
-		fmt.Fprintf(&text, "| %s | %s | %s | %s | %s |\n", v.State, escape.Replace(v.Title), escape.Replace(value), most, before)
+		fmt.Fprintf(&text, "| %s | %s | %s | %s | %s |\n", v.State, escape.Replace(v.Title), escape.Replace(value),
+			most, before)
 	}
 	_, err := io.WriteString(w, text.String())
 	return err

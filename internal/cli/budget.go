@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/clrprof/clrprof/internal/analysis"
 	"github.com/clrprof/clrprof/internal/budget"
 	"github.com/clrprof/clrprof/internal/report"
 	"github.com/clrprof/clrprof/internal/session"
@@ -26,7 +27,7 @@ const (
 const maxBudget = 1 << 20
 
 // budgetFlags are the flags of the check command.
-type budgetFlags struct{ file, baseline, format, afterMark string }
+type budgetFlags struct{ file, baseline, format, afterMark, filter string }
 
 func newBudgetCommand(e *environment) *cobra.Command {
 	b := &budgetFlags{}
@@ -34,11 +35,13 @@ func newBudgetCommand(e *environment) *cobra.Command {
 		Use:   "check SESSION --budget FILE [--baseline OLD]",
 		Short: "Judge a session by limits, for CI",
 		Long: "Judge a session by the limits of a file: bytes, objects, calls, times and collections of the whole\n" +
-			"program or of named code, absolute or against a baseline (docs/budgets.md). Exit code 0: all limits are\n" +
+			"program or of named code, absolute or against a baseline (docs/budgets.md). Exit code 0: all " +
+			"limits are\n" +
 			"held; 1: one is broken; 2: none is known to be broken, but one cannot be judged.",
 		Example: "  clrprof check app.clrprof --budget budget.toml\n" +
 			"  clrprof check new.clrprof --budget budget.toml --baseline old.clrprof --format junit > budget.xml\n" +
 			"  clrprof check app.clrprof --budget budget.toml --after-mark 'after warm-up'\n" +
+			"  clrprof check app.clrprof --budget budget.toml --filter orders.filter\n" +
 			"  clrprof check app.clrprof --budget budget.toml --format markdown >> \"$GITHUB_STEP_SUMMARY\"",
 		Args: arguments(1, 1, "a SESSION"),
 		RunE: func(cmd *cobra.Command, args []string) error { return b.run(e, cmd, args[0]) },
@@ -46,7 +49,10 @@ func newBudgetCommand(e *environment) *cobra.Command {
 	f := cmd.Flags()
 	f.StringVar(&b.file, "budget", "", "the file with the limits")
 	f.StringVar(&b.baseline, "baseline", "", "the session that growth is measured against")
-	f.StringVar(&b.afterMark, "after-mark", "", "only what was recorded after this mark, by its name or #ID, such as the end of a warm-up (default: after_mark of the file)")
+	f.StringVar(&b.afterMark, "after-mark", "", "only what was recorded after this mark, by its name or #ID, such as "+
+		"the end of a warm-up (default: after_mark of the file)")
+	f.StringVar(&b.filter, "filter", "",
+		"only what the clauses in this file let through, as in a report; with those of the budget, if it has some")
 	f.StringVar(&b.format, "format", "text", "text, json, junit (test results), github (annotations), markdown")
 	return cmd
 }
@@ -79,6 +85,11 @@ func (b *budgetFlags) run(e *environment, cmd *cobra.Command, path string) error
 		defer old.Close()
 	}
 	limits.AfterMark = cmp.Or(b.afterMark, limits.AfterMark)
+	filter, err := readFilter(b.filter)
+	if err != nil {
+		return err
+	}
+	limits.Filter = analysis.JoinFilters(limits.Filter, filter)
 	verdicts, err := limits.Judge(cmd.Context(), s, old)
 	if err != nil {
 		return readError(known(err))

@@ -29,9 +29,11 @@ func (f *selectionFlags) add(cmd *cobra.Command) {
 	flags.StringVar(&f.span, "time", "", "only this span since the start: A..B, such as 1.5s..2m, or A.. or ..B")
 	flags.DurationVar(&f.from, "from", 0, "only from this time since the start on, such as 1.5s or 2m")
 	flags.DurationVar(&f.to, "to", 0, "only up to this time since the start")
-	flags.StringVar(&f.marks, "mark", "", "only what was recorded between two marks: A..B, or A.. or ..B, by their names or #ID; whole slices of time")
+	flags.StringVar(&f.marks, "mark", "",
+		"only what was recorded between two marks: A..B, or A.. or ..B, by their names or #ID; whole slices of time")
 	flags.StringVar(&f.gcs, "gc", "", "only memory, from the end of collection A to that of B: A..B, or A.. or ..B")
-	flags.StringVar(&f.filter, "filter", "", "only what the clauses in this file let through: FIELD OPERATOR VALUE, with and, or, not and parentheses")
+	flags.StringVar(&f.filter, "filter", "",
+		"only what the clauses in this file let through: FIELD OPERATOR VALUE, with and, or, not and parentheses")
 	for _, flag := range []struct {
 		to          *[]string
 		name, usage string
@@ -48,7 +50,8 @@ func (f *selectionFlags) add(cmd *cobra.Command) {
 	} {
 		flags.StringArrayVar(flag.to, flag.name, nil, flag.usage)
 	}
-	flags.BoolVar(&t.MyCode, "my-code", false, "show stacks with your code and what it calls alone: what the framework did beyond that counts for the function that your code called")
+	flags.BoolVar(&t.MyCode, "my-code", false, "show stacks with your code and what it calls alone: what the "+
+		"framework did beyond that counts for the function that your code called")
 }
 
 // selection compiles the flags for the session.
@@ -61,7 +64,8 @@ func (f *selectionFlags) selection(s *session.Session) (analysis.Selection, erro
 		}
 		var ok bool
 		if from, to, ok = analysis.ParseTimes(f.span); !ok {
-			return analysis.Selection{}, usage("--time %q is not a span of time: want A..B, A.. or ..B, such as 1.5s..2m", f.span)
+			return analysis.Selection{},
+				usage("--time %q is not a span of time: want A..B, A.. or ..B, such as 1.5s..2m", f.span)
 		}
 	}
 	if f.marks != "" {
@@ -70,7 +74,8 @@ func (f *selectionFlags) selection(s *session.Session) (analysis.Selection, erro
 		}
 		a, b, ok := strings.Cut(f.marks, "..")
 		if !ok || a == "" && b == "" {
-			return analysis.Selection{}, usage("--mark %q is not a span: want A..B, A.. or ..B, with the names of marks", f.marks)
+			return analysis.Selection{},
+				usage("--mark %q is not a span: want A..B, A.. or ..B, with the names of marks", f.marks)
 		}
 		begin, end, err := analysis.BetweenMarks(s, a, b)
 		if errors.Is(err, analysis.ErrMarkOrder) {
@@ -88,12 +93,15 @@ func (f *selectionFlags) selection(s *session.Session) (analysis.Selection, erro
 	if f.gcs != "" {
 		var ok bool
 		if t.GCs, ok = analysis.ParseGCs(f.gcs); !ok {
-			return analysis.Selection{}, usage("--gc %q is not a span of collections: want A..B, such as 3..7, or A.. or ..B", f.gcs)
+			return analysis.Selection{},
+				usage("--gc %q is not a span of collections: want A..B, such as 3..7, or A.. or ..B", f.gcs)
 		}
 	}
-	if err := f.readFilter(&t); err != nil {
+	var err error
+	if t.Filter, err = readFilter(f.filter); err != nil {
 		return analysis.Selection{}, err
 	}
+	t.FilterName = f.filter
 	sel, err := t.Select(s)
 	return sel, known(err)
 }
@@ -101,28 +109,27 @@ func (f *selectionFlags) selection(s *session.Session) (analysis.Selection, erro
 // mostFilter bounds the file of a filter: a thousand clauses are a tenth of it.
 const mostFilter = 1 << 20
 
-// readFilter reads the file of --filter.
-func (f *selectionFlags) readFilter(t *analysis.Terms) error {
-	if f.filter == "" {
-		return nil
+// readFilter reads a file of --filter; "" has none.
+func readFilter(path string) (string, error) {
+	if path == "" {
+		return "", nil
 	}
-	file, err := os.Open(f.filter)
+	file, err := os.Open(path)
 	if err != nil {
-		return usage("--filter: %w", err)
+		return "", usage("--filter: %w", err)
 	}
-	defer file.Close()
+	defer file.Close() // nothing was written
 	text, err := io.ReadAll(io.LimitReader(file, mostFilter+1))
 	if err != nil {
-		return usage("--filter: %w", err)
+		return "", usage("--filter: %w", err)
 	}
 	if len(text) > mostFilter {
-		return usage("--filter %s: it is larger than %d bytes", f.filter, mostFilter)
+		return "", usage("--filter %s: it is larger than %d bytes", path, mostFilter)
 	}
 	if _, err := analysis.CheckFilter(string(text)); err != nil {
-		return usage("--filter %s: %v", f.filter, err)
+		return "", usage("--filter %s: %v", path, err)
 	}
-	t.Filter, t.FilterName = string(text), f.filter
-	return nil
+	return string(text), nil
 }
 
 // known makes an error that says what a term could have meant of one that says what there is. Others stay.
