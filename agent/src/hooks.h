@@ -17,6 +17,8 @@ struct method { /* what the hooks get of a function; never freed */
 void time_enter_hook(const struct method *m, uintptr_t sp);
 void time_leave_hook(const struct method *m, uintptr_t sp);
 void time_jump_hook(const struct method *m, uintptr_t sp); /* it ends by a jump to another function: the prefix tail. */
+bool time_stays(const struct method *m, uintptr_t sp, uintptr_t place, uintptr_t own_sp); /* with tail.; false: it has jumped */
+void time_site_jump(const struct method *m, uintptr_t sp); /* what was jumped to is outside of what is recorded */
 void time_enter_slow(const struct method *m, uintptr_t sp); /* stubs of … */
 void time_leave_slow(const struct method *m, uintptr_t sp);
 void time_enter_cold(const struct method *m, uintptr_t sp); /* … these */

@@ -6,9 +6,14 @@
  *
  *   enter(method)            before its first instruction,
  *   leave(method)            before each return,
- *   jump(method)             before each call with the prefix tail., its arguments being computed,
+ *   tail(method)             before each call with the prefix tail., its arguments being computed: does it jump?
  *   site_enter(argument)     before each call that the caller of this wants seen, its arguments being computed,
- *   site_leave(argument)     when it has returned. Calls with the prefix tail. have none of these two.
+ *   site_leave(argument)     when it has returned,
+ *   site_jump(argument)      in the place of these two before one that jumps.
+ *
+ * A call with tail. is there twice, the first time without the prefix, for when tail says 0:
+ *
+ *   tail(method); brtrue jump; site_enter; call; site_leave; leave(method); ret; jump: site_jump; tail. call; ret
  *
  * A frame that an exception leaves calls nothing. Between leave and the return is a nop: without one the JIT makes a
  * jump of the call, and the probe would see its caller's frame. */
@@ -34,8 +39,9 @@ enum il_result {
 
 struct il_probes {
     uint32_t signature; /* token of a StandAloneSig: static void (native int) */
-    uint64_t enter, leave, jump, site_enter, site_leave; /* functions */
-    uint64_t method;                                     /* the first three's argument */
+    uint32_t tail_signature; /* of tail, which returns an int32 */
+    uint64_t enter, leave, tail, site_enter, site_leave, site_jump; /* functions */
+    uint64_t method;                                                /* the first three's argument */
     /* That of the probes around a call (call, callvirt, newobj, calli) with this token; 0: none. NULL: none at all. */
     uint64_t (*site)(void *context, uint32_t offset, uint8_t opcode, uint32_t token);
     void *context;
@@ -74,8 +80,8 @@ enum {
     IL_PREFIXED = 2,   /* that instruction has a prefix, and nothing may come between */
     IL_TARGET = 4,     /* of a branch */
     IL_LONG = 8,       /* a short branch that becomes a long one */
-    IL_JUMPS = 16,     /* jump comes before it */
-    IL_SITE = 32,      /* site_enter comes before it */
+    IL_TAILS = 16,     /* a call with tail., which is there twice */
+    IL_SITE = 32,      /* probes come around it */
     IL_SITE_END = 64,  /* site_leave comes after it */
     IL_AFTER_TAIL = 128 /* the return of a call with tail. */
 };

@@ -146,14 +146,15 @@ static enum il_result mark_call(struct il_work *w, const struct il_instruction *
     if (tail) {
         if (!is_call(i->op) || i->op == NEWOBJ || i->next >= w->code_bytes || w->code[i->next] != IL_RET)
             return IL_TAIL;
-        w->marks[first] |= IL_JUMPS;
+        w->marks[first] |= IL_TAILS;
         w->marks[i->next] |= IL_AFTER_TAIL;
-    } else if (is_call(i->op) && w->probes.site != NULL && !is_half(before)) {
+    }
+    if (is_call(i->op) && w->probes.site != NULL && !is_half(before)) {
         uint64_t argument = w->probes.site(w->probes.context, i->at, (uint8_t)i->op, il_u32(w->code + i->operand));
         if (argument == 0)
             return IL_DONE;
         w->marks[first] |= IL_SITE;
-        w->marks[i->at] |= IL_SITE_END;
+        w->marks[i->at] |= tail ? 0 : IL_SITE_END;
         w->sites[w->n_sites++] = argument;
     }
     return IL_DONE;

@@ -12,7 +12,7 @@
 #define CLAUSE 24u
 #define MAX_ROUNDS 16u /* of making branches long; then all of them are */
 
-enum { NOP = 0x00, LDC_I8 = 0x21, CALLI = 0x29, CONV_I = 0xD3, LEAVE = 0xDD, LEAVE_S = 0xDE, TO_LONG = 0x38 - 0x2B };
+enum { NOP = 0x00, LDC_I8 = 0x21, CALLI = 0x29, BRTRUE = 0x3A, CONV_I = 0xD3, LEAVE = 0xDD, LEAVE_S = 0xDE, TAIL = 0xFE14, TO_LONG = 0x38 - 0x2B };
 
 struct out {
     uint8_t *to; /* NULL: it is only counted */
@@ -44,12 +44,24 @@ static void put_native(struct out *o, uint64_t value)
     put_u8(o, CONV_I);
 }
 
-static void put_probe(struct out *o, const struct il_work *w, uint64_t function, uint64_t argument)
+static void put_calli(struct out *o, uint32_t signature, uint64_t function, uint64_t argument)
 {
     put_native(o, argument);
     put_native(o, function);
     put_u8(o, CALLI);
-    put_u32(o, w->probes.signature);
+    put_u32(o, signature);
+}
+
+static void put_probe(struct out *o, const struct il_work *w, uint64_t function, uint64_t argument)
+{
+    put_calli(o, w->probes.signature, function, argument);
+}
+
+static void put_leave(struct out *o, const struct il_work *w)
+{
+    put_probe(o, w, w->probes.leave, w->probes.method);
+    put_u8(o, NOP);
+    put_u8(o, IL_RET);
 }
 
 static void put_branch(struct out *o, const struct il_work *w, const struct il_instruction *i)
@@ -84,9 +96,38 @@ static void put_return(struct out *o, struct il_work *planned, const struct il_w
         if (planned != NULL)
             planned->at[at] = o->n;
     }
-    put_probe(o, w, w->probes.leave, w->probes.method);
-    put_u8(o, NOP);
-    put_u8(o, IL_RET);
+    put_leave(o, w);
+}
+
+/* The call that begins at an offset with its prefixes, but for tail., and the return behind it. */
+static void put_staying(struct out *o, const struct il_work *w, uint32_t at, bool is_site, uint64_t site)
+{
+    struct il_instruction i;
+    if (is_site)
+        put_probe(o, w, w->probes.site_enter, site);
+    do {
+        i = il_at(w, at);
+        if (i.op != TAIL)
+            put(o, w->code + at, i.next - at);
+        at = i.next;
+    } while ((w->marks[at] & IL_PREFIXED) != 0);
+    if (is_site)
+        put_probe(o, w, w->probes.site_leave, site);
+    put_leave(o, w);
+}
+
+/* What comes before a call with tail. The branch goes to the call as it was. */
+static void put_tail(struct out *o, const struct il_work *w, uint32_t at, uint64_t site)
+{
+    bool is_site = (w->marks[at] & IL_SITE) != 0;
+    struct out staying = {NULL, 0};
+    put_calli(o, w->probes.tail_signature, w->probes.tail, w->probes.method);
+    put_staying(&staying, w, at, is_site, site);
+    put_u8(o, BRTRUE);
+    put_u32(o, staying.n);
+    put_staying(o, w, at, is_site, site);
+    if (is_site)
+        put_probe(o, w, w->probes.site_jump, site);
 }
 
 /* planned: the same as w, if the offsets are to be kept. */
@@ -100,9 +141,10 @@ static void put_code(struct out *o, struct il_work *planned, const struct il_wor
         i = il_at(w, at);
         if (planned != NULL)
             planned->at[at] = o->n;
-        if ((marks & IL_JUMPS) != 0)
-            put_probe(o, w, w->probes.jump, w->probes.method);
-        if ((marks & IL_SITE) != 0)
+        if ((marks & IL_TAILS) != 0) {
+            put_tail(o, w, at, (marks & IL_SITE) != 0 ? w->sites[n_sites] : 0);
+            n_sites += (marks & IL_SITE) != 0;
+        } else if ((marks & IL_SITE) != 0)
             put_probe(o, w, w->probes.site_enter, w->sites[n_sites]);
         if (il_is_short_branch(i.op) || il_is_long_branch(i.op))
             put_branch(o, w, &i);

@@ -54,7 +54,7 @@ static bool sites_on; /* calls of what is outside are recorded too */
 static void *info;
 static bool chosen_by_rules;
 static struct map modules;    /* ModuleID → MODULE_… */
-static struct map signatures; /* ModuleID → token */
+static struct map signatures; /* ModuleID → token, and << 32 that of tail */
 static struct map bodies;     /* address of rewritten IL → struct probed */
 static struct map functions;  /* id of the function → struct probed */
 static struct map places;     /* return address of a probe → struct method, with bit 0 set if it can be unloaded */
@@ -65,10 +65,10 @@ static uint32_t kept_bytes;
 /* What the stubs of probes go on to: sp is the caller's stack pointer, place the return address of the probe. */
 void probes_enter(const struct probed *p, uintptr_t sp, uintptr_t place);
 void probes_leave(const struct probed *p, uintptr_t sp, uintptr_t place, uintptr_t own_sp);
-void probes_jump(const struct probed *p, uintptr_t sp, uintptr_t place, uintptr_t own_sp);
+int32_t probes_tail(const struct probed *p, uintptr_t sp, uintptr_t place, uintptr_t own_sp);
 void probes_enter_marked(const struct probed *p, uintptr_t sp, uintptr_t place);
 void probes_leave_marked(const struct probed *p, uintptr_t sp, uintptr_t place, uintptr_t own_sp);
-void probes_jump_marked(const struct probed *p, uintptr_t sp, uintptr_t place, uintptr_t own_sp);
+int32_t probes_tail_marked(const struct probed *p, uintptr_t sp, uintptr_t place, uintptr_t own_sp);
 
 /* ── at run time ────────────────────────────────────────────────────────────────────────────────────────────── */
 
@@ -125,28 +125,30 @@ static COLD uintptr_t find_caller_sp(const struct method *m, uintptr_t sp, uintp
     return a->timing != 0 && timing_at(a->timing)->function == m->function ? a->caller_sp : sp;
 }
 
-static inline void end(const struct probed *p, uintptr_t sp, uintptr_t place, uintptr_t own_sp, void (*hook)(const struct method *, uintptr_t))
+/* Whose call ends, or is about to; sp becomes that of its caller. NULL: nothing is known of it. */
+static inline const struct method *ending(const struct probed *p, uintptr_t *sp, uintptr_t place, uintptr_t own_sp)
 {
     const struct timer *t = current_timer;
     if (UNLIKELY(t == NULL))
-        return;
+        return NULL;
     const struct method *m = &p->method;
-    if (UNLIKELY(t->top->caller_sp != sp)) {
-        if ((m = method_at(p, place)) == NULL)
-            return;
-        sp = find_caller_sp(m, sp, own_sp);
-    }
-    hook(m, sp);
+    if (UNLIKELY(t->top->caller_sp != *sp) && (m = method_at(p, place)) != NULL)
+        *sp = find_caller_sp(m, *sp, own_sp);
+    return m;
 }
 
 void probes_leave(const struct probed *p, uintptr_t sp, uintptr_t place, uintptr_t own_sp)
 {
-    end(p, sp, place, own_sp, time_leave_hook);
+    const struct method *m = ending(p, &sp, place, own_sp);
+    if (LIKELY(m != NULL))
+        time_leave_hook(m, sp);
 }
 
-void probes_jump(const struct probed *p, uintptr_t sp, uintptr_t place, uintptr_t own_sp)
+/* What is not recorded jumps, as the program wants it: calls that began in a pause, and those that are only marked. */
+int32_t probes_tail(const struct probed *p, uintptr_t sp, uintptr_t place, uintptr_t own_sp)
 {
-    end(p, sp, place, own_sp, time_jump_hook);
+    const struct method *m = ending(p, &sp, place, own_sp);
+    return m == NULL || !time_stays(m, sp, place, own_sp);
 }
 
 /* Marks are made when the call has begun or ended for the clock, so that they are no part of it. */
@@ -166,12 +168,12 @@ void probes_leave_marked(const struct probed *p, uintptr_t sp, uintptr_t place, 
         control_mark_function(p->method.function, true);
 }
 
-void probes_jump_marked(const struct probed *p, uintptr_t sp, uintptr_t place, uintptr_t own_sp)
+int32_t probes_tail_marked(const struct probed *p, uintptr_t sp, uintptr_t place, uintptr_t own_sp)
 {
-    if (p->records)
-        probes_jump(p, sp, place, own_sp);
-    if (p->marks_returns)
+    int32_t jumps = p->records ? probes_tail(p, sp, place, own_sp) : 1;
+    if (jumps != 0 && p->marks_returns)
         control_mark_function(p->method.function, true);
+    return jumps;
 }
 
 const struct method *probes_example(void)
@@ -219,25 +221,27 @@ static void *keep(uint64_t bytes)
     return p;
 }
 
-/* The token of the probes' signature in a module, static void (native int). 0: it cannot be had. */
-static uint32_t signature_in(uintptr_t module)
+/* The tokens of the probes' signatures in a module, static void (native int) and << 32 static int32 (native int). 0: they cannot be had. */
+static uint64_t signatures_in(uintptr_t module)
 {
-    static const uint8_t signature[] = {0x00, 0x01, 0x01, 0x18};
-    uint32_t token = (uint32_t)map_get(&signatures, module);
+    static const uint8_t probe[] = {0x00, 0x01, 0x01, 0x18}, tail[] = {0x00, 0x01, 0x08, 0x18};
+    uint64_t known = map_get(&signatures, module);
+    uint32_t tokens[2] = {0, 0};
     void *emit = NULL;
-    if (token != 0)
-        return token;
+    if (known != 0)
+        return known;
     if (SLOT(info, INFO_GET_MODULE_META_DATA, uintptr_t, uint32_t, const struct guid *, void **)(info, module, OPEN_WRITE, &IID_METADATA_EMIT, &emit) != HR_OK ||
         emit == NULL)
         return 0;
-    if (SLOT(emit, EMIT_GET_TOKEN_FROM_SIG, const uint8_t *, uint32_t, uint32_t *)(emit, signature, sizeof signature, &token) < 0)
-        token = 0;
+    if (SLOT(emit, EMIT_GET_TOKEN_FROM_SIG, const uint8_t *, uint32_t, uint32_t *)(emit, probe, sizeof probe, &tokens[0]) >= 0 &&
+        SLOT(emit, EMIT_GET_TOKEN_FROM_SIG, const uint8_t *, uint32_t, uint32_t *)(emit, tail, sizeof tail, &tokens[1]) >= 0 && tokens[1] != 0)
+        known = (uint64_t)tokens[1] << 32 | tokens[0];
     com_release(emit);
     arena_lock();
-    if (token != 0)
-        map_put(&signatures, module, token); /* else it is asked for again, and is the same */
+    if (known != 0)
+        map_put(&signatures, module, known); /* else they are asked for again, and are the same */
     arena_unlock();
-    return token;
+    return known;
 }
 
 /* The new IL, in memory that the runtime keeps. NULL: none. */
@@ -298,15 +302,17 @@ static struct probed *keep_probed(const struct il_work *w, const struct method *
 /* NULL: it cannot be done. Two threads may do it for two functions of one method: then either body is right. */
 static struct probed *rewrite(uintptr_t module, uint32_t token, const uint8_t *body, uint32_t size, const struct method *m, uint64_t value, bool shared, uintptr_t function_id)
 {
-    struct il_probes probes = {.signature = signature_in(module), .enter = (uintptr_t)clrprof_probe_enter, .leave = (uintptr_t)clrprof_probe_leave,
-                               .jump = (uintptr_t)clrprof_probe_jump, .site_enter = (uintptr_t)clrprof_site_enter, .site_leave = (uintptr_t)clrprof_site_leave};
+    uint64_t tokens = signatures_in(module);
+    struct il_probes probes = {.signature = (uint32_t)tokens, .tail_signature = (uint32_t)(tokens >> 32), .enter = (uintptr_t)clrprof_probe_enter,
+                               .leave = (uintptr_t)clrprof_probe_leave, .tail = (uintptr_t)clrprof_probe_tail, .site_enter = (uintptr_t)clrprof_site_enter,
+                               .site_leave = (uintptr_t)clrprof_site_leave, .site_jump = (uintptr_t)clrprof_site_jump};
     if ((value & FUNCTION_IS_MARKED) != 0) {
         probes.enter = (uintptr_t)clrprof_marked_enter;
         probes.leave = (uintptr_t)clrprof_marked_leave;
-        probes.jump = (uintptr_t)clrprof_marked_jump;
+        probes.tail = (uintptr_t)clrprof_marked_tail;
     }
     uint64_t collectible = (value & FUNCTION_IS_COLLECTIBLE) != 0;
-    struct free_work *w = probes.signature == 0 ? NULL : take_work();
+    struct free_work *w = tokens == 0 ? NULL : take_work();
     struct probed *p = NULL;
     struct callees callees = {.collectible = collectible != 0};
     uint32_t bytes;
@@ -486,14 +492,14 @@ static hresult search_started(void *self, uintptr_t function_id, int32_t *use)
     return HR_OK;
 }
 
-/* The signature is best added to a module's metadata before anybody reads them. */
+/* The signatures are best added to a module's metadata before anybody reads them. */
 static hresult module_loaded(void *self, uintptr_t module, hresult status)
 {
     (void)self;
     int saved_errno = errno;
     bool is_new = status >= 0 && !recording_is_over(), concerned = is_new && is_concerned(module);
     if (concerned)
-        signature_in(module);
+        signatures_in(module);
     if (is_new && has_lists())
         inliners_module_loaded(module, concerned);
     if (is_new && sites_on)

@@ -20,11 +20,12 @@ uint32_t probes_size(const uint8_t *body, uint32_t size);         /* of the prog
 uint32_t probes_old_offset(uint32_t function, uint32_t il);       /* the same of an offset in the IL of a function's body */
 void clrprof_probe_enter(void); /* what compiled code calls; not by C */
 void clrprof_probe_leave(void);
-void clrprof_probe_jump(void);
+void clrprof_probe_tail(void);
 void clrprof_marked_enter(void);
 void clrprof_marked_leave(void);
-void clrprof_marked_jump(void);
+void clrprof_marked_tail(void);
 void clrprof_site_enter(void);
 void clrprof_site_leave(void);
+void clrprof_site_jump(void);
 
 #endif

@@ -151,31 +151,31 @@ struct thread *thread_after(const struct thread *t)
 }
 
 /* Of the main thread's stack musl tells how much is mapped by now. It can grow up to its limit. */
-static void grow_main_stack(struct thread *t)
+static void grow_main_stack(uintptr_t *low, uintptr_t high)
 {
     struct rlimit limit;
-    if (syscall(SYS_gettid) != getpid() || getrlimit(RLIMIT_STACK, &limit) != 0 || limit.rlim_cur >= t->stack_high)
+    if (syscall(SYS_gettid) != getpid() || getrlimit(RLIMIT_STACK, &limit) != 0 || limit.rlim_cur >= high)
         return;
-    if (t->stack_high - limit.rlim_cur < t->stack_low)
-        t->stack_low = t->stack_high - limit.rlim_cur;
+    if (high - limit.rlim_cur < *low)
+        *low = high - limit.rlim_cur;
 }
 
-static void find_stack(struct thread *t)
+void thread_find_stack(uintptr_t *low, uintptr_t *high)
 {
     pthread_attr_t attributes;
-    void *low = NULL;
+    void *at = NULL;
     size_t size = 0;
-    t->stack_low = t->stack_high = 0;
+    *low = *high = 0;
     if (pthread_getattr_np(pthread_self(), &attributes) != 0) {
         /* For the main thread libc reads /proc, which can fail. The kernel puts random bytes above its first frame. */
         if (syscall(SYS_gettid) == getpid())
-            t->stack_high = getauxval(AT_RANDOM) & ~(uintptr_t)15;
+            *high = getauxval(AT_RANDOM) & ~(uintptr_t)15;
         return;
     }
-    if (pthread_attr_getstack(&attributes, &low, &size) == 0) {
-        t->stack_low = (uintptr_t)low;
-        t->stack_high = (uintptr_t)low + size;
-        grow_main_stack(t);
+    if (pthread_attr_getstack(&attributes, &at, &size) == 0) {
+        *low = (uintptr_t)at;
+        *high = (uintptr_t)at + size;
+        grow_main_stack(low, *high);
     }
     pthread_attr_destroy(&attributes);
 }
@@ -243,7 +243,7 @@ struct thread *thread_attach(void)
     memset(t->classes, 0, sizeof t->classes);
     forget_ips(t);
     __atomic_store_n(&t->id, id, __ATOMIC_RELAXED);
-    find_stack(t); /* slow on the main thread, so not before it is worth it */
+    thread_find_stack(&t->stack_low, &t->stack_high); /* slow on the main thread, so not before it is worth it */
     current_thread = t;
     return t;
 }

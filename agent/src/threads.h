@@ -136,6 +136,7 @@ extern __thread struct thread *current_thread AT_FIXED_PLACE;
 
 bool threads_init(void);
 void threads_close(void);
+void thread_find_stack(uintptr_t *low, uintptr_t *high); /* this one's; 0: not known */
 uint32_t thread_number(void);       /* the id of this thread, which is described at the first call; 0: no room */
 struct thread_set *thread_own_set(void); /* that this thread's id belongs to; NULL: it has one of its own */
 struct thread *thread_attach(void); /* NULL: no memory */

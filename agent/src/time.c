@@ -184,7 +184,7 @@ HOT void time_enter_hook(const struct method *m, uintptr_t sp)
         return;
     }
     if (!is_recorded(top, m)) {
-        if (UNLIKELY((top->flags & (WIRE_ACTIVATION_TRUNCATED | WIRE_ACTIVATION_DISPATCHING)) != 0 || m->function == 0 ||
+        if (UNLIKELY((top->flags & (WIRE_ACTIVATION_TRUNCATED | WIRE_ACTIVATION_DISPATCHING | WIRE_ACTIVATION_JUMPED)) != 0 || m->function == 0 ||
                      ((top->flags & WIRE_ACTIVATION_PAUSED) != 0 && !is_passed_over(t, sp))))
             time_enter_slow(m, sp);
         return;
@@ -245,7 +245,7 @@ HOT void time_leave_hook(const struct method *m, uintptr_t sp)
     } while (UNLIKELY(*t->word != word));
     uint64_t interval = now - c->last;
     if (UNLIKELY(word != t->expect || interval > t->gap || !clock_is_tsc || a->timing == 0 || c->acted != a->acted ||
-                 t->control != control_now())) {
+                 t->control != control_now() || (a->flags & WIRE_ACTIVATION_JUMPED) != 0)) {
         time_leave_slow(m, sp);
         return;
     }
@@ -263,6 +263,26 @@ HOT void time_jump_hook(const struct method *m, uintptr_t sp)
     if (t != NULL && t->top->caller_sp == sp && t->top->timing != 0)
         t->clock->jumps++;
     time_leave_hook(m, sp);
+}
+
+/* With probes in IL that is so only where no call before it has stayed: see tails.c. */
+bool time_stays(const struct method *m, uintptr_t sp, uintptr_t place, uintptr_t own_sp)
+{
+    struct timer *t = current_timer;
+    enum tail tail = t == NULL ? TAIL_ENDS : tails_decide(t, sp, place, own_sp);
+    if (tail == TAIL_ENDS)
+        time_jump_hook(m, sp);
+    return tail == TAIL_STAYS;
+}
+
+void time_site_jump(const struct method *m, uintptr_t sp)
+{
+    struct timer *t = current_timer;
+    if (t == NULL || !tails_enters(t, sp))
+        return;
+    time_enter_cold(m, sp);
+    if (t->top->caller_sp == sp)
+        tails_decide(t, sp, 0, 0);
 }
 
 /* ── the slow way ───────────────────────────────────────────────────────────────────────────────────────────── */
@@ -399,8 +419,10 @@ static void end_unseen(struct timer *t)
         end_swallowed(t);
         return;
     }
-    timing_at(t->top->timing)->unmatched++;
-    loss(WIRE_LOSS_CALLS_UNMATCHED, 1, 0);
+    if ((t->top->flags & WIRE_ACTIVATION_JUMPED) == 0) { /* else it ends with that in whose place it is */
+        timing_at(t->top->timing)->unmatched++;
+        loss(WIRE_LOSS_CALLS_UNMATCHED, 1, 0);
+    }
     end_call(t, t->top);
 }
 
@@ -420,13 +442,13 @@ static void end_now(struct timer *t)
     resume(t);
 }
 
-static void begin_slow(struct timer *t, const struct method *m, uintptr_t sp)
+static void begin_slow(struct timer *t, const struct method *m, uintptr_t sp, uintptr_t return_address)
 {
     uint32_t number = 0, lead = 0, flags = m->boundary ? WIRE_ACTIVATION_BOUNDARY : 0, parent = t->top->timing;
     struct interval i = look(t);
     if (t->top < t->limit || timer_grow(t)) {
         if ((t->top->flags & WIRE_ACTIVATION_FOLDED) == 0)
-            number = lead = fold_path(t, m->function, return_address_of(t->top, sp));
+            number = lead = fold_path(t, m->function, return_address);
         if (number == 0 && parent != 0)
             number = fold_call(t, m->function);
     }
@@ -455,6 +477,23 @@ static void set_dispatching(struct timer *t, uint32_t flag)
         t->top->flags |= flag;
 }
 
+/* Ends the calls down to this one, which are gone, while the search for a handler goes on. */
+static void end_down_to(struct timer *t, const struct wire_activation *last)
+{
+    if (t->top > last && t->top->timing == 0)
+        end_swallowed(t);
+    if (t->top <= last)
+        return;
+    uint32_t dispatching = t->top->flags & WIRE_ACTIVATION_DISPATCHING;
+    struct interval i = look(t);
+    add_tail(t, timing_at(t->top->timing), &i);
+    while (t->top > last)
+        end_call(t, t->top);
+    resume(t);
+    set_dispatching(t, dispatching);
+    forget_unwound(t);
+}
+
 /* Ends the calls that a hook shows to be gone. A search may go on. */
 static void end_unseen_below(struct timer *t, uintptr_t sp)
 {
@@ -477,6 +516,15 @@ static void end_unseen_below(struct timer *t, uintptr_t sp)
     t->n_unwinding = kept;
 }
 
+/* Ends those that have jumped, with lower stack pointers than this one: what they jumped to has ended now. */
+static void end_jumped_below(struct timer *t, uintptr_t sp)
+{
+    const struct wire_activation *a = t->top;
+    while (a->caller_sp < sp && (a->flags & WIRE_ACTIVATION_JUMPED) != 0)
+        a--;
+    end_down_to(t, a);
+}
+
 /* The runtime's own code that looks for the handler of an exception begins. */
 static void begin_dispatch(struct timer *t, uintptr_t sp)
 {
@@ -484,16 +532,27 @@ static void begin_dispatch(struct timer *t, uintptr_t sp)
     set_dispatching(t, WIRE_ACTIVATION_DISPATCHING);
 }
 
-static void begin_recorded(struct timer *t, const struct method *m, uintptr_t sp)
+static void begin_recorded(struct timer *t, const struct method *m, uintptr_t sp, bool in_place)
 {
-    if (!timer_pass_over(t, sp))
-        begin_slow(t, m, sp);
+    uintptr_t return_address = in_place ? tails_place(t) : return_address_of(t->top, sp);
+    bool repeated = false;
+    if (timer_pass_over(t, sp))
+        return;
+    if (in_place) {
+        const struct wire_activation *first = tails_repeated(t, m->function, &repeated);
+        while (first != NULL && t->top >= first)
+            end_call(t, t->top);
+    }
+    begin_slow(t, m, sp, return_address);
+    tails_began(t, repeated);
 }
 
-/* The same as is_recorded, for an activation inside of which an unrecorded call may run: that is like framework code. */
-static bool is_recorded_in_pause(const struct timer *t, const struct method *m)
+/* The same as is_recorded, also for an activation inside of which an unrecorded call may run, which is like framework code, and for
+ * one that has jumped. */
+static bool is_recorded_slowly(const struct timer *t, const struct method *m)
 {
-    return (t->top->flags & ~(uint32_t)(WIRE_ACTIVATION_FOLDED | WIRE_ACTIVATION_PAUSED)) == 0 && !m->boundary;
+    uint32_t flags = t->top->flags & ~(uint32_t)(WIRE_ACTIVATION_FOLDED | WIRE_ACTIVATION_JUMPED);
+    return flags == 0 || ((flags == WIRE_ACTIVATION_BOUNDARY || flags == WIRE_ACTIVATION_PAUSED) && !m->boundary);
 }
 
 void time_enter_cold(const struct method *m, uintptr_t sp)
@@ -509,7 +568,10 @@ void time_enter_cold(const struct method *m, uintptr_t sp)
     }
     if (t == NULL && (t = timer_attach()) == NULL)
         t = current_timer = &no_timer;
-    end_unseen_below(t, sp + 1);
+    end_jumped_below(t, sp & ~(uintptr_t)SITE_MARK);
+    bool in_place = tails_enters(t, sp);
+    if (!in_place)
+        end_unseen_below(t, sp + 1);
     if (t->levels != NULL)
         timer_forget_unrecorded(t, sp);
     if ((t->top->flags & WIRE_ACTIVATION_DISPATCHING) != 0 && sp > t->dispatch_sp) {
@@ -518,8 +580,8 @@ void time_enter_cold(const struct method *m, uintptr_t sp)
     }
     if (m->function == 0)
         begin_dispatch(t, sp);
-    else if (is_recorded(t->top, m) || is_recorded_in_pause(t, m))
-        begin_recorded(t, m, sp);
+    else if (is_recorded_slowly(t, m))
+        begin_recorded(t, m, sp, in_place);
     else if ((t->top->flags & WIRE_ACTIVATION_TRUNCATED) != 0 && t != &left_out)
         loss(WIRE_LOSS_CALLS_FOLDED, 1, 0);
     errno = saved_errno;
@@ -541,6 +603,7 @@ void time_leave_cold(const struct method *m, uintptr_t sp)
     }
     int saved_errno = errno;
     struct timer *t = current_timer;
+    end_jumped_below(t, sp + 1);
     end_unseen_below(t, sp);
     if (was_cut(t, m, sp) && !timer_is_unrecorded(t, sp))
         loss(WIRE_LOSS_CALLS_CUT, 1, 0);
@@ -576,23 +639,6 @@ static bool is_top(const struct timer *t, uint32_t function)
            timing_at(t->top->timing)->function == function;
 }
 
-/* Ends the calls down to this one, which are gone, while the search for a handler goes on. */
-static void end_down_to(struct timer *t, const struct wire_activation *last)
-{
-    if (t->top > last && t->top->timing == 0)
-        end_swallowed(t);
-    if (t->top <= last)
-        return;
-    uint32_t dispatching = t->top->flags & WIRE_ACTIVATION_DISPATCHING;
-    struct interval i = look(t);
-    add_tail(t, timing_at(t->top->timing), &i);
-    while (t->top > last)
-        end_call(t, t->top);
-    resume(t);
-    set_dispatching(t, dispatching);
-    forget_unwound(t);
-}
-
 /* Ends the innermost call, which is gone. */
 static void end_gone(struct timer *t)
 {
@@ -616,6 +662,18 @@ static void end_boundary_above(struct timer *t, uint32_t function)
     if (function != 0 && (top->flags & WIRE_ACTIVATION_BOUNDARY) != 0 && top->timing != 0 && top[-1].timing != 0 &&
         timing_at(top[-1].timing)->function == function && !in_filter(t))
         end_gone(t);
+}
+
+/* What has jumped has no frame. It is gone if the call is unwound in whose place it is, or the caller of that one if it is a
+ * framework function. */
+static void end_jumped_above(struct timer *t, uint32_t function)
+{
+    const struct wire_activation *a = t->top, *caller;
+    while ((a->flags & WIRE_ACTIVATION_JUMPED) != 0)
+        a--;
+    caller = (a->flags & WIRE_ACTIVATION_BOUNDARY) != 0 && a != t->bottom ? a - 1 : a;
+    if (a != t->top && function != 0 && caller->timing != 0 && timing_at(caller->timing)->function == function && !in_filter(t))
+        end_down_to(t, a);
 }
 
 /* Another frame is unwound than the one that was told before, of which no block runs: so that is gone. On .NET 9 this is
@@ -690,6 +748,7 @@ static hresult unwind_enter(void *self, uintptr_t function_id)
     if (t != NULL) {
         uint32_t function = method_function(function_id);
         end_told_before(t, function);
+        end_jumped_above(t, function);
         end_boundary_above(t, function);
         push_unwinding(t, is_top(t, function) && !in_filter(t) ? UNWINDS_TOP : UNWINDS_OTHER);
     }

@@ -23,6 +23,9 @@ struct level { /* what is known of an activation beside it: only of some, and ca
     uint64_t child_waited, child_off; /* in calls that it made and that ended: intervals in which the system acted; without a processor */
     uint64_t marked_call;    /* this call is noted in the timings of folded calls: see fold.c */
     uint32_t edge, function; /* in these */
+    uint64_t tail_call;      /* this call has called by tail., and stays: see tails.c */
+    uintptr_t tail_at;       /* with this stack pointer; of one that has jumped a return address there */
+    uint64_t repeated_call;  /* this call's function and caller are in its chain more than once */
     uint64_t unrecorded_call; /* inside this call one began while nothing was recorded, */
     uintptr_t unrecorded;     /* of which this was the caller's stack pointer; or it has ended, 0 */
 };
@@ -52,6 +55,7 @@ struct timer { /* of a thread */
     uint64_t cpu_ns, cpu_at; /* the thread's processor time, and when that was read */
     uint64_t delay_ns;       /* how long it had waited for a processor, */
     uint32_t unread;         /* as of so many waits before the last look */
+    uintptr_t stack_floor; /* calls stay above it when they call by tail.; 0: not known yet */
     uintptr_t dispatch_sp; /* of the last search for an exception's handler by managed code; 0: there was none */
     bool uncaught; /* an exception was thrown, and nothing was found yet that catches it */
     struct timer *next_free;

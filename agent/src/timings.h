@@ -90,6 +90,16 @@ bool timer_pass_over(struct timer *t, uintptr_t sp); /* is the call, which would
 bool timer_is_unrecorded(const struct timer *t, uintptr_t sp); /* is this one of a pause, inside of the innermost activation? */
 void timer_forget_unrecorded(struct timer *t, uintptr_t sp); /* if the outermost one of these has ended */
 
+/* ── tails.c ────────────────────────────────────────────────────────────────────────────────────────────────── */
+
+enum tail { TAIL_STAYS, TAIL_JUMPS, TAIL_ENDS }; /* TAIL_ENDS: it jumps, and its activation, if it has one, ends */
+/* What becomes of the call with this stack pointer of its caller, which is about to call by tail.; its own one, and a return address there. */
+enum tail tails_decide(struct timer *t, uintptr_t sp, uintptr_t place, uintptr_t own_sp);
+bool tails_enters(const struct timer *t, uintptr_t sp); /* does a call begin in the place of the innermost one, which has jumped? */
+uintptr_t tails_place(const struct timer *t);           /* in that one: where it has jumped; 0: it is not known */
+struct wire_activation *tails_repeated(const struct timer *t, uint32_t function, bool *repeated);
+void tails_began(const struct timer *t, bool repeated); /* the call that enters so */
+
 /* ── fold.c ─────────────────────────────────────────────────────────────────────────────────────────────────── */
 
 void fold_init(void);

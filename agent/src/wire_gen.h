@@ -132,6 +132,7 @@
 #define WIRE_ACTIVATION_DISPATCHING 0x4u /* nothing until an exception is handled */
 #define WIRE_ACTIVATION_FOLDED 0x8u /* without a timing of its own path */
 #define WIRE_ACTIVATION_PAUSED 0x10u /* as boundary: an unrecorded call may run inside */
+#define WIRE_ACTIVATION_JUMPED 0x20u /* what it jumped to runs in its place */
 #define WIRE_CONTROL_MAGIC UINT64_C(0x4c525443524c43) /* opens the control file */
 #define WIRE_CONTROL_RING 0x1000u /* changes that it holds */
 #define WIRE_LEVEL_GLOBAL 0x1u /* all processes */

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #define SIGNATURE 0x11FFFFFFu
+#define TAIL_SIGNATURE 0x11FFFFFEu
 
 static struct il_work work;
 
@@ -51,8 +52,8 @@ static void give_offsets(uint32_t bytes)
 
 static void answer(const uint8_t *body, uint32_t size, uint32_t sites, bool offsets)
 {
-    struct il_probes probes = {.signature = SIGNATURE, .enter = 0x1111111111111111, .leave = 0x2222222222222222, .jump = 0x6666666666666666, .site_enter = 0x3333333333333333,
-                               .site_leave = 0x4444444444444444, .method = 0x5555555555555555, .site = sites == 0 ? NULL : choose, .context = &sites};
+    struct il_probes probes = {.signature = SIGNATURE, .tail_signature = TAIL_SIGNATURE, .enter = 0x1111111111111111, .leave = 0x2222222222222222, .tail = 0x6666666666666666, .site_enter = 0x3333333333333333,
+                               .site_leave = 0x4444444444444444, .site_jump = 0x7777777777777777, .method = 0x5555555555555555, .site = sites == 0 ? NULL : choose, .context = &sites};
     uint32_t bytes = 0, result = (uint32_t)il_plan(&work, body, size, &probes, &bytes);
     give(&result, 4);
     if (result != IL_DONE)

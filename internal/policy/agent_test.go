@@ -36,14 +36,14 @@ var agentParts = []struct {
 	{"runtime", 300, "helpers.c helpers.h boxes.c boxes.h", "machine memory names"},
 	// Whose code a module is, before it runs.
 	{"origin", 650, "origin.c origin.h modules.c modules.h", "memory"},
-	{"time", 2400, "time.c calls.h timer.h timers.c timings.c timings.h fold.c hooks.c hooks.h os.c os.h",
+	{"time", 2600, "time.c calls.h timer.h timers.c timings.c timings.h tails.c fold.c hooks.c hooks.h os.c os.h",
 		"control exceptions guest instrument machine memory probes threads"},
 	{"instrument", 530, "instrument.c instrument.h", "memory names origin precompiled probes runtime time"},
 	// How the runtime is kept from harm by being asked about exceptions.
 	{"exceptions", 140, "pins.c pins.h", "memory"},
 	// The rewriter knows nothing of the rest.
-	{"rewriter", 700, "il.h il_read.c il_write.c", ""},
-	{"probes", 1000, "probes.c probes.h callees.c callees.h", "control guest instrument memory names precompiled rewriter runtime time"},
+	{"rewriter", 760, "il.h il_read.c il_write.c", ""},
+	{"probes", 1030, "probes.c probes.h callees.c callees.h", "control guest instrument memory names precompiled rewriter runtime time"},
 	// What of precompiled code may run. The reader of images knows nothing of the rest.
 	{"images", 280, "r2r.h r2r.c", ""},
 	{"precompiled", 270, "inliners.h inliners.c", "images instrument memory names runtime"},

@@ -165,10 +165,13 @@ func check(m *clrmeta.Metadata, method clrmeta.Token, body []byte, a rewritten, 
 	if err != nil {
 		return err
 	}
-	// The probes' own signature is not in the file.
+	// The probes' own signatures are not in the file.
 	withProbes := func(token uint32) (Signature, error) {
-		if token == inserted(0).Signature {
+		switch p := inserted(0); token {
+		case p.Signature:
 			return Signature{Args: 1}, nil
+		case p.TailSignature:
+			return Signature{Args: 1, Returns: true}, nil
 		}
 		return calls(token)
 	}

@@ -12,19 +12,26 @@ const ProbeStack = 2
 
 // Probes is what was to be inserted.
 type Probes struct {
-	Signature                                uint32
-	Enter, Leave, Jump, SiteEnter, SiteLeave uint64
-	Method                                   uint64
-	Site                                     func(offset, opcode int, token uint32) uint64 // nil: none
+	Signature, TailSignature                           uint32
+	Enter, Leave, Tail, SiteEnter, SiteLeave, SiteJump uint64
+	Method                                             uint64
+	Site                                               func(offset, opcode int, token uint32) uint64 // nil: none
 }
 
 // probe is the call of a function with an argument.
 func (p *Probes) probe(function, argument uint64) []byte {
+	return probe(p.Signature, function, argument)
+}
+
+// ending is a return with its probe.
+func (p *Probes) ending() []byte { return append(p.probe(p.Leave, p.Method), opNop, opRet) }
+
+func probe(signature uint32, function, argument uint64) []byte {
 	b := []byte{opLdcI8}
 	b = binary.LittleEndian.AppendUint64(b, argument)
 	b = append(b, opConvI, opLdcI8)
 	b = binary.LittleEndian.AppendUint64(b, function)
-	return binary.LittleEndian.AppendUint32(append(b, opConvI, opCalli), p.Signature)
+	return binary.LittleEndian.AppendUint32(append(b, opConvI, opCalli), signature)
 }
 
 // comparer reads an old and a new body side by side.
@@ -92,7 +99,7 @@ func (c *comparer) readGroup(at int) (group, error) {
 		g.parts = append(g.parts, i)
 		g.tail = g.tail || i.op == opTail
 		if !i.isPrefix() {
-			if i.isCall() && !g.tail && !isHalf(c.before) && c.probes.Site != nil {
+			if i.isCall() && !isHalf(c.before) && c.probes.Site != nil {
 				g.site = c.probes.Site(i.at, i.op, i.token())
 			}
 			c.before = i.op
@@ -166,19 +173,19 @@ func (c *comparer) compareReturn(at int, afterTail, target bool) error {
 		}
 		c.at[at] = c.offset()
 	}
-	return c.expect("return", at, append(c.probes.probe(c.probes.Leave, c.probes.Method), opNop, opRet))
+	return c.expect("return", at, c.probes.ending())
 }
 
 func (c *comparer) compareGroup(g group) error {
 	p := c.probes
 	first := g.parts[0].at
 	c.at[first] = c.offset()
-	if g.tail {
-		if err := c.expect("jump", first, p.probe(p.Jump, p.Method)); err != nil {
+	switch {
+	case g.tail:
+		if err := c.compareTail(g); err != nil {
 			return err
 		}
-	}
-	if g.site != 0 {
+	case g.site != 0:
 		if err := c.expect("site", first, p.probe(p.SiteEnter, g.site)); err != nil {
 			return err
 		}
@@ -197,10 +204,35 @@ func (c *comparer) compareGroup(g group) error {
 			return err
 		}
 	}
-	if g.site != 0 {
+	if g.site != 0 && !g.tail {
 		return c.expect("end of site", first, p.probe(p.SiteLeave, g.site))
 	}
 	return nil
+}
+
+// compareTail: before a call with tail. is a probe that says if it jumps, and the same call without the prefix for when it
+// does not, with a return of its own. If it jumps, it is no site that ends.
+func (c *comparer) compareTail(g group) error {
+	p := c.probes
+	var staying []byte
+	if g.site != 0 {
+		staying = append(staying, p.probe(p.SiteEnter, g.site)...)
+	}
+	for _, i := range g.parts {
+		if i.op != opTail {
+			staying = append(staying, c.old.Code[i.at:i.next]...)
+		}
+	}
+	if g.site != 0 {
+		staying = append(staying, p.probe(p.SiteLeave, g.site)...)
+	}
+	staying = append(staying, p.ending()...)
+	want := append(probe(p.TailSignature, p.Tail, p.Method), opBrtrue)
+	want = append(binary.LittleEndian.AppendUint32(want, uint32(len(staying))), staying...)
+	if g.site != 0 {
+		want = append(want, p.probe(p.SiteJump, g.site)...)
+	}
+	return c.expect("tail call", g.parts[0].at, want)
 }
 
 func (c *comparer) compareBranch(old instruction) error {

@@ -14,6 +14,7 @@ const (
 	opCalli       = 0x29
 	opRet         = 0x2A
 	opBrS         = 0x2B
+	opBrtrue      = 0x3A
 	opSwitch      = 0x45
 	opCallvirt    = 0x6F
 	opNewobj      = 0x73

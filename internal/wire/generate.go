@@ -162,6 +162,7 @@ func dataConstants() []Constant {
 		{"ACTIVATION_DISPATCHING", ActivationDispatching, "nothing until an exception is handled"},
 		{"ACTIVATION_FOLDED", ActivationFolded, "without a timing of its own path"},
 		{"ACTIVATION_PAUSED", ActivationPaused, "as boundary: an unrecorded call may run inside"},
+		{"ACTIVATION_JUMPED", ActivationJumped, "what it jumped to runs in its place"},
 		{"CONTROL_MAGIC", ControlMagic, "opens the control file"},
 		{"CONTROL_RING", ControlRing, "changes that it holds"},
 		{"LEVEL_GLOBAL", LevelGlobal, "all processes"},

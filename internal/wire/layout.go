@@ -454,13 +454,15 @@ type Activation struct {
 // ActivationBoundary says that calls inside this one are recorded only if the function called is instrumented itself,
 // ActivationTruncated that none are, ActivationDispatching that none are because the runtime looks for the handler of an
 // exception, ActivationFolded that this one and those inside it have no timing of their own paths, ActivationPaused that a call
-// which began inside this one while nothing was recorded may still run: as ActivationBoundary.
+// which began inside this one while nothing was recorded may still run: as ActivationBoundary. ActivationJumped says that the
+// function has jumped to another one, which runs in its place.
 const (
 	ActivationBoundary    = 1
 	ActivationTruncated   = 2
 	ActivationDispatching = 4
 	ActivationFolded      = 8
 	ActivationPaused      = 16
+	ActivationJumped      = 32
 )
 
 // RecordHeader precedes each record of the log.

@@ -1,10 +1,12 @@
-/// TimeTails [N]: F# functions that end with calls that have the prefix tail., which the runtime turns into jumps: two that call each
-/// other N times, an even number, and one that calls a function that it is given.
+/// TimeTails [N [BYTES]]: F# functions that end with calls that have the prefix tail., of every kind. Two call each other N times, an even
+/// number; continuations are N deep; what is deep runs on a thread with so many bytes of stack. It says what it has computed.
 module TimeTails
 
 open System
+open System.Collections.Generic
 open System.Diagnostics
 open System.Runtime.CompilerServices
+open System.Threading
 
 [<MethodImpl(MethodImplOptions.NoInlining)>]
 let rec Even (n: int) : bool = if n = 0 then true else Odd(n - 1)
@@ -29,17 +31,99 @@ let Ends (f: int -> int) (milliseconds: int) : int = f milliseconds
 [<MethodImpl(MethodImplOptions.NoInlining)>]
 let Waits (f: int -> int) (milliseconds: int) : int = f milliseconds + 1
 
+/// A chain of three: each ends with a call of the next one, which is known, or virtual.
+[<AbstractClass>]
+type Shape() =
+    abstract Area: int -> int
+
+type Square() =
+    inherit Shape()
+
+    [<MethodImpl(MethodImplOptions.NoInlining)>]
+    override _.Area(milliseconds) = Burn milliseconds
+
 [<MethodImpl(MethodImplOptions.NoInlining)>]
-let Run (n: int) : bool =
+let Third (shape: Shape) (milliseconds: int) : int = shape.Area milliseconds
+
+[<MethodImpl(MethodImplOptions.NoInlining)>]
+let Second (shape: Shape) (milliseconds: int) : int =
+    if milliseconds < 0 then 0 else Third shape milliseconds
+
+[<MethodImpl(MethodImplOptions.NoInlining)>]
+let First (shape: Shape) (milliseconds: int) : int = Second shape milliseconds
+
+/// A loop of calls that each end with one of the framework: none of them calls another one.
+[<MethodImpl(MethodImplOptions.NoInlining)>]
+let Adds (list: List<int>) (n: int) : unit = list.Add n
+
+/// Continuations: each ends with a call of the one before it.
+let rec Count (n: int) (k: int -> int) : int = if n = 0 then k 0 else Count (n - 1) (fun r -> k (r + 1))
+
+/// Curried ones, which FSharp.Core calls.
+[<MethodImpl(MethodImplOptions.NoInlining)>]
+let rec Curried (n: int) (k: int -> int -> int) : int =
+    if n = 0 then k 0 0 else Curried (n - 1) (fun a b -> k (a + 1) (b + 2))
+
+/// As deep as it is called, with a call at the end of each level but not of the next.
+[<MethodImpl(MethodImplOptions.NoInlining)>]
+let rec Down (n: int) : int = if n = 0 then 0 else 1 + Side n
+
+and [<MethodImpl(MethodImplOptions.NoInlining)>] Side (n: int) : int = if n < 0 then -1 else Down(n - 1)
+
+exception Stop of int
+
+[<MethodImpl(MethodImplOptions.NoInlining)>]
+let Throws (n: int) : int = if n = 0 then raise (Stop 1) else n
+
+[<MethodImpl(MethodImplOptions.NoInlining)>]
+let Leads (n: int) : int = if n = 7 then 7 else Throws n
+
+[<MethodImpl(MethodImplOptions.NoInlining)>]
+let Catches (n: int) : int =
+    try
+        Leads n + 1
+    with Stop more ->
+        more
+
+/// Calls itself by way of others that end with a call: a recursion of any depth with a value that all of them change.
+[<MethodImpl(MethodImplOptions.NoInlining)>]
+let rec A (n: int) (sum: int64) : int64 = if n = 0 then sum else B (n - 1) (sum + 1L)
+
+and [<MethodImpl(MethodImplOptions.NoInlining)>] B (n: int) (sum: int64) : int64 =
+    if n = 0 then sum
+    elif n % 3 = 0 then A (n - 1) (sum + 2L)
+    else C (n - 1) (sum + 3L)
+
+and [<MethodImpl(MethodImplOptions.NoInlining)>] C (n: int) (sum: int64) : int64 =
+    if n = 0 then int64 (Burn 20) * 0L + sum
+    elif n % 2 = 0 then A (n - 1) sum
+    else B (n - 1) (sum + 1L)
+
+[<MethodImpl(MethodImplOptions.NoInlining)>]
+let Run (n: int) : unit =
     let burn = fun milliseconds -> Burn milliseconds + 1
+    let shape = Square()
+    let list = List<int>()
     let mutable sum = 0
 
-    for _ in 1..3 do
-        sum <- sum + Ends burn 20 + Waits burn 20
+    for i in 1..3 do
+        sum <- sum + Ends burn 20 + Waits burn 20 + First shape 20
+        Adds list i
+        Adds list i
 
-    Even n && sum <> 0
+    let mutable caught = 0
+
+    for i in 0..9 do
+        caught <- caught + Catches(i % 2)
+
+    let deep = Even n, Count n id, Curried n (fun a b -> a + b), Down 300, A n 0L
+    printfn "%A %d %d" deep list.Count caught
 
 [<EntryPoint>]
 let main arguments =
     let n = if arguments.Length > 0 then Int32.Parse arguments[0] else 1000
-    if Run n then 0 else 1
+    let bytes = if arguments.Length > 1 then Int32.Parse arguments[1] else 0
+    let thread = Thread((fun () -> Run n), bytes)
+    thread.Start()
+    thread.Join()
+    0

@@ -66,10 +66,11 @@ __asm__(HOOK_STUBS(clrprof, time_enter_hook, time_leave_hook, time_jump_hook)
 __asm__(".pushsection .text\n"
         PROBE(clrprof_probe_enter, "mov (%rsp),%rdx\nlea 16(%rbp),%rsi\njmp probes_enter\n")
         PROBE(clrprof_probe_leave, "mov (%rsp),%rdx\nlea 16(%rbp),%rsi\nlea 8(%rsp),%rcx\njmp probes_leave\n")
-        PROBE(clrprof_probe_jump, "mov (%rsp),%rdx\nlea 16(%rbp),%rsi\nlea 8(%rsp),%rcx\njmp probes_jump\n")
+        PROBE(clrprof_probe_tail, "mov (%rsp),%rdx\nlea 16(%rbp),%rsi\nlea 8(%rsp),%rcx\njmp probes_tail\n")
         PROBE(clrprof_marked_enter, "mov (%rsp),%rdx\nlea 16(%rbp),%rsi\njmp probes_enter_marked\n")
         PROBE(clrprof_marked_leave, "mov (%rsp),%rdx\nlea 16(%rbp),%rsi\nlea 8(%rsp),%rcx\njmp probes_leave_marked\n")
-        PROBE(clrprof_marked_jump, "mov (%rsp),%rdx\nlea 16(%rbp),%rsi\nlea 8(%rsp),%rcx\njmp probes_jump_marked\n")
+        PROBE(clrprof_marked_tail, "mov (%rsp),%rdx\nlea 16(%rbp),%rsi\nlea 8(%rsp),%rcx\njmp probes_tail_marked\n")
         PROBE(clrprof_site_enter, AT_SITE "jmp time_enter_hook\n")
         PROBE(clrprof_site_leave, AT_SITE "jmp time_leave_hook\n")
+        PROBE(clrprof_site_jump, "lea 16+" TEXT(SITE_MARK) "(%rbp),%rsi\njmp time_site_jump\n")
         ".popsection\n");
