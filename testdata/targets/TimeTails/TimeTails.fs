@@ -1,5 +1,5 @@
-/// TimeTails [N [BYTES]]: F# functions that end with calls that have the prefix tail., of every kind. Two call each other N times, an even
-/// number; continuations are N deep; what is deep runs on a thread with so many bytes of stack. It says what it has computed.
+/// TimeTails [N [BYTES [LEVELS]]]: F# functions that end with calls that have the prefix tail., of every kind. Two call each other N times, an even
+/// number; continuations are N deep. It runs on a thread with so many bytes of stack, on which a recursion without such calls is so many levels deep.
 module TimeTails
 
 open System
@@ -64,11 +64,9 @@ let rec Count (n: int) (k: int -> int) : int = if n = 0 then k 0 else Count (n -
 let rec Curried (n: int) (k: int -> int -> int) : int =
     if n = 0 then k 0 0 else Curried (n - 1) (fun a b -> k (a + 1) (b + 2))
 
-/// As deep as it is called, with a call at the end of each level but not of the next.
+/// A recursion that is as deep as it looks, with a function between any two levels that ends with a call.
 [<MethodImpl(MethodImplOptions.NoInlining)>]
-let rec Down (n: int) : int = if n = 0 then 0 else 1 + Side n
-
-and [<MethodImpl(MethodImplOptions.NoInlining)>] Side (n: int) : int = if n < 0 then -1 else Down(n - 1)
+let rec Down (n: int) : int = if n = 0 then 0 else 1 + Ends (fun left -> Down left) (n - 1)
 
 exception Stop of int
 
@@ -85,22 +83,25 @@ let Catches (n: int) : int =
     with Stop more ->
         more
 
-/// Calls itself by way of others that end with a call: a recursion of any depth with a value that all of them change.
 [<MethodImpl(MethodImplOptions.NoInlining)>]
-let rec A (n: int) (sum: int64) : int64 = if n = 0 then sum else B (n - 1) (sum + 1L)
+let Finish (sum: int64) : int64 = if Burn 20 = 0 then 0L else sum
+
+/// Three that call each other in two rounds at once; what they call last takes its time.
+[<MethodImpl(MethodImplOptions.NoInlining)>]
+let rec A (n: int) (sum: int64) : int64 = if n = 0 then Finish sum else B (n - 1) (sum + 1L)
 
 and [<MethodImpl(MethodImplOptions.NoInlining)>] B (n: int) (sum: int64) : int64 =
-    if n = 0 then sum
+    if n = 0 then Finish sum
     elif n % 3 = 0 then A (n - 1) (sum + 2L)
     else C (n - 1) (sum + 3L)
 
 and [<MethodImpl(MethodImplOptions.NoInlining)>] C (n: int) (sum: int64) : int64 =
-    if n = 0 then int64 (Burn 20) * 0L + sum
+    if n = 0 then Finish sum
     elif n % 2 = 0 then A (n - 1) sum
     else B (n - 1) (sum + 1L)
 
 [<MethodImpl(MethodImplOptions.NoInlining)>]
-let Run (n: int) : unit =
+let Run (n: int) (levels: int) : unit =
     let burn = fun milliseconds -> Burn milliseconds + 1
     let shape = Square()
     let list = List<int>()
@@ -116,14 +117,15 @@ let Run (n: int) : unit =
     for i in 0..9 do
         caught <- caught + Catches(i % 2)
 
-    let deep = Even n, Count n id, Curried n (fun a b -> a + b), Down 300, A n 0L
+    let deep = Even n, Count n id, Curried n (fun a b -> a + b), Down levels, A n 0L
     printfn "%A %d %d" deep list.Count caught
 
 [<EntryPoint>]
 let main arguments =
     let n = if arguments.Length > 0 then Int32.Parse arguments[0] else 1000
     let bytes = if arguments.Length > 1 then Int32.Parse arguments[1] else 0
-    let thread = Thread((fun () -> Run n), bytes)
+    let levels = if arguments.Length > 2 then Int32.Parse arguments[2] else 100
+    let thread = Thread((fun () -> Run n levels), bytes)
     thread.Start()
     thread.Join()
     0
