@@ -231,7 +231,7 @@ func environment(o Options, agent string) []string {
 
 // tailSettings turn off that the JIT makes jumps of last calls, so that who makes them is still there while they run, and a
 // loop of a function that calls itself last, which would be no calls then. The names are those of jitconfigvalues.h; calls
-// with the prefix tail. are jumps all the same.
+// with the prefix tail. are the agent's business.
 var tailSettings = []string{"TailCallOpt", "TailCallLoopOpt"}
 
 // testHostVariable says how many milliseconds vstest, which `dotnet test` runs, waits for the end of the process with the tests
