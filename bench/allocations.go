@@ -34,7 +34,8 @@ func (b *bench) allocations() error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(b.out, "\n## Allocations, warm, under 20 frames\n\nNanoseconds of processor time per allocation, the least of %d runs of %s rounds, all variants "+
+	fmt.Fprintf(b.out, "\n## Allocations, warm, under 20 frames\n\nNanoseconds of processor time per allocation, the "+
+		"least of %d runs of %s rounds, all variants "+
 		"in turn; in brackets as a ratio to the empty callback, for lifetime to the one with COR_PRF_MONITOR_GC.\n\n"+
 		"| allocations from | none | empty | memory | empty, MONITOR_GC | lifetime | DoStackSnapshot |\n"+
 		"| --- | ---: | ---: | ---: | ---: | ---: | ---: |\n", b.rounds, rounds)
@@ -50,9 +51,12 @@ func (b *bench) allocations() error {
 			}
 		}
 		empty, emptyGC := slices.Min(times["empty"]), slices.Min(times["emptygc"])
-		memory, lifetime, snapshot := slices.Min(times["memory"]), slices.Min(times["lifetime"]), slices.Min(times["snapshot"])
-		fmt.Fprintf(b.out, "| %s: %s | %.1f | %.1f | %.1f (%.2f) | %.1f | %.1f (%.2f) | %.0f (%.1f) |\n", k.name, k.what,
-			slices.Min(times["none"]), empty, memory, memory/empty, emptyGC, lifetime, lifetime/emptyGC, snapshot, snapshot/empty)
+		memory, lifetime, snapshot := slices.Min(times["memory"]), slices.Min(times["lifetime"]), slices.Min(
+			times["snapshot"])
+		fmt.Fprintf(b.out, "| %s: %s | %.1f | %.1f | %.1f (%.2f) | %.1f | %.1f (%.2f) | %.0f (%.1f) |\n", k.name,
+			k.what,
+			slices.Min(times["none"]), empty, memory, memory/empty, emptyGC, lifetime, lifetime/emptyGC, snapshot,
+			snapshot/empty)
 	}
 	return nil
 }

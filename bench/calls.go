@@ -29,7 +29,8 @@ func (b *bench) calls() error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(b.out, "\n## Calls, warm\n\nNanoseconds of processor time per call of a function that does nothing; in brackets as a ratio to hooks "+
+	fmt.Fprintf(b.out, "\n## Calls, warm\n\nNanoseconds of processor time per call of a function that does nothing; "+
+		"in brackets as a ratio to hooks "+
 		"that read the clock, and do nothing else.\n\n"+
 		"| calls | none | empty hooks | hooks with a clock | time |\n| --- | ---: | ---: | ---: | ---: |\n")
 	for _, k := range callKinds {
@@ -68,12 +69,14 @@ func (b *bench) starts() error {
 			wall[way], cpu[way] = append(wall[way], values[0]), append(cpu[way], values[1])
 		}
 	}
-	fmt.Fprintf(b.out, "\n## Threads that make one call\n\nMicroseconds to start and join one, of the best of 40 rounds of 200. How a thread learns that the system acted "+
+	fmt.Fprintf(b.out, "\n## Threads that make one call\n\nMicroseconds to start and join one, of the best of 40 "+
+		"rounds of 200. How a thread learns that the system acted "+
 		"is chosen here; rseq and perf fall back to gap where they are not allowed.\n\n"+
 		"| | wall | more than none | processor | more than none |\n| --- | ---: | ---: | ---: | ---: |\n")
 	for _, way := range ways {
 		w, c := median(wall[way]), median(cpu[way])
-		fmt.Fprintf(b.out, "| %s | %.1f | %+.1f | %.1f | %+.1f |\n", way, w, w-median(wall["none"]), c, c-median(cpu["none"]))
+		fmt.Fprintf(b.out, "| %s | %.1f | %+.1f | %.1f | %+.1f |\n", way, w, w-median(wall["none"]), c,
+			c-median(cpu["none"]))
 	}
 	return nil
 }
@@ -107,7 +110,8 @@ func (b *bench) attachHooks(cmd *exec.Cmd, variant string) {
 		return
 	}
 	b.attach(cmd, variant)
-	cmd.Env = append(cmd.Env, "CLRPROF_TIME=1", "CLRPROF_NO_MEMORY=1", "COMPlus_TailCallLoopOpt=0", "DOTNET_TailCallLoopOpt=0")
+	cmd.Env = append(cmd.Env, "CLRPROF_TIME=1", "CLRPROF_NO_MEMORY=1", "COMPlus_TailCallLoopOpt=0",
+		"DOTNET_TailCallLoopOpt=0")
 	if variant == "time" || variant == "time small" {
 		cmd.Env = append(cmd.Env, "CORECLR_PROFILER_PATH="+b.product)
 	}

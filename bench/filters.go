@@ -12,7 +12,8 @@ import (
 )
 
 // filterWays are the flags with which a program of 100,000 stacks is recorded, each mode first without a filter.
-var filterWays = []string{"--memory", "--memory --include Alloc.*", "--memory --exclude Alloc.*", "", "--include Alloc.*", "--exclude Alloc.*",
+var filterWays = []string{"--memory", "--memory --include Alloc.*", "--memory --exclude Alloc.*", "",
+	"--include Alloc.*", "--exclude Alloc.*",
 	"--time", "--time --include Alloc.*", "--time --exclude Alloc.*"}
 
 // filters measures what it costs to record only some functions: never more than to record all.
@@ -40,7 +41,8 @@ func (b *bench) filters() error {
 			}
 		}
 	}
-	fmt.Fprintf(b.out, "\n## Filters\n\nSeconds of processor time of `clrprof run` and its target, 3.3 million allocations under 100,000 stacks; the least of "+
+	fmt.Fprintf(b.out, "\n## Filters\n\nSeconds of processor time of `clrprof run` and its target, 3.3 million "+
+		"allocations under 100,000 stacks; the least of "+
 		"%d runs, all ways in turn. `make bench BENCHFLAGS=\"-only filters\"`.\n\n| flags | processor |\n| --- | ---: |\n", b.rounds)
 	for _, way := range filterWays {
 		fmt.Fprintf(b.out, "| %s | %.2f |\n", cmp.Or(way, "(default)"), least[way])

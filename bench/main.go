@@ -16,7 +16,8 @@
 //	clockhooks  the same, and each hook reads the clock: the measure for time
 //	time        the agent
 //
-// Usage: go run ./bench [-rounds 7] [-o bench/RESULTS.md] [-only allocations|pauses|types|filters|paused|shadow|roslyn|report|calls|starts|timed-roslyn|timed-report]
+// Usage: go run ./bench [-rounds 7] [-o bench/RESULTS.md] [-only
+// allocations|pauses|types|filters|paused|shadow|roslyn|report|calls|starts|timed-roslyn|timed-report]
 package main
 
 import (
@@ -35,7 +36,9 @@ import (
 func main() {
 	rounds := flag.Int("rounds", 7, "runs of each variant; the median counts")
 	out := flag.String("o", "", "write the tables to this file too")
-	only := flag.String("only", "", "allocations, pauses, types, filters, paused, shadow, roslyn, report, calls, starts, timed-roslyn or timed-report")
+	only := flag.String("only", "",
+		"allocations, pauses, types, filters, paused, shadow, roslyn, report, calls, starts, timed-roslyn or "+
+			"timed-report")
 	flag.Parse()
 	if err := run(*rounds, *out, *only); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
@@ -65,8 +68,10 @@ func run(rounds int, out, only string) error {
 	}
 	defer os.RemoveAll(dir)
 	var text bytes.Buffer
-	b := &bench{dotnet: in, rounds: rounds, dir: dir, oracle: filepath.Join(dir, "oracle.so"), out: io.MultiWriter(os.Stdout, &text)}
-	for path, to := range map[string]*string{"internal/agentbin/lib/libclrprof-linux-x64.so": &b.product, "bin/clrprof": &b.clrprof} {
+	b := &bench{dotnet: in, rounds: rounds, dir: dir, oracle: filepath.Join(dir, "oracle.so"),
+		out: io.MultiWriter(os.Stdout, &text)}
+	for path, to := range map[string]*string{"internal/agentbin/lib/libclrprof-linux-x64.so": &b.product,
+		"bin/clrprof": &b.clrprof} {
 		if *to, err = filepath.Abs(path); err != nil {
 			return err
 		}
@@ -81,7 +86,8 @@ func run(rounds int, out, only string) error {
 	for _, part := range []struct {
 		name string
 		fn   func() error
-	}{{"allocations", b.allocations}, {"pauses", b.pauses}, {"types", b.types}, {"filters", b.filters}, {"shadow", b.shadow}, {"roslyn", b.roslyn}, {"report", b.report}, {"paused", b.paused},
+	}{{"allocations", b.allocations}, {"pauses", b.pauses}, {"types", b.types}, {"filters", b.filters},
+		{"shadow", b.shadow}, {"roslyn", b.roslyn}, {"report", b.report}, {"paused", b.paused},
 		{"calls", b.calls}, {"starts", b.starts}, {"timed-roslyn", b.timedRoslyn}, {"timed-report", b.timedReport}} {
 		if only != "" && only != part.name {
 			continue
@@ -102,8 +108,9 @@ func (b *bench) buildOracle() error {
 	if err != nil {
 		return err
 	}
-	args := append(strings.Fields("-std=c11 -O2 -g -fno-tree-slp-vectorize -fPIC -fvisibility=hidden -fno-omit-frame-pointer "+
-		"-DCLRPROF_ORACLE -shared -nostdlib -o "+b.oracle+" agent/test/oracle.c"), sources...)
+	args := append(
+		strings.Fields("-std=c11 -O2 -g -fno-tree-slp-vectorize -fPIC -fvisibility=hidden -fno-omit-frame-pointer "+
+			"-DCLRPROF_ORACLE -shared -nostdlib -o "+b.oracle+" agent/test/oracle.c"), sources...)
 	if text, err := exec.Command("gcc", args...).CombinedOutput(); err != nil {
 		return fmt.Errorf("compile the agent's variants: %w: %s", err, text)
 	}
@@ -112,8 +119,8 @@ func (b *bench) buildOracle() error {
 
 // header says on what the figures were measured.
 func (b *bench) header() {
-	fmt.Fprintf(b.out, "# What profiling costs\n\nMade by `make bench`: medians of %d runs, all variants of a program in turn. "+
-		"%s, .NET %s.\n", b.rounds, processor(), b.dotnet.Newest().Name)
+	fmt.Fprintf(b.out, "# What profiling costs\n\nMade by `make bench`: medians of %d runs, all variants of a "+
+		"program in turn. %s, .NET %s.\n", b.rounds, processor(), b.dotnet.Newest().Name)
 }
 
 // processor names the machine's processor.

@@ -18,13 +18,16 @@ var pausedWays = []struct {
 	{"allocations, --memory", []string{"Alloc", "same", depth, count, rounds}, []string{"--memory"}},
 	{"allocations, --lifetime", []string{"Alloc", "same", depth, count, rounds}, []string{"--lifetime"}},
 	{"calls, --time: hooks", []string{"CallCost", "loop", callsOfRound}, []string{"--time"}},
-	{"calls, --time --instrument mine: probes", []string{"CallCost", "loop", callsOfRound}, []string{"--time", "--instrument", "mine"}},
+	{"calls, --time --instrument mine: probes", []string{"CallCost", "loop", callsOfRound},
+		[]string{"--time", "--instrument", "mine"}},
 }
 
 // paused measures what an allocation, or a call and its end, takes while nothing is recorded.
 func (b *bench) paused() error {
-	fmt.Fprintf(b.out, "\n## While nothing is recorded\n\nNanoseconds of processor time for each, warm, the least of %d runs, all ways in turn; in brackets as a "+
-		"difference to the program by itself.\n\n| | none | recorded | paused |\n| --- | ---: | ---: | ---: |\n", b.rounds)
+	fmt.Fprintf(b.out, "\n## While nothing is recorded\n\nNanoseconds of processor time for each, warm, the least of "+
+		"%d runs, all ways in turn; in brackets as a "+
+		"difference to the program by itself.\n\n| | none | recorded | paused |\n| --- | ---: | ---: | ---: |\n",
+		b.rounds)
 	for _, w := range pausedWays {
 		dll, err := b.dotnet.Compile([]string{"bench/targets/" + w.target[0]}, "", dotnettest.Options{})
 		if err != nil {
@@ -41,7 +44,8 @@ func (b *bench) paused() error {
 			}
 		}
 		none, recorded, paused := slices.Min(ns["none"]), slices.Min(ns["recorded"]), slices.Min(ns["paused"])
-		fmt.Fprintf(b.out, "| %s | %.1f | %.1f (%+.1f) | %.1f (%+.1f) |\n", w.name, none, recorded, recorded-none, paused, paused-none)
+		fmt.Fprintf(b.out, "| %s | %.1f | %.1f (%+.1f) | %.1f (%+.1f) |\n", w.name, none, recorded, recorded-none,
+			paused, paused-none)
 	}
 	return nil
 }

@@ -8,18 +8,21 @@ import (
 
 // pausesWays are what the program of the pauses runs with; the first is the measure.
 var pausesWays = []struct{ name, variant, roots string }{
-	{"none", "none", "off"}, {"empty, MONITOR_GC", "emptygc", "off"}, {"lifetime, roots off", "lifetime", "off"}, {"lifetime", "lifetime", "gen2"},
+	{"none", "none", "off"}, {"empty, MONITOR_GC", "emptygc", "off"}, {"lifetime, roots off", "lifetime", "off"},
+	{"lifetime", "lifetime", "gen2"},
 }
 
-// pauses measures how long garbage collections stop a program, by itself, with lifetimes and without, and with the roots that
-// full collections look at as well unless --roots says otherwise.
+// pauses measures how long garbage collections stop a program, by itself, with lifetimes and without, and with the
+// roots that full collections look at as well unless --roots says otherwise.
 func (b *bench) pauses() error {
 	dll, err := b.dotnet.Compile([]string{"bench/targets/Pauses"}, "", dotnettest.Options{})
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(b.out, "\n## Pauses of garbage collections\n\nMicroseconds of processor time of the thread that collects, the least of %d runs, all ways in turn; 100,000 dead objects "+
-		"each time. In brackets as a ratio to the program by itself. `make bench BENCHFLAGS=\"-only pauses\"`.\n\n| alive | collection |", b.rounds)
+	fmt.Fprintf(b.out, "\n## Pauses of garbage collections\n\nMicroseconds of processor time of the thread that "+
+		"collects, the least of %d runs, all ways in turn; 100,000 dead objects "+
+		"each time. In brackets as a ratio to the program by itself. `make bench BENCHFLAGS=\"-only pauses\"`.\n\n| "+
+		"alive | collection |", b.rounds)
 	for _, way := range pausesWays {
 		fmt.Fprintf(b.out, " %s |", way.name)
 	}

@@ -21,7 +21,8 @@ func (b *bench) roslyn() error {
 	if err != nil {
 		return err
 	}
-	compile, err := b.dotnet.CompilerCommand(b.dotnet.Newest(), []string{source}, filepath.Join(b.dir, "Large.dll"), dotnettest.Options{Deterministic: true})
+	compile, err := b.dotnet.CompilerCommand(b.dotnet.Newest(), []string{source}, filepath.Join(b.dir, "Large.dll"),
+		dotnettest.Options{Deterministic: true})
 	if err != nil {
 		return err
 	}
@@ -48,10 +49,12 @@ func (b *bench) roslyn() error {
 			wall[way], cpu[way] = append(wall[way], w), append(cpu[way], c)
 		}
 	}
-	fmt.Fprintf(b.out, "\n## Roslyn compiling %d lines\n\nSeconds of the whole process; `run` is `clrprof run`, with lifetimes, resolving names and adding up.\n\n"+
+	fmt.Fprintf(b.out, "\n## Roslyn compiling %d lines\n\nSeconds of the whole process; `run` is `clrprof run`, with "+
+		"lifetimes, resolving names and adding up.\n\n"+
 		"| | wall | ratio | processor | ratio |\n| --- | ---: | ---: | ---: | ---: |\n", lines)
 	for _, way := range ways {
-		fmt.Fprintf(b.out, "| %s | %.2f | %.2f | %.2f | %.2f |\n", way, median(wall[way]), median(wall[way])/median(wall["none"]),
+		fmt.Fprintf(b.out, "| %s | %.2f | %.2f | %.2f | %.2f |\n", way, median(wall[way]),
+			median(wall[way])/median(wall["none"]),
 			median(cpu[way]), median(cpu[way])/median(cpu["none"]))
 	}
 	return b.describe(session)
@@ -75,8 +78,7 @@ func (b *bench) describe(session string) error {
 		return err
 	}
 	r := rows[0]
-	fmt.Fprintf(b.out, "\nThe session: %d allocations, %d nodes, %d sites, %d functions, losses %d; %.0f MB on disk; "+
-		"the agent used %.0f MB.\n", r["allocations"], r["nodes"], r["sites"], r["functions"], r["losses"],
+	fmt.Fprintf(b.out, "\nThe session: %d allocations, %d nodes, %d sites, %d functions, losses %d; %.0f MB on disk; the agent used %.0f MB.\n", r["allocations"], r["nodes"], r["sites"], r["functions"], r["losses"],
 		float64(st.Size())/1e6, float64(r["agent_bytes"])/1e6)
 	return nil
 }
@@ -87,7 +89,8 @@ func (b *bench) report() error {
 	if _, err := os.Stat(session); err != nil {
 		return fmt.Errorf("needs the session of the part roslyn: %w", err)
 	}
-	fmt.Fprintf(b.out, "\n## Views of that session\n\nSeconds until the command has printed everything.\n\n| view | wall |\n| --- | ---: |\n")
+	fmt.Fprintf(b.out, "\n## Views of that session\n\nSeconds until the command has printed everything.\n\n| view | "+
+		"wall |\n| --- | ---: |\n")
 	for _, view := range []string{"summary", "functions", "types", "calltree", "modules", "lines", "threads"} {
 		var wall []float64
 		for range b.rounds {

@@ -16,8 +16,8 @@ import (
 	"github.com/clrprof/clrprof/internal/wire"
 )
 
-// shadow measures what the shadow of the heap costs and saves: the time to follow a recording of a real heap, against the
-// reference tracker, which keeps a table of objects; its memory; and what is written of each collection.
+// shadow measures what the shadow of the heap costs and saves: the time to follow a recording of a real heap, against
+// the reference tracker, which keeps a table of objects; its memory; and what is written of each collection.
 func (b *bench) shadow() error {
 	dll, err := b.dotnet.Compile([]string{"bench/targets/Pauses"}, "", dotnettest.Options{})
 	if err != nil {
@@ -26,7 +26,8 @@ func (b *bench) shadow() error {
 	if err := b.buildReplay(); err != nil {
 		return err
 	}
-	fmt.Fprintf(b.out, "\n## The shadow of the heap\n\nThe program of the pauses. Seconds to follow a recording of it, reading included: with a table of objects that is sorted and "+
+	fmt.Fprintf(b.out, "\n## The shadow of the heap\n\nThe program of the pauses. Seconds to follow a recording of "+
+		"it, reading included: with a table of objects that is sorted and "+
 		"searched (internal/heap), and by the agent's own code. Counters and bytes: what is told of each collection.\n\n"+
 		"| alive | events | table | shadow | counters | bytes |\n| ---: | ---: | ---: | ---: | ---: | ---: |\n")
 	for _, live := range []string{"100000", "1000000"} {
@@ -41,7 +42,8 @@ func (b *bench) shadow() error {
 		if err != nil {
 			return fmt.Errorf("%s alive: %w", live, err)
 		}
-		fmt.Fprintf(b.out, "| %s | %d | %.2f | %.2f (%.0f × less) | %.1f | %.0f |\n", live, events, table, shadow, table/shadow, counters, bytes)
+		fmt.Fprintf(b.out, "| %s | %d | %.2f | %.2f (%.0f × less) | %.1f | %.0f |\n", live, events, table, shadow,
+			table/shadow, counters, bytes)
 	}
 	memory, err := b.memory(dll, "5000000")
 	if err != nil {
@@ -59,7 +61,8 @@ func (b *bench) buildReplay() error {
 	if err != nil {
 		return err
 	}
-	args := append(strings.Fields("-std=c11 -O2 -fno-tree-slp-vectorize -fno-omit-frame-pointer -pthread -Dclock_gettime=replay_clock_gettime -o "+b.replay()+
+	args := append(strings.Fields("-std=c11 -O2 -fno-tree-slp-vectorize -fno-omit-frame-pointer -pthread "+
+		"-Dclock_gettime=replay_clock_gettime -o "+b.replay()+
 		" agent/test/replay.c"), sources...)
 	if text, err := exec.Command("gcc", args...).CombinedOutput(); err != nil {
 		return fmt.Errorf("compile the replayer: %w: %s", err, text)
@@ -73,7 +76,8 @@ func (b *bench) follow(dll, live string) (table, shadow float64, events int, err
 	defer remove(recording)
 	cmd := b.dotnet.Newest().Command(dll, live)
 	b.attach(cmd, "record")
-	cmd.Env = append(cmd.Env, "CLRPROF_LIFETIME=1", "CLRPROF_FINAL_GC=1", "CLRPROF_RECORDING="+recording, "CLRPROF_MEMORY=4294967296")
+	cmd.Env = append(cmd.Env, "CLRPROF_LIFETIME=1", "CLRPROF_FINAL_GC=1", "CLRPROF_RECORDING="+recording,
+		"CLRPROF_MEMORY=4294967296")
 	if text, err := cmd.CombinedOutput(); err != nil {
 		return 0, 0, 0, fmt.Errorf("record: %w: %s", err, text)
 	}

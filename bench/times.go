@@ -36,7 +36,8 @@ func (b *bench) compiler() ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	return b.dotnet.CompilerCommand(b.dotnet.Newest(), []string{source}, filepath.Join(b.dir, "Timed.dll"), dotnettest.Options{Deterministic: true})
+	return b.dotnet.CompilerCommand(b.dotnet.Newest(), []string{source}, filepath.Join(b.dir, "Timed.dll"),
+		dotnettest.Options{Deterministic: true})
 }
 
 // timedRoslyn measures what recording every call costs a whole program, and which part of it is the JIT's.
@@ -67,12 +68,15 @@ func (b *bench) timedRoslyn() error {
 	used := map[string]float64{}
 	for _, way := range timedWays {
 		used[way] = median(cpu[way])
-		fmt.Fprintf(b.out, "| %s | %.2f | %.2f | %.2f | %.2f |\n", way, median(wall[way]), median(wall[way])/median(wall[wayNone]),
+		fmt.Fprintf(b.out, "| %s | %.2f | %.2f | %.2f | %.2f |\n", way, median(wall[way]),
+			median(wall[way])/median(wall[wayNone]),
 			used[way], used[way]/used[wayNone])
 	}
-	fmt.Fprintf(b.out, "\nOf the %.2f seconds of processor time that time adds, %.2f are the JIT's for code that is precompiled otherwise, "+
+	fmt.Fprintf(b.out, "\nOf the %.2f seconds of processor time that time adds, %.2f are the JIT's for code that is "+
+		"precompiled otherwise, "+
 		"%.2f the hooks themselves with the inlining that is refused, %.2f what the agent does in them.\n",
-		used[wayTime]-used[wayNone], used[wayJIT]-used[wayNone], used[wayEmpty]-used[wayJIT], used[wayTime]-used[wayEmpty])
+		used[wayTime]-used[wayNone], used[wayJIT]-used[wayNone], used[wayEmpty]-used[wayJIT],
+		used[wayTime]-used[wayEmpty])
 	return nil
 }
 
@@ -161,7 +165,8 @@ func ownMemory(pid int) float64 {
 
 // describeTimes prints what a session with times holds.
 func (b *bench) describeTimes(session string, finishing, memory float64) error {
-	query := `select (select sum(calls) from timing_value) calls, (select count(*) from timing) timings, (select count(*) from node) nodes,
+	query :=
+		`select (select sum(calls) from timing_value) calls, (select count(*) from timing) timings, (select count(*) from node) nodes,
 		(select count(*) from function) functions, (select sum(agent_bytes) from process) agent_bytes,
 		(select coalesce(sum(v.calls), 0) from timing_value v join timing t on t.id = v.timing_id join node n on n.id = t.node_id
 			join node p on p.id = n.parent_id join function f on f.id = p.function_id
@@ -180,9 +185,13 @@ func (b *bench) describeTimes(session string, finishing, memory float64) error {
 		return err
 	}
 	r := rows[0]
-	fmt.Fprintf(b.out, "\n## The session of that\n\n%d calls, %d timings of %d nodes, %d functions, losses %d. %d calls (%.1f %%) are on paths "+
-		"that were folded at the limit of a million. %.0f MB on disk; the agent used %.0f MB. After the program's end `clrprof run` worked for %.1f seconds; "+
-		"it had at most %.0f MB of its own.\n", r["calls"], r["timings"], r["nodes"], r["functions"], r["losses"], r["folded"],
-		100*float64(r["folded"])/float64(max(r["calls"], 1)), float64(st.Size())/1e6, float64(r["agent_bytes"])/1e6, finishing, memory)
+	fmt.Fprintf(b.out, "\n## The session of that\n\n%d calls, %d timings of %d nodes, %d functions, losses %d. %d "+
+		"calls (%.1f %%) are on paths "+
+		"that were folded at the limit of a million. %.0f MB on disk; the agent used %.0f MB. After the program's "+
+		"end `clrprof run` worked for %.1f seconds; "+
+		"it had at most %.0f MB of its own.\n", r["calls"], r["timings"], r["nodes"], r["functions"], r["losses"],
+		r["folded"],
+		100*float64(r["folded"])/float64(max(r["calls"], 1)), float64(st.Size())/1e6, float64(r["agent_bytes"])/1e6,
+		finishing, memory)
 	return nil
 }

@@ -10,15 +10,17 @@ import (
 // typesWays are what the pauses of a program with many types are measured with; the first is the measure.
 var typesWays = []string{"none", "emptygc", "lifetime"}
 
-// types measures the pauses of a program that allocates objects of few and of many types in two threads, against the program
-// by itself, with workstation and with server GC.
+// types measures the pauses of a program that allocates objects of few and of many types in two threads, against the
+// program by itself, with workstation and with server GC.
 func (b *bench) types() error {
 	dll, err := b.dotnet.Compile([]string{"bench/targets/Types"}, "", dotnettest.Options{})
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(b.out, "\n## Pauses with many types\n\nTwo threads allocate. Milliseconds a collection, as the runtime says, and nanoseconds of an allocation, pauses included; in brackets "+
-		"as a ratio to the program by itself.\n\n| types | GC | kept | pause, none | empty, MONITOR_GC | lifetime | allocation, none | empty, MONITOR_GC | lifetime |\n"+
+	fmt.Fprintf(b.out, "\n## Pauses with many types\n\nTwo threads allocate. Milliseconds a collection, as the "+
+		"runtime says, and nanoseconds of an allocation, pauses included; in brackets "+
+		"as a ratio to the program by itself.\n\n| types | GC | kept | pause, none | empty, MONITOR_GC | lifetime | "+
+		"allocation, none | empty, MONITOR_GC | lifetime |\n"+
 		"| ---: | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n")
 	for _, types := range []string{"10", "3000"} {
 		for _, server := range []bool{false, true} {

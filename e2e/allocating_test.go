@@ -6,8 +6,9 @@ import (
 	"github.com/clrprof/clrprof/internal/dotnettest"
 )
 
-// TestWaysToAllocate: in each of more than sixty ways to allocate, all bytes that the runtime counts are below the function that has
-// them made, and what it makes itself is its own. Shapes and Boxes have the ways that compiled code has; these are mostly of libraries.
+// TestWaysToAllocate: in each of more than sixty ways to allocate, all bytes that the runtime counts are below the
+// function that has them made, and what it makes itself is its own. Shapes and Boxes have the ways that compiled code
+// has; these are mostly of libraries.
 func TestWaysToAllocate(t *testing.T) {
 	t.Parallel()
 	in := dotnettest.Need(t)

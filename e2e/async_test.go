@@ -16,13 +16,14 @@ type treeRow struct {
 	Elapsed int64  `json:"elapsed_exclusive"`
 }
 
-// TestAsyncTree: what an async method does after it has waited is below the function that called it, not below the pool, and all
-// times together are those of the stacks as they were.
+// TestAsyncTree: what an async method does after it has waited is below the function that called it, not below the
+// pool, and all times together are those of the stacks as they were.
 func TestAsyncTree(t *testing.T) {
 	t.Parallel()
 	for _, runtime := range dotnettest.NeedRuntimes(t, 8) {
 		t.Run(runtime.Name, func(t *testing.T) {
-			r := mustRecordTime(t, runtime.Command(dotnettest.Target(t, "Problems", dotnettest.Options{}), "async"), "--time")
+			r := mustRecordTime(t, runtime.Command(dotnettest.Target(t, "Problems", dotnettest.Options{}), "async"),
+				"--time")
 			s := newSandbox(t)
 			tree := func(how string) (rows []treeRow, elapsed int64) {
 				shown := s.run("report", r.session, "calltree", "--async", how, "--json")

@@ -13,8 +13,9 @@ var visitors = []struct {
 	name  string
 	flags []string
 }{
-	{"rbp used", []string{"-O2", "-fomit-frame-pointer", "-DNUMBER_IN_RBP"}},   // the chain of frame pointers is cut
-	{"rbp left alone", []string{"-O2", "-fomit-frame-pointer", "-ffixed-rbp"}}, // it goes on, past who called the library
+	{"rbp used", []string{"-O2", "-fomit-frame-pointer", "-DNUMBER_IN_RBP"}}, // the chain of frame pointers is cut
+	// it goes on, past who called the library
+	{"rbp left alone", []string{"-O2", "-fomit-frame-pointer", "-ffixed-rbp"}},
 	{"as it comes", []string{"-O2"}},
 	{"frame pointers", []string{"-O2", "-fno-omit-frame-pointer"}},
 	{"not optimized", []string{"-O0"}},
@@ -24,7 +25,8 @@ var visitors = []struct {
 func visitor(t *testing.T, flags []string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "libvisit.so")
-	args := append([]string{"-shared", "-fPIC", "-fno-asynchronous-unwind-tables", "-fno-optimize-sibling-calls", "-Wall", "-Werror",
+	args := append([]string{"-shared", "-fPIC", "-fno-asynchronous-unwind-tables", "-fno-optimize-sibling-calls",
+		"-Wall", "-Werror",
 		"-o", path, "testdata/visit.c"}, flags...)
 	if out, err := exec.Command("gcc", args...).CombinedOutput(); err != nil {
 		t.Fatalf("compiling visit.c: %v\n%s", err, out)
@@ -32,15 +34,16 @@ func visitor(t *testing.T, flags []string) string {
 	return path
 }
 
-// callbackWays are how the runtime makes code of what calls native code and is called back: tier 0, replaced in a loop, tier 1 at once,
-// and as it comes.
+// callbackWays are how the runtime makes code of what calls native code and is called back: tier 0, replaced in a loop,
+// tier 1 at once, and as it comes.
 var callbackWays = []way{tiered, tier0, timeHurried, optimized, debug}
 
 // callbackData is what is recorded there.
 var callbackData = [][]string{memoryOnly, {"--lifetime"}, {"--time", "--memory"}}
 
-// TestNativePointers compares what managed code allocates that native code calls back by delegates and by function pointers, and below
-// what, on each runtime. The ways in which the native code is compiled that are hard meet all ways of managed code, others one of them.
+// TestNativePointers compares what managed code allocates that native code calls back by delegates and by function
+// pointers, and below what, on each runtime. The ways in which the native code is compiled that are hard meet all ways
+// of managed code, others one of them.
 func TestNativePointers(t *testing.T) {
 	t.Parallel()
 	for i, v := range visitors {

@@ -21,7 +21,8 @@ import (
 func pausedTarget(t *testing.T, in *dotnettest.Install) string {
 	t.Helper()
 	dir := t.TempDir()
-	library, err := in.Compile([]string{"../integrations/control"}, filepath.Join(dir, "library"), dotnettest.Options{Name: "Clrprof.Control", Library: true})
+	library, err := in.Compile([]string{"../integrations/control"}, filepath.Join(dir, "library"),
+		dotnettest.Options{Name: "Clrprof.Control", Library: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -34,11 +35,13 @@ func pausedTarget(t *testing.T, in *dotnettest.Install) string {
 	return dll
 }
 
-// pausedModes are the flags by which sessions with pauses are recorded. "probes" has probes in the code of what is recorded.
-var pausedModes = map[string][]string{"memory": {"--memory"}, "lifetime": {"--lifetime"}, "time": {"--time"}, "probes": byProbes}
+// pausedModes are the flags by which sessions with pauses are recorded. "probes" has probes in the code of what is
+// recorded.
+var pausedModes = map[string][]string{"memory": {"--memory"}, "lifetime": {"--lifetime"}, "time": {"--time"},
+	"probes": byProbes}
 
-// TestPaused: what a program does while it is recorded is in the session, exactly, and nothing else, whoever pauses at which level, and
-// whatever is recorded.
+// TestPaused: what a program does while it is recorded is in the session, exactly, and nothing else, whoever pauses at
+// which level, and whatever is recorded.
 func TestPaused(t *testing.T) {
 	in := dotnettest.Need(t)
 	dll := pausedTarget(t, in)
@@ -74,7 +77,8 @@ func comparePaused(t *testing.T, r result, who, mode string) {
 	for _, l := range query[map[string]any](t, r.session, "SELECT * FROM loss") {
 		t.Errorf("lost: %v", l)
 	}
-	level := map[string]string{"process": "process", "stop": "process", "thread": "thread", "global": "global", "outside": "global"}[who]
+	level := map[string]string{"process": "process", "stop": "process", "thread": "thread", "global": "global",
+		"outside": "global"}[who]
 	type pause struct {
 		Level string `json:"level"`
 		N     int    `json:"n"`
@@ -112,7 +116,8 @@ func comparePausedLifetimes(t *testing.T, r result) {
 		Dead  int64  `json:"dead"`
 		Alive int64  `json:"alive"`
 	}
-	have := query[end](t, r.session, `SELECT name, gen0_instances + gen1_instances + gen2_instances AS dead, alive_instances AS alive
+	have := query[end](t, r.session,
+		`SELECT name, gen0_instances + gen1_instances + gen2_instances AS dead, alive_instances AS alive
 		FROM lifetime WHERE name IN ('Paused.Recorded', 'Paused.Unrecorded', 'Paused.Kept', 'Paused.Across', 'Paused.Beside') ORDER BY name`)
 	for _, e := range have {
 		kept := e.Name == "Paused.Kept" || e.Name == "Paused.Across"
@@ -125,8 +130,8 @@ func comparePausedLifetimes(t *testing.T, r result) {
 	}
 }
 
-// TestManyMarks: a program that marks in a loop takes a sixteenth of the agent's memory, and no more: what is refused is told to the
-// program and to whoever reads, and objects are as exact as ever.
+// TestManyMarks: a program that marks in a loop takes a sixteenth of the agent's memory, and no more: what is refused
+// is told to the program and to whoever reads, and objects are as exact as ever.
 func TestManyMarks(t *testing.T) {
 	in := dotnettest.Need(t)
 	dll := pausedTarget(t, in)
@@ -175,7 +180,8 @@ func TestPausedFromOutside(t *testing.T) {
 	}
 }
 
-// checkMarks: the session has the marks that were made and those of the process, and reports say how long it was paused.
+// checkMarks: the session has the marks that were made and those of the process, and reports say how long it was
+// paused.
 func checkMarks(t *testing.T, r result) {
 	t.Helper()
 	type mark struct {
@@ -187,7 +193,8 @@ func checkMarks(t *testing.T, r result) {
 	if d := cmp.Diff(want, printed[mark](t, "report", r.session, "marks", "--json")); d != "" {
 		t.Errorf("marks: %s", d)
 	}
-	if text := run(t, "report", r.session, "processes").stdout; !strings.Contains(text, "Paused: nothing was recorded for ") {
+	if text := run(t, "report", r.session, "processes").stdout; !strings.Contains(text,
+		"Paused: nothing was recorded for ") {
 		t.Errorf("the report does not say that it was paused:\n%s", text)
 	}
 	if c := run(t, "ctl", r.session, "status"); c.exit != 121 || strings.Count(c.stderr, "\n") != 1 {
@@ -218,7 +225,8 @@ func checkStatus(t *testing.T, path string) {
 	if err := json.Unmarshal([]byte(run(t, "ctl", path, "status", "--json").stdout), &status); err != nil {
 		t.Fatal(err)
 	}
-	if !status.Recording || len(status.Processes) != 1 || status.Processes[0].Name != "Paused" || status.Processes[0].Threads == 0 {
+	if !status.Recording || len(status.Processes) != 1 || status.Processes[0].Name != "Paused" ||
+		status.Processes[0].Threads == 0 {
 		t.Errorf("status: %+v", status)
 		return
 	}
@@ -254,8 +262,8 @@ func TestPausedBySignal(t *testing.T) {
 	}
 }
 
-// TestRecordedFor: clrprof begins and ends to record by itself, after a time or when a condition holds, and the program runs on. What
-// is recorded is what the program did while it was on.
+// TestRecordedFor: clrprof begins and ends to record by itself, after a time or when a condition holds, and the program
+// runs on. What is recorded is what the program did while it was on.
 func TestRecordedFor(t *testing.T) {
 	in := dotnettest.Need(t)
 	dll := pausedTarget(t, in)
@@ -300,7 +308,8 @@ func compareWatched(t *testing.T, r result, mode string, least int64) {
 		sound(t, r.session)
 	} else {
 		soundTime(t, r.session)
-		count = "SELECT sum(v.calls) AS n FROM function_time v JOIN function f ON f.id = v.function_id WHERE f.raw_name = 'Leaf'"
+		count = "SELECT sum(v.calls) AS n FROM function_time v JOIN function f ON f.id = v.function_id WHERE " +
+			"f.raw_name = 'Leaf'"
 	}
 	have := query[struct{ N int64 }](t, r.session, count)[0].N
 	if have < said.Least || have > said.Most || said.Most-said.Least > 2*1000 {
@@ -312,7 +321,8 @@ func compareWatched(t *testing.T, r result, mode string, least int64) {
 	if lost := losses(t, r.session); len(lost) != 0 {
 		t.Errorf("lost: %v", lost)
 	}
-	if text := run(t, "report", r.session, "processes").stdout; !strings.Contains(text, "Paused: nothing was recorded for ") {
+	if text := run(t, "report", r.session, "processes").stdout; !strings.Contains(text,
+		"Paused: nothing was recorded for ") {
 		t.Errorf("the report does not say that it was paused:\n%s", text)
 	}
 }
@@ -351,7 +361,8 @@ func bySignal(t *testing.T, path string, clrprof *os.Process, command string) {
 }
 
 // recordPausing records a target that says when it wants to be paused and resumed.
-func recordPausing(t *testing.T, target *exec.Cmd, toggle func(*testing.T, string, *os.Process, string), flags ...string) result {
+func recordPausing(t *testing.T, target *exec.Cmd, toggle func(*testing.T, string, *os.Process, string),
+	flags ...string) result {
 	t.Helper()
 	path, in, args := recordArgs(t, target, flags)
 	cmd := exec.Command(binary, args...)

@@ -9,7 +9,8 @@ import (
 	"github.com/clrprof/clrprof/internal/dotnettest"
 )
 
-// TestCounters: samples of a target say what it did, as it knows it itself, and what the kernel tells the test meanwhile.
+// TestCounters: samples of a target say what it did, as it knows it itself, and what the kernel tells the test
+// meanwhile.
 func TestCounters(t *testing.T) {
 	t.Parallel()
 	in := dotnettest.Need(t)
@@ -37,10 +38,13 @@ func TestCounters(t *testing.T) {
 	x.finish()
 	type row struct{ First, Last, Most, N int64 }
 	of := func(name string) row {
-		return query[row](t, x.session, "SELECT coalesce(min(value), 0) AS first, coalesce(max(value), 0) AS last, coalesce(max(value), 0) AS most, count(*) AS n FROM counters WHERE name = '"+name+"'")[0]
+		return query[row](t, x.session, "SELECT coalesce(min(value), 0) AS first, coalesce(max(value), 0) AS last, "+
+			"coalesce(max(value), 0) AS most, count(*) AS n FROM counters WHERE name = '"+name+"'")[0]
 	}
-	if filesAfter-filesBefore < 37 || of("process.open_files").Most < int64(filesBefore)+37 || of("process.open_files").Most > int64(filesAfter)+2 {
-		t.Errorf("%d files open, then %d; the samples say %d at most", filesBefore, filesAfter, of("process.open_files").Most)
+	if filesAfter-filesBefore < 37 || of("process.open_files").Most < int64(filesBefore)+37 ||
+		of("process.open_files").Most > int64(filesAfter)+2 {
+		t.Errorf("%d files open, then %d; the samples say %d at most", filesBefore, filesAfter,
+			of("process.open_files").Most)
 	}
 	if n := of("process.threads"); n.Most < int64(threadsAfter) || n.Most > int64(threadsAfter)+8 || n.Most < 11 {
 		t.Errorf("%d threads, the samples say %d", threadsAfter, n.Most)
@@ -59,7 +63,8 @@ func TestCounters(t *testing.T) {
 	for _, c := range query[struct {
 		Name, Missing string
 		N             int
-	}](t, x.session, "SELECT name, missing, (SELECT count(*) FROM counter_value v WHERE v.counter_id = c.id) AS n FROM counter c") {
+	}](t, x.session,
+		"SELECT name, missing, (SELECT count(*) FROM counter_value v WHERE v.counter_id = c.id) AS n FROM counter c") {
 		if (c.N == 0) != (c.Missing != "") {
 			t.Errorf("%s: %d values, missing: %q", c.Name, c.N, c.Missing)
 		}

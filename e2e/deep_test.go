@@ -12,9 +12,9 @@ import (
 var withTimes = way{name: "with times", flags: []string{"--time", "--memory"}}
 
 // TestDeep records a program that allocates at each of 70,000 levels of a recursion, and one whose stacks have the same
-// frames as the ones before, below three times as many callers without frame pointers. What each function makes itself is
-// exact at any depth; nothing is lost but what deep stacks must lose. The agent must not look at a whole stack for each
-// object: that took minutes.
+// frames as the ones before, below three times as many callers without frame pointers. What each function makes itself
+// is exact at any depth; nothing is lost but what deep stacks must lose. The agent must not look at a whole stack for
+// each object: that took minutes.
 func TestDeep(t *testing.T) {
 	t.Parallel()
 	in := dotnettest.Need(t)

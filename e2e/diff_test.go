@@ -12,8 +12,8 @@ import (
 	"github.com/clrprof/clrprof/internal/dotnettest"
 )
 
-// rebuiltProgram is built twice: as it is, and with something written above, so that lines, tokens, and the numbers in the
-// names of lambdas and closures are others. Its functions allocate as much each time.
+// rebuiltProgram is built twice: as it is, and with something written above, so that lines, tokens, and the numbers in
+// the names of lambdas and closures are others. Its functions allocate as much each time.
 const rebuiltProgram = `using System;
 using System.Collections.Generic;
 using System.Threading.Tasks;
@@ -75,7 +75,8 @@ func TestDiffRebuilt(t *testing.T) {
 	for _, runtime := range dotnettest.Need(t).NewestAndOldest() {
 		t.Run(runtime.Name, func(t *testing.T) {
 			var sessions []string
-			for _, source := range []string{rebuiltProgram, strings.NewReplacer("//ABOVE", above, "//MAIN", "Extra(1);").Replace(rebuiltProgram)} {
+			for _, source := range []string{rebuiltProgram,
+				strings.NewReplacer("//ABOVE", above, "//MAIN", "Extra(1);").Replace(rebuiltProgram)} {
 				dir := t.TempDir()
 				path := filepath.Join(dir, "Rebuilt.cs")
 				if err := os.WriteFile(path, []byte(source), 0o644); err != nil {
@@ -97,7 +98,8 @@ func TestDiffRebuilt(t *testing.T) {
 					Baseline *int64 `json:"baseline"`
 				}
 				var have []string
-				for _, r := range printed[row](t, "diff", sessions[0], sessions[1], c.view, "--module", "Rebuilt", "--json") {
+				for _, r := range printed[row](t, "diff", sessions[0], sessions[1], c.view, "--module", "Rebuilt",
+					"--json") {
 					was := "null"
 					if r.Baseline != nil {
 						was = "there"

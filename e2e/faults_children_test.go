@@ -33,10 +33,12 @@ func TestChildren(t *testing.T) {
 				}
 				checkSession(t, r.session)
 				compareTruth(t, r, runtime)
-				if d := cmp.Diff(map[string]string{"Children": strings.Repeat("exited", tt.processes)}, endStates(t, r.session)); d != "" {
+				if d := cmp.Diff(map[string]string{"Children": strings.Repeat("exited", tt.processes)},
+					endStates(t, r.session)); d != "" {
 					t.Error(d)
 				}
-				parents := query[struct{ N int }](t, r.session, "select count(*) n from process c join process p on c.parent_pid = p.pid")
+				parents := query[struct{ N int }](t, r.session,
+					"select count(*) n from process c join process p on c.parent_pid = p.pid")
 				if want := tt.processes - 1; parents[0].N != want && tt.args[0] != "shell" {
 					t.Errorf("%d processes have their parent in the session, want %d", parents[0].N, want)
 				}
@@ -53,7 +55,8 @@ func TestKilledChild(t *testing.T) {
 	first := s.target(in.Newest(), "Exits", "kill")
 	second := s.target(in.Newest(), "Echo", "signal")
 	script := `"$1" "$2" "$3"; "$4" "$5" "$6"`
-	p := s.start(append(append([]string{"run", "--no-report", "-o", "s.clrprof", "--", "sh", "-c", script, "sh"}, first...), second...)...)
+	p := s.start(append(append([]string{"run", "--no-report", "-o", "s.clrprof", "--", "sh", "-c", script, "sh"},
+		first...), second...)...)
 	for p.lines.Scan() && p.lines.Text() != "ready" {
 		continue
 	}
@@ -90,7 +93,8 @@ func TestOutlived(t *testing.T) {
 	in := dotnettest.Need(t)
 	for _, runtime := range in.NewestAndOldest() {
 		s := newSandbox(t)
-		command := append([]string{"sh", "-c", `"$@" & read line; exit 4`, "sh"}, s.target(runtime, "Echo", "signal")...)
+		command := append([]string{"sh", "-c", `"$@" & read line; exit 4`, "sh"},
+			s.target(runtime, "Echo", "signal")...)
 		p := s.start(append([]string{"run", "--no-report", "-o", "s.clrprof", "--"}, command...)...)
 		p.expect("ready")
 		target := s.dotnet()

@@ -23,7 +23,8 @@ func inShell(command []string) []string {
 func (s *sandbox) dotnet() int {
 	s.t.Helper()
 	for _, pid := range s.processes() {
-		if exe, err := os.Readlink(filepath.Join("/proc", itoa(pid), "exe")); err == nil && filepath.Base(exe) == "dotnet" {
+		if exe, err := os.Readlink(filepath.Join("/proc", itoa(pid), "exe")); err == nil &&
+			filepath.Base(exe) == "dotnet" {
 			return pid
 		}
 	}
@@ -67,7 +68,8 @@ func TestCollectorKilled(t *testing.T) {
 			t.Errorf("clrprof was killed and left %v, want one directory", left)
 		}
 		expectSocket(t, filepath.Join(s.out, "s.clrprof"), true)
-		r := s.run(append([]string{"run", "--no-report", "-o", "next.clrprof", "--"}, s.target(runtime, "Exits", "return")...)...)
+		r := s.run(append([]string{"run", "--no-report", "-o", "next.clrprof", "--"},
+			s.target(runtime, "Exits", "return")...)...)
 		if r.exit != 7 {
 			t.Errorf("the next run: exit code %d: %s", r.exit, r.stderr)
 		}
@@ -126,7 +128,8 @@ func TestRecoverKilled(t *testing.T) {
 	if r.exit != 0 || !strings.Contains(r.stderr, "still runs") {
 		t.Errorf("recovering beside the living target: exit code %d: %s", r.exit, r.stderr)
 	}
-	if d := cmp.Diff(map[string]string{"Echo": "running"}, endStates(t, filepath.Join(s.out, "running.clrprof"))); d != "" {
+	if d := cmp.Diff(map[string]string{"Echo": "running"},
+		endStates(t, filepath.Join(s.out, "running.clrprof"))); d != "" {
 		t.Error(d)
 	}
 	p.endOrphan(target)
@@ -150,14 +153,16 @@ func TestRecoverKilled(t *testing.T) {
 // total is the number of allocations in a session.
 func (s *sandbox) total(name string) int {
 	s.t.Helper()
-	return query[struct{ N int }](s.t, filepath.Join(s.out, name), "select coalesce(sum(allocations), 0) n from site_value")[0].N
+	return query[struct{ N int }](s.t, filepath.Join(s.out, name),
+		"select coalesce(sum(allocations), 0) n from site_value")[0].N
 }
 
 // TestRecoverInUse: the arenas of a clrprof at work are not for recovery.
 func TestRecoverInUse(t *testing.T) {
 	in := dotnettest.Need(t)
 	s := newSandbox(t)
-	p := s.start(append([]string{"run", "--no-report", "-o", "s.clrprof", "--"}, s.target(in.Newest(), "Echo", "signal")...)...)
+	p := s.start(append([]string{"run", "--no-report", "-o", "s.clrprof", "--"},
+		s.target(in.Newest(), "Echo", "signal")...)...)
 	p.expect("ready")
 	used := filepath.Join(s.shm, list(t, s.shm)[0])
 	r := s.run("recover", used, "-o", "r.clrprof")
@@ -195,12 +200,14 @@ func TestRecoverInUse(t *testing.T) {
 func TestModes(t *testing.T) {
 	in := dotnettest.Need(t)
 	s := newSandbox(t)
-	p := s.start(append([]string{"run", "--no-report", "-o", "s.clrprof", "--"}, s.target(in.Newest(), "Echo", "signal")...)...)
+	p := s.start(append([]string{"run", "--no-report", "-o", "s.clrprof", "--"},
+		s.target(in.Newest(), "Echo", "signal")...)...)
 	p.expect("ready")
 	dir := filepath.Join(s.shm, list(t, s.shm)[0])
 	old := unix.Umask(0)
 	unix.Umask(old)
-	modes := map[string]os.FileMode{dir: os.ModeDir | 0o700, filepath.Join(s.out, "s.clrprof"): 0o644 &^ os.FileMode(old)}
+	modes := map[string]os.FileMode{dir: os.ModeDir | 0o700,
+		filepath.Join(s.out, "s.clrprof"): 0o644 &^ os.FileMode(old)}
 	for _, name := range list(t, dir) {
 		if name != "session" { // a link to the session
 			modes[filepath.Join(dir, name)] = 0o600
@@ -235,7 +242,8 @@ func TestDefaultPlace(t *testing.T) {
 	in := dotnettest.Need(t)
 	s := newSandbox(t)
 	s.unset("CLRPROF_SHM")
-	p := s.start(append([]string{"run", "--no-report", "-o", "s.clrprof", "--"}, s.target(in.Newest(), "Echo", "signal")...)...)
+	p := s.start(append([]string{"run", "--no-report", "-o", "s.clrprof", "--"},
+		s.target(in.Newest(), "Echo", "signal")...)...)
 	p.expect("ready")
 	var dir string
 	for _, kv := range strings.Split(procText(s.dotnet(), "environ"), "\x00") {
@@ -243,7 +251,8 @@ func TestDefaultPlace(t *testing.T) {
 			dir = d
 		}
 	}
-	if filepath.Dir(dir) != "/dev/shm" || len(list(t, dir)) != 3 { // an arena, what controls it, and a link to the session
+	// an arena, what controls it, and a link to the session
+	if filepath.Dir(dir) != "/dev/shm" || len(list(t, dir)) != 3 {
 		t.Errorf("the arenas are in %q: %v", dir, list(t, dir))
 	}
 	p.signal(unix.SIGTERM)
@@ -284,7 +293,8 @@ func TestRecoverPauses(t *testing.T) {
 	}
 	for i := range cut {
 		// The first one began with the session, of which only the first process's begin is known; the last went on.
-		if between := 0 < i && i < 4; cut[i].Level != whole[i].Level || between && cut[i].Took != whole[i].Took || whole[i].Took <= 0 {
+		if between := 0 < i && i < 4; cut[i].Level != whole[i].Level || between && cut[i].Took != whole[i].Took ||
+			whole[i].Took <= 0 {
 			t.Errorf("pause %d: %v, recovered %v", i, cut[i], whole[i])
 		}
 	}

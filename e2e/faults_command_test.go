@@ -36,20 +36,32 @@ func TestWrongCommands(t *testing.T) {
 		{"no command", []string{"run"}, nil, codeUsage, []string{"COMMAND", "--help"}},
 		{"no command after --", []string{"run", "--"}, nil, codeUsage, []string{"COMMAND"}},
 		{"unknown flag", []string{"run", "--no-such-flag", "true"}, nil, codeUsage, []string{"no-such-flag", "--help"}},
-		{"limit too small", []string{"run", "--memory-limit", "1K", "true"}, nil, codeUsage, []string{"--memory-limit", "4M"}},
-		{"limit is no number", []string{"run", "--memory-limit", "much", "true"}, nil, codeUsage, []string{"--memory-limit"}},
-		{"depth out of range", []string{"run", "--max-stack-depth", "70000", "true"}, nil, codeUsage, []string{"65536"}},
-		{"not found", []string{"run", "no-such-command-anywhere"}, nil, codeNoTarget, []string{"no-such-command-anywhere", "not found"}},
+		{"limit too small", []string{"run", "--memory-limit", "1K", "true"}, nil, codeUsage,
+			[]string{"--memory-limit", "4M"}},
+		{"limit is no number", []string{"run", "--memory-limit", "much", "true"}, nil, codeUsage,
+			[]string{"--memory-limit"}},
+		{"depth out of range", []string{"run", "--max-stack-depth", "70000", "true"}, nil, codeUsage,
+			[]string{"65536"}},
+		{"not found", []string{"run", "no-such-command-anywhere"}, nil, codeNoTarget,
+			[]string{"no-such-command-anywhere", "not found"}},
 		{"no such file", []string{"run", "./nothing"}, nil, codeNoTarget, []string{"./nothing", "no such file"}},
 		{"empty", []string{"run", ""}, nil, codeNoTarget, []string{"cannot start"}},
 		{"a directory", []string{"run", s.root}, nil, codeNoTarget, []string{s.root, "directory"}},
-		{"not executable", []string{"run", s.script("plain", "true\n", 0o600)}, nil, codeNoTarget, []string{"permission denied"}},
-		{"no interpreter", []string{"run", s.script("broken", "#!/no/such/interpreter\n", 0o700)}, nil, codeNoTarget, []string{"no such file"}},
-		{"a program without .NET", []string{"run", "true"}, nil, codeNoRuntime, []string{"no .NET runtime loaded the agent", "NativeAOT"}},
-		{"a script without .NET", []string{"run", s.script("script", "#!/bin/sh\nexit 0\n", 0o700)}, nil, codeNoRuntime, []string{"the script started no .NET"}},
-		{"a program without .NET that fails", []string{"run", "sh", "-c", "exit 3"}, nil, 3, []string{"no .NET runtime loaded the agent"}},
-		{"a program without .NET that is killed", []string{"run", "sh", "-c", "kill -KILL $$"}, nil, 137, []string{"no .NET runtime loaded the agent"}},
-		{"another profiler", []string{"run", "true"}, []string{"CORECLR_ENABLE_PROFILING=1", "CORECLR_PROFILER={846F5F1C-F9AE-4B07-969E-05C26BC060D8}"}, codeNoTarget,
+		{"not executable", []string{"run", s.script("plain", "true\n", 0o600)}, nil, codeNoTarget,
+			[]string{"permission denied"}},
+		{"no interpreter", []string{"run", s.script("broken", "#!/no/such/interpreter\n", 0o700)}, nil, codeNoTarget,
+			[]string{"no such file"}},
+		{"a program without .NET", []string{"run", "true"}, nil, codeNoRuntime,
+			[]string{"no .NET runtime loaded the agent", "NativeAOT"}},
+		{"a script without .NET", []string{"run", s.script("script", "#!/bin/sh\nexit 0\n", 0o700)}, nil, codeNoRuntime,
+			[]string{"the script started no .NET"}},
+		{"a program without .NET that fails", []string{"run", "sh", "-c", "exit 3"}, nil, 3,
+			[]string{"no .NET runtime loaded the agent"}},
+		{"a program without .NET that is killed", []string{"run", "sh", "-c", "kill -KILL $$"}, nil, 137,
+			[]string{"no .NET runtime loaded the agent"}},
+		{"another profiler", []string{"run", "true"},
+			[]string{"CORECLR_ENABLE_PROFILING=1", "CORECLR_PROFILER={846F5F1C-F9AE-4B07-969E-05C26BC060D8}"},
+			codeNoTarget,
 			[]string{"another profiler", "{846F5F1C-F9AE-4B07-969E-05C26BC060D8}", "CORECLR_ENABLE_PROFILING"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -80,8 +92,10 @@ func TestNotProfiled(t *testing.T) {
 		{in.Newest(), []string{"DOTNET_EnableDiagnostics_Profiler=0"}, false},
 		{in.Newest(), []string{"COMPlus_EnableDiagnostics=0"}, false},
 		{in.Net31(), []string{"COMPlus_EnableDiagnostics=0"}, true}, // there it is about debuggers only
-		{in.Newest(), []string{"CORECLR_ENABLE_PROFILING=0", "CORECLR_PROFILER={846F5F1C-F9AE-4B07-969E-05C26BC060D8}"}, true},
-		{in.Net31(), []string{"CORECLR_ENABLE_PROFILING=1", "CORECLR_PROFILER={8B2F1E5A-6C3D-4E9B-9A57-C1B0F2D34E61}", "CLRPROF_ARENAS=/gone"}, true},
+		{in.Newest(), []string{"CORECLR_ENABLE_PROFILING=0", "CORECLR_PROFILER={846F5F1C-F9AE-4B07-969E-05C26BC060D8}"},
+			true},
+		{in.Net31(), []string{"CORECLR_ENABLE_PROFILING=1", "CORECLR_PROFILER={8B2F1E5A-6C3D-4E9B-9A57-C1B0F2D34E61}",
+			"CLRPROF_ARENAS=/gone"}, true},
 	} {
 		s := newSandbox(t)
 		command := s.target(tt.runtime, "Children", "child", "1")
@@ -113,7 +127,8 @@ func TestNested(t *testing.T) {
 	inner := append([]string{binary, "run", "-o", "inner.clrprof"}, s.target(in.Newest(), "Exits", "return")...)
 	r := s.record(inner)
 	lines := strings.Split(r.stderr, "\n")
-	if len(lines) != 3 || !strings.Contains(lines[0], "recorded by another clrprof") || !strings.Contains(lines[1], "no .NET runtime loaded the agent") {
+	if len(lines) != 3 || !strings.Contains(lines[0], "recorded by another clrprof") ||
+		!strings.Contains(lines[1], "no .NET runtime loaded the agent") {
 		t.Errorf("it says %q", r.stderr)
 	}
 	if left := list(t, s.out); r.exit != codeNoTarget || r.stdout != "" || len(left) != 0 {
@@ -129,7 +144,8 @@ func TestArguments(t *testing.T) {
 	odd := []string{"-o", "x", "--", "--json", "", "a b", "ü\t'\"\\", "-f", "$HOME", "*", "%p"}
 	echo := append(s.target(in.Newest(), "Echo", "args"), odd...)
 	want := strings.Join(odd, "\n") + "\n"
-	for _, flags := range [][]string{{"run", "--no-report", "-f", "-o", "s.clrprof"}, {"run", "--no-report", "-f", "-o", "s.clrprof", "--"}} {
+	for _, flags := range [][]string{{"run", "--no-report", "-f", "-o", "s.clrprof"},
+		{"run", "--no-report", "-f", "-o", "s.clrprof", "--"}} {
 		r := s.run(append(flags, echo...)...)
 		if d := cmp.Diff(want, r.stdout); r.exit != 0 || d != "" {
 			t.Errorf("%v: exit code %d: %s%s", flags, r.exit, r.stderr, d)
@@ -146,7 +162,8 @@ func TestStreams(t *testing.T) {
 	t.Parallel()
 	in := dotnettest.Need(t)
 	s := newSandbox(t)
-	cmd := s.command(append([]string{"run", "--no-report", "-o", "s.clrprof", "--"}, s.target(in.Newest(), "Echo", "cat")...)...)
+	cmd := s.command(append([]string{"run", "--no-report", "-o", "s.clrprof", "--"},
+		s.target(in.Newest(), "Echo", "cat")...)...)
 	input := strings.Repeat("a\x00b\r\n\xff", 100_000)
 	cmd.Stdin = strings.NewReader(input)
 	if r := s.finish(cmd); r.exit != 0 || r.stdout != input {
@@ -160,10 +177,12 @@ func TestStreams(t *testing.T) {
 	plain := s.target(in.Newest(), "Echo", "exit", "4", "x")
 	pipeline := func(command []string) result {
 		sh := s.command()
-		sh.Path, sh.Args = "/bin/bash", append([]string{"bash", "-c", `"$@" | true; exit ${PIPESTATUS[0]}`, "bash"}, command...)
+		sh.Path, sh.Args = "/bin/bash", append([]string{"bash", "-c", `"$@" | true; exit ${PIPESTATUS[0]}`, "bash"},
+			command...)
 		return s.finish(sh)
 	}
-	without, with := pipeline(plain), pipeline(append([]string{binary, "run", "--no-report", "-f", "-o", "s.clrprof", "--"}, plain...))
+	without, with := pipeline(plain), pipeline(append([]string{binary, "run", "--no-report", "-f", "-o", "s.clrprof",
+		"--"}, plain...))
 	if without.exit != with.exit {
 		t.Errorf("without a reader: exit code %d, without clrprof %d: %s", with.exit, without.exit, with.stderr)
 	}

@@ -13,7 +13,8 @@ import (
 
 // readers are all commands that read a session, each with what it reads most of.
 var readers = [][]string{
-	{"report", "S"}, {"report", "S", "calltree"}, {"report", "S", "functions", "--json"}, {"report", "S", "types", "--csv"},
+	{"report", "S"}, {"report", "S", "calltree"}, {"report", "S", "functions", "--json"},
+	{"report", "S", "types", "--csv"},
 	{"export", "S", "--format", "pprof", "-o", "-"}, {"sql", "S", "select * from functions"}, {"check-session", "S"},
 }
 
@@ -30,9 +31,11 @@ func TestDamagedSessions(t *testing.T) {
 	}
 	page := int(whole[16])<<8 | int(whole[17]) // sqlite.org/fileformat.html, 1.3.2
 	random := rand.New(rand.NewPCG(1, 2))
-	damaged := map[string][]byte{"text": []byte("not a session, but long enough for a header: " + strings.Repeat("text ", 100)), "zeros": make([]byte, len(whole)),
+	damaged := map[string][]byte{"text": []byte("not a session, but long enough for a header: " +
+		strings.Repeat("text ", 100)), "zeros": make([]byte, len(whole)),
 		"itself twice": append(bytes.Clone(whole), whole...), "reversed pages": reversePages(whole, page)}
-	for _, n := range []int{0, 1, 15, 16, 17, 60, 72, 99, 100, 101, 108, page - 1, page, page + 1, 2 * page, len(whole) / 3, len(whole) / 2, len(whole) - page, len(whole) - 1} {
+	for _, n := range []int{0, 1, 15, 16, 17, 60, 72, 99, 100, 101, 108, page - 1, page, page + 1, 2 * page,
+		len(whole) / 3, len(whole) / 2, len(whole) - page, len(whole) - 1} {
 		damaged["cut at "+itoa(n)] = whole[:n]
 	}
 	for range 24 { // a page, which is what a disk or a copy loses

@@ -34,7 +34,8 @@ func (s *sandbox) mount(dir string, bytes int, flags uintptr) {
 // record runs a command under clrprof into s.clrprof, with more flags if need be.
 func (s *sandbox) record(command []string, flags ...string) result {
 	s.t.Helper()
-	r := s.run(append(append([]string{"run", "--no-report", "-o", "s.clrprof"}, flags...), append([]string{"--"}, command...)...)...)
+	r := s.run(append(append([]string{"run", "--no-report", "-o", "s.clrprof"}, flags...),
+		append([]string{"--"}, command...)...)...)
 	r.session = filepath.Join(s.out, "s.clrprof")
 	return r
 }
@@ -120,7 +121,8 @@ func TestFileSizeLimit(t *testing.T) {
 	t.Parallel()
 	in := dotnettest.Need(t)
 	s := newSandbox(t)
-	p := s.start(append([]string{"run", "--no-report", "-o", "s.clrprof", "--"}, s.target(in.Newest(), "Echo", "signal")...)...)
+	p := s.start(append([]string{"run", "--no-report", "-o", "s.clrprof", "--"},
+		s.target(in.Newest(), "Echo", "signal")...)...)
 	p.expect("ready")
 	limit := unix.Rlimit{Cur: 32 << 10, Max: 32 << 10}
 	if err := unix.Prlimit(p.cmd.Process.Pid, unix.RLIMIT_FSIZE, &limit, nil); err != nil {
@@ -208,7 +210,8 @@ func TestReplace(t *testing.T) {
 	old := s.total("s.clrprof")
 	for _, command := range []string{"no-such-command-anywhere", s.root} {
 		if r := s.record([]string{command}, "-f"); r.exit != codeNoTarget || s.total("s.clrprof") != old {
-			t.Errorf("%s: exit code %d, want %d; the session has %d allocations, had %d", command, r.exit, codeNoTarget, s.total("s.clrprof"), old)
+			t.Errorf("%s: exit code %d, want %d; the session has %d allocations, had %d", command, r.exit, codeNoTarget,
+				s.total("s.clrprof"), old)
 		}
 	}
 	r := s.record(s.target(in.Newest(), "Children", "child", "5"), "-f")
@@ -240,7 +243,8 @@ func TestNames(t *testing.T) {
 		}
 		r := s.run(append(args, command...)...)
 		names := list(t, s.out)
-		if r.exit != 7 || len(names) != 1 || !regexp.MustCompile(tt.want).MatchString(names[0]) || !strings.Contains(r.stderr, "session "+names[0]) {
+		if r.exit != 7 || len(names) != 1 || !regexp.MustCompile(tt.want).MatchString(names[0]) ||
+			!strings.Contains(r.stderr, "session "+names[0]) {
 			t.Errorf("-o %q: exit code %d, files %q: %s", tt.pattern, r.exit, names, r.stderr)
 		}
 		for _, name := range names {

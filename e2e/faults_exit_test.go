@@ -65,7 +65,8 @@ func (s *sandbox) exits(command []string, code int, state string) {
 	if d := cmp.Diff(without.stdout, r.stdout); d != "" {
 		s.t.Errorf("standard output without and with clrprof: %s", d)
 	}
-	if d := cmp.Diff(depth.ReplaceAllString(without.stderr, "N times")+"clrprof: session s.clrprof\n", depth.ReplaceAllString(r.stderr, "N times")); d != "" {
+	if d := cmp.Diff(depth.ReplaceAllString(without.stderr, "N times")+"clrprof: session s.clrprof\n",
+		depth.ReplaceAllString(r.stderr, "N times")); d != "" {
 		s.t.Errorf("standard error without and with clrprof: %s", d)
 	}
 	checkSession(s.t, r.session)
@@ -73,7 +74,8 @@ func (s *sandbox) exits(command []string, code int, state string) {
 	if d := cmp.Diff(map[string]string{"Exits": state}, endStates(s.t, r.session)); d != "" {
 		s.t.Errorf("how it ended: %s", d)
 	}
-	info := query[struct{ Value string }](s.t, r.session, "select value from info where key in ('state', 'exit_code') order by key desc")
+	info := query[struct{ Value string }](s.t, r.session,
+		"select value from info where key in ('state', 'exit_code') order by key desc")
 	if len(info) != 2 || info[0].Value != "complete" || info[1].Value != itoa(code) {
 		s.t.Errorf("state and exit code in the session: %v", info)
 	}
@@ -87,14 +89,16 @@ func TestWithoutRights(t *testing.T) {
 		how   string
 		code  int
 		state string
-	}{{"return", 7, "exited"}, {"kill", 128 + int(syscall.SIGKILL), "died"}, {"failfast", 128 + int(syscall.SIGABRT), "died"}} {
+	}{{"return", 7, "exited"}, {"kill", 128 + int(syscall.SIGKILL), "died"},
+		{"failfast", 128 + int(syscall.SIGABRT), "died"}} {
 		for _, runtime := range in.NewestAndOldest() {
 			t.Run(tt.how+"/"+runtime.Name, func(t *testing.T) {
 				s := newSandbox(t).asUser()
 				command := s.target(runtime, "Exits", tt.how)
 				s.unset("HOME", "XDG_CACHE_HOME")
 				s.exits(command, tt.code, tt.state)
-				if st, err := os.Stat(filepath.Join(s.tmp, "clrprof-agent-"+itoa(s.user()))); err != nil || st.Mode().Perm() != 0o700 {
+				if st, err := os.Stat(filepath.Join(s.tmp, "clrprof-agent-"+itoa(s.user()))); err != nil ||
+					st.Mode().Perm() != 0o700 {
 					t.Errorf("without a home directory the agent is in a temporary one: %v, %v", st, err)
 				}
 			})

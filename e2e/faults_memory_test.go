@@ -48,14 +48,16 @@ func sound(t *testing.T, path string) {
 // hexadecimal, without leading zeros, of where the kernel placed something.
 func totals(t *testing.T, path string) made {
 	t.Helper()
-	return query[made](t, path, `select sum(v.allocations) Objects, sum(v.bytes) Bytes from site_value v join site s on s.id = v.site_id
+	return query[made](t, path,
+		`select sum(v.allocations) Objects, sum(v.bytes) Bytes from site_value v join site s on s.id = v.site_id
 		join node n on n.id = s.node_id join function f on f.id = n.function_id left join node p on p.id = n.parent_id
 		left join function c on c.id = p.function_id
 		where c.id is null or c.raw_type || c.raw_name || f.raw_type || f.raw_name <> 'System.AppContextSetupSystem.StringCtor'`)[0]
 }
 
 // lessExact are the losses of a process whose agent has little memory. All allocations are counted under their types.
-var lessExact = []string{"ages_lost", "survivors_lost", "changes_lost", "lifetime_full", "stacks_lost", "stack_truncated"}
+var lessExact = []string{"ages_lost", "survivors_lost", "changes_lost", "lifetime_full", "stacks_lost",
+	"stack_truncated"}
 
 // byType are the allocations of each type but strings, whose numbers differ from run to run: see totals.
 func byType(t *testing.T, path string) map[string]made {
@@ -65,7 +67,8 @@ func byType(t *testing.T, path string) map[string]made {
 		Name string
 		made
 	}
-	for _, r := range query[row](t, path, `select t.name Name, sum(v.allocations) Objects, sum(v.bytes) Bytes from site_value v
+	for _, r := range query[row](t, path,
+		`select t.name Name, sum(v.allocations) Objects, sum(v.bytes) Bytes from site_value v
 		join site s on s.id = v.site_id join type t on t.id = s.type_id where t.name <> 'System.String' group by t.name`) {
 		all[r.Name] = r.made
 	}
@@ -82,7 +85,8 @@ func TestMemoryLost(t *testing.T) {
 		return s.target(in.Newest(), "Stacks", "15")
 	}
 	room := newSandbox(t)
-	whole := room.record(room.filling(0, stacks(room))) // in a shell too, which sets variables, for which .NET makes objects
+	// in a shell too, which sets variables, for which .NET makes objects
+	whole := room.record(room.filling(0, stacks(room)))
 	if whole.exit != 0 {
 		t.Fatalf("exit code %d: %s", whole.exit, whole.stderr)
 	}
@@ -157,7 +161,8 @@ func TestSmallLimits(t *testing.T) {
 				Name string
 				made
 			}
-			for _, f := range query[function](t, r.session, `select f.name Name, sum(v.allocations) Objects, sum(v.bytes) Bytes from site_value v
+			for _, f := range query[function](t, r.session,
+				`select f.name Name, sum(v.allocations) Objects, sum(v.bytes) Bytes from site_value v
 				join site s on s.id = v.site_id join type t on t.id = s.type_id join node n on n.id = s.node_id join function f on f.id = n.function_id
 				where t.name = 'Stacks.Item' group by f.id`) {
 				if want := (made{1 << (levels - 1), 32 << (levels - 1)}); f.made != want {
@@ -178,7 +183,8 @@ func TestControlGroup(t *testing.T) {
 	s.mount(s.shm, 1<<30, 0)
 	cmd := s.command()
 	cmd.Path = "/bin/sh"
-	cmd.Args = append([]string{"sh", "-c", `echo $$ >"$0/cgroup.procs" && exec "$@"`, inner, binary, "run", "--no-report", "-o", "s.clrprof", "--"},
+	cmd.Args = append([]string{"sh", "-c", `echo $$ >"$0/cgroup.procs" && exec "$@"`, inner, binary, "run",
+		"--no-report", "-o", "s.clrprof", "--"},
 		s.target(in.Newest(), "Stacks", itoa(levels))...)
 	r := s.finish(cmd)
 	if r.exit != 0 {
@@ -199,8 +205,8 @@ func TestControlGroup(t *testing.T) {
 	}
 }
 
-// TestControlGroupMoved: a process that moves into a smaller group while it runs has the limit of that group from then on, and one
-// that is there when it begins from its start.
+// TestControlGroupMoved: a process that moves into a smaller group while it runs has the limit of that group from then
+// on, and one that is there when it begins from its start.
 func TestControlGroupMoved(t *testing.T) {
 	in := dotnettest.Need(t)
 	const levels, limit = 17, 144 << 20
@@ -316,7 +322,8 @@ func (s *sandbox) filling(bytes int, command []string) []string {
 			s.t.Error(err)
 		}
 	})
-	return append([]string{"sh", "-c", `head -c "$0" /dev/zero >"$1" 2>/dev/null; shift; exec "$@"`, itoa(bytes), filler}, command...)
+	return append([]string{"sh", "-c", `head -c "$0" /dev/zero >"$1" 2>/dev/null; shift; exec "$@"`, itoa(bytes),
+		filler}, command...)
 }
 
 // TestNoSharedMemory: a process whose agent gets no memory at all runs as without clrprof, which says why there is
@@ -357,16 +364,20 @@ func TestLimitedTarget(t *testing.T) {
 		for _, runtime := range in.NewestAndOldest() {
 			t.Run(tt.limit+"/"+runtime.Name, func(t *testing.T) {
 				s := newSandbox(t)
-				// Without GCHeapHardLimit .NET reserves 256 GB and does not start; it also makes a large file for its code.
+				// Without GCHeapHardLimit .NET reserves 256 GB and does not start; it also makes a large file for its
+				// code.
 				s.env = append(s.env, "COMPlus_GCHeapHardLimit=0x8000000", "DOTNET_EnableWriteXorExecute=0")
-				command := append([]string{"sh", "-c", tt.limit + ` && exec "$@"`, "sh"}, s.target(runtime, "Children", "child", "3")...)
+				command := append([]string{"sh", "-c", tt.limit + ` && exec "$@"`, "sh"},
+					s.target(runtime, "Children", "child", "3")...)
 				plain := s.command()
 				plain.Path, plain.Args = "/bin/sh", command
 				without := s.finish(plain)
 				r := s.record(command)
 				if tt.recorded {
-					if r.exit != without.exit || withoutPID(r.stdout) != withoutPID(without.stdout) || without.exit != 0 {
-						t.Fatalf("exit code %d, without clrprof %d\n%s%s", r.exit, without.exit, r.stderr, without.stderr)
+					if r.exit != without.exit || withoutPID(r.stdout) != withoutPID(without.stdout) ||
+						without.exit != 0 {
+						t.Fatalf("exit code %d, without clrprof %d\n%s%s", r.exit, without.exit, r.stderr,
+							without.stderr)
 					}
 					checkSession(t, r.session)
 					compareTruth(t, r, runtime)
@@ -389,7 +400,8 @@ func TestPartlyRecorded(t *testing.T) {
 	in := dotnettest.Need(t)
 	s := newSandbox(t)
 	s.env = append(s.env, "DOTNET_EnableWriteXorExecute=0") // or .NET makes a large file for its code
-	command := append([]string{"sh", "-c", `(ulimit -f 100 && exec "$@") >/dev/null; exec "$@"`, "sh"}, s.target(in.Newest(), "Exits", "return")...)
+	command := append([]string{"sh", "-c", `(ulimit -f 100 && exec "$@") >/dev/null; exec "$@"`, "sh"},
+		s.target(in.Newest(), "Exits", "return")...)
 	r := s.record(command)
 	if r.exit != 7 {
 		t.Fatalf("exit code %d: %s", r.exit, r.stderr)
@@ -399,8 +411,11 @@ func TestPartlyRecorded(t *testing.T) {
 	rows := query[struct {
 		State  string `json:"end_state"`
 		Reason string
-	}](t, r.session, "select p.end_state, coalesce(l.reason, '') reason from process p left join loss l on l.process_id = p.id order by p.begin_ns")
-	if len(rows) != 2 || rows[0].State != "died" || rows[0].Reason != "no_address_space" || rows[1].State != "exited" || rows[1].Reason != "" {
+	}](t, r.session,
+		"select p.end_state, coalesce(l.reason, '') reason from process p left join loss l on l.process_id = p.id "+
+			"order by p.begin_ns")
+	if len(rows) != 2 || rows[0].State != "died" || rows[0].Reason != "no_address_space" || rows[1].State != "exited" ||
+		rows[1].Reason != "" {
 		t.Errorf("processes: %v", rows)
 	}
 	if shown := s.run("report", r.session); !strings.Contains(shown.stdout, "no_address_space") {
@@ -426,7 +441,8 @@ func TestAgentPlaces(t *testing.T) {
 		{"corrupt", func(s *sandbox) {
 			s.record(s.target(in.Newest(), "Exits", "return"), "-f")
 			for _, path := range s.agents(filepath.Join(s.cache, "clrprof", "agent")) {
-				if err := errors.Join(os.Remove(path), os.WriteFile(path, []byte("\x7fELF corrupt"), 0o500), os.Chown(path, s.user(), s.user())); err != nil {
+				if err := errors.Join(os.Remove(path), os.WriteFile(path, []byte("\x7fELF corrupt"), 0o500),
+					os.Chown(path, s.user(), s.user())); err != nil {
 					s.t.Fatal(err)
 				}
 			}
@@ -434,9 +450,15 @@ func TestAgentPlaces(t *testing.T) {
 		{"noexec cache", func(s *sandbox) { s.mount(s.cache, 1<<20, unix.MS_NOEXEC) }, (*sandbox).temporaryAgent},
 		{"unwritable cache", func(s *sandbox) { s.chmod(s.cache, 0o500) }, (*sandbox).temporaryAgent},
 		{"no home", func(s *sandbox) { s.unset("HOME", "XDG_CACHE_HOME") }, (*sandbox).temporaryAgent},
-		{"unwritable home", func(s *sandbox) { s.unset("XDG_CACHE_HOME"); s.env = append(s.env, "HOME=/proc") }, (*sandbox).temporaryAgent},
+		{"unwritable home", func(s *sandbox) {
+			s.unset("XDG_CACHE_HOME")
+			s.env = append(s.env, "HOME=/proc")
+		}, (*sandbox).temporaryAgent},
 		{"full cache", func(s *sandbox) { s.mount(s.cache, 4096, 0) }, (*sandbox).temporaryAgent},
-		{"nothing but the arenas", func(s *sandbox) { s.unset("HOME", "XDG_CACHE_HOME"); s.env = append(s.env, "TMPDIR=/proc") }, nil},
+		{"nothing but the arenas", func(s *sandbox) {
+			s.unset("HOME", "XDG_CACHE_HOME")
+			s.env = append(s.env, "TMPDIR=/proc")
+		}, nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s := newSandbox(t).asUser()
@@ -464,7 +486,9 @@ func TestAgentThatCannotBeLoaded(t *testing.T) {
 		name, words string
 		place       func(s *sandbox) string
 	}{
-		{"missing", "cannot open shared object file", func(s *sandbox) string { return filepath.Join(s.tmp, "clrprof-agent-missing.so") }},
+		{"missing", "cannot open shared object file", func(s *sandbox) string {
+			return filepath.Join(s.tmp, "clrprof-agent-missing.so")
+		}},
 		{"no library", "invalid ELF header", func(s *sandbox) string {
 			path := filepath.Join(s.tmp, "clrprof-agent-text.so")
 			if err := os.WriteFile(path, bytes.Repeat([]byte("text\n"), 1000), 0o755); err != nil {
@@ -550,12 +574,14 @@ func TestSharedMemoryFallback(t *testing.T) {
 		command := s.target(in.Newest(), "Echo", "env", "CLRPROF_ARENAS")
 		cmd := s.command()
 		cmd.Path = "/bin/sh"
-		cmd.Args = append([]string{"sh", "-c", `mount -t tmpfs -o ` + tt.options + ` none /dev/shm && exec "$0" "$@"`, binary,
+		cmd.Args = append([]string{"sh", "-c", `mount -t tmpfs -o ` + tt.options + ` none /dev/shm && exec "$0" "$@"`,
+			binary,
 			"run", "--no-report", "-o", "s.clrprof", "--"}, command...)
 		cmd.SysProcAttr = &unix.SysProcAttr{Unshareflags: unix.CLONE_NEWNS}
 		r := s.finish(cmd)
 		if r.exit != 0 || filepath.Dir(strings.TrimSpace(r.stdout)) != want {
-			t.Errorf("/dev/shm %s: exit code %d, the arenas are in %q, want %s: %s", tt.name, r.exit, r.stdout, want, r.stderr)
+			t.Errorf("/dev/shm %s: exit code %d, the arenas are in %q, want %s: %s", tt.name, r.exit, r.stdout, want,
+				r.stderr)
 		}
 		checkSession(t, filepath.Join(s.out, "s.clrprof"))
 	}

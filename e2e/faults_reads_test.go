@@ -25,7 +25,8 @@ const mayGrow = 4 << 20
 func (s *sandbox) read(runtime dotnettest.Runtime, args ...string) (p *process, pid int) {
 	s.t.Helper()
 	s.mount(s.shm, 256<<20, 0)
-	p = s.start(append([]string{"run", "--no-report", "-o", "s.clrprof", "--memory-limit", "128M", "--"}, s.target(runtime, "Read", args...)...)...)
+	p = s.start(append([]string{"run", "--no-report", "-o", "s.clrprof", "--memory-limit", "128M", "--"},
+		s.target(runtime, "Read", args...)...)...)
 	return p, p.ready()
 }
 
@@ -66,8 +67,8 @@ func (s *sandbox) shared() int64 {
 	return int64(fs.Blocks-fs.Bfree) * fs.Bsize
 }
 
-// TestMemoryIsRead: a reader of /proc/PID/mem, as debuggers and scanners are, reads whatever is mapped, also what the process
-// itself may not read.
+// TestMemoryIsRead: a reader of /proc/PID/mem, as debuggers and scanners are, reads whatever is mapped, also what the
+// process itself may not read.
 func TestMemoryIsRead(t *testing.T) {
 	for _, runtime := range dotnettest.Need(t).NewestAndOldest() {
 		t.Run(runtime.Name, func(t *testing.T) {
@@ -155,7 +156,9 @@ func TestMemoryIsLocked(t *testing.T) {
 
 // TestMemoryIsDumped: the runtime's createdump, which it runs on a crash if so told, with all memory and with the heap.
 func TestMemoryIsDumped(t *testing.T) {
-	runtimes := slices.DeleteFunc(dotnettest.Need(t).Runtimes(), func(r dotnettest.Runtime) bool { return createdump(r) == "" })
+	runtimes := slices.DeleteFunc(dotnettest.Need(t).Runtimes(), func(r dotnettest.Runtime) bool {
+		return createdump(r) == ""
+	})
 	if len(runtimes) == 0 {
 		t.Skip("no runtime has its createdump")
 	}

@@ -57,15 +57,18 @@ func (s *sandbox) truncated(r result, runtime dotnettest.Runtime) {
 	compareTruth(s.t, r, runtime)
 	lost := losses(s.t, r.session)
 	cut := lost["stack_truncated"]
-	below := query[struct{ N, B int64 }](s.t, r.session, "select inclusive_allocations n, inclusive_bytes b from functions where name = '(truncated)'")
-	if len(lost) != 1 || len(below) != 1 || cut.Allocations == 0 || cut.Allocations != below[0].N || cut.Bytes != below[0].B {
+	below := query[struct{ N, B int64 }](s.t, r.session,
+		"select inclusive_allocations n, inclusive_bytes b from functions where name = '(truncated)'")
+	if len(lost) != 1 || len(below) != 1 || cut.Allocations == 0 || cut.Allocations != below[0].N ||
+		cut.Bytes != below[0].B {
 		s.t.Errorf("losses %v, below (truncated) %v", lost, below)
 	}
 	deepest := query[struct{ N int }](s.t, r.session, "select max(level) n from call_tree")
 	if deepest[0].N != 102 { // with (truncated) and what allocates
 		s.t.Errorf("the deepest stack has %d frames, want 102", deepest[0].N)
 	}
-	if shown := s.run("report", r.session); !strings.Contains(shown.stdout, "stack_truncated") || !strings.Contains(shown.stdout, "(truncated)") {
+	if shown := s.run("report", r.session); !strings.Contains(shown.stdout, "stack_truncated") ||
+		!strings.Contains(shown.stdout, "(truncated)") {
 		s.t.Errorf("the report does not say what is cut off: %s", shown.stdout)
 	}
 }

@@ -36,7 +36,8 @@ func TestSignals(t *testing.T) {
 		for _, runtime := range in.NewestAndOldest() {
 			t.Run(unix.SignalName(tt.signal)+"/"+runtime.Name, func(t *testing.T) {
 				s := newSandbox(t)
-				p := s.start(append([]string{"run", "--no-report", "-o", "s.clrprof", "--"}, s.target(runtime, "Echo", "signal")...)...)
+				p := s.start(append([]string{"run", "--no-report", "-o", "s.clrprof", "--"},
+					s.target(runtime, "Echo", "signal")...)...)
 				p.expect("ready")
 				p.signal(tt.signal)
 				if tt.says != "" {
@@ -81,7 +82,8 @@ func TestSignalsAsWithout(t *testing.T) {
 				var codes []int
 				plain := s.command()
 				plain.Path, plain.Args = command[0], command
-				for _, cmd := range []*exec.Cmd{plain, s.command(append([]string{"run", "--no-report", "-o", "s.clrprof", "--"}, command...)...)} {
+				for _, cmd := range []*exec.Cmd{plain,
+					s.command(append([]string{"run", "--no-report", "-o", "s.clrprof", "--"}, command...)...)} {
 					p := s.startCommand(cmd)
 					p.expect("ready")
 					p.signal(signal)
@@ -104,7 +106,8 @@ func TestSignalsAsWithout(t *testing.T) {
 func TestIgnoredInterrupt(t *testing.T) {
 	in := dotnettest.Need(t)
 	s := newSandbox(t)
-	p := s.start(append([]string{"run", "--no-report", "-o", "s.clrprof", "--"}, s.target(in.Newest(), "Echo", "ignore")...)...)
+	p := s.start(append([]string{"run", "--no-report", "-o", "s.clrprof", "--"},
+		s.target(in.Newest(), "Echo", "ignore")...)...)
 	p.expect("ready")
 	p.signal(unix.SIGINT)
 	p.expect("ignored")
@@ -121,7 +124,8 @@ func TestStopWaiting(t *testing.T) {
 	in := dotnettest.Need(t)
 	s := newSandbox(t)
 	// A shell that ignores the signals that its child then ignores too; .NET leaves an ignored SIGTERM alone.
-	command := append([]string{"sh", "-c", `trap "" INT; "$@" & wait; echo stopped`, "sh"}, s.target(in.Newest(), "Echo", "signal")...)
+	command := append([]string{"sh", "-c", `trap "" INT; "$@" & wait; echo stopped`, "sh"},
+		s.target(in.Newest(), "Echo", "signal")...)
 	p := s.start(append([]string{"run", "--no-report", "-o", "s.clrprof", "--"}, command...)...)
 	p.expect("ready")
 	// Signals that come faster than they are taken become one, so the key is pressed until it has worked.
@@ -131,7 +135,8 @@ func TestStopWaiting(t *testing.T) {
 	})
 	var target int
 	for _, pid := range s.processes() {
-		if strings.Contains(procText(pid, "cmdline"), "Echo.dll") && !strings.HasPrefix(procText(pid, "cmdline"), "sh") {
+		if strings.Contains(procText(pid, "cmdline"), "Echo.dll") &&
+			!strings.HasPrefix(procText(pid, "cmdline"), "sh") {
 			target = pid
 		}
 	}
@@ -217,7 +222,8 @@ func TestKeyboard(t *testing.T) {
 	in := dotnettest.Need(t)
 	for _, runtime := range in.NewestAndOldest() {
 		s := newSandbox(t)
-		cmd := s.command(append([]string{"run", "--no-report", "-o", "s.clrprof", "--"}, s.target(runtime, "Echo", "ignore")...)...)
+		cmd := s.command(append([]string{"run", "--no-report", "-o", "s.clrprof", "--"},
+			s.target(runtime, "Echo", "ignore")...)...)
 		x := newTerminal(t)
 		seen, lines := x.start(t, cmd)
 		until(t, lines, "ready")
@@ -264,7 +270,8 @@ func TestProgress(t *testing.T) {
 		t.Errorf("no summary in colours: %q", seen)
 	}
 	r := s.run(append([]string{"run", "-f", "-o", "s.clrprof", "--"}, command...)...)
-	if strings.ContainsAny(r.stderr, "\x1b\r") || strings.Contains(r.stderr, "adding up") || !strings.Contains(r.stderr, "\nNext\n") {
+	if strings.ContainsAny(r.stderr, "\x1b\r") || strings.Contains(r.stderr, "adding up") ||
+		!strings.Contains(r.stderr, "\nNext\n") {
 		t.Errorf("what is not a terminal gets %q", r.stderr)
 	}
 }
@@ -275,7 +282,8 @@ func TestProgressOfRecording(t *testing.T) {
 	for _, shared := range []bool{false, true} {
 		s := newSandbox(t)
 		x := newTerminal(t)
-		cmd := s.command(append([]string{"run", "--no-report", "-o", "s.clrprof", "--"}, s.target(in.Newest(), "Echo", "signal")...)...)
+		cmd := s.command(append([]string{"run", "--no-report", "-o", "s.clrprof", "--"},
+			s.target(in.Newest(), "Echo", "signal")...)...)
 		if !shared {
 			null, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
 			if err != nil {

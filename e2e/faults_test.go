@@ -70,8 +70,9 @@ func newSandbox(t *testing.T) *sandbox {
 	return s
 }
 
-// asUser lets clrprof run as a user without rights, if the test has the right to choose one. What that user reads is put beside
-// the binary under test; a test whose directory for temporary files is in a private one, such as a home, is skipped.
+// asUser lets clrprof run as a user without rights, if the test has the right to choose one. What that user reads is
+// put beside the binary under test; a test whose directory for temporary files is in a private one, such as a home, is
+// skipped.
 func (s *sandbox) asUser() *sandbox {
 	s.t.Helper()
 	if os.Getuid() == 0 {
@@ -79,7 +80,8 @@ func (s *sandbox) asUser() *sandbox {
 			if fi, err := os.Stat(dir); err != nil {
 				s.t.Fatal(err)
 			} else if fi.Mode()&0o001 == 0 {
-				s.t.Skipf("runs as another user, who may not enter %s: set TMPDIR to a directory that everybody may enter", dir)
+				s.t.Skipf("runs as another user, who may not enter %s: set TMPDIR to a directory that everybody "+
+					"may enter", dir)
 			}
 		}
 		s.uid = nobody
@@ -124,7 +126,8 @@ func (s *sandbox) end() {
 	s.expectEmpty(s.tmp, "dotnet-diagnostic-", "clr-debug-pipe-", ".dotnet", "clrprof-agent-", "CASESENSITIVETEST")
 	if s.cache != "" {
 		err := filepath.WalkDir(s.cache, func(path string, d fs.DirEntry, err error) error {
-			if err == nil && !d.IsDir() && !strings.HasPrefix(d.Name(), "libclrprof-") || strings.HasSuffix(path, ".tmp") {
+			if err == nil && !d.IsDir() && !strings.HasPrefix(d.Name(), "libclrprof-") ||
+				strings.HasSuffix(path, ".tmp") {
 				s.t.Errorf("in the cache: %s", path)
 			}
 			return err
@@ -180,7 +183,8 @@ func (s *sandbox) processes() []int {
 	}
 	var pids []int
 	for _, e := range entries {
-		if pid, err := strconv.Atoi(e.Name()); err == nil && slices.Contains(strings.Split(procText(pid, "environ"), "\x00"), s.mark()) {
+		if pid, err := strconv.Atoi(e.Name()); err == nil &&
+			slices.Contains(strings.Split(procText(pid, "environ"), "\x00"), s.mark()) {
 			pids = append(pids, pid)
 		}
 	}

@@ -15,9 +15,11 @@ var planted = []struct {
 }{
 	{"leak", "--lifetime", []string{"byte[] only grow", "Sessions.Open Program.cs:"}},
 	{"cache", "--lifetime", []string{"byte[] lived into generation 2 and died there", "Cache.Fill Program.cs:"}},
-	{"text", "--lifetime", []string{"of all bytes are of type string", "String.Concat, called in Report.Build Program.cs:"}},
+	{"text", "--lifetime",
+		[]string{"of all bytes are of type string", "String.Concat, called in Report.Build Program.cs:"}},
 	{"lock", "--time", []string{"blocked in", "called in Till.Pay", "threads wait for a lock"}},
-	{"async", "--time", []string{"blocked in", "called in Mail.Send Program.cs:", "a thread waits for asynchronous work"}},
+	{"async", "--time", []string{"blocked in", "called in Mail.Send Program.cs:",
+		"a thread waits for asynchronous work"}},
 	{"regex", "--time", []string{"of CPU time", "Regex.IsMatch, called in Search.Match"}},
 }
 
@@ -32,7 +34,8 @@ func TestFindings(t *testing.T) {
 				if p.flag == "--time" {
 					record = mustRecordTime
 				}
-				r := record(t, runtime.Command(dotnettest.Target(t, "Problems", dotnettest.Options{}), p.problem), p.flag)
+				r := record(t, runtime.Command(dotnettest.Target(t, "Problems", dotnettest.Options{}), p.problem),
+					p.flag)
 				var summary struct {
 					Findings []string `json:"findings"`
 				}
@@ -75,7 +78,8 @@ func TestNothingRecorded(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			r := record(t, in.Newest().Command(dotnettest.Target(t, "Echo", dotnettest.Options{})), tt.flags...)
-			if text := run(t, "report", r.session).stdout; !strings.Contains(text, "No call was recorded: ") || !strings.Contains(text, tt.says) {
+			if text := run(t, "report", r.session).stdout; !strings.Contains(text, "No call was recorded: ") ||
+				!strings.Contains(text, tt.says) {
 				t.Errorf("want %q:\n%s", tt.says, text)
 			}
 		})

@@ -10,8 +10,8 @@ import (
 	"github.com/clrprof/clrprof/internal/wire"
 )
 
-// TestHelpers: a program that boxes and casts in every way has frames and calls of the core library, but none of the helpers that the
-// runtime has there, whatever is recorded. TestTruth compares for whom the objects count.
+// TestHelpers: a program that boxes and casts in every way has frames and calls of the core library, but none of the
+// helpers that the runtime has there, whatever is recorded. TestTruth compares for whom the objects count.
 func TestHelpers(t *testing.T) {
 	t.Parallel()
 	in := dotnettest.Need(t)
@@ -37,7 +37,8 @@ func TestHelpers(t *testing.T) {
 				functions := query[struct {
 					Type   string `json:"raw_type"`
 					Method string `json:"raw_name"`
-				}](t, r.session, `SELECT DISTINCT f.raw_type, f.raw_name FROM node n JOIN function f ON f.id = n.function_id
+				}](t, r.session,
+					`SELECT DISTINCT f.raw_type, f.raw_name FROM node n JOIN function f ON f.id = n.function_id
 					JOIN module m ON m.id = f.module_id WHERE m.name = 'System.Private.CoreLib.dll'`)
 				for _, f := range functions {
 					if wire.IsHelper(f.Type, f.Method) {
@@ -52,11 +53,13 @@ func TestHelpers(t *testing.T) {
 	}
 }
 
-// TestUnreported: where .NET 10 cannot be made to report boxes the program runs on undisturbed, and every view says what is missing.
+// TestUnreported: where .NET 10 cannot be made to report boxes the program runs on undisturbed, and every view says
+// what is missing.
 func TestUnreported(t *testing.T) {
 	t.Parallel()
 	library := filepath.Join(t.TempDir(), "readonly.so")
-	if text, err := exec.Command("gcc", "-Wall", "-shared", "-fPIC", "-o", library, "testdata/readonly.c").CombinedOutput(); err != nil {
+	if text, err := exec.Command("gcc", "-Wall", "-shared", "-fPIC", "-o", library,
+		"testdata/readonly.c").CombinedOutput(); err != nil {
 		t.Fatalf("gcc: %v\n%s", err, text)
 	}
 	for _, runtime := range dotnettest.NeedRuntimes(t, 10) {
@@ -74,7 +77,8 @@ func TestUnreported(t *testing.T) {
 				t.Errorf("losses: %+v", losses)
 			}
 			for _, view := range []string{"summary", "functions", "types", "calltree", "lines"} {
-				if text := run(t, "report", r.session, view).stdout; !strings.Contains(text, "an unknown number of allocations: this .NET does not report most boxes") {
+				if text := run(t, "report", r.session, view).stdout; !strings.Contains(text,
+					"an unknown number of allocations: this .NET does not report most boxes") {
 					t.Errorf("%s does not say what is lost:\n%s", view, text)
 				}
 			}

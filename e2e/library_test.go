@@ -11,12 +11,12 @@ import (
 	"github.com/clrprof/clrprof/internal/agentbin"
 )
 
-// maxStaticTLS is what the agent may take of the memory that a C library keeps for the thread-local variables of libraries that are loaded
-// late: glibc has 1,664 bytes for all of them.
+// maxStaticTLS is what the agent may take of the memory that a C library keeps for the thread-local variables of
+// libraries that are loaded late: glibc has 1,664 bytes for all of them.
 const maxStaticTLS = 128
 
-// TestLibrary: what the agent needs of the process that it is loaded into. It names no library, since a process has one C library, and
-// no version of a symbol, so it runs with a glibc older than the one that it was built with.
+// TestLibrary: what the agent needs of the process that it is loaded into. It names no library, since a process has one
+// C library, and no version of a symbol, so it runs with a glibc older than the one that it was built with.
 func TestLibrary(t *testing.T) {
 	t.Parallel()
 	for _, l := range []agentbin.Library{agentbin.Glibc, agentbin.Musl} {
@@ -71,7 +71,8 @@ func checkLibrary(t *testing.T, f *elf.File) {
 		t.Errorf("it can do without %v, and should without %v", weak, want)
 	}
 	slices.Sort(exported)
-	if want := []string{"DllGetClassObject", "clrprof_control", "clrprof_mark", "clrprof_name_thread", "clrprof_state"}; !slices.Equal(exported, want) {
+	if want := []string{"DllGetClassObject", "clrprof_control", "clrprof_mark", "clrprof_name_thread",
+		"clrprof_state"}; !slices.Equal(exported, want) {
 		t.Errorf("it exports %v, want %v", exported, want)
 	}
 	for _, p := range f.Progs {
@@ -84,14 +85,16 @@ func checkLibrary(t *testing.T, f *elf.File) {
 	}
 }
 
-// TestLibraryMusl: musl loads the build that is for it, and refuses the other, whose thread-local variables are at fixed places.
+// TestLibraryMusl: musl loads the build that is for it, and refuses the other, whose thread-local variables are at
+// fixed places.
 func TestLibraryMusl(t *testing.T) {
 	t.Parallel()
 	if _, err := exec.LookPath("musl-gcc"); err != nil {
 		t.Skip("there is no musl-gcc (Debian: musl-tools)")
 	}
 	loader := filepath.Join(t.TempDir(), "load")
-	if text, err := exec.Command("musl-gcc", "-rdynamic", "testdata/load.c", "-o", loader).CombinedOutput(); err != nil {
+	if text, err := exec.Command("musl-gcc", "-rdynamic", "testdata/load.c", "-o",
+		loader).CombinedOutput(); err != nil {
 		t.Fatalf("musl-gcc: %v\n%s", err, text)
 	}
 	if out, err := exec.Command(loader, agentOf(t, agentbin.Musl)).CombinedOutput(); err != nil {

@@ -11,7 +11,8 @@ import (
 	"github.com/clrprof/clrprof/internal/wire"
 )
 
-// oracleAgent builds the agent with the variants that only tests use (agent/test/oracle.c), once per test that needs it.
+// oracleAgent builds the agent with the variants that only tests use (agent/test/oracle.c), once per test that needs
+// it.
 func oracleAgent(t *testing.T) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "libclrprof-oracle.so")
@@ -19,8 +20,9 @@ func oracleAgent(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	args := append(strings.Fields("-std=c11 -O2 -g -fno-tree-slp-vectorize -fPIC -fvisibility=hidden -fno-omit-frame-pointer "+
-		"-DCLRPROF_ORACLE -shared -nostdlib -o "+path+" ../agent/test/oracle.c"), sources...)
+	args := append(
+		strings.Fields("-std=c11 -O2 -g -fno-tree-slp-vectorize -fPIC -fvisibility=hidden -fno-omit-frame-pointer "+
+			"-DCLRPROF_ORACLE -shared -nostdlib -o "+path+" ../agent/test/oracle.c"), sources...)
 	if text, err := exec.Command("gcc", args...).CombinedOutput(); err != nil {
 		t.Fatalf("compile the agent's variants: %v\n%s", err, text)
 	}
@@ -31,7 +33,8 @@ func oracleAgent(t *testing.T) string {
 func attachAgent(t *testing.T, target *exec.Cmd, agent string, env ...string) (arenas string) {
 	t.Helper()
 	arenas = t.TempDir()
-	target.Env = append(target.Env, "CORECLR_ENABLE_PROFILING=1", "CORECLR_PROFILER={8B2F1E5A-6C3D-4E9B-9A57-C1B0F2D34E61}",
+	target.Env = append(target.Env, "CORECLR_ENABLE_PROFILING=1",
+		"CORECLR_PROFILER={8B2F1E5A-6C3D-4E9B-9A57-C1B0F2D34E61}",
 		"CORECLR_PROFILER_PATH="+agent, "CLRPROF_ARENAS="+arenas, "CLRPROF_LIFETIME=1", "CLRPROF_FINAL_GC=1")
 	target.Env = append(target.Env, env...)
 	return arenas
@@ -249,9 +252,11 @@ func (l *arenaLifetime) checkConserved(t *testing.T) {
 		}
 		later := l.running && s.allocated.Objects >= want.Objects && s.allocated.Bytes >= want.Bytes
 		if s.allocated != want && !later {
-			t.Errorf("site %d of %s allocated %+v, but dead and alive are %+v: %+v", i, l.typeName(s.typ), s.allocated, want, s)
+			t.Errorf("site %d of %s allocated %+v, but dead and alive are %+v: %+v", i, l.typeName(s.typ), s.allocated,
+				want, s)
 		}
-		if l.lookedAt == l.gcs[len(l.gcs)-1].Number && (s.why[0] != (population{}) || plus(s.why[1], s.why[2]) != s.aliveSum()) {
+		if l.lookedAt == l.gcs[len(l.gcs)-1].Number &&
+			(s.why[0] != (population{}) || plus(s.why[1], s.why[2]) != s.aliveSum()) {
 			t.Errorf("site %d of %s: alive are %+v, the reasons are %+v", i, l.typeName(s.typ), s.aliveSum(), s.why)
 		}
 		for g, d := range s.dead {

@@ -33,10 +33,12 @@ func TestLifetimeChanges(t *testing.T) {
 					}
 					to[c.Type][c.GC] += c.Objects
 				}
-				for _, c := range query[changed](t, r.session, "SELECT gc, type, sum(allocations) AS objects FROM gc_births GROUP BY 1, 2") {
+				for _, c := range query[changed](t, r.session,
+					"SELECT gc, type, sum(allocations) AS objects FROM gc_births GROUP BY 1, 2") {
 					add(born, c)
 				}
-				for _, c := range query[changed](t, r.session, "SELECT gc, type, sum(objects) AS objects FROM gc_deaths GROUP BY 1, 2") {
+				for _, c := range query[changed](t, r.session,
+					"SELECT gc, type, sum(objects) AS objects FROM gc_deaths GROUP BY 1, 2") {
 					add(died, c)
 				}
 				for _, want := range truthRows[lifetimeTruth](t, r.stdout, "lifetime") {
@@ -46,8 +48,10 @@ func TestLifetimeChanges(t *testing.T) {
 					if dead != 0 {
 						wantDied = map[int]int64{want.Born + want.Survived + 1: dead}
 					}
-					if fmt.Sprint(born[name]) != fmt.Sprint(wantBorn) || fmt.Sprint(died[name]) != fmt.Sprint(wantDied) {
-						t.Errorf("%s: born %v and died %v by collection, want %v and %v", name, born[name], died[name], wantBorn, wantDied)
+					if fmt.Sprint(born[name]) != fmt.Sprint(wantBorn) ||
+						fmt.Sprint(died[name]) != fmt.Sprint(wantDied) {
+						t.Errorf("%s: born %v and died %v by collection, want %v and %v", name, born[name], died[name],
+							wantBorn, wantDied)
 					}
 				}
 			})

@@ -9,8 +9,8 @@ import (
 	"github.com/clrprof/clrprof/internal/wire"
 )
 
-// TestLifetimeWalks checks that the runtime does not walk generation 0 at the start of collections, not even of the last one,
-// once the agent has its events, and that what the runtime allocates for them is no part of the program.
+// TestLifetimeWalks checks that the runtime does not walk generation 0 at the start of collections, not even of the
+// last one, once the agent has its events, and that what the runtime allocates for them is no part of the program.
 func TestLifetimeWalks(t *testing.T) {
 	t.Parallel()
 	in := dotnettest.Need(t)
@@ -26,7 +26,9 @@ func TestLifetimeWalks(t *testing.T) {
 					Walked  int64 `json:"walked_gcs"`
 					LeftOut int64 `json:"objects"`
 					Alive   int64 `json:"alive_known"`
-				}](t, r.session, "SELECT gcs, walked_gcs, objects, alive_known FROM process_lifetime JOIN process_left_out USING (process_id)")
+				}](t, r.session,
+					"SELECT gcs, walked_gcs, objects, alive_known FROM process_lifetime JOIN process_left_out USING "+
+						"(process_id)")
 				if len(got) != 1 || got[0].GCs < 50 || got[0].Alive != 1 {
 					t.Fatalf("%+v", got)
 				}
@@ -43,13 +45,16 @@ func TestLifetimeWalks(t *testing.T) {
 				}
 				last := query[struct {
 					Walked int64 `json:"walked_gcs"`
-				}](t, mustRecord(t, runtime.Command(dll, "grow", "40"), "--lifetime").session, "SELECT walked_gcs FROM process_left_out")
+				}](t, mustRecord(t, runtime.Command(dll, "grow", "40"), "--lifetime").session,
+					"SELECT walked_gcs FROM process_left_out")
 				if last[0].Walked > 10 {
 					t.Errorf("%+v of 21", last)
 				}
 				rows := query[struct {
 					Name string `json:"name"`
-				}](t, r.session, "SELECT DISTINCT f.name FROM function f JOIN node n ON n.function_id = f.id WHERE f.name LIKE '%CreateManifest%'")
+				}](t, r.session,
+					"SELECT DISTINCT f.name FROM function f JOIN node n ON n.function_id = f.id WHERE f.name LIKE "+
+						"'%CreateManifest%'")
 				if len(rows) != 0 {
 					t.Errorf("the program has the runtime's %v", rows)
 				}
@@ -58,8 +63,8 @@ func TestLifetimeWalks(t *testing.T) {
 	}
 }
 
-// TestLifetimeDeaf takes the events away at the fortieth collection: what survived is not known then, which is told, and the
-// program runs to its end.
+// TestLifetimeDeaf takes the events away at the fortieth collection: what survived is not known then, which is told,
+// and the program runs to its end.
 func TestLifetimeDeaf(t *testing.T) {
 	t.Parallel()
 	in := dotnettest.Need(t)
@@ -72,7 +77,8 @@ func TestLifetimeDeaf(t *testing.T) {
 		for _, env := range [][]string{nil, server} {
 			t.Run(runtime.Name+"/"+strings.Join(env, " "), func(t *testing.T) {
 				target := runtime.Command(dll, "churn", "400")
-				arenas := attachAgent(t, target, agent, slices.Concat(env, []string{"CLRPROF_VARIANT=deaf", "CLRPROF_EVERY=40"})...)
+				arenas := attachAgent(t, target, agent,
+					slices.Concat(env, []string{"CLRPROF_VARIANT=deaf", "CLRPROF_EVERY=40"})...)
 				runTarget(t, target)
 				_, h := openArena(t, arenas)
 				if lost := h.Losses[wire.LossMoves].Events; lost != 1 || h.Collections < 50 || h.Walks < 20 {

@@ -55,8 +55,10 @@ func TestLifetimeKilledInCollection(t *testing.T) {
 			t.Run(w.name+"/"+runtime.Name, func(t *testing.T) {
 				t.Parallel()
 				for _, at := range []int{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 501, 502, 503, 504, 505} {
-					target := runtime.Command(dotnettest.Target(t, "LifetimeHeap", dotnettest.Options{Unsafe: true}), "storm", "1000")
-					target.Env = append(append(target.Env, w.env...), "CLRPROF_AGENT="+agent, "CLRPROF_VARIANT=kill", "CLRPROF_EVERY="+strconv.Itoa(at))
+					target := runtime.Command(dotnettest.Target(t, "LifetimeHeap", dotnettest.Options{Unsafe: true}),
+						"storm", "1000")
+					target.Env = append(append(target.Env, w.env...), "CLRPROF_AGENT="+agent, "CLRPROF_VARIANT=kill",
+						"CLRPROF_EVERY="+strconv.Itoa(at))
 					r := record(t, target, "--lifetime")
 					if r.exit != killed {
 						t.Fatalf("killed at callback %d: exit code %d\n%s", at, r.exit, r.stderr)
@@ -78,7 +80,8 @@ func TestLifetimeKilledFromOutside(t *testing.T) {
 	for _, runtime := range in.Runtimes() {
 		for _, round := range []int{10, 30, 100, 200} {
 			t.Run(fmt.Sprintf("%s/%d", runtime.Name, round), func(t *testing.T) {
-				target := runtime.Command(dotnettest.Target(t, "LifetimeHeap", dotnettest.Options{Unsafe: true}), "storm", "100000")
+				target := runtime.Command(dotnettest.Target(t, "LifetimeHeap", dotnettest.Options{Unsafe: true}),
+					"storm", "100000")
 				path, code := recordAndKill(t, target, fmt.Sprintf(`"round %d"`, round))
 				if code != killed {
 					t.Fatalf("exit code %d", code)
@@ -120,19 +123,23 @@ func recordAndKill(t *testing.T, target *exec.Cmd, word string) (path string, co
 	return path, exitCode(cmd.ProcessState)
 }
 
-// TestLifetimeEndsWhileItIsRead: a process that ends by itself while what it did is read, which takes long after thousands
-// of collections, is told as a whole. The first reading begins a second after the start of clrprof.
+// TestLifetimeEndsWhileItIsRead: a process that ends by itself while what it did is read, which takes long after
+// thousands of collections, is told as a whole. The first reading begins a second after the start of clrprof.
 func TestLifetimeEndsWhileItIsRead(t *testing.T) {
 	in := dotnettest.Need(t)
 	for _, runtime := range in.Runtimes() {
 		for _, after := range []string{"820", "900", "980"} {
 			t.Run(runtime.Name+"/"+after, func(t *testing.T) {
-				target := runtime.Command(dotnettest.Target(t, "LifetimeHeap", dotnettest.Options{Unsafe: true}), "collector", after)
+				target := runtime.Command(dotnettest.Target(t, "LifetimeHeap", dotnettest.Options{Unsafe: true}),
+					"collector", after)
 				r := mustRecord(t, target, "--lifetime")
 				want := truthRows[dotnettest.Truth](t, r.stdout, "type")[0]
-				got := byID(view[lives](t, r.session, "lifetime"), func(l lives) string { return l.Name })["LifetimeHeap.Node"]
+				got := byID(view[lives](t, r.session, "lifetime"), func(l lives) string {
+					return l.Name
+				})["LifetimeHeap.Node"]
 				if got.Instances != want.Objects || got.Bytes != want.Bytes || got.Alive != 0 {
-					t.Errorf("%d nodes of %d bytes were made and all are dead; it is said %+v", want.Objects, want.Bytes, got)
+					t.Errorf("%d nodes of %d bytes were made and all are dead; it is said %+v", want.Objects,
+						want.Bytes, got)
 				}
 			})
 		}
@@ -147,13 +154,16 @@ func TestLifetimeMemoryLimit(t *testing.T) {
 	for _, runtime := range in.Runtimes() {
 		for _, limit := range []string{"8M", "16M", "24M"} {
 			t.Run(runtime.Name+"/"+limit, func(t *testing.T) {
-				target := runtime.Command(dotnettest.Target(t, "LifetimeHeap", dotnettest.Options{Unsafe: true}), "grow", "40")
+				target := runtime.Command(dotnettest.Target(t, "LifetimeHeap", dotnettest.Options{Unsafe: true}),
+					"grow", "40")
 				r := record(t, target, "--lifetime", "--memory-limit", limit)
 				if r.exit != 0 {
 					t.Fatalf("exit code %d\n%s%s", r.exit, r.stdout, r.stderr)
 				}
 				checkLimited(t, r)
-				nodes := byID(view[lives](t, r.session, "lifetime"), func(l lives) string { return l.Name })["LifetimeHeap.Node"]
+				nodes := byID(view[lives](t, r.session, "lifetime"), func(l lives) string {
+					return l.Name
+				})["LifetimeHeap.Node"]
 				if want := truthRows[dotnettest.Truth](t, r.stdout, "type")[0].Objects; nodes.Instances != want {
 					t.Errorf("%d nodes were allocated, %d are recorded", want, nodes.Instances)
 				}
@@ -187,7 +197,8 @@ func checkLimited(t *testing.T, r result) {
 		t.Errorf("stacks went before ages and roots: %v", lost)
 	}
 	text := run(t, "report", r.session)
-	if !strings.Contains(text.stdout+text.stderr, "(--memory-limit) was reached: when they died is not known and they count as alive") {
+	if !strings.Contains(text.stdout+text.stderr,
+		"(--memory-limit) was reached: when they died is not known and they count as alive") {
 		t.Errorf("the summary does not say what is missing:\n%s%s", text.stdout, text.stderr)
 	}
 }
@@ -212,7 +223,8 @@ func TestLifetimeManyThreads(t *testing.T) {
 	for _, runtime := range in.Runtimes() {
 		for _, w := range []way{{name: "workstation"}, {name: "server", env: server}} {
 			t.Run(w.name+"/"+runtime.Name, func(t *testing.T) {
-				target := runtime.Command(dotnettest.Target(t, "LifetimeHeap", dotnettest.Options{Unsafe: true}), "crowd", "1000")
+				target := runtime.Command(dotnettest.Target(t, "LifetimeHeap", dotnettest.Options{Unsafe: true}),
+					"crowd", "1000")
 				target.Env = append(append(target.Env, w.env...), smallBudget...)
 				r := mustRecord(t, target, "--lifetime")
 				want := truthRows[dotnettest.Truth](t, r.stdout, "type")[0].Objects
@@ -231,9 +243,13 @@ func TestLifetimeManyObjects(t *testing.T) {
 	in := dotnettest.Need(t)
 	for _, runtime := range in.NewestAndOldest() {
 		t.Run(runtime.Name, func(t *testing.T) {
-			r := mustRecord(t, runtime.Command(dotnettest.Target(t, "LifetimeHeap", dotnettest.Options{Unsafe: true}), "flood", "100"), "--lifetime")
-			got := byID(view[lives](t, r.session, "lifetime"), func(l lives) string { return l.Name })["LifetimeHeap.Node"]
-			if got.Instances != 100_000_000 || got.Bytes != 100_000_000*48 || got.Alive != 0 || got.Gen0 == 0 || got.Gen1+got.Gen2 == 0 {
+			r := mustRecord(t, runtime.Command(dotnettest.Target(t, "LifetimeHeap", dotnettest.Options{Unsafe: true}),
+				"flood", "100"), "--lifetime")
+			got := byID(view[lives](t, r.session, "lifetime"), func(l lives) string {
+				return l.Name
+			})["LifetimeHeap.Node"]
+			if got.Instances != 100_000_000 || got.Bytes != 100_000_000*48 || got.Alive != 0 || got.Gen0 == 0 ||
+				got.Gen1+got.Gen2 == 0 {
 				t.Errorf("a hundred million nodes were made and are dead; it is said %+v", got)
 			}
 		})
@@ -249,7 +265,8 @@ func TestLifetimeCompiler(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 2 {
-		args, err := in.CompilerCommand(in.Newest(), []string{source}, t.TempDir()+"/large.dll", dotnettest.Options{Deterministic: true})
+		args, err := in.CompilerCommand(in.Newest(), []string{source}, t.TempDir()+"/large.dll",
+			dotnettest.Options{Deterministic: true})
 		if err != nil {
 			t.Fatal(err)
 		}

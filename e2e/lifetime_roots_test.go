@@ -61,13 +61,15 @@ func TestLifetimeRoots(t *testing.T) {
 					}
 				}
 				// The runtime pins a few objects of its own.
-				pinned := query[struct{ Pinned int64 }](t, r.session, fmt.Sprintf("SELECT pinned FROM gc JOIN gc_detail ON gc_id = id WHERE number = %d", truth[0].GC))
+				pinned := query[struct{ Pinned int64 }](t, r.session,
+					fmt.Sprintf("SELECT pinned FROM gc JOIN gc_detail ON gc_id = id WHERE number = %d", truth[0].GC))
 				if len(pinned) != 1 || pinned[0].Pinned < 100 || pinned[0].Pinned > 140 {
 					t.Errorf("%v objects are pinned, want 100 and a few of the runtime's", pinned)
 				}
 				for _, want := range truth {
 					got := types[want.Name]
-					if got.Uncollected != want.Uncollected || got.Rooted != want.Rooted || got.Reachable != want.Reachable ||
+					if got.Uncollected != want.Uncollected || got.Rooted != want.Rooted ||
+						got.Reachable != want.Reachable ||
 						got.Surviving != want.Uncollected+want.Rooted+want.Reachable {
 						t.Errorf("%+v; the view says %+v", want, got)
 					}
@@ -82,7 +84,8 @@ func checkRoots(t *testing.T, want survivorTruth, got []survivor) {
 	t.Helper()
 	var references int64
 	for _, row := range got {
-		if row.Root != want.Root || row.Flags != want.Flags || want.Root == "stack" && !strings.Contains(row.Name, "LifetimeRoots.Program.Hold") {
+		if row.Root != want.Root || row.Flags != want.Flags || want.Root == "stack" &&
+			!strings.Contains(row.Name, "LifetimeRoots.Program.Hold") {
 			t.Errorf("%s: a reference that is not known: %+v", want.Name, row)
 		}
 		references += row.References

@@ -23,7 +23,8 @@ func TestLifetimeSelfCheck(t *testing.T) {
 	in := dotnettest.Need(t)
 	agent := oracleAgent(t)
 	dll := dotnettest.Target(t, "LifetimeHeap", dotnettest.Options{Unsafe: true})
-	all := []string{"listeners", "churn", "pin", "large", "pinned-heap", "finalizers", "weak", "unload", "frozen", "threads", "storm"}
+	all := []string{"listeners", "churn", "pin", "large", "pinned-heap", "finalizers", "weak", "unload", "frozen",
+		"threads", "storm"}
 	some := slices.Clip([]string{"churn", "pin", "large", "finalizers", "storm"})
 	for _, c := range []struct {
 		name  string
@@ -32,7 +33,8 @@ func TestLifetimeSelfCheck(t *testing.T) {
 		since int // major version of the runtime, 0: all
 	}{
 		{"workstation", slices.Concat(smallBudget, []string{"CLRPROF_ROOTS=every"}), append(all, "all"), 0},
-		{"server", slices.Concat(smallBudget, server, []string{"CLRPROF_ROOTS=every"}), append(some, "threads", "unload", "all"), 0},
+		{"server", slices.Concat(smallBudget, server, []string{"CLRPROF_ROOTS=every"}),
+			append(some, "threads", "unload", "all"), 0},
 		{"conserving", slices.Concat(smallBudget, []string{"COMPlus_GCConserveMemory=9"}), some, 8},
 		{"segments", slices.Concat(smallBudget, []string{"COMPlus_GCName=libclrgc.so"}), some, 8}, // as before .NET 7
 		{"concurrent", []string{"COMPlus_gcConcurrent=1", "CLRPROF_ROOTS=off"}, some, 0},
@@ -85,19 +87,22 @@ func selfCheck(t *testing.T, runtime dotnettest.Runtime, agent, dll string, env 
 	t.Helper()
 	target := runtime.Command(dll, args...)
 	verdict := filepath.Join(t.TempDir(), "verdict")
-	arenas := attachAgent(t, target, agent, append(slices.Clip(env), "CLRPROF_VARIANT=selfcheck", "CLRPROF_COMPARISON="+verdict)...)
+	arenas := attachAgent(t, target, agent, append(slices.Clip(env), "CLRPROF_VARIANT=selfcheck", "CLRPROF_COMPARISON="+
+		verdict)...)
 	runTarget(t, target)
 	text, err := os.ReadFile(verdict)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var gcs, live, missing, extra, different int
-	if _, err := fmt.Sscanf(string(text), "gcs %d live %d missing %d extra %d different %d", &gcs, &live, &missing, &extra, &different); err != nil {
+	if _, err := fmt.Sscanf(string(text), "gcs %d live %d missing %d extra %d different %d", &gcs, &live, &missing,
+		&extra, &different); err != nil {
 		t.Fatalf("%q: %v", text, err)
 	}
 	t.Logf("%d GCs, %d live objects looked at", gcs, live)
 	if missing != 0 || extra != 0 || different != 0 {
-		t.Errorf("of %d objects in %d GCs the shadow lacks %d, has %d that are not there and %d with another size or type\n%s",
+		t.Errorf("of %d objects in %d GCs the shadow lacks %d, has %d that are not there and %d with another size or "+
+			"type\n%s",
 			live, gcs, missing, extra, different, text)
 	}
 	l := readArena(t, arenas)
@@ -118,7 +123,8 @@ func availableMemory(t *testing.T) int64 {
 	defer f.Close()
 	for lines := bufio.NewScanner(f); lines.Scan(); {
 		var kib int64
-		if _, err := fmt.Sscanf(lines.Text(), "MemAvailable: %d kB", &kib); strings.HasPrefix(lines.Text(), "MemAvailable") && err == nil {
+		if _, err := fmt.Sscanf(lines.Text(), "MemAvailable: %d kB", &kib); strings.HasPrefix(lines.Text(),
+			"MemAvailable") && err == nil {
 			return kib << 10
 		}
 	}

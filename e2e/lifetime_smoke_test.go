@@ -41,8 +41,8 @@ func (e ends) bytes() int64 {
 	return e.Gen0Bytes + e.Gen1Bytes + e.Gen2Bytes + e.LOHBytes + e.POHBytes + e.AliveBytes
 }
 
-// TestLifetimeSmoke records the sample program with lifetimes: nothing is lost, the session is sound, in every view born is
-// what died and what is alive, and no two views differ.
+// TestLifetimeSmoke records the sample program with lifetimes: nothing is lost, the session is sound, in every view
+// born is what died and what is alive, and no two views differ.
 func TestLifetimeSmoke(t *testing.T) {
 	t.Parallel()
 	in := dotnettest.Need(t)
@@ -68,13 +68,18 @@ func TestLifetimeSmoke(t *testing.T) {
 // checkConservation compares all views of lifetimes with each other and returns their total.
 func checkConservation(t *testing.T, path string) ends {
 	t.Helper()
-	total := query[ends](t, path, "SELECT sum(instances) AS instances, sum(bytes) AS bytes, sum(gen0_instances) AS gen0_instances, sum(gen0_bytes) AS gen0_bytes,"+
-		" sum(gen1_instances) AS gen1_instances, sum(gen1_bytes) AS gen1_bytes, sum(gen2_instances) AS gen2_instances, sum(gen2_bytes) AS gen2_bytes,"+
-		" sum(loh_instances) AS loh_instances, sum(loh_bytes) AS loh_bytes, sum(poh_instances) AS poh_instances, sum(poh_bytes) AS poh_bytes,"+
+	total := query[ends](t, path, "SELECT sum(instances) AS instances, sum(bytes) AS bytes, sum(gen0_instances) AS "+
+		"gen0_instances, sum(gen0_bytes) AS gen0_bytes,"+
+		" sum(gen1_instances) AS gen1_instances, sum(gen1_bytes) AS gen1_bytes, sum(gen2_instances) AS "+
+		"gen2_instances, sum(gen2_bytes) AS gen2_bytes,"+
+		" sum(loh_instances) AS loh_instances, sum(loh_bytes) AS loh_bytes, sum(poh_instances) AS poh_instances, "+
+		"sum(poh_bytes) AS poh_bytes,"+
 		" sum(alive_instances) AS alive_instances, sum(alive_bytes) AS alive_bytes FROM lifetime")[0]
-	allocated := query[amount](t, path, "SELECT sum(allocations) AS allocations, sum(bytes) AS bytes FROM site_value")[0]
+	allocated := query[amount](t, path,
+		"SELECT sum(allocations) AS allocations, sum(bytes) AS bytes FROM site_value")[0]
 	if total.Instances != allocated.Allocations || total.Bytes != allocated.Bytes {
-		t.Errorf("types: %d objects and %d bytes, %d and %d allocated", total.Instances, total.Bytes, allocated.Allocations, allocated.Bytes)
+		t.Errorf("types: %d objects and %d bytes, %d and %d allocated", total.Instances, total.Bytes,
+			allocated.Allocations, allocated.Bytes)
 	}
 	if total.Gen0Instances == 0 || total.AliveInstances == 0 {
 		t.Errorf("nothing died young or nothing is alive: %+v", total)
@@ -82,13 +87,17 @@ func checkConservation(t *testing.T, path string) ends {
 	for _, by := range []analysis.By{analysis.ByType, analysis.BySite, analysis.ByFunction, analysis.ByLine} {
 		var sum ends
 		for _, row := range view[ends](t, path, "lifetime", "--by", string(by)) {
-			if row.Instances != row.objects() || row.Bytes != row.bytes() || row.AliveInstances < 0 || row.AliveBytes < 0 {
+			if row.Instances != row.objects() || row.Bytes != row.bytes() || row.AliveInstances < 0 ||
+				row.AliveBytes < 0 {
 				t.Errorf("by %s: does not add up: %+v", by, row)
 			}
 			for to, from := range map[*int64]int64{&sum.Instances: row.Instances, &sum.Bytes: row.Bytes,
-				&sum.Gen0Instances: row.Gen0Instances, &sum.Gen0Bytes: row.Gen0Bytes, &sum.Gen1Instances: row.Gen1Instances, &sum.Gen1Bytes: row.Gen1Bytes,
-				&sum.Gen2Instances: row.Gen2Instances, &sum.Gen2Bytes: row.Gen2Bytes, &sum.LOHInstances: row.LOHInstances, &sum.LOHBytes: row.LOHBytes,
-				&sum.POHInstances: row.POHInstances, &sum.POHBytes: row.POHBytes, &sum.AliveInstances: row.AliveInstances, &sum.AliveBytes: row.AliveBytes} {
+				&sum.Gen0Instances: row.Gen0Instances, &sum.Gen0Bytes: row.Gen0Bytes,
+				&sum.Gen1Instances: row.Gen1Instances, &sum.Gen1Bytes: row.Gen1Bytes,
+				&sum.Gen2Instances: row.Gen2Instances, &sum.Gen2Bytes: row.Gen2Bytes,
+				&sum.LOHInstances: row.LOHInstances, &sum.LOHBytes: row.LOHBytes,
+				&sum.POHInstances: row.POHInstances, &sum.POHBytes: row.POHBytes,
+				&sum.AliveInstances: row.AliveInstances, &sum.AliveBytes: row.AliveBytes} {
 				*to += from
 			}
 		}
@@ -104,9 +113,12 @@ func checkConservation(t *testing.T, path string) ends {
 func checkAlive(t *testing.T, path string, total ends) {
 	t.Helper()
 	reachable := query[amount](t, path, "SELECT sum(objects) AS allocations, sum(bytes) AS bytes FROM alive")[0]
-	frozen := query[amount](t, path, "SELECT coalesce(sum(allocations), 0) AS allocations, coalesce(sum(bytes), 0) AS bytes FROM allocations WHERE frozen")[0]
-	if total.AliveInstances != reachable.Allocations+frozen.Allocations || total.AliveBytes != reachable.Bytes+frozen.Bytes {
-		t.Errorf("alive are %d objects and %d bytes, reachable %+v, frozen %+v", total.AliveInstances, total.AliveBytes, reachable, frozen)
+	frozen := query[amount](t, path, "SELECT coalesce(sum(allocations), 0) AS allocations, coalesce(sum(bytes), 0) "+
+		"AS bytes FROM allocations WHERE frozen")[0]
+	if total.AliveInstances != reachable.Allocations+frozen.Allocations || total.AliveBytes != reachable.Bytes+
+		frozen.Bytes {
+		t.Errorf("alive are %d objects and %d bytes, reachable %+v, frozen %+v", total.AliveInstances, total.AliveBytes,
+			reachable, frozen)
 	}
 	var born int64
 	last := query[struct{ N int }](t, path, "SELECT max(number) AS n FROM gc")[0].N

@@ -64,9 +64,11 @@ func TestLifetimeSnapshotOfStacks(t *testing.T) {
 func TestLifetimeSnapshotOfChildren(t *testing.T) {
 	t.Parallel()
 	in := dotnettest.Need(t)
-	r := mustRecord(t, in.Newest().Command(dotnettest.Target(t, "Children", dotnettest.Options{}), "wait", "3"), "--snapshot", "end")
+	r := mustRecord(t, in.Newest().Command(dotnettest.Target(t, "Children", dotnettest.Options{}), "wait", "3"),
+		"--snapshot", "end")
 	type one struct{ Processes, Snapshots int }
-	got := query[one](t, r.session, "SELECT count(*) AS processes, (SELECT count(*) FROM snapshot WHERE objects > 100) AS snapshots FROM process_lifetime WHERE alive_known = 1")
+	got := query[one](t, r.session, "SELECT count(*) AS processes, (SELECT count(*) FROM snapshot WHERE objects > "+
+		"100) AS snapshots FROM process_lifetime WHERE alive_known = 1")
 	if len(got) != 1 || got[0].Processes != 4 || got[0].Snapshots != got[0].Processes {
 		t.Errorf("%+v", got)
 	}
@@ -142,7 +144,8 @@ func readHeap(t *testing.T, path string) map[string]heapTruth {
 	for _, row := range types {
 		name := names[row.Type]
 		h := got[name] // of generic types there are several of a name
-		h.Objects, h.Bytes, h.Retained = h.Objects+int64(row.Allocations), h.Bytes+int64(row.Bytes), h.Retained+int64(row.Retained)
+		h.Objects, h.Bytes, h.Retained = h.Objects+int64(row.Allocations), h.Bytes+int64(row.Bytes), h.Retained+
+			int64(row.Retained)
 		h.State = map[bool]string{true: "unreachable", false: "reachable"}[row.Unreachable+row.Frozen > 0]
 		got[name] = h
 	}
@@ -232,15 +235,18 @@ func compareSurvivors(t *testing.T, path string) {
 	if diff := cmp.Diff(wanted, got); diff != "" || len(got) != 1 {
 		t.Fatalf("collection of the snapshot (-want +got):\n%s", diff)
 	}
-	want := query[one](t, path, fmt.Sprintf("SELECT site_id AS number, uncollected_objects + rooted_objects + reachable_objects AS objects, "+
-		"uncollected_bytes + rooted_bytes + reachable_bytes AS bytes FROM survival v JOIN gc ON gc.id = v.gc_id WHERE gc.number = %d ORDER BY 1", got[0].Number))
+	want := query[one](t, path,
+		fmt.Sprintf("SELECT site_id AS number, uncollected_objects + rooted_objects + reachable_objects AS objects, "+
+			"uncollected_bytes + rooted_bytes + reachable_bytes AS bytes FROM survival v JOIN gc ON gc.id = v.gc_id "+
+			"WHERE gc.number = %d ORDER BY 1", got[0].Number))
 	have := query[one](t, path, "SELECT site_id AS number, objects, bytes FROM snapshot_site ORDER BY 1")
 	if diff := cmp.Diff(want, have); diff != "" || len(have) < 10 {
 		t.Errorf("survivors by site (-agent +snapshot):\n%s", diff)
 	}
 }
 
-// TestLifetimeSnapshotCut cuts off the end of a snapshot: it is a loss, and the session good otherwise. Whole, it can be recovered.
+// TestLifetimeSnapshotCut cuts off the end of a snapshot: it is a loss, and the session good otherwise. Whole, it can
+// be recovered.
 func TestLifetimeSnapshotCut(t *testing.T) {
 	in := dotnettest.Need(t)
 	for _, cut := range []int64{0, 1, 5000} {
@@ -289,7 +295,8 @@ func productAgent(t *testing.T) string {
 	return path
 }
 
-// TestLifetimeSnapshotDiskFull: there is room for the arena and not for the snapshot, which is lost; the target ends as it would.
+// TestLifetimeSnapshotDiskFull: there is room for the arena and not for the snapshot, which is lost; the target ends as
+// it would.
 func TestLifetimeSnapshotDiskFull(t *testing.T) {
 	in := dotnettest.Need(t)
 	s := newSandbox(t)
@@ -306,7 +313,8 @@ func TestLifetimeSnapshotDiskFull(t *testing.T) {
 		Reason string
 		Events int
 	}
-	if diff := cmp.Diff([]loss{{session.LossSnapshot, 1}}, query[loss](t, r.session, "SELECT reason, events FROM loss")); diff != "" {
+	if diff := cmp.Diff([]loss{{session.LossSnapshot, 1}},
+		query[loss](t, r.session, "SELECT reason, events FROM loss")); diff != "" {
 		t.Errorf("lost (-want +got):\n%s", diff)
 	}
 	text := run(t, "report", r.session, "snapshot")

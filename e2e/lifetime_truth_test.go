@@ -85,7 +85,8 @@ func TestLifetimeTruthInArena(t *testing.T) {
 			t.Run(w.name+"/"+runtime.Name, func(t *testing.T) {
 				t.Parallel()
 				target := runtime.Command(dotnettest.Target(t, "LifetimeTruth", w.options), "1000")
-				arenas := attachAgent(t, target, agent, append(slices.Clip(w.env), largeBudget, "CLRPROF_ROOTS=every")...)
+				arenas := attachAgent(t, target, agent,
+					append(slices.Clip(w.env), largeBudget, "CLRPROF_ROOTS=every")...)
 				stdout := runTarget(t, target)
 				l := readArena(t, arenas)
 				l.checkConserved(t)
@@ -127,7 +128,8 @@ func (l *arenaLifetime) checkLifetimes(t *testing.T, truth []lifetimeTruth) {
 		}
 		all := row.Gen0 + row.Gen1 + row.Gen2 + row.LOH + row.POH
 		if got != row.lifetime || int64(bytes) != (all+row.Alive)*row.Size {
-			t.Errorf("%s: the truth is %+v of %d bytes each; it is said %+v, %d bytes", row.Name, row.lifetime, row.Size, got, bytes)
+			t.Errorf("%s: the truth is %+v of %d bytes each; it is said %+v, %d bytes", row.Name, row.lifetime,
+				row.Size, got, bytes)
 		}
 		var want [wire.AgeGCBuckets]uint64
 		if row.Survived >= 0 {
@@ -157,7 +159,8 @@ func (l *arenaLifetime) checkGCs(t *testing.T, runtime dotnettest.Runtime, truth
 		got.Gen0 += int(gc.Collected & 1)
 		got.Gen1 += int(gc.Collected >> 1 & 1)
 		got.Gen2 += int(gc.Collected >> 2 & 1)
-		if i > 0 && gc.StartNS < l.gcs[i-1].DoneNS || gc.EndNS < gc.StartNS || gc.DoneNS < gc.EndNS || gc.SuspendNS > gc.StartNS || gc.SuspendNS == 0 {
+		if i > 0 && gc.StartNS < l.gcs[i-1].DoneNS || gc.EndNS < gc.StartNS || gc.DoneNS < gc.EndNS ||
+			gc.SuspendNS > gc.StartNS || gc.SuspendNS == 0 {
 			t.Errorf("collection %d: the times are not in order: %+v", i+1, gc)
 		}
 	}

@@ -80,7 +80,8 @@ func checkLives(t *testing.T, path string, complete bool) {
 }
 
 // recordLifetimes records the target with known lifetimes.
-func recordLifetimes(t *testing.T, runtime dotnettest.Runtime, w way, flags ...string) (r result, truth []lifetimeTruth, gcs []gcTruth) {
+func recordLifetimes(t *testing.T, runtime dotnettest.Runtime, w way, flags ...string) (r result, truth []lifetimeTruth,
+	gcs []gcTruth) {
 	t.Helper()
 	target := runtime.Command(dotnettest.Target(t, "LifetimeTruth", w.options), "1000")
 	target.Env = append(append(target.Env, largeBudget), w.env...)
@@ -121,9 +122,11 @@ func checkLifetimeView(t *testing.T, path string, truth []lifetimeTruth) {
 		row := rows[f.shown()]
 		got := lifetime{row.Gen0, row.Gen1, row.Gen2, row.LOH, row.POH, row.Alive}
 		gotBytes := lifetime{row.Gen0B, row.Gen1B, row.Gen2B, row.LOHB, row.POHB, row.AliveB}
-		wantBytes := lifetime{f.Gen0 * f.Size, f.Gen1 * f.Size, f.Gen2 * f.Size, f.LOH * f.Size, f.POH * f.Size, f.Alive * f.Size}
+		wantBytes := lifetime{f.Gen0 * f.Size, f.Gen1 * f.Size, f.Gen2 * f.Size, f.LOH * f.Size, f.POH * f.Size,
+			f.Alive * f.Size}
 		if got != f.lifetime || gotBytes != wantBytes {
-			t.Errorf("%s: the truth is %+v of %d bytes each; the view says %+v, bytes %+v", f.Name, f.lifetime, f.Size, got, gotBytes)
+			t.Errorf("%s: the truth is %+v of %d bytes each; the view says %+v, bytes %+v", f.Name, f.lifetime, f.Size,
+				got, gotBytes)
 		}
 	}
 }
@@ -133,7 +136,9 @@ var ageKeys = []string{"0", "1", "2", "3", "5", "9", "17", "65"}
 
 func checkAgesView(t *testing.T, path string, truth []lifetimeTruth, collections int) {
 	t.Helper()
-	rows := byID(view[map[string]any](t, path, "ages"), func(row map[string]any) string { return fmt.Sprint(row["name"]) })
+	rows := byID(view[map[string]any](t, path, "ages"), func(row map[string]any) string {
+		return fmt.Sprint(row["name"])
+	})
 	for _, f := range truth {
 		for i, key := range ageKeys {
 			wantDead, wantAlive := int64(0), int64(0)
@@ -145,7 +150,8 @@ func checkAgesView(t *testing.T, path string, truth []lifetimeTruth, collections
 			}
 			row := rows[f.shown()]
 			if row["gcs_"+key] != float64(wantDead) || row["alive_gcs_"+key] != float64(wantAlive) {
-				t.Errorf("%s: of age %s are %v dead, %v alive; want %d, %d", f.Name, key, row["gcs_"+key], row["alive_gcs_"+key], wantDead, wantAlive)
+				t.Errorf("%s: of age %s are %v dead, %v alive; want %d, %d", f.Name, key, row["gcs_"+key],
+					row["alive_gcs_"+key], wantDead, wantAlive)
 			}
 		}
 	}
@@ -162,7 +168,8 @@ func checkGCsView(t *testing.T, path string, runtime dotnettest.Runtime, want []
 		if runtime.Major() < 9 && want[i].Compacting {
 			induced = 0 // it does not say
 		}
-		if row.Number != want[i].Number || row.Generation != want[i].Generation || row.Induced != induced || row.Pause <= 0 {
+		if row.Number != want[i].Number || row.Generation != want[i].Generation || row.Induced != induced ||
+			row.Pause <= 0 {
 			t.Errorf("collection %d is %+v, want %+v", i+1, row, want[i])
 		}
 	}
@@ -183,7 +190,8 @@ func checkDiff(t *testing.T, path string, truth []lifetimeTruth) {
 				want = f.Alive
 			}
 			if got := byID(rows, func(l lives) string { return l.Name })[f.shown()].Instances; got != want {
-				t.Errorf("%s: %d were born between collections %d and %d and are alive, want %d", f.Name, got, from, from+1, want)
+				t.Errorf("%s: %d were born between collections %d and %d and are alive, want %d", f.Name, got, from,
+					from+1, want)
 			}
 		}
 	}
@@ -205,7 +213,8 @@ func TestLifetimeWithoutFinalGC(t *testing.T) {
 			checkGCsView(t, r.session, runtime, gcs)
 			for _, name := range []string{"summary", "lifetime"} {
 				text := run(t, "report", r.session, name)
-				if !strings.Contains(text.stdout+text.stderr, "not collected at the end") || strings.Contains(text.stdout+text.stderr, "reachable at the end") {
+				if !strings.Contains(text.stdout+text.stderr, "not collected at the end") ||
+					strings.Contains(text.stdout+text.stderr, "reachable at the end") {
 					t.Errorf("%s does not say what alive means:\n%s%s", name, text.stdout, text.stderr)
 				}
 			}

@@ -135,8 +135,8 @@ func (s *sums) add(t *testing.T, m *live.Message) {
 	s.gcs = append(s.gcs, m.GCs.Rows...)
 }
 
-// TestLive: what the messages of a recording say adds up to its session, exactly, for one who watches from the beginning and
-// one who comes later.
+// TestLive: what the messages of a recording say adds up to its session, exactly, for one who watches from the
+// beginning and one who comes later.
 func TestLive(t *testing.T) {
 	t.Parallel()
 	in := dotnettest.Need(t)
@@ -155,7 +155,8 @@ func TestLive(t *testing.T) {
 			x.do("make 1000")
 			x.do("gc 0")
 			x.do("call 77")
-			for made := early.names["Steps.Item"]; early.types[made].Allocations < 1000 || made == 0; made = early.names["Steps.Item"] {
+			for made := early.names["Steps.Item"]; early.types[made].Allocations < 1000 ||
+				made == 0; made = early.names["Steps.Item"] {
 				m, _ := next(t, first)
 				early.add(t, &m)
 			}
@@ -199,7 +200,8 @@ func (s *sums) compare(t *testing.T, session string) {
 	of := func(n live.Numbers) row {
 		return row{Allocations: int64(n.Allocations), Bytes: int64(n.Bytes), Calls: int64(n.Calls)}
 	}
-	total := query[row](t, session, "SELECT allocations, bytes, coalesce((SELECT calls FROM total_time), 0) AS calls FROM total")[0]
+	total := query[row](t, session,
+		"SELECT allocations, bytes, coalesce((SELECT calls FROM total_time), 0) AS calls FROM total")[0]
 	if of(s.all) != total {
 		t.Errorf("messages add up to %+v, the session to %+v", s.all, total)
 	}
@@ -233,7 +235,8 @@ func (s *sums) compare(t *testing.T, session string) {
 	if len(s.gcs) != gcs {
 		t.Errorf("messages tell of %d collections, the session of %d", len(s.gcs), gcs)
 	}
-	for _, name := range query[struct{ Name string }](t, session, "SELECT name FROM type WHERE name = 'Steps.Item' UNION SELECT name FROM function WHERE raw_name = 'Make'") {
+	for _, name := range query[struct{ Name string }](t, session,
+		"SELECT name FROM type WHERE name = 'Steps.Item' UNION SELECT name FROM function WHERE raw_name = 'Make'") {
 		if _, ok := s.names[name.Name]; !ok {
 			t.Errorf("no message names %s", name.Name)
 		}
@@ -255,7 +258,8 @@ func TestTop(t *testing.T) {
 	}
 	var m live.Message
 	r := s.run("top", x.session, "--json", "--once")
-	if err := json.Unmarshal([]byte(r.stdout), &m); err != nil || m.Event != live.Start || m.Total.Allocations < 123456 {
+	if err := json.Unmarshal([]byte(r.stdout), &m); err != nil || m.Event != live.Start ||
+		m.Total.Allocations < 123456 {
 		t.Errorf("%v: %+v", err, m)
 	}
 	screen := newTerminal(t)
@@ -303,7 +307,8 @@ func TestNoSocket(t *testing.T) {
 	if err := os.MkdirAll(filepath.Join(taken, "by somebody"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	r := s.run(append([]string{"run", "--no-report", "-o", "s.clrprof", "--"}, s.target(in.Newest(), "Echo", "args", "x")...)...)
+	r := s.run(append([]string{"run", "--no-report", "-o", "s.clrprof", "--"},
+		s.target(in.Newest(), "Echo", "args", "x")...)...)
 	if r.exit != 0 || !strings.Contains(r.stderr, "clrprof top and clrprof ctl cannot reach it") {
 		t.Errorf("exit code %d: %s", r.exit, r.stderr)
 	}

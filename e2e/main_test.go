@@ -204,8 +204,8 @@ func checkSession(t *testing.T, path string) {
 	}
 }
 
-// checkTables is checkSession without the sums of printed views: of large sessions of several processes those take longer
-// than all else, and of many others they are checked.
+// checkTables is checkSession without the sums of printed views: of large sessions of several processes those take
+// longer than all else, and of many others they are checked.
 func checkTables(t *testing.T, path string) {
 	t.Helper()
 	found, err := analysis.Check(openSession(t, path))
@@ -254,7 +254,8 @@ func checkSums(t *testing.T, path string) {
 			objects, bytes = objects+o, bytes+b
 		}
 		if objects != total.Allocations || bytes != total.Bytes {
-			t.Errorf("%v add up to %d allocations and %d bytes, the sites to %d and %d", tt.args, objects, bytes, total.Allocations, total.Bytes)
+			t.Errorf("%v add up to %d allocations and %d bytes, the sites to %d and %d", tt.args, objects, bytes,
+				total.Allocations, total.Bytes)
 		}
 	}
 }

@@ -17,8 +17,9 @@ type marked struct {
 	Returns int64 `json:"returns"`
 }
 
-// TestMarkAt: each call and each return of a function is marked, once, whatever is recorded, and whatever the runtime makes of its code; a call
-// that ends by an exception, or does not end, has no mark at its return. With time all calls are recorded as ever.
+// TestMarkAt: each call and each return of a function is marked, once, whatever is recorded, and whatever the runtime
+// makes of its code; a call that ends by an exception, or does not end, has no mark at its return. With time all calls
+// are recorded as ever.
 func TestMarkAt(t *testing.T) {
 	t.Parallel()
 	in := dotnettest.Need(t)
@@ -28,7 +29,8 @@ func TestMarkAt(t *testing.T) {
 		flags  [][]string
 		ways   []way
 	}{
-		{[]string{"TimeCalls", "300", "1", "40"}, [][]string{byProbes, memory, timeOnly, boundaryHooks, together}, []way{timeTiered, timeOptimized, timeHurried}},
+		{[]string{"TimeCalls", "300", "1", "40"}, [][]string{byProbes, memory, timeOnly, boundaryHooks, together},
+			[]way{timeTiered, timeOptimized, timeHurried}},
 		{[]string{"TimeExceptions", "20"}, [][]string{timeOnly, byProbes, memory, byHooks}, []way{timeOptimized}},
 	} {
 		for i, w := range tt.ways {
@@ -42,7 +44,9 @@ func TestMarkAt(t *testing.T) {
 					module := tt.target[0] + ".dll"
 					cmd := runtime.Command(dotnettest.Target(t, tt.target[0], w.options), tt.target[1:]...)
 					cmd.Env = append(cmd.Env, w.env...)
-					r := record(t, cmd, append([]string{"--memory-limit", "1G", "--mark-at", module, "--mark-at", module + ":after"}, flags...)...)
+					r := record(t, cmd,
+						append([]string{"--memory-limit", "1G", "--mark-at", module, "--mark-at", module + ":after"},
+							flags...)...)
 					if r.exit != 0 {
 						t.Fatalf("exit code %d\n%s%s", r.exit, r.stdout, r.stderr)
 					}
@@ -112,8 +116,8 @@ func compareMarks(t *testing.T, r result, module string) {
 	}
 }
 
-// placesProgram calls known functions in a known order on threads with names. It is built without the library of control, as programs are for
-// which marks at functions are made.
+// placesProgram calls known functions in a known order on threads with names. It is built without the library of
+// control, as programs are for which marks at functions are made.
 const placesProgram = `using System; using System.Collections; using System.Runtime.CompilerServices; using System.Threading; using System.Threading.Tasks;
 namespace Shop {
 	public struct Wide { public long A, B, C, D; }
@@ -154,15 +158,17 @@ namespace Shop {
 	}
 }`
 
-// TestMarkAtPlaces: functions of all shapes, also inlined ones, generic ones and the framework's, are marked on the thread that calls them, and in
-// the order of their calls. What is marked nowhere is said at the end, by pattern.
+// TestMarkAtPlaces: functions of all shapes, also inlined ones, generic ones and the framework's, are marked on the
+// thread that calls them, and in the order of their calls. What is marked nowhere is said at the end, by pattern.
 func TestMarkAtPlaces(t *testing.T) {
 	t.Parallel()
 	in := dotnettest.Need(t)
 	dll := compileText(t, in, placesProgram)
 	var flags []string
-	for _, at := range []string{"Shop.Program.Outer", "Shop.Program.Outer:after", "Shop.Program.Inner:before", "Shop.Program.Inner:after", "Shop.Program.Tiny", "Shop.Order..ctor:after",
-		"shop.box*", "*.Large", "Shop.Program.Sum:after", "Shop.Program.Fails", "Shop.Program.Fails:after", "Shop.Program.Later", "Shop.Program.Later:after",
+	for _, at := range []string{"Shop.Program.Outer", "Shop.Program.Outer:after", "Shop.Program.Inner:before",
+		"Shop.Program.Inner:after", "Shop.Program.Tiny", "Shop.Order..ctor:after",
+		"shop.box*", "*.Large", "Shop.Program.Sum:after", "Shop.Program.Fails", "Shop.Program.Fails:after",
+		"Shop.Program.Later", "Shop.Program.Later:after",
 		"System.Collections.BitArray.SetAll", "Shop.Program.Never", "Shop.Program.Nobody:after"} {
 		flags = append(flags, "--mark-at", at)
 	}
@@ -173,8 +179,10 @@ func TestMarkAtPlaces(t *testing.T) {
 	}
 	var want []mark
 	for _, thread := range []string{"worker 0", "worker 1", "worker 2"} {
-		for _, m := range []mark{{Name: "Shop.Box`1.Same", N: 1200}, {Name: "Shop.Order..ctor end", N: 400}, {Name: "Shop.Program.Fails", N: 400}, {Name: "Shop.Program.Fails end", N: 300},
-			{Name: "Shop.Program.Large", N: 400}, {Name: "Shop.Program.Sum end", N: 400}, {Name: "Shop.Program.Tiny", N: 400}, {Name: "System.Collections.BitArray.SetAll", N: 400}} {
+		for _, m := range []mark{{Name: "Shop.Box`1.Same", N: 1200}, {Name: "Shop.Order..ctor end", N: 400},
+			{Name: "Shop.Program.Fails", N: 400}, {Name: "Shop.Program.Fails end", N: 300},
+			{Name: "Shop.Program.Large", N: 400}, {Name: "Shop.Program.Sum end", N: 400},
+			{Name: "Shop.Program.Tiny", N: 400}, {Name: "System.Collections.BitArray.SetAll", N: 400}} {
 			m.Thread = thread
 			want = append(want, m)
 		}
@@ -186,7 +194,8 @@ func TestMarkAtPlaces(t *testing.T) {
 			if runtime.Major() < 5 {
 				continue
 			}
-			mode := [][]string{timeOnly, {"--lifetime"}, byProbes, boundaryHooks, {"--memory"}, {"--time", "--include", "Shop.Program.Turn"}}[(2*i+k)%6]
+			mode := [][]string{timeOnly, {"--lifetime"}, byProbes, boundaryHooks, {"--memory"},
+				{"--time", "--include", "Shop.Program.Turn"}}[(2*i+k)%6]
 			t.Run(strings.Join(mode, " ")+"/"+w.name+"/"+runtime.Name, func(t *testing.T) {
 				t.Parallel()
 				cmd := runtime.Command(dll)
@@ -196,7 +205,8 @@ func TestMarkAtPlaces(t *testing.T) {
 					must = mustRecordTime
 				}
 				r := must(t, cmd, append(slices.Clone(flags), mode...)...)
-				have := query[mark](t, r.session, `SELECT t.name AS thread, m.name, count(*) AS n FROM mark m JOIN thread t ON t.id = m.thread_id
+				have := query[mark](t, r.session,
+					`SELECT t.name AS thread, m.name, count(*) AS n FROM mark m JOIN thread t ON t.id = m.thread_id
 					WHERE m.source = 'function' AND t.name LIKE 'worker %' GROUP BY 1, 2 ORDER BY 1, 2`)
 				if d := cmp.Diff(want, have); d != "" {
 					t.Errorf("marks (-want +have): %s", d)
@@ -207,14 +217,16 @@ func TestMarkAtPlaces(t *testing.T) {
 					Source string `json:"mark_source"`
 					Thread string `json:"thread"`
 				}](t, "report", r.session, "marks", "--json", "--top", "0") {
-					if name, ok := strings.CutPrefix(m.Name, "Shop.Program."); ok && slices.Contains(order, name) && m.Source == "function" {
+					if name, ok := strings.CutPrefix(m.Name, "Shop.Program."); ok && slices.Contains(order, name) &&
+						m.Source == "function" {
 						names = append(names, name)
 					}
 				}
 				if d := cmp.Diff(order, names); d != "" {
 					t.Errorf("order of marks (-want +have): %s", d)
 				}
-				for text, n := range map[string]int{"--mark-at Shop.Program.Never: no mark was made": 1, "--mark-at Shop.Program.Nobody:after: no mark was made": 1, "no mark was made": 2} {
+				for text, n := range map[string]int{"--mark-at Shop.Program.Never: no mark was made": 1,
+					"--mark-at Shop.Program.Nobody:after: no mark was made": 1, "no mark was made": 2} {
 					if strings.Count(r.stderr, text) != n {
 						t.Errorf("%q is not said %d times:\n%s", text, n, r.stderr)
 					}
@@ -240,7 +252,8 @@ func TestMarkAtPaused(t *testing.T) {
 		t.Errorf("it is not said that there are no marks:\n%s", r.stderr)
 	}
 	const turns = 20_000 // on each of three threads
-	full := record(t, newest.Command(dll, strconv.Itoa(turns)), "--memory", "--memory-limit", "16M", "--mark-at", "Shop.Program.Turn")
+	full := record(t, newest.Command(dll, strconv.Itoa(turns)), "--memory", "--memory-limit", "16M", "--mark-at",
+		"Shop.Program.Turn")
 	type marks struct {
 		Done int64 `json:"done"`
 		Lost int64 `json:"lost"`

@@ -16,7 +16,8 @@ func (s *sandbox) startMeters(r dotnettest.Runtime, flags ...string) *steps {
 	x := &steps{session: filepath.Join(s.root, "meters.clrprof")}
 	args := append([]string{"run", "--no-report", "-f", "-o", x.session}, flags...)
 	s.env = append(s.env, "DOTNET_ROOT="+r.Root)
-	x.process = s.start(append(append(args, "--"), r.Args(dotnettest.Target(s.t, "Meters", dotnettest.Options{}))...)...)
+	x.process = s.start(append(append(args, "--"),
+		r.Args(dotnettest.Target(s.t, "Meters", dotnettest.Options{}))...)...)
 	x.expect("ready")
 	if _, err := fmt.Sscan(x.line(), &x.pid); err != nil {
 		s.t.Fatal(err)
@@ -85,7 +86,8 @@ func TestMeters(t *testing.T) {
 	t.Parallel()
 	eachMeters(t, func(t *testing.T, x *steps) {
 		want := map[string]float64{"Shop.Events/orders": 21, "Shop.Events/refunded": 1.25, "Shop.Events/queue": -2.25,
-			"Shop.Events/took": 3.5, "Shop.Events/took.count": 4, "Shop.Events/took.min": 3.5, "Shop.Events/took.max": 3.5}
+			"Shop.Events/took": 3.5, "Shop.Events/took.count": 4, "Shop.Events/took.min": 3.5,
+			"Shop.Events/took.max": 3.5}
 		x.awaitCounters("Shop.Events/queue", "Shop.Events/orders")
 		for _, step := range []string{"orders 7", "refund 1.25", "queue -2.25", "took 1 2 3.5"} {
 			x.do(step)
@@ -253,7 +255,8 @@ func TestMetersOfOldRuntime(t *testing.T) {
 	x := s.startMeters(dotnettest.Need(t).Net31(), "--memory", "--sample-counters", "100", "--meter", "System.Runtime")
 	x.do("orders 1")
 	x.finish()
-	if why := missingCounters(t, x.session)["System.Runtime"]; !strings.Contains(why, "programs of .NET Core 3.1 can hang") {
+	if why := missingCounters(t, x.session)["System.Runtime"]; !strings.Contains(why,
+		"programs of .NET Core 3.1 can hang") {
 		t.Errorf("missing: %q", why)
 	}
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/clrprof/clrprof/internal/dotnettest"
 )
 
-// growingProgram has the framework make strings and arrays for it: 1,000 strings of 10 characters at line 7, and at line 10
-// the arrays of a list that grows to 1,000 numbers, of 4 to 1,024.
+// growingProgram has the framework make strings and arrays for it: 1,000 strings of 10 characters at line 7, and at
+// line 10 the arrays of a list that grows to 1,000 numbers, of 4 to 1,024.
 const growingProgram = `using System.Collections.Generic;
 using System.Runtime.CompilerServices;
 public static class Program
@@ -55,12 +55,15 @@ func TestLinesOfMine(t *testing.T) {
 		for _, runtime := range in.InTurn(i) {
 			r := mustRecord(t, runtime.Command(dll), flags...)
 			of := func(typ string) []line {
-				return slices.DeleteFunc(view[line](t, r.session, "lines", "--my-code", "--type", typ), func(l line) bool { return l.Line != 7 && l.Line != 10 })
+				return slices.DeleteFunc(view[line](t, r.session, "lines", "--my-code", "--type", typ),
+					func(l line) bool { return l.Line != 7 && l.Line != 10 })
 			}
-			if diff := cmp.Diff([]line{{Kind: "line", Line: 7, Allocations: 1000, Bytes: 1000 * string10}}, of("string")); diff != "" {
+			if diff := cmp.Diff([]line{{Kind: "line", Line: 7, Allocations: 1000, Bytes: 1000 * string10}},
+				of("string")); diff != "" {
 				t.Errorf("%s %v: strings (-want +have)\n%s", runtime.Name, flags, diff)
 			}
-			if diff := cmp.Diff([]line{{Kind: "line", Line: 10, Allocations: 9, Bytes: arrays + numbers}}, of("int[]")); diff != "" {
+			if diff := cmp.Diff([]line{{Kind: "line", Line: 10, Allocations: 9, Bytes: arrays + numbers}},
+				of("int[]")); diff != "" {
 				t.Errorf("%s %v: arrays (-want +have)\n%s", runtime.Name, flags, diff)
 			}
 			for _, l := range view[line](t, r.session, "lines") {

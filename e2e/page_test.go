@@ -19,12 +19,13 @@ import (
 // pageAddress is what run --live says.
 var pageAddress = regexp.MustCompile(`watch it at (http://127\.0\.0\.1:\d+)(/\?token=\w+)\n`)
 
-// watchRun records Echo with a live page, watches it until the program has ended by a signal, and returns what the session has of it,
-// which is what was told; the page shows the session then.
+// watchRun records Echo with a live page, watches it until the program has ended by a signal, and returns what the
+// session has of it, which is what was told; the page shows the session then.
 func (s *sandbox) watchRun(runtime dotnettest.Runtime, end unix.Signal) (*process, live.Numbers) {
 	t := s.t
 	t.Helper()
-	p := s.start(append([]string{"run", "--live", "--no-report", "-o", "s.clrprof", "--"}, s.target(runtime, "Echo", "signal")...)...)
+	p := s.start(append([]string{"run", "--live", "--no-report", "-o", "s.clrprof", "--"},
+		s.target(runtime, "Echo", "signal")...)...)
 	p.expect("ready")
 	found := pageAddress.FindStringSubmatch(p.said())
 	if found == nil {
@@ -36,7 +37,8 @@ func (s *sandbox) watchRun(runtime dotnettest.Runtime, end unix.Signal) (*proces
 			t.Error(err)
 		}
 	})
-	recorded := query[live.Numbers](t, filepath.Join(s.out, "s.clrprof"), "SELECT sum(allocations) AS allocations, sum(bytes) AS bytes FROM site_value")[0]
+	recorded := query[live.Numbers](t, filepath.Join(s.out, "s.clrprof"),
+		"SELECT sum(allocations) AS allocations, sum(bytes) AS bytes FROM site_value")[0]
 	if sum != recorded || total != recorded {
 		t.Errorf("told were %+v in sum, in the end %+v; the session has %+v", sum, total, recorded)
 	}
@@ -46,7 +48,8 @@ func (s *sandbox) watchRun(runtime dotnettest.Runtime, end unix.Signal) (*proces
 	return p, recorded
 }
 
-// TestRunLive watches a program as a browser does: what is told adds up to the session, which the page then shows, until Ctrl-C.
+// TestRunLive watches a program as a browser does: what is told adds up to the session, which the page then shows,
+// until Ctrl-C.
 func TestRunLive(t *testing.T) {
 	in := dotnettest.Need(t)
 	for _, runtime := range in.NewestAndOldest() {
@@ -66,7 +69,8 @@ func TestRunLive(t *testing.T) {
 	}
 }
 
-// TestRunLiveKilled kills a program that is watched: what was told up to then is what the session has, which the page then shows.
+// TestRunLiveKilled kills a program that is watched: what was told up to then is what the session has, which the page
+// then shows.
 func TestRunLiveKilled(t *testing.T) {
 	in := dotnettest.Need(t)
 	s := newSandbox(t)
@@ -80,12 +84,13 @@ func TestRunLiveKilled(t *testing.T) {
 	}
 }
 
-// TestViewRecording watches the recording of another clrprof, by the id of the process: what is told adds up to the session, which the
-// page then shows.
+// TestViewRecording watches the recording of another clrprof, by the id of the process: what is told adds up to the
+// session, which the page then shows.
 func TestViewRecording(t *testing.T) {
 	in := dotnettest.Need(t)
 	s := newSandbox(t)
-	p := s.start(append([]string{"run", "--no-report", "-o", "s.clrprof", "--"}, s.target(in.Newest(), "Echo", "signal")...)...)
+	p := s.start(append([]string{"run", "--no-report", "-o", "s.clrprof", "--"},
+		s.target(in.Newest(), "Echo", "signal")...)...)
 	p.expect("ready")
 	viewer := s.start("view", itoa(s.dotnet()))
 	if !viewer.lines.Scan() {
@@ -101,7 +106,8 @@ func TestViewRecording(t *testing.T) {
 	if r := p.wait(); r.exit != 11 {
 		t.Errorf("exit code %d: %s", r.exit, r.stderr)
 	}
-	recorded := query[live.Numbers](t, filepath.Join(s.out, "s.clrprof"), "SELECT sum(allocations) AS allocations, sum(bytes) AS bytes FROM site_value")[0]
+	recorded := query[live.Numbers](t, filepath.Join(s.out, "s.clrprof"),
+		"SELECT sum(allocations) AS allocations, sum(bytes) AS bytes FROM site_value")[0]
 	if sum != recorded || total != recorded {
 		t.Errorf("told were %+v in sum, in the end %+v; the session has %+v", sum, total, recorded)
 	}
@@ -180,7 +186,8 @@ func watchLive(t *testing.T, client *http.Client, at string, begun func()) (sum,
 func TestRunLiveUnseen(t *testing.T) {
 	in := dotnettest.Need(t)
 	s := newSandbox(t)
-	r := s.run(append([]string{"run", "--live=127.0.0.1:0", "--no-report", "-o", "s.clrprof", "--"}, s.target(in.Newest(), "Exits", "return")...)...)
+	r := s.run(append([]string{"run", "--live=127.0.0.1:0", "--no-report", "-o", "s.clrprof", "--"},
+		s.target(in.Newest(), "Exits", "return")...)...)
 	if r.exit != 7 || !pageAddress.MatchString(r.stderr) {
 		t.Errorf("exit code %d: %s", r.exit, r.stderr)
 	}

@@ -35,9 +35,11 @@ func TestPrograms(t *testing.T) {
 		for _, runtime := range in.InTurn(i) {
 			t.Run(fmt.Sprintf("%d/%s", seed, runtime.Name), func(t *testing.T) {
 				t.Parallel()
-				dll := compileProgram(t, in, programs.Options{Seed: seed, Units: programUnits, Tame: runtime.Major() >= 9})
+				dll := compileProgram(t, in,
+					programs.Options{Seed: seed, Units: programUnits, Tame: runtime.Major() >= 9})
 				w := programWays[int(seed)%len(programWays)]
-				for _, flags := range [][]string{{"--time"}, byProbes, {"--memory"}, {"--lifetime"}, {"--time", "--memory"}} {
+				for _, flags := range [][]string{{"--time"}, byProbes, {"--memory"}, {"--lifetime"},
+					{"--time", "--memory"}} {
 					t.Run(fmt.Sprint(w.name, flags), func(t *testing.T) {
 						cmd := runtime.Command(dll, programTimes)
 						cmd.Env = append(cmd.Env, w.env...)
@@ -57,7 +59,8 @@ func compileProgram(t *testing.T, in *dotnettest.Install, o programs.Options) st
 	if err := os.WriteFile(source, programs.Source(o), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	dll, err := in.Compile([]string{source, "../testdata/targets"}, filepath.Join(dir, "out"), dotnettest.Options{Name: "Made", Debug: dotnettest.DebugNone})
+	dll, err := in.Compile([]string{source, "../testdata/targets"}, filepath.Join(dir, "out"),
+		dotnettest.Options{Name: "Made", Debug: dotnettest.DebugNone})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -119,13 +122,16 @@ func compareMade(t *testing.T, r result) {
 	}
 	for k, w := range want {
 		h := have[k]
-		if w.Objects != h.Objects || w.Bytes != 0 && w.Bytes != h.Bytes { // the size of an exception is the runtime's affair
-			t.Errorf("%v made %d objects of %d bytes of type %s; the session says %d of %d", k.f, w.Objects, w.Bytes, k.t, h.Objects, h.Bytes)
+		// the size of an exception is the runtime's affair
+		if w.Objects != h.Objects || w.Bytes != 0 && w.Bytes != h.Bytes {
+			t.Errorf("%v made %d objects of %d bytes of type %s; the session says %d of %d", k.f, w.Objects, w.Bytes,
+				k.t, h.Objects, h.Bytes)
 		}
 	}
 	for k, h := range have {
 		if want[k].Objects == 0 {
-			t.Errorf("the session says that %v made %d objects of type %s, of which the truth knows nothing", k.f, h.Objects, k.t)
+			t.Errorf("the session says that %v made %d objects of type %s, of which the truth knows nothing", k.f,
+				h.Objects, k.t)
 		}
 	}
 }

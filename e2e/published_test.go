@@ -15,8 +15,10 @@ var deliveries = []struct {
 }{
 	{"precompiled", []string{"SelfContained=false", "PublishReadyToRun=true"}},
 	{"single file", []string{"SelfContained=true", "PublishSingleFile=true", "DebugType=embedded"}},
-	{"single file compressed", []string{"SelfContained=true", "PublishSingleFile=true", "EnableCompressionInSingleFile=true", "DebugType=embedded"}},
-	{"single file trimmed", []string{"SelfContained=true", "PublishSingleFile=true", "PublishTrimmed=true", "TrimMode=partial", "DebugType=embedded"}},
+	{"single file compressed", []string{"SelfContained=true", "PublishSingleFile=true",
+		"EnableCompressionInSingleFile=true", "DebugType=embedded"}},
+	{"single file trimmed", []string{"SelfContained=true", "PublishSingleFile=true", "PublishTrimmed=true",
+		"TrimMode=partial", "DebugType=embedded"}},
 }
 
 // delivered returns the executable of a target, delivered in that way.
@@ -24,7 +26,8 @@ func delivered(t *testing.T, target string, properties []string) *exec.Cmd {
 	t.Helper()
 	in, sdk := dotnettest.NeedSDK(t)
 	const targets = "../testdata/targets"
-	exe, err := in.Publish(sdk, target, []string{targets + "/" + target, targets + "/Truth.cs", targets + "/Calls.cs"}, properties...)
+	exe, err := in.Publish(sdk, target, []string{targets + "/" + target, targets + "/Truth.cs", targets + "/Calls.cs"},
+		properties...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,7 +45,8 @@ func TestPublished(t *testing.T) {
 			t.Parallel()
 			r := mustRecord(t, delivered(t, "Shapes", tt.properties))
 			told := r
-			if tt.name == "precompiled" { // it asks for types when it first uses them: the runtime's objects are on those lines, too
+			// it asks for types when it first uses them: the runtime's objects are on those lines, too
+			if tt.name == "precompiled" {
 				told = withoutLines(r)
 			}
 			compareTruth(t, told, runtime)
@@ -51,18 +55,22 @@ func TestPublished(t *testing.T) {
 	}
 }
 
-// checkReadable asserts that all functions have parameters, and those of the program lines: but for the initialiser of a
-// closure, which the compiler makes from nothing.
+// checkReadable asserts that all functions have parameters, and those of the program lines: but for the initialiser of
+// a closure, which the compiler makes from nothing.
 func checkReadable(t *testing.T, path, module string) {
 	t.Helper()
 	for _, f := range query[struct{ Name, Module string }](t, path,
-		"SELECT f.name, coalesce(m.name, '') AS module FROM function f LEFT JOIN module m ON m.id = f.module_id WHERE f.kind = 'method' "+
-			"AND f.name NOT LIKE '%<closure>..cctor()' AND (f.name LIKE '%(?)%' OR m.name = '"+module+"' AND f.line = 0 OR f.name = '')") {
+		"SELECT f.name, coalesce(m.name, '') AS module FROM function f LEFT JOIN module m ON m.id = f.module_id "+
+			"WHERE f.kind = 'method' "+
+			"AND f.name NOT LIKE '%<closure>..cctor()' AND (f.name LIKE '%(?)%' OR m.name = '"+module+
+			"' AND f.line = 0 OR f.name = '')") {
 		if !strings.HasPrefix(f.Name, "IL_STUB") {
 			t.Errorf("%s in %s has no parameters or no line", f.Name, f.Module)
 		}
 	}
-	if n := query[struct{ N int }](t, path, "SELECT count(*) AS n FROM function f JOIN module m ON m.id = f.module_id WHERE f.line > 0 AND m.name = '"+module+"'")[0].N; n < 50 {
+	if n := query[struct{ N int }](t, path,
+		"SELECT count(*) AS n FROM function f JOIN module m ON m.id = f.module_id WHERE f.line > 0 AND m.name = '"+
+			module+"'")[0].N; n < 50 {
 		t.Errorf("%d functions of %s have lines", n, module)
 	}
 }

@@ -81,7 +81,8 @@ func byID[ID comparable, Row any](rows []Row, id func(Row) ID) map[ID]Row {
 func newReader(t *testing.T, path string, withPID bool) *reader {
 	t.Helper()
 	s := openSession(t, path)
-	r := &reader{t: t, s: s, withPID: withPID, arguments: map[session.TypeID][]session.TypeID{}, functions: map[session.FunctionID]function{}, names: map[session.TypeID]string{},
+	r := &reader{t: t, s: s, withPID: withPID, arguments: map[session.TypeID][]session.TypeID{},
+		functions: map[session.FunctionID]function{}, names: map[session.TypeID]string{},
 		stacks: map[session.NodeID][]function{}}
 	r.types = byID(need(t, s.Types), func(x session.Type) session.TypeID { return x.ID })
 	r.modules = byID(need(t, s.Modules), func(x session.Module) session.ModuleID { return x.ID })
@@ -91,7 +92,8 @@ func newReader(t *testing.T, path string, withPID bool) *reader {
 		r.arguments[a.Type] = append(r.arguments[a.Type], a.Argument)
 	}
 	for _, f := range need(t, s.Functions) {
-		key := function{Module: r.modules[f.Module].Name, Token: uint32(f.Token), Name: rawName(f.RawType) + "." + f.RawName}
+		key := function{Module: r.modules[f.Module].Name, Token: uint32(f.Token), Name: rawName(f.RawType) + "." +
+			f.RawName}
 		if f.Kind != session.FunctionMethod {
 			key.Name = f.RawName
 		}
@@ -107,7 +109,8 @@ func newReader(t *testing.T, path string, withPID bool) *reader {
 func readRecorded(t *testing.T, path string, withPID bool) *recorded {
 	t.Helper()
 	r := newReader(t, path, withPID)
-	out := &recorded{map[functionType]made{}, map[functionType]made{}, map[threadFunctionType]made{}, map[functionType]made{},
+	out := &recorded{map[functionType]made{}, map[functionType]made{}, map[threadFunctionType]made{},
+		map[functionType]made{},
 		map[function]made{}, map[string]string{}, map[string]made{}, made{}, nil}
 	threads := byID(need(t, r.s.Threads), func(x session.Thread) session.ThreadID { return x.ID })
 	for _, set := range need(t, r.s.ThreadSets) { // a set counts as what its threads are called

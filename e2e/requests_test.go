@@ -62,7 +62,8 @@ func TestCollectedFromOutside(t *testing.T) {
 				}
 				x.finish()
 				checkTables(t, x.session)
-				got := query[struct{ N int }](t, x.session, "SELECT count(*) AS n FROM gc WHERE generation = 2 AND induced")
+				got := query[struct{ N int }](t, x.session,
+					"SELECT count(*) AS n FROM gc WHERE generation = 2 AND induced")
 				if mode == "lifetime" && got[0].N != before+3+1 { // and the last
 					t.Errorf("%d collections in the session, %d before", got[0].N, before)
 				}
@@ -92,7 +93,8 @@ func TestSnapshotFromOutside(t *testing.T) {
 			if len(got) != 1 || got[0].Objects != 1500 {
 				t.Errorf("in the snapshot: %v", got)
 			}
-			alive := query[struct{ N int }](t, x.session, "SELECT alive_instances AS n FROM lifetime WHERE name LIKE '%Kept'")
+			alive := query[struct{ N int }](t, x.session,
+				"SELECT alive_instances AS n FROM lifetime WHERE name LIKE '%Kept'")
 			if len(alive) != 1 || alive[0].N != 7 {
 				t.Errorf("in the end: %v", alive)
 			}
@@ -138,7 +140,8 @@ func TestWait(t *testing.T) {
 	path := filepath.Join(s.root, "steps.clrprof")
 	wait := func(want int, args ...string) {
 		t.Helper()
-		if c := run(t, append([]string{"ctl", path, "wait"}, args...)...); c.exit != want || (c.exit == 0) != (c.stderr == "") {
+		if c := run(t, append([]string{"ctl", path, "wait"}, args...)...); c.exit != want ||
+			(c.exit == 0) != (c.stderr == "") {
 			t.Errorf("wait %v: exit code %d: %s", args, c.exit, c.stderr)
 		}
 	}

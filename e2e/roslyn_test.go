@@ -21,8 +21,8 @@ func TestRoslyn(t *testing.T) {
 	checkRoslyn(t, compileLarge(t, roslynLines, func(cmd *exec.Cmd) result { return mustRecord(t, cmd) }))
 }
 
-// compileLarge compiles a program of so many lines twice, the second time as record does it, and asserts that the same comes out. It
-// returns the session.
+// compileLarge compiles a program of so many lines twice, the second time as record does it, and asserts that the same
+// comes out. It returns the session.
 func compileLarge(t *testing.T, lines int, record func(*exec.Cmd) result) string {
 	t.Helper()
 	in := dotnettest.Need(t)
@@ -34,7 +34,8 @@ func compileLarge(t *testing.T, lines int, record func(*exec.Cmd) result) string
 	var r result
 	for i, profiled := range []bool{false, true} {
 		out := filepath.Join(t.TempDir(), "Large.dll")
-		args, err := in.CompilerCommand(in.Newest(), []string{source}, out, dotnettest.Options{Deterministic: true, Debug: dotnettest.DebugNone})
+		args, err := in.CompilerCommand(in.Newest(), []string{source}, out,
+			dotnettest.Options{Deterministic: true, Debug: dotnettest.DebugNone})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -71,10 +72,12 @@ func checkRoslyn(t *testing.T, path string) {
 	}
 	const main, worker = "Microsoft.CodeAnalysis.CSharp.CommandLine.Program.Main", "System.Threading.PortableThreadPool.WorkerThread.WorkerThreadStart"
 	if sum := share[main] + share[worker]; sum < 95 || sum > 100 {
-		t.Errorf("Main and the thread pool's workers have %.1f %% and %.1f %% of the bytes below them", share[main], share[worker])
+		t.Errorf("Main and the thread pool's workers have %.1f %% and %.1f %% of the bytes below them", share[main],
+			share[worker])
 	}
 	for name, least := range map[string]float64{
-		"Microsoft.CodeAnalysis.CSharp.MethodCompiler.CompileNamedType":                           25, // bind, lower and emit each type
+		// bind, lower and emit each type
+		"Microsoft.CodeAnalysis.CSharp.MethodCompiler.CompileNamedType":                           25,
 		"Microsoft.CodeAnalysis.CSharp.Binder.BindStatement":                                      5,
 		"Microsoft.CodeAnalysis.CSharp.Syntax.InternalSyntax.LanguageParser.ParseCompilationUnit": 0.5,
 	} {

@@ -56,14 +56,17 @@ func TestRules(t *testing.T) {
 				if run.flag == "--time" {
 					r = mustRecordTime
 				}
-				recorded := r(t, runtime.Command(dotnettest.Target(t, "Rules", dotnettest.Options{}), run.what), run.flag)
+				recorded := r(t, runtime.Command(dotnettest.Target(t, "Rules", dotnettest.Options{}), run.what),
+					run.flag)
 				var found []brokenRule
 				shown := newSandbox(t).run("report", recorded.session, "rules", "--json")
 				if err := json.Unmarshal([]byte(shown.stdout), &found); err != nil {
 					t.Fatal(err, shown.stderr)
 				}
 				for _, id := range run.ids {
-					if broken := slices.ContainsFunc(found, func(b brokenRule) bool { return b.breaks(id) }); broken != run.want(id) {
+					if broken := slices.ContainsFunc(found, func(b brokenRule) bool {
+						return b.breaks(id)
+					}); broken != run.want(id) {
 						t.Errorf("%s: broken: %v, want %v", id, broken, run.want(id))
 					}
 				}

@@ -9,12 +9,13 @@ import (
 	"github.com/clrprof/clrprof/internal/dotnettest"
 )
 
-// TestRuntimeAsync records a program whose async methods the runtime suspends itself: what it does and in which order is
-// the same as without clrprof, in all tiers. With times these methods have no probes, which the session says.
+// TestRuntimeAsync records a program whose async methods the runtime suspends itself: what it does and in which order
+// is the same as without clrprof, in all tiers. With times these methods have no probes, which the session says.
 func TestRuntimeAsync(t *testing.T) {
 	t.Parallel()
 	dotnettest.NeedSDK(t)
-	dll := dotnettest.Target(t, "RuntimeAsync", dotnettest.Options{Framework: "net10.0", Features: []string{"runtime-async=on"}})
+	dll := dotnettest.Target(t, "RuntimeAsync",
+		dotnettest.Options{Framework: "net10.0", Features: []string{"runtime-async=on"}})
 	for _, runtime := range dotnettest.NeedRuntimes(t, 10) {
 		for _, w := range []way{timeTiered, timeTier0, timeOptimized} {
 			plain := runtime.Command(dll, "50")

@@ -18,7 +18,8 @@ func TestManyStacks(t *testing.T) {
 	}
 	const rounds, count, stacks = 12, 900_000, 100_000
 	r := mustRecord(t, in.Newest().Command(dll, "wide", "18", "900000", "9"))
-	rows := query[struct{ Allocations, Nodes int }](t, r.session, `select sum(v.allocations) allocations, count(distinct n.id) nodes
+	rows := query[struct{ Allocations, Nodes int }](t, r.session,
+		`select sum(v.allocations) allocations, count(distinct n.id) nodes
 		from site s join site_value v on v.site_id = s.id join node n on n.id = s.node_id
 		join function f on f.id = n.function_id join type t on t.id = s.type_id
 		where f.raw_name = 'Wide' and t.raw_name = 'Alloc.A'`)

@@ -65,8 +65,8 @@ const consoleProject = `<Project Sdk="Microsoft.NET.Sdk">
 </Project>
 `
 
-// endings asserts that each process of a session ended by itself, or was ended by another of its own, and that there are
-// some of each of these names.
+// endings asserts that each process of a session ended by itself, or was ended by another of its own, and that there
+// are some of each of these names.
 func endings(t *testing.T, path string, names ...string) {
 	t.Helper()
 	got := map[string]bool{}
@@ -86,7 +86,8 @@ func endings(t *testing.T, path string, names ...string) {
 // TestDotnetBuild builds a project with and without being profiled: the same bytes come out, the compiler, which is a
 // process of its own, is in the session.
 func TestDotnetBuild(t *testing.T) {
-	p := newProject(t, map[string]string{"App.csproj": consoleProject, "Program.cs": "System.Console.WriteLine(string.Join(',', args));\n"})
+	p := newProject(t, map[string]string{"App.csproj": consoleProject,
+		"Program.cs": "System.Console.WriteLine(string.Join(',', args));\n"})
 	p.plain("restore")
 	var dlls [2][]byte
 	for i := range dlls {
@@ -117,7 +118,9 @@ func TestDotnetBuild(t *testing.T) {
 // TestDotnetRun runs a target from its sources: of its process, one of several, the session says what the target says.
 func TestDotnetRun(t *testing.T) {
 	in := dotnettest.Need(t)
-	p := newProject(t, map[string]string{"Threads.csproj": strings.Replace(consoleProject, "<Nullable>enable</Nullable>", "<Optimize>true</Optimize>", 1)})
+	p := newProject(t,
+		map[string]string{"Threads.csproj": strings.Replace(consoleProject, "<Nullable>enable</Nullable>",
+			"<Optimize>true</Optimize>", 1)})
 	for _, from := range []string{"Threads/Program.cs", "Truth.cs"} {
 		if err := copyFile("../testdata/targets/"+from, filepath.Join(p.dir, filepath.Base(from))); err != nil {
 			t.Fatal(err)
@@ -126,7 +129,8 @@ func TestDotnetRun(t *testing.T) {
 	r := p.record(p.dotnet("run", "--", "4", "1000"))
 	compareTruth(t, r, in.Newest())
 	endings(t, r.session, "dotnet", "Threads")
-	origins(t, r.session, map[string]string{"Threads.dll": "project", "dotnet.dll": "sdk", "System.Private.CoreLib.dll": "framework"})
+	origins(t, r.session, map[string]string{"Threads.dll": "project", "dotnet.dll": "sdk",
+		"System.Private.CoreLib.dll": "framework"})
 	summary := run(t, "report", r.session)
 	threads, dotnet := strings.Index(summary.stdout, "  Threads\n"), strings.Index(summary.stdout, "  dotnet\n")
 	if threads < 0 || dotnet < threads {
@@ -189,13 +193,16 @@ public class Tests
 		Name      string
 		Instances int64
 	}
-	got := query[row](t, r.session, "SELECT name, instances FROM types WHERE module = 'Tests.dll' AND name LIKE '%Widget%' ORDER BY name")
+	got := query[row](t, r.session,
+		"SELECT name, instances FROM types WHERE module = 'Tests.dll' AND name LIKE '%Widget%' ORDER BY name")
 	if d := cmp.Diff([]row{{"Widget", 301}, {"Widget[]", 2}}, got); d != "" {
 		t.Error(d)
 	}
-	origins(t, r.session, map[string]string{"Tests.dll": "project", "xunit.core.dll": "package", "testhost.dll": "package", "vstest.console.dll": "sdk",
+	origins(t, r.session, map[string]string{"Tests.dll": "project", "xunit.core.dll": "package",
+		"testhost.dll": "package", "vstest.console.dll": "sdk",
 		"xunit.runner.visualstudio.testadapter.dll": "package"})
-	hosts := query[struct{ Name, State string }](t, r.session, "SELECT name, end_state AS state FROM process WHERE name = 'testhost'")
+	hosts := query[struct{ Name, State string }](t, r.session,
+		"SELECT name, end_state AS state FROM process WHERE name = 'testhost'")
 	if len(hosts) != 1 || hosts[0].State != "exited" { // vstest waits for the last collection
 		t.Errorf("these processes have run tests: %v", hosts)
 	}
@@ -208,7 +215,8 @@ public class Tests
 
 // TestDotnetFsi runs a script of F#, which is compiled in memory.
 func TestDotnetFsi(t *testing.T) {
-	p := newProject(t, map[string]string{"script.fsx": "let rec make n = if n = 0 then [] else (n, string n) :: make (n - 1)\nprintfn \"%d\" (List.length (make 1000))\n"})
+	p := newProject(t, map[string]string{"script.fsx": "let rec make n = if n = 0 then [] else (n, string n) :: make " +
+		"(n - 1)\nprintfn \"%d\" (List.length (make 1000))\n"})
 	r := p.record(p.dotnet("fsi", "--quiet", "script.fsx"))
 	if r.stdout != "1000\n" {
 		t.Errorf("it says %q", r.stdout)
@@ -217,10 +225,11 @@ func TestDotnetFsi(t *testing.T) {
 	origins(t, r.session, map[string]string{"FSharp.Core.dll": "sdk"})
 }
 
-// TestDotnetFsiTimed times a script of F#: what is compiled in memory is the user's, and what it calls of the library of F# is found
-// in its file, which is not the user's.
+// TestDotnetFsiTimed times a script of F#: what is compiled in memory is the user's, and what it calls of the library
+// of F# is found in its file, which is not the user's.
 func TestDotnetFsiTimed(t *testing.T) {
-	p := newProject(t, map[string]string{"script.fsx": `let rec make n = if n = 0 then [] else (n, string n) :: make (n - 1)
+	p := newProject(t,
+		map[string]string{"script.fsx": `let rec make n = if n = 0 then [] else (n, string n) :: make (n - 1)
 let sums = async { let! all = Async.Parallel [ for i in 1..20 -> async { return i * 2 } ]
                    return Array.sum all }
 printfn "%d %d" (List.length (make 1000)) (Async.RunSynchronously sums)
@@ -230,11 +239,13 @@ printfn "%d %d" (List.length (make 1000)) (Async.RunSynchronously sums)
 		t.Fatalf("exit code %d, it says %q\n%s", r.exit, r.stdout, r.stderr)
 	}
 	soundTime(t, r.session) // calls with tail. in what the library compiles for a script jump
-	compareCallsByName(t, r, "f.raw_name IN ('make', 'Parallel', 'RunSynchronously')", map[string]int64{"make": 1001, "Parallel": 1, "RunSynchronously": 1})
+	compareCallsByName(t, r, "f.raw_name IN ('make', 'Parallel', 'RunSynchronously')",
+		map[string]int64{"make": 1001, "Parallel": 1, "RunSynchronously": 1})
 	type function struct{ Module, Path, Origin string }
 	for _, f := range query[function](t, r.session, `SELECT m.name AS module, m.path AS path, m.origin AS origin
 		FROM function_time v JOIN function f ON f.id = v.function_id JOIN module m ON m.id = f.module_id WHERE v.calls > 0 GROUP BY m.id`) {
-		if isMine := strings.HasPrefix(f.Module, "FSI-ASSEMBLY"); isMine != (f.Origin == "memory") || isMine != (f.Path == "") {
+		if isMine := strings.HasPrefix(f.Module, "FSI-ASSEMBLY"); isMine != (f.Origin == "memory") ||
+			isMine != (f.Path == "") {
 			t.Errorf("functions were called of %+v", f)
 		}
 	}

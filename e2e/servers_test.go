@@ -33,8 +33,9 @@ func newServed(t *testing.T) *served {
 			t.Fatal(err)
 		}
 	}
-	write("app.csproj", `<Project Sdk="Microsoft.NET.Sdk"><PropertyGroup><OutputType>Exe</OutputType><TargetFramework>net`+
-		itoa(sdk.Major())+`.0</TargetFramework></PropertyGroup></Project>`)
+	write("app.csproj",
+		`<Project Sdk="Microsoft.NET.Sdk"><PropertyGroup><OutputType>Exe</OutputType><TargetFramework>net`+
+			itoa(sdk.Major())+`.0</TargetFramework></PropertyGroup></Project>`)
 	write("app.cs", `System.Console.WriteLine("built");`)
 	t.Cleanup(func() {
 		for _, pid := range p.servers() {
@@ -46,7 +47,8 @@ func newServed(t *testing.T) *served {
 				t.Error(err)
 				continue
 			}
-			if _, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, int(patience.Milliseconds())); err != nil {
+			if _, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}},
+				int(patience.Milliseconds())); err != nil {
 				t.Error(err)
 			}
 			unix.Close(fd)
@@ -76,7 +78,8 @@ func (p *served) servers() []int {
 	}
 	var pids []int
 	for _, e := range entries {
-		if pid, err := strconv.Atoi(e.Name()); err == nil && strings.Contains(procText(pid, "environ"), p.home) && procText(pid, "maps") != "" {
+		if pid, err := strconv.Atoi(e.Name()); err == nil && strings.Contains(procText(pid, "environ"), p.home) &&
+			procText(pid, "maps") != "" {
 			pids = append(pids, pid)
 		}
 	}
@@ -115,8 +118,8 @@ func (p *served) rebuild() {
 	}
 }
 
-// TestServersOutlive: the compiler's server, which a build leaves running, goes on to serve builds that nobody records: its
-// agent stops, and its memory is given back. The report says that it was left running.
+// TestServersOutlive: the compiler's server, which a build leaves running, goes on to serve builds that nobody records:
+// its agent stops, and its memory is given back. The report says that it was left running.
 func TestServersOutlive(t *testing.T) {
 	p := newServed(t)
 	p.s.env = p.env()
@@ -130,7 +133,8 @@ func TestServersOutlive(t *testing.T) {
 	if len(left) == 0 || states["VBCSCompiler"] != "running" {
 		t.Fatalf("%d servers are left: %v", len(left), states)
 	}
-	if report := p.s.run("report", path); !strings.Contains(report.stdout, "Left running: ") || !strings.Contains(report.stdout, " VBCSCompiler") {
+	if report := p.s.run("report", path); !strings.Contains(report.stdout, "Left running: ") ||
+		!strings.Contains(report.stdout, " VBCSCompiler") {
 		t.Errorf("the report does not say what was left running:\n%s%s", report.stdout, report.stderr)
 	}
 	checkSession(t, path)
@@ -145,12 +149,13 @@ func TestServersOutlive(t *testing.T) {
 	}
 }
 
-// TestServersOutliveKilled: the same when clrprof is killed. What it left can be recovered and does not grow, until it is
-// removed.
+// TestServersOutliveKilled: the same when clrprof is killed. What it left can be recovered and does not grow, until it
+// is removed.
 func TestServersOutliveKilled(t *testing.T) {
 	p := newServed(t)
 	p.s.env = p.env()
-	run := p.s.start(append([]string{"run", "-o", "s.clrprof", "--", "sh", "-c", `"$@" >&2; echo built; read line`, "sh"}, p.build()...)...)
+	run := p.s.start(append([]string{"run", "-o", "s.clrprof", "--", "sh", "-c", `"$@" >&2; echo built; read line`,
+		"sh"}, p.build()...)...)
 	run.expect("built")
 	run.signal(unix.SIGKILL)
 	<-run.ended

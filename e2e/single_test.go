@@ -8,8 +8,8 @@ import (
 	"github.com/clrprof/clrprof/internal/dotnettest"
 )
 
-// singleTargets are the targets that run on runtimes of single-file applications. The others need what is trimmed away: async
-// methods, Parallel, the marshalling of P/Invokes, finalizers that are waited for, type initialisers.
+// singleTargets are the targets that run on runtimes of single-file applications. The others need what is trimmed away:
+// async methods, Parallel, the marshalling of P/Invokes, finalizers that are waited for, type initialisers.
 var singleTargets = []struct {
 	target  []string
 	ways    []way
@@ -25,19 +25,22 @@ var singleTargets = []struct {
 	{[]string{"Dynamic"}, []way{tiered}, nil},
 }
 
-// singleTarget returns the DLL of a target for a single-file runtime. If that is trimmed, only those that run there are compiled for it.
+// singleTarget returns the DLL of a target for a single-file runtime. If that is trimmed, only those that run there are
+// compiled for it.
 func singleTarget(t *testing.T, r dotnettest.SingleFile, name string, o dotnettest.Options, runs bool) string {
 	t.Helper()
 	if r.Trimmed {
 		if !runs {
-			t.Skipf("%s needs more than the core library of %s has: with an SDK or a runtime of .NET %d it runs", name, r.Title(), r.Major())
+			t.Skipf("%s needs more than the core library of %s has: with an SDK or a runtime of .NET %d it runs", name,
+				r.Title(), r.Major())
 		}
 		o.Trimmed = r.Name
 	}
 	return dotnettest.Target(t, name, o)
 }
 
-// TestSingleFileTruth does as TestTruth on machines that lack a whole .NET 10 or 8, with runtimes of single-file applications.
+// TestSingleFileTruth does as TestTruth on machines that lack a whole .NET 10 or 8, with runtimes of single-file
+// applications.
 func TestSingleFileTruth(t *testing.T) {
 	t.Parallel()
 	for _, runtime := range dotnettest.NeedSingleFiles(t) {
@@ -48,7 +51,8 @@ func TestSingleFileTruth(t *testing.T) {
 			}
 			for _, w := range ways {
 				t.Run(strings.Join(tt.target, " ")+"/"+w.name+"/"+runtime.Title(), func(t *testing.T) {
-					cmd := runtime.Command(singleTarget(t, runtime, tt.target[0], w.options, tt.trimmed != nil), tt.target[1:]...)
+					cmd := runtime.Command(singleTarget(t, runtime, tt.target[0], w.options, tt.trimmed != nil),
+						tt.target[1:]...)
 					cmd.Env = append(cmd.Env, w.env...)
 					r := mustRecord(t, cmd, w.flags...)
 					compareTruth(t, r, runtime.Runtime)
@@ -75,16 +79,19 @@ func TestSingleFileStacks(t *testing.T) {
 	}
 }
 
-// TestSingleFileTotal does as TestTotal there. A trimmed program has no startup hooks, and TestSingleFileTruth compares less.
+// TestSingleFileTotal does as TestTotal there. A trimmed program has no startup hooks, and TestSingleFileTruth compares
+// less.
 func TestSingleFileTotal(t *testing.T) {
 	t.Parallel()
 	for _, runtime := range dotnettest.NeedSingleFiles(t) {
 		for _, target := range []string{"Shapes", "Boxes", "Totals"} {
 			t.Run(target+"/"+runtime.Title(), func(t *testing.T) {
 				if runtime.Trimmed {
-					t.Skipf("%s has no startup hooks, which tell the runtime's total: with an SDK or a runtime of .NET %d it runs", runtime.Title(), runtime.Major())
+					t.Skipf("%s has no startup hooks, which tell the runtime's total: with an SDK or a runtime of "+
+						".NET %d it runs", runtime.Title(), runtime.Major())
 				}
-				for _, total := range takeTotals(t, runtime.Command(singleTarget(t, runtime, target, dotnettest.Options{}, false)), 1) {
+				for _, total := range takeTotals(t,
+					runtime.Command(singleTarget(t, runtime, target, dotnettest.Options{}, false)), 1) {
 					total.check(t)
 				}
 			})
@@ -106,7 +113,8 @@ func TestSingleFileCalls(t *testing.T) {
 			{[]string{"TimeFolded", "pairs", "12"}, true},
 		} {
 			t.Run(strings.Join(tt.target, " ")+"/"+runtime.Title(), func(t *testing.T) {
-				cmd := runtime.Command(singleTarget(t, runtime, tt.target[0], dotnettest.Options{}, tt.trimmed), tt.target[1:]...)
+				cmd := runtime.Command(singleTarget(t, runtime, tt.target[0], dotnettest.Options{}, tt.trimmed),
+					tt.target[1:]...)
 				compareCalls(t, mustRecordTime(t, cmd, timeOnly...), tt.target[0]+".dll")
 			})
 		}

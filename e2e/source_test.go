@@ -8,7 +8,8 @@ import (
 	"github.com/clrprof/clrprof/internal/dotnettest"
 )
 
-// TestSourceFromSymbols: a recorded program's source is shown when its file is gone, or another one, if the symbols hold it.
+// TestSourceFromSymbols: a recorded program's source is shown when its file is gone, or another one, if the symbols
+// hold it.
 func TestSourceFromSymbols(t *testing.T) {
 	t.Parallel()
 	in := dotnettest.Need(t)
@@ -31,13 +32,15 @@ func TestSourceFromSymbols(t *testing.T) {
 				t.Errorf("%s: line 7 has no text", debug)
 			}
 			said := run(t, "report", r.session, "function", "Program.Join")
-			if said.exit != 0 || !strings.Contains(said.stdout, "last = string.Concat(text") || strings.Contains(said.stdout, "The text of "+source) != (note != "") ||
+			if said.exit != 0 || !strings.Contains(said.stdout, "last = string.Concat(text") ||
+				strings.Contains(said.stdout, "The text of "+source) != (note != "") ||
 				!strings.Contains(said.stdout, note) {
 				t.Errorf("%s: no %q in\n%s", debug, note, said.stdout)
 			}
 		}
 		check("")
-		if err := os.WriteFile(source, []byte(strings.ReplaceAll(growingProgram, "Concat", "Join")), 0o600); err != nil {
+		if err := os.WriteFile(source, []byte(strings.ReplaceAll(growingProgram, "Concat", "Join")),
+			0o600); err != nil {
 			t.Fatal(err)
 		}
 		check("is from the symbols: the file is not what was compiled.")

@@ -49,7 +49,8 @@ const (
 
 // TestStacks compares stacks of allocations with DoStackSnapshot's. Each difference must be of a known class. Programs
 // that are no tests of reflection or of exceptions are equal in at least 99.9 %. Without precompiled code (tier0) there
-// must be none of the difference that it makes, of which .NET 10 has more than others: more helpers are P/Invokes there.
+// must be none of the difference that it makes, of which .NET 10 has more than others: more helpers are P/Invokes
+// there.
 func TestStacks(t *testing.T) {
 	t.Parallel()
 	in := dotnettest.Need(t)
@@ -69,11 +70,13 @@ func TestStacks(t *testing.T) {
 	}{
 		{sample, nil, "10", 0.999, 0.999, both},
 		{target("Threads"), []string{"8", "5000"}, "1", 0.999, 0.99, both},
-		{target("Totals"), []string{"1000"}, "1", 0.98, 0.94, both},                 // reflection of the serializer
-		{target("Shapes"), nil, "1", 0.9, 0.85, []way{tiered, optimized, tier0}},    // a third of its functions are clones, delegates, throws
+		{target("Totals"), []string{"1000"}, "1", 0.98, 0.94, both}, // reflection of the serializer
+		// a third of its functions are clones, delegates, throws
+		{target("Shapes"), nil, "1", 0.9, 0.85, []way{tiered, optimized, tier0}},
 		{target("Tiering"), []string{"5000", "300"}, "1", 0.9, 0.9, both},           // handlers of exceptions
 		{target("Native"), nil, "1", 0.995, 0.985, []way{tiered, optimized, tier0}}, // native code calls back
-		{target("StaticInit"), nil, "1", 0.9, 0.75, both},                           // few objects: most are made by reflection
+		// few objects: most are made by reflection
+		{target("StaticInit"), nil, "1", 0.9, 0.75, both},
 		{target("Dynamic"), nil, "1", 0.8, 0.65, []way{tiered, optimized, tier0}},
 	} {
 		for i, w := range tt.ways {
@@ -155,7 +158,8 @@ func compareStacks(t *testing.T, path string, h handlers, least float64) map[str
 	lines := bufio.NewScanner(f)
 	lines.Buffer(nil, 1<<26)
 	for lines.Scan() {
-		if n, err := fmt.Sscanf(lines.Text(), "equal %d different %d none %d dynamic %d", &equal, &different, &none, &dynamic); n == 4 && err == nil {
+		if n, err := fmt.Sscanf(lines.Text(), "equal %d different %d none %d dynamic %d", &equal, &different, &none,
+			&dynamic); n == 4 && err == nil {
 			continue
 		}
 		fields := strings.Split(lines.Text(), "\t")
@@ -182,7 +186,8 @@ func compareStacks(t *testing.T, path string, h handlers, least float64) map[str
 	if equal == 0 || share < least {
 		t.Errorf("%d stacks are equal, %d differ: %.3f %%, want %.3f %%", equal, different, 100*share, 100*least)
 	}
-	t.Logf("%d equal, %d different (%.4f %% equal), %d without managed frames, %d with dynamic functions", equal, different, 100*share, none, dynamic)
+	t.Logf("%d equal, %d different (%.4f %% equal), %d without managed frames, %d with dynamic functions", equal,
+		different, 100*share, none, dynamic)
 	for _, name := range slices.Sorted(maps.Keys(classes)) {
 		t.Logf("%8d %s", classes[name], name)
 	}

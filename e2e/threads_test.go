@@ -11,15 +11,16 @@ import (
 // rowsOfThreads is how many threads of a process have rows of their own (agent/src/thread_sets.c, MAX_OWN_IDS).
 const rowsOfThreads = 1000
 
-// ofTheRuntimes is how many threads without a name the runtime begins for itself meanwhile: to compile again, to finalize.
+// ofTheRuntimes is how many threads without a name the runtime begins for itself meanwhile: to compile again, to
+// finalize.
 const ofTheRuntimes = 5
 
-// mostAtOnce is how many of the target's threads can run at the same time, and so need a set each: one that was joined has still to
-// end for the operating system, which on a busy machine takes longer than the next ones do. 10 were seen.
+// mostAtOnce is how many of the target's threads can run at the same time, and so need a set each: one that was joined
+// has still to end for the operating system, which on a busy machine takes longer than the next ones do. 10 were seen.
 const mostAtOnce = 100
 
-// TestThreadChurn: threads that come and go by the thousands, each at two hundred places of its own. The agent's memory does
-// not depend on how many there were; totals, and what threads of each name did, are exact.
+// TestThreadChurn: threads that come and go by the thousands, each at two hundred places of its own. The agent's memory
+// does not depend on how many there were; totals, and what threads of each name did, are exact.
 func TestThreadChurn(t *testing.T) {
 	in := dotnettest.Need(t)
 	for _, runtime := range in.NewestAndOldest() {
@@ -30,7 +31,8 @@ func TestThreadChurn(t *testing.T) {
 					continue
 				}
 				t.Run(fmt.Sprint(threads, flags[0], "/", runtime.Name), func(t *testing.T) {
-					r := record(t, runtime.Command(dotnettest.Target(t, "ThreadChurn", dotnettest.Options{}), strconv.Itoa(threads)), flags...)
+					r := record(t, runtime.Command(dotnettest.Target(t, "ThreadChurn", dotnettest.Options{}),
+						strconv.Itoa(threads)), flags...)
 					if r.exit != 0 {
 						t.Fatalf("exit code %d: %s", r.exit, r.stderr)
 					}
@@ -40,7 +42,8 @@ func TestThreadChurn(t *testing.T) {
 				})
 			}
 			if len(agent) == 2 && agent[1] > agent[0]+agent[0]/10 {
-				t.Errorf("%s %v: the agent took %d bytes for 4,000 threads, %d for 20,000", runtime.Name, flags, agent[0], agent[1])
+				t.Errorf("%s %v: the agent took %d bytes for 4,000 threads, %d for 20,000", runtime.Name, flags,
+					agent[0], agent[1])
 			}
 		}
 	}
@@ -54,7 +57,8 @@ func checkChurn(t *testing.T, r result, threads int64) int64 {
 		Each    string `json:"each"`
 		Threads int64  `json:"threads"`
 		Objects int64  `json:"objects"`
-	}](t, r.session, `SELECT t.name, s.name AS each, s.threads, (SELECT sum(v.allocations) FROM site JOIN site_value v ON v.site_id = site.id
+	}](t, r.session,
+		`SELECT t.name, s.name AS each, s.threads, (SELECT sum(v.allocations) FROM site JOIN site_value v ON v.site_id = site.id
 		JOIN type ON type.id = site.type_id WHERE site.thread_id = t.id AND type.raw_name LIKE 'ThreadChurn.K_') AS objects
 		FROM thread_set s JOIN thread t ON t.id = s.thread_id WHERE objects > 0 ORDER BY t.name`)
 	folded, objects := int64(0), int64(0)

@@ -17,12 +17,13 @@ type awaitedTruth struct {
 	Most        int64  `json:"most"`
 }
 
-// clockDrift is the part by which the clock of times and the program's own can go apart: the rate of the first is measured
-// at the start, that of the second is adjusted all the time.
+// clockDrift is the part by which the clock of times and the program's own can go apart: the rate of the first is
+// measured at the start, that of the second is adjusted all the time.
 const clockDrift = 1e-4
 
-// TestTimeAwaits: how often async methods wait is what they know themselves, and for how long is between what they read within and around
-// their waits: whether they go on in the pool or within the call that ends what they wait for, many at once, or not at all.
+// TestTimeAwaits: how often async methods wait is what they know themselves, and for how long is between what they read
+// within and around their waits: whether they go on in the pool or within the call that ends what they wait for, many
+// at once, or not at all.
 func TestTimeAwaits(t *testing.T) {
 	in := dotnettest.Need(t)
 	for i, w := range []way{timeTiered, timeOptimized, timeDebug} {
@@ -42,7 +43,8 @@ func TestTimeAwaitsHooks(t *testing.T) {
 	for _, runtime := range dotnettest.Need(t).InTurn(1) {
 		t.Run(runtime.Name, func(t *testing.T) {
 			t.Parallel()
-			compareAwaits(t, mustRecordTime(t, runtime.Command(dotnettest.Target(t, "TimeAwaits", dotnettest.Options{}), "10"), "--time", "--probes", "hooks"))
+			compareAwaits(t, mustRecordTime(t, runtime.Command(dotnettest.Target(t, "TimeAwaits", dotnettest.Options{}),
+				"10"), "--time", "--probes", "hooks"))
 		})
 	}
 }
@@ -54,7 +56,8 @@ func compareAwaits(t *testing.T, r result) {
 	for _, f := range query[struct {
 		Name, Type                               string
 		Suspensions, Resumptions, Awaited, Known int64
-	}](t, r.session, `SELECT f.raw_name AS name, f.raw_type AS type, a.suspensions, a.resumptions, a.awaited_ns AS awaited, a.awaited_known AS known
+	}](t, r.session,
+		`SELECT f.raw_name AS name, f.raw_type AS type, a.suspensions, a.resumptions, a.awaited_ns AS awaited, a.awaited_known AS known
 		FROM function_await a JOIN function f ON f.id = a.function_id`) {
 		_, name, ok := strings.Cut(f.Type, "Methods/<Wait")
 		if name, _, _ = strings.Cut(name, ">"); !ok {
@@ -64,7 +67,8 @@ func compareAwaits(t *testing.T, r result) {
 			have[name] = &row{Known: 1}
 		}
 		h := have[name]
-		h.Suspensions, h.Resumptions, h.Awaited, h.Known = h.Suspensions+f.Suspensions, h.Resumptions+f.Resumptions, h.Awaited+f.Awaited, min(h.Known, f.Known)
+		h.Suspensions, h.Resumptions, h.Awaited, h.Known = h.Suspensions+f.Suspensions, h.Resumptions+
+			f.Resumptions, h.Awaited+f.Awaited, min(h.Known, f.Known)
 	}
 	waits := 0
 	for _, line := range strings.Split(r.stdout, "\n") {
@@ -83,11 +87,13 @@ func compareAwaits(t *testing.T, r result) {
 			resumed = 0
 		}
 		if h.Suspensions != want.Suspensions || h.Resumptions != resumed {
-			t.Errorf("%s: %d suspensions, %d resumptions, want %d, %d", want.Name, h.Suspensions, h.Resumptions, want.Suspensions, resumed)
+			t.Errorf("%s: %d suspensions, %d resumptions, want %d, %d", want.Name, h.Suspensions, h.Resumptions,
+				want.Suspensions, resumed)
 		}
 		drift := int64(clockDrift * float64(want.Most))
 		if want.Suspensions > 0 && (h.Known == 0 || h.Awaited < want.Least-drift || h.Awaited > want.Most+drift) {
-			t.Errorf("%s: awaited %d ns (known: %d), want %d to %d", want.Name, h.Awaited, h.Known, want.Least, want.Most)
+			t.Errorf("%s: awaited %d ns (known: %d), want %d to %d", want.Name, h.Awaited, h.Known, want.Least,
+				want.Most)
 		}
 	}
 	if len(have) > 0 || waits == 0 {
@@ -117,7 +123,8 @@ func compareAwaitViews(t *testing.T, r result) {
 	if want.Suspensions == 0 || want.Awaited == 0 { // how many: see compareAwaits
 		t.Errorf("functions: %+v", want)
 	}
-	for name, have := range map[string]row{"function": find(want.Name, "function", want.Name), "calltree": find(method, "calltree")} {
+	for name, have := range map[string]row{"function": find(want.Name, "function", want.Name),
+		"calltree": find(method, "calltree")} {
 		have.Name = want.Name
 		if have != want {
 			t.Errorf("%s: %+v, want %+v", name, have, want)

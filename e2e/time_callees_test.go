@@ -9,8 +9,8 @@ import (
 // bySites are calls of the program's own code and those that it makes, seen by probes alone.
 var bySites = []string{"--time", "--probes", "il"}
 
-// TestCallees compares calls of the framework's functions, seen by probes around them, with what the program knows: by the
-// function that its code names, whatever runs for it.
+// TestCallees compares calls of the framework's functions, seen by probes around them, with what the program knows: by
+// the function that its code names, whatever runs for it.
 func TestCallees(t *testing.T) {
 	in := dotnettest.Need(t)
 	for i, w := range []way{timeTiered, timeOptimized, timeDebug, timeTier0, timeHurried, timeNoPGO} {
@@ -55,12 +55,14 @@ func compareCallees(t *testing.T, r result, module string) {
 	}
 	for c, n := range got.calls {
 		if want[c] == 0 && callers[c.Callee] && !untold(got.name(c.Caller)) && c.Caller != (called{}) {
-			t.Errorf("the session has %d calls of %s by %s, of which the truth knows nothing", n, got.name(c.Callee), got.name(c.Caller))
+			t.Errorf("the session has %d calls of %s by %s, of which the truth knows nothing", n, got.name(c.Callee),
+				got.name(c.Caller))
 		}
 	}
 	for c, n := range got.calls {
 		if _, known := callers[c.Callee]; !known && c.Caller.Module == module && !untold(got.name(c.Caller)) {
-			t.Errorf("the session has %d calls of %s by %s, of which the truth says nothing", n, got.name(c.Callee), got.name(c.Caller))
+			t.Errorf("the session has %d calls of %s by %s, of which the truth says nothing", n, got.name(c.Callee),
+				got.name(c.Caller))
 		}
 	}
 }

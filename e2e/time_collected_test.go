@@ -10,8 +10,9 @@ import (
 	"github.com/clrprof/clrprof/internal/dotnettest"
 )
 
-// collectedProgram calls functions with references, references to the insides of objects, and structs of both, on three threads
-// beside which the garbage collector compacts the heap again and again. What they compute depends on all of them.
+// collectedProgram calls functions with references, references to the insides of objects, and structs of both, on three
+// threads beside which the garbage collector compacts the heap again and again. What they compute depends on all of
+// them.
 const collectedProgram = `using System; using System.Threading;
 public struct Pair { public object A; public string B; }
 public class Box { public int Value; public ref int Inside() { return ref Value; } }
@@ -68,8 +69,10 @@ func compareCallsByName(t *testing.T, r result, where string, want map[string]in
 	for _, f := range query[struct {
 		Name  string
 		Calls int64
-	}](t, r.session, "SELECT f.raw_name AS name, sum(v.calls) AS calls FROM function_time v JOIN function f ON f.id = v.function_id "+
-		"WHERE "+where+" GROUP BY 1 HAVING sum(v.calls) > 0") {
+	}](t, r.session,
+		"SELECT f.raw_name AS name, sum(v.calls) AS calls FROM function_time v JOIN function f ON f.id = "+
+			"v.function_id "+
+			"WHERE "+where+" GROUP BY 1 HAVING sum(v.calls) > 0") {
 		have[f.Name] = f.Calls
 	}
 	if diff := cmp.Diff(want, have); diff != "" {
@@ -77,15 +80,16 @@ func compareCallsByName(t *testing.T, r result, where string, want map[string]in
 	}
 }
 
-// TestProbesCollected: garbage collections that move everything find all references in functions with probes in their IL, and
-// each call is counted.
+// TestProbesCollected: garbage collections that move everything find all references in functions with probes in their
+// IL, and each call is counted.
 func TestProbesCollected(t *testing.T) {
 	t.Parallel()
 	in := dotnettest.Need(t)
 	dll := compileText(t, in, collectedProgram)
 	const turns = 3 * 12000
 	const thrown = 3 * 12000 / 8
-	want := map[string]int64{"Add": turns, "Make": turns, "Same": 2*turns + thrown, "Turn": turns, "Turns": 3, "Inside": turns, ".ctor": turns, "Main": 1}
+	want := map[string]int64{"Add": turns, "Make": turns, "Same": 2*turns + thrown, "Turn": turns, "Turns": 3,
+		"Inside": turns, ".ctor": turns, "Main": 1}
 	for _, runtime := range in.Runtimes() {
 		for _, w := range []way{timeTiered, timeOptimized, timeHurried} {
 			t.Run(w.name+"/"+runtime.Name, func(t *testing.T) {
@@ -99,8 +103,8 @@ func TestProbesCollected(t *testing.T) {
 	}
 }
 
-// thrownProgram throws exceptions on three threads beside which the garbage collector compacts the heap again and again. Each
-// has a message of its own, by which filters decide.
+// thrownProgram throws exceptions on three threads beside which the garbage collector compacts the heap again and
+// again. Each has a message of its own, by which filters decide.
 const thrownProgram = `using System; using System.Threading;
 public static class Program {
 	const int N = 1000;
@@ -143,7 +147,8 @@ func TestThrownCollected(t *testing.T) {
 	in := dotnettest.Need(t)
 	dll := compileText(t, in, thrownProgram)
 	const n = 3 * 1000 / 8
-	want := map[string]int64{"Catch": 8 * n, "Rethrow": n, "Within": n, "Finally": n, "Deep": 4 * n, "Work": 3 * n, "Other": 2 * n, "Refuse": 2 * n, "Filter": 3 * n}
+	want := map[string]int64{"Catch": 8 * n, "Rethrow": n, "Within": n, "Finally": n, "Deep": 4 * n, "Work": 3 * n,
+		"Other": 2 * n, "Refuse": 2 * n, "Filter": 3 * n}
 	for _, runtime := range in.Runtimes() {
 		for _, flags := range [][]string{{"--time", "--instrument", "mine", "--probes", "hooks"}, byProbes} {
 			t.Run(flags[len(flags)-1]+"/"+runtime.Name, func(t *testing.T) {

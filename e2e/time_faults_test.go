@@ -27,7 +27,8 @@ func runTime(command []string, flags ...string) []string {
 func (s *sandbox) pidOf(target string) int {
 	s.t.Helper()
 	for _, pid := range s.processes() {
-		if args := strings.Split(procText(pid, "cmdline"), "\x00"); filepath.Base(args[0]) == "dotnet" && strings.Contains(procText(pid, "cmdline"), target+".dll") {
+		if args := strings.Split(procText(pid, "cmdline"), "\x00"); filepath.Base(args[0]) == "dotnet" &&
+			strings.Contains(procText(pid, "cmdline"), target+".dll") {
 			return pid
 		}
 	}
@@ -99,7 +100,9 @@ func TestTimeKilled(t *testing.T) {
 				p := s.start(runTime(s.target(rt, "TimeRunning", how, "20"))...)
 				p.until("ready")
 				pid := s.pidOf("TimeRunning")
-				await(t, "its threads wait", func() bool { return pausing(pid) == map[string]int{"wait": 3, "spin": 2}[how] })
+				await(t, "its threads wait", func() bool {
+					return pausing(pid) == map[string]int{"wait": 3, "spin": 2}[how]
+				})
 				ready := time.Now()
 				await(t, "a second slice is recorded", func() bool { return s.slices() > 1 })
 				open := time.Since(ready)
@@ -123,7 +126,9 @@ func TestTimeKilled(t *testing.T) {
 						least := int64(open)
 						if how == "wait" {
 							between(t, row.Name+": open interval, ns", f.open, least, int64(all))
-						} else { // what the agent takes for itself as the function is compiled anew, with what others take from it then
+							// what the agent takes for itself as the function is compiled anew, with what others take
+							// from it then
+						} else {
 							least -= int64(got.processes[0].Agent)
 						}
 						between(t, row.Name+": elapsed, ns", f.inclusive.Elapsed, least, int64(all))
@@ -202,8 +207,8 @@ func ticks(stat string) int {
 	return user
 }
 
-// TestTimeLimit: calls for whose paths there is no memory are folded, which the report says. The calls of each function are as
-// exact as ever.
+// TestTimeLimit: calls for whose paths there is no memory are folded, which the report says. The calls of each function
+// are as exact as ever.
 func TestTimeLimit(t *testing.T) {
 	in := dotnettest.Need(t)
 	for _, rt := range in.Runtimes() {
@@ -218,7 +223,8 @@ func TestTimeLimit(t *testing.T) {
 		for _, row := range truthRows[callTruth](t, r.stdout, "calls") {
 			got.compareFunction(t, row)
 		}
-		folded := query[struct{ Calls int64 }](t, r.session, `SELECT coalesce(sum(v.calls), 0) Calls FROM timing_value v JOIN timing t ON t.id = v.timing_id
+		folded := query[struct{ Calls int64 }](t, r.session,
+			`SELECT coalesce(sum(v.calls), 0) Calls FROM timing_value v JOIN timing t ON t.id = v.timing_id
 			JOIN node n ON n.id = t.node_id JOIN node p ON p.id = n.parent_id JOIN node r ON r.id = p.parent_id JOIN function f ON f.id = r.function_id
 			WHERE f.raw_name = '(folded)'`)[0]
 		if folded.Calls < 1000 {
@@ -230,13 +236,14 @@ func TestTimeLimit(t *testing.T) {
 	}
 }
 
-// TestTimeRefused takes from threads the ways in which they learn that the system acted: the next one is taken, and named.
-// Where system calls are filtered, as in containers, perf_event_open is not tried.
+// TestTimeRefused takes from threads the ways in which they learn that the system acted: the next one is taken, and
+// named. Where system calls are filtered, as in containers, perf_event_open is not tried.
 func TestTimeRefused(t *testing.T) {
 	in := dotnettest.Need(t)
 	build := func(name string, flags ...string) string {
 		out := filepath.Join(t.TempDir(), name)
-		if text, err := exec.Command("gcc", append(flags, "-O2", "-Wall", "-o", out, "testdata/"+name+".c")...).CombinedOutput(); err != nil {
+		if text, err := exec.Command("gcc",
+			append(flags, "-O2", "-Wall", "-o", out, "testdata/"+name+".c")...).CombinedOutput(); err != nil {
 			t.Fatalf("%v\n%s", err, text)
 		}
 		return out

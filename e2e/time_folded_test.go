@@ -15,8 +15,8 @@ type foldedRow struct {
 	Average                                    float64
 }
 
-// TestTimeFolded: a million calls on as many paths take all room, and nothing from each other or from what comes later: the
-// calls of each function and of each pair, and inclusive times.
+// TestTimeFolded: a million calls on as many paths take all room, and nothing from each other or from what comes later:
+// the calls of each function and of each pair, and inclusive times.
 func TestTimeFolded(t *testing.T) {
 	t.Parallel()
 	in := dotnettest.Need(t)
@@ -33,8 +33,10 @@ func TestTimeFolded(t *testing.T) {
 				pairs[short(p.Caller)+" "+short(p.Name)] = p
 			}
 			const half = 1 << 19
-			for pair, calls := range map[string]int64{"All First": 1, "First First": half, "First Second": half, "Second First": half - 1, "Second Second": half - 1,
-				"All Third": 1, "Third Third": half, "Third Fourth": half, "Fourth Third": half - 1, "Fourth Fourth": half - 1, "All After": 1, "After Inner": 2} {
+			for pair, calls := range map[string]int64{"All First": 1, "First First": half, "First Second": half,
+				"Second First": half - 1, "Second Second": half - 1,
+				"All Third": 1, "Third Third": half, "Third Fourth": half, "Fourth Third": half - 1,
+				"Fourth Fourth": half - 1, "All After": 1, "After Inner": 2} {
 				if pairs[pair].Calls != calls {
 					t.Errorf("%s: %d calls, not %d", pair, pairs[pair].Calls, calls)
 				}
@@ -53,8 +55,10 @@ func TestTimeFolded(t *testing.T) {
 				t.Errorf("After sleeps, and has %d ns of CPU time, of %d", after.CPU, after.Inclusive)
 			}
 			parts := all.Exclusive + functions["First"].Inclusive + functions["Third"].Inclusive + after.Inclusive
-			between(t, "All: what it did itself and what it called, ns", parts, all.Inclusive-all.Inclusive/100, all.Inclusive+all.Inclusive/100)
-			if shown := s.run("report", r.session, "calltree"); !strings.Contains(shown.stdout, "└ TimeFolded.Shapes.After()") && !strings.Contains(shown.stdout, "Shapes.Inner()") {
+			between(t, "All: what it did itself and what it called, ns", parts, all.Inclusive-all.Inclusive/100,
+				all.Inclusive+all.Inclusive/100)
+			if shown := s.run("report", r.session, "calltree"); !strings.Contains(shown.stdout,
+				"└ TimeFolded.Shapes.After()") && !strings.Contains(shown.stdout, "Shapes.Inner()") {
 				t.Errorf("what comes later has no path:\n%s", shown.stdout)
 			}
 		})
@@ -89,8 +93,10 @@ func (s *sandbox) recordTime(t *testing.T, command []string) result {
 
 func foldedRows(t *testing.T, path, table, names string) []foldedRow {
 	t.Helper()
-	return query[foldedRow](t, path, "SELECT "+names+", calls, elapsed_inclusive AS inclusive, elapsed_exclusive AS exclusive, cpu_inclusive AS cpu, "+
-		"min_elapsed_inclusive AS min, max_elapsed_inclusive AS max, avg_elapsed_inclusive AS average FROM "+table+" WHERE running = 0 AND calls > 0")
+	return query[foldedRow](t, path, "SELECT "+names+
+		", calls, elapsed_inclusive AS inclusive, elapsed_exclusive AS exclusive, cpu_inclusive AS cpu, "+
+		"min_elapsed_inclusive AS min, max_elapsed_inclusive AS max, avg_elapsed_inclusive AS average FROM "+table+
+		" WHERE running = 0 AND calls > 0")
 }
 
 // short is the last part of a name, without parameters.

@@ -7,8 +7,8 @@ import (
 	"github.com/clrprof/clrprof/internal/dotnettest"
 )
 
-// TestTimeInstrument: whatever else is recorded, the calls of the program's own functions are the same; of the framework's
-// there are none, those that the program makes, or all; and what a pattern excludes is not there.
+// TestTimeInstrument: whatever else is recorded, the calls of the program's own functions are the same; of the
+// framework's there are none, those that the program makes, or all; and what a pattern excludes is not there.
 func TestTimeInstrument(t *testing.T) {
 	t.Parallel()
 	in := dotnettest.Need(t)
@@ -30,7 +30,8 @@ func TestTimeInstrument(t *testing.T) {
 				r := mustRecordTime(t, cmd, append(timeOnly[:1:1], tt.flags...)...)
 				got := readRecordedTime(t, r.session)
 				for _, row := range truthRows[callTruth](t, r.stdout, "calls") {
-					if out := tt.name == "exclude" && strings.HasPrefix(row.Name, excluded); out && got.functions[row.callee()] != nil {
+					if out := tt.name == "exclude" && strings.HasPrefix(row.Name, excluded); out &&
+						got.functions[row.callee()] != nil {
 						t.Errorf("%s is excluded and recorded", row.Name)
 					} else if row.Module == "TimeCalls.dll" && !out {
 						got.compareFunction(t, row)

@@ -12,7 +12,8 @@ import (
 	"github.com/clrprof/clrprof/internal/session"
 )
 
-// legacy makes .NET 9 deliver exceptions as the runtimes before it do, in native code. .NET 10 has no such setting any more.
+// legacy makes .NET 9 deliver exceptions as the runtimes before it do, in native code. .NET 10 has no such setting any
+// more.
 var legacy = way{name: "legacy", env: []string{"DOTNET_LegacyExceptionHandling=1"}}
 
 // legacySeeds are made-up programs, besides a target of which all shapes of exceptions are known.
@@ -24,7 +25,9 @@ func TestTimeLegacyExceptions(t *testing.T) {
 	t.Parallel()
 	in := dotnettest.Need(t)
 	type program struct{ name, dll, module, times, raced string }
-	all := []program{{"TimeExceptions", dotnettest.Target(t, "TimeExceptions", dotnettest.Options{}), "TimeExceptions.dll", "20", "MoveNext"}} // whether its tasks wait is a race
+	// whether its tasks wait is a race
+	all := []program{{"TimeExceptions", dotnettest.Target(t, "TimeExceptions", dotnettest.Options{}),
+		"TimeExceptions.dll", "20", "MoveNext"}}
 	for seed := range uint64(legacySeeds) {
 		dll := compileProgram(t, in, programs.Options{Seed: 100 + seed, Units: programUnits, Tame: true, Still: true})
 		all = append(all, program{fmt.Sprint("program ", 100+seed), dll, "Made.dll", programTimes, "Finalize"})
@@ -37,7 +40,8 @@ func TestTimeLegacyExceptions(t *testing.T) {
 				cmd.Env = append(cmd.Env, w.env...)
 				r := mustRecordTime(t, cmd, "--time", "--memory")
 				compareCalls(t, r, p.module)
-				managed := query[struct{ N int }](t, r.session, "SELECT count(*) AS n FROM function WHERE raw_type = 'System.Runtime.EH'")[0].N > 0
+				managed := query[struct{ N int }](t, r.session,
+					"SELECT count(*) AS n FROM function WHERE raw_type = 'System.Runtime.EH'")[0].N > 0
 				if managed == (w.name == legacy.name) {
 					t.Errorf("%s, %s: exceptions are delivered by managed code: %t", runtime.Name, w.name, managed)
 				}
@@ -54,12 +58,14 @@ func TestTimeLegacyExceptions(t *testing.T) {
 				got := stacks(runtime, timeTiered)
 				for _, stack := range slices.Sorted(maps.Keys(want)) {
 					if got[stack] != want[stack] {
-						t.Errorf("%s: %s: %+v, with legacy exception handling %+v", runtime.Name, stack, got[stack], want[stack])
+						t.Errorf("%s: %s: %+v, with legacy exception handling %+v", runtime.Name, stack, got[stack],
+							want[stack])
 					}
 				}
 				for _, stack := range slices.Sorted(maps.Keys(got)) {
 					if _, ok := want[stack]; !ok {
-						t.Errorf("%s: %s: %+v, with legacy exception handling it is none", runtime.Name, stack, got[stack])
+						t.Errorf("%s: %s: %+v, with legacy exception handling it is none", runtime.Name, stack,
+							got[stack])
 					}
 				}
 			}
@@ -71,8 +77,8 @@ func TestTimeLegacyExceptions(t *testing.T) {
 type begunEnded struct{ Began, Ended int64 }
 
 // endsByStack returns the calls of a module's functions by the functions of the module on their stacks: those of the
-// framework differ from runtime to runtime. What the target says in the end is not asked for, nor are stacks on which there
-// is a function whose callers are a race.
+// framework differ from runtime to runtime. What the target says in the end is not asked for, nor are stacks on which
+// there is a function whose callers are a race.
 func endsByStack(t *testing.T, r result, module, raced string) map[string]begunEnded {
 	t.Helper()
 	reader := newReader(t, r.session, false)

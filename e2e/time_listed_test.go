@@ -20,8 +20,10 @@ type functionCalls struct {
 func callsByName(t *testing.T, path string) map[[2]string]int64 {
 	t.Helper()
 	out := map[[2]string]int64{}
-	for _, f := range query[functionCalls](t, path, "SELECT m.name AS module, f.raw_type || '.' || f.raw_name AS function, f.kind, sum(v.calls) AS calls "+
-		"FROM function_time v JOIN function f ON f.id = v.function_id JOIN module m ON m.id = f.module_id WHERE f.kind = 'method' AND m.path <> '' GROUP BY 1, 2, 3") {
+	for _, f := range query[functionCalls](t, path,
+		"SELECT m.name AS module, f.raw_type || '.' || f.raw_name AS function, f.kind, sum(v.calls) AS calls "+
+			"FROM function_time v JOIN function f ON f.id = v.function_id JOIN module m ON m.id = f.module_id WHERE "+
+			"f.kind = 'method' AND m.path <> '' GROUP BY 1, 2, 3") {
 		if f.Calls > 0 {
 			out[[2]string{f.Module, f.Function}] = f.Calls
 		}
@@ -29,9 +31,9 @@ func callsByName(t *testing.T, path string) map[[2]string]int64 {
 	return out
 }
 
-// TestListedFunctions: what list-functions says beforehand is what the agent does with the same flags. A function that is
-// listed as not recorded has no calls, and one whose calls are all recorded has as many as without flags; a name that
-// several functions have is left out if they differ.
+// TestListedFunctions: what list-functions says beforehand is what the agent does with the same flags. A function that
+// is listed as not recorded has no calls, and one whose calls are all recorded has as many as without flags; a name
+// that several functions have is left out if they differ.
 func TestListedFunctions(t *testing.T) {
 	t.Parallel()
 	in := dotnettest.Need(t)
@@ -44,7 +46,8 @@ func TestListedFunctions(t *testing.T) {
 	plain := record()
 	unlimited := callsByName(t, plain)
 	files := []string{}
-	for _, m := range query[struct{ Path string }](t, plain, "SELECT path FROM module WHERE path <> '' AND is_dynamic = 0 ORDER BY path") {
+	for _, m := range query[struct{ Path string }](t, plain,
+		"SELECT path FROM module WHERE path <> '' AND is_dynamic = 0 ORDER BY path") {
 		files = append(files, m.Path)
 	}
 	for _, flags := range [][]string{
@@ -61,7 +64,8 @@ func TestListedFunctions(t *testing.T) {
 		t.Run(strings.Join(flags, " "), func(t *testing.T) {
 			have := callsByName(t, record(flags...))
 			listed := map[[2]string]string{}
-			for _, f := range printed[listedFunction](t, append(append([]string{"list-functions", "--json"}, flags...), files...)...) {
+			for _, f := range printed[listedFunction](t, append(append([]string{"list-functions", "--json"}, flags...),
+				files...)...) {
 				name := [2]string{f.Module, f.Function}
 				if before, again := listed[name]; again && before != f.Recorded {
 					f.Recorded = "overloads differ"
@@ -75,7 +79,8 @@ func TestListedFunctions(t *testing.T) {
 			}
 			checked := 0
 			for name, how := range listed {
-				if how != "all calls" || name[0] != mine || strings.HasSuffix(name[1], ".MoveNext") { // awaiting what has ended takes a call less
+				// awaiting what has ended takes a call less
+				if how != "all calls" || name[0] != mine || strings.HasSuffix(name[1], ".MoveNext") {
 					continue
 				}
 				checked++

@@ -25,8 +25,8 @@ const (
 		"Package/1.0.0": {"type": "package", "serviceable": false, "sha512": ""}}}`
 )
 
-// TestMineIsOneDecision: what is the user's own code is the same for what is recorded, with either kind of probes, and for
-// what a report is about; --mine changes both.
+// TestMineIsOneDecision: what is the user's own code is the same for what is recorded, with either kind of probes, and
+// for what a report is about; --mine changes both.
 func TestMineIsOneDecision(t *testing.T) {
 	t.Parallel()
 	in := dotnettest.Need(t)
@@ -36,12 +36,15 @@ func TestMineIsOneDecision(t *testing.T) {
 		want  map[string]string // origins
 		calls map[string]int64
 	}{
-		{nil, map[string]string{"App.dll": "project", "Project.dll": "project", "Package.dll": "package", "Plugin.dll": "beside"},
+		{nil, map[string]string{"App.dll": "project", "Project.dll": "project", "Package.dll": "package",
+			"Plugin.dll": "beside"},
 			map[string]int64{"App.dll": 1, "Project.dll": 21, "Plugin.dll": 41}},
-		{[]string{"--mine", "pack*"}, map[string]string{"App.dll": "project", "Project.dll": "project", "Package.dll": "pattern", "Plugin.dll": "beside"},
+		{[]string{"--mine", "pack*"}, map[string]string{"App.dll": "project", "Project.dll": "project",
+			"Package.dll": "pattern", "Plugin.dll": "beside"},
 			map[string]int64{"App.dll": 1, "Project.dll": 21, "Package.dll": 11, "Plugin.dll": 41}},
 	} {
-		for _, flags := range [][]string{{"--time", "--instrument", "mine"}, {"--time", "--instrument", "mine", "--probes", "hooks"}, {"--time"}, {"--memory"}} {
+		for _, flags := range [][]string{{"--time", "--instrument", "mine"},
+			{"--time", "--instrument", "mine", "--probes", "hooks"}, {"--time"}, {"--memory"}} {
 			for _, runtime := range in.Runtimes() {
 				if runtime != in.Newest() && (tt.mine != nil || len(flags) < 3) {
 					continue // the rules are the same
@@ -53,7 +56,8 @@ func TestMineIsOneDecision(t *testing.T) {
 					}
 					r := look(t, runtime.Command(dll), slices.Concat(flags, tt.mine)...)
 					origins := map[string]string{}
-					for _, m := range query[struct{ Name, Origin string }](t, r.session, "SELECT name, origin FROM module WHERE path LIKE '"+filepath.Dir(dll)+"/%'") {
+					for _, m := range query[struct{ Name, Origin string }](t, r.session,
+						"SELECT name, origin FROM module WHERE path LIKE '"+filepath.Dir(dll)+"/%'") {
 						origins[m.Name] = m.Origin
 					}
 					if diff := cmp.Diff(tt.want, origins); diff != "" {
@@ -66,8 +70,10 @@ func TestMineIsOneDecision(t *testing.T) {
 					for _, f := range query[struct {
 						Name  string
 						Calls int64
-					}](t, r.session, "SELECT m.name, sum(v.calls) AS calls FROM function_time v JOIN function f ON f.id = v.function_id JOIN module m ON m.id = f.module_id "+
-						"WHERE m.name IN ('App.dll', 'Project.dll', 'Package.dll', 'Plugin.dll') GROUP BY 1 HAVING sum(v.calls) > 0") {
+					}](t, r.session, "SELECT m.name, sum(v.calls) AS calls FROM function_time v JOIN function f ON "+
+						"f.id = v.function_id JOIN module m ON m.id = f.module_id "+
+						"WHERE m.name IN ('App.dll', 'Project.dll', 'Package.dll', 'Plugin.dll') GROUP BY 1 HAVING "+
+						"sum(v.calls) > 0") {
 						calls[f.Name] = f.Calls
 					}
 					want := tt.calls
@@ -81,7 +87,8 @@ func TestMineIsOneDecision(t *testing.T) {
 					if len(flags) < 5 && runtime.Major() >= 5 {
 						way = session.ProbesIL
 					}
-					if have := query[struct{ Probes string }](t, r.session, "SELECT probes FROM process_time")[0].Probes; have != way {
+					if have := query[struct{ Probes string }](t, r.session,
+						"SELECT probes FROM process_time")[0].Probes; have != way {
 						t.Errorf("calls are said to be seen by %q, want %q", have, way)
 					}
 				})
@@ -108,7 +115,8 @@ func packagedApp(t *testing.T, in *dotnettest.Install) string {
 	}
 	var libraries []string
 	for _, name := range []string{"Package", "Project", "Plugin"} {
-		libraries = append(libraries, compile(name, fmt.Sprintf(packagedLibrary, name), dotnettest.Options{Library: true}))
+		libraries = append(libraries,
+			compile(name, fmt.Sprintf(packagedLibrary, name), dotnettest.Options{Library: true}))
 	}
 	dll := compile("App", packagedProgram, dotnettest.Options{References: libraries})
 	entries, err := os.ReadDir(filepath.Dir(dll))

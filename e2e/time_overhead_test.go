@@ -9,11 +9,11 @@ import (
 )
 
 // TestTimeOfNothing calls a function without code ten million times: without what the probes add, its own time is
-// nothing, to 3 ns for each call. It is computed from what was measured, so that what is below zero is seen. As of the probes,
-// which are measured at the beginning, the median counts, and intervals in which the system did not act. Where others use
-// the machine nothing takes the same time twice: the loops of a run, and what the probes took in all of the runs, say by how much.
-// Such a machine can be slow from a moment on for the rest of a run. So of up to three runs the one that was disturbed least counts:
-// what the agent does wrong it does in each.
+// nothing, to 3 ns for each call. It is computed from what was measured, so that what is below zero is seen. As of the
+// probes, which are measured at the beginning, the median counts, and intervals in which the system did not act. Where
+// others use the machine nothing takes the same time twice: the loops of a run, and what the probes took in all of the
+// runs, say by how much. Such a machine can be slow from a moment on for the rest of a run. So of up to three runs the
+// one that was disturbed least counts: what the agent does wrong it does in each.
 func TestTimeOfNothing(t *testing.T) {
 	const exact = 3.0 // ns
 	in := dotnettest.Need(t)
@@ -37,7 +37,8 @@ func TestTimeOfNothing(t *testing.T) {
 		for _, r := range runs {
 			noise := r.loops[len(r.loops)-1] - r.loops[0] + most - least
 			if math.Abs(r.own()) > exact+noise {
-				t.Errorf("%s: a call of a function without code takes %.2f ns, after %.2f ns for the probes were taken out: %v", r.name, r.own(), r.inside, r.loops)
+				t.Errorf("%s: a call of a function without code takes %.2f ns, after %.2f ns for the probes were "+
+					"taken out: %v", r.name, r.own(), r.inside, r.loops)
 			}
 		}
 	}
@@ -61,7 +62,8 @@ func callNothing(t *testing.T, runtime dotnettest.Runtime, w way, flags []string
 	p := compareCalls(t, r, "TimeEmpty.dll").processes[0]
 	checkWithin(t, r, p)
 	out := emptyCalls{name: w.name + "/" + runtime.Name + "/" + flags[len(flags)-1], inside: p.Inside}
-	for _, loop := range query[struct{ NS float64 }](t, r.session, `SELECT 1.0 * sum(v.elapsed_ns - v.waited_ns) / sum(v.ended - v.wait_intervals) NS
+	for _, loop := range query[struct{ NS float64 }](t, r.session,
+		`SELECT 1.0 * sum(v.elapsed_ns - v.waited_ns) / sum(v.ended - v.wait_intervals) NS
 		FROM timing_value v JOIN timing t ON t.id = v.timing_id JOIN node n ON n.id = t.node_id JOIN function f ON f.id = n.function_id
 		WHERE f.raw_type || '.' || f.raw_name = 'TimeEmpty.Leaves.Empty' GROUP BY t.id ORDER BY NS`) {
 		out.loops = append(out.loops, loop.NS)
@@ -85,7 +87,8 @@ func checkWithin(t *testing.T, r result, p session.ProcessTime) {
 	}
 }
 
-// TestTimeOfManyPaths goes through thousands of different paths of calls: each is a node of the tree, and has its calls.
+// TestTimeOfManyPaths goes through thousands of different paths of calls: each is a node of the tree, and has its
+// calls.
 func TestTimeOfManyPaths(t *testing.T) {
 	t.Parallel()
 	in := dotnettest.Need(t)
@@ -101,11 +104,13 @@ func TestTimeOfManyPaths(t *testing.T) {
 		}](t, r.stdout, "paths")[0]
 		got := query[struct {
 			Paths, Least, Most int64
-		}](t, r.session, `SELECT count(*) Paths, min(calls) Least, max(calls) Most FROM (SELECT sum(v.calls) calls FROM timing_value v
+		}](t, r.session,
+			`SELECT count(*) Paths, min(calls) Least, max(calls) Most FROM (SELECT sum(v.calls) calls FROM timing_value v
 			JOIN timing t ON t.id = v.timing_id JOIN node n ON n.id = t.node_id JOIN function f ON f.id = n.function_id
 			WHERE f.raw_name IN ('Left', 'Right') AND v.calls > 0 GROUP BY n.id)`)[0]
 		if got.Paths != want.Paths || got.Least != want.Calls || got.Most != want.Calls {
-			t.Errorf("%s: %d paths with %d to %d calls, want %d paths with %d", runtime.Name, got.Paths, got.Least, got.Most, want.Paths, want.Calls)
+			t.Errorf("%s: %d paths with %d to %d calls, want %d paths with %d", runtime.Name, got.Paths, got.Least,
+				got.Most, want.Paths, want.Calls)
 		}
 	}
 }

@@ -13,11 +13,12 @@ import (
 	"github.com/clrprof/clrprof/internal/dotnettest"
 )
 
-// TestPrecompiledCallsOfSome records a part of a precompiled program, whose functions the compiler has put into the code of others where
-// it could: all their calls are there, whoever makes them.
+// TestPrecompiledCallsOfSome records a part of a precompiled program, whose functions the compiler has put into the
+// code of others where it could: all their calls are there, whoever makes them.
 func TestPrecompiledCallsOfSome(t *testing.T) {
 	t.Parallel()
-	recorded := []string{"TimeCalls.Shape", "TimeCalls.Square", "TimeCalls.Point", "TimeCalls.Box*", "TimeCalls.Early", "TimeCalls.Held*", "TimeCalls.Depth"}
+	recorded := []string{"TimeCalls.Shape", "TimeCalls.Square", "TimeCalls.Point", "TimeCalls.Box*", "TimeCalls.Early",
+		"TimeCalls.Held*", "TimeCalls.Depth"}
 	flags := []string{"--time", "--instrument", "mine", "--probes", "il"}
 	for _, pattern := range recorded {
 		flags = append(flags, "--include", pattern)
@@ -46,9 +47,10 @@ func TestPrecompiledCallsOfSome(t *testing.T) {
 	}
 }
 
-// compileHere compiles lines with the compiler of an SDK, which is precompiled, and returns the result, what it wrote, and
-// the methods that the JIT compiled to run it.
-func compileHere(t *testing.T, lines int, record func(*exec.Cmd) result) (r result, dll []byte, jitted map[string]bool) {
+// compileHere compiles lines with the compiler of an SDK, which is precompiled, and returns the result, what it wrote,
+// and the methods that the JIT compiled to run it.
+func compileHere(t *testing.T, lines int, record func(*exec.Cmd) result) (r result, dll []byte,
+	jitted map[string]bool) {
 	t.Helper()
 	in, sdk := dotnettest.NeedSDK(t)
 	source, err := in.Large(lines)
@@ -59,7 +61,8 @@ func compileHere(t *testing.T, lines int, record func(*exec.Cmd) result) (r resu
 	out, list := filepath.Join(dir, "Large.dll"), filepath.Join(dir, "jitted")
 	cmd := exec.Command(sdk.Dotnet(), filepath.Join(sdk.Dir(), "Roslyn", "bincore", "csc.dll"),
 		"-nologo", "-parallel-", "-deterministic", "-debug-", "-out:"+out, source)
-	references, err := filepath.Glob(filepath.Join(sdk.Root, "packs", "Microsoft.NETCore.App.Ref", "*", "ref", "net[1-9]*", "*.dll"))
+	references, err := filepath.Glob(filepath.Join(sdk.Root, "packs", "Microsoft.NETCore.App.Ref", "*", "ref",
+		"net[1-9]*", "*.dll"))
 	if err != nil || len(references) == 0 {
 		t.Fatalf("no reference assemblies: %v", err)
 	}
@@ -69,7 +72,8 @@ func compileHere(t *testing.T, lines int, record func(*exec.Cmd) result) (r resu
 			cmd.Args = append(cmd.Args, "-r:"+f)
 		}
 	}
-	cmd.Env = append(dotnettest.NeedRuntimes(t, sdk.Major())[0].Env(), "DOTNET_JitStdOutFile="+list, "DOTNET_JitDisasmSummary=1")
+	cmd.Env = append(dotnettest.NeedRuntimes(t, sdk.Major())[0].Env(), "DOTNET_JitStdOutFile="+list,
+		"DOTNET_JitDisasmSummary=1")
 	r = record(cmd)
 	if dll, err = os.ReadFile(out); err != nil {
 		t.Fatal(err)
@@ -79,7 +83,8 @@ func compileHere(t *testing.T, lines int, record func(*exec.Cmd) result) (r resu
 		t.Fatal(err)
 	}
 	jitted = map[string]bool{}
-	for line := range strings.Lines(string(text)) { // 7: JIT compiled Type:Method(Parameters) [Tier0, IL size=18, code size=24]
+	// 7: JIT compiled Type:Method(Parameters) [Tier0, IL size=18, code size=24]
+	for line := range strings.Lines(string(text)) {
 		if _, rest, found := strings.Cut(line, "JIT compiled "); found && strings.Contains(rest, "Tier0") {
 			name, _, _ := strings.Cut(rest, " [")
 			jitted[name] = true
@@ -88,8 +93,8 @@ func compileHere(t *testing.T, lines int, record func(*exec.Cmd) result) (r resu
 	return r, dll, jitted
 }
 
-// TestPrecompiledCompiler records one class of the C# compiler. All calls are there that are there without any precompiled code, and what is
-// neither recorded nor has such a function in its code remains precompiled.
+// TestPrecompiledCompiler records one class of the C# compiler. All calls are there that are there without any
+// precompiled code, and what is neither recorded nor has such a function in its code remains precompiled.
 func TestPrecompiledCompiler(t *testing.T) {
 	t.Parallel()
 	const lines = 300
@@ -101,7 +106,9 @@ func TestPrecompiledCompiler(t *testing.T) {
 		return result{}
 	})
 	calls := func(by []string) (map[call]int64, map[called]*callsOf, map[string]bool) {
-		r, dll, jitted := compileHere(t, lines, func(cmd *exec.Cmd) result { return mustRecordTime(t, cmd, append(include, by...)...) })
+		r, dll, jitted := compileHere(t, lines, func(cmd *exec.Cmd) result {
+			return mustRecordTime(t, cmd, append(include, by...)...)
+		})
 		if !bytes.Equal(dll, wantDLL) {
 			t.Errorf("%v: the compiler writes another DLL when it is profiled", by)
 		}
@@ -117,8 +124,10 @@ func TestPrecompiledCompiler(t *testing.T) {
 	more := maps.Clone(some)
 	maps.DeleteFunc(more, func(name string, _ bool) bool { return plain[name] })
 	if len(more) > 2*len(functions) || len(all) < 10*len(more) {
-		t.Errorf("%d methods more are compiled than without recording, for %d functions; by hooks %d are: precompiled code is not used",
+		t.Errorf("%d methods more are compiled than without recording, for %d functions; by hooks %d are: "+
+			"precompiled code is not used",
 			len(more), len(functions), len(all))
 	}
-	t.Logf("%d functions, %d pairs; compiled: %d plain, %d more by probes, %d by hooks", len(functions), len(probes), len(plain), len(more), len(all))
+	t.Logf("%d functions, %d pairs; compiled: %d plain, %d more by probes, %d by hooks", len(functions), len(probes),
+		len(plain), len(more), len(all))
 }

@@ -28,7 +28,8 @@ func TestProbesCalls(t *testing.T) {
 		target []string
 		ways   []way
 	}{
-		{[]string{"TimeCalls", "300", "1", "400"}, []way{timeTiered, timeOptimized, timeDebug, timeTier0, timeHurried, timeNoPGO, timeServer}},
+		{[]string{"TimeCalls", "300", "1", "400"}, []way{timeTiered, timeOptimized, timeDebug, timeTier0, timeHurried,
+			timeNoPGO, timeServer}},
 		{[]string{"TimeCalls", "1000", "16", "4000"}, []way{timeTiered}},
 		{[]string{"TimeExceptions", "20"}, []way{timeTiered, timeOptimized, timeDebug, timeTier0, timeHurried}},
 		{[]string{"TimeEmpty", "wide"}, []way{timeTiered, timeOptimized}},
@@ -47,8 +48,8 @@ func TestProbesCalls(t *testing.T) {
 	}
 }
 
-// compareOwnCalls compares the calls of a module's functions with what the target printed. A function that the framework
-// calls as well has another caller here, who called the framework.
+// compareOwnCalls compares the calls of a module's functions with what the target printed. A function that the
+// framework calls as well has another caller here, who called the framework.
 func compareOwnCalls(t *testing.T, r result, module string) {
 	t.Helper()
 	got := readRecordedTime(t, r.session)
@@ -79,12 +80,14 @@ func compareOwnCalls(t *testing.T, r result, module string) {
 	maps.DeleteFunc(have, func(c call, _ int64) bool { return !callers[c.Callee] })
 	for c := range want {
 		if have[c] != want[c] {
-			t.Errorf("%s called %s %d times, the session says %d", got.name(c.Caller), got.name(c.Callee), want[c], have[c])
+			t.Errorf("%s called %s %d times, the session says %d", got.name(c.Caller), got.name(c.Callee), want[c],
+				have[c])
 		}
 	}
 	for c := range have {
 		if want[c] == 0 {
-			t.Errorf("the session has %d calls of %s by %s, of which the truth knows nothing", have[c], got.name(c.Callee), got.name(c.Caller))
+			t.Errorf("the session has %d calls of %s by %s, of which the truth knows nothing", have[c],
+				got.name(c.Callee), got.name(c.Caller))
 		}
 	}
 	if own == 0 {
@@ -109,8 +112,8 @@ type lineCalls struct {
 	Running  int64  `json:"running"`
 }
 
-// TestProbesEqualHooks: with both ways each line of a program makes the same calls, by function with its type arguments,
-// and all stacks have the same calls, which end the same.
+// TestProbesEqualHooks: with both ways each line of a program makes the same calls, by function with its type
+// arguments, and all stacks have the same calls, which end the same.
 func TestProbesEqualHooks(t *testing.T) {
 	t.Parallel()
 	in := dotnettest.Need(t)
@@ -119,7 +122,8 @@ func TestProbesEqualHooks(t *testing.T) {
 		raced  []string // functions that run, or not, when a task waits
 		ways   []way
 	}{
-		{[]string{"TimeCalls", "300", "1", "400"}, []string{"Machines", "Workers", "Pool"}, []way{timeTiered, timeOptimized, timeHurried}},
+		{[]string{"TimeCalls", "300", "1", "400"}, []string{"Machines", "Workers", "Pool"},
+			[]way{timeTiered, timeOptimized, timeHurried}},
 		{[]string{"TimeExceptions", "20"}, []string{"Places", "MoveNext"}, []way{timeTiered, timeOptimized}},
 		{[]string{"Dynamic"}, nil, []way{timeTiered, timeHurried}}, // code that is made at run time, and unloaded
 	} {
@@ -138,10 +142,14 @@ func TestProbesEqualHooks(t *testing.T) {
 						cmd := runtime.Command(dll, tt.target[1:]...)
 						cmd.Env = append(cmd.Env, w.env...)
 						r := mustRecordTime(t, cmd, flags...)
-						s := seen{map[lineCalls]bool{}, endsByStack(t, r, tt.target[0]+".dll", "no function"), query[struct{ N int }](t, r.session,
-							"SELECT count(*) AS n FROM function f JOIN module m ON m.id = f.module_id WHERE m.name LIKE 'System.%'")[0].N}
+						s := seen{map[lineCalls]bool{}, endsByStack(t, r, tt.target[0]+".dll", "no function"),
+							query[struct{ N int }](t, r.session,
+								"SELECT count(*) AS n FROM function f JOIN module m ON m.id = f.module_id WHERE "+
+									"m.name LIKE 'System.%'")[0].N}
 						isRaced := func(name string) bool {
-							return slices.ContainsFunc(tt.raced, func(part string) bool { return strings.Contains(name, part) })
+							return slices.ContainsFunc(tt.raced, func(part string) bool {
+								return strings.Contains(name, part)
+							})
 						}
 						maps.DeleteFunc(s.stacks, func(stack string, _ begunEnded) bool { return isRaced(stack) })
 						for _, l := range view[lineCalls](t, r.session, "lines") {
@@ -156,7 +164,8 @@ func TestProbesEqualHooks(t *testing.T) {
 						t.Errorf("only %d lines and %d stacks", len(hooks.lines), len(hooks.stacks))
 					}
 					if runtime.Major() > 3 && w.name == timeTiered.name && hooks.framework < 5*probes.framework {
-						t.Errorf("%d functions of the framework were compiled with probes, %d with hooks: precompiled code is not used", probes.framework, hooks.framework)
+						t.Errorf("%d functions of the framework were compiled with probes, %d with hooks: "+
+							"precompiled code is not used", probes.framework, hooks.framework)
 					}
 					sameKeys(t, "lines", hooks.lines, probes.lines)
 					sameKeys(t, "stacks", hooks.stacks, probes.stacks)
@@ -215,12 +224,13 @@ func TestProbesUnseen(t *testing.T) {
 	}
 }
 
-// TestProbesAndMemory: the program's own objects are those of the functions and lines that made them. What the framework
-// allocates counts for them as well, and is another thing.
+// TestProbesAndMemory: the program's own objects are those of the functions and lines that made them. What the
+// framework allocates counts for them as well, and is another thing.
 func TestProbesAndMemory(t *testing.T) {
 	t.Parallel()
 	in := dotnettest.Need(t)
-	for _, target := range [][]string{{"Shapes"}, {"StaticInit"}, {"Threads", "16", "1000"}, {"Tiering", "5000", "500"}} {
+	for _, target := range [][]string{{"Shapes"}, {"StaticInit"}, {"Threads", "16", "1000"},
+		{"Tiering", "5000", "500"}} {
 		for _, runtime := range in.Runtimes() {
 			t.Run(target[0]+"/"+runtime.Name, func(t *testing.T) {
 				cmd := runtime.Command(dotnettest.Target(t, target[0], dotnettest.Options{}), target[1:]...)
@@ -246,8 +256,8 @@ func TestProbesAndMemory(t *testing.T) {
 	}
 }
 
-// TestProbesRoslyn records some functions of a large, precompiled program: it writes the same, and all of these are seen
-// and no others.
+// TestProbesRoslyn records some functions of a large, precompiled program: it writes the same, and all of these are
+// seen and no others.
 func TestProbesRoslyn(t *testing.T) {
 	t.Parallel()
 	const chosen = "Microsoft.CodeAnalysis.CSharp.Binder"

@@ -62,7 +62,8 @@ func TestTimeMSBuild(t *testing.T) {
 // checkCalled asserts that the Main of a program was called once, and that most of its time is that of others.
 func checkCalled(t *testing.T, path, module string) {
 	t.Helper()
-	rows := query[struct{ Calls, Elapsed, Least int64 }](t, path, `SELECT ft.calls Calls, ft.elapsed_inclusive Elapsed, ft.elapsed_exclusive Least
+	rows := query[struct{ Calls, Elapsed, Least int64 }](t, path,
+		`SELECT ft.calls Calls, ft.elapsed_inclusive Elapsed, ft.elapsed_exclusive Least
 		FROM function_time ft JOIN function f ON f.id = ft.function_id JOIN module m ON m.id = f.module_id
 		WHERE f.raw_name IN ('Main', '<Main>') AND m.name LIKE '`+module+`%'`)
 	if len(rows) == 0 {

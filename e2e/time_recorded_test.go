@@ -59,7 +59,8 @@ type recordedTime struct {
 func readRecordedTime(t *testing.T, path string) *recordedTime {
 	t.Helper()
 	r := newReader(t, path, false)
-	out := &recordedTime{functions: map[called]*callsOf{}, calls: map[call]int64{}, processes: need(t, r.s.ProcessTimes)}
+	out := &recordedTime{functions: map[called]*callsOf{}, calls: map[call]int64{},
+		processes: need(t, r.s.ProcessTimes)}
 	timings := byID(need(t, r.s.Timings), func(x session.Timing) session.TimingID { return x.ID })
 	nodes := map[session.NodeID]bool{}
 	for _, v := range need(t, r.s.TimingValues) {

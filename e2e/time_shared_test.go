@@ -8,8 +8,8 @@ import (
 	"github.com/clrprof/clrprof/internal/dotnettest"
 )
 
-// sharedMethods are generic methods whose code all reference types share, and sharedThreads threads call each of them for the first
-// time, at moments that differ by less than a method takes to be compiled.
+// sharedMethods are generic methods whose code all reference types share, and sharedThreads threads call each of them
+// for the first time, at moments that differ by less than a method takes to be compiled.
 const sharedMethods, sharedThreads = 400, 4
 
 // sharedProgram makes the text of that program.
@@ -46,8 +46,8 @@ public static class Program {
 	return b.String()
 }
 
-// TestSharedCodeAtOnce: code that several functions share is run by other threads from the moment on in which it is compiled, and each
-// call is counted for the function that it is of, even before the runtime has told of the code.
+// TestSharedCodeAtOnce: code that several functions share is run by other threads from the moment on in which it is
+// compiled, and each call is counted for the function that it is of, even before the runtime has told of the code.
 func TestSharedCodeAtOnce(t *testing.T) {
 	t.Parallel()
 	in := dotnettest.Need(t)

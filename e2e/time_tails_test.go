@@ -15,8 +15,8 @@ const (
 	tailStack  = 256 << 10
 )
 
-// TestTimeTails: a call with the prefix tail. is a call by its function, with all that it takes, in recursions of any depth on a
-// small stack. What does not depend on the depth is right with hooks, too, and every view says what is not.
+// TestTimeTails: a call with the prefix tail. is a call by its function, with all that it takes, in recursions of any
+// depth on a small stack. What does not depend on the depth is right with hooks, too, and every view says what is not.
 func TestTimeTails(t *testing.T) {
 	t.Parallel()
 	for _, runtime := range dotnettest.NeedRuntimes(t, 8) {
@@ -98,7 +98,8 @@ func checkTails(t *testing.T, path string, boundary bool) {
 	t.Helper()
 	const burned = 20_000_000
 	calls := map[[2]string]tailCall{}
-	for _, e := range query[tailCall](t, path, `SELECT c.raw_name AS caller, f.raw_name AS callee, sum(v.calls) AS calls, sum(v.elapsed_inclusive + v.overhead_inclusive) AS elapsed
+	for _, e := range query[tailCall](t, path,
+		`SELECT c.raw_name AS caller, f.raw_name AS callee, sum(v.calls) AS calls, sum(v.elapsed_inclusive + v.overhead_inclusive) AS elapsed
 		FROM call_time v JOIN function f ON f.id = v.callee_id JOIN function c ON c.id = v.caller_id GROUP BY 1, 2`) {
 		calls[[2]string{e.Caller, e.Callee}] = e
 	}
@@ -106,26 +107,33 @@ func checkTails(t *testing.T, path string, boundary bool) {
 	last, area := of("Finish", "Burn"), of("Area", "Burn")
 	want := []tailCall{
 		{"Run", "Even", 1, 0}, {"Even", "Odd", tailSteps / 2, 0}, {"Odd", "Even", tailSteps / 2, 0},
-		{"Run", "Ends", 3, of("Ends", "Invoke") - of("Down", "Ends")}, {"Run", "Waits", 3, of("Invoke", "Burn") - of("Run", "Ends")},
-		{"Ends", "Invoke", 3 + tailLevels, of("Invoke", "Burn") - of("Waits", "Invoke")}, {"Waits", "Invoke", 3, 1}, {"Invoke", "Burn", 6, 1},
-		{"Run", "First", 3, area}, {"First", "Second", 3, area}, {"Second", "Third", 3, area}, {"Third", "Area", 3, area}, {"Area", "Burn", 3, 1},
-		{"Run", "Down", 1, of("Down", "Ends")}, {"Down", "Ends", tailLevels, of("Invoke", "Down")}, {"Invoke", "Down", tailLevels, 0},
+		{"Run", "Ends", 3, of("Ends", "Invoke") - of("Down", "Ends")},
+		{"Run", "Waits", 3, of("Invoke", "Burn") - of("Run", "Ends")},
+		{"Ends", "Invoke", 3 + tailLevels, of("Invoke", "Burn") - of("Waits", "Invoke")}, {"Waits", "Invoke", 3, 1},
+		{"Invoke", "Burn", 6, 1},
+		{"Run", "First", 3, area}, {"First", "Second", 3, area}, {"Second", "Third", 3, area},
+		{"Third", "Area", 3, area}, {"Area", "Burn", 3, 1},
+		{"Run", "Down", 1, of("Down", "Ends")}, {"Down", "Ends", tailLevels, of("Invoke", "Down")},
+		{"Invoke", "Down", tailLevels, 0},
 		{"Catches", "Leads", 10, of("Leads", "Throws")}, {"Leads", "Throws", 10, 1}, {"Finish", "Burn", 1, 1},
 	}
 	for pair, n := range tailRounds() { // each was called before the last one burned, and goes on
 		want = append(want, tailCall{pair[0], pair[1], n, last})
 	}
 	if boundary {
-		want = append(want, tailCall{"Adds", "Add", 6, 1}, tailCall{"Curried", "InvokeFast", 1, of("InvokeFast", "Invoke")},
+		want = append(want, tailCall{"Adds", "Add", 6, 1},
+			tailCall{"Curried", "InvokeFast", 1, of("InvokeFast", "Invoke")},
 			tailCall{"Invoke", "InvokeFast", tailSteps, 1}, tailCall{"InvokeFast", "Invoke", tailSteps + 1, 1})
 	}
 	for _, w := range want {
 		if got := calls[[2]string{w.Caller, w.Callee}]; got.Calls != w.Calls || got.Elapsed < w.Elapsed {
-			t.Errorf("%s called %s %d times, %d ns; want %d times, at least %d ns", w.Caller, w.Callee, got.Calls, got.Elapsed, w.Calls, w.Elapsed)
+			t.Errorf("%s called %s %d times, %d ns; want %d times, at least %d ns", w.Caller, w.Callee, got.Calls,
+				got.Elapsed, w.Calls, w.Elapsed)
 		}
 	}
 	for pair := range calls { // no caller that never called
-		if pair[1] == "Even" && pair[0] != "Run" && pair[0] != "Odd" || pair[1] == "Burn" && pair[0] != "Invoke" && pair[0] != "Area" && pair[0] != "Finish" {
+		if pair[1] == "Even" && pair[0] != "Run" && pair[0] != "Odd" || pair[1] == "Burn" && pair[0] != "Invoke" &&
+			pair[0] != "Area" && pair[0] != "Finish" {
 			t.Errorf("%s called %s", pair[0], pair[1])
 		}
 	}

@@ -15,8 +15,9 @@ import (
 	"github.com/clrprof/clrprof/internal/dotnettest"
 )
 
-// TestTimeThrottled: a process that computes gets the processor for a part of the time only, since two others want the same one or the
-// quota of its container is used up. That is ready: neither CPU time nor blocked. Also where it waits in the same interval.
+// TestTimeThrottled: a process that computes gets the processor for a part of the time only, since two others want the
+// same one or the quota of its container is used up. That is ready: neither CPU time nor blocked. Also where it waits
+// in the same interval.
 func TestTimeThrottled(t *testing.T) {
 	in := dotnettest.Need(t)
 	type run struct {
@@ -34,7 +35,8 @@ func TestTimeThrottled(t *testing.T) {
 		runs = append(runs, run{"mix", byOthers, "best", rt, 400e6})
 	}
 	for _, m := range timeMechanisms {
-		runs = append(runs, run{"throttle", byQuota, m, in.Newest(), 0}, run{"mix", byOthers, m + ",delay", in.Newest(), 400e6})
+		runs = append(runs, run{"throttle", byQuota, m, in.Newest(), 0},
+			run{"mix", byOthers, m + ",delay", in.Newest(), 400e6})
 	}
 	for _, tt := range runs {
 		t.Run(tt.what+"/"+tt.mechanism+"/"+tt.runtime.Name, func(t *testing.T) {
@@ -60,7 +62,8 @@ func TestTimeThrottled(t *testing.T) {
 	}
 }
 
-// checkThrottled compares what the function that computes is said to have done with what it measured, and with what a user sees.
+// checkThrottled compares what the function that computes is said to have done with what it measured, and with what a
+// user sees.
 func checkThrottled(t *testing.T, r result, waits int64) {
 	t.Helper()
 	own := int64(compareTimes(t, r).processes[0].Agent) // is in no interval
@@ -68,15 +71,18 @@ func checkThrottled(t *testing.T, r result, waits int64) {
 	if w.WallMin < w.CPUMax*3/2 || w.PreemptedMin == 0 {
 		t.Errorf("it had the processor nearly all the time: %+v", w)
 	}
-	rows := query[struct{ CPU, Blocked, Ready, Probes int64 }](t, r.session, fmt.Sprintf(`SELECT cpu_inclusive AS cpu, blocked_inclusive AS blocked,
+	rows := query[struct{ CPU, Blocked, Ready, Probes int64 }](t, r.session,
+		fmt.Sprintf(`SELECT cpu_inclusive AS cpu, blocked_inclusive AS blocked,
 		ready_inclusive AS ready, overhead_inclusive AS probes FROM function_times WHERE name LIKE '%s(%%'`, w.Name))
 	if len(rows) != 1 {
 		t.Fatalf("%s: %v", w.Name, rows)
 	}
 	without := w.WallMin - w.CPUMax
-	between(t, w.Name+": CPU time shown and that of probes, ns", rows[0].CPU+rows[0].Probes, w.CPUMin*97/100-own, w.CPUMax*103/100)
+	between(t, w.Name+": CPU time shown and that of probes, ns", rows[0].CPU+rows[0].Probes, w.CPUMin*97/100-own,
+		w.CPUMax*103/100)
 	waited := waits * w.Calls
-	between(t, w.Name+": ready shown, ns", rows[0].Ready, (without-waited)*97/100-own-w.Stolen, (w.WallMax-w.CPUMin-waited)*103/100)
+	between(t, w.Name+": ready shown, ns", rows[0].Ready, (without-waited)*97/100-own-w.Stolen,
+		(w.WallMax-w.CPUMin-waited)*103/100)
 	between(t, w.Name+": blocked shown, ns", rows[0].Blocked, waited*97/100, waited*103/100+without/100+w.Stolen)
 }
 
@@ -98,7 +104,8 @@ func byQuota(t *testing.T, pid int) func() {
 				t.Error(err)
 			}
 		})
-		if c.file != "cpu.max" && os.WriteFile(filepath.Join(group, "cpu.cfs_period_us"), []byte(itoa(period)), 0) != nil ||
+		if c.file != "cpu.max" && os.WriteFile(filepath.Join(group, "cpu.cfs_period_us"), []byte(itoa(period)),
+			0) != nil ||
 			os.WriteFile(filepath.Join(group, c.file), []byte(c.limit), 0) != nil ||
 			os.WriteFile(filepath.Join(group, "cgroup.procs"), []byte(itoa(pid)), 0) != nil {
 			continue
@@ -109,7 +116,8 @@ func byQuota(t *testing.T, pid int) func() {
 			}
 		}
 	}
-	t.Skip("no control groups here whose processor time this test may limit: for the agent that is as if others competed for the processor, which is tested")
+	t.Skip("no control groups here whose processor time this test may limit: for the agent that is as if others " +
+		"competed for the processor, which is tested")
 	return nil
 }
 

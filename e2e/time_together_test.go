@@ -20,20 +20,22 @@ func TestTimeAndMemory(t *testing.T) {
 		{[]string{"Shapes"}, []string{"--time", "--memory"}, []way{timeTiered, timeOptimized}},
 		{[]string{"Shapes"}, []string{"--time", "--memory", "--lifetime"}, []way{timeTiered, timeDebug}},
 		{[]string{"Threads", "16", "1000"}, []string{"--time", "--memory", "--lifetime"}, []way{timeOptimized}},
-		{[]string{"Tiering", "5000", "500"}, []string{"--time", "--memory"}, []way{timeTiered, timeOptimized, timeHurried}},
+		{[]string{"Tiering", "5000", "500"}, []string{"--time", "--memory"},
+			[]way{timeTiered, timeOptimized, timeHurried}},
 		{[]string{"StaticInit"}, []string{"--time", "--lifetime"}, []way{timeOptimized}},
 	} {
 		for i, w := range tt.ways {
 			for _, runtime := range in.InTurn(i) {
-				t.Run(strings.Join(append(tt.target, tt.flags...), " ")+"/"+w.name+"/"+runtime.Name, func(t *testing.T) {
-					t.Parallel()
-					cmd := runtime.Command(dotnettest.Target(t, tt.target[0], w.options), tt.target[1:]...)
-					cmd.Env = append(cmd.Env, w.env...)
-					r := mustRecord(t, cmd, tt.flags...)
-					checkTimeSums(t, r.session)
-					compareTruth(t, r, runtime)
-					checkOneTree(t, r.session)
-				})
+				t.Run(strings.Join(append(tt.target, tt.flags...), " ")+"/"+w.name+"/"+runtime.Name,
+					func(t *testing.T) {
+						t.Parallel()
+						cmd := runtime.Command(dotnettest.Target(t, tt.target[0], w.options), tt.target[1:]...)
+						cmd.Env = append(cmd.Env, w.env...)
+						r := mustRecord(t, cmd, tt.flags...)
+						checkTimeSums(t, r.session)
+						compareTruth(t, r, runtime)
+						checkOneTree(t, r.session)
+					})
 			}
 		}
 	}
@@ -47,7 +49,8 @@ func checkOneTree(t *testing.T, path string) {
 		Name   string
 		Caller string
 		Bytes  int64
-	}](t, path, `SELECT f.raw_type || '.' || f.raw_name Name, coalesce(cf.raw_type || '.' || cf.raw_name, '') Caller, sum(p.inclusive_bytes) Bytes
+	}](t, path,
+		`SELECT f.raw_type || '.' || f.raw_name Name, coalesce(cf.raw_type || '.' || cf.raw_name, '') Caller, sum(p.inclusive_bytes) Bytes
 		FROM path_value p JOIN function f ON f.id = p.function_id LEFT JOIN path_value c ON c.id = p.parent_id LEFT JOIN function cf ON cf.id = c.function_id
 		WHERE f.kind = 'method' AND f.raw_type <> 'System.Runtime.EH' AND f.raw_type <> 'System.TypeInitializationException'
 			AND p.inclusive_bytes > 0 AND NOT EXISTS (SELECT 1 FROM path_time t WHERE t.id = p.id AND t.calls > 0) GROUP BY 1, 2`) {
@@ -63,7 +66,8 @@ func TestTimeAndMemoryCalls(t *testing.T) {
 		for _, runtime := range in.Runtimes() {
 			t.Run(target[0]+"/"+runtime.Name, func(t *testing.T) {
 				t.Parallel()
-				r := mustRecord(t, runtime.Command(dotnettest.Target(t, target[0], dotnettest.Options{}), target[1:]...), "--time", "--memory", "--lifetime")
+				r := mustRecord(t, runtime.Command(dotnettest.Target(t, target[0], dotnettest.Options{}),
+					target[1:]...), "--time", "--memory", "--lifetime")
 				checkTimeSums(t, r.session)
 				compareCalls(t, r, target[0]+".dll")
 			})

@@ -11,7 +11,8 @@ import (
 	"github.com/clrprof/clrprof/internal/session"
 )
 
-// timeOnly are the flags of most recordings here: calls are seen by probes in IL where that can be. boundaryHooks: by hooks.
+// timeOnly are the flags of most recordings here: calls are seen by probes in IL where that can be. boundaryHooks: by
+// hooks.
 var (
 	timeOnly      = []string{"--time"}
 	boundaryHooks = []string{"--time", "--probes", "hooks"}
@@ -24,8 +25,10 @@ var (
 	timeDebug     = way{name: "debug", options: debugBuild}
 	timeTier0     = way{name: "tier0", env: tier0.env}
 	// Code is compiled again as early as it can be, and loops are replaced in the middle.
-	timeHurried = way{name: "hurried", env: []string{"COMPlus_TC_CallCountThreshold=2", "COMPlus_TC_CallCountingDelayMs=0",
-		"COMPlus_TC_BackgroundWorkerTimeoutMs=0", "COMPlus_OSR_HitLimit=1", "COMPlus_TC_OnStackReplacement_InitialCounter=2"}}
+	timeHurried = way{name: "hurried",
+		env: []string{"COMPlus_TC_CallCountThreshold=2", "COMPlus_TC_CallCountingDelayMs=0",
+			"COMPlus_TC_BackgroundWorkerTimeoutMs=0", "COMPlus_OSR_HitLimit=1",
+			"COMPlus_TC_OnStackReplacement_InitialCounter=2"}}
 	timeNoPGO  = way{name: "no pgo", env: []string{"COMPlus_TieredPGO=0"}}
 	timeNoR2R  = way{name: "no r2r", env: []string{"COMPlus_ReadyToRun=0", "COMPlus_TieredCompilation=0"}}
 	timeServer = way{name: "server", env: server}
@@ -40,7 +43,8 @@ func TestTimeCalls(t *testing.T) {
 		target []string
 		ways   []way
 	}{
-		{[]string{"TimeCalls", "300", "1", "400"}, []way{timeTiered, timeOptimized, timeDebug, timeTier0, timeHurried, timeNoPGO, timeNoR2R, timeServer}},
+		{[]string{"TimeCalls", "300", "1", "400"}, []way{timeTiered, timeOptimized, timeDebug, timeTier0, timeHurried,
+			timeNoPGO, timeNoR2R, timeServer}},
 		{[]string{"TimeCalls", "1000", "16", "4000"}, []way{timeTiered, timeOptimized}},
 		{[]string{"TimeExceptions", "20"}, []way{timeTiered, timeOptimized, timeDebug, timeTier0, timeHurried}},
 		{[]string{"TimeEmpty", "wide"}, []way{timeTiered, timeOptimized}},
@@ -49,13 +53,14 @@ func TestTimeCalls(t *testing.T) {
 		for i, w := range tt.ways {
 			for k, runtime := range in.InTurn(i) {
 				flags := [][]string{timeOnly, boundaryHooks}[(i+k)%2]
-				t.Run(strings.Join(append(tt.target, flags[len(flags)-1]), " ")+"/"+w.name+"/"+runtime.Name, func(t *testing.T) {
-					t.Parallel()
-					cmd := runtime.Command(dotnettest.Target(t, tt.target[0], w.options), tt.target[1:]...)
-					cmd.Env = append(cmd.Env, w.env...)
-					r := mustRecordTime(t, cmd, flags...)
-					compareCalls(t, r, tt.target[0]+".dll")
-				})
+				t.Run(strings.Join(append(tt.target, flags[len(flags)-1]), " ")+"/"+w.name+"/"+runtime.Name,
+					func(t *testing.T) {
+						t.Parallel()
+						cmd := runtime.Command(dotnettest.Target(t, tt.target[0], w.options), tt.target[1:]...)
+						cmd.Env = append(cmd.Env, w.env...)
+						r := mustRecordTime(t, cmd, flags...)
+						compareCalls(t, r, tt.target[0]+".dll")
+					})
 			}
 		}
 	}
@@ -76,7 +81,8 @@ func mustRecordTime(t *testing.T, cmd *exec.Cmd, flags ...string) result {
 func checkTimeSession(t *testing.T, path string) {
 	t.Helper()
 	soundTime(t, path)
-	for _, l := range query[map[string]any](t, path, "SELECT * FROM loss WHERE reason <> 'threads_folded'") { // that loses rows of threads, no calls
+	// that loses rows of threads, no calls
+	for _, l := range query[map[string]any](t, path, "SELECT * FROM loss WHERE reason <> 'threads_folded'") {
 		t.Errorf("lost: %v", l)
 	}
 }
@@ -110,10 +116,12 @@ type timeRow struct {
 // below the roots, to the nanosecond; and with what the probes added it is what was measured.
 func checkTimeSums(t *testing.T, path string) {
 	t.Helper()
-	measured := query[struct{ Elapsed int64 }](t, path, "SELECT coalesce(sum(elapsed_ns), 0) AS elapsed FROM timing_value")[0].Elapsed
+	measured := query[struct{ Elapsed int64 }](t, path,
+		"SELECT coalesce(sum(elapsed_ns), 0) AS elapsed FROM timing_value")[0].Elapsed
 	var total [3]int64
 	for _, row := range view[timeRow](t, path, "processes") {
-		total[0], total[1], total[2] = total[0]+row.ElapsedInclusive, total[1]+row.ApplicationInclusive, total[2]+row.OverheadInclusive
+		total[0], total[1], total[2] = total[0]+row.ElapsedInclusive, total[1]+row.ApplicationInclusive, total[2]+
+			row.OverheadInclusive
 	}
 	if total[0]+total[2] != measured {
 		t.Errorf("processes: elapsed %d ns and overhead %d ns, measured were %d ns", total[0], total[2], measured)
@@ -124,16 +132,19 @@ func checkTimeSums(t *testing.T, path string) {
 	exclusive := func(r timeRow) [3]int64 {
 		return [3]int64{r.ElapsedExclusive, r.ApplicationExclusive, r.OverheadExclusive}
 	}
-	rounded := query[struct{ N int64 }](t, path, `SELECT (SELECT count(*) FROM timing_inclusive) + (SELECT count(*) FROM timing t JOIN node n ON n.id = t.node_id
+	rounded := query[struct{ N int64 }](t, path,
+		`SELECT (SELECT count(*) FROM timing_inclusive) + (SELECT count(*) FROM timing t JOIN node n ON n.id = t.node_id
 		LEFT JOIN node p ON p.id = n.parent_id LEFT JOIN node r ON r.id = p.parent_id JOIN function f ON f.id IN (n.function_id, p.function_id, r.function_id)
 		WHERE f.raw_name = '(folded)') AS n`)[0].N
 	type sum struct {
 		args []string
 		of   func(timeRow) [3]int64
 	}
-	sums := []sum{{[]string{"functions"}, exclusive}, {[]string{"modules", "--depth", "1"}, exclusive}, {[]string{"threads"}, inclusive},
+	sums := []sum{{[]string{"functions"}, exclusive}, {[]string{"modules", "--depth", "1"}, exclusive},
+		{[]string{"threads"}, inclusive},
 		{[]string{"calltree", "--depth", "1"}, inclusive}}
-	if query[struct{ N int }](t, path, "SELECT count(*) AS n FROM path_time")[0].N < 50_000 { // more are gigabytes of text
+	// more are gigabytes of text
+	if query[struct{ N int }](t, path, "SELECT count(*) AS n FROM path_time")[0].N < 50_000 {
 		sums = append(sums, sum{[]string{"calltree"}, exclusive})
 	}
 	for _, tt := range sums {
@@ -143,18 +154,20 @@ func checkTimeSums(t *testing.T, path string) {
 				sum[i] += v
 			}
 		}
-		// Folded calls are measured twice, within the calls that made them and by function. Each of the two is rounded to nanoseconds
-		// once by itself and twice with what the probes added; and that is taken out of each as far as it goes: what does not go
-		// stays in elapsed and application.
+		// Folded calls are measured twice, within the calls that made them and by function. Each of the two is rounded
+		// to nanoseconds once by itself and twice with what the probes added; and that is taken out of each as far as
+		// it goes: what does not go stays in elapsed and application.
 		if tt.args[0] == "calltree" && rounded > 0 {
 			within := func(i int, least, most int64) bool { return sum[i]-total[i] >= least && sum[i]-total[i] <= most }
 			measured := sum[0] + sum[2] - total[0] - total[2]
-			if within(0, -3*rounded, total[2]) && within(1, -max(total[2], 3*rounded), max(total[2], 3*rounded)) && max(measured, -measured) <= 6*rounded {
+			if within(0, -3*rounded, total[2]) && within(1, -max(total[2], 3*rounded), max(total[2], 3*rounded)) &&
+				max(measured, -measured) <= 6*rounded {
 				continue
 			}
 		}
 		if sum != total {
-			t.Errorf("%v add up to elapsed, application and overhead %d ns, the processes to %d ns", tt.args, sum, total)
+			t.Errorf("%v add up to elapsed, application and overhead %d ns, the processes to %d ns", tt.args, sum,
+				total)
 		}
 	}
 }
@@ -206,7 +219,8 @@ func compareCalls(t *testing.T, r result, module string) *recordedTime {
 	}
 	for c, n := range got.calls {
 		if callers[c.Callee] && !uncounted[c.Callee] && !want[c] {
-			t.Errorf("the session has %d calls of %s by %s, of which the truth knows nothing", n, got.name(c.Callee), got.name(c.Caller))
+			t.Errorf("the session has %d calls of %s by %s, of which the truth knows nothing", n, got.name(c.Callee),
+				got.name(c.Caller))
 		}
 	}
 	for f, of := range got.functions {
@@ -217,10 +231,12 @@ func compareCalls(t *testing.T, r result, module string) *recordedTime {
 	return got
 }
 
-// declaredCallers are the functions that were called by one of the framework of which the truth does not say so. Seen by probes around
-// calls these are what the code names: delegates' Invoke, or a function of an interface.
+// declaredCallers are the functions that were called by one of the framework of which the truth does not say so. Seen
+// by probes around calls these are what the code names: delegates' Invoke, or a function of an interface.
 func (o *recordedTime) declaredCallers(edges []callTruth) map[called]bool {
-	byProbes := slices.ContainsFunc(o.processes, func(p session.ProcessTime) bool { return p.Probes == session.ProbesIL })
+	byProbes := slices.ContainsFunc(o.processes, func(p session.ProcessTime) bool {
+		return p.Probes == session.ProbesIL
+	})
 	known, own, out := map[call]bool{}, map[string]bool{}, map[called]bool{}
 	for _, row := range edges {
 		known[call{row.caller(), row.callee()}] = true
@@ -243,7 +259,8 @@ func (o *recordedTime) compareFunction(t *testing.T, row callTruth) {
 		f = &callsOf{}
 	}
 	if f.began != row.Calls || f.ended != row.Calls-row.Running || f.running != row.Running {
-		t.Errorf("%s: %d calls, of which %d end by an exception and %d do not end; the session says %d calls, %d ended, %d running",
+		t.Errorf("%s: %d calls, of which %d end by an exception and %d do not end; the session says %d calls, %d "+
+			"ended, %d running",
 			row.Name, row.Calls, row.Thrown, row.Running, f.began, f.ended, f.running)
 	}
 }
@@ -259,6 +276,7 @@ func (o *recordedTime) name(f called) string {
 func untold(name string) bool {
 	parts := strings.Split(name, ".")
 	return slices.ContainsFunc(parts, func(part string) bool {
-		return slices.Contains([]string{"Program", "Truth", "Calls", "Size", "Made"}, part) || strings.HasPrefix(part, "Say") || strings.HasPrefix(part, "<Say")
+		return slices.Contains([]string{"Program", "Truth", "Calls", "Size", "Made"}, part) ||
+			strings.HasPrefix(part, "Say") || strings.HasPrefix(part, "<Say")
 	})
 }

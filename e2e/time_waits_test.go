@@ -22,19 +22,22 @@ type took struct {
 	VoluntaryMax int64 `json:"voluntary_max"`
 	PreemptedMin int64 `json:"preempted_min"`
 	PreemptedMax int64 `json:"preempted_max"`
-	DelayMin     int64 `json:"delay_min"` // nanoseconds in which it could have run but had no processor; 0 if the kernel does not say
-	DelayMax     int64 `json:"delay_max"`
-	Stolen       int64 `json:"stolen"`     // nanoseconds that the host took from all processors of a virtual machine; 0: it never does
-	FaultsMin    int64 `json:"faults_min"` // page faults that needed the disk
-	FaultsMax    int64 `json:"faults_max"`
-	ReadsMin     int64 `json:"reads_min"` // blocks
-	ReadsMax     int64 `json:"reads_max"`
+	// nanoseconds in which it could have run but had no processor; 0 if the kernel does not say
+	DelayMin int64 `json:"delay_min"`
+	DelayMax int64 `json:"delay_max"`
+	// nanoseconds that the host took from all processors of a virtual machine; 0: it never does
+	Stolen    int64 `json:"stolen"`
+	FaultsMin int64 `json:"faults_min"` // page faults that needed the disk
+	FaultsMax int64 `json:"faults_max"`
+	ReadsMin  int64 `json:"reads_min"` // blocks
+	ReadsMax  int64 `json:"reads_max"`
 }
 
 // perCall is how exact a time of so many calls must be: 2 % or 2 µs for each.
 func (w took) perCall(ns int64) int64 { return max(ns/50, 2000*w.Calls) }
 
-// readyLate is how much of the time for which a thread waited for a processor can be counted late: after 16 waits of 100 µs.
+// readyLate is how much of the time for which a thread waited for a processor can be counted late: after 16 waits of
+// 100 µs.
 const readyLate = 16 * 100_000
 
 // timeMechanisms are the ways in which a thread learns that the system acted, from the best on.
@@ -57,7 +60,8 @@ func TestTimeWaits(t *testing.T) {
 				}
 				r := mustRecordTime(t, cmd, timeOnly...)
 				got := compareTimes(t, r)
-				if m := got.processes[0].Mechanism; mechanism != "best" && m != mechanism && !(mechanism == "perf" && !perfAllowed()) {
+				if m := got.processes[0].Mechanism; mechanism != "best" && m != mechanism &&
+					!(mechanism == "perf" && !perfAllowed()) {
 					t.Errorf("threads learn of the system by %q, want %q", m, mechanism)
 				}
 			})
@@ -88,8 +92,8 @@ func compareTimes(t *testing.T, r result) *recordedTime {
 	return got
 }
 
-// compareMeasured compares what was recorded, with what the probes added. What the agent took for itself in the process,
-// some of it in this function, is in no interval.
+// compareMeasured compares what was recorded, with what the probes added. What the agent took for itself in the
+// process, some of it in this function, is in no interval.
 func (f *callsOf) compareMeasured(t *testing.T, w took, p *session.ProcessTime) {
 	t.Helper()
 	in, own := f.inclusive, int64(p.Agent)
@@ -97,13 +101,16 @@ func (f *callsOf) compareMeasured(t *testing.T, w took, p *session.ProcessTime) 
 	between(t, w.Name+": voluntary switches", in.Voluntary, w.VoluntaryMin, w.VoluntaryMax)
 	between(t, w.Name+": preemptions", in.Preempted, w.PreemptedMin, w.PreemptedMax)
 	least := w.FaultsMin
-	if p.Mechanism != "rseq" { // once 2 of 3 were seen so: perhaps a fault without a switch was found out about after its call
+	// once 2 of 3 were seen so: perhaps a fault without a switch was found out about after its call
+	if p.Mechanism != "rseq" {
 		least -= w.Calls
 	}
 	between(t, w.Name+": page faults", in.Faults, least, w.FaultsMax)
 	between(t, w.Name+": blocks read", in.Reads, w.ReadsMin, w.ReadsMax)
-	between(t, w.Name+": ns without a processor", in.OffCPU, w.WallMin-w.CPUMax-w.perCall(w.WallMin)-own, w.WallMax-w.CPUMin+w.perCall(w.WallMax)+own)
-	between(t, w.Name+": ns of processor time", in.Elapsed-in.OffCPU, w.CPUMin*97/100-w.perCall(w.WallMin)-own, w.CPUMax*103/100+w.perCall(w.WallMax))
+	between(t, w.Name+": ns without a processor", in.OffCPU, w.WallMin-w.CPUMax-w.perCall(w.WallMin)-own,
+		w.WallMax-w.CPUMin+w.perCall(w.WallMax)+own)
+	between(t, w.Name+": ns of processor time", in.Elapsed-in.OffCPU, w.CPUMin*97/100-w.perCall(w.WallMin)-own,
+		w.CPUMax*103/100+w.perCall(w.WallMax))
 	if w.VoluntaryMax == 0 {
 		between(t, w.Name+": ns blocked", in.Blocked, 0, 0)
 	}
@@ -111,10 +118,12 @@ func (f *callsOf) compareMeasured(t *testing.T, w took, p *session.ProcessTime) 
 		between(t, w.Name+": ns ready", in.Ready, 0, 0)
 	}
 	if p.MeasuresReady && w.DelayMax > 0 {
-		between(t, w.Name+": ns ready", in.Ready, w.DelayMin-w.perCall(w.DelayMin)-own, w.DelayMax+w.perCall(w.DelayMax)+readyLate+w.Stolen)
+		between(t, w.Name+": ns ready", in.Ready, w.DelayMin-w.perCall(w.DelayMin)-own,
+			w.DelayMax+w.perCall(w.DelayMax)+readyLate+w.Stolen)
 	}
 	// What the thread computed between two switches is application time, all of it but the pieces in which it was
-	// switched out. Alone on a processor that is more than 99 % of its processor time. It cannot know what a host took from it.
+	// switched out. Alone on a processor that is more than 99 % of its processor time. It cannot know what a host took
+	// from it.
 	least = 0
 	if w.CPUQuiet > 0 {
 		least = w.CPUQuiet - 2000*w.PreemptedMax - own
@@ -127,9 +136,11 @@ func compareShown(t *testing.T, w took, shown map[string]timeRow, p *session.Pro
 	t.Helper()
 	for name, row := range shown {
 		if len(name) > len(w.Name) && name[:len(w.Name)+1] == w.Name+"(" {
-			between(t, w.Name+": elapsed shown, ns", row.ElapsedInclusive+row.OverheadInclusive, w.WallMin-w.perCall(w.WallMin)-int64(p.Agent), w.WallMax+w.perCall(w.WallMax))
+			between(t, w.Name+": elapsed shown, ns", row.ElapsedInclusive+row.OverheadInclusive,
+				w.WallMin-w.perCall(w.WallMin)-int64(p.Agent), w.WallMax+w.perCall(w.WallMax))
 			if w.CPUQuiet == 0 {
-				between(t, w.Name+": application shown, ns", row.ApplicationInclusive, 0, w.CPUMax+w.perCall(w.CPUMax)+w.Stolen)
+				between(t, w.Name+": application shown, ns", row.ApplicationInclusive, 0, w.CPUMax+w.perCall(w.CPUMax)+
+					w.Stolen)
 			}
 			return
 		}
@@ -146,8 +157,10 @@ func between(t *testing.T, what string, got, least, most int64) {
 
 // perfAllowed says whether this user may open the perf event that the agent wants.
 func perfAllowed() bool {
-	attr := unix.PerfEventAttr{Type: unix.PERF_TYPE_SOFTWARE, Size: unix.PERF_ATTR_SIZE_VER5, Config: unix.PERF_COUNT_SW_DUMMY,
-		Sample_type: unix.PERF_SAMPLE_TIME, Bits: unix.PerfBitExcludeKernel | unix.PerfBitExcludeHv | unix.PerfBitContextSwitch | unix.PerfBitSampleIDAll}
+	attr := unix.PerfEventAttr{Type: unix.PERF_TYPE_SOFTWARE, Size: unix.PERF_ATTR_SIZE_VER5,
+		Config:      unix.PERF_COUNT_SW_DUMMY,
+		Sample_type: unix.PERF_SAMPLE_TIME,
+		Bits:        unix.PerfBitExcludeKernel | unix.PerfBitExcludeHv | unix.PerfBitContextSwitch | unix.PerfBitSampleIDAll}
 	fd, err := unix.PerfEventOpen(&attr, 0, -1, -1, unix.PERF_FLAG_FD_CLOEXEC)
 	if err != nil {
 		return false

@@ -24,7 +24,8 @@ func TestTotalCompiler(t *testing.T) {
 			continue // it needs an OpenSSL of its time
 		}
 		t.Run(runtime.Name, func(t *testing.T) {
-			args, err := in.CompilerCommand(runtime, []string{source}, filepath.Join(t.TempDir(), "Large.dll"), dotnettest.Options{})
+			args, err := in.CompilerCommand(runtime, []string{source}, filepath.Join(t.TempDir(), "Large.dll"),
+				dotnettest.Options{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -43,19 +44,23 @@ func TestTotalWeb(t *testing.T) {
 			continue
 		}
 		t.Run(runtime.Name, func(t *testing.T) {
-			checkTotals(t, runtime.Command(dotnettest.Target(t, "TotalWeb", dotnettest.Options{Framework: dotnettest.Net8, Web: true}), "300"), 1)
+			checkTotals(t,
+				runtime.Command(dotnettest.Target(t, "TotalWeb",
+					dotnettest.Options{Framework: dotnettest.Net8, Web: true}), "300"), 1)
 		})
 	}
 }
 
-// TestTotalAsync does so with async methods, as the compiler makes them and with those whose state the runtime itself keeps.
+// TestTotalAsync does so with async methods, as the compiler makes them and with those whose state the runtime itself
+// keeps.
 func TestTotalAsync(t *testing.T) {
 	t.Parallel()
 	dotnettest.NeedSDK(t)
 	for _, runtime := range dotnettest.NeedRuntimes(t, 10) {
 		for _, features := range [][]string{nil, {"runtime-async=on"}} {
 			t.Run(strings.Join(features, " ")+"/"+runtime.Name, func(t *testing.T) {
-				cmd := runtime.Command(dotnettest.Target(t, "TotalAsync", dotnettest.Options{Framework: dotnettest.Net10, Features: features}), "500")
+				cmd := runtime.Command(dotnettest.Target(t, "TotalAsync",
+					dotnettest.Options{Framework: dotnettest.Net10, Features: features}), "500")
 				cmd.Env = append(cmd.Env, "DOTNET_RuntimeAsync=1")
 				checkTotals(t, cmd, 1)
 			})
@@ -108,8 +113,8 @@ func TestTotalBuild(t *testing.T) {
 	checkTotals(t, cmd, 2)
 }
 
-// TestTotalPublished does so with a program that boxes in every way, and is one file, with the runtime in it, compressed, trimmed, or
-// precompiled. That it is trimmed takes the hook away; the program calls it itself.
+// TestTotalPublished does so with a program that boxes in every way, and is one file, with the runtime in it,
+// compressed, trimmed, or precompiled. That it is trimmed takes the hook away; the program calls it itself.
 func TestTotalPublished(t *testing.T) {
 	t.Parallel()
 	_, sdk := dotnettest.NeedSDK(t)
@@ -118,10 +123,12 @@ func TestTotalPublished(t *testing.T) {
 		{"single file", single},
 		{"compressed", single + "<EnableCompressionInSingleFile>true</EnableCompressionInSingleFile>"},
 		{"trimmed", single + "<PublishTrimmed>true</PublishTrimmed>"},
-		{"precompiled", "<RuntimeIdentifier>linux-x64</RuntimeIdentifier><SelfContained>false</SelfContained><PublishReadyToRun>true</PublishReadyToRun>"},
+		{"precompiled",
+			"<RuntimeIdentifier>linux-x64</RuntimeIdentifier><SelfContained>false</SelfContained><PublishReadyToRun>true</PublishReadyToRun>"},
 	} {
 		t.Run(p.name, func(t *testing.T) {
-			dir, home := makeProject(t, p.properties, "TotalHook/TotalHook.cs", "Boxes/Boxes.cs", "Truth.cs"), t.TempDir()
+			dir, home := makeProject(t, p.properties, "TotalHook/TotalHook.cs", "Boxes/Boxes.cs",
+				"Truth.cs"), t.TempDir()
 			publish := exec.Command(sdk.Dotnet(), "publish", "-c", "Release", "-o", filepath.Join(dir, "out"))
 			publish.Dir, publish.Env = dir, sdk.Env(home)
 			if text, err := publish.CombinedOutput(); err != nil {
@@ -132,7 +139,8 @@ func TestTotalPublished(t *testing.T) {
 			for _, total := range takeTotals(t, cmd, 1) {
 				total.check(t)
 			}
-			if entries, err := os.ReadDir(filepath.Join(dir, "out")); err != nil || strings.Contains(p.properties, "SingleFile") && len(entries) > 2 {
+			if entries, err := os.ReadDir(filepath.Join(dir, "out")); err != nil ||
+				strings.Contains(p.properties, "SingleFile") && len(entries) > 2 {
 				t.Errorf("published are %v, %v", entries, err)
 			}
 		})

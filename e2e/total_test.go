@@ -15,8 +15,8 @@ import (
 // moment is a process and the length of the array that marks a moment in it.
 type moment struct{ pid, length int }
 
-// TestTotal compares the bytes of all objects but frozen ones with what the runtime says was allocated at the same moment,
-// GC.GetTotalAllocatedBytes(true): equal to the byte, for each target in each way on each runtime.
+// TestTotal compares the bytes of all objects but frozen ones with what the runtime says was allocated at the same
+// moment, GC.GetTotalAllocatedBytes(true): equal to the byte, for each target in each way on each runtime.
 //
 // Server GC has two heaps, and collects nothing in the background: see noBackground.
 func TestTotal(t *testing.T) {
@@ -40,7 +40,8 @@ func TestTotal(t *testing.T) {
 		{[]string{"Kept"}, []way{tiered, twoHeaps}},
 		{[]string{"LifetimeHeap", "churn", "30"}, []way{tiered}},
 		{[]string{"LifetimeHeap", "large", "30"}, []way{tiered, twoHeaps}},
-		{[]string{"LifetimeHeap", "threads", "10"}, []way{{name: "no background", env: []string{noBackground}}, twoHeaps}},
+		{[]string{"LifetimeHeap", "threads", "10"}, []way{{name: "no background", env: []string{noBackground}},
+			twoHeaps}},
 		{[]string{"LifetimeHeap", "unload", "10"}, []way{tiered}},
 		{[]string{"LifetimeHeap", "frozen", "10"}, []way{tiered}},
 	} {
@@ -48,7 +49,8 @@ func TestTotal(t *testing.T) {
 			for _, runtime := range in.InTurn(i) {
 				t.Run(strings.Join(tt.target, " ")+"/"+w.name+"/"+runtime.Name, func(t *testing.T) {
 					t.Parallel()
-					cmd := runtime.Command(dotnettest.Target(t, tt.target[0], dotnettest.Options{Unsafe: true}), tt.target[1:]...)
+					cmd := runtime.Command(dotnettest.Target(t, tt.target[0], dotnettest.Options{Unsafe: true}),
+						tt.target[1:]...)
 					cmd.Env = append(cmd.Env, w.env...)
 					for _, total := range takeTotals(t, cmd, 1) {
 						total.check(t)
@@ -59,29 +61,31 @@ func TestTotal(t *testing.T) {
 	}
 }
 
-// noBackground keeps the runtime from collecting in the background, while threads allocate. After such a collection its total can be
-// wrong, by some unused ends of what threads have to allocate in: mostly some kilobytes too high, now and then some objects of 24 bytes
-// too low. Of runs of the C# compiler 14 of 42 had that, and of Shapes with two heaps 12 of 48; without collections in the background
-// none of 30 and of 48, though there were as many collections, nor of 12 compilations in which nothing was collected at all. The
-// objects are the same with and without (TestTotalBackground).
+// noBackground keeps the runtime from collecting in the background, while threads allocate. After such a collection its
+// total can be wrong, by some unused ends of what threads have to allocate in: mostly some kilobytes too high, now and
+// then some objects of 24 bytes too low. Of runs of the C# compiler 14 of 42 had that, and of Shapes with two heaps 12
+// of 48; without collections in the background none of 30 and of 48, though there were as many collections, nor of 12
+// compilations in which nothing was collected at all. The objects are the same with and without (TestTotalBackground).
 const noBackground = "COMPlus_gcConcurrent=0"
 
-// TestTotalBackground runs a program of 16 threads that always makes the same objects, but for a few bytes of numbers that it prints,
-// with and without collections in the background. Without, the runtime's number is what was counted; with them it can be another,
-// and what was counted is the same.
+// TestTotalBackground runs a program of 16 threads that always makes the same objects, but for a few bytes of numbers
+// that it prints, with and without collections in the background. Without, the runtime's number is what was counted;
+// with them it can be another, and what was counted is the same.
 func TestTotalBackground(t *testing.T) {
 	t.Parallel()
 	for _, runtime := range dotnettest.NeedRuntimes(t, 5) { // .NET Core 3.1 has two kilobytes of its own more or less
 		t.Run(runtime.Name, func(t *testing.T) {
 			var totals [2]total
 			for i := range totals {
-				cmd := runtime.Command(dotnettest.Target(t, "LifetimeHeap", dotnettest.Options{Unsafe: true}), "threads", "10")
+				cmd := runtime.Command(dotnettest.Target(t, "LifetimeHeap", dotnettest.Options{Unsafe: true}),
+					"threads", "10")
 				cmd.Env = append(cmd.Env, "COMPlus_gcConcurrent="+itoa(i))
 				totals[i] = takeTotals(t, cmd, 1)[0]
 			}
 			without, with := totals[0], totals[1]
 			without.check(t)
-			if more := with.counted - without.counted; more < -64 || more > 64 || with.lost != 0 || with.counted+with.frozen != with.all {
+			if more := with.counted - without.counted; more < -64 || more > 64 || with.lost != 0 ||
+				with.counted+with.frozen != with.all {
 				t.Errorf("without and with collections in the background: %+v", totals)
 			}
 		})
@@ -98,7 +102,8 @@ type total struct {
 func (m total) check(t *testing.T) {
 	t.Helper()
 	if m.told != m.counted || m.lost != 0 || m.counted+m.frozen != m.all {
-		t.Errorf("process %d: %d bytes were counted, %d are frozen, %d lost; the runtime told of %d, and has a total of %d, which is %+d",
+		t.Errorf("process %d: %d bytes were counted, %d are frozen, %d lost; the runtime told of %d, and has a total "+
+			"of %d, which is %+d",
 			m.pid, m.counted, m.frozen, m.lost, m.all, m.told, m.told-m.counted)
 	}
 }
@@ -108,16 +113,18 @@ func checkTotals(t *testing.T, cmd *exec.Cmd, processes int) {
 	t.Helper()
 	cmd.Env = append(cmd.Env, noBackground)
 	for _, total := range takeTotals(t, cmd, processes) {
-		t.Logf("process %d: %d bytes, %d more in the runtime's total, %d frozen", total.pid, total.counted, total.told-total.counted, total.frozen)
+		t.Logf("process %d: %d bytes, %d more in the runtime's total, %d frozen", total.pid, total.counted,
+			total.told-total.counted, total.frozen)
 		total.check(t)
 	}
 }
 
-// takeTotals runs a command with a hook that takes the runtime's total at the end of each process, of which there must be at least so
-// many.
+// takeTotals runs a command with a hook that takes the runtime's total at the end of each process, of which there must
+// be at least so many.
 func takeTotals(t *testing.T, cmd *exec.Cmd, processes int) []total {
 	t.Helper()
-	cmd.Env = append(cmd.Env, "DOTNET_STARTUP_HOOKS="+dotnettest.Target(t, "TotalHook", dotnettest.Options{Library: true}))
+	cmd.Env = append(cmd.Env, "DOTNET_STARTUP_HOOKS="+
+		dotnettest.Target(t, "TotalHook", dotnettest.Options{Library: true}))
 	dir := t.TempDir()
 	truth, counted := filepath.Join(dir, "truth"), filepath.Join(dir, "counted")
 	withOracle(t, cmd, "sum", "CLRPROF_COMPARISON="+counted, "TOTAL_FILE="+truth)

@@ -28,12 +28,15 @@ var (
 
 	tiered    = way{name: "tiered", bodies: 2}
 	optimized = way{name: "optimized", env: []string{"COMPlus_TieredCompilation=0"}, flags: memoryOnly, bodies: 1}
-	tier0     = way{name: "tier0", env: []string{"COMPlus_TieredCompilation=1", "COMPlus_TC_CallCounting=0", "COMPlus_TC_QuickJitForLoops=1",
-		"COMPlus_TC_OnStackReplacement=0", "COMPlus_OSR_HitLimit=0", "COMPlus_TieredPGO=0", "COMPlus_ReadyToRun=0"}, bodies: 1}
+	tier0     = way{name: "tier0", env: []string{"COMPlus_TieredCompilation=1", "COMPlus_TC_CallCounting=0",
+		"COMPlus_TC_QuickJitForLoops=1",
+		"COMPlus_TC_OnStackReplacement=0", "COMPlus_OSR_HitLimit=0", "COMPlus_TieredPGO=0", "COMPlus_ReadyToRun=0"},
+		bodies: 1}
 	debug       = way{name: "debug", options: debugBuild, flags: memoryOnly, bodies: 1}
 	serverGC    = way{name: "server", env: server}
 	serverOpt   = way{name: "server optimized", env: append([]string{"COMPlus_TieredCompilation=0"}, server...)}
-	serverDebug = way{name: "server debug", options: debugBuild, env: append([]string{"COMPlus_TC_QuickJitForLoops=1"}, server...)}
+	serverDebug = way{name: "server debug", options: debugBuild, env: append([]string{"COMPlus_TC_QuickJitForLoops=1"},
+		server...)}
 )
 
 // TestTruth compares sessions with what the targets know of themselves, on each runtime. Targets with little variety
@@ -74,8 +77,9 @@ func TestTruth(t *testing.T) {
 	}
 }
 
-// withoutEvents are ways in which nothing but the program allocates in its process: where the agent listens to collections, it makes the
-// runtime describe its events, which a program sees that asks for the bytes of the whole process.
+// withoutEvents are ways in which nothing but the program allocates in its process: where the agent listens to
+// collections, it makes the runtime describe its events, which a program sees that asks for the bytes of the whole
+// process.
 func withoutEvents(ways ...way) []way {
 	for i := range ways {
 		ways[i].flags = memoryOnly
@@ -183,7 +187,8 @@ func (c *comparison) row(row dotnettest.Truth) {
 func (c *comparison) same(row dotnettest.Truth, got made) {
 	c.t.Helper()
 	if want := (made{row.Objects, row.Bytes}); got != want {
-		c.t.Errorf("%s %s %s:%d %s %s: the truth is %d objects, %d bytes; the session has %d, %d", row.Kind, row.Scope, row.File, row.Line,
+		c.t.Errorf("%s %s %s:%d %s %s: the truth is %d objects, %d bytes; the session has %d, %d", row.Kind, row.Scope,
+			row.File, row.Line,
 			row.Name+row.Function, row.Type, want.Objects, want.Bytes, got.Objects, got.Bytes)
 	}
 }
@@ -197,7 +202,8 @@ var ofTheRuntime = []string{
 
 // ofTheRuntime8 are those until .NET 9, where exceptions are managed code.
 var ofTheRuntime8 = append([]string{
-	"System.SByte[]",               // the stack trace of an exception; on 3.1 also a call of an interface method that is bound
+	// the stack trace of an exception; on 3.1 also a call of an interface method that is bound
+	"System.SByte[]",
 	"System.Object[]",              // handles to literals and statics of a module; objects of a stack trace
 	"System.DivideByZeroException", // a fault that becomes an exception
 }, ofTheRuntime...)
@@ -209,12 +215,13 @@ var ofTheRuntime31 = append([]string{
 	"System.Runtime.CompilerServices.LAHashKeyToTrackers",
 }, ofTheRuntime8...)
 
-// isCastTable says whether an array may be a table in which the runtime remembers which types can be cast to which: a power
-// of two of entries of 24 bytes, and one more (castcache.h). The runtime makes a larger one when types fall into the same
-// places, which depends on their addresses, for whoever casts then.
+// isCastTable says whether an array may be a table in which the runtime remembers which types can be cast to which: a
+// power of two of entries of 24 bytes, and one more (castcache.h). The runtime makes a larger one when types fall into
+// the same places, which depends on their addresses, for whoever casts then.
 func isCastTable(typ string, m made) bool {
 	entries := (m.Bytes-24)/24 - 1
-	return typ == "System.Int32[]" && m.Objects == 1 && m.Bytes%24 == 0 && entries >= 128 && entries <= 4096 && entries&(entries-1) == 0
+	return typ == "System.Int32[]" && m.Objects == 1 && m.Bytes%24 == 0 && entries >= 128 && entries <= 4096 &&
+		entries&(entries-1) == 0
 }
 
 // nothingElse looks at all that the known functions made: every type that the truth does not name must be one that
@@ -237,7 +244,8 @@ func (c *comparison) nothingElse(runtime dotnettest.Runtime) {
 			continue
 		}
 		if _, ok := c.known[k]; !ok && named[k.function] && !slices.Contains(allowed, k.Type) {
-			c.t.Errorf("%s made %d objects of %s, %d bytes, of which the truth knows nothing", k.Name, m.Objects, k.Type, m.Bytes)
+			c.t.Errorf("%s made %d objects of %s, %d bytes, of which the truth knows nothing", k.Name, m.Objects,
+				k.Type, m.Bytes)
 		}
 	}
 }
@@ -268,8 +276,9 @@ func linesOf(t *testing.T, path string) map[place]made {
 }
 
 // TestTwoRuns records programs of one thread twice: what is said of their own code is the same. (With several threads
-// the runtime's tables of handles grow on whichever comes first.) Where the agent listens to collections, its own thread may
-// be the first that needs a part of the framework, which then initialises there: that is left out, and not below the program.
+// the runtime's tables of handles grow on whichever comes first.) Where the agent listens to collections, its own
+// thread may be the first that needs a part of the framework, which then initialises there: that is left out, and not
+// below the program.
 func TestTwoRuns(t *testing.T) {
 	t.Parallel()
 	in := dotnettest.Need(t)
@@ -285,7 +294,8 @@ func TestTwoRuns(t *testing.T) {
 							cmd := runtime.Command(dotnettest.Target(t, target[0], w.options), target[1:]...)
 							cmd.Env = append(cmd.Env, w.env...)
 							r := mustRecord(t, cmd, mode)
-							runs[i], tables[i] = ownRows(t, r.session, target[0]+".dll", mode == "--memory"), castTables(t, r.session)
+							runs[i], tables[i] = ownRows(t, r.session, target[0]+".dll",
+								mode == "--memory"), castTables(t, r.session)
 						}
 						alike(runs, tables)
 						if d := cmp.Diff(runs[0], runs[1]); d != "" || len(runs[0]) < 30 {
@@ -302,7 +312,8 @@ func TestTwoRuns(t *testing.T) {
 func castTables(t *testing.T, path string) made {
 	t.Helper()
 	var all made
-	for _, row := range query[made](t, path, `SELECT sum(v.allocations) AS Objects, sum(v.bytes) AS Bytes FROM site_value v JOIN site s ON s.id = v.site_id
+	for _, row := range query[made](t, path,
+		`SELECT sum(v.allocations) AS Objects, sum(v.bytes) AS Bytes FROM site_value v JOIN site s ON s.id = v.site_id
 		JOIN type t ON t.id = s.type_id WHERE t.name = 'int[]' GROUP BY s.id`) {
 		if isCastTable("System.Int32[]", row) {
 			all = all.plus(row)

@@ -99,7 +99,8 @@ func TestView(t *testing.T) {
 			r := record(t, runtime.Command(dotnettest.Target(t, "Problems", dotnettest.Options{}), p.problem), p.flag)
 			s := newSandbox(t)
 			l := s.look(r.session)
-			for _, view := range []string{"functions", "modules", "lines", "ips", "types", "lifetime", "ages", "gcs", "processes", "threads"} {
+			for _, view := range []string{"functions", "modules", "lines", "ips", "types", "lifetime", "ages", "gcs",
+				"processes", "threads"} {
 				shown := s.run("report", r.session, view, "--json", "--top", "100000", "--depth", "9")
 				if shown.exit != 0 { // what this session has not
 					continue

@@ -18,7 +18,8 @@ func TestWaysToStart(t *testing.T) {
 	t.Parallel()
 	in := dotnettest.Need(t)
 	dir := t.TempDir()
-	dll, err := in.Compile([]string{"../testdata/targets/Threads", "../testdata/targets/Truth.cs"}, dir, dotnettest.Options{Name: "Threads"})
+	dll, err := in.Compile([]string{"../testdata/targets/Threads", "../testdata/targets/Truth.cs"}, dir,
+		dotnettest.Options{Name: "Threads"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -31,7 +32,8 @@ func TestWaysToStart(t *testing.T) {
 		t.Fatal(err)
 	}
 	script := filepath.Join(dir, "start.sh")
-	text := "#!/bin/sh\n# A script that does something before and after.\necho before\n\"$DOTNET_ROOT/dotnet\" \"$@\"\ncode=$?\necho after\nexit $code\n"
+	text := "#!/bin/sh\n# A script that does something before and after.\necho before\n\"$DOTNET_ROOT/dotnet\" " +
+		"\"$@\"\ncode=$?\necho after\nexit $code\n"
 	if err := os.WriteFile(script, []byte(text), 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -95,11 +97,13 @@ func TestSurroundings(t *testing.T) {
 	} {
 		cmd := in.Newest().Command(dll, tt.args...)
 		path := filepath.Join(t.TempDir(), "s.clrprof")
-		r := runWith(t, input{env: append(cmd.Env, "E2E_VALUE=of the caller"), dir: dir}, append([]string{"run", "-o", path}, cmd.Args...)...)
+		r := runWith(t, input{env: append(cmd.Env, "E2E_VALUE=of the caller"), dir: dir},
+			append([]string{"run", "-o", path}, cmd.Args...)...)
 		if r.exit != 0 || r.stdout != tt.want {
 			t.Errorf("%v: exit code %d, %q, want %q", tt.args, r.exit, r.stdout, tt.want)
 		}
-		for _, part := range []string{"runtime " + in.Newest().Name, "losses     0", "Where your code allocates most", "clrprof report " + path + " calltree"} {
+		for _, part := range []string{"runtime " + in.Newest().Name, "losses     0", "Where your code allocates most",
+			"clrprof report " + path + " calltree"} {
 			if !strings.Contains(r.stderr, part) {
 				t.Errorf("%v: the report has no %q:\n%s", tt.args, part, r.stderr)
 			}
@@ -124,7 +128,8 @@ func listTools(t *testing.T, record func(*exec.Cmd) result) string {
 	}
 	r := record(&exec.Cmd{Path: in.MCP(), Args: []string{in.MCP(), "tools", "list"}, Env: in.Env()})
 	duration := regexp.MustCompile(`"duration": [0-9]+`)
-	if d := cmp.Diff(duration.ReplaceAllString(string(want), ""), duration.ReplaceAllString(r.stdout, "")); d != "" || len(want) < 10_000 {
+	if d := cmp.Diff(duration.ReplaceAllString(string(want), ""), duration.ReplaceAllString(r.stdout, "")); d != "" ||
+		len(want) < 10_000 {
 		t.Errorf("its output is another under the profiler (-without +with):\n%.2000s", d)
 	}
 	rows := view[processRow](t, r.session, "processes")
@@ -141,7 +146,8 @@ func TestMSBuild(t *testing.T) {
 	type share struct {
 		Percent float64 `json:"percent"`
 	}
-	rows := query[share](t, session, "SELECT inclusive_bytes_percent AS percent FROM modules WHERE name = 'Microsoft.Build.dll'")
+	rows := query[share](t, session,
+		"SELECT inclusive_bytes_percent AS percent FROM modules WHERE name = 'Microsoft.Build.dll'")
 	if len(rows) != 1 || rows[0].Percent < 50 {
 		t.Errorf("%v %% of the bytes are below functions of the engine", rows)
 	}
@@ -158,7 +164,8 @@ func buildProject(t *testing.T, record func(*exec.Cmd) result) string {
 		t.Fatal(err)
 	}
 	msbuild := filepath.Join(in.SDK(), "MSBuild.dll")
-	cmd := exec.Command(in.Newest().Dotnet, "exec", "--roll-forward", "Major", msbuild, "a.proj", "-nodeReuse:false", "-nologo")
+	cmd := exec.Command(in.Newest().Dotnet, "exec", "--roll-forward", "Major", msbuild, "a.proj", "-nodeReuse:false",
+		"-nologo")
 	cmd.Env, cmd.Dir = in.Env(), dir
 	r := record(cmd)
 	if out, err := os.ReadFile(filepath.Join(dir, "out.txt")); err != nil || string(out) != "a\nb\nc\n" {

@@ -35,8 +35,8 @@ func TestWeb(t *testing.T) {
 	}
 }
 
-// TestWebTimed times a web server: its handlers were called once for each request, and the functions of ASP.NET Core that it calls
-// are known by their signatures, also those called before any assembly of ASP.NET Core was loaded.
+// TestWebTimed times a web server: its handlers were called once for each request, and the functions of ASP.NET Core
+// that it calls are known by their signatures, also those called before any assembly of ASP.NET Core was loaded.
 func TestWebTimed(t *testing.T) {
 	t.Parallel()
 	const each = webClients * webRequests / 3
@@ -45,10 +45,12 @@ func TestWebTimed(t *testing.T) {
 		t.Run(runtime.Name, func(t *testing.T) {
 			r := recordWeb(t, runtime, timeOnly)
 			checkTimeSession(t, r.session)
-			compareCallsByName(t, r, "f.raw_type = 'Web.Handlers' AND f.raw_name IN ('Get', 'GetLater', 'Text', 'Make') OR "+
-				"f.raw_type LIKE '%.WebApplication' AND f.raw_name = 'Run'", want)
+			compareCallsByName(t, r,
+				"f.raw_type = 'Web.Handlers' AND f.raw_name IN ('Get', 'GetLater', 'Text', 'Make') OR "+
+					"f.raw_type LIKE '%.WebApplication' AND f.raw_name = 'Run'", want)
 			for _, f := range query[struct{ Name string }](t, r.session, "SELECT m.name || ' ' || f.name AS name "+
-				"FROM function f JOIN module m ON m.id = f.module_id WHERE m.path = '' AND m.name LIKE 'Microsoft.%' OR f.name LIKE '%(?)%'") {
+				"FROM function f JOIN module m ON m.id = f.module_id WHERE m.path = '' AND m.name LIKE 'Microsoft.%' "+
+				"OR f.name LIKE '%(?)%'") {
 				t.Errorf("a function without a signature, or of no file: %s", f.Name)
 			}
 		})

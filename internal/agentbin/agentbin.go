@@ -20,8 +20,8 @@ var lib embed.FS
 // ErrMissing means that this binary was built without the agent.
 var ErrMissing = errors.New("this clrprof was built without its agent: build it with `make build`")
 
-// Library is one build of the agent, by the runtime identifier of .NET that it is for. A process has one C library, and what the two want
-// of a library that is loaded late differs.
+// Library is one build of the agent, by the runtime identifier of .NET that it is for. A process has one C library, and
+// what the two want of a library that is loaded late differs.
 type Library string
 
 // The builds there are.
@@ -50,9 +50,9 @@ func IsAgent(name string) bool {
 	return strings.HasPrefix(name, prefix) && strings.HasSuffix(name, suffix)
 }
 
-// Extract writes a build of the agent where the runtime can load it and returns its path. Directories are tried in order; one
-// on a file system mounted noexec is of no use, nor is one that cannot be written or that others can write: they
-// could replace what the target is about to load. The file's name holds its hash: an agent that is in use is never
+// Extract writes a build of the agent where the runtime can load it and returns its path. Directories are tried in
+// order; one on a file system mounted noexec is of no use, nor is one that cannot be written or that others can write:
+// they could replace what the target is about to load. The file's name holds its hash: an agent that is in use is never
 // overwritten.
 func Extract(l Library, directories []string) (string, error) {
 	b, err := Bytes(l)

@@ -177,7 +177,8 @@ func TestRace(t *testing.T) {
 }
 
 func TestIsAgent(t *testing.T) {
-	for name, want := range map[string]bool{"libclrprof-0123.so": true, "libclrprof-1.tmp": false, "libc.so": false, "": false} {
+	for name, want := range map[string]bool{"libclrprof-0123.so": true, "libclrprof-1.tmp": false, "libc.so": false,
+		"": false} {
 		if IsAgent(name) != want {
 			t.Errorf("%q: %v", name, !want)
 		}

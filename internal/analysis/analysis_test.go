@@ -36,7 +36,8 @@ func newNaive(b *sessiontest.Builder) *naive {
 	return &naive{
 		paths: map[string]q.Amounts{}, calls: map[[2]session.FunctionID]q.Amounts{},
 		functions: map[session.FunctionID]q.Amounts{}, modules: map[session.ModuleID]q.Amounts{},
-		lines: map[session.LineID]q.Amount{}, instructions: map[session.InstructionID]q.Amount{}, types: map[session.TypeID]q.Amount{},
+		lines: map[session.LineID]q.Amount{}, instructions: map[session.InstructionID]q.Amount{},
+		types:   map[session.TypeID]q.Amount{},
 		threads: map[session.ThreadID]q.Amount{}, processes: map[session.ProcessID]q.Amount{},
 		typePaths: map[session.TypeID]map[string]q.Amounts{}, b: b,
 	}
@@ -135,22 +136,38 @@ func (v *naive) compare(t *rapid.T, d *session.Derived) {
 	diff("calls", v.calls, asMap(d.Calls, func(r session.CallValue) ([2]session.FunctionID, q.Amounts) {
 		return [2]session.FunctionID{r.Caller, r.Callee}, r.Amounts
 	}))
-	diff("functions", v.functions, asMap(d.Functions, func(r session.FunctionValue) (session.FunctionID, q.Amounts) { return r.Function, r.Amounts }))
-	diff("modules", v.modules, asMap(d.Modules, func(r session.ModuleValue) (session.ModuleID, q.Amounts) { return r.Module, r.Amounts }))
-	diff("lines", v.lines, asMap(d.Lines, func(r session.LineValue) (session.LineID, q.Amount) { return r.Line, r.Amount }))
-	diff("instructions", v.instructions, asMap(d.Instructions, func(r session.InstructionValue) (session.InstructionID, q.Amount) { return r.Instruction, r.Amount }))
-	diff("types", v.types, asMap(d.Types, func(r session.TypeValue) (session.TypeID, q.Amount) { return r.Type, r.Amount }))
-	diff("threads", v.threads, asMap(d.Threads, func(r session.ThreadValue) (session.ThreadID, q.Amount) { return r.Thread, r.Amount }))
-	diff("processes", v.processes, asMap(d.Processes, func(r session.ProcessValue) (session.ProcessID, q.Amount) { return r.Process, r.Amount }))
+	diff("functions", v.functions, asMap(d.Functions, func(r session.FunctionValue) (session.FunctionID, q.Amounts) {
+		return r.Function, r.Amounts
+	}))
+	diff("modules", v.modules, asMap(d.Modules, func(r session.ModuleValue) (session.ModuleID, q.Amounts) {
+		return r.Module, r.Amounts
+	}))
+	diff("lines", v.lines, asMap(d.Lines, func(r session.LineValue) (session.LineID, q.Amount) {
+		return r.Line, r.Amount
+	}))
+	diff("instructions", v.instructions,
+		asMap(d.Instructions, func(r session.InstructionValue) (session.InstructionID, q.Amount) {
+			return r.Instruction, r.Amount
+		}))
+	diff("types", v.types, asMap(d.Types, func(r session.TypeValue) (session.TypeID, q.Amount) {
+		return r.Type, r.Amount
+	}))
+	diff("threads", v.threads, asMap(d.Threads, func(r session.ThreadValue) (session.ThreadID, q.Amount) {
+		return r.Thread, r.Amount
+	}))
+	diff("processes", v.processes, asMap(d.Processes, func(r session.ProcessValue) (session.ProcessID, q.Amount) {
+		return r.Process, r.Amount
+	}))
 }
 
 // drawSelection draws a selection that may let through everything, a part or nothing.
 func drawSelection(t *rapid.T, b *sessiontest.Builder) Selection {
 	last := q.Nanoseconds(100 * len(b.Slices))
 	// Ends of slices, where mistakes are, and anything.
-	moment := rapid.OneOf(rapid.SampledFrom([]q.Nanoseconds{0, 99, 100, 101, 200, last - 1}), rapid.Custom(func(t *rapid.T) q.Nanoseconds {
-		return q.Nanoseconds(rapid.Int64Range(0, int64(last)+200).Draw(t, "moment"))
-	}))
+	moment := rapid.OneOf(rapid.SampledFrom([]q.Nanoseconds{0, 99, 100, 101, 200, last - 1}),
+		rapid.Custom(func(t *rapid.T) q.Nanoseconds {
+			return q.Nanoseconds(rapid.Int64Range(0, int64(last)+200).Draw(t, "moment"))
+		}))
 	f := Selection{From: min(moment.Draw(t, "from"), last-1)}
 	if id := rapid.IntRange(0, len(b.Processes)).Draw(t, "process"); id > 0 {
 		f.Processes = []session.ProcessID{session.ProcessID(id)}
@@ -206,7 +223,8 @@ func TestDeriveAgainstNaive(t *testing.T) {
 			rt.Fatal(err)
 		}
 		for _, typ := range append(b.Types, b.Types...) { // twice: the scratch space must be clean
-			if diff := cmp.Diff(want.typePaths[typ.ID], pathMap(b, trees.Paths(typ.ID)), cmpopts.EquateEmpty()); diff != "" {
+			if diff := cmp.Diff(want.typePaths[typ.ID], pathMap(b, trees.Paths(typ.ID)),
+				cmpopts.EquateEmpty()); diff != "" {
 				rt.Errorf("paths of type %d (-naive +derived):\n%s", typ.ID, diff)
 			}
 		}
@@ -260,7 +278,8 @@ func TestFilterErrors(t *testing.T) {
 		filter Selection
 		want   error
 	}{
-		{Selection{Processes: []session.ProcessID{99}}, ErrNoProcess}, {Selection{Processes: []session.ProcessID{math.MaxUint32}}, ErrNoProcess},
+		{Selection{Processes: []session.ProcessID{99}}, ErrNoProcess},
+		{Selection{Processes: []session.ProcessID{math.MaxUint32}}, ErrNoProcess},
 		{Selection{Threads: []session.ThreadID{99}}, ErrNoThread}, {Selection{From: 1 << 50}, ErrNoSlice},
 	} {
 		if _, err := Open(s, c.filter); !errors.Is(err, c.want) {

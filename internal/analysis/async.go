@@ -13,8 +13,9 @@ type AsyncRole string
 
 // Roles.
 const (
-	AsyncNone    AsyncRole = ""
-	AsyncResumed AsyncRole = "resumed"  // what an async method did after it had waited, for calls made at several places below the row's parent
+	AsyncNone AsyncRole = ""
+	// what an async method did after it had waited, for calls made at several places below the row's parent
+	AsyncResumed AsyncRole = "resumed"
 	AsyncRuntime AsyncRole = "runtime"  // framework code that starts, suspends and resumes async methods
 	AsyncLeftOut AsyncRole = "left out" // rows that are too small to be shown, with all that is below them
 )
@@ -22,17 +23,24 @@ const (
 // asyncRuntime begins the names of framework functions that start, suspend and resume async methods.
 var asyncRuntime = []string{
 	"System.Runtime.CompilerServices.Async", "System.Runtime.CompilerServices.PoolingAsync",
-	"System.Threading.ExecutionContext.", "System.Threading.Tasks.AwaitTaskContinuation", "System.Threading.Tasks.TaskContinuation",
-	"System.Threading.Tasks.SynchronizationContextAwaitTaskContinuation", "System.Threading.Tasks.Task.RunContinuations",
-	"System.Threading.Tasks.Task.FinishContinuations", "System.Threading.Tasks.Task.TrySetResult", "System.Threading.Tasks.Task`1.TrySetResult",
-	"System.Threading.ThreadPoolWorkQueue.Dispatch", "System.Threading.PortableThreadPool/WorkerThread.", "System.Threading._ThreadPoolWaitCallback.",
+	"System.Threading.ExecutionContext.", "System.Threading.Tasks.AwaitTaskContinuation",
+	"System.Threading.Tasks.TaskContinuation",
+	"System.Threading.Tasks.SynchronizationContextAwaitTaskContinuation",
+	"System.Threading.Tasks.Task.RunContinuations",
+	"System.Threading.Tasks.Task.FinishContinuations", "System.Threading.Tasks.Task.TrySetResult",
+	"System.Threading.Tasks.Task`1.TrySetResult",
+	"System.Threading.ThreadPoolWorkQueue.Dispatch", "System.Threading.PortableThreadPool/WorkerThread.",
+	"System.Threading._ThreadPoolWaitCallback.",
 }
 
 // awaiters begin the names of functions that async methods call to wait. Called by others, they block.
 var awaiters = []string{
-	"System.Runtime.CompilerServices.TaskAwaiter", "System.Runtime.CompilerServices.ValueTaskAwaiter", "System.Runtime.CompilerServices.YieldAwaitable",
-	"System.Runtime.CompilerServices.ConfiguredTaskAwaitable", "System.Runtime.CompilerServices.ConfiguredValueTaskAwaitable",
-	"System.Threading.Tasks.Task.GetAwaiter", "System.Threading.Tasks.Task`1.GetAwaiter", "System.Threading.Tasks.ValueTask.GetAwaiter", "System.Threading.Tasks.ValueTask`1.GetAwaiter",
+	"System.Runtime.CompilerServices.TaskAwaiter", "System.Runtime.CompilerServices.ValueTaskAwaiter",
+	"System.Runtime.CompilerServices.YieldAwaitable",
+	"System.Runtime.CompilerServices.ConfiguredTaskAwaitable",
+	"System.Runtime.CompilerServices.ConfiguredValueTaskAwaitable",
+	"System.Threading.Tasks.Task.GetAwaiter", "System.Threading.Tasks.Task`1.GetAwaiter",
+	"System.Threading.Tasks.ValueTask.GetAwaiter", "System.Threading.Tasks.ValueTask`1.GetAwaiter",
 }
 
 // asyncFunctions says what functions are, by position.
@@ -46,7 +54,8 @@ type asyncFunctions struct {
 }
 
 func newAsyncFunctions(rows []session.Function) *asyncFunctions {
-	f := &asyncFunctions{make([]bool, len(rows)), make([]bool, len(rows)), make([]bool, len(rows)), make([]bool, len(rows)),
+	f := &asyncFunctions{make([]bool, len(rows)), make([]bool, len(rows)), make([]bool, len(rows)),
+		make([]bool, len(rows)),
 		newIndex(rows, func(r *session.Function) session.FunctionID { return r.ID }), rows}
 	for i := range rows {
 		r := &rows[i]
@@ -70,7 +79,8 @@ func (f *asyncFunctions) isStub(function, machine int32) bool {
 		outer, last = m.RawType[:i], m.RawType[i+1:]
 	}
 	end := strings.LastIndex(last, ">d")
-	return end > 0 && stub.Module == m.Module && stub.RawType == outer && strings.ReplaceAll(stub.RawName, ".", "-") == last[1:end]
+	return end > 0 && stub.Module == m.Module && stub.RawType == outer &&
+		strings.ReplaceAll(stub.RawName, ".", "-") == last[1:end]
 }
 
 // asyncPath is a path of the physical tree.
@@ -130,7 +140,8 @@ type LogicalTree struct {
 // Role returns what a row stands for.
 func (t *LogicalTree) Role(id session.PathID) AsyncRole { return t.roles[id] }
 
-// Await returns how often and for how long the async method of a row waited; nil if that is not known, or not of this row alone.
+// Await returns how often and for how long the async method of a row waited; nil if that is not known, or not of this
+// row alone.
 func (t *LogicalTree) Await(id session.PathID) *session.FunctionAwait {
 	if a, ok := t.awaits[id]; ok {
 		return &a
@@ -149,8 +160,8 @@ func (t *LogicalTree) Below(id session.PathID) ([]session.PathValue, []session.P
 	return t.below[id], t.beneath[id]
 }
 
-// LogicalTree computes the logical call tree of what is selected; nil if no async method is on it. Each value is at exactly one
-// row, so all sums are those of the physical tree.
+// LogicalTree computes the logical call tree of what is selected; nil if no async method is on it. Each value is at
+// exactly one row, so all sums are those of the physical tree.
 func (v *Source) LogicalTree() (*LogicalTree, error) {
 	functions, err := v.session.Functions()
 	if err != nil {
@@ -220,8 +231,8 @@ func (t *asyncTree) isMachine(path int32) bool {
 	return f >= 0 && t.functions.machine[f]
 }
 
-// findAnchors finds on which paths async methods were called: those of the functions that start them or, where these are on no
-// stack, of the first run itself.
+// findAnchors finds on which paths async methods were called: those of the functions that start them or, where these
+// are on no stack, of the first run itself.
 func (t *asyncTree) findAnchors() {
 	t.anchors, t.start = map[int32][]int32{}, make([]int32, len(t.paths))
 	t.logical, t.state = make([]int32, len(t.paths)), make([]uint8, len(t.paths))
@@ -259,8 +270,9 @@ const (
 	placed
 )
 
-// place finds the node of a path, and before that those of the paths that it depends on: of a resumed method those on which it
-// was called, of others the one above. A method that is called within what a call of its own resumed depends on itself.
+// place finds the node of a path, and before that those of the paths that it depends on: of a resumed method those on
+// which it was called, of others the one above. A method that is called within what a call of its own resumed depends
+// on itself.
 func (t *asyncTree) place(path int32) {
 	stack := []int32{path}
 	for len(stack) > 0 {
@@ -324,7 +336,8 @@ func (t *asyncTree) put(path int32) int32 {
 			above = t.nodes[above].parent
 		}
 	}
-	if p.function >= 0 && (t.functions.runtime[p.function] || t.functions.awaiter[p.function] && p.parent >= 0 && t.isMachine(p.parent)) {
+	if p.function >= 0 && (t.functions.runtime[p.function] || t.functions.awaiter[p.function] && p.parent >= 0 &&
+		t.isMachine(p.parent)) {
 		if above < 0 || t.nodes[above].role != AsyncRuntime {
 			above = t.node(above, p, none, AsyncRuntime)
 		}
@@ -336,8 +349,8 @@ func (t *asyncTree) put(path int32) int32 {
 	return t.logical[path]
 }
 
-// resumed returns the node of what an async method did after it had waited: that of its calls if they were made on one path, else
-// one of its own, below the innermost path on which all of them were made.
+// resumed returns the node of what an async method did after it had waited: that of its calls if they were made on one
+// path, else one of its own, below the innermost path on which all of them were made.
 func (t *asyncTree) resumed(path int32) int32 {
 	p := &t.paths[path]
 	function, common, first, exact := p.function, int32(none), true, true
@@ -418,7 +431,8 @@ func (n *logicalNode) addTime(p *session.PathTime) {
 
 // sum makes the tables of the nodes, with their inclusive values.
 func (t *asyncTree) sum() *LogicalTree {
-	out := &LogicalTree{below: map[session.PathID][]session.PathValue{}, beneath: map[session.PathID][]session.PathTime{}, roles: map[session.PathID]AsyncRole{},
+	out := &LogicalTree{below: map[session.PathID][]session.PathValue{},
+		beneath: map[session.PathID][]session.PathTime{}, roles: map[session.PathID]AsyncRole{},
 		awaits: t.awaitsOfNodes()}
 	levels := make([]int64, len(t.nodes))
 	for i := range t.nodes {
@@ -448,10 +462,12 @@ func (t *asyncTree) sum() *LogicalTree {
 		if n.role != AsyncNone {
 			out.roles[id] = n.role
 		}
-		out.below[parent] = append(out.below[parent], session.PathValue{ID: id, Parent: parent, Level: levels[i], Process: n.process, Function: function, Amounts: n.amounts})
+		out.below[parent] = append(out.below[parent], session.PathValue{ID: id, Parent: parent, Level: levels[i],
+			Process: n.process, Function: function, Amounts: n.amounts})
 		if n.hasTime {
 			n.single.Extremes = n.extent.Extremes
-			out.beneath[parent] = append(out.beneath[parent], session.PathTime{ID: id, Parent: parent, Level: levels[i], Process: n.process, Function: function,
+			out.beneath[parent] = append(out.beneath[parent], session.PathTime{ID: id, Parent: parent, Level: levels[i],
+				Process: n.process, Function: function,
 				TimeValue: n.time, SingleCalls: n.single})
 		}
 	}

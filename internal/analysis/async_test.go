@@ -32,8 +32,10 @@ func newAsyncSession() *asyncSession {
 		b.Functions[id-1].RawType, b.Functions[id-1].RawName = typ, name
 		return id
 	}
-	return &asyncSession{Builder: b, thread: b.Thread(p, "main"), pool: b.Thread(p, "pool"), typ: b.Type(app, "App.Item"),
-		main: function(app, "App", "Main", "Main"), other: function(app, "App", "Other", "Other"), load: function(app, "App", "Load", "Load"),
+	return &asyncSession{Builder: b, thread: b.Thread(p, "main"), pool: b.Thread(p, "pool"),
+		typ:  b.Type(app, "App.Item"),
+		main: function(app, "App", "Main", "Main"), other: function(app, "App", "Other", "Other"),
+		load:    function(app, "App", "Load", "Load"),
 		machine: function(app, "App/<Load>d__1", "MoveNext", "Load [async]"),
 		start:   function(core, "System.Runtime.CompilerServices.AsyncTaskMethodBuilder", "Start", "Start"),
 		resume:  function(core, "System.Threading.ExecutionContext", "RunInternal", "Run"),
@@ -69,7 +71,8 @@ func (a *asyncSession) logical(t *testing.T) []string {
 			if p.Function != 0 {
 				name += a.Functions[p.Function-1].Name
 			}
-			out = append(out, fmt.Sprintf("%s%s %d %d", strings.Repeat(" ", int(p.Level)-1), name, p.Inclusive.Allocations, p.Exclusive.Allocations))
+			out = append(out, fmt.Sprintf("%s%s %d %d", strings.Repeat(" ", int(p.Level)-1), name,
+				p.Inclusive.Allocations, p.Exclusive.Allocations))
 			walk(p.ID)
 		}
 	}
@@ -77,8 +80,8 @@ func (a *asyncSession) logical(t *testing.T) []string {
 	return out
 }
 
-// TestLogicalTree: what a method did after it had waited is at its call if there is one path of calls, else below the innermost path
-// on which all calls were made.
+// TestLogicalTree: what a method did after it had waited is at its call if there is one path of calls, else below the
+// innermost path on which all calls were made.
 func TestLogicalTree(t *testing.T) {
 	for name, c := range map[string]struct {
 		make func(a *asyncSession)
@@ -95,19 +98,22 @@ func TestLogicalTree(t *testing.T) {
 			a.allocate(a.thread, 1, a.main, a.load, a.start, a.machine)
 			a.allocate(a.thread, 2, a.main, a.other, a.load, a.start, a.machine)
 			a.allocate(a.pool, 100, a.resume, a.machine)
-		}, []string{"Main 103 0", " Load 1 1", "  runtime 0 0", " Other 2 0", "  Load 2 2", "   runtime 0 0", " resumedLoad 100 100", "runtime 0 0"}},
+		}, []string{"Main 103 0", " Load 1 1", "  runtime 0 0", " Other 2 0", "  Load 2 2", "   runtime 0 0",
+			" resumedLoad 100 100", "runtime 0 0"}},
 		"calls on two roots": {func(a *asyncSession) {
 			a.allocate(a.thread, 1, a.main, a.load, a.start, a.machine)
 			a.allocate(a.thread, 2, a.other, a.load, a.start, a.machine)
 			a.allocate(a.pool, 100, a.resume, a.machine)
-		}, []string{"Main 1 0", " Load 1 1", "  runtime 0 0", "Other 2 0", " Load 2 2", "  runtime 0 0", "runtime 0 0", "resumedLoad 100 100"}},
+		}, []string{"Main 1 0", " Load 1 1", "  runtime 0 0", "Other 2 0", " Load 2 2", "  runtime 0 0", "runtime 0 0",
+			"resumedLoad 100 100"}},
 		"no call is known": {func(a *asyncSession) {
 			a.allocate(a.pool, 100, a.resume, a.machine)
 		}, []string{"runtime 0 0", "Load [async] 100 100"}},
 		"called by itself after it has waited": {func(a *asyncSession) {
 			a.allocate(a.thread, 1, a.main, a.load, a.start, a.machine)
 			a.allocate(a.pool, 10, a.resume, a.machine, a.load, a.start, a.machine)
-		}, []string{"Main 11 0", " Load 11 1", "  runtime 0 0", "  resumedLoad 10 0", "   Load 10 10", "    runtime 0 0", "runtime 0 0"}},
+		}, []string{"Main 11 0", " Load 11 1", "  runtime 0 0", "  resumedLoad 10 0", "   Load 10 10",
+			"    runtime 0 0", "runtime 0 0"}},
 		"without the function that starts it": {func(a *asyncSession) {
 			a.allocate(a.thread, 1, a.main, a.start, a.machine)
 			a.allocate(a.pool, 10, a.resume, a.machine)
@@ -129,12 +135,14 @@ func without(rows []string) []string {
 	return slices.DeleteFunc(slices.Clone(rows), func(s string) bool { return strings.HasSuffix(s, " 0 0") })
 }
 
-// TestLogicalTreeAddsUp: whatever calls whatever, no value is lost or counted twice, for each process, and for each function but that
-// the values of a state machine are those of its method, and those of the runtime are together.
+// TestLogicalTreeAddsUp: whatever calls whatever, no value is lost or counted twice, for each process, and for each
+// function but that the values of a state machine are those of its method, and those of the runtime are together.
 func TestLogicalTreeAddsUp(t *testing.T) {
 	dir := t.TempDir()
-	names := [][3]string{{"App", "Load", ""}, {"App", "Save", ""}, {"App/<Load>d__1", "MoveNext", " [async]"}, {"App/<Save>d__2", "MoveNext", " [async]"},
-		{"System.Runtime.CompilerServices.AsyncTaskMethodBuilder", "Start", ""}, {"System.Threading.ExecutionContext", "Run", ""}, {"App", "Use", ""},
+	names := [][3]string{{"App", "Load", ""}, {"App", "Save", ""}, {"App/<Load>d__1", "MoveNext", " [async]"},
+		{"App/<Save>d__2", "MoveNext", " [async]"},
+		{"System.Runtime.CompilerServices.AsyncTaskMethodBuilder", "Start", ""},
+		{"System.Threading.ExecutionContext", "Run", ""}, {"App", "Use", ""},
 		{"System.Runtime.CompilerServices.TaskAwaiter", "GetResult", ""}}
 	rapid.Check(t, func(rt *rapid.T) {
 		b := sessiontest.Random(rapid.Uint64().Draw(rt, "seed"))

@@ -24,9 +24,9 @@ func (b *began) add(r *session.TimingBegan) {
 // machineWaits is what a state machine did: it was started, it began to wait, it went on.
 type machineWaits struct{ started, suspended, resumed began }
 
-// awaits returns how often and for how long async methods waited, of all processes. A suspension begins with the call by which the state
-// machine asks to be resumed, and ends with the next call of its MoveNext. Which of these belong together need not be known: the time
-// between them is the difference of two sums.
+// awaits returns how often and for how long async methods waited, of all processes. A suspension begins with the call
+// by which the state machine asks to be resumed, and ends with the next call of its MoveNext. Which of these belong
+// together need not be known: the time between them is the difference of two sums.
 func (d *Data) awaits() ([]session.FunctionAwait, error) {
 	if s := d.in.selection; len(d.TimingBegan) == 0 || !s.WholeProcesses() || !s.asRecorded() {
 		return nil, nil
@@ -49,7 +49,8 @@ func (d *Data) awaits() ([]session.FunctionAwait, error) {
 		if p := d.tree.Parent[node]; p >= 0 {
 			caller = d.nodeFunction[p]
 		}
-		name, byMachine := d.Functions[function].RawName, caller >= 0 && d.Functions[caller].RawName == session.NameMoveNext
+		name, byMachine := d.Functions[function].RawName, caller >= 0 &&
+			d.Functions[caller].RawName == session.NameMoveNext
 		switch {
 		case slices.Contains(session.NamesSuspend, name) && byMachine:
 			of(caller).suspended.add(r)
@@ -76,16 +77,18 @@ func (d *Data) awaits() ([]session.FunctionAwait, error) {
 	return out, nil
 }
 
-// startsMachine reports whether a function runs state machines up to their first wait: the builder of an async method, or that of an async iterator, for
-// each element.
+// startsMachine reports whether a function runs state machines up to their first wait: the builder of an async method,
+// or that of an async iterator, for each element.
 func startsMachine(f *session.Function) bool {
-	return f.RawName == "Start" || f.RawName == session.NameMoveNext && strings.HasSuffix(f.RawType, ".AsyncIteratorMethodBuilder")
+	return f.RawName == "Start" || f.RawName == session.NameMoveNext &&
+		strings.HasSuffix(f.RawType, ".AsyncIteratorMethodBuilder")
 }
 
 // lossesOfCalls are those after which a call may be missing: without that of its builder, the start of a state machine
 // passes for its going on.
 var lossesOfCalls = []string{
-	session.LossCallsFolded, session.LossCallsCut, session.LossNoThreadState, session.LossNotHooked, session.LossNotProbed,
+	session.LossCallsFolded, session.LossCallsCut, session.LossNoThreadState, session.LossNotHooked,
+	session.LossNotProbed,
 }
 
 // incompleteCalls returns the processes of which not all calls are recorded, or not up to an end of their own.
@@ -137,8 +140,9 @@ func nanoseconds64(ticks, perSecond uint64) (q.Nanoseconds, bool) {
 	return q.Nanoseconds(n), int64(n) >= 0
 }
 
-// awaitsOfNodes returns the waits of async methods by the id of the row where what they did after them is, or, if they did nothing, where they
-// were called. A method with several such rows is left out: which of its waits are whose is not known.
+// awaitsOfNodes returns the waits of async methods by the id of the row where what they did after them is, or, if they
+// did nothing, where they were called. A method with several such rows is left out: which of its waits are whose is not
+// known.
 func (t *asyncTree) awaitsOfNodes() map[session.PathID]session.FunctionAwait {
 	nodes := map[int32][]int32{} // by function
 	for _, resumed := range []bool{true, false} {
@@ -148,7 +152,8 @@ func (t *asyncTree) awaitsOfNodes() map[session.PathID]session.FunctionAwait {
 		}
 		for i := range t.paths {
 			f := t.paths[i].function
-			if t.isMachine(int32(i)) && !done[f] && (t.start[i] == none) == resumed && !slices.Contains(nodes[f], t.logical[i]) {
+			if t.isMachine(int32(i)) && !done[f] && (t.start[i] == none) == resumed &&
+				!slices.Contains(nodes[f], t.logical[i]) {
 				nodes[f] = append(nodes[f], t.logical[i])
 			}
 		}

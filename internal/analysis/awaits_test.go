@@ -38,7 +38,8 @@ func (a *awaitSession) call(t session.ThreadID, at uint64, stack ...session.Func
 	timing := a.Timing(t, true, frames...)
 	v := a.Value(1, timing)
 	v.Calls, v.Ended = v.Calls+1, v.Ended+1
-	if name := a.Functions[stack[len(stack)-1]-1].RawName; name != session.NameMoveNext && name != "AwaitUnsafeOnCompleted" {
+	if name := a.Functions[stack[len(stack)-1]-1].RawName; name != session.NameMoveNext &&
+		name != "AwaitUnsafeOnCompleted" {
 		return
 	}
 	for i := range a.TimingBegan {
@@ -65,7 +66,8 @@ func (a *awaitSession) awaits(t testing.TB, dir string) []session.FunctionAwait 
 	return rows
 }
 
-// TestAwaits: the difference of two sums is the sum of the differences, whatever waits for how long, goes on where, and waits at the end.
+// TestAwaits: the difference of two sums is the sum of the differences, whatever waits for how long, goes on where, and
+// waits at the end.
 func TestAwaits(t *testing.T) {
 	dir := t.TempDir()
 	rapid.Check(t, func(rt *rapid.T) {
@@ -90,7 +92,8 @@ func TestAwaits(t *testing.T) {
 				waited := rapid.Uint64Range(0, length/32).Draw(rt, "waited")
 				at, sum = at+waited, sum+waited
 				want.Resumptions++
-				stack, thread = rapid.SampledFrom([][]session.FunctionID{{a.machine}, {a.resume, a.machine}, {a.main, a.use, a.machine}}).Draw(rt, "stack"), a.pool
+				stack, thread = rapid.SampledFrom([][]session.FunctionID{{a.machine}, {a.resume, a.machine},
+					{a.main, a.use, a.machine}}).Draw(rt, "stack"), a.pool
 				a.call(thread, at, stack...)
 			}
 		}
@@ -110,7 +113,8 @@ func TestAwaits(t *testing.T) {
 	})
 }
 
-// TestAwaitsUnknown: how long a method waited is not told if a call may be missing, and nothing if calls are not recorded that say where it began.
+// TestAwaitsUnknown: how long a method waited is not told if a call may be missing, and nothing if calls are not
+// recorded that say where it began.
 func TestAwaitsUnknown(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(*awaitSession)
@@ -122,15 +126,21 @@ func TestAwaitsUnknown(t *testing.T) {
 		"paused": {func(a *awaitSession) {
 			a.Pauses = []session.Pause{{ID: 1, Level: session.LevelThread, Process: 1, Thread: 1, End: 1}}
 		}, 1, false},
-		"all paused": {func(a *awaitSession) { a.Pauses = []session.Pause{{ID: 1, Level: session.LevelGlobal, End: 1}} }, 1, false},
+		"all paused": {func(a *awaitSession) {
+			a.Pauses = []session.Pause{{ID: 1, Level: session.LevelGlobal, End: 1}}
+		}, 1, false},
 		"calls without a path": {func(a *awaitSession) {
 			a.Losses = []session.Loss{{Process: 1, Reason: session.LossCallsFolded, Events: 1}}
 		}, 1, false},
 		"a function without probes": {func(a *awaitSession) {
 			a.Losses = []session.Loss{{Process: 1, Reason: session.LossNotProbed, Events: 1}}
 		}, 1, false},
-		"another loss":          {func(a *awaitSession) { a.Losses = []session.Loss{{Process: 1, Reason: session.LossMarks, Events: 1}} }, 1, true},
-		"no framework":          {func(a *awaitSession) { a.ProcessTimes[0].Instrument = session.InstrumentMine }, 1, false},
+		"another loss": {func(a *awaitSession) {
+			a.Losses = []session.Loss{{Process: 1, Reason: session.LossMarks, Events: 1}}
+		}, 1, true},
+		"no framework": {func(a *awaitSession) {
+			a.ProcessTimes[0].Instrument = session.InstrumentMine
+		}, 1, false},
 		"more resumptions":      {func(a *awaitSession) { a.call(a.pool, 90, a.machine) }, 1, false},
 		"the start is unknown":  {func(a *awaitSession) { a.Functions[a.start-1].RawName = "Other" }, 0, false},
 		"no suspension is told": {func(a *awaitSession) { a.Functions[a.await-1].RawName = "Other" }, 0, false},

@@ -11,7 +11,8 @@ import (
 
 // Errors of a span of collections.
 var (
-	ErrNoChanges = errors.New("this session does not say what changed from one collection to the next: an older clrprof recorded it, or no collection ended")
+	ErrNoChanges = errors.New("this session does not say what changed from one collection to the next: an older " +
+		"clrprof recorded it, or no collection ended")
 	ErrGCsInTime = errors.New("a span of collections and a span of time cannot be combined")
 	ErrNoGC      = errors.New("no such collection")
 )
@@ -209,7 +210,8 @@ func (d *Data) deadBetween(out []Lifetime) error {
 	}
 	for _, x := range deaths {
 		if x.Generation < 0 || x.Generation >= session.Generations {
-			return fmt.Errorf("session %s: %w: deaths in generation %d", d.session.Path(), session.ErrCorrupt, x.Generation)
+			return fmt.Errorf("session %s: %w: deaths in generation %d", d.session.Path(), session.ErrCorrupt,
+				x.Generation)
 		}
 		sum := func(at int32) *q.Amount { return &out[at].Dead[x.Generation] }
 		if err := c.add(d, x.GC, x.Site, sum, x.Amount); err != nil {

@@ -113,7 +113,8 @@ func (c *checker) owners(d *Data) {
 			c.add("owners", "node %d is of process %d, its function of process %d", n.ID, n.Process, f.Process)
 		}
 		if at := d.nodeInstruction[i]; at >= 0 && d.Instructions[at].Function != n.Function {
-			c.add("owners", "node %d is of function %d, its instruction of function %d", n.ID, n.Function, d.Instructions[at].Function)
+			c.add("owners", "node %d is of function %d, its instruction of function %d", n.ID, n.Function,
+				d.Instructions[at].Function)
 		}
 		if p := d.tree.Parent[i]; p >= 0 && d.Nodes[p].Process != n.Process {
 			c.add("owners", "node %d is of process %d, its parent of process %d", n.ID, n.Process, d.Nodes[p].Process)
@@ -131,7 +132,8 @@ func (c *checker) owners(d *Data) {
 	}
 	for i, line := range d.instructionLine {
 		if in := d.Instructions[i]; line >= 0 && d.Lines[line].Function != in.Function {
-			c.add("owners", "instruction %d is of function %d, its line of function %d", in.ID, in.Function, d.Lines[line].Function)
+			c.add("owners", "instruction %d is of function %d, its line of function %d", in.ID, in.Function,
+				d.Lines[line].Function)
 		}
 	}
 }
@@ -152,7 +154,8 @@ func (c *checker) slices(d *Data) error {
 			c.add("references", "a value of site %d has no slice", v.Site)
 		}
 		if v.Allocations < 0 || v.Bytes < 0 || (v.Allocations == 0) != (v.Bytes == 0) {
-			c.add("amounts", "site %d has %d allocations and %d bytes in slice %d", v.Site, v.Allocations, v.Bytes, v.Slice)
+			c.add("amounts", "site %d has %d allocations and %d bytes in slice %d", v.Site, v.Allocations, v.Bytes,
+				v.Slice)
 		}
 	})
 }
@@ -165,7 +168,8 @@ func (c *checker) losses(s *session.Session, d *Data) error {
 		return err
 	}
 	processes := newIndex(d.Processes, func(r *session.Process) session.ProcessID { return r.ID })
-	unrecorded := map[session.ProcessID]bool{} // processes with calls that have no activation: what unwinds them can end another
+	// processes with calls that have no activation: what unwinds them can end another
+	unrecorded := map[session.ProcessID]bool{}
 	for _, l := range losses {
 		unrecorded[l.Process] = unrecorded[l.Process] || l.Reason == session.LossCallsFolded
 		if at, ok := processes.find(l.Process); ok && at >= 0 && l.Reason == session.LossWaits {
@@ -179,13 +183,15 @@ func (c *checker) losses(s *session.Session, d *Data) error {
 			continue
 		}
 		if l.Events < 0 || l.Allocations < 0 || l.Bytes < 0 {
-			c.add("losses", "process %d lost %d allocations and %d bytes in %d events for %s", l.Process, l.Allocations, l.Bytes, l.Events, l.Reason)
+			c.add("losses", "process %d lost %d allocations and %d bytes in %d events for %s", l.Process, l.Allocations,
+				l.Bytes, l.Events, l.Reason)
 		}
 		if l.Reason == session.LossCallsCut && l.Events > 0 && !unrecorded[l.Process] {
 			c.add("calls", "process %d: %d calls returned that had been taken for gone", l.Process, l.Events)
 		}
 		if l.Reason == session.LossGCCut && at >= 0 && d.Processes[at].EndState == session.EndExited {
-			c.add("losses", "process %d %s, and is said to have been cut off within a collection", l.Process, d.Processes[at].EndState)
+			c.add("losses", "process %d %s, and is said to have been cut off within a collection", l.Process,
+				d.Processes[at].EndState)
 		}
 	}
 	return nil

@@ -10,8 +10,8 @@ import (
 	"github.com/clrprof/clrprof/internal/session"
 )
 
-// changes checks what changed from one collection to the next: for each site it adds up to what became of its objects, for
-// each collection to what it found dead, and for each generation to what was in it.
+// changes checks what changed from one collection to the next: for each site it adds up to what became of its objects,
+// for each collection to what it found dead, and for each generation to what was in it.
 func (c *checker) changes(s *session.Session, d *Data, v *Lifetimes, l *lifetimeTables) error {
 	told, err := readBoundaries(s)
 	if err != nil {
@@ -46,7 +46,8 @@ func (c *checker) toldTwice(l *lifetimeTables) {
 			continue
 		}
 		if from != last[g.Process] || from > g.Number {
-			c.add("changes", "collection %d of process %d tells what changed since %d, the one before it ended at %d", g.Number, g.Process, from, last[g.Process])
+			c.add("changes", "collection %d of process %d tells what changed since %d, the one before it ended at %d",
+				g.Number, g.Process, from, last[g.Process])
 		}
 		last[g.Process] = g.Number
 	}
@@ -79,12 +80,14 @@ func (c *checker) changesOfSites(d *Data, v *Lifetimes, births []session.GCBirth
 	more := func(a, b q.Amount) bool { return a.Allocations > b.Allocations || a.Bytes > b.Bytes }
 	for i := range sums {
 		if sum, all := sums[i].Born, v.sites[i].Born; more(sum, all) {
-			c.add("changes", "site %d: %d objects and %d bytes were allocated up to its last collection, %d and %d in all", d.Sites[i].ID,
+			c.add("changes", "site %d: %d objects and %d bytes were allocated up to its last collection, %d and "+
+				"%d in all", d.Sites[i].ID,
 				sum.Allocations, sum.Bytes, all.Allocations, all.Bytes)
 		}
 		for g, sum := range sums[i].Dead {
 			if all := v.sites[i].Dead[g]; more(sum, all) {
-				c.add("changes", "site %d: %d objects and %d bytes died in generation %d up to its last collection, %d and %d in all", d.Sites[i].ID,
+				c.add("changes", "site %d: %d objects and %d bytes died in generation %d up to its last collection, "+
+					"%d and %d in all", d.Sites[i].ID,
 					sum.Allocations, sum.Bytes, g, all.Allocations, all.Bytes)
 			}
 		}
@@ -105,11 +108,13 @@ func (c *checker) toldAll(d *Data, v *Lifetimes, l *lifetimeTables, told boundar
 	whole := map[session.ProcessID]bool{}
 	for _, p := range d.Processes {
 		n := len(told[p.ID])
-		whole[p.ID] = n > 0 && told[p.ID][n-1].number == last[p.ID] && p.EndState == session.EndExited && !l.cut[p.ID] && !lost[p.ID]
+		whole[p.ID] = n > 0 && told[p.ID][n-1].number == last[p.ID] && p.EndState == session.EndExited &&
+			!l.cut[p.ID] && !lost[p.ID]
 	}
 	for i := range sums {
 		if t := d.siteThread[i]; t >= 0 && whole[d.Threads[t].Process] && sums[i].Dead != v.sites[i].Dead {
-			c.add("changes", "site %d: %d objects are dead, %d by the collections", d.Sites[i].ID, v.sites[i].Collected().Allocations, sums[i].Collected().Allocations)
+			c.add("changes", "site %d: %d objects are dead, %d by the collections", d.Sites[i].ID,
+				v.sites[i].Collected().Allocations, sums[i].Collected().Allocations)
 		}
 	}
 }
@@ -144,10 +149,13 @@ func (c *checker) deathsByCollection(told boundaries, deaths []session.GCDeath, 
 			sums[k] = sums[k].Add(g.Dead)
 		}
 	}
-	keys := slices.SortedFunc(maps.Keys(sums), func(a, b key) int { return cmp.Or(cmp.Compare(a.gc, b.gc), cmp.Compare(a.generation, b.generation)) })
+	keys := slices.SortedFunc(maps.Keys(sums), func(a, b key) int {
+		return cmp.Or(cmp.Compare(a.gc, b.gc), cmp.Compare(a.generation, b.generation))
+	})
 	for _, k := range keys {
 		if rest := sums[k]; !rest.IsZero() && !cut[k.gc] {
-			c.add("changes", "what collection row %d found dead in generation %d is %d objects and %d bytes more than its sites have", k.gc, k.generation, rest.Allocations, rest.Bytes)
+			c.add("changes", "what collection row %d found dead in generation %d is %d objects and %d bytes more "+
+				"than its sites have", k.gc, k.generation, rest.Allocations, rest.Bytes)
 		}
 	}
 }
@@ -161,8 +169,10 @@ func (c *checker) heaps(l *lifetimeTables) {
 	}
 	heap := map[key]session.GCHeap{}
 	for _, h := range l.heaps {
-		if h.Generation < 0 || h.Generation >= session.Generations || min(h.Before.Allocations, h.After.Allocations) < 0 {
-			c.add("heaps", "collection row %d has %d and then %d objects in generation %d", h.GC, h.Before.Allocations, h.After.Allocations, h.Generation)
+		if h.Generation < 0 || h.Generation >= session.Generations ||
+			min(h.Before.Allocations, h.After.Allocations) < 0 {
+			c.add("heaps", "collection row %d has %d and then %d objects in generation %d", h.GC, h.Before.Allocations,
+				h.After.Allocations, h.Generation)
 		}
 		heap[key{h.GC, h.Generation}] = h
 	}
@@ -171,7 +181,8 @@ func (c *checker) heaps(l *lifetimeTables) {
 	}
 	for _, g := range l.generations {
 		if h, ok := heap[key{g.GC, g.Generation}]; h.Before != g.Before && (ok || !g.Before.IsZero()) {
-			c.add("heaps", "collection row %d: %d objects were in generation %d, %d were looked through", g.GC, h.Before.Allocations, g.Generation, g.Before.Allocations)
+			c.add("heaps", "collection row %d: %d objects were in generation %d, %d were looked through", g.GC,
+				h.Before.Allocations, g.Generation, g.Before.Allocations)
 		}
 	}
 	last := map[session.ProcessID]session.GCID{}
@@ -184,15 +195,16 @@ func (c *checker) heaps(l *lifetimeTables) {
 		for generation := int64(1); generation <= 2; generation++ {
 			was, is := heap[key{before, generation}].After, heap[key{g.ID, generation}].Before
 			if was != is {
-				c.add("heaps", "process %d: %d objects were in generation %d after a collection, %d before collection %d", g.Process, was.Allocations, generation, is.Allocations, g.Number)
+				c.add("heaps", "process %d: %d objects were in generation %d after a collection, %d before "+
+					"collection %d", g.Process, was.Allocations, generation, is.Allocations, g.Number)
 			}
 		}
 	}
 }
 
-// heapAtEnd checks what was in each generation after the last collection of a process, which follows from what was there
-// before, against its objects that live at the end, which were counted by looking at each. One that a thread was just
-// allocating is not among these.
+// heapAtEnd checks what was in each generation after the last collection of a process, which follows from what was
+// there before, against its objects that live at the end, which were counted by looking at each. One that a thread was
+// just allocating is not among these.
 func (c *checker) heapAtEnd(d *Data, l *lifetimeTables) {
 	type key struct {
 		process    session.ProcessID
@@ -223,8 +235,10 @@ func (c *checker) heapAtEnd(d *Data, l *lifetimeTables) {
 		if process := last[h.GC]; process != 0 {
 			a := alive[key{process, h.Generation}]
 			rest := h.After.Sub(a)
-			if rest.Allocations < 0 || rest.Allocations > threads[process] || (rest.Allocations == 0) != (rest.Bytes == 0) {
-				c.add("heaps", "process %d: %d objects and %d bytes were in generation %d after the last collection, %d and %d are alive",
+			if rest.Allocations < 0 || rest.Allocations > threads[process] ||
+				(rest.Allocations == 0) != (rest.Bytes == 0) {
+				c.add("heaps", "process %d: %d objects and %d bytes were in generation %d after the last collection, "+
+					"%d and %d are alive",
 					process, h.After.Allocations, h.After.Bytes, h.Generation, a.Allocations, a.Bytes)
 			}
 		}

@@ -9,13 +9,14 @@ import (
 )
 
 // slack is by how much a total may differ from the sum of its single calls, of which the smallest and the largest are
-// recorded. The agent takes the whole overhead out of each call as far as it goes; a timing's is taken out of the timing's
-// sum, and of application time only that of intervals which count there. The rest is rounding.
+// recorded. The agent takes the whole overhead out of each call as far as it goes; a timing's is taken out of the
+// timing's sum, and of application time only that of intervals which count there. The rest is rounding.
 type slack struct {
-	clipped   q.Nanoseconds // overhead that did not go out of elapsed time
-	loose     q.Nanoseconds // the same of application time, and what is spared there
-	timings   q.Count       // each is rounded by up to 1 ns
-	intervals q.Count       // each of the agent's timings, which may be as many, loses up to 1 ns when ticks become nanoseconds
+	clipped q.Nanoseconds // overhead that did not go out of elapsed time
+	loose   q.Nanoseconds // the same of application time, and what is spared there
+	timings q.Count       // each is rounded by up to 1 ns
+	// each of the agent's timings, which may be as many, loses up to 1 ns when ticks become nanoseconds
+	intervals q.Count
 }
 
 // Add returns the sum.
@@ -37,7 +38,8 @@ func (c *checker) extremes(d *Data, whole []measured) error {
 		return err
 	}
 	for _, e := range rows {
-		for _, r := range []session.Range{e.ElapsedInclusive, e.ElapsedExclusive, e.ApplicationInclusive, e.ApplicationExclusive, e.CPUInclusive, e.CPUExclusive} {
+		for _, r := range []session.Range{e.ElapsedInclusive, e.ElapsedExclusive, e.ApplicationInclusive,
+			e.ApplicationExclusive, e.CPUInclusive, e.CPUExclusive} {
 			if r.Min < 0 || r.Min > r.Max {
 				c.add("extremes", "timing %d: from %d to %d", e.Timing, r.Min, r.Max)
 			}
@@ -61,7 +63,8 @@ func (c *checker) extremes(d *Data, whole []measured) error {
 		around, at := calltree.Sum(inclusive, group, groups), calltree.Sum(own, group, groups)
 		for i, r := range paths.group(group, groups) {
 			if r.Calls > 0 && r.Running == 0 && d.exited(process(i)) {
-				c.averages(what, i, &r, around[i], at[i], d.tick(process(i)), folded[process(i)], slices.Contains(c.waits, process(i)))
+				c.averages(what, i, &r, around[i], at[i], d.tick(process(i)), folded[process(i)],
+					slices.Contains(c.waits, process(i)))
 			}
 		}
 	}
@@ -110,7 +113,8 @@ func (c *checker) averages(what string, i int, r *timeRow, around, at slack, tic
 		high := n*(v.of.Max+1) + v.free + q.Nanoseconds(v.slack.timings)
 		low := n*(v.of.Min-tick) - v.free - q.Nanoseconds(v.slack.timings+v.slack.intervals)
 		if !v.bound && (v.total > high || v.total < low) {
-			c.add("extremes", "%s %d: %s is %d ns in %d calls, of %d to %d ns each", what, i+1, v.name, v.total, r.Calls, v.of.Min, v.of.Max)
+			c.add("extremes", "%s %d: %s is %d ns in %d calls, of %d to %d ns each", what, i+1, v.name, v.total,
+				r.Calls, v.of.Min, v.of.Max)
 		}
 	}
 }

@@ -69,7 +69,8 @@ func (l *lifetimeTables) read(s *session.Session) error {
 	}
 	for _, loss := range l.losses {
 		switch loss.Reason {
-		case session.LossGCCut, session.LossMoves, session.LossLifetimeFull, session.LossArenaFull, session.LossUntracked:
+		case session.LossGCCut, session.LossMoves, session.LossLifetimeFull, session.LossArenaFull,
+			session.LossUntracked:
 			l.cut[loss.Process] = true
 		}
 	}
@@ -80,7 +81,8 @@ func (l *lifetimeTables) read(s *session.Session) error {
 func (c *checker) deaths(d *Data, v *Lifetimes) error {
 	err := d.eachDeath(everySlice, func(slice, _ int32, f *session.SiteDeath) {
 		if f.Generation < 0 || f.Generation >= session.Generations || f.Allocations < 0 || f.Bytes < 0 {
-			c.add("deaths", "site %d has %d objects and %d bytes dead in generation %d", f.Site, f.Allocations, f.Bytes, f.Generation)
+			c.add("deaths", "site %d has %d objects and %d bytes dead in generation %d", f.Site, f.Allocations, f.Bytes,
+				f.Generation)
 		}
 		if slice < 0 {
 			c.add("references", "deaths of site %d have no slice", f.Site)
@@ -134,7 +136,8 @@ func (c *checker) lifetimesAgree(v *Lifetimes, derived *session.Derived) {
 	var roots Lifetime
 	born := func(what string, id int64, got, want q.Amount) {
 		if got != want {
-			c.add("lifetimes", "of %s %d, %d objects and %d bytes were born, %d and %d allocated", what, id, got.Allocations, got.Bytes, want.Allocations, want.Bytes)
+			c.add("lifetimes", "of %s %d, %d objects and %d bytes were born, %d and %d allocated", what, id,
+				got.Allocations, got.Bytes, want.Allocations, want.Bytes)
 		}
 	}
 	for _, r := range derived.Types {
@@ -191,8 +194,10 @@ func (c *checker) collections(d *Data, v *Lifetimes, l *lifetimeTables) {
 			continue
 		}
 		survived := g.Before.Sub(g.Dead)
-		if survived.Allocations < g.Promoted.Allocations || survived.Bytes < g.Promoted.Bytes || g.Promoted.Allocations < 0 {
-			c.add("collections", "collection %d: %d objects in generation %d before, %d of them dead, %d promoted", g.GC, g.Before.Allocations, g.Generation, g.Dead.Allocations, g.Promoted.Allocations)
+		if survived.Allocations < g.Promoted.Allocations || survived.Bytes < g.Promoted.Bytes ||
+			g.Promoted.Allocations < 0 {
+			c.add("collections", "collection %d: %d objects in generation %d before, %d of them dead, %d promoted",
+				g.GC, g.Before.Allocations, g.Generation, g.Dead.Allocations, g.Promoted.Allocations)
 		}
 		k := key{p, g.Generation}
 		found[k] = found[k].Add(g.Dead)
@@ -201,7 +206,9 @@ func (c *checker) collections(d *Data, v *Lifetimes, l *lifetimeTables) {
 	for _, p := range d.Processes {
 		for g, dead := range processes[p.ID].Dead {
 			if want := found[key{p.ID, int64(g)}]; dead != want && p.EndState == session.EndExited && !l.cut[p.ID] {
-				c.add("collections", "process %d: the sites have %d objects and %d bytes dead in generation %d, the collections %d and %d",
+				c.add("collections",
+					"process %d: the sites have %d objects and %d bytes dead in generation %d, the collections "+
+						"%d and %d",
 					p.ID, dead.Allocations, dead.Bytes, g, want.Allocations, want.Bytes)
 			}
 		}
@@ -246,7 +253,8 @@ func (c *checker) atEnd(d *Data, v *Lifetimes, l *lifetimeTables) {
 			continue
 		}
 		if dead := sites[s.ID].Collected().Allocations; byGCs[s.ID] != byTime[s.ID] || byGCs[s.ID] > dead {
-			c.add("ages", "site %d has %d dead objects, %d with an age in collections and %d with one in time", s.ID, dead, byGCs[s.ID], byTime[s.ID])
+			c.add("ages", "site %d has %d dead objects, %d with an age in collections and %d with one in time", s.ID,
+				dead, byGCs[s.ID], byTime[s.ID])
 		}
 	}
 }
@@ -261,7 +269,8 @@ func (c *checker) reasons(d *Data, l *lifetimeTables) {
 		_, b := sites.find(site)
 		_, f := functions.find(function)
 		if !a || !b || !f || gc == 0 || site == 0 {
-			c.add("references", "%s of collection %d, site %d, function %d: not all of them exist", what, gc, site, function)
+			c.add("references", "%s of collection %d, site %d, function %d: not all of them exist", what, gc, site,
+				function)
 		}
 		return a && b && f
 	}

@@ -9,7 +9,8 @@ import (
 )
 
 // ErrNoSnapshot means that there is no snapshot of the heap of a process.
-var ErrNoSnapshot = errors.New("this session holds no snapshot of a heap: it was recorded without --snapshot, or the snapshot was lost")
+var ErrNoSnapshot = errors.New("this session holds no snapshot of a heap: it was recorded without --snapshot, or the " +
+	"snapshot was lost")
 
 // snapshots checks what the session says of the heaps of its processes.
 func (c *checker) snapshots(s *session.Session, d *Data) error {
@@ -25,7 +26,8 @@ func (c *checker) snapshots(s *session.Session, d *Data) error {
 	for i, r := range list {
 		of[r.Process] = &list[i]
 		if parts := r.Reachable.Add(r.Finalizable).Add(r.Frozen).Add(r.Unreachable); parts != r.All {
-			c.add("snapshots", "of %d objects with %d bytes in process %d, %d and %d have a state", r.All.Allocations, r.All.Bytes, r.Process, parts.Allocations, parts.Bytes)
+			c.add("snapshots", "of %d objects with %d bytes in process %d, %d and %d have a state", r.All.Allocations,
+				r.All.Bytes, r.Process, parts.Allocations, parts.Bytes)
 		}
 	}
 	c.snapshotTypes(of, types)
@@ -38,7 +40,8 @@ func (c *checker) snapshots(s *session.Session, d *Data) error {
 	return c.snapshotPaths(s, of)
 }
 
-// snapshotTypes checks that the types are all of the heap, and that what they retain is between what must be and what can be.
+// snapshotTypes checks that the types are all of the heap, and that what they retain is between what must be and what
+// can be.
 func (c *checker) snapshotTypes(of map[session.ProcessID]*session.Snapshot, types []session.SnapshotType) {
 	sums := map[session.ProcessID]session.SnapshotType{}
 	for _, t := range types {
@@ -48,23 +51,28 @@ func (c *checker) snapshotTypes(of map[session.ProcessID]*session.Snapshot, type
 			continue
 		}
 		sum := sums[t.Process]
-		sum.Amount, sum.Finalizable, sum.Frozen, sum.Unreachable = sum.Add(t.Amount), sum.Finalizable+t.Finalizable, sum.Frozen+t.Frozen, sum.Unreachable+t.Unreachable
+		sum.Amount, sum.Finalizable, sum.Frozen, sum.Unreachable = sum.Add(t.Amount), sum.Finalizable+
+			t.Finalizable, sum.Frozen+t.Frozen, sum.Unreachable+t.Unreachable
 		sums[t.Process] = sum
 		held := r.Reachable.Add(r.Finalizable).Bytes
-		if t.Retained > held || t.Retained < t.Bytes && t.Frozen+t.Unreachable == 0 || t.Frozen+t.Unreachable == t.Allocations && t.Retained != 0 {
+		if t.Retained > held || t.Retained < t.Bytes && t.Frozen+t.Unreachable == 0 ||
+			t.Frozen+t.Unreachable == t.Allocations && t.Retained != 0 {
 			c.add("snapshots", "type %d with %d bytes retains %d of %d", t.Type, t.Bytes, t.Retained, held)
 		}
 	}
 	for p, r := range of {
-		want := session.SnapshotType{Amount: r.All, Finalizable: r.Finalizable.Allocations, Frozen: r.Frozen.Allocations, Unreachable: r.Unreachable.Allocations}
+		want := session.SnapshotType{Amount: r.All, Finalizable: r.Finalizable.Allocations,
+			Frozen: r.Frozen.Allocations, Unreachable: r.Unreachable.Allocations}
 		if sums[p] != want {
 			c.add("snapshots", "the types of process %d are %+v, the snapshot %+v", p, sums[p], want)
 		}
 	}
 }
 
-// snapshotSites checks that sites have no more objects than their types, and after a last collection those that it found alive.
-func (c *checker) snapshotSites(s *session.Session, d *Data, of map[session.ProcessID]*session.Snapshot, types []session.SnapshotType) error {
+// snapshotSites checks that sites have no more objects than their types, and after a last collection those that it
+// found alive.
+func (c *checker) snapshotSites(s *session.Session, d *Data, of map[session.ProcessID]*session.Snapshot,
+	types []session.SnapshotType) error {
 	values, err := s.SnapshotSites()
 	if err != nil {
 		return err
@@ -103,7 +111,8 @@ func (c *checker) snapshotSites(s *session.Session, d *Data, of map[session.Proc
 			c.add("snapshots", "the sites of type %d have more than the type", typ)
 		}
 		if atEnd[processOf(i)] && known[v.Site] != v.Amount {
-			c.add("snapshots", "site %d has %d objects in the heap, %d are alive", v.Site, v.Allocations, known[v.Site].Allocations)
+			c.add("snapshots", "site %d has %d objects in the heap, %d are alive", v.Site, v.Allocations,
+				known[v.Site].Allocations)
 		}
 		delete(known, v.Site)
 	}
@@ -123,8 +132,10 @@ func (c *checker) snapshotRoots(s *session.Session, of map[session.ProcessID]*se
 			c.add("references", "process %d has roots and no snapshot", r.Process)
 			continue
 		}
-		if r.Allocations < 1 || r.Allocations > r.References || r.Allocations > h.All.Allocations || r.Bytes > h.All.Bytes {
-			c.add("snapshots", "%d references of roots are to %d objects of %d", r.References, r.Allocations, h.All.Allocations)
+		if r.Allocations < 1 || r.Allocations > r.References || r.Allocations > h.All.Allocations ||
+			r.Bytes > h.All.Bytes {
+			c.add("snapshots", "%d references of roots are to %d objects of %d", r.References, r.Allocations,
+				h.All.Allocations)
 		}
 	}
 	return err
@@ -143,7 +154,8 @@ func (c *checker) snapshotPaths(s *session.Session, of map[session.ProcessID]*se
 		switch h := of[step.Process]; {
 		case h == nil:
 			c.add("references", "process %d has paths and no snapshot", step.Process)
-		case first != (step.Position == 0) || first != slices.Contains(kinds, step.Kind) || step.Flags&session.RootWeak != 0:
+		case first != (step.Position == 0) || first != slices.Contains(kinds, step.Kind) ||
+			step.Flags&session.RootWeak != 0:
 			c.add("snapshots", "the path to type %d does not begin at a root", step.Type)
 		case last && step.ObjectType != step.Type:
 			c.add("snapshots", "the path to type %d ends at type %d", step.Type, step.ObjectType)

@@ -44,7 +44,8 @@ func TestCheckFinds(t *testing.T) {
 		{"references", "DELETE FROM slice WHERE id = 1"},
 		{"references", "DELETE FROM process WHERE id = 1"},
 		{"owners", "UPDATE node SET process_id = (SELECT max(id) FROM process) WHERE id = 1"},
-		{"owners", "UPDATE thread SET process_id = (SELECT max(id) FROM process) WHERE id = (SELECT thread_id FROM site LIMIT 1)"},
+		{"owners", "UPDATE thread SET process_id = (SELECT max(id) FROM process) WHERE id = (SELECT thread_id FROM " +
+			"site LIMIT 1)"},
 		{"owners", "UPDATE instruction SET function_id = 1 + function_id % 2"},
 		{"slices", "UPDATE slice SET end_ns = end_ns + 1 WHERE id = 1"},
 		{"slices", "UPDATE slice SET end_ns = begin_ns - 1 WHERE id = 1"},
@@ -88,7 +89,8 @@ func TestCheckFindsLifetimes(t *testing.T) {
 		{"collections", "UPDATE site_death SET generation = 1 WHERE generation = 2"},
 		{"collections", "DELETE FROM site_death WHERE generation = 3"},
 		{"collections", "UPDATE gc_generation SET dead_objects = dead_objects + 1 WHERE gc_id = 4 AND generation = 0"},
-		{"collections", "UPDATE gc_generation SET promoted_objects = before_objects + 1 WHERE gc_id = 4 AND generation = 0"},
+		{"collections",
+			"UPDATE gc_generation SET promoted_objects = before_objects + 1 WHERE gc_id = 4 AND generation = 0"},
 		{"collections", "UPDATE gc SET number = number + 1 WHERE id = 3"},
 		{"collections", "UPDATE gc SET agent_ns = pause_ns + 1"},
 		{"alive", "UPDATE site_alive SET objects = objects + 1000"},
@@ -99,7 +101,8 @@ func TestCheckFindsLifetimes(t *testing.T) {
 		{"survivors", "UPDATE survival SET rooted_objects = rooted_objects + 1"},
 		{"heaps", "UPDATE gc_heap SET before_objects = before_objects + 1 WHERE gc_id = 3 AND generation = 2"},
 		{"heaps", "UPDATE gc_heap SET generation = 5 WHERE generation = 4"},
-		{"heaps", "UPDATE gc_heap SET after_objects = after_objects + 1000, after_bytes = after_bytes + 24000 WHERE gc_id = 4 AND generation = 2"},
+		{"heaps", "UPDATE gc_heap SET after_objects = after_objects + 1000, after_bytes = after_bytes + 24000 WHERE " +
+			"gc_id = 4 AND generation = 2"},
 		{"heaps", "UPDATE gc_heap SET after_objects = after_objects - 1 WHERE gc_id = 4 AND generation = 2"},
 		{"heaps", "UPDATE gc_heap SET after_bytes = after_bytes + 8 WHERE gc_id = 4 AND generation = 2"},
 	})
@@ -127,7 +130,8 @@ func TestCheckFindsSnapshots(t *testing.T) {
 		{"references", "UPDATE snapshot_type SET process_id = 2"},
 		{"references", "UPDATE snapshot_root SET process_id = 2"},
 		{"references", "UPDATE snapshot_path SET process_id = 2"},
-		{"references", "UPDATE snapshot_site SET site_id = 999 WHERE site_id = (SELECT min(site_id) FROM snapshot_site)"},
+		{"references",
+			"UPDATE snapshot_site SET site_id = 999 WHERE site_id = (SELECT min(site_id) FROM snapshot_site)"},
 	})
 }
 

@@ -32,7 +32,8 @@ func (c *checker) timings(d *Data) {
 	for _, t := range d.Times {
 		timed[t.Process] = true
 		if t.TicksPerSec <= 0 || t.Gap < 0 || !(t.Inside >= 0 && t.Outside >= 0) || math.IsInf(t.Inside+t.Outside, 1) {
-			c.add("timings", "process %d: %d ticks per second, probes of %g and %g ns", t.Process, t.TicksPerSec, t.Inside, t.Outside)
+			c.add("timings", "process %d: %d ticks per second, probes of %g and %g ns", t.Process, t.TicksPerSec,
+				t.Inside, t.Outside)
 		}
 	}
 	at := newIndex(d.Processes, func(r *session.Process) session.ProcessID { return r.ID })
@@ -72,16 +73,17 @@ func (c *checker) timings(d *Data) {
 			c.add("references", "the time of folded calls of timing %d has no slice", v.Timing)
 		}
 		w := v.Waits
-		if min(v.Times, v.Calls, v.EachCalls, w.Intervals, w.Voluntary, w.Preempted, w.Faults, w.Reads) < 0 || v.Times > v.Calls ||
+		if min(v.Times, v.Calls, v.EachCalls, w.Intervals, w.Voluntary, w.Preempted, w.Faults, w.Reads) < 0 ||
+			v.Times > v.Calls ||
 			min(v.Elapsed, v.Waited, v.OffCPU, v.Blocked, v.Ready, v.EachElapsed, v.EachWaited, v.EachOffCPU) < 0 {
 			c.add("timings", "timing %d in slice %d: %+v", v.Timing, v.Slice, *v)
 		}
 	})
 }
 
-// uncertain is how many events of each thread may be half counted: a thread that was executing when its process ended was
-// stopped anywhere, but not the thread that shut the process down. It is -1 for threads of processes that still run:
-// their tables were copied while they changed.
+// uncertain is how many events of each thread may be half counted: a thread that was executing when its process ended
+// was stopped anywhere, but not the thread that shut the process down. It is -1 for threads of processes that still
+// run: their tables were copied while they changed.
 func (d *Data) uncertain() []q.Count {
 	out := make([]q.Count, len(d.Threads))
 	alive := make([]int, len(d.Processes))
@@ -127,7 +129,8 @@ func (c *checker) calls(d *Data, whole []measured) error {
 	}
 	begun := make([]q.Count, len(d.Timings)) // calls that began below this timing
 	off := make([]q.Count, len(d.Threads))
-	folded, inside := make([]q.Count, len(d.Threads)), d.foldedNodes() // folded calls, less those that were made anywhere
+	// folded calls, less those that were made anywhere
+	folded, inside := make([]q.Count, len(d.Threads)), d.foldedNodes()
 	for i, m := range whole {
 		thread, node := d.timingThread[i], d.timingNode[i]
 		off[thread] += difference(m.calls-m.ended, running[i])
@@ -160,7 +163,8 @@ func (c *checker) calls(d *Data, whole []measured) error {
 	}
 	for i, allowed := range d.uncertain() {
 		if allowed >= 0 && (off[i] > allowed || open[i] > 1) {
-			c.add("calls", "thread %d: of %d calls it is not clear where they began or ended; %d functions were the last", d.Threads[i].ID, off[i], open[i])
+			c.add("calls", "thread %d: of %d calls it is not clear where they began or ended; %d functions were "+
+				"the last", d.Threads[i].ID, off[i], open[i])
 		}
 	}
 	return nil
@@ -184,17 +188,28 @@ func (c *checker) timeSums(d *Data, whole []measured, v *session.Derived) {
 	same := func(what string, sum session.TimeValue, wantCalls bool) {
 		off := sum.Exclusive.Sub(total)
 		if off != (q.Time{}) && (inexact == 0 || !within(off, inexact)) || wantCalls && sum.Calls != calls {
-			c.add("times", "%s add up to %+v in %d calls, the timings to %+v in %d", what, sum.Exclusive, sum.Calls, total, calls)
+			c.add("times", "%s add up to %+v in %d calls, the timings to %+v in %d", what, sum.Exclusive, sum.Calls,
+				total, calls)
 		}
 	}
-	same("functions", sumTimes(c, v.FunctionTimes, func(r *session.FunctionTime) *session.TimeValue { return &r.TimeValue }), true)
-	same("modules", sumTimes(c, v.ModuleTimes, func(r *session.ModuleTime) *session.TimeValue { return &r.TimeValue }), true)
+	same("functions", sumTimes(c, v.FunctionTimes, func(r *session.FunctionTime) *session.TimeValue {
+		return &r.TimeValue
+	}), true)
+	same("modules", sumTimes(c, v.ModuleTimes, func(r *session.ModuleTime) *session.TimeValue {
+		return &r.TimeValue
+	}), true)
 	same("paths", sumTimes(c, v.PathTimes, func(r *session.PathTime) *session.TimeValue { return &r.TimeValue }), true)
 	same("calls", sumTimes(c, v.CallTimes, func(r *session.CallTime) *session.TimeValue { return &r.TimeValue }), true)
-	same("threads", sumTimes(c, v.ThreadTimes, func(r *session.ThreadTime) *session.TimeValue { return &r.TimeValue }), true)
-	same("processes", sumTimes(c, v.ProcessTimes, func(r *session.ProcessTimeValue) *session.TimeValue { return &r.TimeValue }), true)
+	same("threads", sumTimes(c, v.ThreadTimes, func(r *session.ThreadTime) *session.TimeValue {
+		return &r.TimeValue
+	}), true)
+	same("processes", sumTimes(c, v.ProcessTimes, func(r *session.ProcessTimeValue) *session.TimeValue {
+		return &r.TimeValue
+	}), true)
 	same("lines", sumTimes(c, v.LineTimes, func(r *session.LineTime) *session.TimeValue { return &r.TimeValue }), false)
-	sites := sumTimes(c, v.InstructionTimes, func(r *session.InstructionTime) *session.TimeValue { return &r.TimeValue })
+	sites := sumTimes(c, v.InstructionTimes, func(r *session.InstructionTime) *session.TimeValue {
+		return &r.TimeValue
+	})
 	var top session.TimeValue // what is below the roots, and what is at no instruction
 	for _, r := range v.PathTimes {
 		if r.Parent == 0 {
@@ -204,7 +219,8 @@ func (c *checker) timeSums(d *Data, whole []measured, v *session.Derived) {
 	same("roots (inclusive)", top, false)
 	for i := range whole {
 		if d.nodeInstruction[d.timingNode[i]] == none {
-			sites.Exclusive = sites.Exclusive.Add(whole[i].correct(processOf(probes, d.threadProcess[d.timingThread[i]])).Time)
+			sites.Exclusive = sites.Exclusive.Add(
+				whole[i].correct(processOf(probes, d.threadProcess[d.timingThread[i]])).Time)
 			sites.Calls += whole[i].made
 		}
 	}
@@ -212,9 +228,9 @@ func (c *checker) timeSums(d *Data, whole []measured, v *session.Derived) {
 	same("instructions and bodies", sites, !d.anyUncertain())
 }
 
-// inexact returns by how much sums over paths may differ from those over timings, where there are folded calls, whose time is
-// measured twice: each of the two is rounded, and what the probes added is taken out of each as far as it goes. What ended in
-// the middle is in one of them only.
+// inexact returns by how much sums over paths may differ from those over timings, where there are folded calls, whose
+// time is measured twice: each of the two is rounded, and what the probes added is taken out of each as far as it goes.
+// What ended in the middle is in one of them only.
 func (d *Data) inexact(whole []measured) q.Nanoseconds {
 	if d.inclusives.rows == 0 {
 		return 0
@@ -241,7 +257,8 @@ func (d *Data) inexact(whole []measured) q.Nanoseconds {
 func within(t q.Time, most q.Nanoseconds) bool {
 	return max(t.Elapsed, t.Application, t.CPU, t.Overhead, t.OffCPU, t.Blocked, t.Ready) <= most &&
 		min(t.Elapsed, t.Application, t.CPU, t.Overhead, t.OffCPU, t.Blocked, t.Ready) >= -most &&
-		(most == math.MaxInt64 || t.Intervals == 0 && t.Voluntary == 0 && t.Preempted == 0 && t.Faults == 0 && t.Reads == 0)
+		(most == math.MaxInt64 || t.Intervals == 0 && t.Voluntary == 0 && t.Preempted == 0 && t.Faults == 0 &&
+			t.Reads == 0)
 }
 
 func (d *Data) anyUncertain() bool {
@@ -260,8 +277,10 @@ func sumTimes[Row any](c *checker, rows []Row, value func(*Row) *session.TimeVal
 		v := value(&rows[i])
 		sum = addTimes(sum, *v)
 		in, out := v.Inclusive, v.Exclusive
-		if in.Application > in.Elapsed || out.Application > out.Elapsed || out.Elapsed > in.Elapsed || out.Application > in.Application ||
-			in.Application > in.CPU || in.CPU > in.Elapsed || out.Application > out.CPU || out.CPU > out.Elapsed || out.CPU > in.CPU ||
+		if in.Application > in.Elapsed || out.Application > out.Elapsed || out.Elapsed > in.Elapsed ||
+			out.Application > in.Application ||
+			in.Application > in.CPU || in.CPU > in.Elapsed || out.Application > out.CPU || out.CPU > out.Elapsed ||
+			out.CPU > in.CPU ||
 			out.Overhead > in.Overhead || min(out.Application, out.Overhead) < 0 || v.Running > v.Calls {
 			c.add("times", "a row has %+v", rows[i])
 		}

@@ -35,10 +35,14 @@ func TestCheckFindsTimes(t *testing.T) {
 		{"references", "UPDATE timing_value SET timing_id = 999 WHERE timing_id = 1"},
 		{"references", "UPDATE timing_value SET timing_id = 0 WHERE timing_id = 2"},
 		{"references", "UPDATE timing_value SET slice_id = 0 WHERE slice_id = 1"},
-		{"references", "UPDATE timing_extreme SET timing_id = 999 WHERE timing_id = (SELECT max(timing_id) FROM timing_extreme)"},
-		{"references", "UPDATE timing_running SET timing_id = 0 WHERE timing_id = (SELECT max(timing_id) FROM timing_running)"},
+		{"references", "UPDATE timing_extreme SET timing_id = 999 WHERE timing_id = (SELECT max(timing_id) FROM " +
+			"timing_extreme)"},
+		{"references", "UPDATE timing_running SET timing_id = 0 WHERE timing_id = (SELECT max(timing_id) FROM " +
+			"timing_running)"},
 		{"references", "DELETE FROM process_time"},
-		{"references", "INSERT INTO process_time SELECT 9, clock, ticks_per_second, instrument, mechanism, gap_ns, inside_ns, outside_ns, cold_inside_ns, cold_outside_ns, agent_time_ns, ready_measured, probes FROM process_time"},
+		{"references", "INSERT INTO process_time SELECT 9, clock, ticks_per_second, instrument, mechanism, gap_ns, " +
+			"inside_ns, outside_ns, cold_inside_ns, cold_outside_ns, agent_time_ns, ready_measured, probes FROM " +
+			"process_time"},
 		{"owners", "UPDATE thread SET process_id = 2 WHERE id = 1"},
 		{"timings", "UPDATE process_time SET inside_ns = -1"},
 		{"timings", "UPDATE process_time SET ticks_per_second = 0"},
@@ -57,8 +61,10 @@ func TestCheckFindsTimes(t *testing.T) {
 		{"calls", "UPDATE node SET parent_id = 1 WHERE id = (SELECT max(node_id) FROM timing)"},
 		{"times", "UPDATE timing_value SET elapsed_ns = -1000 WHERE timing_id = 1"},
 		{"extremes", "UPDATE timing_extreme SET min_elapsed_inclusive_ns = max_elapsed_inclusive_ns + 1"},
-		{"extremes", "UPDATE timing_extreme SET max_elapsed_inclusive_ns = max_elapsed_inclusive_ns / 2, min_elapsed_inclusive_ns = 0"},
-		{"extremes", "UPDATE timing_extreme SET min_elapsed_exclusive_ns = 2 * min_elapsed_exclusive_ns, max_elapsed_exclusive_ns = 2 * max_elapsed_exclusive_ns"},
+		{"extremes", "UPDATE timing_extreme SET max_elapsed_inclusive_ns = max_elapsed_inclusive_ns / 2, " +
+			"min_elapsed_inclusive_ns = 0"},
+		{"extremes", "UPDATE timing_extreme SET min_elapsed_exclusive_ns = 2 * min_elapsed_exclusive_ns, " +
+			"max_elapsed_exclusive_ns = 2 * max_elapsed_exclusive_ns"},
 		{"extremes", "UPDATE timing_extreme SET max_application_inclusive_ns = max_elapsed_inclusive_ns + 1"},
 		{"extremes", "UPDATE timing_extreme SET min_application_exclusive_ns = 0, max_application_exclusive_ns = 0"},
 		{"extremes", "UPDATE timing_value SET elapsed_ns = 2 * elapsed_ns"},

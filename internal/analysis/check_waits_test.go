@@ -12,8 +12,8 @@ import (
 	"github.com/clrprof/clrprof/internal/session/sessiontest"
 )
 
-// TestCheckWaitsLost: CPU time that single calls cannot have had is a contradiction, unless the agent had no memory for what the operating
-// system did.
+// TestCheckWaitsLost: CPU time that single calls cannot have had is a contradiction, unless the agent had no memory for
+// what the operating system did.
 func TestCheckWaitsLost(t *testing.T) {
 	const forget = "UPDATE timing_value SET off_cpu_ns = 0, blocked_ns = 0, ready_ns = 0;"
 	for script, want := range map[string]bool{
@@ -22,7 +22,9 @@ func TestCheckWaitsLost(t *testing.T) {
 	} {
 		path := filepath.Join(t.TempDir(), "s")
 		open(t, sessiontest.Timed(), path).Close()
-		if err := sessiontest.Change(path, func(conn *sqlite.Conn) error { return sqlitex.ExecuteScript(conn, script, nil) }); err != nil {
+		if err := sessiontest.Change(path, func(conn *sqlite.Conn) error {
+			return sqlitex.ExecuteScript(conn, script, nil)
+		}); err != nil {
 			t.Fatal(err)
 		}
 		s, err := session.Open(path)

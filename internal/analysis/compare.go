@@ -54,11 +54,12 @@ func (c *Change) AppendStack(out []byte) []byte {
 
 // Ranges returns the least and the greatest value of the runs of each side.
 func (c *Change) Ranges() (from, to [2]int64) {
-	return [2]int64{slices.Min(c.runs[0]), slices.Max(c.runs[0])}, [2]int64{slices.Min(c.runs[1]), slices.Max(c.runs[1])}
+	return [2]int64{slices.Min(c.runs[0]), slices.Max(c.runs[0])},
+		[2]int64{slices.Min(c.runs[1]), slices.Max(c.runs[1])}
 }
 
-// Beyond reports whether the difference is more than what runs of one side differ by: all values of one side are less than all of the
-// other.
+// Beyond reports whether the difference is more than what runs of one side differ by: all values of one side are less
+// than all of the other.
 func (c *Change) Beyond() bool {
 	from, to := c.Ranges()
 	return from[1] < to[0] || to[1] < from[0]
@@ -67,12 +68,13 @@ func (c *Change) Beyond() bool {
 // Comparison is what two sessions have of one column of a view.
 type Comparison struct {
 	View, Column string
-	Unit         string   // count, bytes or nanoseconds
-	Old, New     int64    // the whole; only of columns that add up
-	AddsUp       bool     // the column does: inclusive ones do not
-	Runs         [2]int   // how many sessions there are on each side
-	Changes      []Change // of which the values differ, those beyond the spread of runs first, then the greatest difference
-	sums         [2]int64
+	Unit         string // count, bytes or nanoseconds
+	Old, New     int64  // the whole; only of columns that add up
+	AddsUp       bool   // the column does: inclusive ones do not
+	Runs         [2]int // how many sessions there are on each side
+	// of which the values differ, those beyond the spread of runs first, then the greatest difference
+	Changes []Change
+	sums    [2]int64
 }
 
 // HasLines reports whether the changes are those of places in the source.
@@ -99,9 +101,13 @@ type comparedColumn struct {
 var (
 	amountColumns = []comparedColumn{
 		amountColumn("exclusive_bytes", "bytes", func(a q.Amounts) int64 { return int64(a.Exclusive.Bytes) }),
-		amountColumn("exclusive_allocations", "count", func(a q.Amounts) int64 { return int64(a.Exclusive.Allocations) }),
+		amountColumn("exclusive_allocations", "count", func(a q.Amounts) int64 {
+			return int64(a.Exclusive.Allocations)
+		}),
 		amountColumn("inclusive_bytes", "bytes", func(a q.Amounts) int64 { return int64(a.Inclusive.Bytes) }),
-		amountColumn("inclusive_allocations", "count", func(a q.Amounts) int64 { return int64(a.Inclusive.Allocations) }),
+		amountColumn("inclusive_allocations", "count", func(a q.Amounts) int64 {
+			return int64(a.Inclusive.Allocations)
+		}),
 	}
 	typeColumns = []comparedColumn{
 		{key: "bytes", unit: "bytes", amount: amountColumns[0].amount},
@@ -119,7 +125,9 @@ var (
 )
 
 // threadColumns are those of timeColumns that threads have: all that passed on them.
-var threadColumns = slices.DeleteFunc(slices.Clone(timeColumns), func(c comparedColumn) bool { return strings.HasSuffix(c.key, "_exclusive") })
+var threadColumns = slices.DeleteFunc(slices.Clone(timeColumns), func(c comparedColumn) bool {
+	return strings.HasSuffix(c.key, "_exclusive")
+})
 
 // lifetimeColumns are the columns of lifetimes: what is promoted in vain first.
 func lifetimeColumns() []comparedColumn {
@@ -133,9 +141,12 @@ func lifetimeColumns() []comparedColumn {
 		}
 		kind := map[string]string{"bytes": "bytes", "instances": "count"}[unit]
 		for _, g := range []int{2, 1, 0, 3, 4} {
-			out = append(out, comparedColumn{key: lifetimeValues[g] + "_" + unit, unit: kind, ends: func(l Lifetime) int64 { return number(l.Dead[g]) }})
+			out = append(out, comparedColumn{key: lifetimeValues[g] + "_" + unit, unit: kind,
+				ends: func(l Lifetime) int64 { return number(l.Dead[g]) }})
 		}
-		out = append(out, comparedColumn{key: "alive_" + unit, unit: kind, ends: func(l Lifetime) int64 { return number(l.Alive()) }})
+		out = append(out, comparedColumn{key: "alive_" + unit, unit: kind, ends: func(l Lifetime) int64 {
+			return number(l.Alive())
+		}})
 	}
 	return out
 }
@@ -164,7 +175,8 @@ var comparedViews = []comparedView{
 	{"sites", typeColumns},
 	{"calltree", slices.Concat(timeColumns, amountColumns)},
 	{"lifetime", lifetimeColumns()},
-	{"threads", slices.Concat(threadColumns, typeColumns[:1], []comparedColumn{{key: "allocations", unit: "count", amount: amountColumns[1].amount}})},
+	{"threads", slices.Concat(threadColumns, typeColumns[:1],
+		[]comparedColumn{{key: "allocations", unit: "count", amount: amountColumns[1].amount}})},
 }
 
 // ComparedViews returns the names of the views that can be compared, the default first.
@@ -203,9 +215,9 @@ func ComparedColumns(all ...*Source) ([]ComparedView, error) {
 	return out, nil
 }
 
-// Compare compares a column of a view ("": the first that all sessions have) by the keys of its rows. Of several sessions on a side,
-// runs of one program, the mean counts. Errors are a *TermError for a view or column, ErrNoTime, ErrNoMemory or ErrNoLifetime where a
-// session does not have it, and those of reading.
+// Compare compares a column of a view ("": the first that all sessions have) by the keys of its rows. Of several
+// sessions on a side, runs of one program, the mean counts. Errors are a *TermError for a view or column, ErrNoTime,
+// ErrNoMemory or ErrNoLifetime where a session does not have it, and those of reading.
 func Compare(from, to []*Source, view, column string) (*Comparison, error) {
 	c, err := findColumn(slices.Concat(from, to), view, column)
 	if err != nil {
@@ -215,7 +227,8 @@ func Compare(from, to []*Source, view, column string) (*Comparison, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &Comparison{View: view, Column: c.key, Unit: c.unit, AddsUp: !strings.Contains(c.key, "inclusive") || view == "threads",
+	out := &Comparison{View: view, Column: c.key, Unit: c.unit, AddsUp: !strings.Contains(c.key, "inclusive") ||
+		view == "threads",
 		Runs: [2]int{len(from), len(to)}}
 	var all []comparedRun
 	keys := newComparedKeys(view)

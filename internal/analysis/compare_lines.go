@@ -18,10 +18,11 @@ type comparedLine struct {
 
 // alignLines gives lines the keys that they have in the first session.
 //
-// A line is named by its function and how far it is from the function's first line. If a function was written anew that says
-// nothing. So its lines are also compared by what they do: which types are allocated there, and which functions called. If in the order
-// of the source more lines do the same than at the same distance, the lines have moved, and those that do the same are the same.
-// Other lines of such a function are new, or gone. In modules that are the same build no line has moved.
+// A line is named by its function and how far it is from the function's first line. If a function was written anew that
+// says nothing. So its lines are also compared by what they do: which types are allocated there, and which functions
+// called. If in the order of the source more lines do the same than at the same distance, the lines have moved, and
+// those that do the same are the same. Other lines of such a function are new, or gone. In modules that are the same
+// build no line has moved.
 func alignLines(all []*comparedSource) {
 	anew := rebuilt(all)
 	first := all[0]

@@ -87,7 +87,8 @@ func (v *comparedSource) eachPath(c *comparedColumn, out *comparedRun) error {
 		return err
 	}
 	keys := out.keys.paths
-	names := make([]int32, len(v.data.Functions)+1) // numbers of functions' keys plus 1, by position plus 1; 0: not known yet
+	// numbers of functions' keys plus 1, by position plus 1; 0: not known yet
+	names := make([]int32, len(v.data.Functions)+1)
 	at := newIndex(rows, func(r *pathRow) session.PathID { return r.id })
 	paths, numbers := make([]comparedPath, len(rows)), make([]int32, len(rows))
 	for i := range rows {

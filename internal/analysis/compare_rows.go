@@ -20,8 +20,8 @@ type comparedSource struct {
 	files     map[session.FileID]string
 }
 
-// prepare reads the names of all sessions. Where lines count, those of all sessions have the keys that they have in the first of the
-// new ones.
+// prepare reads the names of all sessions. Where lines count, those of all sessions have the keys that they have in the
+// first of the new ones.
 func prepare(from, to []*Source, view string) (sides [2][]*comparedSource, err error) {
 	byLine := hasLines(view)
 	for n, side := range [][]*Source{from, to} {
@@ -78,8 +78,8 @@ func (k *comparedKeys) text(n int32) string {
 	return k.list[n]
 }
 
-// pathKeys are the call trees of all sessions, one above the other: paths with the same names of functions from the root are one. Their
-// keys are hashes, which are only made of those that differ.
+// pathKeys are the call trees of all sessions, one above the other: paths with the same names of functions from the
+// root are one. Their keys are hashes, which are only made of those that differ.
 type pathKeys struct {
 	numbering[pathStep]
 	hashes []string // by number; "": not made yet
@@ -167,7 +167,9 @@ func (v *comparedSource) compared(view string, c *comparedColumn, keys *compared
 			name := v.moduleName(session.ModuleID(id))
 			return Change{Name: name, Module: name}
 		}
-		return out, v.eachModule(c, func(id session.ModuleID, value int64) { out.add(v.moduleName(id), value, int64(id)) })
+		return out, v.eachModule(c, func(id session.ModuleID, value int64) {
+			out.add(v.moduleName(id), value, int64(id))
+		})
 	case "types", "lifetime":
 		out.describe = func(i int64) Change {
 			t := &v.data.Types[i]
@@ -209,7 +211,8 @@ func (v *comparedSource) compared(view string, c *comparedColumn, keys *compared
 func (v *comparedSource) lineChange(i int32) Change {
 	l := &v.data.Lines[i]
 	f := at(v.data.Functions, v.functions, l.Function)
-	return Change{Name: f.DisplayName(), Module: v.moduleName(f.Module), File: v.files[l.File], Line: l.LineBegin, moved: v.moved[i]}
+	return Change{Name: f.DisplayName(), Module: v.moduleName(f.Module), File: v.files[l.File], Line: l.LineBegin,
+		moved: v.moved[i]}
 }
 
 // eachType calls fn with the values of types in a column.

@@ -51,7 +51,8 @@ func TestCompareRandom(t *testing.T) {
 					continue
 				}
 				if self := compared(t, a, a, v.name, c.key); len(self.Changes) > 0 {
-					t.Errorf("seed %d: %s %s: %d differences of a session from itself", seed, v.name, c.key, len(self.Changes))
+					t.Errorf("seed %d: %s %s: %d differences of a session from itself", seed, v.name, c.key,
+						len(self.Changes))
 				}
 				if has, err := b.dataSets(); err != nil || !has.has(&c) {
 					continue
@@ -63,18 +64,22 @@ func TestCompareRandom(t *testing.T) {
 					x := &there.Changes[i]
 					sum += x.Delta()
 					at := slices.IndexFunc(back.Changes, func(y Change) bool { return y.Key == x.Key })
-					if !byLine && (at < 0 || back.Changes[at].Delta() != -x.Delta() || back.Changes[at].InOld != x.InNew) {
+					if !byLine && (at < 0 || back.Changes[at].Delta() != -x.Delta() ||
+						back.Changes[at].InOld != x.InNew) {
 						t.Errorf("seed %d: %s %s: %+v is not so the other way round", seed, v.name, c.key, x)
 					}
 					if i > 0 && abs(x.Delta()) > abs(there.Changes[i-1].Delta()) {
-						t.Errorf("seed %d: %s %s: %d after %d", seed, v.name, c.key, x.Delta(), there.Changes[i-1].Delta())
+						t.Errorf("seed %d: %s %s: %d after %d", seed, v.name, c.key, x.Delta(),
+							there.Changes[i-1].Delta())
 					}
 				}
-				if whole := wholeOf(t, b, c.key); there.AddsUp && c.ends == nil && v.name != "lines" && there.New != whole {
+				if whole := wholeOf(t, b, c.key); there.AddsUp && c.ends == nil && v.name != "lines" &&
+					there.New != whole {
 					t.Errorf("seed %d: %s %s: %d in all, want %d", seed, v.name, c.key, there.New, whole)
 				}
 				if differences += len(there.Changes); there.AddsUp && sum != there.New-there.Old {
-					t.Errorf("seed %d: %s %s: differences add up to %d, the wholes differ by %d", seed, v.name, c.key, sum, there.New-there.Old)
+					t.Errorf("seed %d: %s %s: differences add up to %d, the wholes differ by %d", seed, v.name, c.key,
+						sum, there.New-there.Old)
 				}
 			}
 		}
@@ -123,19 +128,21 @@ func linesBuild(build string, lines ...lineSum) *sessiontest.Builder {
 	p := b.Process("App", 7)
 	m := b.Module(p, "App.dll", true)
 	b.Modules[m-1].MVID = build
-	main, f, thread := b.Function(m, "App.Main()", "App.cs", 1), b.Function(m, "App.Run()", "App.cs", 10), b.Thread(p, "main")
+	main, f, thread := b.Function(m, "App.Main()", "App.cs", 1), b.Function(m, "App.Run()", "App.cs", 10), b.Thread(p,
+		"main")
 	types := map[string]session.TypeID{}
 	for _, l := range lines {
 		if types[l.typ] == 0 {
 			types[l.typ] = b.Type(m, l.typ)
 		}
-		b.Allocate(1, thread, types[l.typ], 1, l.bytes, sessiontest.Frame{Function: main, Line: 2}, sessiontest.Frame{Function: f, Line: l.line})
+		b.Allocate(1, thread, types[l.typ], 1, l.bytes, sessiontest.Frame{Function: main, Line: 2},
+			sessiontest.Frame{Function: f, Line: l.line})
 	}
 	return b
 }
 
-// TestCompareMovedLines: lines of a function that was written anew are those that do the same in the same order; if as many do so where
-// they were, none has moved.
+// TestCompareMovedLines: lines of a function that was written anew are those that do the same in the same order; if as
+// many do so where they were, none has moved.
 func TestCompareMovedLines(t *testing.T) {
 	a, b, c, d := lineSum{11, "A", 100}, lineSum{12, "B", 200}, lineSum{13, "C", 300}, lineSum{14, "A", 400}
 	at := func(l lineSum, line int64, more q.Bytes) lineSum { return lineSum{line, l.typ, l.bytes + more} }
@@ -143,14 +150,16 @@ func TestCompareMovedLines(t *testing.T) {
 		old, new *sessiontest.Builder
 		want     []string
 	}{
-		"a line before": {linesBuild("1", a, b, c), linesBuild("2", lineSum{11, "N", 50}, at(a, 12, 0), at(b, 13, 8), at(c, 14, 0)),
+		"a line before": {linesBuild("1", a, b, c), linesBuild("2", lineSum{11, "N", 50}, at(a, 12, 0), at(b, 13, 8),
+			at(c, 14, 0)),
 			[]string{"0 -> 11: +50", "12 -> 13 moved: +8"}},
 		"a line gone": {linesBuild("1", a, b, c, d), linesBuild("2", at(b, 11, 0), at(c, 12, 1), at(d, 13, 0)),
 			[]string{"11 -> 0: -100", "13 -> 12 moved: +1"}},
 		"the same build": {linesBuild("1", a, b), linesBuild("1", at(a, 12, 0), at(b, 13, 0)),
 			[]string{"0 -> 13: +200", "11 -> 0: -100", "12 -> 12: -100"}},
-		"as many where they were": {linesBuild("1", at(d, 14, 0)), linesBuild("2", a, at(d, 14, 0)), []string{"0 -> 11: +100"}},
-		"another type":            {linesBuild("1", a, b), linesBuild("2", a, lineSum{12, "N", 240}), []string{"12 -> 12: +40"}},
+		"as many where they were": {linesBuild("1", at(d, 14, 0)), linesBuild("2", a, at(d, 14, 0)),
+			[]string{"0 -> 11: +100"}},
+		"another type": {linesBuild("1", a, b), linesBuild("2", a, lineSum{12, "N", 240}), []string{"12 -> 12: +40"}},
 	} {
 		for _, view := range []string{"lines", "sites"} {
 			t.Run(name+" "+view, func(t *testing.T) {
@@ -158,12 +167,14 @@ func TestCompareMovedLines(t *testing.T) {
 					t.Skip("the sites are others")
 				}
 				var got []string
-				for _, x := range compared(t, source(t, tt.old, Selection{}), source(t, tt.new, Selection{}), view, "").Changes {
+				for _, x := range compared(t, source(t, tt.old, Selection{}), source(t, tt.new, Selection{}), view,
+					"").Changes {
 					from, to := x.OldLine, x.Line
 					if !x.InNew {
 						to = 0
 					}
-					got = append(got, fmt.Sprintf("%d -> %d%s: %+d", from, to, map[bool]string{true: " moved"}[x.Moved()], x.Delta()))
+					got = append(got,
+						fmt.Sprintf("%d -> %d%s: %+d", from, to, map[bool]string{true: " moved"}[x.Moved()], x.Delta()))
 				}
 				slices.Sort(got)
 				if diff := cmp.Diff(tt.want, got); diff != "" {
@@ -174,8 +185,8 @@ func TestCompareMovedLines(t *testing.T) {
 	}
 }
 
-// TestCompareRuns: of several runs the means are compared, and a difference is beyond their spread if no run of one side has a value
-// between those of the other.
+// TestCompareRuns: of several runs the means are compared, and a difference is beyond their spread if no run of one
+// side has a value between those of the other.
 func TestCompareRuns(t *testing.T) {
 	run := func(a, b, c q.Bytes) *Source {
 		return source(t, linesBuild("1", lineSum{11, "A", a}, lineSum{12, "B", b}, lineSum{13, "C", c}), Selection{})
@@ -201,7 +212,9 @@ func TestCompareRuns(t *testing.T) {
 			t.Errorf("%s: %d %d %s", view, c.Old, c.New, diff)
 		}
 	}
-	if c, err := Compare(from, from, "lines", ""); err != nil || slices.ContainsFunc(c.Changes, func(x Change) bool { return x.Delta() != 0 || x.Beyond() }) {
+	if c, err := Compare(from, from, "lines", ""); err != nil || slices.ContainsFunc(c.Changes, func(x Change) bool {
+		return x.Delta() != 0 || x.Beyond()
+	}) {
 		t.Errorf("runs differ from themselves: %+v %v", c, err)
 	}
 }
@@ -236,7 +249,8 @@ func TestCompareBuilds(t *testing.T) {
 		x := &c.Changes[i]
 		got = append(got, fmt.Sprintf("%s %d -> %d: %+d", x.Key, x.OldLine, x.Line, x.Delta()))
 	}
-	if diff := cmp.Diff([]string{"App.dll!App.Program.Main():+2 12 -> 15: -24", "App.dll!App.Program.Main():+0 10 -> 13: +8"}, got); diff != "" {
+	if diff := cmp.Diff([]string{"App.dll!App.Program.Main():+2 12 -> 15: -24",
+		"App.dll!App.Program.Main():+0 10 -> 13: +8"}, got); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -263,7 +277,8 @@ func TestCompareErrors(t *testing.T) {
 			t.Errorf("%s %s: %v", c.view, c.column, err)
 		}
 	}
-	if several := source(t, sessiontest.Several(), Selection{Processes: []session.ProcessID{2}}); len(compared(t, several, several, "functions", "").Changes) > 0 {
+	if several := source(t, sessiontest.Several(), Selection{Processes: []session.ProcessID{2}}); len(
+		compared(t, several, several, "functions", "").Changes) > 0 {
 		t.Error("a selection differs from itself")
 	}
 }

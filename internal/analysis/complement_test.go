@@ -29,7 +29,8 @@ func newTotals() totals {
 	return totals{map[string]q.Amounts{}, map[string]session.TimeValue{}, map[string]Lifetime{}}
 }
 
-// compareTotals compares totals of what wants and has; objects that were born and died in other parts are no difference.
+// compareTotals compares totals of what wants and has; objects that were born and died in other parts are no
+// difference.
 func compareTotals(t *rapid.T, what string, want, have totals) {
 	t.Helper()
 	maps.DeleteFunc(want.lifetimes, func(_ string, l Lifetime) bool { return l.IsZero() })
@@ -111,7 +112,8 @@ func (a totals) add(b totals) totals {
 func (a totals) measuredOnly() totals {
 	for k, v := range a.times {
 		e := v.Exclusive
-		a.times[k] = session.TimeValue{Calls: v.Calls, Times: q.Times{Exclusive: q.Time{Elapsed: e.Elapsed + e.Overhead, Waits: e.Waits}}}
+		a.times[k] = session.TimeValue{Calls: v.Calls,
+			Times: q.Times{Exclusive: q.Time{Elapsed: e.Elapsed + e.Overhead, Waits: e.Waits}}}
 	}
 	return a
 }
@@ -151,9 +153,13 @@ func complements(t *rapid.T, s *session.Session) map[string]complement {
 	}
 	out := map[string]complement{}
 	set := map[string]func(*Terms) *[]string{
-		"process": func(t *Terms) *[]string { return &t.Processes }, "thread": func(t *Terms) *[]string { return &t.Threads },
+		"process": func(t *Terms) *[]string { return &t.Processes }, "thread": func(t *Terms) *[]string {
+			return &t.Threads
+		},
 		"namespace": func(t *Terms) *[]string { return &t.Namespaces },
-		"module":    func(t *Terms) *[]string { return &t.Modules }, "function": func(t *Terms) *[]string { return &t.Functions },
+		"module":    func(t *Terms) *[]string { return &t.Modules }, "function": func(t *Terms) *[]string {
+			return &t.Functions
+		},
 		"type": func(t *Terms) *[]string { return &t.Types }, "focus": func(t *Terms) *[]string { return &t.Focus },
 	}
 	for _, kind := range slices.Sorted(maps.Keys(set)) {
@@ -179,7 +185,8 @@ func complements(t *rapid.T, s *session.Session) map[string]complement {
 		list := boundaries[p]
 		if only := []string{fmt.Sprint("#", p)}; len(list) > 1 {
 			at := list[rapid.IntRange(1, len(list)-1).Draw(t, fmt.Sprint("gc of ", p))].number
-			out["gc"] = complement{Terms{Processes: only}, []Terms{{Processes: only, GCs: GCSpan{To: at}}, {Processes: only, GCs: GCSpan{After: at}}}}
+			out["gc"] = complement{Terms{Processes: only},
+				[]Terms{{Processes: only, GCs: GCSpan{To: at}}, {Processes: only, GCs: GCSpan{After: at}}}}
 		}
 	}
 	return out
@@ -213,7 +220,8 @@ func TestComplement(t *testing.T) {
 		want, have := totalsOf(rt, part(rt, d, whole)), newTotals()
 		for _, terms := range c.parts {
 			sel, err := terms.Select(s)
-			if term := (*TermError)(nil); errors.As(err, &term) && (kind == "process" || kind == "thread") { // none is left, and that is refused
+			// none is left, and that is refused
+			if term := (*TermError)(nil); errors.As(err, &term) && (kind == "process" || kind == "thread") {
 				continue
 			}
 			if err != nil {
@@ -230,7 +238,8 @@ func TestComplement(t *testing.T) {
 		compareTotals(rt, fmt.Sprintf("%s: %+v", kind, c), want, have)
 		tried[kind]++
 	})
-	for _, kind := range []string{"process", "thread", "module", "namespace", "function", "type", "focus", "time", "gc"} {
+	for _, kind := range []string{"process", "thread", "module", "namespace", "function", "type", "focus", "time",
+		"gc"} {
 		if tried[kind] == 0 {
 			t.Errorf("no session had a %s", kind)
 		}
@@ -280,7 +289,8 @@ func TestHide(t *testing.T) {
 			}
 		}
 		for _, diff := range []string{
-			cmp.Diff(want.Types, have.Types), cmp.Diff(want.Threads, have.Threads), cmp.Diff(want.Processes, have.Processes),
+			cmp.Diff(want.Types, have.Types), cmp.Diff(want.Threads, have.Threads),
+			cmp.Diff(want.Processes, have.Processes),
 			cmp.Diff(sumOf(want.Functions, exclusiveOf), sumOf(have.Functions, exclusiveOf)),
 			cmp.Diff(withoutCalls(want.ThreadTimes), withoutCalls(have.ThreadTimes)),
 			cmp.Diff(callsOf(want.FunctionTimes, sel.hidden), callsOf(have.FunctionTimes, sel.hidden)),
@@ -320,7 +330,8 @@ func callsOf(rows []session.FunctionTime, hidden map[session.FunctionID]bool) ma
 	return out
 }
 
-// onlyOutermost reports whether a function has values at roots of stacks alone, or in folded calls, which have no stacks.
+// onlyOutermost reports whether a function has values at roots of stacks alone, or in folded calls, which have no
+// stacks.
 func onlyOutermost(d *Data, f session.FunctionID) bool {
 	stays := make([]bool, len(d.Nodes))
 	copy(stays, d.foldedNodes())

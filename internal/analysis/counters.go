@@ -9,8 +9,8 @@ import (
 	"github.com/clrprof/clrprof/internal/session"
 )
 
-// CounterPoint is what a counter said at a sample, of all processes together or of the machine: a level as it was then, a sum by how much
-// it had grown since the sample before.
+// CounterPoint is what a counter said at a sample, of all processes together or of the machine: a level as it was then,
+// a sum by how much it had grown since the sample before.
 type CounterPoint struct {
 	Begin, End q.Nanoseconds // of the session; the sample was taken at the end
 	Value      int64
@@ -19,8 +19,9 @@ type CounterPoint struct {
 // ownCounters begins the names of counters whose sums are 0 when a process begins.
 const ownCounters = "process."
 
-// CounterPoints returns what a counter said, in the order of time. What a process counted before its first sample counts from the sample
-// before, or from the session's start; of sums that began before the session the first sample says nothing.
+// CounterPoints returns what a counter said, in the order of time. What a process counted before its first sample
+// counts from the sample before, or from the session's start; of sums that began before the session the first sample
+// says nothing.
 func CounterPoints(s *session.Session, name string) (session.Counter, []CounterPoint, error) {
 	counters, err := s.Counters()
 	if err != nil {
@@ -34,7 +35,9 @@ func CounterPoints(s *session.Session, name string) (session.Counter, []CounterP
 	if err != nil {
 		return session.Counter{}, nil, fmt.Errorf("reading counters: %w", err)
 	}
-	values = slices.DeleteFunc(values, func(v session.CounterValue) bool { return v.Counter != counters[at].ID || v.Time < 0 })
+	values = slices.DeleteFunc(values, func(v session.CounterValue) bool {
+		return v.Counter != counters[at].ID || v.Time < 0
+	})
 	slices.SortStableFunc(values, func(a, b session.CounterValue) int { return int(min(1, max(-1, a.Time-b.Time))) })
 	var out []CounterPoint
 	before := map[session.ProcessID]int64{}

@@ -117,8 +117,8 @@ func (d *Data) callTree(own []q.Amount, times *nodeTimes) *callTree {
 	return t
 }
 
-// moduleGroup returns the position of a function's module. Those without one have len(Modules), so that modules add up to
-// the total too.
+// moduleGroup returns the position of a function's module. Those without one have len(Modules), so that modules add up
+// to the total too.
 func (d *Data) moduleGroup(function int32) int32 {
 	if m := d.functionModule[function]; m != none {
 		return m
@@ -136,7 +136,8 @@ func (d *Data) derivePaths(out *session.Derived, tree *callTree) {
 		if function := &d.Functions[tree.function[i]]; tree.memory.keep[m] {
 			out.Paths = append(out.Paths, session.PathValue{
 				ID: session.PathID(i + 1), Parent: session.PathID(tree.Parent[i] + 1), Level: int64(levels[i]) + 1,
-				Process: function.Process, Function: function.ID, Amounts: q.Amounts{Inclusive: inclusive[i], Exclusive: own[i]},
+				Process: function.Process, Function: function.ID,
+				Amounts: q.Amounts{Inclusive: inclusive[i], Exclusive: own[i]},
 			})
 		}
 	}
@@ -144,14 +145,16 @@ func (d *Data) derivePaths(out *session.Derived, tree *callTree) {
 		return
 	}
 	d.deriveCalls(out, calltree.Calls(tree.Tree, own, inclusive, tree.function))
-	byFunction := combine(calltree.Presence(tree.Tree, inclusive, tree.function, len(d.Functions)), calltree.Sum(own, tree.function, len(d.Functions)))
+	byFunction := combine(calltree.Presence(tree.Tree, inclusive, tree.function, len(d.Functions)),
+		calltree.Sum(own, tree.function, len(d.Functions)))
 	for i, v := range byFunction {
 		if !v.IsZero() {
 			out.Functions = append(out.Functions, session.FunctionValue{Function: d.Functions[i].ID, Amounts: v})
 		}
 	}
 	groups := len(d.Modules) + 1
-	byModule := combine(calltree.Presence(tree.Tree, inclusive, tree.module, groups), calltree.Sum(own, tree.module, groups))
+	byModule := combine(calltree.Presence(tree.Tree, inclusive, tree.module, groups),
+		calltree.Sum(own, tree.module, groups))
 	d.eachModule(func(i int, id session.ModuleID) {
 		if v := byModule[i]; !v.IsZero() {
 			out.Modules = append(out.Modules, session.ModuleValue{Module: id, Amounts: v})
@@ -159,7 +162,8 @@ func (d *Data) derivePaths(out *session.Derived, tree *callTree) {
 	})
 }
 
-// eachModule calls fn with the groups of callTree.module, in the order of id: 0 is that of the functions without a module.
+// eachModule calls fn with the groups of callTree.module, in the order of id: 0 is that of the functions without a
+// module.
 func (d *Data) eachModule(fn func(group int, id session.ModuleID)) {
 	fn(len(d.Modules), 0)
 	for i := range d.Modules {
@@ -187,7 +191,8 @@ func combine(inclusive, exclusive []q.Amount) []q.Amounts {
 
 func (d *Data) deriveCalls(out *session.Derived, calls []calltree.CallValue[q.Amount]) {
 	for _, c := range calls {
-		row := session.CallValue{Callee: d.Functions[c.Callee].ID, Amounts: q.Amounts{Inclusive: c.Inclusive, Exclusive: c.Exclusive}}
+		row := session.CallValue{Callee: d.Functions[c.Callee].ID,
+			Amounts: q.Amounts{Inclusive: c.Inclusive, Exclusive: c.Exclusive}}
 		if c.Caller >= 0 {
 			row.Caller = d.Functions[c.Caller].ID
 		}
@@ -205,7 +210,8 @@ func (d *Data) derivePlaces(out *session.Derived, own []q.Amount) {
 	byInstruction := calltree.Sum(own, d.nodeInstruction, len(d.Instructions))
 	for i, a := range byInstruction {
 		if !a.IsZero() {
-			out.Instructions = append(out.Instructions, session.InstructionValue{Instruction: d.Instructions[i].ID, Amount: a})
+			out.Instructions = append(out.Instructions, session.InstructionValue{Instruction: d.Instructions[i].ID,
+				Amount: a})
 		}
 	}
 	for i, a := range calltree.Sum(byInstruction, d.instructionLine, len(d.Lines)) {

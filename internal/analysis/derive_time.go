@@ -28,7 +28,8 @@ func (d *Data) deriveTimes(out *session.Derived, tree *callTree, times *nodeTime
 	}
 	for i, v := range totals {
 		if v != (session.TimeValue{}) {
-			out.ProcessTimes = append(out.ProcessTimes, session.ProcessTimeValue{Process: d.Processes[i].ID, TimeValue: v})
+			out.ProcessTimes = append(out.ProcessTimes, session.ProcessTimeValue{Process: d.Processes[i].ID,
+				TimeValue: v})
 		}
 	}
 }
@@ -49,7 +50,8 @@ func (d *Data) pathOf(tree *callTree) []int32 {
 // deriveTimePaths computes what depends on who is on the stack: paths, calls, functions and modules.
 func (d *Data) deriveTimePaths(out *session.Derived, tree *callTree, paths *timePaths, times *nodeTimes) {
 	levels := tree.Levels()
-	out.PathTimes = make([]session.PathTime, 0, count(tree.time)) // growing would take as much again, several times over
+	// growing would take as much again, several times over
+	out.PathTimes = make([]session.PathTime, 0, count(tree.time))
 	for i, m := range tree.merged {
 		if !tree.time[m] {
 			continue
@@ -66,7 +68,8 @@ func (d *Data) deriveTimePaths(out *session.Derived, tree *callTree, paths *time
 		calls, rows = times.folded.addCalls(calls, rows)
 	}
 	for i, r := range rows {
-		row := session.CallTime{Callee: d.Functions[calls[i].Callee].ID, TimeValue: r.TimeValue, SingleCalls: r.SingleCalls}
+		row := session.CallTime{Callee: d.Functions[calls[i].Callee].ID, TimeValue: r.TimeValue,
+			SingleCalls: r.SingleCalls}
 		if caller := calls[i].Caller; caller >= 0 {
 			row.Caller = d.Functions[caller].ID
 		}
@@ -83,7 +86,8 @@ func (d *Data) deriveTimePaths(out *session.Derived, tree *callTree, paths *time
 	}
 	for i, r := range functions {
 		if !r.empty() {
-			out.FunctionTimes = append(out.FunctionTimes, session.FunctionTime{Function: d.Functions[i].ID, TimeValue: r.TimeValue, SingleCalls: r.SingleCalls})
+			out.FunctionTimes = append(out.FunctionTimes,
+				session.FunctionTime{Function: d.Functions[i].ID, TimeValue: r.TimeValue, SingleCalls: r.SingleCalls})
 		}
 	}
 	modules := paths.group(tree.module, len(d.Modules)+1)
@@ -92,7 +96,8 @@ func (d *Data) deriveTimePaths(out *session.Derived, tree *callTree, paths *time
 	}
 	d.eachModule(func(i int, id session.ModuleID) {
 		if r := modules[i]; !r.empty() {
-			out.ModuleTimes = append(out.ModuleTimes, session.ModuleTime{Module: id, TimeValue: r.TimeValue, SingleCalls: r.SingleCalls})
+			out.ModuleTimes = append(out.ModuleTimes, session.ModuleTime{Module: id, TimeValue: r.TimeValue,
+				SingleCalls: r.SingleCalls})
 		}
 	})
 }
@@ -113,7 +118,8 @@ func (d *Data) deriveTimePlaces(out *session.Derived, times *nodeTimes) {
 	at := d.placeTimes(times, inclusive, d.nodeInstruction, len(d.Instructions))
 	for i, v := range at {
 		if v.times != (session.TimeValue{}) {
-			out.InstructionTimes = append(out.InstructionTimes, session.InstructionTime{Instruction: d.Instructions[i].ID, TimeValue: v.times})
+			out.InstructionTimes = append(out.InstructionTimes,
+				session.InstructionTime{Instruction: d.Instructions[i].ID, TimeValue: v.times})
 		}
 	}
 	place := make([]int32, len(d.Nodes)) // lines first, then bodies by function
@@ -164,7 +170,8 @@ func (d *Data) placeTimes(times *nodeTimes, inclusive []q.Time, place []int32, p
 	}
 	out := make([]placeTime, places)
 	for i, c := range calls {
-		out[i] = placeTime{session.TimeValue{Calls: c.made, Running: c.pending, Times: q.Times{Inclusive: of[i], Exclusive: own[i]}}, c}
+		out[i] = placeTime{session.TimeValue{Calls: c.made, Running: c.pending,
+			Times: q.Times{Inclusive: of[i], Exclusive: own[i]}}, c}
 	}
 	return out
 }

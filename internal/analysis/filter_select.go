@@ -44,12 +44,16 @@ func (t Terms) filterSet(s *session.Session, term *filterTerm) (*filterSet, erro
 	case fieldProcess:
 		rows, e := s.Processes()
 		if err = e; err == nil {
-			out.processes, err = clauseIDs(term, rows, func(p *session.Process) (session.ProcessID, int64, string) { return p.ID, p.PID, p.Name })
+			out.processes, err = clauseIDs(term, rows, func(p *session.Process) (session.ProcessID, int64, string) {
+				return p.ID, p.PID, p.Name
+			})
 		}
 	case fieldThread:
 		rows, e := s.Threads()
 		if err = e; err == nil {
-			out.threads, err = clauseIDs(term, rows, func(r *session.Thread) (session.ThreadID, int64, string) { return r.ID, r.OSID, threadName(r) })
+			out.threads, err = clauseIDs(term, rows, func(r *session.Thread) (session.ThreadID, int64, string) {
+				return r.ID, r.OSID, threadName(r)
+			})
 		}
 	case fieldType:
 		of := Selection{}
@@ -62,7 +66,8 @@ func (t Terms) filterSet(s *session.Session, term *filterTerm) (*filterSet, erro
 }
 
 // clauseIDs returns the processes or threads that a clause, or with <> its opposite, holds for.
-func clauseIDs[ID ~int64 | ~uint32, Row any](term *filterTerm, rows []Row, of func(*Row) (ID, int64, string)) (map[ID]bool, error) {
+func clauseIDs[ID ~int64 | ~uint32, Row any](term *filterTerm, rows []Row,
+	of func(*Row) (ID, int64, string)) (map[ID]bool, error) {
 	out := map[ID]bool{}
 	if term.isOrder() {
 		for i := range rows {
@@ -81,7 +86,8 @@ func clauseIDs[ID ~int64 | ~uint32, Row any](term *filterTerm, rows []Row, of fu
 // clauseFunctions returns the functions whose own name, or that of their module or namespace, is as a clause wants it.
 func (t Terms) clauseFunctions(s *session.Session, term *filterTerm) (map[session.FunctionID]bool, error) {
 	one, of := []string{term.value}, Selection{}
-	terms := map[string]Terms{fieldModule: {Modules: one}, fieldNamespace: {Namespaces: one}, fieldFunction: {Functions: one}, fieldFocus: {Functions: one}}[term.field]
+	terms := map[string]Terms{fieldModule: {Modules: one}, fieldNamespace: {Namespaces: one},
+		fieldFunction: {Functions: one}, fieldFocus: {Functions: one}}[term.field]
 	terms.MayMiss = t.MayMiss
 	err := terms.selectFunctions(s, &of)
 	return of.own, err

@@ -97,7 +97,8 @@ func drawFilter(t *rapid.T, s *session.Session) string {
 		case fieldModule:
 			value = d.Modules[rapid.IntRange(0, len(d.Modules)-1).Draw(t, "module")].Name
 		case fieldFunction, fieldFocus:
-			value = withoutParameters(d.Functions[rapid.IntRange(0, len(d.Functions)-1).Draw(t, "function")].DisplayName())
+			value = withoutParameters(
+				d.Functions[rapid.IntRange(0, len(d.Functions)-1).Draw(t, "function")].DisplayName())
 		case fieldType:
 			value = rapid.SampledFrom(d.Types).Draw(t, "type").Name
 		}
@@ -158,8 +159,9 @@ func TestFilterIsTerms(t *testing.T) {
 	eachComplement(t, func(rt *rapid.T, s *session.Session, d *Data, _ string, c complement) {
 		for _, terms := range c.parts {
 			var clauses []string
-			for field, texts := range map[string][]string{fieldModule: terms.Modules, fieldNamespace: terms.Namespaces, fieldFunction: terms.Functions,
-				fieldType: terms.Types, fieldFocus: terms.Focus} {
+			for field, texts := range map[string][]string{fieldModule: terms.Modules, fieldNamespace: terms.Namespaces,
+				fieldFunction: terms.Functions,
+				fieldType:     terms.Types, fieldFocus: terms.Focus} {
 				for _, text := range texts {
 					rest, not := strings.CutPrefix(text, "!")
 					clauses = append(clauses, field+map[bool]string{true: "<>", false: "="}[not]+`"`+rest+`"`)
@@ -173,7 +175,8 @@ func TestFilterIsTerms(t *testing.T) {
 			if err != nil {
 				rt.Fatal(err)
 			}
-			if diff := cmp.Diff(totalsOf(rt, part(rt, d, want)), totalsOf(rt, part(rt, d, have)), cmp.AllowUnexported(totals{}), cmpopts.EquateEmpty()); diff != "" {
+			if diff := cmp.Diff(totalsOf(rt, part(rt, d, want)), totalsOf(rt, part(rt, d, have)),
+				cmp.AllowUnexported(totals{}), cmpopts.EquateEmpty()); diff != "" {
 				rt.Fatalf("%v (-terms +filter):\n%s", clauses, diff)
 			}
 		}

@@ -6,8 +6,8 @@ import (
 	"github.com/clrprof/clrprof/internal/session"
 )
 
-// foldedTimes is what is known of calls that have no paths. Their exclusive times and calls are at nodes below a root of
-// their own: there is one for each function, and below it one for each function that it called. Inclusive times are
+// foldedTimes is what is known of calls that have no paths. Their exclusive times and calls are at nodes below a root
+// of their own: there is one for each function, and below it one for each function that it called. Inclusive times are
 // measured: see timing_inclusive in docs/session.md.
 type foldedTimes struct {
 	inside   []bool // by node: below that root, or one
@@ -91,7 +91,8 @@ func (d *Data) foldedTimes(probes []probes) *foldedTimes {
 		return nil
 	}
 	n := len(d.Nodes)
-	out := &foldedTimes{inside: inside, end: make([]bool, n), at: map[int32]int32{}, function: make([]int32, n), caller: make([]int32, n)}
+	out := &foldedTimes{inside: inside, end: make([]bool, n), at: map[int32]int32{}, function: make([]int32, n),
+		caller: make([]int32, n)}
 	if inside == nil {
 		out.inside = make([]bool, n)
 	}
@@ -116,14 +117,15 @@ func (d *Data) foldedTimes(probes []probes) *foldedTimes {
 	return out
 }
 
-// inclusiveCalls is the time of folded calls of a timing, without what the operating system did: of all of them, and of each by itself.
+// inclusiveCalls is the time of folded calls of a timing, without what the operating system did: of all of them, and of
+// each by itself.
 type inclusiveCalls struct {
 	ended, made, eachEnded                            q.Count
 	elapsed, waited, eachElapsed, eachWaited, eachOff q.Nanoseconds
 }
 
-// eachMeasuredInclusive sums the time of folded calls that are selected, and calls fn for each timing that has some: whole is that
-// of all of its calls, each that of each call by itself.
+// eachMeasuredInclusive sums the time of folded calls that are selected, and calls fn for each timing that has some:
+// whole is that of all of its calls, each that of each call by itself.
 func (d *Data) eachMeasuredInclusive(fn func(timing int32, whole, each *measured)) {
 	at := make([]int32, len(d.Timings)) // 1 + position
 	var sums []inclusiveCalls
@@ -158,16 +160,17 @@ func (d *Data) eachMeasuredInclusive(fn func(timing int32, whole, each *measured
 		if acted[i] {
 			whole.Waits = waits[int32(i)]
 		}
-		each := measured{ended: s.eachEnded, made: s.eachEnded, elapsed: s.eachElapsed, waited: s.eachWaited, Waits: q.Waits{OffCPU: s.eachOff}}
+		each := measured{ended: s.eachEnded, made: s.eachEnded, elapsed: s.eachElapsed, waited: s.eachWaited,
+			Waits: q.Waits{OffCPU: s.eachOff}}
 		if whole != (measured{}) || each != (measured{}) {
 			fn(int32(i), &whole, &each)
 		}
 	}
 }
 
-// addTo adds folded calls to rows. row gives the row of a function called by another one (none: of the function alone), or none.
-// Inclusive times are exact for functions and pairs. Of a group of functions only that is known which is on the stack longest:
-// the sum of more would count what they called from one another twice.
+// addTo adds folded calls to rows. row gives the row of a function called by another one (none: of the function alone),
+// or none. Inclusive times are exact for functions and pairs. Of a group of functions only that is known which is on
+// the stack longest: the sum of more would count what they called from one another twice.
 func (t *foldedTimes) addTo(rows []timeRow, ofPair bool, row func(caller, function int32) int32) {
 	longest := make([]q.Time, len(rows))
 	for i, function := range t.function {
@@ -218,16 +221,20 @@ func (t *foldedTimes) addCalls(calls []calltree.Call, rows []timeRow) ([]calltre
 			}
 		}
 	}
-	t.addTo(rows, true, func(caller, function int32) int32 { return at[calltree.Call{Caller: caller, Callee: function}] })
+	t.addTo(rows, true, func(caller, function int32) int32 {
+		return at[calltree.Call{Caller: caller, Callee: function}]
+	})
 	return calls, rows
 }
 
 // atLeast returns a time of which no part is less than that of another one.
 func atLeast(t, least q.Time) q.Time {
-	t.Elapsed, t.Application, t.CPU = max(t.Elapsed, least.Elapsed), max(t.Application, least.Application), max(t.CPU, least.CPU)
+	t.Elapsed, t.Application, t.CPU = max(t.Elapsed, least.Elapsed), max(t.Application, least.Application), max(t.CPU,
+		least.CPU)
 	t.Overhead, t.OffCPU = max(t.Overhead, least.Overhead), max(t.OffCPU, least.OffCPU)
 	t.Blocked, t.Ready = max(t.Blocked, least.Blocked), max(t.Ready, least.Ready)
-	t.Intervals, t.Voluntary, t.Preempted = max(t.Intervals, least.Intervals), max(t.Voluntary, least.Voluntary), max(t.Preempted, least.Preempted)
+	t.Intervals, t.Voluntary, t.Preempted = max(t.Intervals, least.Intervals), max(t.Voluntary,
+		least.Voluntary), max(t.Preempted, least.Preempted)
 	t.Faults, t.Reads = max(t.Faults, least.Faults), max(t.Reads, least.Reads)
 	t.Application = min(t.Application, t.CPU)
 	return t

@@ -20,8 +20,8 @@ import (
 //   - A type's is its module and name, with type arguments. A function's has its parameters too.
 //   - A line's is its function and how far it is from the function's first line, so that it stays when code above the
 //     function changes.
-//   - A path's is a hash of the functions from the root. A site's is a hash of the functions and lines of its stack and its
-//     type; it says nothing of the thread.
+//   - A path's is a hash of the functions from the root. A site's is a hash of the functions and lines of its stack and
+//     its type; it says nothing of the thread.
 //
 // Numbers that compilers put into names by how much comes before (`<lambda #22_5>` is the sixth in the 23rd method
 // of a class) are left out, as far as they do not tell things of one method apart. Things of one process that have

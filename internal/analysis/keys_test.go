@@ -28,7 +28,8 @@ func programBuild(build, processes int) *sessiontest.Builder {
 		for _, i := range r.Perm(2) {
 			name := []string{"App.dll", "Lib.dll"}[i]
 			modules[name] = b.Module(process, name, true)
-			b.Modules[modules[name]-1].Path, b.Modules[modules[name]-1].MVID = fmt.Sprintf("/build%d/%s", build, name), fmt.Sprint(build)
+			b.Modules[modules[name]-1].Path, b.Modules[modules[name]-1].MVID = fmt.Sprintf("/build%d/%s", build,
+				name), fmt.Sprint(build)
 		}
 		types, functions := map[string]session.TypeID{}, map[string]session.FunctionID{}
 		for _, i := range r.Perm(2) {
@@ -42,12 +43,15 @@ func programBuild(build, processes int) *sessiontest.Builder {
 		// Two lambdas have one name when the number of their method is left out, and so do functions of two
 		// assemblies.
 		for _, f := range []struct{ key, module, name string }{
-			{"main", "App.dll", "App.Program.Main()"}, {"lambda", "App.dll", fmt.Sprintf("App.Program.Main.<lambda #%d_0>()", 2+build)},
-			{"again", "App.dll", fmt.Sprintf("App.Program.Main.<lambda #%d_0>()", 3+build)}, {"lib", "Lib.dll", "App.Program.Main()"},
+			{"main", "App.dll", "App.Program.Main()"},
+			{"lambda", "App.dll", fmt.Sprintf("App.Program.Main.<lambda #%d_0>()", 2+build)},
+			{"again", "App.dll", fmt.Sprintf("App.Program.Main.<lambda #%d_0>()", 3+build)},
+			{"lib", "Lib.dll", "App.Program.Main()"},
 		} {
 			functions[f.key] = b.Function(modules[f.module], f.name, "/src/"+f.module+".cs", int64(10+build))
 		}
-		for _, stack := range [][]string{{"main"}, {"main", "lambda"}, {"main", "again", "lib"}, {"main", "lib", "main"}} {
+		for _, stack := range [][]string{{"main"}, {"main", "lambda"}, {"main", "again", "lib"},
+			{"main", "lib", "main"}} {
 			var frames []sessiontest.Frame
 			for i, f := range stack {
 				frames = append(frames, sessiontest.Frame{Function: functions[f], Line: int64(10 + build + i)})
@@ -127,7 +131,8 @@ func TestKeys(t *testing.T) {
 			t.Errorf("build %d (-first +this):\n%s", build, diff)
 		}
 	}
-	if diff := cmp.Diff([]string{"App.dll!App.Program.Main()", "App.dll!App.Program.Main.<lambda #_0>()", "App.dll!App.Program.Main.<lambda #_0>()#2",
+	if diff := cmp.Diff([]string{"App.dll!App.Program.Main()", "App.dll!App.Program.Main.<lambda #_0>()",
+		"App.dll!App.Program.Main.<lambda #_0>()#2",
 		"Lib.dll!App.Program.Main()"}, want["function"]); diff != "" {
 		t.Error(diff)
 	}
@@ -136,18 +141,19 @@ func TestKeys(t *testing.T) {
 // TestStable: what remains of names that compilers make.
 func TestStable(t *testing.T) {
 	for name, want := range map[string]string{
-		"Program.Locals.<lambda #22_5>(int)":                    "Program.Locals.<lambda #_5>(int)",
-		"Program.Locals.<lambda #22_6>() [async]":               "Program.Locals.<lambda #_6>() [async]",
-		"VbApp.<lambda #1-0>()":                                 "VbApp.<lambda #-0>()",
-		"Program.<closure 22_0>..ctor()":                        "Program.<closure _0>..ctor()",
-		"Program.<iterator Iterate #10>..ctor(int)":             "Program.<iterator Iterate>..ctor(int)",
-		"App.Outer.work.<seq @7-12>()":                          "App.Outer.work.<seq @>()",
-		"App/comp@29-1":                                         "App/comp@",
-		"Program/<>c__DisplayClass22_0":                         "Program/<>c__DisplayClass_0",
-		"Program/<>c.<Locals>b__22_7":                           "Program/<>c.<Locals>b___7",
-		"Program.<Locals>g__Pure|22_1":                          "Program.<Locals>g__Pure|_1",
-		"Program/<RunAsync>d__7":                                "Program/<RunAsync>d__",
-		"Shop.Tree.Insert(Shop.Node22_5, List<Shop.Order12_3>)": "Shop.Tree.Insert(Shop.Node22_5, List<Shop.Order12_3>)",
+		"Program.Locals.<lambda #22_5>(int)":        "Program.Locals.<lambda #_5>(int)",
+		"Program.Locals.<lambda #22_6>() [async]":   "Program.Locals.<lambda #_6>() [async]",
+		"VbApp.<lambda #1-0>()":                     "VbApp.<lambda #-0>()",
+		"Program.<closure 22_0>..ctor()":            "Program.<closure _0>..ctor()",
+		"Program.<iterator Iterate #10>..ctor(int)": "Program.<iterator Iterate>..ctor(int)",
+		"App.Outer.work.<seq @7-12>()":              "App.Outer.work.<seq @>()",
+		"App/comp@29-1":                             "App/comp@",
+		"Program/<>c__DisplayClass22_0":             "Program/<>c__DisplayClass_0",
+		"Program/<>c.<Locals>b__22_7":               "Program/<>c.<Locals>b___7",
+		"Program.<Locals>g__Pure|22_1":              "Program.<Locals>g__Pure|_1",
+		"Program/<RunAsync>d__7":                    "Program/<RunAsync>d__",
+		"Shop.Tree.Insert(Shop.Node22_5, List<Shop.Order12_3>)": "Shop.Tree.Insert(Shop.Node22_5, " +
+			"List<Shop.Order12_3>)",
 	} {
 		if have := stable(name); have != want {
 			t.Errorf("%s: %s, want %s", name, have, want)

@@ -9,10 +9,11 @@ import (
 )
 
 // ErrNoLifetime means that the ends of objects were not recorded.
-var ErrNoLifetime = errors.New("this session holds no lifetimes: it was recorded with --memory alone, or by an older clrprof")
+var ErrNoLifetime = errors.New("this session holds no lifetimes: it was recorded with --memory alone, or by an older " +
+	"clrprof")
 
-// Lifetime is what became of objects: Born = ΣDead + Alive, in objects and in bytes. With a filter by time, Born and Dead are
-// what happened in that time, so Alive is by how much the living changed and can be negative.
+// Lifetime is what became of objects: Born = ΣDead + Alive, in objects and in bytes. With a filter by time, Born and
+// Dead are what happened in that time, so Alive is by how much the living changed and can be negative.
 type Lifetime struct {
 	Born q.Amount
 	Dead [session.Generations]q.Amount // by the generation in which they were found dead
@@ -85,7 +86,8 @@ func (d *Data) addDeaths(sites []Lifetime) error {
 		return d.deadBetween(sites)
 	}
 	return d.eachDeath(d.in.span, func(slice, site int32, dead *session.SiteDeath) {
-		if d.in.inSlice(slice) && lets(d.in.sites, site) && dead.Generation >= 0 && dead.Generation < session.Generations {
+		if d.in.inSlice(slice) && lets(d.in.sites, site) && dead.Generation >= 0 &&
+			dead.Generation < session.Generations {
 			sum := &sites[site].Dead[dead.Generation]
 			*sum = sum.Add(dead.Amount)
 		}
@@ -132,19 +134,22 @@ func (v *Lifetimes) Sites() map[session.SiteID]Lifetime {
 
 // Types returns the lifetimes of types.
 func (v *Lifetimes) Types() map[session.TypeID]Lifetime {
-	return byID(v.data.Types, calltree.Sum(v.sites, v.data.siteType, len(v.data.Types)), func(r *session.Type) session.TypeID { return r.ID })
+	return byID(v.data.Types, calltree.Sum(v.sites, v.data.siteType, len(v.data.Types)),
+		func(r *session.Type) session.TypeID { return r.ID })
 }
 
 // Processes returns the lifetimes of processes.
 func (v *Lifetimes) Processes() map[session.ProcessID]Lifetime {
 	threads := calltree.Sum(v.sites, v.data.siteThread, len(v.data.Threads))
-	return byID(v.data.Processes, calltree.Sum(threads, v.data.threadProcess, len(v.data.Processes)), func(r *session.Process) session.ProcessID { return r.ID })
+	return byID(v.data.Processes, calltree.Sum(threads, v.data.threadProcess, len(v.data.Processes)),
+		func(r *session.Process) session.ProcessID { return r.ID })
 }
 
 // Lines returns the lifetimes of what the statements themselves allocated.
 func (v *Lifetimes) Lines() map[session.LineID]Lifetime {
 	at := calltree.Sum(v.nodes, v.data.nodeInstruction, len(v.data.Instructions))
-	return byID(v.data.Lines, calltree.Sum(at, v.data.instructionLine, len(v.data.Lines)), func(r *session.Line) session.LineID { return r.ID })
+	return byID(v.data.Lines, calltree.Sum(at, v.data.instructionLine, len(v.data.Lines)),
+		func(r *session.Line) session.LineID { return r.ID })
 }
 
 // Functions returns the lifetimes of what functions allocated.
@@ -211,8 +216,8 @@ type Group struct {
 }
 
 // Groups returns the groups of all sites at which something was born or died, in the order of their first site, their
-// lifetimes, and for each of these sites the position of its group. Where stacks are shown with user code, the line is that
-// of user code, as Data.UserLines has it, if there is some on the stack.
+// lifetimes, and for each of these sites the position of its group. Where stacks are shown with user code, the line is
+// that of user code, as Data.UserLines has it, if there is some on the stack.
 func (v *Lifetimes) Groups(by By) ([]Group, []Lifetime, map[session.SiteID]int) {
 	d, nearest := v.data, []int32(nil)
 	if by == ByLine && d.in.selection.myCode {

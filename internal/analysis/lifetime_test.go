@@ -45,8 +45,10 @@ func TestLifetimeValues(t *testing.T) {
 	tables.Born = tables.Born.Add(amountOf(1, 8184))
 	killed := dead(0, 25, 600)
 	killed.Born = amountOf(50, 1200)
-	want := map[string]Lifetime{"Aging.Buffer": dead(0, 1000, 64_000), "Aging.Message": dead(1, 40, 1280), "Aging.Cache.Entry": dead(2, 30, 1440),
-		"Aging.Table[]": tables, "Aging.Item": {Born: amountOf(40, 1600)}, "string": {Born: amountOf(3, 120)}, "Killed.Thing": killed}
+	want := map[string]Lifetime{"Aging.Buffer": dead(0, 1000, 64_000), "Aging.Message": dead(1, 40, 1280),
+		"Aging.Cache.Entry": dead(2, 30, 1440),
+		"Aging.Table[]":     tables, "Aging.Item": {Born: amountOf(40, 1600)}, "string": {Born: amountOf(3, 120)},
+		"Killed.Thing": killed}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -93,8 +95,8 @@ func TestNoLifetimes(t *testing.T) {
 	}
 }
 
-// TestLifetimesAddUp: in random sessions and for any filter, each way to group sites gives the same total, and the parts of a
-// partition of time add up to the whole.
+// TestLifetimesAddUp: in random sessions and for any filter, each way to group sites gives the same total, and the
+// parts of a partition of time add up to the whole.
 func TestLifetimesAddUp(t *testing.T) {
 	dir := t.TempDir()
 	rapid.Check(t, func(rt *rapid.T) {

@@ -53,20 +53,23 @@ func (x index[ID]) find(id ID) (pos int32, ok bool) {
 }
 
 // references replaces the ids in a column by positions.
-func references[ID ~int64 | ~uint32, Row any](x index[ID], rows []Row, id func(*Row) ID, from, to string) ([]int32, error) {
+func references[ID ~int64 | ~uint32, Row any](x index[ID], rows []Row, id func(*Row) ID, from, to string) ([]int32,
+	error) {
 	out := make([]int32, len(rows))
 	for i := range rows {
 		pos, ok := x.find(id(&rows[i]))
 		if !ok {
-			return nil, fmt.Errorf("%w: a row of %s refers to %s %d, which does not exist", session.ErrCorrupt, from, to, id(&rows[i]))
+			return nil, fmt.Errorf("%w: a row of %s refers to %s %d, which does not exist", session.ErrCorrupt, from,
+				to, id(&rows[i]))
 		}
 		out[i] = pos
 	}
 	return out, nil
 }
 
-// Data is the recorded part of a session in memory, but for the values of sites by slice, which are read when they are added up: the session
-// must stay open. Its fields are the tables in the order of their ids; the unexported ones hold positions instead of ids.
+// Data is the recorded part of a session in memory, but for the values of sites by slice, which are read when they are
+// added up: the session must stay open. Its fields are the tables in the order of their ids; the unexported ones hold
+// positions instead of ids.
 type Data struct {
 	Processes    []session.Process
 	Threads      []session.Thread
@@ -167,17 +170,35 @@ func (d *Data) link() error {
 		}
 	}
 	assign := func(to *[]int32) func([]int32, error) { return func(p []int32, e error) { set(to, p, e) } }
-	assign(&parents)(references(nodes, d.Nodes, func(r *session.Node) session.NodeID { return r.Parent }, "node", "parent"))
-	assign(&d.nodeFunction)(references(functions, d.Nodes, func(r *session.Node) session.FunctionID { return r.Function }, "node", "function"))
-	assign(&d.nodeProcess)(references(processes, d.Nodes, func(r *session.Node) session.ProcessID { return r.Process }, "node", "process"))
-	assign(&d.nodeInstruction)(references(instructions, d.Nodes, func(r *session.Node) session.InstructionID { return r.Instruction }, "node", "instruction"))
-	assign(&d.instructionLine)(references(lines, d.Instructions, func(r *session.Instruction) session.LineID { return r.Line }, "instruction", "line"))
-	assign(&d.functionModule)(references(modules, d.Functions, func(r *session.Function) session.ModuleID { return r.Module }, "function", "module"))
-	assign(&d.siteNode)(references(nodes, d.Sites, func(r *session.Site) session.NodeID { return r.Node }, "site", "node"))
-	assign(&d.siteThread)(references(threads, d.Sites, func(r *session.Site) session.ThreadID { return r.Thread }, "site", "thread"))
+	assign(&parents)(references(nodes, d.Nodes, func(r *session.Node) session.NodeID {
+		return r.Parent
+	}, "node", "parent"))
+	assign(&d.nodeFunction)(references(functions, d.Nodes, func(r *session.Node) session.FunctionID {
+		return r.Function
+	}, "node", "function"))
+	assign(&d.nodeProcess)(references(processes, d.Nodes, func(r *session.Node) session.ProcessID {
+		return r.Process
+	}, "node", "process"))
+	assign(&d.nodeInstruction)(references(instructions, d.Nodes, func(r *session.Node) session.InstructionID {
+		return r.Instruction
+	}, "node", "instruction"))
+	assign(&d.instructionLine)(references(lines, d.Instructions, func(r *session.Instruction) session.LineID {
+		return r.Line
+	}, "instruction", "line"))
+	assign(&d.functionModule)(references(modules, d.Functions, func(r *session.Function) session.ModuleID {
+		return r.Module
+	}, "function", "module"))
+	assign(&d.siteNode)(references(nodes, d.Sites, func(r *session.Site) session.NodeID {
+		return r.Node
+	}, "site", "node"))
+	assign(&d.siteThread)(references(threads, d.Sites, func(r *session.Site) session.ThreadID {
+		return r.Thread
+	}, "site", "thread"))
 	typeOf := func(r *session.Site) session.TypeID { return r.Type }
 	assign(&d.siteType)(references(d.typeIndex, d.Sites, typeOf, "site", "type"))
-	assign(&d.threadProcess)(references(processes, d.Threads, func(r *session.Thread) session.ProcessID { return r.Process }, "thread", "process"))
+	assign(&d.threadProcess)(references(processes, d.Threads, func(r *session.Thread) session.ProcessID {
+		return r.Process
+	}, "thread", "process"))
 	if err != nil {
 		return err
 	}
@@ -213,7 +234,8 @@ func (d *Data) merged() *calltree.Merged {
 }
 
 // eachRow calls fn for the rows of a table by slice and site in a span of slices, with the positions of both.
-func eachRow[T any](d *Data, table string, read func(from, to session.SliceID, fn func(*T)) error, of [2]session.SliceID,
+func eachRow[T any](d *Data, table string, read func(from, to session.SliceID, fn func(*T)) error,
+	of [2]session.SliceID,
 	ids func(*T) (session.SliceID, session.SiteID), fn func(slice, site int32, row *T)) error {
 	var missing error
 	last, lastAt := session.SliceID(-1), int32(none) // a slice has many rows, one after the other
@@ -253,12 +275,14 @@ var errNotThere = fmt.Errorf("%w: a reference to nothing", session.ErrCorrupt)
 func (d *Data) find(table string, slice session.SliceID, site session.SiteID) (sliceAt, siteAt int32, err error) {
 	sliceAt, found := d.sliceIndex.find(slice)
 	if !found {
-		return 0, 0, fmt.Errorf("session %s: %w: a row of %s refers to slice %d, which does not exist", d.session.Path(), errNotThere, table, slice)
+		return 0, 0, fmt.Errorf("session %s: %w: a row of %s refers to slice %d, which does not exist",
+			d.session.Path(), errNotThere, table, slice)
 	}
 	siteAt, found = d.siteIndex.find(site)
 	switch {
 	case !found:
-		return 0, 0, fmt.Errorf("session %s: %w: a row of %s refers to site %d, which does not exist", d.session.Path(), errNotThere, table, site)
+		return 0, 0, fmt.Errorf("session %s: %w: a row of %s refers to site %d, which does not exist", d.session.Path(),
+			errNotThere, table, site)
 	case siteAt == none:
 		return 0, 0, fmt.Errorf("session %s: %w: a row of %s has no site", d.session.Path(), errNotThere, table)
 	}

@@ -14,16 +14,18 @@ import (
 // Marks returns the marks of a session in the order of time.
 func Marks(s *session.Session) ([]session.Mark, error) {
 	list, err := s.Marks()
-	slices.SortStableFunc(list, func(a, b session.Mark) int { return cmp.Or(cmp.Compare(a.Time, b.Time), cmp.Compare(a.ID, b.ID)) })
+	slices.SortStableFunc(list, func(a, b session.Mark) int {
+		return cmp.Or(cmp.Compare(a.Time, b.Time), cmp.Compare(a.ID, b.ID))
+	})
 	return list, err
 }
 
 // ErrMarkOrder means that a span between marks ends before it begins.
 var ErrMarkOrder = errors.New("the second mark is not after the first")
 
-// BetweenMarks returns the span of time between two marks, each given by its name or by #ID; "" is the begin, or the end, of the
-// session. It is widened to whole slices. Of several marks of a name the first is taken, and as the end the first after the begin. The error is a *TermError if there
-// is no such mark.
+// BetweenMarks returns the span of time between two marks, each given by its name or by #ID; "" is the begin, or the
+// end, of the session. It is widened to whole slices. Of several marks of a name the first is taken, and as the end the
+// first after the begin. The error is a *TermError if there is no such mark.
 func BetweenMarks(s *session.Session, from, to string) (begin, end q.Nanoseconds, err error) {
 	list, err := Marks(s)
 	if err != nil {
@@ -86,8 +88,8 @@ func findMark(list []session.Mark, text string) (session.Mark, error) {
 	return session.Mark{}, &TermError{What: "mark", Text: text, Names: slices.Compact(names)}
 }
 
-// Paused is how long nothing of a process was recorded, because all processes or this one were paused: the time in which at least one of
-// the two levels was off.
+// Paused is how long nothing of a process was recorded, because all processes or this one were paused: the time in
+// which at least one of the two levels was off.
 func Paused(pauses []session.Pause, p *session.Process) q.Nanoseconds {
 	var spans []session.Pause
 	for _, x := range pauses {

@@ -17,15 +17,19 @@ func TestPaused(t *testing.T) {
 		p.End = p.Begin + q.Nanoseconds(rapid.IntRange(0, 40).Draw(t, "length"))
 		var pauses []session.Pause
 		for range rapid.IntRange(0, 6).Draw(t, "pauses") {
-			x := session.Pause{Level: rapid.SampledFrom([]string{session.LevelGlobal, session.LevelProcess, session.LevelThread}).Draw(t, "level"),
-				Process: session.ProcessID(rapid.IntRange(1, 2).Draw(t, "process")), Begin: q.Nanoseconds(rapid.IntRange(0, 60).Draw(t, "from"))}
+			x := session.Pause{
+				Level: rapid.SampledFrom([]string{session.LevelGlobal, session.LevelProcess,
+					session.LevelThread}).Draw(t, "level"),
+				Process: session.ProcessID(rapid.IntRange(1, 2).Draw(t, "process")),
+				Begin:   q.Nanoseconds(rapid.IntRange(0, 60).Draw(t, "from"))}
 			x.End = x.Begin + q.Nanoseconds(rapid.IntRange(0, 30).Draw(t, "for"))
 			pauses = append(pauses, x)
 		}
 		want := q.Nanoseconds(0)
 		for at := p.Begin; at < p.End; at++ {
 			for _, x := range pauses {
-				if x.Begin <= at && at < x.End && (x.Level == session.LevelGlobal || x.Level == session.LevelProcess && x.Process == p.ID) {
+				if x.Begin <= at && at < x.End && (x.Level == session.LevelGlobal || x.Level == session.LevelProcess &&
+					x.Process == p.ID) {
 					want++
 					break
 				}

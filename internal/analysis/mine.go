@@ -9,8 +9,8 @@ import (
 	"github.com/clrprof/clrprof/internal/usercode"
 )
 
-// Place is where user code does something: a function and a line of it, 0 if that is not known. The zero Place is outside
-// of user code.
+// Place is where user code does something: a function and a line of it, 0 if that is not known. The zero Place is
+// outside of user code.
 type Place struct {
 	Function session.FunctionID
 	Line     session.LineID
@@ -26,7 +26,8 @@ type UserAllocation struct {
 	q.Amount
 }
 
-// UserTime is the time of a function by the same rule: its own, exclusive, and for framework code that of what it called.
+// UserTime is the time of a function by the same rule: its own, exclusive, and for framework code that of what it
+// called.
 type UserTime struct {
 	Function session.FunctionID
 	From     Place

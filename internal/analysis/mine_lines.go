@@ -15,18 +15,18 @@ type UserPlace struct {
 	Place
 }
 
-// UserLine is what a place in user code did, and had framework code do: what is below it on stacks, up to where user code
-// is called again. Its calls are those that it made itself, as of any line, or, without a line, those of its function.
-// While framework code that no user code called is the place, no user code is on the stack: its inclusive time is its
-// exclusive time.
+// UserLine is what a place in user code did, and had framework code do: what is below it on stacks, up to where user
+// code is called again. Its calls are those that it made itself, as of any line, or, without a line, those of its
+// function. While framework code that no user code called is the place, no user code is on the stack: its inclusive
+// time is its exclusive time.
 type UserLine struct {
 	UserPlace
 	q.Amount
 	session.TimeValue
 }
 
-// userPlaces are the places in user code to which values go, by node: the lines, then the functions for what is on none of
-// their lines, and then the processes for what no user code called.
+// userPlaces are the places in user code to which values go, by node: the lines, then the functions for what is on none
+// of their lines, and then the processes for what no user code called.
 type userPlaces struct {
 	data *Data
 	of   []int32

@@ -21,9 +21,10 @@ type sourcePlace struct {
 	line, column int64
 }
 
-// naiveUserLines adds up the samples of a session, stack by stack: exclusive by the innermost frame of user code, elapsed
-// time also by each place of user code on the stack, once.
-func naiveUserLines(t *rapid.T, s *session.Session) (own map[sourcePlace]map[string]int64, inclusive map[sourcePlace]int64) {
+// naiveUserLines adds up the samples of a session, stack by stack: exclusive by the innermost frame of user code,
+// elapsed time also by each place of user code on the stack, once.
+func naiveUserLines(t *rapid.T, s *session.Session) (own map[sourcePlace]map[string]int64,
+	inclusive map[sourcePlace]int64) {
 	samples, err := Samples(s, Selection{})
 	if err != nil {
 		t.Fatal(err)
@@ -93,8 +94,8 @@ func checkLineGroups(t *rapid.T, lifetimes *Lifetimes, want map[UserPlace]Lifeti
 	}
 }
 
-// TestUserLines: lines of user code have what a walk up each stack gives them, however stacks are shown, and together they
-// are the whole.
+// TestUserLines: lines of user code have what a walk up each stack gives them, however stacks are shown, and together
+// they are the whole.
 func TestUserLines(t *testing.T) {
 	dir, lines, outside := t.TempDir(), 0, 0
 	rapid.Check(t, func(rt *rapid.T) {

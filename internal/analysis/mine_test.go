@@ -75,8 +75,8 @@ func TestUserCode(t *testing.T) {
 	})
 }
 
-// TestUses: what user code did by chains of framework functions is, added up by the first function of the chain, what is said
-// of user code otherwise.
+// TestUses: what user code did by chains of framework functions is, added up by the first function of the chain, what
+// is said of user code otherwise.
 func TestUses(t *testing.T) {
 	dir := t.TempDir()
 	rapid.Check(t, func(rt *rapid.T) {
@@ -95,7 +95,8 @@ func TestUses(t *testing.T) {
 			rt.Fatal(err)
 		}
 		rises := func(x, y Use) int {
-			return order.Or(comparePlaces(x.From, y.From), slices.Compare(x.Chain, y.Chain), order.Compare(x.Type, y.Type))
+			return order.Or(comparePlaces(x.From, y.From), slices.Compare(x.Chain, y.Chain),
+				order.Compare(x.Type, y.Type))
 		}
 		objects, times := map[UserAllocation]q.Amount{}, map[UserTime]q.Time{}
 		for i, u := range uses.List {
@@ -118,7 +119,8 @@ func TestUses(t *testing.T) {
 			rt.Fatal(err)
 		}
 		if !slices.IsSortedFunc(allocations, func(x, y UserAllocation) int {
-			return order.Or(order.Compare(x.Function, y.Function), order.Compare(x.Type, y.Type), comparePlaces(x.From, y.From))
+			return order.Or(order.Compare(x.Function, y.Function), order.Compare(x.Type, y.Type),
+				comparePlaces(x.From, y.From))
 		}) {
 			rt.Fatalf("allocations are not in their order: %v", allocations)
 		}
@@ -188,8 +190,8 @@ func TestUserTimes(t *testing.T) {
 	})
 }
 
-// TestMyCode: with --my-code a function has done itself what is said of it by places in user code, and functions that no user code called
-// have what is left; nothing is lost.
+// TestMyCode: with --my-code a function has done itself what is said of it by places in user code, and functions that
+// no user code called have what is left; nothing is lost.
 func TestMyCode(t *testing.T) {
 	dir, shown := t.TempDir(), 0
 	rapid.Check(t, func(rt *rapid.T) {

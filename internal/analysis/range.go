@@ -89,7 +89,8 @@ func (d *Data) groups(of []int32, groups int) ([]Range, error) {
 	}
 	if times != nil && times.folded != nil {
 		for i, caller := range times.folded.caller {
-			if function := times.folded.function[i]; caller >= 0 && of[function] != none && !times.folded.of(int32(i)).counts.IsZero() {
+			if function := times.folded.function[i]; caller >= 0 && of[function] != none &&
+				!times.folded.of(int32(i)).counts.IsZero() {
 				seen[function] = true
 			}
 		}
@@ -100,7 +101,8 @@ func (d *Data) groups(of []int32, groups int) ([]Range, error) {
 			out[of[i]].Functions = append(out[of[i]].Functions, d.Functions[i].ID)
 		}
 	}
-	for i, memory := range combine(calltree.Presence(tree.Tree, inclusive, group, groups), calltree.Sum(amounts, group, groups)) {
+	for i, memory := range combine(calltree.Presence(tree.Tree, inclusive, group, groups),
+		calltree.Sum(amounts, group, groups)) {
 		out[i].Memory = memory
 	}
 	if times != nil {

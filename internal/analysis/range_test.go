@@ -14,18 +14,20 @@ import (
 	"github.com/clrprof/clrprof/internal/session/sessiontest"
 )
 
-// TestNamespaces: a namespace has what was done on the stacks with one of its functions, each stack once, and itself what the
-// functions on top did.
+// TestNamespaces: a namespace has what was done on the stacks with one of its functions, each stack once, and itself
+// what the functions on top did.
 func TestNamespaces(t *testing.T) {
 	dir := t.TempDir()
 	types := []string{"Shop.Cart", "Shop.Data.Row", "Shop.Data.Rows/Enumerator", "Program"}
-	space := map[string]string{"Shop.Cart": "Shop", "Shop.Data.Row": "Shop.Data", "Shop.Data.Rows/Enumerator": "Shop.Data", "Program": "", "": ""}
+	space := map[string]string{"Shop.Cart": "Shop", "Shop.Data.Row": "Shop.Data",
+		"Shop.Data.Rows/Enumerator": "Shop.Data", "Program": "", "": ""}
 	type key struct {
 		process session.ProcessID
 		name    string
 	}
 	type sums struct{ Amounts, Times [2]string }
-	for name, make := range map[string]func(uint64) *sessiontest.Builder{"memory": sessiontest.Random, "times": sessiontest.RandomTimes} {
+	for name, make := range map[string]func(uint64) *sessiontest.Builder{"memory": sessiontest.Random,
+		"times": sessiontest.RandomTimes} {
 		t.Run(name, func(t *testing.T) {
 			rapid.Check(t, func(rt *rapid.T) {
 				b := make(rapid.Uint64Range(0, 200).Draw(rt, "seed"))
@@ -94,7 +96,8 @@ func TestNamespaces(t *testing.T) {
 					rt.Fatal(err)
 				}
 				for _, n := range namespaces {
-					have[key{n.Process, n.Name}] = show(n.Memory.Inclusive, n.Memory.Exclusive, n.Time.Inclusive, n.Time.Exclusive)
+					have[key{n.Process, n.Name}] = show(n.Memory.Inclusive, n.Memory.Exclusive, n.Time.Inclusive,
+						n.Time.Exclusive)
 				}
 				zero := show(q.Amount{}, q.Amount{}, q.Time{}, q.Time{})
 				for _, m := range []map[key]sums{want, have} {

@@ -4,9 +4,9 @@ import (
 	"github.com/clrprof/clrprof/internal/session"
 )
 
-// Rooted returns what is at and below functions, as the trees of these: a stack counts from the outermost of them on. The
-// inclusive value of a root is that of its function: each allocation and each interval once. of is the tree to take it from; nil:
-// the physical one.
+// Rooted returns what is at and below functions, as the trees of these: a stack counts from the outermost of them on.
+// The inclusive value of a root is that of its function: each allocation and each interval once. of is the tree to take
+// it from; nil: the physical one.
 func (v *Source) Rooted(of *LogicalTree, roots map[session.FunctionID]bool) (*LogicalTree, error) {
 	s, err := v.newShaper(of)
 	if err != nil {

@@ -82,8 +82,9 @@ func Samples(s *session.Session, sel Selection) (*SampleSet, error) {
 	if err != nil {
 		return nil, fmt.Errorf("session %s: %w", s.Path(), err)
 	}
-	x := &SampleSet{path: s.Path(), Processes: len(d.Processes), data: d, frameOf: map[sampleKey]int32{}, nodeFrame: make([]int32, len(d.Nodes)),
-		files: map[session.FileID]string{}, processOf: map[session.ProcessID]*session.Process{}}
+	x := &SampleSet{path: s.Path(), Processes: len(d.Processes), data: d, frameOf: map[sampleKey]int32{},
+		nodeFrame: make([]int32, len(d.Nodes)),
+		files:     map[session.FileID]string{}, processOf: map[session.ProcessID]*session.Process{}}
 	if x.Notes, err = sel.Notes(s, ""); err != nil {
 		return nil, err
 	}
@@ -134,7 +135,8 @@ func recorded(s *session.Session) (began time.Time, took q.Nanoseconds, err erro
 // readMemory reads what sites allocated, and what became of it.
 func (x *SampleSet) readMemory(sel Selection) error {
 	x.Default = 1
-	x.Values = append(x.Values, SampleValue{Name: "allocations", Unit: "count"}, SampleValue{Name: "bytes", Unit: "bytes"})
+	x.Values = append(x.Values, SampleValue{Name: "allocations", Unit: "count"},
+		SampleValue{Name: "bytes", Unit: "bytes"})
 	lifetimes, err := x.data.Lifetimes()
 	if err == nil {
 		x.amounts = lifetimes.sites
@@ -163,7 +165,8 @@ func (x *SampleSet) Each(fn func(*Sample) error) error {
 	types := newIndex(d.Types, func(r *session.Type) session.TypeID { return r.ID })
 	get := func(id session.TypeID) *session.Type { return at(d.Types, types, id) }
 	names := make([]string, len(d.Types))
-	sample := Sample{Node: none, Path: none, Thread: new(session.Thread), Process: new(session.Process), Values: make([]int64, len(x.Values))}
+	sample := Sample{Node: none, Path: none, Thread: new(session.Thread), Process: new(session.Process),
+		Values: make([]int64, len(x.Values))}
 	for i := range x.amounts {
 		if x.amounts[i].IsZero() {
 			continue
@@ -203,8 +206,9 @@ type ThreadSums struct {
 	Sums map[int32]int64 // by number; none is zero
 }
 
-// ByThread adds up a value, Values[at], by thread and what key says of a sample: its Node or its Path. What has none is left out.
-// The threads are in the order of their ids. The error wraps session.ErrCorrupt if something is less than zero.
+// ByThread adds up a value, Values[at], by thread and what key says of a sample: its Node or its Path. What has none is
+// left out. The threads are in the order of their ids. The error wraps session.ErrCorrupt if something is less than
+// zero.
 func (x *SampleSet) ByThread(at int, key func(*Sample) int32) ([]ThreadSums, error) {
 	byID := map[session.ThreadID]ThreadSums{}
 	err := x.Each(func(s *Sample) error {
@@ -213,7 +217,8 @@ func (x *SampleSet) ByThread(at int, key func(*Sample) int32) ([]ThreadSums, err
 			return nil
 		}
 		if v < 0 {
-			return fmt.Errorf("session %s: %w: a stack has %d of the value %s", x.path, session.ErrCorrupt, v, x.Values[at].Name)
+			return fmt.Errorf("session %s: %w: a stack has %d of the value %s", x.path, session.ErrCorrupt, v,
+				x.Values[at].Name)
 		}
 		t, ok := byID[s.Thread.ID]
 		if !ok {

@@ -34,8 +34,8 @@ type Selection struct {
 	GCs       GCSpan
 	Processes []session.ProcessID // empty: all
 	Threads   []session.ThreadID  // empty: all
-	// FoldRecursion shows stacks on which no function is twice: a call of one that is there already counts as if it had been made in
-	// place of that.
+	// FoldRecursion shows stacks on which no function is twice: a call of one that is there already counts as if it had
+	// been made in place of that.
 	FoldRecursion bool
 
 	own     map[session.FunctionID]bool // functions that allocate or take time themselves; nil: all
@@ -287,10 +287,12 @@ func (s Selection) Notes(of *session.Session, more string) ([]string, error) {
 		out = append(out, "Only "+strings.Join(only, ", ")+more+".")
 	}
 	if hidden := s.terms.Hide; len(hidden) > 0 {
-		out = append(out, "Without the functions "+strings.Join(hidden, " or ")+": what they did counts for their callers.")
+		out = append(out, "Without the functions "+strings.Join(hidden, " or ")+
+			": what they did counts for their callers.")
 	}
 	if s.myCode {
-		out = append(out, "Your code and what it calls: what the framework did beyond that counts for the function that your code called.")
+		out = append(out, "Your code and what it calls: what the framework did beyond that counts for the function "+
+			"that your code called.")
 	}
 	if s.FoldRecursion {
 		out = append(out, FoldNote)
@@ -299,7 +301,8 @@ func (s Selection) Notes(of *session.Session, more string) ([]string, error) {
 }
 
 // FoldNote says what folded recursion is.
-const FoldNote = "Recursion is folded: a call of a function that is on the stack already is part of that function's first call."
+const FoldNote = "Recursion is folded: a call of a function that is on the stack already is part of that function's " +
+	"first call."
 
 // threadName is the name of a thread, or one made of its number.
 func threadName(t *session.Thread) string {

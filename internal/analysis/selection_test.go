@@ -14,7 +14,8 @@ import (
 // TestFit: a span of time is what it says, or refused with the shortest one that could be.
 func TestFit(t *testing.T) {
 	const ms, s = q.Nanoseconds(1e6), q.Nanoseconds(1e9)
-	slices := []session.Slice{{ID: 1, Begin: 0, End: s + 3*ms}, {ID: 2, Begin: s + 3*ms, End: 2*s + ms}, {ID: 3, Begin: 2*s + ms, End: 3400 * ms},
+	slices := []session.Slice{{ID: 1, Begin: 0, End: s + 3*ms}, {ID: 2, Begin: s + 3*ms, End: 2*s + ms},
+		{ID: 3, Begin: 2*s + ms, End: 3400 * ms},
 		{ID: 4, Begin: 3400 * ms, End: 3400 * ms}} // what came after the end
 	for _, tt := range []struct {
 		from, to         q.Nanoseconds
@@ -42,7 +43,8 @@ func TestFit(t *testing.T) {
 				t.Errorf("%s to %s: %v, want one that ends with %q", tt.from, tt.to, err, tt.refused)
 			}
 		case err != nil || got.From != tt.wantFrom || got.To != tt.wantTo:
-			t.Errorf("%s to %s: %s to %s, %v, want %s to %s", tt.from, tt.to, got.From, got.To, err, tt.wantFrom, tt.wantTo)
+			t.Errorf("%s to %s: %s to %s, %v, want %s to %s", tt.from, tt.to, got.From, got.To, err, tt.wantFrom,
+				tt.wantTo)
 		}
 	}
 	if _, err := (Selection{From: 9 * s}).Fit(slices); !errors.Is(err, ErrNoSlice) {

@@ -107,8 +107,8 @@ func (s *shaper) below(above int32, r *treeRow) int32 {
 // foldsRecursion reports whether a function is one that calls itself: what is called (truncated) is not.
 func foldsRecursion(f *session.Function) bool { return f.Kind != session.FunctionPseudo }
 
-// FoldRecursion returns a tree, nil: the physical one, in which no path has a function twice: a call of a function that is on the
-// path already is part of the row of that function. Each value is at exactly one row.
+// FoldRecursion returns a tree, nil: the physical one, in which no path has a function twice: a call of a function that
+// is on the path already is part of the row of that function. Each value is at exactly one row.
 func (v *Source) FoldRecursion(of *LogicalTree) (*LogicalTree, error) {
 	s, err := v.newShaper(of)
 	if err != nil {
@@ -129,8 +129,8 @@ func (v *Source) FoldRecursion(of *LogicalTree) (*LogicalTree, error) {
 // TooSmall reports whether a row of a level is trimmed, by its inclusive values.
 type TooSmall func(level int, amount q.Amount, time q.Time) bool
 
-// Trim returns a tree, nil: the physical one, in which the rows below one that are too small are one row, AsyncLeftOut, with all
-// that is below them. Each value is at exactly one row.
+// Trim returns a tree, nil: the physical one, in which the rows below one that are too small are one row, AsyncLeftOut,
+// with all that is below them. Each value is at exactly one row.
 func (v *Source) Trim(of *LogicalTree, small TooSmall) (*LogicalTree, error) {
 	s, err := v.newShaper(of)
 	if err != nil {
@@ -151,8 +151,9 @@ func (v *Source) Trim(of *LogicalTree, small TooSmall) (*LogicalTree, error) {
 	}), nil
 }
 
-// BottomUpTree is a call tree from below: the functions that did something themselves, and below each those that called it. All
-// values of a row are what the function at its root did itself when it was called so: inclusive is the same as exclusive.
+// BottomUpTree is a call tree from below: the functions that did something themselves, and below each those that called
+// it. All values of a row are what the function at its root did itself when it was called so: inclusive is the same as
+// exclusive.
 type BottomUpTree struct {
 	shaper
 	small TooSmall
@@ -167,14 +168,15 @@ type BottomUpTree struct {
 // bottomUpPart is what a row did itself, seen from one of its callers.
 type bottomUpPart struct{ own, caller int32 }
 
-// BottomUp returns a tree, nil: the physical one, from below. What is too small is one row, AsyncLeftOut, for each row; with nil
-// nothing is.
+// BottomUp returns a tree, nil: the physical one, from below. What is too small is one row, AsyncLeftOut, for each row;
+// with nil nothing is.
 func (v *Source) BottomUp(of *LogicalTree, small TooSmall) (*BottomUpTree, error) {
 	s, err := v.newShaper(of)
 	if err != nil {
 		return nil, err
 	}
-	t := &BottomUpTree{shaper: *s, small: small, roles: map[session.PathID]AsyncRole{}, parts: map[session.PathID][]bottomUpPart{},
+	t := &BottomUpTree{shaper: *s, small: small, roles: map[session.PathID]AsyncRole{},
+		parts: map[session.PathID][]bottomUpPart{},
 		level: map[session.PathID]int64{}}
 	t.eachRow(func(above int32, r *treeRow) int32 {
 		n := int32(len(t.rows))
@@ -193,8 +195,8 @@ func (t *BottomUpTree) Role(id session.PathID) AsyncRole { return t.roles[id] }
 // Await returns nil: how a method waited is of the method as a whole.
 func (t *BottomUpTree) Await(session.PathID) *session.FunctionAwait { return nil }
 
-// Below returns the callers of a row (0: the functions that did something themselves), which can be asked for once: there are many
-// more rows than in the tree that it is made of.
+// Below returns the callers of a row (0: the functions that did something themselves), which can be asked for once:
+// there are many more rows than in the tree that it is made of.
 func (t *BottomUpTree) Below(id session.PathID) (amounts []session.PathValue, times []session.PathTime) {
 	parts, level := t.parts[id], t.level[id]+1
 	delete(t.parts, id)
@@ -259,7 +261,8 @@ func (n *logicalNode) take(r *treeRow) {
 }
 
 // row makes a row with a new id.
-func (t *BottomUpTree) row(parent session.PathID, level int64, key logicalKey, n *logicalNode) (session.PathValue, session.PathTime) {
+func (t *BottomUpTree) row(parent session.PathID, level int64, key logicalKey, n *logicalNode) (session.PathValue,
+	session.PathTime) {
 	t.last++
 	function := session.FunctionID(0)
 	if key.function >= 0 {
@@ -270,12 +273,14 @@ func (t *BottomUpTree) row(parent session.PathID, level int64, key logicalKey, n
 	}
 	n.amounts.Inclusive, n.time.Inclusive = n.amounts.Exclusive, n.time.Exclusive
 	n.single.Extremes = n.extent.Extremes
-	return session.PathValue{ID: t.last, Parent: parent, Level: level, Process: key.process, Function: function, Amounts: n.amounts},
-		session.PathTime{ID: t.last, Parent: parent, Level: level, Process: key.process, Function: function, TimeValue: n.time, SingleCalls: n.single}
+	return session.PathValue{ID: t.last, Parent: parent, Level: level, Process: key.process, Function: function,
+			Amounts: n.amounts},
+		session.PathTime{ID: t.last, Parent: parent, Level: level, Process: key.process, Function: function,
+			TimeValue: n.time, SingleCalls: n.single}
 }
 
-// foldRecursion takes out of stacks what lies between a call of a function and an earlier one: it counts as if that call had been
-// made in place of the earlier one.
+// foldRecursion takes out of stacks what lies between a call of a function and an earlier one: it counts as if that
+// call had been made in place of the earlier one.
 func (d *Data) foldRecursion() error {
 	parents := make([]int32, len(d.Nodes))
 	folded := d.foldedNodes()

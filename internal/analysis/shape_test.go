@@ -139,7 +139,8 @@ type treeOf interface {
 	Below(session.PathID) ([]session.PathValue, []session.PathTime)
 }
 
-// treeSums are what each row has itself, by the names from the root; the inclusive values must be those of the rows below with it.
+// treeSums are what each row has itself, by the names from the root; the inclusive values must be those of the rows
+// below with it.
 func treeSums(t *rapid.T, v *Source, tree treeOf, bottomUp bool) map[string]stackSum {
 	marks := functionMarks(t, v)
 	out := map[string]stackSum{}
@@ -196,7 +197,8 @@ func treeSums(t *rapid.T, v *Source, tree treeOf, bottomUp bool) map[string]stac
 // TestShapes: trees of random sessions, of memory and of times, are what is made by hand of each path.
 func TestShapes(t *testing.T) {
 	dir := t.TempDir()
-	for name, make := range map[string]func(uint64) *sessiontest.Builder{"memory": sessiontest.Random, "times": sessiontest.RandomTimes} {
+	for name, make := range map[string]func(uint64) *sessiontest.Builder{"memory": sessiontest.Random,
+		"times": sessiontest.RandomTimes} {
 		t.Run(name, func(t *testing.T) {
 			rapid.Check(t, func(rt *rapid.T) {
 				s := open(rt, make(rapid.Uint64().Draw(rt, "seed")), filepath.Join(dir, name))
@@ -214,7 +216,8 @@ func TestShapes(t *testing.T) {
 	}
 }
 
-// checkFolded: each stack counts where folding by hand puts it, in the tree and as a selection, of which samples are made.
+// checkFolded: each stack counts where folding by hand puts it, in the tree and as a selection, of which samples are
+// made.
 func checkFolded(rt *rapid.T, v *Source, stacks pathStacks) {
 	want := stacks.sum(func(s []string) []string { return []string{strings.Join(foldStack(s), " ")} })
 	tree, err := v.FoldRecursion(nil)
@@ -261,7 +264,8 @@ func tenth(t *rapid.T, v *Source) TooSmall {
 		t.Fatal(err)
 	}
 	return func(_ int, a q.Amount, x q.Time) bool {
-		return 10*a.Bytes < all.Bytes && 10*x.Elapsed < time.Inclusive.Elapsed || all.IsZero() && 10*x.Elapsed < time.Inclusive.Elapsed ||
+		return 10*a.Bytes < all.Bytes && 10*x.Elapsed < time.Inclusive.Elapsed || all.IsZero() &&
+			10*x.Elapsed < time.Inclusive.Elapsed ||
 			time.Inclusive.Elapsed == 0 && 10*a.Bytes < all.Bytes
 	}
 }

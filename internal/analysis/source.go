@@ -94,7 +94,9 @@ func (v *Source) Lines() ([]session.LineValue, error) {
 
 // Instructions returns the values of the instructions, in the order of id.
 func (v *Source) Instructions() ([]session.InstructionValue, error) {
-	return choose(v, func(d *session.Derived) []session.InstructionValue { return d.Instructions }, v.session.InstructionValues)
+	return choose(v, func(d *session.Derived) []session.InstructionValue {
+		return d.Instructions
+	}, v.session.InstructionValues)
 }
 
 // Types returns the values of the types, in the order of id.
@@ -129,7 +131,9 @@ func (v *Source) PathChildren(parent session.PathID) ([]session.PathValue, error
 		if err != nil {
 			return nil, err
 		}
-		if v.below, err = byParent(v, paths, func(p *session.PathValue) (session.PathID, session.PathID) { return p.ID, p.Parent }); err != nil {
+		if v.below, err = byParent(v, paths, func(p *session.PathValue) (session.PathID, session.PathID) {
+			return p.ID, p.Parent
+		}); err != nil {
 			return nil, err
 		}
 	}
@@ -142,7 +146,8 @@ func byParent[T any](v *Source, rows []T, ids func(*T) (id, parent session.PathI
 	for i := range rows {
 		id, parent := ids(&rows[i])
 		if id <= parent { // would send a walk down the tree round in circles
-			return nil, fmt.Errorf("session %s: %w: path %d has child %d", v.session.Path(), session.ErrCorrupt, parent, id)
+			return nil, fmt.Errorf("session %s: %w: path %d has child %d", v.session.Path(), session.ErrCorrupt, parent,
+				id)
 		}
 		out[parent] = append(out[parent], rows[i])
 	}
@@ -180,10 +185,11 @@ func (v *Source) Lifetimes() (*Lifetimes, error) {
 // Complete derives all tables of a session, stores them, and sets its state to Complete.
 func Complete(w *session.Writer) error { return CompleteTelling(w, func(int) {}) }
 
-// timesRead is how often adding up reads the packed tables. Values of sites are not kept in memory: they are read for the sums, and for
-// the sites that only grow. Deaths likewise, where objects were followed.
-var timesRead = map[string]int64{"node": 1, "site": 1, "site_value": 2, "site_death": 2, "timing": 1, "timing_value": 1, "timing_inclusive": 1,
-	"timing_extreme": 1, "timing_running": 1, "timing_began": 1}
+// timesRead is how often adding up reads the packed tables. Values of sites are not kept in memory: they are read for
+// the sums, and for the sites that only grow. Deaths likewise, where objects were followed.
+var timesRead = map[string]int64{"node": 1, "site": 1, "site_value": 2, "site_death": 2, "timing": 1, "timing_value": 1,
+	"timing_inclusive": 1,
+	"timing_extreme":   1, "timing_running": 1, "timing_began": 1}
 
 // CompleteTelling is Complete, and says how far it is whenever it has read some rows.
 func CompleteTelling(w *session.Writer, tell func(percent int)) error {

@@ -10,8 +10,8 @@ import (
 // ErrNoTime means that calls were not timed.
 var ErrNoTime = errors.New("this session holds no times: it was recorded without --time")
 
-// ProcessesTimed returns how the calls of each process were timed, in the order of process; none: there are no times, or
-// the selection has none.
+// ProcessesTimed returns how the calls of each process were timed, in the order of process; none: there are no times,
+// or the selection has none.
 func (v *Source) ProcessesTimed() ([]session.ProcessTime, error) {
 	if !v.selection.hasTimes() {
 		return nil, nil
@@ -35,11 +35,13 @@ func (v *Source) TotalTime() (session.TimeValue, error) {
 
 // FunctionTimes returns the times of the functions, in the order of id.
 func (v *Source) FunctionTimes() ([]session.FunctionTime, error) {
-	return choose(v, func(d *session.Derived) []session.FunctionTime { return d.FunctionTimes }, v.session.FunctionTimes)
+	return choose(v, func(d *session.Derived) []session.FunctionTime {
+		return d.FunctionTimes
+	}, v.session.FunctionTimes)
 }
 
-// FunctionAwaits returns how often and for how long async methods waited, in the order of function. A method can go on in another
-// thread, or at another time, than it was suspended in: so it is only known of whole processes.
+// FunctionAwaits returns how often and for how long async methods waited, in the order of function. A method can go on
+// in another thread, or at another time, than it was suspended in: so it is only known of whole processes.
 func (v *Source) FunctionAwaits() ([]session.FunctionAwait, error) {
 	return choose(v, func(d *session.Derived) []session.FunctionAwait { return d.Awaits }, v.session.FunctionAwaits)
 }
@@ -57,7 +59,9 @@ func (v *Source) LineTimes() ([]session.LineTime, error) {
 
 // InstructionTimes returns the times of the instructions, in the order of id.
 func (v *Source) InstructionTimes() ([]session.InstructionTime, error) {
-	return choose(v, func(d *session.Derived) []session.InstructionTime { return d.InstructionTimes }, v.session.InstructionTimes)
+	return choose(v, func(d *session.Derived) []session.InstructionTime {
+		return d.InstructionTimes
+	}, v.session.InstructionTimes)
 }
 
 // ThreadTimes returns the times of the threads, in the order of id.
@@ -67,7 +71,9 @@ func (v *Source) ThreadTimes() ([]session.ThreadTime, error) {
 
 // ProcessTimes returns the times of the processes, in the order of id.
 func (v *Source) ProcessTimes() ([]session.ProcessTimeValue, error) {
-	return choose(v, func(d *session.Derived) []session.ProcessTimeValue { return d.ProcessTimes }, v.session.ProcessTimeValues)
+	return choose(v, func(d *session.Derived) []session.ProcessTimeValue {
+		return d.ProcessTimes
+	}, v.session.ProcessTimeValues)
 }
 
 // CallTimes returns the times of all pairs of caller and callee, in the order of their ids.
@@ -81,8 +87,8 @@ func (v *Source) PathTimes() ([]session.PathTime, error) {
 	return choose(v, func(d *session.Derived) []session.PathTime { return d.PathTimes }, v.session.PathTimes)
 }
 
-// EachPathTime calls fn with each row of PathTimes, in no order: all of them at once are much memory. The row is overwritten by the next
-// one.
+// EachPathTime calls fn with each row of PathTimes, in no order: all of them at once are much memory. The row is
+// overwritten by the next one.
 func (v *Source) EachPathTime(fn func(*session.PathTime)) error {
 	if v.derived == nil {
 		return v.session.EachPathTime(fn)
@@ -100,7 +106,9 @@ func (v *Source) PathTimeChildren(parent session.PathID) ([]session.PathTime, er
 		if err != nil {
 			return nil, err
 		}
-		if v.beneath, err = byParent(v, paths, func(p *session.PathTime) (session.PathID, session.PathID) { return p.ID, p.Parent }); err != nil {
+		if v.beneath, err = byParent(v, paths, func(p *session.PathTime) (session.PathID, session.PathID) {
+			return p.ID, p.Parent
+		}); err != nil {
 			return nil, err
 		}
 	}
@@ -124,10 +132,10 @@ func (v *Source) Namespaces() ([]Namespace, error) {
 	return d.Namespaces()
 }
 
-// Range returns the values of all functions that match a pattern, as package pattern has them; a function's names are those of
-// its module, namespace, type and itself. Inclusive counts each
-// allocation and each interval once, however many of the functions are on its stack; a call from one to
-// another of them is a call. No match is no error; Functions is empty then.
+// Range returns the values of all functions that match a pattern, as package pattern has them; a function's names are
+// those of its module, namespace, type and itself. Inclusive counts each allocation and each interval once, however
+// many of the functions are on its stack; a call from one to another of them is a call. No match is no error; Functions
+// is empty then.
 func (v *Source) Range(text string) (*Range, error) {
 	d, err := v.load()
 	if err != nil {

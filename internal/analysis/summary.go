@@ -25,7 +25,8 @@ const userSection = "user_"
 func UserSection(name string) string { return userSection + name }
 
 // sections are in the order of their names, in which they are stored.
-var sections = []string{SectionGrowing, SectionWaste, SectionYoung, UserSection(SectionGrowing), UserSection(SectionWaste), UserSection(SectionYoung)}
+var sections = []string{SectionGrowing, SectionWaste, SectionYoung, UserSection(SectionGrowing),
+	UserSection(SectionWaste), UserSection(SectionYoung)}
 
 // summarySites is how many sites of a section are kept, so that a summary opens at once: far more than a person reads.
 const summarySites = 1000
@@ -37,7 +38,8 @@ type LifetimeSection struct {
 	Rows  []LifetimeRow
 }
 
-// LifetimeRow is a group of a section; what it says of a stack is that of the site that allocated most. Those with most bytes come first.
+// LifetimeRow is a group of a section; what it says of a stack is that of the site that allocated most. Those with most
+// bytes come first.
 type LifetimeRow struct {
 	Group
 	Lifetime
@@ -50,8 +52,8 @@ type LifetimeSummary struct {
 	Sections map[string]LifetimeSection
 }
 
-// causes are groups of sites by what a reader would mend: the type, and the place in user code from which its objects came
-// or, if no user code is on it, the stack. A run can have millions of sites and few of these.
+// causes are groups of sites by what a reader would mend: the type, and the place in user code from which its objects
+// came or, if no user code is on it, the stack. A run can have millions of sites and few of these.
 type causes struct {
 	data      *Data
 	of        []int32 // by position of a site: the number of its group, or none
@@ -167,22 +169,27 @@ func (g *causes) section(parts []q.Amount, limit int) LifetimeSection {
 			order = append(order, int32(n))
 		}
 	}
-	slices.SortFunc(order, func(x, y int32) int { return cmp.Or(cmp.Compare(parts[y].Bytes, parts[x].Bytes), cmp.Compare(x, y)) })
+	slices.SortFunc(order, func(x, y int32) int {
+		return cmp.Or(cmp.Compare(parts[y].Bytes, parts[x].Bytes), cmp.Compare(x, y))
+	})
 	if limit > 0 && len(order) > limit {
 		order = order[:limit]
 	}
 	d := g.data
 	for _, n := range order {
 		site := g.chief[n]
-		s.Rows = append(s.Rows, LifetimeRow{d.group(BySite, d.siteNode[site], d.siteType[site]), g.lifetimes[n], parts[n]})
+		s.Rows = append(s.Rows, LifetimeRow{d.group(BySite, d.siteNode[site], d.siteType[site]), g.lifetimes[n],
+			parts[n]})
 	}
 	return s
 }
 
-// deriveSummary computes the tables from which a summary opens; born is what each site allocated. What died is added up by stack and
-// type, as lifetimes of all sites are some hundred megabytes.
+// deriveSummary computes the tables from which a summary opens; born is what each site allocated. What died is added up
+// by stack and type, as lifetimes of all sites are some hundred megabytes.
 func (d *Data) deriveSummary(out *session.Derived, born []q.Amount) error {
-	g := d.causes(func(site int) bool { return !born[site].IsZero() }, func(site int) q.Bytes { return born[site].Bytes })
+	g := d.causes(func(site int) bool { return !born[site].IsZero() }, func(site int) q.Bytes {
+		return born[site].Bytes
+	})
 	var total Lifetime
 	for site, a := range born {
 		total.Born = total.Born.Add(a)
@@ -214,23 +221,26 @@ func (d *Data) deriveSummary(out *session.Derived, born []q.Amount) error {
 	for i, l := range calltree.Sum(threads, d.threadProcess, len(d.Processes)) {
 		for generation, a := range l.Dead {
 			if !a.IsZero() {
-				out.ProcessDeaths = append(out.ProcessDeaths, session.ProcessDeath{Process: d.Processes[i].ID, Generation: int64(generation), Amount: a})
+				out.ProcessDeaths = append(out.ProcessDeaths,
+					session.ProcessDeath{Process: d.Processes[i].ID, Generation: int64(generation), Amount: a})
 			}
 		}
 	}
 	for _, name := range sections {
 		section := s.Sections[name]
-		out.SummarySections = append(out.SummarySections, session.SummarySection{Section: name, Sites: section.Sites, Amount: section.All})
+		out.SummarySections = append(out.SummarySections, session.SummarySection{Section: name, Sites: section.Sites,
+			Amount: section.All})
 		for i, r := range section.Rows {
-			out.SummarySites = append(out.SummarySites, session.SummarySite{Section: name, Position: int64(i) + 1, Process: r.Process, Node: r.Node, Type: r.Type,
+			out.SummarySites = append(out.SummarySites, session.SummarySite{Section: name, Position: int64(i) + 1,
+				Process: r.Process, Node: r.Node, Type: r.Type,
 				Function: r.Function, Line: r.Line, Part: r.Part, Born: r.Born, Dead: r.Dead})
 		}
 	}
 	return nil
 }
 
-// Summary returns what a summary says of lifetimes, with the first sites of each section: at least so many, 0: all. Errors are
-// those of Lifetimes.
+// Summary returns what a summary says of lifetimes, with the first sites of each section: at least so many, 0: all.
+// Errors are those of Lifetimes.
 func (v *Source) Summary(top int) (LifetimeSummary, error) {
 	if v.derived == nil && v.lifetimes == nil && top > 0 && top <= summarySites {
 		return v.storedSummary()
@@ -273,7 +283,8 @@ func (v *Source) storedSummary() (LifetimeSummary, error) {
 	sites, err := v.session.SummarySites()
 	for _, r := range sites {
 		s := out.Sections[r.Section]
-		s.Rows = append(s.Rows, LifetimeRow{Group{Process: r.Process, Type: r.Type, Function: r.Function, Line: r.Line, Node: r.Node}, Lifetime{Born: r.Born, Dead: r.Dead}, r.Part})
+		s.Rows = append(s.Rows, LifetimeRow{Group{Process: r.Process, Type: r.Type, Function: r.Function, Line: r.Line,
+			Node: r.Node}, Lifetime{Born: r.Born, Dead: r.Dead}, r.Part})
 		out.Sections[r.Section] = s
 	}
 	return out, err

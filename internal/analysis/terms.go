@@ -145,7 +145,8 @@ func (t Terms) selectProcesses(s *session.Session, out *Selection) error {
 	if err != nil {
 		return err
 	}
-	out.Processes, err = pick("process", t.Processes, rows, func(p *session.Process) (session.ProcessID, int64, string) {
+	out.Processes, err = pick("process", t.Processes, rows, func(p *session.Process) (session.ProcessID, int64,
+		string) {
 		return p.ID, p.PID, p.Name
 	})
 	return err

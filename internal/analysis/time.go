@@ -45,7 +45,8 @@ func (t *timeTables) read(s *session.Session) error {
 }
 
 // link replaces ids by positions.
-func (t *timeTables) link(threads index[session.ThreadID], nodes index[session.NodeID], times index[session.SliceID]) error {
+func (t *timeTables) link(threads index[session.ThreadID], nodes index[session.NodeID],
+	times index[session.SliceID]) error {
 	t.timings = newIndex(t.Timings, func(r *session.Timing) session.TimingID { return r.ID })
 	var err error
 	set := func(to *[]int32) func([]int32, error) {
@@ -55,10 +56,18 @@ func (t *timeTables) link(threads index[session.ThreadID], nodes index[session.N
 			}
 		}
 	}
-	set(&t.timingThread)(references(threads, t.Timings, func(r *session.Timing) session.ThreadID { return r.Thread }, "timing", "thread"))
-	set(&t.timingNode)(references(nodes, t.Timings, func(r *session.Timing) session.NodeID { return r.Node }, "timing", "node"))
-	set(&t.runningOf)(references(t.timings, t.TimingRunning, func(r *session.TimingRunning) session.TimingID { return r.Timing }, "timing_running", "timing"))
-	set(&t.beganOf)(references(t.timings, t.TimingBegan, func(r *session.TimingBegan) session.TimingID { return r.Timing }, "timing_began", "timing"))
+	set(&t.timingThread)(references(threads, t.Timings, func(r *session.Timing) session.ThreadID {
+		return r.Thread
+	}, "timing", "thread"))
+	set(&t.timingNode)(references(nodes, t.Timings, func(r *session.Timing) session.NodeID {
+		return r.Node
+	}, "timing", "node"))
+	set(&t.runningOf)(references(t.timings, t.TimingRunning, func(r *session.TimingRunning) session.TimingID {
+		return r.Timing
+	}, "timing_running", "timing"))
+	set(&t.beganOf)(references(t.timings, t.TimingBegan, func(r *session.TimingBegan) session.TimingID {
+		return r.Timing
+	}, "timing_began", "timing"))
 	if err == nil {
 		err = t.values.link(t.timings, times)
 	}
@@ -87,7 +96,8 @@ type measured struct {
 	q.Waits
 }
 
-// measures are what was measured of each timing. There can be millions of timings, in few of which the operating system acted.
+// measures are what was measured of each timing. There can be millions of timings, in few of which the operating system
+// acted.
 type measures struct {
 	rows  []measuredCalls
 	acted []bool            // the operating system did
@@ -302,7 +312,8 @@ func (d *Data) eachExtreme(fn func(timing int32, e *session.Extremes)) error {
 		if timing, _ := d.timings.find(r.Timing); timing != none {
 			fn(timing, &r.Extremes)
 		} else if missing == nil {
-			missing = fmt.Errorf("session %s: %w: a row of timing_extreme refers to timing %d, which does not exist", d.session.Path(), errNotThere, r.Timing)
+			missing = fmt.Errorf("session %s: %w: a row of timing_extreme refers to timing %d, which does not exist",
+				d.session.Path(), errNotThere, r.Timing)
 		}
 	})
 	return cmp.Or(err, missing)
@@ -313,7 +324,8 @@ func (d *Data) exclusiveTimes() *nodeTimes {
 	if len(d.Timings) == 0 {
 		return nil
 	}
-	n := &nodeTimes{own: make([]q.Time, len(d.Nodes)), counts: make([]counts, len(d.Nodes)), threads: make([]threadTime, len(d.Threads))}
+	n := &nodeTimes{own: make([]q.Time, len(d.Nodes)), counts: make([]counts, len(d.Nodes)),
+		threads: make([]threadTime, len(d.Threads))}
 	probes := d.probesOf()
 	measures := d.measure()
 	for i := range measures.rows {
@@ -335,7 +347,8 @@ func (d *Data) exclusiveTimes() *nodeTimes {
 	return n
 }
 
-// measured returns the exclusive time of a node with that of folded calls where it passed, in place of what stands for them.
+// measured returns the exclusive time of a node with that of folded calls where it passed, in place of what stands for
+// them.
 func (n *nodeTimes) measured(node int32) q.Time {
 	own := n.own[node]
 	if n.folded != nil && n.folded.end[node] {
@@ -363,8 +376,8 @@ type timePaths struct {
 	ends           []bool // paths that stand for folded calls, which have none
 }
 
-// onPaths sums times over the call sites of each path, and what is below it. of is the path of each node. Folded calls are
-// not on paths: what is known of their time is that of a path below that of the innermost call that has one.
+// onPaths sums times over the call sites of each path, and what is below it. of is the path of each node. Folded calls
+// are not on paths: what is known of their time is that of a path below that of the innermost call that has one.
 func (n *nodeTimes) onPaths(tree calltree.Tree, of []int32) *timePaths {
 	ends := make([]bool, tree.Len())
 	if n.folded != nil {
@@ -374,7 +387,8 @@ func (n *nodeTimes) onPaths(tree calltree.Tree, of []int32) *timePaths {
 			}
 		}
 	}
-	p := &timePaths{Tree: tree, own: calltree.Sum(n.own, of, tree.Len()), counts: calltree.Sum(n.counts, of, tree.Len()),
+	p := &timePaths{Tree: tree, own: calltree.Sum(n.own, of, tree.Len()),
+		counts:  calltree.Sum(n.counts, of, tree.Len()),
 		extents: make([]extent, tree.Len()), ends: ends}
 	p.inclusive = calltree.Inclusive(tree, p.own)
 	taken := make([]bool, len(n.extents))
@@ -394,8 +408,8 @@ type timeRow struct {
 	ended bool // there are Extremes
 }
 
-// group returns the row of each group of paths, by the rules of inclusive and exclusive. group[i] is in [0, groups), or none.
-// What stands for folded calls is in no group.
+// group returns the row of each group of paths, by the rules of inclusive and exclusive. group[i] is in [0, groups), or
+// none. What stands for folded calls is in no group.
 func (p *timePaths) group(group []int32, groups int) []timeRow {
 	group = slices.Clone(group)
 	for i, end := range p.ends {
@@ -411,7 +425,8 @@ func (p *timePaths) group(group []int32, groups int) []timeRow {
 	out := make([]timeRow, groups)
 	for i := range out {
 		out[i] = timeRow{
-			session.TimeValue{Calls: calls[i].calls, Running: calls[i].running, Times: q.Times{Inclusive: inclusive[i], Exclusive: exclusive[i]}},
+			session.TimeValue{Calls: calls[i].calls, Running: calls[i].running,
+				Times: q.Times{Inclusive: inclusive[i], Exclusive: exclusive[i]}},
 			singleCalls(each[i], extents[i].Extremes), extents[i].known,
 		}
 	}
@@ -419,13 +434,15 @@ func (p *timePaths) group(group []int32, groups int) []timeRow {
 }
 
 func singleCalls(each q.Time, e session.Extremes) session.SingleCalls {
-	return session.SingleCalls{NodesElapsed: each.Elapsed, NodesApplication: each.Application, NodesCPU: each.CPU, Extremes: e}
+	return session.SingleCalls{NodesElapsed: each.Elapsed, NodesApplication: each.Application, NodesCPU: each.CPU,
+		Extremes: e}
 }
 
 // path returns the row of one path.
 func (p *timePaths) path(i int32) timeRow {
 	return timeRow{
-		session.TimeValue{Calls: p.counts[i].calls, Running: p.counts[i].running, Times: q.Times{Inclusive: p.inclusive[i], Exclusive: p.own[i]}},
+		session.TimeValue{Calls: p.counts[i].calls, Running: p.counts[i].running,
+			Times: q.Times{Inclusive: p.inclusive[i], Exclusive: p.own[i]}},
 		singleCalls(p.inclusive[i], p.extents[i].Extremes), p.extents[i].known,
 	}
 }

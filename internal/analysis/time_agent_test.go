@@ -22,7 +22,8 @@ type agentCall struct {
 }
 
 // agentThread counts as the agent does: in ticks, with overhead in 1/1024 of a tick, which it takes out of each call
-// as a whole and as far as it goes; the collector makes nanoseconds of sums. Intervals may be shorter than their probes.
+// as a whole and as far as it goes; the collector makes nanoseconds of sums. Intervals may be shorter than their
+// probes.
 type agentThread struct {
 	b               *sessiontest.Builder
 	thread          session.ThreadID
@@ -114,7 +115,8 @@ func (a *agentThread) write() {
 	for _, timing := range a.b.Timings {
 		if sum := a.sums[timing.ID]; sum != nil {
 			v := a.b.Value(1, timing.ID)
-			v.Calls, v.Ended, v.Made, v.Intervals, v.Voluntary = sum.Calls, sum.Ended, sum.Made, sum.Intervals, sum.Intervals
+			v.Calls, v.Ended, v.Made, v.Intervals, v.Voluntary =
+				sum.Calls, sum.Ended, sum.Made, sum.Intervals, sum.Intervals
 			v.Elapsed, v.Waited = nanoseconds(int64(sum.Elapsed)), nanoseconds(int64(sum.Waited))
 			v.OffCPU, v.Blocked = nanoseconds(int64(sum.OffCPU)), nanoseconds(int64(sum.Blocked))
 		}
@@ -131,7 +133,8 @@ func TestCheckToleratesRounding(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		b := sessiontest.New()
 		p := b.Process("Agent", 1)
-		inside, outside := rapid.Int64Range(0, 400<<10).Draw(rt, "inside"), rapid.Int64Range(0, 400<<10).Draw(rt, "outside")
+		inside, outside := rapid.Int64Range(0, 400<<10).Draw(rt, "inside"), rapid.Int64Range(0, 400<<10).Draw(rt,
+			"outside")
 		scale := 1e9 / float64(agentTicks) / 1024
 		b.Timed(p, float64(inside)*scale, float64(outside)*scale)
 		m := b.Module(p, "A.dll", true)

@@ -44,12 +44,14 @@ type story struct {
 
 // watch makes up a run of n events of one thread with all calls ended, records it in b, and tells its story. The
 // probes' cost is in what is recorded and not in the story.
-func watch(t *rapid.T, b *sessiontest.Builder, thread session.ThreadID, functions []session.FunctionID, inside, outside q.Nanoseconds) *story {
+func watch(t *rapid.T, b *sessiontest.Builder, thread session.ThreadID, functions []session.FunctionID, inside,
+	outside q.Nanoseconds) *story {
 	s := &story{}
 	var open []*oneCall
 	run := b.Run(thread)
 	pass := func(cost q.Nanoseconds, line int64) sessiontest.Interval {
-		i := oneInterval{line: line, duration: q.Nanoseconds(rapid.IntRange(0, 1000).Draw(t, "ns")), waited: rapid.IntRange(0, 3).Draw(t, "os") == 0}
+		i := oneInterval{line: line, duration: q.Nanoseconds(rapid.IntRange(0, 1000).Draw(t, "ns")),
+			waited: rapid.IntRange(0, 3).Draw(t, "os") == 0}
 		for k, c := range open {
 			i.stack = append(i.stack, c.function)
 			c.elapsed += i.duration
@@ -122,7 +124,8 @@ func (s *story) row(in func(session.FunctionID) bool, of func(*oneCall) bool) na
 		for _, v := range []struct {
 			r *session.Range
 			n q.Nanoseconds
-		}{{&r.ElapsedInclusive, c.elapsed}, {&r.ElapsedExclusive, c.ee}, {&r.ApplicationInclusive, c.application}, {&r.ApplicationExclusive, c.ae},
+		}{{&r.ElapsedInclusive, c.elapsed}, {&r.ElapsedExclusive, c.ee}, {&r.ApplicationInclusive, c.application},
+			{&r.ApplicationExclusive, c.ae},
 			{&r.CPUInclusive, c.cpu}, {&r.CPUExclusive, c.ce}} {
 			if r.Calls == 0 {
 				*v.r = session.Range{Min: v.n, Max: v.n}
@@ -172,7 +175,9 @@ func (s *story) compare(t *rapid.T, b *sessiontest.Builder, file *session.Sessio
 		t.Fatal(err)
 	}
 	for _, f := range b.Functions {
-		want := s.row(func(id session.FunctionID) bool { return id == f.ID }, func(c *oneCall) bool { return c.function == f.ID })
+		want := s.row(func(id session.FunctionID) bool { return id == f.ID }, func(c *oneCall) bool {
+			return c.function == f.ID
+		})
 		var got naiveRow
 		for _, r := range functions {
 			if r.Function == f.ID {
@@ -189,7 +194,9 @@ func (s *story) compare(t *rapid.T, b *sessiontest.Builder, file *session.Sessio
 	}
 	for _, r := range modules {
 		in := func(id session.FunctionID) bool { return b.Functions[id-1].Module == r.Module }
-		if diff := cmp.Diff(s.row(in, func(c *oneCall) bool { return in(c.function) }), naiveRow{TimeValue: r.TimeValue, SingleCalls: r.SingleCalls}, onlyTimes); diff != "" {
+		if diff := cmp.Diff(s.row(in, func(c *oneCall) bool {
+			return in(c.function)
+		}), naiveRow{TimeValue: r.TimeValue, SingleCalls: r.SingleCalls}, onlyTimes); diff != "" {
 			t.Errorf("module %d (-story +derived):\n%s", r.Module, diff)
 		}
 	}
@@ -215,7 +222,8 @@ func (s *story) compare(t *rapid.T, b *sessiontest.Builder, file *session.Sessio
 			}
 		}
 		if r.Calls != made || r.Exclusive.Elapsed != own.Elapsed {
-			t.Errorf("line %d: %d calls in %d ns, want %d in %d", r.Line, r.Calls, r.Exclusive.Elapsed, made, own.Elapsed)
+			t.Errorf("line %d: %d calls in %d ns, want %d in %d", r.Line, r.Calls, r.Exclusive.Elapsed, made,
+				own.Elapsed)
 		}
 	}
 	calls, err := v.CallTimes()
@@ -223,15 +231,19 @@ func (s *story) compare(t *rapid.T, b *sessiontest.Builder, file *session.Sessio
 		t.Fatal(err)
 	}
 	for _, r := range calls {
-		want := s.row(func(session.FunctionID) bool { return false }, func(c *oneCall) bool { return c.function == r.Callee && c.caller == r.Caller })
+		want := s.row(func(session.FunctionID) bool { return false }, func(c *oneCall) bool {
+			return c.function == r.Callee && c.caller == r.Caller
+		})
 		var own q.Nanoseconds
 		for _, c := range s.calls {
 			if c.function == r.Callee && c.caller == r.Caller {
 				own += c.ee
 			}
 		}
-		if diff := cmp.Diff(want.SingleCalls, r.SingleCalls, onlyTimes); diff != "" || r.Calls != want.Calls || r.Exclusive.Elapsed != own {
-			t.Errorf("call %d → %d (-story +derived): %d calls, want %d; %d ns, want %d\n%s", r.Caller, r.Callee, r.Calls, want.Calls, r.Exclusive.Elapsed, own, diff)
+		if diff := cmp.Diff(want.SingleCalls, r.SingleCalls, onlyTimes); diff != "" || r.Calls != want.Calls ||
+			r.Exclusive.Elapsed != own {
+			t.Errorf("call %d → %d (-story +derived): %d calls, want %d; %d ns, want %d\n%s", r.Caller, r.Callee,
+				r.Calls, want.Calls, r.Exclusive.Elapsed, own, diff)
 		}
 	}
 }

@@ -28,7 +28,8 @@ func (r naiveRow) extremes() naiveRow {
 		if i == 0 {
 			r.Extremes = e
 		}
-		for _, p := range [][2]*session.Range{{&r.ElapsedInclusive, &e.ElapsedInclusive}, {&r.ElapsedExclusive, &e.ElapsedExclusive},
+		for _, p := range [][2]*session.Range{{&r.ElapsedInclusive, &e.ElapsedInclusive},
+			{&r.ElapsedExclusive, &e.ElapsedExclusive},
 			{&r.ApplicationInclusive, &e.ApplicationInclusive}, {&r.ApplicationExclusive, &e.ApplicationExclusive},
 			{&r.CPUInclusive, &e.CPUInclusive}, {&r.CPUExclusive, &e.CPUExclusive}} {
 			p[0].Min, p[0].Max = min(p[0].Min, p[1].Min), max(p[0].Max, p[1].Max)
@@ -121,13 +122,15 @@ func (v *naiveTimes) place(n session.Node) (session.InstructionID, naiveLine) {
 	return n.Instruction, at
 }
 
-func (v *naiveTimes) add(timing session.Timing, t q.Time, sum session.TimingValue, running q.Count, extremes []session.Extremes) {
+func (v *naiveTimes) add(timing session.Timing, t q.Time, sum session.TimingValue, running q.Count,
+	extremes []session.Extremes) {
 	var stack []session.Node // root first
 	for n := timing.Node; n != 0; n = v.b.Nodes[n-1].Parent {
 		stack = append([]session.Node{v.b.Nodes[n-1]}, stack...)
 	}
 	functions, calls, paths := map[session.FunctionID]bool{}, map[[2]session.FunctionID]bool{}, map[string]bool{}
-	modules, lines, instructions, sets := map[session.ModuleID]bool{}, map[naiveLine]bool{}, map[session.InstructionID]bool{}, map[int]bool{}
+	modules, lines, instructions, sets :=
+		map[session.ModuleID]bool{}, map[naiveLine]bool{}, map[session.InstructionID]bool{}, map[int]bool{}
 	for i, n := range stack {
 		call := [2]session.FunctionID{0, n.Function}
 		if i > 0 {
@@ -173,8 +176,10 @@ func (v *naiveTimes) add(timing session.Timing, t q.Time, sum session.TimingValu
 
 // newNaiveTimes computes the tables of the part of b that the filter lets through.
 func newNaiveTimes(b *sessiontest.Builder, f Selection, in func(session.FunctionID) bool) *naiveTimes {
-	v := &naiveTimes{b, map[string]naiveRow{}, map[[2]session.FunctionID]naiveRow{}, map[session.FunctionID]naiveRow{}, map[session.ModuleID]naiveRow{},
-		map[naiveLine]naiveRow{}, map[session.InstructionID]naiveRow{}, map[session.ThreadID]naiveRow{}, map[session.ProcessID]naiveRow{}, map[int]naiveRow{}, in}
+	v := &naiveTimes{b, map[string]naiveRow{}, map[[2]session.FunctionID]naiveRow{}, map[session.FunctionID]naiveRow{},
+		map[session.ModuleID]naiveRow{},
+		map[naiveLine]naiveRow{}, map[session.InstructionID]naiveRow{}, map[session.ThreadID]naiveRow{},
+		map[session.ProcessID]naiveRow{}, map[int]naiveRow{}, in}
 	to := f.To
 	if to == 0 {
 		to = 1 << 60
@@ -221,9 +226,10 @@ func (v *naiveTimes) compare(t *rapid.T, d *session.Derived) {
 	diffTimes(t, "calls", v.calls, d.CallTimes, func(r session.CallTime) ([2]session.FunctionID, naiveRow) {
 		return [2]session.FunctionID{r.Caller, r.Callee}, naiveRow{TimeValue: r.TimeValue, SingleCalls: r.SingleCalls}
 	}, nil)
-	diffTimes(t, "functions", v.functions, d.FunctionTimes, func(r session.FunctionTime) (session.FunctionID, naiveRow) {
-		return r.Function, naiveRow{TimeValue: r.TimeValue, SingleCalls: r.SingleCalls}
-	}, nil)
+	diffTimes(t, "functions", v.functions, d.FunctionTimes,
+		func(r session.FunctionTime) (session.FunctionID, naiveRow) {
+			return r.Function, naiveRow{TimeValue: r.TimeValue, SingleCalls: r.SingleCalls}
+		}, nil)
 	diffTimes(t, "modules", v.modules, d.ModuleTimes, func(r session.ModuleTime) (session.ModuleID, naiveRow) {
 		return r.Module, naiveRow{TimeValue: r.TimeValue, SingleCalls: r.SingleCalls}
 	}, nil)
@@ -231,14 +237,16 @@ func (v *naiveTimes) compare(t *rapid.T, d *session.Derived) {
 		return naiveLine{r.Function, r.Line}, naiveRow{TimeValue: r.TimeValue}
 	}, single)
 	delete(v.instructions, 0)
-	diffTimes(t, "instructions", v.instructions, d.InstructionTimes, func(r session.InstructionTime) (session.InstructionID, naiveRow) {
-		return r.Instruction, naiveRow{TimeValue: r.TimeValue}
-	}, single)
+	diffTimes(t, "instructions", v.instructions, d.InstructionTimes,
+		func(r session.InstructionTime) (session.InstructionID, naiveRow) {
+			return r.Instruction, naiveRow{TimeValue: r.TimeValue}
+		}, single)
 	total := func(m naiveRow) naiveRow { m.Inclusive = m.Exclusive; return m }
 	diffTimes(t, "threads", v.threads, d.ThreadTimes, func(r session.ThreadTime) (session.ThreadID, naiveRow) {
 		return r.Thread, naiveRow{TimeValue: r.TimeValue}
 	}, total)
-	diffTimes(t, "processes", v.processes, d.ProcessTimes, func(r session.ProcessTimeValue) (session.ProcessID, naiveRow) {
+	diffTimes(t, "processes", v.processes, d.ProcessTimes, func(r session.ProcessTimeValue) (session.ProcessID,
+		naiveRow) {
 		return r.Process, naiveRow{TimeValue: r.TimeValue}
 	}, total)
 	keys := map[session.PathID]string{}
@@ -256,7 +264,8 @@ func (v *naiveTimes) compare(t *rapid.T, d *session.Derived) {
 	}, nil)
 }
 
-func diffTimes[K comparable, Row any](t *rapid.T, what string, want map[K]naiveRow, rows []Row, kv func(Row) (K, naiveRow), simplify func(naiveRow) naiveRow) {
+func diffTimes[K comparable, Row any](t *rapid.T, what string, want map[K]naiveRow, rows []Row,
+	kv func(Row) (K, naiveRow), simplify func(naiveRow) naiveRow) {
 	got := asMap(rows, kv)
 	for k, r := range want {
 		want[k] = r.extremes()
@@ -320,7 +329,8 @@ func TestTimesAgainstNaive(t *testing.T) {
 		if err != nil {
 			rt.Fatal(err)
 		}
-		if diff := cmp.Diff(want.set[0].extremes(), naiveRow{TimeValue: got.Time, SingleCalls: got.Single}); diff != "" {
+		if diff := cmp.Diff(want.set[0].extremes(),
+			naiveRow{TimeValue: got.Time, SingleCalls: got.Single}); diff != "" {
 			rt.Errorf("range %s (-naive +derived):\n%s", pattern, diff)
 		}
 		if memory := naiveRange(b, f, want.in); got.Memory != memory {

@@ -73,7 +73,9 @@ func TestFourValues(t *testing.T) {
 		1: {11_111, 10_101, 10_011, 10_001},
 		2: {1010, 1010, 10, 10},
 	}
-	got := asMap(derive(t, b, Selection{}).FunctionTimes, func(r session.FunctionTime) (session.FunctionID, four) { return r.Function, fourOf(r.Times) })
+	got := asMap(derive(t, b, Selection{}).FunctionTimes, func(r session.FunctionTime) (session.FunctionID, four) {
+		return r.Function, fourOf(r.Times)
+	})
 	if diff := cmp.Diff(want, got, cmp.AllowUnexported(four{})); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -85,7 +87,8 @@ func TestRecursion(t *testing.T) {
 	b.Run(b.Thread(p, "main")).
 		Call(0, 1, ran(0)).Call(11, 1, ran(1)).Call(11, 1, ran(2)).End(ran(4)).End(ran(8)).End(ran(16))
 	b.Run(b.Thread(p, "other")).
-		Call(0, 2, ran(0)).Call(21, 1, ran(100)).Call(11, 2, ran(200)).Call(21, 1, ran(400)).End(ran(800)).End(ran(1600)).End(ran(3200)).End(ran(6400))
+		Call(0, 2, ran(0)).Call(21, 1, ran(100)).Call(11, 2, ran(200)).Call(21, 1,
+		ran(400)).End(ran(800)).End(ran(1600)).End(ran(3200)).End(ran(6400))
 	type row struct {
 		calls            q.Count
 		ei, ee, nodes    q.Nanoseconds
@@ -93,7 +96,8 @@ func TestRecursion(t *testing.T) {
 		minExcl, maxExcl q.Nanoseconds
 	}
 	of := func(v session.TimeValue, s session.SingleCalls) row {
-		return row{v.Calls, v.Inclusive.Elapsed, v.Exclusive.Elapsed, s.NodesElapsed, s.ElapsedInclusive.Min, s.ElapsedInclusive.Max, s.ElapsedExclusive.Min, s.ElapsedExclusive.Max}
+		return row{v.Calls, v.Inclusive.Elapsed, v.Exclusive.Elapsed, s.NodesElapsed, s.ElapsedInclusive.Min,
+			s.ElapsedInclusive.Max, s.ElapsedExclusive.Min, s.ElapsedExclusive.Max}
 	}
 	d := derive(t, b, Selection{})
 	// On main A is on the stack for all 31 ns, and its calls took 31, 14 and 4, each with those in it.
@@ -121,7 +125,8 @@ func TestRecursion(t *testing.T) {
 	if diff := cmp.Diff(wantCalls, calls, cmp.AllowUnexported(row{})); diff != "" {
 		t.Errorf("calls (-want +got):\n%s", diff)
 	}
-	if m := d.ModuleTimes[0]; of(m.TimeValue, m.SingleCalls) != (row{7, 12_731, 12_731, 31 + 14 + 4 + 12_700 + 6200 + 2800 + 800, 4, 12_700, 4, 6500}) {
+	if m := d.ModuleTimes[0]; of(m.TimeValue, m.SingleCalls) != (row{7, 12_731, 12_731, 31 + 14 + 4 + 12_700 + 6200 +
+		2800 + 800, 4, 12_700, 4, 6500}) {
 		t.Errorf("module: %+v", m)
 	}
 	// Line 11 of A calls A twice on main, where it is on the stack twice for 14 ns that count once, and B on other.
@@ -152,7 +157,8 @@ func TestTimedSample(t *testing.T) {
 		overhead, minEI, maxEI q.Nanoseconds
 	}
 	got := asMap(d.FunctionTimes, func(r session.FunctionTime) (session.FunctionID, row) {
-		return r.Function, row{r.Calls, r.Running, fourOf(r.Times), r.Exclusive.Overhead, r.ElapsedInclusive.Min, r.ElapsedInclusive.Max}
+		return r.Function, row{r.Calls, r.Running, fourOf(r.Times), r.Exclusive.Overhead, r.ElapsedInclusive.Min,
+			r.ElapsedInclusive.Max}
 	})
 	const sleep, open = 100_000_000, 300_000_000 // one sleep ended, one was going on
 	want := map[session.FunctionID]row{
@@ -164,10 +170,12 @@ func TestTimedSample(t *testing.T) {
 	if diff := cmp.Diff(want, got, cmp.AllowUnexported(row{}, four{})); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if p := d.ProcessTimes[0]; fourOf(p.Times) != (four{sleep + open + 4300, sleep + open + 4300, 4300, 4300}) || p.Calls != 9 || p.Running != 3 {
+	if p := d.ProcessTimes[0]; fourOf(p.Times) != (four{sleep + open + 4300, sleep + open + 4300, 4300, 4300}) ||
+		p.Calls != 9 || p.Running != 3 {
 		t.Errorf("process: %+v", p)
 	}
-	if s := d.FunctionTimes[3].Exclusive.Waits; s != (q.Waits{Intervals: 1, Voluntary: 1, OffCPU: sleep + open, Blocked: sleep}) {
+	if s := d.FunctionTimes[3].Exclusive.Waits; s != (q.Waits{Intervals: 1, Voluntary: 1, OffCPU: sleep + open,
+		Blocked: sleep}) {
 		t.Errorf("waits of Sleep: %+v", s)
 	}
 }
@@ -195,7 +203,8 @@ func TestTimesInSlices(t *testing.T) {
 		return r.Function, row{r.Calls, r.Running, fourOf(r.Times)}
 	})
 	const open = 300_000_000
-	want = map[session.FunctionID]row{2: {1, 1, four{open + 1100, 1000, 1100, 1000}}, 3: {1, 1, four{open + 100, 100, 100, 100}}, 4: {1, 1, four{open, open, 0, 0}}}
+	want = map[session.FunctionID]row{2: {1, 1, four{open + 1100, 1000, 1100, 1000}},
+		3: {1, 1, four{open + 100, 100, 100, 100}}, 4: {1, 1, four{open, open, 0, 0}}}
 	if diff := cmp.Diff(want, got, cmp.AllowUnexported(row{}, four{})); diff != "" {
 		t.Errorf("worker (-want +got):\n%s", diff)
 	}
@@ -214,26 +223,35 @@ func TestCorrect(t *testing.T) {
 		{"leads", measured{made: 2, elapsed: 140}, [3]q.Nanoseconds{100, 100, 40}},
 		{"both", measured{ended: 2, made: 2, elapsed: 143}, [3]q.Nanoseconds{100, 100, 43}},
 		{"less than the probes' part", measured{made: 2, elapsed: 30}, [3]q.Nanoseconds{0, 0, 30}},
-		{"one of two waited: the other's probe is in application time", measured{made: 2, elapsed: 1140, waited: 1000, Waits: q.Waits{Intervals: 1}}, [3]q.Nanoseconds{1100, 120, 40}},
-		{"all waited", measured{made: 2, elapsed: 140, waited: 140, Waits: q.Waits{Intervals: 2}}, [3]q.Nanoseconds{100, 0, 40}},
-		{"what did not wait is less than its probe", measured{made: 2, elapsed: 140, waited: 130, Waits: q.Waits{Intervals: 1}}, [3]q.Nanoseconds{100, 0, 40}},
-		{"what waited is less than its probe: no more than elapsed", measured{made: 2, elapsed: 140, waited: 10, Waits: q.Waits{Intervals: 1}}, [3]q.Nanoseconds{100, 100, 40}},
+		{"one of two waited: the other's probe is in application time",
+			measured{made: 2, elapsed: 1140, waited: 1000, Waits: q.Waits{Intervals: 1}},
+			[3]q.Nanoseconds{1100, 120, 40}},
+		{"all waited", measured{made: 2, elapsed: 140, waited: 140, Waits: q.Waits{Intervals: 2}},
+			[3]q.Nanoseconds{100, 0, 40}},
+		{"what did not wait is less than its probe",
+			measured{made: 2, elapsed: 140, waited: 130, Waits: q.Waits{Intervals: 1}}, [3]q.Nanoseconds{100, 0, 40}},
+		{"what waited is less than its probe: no more than elapsed",
+			measured{made: 2, elapsed: 140, waited: 10, Waits: q.Waits{Intervals: 1}}, [3]q.Nanoseconds{100, 100, 40}},
 		{"the open interval", measured{calls: 1, elapsed: 100, waited: 100}, [3]q.Nanoseconds{100, 0, 0}},
-		{"huge numbers", measured{made: 1 << 40, elapsed: 1 << 50, Waits: q.Waits{Intervals: 1 << 39}, waited: 1 << 49}, [3]q.Nanoseconds{1<<50 - 20<<40, 1<<49 - 10<<40, 20 << 40}},
+		{"huge numbers", measured{made: 1 << 40, elapsed: 1 << 50, Waits: q.Waits{Intervals: 1 << 39}, waited: 1 << 49},
+			[3]q.Nanoseconds{1<<50 - 20<<40, 1<<49 - 10<<40, 20 << 40}},
 	} {
 		got := c.m.correct(p)
-		if (got.Elapsed != c.want[0]) || got.Application != c.want[1] || got.Overhead != c.want[2] || got.Waits != c.m.Waits {
+		if (got.Elapsed != c.want[0]) || got.Application != c.want[1] || got.Overhead != c.want[2] ||
+			got.Waits != c.m.Waits {
 			t.Errorf("%s: %d, %d, %d, want %v", c.what, got.Elapsed, got.Application, got.Overhead, c.want)
 		}
 	}
 }
 
-// TestCorrectNonsense: whatever a damaged session says, nothing panics, and overhead is in a range that can be added up.
+// TestCorrectNonsense: whatever a damaged session says, nothing panics, and overhead is in a range that can be added
+// up.
 func TestCorrectNonsense(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := func(name string) int64 { return rapid.Int64().Draw(t, name) }
-		m := measured{ended: q.Count(n("ended")), made: q.Count(n("made")), elapsed: q.Nanoseconds(n("elapsed")), waited: q.Nanoseconds(n("waited")),
-			Waits: q.Waits{Intervals: q.Count(n("intervals"))}}
+		m := measured{ended: q.Count(n("ended")), made: q.Count(n("made")), elapsed: q.Nanoseconds(n("elapsed")),
+			waited: q.Nanoseconds(n("waited")),
+			Waits:  q.Waits{Intervals: q.Count(n("intervals"))}}
 		c := m.correct(probes{rapid.Float64().Draw(t, "inside"), rapid.Float64().Draw(t, "outside")})
 		if c.Overhead < 0 || c.Overhead > max(m.elapsed, 0) || c.Application > c.Elapsed {
 			t.Errorf("%+v of %+v", c.Time, m)
@@ -265,7 +283,8 @@ func TestRange(t *testing.T) {
 			t.Fatal(err)
 		}
 		if len(r.Functions) != c.functions || r.Time.Calls != c.calls || fourOf(r.Time.Times) != c.want {
-			t.Errorf("%s: functions %v, %d calls, %+v, want %+v", c.pattern, r.Functions, r.Time.Calls, fourOf(r.Time.Times), c.want)
+			t.Errorf("%s: functions %v, %d calls, %+v, want %+v", c.pattern, r.Functions, r.Time.Calls,
+				fourOf(r.Time.Times), c.want)
 		}
 	}
 	if _, err := Open(s, Selection{Threads: []session.ThreadID{9}}); !errors.Is(err, ErrNoThread) {

@@ -8,8 +8,8 @@ import (
 	"github.com/clrprof/clrprof/internal/session"
 )
 
-// timeValues is the table timing_value in some 20 bytes for each row, in place of 112: where there are many paths there are
-// some million rows, and most of their numbers are small. Each is a varint.
+// timeValues is the table timing_value in some 20 bytes for each row, in place of 112: where there are many paths there
+// are some million rows, and most of their numbers are small. Each is a varint.
 type timeValues struct {
 	packed  []byte
 	timings index[session.TimingID]
@@ -24,22 +24,24 @@ func (v *timeValues) read(s *session.Session) error {
 // add adds a row.
 func (v *timeValues) add(r *session.TimingValue) {
 	b := v.packed
-	for _, n := range [...]int64{int64(r.Slice), int64(r.Timing), int64(r.Calls), int64(r.Ended), int64(r.Made), int64(r.Elapsed), int64(r.Waited)} {
+	for _, n := range [...]int64{int64(r.Slice), int64(r.Timing), int64(r.Calls), int64(r.Ended), int64(r.Made),
+		int64(r.Elapsed), int64(r.Waited)} {
 		b = binary.AppendVarint(b, n)
 	}
 	if r.Waits.IsZero() {
 		b = binary.AppendVarint(b, 0)
 	} else {
 		b = binary.AppendVarint(b, 1)
-		for _, n := range [...]int64{int64(r.Intervals), int64(r.Voluntary), int64(r.Preempted), int64(r.Faults), int64(r.Reads), int64(r.OffCPU), int64(r.Blocked), int64(r.Ready)} {
+		for _, n := range [...]int64{int64(r.Intervals), int64(r.Voluntary), int64(r.Preempted), int64(r.Faults),
+			int64(r.Reads), int64(r.OffCPU), int64(r.Blocked), int64(r.Ready)} {
 			b = binary.AppendVarint(b, n)
 		}
 	}
 	v.packed = b
 }
 
-// each calls fn with each row, in the order of slice and timing, and the positions of its slice, or none, and of its timing.
-// The row is overwritten by the next one.
+// each calls fn with each row, in the order of slice and timing, and the positions of its slice, or none, and of its
+// timing. The row is overwritten by the next one.
 func (v *timeValues) each(fn func(slice, timing int32, row *session.TimingValue)) {
 	var r session.TimingValue
 	for rest := v.packed; len(rest) > 0; {
@@ -54,7 +56,8 @@ func (v *timeValues) each(fn func(slice, timing int32, row *session.TimingValue)
 		r.Waits = q.Waits{}
 		if next() != 0 {
 			r.Waits = q.Waits{Intervals: q.Count(next()), Voluntary: q.Count(next()), Preempted: q.Count(next()),
-				Faults: q.Count(next()), Reads: q.Count(next()), OffCPU: q.Nanoseconds(next()), Blocked: q.Nanoseconds(next()), Ready: q.Nanoseconds(next())}
+				Faults: q.Count(next()), Reads: q.Count(next()), OffCPU: q.Nanoseconds(next()),
+				Blocked: q.Nanoseconds(next()), Ready: q.Nanoseconds(next())}
 		}
 		slice, _ := v.slices.find(r.Slice)
 		timing, _ := v.timings.find(r.Timing)
@@ -72,8 +75,10 @@ type inclusiveValues struct {
 
 // inclusiveNumbers are the columns of a row.
 func inclusiveNumbers(r *session.TimingInclusive) [18]int64 {
-	return [...]int64{int64(r.Slice), int64(r.Timing), int64(r.Times), int64(r.Calls), int64(r.Elapsed), int64(r.Waited),
-		int64(r.Intervals), int64(r.Voluntary), int64(r.Preempted), int64(r.Faults), int64(r.Reads), int64(r.OffCPU), int64(r.Blocked), int64(r.Ready),
+	return [...]int64{int64(r.Slice), int64(r.Timing), int64(r.Times), int64(r.Calls), int64(r.Elapsed),
+		int64(r.Waited),
+		int64(r.Intervals), int64(r.Voluntary), int64(r.Preempted), int64(r.Faults), int64(r.Reads), int64(r.OffCPU),
+		int64(r.Blocked), int64(r.Ready),
 		int64(r.EachCalls), int64(r.EachElapsed), int64(r.EachWaited), int64(r.EachOffCPU)}
 }
 
@@ -94,10 +99,14 @@ func (v *inclusiveValues) each(fn func(slice, timing int32, row *session.TimingI
 			value, size := binary.Varint(rest)
 			n[i], rest = value, rest[size:]
 		}
-		r := session.TimingInclusive{Slice: session.SliceID(n[0]), Timing: session.TimingID(n[1]), Times: q.Count(n[2]), Calls: q.Count(n[3]),
-			Elapsed: q.Nanoseconds(n[4]), Waited: q.Nanoseconds(n[5]), Waits: q.Waits{Intervals: q.Count(n[6]), Voluntary: q.Count(n[7]),
-				Preempted: q.Count(n[8]), Faults: q.Count(n[9]), Reads: q.Count(n[10]), OffCPU: q.Nanoseconds(n[11]), Blocked: q.Nanoseconds(n[12]),
-				Ready: q.Nanoseconds(n[13])}, EachCalls: q.Count(n[14]), EachElapsed: q.Nanoseconds(n[15]), EachWaited: q.Nanoseconds(n[16]),
+		r := session.TimingInclusive{Slice: session.SliceID(n[0]), Timing: session.TimingID(n[1]), Times: q.Count(n[2]),
+			Calls:   q.Count(n[3]),
+			Elapsed: q.Nanoseconds(n[4]), Waited: q.Nanoseconds(n[5]),
+			Waits: q.Waits{Intervals: q.Count(n[6]), Voluntary: q.Count(n[7]),
+				Preempted: q.Count(n[8]), Faults: q.Count(n[9]), Reads: q.Count(n[10]), OffCPU: q.Nanoseconds(n[11]),
+				Blocked: q.Nanoseconds(n[12]),
+				Ready:   q.Nanoseconds(n[13])}, EachCalls: q.Count(n[14]), EachElapsed: q.Nanoseconds(n[15]),
+			EachWaited: q.Nanoseconds(n[16]),
 			EachOffCPU: q.Nanoseconds(n[17])}
 		slice, _ := v.slices.find(r.Slice)
 		timing, _ := v.timings.find(r.Timing)
@@ -111,7 +120,8 @@ func (v *inclusiveValues) link(timings index[session.TimingID], slices index[ses
 	var err error
 	v.each(func(slice, timing int32, row *session.TimingInclusive) {
 		if err == nil && (timing == none || slice == none && row.Slice != 0) {
-			err = fmt.Errorf("%w: a row of timing_inclusive refers to timing %d and slice %d, one of which does not exist", session.ErrCorrupt, row.Timing, row.Slice)
+			err = fmt.Errorf("%w: a row of timing_inclusive refers to timing %d and slice %d, one of which does "+
+				"not exist", session.ErrCorrupt, row.Timing, row.Slice)
 		}
 	})
 	return err
@@ -125,9 +135,11 @@ func (v *timeValues) link(timings index[session.TimingID], slices index[session.
 		switch {
 		case err != nil:
 		case timing == none:
-			err = fmt.Errorf("%w: a row of timing_value refers to timing %d, which does not exist", session.ErrCorrupt, row.Timing)
+			err = fmt.Errorf("%w: a row of timing_value refers to timing %d, which does not exist", session.ErrCorrupt,
+				row.Timing)
 		case slice == none && row.Slice != 0:
-			err = fmt.Errorf("%w: a row of timing_value refers to slice %d, which does not exist", session.ErrCorrupt, row.Slice)
+			err = fmt.Errorf("%w: a row of timing_value refers to slice %d, which does not exist", session.ErrCorrupt,
+				row.Slice)
 		}
 	})
 	return err

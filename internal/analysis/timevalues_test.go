@@ -31,8 +31,10 @@ func TestTimeValues(t *testing.T) {
 	var values timeValues
 	var want []session.TimingValue
 	for range 10_000 {
-		r := session.TimingValue{Slice: append(slices, 0)[random.IntN(4)], Timing: timings[random.IntN(5)], Calls: q.Count(number()),
-			Ended: q.Count(number()), Made: q.Count(number()), Elapsed: q.Nanoseconds(number()), Waited: q.Nanoseconds(number())}
+		r := session.TimingValue{Slice: append(slices, 0)[random.IntN(4)], Timing: timings[random.IntN(5)],
+			Calls: q.Count(number()),
+			Ended: q.Count(number()), Made: q.Count(number()), Elapsed: q.Nanoseconds(number()),
+			Waited: q.Nanoseconds(number())}
 		if random.IntN(2) == 0 {
 			r.Waits = q.Waits{Intervals: q.Count(number()), Voluntary: q.Count(number()), Preempted: q.Count(number()),
 				Faults: q.Count(number()), Reads: q.Count(number()), OffCPU: q.Nanoseconds(number())}
@@ -40,12 +42,14 @@ func TestTimeValues(t *testing.T) {
 		want = append(want, r)
 		values.add(&r)
 	}
-	if err := values.link(index[session.TimingID]{len(timings), timings}, index[session.SliceID]{len(slices), slices}); err != nil {
+	if err := values.link(index[session.TimingID]{len(timings), timings},
+		index[session.SliceID]{len(slices), slices}); err != nil {
 		t.Fatal(err)
 	}
 	var got []session.TimingValue
 	values.each(func(slice, timing int32, row *session.TimingValue) {
-		if timings[timing] != row.Timing || slice != none && slices[slice] != row.Slice || (slice == none) != (row.Slice == 0) {
+		if timings[timing] != row.Timing || slice != none && slices[slice] != row.Slice ||
+			(slice == none) != (row.Slice == 0) {
 			t.Errorf("slice %d is at %d, timing %d at %d", row.Slice, slice, row.Timing, timing)
 		}
 		got = append(got, *row)
@@ -70,7 +74,8 @@ func TestTimeValuesReferences(t *testing.T) {
 	} {
 		var values timeValues
 		values.add(&tt.row)
-		if err := values.link(index[session.TimingID]{rows: 1}, index[session.SliceID]{rows: 1}); errors.Is(err, session.ErrCorrupt) != tt.bad || (err != nil) != tt.bad {
+		if err := values.link(index[session.TimingID]{rows: 1}, index[session.SliceID]{rows: 1}); errors.Is(err,
+			session.ErrCorrupt) != tt.bad || (err != nil) != tt.bad {
 			t.Errorf("%+v: %v", tt.row, err)
 		}
 	}

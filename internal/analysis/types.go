@@ -81,7 +81,8 @@ func (t *TypeTrees) Paths(of session.TypeID) []session.PathValue {
 		position[p] = i
 		function := t.data.Functions[t.tree.Group[p]]
 		out[i] = session.PathValue{ID: session.PathID(p + 1), Parent: session.PathID(t.tree.Parent[p] + 1), Level: 1,
-			Process: function.Process, Function: function.ID, Amounts: q.Amounts{Exclusive: t.own[p], Inclusive: t.own[p]}}
+			Process: function.Process, Function: function.ID,
+			Amounts: q.Amounts{Exclusive: t.own[p], Inclusive: t.own[p]}}
 		if parent, ok := position[t.tree.Parent[p]]; ok {
 			out[i].Level = out[parent].Level + 1
 		}
@@ -130,7 +131,9 @@ func (v *Source) PathTypes() ([]PathType, error) {
 	for key, a := range sums {
 		out = append(out, PathType{key.Path, key.Type, a})
 	}
-	slices.SortFunc(out, func(a, b PathType) int { return cmp.Or(cmp.Compare(a.Path, b.Path), cmp.Compare(a.Type, b.Type)) })
+	slices.SortFunc(out, func(a, b PathType) int {
+		return cmp.Or(cmp.Compare(a.Path, b.Path), cmp.Compare(a.Type, b.Type))
+	})
 	return out, nil
 }
 

@@ -24,8 +24,9 @@ type Used struct {
 	Resident   q.Bytes       // at the end: memory that is in RAM
 }
 
-// Usage returns what the processes used, in the order of time; nothing if no samples were taken. What a process used before its first
-// sample counts from the sample before, or from the session's start; what it used after its last one is not known.
+// Usage returns what the processes used, in the order of time; nothing if no samples were taken. What a process used
+// before its first sample counts from the sample before, or from the session's start; what it used after its last one
+// is not known.
 func Usage(s *session.Session) ([]Used, error) {
 	counters, err := s.Counters()
 	if err != nil {

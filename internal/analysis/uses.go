@@ -68,7 +68,8 @@ func (d *Data) chainsOf(a *attribution) (chains, []int32) {
 	return c, of
 }
 
-// ranks returns the position of each chain in the order of their functions, one after the other. Functions are in the order of id.
+// ranks returns the position of each chain in the order of their functions, one after the other. Functions are in the
+// order of id.
 func (c *chains) ranks(functions int) []int32 {
 	inOrder := make([]int32, len(c.parent)) // by function, last first
 	starts := make([]int32, functions+2)

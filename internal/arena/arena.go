@@ -62,7 +62,8 @@ func mapHeader(f *os.File) (*Arena, error) {
 	if st.Size() < wire.HeaderSize {
 		return nil, fmt.Errorf("%w: %d bytes", wire.ErrCorrupt, st.Size())
 	}
-	p, err := unix.MmapPtr(-1, 0, nil, uintptr(st.Size()), unix.PROT_NONE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS|unix.MAP_NORESERVE)
+	p, err := unix.MmapPtr(-1, 0, nil, uintptr(st.Size()), unix.PROT_NONE,
+		unix.MAP_PRIVATE|unix.MAP_ANONYMOUS|unix.MAP_NORESERVE)
 	if err != nil {
 		return nil, fmt.Errorf("reserve addresses: %w", err)
 	}
@@ -70,7 +71,8 @@ func mapHeader(f *os.File) (*Arena, error) {
 	return a, a.mapPart(0, wire.HeaderSize)
 }
 
-// mapPart maps the pages of the file that hold the bytes from begin to end. Regions may share a page: it is mapped again.
+// mapPart maps the pages of the file that hold the bytes from begin to end. Regions may share a page: it is mapped
+// again.
 func (a *Arena) mapPart(begin, end uint64) error {
 	page := uint64(os.Getpagesize())
 	begin &^= page - 1
@@ -104,7 +106,8 @@ func (a *Arena) check() error {
 	for i, r := range h.Regions {
 		size := uint64(len(a.data))
 		if r.Offset < wire.HeaderSize || r.Offset%8 != 0 || r.Offset > size || r.Capacity > size-r.Offset {
-			return fmt.Errorf("%w: region %d at %d, %d bytes, lies outside the file", wire.ErrCorrupt, i, r.Offset, r.Capacity)
+			return fmt.Errorf("%w: region %d at %d, %d bytes, lies outside the file", wire.ErrCorrupt, i, r.Offset,
+				r.Capacity)
 		}
 	}
 	a.header = h
@@ -124,8 +127,8 @@ func (a *Arena) Close() error {
 	return errors.Join(unix.MunmapPtr(unsafe.Pointer(&data[0]), uintptr(len(data))), a.file.Close())
 }
 
-// LowerMemoryLimit makes the agent take no more memory than so many bytes, all of its tables together; what it has it keeps. It
-// is the one thing that is written into an arena from outside.
+// LowerMemoryLimit makes the agent take no more memory than so many bytes, all of its tables together; what it has it
+// keeps. It is the one thing that is written into an arena from outside.
 func (a *Arena) LowerMemoryLimit(bytes uint64) error {
 	if a.file == nil {
 		return errors.New("lower the memory limit: the arena has no file")
@@ -193,13 +196,14 @@ func (a *Arena) Inclusives() []wire.Inclusive {
 // for nanoseconds, unless it is interrupted there.
 const readings = 4
 
-// Timing reads a timing while its thread may change it: each field whole, and in an order in which what is counted later
-// is read first. So calls that ended are not more than calls that began. Elapsed times can be an interval ahead of the
-// calls, and, if the thread was interrupted between the two, of what of them is counted as waited.
+// Timing reads a timing while its thread may change it: each field whole, and in an order in which what is counted
+// later is read first. So calls that ended are not more than calls that began. Elapsed times can be an interval ahead
+// of the calls, and, if the thread was interrupted between the two, of what of them is counted as waited.
 func Timing(t *wire.Timing) wire.Timing {
 	out := wire.Timing{Parent: t.Parent, Function: t.Function, ReturnAddress: t.ReturnAddress, Thread: t.Thread}
 	for range readings {
-		out.IP, out.LeadWaits, out.TailWaits = atomic.LoadUint32(&t.IP), atomic.LoadUint32(&t.LeadWaits), atomic.LoadUint32(&t.TailWaits)
+		out.IP, out.LeadWaits, out.TailWaits = atomic.LoadUint32(&t.IP), atomic.LoadUint32(
+			&t.LeadWaits), atomic.LoadUint32(&t.TailWaits)
 		out.Unmatched, out.Folded = atomic.LoadUint64(&t.Unmatched), atomic.LoadUint64(&t.Folded)
 		out.Ended = atomic.LoadUint64(&t.Ended)
 		out.TailWaited = atomic.LoadUint64(&t.TailWaited)
@@ -208,7 +212,8 @@ func Timing(t *wire.Timing) wire.Timing {
 		out.LeadElapsed = atomic.LoadUint64(&t.LeadElapsed)
 		out.Calls = atomic.LoadUint64(&t.Calls)
 		out.Began = atomic.LoadUint64(&t.Began)
-		out.Acted, out.Inclusive, out.Callee = atomic.LoadUint32(&t.Acted), atomic.LoadUint32(&t.Inclusive), atomic.LoadUint32(&t.Callee)
+		out.Acted, out.Inclusive, out.Callee = atomic.LoadUint32(&t.Acted), atomic.LoadUint32(
+			&t.Inclusive), atomic.LoadUint32(&t.Callee)
 		for i := range t.Min {
 			out.Min[i] = atomic.LoadUint64(&t.Min[i])
 			out.Max[i] = atomic.LoadUint64(&t.Max[i])
@@ -223,7 +228,8 @@ func Timing(t *wire.Timing) wire.Timing {
 // Waits reads a row of waits while its thread may change it, each field whole.
 func Waits(w *wire.Waits) wire.Waits {
 	return wire.Waits{Intervals: atomic.LoadUint64(&w.Intervals), Voluntary: atomic.LoadUint64(&w.Voluntary),
-		Preempted: atomic.LoadUint64(&w.Preempted), Faults: atomic.LoadUint64(&w.Faults), Reads: atomic.LoadUint64(&w.Reads),
+		Preempted: atomic.LoadUint64(&w.Preempted), Faults: atomic.LoadUint64(&w.Faults),
+		Reads:   atomic.LoadUint64(&w.Reads),
 		Blocked: atomic.LoadUint64(&w.Blocked), Ready: atomic.LoadUint64(&w.Ready)}
 }
 
@@ -236,12 +242,14 @@ func Acted(a *wire.Acted) wire.Acted {
 	return out
 }
 
-// Inclusive reads the time of folded calls while their thread may change it, each field whole. What they are counted by is
-// read first, so calls are not more than those whose time is there.
+// Inclusive reads the time of folded calls while their thread may change it, each field whole. What they are counted by
+// is read first, so calls are not more than those whose time is there.
 func Inclusive(v *wire.Inclusive) wire.Inclusive {
-	out := wire.Inclusive{Times: atomic.LoadUint64(&v.Times), Calls: atomic.LoadUint64(&v.Calls), EachCalls: atomic.LoadUint64(&v.EachCalls)}
+	out := wire.Inclusive{Times: atomic.LoadUint64(&v.Times), Calls: atomic.LoadUint64(&v.Calls),
+		EachCalls: atomic.LoadUint64(&v.EachCalls)}
 	out.Waits = Waits(&v.Waits)
-	out.Waited, out.EachWaited, out.EachOff = atomic.LoadUint64(&v.Waited), atomic.LoadUint64(&v.EachWaited), atomic.LoadUint64(&v.EachOff)
+	out.Waited, out.EachWaited, out.EachOff = atomic.LoadUint64(&v.Waited), atomic.LoadUint64(
+		&v.EachWaited), atomic.LoadUint64(&v.EachOff)
 	out.Elapsed, out.EachElapsed = atomic.LoadUint64(&v.Elapsed), atomic.LoadUint64(&v.EachElapsed)
 	return out
 }
@@ -249,23 +257,29 @@ func Inclusive(v *wire.Inclusive) wire.Inclusive {
 // Clock reads where a thread stands while it may go on, each field whole.
 func Clock(c *wire.Clock) wire.Clock {
 	return wire.Clock{Depth: atomic.LoadUint32(&c.Depth), Capacity: atomic.LoadUint32(&c.Capacity),
-		Activations: atomic.LoadUint64(&c.Activations), Elapsed: atomic.LoadUint64(&c.Elapsed), Waited: atomic.LoadUint64(&c.Waited),
-		Calls: atomic.LoadUint64(&c.Calls), Last: atomic.LoadUint64(&c.Last), Mechanism: atomic.LoadUint32(&c.Mechanism),
-		Own: atomic.LoadUint64(&c.Own), Acted: atomic.LoadUint64(&c.Acted), Jumps: atomic.LoadUint64(&c.Jumps)}
+		Activations: atomic.LoadUint64(&c.Activations), Elapsed: atomic.LoadUint64(&c.Elapsed),
+		Waited: atomic.LoadUint64(&c.Waited),
+		Calls:  atomic.LoadUint64(&c.Calls), Last: atomic.LoadUint64(&c.Last),
+		Mechanism: atomic.LoadUint32(&c.Mechanism),
+		Own:       atomic.LoadUint64(&c.Own), Acted: atomic.LoadUint64(&c.Acted), Jumps: atomic.LoadUint64(&c.Jumps)}
 }
 
 // Activation reads a call that has not ended while it may end, each field whole.
 func Activation(a *wire.Activation) wire.Activation {
-	return wire.Activation{CallerSP: atomic.LoadUint64(&a.CallerSP), Timing: atomic.LoadUint32(&a.Timing), Flags: atomic.LoadUint32(&a.Flags),
-		Elapsed: atomic.LoadUint64(&a.Elapsed), Waited: atomic.LoadUint64(&a.Waited), ChildElapsed: atomic.LoadUint64(&a.ChildElapsed),
-		Acted: atomic.LoadUint64(&a.Acted), Calls: atomic.LoadUint64(&a.Calls), Children: atomic.LoadUint64(&a.Children)}
+	return wire.Activation{CallerSP: atomic.LoadUint64(&a.CallerSP), Timing: atomic.LoadUint32(&a.Timing),
+		Flags:   atomic.LoadUint32(&a.Flags),
+		Elapsed: atomic.LoadUint64(&a.Elapsed), Waited: atomic.LoadUint64(&a.Waited),
+		ChildElapsed: atomic.LoadUint64(&a.ChildElapsed),
+		Acted:        atomic.LoadUint64(&a.Acted), Calls: atomic.LoadUint64(&a.Calls),
+		Children: atomic.LoadUint64(&a.Children)}
 }
 
 // ThreadSet reads a row while threads may join the set or end, each field whole. How many there were is read first, so
 // whoever is counted has a name and an id.
 func ThreadSet(s *wire.ThreadSet) wire.ThreadSet {
 	return wire.ThreadSet{Threads: atomic.LoadUint32(&s.Threads), Thread: s.Thread, OSID: atomic.LoadUint32(&s.OSID),
-		Several: atomic.LoadUint32(&s.Several), NameAt: s.NameAt, BeginNS: s.BeginNS, EndNS: atomic.LoadUint64(&s.EndNS)}
+		Several: atomic.LoadUint32(&s.Several), NameAt: s.NameAt, BeginNS: s.BeginNS,
+		EndNS: atomic.LoadUint64(&s.EndNS)}
 }
 
 // Count reads the two counters of a site, each whole.

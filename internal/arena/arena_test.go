@@ -148,7 +148,8 @@ func TestTimes(t *testing.T) {
 		for i := range want.Timings {
 			want.Timings[i].First, want.Timings[i].Next, want.Timings[i].Present = 0, 0, 0 // only the agent's
 		}
-		if !slices.Equal(have.Timings, want.Timings) || !slices.Equal(have.Waits, want.Waits) || !slices.Equal(have.Clocks, want.Clocks) ||
+		if !slices.Equal(have.Timings, want.Timings) || !slices.Equal(have.Waits, want.Waits) ||
+			!slices.Equal(have.Clocks, want.Clocks) ||
 			!slices.Equal(have.Activations, want.Activations) {
 			rt.Errorf("have %+v, want %+v", have, want)
 		}
@@ -176,7 +177,8 @@ func TestTimingChanges(t *testing.T) {
 		if now.Ended > now.Calls || now.TailWaited > now.TailElapsed {
 			t.Fatalf("%+v", now)
 		}
-		if now.Calls < last.Calls || now.Ended < last.Ended || now.TailElapsed < last.TailElapsed || now.TailWaited < last.TailWaited {
+		if now.Calls < last.Calls || now.Ended < last.Ended || now.TailElapsed < last.TailElapsed ||
+			now.TailWaited < last.TailWaited {
 			t.Fatalf("%+v after %+v", now, last)
 		}
 		last = now
@@ -204,7 +206,9 @@ func TestOpenErrors(t *testing.T) {
 		{"region at 0", "region 2", hostile(func(r *wire.RegionEntry) { r.Offset = 0 })},
 		{"region not aligned", "region 2", hostile(func(r *wire.RegionEntry) { r.Offset += 4 })},
 		{"region behind the end", "region 2", hostile(func(r *wire.RegionEntry) { r.Offset = 1 << 40 })},
-		{"offset of almost everything", "region 2", hostile(func(r *wire.RegionEntry) { r.Offset = math.MaxUint64 &^ 7 })},
+		{"offset of almost everything", "region 2", hostile(func(r *wire.RegionEntry) {
+			r.Offset = math.MaxUint64 &^ 7
+		})},
 		{"capacity of everything", "region 2", hostile(func(r *wire.RegionEntry) { r.Capacity = math.MaxUint64 })},
 		{"offset and capacity wrap around", "region 2", hostile(func(r *wire.RegionEntry) { r.Capacity = -r.Offset })},
 	} {
@@ -212,7 +216,8 @@ func TestOpenErrors(t *testing.T) {
 		if err := os.WriteFile(path, c.b, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if a, err := arena.Open(path); !errors.Is(err, wire.ErrCorrupt) || a != nil || !strings.Contains(err.Error(), c.message) {
+		if a, err := arena.Open(path); !errors.Is(err, wire.ErrCorrupt) || a != nil ||
+			!strings.Contains(err.Error(), c.message) {
 			t.Errorf("%s: Open: %v", c.name, err)
 		}
 		if a, err := arena.FromBytes(aligned(c.b)); !errors.Is(err, wire.ErrCorrupt) || a != nil {
@@ -222,18 +227,20 @@ func TestOpenErrors(t *testing.T) {
 	if a, err := arena.Open(filepath.Join(t.TempDir(), "none")); !errors.Is(err, fs.ErrNotExist) || a != nil {
 		t.Errorf("no file: %v", err)
 	}
-	if a, err := arena.FromBytes(aligned(append([]byte{0}, seed(t)...))[1:]); !errors.Is(err, wire.ErrCorrupt) || a != nil {
+	if a, err := arena.FromBytes(aligned(append([]byte{0}, seed(t)...))[1:]); !errors.Is(err, wire.ErrCorrupt) ||
+		a != nil {
 		t.Errorf("not aligned: %v", err)
 	}
 }
 
-// TestOpenMapsWhatHasMemory: of a file with holes only the parts with memory are mapped, and more when there is more. So
-// nobody who reads this process's memory fills the holes.
+// TestOpenMapsWhatHasMemory: of a file with holes only the parts with memory are mapped, and more when there is more.
+// So nobody who reads this process's memory fills the holes.
 func TestOpenMapsWhatHasMemory(t *testing.T) {
 	const capacity, backed = 64 << 20, 64 << 10
 	h := header(t, seed(t))
 	for i := range h.Regions {
-		h.Regions[i] = wire.RegionEntry{Offset: wire.HeaderSize + uint64(i)*capacity, Capacity: capacity, Used: backed / 2, Backed: backed}
+		h.Regions[i] = wire.RegionEntry{Offset: wire.HeaderSize + uint64(i)*capacity, Capacity: capacity,
+			Used: backed / 2, Backed: backed}
 	}
 	path := filepath.Join(t.TempDir(), "1-2.arena")
 	write := func() {
@@ -245,7 +252,8 @@ func TestOpenMapsWhatHasMemory(t *testing.T) {
 		if err == nil {
 			_, err = f.WriteAt(encoded, 0)
 		}
-		if err := errors.Join(err, os.Truncate(path, wire.HeaderSize+wire.RegionCount*capacity), f.Close()); err != nil {
+		if err := errors.Join(err, os.Truncate(path, wire.HeaderSize+wire.RegionCount*capacity),
+			f.Close()); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -340,8 +348,10 @@ func FuzzFromBytes(f *testing.F) {
 			}
 			return
 		}
-		n := len(a.Log()) + 24*len(a.IPs()) + 24*len(a.Nodes()) + 32*len(a.Sites()) + int(unsafe.Sizeof(wire.Timing{}))*len(a.Timings()) +
-			int(unsafe.Sizeof(wire.Waits{}))*len(a.Waits()) + int(unsafe.Sizeof(wire.Clock{}))*len(a.Clocks()) + int(unsafe.Sizeof(wire.Activation{}))*len(a.Activations())
+		n := len(a.Log()) + 24*len(a.IPs()) + 24*len(a.Nodes()) + 32*len(a.Sites()) +
+			int(unsafe.Sizeof(wire.Timing{}))*len(a.Timings()) +
+			int(unsafe.Sizeof(wire.Waits{}))*len(a.Waits()) + int(unsafe.Sizeof(wire.Clock{}))*len(a.Clocks()) +
+			int(unsafe.Sizeof(wire.Activation{}))*len(a.Activations())
 		if n > wire.RegionCount*len(b) {
 			t.Fatalf("%d bytes of rows in %d", n, len(b))
 		}

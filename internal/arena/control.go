@@ -104,8 +104,10 @@ func (c *Control) Ask(request, pid uint32) uint32 {
 	atomic.StoreUint32(&c.header.Request, request)
 	atomic.StoreUint32(&c.header.RequestPID, pid)
 	atomic.StoreUint32(&c.header.Requests, c.requests)
-	const wake, all = 1, 1<<31 - 1                                                                           // futex(2): FUTEX_WAKE
-	_, _, _ = unix.Syscall6(unix.SYS_FUTEX, uintptr(unsafe.Pointer(&c.header.Requests)), wake, all, 0, 0, 0) // cannot fail
+	// futex(2): FUTEX_WAKE
+	const wake, all = 1, 1<<31 - 1
+	// cannot fail
+	_, _, _ = unix.Syscall6(unix.SYS_FUTEX, uintptr(unsafe.Pointer(&c.header.Requests)), wake, all, 0, 0, 0)
 	return c.requests
 }
 

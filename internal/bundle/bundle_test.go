@@ -102,7 +102,8 @@ func TestRead(t *testing.T) {
 	}{
 		{1, 100, []file{{"A.dll", "one", false}, {"sub/B.dll", "two", false}}},
 		{2, 1<<20 - 20, []file{{"A.dll", "the signature crosses two pieces", false}}},
-		{6, 3<<20 + 5, []file{{"A.dll", strings.Repeat("packed ", 1000), true}, {long, "plain", false}, {"empty", "", false}}},
+		{6, 3<<20 + 5, []file{{"A.dll", strings.Repeat("packed ", 1000), true}, {long, "plain", false},
+			{"empty", "", false}}},
 		{6, 8, nil},
 	} {
 		want := map[string]string{}

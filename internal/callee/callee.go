@@ -12,9 +12,10 @@ import (
 
 // Limits.
 const (
-	maxFiles    = 8192 // that are looked for, with those that are not there: each assembly in each folder, until it is found
-	maxForwards = 8    // from assembly to assembly: facades lead to the type in one or two steps
-	maxBases    = 64   // types that a type extends, one after the other
+	// that are looked for, with those that are not there: each assembly in each folder, until it is found
+	maxFiles    = 8192
+	maxForwards = 8  // from assembly to assembly: facades lead to the type in one or two steps
+	maxBases    = 64 // types that a type extends, one after the other
 )
 
 // Declared is a function as the code that calls it says.
@@ -76,12 +77,12 @@ func (f *Finder) Loaded(path string) {
 	}
 }
 
-// frameworks are the shared frameworks that programs use besides that of the runtime itself. Assemblies of theirs are called
-// before any of them is loaded: the main function of a web server makes its builder.
+// frameworks are the shared frameworks that programs use besides that of the runtime itself. Assemblies of theirs are
+// called before any of them is loaded: the main function of a web server makes its builder.
 var frameworks = []string{"Microsoft.AspNetCore.App"}
 
-// siblings returns the folders of further shared frameworks of the version of the one in folder, shared/NAME/VERSION/: they
-// are made and installed together.
+// siblings returns the folders of further shared frameworks of the version of the one in folder, shared/NAME/VERSION/:
+// they are made and installed together.
 func siblings(folder string) []string {
 	version := filepath.Dir(folder)
 	shared := filepath.Dir(filepath.Dir(version))
@@ -95,8 +96,8 @@ func siblings(folder string) []string {
 	return out
 }
 
-// Find returns the function that is declared; false: it is in no file that can be read, or cannot be told from others of its
-// name. Then it has the path and MVID of the module with its type, if there is one.
+// Find returns the function that is declared; false: it is in no file that can be read, or cannot be told from others
+// of its name. Then it has the path and MVID of the module with its type, if there is one.
 func (f *Finder) Find(d *Declared) (Function, bool) {
 	from := f.open(d.Module)
 	if from == nil {
@@ -254,8 +255,9 @@ const (
 	same              // one is it
 )
 
-// method returns the method of a type with a name and a signature. If no signature is the same, which can be when a base type is
-// generic or the calling module is no file, it is the only one of the same shape, or the only one with the name, if there is one.
+// method returns the method of a type with a name and a signature. If no signature is the same, which can be when a
+// base type is generic or the calling module is no file, it is the only one of the same shape, or the only one with the
+// name, if there is one.
 func (in *file) method(t clrmeta.Token, want *wanted) (clrmeta.Method, match) {
 	tokens, err := in.meta.Methods(t)
 	if err != nil {

@@ -10,12 +10,13 @@ import (
 	"github.com/clrprof/clrprof/internal/symbols"
 )
 
-// TestAllReferences finds the method of each reference in all assemblies of a runtime to one of another assembly: compilers
-// wrote these, so there is a method for each.
+// TestAllReferences finds the method of each reference in all assemblies of a runtime to one of another assembly:
+// compilers wrote these, so there is a method for each.
 func TestAllReferences(t *testing.T) {
 	for _, runtime := range dotnettest.NeedRuntimes(t, 3) {
 		t.Run(runtime.Name, func(t *testing.T) {
-			files, err := filepath.Glob(filepath.Join(runtime.Root, "shared", "Microsoft.NETCore.App", runtime.Name, "*.dll"))
+			files, err := filepath.Glob(filepath.Join(runtime.Root, "shared", "Microsoft.NETCore.App", runtime.Name,
+				"*.dll"))
 			if err != nil || len(files) == 0 {
 				t.Fatalf("no assemblies in %s: %v", runtime.Root, err)
 			}
@@ -60,7 +61,8 @@ func TestSharedFramework(t *testing.T) {
 	dll := dotnettest.Target(t, "Web", dotnettest.Options{Framework: dotnettest.Net8, Web: true})
 	for _, runtime := range dotnettest.NeedRuntimes(t, 8) {
 		finder := callee.Finder{Open: func(path string) (callee.File, error) { return symbols.OpenFile(path) }}
-		finder.Loaded(filepath.Join(runtime.Root, "shared", "Microsoft.NETCore.App", runtime.Name, "System.Private.CoreLib.dll"))
+		finder.Loaded(filepath.Join(runtime.Root, "shared", "Microsoft.NETCore.App", runtime.Name,
+			"System.Private.CoreLib.dll"))
 		found := 0
 		for _, d := range references(t, dll) {
 			if _, ok := finder.Find(&d); !ok {
@@ -118,7 +120,8 @@ func references(t *testing.T, path string) []callee.Declared {
 	if meta == nil {
 		return nil
 	}
-	tables := []clrmeta.Table{clrmeta.TableTypeDef, clrmeta.TableTypeRef, 0x1A, clrmeta.TableMethodDef, clrmeta.TableTypeSpec}
+	tables := []clrmeta.Table{clrmeta.TableTypeDef, clrmeta.TableTypeRef, 0x1A, clrmeta.TableMethodDef,
+		clrmeta.TableTypeSpec}
 	var out []callee.Declared
 	for row := uint32(1); row <= meta.Rows(clrmeta.TableMemberRef); row++ {
 		coded := meta.Cell(clrmeta.TableMemberRef, row, 0)
@@ -154,7 +157,8 @@ func references(t *testing.T, path string) []callee.Declared {
 		if err != nil {
 			t.Fatal(err)
 		}
-		out = append(out, callee.Declared{Module: path, Assembly: assembly, Type: typeName.String(), Name: name, Signature: blob})
+		out = append(out, callee.Declared{Module: path, Assembly: assembly, Type: typeName.String(), Name: name,
+			Signature: blob})
 	}
 	return out
 }

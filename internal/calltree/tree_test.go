@@ -175,7 +175,8 @@ func TestMergeAgainstNaive(t *testing.T) {
 		}
 		// Merging must not change the values of functions and calls.
 		inclusive := Inclusive(merged.tree, merged.exclusive)
-		if diff := cmp.Diff(s.naivePresence(s.group), Presence(merged.tree, inclusive, merged.group, s.groups)); diff != "" {
+		if diff := cmp.Diff(s.naivePresence(s.group),
+			Presence(merged.tree, inclusive, merged.group, s.groups)); diff != "" {
 			t.Errorf("presence after merge: %s", diff)
 		}
 	})
@@ -227,7 +228,9 @@ func TestWalkOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawSample(t)
 		var got, want []int
-		s.tree.Walk(s.tree.Children(), func(n int32) { got = append(got, int(n)) }, func(n int32) { got = append(got, -1-int(n)) })
+		s.tree.Walk(s.tree.Children(), func(n int32) { got = append(got, int(n)) }, func(n int32) {
+			got = append(got, -1-int(n))
+		})
 		var visit func(parent int32)
 		visit = func(parent int32) {
 			for i, p := range s.tree.Parent {

@@ -1,11 +1,12 @@
 // Package cgroup finds the memory limit that control groups set for this process.
 //
-// Problem: the machine's memory is not what a process may use. The kernel ends processes of a control group that needs more
-// than its limit, and a limit may be set by any group above as well: by a container, by a systemd unit (MemoryMax=), or by
-// whoever made a group by hand. Shared memory counts for the group of the process that touched it first.
+// Problem: the machine's memory is not what a process may use. The kernel ends processes of a control group that needs
+// more than its limit, and a limit may be set by any group above as well: by a container, by a systemd unit
+// (MemoryMax=), or by whoever made a group by hand. Shared memory counts for the group of the process that touched it
+// first.
 //
-// The answer is the least limit of the process's own group and all above it that can be seen, of version 1 and version 2
-// (both can be mounted). Sources: proc_pid_cgroup(5), proc_pid_mountinfo(5), cgroups(7), and the kernel's
+// The answer is the least limit of the process's own group and all above it that can be seen, of version 1 and version
+// 2 (both can be mounted). Sources: proc_pid_cgroup(5), proc_pid_mountinfo(5), cgroups(7), and the kernel's
 // Documentation/admin-guide/cgroup-v2.rst (memory.max, memory.high) and cgroup-v1/memory.rst (memory.limit_in_bytes).
 package cgroup
 
@@ -25,8 +26,8 @@ const maxDepth = 64
 // None is the limit of a process that has none.
 const None = math.MaxInt64
 
-// limitFiles are the files of a group that limit its memory, by the version of control groups. A group above memory.high is
-// not ended, but slowed down until it is below.
+// limitFiles are the files of a group that limit its memory, by the version of control groups. A group above
+// memory.high is not ended, but slowed down until it is below.
 var limitFiles = map[int][]string{1: {"memory.limit_in_bytes"}, 2: {"memory.max", "memory.high"}}
 
 // MemoryLimit returns the bytes that this process and those in the same group may have together, or None. The root is
@@ -71,8 +72,8 @@ type mount struct {
 	point   string
 }
 
-// parseMount reads a line of mountinfo: id, parent, device, root, mount point, options, optional fields, "-", type, source,
-// options of the file system.
+// parseMount reads a line of mountinfo: id, parent, device, root, mount point, options, optional fields, "-", type,
+// source, options of the file system.
 func parseMount(line string) (mount, bool) {
 	head, tail, ok := strings.Cut(line, " - ")
 	fields, of := strings.Fields(head), strings.Fields(tail)
@@ -111,8 +112,9 @@ func groupOf(groups []byte, version int) (string, bool) {
 	return "", false
 }
 
-// above lists the directories of a group and of those above it, up to the mount point. A group that is not below what is
-// mounted (in a container that shares the namespace of its host) is taken for the mount point: that is what its maker shows.
+// above lists the directories of a group and of those above it, up to the mount point. A group that is not below what
+// is mounted (in a container that shares the namespace of its host) is taken for the mount point: that is what its
+// maker shows.
 func (m mount) above(group string) []string {
 	inside, ok := strings.CutPrefix(path.Clean(group), strings.TrimSuffix(m.root, "/"))
 	if !ok || inside != "" && inside[0] != '/' || strings.Contains(group, "..") {

@@ -9,7 +9,8 @@ import (
 	"github.com/clrprof/clrprof/internal/session"
 )
 
-// defaultHeadroom is how many percent more than a run's a first budget allows: what is exact hardly needs it, but input does.
+// defaultHeadroom is how many percent more than a run's a first budget allows: what is exact hardly needs it, but input
+// does.
 const defaultHeadroom = 10
 
 // draftFlags are the flags of the command budget init.

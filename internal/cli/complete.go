@@ -78,7 +78,8 @@ func mine(s *session.Session) (func(module string) bool, error) {
 	}
 	var options map[string]json.RawMessage
 	var texts []string
-	if json.Unmarshal([]byte(info[session.KeyOptions]), &options) != nil || json.Unmarshal(options[optionMine], &texts) != nil {
+	if json.Unmarshal([]byte(info[session.KeyOptions]), &options) != nil ||
+		json.Unmarshal(options[optionMine], &texts) != nil {
 		return nil, nil // without the flag, or of a damaged session: the rules decide
 	}
 	patterns, err := compileMine(texts)
@@ -100,10 +101,11 @@ func compileMine(texts []string) ([]pattern.Pattern, error) {
 	return patterns, nil
 }
 
-// spareMemory lets the garbage collector run sooner than Go does by itself, as long as the environment does not say when:
-// what is recorded is some hundred megabytes where there are a million paths, hardly any of it pointers, and the target and
-// this process may share the memory of one container. Measured with Roslyn, the target's arena included: 1.2 in place of 1.6 GB
-// at most for 1,000,000 timings, 1.7 in place of 2.2 for 2,000,000 sites with lifetimes; in no more time than runs differ.
+// spareMemory lets the garbage collector run sooner than Go does by itself, as long as the environment does not say
+// when: what is recorded is some hundred megabytes where there are a million paths, hardly any of it pointers, and the
+// target and this process may share the memory of one container. Measured with Roslyn, the target's arena included: 1.2
+// in place of 1.6 GB at most for 1,000,000 timings, 1.7 in place of 2.2 for 2,000,000 sites with lifetimes; in no more
+// time than runs differ.
 func spareMemory(getenv func(string) string) {
 	if getenv("GOGC") == "" {
 		debug.SetGCPercent(spareGC)
@@ -116,9 +118,11 @@ const spareGC = 25
 func newRecoverCommand(e *environment) *cobra.Command {
 	output, force := "", false
 	cmd := &cobra.Command{
-		Use:     "recover DIRECTORY -o FILE",
-		Short:   "Write the session of a run that could not write its own",
-		Long:    "Write the session of a run whose own file could not be written, for example because the\ndisk was full. That run printed the DIRECTORY, which holds its data and is removed by this,\nunless a process of that run still runs.",
+		Use:   "recover DIRECTORY -o FILE",
+		Short: "Write the session of a run that could not write its own",
+		Long: "Write the session of a run whose own file could not be written, for example because the\ndisk was " +
+			"full. That run printed the DIRECTORY, which holds its data and is removed by this,\nunless a process of " +
+			"that run still runs.",
 		Example: "  clrprof recover /dev/shm/clrprof-1000-123456 -o saved.clrprof",
 		Args:    arguments(1, 1, "a DIRECTORY"),
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -152,15 +156,18 @@ func newRecoverCommand(e *environment) *cobra.Command {
 // sessionFacts are the facts about a new session that do not depend on the command.
 func sessionFacts(now time.Time) map[string]string {
 	facts := map[string]string{
-		session.KeyVersion: Version, session.KeyCreated: now.UTC().Format(time.RFC3339), session.KeyMode: session.ModeMemory,
+		session.KeyVersion: Version, session.KeyCreated: now.UTC().Format(time.RFC3339),
+		session.KeyMode: session.ModeMemory,
 	}
 	if host, err := os.Hostname(); err == nil {
 		facts[session.KeyHost] = host
 	}
 	var system unix.Utsname
 	if unix.Uname(&system) == nil {
-		facts[session.KeyCPU] = map[string]string{"x86_64": "x64", "aarch64": "arm64"}[unix.ByteSliceToString(system.Machine[:])]
-		facts[session.KeySystem] = unix.ByteSliceToString(system.Sysname[:]) + " " + unix.ByteSliceToString(system.Release[:])
+		facts[session.KeyCPU] = map[string]string{"x86_64": "x64",
+			"aarch64": "arm64"}[unix.ByteSliceToString(system.Machine[:])]
+		facts[session.KeySystem] = unix.ByteSliceToString(system.Sysname[:]) + " " +
+			unix.ByteSliceToString(system.Release[:])
 	}
 	return facts
 }

@@ -25,7 +25,8 @@ func TestCounters(t *testing.T) {
 			Unit: "{order}", IsSum: true}}
 	b.CounterValues = []session.CounterValue{
 		{Time: 10, Process: process, Counter: 1, Value: 7}, {Time: 10, Counter: 2, Value: 64},
-		{Time: 15, Process: process, Counter: 1000, Value: 2, Fraction: 0.5}, {Time: 15, Process: process, Counter: 1001,
+		{Time: 15, Process: process, Counter: 1000, Value: 2, Fraction: 0.5},
+		{Time: 15, Process: process, Counter: 1001,
 			Value: 1},
 		{Time: 20, Process: process, Counter: 1, Value: 8}, {Time: 25, Process: process, Counter: 1000, Value: 4},
 	}
@@ -55,7 +56,8 @@ func TestCounters(t *testing.T) {
 			t.Errorf("%q:\n%s\nwant\n%s", args, out.String(), want)
 		}
 	}
-	for _, args := range []string{path + " --marks --missing", path + " --name nothing", "--marks", path + " --name /(/"} {
+	for _, args := range []string{path + " --marks --missing", path + " --name nothing", "--marks",
+		path + " --name /(/"} {
 		var out, said bytes.Buffer
 		if code := Main(append([]string{"counters"}, strings.Fields(args)...), strings.NewReader(""), &out,
 			&said); code != exitUsage || strings.Count(said.String(), "\n") != 1 {

@@ -18,7 +18,8 @@ import (
 )
 
 // ctlCommands are what clrprof ctl can ask for.
-var ctlCommands = []string{steer.Status, string(steer.Suspend), string(steer.Resume), string(steer.Start), string(steer.Stop), steer.Mark, steer.Flush, steer.Collect, steer.Snapshot, ctlWait}
+var ctlCommands = []string{steer.Status, string(steer.Suspend), string(steer.Resume), string(steer.Start),
+	string(steer.Stop), steer.Mark, steer.Flush, steer.Collect, steer.Snapshot, ctlWait}
 
 type ctlFlags struct {
 	json    bool
@@ -179,11 +180,14 @@ func times(n int32) string {
 func writeStatus(w io.Writer, r *steer.Report) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Session:   %s\nData:      %s\nState:     %s\n", r.Session, r.Modes, stateOf(r))
-	fmt.Fprintf(&b, "Age:       %s, of these paused %s\n", quantity.Nanoseconds(r.AgeNS), quantity.Nanoseconds(r.PausedNS))
+	fmt.Fprintf(&b, "Age:       %s, of these paused %s\n", quantity.Nanoseconds(r.AgeNS),
+		quantity.Nanoseconds(r.PausedNS))
 	fmt.Fprintf(&b, "Recorder:  process %d\nMarks:     %d\nPauses:    %d\n", r.PID, r.Marks, r.Pauses)
 	for _, p := range r.Processes {
-		fmt.Fprintf(&b, "Process %d: %s, .NET %s, %s; %s, %s in %s; the agent uses %s of %s", p.PID, p.Name, p.Runtime, p.State,
-			plural(p.Threads, "thread", "threads"), quantity.Bytes(p.Bytes), plural(int(p.Allocations), "object", "objects"), quantity.Bytes(p.Used), quantity.Bytes(p.Limit))
+		fmt.Fprintf(&b, "Process %d: %s, .NET %s, %s; %s, %s in %s; the agent uses %s of %s", p.PID, p.Name, p.Runtime,
+			p.State,
+			plural(p.Threads, "thread", "threads"), quantity.Bytes(p.Bytes),
+			plural(int(p.Allocations), "object", "objects"), quantity.Bytes(p.Used), quantity.Bytes(p.Limit))
 		if p.Lost != 0 {
 			fmt.Fprintf(&b, "; %s", plural(int(p.Lost), "loss", "losses"))
 		}

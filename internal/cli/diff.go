@@ -35,10 +35,12 @@ func newDiffCommand(e *environment) *cobra.Command {
 		Use:   "diff OLD NEW [VIEW]",
 		Short: "Compare two sessions of a program",
 		Long: "Compare two sessions of a program: functions (default), types, lines, modules, sites (stacks with types), calltree,\n" +
-			"lifetime or threads of which a value differs, the greatest difference first. They are matched by name, with parameters and type arguments, and lines by\n" +
+			"lifetime or threads of which a value differs, the greatest difference first. They are matched by name, " +
+			"with parameters and type arguments, and lines by\n" +
 			"where they are in their function, so the program may have been built again. Values of several\n" +
 			"processes are added up. Sessions that differ in nothing have no rows.\n\n" +
-			"With several runs before and after (--old, --new) it says which differences are more than runs of one side differ by.",
+			"With several runs before and after (--old, --new) it says which differences are more than runs of one " +
+			"side differ by.",
 		Example: "  clrprof diff before.clrprof after.clrprof\n" +
 			"  clrprof diff before.clrprof after.clrprof types --column instances\n" +
 			"  clrprof diff before.clrprof after.clrprof lines --function 'Shop.*' --json\n" +
@@ -64,8 +66,9 @@ func newDiffCommand(e *environment) *cobra.Command {
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&d.column, "column", "", "the column to compare, as report names it (default: elapsed_exclusive where both have times, "+
-		"else exclusive_bytes; of types bytes)")
+	f.StringVar(&d.column, "column", "",
+		"the column to compare, as report names it (default: elapsed_exclusive where both have times, "+
+			"else exclusive_bytes; of types bytes)")
 	f.StringSliceVar(&d.old, "old", nil, "several runs in place of OLD, separated by commas")
 	f.StringSliceVar(&d.new, "new", nil, "several runs in place of NEW, separated by commas")
 	f.IntVar(&d.top, "top", diffTop, "rows; 0: all (default with --json, --csv, --tsv: all)")
@@ -127,7 +130,8 @@ func (d *diffFlags) run(e *environment, view string, limited bool) error {
 	notes = append(notes, report.DifferenceNote(c, d.old[0], d.new[0]))
 	records := report.Differences(c)
 	if top := d.top; top > 0 && records.Len() > top && (format == asText || limited) {
-		notes = append(notes, fmt.Sprintf("%d of %d differences are shown; --top 0 shows them all.", top, records.Len()))
+		notes = append(notes, fmt.Sprintf("%d of %d differences are shown; --top 0 shows them all.", top,
+			records.Len()))
 		records.Limit(top)
 	}
 	if format != asText {

@@ -45,8 +45,10 @@ func TestDocuments(t *testing.T) {
 	if err := writeComplete(sessiontest.Timed(), "timed.clrprof"); err != nil {
 		t.Fatal(err)
 	}
-	for name, text := range map[string]string{"orders.filter": "# What orders are made of, wherever that is, and all that the tree does.\n" +
-		"(module = Shop.dll and type <> string)\nor focus = Shop.Tree.Insert\n", "wrong.filter": "type = string\nand function < Shop.Tree\n"} {
+	for name, text := range map[string]string{
+		"orders.filter": "# What orders are made of, wherever that is, and all that the tree does.\n" +
+			"(module = Shop.dll and type <> string)\nor focus = Shop.Tree.Insert\n",
+		"wrong.filter": "type = string\nand function < Shop.Tree\n"} {
 		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}

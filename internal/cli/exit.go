@@ -26,7 +26,8 @@ const (
 	exitNoRuntime    = 124 // no .NET runtime loaded the agent
 	exitInternal     = 125 // a mistake in clrprof
 	exitNotSupported = 126 // asked for, but not in this build
-	exitInterrupted  = 130 // Ctrl-C until clrprof stopped waiting for the command, or while it exported, as a shell would say
+	// Ctrl-C until clrprof stopped waiting for the command, or while it exported, as a shell would say
+	exitInterrupted = 130
 )
 
 // exitError is an error with an exit code.
@@ -72,9 +73,14 @@ func codeOf(err error) int {
 	case errors.As(err, &coded):
 		return coded.code
 	case errors.As(err, &name), errors.Is(err, session.ErrQuery), errors.Is(err, analysis.ErrNoProcess),
-		errors.Is(err, analysis.ErrNoThread), errors.Is(err, analysis.ErrNoSlice), errors.Is(err, analysis.ErrNoLifetime), errors.Is(err, analysis.ErrNoChanges), errors.Is(err, analysis.ErrNoGC), errors.Is(err, analysis.ErrSplitsSlice), errors.Is(err, analysis.ErrGCsInTime), errors.Is(err, analysis.ErrNoSnapshot),
-		errors.Is(err, analysis.ErrNoTime), errors.Is(err, report.ErrNoMemory), errors.Is(err, report.ErrShapedLifetimes), errors.Is(err, pattern.ErrNoPattern), errors.Is(err, analysis.ErrFilter),
-		errors.Is(err, analysis.ErrDifference), errors.Is(err, budget.ErrNothing), errors.Is(err, analysis.ErrNothingInCommon):
+		errors.Is(err, analysis.ErrNoThread), errors.Is(err, analysis.ErrNoSlice), errors.Is(err,
+			analysis.ErrNoLifetime), errors.Is(err, analysis.ErrNoChanges), errors.Is(err, analysis.ErrNoGC), errors.Is(
+			err, analysis.ErrSplitsSlice), errors.Is(err, analysis.ErrGCsInTime), errors.Is(err,
+			analysis.ErrNoSnapshot),
+		errors.Is(err, analysis.ErrNoTime), errors.Is(err, report.ErrNoMemory), errors.Is(err,
+			report.ErrShapedLifetimes), errors.Is(err, pattern.ErrNoPattern), errors.Is(err, analysis.ErrFilter),
+		errors.Is(err, analysis.ErrDifference), errors.Is(err, budget.ErrNothing), errors.Is(err,
+			analysis.ErrNothingInCommon):
 		return exitUsage
 	case errors.Is(err, context.Canceled):
 		return exitInterrupted

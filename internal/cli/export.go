@@ -52,16 +52,21 @@ type exportOptions struct {
 }
 
 var exportFormats = []exportFormat{
-	{name: "pprof", extension: ".pb.gz", stacks: true, write: func(w io.Writer, s *session.Session, o exportOptions) error {
-		return pprof.Write(w, s, o.selection, o.pprof)
-	}},
+	{name: "pprof", extension: ".pb.gz", stacks: true,
+		write: func(w io.Writer, s *session.Session, o exportOptions) error {
+			return pprof.Write(w, s, o.selection, o.pprof)
+		}},
 	{name: "speedscope", extension: ".speedscope.json", write: valued(speedscope.Write), oneValue: true, stacks: true},
-	{name: "collapsed", extension: ".collapsed.txt", write: valued(collapsed.Write), oneValue: true, stacks: true, oneOnly: true},
-	{name: "firefox", extension: ".firefox.json", write: valued(firefox.Write), oneValue: true, stacks: true, oneOnly: true},
-	{name: "chrome", extension: ".trace.json", write: valued(chrome.Write), oneValue: true, stacks: true, oneOnly: true},
-	{name: "otlp", extension: ".otlp.pb", stacks: true, write: func(w io.Writer, s *session.Session, o exportOptions) error {
-		return otlp.Write(w, s, o.selection, Version)
-	}},
+	{name: "collapsed", extension: ".collapsed.txt", write: valued(collapsed.Write), oneValue: true, stacks: true,
+		oneOnly: true},
+	{name: "firefox", extension: ".firefox.json", write: valued(firefox.Write), oneValue: true, stacks: true,
+		oneOnly: true},
+	{name: "chrome", extension: ".trace.json", write: valued(chrome.Write), oneValue: true, stacks: true,
+		oneOnly: true},
+	{name: "otlp", extension: ".otlp.pb", stacks: true,
+		write: func(w io.Writer, s *session.Session, o exportOptions) error {
+			return otlp.Write(w, s, o.selection, Version)
+		}},
 	{name: "json", extension: ".views.json", write: func(w io.Writer, s *session.Session, o exportOptions) error {
 		return document.Write(w, s, o.selection)
 	}},
@@ -73,7 +78,9 @@ var exportFormats = []exportFormat{
 	{name: "html", extension: ".html", write: func(w io.Writer, s *session.Session, o exportOptions) error {
 		return web.Write(w, s, o.selection, o.minShare)
 	}},
-	{name: "sqlite", extension: ".sqlite", file: func(path string, s *session.Session) error { return s.WritePlain(path) }},
+	{name: "sqlite", extension: ".sqlite", file: func(path string, s *session.Session) error {
+		return s.WritePlain(path)
+	}},
 	{name: "parquet", extension: parquet.Extension, directory: true, file: func(path string, s *session.Session) error {
 		_, err := parquet.Write(path, s)
 		return err
@@ -133,20 +140,24 @@ func newExportCommand(e *environment) *cobra.Command {
 	}
 	f := cmd.Flags()
 	f.StringVar(&x.format, "format", "", "the format: "+strings.Join(formatNames(), ", "))
-	f.StringVar(&x.value, "value", "", "speedscope, collapsed, firefox, chrome: the value to write, such as bytes, gen2_bytes, elapsed, "+
-		"cpu (default: of speedscope all, of the others bytes, or elapsed with --time)")
+	f.StringVar(&x.value, "value", "",
+		"speedscope, collapsed, firefox, chrome: the value to write, such as bytes, gen2_bytes, elapsed, "+
+			"cpu (default: of speedscope all, of the others bytes, or elapsed with --time)")
 	f.StringVar(&x.sampleTypes, "sample-types", string(pprof.Clrprof), "pprof: how values are named: "+
 		"clrprof (bytes), dotnet (alloc_size), as other profilers of .NET do, or go (alloc_space), as Go's do")
 	f.StringSliceVar(&x.labels, "labels", nil, "pprof: the labels of samples, separated by commas: "+
 		strings.Join(pprof.Labels(), ", ")+"; or none (default: all)")
 	f.StringSliceVar(&x.disabled, "disable", nil, "sarif: rules that are not applied, by id, separated by commas")
-	f.Float64Var(&x.minShare, "min-share", 0.1, "html: leave out of the call tree what has less than this percent of the whole")
-	f.BoolVar(&x.fold, "fold-recursion", false, "pprof, speedscope, collapsed, firefox, chrome, otlp: stacks on which no function is twice: "+
-		"a call of one that is there already is part of its first call")
+	f.Float64Var(&x.minShare, "min-share", 0.1,
+		"html: leave out of the call tree what has less than this percent of the whole")
+	f.BoolVar(&x.fold, "fold-recursion", false,
+		"pprof, speedscope, collapsed, firefox, chrome, otlp: stacks on which no function is twice: "+
+			"a call of one that is there already is part of its first call")
 	f.StringVarP(&x.output, "output", "o", "",
 		"the file to write; - for standard output (default: the session's name with the format's extension)")
-	f.StringSliceVar(&x.reports, "summary", []string{allReports}, "csv, xml: the kinds of reports, separated by commas: "+
-		strings.Join(reportNames(), ", "))
+	f.StringSliceVar(&x.reports, "summary", []string{allReports},
+		"csv, xml: the kinds of reports, separated by commas: "+
+			strings.Join(reportNames(), ", "))
 	f.BoolVarP(&x.force, "force", "f", false, "replace the file if it exists")
 	x.only.add(cmd)
 	return cmd
@@ -162,7 +173,8 @@ func (x *exportFlags) run(ctx context.Context, e *environment, path string) erro
 		return usage("--min-share cannot be negative")
 	}
 	if x.value != "" && !chosen.oneValue {
-		return usage("the format %s has all values: --value is for speedscope, collapsed, firefox and chrome", chosen.name)
+		return usage("the format %s has all values: --value is for speedscope, collapsed, firefox and chrome",
+			chosen.name)
 	}
 	if len(x.disabled) > 0 && chosen.name != "sarif" {
 		return usage("--disable is for the format sarif")
@@ -193,7 +205,8 @@ func (x *exportFlags) run(ctx context.Context, e *environment, path string) erro
 		return readError(err)
 	}
 	if x.fold && !chosen.stacks {
-		return usage("the format %s is not made of stacks: --fold-recursion is for pprof, speedscope, collapsed, firefox, chrome and otlp", chosen.name)
+		return usage("the format %s is not made of stacks: --fold-recursion is for pprof, speedscope, collapsed, "+
+			"firefox, chrome and otlp", chosen.name)
 	}
 	sel.FoldRecursion = x.fold
 	if chosen.file != nil && (x.output == "-" || !sel.IsZero()) {
@@ -207,7 +220,8 @@ func (x *exportFlags) run(ctx context.Context, e *environment, path string) erro
 	case kinds != nil:
 		err = x.writeReports(ctx, e, s, sel, kinds, chosen.reports)
 	case x.output == "-":
-		err = exported(chosen.write(untilWriter{ctx, e.stdout}, s, exportOptions{sel, x.value, asked, x.minShare, x.disabled}))
+		err = exported(chosen.write(untilWriter{ctx, e.stdout}, s,
+			exportOptions{sel, x.value, asked, x.minShare, x.disabled}))
 	default:
 		err = x.writeOutput(ctx, e, s, chosen, exportOptions{sel, x.value, asked, x.minShare, x.disabled})
 	}
@@ -221,7 +235,8 @@ func (x *exportFlags) run(ctx context.Context, e *environment, path string) erro
 }
 
 // writeOutput writes the file and prints its name.
-func (x *exportFlags) writeOutput(ctx context.Context, e *environment, s *session.Session, chosen exportFormat, o exportOptions) error {
+func (x *exportFlags) writeOutput(ctx context.Context, e *environment, s *session.Session, chosen exportFormat,
+	o exportOptions) error {
 	output := cmp.Or(x.output, strings.TrimSuffix(s.Path(), ".clrprof")+chosen.extension)
 	var err error
 	switch {

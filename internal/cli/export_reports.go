@@ -51,7 +51,9 @@ func (x *exportFlags) kinds(chosen exportFormat) ([]vsperf.Kind, error) {
 	case len(out) == 0:
 		return nil, usage("--summary needs one of: %s", strings.Join(reportNames(), ", "))
 	case x.output == "-" && len(out) > 1:
-		return nil, usage("the format %s is several files: for standard output choose one with --summary, such as Function", chosen.name)
+		return nil,
+			usage("the format %s is several files: for standard output choose one with --summary, such as Function",
+				chosen.name)
 	}
 	return out, nil
 }

@@ -34,9 +34,11 @@ func TestExportInterrupted(t *testing.T) {
 		ctx    context.Context
 	}{
 		{"pprof", reading}, {"speedscope", reading}, {"collapsed", reading}, {"sqlite", reading}, {"parquet", reading},
-		{"firefox", reading}, {"chrome", reading}, {"otlp", reading}, {"json", reading}, {"csv", reading}, {"xml", reading},
+		{"firefox", reading}, {"chrome", reading}, {"otlp", reading}, {"json", reading}, {"csv", reading},
+		{"xml", reading},
 		{"pprof", writing}, {"speedscope", writing}, {"collapsed", writing}, // libraries write the others
-		{"firefox", writing}, {"chrome", writing}, {"otlp", writing}, {"json", writing}, {"csv", writing}, {"xml", writing},
+		{"firefox", writing}, {"chrome", writing}, {"otlp", writing}, {"json", writing}, {"csv", writing},
+		{"xml", writing},
 	} {
 		out := filepath.Join(dir, "out")
 		x := exportFlags{format: c.format, output: out, sampleTypes: "clrprof", reports: []string{allReports}}
@@ -68,7 +70,8 @@ func TestExportDiskFull(t *testing.T) {
 	}
 	dir := t.TempDir()
 	path := filepath.Join(dir, "shop.clrprof")
-	if err := writeComplete(sessiontest.Generate(sessiontest.Size{Threads: 4, Types: 50, Functions: 300, Nodes: 4000}, 1), path); err != nil {
+	if err := writeComplete(sessiontest.Generate(sessiontest.Size{Threads: 4, Types: 50, Functions: 300, Nodes: 4000},
+		1), path); err != nil {
 		t.Fatal(err)
 	}
 	for _, f := range exportFormats {

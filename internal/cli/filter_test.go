@@ -29,7 +29,8 @@ func TestFilterFiles(t *testing.T) {
 		return code, stdout.String(), stderr.String()
 	}
 	write("type = string\nor type = Shop.Order")
-	for _, args := range [][]string{{"report", path}, {"report", path, "types"}, {"report", path, "calltree"}, {"report", path, "lines", "--csv"},
+	for _, args := range [][]string{{"report", path}, {"report", path, "types"}, {"report", path, "calltree"},
+		{"report", path, "lines", "--csv"},
 		{"diff", path, path, "types"}, {"export", path, "--format", "pprof", "-o", filepath.Join(dir, "p")},
 		{"export", path, "--format", "speedscope", "-o", "-"}} {
 		code, out, errs := command(args...)
@@ -37,9 +38,11 @@ func TestFilterFiles(t *testing.T) {
 			t.Errorf("%v: exit %d, and it does not say %q\n%.300s%s", args, code, said, out, errs)
 		}
 	}
-	for text, want := range map[string]string{"type": "an operator", "type < A": "no order", "type = Nothing": "Nothing", strings.Repeat("#", mostFilter+1): "larger"} {
+	for text, want := range map[string]string{"type": "an operator", "type < A": "no order",
+		"type = Nothing": "Nothing", strings.Repeat("#", mostFilter+1): "larger"} {
 		write(text)
-		if code, _, errs := command("report", path, "types"); code != exitUsage || strings.Count(errs, "\n") != 1 || !strings.Contains(errs, want) {
+		if code, _, errs := command("report", path, "types"); code != exitUsage || strings.Count(errs, "\n") != 1 ||
+			!strings.Contains(errs, want) {
 			t.Errorf("%.30q: exit %d, %s", text, code, errs)
 		}
 	}

@@ -14,7 +14,8 @@ import (
 	"github.com/clrprof/clrprof/internal/session"
 )
 
-// manySites is how many sites TestManySites makes, as a run of a compiler has; CLRPROF_TEST_SITES is another number, such as 20000000.
+// manySites is how many sites TestManySites makes, as a run of a compiler has; CLRPROF_TEST_SITES is another number,
+// such as 20000000.
 const manySites = 2_000_000
 
 // TestManySites: a session of many sites is added up and shown in bounded memory.
@@ -31,7 +32,8 @@ func TestManySites(t *testing.T) {
 	}
 	path := filepath.Join(t.TempDir(), "many.clrprof")
 	run := func(perSite int64, command ...string) {
-		cmd := exec.Command(command[0], command[1:]...) // a process begins with the memory of its parent: this one has nothing
+		// a process begins with the memory of its parent: this one has nothing
+		cmd := exec.Command(command[0], command[1:]...)
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Fatalf("%s: %v\n%s", command, err, out)
 		}
@@ -51,7 +53,8 @@ func TestManySites(t *testing.T) {
 	for _, format := range []string{"pprof", "collapsed", "firefox"} {
 		run(300, "clrprof", "export", path, "--format", format, "-o", filepath.Join(t.TempDir(), format))
 	}
-	run(600, "clrprof", "export", path, "--format", "otlp", "-o", filepath.Join(t.TempDir(), "otlp")) // all values at once
+	// all values at once
+	run(600, "clrprof", "export", path, "--format", "otlp", "-o", filepath.Join(t.TempDir(), "otlp"))
 }
 
 // manySitesMain writes or completes the session of TestManySites, and returns an exit code.
@@ -77,43 +80,50 @@ func manySitesMain(args []string) int {
 	return 0
 }
 
-// writeManySites writes a process that allocates at so many sites, each in two of four slices; half of the objects die. Four
-// threads have the same stacks, an eighth as many as sites, in a tree of up to fourteen functions.
+// writeManySites writes a process that allocates at so many sites, each in two of four slices; half of the objects die.
+// Four threads have the same stacks, an eighth as many as sites, in a tree of up to fourteen functions.
 func writeManySites(w *session.Writer, sites int) error {
 	const functions, types, threads, slices, some = 1000, 500, 4, 4, 1 << 16
-	if err := w.InsertProcesses([]session.Process{{ID: 1, PID: 1, Name: "many", EndState: session.EndExited}}); err != nil {
+	if err := w.InsertProcesses(
+		[]session.Process{{ID: 1, PID: 1, Name: "many", EndState: session.EndExited}}); err != nil {
 		return err
 	}
 	for id := range threads {
-		if err := w.InsertThreads([]session.Thread{{ID: session.ThreadID(id + 1), Process: 1, OSID: int64(id + 1)}}); err != nil {
+		if err := w.InsertThreads(
+			[]session.Thread{{ID: session.ThreadID(id + 1), Process: 1, OSID: int64(id + 1)}}); err != nil {
 			return err
 		}
 	}
 	for id := range functions {
-		f := session.Function{ID: session.FunctionID(id + 1), Process: 1, Kind: session.FunctionMethod, Name: "Many.F" + strconv.Itoa(id)}
+		f := session.Function{ID: session.FunctionID(id + 1), Process: 1, Kind: session.FunctionMethod,
+			Name: "Many.F" + strconv.Itoa(id)}
 		if err := w.InsertFunctions([]session.Function{f}); err != nil {
 			return err
 		}
 	}
 	for id := range types {
-		f := session.Type{ID: session.TypeID(id + 1), Process: 1, Kind: session.TypeClass, Name: "Many.T" + strconv.Itoa(id)}
+		f := session.Type{ID: session.TypeID(id + 1), Process: 1, Kind: session.TypeClass,
+			Name: "Many.T" + strconv.Itoa(id)}
 		if err := w.InsertTypes([]session.Type{f}); err != nil {
 			return err
 		}
 	}
 	nodes := sites/8 + 1
 	if err := inParts(nodes, some, w.InsertNodes, func(i int) session.Node {
-		return session.Node{ID: session.NodeID(i + 1), Parent: session.NodeID((i + 1) / 3), Process: 1, Function: session.FunctionID(i%functions + 1)}
+		return session.Node{ID: session.NodeID(i + 1), Parent: session.NodeID((i + 1) / 3), Process: 1,
+			Function: session.FunctionID(i%functions + 1)}
 	}); err != nil {
 		return err
 	}
 	if err := inParts(sites, some, w.InsertSites, func(i int) session.Site {
-		return session.Site{ID: session.SiteID(i + 1), Thread: session.ThreadID(i%threads + 1), Node: session.NodeID(i/8 + 1), Type: session.TypeID(i/4%types + 1)}
+		return session.Site{ID: session.SiteID(i + 1), Thread: session.ThreadID(i%threads + 1),
+			Node: session.NodeID(i/8 + 1), Type: session.TypeID(i/4%types + 1)}
 	}); err != nil {
 		return err
 	}
 	for n := range slices {
-		slice := session.Slice{ID: session.SliceID(n + 1), Begin: q.Nanoseconds(n * 1e9), End: q.Nanoseconds((n + 1) * 1e9)}
+		slice := session.Slice{ID: session.SliceID(n + 1), Begin: q.Nanoseconds(n * 1e9),
+			End: q.Nanoseconds((n + 1) * 1e9)}
 		if err := w.InsertSlices([]session.Slice{slice}); err != nil {
 			return err
 		}
@@ -124,7 +134,8 @@ func writeManySites(w *session.Writer, sites int) error {
 			return err
 		}
 		if err := inParts(sites/2, some, w.InsertSiteDeaths, func(i int) session.SiteDeath {
-			return session.SiteDeath{Slice: slice.ID, Site: site(i), Generation: int64(i % 3), Amount: q.Amount{Allocations: 1, Bytes: 24}}
+			return session.SiteDeath{Slice: slice.ID, Site: site(i), Generation: int64(i % 3),
+				Amount: q.Amount{Allocations: 1, Bytes: 24}}
 		}); err != nil {
 			return err
 		}

@@ -26,7 +26,8 @@ func newMCPCommand(e *environment) *cobra.Command {
 			"diff and sql; they read only, and their answers are bounded and say what they leave out.",
 		Example: "  clrprof mcp app.clrprof\n" +
 			"  clrprof mcp before.clrprof after.clrprof\n" +
-			"  # in the configuration of a client: {\"command\": \"clrprof\", \"args\": [\"mcp\", \"/path/to/app.clrprof\"]}",
+			"  # in the configuration of a client: {\"command\": \"clrprof\", \"args\": [\"mcp\", " +
+			"\"/path/to/app.clrprof\"]}",
 		Args: arguments(1, mostServed, "a SESSION"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)

@@ -13,8 +13,8 @@ import (
 	"github.com/clrprof/clrprof/internal/session/sessiontest"
 )
 
-// TestMCP: the SDK's client starts the command, asks and leaves; nothing but the protocol is on standard output, and the
-// command ends when its input does.
+// TestMCP: the SDK's client starts the command, asks and leaves; nothing but the protocol is on standard output, and
+// the command ends when its input does.
 func TestMCP(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts a process")
@@ -27,18 +27,22 @@ func TestMCP(t *testing.T) {
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	ctx := context.Background()
-	c, err := sdk.NewClient(&sdk.Implementation{Name: "test"}, nil).Connect(ctx, &sdk.CommandTransport{Command: cmd}, nil)
+	c, err := sdk.NewClient(&sdk.Implementation{Name: "test"}, nil).Connect(ctx, &sdk.CommandTransport{Command: cmd},
+		nil)
 	if err != nil {
 		t.Fatal(err, stderr.String())
 	}
 	if info := c.InitializeResult().ServerInfo; info.Name != "clrprof" || info.Version != Version {
 		t.Errorf("%+v", info)
 	}
-	r, err := c.CallTool(ctx, &sdk.CallToolParams{Name: "view", Arguments: map[string]any{"view": "functions", "limit": 1, "sort": "exclusive_bytes"}})
+	r, err := c.CallTool(ctx,
+		&sdk.CallToolParams{Name: "view", Arguments: map[string]any{"view": "functions", "limit": 1,
+			"sort": "exclusive_bytes"}})
 	if err != nil || r.IsError {
 		t.Fatal(err, r)
 	}
-	if text := r.Content[0].(*sdk.TextContent).Text; !strings.Contains(text, "string.Format(string, object)") || !strings.Contains(text, `"truncated":true`) {
+	if text := r.Content[0].(*sdk.TextContent).Text; !strings.Contains(text, "string.Format(string, object)") ||
+		!strings.Contains(text, `"truncated":true`) {
 		t.Error(text)
 	}
 	if err := c.Close(); err != nil {

@@ -54,7 +54,8 @@ func pagerCommand(getenv func(string) string, find func(string) (string, error))
 	return "less -" + lessFlags
 }
 
-// Write passes bytes on. When the pager has ended, because the user has seen enough, there is no more to do, and that is no error.
+// Write passes bytes on. When the pager has ended, because the user has seen enough, there is no more to do, and that
+// is no error.
 func (p *pager) Write(b []byte) (int, error) {
 	if p.process == nil {
 		if err := p.start(); err != nil {
@@ -100,7 +101,8 @@ func (p *pager) finish() error {
 	p.to.Close() // an error is that the pager has ended
 	var exited *exec.ExitError
 	if err := p.process.Wait(); errors.As(err, &exited) && exited.ExitCode() == exitNoCommand {
-		return exit(exitUnwritable, fmt.Errorf("the pager %q is not there: set PAGER to another one, or use --no-pager", p.command))
+		return exit(exitUnwritable, fmt.Errorf("the pager %q is not there: set PAGER to another one, or use --no-pager",
+			p.command))
 	}
 	return nil // how a pager ends otherwise says nothing
 }

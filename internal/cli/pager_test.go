@@ -12,7 +12,9 @@ import (
 func TestPager(t *testing.T) {
 	for command, want := range map[string]string{"sed s/^/page:/": "page:one\npage:two\n", "head -n 1": "one\n"} {
 		var terminal bytes.Buffer
-		p := &pager{terminal: &terminal, stderr: io.Discard, command: command, getenv: func(string) string { return "" }}
+		p := &pager{terminal: &terminal, stderr: io.Discard, command: command, getenv: func(string) string {
+			return ""
+		}}
 		for _, line := range []string{"one\n", "two\n"} {
 			if _, err := io.WriteString(p, line); err != nil {
 				t.Fatal(command, err)
@@ -22,7 +24,9 @@ func TestPager(t *testing.T) {
 			t.Errorf("%s: %q, %v, want %q", command, terminal.String(), err, want)
 		}
 	}
-	early := &pager{terminal: io.Discard, stderr: io.Discard, command: "true", getenv: func(string) string { return "" }}
+	early := &pager{terminal: io.Discard, stderr: io.Discard, command: "true", getenv: func(string) string {
+		return ""
+	}}
 	for range 100 { // more than a pipe holds
 		if n, err := io.WriteString(early, strings.Repeat("x", 1<<12)); n != 1<<12 || err != nil {
 			t.Fatal(n, err)
@@ -31,7 +35,9 @@ func TestPager(t *testing.T) {
 	if err := early.finish(); err != nil {
 		t.Error(err)
 	}
-	absent := &pager{terminal: io.Discard, stderr: io.Discard, command: "no-such-pager", getenv: func(string) string { return "" }}
+	absent := &pager{terminal: io.Discard, stderr: io.Discard, command: "no-such-pager", getenv: func(string) string {
+		return ""
+	}}
 	if _, err := io.WriteString(absent, "x"); err != nil {
 		t.Error(err)
 	}
@@ -51,7 +57,8 @@ func TestPagerCommand(t *testing.T) {
 		pager string
 		find  func(string) (string, error)
 		want  string
-	}{{"", there, "less -FRX"}, {"", absent, ""}, {"most -s", absent, "most -s"}, {"cat", there, ""}, {" ", there, ""}} {
+	}{{"", there, "less -FRX"}, {"", absent, ""}, {"most -s", absent, "most -s"}, {"cat", there, ""},
+		{" ", there, ""}} {
 		if have := pagerCommand(func(string) string { return tt.pager }, tt.find); have != tt.want {
 			t.Errorf("PAGER=%q: %q, want %q", tt.pager, have, tt.want)
 		}

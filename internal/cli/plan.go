@@ -23,16 +23,22 @@ type planFlags struct {
 
 func (p *planFlags) add(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.StringSliceVar(&p.include, "include", nil, "record only functions of these modules, namespaces, types, or Type.Method, with * for any characters; what others allocate counts for their callers, and with --time they count as framework code")
+	f.StringSliceVar(&p.include, "include", nil, "record only functions of these modules, namespaces, types, or "+
+		"Type.Method, with * for any characters; what others allocate counts for their callers, and with --time they "+
+		"count as framework code")
 	f.StringSliceVar(&p.exclude, "exclude", nil, "leave out functions of these; what they do counts for their callers")
-	f.StringSliceVar(&p.mine, "mine", nil, "modules that are your code, with * for any characters, beside those that are by themselves: the projects of the program's deps.json, or what lies beside it")
-	f.StringVar(&p.instrument, "instrument", string(instrument.Boundary), "with --time: boundary (your code, and calls that it makes into the framework), mine (only your code), all")
-	f.IntVar(&p.small, "exclude-small", 0, "with --time: leave out functions with less than this many bytes of IL; alone, without =N, "+strconv.Itoa(instrument.DefaultSmall))
+	f.StringSliceVar(&p.mine, "mine", nil, "modules that are your code, with * for any characters, beside those that "+
+		"are by themselves: the projects of the program's deps.json, or what lies beside it")
+	f.StringVar(&p.instrument, "instrument", string(instrument.Boundary),
+		"with --time: boundary (your code, and calls that it makes into the framework), mine (only your code), all")
+	f.IntVar(&p.small, "exclude-small", 0, "with --time: leave out functions with less than this many bytes of IL; "+
+		"alone, without =N, "+strconv.Itoa(instrument.DefaultSmall))
 	f.Lookup("exclude-small").NoOptDefVal = strconv.Itoa(instrument.DefaultSmall)
 	// The only error is a flag that does not exist, which the tests of completion would show.
-	_ = cmd.RegisterFlagCompletionFunc("instrument", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-		return modeNames(), cobra.ShellCompDirectiveNoFileComp
-	})
+	_ = cmd.RegisterFlagCompletionFunc("instrument",
+		func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			return modeNames(), cobra.ShellCompDirectiveNoFileComp
+		})
 }
 
 func modeNames() []string {

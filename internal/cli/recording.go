@@ -13,14 +13,17 @@ import (
 	"github.com/clrprof/clrprof/internal/session"
 )
 
-// findRecording returns the session of the recording that the arguments name: its file, the id of one of its processes, or
-// the only one there is.
+// findRecording returns the session of the recording that the arguments name: its file, the id of one of its processes,
+// or the only one there is.
 func findRecording(args []string) (string, error) {
 	running := launch.Recordings(launch.Bases())
 	if len(args) == 0 {
 		switch len(running) {
 		case 0:
-			return "", exit(exitUnreadable, errors.New("nothing is being recorded here: start it with clrprof run, or see a finished session with clrprof report"))
+			return "",
+				exit(exitUnreadable,
+					errors.New("nothing is being recorded here: start it with clrprof run, or see a finished session "+
+						"with clrprof report"))
 		case 1:
 			return running[0].Session, nil
 		}
@@ -39,7 +42,8 @@ func findRecording(args []string) (string, error) {
 			return r.Session, nil
 		}
 	}
-	return "", exit(exitUnreadable, fmt.Errorf("process %d is not being recorded: only what clrprof run started is", pid))
+	return "",
+		exit(exitUnreadable, fmt.Errorf("process %d is not being recorded: only what clrprof run started is", pid))
 }
 
 // ask sends a request to the recording that is written to a session.

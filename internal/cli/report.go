@@ -74,40 +74,59 @@ func newReportCommand(e *environment) *cobra.Command {
 		},
 	}
 	f := cmd.Flags()
-	f.IntVar(&r.top, "top", 0, "rows, in trees for each parent; 0: all (default: what a person can read; all with --json, --csv, --tsv)")
+	f.IntVar(&r.top, "top", 0,
+		"rows, in trees for each parent; 0: all (default: what a person can read; all with --json, --csv, --tsv)")
 	f.IntVar(&r.depth, "depth", 0, "levels of a tree; 0: all (default: as for --top)")
-	f.Float64Var(&r.min, "min", 0, "hide tree rows with less than this percent of bytes, of allocations and of time (default: as for --top)")
+	f.Float64Var(&r.min, "min", 0,
+		"hide tree rows with less than this percent of bytes, of allocations and of time (default: as for --top)")
 	f.StringVar(&r.sort, "sort", "", "sort by this column: numbers descending, names ascending")
-	f.StringVar(&r.by, "by", "", "rows of lifetime, ages, survivors and diff-gcs: type, site (stack and type), function or line (default type); "+
-		"functions, types: below their module or namespace; threads: below their name")
+	f.StringVar(&r.by, "by", "",
+		"rows of lifetime, ages, survivors and diff-gcs: type, site (stack and type), function or line "+
+			"(default type); functions, types: below their module or namespace; threads: below their name")
 	f.StringSliceVar(&r.columns, "columns", nil, "show these columns, separated by commas")
-	f.StringVar(&r.inRange, "range", "", "functions: only those that this pattern matches, as run --include does, and one row for all of them together")
-	f.StringVar(&r.unit, "unit", "", "print times of calls in ms, us, ns or ticks of the clock (default: what suits each number; JSON, CSV and TSV: always ns)")
+	f.StringVar(&r.inRange, "range", "",
+		"functions: only those that this pattern matches, as run --include does, and one row for all of them together")
+	f.StringVar(&r.unit, "unit", "", "print times of calls in ms, us, ns or ticks of the clock (default: what suits "+
+		"each number; JSON, CSV and TSV: always ns)")
 	f.BoolVar(&r.allCode, "all-code", false, "summary: all functions, not only your code and what it calls")
-	f.StringVar(&r.async, "async", "", "calltree: logical, async methods below their callers, or physical, the stacks as they were (default logical)")
+	f.StringVar(&r.async, "async", "",
+		"calltree: logical, async methods below their callers, or physical, the stacks as they were (default logical)")
 	f.StringVar(&r.root, "root", "", "calltree: only what is at and below this function")
 	f.BoolVar(&r.hot, "hot", false, "calltree: only the hot path: always the child with most time, or bytes")
-	f.BoolVar(&r.fold, "fold-recursion", false, "calltree: a call of a function that is on the path already is part of that function's row")
-	f.Float64Var(&r.share, "min-share", 0, "calltree: what has less than this percent of bytes, of allocations and of time is one row, [left out], below each row")
-	f.BoolVar(&r.reverse, "bottom-up", false, "calltree: functions by what they did themselves, and below each the functions that called it")
-	f.StringSliceVar(&r.disable, "disable", nil, "summary, rules: rules that are not applied, by id, separated by commas")
+	f.BoolVar(&r.fold, "fold-recursion", false,
+		"calltree: a call of a function that is on the path already is part of that function's row")
+	f.Float64Var(&r.share, "min-share", 0,
+		"calltree: what has less than this percent of bytes, of allocations and of time is one row, [left out], "+
+			"below each row")
+	f.BoolVar(&r.reverse, "bottom-up", false,
+		"calltree: functions by what they did themselves, and below each the functions that called it")
+	f.StringSliceVar(&r.disable, "disable", nil,
+		"summary, rules: rules that are not applied, by id, separated by commas")
 	f.BoolVar(&r.raw, "raw", false, "elapsed times with what the probes added, which is taken out otherwise")
 	f.BoolVar(&r.md, "md", false, "print Markdown, for comments on pull requests and summaries of pipelines")
-	f.IntVar(&r.limit, "limit", 0, "of a view at most so many rows in all; JSON is then an object that says how many are left out (docs/json.md)")
+	f.IntVar(&r.limit, "limit", 0, "of a view at most so many rows in all; JSON is then an object that says how many "+
+		"are left out (docs/json.md)")
 	r.only.add(cmd)
 	r.output.add(cmd)
 	cmd.SetHelpFunc(reportHelp(e, &r.output))
+	completeReport(cmd)
+	return cmd
+}
+
+// completeReport offers what the flags of report take.
+func completeReport(cmd *cobra.Command) {
 	// The only error of these is a flag that does not exist, which the tests of completion would show.
 	for _, flag := range []string{"sort", "columns"} {
 		_ = cmd.RegisterFlagCompletionFunc(flag, completeColumns)
 	}
-	_ = cmd.RegisterFlagCompletionFunc("disable", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-		return rules.IDs(), cobra.ShellCompDirectiveNoFileComp
-	})
-	_ = cmd.RegisterFlagCompletionFunc("unit", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-		return unitNames(), cobra.ShellCompDirectiveNoFileComp
-	})
-	return cmd
+	_ = cmd.RegisterFlagCompletionFunc("disable",
+		func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			return rules.IDs(), cobra.ShellCompDirectiveNoFileComp
+		})
+	_ = cmd.RegisterFlagCompletionFunc("unit",
+		func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			return unitNames(), cobra.ShellCompDirectiveNoFileComp
+		})
 }
 
 // completeColumns offers the columns of the view that is on the command line; of a list, of its last part.
@@ -166,7 +185,8 @@ func (r *reportFlags) run(e *environment, cmd *cobra.Command, args []string) err
 	}
 	r.output.page(e, format)
 	s, err := session.Open(args[0])
-	if _, noView := report.FindView(args[0]); errors.Is(err, session.ErrNotFound) && (noView == nil || args[0] == "summary") {
+	if _, noView := report.FindView(args[0]); errors.Is(err, session.ErrNotFound) &&
+		(noView == nil || args[0] == "summary") {
 		return usage("the session comes before the view: clrprof report SESSION %s", args[0])
 	}
 	if err != nil {
@@ -205,7 +225,8 @@ func (r *reportFlags) run(e *environment, cmd *cobra.Command, args []string) err
 }
 
 // summary prints the summary.
-func (r *reportFlags) summary(e *environment, cmd *cobra.Command, src *analysis.Source, format encode.Format, layout text.Options) error {
+func (r *reportFlags) summary(e *environment, cmd *cobra.Command, src *analysis.Source, format encode.Format,
+	layout text.Options) error {
 	top := summaryTop
 	if cmd.Flags().Changed("top") {
 		top = r.top
@@ -228,7 +249,8 @@ func (r *reportFlags) checkChoices(name string, view report.View) error {
 	shaped := r.async != "" || r.root != "" || r.hot || r.fold || r.reverse || r.share != 0
 	switch {
 	case !view.Shaped && shaped:
-		return usage("view %s has no --async, --root, --hot, --fold-recursion, --min-share and --bottom-up: they are for the view calltree", name)
+		return usage("view %s has no --async, --root, --hot, --fold-recursion, --min-share and --bottom-up: they are "+
+			"for the view calltree", name)
 	case r.reverse && r.hot:
 		return usage("--hot is the way from the root down: give it or --bottom-up")
 	case r.share < 0:
@@ -301,7 +323,8 @@ func (r *reportFlags) view(name string, args []string) (report.View, error) {
 	case len(args) > 2 && view.Argument == "":
 		return view, usage("view %s takes no argument %q", name, args[2])
 	case len(args) != 4 && view.Needs == report.NeedsCollections:
-		return view, usage("view %s needs the numbers of two collections: clrprof report %s %s A B", name, args[0], name)
+		return view, usage("view %s needs the numbers of two collections: clrprof report %s %s A B", name, args[0],
+			name)
 	case len(args) > 3 && view.Needs != report.NeedsCollections:
 		return view, usage("view %s takes one argument, not also %q", name, args[3])
 	case r.by != "" && !view.HasBy():
@@ -320,7 +343,8 @@ func (r *reportFlags) view(name string, args []string) (report.View, error) {
 }
 
 // options joins the flags with the limits that text has by itself.
-func (r *reportFlags) options(cmd *cobra.Command, view report.View, format encode.Format, args []string) report.Options {
+func (r *reportFlags) options(cmd *cobra.Command, view report.View, format encode.Format,
+	args []string) report.Options {
 	o := report.Options{}
 	if format == asText {
 		o = view.Text
@@ -347,7 +371,8 @@ func (r *reportFlags) options(cmd *cobra.Command, view report.View, format encod
 	if changed("min") {
 		o.Min = r.min
 	}
-	o.Sort, o.Columns, o.By, o.Range, o.Raw, o.Disabled = r.sort, r.columns, analysis.By(r.by), r.inRange, r.raw, r.disable
+	o.Sort, o.Columns, o.By, o.Range, o.Raw, o.Disabled = r.sort, r.columns, analysis.By(
+		r.by), r.inRange, r.raw, r.disable
 	o.Physical, o.Root, o.Hot = r.async == "physical", r.root, r.hot
 	o.Fold, o.BottomUp, o.MinShare = r.fold, r.reverse, r.share
 	return o

@@ -40,7 +40,8 @@ func reportHelp(e *environment, output *outputFlags) func(*cobra.Command, []stri
 
 // writeReportHelp prints what fits on a screen.
 func writeReportHelp(w io.Writer, cmd *cobra.Command) {
-	fmt.Fprintf(w, "%s\n\nUsage:\n  clrprof %s\n\n%s\n\nExamples:\n%s\n\nFlags (clrprof report VIEW --help says what they do, and what columns are):\n", cmd.Long, cmd.Use, viewList(), cmd.Example)
+	fmt.Fprintf(w, "%s\n\nUsage:\n  clrprof %s\n\n%s\n\nExamples:\n%s\n\nFlags (clrprof report VIEW --help says what "+
+		"they do, and what columns are):\n", cmd.Long, cmd.Use, viewList(), cmd.Example)
 	for _, g := range reportFlagGroups {
 		fmt.Fprintf(w, "  %-9s%s\n", g.what, g.flags)
 	}
@@ -48,7 +49,8 @@ func writeReportHelp(w io.Writer, cmd *cobra.Command) {
 
 // writeViewHelp prints the columns of a view, each with what it means, and the flags.
 func writeViewHelp(w io.Writer, cmd *cobra.Command, view report.View) {
-	fmt.Fprintf(w, "%s: %s.\n\nUsage:\n  clrprof report SESSION %s [flags]\n", view.Name, view.Short, strings.TrimSpace(view.Name+" "+view.Argument))
+	fmt.Fprintf(w, "%s: %s.\n\nUsage:\n  clrprof report SESSION %s [flags]\n", view.Name, view.Short,
+		strings.TrimSpace(view.Name+" "+view.Argument))
 	own := view.ColumnKeys()
 	timed := slices.DeleteFunc(view.TimeKeys(), func(key string) bool { return slices.Contains(own, key) })
 	for _, list := range []struct {

@@ -39,7 +39,8 @@ func TestReportHelp(t *testing.T) {
 		}
 	})
 	for w := range named {
-		if name, ok := strings.CutPrefix(w, "--"); ok && name != "help" && !strings.HasSuffix(name, ")") && cmd.Flags().Lookup(name) == nil {
+		if name, ok := strings.CutPrefix(w, "--"); ok && name != "help" && !strings.HasSuffix(name, ")") &&
+			cmd.Flags().Lookup(name) == nil {
 			t.Errorf("there is no --%s", name)
 		}
 	}

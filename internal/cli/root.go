@@ -37,7 +37,9 @@ type environment struct {
 func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) (code int) {
 	defer func() {
 		if r := recover(); r != nil { // one line for the user; the stack is for us
-			code = complain(stderr, exit(exitInternal, fmt.Errorf("internal error: %v: please report it, with the output of CLRPROF_TRACE=1", r)))
+			code = complain(stderr,
+				exit(exitInternal,
+					fmt.Errorf("internal error: %v: please report it, with the output of CLRPROF_TRACE=1", r)))
 			if os.Getenv("CLRPROF_TRACE") != "" {
 				fmt.Fprintf(stderr, "%s", debug.Stack())
 			}
@@ -120,7 +122,9 @@ func newRoot(e *environment) *cobra.Command {
 	})
 	root.Version = Version
 	root.SetVersionTemplate("clrprof {{.Version}}\n")
-	root.AddCommand(newRunCommand(e), newTopCommand(e), newListCommand(e), newRecoverCommand(e), newReportCommand(e), newViewCommand(e), newDiffCommand(e), newExportCommand(e), newBudgetCommand(e), newSQLCommand(e), newCheckCommand(e), newVersionCommand(e))
+	root.AddCommand(newRunCommand(e), newTopCommand(e), newListCommand(e), newRecoverCommand(e), newReportCommand(e),
+		newViewCommand(e), newDiffCommand(e), newExportCommand(e), newBudgetCommand(e), newSQLCommand(e),
+		newCheckCommand(e), newVersionCommand(e))
 	root.AddCommand(newMCPCommand(e), newDraftCommand(e), newCountersCommand(e), newCtlCommand(e))
 	return root
 }
@@ -141,7 +145,8 @@ func arguments(least, most int, names ...string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		switch {
 		case len(args) < least:
-			return usage("%s needs %s: see %s --help", cmd.CommandPath(), strings.Join(names[len(args):least], " and "), cmd.CommandPath())
+			return usage("%s needs %s: see %s --help", cmd.CommandPath(), strings.Join(names[len(args):least], " and "),
+				cmd.CommandPath())
 		case len(args) > most:
 			return usage("%s takes no argument %q: see %s --help", cmd.CommandPath(), args[most], cmd.CommandPath())
 		}
@@ -184,7 +189,8 @@ func (o *outputFlags) add(cmd *cobra.Command) {
 	f.BoolVar(&o.tsv, "tsv", false, "print tab-separated values, with the column keys as first line")
 	f.StringVar(&o.color, "color", "auto", "colours: auto (on a terminal, and not with NO_COLOR set), always, never")
 	f.IntVar(&o.width, "width", 0, "columns to print text in (default: the terminal's; unlimited without one)")
-	f.BoolVar(&o.noPager, "no-pager", false, "print all at once also on a terminal; otherwise $PAGER, or less, shows text screen by screen")
+	f.BoolVar(&o.noPager, "no-pager", false,
+		"print all at once also on a terminal; otherwise $PAGER, or less, shows text screen by screen")
 	f.BoolVar(&o.fullNames, "full-names", false, "print functions and types with their namespaces in text too")
 }
 

@@ -113,23 +113,35 @@ func (r *runFlags) add(cmd *cobra.Command) {
 	f.BoolVar(&r.memory, "memory", false, "record allocations; without --lifetime and --time: nothing else")
 	f.BoolVar(&r.lifetime, "lifetime", false, "record allocations, and in which generation objects die (the default)")
 	f.BoolVar(&r.time, "time", false, "record calls and their times; without --memory and --lifetime: nothing else")
-	f.BoolVar(&r.finalGC, "final-gc", true, "with --lifetime: collect once more at the end, so that alive means reachable")
-	f.StringVar(&r.roots, "roots", defaultRoots, "with --lifetime: look for what keeps objects alive in these collections: gen2, every, N (each Nth), induced, off")
-	f.StringVar(&r.snapshot, "snapshot", "", "with --lifetime: take a snapshot of the heap and say what retains its memory: end (after the last collection), or N (after the first full one from the Nth on)")
-	f.StringVarP(&r.output, "output", "o", defaultOutput, "the session's file: %e name of the command, %p its process id, %t time")
+	f.BoolVar(&r.finalGC, "final-gc", true,
+		"with --lifetime: collect once more at the end, so that alive means reachable")
+	f.StringVar(&r.roots, "roots", defaultRoots,
+		"with --lifetime: look for what keeps objects alive in these collections: gen2, every, N (each Nth), "+
+			"induced, off")
+	f.StringVar(&r.snapshot, "snapshot", "", "with --lifetime: take a snapshot of the heap and say what retains its "+
+		"memory: end (after the last collection), or N (after the first full one from the Nth on)")
+	f.StringVarP(&r.output, "output", "o", defaultOutput,
+		"the session's file: %e name of the command, %p its process id, %t time")
 	f.BoolVarP(&r.force, "force", "f", false, "overwrite the file")
 	f.BoolVar(&r.noReport, "no-report", false, "print no summary")
 	f.IntVar(&r.top, "top", summaryTop, "rows in the lists of the summary")
 	r.plan.add(cmd)
-	f.StringVar(&r.probes, "probes", probesAuto, "with --time, how calls are seen: il (by probes put into the code of what is recorded), hooks (of the runtime, which refuses precompiled code), or auto (il where it can be)")
-	f.IntVar(&r.sample, "sample-counters", defaultSample, "milliseconds between samples of what the operating system counts (clrprof counters lists it), from 10 on; 0: none")
-	f.StringArrayVar(&r.meters, "meter", nil, "also sample the counters of the event source of this name, such as System.Runtime (the program's runtime does that, and allocates for it)")
+	f.StringVar(&r.probes, "probes", probesAuto, "with --time, how calls are seen: il (by probes put into the code "+
+		"of what is recorded), hooks (of the runtime, which refuses precompiled code), or auto (il where it can be)")
+	f.IntVar(&r.sample, "sample-counters", defaultSample,
+		"milliseconds between samples of what the operating system counts (clrprof counters lists it), from 10 on; "+
+			"0: none")
+	f.StringArrayVar(&r.meters, "meter", nil, "also sample the counters of the event source of this name, such as "+
+		"System.Runtime (the program's runtime does that, and allocates for it)")
 	r.steer.add(f)
-	f.StringSliceVar(&r.markAt, "mark-at", nil, "mark each call of these functions, named as for --include, or with :after each return: Shop.Orders.Load:after")
-	f.StringVar(&r.live, "live", "", "serve a page that shows what is recorded while the command runs, and then the session; an address to listen on may follow: --live=127.0.0.1:8123")
+	f.StringSliceVar(&r.markAt, "mark-at", nil,
+		"mark each call of these functions, named as for --include, or with :after each return: Shop.Orders.Load:after")
+	f.StringVar(&r.live, "live", "", "serve a page that shows what is recorded while the command runs, and then the "+
+		"session; an address to listen on may follow: --live=127.0.0.1:8123")
 	f.Lookup("live").NoOptDefVal = anyPort
 	f.IntVar(&r.depth, "max-stack-depth", 0, "frames kept of one stack, at most 65536 (default 16384)")
-	f.StringVar(&r.limit, "memory-limit", "", "memory for the agent's tables in each process, such as 512M (default: a quarter of what the machine and the control group have, at most 8G)")
+	f.StringVar(&r.limit, "memory-limit", "", "memory for the agent's tables in each process, such as 512M (default: "+
+		"a quarter of what the machine and the control group have, at most 8G)")
 }
 
 func (r *runFlags) run(e *environment, command []string) error {
@@ -243,7 +255,8 @@ func (r *runFlags) failed(n *notes, res collect.Result, command []string, err er
 		code = exitNoTarget
 	case errors.Is(err, launch.ErrOtherProfiler):
 		code = exitNoTarget
-		err = fmt.Errorf("%w: .NET allows one profiler for each process: unset CORECLR_ENABLE_PROFILING to use clrprof instead", err)
+		err = fmt.Errorf("%w: .NET allows one profiler for each process: unset CORECLR_ENABLE_PROFILING to use "+
+			"clrprof instead", err)
 	case errors.Is(err, agentbin.ErrMissing):
 		code = exitNotSupported
 	default:
@@ -274,7 +287,8 @@ func (r *runFlags) finish(e *environment, n *notes, path string) error {
 	if err != nil {
 		return readError(err)
 	}
-	layout, err := (&outputFlags{color: "auto"}).text(&environment{stdin: e.stdin, stdout: e.stderr, stderr: e.stderr, getenv: e.getenv})
+	layout, err := (&outputFlags{color: "auto"}).text(&environment{stdin: e.stdin, stdout: e.stderr, stderr: e.stderr,
+		getenv: e.getenv})
 	if err != nil {
 		return err
 	}
@@ -321,10 +335,12 @@ func (r *runFlags) choose(changed func(string) bool) error {
 		return usage("--mark-at: %v", err)
 	}
 	r.marks = marks
-	if n, err := strconv.Atoi(r.roots); !slices.Contains(rootChoices, r.roots) && (err != nil || n < 1 || n > maxRootsEvery) {
+	if n, err := strconv.Atoi(r.roots); !slices.Contains(rootChoices, r.roots) &&
+		(err != nil || n < 1 || n > maxRootsEvery) {
 		return usage("--roots %q: want gen2, every, induced, off, or a number", r.roots)
 	}
-	if n, err := strconv.Atoi(r.snapshot); r.snapshot != "" && r.snapshot != snapshotEnd && (err != nil || n < 1 || n > maxRootsEvery) {
+	if n, err := strconv.Atoi(r.snapshot); r.snapshot != "" && r.snapshot != snapshotEnd &&
+		(err != nil || n < 1 || n > maxRootsEvery) {
 		return usage("--snapshot %q: want end or a number", r.snapshot)
 	}
 	if r.snapshot == snapshotEnd && !r.finalGC {
@@ -342,7 +358,8 @@ func (r *runFlags) options(e *environment, command []string) (collect.Options, e
 		return collect.Options{}, usage("--max-stack-depth %d is not between 1 and 65536", r.depth)
 	}
 	if r.sample != 0 && r.sample < leastSample {
-		return collect.Options{}, usage("--sample-counters %d: want 0, or at least %d milliseconds", r.sample, leastSample)
+		return collect.Options{}, usage("--sample-counters %d: want 0, or at least %d milliseconds", r.sample,
+			leastSample)
 	}
 	if r.top < 0 {
 		return collect.Options{}, usage("--top cannot be negative")
@@ -362,16 +379,20 @@ func (r *runFlags) options(e *environment, command []string) (collect.Options, e
 	now := time.Now()
 	facts := sessionFacts(now)
 	facts[session.KeyMode] = r.mode()
-	facts[session.KeyCommand], facts[session.KeyDirectory], facts[session.KeyOptions] = string(arguments), directory, string(set)
+	facts[session.KeyCommand], facts[session.KeyDirectory], facts[session.KeyOptions] = string(
+		arguments), directory, string(set)
 	rules := r.plan.rules()
 	return collect.Options{
-		Launch: launch.Options{Command: command, MemoryLimit: limit, Nodes: mostNodes(memory()), StackDepth: r.depth, Environment: os.Environ(),
-			Lifetime: r.lifetime, FinalGC: r.finalGC, Roots: r.roots, Snapshot: r.snapshot,
-			Time: r.time, NoMemory: !r.memory, Instrument: r.plan.instrument, Probes: r.probesVariable(), Small: r.plan.small, Rules: rules.Lines(),
+		Launch: launch.Options{Command: command, MemoryLimit: limit, Nodes: mostNodes(memory()), StackDepth: r.depth,
+			Environment: os.Environ(),
+			Lifetime:    r.lifetime, FinalGC: r.finalGC, Roots: r.roots, Snapshot: r.snapshot,
+			Time: r.time, NoMemory: !r.memory, Instrument: r.plan.instrument, Probes: r.probesVariable(),
+			Small: r.plan.small, Rules: rules.Lines(),
 			Mine: r.plan.mineRules().Lines(), MineFolder: instrument.UserFolder(targetAssembly(command)),
 			Marks: instrument.MarkLines(r.marks), Agent: e.getenv("CLRPROF_AGENT"), Kept: r.steer.keptSignals()},
 		Output: r.output, Name: targetName(command), Force: r.force, Filter: rules,
-		Facts: facts, Begin: now, Group: r.followGroups(), Sample: quantity.Nanoseconds(r.sample) * 1_000_000, Meters: r.meters, MarkAt: r.marks,
+		Facts: facts, Begin: now, Group: r.followGroups(), Sample: quantity.Nanoseconds(r.sample) * 1_000_000,
+		Meters: r.meters, MarkAt: r.marks,
 	}, nil
 }
 
@@ -403,10 +424,12 @@ func (r *runFlags) checkProbes() error {
 		return exit(exitUsage, report.Unknown("--probes", r.probes, names))
 	}
 	if r.probes == probesIL && r.plan.instrument == string(instrument.All) {
-		return usage("--probes il is for the program's own code and the calls that it makes: --instrument mine or boundary")
+		return usage("--probes il is for the program's own code and the calls that it makes: --instrument mine or " +
+			"boundary")
 	}
 	if r.probes == probesIL && r.plan.instrument == string(instrument.Boundary) && (r.memory || r.plan.small > 0) {
-		return usage("--probes il tells of calls into the framework as they are declared: not with --memory or --exclude-small; " +
+		return usage("--probes il tells of calls into the framework as they are declared: not with --memory or " +
+			"--exclude-small; " +
 			"--instrument mine leaves these calls out")
 	}
 	return nil
@@ -503,8 +526,8 @@ func targetName(command []string) string {
 	return base
 }
 
-// targetAssembly is the path of the main assembly of a session's command, as the runtime will know it; "" if the command
-// does not say: dotnet build, or a script.
+// targetAssembly is the path of the main assembly of a session's command, as the runtime will know it; "" if the
+// command does not say: dotnet build, or a script.
 func targetAssembly(command []string) string {
 	path := ""
 	if filepath.Base(command[0]) == "dotnet" {
@@ -552,15 +575,16 @@ func memory() int64 {
 	return min(int64(info.Totalram)*int64(info.Unit), cgroup.MemoryLimit(os.DirFS("/")))
 }
 
-// defaultLimit is the agent's part of so much memory: a quarter, as the collector may need another one, and the rest is the
-// program's. With the least a program of the size of a small server still has most of its stacks.
+// defaultLimit is the agent's part of so much memory: a quarter, as the collector may need another one, and the rest is
+// the program's. With the least a program of the size of a small server still has most of its stacks.
 func defaultLimit(memory int64) int64 {
 	const least, most = 16 << 20, 8 << 30
 	return min(most, max(least, memory/4))
 }
 
-// mostNodes is how many places in the trees of stacks of a process the collector can keep in a quarter of so much memory. It
-// takes 600 bytes for each at most, measured with 800,000 of them and 260,000 sites, and 15 times what the agent takes.
+// mostNodes is how many places in the trees of stacks of a process the collector can keep in a quarter of so much
+// memory. It takes 600 bytes for each at most, measured with 800,000 of them and 260,000 sites, and 15 times what the
+// agent takes.
 func mostNodes(memory int64) int64 {
 	const bytesOfNode, least = 600, 10_000
 	return max(least, memory/4/bytesOfNode)

@@ -46,11 +46,16 @@ func TestDataSets(t *testing.T) {
 		{"--time", told{Mode: "time", Time: true, NoMemory: true, Instrument: "boundary", Set: "{}"}},
 		{"--time --lifetime=false", told{Mode: "time", Time: true, NoMemory: true, Instrument: "boundary", Set: "{}"}},
 		{"--time --memory", told{Mode: "memory,time", Time: true, Instrument: "boundary", Set: "{}"}},
-		{"--time --lifetime", told{Mode: "memory,lifetime,time", Lifetime: true, Time: true, Instrument: "boundary", Set: "{}"}},
-		{"--time --memory --lifetime", told{Mode: "memory,lifetime,time", Lifetime: true, Time: true, Instrument: "boundary", Set: "{}"}},
-		{"--time --instrument mine --exclude-small --include A.*,B --exclude C", told{Mode: "time", Time: true, NoMemory: true, Instrument: "mine", Small: 16,
-			Rules: []string{"+A.*", "+B", "-C"}, Set: `{"exclude":["C"],"exclude_small":16,"include":["A.*","B"],"instrument":"mine"}`}},
-		{"--time --exclude-small=24", told{Mode: "time", Time: true, NoMemory: true, Instrument: "boundary", Small: 24, Set: `{"exclude_small":24}`}},
+		{"--time --lifetime", told{Mode: "memory,lifetime,time", Lifetime: true, Time: true, Instrument: "boundary",
+			Set: "{}"}},
+		{"--time --memory --lifetime", told{Mode: "memory,lifetime,time", Lifetime: true, Time: true,
+			Instrument: "boundary", Set: "{}"}},
+		{"--time --instrument mine --exclude-small --include A.*,B --exclude C",
+			told{Mode: "time", Time: true, NoMemory: true, Instrument: "mine", Small: 16,
+				Rules: []string{"+A.*", "+B", "-C"},
+				Set:   `{"exclude":["C"],"exclude_small":16,"include":["A.*","B"],"instrument":"mine"}`}},
+		{"--time --exclude-small=24", told{Mode: "time", Time: true, NoMemory: true, Instrument: "boundary", Small: 24,
+			Set: `{"exclude_small":24}`}},
 	} {
 		r := &runFlags{}
 		cmd := &cobra.Command{}
@@ -66,7 +71,8 @@ func TestDataSets(t *testing.T) {
 			t.Fatal(c.flags, err)
 		}
 		l := o.Launch
-		have := told{o.Facts[session.KeyMode], l.Lifetime, l.Time, l.NoMemory, l.Instrument, l.Small, l.Rules, o.Facts[session.KeyOptions]}
+		have := told{o.Facts[session.KeyMode], l.Lifetime, l.Time, l.NoMemory, l.Instrument, l.Small, l.Rules,
+			o.Facts[session.KeyOptions]}
 		if diff := cmp.Diff(c.want, have); diff != "" {
 			t.Errorf("%q: %s", c.flags, diff)
 		}

@@ -28,7 +28,8 @@ func TestMain(m *testing.M) {
 // concurrent are the commands that do several things at a time.
 var concurrent = regexp.MustCompile(`clrprof (run|view|top|ctl|mcp) `)
 
-// scripts are all of them, or under the race detector, with which a process takes a second, those that it may tell something about.
+// scripts are all of them, or under the race detector, with which a process takes a second, those that it may tell
+// something about.
 func scripts(t *testing.T) (out []string) {
 	t.Helper()
 	all, err := filepath.Glob("testdata/script/*.txtar")

@@ -25,11 +25,15 @@ type steerFlags struct {
 }
 
 func (s *steerFlags) add(f *pflag.FlagSet) {
-	f.BoolVar(&s.paused, "paused", false, "record nothing until clrprof ctl resume, SIGUSR1 or the program itself says so")
+	f.BoolVar(&s.paused, "paused", false,
+		"record nothing until clrprof ctl resume, SIGUSR1 or the program itself says so")
 	f.DurationVar(&s.after, "after", 0, "record nothing until so long after the start, such as 2m")
 	f.DurationVar(&s.For, "for", 0, "record for so long, such as 30s; then the command runs on without")
-	f.StringVar(&s.stopWhen, "stop-when", "", "record until this is so: allocated, allocations, calls or time, then > and a number, such as 'allocated > 2GB'")
-	f.BoolVar(&s.signals, "control-signals", false, "SIGUSR1 to clrprof pauses and resumes, SIGUSR2 makes a mark; without this flag the command gets them")
+	f.StringVar(&s.stopWhen, "stop-when", "",
+		"record until this is so: allocated, allocations, calls or time, then > and a number, such as "+
+			"'allocated > 2GB'")
+	f.BoolVar(&s.signals, "control-signals", false,
+		"SIGUSR1 to clrprof pauses and resumes, SIGUSR2 makes a mark; without this flag the command gets them")
 }
 
 func (s *steerFlags) check() error {
@@ -53,7 +57,9 @@ func (s *steerFlags) keptSignals() []os.Signal {
 
 // steering is what the flags say; released lets signals be the command's again.
 func (s *steerFlags) steering(n *notes, queue *steer.Queue) (out collect.Steering, released func()) {
-	out = collect.Steering{Queue: queue, Paused: s.paused, After: s.after, For: s.For, Say: func(message string) { n.say("%s", message) }}
+	out = collect.Steering{Queue: queue, Paused: s.paused, After: s.after, For: s.For, Say: func(message string) {
+		n.say("%s", message)
+	}}
 	out.StopWhen, _ = parseCondition(s.stopWhen) // checked before
 	if !s.signals {
 		return out, func() {}
@@ -105,7 +111,9 @@ func parseCondition(text string) (func(collect.Totals) string, error) {
 		n, err = condition.parse(strings.TrimSpace(limit))
 	}
 	if !ok || !known || err != nil || n < 0 {
-		return nil, usage("--stop-when %q: want allocated, allocations, calls or time, then > and a number, such as 'allocated > 2GB'", text)
+		return nil,
+			usage("--stop-when %q: want allocated, allocations, calls or time, then > and a number, such as "+
+				"'allocated > 2GB'", text)
 	}
 	return func(t collect.Totals) string {
 		if condition.value(t) <= n {

@@ -55,7 +55,8 @@ func newTopCommand(e *environment) *cobra.Command {
 	}
 	f := cmd.Flags()
 	f.BoolVar(&o.once, "once", false, "print the rates of a quarter of a second as text, and end")
-	f.BoolVar(&o.json, "json", false, "print messages as JSON, one in a line, until the recording ends; with --once: one with all so far (docs/live.md)")
+	f.BoolVar(&o.json, "json", false, "print messages as JSON, one in a line, until the recording ends; with --once: "+
+		"one with all so far (docs/live.md)")
 	f.StringVar(&o.sort, "sort", top.Orders()[0], "order of functions and types: "+strings.Join(top.Orders(), ", "))
 	f.StringVar(&o.list, "list", lists[0], "which list --once prints: "+strings.Join(lists, ", "))
 	f.IntVar(&o.rows, "top", onceRows, "rows that --once prints, 0: all")
@@ -92,7 +93,8 @@ func (o *topFlags) run(e *environment, args []string) error {
 	case o.json:
 		return o.printJSON(e, c)
 	case o.once || !isTerminal(e.stdout):
-		return o.printOnce(e, c, top.Layout{Tab: top.Tab(list), Order: top.Order(order), Width: layout.Width, Color: layout.Color})
+		return o.printOnce(e, c, top.Layout{Tab: top.Tab(list), Order: top.Order(order), Width: layout.Width,
+			Color: layout.Color})
 	}
 	return show(e, c, top.Order(order), layout.Color)
 }

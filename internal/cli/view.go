@@ -122,7 +122,8 @@ func closeIdle(idle *bool, s *session.Session) {
 const goodbye = 2 * time.Second
 
 // serve answers until Ctrl-C, which is how it ends well. idle: no request is being answered any more.
-func serve(e *environment, ctx context.Context, server *web.Server, listener net.Listener, open bool) (idle bool, err error) {
+func serve(e *environment, ctx context.Context, server *web.Server, listener net.Listener, open bool) (idle bool,
+	err error) {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	address := server.URL()

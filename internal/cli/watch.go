@@ -27,7 +27,9 @@ func watchHandlers(feed *live.Feed) map[string]control.Handler {
 			if err := json.Unmarshal(text, &arguments); err != nil {
 				return fmt.Errorf("the arguments: %w", err)
 			}
-			return feed.Follow(ctx, arguments.After, func(_ uint64, message []byte) error { return send(json.RawMessage(message)) })
+			return feed.Follow(ctx, arguments.After, func(_ uint64, message []byte) error {
+				return send(json.RawMessage(message))
+			})
 		},
 	}
 }

@@ -117,7 +117,8 @@ func TestTiny(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(debug.CodeView) != 1 || debug.CodeView[0].Path != "/src/tiny.pdb" || !debug.CodeView[0].Portable || debug.HasEmbedded() || !debug.Reproducible {
+	if len(debug.CodeView) != 1 || debug.CodeView[0].Path != "/src/tiny.pdb" || !debug.CodeView[0].Portable ||
+		debug.HasEmbedded() || !debug.Reproducible {
 		t.Errorf("debug directory %+v", debug)
 	}
 	if c := debug.Checksums; len(c) != 1 || c[0].Algorithm != "SHA256" || len(c[0].Sum) != 32 {
@@ -259,7 +260,8 @@ func TestSignatureLimits(t *testing.T) {
 
 func TestTokensAndGUIDs(t *testing.T) {
 	token := clrmeta.MakeToken(clrmeta.TableMethodDef, 0x123)
-	if token != 0x06000123 || token.Table() != clrmeta.TableMethodDef || token.Row() != 0x123 || token.String() != "0x06000123" {
+	if token != 0x06000123 || token.Table() != clrmeta.TableMethodDef || token.Row() != 0x123 ||
+		token.String() != "0x06000123" {
 		t.Errorf("token %v", token)
 	}
 	guid := clrmeta.GUID{0x67, 0x45, 0x23, 0x01, 0xab, 0x89, 0xef, 0xcd, 0x01, 0x23, 0x45, 0x67, 0x89, 0xab, 0xcd, 0xef}

@@ -9,7 +9,8 @@ func (m *Metadata) Company() (string, error) {
 			continue
 		}
 		name, err := m.attributeType(m.codedCell(TableCustomAttribute, row, attributeType))
-		if err != nil || name.Namespace != "System.Reflection" || len(name.Path) != 1 || name.Path[0] != "AssemblyCompanyAttribute" {
+		if err != nil || name.Namespace != "System.Reflection" || len(name.Path) != 1 ||
+			name.Path[0] != "AssemblyCompanyAttribute" {
 			continue // an attribute that cannot be read is not this one
 		}
 		blob, err := m.BlobAt(m.Cell(TableCustomAttribute, row, attributeValue))

@@ -126,8 +126,8 @@ func (d *Debug) Embedded() ([]byte, error) {
 	return b, nil
 }
 
-// Inflate returns the size bytes that were compressed with deflate. A size that so many bytes cannot have is refused before
-// anything is allocated.
+// Inflate returns the size bytes that were compressed with deflate. A size that so many bytes cannot have is refused
+// before anything is allocated.
 func Inflate(packed []byte, size uint64) ([]byte, error) {
 	if size > maxInflate*uint64(len(packed)) {
 		return nil, fmt.Errorf("%d bytes from %d: %w", size, len(packed), ErrMalformed)

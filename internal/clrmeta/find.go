@@ -50,8 +50,8 @@ func (m *Metadata) AssemblyRefName(t Token) (string, error) {
 	return m.StringAt(m.Cell(TableAssemblyRef, t.Row(), assemblyRefName))
 }
 
-// Scope returns where a TypeRef is: an AssemblyRef, a ModuleRef, the module itself, or 0. That of a nested type is where the
-// type around it is.
+// Scope returns where a TypeRef is: an AssemblyRef, a ModuleRef, the module itself, or 0. That of a nested type is
+// where the type around it is.
 func (m *Metadata) Scope(t Token) Token {
 	for range maxNesting {
 		if m.check(t, TableTypeRef) != nil {

@@ -75,7 +75,8 @@ func (m *Metadata) Enclosing(typeDef Token) Token {
 	i := sort.Search(n, func(i int) bool {
 		return m.Cell(TableNestedClass, uint32(i)+1, nestedClass) >= typeDef.Row()
 	})
-	if typeDef.Table() != TableTypeDef || i == n || m.Cell(TableNestedClass, uint32(i)+1, nestedClass) != typeDef.Row() {
+	if typeDef.Table() != TableTypeDef || i == n ||
+		m.Cell(TableNestedClass, uint32(i)+1, nestedClass) != typeDef.Row() {
 		return 0
 	}
 	return MakeToken(TableTypeDef, m.Cell(TableNestedClass, uint32(i)+1, nestedEnclosing))

@@ -48,7 +48,8 @@ func arenaDirectory(t *testing.T) string {
 
 // scenarios returns a command that runs scenarios of the agent's tests, all if none is named.
 func scenarios(bin, dir string, names ...string) *exec.Cmd {
-	return exec.Command(filepath.Join(bin, "agent_test"), append([]string{filepath.Join(bin, "agent.so"), dir}, names...)...)
+	return exec.Command(filepath.Join(bin, "agent_test"), append([]string{filepath.Join(bin, "agent.so"), dir},
+		names...)...)
 }
 
 // TestAgentScenarios runs all of the agent's own tests and records every arena that they leave: what was told to the

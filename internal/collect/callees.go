@@ -11,15 +11,17 @@ import (
 	"github.com/clrprof/clrprof/internal/wire"
 )
 
-// addCallee adds a function of which only a declaration is known. The session has the function itself where a file tells
-// which one it is, without type arguments: declarations of several instances are one.
+// addCallee adds a function of which only a declaration is known. The session has the function itself where a file
+// tells which one it is, without type arguments: declarations of several instances are one.
 func (n *names) addCallee(r *Recorder, p *recording.Process, c *wire.Callee) error {
 	caller, ok := n.modules[c.Module]
 	if !ok {
-		return fmt.Errorf("%w: function %d is called by module %d, which was never described", wire.ErrCorrupt, c.ID, c.Module)
+		return fmt.Errorf("%w: function %d is called by module %d, which was never described", wire.ErrCorrupt, c.ID,
+			c.Module)
 	}
 	row := session.Function{Kind: session.FunctionMethod, RawType: rawTypeName(c.TypeNames), RawName: c.Name}
-	declared := callee.Declared{Module: caller.path, Assembly: c.Assembly, Type: row.RawType, Name: c.Name, Signature: c.Signature}
+	declared := callee.Declared{Module: caller.path, Assembly: c.Assembly, Type: row.RawType, Name: c.Name,
+		Signature: c.Signature}
 	var in module
 	switch found, ok := n.finder.Find(&declared); {
 	case ok:

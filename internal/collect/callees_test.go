@@ -15,16 +15,20 @@ import (
 // TestCalleesUnknown: functions of which no file tells stay as the code names them, once for each name.
 func TestCalleesUnknown(t *testing.T) {
 	a := small()
-	first := wire.Callee{ID: 2, Module: 1, Token: 0x0A000001, Assembly: "Other", TypeNames: []string{"O.List`1"}, Name: "Get", Signature: []byte{0x20, 0, 8}}
+	first := wire.Callee{ID: 2, Module: 1, Token: 0x0A000001, Assembly: "Other", TypeNames: []string{"O.List`1"},
+		Name: "Get", Signature: []byte{0x20, 0, 8}}
 	again := first
 	again.ID, again.Token = 3, 0x0A000002 // of another instance of the type
-	own := wire.Callee{ID: 4, Module: 1, Token: 0x06000009, TypeNames: []string{"N.Left"}, Name: "Out", Signature: []byte{0, 0, 1}}
+	own := wire.Callee{ID: 4, Module: 1, Token: 0x06000009, TypeNames: []string{"N.Left"}, Name: "Out",
+		Signature: []byte{0, 0, 1}}
 	a.Add(first, again, own)
 	s := record(t, a, collect.Filter{})
-	equal(t, "modules", get[session.Module](t)(s.Modules())[1:], []session.Module{{ID: 2, Process: 1, Name: "Other.dll"}})
+	equal(t, "modules", get[session.Module](t)(s.Modules())[1:],
+		[]session.Module{{ID: 2, Process: 1, Name: "Other.dll"}})
 	equal(t, "functions", get[session.Function](t)(s.Functions())[1:], []session.Function{
 		{ID: 2, Process: 1, Module: 2, Kind: session.FunctionMethod, RawType: "O.List`1", RawName: "Get"},
-		{ID: 3, Process: 1, Module: 1, Kind: session.FunctionMethod, RawType: "N.Left", RawName: "Out", Signature: []byte{0, 0, 1}},
+		{ID: 3, Process: 1, Module: 1, Kind: session.FunctionMethod, RawType: "N.Left", RawName: "Out",
+			Signature: []byte{0, 0, 1}},
 	})
 }
 
@@ -53,10 +57,12 @@ func TestCalleesOfFile(t *testing.T) {
 		wire.Thread{ID: 1, OSID: 77, Managed: 0x1000, BeginNS: 1500},
 		wire.Module{ID: 1, MVID: mvid, Path: "/srv/App.dll", Name: "App.dll"},
 		wire.Module{ID: 2, MVID: id, Path: path, Name: "tiny.dll"})
-	a.Add(wire.Callee{ID: 1, Module: 1, Token: 0x0A000001, Assembly: "tiny", TypeNames: []string{"Tiny`1", "Nested"}, Name: name, Signature: []byte{0x7F}})
+	a.Add(wire.Callee{ID: 1, Module: 1, Token: 0x0A000001, Assembly: "tiny", TypeNames: []string{"Tiny`1", "Nested"},
+		Name: name, Signature: []byte{0x7F}})
 	s := record(t, a, collect.Filter{})
-	equal(t, "functions", get[session.Function](t)(s.Functions()), []session.Function{{ID: 1, Process: 1, Module: 2, Token: session.Token(method.Token),
-		Kind: session.FunctionMethod, RawType: typeName, RawName: name, Signature: method.Signature}})
+	equal(t, "functions", get[session.Function](t)(s.Functions()),
+		[]session.Function{{ID: 1, Process: 1, Module: 2, Token: session.Token(method.Token),
+			Kind: session.FunctionMethod, RawType: typeName, RawName: name, Signature: method.Signature}})
 	if modules := get[session.Module](t)(s.Modules()); len(modules) != 2 {
 		t.Errorf("modules: %+v", modules)
 	}

@@ -73,15 +73,18 @@ func (c clock) at(ns uint64) (ticks uint64, err error) {
 
 var (
 	clockNames      = map[uint32]string{wire.ClockTSC: session.ClockTSC, wire.ClockMonotonic: session.ClockMonotonic}
-	instrumentNames = map[uint32]string{wire.InstrumentBoundary: session.InstrumentBoundary, wire.InstrumentMine: session.InstrumentMine,
-		wire.InstrumentAll: session.InstrumentAll}
-	mechanismNames = map[uint32]string{wire.MechanismNone: session.MechanismNone, wire.MechanismRseq: session.MechanismRseq,
+	instrumentNames = map[uint32]string{wire.InstrumentBoundary: session.InstrumentBoundary,
+		wire.InstrumentMine: session.InstrumentMine,
+		wire.InstrumentAll:  session.InstrumentAll}
+	mechanismNames = map[uint32]string{wire.MechanismNone: session.MechanismNone,
+		wire.MechanismRseq: session.MechanismRseq,
 		wire.MechanismPerf: session.MechanismPerf, wire.MechanismGap: session.MechanismGap}
 )
 
 // writeProcess writes how the process is timed, when it has changed.
 func (t *times) writeProcess(p *process, h *wire.Header) error {
-	if h.TicksPerSec == 0 || h.TicksPerSec > recording.MaxCounter || (t.clock.perSecond != 0 && t.clock.perSecond != h.TicksPerSec) {
+	if h.TicksPerSec == 0 || h.TicksPerSec > recording.MaxCounter ||
+		(t.clock.perSecond != 0 && t.clock.perSecond != h.TicksPerSec) {
 		return fmt.Errorf("%w: %d ticks a second after %d", wire.ErrCorrupt, h.TicksPerSec, t.clock.perSecond)
 	}
 	t.clock = clock{h.TicksPerSec, h.BeginTicks, h.BeginNS}
@@ -93,9 +96,11 @@ func (t *times) writeProcess(p *process, h *wire.Header) error {
 	instrument, known2 := instrumentNames[h.Instrument&^wire.InstrumentIL]
 	mechanism, known3 := mechanismNames[h.Mechanism]
 	if !known || !known2 || !known3 {
-		return fmt.Errorf("%w: clock %d, instrumentation %d, mechanism %d", wire.ErrCorrupt, h.Clock, h.Instrument, h.Mechanism)
+		return fmt.Errorf("%w: clock %d, instrumentation %d, mechanism %d", wire.ErrCorrupt, h.Clock, h.Instrument,
+			h.Mechanism)
 	}
-	row := session.ProcessTime{Clock: name, TicksPerSec: int64(h.TicksPerSec), Instrument: instrument, Mechanism: mechanism, Gap: gap,
+	row := session.ProcessTime{Clock: name, TicksPerSec: int64(h.TicksPerSec), Instrument: instrument,
+		Mechanism: mechanism, Gap: gap,
 		MeasuresReady: h.ReadyMeasured != 0, Probes: session.ProbesHooks}
 	if h.Instrument&wire.InstrumentIL != 0 {
 		row.Probes = session.ProbesIL
@@ -103,7 +108,8 @@ func (t *times) writeProcess(p *process, h *wire.Header) error {
 	for _, o := range []struct {
 		parts uint64
 		to    *float64
-	}{{h.Overhead.Inside, &row.Inside}, {h.Overhead.Outside, &row.Outside}, {h.Overhead.ColdInside, &row.ColdInside}, {h.Overhead.ColdOutside, &row.ColdOutside}} {
+	}{{h.Overhead.Inside, &row.Inside}, {h.Overhead.Outside, &row.Outside}, {h.Overhead.ColdInside, &row.ColdInside},
+		{h.Overhead.ColdOutside, &row.ColdOutside}} {
 		if o.parts/overheadPart > h.TicksPerSec { // no probe takes a second
 			return fmt.Errorf("%w: probes that take %d ticks", wire.ErrCorrupt, o.parts/overheadPart)
 		}

@@ -49,14 +49,16 @@ func TestClockExact(t *testing.T) {
 		want := new(big.Int).Mul(new(big.Int).SetUint64(ticks), big.NewInt(1_000_000_000))
 		want.Div(want, new(big.Int).SetUint64(perSecond))
 		have, err := clock{perSecond: perSecond}.nanoseconds(ticks)
-		if fits := want.Cmp(big.NewInt(recording.MaxCounter)) <= 0; (err == nil) != fits || fits && want.Int64() != int64(have) {
+		if fits := want.Cmp(big.NewInt(recording.MaxCounter)) <= 0; (err == nil) != fits || fits &&
+			want.Int64() != int64(have) {
 			t.Fatalf("%d, %v, want %v", have, err, want)
 		}
 		c := clock{perSecond: perSecond, ticks: 1 << 60, ns: 1 << 50}
 		ns := rapid.Uint64Range(0, 1<<51).Draw(t, "ns")
 		at, err := c.at(ns)
 		before := new(big.Int).Sub(new(big.Int).SetUint64(ns), big.NewInt(1<<50))
-		before.Mul(before, new(big.Int).SetUint64(perSecond)).Quo(before, big.NewInt(1_000_000_000)).Add(before, big.NewInt(1<<60))
+		before.Mul(before, new(big.Int).SetUint64(perSecond)).Quo(before, big.NewInt(1_000_000_000)).Add(before,
+			big.NewInt(1<<60))
 		if before.Sign() < 0 {
 			before.SetInt64(0)
 		}
@@ -67,7 +69,8 @@ func TestClockExact(t *testing.T) {
 }
 
 func TestSuspension(t *testing.T) {
-	for slept, want := range map[quantity.Nanoseconds]string{0: "", -5: "", 1_000_000: "", 1_000_001: "1000001", 3_600_000_000_000: "3600000000000"} {
+	for slept, want := range map[quantity.Nanoseconds]string{0: "", -5: "", 1_000_000: "", 1_000_001: "1000001",
+		3_600_000_000_000: "3600000000000"} {
 		if have := suspension(slept)[session.KeySuspended]; have != want {
 			t.Errorf("%d ns: %q", slept, have)
 		}

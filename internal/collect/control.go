@@ -43,7 +43,8 @@ func (r *Recorder) Change(op steer.Op, pid int) error {
 	change(op, now-r.start)
 	if r.control.file != nil {
 		global := r.rec.Level()
-		r.control.file.Append(wire.ControlChange{TimeNS: uint64(now), Level: wireLevel, Op: wireOps[op], PID: uint32(pid)}, global.Stopped, global.Suspended)
+		r.control.file.Append(wire.ControlChange{TimeNS: uint64(now), Level: wireLevel, Op: wireOps[op],
+			PID: uint32(pid)}, global.Stopped, global.Suspended)
 	}
 	return nil
 }
@@ -78,7 +79,8 @@ func (p *process) addControl(r *Recorder, record any) error {
 		case wire.LevelGlobal:
 			r.rec.Change(op, at)
 			if global := r.rec.Level(); r.control.file != nil {
-				r.control.file.Append(wire.ControlChange{TimeNS: record.TimeNS, Level: wire.LevelGlobal, Op: record.Op, Origin: uint32(p.pid)}, global.Stopped, global.Suspended)
+				r.control.file.Append(wire.ControlChange{TimeNS: record.TimeNS, Level: wire.LevelGlobal, Op: record.Op,
+					Origin: uint32(p.pid)}, global.Stopped, global.Suspended)
 			}
 		case wire.LevelProcess:
 			p.rec.Change(op, at)
@@ -89,7 +91,8 @@ func (p *process) addControl(r *Recorder, record any) error {
 		}
 	case wire.Mark:
 		thread, _ := p.threads.id(record.Thread)
-		r.rec.Mark(session.Mark{Time: quantity.Nanoseconds(record.TimeNS) - r.start, Number: int64(int32(record.Number)), Name: record.Name, Text: record.Text,
+		r.rec.Mark(session.Mark{Time: quantity.Nanoseconds(record.TimeNS) - r.start,
+			Number: int64(int32(record.Number)), Name: record.Name, Text: record.Text,
 			Process: p.rec.ID(), Thread: thread, Source: session.MarkAPI})
 	case wire.FunctionMark:
 		return p.addFunctionMark(r, &record)

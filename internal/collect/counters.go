@@ -22,8 +22,8 @@ type counters struct {
 // ended is a timing of the arena of which calls ended, and its row.
 type ended struct{ own, taken int32 }
 
-// count adds up the counters of the arena by the session's timings, and notes those whose calls ended since the last sync,
-// or in the last one all.
+// count adds up the counters of the arena by the session's timings, and notes those whose calls ended since the last
+// sync, or in the last one all.
 func (t *times) count(r *Recorder, p *process, rows []wire.Timing, last bool) error {
 	if n := t.rows.Len(); n > cap(t.sums) {
 		t.sums = nil // the two need not be there at once
@@ -58,8 +58,8 @@ func (t *times) count(r *Recorder, p *process, rows []wire.Timing, last bool) er
 	return t.findEnded(p, rows, last)
 }
 
-// findEnded notes the timings of those rows of which calls ended since the last sync. In the last one also of those of which other
-// extremes were written than there are: they are noted after the call is counted.
+// findEnded notes the timings of those rows of which calls ended since the last sync. In the last one also of those of
+// which other extremes were written than there are: they are noted after the call is counted.
 func (t *times) findEnded(p *process, rows []wire.Timing, last bool) error {
 	for t.noted.Len() < t.taken.Len() {
 		t.noted.Add(0)
@@ -86,7 +86,8 @@ func (t *times) findEnded(p *process, rows []wire.Timing, last bool) error {
 	return nil
 }
 
-// digest is a number that is another one when one of the extremes of a timing is, and hardly ever the same when several are.
+// digest is a number that is another one when one of the extremes of a timing is, and hardly ever the same when several
+// are.
 func digest(x *wire.Timing, acted *wire.Acted) uint64 {
 	const prime = 1099511628211 // that of FNV-1a; each step is reversible
 	h := uint64(14695981039346656037)
@@ -116,7 +117,8 @@ const growthPart = 4
 // addTail adds what a timing counts for its function itself. A thread may be between the additions to two counters, or
 // have been killed there: what is part of another is cut to it.
 func (t *times) addTail(read *waitsOf, row int, x *wire.Timing) error {
-	c := counters{calls: x.Calls, ended: min(x.Ended, x.Calls), made: x.Folded, elapsed: x.TailElapsed, waited: min(x.TailWaited, x.TailElapsed)}
+	c := counters{calls: x.Calls, ended: min(x.Ended, x.Calls), made: x.Folded, elapsed: x.TailElapsed,
+		waited: min(x.TailWaited, x.TailElapsed)}
 	if err := t.sums[row].add(&c); err != nil {
 		return err
 	}
@@ -216,7 +218,8 @@ func (t *times) value(i int, v *session.TimingValue) error {
 	if err != nil {
 		return err
 	}
-	*v = session.TimingValue{Calls: quantity.Count(c.calls), Ended: quantity.Count(c.ended), Made: quantity.Count(c.made), Elapsed: elapsed, Waited: waited}
+	*v = session.TimingValue{Calls: quantity.Count(c.calls), Ended: quantity.Count(c.ended),
+		Made: quantity.Count(c.made), Elapsed: elapsed, Waited: waited}
 	var w wire.Waits
 	if at := t.rows.At(i).waits; at != none {
 		w = t.waits[at]
@@ -227,8 +230,9 @@ func (t *times) value(i int, v *session.TimingValue) error {
 
 // waits converts what the operating system did. Open is what passed in an interval that did not end.
 func (c *clock) waits(w *wire.Waits, open uint64) (quantity.Waits, error) {
-	out := quantity.Waits{Intervals: quantity.Count(w.Intervals), Voluntary: quantity.Count(w.Voluntary), Preempted: quantity.Count(w.Preempted),
-		Faults: quantity.Count(w.Faults), Reads: quantity.Count(w.Reads)}
+	out := quantity.Waits{Intervals: quantity.Count(w.Intervals), Voluntary: quantity.Count(w.Voluntary),
+		Preempted: quantity.Count(w.Preempted),
+		Faults:    quantity.Count(w.Faults), Reads: quantity.Count(w.Reads)}
 	for _, x := range []struct {
 		to    *quantity.Nanoseconds
 		ticks uint64
@@ -241,10 +245,12 @@ func (c *clock) waits(w *wire.Waits, open uint64) (quantity.Waits, error) {
 	return out, nil
 }
 
-// writeExtremes writes those of the rows of which calls ended. They are read after the calls are counted: those of a call
-// that ends meanwhile may be among them.
+// writeExtremes writes those of the rows of which calls ended. They are read after the calls are counted: those of a
+// call that ends meanwhile may be among them.
 func (t *times) writeExtremes(r *Recorder, p *process, rows []wire.Timing) error {
-	slices.SortFunc(t.ended, func(a, b ended) int { return cmp.Or(cmp.Compare(a.own, b.own), cmp.Compare(a.taken, b.taken)) })
+	slices.SortFunc(t.ended, func(a, b ended) int {
+		return cmp.Or(cmp.Compare(a.own, b.own), cmp.Compare(a.taken, b.taken))
+	})
 	var out []session.TimingExtreme
 	for i, n := range t.ended {
 		r.report(partExtremes, i, len(t.ended))
@@ -276,9 +282,9 @@ func (t *times) writeExtremes(r *Recorder, p *process, rows []wire.Timing) error
 	return p.rec.ReplaceExtremes(out)
 }
 
-// extremes converts those of a timing's calls; false: there are none yet. Those of the first call to end are noted after it
-// is counted. They are kept apart for calls in which the operating system acted, and for others, of which all values of time
-// are one.
+// extremes converts those of a timing's calls; false: there are none yet. Those of the first call to end are noted
+// after it is counted. They are kept apart for calls in which the operating system acted, and for others, of which all
+// values of time are one.
 func (t *times) extremes(x *wire.Timing, acted *wire.Acted) (session.Extremes, bool, error) {
 	var e, more session.Extremes
 	if x.Ended == 0 {
@@ -327,5 +333,6 @@ func widen(e, by *session.Extremes) {
 
 // ranges are in the order of wire.Acted.Min.
 func ranges(e *session.Extremes) [6]*session.Range {
-	return [6]*session.Range{&e.ElapsedInclusive, &e.ElapsedExclusive, &e.ApplicationInclusive, &e.ApplicationExclusive, &e.CPUInclusive, &e.CPUExclusive}
+	return [6]*session.Range{&e.ElapsedInclusive, &e.ElapsedExclusive, &e.ApplicationInclusive, &e.ApplicationExclusive,
+		&e.CPUInclusive, &e.CPUExclusive}
 }

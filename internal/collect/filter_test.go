@@ -86,7 +86,8 @@ func TestFilterKeepsTotals(t *testing.T) {
 		pattern := rapid.SliceOfN(rapid.SampledFrom([]string{"M1", "M2", "M3.dll", "M4", "M*", "nothing"}), 0, 3)
 		filter := instrument.NewRules(pattern.Draw(rt, "include"), pattern.Draw(rt, "exclude"))
 		n++
-		r := &recordingTest{t: t, dir: filepath.Join(dir, fmt.Sprint(n)), path: filepath.Join(dir, fmt.Sprint(n)+".clrprof")}
+		r := &recordingTest{t: t, dir: filepath.Join(dir, fmt.Sprint(n)),
+			path: filepath.Join(dir, fmt.Sprint(n)+".clrprof")}
 		want := quantity.Amount{}
 		a := chainArena(functions, paths)
 		for _, s := range a.Sites {

@@ -12,7 +12,8 @@ import (
 	"github.com/clrprof/clrprof/internal/wire"
 )
 
-// folds is the inclusive time of folded calls that belongs to a row. Where paths have run out there are as many as timings.
+// folds is the inclusive time of folded calls that belongs to a row. Where paths have run out there are as many as
+// timings.
 type folds struct {
 	row   int32
 	waits int32          // index in waits; none
@@ -33,8 +34,8 @@ func (t *times) clearFolded() {
 	}
 }
 
-// findFolded gives those timings a row that have made folded calls for the first time: such calls have no paths, and what is
-// known of their time is shown as that of one node below their caller.
+// findFolded gives those timings a row that have made folded calls for the first time: such calls have no paths, and
+// what is known of their time is shown as that of one node below their caller.
 func (t *times) findFolded(p *process, rows []wire.Timing) error {
 	for i := range t.taken.Len() {
 		n := t.taken.At(i)
@@ -82,7 +83,8 @@ func (t *times) addFolded(p *process, n *taken, number uint32) error {
 }
 
 func (t *times) addInclusive(p *process, row int32, v *wire.Inclusive, open uint64) error {
-	if err := bounded(v.Times, v.Calls, v.Elapsed, v.Waited, v.EachCalls, v.EachElapsed, v.EachWaited, v.EachOff); err != nil {
+	if err := bounded(v.Times, v.Calls, v.Elapsed, v.Waited, v.EachCalls, v.EachElapsed, v.EachWaited,
+		v.EachOff); err != nil {
 		return err
 	}
 	at := &t.rows.At(int(row)).folds
@@ -113,9 +115,9 @@ func (t *times) addInclusive(p *process, row int32, v *wire.Inclusive, open uint
 	return bounded(f.sum.calls, f.sum.elapsed, f.sum.eachCalls, f.sum.eachElapsed)
 }
 
-// runFolded adds what the calls of a thread that have not ended have passed up to now, as far as they are folded: once for each
-// function, each pair of functions, and the innermost call that has a path. Of the intervals in which the operating system acted
-// it is not known here how long the thread had no processor.
+// runFolded adds what the calls of a thread that have not ended have passed up to now, as far as they are folded: once
+// for each function, each pair of functions, and the innermost call that has a path. Of the intervals in which the
+// operating system acted it is not known here how long the thread had no processor.
 func (t *times) runFolded(p *process, c *wire.Clock, calls []wire.Activation, open uint64) error {
 	functions, pairs := map[short]bool{}, map[[2]short]bool{}
 	var caller *taken
@@ -124,7 +126,8 @@ func (t *times) runFolded(p *process, c *wire.Clock, calls []wire.Activation, op
 		if a.Timing == 0 {
 			break // that of a call that is not recorded
 		}
-		if int64(a.Timing) > int64(t.taken.Len()) || a.Elapsed > c.Elapsed || a.Waited > c.Waited || a.Calls > c.Calls+1 {
+		if int64(a.Timing) > int64(t.taken.Len()) || a.Elapsed > c.Elapsed || a.Waited > c.Waited || a.Calls > c.Calls+
+			1 {
 			return fmt.Errorf("%w: a call of timing %d, of %d", wire.ErrCorrupt, a.Timing, t.taken.Len())
 		}
 		n := t.taken.At(int(a.Timing - 1))
@@ -142,9 +145,11 @@ func (t *times) runFolded(p *process, c *wire.Clock, calls []wire.Activation, op
 	return nil
 }
 
-func (t *times) runOne(p *process, c *wire.Clock, a *wire.Activation, n, caller *taken, open uint64, function, pair bool) error {
+func (t *times) runOne(p *process, c *wire.Clock, a *wire.Activation, n, caller *taken, open uint64, function,
+	pair bool) error {
 	waited := c.Waited - a.Waited
-	v := wire.Inclusive{Times: 1, Calls: 1 + c.Calls - min(c.Calls, a.Calls), Elapsed: c.Elapsed - a.Elapsed + open, Waited: waited + open}
+	v := wire.Inclusive{Times: 1, Calls: 1 + c.Calls - min(c.Calls, a.Calls), Elapsed: c.Elapsed - a.Elapsed + open,
+		Waited: waited + open}
 	each := wire.Inclusive{EachCalls: v.Calls, EachElapsed: v.Elapsed, EachWaited: v.Waited, EachOff: v.Waited}
 	if err := t.addInclusive(p, n.own, &each, 0); err != nil {
 		return err
@@ -162,8 +167,8 @@ func (t *times) runOne(p *process, c *wire.Clock, a *wire.Activation, n, caller 
 	return nil
 }
 
-// growFolded tells what the folded calls have counted, and writes it in the order of timing: first which have grown, of which there are
-// few, as rows are large.
+// growFolded tells what the folded calls have counted, and writes it in the order of timing: first which have grown, of
+// which there are few, as rows are large.
 func (t *times) growFolded(p *process) error {
 	var order []int32
 	totals := make([]session.TimingInclusive, 0, min(recording.RowsAtOnce, t.folds.Len()))
@@ -199,7 +204,8 @@ func (t *times) growFolded(p *process) error {
 
 // inclusive converts a sum.
 func (t *times) inclusive(f *folds) (session.TimingInclusive, error) {
-	v := session.TimingInclusive{Times: quantity.Count(f.sum.times), Calls: quantity.Count(f.sum.calls), EachCalls: quantity.Count(f.sum.eachCalls)}
+	v := session.TimingInclusive{Times: quantity.Count(f.sum.times), Calls: quantity.Count(f.sum.calls),
+		EachCalls: quantity.Count(f.sum.eachCalls)}
 	var w wire.Waits
 	if f.waits != none {
 		w = t.waits[f.waits]
@@ -211,7 +217,8 @@ func (t *times) inclusive(f *folds) (session.TimingInclusive, error) {
 	for _, x := range []struct {
 		to    *quantity.Nanoseconds
 		ticks uint64
-	}{{&v.Elapsed, f.sum.elapsed}, {&v.Waited, f.sum.waited}, {&v.EachElapsed, f.sum.eachElapsed}, {&v.EachWaited, f.sum.eachWaited}, {&v.EachOffCPU, f.sum.eachOff}} {
+	}{{&v.Elapsed, f.sum.elapsed}, {&v.Waited, f.sum.waited}, {&v.EachElapsed, f.sum.eachElapsed},
+		{&v.EachWaited, f.sum.eachWaited}, {&v.EachOffCPU, f.sum.eachOff}} {
 		if *x.to, err = t.clock.nanoseconds(x.ticks); err != nil {
 			return v, err
 		}

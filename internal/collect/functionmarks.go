@@ -58,11 +58,13 @@ func (p *process) addFunctionMark(r *Recorder, record *wire.FunctionMark) error 
 		name += returned
 	}
 	thread, _ := p.threads.id(record.Thread)
-	r.rec.Mark(session.Mark{Time: quantity.Nanoseconds(record.TimeNS) - r.start, Name: name, Process: p.rec.ID(), Thread: thread, Source: session.MarkFunction})
+	r.rec.Mark(session.Mark{Time: quantity.Nanoseconds(record.TimeNS) - r.start, Name: name, Process: p.rec.ID(),
+		Thread: thread, Source: session.MarkFunction})
 	if !f.told[record.Returned] {
 		f.told[record.Returned] = true
 		for i, m := range r.control.markAt {
-			r.control.met[i] = r.control.met[i] || m.Returns == (record.Returned != 0) && m.Matches(f.module, f.typ, f.method)
+			r.control.met[i] = r.control.met[i] || m.Returns == (record.Returned != 0) &&
+				m.Matches(f.module, f.typ, f.method)
 		}
 	}
 	return nil

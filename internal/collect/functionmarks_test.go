@@ -11,7 +11,8 @@ import (
 // TestFunctionMarks: a mark at a function has its name as patterns know it, and that of a return says so.
 func TestFunctionMarks(t *testing.T) {
 	a := small()
-	a.Add(wire.Function{ID: 2, Module: 1, Token: 0x06000009, Flags: wire.FunctionMarked, TypeNames: []string{"N.Outer`1", "Inner"}, Name: "Run"},
+	a.Add(wire.Function{ID: 2, Module: 1, Token: 0x06000009, Flags: wire.FunctionMarked,
+		TypeNames: []string{"N.Outer`1", "Inner"}, Name: "Run"},
 		wire.FunctionMark{TimeNS: 2000, Thread: 1, Function: 2},
 		wire.FunctionMark{TimeNS: 3000, Thread: 0, Function: 2, Returned: 1})
 	s := record(t, a, collect.Filter{})

@@ -31,7 +31,8 @@ func FuzzRecorder(f *testing.F) {
 	}
 	f.Add(seed)
 	f.Add(seed[:len(seed)-32])
-	for _, at := range []uint64{h.Regions[wire.RegionSites].Offset + 16, h.Regions[wire.RegionNodes].Offset + 24, h.Regions[wire.RegionIPs].Offset + 24*4 + 8} {
+	for _, at := range []uint64{h.Regions[wire.RegionSites].Offset + 16, h.Regions[wire.RegionNodes].Offset + 24,
+		h.Regions[wire.RegionIPs].Offset + 24*4 + 8} {
 		changed := append([]byte(nil), seed...)
 		binary.LittleEndian.PutUint64(changed[at:], math.MaxUint64)
 		f.Add(changed)

@@ -43,7 +43,8 @@ func (p *process) addLifetime(r *Recorder, record any) error {
 		if record.Site == 0 || int(record.Kind) >= len(rootKinds) {
 			return fmt.Errorf("%w: root of kind %d to site %d", wire.ErrCorrupt, record.Kind, record.Site)
 		}
-		root := recording.Root{Kind: rootKinds[record.Kind], Flags: record.Flags, Function: p.names.functions[record.Function].id}
+		root := recording.Root{Kind: rootKinds[record.Kind], Flags: record.Flags,
+			Function: p.names.functions[record.Function].id}
 		p.rec.AddRoots(record.GC, record.Site-1, root, quantity.Count(record.References))
 	}
 	return nil
@@ -60,10 +61,12 @@ func (p *process) addGC(r *Recorder, g *wire.GC) error {
 	if begin == 0 {
 		begin = g.StartNS
 	}
-	gc := recording.GC{Number: g.Number, Since: g.Since, Pinned: quantity.Count(g.Pinned), GC: session.GC{Collected: int64(g.Collected),
-		Generation: int64(max(0, bits.Len32(g.Collected&7)-1)), Induced: g.Induced != 0,
-		Begin: max(0, quantity.Nanoseconds(begin)-r.start), Pause: quantity.Nanoseconds(max(g.DoneNS, begin) - begin),
-		Agent: quantity.Nanoseconds(max(g.DoneNS, g.EndNS) - g.EndNS), Finalizable: quantity.Count(g.Finalizable)}}
+	gc := recording.GC{Number: g.Number, Since: g.Since, Pinned: quantity.Count(g.Pinned),
+		GC: session.GC{Collected: int64(g.Collected),
+			Generation: int64(max(0, bits.Len32(g.Collected&7)-1)), Induced: g.Induced != 0,
+			Begin: max(0, quantity.Nanoseconds(begin)-r.start),
+			Pause: quantity.Nanoseconds(max(g.DoneNS, begin) - begin),
+			Agent: quantity.Nanoseconds(max(g.DoneNS, g.EndNS) - g.EndNS), Finalizable: quantity.Count(g.Finalizable)}}
 	for i, found := range g.Generations {
 		heap := session.GCHeap{Generation: int64(i), Before: amountOf(found.Before), After: amountOf(found.After)}
 		if !heap.Before.IsZero() || !heap.After.IsZero() {
@@ -72,8 +75,9 @@ func (p *process) addGC(r *Recorder, g *wire.GC) error {
 		if g.Collected>>i&1 == 0 {
 			continue
 		}
-		gc.Generations = append(gc.Generations, session.GCGeneration{Generation: int64(i), Before: amountOf(found.Before),
-			Dead: amountOf(found.Dead), Promoted: amountOf(found.Promoted)})
+		gc.Generations = append(gc.Generations,
+			session.GCGeneration{Generation: int64(i), Before: amountOf(found.Before),
+				Dead: amountOf(found.Dead), Promoted: amountOf(found.Promoted)})
 	}
 	if err := p.rec.AddGC(&gc); err != nil {
 		return err
@@ -86,21 +90,24 @@ func (p *process) addChanges(record *wire.Changes) error {
 	list := make([]recording.Change, len(record.Changes))
 	for i, x := range record.Changes {
 		if x.Site == 0 || max(x.Objects.Objects, x.Objects.Bytes) > recording.MaxCounter {
-			return fmt.Errorf("%w: counter %d of site %d is %d objects, %d bytes", wire.ErrCorrupt, x.Counter, x.Site, x.Objects.Objects, x.Objects.Bytes)
+			return fmt.Errorf("%w: counter %d of site %d is %d objects, %d bytes", wire.ErrCorrupt, x.Counter, x.Site,
+				x.Objects.Objects, x.Objects.Bytes)
 		}
 		list[i] = recording.Change{Site: x.Site - 1, Counter: x.Counter, Objects: amountOf(x.Objects)}
 	}
 	return p.rec.AddChanges(list)
 }
 
-// readDeaths reads how many objects of some sites are dead, as far as the agent has room for that, and returns those that it read.
+// readDeaths reads how many objects of some sites are dead, as far as the agent has room for that, and returns those
+// that it read.
 func readDeaths(deaths []wire.SiteDeaths, to []recording.Dead) []recording.Dead {
 	to = to[:min(len(to), len(deaths))]
 	for i := range to {
 		f := &deaths[i]
 		for g := range f.DeadObjects {
 			bytes := atomic.LoadUint64(&f.DeadBytes[g]) // counted after the object
-			to[i][g] = quantity.Amount{Allocations: quantity.Count(atomic.LoadUint64(&f.DeadObjects[g])), Bytes: quantity.Bytes(bytes)}
+			to[i][g] = quantity.Amount{Allocations: quantity.Count(atomic.LoadUint64(&f.DeadObjects[g])),
+				Bytes: quantity.Bytes(bytes)}
 		}
 	}
 	return to
@@ -122,7 +129,8 @@ func (l *lifetime) write(p *process, h *wire.Header) error {
 	return p.rec.WriteSurvivors()
 }
 
-// writeAges writes the ages of sites whose ages changed: all of them, as what is kept of those that are written is their sum.
+// writeAges writes the ages of sites whose ages changed: all of them, as what is kept of those that are written is
+// their sum.
 func (l *lifetime) writeAges(p *process) error {
 	var rows []session.SiteAge
 	deaths, ages := p.arena.Deaths(), p.arena.Ages()
@@ -142,12 +150,14 @@ func (l *lifetime) writeAges(p *process) error {
 		*written = sum
 		for b, objects := range now.ByCollections {
 			if objects != 0 {
-				rows = append(rows, session.SiteAge{Site: p.rec.Site(i), Measure: session.AgeGCs, Bucket: int64(b), Objects: quantity.Count(objects)})
+				rows = append(rows, session.SiteAge{Site: p.rec.Site(i), Measure: session.AgeGCs, Bucket: int64(b),
+					Objects: quantity.Count(objects)})
 			}
 		}
 		for b, objects := range now.ByTime {
 			if objects != 0 {
-				rows = append(rows, session.SiteAge{Site: p.rec.Site(i), Measure: session.AgeTime, Bucket: int64(b), Objects: quantity.Count(objects)})
+				rows = append(rows, session.SiteAge{Site: p.rec.Site(i), Measure: session.AgeTime, Bucket: int64(b),
+					Objects: quantity.Count(objects)})
 			}
 		}
 		if len(rows) >= recording.ChunkRows {

@@ -21,9 +21,12 @@ func newArena(n int) *wiretest.Arena {
 	a := wiretest.New()
 	a.Header.StartNS, a.Header.Data = 1, wire.DataMemory|wire.DataLifetime
 	a.Add(wire.Process{Executable: []byte("/usr/bin/dotnet"), CommandLine: []byte("dotnet\x00App.dll\x00")},
-		wire.Module{ID: 1, Name: "App.dll", MVID: [16]byte{1}}, wire.Type{ID: 1, Module: 1, Token: 0x02000001, Kind: wire.TypeClass, Names: []string{"App.Thing"}},
-		wire.Function{ID: 1, Module: 1, Token: 0x06000001, TypeNames: []string{"App"}, Name: "Main", Signature: []byte{0, 0, 1}},
-		wire.Body{ID: 1, Function: 1, Ranges: []wire.Range{{Address: 0x1000, Size: 0x1000}}}, wire.Thread{ID: 1, OSID: 7, BeginNS: 2})
+		wire.Module{ID: 1, Name: "App.dll", MVID: [16]byte{1}},
+		wire.Type{ID: 1, Module: 1, Token: 0x02000001, Kind: wire.TypeClass, Names: []string{"App.Thing"}},
+		wire.Function{ID: 1, Module: 1, Token: 0x06000001, TypeNames: []string{"App"}, Name: "Main",
+			Signature: []byte{0, 0, 1}},
+		wire.Body{ID: 1, Function: 1, Ranges: []wire.Range{{Address: 0x1000, Size: 0x1000}}},
+		wire.Thread{ID: 1, OSID: 7, BeginNS: 2})
 	for i := range n {
 		a.Site(1, a.Node(0, a.IP(0x1000+uint64(i), 1, 1)), 1, 0, 0)
 		a.Deaths = append(a.Deaths, wire.SiteDeaths{})
@@ -99,8 +102,9 @@ func same[Row any](t *testing.T, read func() ([]Row, error), want ...Row) {
 
 // collection makes the record of a collection of generation 0 that does not tell what changed.
 func collection(number uint32, before, dead, promoted wire.Population) wire.GC {
-	g := wire.GC{Number: number, Collected: 1, Since: number, SuspendNS: uint64(number) * 100, StartNS: uint64(number)*100 + 10,
-		EndNS: uint64(number)*100 + 40, DoneNS: uint64(number)*100 + 50}
+	g := wire.GC{Number: number, Collected: 1, Since: number, SuspendNS: uint64(number) * 100,
+		StartNS: uint64(number)*100 + 10,
+		EndNS:   uint64(number)*100 + 40, DoneNS: uint64(number)*100 + 50}
 	g.Generations[0] = wire.GCGeneration{Before: before, Dead: dead, Promoted: promoted}
 	g.Generations[1].After = promoted
 	return g
@@ -118,7 +122,8 @@ func TestLifetime(t *testing.T) {
 	a.Sites[0].Objects, a.Sites[0].Bytes = 10, 240
 	a.Sites[1].Objects, a.Sites[1].Bytes = 4, 400
 	a.Deaths[0].DeadObjects[0], a.Deaths[0].DeadBytes[0] = 6, 144
-	a.Add(collection(1, wire.Population{Objects: 14, Bytes: 640}, wire.Population{Objects: 6, Bytes: 144}, wire.Population{Objects: 8, Bytes: 496}))
+	a.Add(collection(1, wire.Population{Objects: 14, Bytes: 640}, wire.Population{Objects: 6, Bytes: 144},
+		wire.Population{Objects: 8, Bytes: 496}))
 	r.mustSync(a)
 
 	a.Sites[0].Objects, a.Sites[0].Bytes = 12, 288
@@ -127,18 +132,23 @@ func TestLifetime(t *testing.T) {
 	a.Deaths[0].Ages = 1
 	a.Ages = []wire.Ages{{}}
 	a.Ages[0].ByCollections[1], a.Ages[0].ByTime[2] = 3, 3
-	last := wire.GC{Number: 2, Since: 2, Collected: 31, Induced: 1, Finalizable: 5, StartNS: 300, EndNS: 330, DoneNS: 350}
-	last.Generations[0] = wire.GCGeneration{Before: wire.Population{Objects: 2, Bytes: 48}, Dead: wire.Population{Objects: 1, Bytes: 24},
+	last := wire.GC{Number: 2, Since: 2, Collected: 31, Induced: 1, Finalizable: 5, StartNS: 300, EndNS: 330,
+		DoneNS: 350}
+	last.Generations[0] = wire.GCGeneration{Before: wire.Population{Objects: 2, Bytes: 48},
+		Dead:  wire.Population{Objects: 1, Bytes: 24},
 		After: wire.Population{Objects: 1, Bytes: 24}}
-	last.Generations[1] = wire.GCGeneration{Before: wire.Population{Objects: 8, Bytes: 496}, Dead: wire.Population{Objects: 3, Bytes: 72}, Promoted: wire.Population{Objects: 5, Bytes: 424}}
+	last.Generations[1] = wire.GCGeneration{Before: wire.Population{Objects: 8, Bytes: 496},
+		Dead: wire.Population{Objects: 3, Bytes: 72}, Promoted: wire.Population{Objects: 5, Bytes: 424}}
 	last.Generations[2].After = last.Generations[1].Promoted
 	a.Add(wire.Alive{Site: 1, Generation: 0, Born: 1, Objects: wire.Population{Objects: 1, Bytes: 24}},
 		wire.Alive{Site: 2, Generation: 2, Born: 0, Objects: wire.Population{Objects: 3, Bytes: 300}},
 		wire.Alive{Site: 1, Generation: 2, Born: 0, Objects: wire.Population{Objects: 1, Bytes: 24}},
 		wire.Alive{Site: 2, Generation: 2, Born: 0, Objects: wire.Population{Objects: 1, Bytes: 100}}, // told in parts
 		wire.Why{GC: 2, Site: 1, Reachable: wire.Population{Objects: 2, Bytes: 48}},
-		wire.Why{GC: 2, Site: 2, Rooted: wire.Population{Objects: 1, Bytes: 100}, Reachable: wire.Population{Objects: 3, Bytes: 300}},
-		wire.Roots{GC: 2, Site: 2, Kind: 1, Function: 1, References: 2}, wire.Roots{GC: 2, Site: 2, Kind: 3, Flags: 1, References: 1},
+		wire.Why{GC: 2, Site: 2, Rooted: wire.Population{Objects: 1, Bytes: 100},
+			Reachable: wire.Population{Objects: 3, Bytes: 300}},
+		wire.Roots{GC: 2, Site: 2, Kind: 1, Function: 1, References: 2},
+		wire.Roots{GC: 2, Site: 2, Kind: 3, Flags: 1, References: 1},
 		wire.Roots{GC: 2, Site: 2, Kind: 1, Function: 1, References: 1},
 		last)
 	a.Header.AliveKnown, a.Header.Collections = 1, 2
@@ -148,13 +158,18 @@ func TestLifetime(t *testing.T) {
 	s := r.w
 	same(t, s.ProcessLifetimes, session.ProcessLifetime{Process: 1, GCs: 2, AliveKnown: true})
 	same(t, s.GCs, session.GC{ID: 1, Process: 1, Number: 1, Collected: 1, Begin: 100, Pause: 50, Agent: 10},
-		session.GC{ID: 2, Process: 1, Number: 2, Generation: 2, Collected: 31, Induced: true, Begin: 300, Pause: 50, Agent: 20, Finalizable: 5})
-	same(t, s.SiteDeaths, session.SiteDeath{Slice: 1, Site: 1, Amount: amount(6, 144)}, session.SiteDeath{Slice: 2, Site: 1, Amount: amount(1, 24)},
+		session.GC{ID: 2, Process: 1, Number: 2, Generation: 2, Collected: 31, Induced: true, Begin: 300, Pause: 50,
+			Agent: 20, Finalizable: 5})
+	same(t, s.SiteDeaths, session.SiteDeath{Slice: 1, Site: 1, Amount: amount(6, 144)},
+		session.SiteDeath{Slice: 2, Site: 1, Amount: amount(1, 24)},
 		session.SiteDeath{Slice: 2, Site: 1, Generation: 1, Amount: amount(3, 72)})
-	same(t, s.SiteAges, session.SiteAge{Site: 1, Measure: session.AgeGCs, Bucket: 1, Objects: 3}, session.SiteAge{Site: 1, Measure: session.AgeTime, Bucket: 2, Objects: 3})
-	same(t, s.SiteAlive, session.SiteAlive{Site: 1, Generation: 0, Born: 1, Amount: amount(1, 24)}, session.SiteAlive{Site: 1, Generation: 2, Amount: amount(1, 24)},
+	same(t, s.SiteAges, session.SiteAge{Site: 1, Measure: session.AgeGCs, Bucket: 1, Objects: 3},
+		session.SiteAge{Site: 1, Measure: session.AgeTime, Bucket: 2, Objects: 3})
+	same(t, s.SiteAlive, session.SiteAlive{Site: 1, Generation: 0, Born: 1, Amount: amount(1, 24)},
+		session.SiteAlive{Site: 1, Generation: 2, Amount: amount(1, 24)},
 		session.SiteAlive{Site: 2, Generation: 2, Amount: amount(4, 400)})
-	same(t, s.Survivals, session.Survival{GC: 2, Site: 1, Reachable: amount(2, 48)}, session.Survival{GC: 2, Site: 2, Rooted: amount(1, 100), Reachable: amount(3, 300)})
+	same(t, s.Survivals, session.Survival{GC: 2, Site: 1, Reachable: amount(2, 48)},
+		session.Survival{GC: 2, Site: 2, Rooted: amount(1, 100), Reachable: amount(3, 300)})
 	same(t, s.Roots, session.Root{GC: 2, Site: 2, Kind: session.RootHandle, Flags: session.RootPinning, References: 1},
 		session.Root{GC: 2, Site: 2, Kind: session.RootStack, Function: 1, References: 3})
 	same(t, s.Losses)
@@ -168,7 +183,8 @@ func TestKilledInCollection(t *testing.T) {
 	a.Sites[0].Objects, a.Sites[0].Bytes = 3, 72
 	a.Sites[1].Objects, a.Sites[1].Bytes = 5, 160
 	a.Deaths[0].DeadObjects[0], a.Deaths[0].DeadBytes[0] = 1, 24
-	a.Add(collection(1, wire.Population{Objects: 8, Bytes: 232}, wire.Population{Objects: 1, Bytes: 24}, wire.Population{}))
+	a.Add(collection(1, wire.Population{Objects: 8, Bytes: 232}, wire.Population{Objects: 1, Bytes: 24},
+		wire.Population{}))
 	a.Header.Collections = 1
 	r.mustSync(a)
 
@@ -176,13 +192,15 @@ func TestKilledInCollection(t *testing.T) {
 	a.Deaths[1].DeadObjects[0], a.Deaths[1].DeadBytes[0] = 2, 64
 	a.Deaths[0].DeadObjects[0], a.Deaths[0].DeadBytes[0] = 3, 48
 	a.Add(wire.Alive{Site: 1, Objects: wire.Population{Objects: 1, Bytes: 24}},
-		wire.Why{GC: 2, Site: 1, Rooted: wire.Population{Objects: 1, Bytes: 24}}, wire.Roots{GC: 2, Site: 1, Kind: 3, References: 1})
+		wire.Why{GC: 2, Site: 1, Rooted: wire.Population{Objects: 1, Bytes: 24}},
+		wire.Roots{GC: 2, Site: 1, Kind: 3, References: 1})
 	r.mustSync(a)
 	r.mustSync(a) // it stays as it is
 
 	s := r.w
 	same(t, s.ProcessLifetimes, session.ProcessLifetime{Process: 1, GCs: 1})
-	same(t, s.SiteDeaths, session.SiteDeath{Slice: 1, Site: 1, Amount: amount(1, 24)}, session.SiteDeath{Slice: 2, Site: 1, Amount: amount(2, 48)},
+	same(t, s.SiteDeaths, session.SiteDeath{Slice: 1, Site: 1, Amount: amount(1, 24)},
+		session.SiteDeath{Slice: 2, Site: 1, Amount: amount(2, 48)},
 		session.SiteDeath{Slice: 2, Site: 2, Amount: amount(2, 64)})
 	same(t, s.Losses, session.Loss{Process: 1, Reason: session.LossGCCut, Events: 1, Amount: amount(4, 112)})
 	same(t, s.SiteAlive)
@@ -191,8 +209,8 @@ func TestKilledInCollection(t *testing.T) {
 	r.check()
 }
 
-// TestRecordingEndsInCollection: of a process that goes on, what a collection has found dead so far is in the session, and
-// that its end is not.
+// TestRecordingEndsInCollection: of a process that goes on, what a collection has found dead so far is in the session,
+// and that its end is not.
 func TestRecordingEndsInCollection(t *testing.T) {
 	r, a := newRecording(t), newArena(2)
 	a.Header.PID = uint32(os.Getpid())
@@ -214,15 +232,16 @@ func TestKilledAfterCollection(t *testing.T) {
 	r, a := newRecording(t), newArena(1)
 	a.Sites[0].Objects, a.Sites[0].Bytes = 3, 72
 	a.Deaths[0].DeadObjects[0], a.Deaths[0].DeadBytes[0] = 2, 48
-	a.Add(collection(1, wire.Population{Objects: 3, Bytes: 72}, wire.Population{Objects: 2, Bytes: 48}, wire.Population{}))
+	a.Add(collection(1, wire.Population{Objects: 3, Bytes: 72}, wire.Population{Objects: 2, Bytes: 48},
+		wire.Population{}))
 	a.Header.Collections = 1
 	r.mustSync(a)
 	same(t, r.w.Losses)
 	r.check()
 }
 
-// TestEndsWhileItIsRead: a process that shuts down while it is looked at ran, as far as that look is concerned. The next
-// one finds all of it.
+// TestEndsWhileItIsRead: a process that shuts down while it is looked at ran, as far as that look is concerned. The
+// next one finds all of it.
 func TestEndsWhileItIsRead(t *testing.T) {
 	r, a := newRecording(t), newArena(1)
 	ends := false
@@ -238,10 +257,12 @@ func TestEndsWhileItIsRead(t *testing.T) {
 			a.Deaths = append(a.Deaths, wire.SiteDeaths{})
 			a.Deaths[0].DeadObjects[0], a.Deaths[0].DeadBytes[0] = 5, 120
 			a.Deaths[1].DeadObjects[0], a.Deaths[1].DeadBytes[0] = 6, 240
-			second := collection(2, wire.Population{Objects: 10, Bytes: 352}, wire.Population{Objects: 9, Bytes: 312}, wire.Population{Objects: 1, Bytes: 40})
+			second := collection(2, wire.Population{Objects: 10, Bytes: 352}, wire.Population{Objects: 9, Bytes: 312},
+				wire.Population{Objects: 1, Bytes: 40})
 			second.Since = 0
 			change := func(site, counter uint32, objects, bytes uint64) wire.Change {
-				return wire.Change{Site: site, Counter: counter, Objects: wire.Population{Objects: objects, Bytes: bytes}}
+				return wire.Change{Site: site, Counter: counter,
+					Objects: wire.Population{Objects: objects, Bytes: bytes}}
 			}
 			a.Add(wire.Changes{Changes: []wire.Change{change(1, 0, 5, 120), change(1, wire.ChangeAllocated, 5, 120),
 				change(2, 0, 6, 240), change(2, wire.ChangeAllocated, 7, 280)}}, second)
@@ -254,7 +275,8 @@ func TestEndsWhileItIsRead(t *testing.T) {
 	}
 	a.Sites[0].Objects, a.Sites[0].Bytes = 3, 72
 	a.Deaths[0].DeadObjects[0], a.Deaths[0].DeadBytes[0] = 2, 48
-	a.Add(collection(1, wire.Population{Objects: 3, Bytes: 72}, wire.Population{Objects: 2, Bytes: 48}, wire.Population{}))
+	a.Add(collection(1, wire.Population{Objects: 3, Bytes: 72}, wire.Population{Objects: 2, Bytes: 48},
+		wire.Population{}))
 	a.Header.Collections = 1
 	r.mustSync(a)
 
@@ -267,7 +289,8 @@ func TestEndsWhileItIsRead(t *testing.T) {
 		t.Errorf("%+v, %v", processes, err)
 	}
 	same(t, s.Losses)
-	same(t, s.SiteDeaths, session.SiteDeath{Slice: 1, Site: 1, Amount: amount(2, 48)}, session.SiteDeath{Slice: 3, Site: 1, Amount: amount(3, 72)},
+	same(t, s.SiteDeaths, session.SiteDeath{Slice: 1, Site: 1, Amount: amount(2, 48)},
+		session.SiteDeath{Slice: 3, Site: 1, Amount: amount(3, 72)},
 		session.SiteDeath{Slice: 3, Site: 2, Amount: amount(6, 240)})
 	births, err := s.GCBirths(0, 10)
 	if err != nil || len(births) != 2 {
@@ -349,7 +372,8 @@ func TestRuntimeVersion(t *testing.T) {
 		{9, 0, 7, "/dotnet/3.1.2/System.Private.CoreLib.dll", "9.0.7"},
 	} {
 		r, a := newRecording(t), newArena(1)
-		a.Header.RuntimeMajor, a.Header.RuntimeMinor, a.Header.RuntimeBuild = uint32(tt.major), uint32(tt.minor), uint32(tt.build)
+		a.Header.RuntimeMajor, a.Header.RuntimeMinor, a.Header.RuntimeBuild = uint32(tt.major), uint32(
+			tt.minor), uint32(tt.build)
 		a.Add(wire.Module{ID: 2, Name: filepath.Base(tt.path), Path: tt.path, MVID: [16]byte{2}})
 		r.mustSync(a)
 		processes, err := r.w.Processes()

@@ -16,8 +16,8 @@ const (
 	// tickInterval is the least time from one look of watchers to the next.
 	tickInterval quantity.Nanoseconds = 250_000_000
 
-	// tickShare is how much longer than a look itself the collector rests before the next: they take less than a hundredth of
-	// a core, however many sites there are.
+	// tickShare is how much longer than a look itself the collector rests before the next: they take less than a
+	// hundredth of a core, however many sites there are.
 	tickShare = 100
 )
 
@@ -147,7 +147,8 @@ func (r *Recorder) meet(p *process, now quantity.Nanoseconds) error {
 func (p *process) waiting() int {
 	rows := p.rec.WaitingNodes() + len(p.arena.Nodes()) - len(p.tree.nodes)
 	rows += p.rec.WaitingSites() + len(p.arena.Sites()) - p.rec.Sites()
-	return rows + 2*(p.rec.WaitingTimings()+len(p.arena.Timings())-p.times.taken.Len()) // each has one of its caller's call site
+	// each has one of its caller's call site
+	return rows + 2*(p.rec.WaitingTimings()+len(p.arena.Timings())-p.times.taken.Len())
 }
 
 // meet takes the timings that are new.
@@ -222,7 +223,8 @@ func (t *times) addCalls(p *process, s *live.State, last bool) {
 	}
 	rows := p.arena.Timings()
 	for i := range t.taken.Len() {
-		s.Functions[t.taken.At(i).function].Calls += quantity.Count(min(atomic.LoadUint64(&rows[i].Calls), recording.MaxCounter))
+		s.Functions[t.taken.At(i).function].Calls += quantity.Count(min(atomic.LoadUint64(&rows[i].Calls),
+			recording.MaxCounter))
 	}
 }
 
@@ -231,7 +233,8 @@ func (w *watched) addGC(p *process, g *wire.GC, row *session.GC) {
 	if w.feed == nil {
 		return
 	}
-	gc := live.GC{Process: int64(p.pid), Number: int64(g.Number), Generation: row.Generation, Induced: row.Induced, Begin: row.Begin, Pause: row.Pause}
+	gc := live.GC{Process: int64(p.pid), Number: int64(g.Number), Generation: row.Generation, Induced: row.Induced,
+		Begin: row.Begin, Pause: row.Pause}
 	if header, err := p.arena.Header(); err == nil {
 		gc.Process = int64(header.PID)
 	}

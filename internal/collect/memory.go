@@ -10,11 +10,12 @@ import (
 	"github.com/clrprof/clrprof/internal/wire"
 )
 
-// graphFactor is how many times as much memory as a snapshot's file its graph needs at most: an object without references
-// takes 40 bytes of the file and 100 of memory.
+// graphFactor is how many times as much memory as a snapshot's file its graph needs at most: an object without
+// references takes 40 bytes of the file and 100 of memory.
 const graphFactor = 3
 
-// fits says whether the graph of a snapshot of so many bytes fits into memory. The file may be in memory too, and is not available.
+// fits says whether the graph of a snapshot of so many bytes fits into memory. The file may be in memory too, and is
+// not available.
 func fits(bytes int64) bool {
 	text, err := os.ReadFile("/proc/meminfo")
 	if err != nil {
@@ -25,8 +26,9 @@ func fits(bytes int64) bool {
 	return !ok || bytes <= available/graphFactor
 }
 
-// followGroup lowers the limit of the agent's memory where the process is in a control group that has less than that of clrprof: it
-// moved there, or whoever made it moved it. If the arena cannot be written the limit stays: nothing else depends on it.
+// followGroup lowers the limit of the agent's memory where the process is in a control group that has less than that of
+// clrprof: it moved there, or whoever made it moved it. If the arena cannot be written the limit stays: nothing else
+// depends on it.
 func (p *process) followGroup(r *Recorder, h *wire.Header) {
 	if r.group == nil || p.over || wire.State(h.State) == wire.StateShutDown {
 		return

@@ -57,7 +57,8 @@ type body struct {
 
 func newNames() names {
 	return names{
-		modules: map[uint32]module{}, types: map[uint32]typ{}, functions: map[uint32]function{}, bodies: map[uint32]body{}, marked: map[uint32]*markedFunction{},
+		modules: map[uint32]module{}, types: map[uint32]typ{}, functions: map[uint32]function{},
+		bodies: map[uint32]body{}, marked: map[uint32]*markedFunction{},
 		ofFunction: map[session.FunctionID][]uint32{}, order: []short{0},
 	}
 }
@@ -105,14 +106,16 @@ func (n *names) addModule(p *recording.Process, m *wire.Module) {
 var origins = map[uint32]usercode.Origin{wire.OriginPattern: usercode.Pattern, wire.OriginProject: usercode.Project,
 	wire.OriginBeside: usercode.Beside, wire.OriginMemory: usercode.Memory, wire.OriginFolder: usercode.Folder,
 	wire.OriginFramework: usercode.Framework, wire.OriginSDK: usercode.SDK, wire.OriginPackage: usercode.Package,
-	wire.OriginGenerated: usercode.Generated, wire.OriginMicrosoft: usercode.Microsoft, wire.OriginElsewhere: usercode.Elsewhere}
+	wire.OriginGenerated: usercode.Generated, wire.OriginMicrosoft: usercode.Microsoft,
+	wire.OriginElsewhere: usercode.Elsewhere}
 
 // guid writes the bytes of a GUID, as they lie in memory, in the usual form; "" for a zero GUID.
 func guid(b [16]byte) string {
 	if b == [16]byte{} {
 		return ""
 	}
-	return fmt.Sprintf("%02x%02x%02x%02x-%02x%02x-%02x%02x-%x-%x", b[3], b[2], b[1], b[0], b[5], b[4], b[7], b[6], b[8:10], b[10:])
+	return fmt.Sprintf("%02x%02x%02x%02x-%02x%02x-%02x%02x-%x-%x", b[3], b[2], b[1], b[0], b[5], b[4], b[7], b[6],
+		b[8:10], b[10:])
 }
 
 var typeKinds = map[uint32]string{wire.TypeUnknown: session.TypeUnknown, wire.TypeClass: session.TypeClass,
@@ -132,7 +135,8 @@ func (n *names) addType(p *recording.Process, t *wire.Type) error {
 		return err
 	}
 	row := session.Type{Module: n.modules[t.Module].id, Token: session.Token(t.Token), Kind: kind,
-		Rank: int64(t.Rank), Bounds: t.Bounds != 0, ElementType: element[0], ElementCode: int64(t.ElementCode), RawName: rawTypeName(t.Names)}
+		Rank: int64(t.Rank), Bounds: t.Bounds != 0, ElementType: element[0], ElementCode: int64(t.ElementCode),
+		RawName: rawTypeName(t.Names)}
 	if t.Kind == wire.TypeArray { // an array belongs where its element does
 		row.Module = n.types[t.Element].module
 	}

@@ -27,14 +27,18 @@ const (
 
 // lossReasons are those of wire.Loss. More of them are found here.
 var lossReasons = [wire.LossCount]string{
-	wire.LossArenaFull: session.LossArenaFull, wire.LossNoThreadState: session.LossNoThreadState, wire.LossReentered: session.LossReentered,
+	wire.LossArenaFull: session.LossArenaFull, wire.LossNoThreadState: session.LossNoThreadState,
+	wire.LossReentered:      session.LossReentered,
 	wire.LossILMapTruncated: session.LossILMapTruncated, wire.LossNameTruncated: session.LossNameTruncated,
-	wire.LossUntracked: session.LossUntracked, wire.LossLifetimeFull: session.LossLifetimeFull, wire.LossMoves: session.LossMoves,
-	wire.LossSnapshot: session.LossSnapshot, wire.LossChanges: session.LossChanges, wire.LossSurvivors: session.LossSurvivors,
+	wire.LossUntracked: session.LossUntracked, wire.LossLifetimeFull: session.LossLifetimeFull,
+	wire.LossMoves:    session.LossMoves,
+	wire.LossSnapshot: session.LossSnapshot, wire.LossChanges: session.LossChanges,
+	wire.LossSurvivors:  session.LossSurvivors,
 	wire.LossUnreported: session.LossUnreported, wire.LossStacks: session.LossStacks, wire.LossAges: session.LossAges,
 	wire.LossCallsFolded: session.LossCallsFolded, wire.LossCallsUnmatched: session.LossCallsUnmatched,
 	wire.LossClockBackwards: session.LossClockBackwards, wire.LossNotHooked: session.LossNotHooked,
-	wire.LossAsyncNotHooked: session.LossAsyncNotHooked, wire.LossNotProbed: session.LossNotProbed, wire.LossCallsCut: session.LossCallsCut, wire.LossWaits: session.LossWaits, wire.LossControl: session.LossControl,
+	wire.LossAsyncNotHooked: session.LossAsyncNotHooked, wire.LossNotProbed: session.LossNotProbed,
+	wire.LossCallsCut: session.LossCallsCut, wire.LossWaits: session.LossWaits, wire.LossControl: session.LossControl,
 	wire.LossMarks: session.LossMarks,
 }
 
@@ -60,9 +64,10 @@ type process struct {
 	rec   *recording.Process
 	arena *arena.Arena
 
-	pid       int
-	alive     func(pid int) bool
-	over      bool                 // it does not run any more, and did not before the arena was read: decided once for each sync
+	pid   int
+	alive func(pid int) bool
+	// it does not run any more, and did not before the arena was read: decided once for each sync
+	over      bool
 	died      quantity.Nanoseconds // when it was found over without having shut down; 0: it was not
 	data      uint32               // wire.DataMemory and so on
 	end       quantity.Nanoseconds // of the process, or now
@@ -79,7 +84,8 @@ type process struct {
 	unclear []siteOf // sites whose stack was cut, or whose type had no name when they were new
 }
 
-// siteOf is a place and a type by their ids in the arena, as they were when the site was new: the target can overwrite its arena.
+// siteOf is a place and a type by their ids in the arena, as they were when the site was new: the target can overwrite
+// its arena.
 type siteOf struct {
 	site      int // index
 	node, typ uint32
@@ -89,8 +95,9 @@ func newProcess(rec *recording.Process, a *arena.Arena, alive func(pid int) bool
 	return &process{rec: rec, arena: a, alive: alive, names: newNames(), threads: newThreads()}
 }
 
-// readHeader also finds out whether the process is over. If it is, the header and all that is read later is final. A process
-// that ends while its arena is read runs, as far as this sync is concerned: what is read then is of different moments.
+// readHeader also finds out whether the process is over. If it is, the header and all that is read later is final. A
+// process that ends while its arena is read runs, as far as this sync is concerned: what is read then is of different
+// moments.
 func (p *process) readHeader() (*wire.Header, error) {
 	header, err := p.arena.Header()
 	if err == nil && !p.over && !p.alive(int(header.PID)) {
@@ -103,8 +110,8 @@ func (p *process) readHeader() (*wire.Header, error) {
 	return header, err
 }
 
-// sync writes what is new in the arena and adds by how much each site and timing grew. The tables are read in the reverse
-// of the order in which the agent fills them, so whatever a row refers to is there.
+// sync writes what is new in the arena and adds by how much each site and timing grew. The tables are read in the
+// reverse of the order in which the agent fills them, so whatever a row refers to is there.
 func (p *process) sync(r *Recorder, now quantity.Nanoseconds, last bool) error {
 	header, err := p.readHeader()
 	if err != nil {
@@ -164,7 +171,8 @@ func (p *process) read(r *Recorder) (found, error) {
 	f.sites, f.sets = p.arena.Sites(), p.arena.ThreadSets()
 	f.nodes, f.ips = p.arena.Nodes(), p.arena.IPs()
 	// A record has at least 8 bytes (wire.Next).
-	if err := r.rec.Room(len(f.timings), len(f.sites), len(f.sets), len(f.nodes), len(f.ips), (len(p.arena.Log())-p.logRead)/8); err != nil {
+	if err := r.rec.Room(len(f.timings), len(f.sites), len(f.sets), len(f.nodes), len(f.ips),
+		(len(p.arena.Log())-p.logRead)/8); err != nil {
 		return found{}, err
 	}
 	return f, p.readLog(r)
@@ -277,12 +285,12 @@ func processName(exe string, arguments []string) string {
 	return base
 }
 
-// sitesAtOnce is how many sites are read before the recording is told what they have counted: what was read stays in the
-// processor's cache.
+// sitesAtOnce is how many sites are read before the recording is told what they have counted: what was read stays in
+// the processor's cache.
 const sitesAtOnce = 256
 
-// readSites adds new sites, and tells what all have counted. What died is read before what was allocated: what is dead by
-// then was allocated before, so dead never exceeds allocated.
+// readSites adds new sites, and tells what all have counted. What died is read before what was allocated: what is dead
+// by then was allocated before, so dead never exceeds allocated.
 func (p *process) readSites(r *Recorder, sites []wire.Site) error {
 	deaths := p.arena.Deaths()
 	var allocated [sitesAtOnce]quantity.Amount
@@ -346,7 +354,8 @@ func (p *process) newSite(threadID uint32, of siteOf, frozen bool) (session.Site
 }
 
 // writeLosses writes the agent's counters, and what follows from the sites: allocations below (truncated) and of
-// types that the runtime never named. The last time, a collection that goes on is one whose end the session will not have.
+// types that the runtime never named. The last time, a collection that goes on is one whose end the session will not
+// have.
 func (p *process) writeLosses(h *wire.Header, last bool) error {
 	losses := map[string]session.Loss{}
 	add := func(reason string, events uint64, amount quantity.Amount) {
@@ -358,7 +367,8 @@ func (p *process) writeLosses(h *wire.Header, last bool) error {
 	}
 	for i, l := range h.Losses {
 		if max(l.Events, l.Objects, l.Bytes) > recording.MaxCounter {
-			return fmt.Errorf("%w: loss of %d events, %d objects, %d bytes", wire.ErrCorrupt, l.Events, l.Objects, l.Bytes)
+			return fmt.Errorf("%w: loss of %d events, %d objects, %d bytes", wire.ErrCorrupt, l.Events, l.Objects,
+				l.Bytes)
 		}
 		if events, amount := lossEvents(wire.Loss(i), &l); events != 0 {
 			add(lossReasons[i], events, amount)
@@ -390,7 +400,8 @@ func (p *process) writeLosses(h *wire.Header, last bool) error {
 		}
 	}
 	var rows []session.Loss
-	for _, reason := range append(lossReasons[:], reasonStackTruncated, reasonTypeUnknown, reasonGCCut, session.LossCallsJumped, session.LossThreadsFolded, p.failure) {
+	for _, reason := range append(lossReasons[:], reasonStackTruncated, reasonTypeUnknown, reasonGCCut,
+		session.LossCallsJumped, session.LossThreadsFolded, p.failure) {
 		if l, ok := losses[reason]; ok {
 			rows = append(rows, l)
 		}

@@ -26,12 +26,15 @@ var mvid = [16]byte{0x78, 0x56, 0x34, 0x12, 0xBC, 0x9A, 0xF0, 0xDE, 1, 2, 3, 4, 
 func small() *wiretest.Arena {
 	a := wiretest.New()
 	a.Add(
-		wire.Process{Executable: []byte("/usr/bin/dotnet"), CommandLine: []byte("dotnet\x00exec\x00/srv/App.dll\x00x y\x00")},
+		wire.Process{Executable: []byte("/usr/bin/dotnet"),
+			CommandLine: []byte("dotnet\x00exec\x00/srv/App.dll\x00x y\x00")},
 		wire.Thread{ID: 1, OSID: 77, Managed: 0x1000, BeginNS: 1500},
 		wire.Module{ID: 1, MVID: mvid, Path: "/srv/App.dll", Name: "App.dll"},
 		wire.Type{ID: 1, Module: 1, Token: 0x02000003, Kind: wire.TypeClass, Names: []string{"N.Outer`1", "Inner"}},
-		wire.Function{ID: 1, Module: 1, Token: 0x06000002, Type: 1, TypeNames: []string{"N.Outer`1", "Inner"}, Name: "Run", Signature: []byte{0, 0, 1}},
-		wire.Body{ID: 1, Function: 1, Ranges: []wire.Range{{Address: 0x4000, Size: 0x20}, {Address: 0x9000, Size: 0x10}},
+		wire.Function{ID: 1, Module: 1, Token: 0x06000002, Type: 1, TypeNames: []string{"N.Outer`1", "Inner"},
+			Name: "Run", Signature: []byte{0, 0, 1}},
+		wire.Body{ID: 1, Function: 1, Ranges: []wire.Range{{Address: 0x4000, Size: 0x20},
+			{Address: 0x9000, Size: 0x10}},
 			Map: []wire.ILPoint{{Native: 8, IL: 2}, {Native: 0, IL: 0xFFFFFFFE}}},
 	)
 	a.Site(1, a.Node(0, a.IP(0x9004, 1, 1)), 1, 3, 96)
@@ -40,14 +43,21 @@ func small() *wiretest.Arena {
 
 func TestSmall(t *testing.T) {
 	s := record(t, small(), collect.Filter{})
-	equal(t, "processes", get[session.Process](t)(s.Processes()), []session.Process{{ID: 1, PID: 1 << 30, ParentPID: 7, Name: "App", Path: "/usr/bin/dotnet",
-		Arguments: `["dotnet","exec","/srv/App.dll","x y"]`, RuntimeVersion: "9.0.7", Begin: 1000, End: 5000, EndState: session.EndDied, AgentBytes: 5000}})
-	equal(t, "threads", get[session.Thread](t)(s.Threads()), []session.Thread{{ID: 1, Process: 1, OSID: 77, Begin: 1500, End: 5000}})
-	equal(t, "modules", get[session.Module](t)(s.Modules()), []session.Module{{ID: 1, Process: 1, Name: "App.dll", Path: "/srv/App.dll",
-		MVID: "12345678-9abc-def0-0102-030405060708"}})
-	equal(t, "types", get[session.Type](t)(s.Types()), []session.Type{{ID: 1, Process: 1, Module: 1, Token: 0x02000003, Kind: session.TypeClass, RawName: "N.Outer`1/Inner"}})
-	equal(t, "functions", get[session.Function](t)(s.Functions()), []session.Function{{ID: 1, Process: 1, Module: 1, Token: 0x06000002, Type: 1,
-		Kind: session.FunctionMethod, RawType: "N.Outer`1/Inner", RawName: "Run", Signature: []byte{0, 0, 1}}})
+	equal(t, "processes", get[session.Process](t)(s.Processes()),
+		[]session.Process{{ID: 1, PID: 1 << 30, ParentPID: 7, Name: "App", Path: "/usr/bin/dotnet",
+			Arguments: `["dotnet","exec","/srv/App.dll","x y"]`, RuntimeVersion: "9.0.7", Begin: 1000, End: 5000,
+			EndState: session.EndDied, AgentBytes: 5000}})
+	equal(t, "threads", get[session.Thread](t)(s.Threads()),
+		[]session.Thread{{ID: 1, Process: 1, OSID: 77, Begin: 1500, End: 5000}})
+	equal(t, "modules", get[session.Module](t)(s.Modules()),
+		[]session.Module{{ID: 1, Process: 1, Name: "App.dll", Path: "/srv/App.dll",
+			MVID: "12345678-9abc-def0-0102-030405060708"}})
+	equal(t, "types", get[session.Type](t)(s.Types()),
+		[]session.Type{{ID: 1, Process: 1, Module: 1, Token: 0x02000003, Kind: session.TypeClass,
+			RawName: "N.Outer`1/Inner"}})
+	equal(t, "functions", get[session.Function](t)(s.Functions()),
+		[]session.Function{{ID: 1, Process: 1, Module: 1, Token: 0x06000002, Type: 1,
+			Kind: session.FunctionMethod, RawType: "N.Outer`1/Inner", RawName: "Run", Signature: []byte{0, 0, 1}}})
 	bodies := get[session.Body](t)(s.Bodies())
 	points, err := session.DecodeILMap(bodies[0].ILMap)
 	if err != nil {
@@ -56,11 +66,13 @@ func TestSmall(t *testing.T) {
 	equal(t, "map", points, []session.ILPoint{{Native: 0, IL: 0xFFFFFFFE}, {Native: 8, IL: 2}})
 	bodies[0].ILMap = nil
 	equal(t, "bodies", bodies, []session.Body{{ID: 1, Function: 1, Address: 0x4000, Size: 0x30}})
-	equal(t, "instructions", get[session.Instruction](t)(s.Instructions()), []session.Instruction{{ID: 1, Function: 1, Body: 1, Address: 0x9004, NativeOffset: 0x24, ILOffset: -1}})
+	equal(t, "instructions", get[session.Instruction](t)(s.Instructions()),
+		[]session.Instruction{{ID: 1, Function: 1, Body: 1, Address: 0x9004, NativeOffset: 0x24, ILOffset: -1}})
 	equal(t, "nodes", get[session.Node](t)(s.Nodes()), []session.Node{{ID: 1, Process: 1, Function: 1, Instruction: 1}})
 	equal(t, "sites", get[session.Site](t)(s.Sites()), []session.Site{{ID: 1, Thread: 1, Node: 1, Type: 1}})
 	equal(t, "slices", get[session.Slice](t)(s.Slices()), []session.Slice{{ID: 1, Begin: 0, End: 5000}})
-	equal(t, "values", get[session.SiteValue](t)(s.SiteValues()), []session.SiteValue{{Slice: 1, Site: 1, Amount: quantity.Amount{Allocations: 3, Bytes: 96}}})
+	equal(t, "values", get[session.SiteValue](t)(s.SiteValues()),
+		[]session.SiteValue{{Slice: 1, Site: 1, Amount: quantity.Amount{Allocations: 3, Bytes: 96}}})
 	equal(t, "losses", get[session.Loss](t)(s.Losses()), nil)
 }
 
@@ -80,10 +92,14 @@ func TestMerge(t *testing.T) {
 		wire.Type{ID: 3, Kind: wire.TypeArray, Rank: 1, Element: 2},
 		wire.Type{ID: 4, Kind: wire.TypeArray, Rank: 1, Element: 1},
 		wire.Type{ID: 5, Kind: wire.TypeArray, Rank: 2, Element: 1},
-		wire.Type{ID: 6, Module: 2, Token: 0x02000004, Kind: wire.TypeClass, Arguments: []uint32{3}, Names: []string{"G`1"}},
-		wire.Type{ID: 7, Module: 1, Token: 0x02000004, Kind: wire.TypeClass, Arguments: []uint32{4}, Names: []string{"G`1"}},
-		wire.Type{ID: 8, Module: 1, Token: 0x02000004, Kind: wire.TypeClass, Arguments: []uint32{5}, Names: []string{"G`1"}},
-		wire.Function{ID: 2, Module: 2, Token: 0x06000002, Type: 2, TypeNames: []string{"N.Outer`1", "Inner"}, Name: "Run"},
+		wire.Type{ID: 6, Module: 2, Token: 0x02000004, Kind: wire.TypeClass, Arguments: []uint32{3},
+			Names: []string{"G`1"}},
+		wire.Type{ID: 7, Module: 1, Token: 0x02000004, Kind: wire.TypeClass, Arguments: []uint32{4},
+			Names: []string{"G`1"}},
+		wire.Type{ID: 8, Module: 1, Token: 0x02000004, Kind: wire.TypeClass, Arguments: []uint32{5},
+			Names: []string{"G`1"}},
+		wire.Function{ID: 2, Module: 2, Token: 0x06000002, Type: 2, TypeNames: []string{"N.Outer`1", "Inner"},
+			Name: "Run"},
 		wire.Function{ID: 3, Module: 2, Token: 0x06000002, Type: 2, Arguments: []uint32{6}, Name: "Run"},
 		wire.Function{ID: 4, Module: 1, Token: 0x06000002, Type: 1, Arguments: []uint32{7}, Name: "Run"},
 		wire.Body{ID: 2, Function: 2, Ranges: []wire.Range{{Address: 0x4000, Size: 0x20}}},
@@ -104,12 +120,15 @@ func TestMerge(t *testing.T) {
 		names = append(names, typ.Kind+" "+typ.RawName)
 	}
 	equal(t, "types", names, []string{"class N.Outer`1/Inner", "array ", "array ", "class G`1", "class G`1"})
-	equal(t, "type arguments", get[session.TypeArgument](t)(s.TypeArguments()), []session.TypeArgument{{Type: 4, Argument: 2}, {Type: 5, Argument: 3}})
+	equal(t, "type arguments", get[session.TypeArgument](t)(s.TypeArguments()),
+		[]session.TypeArgument{{Type: 4, Argument: 2}, {Type: 5, Argument: 3}})
 	if n := len(get[session.Function](t)(s.Functions())); n != 4 {
 		t.Errorf("%d functions", n)
 	}
-	equal(t, "function arguments", get[session.FunctionArgument](t)(s.FunctionArguments()), []session.FunctionArgument{{Function: 2, Argument: 4}})
-	equal(t, "sites", get[session.Site](t)(s.Sites()), []session.Site{{ID: 1, Thread: 1, Node: 1, Type: 1}, {ID: 2, Thread: 1, Node: 2, Type: 1},
+	equal(t, "function arguments", get[session.FunctionArgument](t)(s.FunctionArguments()),
+		[]session.FunctionArgument{{Function: 2, Argument: 4}})
+	equal(t, "sites", get[session.Site](t)(s.Sites()), []session.Site{{ID: 1, Thread: 1, Node: 1, Type: 1},
+		{ID: 2, Thread: 1, Node: 2, Type: 1},
 		{ID: 3, Thread: 1, Node: 3, Type: 4}})
 	if have := total(t, s); have != (quantity.Amount{Allocations: 9, Bytes: 280}) {
 		t.Errorf("%+v", have)
@@ -156,14 +175,16 @@ func TestThreads(t *testing.T) {
 // TestLateName: the runtime could not name a type at first; its loss is there as long as it has no name.
 func TestLateName(t *testing.T) {
 	a := small()
-	a.Add(wire.Type{ID: 2, Kind: wire.TypeUnknown}, wire.Type{ID: 3, Kind: wire.TypeUnknown}, wire.Type{ID: 4, Kind: wire.TypeArray, Rank: 1, Element: 2})
+	a.Add(wire.Type{ID: 2, Kind: wire.TypeUnknown}, wire.Type{ID: 3, Kind: wire.TypeUnknown},
+		wire.Type{ID: 4, Kind: wire.TypeArray, Rank: 1, Element: 2})
 	a.Site(1, 1, 2, 2, 48)
 	a.Site(1, 1, 3, 1, 24)
 	r := newRecording(t, collect.Filter{})
 	path := filepath.Join(r.dir, "1-1.arena")
 	write(t, a, path)
 	r.sync(2000)
-	a.Add(wire.Type{ID: 2, Module: 1, Token: 0x02000009, Kind: wire.TypeClass, Arguments: []uint32{1}, Names: []string{"Late`1"}})
+	a.Add(wire.Type{ID: 2, Module: 1, Token: 0x02000009, Kind: wire.TypeClass, Arguments: []uint32{1},
+		Names: []string{"Late`1"}})
 	write(t, a, path)
 	r.sync(3000)
 	s := r.finish()
@@ -173,8 +194,11 @@ func TestLateName(t *testing.T) {
 		{ID: 3, Process: 1, Kind: session.TypeUnknown},
 		{ID: 4, Process: 1, Kind: session.TypeArray, Rank: 1, ElementType: 2},
 	})
-	equal(t, "arguments", get[session.TypeArgument](t)(s.TypeArguments()), []session.TypeArgument{{Type: 2, Argument: 1}})
-	equal(t, "losses", get[session.Loss](t)(s.Losses()), []session.Loss{{Process: 1, Reason: session.LossTypeUnknown, Events: 1, Amount: quantity.Amount{Allocations: 1, Bytes: 24}}})
+	equal(t, "arguments", get[session.TypeArgument](t)(s.TypeArguments()),
+		[]session.TypeArgument{{Type: 2, Argument: 1}})
+	equal(t, "losses", get[session.Loss](t)(s.Losses()),
+		[]session.Loss{{Process: 1, Reason: session.LossTypeUnknown, Events: 1,
+			Amount: quantity.Amount{Allocations: 1, Bytes: 24}}})
 }
 
 // TestLastLateName: with the last name the loss is gone, not only smaller.
@@ -194,7 +218,8 @@ func TestLastLateName(t *testing.T) {
 
 func TestLosses(t *testing.T) {
 	a := small()
-	a.Header.Losses = [wire.LossCount]wire.LossEntry{{Events: 5, Objects: 4, Bytes: 300}, {Events: 1, Objects: 1, Bytes: 24}, {Events: 2, Objects: 2, Bytes: 48}, {Events: 3}, {}}
+	a.Header.Losses = [wire.LossCount]wire.LossEntry{{Events: 5, Objects: 4, Bytes: 300},
+		{Events: 1, Objects: 1, Bytes: 24}, {Events: 2, Objects: 2, Bytes: 48}, {Events: 3}, {}}
 	a.Add(wire.Type{ID: 2, Kind: wire.TypeUnknown})
 	cut := a.Node(1, wire.IPTruncated)
 	a.Site(1, a.Node(cut, 3), 1, 10, 320)
@@ -202,11 +227,14 @@ func TestLosses(t *testing.T) {
 	a.Site(1, a.Node(0, wire.IPUnknown), 1, 1, 32)
 	s := record(t, a, collect.Filter{})
 	loss := func(reason string, events, objects quantity.Count, bytes quantity.Bytes) session.Loss {
-		return session.Loss{Process: 1, Reason: reason, Events: events, Amount: quantity.Amount{Allocations: objects, Bytes: bytes}}
+		return session.Loss{Process: 1, Reason: reason, Events: events,
+			Amount: quantity.Amount{Allocations: objects, Bytes: bytes}}
 	}
 	equal(t, "losses", get[session.Loss](t)(s.Losses()), []session.Loss{
-		loss(session.LossArenaFull, 5, 4, 300), loss(session.LossILMapTruncated, 3, 0, 0), loss(session.LossNoThreadState, 1, 1, 24),
-		loss(session.LossReentered, 2, 2, 48), loss(session.LossStackTruncated, 11, 11, 344), loss(session.LossTypeUnknown, 1, 1, 24)})
+		loss(session.LossArenaFull, 5, 4, 300), loss(session.LossILMapTruncated, 3, 0, 0),
+		loss(session.LossNoThreadState, 1, 1, 24),
+		loss(session.LossReentered, 2, 2, 48), loss(session.LossStackTruncated, 11, 11, 344),
+		loss(session.LossTypeUnknown, 1, 1, 24)})
 	for _, l := range get[session.Loss](t)(s.Losses()) {
 		if strings.Contains(l.Meaning(), "does not know") {
 			t.Errorf("%s has no meaning", l.Reason)
@@ -235,12 +263,15 @@ func TestSlices(t *testing.T) {
 	r.sync(4000)
 	r.sync(100) // a clock that went back
 	s := r.finish()
-	equal(t, "slices", get[session.Slice](t)(s.Slices()), []session.Slice{{ID: 1, Begin: 0, End: 500}, {ID: 2, Begin: 500, End: 2000},
-		{ID: 3, Begin: 2000, End: 3000}, {ID: 4, Begin: 3000, End: 4000}, {ID: 5, Begin: 4000, End: 4000}})
+	equal(t, "slices", get[session.Slice](t)(s.Slices()),
+		[]session.Slice{{ID: 1, Begin: 0, End: 500}, {ID: 2, Begin: 500, End: 2000},
+			{ID: 3, Begin: 2000, End: 3000}, {ID: 4, Begin: 3000, End: 4000}, {ID: 5, Begin: 4000, End: 4000}})
 	value := func(slice session.SliceID, site session.SiteID, objects quantity.Count) session.SiteValue {
-		return session.SiteValue{Slice: slice, Site: site, Amount: quantity.Amount{Allocations: objects, Bytes: quantity.Bytes(32 * objects)}}
+		return session.SiteValue{Slice: slice, Site: site,
+			Amount: quantity.Amount{Allocations: objects, Bytes: quantity.Bytes(32 * objects)}}
 	}
-	equal(t, "values", get[session.SiteValue](t)(s.SiteValues()), []session.SiteValue{value(2, 1, 3), value(4, 1, 7), value(4, 2, 1), value(5, 2, 1)})
+	equal(t, "values", get[session.SiteValue](t)(s.SiteValues()), []session.SiteValue{value(2, 1, 3), value(4, 1, 7),
+		value(4, 2, 1), value(5, 2, 1)})
 }
 
 // TestProcesses: two processes and one that could not be recorded; ids are the session's.
@@ -266,7 +297,8 @@ func TestProcesses(t *testing.T) {
 		have = append(have, p.EndState)
 	}
 	equal(t, "end states", have, []string{session.EndRunning, session.EndDied, session.EndDied})
-	equal(t, "sites", get[session.Site](t)(s.Sites()), []session.Site{{ID: 1, Thread: 1, Node: 1, Type: 1}, {ID: 2, Thread: 2, Node: 2, Type: 2}})
+	equal(t, "sites", get[session.Site](t)(s.Sites()), []session.Site{{ID: 1, Thread: 1, Node: 1, Type: 1},
+		{ID: 2, Thread: 2, Node: 2, Type: 2}})
 	equal(t, "losses", get[session.Loss](t)(s.Losses()), []session.Loss{{Process: 2, Reason: "no_space", Events: 1}})
 }
 
@@ -276,8 +308,12 @@ func TestCorrupt(t *testing.T) {
 		change func(a *wiretest.Arena)
 	}{
 		{"type of unknown kind", func(a *wiretest.Arena) { a.Add(wire.Type{ID: 9, Kind: 77}) }},
-		{"element that was never described", func(a *wiretest.Arena) { a.Add(wire.Type{ID: 9, Kind: wire.TypeArray, Element: 55}) }},
-		{"argument that was never described", func(a *wiretest.Arena) { a.Add(wire.Function{ID: 9, Arguments: []uint32{55}}) }},
+		{"element that was never described", func(a *wiretest.Arena) {
+			a.Add(wire.Type{ID: 9, Kind: wire.TypeArray, Element: 55})
+		}},
+		{"argument that was never described", func(a *wiretest.Arena) {
+			a.Add(wire.Function{ID: 9, Arguments: []uint32{55}})
+		}},
 		{"body without a function", func(a *wiretest.Arena) {
 			a.Add(wire.Body{ID: 9, Function: 55, Ranges: []wire.Range{{Address: 1, Size: 1}}})
 		}},
@@ -294,7 +330,10 @@ func TestCorrupt(t *testing.T) {
 		{"site of an unknown type", func(a *wiretest.Arena) { a.Site(1, 1, 55, 1, 24) }},
 		{"more objects than there are", func(a *wiretest.Arena) { a.Sites[0].Objects = math.MaxUint64 }},
 		{"more bytes than there are", func(a *wiretest.Arena) { a.Sites[0].Bytes = 1 << 62 }},
-		{"more bytes in sum than there are", func(a *wiretest.Arena) { a.Sites[0].Bytes = 1 << 60; a.Site(1, 1, 1, 1, 1<<60) }},
+		{"more bytes in sum than there are", func(a *wiretest.Arena) {
+			a.Sites[0].Bytes = 1 << 60
+			a.Site(1, 1, 1, 1, 1<<60)
+		}},
 		{"more losses than there are", func(a *wiretest.Arena) {
 			a.Header.Losses[wire.LossReentered] = wire.LossEntry{Events: 1, Objects: math.MaxUint64}
 		}},
@@ -387,7 +426,8 @@ func TestHalfCounted(t *testing.T) {
 	r.sync(4000)
 	s := r.finish()
 	equal(t, "values", get[session.SiteValue](t)(s.SiteValues()), []session.SiteValue{
-		{Slice: 1, Site: 1, Amount: quantity.Amount{Allocations: 3, Bytes: 96}}, {Slice: 3, Site: 1, Amount: quantity.Amount{Allocations: 1, Bytes: 32}}})
+		{Slice: 1, Site: 1, Amount: quantity.Amount{Allocations: 3, Bytes: 96}},
+		{Slice: 3, Site: 1, Amount: quantity.Amount{Allocations: 1, Bytes: 32}}})
 }
 
 func TestSchedule(t *testing.T) {

@@ -59,7 +59,8 @@ type Recorder struct {
 
 // NewRecorder records the arenas that appear in directory. Start is the session's time zero.
 func NewRecorder(w *session.Writer, directory string, start quantity.Nanoseconds, filter Filter) *Recorder {
-	return &Recorder{rec: recording.New(w), directory: directory, start: start, filter: filter, processes: map[string]*process{}, failed: map[string]*failed{}, alive: alive, allowed: allowedMemory}
+	return &Recorder{rec: recording.New(w), directory: directory, start: start, filter: filter,
+		processes: map[string]*process{}, failed: map[string]*failed{}, alive: alive, allowed: allowedMemory}
 }
 
 // Processes says how many .NET processes have been seen that record.

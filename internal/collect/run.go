@@ -63,7 +63,8 @@ type Result struct {
 	Running  bool                // the target was left running
 	Kept     string              // directory of the arenas, if the session could not be written
 	Unmarked []instrument.MarkAt // of Options.MarkAt: nothing was marked there
-	Loader   string              // what the dynamic loader says, if no runtime loaded the agent because that is impossible
+	// what the dynamic loader says, if no runtime loaded the agent because that is impossible
+	Loader string
 }
 
 // Run starts the command, records it until it ends and leaves a session in state Recorded. The result is valid with
@@ -129,7 +130,8 @@ func (res *Result) wait(t *launch.Target, stop <-chan struct{}) {
 	}
 }
 
-func record(o Options, w *session.Writer, directory string, start quantity.Nanoseconds, file *arena.Control, t *launch.Target, res *Result) error {
+func record(o Options, w *session.Writer, directory string, start quantity.Nanoseconds, file *arena.Control,
+	t *launch.Target, res *Result) error {
 	w.OnBusy = o.OnBusy
 	if err := w.SetInfo(o.Facts); err != nil {
 		return fmt.Errorf("%w: %w", ErrWrite, err)
@@ -153,7 +155,8 @@ func record(o Options, w *session.Writer, directory string, start quantity.Nanos
 	groups := o.watchGroups(directory)
 	defer groups.close()
 	for age := quantity.Nanoseconds(0); ; {
-		last, done, flush, err := r.rest(o, start+recording.Schedule(age), groups, h, t, res) // only what is synced after the target's end is all there is
+		// only what is synced after the target's end is all there is
+		last, done, flush, err := r.rest(o, start+recording.Schedule(age), groups, h, t, res)
 		if err != nil {
 			return fmt.Errorf("%w: %w", ErrWrite, err)
 		}
@@ -201,9 +204,11 @@ func (o *Options) watchGroups(directory string) *watch {
 	return newWatch(directory)
 }
 
-// rest waits until the slice ends or, with it, the recording: the target has ended, or nobody wants to wait for it any more. Between
-// slices it only looks at the control groups of processes that appear. done: what agents were asked for is done.
-func (r *Recorder) rest(o Options, end quantity.Nanoseconds, groups *watch, h *controller, t *launch.Target, res *Result) (last, done bool, flush *steer.Call, err error) {
+// rest waits until the slice ends or, with it, the recording: the target has ended, or nobody wants to wait for it any
+// more. Between slices it only looks at the control groups of processes that appear. done: what agents were asked for
+// is done.
+func (r *Recorder) rest(o Options, end quantity.Nanoseconds, groups *watch, h *controller, t *launch.Target,
+	res *Result) (last, done bool, flush *steer.Call, err error) {
 	for l := (looks{}); ; {
 		next, look := r.watched.before(l.before(end))
 		next, sample := r.samples.before(next)
@@ -402,7 +407,8 @@ type output struct {
 }
 
 func prepare(o Options, now time.Time) (output, error) {
-	out := output{pattern: expand(o.Output, map[byte]string{'t': now.Format("20060102-150405"), 'e': o.Name}), force: o.Force}
+	out := output{pattern: expand(o.Output, map[byte]string{'t': now.Format("20060102-150405"), 'e': o.Name}),
+		force: o.Force}
 	out.made = !o.Force && !strings.Contains(out.pattern, "%p")
 	if out.made {
 		w, err := session.Create(out.pattern, false)

@@ -9,9 +9,10 @@ import (
 	"github.com/clrprof/clrprof/internal/wire"
 )
 
-// stop returns the calls that have not ended, and adds what passed since the last event of each thread that is in one to
-// the time of the innermost: to elapsed time only, as it is not known whether the operating system acted in it. Which calls
-// those are follows from the counters, so that they always agree; the activations only say which is the innermost.
+// stop returns the calls that have not ended, and adds what passed since the last event of each thread that is in one
+// to the time of the innermost: to elapsed time only, as it is not known whether the operating system acted in it.
+// Which calls those are follows from the counters, so that they always agree; the activations only say which is the
+// innermost.
 func (t *times) stop(r *Recorder, p *process, h *wire.Header) ([]session.TimingRunning, error) {
 	open, err := t.openIntervals(r, p, h)
 	if err != nil {
@@ -30,7 +31,8 @@ func (t *times) stop(r *Recorder, p *process, h *wire.Header) ([]session.TimingR
 		if err := t.sums[i].add(&counters{elapsed: ticks, waited: ticks, open: ticks}); err != nil {
 			return nil, err
 		}
-		running = append(running, session.TimingRunning{Timing: p.rec.TimingID(i), Calls: quantity.Count(calls), Elapsed: elapsed})
+		running = append(running, session.TimingRunning{Timing: p.rec.TimingID(i), Calls: quantity.Count(calls),
+			Elapsed: elapsed})
 	}
 	return running, nil
 }
@@ -49,7 +51,8 @@ func (t *times) openIntervals(r *Recorder, p *process, h *wire.Header) (map[int]
 		if c.Depth == 0 {
 			continue
 		}
-		if c.Depth > c.Capacity || c.Activations > uint64(len(activations)) || uint64(c.Depth) > uint64(len(activations))-c.Activations {
+		if c.Depth > c.Capacity || c.Activations > uint64(len(activations)) ||
+			uint64(c.Depth) > uint64(len(activations))-c.Activations {
 			if p.over { // else it is growing
 				return nil, fmt.Errorf("%w: %d calls of thread %d at %d", wire.ErrCorrupt, c.Depth, i+1, c.Activations)
 			}

@@ -11,7 +11,8 @@ import (
 	"github.com/clrprof/clrprof/internal/session"
 )
 
-// samplesOfAge makes samples rarer with the age of a recording: there are never more than some ten thousand of each counter.
+// samplesOfAge makes samples rarer with the age of a recording: there are never more than some ten thousand of each
+// counter.
 const samplesOfAge = 5000
 
 // samples are what the operating system counts, from time to time.
@@ -27,7 +28,8 @@ type samples struct {
 
 // sampleEvery makes the recorder take samples.
 func (r *Recorder) sampleEvery(interval quantity.Nanoseconds) {
-	r.samples = samples{interval: interval, next: r.start + interval, root: os.DirFS("/"), present: map[counter.ID]bool{},
+	r.samples = samples{interval: interval, next: r.start + interval, root: os.DirFS("/"),
+		present: map[counter.ID]bool{},
 		missing: map[counter.ID]string{}, written: map[int64]session.Counter{}}
 }
 
@@ -69,7 +71,8 @@ func (s *samples) add(at quantity.Nanoseconds, process session.ProcessID, readin
 		switch {
 		case x.Err == nil:
 			s.present[x.Counter] = true
-			s.rows = append(s.rows, session.CounterValue{Time: at, Process: process, Counter: int64(x.Counter), Value: x.Value})
+			s.rows = append(s.rows, session.CounterValue{Time: at, Process: process, Counter: int64(x.Counter),
+				Value: x.Value})
 		case !errors.Is(x.Err, fs.ErrNotExist) || process == 0:
 			s.missing[x.Counter] = x.Err.Error()
 		}

@@ -52,7 +52,9 @@ func (p *process) readSnapshots(directory string) error {
 	if err != nil || len(paths) == 0 {
 		return err
 	}
-	path := slices.MaxFunc(paths, func(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b)) })
+	path := slices.MaxFunc(paths, func(a, b string) int {
+		return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b))
+	})
 	st, err := os.Lstat(path)
 	if err != nil || !st.Mode().IsRegular() {
 		return err
@@ -112,8 +114,9 @@ func groupAmount(g *heapgraph.Group) quantity.Amount {
 
 func (s *snapshot) total() session.Snapshot {
 	row := session.Snapshot{GCNumber: int64(s.graph.GC), Outside: quantity.Count(s.graph.Outside)}
-	by := [heapgraph.States]*quantity.Amount{heapgraph.Reachable: &row.Reachable, heapgraph.Finalizable: &row.Finalizable,
-		heapgraph.Frozen: &row.Frozen, heapgraph.Unreachable: &row.Unreachable}
+	by := [heapgraph.States]*quantity.Amount{heapgraph.Reachable: &row.Reachable,
+		heapgraph.Finalizable: &row.Finalizable,
+		heapgraph.Frozen:      &row.Frozen, heapgraph.Unreachable: &row.Unreachable}
 	for i, size := range s.graph.Size {
 		one := quantity.Amount{Allocations: 1, Bytes: quantity.Bytes(size)}
 		row.All = row.All.Add(one)
@@ -127,7 +130,8 @@ func (s *snapshot) sites() []session.SnapshotSite {
 	var rows []session.SnapshotSite
 	for _, g := range s.graph.Sites() {
 		if g.Key != 0 && int64(g.Key) <= int64(s.process.rec.Sites()) {
-			rows = append(rows, session.SnapshotSite{Site: s.process.rec.Site(int(g.Key - 1)), Amount: groupAmount(&g), Retained: quantity.Bytes(g.Retained)})
+			rows = append(rows, session.SnapshotSite{Site: s.process.rec.Site(int(g.Key - 1)), Amount: groupAmount(&g),
+				Retained: quantity.Bytes(g.Retained)})
 		}
 	}
 	return rows
@@ -139,20 +143,23 @@ func (s *snapshot) rootOf(root heapgraph.Root) session.SnapshotRoot {
 	if int64(root.Kind) < int64(len(rootKinds)) {
 		kind = rootKinds[root.Kind]
 	}
-	return session.SnapshotRoot{Kind: kind, Flags: int64(root.Flags), Function: s.process.names.functions[root.Function].id}
+	return session.SnapshotRoot{Kind: kind, Flags: int64(root.Flags),
+		Function: s.process.names.functions[root.Function].id}
 }
 
 func (s *snapshot) roots() []session.SnapshotRoot {
 	list := slices.DeleteFunc(slices.Clone(s.graph.Roots), func(r heapgraph.Root) bool { return r.Object < 0 })
 	slices.SortFunc(list, func(a, b heapgraph.Root) int {
 		x, y := s.rootOf(a), s.rootOf(b)
-		return cmp.Or(strings.Compare(x.Kind, y.Kind), cmp.Compare(x.Flags, y.Flags), cmp.Compare(x.Function, y.Function), cmp.Compare(a.Object, b.Object))
+		return cmp.Or(strings.Compare(x.Kind, y.Kind), cmp.Compare(x.Flags, y.Flags),
+			cmp.Compare(x.Function, y.Function), cmp.Compare(a.Object, b.Object))
 	})
 	var rows []session.SnapshotRoot
 	for i, root := range list {
 		row := s.rootOf(root)
 		n := len(rows)
-		again := n > 0 && rows[n-1].Kind == row.Kind && rows[n-1].Flags == row.Flags && rows[n-1].Function == row.Function
+		again := n > 0 && rows[n-1].Kind == row.Kind && rows[n-1].Flags == row.Flags &&
+			rows[n-1].Function == row.Function
 		if !again {
 			rows = append(rows, row)
 			n++
@@ -181,7 +188,8 @@ func (s *snapshot) paths(types []heapgraph.Group) []session.SnapshotPath {
 				continue
 			}
 			row := session.SnapshotPath{Type: session.TypeID(t.Key), Position: int64(position),
-				ObjectType: session.TypeID(s.graph.Type[object]), Bytes: quantity.Bytes(s.graph.Size[object]), Retained: quantity.Bytes(s.graph.Retained[object])}
+				ObjectType: session.TypeID(s.graph.Type[object]), Bytes: quantity.Bytes(s.graph.Size[object]),
+				Retained: quantity.Bytes(s.graph.Retained[object])}
 			if position == 0 {
 				of := s.rootOf(root)
 				row.Kind, row.Flags, row.Function = of.Kind, of.Flags, of.Function

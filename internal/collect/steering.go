@@ -48,8 +48,8 @@ type controller struct {
 	slices int // that were ended early
 }
 
-// maxEarlySlices is how many slices end before their time because something was changed or marked, so that spans between marks are
-// exact: as many as a day of recording has by itself.
+// maxEarlySlices is how many slices end before their time because something was changed or marked, so that spans
+// between marks are exact: as many as a day of recording has by itself.
 const maxEarlySlices = 400
 
 func (s Steering) paused() bool { return s.Paused || s.After > 0 }
@@ -186,7 +186,8 @@ func (h *controller) response(r *Recorder, err error) steer.Response {
 func (r *Recorder) Report() steer.Report {
 	now := Monotonic() - r.start
 	global := r.rec.Level()
-	out := steer.Report{Session: r.rec.Path(), PID: os.Getpid(), AgeNS: int64(now), PausedNS: int64(r.rec.PausedWithin(0, now)), Global: global,
+	out := steer.Report{Session: r.rec.Path(), PID: os.Getpid(), AgeNS: int64(now),
+		PausedNS: int64(r.rec.PausedWithin(0, now)), Global: global,
 		Recording: global.On(), Modes: r.Mode(), Slices: r.rec.Slices(), Marks: r.rec.Marks(), Pauses: r.rec.Pauses(),
 		Processes: []steer.Process{}}
 	for _, name := range r.names {
@@ -195,8 +196,10 @@ func (r *Recorder) Report() steer.Report {
 		if err != nil || p.failure != "" {
 			continue
 		}
-		row := steer.Process{PID: int(h.PID), Name: processName(p.exe, p.arguments), Runtime: p.runtimeVersion(h), State: "recording", Level: p.rec.Level(),
-			PausedNS: int64(p.rec.PausedWithin(0, now)), Threads: p.rec.Threads(), Used: int64(h.SharedBytes + h.PrivateBytes), Limit: int64(h.MemoryLimit)}
+		row := steer.Process{PID: int(h.PID), Name: processName(p.exe, p.arguments), Runtime: p.runtimeVersion(h),
+			State: "recording", Level: p.rec.Level(),
+			PausedNS: int64(p.rec.PausedWithin(0, now)), Threads: p.rec.Threads(),
+			Used: int64(h.SharedBytes + h.PrivateBytes), Limit: int64(h.MemoryLimit)}
 		switch {
 		case p.over || wire.State(h.State) == wire.StateShutDown:
 			row.State = "ended"

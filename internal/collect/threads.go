@@ -28,7 +28,8 @@ type set struct {
 }
 
 func newThreads() threads {
-	return threads{byID: map[uint32]*recording.Thread{}, live: map[uint64][]*recording.Thread{}, named: map[uint64]string{}, nameAt: map[uint64]string{}}
+	return threads{byID: map[uint32]*recording.Thread{}, live: map[uint64][]*recording.Thread{},
+		named: map[uint64]string{}, nameAt: map[uint64]string{}}
 }
 
 func (t *threads) id(id uint32) (session.ThreadID, bool) {
@@ -43,7 +44,8 @@ func (t *threads) id(id uint32) (session.ThreadID, bool) {
 func (t *threads) add(r *Recorder, p *recording.Process, record any, at int) {
 	switch record := record.(type) {
 	case wire.Thread:
-		row := p.AddThread(session.Thread{OSID: int64(record.OSID), Name: t.named[record.Managed], Begin: quantity.Nanoseconds(record.BeginNS) - r.start})
+		row := p.AddThread(session.Thread{OSID: int64(record.OSID), Name: t.named[record.Managed],
+			Begin: quantity.Nanoseconds(record.BeginNS) - r.start})
 		t.byID[record.ID] = row
 		if record.Managed != 0 {
 			t.live[record.Managed] = append(t.live[record.Managed], row)

@@ -16,8 +16,8 @@ import (
 // two: its tail and its calls belong to the node of the function itself, its lead to the node of the call site in the
 // caller, which is exclusive time of the caller there. Several of the arena's can be part of one of the session's.
 //
-// A process can have some million timings, and the collector may have to live with it in one container. So what is kept of
-// each is small, and what is written goes to the session in parts, not when all of it is there.
+// A process can have some million timings, and the collector may have to live with it in one container. So what is kept
+// of each is small, and what is written goes to the session in parts, not when all of it is there.
 type times struct {
 	clock  clock
 	closed bool // the process is over, or the recording is: what is written is all there is
@@ -25,13 +25,15 @@ type times struct {
 	taken pieces.List[taken]  // by index in the arena
 	rows  pieces.List[timing] // by index in the recording
 	sums  []counters          // by index in rows, of the whole run: room for one sync
-	waits []wire.Waits        // of the few rows in which the operating system acted: of the whole run, room for one sync
+	// of the few rows in which the operating system acted: of the whole run, room for one sync
+	waits []wire.Waits
 	ended []ended             // since the last sync
 	noted pieces.List[uint64] // by index in the arena: the digest of the extremes that are written
 	folds pieces.List[folds]  // inclusive times of folded calls, by index in the recording
 }
 
-// timingsAtOnce is how many timings are added up before the recording is told: what was added up stays in the processor's cache.
+// timingsAtOnce is how many timings are added up before the recording is told: what was added up stays in the
+// processor's cache.
 const timingsAtOnce = 256
 
 // taken is what a timing of the arena is in the session, as it was when it was new: the target can overwrite its arena.
@@ -41,8 +43,10 @@ type taken struct {
 	self      short // node of the function itself
 	above     short // the parent of self and of the function's call sites
 	own, lead int32 // index in rows; lead -1: a root
-	below     int32 // the same of the folded calls that it made, none: there were none yet; if it is folded itself, of its function
-	folded    bool  // it is the root of folded calls, or below it: the intervals before its calls are in their callers' tails
+	// the same of the folded calls that it made, none: there were none yet; if it is folded itself, of its function
+	below int32
+	// it is the root of folded calls, or below it: the intervals before its calls are in their callers' tails
+	folded bool
 }
 
 // timing is where the sums of a timing of the session are.
@@ -54,8 +58,8 @@ type timing struct {
 // none is no index.
 const none = -1
 
-// sync reads what is new of the arena's timings. The rows are those that were there before the log was read, so that the
-// log has what they refer to. In the last one of a process nothing is left for later.
+// sync reads what is new of the arena's timings. The rows are those that were there before the log was read, so that
+// the log has what they refer to. In the last one of a process nothing is left for later.
 func (t *times) sync(r *Recorder, p *process, h *wire.Header, rows []wire.Timing, last bool) error {
 	if h.Data&wire.DataTime == 0 || t.closed || (len(rows) == 0 && h.TicksPerSec == 0) {
 		return nil
@@ -149,8 +153,8 @@ func (t *times) take(p *process, rows []wire.Timing) error {
 	return err
 }
 
-// callSite returns the node of the place in a caller from which a timing was called, or that of the caller itself if the
-// place is not known, or is in code between the two that is not recorded.
+// callSite returns the node of the place in a caller from which a timing was called, or that of the caller itself if
+// the place is not known, or is in code between the two that is not recorded.
 func (t *times) callSite(p *process, caller taken, x *wire.Timing) (session.NodeID, error) {
 	if x.ReturnAddress == 0 {
 		return session.NodeID(caller.self), nil
@@ -172,8 +176,8 @@ func (t *times) row(p *process, thread session.ThreadID, node session.NodeID) (i
 	return i, err
 }
 
-// grow tells what timings have counted. Counters are converted as they are in sum, so that the slices add up to the conversion
-// of the sum.
+// grow tells what timings have counted. Counters are converted as they are in sum, so that the slices add up to the
+// conversion of the sum.
 func (t *times) grow(r *Recorder, p *process, last bool) error {
 	totals := make([]session.TimingValue, min(timingsAtOnce, t.rows.Len()))
 	for first := 0; first < t.rows.Len(); first += timingsAtOnce {

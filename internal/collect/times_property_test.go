@@ -17,8 +17,8 @@ import (
 	"github.com/clrprof/clrprof/internal/wire/wiretest"
 )
 
-// program is a made-up program of two threads. It counts in an arena, as an agent does, and in a table by what is on the
-// stack, from which the session's rows follow directly.
+// program is a made-up program of two threads. It counts in an arena, as an agent does, and in a table by what is on
+// the stack, from which the session's rows follow directly.
 type program struct {
 	a       *wiretest.Arena
 	now     uint64 // ticks
@@ -176,7 +176,8 @@ func (p *program) leave(i int, ticks uint64, acted bool) {
 
 // extremes notes those of a call as the agent does. Waiting is without a processor here.
 func (p *program) extremes(x *wire.Timing, c *call) {
-	values := [6]uint64{c.total[0], c.total[0] - c.below[0], c.total[1], c.total[1] - c.below[1], c.total[1], c.total[1] - c.below[1]}
+	values := [6]uint64{c.total[0], c.total[0] - c.below[0], c.total[1], c.total[1] - c.below[1], c.total[1],
+		c.total[1] - c.below[1]}
 	if !c.acted {
 		for k := range x.Min {
 			x.Min[k], x.Max[k] = min(x.Min[k], values[k]), max(x.Max[k], values[k])
@@ -197,7 +198,8 @@ func (p *program) extremes(x *wire.Timing, c *call) {
 // end ends the process.
 func (p *program) end(ticks uint64) {
 	p.now += ticks
-	p.a.Header.PID, p.a.Header.State, p.a.Header.EndNS, p.a.Header.EndTicks = wiretest.NoPID, uint32(wire.StateShutDown), 1<<40, p.now
+	p.a.Header.PID, p.a.Header.State, p.a.Header.EndNS, p.a.Header.EndTicks = wiretest.NoPID, uint32(
+		wire.StateShutDown), 1<<40, p.now
 	for i, t := range p.threads {
 		if n := len(t.stack); n > 0 {
 			c := p.of(i, t.stack[n-1].path)
@@ -213,7 +215,8 @@ func TestTimeProperty(t *testing.T) {
 	n := 0
 	rapid.Check(t, func(rt *rapid.T) {
 		n++
-		r := &recordingTest{t: t, dir: filepath.Join(dir, fmt.Sprint(n)), path: filepath.Join(dir, fmt.Sprint(n)+".clrprof")}
+		r := &recordingTest{t: t, dir: filepath.Join(dir, fmt.Sprint(n)),
+			path: filepath.Join(dir, fmt.Sprint(n)+".clrprof")}
 		r.begin(collect.Filter{})
 		p := newProgram()
 		p.a.Header.PID = uint32(os.Getpid())
@@ -228,11 +231,13 @@ func TestTimeProperty(t *testing.T) {
 				write(t, p.a, path)
 				r.sync(quantity.Nanoseconds(1000 * (step + 1)))
 			case what < 6 && depth < 12:
-				f := rapid.SampledFrom([]uint32{mainFunction, workFunction, sleepFunction, backFunction}).Draw(rt, "function")
+				f := rapid.SampledFrom([]uint32{mainFunction, workFunction, sleepFunction, backFunction}).Draw(rt,
+					"function")
 				if depth == 0 && f == sleepFunction {
 					f = workFunction
 				}
-				at := rapid.SampledFrom([]uint64{0x1010, 0x1020, 0x2010, 0x2020, 0x3010, 0x4010, 0x5010, 0xFFFF}).Draw(rt, "address")
+				at := rapid.SampledFrom([]uint64{0x1010, 0x1020, 0x2010, 0x2020, 0x3010, 0x4010, 0x5010, 0xFFFF}).Draw(
+					rt, "address")
 				p.enter(i, f, at, d, acted)
 			case depth > 0:
 				p.leave(i, d, acted)
@@ -265,11 +270,13 @@ func (p *program) wanted() map[string]row {
 	out := map[string]row{}
 	for key, c := range p.truth {
 		ns := func(ticks uint64) quantity.Nanoseconds { return quantity.Nanoseconds(ticks * 10 / 27) }
-		r := row{Calls: quantity.Count(c.calls), Ended: quantity.Count(c.ended), Made: quantity.Count(c.made), Switches: quantity.Count(c.switches),
-			Elapsed: ns(c.elapsed), Waited: ns(c.waited), Running: quantity.Count(c.calls - c.ended)}
+		r := row{Calls: quantity.Count(c.calls), Ended: quantity.Count(c.ended), Made: quantity.Count(c.made),
+			Switches: quantity.Count(c.switches),
+			Elapsed:  ns(c.elapsed), Waited: ns(c.waited), Running: quantity.Count(c.calls - c.ended)}
 		if c.ended > 0 {
 			between := func(i int) session.Range { return session.Range{Min: ns(c.min[i]), Max: ns(c.max[i])} }
-			r.Extremes = session.Extremes{ElapsedInclusive: between(0), ElapsedExclusive: between(1), ApplicationInclusive: between(2), ApplicationExclusive: between(3),
+			r.Extremes = session.Extremes{ElapsedInclusive: between(0), ElapsedExclusive: between(1),
+				ApplicationInclusive: between(2), ApplicationExclusive: between(3),
 				CPUInclusive: between(2), CPUExclusive: between(3)}
 		}
 		out[key] = r

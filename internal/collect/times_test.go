@@ -30,14 +30,18 @@ const (
 // Monotonic clock it shows 1,000,000.
 func timedArena() *wiretest.Arena {
 	a := wiretest.New()
-	a.Header.Data, a.Header.Clock, a.Header.Instrument, a.Header.Mechanism = wire.DataTime, wire.ClockTSC, wire.InstrumentBoundary, wire.MechanismRseq
+	a.Header.Data, a.Header.Clock, a.Header.Instrument, a.Header.Mechanism =
+		wire.DataTime, wire.ClockTSC, wire.InstrumentBoundary, wire.MechanismRseq
 	a.Header.TicksPerSec, a.Header.BeginTicks, a.Header.BeginNS = 3_000_000_000, 1_000_000, 1000
 	a.Add(wire.Process{Executable: []byte("/usr/bin/dotnet"), CommandLine: []byte("dotnet\x00App.dll\x00")},
-		wire.Thread{ID: 1, OSID: 11, Managed: 0x1000, BeginNS: 1000}, wire.Thread{ID: 2, OSID: 12, Managed: 0x2000, BeginNS: 1500},
+		wire.Thread{ID: 1, OSID: 11, Managed: 0x1000, BeginNS: 1000},
+		wire.Thread{ID: 2, OSID: 12, Managed: 0x2000, BeginNS: 1500},
 		wire.Module{ID: 1, MVID: mvid, Path: "/srv/App.dll", Name: "App.dll"})
 	for i, name := range []string{"Main", "Work", "Sleep", "Back", "Other"} {
-		id, flags := uint32(i+1), []uint32{wire.FunctionInstrumented, wire.FunctionInstrumented, wire.FunctionBoundary, wire.FunctionInstrumented, 0}[i]
-		a.Add(wire.Function{ID: id, Module: 1, Token: 0x06000000 + id, Flags: flags, TypeNames: []string{"App"}, Name: name, Signature: []byte{0, 0, 1}},
+		id, flags := uint32(i+1), []uint32{wire.FunctionInstrumented, wire.FunctionInstrumented, wire.FunctionBoundary,
+			wire.FunctionInstrumented, 0}[i]
+		a.Add(wire.Function{ID: id, Module: 1, Token: 0x06000000 + id, Flags: flags, TypeNames: []string{"App"},
+			Name: name, Signature: []byte{0, 0, 1}},
 			wire.Body{ID: id, Function: id, Ranges: []wire.Range{{Address: 0x1000 * uint64(id), Size: 0x1000}}})
 	}
 	return a
@@ -69,7 +73,8 @@ func tree(a *wiretest.Arena) {
 	function := a.Timing(1, folded, workFunction, 0)
 	pair := a.Timing(1, function, sleepFunction, 0)
 	for i, n := range []uint32{second, function, pair} {
-		a.Inclusives = append(a.Inclusives, wire.Inclusive{Times: 1, Calls: 2, Elapsed: 300 * uint64(i+1), Waited: 30, Waits: wire.Waits{Intervals: 1, Preempted: 1, Ready: 9},
+		a.Inclusives = append(a.Inclusives, wire.Inclusive{Times: 1, Calls: 2, Elapsed: 300 * uint64(i+1), Waited: 30,
+			Waits:     wire.Waits{Intervals: 1, Preempted: 1, Ready: 9},
 			EachCalls: uint64(i), EachElapsed: 600 * uint64(i)})
 		a.Timings[n-1].Inclusive = uint32(i + 1)
 	}
@@ -113,10 +118,12 @@ func TestTimeTree(t *testing.T) {
 		node(17, 7, truncated, 0),
 	})
 	instruction := func(id session.InstructionID, f session.FunctionID, address session.Address) session.Instruction {
-		return session.Instruction{ID: id, Function: f, Body: session.BodyID(f), Address: address, NativeOffset: int64(address) - 0x1000*int64(f), ILOffset: -1}
+		return session.Instruction{ID: id, Function: f, Body: session.BodyID(f), Address: address,
+			NativeOffset: int64(address) - 0x1000*int64(f), ILOffset: -1}
 	}
-	equal(t, "instructions", get[session.Instruction](t)(s.Instructions()), []session.Instruction{instruction(1, mainFunction, 0x1030), instruction(2, mainFunction, 0x1010),
-		instruction(3, workFunction, 0x2020), instruction(4, workFunction, 0x2040)})
+	equal(t, "instructions", get[session.Instruction](t)(s.Instructions()),
+		[]session.Instruction{instruction(1, mainFunction, 0x1030), instruction(2, mainFunction, 0x1010),
+			instruction(3, workFunction, 0x2020), instruction(4, workFunction, 0x2040)})
 	var timings []session.Timing
 	for n := session.NodeID(1); n <= 17; n++ {
 		thread := session.ThreadID(1)
@@ -142,14 +149,17 @@ func TestTimeTree(t *testing.T) {
 	})
 	inclusive := func(id session.TimingID, elapsed quantity.Nanoseconds, each quantity.Count) session.TimingInclusive {
 		return session.TimingInclusive{Slice: 1, Timing: id, Times: 1, Calls: 2, Elapsed: elapsed, Waited: 10,
-			Waits: quantity.Waits{Intervals: 1, Preempted: 1, OffCPU: 3, Ready: 3}, EachCalls: each, EachElapsed: 200 * quantity.Nanoseconds(each)}
+			Waits: quantity.Waits{Intervals: 1, Preempted: 1, OffCPU: 3, Ready: 3}, EachCalls: each,
+			EachElapsed: 200 * quantity.Nanoseconds(each)}
 	}
 	equal(t, "time of folded calls", get[session.TimingInclusive](t)(s.TimingInclusives()),
 		[]session.TimingInclusive{inclusive(15, 200, 1), inclusive(16, 300, 2), inclusive(17, 100, 0)})
 	equal(t, "running", get[session.TimingRunning](t)(s.TimingRunning()), nil)
-	equal(t, "process", get[session.ProcessTime](t)(s.ProcessTimes()), []session.ProcessTime{{Process: 1, Clock: session.ClockTSC, TicksPerSec: 3e9,
-		Instrument: session.InstrumentBoundary, Mechanism: session.MechanismRseq, Probes: session.ProbesHooks}})
-	if f := get[session.Function](t)(s.Functions())[truncated-1]; f.RawName != session.NameTruncated || f.Kind != session.FunctionPseudo {
+	equal(t, "process", get[session.ProcessTime](t)(s.ProcessTimes()),
+		[]session.ProcessTime{{Process: 1, Clock: session.ClockTSC, TicksPerSec: 3e9,
+			Instrument: session.InstrumentBoundary, Mechanism: session.MechanismRseq, Probes: session.ProbesHooks}})
+	if f := get[session.Function](t)(s.Functions())[truncated-1]; f.RawName != session.NameTruncated ||
+		f.Kind != session.FunctionPseudo {
 		t.Errorf("%+v", f)
 	}
 }
@@ -180,7 +190,8 @@ func TestTimeSlices(t *testing.T) {
 	r.sync(3000)
 	r.sync(4000) // nothing new
 
-	a.Header.PID, a.Header.State, a.Header.EndNS, a.Header.EndTicks = wiretest.NoPID, uint32(wire.StateShutDown), 4500, 1_010_500
+	a.Header.PID, a.Header.State, a.Header.EndNS, a.Header.EndTicks = wiretest.NoPID, uint32(
+		wire.StateShutDown), 4500, 1_010_500
 	calls(x, 3, 3, 1000, 401) // 133 2/3
 	x.TailWaited, x.TailWaits = 201, 2
 	x.Min, x.Max, x.Acted = [2]uint64{10, 11}, [2]uint64{100, 111}, 1
@@ -188,7 +199,8 @@ func TestTimeSlices(t *testing.T) {
 		{Min: [6]uint64{2101, 1700, 1100, 1100, 1500, 1501}, Max: [6]uint64{2101, 1700, 1100, 1100, 1500, 1501}}}
 	a.Waits = append(a.Waits, wire.Waits{Intervals: 1, Preempted: 1})
 	calls(&a.Timings[main-1], 1, 1, 0, 700)
-	a.Timings[main-1].Min, a.Timings[main-1].Max, a.Timings[main-1].Acted = [2]uint64{math.MaxUint64, math.MaxUint64}, [2]uint64{}, 2
+	a.Timings[main-1].Min, a.Timings[main-1].Max, a.Timings[main-1].Acted = [2]uint64{math.MaxUint64,
+		math.MaxUint64}, [2]uint64{}, 2
 	a.Clocks[0] = wire.Clock{Capacity: 4, Calls: 4, Elapsed: 2101, Last: 1_010_499, Own: 2999}
 	a.Clocks = append(a.Clocks, wire.Clock{Own: 2})
 	write(t, a, path)
@@ -198,25 +210,33 @@ func TestTimeSlices(t *testing.T) {
 	r.sync(6000)
 	s := r.unchecked()
 
-	equal(t, "process", get[session.ProcessTime](t)(s.ProcessTimes()), []session.ProcessTime{{Process: 1, Clock: session.ClockTSC, TicksPerSec: 3e9, Instrument: session.InstrumentBoundary,
-		Mechanism: session.MechanismGap, Gap: 1500, Inside: 10, Outside: 20, ColdInside: 0.5, ColdOutside: 1.0 / 1024 / 3, Agent: 1000, Probes: session.ProbesHooks}})
+	equal(t, "process", get[session.ProcessTime](t)(s.ProcessTimes()),
+		[]session.ProcessTime{{Process: 1, Clock: session.ClockTSC, TicksPerSec: 3e9,
+			Instrument: session.InstrumentBoundary,
+			Mechanism:  session.MechanismGap, Gap: 1500, Inside: 10, Outside: 20, ColdInside: 0.5,
+			ColdOutside: 1.0 / 1024 / 3, Agent: 1000, Probes: session.ProbesHooks}})
 	const mainSelf, mainSite, workSelf = 1, 2, 3
-	equal(t, "timings", get[session.Timing](t)(s.Timings()), []session.Timing{{ID: 1, Thread: 1, Node: 1}, {ID: 2, Thread: 1, Node: 2}, {ID: 3, Thread: 1, Node: 3}})
+	equal(t, "timings", get[session.Timing](t)(s.Timings()),
+		[]session.Timing{{ID: 1, Thread: 1, Node: 1}, {ID: 2, Thread: 1, Node: 2}, {ID: 3, Thread: 1, Node: 3}})
 	equal(t, "values", get[session.TimingValue](t)(s.TimingValues()), []session.TimingValue{
 		{Slice: 1, Timing: mainSelf, Calls: 1},
 		{Slice: 1, Timing: mainSite, Made: 2, Elapsed: 33},
 		{Slice: 1, Timing: workSelf, Calls: 2, Ended: 1, Elapsed: 33},
-		{Slice: 2, Timing: mainSite, Made: 1, Elapsed: 300, Waited: 200, Waits: quantity.Waits{Intervals: 1, Voluntary: 2, Preempted: 3, Faults: 4, Reads: 5, OffCPU: 190, Blocked: 100, Ready: 90}},
+		{Slice: 2, Timing: mainSite, Made: 1, Elapsed: 300, Waited: 200, Waits: quantity.Waits{Intervals: 1,
+			Voluntary: 2, Preempted: 3, Faults: 4, Reads: 5, OffCPU: 190, Blocked: 100, Ready: 90}},
 		{Slice: 2, Timing: workSelf, Calls: 1, Ended: 1, Elapsed: 33},
 		{Slice: 4, Timing: mainSelf, Ended: 1, Elapsed: 233},
-		{Slice: 4, Timing: workSelf, Ended: 1, Elapsed: 133 - 66, Waited: 67, Waits: quantity.Waits{Intervals: 1, Preempted: 1}},
+		{Slice: 4, Timing: workSelf, Ended: 1, Elapsed: 133 - 66, Waited: 67,
+			Waits: quantity.Waits{Intervals: 1, Preempted: 1}},
 	})
 	one := func(min, max quantity.Nanoseconds) session.Range { return session.Range{Min: min, Max: max} }
 	equal(t, "extremes", get[session.TimingExtreme](t)(s.TimingExtremes()), []session.TimingExtreme{
 		{Timing: mainSelf, Extremes: session.Extremes{ElapsedInclusive: one(700, 700), ElapsedExclusive: one(566, 566),
-			ApplicationInclusive: one(366, 366), ApplicationExclusive: one(366, 366), CPUInclusive: one(500, 500), CPUExclusive: one(500, 500)}},
+			ApplicationInclusive: one(366, 366), ApplicationExclusive: one(366, 366), CPUInclusive: one(500, 500),
+			CPUExclusive: one(500, 500)}},
 		{Timing: workSelf, Extremes: session.Extremes{ElapsedInclusive: one(3, 100), ElapsedExclusive: one(3, 100),
-			ApplicationInclusive: one(0, 40), ApplicationExclusive: one(0, 44), CPUInclusive: one(1, 66), CPUExclusive: one(2, 70)}},
+			ApplicationInclusive: one(0, 40), ApplicationExclusive: one(0, 44), CPUInclusive: one(1, 66),
+			CPUExclusive: one(2, 70)}},
 	})
 	equal(t, "running", get[session.TimingRunning](t)(s.TimingRunning()), nil)
 }
@@ -227,7 +247,8 @@ func TestTimeOneNode(t *testing.T) {
 	main := a.Timing(1, 0, mainFunction, 0)
 	for i, address := range []uint64{0x5010, 0x5020} {
 		x := calls(&a.Timings[a.Timing(1, main, workFunction, address)-1], 1, 1, 1, 3*uint64(100+i))
-		a.Acted = append(a.Acted, wire.Acted{Min: [6]uint64{x.Min[0], x.Min[1], 0, x.Min[1], 0, x.Min[1]}, Max: [6]uint64{x.Max[0], x.Max[1], 0, x.Max[1], 0, x.Max[1]}})
+		a.Acted = append(a.Acted, wire.Acted{Min: [6]uint64{x.Min[0], x.Min[1], 0, x.Min[1], 0, x.Min[1]},
+			Max: [6]uint64{x.Max[0], x.Max[1], 0, x.Max[1], 0, x.Max[1]}})
 		x.Min, x.Max, x.Acted = [2]uint64{math.MaxUint64, math.MaxUint64}, [2]uint64{}, uint32(i+1)
 	}
 	a.Timing(1, main, workFunction, 0x5030) // not called yet: it has no extremes
@@ -239,12 +260,14 @@ func TestTimeOneNode(t *testing.T) {
 		{Slice: 1, Timing: 2, Calls: 2, Ended: 2, Elapsed: 201},
 	})
 	have := get[session.TimingExtreme](t)(s.TimingExtremes())
-	if len(have) != 2 || have[1].ElapsedInclusive != (session.Range{Min: 100, Max: 101}) || have[1].ApplicationInclusive != (session.Range{}) {
+	if len(have) != 2 || have[1].ElapsedInclusive != (session.Range{Min: 100, Max: 101}) ||
+		have[1].ApplicationInclusive != (session.Range{}) {
 		t.Errorf("%+v", have)
 	}
 }
 
-// TestTimeNotedLate: the extremes of a call that were noted only after it was counted are in the session, though nothing else changed.
+// TestTimeNotedLate: the extremes of a call that were noted only after it was counted are in the session, though
+// nothing else changed.
 func TestTimeNotedLate(t *testing.T) {
 	for name, late := range map[string]func(*wiretest.Arena, *wire.Timing){
 		"first": func(_ *wiretest.Arena, x *wire.Timing) { x.Min, x.Max = [2]uint64{300, 300}, [2]uint64{300, 300} },
@@ -262,7 +285,8 @@ func TestTimeNotedLate(t *testing.T) {
 		write(t, a, path)
 		r.sync(2000)
 		late(a, main)
-		a.Header.PID, a.Header.State, a.Header.EndNS, a.Header.EndTicks = wiretest.NoPID, uint32(wire.StateShutDown), 4500, 1_010_500
+		a.Header.PID, a.Header.State, a.Header.EndNS, a.Header.EndTicks = wiretest.NoPID, uint32(
+			wire.StateShutDown), 4500, 1_010_500
 		write(t, a, path)
 		r.sync(3000)
 		have := get[session.TimingExtreme](t)(r.unchecked().TimingExtremes())
@@ -272,7 +296,8 @@ func TestTimeNotedLate(t *testing.T) {
 	}
 }
 
-// runningArena is inside two calls of Work in thread 1, called by Main, and in one of Main in thread 2, which has ended.
+// runningArena is inside two calls of Work in thread 1, called by Main, and in one of Main in thread 2, which has
+// ended.
 func runningArena() *wiretest.Arena {
 	a := timedArena()
 	main := a.Timing(1, 0, mainFunction, 0)
@@ -284,7 +309,8 @@ func runningArena() *wiretest.Arena {
 	calls(&a.Timings[inner-1], 1, 0, 60, 0)
 	calls(&a.Timings[other-1], 1, 0, 0, 0)
 	a.Activations = []wire.Activation{{}, {Timing: main}, {Timing: work}, {Timing: inner}, {}, {Timing: other}, {}}
-	a.Clocks = []wire.Clock{{Depth: 3, Capacity: 3, Activations: 1, Last: 1_003_000}, {Depth: 1, Capacity: 2, Activations: 5, Last: 1_001_800}}
+	a.Clocks = []wire.Clock{{Depth: 3, Capacity: 3, Activations: 1, Last: 1_003_000},
+		{Depth: 1, Capacity: 2, Activations: 5, Last: 1_001_800}}
 	return a
 }
 
@@ -317,12 +343,17 @@ func TestTimeRunning(t *testing.T) {
 				t.Fatal(err)
 			}
 			s := r.unchecked()
-			equal(t, "running", get[session.TimingRunning](t)(s.TimingRunning()), []session.TimingRunning{{Timing: 1, Calls: 1}, {Timing: 3, Calls: 1},
-				{Timing: 5, Calls: 1, Elapsed: c.first}, {Timing: 6, Calls: 1, Elapsed: c.second}})
-			equal(t, "values", get[session.TimingValue](t)(s.TimingValues()), []session.TimingValue{{Slice: 1, Timing: 1, Calls: 1}, {Slice: 1, Timing: 2, Made: 5, Elapsed: 100},
-				{Slice: 1, Timing: 3, Calls: 5, Ended: 4, Elapsed: 400}, {Slice: 1, Timing: 4, Made: 1, Elapsed: 20},
-				{Slice: 1, Timing: 5, Calls: 1, Elapsed: c.first, Waited: c.first, Waits: quantity.Waits{OffCPU: c.first}},
-				{Slice: 1, Timing: 6, Calls: 1, Elapsed: c.second, Waited: c.second, Waits: quantity.Waits{OffCPU: c.second}}})
+			equal(t, "running", get[session.TimingRunning](t)(s.TimingRunning()),
+				[]session.TimingRunning{{Timing: 1, Calls: 1}, {Timing: 3, Calls: 1},
+					{Timing: 5, Calls: 1, Elapsed: c.first}, {Timing: 6, Calls: 1, Elapsed: c.second}})
+			equal(t, "values", get[session.TimingValue](t)(s.TimingValues()),
+				[]session.TimingValue{{Slice: 1, Timing: 1, Calls: 1}, {Slice: 1, Timing: 2, Made: 5, Elapsed: 100},
+					{Slice: 1, Timing: 3, Calls: 5, Ended: 4, Elapsed: 400},
+					{Slice: 1, Timing: 4, Made: 1, Elapsed: 20},
+					{Slice: 1, Timing: 5, Calls: 1, Elapsed: c.first, Waited: c.first,
+						Waits: quantity.Waits{OffCPU: c.first}},
+					{Slice: 1, Timing: 6, Calls: 1, Elapsed: c.second, Waited: c.second,
+						Waits: quantity.Waits{OffCPU: c.second}}})
 		})
 	}
 }
@@ -343,8 +374,9 @@ func TestTimeRunsOn(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := r.unchecked()
-	equal(t, "running", get[session.TimingRunning](t)(s.TimingRunning()), []session.TimingRunning{{Timing: 1, Calls: 1}, {Timing: 3, Calls: 1, Elapsed: 1000},
-		{Timing: 6, Calls: 1, Elapsed: 3400}})
+	equal(t, "running", get[session.TimingRunning](t)(s.TimingRunning()),
+		[]session.TimingRunning{{Timing: 1, Calls: 1}, {Timing: 3, Calls: 1, Elapsed: 1000},
+			{Timing: 6, Calls: 1, Elapsed: 3400}})
 	sum := quantity.Nanoseconds(0)
 	for _, v := range get[session.TimingValue](t)(s.TimingValues()) {
 		sum += v.Elapsed
@@ -383,7 +415,8 @@ func TestTimeKilledWithin(t *testing.T) {
 	r.sync(5000)
 	s := r.unchecked()
 	values := get[session.TimingValue](t)(s.TimingValues())
-	for i, want := range []session.TimingValue{{Slice: 1, Timing: 2, Made: 5, Elapsed: 100, Waited: 100, Waits: quantity.Waits{Intervals: 5}},
+	for i, want := range []session.TimingValue{{Slice: 1, Timing: 2, Made: 5, Elapsed: 100, Waited: 100,
+		Waits: quantity.Waits{Intervals: 5}},
 		{Slice: 1, Timing: 3, Calls: 5, Ended: 4, Elapsed: 400, Waited: 400, Waits: quantity.Waits{Intervals: 4}}} {
 		if values[i+1] != want {
 			t.Errorf("%+v, want %+v", values[i+1], want)
@@ -420,8 +453,11 @@ func TestTimeLosses(t *testing.T) {
 	a.Header.Losses[wire.LossNotHooked] = wire.LossEntry{Events: 1, Objects: 1}
 	a.Header.Losses[wire.LossWaits] = wire.LossEntry{Events: 6}
 	losses := get[session.Loss](t)(record(t, a, collect.Filter{}).Losses())
-	equal(t, "losses", losses, []session.Loss{{Process: 1, Reason: session.LossCallsCut, Events: 4}, {Process: 1, Reason: session.LossCallsFolded, Events: 7}, {Process: 1, Reason: session.LossCallsUnmatched, Events: 2},
-		{Process: 1, Reason: session.LossClockBackwards, Events: 5}, {Process: 1, Reason: session.LossNotHooked, Events: 1},
+	equal(t, "losses", losses, []session.Loss{{Process: 1, Reason: session.LossCallsCut, Events: 4},
+		{Process: 1, Reason: session.LossCallsFolded, Events: 7},
+		{Process: 1, Reason: session.LossCallsUnmatched, Events: 2},
+		{Process: 1, Reason: session.LossClockBackwards, Events: 5},
+		{Process: 1, Reason: session.LossNotHooked, Events: 1},
 		{Process: 1, Reason: session.LossWaits, Events: 6}})
 	for _, l := range losses {
 		if l.IsMissing() || strings.Contains(l.Meaning(), "does not know") || l.Unit() == "event" {
@@ -455,7 +491,9 @@ func TestTimeCorrupt(t *testing.T) {
 		{"an unknown instruction", func(a *wiretest.Arena) { a.Timings[1].IP = 77 }},
 		{"time before a root", func(a *wiretest.Arena) { a.Timings[0].LeadElapsed = 1 }},
 		{"more calls than there are", func(a *wiretest.Arena) { a.Timings[1].Calls = math.MaxUint64 }},
-		{"more calls in sum than there are", func(a *wiretest.Arena) { a.Timings[1].Calls, a.Timings[2].Calls = 1<<59, 1<<59 }},
+		{"more calls in sum than there are", func(a *wiretest.Arena) {
+			a.Timings[1].Calls, a.Timings[2].Calls = 1<<59, 1<<59
+		}},
 		{"more time than there is", func(a *wiretest.Arena) { a.Timings[1].TailElapsed = math.MaxUint64 }},
 		{"more time before than there is", func(a *wiretest.Arena) { a.Timings[1].LeadElapsed = math.MaxUint64 }},
 		{"more time in sum than there is", func(a *wiretest.Arena) {
@@ -473,7 +511,9 @@ func TestTimeCorrupt(t *testing.T) {
 		}},
 		{"unknown waits", func(a *wiretest.Arena) { a.Timings[1].TailWaits = 9 }},
 		{"unknown waits before", func(a *wiretest.Arena) { a.Timings[1].LeadWaits = math.MaxUint32 }},
-		{"more reads than there are", func(a *wiretest.Arena) { a.Timings[1].TailWaits, a.Waits = 1, []wire.Waits{{Reads: math.MaxUint64}} }},
+		{"more reads than there are", func(a *wiretest.Arena) {
+			a.Timings[1].TailWaits, a.Waits = 1, []wire.Waits{{Reads: math.MaxUint64}}
+		}},
 		{"calls beyond the table", func(a *wiretest.Arena) { a.Clocks[0].Activations = math.MaxUint64 - 1 }},
 		{"calls at the end of the table", func(a *wiretest.Arena) { a.Clocks[0].Activations = 5 }},
 		{"more calls than there is room for", func(a *wiretest.Arena) { a.Clocks[0].Depth = math.MaxUint32 }},
@@ -481,14 +521,17 @@ func TestTimeCorrupt(t *testing.T) {
 		{"a call of an unknown timing", func(a *wiretest.Arena) { a.Activations[3].Timing = 5 }},
 		{"an agent that took years", func(a *wiretest.Arena) { a.Clocks[0].Own = math.MaxUint64 }},
 		{"an end in years", func(a *wiretest.Arena) { a.Header.EndTicks = math.MaxUint64 }},
-		{"a clock from before", func(a *wiretest.Arena) { a.Header.BeginNS, a.Header.TicksPerSec = math.MaxUint64, 1<<60-1 }},
+		{"a clock from before", func(a *wiretest.Arena) {
+			a.Header.BeginNS, a.Header.TicksPerSec = math.MaxUint64, 1<<60-1
+		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := newRecording(t, collect.Filter{})
 			a := runningArena()
 			c.change(a)
 			write(t, a, filepath.Join(r.dir, "1-1.arena"))
-			if err := r.recorder.Sync(5000); !errors.Is(err, wire.ErrCorrupt) || !strings.Contains(err.Error(), "arena") {
+			if err := r.recorder.Sync(5000); !errors.Is(err, wire.ErrCorrupt) ||
+				!strings.Contains(err.Error(), "arena") {
 				t.Error(err)
 			}
 			if err := errors.Join(r.recorder.Close(), r.writer.Close()); err != nil {
@@ -563,9 +606,11 @@ func TestTimeAndMemory(t *testing.T) {
 		{"the framework at its root", []uint32{sleepFunction, mainFunction, workFunction}, "Main/Work"},
 		{"called from user's code", []uint32{mainFunction, sleepFunction}, "Main/Sleep"},
 		{"called by the framework", []uint32{mainFunction, sleepFunction, sleepFunction}, "Main/Sleep"},
-		{"called back", []uint32{mainFunction, sleepFunction, sleepFunction, backFunction, sleepFunction}, "Main/Sleep/Back/Sleep"},
+		{"called back", []uint32{mainFunction, sleepFunction, sleepFunction, backFunction, sleepFunction},
+			"Main/Sleep/Back/Sleep"},
 		{"not hooked", []uint32{mainFunction, otherFunction, workFunction, otherFunction}, "Main/Work"},
-		{"the framework through code that is not hooked", []uint32{mainFunction, otherFunction, sleepFunction}, "Main/Sleep"},
+		{"the framework through code that is not hooked", []uint32{mainFunction, otherFunction, sleepFunction},
+			"Main/Sleep"},
 		{"the framework alone", []uint32{sleepFunction, otherFunction, sleepFunction}, "(excluded)"},
 		{"not hooked alone", []uint32{otherFunction}, "(excluded)"},
 		{"native code", []uint32{0, mainFunction, 0, workFunction}, "Main/Work"},
@@ -624,14 +669,17 @@ func TestTimeJoinsMemory(t *testing.T) {
 	top := a.Node(0, a.IP(0x1010, mainFunction, mainFunction))
 	a.Site(1, top, 1, 1, 24)
 	a.Site(1, a.Node(top, a.IP(0x2020, workFunction, workFunction)), 1, 1, 24)
-	a.Site(1, a.Node(a.Node(0, a.IP(0x3010, sleepFunction, sleepFunction)), a.IP(0x1010, mainFunction, mainFunction)), 1, 1, 24)
+	a.Site(1, a.Node(a.Node(0, a.IP(0x3010, sleepFunction, sleepFunction)), a.IP(0x1010, mainFunction, mainFunction)),
+		1, 1, 24)
 	a.Timing(1, 2, sleepFunction, 0x2020)
 	write(t, a, path)
 	r.sync(3000)
 	s := r.unchecked()
 	equal(t, "nodes", get[session.Node](t)(s.Nodes()), []session.Node{
-		{ID: 1, Process: 1, Function: mainFunction}, {ID: 2, Process: 1, Function: mainFunction, Instruction: 1}, {ID: 3, Parent: 2, Process: 1, Function: workFunction},
-		{ID: 4, Parent: 2, Process: 1, Function: workFunction, Instruction: 2}, {ID: 5, Parent: 4, Process: 1, Function: sleepFunction}})
+		{ID: 1, Process: 1, Function: mainFunction}, {ID: 2, Process: 1, Function: mainFunction, Instruction: 1},
+		{ID: 3, Parent: 2, Process: 1, Function: workFunction},
+		{ID: 4, Parent: 2, Process: 1, Function: workFunction, Instruction: 2},
+		{ID: 5, Parent: 4, Process: 1, Function: sleepFunction}})
 	var nodes []session.NodeID
 	for _, site := range get[session.Site](t)(s.Sites()) {
 		nodes = append(nodes, site.Node)
@@ -657,8 +705,9 @@ func TestTimeRecover(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	equal(t, "running", get[session.TimingRunning](t)(s.TimingRunning()), []session.TimingRunning{{Timing: 1, Calls: 1}, {Timing: 3, Calls: 1},
-		{Timing: 5, Calls: 1}, {Timing: 6, Calls: 1, Elapsed: 400}})
+	equal(t, "running", get[session.TimingRunning](t)(s.TimingRunning()),
+		[]session.TimingRunning{{Timing: 1, Calls: 1}, {Timing: 3, Calls: 1},
+			{Timing: 5, Calls: 1}, {Timing: 6, Calls: 1, Elapsed: 400}})
 	if info, err := s.Info(); err != nil || info[session.KeyMode] != session.ModeTime {
 		t.Errorf("%v, %v", info, err)
 	}

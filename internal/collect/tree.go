@@ -78,7 +78,8 @@ func (t *tree) extend(p *process, ips []wire.IP, nodes []wire.Node) error {
 // place finds the place of a node of the arena in the session's tree.
 func (t *tree) place(p *process, n wire.Node) node {
 	parent, at := t.nodes[n.Parent], t.instructions[n.IP]
-	out := node{id: parent.id, function: parent.function, truncated: parent.truncated || n.IP == wire.IPTruncated, class: parent.class}
+	out := node{id: parent.id, function: parent.function, truncated: parent.truncated || n.IP == wire.IPTruncated,
+		class: parent.class}
 	function, instruction := at.function, at.id
 	switch {
 	case n.IP == wire.IPTruncated:
@@ -101,7 +102,8 @@ func (t *tree) place(p *process, n wire.Node) node {
 // isTimed says whether the calls of a function are timed when the function around the call, the nearest whose own are,
 // is of the given class.
 func isTimed(caller, class uint32) bool {
-	return class&wire.FunctionInstrumented != 0 || (class&wire.FunctionBoundary != 0 && caller&wire.FunctionInstrumented != 0)
+	return class&wire.FunctionInstrumented != 0 ||
+		(class&wire.FunctionBoundary != 0 && caller&wire.FunctionInstrumented != 0)
 }
 
 func (t *tree) extendInstructions(p *process, ips []wire.IP) error {
@@ -127,8 +129,8 @@ func (p *process) instruction(f session.FunctionID, b body, address uint64) sess
 		NativeOffset: b.nativeOffset(address), ILOffset: -1})
 }
 
-// instructionAt returns the instruction of a timing's return address, if that is in the given function, else 0. What the
-// agent has not described itself is found in the function's bodies, which it describes before they run.
+// instructionAt returns the instruction of a timing's return address, if that is in the given function, else 0. What
+// the agent has not described itself is found in the function's bodies, which it describes before they run.
 func (t *tree) instructionAt(p *process, f session.FunctionID, x *wire.Timing) (session.InstructionID, error) {
 	switch described := int64(x.IP) < int64(len(t.instructions)); {
 	case !described && p.over:

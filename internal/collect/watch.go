@@ -72,8 +72,8 @@ func (w *watch) close() error {
 	return w.file.Close()
 }
 
-// firstLook is when the groups of processes are looked at again after one has appeared: who moves a process mostly does so when it
-// starts. From then on it is twice as long each time, until the next slice, which looks too.
+// firstLook is when the groups of processes are looked at again after one has appeared: who moves a process mostly does
+// so when it starts. From then on it is twice as long each time, until the next slice, which looks too.
 const firstLook quantity.Nanoseconds = 10_000_000
 
 // looks says when the groups of processes are looked at between slices. Zero: not before the next slice.

@@ -14,7 +14,8 @@ import (
 func blocks() *rapid.Generator[*Block] {
 	return rapid.Custom(func(t *rapid.T) *Block {
 		rows, columns := rapid.IntRange(0, 40).Draw(t, "rows"), rapid.IntRange(1, 6).Draw(t, "columns")
-		value := rapid.OneOf(rapid.Int64Range(-3, 300), rapid.Int64(), rapid.SampledFrom([]int64{math.MinInt64, math.MaxInt64, 0}))
+		value := rapid.OneOf(rapid.Int64Range(-3, 300), rapid.Int64(),
+			rapid.SampledFrom([]int64{math.MinInt64, math.MaxInt64, 0}))
 		b := &Block{Texts: rapid.SliceOfN(rapid.String(), 0, 3).Draw(t, "texts")}
 		for range columns {
 			b.Columns = append(b.Columns, rapid.SliceOfN(value, rows, rows).Draw(t, "column"))

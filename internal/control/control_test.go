@@ -64,7 +64,8 @@ func TestAnswers(t *testing.T) {
 		},
 		"none": func(context.Context, json.RawMessage, func(any) error) error { return errors.New("not today") },
 	})
-	if out, err := ask(t, session, "twice", map[string]int{"n": 1}); err != nil || strings.Join(out, " ") != `{"n":1} {"n":1}` {
+	if out, err := ask(t, session, "twice", map[string]int{"n": 1}); err != nil ||
+		strings.Join(out, " ") != `{"n":1} {"n":1}` {
 		t.Errorf("%q %v", out, err)
 	}
 	if _, err := ask(t, session, "none", nil); err == nil || err.Error() != "not today" {
@@ -163,7 +164,9 @@ func TestRemoveLeft(t *testing.T) {
 
 // TestRubbish: what is no request, or too long, gets an error, and others are served meanwhile.
 func TestRubbish(t *testing.T) {
-	session := serve(t, map[string]Handler{"x": func(_ context.Context, _ json.RawMessage, send func(any) error) error { return send(1) }})
+	session := serve(t, map[string]Handler{"x": func(_ context.Context, _ json.RawMessage, send func(any) error) error {
+		return send(1)
+	}})
 	a, err := addressOf(session)
 	if err != nil {
 		t.Fatal(err)
@@ -196,12 +199,13 @@ func TestRubbish(t *testing.T) {
 // TestGone: the context of a handler ends with its client, and with the server.
 func TestGone(t *testing.T) {
 	began, ended := make(chan bool, 1), make(chan bool, 1)
-	session := serve(t, map[string]Handler{"wait": func(ctx context.Context, _ json.RawMessage, _ func(any) error) error {
-		began <- true
-		<-ctx.Done()
-		ended <- true
-		return ctx.Err()
-	}})
+	session := serve(t,
+		map[string]Handler{"wait": func(ctx context.Context, _ json.RawMessage, _ func(any) error) error {
+			began <- true
+			<-ctx.Done()
+			ended <- true
+			return ctx.Err()
+		}})
 	c, err := Ask(session, "wait", nil)
 	if err != nil {
 		t.Fatal(err)
@@ -215,11 +219,12 @@ func TestGone(t *testing.T) {
 func TestClose(t *testing.T) {
 	session := filepath.Join(t.TempDir(), "app.clrprof")
 	began := make(chan bool)
-	s, err := Listen(session, map[string]Handler{"wait": func(ctx context.Context, _ json.RawMessage, _ func(any) error) error {
-		close(began)
-		<-ctx.Done()
-		return nil
-	}})
+	s, err := Listen(session,
+		map[string]Handler{"wait": func(ctx context.Context, _ json.RawMessage, _ func(any) error) error {
+			close(began)
+			<-ctx.Done()
+			return nil
+		}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -25,14 +25,16 @@ func RemoveLeft(session string) error {
 	if err != nil {
 		return err
 	}
-	if st, ok := before.Sys().(*syscall.Stat_t); !ok || before.Mode().Type() != fs.ModeSocket || int(st.Uid) != os.Geteuid() {
+	if st, ok := before.Sys().(*syscall.Stat_t); !ok || before.Mode().Type() != fs.ModeSocket ||
+		int(st.Uid) != os.Geteuid() {
 		return nil
 	}
 	conn, err := net.DialUnix("unix", nil, a.unix())
 	if err == nil {
 		return conn.Close()
 	}
-	if after, statErr := os.Lstat(a.path()); !errors.Is(err, unix.ECONNREFUSED) || statErr != nil || !os.SameFile(before, after) {
+	if after, statErr := os.Lstat(a.path()); !errors.Is(err, unix.ECONNREFUSED) || statErr != nil ||
+		!os.SameFile(before, after) {
 		return nil
 	}
 	return os.Remove(a.path())

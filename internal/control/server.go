@@ -29,8 +29,8 @@ const (
 // ErrListened means that another recording serves the session's socket.
 var ErrListened = errors.New("another recording has the socket")
 
-// Handler answers a request. Each call of send sends one value; an error that it returns ends the answer. The context ends
-// with the client's connection, and when the server is closed.
+// Handler answers a request. Each call of send sends one value; an error that it returns ends the answer. The context
+// ends with the client's connection, and when the server is closed.
 type Handler func(ctx context.Context, arguments json.RawMessage, send func(any) error) error
 
 // Server answers requests about one recording.
@@ -206,7 +206,9 @@ func allowed(conn *net.UnixConn) error {
 	}
 	var cred *unix.Ucred
 	var credErr error
-	err = raw.Control(func(fd uintptr) { cred, credErr = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED) })
+	err = raw.Control(func(fd uintptr) {
+		cred, credErr = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED)
+	})
 	if err := errors.Join(err, credErr); err != nil {
 		return err
 	}

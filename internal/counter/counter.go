@@ -1,7 +1,8 @@
 // Package counter reads what the operating system counts for a process, its control group and the machine.
 //
-// All values come from /proc and /sys/fs/cgroup, so reading them costs the process nothing. A value is either a sum that only
-// grows since the process, group or machine began, or a level that it has at that moment. What cannot be read says why.
+// All values come from /proc and /sys/fs/cgroup, so reading them costs the process nothing. A value is either a sum
+// that only grows since the process, group or machine began, or a level that it has at that moment. What cannot be read
+// says why.
 package counter
 
 import (
@@ -70,7 +71,8 @@ func All() []Counter {
 		{GroupLimit, "group.memory_limit", "bytes", false, "how much it may have; no value: all of the machine's"},
 		{GroupThrottled, "group.throttled", "ns", true, "time in which the group had used up its CPU time and waited"},
 		{GroupCPUPressure, "group.cpu_pressure", "ns", true, "time in which some task of the group waited for a CPU"},
-		{GroupMemoryPressure, "group.memory_pressure", "ns", true, "time in which some task of the group waited for memory"},
+		{GroupMemoryPressure, "group.memory_pressure", "ns", true,
+			"time in which some task of the group waited for memory"},
 		{GroupIOPressure, "group.io_pressure", "ns", true, "time in which some task of the group waited for storage"},
 		{MachineBusy, "machine.cpu_busy", "ns", true, "CPU time of all CPUs that was used"},
 		{MachineIdle, "machine.cpu_idle", "ns", true, "CPU time of all CPUs that was not"},
@@ -96,10 +98,13 @@ var errNone = errors.New("the kernel does not tell it")
 func Process(root fs.FS, pid int) []Reading {
 	dir := path.Join("proc", strconv.Itoa(pid))
 	out := stat(root, dir)
-	out = append(out, keyed(root, path.Join(dir, "status"), ":", map[string]scaled{"VmRSS": {Resident, 1 << 10}, "RssAnon": {Private, 1 << 10}}, Resident, Private)...)
+	out = append(out, keyed(root, path.Join(dir, "status"), ":",
+		map[string]scaled{"VmRSS": {Resident, 1 << 10}, "RssAnon": {Private, 1 << 10}}, Resident, Private)...)
 	out = append(out, openFiles(root, dir))
-	out = append(out, keyed(root, path.Join(dir, "io"), ":", map[string]scaled{"rchar": {Read, 1}, "wchar": {Written, 1},
-		"read_bytes": {StorageRead, 1}, "write_bytes": {StorageWritten, 1}}, Read, Written, StorageRead, StorageWritten)...)
+	out = append(out,
+		keyed(root, path.Join(dir, "io"), ":", map[string]scaled{"rchar": {Read, 1}, "wchar": {Written, 1},
+			"read_bytes": {StorageRead, 1}, "write_bytes": {StorageWritten, 1}}, Read, Written, StorageRead,
+			StorageWritten)...)
 	return append(out, group(root, dir)...)
 }
 
@@ -189,7 +194,8 @@ func group(root fs.FS, dir string) []Reading {
 		return out
 	}
 	out := []Reading{single(root, where, "memory.current", GroupMemory), single(root, where, "memory.max", GroupLimit)}
-	out = append(out, keyed(root, path.Join(where, "cpu.stat"), " ", map[string]scaled{"throttled_usec": {GroupThrottled, 1000}}, GroupThrottled)...)
+	out = append(out, keyed(root, path.Join(where, "cpu.stat"), " ",
+		map[string]scaled{"throttled_usec": {GroupThrottled, 1000}}, GroupThrottled)...)
 	for _, x := range []struct {
 		id   ID
 		file string
@@ -234,7 +240,8 @@ func pressure(root fs.FS, name string, id ID) Reading {
 // Machine reads the counters of the machine.
 func Machine(root fs.FS) []Reading {
 	out := cpu(root)
-	return append(out, keyed(root, "proc/meminfo", ":", map[string]scaled{"MemAvailable": {MachineAvailable, 1 << 10}, "MemTotal": {MachineMemory, 1 << 10}},
+	return append(out, keyed(root, "proc/meminfo", ":", map[string]scaled{"MemAvailable": {MachineAvailable, 1 << 10},
+		"MemTotal": {MachineMemory, 1 << 10}},
 		MachineAvailable, MachineMemory)...)
 }
 

@@ -37,17 +37,21 @@ func TestFiles(t *testing.T) {
 		"proc/7/status": "Name:\ta\nVmRSS:\t   12 kB\nRssAnon:\t    5 kB\n", "proc/7/fd/0": "", "proc/7/fd/1": "",
 		"proc/7/io":                      "rchar: 1\nwchar: 2\nsyscr: 9\nread_bytes: 3\nwrite_bytes: 4\n",
 		"proc/7/cgroup":                  "0::/x\n",
-		"sys/fs/cgroup/x/memory.current": "100\n", "sys/fs/cgroup/x/memory.max": "max\n", "sys/fs/cgroup/x/cgroup.controllers": "cpu\n",
-		"sys/fs/cgroup/x/cpu.stat":     "usage_usec 5\nthrottled_usec 6\n",
-		"sys/fs/cgroup/x/cpu.pressure": "some avg10=0.00 avg60=0.00 avg300=0.00 total=8\nfull avg10=0.00 avg60=0.00 avg300=0.00 total=0\n",
-		"proc/stat":                    "cpu  1 2 3 40 50 6 7 8 0 0\ncpu0 1 2 3 4\n", "proc/meminfo": "MemTotal: 9 kB\nMemAvailable: 8 kB\n",
+		"sys/fs/cgroup/x/memory.current": "100\n", "sys/fs/cgroup/x/memory.max": "max\n",
+		"sys/fs/cgroup/x/cgroup.controllers": "cpu\n",
+		"sys/fs/cgroup/x/cpu.stat":           "usage_usec 5\nthrottled_usec 6\n",
+		"sys/fs/cgroup/x/cpu.pressure":       "some avg10=0.00 avg60=0.00 avg300=0.00 total=8\nfull avg10=0.00 avg60=0.00 avg300=0.00 total=0\n",
+		"proc/stat":                          "cpu  1 2 3 40 50 6 7 8 0 0\ncpu0 1 2 3 4\n",
+		"proc/meminfo":                       "MemTotal: 9 kB\nMemAvailable: 8 kB\n",
 	} {
 		root[name] = &fstest.MapFile{Data: []byte(text)}
 	}
 	have := byID(append(Process(root, 7), Machine(root)...))
-	for id, want := range map[ID]int64{CPUUser: 21 * tick, CPUSystem: 22 * tick, MinorFaults: 11, MajorFaults: 13, Threads: 17, Resident: 12 << 10, Private: 5 << 10,
-		OpenFiles: 2, Read: 1, Written: 2, StorageRead: 3, StorageWritten: 4, GroupMemory: 100, GroupThrottled: 6000, GroupCPUPressure: 8000,
-		MachineBusy: 27 * tick, MachineIdle: 90 * tick, MachineAvailable: 8 << 10, MachineMemory: 9 << 10} {
+	for id, want := range map[ID]int64{CPUUser: 21 * tick, CPUSystem: 22 * tick, MinorFaults: 11, MajorFaults: 13,
+		Threads: 17, Resident: 12 << 10, Private: 5 << 10,
+		OpenFiles: 2, Read: 1, Written: 2, StorageRead: 3, StorageWritten: 4, GroupMemory: 100, GroupThrottled: 6000,
+		GroupCPUPressure: 8000,
+		MachineBusy:      27 * tick, MachineIdle: 90 * tick, MachineAvailable: 8 << 10, MachineMemory: 9 << 10} {
 		if r := have[id]; r.Err != nil || r.Value != want {
 			t.Errorf("%s: %d, %v; want %d", All()[id-1].Name, r.Value, r.Err, want)
 		}
@@ -66,9 +70,11 @@ func TestFiles(t *testing.T) {
 
 // TestRubbish: whatever files say, there is a value or a reason for each counter.
 func TestRubbish(t *testing.T) {
-	for _, text := range []string{"", "\n", "x", "7 (a) S 1", "cpu 1 2 3 4 5 6 7 99999999999999999999", "rchar: -1\nVmRSS: x kB", "some total=\n"} {
+	for _, text := range []string{"", "\n", "x", "7 (a) S 1", "cpu 1 2 3 4 5 6 7 99999999999999999999",
+		"rchar: -1\nVmRSS: x kB", "some total=\n"} {
 		root := fstest.MapFS{"sys/fs/cgroup/cgroup.controllers": {}}
-		for _, name := range []string{"proc/7/stat", "proc/7/status", "proc/7/io", "proc/stat", "proc/meminfo", "sys/fs/cgroup/memory.max", "sys/fs/cgroup/cpu.stat", "sys/fs/cgroup/cpu.pressure"} {
+		for _, name := range []string{"proc/7/stat", "proc/7/status", "proc/7/io", "proc/stat", "proc/meminfo",
+			"sys/fs/cgroup/memory.max", "sys/fs/cgroup/cpu.stat", "sys/fs/cgroup/cpu.pressure"} {
 			root[name] = &fstest.MapFile{Data: []byte(text)}
 		}
 		root["proc/7/cgroup"] = &fstest.MapFile{Data: []byte("0::/\n")}
@@ -107,7 +113,9 @@ func TestSelf(t *testing.T) {
 	if err := unix.Getrusage(unix.RUSAGE_SELF, &before); err != nil {
 		t.Fatal(err)
 	}
-	if cpu := have[CPUUser].Value + have[CPUSystem].Value; cpu < after.Utime.Nano()+after.Stime.Nano()-2*tick || cpu > before.Utime.Nano()+before.Stime.Nano()+2*tick {
-		t.Errorf("%d ns of CPU, between %d and %d", cpu, after.Utime.Nano()+after.Stime.Nano(), before.Utime.Nano()+before.Stime.Nano())
+	if cpu := have[CPUUser].Value + have[CPUSystem].Value; cpu < after.Utime.Nano()+after.Stime.Nano()-2*tick ||
+		cpu > before.Utime.Nano()+before.Stime.Nano()+2*tick {
+		t.Errorf("%d ns of CPU, between %d and %d", cpu, after.Utime.Nano()+after.Stime.Nano(), before.Utime.Nano()+
+			before.Stime.Nano())
 	}
 }

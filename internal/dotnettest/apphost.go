@@ -101,8 +101,10 @@ func writeSelfContainedConfig(r Runtime, framework, dir, name string) error {
 		return err
 	}
 	libs := deps.Targets[deps.RuntimeTarget.Name]
-	out := depsFile{RuntimeTarget: deps.RuntimeTarget, Targets: maps.Clone(deps.Targets), Libraries: map[string]libraryInfo{}}
-	app := map[string]library{name + "/1.0.0": {Runtime: map[string]json.RawMessage{name + ".dll": json.RawMessage("{}")}}}
+	out := depsFile{RuntimeTarget: deps.RuntimeTarget, Targets: maps.Clone(deps.Targets),
+		Libraries: map[string]libraryInfo{}}
+	app := map[string]library{name +
+		"/1.0.0": {Runtime: map[string]json.RawMessage{name + ".dll": json.RawMessage("{}")}}}
 	out.Libraries[name+"/1.0.0"] = libraryInfo{Type: "project"}
 	for lib, assets := range libs {
 		app["runtimepack."+lib] = assets

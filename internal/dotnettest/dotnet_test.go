@@ -97,13 +97,20 @@ func TestLanguages(t *testing.T) {
 		file, source string
 		options      Options
 	}{
-		{"Newest.cs", "using System;\nint[] a = [1, 2];\nConsole.WriteLine($\"hello {Environment.Version.Major} {args.Length + a.Twice.Length}\");\nreturn 3;\n" +
-			"static class E { extension(int[] a) { public int[] Twice => [.. a, .. a]; } }\n", Options{Framework: Net10}},
-		{"Raw.cs", "using System;\nint[] a = [1, 2, 3, 4];\nConsole.WriteLine($\"\"\"hello {Environment.Version.Major} {args.Length + a.Length}\"\"\");\nreturn 3;\n", Options{Framework: Net8}},
-		{"Web.cs", "using System;\nvar b = Microsoft.AspNetCore.Builder.WebApplication.CreateBuilder(args);\nConsole.WriteLine($\"hello {Environment.Version.Major} 4\");\nreturn b == null ? 1 : 3;\n",
+		{"Newest.cs", "using System;\nint[] a = [1, 2];\nConsole.WriteLine($\"hello {Environment.Version.Major} " +
+			"{args.Length + a.Twice.Length}\");\nreturn 3;\n" +
+			"static class E { extension(int[] a) { public int[] Twice => [.. a, .. a]; } }\n",
+			Options{Framework: Net10}},
+		{"Raw.cs", "using System;\nint[] a = [1, 2, 3, 4];\nConsole.WriteLine($\"\"\"hello " +
+			"{Environment.Version.Major} {args.Length + a.Length}\"\"\");\nreturn 3;\n", Options{Framework: Net8}},
+		{"Web.cs",
+			"using System;\nvar b = Microsoft.AspNetCore.Builder.WebApplication.CreateBuilder(args);\nConsole.WriteLine($\"hello {Environment.Version.Major} 4\");\nreturn b == null ? 1 : 3;\n",
 			Options{Framework: Net10, Web: true, NoOptimize: true}},
-		{"Functional.fs", "open System\n[<EntryPoint>]\nlet main args =\n  printfn \"hello %d %d\" Environment.Version.Major (args.Length + List.length [1; 2; 3; 4])\n  3\n", Options{Framework: Net10}},
-		{"Basic.vb", "Module Program\n  Function Main(args As String()) As Integer\n    System.Console.WriteLine($\"hello {System.Environment.Version.Major} {args.Length + {1, 2, 3, 4}.Length}\")\n" +
+		{"Functional.fs", "open System\n[<EntryPoint>]\nlet main args =\n  printfn \"hello %d %d\" " +
+			"Environment.Version.Major (args.Length + List.length [1; 2; 3; 4])\n  3\n", Options{Framework: Net10}},
+		{"Basic.vb", "Module Program\n  Function Main(args As String()) As Integer\n    " +
+			"System.Console.WriteLine($\"hello {System.Environment.Version.Major} {args.Length + {1, 2, 3, " +
+			"4}.Length}\")\n" +
 			"    Return 3\n  End Function\nEnd Module\n", Options{Framework: Net10}},
 	} {
 		path := filepath.Join(t.TempDir(), tt.file)

@@ -77,7 +77,9 @@ func ensureIn(cache string, progress io.Writer) (*Install, error) {
 	}
 	p := newProgress(progress)
 	defer p.close()
-	unlock, err := lock(filepath.Join(cache, "dotnet", "lock"), func() { p.line("waiting for another process that is getting .NET") })
+	unlock, err := lock(filepath.Join(cache, "dotnet", "lock"), func() {
+		p.line("waiting for another process that is getting .NET")
+	})
 	if err != nil {
 		return nil, fmt.Errorf("locking the cache directory: %w", err)
 	}

@@ -49,7 +49,8 @@ func fakeNPM(t *testing.T, from []byte, script string) {
 	if err := os.WriteFile(filepath.Join(dir, "from"), from, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	script = "#!/bin/sh\nfrom=" + dir + "/from\nwhile [ $# -gt 1 ]; do [ \"$1\" = --pack-destination ] && dest=$2; shift; done\n" + script
+	script = "#!/bin/sh\nfrom=" + dir +
+		"/from\nwhile [ $# -gt 1 ]; do [ \"$1\" = --pack-destination ] && dest=$2; shift; done\n" + script
 	if err := os.WriteFile(filepath.Join(dir, "npm"), []byte(script), 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -58,7 +59,8 @@ func fakeNPM(t *testing.T, from []byte, script string) {
 
 func fakePackage(content []byte) npmPackage {
 	sum := sha512.Sum512(content)
-	return npmPackage{name: "fake", version: "1.2.3", sha512: base64.StdEncoding.EncodeToString(sum[:]), file: "fake-1.2.3.tgz"}
+	return npmPackage{name: "fake", version: "1.2.3", sha512: base64.StdEncoding.EncodeToString(sum[:]),
+		file: "fake-1.2.3.tgz"}
 }
 
 func TestFetch(t *testing.T) {
@@ -234,7 +236,8 @@ func fakeRoot(t *testing.T, runtimes, sdks []string) string {
 // TestFindMachine: all roots count, of each major version the newest is taken, and each gets a root of its own.
 func TestFindMachine(t *testing.T) {
 	named := fakeRoot(t, []string{"8.0.9", "8.0.33", "11.0.0-rc.1.25451.107", "9.0.7"}, []string{"9.0.100"})
-	path := fakeRoot(t, []string{"5.0.17", "8.0.33", "9.0.22", "10.0.2"}, []string{"10.0.9", "10.0.100", "11.0.100-rc.1"})
+	path := fakeRoot(t, []string{"5.0.17", "8.0.33", "9.0.22", "10.0.2"},
+		[]string{"10.0.9", "10.0.100", "11.0.100-rc.1"})
 	t.Setenv("CLRPROF_TEST_DOTNET", named)
 	t.Setenv("DOTNET_ROOT", t.TempDir())
 	t.Setenv("PATH", path)
@@ -257,7 +260,8 @@ func TestFindMachine(t *testing.T) {
 		if err != nil || len(there) != 1 || filepath.Base(there[0]) != name {
 			t.Errorf("the root of %s has %v (%v)", name, there, err)
 		}
-		if b, err := os.ReadFile(r.Root + "/shared/Microsoft.NETCore.App/" + name + "/libcoreclr.so"); err != nil || string(b) != from {
+		if b, err := os.ReadFile(r.Root + "/shared/Microsoft.NETCore.App/" + name + "/libcoreclr.so"); err != nil ||
+			string(b) != from {
 			t.Errorf("%s is of %q (%v), want %q", name, b, err, from)
 		}
 	}
@@ -276,7 +280,8 @@ func TestEnv(t *testing.T) {
 	}
 	env := Runtime{Name: "9.0.7", Root: "/root9"}.Env("A=b")
 	for _, kv := range env {
-		if strings.HasPrefix(kv, "CORECLR_") || strings.HasPrefix(kv, "COMPlus_") || strings.HasPrefix(kv, "DOTNET_Tiered") {
+		if strings.HasPrefix(kv, "CORECLR_") || strings.HasPrefix(kv, "COMPlus_") ||
+			strings.HasPrefix(kv, "DOTNET_Tiered") {
 			t.Errorf("%s is passed on", kv)
 		}
 	}
@@ -325,7 +330,8 @@ func TestCompileErrors(t *testing.T) {
 		"no such file":    {filepath.Join(dir, "None.cs")},
 		"compiling Bad: ": {bad},
 	} {
-		if _, err := in.Compile(sources, "", Options{Library: true}); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := in.Compile(sources, "", Options{Library: true}); err == nil ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("%v: error %v, want %q", sources, err, want)
 		}
 	}

@@ -62,7 +62,8 @@ func layOut9(app, sdk, root string) error {
 	}
 	return errors.Join(
 		place(filepath.Join(app, "libhostfxr.so"), filepath.Join(root, "host", "fxr", version9, "libhostfxr.so")),
-		place(filepath.Join(app, "libhostpolicy.so"), filepath.Join(root, "shared", "Microsoft.NETCore.App", version9, "libhostpolicy.so")),
+		place(filepath.Join(app, "libhostpolicy.so"), filepath.Join(root, "shared", "Microsoft.NETCore.App", version9,
+			"libhostpolicy.so")),
 		place(filepath.Join(sdk, "dotnet"), filepath.Join(root, "dotnet")))
 }
 
@@ -101,9 +102,10 @@ func layOutFramework(app, root, framework string, lib library) error {
 		return err
 	}
 	// All others rest on that one, and the host must be told.
-	return writeJSON(filepath.Join(dir, framework+".runtimeconfig.json"), map[string]any{"runtimeOptions": map[string]any{
-		"tfm": "net9.0", "framework": map[string]string{"name": coreFramework, "version": version9},
-	}})
+	return writeJSON(filepath.Join(dir, framework+".runtimeconfig.json"),
+		map[string]any{"runtimeOptions": map[string]any{
+			"tfm": "net9.0", "framework": map[string]string{"name": coreFramework, "version": version9},
+		}})
 }
 
 func writeJSON(path string, v any) error {

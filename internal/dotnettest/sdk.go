@@ -42,7 +42,8 @@ func (s SDK) Dir() string { return filepath.Join(s.Root, "sdk", s.Version) }
 func (s SDK) Env(home string, extra ...string) []string {
 	env := slices.DeleteFunc(newRuntime("", s.Root).Env(), func(kv string) bool {
 		name, _, _ := strings.Cut(kv, "=")
-		return strings.HasPrefix(name, "MSBUILD") || strings.HasPrefix(name, "NUGET_") || slices.Contains([]string{"HOME", "PATH", "RestoreConfigFile"}, name)
+		return strings.HasPrefix(name, "MSBUILD") || strings.HasPrefix(name, "NUGET_") ||
+			slices.Contains([]string{"HOME", "PATH", "RestoreConfigFile"}, name)
 	})
 	env = append(env,
 		"HOME="+home,

@@ -94,7 +94,9 @@ func (in *Install) singleDir(version string) string {
 func (in *Install) getSingle(s singleFile, r SingleFile, progress io.Writer) error {
 	p := newProgress(progress)
 	defer p.close()
-	unlock, err := lock(filepath.Join(in.cache, "dotnet", "lock"), func() { p.line("waiting for another process that is getting .NET") })
+	unlock, err := lock(filepath.Join(in.cache, "dotnet", "lock"), func() {
+		p.line("waiting for another process that is getting .NET")
+	})
 	if err != nil {
 		return fmt.Errorf("locking the cache directory: %w", err)
 	}
@@ -177,7 +179,8 @@ func extract(app, dir, main string) (bundle.Entry, error) {
 // replaceMain compiles a source file or directory and writes the program over the
 // application's own assembly. What follows the end of an assembly does no harm.
 func (in *Install) replaceMain(app string, s singleFile, place bundle.Entry, source string) error {
-	dll, err := in.Compile([]string{source}, "", Options{Name: strings.TrimSuffix(s.main, ".dll"), Debug: DebugNone, Trimmed: s.runtime})
+	dll, err := in.Compile([]string{source}, "", Options{Name: strings.TrimSuffix(s.main, ".dll"), Debug: DebugNone,
+		Trimmed: s.runtime})
 	if err != nil {
 		return err
 	}

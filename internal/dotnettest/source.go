@@ -122,16 +122,19 @@ var fieldTypes = []field{
 	{"Func<int, int>", "map", "x => x + %d"},
 }
 
-var words = []string{"order", "account", "invoice", "customer", "shipment", "ledger", "quote", "batch", "route", "policy", "claim", "stock"}
+var words = []string{"order", "account", "invoice", "customer", "shipment", "ledger", "quote", "batch", "route",
+	"policy", "claim", "stock"}
 
 func newUnit(n int, random *sequence) unit {
-	u := unit{N: n, Query: n%3 == 0, Constant: random.below(1000) + 1, Modulus: random.below(90) + 10, Word: words[random.below(len(words))]}
+	u := unit{N: n, Query: n%3 == 0, Constant: random.below(1000) + 1, Modulus: random.below(90) + 10,
+		Word: words[random.below(len(words))]}
 	for range min(n, 3) {
 		u.Before = append(u.Before, random.below(n))
 	}
 	for i := range 4 + random.below(6) {
 		f := fieldTypes[random.below(len(fieldTypes))]
-		u.Fields = append(u.Fields, field{f.Type, fmt.Sprintf("%s%d", f.Name, i), fmt.Sprintf(f.Init, random.below(50)+1)})
+		u.Fields = append(u.Fields,
+			field{f.Type, fmt.Sprintf("%s%d", f.Name, i), fmt.Sprintf(f.Init, random.below(50)+1)})
 	}
 	for i := range 4 + random.below(8) {
 		u.Cases = append(u.Cases, i*10+random.below(10))

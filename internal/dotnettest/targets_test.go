@@ -30,7 +30,8 @@ func targetRuns(in *Install) []targetRun {
 		runs = append(runs,
 			targetRun{r.Name + " tiered", Options{}, r, nil},
 			targetRun{r.Name + " optimized", Options{}, r, []string{"COMPlus_TieredCompilation=0"}},
-			targetRun{r.Name + " debug", Options{NoOptimize: true}, r, []string{"COMPlus_TC_QuickJitForLoops=1", "COMPlus_gcServer=1"}})
+			targetRun{r.Name + " debug", Options{NoOptimize: true}, r,
+				[]string{"COMPlus_TC_QuickJitForLoops=1", "COMPlus_gcServer=1"}})
 	}
 	return runs
 }
@@ -57,7 +58,8 @@ func runTarget(t *testing.T, run targetRun, name string, args ...string) []Truth
 // runtime's counters; here, two runs must say the same.
 func TestTruth(t *testing.T) {
 	for _, target := range [][]string{
-		{"Shapes"}, {"Threads", "1", "1000"}, {"Threads", "16", "1000"}, {"Threads", "500", "20"}, {"StaticInit"}, {"Tiering"},
+		{"Shapes"}, {"Threads", "1", "1000"}, {"Threads", "16", "1000"}, {"Threads", "500", "20"}, {"StaticInit"},
+		{"Tiering"},
 		{"Dynamic"}, {"Totals"}, {"Kept"},
 	} {
 		for _, run := range targetRuns(Need(t)) {

@@ -42,7 +42,8 @@ func (f Framework) version() string {
 }
 
 // ErrNoSDK means that the machine has no SDK that can compile what was asked for.
-var ErrNoSDK = errors.New("needs an SDK of .NET 10 or later (set " + rootsVariable + " or DOTNET_ROOT, or put dotnet on the PATH)")
+var ErrNoSDK = errors.New("needs an SDK of .NET 10 or later (set " + rootsVariable +
+	" or DOTNET_ROOT, or put dotnet on the PATH)")
 
 // toolchain is a compiler with the libraries of a framework.
 type toolchain struct {
@@ -75,7 +76,8 @@ func (in *Install) toolchainFor(l language, o Options) (toolchain, error) {
 		return toolchain{}, fmt.Errorf("%s for %s %w", l, o.Framework.tfm(), ErrNoSDK)
 	}
 	tc := toolchain{
-		version: sdk.Version, command: []string{sdk.Dotnet(), "exec", sdk.compiler(l)}, env: newRuntime("", sdk.Root).Env(), dash: "-",
+		version: sdk.Version, command: []string{sdk.Dotnet(), "exec", sdk.compiler(l)},
+		env: newRuntime("", sdk.Root).Env(), dash: "-",
 		flags: []string{"-nologo", "-nostdlib", "-noconfig", "-utf8output", "-langversion:latest"},
 	}
 	frameworks := []string{coreFramework}
@@ -93,7 +95,8 @@ func (in *Install) toolchainFor(l language, o Options) (toolchain, error) {
 	case fsharp:
 		core := filepath.Join(filepath.Dir(sdk.compiler(fsharp)), "FSharp.Core.dll")
 		tc.dash = "--"
-		tc.flags = []string{"--nologo", "--noframework", "--targetprofile:netcore", "--utf8output", "--langversion:latest", "--simpleresolution"}
+		tc.flags = []string{"--nologo", "--noframework", "--targetprofile:netcore", "--utf8output",
+			"--langversion:latest", "--simpleresolution"}
 		tc.refs, tc.beside = append(tc.refs, core), []string{core}
 	case visualBasic:
 		tc.flags = append(tc.flags, `-define:_MyType="Empty"`) // there is no My of a console

@@ -80,7 +80,8 @@ func ParseTruth(r io.Reader) ([]Truth, error) {
 	}
 	for _, row := range rows {
 		if row.Kind == "wrong" {
-			return rows, fmt.Errorf("%s: expected %d bytes, measured %d: %w", row.Name, row.Expected, row.Measured, ErrWrong)
+			return rows, fmt.Errorf("%s: expected %d bytes, measured %d: %w", row.Name, row.Expected, row.Measured,
+				ErrWrong)
 		}
 	}
 	if !ended {

@@ -20,8 +20,10 @@ func TestParseTruth(t *testing.T) {
 		{"none", end, nil, nil},
 		{"other lines", "hello\n{\"a\":1}\n" + end, nil, nil},
 		{
-			"function", `{"truth":"function","scope":"exclusive","name":"A.B","module":"A.dll","token":"0x0600002a","type":"X<Y,Z>","objects":3,"bytes":72}` + "\n" + end,
-			[]Truth{{Kind: "function", Scope: "exclusive", Name: "A.B", Module: "A.dll", Token: 0x0600002a, Type: "X<Y,Z>", Objects: 3, Bytes: 72}}, nil,
+			"function",
+			`{"truth":"function","scope":"exclusive","name":"A.B","module":"A.dll","token":"0x0600002a","type":"X<Y,Z>","objects":3,"bytes":72}` + "\n" + end,
+			[]Truth{{Kind: "function", Scope: "exclusive", Name: "A.B", Module: "A.dll", Token: 0x0600002a,
+				Type: "X<Y,Z>", Objects: 3, Bytes: 72}}, nil,
 		},
 		{
 			"line", `{"truth":"line","file":"P.cs","line":42,"function":"A.B","objects":1,"bytes":24}` + "\n" + end,
@@ -31,7 +33,8 @@ func TestParseTruth(t *testing.T) {
 			"wrong", `{"truth":"wrong","name":"A.B","expected":24,"measured":32}` + "\n" + end,
 			[]Truth{{Kind: "wrong", Name: "A.B", Expected: 24, Measured: 32}}, ErrWrong,
 		},
-		{"killed", `{"truth":"type","name":"A","objects":1,"bytes":24}` + "\n", []Truth{{Kind: "type", Name: "A", Objects: 1, Bytes: 24}}, ErrNoEnd},
+		{"killed", `{"truth":"type","name":"A","objects":1,"bytes":24}` + "\n",
+			[]Truth{{Kind: "type", Name: "A", Objects: 1, Bytes: 24}}, ErrNoEnd},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			got, err := ParseTruth(strings.NewReader(tt.in))

@@ -101,7 +101,8 @@ func TestSums(t *testing.T) {
 		s := analysistest.Open(t, b, filepath.Join(t.TempDir(), "s.clrprof"))
 		selections := []analysis.Selection{{}}
 		if len(b.Processes) > 0 {
-			selections = append(selections, analysis.Selection{Processes: []session.ProcessID{b.Processes[len(b.Processes)-1].ID}})
+			selections = append(selections,
+				analysis.Selection{Processes: []session.ProcessID{b.Processes[len(b.Processes)-1].ID}})
 		}
 		if len(b.Functions) > 1 {
 			terms := analysis.Terms{Hide: []string{b.Functions[1].Name}}
@@ -122,7 +123,8 @@ func TestSums(t *testing.T) {
 						break
 					}
 					var first, second bytes.Buffer
-					if err := errors.Join(f.write(&first, s, sel, v.Name), f.write(&second, s, sel, v.Name)); err != nil {
+					if err := errors.Join(f.write(&first, s, sel, v.Name),
+						f.write(&second, s, sel, v.Name)); err != nil {
 						t.Fatalf("%s, %s, %s: %v", name, kind, v.Name, err)
 					}
 					if !bytes.Equal(first.Bytes(), second.Bytes()) {
@@ -252,8 +254,9 @@ func readOTLP(t *testing.T, file []byte, _ string) sums {
 		}
 		unique[s] = true
 	}
-	for what, zero := range map[string]proto.Message{"mapping": d.MappingTable[0], "location": d.LocationTable[0], "function": d.FunctionTable[0],
-		"link": d.LinkTable[0], "attribute": d.AttributeTable[0], "stack": d.StackTable[0]} {
+	for what, zero := range map[string]proto.Message{"mapping": d.MappingTable[0], "location": d.LocationTable[0],
+		"function": d.FunctionTable[0],
+		"link":     d.LinkTable[0], "attribute": d.AttributeTable[0], "stack": d.StackTable[0]} {
 		if proto.Size(zero) != 0 {
 			t.Errorf("the first %s is %v", what, zero)
 		}
@@ -267,7 +270,8 @@ func readOTLP(t *testing.T, file []byte, _ string) sums {
 		}
 		for _, l := range s.LocationIndices {
 			location := d.LocationTable[l]
-			if d.StringTable[d.FunctionTable[location.Lines[0].FunctionIndex].NameStrindex] == "" || int(location.MappingIndex) >= len(d.MappingTable) {
+			if d.StringTable[d.FunctionTable[location.Lines[0].FunctionIndex].NameStrindex] == "" ||
+				int(location.MappingIndex) >= len(d.MappingTable) {
 				t.Errorf("stack %d: location %v", i, location)
 			}
 		}
@@ -287,7 +291,8 @@ func readOTLP(t *testing.T, file []byte, _ string) sums {
 				seen[key] = true
 				out.add(d.StringTable[p.SampleType.TypeStrindex], s.Values[0])
 				for _, a := range s.AttributeIndices {
-					if attribute := d.AttributeTable[a]; a == 0 || d.StringTable[attribute.KeyStrindex] == "" || attribute.Value == nil {
+					if attribute := d.AttributeTable[a]; a == 0 || d.StringTable[attribute.KeyStrindex] == "" ||
+						attribute.Value == nil {
 						t.Errorf("attribute %d is %v", a, attribute)
 					}
 				}

@@ -97,7 +97,8 @@ func readFirefox(t *testing.T, file []byte, value string) sums {
 	if err := d.Decode(&p); err != nil {
 		t.Fatal(err)
 	}
-	if p.Meta.PreprocessedProfileVersion != 56 || p.Meta.Version != 29 || !p.Meta.Symbolicated || p.Meta.Interval <= 0 ||
+	if p.Meta.PreprocessedProfileVersion != 56 || p.Meta.Version != 29 || !p.Meta.Symbolicated ||
+		p.Meta.Interval <= 0 ||
 		p.Shared.StringArray == nil || p.Threads == nil || p.Libs == nil || p.Counters == nil {
 		t.Errorf("%+v", p.Meta)
 	}
@@ -120,7 +121,8 @@ func readFirefox(t *testing.T, file []byte, value string) sums {
 		}
 	}
 	for _, c := range p.Counters {
-		if len(c.Samples.Time) != c.Samples.Length || len(c.Samples.Count) != c.Samples.Length || p.Threads[c.MainThreadIndex].PID != c.PID {
+		if len(c.Samples.Time) != c.Samples.Length || len(c.Samples.Count) != c.Samples.Length ||
+			p.Threads[c.MainThreadIndex].PID != c.PID {
 			t.Errorf("%+v", c)
 		}
 	}
@@ -155,11 +157,13 @@ func (p *firefoxProfile) check(t *testing.T, x *firefoxThread) {
 	}
 	s, m, k, f, u := &x.Samples, &x.Markers, &x.StackTable, &x.FrameTable, &x.FuncTable
 	length("samples", s.Length, len(s.Stack), len(s.Time), len(s.Weight))
-	length("markers", m.Length, len(m.Data), len(m.Name), len(m.StartTime), len(m.EndTime), len(m.Phase), len(m.Category))
+	length("markers", m.Length, len(m.Data), len(m.Name), len(m.StartTime), len(m.EndTime), len(m.Phase),
+		len(m.Category))
 	length("stackTable", k.Length, len(k.Prefix), len(k.Frame))
 	length("frameTable", f.Length, len(f.Address), len(f.InlineDepth), len(f.Category), len(f.Subcategory), len(f.Func),
 		len(f.NativeSymbol), len(f.InnerWindowID), len(f.Line), len(f.Column))
-	length("funcTable", u.Length, len(u.IsJS), len(u.RelevantForJS), len(u.Name), len(u.Resource), len(u.FileName), len(u.LineNumber), len(u.ColumnNumber))
+	length("funcTable", u.Length, len(u.IsJS), len(u.RelevantForJS), len(u.Name), len(u.Resource), len(u.FileName),
+		len(u.LineNumber), len(u.ColumnNumber))
 	in := func(what string, n, rows int) {
 		if n < 0 || n >= rows {
 			t.Fatalf("%s %d of %d", what, n, rows)

@@ -75,7 +75,8 @@ func (w *Writer) Write(e Event) {
 	case Attributed:
 		w.kind(kindAttributed).number(uint64(e.Thread)).number(uint64(e.Site))
 	case GCStart:
-		w.kind(kindGCStart).number(uint64(e.Collected)).number(flag(e.Induced) | flag(e.Final)<<1 | flag(e.Asked)<<2).bounds(e.Bounds)
+		w.kind(kindGCStart).number(uint64(e.Collected)).number(
+			flag(e.Induced) | flag(e.Final)<<1 | flag(e.Asked)<<2).bounds(e.Bounds)
 	case Moved:
 		w.kind(kindMoved).ranges(e.Ranges, true)
 	case Survived:

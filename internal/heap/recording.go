@@ -36,8 +36,9 @@ type GCStart struct {
 	Collected uint32 // bit n: generation n is collected
 	Induced   bool
 	Asked     bool // the agent waits for the one that it asked for at the end; this may be another one
-	Final     bool // the first full one since the agent asked for it, after which it says what is alive and looks at no other
-	Bounds    []Bound
+	// the first full one since the agent asked for it, after which it says what is alive and looks at no other
+	Final  bool
+	Bounds []Bound
 }
 
 // Moved is a call of MovedReferences.

@@ -15,10 +15,11 @@ type Result struct {
 
 // Site is what became of the objects of one site.
 type Site struct {
-	Allocated     wire.Population
-	Dead          [wire.GenerationCount]wire.Population // by the generation in which they were when they were found dead
-	ByCollections [wire.AgeGCBuckets]uint64             // the dead, by the collections that they survived
-	ByTime        [wire.AgeTimeBuckets]uint64           // those of them that survived any, by the time since the first
+	Allocated wire.Population
+	// by the generation in which they were when they were found dead
+	Dead          [wire.GenerationCount]wire.Population
+	ByCollections [wire.AgeGCBuckets]uint64   // the dead, by the collections that they survived
+	ByTime        [wire.AgeTimeBuckets]uint64 // those of them that survived any, by the time since the first
 }
 
 // GC is one collection.

@@ -250,8 +250,8 @@ func (t *Tracker) sort() error {
 	return nil
 }
 
-// sortRanges also counts the gaps in them, one for each row of bytes without an object. What stays in generation 2 is not
-// looked at: who is there has come from another one.
+// sortRanges also counts the gaps in them, one for each row of bytes without an object. What stays in generation 2 is
+// not looked at: who is there has come from another one.
 func (t *Tracker) sortRanges(ranges []Range, before, after generations) ([]Range, error) {
 	gap := func(r Range, at uint64) {
 		was, _ := before.of(at)

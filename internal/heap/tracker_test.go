@@ -36,7 +36,8 @@ func TestWorkedExample(t *testing.T) {
 
 	tracker := new(Tracker)
 	for i, start := range before[:10] {
-		if err := tracker.Add(Alloc{Address: start * unit, Bytes: (before[i+1] - start) * unit, Site: uint32(i) + 1}); err != nil {
+		if err := tracker.Add(Alloc{Address: start * unit, Bytes: (before[i+1] - start) * unit, Site: uint32(i) +
+			1}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -83,7 +84,8 @@ func objects(n, bytes uint64) wire.Population { return wire.Population{Objects: 
 func TestDeaths(t *testing.T) {
 	first := []Bound{bound(0, 0x1000, 0x1000), bound(3, 0x8000, 0x4000), bound(4, 0xC000, 0)}
 	second := []Bound{bound(1, 0x1000, 0x1000), bound(0, 0x2000, 0x1000), bound(3, 0x8000, 0x4000)}
-	third := []Bound{bound(2, 0x1000, 0x1000), bound(1, 0x2000, 0x1000), bound(0, 0x4000, 0x1000), bound(3, 0x8000, 0x4000)}
+	third := []Bound{bound(2, 0x1000, 0x1000), bound(1, 0x2000, 0x1000), bound(0, 0x4000, 0x1000),
+		bound(3, 0x8000, 0x4000)}
 	got := track(t,
 		Alloc{Address: 0x1000, Bytes: 24, Site: 1},
 		Alloc{Address: 0x1018, Bytes: 32, Site: 1},
@@ -147,7 +149,8 @@ func TestDeaths(t *testing.T) {
 
 func TestUntracked(t *testing.T) {
 	bounds, old := []Bound{bound(0, 0x1000, 0x1000)}, []Bound{bound(2, 0x1000, 0x1000)}
-	survived := Survived{[]Range{stay(0x1000, 0x78), stay(0x1100, 0x40)}} // before, between, behind; and one without any object
+	// before, between, behind; and one without any object
+	survived := Survived{[]Range{stay(0x1000, 0x78), stay(0x1100, 0x40)}}
 	got := track(t,
 		Alloc{Address: 0x1018, Bytes: 24, Site: 1},
 		Alloc{Address: 0x1048, Bytes: 24, Site: 1},
@@ -170,12 +173,14 @@ func TestUntracked(t *testing.T) {
 }
 
 func TestBuckets(t *testing.T) {
-	for survived, want := range map[uint32]int{0: 0, 1: 1, 2: 2, 3: 3, 4: 3, 5: 4, 8: 4, 9: 5, 16: 5, 17: 6, 64: 6, 65: 7, 1 << 31: 7} {
+	for survived, want := range map[uint32]int{0: 0, 1: 1, 2: 2, 3: 3, 4: 3, 5: 4, 8: 4, 9: 5, 16: 5, 17: 6, 64: 6,
+		65: 7, 1 << 31: 7} {
 		if got := CollectionsBucket(survived); got != want {
 			t.Errorf("%d collections: bucket %d, want %d", survived, got, want)
 		}
 	}
-	for ns, want := range map[uint64]int{0: 0, 1e6 - 1: 0, 1e6: 1, 1e7 - 1: 1, 1e7: 2, 1e8: 3, 1e9: 4, 1e10: 5, 1e11: 6, 1e12 - 1: 6, 1e12: 7, 1 << 63: 7} {
+	for ns, want := range map[uint64]int{0: 0, 1e6 - 1: 0, 1e6: 1, 1e7 - 1: 1, 1e7: 2, 1e8: 3, 1e9: 4, 1e10: 5, 1e11: 6,
+		1e12 - 1: 6, 1e12: 7, 1 << 63: 7} {
 		if got := TimeBucket(ns); got != want {
 			t.Errorf("%d ns: bucket %d, want %d", ns, got, want)
 		}
@@ -198,15 +203,18 @@ func TestImpossible(t *testing.T) {
 		"a survivor that stays goes": {start, Survived{[]Range{{0x1000, 0x1100, 24}}}},
 		"unknown thread":             {Attributed{1, 1}},
 		"objects overlap":            {at(0x1000), at(0x1010), start, GCEnd{1, gen0}},
-		"objects come to overlap":    {at(0x1000), at(0x1018), start, Moved{[]Range{stay(0x1000, 24), {0x1018, 0x1010, 24}}}, GCEnd{1, gen0}},
-		"ranges overlap":             {at(0x1000), start, Moved{[]Range{stay(0x1000, 24), stay(0x1010, 24)}}, GCEnd{1, gen0}},
-		"range ends in an object":    {at(0x1000), start, Moved{[]Range{stay(0x1000, 16)}}, GCEnd{1, gen0}},
-		"bounds overlap":             {GCStart{Bounds: []Bound{bound(0, 0, 16), bound(1, 8, 8)}}, GCEnd{}},
-		"unknown generation":         {start, GCEnd{1, []Bound{bound(5, 0, 16)}}},
-		"in no generation":           {at(0x3000), start, GCEnd{1, gen0}},
-		"frozen in a generation":     {Alloc{Address: 0x1000, Bytes: 24, Site: 1, Frozen: true}, start, GCEnd{1, gen0}},
-		"to no generation":           {at(0x1000), start, Moved{[]Range{{0x1000, 0x3000, 24}}}, GCEnd{1, gen0}},
-		"range of another generation": {at(0x1000), GCStart{Collected: 2, Bounds: gen0}, Moved{[]Range{stay(0x1000, 24)}},
+		"objects come to overlap": {at(0x1000), at(0x1018), start,
+			Moved{[]Range{stay(0x1000, 24), {0x1018, 0x1010, 24}}}, GCEnd{1, gen0}},
+		"ranges overlap": {at(0x1000), start, Moved{[]Range{stay(0x1000, 24), stay(0x1010, 24)}},
+			GCEnd{1, gen0}},
+		"range ends in an object": {at(0x1000), start, Moved{[]Range{stay(0x1000, 16)}}, GCEnd{1, gen0}},
+		"bounds overlap":          {GCStart{Bounds: []Bound{bound(0, 0, 16), bound(1, 8, 8)}}, GCEnd{}},
+		"unknown generation":      {start, GCEnd{1, []Bound{bound(5, 0, 16)}}},
+		"in no generation":        {at(0x3000), start, GCEnd{1, gen0}},
+		"frozen in a generation":  {Alloc{Address: 0x1000, Bytes: 24, Site: 1, Frozen: true}, start, GCEnd{1, gen0}},
+		"to no generation":        {at(0x1000), start, Moved{[]Range{{0x1000, 0x3000, 24}}}, GCEnd{1, gen0}},
+		"range of another generation": {at(0x1000), GCStart{Collected: 2, Bounds: gen0},
+			Moved{[]Range{stay(0x1000, 24)}},
 			GCEnd{1, gen0}},
 		"dead, and a thread holds it": {Alloc{Address: 0x1000, Bytes: 24, Thread: 1}, start, GCEnd{1, gen0}},
 	} {

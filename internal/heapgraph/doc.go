@@ -21,7 +21,8 @@
 //   - All references of an object count; a dependent handle (ConditionalWeakTable) is a reference from its key to its
 //     value.
 //   - Every root but the weak ones holds its object. Objects that no root holds, directly or not, are Unreachable,
-//     or Frozen if they have no site: the code refers to them, and no root tells. They count as objects and retain nothing.
+//     or Frozen if they have no site: the code refers to them, and no root tells. They count as objects and retain
+//     nothing.
 //   - Same file, same result: objects are in the order of their addresses.
 //   - Any bytes can be read: errors wrap ErrCorrupt or ErrIncomplete, and memory is bounded by the size of the file.
 //

@@ -83,7 +83,8 @@ func read(t interface{ Fatal(...any) }, b []byte) *Heap {
 var sample = file{
 	objects: []fileObject{
 		{0x50, 24, 2, []uint64{0x60}}, {0x60, 24, 2, []uint64{0x70}}, {0x70, 24, 2, nil}, // the list
-		{0x10, 100 << 3, 1, []uint64{0x50, 0x80, 0x90, 0x999}},                           // the table; 0x999 is no object
+		// the table; 0x999 is no object
+		{0x10, 100 << 3, 1, []uint64{0x50, 0x80, 0x90, 0x999}},
 		{0x80, 32, 3, []uint64{0xa0}}, {0x90, 32, 3, []uint64{0xa0}}, {0xa0, 40, 4, nil}, // shared
 		{0x20, 48, 5, []uint64{0x30}}, {0x30, 48, 5, []uint64{0x20}}, // the cycle, by the second
 		{0x40, 56, 6, nil}, // weak
@@ -94,7 +95,8 @@ var sample = file{
 	dependents: [][2]uint64{{0x90, 0xb0}, {0x90, 0x999}, {0x80, 0}},
 	roots: []fileRoot{{0x10, 3, 0, 0}, {0x30, 1, 1, 17}, {0x40, 3, 2, 0}, {0x48, 2, 0, 0}, {0x999, 0, 0, 0},
 		{0x30, 0, 0, 0}},
-	sites: []fileSite{{0x10, 1, 0}, {0x20, 2, 1}, {0x30, 2, 1}, {0x40, 3, 2}, {0x48, 3, 2}, {0x50, 4, 3}, {0x60, 4, 3}, {0x70, 5, 3},
+	sites: []fileSite{{0x10, 1, 0}, {0x20, 2, 1}, {0x30, 2, 1}, {0x40, 3, 2}, {0x48, 3, 2}, {0x50, 4, 3}, {0x60, 4, 3},
+		{0x70, 5, 3},
 		{0x80, 6, 3}, {0x90, 6, 3}, {0xa0, 6, 3}, {0xb0, 7, 9}},
 }
 
@@ -121,7 +123,8 @@ func TestSample(t *testing.T) {
 	for _, s := range g.Sites() {
 		sites[s.Key] = s.Retained
 	}
-	if diff := cmp.Diff(map[uint32]int64{0: 0, 1: 1048, 2: 96, 3: 64, 4: 72, 5: 24, 6: 64 + 40 + 72, 7: 72}, sites); diff != "" {
+	if diff := cmp.Diff(map[uint32]int64{0: 0, 1: 1048, 2: 96, 3: 64, 4: 72, 5: 24, 6: 64 + 40 + 72, 7: 72},
+		sites); diff != "" {
 		t.Errorf("sites (-want +got):\n%s", diff)
 	}
 	root, path := g.Path(7) // the end of the list
@@ -142,7 +145,8 @@ func TestSample(t *testing.T) {
 	}
 }
 
-// TestDominance compares with what dominance means: an object's retained size is that of what cannot be reached without it.
+// TestDominance compares with what dominance means: an object's retained size is that of what cannot be reached without
+// it.
 func TestDominance(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		f := randomFile(t)
@@ -179,7 +183,8 @@ func TestDominance(t *testing.T) {
 func checkGroup(t *rapid.T, h *Heap, group Group, key []uint32, all []int32) {
 	strong := func(r Root) bool { return r.Flags&FlagWeak == 0 }
 	without := reach(h, strong, func(o int32) bool { return key[o] == group.Key })
-	// What an object outside the group and one of the group hold only together is of the group's set, not of an object's.
+	// What an object outside the group and one of the group hold only together is of the group's set, not of an
+	// object's.
 	lost := difference(h, all, without)
 	objects, bytes, single := int64(0), int64(0), uint64(0)
 	for i := range h.Address {
@@ -188,7 +193,9 @@ func checkGroup(t *rapid.T, h *Heap, group Group, key []uint32, all []int32) {
 		}
 		objects++
 		bytes += int64(h.Size[i])
-		others := reach(h, strong, func(o int32) bool { return o != int32(i) && key[o] == group.Key && dominates(h, o, int32(i), all) })
+		others := reach(h, strong, func(o int32) bool {
+			return o != int32(i) && key[o] == group.Key && dominates(h, o, int32(i), all)
+		})
 		if all[i] < far && others[i] < far {
 			single += difference(h, all, reach(h, strong, func(o int32) bool { return o == int32(i) }))
 		}
@@ -199,7 +206,9 @@ func checkGroup(t *rapid.T, h *Heap, group Group, key []uint32, all []int32) {
 }
 
 func dominates(h *Heap, d, o int32, all []int32) bool {
-	return all[o] < far && reach(h, func(r Root) bool { return r.Flags&FlagWeak == 0 }, func(x int32) bool { return x == d })[o] == far
+	return all[o] < far && reach(h, func(r Root) bool { return r.Flags&FlagWeak == 0 }, func(x int32) bool {
+		return x == d
+	})[o] == far
 }
 
 func checkPath(t *rapid.T, g *Graph, i, depth int32) {
@@ -263,8 +272,9 @@ func randomFile(t *rapid.T) *file {
 	f := &file{}
 	order := rapid.Permutation(indices(n)).Draw(t, "order")
 	for _, i := range order {
-		f.objects = append(f.objects, fileObject{uint64(i+1) << 3, 1 << i << 3, uint32(rapid.IntRange(1, 3).Draw(t, "type")),
-			rapid.SliceOfN(address, 0, 3).Draw(t, "references")})
+		f.objects = append(f.objects,
+			fileObject{uint64(i+1) << 3, 1 << i << 3, uint32(rapid.IntRange(1, 3).Draw(t, "type")),
+				rapid.SliceOfN(address, 0, 3).Draw(t, "references")})
 		if site := rapid.IntRange(0, 3).Draw(t, "site"); site != 0 {
 			f.sites = append(f.sites, fileSite{uint64(i+1) << 3, uint32(site), 0})
 		}
@@ -273,7 +283,8 @@ func randomFile(t *rapid.T) *file {
 		f.dependents = append(f.dependents, [2]uint64{address.Draw(t, "key"), address.Draw(t, "value")})
 	}
 	for range rapid.IntRange(0, 3).Draw(t, "roots") {
-		f.roots = append(f.roots, fileRoot{address.Draw(t, "root"), uint32(rapid.IntRange(0, 3).Draw(t, "kind")), uint32(rapid.IntRange(0, 3).Draw(t, "flags")), 0})
+		f.roots = append(f.roots, fileRoot{address.Draw(t, "root"), uint32(rapid.IntRange(0, 3).Draw(t, "kind")),
+			uint32(rapid.IntRange(0, 3).Draw(t, "flags")), 0})
 	}
 	return f
 }
@@ -313,8 +324,9 @@ func TestErrors(t *testing.T) {
 	twice := sample
 	twice.objects = append(twice.objects, sample.objects[0])
 	huge := file{objects: []fileObject{{8, math.MaxUint64, 1, nil}}}
-	for name, b := range map[string][]byte{"magic": append([]byte("x"), whole[1:]...), "version": append([]byte(magic+"\x02"), whole[9:]...),
-		"twice": twice.encode(), "huge": huge.encode(), "end": append(whole[:len(whole)-1:len(whole)-1], 'X')} {
+	for name, b := range map[string][]byte{"magic": append([]byte("x"), whole[1:]...),
+		"version": append([]byte(magic+"\x02"), whole[9:]...),
+		"twice":   twice.encode(), "huge": huge.encode(), "end": append(whole[:len(whole)-1:len(whole)-1], 'X')} {
 		if _, err := Read(bytes.NewReader(b), int64(len(b))); !errors.Is(err, ErrCorrupt) {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -348,7 +360,8 @@ func FuzzRead(f *testing.F) {
 		}
 		sum := uint64(0)
 		for i := range h.Size {
-			if g.Retained[i] > reachable || g.Retained[i] != 0 && g.Dominator(int32(i)) < 0 && g.Retained[i] < h.Size[i] {
+			if g.Retained[i] > reachable || g.Retained[i] != 0 && g.Dominator(int32(i)) < 0 &&
+				g.Retained[i] < h.Size[i] {
 				t.Fatalf("object %d retains %d of %d", i, g.Retained[i], reachable)
 			}
 			if g.Dominator(int32(i)) < 0 {

@@ -40,8 +40,9 @@ func (g *Graph) nearness() *nearness {
 	return n
 }
 
-// Path returns a root and the objects on a shortest path from it to object i, i being the last. There is none (nil) if i is
-// neither Reachable nor Finalizable. Of several roots of the first object it is the first that is not the finalizer's.
+// Path returns a root and the objects on a shortest path from it to object i, i being the last. There is none (nil) if
+// i is neither Reachable nor Finalizable. Of several roots of the first object it is the first that is not the
+// finalizer's.
 func (g *Graph) Path(i int32) (Root, []int32) {
 	n := g.nearness()
 	if n.depth[i] == far {
@@ -54,7 +55,8 @@ func (g *Graph) Path(i int32) (Root, []int32) {
 	slices.Reverse(path)
 	root := Root{Object: -1}
 	for _, r := range g.Roots {
-		if r.Object == path[0] && r.Flags&FlagWeak == 0 && (root.Object < 0 || root.Kind == KindFinalizer && r.Kind != KindFinalizer) {
+		if r.Object == path[0] && r.Flags&FlagWeak == 0 &&
+			(root.Object < 0 || root.Kind == KindFinalizer && r.Kind != KindFinalizer) {
 			root = r
 		}
 	}

@@ -47,7 +47,8 @@ type Root struct {
 	Function uint32 // of the arena, whose frame the reference is in; 0: not known, or no frame
 }
 
-// Heap is a snapshot. Objects are numbered from 0 in the order of their addresses; the slices have one element for each.
+// Heap is a snapshot. Objects are numbered from 0 in the order of their addresses; the slices have one element for
+// each.
 type Heap struct {
 	GC      uint32 // number of the collection after which it was taken
 	Address []uint64

@@ -11,12 +11,12 @@
 // # The rules
 //
 // A pattern is compared, whole and without regard to the case of ASCII letters, with the names of a function (see
-// pattern.FunctionNames): its module's file, its namespace, its type and itself. `*` stands for any characters, dots too;
-// nothing else is special.
+// pattern.FunctionNames): its module's file, its namespace, its type and itself. `*` stands for any characters, dots
+// too; nothing else is special.
 //
-// A function that matches an exclude pattern is out, whatever else holds. With include patterns, only what matches one of
-// them is the user's own. What is out has no row: its time, its calls and its allocations count for the nearest caller
-// that is in.
+// A function that matches an exclude pattern is out, whatever else holds. With include patterns, only what matches one
+// of them is the user's own. What is out has no row: its time, its calls and its allocations count for the nearest
+// caller that is in.
 //
 // For allocations that is all: what is not the user's own is out. Calls and times know a class between. Without include
 // patterns the user's own code is what does not belong to the framework (see usercode):

@@ -58,7 +58,8 @@ func TestListDirectory(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, content := range map[string][]byte{"B.dll": b, "A.DLL": b, "native.dll": []byte("\x7fELF"), "readme.txt": b} {
+	for name, content := range map[string][]byte{"B.dll": b, "A.DLL": b, "native.dll": []byte("\x7fELF"),
+		"readme.txt": b} {
 		if err := os.WriteFile(filepath.Join(dir, name), content, 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -137,7 +138,8 @@ func TestUserFolder(t *testing.T) {
 	if f := functions[0]; f.Class != instrument.Out || f.Why != "package" {
 		t.Errorf("%s: %s", f.Class, f.Why)
 	}
-	functions, err = instrument.Plan{Mode: instrument.Mine, Mine: instrument.NewRules(list("lib"), nil)}.List(filepath.Join(app, "Lib.dll"))
+	functions, err = instrument.Plan{Mode: instrument.Mine, Mine: instrument.NewRules(list("lib"), nil)}.List(
+		filepath.Join(app, "Lib.dll"))
 	if err != nil {
 		t.Fatal(err)
 	}

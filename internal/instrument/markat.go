@@ -26,7 +26,8 @@ func ParseMarkAt(text string) (MarkAt, error) {
 		name, where = text[:i], text[i+1:]
 	}
 	if name == "" || where != markBefore && where != markAfter {
-		return MarkAt{}, fmt.Errorf("%q: want PATTERN, PATTERN:%s or PATTERN:%s, such as Shop.Orders.Load:%s", text, markBefore, markAfter, markAfter)
+		return MarkAt{}, fmt.Errorf("%q: want PATTERN, PATTERN:%s or PATTERN:%s, such as Shop.Orders.Load:%s", text,
+			markBefore, markAfter, markAfter)
 	}
 	return MarkAt{pattern.Wildcard(name), where == markAfter}, nil
 }
@@ -54,7 +55,8 @@ func (m MarkAt) String() string {
 	return m.Pattern.String()
 }
 
-// Matches says whether functions of this name are marked: module is the file name, typ the declaring type and method the method, as in metadata.
+// Matches says whether functions of this name are marked: module is the file name, typ the declaring type and method
+// the method, as in metadata.
 func (m MarkAt) Matches(module, typ, method string) bool {
 	return m.Pattern.Match(pattern.FunctionNames(module, typ, method))
 }

@@ -25,7 +25,8 @@ func TestParseMarks(t *testing.T) {
 	if d := cmp.Diff(list("Shop.Orders.Load", "Shop.*:after", "A", "B..ctor:after"), said); d != "" {
 		t.Error(d)
 	}
-	if !marks[0].Matches("Shop.dll", "Shop.Orders", "Load") || marks[0].Matches("Shop.dll", "Shop.Orders", "Save") || !marks[1].Matches("x.dll", "Shop.Orders/Row", "Get") {
+	if !marks[0].Matches("Shop.dll", "Shop.Orders", "Load") || marks[0].Matches("Shop.dll", "Shop.Orders", "Save") ||
+		!marks[1].Matches("x.dll", "Shop.Orders/Row", "Get") {
 		t.Error("the patterns match other functions than those of --include would")
 	}
 	if none, err := instrument.ParseMarks(nil); len(none) != 0 || err != nil {
@@ -49,7 +50,8 @@ func TestParseMarksRefused(t *testing.T) {
 			t.Errorf("%.20q: %v, want %q", text, err, want)
 		}
 	}
-	if _, err := instrument.ParseMarks(strings.Split(strings.Repeat("A ", 65), " ")[:65]); err == nil || !strings.Contains(err.Error(), "at most 64") {
+	if _, err := instrument.ParseMarks(strings.Split(strings.Repeat("A ", 65), " ")[:65]); err == nil ||
+		!strings.Contains(err.Error(), "at most 64") {
 		t.Errorf("65 patterns: %v", err)
 	}
 }

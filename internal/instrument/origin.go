@@ -13,9 +13,9 @@ import (
 // maxDescribed bounds the deps.json that are read of one folder, as the agent does: programs and tests share folders.
 const maxDescribed = 32
 
-// UserFolder returns the folder of which all modules are the user's own code, because the program's main assembly is not
-// by the rules of usercode, as of the C# compiler, and no project of a deps.json lies beside it; "" if there is none. It
-// is decided before the program starts, since what runs first cannot know what comes later.
+// UserFolder returns the folder of which all modules are the user's own code, because the program's main assembly is
+// not by the rules of usercode, as of the C# compiler, and no project of a deps.json lies beside it; "" if there is
+// none. It is decided before the program starts, since what runs first cannot know what comes later.
 func UserFolder(assembly string) string {
 	if originOf(assembly, nil).IsUser() {
 		return ""
@@ -28,7 +28,8 @@ func UserFolder(assembly string) string {
 	beside := described(folder)
 	for _, e := range entries {
 		if strings.EqualFold(filepath.Ext(e.Name()), ".dll") {
-			beside = append(beside, usercode.Module{Name: e.Name(), Path: filepath.Join(folder, e.Name()), Directory: folder})
+			beside = append(beside, usercode.Module{Name: e.Name(), Path: filepath.Join(folder, e.Name()),
+				Directory: folder})
 		}
 	}
 	for _, origin := range usercode.Decide(beside, readDeps, nil) {
@@ -41,7 +42,8 @@ func UserFolder(assembly string) string {
 
 // originOf says whose code an assembly on disk is, taken for a main assembly. One that cannot be read has no company.
 func originOf(assembly string, mine func(string) bool) usercode.Origin {
-	m := usercode.Module{Name: filepath.Base(assembly), Path: assembly, Directory: filepath.Dir(assembly), IsMain: true, Company: companyOf(assembly)}
+	m := usercode.Module{Name: filepath.Base(assembly), Path: assembly, Directory: filepath.Dir(assembly), IsMain: true,
+		Company: companyOf(assembly)}
 	other := usercode.Module{InMemory: true} // is the user's, so that nothing is because it lies in some folder
 	return usercode.Decide(append([]usercode.Module{m, other}, described(m.Directory)...), readDeps, mine)[0]
 }

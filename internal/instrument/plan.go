@@ -54,8 +54,10 @@ const (
 )
 
 // foreign says in words whose code a module is.
-var foreign = map[usercode.Origin]string{usercode.Framework: "framework", usercode.SDK: "of an SDK", usercode.Package: "package",
-	usercode.Generated: "made by the framework", usercode.Microsoft: "by Microsoft", usercode.Elsewhere: "not beside the program"}
+var foreign = map[usercode.Origin]string{usercode.Framework: "framework", usercode.SDK: "of an SDK",
+	usercode.Package:   "package",
+	usercode.Generated: "made by the framework", usercode.Microsoft: "by Microsoft",
+	usercode.Elsewhere: "not beside the program"}
 
 // isCalled says if the calls of a function without IL are recorded: where your code names it, as one of an interface.
 func (p Plan) isCalled(f Function, names pattern.Names) bool {

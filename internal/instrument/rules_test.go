@@ -68,7 +68,8 @@ func TestKeeps(t *testing.T) {
 			t.Errorf("include %q, exclude %q: %s %s.%s: %v", c.include, c.exclude, c.module, c.typ, c.method, have)
 		}
 	}
-	if !instrument.NewRules(nil, nil).Empty() || !(instrument.Rules{}).Empty() || instrument.NewRules(nil, list("x")).Empty() {
+	if !instrument.NewRules(nil, nil).Empty() || !(instrument.Rules{}).Empty() ||
+		instrument.NewRules(nil, list("x")).Empty() {
 		t.Error("Empty")
 	}
 }
@@ -131,14 +132,19 @@ func TestWildcards(t *testing.T) {
 
 func TestDecide(t *testing.T) {
 	user := instrument.Function{Module: "App.dll", Type: "N.T", Method: "M", IL: 20}
-	framework := instrument.Function{Module: "System.Linq.dll", Type: "System.Linq.Enumerable", Method: "ToList", IL: 20, Foreign: usercode.Framework}
-	helper := instrument.Function{Module: "System.Private.CoreLib.dll", Type: "System.Runtime.CompilerServices.CastHelpers", Method: "Box", IL: 20, Foreign: usercode.Framework}
+	framework := instrument.Function{Module: "System.Linq.dll", Type: "System.Linq.Enumerable", Method: "ToList",
+		IL: 20, Foreign: usercode.Framework}
+	helper := instrument.Function{Module: "System.Private.CoreLib.dll",
+		Type: "System.Runtime.CompilerServices.CastHelpers", Method: "Box", IL: 20, Foreign: usercode.Framework}
 	native := instrument.Function{Module: "App.dll", Type: "N.T", Method: "Open"}
-	declared := instrument.Function{Module: "System.Private.CoreLib.dll", Type: "System.IDisposable", Method: "Dispose", Foreign: usercode.Framework}
-	if have, why := (instrument.Plan{Mode: instrument.Boundary}).Decide(declared); have != instrument.CalledByMine || why != "framework" {
+	declared := instrument.Function{Module: "System.Private.CoreLib.dll", Type: "System.IDisposable", Method: "Dispose",
+		Foreign: usercode.Framework}
+	if have, why := (instrument.Plan{Mode: instrument.Boundary}).Decide(declared); have != instrument.CalledByMine ||
+		why != "framework" {
 		t.Errorf("a function of an interface: %v: %s", have, why)
 	}
-	if have, why := (instrument.Plan{Mode: instrument.Boundary, Small: 10}).Decide(declared); have != instrument.Out || why != "no IL" {
+	if have, why := (instrument.Plan{Mode: instrument.Boundary, Small: 10}).Decide(declared); have != instrument.Out ||
+		why != "no IL" {
 		t.Errorf("a function of an interface, with hooks: %v: %s", have, why)
 	}
 	for _, c := range []struct {

@@ -217,7 +217,9 @@ func (d *Directory) Discard() error {
 	others := false
 	for _, e := range entries {
 		switch name := e.Name(); {
-		case name == keepFile, name == sessionLink, name == wire.ControlFile, strings.HasSuffix(name, ArenaSuffix), strings.HasSuffix(name, ArenaSuffix+newSuffix), strings.HasSuffix(name, FailedSuffix), strings.HasSuffix(name, SnapshotSuffix), agentbin.IsAgent(name):
+		case name == keepFile, name == sessionLink, name == wire.ControlFile, strings.HasSuffix(name, ArenaSuffix),
+			strings.HasSuffix(name, ArenaSuffix+newSuffix), strings.HasSuffix(name,
+				FailedSuffix), strings.HasSuffix(name, SnapshotSuffix), agentbin.IsAgent(name):
 			errs = append(errs, os.Remove(filepath.Join(d.Path, name)))
 		default:
 			others = true

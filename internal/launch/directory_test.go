@@ -42,7 +42,8 @@ func TestDirectory(t *testing.T) {
 	if err != nil || st.Mode() != fs.ModeDir|0o700 {
 		t.Errorf("mode %v, %v: want a directory for the user alone", st.Mode(), err)
 	}
-	if filepath.Dir(d.Path) != base || !strings.HasPrefix(filepath.Base(d.Path), prefix()) || strings.HasSuffix(d.Path, newSuffix) {
+	if filepath.Dir(d.Path) != base || !strings.HasPrefix(filepath.Base(d.Path), prefix()) ||
+		strings.HasSuffix(d.Path, newSuffix) {
 		t.Errorf("it is called %s", d.Path)
 	}
 	put(t, filepath.Join(d.Path, "1-1.arena"))

@@ -22,7 +22,8 @@ func Explain(command, env []string) string {
 	for _, e := range env {
 		name, value, _ := strings.Cut(e, "=")
 		switch strings.ToUpper(name) {
-		case "DOTNET_ENABLEDIAGNOSTICS", "DOTNET_ENABLEDIAGNOSTICS_PROFILER", "COMPLUS_ENABLEDIAGNOSTICS", "COMPLUS_ENABLEDIAGNOSTICS_PROFILER":
+		case "DOTNET_ENABLEDIAGNOSTICS", "DOTNET_ENABLEDIAGNOSTICS_PROFILER", "COMPLUS_ENABLEDIAGNOSTICS",
+			"COMPLUS_ENABLEDIAGNOSTICS_PROFILER":
 			if value == "0" {
 				return fmt.Sprintf("%s=0 forbids profilers: unset it", name)
 			}
@@ -34,7 +35,8 @@ func Explain(command, env []string) string {
 		}
 	}
 	return "the command started no .NET program, or one that is compiled with NativeAOT or runs on Mono, " +
-		"or it cleared the environment, or it ran as another user, or DOTNET_EnableDiagnostics=0 is set in its runtimeconfig.json, or it ended before the runtime started"
+		"or it cleared the environment, or it ran as another user, or DOTNET_EnableDiagnostics=0 is set in its " +
+		"runtimeconfig.json, or it ended before the runtime started"
 }
 
 // defaultLoader loads shared libraries into programs of glibc's on x86-64 (System V ABI, AMD64 supplement, 5.2.1).
@@ -43,8 +45,8 @@ const defaultLoader = "/lib64/ld-linux-x86-64.so.2"
 // loaderPatience is how long the loader may take to load one library: a network's file system can be slow.
 const loaderPatience = 10 * time.Second
 
-// LoaderSays is what the dynamic loader of a command, or for scripts and the like this machine's, says when it cannot load a
-// library; "" if it can, or there is no such loader. .NET does not pass on these words.
+// LoaderSays is what the dynamic loader of a command, or for scripts and the like this machine's, says when it cannot
+// load a library; "" if it can, or there is no such loader. .NET does not pass on these words.
 func LoaderSays(command []string, library string) string {
 	loader := defaultLoader
 	if path, err := exec.LookPath(command[0]); err == nil {

@@ -17,9 +17,9 @@ const maxInterpreters = 5
 // maxShebang is the longest first line of a script that Linux reads (BINPRM_BUF_SIZE).
 const maxShebang = 256
 
-// libraryFor returns the build of the agent for the C library of an executable, which is that of what it starts, too. It is known by the
-// loader that the executable names; a script's is that of its interpreter. What names none, such as a static program, is taken to start
-// programs of this machine.
+// libraryFor returns the build of the agent for the C library of an executable, which is that of what it starts, too.
+// It is known by the loader that the executable names; a script's is that of its interpreter. What names none, such as
+// a static program, is taken to start programs of this machine.
 func libraryFor(path string) agentbin.Library {
 	for range maxInterpreters {
 		switch loader := interpreter(path); {
@@ -37,7 +37,8 @@ func libraryFor(path string) agentbin.Library {
 	return libraryOf(os.DirFS("/").Open)
 }
 
-// scriptInterpreter returns what runs a script, also where its first line asks /usr/bin/env for it; "" if there is no such line.
+// scriptInterpreter returns what runs a script, also where its first line asks /usr/bin/env for it; "" if there is no
+// such line.
 func scriptInterpreter(path string) string {
 	f, err := os.Open(path)
 	if err != nil {

@@ -19,14 +19,16 @@ import (
 func executable(t *testing.T, loader string) []byte {
 	t.Helper()
 	const header, program = 64, 56
-	h := elf.Header64{Type: uint16(elf.ET_DYN), Machine: uint16(elf.EM_X86_64), Version: 1, Phoff: header, Ehsize: header, Phentsize: program}
+	h := elf.Header64{Type: uint16(elf.ET_DYN), Machine: uint16(elf.EM_X86_64), Version: 1, Phoff: header,
+		Ehsize: header, Phentsize: program}
 	copy(h.Ident[:], "\x7fELF\x02\x01\x01")
 	p := elf.Prog64{Type: uint32(elf.PT_INTERP), Off: header + program, Filesz: uint64(len(loader) + 1)}
 	if loader != "" {
 		h.Phnum = 1
 	}
 	var b bytes.Buffer
-	if err := errors.Join(binary.Write(&b, binary.LittleEndian, h), binary.Write(&b, binary.LittleEndian, p)); err != nil {
+	if err := errors.Join(binary.Write(&b, binary.LittleEndian, h),
+		binary.Write(&b, binary.LittleEndian, p)); err != nil {
 		t.Fatal(err)
 	}
 	return append(b.Bytes(), loader+"\x00"...)
@@ -75,7 +77,8 @@ func TestLibraryOf(t *testing.T) {
 	for _, tt := range []struct {
 		loaders []string
 		want    agentbin.Library
-	}{{nil, agentbin.Glibc}, {[]string{musl}, agentbin.Musl}, {[]string{glibc}, agentbin.Glibc}, {[]string{musl, glibc}, agentbin.Glibc}} {
+	}{{nil, agentbin.Glibc}, {[]string{musl}, agentbin.Musl}, {[]string{glibc}, agentbin.Glibc},
+		{[]string{musl, glibc}, agentbin.Glibc}} {
 		files := fstest.MapFS{}
 		for _, l := range tt.loaders {
 			files[l] = &fstest.MapFile{}

@@ -66,7 +66,8 @@ func recordingIn(path string) (Recording, bool) {
 	}
 	for _, e := range entries {
 		text, _, _ := strings.Cut(e.Name(), "-")
-		if pid, err := strconv.Atoi(text); err == nil && strings.HasSuffix(e.Name(), ArenaSuffix) && !slices.Contains(r.PIDs, pid) {
+		if pid, err := strconv.Atoi(text); err == nil && strings.HasSuffix(e.Name(), ArenaSuffix) &&
+			!slices.Contains(r.PIDs, pid) {
 			r.PIDs = append(r.PIDs, pid)
 		}
 	}

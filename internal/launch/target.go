@@ -41,16 +41,19 @@ const (
 	envRoots    = "CLRPROF_ROOTS"       // gen2, every, induced, off, or N: each Nth collection
 	envSnapshot = "CLRPROF_SNAPSHOT"    // end, or N: of the heap after the first full collection from the Nth on
 
-	envTime       = "CLRPROF_TIME"        // 1: record calls and their times
-	envNoMemory   = "CLRPROF_NO_MEMORY"   // 1: no allocations
-	envInstrument = "CLRPROF_INSTRUMENT"  // boundary, mine or all
-	envProbes     = "CLRPROF_PROBES"      // il: probes in the code of what is instrumented, not the runtime's hooks
-	envSmall      = "CLRPROF_SMALL"       // bytes of IL: smaller functions are not instrumented
-	envCollector  = "CLRPROF_COLLECTOR"   // 1: whoever reads the arenas locks their directory, so without a lock nobody does
-	envMine       = "CLRPROF_MINE"        // patterns of modules that are the user's, one in a line, with the sign +
-	envFolder     = "CLRPROF_MINE_FOLDER" // path of a folder of which all modules are the user's
-	envRules      = "CLRPROF_RULES"       // patterns that choose functions, one in a line, with their signs: +include, -exclude
-	envMarks      = "CLRPROF_MARKS"       // patterns of functions that are marked, one in a line: + at their calls, - at their returns
+	envTime       = "CLRPROF_TIME"       // 1: record calls and their times
+	envNoMemory   = "CLRPROF_NO_MEMORY"  // 1: no allocations
+	envInstrument = "CLRPROF_INSTRUMENT" // boundary, mine or all
+	envProbes     = "CLRPROF_PROBES"     // il: probes in the code of what is instrumented, not the runtime's hooks
+	envSmall      = "CLRPROF_SMALL"      // bytes of IL: smaller functions are not instrumented
+	// 1: whoever reads the arenas locks their directory, so without a lock nobody does
+	envCollector = "CLRPROF_COLLECTOR"
+	envMine      = "CLRPROF_MINE"        // patterns of modules that are the user's, one in a line, with the sign +
+	envFolder    = "CLRPROF_MINE_FOLDER" // path of a folder of which all modules are the user's
+	// patterns that choose functions, one in a line, with their signs: +include, -exclude
+	envRules = "CLRPROF_RULES"
+	// patterns of functions that are marked, one in a line: + at their calls, - at their returns
+	envMarks = "CLRPROF_MARKS"
 )
 
 // agentVariables are all that are meant for the agent.
@@ -60,24 +63,26 @@ var agentVariables = []string{envArenas, envMemory, envNodes, envDepth, envLifet
 // Options tell how to start a target.
 type Options struct {
 	Command     []string
-	Directory   string   // for arenas
-	MemoryLimit int64    // bytes for each process, 0: the agent's default
-	Nodes       int64    // of the trees of stacks of each process, 0: as many as there is memory for
-	StackDepth  int      // frames, 0: the agent's default
-	Lifetime    bool     // follow objects to their end
-	FinalGC     bool     // with Lifetime: collect at the end, to know what is reachable then
-	Roots       string   // with Lifetime: the collections whose roots are looked at, as in the agent's variable
-	Snapshot    string   // with Lifetime: the collection after which a snapshot of the heap is taken, as in the agent's variable; "": none
-	Time        bool     // record calls and their times
-	NoMemory    bool     // with Time: no allocations
-	Instrument  string   // with Time: boundary, mine or all, as in the package instrument
-	Probes      string   // with Time: hooks or il; "": hooks
-	Small       int      // with Time: functions with less IL, in bytes, are not instrumented
-	Mine        []string // with Time: patterns of modules that are the user's, as in instrument.Rules.Lines
-	MineFolder  string   // with Time: all modules of this folder are the user's; "": none
-	Rules       []string // with Time: patterns with their signs, as in instrument.Rules.Lines
-	Marks       []string // patterns of functions that are marked, with their signs: + at their calls, - at their returns
-	Agent       string   // path of the library, "": the embedded one
+	Directory   string // for arenas
+	MemoryLimit int64  // bytes for each process, 0: the agent's default
+	Nodes       int64  // of the trees of stacks of each process, 0: as many as there is memory for
+	StackDepth  int    // frames, 0: the agent's default
+	Lifetime    bool   // follow objects to their end
+	FinalGC     bool   // with Lifetime: collect at the end, to know what is reachable then
+	Roots       string // with Lifetime: the collections whose roots are looked at, as in the agent's variable
+	// with Lifetime: the collection after which a snapshot of the heap is taken, as in the agent's variable; "": none
+	Snapshot   string
+	Time       bool     // record calls and their times
+	NoMemory   bool     // with Time: no allocations
+	Instrument string   // with Time: boundary, mine or all, as in the package instrument
+	Probes     string   // with Time: hooks or il; "": hooks
+	Small      int      // with Time: functions with less IL, in bytes, are not instrumented
+	Mine       []string // with Time: patterns of modules that are the user's, as in instrument.Rules.Lines
+	MineFolder string   // with Time: all modules of this folder are the user's; "": none
+	Rules      []string // with Time: patterns with their signs, as in instrument.Rules.Lines
+	// patterns of functions that are marked, with their signs: + at their calls, - at their returns
+	Marks       []string
+	Agent       string // path of the library, "": the embedded one
 	Environment []string
 	Kept        []os.Signal // of those that are forwarded: they are clrprof's, and not passed on
 }
@@ -91,7 +96,8 @@ type Target struct {
 }
 
 // forwarded are the signals that are passed on to the target; others act on clrprof as usual.
-var forwarded = []os.Signal{unix.SIGINT, unix.SIGTERM, unix.SIGHUP, unix.SIGQUIT, unix.SIGUSR1, unix.SIGUSR2, unix.SIGWINCH}
+var forwarded = []os.Signal{unix.SIGINT, unix.SIGTERM, unix.SIGHUP, unix.SIGQUIT, unix.SIGUSR1, unix.SIGUSR2,
+	unix.SIGWINCH}
 
 // Check says whether the command can be started as far as that can be known before: the errors are those of Start.
 func Check(o Options) error {
@@ -145,7 +151,8 @@ func Start(o Options) (*Target, error) {
 	}
 	t := &Target{agent: agent, signals: make(chan os.Signal, len(forwarded)), done: make(chan struct{})}
 	for _, s := range forwarded {
-		if !signal.Ignored(s) && !slices.Contains(o.Kept, s) { // nohup, and what shells start in the background: the target inherits that
+		// nohup, and what shells start in the background: the target inherits that
+		if !signal.Ignored(s) && !slices.Contains(o.Kept, s) {
 			signal.Notify(t.signals, s)
 		}
 	}
@@ -229,13 +236,14 @@ func environment(o Options, agent string) []string {
 	return env
 }
 
-// tailSettings turn off that the JIT makes jumps of last calls, so that who makes them is still there while they run, and a
-// loop of a function that calls itself last, which would be no calls then. The names are those of jitconfigvalues.h; calls
-// with the prefix tail. are the agent's business.
+// tailSettings turn off that the JIT makes jumps of last calls, so that who makes them is still there while they run,
+// and a loop of a function that calls itself last, which would be no calls then. The names are those of
+// jitconfigvalues.h; calls with the prefix tail. are the agent's business.
 var tailSettings = []string{"TailCallOpt", "TailCallLoopOpt"}
 
-// testHostVariable says how many milliseconds vstest, which `dotnet test` runs, waits for the end of the process with the tests
-// before it kills it (ProxyOperationManager.Close of Microsoft.TestPlatform; 100 without it). The last collection takes longer.
+// testHostVariable says how many milliseconds vstest, which `dotnet test` runs, waits for the end of the process with
+// the tests before it kills it (ProxyOperationManager.Close of Microsoft.TestPlatform; 100 without it). The last
+// collection takes longer.
 const (
 	testHostVariable = "VSTEST_TESTHOST_SHUTDOWN_TIMEOUT"
 	testHostTimeout  = "60000"

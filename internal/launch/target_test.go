@@ -29,17 +29,23 @@ func TestCheckEnvironment(t *testing.T) {
 		want error
 	}{
 		{"nothing set", []string{"HOME=/root"}, nil},
-		{"another", []string{"CORECLR_ENABLE_PROFILING=1", "CORECLR_PROFILER={846F5F1C-F9AE-4B07-969E-05C26BC060D8}"}, ErrOtherProfiler},
+		{"another", []string{"CORECLR_ENABLE_PROFILING=1", "CORECLR_PROFILER={846F5F1C-F9AE-4B07-969E-05C26BC060D8}"},
+			ErrOtherProfiler},
 		{"another, in hexadecimal", []string{"CORECLR_ENABLE_PROFILING=0x1", "CORECLR_PROFILER={1}"}, ErrOtherProfiler},
 		{"another, without an id", []string{"CORECLR_ENABLE_PROFILING=1"}, ErrOtherProfiler},
 		{"another, switched off", []string{"CORECLR_ENABLE_PROFILING=0", "CORECLR_PROFILER={1}"}, nil},
 		{"another, not a number", []string{"CORECLR_ENABLE_PROFILING=yes", "CORECLR_PROFILER={1}"}, nil},
 		{"another, empty", []string{"CORECLR_ENABLE_PROFILING=", "CORECLR_PROFILER={1}"}, nil},
-		{"the agent, at work", []string{"CORECLR_ENABLE_PROFILING=1", "CORECLR_PROFILER=" + ProfilerID, "CLRPROF_ARENAS=" + dir}, ErrNested},
-		{"the agent, at work, in small letters", []string{"CORECLR_ENABLE_PROFILING=1", "CORECLR_PROFILER=" + strings.ToLower(ProfilerID), "CLRPROF_ARENAS=" + dir}, ErrNested},
-		{"the agent, left over", []string{"CORECLR_ENABLE_PROFILING=1", "CORECLR_PROFILER=" + ProfilerID, "CLRPROF_ARENAS=" + dir + "/gone"}, nil},
-		{"the agent, left over, now a file", []string{"CORECLR_ENABLE_PROFILING=1", "CORECLR_PROFILER=" + ProfilerID, "CLRPROF_ARENAS=" + file}, nil},
-		{"the agent, without a directory", []string{"CORECLR_ENABLE_PROFILING=1", "CORECLR_PROFILER=" + ProfilerID}, nil},
+		{"the agent, at work", []string{"CORECLR_ENABLE_PROFILING=1", "CORECLR_PROFILER=" + ProfilerID,
+			"CLRPROF_ARENAS=" + dir}, ErrNested},
+		{"the agent, at work, in small letters", []string{"CORECLR_ENABLE_PROFILING=1", "CORECLR_PROFILER=" +
+			strings.ToLower(ProfilerID), "CLRPROF_ARENAS=" + dir}, ErrNested},
+		{"the agent, left over", []string{"CORECLR_ENABLE_PROFILING=1", "CORECLR_PROFILER=" + ProfilerID,
+			"CLRPROF_ARENAS=" + dir + "/gone"}, nil},
+		{"the agent, left over, now a file", []string{"CORECLR_ENABLE_PROFILING=1", "CORECLR_PROFILER=" + ProfilerID,
+			"CLRPROF_ARENAS=" + file}, nil},
+		{"the agent, without a directory", []string{"CORECLR_ENABLE_PROFILING=1", "CORECLR_PROFILER=" + ProfilerID},
+			nil},
 	} {
 		if got := checkEnvironment(tt.env); !errors.Is(got, tt.want) {
 			t.Errorf("%s: %v, want %v", tt.name, got, tt.want)
@@ -55,7 +61,8 @@ func TestEnvironment(t *testing.T) {
 		t.Error(d)
 	}
 	all := append(always, "CLRPROF_MEMORY=4194304", "CLRPROF_NODES=5000", "CLRPROF_STACK_DEPTH=100")
-	if d := cmp.Diff(all, environment(Options{Directory: "/d", MemoryLimit: 4 << 20, Nodes: 5000, StackDepth: 100}, "/a.so")); d != "" {
+	if d := cmp.Diff(all, environment(Options{Directory: "/d", MemoryLimit: 4 << 20, Nodes: 5000, StackDepth: 100},
+		"/a.so")); d != "" {
 		t.Error(d)
 	}
 	lifetime := append(all[:len(always):len(always)], "CLRPROF_LIFETIME=1", "CLRPROF_ROOTS=gen2")
@@ -69,16 +76,23 @@ func TestEnvironment(t *testing.T) {
 	if d := cmp.Diff(always, environment(Options{Directory: "/d", FinalGC: true, Roots: "every"}, "/a.so")); d != "" {
 		t.Error(d)
 	}
-	time := append(always[:len(always):len(always)], "CLRPROF_TIME=1", "COMPlus_TailCallOpt=0", "DOTNET_TailCallOpt=0", "COMPlus_TailCallLoopOpt=0", "DOTNET_TailCallLoopOpt=0", "CLRPROF_NO_MEMORY=1", "CLRPROF_INSTRUMENT=mine", "CLRPROF_SMALL=16", "CLRPROF_RULES=+A.*\n-B")
-	if d := cmp.Diff(time, environment(Options{Directory: "/d", Time: true, NoMemory: true, Instrument: "mine", Small: 16, Rules: []string{"+A.*", "-B"}}, "/a.so")); d != "" {
+	time := append(always[:len(always):len(always)], "CLRPROF_TIME=1", "COMPlus_TailCallOpt=0", "DOTNET_TailCallOpt=0",
+		"COMPlus_TailCallLoopOpt=0", "DOTNET_TailCallLoopOpt=0", "CLRPROF_NO_MEMORY=1", "CLRPROF_INSTRUMENT=mine",
+		"CLRPROF_SMALL=16", "CLRPROF_RULES=+A.*\n-B")
+	if d := cmp.Diff(time, environment(Options{Directory: "/d", Time: true, NoMemory: true, Instrument: "mine",
+		Small: 16, Rules: []string{"+A.*", "-B"}}, "/a.so")); d != "" {
 		t.Error(d)
 	}
 	withTime := append(final[:len(always)+2:len(always)+2], "CLRPROF_TIME=1")
 	loops := []string{"DOTNET_TailCallLoopOpt=1", "COMPlus_TailCallOpt=1"} // the user's own setting stays
-	if d := cmp.Diff(withTime, environment(Options{Directory: "/d", Lifetime: true, FinalGC: true, Time: true, Environment: loops}, "/a.so")); d != "" {
+	if d := cmp.Diff(withTime,
+		environment(Options{Directory: "/d", Lifetime: true, FinalGC: true, Time: true, Environment: loops},
+			"/a.so")); d != "" {
 		t.Error(d)
 	}
-	if d := cmp.Diff(always, environment(Options{Directory: "/d", NoMemory: true, Instrument: "all", Small: 1, Rules: []string{"-A"}}, "/a.so")); d != "" {
+	if d := cmp.Diff(always,
+		environment(Options{Directory: "/d", NoMemory: true, Instrument: "all", Small: 1, Rules: []string{"-A"}},
+			"/a.so")); d != "" {
 		t.Error(d)
 	}
 	marks := append(always[:len(always):len(always)], "CLRPROF_MARKS=+A.*\n-B")
@@ -86,10 +100,15 @@ func TestEnvironment(t *testing.T) {
 		t.Error(d)
 	}
 	waits := slices.Clone(always[:len(always)-1])
-	if d := cmp.Diff(waits, environment(Options{Directory: "/d", Environment: []string{"VSTEST_TESTHOST_SHUTDOWN_TIMEOUT=1"}}, "/a.so")); d != "" {
+	if d := cmp.Diff(waits,
+		environment(Options{Directory: "/d", Environment: []string{"VSTEST_TESTHOST_SHUTDOWN_TIMEOUT=1"}},
+			"/a.so")); d != "" {
 		t.Error(d)
 	}
-	given := []string{"A=1", "CLRPROF_TIME=1", "CLRPROF_NO_MEMORY=1", "CLRPROF_INSTRUMENT=all", "CLRPROF_SMALL=1", "CLRPROF_RULES=-A", "CLRPROF_MARKS=+A", "CLRPROF_SNAPSHOT=end", "CLRPROF_LIFETIME=1", "CLRPROF_FINAL_GC=1", "CLRPROF_ROOTS=off", "CLRPROF_ARENAS=/old", "CLRPROF_MEMORY=1", "CLRPROF_STACK_DEPTH=2", "CLRPROF_SHM=/s", "CLRPROF_MEMORYX=3"}
+	given := []string{"A=1", "CLRPROF_TIME=1", "CLRPROF_NO_MEMORY=1", "CLRPROF_INSTRUMENT=all", "CLRPROF_SMALL=1",
+		"CLRPROF_RULES=-A", "CLRPROF_MARKS=+A", "CLRPROF_SNAPSHOT=end", "CLRPROF_LIFETIME=1", "CLRPROF_FINAL_GC=1",
+		"CLRPROF_ROOTS=off", "CLRPROF_ARENAS=/old", "CLRPROF_MEMORY=1", "CLRPROF_STACK_DEPTH=2", "CLRPROF_SHM=/s",
+		"CLRPROF_MEMORYX=3"}
 	kept := slices.Clone(given)
 	if d := cmp.Diff([]string{"A=1", "CLRPROF_SHM=/s", "CLRPROF_MEMORYX=3"}, withoutAgent(given)); d != "" {
 		t.Error(d)
@@ -130,7 +149,8 @@ func script(t *testing.T, name, text string, mode os.FileMode) string {
 // started starts a command, whose output goes to the test's.
 func started(t *testing.T, command ...string) *Target {
 	t.Helper()
-	target, err := Start(Options{Command: command, Directory: t.TempDir(), Environment: os.Environ(), Agent: "/none.so"})
+	target, err := Start(Options{Command: command, Directory: t.TempDir(), Environment: os.Environ(),
+		Agent: "/none.so"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -163,9 +183,11 @@ func TestExitCode(t *testing.T) {
 
 func TestCannotStart(t *testing.T) {
 	t.Setenv("PATH", "/usr/bin:/bin")
-	for _, command := range []string{"", "no-such-command-anywhere", "/no/such/file", t.TempDir(), script(t, "x", "exit 0", 0o600),
+	for _, command := range []string{"", "no-such-command-anywhere", "/no/such/file", t.TempDir(),
+		script(t, "x", "exit 0", 0o600),
 		script(t, "x", "#!/no/such/interpreter\n", 0o700), "./none"} {
-		target, err := Start(Options{Command: []string{command}, Directory: t.TempDir(), Environment: os.Environ(), Agent: "/none.so"})
+		target, err := Start(Options{Command: []string{command}, Directory: t.TempDir(), Environment: os.Environ(),
+			Agent: "/none.so"})
 		if !errors.Is(err, ErrStart) || target != nil {
 			t.Errorf("%q: %v", command, err)
 		}
@@ -280,7 +302,8 @@ func TestExplain(t *testing.T) {
 		want         string
 	}{
 		{[]string{"dotnet"}, []string{"DOTNET_EnableDiagnostics=0"}, "DOTNET_EnableDiagnostics=0 forbids profilers"},
-		{[]string{"dotnet"}, []string{"COMPlus_EnableDiagnostics_Profiler=0"}, "COMPlus_EnableDiagnostics_Profiler=0 forbids profilers"},
+		{[]string{"dotnet"}, []string{"COMPlus_EnableDiagnostics_Profiler=0"},
+			"COMPlus_EnableDiagnostics_Profiler=0 forbids profilers"},
 		{[]string{"true"}, []string{"DOTNET_EnableDiagnostics=1"}, "the command started no .NET program"},
 		{[]string{"true"}, nil, "the command started no .NET program"},
 		{[]string{"no-such-command-anywhere"}, nil, "the command started no .NET program"},
@@ -302,14 +325,16 @@ func TestLoaderSays(t *testing.T) {
 		t.Skip("this machine's loader is another one")
 	}
 	folder := t.TempDir()
-	for name, content := range map[string]string{"short.so": "x", "text.so": strings.Repeat("text\n", 1000), "arm.so": elfHeader(0xB7)} {
+	for name, content := range map[string]string{"short.so": "x", "text.so": strings.Repeat("text\n", 1000),
+		"arm.so": elfHeader(0xB7)} {
 		if err := os.WriteFile(filepath.Join(folder, name), []byte(content), 0o700); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for _, name := range []string{"missing.so", "short.so", "text.so", "arm.so"} {
 		path := filepath.Join(folder, name)
-		for _, command := range [][]string{{"sh"}, {"no-such-command-anywhere"}, {script(t, "x", "#!/bin/sh\n", 0o700)}} {
+		for _, command := range [][]string{{"sh"}, {"no-such-command-anywhere"},
+			{script(t, "x", "#!/bin/sh\n", 0o700)}} {
 			if says := LoaderSays(command, path); !strings.Contains(says, path) || strings.Contains(says, "\n") {
 				t.Errorf("%s for %q: %q", name, command, says)
 			}

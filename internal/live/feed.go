@@ -15,7 +15,8 @@ const (
 	// MaxKept is how many messages are kept for watchers that come back: of ten seconds and more.
 	MaxKept = 100
 
-	// MaxGCs is how many garbage collections a message has, and how many are kept for those who come later: more than a chart has points.
+	// MaxGCs is how many garbage collections a message has, and how many are kept for those who come later: more than a
+	// chart has points.
 	MaxGCs = 600
 
 	// MaxWatchers is how many watch at most: more than there are people at one recording.
@@ -129,9 +130,11 @@ func (f *Feed) tell() {
 	f.changed = make(chan struct{})
 }
 
-// message says what is new since before; nil: since the session's start. So many collections are new, before the later ones.
+// message says what is new since before; nil: since the session's start. So many collections are new, before the later
+// ones.
 func (f *Feed) message(s, before *State, gcs, later int) Message {
-	m := Message{Event: Tick, Session: f.session, Mode: s.Mode, End: s.Time, Processes: s.Processes, Threads: s.Threads, Losses: addLosses(s.Losses)}
+	m := Message{Event: Tick, Session: f.session, Mode: s.Mode, End: s.Time, Processes: s.Processes, Threads: s.Threads,
+		Losses: addLosses(s.Losses)}
 	if before == nil {
 		m.Event, before = Start, &State{}
 	}
@@ -161,8 +164,8 @@ type Watcher struct {
 	newer  uint64 // then: as of a message with a higher id
 }
 
-// Watch begins to watch; after is the id of the last message that a watcher got earlier, 0 if it got none. What came after
-// it follows if it is kept still; otherwise there is a start with everything so far.
+// Watch begins to watch; after is the id of the last message that a watcher got earlier, 0 if it got none. What came
+// after it follows if it is kept still; otherwise there is a start with everything so far.
 func (f *Feed) Watch(after uint64) (*Watcher, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -186,8 +189,8 @@ func (f *Feed) Watch(after uint64) (*Watcher, error) {
 	return w, nil
 }
 
-// Follow gives someone the messages after the one with an id, 0: all: send is called with each, until the last one was sent, the
-// context ends, or send fails. The error is ErrTooMany, or that of the context or of send.
+// Follow gives someone the messages after the one with an id, 0: all: send is called with each, until the last one was
+// sent, the context ends, or send fails. The error is ErrTooMany, or that of the context or of send.
 func (f *Feed) Follow(ctx context.Context, after uint64, send func(id uint64, text []byte) error) error {
 	w, err := f.Watch(after)
 	if err != nil {

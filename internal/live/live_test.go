@@ -62,7 +62,8 @@ func begin(t testing.TB, f *Feed, after uint64) *Watcher {
 func expect(t *testing.T, m Message, event string, id uint64, bytes, total quantity.Bytes) {
 	t.Helper()
 	if m.Event != event || m.ID != id || m.New.Bytes != bytes || m.Total.Bytes != total {
-		t.Errorf("%s %d of %d, %d in all; want %s %d of %d, %d in all", m.Event, m.ID, m.New.Bytes, m.Total.Bytes, event, id, bytes, total)
+		t.Errorf("%s %d of %d, %d in all; want %s %d of %d, %d in all", m.Event, m.ID, m.New.Bytes, m.Total.Bytes,
+			event, id, bytes, total)
 	}
 }
 
@@ -91,7 +92,8 @@ func TestWatch(t *testing.T) {
 	for _, w := range []*Watcher{a, b} {
 		m = next(t, w)
 		expect(t, m, Tick, 2, 16, 96)
-		if m.Begin != 10 || m.End != 20 || len(m.GCs.Rows) != 1 || len(m.Functions.Rows) != 1 || m.Functions.Rows[0].ID != 2 {
+		if m.Begin != 10 || m.End != 20 || len(m.GCs.Rows) != 1 || len(m.Functions.Rows) != 1 ||
+			m.Functions.Rows[0].ID != 2 {
 			t.Errorf("%+v", m)
 		}
 	}
@@ -161,12 +163,14 @@ func TestCollections(t *testing.T) {
 	}
 	publish(t, f, 2, false)
 	m := next(t, w)
-	if n := len(m.GCs.Rows); n != MaxGCs || m.GCs.LeftOut != 3 || m.GCs.Total != MaxGCs+3 || m.GCs.Rows[n-1].Number != MaxGCs+3 {
+	if n := len(m.GCs.Rows); n != MaxGCs || m.GCs.LeftOut != 3 || m.GCs.Total != MaxGCs+3 ||
+		m.GCs.Rows[n-1].Number != MaxGCs+3 {
 		t.Errorf("%d rows, %d left out of %d", n, m.GCs.LeftOut, m.GCs.Total)
 	}
 }
 
-// TestLeftOut: whatever changes, the rows of a table and its rest are what changed, and the rows are those that changed most.
+// TestLeftOut: whatever changes, the rows of a table and its rest are what changed, and the rows are those that changed
+// most.
 func TestLeftOut(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		sum := rapid.Custom(func(t *rapid.T) Sums {

@@ -21,8 +21,10 @@ type names struct {
 type label struct{ name, module string }
 
 func newNames() names {
-	return names{map[session.ProcessID]session.Process{}, map[session.ModuleID]session.Module{}, map[session.TypeID]session.Type{},
-		map[session.TypeID][]session.TypeArgument{}, map[session.FunctionID]session.Function{}, map[session.FunctionID][]session.FunctionArgument{},
+	return names{map[session.ProcessID]session.Process{}, map[session.ModuleID]session.Module{},
+		map[session.TypeID]session.Type{},
+		map[session.TypeID][]session.TypeArgument{}, map[session.FunctionID]session.Function{},
+		map[session.FunctionID][]session.FunctionArgument{},
 		map[int]label{}, map[int]label{}}
 }
 

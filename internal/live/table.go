@@ -14,8 +14,8 @@ type changed struct {
 	new, total Sums
 }
 
-// difference returns the rows that changed since before, those that changed most first, and what is left out. Half of the
-// room is for those with the most calls, if there are calls.
+// difference returns the rows that changed since before, those that changed most first, and what is left out. Half of
+// the room is for those with the most calls, if there are calls.
 func difference(now, before []Sums, calls bool, most int) ([]changed, Rest) {
 	var rows []changed
 	for i := range now {
@@ -29,7 +29,9 @@ func difference(now, before []Sums, calls bool, most int) ([]changed, Rest) {
 	}
 	kept := 0
 	if calls && len(rows) > most {
-		slices.SortFunc(rows, func(a, b changed) int { return cmp.Or(cmp.Compare(b.new.Calls, a.new.Calls), cmp.Compare(a.id, b.id)) })
+		slices.SortFunc(rows, func(a, b changed) int {
+			return cmp.Or(cmp.Compare(b.new.Calls, a.new.Calls), cmp.Compare(a.id, b.id))
+		})
 		kept = most / 2
 	}
 	byBytes := func(a, b changed) int {

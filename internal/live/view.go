@@ -83,7 +83,8 @@ func perSecond(s Sums, span quantity.Nanoseconds) Numbers {
 		return Numbers{}
 	}
 	rate := func(n int64) int64 { return int64(math.Round(float64(n) / float64(span) * 1e9)) }
-	return Numbers{quantity.Count(rate(int64(s.Allocations))), quantity.Bytes(rate(int64(s.Bytes))), quantity.Count(rate(int64(s.Calls)))}
+	return Numbers{quantity.Count(rate(int64(s.Allocations))), quantity.Bytes(rate(int64(s.Bytes))),
+		quantity.Count(rate(int64(s.Calls)))}
 }
 
 func newEntries() Entries { return Entries{Rows: map[int64]*Entry{}} }

@@ -1,15 +1,15 @@
 // Package mcp lets programs that speak the Model Context Protocol, such as assistants in editors, read sessions: their
 // views, differences, sites and tables.
 //
-// Problem: such a client pays for every word of an answer, asks again when something fails, and acts on what it is told.
-// So answers are bounded and say what they leave out, numbers are exact and have units, errors say what would have been
-// right, and nothing can be changed.
+// Problem: such a client pays for every word of an answer, asks again when something fails, and acts on what it is
+// told. So answers are bounded and say what they leave out, numbers are exact and have units, errors say what would
+// have been right, and nothing can be changed.
 //
-// Idea: each tool is a view, an export or a query that the command line has too, with the same names; there is no second
-// way to add up. The protocol is that of its official SDK.
+// Idea: each tool is a view, an export or a query that the command line has too, with the same names; there is no
+// second way to add up. The protocol is that of its official SDK.
 //
-// Sessions are opened when the server starts. Requests may come at the same time; they are answered one after the other,
-// since a session has one reader.
+// Sessions are opened when the server starts. Requests may come at the same time; they are answered one after the
+// other, since a session has one reader.
 package mcp
 
 import (
@@ -48,7 +48,8 @@ type Server struct {
 // New makes a server for sessions, which it does not close. version is that of clrprof.
 func New(version string, sessions []*session.Session) *Server {
 	s := &Server{sessions: map[string]*session.Session{}, queryTime: QueryTime}
-	s.server = mcp.NewServer(&mcp.Implementation{Name: "clrprof", Title: "clrprof: an exact profiler for .NET", Version: version},
+	s.server = mcp.NewServer(&mcp.Implementation{Name: "clrprof", Title: "clrprof: an exact profiler for .NET",
+		Version: version},
 		&mcp.ServerOptions{Instructions: instructions})
 	for _, one := range sessions {
 		name := filepath.Base(one.Path())
@@ -57,24 +58,33 @@ func New(version string, sessions []*session.Session) *Server {
 		}
 		s.names, s.sessions[name] = append(s.names, name), one
 	}
-	add(s, "list_sessions", "The sessions that can be asked about: what was run, how long, what it allocated and took, and what is missing from the numbers.",
+	add(s, "list_sessions", "The sessions that can be asked about: what was run, how long, what it allocated and "+
+		"took, and what is missing from the numbers.",
 		s.listSessions)
 	add(s, "list_views", "The views of a session, with what each is about, its argument and its columns.", s.listViews)
-	add(s, "summary", "The summary of a session, as Markdown: findings in words first, then what allocates, lives, works and waits.", s.summary)
-	add(s, "view", "A view of a session: functions, types, lines, calltree, callers, lifetime, gcs, rules (mistakes, and what to do instead) and so on. Values are exact; sizes are bytes, times nanoseconds.",
+	add(s, "summary", "The summary of a session, as Markdown: findings in words first, then what allocates, lives, "+
+		"works and waits.", s.summary)
+	add(s, "view", "A view of a session: functions, types, lines, calltree, callers, lifetime, gcs, rules (mistakes, "+
+		"and what to do instead) and so on. Values are exact; sizes are bytes, times nanoseconds.",
 		s.view)
-	add(s, "explain_site", "Where the most is allocated (or time is spent): the places that match, each with its whole stack, type, values and lifetime.",
+	add(s, "explain_site", "Where the most is allocated (or time is spent): the places that match, each with its "+
+		"whole stack, type, values and lifetime.",
 		s.explain)
-	add(s, "diff", "What changed between two sessions, by function, type or line; matched by name, so the program may have been built again.", s.diff)
-	add(s, "sql", "One SELECT over the tables and views of a session (SQLite). Start with: select name, sql from sqlite_schema. Read-only, "+
+	add(s, "diff", "What changed between two sessions, by function, type or line; matched by name, so the program "+
+		"may have been built again.", s.diff)
+	add(s, "sql", "One SELECT over the tables and views of a session (SQLite). Start with: select name, sql from "+
+		"sqlite_schema. Read-only, "+
 		"limited in rows and time.", s.query)
 	return s
 }
 
 // instructions are what a client is told about the server.
-const instructions = "clrprof records every allocation, its lifetime, and with --time every call of a .NET program, exactly. " +
-	"Begin with list_sessions and summary; then view functions, types or lines, and explain_site for stacks. inclusive values are those of a function " +
-	"with all it called, exclusive ones its own; do not add up inclusive values. If truncated is true there are more rows: ask for " +
+const instructions = "clrprof records every allocation, its lifetime, and with --time every call of a .NET program, " +
+	"exactly. " +
+	"Begin with list_sessions and summary; then view functions, types or lines, and explain_site for stacks. " +
+	"inclusive values are those of a function " +
+	"with all it called, exclusive ones its own; do not add up inclusive values. If truncated is true there are more " +
+	"rows: ask for " +
 	"a larger limit, or filter. Names can be patterns with *, and a leading ! excludes."
 
 // Serve answers requests until the client goes or ctx is done.
@@ -105,7 +115,9 @@ func add[In any](s *Server, name, description string, answer func(context.Contex
 				text = string(b)
 			}
 			if len(text) > MostBytes {
-				return nil, nil, fmt.Errorf("the answer has %d bytes, more than %d: ask for fewer rows or columns, or filter", len(text), MostBytes)
+				return nil, nil,
+					fmt.Errorf("the answer has %d bytes, more than %d: ask for fewer rows or columns, or filter",
+						len(text), MostBytes)
 			}
 			return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: text}}}, nil, nil
 		})
@@ -190,7 +202,8 @@ func describe(name string, s *session.Session) (sessionInfo, error) {
 	out.Elapsed, out.Calls = int64(times.Exclusive.Elapsed), int64(times.Calls)
 	losses, err := s.Losses()
 	for _, l := range losses {
-		out.Losses = append(out.Losses, fmt.Sprintf("%s: %d events, %d objects, %d bytes", l.Meaning(), l.Events, l.Allocations, l.Bytes))
+		out.Losses = append(out.Losses, fmt.Sprintf("%s: %d events, %d objects, %d bytes", l.Meaning(), l.Events,
+			l.Allocations, l.Bytes))
 	}
 	return out, err
 }

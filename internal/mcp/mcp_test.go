@@ -96,18 +96,21 @@ func TestTools(t *testing.T) {
 			t.Errorf("%+v", tool)
 		}
 	}
-	if diff := cmp.Diff([]string{"diff", "explain_site", "list_sessions", "list_views", "sql", "summary", "view"}, names); diff != "" {
+	if diff := cmp.Diff([]string{"diff", "explain_site", "list_sessions", "list_views", "sql", "summary", "view"},
+		names); diff != "" {
 		t.Error(diff)
 	}
 	sessions := answer(t, c, "list_sessions", nil)["sessions"].([]any)
 	first := sessions[0].(map[string]any)
-	if len(sessions) != 3 || first["name"] != "shop.clrprof" || first["allocated_bytes"] != 391656.0 || first["allocated_objects"] != 6324.0 {
+	if len(sessions) != 3 || first["name"] != "shop.clrprof" || first["allocated_bytes"] != 391656.0 ||
+		first["allocated_objects"] != 6324.0 {
 		t.Errorf("%v", sessions)
 	}
 	if views := answer(t, c, "list_views", nil)["views"].([]any); len(views) < 15 {
 		t.Errorf("%d views", len(views))
 	}
-	if text, failed := call(t, c, "summary", map[string]any{"session": "aging.clrprof"}); failed || !strings.Contains(text, "### ") {
+	if text, failed := call(t, c, "summary", map[string]any{"session": "aging.clrprof"}); failed ||
+		!strings.Contains(text, "### ") {
 		t.Error(text)
 	}
 }
@@ -132,7 +135,8 @@ func TestView(t *testing.T) {
 	if sum != float64(total.Bytes) || all["truncated"] != false {
 		t.Errorf("functions have %v bytes, the session %d", sum, total.Bytes)
 	}
-	two := answer(t, c, "view", map[string]any{"view": "functions", "limit": 2, "sort": "exclusive_bytes", "columns": []string{"name", "exclusive_bytes"}})
+	two := answer(t, c, "view", map[string]any{"view": "functions", "limit": 2, "sort": "exclusive_bytes",
+		"columns": []string{"name", "exclusive_bytes"}})
 	if two["truncated"] != true || two["rows_left_out"] != float64(len(rows(t, all))-2) || len(rows(t, two)) != 2 {
 		t.Errorf("%v", two)
 	}
@@ -140,7 +144,8 @@ func TestView(t *testing.T) {
 	if len(rows(t, strings)) != 1 || len(strings["selection"].([]any)) != 1 {
 		t.Errorf("%v", strings)
 	}
-	folded := answer(t, c, "view", map[string]any{"view": "calltree", "fold_recursion": true, "columns": []string{"name", "exclusive_bytes"}, "limit": 500})
+	folded := answer(t, c, "view", map[string]any{"view": "calltree", "fold_recursion": true,
+		"columns": []string{"name", "exclusive_bytes"}, "limit": 500})
 	inserts := 0
 	for _, r := range rows(t, folded) {
 		if r["name"] == "Shop.Tree.Insert(Shop.Tree.Node, Shop.Order)" && r["exclusive_bytes"] == 14880.0 {
@@ -151,9 +156,12 @@ func TestView(t *testing.T) {
 		t.Errorf("%v", folded)
 	}
 	for _, wrong := range []map[string]any{
-		{"view": "functions", "fold_recursion": true}, {"view": "calltree", "min_share_percent": -1}, {"view": "rules", "disable": []string{"boxin"}},
-		{"view": "functions", "disable": []string{"boxing"}}, {"view": "function"}, {"view": "functions", "limit": 501}, {"view": "functions", "session": "other.clrprof"},
-		{"view": "functions", "function": []string{"No.Such"}}, {"view": "functions", "columns": []string{"byte"}}, {"view": "lifetime"}, {"colour": "red"}, {},
+		{"view": "functions", "fold_recursion": true}, {"view": "calltree", "min_share_percent": -1},
+		{"view": "rules", "disable": []string{"boxin"}},
+		{"view": "functions", "disable": []string{"boxing"}}, {"view": "function"}, {"view": "functions", "limit": 501},
+		{"view": "functions", "session": "other.clrprof"},
+		{"view": "functions", "function": []string{"No.Such"}}, {"view": "functions", "columns": []string{"byte"}},
+		{"view": "lifetime"}, {"colour": "red"}, {},
 	} {
 		if text, failed := call(t, c, "view", wrong); !failed || text == "" {
 			t.Errorf("%v: %s", wrong, text)
@@ -172,7 +180,8 @@ func TestRules(t *testing.T) {
 		}
 		return out
 	}
-	if all, less := ids(map[string]any{}), ids(map[string]any{"disable": []string{"boxing"}}); !all["boxing"] || less["boxing"] || len(less) != len(all)-1 {
+	if all, less := ids(map[string]any{}), ids(map[string]any{"disable": []string{"boxing"}}); !all["boxing"] ||
+		less["boxing"] || len(less) != len(all)-1 {
 		t.Errorf("%v, without boxing %v", all, less)
 	}
 }
@@ -196,7 +205,8 @@ func TestExplain(t *testing.T) {
 	if one["by"] != "gen0_bytes" || one["truncated"] != true || len(one["sites"].([]any)) != 1 {
 		t.Errorf("%v", one)
 	}
-	if text, failed := call(t, c, "explain_site", map[string]any{"by": "gigabytes"}); !failed || !strings.Contains(text, "gigabytes") {
+	if text, failed := call(t, c, "explain_site", map[string]any{"by": "gigabytes"}); !failed ||
+		!strings.Contains(text, "gigabytes") {
 		t.Error(text)
 	}
 }
@@ -207,7 +217,8 @@ func TestDiff(t *testing.T) {
 	if len(same["rows"].([]any)) != 0 || same["truncated"] != false {
 		t.Errorf("%v", same)
 	}
-	if text, failed := call(t, c, "diff", map[string]any{"old": "shop.clrprof", "new": "x"}); !failed || !strings.Contains(text, "aging.clrprof") {
+	if text, failed := call(t, c, "diff", map[string]any{"old": "shop.clrprof", "new": "x"}); !failed ||
+		!strings.Contains(text, "aging.clrprof") {
 		t.Error(text)
 	}
 }
@@ -216,14 +227,18 @@ func TestDiff(t *testing.T) {
 func TestSQL(t *testing.T) {
 	c := client(t, sample(t, "shop"))
 	got := answer(t, c, "sql", map[string]any{"query": "select sum(exclusive_bytes) as b from functions"})
-	if diff := cmp.Diff(map[string]any{"columns": []any{"b"}, "rows": []any{[]any{391656.0}}, "truncated": false}, got); diff != "" {
+	if diff := cmp.Diff(map[string]any{"columns": []any{"b"}, "rows": []any{[]any{391656.0}}, "truncated": false},
+		got); diff != "" {
 		t.Error(diff)
 	}
-	got = answer(t, c, "sql", map[string]any{"query": "with recursive n(i) as (select 1 union all select i+1 from n) select i from n", "limit": 3})
+	got = answer(t, c, "sql",
+		map[string]any{"query": "with recursive n(i) as (select 1 union all select i+1 from n) select i from n",
+			"limit": 3})
 	if got["truncated"] != true || len(got["rows"].([]any)) != 3 {
 		t.Errorf("%v", got)
 	}
-	for _, wrong := range []string{"delete from function", "select", "select * from nothing", "attach 'x' as y", "pragma user_version = 3"} {
+	for _, wrong := range []string{"delete from function", "select", "select * from nothing", "attach 'x' as y",
+		"pragma user_version = 3"} {
 		if text, failed := call(t, c, "sql", map[string]any{"query": wrong}); !failed {
 			t.Errorf("%s: %s", wrong, text)
 		}
@@ -240,7 +255,8 @@ func TestSQLTime(t *testing.T) {
 	server.queryTime = time.Millisecond
 	c := connect(t, server)
 	endless := "with recursive n(i) as (select 1 union all select i+1 from n) select count(*) from n"
-	if text, failed := call(t, c, "sql", map[string]any{"query": endless}); !failed || !strings.Contains(text, "took longer than 1ms") {
+	if text, failed := call(t, c, "sql", map[string]any{"query": endless}); !failed ||
+		!strings.Contains(text, "took longer than 1ms") {
 		t.Error(text)
 	}
 	answer(t, c, "view", map[string]any{"view": "functions"})

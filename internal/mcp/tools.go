@@ -42,8 +42,10 @@ func (s *Server) source(name string, f filters) (*analysis.Source, []string, err
 		return nil, nil, err
 	}
 	const second = 1e9
-	terms := analysis.Terms{Processes: f.Processes, Threads: f.Threads, Modules: f.Modules, Namespaces: f.Namespaces, Functions: f.Functions,
-		Types: f.Types, Focus: f.Focus, Hide: f.Hide, MyCode: f.MyCode, Filter: f.Filter, From: q.Nanoseconds(f.From * second), To: q.Nanoseconds(f.To * second)}
+	terms := analysis.Terms{Processes: f.Processes, Threads: f.Threads, Modules: f.Modules, Namespaces: f.Namespaces,
+		Functions: f.Functions,
+		Types:     f.Types, Focus: f.Focus, Hide: f.Hide, MyCode: f.MyCode, Filter: f.Filter,
+		From: q.Nanoseconds(f.From * second), To: q.Nanoseconds(f.To * second)}
 	sel, err := terms.Select(one)
 	if err != nil {
 		return nil, nil, err
@@ -144,18 +146,22 @@ func (s *Server) view(_ context.Context, in viewRequest) (any, error) {
 		return nil, err
 	}
 	if !view.Shaped && (in.Fold || in.BottomUp || in.MinShare != 0) || in.MinShare < 0 {
-		return nil, errors.New("fold_recursion, bottom_up and min_share_percent, which is not negative, are for the view calltree")
+		return nil,
+			errors.New("fold_recursion, bottom_up and min_share_percent, which is not negative, are for the view " +
+				"calltree")
 	}
 	for _, id := range in.Disabled {
 		if !view.Judges || !slices.ContainsFunc(rules.All(), func(r *rules.Rule) bool { return r.ID == id }) {
-			return nil, fmt.Errorf("disable is for the view rules, and the ids that it knows: %s", strings.Join(rules.IDs(), ", "))
+			return nil, fmt.Errorf("disable is for the view rules, and the ids that it knows: %s",
+				strings.Join(rules.IDs(), ", "))
 		}
 	}
 	src, selected, err := s.source(in.Session, in.filters)
 	if err != nil {
 		return nil, err
 	}
-	o := report.Options{Argument: in.Argument, Columns: in.Columns, Sort: in.Sort, By: analysis.By(in.By), Depth: in.Depth, Min: in.Min,
+	o := report.Options{Argument: in.Argument, Columns: in.Columns, Sort: in.Sort, By: analysis.By(in.By),
+		Depth: in.Depth, Min: in.Min,
 		Fold: in.Fold, BottomUp: in.BottomUp, MinShare: in.MinShare, Disabled: in.Disabled}
 	if o.Depth == 0 && in.Argument == "" {
 		o.Depth = view.Levels("", "")
@@ -223,7 +229,8 @@ func (s *Server) diff(_ context.Context, in diffRequest) (any, error) {
 	rows := []change{}
 	for i := range c.Changes[:min(limit, len(c.Changes))] {
 		x := &c.Changes[i]
-		row := change{Delta: x.Delta(), Name: x.Name, Module: x.Module, File: x.File, Line: x.Line, Moved: x.Moved(), Stack: x.Stack()}
+		row := change{Delta: x.Delta(), Name: x.Name, Module: x.Module, File: x.File, Line: x.Line, Moved: x.Moved(),
+			Stack: x.Stack()}
 		if x.InOld {
 			row.Baseline = &x.Old
 		}
@@ -232,8 +239,9 @@ func (s *Server) diff(_ context.Context, in diffRequest) (any, error) {
 		}
 		rows = append(rows, row)
 	}
-	return map[string]any{"view": c.View, "column": c.Column, "unit": c.Unit, "baseline_total": c.Old, "comparison_total": c.New,
-		"truncated": len(c.Changes) > len(rows), "rows_left_out": len(c.Changes) - len(rows), "rows": rows}, nil
+	return map[string]any{"view": c.View, "column": c.Column, "unit": c.Unit, "baseline_total": c.Old,
+		"comparison_total": c.New,
+		"truncated":        len(c.Changes) > len(rows), "rows_left_out": len(c.Changes) - len(rows), "rows": rows}, nil
 }
 
 type queryRequest struct {
@@ -266,7 +274,9 @@ func (s *Server) query(ctx context.Context, in queryRequest) (any, error) {
 	switch {
 	case cut:
 	case ctx.Err() != nil:
-		return nil, fmt.Errorf("the query took longer than %s: group or restrict it; the views functions, types and lines hold sums", s.queryTime)
+		return nil,
+			fmt.Errorf("the query took longer than %s: group or restrict it; the views functions, types and lines "+
+				"hold sums", s.queryTime)
 	case err != nil:
 		return nil, err
 	}
@@ -337,7 +347,8 @@ func (s *Server) explain(ctx context.Context, in explainRequest) (any, error) {
 		keys = append(keys, k)
 	}
 	slices.SortFunc(keys, func(a, b key) int {
-		return cmp.Or(cmp.Compare(sites[b][at], sites[a][at]), cmp.Compare(a.node, b.node), strings.Compare(a.typ, b.typ))
+		return cmp.Or(cmp.Compare(sites[b][at], sites[a][at]), cmp.Compare(a.node, b.node),
+			strings.Compare(a.typ, b.typ))
 	})
 	out := []site{}
 	shown := int64(0)
@@ -353,7 +364,8 @@ func (s *Server) explain(ctx context.Context, in explainRequest) (any, error) {
 		out = append(out, one)
 	}
 	v := samples.Values[at]
-	return map[string]any{"by": v.Name, "unit": v.Unit, "selection": selected, "total": total, "shown": shown, "sites": out,
+	return map[string]any{"by": v.Name, "unit": v.Unit, "selection": selected, "total": total, "shown": shown,
+		"sites":     out,
 		"truncated": len(keys) > len(out), "sites_left_out": len(keys) - len(out)}, nil
 }
 

@@ -4,8 +4,8 @@
 //
 //   - Shop.*: it matches a whole name, without regard to the case of ASCII letters. `*` stands for any characters, dots
 //     too; nothing else is special. The agent, which is C, reads these as well.
-//   - /^Shop\.(Cart|Order)s?$/: a regular expression of Go's (RE2), between slashes. It matches anywhere in a name unless it
-//     says ^ and $, and without regard to case unless it says (?-i).
+//   - /^Shop\.(Cart|Order)s?$/: a regular expression of Go's (RE2), between slashes. It matches anywhere in a name
+//     unless it says ^ and $, and without regard to case unless it says (?-i).
 //
 // In a list of patterns one that begins with ! excludes what it matches.
 package pattern
@@ -122,8 +122,8 @@ func CompileRules(texts []string) (Rules, error) {
 // IsZero reports whether everything is kept.
 func (r Rules) IsZero() bool { return len(r.Include) == 0 && len(r.Exclude) == 0 }
 
-// Keep reports whether something of these names is kept: no pattern excludes it and, if there are some that include, one of
-// them does.
+// Keep reports whether something of these names is kept: no pattern excludes it and, if there are some that include,
+// one of them does.
 func (r Rules) Keep(n Names) bool {
 	return (len(r.Include) == 0 || First(r.Include, n) != "") && First(r.Exclude, n) == ""
 }

@@ -118,7 +118,8 @@ func TestNames(t *testing.T) {
 		module, typ, method string
 		want                []string
 	}{
-		{"Shop.dll", "Shop.Data.Orders/Row", "Load", []string{"Shop.dll", "Shop", "Shop.Data", "Shop.Data.Orders/Row", "Shop.Data.Orders", "Shop.Data.Orders/Row.Load"}},
+		{"Shop.dll", "Shop.Data.Orders/Row", "Load", []string{"Shop.dll", "Shop", "Shop.Data", "Shop.Data.Orders/Row",
+			"Shop.Data.Orders", "Shop.Data.Orders/Row.Load"}},
 		{"app.exe", "T", "M", []string{"app.exe", "app", "T", "T.M"}},
 		{"", "", "lambda", []string{"lambda"}},
 		{"", "", "", nil},

@@ -20,7 +20,8 @@ var agentParts = []struct {
 }{
 	{"ground", 580, "agent.h clr.c clr.h list.c list.h map.c map.h", "memory"},
 	{"door", 280, "agent.c", "allocations control guest instrument lifetime memory names probes runtime threads time"},
-	{"machine", 350, "arch.c arch/arch.h arch/x64/machine.h arch/x64/code.c arch/x64/stubs.c arch/x64/system.c", "probes time"},
+	{"machine", 350, "arch.c arch/arch.h arch/x64/machine.h arch/x64/code.c arch/x64/stubs.c arch/x64/system.c",
+		"probes time"},
 	// What the agent takes, and leaves to others; what keeps it small, and lets it go.
 	{"memory", 700, "arena.c arena.h", "guest"},
 	{"guest", 400, "thread_sets.c thread_sets.h watch.c watch.h", "lifetime memory names time"},
@@ -28,7 +29,8 @@ var agentParts = []struct {
 	{"threads", 450, "threads.c threads.h", "allocations control exceptions guest memory names time"},
 	{"allocations", 1900, "allocations.c allocations.h recent.c recent.h stack.c stack.h cfi.c cfi.h above.c above.h",
 		"control guest lifetime machine memory names threads"},
-	{"lifetime", 2250, "lifetime.c lifetime.h collection.h generations.c walk.c alive.c heap.c heap.h survival.c survival.h snapshot.c snapshot.h changes.c changes.h events.c events.h",
+	{"lifetime", 2250, "lifetime.c lifetime.h collection.h generations.c walk.c alive.c heap.c heap.h survival.c " +
+		"survival.h snapshot.c snapshot.h changes.c changes.h events.c events.h",
 		"allocations control guest machine memory names threads time"},
 	// What is recorded at the moment, and what the program can call.
 	{"control", 540, "control.c control.h api.c requests.c", "guest lifetime memory threads time"},
@@ -43,7 +45,8 @@ var agentParts = []struct {
 	{"exceptions", 140, "pins.c pins.h", "memory"},
 	// The rewriter knows nothing of the rest.
 	{"rewriter", 760, "il.h il_read.c il_write.c", ""},
-	{"probes", 1030, "probes.c probes.h callees.c callees.h", "control guest instrument memory names precompiled rewriter runtime time"},
+	{"probes", 1030, "probes.c probes.h callees.c callees.h",
+		"control guest instrument memory names precompiled rewriter runtime time"},
 	// What of precompiled code may run. The reader of images knows nothing of the rest.
 	{"images", 280, "r2r.h r2r.c", ""},
 	{"precompiled", 270, "inliners.h inliners.c", "images instrument memory names runtime"},
@@ -114,7 +117,8 @@ var ofMachine = regexp.MustCompile(strings.Join([]string{
 	`\b(REG_R\w+|ucontext|ucontext_t|mcontext_t|gregs|sa_restorer)\b`,
 }, "|"))
 
-// TestAgentMachine keeps what one machine has in its folder of agent/src/arch, so that another machine is another folder.
+// TestAgentMachine keeps what one machine has in its folder of agent/src/arch, so that another machine is another
+// folder.
 func TestAgentMachine(t *testing.T) {
 	agentFiles(t, func(rel, text string) {
 		if strings.HasPrefix(rel, "arch/") || rel == "arch.c" { // which chooses the folder
@@ -131,8 +135,9 @@ func TestAgentMachine(t *testing.T) {
 var (
 	included = regexp.MustCompile(`(?m)^#include "([^"]+\.h)"`)
 	comment  = regexp.MustCompile(`(?s)/\*.*?\*/`)
-	declared = regexp.MustCompile(`(?m)^#define (\w+)|^(?:extern|typedef) [^;]*?(\w+)(?:\[[^\]]*\])?(?: AT_FIXED_PLACE)?;|` +
-		`^(?:struct|enum) (\w+) \{|^[A-Za-z][^\n=;{}]*?(\w+)\(`)
+	declared = regexp.MustCompile(
+		`(?m)^#define (\w+)|^(?:extern|typedef) [^;]*?(\w+)(?:\[[^\]]*\])?(?: AT_FIXED_PLACE)?;|` +
+			`^(?:struct|enum) (\w+) \{|^[A-Za-z][^\n=;{}]*?(\w+)\(`)
 )
 
 // TestAgentHeaders keeps who may include whom, and that each header is included by those who use it and no others.
@@ -168,7 +173,8 @@ func TestAgentHeaders(t *testing.T) {
 	}
 }
 
-// usesHeader says whether the text has one of the names that the header declares, or what the header of the machine does.
+// usesHeader says whether the text has one of the names that the header declares, or what the header of the machine
+// does.
 func usesHeader(text, header string, texts map[string]string) bool {
 	declaring := texts[header]
 	if path.Dir(header) == "arch" {

@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"unicode/utf8"
 )
 
 const (
@@ -100,14 +101,16 @@ cli: mcp report/encode report/text report/words
 
 // thirdParty lists the modules that the shipped binary may use, each with why.
 var thirdParty = map[string]string{
-	"charm.land/bubbletea/v2":                       "keys and screens of terminals",
-	"github.com/BurntSushi/toml":                    "the format of budgets, with comments and errors that name the line",
-	"github.com/spf13/cobra":                        "commands, help, completions, man pages",
-	"github.com/spf13/pflag":                        "the flags of cobra: its errors say which value was wrong",
-	"golang.org/x/sys":                              "mapping and locking of the shared memory",
-	"golang.org/x/term":                             "is it a terminal, and how wide",
-	"github.com/klauspost/compress/zstd":            "Zstandard without cgo: packed tables are a tenth in size",
-	"github.com/klauspost/compress/gzip":            "several times as fast as the standard library's: profiles of a million sites",
+	"charm.land/bubbletea/v2": "keys and screens of terminals",
+	"github.com/BurntSushi/toml": "the format of budgets, with comments and errors that name " +
+		"the line",
+	"github.com/spf13/cobra":             "commands, help, completions, man pages",
+	"github.com/spf13/pflag":             "the flags of cobra: its errors say which value was wrong",
+	"golang.org/x/sys":                   "mapping and locking of the shared memory",
+	"golang.org/x/term":                  "is it a terminal, and how wide",
+	"github.com/klauspost/compress/zstd": "Zstandard without cgo: packed tables are a tenth in size",
+	"github.com/klauspost/compress/gzip": "several times as fast as the standard library's: profiles of a " +
+		"million sites",
 	"github.com/modelcontextprotocol/go-sdk/mcp":    "the official SDK of the Model Context Protocol",
 	"google.golang.org/protobuf/encoding/protowire": "the wire format of pprof and OTLP, written field by field",
 	"github.com/parquet-go/parquet-go":              "the Parquet format",
@@ -147,10 +150,12 @@ func goFiles(t *testing.T, fn func(rel string, fset *token.FileSet, f *ast.File)
 		if err != nil {
 			return err
 		}
-		if n := d.Name(); d.IsDir() && (n == "testdata" || n == "third_party" || strings.HasPrefix(n, ".") && p != root) {
+		if n := d.Name(); d.IsDir() && (n == "testdata" || n == "third_party" || strings.HasPrefix(n, ".") &&
+			p != root) {
 			return filepath.SkipDir
 		}
-		if _, err := os.Stat(filepath.Join(p, "go.mod")); d.IsDir() && p != root && err == nil { // a module of its own is not in the binary
+		// a module of its own is not in the binary
+		if _, err := os.Stat(filepath.Join(p, "go.mod")); d.IsDir() && p != root && err == nil {
 			return filepath.SkipDir
 		}
 		if d.IsDir() || !strings.HasSuffix(p, ".go") || strings.HasSuffix(p, "_test.go") {
@@ -176,9 +181,11 @@ func TestDependencies(t *testing.T) {
 	goFiles(t, func(rel string, _ *token.FileSet, f *ast.File) {
 		pkg, internal := strings.CutPrefix(path.Dir(rel), "internal/")
 		if !internal {
-			allowed[pkg] = []string{"cli", "dotnettest"} // cmd, tools and bench see the program and the .NET to test with
+			// cmd, tools and bench see the program and the .NET to test with
+			allowed[pkg] = []string{"cli", "dotnettest"}
 			if pkg == "bench" {
-				allowed[pkg] = append(allowed[pkg], "arena", "heap", "wire") // it runs the reference tracker beside the agent
+				// it runs the reference tracker beside the agent
+				allowed[pkg] = append(allowed[pkg], "arena", "heap", "wire")
 			}
 		} else if _, ok := allowed[pkg]; !ok {
 			t.Errorf("%s: package is not in the policy", rel)
@@ -194,9 +201,10 @@ func TestDependencies(t *testing.T) {
 				t.Errorf("%s: only arena may import %q", rel, imp)
 			}
 			first, _, _ := strings.Cut(imp, "/")
-			if !ours && strings.Contains(first, ".") && !slices.ContainsFunc(slices.Collect(maps.Keys(thirdParty)), func(m string) bool {
-				return imp == m || strings.HasPrefix(imp, m+"/")
-			}) {
+			if !ours && strings.Contains(first, ".") && !slices.ContainsFunc(slices.Collect(maps.Keys(thirdParty)),
+				func(m string) bool {
+					return imp == m || strings.HasPrefix(imp, m+"/")
+				}) {
 				t.Errorf("%s: third-party import %s is not in the policy", rel, imp)
 			}
 		}
@@ -209,14 +217,16 @@ func TestDependencies(t *testing.T) {
 }
 
 // views are the names of views, of which nobody asks what it is called: package report describes each.
-var views = []string{"ages", "callers", "calltree", "diff-gcs", "function", "functions", "gcs", "header", "ips", "lifetime", "lines", "marks",
+var views = []string{"ages", "callers", "calltree", "diff-gcs", "function", "functions", "gcs", "header", "ips",
+	"lifetime", "lines", "marks",
 	"modules", "processes", "rules", "snapshot", "survivors", "threads", "types"}
 
 // TestViewNames requires that who shows views asks what they are like, not what they are called.
 func TestViewNames(t *testing.T) {
 	goFiles(t, func(rel string, fset *token.FileSet, f *ast.File) {
 		pkg := strings.TrimPrefix(path.Dir(rel), "internal/")
-		if pkg != "cli" && pkg != "web" && pkg != "mcp" && !strings.HasPrefix(pkg, "export/") && !strings.HasPrefix(pkg, "report") {
+		if pkg != "cli" && pkg != "web" && pkg != "mcp" && !strings.HasPrefix(pkg, "export/") &&
+			!strings.HasPrefix(pkg, "report") {
 			return
 		}
 		check := func(e ast.Expr) {
@@ -298,6 +308,36 @@ func TestTidy(t *testing.T) {
 			t.Errorf("%s: no package comment", dir)
 		}
 	}
+}
+
+// mostColumns bounds lines of Go, a tab being 4. A string that is long stands as it is.
+const mostColumns, longString = 120, 60
+
+func TestWidth(t *testing.T) {
+	goFiles(t, func(rel string, fset *token.FileSet, f *ast.File) {
+		if ast.IsGenerated(f) {
+			return
+		}
+		text, err := os.ReadFile(filepath.Join(root, rel))
+		if err != nil {
+			t.Fatal(err)
+		}
+		strung := map[int]bool{} // lines with a long string, or a part of one
+		ast.Inspect(f, func(n ast.Node) bool {
+			lit, ok := n.(*ast.BasicLit)
+			if ok && lit.Kind == token.STRING && (len(lit.Value) >= longString || lit.Value[0] == '`') {
+				for line := fset.Position(lit.Pos()).Line; line <= fset.Position(lit.End()).Line; line++ {
+					strung[line] = true
+				}
+			}
+			return true
+		})
+		for i, line := range strings.Split(string(text), "\n") {
+			if n := utf8.RuneCountInString(strings.ReplaceAll(line, "\t", "    ")); n > mostColumns && !strung[i+1] {
+				t.Errorf("%s:%d has %d columns, limit %d", rel, i+1, n, mostColumns)
+			}
+		}
+	})
 }
 
 // TestDocumented requires a comment on each exported name. In a group of

@@ -33,7 +33,8 @@ func TestEqualsMicrosoftsReader(t *testing.T) {
 	var files []string
 	for _, o := range []dotnettest.Options{
 		{Debug: dotnettest.DebugPortable}, {Debug: dotnettest.DebugPortable, NoOptimize: true, Deterministic: true},
-		{Debug: dotnettest.DebugEmbedded}, {Debug: dotnettest.DebugEmbedded, NoOptimize: true}, {Debug: dotnettest.DebugNone},
+		{Debug: dotnettest.DebugEmbedded}, {Debug: dotnettest.DebugEmbedded, NoOptimize: true},
+		{Debug: dotnettest.DebugNone},
 	} {
 		o.Name, o.Unsafe = "Shapes", true
 		dll, err := in.Compile([]string{"testdata/Shapes.cs"}, "", o)
@@ -43,7 +44,8 @@ func TestEqualsMicrosoftsReader(t *testing.T) {
 		files = append(files, dll, dump)
 	}
 	for _, debug := range []dotnettest.DebugType{dotnettest.DebugPortable, dotnettest.DebugEmbedded} {
-		dll, err := in.Compile([]string{"testdata/Sources.cs", "testdata/Small.cs"}, "", dotnettest.Options{Debug: debug, Library: true, Embed: true})
+		dll, err := in.Compile([]string{"testdata/Sources.cs", "testdata/Small.cs"}, "",
+			dotnettest.Options{Debug: debug, Library: true, Embed: true})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -101,7 +103,8 @@ func dumpPoints(file string) (lines []string, err error) {
 		return nil, err
 	}
 	for _, c := range debug.CodeView {
-		lines = append(lines, fmt.Sprintf("codeview %v %08x %d %s %s", c.GUID, c.Stamp, c.Age, boolText(c.Portable), c.Path))
+		lines = append(lines, fmt.Sprintf("codeview %v %08x %d %s %s", c.GUID, c.Stamp, c.Age, boolText(c.Portable),
+			c.Path))
 	}
 	for _, c := range debug.Checksums {
 		lines = append(lines, fmt.Sprintf("checksum %s %x", c.Algorithm, c.Sum))

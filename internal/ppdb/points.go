@@ -108,7 +108,8 @@ func (d *decoder) point() (SequencePoint, bool) {
 		d.seenVisible = true
 	}
 	endLine, endColumn := d.line+lines, d.column+columns
-	if d.line < 0 || d.column < 0 || endColumn < 0 || endLine >= maxLine || d.column >= maxColumn || endColumn >= maxColumn {
+	if d.line < 0 || d.column < 0 || endColumn < 0 || endLine >= maxLine || d.column >= maxColumn ||
+		endColumn >= maxColumn {
 		return p, false
 	}
 	if d.line == hiddenLine {

@@ -19,19 +19,24 @@ func TestDecodePoints(t *testing.T) {
 		blob string
 		want []SequencePoint
 	}{
-		"one line":            {"\x00" + "\x00\x00\x05\x0A\x09", []SequencePoint{visible(0, 1, 10, 9, 10, 14)}},
-		"signature of locals": {"\xC0\x01\x00\x01" + "\x00\x00\x05\x0A\x09", []SequencePoint{visible(0, 1, 10, 9, 10, 14)}},
+		"one line": {"\x00" + "\x00\x00\x05\x0A\x09", []SequencePoint{visible(0, 1, 10, 9, 10, 14)}},
+		"signature of locals": {"\xC0\x01\x00\x01" + "\x00\x00\x05\x0A\x09",
+			[]SequencePoint{visible(0, 1, 10, 9, 10, 14)}},
 		// The end column of a span of several lines is a signed difference.
 		"several lines": {"\x00" + "\x02\x03\x7B\x0A\x09", []SequencePoint{visible(2, 1, 10, 9, 13, 6)}},
 		// Later positions are signed differences to the last visible point.
-		"backwards": {"\x00" + "\x00\x00\x05\x0A\x09" + "\x03\x00\x02\x7B\x06", []SequencePoint{visible(0, 1, 10, 9, 10, 14), visible(3, 1, 7, 12, 7, 14)}},
+		"backwards": {"\x00" + "\x00\x00\x05\x0A\x09" + "\x03\x00\x02\x7B\x06",
+			[]SequencePoint{visible(0, 1, 10, 9, 10, 14), visible(3, 1, 7, 12, 7, 14)}},
 		"hidden between": {"\x00" + "\x00\x00\x05\x0A\x09" + "\x04\x00\x00" + "\x01\x00\x01\x02\x00",
-			[]SequencePoint{visible(0, 1, 10, 9, 10, 14), {Offset: 4, Document: 1, Hidden: true}, visible(5, 1, 11, 9, 11, 10)}},
-		"hidden first": {"\x00" + "\x00\x00\x00" + "\x01\x00\x01\x05\x03", []SequencePoint{{Document: 1, Hidden: true}, visible(1, 1, 5, 3, 5, 4)}},
+			[]SequencePoint{visible(0, 1, 10, 9, 10, 14), {Offset: 4, Document: 1, Hidden: true},
+				visible(5, 1, 11, 9, 11, 10)}},
+		"hidden first": {"\x00" + "\x00\x00\x00" + "\x01\x00\x01\x05\x03",
+			[]SequencePoint{{Document: 1, Hidden: true}, visible(1, 1, 5, 3, 5, 4)}},
 		"another document": {"\x00" + "\x00\x00\x05\x0A\x09" + "\x00\x02" + "\x03\x00\x01\x00\x00",
 			[]SequencePoint{visible(0, 1, 10, 9, 10, 14), visible(3, 2, 10, 9, 10, 10)}},
-		"hidden by its number": {"\x00" + "\x00\x00\x05\xC0\xFE\xEF\xEE\x00", []SequencePoint{{Document: 1, Hidden: true}}},
-		"no points":            {"\x00", []SequencePoint{}},
+		"hidden by its number": {"\x00" + "\x00\x00\x05\xC0\xFE\xEF\xEE\x00",
+			[]SequencePoint{{Document: 1, Hidden: true}}},
+		"no points": {"\x00", []SequencePoint{}},
 	} {
 		have, err := decodePoints([]byte(c.blob), 1)
 		if diff := cmp.Diff(c.want, have); diff != "" || err != nil {

@@ -59,7 +59,8 @@ func TestDamagedSource(t *testing.T) {
 		t.Fatal("no size in the PDB")
 	}
 	for name, change := range map[string][]byte{
-		"reserved": {0xFF, 0xFF, 0xFF, 0xFF}, "too large": {1, 0, 0, 1}, "larger than deflate can": {0, 0, 0x80, 0}, "longer": {size[0], size[1] + 1, 0, 0},
+		"reserved": {0xFF, 0xFF, 0xFF, 0xFF}, "too large": {1, 0, 0, 1}, "larger than deflate can": {0, 0, 0x80, 0},
+		"longer": {size[0], size[1] + 1, 0, 0},
 		"broken": append(append([]byte{}, size...), 0xFF, 0xFF),
 	} {
 		damaged := bytes.Clone(b)
@@ -68,7 +69,8 @@ func TestDamagedSource(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if source, err := pdb.EmbeddedSource(pdb.FindDocument("/src/Sources.cs")); !errors.Is(err, clrmeta.ErrMalformed) || source != nil {
+		if source, err := pdb.EmbeddedSource(pdb.FindDocument("/src/Sources.cs")); !errors.Is(err,
+			clrmeta.ErrMalformed) || source != nil {
 			t.Errorf("%s: %q, %v", name, source, err)
 		}
 	}

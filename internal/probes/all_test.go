@@ -53,7 +53,8 @@ func signatureOf(m *clrmeta.Metadata, t clrmeta.Token) (Signature, error) {
 	if err != nil {
 		return Signature{}, fmt.Errorf("%v: %w", t, err)
 	}
-	s := Signature{Args: len(sig.Params), Returns: sig.Return.Kind != clrmeta.Void, This: sig.HasThis && !sig.ExplicitThis}
+	s := Signature{Args: len(sig.Params), Returns: sig.Return.Kind != clrmeta.Void, This: sig.HasThis &&
+		!sig.ExplicitThis}
 	if s.This {
 		s.Args++
 	}

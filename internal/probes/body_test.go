@@ -92,13 +92,17 @@ var withClauses = []struct {
 	result   int
 }{
 	{"catch", guarded, smallClause(16, Catch, 0, 0, 3, 3, 0, 4, 0, 0, 0, 1), done},
-	{"finally", []byte{opNop, opLeaveS, 1, opEndfinally, opRet}, smallClause(16, Finally, 0, 0, 3, 3, 0, 1, 0, 0, 0, 0), done},
-	{"fault", []byte{opNop, opLeaveS, 1, opEndfinally, opRet}, smallClause(16, Fault, 0, 0, 3, 3, 0, 1, 0, 0, 0, 0), done},
+	{"finally", []byte{opNop, opLeaveS, 1, opEndfinally, opRet}, smallClause(16, Finally, 0, 0, 3, 3, 0, 1, 0, 0, 0, 0),
+		done},
+	{"fault", []byte{opNop, opLeaveS, 1, opEndfinally, opRet}, smallClause(16, Fault, 0, 0, 3, 3, 0, 1, 0, 0, 0, 0),
+		done},
 	{"filter", []byte{opNop, opLeaveS, 7, 0x26, 0x17, 0xFE, 0x11, 0x26, opLeaveS, 0, opRet},
 		smallClause(16, Filter, 0, 0, 3, 7, 0, 3, 3, 0, 0, 0), done},
-	{"size without the head, as some compilers wrote it", guarded, smallClause(12, Catch, 0, 0, 3, 3, 0, 4, 0, 0, 0, 1), done},
+	{"size without the head, as some compilers wrote it", guarded, smallClause(12, Catch, 0, 0, 3, 3, 0, 4, 0, 0, 0, 1),
+		done},
 	{"no clauses", guarded, []byte{1, 4, 0, 0}, done},
-	{"a clause until the end", []byte{opNop, opLeaveS, 0xFD, 0x26, opLeaveS, 0xFA}, smallClause(16, Catch, 0, 0, 3, 3, 0, 3, 0, 0, 0, 1), done},
+	{"a clause until the end", []byte{opNop, opLeaveS, 0xFD, 0x26, opLeaveS, 0xFA},
+		smallClause(16, Catch, 0, 0, 3, 3, 0, 3, 0, 0, 0, 1), done},
 	{"a kind that is none", guarded, smallClause(16, 8, 0, 0, 3, 3, 0, 4, 0, 0, 0, 1), unknown},
 	{"another section", guarded, []byte{2, 4, 0, 0}, unknown},
 	{"a try block in an instruction", guarded, smallClause(16, Catch, 0, 0, 2, 3, 0, 4, 0, 0, 0, 1), malformed},
@@ -106,8 +110,10 @@ var withClauses = []struct {
 	{"a handler beyond the code", guarded, smallClause(16, Catch, 0, 0, 3, 3, 0, 9, 0, 0, 0, 1), malformed},
 	{"a section that is cut", guarded, smallClause(16, Catch, 0, 0, 3, 3, 0, 4, 0, 0, 0), malformed},
 	{"a section that is not there", guarded, []byte{0x81, 16, 0, 0, 0, 0, 0, 0, 3, 3, 0, 4, 0, 0, 0, 1}, malformed},
-	{"two sections", guarded, append([]byte{0x81, 16, 0, 0, 0, 0, 0, 0, 3, 3, 0, 4, 0, 0, 0, 1}, smallClause(16, Catch, 0, 0, 3, 3, 0, 4, 0, 0, 0, 1)...), done},
-	{"fat", guarded, slices.Concat([]byte{0x41, 28, 0, 0}, make([]byte, 8), []byte{3, 0, 0, 0, 3, 0, 0, 0, 4, 0, 0, 0, 0, 0, 0, 1}), done},
+	{"two sections", guarded, append([]byte{0x81, 16, 0, 0, 0, 0, 0, 0, 3, 3, 0, 4, 0, 0, 0, 1},
+		smallClause(16, Catch, 0, 0, 3, 3, 0, 4, 0, 0, 0, 1)...), done},
+	{"fat", guarded, slices.Concat([]byte{0x41, 28, 0, 0}, make([]byte, 8),
+		[]byte{3, 0, 0, 0, 3, 0, 0, 0, 4, 0, 0, 0, 0, 0, 0, 1}), done},
 	{"a return of a tail call in a block", []byte{0xFE, 0x14, opCall, 1, 0, 0, 6, opRet, opEndfinally, opRet},
 		smallClause(16, Finally, 0, 0, 7, 8, 0, 1, 0, 0, 0, 0), malformed},
 }
@@ -117,7 +123,8 @@ func all() (names []string, bytes [][]byte, results []int) {
 		names, bytes, results = append(names, b.name), append(bytes, b.body), append(results, b.result)
 	}
 	for _, b := range withClauses {
-		names, bytes, results = append(names, "clauses: "+b.name), append(bytes, fat(8, b.code, b.sections...)), append(results, b.result)
+		names, bytes, results = append(names, "clauses: "+b.name), append(bytes, fat(8, b.code, b.sections...)), append(
+			results, b.result)
 	}
 	return names, bytes, results
 }

@@ -62,7 +62,8 @@ func Compare(old, now *Body, p *Probes) ([]int, error) {
 	for _, b := range c.branches {
 		for k, t := range b.old.targets {
 			if t < 0 || t >= len(old.Code) || c.at[t] != b.now.targets[k] {
-				return nil, fmt.Errorf("branch at %d to %d: now at %d to %d: %w", b.old.at, t, b.now.at, b.now.targets[k], ErrInvalid)
+				return nil, fmt.Errorf("branch at %d to %d: now at %d to %d: %w", b.old.at, t, b.now.at,
+					b.now.targets[k], ErrInvalid)
 			}
 		}
 	}
@@ -73,7 +74,8 @@ func (c *comparer) offset() int { return len(c.now.Code) - len(c.code) }
 
 func (c *comparer) expect(what string, at int, b []byte) error {
 	if !bytes.HasPrefix(c.code, b) {
-		return fmt.Errorf("%s at %d: have % x, want % x: %w", what, at, c.code[:min(len(b), len(c.code))], b, ErrInvalid)
+		return fmt.Errorf("%s at %d: have % x, want % x: %w", what, at, c.code[:min(len(b), len(c.code))], b,
+			ErrInvalid)
 	}
 	c.code = c.code[len(b):]
 	return nil
@@ -210,8 +212,8 @@ func (c *comparer) compareGroup(g group) error {
 	return nil
 }
 
-// compareTail: before a call with tail. is a probe that says if it jumps, and the same call without the prefix for when it
-// does not, with a return of its own. If it jumps, it is no site that ends.
+// compareTail: before a call with tail. is a probe that says if it jumps, and the same call without the prefix for when
+// it does not, with a return of its own. If it jumps, it is no site that ends.
 func (c *comparer) compareTail(g group) error {
 	p := c.probes
 	var staying []byte

@@ -2,8 +2,8 @@ package probes
 
 import "testing"
 
-// FuzzRewrite rewrites arbitrary bytes: what is not refused must be right. The rewriter runs with sanitizers where there
-// are any.
+// FuzzRewrite rewrites arbitrary bytes: what is not refused must be right. The rewriter runs with sanitizers where
+// there are any.
 func FuzzRewrite(f *testing.F) {
 	_, bodies, _ := all()
 	for i, b := range bodies {

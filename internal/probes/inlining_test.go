@@ -66,7 +66,8 @@ func startInliner(t testing.TB) *inliner {
 	return &inliner{in, bufio.NewReader(out)}
 }
 
-// ask gives the kind of an image as it is loaded, whether its list may lack something, and the flags of its methods, number 0 first.
+// ask gives the kind of an image as it is loaded, whether its list may lack something, and the flags of its methods,
+// number 0 first.
 func (i *inliner) ask(t testing.TB, image, flags []byte) (kind int, lacks bool, marked []byte) {
 	t.Helper()
 	request, _ := binary.Append(nil, binary.LittleEndian, []uint32{uint32(len(image)), uint32(len(flags) - 1)})
@@ -195,7 +196,8 @@ func markAll(pairs []pair, flags []byte) []byte {
 	return flags
 }
 
-// loaded gives a file as it is in memory when it is loaded, and of its precompiled code's header flags, version and the list; nil, if it has none.
+// loaded gives a file as it is in memory when it is loaded, and of its precompiled code's header flags, version and the
+// list; nil, if it has none.
 func loaded(t *testing.T, path string) (image []byte, flags uint32, major uint16, list []byte) {
 	t.Helper()
 	file, err := os.ReadFile(path)
@@ -231,7 +233,8 @@ func loaded(t *testing.T, path string) (image []byte, flags uint32, major uint16
 	return image, u32(image, header+8), binary.LittleEndian.Uint16(image[header+4:]), list
 }
 
-// TestInliningOfAllAssemblies compares what the agent finds in the lists of all precompiled assemblies with what is there.
+// TestInliningOfAllAssemblies compares what the agent finds in the lists of all precompiled assemblies with what is
+// there.
 func TestInliningOfAllAssemblies(t *testing.T) {
 	r := startInliner(t)
 	images, all := 0, 0
@@ -338,20 +341,29 @@ func TestInliningKinds(t *testing.T) {
 	}{
 		{"list", made{major: 16, flags: large, section: 119, entries: own}, kindListed, false},
 		{"of .NET 8", made{major: 9, flags: large | 0xB, section: 119, entries: own}, kindListed, false},
-		{"of one module", made{major: 16, section: 119, entries: [][]uint32{{3 << 2, 1, 4}, {1 << 2, 2}}}, kindListed, false},
-		{"what is not versioned", made{major: 16, flags: large, section: 119, entries: own, metadata: "\x00NonVersionableAttribute\x00"}, kindListed, true},
+		{"of one module", made{major: 16, section: 119, entries: [][]uint32{{3 << 2, 1, 4}, {1 << 2, 2}}}, kindListed,
+			false},
+		{"what is not versioned", made{major: 16, flags: large, section: 119, entries: own,
+			metadata: "\x00NonVersionableAttribute\x00"}, kindListed, true},
 		{"of .NET 6", made{major: 5, section: 114, entries: own}, kindUnknown, false},
 		{"of .NET 6, large", made{major: 5, flags: large, section: 114, entries: own}, kindForeign, false},
 		{"of the future", made{major: 17, section: 119, entries: own}, kindForeign, false},
 		{"component", made{major: 16, flags: large | 0x20, section: 119, entries: own}, kindForeign, false},
 		{"unrelated code", made{major: 16, flags: large | 0x80, section: 119, entries: own}, kindForeign, false},
 		{"other list", made{major: 16, flags: large, section: 114, entries: own}, kindForeign, false},
-		{"inlinee of a module", made{major: 16, flags: large, section: 119, entries: [][]uint32{{3 << 2, 1, 1 << 1}}}, kindForeign, false},
-		{"inliner of a module", made{major: 16, flags: large, section: 119, entries: [][]uint32{{3 << 2, 0, 1<<1 | 1, 2}}}, kindForeign, false},
-		{"inlinee elsewhere", made{major: 16, flags: large, section: 119, entries: [][]uint32{{3<<2 | 1, 1 << 1}}}, kindForeign, false},
-		{"inliners elsewhere", made{major: 16, flags: large, section: 119, entries: [][]uint32{{3<<2 | 2, 0, 1, 7}}}, kindForeign, false},
-		{"no such method", made{major: 16, flags: large, section: 119, entries: [][]uint32{{3 << 2, 0, 6 << 1}}}, kindForeign, false},
-		{"no such inlinee", made{major: 16, flags: large, section: 119, entries: [][]uint32{{6 << 2, 0, 1 << 1}}}, kindForeign, false},
+		{"inlinee of a module", made{major: 16, flags: large, section: 119, entries: [][]uint32{{3 << 2, 1, 1 << 1}}},
+			kindForeign, false},
+		{"inliner of a module",
+			made{major: 16, flags: large, section: 119, entries: [][]uint32{{3 << 2, 0, 1<<1 | 1, 2}}}, kindForeign,
+			false},
+		{"inlinee elsewhere", made{major: 16, flags: large, section: 119, entries: [][]uint32{{3<<2 | 1, 1 << 1}}},
+			kindForeign, false},
+		{"inliners elsewhere", made{major: 16, flags: large, section: 119, entries: [][]uint32{{3<<2 | 2, 0, 1, 7}}},
+			kindForeign, false},
+		{"no such method", made{major: 16, flags: large, section: 119, entries: [][]uint32{{3 << 2, 0, 6 << 1}}},
+			kindForeign, false},
+		{"no such inlinee", made{major: 16, flags: large, section: 119, entries: [][]uint32{{6 << 2, 0, 1 << 1}}},
+			kindForeign, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			flags := []byte{0, 0, 0, isWanted, 0, isWanted}
@@ -359,7 +371,8 @@ func TestInliningKinds(t *testing.T) {
 			if kind != tt.kind || lacks != tt.lacks {
 				t.Errorf("kind %d, lacks %v; want %d, %v", kind, lacks, tt.kind, tt.lacks)
 			}
-			if want := []byte{0, hasWanted, 0, isWanted, 0, isWanted | hasWanted}; kind == kindListed && !cmp.Equal(marked, want) {
+			if want := []byte{0, hasWanted, 0, isWanted, 0, isWanted | hasWanted}; kind == kindListed &&
+				!cmp.Equal(marked, want) {
 				t.Errorf("flags %v, want %v", marked, want)
 			}
 		})

@@ -145,8 +145,10 @@ func (r *rewriter) ask(body []byte, sites int, offsets bool) (a rewritten, err e
 // inserted are the probes of the rewriter's process.
 func inserted(sites int) *Probes {
 	p := &Probes{
-		Signature: 0x11FFFFFF, TailSignature: 0x11FFFFFE, Enter: 0x1111111111111111, Leave: 0x2222222222222222, Tail: 0x6666666666666666,
-		SiteEnter: 0x3333333333333333, SiteLeave: 0x4444444444444444, SiteJump: 0x7777777777777777, Method: 0x5555555555555555,
+		Signature: 0x11FFFFFF, TailSignature: 0x11FFFFFE, Enter: 0x1111111111111111, Leave: 0x2222222222222222,
+		Tail:      0x6666666666666666,
+		SiteEnter: 0x3333333333333333, SiteLeave: 0x4444444444444444, SiteJump: 0x7777777777777777,
+		Method: 0x5555555555555555,
 	}
 	if sites != 0 {
 		p.Site = func(offset, _ int, token uint32) uint64 {

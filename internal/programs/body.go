@@ -216,7 +216,8 @@ func (g *generator) special(s scope) {
 		f := g.pick(callback)
 		count := g.count(counter{callee: f.expr})
 		o := g.object(s, callback)
-		way := []string{"Array.ConvertAll<int, int>(c.One, (%s).%s)[0]", "c.One.Select((%s).%s).ToList()[0]", "c.One.Sum((%s).%s)"}[g.below(3)]
+		way := []string{"Array.ConvertAll<int, int>(c.One, (%s).%s)[0]", "c.One.Select((%s).%s).ToList()[0]",
+			"c.One.Sum((%s).%s)"}[g.below(3)]
 		g.line("%s; x += "+way+";", count, o, f.name)
 	}
 }
@@ -252,8 +253,10 @@ func (g *generator) made(s scope, made, size string, ctors ...string) {
 
 // fault writes a statement in which the framework or the processor throws.
 func (g *generator) fault(s scope) {
-	what := []string{`x += int.Parse("x")`, "x /= c.Zero", "x += c.Null.Length", "x += c.One[x & 1]", "x += c.Two[x & 3]",
-		"c.Sink = (Item)(object)c.Two", "x += Enumerable.Empty<int>().First()", "x += new List<int>(-x).Count", `x += (int)Enum.Parse(typeof(DayOfWeek), "x")`}
+	what := []string{`x += int.Parse("x")`, "x /= c.Zero", "x += c.Null.Length", "x += c.One[x & 1]",
+		"x += c.Two[x & 3]",
+		"c.Sink = (Item)(object)c.Two", "x += Enumerable.Empty<int>().First()", "x += new List<int>(-x).Count",
+		`x += (int)Enum.Parse(typeof(DayOfWeek), "x")`}
 	g.line("if (%s) %s;", g.sometimes(), what[g.below(len(what))])
 }
 

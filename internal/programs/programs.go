@@ -10,8 +10,9 @@ import (
 type Options struct {
 	Seed  uint64 // the same seed gives the same programs
 	Units int    // how many
-	Tame  bool   // nothing is thrown while a filter runs: .NET 9.0.7 and 10.0.12 crash now and then if it is, also unprofiled
-	Still bool   // async methods never wait, so that all calls are by the same callers in each run
+	// nothing is thrown while a filter runs: .NET 9.0.7 and 10.0.12 crash now and then if it is, also unprofiled
+	Tame  bool
+	Still bool // async methods never wait, so that all calls are by the same callers in each run
 }
 
 // MaxNesting is how deep statements are nested in each other, handlers in handlers among them.
@@ -149,7 +150,8 @@ func (g *generator) writeUnit() {
 	g.end()
 }
 
-var kindNames = [kinds]string{"Static", "Instance", "Virtual", "Generic", "Async", "Value", "Iterator", "Filter", "Callback", "Disposable"}
+var kindNames = [kinds]string{"Static", "Instance", "Virtual", "Generic", "Async", "Value", "Iterator", "Filter",
+	"Callback", "Disposable"}
 
 func newFunction(k kind, unit string, n int) *function {
 	f := &function{kind: k, name: fmt.Sprintf("%s%d", kindNames[k], n)}
@@ -229,11 +231,13 @@ func (g *generator) writeMain(units int) {
 	for n := range units {
 		unit := fmt.Sprintf("U%d", n)
 		if n%4 == 3 {
-			g.line("{ var c = new Context { Times = times }; var t = new Thread(%s.Start); t.Start(c); t.Join(); all.Add(c);", unit)
+			g.line("{ var c = new Context { Times = times }; var t = new Thread(%s.Start); t.Start(c); t.Join(); "+
+				"all.Add(c);", unit)
 			g.line("  Calls.Root(Calls.Method(typeof(%s), \"Start\"), 1); }", unit)
 			continue
 		}
-		g.line("{ var c = new Context(); %s.Run(c, times); all.Add(c); Calls.By(Calls.Method(typeof(Program), \"Main\"), Calls.Method(typeof(%s), \"Run\"), 1); }", unit, unit)
+		g.line("{ var c = new Context(); %s.Run(c, times); all.Add(c); Calls.By(Calls.Method(typeof(Program), "+
+			"\"Main\"), Calls.Method(typeof(%s), \"Run\"), 1); }", unit, unit)
 	}
 	for i := 0; i < len(g.counters); i += sayAtOnce {
 		g.line("Say%d(all.N);", i)

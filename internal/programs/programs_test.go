@@ -19,8 +19,10 @@ func TestSourceIsTheSame(t *testing.T) {
 // TestSourceHasAll looks for what every program must try.
 func TestSourceHasAll(t *testing.T) {
 	source := string(Source(Options{Seed: 1, Units: 10}))
-	for _, part := range []string{"throw;", "throw new Sub()", " when (", "finally", "using (", "yield return", "await Task.Yield()", "await Async",
-		"foreach", "new Thread(", "Array.ConvertAll", "int.Parse", "continue;", "<>m__Finally1", "Virtual0", "Generic0<Pair>", "new Pair[6000]", "~Finalized"} {
+	for _, part := range []string{"throw;", "throw new Sub()", " when (", "finally", "using (", "yield return",
+		"await Task.Yield()", "await Async",
+		"foreach", "new Thread(", "Array.ConvertAll", "int.Parse", "continue;", "<>m__Finally1", "Virtual0",
+		"Generic0<Pair>", "new Pair[6000]", "~Finalized"} {
 		if !strings.Contains(source, part) {
 			t.Errorf("no %s", part)
 		}

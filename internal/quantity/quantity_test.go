@@ -15,18 +15,27 @@ func TestPrinting(t *testing.T) {
 		got  fmt.Stringer
 		want string
 	}{
-		{Count(0), "0"}, {Count(999), "999"}, {Count(1000), "1,000"}, {Count(1234567), "1,234,567"}, {Count(-1234), "-1,234"}, {Count(-123), "-123"},
+		{Count(0), "0"}, {Count(999), "999"}, {Count(1000), "1,000"}, {Count(1234567), "1,234,567"},
+		{Count(-1234), "-1,234"}, {Count(-123), "-123"},
 		{Count(math.MaxInt64), "9,223,372,036,854,775,807"}, {Count(math.MinInt64), "-9,223,372,036,854,775,808"},
-		{Bytes(0), "0 B"}, {Bytes(1023), "1023 B"}, {Bytes(1024), "1.00 KiB"}, {Bytes(1536), "1.50 KiB"}, {Bytes(-1536), "-1.50 KiB"},
-		{Bytes(1<<20 - 1), "1.00 MiB"}, {Bytes(1<<20 - 6), "1023.99 KiB"}, {Bytes(1237320), "1.18 MiB"}, {Bytes(1 << 40), "1.00 TiB"},
+		{Bytes(0), "0 B"}, {Bytes(1023), "1023 B"}, {Bytes(1024), "1.00 KiB"}, {Bytes(1536), "1.50 KiB"},
+		{Bytes(-1536), "-1.50 KiB"},
+		{Bytes(1<<20 - 1), "1.00 MiB"}, {Bytes(1<<20 - 6), "1023.99 KiB"}, {Bytes(1237320), "1.18 MiB"},
+		{Bytes(1 << 40), "1.00 TiB"},
 		{Bytes(math.MaxInt64), "8.00 EiB"}, {Bytes(math.MinInt64), "-8.00 EiB"},
-		{Nanoseconds(0), "0 ns"}, {Nanoseconds(999), "999 ns"}, {Nanoseconds(1000), "1.00 µs"}, {Nanoseconds(1_500_000), "1.50 ms"},
-		{Nanoseconds(999_994_999), "999.99 ms"}, {Nanoseconds(999_995_000), "1.00 s"}, {Nanoseconds(59_990_000_000), "59.99 s"},
-		{Nanoseconds(59_999_000_000), "1 min 00 s"}, {Nanoseconds(125_000_000_000), "2 min 05 s"}, {Nanoseconds(3_720_000_000_000), "1 h 02 min"},
+		{Nanoseconds(0), "0 ns"}, {Nanoseconds(999), "999 ns"}, {Nanoseconds(1000), "1.00 µs"},
+		{Nanoseconds(1_500_000), "1.50 ms"},
+		{Nanoseconds(999_994_999), "999.99 ms"}, {Nanoseconds(999_995_000), "1.00 s"},
+		{Nanoseconds(59_990_000_000), "59.99 s"},
+		{Nanoseconds(59_999_000_000), "1 min 00 s"}, {Nanoseconds(125_000_000_000), "2 min 05 s"},
+		{Nanoseconds(3_720_000_000_000), "1 h 02 min"},
 		{Nanoseconds(-1000), "-1.00 µs"},
-		{PercentOf(Count(1), Count(3)), "33.33 %"}, {PercentOf(Count(2), Count(3)), "66.67 %"}, {PercentOf(Count(1), Count(0)), "0.00 %"},
-		{PercentOf(Count(1), Count(1_000_000)), "<0.01 %"}, {PercentOf(Count(0), Count(5)), "0.00 %"}, {PercentOf(Count(5), Count(5)), "100.00 %"},
-		{PercentOf(Count(-1), Count(3)), "-33.33 %"}, {PercentOf(Bytes(math.MaxInt64), Bytes(math.MaxInt64)), "100.00 %"},
+		{PercentOf(Count(1), Count(3)), "33.33 %"}, {PercentOf(Count(2), Count(3)), "66.67 %"},
+		{PercentOf(Count(1), Count(0)), "0.00 %"},
+		{PercentOf(Count(1), Count(1_000_000)), "<0.01 %"}, {PercentOf(Count(0), Count(5)), "0.00 %"},
+		{PercentOf(Count(5), Count(5)), "100.00 %"},
+		{PercentOf(Count(-1), Count(3)), "-33.33 %"}, {PercentOf(Bytes(math.MaxInt64), Bytes(math.MaxInt64)),
+			"100.00 %"},
 	} {
 		if got := c.got.String(); got != c.want {
 			t.Errorf("%T(%v) is %q, want %q", c.got, c.got, got, c.want)

@@ -38,12 +38,14 @@ type Time struct {
 
 // Add returns the sum of two times.
 func (t Time) Add(o Time) Time {
-	return Time{t.Elapsed + o.Elapsed, t.Application + o.Application, t.CPU + o.CPU, t.Overhead + o.Overhead, t.Waits.Add(o.Waits)}
+	return Time{t.Elapsed + o.Elapsed, t.Application + o.Application, t.CPU + o.CPU, t.Overhead + o.Overhead,
+		t.Waits.Add(o.Waits)}
 }
 
 // Sub returns the difference of two times.
 func (t Time) Sub(o Time) Time {
-	return Time{t.Elapsed - o.Elapsed, t.Application - o.Application, t.CPU - o.CPU, t.Overhead - o.Overhead, t.Waits.Sub(o.Waits)}
+	return Time{t.Elapsed - o.Elapsed, t.Application - o.Application, t.CPU - o.CPU, t.Overhead - o.Overhead,
+		t.Waits.Sub(o.Waits)}
 }
 
 // IsZero reports whether it took no time and nothing happened in it.

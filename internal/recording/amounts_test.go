@@ -14,10 +14,12 @@ func TestAmounts(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var a amounts
 		want := map[int]quantity.Amount{}
-		number := rapid.OneOf(rapid.Int64Range(-2, 3), rapid.Int64(), rapid.Int64Range(math.MaxUint32-2, math.MaxUint32+2))
+		number := rapid.OneOf(rapid.Int64Range(-2, 3), rapid.Int64(),
+			rapid.Int64Range(math.MaxUint32-2, math.MaxUint32+2))
 		site := rapid.IntRange(0, 3*sitesOfPage)
 		for range rapid.IntRange(0, 50).Draw(t, "times") {
-			i, v := site.Draw(t, "site"), quantity.Amount{Allocations: quantity.Count(number.Draw(t, "objects")), Bytes: quantity.Bytes(number.Draw(t, "bytes"))}
+			i, v := site.Draw(t, "site"), quantity.Amount{Allocations: quantity.Count(number.Draw(t, "objects")),
+				Bytes: quantity.Bytes(number.Draw(t, "bytes"))}
 			a.set(i, v)
 			want[i] = v
 		}

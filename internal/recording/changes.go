@@ -39,7 +39,8 @@ type told struct {
 func (p *Process) AddChanges(list []Change) error {
 	for _, x := range list {
 		if x.Counter > ChangeAllocated || max(uint64(x.Objects.Allocations), uint64(x.Objects.Bytes)) > MaxCounter {
-			return fmt.Errorf("%w: counter %d of site %d is %d objects, %d bytes", ErrInconsistent, x.Counter, x.Site, x.Objects.Allocations, x.Objects.Bytes)
+			return fmt.Errorf("%w: counter %d of site %d is %d objects, %d bytes", ErrInconsistent, x.Counter, x.Site,
+				x.Objects.Allocations, x.Objects.Bytes)
 		}
 	}
 	p.lifetime.changes.open = append(p.lifetime.changes.open, list...)
@@ -96,7 +97,8 @@ func (c *changes) write(p *Process) error {
 			case x.Counter == ChangeAllocated:
 				births = append(births, session.GCBirth{GC: t.gc, Site: site, Amount: grown})
 			default:
-				deaths = append(deaths, session.GCDeath{GC: t.gc, Site: site, Generation: int64(x.Counter), Amount: grown})
+				deaths = append(deaths, session.GCDeath{GC: t.gc, Site: site, Generation: int64(x.Counter),
+					Amount: grown})
 			}
 			if max(len(births), len(deaths)) >= ChunkRows {
 				if err := writeChanges(p.recording.w, births, deaths); err != nil {
@@ -124,7 +126,8 @@ func (c *changes) grow(x Change) (quantity.Amount, error) {
 	was.set(site, now)
 	grown := now.Sub(before)
 	if grown.Allocations < 0 || grown.Bytes < 0 {
-		return grown, fmt.Errorf("%w: counter %d of site %d is %d objects after %d", ErrInconsistent, x.Counter, x.Site, now.Allocations, before.Allocations)
+		return grown, fmt.Errorf("%w: counter %d of site %d is %d objects after %d", ErrInconsistent, x.Counter, x.Site,
+			now.Allocations, before.Allocations)
 	}
 	return grown, nil
 }

@@ -152,11 +152,13 @@ func (r *Recording) Marks() int64 { return int64(r.next.mark) }
 // MarkRun marks the begin of a process that is new, and the end of one that has ended.
 func (p *Process) MarkRun(row *session.Process, last bool) {
 	if !p.marked {
-		p.recording.Mark(session.Mark{Time: row.Begin, Name: session.MarkBegin, Text: row.Name, Process: p.id, Source: session.MarkProgram})
+		p.recording.Mark(session.Mark{Time: row.Begin, Name: session.MarkBegin, Text: row.Name, Process: p.id,
+			Source: session.MarkProgram})
 	}
 	p.marked = true
 	if last {
-		p.recording.Mark(session.Mark{Time: row.End, Name: session.MarkEnd, Text: row.Name, Process: p.id, Source: session.MarkProgram})
+		p.recording.Mark(session.Mark{Time: row.End, Name: session.MarkEnd, Text: row.Name, Process: p.id,
+			Source: session.MarkProgram})
 	}
 }
 

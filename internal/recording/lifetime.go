@@ -154,7 +154,8 @@ func (l *lifetime) growDead(site session.SiteID, i int, dead *Dead, rows []sessi
 
 // mend adds bytes that the process died before counting: all objects of the site are dead, so all bytes are. The
 // site's own rows begin at first.
-func (l *lifetime) mend(site session.SiteID, i int, all quantity.Amount, rows []session.SiteDeath, first int) []session.SiteDeath {
+func (l *lifetime) mend(site session.SiteID, i int, all quantity.Amount, rows []session.SiteDeath,
+	first int) []session.SiteDeath {
 	if i >= l.read || l.closed {
 		return rows
 	}
@@ -178,7 +179,8 @@ func (l *lifetime) mend(site session.SiteID, i int, all quantity.Amount, rows []
 			return rows
 		}
 	}
-	return append(rows, session.SiteDeath{Site: site, Generation: int64(last), Amount: quantity.Amount{Bytes: missing.Bytes}})
+	return append(rows, session.SiteDeath{Site: site, Generation: int64(last),
+		Amount: quantity.Amount{Bytes: missing.Bytes}})
 }
 
 // Lifetime is what a process says of its lifetimes as a whole.
@@ -198,7 +200,8 @@ func (p *Process) WriteGCs(all Lifetime) error {
 		}
 		l.written = row
 	}
-	out := session.LeftOut{Process: p.id, Walked: min(all.Walked, row.GCs), Amount: all.LeftOut} // the one that is going on has walked already
+	// the one that is going on has walked already
+	out := session.LeftOut{Process: p.id, Walked: min(all.Walked, row.GCs), Amount: all.LeftOut}
 	if out != l.leftOut {
 		if err := w.ReplaceLeftOut([]session.LeftOut{out}); err != nil {
 			return err
@@ -247,7 +250,8 @@ func (p *Process) writeAlive() error {
 		if int(key.site) >= p.sites.Len() {
 			return fmt.Errorf("%w: alive of site %d of %d", ErrInconsistent, key.site, p.sites.Len())
 		}
-		rows = append(rows, session.SiteAlive{Site: p.Site(int(key.site)), Generation: int64(key.generation), Born: int64(key.born), Amount: a})
+		rows = append(rows, session.SiteAlive{Site: p.Site(int(key.site)), Generation: int64(key.generation),
+			Born: int64(key.born), Amount: a})
 	}
 	slices.SortFunc(rows, func(a, b session.SiteAlive) int {
 		return cmp.Or(cmp.Compare(a.Site, b.Site), cmp.Compare(a.Generation, b.Generation), cmp.Compare(a.Born, b.Born))
@@ -277,7 +281,8 @@ func (p *Process) writeSurvivals() error {
 		rows := make([]session.Survival, len(keys))
 		for i, key := range keys {
 			s := l.survivals[key]
-			rows[i] = session.Survival{GC: l.gcs[key.gc], Site: p.Site(int(key.site)), Uncollected: s.Uncollected, Rooted: s.Rooted, Reachable: s.Reachable}
+			rows[i] = session.Survival{GC: l.gcs[key.gc], Site: p.Site(int(key.site)), Uncollected: s.Uncollected,
+				Rooted: s.Rooted, Reachable: s.Reachable}
 			s.written = true
 		}
 		if err := p.recording.w.ReplaceSurvivals(rows); err != nil {
@@ -293,7 +298,8 @@ func (p *Process) writeRoots() error {
 	var rows []session.Root
 	for key, c := range l.roots {
 		if gc, ok := p.ended(key.gc, key.site); ok && !c.written {
-			rows = append(rows, session.Root{GC: gc, Site: p.Site(int(key.site)), Kind: key.Kind, Flags: int64(key.Flags),
+			rows = append(rows, session.Root{GC: gc, Site: p.Site(int(key.site)), Kind: key.Kind,
+				Flags:    int64(key.Flags),
 				Function: key.Function, References: c.count})
 			c.written = true
 		}

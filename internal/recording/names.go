@@ -24,8 +24,9 @@ type names struct {
 }
 
 func newNames() names {
-	return names{modules: map[string]session.ModuleID{}, types: map[string]session.TypeID{}, functions: map[string]session.FunctionID{},
-		pseudo: map[string]session.FunctionID{}}
+	return names{modules: map[string]session.ModuleID{}, types: map[string]session.TypeID{},
+		functions: map[string]session.FunctionID{},
+		pseudo:    map[string]session.FunctionID{}}
 }
 
 // fileKey is the key of a module's file among the known modules.
@@ -100,7 +101,8 @@ func (p *Process) describeType(key string, row *session.Type, arguments []sessio
 		p.names.types[key] = row.ID
 	}
 	for i, a := range arguments {
-		p.names.newTypeArgs = append(p.names.newTypeArgs, session.TypeArgument{Type: row.ID, Position: int64(i), Argument: a})
+		p.names.newTypeArgs = append(p.names.newTypeArgs, session.TypeArgument{Type: row.ID, Position: int64(i),
+			Argument: a})
 	}
 }
 
@@ -115,7 +117,8 @@ func (p *Process) Function(row session.Function, arguments []session.TypeID) ses
 		p.names.functions[key] = id
 	}
 	for i, a := range arguments {
-		p.names.newFuncArgs = append(p.names.newFuncArgs, session.FunctionArgument{Function: id, Position: int64(i), Argument: a})
+		p.names.newFuncArgs = append(p.names.newFuncArgs, session.FunctionArgument{Function: id, Position: int64(i),
+			Argument: a})
 	}
 	return id
 }

@@ -80,7 +80,8 @@ func (r *Recording) Batch(fn func() error) error { return r.w.Batch(fn) }
 // the session.
 func (r *Recording) Room(tables ...int) error {
 	n := &r.next
-	most := max(int64(n.thread), int64(n.typ), int64(n.function), int64(n.instruction), int64(n.node), int64(n.site), int64(n.timing))
+	most := max(int64(n.thread), int64(n.typ), int64(n.function), int64(n.instruction), int64(n.node), int64(n.site),
+		int64(n.timing))
 	for _, rows := range tables {
 		most += 2 * int64(rows)
 	}

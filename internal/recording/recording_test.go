@@ -22,7 +22,8 @@ func TestRoom(t *testing.T) {
 		t.Error(err)
 	}
 	const most = math.MaxUint32
-	for _, next := range []ids{{thread: most}, {typ: most}, {function: most}, {instruction: most}, {node: most}, {site: most}, {timing: most}} {
+	for _, next := range []ids{{thread: most}, {typ: most}, {function: most}, {instruction: most}, {node: most},
+		{site: most}, {timing: most}} {
 		if err := (&Recording{next: next}).Room(1); err == nil {
 			t.Errorf("%+v is let through", next)
 		}
@@ -45,7 +46,8 @@ func TestWaited(t *testing.T) {
 		{90, 100, 100, 20, true, 90},  // or at the end
 		{10, 100, 100, 20, false, 10}, // shrunk: an error later
 	} {
-		now, before := session.TimingValue{Elapsed: c.elapsed}, session.TimingValue{Elapsed: c.hadElapsed, Waited: c.hadWaited}
+		now, before := session.TimingValue{Elapsed: c.elapsed}, session.TimingValue{Elapsed: c.hadElapsed,
+			Waited: c.hadWaited}
 		if have := waited(c.sum, &now, &before, c.last); have != c.want {
 			t.Errorf("%+v: %d", c, have)
 		}

@@ -92,7 +92,8 @@ func (p *Process) grow(i int, total quantity.Amount) (grown quantity.Amount, err
 	grown = total.Sub(before)
 	sum := r.totals.Add(grown)
 	if grown.Allocations < 0 || grown.Bytes < 0 || sum.Allocations > MaxCounter || sum.Bytes > MaxCounter {
-		return grown, fmt.Errorf("%w: %d objects, %d bytes after %d, %d", ErrInconsistent, total.Allocations, total.Bytes, before.Allocations, before.Bytes)
+		return grown, fmt.Errorf("%w: %d objects, %d bytes after %d, %d", ErrInconsistent, total.Allocations,
+			total.Bytes, before.Allocations, before.Bytes)
 	}
 	if grown.Allocations == 0 || grown.Bytes == 0 {
 		return quantity.Amount{}, nil

@@ -143,7 +143,8 @@ func (p *Process) WriteGrown() error {
 // counted returns what slices hold of a timing.
 func (t *timings) counted(i int) session.TimingValue {
 	row := t.rows.At(i)
-	v := session.TimingValue{Calls: row.calls, Ended: row.ended, Made: row.made, Elapsed: row.elapsed, Waited: row.waited}
+	v := session.TimingValue{Calls: row.calls, Ended: row.ended, Made: row.made, Elapsed: row.elapsed,
+		Waited: row.waited}
 	if row.waits != none {
 		v.Waits = t.waits[row.waits]
 	}
@@ -179,7 +180,8 @@ func waited(sum quantity.Nanoseconds, total, before *session.TimingValue, last b
 
 // difference returns by how much a timing grew; false: a counter has shrunk.
 func difference(now, before *session.TimingValue) (session.TimingValue, bool) {
-	d := session.TimingValue{Calls: now.Calls - before.Calls, Ended: now.Ended - before.Ended, Made: now.Made - before.Made,
+	d := session.TimingValue{Calls: now.Calls - before.Calls, Ended: now.Ended - before.Ended,
+		Made:    now.Made - before.Made,
 		Elapsed: now.Elapsed - before.Elapsed, Waited: now.Waited - before.Waited, Waits: now.Waits.Sub(before.Waits)}
 	return d, min(d.Calls, d.Ended, d.Made, d.Intervals, d.Voluntary, d.Preempted, d.Faults, d.Reads) >= 0 &&
 		min(d.Elapsed, d.Waited, d.OffCPU, d.Blocked, d.Ready) >= 0
@@ -208,7 +210,9 @@ func (p *Process) GrownInclusives(first int, totals []session.TimingInclusive, g
 // SortInclusives sorts indexes in the order in which GrowInclusives is to be told of them: that of the timings.
 func (p *Process) SortInclusives(indexes []int32) {
 	list := &p.timings.inclusive
-	slices.SortFunc(indexes, func(a, b int32) int { return cmp.Compare(list.At(int(a)).timing, list.At(int(b)).timing) })
+	slices.SortFunc(indexes, func(a, b int32) int {
+		return cmp.Compare(list.At(int(a)).timing, list.At(int(b)).timing)
+	})
 }
 
 // GrowInclusives takes what the inclusive times with some indexes have counted up to now, and leaves their growth in
@@ -236,9 +240,11 @@ func (t *timings) growth(i int, now *session.TimingInclusive) (session.TimingInc
 	if c.waits != none {
 		w = t.waits[c.waits]
 	}
-	d := session.TimingInclusive{Times: now.Times - c.times, Calls: now.Calls - c.calls, Elapsed: now.Elapsed - c.elapsed,
-		Waited: now.Waited - c.waited, Waits: now.Waits.Sub(w), EachCalls: now.EachCalls - c.eachCalls,
-		EachElapsed: now.EachElapsed - c.eachElapsed, EachWaited: now.EachWaited - c.eachWaited, EachOffCPU: now.EachOffCPU - c.eachOff}
+	d := session.TimingInclusive{Times: now.Times - c.times, Calls: now.Calls - c.calls,
+		Elapsed: now.Elapsed - c.elapsed,
+		Waited:  now.Waited - c.waited, Waits: now.Waits.Sub(w), EachCalls: now.EachCalls - c.eachCalls,
+		EachElapsed: now.EachElapsed - c.eachElapsed, EachWaited: now.EachWaited - c.eachWaited,
+		EachOffCPU: now.EachOffCPU - c.eachOff}
 	if min(d.Times, d.Calls, d.EachCalls, d.Intervals, d.Voluntary, d.Preempted, d.Faults, d.Reads) < 0 ||
 		min(d.Elapsed, d.Waited, d.OffCPU, d.Blocked, d.Ready, d.EachElapsed, d.EachWaited, d.EachOffCPU) < 0 {
 		return d, fmt.Errorf("%w: folded calls of %+v, grown by %+v", ErrInconsistent, *now, d)
@@ -248,7 +254,8 @@ func (t *timings) growth(i int, now *session.TimingInclusive) (session.TimingInc
 
 func (t *timings) setInclusive(i int, v *session.TimingInclusive) {
 	c := t.inclusive.At(i)
-	*c = inclusive{c.timing, c.waits, v.Times, v.Calls, v.EachCalls, v.Elapsed, v.Waited, v.EachElapsed, v.EachWaited, v.EachOffCPU}
+	*c = inclusive{c.timing, c.waits, v.Times, v.Calls, v.EachCalls, v.Elapsed, v.Waited, v.EachElapsed, v.EachWaited,
+		v.EachOffCPU}
 	t.setWaits(&c.waits, &v.Waits)
 }
 

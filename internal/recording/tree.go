@@ -45,7 +45,8 @@ func (p *Process) Instruction(row session.Instruction) session.InstructionID {
 }
 
 // Node returns the id of a node: of a function, called from an instruction of the parent.
-func (p *Process) Node(parent session.NodeID, function session.FunctionID, instruction session.InstructionID) session.NodeID {
+func (p *Process) Node(parent session.NodeID, function session.FunctionID,
+	instruction session.InstructionID) session.NodeID {
 	t, at := &p.tree, branch{short(parent), short(function), short(instruction)}
 	if id, ok := t.joined[at]; ok {
 		return session.NodeID(id)
@@ -55,7 +56,8 @@ func (p *Process) Node(parent session.NodeID, function session.FunctionID, instr
 	if t.joined != nil {
 		t.joined[at] = short(id)
 	}
-	t.newNodes = append(t.newNodes, session.Node{ID: id, Parent: parent, Process: p.id, Function: function, Instruction: instruction})
+	t.newNodes = append(t.newNodes, session.Node{ID: id, Parent: parent, Process: p.id, Function: function,
+		Instruction: instruction})
 	return id
 }
 

@@ -32,7 +32,8 @@ func (r *Recording) Unwatched() { r.watched.described = false }
 
 // NewState is room for the sums of all functions and types, by their ids; 0 stands for what has none.
 func (r *Recording) NewState(at quantity.Nanoseconds) *live.State {
-	return &live.State{Time: at, Calls: true, Functions: make([]live.Sums, r.next.function+1), Types: make([]live.Sums, r.next.typ+1)}
+	return &live.State{Time: at, Calls: true, Functions: make([]live.Sums, r.next.function+1),
+		Types: make([]live.Sums, r.next.typ+1)}
 }
 
 // TellLosses adds the losses of a process to what watchers are told, which add them up by reason.
@@ -69,6 +70,7 @@ func (w *watched) describe(n *names) {
 	if !w.described {
 		return
 	}
-	w.feed.Describe(&symbols.Input{Modules: n.newModules, Types: slices.Concat(n.newTypes, n.replaceTypes), TypeArguments: n.newTypeArgs,
-		Functions: n.newFunctions, FunctionArguments: n.newFuncArgs})
+	w.feed.Describe(&symbols.Input{Modules: n.newModules, Types: slices.Concat(n.newTypes, n.replaceTypes),
+		TypeArguments: n.newTypeArgs,
+		Functions:     n.newFunctions, FunctionArguments: n.newFuncArgs})
 }

@@ -50,14 +50,19 @@ type ageRow struct {
 
 // ageColumns makes the columns of ages.
 func ageColumns() []Column {
-	out := []Column{{Key: "dead_instances", Title: "Died", Kind: Count, cell: ageCell(func(a *ageRow) q.Count { return a.dead })}}
+	out := []Column{{Key: "dead_instances", Title: "Died", Kind: Count, cell: ageCell(func(a *ageRow) q.Count {
+		return a.dead
+	})}}
 	for i := range session.AgeBuckets {
 		title := session.AgeName(session.AgeGCs, int64(i))
 		title = strings.Replace(title, " and more", "+", 1)
 		out = append(out,
-			Column{Key: ageKey(session.AgeGCs, i), Title: title + pick(i == 1, " GC", " GCs"), Kind: Count, cell: ageCell(func(a *ageRow) q.Count { return a.byGCs[i] })},
-			Column{Key: ageKey("alive", i), Title: "Alive " + title, Kind: Count, cell: ageCell(func(a *ageRow) q.Count { return a.aliveGCs[i] })},
-			Column{Key: ageKey(session.AgeTime, i), Title: session.AgeName(session.AgeTime, int64(i)), Kind: Count, cell: ageCell(func(a *ageRow) q.Count { return a.byTime[i] })})
+			Column{Key: ageKey(session.AgeGCs, i), Title: title + pick(i == 1, " GC", " GCs"), Kind: Count,
+				cell: ageCell(func(a *ageRow) q.Count { return a.byGCs[i] })},
+			Column{Key: ageKey("alive", i), Title: "Alive " + title, Kind: Count,
+				cell: ageCell(func(a *ageRow) q.Count { return a.aliveGCs[i] })},
+			Column{Key: ageKey(session.AgeTime, i), Title: session.AgeName(session.AgeTime, int64(i)), Kind: Count,
+				cell: ageCell(func(a *ageRow) q.Count { return a.byTime[i] })})
 	}
 	return out
 }

@@ -20,7 +20,9 @@ import (
 // TestViewsAgreeWithSQL compares the JSON of each view with the SQL view of the same
 // meaning, which joins and divides by itself.
 func TestViewsAgreeWithSQL(t *testing.T) {
-	four := "inclusive_allocations, inclusive_allocations_percent, exclusive_allocations, exclusive_allocations_percent, inclusive_bytes, inclusive_bytes_percent, exclusive_bytes, exclusive_bytes_percent"
+	four := "inclusive_allocations, inclusive_allocations_percent, exclusive_allocations, " +
+		"exclusive_allocations_percent, inclusive_bytes, inclusive_bytes_percent, exclusive_bytes, " +
+		"exclusive_bytes_percent"
 	two := "exclusive_allocations, exclusive_allocations_percent, exclusive_bytes, exclusive_bytes_percent"
 	all := "allocations, allocations_percent, bytes, bytes_percent"
 	pairs := []struct{ view, columns, from string }{
@@ -30,18 +32,24 @@ func TestViewsAgreeWithSQL(t *testing.T) {
 		{"ips", "function, process_id, " + two, "instructions"},
 		{"processes", "name, process_id, begin_ns, end_ns, end_state, " + all, "processes"},
 		{"threads", "thread_id, process_id, begin_ns, end_ns, " + all, "threads"},
-		{"callers", "name, process_id, " + four, "(SELECT caller AS name, * FROM calls WHERE callee = '%[1]s' AND caller <> '' UNION ALL " +
-			"SELECT '(thread start)', * FROM calls WHERE callee = '%[1]s' AND caller = '' UNION ALL " +
-			"SELECT callee, * FROM calls WHERE caller = '%[1]s')"},
+		{"callers", "name, process_id, " + four,
+			"(SELECT caller AS name, * FROM calls WHERE callee = '%[1]s' AND caller <> '' UNION ALL " +
+				"SELECT '(thread start)', * FROM calls WHERE callee = '%[1]s' AND caller = '' UNION ALL " +
+				"SELECT callee, * FROM calls WHERE caller = '%[1]s')"},
 	}
 	ends := strings.ReplaceAll(strings.TrimSpace(lifetimeKeys("")), " ", ", ")
-	gc := "number, process_id, generation, induced, pause_ns, agent_ns, finalizable, before_objects, before_bytes, dead_objects, dead_bytes, survived_objects, survived_bytes, promoted_objects, promoted_bytes"
+	gc := "number, process_id, generation, induced, pause_ns, agent_ns, finalizable, before_objects, before_bytes, " +
+		"dead_objects, dead_bytes, survived_objects, survived_bytes, promoted_objects, promoted_bytes"
 	pairs = append(pairs, []struct{ view, columns, from string }{
-		{"lifetime", "name, module_path, process_id, instances, instances_percent, bytes, bytes_percent, " + ends, "lifetime"},
+		{"lifetime", "name, module_path, process_id, instances, instances_percent, bytes, bytes_percent, " + ends,
+			"lifetime"},
 		{"types", "name, process_id, " + ends, "lifetime"},
 		{"gcs", gc, "gcs"},
-		{"survivors", "gc, name, process_id, surviving_objects, rooted_bytes, reachable_bytes", "(SELECT gc, type AS name, process_id, " +
-			"sum(uncollected_objects + rooted_objects + reachable_objects) AS surviving_objects, sum(rooted_bytes) AS rooted_bytes, sum(reachable_bytes) AS reachable_bytes FROM survivors GROUP BY 1, 2, 3)"},
+		{"survivors", "gc, name, process_id, surviving_objects, rooted_bytes, reachable_bytes",
+			"(SELECT gc, type AS name, process_id, " +
+				"sum(uncollected_objects + rooted_objects + reachable_objects) AS surviving_objects, " +
+				"sum(rooted_bytes) AS rooted_bytes, sum(reachable_bytes) AS reachable_bytes FROM survivors GROUP BY " +
+				"1, 2, 3)"},
 	}...)
 	sessions := sessiontest.Various(30, 0)
 	for _, name := range slices.Sorted(mapsKeys(sessions)) {
@@ -52,7 +60,8 @@ func TestViewsAgreeWithSQL(t *testing.T) {
 			if len(b.SiteValues) == 0 && len(b.ProcessTimes) > 0 { // times alone
 				continue
 			}
-			if strings.Contains(" lifetime gcs survivors ", " "+p.from+" ") && len(b.Lifetimes) == 0 || p.view == "survivors" && len(b.Survivals) == 0 {
+			if strings.Contains(" lifetime gcs survivors ", " "+p.from+" ") && len(b.Lifetimes) == 0 ||
+				p.view == "survivors" && len(b.Survivals) == 0 {
 				continue
 			}
 			if p.view == "callers" {
@@ -77,7 +86,8 @@ func TestViewsAgreeWithSQL(t *testing.T) {
 					return m["exclusive_bytes"] == 0.0 && (!has || inclusive == 0.0)
 				})
 			}
-			if diff := cmp.Diff(want, got, cmpopts.EquateApprox(0, 1e-6), cmpopts.EquateEmpty(), sortObjects); diff != "" {
+			if diff := cmp.Diff(want, got, cmpopts.EquateApprox(0, 1e-6), cmpopts.EquateEmpty(),
+				sortObjects); diff != "" {
 				t.Errorf("%s: %s (-sql +view):\n%s", name, p.view, diff)
 			}
 		}
@@ -157,9 +167,11 @@ func parseObjects(t *testing.T, b []byte) []map[string]any {
 func TestTreeAgreesWithSQL(t *testing.T) {
 	for seed := range uint64(30) {
 		s := complete(t, sessiontest.Random(seed), filepath.Join(t.TempDir(), "s"))
-		got := viewObjects(t, s, "calltree", Options{}, []string{"level", "name", "process_id", "inclusive_bytes", "exclusive_allocations"})
+		got := viewObjects(t, s, "calltree", Options{}, []string{"level", "name", "process_id", "inclusive_bytes",
+			"exclusive_allocations"})
 		got = slices.DeleteFunc(got, func(m map[string]any) bool { return m["level"] == 0.0 })
-		want := queryObjects(t, s, "SELECT level, function AS name, process_id, inclusive_bytes, exclusive_allocations FROM call_tree")
+		want := queryObjects(t, s,
+			"SELECT level, function AS name, process_id, inclusive_bytes, exclusive_allocations FROM call_tree")
 		if diff := cmp.Diff(want, got, cmpopts.EquateEmpty(), sortObjects); diff != "" {
 			t.Errorf("seed %d (-sql +view):\n%s", seed, diff)
 		}
@@ -187,7 +199,8 @@ func TestTreeRowsAddUp(t *testing.T) {
 					}
 				}
 				if sum != r["inclusive_bytes"] {
-					t.Errorf("seed %d: %s row %d %v is %v, its parts %v", seed, view, i, r["name"], r["inclusive_bytes"], sum)
+					t.Errorf("seed %d: %s row %d %v is %v, its parts %v", seed, view, i, r["name"],
+						r["inclusive_bytes"], sum)
 				}
 			}
 		}

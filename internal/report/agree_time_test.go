@@ -27,8 +27,10 @@ func timedSessions() map[string]*sessiontest.Builder {
 
 // timeSQL selects the columns of times from a derived table, with divisions of its own.
 func timeSQL(single bool) string {
-	list := []string{"calls", "running", "overhead_inclusive AS probe_overhead_inclusive", "overhead_exclusive AS probe_overhead_exclusive",
-		"elapsed_exclusive - application_exclusive AS waited_exclusive", "voluntary_inclusive", "faults_exclusive", "wait_intervals_inclusive", "off_cpu_exclusive",
+	list := []string{"calls", "running", "overhead_inclusive AS probe_overhead_inclusive",
+		"overhead_exclusive AS probe_overhead_exclusive",
+		"elapsed_exclusive - application_exclusive AS waited_exclusive", "voluntary_inclusive", "faults_exclusive",
+		"wait_intervals_inclusive", "off_cpu_exclusive",
 		"blocked_exclusive", "ready_inclusive"}
 	for _, part := range []string{"elapsed", "application", "cpu"} {
 		for _, rule := range []string{"inclusive", "exclusive"} {
@@ -36,10 +38,15 @@ func timeSQL(single bool) string {
 			if rule == "inclusive" {
 				sum = "nodes_" + key
 			}
-			list = append(list, key, fmt.Sprintf("coalesce(100.0 * %s / (SELECT sum(%s_inclusive) FROM process_time_value), 0.0) AS %s_percent", key, part, key))
+			list = append(list, key,
+				fmt.Sprintf("coalesce(100.0 * %s / (SELECT sum(%s_inclusive) FROM process_time_value), 0.0) AS "+
+					"%s_percent", key, part, key))
 			if single {
-				list = append(list, fmt.Sprintf("CASE WHEN calls > 0 THEN iif(running = 0, max(min_%[2]s, min(max_%[2]s, CAST(round(1.0 * %[1]s / calls) AS INTEGER))), CAST(round(1.0 * %[1]s / calls) AS INTEGER)) END AS avg_%[2]s", sum, key),
-					fmt.Sprintf("CASE WHEN calls > running THEN min_%s END AS min_%s", key, key), fmt.Sprintf("CASE WHEN calls > running THEN max_%s END AS max_%s", key, key))
+				list = append(list, fmt.Sprintf("CASE WHEN calls > 0 THEN iif(running = 0, max(min_%[2]s, "+
+					"min(max_%[2]s, CAST(round(1.0 * %[1]s / calls) AS INTEGER))), CAST(round(1.0 * %[1]s / calls) "+
+					"AS INTEGER)) END AS avg_%[2]s", sum, key),
+					fmt.Sprintf("CASE WHEN calls > running THEN min_%s END AS min_%s", key, key),
+					fmt.Sprintf("CASE WHEN calls > running THEN max_%s END AS max_%s", key, key))
 			}
 		}
 	}
@@ -48,7 +55,8 @@ func timeSQL(single bool) string {
 
 // timeColumnsOf are the keys that timeSQL selects.
 func timeColumnsOf(single bool) string {
-	return strings.TrimSpace(timeKeys(single) + "waited_exclusive voluntary_inclusive faults_exclusive wait_intervals_inclusive off_cpu_exclusive blocked_exclusive ready_inclusive")
+	return strings.TrimSpace(timeKeys(single) + "waited_exclusive voluntary_inclusive faults_exclusive " +
+		"wait_intervals_inclusive off_cpu_exclusive blocked_exclusive ready_inclusive")
 }
 
 // TestTimesAgreeWithSQL compares all columns of times of each view with the derived table of the same meaning.
@@ -59,24 +67,35 @@ func TestTimesAgreeWithSQL(t *testing.T) {
 		single        bool
 		selects, from string
 	}{
-		{"functions", "name process_id", true, name + "name, p.pid AS process_id", "function_time v JOIN function f ON f.id = v.function_id JOIN process p ON p.id = f.process_id"},
+		{"functions", "name process_id", true, name + "name, p.pid AS process_id",
+			"function_time v JOIN function f ON f.id = v.function_id JOIN process p ON p.id = f.process_id"},
 		{"calltree", "name level", true, name + "name, v.level", "path_time v JOIN function f ON f.id = v.function_id"},
-		{"modules", "name", true, "coalesce(m.name, '(no module)') AS name", "module_time v LEFT JOIN module m ON m.id = v.module_id"},
-		{"lines", "function line_begin kind", false, name + "function, iif(v.line_id = 0, nullif(f.line, 0), l.line_begin) AS line_begin, iif(v.line_id = 0, 'body', 'line') AS kind",
+		{"modules", "name", true, "coalesce(m.name, '(no module)') AS name",
+			"module_time v LEFT JOIN module m ON m.id = v.module_id"},
+		{"lines", "function line_begin kind", false,
+			name + "function, iif(v.line_id = 0, nullif(f.line, 0), l.line_begin) AS line_begin, iif(v.line_id = 0, " +
+				"'body', 'line') AS kind",
 			"line_time v JOIN function f ON f.id = v.function_id LEFT JOIN line l ON l.id = v.line_id"},
-		{"ips", "function instruction_address", false, name + "function, printf('0x%x', i.address) AS instruction_address", "instruction_time v JOIN instruction i ON i.id = v.instruction_id JOIN function f ON f.id = i.function_id"},
+		{"ips", "function instruction_address", false, name + "function, printf('0x%x', i.address) AS " +
+			"instruction_address",
+			"instruction_time v JOIN instruction i ON i.id = v.instruction_id JOIN function f ON f.id = i.function_id"},
 		{"threads", "thread_id", false, "t.os_id AS thread_id", "thread_time v JOIN thread t ON t.id = v.thread_id"},
-		{"processes", "process_id mechanism", false, "p.pid AS process_id, pt.mechanism", "process_time_value v JOIN process p ON p.id = v.process_id JOIN process_time pt ON pt.process_id = p.id"},
+		{"processes", "process_id mechanism", false, "p.pid AS process_id, pt.mechanism",
+			"process_time_value v JOIN process p ON p.id = v.process_id JOIN process_time pt ON pt.process_id = p.id"},
 	}
 	for at, b := range timedSessions() {
 		s := complete(t, b, filepath.Join(t.TempDir(), "s"))
 		for _, p := range pairs {
-			got := viewObjects(t, s, p.view, Options{Depth: map[bool]int{true: 1}[p.view == "modules"]}, keys(p.columns+" "+timeColumnsOf(p.single)))
+			got := viewObjects(t, s, p.view, Options{Depth: map[bool]int{true: 1}[p.view == "modules"]},
+				keys(p.columns+" "+timeColumnsOf(p.single)))
 			got = slices.DeleteFunc(got, func(m map[string]any) bool { // processes in the tree, and what only allocated
-				return m["level"] == 0.0 || m["calls"] == nil || m["calls"] == 0.0 && m["elapsed_inclusive"] == 0.0 && m["probe_overhead_inclusive"] == 0.0
+				return m["level"] == 0.0 || m["calls"] == nil || m["calls"] == 0.0 && m["elapsed_inclusive"] == 0.0 &&
+					m["probe_overhead_inclusive"] == 0.0
 			})
-			want := queryObjects(t, s, "SELECT "+p.selects+", "+timeSQL(p.single)+" FROM "+p.from+" WHERE v.calls <> 0 OR v.elapsed_inclusive <> 0 OR v.overhead_inclusive <> 0")
-			if diff := cmp.Diff(want, got, cmpopts.EquateApprox(0, 1e-6), cmpopts.EquateEmpty(), sortObjects); diff != "" {
+			want := queryObjects(t, s, "SELECT "+p.selects+", "+timeSQL(p.single)+" FROM "+p.from+
+				" WHERE v.calls <> 0 OR v.elapsed_inclusive <> 0 OR v.overhead_inclusive <> 0")
+			if diff := cmp.Diff(want, got, cmpopts.EquateApprox(0, 1e-6), cmpopts.EquateEmpty(),
+				sortObjects); diff != "" {
 				t.Errorf("%s: %s (-sql +view):\n%s", at, p.view, diff)
 			}
 		}
@@ -86,10 +105,12 @@ func TestTimesAgreeWithSQL(t *testing.T) {
 // TestTimesAgreeWithSQLViews compares the views of reports with those of SQL, which people query.
 func TestTimesAgreeWithSQLViews(t *testing.T) {
 	values := timeKeys(false)
-	values = strings.TrimSpace(strings.ReplaceAll(strings.ReplaceAll(values, "probe_overhead_inclusive ", ""), "probe_overhead_exclusive ", "")) + " wait_intervals_exclusive preempted_inclusive reads_exclusive"
+	values = strings.TrimSpace(strings.ReplaceAll(strings.ReplaceAll(values, "probe_overhead_inclusive ", ""),
+		"probe_overhead_exclusive ", "")) + " wait_intervals_exclusive preempted_inclusive reads_exclusive"
 	for at, b := range timedSessions() {
 		s := complete(t, b, filepath.Join(t.TempDir(), "s"))
-		if b.Functions[b.Nodes[0].Function-1].Name == "" || strings.Contains(b.Functions[b.Nodes[0].Function-1].Name, "'") {
+		if b.Functions[b.Nodes[0].Function-1].Name == "" || strings.Contains(b.Functions[b.Nodes[0].Function-1].Name,
+			"'") {
 			continue
 		}
 		root := b.Functions[b.Nodes[0].Function-1].Name
@@ -99,7 +120,8 @@ func TestTimesAgreeWithSQLViews(t *testing.T) {
 			{"modules", "name", "module_times"},
 			{"threads", "thread_id process_id", "thread_times"},
 			{"processes", "process_id name mechanism instrument clock ticks_per_second agent_time_ns", "process_times"},
-			{"callers", "name", "(SELECT iif(caller = '', '(thread start)', caller) AS name, * FROM call_times WHERE callee = '" + root + "' UNION ALL SELECT callee, * FROM call_times WHERE caller = '" + root + "')"},
+			{"callers", "name", "(SELECT iif(caller = '', '(thread start)', caller) AS name, * FROM call_times WHERE " +
+				"callee = '" + root + "' UNION ALL SELECT callee, * FROM call_times WHERE caller = '" + root + "')"},
 		} {
 			o := Options{Depth: map[bool]int{true: 1}[p.view == "modules"]}
 			if p.view == "callers" {
@@ -108,13 +130,16 @@ func TestTimesAgreeWithSQLViews(t *testing.T) {
 			columns := keys(p.columns + " " + values)
 			got := viewObjects(t, s, p.view, o, columns)
 			got = slices.DeleteFunc(got, func(m map[string]any) bool {
-				return m["level"] == 0.0 || m["type"] == "current" || m["calls"] == nil || m["calls"] == 0.0 && m["elapsed_inclusive"] == 0.0
+				return m["level"] == 0.0 || m["type"] == "current" || m["calls"] == nil || m["calls"] == 0.0 &&
+					m["elapsed_inclusive"] == 0.0
 			})
 			for _, m := range got {
 				delete(m, "type")
 			}
-			want := queryObjects(t, s, "SELECT "+strings.Join(columns, ", ")+" FROM "+p.from+" WHERE calls <> 0 OR elapsed_inclusive <> 0")
-			if diff := cmp.Diff(want, got, cmpopts.EquateApprox(0, 1e-6), cmpopts.EquateEmpty(), sortObjects); diff != "" {
+			want := queryObjects(t, s, "SELECT "+strings.Join(columns, ", ")+" FROM "+p.from+
+				" WHERE calls <> 0 OR elapsed_inclusive <> 0")
+			if diff := cmp.Diff(want, got, cmpopts.EquateApprox(0, 1e-6), cmpopts.EquateEmpty(),
+				sortObjects); diff != "" {
 				t.Errorf("%s: %s (-sql +view):\n%s", at, p.view, diff)
 			}
 		}
@@ -147,7 +172,8 @@ func TestTimesAddUp(t *testing.T) {
 	}
 	for at, b := range timedSessions() {
 		s := complete(t, b, filepath.Join(t.TempDir(), "s"))
-		for _, filter := range []analysis.Selection{{}, {Processes: []session.ProcessID{1}}, {Threads: []session.ThreadID{1}}, {From: 5e8}} {
+		for _, filter := range []analysis.Selection{{}, {Processes: []session.ProcessID{1}},
+			{Threads: []session.ThreadID{1}}, {From: 5e8}} {
 			src, err := analysis.Open(s, filter)
 			if err != nil {
 				continue // no such span in the session
@@ -161,10 +187,14 @@ func TestTimesAddUp(t *testing.T) {
 				{"processes, inclusive", sums(rows("processes", Options{}), every, inclusive...)},
 				{"threads", sums(rows("threads", Options{}), every, exclusive...)},
 				{"functions", sums(rows("functions", Options{}), every, exclusive...)},
-				{"the range of all", sums(rows("functions", Options{Range: "*"}), func(m map[string]any) bool { return m["kind"] == "range" }, exclusive...)},
+				{"the range of all", sums(rows("functions", Options{Range: "*"}), func(m map[string]any) bool {
+					return m["kind"] == "range"
+				}, exclusive...)},
 				{"modules", sums(rows("modules", Options{}), atLevel(0), exclusive...)},
 				{"functions of modules", sums(rows("modules", Options{}), atLevel(1), exclusive...)},
-				{"lines of modules", sums(rows("modules", Options{}), func(m map[string]any) bool { return m["level"] == 2.0 && m["kind"] != "instruction" }, exclusive...)},
+				{"lines of modules", sums(rows("modules", Options{}), func(m map[string]any) bool {
+					return m["level"] == 2.0 && m["kind"] != "instruction"
+				}, exclusive...)},
 				{"lines", sums(rows("lines", Options{}), every, exclusive...)},
 				{"roots of the tree", sums(rows("calltree", Options{}), atLevel(1), inclusive...)},
 				{"tree", sums(rows("calltree", Options{}), every, exclusive...)},
@@ -202,7 +232,9 @@ func callersSum(t *testing.T, src *analysis.Source, columns []string) []float64 
 		if err != nil {
 			t.Fatal(err)
 		}
-		for i, n := range sums(tableRows(t, table), func(m map[string]any) bool { return m["type"] == "caller" }, columns...) {
+		for i, n := range sums(tableRows(t, table), func(m map[string]any) bool {
+			return m["type"] == "caller"
+		}, columns...) {
 			total[i] += n
 		}
 	}
@@ -247,11 +279,14 @@ func TestTimesAreOrdered(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, view := range []string{"functions", "calltree", "modules", "lines", "ips", "threads", "processes"} {
-			rows, raw := viewRows(t, src, view, Options{Sort: "calls"}), viewRows(t, src, view, Options{Raw: true, Sort: "calls"})
+			rows, raw := viewRows(t, src, view, Options{Sort: "calls"}), viewRows(t, src, view,
+				Options{Raw: true, Sort: "calls"})
 			for i, r := range rows {
 				v := func(key string) float64 { n, _ := r[key].(float64); return n }
-				if v("application_inclusive") > v("elapsed_inclusive") || v("application_exclusive") > v("elapsed_exclusive") ||
-					v("elapsed_exclusive") > v("elapsed_inclusive") || v("application_exclusive") > v("application_inclusive") || v("running") > v("calls") {
+				if v("application_inclusive") > v("elapsed_inclusive") ||
+					v("application_exclusive") > v("elapsed_exclusive") ||
+					v("elapsed_exclusive") > v("elapsed_inclusive") ||
+					v("application_exclusive") > v("application_inclusive") || v("running") > v("calls") {
 					t.Errorf("%s: %s: %v", at, view, r)
 				}
 				for _, rule := range []string{"_inclusive", "_exclusive"} {
@@ -320,10 +355,12 @@ func TestRemarks(t *testing.T) {
 		t.Fatal(err)
 	}
 	summary, err := Summarize(src, Options{})
-	if want := "The machine was suspended for 1.50 s during the recording: elapsed times may contain it."; err != nil || !slices.Contains(Writers.Words(summary.Notes), want) {
+	if want := "The machine was suspended for 1.50 s during the recording: elapsed times may contain it."; err != nil ||
+		!slices.Contains(Writers.Words(summary.Notes), want) {
 		t.Error(err, summary.Notes)
 	}
-	if want := "Chosen by --include 'Clock.*' --exclude-small=16: what is not recorded counts for its callers."; !slices.Contains(Writers.Words(summary.Timing.Notes), want) {
+	if want := "Chosen by --include 'Clock.*' --exclude-small=16: what is not recorded counts for its " +
+		"callers."; !slices.Contains(Writers.Words(summary.Timing.Notes), want) {
 		t.Error(summary.Timing.Notes)
 	}
 }
@@ -331,13 +368,15 @@ func TestRemarks(t *testing.T) {
 // TestFolded: calls without a path of their own are said beside the numbers.
 func TestFolded(t *testing.T) {
 	b := sessiontest.Timed()
-	b.Run(1).In(1).Call(0, 1, sessiontest.Interval{}).Fold(2, sessiontest.Interval{Elapsed: 100}, sessiontest.Interval{Elapsed: 100}).End(sessiontest.Interval{Elapsed: 100})
+	b.Run(1).In(1).Call(0, 1, sessiontest.Interval{}).Fold(2, sessiontest.Interval{Elapsed: 100},
+		sessiontest.Interval{Elapsed: 100}).End(sessiontest.Interval{Elapsed: 100})
 	src, err := analysis.Open(complete(t, b, filepath.Join(t.TempDir(), "s")), analysis.Selection{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	summary, err := Summarize(src, Options{})
-	if err != nil || len(summary.Losses) != 1 || !strings.HasPrefix(Writers.Words(summary.Losses)[0], "Folded: 1 call (9.09 % of all) has no path of its own, ") {
+	if err != nil || len(summary.Losses) != 1 || !strings.HasPrefix(Writers.Words(summary.Losses)[0],
+		"Folded: 1 call (9.09 % of all) has no path of its own, ") {
 		t.Error(err, summary.Losses)
 	}
 }

@@ -35,7 +35,9 @@ func TestAsyncNotes(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, note := range []NoteKind{NoteAsync, NotePhysical} {
-			if said := slices.ContainsFunc(table.Notes, func(n Note) bool { return n.Kind == note }); said != (note == tt.want) {
+			if said := slices.ContainsFunc(table.Notes, func(n Note) bool {
+				return n.Kind == note
+			}); said != (note == tt.want) {
 				t.Errorf("%+v: %q: said: %v", tt.options, note, said)
 			}
 		}

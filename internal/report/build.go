@@ -35,7 +35,8 @@ func (v View) buildIn(c *context, o Options) (*Table, error) {
 	if o.BottomUp {
 		v, available = v.exclusive(), exclusiveKeys(available)
 	}
-	b := &builder{context: c, view: v, options: o, available: available, table: &Table{View: v.Name, IsTree: v.isTree, TextColumns: v.text, context: c}}
+	b := &builder{context: c, view: v, options: o, available: available,
+		table: &Table{View: v.Name, IsTree: v.isTree, TextColumns: v.text, context: c}}
 	if err := b.chooseColumns(); err != nil {
 		return nil, err
 	}
@@ -98,7 +99,9 @@ func (b *builder) chooseColumns() error {
 			return err
 		}
 	}
-	if v.readLifetimes == nil || !slices.ContainsFunc(append(slices.Clone(o.Columns), key), func(k string) bool { return slices.Contains(v.optional, k) }) {
+	if v.readLifetimes == nil || !slices.ContainsFunc(append(slices.Clone(o.Columns), key), func(k string) bool {
+		return slices.Contains(v.optional, k)
+	}) {
 		return nil
 	}
 	lifetimes, err := b.source.Lifetimes()

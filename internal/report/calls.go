@@ -89,8 +89,8 @@ func (c *context) functionRows() ([]Row, error) {
 	return list, nil
 }
 
-// callIndex finds functions by their names, and calls by their functions: those who look at one function after the other need not
-// look through all of them each time.
+// callIndex finds functions by their names, and calls by their functions: those who look at one function after the
+// other need not look through all of them each time.
 type callIndex struct {
 	functions        []functionValue
 	named            map[string][]int32 // positions of functions, by name, in the order of id
@@ -103,7 +103,8 @@ func (c *context) callIndex() (*callIndex, error) {
 	if c.shared.calls != nil {
 		return c.shared.calls, nil
 	}
-	x := &callIndex{named: map[string][]int32{}, callers: map[session.FunctionID][]int32{}, callees: map[session.FunctionID][]int32{}}
+	x := &callIndex{named: map[string][]int32{}, callers: map[session.FunctionID][]int32{},
+		callees: map[session.FunctionID][]int32{}}
 	var err error
 	if x.functions, err = c.functionValues(); err != nil {
 		return nil, err

@@ -50,8 +50,9 @@ func naiveCallers(b *builder) error {
 	return err
 }
 
-// TestCallersOfMany: one reader, which finds functions and calls by an index that it makes once, says of each function what
-// looking through all of them says, also of names that are parts or nothing, and with the same notes and losses each time.
+// TestCallersOfMany: one reader, which finds functions and calls by an index that it makes once, says of each function
+// what looking through all of them says, also of names that are parts or nothing, and with the same notes and losses
+// each time.
 func TestCallersOfMany(t *testing.T) {
 	view, err := FindView("callers")
 	if err != nil {

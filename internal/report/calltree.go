@@ -12,13 +12,14 @@ import (
 
 // callTreeView is the call tree.
 var callTreeView = View{
-	Name:     "calltree",
-	Short:    "processes, and below them who called whom",
-	Text:     Options{Top: 10, Depth: 40, Min: 0.5},
-	Shaped:   true,
-	isTree:   true,
-	columns:  keys("name level " + identity[len("name "):] + amounts),
-	text:     keys("name inclusive_bytes inclusive_bytes_percent exclusive_bytes exclusive_bytes_percent inclusive_allocations module exclusive_allocations"),
+	Name:    "calltree",
+	Short:   "processes, and below them who called whom",
+	Text:    Options{Top: 10, Depth: 40, Min: 0.5},
+	Shaped:  true,
+	isTree:  true,
+	columns: keys("name level " + identity[len("name "):] + amounts),
+	text: keys("name inclusive_bytes inclusive_bytes_percent exclusive_bytes exclusive_bytes_percent " +
+		"inclusive_allocations module exclusive_allocations"),
 	sort:     "inclusive_bytes",
 	build:    buildCallTree,
 	awaits:   true,
@@ -54,7 +55,8 @@ func buildCallTree(b *builder) error {
 	return b.tree(roots, inclusiveCost, b.pathsBelow)
 }
 
-// asRoot makes the row of a process the root of its call tree: itself it allocates nothing, takes no time and is not called.
+// asRoot makes the row of a process the root of its call tree: itself it allocates nothing, takes no time and is not
+// called.
 func asRoot(r *Row) {
 	r.values.Exclusive = q.Amount{}
 	if r.time != nil {
@@ -79,7 +81,8 @@ func (c *context) hotPath(from Row, weight func(cost) int64) ([]Row, error) {
 		below, err := c.pathsBelow(&r)
 		var out []calltree.Weighted[Row]
 		for _, b := range below {
-			out = append(out, calltree.Weighted[Row]{Node: b, Inclusive: weight(inclusiveCost(&b)), Exclusive: weight(exclusiveCost(&b))})
+			out = append(out, calltree.Weighted[Row]{Node: b, Inclusive: weight(inclusiveCost(&b)),
+				Exclusive: weight(exclusiveCost(&b))})
 		}
 		return out, err
 	})
@@ -103,7 +106,9 @@ func (b *builder) onlyHot(roots []Row) error {
 // hottest returns the root that weighs most, and the hot path below it.
 func (c *context) hottest(roots []Row) (heaviest Row, hot []Row, err error) {
 	weight := c.heavier()
-	heaviest = slices.MaxFunc(roots, func(x, y Row) int { return cmp.Compare(weight(inclusiveCost(&x)), weight(inclusiveCost(&y))) })
+	heaviest = slices.MaxFunc(roots, func(x, y Row) int {
+		return cmp.Compare(weight(inclusiveCost(&x)), weight(inclusiveCost(&y)))
+	})
 	hot, err = c.hotPath(heaviest, weight)
 	return heaviest, hot, err
 }

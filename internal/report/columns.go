@@ -56,7 +56,8 @@ func lineText(l *session.Line) string {
 // lineName is the sortable key of the reference: file;[l,c]->[l,c].
 func lineName(c *context, r *Row) Cell {
 	l := c.lines.get(r.line)
-	return textCell(fmt.Sprintf("%s;[%d,%d]->[%d,%d]", c.files.get(l.File).Path, l.LineBegin, l.ColumnBegin, l.LineEnd, l.ColumnEnd))
+	return textCell(fmt.Sprintf("%s;[%d,%d]->[%d,%d]", c.files.get(l.File).Path, l.LineBegin, l.ColumnBegin, l.LineEnd,
+		l.ColumnEnd))
 }
 
 // placeCell is the file and line of a statement, or of a function for what is on none of its lines.
@@ -85,10 +86,13 @@ func lineCell(c *context, r *Row) Cell {
 
 // hasModule and the like say which rows a column applies to.
 func hasModule(r *Row) bool {
-	return (r.async == analysis.AsyncNone || r.function != 0) && r.kind != rowProcess && r.kind != rowNamespace && r.kind != rowRange && r.kind != rowOutside && r.kind != rowThread && r.kind != rowFact && r.kind != rowGC && (r.kind != rowRoot || r.function != 0) && (r.kind != rowObject || r.typ != 0)
+	return (r.async == analysis.AsyncNone || r.function != 0) && r.kind != rowProcess && r.kind != rowNamespace &&
+		r.kind != rowRange && r.kind != rowOutside && r.kind != rowThread && r.kind != rowFact && r.kind != rowGC &&
+		(r.kind != rowRoot || r.function != 0) && (r.kind != rowObject || r.typ != 0)
 }
 
-func hasProcess(r *Row) bool { return r.kind != rowRange && (r.kind != rowFinding || r.process != 0) } // it can be of several
+// it can be of several
+func hasProcess(r *Row) bool { return r.kind != rowRange && (r.kind != rowFinding || r.process != 0) }
 
 func isOne(r *Row) bool { return r.kind != rowThreads } // not several threads
 
@@ -129,8 +133,10 @@ func shareOf[T ~int64](value func(*Row) T, whole func(*context) T) func(*context
 // allColumns are the columns of all views, by key. Views name the keys they have.
 var allColumns = func() map[string]Column {
 	all := map[string]Column{}
-	for _, list := range [][]Column{identityColumns, placeColumns, processColumns, valueColumns(), timeColumns(), clockColumns,
-		functionColumns, lifetimeColumns(), whereColumns(), ageColumns(), gcColumns(), whyColumns(), heapColumns(), ruleColumns, markColumns} {
+	for _, list := range [][]Column{identityColumns, placeColumns, processColumns, valueColumns(), timeColumns(),
+		clockColumns,
+		functionColumns, lifetimeColumns(), whereColumns(), ageColumns(), gcColumns(), whyColumns(), heapColumns(),
+		ruleColumns, markColumns} {
 		for _, c := range list {
 			all[c.Key] = c
 		}
@@ -141,18 +147,32 @@ var allColumns = func() map[string]Column {
 var identityColumns = []Column{
 	{Key: "name", Title: "Name", Kind: Name, cell: rowName, short: shortRowName, Cut: CutParts},
 	{Key: "kind", Title: "Kind", Kind: Text, cell: text(func(_ *context, r *Row) string { return string(r.kind) })},
-	{Key: "level", Title: "Level", Kind: Number, cell: number(func(_ *context, r *Row) int64 { return int64(r.level) })},
+	{Key: "level", Title: "Level", Kind: Number, cell: number(func(_ *context, r *Row) int64 {
+		return int64(r.level)
+	})},
 	{Key: "type", Title: "Type", Kind: Text, cell: text(func(_ *context, r *Row) string { return r.role })},
 	{Key: "section", Title: "Section", Kind: Text, cell: text(func(_ *context, r *Row) string { return r.role })},
-	{Key: "root_function_name", Title: "Root function", Kind: Name, cell: text(func(c *context, r *Row) string { return c.functionName(r.root) }),
+	{Key: "root_function_name", Title: "Root function", Kind: Name, cell: text(func(c *context, r *Row) string {
+		return c.functionName(r.root)
+	}),
 		short: func(c *context, r *Row) string { return c.shortFunctionName(r.root) }, Cut: CutParts},
 	{Key: "key", Title: "Key", Kind: Text, cell: text(func(_ *context, r *Row) string { return r.key })},
 	{Key: "value", Title: "Value", Kind: Name, cell: text(func(_ *context, r *Row) string { return r.text })},
-	{Key: "module", Title: "Module", Kind: Name, cell: when(hasModule, text(func(c *context, r *Row) string { return c.moduleName(r.module) }))},
-	{Key: "module_path", Title: "Module path", Kind: Name, cell: when(hasModule, text(func(c *context, r *Row) string { return c.modules.get(r.module).Path }))},
-	{Key: "process_id", Title: "PID", Kind: Number, cell: when(hasProcess, number(func(c *context, r *Row) int64 { return c.processes.get(r.process).PID }))},
-	{Key: "process_name", Title: "Process", Kind: Name, cell: when(hasProcess, text(func(c *context, r *Row) string { return c.processes.get(r.process).Name }))},
-	{Key: "thread_id", Title: "TID", Kind: Number, cell: when(isOne, number(func(c *context, r *Row) int64 { return c.threads.get(r.thread).OSID }))},
+	{Key: "module", Title: "Module", Kind: Name, cell: when(hasModule, text(func(c *context, r *Row) string {
+		return c.moduleName(r.module)
+	}))},
+	{Key: "module_path", Title: "Module path", Kind: Name, cell: when(hasModule, text(func(c *context, r *Row) string {
+		return c.modules.get(r.module).Path
+	}))},
+	{Key: "process_id", Title: "PID", Kind: Number, cell: when(hasProcess, number(func(c *context, r *Row) int64 {
+		return c.processes.get(r.process).PID
+	}))},
+	{Key: "process_name", Title: "Process", Kind: Name, cell: when(hasProcess, text(func(c *context, r *Row) string {
+		return c.processes.get(r.process).Name
+	}))},
+	{Key: "thread_id", Title: "TID", Kind: Number, cell: when(isOne, number(func(c *context, r *Row) int64 {
+		return c.threads.get(r.thread).OSID
+	}))},
 }
 
 var placeColumns = []Column{
@@ -166,8 +186,12 @@ var placeColumns = []Column{
 		}
 		return lineCell(c, r)
 	})},
-	{Key: "function", Title: "Function", Kind: Name, cell: when(hasFunction, text(func(c *context, r *Row) string { return c.functionName(r.function) })),
-		short: func(c *context, r *Row) string { return pick(hasFunction(r), c.shortFunctionName(r.function), "") }, Cut: CutParts},
+	{Key: "function", Title: "Function", Kind: Name, cell: when(hasFunction, text(func(c *context, r *Row) string {
+		return c.functionName(r.function)
+	})),
+		short: func(c *context, r *Row) string {
+			return pick(hasFunction(r), c.shortFunctionName(r.function), "")
+		}, Cut: CutParts},
 	{Key: "function_line", Title: "Function line", Kind: Number, cell: when(hasFunction, lineCell)},
 	{Key: "place", Title: "Place", Kind: Name, cell: placeCell},
 	{Key: "line_begin", Title: "Line", Kind: Number, cell: func(c *context, r *Row) Cell {
@@ -176,11 +200,19 @@ var placeColumns = []Column{
 		}
 		return when(hasLine, number(func(c *context, r *Row) int64 { return c.lines.get(r.line).LineBegin }))(c, r)
 	}},
-	{Key: "column_begin", Title: "Column", Kind: Number, cell: when(hasLine, number(func(c *context, r *Row) int64 { return c.lines.get(r.line).ColumnBegin }))},
-	{Key: "line_end", Title: "End line", Kind: Number, cell: when(hasLine, number(func(c *context, r *Row) int64 { return c.lines.get(r.line).LineEnd }))},
-	{Key: "column_end", Title: "End column", Kind: Number, cell: when(hasLine, number(func(c *context, r *Row) int64 { return c.lines.get(r.line).ColumnEnd }))},
+	{Key: "column_begin", Title: "Column", Kind: Number, cell: when(hasLine, number(func(c *context, r *Row) int64 {
+		return c.lines.get(r.line).ColumnBegin
+	}))},
+	{Key: "line_end", Title: "End line", Kind: Number, cell: when(hasLine, number(func(c *context, r *Row) int64 {
+		return c.lines.get(r.line).LineEnd
+	}))},
+	{Key: "column_end", Title: "End column", Kind: Number, cell: when(hasLine, number(func(c *context, r *Row) int64 {
+		return c.lines.get(r.line).ColumnEnd
+	}))},
 	{Key: "line_name", Title: "Line name", Kind: Name, cell: when(hasLine, lineName)},
-	{Key: "instruction_address", Title: "Address", Kind: Address, cell: when(func(r *Row) bool { return r.instruction != 0 },
+	{Key: "instruction_address", Title: "Address", Kind: Address, cell: when(func(r *Row) bool {
+		return r.instruction != 0
+	},
 		number(func(c *context, r *Row) session.Address { return c.instructions.get(r.instruction).Address }))},
 }
 
@@ -193,9 +225,15 @@ func valueColumns() []Column {
 		allocs     func(*Row) q.Count
 		bytes      func(*Row) q.Bytes
 	}{
-		{"inclusive_%s", "Incl. %s", func(r *Row) q.Count { return r.values.Inclusive.Allocations }, func(r *Row) q.Bytes { return r.values.Inclusive.Bytes }},
-		{"exclusive_%s", "Excl. %s", func(r *Row) q.Count { return r.values.Exclusive.Allocations }, func(r *Row) q.Bytes { return r.values.Exclusive.Bytes }},
-		{"%s", "%s", func(r *Row) q.Count { return r.values.Inclusive.Allocations }, func(r *Row) q.Bytes { return r.values.Inclusive.Bytes }},
+		{"inclusive_%s", "Incl. %s", func(r *Row) q.Count {
+			return r.values.Inclusive.Allocations
+		}, func(r *Row) q.Bytes { return r.values.Inclusive.Bytes }},
+		{"exclusive_%s", "Excl. %s", func(r *Row) q.Count {
+			return r.values.Exclusive.Allocations
+		}, func(r *Row) q.Bytes { return r.values.Exclusive.Bytes }},
+		{"%s", "%s", func(r *Row) q.Count { return r.values.Inclusive.Allocations }, func(r *Row) q.Bytes {
+			return r.values.Inclusive.Bytes
+		}},
 	} {
 		names := [][2]string{{"allocations", "allocs"}}
 		if v.key == "%s" {
@@ -204,16 +242,22 @@ func valueColumns() []Column {
 		for _, name := range names {
 			key := fmt.Sprintf(v.key, name[0])
 			out = append(out,
-				Column{Key: key, Title: fmt.Sprintf(v.title, name[1]), Kind: Count, cell: number(func(_ *context, r *Row) q.Count { return v.allocs(r) })},
-				Column{Key: key + "_percent", Title: "%", Kind: Percent, cell: shareOf(v.allocs, func(c *context) q.Count { return c.total.Allocations })})
+				Column{Key: key, Title: fmt.Sprintf(v.title, name[1]), Kind: Count,
+					cell: number(func(_ *context, r *Row) q.Count { return v.allocs(r) })},
+				Column{Key: key + "_percent", Title: "%", Kind: Percent,
+					cell: shareOf(v.allocs, func(c *context) q.Count { return c.total.Allocations })})
 		}
 		key, title := fmt.Sprintf(v.key, "bytes"), fmt.Sprintf(v.title, "bytes")
 		if v.key == "%s" {
 			title = "Bytes"
 		}
 		out = append(out,
-			Column{Key: key, Title: title, Kind: Bytes, cell: number(func(_ *context, r *Row) q.Bytes { return v.bytes(r) })},
-			Column{Key: key + "_percent", Title: "%", Kind: Percent, cell: shareOf(v.bytes, func(c *context) q.Bytes { return c.total.Bytes })})
+			Column{Key: key, Title: title, Kind: Bytes, cell: number(func(_ *context, r *Row) q.Bytes {
+				return v.bytes(r)
+			})},
+			Column{Key: key + "_percent", Title: "%", Kind: Percent, cell: shareOf(v.bytes, func(c *context) q.Bytes {
+				return c.total.Bytes
+			})})
 	}
 	for i := range out {
 		out[i].data = dataMemory

@@ -69,8 +69,10 @@ func lifetimeColumns() []Column {
 				title = v.title + strings.ToLower(endTitles[end])
 			}
 			out = append(out,
-				Column{Key: v.prefix + key + "_instances", Title: title, Kind: Count, cell: cell(func(a q.Amount) int64 { return int64(a.Allocations) })},
-				Column{Key: v.prefix + key + "_bytes", Title: title + " bytes", Kind: Bytes, cell: cell(func(a q.Amount) int64 { return int64(a.Bytes) })})
+				Column{Key: v.prefix + key + "_instances", Title: title, Kind: Count,
+					cell: cell(func(a q.Amount) int64 { return int64(a.Allocations) })},
+				Column{Key: v.prefix + key + "_bytes", Title: title + " bytes", Kind: Bytes,
+					cell: cell(func(a q.Amount) int64 { return int64(a.Bytes) })})
 		}
 	}
 	return append(out, Column{Key: "stack", Title: "Stack", Kind: Name, cell: stackCell},
@@ -119,8 +121,8 @@ func (c *context) placeText(p analysis.Place) string {
 	return fmt.Sprintf("%s %s:%d", name, path.Base(c.files.get(l.File).Path), l.LineBegin)
 }
 
-// maxStack bounds the functions in the column stack: a stack can be 65,536 deep, and a program that wants all of it asks
-// the session.
+// maxStack bounds the functions in the column stack: a stack can be 65,536 deep, and a program that wants all of it
+// asks the session.
 const maxStack = 64
 
 // ellipsis stands for what is left out.

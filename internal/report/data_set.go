@@ -28,9 +28,12 @@ type timedView struct {
 
 const (
 	elapsedBoth = "elapsed_inclusive elapsed_inclusive_percent elapsed_exclusive elapsed_exclusive_percent "
-	textTimes   = "name " + elapsedBoth + "calls cpu_inclusive cpu_exclusive module avg_elapsed_inclusive max_elapsed_inclusive"
-	textBoth    = "name " + elapsedBoth + "inclusive_bytes inclusive_bytes_percent exclusive_bytes exclusive_bytes_percent calls module cpu_inclusive inclusive_allocations"
-	textOwn     = "elapsed_inclusive elapsed_inclusive_percent cpu_inclusive cpu_inclusive_percent calls "
+	textTimes   = "name " + elapsedBoth +
+		"calls cpu_inclusive cpu_exclusive module avg_elapsed_inclusive max_elapsed_inclusive"
+	textBoth = "name " + elapsedBoth +
+		"inclusive_bytes inclusive_bytes_percent exclusive_bytes exclusive_bytes_percent calls module cpu_inclusive " +
+		"inclusive_allocations"
+	textOwn = "elapsed_inclusive elapsed_inclusive_percent cpu_inclusive cpu_inclusive_percent calls "
 )
 
 // TimeKeys returns the keys of the columns that the view has in sessions with times.
@@ -51,7 +54,9 @@ func (v View) withData(c *context) (View, error) {
 	}
 	v.text = t.both
 	if !c.hasMemory() {
-		v.columns = slices.DeleteFunc(slices.Clone(v.columns), func(key string) bool { return allColumns[key].data == dataMemory })
+		v.columns = slices.DeleteFunc(slices.Clone(v.columns), func(key string) bool {
+			return allColumns[key].data == dataMemory
+		})
 		v.text = t.text
 	}
 	v.columns, v.sort = slices.Concat(v.columns, t.columns), t.sort

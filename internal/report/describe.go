@@ -15,24 +15,38 @@ var descriptions = map[string]string{
 	"mark_ns":     "When it was made, from the start of the recording.",
 	"mark_source": "Who made it: the recording, a program, clrprof ctl or a signal.",
 	"mark_text":   "The comment that its maker gave it.",
-	"rule":        "The rule that was broken.", "severity": "How grave that is.", "title": "What the rule is about.", "evidence": "The numbers that show it.",
-	"advice": "What to do about it.", "object_type": "The type of the objects that it is about.", "called": "The function that was called there.",
+	"rule":        "The rule that was broken.", "severity": "How grave that is.", "title": "What the rule is about.",
+	"evidence": "The numbers that show it.",
+	"advice":   "What to do about it.", "object_type": "The type of the objects that it is about.",
+	"called":    "The function that was called there.",
 	"waited_ns": "How long threads waited there.", "finding_calls": "How often it was called there.",
-	"name": "What the row is about.", "kind": "What kind of thing the row is about.", "level": "How deep the row is in the tree; 0 is the root.",
-	"type": "Whether the function calls the current one, is it, or is called by it.", "section": "The list of the summary that the row is in.",
-	"root_function_name": "The function whose callers and callees are shown.", "key": "The name of a fact.", "value": "What is known.",
+	"name": "What the row is about.", "kind": "What kind of thing the row is about.",
+	"level":              "How deep the row is in the tree; 0 is the root.",
+	"type":               "Whether the function calls the current one, is it, or is called by it.",
+	"section":            "The list of the summary that the row is in.",
+	"root_function_name": "The function whose callers and callees are shown.", "key": "The name of a fact.",
+	"value":  "What is known.",
 	"module": "The assembly that the function or type is in.", "module_path": "The file of the assembly.",
 	"process_id": "The operating system's number of the process.", "process_name": "The name of the process.",
-	"thread_id": "The operating system's number of the thread.", "source_file": "The file of the source code, as the symbols name it.",
-	"line": "The line in the source file.", "function": "The function that the row is in.", "function_line": "The first line of the function.",
-	"place": "File and line.", "line_begin": "The first line of the statement.", "column_begin": "The first column of the statement.",
-	"line_end": "The last line of the statement.", "column_end": "The last column of the statement.", "line_name": "File, lines and columns of the statement.",
-	"instruction_address": "The address of the instruction.", "unique_id": "The session's own number, which is never used twice.",
-	"parent_process_id": "The operating system's number of the process that started this one.", "begin_ns": "When it began, since the session's start.",
-	"end_ns": "When it ended, since the session's start.", "end_state": "How the process ended.", "runtime_version": "The version of .NET that ran.",
-	"path": "The file of the program.", "arguments": "The command line.", "agent_bytes": "Memory that recording took in the process.",
-	"threads": "How many threads there were.", "instrument": "Which functions were timed.", "mechanism": "How the recording saw that threads waited.",
-	"clock": "The clock that times were measured with.", "ticks_per_second": "How fast that clock ticks.",
+	"thread_id":   "The operating system's number of the thread.",
+	"source_file": "The file of the source code, as the symbols name it.",
+	"line":        "The line in the source file.", "function": "The function that the row is in.",
+	"function_line": "The first line of the function.",
+	"place":         "File and line.", "line_begin": "The first line of the statement.",
+	"column_begin": "The first column of the statement.",
+	"line_end":     "The last line of the statement.", "column_end": "The last column of the statement.",
+	"line_name":           "File, lines and columns of the statement.",
+	"instruction_address": "The address of the instruction.",
+	"unique_id":           "The session's own number, which is never used twice.",
+	"parent_process_id":   "The operating system's number of the process that started this one.",
+	"begin_ns":            "When it began, since the session's start.",
+	"end_ns":              "When it ended, since the session's start.", "end_state": "How the process ended.",
+	"runtime_version": "The version of .NET that ran.",
+	"path":            "The file of the program.", "arguments": "The command line.",
+	"agent_bytes": "Memory that recording took in the process.",
+	"threads":     "How many threads there were.", "instrument": "Which functions were timed.",
+	"mechanism": "How the recording saw that threads waited.",
+	"clock":     "The clock that times were measured with.", "ticks_per_second": "How fast that clock ticks.",
 	"agent_time_ns":            "Time that recording took beside the probes; it is in no other time.",
 	"function_bytes_percent":   "The row's part of all that the function and what it called allocated.",
 	"function_elapsed_percent": "The row's part of the time of the function with what it called.",
@@ -43,47 +57,58 @@ var descriptions = map[string]string{
 	"calls":                    "How often it was called, counted where calls begin.",
 	"running":                  "Calls that had not ended when the recording ended.",
 	"suspensions":              "How often the async method began to wait.",
-	"awaited":                  "Time from where the async method began to wait to where it went on, of all its calls; no part of any other time.",
-	"number":                   "The number of the collection in its process.",
-	"generation":               "The oldest generation that was collected.",
-	"induced":                  "Whether the program asked for the collection.",
-	"at_ns":                    "When the collection began, since the session's start.",
-	"pause_ns":                 "How long the program's threads were stopped, with the recording's own work.",
-	"agent_ns":                 "The recording's own part of the pause.",
-	"finalizable":              "Dead objects that wait for their finalizers.",
-	"pinned":                   "Objects that could not be moved, because of fixed statements or pinned handles.",
-	"chart":                    "Survived and dead bytes, drawn.",
-	"pause_chart":              "The pause, drawn.",
-	"root_kind":                "What kind of root keeps the objects alive.",
-	"root_flags":               "What is special about the root.",
-	"references":               "How many roots of this kind refer to the objects.",
-	"gc":                       "The number of the collection.",
-	"live_objects":             "Objects on the heap at the moment of the snapshot.",
-	"live_bytes":               "Their bytes, without what they refer to.",
-	"retained_bytes":           "What would be free if these objects went: their bytes and what only they hold.",
-	"finalizable_objects":      "Objects that only the finalizer's queue holds.",
-	"frozen_objects":           "Objects that never die, such as string literals.",
-	"unreachable_objects":      "Objects that no root holds.",
+	"awaited": "Time from where the async method began to wait to where it went on, of all its " +
+		"calls; no part of any other time.",
+	"number":              "The number of the collection in its process.",
+	"generation":          "The oldest generation that was collected.",
+	"induced":             "Whether the program asked for the collection.",
+	"at_ns":               "When the collection began, since the session's start.",
+	"pause_ns":            "How long the program's threads were stopped, with the recording's own work.",
+	"agent_ns":            "The recording's own part of the pause.",
+	"finalizable":         "Dead objects that wait for their finalizers.",
+	"pinned":              "Objects that could not be moved, because of fixed statements or pinned handles.",
+	"chart":               "Survived and dead bytes, drawn.",
+	"pause_chart":         "The pause, drawn.",
+	"root_kind":           "What kind of root keeps the objects alive.",
+	"root_flags":          "What is special about the root.",
+	"references":          "How many roots of this kind refer to the objects.",
+	"gc":                  "The number of the collection.",
+	"live_objects":        "Objects on the heap at the moment of the snapshot.",
+	"live_bytes":          "Their bytes, without what they refer to.",
+	"retained_bytes":      "What would be free if these objects went: their bytes and what only they hold.",
+	"finalizable_objects": "Objects that only the finalizer's queue holds.",
+	"frozen_objects":      "Objects that never die, such as string literals.",
+	"unreachable_objects": "Objects that no root holds.",
 }
 
 // ends say how objects ended, by the keys of columns.
-var ends = map[string]string{"gen0": "that died in generation 0", "gen1": "that died in generation 1", "gen2": "that died in generation 2",
-	"loh": "that died on the large object heap", "poh": "that died on the pinned object heap", "alive": "that were not found dead up to the end",
-	"before": "in the collected generations before the collection", "dead": "that the collection found dead", "survived": "that survived the collection",
-	"promoted": "that the collection moved to an older generation", "heap_before": "on the whole heap before the collection",
-	"frozen":     "that never die, such as string literals",
-	"heap_after": "on the whole heap after the collection", "surviving": "that survived the collection",
-	"rooted": "that a root refers to", "reachable": "to which only other survivors refer", "uncollected": "in generations that the collection left alone"}
+var ends = map[string]string{"gen0": "that died in generation 0", "gen1": "that died in generation 1",
+	"gen2": "that died in generation 2",
+	"loh":  "that died on the large object heap", "poh": "that died on the pinned object heap",
+	"alive":  "that were not found dead up to the end",
+	"before": "in the collected generations before the collection", "dead": "that the collection found dead",
+	"survived":    "that survived the collection",
+	"promoted":    "that the collection moved to an older generation",
+	"heap_before": "on the whole heap before the collection",
+	"frozen":      "that never die, such as string literals",
+	"heap_after":  "on the whole heap after the collection", "surviving": "that survived the collection",
+	"rooted": "that a root refers to", "reachable": "to which only other survivors refer",
+	"uncollected": "in generations that the collection left alone"}
 
 // heaps say where objects are, by the keys of columns.
-var heaps = map[string]string{"gen0": "in generation 0", "gen1": "in generation 1", "gen2": "in generation 2", "loh": "on the large object heap",
+var heaps = map[string]string{"gen0": "in generation 0", "gen1": "in generation 1", "gen2": "in generation 2",
+	"loh": "on the large object heap",
 	"poh": "on the pinned object heap"}
 
 // times say what a part of the time is.
-var times = map[string]string{"elapsed": "Time on the clock", "application": "Time in which the operating system did nothing: no thread switches", "cpu": "Time with a processor",
-	"waited": "Time of intervals with a wait", "wait_intervals": "Intervals with a wait", "voluntary": "How often threads gave up the processor to wait",
-	"preempted": "How often threads lost the processor to others", "faults": "Page faults", "reads": "How often the counters of the system were read",
-	"off_cpu": "Time without a processor", "blocked": "Time in which threads waited", "ready": "Time in which threads could have run, but others did",
+var times = map[string]string{"elapsed": "Time on the clock",
+	"application": "Time in which the operating system did nothing: no thread switches", "cpu": "Time with a processor",
+	"waited": "Time of intervals with a wait", "wait_intervals": "Intervals with a wait",
+	"voluntary": "How often threads gave up the processor to wait",
+	"preempted": "How often threads lost the processor to others", "faults": "Page faults",
+	"reads":   "How often the counters of the system were read",
+	"off_cpu": "Time without a processor", "blocked": "Time in which threads waited",
+	"ready":          "Time in which threads could have run, but others did",
 	"probe_overhead": "Time that the probes took, which is taken out of the others"}
 
 // Describe says in a sentence what the column with a key means; "" of a key that there is not.
@@ -96,7 +121,8 @@ func Describe(key string) string {
 			return strings.TrimSuffix(s, ".") + "; in percent of the whole."
 		}
 	}
-	for prefix, what := range map[string]string{"avg_": "Mean of single calls: ", "min_": "Least of single calls: ", "max_": "Most of single calls: "} {
+	for prefix, what := range map[string]string{"avg_": "Mean of single calls: ", "min_": "Least of single calls: ",
+		"max_": "Most of single calls: "} {
 		if base, ok := strings.CutPrefix(key, prefix); ok {
 			return what + strings.ToLower(Describe(base)[:1]) + Describe(base)[1:]
 		}
@@ -122,7 +148,8 @@ func describeObjects(key, where string) string {
 	case "bytes":
 		return "Bytes allocated" + where + ", objects with their headers."
 	}
-	for _, unit := range [][2]string{{"_instances", "Objects "}, {"_objects", "Objects "}, {"_bytes", "Bytes of objects "}} {
+	for _, unit := range [][2]string{{"_instances", "Objects "}, {"_objects", "Objects "},
+		{"_bytes", "Bytes of objects "}} {
 		base, ok := strings.CutSuffix(key, unit[0])
 		if heap, end, parted := strings.Cut(base, "_"); ok && parted && ends[end] != "" && heaps[heap] != "" {
 			return unit[1] + heaps[heap] + " " + ends[end] + "."
@@ -143,7 +170,8 @@ func describeObjects(key, where string) string {
 		case ageKey(session.AgeGCs, i):
 			return fmt.Sprintf("Dead objects that survived %s.", session.AgeName(session.AgeGCs, int64(i)))
 		case ageKey(session.AgeTime, i):
-			return fmt.Sprintf("Dead objects that lived for %s after their first collection.", session.AgeName(session.AgeTime, int64(i)))
+			return fmt.Sprintf("Dead objects that lived for %s after their first collection.",
+				session.AgeName(session.AgeTime, int64(i)))
 		case ageKey("alive", i):
 			return fmt.Sprintf("Objects alive at the end that survived %s.", session.AgeName(session.AgeGCs, int64(i)))
 		}

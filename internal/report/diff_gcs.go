@@ -17,10 +17,12 @@ var diffGCsView = View{
 	Text:     Options{Top: 30},
 	Grouped:  true,
 	Needs:    NeedsCollections,
-	columns:  keys(instances + "gen0_instances gen1_instances gen2_instances loh_instances poh_instances gen0_bytes gen1_bytes gen2_bytes loh_bytes poh_bytes"),
-	text:     keys("bytes instances bytes_percent gen0_instances gen1_instances gen2_instances loh_instances poh_instances"),
-	sort:     "bytes",
-	build:    buildDiffGCs,
+	columns: keys(instances + "gen0_instances gen1_instances gen2_instances loh_instances poh_instances gen0_bytes " +
+		"gen1_bytes gen2_bytes loh_bytes poh_bytes"),
+	text: keys("bytes instances bytes_percent gen0_instances gen1_instances gen2_instances loh_instances " +
+		"poh_instances"),
+	sort:  "bytes",
+	build: buildDiffGCs,
 }
 
 // buildDiffGCs shows what was born between two collections and is still alive.

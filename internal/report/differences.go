@@ -21,7 +21,8 @@ func DifferenceNote(c *analysis.Comparison, from, to string) string {
 	case !c.AddsUp:
 		return fmt.Sprintf("%s of %s: %s differ.", c.Column, c.View, q.Count(len(c.Changes)))
 	}
-	return fmt.Sprintf("%s of %s: %s in %s, %s in %s, %s.", c.Column, c.View, withUnit(c.Unit, c.Old), filepath.Base(from),
+	return fmt.Sprintf("%s of %s: %s in %s, %s in %s, %s.", c.Column, c.View, withUnit(c.Unit, c.Old),
+		filepath.Base(from),
 		withUnit(c.Unit, c.New), filepath.Base(to), signed(c.Unit, c.New-c.Old))
 }
 
@@ -33,8 +34,10 @@ func runsNote(c *analysis.Comparison) string {
 			beyond++
 		}
 	}
-	return fmt.Sprintf("%s of %s, means of %s before and %s after: %s beyond the spread of the runs (no run of one side has a value between those of the other), "+
-		"%s within it.", c.Column, c.View, counted(c.Runs[0], "run"), counted(c.Runs[1], "run"), counted(beyond, "difference"), counted(len(c.Changes)-beyond, "difference"))
+	return fmt.Sprintf("%s of %s, means of %s before and %s after: %s beyond the spread of the runs (no run of one "+
+		"side has a value between those of the other), "+
+		"%s within it.", c.Column, c.View, counted(c.Runs[0], "run"), counted(c.Runs[1], "run"),
+		counted(beyond, "difference"), counted(len(c.Changes)-beyond, "difference"))
 }
 
 // Differences makes a row for each change, when it is written.
@@ -47,7 +50,8 @@ func Differences(c *analysis.Comparison) *Records {
 	placed, stacked := c.HasLines(), c.HasStacks()
 	if several {
 		r.Columns = slices.Insert(r.Columns, 0, "beyond_spread")
-		r.Columns = slices.Insert(r.Columns, 5, strings.Fields("baseline_min baseline_max comparison_min comparison_max")...)
+		r.Columns = slices.Insert(r.Columns, 5,
+			strings.Fields("baseline_min baseline_max comparison_min comparison_max")...)
 	}
 	if placed {
 		r.Columns = append(r.Columns, "source_file", "line", "baseline_line", "state")

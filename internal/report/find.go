@@ -11,7 +11,8 @@ import (
 // find returns the ids whose names match: exactly, else as the last parts of a name (Append, AuditTrail.Append of
 // Ns.AuditTrail.Append(int)), else as any part of it without regard to case. Several ids of one name (in several
 // processes) are one match. weight orders the candidates of an ambiguous name.
-func find[ID ~int64 | ~uint32](what, wanted string, ids []ID, name func(ID) string, weight func(ID) int64) ([]ID, error) {
+func find[ID ~int64 | ~uint32](what, wanted string, ids []ID, name func(ID) string, weight func(ID) int64) ([]ID,
+	error) {
 	var exact, part []ID
 	for _, id := range ids {
 		n := name(id)

@@ -12,9 +12,10 @@ import (
 	"github.com/clrprof/clrprof/internal/session"
 )
 
-// Flame is a call tree laid out for drawing, as arrays of frames in preorder. Frames of one caller are in the order of their
-// values, the greatest first; the value of a frame is at least that of the frames it has called. What is left out of it, because
-// there would be too many frames or levels, is one frame for each caller with the name HiddenFrame, the last there.
+// Flame is a call tree laid out for drawing, as arrays of frames in preorder. Frames of one caller are in the order of
+// their values, the greatest first; the value of a frame is at least that of the frames it has called. What is left out
+// of it, because there would be too many frames or levels, is one frame for each caller with the name HiddenFrame, the
+// last there.
 type Flame struct {
 	Metric   FlameMetric
 	Frames   int         // of the whole tree that have a value
@@ -26,7 +27,8 @@ type Flame struct {
 	Value    []int64
 	Hidden   []uint32 // how many frames one of HiddenFrame stands for
 
-	// With FlameOptions.Color: what most bytes of a frame are, with what it called. Color has positions in Colors, or NoColor.
+	// With FlameOptions.Color: what most bytes of a frame are, with what it called. Color has positions in Colors, or
+	// NoColor.
 	Colors []string
 	Color  []uint32
 	Share  []uint8 // percent of the frame's bytes that are of its colour, rounded down
@@ -73,7 +75,8 @@ type FlameOptions struct {
 const mostLevels = 4096
 
 // ErrNegative means that a metric cannot be drawn: a selection made it less than nothing somewhere.
-var ErrNegative = errors.New("in this span more died than were born on some paths: what is less than nothing cannot be drawn")
+var ErrNegative = errors.New("in this span more died than were born on some paths: what is less than nothing cannot " +
+	"be drawn")
 
 // FlameMetrics returns the metrics that the session has, that by which the call tree is ordered first.
 func (r *Reader) FlameMetrics() ([]FlameMetric, error) {
@@ -87,7 +90,8 @@ func (r *Reader) FlameMetrics() ([]FlameMetric, error) {
 	for _, key := range view.available() {
 		c := allColumns[key]
 		drawn := strings.Contains(key, "inclusive") && (c.Kind == Bytes || c.Kind == Count || c.Kind == Duration)
-		if seen[key] || !drawn || strings.Contains(c.Title, "Avg") || strings.Contains(c.Title, "Min") || strings.Contains(c.Title, "Max") || r.context.checkData(key) != nil {
+		if seen[key] || !drawn || strings.Contains(c.Title, "Avg") || strings.Contains(c.Title, "Min") ||
+			strings.Contains(c.Title, "Max") || r.context.checkData(key) != nil {
 			continue
 		}
 		if slices.Contains(view.optional, key) && (len(lived) == 0 || !r.context.hasMemory()) {
@@ -149,7 +153,8 @@ func (r *Reader) Flame(o FlameOptions) (*Flame, error) {
 			return nil, err
 		}
 	}
-	out := &flameWriter{context: c, tree: tree, Flame: &Flame{Metric: metrics[at]}, names: map[int64]uint32{}, modules: map[string]int{}, colors: map[uint32]uint32{}}
+	out := &flameWriter{context: c, tree: tree, Flame: &Flame{Metric: metrics[at]}, names: map[int64]uint32{},
+		modules: map[string]int{}, colors: map[uint32]uint32{}}
 	if o.BottomUp {
 		tree.bottomUp(out, max(1, o.Most))
 	} else {
@@ -248,8 +253,8 @@ func (x *pathIndex) find(id session.PathID) (node int32, ok bool) {
 	return x.nodes[i], true
 }
 
-// eachPath calls fn with the row of each path of the physical call tree, which is the same row anew each time, and the path above it;
-// before that it tells about how many there are. Of the row there is what columns of numbers read.
+// eachPath calls fn with the row of each path of the physical call tree, which is the same row anew each time, and the
+// path above it; before that it tells about how many there are. Of the row there is what columns of numbers read.
 func (c *context) eachPath(fn func(row *Row, above session.PathID) error, about func(paths int)) error {
 	amounts, err := c.source.Paths()
 	if err != nil {
@@ -268,7 +273,8 @@ func (c *context) eachPath(fn func(row *Row, above session.PathID) error, about 
 			var above session.PathID
 			row.values, row.time = q.Amounts{}, nil
 			if a != nil {
-				row.path, above, row.process, row.function, row.values = a.ID, a.Parent, a.Process, a.Function, a.Amounts
+				row.path, above, row.process, row.function, row.values =
+					a.ID, a.Parent, a.Process, a.Function, a.Amounts
 			}
 			if t != nil {
 				row.path, above, row.process, row.function = t.ID, t.Parent, t.Process, t.Function

@@ -155,8 +155,10 @@ func (r *Reader) checkColors(t *testing.T, by string, want map[string]map[string
 		if len(f.Name) > 0 && len(tree.roots()) == 1 { // upside down or not, the whole is the same
 			root := best[tree.roots()[0]]
 			if root.bytes > 0 &&
-				(f.Colors[f.Color[0]] != tree.colors.names[root.color] || int64(f.Share[0]) != 100*root.bytes/root.all) {
-				t.Errorf("%s, bottom-up %t: the root is %s with %d %%, want %+v", by, up, f.Colors[f.Color[0]], f.Share[0], root)
+				(f.Colors[f.Color[0]] != tree.colors.names[root.color] ||
+					int64(f.Share[0]) != 100*root.bytes/root.all) {
+				t.Errorf("%s, bottom-up %t: the root is %s with %d %%, want %+v", by, up, f.Colors[f.Color[0]],
+					f.Share[0], root)
 			}
 		}
 	}
@@ -174,7 +176,8 @@ func TestFlameCompared(t *testing.T) {
 		"several": {sessiontest.Several(), sessiontest.Shop()},
 	}
 	for seed := range uint64(12) {
-		pairs[fmt.Sprint("random ", seed)] = [2]*sessiontest.Builder{sessiontest.Random(seed), sessiontest.Random(seed + 1)}
+		pairs[fmt.Sprint("random ", seed)] = [2]*sessiontest.Builder{sessiontest.Random(seed),
+			sessiontest.Random(seed + 1)}
 	}
 	changed := 0
 	for name, pair := range pairs {

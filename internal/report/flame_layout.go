@@ -38,7 +38,8 @@ func (c *context) flameFunction(key int64) FlameFunction {
 		return FlameFunction{Short: name, Full: name}
 	}
 	id := session.FunctionID(key)
-	return FlameFunction{c.shortFunctionName(id), c.functionName(id), c.moduleName(c.functions.get(id).Module), c.isUser(id)}
+	return FlameFunction{c.shortFunctionName(id), c.functionName(id), c.moduleName(c.functions.get(id).Module),
+		c.isUser(id)}
 }
 
 // framed is a frame that is written, or what stands for several.
@@ -196,7 +197,8 @@ func (t *flameTree) topDown(w *flameWriter, most int) {
 		kept := len(stack)
 		for _, c := range order.list[order.first[s.node]:order.first[s.node+1]] {
 			if t.value[c] < least || s.depth+1 >= mostLevels {
-				rest.left, rest.value, rest.other = rest.left+1+int(order.below[c]), rest.value+t.value[c], rest.other+t.otherOf(c)
+				rest.left, rest.value, rest.other = rest.left+1+int(order.below[c]), rest.value+t.value[c], rest.other+
+					t.otherOf(c)
 				continue
 			}
 			stack = append(stack, one(c, s.depth+1))

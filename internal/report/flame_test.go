@@ -9,7 +9,8 @@ import (
 	"github.com/clrprof/clrprof/internal/session/sessiontest"
 )
 
-// flameSums returns for each frame the sum of the frames that it called, and fails where frames are not in preorder or not in order.
+// flameSums returns for each frame the sum of the frames that it called, and fails where frames are not in preorder or
+// not in order.
 func flameSums(t *testing.T, f *Flame) []int64 {
 	t.Helper()
 	out := make([]int64, len(f.Name))
@@ -91,7 +92,8 @@ func checkFlame(t *testing.T, r *Reader, m FlameMetric) {
 	if shown != paths {
 		t.Errorf("%s: %d frames, the call tree has %d rows", m.Key, shown, paths)
 	}
-	for _, o := range []FlameOptions{{Metric: m.Key, Most: 1}, {Metric: m.Key, Most: 5}, {Metric: m.Key, BottomUp: true, Most: 1 << 20}, {Metric: m.Key, BottomUp: true, Most: 3}} {
+	for _, o := range []FlameOptions{{Metric: m.Key, Most: 1}, {Metric: m.Key, Most: 5},
+		{Metric: m.Key, BottomUp: true, Most: 1 << 20}, {Metric: m.Key, BottomUp: true, Most: 3}} {
 		f, err := r.Flame(o)
 		if err != nil {
 			t.Fatal(m.Key, err)

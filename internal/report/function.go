@@ -16,16 +16,20 @@ var functionView = View{
 	Text:     Options{Top: 20},
 	Needs:    NeedsFunction,
 	places:   true,
-	columns:  keys("type " + identity + "root_function_name function_bytes_percent " + amounts + " line_begin column_begin line_end source_text"),
-	text:     keys("name type function_bytes_percent " + textAmounts + " module source_text"),
-	sort:     "inclusive_bytes",
-	build:    buildFunction,
-	awaits:   true,
+	columns: keys("type " + identity + "root_function_name function_bytes_percent " + amounts +
+		" line_begin column_begin line_end source_text"),
+	text:   keys("name type function_bytes_percent " + textAmounts + " module source_text"),
+	sort:   "inclusive_bytes",
+	build:  buildFunction,
+	awaits: true,
 	timed: timedView{
 		columns: keys("function_elapsed_percent " + timeKeys(true)),
-		text:    keys("type name function_elapsed_percent " + elapsedBoth + "calls cpu_inclusive cpu_exclusive module source_text"),
-		both:    keys("type name function_elapsed_percent " + elapsedBoth + "function_bytes_percent inclusive_bytes inclusive_bytes_percent exclusive_bytes exclusive_bytes_percent calls module source_text"),
-		sort:    "elapsed_inclusive",
+		text: keys("type name function_elapsed_percent " + elapsedBoth +
+			"calls cpu_inclusive cpu_exclusive module source_text"),
+		both: keys("type name function_elapsed_percent " + elapsedBoth +
+			"function_bytes_percent inclusive_bytes inclusive_bytes_percent exclusive_bytes exclusive_bytes_percent " +
+			"calls module source_text"),
+		sort: "elapsed_inclusive",
 	},
 }
 
@@ -38,8 +42,10 @@ const (
 
 // functionColumns are the columns of the view function alone.
 var functionColumns = []Column{
-	{Key: "function_bytes_percent", Title: "Of it", Kind: Percent, data: dataMemory, cell: partOfFunction(func(_ *context, w cost) int64 { return int64(w.amount.Bytes) })},
-	{Key: "function_elapsed_percent", Title: "Of it", Kind: Percent, data: dataTime, cell: partOfFunction(func(c *context, w cost) int64 { return int64(c.elapsed(w.time)) })},
+	{Key: "function_bytes_percent", Title: "Of it", Kind: Percent, data: dataMemory,
+		cell: partOfFunction(func(_ *context, w cost) int64 { return int64(w.amount.Bytes) })},
+	{Key: "function_elapsed_percent", Title: "Of it", Kind: Percent, data: dataTime,
+		cell: partOfFunction(func(c *context, w cost) int64 { return int64(c.elapsed(w.time)) })},
 	{Key: "source_text", Title: "Source", Kind: Name, Cut: CutEnd, cell: func(_ *context, r *Row) Cell {
 		return Cell{Text: r.source, Empty: r.source == ""}
 	}},
@@ -110,8 +116,11 @@ func buildFunction(b *builder) error {
 			rows[i].whole, rows[i].root = &whole, current.function
 		}
 		n, c := len(d.callers), len(d.callees)
-		d.callers, d.parts, d.callees, d.lines = rows[:n], rows[n:n+len(d.parts)], rows[n+len(d.parts):n+len(d.parts)+c], rows[n+len(d.parts)+c:]
-		b.table.Rows = append(b.table.Rows, slices.DeleteFunc(slices.Clone(rows), func(r Row) bool { return r.kind == rowSource })...)
+		d.callers, d.parts, d.callees, d.lines = rows[:n], rows[n:n+len(d.parts)], rows[n+len(d.parts):n+len(d.parts)+
+			c], rows[n+len(d.parts)+c:]
+		b.table.Rows = append(b.table.Rows, slices.DeleteFunc(slices.Clone(rows), func(r Row) bool {
+			return r.kind == rowSource
+		})...)
 		all = append(all, d)
 	})
 	if err != nil {
@@ -137,7 +146,8 @@ func buildFunction(b *builder) error {
 	return nil
 }
 
-// withBody gives the lines of a function a row of what it allocated on none of them, so that they have all that it did itself.
+// withBody gives the lines of a function a row of what it allocated on none of them, so that they have all that it did
+// itself.
 func withBody(lines []Row, current *Row) []Row {
 	rest, at := current.values.Exclusive, -1
 	for i := range lines {
@@ -151,7 +161,8 @@ func withBody(lines []Row, current *Row) []Row {
 	case at >= 0:
 		lines[at].values = both(rest)
 	default:
-		body := Row{kind: rowBody, process: current.process, module: current.module, function: current.function, values: both(rest)}
+		body := Row{kind: rowBody, process: current.process, module: current.module, function: current.function,
+			values: both(rest)}
 		if current.time != nil {
 			body.time = noTime
 		}
@@ -169,8 +180,10 @@ func parts(current Row) []Row {
 	body.values = both(current.values.Exclusive)
 	called.values = q.Amounts{Inclusive: current.values.Inclusive.Sub(current.values.Exclusive)}
 	if current.time != nil {
-		body.time = place(session.TimeValue{Times: q.Times{Inclusive: current.time.Exclusive, Exclusive: current.time.Exclusive}})
-		called.time = place(session.TimeValue{Times: q.Times{Inclusive: current.time.Inclusive.Sub(current.time.Exclusive)}})
+		body.time = place(
+			session.TimeValue{Times: q.Times{Inclusive: current.time.Exclusive, Exclusive: current.time.Exclusive}})
+		called.time = place(
+			session.TimeValue{Times: q.Times{Inclusive: current.time.Inclusive.Sub(current.time.Exclusive)}})
 	}
 	return []Row{current, body, called}
 }
@@ -182,7 +195,8 @@ const mostBetween = 40
 func (b *builder) withSource(lines []Row, sources *sourceFiles) []Row {
 	slices.SortStableFunc(lines, func(x, y Row) int {
 		a, z := b.lines.get(x.line), b.lines.get(y.line)
-		return cmp.Or(cmp.Compare(a.File, z.File), cmp.Compare(a.LineBegin, z.LineBegin), cmp.Compare(a.ColumnBegin, z.ColumnBegin))
+		return cmp.Or(cmp.Compare(a.File, z.File), cmp.Compare(a.LineBegin, z.LineBegin),
+			cmp.Compare(a.ColumnBegin, z.ColumnBegin))
 	})
 	var out []Row
 	file, last := session.FileID(0), int64(0)
@@ -214,13 +228,16 @@ func (b *builder) withSource(lines []Row, sources *sourceFiles) []Row {
 
 // sourceRow is a line that has no values of its own.
 func sourceRow(of Row, number int64, text string) Row {
-	return Row{kind: rowSource, role: roleLine, process: of.process, module: of.module, function: of.function, number: number, source: text}
+	return Row{kind: rowSource, role: roleLine, process: of.process, module: of.module, function: of.function,
+		number: number, source: text}
 }
 
 // The columns of the sections in text.
 const (
-	functionMemory = "function_bytes_percent inclusive_bytes inclusive_bytes_percent exclusive_bytes exclusive_bytes_percent "
-	functionTimes  = "function_elapsed_percent elapsed_inclusive elapsed_inclusive_percent elapsed_exclusive elapsed_exclusive_percent calls "
+	functionMemory = "function_bytes_percent inclusive_bytes inclusive_bytes_percent exclusive_bytes " +
+		"exclusive_bytes_percent "
+	functionTimes = "function_elapsed_percent elapsed_inclusive elapsed_inclusive_percent elapsed_exclusive " +
+		"elapsed_exclusive_percent calls "
 	functionAwaits = "awaited suspensions "
 	lineMemory     = "exclusive_bytes exclusive_bytes_percent exclusive_allocations "
 	lineTimes      = "elapsed_exclusive elapsed_exclusive_percent calls "
@@ -246,9 +263,11 @@ func (t *Table) details(d *sections) FunctionDetails {
 		times += functionAwaits
 	}
 	columns := append([]string{"name"}, c.sectionColumns(functionMemory, times)...)
-	out := FunctionDetails{Name: c.functionName(id), ShortName: c.shortFunctionName(id), PID: c.processes.get(d.current.process).PID,
+	out := FunctionDetails{Name: c.functionName(id), ShortName: c.shortFunctionName(id),
+		PID:     c.processes.get(d.current.process).PID,
 		Callers: t.part(d.callers, columns), Itself: t.part(d.parts, columns), Callees: t.part(d.callees, columns),
-		Lines: t.part(d.lines, c.sectionColumns(lineMemory, lineTimes)), File: c.files.get(c.functions.get(id).File).Path}
+		Lines: t.part(d.lines, c.sectionColumns(lineMemory, lineTimes)),
+		File:  c.files.get(c.functions.get(id).File).Path}
 	if len(d.lines) > 0 {
 		out.File = c.fileOf(&d.lines[0])
 	}

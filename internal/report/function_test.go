@@ -18,8 +18,8 @@ import (
 	"github.com/clrprof/clrprof/internal/session/sessiontest"
 )
 
-// TestFunctionAgrees: the rows of the view function are those of the views callers and lines, and what is done in its own code and in
-// calls is what the function did.
+// TestFunctionAgrees: the rows of the view function are those of the views callers and lines, and what is done in its
+// own code and in calls is what the function did.
 func TestFunctionAgrees(t *testing.T) {
 	sessions := sessiontest.Various(5, 5)
 	for _, name := range slices.Sorted(mapsKeys(sessions)) {
@@ -67,29 +67,40 @@ func checkFunctions(t *testing.T, s *session.Session, name, inclusive, exclusive
 		if hasLines != known || hasLines && onLines != f[exclusive] { // with what is on none
 			t.Errorf("%s: %s: %v on its lines, want %v", name, of, onLines, f[exclusive])
 		}
-		want := slices.DeleteFunc(slices.Clone(all), func(r map[string]any) bool { return r["root_function_name"] != of })
+		want := slices.DeleteFunc(slices.Clone(all), func(r map[string]any) bool {
+			return r["root_function_name"] != of
+		})
 		if diff := cmp.Diff(want, calls, sortObjects); diff != "" {
 			t.Errorf("%s: %s (-callers +function):\n%s", name, of, diff)
 		}
 	}
 }
 
-// TestFunctionSource: lines stand beside their text, those without values too, and it is said what is not known of the text.
+// TestFunctionSource: lines stand beside their text, those without values too, and it is said what is not known of the
+// text.
 func TestFunctionSource(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "Shop.cs")
 	began := time.Date(2025, 3, 1, 12, 0, 0, 0, time.UTC)
-	const text = "\ufeffclass Shop\n{\n\tvoid Sell()\n    {\n        var a = new A();\n        Count++;\r\n        Pay(new B(),\n            1);\n        \x1b]0;\n    }\n}\n"
+	const text = "\ufeffclass Shop\n{\n\tvoid Sell()\n    {\n        var a = new A();\n        Count++;\r\n        " +
+		"Pay(new B(),\n            1);\n        \x1b]0;\n    }\n}\n"
 	for name, tt := range map[string]struct {
 		file       string
 		changed    time.Time
 		want, note []string
 	}{
-		"there": {path, began.Add(-time.Hour), []string{"8 B  10.00             1  (body)", "24 B  30.00             1       5          var a = new A();",
-			"                              6          Count++;", "48 B  60.00             1       7          Pay(new B(),", "                              8              1);"}, nil},
-		"changed": {path, began.Add(time.Hour), []string{"var a = new A();"}, []string{path + " was changed after the recording began: its lines may be others now."}},
-		"absent":  {"/no/such/Shop.cs", time.Time{}, []string{"24 B  30.00             1       5"}, []string{"Without the text of /no/such/Shop.cs: no such file or directory."}},
-		"no code": {"/etc/passwd", time.Time{}, nil, []string{"Without the text of /etc/passwd: it is not called as source code is."}},
-		"folder":  {filepath.Dir(path) + "/folder.cs", time.Time{}, nil, []string{"Without the text of " + filepath.Dir(path) + "/folder.cs: it is no file."}},
+		"there": {path, began.Add(-time.Hour),
+			[]string{"8 B  10.00             1  (body)", "24 B  30.00             1       5          var a = new A();",
+				"                              6          Count++;",
+				"48 B  60.00             1       7          Pay(new B(),",
+				"                              8              1);"}, nil},
+		"changed": {path, began.Add(time.Hour), []string{"var a = new A();"},
+			[]string{path + " was changed after the recording began: its lines may be others now."}},
+		"absent": {"/no/such/Shop.cs", time.Time{}, []string{"24 B  30.00             1       5"},
+			[]string{"Without the text of /no/such/Shop.cs: no such file or directory."}},
+		"no code": {"/etc/passwd", time.Time{}, nil,
+			[]string{"Without the text of /etc/passwd: it is not called as source code is."}},
+		"folder": {filepath.Dir(path) + "/folder.cs", time.Time{}, nil,
+			[]string{"Without the text of " + filepath.Dir(path) + "/folder.cs: it is no file."}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if err := os.MkdirAll(filepath.Dir(path)+"/folder.cs", 0o755); err != nil {
@@ -108,7 +119,8 @@ func TestFunctionSource(t *testing.T) {
 			f := b.Function(m, "Shop.Sell()", tt.file, 4)
 			thread := b.Thread(p, "main")
 			for line, size := range map[int64]q.Bytes{0: 8, 5: 24, 7: 48} {
-				b.Allocate(1, thread, b.Type(m, fmt.Sprint("T", line)), 1, size, sessiontest.Frame{Function: f, Line: line})
+				b.Allocate(1, thread, b.Type(m, fmt.Sprint("T", line)), 1, size,
+					sessiontest.Frame{Function: f, Line: line})
 			}
 			for i := range b.Lines {
 				if b.Lines[i].LineBegin == 7 {

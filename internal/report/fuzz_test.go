@@ -50,7 +50,8 @@ func showAll(path string) {
 	}
 	defer s.Close()
 	analysis.Check(s)
-	selections := []analysis.Selection{{}, {Processes: []session.ProcessID{1}, From: 1}, {Threads: []session.ThreadID{2}}}
+	selections := []analysis.Selection{{}, {Processes: []session.ProcessID{1}, From: 1},
+		{Threads: []session.ThreadID{2}}}
 	for _, terms := range []analysis.Terms{
 		{Functions: []string{"/[A-M]/"}, Types: []string{"!string"}, MayMiss: true},
 		{Focus: []string{"!/Run/"}, Hide: []string{"/./"}, MayMiss: true},
@@ -67,7 +68,8 @@ func showAll(path string) {
 		}
 		exportAll(s, src, selection)
 		if summary, err := Summarize(src, Options{Top: 3}); err == nil {
-			for _, write := range []func(io.Writer, *Summary) error{Writers.SummaryText, Writers.SummaryJSON, Writers.SummaryCSV} {
+			for _, write := range []func(io.Writer, *Summary) error{Writers.SummaryText, Writers.SummaryJSON,
+				Writers.SummaryCSV} {
 				write(io.Discard, summary)
 			}
 		}

@@ -10,11 +10,14 @@ import (
 
 // gcsView is the list of collections.
 var gcsView = View{
-	Name:     "gcs",
-	Short:    "garbage collections in the order of time",
-	Text:     Options{Top: 60},
-	columns:  keys("number process_id process_name generation induced at_ns pause_ns agent_ns finalizable before_objects before_bytes dead_objects dead_bytes survived_objects survived_bytes promoted_objects promoted_bytes pinned heap_before_objects heap_before_bytes heap_after_objects heap_after_bytes"),
-	text:     keys("number generation at_ns pause_ns before_bytes dead_bytes survived_bytes chart pause_chart heap_after_bytes promoted_bytes pinned induced finalizable agent_ns"),
+	Name:  "gcs",
+	Short: "garbage collections in the order of time",
+	Text:  Options{Top: 60},
+	columns: keys("number process_id process_name generation induced at_ns pause_ns agent_ns finalizable " +
+		"before_objects before_bytes dead_objects dead_bytes survived_objects survived_bytes promoted_objects " +
+		"promoted_bytes pinned heap_before_objects heap_before_bytes heap_after_objects heap_after_bytes"),
+	text: keys("number generation at_ns pause_ns before_bytes dead_bytes survived_bytes chart pause_chart " +
+		"heap_after_bytes promoted_bytes pinned induced finalizable agent_ns"),
 	sort:     "at_ns",
 	build:    buildGCs,
 	optional: keys(gcGenerationKeys()),
@@ -65,13 +68,19 @@ func gcHeapColumns() []Column {
 	out := []Column{column("pinned", "Pinned", Count, func(g *gcRow) int64 { return int64(g.pinned) })}
 	for _, part := range heapParts {
 		out = append(out,
-			column(part.key+"_objects", part.title, Count, func(g *gcRow) int64 { return int64(part.of(&g.heap).Allocations) }),
+			column(part.key+"_objects", part.title, Count, func(g *gcRow) int64 {
+				return int64(part.of(&g.heap).Allocations)
+			}),
 			column(part.key+"_bytes", part.title, Bytes, func(g *gcRow) int64 { return int64(part.of(&g.heap).Bytes) }))
 		for i := range session.Generations {
 			title := endTitles[i] + " " + strings.ToLower(part.title)
 			out = append(out,
-				column(endKeys[i]+"_"+part.key+"_objects", title, Count, func(g *gcRow) int64 { return int64(part.of(&g.heaps[i]).Allocations) }),
-				column(endKeys[i]+"_"+part.key+"_bytes", title, Bytes, func(g *gcRow) int64 { return int64(part.of(&g.heaps[i]).Bytes) }))
+				column(endKeys[i]+"_"+part.key+"_objects", title, Count, func(g *gcRow) int64 {
+					return int64(part.of(&g.heaps[i]).Allocations)
+				}),
+				column(endKeys[i]+"_"+part.key+"_bytes", title, Bytes, func(g *gcRow) int64 {
+					return int64(part.of(&g.heaps[i]).Bytes)
+				}))
 		}
 	}
 	return out
@@ -102,7 +111,9 @@ func gcCell(cell func(*gcRow) Cell) func(*context, *Row) Cell {
 
 func gcColumns() []Column {
 	column := func(key, title string, kind Kind, value func(*gcRow) int64) Column {
-		return Column{Key: key, Title: title, Kind: kind, cell: gcCell(func(g *gcRow) Cell { return Cell{Number: value(g)} })}
+		return Column{Key: key, Title: title, Kind: kind, cell: gcCell(func(g *gcRow) Cell {
+			return Cell{Number: value(g)}
+		})}
 	}
 	out := []Column{
 		column("number", "GC", Number, func(g *gcRow) int64 { return g.Number }),
@@ -117,15 +128,21 @@ func gcColumns() []Column {
 		column("pause_ns", "Pause", Duration, func(g *gcRow) int64 { return int64(g.Pause) }),
 		column("agent_ns", "Agent's part", Duration, func(g *gcRow) int64 { return int64(g.Agent) }),
 		column("finalizable", "Finalizable", Count, func(g *gcRow) int64 { return int64(g.Finalizable) }),
-		{Key: "chart", Title: "Survived █ dead ░", Kind: Text, Drawn: true, cell: gcCell(func(g *gcRow) Cell { return textCell(g.chart()) })},
+		{Key: "chart", Title: "Survived █ dead ░", Kind: Text, Drawn: true, cell: gcCell(func(g *gcRow) Cell {
+			return textCell(g.chart())
+		})},
 		{Key: "pause_chart", Title: "Pause", Kind: Text, Drawn: true, cell: gcCell(func(g *gcRow) Cell {
 			return textCell(bar(int64(g.Pause), int64(g.longest), pauseWidth, "▆"))
 		})},
 	}
 	for _, part := range gcParts {
 		out = append(out,
-			column(part.key+"_objects", part.title, Count, func(g *gcRow) int64 { return int64(part.of(g.before, g.dead, g.promoted).Allocations) }),
-			column(part.key+"_bytes", part.title, Bytes, func(g *gcRow) int64 { return int64(part.of(g.before, g.dead, g.promoted).Bytes) }))
+			column(part.key+"_objects", part.title, Count, func(g *gcRow) int64 {
+				return int64(part.of(g.before, g.dead, g.promoted).Allocations)
+			}),
+			column(part.key+"_bytes", part.title, Bytes, func(g *gcRow) int64 {
+				return int64(part.of(g.before, g.dead, g.promoted).Bytes)
+			}))
 		for i := range session.Generations {
 			value := func(g *gcRow) q.Amount {
 				x := &g.generations[i]
@@ -133,8 +150,12 @@ func gcColumns() []Column {
 			}
 			title := endTitles[i] + " " + strings.ToLower(part.title)
 			out = append(out,
-				column(endKeys[i]+"_"+part.key+"_objects", title, Count, func(g *gcRow) int64 { return int64(value(g).Allocations) }),
-				column(endKeys[i]+"_"+part.key+"_bytes", title, Bytes, func(g *gcRow) int64 { return int64(value(g).Bytes) }))
+				column(endKeys[i]+"_"+part.key+"_objects", title, Count, func(g *gcRow) int64 {
+					return int64(value(g).Allocations)
+				}),
+				column(endKeys[i]+"_"+part.key+"_bytes", title, Bytes, func(g *gcRow) int64 {
+					return int64(value(g).Bytes)
+				}))
 		}
 	}
 	return append(out, gcHeapColumns()...)
@@ -199,7 +220,8 @@ func (c *context) gcRows() ([]gcRow, error) {
 		}
 		row := &out[i]
 		row.generations[g.Generation] = g
-		row.before, row.dead, row.promoted = row.before.Add(g.Before), row.dead.Add(g.Dead), row.promoted.Add(g.Promoted)
+		row.before, row.dead, row.promoted = row.before.Add(g.Before), row.dead.Add(g.Dead), row.promoted.Add(
+			g.Promoted)
 	}
 	return out, readHeaps(s, out, at)
 }
@@ -243,7 +265,8 @@ func buildGCs(b *builder) error {
 	rows := make([]Row, len(list))
 	for i := range list {
 		list[i].longest, list[i].largest = longest, largest
-		rows[i] = Row{kind: rowGC, process: list[i].Process, gc: &list[i], values: both(list[i].dead), text: fmt.Sprintf("GC %d", list[i].Number)}
+		rows[i] = Row{kind: rowGC, process: list[i].Process, gc: &list[i], values: both(list[i].dead),
+			text: fmt.Sprintf("GC %d", list[i].Number)}
 	}
 	b.note(NoteBackground)
 	b.note(NoteGCs)

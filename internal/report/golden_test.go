@@ -101,7 +101,8 @@ func render(t *testing.T, s *session.Session, flags string) string {
 }
 
 // parseFlags reads "view argument=X top=3 json width=80 process=1".
-func parseFlags(t *testing.T, flags string) (name string, o report.Options, format encode.Format, filter analysis.Selection, layout text.Options, limit int) {
+func parseFlags(t *testing.T, flags string) (name string, o report.Options, format encode.Format,
+	filter analysis.Selection, layout text.Options, limit int) {
 	fields := strings.Fields(flags)
 	for _, word := range fields[1:] {
 		key, value, _ := strings.Cut(word, "=")
@@ -189,45 +190,81 @@ func gcSpan(t *testing.T, span string) analysis.GCSpan {
 // goldens are the views of each sample that are compared with testdata/SAMPLE/FLAGS.txt.
 var goldens = map[string][]string{
 	"shop": {
-		"summary", "summary all-code", "summary width=80", "summary json", "summary csv", "summary width=100 color", "summary md",
+		"summary", "summary all-code", "summary width=80", "summary json", "summary csv", "summary width=100 color",
+		"summary md",
 		"functions md top=3", "calltree md", "lines md limit=2",
 		"functions json limit=2", "functions csv limit=2",
-		"functions", "functions width=80", "functions width=60", "functions json", "functions csv", "functions top=3 sort=exclusive_allocations width=100",
-		"functions by=module width=100", "functions by=module depth=1 md", "functions by=namespace json limit=3", "functions columns=name,line,exclusive_bytes csv", "functions thread=2",
-		"calltree", "calltree width=80", "calltree json", "calltree depth=3", "calltree top=1", "calltree hot", "calltree root=Tree.Insert", "calltree fold-recursion width=80", "calltree bottom-up width=100", "calltree bottom-up json", "calltree min-share=5", "calltree min-share=5 root=Tree.Insert bottom-up json", "calltree root=Orders.Load hot json",
-		"callers argument=Shop.Tree.Insert", "callers argument=Insert json", "callers argument=List<Shop.Order>.Add csv",
-		"function argument=Orders.Load", "function argument=Orders.Load width=80", "function argument=Insert json", "function argument=Insert md", "function argument=string.Format",
+		"functions", "functions width=80", "functions width=60", "functions json", "functions csv",
+		"functions top=3 sort=exclusive_allocations width=100",
+		"functions by=module width=100", "functions by=module depth=1 md", "functions by=namespace json limit=3",
+		"functions columns=name,line,exclusive_bytes csv", "functions thread=2",
+		"calltree", "calltree width=80", "calltree json", "calltree depth=3", "calltree top=1", "calltree hot",
+		"calltree root=Tree.Insert", "calltree fold-recursion width=80", "calltree bottom-up width=100",
+		"calltree bottom-up json", "calltree min-share=5", "calltree min-share=5 root=Tree.Insert bottom-up json",
+		"calltree root=Orders.Load hot json",
+		"callers argument=Shop.Tree.Insert", "callers argument=Insert json",
+		"callers argument=List<Shop.Order>.Add csv",
+		"function argument=Orders.Load", "function argument=Orders.Load width=80", "function argument=Insert json",
+		"function argument=Insert md", "function argument=string.Format",
 		"modules", "modules depth=4", "modules json", "lines", "lines width=80", "lines json", "ips", "ips tsv",
-		"types", "types width=80", "types json depth=1", "types argument=string depth=40", "types argument=Shop.Order depth=40 width=100", "types depth=40 csv",
+		"types", "types width=80", "types json depth=1", "types argument=string depth=40",
+		"types argument=Shop.Order depth=40 width=100", "types depth=40 csv",
 		"processes", "processes json", "threads", "threads json", "header",
 	},
 	"several": {
-		"summary", "summary json", "functions", "functions process=2", "functions json process=1", "calltree", "types", "callers argument=Run", "processes", "threads", "header",
+		"summary", "summary json", "functions", "functions process=2", "functions json process=1", "calltree", "types",
+		"callers argument=Run", "processes", "threads", "header",
 		"calltree from=1", "lines", "modules width=100", "marks", "marks json process=2",
 	},
-	"odd":  {"functions md", "summary width=100", "functions width=80", "functions json", "functions csv", "functions tsv", "calltree width=60", "types width=80", "types json", "threads", "lines width=100", "modules depth=4"},
-	"deep": {"summary width=100", "functions", "callers argument=Even", "calltree width=80 depth=45", "types width=100"},
+	"odd": {"functions md", "summary width=100", "functions width=80", "functions json", "functions csv",
+		"functions tsv", "calltree width=60", "types width=80", "types json", "threads", "lines width=100",
+		"modules depth=4"},
+	"deep": {"summary width=100", "functions", "callers argument=Even", "calltree width=80 depth=45",
+		"types width=100"},
 	"aging": {
-		"summary width=100", "summary all-code width=100", "summary json", "summary csv", "lifetime", "lifetime width=80", "lifetime json", "lifetime csv by=site", "lifetime by=site width=120",
-		"lifetime by=function", "lifetime by=line", "lifetime process=2", "lifetime columns=name,alive_instances,alive_gen1_instances,alive_gen2_bytes,frozen_bytes csv", "lifetime process=1 from=1", "lifetime gcs=1..3", "lifetime gcs=3.. by=site json", "lifetime gcs=..1 by=line process=2", "gcs", "gcs width=80", "gcs json", "gcs process=1 columns=number,gen2_dead_bytes,poh_survived_objects,gen1_heap_before_objects,gen1_heap_after_objects csv",
-		"ages process=1", "ages json", "ages by=site csv", "survivors", "survivors by=site json", "survivors argument=4 by=function", "diff-gcs argument=0+2", "diff-gcs argument=1+4 by=site json", "diff-gcs argument=3+4 by=line",
-		"functions columns=name,inclusive_gen2_bytes,exclusive_gen0_instances,inclusive_alive_bytes sort=inclusive_gen2_bytes", "calltree columns=name,inclusive_gen0_bytes,inclusive_bytes",
-		"types columns=name,gen2_instances,alive_bytes,bytes", "lines columns=place,gen1_bytes,alive_instances sort=gen1_bytes", "processes",
+		"summary width=100", "summary all-code width=100", "summary json", "summary csv", "lifetime",
+		"lifetime width=80", "lifetime json", "lifetime csv by=site", "lifetime by=site width=120",
+		"lifetime by=function", "lifetime by=line", "lifetime process=2",
+		"lifetime columns=name,alive_instances,alive_gen1_instances,alive_gen2_bytes,frozen_bytes csv",
+		"lifetime process=1 from=1", "lifetime gcs=1..3", "lifetime gcs=3.. by=site json",
+		"lifetime gcs=..1 by=line process=2", "gcs", "gcs width=80", "gcs json",
+		"gcs process=1 columns=number,gen2_dead_bytes,poh_survived_objects,gen1_heap_before_objects,gen1_heap_after_objects csv",
+		"ages process=1", "ages json", "ages by=site csv", "survivors", "survivors by=site json",
+		"survivors argument=4 by=function", "diff-gcs argument=0+2", "diff-gcs argument=1+4 by=site json",
+		"diff-gcs argument=3+4 by=line",
+		"functions columns=name,inclusive_gen2_bytes,exclusive_gen0_instances,inclusive_alive_bytes " +
+			"sort=inclusive_gen2_bytes", "calltree columns=name,inclusive_gen0_bytes,inclusive_bytes",
+		"types columns=name,gen2_instances,alive_bytes,bytes",
+		"lines columns=place,gen1_bytes,alive_instances sort=gen1_bytes", "processes",
 	},
-	"heap": {"snapshot", "snapshot top=2 width=80", "snapshot json", "snapshot sort=live_bytes csv", "snapshot argument=Shop.Order",
-		"snapshot argument=Shop.Order json", "snapshot argument=Tree.Node", "snapshot argument=string", "snapshot thread=1 top=1 width=100"},
+	"heap": {"snapshot", "snapshot top=2 width=80", "snapshot json", "snapshot sort=live_bytes csv",
+		"snapshot argument=Shop.Order",
+		"snapshot argument=Shop.Order json", "snapshot argument=Tree.Node", "snapshot argument=string",
+		"snapshot thread=1 top=1 width=100"},
 	"timed": {
-		"summary", "summary all-code", "summary json", "summary csv", "summary raw", "functions", "functions width=80", "functions json", "functions unit=us", "functions raw unit=ticks", "functions late json",
-		"functions range=Clock.dll", "functions columns=name,waited_inclusive,wait_intervals_exclusive,max_elapsed_exclusive sort=waited_inclusive csv",
-		"calltree", "calltree json", "calltree root=Work", "calltree hot", "callers argument=Work", "callers argument=Work json", "modules depth=4", "lines", "lines json", "ips", "ips csv", "threads", "threads json", "processes", "processes json",
+		"summary", "summary all-code", "summary json", "summary csv", "summary raw", "functions", "functions width=80",
+		"functions json", "functions unit=us", "functions raw unit=ticks", "functions late json",
+		"functions range=Clock.dll",
+		"functions columns=name,waited_inclusive,wait_intervals_exclusive,max_elapsed_exclusive " +
+			"sort=waited_inclusive csv",
+		"calltree", "calltree json", "calltree root=Work", "calltree hot", "callers argument=Work",
+		"callers argument=Work json", "modules depth=4", "lines", "lines json", "ips", "ips csv", "threads",
+		"threads json", "processes", "processes json",
 		"header", "functions thread=2",
 	},
 	"kitchen": {
-		"summary width=100", "summary json", "summary csv", "functions", "functions width=100 top=2", "functions json", "functions sort=exclusive_bytes top=2", "functions sort=application_exclusive top=2", "functions range=Kitchen json", "functions by=namespace width=120", "functions by=module depth=1 json",
-		"calltree", "calltree width=90", "calltree fold-recursion min-share=10 json", "calltree bottom-up", "callers argument=Prepare", "function argument=Prepare width=110", "function argument=Prepare csv", "modules depth=4 width=120", "lines", "ips", "threads unit=ms", "processes", "header", "types", "functions process=2 raw",
+		"summary width=100", "summary json", "summary csv", "functions", "functions width=100 top=2", "functions json",
+		"functions sort=exclusive_bytes top=2", "functions sort=application_exclusive top=2",
+		"functions range=Kitchen json", "functions by=namespace width=120", "functions by=module depth=1 json",
+		"calltree", "calltree width=90", "calltree fold-recursion min-share=10 json", "calltree bottom-up",
+		"callers argument=Prepare", "function argument=Prepare width=110", "function argument=Prepare csv",
+		"modules depth=4 width=120", "lines", "ips", "threads unit=ms", "processes", "header", "types",
+		"functions process=2 raw",
 	},
-	"broken": {"rules", "rules width=80", "rules json", "rules csv", "rules width=120 columns=rule,bytes,instances,object_type,from sort=bytes", "summary width=100"},
-	"empty":  {"rules", "summary", "summary json", "functions", "functions json", "calltree", "types", "processes", "threads json", "lines", "modules", "ips csv"},
+	"broken": {"rules", "rules width=80", "rules json", "rules csv",
+		"rules width=120 columns=rule,bytes,instances,object_type,from sort=bytes", "summary width=100"},
+	"empty": {"rules", "summary", "summary json", "functions", "functions json", "calltree", "types", "processes",
+		"threads json", "lines", "modules", "ips csv"},
 }
 
 func TestGolden(t *testing.T) {
@@ -240,7 +277,8 @@ func TestGolden(t *testing.T) {
 				got := render(t, s, flags)
 				path := filepath.Join(folder, strings.NewReplacer(" ", "_", "<", "(", ">", ")").Replace(flags)+".txt")
 				if *updateGolden {
-					if err := errors.Join(os.MkdirAll(folder, 0o755), os.WriteFile(path, []byte(got), 0o644)); err != nil {
+					if err := errors.Join(os.MkdirAll(folder, 0o755),
+						os.WriteFile(path, []byte(got), 0o644)); err != nil {
 						t.Fatal(err)
 					}
 				}

@@ -10,14 +10,16 @@ import (
 
 // grouped are the columns that say what a row of lifetimes is about, by Options.By: for programs and in text.
 var grouped = map[analysis.By][2]string{
-	analysis.ByType:     {"name module module_path process_id process_name ", "name "},
-	analysis.BySite:     {"name function from stack module module_path source_file line process_id process_name ", "name function from "},
+	analysis.ByType: {"name module module_path process_id process_name ", "name "},
+	analysis.BySite: {"name function from stack module module_path source_file line process_id process_name ",
+		"name function from "},
 	analysis.ByFunction: {identity, "name "},
 	analysis.ByLine:     {position + "line_name ", "place function "},
 }
 
 // byNames are the values of Options.By.
-var byNames = []string{string(analysis.ByType), string(analysis.BySite), string(analysis.ByFunction), string(analysis.ByLine)}
+var byNames = []string{string(analysis.ByType), string(analysis.BySite), string(analysis.ByFunction),
+	string(analysis.ByLine)}
 
 // groupedBy returns the view with the columns for its groups.
 func (v View) groupedBy(by analysis.By) (View, error) {
@@ -124,7 +126,8 @@ func (v View) HasBy() bool { return len(v.Groups()) > 0 }
 // Groups returns what the view's rows can be about, the first unless another is asked for, or be grouped by.
 func (v View) Groups() []string {
 	if v.Grouped {
-		return []string{string(analysis.ByType), string(analysis.BySite), string(analysis.ByFunction), string(analysis.ByLine)}
+		return []string{string(analysis.ByType), string(analysis.BySite), string(analysis.ByFunction),
+			string(analysis.ByLine)}
 	}
 	return slices.Clone(v.groups)
 }
@@ -149,7 +152,8 @@ type groupKey struct {
 	name    string
 }
 
-// merged adds rows below others that have the sums of their values. Each value is of one row alone, so the sums add up to the same.
+// merged adds rows below others that have the sums of their values. Each value is of one row alone, so the sums add up
+// to the same.
 func (b *builder) merged(list []Row, group func(*Row) Row) error {
 	at := map[groupKey]int{}
 	var roots []Row
@@ -184,7 +188,8 @@ func sumOfTimes(a, b *rowTime) *rowTime {
 	if a == nil || b == nil {
 		return cmp.Or(a, b)
 	}
-	return place(session.TimeValue{Calls: a.Calls + b.Calls, Running: a.Running + b.Running, Times: a.Times.Add(b.Times)})
+	return place(session.TimeValue{Calls: a.Calls + b.Calls, Running: a.Running + b.Running,
+		Times: a.Times.Add(b.Times)})
 }
 
 // groupOfType is the row of the module or namespace of a type's row.
@@ -192,7 +197,8 @@ func (b *builder) groupOfType(r *Row) Row {
 	if b.options.By == analysis.ByModule {
 		return Row{kind: rowModule, module: r.module, process: r.process}
 	}
-	return Row{kind: rowNamespace, process: r.process, text: cmp.Or(analysis.TypeNamespace(r.typ, b.types.get), noNamespace)}
+	return Row{kind: rowNamespace, process: r.process, text: cmp.Or(analysis.TypeNamespace(r.typ, b.types.get),
+		noNamespace)}
 }
 
 // noNamespace is the name of the namespace of what is in none.

@@ -11,14 +11,16 @@ var ipsView = View{
 	Text:    Options{Top: 30},
 	places:  true,
 	columns: keys(position + "instruction_address " + exclusive),
-	text:    keys("instruction_address function place exclusive_bytes exclusive_bytes_percent exclusive_allocations exclusive_allocations_percent module"),
-	sort:    "exclusive_bytes",
-	build:   buildInstructions,
+	text: keys("instruction_address function place exclusive_bytes exclusive_bytes_percent exclusive_allocations " +
+		"exclusive_allocations_percent module"),
+	sort:  "exclusive_bytes",
+	build: buildInstructions,
 	timed: timedView{
 		columns: keys(timeKeys(false)),
 		text:    keys("instruction_address function place " + elapsedBoth + "calls cpu_inclusive cpu_exclusive module"),
-		both:    keys("instruction_address function place " + elapsedBoth + "exclusive_bytes exclusive_bytes_percent calls module"),
-		sort:    "elapsed_inclusive",
+		both: keys("instruction_address function place " + elapsedBoth +
+			"exclusive_bytes exclusive_bytes_percent calls module"),
+		sort: "elapsed_inclusive",
 	},
 }
 

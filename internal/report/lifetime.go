@@ -56,7 +56,8 @@ func (w *whereRow) part(i int) q.Amount {
 }
 
 // whereNames begin the keys of the columns of whereRow.
-var whereNames = [session.Generations + 1]string{"alive_gen0", "alive_gen1", "alive_gen2", "alive_loh", "alive_poh", "frozen"}
+var whereNames = [session.Generations + 1]string{"alive_gen0", "alive_gen1", "alive_gen2", "alive_loh", "alive_poh",
+	"frozen"}
 
 func whereKeys() string {
 	var b strings.Builder
@@ -82,8 +83,12 @@ func whereColumns() []Column {
 			}
 		}
 		out = append(out,
-			Column{Key: name + "_instances", Title: title, Kind: Count, cell: cell(func(a q.Amount) int64 { return int64(a.Allocations) })},
-			Column{Key: name + "_bytes", Title: title + " bytes", Kind: Bytes, cell: cell(func(a q.Amount) int64 { return int64(a.Bytes) })})
+			Column{Key: name + "_instances", Title: title, Kind: Count, cell: cell(func(a q.Amount) int64 {
+				return int64(a.Allocations)
+			})},
+			Column{Key: name + "_bytes", Title: title + " bytes", Kind: Bytes, cell: cell(func(a q.Amount) int64 {
+				return int64(a.Bytes)
+			})})
 	}
 	return out
 }

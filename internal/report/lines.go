@@ -10,12 +10,13 @@ import (
 
 // linesView is the list of statements.
 var linesView = View{
-	Name:          "lines",
-	Short:         "one row per statement that allocated",
-	Text:          Options{Top: 30},
-	places:        true,
-	columns:       keys(position + "line_name " + exclusive),
-	text:          keys("place function exclusive_bytes exclusive_bytes_percent exclusive_allocations exclusive_allocations_percent module"),
+	Name:    "lines",
+	Short:   "one row per statement that allocated",
+	Text:    Options{Top: 30},
+	places:  true,
+	columns: keys(position + "line_name " + exclusive),
+	text: keys("place function exclusive_bytes exclusive_bytes_percent exclusive_allocations " +
+		"exclusive_allocations_percent module"),
 	sort:          "exclusive_bytes",
 	build:         buildLines,
 	optional:      keys(lifetimeKeys("")),

@@ -19,7 +19,8 @@ var marksView = View{
 	text:    keys("mark_name mark_ns mark_text mark_source mark_id"),
 	build:   buildMarks,
 	timed: timedView{
-		text: keys("mark_name mark_ns mark_text mark_source mark_id"), both: keys("mark_name mark_ns mark_text mark_source mark_id"),
+		text: keys("mark_name mark_ns mark_text mark_source mark_id"),
+		both: keys("mark_name mark_ns mark_text mark_source mark_id"),
 	},
 }
 

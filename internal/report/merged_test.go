@@ -15,7 +15,8 @@ func TestMerged(t *testing.T) {
 	for _, name := range slices.Sorted(mapsKeys(sessions)) {
 		b := sessions[name]
 		s := complete(t, b, filepath.Join(t.TempDir(), "s"))
-		for view, groupings := range map[string][]analysis.By{"types": {analysis.ByModule, analysis.ByNamespace}, "threads": {analysis.ByName}} {
+		for view, groupings := range map[string][]analysis.By{"types": {analysis.ByModule, analysis.ByNamespace},
+			"threads": {analysis.ByName}} {
 			values := []string{"bytes", "instances"}
 			switch {
 			case view == "threads" && len(b.ProcessTimes) > 0:

@@ -18,8 +18,9 @@ var modulesView = View{
 	timed: timedView{
 		columns: keys(timeKeys(true)),
 		text:    keys("name " + elapsedBoth + "calls cpu_inclusive cpu_exclusive"),
-		both:    keys("name " + elapsedBoth + "inclusive_bytes inclusive_bytes_percent exclusive_bytes exclusive_bytes_percent calls"),
-		sort:    "elapsed_inclusive",
+		both: keys("name " + elapsedBoth +
+			"inclusive_bytes inclusive_bytes_percent exclusive_bytes exclusive_bytes_percent calls"),
+		sort: "elapsed_inclusive",
 	},
 }
 

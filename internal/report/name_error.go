@@ -37,7 +37,8 @@ func (e *UnknownError) Error() string {
 	return fmt.Sprintf("unknown %s %q", e.What, e.Name)
 }
 
-// Known makes of an *analysis.TermError one that says what the term could have meant, or what there is. Other errors stay as they are.
+// Known makes of an *analysis.TermError one that says what the term could have meant, or what there is. Other errors
+// stay as they are.
 func Known(err error) error {
 	var term *analysis.TermError
 	switch {

@@ -40,7 +40,8 @@ func TestViewsSurviveNonsense(t *testing.T) {
 		err := sessiontest.Change(bad, func(conn *sqlite.Conn) error {
 			for range rapid.IntRange(1, 4).Draw(t, "changes") {
 				c := rapid.SampledFrom(columns).Draw(t, "column")
-				value := rapid.SampledFrom([]any{int64(-1), int64(0), int64(1), int64(2), int64(3), int64(1 << 31), int64(1 << 62), int64(-1 << 63), 1e300, "text", "", []byte{0xff, 0xfe}}).Draw(t, "value")
+				value := rapid.SampledFrom([]any{int64(-1), int64(0), int64(1), int64(2), int64(3), int64(1 << 31),
+					int64(1 << 62), int64(-1 << 63), 1e300, "text", "", []byte{0xff, 0xfe}}).Draw(t, "value")
 				query := "UPDATE OR IGNORE " + c[0] + " SET " + c[1] + " = ?"
 				if rapid.Bool().Draw(t, "some rows") {
 					query += " WHERE " + c[1] + " IN (1, 3, 5)"
@@ -65,7 +66,8 @@ func tableColumns(t *testing.T, path string) [][2]string {
 	}
 	defer conn.Close()
 	var out [][2]string
-	query := "SELECT m.name, c.name FROM sqlite_schema m JOIN pragma_table_info(m.name) c WHERE m.type = 'table' AND m.name <> 'info' ORDER BY 1, 2"
+	query := "SELECT m.name, c.name FROM sqlite_schema m JOIN pragma_table_info(m.name) c WHERE m.type = 'table' AND " +
+		"m.name <> 'info' ORDER BY 1, 2"
 	err = sqlitex.ExecuteTransient(conn, query, &sqlitex.ExecOptions{ResultFunc: func(stmt *sqlite.Stmt) error {
 		out = append(out, [2]string{stmt.ColumnText(0), stmt.ColumnText(1)})
 		return nil

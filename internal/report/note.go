@@ -6,8 +6,8 @@ import (
 	q "github.com/clrprof/clrprof/internal/quantity"
 )
 
-// Note is what must be said with a table or a summary: what the numbers are of, or what is missing from them. The package text has
-// the words.
+// Note is what must be said with a table or a summary: what the numbers are of, or what is missing from them. The
+// package text has the words.
 type Note struct {
 	Kind  NoteKind
 	Facts []any // numbers, names and quantities, in the order that NoteKind says
@@ -81,10 +81,11 @@ const (
 	NoteChangedText        NoteKind = "changed-text"        // a file
 	NoteLoss               NoteKind = "loss"                // a session.Loss, and the number and name of its process
 	NoteFolded             NoteKind = "folded"              // calls without paths, and their share
-	NoteRecorded           NoteKind = "recorded"            // a mode of instrumentation, and whether calls are those that the code names
-	NoteWaits              NoteKind = "waits"               // how waiting was seen, and the least that was, of intervals
-	NoteInProcesses        NoteKind = "in-processes"        // some of the processes, and a note that is of these alone
-	NoteChosen             NoteKind = "chosen"              // a *Chosen
+	// a mode of instrumentation, and whether calls are those that the code names
+	NoteRecorded    NoteKind = "recorded"
+	NoteWaits       NoteKind = "waits"        // how waiting was seen, and the least that was, of intervals
+	NoteInProcesses NoteKind = "in-processes" // some of the processes, and a note that is of these alone
+	NoteChosen      NoteKind = "chosen"       // a *Chosen
 )
 
 // The kinds of findings, with their facts.

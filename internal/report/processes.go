@@ -7,18 +7,22 @@ import (
 
 // processesView is the list of processes.
 var processesView = View{
-	Name:    "processes",
-	Short:   "the processes of the session",
-	Text:    Options{Top: 50},
-	columns: keys("unique_id process_id parent_process_id name path arguments runtime_version begin_ns end_ns end_state threads agent_bytes " + allocations),
-	text:    keys("name process_id bytes bytes_percent allocations allocations_percent threads end_state begin_ns end_ns runtime_version agent_bytes parent_process_id"),
-	sort:    "bytes",
-	build:   buildProcesses,
+	Name:  "processes",
+	Short: "the processes of the session",
+	Text:  Options{Top: 50},
+	columns: keys("unique_id process_id parent_process_id name path arguments runtime_version begin_ns end_ns " +
+		"end_state threads agent_bytes " + allocations),
+	text: keys("name process_id bytes bytes_percent allocations allocations_percent threads end_state begin_ns " +
+		"end_ns runtime_version agent_bytes parent_process_id"),
+	sort:  "bytes",
+	build: buildProcesses,
 	timed: timedView{
 		columns: keys(timeKeys(false) + "instrument mechanism clock ticks_per_second agent_time_ns"),
-		text:    keys("name process_id " + textOwn + "threads end_state begin_ns end_ns runtime_version mechanism agent_bytes parent_process_id"),
-		both:    keys("name process_id " + textOwn + "bytes bytes_percent allocations allocations_percent threads end_state begin_ns end_ns runtime_version mechanism agent_bytes parent_process_id"),
-		sort:    "elapsed_inclusive",
+		text: keys("name process_id " + textOwn +
+			"threads end_state begin_ns end_ns runtime_version mechanism agent_bytes parent_process_id"),
+		both: keys("name process_id " + textOwn + "bytes bytes_percent allocations allocations_percent threads " +
+			"end_state begin_ns end_ns runtime_version mechanism agent_bytes parent_process_id"),
+		sort: "elapsed_inclusive",
 	},
 }
 
@@ -48,7 +52,9 @@ var processColumns = []Column{
 		}
 		return int64(r.process)
 	}))},
-	{Key: "parent_process_id", Title: "Parent PID", Kind: Number, cell: number(func(c *context, r *Row) int64 { return c.processes.get(r.process).ParentPID })},
+	{Key: "parent_process_id", Title: "Parent PID", Kind: Number, cell: number(func(c *context, r *Row) int64 {
+		return c.processes.get(r.process).ParentPID
+	})},
 	{Key: "begin_ns", Title: "Begin", Kind: Time, cell: when(isOne, number(func(c *context, r *Row) q.Nanoseconds {
 		if r.kind == rowThread {
 			return c.threads.get(r.thread).Begin
@@ -61,21 +67,40 @@ var processColumns = []Column{
 		}
 		return c.processes.get(r.process).End
 	}))},
-	{Key: "end_state", Title: "Ended", Kind: Text, cell: text(func(c *context, r *Row) string { return c.processes.get(r.process).EndState })},
-	{Key: "runtime_version", Title: "Runtime", Kind: Text, cell: text(func(c *context, r *Row) string { return c.processes.get(r.process).RuntimeVersion })},
-	{Key: "path", Title: "Path", Kind: Name, cell: text(func(c *context, r *Row) string { return c.processes.get(r.process).Path })},
-	{Key: "arguments", Title: "Arguments", Kind: Name, cell: text(func(c *context, r *Row) string { return c.processes.get(r.process).Arguments })},
-	{Key: "agent_bytes", Title: "Agent memory", Kind: Bytes, cell: number(func(c *context, r *Row) q.Bytes { return c.processes.get(r.process).AgentBytes })},
-	{Key: "threads", Title: "Threads", Kind: Count, cell: number(func(c *context, r *Row) q.Count { return c.threadCount(r.process) })},
+	{Key: "end_state", Title: "Ended", Kind: Text, cell: text(func(c *context, r *Row) string {
+		return c.processes.get(r.process).EndState
+	})},
+	{Key: "runtime_version", Title: "Runtime", Kind: Text, cell: text(func(c *context, r *Row) string {
+		return c.processes.get(r.process).RuntimeVersion
+	})},
+	{Key: "path", Title: "Path", Kind: Name, cell: text(func(c *context, r *Row) string {
+		return c.processes.get(r.process).Path
+	})},
+	{Key: "arguments", Title: "Arguments", Kind: Name, cell: text(func(c *context, r *Row) string {
+		return c.processes.get(r.process).Arguments
+	})},
+	{Key: "agent_bytes", Title: "Agent memory", Kind: Bytes, cell: number(func(c *context, r *Row) q.Bytes {
+		return c.processes.get(r.process).AgentBytes
+	})},
+	{Key: "threads", Title: "Threads", Kind: Count, cell: number(func(c *context, r *Row) q.Count {
+		return c.threadCount(r.process)
+	})},
 }
 
 // clockColumns say how the calls of a process were timed.
 var clockColumns = []Column{
-	{Key: "instrument", Title: "Instrumented", Kind: Text, data: dataTime, cell: clock(func(t *session.ProcessTime) Cell { return textCell(t.Instrument) })},
-	{Key: "mechanism", Title: "Waits by", Kind: Text, data: dataTime, cell: clock(func(t *session.ProcessTime) Cell { return textCell(t.Mechanism) })},
-	{Key: "clock", Title: "Clock", Kind: Text, data: dataTime, cell: clock(func(t *session.ProcessTime) Cell { return textCell(t.Clock) })},
-	{Key: "ticks_per_second", Title: "Ticks/s", Kind: Count, data: dataTime, cell: clock(func(t *session.ProcessTime) Cell { return numberCell(t.TicksPerSec) })},
-	{Key: "agent_time_ns", Title: "Agent's part", Kind: Duration, data: dataTime, cell: clock(func(t *session.ProcessTime) Cell { return numberCell(t.Agent) })},
+	{Key: "instrument", Title: "Instrumented", Kind: Text, data: dataTime,
+		cell: clock(func(t *session.ProcessTime) Cell { return textCell(t.Instrument) })},
+	{Key: "mechanism", Title: "Waits by", Kind: Text, data: dataTime, cell: clock(func(t *session.ProcessTime) Cell {
+		return textCell(t.Mechanism)
+	})},
+	{Key: "clock", Title: "Clock", Kind: Text, data: dataTime, cell: clock(func(t *session.ProcessTime) Cell {
+		return textCell(t.Clock)
+	})},
+	{Key: "ticks_per_second", Title: "Ticks/s", Kind: Count, data: dataTime,
+		cell: clock(func(t *session.ProcessTime) Cell { return numberCell(t.TicksPerSec) })},
+	{Key: "agent_time_ns", Title: "Agent's part", Kind: Duration, data: dataTime,
+		cell: clock(func(t *session.ProcessTime) Cell { return numberCell(t.Agent) })},
 }
 
 func clock(cell func(*session.ProcessTime) Cell) func(*context, *Row) Cell {

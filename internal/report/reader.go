@@ -12,7 +12,8 @@ import (
 type Reader struct {
 	context *context
 	tree    *shapedTree // the one that was asked for last
-	laid    *laidOut    // the call tree that was drawn last, for who asks for its greatest frames first and then for all of it
+	// the call tree that was drawn last, for who asks for its greatest frames first and then for all of it
+	laid *laidOut
 }
 
 // laidOut is a call tree with the values of a metric.
@@ -81,8 +82,8 @@ func (r *Reader) shaped(b *builder) ([]Row, error) {
 	return slices.Clone(r.tree.roots), nil
 }
 
-// inTree builds rows of the call tree in the shape that the options ask for, but for Options.BottomUp: the rows of such a tree have no
-// paths that stay theirs. No limit applies.
+// inTree builds rows of the call tree in the shape that the options ask for, but for Options.BottomUp: the rows of such
+// a tree have no paths that stay theirs. No limit applies.
 func (r *Reader) inTree(o Options, rows func(b *builder, roots []Row) ([]Row, error)) (*Table, error) {
 	view := callTreeView
 	view.build = func(b *builder) error {
@@ -95,8 +96,9 @@ func (r *Reader) inTree(o Options, rows func(b *builder, roots []Row) ([]Row, er
 	return view.buildIn(r.own(), o)
 }
 
-// Below returns the rows of the call tree below a path, in the order of o.Sort; below path 0 of process 0 are the roots, mostly the
-// processes, below path 0 of a process what it began with. Paths are those of the tree in the shape that o asks for.
+// Below returns the rows of the call tree below a path, in the order of o.Sort; below path 0 of process 0 are the
+// roots, mostly the processes, below path 0 of a process what it began with. Paths are those of the tree in the shape
+// that o asks for.
 func (r *Reader) Below(process session.ProcessID, path session.PathID, o Options) (*Table, error) {
 	return r.inTree(o, func(b *builder, roots []Row) (_ []Row, err error) {
 		rows := roots
@@ -111,7 +113,8 @@ func (r *Reader) Below(process session.ProcessID, path session.PathID, o Options
 	})
 }
 
-// HotPath returns the hot path of the call tree in a shape: from the heaviest root down to where the work is done itself.
+// HotPath returns the hot path of the call tree in a shape: from the heaviest root down to where the work is done
+// itself.
 func (r *Reader) HotPath(o Options) (*Table, error) {
 	return r.inTree(o, func(b *builder, roots []Row) ([]Row, error) {
 		if len(roots) == 0 {

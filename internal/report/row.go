@@ -90,8 +90,9 @@ const (
 	Address              // hexadecimal
 )
 
-var kindNames = map[Kind]string{Text: "text", Name: "name", Number: "number", Count: "count", Bytes: "bytes", Percent: "percent",
-	Time: "time", Duration: "duration", Address: "address"}
+var kindNames = map[Kind]string{Text: "text", Name: "name", Number: "number", Count: "count", Bytes: "bytes",
+	Percent: "percent",
+	Time:    "time", Duration: "duration", Address: "address"}
 
 // String names the kind, as pages and other programs know it.
 func (k Kind) String() string { return kindNames[k] }
@@ -215,7 +216,8 @@ type PathStep struct {
 	Times    int
 }
 
-// HotPath returns the path on which most of a type was created, and how much was created at its end; no steps: it is not known.
+// HotPath returns the path on which most of a type was created, and how much was created at its end; no steps: it is
+// not known.
 func (t *Table) HotPath(row int) (path []PathStep, share q.Percent) {
 	r := &t.Rows[row]
 	for i, f := range r.hotPath {

@@ -8,14 +8,15 @@ import (
 
 // rulesView shows the findings of rules.
 var rulesView = View{
-	Name:    "rules",
-	Short:   "what the program does that costs much, and what to do instead",
-	Text:    Options{Top: 40},
-	Judges:  true,
-	places:  true,
-	columns: keys("rule severity evidence from source_file line_begin function object_type called instances bytes finding_calls waited_ns title advice process_id process_name"),
-	text:    keys("rule severity evidence from"),
-	build:   buildRules,
+	Name:   "rules",
+	Short:  "what the program does that costs much, and what to do instead",
+	Text:   Options{Top: 40},
+	Judges: true,
+	places: true,
+	columns: keys("rule severity evidence from source_file line_begin function object_type called instances bytes " +
+		"finding_calls waited_ns title advice process_id process_name"),
+	text:  keys("rule severity evidence from"),
+	build: buildRules,
 	timed: timedView{
 		text: keys("rule severity evidence from"), both: keys("rule severity evidence from"),
 	},
@@ -35,15 +36,29 @@ func (c *context) Function(id session.FunctionID) string { return c.frameName(id
 
 var ruleColumns = []Column{
 	{Key: "rule", Title: "Rule", Kind: Text, cell: finding(func(f *findingRow) Cell { return textCell(f.Rule.ID) })},
-	{Key: "severity", Title: "Severity", Kind: Text, cell: finding(func(f *findingRow) Cell { return textCell(string(f.Rule.Severity)) })},
-	{Key: "evidence", Title: "Evidence", Kind: Name, cell: finding(func(f *findingRow) Cell { return textCell(f.evidence) })},
-	{Key: "object_type", Title: "Type", Kind: Name, cell: when(func(r *Row) bool { return r.typ != 0 }, text(func(c *context, r *Row) string { return c.typeName(r.typ) }))},
+	{Key: "severity", Title: "Severity", Kind: Text, cell: finding(func(f *findingRow) Cell {
+		return textCell(string(f.Rule.Severity))
+	})},
+	{Key: "evidence", Title: "Evidence", Kind: Name, cell: finding(func(f *findingRow) Cell {
+		return textCell(f.evidence)
+	})},
+	{Key: "object_type", Title: "Type", Kind: Name, cell: when(func(r *Row) bool {
+		return r.typ != 0
+	}, text(func(c *context, r *Row) string { return c.typeName(r.typ) }))},
 	{Key: "called", Title: "Called", Kind: Name, cell: when(func(r *Row) bool { return r.finding.Function != 0 },
 		text(func(c *context, r *Row) string { return c.functionName(r.finding.Function) }))},
-	{Key: "waited_ns", Title: "Waited", Kind: Duration, cell: finding(func(f *findingRow) Cell { return numberCell(f.Waited) })},
-	{Key: "finding_calls", Title: "Calls", Kind: Count, cell: finding(func(f *findingRow) Cell { return numberCell(f.Calls) })},
-	{Key: "title", Title: "Title", Kind: Name, cell: finding(func(f *findingRow) Cell { return textCell(f.Rule.Title) })},
-	{Key: "advice", Title: "Advice", Kind: Name, cell: finding(func(f *findingRow) Cell { return textCell(f.Rule.Advice) })},
+	{Key: "waited_ns", Title: "Waited", Kind: Duration, cell: finding(func(f *findingRow) Cell {
+		return numberCell(f.Waited)
+	})},
+	{Key: "finding_calls", Title: "Calls", Kind: Count, cell: finding(func(f *findingRow) Cell {
+		return numberCell(f.Calls)
+	})},
+	{Key: "title", Title: "Title", Kind: Name, cell: finding(func(f *findingRow) Cell {
+		return textCell(f.Rule.Title)
+	})},
+	{Key: "advice", Title: "Advice", Kind: Name, cell: finding(func(f *findingRow) Cell {
+		return textCell(f.Rule.Advice)
+	})},
 }
 
 func finding(cell func(*findingRow) Cell) func(*context, *Row) Cell {
@@ -64,7 +79,8 @@ func (c *context) judge(o *Options) ([]Row, *rules.Result, error) {
 	var rows []Row
 	for i := range result.Findings {
 		f := &result.Findings[i]
-		row := Row{kind: rowFinding, typ: f.Type, function: f.From.Function, line: f.From.Line, from: f.From, values: both(f.Amount),
+		row := Row{kind: rowFinding, typ: f.Type, function: f.From.Function, line: f.From.Line, from: f.From,
+			values:  both(f.Amount),
 			process: c.functions.get(f.From.Function).Process, finding: &findingRow{f, f.Evidence(c)}}
 		rows = append(rows, row)
 	}

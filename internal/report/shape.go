@@ -153,7 +153,8 @@ func (b *builder) bottomUp(processes []Row) error {
 
 // exclusive returns the view without columns of inclusive values.
 func (v View) exclusive() View {
-	v.columns, v.text, v.sort = exclusiveKeys(v.columns), exclusiveKeys(v.text), strings.Replace(v.sort, "inclusive", "exclusive", 1)
+	v.columns, v.text, v.sort = exclusiveKeys(v.columns), exclusiveKeys(v.text), strings.Replace(v.sort, "inclusive",
+		"exclusive", 1)
 	return v
 }
 

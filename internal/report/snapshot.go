@@ -27,8 +27,10 @@ const rowObject rowKind = "object"
 
 // The columns of the view snapshot, for programs and in text.
 const (
-	snapshotKeys = "name kind level module module_path process_id process_name live_objects live_bytes live_bytes_percent " +
-		"retained_bytes retained_bytes_percent finalizable_objects frozen_objects unreachable_objects root_kind root_flags"
+	snapshotKeys = "name kind level module module_path process_id process_name live_objects live_bytes " +
+		"live_bytes_percent " +
+		"retained_bytes retained_bytes_percent finalizable_objects frozen_objects unreachable_objects root_kind " +
+		"root_flags"
 	snapshotText = "name retained_bytes retained_bytes_percent live_objects live_bytes live_bytes_percent module"
 )
 
@@ -55,19 +57,35 @@ func heapColumns() []Column {
 	counts := func(h *heapRow) bool { return !h.isObject }
 	ofType := func(h *heapRow) bool { return !h.isObject && !h.noRetained }
 	return []Column{
-		{Key: "live_objects", Title: "Objects", Kind: Count, cell: cell(counts, func(h *heapRow) Cell { return numberCell(h.objects) })},
-		{Key: "live_bytes", Title: "Bytes", Kind: Bytes, cell: cell(always, func(h *heapRow) Cell { return numberCell(h.bytes) })},
-		{Key: "live_bytes_percent", Title: "%", Kind: Percent, cell: cell(always, func(h *heapRow) Cell { return Cell{Percent: q.PercentOf(h.bytes, h.whole)} })},
-		{Key: "retained_bytes", Title: "Retained", Kind: Bytes, cell: cell(retains, func(h *heapRow) Cell { return numberCell(h.retained) })},
-		{Key: "retained_bytes_percent", Title: "%", Kind: Percent, cell: cell(retains, func(h *heapRow) Cell { return Cell{Percent: q.PercentOf(h.retained, h.whole)} })},
-		{Key: "finalizable_objects", Title: "To be finalized", Kind: Count, cell: cell(ofType, func(h *heapRow) Cell { return numberCell(h.finalizable) })},
-		{Key: "frozen_objects", Title: "Frozen", Kind: Count, cell: cell(ofType, func(h *heapRow) Cell { return numberCell(h.frozen) })},
-		{Key: "unreachable_objects", Title: "Unreachable", Kind: Count, cell: cell(ofType, func(h *heapRow) Cell { return numberCell(h.unreachable) })},
+		{Key: "live_objects", Title: "Objects", Kind: Count, cell: cell(counts, func(h *heapRow) Cell {
+			return numberCell(h.objects)
+		})},
+		{Key: "live_bytes", Title: "Bytes", Kind: Bytes, cell: cell(always, func(h *heapRow) Cell {
+			return numberCell(h.bytes)
+		})},
+		{Key: "live_bytes_percent", Title: "%", Kind: Percent, cell: cell(always, func(h *heapRow) Cell {
+			return Cell{Percent: q.PercentOf(h.bytes, h.whole)}
+		})},
+		{Key: "retained_bytes", Title: "Retained", Kind: Bytes, cell: cell(retains, func(h *heapRow) Cell {
+			return numberCell(h.retained)
+		})},
+		{Key: "retained_bytes_percent", Title: "%", Kind: Percent, cell: cell(retains, func(h *heapRow) Cell {
+			return Cell{Percent: q.PercentOf(h.retained, h.whole)}
+		})},
+		{Key: "finalizable_objects", Title: "To be finalized", Kind: Count, cell: cell(ofType, func(h *heapRow) Cell {
+			return numberCell(h.finalizable)
+		})},
+		{Key: "frozen_objects", Title: "Frozen", Kind: Count, cell: cell(ofType, func(h *heapRow) Cell {
+			return numberCell(h.frozen)
+		})},
+		{Key: "unreachable_objects", Title: "Unreachable", Kind: Count, cell: cell(ofType, func(h *heapRow) Cell {
+			return numberCell(h.unreachable)
+		})},
 	}
 }
 
-// buildSnapshot shows what retains the memory of the heap: types, and below those that were asked for by name the functions that
-// allocated them and how a root holds them.
+// buildSnapshot shows what retains the memory of the heap: types, and below those that were asked for by name the
+// functions that allocated them and how a root holds them.
 func buildSnapshot(b *builder) error {
 	whole, shown, err := b.snapshotNotes()
 	if err != nil {
@@ -85,8 +103,10 @@ func buildSnapshot(b *builder) error {
 	}
 	var list []Row
 	for _, t := range all {
-		row := Row{kind: rowType, typ: t.Type, module: b.types.get(t.Type).Module, process: t.Process, heap: &heapRow{objects: t.Allocations,
-			bytes: t.Bytes, retained: t.Retained, whole: whole, finalizable: t.Finalizable, frozen: t.Frozen, unreachable: t.Unreachable}}
+		row := Row{kind: rowType, typ: t.Type, module: b.types.get(t.Type).Module, process: t.Process,
+			heap: &heapRow{objects: t.Allocations,
+				bytes: t.Bytes, retained: t.Retained, whole: whole, finalizable: t.Finalizable, frozen: t.Frozen,
+				unreachable: t.Unreachable}}
 		if t.Type == 0 {
 			row.kind, row.text = rowObject, "(types that the runtime did not tell)"
 		}
@@ -121,7 +141,8 @@ func (b *builder) snapshotNotes() (whole q.Bytes, shown map[session.ProcessID]bo
 		}
 		shown[s.Process] = true
 		whole += s.All.Bytes
-		b.note(NoteHeap, b.processes.get(s.Process).PID, s.GCNumber, Things{int(s.All.Allocations), "object"}, s.All.Bytes)
+		b.note(NoteHeap, b.processes.get(s.Process).PID, s.GCNumber, Things{int(s.All.Allocations), "object"},
+			s.All.Bytes)
 		for _, part := range []struct {
 			amount q.Amount
 			kind   NoteKind
@@ -155,7 +176,9 @@ func (b *builder) matchingSnapshotTypes(all []session.SnapshotType) ([]session.S
 			retained[t.Type] = t.Retained
 		}
 	}
-	matches, err := find("type", b.options.Argument, ids, b.typeName, func(id session.TypeID) int64 { return int64(retained[id]) })
+	matches, err := find("type", b.options.Argument, ids, b.typeName, func(id session.TypeID) int64 {
+		return int64(retained[id])
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -217,14 +240,17 @@ func (b *builder) snapshotFunctions(whole q.Bytes) (map[session.TypeID][]Row, er
 		if sums[k] == nil {
 			sums[k] = &heapRow{whole: whole, noRetained: true}
 			f := b.functions.get(k.function)
-			out[k.typ] = append(out[k.typ], Row{kind: rowFunction, level: 1, function: k.function, module: f.Module, process: f.Process, heap: sums[k]})
+			out[k.typ] = append(out[k.typ], Row{kind: rowFunction, level: 1, function: k.function, module: f.Module,
+				process: f.Process, heap: sums[k]})
 		}
 		sums[k].objects += v.Allocations
 		sums[k].bytes += v.Bytes
 	}
 	for _, list := range out {
 		slices.SortFunc(list, func(x, y Row) int {
-			return cmp.Or(cmp.Compare(y.heap.bytes, x.heap.bytes), cmp.Compare(b.functionName(x.function), b.functionName(y.function)), cmp.Compare(x.function, y.function))
+			return cmp.Or(cmp.Compare(y.heap.bytes, x.heap.bytes),
+				cmp.Compare(b.functionName(x.function), b.functionName(y.function)),
+				cmp.Compare(x.function, y.function))
 		})
 	}
 	return out, nil
@@ -234,15 +260,19 @@ func (b *builder) snapshotFunctions(whole q.Bytes) (map[session.TypeID][]Row, er
 func (b *builder) addStep(step session.SnapshotPath, before int, whole q.Bytes) {
 	t := b.table
 	if step.Position == 0 {
-		t.Rows = append(t.Rows, Row{kind: rowRoot, level: 1, function: step.Function, module: b.functions.get(step.Function).Module, process: step.Process,
+		t.Rows = append(t.Rows, Row{kind: rowRoot, level: 1, function: step.Function,
+			module: b.functions.get(step.Function).Module, process: step.Process,
 			held: &rootRow{kind: step.Kind, flags: step.Flags}})
 	}
 	// The root is at level 1, the object at position 0 below it; a gap in the positions is one row.
 	last := t.Rows[len(t.Rows)-1].level
 	if left := int(step.Position) - t.Rows[len(t.Rows)-1].position - 1; len(t.Rows) > before+1 && left > 0 {
 		last++
-		t.Rows = append(t.Rows, Row{kind: rowObject, level: last, process: step.Process, text: ellipsis + " " + counted(left, "more object"), position: int(step.Position) - 1})
+		t.Rows = append(t.Rows, Row{kind: rowObject, level: last, process: step.Process, text: ellipsis + " " +
+			counted(left, "more object"), position: int(step.Position) - 1})
 	}
-	t.Rows = append(t.Rows, Row{kind: rowObject, level: last + 1, typ: step.ObjectType, module: b.types.get(step.ObjectType).Module, process: step.Process,
-		text: b.typeName(step.ObjectType), position: int(step.Position), heap: &heapRow{isObject: true, bytes: step.Bytes, retained: step.Retained, whole: whole}})
+	t.Rows = append(t.Rows, Row{kind: rowObject, level: last + 1, typ: step.ObjectType,
+		module: b.types.get(step.ObjectType).Module, process: step.Process,
+		text: b.typeName(step.ObjectType), position: int(step.Position),
+		heap: &heapRow{isObject: true, bytes: step.Bytes, retained: step.Retained, whole: whole}})
 }

@@ -21,7 +21,8 @@ func TestSnapshotOfUnknownType(t *testing.T) {
 			t.Fatal(err)
 		}
 		var unknown *UnknownError
-		if _, err := view.Build(src, Options{Argument: argument}); !errors.As(err, &unknown) || unknown.Ambiguous != (argument == "Shop") {
+		if _, err := view.Build(src, Options{Argument: argument}); !errors.As(err, &unknown) ||
+			unknown.Ambiguous != (argument == "Shop") {
 			t.Errorf("%s: %v", argument, err)
 		}
 	}

@@ -19,8 +19,10 @@ import (
 // maxSource bounds the file of which lines are shown: generated files are some megabytes.
 const maxSource = 16 << 20
 
-// sourceExtensions are those of files that are shown. A session names files as it was told to, so not any file of this machine.
-var sourceExtensions = []string{".cs", ".fs", ".fsi", ".fsx", ".vb", ".razor", ".cshtml", ".vbhtml", ".xaml", ".il", ".fsl", ".fsy", ".tt"}
+// sourceExtensions are those of files that are shown. A session names files as it was told to, so not any file of this
+// machine.
+var sourceExtensions = []string{".cs", ".fs", ".fsi", ".fsx", ".vb", ".razor", ".cshtml", ".vbhtml", ".xaml", ".il",
+	".fsl", ".fsy", ".tt"}
 
 // sourceText is a file of source, as it is on this machine, or as the symbols hold it.
 type sourceText struct {
@@ -138,7 +140,8 @@ func (s *sourceFiles) notes(c *context) []Note {
 	return out
 }
 
-// SourceText returns the lines of a source file of the session, and what is to be said of them; none: they cannot be read.
+// SourceText returns the lines of a source file of the session, and what is to be said of them; none: they cannot be
+// read.
 func (r *Reader) SourceText(file session.FileID) (lines []string, notes []Note, err error) {
 	c := r.own()
 	if err := c.readPlaces(); err != nil {

@@ -15,11 +15,12 @@ import (
 	"github.com/clrprof/clrprof/internal/session/sessiontest"
 )
 
-// TestEmbeddedText: where a file is not what was compiled, its text is that in the symbols of its module, if they are those of
-// the module and hold it; and it is said which it is.
+// TestEmbeddedText: where a file is not what was compiled, its text is that in the symbols of its module, if they are
+// those of the module and hold it; and it is said which it is.
 func TestEmbeddedText(t *testing.T) {
 	in := dotnettest.Need(t)
-	const text = "class Shop\n{\n    static void Main()\n    {\n        new Shop().Sell();\n    }\n\n    object Sell() { return new object(); }\n}\n"
+	const text = "class Shop\n{\n    static void Main()\n    {\n        new Shop().Sell();\n    }\n\n    object " +
+		"Sell() { return new object(); }\n}\n"
 	const other = "class Shop\n{\n    // another one\n}\n"
 	began := time.Now().Add(-time.Hour)
 	source := filepath.Join(t.TempDir(), "Shop.cs")
@@ -31,9 +32,11 @@ func TestEmbeddedText(t *testing.T) {
 		debug dotnettest.DebugType
 	}
 	compiled := map[what]string{}
-	for _, w := range []what{{true, dotnettest.DebugPortable}, {true, dotnettest.DebugEmbedded}, {false, dotnettest.DebugPortable}} {
+	for _, w := range []what{{true, dotnettest.DebugPortable}, {true, dotnettest.DebugEmbedded},
+		{false, dotnettest.DebugPortable}} {
 		var err error
-		if compiled[w], err = in.Compile([]string{source}, t.TempDir(), dotnettest.Options{Debug: w.debug, Embed: w.embed}); err != nil {
+		if compiled[w], err = in.Compile([]string{source}, t.TempDir(),
+			dotnettest.Options{Debug: w.debug, Embed: w.embed}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -45,14 +48,19 @@ func TestEmbeddedText(t *testing.T) {
 		note  string // after the file's name
 		want  string // the text of line 3
 	}{
-		"there":              {true, dotnettest.DebugPortable, text, false, "", "static void Main()"},
-		"gone":               {true, dotnettest.DebugPortable, "", false, " is from the symbols: no such file or directory.", "static void Main()"},
-		"another":            {true, dotnettest.DebugPortable, other, false, " is from the symbols: the file is not what was compiled.", "static void Main()"},
-		"in the module":      {true, dotnettest.DebugEmbedded, "", false, " is from the symbols: no such file or directory.", "static void Main()"},
-		"not embedded":       {false, dotnettest.DebugPortable, "", false, "Without the text of", ""},
-		"another, no source": {false, dotnettest.DebugPortable, other, false, " is not what was compiled: its lines may be others.", "// another one"},
-		"no symbols":         {true, dotnettest.DebugPortable, "", true, "Without the text of", ""},
-		"another, no symbols": {true, dotnettest.DebugPortable, other, true, " was changed after the recording began: its lines may be others now.",
+		"there": {true, dotnettest.DebugPortable, text, false, "", "static void Main()"},
+		"gone": {true, dotnettest.DebugPortable, "", false,
+			" is from the symbols: no such file or directory.", "static void Main()"},
+		"another": {true, dotnettest.DebugPortable, other, false,
+			" is from the symbols: the file is not what was compiled.", "static void Main()"},
+		"in the module": {true, dotnettest.DebugEmbedded, "", false,
+			" is from the symbols: no such file or directory.", "static void Main()"},
+		"not embedded": {false, dotnettest.DebugPortable, "", false, "Without the text of", ""},
+		"another, no source": {false, dotnettest.DebugPortable, other, false,
+			" is not what was compiled: its lines may be others.", "// another one"},
+		"no symbols": {true, dotnettest.DebugPortable, "", true, "Without the text of", ""},
+		"another, no symbols": {true, dotnettest.DebugPortable, other, true,
+			" was changed after the recording began: its lines may be others now.",
 			"// another one"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -81,7 +89,8 @@ func TestEmbeddedText(t *testing.T) {
 				b.Modules[i].Path, b.Modules[i].MVID, b.Modules[i].Symbols = dll, "", session.SymbolsFile
 			}
 			got := functionText(t, b)
-			if !strings.Contains(got, tt.note) || tt.note == "" && strings.Contains(got, source+" ") || tt.want != "" && !strings.Contains(got, "3      "+tt.want) {
+			if !strings.Contains(got, tt.note) || tt.note == "" && strings.Contains(got, source+" ") || tt.want != "" &&
+				!strings.Contains(got, "3      "+tt.want) {
 				t.Errorf("no %q or %q in\n%s", tt.note, tt.want, got)
 			}
 			src, err := analysis.Open(complete(t, b, filepath.Join(t.TempDir(), "s")), analysis.Selection{})
@@ -97,7 +106,8 @@ func TestEmbeddedText(t *testing.T) {
 			if err != nil || (tt.want == "") != (len(lines) == 0) || len(lines) > 3 && lines[2] != "    "+tt.want {
 				t.Errorf("%q, %v", lines, err)
 			}
-			if tt.note == "" && len(notes) != 0 || tt.note != "" && (len(notes) != 1 || !strings.Contains(notes[0], tt.note)) {
+			if tt.note == "" && len(notes) != 0 || tt.note != "" &&
+				(len(notes) != 1 || !strings.Contains(notes[0], tt.note)) {
 				t.Errorf("notes: %q", notes)
 			}
 		})

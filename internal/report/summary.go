@@ -122,7 +122,8 @@ func Summarize(src *analysis.Source, o Options) (*Summary, error) {
 
 func summarize(c *context, o Options) (*Summary, error) {
 	src := c.source
-	s := &Summary{context: c, Path: src.Session().Path(), Processes: c.processes.list, Threads: c.threadCount(0), HasMemory: c.hasMemory(), Total: c.shown}
+	s := &Summary{context: c, Path: src.Session().Path(), Processes: c.processes.list, Threads: c.threadCount(0),
+		HasMemory: c.hasMemory(), Total: c.shown}
 	for _, step := range []func() error{
 		s.readInfo,
 		func() (err error) { s.Notes, err = c.notes(); return },
@@ -161,7 +162,8 @@ func (s *Summary) readInfo() (err error) {
 	if json.Unmarshal([]byte(s.Info[session.KeyCommand]), &s.Command) != nil {
 		s.Command = nil
 	}
-	if n, bad := strconv.ParseInt(s.Info[session.KeyDuration], 10, 64); bad == nil { // else it is damaged, or was not written
+	// else it is damaged, or was not written
+	if n, bad := strconv.ParseInt(s.Info[session.KeyDuration], 10, 64); bad == nil {
 		s.Duration = q.Nanoseconds(n)
 	}
 	return nil
@@ -209,8 +211,10 @@ func (s *Summary) addMemory(top int) error {
 	}
 	list := []listed{
 		{"processes", "Processes", processesView, "bytes", processText},
-		{"functions_by_inclusive_bytes", "Functions allocating most memory, with what they call", functionsView, "inclusive_bytes", inclusiveText},
-		{"functions_by_exclusive_bytes", "Functions allocating most memory themselves", functionsView, "exclusive_bytes", exclusiveText},
+		{"functions_by_inclusive_bytes", "Functions allocating most memory, with what they call", functionsView,
+			"inclusive_bytes", inclusiveText},
+		{"functions_by_exclusive_bytes", "Functions allocating most memory themselves", functionsView,
+			"exclusive_bytes", exclusiveText},
 		{"types_by_bytes", "Types with most memory", typesView, "bytes", typeText},
 		{"types_by_instances", "Types with most instances", typesView, "instances", instanceText},
 	}
@@ -223,7 +227,8 @@ func (s *Summary) addMemory(top int) error {
 		}
 	}
 	title := pick(s.context.hasTime(), "Hot path of allocations", "Hot path")
-	if err := s.addHotPath("hot_path", title, "name inclusive_bytes inclusive_bytes_percent exclusive_bytes module", byBytes); err != nil {
+	if err := s.addHotPath("hot_path", title, "name inclusive_bytes inclusive_bytes_percent exclusive_bytes module",
+		byBytes); err != nil {
 		return err
 	}
 	if n := len(s.Sections); n > 0 && s.Sections[n-1].Key == "hot_path" {
@@ -232,8 +237,8 @@ func (s *Summary) addMemory(top int) error {
 	return nil
 }
 
-// addList adds a section that is a view. Of lists by a value of the functions themselves, those without it are left out:
-// most functions only call others.
+// addList adds a section that is a view. Of lists by a value of the functions themselves, those without it are left
+// out: most functions only call others.
 func (s *Summary) addList(section listed, top int) error {
 	view := section.view
 	o := Options{Top: top, Sort: section.sort, Depth: 1}
@@ -275,7 +280,8 @@ func (s *Summary) addList(section listed, top int) error {
 // columns are the text columns of a section, with the process if there are several.
 func (s *Summary) columns(text string) []string {
 	out := keys(text)
-	if len(s.context.processes.list) > 1 && len(s.context.source.Selection().Processes) != 1 && !slices.Contains(out, "process_id") {
+	if len(s.context.processes.list) > 1 && len(s.context.source.Selection().Processes) != 1 &&
+		!slices.Contains(out, "process_id") {
 		out = slices.Insert(out, 1, "process_id")
 	}
 	return out
@@ -287,7 +293,9 @@ func (s *Summary) addHotPath(key, title, text string, weight func(cost) int64) e
 	if err != nil || len(roots) == 0 {
 		return err
 	}
-	heaviest := slices.MaxFunc(roots, func(a, b Row) int { return cmp.Compare(weight(inclusiveCost(&a)), weight(inclusiveCost(&b))) })
+	heaviest := slices.MaxFunc(roots, func(a, b Row) int {
+		return cmp.Compare(weight(inclusiveCost(&a)), weight(inclusiveCost(&b)))
+	})
 	asRoot(&heaviest)
 	hot, err := s.context.hotPath(heaviest, weight)
 	if err != nil {

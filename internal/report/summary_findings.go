@@ -10,9 +10,9 @@ import (
 	q "github.com/clrprof/clrprof/internal/quantity"
 )
 
-// Findings are the sentences with which a summary begins: what stands out, and where it is made. They are about user code,
-// and each gives a number, what it is about, and the line. What weighs less than its limit is not said: a program with
-// nothing unusual has few findings, or none.
+// Findings are the sentences with which a summary begins: what stands out, and where it is made. They are about user
+// code, and each gives a number, what it is about, and the line. What weighs less than its limit is not said: a program
+// with nothing unusual has few findings, or none.
 const (
 	maxFindings   = 8
 	maxCauses     = 3   // findings of one kind
@@ -53,7 +53,8 @@ func (s *Summary) addFindings(o Options) error {
 	return s.findRules(o)
 }
 
-// findNothing says why a recording of calls has none, where the flags are why: it was not paused, and all of it is shown.
+// findNothing says why a recording of calls has none, where the flags are why: it was not paused, and all of it is
+// shown.
 func (s *Summary) findNothing() error {
 	if s.Timing == nil || s.Timing.Total.Calls != 0 || !s.context.source.Selection().IsZero() {
 		return nil
@@ -107,10 +108,12 @@ func (s *Summary) findWork() {
 }
 
 // lockWaits begin the names of functions in which a thread waits for a lock. Monitor.Wait waits for a pulse.
-var lockWaits = []string{"Monitor.Enter", "Monitor.TryEnter", "Monitor.ReliableEnter", "Lock.Enter", "Lock.TryEnter", "SpinLock.Enter", "ReaderWriterLockSlim.", "SemaphoreSlim.Wait"}
+var lockWaits = []string{"Monitor.Enter", "Monitor.TryEnter", "Monitor.ReliableEnter", "Lock.Enter", "Lock.TryEnter",
+	"SpinLock.Enter", "ReaderWriterLockSlim.", "SemaphoreSlim.Wait"}
 
 // asyncWaits are the functions in which a thread waits for a task.
-var asyncWaits = []string{"Task.Wait", "Task.WaitAll", "Task.WaitAny", "Task.InternalWait", "Task.get_Result", ".GetResult", ">.get_Result", "Task.SpinThenBlockingWait"}
+var asyncWaits = []string{"Task.Wait", "Task.WaitAll", "Task.WaitAny", "Task.InternalWait", "Task.get_Result",
+	".GetResult", ">.get_Result", "Task.SpinThenBlockingWait"}
 
 // findWaits says where threads wait.
 func (s *Summary) findWaits() {
@@ -119,7 +122,8 @@ func (s *Summary) findWaits() {
 	}
 	for _, r := range s.heaviest(func(t q.Time) q.Nanoseconds { return t.Blocked }) {
 		t := r.time.Exclusive
-		if t.Blocked < leastBlocked || t.Voluntary < leastWaits || !isShare(t.Blocked, s.Timing.Total.Inclusive.Blocked, leastShare/2) {
+		if t.Blocked < leastBlocked || t.Voluntary < leastWaits || !isShare(t.Blocked, s.Timing.Total.Inclusive.Blocked,
+			leastShare/2) {
 			continue
 		}
 		name, kind := s.context.frameName(r.function), FindingWait
@@ -165,7 +169,8 @@ func (s *Summary) findLifetimes() {
 				continue
 			}
 			at := fromCell(s.context, r)
-			s.find(r, look.kind, r.values.Inclusive.Bytes, s.context.shortTypeName(r.typ), cmp.Or(at.Text, s.context.frameName(r.function)))
+			s.find(r, look.kind, r.values.Inclusive.Bytes, s.context.shortTypeName(r.typ),
+				cmp.Or(at.Text, s.context.frameName(r.function)))
 		}
 	}
 }

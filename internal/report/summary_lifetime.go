@@ -90,7 +90,8 @@ func (s *Summary) addLifetime(top int) error {
 			if mine && (s.allCode || section.key == analysis.SectionYoung) { // most of what is allocated dies young
 				continue
 			}
-			s.Sections = append(s.Sections, Section{Key: key, Title: section.title, Table: table, mine: mine, all: !mine})
+			s.Sections = append(s.Sections, Section{Key: key, Title: section.title, Table: table, mine: mine,
+				all: !mine})
 		}
 	}
 	return nil

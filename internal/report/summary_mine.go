@@ -23,7 +23,9 @@ const (
 
 // addMine adds the sections about user code.
 func (s *Summary) addMine(o Options) error {
-	s.allCode = o.AllCode || o.Quick || !slices.ContainsFunc(s.context.functions.list, func(f session.Function) bool { return s.context.isUser(f.ID) })
+	s.allCode = o.AllCode || o.Quick || !slices.ContainsFunc(s.context.functions.list, func(f session.Function) bool {
+		return s.context.isUser(f.ID)
+	})
 	if s.allCode {
 		return nil
 	}
@@ -49,7 +51,8 @@ type cause struct {
 	from analysis.Place
 }
 
-// caused is what a cause made, and the function that made most of it. There can be a million, of which a summary shows a few.
+// caused is what a cause made, and the function that made most of it. There can be a million, of which a summary shows
+// a few.
 type caused struct {
 	cause
 	q.Amount
@@ -96,7 +99,8 @@ func (s *Summary) addUserAllocations(o Options) error {
 	rows, rest := make([]Row, 0, shown), Row{kind: rowRest, text: string(rowSite)}
 	for _, c := range list[:shown] {
 		t := s.context.types.get(c.typ)
-		rows = append(rows, Row{kind: rowSite, typ: c.typ, module: t.Module, process: t.Process, from: c.from, function: c.function, values: both(c.Amount)})
+		rows = append(rows, Row{kind: rowSite, typ: c.typ, module: t.Module, process: t.Process, from: c.from,
+			function: c.function, values: both(c.Amount)})
 	}
 	for _, c := range list[shown:] {
 		row := Row{values: both(c.Amount)}
@@ -106,8 +110,8 @@ func (s *Summary) addUserAllocations(o Options) error {
 	return s.addRows("causes_by_bytes", "Where your code allocates most", "bytes", causeText, rows, top, rest)
 }
 
-// withMost puts those with most bytes first, at least so many, and as many more as have as much as the last of them: these are ordered by
-// their names. Both parts stay in their order.
+// withMost puts those with most bytes first, at least so many, and as many more as have as much as the last of them:
+// these are ordered by their names. Both parts stay in their order.
 func withMost(list []caused, least int) (out []caused, most int) {
 	sizes := make([]q.Bytes, len(list))
 	for i := range list {
@@ -143,18 +147,21 @@ func (s *Summary) addUserTimes(top int) error {
 		}
 		f := s.context.functions.get(t.Function)
 		value := session.TimeValue{Times: q.Times{Inclusive: t.Time, Exclusive: t.Time}}
-		list = append(list, Row{kind: rowFunction, function: t.Function, module: f.Module, process: f.Process, from: t.From,
+		list = append(list, Row{kind: rowFunction, function: t.Function, module: f.Module, process: f.Process,
+			from: t.From,
 			time: &rowTime{TimeValue: value}})
 	}
 	s.works = slices.Clone(list)
-	if err := s.addRows("work_by_cpu", "Where your code works most: CPU time", "cpu_exclusive", workText, slices.Clone(list), top, Row{}); err != nil {
+	if err := s.addRows("work_by_cpu", "Where your code works most: CPU time", "cpu_exclusive", workText,
+		slices.Clone(list), top, Row{}); err != nil {
 		return err
 	}
 	waits, entry := s.withoutEntry(list)
 	if blocked := entry.hidden.time.Blocked; blocked > 0 {
 		s.Timing.Notes = append(s.Timing.Notes, note(NoteAsyncMain, blocked))
 	}
-	return s.addRows("waits_by_blocked", "Where your code waits most: blocked", "blocked_exclusive", waitText, waits, top, entry)
+	return s.addRows("waits_by_blocked", "Where your code waits most: blocked", "blocked_exclusive", waitText, waits,
+		top, entry)
 }
 
 // entryOfAsyncMain is what the C# compiler calls the entry point of a program whose Main is async. It waits for Main as
@@ -177,7 +184,8 @@ func (s *Summary) withoutEntry(list []Row) (kept []Row, rest Row) {
 
 // addRows adds a section of rows that are no view's, and of a row for those that are not in the list, if there are any.
 func (s *Summary) addRows(key, title, sort, text string, list []Row, top int, others Row) error {
-	view := View{Name: key, columns: keys("module process_id process_name " + text), text: keys(text), sort: sort, section: true,
+	view := View{Name: key, columns: keys("module process_id process_name " + text), text: keys(text), sort: sort,
+		section: true,
 		build: func(b *builder) error {
 			b.table.Rows = b.limit(list, exclusiveCost)
 			if n := len(b.table.Rows); others.rest > 0 && n > 0 && b.table.Rows[n-1].kind == rowRest {
@@ -216,7 +224,8 @@ func (c *context) userModules() []UserCode {
 	return out
 }
 
-// userFirst puts the processes that ran user code before those that started them, such as dotnet run or the test runner.
+// userFirst puts the processes that ran user code before those that started them, such as dotnet run or the test
+// runner.
 func (s *Summary) userFirst(rows []Row) {
 	ran := map[session.ProcessID]bool{}
 	for _, m := range s.context.modules.list {

@@ -55,7 +55,8 @@ func TestSummaryExitCode(t *testing.T) {
 		if err := errors.Join(Writers.SummaryText(&text, s), Writers.SummaryJSON(&object, s)); err != nil {
 			t.Fatal(err)
 		}
-		if has := strings.Contains(text.String(), "exit code"); has != (want != "") || !strings.Contains(text.String(), want) {
+		if has := strings.Contains(text.String(), "exit code"); has != (want != "") ||
+			!strings.Contains(text.String(), want) {
 			t.Errorf("code %q: the summary says\n%s", code, &text)
 		}
 		if has := strings.Contains(object.String(), "\"exit_code\": "+code+",\n"); has != (code != "") {
@@ -64,7 +65,8 @@ func TestSummaryExitCode(t *testing.T) {
 	}
 }
 
-// TestFlameAgain: a call tree whose greatest frames were asked for first is the same as one that nothing was asked of before.
+// TestFlameAgain: a call tree whose greatest frames were asked for first is the same as one that nothing was asked of
+// before.
 func TestFlameAgain(t *testing.T) {
 	for name, b := range sessiontest.Various(4, 9) {
 		t.Run(name, func(t *testing.T) {

@@ -50,18 +50,24 @@ func (s *Summary) addTimes(top int) error {
 	if !c.hasTime() {
 		return nil
 	}
-	s.Timing = &Timing{Total: c.shownTime, PerSecond: s.perSecond(), Processes: c.timed, Raw: c.raw, Notes: c.timeNotes(s.Info)}
+	s.Timing = &Timing{Total: c.shownTime, PerSecond: s.perSecond(), Processes: c.timed, Raw: c.raw,
+		Notes: c.timeNotes(s.Info)}
 	s.Timing.Agent = s.Timing.agent(c.source.Selection())
-	if err := s.addList(listed{"processes", "Processes", processesView, "elapsed_inclusive", "name process_id " + textOwn + "threads end_state"}, top); err != nil {
+	if err := s.addList(listed{"processes", "Processes", processesView, "elapsed_inclusive", "name process_id " +
+		textOwn + "threads end_state"}, top); err != nil {
 		return err
 	}
-	if err := s.addHotPath("hot_path_time", "Hot path", "name elapsed_inclusive elapsed_inclusive_percent elapsed_exclusive elapsed_exclusive_percent calls module", byTime); err != nil {
+	if err := s.addHotPath("hot_path_time", "Hot path",
+		"name elapsed_inclusive elapsed_inclusive_percent elapsed_exclusive elapsed_exclusive_percent calls module",
+		byTime); err != nil {
 		return err
 	}
 	for _, section := range []listed{
-		{"functions_by_cpu_exclusive", "Functions with most individual work: CPU time, without what they call", functionsView, "cpu_exclusive",
+		{"functions_by_cpu_exclusive", "Functions with most individual work: CPU time, without what they call",
+			functionsView, "cpu_exclusive",
 			"name cpu_exclusive cpu_exclusive_percent elapsed_exclusive elapsed_exclusive_percent calls module"},
-		{"functions_by_blocked_exclusive", "Functions that wait most: blocked, not for want of a processor", functionsView, "blocked_exclusive",
+		{"functions_by_blocked_exclusive", "Functions that wait most: blocked, not for want of a processor",
+			functionsView, "blocked_exclusive",
 			"name blocked_exclusive blocked_exclusive_percent voluntary_exclusive calls module"},
 	} {
 		if err := s.addList(section, top); err != nil {
@@ -157,7 +163,8 @@ type Chosen struct {
 // chosenBy returns what chose functions; nil: nothing did. What a damaged session says is not said.
 func chosenBy(info map[string]string) *Chosen {
 	var out Chosen
-	if json.Unmarshal([]byte(info[session.KeyOptions]), &out) != nil || len(out.Include)+len(out.Exclude) == 0 && out.Small <= 0 {
+	if json.Unmarshal([]byte(info[session.KeyOptions]), &out) != nil || len(out.Include)+len(out.Exclude) == 0 &&
+		out.Small <= 0 {
 		return nil
 	}
 	return &out
@@ -179,7 +186,9 @@ func (c *context) headerTimes(add func(key, value string)) {
 			mechanism += fmt.Sprintf(" above %s", p.Gap)
 		}
 		add(fmt.Sprintf("times of process %d", c.processes.get(p.Process).PID),
-			fmt.Sprintf("instrumented %s, calls seen by %s, clock %s at %s Hz, waits by %s, probes %.1f ns in a call and %.1f ns in its caller (%.1f and %.1f ns cold); the agent's own %s are in none of the times",
-				p.Instrument, cmp.Or(p.Probes, "hooks"), p.Clock, q.Count(p.TicksPerSec), mechanism+readiness(p), p.Inside, p.Outside, p.ColdInside, p.ColdOutside, p.Agent))
+			fmt.Sprintf("instrumented %s, calls seen by %s, clock %s at %s Hz, waits by %s, probes %.1f ns in a call "+
+				"and %.1f ns in its caller (%.1f and %.1f ns cold); the agent's own %s are in none of the times",
+				p.Instrument, cmp.Or(p.Probes, "hooks"), p.Clock, q.Count(p.TicksPerSec), mechanism+readiness(p),
+				p.Inside, p.Outside, p.ColdInside, p.ColdOutside, p.Agent))
 	}
 }

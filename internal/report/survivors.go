@@ -18,10 +18,11 @@ var survivorsView = View{
 	Text:     Options{Top: 20, Depth: 2},
 	Grouped:  true,
 	isTree:   true,
-	columns:  keys("kind level gc surviving_objects surviving_bytes rooted_objects rooted_bytes reachable_objects reachable_bytes uncollected_objects uncollected_bytes root_kind root_flags references"),
-	text:     keys("surviving_bytes surviving_objects rooted_objects reachable_objects uncollected_objects references"),
-	sort:     "surviving_bytes",
-	build:    buildSurvivors,
+	columns: keys("kind level gc surviving_objects surviving_bytes rooted_objects rooted_bytes reachable_objects " +
+		"reachable_bytes uncollected_objects uncollected_bytes root_kind root_flags references"),
+	text:  keys("surviving_bytes surviving_objects rooted_objects reachable_objects uncollected_objects references"),
+	sort:  "surviving_bytes",
+	build: buildSurvivors,
 }
 
 // whyRow is why objects survived.
@@ -58,8 +59,12 @@ func whyColumns() []Column {
 			}
 		}
 		out = append(out,
-			Column{Key: v.key + "_objects", Title: v.title, Kind: Count, cell: cell(func(a q.Amount) int64 { return int64(a.Allocations) })},
-			Column{Key: v.key + "_bytes", Title: v.title + " bytes", Kind: Bytes, cell: cell(func(a q.Amount) int64 { return int64(a.Bytes) })})
+			Column{Key: v.key + "_objects", Title: v.title, Kind: Count, cell: cell(func(a q.Amount) int64 {
+				return int64(a.Allocations)
+			})},
+			Column{Key: v.key + "_bytes", Title: v.title + " bytes", Kind: Bytes, cell: cell(func(a q.Amount) int64 {
+				return int64(a.Bytes)
+			})})
 	}
 	root := func(value func(*rootRow) Cell) func(*context, *Row) Cell {
 		return func(_ *context, r *Row) Cell {
@@ -70,9 +75,15 @@ func whyColumns() []Column {
 		}
 	}
 	return append(out,
-		Column{Key: "root_kind", Title: "Root", Kind: Text, cell: root(func(r *rootRow) Cell { return textCell(r.kind) })},
-		Column{Key: "root_flags", Title: "Flags", Kind: Text, cell: root(func(r *rootRow) Cell { return textCell(flagText(r.flags)) })},
-		Column{Key: "references", Title: "References", Kind: Count, cell: root(func(r *rootRow) Cell { return numberCell(r.references) })},
+		Column{Key: "root_kind", Title: "Root", Kind: Text, cell: root(func(r *rootRow) Cell {
+			return textCell(r.kind)
+		})},
+		Column{Key: "root_flags", Title: "Flags", Kind: Text, cell: root(func(r *rootRow) Cell {
+			return textCell(flagText(r.flags))
+		})},
+		Column{Key: "references", Title: "References", Kind: Count, cell: root(func(r *rootRow) Cell {
+			return numberCell(r.references)
+		})},
 		Column{Key: "gc", Title: "GC", Kind: Number, cell: number(func(_ *context, r *Row) int64 { return r.number })})
 }
 

@@ -21,8 +21,9 @@ var threadsView = View{
 	timed: timedView{
 		columns: keys(timeKeys(false)),
 		text:    keys("name thread_id " + textOwn + "begin_ns end_ns process_id"),
-		both:    keys("name thread_id " + textOwn + "bytes bytes_percent allocations allocations_percent begin_ns end_ns process_id"),
-		sort:    "elapsed_inclusive",
+		both: keys("name thread_id " + textOwn +
+			"bytes bytes_percent allocations allocations_percent begin_ns end_ns process_id"),
+		sort: "elapsed_inclusive",
 	},
 }
 
@@ -47,7 +48,8 @@ func buildThreads(b *builder) error {
 		if !b.source.Selection().HasThread(&t) {
 			continue
 		}
-		list = append(list, Row{kind: rowThread, thread: t.ID, process: t.Process, values: both(of[t.ID]), time: b.orNone(timeOf[t.ID], t.Process)})
+		list = append(list, Row{kind: rowThread, thread: t.ID, process: t.Process, values: both(of[t.ID]),
+			time: b.orNone(timeOf[t.ID], t.Process)})
 	}
 	if b.options.By != "" {
 		return b.merged(list, b.groupOfThread)

@@ -134,15 +134,20 @@ func timed(cell func(*context, *rowTime) Cell) func(*context, *Row) Cell {
 // timeColumns makes the columns of times.
 func timeColumns() []Column {
 	out := []Column{
-		{Key: "calls", Title: "Calls", Kind: Count, cell: timed(func(_ *context, t *rowTime) Cell { return numberCell(t.Calls) })},
-		{Key: "running", Title: "Running", Kind: Count, cell: timed(func(_ *context, t *rowTime) Cell { return numberCell(t.Running) })},
+		{Key: "calls", Title: "Calls", Kind: Count, cell: timed(func(_ *context, t *rowTime) Cell {
+			return numberCell(t.Calls)
+		})},
+		{Key: "running", Title: "Running", Kind: Count, cell: timed(func(_ *context, t *rowTime) Cell {
+			return numberCell(t.Running)
+		})},
 	}
 	out = append(out, awaitColumns...)
 	for _, rule := range sumRules {
 		by := func(value func(*context, q.Time) q.Nanoseconds) func(*context, *Row) Cell {
 			return timed(func(c *context, t *rowTime) Cell { return numberCell(value(c, t.by(rule.inclusive))) })
 		}
-		share := func(value func(*context, q.Time) q.Nanoseconds, whole func(*context, q.Time) q.Nanoseconds) func(*context, *Row) Cell {
+		share := func(value func(*context, q.Time) q.Nanoseconds,
+			whole func(*context, q.Time) q.Nanoseconds) func(*context, *Row) Cell {
 			return timed(func(c *context, t *rowTime) Cell {
 				return Cell{Percent: q.PercentOf(value(c, t.by(rule.inclusive)), whole(c, c.totalTime.Inclusive))}
 			})
@@ -151,30 +156,38 @@ func timeColumns() []Column {
 			key, title := part.key+rule.key, part.title+rule.title
 			lower := strings.ToLower(title)
 			one := func(pick func(session.Range) q.Nanoseconds) func(*context, *Row) Cell {
-				return timed(func(c *context, t *rowTime) Cell { return c.extreme(t, pick(part.of(&t.Extremes, rule.inclusive))) })
+				return timed(func(c *context, t *rowTime) Cell {
+					return c.extreme(t, pick(part.of(&t.Extremes, rule.inclusive)))
+				})
 			}
 			out = append(out,
 				Column{Key: key, Title: title, Kind: Duration, cell: by(part.value)},
 				Column{Key: key + "_percent", Title: "%", Kind: Percent, cell: share(part.value, part.value)},
-				Column{Key: "avg_" + key, Title: "Avg " + lower, Kind: Duration, cell: timed(func(c *context, t *rowTime) Cell {
-					sum := part.nodes(&t.SingleCalls)
-					if !rule.inclusive {
-						sum = part.value(c, t.Exclusive)
-					}
-					return c.average(t, sum, part.of(&t.Extremes, rule.inclusive))
-				})},
-				Column{Key: "min_" + key, Title: "Min " + lower, Kind: Duration, cell: one(func(r session.Range) q.Nanoseconds { return r.Min })},
-				Column{Key: "max_" + key, Title: "Max " + lower, Kind: Duration, cell: one(func(r session.Range) q.Nanoseconds { return r.Max })})
+				Column{Key: "avg_" + key, Title: "Avg " + lower, Kind: Duration,
+					cell: timed(func(c *context, t *rowTime) Cell {
+						sum := part.nodes(&t.SingleCalls)
+						if !rule.inclusive {
+							sum = part.value(c, t.Exclusive)
+						}
+						return c.average(t, sum, part.of(&t.Extremes, rule.inclusive))
+					})},
+				Column{Key: "min_" + key, Title: "Min " + lower, Kind: Duration,
+					cell: one(func(r session.Range) q.Nanoseconds { return r.Min })},
+				Column{Key: "max_" + key, Title: "Max " + lower, Kind: Duration,
+					cell: one(func(r session.Range) q.Nanoseconds { return r.Max })})
 		}
 		out = append(out, Column{Key: "probe_overhead" + rule.key, Title: "Probes" + rule.title, Kind: Duration,
 			cell: by(func(_ *context, t q.Time) q.Nanoseconds { return t.Overhead })})
 		for _, part := range waitParts {
 			key := part.key + rule.key
 			out = append(out, Column{Key: key, Title: part.title + rule.title, Kind: part.kind,
-				cell: timed(func(_ *context, t *rowTime) Cell { return Cell{Number: part.value(t.by(rule.inclusive))} })})
+				cell: timed(func(_ *context, t *rowTime) Cell {
+					return Cell{Number: part.value(t.by(rule.inclusive))}
+				})})
 			if part.kind == Duration {
 				value := func(_ *context, t q.Time) q.Nanoseconds { return q.Nanoseconds(part.value(t)) }
-				out = append(out, Column{Key: key + "_percent", Title: "%", Kind: Percent, cell: share(value, (*context).elapsed)})
+				out = append(out, Column{Key: key + "_percent", Title: "%", Kind: Percent,
+					cell: share(value, (*context).elapsed)})
 			}
 		}
 	}
@@ -194,7 +207,8 @@ func (c *context) average(t *rowTime, sum q.Nanoseconds, of session.Range) Cell 
 	if rest := sum % q.Nanoseconds(t.Calls); rest >= q.Nanoseconds(t.Calls)-rest {
 		mean++
 	}
-	if t.Running == 0 && c.source.SingleCalls() { // what the probes added is taken out of sums here, and of each call there
+	// what the probes added is taken out of sums here, and of each call there
+	if t.Running == 0 && c.source.SingleCalls() {
 		mean = min(max(mean, of.Min), of.Max)
 	}
 	return numberCell(mean)

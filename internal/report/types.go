@@ -43,7 +43,8 @@ func buildTypes(b *builder) error {
 	var roots []Row
 	for _, v := range values {
 		t := b.types.get(v.Type)
-		roots = append(roots, Row{kind: rowType, typ: v.Type, module: t.Module, process: t.Process, values: both(v.Amount)})
+		roots = append(roots, Row{kind: rowType, typ: v.Type, module: t.Module, process: t.Process,
+			values: both(v.Amount)})
 	}
 	if b.options.By != "" {
 		return b.merged(roots, b.groupOfType)
@@ -86,7 +87,9 @@ func (b *builder) matchingTypes(values []session.TypeValue) ([]session.TypeValue
 		of[v.Type] = v
 		ids = append(ids, v.Type)
 	}
-	matches, err := find("type", b.options.Argument, ids, b.typeName, func(id session.TypeID) int64 { return int64(of[id].Bytes) })
+	matches, err := find("type", b.options.Argument, ids, b.typeName, func(id session.TypeID) int64 {
+		return int64(of[id].Bytes)
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -115,7 +118,8 @@ func (b *builder) hotPathOfType(r *Row) error {
 	hot, err := calltree.HotPath(Row{}, 0, func(at Row) ([]calltree.Weighted[Row], error) {
 		var out []calltree.Weighted[Row]
 		for _, c := range below[at.path] {
-			out = append(out, calltree.Weighted[Row]{Node: c, Inclusive: int64(c.values.Inclusive.Bytes), Exclusive: int64(c.values.Exclusive.Bytes)})
+			out = append(out, calltree.Weighted[Row]{Node: c, Inclusive: int64(c.values.Inclusive.Bytes),
+				Exclusive: int64(c.values.Exclusive.Bytes)})
 		}
 		return out, nil
 	})
@@ -138,7 +142,8 @@ func buildTypesFlat(b *builder) error {
 	var list []Row
 	for _, v := range values {
 		t := b.types.get(v.Type)
-		list = append(list, Row{kind: rowType, typ: v.Type, module: t.Module, process: t.Process, values: both(v.Amount)})
+		list = append(list, Row{kind: rowType, typ: v.Type, module: t.Module, process: t.Process,
+			values: both(v.Amount)})
 	}
 	b.table.Rows = b.limit(list, inclusiveCost)
 	return nil

@@ -40,7 +40,9 @@ var noTime = &rowTime{}
 
 // orNone is the time of a row of a process; nil if its calls were not timed.
 func (c *context) orNone(t *rowTime, p session.ProcessID) *rowTime {
-	if _, timed := slices.BinarySearchFunc(c.timed, p, func(r session.ProcessTime, p session.ProcessID) int { return cmp.Compare(r.Process, p) }); t != nil || !timed {
+	if _, timed := slices.BinarySearchFunc(c.timed, p, func(r session.ProcessTime, p session.ProcessID) int {
+		return cmp.Compare(r.Process, p)
+	}); t != nil || !timed {
 		return t
 	}
 	return noTime
@@ -106,7 +108,8 @@ func (c *context) pathRows(r *Row, amounts []session.PathValue, times []session.
 	union(amounts, times, func(a *session.PathValue, t *session.PathTime) int { return cmp.Compare(a.ID, t.ID) },
 		func(a *session.PathValue, t *session.PathTime) {
 			if a == nil {
-				a = &session.PathValue{ID: t.ID, Parent: t.Parent, Level: t.Level, Process: t.Process, Function: t.Function}
+				a = &session.PathValue{ID: t.ID, Parent: t.Parent, Level: t.Level, Process: t.Process,
+					Function: t.Function}
 			}
 			if a.Process != r.process {
 				return
@@ -164,7 +167,9 @@ func (c *context) moduleRows() ([]Row, error) {
 		return nil, err
 	}
 	var list []Row
-	union(amounts, times, func(a *session.ModuleValue, t *session.ModuleTime) int { return cmp.Compare(a.Module, t.Module) },
+	union(amounts, times, func(a *session.ModuleValue, t *session.ModuleTime) int {
+		return cmp.Compare(a.Module, t.Module)
+	},
 		func(a *session.ModuleValue, t *session.ModuleTime) {
 			if a == nil {
 				a = &session.ModuleValue{Module: t.Module}

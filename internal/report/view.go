@@ -9,29 +9,32 @@ import (
 
 // Options say what of a view is wanted. The zero Options want all of it.
 type Options struct {
-	Top      int          // rows, in trees for each parent; 0: all
-	Depth    int          // levels of a tree; 0: all
-	Min      float64      // hide tree rows with less than this percent of bytes, of allocations and of time
-	Sort     string       // key of a column; "": the view's own
-	Columns  []string     // keys; empty: the view's own
-	Argument string       // the function of callers, the type of types, the collections of survivors and diff-gcs
-	By       analysis.By  // what the rows of a Grouped view are about, "": types; functions: what they are grouped by, "": nothing
-	Range    string       // functions: only those that match the pattern, and a row for all of them
-	Raw      bool         // elapsed times with what the probes added
-	AllCode  bool         // of a summary: all functions, not only the user's and what they call
-	Quick    bool         // of a summary: only what needs no look at every allocation: no findings, and all functions
-	Physical bool         // calltree: the stacks as they were, also those of async methods
-	Root     string       // calltree: only what is at and below this function
-	Hot      bool         // calltree: only the hot path
-	Fold     bool         // calltree: recursion is folded
-	BottomUp bool         // calltree: the functions that did something themselves, and below them their callers
-	MinShare float64      // calltree: rows with less than this percent of bytes, of allocations and of time are one row for each parent
+	Top      int      // rows, in trees for each parent; 0: all
+	Depth    int      // levels of a tree; 0: all
+	Min      float64  // hide tree rows with less than this percent of bytes, of allocations and of time
+	Sort     string   // key of a column; "": the view's own
+	Columns  []string // keys; empty: the view's own
+	Argument string   // the function of callers, the type of types, the collections of survivors and diff-gcs
+	// what the rows of a Grouped view are about, "": types; functions: what they are grouped by, "": nothing
+	By       analysis.By
+	Range    string // functions: only those that match the pattern, and a row for all of them
+	Raw      bool   // elapsed times with what the probes added
+	AllCode  bool   // of a summary: all functions, not only the user's and what they call
+	Quick    bool   // of a summary: only what needs no look at every allocation: no findings, and all functions
+	Physical bool   // calltree: the stacks as they were, also those of async methods
+	Root     string // calltree: only what is at and below this function
+	Hot      bool   // calltree: only the hot path
+	Fold     bool   // calltree: recursion is folded
+	BottomUp bool   // calltree: the functions that did something themselves, and below them their callers
+	// calltree: rows with less than this percent of bytes, of allocations and of time are one row for each parent
+	MinShare float64
 	Disabled []string     // of a summary and of rules: ids of rules that are not applied
 	Between  func() error // of a summary: called between its parts, which take long; an error ends it
 	nonzero  bool         // leave out, without counting them, rows that have nothing of what they are ordered by
 }
 
-// View describes a view of a session: what there is to know of it without a session. Who shows views asks this, not for names.
+// View describes a view of a session: what there is to know of it without a session. Who shows views asks this, not for
+// names.
 type View struct {
 	Name     string
 	Short    string // one line
@@ -46,14 +49,15 @@ type View struct {
 	Paths    bool    // below its rows are call paths, which are far more: see Levels
 	Followed bool    // its rows are what one looks at next, so where they lead to belongs to it
 
-	columns       []string
-	optional      []string // columns that it has only when they are asked for
-	text          []string // columns of text, the most important first
-	sort          string
-	timed         timedView // what it has in a session with times
-	isTree        bool
-	awaits        bool                                // it tells how async methods waited
-	code          bool                                // its rows are code or what code made, of which a summary shows the user's first
+	columns  []string
+	optional []string // columns that it has only when they are asked for
+	text     []string // columns of text, the most important first
+	sort     string
+	timed    timedView // what it has in a session with times
+	isTree   bool
+	awaits   bool // it tells how async methods waited
+	// its rows are code or what code made, of which a summary shows the user's first
+	code          bool
 	sparse        bool                                // of a session with memory and times not all rows have both
 	groups        []string                            // what its rows can be grouped by: Options.By
 	places        bool                                // reads lines and instructions
@@ -74,8 +78,8 @@ const (
 	NeedsCollections      // the numbers of two collections
 )
 
-// Levels returns how many levels a program gets of the view unless it says how many, 0: all. With an argument, or in groups, there are
-// few enough rows.
+// Levels returns how many levels a program gets of the view unless it says how many, 0: all. With an argument, or in
+// groups, there are few enough rows.
 func (v View) Levels(argument string, by analysis.By) int {
 	switch {
 	case !v.Paths, by != "":
@@ -91,19 +95,22 @@ func keys(s string) []string { return strings.Fields(s) }
 
 const (
 	identity = "name module module_path source_file line process_id process_name "
-	amounts  = "inclusive_allocations inclusive_allocations_percent exclusive_allocations exclusive_allocations_percent " +
+	amounts  = "inclusive_allocations inclusive_allocations_percent exclusive_allocations " +
+		"exclusive_allocations_percent " +
 		"inclusive_bytes inclusive_bytes_percent exclusive_bytes exclusive_bytes_percent"
 	exclusive   = "exclusive_allocations exclusive_allocations_percent exclusive_bytes exclusive_bytes_percent"
 	allocations = "allocations allocations_percent bytes bytes_percent"
 	instances   = "instances instances_percent bytes bytes_percent "
-	position    = "process_id process_name module module_path source_file function function_line line_begin column_begin line_end column_end "
+	position    = "process_id process_name module module_path source_file function function_line line_begin " +
+		"column_begin line_end column_end "
 	textAmounts = "inclusive_bytes inclusive_bytes_percent exclusive_bytes exclusive_bytes_percent " +
 		"exclusive_allocations exclusive_allocations_percent inclusive_allocations inclusive_allocations_percent"
 )
 
 // views is in the order of the help.
 var views = []View{
-	functionsView, callTreeView, callersView, functionView, modulesView, linesView, ipsView, typesView, lifetimeView, marksView, gcsView,
+	functionsView, callTreeView, callersView, functionView, modulesView, linesView, ipsView, typesView, lifetimeView,
+	marksView, gcsView,
 	agesView, survivorsView, diffGCsView, snapshotView, processesView, threadsView, rulesView, headerView,
 }
 

@@ -29,9 +29,10 @@ func (l limits) reach(a, all q.Amount) bool {
 		(!l.share || a.Allocations*100 >= all.Allocations*leastPercent || a.Bytes*100 >= all.Bytes*leastPercent)
 }
 
-// about makes the find of a rule about objects that user code made, or had made: those of one place together. part is what of
-// a use the rule is about, nothing if it is not.
-func about(least limits, part func(*facts, *analysis.Use) q.Amount, says func(*Finding, Names) string) func(*facts, *Rule) []Finding {
+// about makes the find of a rule about objects that user code made, or had made: those of one place together. part is
+// what of a use the rule is about, nothing if it is not.
+func about(least limits, part func(*facts, *analysis.Use) q.Amount, says func(*Finding, Names) string) func(*facts,
+	*Rule) []Finding {
 	return func(f *facts, r *Rule) []Finding {
 		at := map[analysis.Place]int{}
 		var found []Finding
@@ -90,9 +91,10 @@ const (
 	leastCalls  = 10_000
 )
 
-// timed makes the find of a rule about calls of framework functions: those of one place and function together. is is asked of
-// the functions of the chain, reach of the sum.
-func timed(is func(name string) bool, reach func(*Finding) bool, says func(*Finding, Names) string) func(*facts, *Rule) []Finding {
+// timed makes the find of a rule about calls of framework functions: those of one place and function together. is is
+// asked of the functions of the chain, reach of the sum.
+func timed(is func(name string) bool, reach func(*Finding) bool, says func(*Finding, Names) string) func(*facts,
+	*Rule) []Finding {
 	type call struct {
 		from     analysis.Place
 		function session.FunctionID
@@ -122,7 +124,8 @@ func timed(is func(name string) bool, reach func(*Finding) bool, says func(*Find
 			}
 		}
 		slices.SortFunc(found, func(a, b Finding) int {
-			return cmp.Or(cmp.Compare(a.From.Function, b.From.Function), cmp.Compare(a.From.Line, b.From.Line), cmp.Compare(a.Function, b.Function))
+			return cmp.Or(cmp.Compare(a.From.Function, b.From.Function), cmp.Compare(a.From.Line, b.From.Line),
+				cmp.Compare(a.Function, b.Function))
 		})
 		return found
 	}

@@ -1,17 +1,18 @@
-// Package rules finds, in a session, what programs are known to do badly: it says where, with which numbers, and what to do
-// instead.
+// Package rules finds, in a session, what programs are known to do badly: it says where, with which numbers, and what
+// to do instead.
 //
 // # Problem
 //
-// A profile has a thousand numbers, and the same twenty mistakes are behind most of the great ones. A reader who does not
-// know what a box, a state machine or generation 2 costs does not see them, and a rule that guesses is switched off.
+// A profile has a thousand numbers, and the same twenty mistakes are behind most of the great ones. A reader who does
+// not know what a box, a state machine or generation 2 costs does not see them, and a rule that guesses is switched
+// off.
 //
 // # Idea
 //
 // A Rule says only what the session knows. Those about code look at analysis.Uses: what a place in user code made, or
-// waited for, by which chain of framework functions; a rule is a condition on the type, on the functions of the chain, and
-// on how much it is. Those about collections look at the collections. Each has an id, which does not change, and by which
-// it is disabled.
+// waited for, by which chain of framework functions; a rule is a condition on the type, on the functions of the chain,
+// and on how much it is. Those about collections look at the collections. Each has an id, which does not change, and by
+// which it is disabled.
 //
 // # Invariants
 //
@@ -21,6 +22,6 @@
 //
 // # Limits
 //
-// Whether a line is in a loop is not known; it is taken for one if it made a thousand objects. At most maxFindings are kept of
-// each rule: those with the greatest amounts.
+// Whether a line is in a loop is not known; it is taken for one if it made a thousand objects. At most maxFindings are
+// kept of each rule: those with the greatest amounts.
 package rules

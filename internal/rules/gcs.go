@@ -29,7 +29,8 @@ func manyGen2Deaths(f *facts, r *Rule) []Finding {
 	if dead.Bytes < leastBytes || dead.Bytes*100 < all.Bytes*leastGen2Percent {
 		return nil
 	}
-	return whole(r, dead, "%s of the bytes that died in generations 0 to 2 (%s) died in generation 2", q.PercentOf(dead.Bytes, all.Bytes), dead.Bytes)
+	return whole(r, dead, "%s of the bytes that died in generations 0 to 2 (%s) died in generation 2",
+		q.PercentOf(dead.Bytes, all.Bytes), dead.Bytes)
 }
 
 // collections counts those that the program did not ask for, by generation.
@@ -51,7 +52,8 @@ func gcRate(f *facts, r *Rule) []Finding {
 	if of[2] < leastGen2 || of[1] >= gen1PerGen2*of[2] {
 		return nil
 	}
-	return whole(r, q.Amount{}, "%s collections of generation 2 for %s of generation 1 and %s of generation 0", of[2], of[1], of[0])
+	return whole(r, q.Amount{}, "%s collections of generation 2 for %s of generation 1 and %s of generation 0", of[2],
+		of[1], of[0])
 }
 
 func inducedGCs(f *facts, r *Rule) []Finding {
@@ -67,7 +69,8 @@ func gcTime(f *facts, r *Rule) []Finding {
 	if f.duration == 0 || pause*100 < f.duration*leastPause {
 		return nil
 	}
-	found := whole(r, q.Amount{}, "%s of the time (%s) is pauses of %s", q.PercentOf(pause, f.duration), pause, q.Count(len(f.gcs)).Of("collection"))
+	found := whole(r, q.Amount{}, "%s of the time (%s) is pauses of %s", q.PercentOf(pause, f.duration), pause,
+		q.Count(len(f.gcs)).Of("collection"))
 	found[0].Waited = pause
 	return found
 }
@@ -76,7 +79,8 @@ func pinning(f *facts, r *Rule) []Finding {
 	if f.detailed == 0 || f.pinned < leastPinned*f.detailed {
 		return nil
 	}
-	return whole(r, q.Amount{}, "%s objects were pinned in a collection, on average over %s", f.pinned/f.detailed, f.detailed.Of("collection"))
+	return whole(r, q.Amount{}, "%s objects were pinned in a collection, on average over %s", f.pinned/f.detailed,
+		f.detailed.Of("collection"))
 }
 
 func finalizable(f *facts, r *Rule) []Finding {
@@ -93,6 +97,7 @@ func finalizable(f *facts, r *Rule) []Finding {
 // died is the evidence of rules about what died.
 func died(generation int) func(*Finding, Names) string {
 	return func(x *Finding, n Names) string {
-		return fmt.Sprintf("%s (%s) of type %s died in %s", x.Amount.Bytes, x.Amount.Allocations.Of("object"), n.Type(x.Type), session.GenerationName(int64(generation)))
+		return fmt.Sprintf("%s (%s) of type %s died in %s", x.Amount.Bytes, x.Amount.Allocations.Of("object"),
+			n.Type(x.Type), session.GenerationName(int64(generation)))
 	}
 }

@@ -73,18 +73,21 @@ func TestJudge(t *testing.T) {
 	found, unjudged := judge(t, sessiontest.Broken())
 	if diff := cmp.Diff([]string{
 		"boxing Till.Receipt.Build(int): 2,000 objects, 46.88 KiB, most of them System.Int32",
-		"boxing-keys Till.Program.Main(): 3,000 objects, 93.75 KiB, most of them Till.Key by System.Collections.Generic.Dictionary<Till.Key, int>.FindValue(Till.Key)",
+		"boxing-keys Till.Program.Main(): 3,000 objects, 93.75 KiB, most of them Till.Key by " +
+			"System.Collections.Generic.Dictionary<Till.Key, int>.FindValue(Till.Key)",
 		"equality-allocates Till.Item.GetHashCode(): 1,500 objects, 58.59 KiB, most of them System.String",
 		"exceptions Till.Program.Main(): 150 objects, 17.58 KiB, most of them Till.Failure",
 		"gc-time : 30.00 % of the time (300.00 ms) is pauses of 1 collection",
 		"many-gen2-deaths : 44.64 % of the bytes that died in generations 0 to 2 (1.23 MiB) died in generation 2",
 		"mid-life Till.Program.Main(): 1.23 MiB (15 objects) of type System.Byte[] died in gen 2",
-		"string-concat Till.Receipt.Build(int): 5,000 objects, 1.91 MiB, most of them System.String by string.Concat(string, string)",
+		"string-concat Till.Receipt.Build(int): 5,000 objects, 1.91 MiB, most of them System.String by " +
+			"string.Concat(string, string)",
 		"just-above-loh Till.Program.Main(): 20 objects of type System.Byte[], 86,000 B each on average",
 	}, found); diff != "" {
 		t.Errorf("findings (-want +have):\n%s", diff)
 	}
-	if diff := cmp.Diff([]string{"byte-by-byte --time", "lock-contention --time", "sync-over-async --time"}, unjudged); diff != "" {
+	if diff := cmp.Diff([]string{"byte-by-byte --time", "lock-contention --time", "sync-over-async --time"},
+		unjudged); diff != "" {
 		t.Errorf("not judged (-want +have):\n%s", diff)
 	}
 }
@@ -119,7 +122,8 @@ func TestList(t *testing.T) {
 	if !ok {
 		t.Fatalf("%s has no %q", path, begin)
 	}
-	want := before + begin + "\n| rule | severity | recorded with | what is wrong | what to do |\n| --- | --- | --- | --- | --- |\n"
+	want := before + begin +
+		"\n| rule | severity | recorded with | what is wrong | what to do |\n| --- | --- | --- | --- | --- |\n"
 	for _, r := range rules.All() {
 		want += fmt.Sprintf("| `%s` | %s | `%s` | %s | %s |\n", r.ID, r.Severity, r.Needs(), r.Title, r.Advice)
 	}

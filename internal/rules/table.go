@@ -10,78 +10,123 @@ import (
 	"github.com/clrprof/clrprof/internal/session"
 )
 
-// all are the rules. A rule is added here, with two functions in testdata/targets/Rules: one that breaks it and one that does not.
+// all are the rules. A rule is added here, with two functions in testdata/targets/Rules: one that breaks it and one
+// that does not.
 var all = []Rule{
 	{ID: "many-gen2-deaths", Severity: Warning, needs: lifetimes, find: manyGen2Deaths,
-		Title:  "Many objects die in generation 2",
-		Advice: "Objects that live for some seconds are copied twice and then need a full collection. Let them die sooner, or keep and reuse them; lifetime --by site --sort gen2_bytes lists them."},
+		Title: "Many objects die in generation 2",
+		Advice: "Objects that live for some seconds are copied twice and then need a full collection. Let them die " +
+			"sooner, or keep and reuse them; lifetime --by site --sort gen2_bytes lists them."},
 	{ID: "gc-rate", Severity: Warning, needs: lifetimes, find: gcRate,
-		Title:  "Collections of generation 2 are frequent",
-		Advice: "A healthy program has at least five collections of generation 1 for one of generation 2. Look for large objects (loh-churn) and for what dies in generation 2 (mid-life)."},
+		Title: "Collections of generation 2 are frequent",
+		Advice: "A healthy program has at least five collections of generation 1 for one of generation 2. Look for " +
+			"large objects (loh-churn) and for what dies in generation 2 (mid-life)."},
 	{ID: "gc-time", Severity: Warning, needs: lifetimes, find: gcTime,
-		Title:  "Much time is pauses of collections",
-		Advice: "Allocate less, and keep less alive while much is allocated; functions and types say where. Pauses are longer while lifetimes are recorded."},
+		Title: "Much time is pauses of collections",
+		Advice: "Allocate less, and keep less alive while much is allocated; functions and types say where. Pauses " +
+			"are longer while lifetimes are recorded."},
 	{ID: "induced-gcs", Severity: Information, needs: lifetimes, find: inducedGCs,
 		Title:  "The program asks for collections",
 		Advice: "Leave it to the runtime when to collect: GC.Collect makes short-lived objects older."},
 	{ID: "pinning", Severity: Information, needs: lifetimes, find: pinning,
-		Title:  "Many objects are pinned",
-		Advice: "Pin for a short time, or allocate long-lived buffers with GC.AllocateArray(pinned: true); survivors says which roots pin."},
+		Title: "Many objects are pinned",
+		Advice: "Pin for a short time, or allocate long-lived buffers with GC.AllocateArray(pinned: true); survivors " +
+			"says which roots pin."},
 	{ID: "finalizer-queue", Severity: Information, needs: lifetimes, find: finalizable,
 		Title:  "Many objects wait for their finalizers",
 		Advice: "Dispose what has a finalizer: an object that is finalized lives for one more collection."},
 	{ID: "mid-life", Severity: Warning, needs: lifetimes,
-		find:  about(limits{bytes: leastBytes, share: true}, func(_ *facts, u *analysis.Use) q.Amount { return u.Dead[2] }, died(2)),
-		Title: "Objects live into generation 2 and die there", Advice: "Let them die sooner (a cache that drops its entries after some seconds is worst), or keep and reuse them."},
+		find: about(limits{bytes: leastBytes, share: true}, func(_ *facts, u *analysis.Use) q.Amount {
+			return u.Dead[2]
+		}, died(2)),
+		Title: "Objects live into generation 2 and die there",
+		Advice: "Let them die sooner (a cache that drops its entries after some seconds is worst), or keep and " +
+			"reuse them."},
 	{ID: "only-grows", Severity: Warning, needs: lifetimes,
-		find:  about(limits{bytes: leastBytes}, growing, alive),
-		Title: "A place whose objects only become more", Advice: "Find what holds them (run --snapshot, report snapshot TYPE), and let it drop what is not needed."},
+		find:   about(limits{bytes: leastBytes}, growing, alive),
+		Title:  "A place whose objects only become more",
+		Advice: "Find what holds them (run --snapshot, report snapshot TYPE), and let it drop what is not needed."},
 	{ID: "loh-churn", Severity: Warning, needs: lifetimes,
-		find: about(limits{objects: 10, bytes: 10 * leastBytes}, func(_ *facts, u *analysis.Use) q.Amount { return u.Dead[session.GenerationLarge] },
+		find: about(limits{objects: 10, bytes: 10 * leastBytes}, func(_ *facts, u *analysis.Use) q.Amount {
+			return u.Dead[session.GenerationLarge]
+		},
 			died(session.GenerationLarge)),
-		Title: "Large objects are thrown away", Advice: "Reuse large arrays: ArrayPool<T>.Shared, or RecyclableMemoryStream. Only full collections free them."},
-	{ID: "just-above-loh", Severity: Information, needs: memory, find: about(limits{objects: 10}, born(justLarge), average),
-		Title: "Objects that are just large enough for the large object heap", Advice: "Make the buffers smaller than 85,000 bytes with their header: then they die young."},
+		Title:  "Large objects are thrown away",
+		Advice: "Reuse large arrays: ArrayPool<T>.Shared, or RecyclableMemoryStream. Only full collections free them."},
+	{ID: "just-above-loh", Severity: Information, needs: memory,
+		find:   about(limits{objects: 10}, born(justLarge), average),
+		Title:  "Objects that are just large enough for the large object heap",
+		Advice: "Make the buffers smaller than 85,000 bytes with their header: then they die young."},
 	{ID: "finalizers", Severity: Information, needs: memory,
-		find:  about(often, born(func(f *facts, u *analysis.Use) bool { return f.trait(u.Type) == session.TraitFinalizer }), objects),
-		Title: "Many objects have finalizers", Advice: "Such objects take a slower path when they are made, and without Dispose live for one more collection. Reuse them, or hold the resource in a SafeHandle that is made less often."},
+		find: about(often, born(func(f *facts, u *analysis.Use) bool {
+			return f.trait(u.Type) == session.TraitFinalizer
+		}), objects),
+		Title: "Many objects have finalizers", Advice: "Such objects take a slower path when they are made, and " +
+			"without Dispose live for one more collection. Reuse them, or hold the resource in a SafeHandle that is " +
+			"made less often."},
 	{ID: "boxing", Severity: Warning, needs: memory, find: about(often, born(boxes), objects),
-		Title: "Value types are boxed", Advice: "Use generic collections and methods, string interpolation in place of format strings with arguments of type object, and typed fields."},
+		Title: "Value types are boxed", Advice: "Use generic collections and methods, string interpolation in place " +
+			"of format strings with arguments of type object, and typed fields."},
 	{ID: "boxing-keys", Severity: Warning, needs: memory, find: about(often, born(boxedKeys), objects),
-		Title: "Keys or elements of a collection are boxed when they are compared", Advice: "Let the struct implement IEquatable<T> (IComparable<T>) and override GetHashCode, or pass a comparer."},
+		Title: "Keys or elements of a collection are boxed when they are compared",
+		Advice: "Let the struct implement IEquatable<T> (IComparable<T>) and override GetHashCode, or pass a " +
+			"comparer."},
 	{ID: "equality-allocates", Severity: Warning, needs: memory, find: about(often, born(equality), objects),
-		Title: "GetHashCode, Equals or CompareTo allocate", Advice: "These are called for every look-up: compare fields, combine hashes with HashCode.Combine, and box nothing."},
+		Title: "GetHashCode, Equals or CompareTo allocate",
+		Advice: "These are called for every look-up: compare fields, combine hashes with HashCode.Combine, and box " +
+			"nothing."},
 	{ID: "string-concat", Severity: Warning, needs: memory, find: about(often, born(calling(isConcat)), objects),
-		Title: "Strings are joined again and again", Advice: "In a loop each + copies the whole text: use StringBuilder, string.Create or string.Join."},
+		Title:  "Strings are joined again and again",
+		Advice: "In a loop each + copies the whole text: use StringBuilder, string.Create or string.Join."},
 	{ID: "string-format", Severity: Information, needs: memory, find: about(often, born(calling(isFormat)), objects),
-		Title: "Strings are formatted often", Advice: "Write to a span or a StringBuilder that is reused, or format only what is shown: a log message that is filtered out should not be made."},
+		Title: "Strings are formatted often", Advice: "Write to a span or a StringBuilder that is reused, or format " +
+			"only what is shown: a log message that is filtered out should not be made."},
 	{ID: "substrings", Severity: Information, needs: memory, find: about(often, born(calling(isSubstring)), objects),
-		Title: "Many parts of strings are copied", Advice: "Take AsSpan in place of Substring, and enumerate in place of Split."},
+		Title:  "Many parts of strings are copied",
+		Advice: "Take AsSpan in place of Substring, and enumerate in place of Split."},
 	{ID: "closures", Severity: Information, needs: memory, find: about(often, born(closures), objects),
-		Title: "Closures and delegates are made often", Advice: "Make the lambda static, pass what it needs as an argument (many methods take a state), or keep the delegate in a field."},
+		Title: "Closures and delegates are made often",
+		Advice: "Make the lambda static, pass what it needs as an argument (many methods take a state), or keep the " +
+			"delegate in a field."},
 	{ID: "state-machines", Severity: Information, needs: memory, find: about(often, born(stateMachines), objects),
-		Title: "Async methods and iterators are made often", Advice: "Return ValueTask where a method mostly ends without waiting, do not await in inner loops, and write hot iterators as loops."},
+		Title: "Async methods and iterators are made often",
+		Advice: "Return ValueTask where a method mostly ends without waiting, do not await in inner loops, and write " +
+			"hot iterators as loops."},
 	{ID: "enumerators", Severity: Information, needs: memory, find: about(often, born(enumerators), objects),
-		Title: "Enumerators are made on the heap", Advice: "foreach over the collection's own type, not over IEnumerable<T>, or use for."},
+		Title:  "Enumerators are made on the heap",
+		Advice: "foreach over the collection's own type, not over IEnumerable<T>, or use for."},
 	{ID: "linq", Severity: Information, needs: memory, find: about(often, born(linq), objects),
-		Title: "LINQ in a hot path", Advice: "Write hot queries as loops: each operator makes an enumerator and delegates."},
-	{ID: "collection-growth", Severity: Information, needs: memory, find: about(limits{objects: 100, bytes: leastBytes, share: true}, born(calling(isGrowth)), objects),
-		Title: "Collections grow step by step", Advice: "Give the capacity when the collection is made: each step copies all elements to an array of twice the size."},
-	{ID: "exceptions", Severity: Warning, needs: memory, find: about(limits{objects: 100}, born(func(f *facts, u *analysis.Use) bool { return f.trait(u.Type) == session.TraitException }), objects),
-		Title: "Exceptions are thrown often", Advice: "Use TryParse, TryGetValue and the like: an exception costs some 10 µs and its stack trace."},
-	{ID: "regex-in-loop", Severity: Warning, needs: memory, find: about(limits{objects: 10}, born(func(f *facts, u *analysis.Use) bool {
-		return f.typeName(u.Type) == "System.Text.RegularExpressions.Regex"
-	}), objects),
-		Title: "Regular expressions are made again and again", Advice: "Make the Regex once, in a static field, or with [GeneratedRegex]."},
+		Title:  "LINQ in a hot path",
+		Advice: "Write hot queries as loops: each operator makes an enumerator and delegates."},
+	{ID: "collection-growth", Severity: Information, needs: memory,
+		find:  about(limits{objects: 100, bytes: leastBytes, share: true}, born(calling(isGrowth)), objects),
+		Title: "Collections grow step by step",
+		Advice: "Give the capacity when the collection is made: each step copies all elements to an array of twice " +
+			"the size."},
+	{ID: "exceptions", Severity: Warning, needs: memory, find: about(limits{objects: 100},
+		born(func(f *facts, u *analysis.Use) bool { return f.trait(u.Type) == session.TraitException }), objects),
+		Title:  "Exceptions are thrown often",
+		Advice: "Use TryParse, TryGetValue and the like: an exception costs some 10 µs and its stack trace."},
+	{ID: "regex-in-loop", Severity: Warning, needs: memory,
+		find: about(limits{objects: 10}, born(func(f *facts, u *analysis.Use) bool {
+			return f.typeName(u.Type) == "System.Text.RegularExpressions.Regex"
+		}), objects),
+		Title:  "Regular expressions are made again and again",
+		Advice: "Make the Regex once, in a static field, or with [GeneratedRegex]."},
 	{ID: "reflection", Severity: Information, needs: memory, find: about(often, born(calling(isReflection)), objects),
-		Title: "Reflection in a hot path", Advice: "Keep what reflection finds, and make a delegate of a method that is called often."},
+		Title:  "Reflection in a hot path",
+		Advice: "Keep what reflection finds, and make a delegate of a method that is called often."},
 	{ID: "lock-contention", Severity: Warning, needs: times, find: timed(prefixed(lockWaits...), waits, waited),
-		Title: "Threads wait for a lock", Advice: "Hold the lock for a shorter time, and do no I/O and no waiting under it; or part what it protects."},
+		Title:  "Threads wait for a lock",
+		Advice: "Hold the lock for a shorter time, and do no I/O and no waiting under it; or part what it protects."},
 	{ID: "sync-over-async", Severity: Warning, needs: times, find: timed(isAsyncWait, calledToWait, waited),
-		Title: "A thread waits for asynchronous work", Advice: "await the task: Task.Wait and Task.Result hold a thread of the pool while the work needs another one."},
+		Title: "A thread waits for asynchronous work",
+		Advice: "await the task: Task.Wait and Task.Result hold a thread of the pool while the work needs " +
+			"another one."},
 	{ID: "byte-by-byte", Severity: Information, needs: times,
 		find: timed(func(name string) bool {
-			return strings.HasPrefix(name, "System.IO.") && (strings.HasSuffix(name, "Stream.ReadByte") || strings.HasSuffix(name, "Stream.WriteByte"))
+			return strings.HasPrefix(name, "System.IO.") &&
+				(strings.HasSuffix(name, "Stream.ReadByte") || strings.HasSuffix(name, "Stream.WriteByte"))
 		}, func(x *Finding) bool { return x.Calls >= leastCalls }, func(x *Finding, n Names) string {
 			return fmt.Sprintf("%s of %s", x.Calls.Of("call"), n.Function(x.Function))
 		}),
@@ -101,7 +146,8 @@ func growing(f *facts, u *analysis.Use) q.Amount {
 }
 
 func alive(x *Finding, n Names) string {
-	return fmt.Sprintf("%s (%s) of type %s are alive, and in no slice of time fewer than before", x.Amount.Bytes, x.Amount.Allocations.Of("object"), n.Type(x.Type))
+	return fmt.Sprintf("%s (%s) of type %s are alive, and in no slice of time fewer than before", x.Amount.Bytes,
+		x.Amount.Allocations.Of("object"), n.Type(x.Type))
 }
 
 // The large object heap begins at 85,000 bytes; what is less than a tenth above could be below.
@@ -116,7 +162,8 @@ func justLarge(f *facts, u *analysis.Use) bool {
 }
 
 func average(x *Finding, n Names) string {
-	return fmt.Sprintf("%s of type %s, %s each on average", x.Amount.Allocations.Of("object"), n.Type(x.Type), (x.Amount.Bytes / q.Bytes(max(1, x.Amount.Allocations))).Exact())
+	return fmt.Sprintf("%s of type %s, %s each on average", x.Amount.Allocations.Of("object"), n.Type(x.Type),
+		(x.Amount.Bytes / q.Bytes(max(1, x.Amount.Allocations))).Exact())
 }
 
 // isEquality reports whether a method compares objects.
@@ -132,19 +179,22 @@ func isEnumerator(f *facts, u *analysis.Use) bool {
 }
 
 func boxes(f *facts, u *analysis.Use) bool {
-	return f.trait(u.Type) == session.TraitValue && len(u.Chain) == 0 && !isEquality(f.method(u.From.Function)) && !isEnumerator(f, u)
+	return f.trait(u.Type) == session.TraitValue && len(u.Chain) == 0 && !isEquality(f.method(u.From.Function)) &&
+		!isEnumerator(f, u)
 }
 
 func boxedKeys(f *facts, u *analysis.Use) bool {
 	return f.trait(u.Type) == session.TraitValue && !isEnumerator(f, u) &&
-		f.calls(u, prefixed("System.Collections.Generic.", "System.Collections.Hashtable.", "System.Array.Sort", "System.Array.IndexOf"))
+		f.calls(u, prefixed("System.Collections.Generic.", "System.Collections.Hashtable.", "System.Array.Sort",
+			"System.Array.IndexOf"))
 }
 
 func equality(f *facts, u *analysis.Use) bool { return isEquality(f.method(u.From.Function)) }
 
 func isConcat(name string) bool { return name == "System.String.Concat" }
 
-var isFormat = prefixed("System.String.Format", "System.Text.StringBuilder.AppendFormat", "System.Runtime.CompilerServices.DefaultInterpolatedStringHandler.",
+var isFormat = prefixed("System.String.Format", "System.Text.StringBuilder.AppendFormat",
+	"System.Runtime.CompilerServices.DefaultInterpolatedStringHandler.",
 	"System.Text.StringBuilder/AppendInterpolatedStringHandler.")
 
 var isSubstring = prefixed("System.String.Substring", "System.String.Split", "System.String.InternalSubString")
@@ -159,7 +209,8 @@ func isGrowth(name string) bool {
 	if !prefixed("System.Collections.", "System.Text.StringBuilder", "System.IO.MemoryStream")(owner) {
 		return false
 	}
-	return slices.Contains([]string{"AddWithResize", "Grow", "GrowForInsertion", "Resize", "EnsureCapacity", "set_Capacity", "SetCapacity", "ExpandByABlock", "MakeRoom",
+	return slices.Contains([]string{"AddWithResize", "Grow", "GrowForInsertion", "Resize", "EnsureCapacity",
+		"set_Capacity", "SetCapacity", "ExpandByABlock", "MakeRoom",
 		"IncreaseCapacity", "PushWithResize", "AddIfNotPresentWithResize"}, method)
 }
 
@@ -170,7 +221,8 @@ func linq(f *facts, u *analysis.Use) bool {
 func enumerators(f *facts, u *analysis.Use) bool { return isEnumerator(f, u) && !linq(f, u) }
 
 func closures(f *facts, u *analysis.Use) bool {
-	return len(u.Chain) == 0 && (strings.Contains(f.typeName(u.Type), "<>c__DisplayClass") || f.trait(u.Type) == session.TraitDelegate)
+	return len(u.Chain) == 0 && (strings.Contains(f.typeName(u.Type), "<>c__DisplayClass") ||
+		f.trait(u.Type) == session.TraitDelegate)
 }
 
 // stateMachines are those of async methods, on the heap since they waited, and of iterators: Program/<Items>d__3.
@@ -182,12 +234,15 @@ func stateMachines(f *facts, u *analysis.Use) bool {
 }
 
 // lockWaits begin the names of functions in which a thread waits for a lock. Monitor.Wait waits for a pulse.
-var lockWaits = []string{"System.Threading.Monitor.Enter", "System.Threading.Monitor.TryEnter", "System.Threading.Monitor.ReliableEnter", "System.Threading.Lock.Enter",
-	"System.Threading.Lock.TryEnter", "System.Threading.SpinLock.Enter", "System.Threading.ReaderWriterLockSlim.", "System.Threading.SemaphoreSlim.Wait"}
+var lockWaits = []string{"System.Threading.Monitor.Enter", "System.Threading.Monitor.TryEnter",
+	"System.Threading.Monitor.ReliableEnter", "System.Threading.Lock.Enter",
+	"System.Threading.Lock.TryEnter", "System.Threading.SpinLock.Enter", "System.Threading.ReaderWriterLockSlim.",
+	"System.Threading.SemaphoreSlim.Wait"}
 
 // isAsyncWait reports whether a thread waits for a task in a function.
 func isAsyncWait(name string) bool {
-	return prefixed("System.Threading.Tasks.Task.Wait", "System.Threading.Tasks.Task.InternalWait", "System.Threading.Tasks.Task.SpinThenBlockingWait",
+	return prefixed("System.Threading.Tasks.Task.Wait", "System.Threading.Tasks.Task.InternalWait",
+		"System.Threading.Tasks.Task.SpinThenBlockingWait",
 		"System.Threading.Tasks.Task.get_Result", "System.Threading.Tasks.Task`1.get_Result")(name) ||
 		strings.HasPrefix(name, "System.Runtime.CompilerServices.") && strings.HasSuffix(name, ".GetResult")
 }

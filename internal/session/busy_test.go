@@ -23,7 +23,8 @@ func TestReaderDelaysWriter(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer reader.Close()
-	if err := errors.Join(sqlitex.ExecuteTransient(reader, "BEGIN", nil), sqlitex.ExecuteTransient(reader, "SELECT * FROM info", nil)); err != nil {
+	if err := errors.Join(sqlitex.ExecuteTransient(reader, "BEGIN", nil),
+		sqlitex.ExecuteTransient(reader, "SELECT * FROM info", nil)); err != nil {
 		t.Fatal(err)
 	}
 	w.conn.SetBusyTimeout(time.Millisecond)
@@ -43,7 +44,8 @@ func TestReaderDelaysWriter(t *testing.T) {
 	}
 }
 
-// TestOneMoment: what is read of a session that grows is of the moment at which it was opened, and does not keep its writer.
+// TestOneMoment: what is read of a session that grows is of the moment at which it was opened, and does not keep its
+// writer.
 func TestOneMoment(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "s")
 	w, err := Create(path, false)
@@ -62,7 +64,8 @@ func TestOneMoment(t *testing.T) {
 	}
 	defer s.Close()
 	before, err := s.Nodes()
-	if err := errors.Join(err, w.InsertNodes([]Node{{ID: 2, Parent: 1}}), w.InsertSites([]Site{{ID: 1, Node: 2}})); err != nil {
+	if err := errors.Join(err, w.InsertNodes([]Node{{ID: 2, Parent: 1}}),
+		w.InsertSites([]Site{{ID: 1, Node: 2}})); err != nil {
 		t.Fatal(err)
 	}
 	after, err := s.Nodes()

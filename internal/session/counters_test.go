@@ -35,7 +35,8 @@ func TestCounterValues(t *testing.T) {
 		if !ok {
 			t.Errorf("%v is refused", n)
 		}
-		want = append(want, CounterValue{Time: 10, Process: 1, Counter: int64(1000 + i), Value: value, Fraction: fraction})
+		want = append(want, CounterValue{Time: 10, Process: 1, Counter: int64(1000 + i), Value: value,
+			Fraction: fraction})
 	}
 	err = errors.Join(w.ReplaceCounters([]Counter{{ID: 1000, Name: "Shop/orders", Unit: "{order}", IsSum: true,
 		Tags: "kind=web"}}),
@@ -85,7 +86,8 @@ func TestCountersWithoutTags(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	script := "ALTER TABLE counter RENAME TO newer; CREATE TABLE counter (id INTEGER PRIMARY KEY, name TEXT NOT NULL, " +
+	script := "ALTER TABLE counter RENAME TO newer; CREATE TABLE counter (id INTEGER PRIMARY KEY, name TEXT " +
+		"NOT NULL, " +
 		"unit TEXT NOT NULL, is_sum INTEGER NOT NULL, meaning TEXT NOT NULL, missing TEXT NOT NULL); " +
 		"INSERT INTO counter SELECT id, name, unit, is_sum, meaning, missing FROM newer; DROP TABLE newer"
 	if err := errors.Join(sqlitex.ExecuteScript(w.conn, script, nil), w.Close()); err != nil {

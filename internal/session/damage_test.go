@@ -35,12 +35,16 @@ func small(t testing.TB, path string) {
 		w.InsertProcesses([]Process{{ID: 1, PID: 10, Name: "App", Arguments: "[]", EndState: EndExited}}),
 		w.InsertThreads([]Thread{{ID: 1, Process: 1, OSID: 11, Name: "main"}}),
 		w.InsertModules([]Module{{ID: 1, Process: 1, Name: "App.dll"}}),
-		w.InsertTypes([]Type{{ID: 1, Process: 1, Module: 1, Kind: TypeClass, RawName: "T"}, {ID: 2, Process: 1, Kind: TypeArray, Rank: 1, ElementType: 1}}),
+		w.InsertTypes([]Type{{ID: 1, Process: 1, Module: 1, Kind: TypeClass, RawName: "T"},
+			{ID: 2, Process: 1, Kind: TypeArray, Rank: 1, ElementType: 1}}),
 		w.InsertTypeArguments([]TypeArgument{{1, 0, 1}}),
-		w.InsertFunctions([]Function{{ID: 1, Process: 1, Module: 1, Kind: FunctionMethod, RawType: "C", RawName: "M", Signature: []byte{0, 0, 1}}}),
+		w.InsertFunctions([]Function{{ID: 1, Process: 1, Module: 1, Kind: FunctionMethod, RawType: "C", RawName: "M",
+			Signature: []byte{0, 0, 1}}}),
 		w.InsertFunctionArguments([]FunctionArgument{{1, 0, 1}}),
-		w.InsertBodies([]Body{{ID: 1, Function: 1, Address: 4096, Size: 100, ILMap: EncodeILMap([]ILPoint{{0, 0}, {8, 4}})}}),
-		w.InsertInstructions([]Instruction{{ID: 1, Function: 1, Body: 1, Address: 4104, NativeOffset: 8, ILOffset: 4, Line: 1}}),
+		w.InsertBodies(
+			[]Body{{ID: 1, Function: 1, Address: 4096, Size: 100, ILMap: EncodeILMap([]ILPoint{{0, 0}, {8, 4}})}}),
+		w.InsertInstructions([]Instruction{{ID: 1, Function: 1, Body: 1, Address: 4104, NativeOffset: 8, ILOffset: 4,
+			Line: 1}}),
 		w.InsertSlices([]Slice{{1, 0, 100}}),
 		w.ReplaceProcessLifetimes([]ProcessLifetime{{1, 1, true}}),
 		w.InsertGCs([]GC{{ID: 1, Process: 1, Number: 1, Collected: 1}}),
@@ -57,28 +61,38 @@ func small(t testing.TB, path string) {
 		w.ReplaceLosses([]Loss{{1, "arena_full", 1, a}}),
 		w.ReplaceCounters([]Counter{{ID: 1, Name: "process.resident", Unit: "bytes", Meaning: "memory"}}),
 		w.InsertCounterValues([]CounterValue{{Time: 1, Process: 1, Counter: 1, Value: 7}}),
-		w.ReplaceProcessTimes([]ProcessTime{{Process: 1, Clock: ClockTSC, TicksPerSec: 3e9, Instrument: InstrumentAll, Inside: 9.5}}),
+		w.ReplaceProcessTimes([]ProcessTime{{Process: 1, Clock: ClockTSC, TicksPerSec: 3e9, Instrument: InstrumentAll,
+			Inside: 9.5}}),
 		w.ReplaceTimingExtremes([]TimingExtreme{{1, Extremes{}}}),
 		w.ReplaceTimingRunning([]TimingRunning{{1, 1, 5}}),
 		w.InsertSourceFiles([]SourceFile{{1, "/src/a.cs"}}),
 		w.InsertLines([]Line{{1, 1, 1, 3, 1, 3, 9}}),
 	}
-	d := &Derived{Modules: []ModuleValue{{1, both}}, Functions: []FunctionValue{{1, both}}, Calls: []CallValue{{0, 1, both}},
+	d := &Derived{Modules: []ModuleValue{{1, both}}, Functions: []FunctionValue{{1, both}},
+		Calls: []CallValue{{0, 1, both}},
 		Lines: []LineValue{{1, a}}, Instructions: []InstructionValue{{1, a}}, Types: []TypeValue{{1, a}},
 		Threads: []ThreadValue{{1, a}}, Processes: []ProcessValue{{1, a}},
-		CallTimes: []CallTime{{Callee: 1, TimeValue: timed}}, FunctionTimes: []FunctionTime{{1, timed, SingleCalls{NodesElapsed: 9, Extremes: Extremes{ElapsedInclusive: Range{9, 9}}}}},
-		ModuleTimes: []ModuleTime{{Module: 1, TimeValue: timed}}, LineTimes: []LineTime{{1, 0, timed}}, InstructionTimes: []InstructionTime{{1, timed}},
-		ThreadTimes: []ThreadTime{{1, timed}}, ProcessTimes: []ProcessTimeValue{{1, timed}}}
+		CallTimes: []CallTime{{Callee: 1, TimeValue: timed}},
+		FunctionTimes: []FunctionTime{
+			{1, timed, SingleCalls{NodesElapsed: 9, Extremes: Extremes{ElapsedInclusive: Range{9, 9}}}}},
+		ModuleTimes: []ModuleTime{{Module: 1, TimeValue: timed}}, LineTimes: []LineTime{{1, 0, timed}},
+		InstructionTimes: []InstructionTime{{1, timed}},
+		ThreadTimes:      []ThreadTime{{1, timed}}, ProcessTimes: []ProcessTimeValue{{1, timed}}}
 	for i := range 40 {
 		id := int64(i + 1)
-		steps = append(steps, w.InsertNodes([]Node{{ID: NodeID(id), Parent: NodeID(i), Process: 1, Function: 1, Instruction: 1}}),
-			w.InsertSites([]Site{{ID: SiteID(id), Thread: 1, Node: NodeID(id), Type: 1}}), w.InsertSiteValues([]SiteValue{{1, SiteID(id), a}}),
-			w.InsertTimings([]Timing{{TimingID(id), 1, NodeID(id)}}), w.InsertTimingValues([]TimingValue{{Slice: 1, Timing: TimingID(id), Calls: 1, Elapsed: 9}}))
+		steps = append(steps,
+			w.InsertNodes([]Node{{ID: NodeID(id), Parent: NodeID(i), Process: 1, Function: 1, Instruction: 1}}),
+			w.InsertSites([]Site{{ID: SiteID(id), Thread: 1, Node: NodeID(id), Type: 1}}),
+			w.InsertSiteValues([]SiteValue{{1, SiteID(id), a}}),
+			w.InsertTimings([]Timing{{TimingID(id), 1, NodeID(id)}}),
+			w.InsertTimingValues([]TimingValue{{Slice: 1, Timing: TimingID(id), Calls: 1, Elapsed: 9}}))
 		d.Paths = append(d.Paths, PathValue{PathID(id), PathID(i), id, 1, 1, both})
-		d.PathTimes = append(d.PathTimes, PathTime{ID: PathID(id), Parent: PathID(i), Level: id, Process: 1, Function: 1, TimeValue: timed})
+		d.PathTimes = append(d.PathTimes, PathTime{ID: PathID(id), Parent: PathID(i), Level: id, Process: 1,
+			Function: 1, TimeValue: timed})
 	}
 	steps = append(steps, w.WriteDerived(d), w.SetState(Complete),
-		sqlitex.ExecuteTransient(w.conn, "PRAGMA page_size=512", nil), sqlitex.ExecuteTransient(w.conn, "VACUUM", nil), w.Close())
+		sqlitex.ExecuteTransient(w.conn, "PRAGMA page_size=512", nil), sqlitex.ExecuteTransient(w.conn, "VACUUM", nil),
+		w.Close())
 	if err := errors.Join(steps...); err != nil {
 		t.Fatal(err)
 	}
@@ -112,19 +126,39 @@ func readAll(s *Session) error {
 		func() error { _, err := s.SourceFiles(); return err }, func() error { _, err := s.Lines(); return err },
 		func() error { _, err := s.PathValues(); return err },
 		func() error { _, err := s.CallValues(); return err },
-		func() error { _, err := s.FunctionValues(); return err }, func() error { _, err := s.ModuleValues(); return err },
-		func() error { _, err := s.LineValues(); return err }, func() error { _, err := s.InstructionValues(); return err },
+		func() error { _, err := s.FunctionValues(); return err }, func() error {
+			_, err := s.ModuleValues()
+			return err
+		},
+		func() error { _, err := s.LineValues(); return err }, func() error {
+			_, err := s.InstructionValues()
+			return err
+		},
 		func() error { _, err := s.TypeValues(); return err }, func() error { _, err := s.ThreadValues(); return err },
 		func() error { _, err := s.ProcessValues(); return err },
 		func() error { _, err := s.ProcessTimes(); return err }, func() error { _, err := s.Timings(); return err },
-		func() error { _, err := s.TimingValues(); return err }, func() error { _, err := s.TimingExtremes(); return err },
+		func() error { _, err := s.TimingValues(); return err }, func() error {
+			_, err := s.TimingExtremes()
+			return err
+		},
 		func() error { _, err := s.TimingRunning(); return err }, func() error { _, err := s.PathTimes(); return err },
 		func() error { _, err := s.CallTimes(); return err },
-		func() error { _, err := s.FunctionTimes(); return err }, func() error { _, err := s.ModuleTimes(); return err },
-		func() error { _, err := s.LineTimes(); return err }, func() error { _, err := s.InstructionTimes(); return err },
-		func() error { _, err := s.ThreadTimes(); return err }, func() error { _, err := s.ProcessTimeValues(); return err },
+		func() error { _, err := s.FunctionTimes(); return err }, func() error {
+			_, err := s.ModuleTimes()
+			return err
+		},
+		func() error { _, err := s.LineTimes(); return err }, func() error {
+			_, err := s.InstructionTimes()
+			return err
+		},
+		func() error { _, err := s.ThreadTimes(); return err }, func() error {
+			_, err := s.ProcessTimeValues()
+			return err
+		},
 		func() error {
-			return s.Query("SELECT * FROM functions", func([]string) error { return nil }, func([]any) error { return nil })
+			return s.Query("SELECT * FROM functions", func([]string) error { return nil }, func([]any) error {
+				return nil
+			})
 		},
 		s.CheckFile,
 	} {
@@ -154,7 +188,8 @@ func makeDamaged(t *testing.T) map[string][]byte {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(sqlitex.ExecuteScript(conn, "PRAGMA page_size=512; CREATE TABLE cookies (id INTEGER)", nil), conn.Close()); err != nil {
+	if err := errors.Join(sqlitex.ExecuteScript(conn, "PRAGMA page_size=512; CREATE TABLE cookies (id INTEGER)", nil),
+		conn.Close()); err != nil {
 		t.Fatal(err)
 	}
 	otherBytes, err := os.ReadFile(other)
@@ -187,14 +222,15 @@ func makeDamaged(t *testing.T) map[string][]byte {
 	}
 	const garbage = "zeroblob(20), checksum = 265657229" // CRC-32 of 20 zeros
 	return map[string][]byte{
-		"good":              good,
-		"chunk-checksum":    with("UPDATE chunk SET data = zeroblob(20) WHERE name = 'site'"),
-		"chunk-garbage":     with("UPDATE chunk SET data = " + garbage + " WHERE name = 'site'"),
-		"chunk-rows":        with("UPDATE chunk SET rows = rows + 1 WHERE name = 'site'"),
-		"chunk-many-rows":   with("UPDATE chunk SET rows = 1 << 40 WHERE name = 'site'"),
-		"chunk-no-text":     with("UPDATE chunk SET name = 'root', columns = 6 WHERE name = 'survival'"),
-		"empty":             {},
-		"text":              []byte("This is a text, not a session, however long it may be. It only has to be longer than a header of a hundred bytes.\n"),
+		"good":            good,
+		"chunk-checksum":  with("UPDATE chunk SET data = zeroblob(20) WHERE name = 'site'"),
+		"chunk-garbage":   with("UPDATE chunk SET data = " + garbage + " WHERE name = 'site'"),
+		"chunk-rows":      with("UPDATE chunk SET rows = rows + 1 WHERE name = 'site'"),
+		"chunk-many-rows": with("UPDATE chunk SET rows = 1 << 40 WHERE name = 'site'"),
+		"chunk-no-text":   with("UPDATE chunk SET name = 'root', columns = 6 WHERE name = 'survival'"),
+		"empty":           {},
+		"text": []byte("This is a text, not a session, however long it may be. It only has to be longer " +
+			"than a header of a hundred bytes.\n"),
 		"short":             good[:60],
 		"header-only":       good[:100],
 		"one-page":          good[:512],
@@ -248,7 +284,8 @@ func TestDamagedFiles(t *testing.T) {
 		if strings.Contains(err.Error(), "\n") || !strings.Contains(err.Error(), path) {
 			t.Errorf("%s: want one line that names the file, have %q", f.Name(), err)
 		}
-		if !errors.Is(err, ErrCorrupt) && !errors.Is(err, ErrNotSession) && !errors.Is(err, ErrNewer) && !errors.Is(err, ErrOlder) {
+		if !errors.Is(err, ErrCorrupt) && !errors.Is(err, ErrNotSession) && !errors.Is(err, ErrNewer) &&
+			!errors.Is(err, ErrOlder) {
 			t.Errorf("%s: %v is of no kind", f.Name(), err)
 		}
 		got.WriteString(f.Name() + ": " + err.Error() + "\n")

@@ -2,7 +2,8 @@ package session
 
 import "strings"
 
-// declarations are the tables of schema.sql and packed.sql, by name: what there is said of columns and keys is said nowhere else.
+// declarations are the tables of schema.sql and packed.sql, by name: what there is said of columns and keys is said
+// nowhere else.
 var declarations = declare(schema + packedSchema)
 
 // declaration is a CREATE TABLE statement.
@@ -28,8 +29,8 @@ func (c declaredColumn) whole() bool { return c.kind == "INTEGER" }
 // declared returns the columns of a table.
 func declared(name string) []declaredColumn { return declarations[name].columns }
 
-// declare reads the declarations of a schema as ours are written: whole columns in each line, and a key of several columns in
-// one of its own.
+// declare reads the declarations of a schema as ours are written: whole columns in each line, and a key of several
+// columns in one of its own.
 func declare(schema string) map[string]declaration {
 	const begin, key = "CREATE TABLE ", "PRIMARY KEY"
 	out := map[string]declaration{}

@@ -1,8 +1,8 @@
 package session
 
-// Ids of rows. They are positive and belong to the whole session; 0 means none. Those that rows of packed tables refer to have 32 bits:
-// there are millions of such rows, and a session has fewer than 2³² of a kind (package collect sees to it). A file that says otherwise is
-// damaged.
+// Ids of rows. They are positive and belong to the whole session; 0 means none. Those that rows of packed tables refer
+// to have 32 bits: there are millions of such rows, and a session has fewer than 2³² of a kind (package collect sees to
+// it). A file that says otherwise is damaged.
 type (
 	// ProcessID identifies a process of the session. It is not the pid.
 	ProcessID uint32

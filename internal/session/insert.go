@@ -148,7 +148,8 @@ func (w *Writer) ReplaceLosses(rows []Loss) error {
 			kept = append(kept, l)
 			continue
 		}
-		err := sqlitex.Execute(w.conn, "DELETE FROM loss WHERE process_id = ? AND reason = ?", &sqlitex.ExecOptions{Args: []any{int64(l.Process), l.Reason}})
+		err := sqlitex.Execute(w.conn, "DELETE FROM loss WHERE process_id = ? AND reason = ?",
+			&sqlitex.ExecOptions{Args: []any{int64(l.Process), l.Reason}})
 		if err != nil {
 			return w.explain(err)
 		}

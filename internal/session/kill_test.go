@@ -14,8 +14,8 @@ import (
 	"zombiezen.com/go/sqlite/sqlitex"
 )
 
-// batchRows is how many rows of a plain table, and of a packed one, the writer of the tests puts into each batch: enough that
-// most of its time passes inside commits.
+// batchRows is how many rows of a plain table, and of a packed one, the writer of the tests puts into each batch:
+// enough that most of its time passes inside commits.
 const batchRows = 5000
 
 // batch writes the i-th batch: a process, batchRows instructions and as many nodes.
@@ -27,7 +27,8 @@ func batch(w *Writer, i int) error {
 		nodes[k] = Node{ID: NodeID(id), Process: ProcessID(i + 1), Function: 1}
 	}
 	return w.Batch(func() error {
-		return errors.Join(w.InsertProcesses([]Process{{ID: ProcessID(i + 1), Name: "App"}}), w.InsertInstructions(instructions), w.InsertNodes(nodes))
+		return errors.Join(w.InsertProcesses([]Process{{ID: ProcessID(i + 1), Name: "App"}}),
+			w.InsertInstructions(instructions), w.InsertNodes(nodes))
 	})
 }
 
@@ -78,8 +79,10 @@ func TestKilledWriter(t *testing.T) {
 		if err := errors.Join(err, err2, err3, w.Close()); err != nil {
 			t.Fatal(err)
 		}
-		if len(instructions) != len(nodes) || len(nodes) != batchRows*len(processes) || len(processes) < begun-1 || len(processes) > begun+1 {
-			t.Errorf("%d batches were begun: %d processes, %d instructions and %d nodes", begun, len(processes), len(instructions), len(nodes))
+		if len(instructions) != len(nodes) || len(nodes) != batchRows*len(processes) || len(processes) < begun-1 ||
+			len(processes) > begun+1 {
+			t.Errorf("%d batches were begun: %d processes, %d instructions and %d nodes", begun, len(processes),
+				len(instructions), len(nodes))
 		}
 		// A writer killed before it wrote the journal's header leaves an empty one, which
 		// means nothing; any other must have been rolled back.

@@ -9,13 +9,14 @@ import (
 	"zombiezen.com/go/sqlite/sqlitex"
 )
 
-// addition is a table that came after the first sessions of this format, or a column at the end of one. A session that was made before
-// lacks it: it is read as empty, and a column as 0 or "". A writer adds it. Packed tables need nothing of the kind: a chunk says how many
-// columns it has.
+// addition is a table that came after the first sessions of this format, or a column at the end of one. A session that
+// was made before lacks it: it is read as empty, and a column as 0 or "". A writer adds it. Packed tables need nothing
+// of the kind: a chunk says how many columns it has.
 type addition struct{ table, column string } // column "": the whole table
 
 // additions to format 2, in the order in which they came.
-var additions = []addition{{"module", "origin"}, {"type", "trait"}, {"process_time", "ready_measured"}, {"process_time", "probes"}, {"counter", ""}, {"pause", ""}, {"mark", ""},
+var additions = []addition{{"module", "origin"}, {"type", "trait"}, {"process_time", "ready_measured"},
+	{"process_time", "probes"}, {"counter", ""}, {"pause", ""}, {"mark", ""},
 	{"counter", "tags"}, {"function_await", ""}}
 
 // String is the name of a table, or TABLE.COLUMN.
@@ -77,7 +78,8 @@ func (s *Session) addLater() error {
 			columns := declared(a.table)
 			kind := columns[slices.IndexFunc(columns, func(c declaredColumn) bool { return c.name == a.column })].kind
 			value := map[bool]string{true: "''", false: "0"}[kind == "TEXT"]
-			declaration = "ALTER TABLE " + a.table + " ADD COLUMN " + a.column + " " + kind + " NOT NULL DEFAULT " + value
+			declaration = "ALTER TABLE " + a.table + " ADD COLUMN " + a.column + " " + kind + " NOT NULL DEFAULT " +
+				value
 		}
 		if err := sqlitex.ExecuteScript(s.conn, declaration, nil); err != nil {
 			return fmt.Errorf("adding %v: %w", a, err)

@@ -16,7 +16,8 @@ func TestAdditions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	script := "DROP TABLE process_left_out; DROP VIEW thread_times; DROP VIEW threads; ALTER TABLE thread DROP COLUMN name"
+	script := "DROP TABLE process_left_out; DROP VIEW thread_times; DROP VIEW threads; ALTER TABLE thread DROP " +
+		"COLUMN name"
 	if err := errors.Join(sqlitex.ExecuteScript(w.conn, script, nil), w.Close()); err != nil {
 		t.Fatal(err)
 	}
@@ -33,7 +34,8 @@ func TestAdditions(t *testing.T) {
 	defer s.Close()
 	rows, err := s.LeftOut()
 	threads, threadsErr := s.Threads()
-	if err := errors.Join(err, threadsErr, readAll(s)); err != nil || len(rows) != 0 || len(threads) != 1 || threads[0] != (Thread{ID: 1, Process: 1, OSID: 11}) {
+	if err := errors.Join(err, threadsErr, readAll(s)); err != nil || len(rows) != 0 || len(threads) != 1 ||
+		threads[0] != (Thread{ID: 1, Process: 1, OSID: 11}) {
 		t.Errorf("%+v, %+v, %v", rows, threads, err)
 	}
 	copied, err := s.InMemory()
@@ -45,7 +47,8 @@ func TestAdditions(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, w := range []*Writer{copied, edited} {
-		err := errors.Join(w.ReplaceLeftOut([]LeftOut{{Process: 7}}), w.ReplaceThreads([]Thread{{ID: 1, Process: 1, Name: "main"}}))
+		err := errors.Join(w.ReplaceLeftOut([]LeftOut{{Process: 7}}),
+			w.ReplaceThreads([]Thread{{ID: 1, Process: 1, Name: "main"}}))
 		rows, rowsErr := w.LeftOut()
 		threads, threadsErr := w.Threads()
 		if err := errors.Join(err, rowsErr, threadsErr); err != nil || len(rows) != 1 || threads[0].Name != "main" {

@@ -60,38 +60,64 @@ var lossMeanings = map[string]struct {
 	LossReentered:      {"they happened inside the agent's own calls into the runtime", true},
 	LossILMapTruncated: {"a method is so long that its last lines are not known", false},
 	LossNameTruncated:  {"a name is so long that it was cut", false},
-	LossStackTruncated: {"their stacks are deeper than --max-stack-depth, or there was no memory for more of them; their callers are shown as (truncated)", false},
-	LossTypeUnknown:    {"the runtime did not say their type", false},
-	LossUntracked:      {"objects there survived a garbage collection, and the agent had not seen them allocated", true},
-	LossLifetimeFull:   {"the agent's memory limit (--memory-limit) was reached: when they died is not known and they count as alive", false},
-	LossMoves:          {"the survivors of a garbage collection could not all be noted: from it on what dies counts as alive", false},
-	LossGCCut:          {"the process, or the recording, ended within a garbage collection: some of what that found dead counts, some still as alive", false},
-	LossSnapshot:       {"the snapshot of the heap (--snapshot) could not be written or read: no space, no memory, or the process was killed", false},
-	LossSurvivors:      {"so many garbage collections were looked at (--roots) that there was no room for more: why objects survived these is not known", false},
-	LossChanges:        {"there was no room to tell what changed from one garbage collection to the next: from some on it is not known", false},
-	LossStacks:         {"most of the agent's memory limit (--memory-limit) was used up: from then on new stacks are shown as (truncated) with the function, or with its module", false},
-	LossAges:           {"most of the agent's memory limit (--memory-limit) was used up: how old they became is not known", false},
-	LossControl:        {"recording was paused and resumed so often that the process did not see all of it: pauses may be longer or shorter than they are said to be", false},
-	LossMarks:          {"the program, or --mark-at, marked and paused so often that a sixteenth of the agent's memory limit (--memory-limit) was used up: later marks are missing, later pauses were refused", false},
-	LossCounters:       {"the counters that --meter names were not sampled: the process ended too soon, or its runtime is too old or did not answer (clrprof counters SESSION --missing)", false},
-	LossUnreported:     {"this .NET does not report most boxes, multicast delegates and results of async methods, and the agent could not make it", true},
-	LossThreadsFolded:  {"so many threads began before them that those of one name share a row in the list of threads", false},
-	LossCallsFolded:    {"the agent's memory limit (--memory-limit) was reached: they are not counted, and their time counts for their callers", false},
-	LossCallsUnmatched: {"their end was not seen, only that their frame was gone later: part of the time after it counts for them", false},
-	LossCallsCut:       {"they were taken for gone, and went on: what they called and did after that counts for their callers", false},
-	LossCallsJumped:    {"they ended by a jump to another function, as the program demands it (tail., in F#): its time counts for their callers and not for them", false},
-	LossWaits:          {"there was no memory to note what the operating system did in them: waiting may count as CPU time, and extremes of calls are bounds", false},
+	LossStackTruncated: {"their stacks are deeper than --max-stack-depth, or there was no memory for more of them; " +
+		"their callers are shown as (truncated)", false},
+	LossTypeUnknown: {"the runtime did not say their type", false},
+	LossUntracked: {"objects there survived a garbage collection, and the agent had not seen them allocated",
+		true},
+	LossLifetimeFull: {"the agent's memory limit (--memory-limit) was reached: when they died is not known and " +
+		"they count as alive", false},
+	LossMoves: {"the survivors of a garbage collection could not all be noted: from it on what dies counts " +
+		"as alive", false},
+	LossGCCut: {"the process, or the recording, ended within a garbage collection: some of what that found " +
+		"dead counts, some still as alive", false},
+	LossSnapshot: {"the snapshot of the heap (--snapshot) could not be written or read: no space, no memory, " +
+		"or the process was killed", false},
+	LossSurvivors: {"so many garbage collections were looked at (--roots) that there was no room for more: why " +
+		"objects survived these is not known", false},
+	LossChanges: {"there was no room to tell what changed from one garbage collection to the next: from some " +
+		"on it is not known", false},
+	LossStacks: {"most of the agent's memory limit (--memory-limit) was used up: from then on new stacks are " +
+		"shown as (truncated) with the function, or with its module", false},
+	LossAges: {"most of the agent's memory limit (--memory-limit) was used up: how old they became is " +
+		"not known", false},
+	LossControl: {"recording was paused and resumed so often that the process did not see all of it: pauses " +
+		"may be longer or shorter than they are said to be", false},
+	LossMarks: {"the program, or --mark-at, marked and paused so often that a sixteenth of the agent's " +
+		"memory limit (--memory-limit) was used up: later marks are missing, later pauses were refused", false},
+	LossCounters: {"the counters that --meter names were not sampled: the process ended too soon, or its " +
+		"runtime is too old or did not answer (clrprof counters SESSION --missing)", false},
+	LossUnreported: {"this .NET does not report most boxes, multicast delegates and results of async methods, " +
+		"and the agent could not make it", true},
+	LossThreadsFolded: {"so many threads began before them that those of one name share a row in the list of threads",
+		false},
+	LossCallsFolded: {"the agent's memory limit (--memory-limit) was reached: they are not counted, and their " +
+		"time counts for their callers", false},
+	LossCallsUnmatched: {"their end was not seen, only that their frame was gone later: part of the time after it " +
+		"counts for them", false},
+	LossCallsCut: {"they were taken for gone, and went on: what they called and did after that counts for " +
+		"their callers", false},
+	LossCallsJumped: {"they ended by a jump to another function, as the program demands it (tail., in F#): its " +
+		"time counts for their callers and not for them", false},
+	LossWaits: {"there was no memory to note what the operating system did in them: waiting may count as " +
+		"CPU time, and extremes of calls are bounds", false},
 	LossClockBackwards: {"the clock went back in them: their time counts as 0", false},
-	LossNotHooked:      {"there was no memory to hook them: their calls are not counted and their time counts for their callers", false},
-	LossNotProbed:      {"probes could not be put into their IL: their calls are not counted and their time counts for their callers, and there are no marks at them", false},
-	LossAsyncNotHooked: {"the runtime suspends these async methods itself (runtime-async), and probes would break them on this .NET: their calls are not counted and their time counts for their callers", false},
-	LossNoFile:         {"nothing of the process is recorded: its agent could not make a file for the shared memory (too many open files?)", true},
-	LossNoSpace:        {"nothing of the process is recorded: the file system of the shared memory is full; set CLRPROF_SHM to a directory on another", true},
-	LossNoAddressSpace: {"nothing of the process is recorded: a limit of its address space or its files' size (ulimit -v, -f) leaves no room for the agent", true},
-	LossNoMemory:       {"nothing of the process is recorded: there was no memory for the agent's first tables", true},
-	LossOldRuntime:     {"nothing of the process is recorded: its .NET is older than 2.2", true},
-	LossRefused:        {"nothing of the process is recorded: its runtime refused the profiler", true},
-	LossNotRecorded:    {"nothing of the process is recorded: its agent gave up", true},
+	LossNotHooked: {"there was no memory to hook them: their calls are not counted and their time counts for " +
+		"their callers", false},
+	LossNotProbed: {"probes could not be put into their IL: their calls are not counted and their time counts " +
+		"for their callers, and there are no marks at them", false},
+	LossAsyncNotHooked: {"the runtime suspends these async methods itself (runtime-async), and probes would break " +
+		"them on this .NET: their calls are not counted and their time counts for their callers", false},
+	LossNoFile: {"nothing of the process is recorded: its agent could not make a file for the shared memory " +
+		"(too many open files?)", true},
+	LossNoSpace: {"nothing of the process is recorded: the file system of the shared memory is full; set " +
+		"CLRPROF_SHM to a directory on another", true},
+	LossNoAddressSpace: {"nothing of the process is recorded: a limit of its address space or its files' size " +
+		"(ulimit -v, -f) leaves no room for the agent", true},
+	LossNoMemory:    {"nothing of the process is recorded: there was no memory for the agent's first tables", true},
+	LossOldRuntime:  {"nothing of the process is recorded: its .NET is older than 2.2", true},
+	LossRefused:     {"nothing of the process is recorded: its runtime refused the profiler", true},
+	LossNotRecorded: {"nothing of the process is recorded: its agent gave up", true},
 }
 
 // Meaning says in words why something is missing or less exact.

@@ -22,8 +22,8 @@ import (
 //go:embed schema.sql
 var schema string
 
-// Format is the version of the file format that this package reads and writes. What is added to it does not change the number: tables
-// and columns that an older file of this format lacks are empty and 0 (addLater).
+// Format is the version of the file format that this package reads and writes. What is added to it does not change the
+// number: tables and columns that an older file of this format lacks are empty and 0 (addLater).
 const Format = 2
 
 const (
@@ -32,11 +32,11 @@ const (
 	// maxValueBytes bounds one text or blob, so that a damaged length cannot ask
 	// for gigabytes; the longest real value is the IL map of a huge method.
 	maxValueBytes = 64 << 20
-	// busyTimeout is how long a reader waits for a writer inside its commit, and a writer for readers before it says so. The largest batch
-	// takes a few seconds.
+	// busyTimeout is how long a reader waits for a writer inside its commit, and a writer for readers before it says
+	// so. The largest batch takes a few seconds.
 	busyTimeout = 20 * time.Second
-	// longestBusy is how long a writer tries to commit while others read. Reading takes seconds; who keeps a transaction open for longer, in
-	// another tool, must not keep a recording from ending for ever.
+	// longestBusy is how long a writer tries to commit while others read. Reading takes seconds; who keeps a
+	// transaction open for longer, in another tool, must not keep a recording from ending for ever.
 	longestBusy = 10 * time.Minute
 )
 
@@ -104,8 +104,8 @@ func Open(path string) (*Session, error) {
 	return s.settled()
 }
 
-// settled returns a copy in memory of a session that may still be written: all reads see the same moment, and its writer need not wait for
-// them.
+// settled returns a copy in memory of a session that may still be written: all reads see the same moment, and its
+// writer need not wait for them.
 func (s *Session) settled() (*Session, error) {
 	defer s.Close()
 	w, err := s.InMemory()
@@ -142,10 +142,11 @@ func (s *Session) checkSize() error {
 		return err
 	}
 	var bytes int64
-	err := s.each("SELECT page_count * page_size FROM pragma_page_count, pragma_page_size", func(stmt *sqlite.Stmt) error {
-		bytes = stmt.ColumnInt64(0)
-		return nil
-	})
+	err := s.each("SELECT page_count * page_size FROM pragma_page_count, pragma_page_size",
+		func(stmt *sqlite.Stmt) error {
+			bytes = stmt.ColumnInt64(0)
+			return nil
+		})
 	var info fs.FileInfo
 	if err == nil {
 		info, err = os.Stat(s.path)
@@ -160,7 +161,8 @@ func (s *Session) checkSize() error {
 }
 
 func truncated(size, whole int64) error {
-	return fmt.Errorf("%w: it is truncated (%d of %d bytes): copy it again from where it was made", ErrCorrupt, size, whole)
+	return fmt.Errorf("%w: it is truncated (%d of %d bytes): copy it again from where it was made", ErrCorrupt, size,
+		whole)
 }
 
 func (s *Session) checkTables() error {
@@ -176,14 +178,20 @@ func (s *Session) checkTables() error {
 
 // tableNames are the tables of the schema, but for those that are packed.
 var tableNames = []string{
-	"info", "chunk", processTable.name, threadTable.name, threadSetTable.name, moduleTable.name, typeTable.name, typeArgumentTable.name,
-	functionTable.name, functionArgumentTable.name, bodyTable.name, instructionTable.name, sliceTable.name, pauseTable.name, markTable.name,
-	processLifetimeTable.name, leftOutTable.name, gcTable.name, gcGenerationTable.name, gcDetailTable.name, gcHeapTable.name,
+	"info", "chunk", processTable.name, threadTable.name, threadSetTable.name, moduleTable.name, typeTable.name,
+	typeArgumentTable.name,
+	functionTable.name, functionArgumentTable.name, bodyTable.name, instructionTable.name, sliceTable.name,
+	pauseTable.name, markTable.name,
+	processLifetimeTable.name, leftOutTable.name, gcTable.name, gcGenerationTable.name, gcDetailTable.name,
+	gcHeapTable.name,
 	snapshotTable.name, snapshotTypeTable.name, snapshotSiteTable.name, snapshotRootTable.name, snapshotPathTable.name,
 	processTimeTable.name, counterTable.name, lossTable.name, sourceFileTable.name, lineTable.name,
-	callValueTable.name, functionValueTable.name, moduleValueTable.name, lineValueTable.name, instructionValueTable.name,
-	typeValueTable.name, threadValueTable.name, processValueTable.name, processDeathTable.name, summarySectionTable.name, summarySiteTable.name,
-	callTimeTable.name, functionTimeTable.name, functionAwaitTable.name, moduleTimeTable.name, lineTimeTable.name, instructionTimeTable.name,
+	callValueTable.name, functionValueTable.name, moduleValueTable.name, lineValueTable.name,
+	instructionValueTable.name,
+	typeValueTable.name, threadValueTable.name, processValueTable.name, processDeathTable.name,
+	summarySectionTable.name, summarySiteTable.name,
+	callTimeTable.name, functionTimeTable.name, functionAwaitTable.name, moduleTimeTable.name, lineTimeTable.name,
+	instructionTimeTable.name,
 	threadTimeTable.name, processTimeValueTable.name,
 }
 
@@ -208,9 +216,11 @@ func checkHeader(path string) (absolute string, err error) {
 	case h.application != applicationID:
 		return "", fmt.Errorf("session %s: %w: it is an SQLite database of another program", path, ErrNotSession)
 	case h.format > Format:
-		return "", fmt.Errorf("session %s: %w (format %d, this one reads up to %d): update clrprof", path, ErrNewer, h.format, Format)
+		return "", fmt.Errorf("session %s: %w (format %d, this one reads up to %d): update clrprof", path, ErrNewer,
+			h.format, Format)
 	case h.format == 1:
-		return "", fmt.Errorf("session %s: %w, in a format that this one does not read: record it again", path, ErrOlder)
+		return "", fmt.Errorf("session %s: %w, in a format that this one does not read: record it again", path,
+			ErrOlder)
 	case h.format < 1 || h.pageSize == 0 || size < h.pageSize:
 		return "", fmt.Errorf("session %s: %w: its first page is broken", path, ErrCorrupt)
 	}
@@ -285,7 +295,8 @@ func explain(path string, err error) error {
 		return fmt.Errorf("session %s: %w (%s): record it again with this clrprof", path, ErrCorrupt, messageOf(err))
 	case sqlite.ResultReadOnly, sqlite.ResultCantOpen:
 		if _, statErr := os.Stat(path + "-journal"); statErr == nil {
-			return fmt.Errorf("session %s: the last write was cut off and its folder is read-only: copy it with its -journal file to a writable folder: %w", path, err)
+			return fmt.Errorf("session %s: the last write was cut off and its folder is read-only: copy it with its "+
+				"-journal file to a writable folder: %w", path, err)
 		}
 	case sqlite.ResultInterrupt:
 		return prefix(path, context.Canceled)

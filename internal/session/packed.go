@@ -13,12 +13,14 @@ import (
 	"github.com/clrprof/clrprof/internal/columns"
 )
 
-// packedTableNames are the tables that grow with stacks and time. Their rows are in the table chunk, many in one row of it:
-// encoded by column (package columns), then compressed with Zstandard. docs/session.md describes the format.
+// packedTableNames are the tables that grow with stacks and time. Their rows are in the table chunk, many in one row of
+// it: encoded by column (package columns), then compressed with Zstandard. docs/session.md describes the format.
 var packedTableNames = []string{
 	nodeTable.name, siteTable.name, siteValueTable.name,
-	gcBirthTable.name, gcDeathTable.name, siteDeathTable.name, siteAgeTable.name, siteAliveTable.name, survivalTable.name, rootTable.name,
-	counterValueTable.name, timingTable.name, timingValueTable.name, timingInclusiveTable.name, timingExtremeTable.name, timingRunningTable.name,
+	gcBirthTable.name, gcDeathTable.name, siteDeathTable.name, siteAgeTable.name, siteAliveTable.name,
+	survivalTable.name, rootTable.name,
+	counterValueTable.name, timingTable.name, timingValueTable.name, timingInclusiveTable.name, timingExtremeTable.name,
+	timingRunningTable.name,
 	timingBeganTable.name,
 	pathValueTable.name, pathTimeTable.name,
 }
@@ -28,7 +30,8 @@ func isPacked(name string) bool { return slices.Contains(packedTableNames, name)
 const (
 	// maxChunkRows is how many rows a chunk has at most: a writer and a reader have as many in memory, twice.
 	maxChunkRows = columns.MaxRows / 2
-	// maxChunkBytes bounds a chunk that is not compressed: all rows of the table with most columns, and texts. A longer one is damaged.
+	// maxChunkBytes bounds a chunk that is not compressed: all rows of the table with most columns, and texts. A longer
+	// one is damaged.
 	maxChunkBytes = 64 << 20
 )
 
@@ -43,7 +46,8 @@ type packer struct {
 func (p *packer) compress(data []byte) ([]byte, error) {
 	if p.encoder == nil {
 		var err error
-		if p.encoder, err = zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedFastest)); err != nil {
+		if p.encoder, err = zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1),
+			zstd.WithEncoderLevel(zstd.SpeedFastest)); err != nil {
 			return nil, err
 		}
 	}
@@ -53,7 +57,8 @@ func (p *packer) compress(data []byte) ([]byte, error) {
 func (p *packer) decompress(data []byte) ([]byte, error) {
 	if p.decoder == nil {
 		var err error
-		if p.decoder, err = zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(maxChunkBytes)); err != nil {
+		if p.decoder, err = zstd.NewReader(nil, zstd.WithDecoderConcurrency(1),
+			zstd.WithDecoderMaxMemory(maxChunkBytes)); err != nil {
 			return nil, err
 		}
 	}
@@ -143,7 +148,8 @@ func (s *Session) insertChunk(name string, b *columns.Block) error {
 	if data, err = s.packer.compress(data); err != nil {
 		return err
 	}
-	stmt, err := s.conn.Prepare("INSERT INTO chunk (name, first, last, rows, columns, checksum, data) VALUES (?, ?, ?, ?, ?, ?, ?)")
+	stmt, err := s.conn.Prepare("INSERT INTO chunk (name, first, last, rows, columns, checksum, data) VALUES (?, ?, " +
+		"?, ?, ?, ?, ?)")
 	if err != nil {
 		return err
 	}
@@ -160,12 +166,14 @@ func (s *Session) insertChunk(name string, b *columns.Block) error {
 // span is a range of the first column of a table, both ends included.
 type span struct{ from, to int64 }
 
-// eachChunk calls fn for each chunk of a table that may have rows of a span (nil: all), in the order in which they were written. Its
-// columns are as many as the table has: those that were not recorded are 0. It is overwritten by the next one.
+// eachChunk calls fn for each chunk of a table that may have rows of a span (nil: all), in the order in which they were
+// written. Its columns are as many as the table has: those that were not recorded are 0. It is overwritten by the next
+// one.
 func (s *Session) eachChunk(name string, width int, of *span, fn func(*columns.Block) error) error {
 	query := "SELECT rows, columns, checksum, data FROM chunk WHERE name = ? ORDER BY id"
 	if of != nil {
-		query = "SELECT rows, columns, checksum, data FROM chunk WHERE name = ? AND last >= ? AND first <= ? ORDER BY id"
+		query = "SELECT rows, columns, checksum, data FROM chunk WHERE name = ? AND last >= ? AND first <= ? " +
+			"ORDER BY id"
 	}
 	stmt, err := s.conn.Prepare(query)
 	if err != nil {
@@ -220,7 +228,8 @@ func (s *Session) decodeChunk(stmt *sqlite.Stmt, width int, b *columns.Block) er
 	return nil
 }
 
-// eachPacked calls fn for each row of a packed table, in the order in which they were written. The row is overwritten by the next one.
+// eachPacked calls fn for each row of a packed table, in the order in which they were written. The row is overwritten
+// by the next one.
 func eachPacked[T any](s *Session, t table[T], of *span, fn func(*T)) error {
 	return eachUnpacked(s, t, of, func(_ *columns.Block, _ int, row *T) { fn(row) })
 }
@@ -246,8 +255,8 @@ func eachUnpacked[T any](s *Session, t table[T], of *span, fn func(*columns.Bloc
 	return nil
 }
 
-// packedRows returns the rows of a packed table in the order of the key. Of those with the same key it returns the one that was written
-// last.
+// packedRows returns the rows of a packed table in the order of the key. Of those with the same key it returns the one
+// that was written last.
 func packedRows[T any](s *Session, t table[T], of *span) ([]T, error) {
 	expected := s.expectedRows(t.name, of)
 	rows := make([]T, 0, min(expected, maxExpectedRows))
@@ -258,7 +267,8 @@ func packedRows[T any](s *Session, t table[T], of *span) ([]T, error) {
 		for i := range last {
 			last[i] = b.Columns[i][at]
 		}
-		if n := int64(len(rows)); len(rows) == cap(rows) { // once what was expected has come true, more of it is believed
+		// once what was expected has come true, more of it is believed
+		if n := int64(len(rows)); len(rows) == cap(rows) {
 			rows = slices.Grow(rows, int(max(n/4, min(expected-n, 3*n))))
 		}
 		rows = append(rows, *row)

@@ -22,8 +22,8 @@ func plainSchema() string {
 	return packedSchema + script + packedViews
 }
 
-// WritePlain writes all tables and views of the session to an empty file, as a database that any SQLite tool can read. It is larger, and no
-// session.
+// WritePlain writes all tables and views of the session to an empty file, as a database that any SQLite tool can read.
+// It is larger, and no session.
 func (s *Session) WritePlain(path string) error {
 	conn, err := sqlite.OpenConn(path, sqlite.OpenReadWrite)
 	if err != nil {

@@ -46,8 +46,9 @@ func complete(t *testing.T, b *sessiontest.Builder, path string) *session.Sessio
 
 // TestWritePlain: the database of an export has the tables, the views and the rows that queries of the session see.
 func TestWritePlain(t *testing.T) {
-	for name, b := range map[string]*sessiontest.Builder{"shop": sessiontest.Shop(), "kitchen": sessiontest.Kitchen(), "aging": sessiontest.Aging(),
-		"heap": sessiontest.Heap(), "timed": sessiontest.Timed()} {
+	for name, b := range map[string]*sessiontest.Builder{"shop": sessiontest.Shop(), "kitchen": sessiontest.Kitchen(),
+		"aging": sessiontest.Aging(),
+		"heap":  sessiontest.Heap(), "timed": sessiontest.Timed()} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			path, plain := filepath.Join(dir, "s"), filepath.Join(dir, "plain")
@@ -61,7 +62,8 @@ func TestWritePlain(t *testing.T) {
 			}
 			defer conn.Close()
 			tables := 0
-			err = sqlitex.ExecuteTransient(conn, "SELECT name FROM sqlite_schema WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite_%' ORDER BY name", &sqlitex.ExecOptions{
+			err = sqlitex.ExecuteTransient(conn, "SELECT name FROM sqlite_schema WHERE type IN ('table', 'view') AND "+
+				"name NOT LIKE 'sqlite_%' ORDER BY name", &sqlitex.ExecOptions{
 				ResultFunc: func(stmt *sqlite.Stmt) error {
 					tables++
 					name := stmt.ColumnText(0)
@@ -95,27 +97,28 @@ func linesOf(t *testing.T, s *session.Session, name string) []string {
 func plainLines(t *testing.T, conn *sqlite.Conn, name string) []string {
 	t.Helper()
 	var lines []string
-	err := sqlitex.ExecuteTransient(conn, "SELECT * FROM "+name, &sqlitex.ExecOptions{ResultFunc: func(stmt *sqlite.Stmt) error {
-		var row []any
-		for i := range stmt.ColumnCount() {
-			switch stmt.ColumnType(i) {
-			case sqlite.TypeInteger:
-				row = append(row, stmt.ColumnInt64(i))
-			case sqlite.TypeFloat:
-				row = append(row, stmt.ColumnFloat(i))
-			case sqlite.TypeText:
-				row = append(row, stmt.ColumnText(i))
-			case sqlite.TypeBlob:
-				b := make([]byte, stmt.ColumnLen(i))
-				stmt.ColumnBytes(i, b)
-				row = append(row, b)
-			default:
-				row = append(row, nil)
+	err := sqlitex.ExecuteTransient(conn, "SELECT * FROM "+name,
+		&sqlitex.ExecOptions{ResultFunc: func(stmt *sqlite.Stmt) error {
+			var row []any
+			for i := range stmt.ColumnCount() {
+				switch stmt.ColumnType(i) {
+				case sqlite.TypeInteger:
+					row = append(row, stmt.ColumnInt64(i))
+				case sqlite.TypeFloat:
+					row = append(row, stmt.ColumnFloat(i))
+				case sqlite.TypeText:
+					row = append(row, stmt.ColumnText(i))
+				case sqlite.TypeBlob:
+					b := make([]byte, stmt.ColumnLen(i))
+					stmt.ColumnBytes(i, b)
+					row = append(row, b)
+				default:
+					row = append(row, nil)
+				}
 			}
-		}
-		lines = append(lines, fmt.Sprint(row...))
-		return nil
-	}})
+			lines = append(lines, fmt.Sprint(row...))
+			return nil
+		}})
 	if err != nil {
 		t.Errorf("%s: %v", name, err)
 	}
@@ -141,7 +144,8 @@ func TestPackedInPython(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "s")
 	s := complete(t, sessiontest.Aging(), path)
 	var want strings.Builder
-	for _, query := range []string{"SELECT sum(bytes) FROM site_value", "SELECT site_id || ' ' || measure || ' ' || bucket || ' ' || objects FROM site_age"} {
+	for _, query := range []string{"SELECT sum(bytes) FROM site_value",
+		"SELECT site_id || ' ' || measure || ' ' || bucket || ' ' || objects FROM site_age"} {
 		err := s.Query(query, func([]string) error { return nil }, func(row []any) error {
 			fmt.Fprintln(&want, row[0])
 			return nil

@@ -15,7 +15,8 @@ var ErrQuery = errors.New("query")
 
 // readPragmas are those that a query may use: they describe the schema.
 var readPragmas = map[string]bool{
-	"table_info": true, "table_xinfo": true, "table_list": true, "index_list": true, "index_info": true, "function_list": true,
+	"table_info": true, "table_xinfo": true, "table_list": true, "index_list": true, "index_info": true,
+	"function_list": true,
 }
 
 // authorize lets a query read and nothing else.
@@ -39,9 +40,10 @@ func authorize(a sqlite.Action) sqlite.AuthResult {
 // errEnough ends a query that has more rows than are wanted.
 var errEnough = errors.New("enough rows")
 
-// QueryUpTo is Query for those who do not want all rows: take is called with each, and those before the first that it refuses
-// are returned; then more is true. Without rows the list is empty, not nil.
-func (s *Session) QueryUpTo(query string, take func([]any) bool) (columns []string, rows [][]any, more bool, err error) {
+// QueryUpTo is Query for those who do not want all rows: take is called with each, and those before the first that it
+// refuses are returned; then more is true. Without rows the list is empty, not nil.
+func (s *Session) QueryUpTo(query string, take func([]any) bool) (columns []string, rows [][]any, more bool,
+	err error) {
 	columns, rows = []string{}, [][]any{}
 	err = s.Query(query, func(names []string) error {
 		columns = names
@@ -154,7 +156,8 @@ func (s *Session) explainQuery(err error) error {
 		return s.unreadable
 	}
 	switch sqlite.ErrCode(err).ToPrimary() {
-	case sqlite.ResultError, sqlite.ResultAuth, sqlite.ResultMismatch, sqlite.ResultRange, sqlite.ResultReadOnly, sqlite.ResultConstraint:
+	case sqlite.ResultError, sqlite.ResultAuth, sqlite.ResultMismatch, sqlite.ResultRange, sqlite.ResultReadOnly,
+		sqlite.ResultConstraint:
 		message := err.Error()
 		for _, prefix := range []string{"sqlite: prepare: ", "sqlite: step: "} {
 			message = strings.TrimPrefix(message, prefix)

@@ -38,8 +38,10 @@ func TestQuery(t *testing.T) {
 		t.Error(diff)
 	}
 	for _, query := range []string{
-		"SELECT count(*) FROM node;", "  SELECT 1 -- a comment", "WITH a AS (SELECT 1) SELECT * FROM a", "VALUES (1), (2)",
-		"SELECT * FROM pragma_table_info('node')", "PRAGMA table_info(node)", "SELECT * FROM functions", "EXPLAIN SELECT 1",
+		"SELECT count(*) FROM node;", "  SELECT 1 -- a comment", "WITH a AS (SELECT 1) SELECT * FROM a",
+		"VALUES (1), (2)",
+		"SELECT * FROM pragma_table_info('node')", "PRAGMA table_info(node)", "SELECT * FROM functions",
+		"EXPLAIN SELECT 1",
 	} {
 		if _, rows, err := ask(s, query); err != nil || len(rows) == 0 {
 			t.Errorf("%s: %d rows, %v", query, len(rows), err)
@@ -61,10 +63,14 @@ func TestQueryRefuses(t *testing.T) {
 	}
 	defer w.Close()
 	for _, query := range []string{
-		"DELETE FROM node", "INSERT INTO info VALUES ('a', 'b')", "UPDATE node SET parent_id = 0 RETURNING id", "DROP TABLE node", "CREATE TABLE x (a)",
-		"CREATE TEMP TABLE x (a)", "ATTACH 'y' AS y", "DETACH main", "VACUUM", "VACUUM INTO 'copy'", "BEGIN", "COMMIT", "SAVEPOINT a", "REINDEX", "ANALYZE",
-		"PRAGMA query_only = 0", "PRAGMA journal_mode = WAL", "PRAGMA user_version = 7", "PRAGMA writable_schema = 1", "SELECT load_extension('x')",
-		"SELECT 1; SELECT 2", "SELECT 1; DELETE FROM node", "", " ", ";", "-- nothing", "SELECT", "SELECT * FROM nodes", "SELECT \"x\"", "SELECT 1\x00", "SELECT max()",
+		"DELETE FROM node", "INSERT INTO info VALUES ('a', 'b')", "UPDATE node SET parent_id = 0 RETURNING id",
+		"DROP TABLE node", "CREATE TABLE x (a)",
+		"CREATE TEMP TABLE x (a)", "ATTACH 'y' AS y", "DETACH main", "VACUUM", "VACUUM INTO 'copy'", "BEGIN", "COMMIT",
+		"SAVEPOINT a", "REINDEX", "ANALYZE",
+		"PRAGMA query_only = 0", "PRAGMA journal_mode = WAL", "PRAGMA user_version = 7", "PRAGMA writable_schema = 1",
+		"SELECT load_extension('x')",
+		"SELECT 1; SELECT 2", "SELECT 1; DELETE FROM node", "", " ", ";", "-- nothing", "SELECT", "SELECT * FROM nodes",
+		"SELECT \"x\"", "SELECT 1\x00", "SELECT max()",
 	} {
 		_, _, err := ask(w.Session, query)
 		if !errors.Is(err, ErrQuery) {
@@ -89,7 +95,8 @@ func TestQueryRefuses(t *testing.T) {
 func FuzzQuery(f *testing.F) {
 	path := filepath.Join(f.TempDir(), "s")
 	small(f, path)
-	for _, q := range []string{"SELECT 1", "SELECT * FROM functions", "VALUES (1)", "SELECT 'a' || x'00'", "DELETE FROM node", "PRAGMA user_version", "SELECT 1;;", "EXPLAIN SELECT *"} {
+	for _, q := range []string{"SELECT 1", "SELECT * FROM functions", "VALUES (1)", "SELECT 'a' || x'00'",
+		"DELETE FROM node", "PRAGMA user_version", "SELECT 1;;", "EXPLAIN SELECT *"} {
 		f.Add(q)
 	}
 	f.Fuzz(func(t *testing.T, query string) {

@@ -70,8 +70,8 @@ func rowsOf[T any](s *Session, t table[T], of *span) ([]T, error) {
 	return out, s.explain(err)
 }
 
-// scan reads a packed table row by row for a method of Session: rows of a span of its first column (nil: all), in the order in which they
-// were written.
+// scan reads a packed table row by row for a method of Session: rows of a span of its first column (nil: all), in the
+// order in which they were written.
 func scan[T any](s *Session, t table[T], of *span, fn func(*T)) error {
 	return s.explain(eachPacked(s, t, of, fn))
 }
@@ -139,8 +139,8 @@ func (s *Session) Slices() ([]Slice, error) { return rows(s, sliceTable) }
 // SiteValues returns the table site_value in the order of slice and site.
 func (s *Session) SiteValues() ([]SiteValue, error) { return rows(s, siteValueTable) }
 
-// EachSiteValue calls fn for each row of site_value from one slice to another, both included; slices come in their order. There can be
-// many millions. The row is overwritten by the next one.
+// EachSiteValue calls fn for each row of site_value from one slice to another, both included; slices come in their
+// order. There can be many millions. The row is overwritten by the next one.
 func (s *Session) EachSiteValue(from, to SliceID, fn func(*SiteValue)) error {
 	return scan(s, siteValueTable, &span{int64(from), int64(to)}, fn)
 }

@@ -110,8 +110,8 @@ const (
 	// stack depth that is kept, and calls beyond the paths that are.
 	NameTruncated = "(truncated)"
 
-	// NameFolded is the name of the pseudo function whose node is the root of folded calls: calls that have no path and are
-	// counted by caller and function. They are below it, and no view shows it.
+	// NameFolded is the name of the pseudo function whose node is the root of folded calls: calls that have no path and
+	// are counted by caller and function. They are below it, and no view shows it.
 	NameFolded = "(folded)"
 )
 

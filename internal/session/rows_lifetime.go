@@ -63,7 +63,8 @@ type GCGeneration struct {
 type GCDetail struct {
 	GC     GCID
 	Pinned q.Count
-	Since  int64 // number of the collection since which GCBirth and GCDeath hold what changed; the own one: a later one's do
+	// number of the collection since which GCBirth and GCDeath hold what changed; the own one: a later one's do
+	Since int64
 }
 
 // GCHeap is a row of the table gc_heap.
@@ -136,8 +137,9 @@ const (
 const AgeBuckets = 8
 
 var ageNames = map[string][AgeBuckets]string{
-	AgeGCs:  {"0", "1", "2", "3–4", "5–8", "9–16", "17–64", "65 and more"},
-	AgeTime: {"less than 1 ms", "1–10 ms", "10–100 ms", "0.1–1 s", "1–10 s", "10–100 s", "100–1000 s", "1000 s and more"},
+	AgeGCs: {"0", "1", "2", "3–4", "5–8", "9–16", "17–64", "65 and more"},
+	AgeTime: {"less than 1 ms", "1–10 ms", "10–100 ms", "0.1–1 s", "1–10 s", "10–100 s", "100–1000 s",
+		"1000 s and more"},
 }
 
 // AgeName says which ages a bucket holds.

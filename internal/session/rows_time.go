@@ -85,8 +85,8 @@ type Extremes struct {
 	CPUExclusive         Range
 }
 
-// TimingInclusive is a row of the table timing_inclusive: the time of folded calls, which have no paths, within a slice, with
-// what the probes added. Calls are counted when they end, or at the end of the recording.
+// TimingInclusive is a row of the table timing_inclusive: the time of folded calls, which have no paths, within a
+// slice, with what the probes added. Calls are counted when they end, or at the end of the recording.
 type TimingInclusive struct {
 	Slice   SliceID
 	Timing  TimingID
@@ -120,14 +120,16 @@ const NameMoveNext = "MoveNext"
 // NamesSuspend are the names in metadata of the functions that it calls to wait.
 var NamesSuspend = []string{"AwaitUnsafeOnCompleted", "AwaitOnCompleted"}
 
-// TimingBegan is a row of the table timing_began: when the calls of functions began that suspend and resume async methods.
+// TimingBegan is a row of the table timing_began: when the calls of functions began that suspend and resume async
+// methods.
 type TimingBegan struct {
 	Timing TimingID
 	Calls  q.Count
 	Ticks  int64 // from the beginning of each to the end of the process, in sum and modulo 2^64
 }
 
-// FunctionAwait is a row of the table function_await: how often the state machine of an async method waited, and for how long.
+// FunctionAwait is a row of the table function_await: how often the state machine of an async method waited, and for
+// how long.
 type FunctionAwait struct {
 	Function    FunctionID
 	Suspensions q.Count

@@ -15,7 +15,8 @@ import (
 )
 
 func amountsOf(a, b, c, d int64) q.Amounts {
-	return q.Amounts{Inclusive: q.Amount{Allocations: q.Count(a), Bytes: q.Bytes(c)}, Exclusive: q.Amount{Allocations: q.Count(b), Bytes: q.Bytes(d)}}
+	return q.Amounts{Inclusive: q.Amount{Allocations: q.Count(a), Bytes: q.Bytes(c)},
+		Exclusive: q.Amount{Allocations: q.Count(b), Bytes: q.Bytes(d)}}
 }
 
 // tableTest writes rows and reads them back, and compares the columns with the schema.
@@ -63,15 +64,20 @@ func TestTables(t *testing.T) {
 	}
 	defer w.Close()
 	amount := q.Amount{Allocations: 5, Bytes: 1 << 40}
-	tableTest(t, w, processTable, w.Processes, Process{1, 100, 99, "App", "/usr/bin/dotnet", `["a"]`, "9.0.7", 1, 2, EndExited, 3}, Process{ID: 2})
+	tableTest(t, w, processTable, w.Processes, Process{1, 100, 99, "App", "/usr/bin/dotnet", `["a"]`, "9.0.7", 1, 2,
+		EndExited, 3}, Process{ID: 2})
 	tableTest(t, w, threadTable, w.Threads, Thread{1, 1, 77, "main", 3, 4})
 	put(w, replace, threadSetTable, []ThreadSet{{1, 3, "x"}})
-	tableTest(t, w, moduleTable, w.Modules, Module{1, 1, "App.dll", "/x/App.dll", "0f", true, SymbolsFile, "/x/App.pdb", "project"})
-	tableTest(t, w, typeTable, w.Types, Type{1, 1, 1, 0x02000001, TypeArray, 2, true, 3, 0x1d, "Näm", "Näm\x00e[,]", TraitValue})
+	tableTest(t, w, moduleTable, w.Modules, Module{1, 1, "App.dll", "/x/App.dll", "0f", true, SymbolsFile, "/x/App.pdb",
+		"project"})
+	tableTest(t, w, typeTable, w.Types, Type{1, 1, 1, 0x02000001, TypeArray, 2, true, 3, 0x1d, "Näm", "Näm\x00e[,]",
+		TraitValue})
 	tableTest(t, w, typeArgumentTable, w.TypeArguments, TypeArgument{1, 0, 2}, TypeArgument{1, 1, 0})
-	tableTest(t, w, functionTable, w.Functions, Function{1, 1, 1, 0x06000001, 1, FunctionMethod, "T", "m", []byte{0, 1, 2}, "T.m()", 1, 12}, Function{ID: 2})
+	tableTest(t, w, functionTable, w.Functions, Function{1, 1, 1, 0x06000001, 1, FunctionMethod, "T", "m",
+		[]byte{0, 1, 2}, "T.m()", 1, 12}, Function{ID: 2})
 	tableTest(t, w, functionArgumentTable, w.FunctionArguments, FunctionArgument{1, 0, 2})
-	tableTest(t, w, bodyTable, w.Bodies, Body{1, 1, 0xffff_8000_0000_0000, 12, EncodeILMap([]ILPoint{{0, ILProlog}, {4, 0}})}, Body{ID: 2})
+	tableTest(t, w, bodyTable, w.Bodies,
+		Body{1, 1, 0xffff_8000_0000_0000, 12, EncodeILMap([]ILPoint{{0, ILProlog}, {4, 0}})}, Body{ID: 2})
 	tableTest(t, w, instructionTable, w.Instructions, Instruction{1, 1, 1, 0x7f0000000000, 4, -1, 1})
 	tableTest(t, w, nodeTable, w.Nodes, Node{1, 0, 1, 1, 1}, Node{2, 1, 1, 1, 1})
 	tableTest(t, w, siteTable, w.Sites, Site{1, 1, 2, 1, true})
@@ -82,22 +88,29 @@ func TestTables(t *testing.T) {
 	tableTest(t, w, processLifetimeTable, w.ProcessLifetimes, ProcessLifetime{1, 7, true}, ProcessLifetime{2, 0, false})
 	tableTest(t, w, leftOutTable, w.LeftOut, LeftOut{1, 2, amount}, LeftOut{Process: 2})
 	tableTest(t, w, gcTable, w.GCs, GC{1, 1, 3, 2, 31, true, 5, 6, 2, 4}, GC{ID: 2})
-	tableTest(t, w, gcGenerationTable, w.GCGenerations, GCGeneration{1, 0, amount, amount.Add(amount), amount}, GCGeneration{GC: 1, Generation: 4})
+	tableTest(t, w, gcGenerationTable, w.GCGenerations, GCGeneration{1, 0, amount, amount.Add(amount), amount},
+		GCGeneration{GC: 1, Generation: 4})
 	tableTest(t, w, gcDetailTable, w.GCDetails, GCDetail{1, 4, 2}, GCDetail{GC: 2})
 	tableTest(t, w, gcHeapTable, w.GCHeaps, GCHeap{1, 0, amount, amount.Add(amount)}, GCHeap{GC: 1, Generation: 4})
 	all := GCID(math.MaxInt64)
 	tableTest(t, w, gcBirthTable, func() ([]GCBirth, error) { return w.GCBirths(1, all) }, GCBirth{1, 1, amount})
-	tableTest(t, w, gcDeathTable, func() ([]GCDeath, error) { return w.GCDeaths(1, all) }, GCDeath{1, 1, 0, amount}, GCDeath{1, 1, GenerationLarge, amount})
+	tableTest(t, w, gcDeathTable, func() ([]GCDeath, error) {
+		return w.GCDeaths(1, all)
+	}, GCDeath{1, 1, 0, amount}, GCDeath{1, 1, GenerationLarge, amount})
 	tableTest(t, w, siteDeathTable, w.SiteDeaths, SiteDeath{1, 1, 0, amount}, SiteDeath{1, 1, GenerationLarge, amount})
 	tableTest(t, w, siteAgeTable, w.SiteAges, SiteAge{1, AgeGCs, 1, 9}, SiteAge{1, AgeTime, 0, 9})
 	tableTest(t, w, siteAliveTable, w.SiteAlive, SiteAlive{1, 2, 6, amount})
 	tableTest(t, w, survivalTable, w.Survivals, Survival{1, 1, amount, amount.Add(amount), amount})
-	tableTest(t, w, rootTable, w.Roots, Root{1, 1, RootHandle, RootPinning | RootWeak, 0, 3}, Root{1, 1, RootStack, 0, 5, 1})
+	tableTest(t, w, rootTable, w.Roots, Root{1, 1, RootHandle, RootPinning | RootWeak, 0, 3},
+		Root{1, 1, RootStack, 0, 5, 1})
 	tableTest(t, w, snapshotTable, w.Snapshots, Snapshot{1, 9, amount, amount, amount.Add(amount), amount, amount, 4})
-	tableTest(t, w, snapshotTypeTable, w.SnapshotTypes, SnapshotType{1, 0, amount, 7, 1, 2, 3}, SnapshotType{Process: 1, Type: 2})
+	tableTest(t, w, snapshotTypeTable, w.SnapshotTypes, SnapshotType{1, 0, amount, 7, 1, 2, 3},
+		SnapshotType{Process: 1, Type: 2})
 	tableTest(t, w, snapshotSiteTable, w.SnapshotSites, SnapshotSite{1, amount, 7})
-	tableTest(t, w, snapshotRootTable, w.SnapshotRoots, SnapshotRoot{1, RootHandle, RootPinning, 0, 3, amount}, SnapshotRoot{Process: 1, Kind: RootStack, Function: 5})
-	tableTest(t, w, snapshotPathTable, w.SnapshotPaths, SnapshotPath{1, 1, 0, 2, 24, 48, RootStack, 1, 7}, SnapshotPath{1, 1, 1, 1, 24, 24, "", 0, 0})
+	tableTest(t, w, snapshotRootTable, w.SnapshotRoots, SnapshotRoot{1, RootHandle, RootPinning, 0, 3, amount},
+		SnapshotRoot{Process: 1, Kind: RootStack, Function: 5})
+	tableTest(t, w, snapshotPathTable, w.SnapshotPaths, SnapshotPath{1, 1, 0, 2, 24, 48, RootStack, 1, 7},
+		SnapshotPath{1, 1, 1, 1, 24, 24, "", 0, 0})
 	tableTest(t, w, lossTable, w.Losses, Loss{1, "arena_full", 2, amount})
 	tableTest(t, w, sourceFileTable, w.SourceFiles, SourceFile{1, "/src/a.cs"})
 	tableTest(t, w, lineTable, w.Lines, Line{1, 1, 1, 12, 5, 13, 6})
@@ -111,7 +124,8 @@ func TestTables(t *testing.T) {
 	tableTest(t, w, threadValueTable, w.ThreadValues, ThreadValue{1, amount})
 	tableTest(t, w, processDeathTable, w.ProcessDeaths, ProcessDeath{1, 2, amount})
 	tableTest(t, w, summarySectionTable, w.SummarySections, SummarySection{"growing", 7, amount})
-	tableTest(t, w, summarySiteTable, w.SummarySites, SummarySite{"growing", 1, 1, 2, 3, 4, 5, amount, amount.Add(amount), [Generations]q.Amount{amount, 4: amount}})
+	tableTest(t, w, summarySiteTable, w.SummarySites,
+		SummarySite{"growing", 1, 1, 2, 3, 4, 5, amount, amount.Add(amount), [Generations]q.Amount{amount, 4: amount}})
 	tableTest(t, w, processValueTable, w.ProcessValues, ProcessValue{1, amount})
 	testTimeTables(t, w)
 	var have []string

@@ -21,8 +21,8 @@ type table[T any] struct {
 	fields  func(c *cells, row *T)
 }
 
-// cells visits the columns of a row: to bind a statement's parameters from the row, to set the row from a statement's result, or to
-// do either with a block of columns.
+// cells visits the columns of a row: to bind a statement's parameters from the row, to set the row from a statement's
+// result, or to do either with a block of columns.
 type cells struct {
 	mode cellMode
 	stmt *sqlite.Stmt
@@ -170,7 +170,8 @@ func amounts(c *cells, a *q.Amounts) {
 // insert writes rows in order. verb is INSERT or INSERT OR REPLACE.
 func insert[T any](conn *sqlite.Conn, verb string, t table[T], rows []T) error {
 	marks := strings.TrimSuffix(strings.Repeat("?,", len(t.columns)), ",")
-	stmt, err := conn.Prepare(verb + " INTO " + t.name + " (" + strings.Join(t.columns, ", ") + ") VALUES (" + marks + ")")
+	stmt, err := conn.Prepare(verb + " INTO " + t.name + " (" + strings.Join(t.columns, ", ") + ") VALUES (" + marks +
+		")")
 	if err != nil {
 		return fmt.Errorf("writing table %s: %w", t.name, err)
 	}

@@ -84,7 +84,8 @@ var functionAwaitTable = tableOf("function_await", func(c *cells, r *FunctionAwa
 })
 
 func extremes(c *cells, e *Extremes) {
-	for _, r := range []*Range{&e.ElapsedInclusive, &e.ElapsedExclusive, &e.ApplicationInclusive, &e.ApplicationExclusive,
+	for _, r := range []*Range{&e.ElapsedInclusive, &e.ElapsedExclusive, &e.ApplicationInclusive,
+		&e.ApplicationExclusive,
 		&e.CPUInclusive, &e.CPUExclusive} {
 		integer(c, &r.Min)
 		integer(c, &r.Max)
@@ -96,7 +97,8 @@ func timeValue(c *cells, v *TimeValue) {
 	integer(c, &v.Calls)
 	integer(c, &v.Running)
 	i, e := &v.Inclusive, &v.Exclusive
-	for _, p := range []*q.Nanoseconds{&i.Elapsed, &e.Elapsed, &i.Application, &e.Application, &i.CPU, &e.CPU, &i.Overhead, &e.Overhead} {
+	for _, p := range []*q.Nanoseconds{&i.Elapsed, &e.Elapsed, &i.Application, &e.Application, &i.CPU, &e.CPU,
+		&i.Overhead, &e.Overhead} {
 		integer(c, p)
 	}
 	for _, p := range []*q.Count{&i.Intervals, &e.Intervals, &i.Voluntary, &e.Voluntary, &i.Preempted, &e.Preempted,

@@ -78,8 +78,8 @@ func (s *Session) EachTimingInclusive(fn func(*TimingInclusive)) error {
 	return scan(s, timingInclusiveTable, nil, fn)
 }
 
-// EachTimingExtreme calls fn for each row of timing_extreme as it was written: a later row of a timing replaces an earlier one, whose
-// ranges are within its own. The row is overwritten by the next one.
+// EachTimingExtreme calls fn for each row of timing_extreme as it was written: a later row of a timing replaces an
+// earlier one, whose ranges are within its own. The row is overwritten by the next one.
 func (s *Session) EachTimingExtreme(fn func(*TimingExtreme)) error {
 	return scan(s, timingExtremeTable, nil, fn)
 }
@@ -99,8 +99,8 @@ func (s *Session) FunctionAwaits() ([]FunctionAwait, error) { return rows(s, fun
 // PathTimes returns the table path_time in the order of id.
 func (s *Session) PathTimes() ([]PathTime, error) { return rows(s, pathTimeTable) }
 
-// EachPathTime calls fn for each row of path_time as it was written, which is nearly always the order of id. The row is overwritten by
-// the next one.
+// EachPathTime calls fn for each row of path_time as it was written, which is nearly always the order of id. The row is
+// overwritten by the next one.
 func (s *Session) EachPathTime(fn func(*PathTime)) error {
 	if s.absent[pathTimeTable.name] {
 		return nil

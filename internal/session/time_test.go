@@ -13,7 +13,8 @@ import (
 func distinct(first int64) q.Time {
 	n := func(i int64) int64 { return first + i }
 	return q.Time{Elapsed: q.Nanoseconds(n(0)), Application: q.Nanoseconds(n(1)), Overhead: q.Nanoseconds(n(2)),
-		Waits: q.Waits{Intervals: q.Count(n(3)), Voluntary: q.Count(n(4)), Preempted: q.Count(n(5)), Faults: q.Count(n(6)), Reads: q.Count(n(7)), OffCPU: q.Nanoseconds(n(8)),
+		Waits: q.Waits{Intervals: q.Count(n(3)), Voluntary: q.Count(n(4)), Preempted: q.Count(n(5)),
+			Faults: q.Count(n(6)), Reads: q.Count(n(7)), OffCPU: q.Nanoseconds(n(8)),
 			Blocked: q.Nanoseconds(n(9)), Ready: q.Nanoseconds(n(10))}, CPU: q.Nanoseconds(n(11))}
 }
 
@@ -23,15 +24,20 @@ func testTimeTables(t *testing.T, w *Writer) {
 	value := TimeValue{Calls: 1, Running: 2, Times: q.Times{Inclusive: distinct(10), Exclusive: distinct(40)}}
 	extremes := Extremes{Range{1, 2}, Range{3, 4}, Range{5, 6}, Range{7, 1 << 60}, Range{8, 9}, Range{10, 11}}
 	single := SingleCalls{NodesElapsed: 101, NodesApplication: 102, NodesCPU: 103, Extremes: extremes}
-	tableTest(t, w, processTimeTable, w.ProcessTimes, ProcessTime{1, ClockTSC, 2_700_000_000, InstrumentBoundary, MechanismRseq, 1500, 9.25, 11.5, 1e3, 2e3, 77, true, ProbesIL},
+	tableTest(t, w, processTimeTable, w.ProcessTimes, ProcessTime{1, ClockTSC, 2_700_000_000, InstrumentBoundary,
+		MechanismRseq, 1500, 9.25, 11.5, 1e3, 2e3, 77, true, ProbesIL},
 		ProcessTime{Process: 2, Clock: ClockMonotonic})
 	tableTest(t, w, timingTable, w.Timings, Timing{1, 1, 2}, Timing{2, 1, 1})
-	tableTest(t, w, timingValueTable, w.TimingValues, TimingValue{1, 1, 2, 3, 4, 5, 6, distinct(20).Waits}, TimingValue{Slice: 1, Timing: 2})
-	tableTest(t, w, timingInclusiveTable, w.TimingInclusives, TimingInclusive{1, 1, 2, 3, 4, 5, distinct(20).Waits, 6, 7, 8, 9})
+	tableTest(t, w, timingValueTable, w.TimingValues, TimingValue{1, 1, 2, 3, 4, 5, 6, distinct(20).Waits},
+		TimingValue{Slice: 1, Timing: 2})
+	tableTest(t, w, timingInclusiveTable, w.TimingInclusives, TimingInclusive{1, 1, 2, 3, 4, 5, distinct(20).Waits, 6,
+		7, 8, 9})
 	tableTest(t, w, timingExtremeTable, w.TimingExtremes, TimingExtreme{1, extremes})
 	tableTest(t, w, timingRunningTable, w.TimingRunning, TimingRunning{1, 2, 3})
-	tableTest(t, w, timingBeganTable, w.TimingBegan, TimingBegan{1, 2, -3}, TimingBegan{2, 3, math.MinInt64}, TimingBegan{3, 4, math.MaxInt64})
-	tableTest(t, w, functionAwaitTable, w.FunctionAwaits, FunctionAwait{1, 2, 3, 4, true}, FunctionAwait{Function: 2, Suspensions: 1})
+	tableTest(t, w, timingBeganTable, w.TimingBegan, TimingBegan{1, 2, -3}, TimingBegan{2, 3, math.MinInt64},
+		TimingBegan{3, 4, math.MaxInt64})
+	tableTest(t, w, functionAwaitTable, w.FunctionAwaits, FunctionAwait{1, 2, 3, 4, true},
+		FunctionAwait{Function: 2, Suspensions: 1})
 	tableTest(t, w, pathTimeTable, w.PathTimes, PathTime{1, 0, 1, 1, 4, value, single}, PathTime{ID: 2, Parent: 1})
 	tableTest(t, w, callTimeTable, w.CallTimes, CallTime{0, 1, value, single})
 	tableTest(t, w, functionTimeTable, w.FunctionTimes, FunctionTime{1, value, single})
@@ -77,22 +83,26 @@ func TestViews(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	_, views, err := ask(s, "SELECT name FROM sqlite_schema WHERE type = 'view' UNION SELECT name FROM sqlite_temp_schema WHERE type = 'view'")
+	_, views, err := ask(s,
+		"SELECT name FROM sqlite_schema WHERE type = 'view' UNION SELECT name FROM sqlite_temp_schema WHERE type "+
+			"= 'view'")
 	if err != nil || len(views) < 30 {
 		t.Fatal(len(views), err)
 	}
 	for _, v := range views {
-		if _, rows, err := ask(s, "SELECT * FROM "+v[0].(string)); err != nil || len(rows) == 0 && v[0] != "survivors" && v[0] != "roots" {
+		if _, rows, err := ask(s, "SELECT * FROM "+v[0].(string)); err != nil || len(rows) == 0 &&
+			v[0] != "survivors" && v[0] != "roots" {
 			t.Errorf("%s: %d rows, %v", v[0], len(rows), err)
 		}
 	}
 	for query, want := range map[string][]any{
-		"SELECT name, calls, elapsed_inclusive, elapsed_inclusive_percent, avg_elapsed_inclusive FROM function_times": {"C.M", int64(1), int64(9), 100.0, 9.0},
-		"SELECT count(*), max(level), sum(calls) FROM call_tree_times":                                                {int64(40), int64(40), int64(40)},
-		"SELECT caller, callee, calls FROM call_times":                                                                {"", "C.M", int64(1)},
-		"SELECT kind, function, calls FROM line_times":                                                                {"body", "C.M", int64(1)},
-		"SELECT clock, inside_ns, elapsed_inclusive FROM process_times":                                               {"tsc", 9.5, int64(9)},
-		"SELECT kind, sum(calls), sum(elapsed_ns) FROM timings":                                                       {"call", int64(40), int64(360)},
+		"SELECT name, calls, elapsed_inclusive, elapsed_inclusive_percent, avg_elapsed_inclusive FROM function_times": {
+			"C.M", int64(1), int64(9), 100.0, 9.0},
+		"SELECT count(*), max(level), sum(calls) FROM call_tree_times":  {int64(40), int64(40), int64(40)},
+		"SELECT caller, callee, calls FROM call_times":                  {"", "C.M", int64(1)},
+		"SELECT kind, function, calls FROM line_times":                  {"body", "C.M", int64(1)},
+		"SELECT clock, inside_ns, elapsed_inclusive FROM process_times": {"tsc", 9.5, int64(9)},
+		"SELECT kind, sum(calls), sum(elapsed_ns) FROM timings":         {"call", int64(40), int64(360)},
 	} {
 		if _, rows, err := ask(s, query); err != nil || len(rows) != 1 || !slices.Equal(rows[0], want) {
 			t.Errorf("%s: %v, %v, want %v", query, rows, err, want)

@@ -32,7 +32,9 @@ func (s *Session) addVirtualTables() error {
 	for _, name := range packedTableNames {
 		t := &virtualTable{session: s, name: name, columns: declared(name)}
 		connect := func(*sqlite.Conn, *sqlite.VTableConnectOptions) (sqlite.VTable, *sqlite.VTableConfig, error) {
-			return t, &sqlite.VTableConfig{Declaration: strings.TrimSuffix(strings.Replace(declarations[name].text, "WITHOUT ROWID", "", 1), ";"), AllowIndirect: true}, nil
+			return t,
+				&sqlite.VTableConfig{Declaration: strings.TrimSuffix(strings.Replace(declarations[name].text,
+					"WITHOUT ROWID", "", 1), ";"), AllowIndirect: true}, nil
 		}
 		if err := s.conn.SetModule(name, &sqlite.Module{Connect: connect}); err != nil {
 			return fmt.Errorf("table %s: %w", name, err)
@@ -52,8 +54,8 @@ func (s *Session) addVirtualTables() error {
 	return nil
 }
 
-// virtualTable shows a packed table to SQLite. Its rows are read when they are first asked for and then kept, with an index for each
-// column by which rows were looked up.
+// virtualTable shows a packed table to SQLite. Its rows are read when they are first asked for and then kept, with an
+// index for each column by which rows were looked up.
 type virtualTable struct {
 	session *Session
 	name    string
@@ -110,7 +112,8 @@ func renumber(column []int64, texts []string, all *columns.Block, numbers map[st
 
 // replacedTables are those of which rows are written again, with the number of columns of their keys.
 var replacedTables = map[string]int{
-	siteAgeTable.name: siteAgeTable.keyColumns(), survivalTable.name: survivalTable.keyColumns(), rootTable.name: rootTable.keyColumns(),
+	siteAgeTable.name: siteAgeTable.keyColumns(), survivalTable.name: survivalTable.keyColumns(),
+	rootTable.name:          rootTable.keyColumns(),
 	timingExtremeTable.name: timingExtremeTable.keyColumns(), timingRunningTable.name: timingRunningTable.keyColumns(),
 }
 
@@ -145,10 +148,12 @@ func keepLast(b *columns.Block, width int) {
 // BestIndex chooses one column that must be equal to something, the first of those there are.
 func (t *virtualTable) BestIndex(in *sqlite.IndexInputs) (*sqlite.IndexOutputs, error) {
 	const many, few = 1e6, 10
-	out := &sqlite.IndexOutputs{EstimatedCost: many, EstimatedRows: many, ConstraintUsage: make([]sqlite.IndexConstraintUsage, len(in.Constraints))}
+	out := &sqlite.IndexOutputs{EstimatedCost: many, EstimatedRows: many,
+		ConstraintUsage: make([]sqlite.IndexConstraintUsage, len(in.Constraints))}
 	best := -1
 	for i, c := range in.Constraints {
-		if c.Usable && c.Op == sqlite.IndexConstraintEq && c.Column >= 0 && t.columns[c.Column].whole() && (best < 0 || c.Column < in.Constraints[best].Column) {
+		if c.Usable && c.Op == sqlite.IndexConstraintEq && c.Column >= 0 && t.columns[c.Column].whole() &&
+			(best < 0 || c.Column < in.Constraints[best].Column) {
 			best = i
 		}
 	}
@@ -196,7 +201,8 @@ func (c *virtualCursor) Filter(id sqlite.IndexID, args []sqlite.Value) error {
 		return err
 	}
 	*c = virtualCursor{table: c.table, all: id.Num == 0}
-	if !c.all && len(args) == 1 && slices.Contains([]sqlite.ColumnType{sqlite.TypeInteger, sqlite.TypeFloat, sqlite.TypeText}, args[0].Type()) {
+	if !c.all && len(args) == 1 &&
+		slices.Contains([]sqlite.ColumnType{sqlite.TypeInteger, sqlite.TypeFloat, sqlite.TypeText}, args[0].Type()) {
 		c.found = c.table.find(int(id.Num)-1, args[0].Int64()) // SQLite compares once more: 1.5 is not 1
 	}
 	return nil

@@ -17,7 +17,8 @@ import (
 // Writer writes a session file, and reads it like a Session.
 type Writer struct {
 	*Session
-	OnBusy  func() // called when another process has kept the file locked for a while, before it is tried again; may be nil
+	// called when another process has kept the file locked for a while, before it is tried again; may be nil
+	OnBusy  func()
 	inBatch bool
 }
 
@@ -186,8 +187,8 @@ func (w *Writer) Batch(fn func() error) error {
 	return err
 }
 
-// patiently runs a statement that other processes can keep from running as long as they read. What is recorded meanwhile waits where it was
-// recorded.
+// patiently runs a statement that other processes can keep from running as long as they read. What is recorded
+// meanwhile waits where it was recorded.
 func (w *Writer) patiently(statement string) error {
 	for begin := time.Now(); ; {
 		err := sqlitex.ExecuteTransient(w.conn, statement, nil)

@@ -60,7 +60,8 @@ func replayer(t *testing.T) string {
 		t.Skip("there is no gcc")
 	}
 	path := filepath.Join(t.TempDir(), "replay_control")
-	args := append(strings.Fields("-std=c11 -O1 -g -Wall -Wextra -Wconversion -Werror -fsanitize=undefined -fno-sanitize-recover=all"),
+	args := append(strings.Fields("-std=c11 -O1 -g -Wall -Wextra -Wconversion -Werror -fsanitize=undefined "+
+		"-fno-sanitize-recover=all"),
 		"-o", path, "../../agent/test/replay_control.c", "../../agent/src/control.c")
 	if text, err := exec.Command(gcc, args...).CombinedOutput(); err != nil {
 		t.Fatalf("gcc: %v\n%s", err, text)
@@ -86,8 +87,8 @@ func replay(t rapid.TB, path, dir string, suspended uint32, input string) string
 	return out.String()
 }
 
-// TestAgentEqualsNaive: whatever the program and the collector do to the levels, in any order and whether or not the agent looks in
-// between, each event sees the state and the pauses that a naive model does.
+// TestAgentEqualsNaive: whatever the program and the collector do to the levels, in any order and whether or not the
+// agent looks in between, each event sees the state and the pauses that a naive model does.
 func TestAgentEqualsNaive(t *testing.T) {
 	path, dir := replayer(t), t.TempDir()
 	rapid.Check(t, func(t *rapid.T) {
@@ -97,7 +98,8 @@ func TestAgentEqualsNaive(t *testing.T) {
 		var input, want strings.Builder
 		for range rapid.IntRange(1, 60).Draw(t, "steps") {
 			n.until(n.now + rapid.IntRange(0, 20).Draw(t, "wait"))
-			s := step{time: n.now, who: rapid.IntRange(0, 3).Draw(t, "who"), op: rapid.IntRange(1, 4).Draw(t, "operation")}
+			s := step{time: n.now, who: rapid.IntRange(0, 3).Draw(t, "who"),
+				op: rapid.IntRange(1, 4).Draw(t, "operation")}
 			switch s.who {
 			case 0:
 				want.WriteString(n.sees())
@@ -139,7 +141,8 @@ func TestAgentLate(t *testing.T) {
 		fmt.Fprintln(&input, time, 0, 0, 0)
 		off, losses := 0, 0
 		var threadOff, paused int
-		if _, err := fmt.Sscan(replay(t, path, t.TempDir(), 0, input.String()), &off, &threadOff, &paused, &losses); err != nil {
+		if _, err := fmt.Sscan(replay(t, path, t.TempDir(), 0, input.String()), &off, &threadOff, &paused,
+			&losses); err != nil {
 			t.Fatal(err)
 		}
 		if (off == 0) != level.On() || losses != 1 {

@@ -3,7 +3,8 @@ package steer
 // Op is what can be done to a level.
 type Op string
 
-// The operations on levels. A level is on when it is started, which at first it is, and not suspended more often than resumed.
+// The operations on levels. A level is on when it is started, which at first it is, and not suspended more often than
+// resumed.
 const (
 	Start   Op = "start"
 	Stop    Op = "stop"

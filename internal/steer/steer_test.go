@@ -33,10 +33,12 @@ func TestLevel(t *testing.T) {
 	})
 }
 
-// TestQueue: requests that make no sense are refused at once, others are answered by the recorder; who waits when it ends is told.
+// TestQueue: requests that make no sense are refused at once, others are answered by the recorder; who waits when it
+// ends is told.
 func TestQueue(t *testing.T) {
 	d := NewQueue()
-	for _, r := range []Request{{}, {Command: "explode"}, {Command: Mark}, {Command: Mark, Name: "a\nb"}, {Command: Mark, Name: strings.Repeat("x", maxText+1)},
+	for _, r := range []Request{{}, {Command: "explode"}, {Command: Mark}, {Command: Mark, Name: "a\nb"},
+		{Command: Mark, Name: strings.Repeat("x", maxText+1)},
 		{Command: Mark, Name: "a", Text: strings.Repeat("x", maxText+1)}} {
 		if answer, err := d.Ask(t.Context(), r); err != nil || answer.Code != CodeUsage {
 			t.Errorf("%.40v: %v, %v", r, answer, err)
@@ -46,7 +48,8 @@ func TestQueue(t *testing.T) {
 		c := <-d.Calls()
 		c.Answer(Response{Report: Report{Session: c.Name}})
 	}()
-	if answer, err := d.Ask(t.Context(), Request{Command: Mark, Name: "here"}); err != nil || answer.Report.Session != "here" {
+	if answer, err := d.Ask(t.Context(), Request{Command: Mark, Name: "here"}); err != nil ||
+		answer.Report.Session != "here" {
 		t.Errorf("%v, %v", answer, err)
 	}
 	go func() {

@@ -18,7 +18,8 @@ func TestEveryMethodHasItsOwnName(t *testing.T) {
 	in := dotnettest.Need(t)
 	var files []string
 	for _, pattern := range []string{
-		in.Root9() + "/shared/*/*/*.dll", in.SDK() + "/Roslyn/bincore/*.dll", in.SDK() + "/*.dll", filepath.Dir(in.MCP()) + "/*.dll",
+		in.Root9() + "/shared/*/*/*.dll", in.SDK() + "/Roslyn/bincore/*.dll", in.SDK() + "/*.dll",
+		filepath.Dir(in.MCP()) + "/*.dll",
 	} {
 		found, err := filepath.Glob(pattern)
 		if err != nil {

@@ -70,7 +70,8 @@ func (b *bundles) find(executable, name string) (File, error) {
 	}
 	e, ok := entries[name]
 	if !ok {
-		return nil, errors.Join(&fs.PathError{Op: "open", Path: path.Join(executable, name), Err: fs.ErrNotExist}, f.Close())
+		return nil, errors.Join(&fs.PathError{Op: "open", Path: path.Join(executable, name), Err: fs.ErrNotExist},
+			f.Close())
 	}
 	content, size, err := e.Open(f)
 	if err != nil {

@@ -15,7 +15,8 @@ import (
 // singleFile makes an executable with these files behind it, as .NET Core 3 did: version 1 of the format.
 func singleFile(t *testing.T, files memory) []byte {
 	t.Helper()
-	mark, err := hex.DecodeString("8b1202b96a612038727b930214d7a03213f5b9e6efae3318ee3b2dce24b36aae") // SHA-256 of ".net core bundle"
+	// SHA-256 of ".net core bundle"
+	mark, err := hex.DecodeString("8b1202b96a612038727b930214d7a03213f5b9e6efae3318ee3b2dce24b36aae")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,15 +43,24 @@ func TestSingleFile(t *testing.T) {
 		path            string
 		status, symbols string
 	}{
-		"relative path":           {memory{"Names.dll": embedded}, nil, "Names.dll", session.SymbolsEmbedded, "/app/Names.dll"},
-		"path beside":             {memory{"Names.dll": embedded}, nil, "/app/Names.dll", session.SymbolsEmbedded, "/app/Names.dll"},
-		"in a directory":          {memory{"sub/Names.dll": embedded}, nil, "sub/Names.dll", session.SymbolsEmbedded, "/app/sub/Names.dll"},
-		"PDB beside":              {memory{"Names.dll": dll}, memory{"/app/Names.pdb": pdb}, "Names.dll", session.SymbolsFile, "/app/Names.pdb"},
-		"PDB inside":              {memory{"Names.dll": dll, "Names.pdb": pdb}, nil, "Names.dll", session.SymbolsFile, "/app/Names.pdb"},
-		"inside before beside":    {memory{"Names.dll": embedded}, memory{"/app/Names.dll": other}, "Names.dll", session.SymbolsEmbedded, "/app/Names.dll"},
-		"relative but beside":     {memory{}, memory{"/app/Names.dll": embedded}, "Names.dll", session.SymbolsEmbedded, "/app/Names.dll"},
-		"a file before a bundle":  {memory{"Names.dll": other}, memory{"/app/Names.dll": embedded}, "/app/Names.dll", session.SymbolsEmbedded, "/app/Names.dll"},
-		"elsewhere, not within":   {memory{"Names.dll": embedded}, nil, "/lib/Names.dll", session.SymbolsUnreadable, ""},
+		"relative path": {memory{"Names.dll": embedded}, nil, "Names.dll", session.SymbolsEmbedded,
+			"/app/Names.dll"},
+		"path beside": {memory{"Names.dll": embedded}, nil, "/app/Names.dll", session.SymbolsEmbedded,
+			"/app/Names.dll"},
+		"in a directory": {memory{"sub/Names.dll": embedded}, nil, "sub/Names.dll", session.SymbolsEmbedded,
+			"/app/sub/Names.dll"},
+		"PDB beside": {memory{"Names.dll": dll}, memory{"/app/Names.pdb": pdb}, "Names.dll",
+			session.SymbolsFile, "/app/Names.pdb"},
+		"PDB inside": {memory{"Names.dll": dll, "Names.pdb": pdb}, nil, "Names.dll", session.SymbolsFile,
+			"/app/Names.pdb"},
+		"inside before beside": {memory{"Names.dll": embedded}, memory{"/app/Names.dll": other}, "Names.dll",
+			session.SymbolsEmbedded, "/app/Names.dll"},
+		"relative but beside": {memory{}, memory{"/app/Names.dll": embedded}, "Names.dll", session.SymbolsEmbedded,
+			"/app/Names.dll"},
+		"a file before a bundle": {memory{"Names.dll": other}, memory{"/app/Names.dll": embedded}, "/app/Names.dll",
+			session.SymbolsEmbedded, "/app/Names.dll"},
+		"elsewhere, not within": {memory{"Names.dll": embedded}, nil, "/lib/Names.dll", session.SymbolsUnreadable,
+			""},
 		"not in the bundle":       {memory{"Other.dll": embedded}, nil, "Names.dll", session.SymbolsUnreadable, ""},
 		"truncated in the bundle": {memory{"Names.dll": dll[:3000]}, nil, "Names.dll", session.SymbolsUnreadable, ""},
 	} {
@@ -60,7 +70,8 @@ func TestSingleFile(t *testing.T) {
 			out := symbols.Resolve(symbols.Input{
 				Processes: []session.Process{{ID: 1, Path: exe}, {ID: 2, Path: "/usr/bin/other"}},
 				Modules:   []session.Module{{ID: 7, Process: 2, Path: c.path}, {ID: 8, Process: 1, Path: c.path}},
-				Functions: []session.Function{{ID: 1, Process: 1, Module: 8, Kind: session.FunctionMethod, Token: mainToken(t, dll),
+				Functions: []session.Function{{ID: 1, Process: 1, Module: 8, Kind: session.FunctionMethod,
+					Token:   mainToken(t, dll),
 					RawType: "Program", RawName: "Overload", Signature: []byte("\x20\x01\x01\x08")}},
 			}, files.open, nil)
 			if m := out.Modules[1]; m.Symbols != c.status || m.SymbolsPath != c.symbols {

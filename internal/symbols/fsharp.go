@@ -2,9 +2,9 @@ package symbols
 
 import "strings"
 
-// fsharpClosure takes a name apart that the F# compiler gave to what it took out of a function: comp@29-1 is the second of
-// function (or value) comp on line 29. The layout is that of the compiler's IlxGen.fs and NiceNameGenerator; no other
-// compiler writes an @ and a number.
+// fsharpClosure takes a name apart that the F# compiler gave to what it took out of a function: comp@29-1 is the second
+// of function (or value) comp on line 29. The layout is that of the compiler's IlxGen.fs and NiceNameGenerator; no
+// other compiler writes an @ and a number.
 func fsharpClosure(name string) (source, at string, ok bool) {
 	i := strings.LastIndexByte(name, '@')
 	if i <= 0 || i+1 == len(name) || name[i+1] < '0' || name[i+1] > '9' {
@@ -16,8 +16,8 @@ func fsharpClosure(name string) (source, at string, ok bool) {
 	return name[:i], name[i+1:], true
 }
 
-// fsharpMember writes the name of a function of F#: inner functions without their line, active patterns in parentheses, as in
-// source.
+// fsharpMember writes the name of a function of F#: inner functions without their line, active patterns in parentheses,
+// as in source.
 func fsharpMember(name string) string {
 	if source, _, ok := fsharpClosure(name); ok {
 		name = source
@@ -31,7 +31,8 @@ func fsharpMember(name string) string {
 // fsharpBodies are the methods of closures that hold what the programmer wrote, and how it is marked.
 var fsharpBodies = map[string]string{"Invoke": "lambda", "MoveNext": "task", "GenerateNext": "seq"}
 
-// writtenFSharp returns the function that the programmer wrote of a task or a sequence of F#, if there is one of its name.
+// writtenFSharp returns the function that the programmer wrote of a task or a sequence of F#, if there is one of its
+// name.
 func (r *resolver) writtenFSharp(fn function) (function, bool) {
 	source, at, ok := fsharpClosure(fn.typ.last())
 	word := fsharpBodies[fn.method]
@@ -76,8 +77,10 @@ func withoutStartup(t rawType) rawType {
 // symbolNames are what F# calls the characters of operators in metadata: op_PlusDot is +. (F# specification, 4.1).
 var symbolNames = []struct{ name, symbol string }{
 	{"Greater", ">"}, {"Less", "<"}, {"Plus", "+"}, {"Minus", "-"}, {"Multiply", "*"}, {"Divide", "/"}, {"Equals", "="},
-	{"Twiddle", "~"}, {"Percent", "%"}, {"Dot", "."}, {"Dollar", "$"}, {"Amp", "&"}, {"Bar", "|"}, {"At", "@"}, {"Hash", "#"}, {"Hat", "^"},
-	{"Bang", "!"}, {"Qmark", "?"}, {"Colon", ":"}, {"Comma", ","}, {"LParen", "("}, {"RParen", ")"}, {"LBrack", "["}, {"RBrack", "]"},
+	{"Twiddle", "~"}, {"Percent", "%"}, {"Dot", "."}, {"Dollar", "$"}, {"Amp", "&"}, {"Bar", "|"}, {"At", "@"},
+	{"Hash", "#"}, {"Hat", "^"},
+	{"Bang", "!"}, {"Qmark", "?"}, {"Colon", ":"}, {"Comma", ","}, {"LParen", "("}, {"RParen", ")"}, {"LBrack", "["},
+	{"RBrack", "]"},
 }
 
 // fsharpOperator returns the characters of an operator that a program defined.

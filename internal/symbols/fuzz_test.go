@@ -17,7 +17,8 @@ func FuzzResolve(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	ilMap := session.EncodeILMap([]session.ILPoint{{Native: 0, IL: session.ILProlog}, {Native: 4, IL: 0}, {Native: 20, IL: 9}})
+	ilMap := session.EncodeILMap([]session.ILPoint{{Native: 0, IL: session.ILProlog}, {Native: 4, IL: 0},
+		{Native: 20, IL: 9}})
 	f.Add(dll, "Tiny`1/<Wait>d__1", "MoveNext", []byte("\x20\x00\x01"), ilMap)
 	for _, c := range namesWithoutFile {
 		f.Add([]byte(nil), c.rawType, c.rawName, []byte(c.signature), ilMap)
@@ -26,21 +27,26 @@ func FuzzResolve(f *testing.F) {
 		in := symbols.Input{Modules: []session.Module{{ID: 1, Path: "/x.dll"}}}
 		// Type 1 has itself as an argument, and each later type the one before.
 		for i := range session.TypeID(8) {
-			in.Types = append(in.Types, session.Type{ID: i + 1, Module: 1, Token: 0x02000000 + session.Token(i), Kind: session.TypeClass, RawName: rawType})
+			in.Types = append(in.Types, session.Type{ID: i + 1, Module: 1, Token: 0x02000000 + session.Token(i),
+				Kind: session.TypeClass, RawName: rawType})
 			in.TypeArguments = append(in.TypeArguments, session.TypeArgument{Type: i + 1, Argument: max(i, 1)})
 		}
 		for i := range session.FunctionID(16) {
 			id := i + 1
 			in.Functions = append(in.Functions, session.Function{
-				ID: id, Module: 1, Token: 0x06000000 + session.Token(i), Type: session.TypeID(i % 9), Kind: session.FunctionMethod,
+				ID: id, Module: 1, Token: 0x06000000 + session.Token(i), Type: session.TypeID(i % 9),
+				Kind:    session.FunctionMethod,
 				RawType: rawType, RawName: rawName, Signature: signature,
 			})
-			in.FunctionArguments = append(in.FunctionArguments, session.FunctionArgument{Function: id, Argument: session.TypeID(i)})
+			in.FunctionArguments = append(in.FunctionArguments,
+				session.FunctionArgument{Function: id, Argument: session.TypeID(i)})
 			in.Bodies = append(in.Bodies, session.Body{ID: session.BodyID(id), Function: id, ILMap: ilMap})
-			in.Instructions = append(in.Instructions, session.Instruction{ID: session.InstructionID(id), Function: id, Body: session.BodyID(id), NativeOffset: int64(i) * 3})
+			in.Instructions = append(in.Instructions, session.Instruction{ID: session.InstructionID(id), Function: id,
+				Body: session.BodyID(id), NativeOffset: int64(i) * 3})
 		}
 		// Without recorded names those of the file are used.
-		in.Functions = append(in.Functions, session.Function{ID: 100, Module: 1, Token: 0x06000002, Kind: session.FunctionMethod})
+		in.Functions = append(in.Functions, session.Function{ID: 100, Module: 1, Token: 0x06000002,
+			Kind: session.FunctionMethod})
 		out := symbols.Resolve(in, memory{"/x.dll": dll}.open, nil)
 		for _, fn := range out.Functions {
 			checkName(t, fn.Name)

@@ -35,13 +35,15 @@ var generatedNames = map[string]string{
 	"Program/<>c__DisplayClass22_0/<<Locals>g__LocalAsync|2>d MoveNext":    "Program.Locals.LocalAsync() [async]",
 	"Program/<>c__DisplayClass22_0/<<Locals>g__LocalIterator|3>d MoveNext": "Program.Locals.LocalIterator() [iterator]",
 	"Program/<>c__DisplayClass22_0/<<Locals>b__6>d MoveNext":               "Program.Locals.<lambda #22_6>() [async]",
-	"Program/<>c/<<Locals>b__22_7>d MoveNext":                              "Program.Locals.<lambda #22_7>(string) [async]",
-	"Program/<>c__23`1 <GenericLambda>b__23_0":                             "Program.GenericLambda<T>.<lambda #23_0>(int)",
-	"Program/<>c__DisplayClass23_0`1 <GenericLambda>b__1":                  "Program.GenericLambda<T>.<lambda #23_1>()",
-	"Program/<>c <.ctor>b__26_0":                                           "Program..ctor.<lambda #26_0>()",
-	"Program/<>c <.cctor>b__27_0":                                          "Program..cctor.<lambda #27_0>()",
-	"Program/<>c <MakeAnonymous>b__24_0":                                   "Program.MakeAnonymous.<lambda #24_0>(<anonymous type: string Name, int Size>)",
-	"<>f__AnonymousType0`2 .ctor":                                          "<anonymous type: Name, Size>..ctor(Name, Size)",
+	"Program/<>c/<<Locals>b__22_7>d MoveNext": "Program.Locals.<lambda #22_7>(string) " +
+		"[async]",
+	"Program/<>c__23`1 <GenericLambda>b__23_0":            "Program.GenericLambda<T>.<lambda #23_0>(int)",
+	"Program/<>c__DisplayClass23_0`1 <GenericLambda>b__1": "Program.GenericLambda<T>.<lambda #23_1>()",
+	"Program/<>c <.ctor>b__26_0":                          "Program..ctor.<lambda #26_0>()",
+	"Program/<>c <.cctor>b__27_0":                         "Program..cctor.<lambda #27_0>()",
+	"Program/<>c <MakeAnonymous>b__24_0": "Program.MakeAnonymous.<lambda #24_0>(<anonymous type: " +
+		"string Name, int Size>)",
+	"<>f__AnonymousType0`2 .ctor": "<anonymous type: Name, Size>..ctor(Name, Size)",
 
 	"Shop.Orders.Box`1/<>c__DisplayClass24_0 <Closures>b__0":           "Shop.Orders.Box<T>.Closures.<lambda #24_0>()",
 	"Shop.Orders.Box`1 Shop.Orders.IShape<T>.Area":                     "Shop.Orders.Box<T>.IShape<T>.Area(T)",
@@ -49,8 +51,9 @@ var generatedNames = map[string]string{
 	"Shop.Orders.Numbers Shop.Orders.IShape<System.Int32>.add_Changed": "Shop.Orders.Numbers.IShape<int>.add_Changed(Action<int>)",
 	"Shop.Orders.Extensions/<Later>d__1`1 MoveNext":                    "Shop.Orders.Extensions.Later<T>(T) [async]",
 	"Shop.Orders.Extensions/<Indexed>d__2`1 MoveNext":                  "Shop.Orders.Extensions.Indexed<T>(IEnumerable<T>) [iterator]",
-	"Shop.Orders.Extensions/<Indexed>d__2`1 <>m__Finally1":             "Shop.Orders.Extensions.<iterator Indexed #2><T>.<finally 1>()",
-	"Shop.Orders.Box`1/Entry/Slot`1/<Get>d__1 MoveNext":                "Shop.Orders.Box<T>.Entry.Slot<K>.Get(K) [async]",
+	"Shop.Orders.Extensions/<Indexed>d__2`1 <>m__Finally1": "Shop.Orders.Extensions.<iterator Indexed " +
+		"#2><T>.<finally 1>()",
+	"Shop.Orders.Box`1/Entry/Slot`1/<Get>d__1 MoveNext": "Shop.Orders.Box<T>.Entry.Slot<K>.Get(K) [async]",
 	"Shop.Orders.Numbers/<System-Collections-Generic-IEnumerable<System-Collections-Generic-KeyValuePair<System-Int32,System-String>>-GetEnumerator>d__4 MoveNext": "Shop.Orders.Numbers.IEnumerable<KeyValuePair<int, string>>.GetEnumerator() [iterator]",
 }
 
@@ -113,8 +116,10 @@ var namesWithoutFile = []struct{ rawType, rawName, signature, want string }{
 	{"<StartupCode$App>.$Shop", ".cctor", "\x00\x00\x01", "<startup Shop>..cctor()"},
 	{"<StartupCode$App>", "Run", "\x00\x00\x01", "<StartupCode$App>.Run()"},
 	{"VB$AnonymousType_0`2", ".ctor", "\x20\x02\x01\x13\x00\x13\x01", "<anonymous type 0><?, ?>..ctor(?, ?)"},
-	{"Ns.Type", "Matrix", "\x00\x02\x01\x14\x08\x02\x00\x00\x1D\x14\x0F\x01\x03\x00\x00", "Ns.Type.Matrix(int[,], void*[][,,])"},
-	{"Ns.Type", "Pointer", "\x00\x01\x01\x1B\x00\x02\x01\x08\x10\x0E", "Ns.Type.Pointer(delegate*<int, ref string, void>)"},
+	{"Ns.Type", "Matrix", "\x00\x02\x01\x14\x08\x02\x00\x00\x1D\x14\x0F\x01\x03\x00\x00",
+		"Ns.Type.Matrix(int[,], void*[][,,])"},
+	{"Ns.Type", "Pointer", "\x00\x01\x01\x1B\x00\x02\x01\x08\x10\x0E",
+		"Ns.Type.Pointer(delegate*<int, ref string, void>)"},
 	{"Ns.Type", "Corrupt", "\x20\xFF", "Ns.Type.Corrupt(?)"},
 	{"Ns.Type", "Unknown", "", "Ns.Type.Unknown(?)"},
 	{"", "lonely", "\x00\x00\x01", "lonely()"},
@@ -141,12 +146,14 @@ func TestOtherKindsOfFunctions(t *testing.T) {
 		{ID: 2, Kind: session.FunctionDynamic, RawName: "lambda_method"},
 		{ID: 3, Kind: session.FunctionDynamic, RawName: "CallSite.Target", Signature: []byte("\x00\x01\x01\x0E")},
 		{ID: 4, Kind: session.FunctionDynamic, RawName: "IL_STUB_PInvoke"},
-		{ID: 5, Kind: session.FunctionDynamic, RawName: "IL_STUB_AsyncResume_Load_Tier0", Signature: []byte("\x00\x00\x01")},
+		{ID: 5, Kind: session.FunctionDynamic, RawName: "IL_STUB_AsyncResume_Load_Tier0",
+			Signature: []byte("\x00\x00\x01")},
 		{ID: 6, Kind: session.FunctionDynamic, RawName: "IL_STUB_New"},
 		{ID: 7, Kind: session.FunctionDynamic, RawName: "IL_STUBBORN"},
 		{ID: 8, Kind: session.FunctionDynamic, RawName: "IL_STUB"},
 	}}, symbols.OpenFile, nil)
-	want := []string{"(truncated)", "lambda_method", "CallSite.Target(string)", "(stub: P/Invoke)", "(stub: resumption of Load)", "(stub: New)", "IL_STUBBORN", "(stub)"}
+	want := []string{"(truncated)", "lambda_method", "CallSite.Target(string)", "(stub: P/Invoke)",
+		"(stub: resumption of Load)", "(stub: New)", "IL_STUBBORN", "(stub)"}
 	for i, f := range out.Functions {
 		if f.Name != want[i] {
 			t.Errorf("have %s, want %s", f.Name, want[i])

@@ -49,7 +49,8 @@ func parseFrames(t *testing.T, r io.Reader) (fs []frame) {
 			t.Fatalf("unexpected output %q", line)
 		}
 		f.file = parts[2]
-		if _, err := fmt.Sscanf(parts[0]+" "+parts[1]+" "+parts[3]+" "+parts[4], "%x %d %d %d", &f.token, &f.il, &f.line, &f.column); err != nil {
+		if _, err := fmt.Sscanf(parts[0]+" "+parts[1]+" "+parts[3]+" "+parts[4], "%x %d %d %d", &f.token, &f.il,
+			&f.line, &f.column); err != nil {
 			t.Fatal(err)
 		}
 		fs = append(fs, f)
@@ -76,10 +77,12 @@ func compareFrames(t *testing.T, dll string, want []frame) {
 	in := symbols.Input{Modules: []session.Module{{ID: 1, Path: dll}}}
 	for i, f := range want {
 		id := session.FunctionID(i + 1)
-		in.Functions = append(in.Functions, session.Function{ID: id, Module: 1, Kind: session.FunctionMethod, Token: f.token})
+		in.Functions = append(in.Functions, session.Function{ID: id, Module: 1, Kind: session.FunctionMethod,
+			Token: f.token})
 		// A map of one entry gives every native offset this IL offset.
 		in.Bodies = append(in.Bodies, session.Body{
-			ID: session.BodyID(id), Function: id, ILMap: session.EncodeILMap([]session.ILPoint{{Native: 0, IL: uint32(f.il)}}),
+			ID: session.BodyID(id), Function: id,
+			ILMap: session.EncodeILMap([]session.ILPoint{{Native: 0, IL: uint32(f.il)}}),
 		})
 		in.Instructions = append(in.Instructions, session.Instruction{
 			ID: session.InstructionID(id), Function: id, Body: session.BodyID(id), NativeOffset: 1,

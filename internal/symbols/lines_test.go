@@ -16,9 +16,13 @@ const (
 
 // TestMapIL maps return addresses by hand-made maps.
 func TestMapIL(t *testing.T) {
-	usual := []session.ILPoint{{Native: 0, IL: prolog}, {Native: 8, IL: 0}, {Native: 20, IL: 7}, {Native: 40, IL: 3}, {Native: 60, IL: epilog}, {Native: 70, IL: noMapping}}
-	ties := []session.ILPoint{{Native: 0, IL: prolog}, {Native: 0, IL: 0}, {Native: 10, IL: 4}, {Native: 10, IL: 9}, {Native: 10, IL: noMapping}, {Native: 30, IL: epilog}}
-	inlined := []session.ILPoint{{Native: 0, IL: prolog}, {Native: 5, IL: noMapping}, {Native: 9, IL: 6}, {Native: 20, IL: noMapping}, {Native: 30, IL: noMapping}, {Native: 40, IL: 19}, {Native: 40, IL: epilog}, {Native: 50, IL: noMapping}}
+	usual := []session.ILPoint{{Native: 0, IL: prolog}, {Native: 8, IL: 0}, {Native: 20, IL: 7}, {Native: 40, IL: 3},
+		{Native: 60, IL: epilog}, {Native: 70, IL: noMapping}}
+	ties := []session.ILPoint{{Native: 0, IL: prolog}, {Native: 0, IL: 0}, {Native: 10, IL: 4}, {Native: 10, IL: 9},
+		{Native: 10, IL: noMapping}, {Native: 30, IL: epilog}}
+	inlined := []session.ILPoint{{Native: 0, IL: prolog}, {Native: 5, IL: noMapping}, {Native: 9, IL: 6},
+		{Native: 20, IL: noMapping}, {Native: 30, IL: noMapping}, {Native: 40, IL: 19}, {Native: 40, IL: epilog},
+		{Native: 50, IL: noMapping}}
 	for _, c := range []struct {
 		points []session.ILPoint
 		native int64

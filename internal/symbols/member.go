@@ -340,8 +340,8 @@ var conversions = map[string]string{
 	"op_Implicit": "implicit", "op_Explicit": "explicit", "op_CheckedExplicit": "explicit checked",
 }
 
-// operatorSymbol returns what a program writes for an operator. Those of C# 14 change their first operand: op_AdditionAssignment
-// is +=, op_IncrementAssignment ++.
+// operatorSymbol returns what a program writes for an operator. Those of C# 14 change their first operand:
+// op_AdditionAssignment is +=, op_IncrementAssignment ++.
 func operatorSymbol(name string) (string, bool) {
 	if symbol, ok := operators[name]; ok {
 		return symbol, true
@@ -356,7 +356,8 @@ func operatorSymbol(name string) (string, bool) {
 	return fsharpOperator(name)
 }
 
-// operators are the C# spellings of ECMA-335 I.10.3, those that C# 11 added, and those that only Visual Basic or F# has.
+// operators are the C# spellings of ECMA-335 I.10.3, those that C# 11 added, and those that only Visual Basic or F#
+// has.
 var operators = map[string]string{
 	"op_UnaryPlus": "+", "op_UnaryNegation": "-", "op_LogicalNot": "!", "op_OnesComplement": "~",
 	"op_Increment": "++", "op_Decrement": "--", "op_True": "true", "op_False": "false",
@@ -369,7 +370,8 @@ var operators = map[string]string{
 	"op_CheckedDecrement": "checked --", "op_CheckedAddition": "checked +",
 	"op_CheckedSubtraction": "checked -", "op_CheckedMultiply": "checked *", "op_CheckedDivision": "checked /",
 	"op_Like": "Like", "op_Concatenate": "&", "op_IntegerDivision": "\\", "op_Exponent": "^",
-	"op_Exponentiation": "**", "op_PipeRight": "|>", "op_PipeRight2": "||>", "op_PipeRight3": "|||>", "op_PipeLeft": "<|", "op_PipeLeft2": "<||", "op_PipeLeft3": "<|||",
+	"op_Exponentiation": "**", "op_PipeRight": "|>", "op_PipeRight2": "||>", "op_PipeRight3": "|||>",
+	"op_PipeLeft": "<|", "op_PipeLeft2": "<||", "op_PipeLeft3": "<|||",
 	"op_ComposeRight": ">>", "op_ComposeLeft": "<<", "op_Append": "@", "op_Dereference": "!", "op_ColonEquals": ":=",
 	"op_Dynamic": "?", "op_DynamicAssignment": "?<-", "op_Range": "..", "op_RangeStep": ".. ..",
 }

@@ -148,12 +148,15 @@ func (f *moduleFile) findPDB(open Opener, key moduleKey, debug *clrmeta.Debug) {
 		f.status, f.pdbPath, f.loadPDB = status, from, load
 		return true
 	}
-	if debug.HasEmbedded() && try(where(key.executable, key.path), session.SymbolsEmbedded, debug.CodeView, debug.Embedded) {
+	if debug.HasEmbedded() && try(where(key.executable, key.path), session.SymbolsEmbedded, debug.CodeView,
+		debug.Embedded) {
 		return
 	}
 	for _, cv := range debug.CodeView {
 		for _, p := range pdbPaths(key.path, cv.Path) {
-			if try(where(key.executable, p), session.SymbolsFile, []clrmeta.CodeView{cv}, func() ([]byte, error) { return readFile(open, p) }) {
+			if try(where(key.executable, p), session.SymbolsFile, []clrmeta.CodeView{cv}, func() ([]byte, error) {
+				return readFile(open, p)
+			}) {
 				return
 			}
 		}

@@ -82,26 +82,29 @@ func TestModuleStatus(t *testing.T) {
 		status     string
 		symbols    string
 	}{
-		"beside":                 {memory{path: dll, beside: pdb}, "", path, session.SymbolsFile, beside},
-		"where it was compiled":  {memory{path: dll, written: pdb}, "", path, session.SymbolsFile, written},
-		"beside is of another":   {memory{path: dll, beside: other, written: pdb}, "", path, session.SymbolsFile, written},
+		"beside":                {memory{path: dll, beside: pdb}, "", path, session.SymbolsFile, beside},
+		"where it was compiled": {memory{path: dll, written: pdb}, "", path, session.SymbolsFile, written},
+		"beside is of another": {memory{path: dll, beside: other, written: pdb}, "", path, session.SymbolsFile,
+			written},
 		"embedded":               {memory{path: embedded}, "", path, session.SymbolsEmbedded, path},
 		"embedded before beside": {memory{path: embedded, beside: pdb}, "", path, session.SymbolsEmbedded, path},
 		"no PDB":                 {memory{path: dll}, "", path, session.SymbolsNone, ""},
 		"compiled without":       {memory{path: none, beside: pdb}, "", path, session.SymbolsNone, ""},
 		"PDB of another build":   {memory{path: dll, beside: other}, "", path, session.SymbolsMismatch, ""},
-		"two of another build":   {memory{path: dll, beside: other, written: other}, "", path, session.SymbolsMismatch, ""},
-		"truncated PDB":          {memory{path: dll, beside: pdb[:200]}, "", path, session.SymbolsUnreadable, ""},
-		"empty PDB":              {memory{path: dll, beside: {}}, "", path, session.SymbolsUnreadable, ""},
-		"forbidden PDB":          {memory{path: dll, beside: nil}, "", path, session.SymbolsUnreadable, ""},
-		"forbidden, then found":  {memory{path: dll, beside: nil, written: pdb}, "", path, session.SymbolsFile, written},
-		"Windows PDB":            {memory{path: dll, beside: windows}, "", path, session.SymbolsUnreadable, ""},
-		"no assembly":            {memory{beside: pdb}, "", path, session.SymbolsUnreadable, ""},
-		"forbidden assembly":     {memory{path: nil}, "", path, session.SymbolsUnreadable, ""},
-		"truncated assembly":     {memory{path: dll[:3000], beside: pdb}, "", path, session.SymbolsUnreadable, ""},
-		"not an assembly":        {memory{path: []byte("#!/bin/sh\n")}, "", path, session.SymbolsUnreadable, ""},
-		"assembly was replaced":  {memory{path: dll, beside: pdb}, "00000000-0000-0000-0000-000000000001", path, session.SymbolsMismatch, ""},
-		"no path":                {memory{path: dll}, "", "", session.SymbolsNone, ""},
+		"two of another build": {memory{path: dll, beside: other, written: other}, "", path, session.SymbolsMismatch,
+			""},
+		"truncated PDB":         {memory{path: dll, beside: pdb[:200]}, "", path, session.SymbolsUnreadable, ""},
+		"empty PDB":             {memory{path: dll, beside: {}}, "", path, session.SymbolsUnreadable, ""},
+		"forbidden PDB":         {memory{path: dll, beside: nil}, "", path, session.SymbolsUnreadable, ""},
+		"forbidden, then found": {memory{path: dll, beside: nil, written: pdb}, "", path, session.SymbolsFile, written},
+		"Windows PDB":           {memory{path: dll, beside: windows}, "", path, session.SymbolsUnreadable, ""},
+		"no assembly":           {memory{beside: pdb}, "", path, session.SymbolsUnreadable, ""},
+		"forbidden assembly":    {memory{path: nil}, "", path, session.SymbolsUnreadable, ""},
+		"truncated assembly":    {memory{path: dll[:3000], beside: pdb}, "", path, session.SymbolsUnreadable, ""},
+		"not an assembly":       {memory{path: []byte("#!/bin/sh\n")}, "", path, session.SymbolsUnreadable, ""},
+		"assembly was replaced": {memory{path: dll, beside: pdb}, "00000000-0000-0000-0000-000000000001", path,
+			session.SymbolsMismatch, ""},
+		"no path": {memory{path: dll}, "", "", session.SymbolsNone, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var progress []int
@@ -166,7 +169,8 @@ func TestOneFileOfManyModules(t *testing.T) {
 	for _, m := range out.Modules {
 		have = append(have, m.Symbols)
 	}
-	want := []string{session.SymbolsFile, session.SymbolsFile, session.SymbolsMismatch, session.SymbolsNone, session.SymbolsNone}
+	want := []string{session.SymbolsFile, session.SymbolsFile, session.SymbolsMismatch, session.SymbolsNone,
+		session.SymbolsNone}
 	if diff := cmp.Diff(want, have); diff != "" {
 		t.Errorf("(-want +have)\n%s", diff)
 	}

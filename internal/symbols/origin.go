@@ -21,7 +21,8 @@ func (r *resolver) decideOrigins(bundled bundles, executable map[session.Process
 	for i := range r.out.Modules {
 		m := &r.out.Modules[i]
 		u := &modules[i]
-		isDeclared := m.Path == "" && m.MVID == "" && !m.IsDynamic // code names it, and it is not known which file it is
+		// code names it, and it is not known which file it is
+		isDeclared := m.Path == "" && m.MVID == "" && !m.IsDynamic
 		*u = usercode.Module{Name: m.Name, Path: m.Path, InMemory: !isDeclared && (m.IsDynamic || m.Path == "")}
 		u.IsMain = m.Path != "" && !u.InMemory && strings.TrimSuffix(m.Name, path.Ext(m.Name)) == processes[m.Process]
 		if meta := r.moduleFiles[m.ID].meta; meta != nil {

@@ -87,7 +87,8 @@ func (t rawType) last() string {
 // may be such a name itself, and is empty for what belongs to no one member.
 type generated struct {
 	source string
-	kind   byte   // b lambda, c closure, d state machine, f anonymous type, F file-local type, g local function, j, m, $
+	// b lambda, c closure, d state machine, f anonymous type, F file-local type, g local function, j, m, $
+	kind   byte
 	suffix string // without the underscores before it
 }
 

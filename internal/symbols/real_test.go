@@ -28,7 +28,8 @@ func names(t *testing.T, o dotnettest.Options) (*dotnettest.Install, string) {
 
 // reflected runs Names and returns the methods that it prints, as the agent
 // would record them, and the names that it gives them.
-func reflected(t *testing.T, rt dotnettest.Runtime, dll string, args ...string) (functions []session.Function, names []string) {
+func reflected(t *testing.T, rt dotnettest.Runtime, dll string, args ...string) (functions []session.Function,
+	names []string) {
 	t.Helper()
 	cmd := rt.Command(dll, args...)
 	cmd.Stderr = os.Stderr
@@ -67,7 +68,8 @@ func TestNamesEqualReflection(t *testing.T) {
 		if err != nil || len(framework) != 1 {
 			t.Fatalf("framework of %s: %v %v", rt.Name, framework, err)
 		}
-		for _, assembly := range []string{"", "System.Private.CoreLib", "System.Linq", "System.Collections.Immutable", "System.Net.Http"} {
+		for _, assembly := range []string{"", "System.Private.CoreLib", "System.Linq", "System.Collections.Immutable",
+			"System.Net.Http"} {
 			path, args := dll, []string(nil)
 			if assembly != "" {
 				path, args = filepath.Join(framework[0], assembly+".dll"), []string{"reflect", assembly}
@@ -103,7 +105,8 @@ func compareNames(t *testing.T, path string, functions []session.Function, want 
 		}
 		if other, ok := seen[f.Name]; ok {
 			wrong++
-			t.Errorf("%08x %s/%s and %08x %s/%s: both %s", other.Token, other.RawType, other.RawName, f.Token, f.RawType, f.RawName, f.Name)
+			t.Errorf("%08x %s/%s and %08x %s/%s: both %s", other.Token, other.RawType, other.RawName, f.Token,
+				f.RawType, f.RawName, f.Name)
 		}
 		seen[f.Name] = f
 		if wrong > 20 {

@@ -20,17 +20,20 @@ func manyInstructions(t *testing.T) symbols.Input {
 	t.Helper()
 	in, dll := names(t, dotnettest.Options{Debug: dotnettest.DebugPortable})
 	functions, _ := reflected(t, in.Net9(), dll)
-	input := symbols.Input{Modules: []session.Module{{ID: 1, Process: 1, Name: "Names.dll", Path: dll}}, Functions: functions}
+	input := symbols.Input{Modules: []session.Module{{ID: 1, Process: 1, Name: "Names.dll", Path: dll}},
+		Functions: functions}
 	for _, f := range functions {
 		var points []session.ILPoint
 		for il := range uint32(40) {
 			points = append(points, session.ILPoint{Native: il * 2, IL: il})
 		}
 		body := session.BodyID(f.ID)
-		input.Bodies = append(input.Bodies, session.Body{ID: body, Function: f.ID, Size: 80, ILMap: session.EncodeILMap(points)})
+		input.Bodies = append(input.Bodies,
+			session.Body{ID: body, Function: f.ID, Size: 80, ILMap: session.EncodeILMap(points)})
 		for il := range int64(40) {
 			input.Instructions = append(input.Instructions, session.Instruction{
-				ID: session.InstructionID(len(input.Instructions) + 1), Function: f.ID, Body: body, NativeOffset: il*2 + 1, ILOffset: -1,
+				ID: session.InstructionID(len(input.Instructions) + 1), Function: f.ID, Body: body, NativeOffset: il*2 +
+					1, ILOffset: -1,
 			})
 		}
 	}
@@ -47,7 +50,9 @@ func TestOrderDoesNotMatter(t *testing.T) {
 		Bodies: slices.Clone(in.Bodies), Instructions: slices.Clone(in.Instructions),
 	}
 	r := rand.New(rand.NewSource(1))
-	r.Shuffle(len(mixed.Functions), func(i, j int) { mixed.Functions[i], mixed.Functions[j] = mixed.Functions[j], mixed.Functions[i] })
+	r.Shuffle(len(mixed.Functions), func(i, j int) {
+		mixed.Functions[i], mixed.Functions[j] = mixed.Functions[j], mixed.Functions[i]
+	})
 	r.Shuffle(len(mixed.Bodies), func(i, j int) { mixed.Bodies[i], mixed.Bodies[j] = mixed.Bodies[j], mixed.Bodies[i] })
 	r.Shuffle(len(mixed.Instructions), func(i, j int) {
 		mixed.Instructions[i], mixed.Instructions[j] = mixed.Instructions[j], mixed.Instructions[i]
@@ -111,7 +116,8 @@ func TestSession(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, err := range []error{
-		w.InsertModules(in.Modules), w.InsertFunctions(in.Functions), w.InsertBodies(in.Bodies), w.InsertInstructions(in.Instructions),
+		w.InsertModules(in.Modules), w.InsertFunctions(in.Functions), w.InsertBodies(in.Bodies),
+		w.InsertInstructions(in.Instructions),
 	} {
 		if err != nil {
 			t.Fatal(err)
@@ -138,7 +144,8 @@ func TestSession(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := symbols.Resolve(in, symbols.OpenFile, nil)
-	if diff := gocmp.Diff([]any{want.Functions, want.Lines, want.Instructions}, []any{functions, lines, instructions}); diff != "" {
+	if diff := gocmp.Diff([]any{want.Functions, want.Lines, want.Instructions},
+		[]any{functions, lines, instructions}); diff != "" {
 		t.Errorf("(-want +have)\n%s", diff)
 	}
 	if err := w.Close(); err != nil {

@@ -110,7 +110,8 @@ func (w *sigWriter) typeSig(t *clrmeta.TypeSig) {
 func (w *sigWriter) array(t *clrmeta.TypeSig) {
 	suffix := ""
 	for t.Kind == clrmeta.SZArray || t.Kind == clrmeta.Array {
-		suffix += session.ArraySuffix(&session.Type{Rank: int64(t.Rank), Bounds: t.Kind == clrmeta.Array && t.Rank == 1})
+		suffix += session.ArraySuffix(&session.Type{Rank: int64(t.Rank), Bounds: t.Kind == clrmeta.Array &&
+			t.Rank == 1})
 		t = t.Elem
 	}
 	w.typeSig(t)

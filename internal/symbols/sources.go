@@ -6,8 +6,8 @@ import (
 	"github.com/clrprof/clrprof/internal/session"
 )
 
-// Sources says what symbols know of source files, long after they were resolved: modules and their symbols are looked for
-// again, and used if they are the same. It belongs to one goroutine.
+// Sources says what symbols know of source files, long after they were resolved: modules and their symbols are looked
+// for again, and used if they are the same. It belongs to one goroutine.
 type Sources struct {
 	executable map[session.ProcessID]string
 	bundled    bundles
@@ -16,7 +16,8 @@ type Sources struct {
 
 // NewSources returns what is known of the sources of modules of these processes.
 func NewSources(processes []session.Process, open Opener) *Sources {
-	return &Sources{executables(processes), bundles{open, map[string]map[string]bundle.Entry{}}, map[moduleKey]*ppdb.PDB{}}
+	return &Sources{executables(processes), bundles{open, map[string]map[string]bundle.Entry{}},
+		map[moduleKey]*ppdb.PDB{}}
 }
 
 // Source is what symbols know of a source file.

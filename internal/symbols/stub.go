@@ -2,11 +2,15 @@ package symbols
 
 import "strings"
 
-// stubs are the runtime's own dynamic methods (dllimport.cpp, ilstubresolver.cpp, asynccontinuations.cpp), named after what they are for.
+// stubs are the runtime's own dynamic methods (dllimport.cpp, ilstubresolver.cpp, asynccontinuations.cpp), named after
+// what they are for.
 var stubs = map[string]string{
-	"PInvoke": "P/Invoke", "ReversePInvoke": "callback from native code", "DelegateInvoke": "delegate", "MulticastDelegate_Invoke": "multicast delegate",
-	"StructMarshal": "marshalling of a struct", "UnboxingStub": "unboxing", "InstantiatingStub": "generic instantiation", "Array": "element of an array",
-	"TailCallStoreArgs": "tail call", "TailCallCallTarget": "tail call", "CLRtoCOM": "COM", "COMtoCLR": "callback from COM",
+	"PInvoke": "P/Invoke", "ReversePInvoke": "callback from native code", "DelegateInvoke": "delegate",
+	"MulticastDelegate_Invoke": "multicast delegate",
+	"StructMarshal":            "marshalling of a struct", "UnboxingStub": "unboxing",
+	"InstantiatingStub": "generic instantiation", "Array": "element of an array",
+	"TailCallStoreArgs": "tail call", "TailCallCallTarget": "tail call", "CLRtoCOM": "COM",
+	"COMtoCLR": "callback from COM",
 }
 
 // stubText names a stub of the runtime as a person would: (stub: P/Invoke). It reports whether the name is one's.

@@ -87,8 +87,8 @@ func baseOf(at definition) (clrmeta.Token, clrmeta.TypeName, error) {
 	return base, name, err
 }
 
-// define finds the definition of a type that a file refers to: of a TypeRef in the first module of the session that has a
-// type of its name.
+// define finds the definition of a type that a file refers to: of a TypeRef in the first module of the session that has
+// a type of its name.
 func (r *resolver) define(from *moduleFile, token clrmeta.Token, name clrmeta.TypeName) (definition, bool) {
 	if token.Table() == clrmeta.TableTypeDef {
 		return definition{from, token}, true

@@ -14,7 +14,8 @@ import (
 // traits are types of the frameworks, by module, and what they are.
 var traits = map[string]map[string]string{
 	"System.Private.CoreLib.dll": {
-		"System.Object": "", "System.String": "", "System.Int32": session.TraitValue, "System.DayOfWeek": session.TraitValue,
+		"System.Object": "", "System.String": "", "System.Int32": session.TraitValue,
+		"System.DayOfWeek": session.TraitValue,
 		"System.Collections.Generic.List`1/Enumerator": session.TraitValue, "System.Collections.Generic.List`1": "",
 		"System.Exception": session.TraitException, "System.IO.FileNotFoundException": session.TraitException,
 		"System.Action": session.TraitDelegate, "System.MulticastDelegate": session.TraitDelegate,
@@ -23,7 +24,8 @@ var traits = map[string]map[string]string{
 		"System.IO.MemoryStream":                     "",
 	},
 	// These extend types of other modules.
-	"System.Net.Primitives.dll":               {"System.Net.Sockets.SocketException": session.TraitException, "System.Net.IPAddress": ""},
+	"System.Net.Primitives.dll": {"System.Net.Sockets.SocketException": session.TraitException,
+		"System.Net.IPAddress": ""},
 	"System.ComponentModel.TypeConverter.dll": {"System.Timers.Timer": session.TraitFinalizer}, // by Component
 }
 
@@ -34,13 +36,16 @@ func TestTraits(t *testing.T) {
 			t.Parallel()
 			in, want := symbols.Input{}, []string(nil)
 			folder := filepath.Join(rt.Root, "shared", "Microsoft.NETCore.App", rt.Name)
-			for _, name := range []string{"System.Private.CoreLib.dll", "System.Net.Primitives.dll", "System.ComponentModel.TypeConverter.dll",
+			for _, name := range []string{"System.Private.CoreLib.dll", "System.Net.Primitives.dll",
+				"System.ComponentModel.TypeConverter.dll",
 				"Microsoft.Win32.Primitives.dll", "System.ComponentModel.Primitives.dll"} {
-				module := session.Module{ID: session.ModuleID(len(in.Modules) + 1), Name: name, Path: filepath.Join(folder, name)}
+				module := session.Module{ID: session.ModuleID(len(in.Modules) + 1), Name: name,
+					Path: filepath.Join(folder, name)}
 				in.Modules = append(in.Modules, module)
 				for typ, token := range defined(t, module.Path) {
 					if trait, told := traits[name][typ]; told {
-						in.Types = append(in.Types, session.Type{ID: session.TypeID(len(in.Types) + 1), Module: module.ID, Token: session.Token(token),
+						in.Types = append(in.Types, session.Type{ID: session.TypeID(len(in.Types) + 1),
+							Module: module.ID, Token: session.Token(token),
 							Kind: session.TypeClass, RawName: typ})
 						want = append(want, trait)
 					}

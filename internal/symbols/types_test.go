@@ -19,9 +19,11 @@ type typeBuilder struct {
 
 // class adds a type with arguments and returns its id. An argument of 0 is one
 // that the runtime could not say.
-func (b *typeBuilder) class(module session.ModuleID, token session.Token, raw string, args ...session.TypeID) session.TypeID {
+func (b *typeBuilder) class(module session.ModuleID, token session.Token, raw string,
+	args ...session.TypeID) session.TypeID {
 	id := session.TypeID(len(b.in.Types) + 1)
-	b.in.Types = append(b.in.Types, session.Type{ID: id, Module: module, Token: token, Kind: session.TypeClass, RawName: raw})
+	b.in.Types = append(b.in.Types, session.Type{ID: id, Module: module, Token: token, Kind: session.TypeClass,
+		RawName: raw})
 	for i, a := range args {
 		b.in.TypeArguments = append(b.in.TypeArguments, session.TypeArgument{Type: id, Position: int64(i), Argument: a})
 	}
@@ -30,7 +32,8 @@ func (b *typeBuilder) class(module session.ModuleID, token session.Token, raw st
 
 func (b *typeBuilder) array(rank int64, element session.TypeID, code int64) session.TypeID {
 	id := session.TypeID(len(b.in.Types) + 1)
-	b.in.Types = append(b.in.Types, session.Type{ID: id, Kind: session.TypeArray, Rank: rank, ElementType: element, ElementCode: code})
+	b.in.Types = append(b.in.Types, session.Type{ID: id, Kind: session.TypeArray, Rank: rank, ElementType: element,
+		ElementCode: code})
 	return id
 }
 
@@ -57,20 +60,26 @@ func TestTypeNames(t *testing.T) {
 		"<PrivateImplementationDetails>": plain("<PrivateImplementationDetails>"),
 		"<PrivateImplementationDetails>.__StaticArray=16": plain("<PrivateImplementationDetails>/__StaticArray=16"),
 		"Ns.Odd`Name": plain("Ns.Odd`Name"),
-		"Ns.Program.<state machine System.IFoo<string>.Bar #1>": plain("Ns.Program/<System-IFoo<System-String>-Bar>d__1"),
+		"Ns.Program.<state machine System.IFoo<string>.Bar #1>": plain(
+			"Ns.Program/<System-IFoo<System-String>-Bar>d__1"),
 		"?":              plain(""),
 		"System.__Canon": plain("System.__Canon"),
 		"int[]":          func(b *typeBuilder) session.TypeID { return b.array(1, 0, 0x08) },
 		"bool[,]":        func(b *typeBuilder) session.TypeID { return b.array(2, 0, 0x02) },
 		"?[]":            func(b *typeBuilder) session.TypeID { return b.array(1, 0, 0x12) },
-		"Ns.A[][,,]":     func(b *typeBuilder) session.TypeID { return b.array(1, b.array(3, b.class(0, 0, "Ns.A"), 0x12), 0x14) },
+		"Ns.A[][,,]": func(b *typeBuilder) session.TypeID {
+			return b.array(1, b.array(3, b.class(0, 0, "Ns.A"), 0x12), 0x14)
+		},
 		"int?": func(b *typeBuilder) session.TypeID {
 			return b.class(0, 0, "System.Nullable`1", b.class(0, 0, "System.Int32"))
 		},
-		"Ns.L<__Canon>": func(b *typeBuilder) session.TypeID { return b.class(0, 0, "Ns.L`1", b.class(0, 0, "System.__Canon")) },
-		"Ns.L<?>":       func(b *typeBuilder) session.TypeID { return b.class(0, 0, "Ns.L`1", 0) },
+		"Ns.L<__Canon>": func(b *typeBuilder) session.TypeID {
+			return b.class(0, 0, "Ns.L`1", b.class(0, 0, "System.__Canon"))
+		},
+		"Ns.L<?>": func(b *typeBuilder) session.TypeID { return b.class(0, 0, "Ns.L`1", 0) },
 		"Ns.Outer<int>.Inner<string>[]": func(b *typeBuilder) session.TypeID {
-			return b.array(1, b.class(0, 0, "Ns.Outer`1/Inner`1", b.class(0, 0, "System.Int32"), b.class(0, 0, "System.String")), 0x12)
+			return b.array(1, b.class(0, 0, "Ns.Outer`1/Inner`1", b.class(0, 0, "System.Int32"),
+				b.class(0, 0, "System.String")), 0x12)
 		},
 		"Ns.D<string, Ns.L<long[]>>": func(b *typeBuilder) session.TypeID {
 			return b.class(0, 0, "Ns.D`2", b.class(0, 0, "System.String"), b.class(0, 0, "Ns.L`1", b.array(1, 0, 0x0A)))
@@ -134,7 +143,8 @@ func TestTypeNamesFromFile(t *testing.T) {
 			f.Type = boxInt
 		case "Shop.Orders.Box`1 Convert":
 			f.Type = box
-			b.in.FunctionArguments = append(b.in.FunctionArguments, session.FunctionArgument{Function: f.ID, Position: 0, Argument: text})
+			b.in.FunctionArguments = append(b.in.FunctionArguments,
+				session.FunctionArgument{Function: f.ID, Position: 0, Argument: text})
 		case "Program/<>c__DisplayClass23_0`1 <GenericLambda>b__1":
 			f.Type = b.class(1, 0, f.RawType, integer)
 		case "Shop.Orders.Extensions/<Later>d__1`1 MoveNext":

@@ -87,7 +87,8 @@ func (w *writer) typeName(t named, space bool) {
 		w.WriteString(k)
 		return
 	}
-	if t.namespace == "System" && len(t.path) == 1 && t.path[0] == (segment{"Nullable", 1}) && t.arg != nil && t.args == 1 {
+	if t.namespace == "System" && len(t.path) == 1 && t.path[0] == (segment{"Nullable", 1}) && t.arg != nil &&
+		t.args == 1 {
 		t.arg(0)
 		w.WriteString("?")
 		return

@@ -17,7 +17,8 @@ type Counters struct {
 	Inclusives  []wire.Inclusive
 	Activations []wire.Activation // the first is next to the root
 	Losses      [wire.LossCount]uint64
-	Blocks      bool // .NET 9: exceptions unwind finally blocks that were entered normally, like calls of their functions
+	// .NET 9: exceptions unwind finally blocks that were entered normally, like calls of their functions
+	Blocks bool
 
 	limits    Limits
 	overhead  wire.Overhead
@@ -152,9 +153,10 @@ func (c *Counters) call(e Event) {
 	}
 }
 
-// endToldBefore ends a call of which the unwinding began, though another frame is unwound now, and not because of what a
-// block of it did. Without Blocks that is one of which the end of the unwinding was not told, since native code caught
-// the exception. With it, another frame of the same function may be that of the call, and the one before, a block's.
+// endToldBefore ends a call of which the unwinding began, though another frame is unwound now, and not because of what
+// a block of it did. Without Blocks that is one of which the end of the unwinding was not told, since native code
+// caught the exception. With it, another frame of the same function may be that of the call, and the one before, a
+// block's.
 func (c *Counters) endToldBefore(e Event) {
 	c.forget()
 	n := len(c.unwinding)
@@ -180,8 +182,8 @@ func (c *Counters) endInside(e Event) {
 	c.forget()
 }
 
-// endBoundary ends the call of a framework function, if an exception has come to the instrumented function that made it.
-// Which calls of framework functions are unwound cannot be told from the events, since not all are recorded.
+// endBoundary ends the call of a framework function, if an exception has come to the instrumented function that made
+// it. Which calls of framework functions are unwound cannot be told from the events, since not all are recorded.
 func (c *Counters) endBoundary(e Event) {
 	if c.flags()&wire.ActivationBoundary != 0 && !c.isAsked() && e.Class != NotHooked && c.function(2) == e.Function {
 		c.endNow(e.Clock)
@@ -236,7 +238,8 @@ func (c *Counters) block(filter bool) {
 	c.quiet = false
 }
 
-// blockEnd drops all exceptions that the block has handled itself, and ends what an exception left that no filter lets out.
+// blockEnd drops all exceptions that the block has handled itself, and ends what an exception left that no filter lets
+// out.
 func (c *Counters) blockEnd(e Event) {
 	c.forget()
 	for n := len(c.unwinding); n > 0; n-- {
@@ -282,7 +285,8 @@ func (c *Counters) number(key timingKey) uint32 {
 		return n
 	}
 	const none = math.MaxUint64
-	c.Timings = append(c.Timings, wire.Timing{Parent: key.parent, Function: key.function, ReturnAddress: key.address, Min: [2]uint64{none, none}})
+	c.Timings = append(c.Timings, wire.Timing{Parent: key.parent, Function: key.function, ReturnAddress: key.address,
+		Min: [2]uint64{none, none}})
 	c.numbers[key] = uint32(len(c.Timings))
 	return c.numbers[key]
 }
@@ -374,7 +378,8 @@ func (c *Counters) extremes(a *wire.Activation, l *level) {
 	}
 	x := &c.Acted[t.Acted-1]
 	waited, off := c.Clock.Waited-a.Waited, off(c.sums)-off(l.before)
-	for i, value := range [6]uint64{inclusive, exclusive, less(inclusive, waited), less(exclusive, waited-l.childWaited), less(inclusive, off),
+	for i, value := range [6]uint64{inclusive, exclusive, less(inclusive, waited),
+		less(exclusive, waited-l.childWaited), less(inclusive, off),
 		less(exclusive, off-l.childOff)} {
 		x.Min[i], x.Max[i] = min(x.Min[i], value), max(x.Max[i], value)
 	}

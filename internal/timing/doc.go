@@ -19,15 +19,15 @@
 // # The idea
 //
 // Both are written here, independently. Naive does what the definition says, and knows from the program itself
-// (Event.Frame) which call an event is about. Counters does what the agent does, from what the agent is told. Tree turns
-// timings into the four values, so that the two can be compared: of every node, call site and function.
+// (Event.Frame) which call an event is about. Counters does what the agent does, from what the agent is told. Tree
+// turns timings into the four values, so that the two can be compared: of every node, call site and function.
 //
 // # Exceptions
 //
 // These are the events of .NET Core 3.1.2 and .NET 9.0.7, as they come:
 //
-//   - An exception that passes a function: Unwind, Finally and FinallyEnd of each of its blocks, Unwound. Only Unwind and
-//     Finally say which function, and none which call of it.
+//   - An exception that passes a function: Unwind, Finally and FinallyEnd of each of its blocks, Unwound. Only Unwind
+//     and Finally say which function, and none which call of it.
 //   - The function that catches is told by an Unwind too, and by no Unwound, but by Catch.
 //   - A finally block that ends by an exception of its own has no FinallyEnd, and its function gets another Unwind.
 //   - Filters run before anything is unwound, on top of everything. If an exception leaves one, its function gets an
@@ -45,9 +45,9 @@
 //
 // # What is gone and not seen
 //
-// A call can be gone without an event: native code unwound it, or it is of framework code (above). It ends, Unmatched, at the next event whose stack pointer shows it. That is no
-// interval: the time since the last one belongs to whoever runs now. Naive keeps such calls on the stack until then,
-// since no profiler could do otherwise.
+// A call can be gone without an event: native code unwound it, or it is of framework code (above). It ends, Unmatched,
+// at the next event whose stack pointer shows it. That is no interval: the time since the last one belongs to whoever
+// runs now. Naive keeps such calls on the stack until then, since no profiler could do otherwise.
 //
 // # Invariants
 //

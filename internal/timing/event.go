@@ -7,18 +7,20 @@ type Kind uint8
 
 // The kinds of events. All but KindVanished are told to a profiler; in brackets: by which hook or callback.
 const (
-	KindEnter      Kind = iota + 1 // a hooked function was called [Enter]
-	KindLeave                      // it returns [Leave]
-	KindTailcall                   // it ends, since it tail-calls a function that then enters with the same CallerSP [Tailcall]
-	KindFilter                     // a filter of any function is asked about an exception [ExceptionSearchFilterEnter]
-	KindFilterEnd                  // [ExceptionSearchFilterLeave]
-	KindUnwind                     // an exception leaves a function, or comes to its catch block [ExceptionUnwindFunctionEnter]
-	KindFinally                    // a finally block of it runs because of the exception [ExceptionUnwindFinallyEnter]
-	KindFinallyEnd                 // not if it ends by an exception of its own [ExceptionUnwindFinallyLeave]
-	KindUnwound                    // the function is gone; which one, is not said, and not if native code catches [ExceptionUnwindFunctionLeave]
-	KindCatch                      // its catch block begins [ExceptionCatcherEnter]
-	KindVanished                   // a call is gone, and nothing is told of it
-	KindEnd                        // the recording of the thread ends
+	KindEnter Kind = iota + 1 // a hooked function was called [Enter]
+	KindLeave                 // it returns [Leave]
+	// it ends, since it tail-calls a function that then enters with the same CallerSP [Tailcall]
+	KindTailcall
+	KindFilter     // a filter of any function is asked about an exception [ExceptionSearchFilterEnter]
+	KindFilterEnd  // [ExceptionSearchFilterLeave]
+	KindUnwind     // an exception leaves a function, or comes to its catch block [ExceptionUnwindFunctionEnter]
+	KindFinally    // a finally block of it runs because of the exception [ExceptionUnwindFinallyEnter]
+	KindFinallyEnd // not if it ends by an exception of its own [ExceptionUnwindFinallyLeave]
+	// the function is gone; which one, is not said, and not if native code catches [ExceptionUnwindFunctionLeave]
+	KindUnwound
+	KindCatch    // its catch block begins [ExceptionCatcherEnter]
+	KindVanished // a call is gone, and nothing is told of it
+	KindEnd      // the recording of the thread ends
 )
 
 // Class is how the calls of a function are recorded.
@@ -26,24 +28,27 @@ type Class uint8
 
 // The classes.
 const (
-	NotHooked    Class = iota // no call is told of, only what exceptions do to it
-	Boundary                  // framework code: recorded if the innermost recorded call is that of an instrumented function
-	Instrumented              // recorded always
-	Dispatcher                // delivers exceptions: neither recorded nor is what it calls, but for filters and other blocks
+	NotHooked Class = iota // no call is told of, only what exceptions do to it
+	// framework code: recorded if the innermost recorded call is that of an instrumented function
+	Boundary
+	Instrumented // recorded always
+	Dispatcher   // delivers exceptions: neither recorded nor is what it calls, but for filters and other blocks
 )
 
 // Event is something that happened in one thread.
 type Event struct {
-	Kind          Kind
-	Class         Class  // of the function
-	Function      uint32 // its id, from 1
-	CallerSP      uint64 // of Enter, Leave, Tailcall: stack pointer of the caller after the call; of Finally and Catch: of the code that the block belongs to
+	Kind     Kind
+	Class    Class  // of the function
+	Function uint32 // its id, from 1
+	// of Enter, Leave, Tailcall: stack pointer of the caller after the call; of Finally and Catch: of the code that the
+	// block belongs to
+	CallerSP      uint64
 	ReturnAddress uint64 // of Enter: in the caller, which need not be hooked
 	Clock         uint64 // a reading, ticks
 	OS            OS     // since the thread's event before this one
 
-	// What only the program itself knows: the number of the call, which no other call of the thread has, and above which
-	// address of the stack there is nothing yet of what the event begins (filters, finally and catch blocks).
+	// What only the program itself knows: the number of the call, which no other call of the thread has, and above
+	// which address of the stack there is nothing yet of what the event begins (filters, finally and catch blocks).
 	Frame uint32
 	SP    uint64
 }
@@ -79,9 +84,9 @@ func (o OS) waits(ticks uint64) wire.Waits {
 
 // Limits bound what is kept of a thread.
 //
-// A call for which there is no room for a timing of its own path is folded, and so is what it calls. Folded calls have one
-// timing for each pair of caller and function, and the interval before such a call stays with the caller, as a part of its
-// Tail. There is always room for a root.
+// A call for which there is no room for a timing of its own path is folded, and so is what it calls. Folded calls have
+// one timing for each pair of caller and function, and the interval before such a call stays with the caller, as a part
+// of its Tail. There is always room for a root.
 type Limits struct {
 	Timings   int // of paths
 	Recursive int // of these, those of functions that are on their paths already

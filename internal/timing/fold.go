@@ -56,7 +56,9 @@ func (c *Counters) room(function uint32) bool {
 	if exhausted {
 		c.mark()
 	}
-	recursive := slices.ContainsFunc(c.Activations, func(a wire.Activation) bool { return c.Timings[a.Timing-1].Function == function })
+	recursive := slices.ContainsFunc(c.Activations, func(a wire.Activation) bool {
+		return c.Timings[a.Timing-1].Function == function
+	})
 	if recursive && exhausted {
 		return false
 	}

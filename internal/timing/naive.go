@@ -12,9 +12,9 @@ import (
 // ErrEvents is wrapped by every error of Naive: the events are not those of a program.
 var ErrEvents = errors.New("impossible events")
 
-// Naive computes the time of one thread by its definition: for each interval it goes through the stack at the interval's
-// end and adds the interval to the values of each function, node and call site on it. It knows calls by Event.Frame, so
-// that it does not have to guess which one an event is about. Make one with NewNaive.
+// Naive computes the time of one thread by its definition: for each interval it goes through the stack at the
+// interval's end and adds the interval to the values of each function, node and call site on it. It knows calls by
+// Event.Frame, so that it does not have to guess which one an event is about. Make one with NewNaive.
 type Naive struct {
 	Blocks bool // as of Counters
 
@@ -69,7 +69,8 @@ type naiveNode struct {
 
 // NewNaive starts a thread.
 func NewNaive(limits Limits, overhead wire.Overhead) *Naive {
-	return &Naive{limits: limits, overhead: overhead, functions: map[uint32]*Function{}, pairs: map[pair]*naiveNode{}, edges: map[pair]*Edge{}}
+	return &Naive{limits: limits, overhead: overhead, functions: map[uint32]*Function{}, pairs: map[pair]*naiveNode{},
+		edges: map[pair]*Edge{}}
 }
 
 // Backwards is the number of intervals whose end was before their beginning.
@@ -125,8 +126,8 @@ func (n *Naive) Add(e Event) error {
 	return nil
 }
 
-// unwinds notes that an exception has come to a call. With Blocks it may be any of the calls by which the function called
-// itself that are not known to be gone, or a block of one.
+// unwinds notes that an exception has come to a call. With Blocks it may be any of the calls by which the function
+// called itself that are not known to be gone, or a block of one.
 func (n *Naive) unwinds(e Event) {
 	if n.Blocks {
 		n.forgetLast()
@@ -163,8 +164,8 @@ func (n *Naive) catches() {
 // isNoCall says whether it is one of the dispatcher's frames or blocks.
 func (f *frame) isNoCall() bool { return f.block || f.class == Dispatcher }
 
-// end ends the innermost call that is not gone. If that is not seen, or what is gone inside of it was not seen, it is one
-// more that is gone.
+// end ends the innermost call that is not gone. If that is not seen, or what is gone inside of it was not seen, it is
+// one more that is gone.
 func (n *Naive) end(e Event, seen bool) error {
 	i := len(n.stack) - 1
 	for i >= 0 && (n.stack[i].gone || n.stack[i].isNoCall()) {
@@ -241,8 +242,8 @@ func (n *Naive) forgetTold(block int) {
 	}
 }
 
-// forgetLast forgets the last call to which an exception had come, unless a block has begun since: the same search goes on,
-// or that one ended in native code.
+// forgetLast forgets the last call to which an exception had come, unless a block has begun since: the same search goes
+// on, or that one ended in native code.
 func (n *Naive) forgetLast() {
 	var last *frame
 	began := 0
@@ -265,7 +266,8 @@ func (n *Naive) forgetLast() {
 // is the one. No event tells of more than the function. What a filter does is nothing to the calls outside of it, and
 // what a finally block does has nothing to do with native code outside of it.
 func (n *Naive) seeGone(e Event) {
-	if f, i, _ := n.gone(); f != nil && len(f.told) > 0 && !(n.Blocks && e.Class == Instrumented && f.class == Instrumented && f.function == e.Function) &&
+	if f, i, _ := n.gone(); f != nil && len(f.told) > 0 &&
+		!(n.Blocks && e.Class == Instrumented && f.class == Instrumented && f.function == e.Function) &&
 		!slices.ContainsFunc(n.stack[i:], func(x frame) bool { return x.block && x.event > f.told[len(f.told)-1] }) {
 		n.interval(e, nil)
 		n.pop(i)
@@ -365,7 +367,8 @@ func (n *Naive) begin(e Event, f, caller *frame) {
 	f.began = n.began
 }
 
-// place finds the node of a call, or makes one. If there is no room for its path, it has that of its function and its caller's.
+// place finds the node of a call, or makes one. If there is no room for its path, it has that of its function and its
+// caller's.
 func (n *Naive) place(f, caller *frame, address uint64) {
 	if caller == nil {
 		f.node = n.node(nil, f.function, 0, true)
@@ -412,7 +415,9 @@ func (n *Naive) node(parent *naiveNode, function uint32, address uint64, may boo
 	if parent != nil {
 		siblings = &parent.children
 	}
-	i := slices.IndexFunc(*siblings, func(x *naiveNode) bool { return x.Function == function && x.ReturnAddress == address })
+	i := slices.IndexFunc(*siblings, func(x *naiveNode) bool {
+		return x.Function == function && x.ReturnAddress == address
+	})
 	if i >= 0 {
 		return (*siblings)[i]
 	}
@@ -454,8 +459,8 @@ func (n *Naive) interval(e Event, at *Site) wire.Waits {
 	return waits
 }
 
-// spread adds an interval to everything that is on the stack: once to each function, and to each pair of a caller and what
-// it called.
+// spread adds an interval to everything that is on the stack: once to each function, and to each pair of a caller and
+// what it called.
 func (n *Naive) spread(ticks uint64, acted bool, off uint64, at *Site) {
 	innermost := n.innermost()
 	functions, edges := map[uint32]bool{}, map[pair]bool{}

@@ -44,7 +44,8 @@ func (r *Recording) Append(b []byte) []byte {
 		r.Base, r.Flags)
 	for _, e := range r.Events {
 		if e.Kind != KindVanished {
-			b = numbers(b, uint64(e.Kind), uint64(e.Class), uint64(e.Function), e.CallerSP, e.ReturnAddress, e.Clock, e.OS.Voluntary,
+			b = numbers(b, uint64(e.Kind), uint64(e.Class), uint64(e.Function), e.CallerSP, e.ReturnAddress, e.Clock,
+				e.OS.Voluntary,
 				e.OS.Preempted, e.OS.Faults, e.OS.Reads, e.OS.Blocked, e.OS.Ready, uint64(e.Thread))
 		}
 	}

@@ -24,7 +24,8 @@ type Values [ValueCount]uint64
 
 // Result is what a thread's events say of its time. Two results are of the same events if they are equal.
 type Result struct {
-	Nodes     []Node     // callers before callees; siblings by function and return address; without those of folded calls
+	// callers before callees; siblings by function and return address; without those of folded calls
+	Nodes     []Node
 	Sites     []Site     // by caller and return address
 	Functions []Function // by id
 	Edges     []Edge     // by caller and function
@@ -59,8 +60,8 @@ type Function struct {
 	Min, Max     Values
 }
 
-// Edge is a function as far as another one called it; Total has each interval once, however often the two were on the stack
-// next to each other.
+// Edge is a function as far as another one called it; Total has each interval once, however often the two were on the
+// stack next to each other.
 type Edge struct {
 	Caller uint32 // 0: it was a root
 	Function
@@ -126,5 +127,6 @@ func sortedEdges(m map[pair]*Edge) []Edge {
 
 // Equal says whether two results are the same; it is faster than a comparison that could say where they differ.
 func (r Result) Equal(other Result) bool {
-	return slices.Equal(r.Nodes, other.Nodes) && slices.Equal(r.Sites, other.Sites) && slices.Equal(r.Functions, other.Functions) && slices.Equal(r.Edges, other.Edges)
+	return slices.Equal(r.Nodes, other.Nodes) && slices.Equal(r.Sites, other.Sites) &&
+		slices.Equal(r.Functions, other.Functions) && slices.Equal(r.Edges, other.Edges)
 }

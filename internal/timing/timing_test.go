@@ -89,8 +89,10 @@ func (p *program) event(t *testing.T, e *timing.Event, name, what byte) {
 	for i >= 0 && p.stack[i].name != name {
 		i--
 	}
-	kinds := map[byte]timing.Kind{'<': timing.KindEnter, '>': timing.KindLeave, '^': timing.KindTailcall, '!': timing.KindVanished,
-		'~': timing.KindUnwind, '/': timing.KindUnwound, '*': timing.KindCatch, '?': timing.KindFilter, '.': timing.KindFilterEnd,
+	kinds := map[byte]timing.Kind{'<': timing.KindEnter, '>': timing.KindLeave, '^': timing.KindTailcall,
+		'!': timing.KindVanished,
+		'~': timing.KindUnwind, '/': timing.KindUnwound, '*': timing.KindCatch, '?': timing.KindFilter,
+		'.': timing.KindFilterEnd,
 		'{': timing.KindFinally, '}': timing.KindFinallyEnd}
 	e.Kind = kinds[what]
 	if e.Kind == 0 || i < 0 && what != '<' {
@@ -144,7 +146,8 @@ func tree(r timing.Result) string {
 			depth[i] = depth[n.Parent] + 1
 		}
 		v := n.Total
-		fmt.Fprintf(&b, "%s%c %d/%d %d %d %d %d", strings.Repeat(". ", depth[i]), functions[n.Function], n.Calls, n.Ended, v[0], v[1], v[2], v[3])
+		fmt.Fprintf(&b, "%s%c %d/%d %d %d %d %d", strings.Repeat(". ", depth[i]), functions[n.Function], n.Calls,
+			n.Ended, v[0], v[1], v[2], v[3])
 		if n.Unmatched != 0 {
 			fmt.Fprintf(&b, " unmatched %d", n.Unmatched)
 		}
@@ -230,7 +233,8 @@ A 1/1 8191 7169 8191 7169
 A 1/1 2047 1793 2047 1793
 . B 1/1 254 206 254 206
 . . C 1/1 48 48 48 48`},
-	{"a finally block throws and catches", "A< 1B< 2B~ 4B{ 8C< 16C~ 32C/ 64B~ 128B* 256D< 512D> 1024B} 2048B/ 4096A~ 8192A* 16384A>", `
+	{"a finally block throws and catches",
+		"A< 1B< 2B~ 4B{ 8C< 16C~ 32C/ 64B~ 128B* 256D< 512D> 1024B} 2048B/ 4096A~ 8192A* 16384A>", `
 A 1/1 32767 28673 32767 28673
 . B 1/1 4094 3534 4094 3534
 . . C 1/1 48 48 48 48
@@ -249,7 +253,8 @@ A 1/1 16383 11265 16383 11265
 A 1/1 1023 513 1023 513
 . f 1/1 510 486 510 486
 . . B 1/1 24 24 24 24`},
-	{"managed code delivers", "A< 1B< 2d< 4f< 8f> 16A? 32C< 64C> 128A. 256f< 512f> 1024B~ 2048B/ 4096f< 8192f> 16384A~ 32768A* 65536C< 131072C> 262144A>", `
+	{"managed code delivers", "A< 1B< 2d< 4f< 8f> 16A? 32C< 64C> 128A. 256f< 512f> 1024B~ 2048B/ 4096f< 8192f> " +
+		"16384A~ 32768A* 65536C< 131072C> 262144A>", `
 A 1/1 524287 389121 524287 389121
 . B 1/1 4094 4030 4094 4030
 . . C 1/1 64 64 64 64
@@ -286,7 +291,8 @@ func TestShapes(t *testing.T) {
 func edges(r timing.Result) string {
 	var b strings.Builder
 	for _, e := range r.Edges {
-		fmt.Fprintf(&b, "%c%c %d/%d %d %d\n", functions[e.Caller], functions[e.Function.Function], e.Calls, e.Ended, e.Total[0], e.Total[1])
+		fmt.Fprintf(&b, "%c%c %d/%d %d %d\n", functions[e.Caller], functions[e.Function.Function], e.Calls, e.Ended,
+			e.Total[0], e.Total[1])
 	}
 	return b.String()
 }
@@ -338,9 +344,11 @@ BC 1/0 16 16`},
 
 // TestOverhead takes out of one call its own pair of probes and those of the calls that it made.
 func TestOverhead(t *testing.T) {
-	r := both(t, "A< 100B< 50B> 100oB< 30B> 20A>", timing.Unlimited, wire.Overhead{Inside: 10 * 1024, Outside: 5 * 1024})
+	r := both(t, "A< 100B< 50B> 100oB< 30B> 20A>", timing.Unlimited,
+		wire.Overhead{Inside: 10 * 1024, Outside: 5 * 1024})
 	a, b := r.Nodes[0], r.Nodes[1]
-	want := []timing.Values{{260, 200, 160, 100, 260, 200}, {260, 200, 160, 100, 260, 200}, {20, 20, 20, 20, 20, 20}, {40, 40, 40, 40, 40, 40}, {300, 220, 200, 120, 300, 220}}
+	want := []timing.Values{{260, 200, 160, 100, 260, 200}, {260, 200, 160, 100, 260, 200}, {20, 20, 20, 20, 20, 20},
+		{40, 40, 40, 40, 40, 40}, {300, 220, 200, 120, 300, 220}}
 	if diff := cmp.Diff(want, []timing.Values{a.Min, a.Max, b.Min, b.Max, a.Total}); diff != "" {
 		t.Error(diff)
 	}

@@ -12,7 +12,8 @@ func (c *Counters) Result() Result {
 	d := *c
 	d.Timings, d.Inclusives = slices.Clone(c.Timings), slices.Clone(c.Inclusives)
 	d.running()
-	t := tree{timings: d.Timings, waits: d.Waits, acted: d.Acted, inclusives: d.Inclusives, off: make([]uint64, len(d.Timings))}
+	t := tree{timings: d.Timings, waits: d.Waits, acted: d.Acted, inclusives: d.Inclusives,
+		off: make([]uint64, len(d.Timings))}
 	if n := len(d.Activations); n > 0 { // of the open interval it is not known whether the operating system acted in it
 		number := d.Activations[n-1].Timing
 		t.timings[number-1].TailElapsed += d.open
@@ -37,9 +38,9 @@ type tree struct {
 	result     Result
 }
 
-// compute turns the timings of one thread, and what they refer to, into the values. Exclusive time of a timing is its Tail
-// and the Lead of those that it called; inclusive time is that, the inclusive time of those, and that of the folded calls
-// that it made. The number of a timing is its index plus one; a parent comes before those that it called.
+// compute turns the timings of one thread, and what they refer to, into the values. Exclusive time of a timing is its
+// Tail and the Lead of those that it called; inclusive time is that, the inclusive time of those, and that of the
+// folded calls that it made. The number of a timing is its index plus one; a parent comes before those that it called.
 func (t *tree) compute() Result {
 	t.children, t.total = make([][]int, len(t.timings)+1), make([]Values, len(t.timings))
 	t.functions, t.edges = map[uint32]*Function{}, map[pair]*Edge{}
@@ -85,7 +86,8 @@ func (t *tree) folded(i int) Values {
 		return Values{}
 	}
 	x := t.inclusives[n-1]
-	return Values{ElapsedInclusive: x.Elapsed, ApplicationInclusive: x.Elapsed - x.Waited, CPUInclusive: x.Elapsed - off(x.Waits)}
+	return Values{ElapsedInclusive: x.Elapsed, ApplicationInclusive: x.Elapsed - x.Waited,
+		CPUInclusive: x.Elapsed - off(x.Waits)}
 }
 
 // walk adds the children of a timing, which is of a function, to the result.
@@ -103,9 +105,10 @@ func (t *tree) walk(number uint32, parent int, function uint32) {
 		}
 		index := len(t.result.Nodes)
 		low, high := t.extremes(x)
-		t.result.Nodes = append(t.result.Nodes, Node{Parent: parent, Function: x.Function, ReturnAddress: x.ReturnAddress,
-			Calls: x.Calls, Ended: x.Ended, Unmatched: x.Unmatched, Total: t.total[i], Min: low, Max: high,
-			Lead: t.waitsOf(x.LeadWaits), Tail: t.waitsOf(x.TailWaits)})
+		t.result.Nodes = append(t.result.Nodes,
+			Node{Parent: parent, Function: x.Function, ReturnAddress: x.ReturnAddress,
+				Calls: x.Calls, Ended: x.Ended, Unmatched: x.Unmatched, Total: t.total[i], Min: low, Max: high,
+				Lead: t.waitsOf(x.LeadWaits), Tail: t.waitsOf(x.TailWaits)})
 		t.sites(i, index)
 		k := pair{function, x.Function}
 		t.add(i, k, t.total[i], t.on[x.Function] == 0, t.onEdges[k] == 0)

@@ -66,7 +66,8 @@ func (m Model) take(msg message) (tea.Model, tea.Cmd) {
 		m.ended = msg.err
 		m.layout.Note = "the connection ended: " + text.Printable(msg.err.Error()) + "   q quit"
 		if errors.Is(msg.err, io.EOF) {
-			m.layout.Note = fmt.Sprintf("the recording has ended: clrprof report %s   q quit", text.Printable(m.Session()))
+			m.layout.Note = fmt.Sprintf("the recording has ended: clrprof report %s   q quit",
+				text.Printable(m.Session()))
 		}
 		return m, nil
 	}

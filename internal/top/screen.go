@@ -83,6 +83,7 @@ func (o Order) value(r *row) int64 {
 // sort sorts rows; what is equal by name.
 func (t *table) sort(o Order) {
 	slices.SortFunc(t.rows, func(a, b row) int {
-		return cmp.Or(cmp.Compare(o.value(&b), o.value(&a)), cmp.Compare(b.total.Bytes, a.total.Bytes), cmp.Compare(a.name, b.name))
+		return cmp.Or(cmp.Compare(o.value(&b), o.value(&a)), cmp.Compare(b.total.Bytes, a.total.Bytes),
+			cmp.Compare(a.name, b.name))
 	})
 }

@@ -79,7 +79,8 @@ func (s *Screen) Text(l Layout) string {
 	return strings.Join(lines, "\n")
 }
 
-// Head lays out the first rows of the list, 0: all, below what is said of the recording. Left is how many rows that leaves out.
+// Head lays out the first rows of the list, 0: all, below what is said of the recording. Left is how many rows that
+// leaves out.
 func (s *Screen) Head(l Layout, rows int) (text string, left int) {
 	l.Height, l.First = 0, 0
 	lines := strings.Split(s.Text(l), "\n")
@@ -98,7 +99,8 @@ func (s *Screen) head(l *Layout) []string {
 		state = "  [paused: the recording goes on]"
 	}
 	lines := []string{
-		fmt.Sprintf("%s  %s  %s  %s%s", text.Printable(m.Session), m.End, count(m.Processes, "process", "processes"), count(m.Threads, "thread", "threads"), state),
+		fmt.Sprintf("%s  %s  %s  %s%s", text.Printable(m.Session), m.End, count(m.Processes, "process", "processes"),
+			count(m.Threads, "thread", "threads"), state),
 		s.rates(),
 	}
 	if len(s.gcs) > 0 {
@@ -107,7 +109,8 @@ func (s *Screen) head(l *Layout) []string {
 	}
 	for _, loss := range m.Losses {
 		if loss.Events > 0 || loss.Allocations > 0 {
-			lines = append(lines, fmt.Sprintf("lost: %s, %s times, %s objects, %s", loss.Reason, loss.Events, loss.Allocations, loss.Bytes))
+			lines = append(lines, fmt.Sprintf("lost: %s, %s times, %s objects, %s", loss.Reason, loss.Events,
+				loss.Allocations, loss.Bytes))
 		}
 	}
 	for i := range lines {
@@ -222,7 +225,8 @@ func (s *Screen) columns(tab Tab) []column {
 // leastName is how much room names have at least: other columns go before.
 const leastName = 24
 
-// fit returns the columns that there is room for, and the room for names. The one that the list is sorted by is always there.
+// fit returns the columns that there is room for, and the room for names. The one that the list is sorted by is always
+// there.
 func fit(columns []column, l *Layout) (kept []column, name int) {
 	if l.Width <= 0 {
 		return columns, 0
@@ -278,7 +282,8 @@ func (s *Screen) tableList(l *Layout, t *table, title string) []string {
 			t.rest.New.Bytes, t.rest.New.Allocations, t.rest.New.Calls, t.rest.Rows, title), l.Width))
 	}
 	if t.leftOut > 0 {
-		lines = append(lines, cut(fmt.Sprintf("and more than %d %ss that there is no room for", live.MaxEntries, title), l.Width))
+		lines = append(lines, cut(fmt.Sprintf("and more than %d %ss that there is no room for", live.MaxEntries, title),
+			l.Width))
 	}
 	return lines
 }
@@ -297,7 +302,8 @@ func (s *Screen) gcList(l *Layout) []string {
 		if gc.Induced {
 			why = "  (asked for)"
 		}
-		text := fmt.Sprintf("%10d %3d %11s %11s %9s  %s%s", gc.Number, gc.Generation, gc.Begin, gc.Pause, gc.Died.Bytes, heapText(gc.Heap), why)
+		text := fmt.Sprintf("%10d %3d %11s %11s %9s  %s%s", gc.Number, gc.Generation, gc.Begin, gc.Pause, gc.Died.Bytes,
+			heapText(gc.Heap), why)
 		if s.last.Processes > 1 {
 			text += fmt.Sprintf("  process %d", gc.Process)
 		}

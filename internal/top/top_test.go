@@ -15,24 +15,33 @@ import (
 )
 
 func numbers(objects, bytes, calls int) live.Numbers {
-	return live.Numbers{Allocations: quantity.Count(objects), Bytes: quantity.Bytes(bytes), Calls: quantity.Count(calls)}
+	return live.Numbers{Allocations: quantity.Count(objects), Bytes: quantity.Bytes(bytes),
+		Calls: quantity.Count(calls)}
 }
 
 // messages are a start, and a second in which some functions did something.
 func messages(mode string) []live.Message {
 	hostile := "App.\x1b[31mEvil\u202e.Run(int)"
-	start := live.Message{ID: 1, Event: live.Start, Session: "app.clrprof", Mode: mode, End: 1e9, Total: numbers(10, 1000, 5), Processes: 1, Threads: 2,
-		Functions: live.Table{Rows: []live.Row{{ID: 1, Name: "App.Worker.Fill(byte[])", New: numbers(8, 900, 1), Total: numbers(8, 900, 1)},
-			{ID: 2, Name: hostile, New: numbers(2, 100, 4), Total: numbers(2, 100, 4)}}},
-		Types: live.Table{Rows: []live.Row{{ID: 1, Name: "byte[]", New: numbers(10, 1000, 0), Total: numbers(10, 1000, 0)}}}}
+	start := live.Message{ID: 1, Event: live.Start, Session: "app.clrprof", Mode: mode, End: 1e9,
+		Total: numbers(10, 1000, 5), Processes: 1, Threads: 2,
+		Functions: live.Table{
+			Rows: []live.Row{{ID: 1, Name: "App.Worker.Fill(byte[])", New: numbers(8, 900, 1),
+				Total: numbers(8, 900, 1)},
+				{ID: 2, Name: hostile, New: numbers(2, 100, 4), Total: numbers(2, 100, 4)}}},
+		Types: live.Table{
+			Rows: []live.Row{{ID: 1, Name: "byte[]", New: numbers(10, 1000, 0), Total: numbers(10, 1000, 0)}}}}
 	tick := start
 	tick.ID, tick.Event, tick.Begin, tick.End = 2, live.Tick, 1e9, 2e9
 	tick.New, tick.Total = numbers(30, 2048, 7), numbers(40, 3048, 12)
-	tick.Functions = live.Table{Rows: []live.Row{{ID: 2, Name: hostile, New: numbers(29, 2000, 6), Total: numbers(31, 2100, 10)}},
+	tick.Functions = live.Table{
+		Rows: []live.Row{{ID: 2, Name: hostile, New: numbers(29, 2000, 6), Total: numbers(31, 2100, 10)}},
 		Rest: live.Rest{Rows: 3, New: numbers(1, 48, 1)}}
-	tick.Types = live.Table{Rows: []live.Row{{ID: 1, Name: "byte[]", New: numbers(30, 2048, 0), Total: numbers(40, 3048, 0)}}}
-	tick.GCs = live.GCs{Total: 7, Rows: []live.GC{{Number: 7, Generation: 1, Induced: true, Begin: 15e8, Pause: 2e6, Died: live.Population{Objects: 3, Bytes: 72},
-		Heap: []live.Population{{Bytes: 0}, {Bytes: 1024}, {Bytes: 2048}, {}, {}}}}}
+	tick.Types = live.Table{
+		Rows: []live.Row{{ID: 1, Name: "byte[]", New: numbers(30, 2048, 0), Total: numbers(40, 3048, 0)}}}
+	tick.GCs = live.GCs{Total: 7,
+		Rows: []live.GC{{Number: 7, Generation: 1, Induced: true, Begin: 15e8, Pause: 2e6,
+			Died: live.Population{Objects: 3, Bytes: 72},
+			Heap: []live.Population{{Bytes: 0}, {Bytes: 1024}, {Bytes: 2048}, {}, {}}}}}
 	tick.Losses = []live.Loss{{Reason: "stack_truncated", Events: 2, Allocations: 2, Bytes: 48}}
 	return []live.Message{start, tick}
 }

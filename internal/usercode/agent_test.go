@@ -16,7 +16,8 @@ import (
 )
 
 // agentOrigins are the numbers of wire.Origin….
-var agentOrigins = []Origin{"", Pattern, Project, Beside, Memory, Folder, Framework, SDK, Package, Generated, Microsoft, Elsewhere}
+var agentOrigins = []Origin{"", Pattern, Project, Beside, Memory, Folder, Framework, SDK, Package, Generated, Microsoft,
+	Elsewhere}
 
 // agentRules are the agent's own rules, in a process of their own.
 type agentRules struct {
@@ -28,7 +29,8 @@ type agentRules struct {
 func startAgentRules(t testing.TB) *agentRules {
 	t.Helper()
 	exe := filepath.Join(t.TempDir(), "origins")
-	args := strings.Fields("-std=c11 -O1 -g -Wall -Wextra -Wconversion -Werror -fsanitize=address,undefined -fno-sanitize-recover=all -o " + exe +
+	args := strings.Fields("-std=c11 -O1 -g -Wall -Wextra -Wconversion -Werror -fsanitize=address,undefined " +
+		"-fno-sanitize-recover=all -o " + exe +
 		" ../../agent/test/origins.c ../../agent/src/origin.c ../../agent/src/map.c")
 	if out, err := exec.Command("gcc", args...).CombinedOutput(); err != nil {
 		t.Fatalf("compiling the agent's rules: %v\n%s", err, out)
@@ -95,10 +97,14 @@ func (a *agentRules) origin(m Module, main, folder string, byPattern bool) (Orig
 // TestAgentDecides: the agent, which must know before a module's code runs, decides on the same facts as this package.
 func TestAgentDecides(t *testing.T) {
 	a := startAgentRules(t)
-	names := rapid.SampledFrom([]string{"App.dll", "app.DLL", "Lib.dll", "Ünï.dll", "System.Linq.dll", "x", "a+b.dll", "q\"uote.dll",
-		"NUnit3.TestAdapter.dll", "testadapter.DLL", "TestAdapter", "nunit.engine.api.dll", "nunit.engine", "testcentric.engine.dll", "mytestcentric.dll"})
-	folders := rapid.SampledFrom([]string{"/app", "/app/lib", "/d/shared/Microsoft.NETCore.App/8.0.1", "/d/Shared/A/9.0/sub", "/d/shared/A/v1", "/d/sdk/10.0.100/Roslyn",
-		"/d/sdk/x", "/n/packages/lib/1.2.3/lib/net8.0", "/n/packages/lib/1", "/shared/1.0", "/sdk/1.0", "", "/packages/a/1.0", "/d/shared/shared/A/1.0"})
+	names := rapid.SampledFrom([]string{"App.dll", "app.DLL", "Lib.dll", "Ünï.dll", "System.Linq.dll", "x", "a+b.dll",
+		"q\"uote.dll",
+		"NUnit3.TestAdapter.dll", "testadapter.DLL", "TestAdapter", "nunit.engine.api.dll", "nunit.engine",
+		"testcentric.engine.dll", "mytestcentric.dll"})
+	folders := rapid.SampledFrom([]string{"/app", "/app/lib", "/d/shared/Microsoft.NETCore.App/8.0.1",
+		"/d/Shared/A/9.0/sub", "/d/shared/A/v1", "/d/sdk/10.0.100/Roslyn",
+		"/d/sdk/x", "/n/packages/lib/1.2.3/lib/net8.0", "/n/packages/lib/1", "/shared/1.0", "/sdk/1.0", "",
+		"/packages/a/1.0", "/d/shared/shared/A/1.0"})
 	kinds := rapid.SampledFrom([]string{"project", "package", "runtimepack", "reference", ""})
 	rapid.Check(t, func(t *rapid.T) {
 		if err := a.forget(); err != nil {
@@ -117,9 +123,11 @@ func TestAgentDecides(t *testing.T) {
 				}
 			}
 		}
-		m := Module{Path: file("module"), Company: rapid.SampledFrom([]string{"", "Microsoft", "Microsoft Corporation", "Mine"}).Draw(t, "company")}
+		m := Module{Path: file("module"),
+			Company: rapid.SampledFrom([]string{"", "Microsoft", "Microsoft Corporation", "Mine"}).Draw(t, "company")}
 		if rapid.Bool().Draw(t, "in memory") {
-			m = Module{InMemory: true, Name: rapid.SampledFrom([]string{"System.Emitted", "RefEmit_InMemory", "Mine", ""}).Draw(t, "name")}
+			m = Module{InMemory: true,
+				Name: rapid.SampledFrom([]string{"System.Emitted", "RefEmit_InMemory", "Mine", ""}).Draw(t, "name")}
 		} else if m.IsMain = m.Path == main.Path; !m.IsMain && rapid.Bool().Draw(t, "is main") {
 			m = Module{Path: main.Path, IsMain: true, Company: m.Company}
 		}
@@ -135,13 +143,16 @@ func TestAgentDecides(t *testing.T) {
 				modules[i].Name = path.Base(modules[i].Path)
 			}
 		}
-		want := Decide(modules, func(p string) []byte { return []byte(files[p]) }, func(name string) bool { return byPattern && name == modules[0].Name })[0]
+		want := Decide(modules, func(p string) []byte { return []byte(files[p]) }, func(name string) bool {
+			return byPattern && name == modules[0].Name
+		})[0]
 		have, err := a.origin(modules[0], main.Path, "", byPattern)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if have != want {
-			t.Fatalf("%+v, main %s, files %v: the agent says %s, the rules %s", modules[0], main.Path, files, have, want)
+			t.Fatalf("%+v, main %s, files %v: the agent says %s, the rules %s", modules[0], main.Path, files, have,
+				want)
 		}
 	})
 }
@@ -165,7 +176,8 @@ func drawDeps(t *rapid.T, names, kinds *rapid.Generator[string]) string {
 		}
 		libraries[library] = map[string]any{"type": kinds.Draw(t, "kind"), "path": "type", "serviceable": true}
 	}
-	text, err := json.Marshal(map[string]any{"targets": map[string]any{"net": target}, "libraries": libraries, "runtimeTarget": map[string]string{"name": "libraries"}})
+	text, err := json.Marshal(map[string]any{"targets": map[string]any{"net": target}, "libraries": libraries,
+		"runtimeTarget": map[string]string{"name": "libraries"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -177,7 +189,9 @@ func drawDeps(t *rapid.T, names, kinds *rapid.Generator[string]) string {
 
 // FuzzAgentReadsDeps: any text is read, or passed over.
 func FuzzAgentReadsDeps(f *testing.F) {
-	for _, seed := range []string{deps, "", "{}", `{"a`, `{"a":"\`, `{"libraries":{"a":{"type":"project"}},"targets":{"":{"a":{"runtime":{"\u00`, "]]]}", strings.Repeat("[", 1000)} {
+	for _, seed := range []string{deps, "", "{}", `{"a`, `{"a":"\`,
+		`{"libraries":{"a":{"type":"project"}},"targets":{"":{"a":{"runtime":{"\u00`, "]]]}",
+		strings.Repeat("[", 1000)} {
 		f.Add(seed)
 	}
 	a := startAgentRules(f)

@@ -26,8 +26,8 @@ type depsFile struct {
 	} `json:"libraries"`
 }
 
-// readLibraries returns the types of the libraries by the names of their assemblies in lower case. A file that cannot be
-// read says nothing.
+// readLibraries returns the types of the libraries by the names of their assemblies in lower case. A file that cannot
+// be read says nothing.
 func readLibraries(text []byte) map[string]string {
 	if len(text) == 0 || len(text) > MaxDeps {
 		return nil

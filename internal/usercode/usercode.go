@@ -1,11 +1,11 @@
 // Package usercode decides which modules of a process are the user's own code.
 //
-// Problem: what people look for first is what their own code did, and a module does not say whose it is. Names do not tell:
-// frameworks and packages are called anything, and some programs are called Microsoft.Something.
+// Problem: what people look for first is what their own code did, and a module does not say whose it is. Names do not
+// tell: frameworks and packages are called anything, and some programs are called Microsoft.Something.
 //
-// Idea: the build tells. The file NAME.deps.json beside a program lists each assembly with its library, and the type of the
-// library: project, package, runtimepack (dotnet/sdk, documentation/specs/runtime-configuration-file.md). Where there is
-// no such file, the place of the assembly decides, and who made it.
+// Idea: the build tells. The file NAME.deps.json beside a program lists each assembly with its library, and the type of
+// the library: project, package, runtimepack (dotnet/sdk, documentation/specs/runtime-configuration-file.md). Where
+// there is no such file, the place of the assembly decides, and who made it.
 //
 // The rules, of which the first that fits decides; Origin has one value for each:
 //
@@ -23,11 +23,11 @@
 //	in the folder of the main assembly         yours
 //	elsewhere                                  elsewhere
 //
-// If no module of a session is yours by these rules, such as for the C# compiler, all modules in the folders of the main
-// assemblies are.
+// If no module of a session is yours by these rules, such as for the C# compiler, all modules in the folders of the
+// main assemblies are.
 //
-// With times the agent must know before a module's code runs. It has the same rules (agent/src/origin.c), which a test here
-// compares with these; what it decided is what the session says.
+// With times the agent must know before a module's code runs. It has the same rules (agent/src/origin.c), which a test
+// here compares with these; what it decided is what the session says.
 //
 // Limits: an assembly that a program loads from another folder is yours only if a deps.json says so.
 package usercode
@@ -172,7 +172,8 @@ func isVersion(s string) bool {
 // isFrameworkName reports whether a module in memory is called as those are that the framework and well-known packages
 // emit: serializers, compiled expressions, proxies.
 func isFrameworkName(name string) bool {
-	for _, prefix := range []string{"System.", "Microsoft.", "DynamicProxyGenAssembly", "RefEmit_", "Snippets", "Anonymously Hosted"} {
+	for _, prefix := range []string{"System.", "Microsoft.", "DynamicProxyGenAssembly", "RefEmit_", "Snippets",
+		"Anonymously Hosted"} {
 		if strings.HasPrefix(name, prefix) {
 			return true
 		}
@@ -180,9 +181,10 @@ func isFrameworkName(name string) bool {
 	return false
 }
 
-// isTestAdapter reports whether a file is called as what packages put beside tests without saying so in deps.json: adapters, which
-// the test platform finds by this name (vstest, TestPlatformConstants), and NUnit's engine.
+// isTestAdapter reports whether a file is called as what packages put beside tests without saying so in deps.json:
+// adapters, which the test platform finds by this name (vstest, TestPlatformConstants), and NUnit's engine.
 func isTestAdapter(file string) bool {
 	name := path.Base(file)
-	return strings.HasSuffix(lower(name), "testadapter.dll") || strings.HasPrefix(name, "nunit.engine.") || strings.HasPrefix(name, "testcentric.")
+	return strings.HasSuffix(lower(name), "testadapter.dll") || strings.HasPrefix(name, "nunit.engine.") ||
+		strings.HasPrefix(name, "testcentric.")
 }

@@ -23,7 +23,8 @@ func reader(files map[string]string) Opener {
 }
 
 func TestDecide(t *testing.T) {
-	open := reader(map[string]string{"/app/Shop.deps.json": deps, "/usr/lib/dotnet/sdk/10.0.401/dotnet.deps.json": deps})
+	open := reader(map[string]string{"/app/Shop.deps.json": deps,
+		"/usr/lib/dotnet/sdk/10.0.401/dotnet.deps.json": deps})
 	app := func(name string) Module { return Module{Name: name, Path: "/app/" + name, Directory: "/app"} }
 	main := app("Shop.dll")
 	main.IsMain = true
@@ -44,10 +45,13 @@ func TestDecide(t *testing.T) {
 		{app("nunit.engine.core.dll"), Package},
 		{byMicrosoft, Microsoft},
 		{Module{Name: "Plugin.dll", Path: "/app/plugins/Plugin.dll", Directory: "/app"}, Elsewhere},
-		{Module{Name: "System.Runtime.dll", Path: "/usr/share/dotnet/shared/Microsoft.NETCore.App/8.0.1/System.Runtime.dll", Directory: "/app"}, Framework},
+		{Module{Name: "System.Runtime.dll",
+			Path: "/usr/share/dotnet/shared/Microsoft.NETCore.App/8.0.1/System.Runtime.dll", Directory: "/app"},
+			Framework},
 		{Module{Name: "shared.dll", Path: "/app/shared/code/v1/shared.dll", Directory: "/app/shared/code/v1"}, Beside},
 		{Module{Name: "Shop.dll", Path: "/usr/lib/dotnet/sdk/10.0.401/Shop.dll"}, SDK},
-		{Module{Name: "xunit.core.dll", Path: "/root/.nuget/packages/xunit.core/2.9.0/lib/xunit.core.dll", Directory: "/app"}, Package},
+		{Module{Name: "xunit.core.dll", Path: "/root/.nuget/packages/xunit.core/2.9.0/lib/xunit.core.dll",
+			Directory: "/app"}, Package},
 		{Module{Name: "FSI-ASSEMBLY", InMemory: true}, Memory},
 		{Module{Name: "System.Linq.Expressions.Emitted", InMemory: true}, Generated},
 		{Module{Name: "DynamicProxyGenAssembly2", InMemory: true}, Generated},
@@ -63,8 +67,10 @@ func TestDecideFolder(t *testing.T) {
 	const roslyn = "/usr/lib/dotnet/sdk/10.0.401/Roslyn/bincore"
 	modules := []Module{
 		{Name: "csc.dll", Path: roslyn + "/csc.dll", Directory: roslyn, IsMain: true},
-		{Name: "Microsoft.CodeAnalysis.dll", Path: roslyn + "/Microsoft.CodeAnalysis.dll", Directory: roslyn, Company: "Microsoft Corporation"},
-		{Name: "System.Linq.dll", Path: "/usr/lib/dotnet/shared/Microsoft.NETCore.App/10.0.1/System.Linq.dll", Directory: roslyn},
+		{Name: "Microsoft.CodeAnalysis.dll", Path: roslyn + "/Microsoft.CodeAnalysis.dll", Directory: roslyn,
+			Company: "Microsoft Corporation"},
+		{Name: "System.Linq.dll", Path: "/usr/lib/dotnet/shared/Microsoft.NETCore.App/10.0.1/System.Linq.dll",
+			Directory: roslyn},
 	}
 	if diff := cmp.Diff([]Origin{Folder, Folder, Framework}, Decide(modules, reader(nil), nil)); diff != "" {
 		t.Error(diff)
@@ -76,7 +82,8 @@ func TestDecideFolder(t *testing.T) {
 }
 
 func TestDecidePattern(t *testing.T) {
-	modules := []Module{{Name: "csc.dll", Path: "/usr/lib/dotnet/sdk/10.0.401/csc.dll"}, {Name: "B.dll", Path: "/b/B.dll"}}
+	modules := []Module{{Name: "csc.dll", Path: "/usr/lib/dotnet/sdk/10.0.401/csc.dll"},
+		{Name: "B.dll", Path: "/b/B.dll"}}
 	got := Decide(modules, reader(nil), func(name string) bool { return name == "csc.dll" })
 	if diff := cmp.Diff([]Origin{Pattern, Elsewhere}, got); diff != "" {
 		t.Error(diff)
@@ -85,7 +92,8 @@ func TestDecidePattern(t *testing.T) {
 
 // FuzzReadLibraries: whatever is beside a program, it is read or passed over.
 func FuzzReadLibraries(f *testing.F) {
-	for _, seed := range []string{deps, "", "{}", `{"targets": 1}`, `{"targets": {"x": {"A/1": {"runtime": {"": {}}}}}, "libraries": {"A/1": {"type": "project"}}}`} {
+	for _, seed := range []string{deps, "", "{}", `{"targets": 1}`,
+		`{"targets": {"x": {"A/1": {"runtime": {"": {}}}}}, "libraries": {"A/1": {"type": "project"}}}`} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {

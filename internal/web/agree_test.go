@@ -59,15 +59,18 @@ func (s *shownSheet) records(keys []string) []map[string]any {
 }
 
 // arguments are those of views that need one.
-var viewArguments = map[string]string{"shop callers": "Insert", "aging diff-gcs": "1 2", "timed callers": "Work", "aging callers": "Main"}
+var viewArguments = map[string]string{"shop callers": "Insert", "aging diff-gcs": "1 2", "timed callers": "Work",
+	"aging callers": "Main"}
 
 // TestAgree: the page gets, for every view, the numbers of report --json, whole or selected, in pages.
 func TestAgree(t *testing.T) {
-	for name, b := range map[string]*sessiontest.Builder{"shop": sessiontest.Shop(), "several": sessiontest.Several(), "kitchen": sessiontest.Kitchen(),
-		"aging": sessiontest.Aging(), "heap": sessiontest.Heap(), "timed": sessiontest.Timed()} {
+	for name, b := range map[string]*sessiontest.Builder{"shop": sessiontest.Shop(), "several": sessiontest.Several(),
+		"kitchen": sessiontest.Kitchen(),
+		"aging":   sessiontest.Aging(), "heap": sessiontest.Heap(), "timed": sessiontest.Timed()} {
 		t.Run(name, func(t *testing.T) {
 			s, compared := serve(t, b), 0
-			for _, chosen := range []string{"", "module=" + url.QueryEscape("!Shop*"), "process=%231", "focus=*Main*", "my-code=1"} {
+			for _, chosen := range []string{"", "module=" + url.QueryEscape("!Shop*"), "process=%231", "focus=*Main*",
+				"my-code=1"} {
 				for _, view := range report.Views() {
 					if s.agrees(view, viewArguments[name+" "+view.Name], chosen) {
 						compared++
@@ -83,7 +86,8 @@ func TestAgree(t *testing.T) {
 
 // selected opens the session as the command line would.
 func (s *served) selected(query url.Values) (*analysis.Source, error) {
-	terms := analysis.Terms{Modules: query["module"], Processes: query["process"], Focus: query["focus"], MyCode: query.Has("my-code")}
+	terms := analysis.Terms{Modules: query["module"], Processes: query["process"], Focus: query["focus"],
+		MyCode: query.Has("my-code")}
 	selection, err := terms.Select(s.session)
 	if err != nil {
 		return nil, err
@@ -166,13 +170,16 @@ type opened struct {
 	}
 }
 
-// TestTree: the call tree, opened level by level, has the rows of the call tree, in every shape, and says below which there is none.
+// TestTree: the call tree, opened level by level, has the rows of the call tree, in every shape, and says below which
+// there is none.
 func TestTree(t *testing.T) {
-	for name, b := range map[string]*sessiontest.Builder{"shop": sessiontest.Shop(), "timed": sessiontest.Timed(), "kitchen": sessiontest.Kitchen(), "several": sessiontest.Several()} {
+	for name, b := range map[string]*sessiontest.Builder{"shop": sessiontest.Shop(), "timed": sessiontest.Timed(),
+		"kitchen": sessiontest.Kitchen(), "several": sessiontest.Several()} {
 		t.Run(name, func(t *testing.T) {
 			s := serve(t, b)
-			for query, o := range map[string]report.Options{"": {}, "fold-recursion=1": {Fold: true}, "min-share=20": {MinShare: 20},
-				"root=Main": {Root: "Main"}, "async=physical": {Physical: true},
+			for query, o := range map[string]report.Options{"": {}, "fold-recursion=1": {Fold: true},
+				"min-share=20": {MinShare: 20},
+				"root=Main":    {Root: "Main"}, "async=physical": {Physical: true},
 				"root=Main&fold-recursion=1&min-share=5": {Root: "Main", Fold: true, MinShare: 5}} {
 				s.hasTree(query, o)
 			}
@@ -260,12 +267,15 @@ func TestFind(t *testing.T) {
 
 // TestTimeline: what was allocated in the slices adds up to all of it.
 func TestTimeline(t *testing.T) {
-	for name, b := range map[string]*sessiontest.Builder{"aging": sessiontest.Aging(), "several": sessiontest.Several(), "random": sessiontest.Random(7)} {
+	for name, b := range map[string]*sessiontest.Builder{"aging": sessiontest.Aging(), "several": sessiontest.Several(),
+		"random": sessiontest.Random(7)} {
 		t.Run(name, func(t *testing.T) {
 			b.Counters = []session.Counter{{ID: 1, Name: "process.cpu_user", Unit: "ns", IsSum: true}}
-			b.CounterValues = []session.CounterValue{{Time: 5, Process: 1, Counter: 1, Value: 3}, {Time: 9, Process: 1, Counter: 1, Value: 10}}
+			b.CounterValues = []session.CounterValue{{Time: 5, Process: 1, Counter: 1, Value: 3},
+				{Time: 9, Process: 1, Counter: 1, Value: 10}}
 			if name == "several" {
-				b.Pauses = []session.Pause{{ID: 1, Level: session.LevelGlobal, Begin: 1, End: 2}, {ID: 2, Level: session.LevelThread, Process: 1, Thread: 1, Begin: 3, End: 4}}
+				b.Pauses = []session.Pause{{ID: 1, Level: session.LevelGlobal, Begin: 1, End: 2},
+					{ID: 2, Level: session.LevelThread, Process: 1, Thread: 1, Begin: 3, End: 4}}
 			}
 			s := serve(t, b)
 			src, err := s.selected(nil)
@@ -284,13 +294,19 @@ func TestTimeline(t *testing.T) {
 				Marks, Pauses []struct{ Name, Level string }
 			}
 			s.get("/api/timeline", &got)
-			made := slices.DeleteFunc(slices.Clone(b.Marks), func(m session.Mark) bool { return m.Source == session.MarkProgram })
-			off := slices.DeleteFunc(slices.Clone(b.Pauses), func(p session.Pause) bool { return p.Level == session.LevelThread })
-			if len(got.Usage) != 2 || got.Usage[0].CPU != 3 || got.Usage[1].CPU != 7 || len(got.Marks) != len(made) || len(got.Pauses) != len(off) {
+			made := slices.DeleteFunc(slices.Clone(b.Marks), func(m session.Mark) bool {
+				return m.Source == session.MarkProgram
+			})
+			off := slices.DeleteFunc(slices.Clone(b.Pauses), func(p session.Pause) bool {
+				return p.Level == session.LevelThread
+			})
+			if len(got.Usage) != 2 || got.Usage[0].CPU != 3 || got.Usage[1].CPU != 7 || len(got.Marks) != len(made) ||
+				len(got.Pauses) != len(off) {
 				t.Errorf("usage %v, marks %v of %v, pauses %v of %v", got.Usage, got.Marks, made, got.Pauses, off)
 			}
 			for _, x := range got.Slices {
-				total.Bytes, total.Allocations = total.Bytes-quantity.Bytes(x.Bytes), total.Allocations-quantity.Count(x.Allocations)
+				total.Bytes, total.Allocations = total.Bytes-quantity.Bytes(x.Bytes), total.Allocations-quantity.Count(
+					x.Allocations)
 			}
 			if !total.IsZero() {
 				t.Errorf("the slices lack %v", total)
@@ -319,10 +335,12 @@ func TestSQL(t *testing.T) {
 		}
 		return got.StatusCode, out.String()
 	}
-	if code, body := ask("select sum(exclusive_bytes) as bytes from functions"); code != http.StatusOK || !strings.Contains(body, "[[391656]]") {
+	if code, body := ask("select sum(exclusive_bytes) as bytes from functions"); code != http.StatusOK ||
+		!strings.Contains(body, "[[391656]]") {
 		t.Errorf("%d %s", code, body)
 	}
-	for _, query := range []string{"delete from function", "attach 'x' as y", "pragma journal_mode=wal", "select load_extension('x')", "select 1; select 2", "", "selec"} {
+	for _, query := range []string{"delete from function", "attach 'x' as y", "pragma journal_mode=wal",
+		"select load_extension('x')", "select 1; select 2", "", "selec"} {
 		if code, body := ask(query); code != http.StatusBadRequest {
 			t.Errorf("%s: %d %s", query, code, body)
 		}
@@ -332,7 +350,8 @@ func TestSQL(t *testing.T) {
 		Cut  bool
 		Rows [][]any
 	}
-	if err := json.Unmarshal([]byte(body), &cut); err != nil || code != http.StatusOK || !cut.Cut || len(cut.Rows) != 10_000 {
+	if err := json.Unmarshal([]byte(body), &cut); err != nil || code != http.StatusOK || !cut.Cut ||
+		len(cut.Rows) != 10_000 {
 		t.Errorf("endless rows: %d, %d rows, cut %t", code, len(cut.Rows), cut.Cut)
 	}
 	var schema map[string][]struct{ Name string }
@@ -345,7 +364,8 @@ func TestSQL(t *testing.T) {
 // TestSource: only files that the session names are read.
 func TestSource(t *testing.T) {
 	s := serve(t, sessiontest.Shop())
-	if got, body := s.ask(http.MethodGet, "/api/source?path="+url.QueryEscape("/etc/passwd"), nil); got.StatusCode != http.StatusBadRequest {
+	if got, body := s.ask(http.MethodGet, "/api/source?path="+url.QueryEscape("/etc/passwd"),
+		nil); got.StatusCode != http.StatusBadRequest {
 		t.Errorf("a file that is not of the session: %s %s", got.Status, body)
 	}
 	files, err := s.session.SourceFiles()
@@ -354,7 +374,9 @@ func TestSource(t *testing.T) {
 	}
 	var got struct{ Sheet shownSheet }
 	s.get("/api/source?path="+url.QueryEscape(files[0].Path), &got)
-	if len(got.Sheet.Rows) == 0 || !slices.ContainsFunc(got.Sheet.Notes, func(n string) bool { return strings.HasPrefix(n, "Without the text of "+files[0].Path) }) {
+	if len(got.Sheet.Rows) == 0 || !slices.ContainsFunc(got.Sheet.Notes, func(n string) bool {
+		return strings.HasPrefix(n, "Without the text of "+files[0].Path)
+	}) {
 		t.Errorf("no lines of the first file, or no note: %q", got.Sheet.Notes)
 	}
 }

@@ -36,7 +36,8 @@ func writeError(w http.ResponseWriter, err error) {
 	}
 	w.Header().Set("Content-Type", "application/json; charset=utf-8")
 	w.WriteHeader(code)
-	_ = json.NewEncoder(w).Encode(map[string]string{"error": text.Printable(err.Error())}) // who went away needs no answer
+	// who went away needs no answer
+	_ = json.NewEncoder(w).Encode(map[string]string{"error": text.Printable(err.Error())})
 }
 
 func writeJSON(w http.ResponseWriter, value any) error {
@@ -49,8 +50,10 @@ func writeJSON(w http.ResponseWriter, value any) error {
 	return nil
 }
 
-// selectionFlags are the parameters that say which part of a session is shown, as the flags of the command line are named.
-var selectionFlags = []string{"time", "gc", "process", "thread", "module", "namespace", "function", "type", "focus", "hide", myCode}
+// selectionFlags are the parameters that say which part of a session is shown, as the flags of the command line are
+// named.
+var selectionFlags = []string{"time", "gc", "process", "thread", "module", "namespace", "function", "type", "focus",
+	"hide", myCode}
 
 // myCode is the flag that has no value.
 const myCode = "my-code"
@@ -96,8 +99,8 @@ type reader struct {
 // reader returns the reader of a request's selection. The server must be locked.
 func (s *Server) reader(r *http.Request) (*reader, error) { return s.readerOf(s.sessions[0], r, false) }
 
-// readerOf returns the reader of a session's part that a request selects. With mayMiss what it names need not be there: it may be in
-// the session that is compared.
+// readerOf returns the reader of a session's part that a request selects. With mayMiss what it names need not be there:
+// it may be in the session that is compared.
 func (s *Server) readerOf(of *session.Session, r *http.Request, mayMiss bool) (*reader, error) {
 	selection := selectionKey(r.URL.Query())
 	key := readerKey(of, selection, mayMiss)
@@ -143,7 +146,8 @@ type keptTable struct {
 	timeline *timelined
 }
 
-// lock waits until it is the turn of a request, and fails if nobody waits for its answer any more. If not, the server is locked.
+// lock waits until it is the turn of a request, and fails if nobody waits for its answer any more. If not, the server
+// is locked.
 func (s *Server) lock(ctx context.Context) error { return s.mu.lock(ctx) }
 
 // isKept reports whether something has a key. The server must be locked.

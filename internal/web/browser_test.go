@@ -27,7 +27,8 @@ func chromium(t *testing.T) string {
 		}
 	}
 	if os.Geteuid() == 0 {
-		if text, err := exec.Command("apt-get", "install", "-y", "--no-install-recommends", "chromium").CombinedOutput(); err != nil {
+		if text, err := exec.Command("apt-get", "install", "-y", "--no-install-recommends",
+			"chromium").CombinedOutput(); err != nil {
 			t.Logf("installing chromium: %v\n%s", err, text)
 		} else if path, err := exec.LookPath("chromium"); err == nil {
 			return path
@@ -86,7 +87,8 @@ func (s *served) again(listen string) *web.Server {
 func browse(t *testing.T, of *served, at string) *page {
 	t.Helper()
 	path := chromium(t)
-	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.Flag("disable-quic", true),
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.NoSandbox,
+		chromedp.DisableGPU, chromedp.Flag("disable-quic", true),
 		chromedp.Flag("disable-component-update", true), chromedp.WindowSize(1280, 900))
 	allocator, stop := chromedp.NewExecAllocator(context.Background(), options...)
 	t.Cleanup(stop)
@@ -130,13 +132,15 @@ func eval[T any](p *page, script string) T {
 // until waits until a condition in the page holds.
 func (p *page) until(script string) {
 	p.t.Helper()
-	wait := fmt.Sprintf(`new Promise(done => { const end = Date.now() + %d, look = () => { let is; try { is = !!(%s); } catch { is = false; }
+	wait := fmt.Sprintf(
+		`new Promise(done => { const end = Date.now() + %d, look = () => { let is; try { is = !!(%s); } catch { is = false; }
 		is || Date.now() > end ? done(is) : setTimeout(look, 30); }; look(); })`, patience.Milliseconds()/2, script)
 	ctx, cancel := context.WithTimeout(p.ctx, patience)
 	defer cancel()
 	is, err := chromedp.Run(ctx, chromedp.Evaluate[bool](wait, chromedp.EvalAwaitPromise))
 	if err != nil || !is {
-		p.t.Fatalf("waited in vain for %s (%v); the page at %s says:\n%s", script, err, eval[string](p, "location.search"), eval[string](p, "document.body.innerText"))
+		p.t.Fatalf("waited in vain for %s (%v); the page at %s says:\n%s", script, err,
+			eval[string](p, "location.search"), eval[string](p, "document.body.innerText"))
 	}
 }
 
@@ -149,7 +153,9 @@ func (p *page) click(selector string) {
 
 func (p *page) enter(selector, text string) {
 	p.t.Helper()
-	eval[bool](p, fmt.Sprintf(`(e => { e.value = %q; e.dispatchEvent(new Event("input", {bubbles: true})); return true; })(document.querySelector(%q))`, text, selector))
+	eval[bool](p,
+		fmt.Sprintf(
+			`(e => { e.value = %q; e.dispatchEvent(new Event("input", {bubbles: true})); return true; })(document.querySelector(%q))`, text, selector))
 }
 
 // refused checks that the policy of the page had nothing to refuse.
@@ -165,10 +171,12 @@ const cells = `[...document.querySelectorAll(".rows .row:not(.head)")].map(r => 
 
 // TestViews: each view opens in the browser and shows the texts that the server sends for it, and the policy holds.
 func TestViews(t *testing.T) {
-	for name, b := range map[string]*sessiontest.Builder{"aging": sessiontest.Aging(), "timed": sessiontest.Timed(), "odd": sessiontest.Odd()} {
+	for name, b := range map[string]*sessiontest.Builder{"aging": sessiontest.Aging(), "timed": sessiontest.Timed(),
+		"odd": sessiontest.Odd()} {
 		t.Run(name, func(t *testing.T) {
 			p := open(t, b)
-			for _, view := range []string{"functions", "calltree", "modules", "lines", "ips", "types", "lifetime", "ages", "gcs", "survivors", "snapshot", "processes", "threads", "header"} {
+			for _, view := range []string{"functions", "calltree", "modules", "lines", "ips", "types", "lifetime",
+				"ages", "gcs", "survivors", "snapshot", "processes", "threads", "header"} {
 				p.shows(view)
 			}
 			p.visit("view=overview", ".facts")
@@ -227,7 +235,8 @@ func TestWays(t *testing.T) {
 		return eval[string](p, `document.querySelector(".rows .row:not(.head)").firstChild.innerText.trim()`)
 	}
 	p.click(`button[title*="(exclusive_bytes)"]`)
-	p.until(`location.search.includes("sort=exclusive_bytes") && document.querySelector(".rows .row:not(.head)").innerText.toLowerCase().startsWith("string.format")`)
+	p.until(
+		`location.search.includes("sort=exclusive_bytes") && document.querySelector(".rows .row:not(.head)").innerText.toLowerCase().startsWith("string.format")`)
 	if got := eval[string](p, `document.querySelector("[aria-sort]").getAttribute("aria-sort")`); got != "descending" {
 		t.Errorf("sorted %s", got)
 	}
@@ -243,15 +252,18 @@ func TestWays(t *testing.T) {
 	}
 	p.click(".rows .row:not(.head) a")
 	p.until(`location.search.includes("view=callers") && document.querySelector(".row.center")`)
-	if got := eval[string](p, `document.querySelector(".row.center").firstChild.innerText.trim()`); !strings.HasPrefix(got, "Tree.Insert") {
+	if got := eval[string](p, `document.querySelector(".row.center").firstChild.innerText.trim()`); !strings.HasPrefix(
+		got, "Tree.Insert") {
 		t.Errorf("the link leads to %s", got)
 	}
 	p.do(chromedp.NavigateBack())
-	p.until(`location.search.includes("view=functions") && document.querySelectorAll(".rows .row:not(.head)").length === 1`)
+	p.until(
+		`location.search.includes("view=functions") && document.querySelectorAll(".rows .row:not(.head)").length === 1`)
 	p.enter(".chips select", "type")
 	p.enter(".chips input", "string")
 	p.click(".chips form button")
-	p.until(`document.querySelector(".chip")?.innerText.includes("string") && document.querySelector(".notes")?.innerText.includes("types string")`)
+	p.until(
+		`document.querySelector(".chip")?.innerText.includes("string") && document.querySelector(".notes")?.innerText.includes("types string")`)
 	p.click(".chip button")
 	p.until(`!document.querySelector(".chip") && !location.search.includes("type=")`)
 	p.do(chromedp.KeyEvent("?"))
@@ -267,14 +279,17 @@ func TestHarmfulNames(t *testing.T) {
 	process := b.Process("<b>bold</b>", 7)
 	module := b.Module(process, "<img src=x onerror=alert(1)>.dll", true)
 	thread := b.Thread(process, "<script>alert(2)</script>")
-	function := sessiontest.Frame{Function: b.Function(module, "Ns.<script>alert(3)</script>(string)", "/src/<i>.cs", 1), Line: 2}
+	function := sessiontest.Frame{Function: b.Function(module, "Ns.<script>alert(3)</script>(string)", "/src/<i>.cs",
+		1), Line: 2}
 	b.Allocate(1, thread, b.Type(module, "<script>document.title='owned'</script>"), 3, 300, function)
 	b.Allocate(1, thread, b.Type(module, "safe\u202egnirts"), 1, 24, function)
 	p := open(t, b)
-	for _, view := range []string{"overview", "types", "functions", "calltree", "modules", "threads", "processes", "flame"} {
+	for _, view := range []string{"overview", "types", "functions", "calltree", "modules", "threads", "processes",
+		"flame"} {
 		p.visit("view="+view, ".rows .row:not(.head), .facts, canvas")
 		p.refused()
-		made := eval[string](p, `[...document.querySelectorAll("#app script, #app img, #app b")].filter(e => /alert|bold|owned/.test(e.outerHTML) && !e.closest(".share, .crumbs, .details")).map(e => e.outerHTML).join()`)
+		made := eval[string](p,
+			`[...document.querySelectorAll("#app script, #app img, #app b")].filter(e => /alert|bold|owned/.test(e.outerHTML) && !e.closest(".share, .crumbs, .details")).map(e => e.outerHTML).join()`)
 		if made != "" || strings.Contains(eval[string](p, "document.title"), "owned") {
 			t.Errorf("%s: a name became markup: %s", view, made)
 		}
@@ -283,7 +298,8 @@ func TestHarmfulNames(t *testing.T) {
 		}
 	}
 	p.visit("view=types", ".rows .row:not(.head)")
-	if text := eval[string](p, `document.querySelector(".rows").innerText`); !strings.Contains(text, "<script>document.title='owned'</script>") {
+	if text := eval[string](p, `document.querySelector(".rows").innerText`); !strings.Contains(text,
+		"<script>document.title='owned'</script>") {
 		t.Errorf("the type's name is not shown: %s", text)
 	}
 }
@@ -292,14 +308,17 @@ func TestHarmfulNames(t *testing.T) {
 func TestRange(t *testing.T) {
 	p := open(t, sessiontest.Aging())
 	p.visit("view=overview", ".charts .u-over")
-	box := eval[[]float64](p, `(() => { document.querySelector(".charts").scrollIntoView(); const b = document.querySelector(".charts .u-over").getBoundingClientRect(); return [b.left, b.top, b.width, b.height]; })()`)
+	box := eval[[]float64](p,
+		`(() => { document.querySelector(".charts").scrollIntoView(); const b = document.querySelector(".charts .u-over").getBoundingClientRect(); return [b.left, b.top, b.width, b.height]; })()`)
 	x, y := box[0]+2, box[1]+box[3]/2
-	p.do(chromedp.MouseEvent("mouseMoved", x, y), chromedp.MouseEvent("mousePressed", x, y, chromedp.ButtonLeft), chromedp.MouseEvent("mouseMoved", x+box[2]/4, y, chromedp.ButtonLeft),
+	p.do(chromedp.MouseEvent("mouseMoved", x, y), chromedp.MouseEvent("mousePressed", x, y, chromedp.ButtonLeft),
+		chromedp.MouseEvent("mouseMoved", x+box[2]/4, y, chromedp.ButtonLeft),
 		chromedp.MouseEvent("mouseReleased", x+box[2]/4, y, chromedp.ButtonLeft))
 	p.until(`location.search.includes("time=") && document.querySelector(".chip")`)
 	p.until(`document.querySelector(".notes")?.innerText.includes("whole slices")`)
 	p.click(`nav a[href*="view=types"]`)
-	p.until(`location.search.includes("view=types") && document.querySelector(".notes")?.innerText.includes("whole slices")`)
+	p.until(
+		`location.search.includes("view=types") && document.querySelector(".notes")?.innerText.includes("whole slices")`)
 	span, err := url.ParseQuery(strings.TrimPrefix(eval[string](p, "location.search"), "?"))
 	if err != nil || span.Get("time") == "" {
 		t.Fatal(span, err)
@@ -310,8 +329,8 @@ func TestRange(t *testing.T) {
 	p.shownSpan()
 }
 
-// shownSpan checks that the timeline shows a span that was typed, whatever its units, where it is, and that Escape leaves the page alone
-// where there is no step back.
+// shownSpan checks that the timeline shows a span that was typed, whatever its units, where it is, and that Escape
+// leaves the page alone where there is no step back.
 func (p *page) shownSpan() {
 	p.t.Helper()
 	var got struct {
@@ -336,8 +355,10 @@ func (p *page) shownSpan() {
 	}
 	p.visit("view=overview&time="+span, ".charts .u-select")
 	p.until(`parseFloat(document.querySelector(".charts .u-select").style.width) > 0`)
-	box := eval[[]float64](p, `(s => [s.offsetLeft, s.offsetWidth, s.parentElement.clientWidth])(document.querySelector(".charts .u-select"))`)
-	if want := box[2] * float64(last.Begin) / float64(last.End); box[0] < want-2 || box[0] > want+2 || box[0]+box[1] < box[2]-2 {
+	box := eval[[]float64](p,
+		`(s => [s.offsetLeft, s.offsetWidth, s.parentElement.clientWidth])(document.querySelector(".charts .u-select"))`)
+	if want := box[2] * float64(last.Begin) / float64(last.End); box[0] < want-2 || box[0] > want+2 ||
+		box[0]+box[1] < box[2]-2 {
 		p.t.Errorf("of %g pixels the span begins at %g and is %g wide, want %g", box[2], box[0], box[1], want)
 	}
 	p.do(chromedp.KeyEvent("\x1b"))
@@ -355,14 +376,16 @@ func TestManyFrames(t *testing.T) {
 	p.visit("view=flame", ".flame canvas")
 	p.until(`Number(document.querySelector("canvas").dataset.frames) > 0`)
 	p.comes(100_000)
-	frames, visited := eval[int](p, `Number(document.querySelector("canvas").dataset.frames)`), eval[int](p, `Number(document.querySelector("canvas").dataset.visited)`)
+	frames, visited := eval[int](p, `Number(document.querySelector("canvas").dataset.frames)`), eval[int](p,
+		`Number(document.querySelector("canvas").dataset.visited)`)
 	t.Logf("%d of %d frames visited", visited, frames)
 	if frames < 100_000 || visited == 0 || visited > 20_000 {
 		t.Errorf("%d of %d frames are visited", visited, frames)
 	}
 	p.enter("#find", "Area3")
 	p.until(`/matches: .* \(.* %\)/.test(document.querySelector(".flame").innerText)`)
-	box := eval[[]float64](p, `(() => { const b = document.querySelector("canvas").getBoundingClientRect(); return [b.left, b.top]; })()`)
+	box := eval[[]float64](p,
+		`(() => { const b = document.querySelector("canvas").getBoundingClientRect(); return [b.left, b.top]; })()`)
 	p.do(chromedp.MouseClickXY(box[0]+60, box[1]+50))
 	p.until(`location.search.includes("at=") && document.querySelector(".crumbs")`)
 	zoomed := eval[string](p, `document.querySelector(".crumbs").innerText`)

@@ -28,8 +28,10 @@ func TestBundle(t *testing.T) {
 	cmd.Dir = "../../tools/webbuild"
 	cmd.Env = append(os.Environ(), "GOWORK=off", "GOFLAGS=")
 	text, err := cmd.CombinedOutput()
-	if err != nil && (ctx.Err() != nil || strings.Contains(string(text), "npm pack") || strings.Contains(string(text), "dial tcp") || strings.Contains(string(text), "lookup ")) {
-		t.Skipf("SKIPPED: the packages of the page cannot be had here, so its bundle was not made anew: %v\n%s", err, text)
+	if err != nil && (ctx.Err() != nil || strings.Contains(string(text), "npm pack") ||
+		strings.Contains(string(text), "dial tcp") || strings.Contains(string(text), "lookup ")) {
+		t.Skipf("SKIPPED: the packages of the page cannot be had here, so its bundle was not made anew: %v\n%s", err,
+			text)
 	}
 	if err != nil {
 		t.Errorf("%v\n%s", err, text)
@@ -77,7 +79,8 @@ func TestAccessible(t *testing.T) {
 	p := open(t, sessiontest.Aging())
 	for _, theme := range []string{"light", "dark"} {
 		eval[bool](p, `(localStorage.setItem("theme", "`+theme+`"), true)`)
-		for query, wait := range map[string]string{"view=overview": ".findings", "view=functions": ".rows .row:not(.head)", "view=calltree": ".row.hot",
+		for query, wait := range map[string]string{"view=overview": ".findings",
+			"view=functions": ".rows .row:not(.head)", "view=calltree": ".row.hot",
 			"view=flame": "canvas[data-boxes]", "view=sql": ".result td", "view=lifetime": ".ends i"} {
 			p.visit(query, wait)
 			p.accessible(script, theme+" "+query)

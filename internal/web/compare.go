@@ -31,7 +31,8 @@ var errNoOlder = bad("there is nothing to compare with: clrprof view SESSION OLD
 
 // diffCommand is what to type for a comparison that a request shows.
 func (s *Server) diffCommand(r *http.Request, view, column string) string {
-	return "clrprof diff " + shell.Quote(s.sessions[1].Path()) + " " + shell.Quote(s.sessions[0].Path()) + " " + view + " --column " + column + s.selected(r)
+	return "clrprof diff " + shell.Quote(s.sessions[1].Path()) + " " + shell.Quote(s.sessions[0].Path()) + " " + view +
+		" --column " + column + s.selected(r)
 }
 
 // compare answers with the rows that differ between the older session and the one that is shown.
@@ -62,8 +63,9 @@ func (s *Server) compare(w http.ResponseWriter, r *http.Request) error {
 	}
 	older, newer := s.sessions[1].Path(), s.sessions[0].Path()
 	records := report.Differences(c)
-	out := compared{View: c.View, Column: c.Column, Note: report.DifferenceNote(c, older, newer), Total: records.Len(), Columns: records.Columns,
-		Rows: [][]any{}, Texts: [][]string{}, Command: s.diffCommand(r, c.View, c.Column)}
+	out := compared{View: c.View, Column: c.Column, Note: report.DifferenceNote(c, older, newer), Total: records.Len(),
+		Columns: records.Columns,
+		Rows:    [][]any{}, Texts: [][]string{}, Command: s.diffCommand(r, c.View, c.Column)}
 	for i := range min(records.Len(), mostRows) {
 		row := records.Row(i)
 		out.Rows, out.Texts = append(out.Rows, row), append(out.Texts, text.Values(records, row))

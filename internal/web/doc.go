@@ -2,18 +2,18 @@
 //
 // # Problem
 //
-// A page that shows what a program does must show the numbers that the terminal shows, work without a network, and let nobody
-// else on the machine, and no other page in the browser, read the session. All names in a session come from the profiled
-// program and may be made to harm.
+// A page that shows what a program does must show the numbers that the terminal shows, work without a network, and let
+// nobody else on the machine, and no other page in the browser, read the session. All names in a session come from the
+// profiled program and may be made to harm.
 //
 // # Idea
 //
 // The page is one bundle (dist, made from web/src by tools/webbuild) in the binary. It asks for views as JSON with the
-// selection flags of the command line as parameters, and draws what it gets: each number comes from package report, with its
-// text. Big trees come as arrays (report.Flame). The address of the page is the state of the page.
+// selection flags of the command line as parameters, and draws what it gets: each number comes from package report,
+// with its text. Big trees come as arrays (report.Flame). The address of the page is the state of the page.
 //
-// A recording that goes on has no sums yet: the page shows what the recorder tells its watchers (docs/live.md), as one stream of
-// events for each page that is in sight, and loads itself anew when the session is there.
+// A recording that goes on has no sums yet: the page shows what the recorder tells its watchers (docs/live.md), as one
+// stream of events for each page that is in sight, and loads itself anew when the session is there.
 //
 // # Invariants
 //

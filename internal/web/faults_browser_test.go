@@ -119,11 +119,15 @@ func TestSessionDeleted(t *testing.T) {
 // TestSessionDamaged: what cannot be read of a session is said, and the page and its server stay.
 func TestSessionDamaged(t *testing.T) {
 	for name, damage := range map[string]func(*os.File, int64) error{
-		"cut":         func(f *os.File, _ int64) error { return f.Truncate(8192) },
-		"overwritten": func(f *os.File, size int64) error { _, err := f.WriteAt(make([]byte, size-8192), 8192); return err },
+		"cut": func(f *os.File, _ int64) error { return f.Truncate(8192) },
+		"overwritten": func(f *os.File, size int64) error {
+			_, err := f.WriteAt(make([]byte, size-8192), 8192)
+			return err
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := open(t, sessiontest.Generate(sessiontest.Size{Nodes: 60_000, Functions: 5_000, Types: 300, Threads: 4}, 1))
+			p := open(t, sessiontest.Generate(sessiontest.Size{Nodes: 60_000, Functions: 5_000, Types: 300, Threads: 4},
+				1))
 			f, err := os.OpenFile(p.session.Path(), os.O_RDWR, 0)
 			if err != nil {
 				t.Fatal(err)

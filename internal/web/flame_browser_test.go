@@ -63,7 +63,8 @@ func TestFlameColors(t *testing.T) {
 		eval[bool](p, `(localStorage.setItem("theme", "`+theme+`"), true)`)
 		for by, name := range want {
 			p.visit("view=flame&metric=inclusive_bytes&color="+by, "canvas[data-boxes]")
-			if got, legend := eval[string](p, fill+`(0)`), eval[string](p, fmt.Sprintf("%s(%q)", named, name)); got != legend {
+			if got, legend := eval[string](p, fill+`(0)`), eval[string](p,
+				fmt.Sprintf("%s(%q)", named, name)); got != legend {
 				t.Errorf("%s, %s: the root is %s, want %s as %s", theme, by, got, legend, name)
 			}
 			p.do(chromedp.Focus("canvas"), chromedp.KeyEvent("\u0304")) // up: to the root

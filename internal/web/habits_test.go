@@ -46,7 +46,8 @@ func TestTSV(t *testing.T) {
 					t.Fatal(err)
 				}
 				path := "/api/tsv?" + url.Values{"view": {view.Name}, "argument": {argument}}.Encode()
-				if got, body := s.ask(http.MethodGet, path, nil); got.StatusCode != http.StatusOK || body != want.String() {
+				if got, body := s.ask(http.MethodGet, path, nil); got.StatusCode != http.StatusOK ||
+					body != want.String() {
 					t.Errorf("%s: %s\n%s\nwant\n%s", path, got.Status, body, want.String())
 				}
 				compared++
@@ -145,7 +146,8 @@ func TestUndo(t *testing.T) {
 	p.refused()
 }
 
-// TestMyCode: the switch follows the filters through all views, says what it does, and the numbers are those of the server.
+// TestMyCode: the switch follows the filters through all views, says what it does, and the numbers are those of the
+// server.
 func TestMyCode(t *testing.T) {
 	b := sessiontest.New()
 	process := b.Process("web", 7)
@@ -155,7 +157,8 @@ func TestMyCode(t *testing.T) {
 	frame := func(module session.ModuleID, name string) sessiontest.Frame {
 		return sessiontest.Frame{Function: b.Function(module, name, "/src/A.cs", 1), Line: 2}
 	}
-	host, pipe, action := frame(framework, "System.Host.Run()"), frame(framework, "System.Pipe.Next()"), frame(own, "Shop.Home.Index()")
+	host, pipe, action := frame(framework, "System.Host.Run()"), frame(framework, "System.Pipe.Next()"), frame(own,
+		"Shop.Home.Index()")
 	join, grow := frame(framework, "System.Text.Join()"), frame(framework, "System.Text.Grow()")
 	b.Allocate(1, thread, text, 1, 1000, host, pipe, action, join, grow)
 	b.Allocate(1, thread, text, 1, 10, host, pipe)
@@ -165,7 +168,8 @@ func TestMyCode(t *testing.T) {
 		if view == "calltree" {
 			p.until(`document.querySelector(".tools .count")?.innerText.includes("hot path")`)
 		}
-		got := eval[[]string](p, `[...document.querySelectorAll(".rows .row:not(.head) .name > :last-child")].map(e => e.innerText)`)
+		got := eval[[]string](p,
+			`[...document.querySelectorAll(".rows .row:not(.head) .name > :last-child")].map(e => e.innerText)`)
 		slices.Sort(got)
 		return got
 	}
@@ -176,7 +180,8 @@ func TestMyCode(t *testing.T) {
 		t.Errorf("%q, want %q", got, all)
 	}
 	p.click(".mine")
-	p.until(`document.querySelector(".mine").getAttribute("aria-pressed") === "true" && document.querySelector(".notes")?.innerText.includes("Your code and what it calls")`)
+	p.until(
+		`document.querySelector(".mine").getAttribute("aria-pressed") === "true" && document.querySelector(".notes")?.innerText.includes("Your code and what it calls")`)
 	if got := names("functions"); !slices.Equal(got, mine) {
 		t.Errorf("%q, want %q", got, mine)
 	}
@@ -188,13 +193,17 @@ func TestMyCode(t *testing.T) {
 	}
 	p.click(`nav a[href*="view=flame"]`)
 	p.until(`document.querySelector("canvas")?.dataset.frames === "4"`)
-	for view, wait := range map[string]string{"lines": ".rows .row:not(.head)", "types": ".rows .row:not(.head)", "modules": ".rows .row:not(.head)", "overview": ".findings"} {
+	for view, wait := range map[string]string{"lines": ".rows .row:not(.head)", "types": ".rows .row:not(.head)",
+		"modules": ".rows .row:not(.head)", "overview": ".findings"} {
 		p.click(fmt.Sprintf(`nav a[href*="view=%s"]`, view))
-		p.until(fmt.Sprintf(`location.search.includes("view=%s") && document.querySelector(%q) && document.querySelector(".notes")?.innerText.includes("Your code and what it calls")`, view, wait))
+		p.until(
+			fmt.Sprintf(
+				`location.search.includes("view=%s") && document.querySelector(%q) && document.querySelector(".notes")?.innerText.includes("Your code and what it calls")`, view, wait))
 	}
 	eval[bool](p, `(document.activeElement.blur(), true)`)
 	p.do(chromedp.KeyEvent("j"))
-	p.until(`document.querySelector(".mine").getAttribute("aria-pressed") === "false" && !location.search.includes("my-code")`)
+	p.until(
+		`document.querySelector(".mine").getAttribute("aria-pressed") === "false" && !location.search.includes("my-code")`)
 	p.refused()
 }
 
@@ -228,7 +237,8 @@ func TestColumns(t *testing.T) {
 			`([...document.querySelectorAll(".chooser label")].find(l =>
 				l.innerText.trim().startsWith("inclusive_gen2_bytes")).querySelector("input").click(), true)`,
 		)
-		p.until(`[...document.querySelectorAll(".row.head button")].some(b => b.title.includes("(inclusive_gen2_bytes)"))`)
+		p.until(
+			`[...document.querySelectorAll(".row.head button")].some(b => b.title.includes("(inclusive_gen2_bytes)"))`)
 		want = append(want, "inclusive_gen2_bytes")
 		p.do(chromedp.Reload())
 		p.until(`document.querySelector(".rows .row:not(.head)")`)
@@ -285,20 +295,24 @@ func TestCallTree(t *testing.T) {
 	p.refused()
 }
 
-// TestFits: at 1280 pixels the lists of the overview are whole, what is chosen is said, and an order that ascends is said to.
+// TestFits: at 1280 pixels the lists of the overview are whole, what is chosen is said, and an order that ascends is
+// said to.
 func TestFits(t *testing.T) {
 	p := open(t, sessiontest.Aging())
 	p.visit("view=overview", ".lists .small .row:not(.head)")
-	if cut := eval[[]string](p, `[...document.querySelectorAll(".small")].filter(e => e.scrollWidth > e.clientWidth).map(e => e.getAttribute("aria-label"))`); len(cut) > 0 {
+	if cut := eval[[]string](p,
+		`[...document.querySelectorAll(".small")].filter(e => e.scrollWidth > e.clientWidth).map(e => e.getAttribute("aria-label"))`); len(cut) > 0 {
 		t.Errorf("%q are wider than their place", cut)
 	}
-	for view, by := range map[string]string{"lifetime": "type", "functions": "nothing", "lifetime&by=site": "site", "functions&by=module": "module"} {
+	for view, by := range map[string]string{"lifetime": "type", "functions": "nothing", "lifetime&by=site": "site",
+		"functions&by=module": "module"} {
 		p.visit("view="+view, "#by")
 		if got := eval[string](p, `document.querySelector("#by").selectedOptions[0]?.innerText ?? ""`); got != by {
 			t.Errorf("%s: %q is chosen, want %q", view, got, by)
 		}
 	}
-	for query, want := range map[string]string{"view=gcs": "ascending", "view=gcs&reverse=1": "descending", "view=functions": "descending",
+	for query, want := range map[string]string{"view=gcs": "ascending", "view=gcs&reverse=1": "descending",
+		"view=functions":           "descending",
 		"view=functions&sort=name": "ascending"} {
 		p.visit(query, ".rows [aria-sort]")
 		if got := eval[string](p, `document.querySelector("[aria-sort]").getAttribute("aria-sort")`); got != want {

@@ -50,7 +50,10 @@ func (p *page) drawn(what string, step func()) {
 func (p *page) comes(frames int) {
 	p.t.Helper()
 	from := time.Now()
-	p.until(fmt.Sprintf(`Number(document.querySelector("canvas").dataset.frames) > %d && !document.querySelector(".flame .stale")`, frames))
+	p.until(
+		fmt.Sprintf(
+			`Number(document.querySelector("canvas").dataset.frames) > %d && !document.querySelector(".flame .stale")`,
+			frames))
 	p.t.Logf("all frames are there after %v", time.Since(from).Round(time.Millisecond))
 }
 
@@ -84,7 +87,8 @@ func TestMillion(t *testing.T) {
 		{"overview", ".findings"}} {
 		from, cpu := time.Now(), used()
 		p.visit("view="+view[0], view[1])
-		t.Logf("%-16s opens in %v, %v of a processor in the server", view[0], time.Since(from).Round(time.Millisecond), (used() - cpu).Round(time.Millisecond))
+		t.Logf("%-16s opens in %v, %v of a processor in the server", view[0], time.Since(from).Round(time.Millisecond),
+			(used() - cpu).Round(time.Millisecond))
 		if view[0] == "flame" && view[1] == drawn {
 			p.comes(500_000)
 		}

@@ -32,7 +32,8 @@ const (
 )
 
 // ErrTooLarge means that a page would be larger than browsers like.
-var ErrTooLarge = fmt.Errorf("the file would be larger than %d MB: a greater --min-share leaves more of the call tree out", maxOffline>>20)
+var ErrTooLarge = fmt.Errorf("the file would be larger than %d MB: a greater --min-share leaves more of the call "+
+	"tree out", maxOffline>>20)
 
 // offline collects answers to requests of the page.
 type offline struct {
@@ -44,8 +45,8 @@ type offline struct {
 	colorsBy []string // what frames of flame graphs can be coloured by
 }
 
-// Write writes the page as one file with its data inside: a part of a session, without what has less than minShare percent of the
-// call tree.
+// Write writes the page as one file with its data inside: a part of a session, without what has less than minShare
+// percent of the call tree.
 func Write(w io.Writer, s *session.Session, sel analysis.Selection, minShare float64) error {
 	server, err := New("127.0.0.1:80", s)
 	if err != nil {
@@ -59,9 +60,11 @@ func Write(w io.Writer, s *session.Session, sel analysis.Selection, minShare flo
 	if err != nil {
 		return err
 	}
-	server.most = 1                                                                        // each is asked for once
-	server.readers = []*reader{{key: readerKey(s, nil, false), source: src, views: views}} // the selection is the whole that the page knows
-	o := &offline{server: server, minShare: minShare, answers: map[string]json.RawMessage{}, binaries: map[string]string{}}
+	server.most = 1 // each is asked for once
+	// the selection is the whole that the page knows
+	server.readers = []*reader{{key: readerKey(s, nil, false), source: src, views: views}}
+	o := &offline{server: server, minShare: minShare, answers: map[string]json.RawMessage{},
+		binaries: map[string]string{}}
 	if err := o.collect(views); err != nil {
 		return err
 	}
@@ -150,7 +153,8 @@ func (o *offline) request(path string, query map[string]string) *answered {
 		}
 	}
 	a := &answered{header: http.Header{}, code: http.StatusOK}
-	o.server.mux.ServeHTTP(a, &http.Request{Method: http.MethodGet, URL: &url.URL{Path: "/api/" + path, RawQuery: v.Encode()}, Header: http.Header{}, Body: http.NoBody})
+	o.server.mux.ServeHTTP(a, &http.Request{Method: http.MethodGet,
+		URL: &url.URL{Path: "/api/" + path, RawQuery: v.Encode()}, Header: http.Header{}, Body: http.NoBody})
 	o.size += a.Len()
 	return a
 }
@@ -208,7 +212,8 @@ type coloredFrames struct {
 
 // color keeps the colours of the frames of a flame graph, which are the same whatever they are coloured by.
 func (o *offline) color(query map[string]string, metric, by string, plain []byte) error {
-	a := o.request("flame", map[string]string{"metric": metric, "up": query["up"], "most": fmt.Sprint(offlineFrames), "color": by})
+	a := o.request("flame", map[string]string{"metric": metric, "up": query["up"], "most": fmt.Sprint(offlineFrames),
+		"color": by})
 	head, arrays, err := splitFlame(a.Bytes())
 	if err != nil {
 		return err
@@ -218,10 +223,12 @@ func (o *offline) color(query map[string]string, metric, by string, plain []byte
 		return err
 	}
 	n := head.Sent
-	if len(arrays) != 23*n || !bytes.Equal(arrays[:16*n], without[:16*n]) || !bytes.Equal(arrays[20*n:22*n], without[16*n:]) {
+	if len(arrays) != 23*n || !bytes.Equal(arrays[:16*n], without[:16*n]) ||
+		!bytes.Equal(arrays[20*n:22*n], without[16*n:]) {
 		return fmt.Errorf("the frames of a flame graph differ by their colours: %s", by)
 	}
-	kept := coloredFrames{head.Colors, base64.StdEncoding.EncodeToString(arrays[16*n : 20*n]), base64.StdEncoding.EncodeToString(arrays[22*n:])}
+	kept := coloredFrames{head.Colors, base64.StdEncoding.EncodeToString(arrays[16*n : 20*n]),
+		base64.StdEncoding.EncodeToString(arrays[22*n:])}
 	b, err := json.Marshal(kept)
 	if err != nil {
 		return fmt.Errorf("keeping colours: %w", err)
@@ -290,7 +297,8 @@ func (o *offline) view(v report.View) error {
 				continue
 			}
 			query := map[string]string{"view": r.Link.View, "argument": r.Link.Argument}
-			if _, err := o.askFor("view", query, map[string]string{"view": r.Link.View, "argument": r.Link.Argument, "limit": fmt.Sprint(offlineRows)}); err != nil {
+			if _, err := o.askFor("view", query, map[string]string{"view": r.Link.View, "argument": r.Link.Argument,
+				"limit": fmt.Sprint(offlineRows)}); err != nil {
 				return err
 			}
 		}
@@ -322,7 +330,8 @@ func (o *offline) tree() error {
 		}
 		for _, r := range shown.Rows {
 			if share := shown.share(); share >= 0 && o.isShare(r.Values[share]) {
-				next = append(next, map[string]string{"of_process": fmt.Sprint(r.Process), "of_path": fmt.Sprint(r.Path)})
+				next = append(next, map[string]string{"of_process": fmt.Sprint(r.Process),
+					"of_path": fmt.Sprint(r.Path)})
 			}
 		}
 	}

@@ -14,9 +14,10 @@ func TestPack(t *testing.T) {
 		{answers: map[string]json.RawMessage{}, binaries: map[string]string{}},
 		{
 			answers: map[string]json.RawMessage{
-				"view?view=<types>&by=": json.RawMessage(`{"name": "List<\u003cT> & more",` + "\n" + `"rows": [1, 2.5, null]}`),
-				"a\"b":                  json.RawMessage(`"  "`),
-				"":                      json.RawMessage(`null`),
+				"view?view=<types>&by=": json.RawMessage(`{"name": "List<\u003cT> & more",` + "\n" +
+					`"rows": [1, 2.5, null]}`),
+				"a\"b": json.RawMessage(`"  "`),
+				"":     json.RawMessage(`null`),
 			},
 			binaries: map[string]string{"flame?": "AAEC/+==", "flame?up=1": ""},
 		},

@@ -45,16 +45,20 @@ func TestOffline(t *testing.T) {
 				p.until(`document.querySelector(".row.hot")`)
 			}
 			p.refused()
-			texts[i][view] = eval[string](p, `[...document.querySelectorAll(".rows .row, .fact, .findings, .small .row")].map(e => e.innerText).join("\n")`)
+			texts[i][view] = eval[string](p,
+				`[...document.querySelectorAll(".rows .row, .fact, .findings, .small .row")].map(e => e.innerText).join("\n")`)
 		}
 		p.do(chromedp.Navigate(at + "?view=flame"))
 		p.until(`Number(document.querySelector("canvas").dataset.boxes) > 1`)
 		texts[i]["flame"] = eval[string](p, `document.querySelector("canvas").dataset.frames`)
 		p.refused()
-		for _, query := range []string{"color=type", "color=generation", "color=type&up=1", "color=generation&metric=inclusive_allocations"} {
+		for _, query := range []string{"color=type", "color=generation", "color=type&up=1",
+			"color=generation&metric=inclusive_allocations"} {
 			p.do(chromedp.Navigate(at + "?view=flame&" + query))
-			p.until(`Number(document.querySelector("canvas").dataset.boxes) > 1 && document.querySelector("#color").value`)
-			legend := eval[[]string](p, `[...document.querySelectorAll(".legend li")].map(li => li.innerText + " " + getComputedStyle(li).backgroundColor)`)
+			p.until(
+				`Number(document.querySelector("canvas").dataset.boxes) > 1 && document.querySelector("#color").value`)
+			legend := eval[[]string](p,
+				`[...document.querySelectorAll(".legend li")].map(li => li.innerText + " " + getComputedStyle(li).backgroundColor)`)
 			var pixels []string
 			for row := range 5 {
 				pixels = append(pixels, eval[string](p, fmt.Sprintf("%s(%d)", fill, row)))

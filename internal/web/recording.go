@@ -13,15 +13,15 @@ import (
 	"github.com/clrprof/clrprof/internal/session"
 )
 
-// Watch gives someone the messages of a recording, from the one after the id `after` on: send is called with each, until the
-// recording or the context ends, or send fails.
+// Watch gives someone the messages of a recording, from the one after the id `after` on: send is called with each,
+// until the recording or the context ends, or send fails.
 type Watch func(ctx context.Context, after uint64, send func(id uint64, text []byte) error) error
 
 // messageTime is how long a browser may take to accept a message: one that hangs is left.
 const messageTime = 10 * time.Second
 
-// NewLive makes a server for a recording that goes on, and is written to a session at a path. It shows what is told of the recording,
-// and from Finish on the session.
+// NewLive makes a server for a recording that goes on, and is written to a session at a path. It shows what is told of
+// the recording, and from Finish on the session.
 func NewLive(listen, path string, watch Watch) (*Server, error) {
 	s, err := New(listen)
 	if err != nil {
@@ -31,8 +31,8 @@ func NewLive(listen, path string, watch Watch) (*Server, error) {
 	return s, nil
 }
 
-// Finish has the server show a session from now on, that of its recording. The session belongs to the server until it is closed by
-// its caller.
+// Finish has the server show a session from now on, that of its recording. The session belongs to the server until it
+// is closed by its caller.
 func (s *Server) Finish(of *session.Session) {
 	s.sessions = []*session.Session{of}
 	s.remember()
@@ -59,7 +59,8 @@ func (s *Server) isRecording() bool {
 	}
 }
 
-// ofSession adds an answer that needs the session. It is made whole before any of it is sent: a slow reader holds nobody up.
+// ofSession adds an answer that needs the session. It is made whole before any of it is sent: a slow reader holds
+// nobody up.
 func (s *Server) ofSession(pattern string, answer func(http.ResponseWriter, *http.Request) error) {
 	s.Handle(pattern, func(w http.ResponseWriter, r *http.Request) error {
 		if s.isRecording() {
@@ -79,8 +80,8 @@ func (s *Server) ofSession(pattern string, answer func(http.ResponseWriter, *htt
 	})
 }
 
-// live sends what is told of the recording as events (HTML, 9.2 Server-sent events): messages, and in the end one named finished, when
-// the session can be seen.
+// live sends what is told of the recording as events (HTML, 9.2 Server-sent events): messages, and in the end one named
+// finished, when the session can be seen.
 func (s *Server) live(w http.ResponseWriter, r *http.Request) error {
 	if s.finished == nil {
 		return bad("nothing is being recorded here")
@@ -95,7 +96,8 @@ func (s *Server) live(w http.ResponseWriter, r *http.Request) error {
 	w.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
 	out := http.NewResponseController(w)
 	send := func(format string, args ...any) error {
-		if err := out.SetWriteDeadline(time.Now().Add(messageTime)); err != nil && !errors.Is(err, http.ErrNotSupported) {
+		if err := out.SetWriteDeadline(time.Now().Add(messageTime)); err != nil &&
+			!errors.Is(err, http.ErrNotSupported) {
 			return err
 		}
 		if _, err := fmt.Fprintf(w, format, args...); err != nil {
@@ -105,11 +107,14 @@ func (s *Server) live(w http.ResponseWriter, r *http.Request) error {
 	}
 	err := send("retry: 1000\n\n")
 	if err == nil && s.isRecording() {
-		err = s.watch(r.Context(), after, func(id uint64, text []byte) error { return send("id: %d\ndata: %s\n\n", id, text) })
+		err = s.watch(r.Context(), after, func(id uint64, text []byte) error {
+			return send("id: %d\ndata: %s\n\n", id, text)
+		})
 	}
 	if err != nil {
 		said, _ := json.Marshal(map[string]string{"error": text.Printable(err.Error())}) // of a string: never fails
-		_ = send("event: failed\ndata: %s\n\n", said)                                    // who went away needs no answer
+		// who went away needs no answer
+		_ = send("event: failed\ndata: %s\n\n", said)
 		return nil
 	}
 	select {

@@ -44,9 +44,10 @@ func recordAt(t *testing.T, path string) *recording {
 	r := &recording{served: &served{t: t}, feed: live.NewFeed()}
 	r.feed.SetSession(path)
 	r.feed.Describe(&symbols.Input{
-		Modules:   []session.Module{{ID: 1, Path: "/srv/app.dll"}},
-		Functions: []session.Function{{ID: 1, Module: 1, RawType: "Shop.Orders", RawName: "Load"}, {ID: 2, Module: 1, RawType: "Shop.Orders", RawName: "Save"}},
-		Types:     []session.Type{{ID: 1, Module: 1, RawName: "Shop.Order"}},
+		Modules: []session.Module{{ID: 1, Path: "/srv/app.dll"}},
+		Functions: []session.Function{{ID: 1, Module: 1, RawType: "Shop.Orders", RawName: "Load"},
+			{ID: 2, Module: 1, RawType: "Shop.Orders", RawName: "Save"}},
+		Types: []session.Type{{ID: 1, Module: 1, RawName: "Shop.Order"}},
 	})
 	h := httptest.NewUnstartedServer(nil)
 	var err error
@@ -70,9 +71,11 @@ func (r *recording) work(last bool) {
 	r.t.Helper()
 	r.now += 250_000_000
 	r.sums = r.sums.Add(live.Sums{Amount: q.Amount{Allocations: 1000, Bytes: 1 << 20}, Calls: 500})
-	heap := []live.Population{{}, {Objects: 100, Bytes: 40 << 10}, {Objects: 2000, Bytes: q.Bytes(r.now / 2500)}, {Objects: 1, Bytes: 90 << 10}, {}}
-	r.feed.AddGC(live.GC{Process: 7, Number: int64(r.now / 250_000_000), Generation: 1, Begin: r.now - 10_000_000, Pause: 5_000_000,
-		Died: live.Population{Objects: 900, Bytes: 900 << 10}, Heap: heap})
+	heap := []live.Population{{}, {Objects: 100, Bytes: 40 << 10}, {Objects: 2000, Bytes: q.Bytes(r.now / 2500)},
+		{Objects: 1, Bytes: 90 << 10}, {}}
+	r.feed.AddGC(live.GC{Process: 7, Number: int64(r.now / 250_000_000), Generation: 1, Begin: r.now - 10_000_000,
+		Pause: 5_000_000,
+		Died:  live.Population{Objects: 900, Bytes: 900 << 10}, Heap: heap})
 	save := live.Sums{Amount: q.Amount{Allocations: 1, Bytes: 24}}
 	all := r.sums.Add(save)
 	s := &live.State{Time: r.now, Mode: "memory,lifetime,time", Processes: 1, Threads: 3, Calls: true,
@@ -162,7 +165,8 @@ func TestLive(t *testing.T) {
 		t.Errorf("session: %+v", described)
 	}
 	for _, path := range []string{"/api/summary", "/api/view?view=functions", "/api/tree", "/api/schema"} {
-		if got, text := r.ask(http.MethodGet, path, nil); got.StatusCode != http.StatusBadRequest || !strings.Contains(text, "is being recorded") {
+		if got, text := r.ask(http.MethodGet, path, nil); got.StatusCode != http.StatusBadRequest ||
+			!strings.Contains(text, "is being recorded") {
 			t.Errorf("%s: %s: %s", path, got.Status, text)
 		}
 	}
@@ -181,7 +185,8 @@ func TestLive(t *testing.T) {
 		if err := json.Unmarshal([]byte(e.data), &m); err != nil {
 			t.Fatal(err)
 		}
-		sum = live.Numbers{Allocations: sum.Allocations + m.New.Allocations, Bytes: sum.Bytes + m.New.Bytes, Calls: sum.Calls + m.New.Calls}
+		sum = live.Numbers{Allocations: sum.Allocations + m.New.Allocations, Bytes: sum.Bytes + m.New.Bytes,
+			Calls: sum.Calls + m.New.Calls}
 		total, ids = m.Total, append(ids, e.id)
 		switch len(ids) {
 		case 1:
@@ -250,9 +255,11 @@ func TestLivePage(t *testing.T) {
 	}
 	p.until(`document.querySelectorAll(".charts canvas").length === 3`)
 	type row struct{ Name, Value string }
-	rows := eval[[]row](p, `[...document.querySelector(".lists section").querySelectorAll("tbody tr")].map(r => ({Name: r.cells[0].innerText, Value: r.cells[1].innerText}))`)
+	rows := eval[[]row](p,
+		`[...document.querySelector(".lists section").querySelectorAll("tbody tr")].map(r => ({Name: r.cells[0].innerText, Value: r.cells[1].innerText}))`)
 	// 3 MiB in 0.75 s, and 24 bytes.
-	if want := []row{{"Shop.Orders.Load(?)", "4.00 MiB"}, {"Shop.Orders.Save(?)", "32 B"}}; fmt.Sprint(rows) != fmt.Sprint(want) {
+	if want := []row{{"Shop.Orders.Load(?)", "4.00 MiB"}, {"Shop.Orders.Save(?)", "32 B"}}; fmt.Sprint(
+		rows) != fmt.Sprint(want) {
 		t.Errorf("functions: %v, want %v", rows, want)
 	}
 	eval[bool](p, `(document.querySelector(".tools input").click(), true)`)
@@ -268,7 +275,8 @@ func TestLivePage(t *testing.T) {
 	p.reloaded(".findings")
 }
 
-// reloaded waits until the page has loaded itself anew, which ends a script that waits in it, and has what a selector names.
+// reloaded waits until the page has loaded itself anew, which ends a script that waits in it, and has what a selector
+// names.
 func (p *page) reloaded(selector string) {
 	p.t.Helper()
 	ctx, cancel := context.WithTimeout(p.ctx, patience)

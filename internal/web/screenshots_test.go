@@ -68,11 +68,13 @@ func TestScreenshots(t *testing.T) {
 	p.do(chromedp.Navigate(server.URL()))
 	for _, theme := range []string{"light", "dark"} {
 		for _, shot := range shots {
-			if (shot.name == "comparison" || shot.name == "differences") && len(sessions) < 2 || theme == "dark" && !shot.dark {
+			if (shot.name == "comparison" || shot.name == "differences") && len(sessions) < 2 || theme == "dark" &&
+				!shot.dark {
 				continue
 			}
 			p.visit(shot.query, shot.wait)
-			eval[bool](p, `(localStorage.setItem("theme", "`+theme+`"), document.documentElement.dataset.theme = "`+theme+`", true)`)
+			eval[bool](p, `(localStorage.setItem("theme", "`+theme+`"), document.documentElement.dataset.theme = "`+
+				theme+`", true)`)
 			p.visit(shot.query, shot.wait)
 			p.until(`document.visibilityState === "visible" && !document.querySelector(".stale")`)
 			p.picture(shot.name + "-" + theme)
@@ -98,7 +100,8 @@ func (p *page) picture(name string) {
 	}
 }
 
-// fewColors makes a picture smaller by leaving it the 256 colours that it has most of: the others are the edges of letters.
+// fewColors makes a picture smaller by leaving it the 256 colours that it has most of: the others are the edges of
+// letters.
 func fewColors(b []byte) ([]byte, error) {
 	whole, err := png.Decode(bytes.NewReader(b))
 	if err != nil {
@@ -112,7 +115,8 @@ func fewColors(b []byte) ([]byte, error) {
 		}
 	}
 	most := slices.SortedFunc(maps.Keys(counts), func(a, b color.RGBA) int {
-		return cmp.Or(cmp.Compare(counts[b], counts[a]), cmp.Compare(a.R, b.R), cmp.Compare(a.G, b.G), cmp.Compare(a.B, b.B))
+		return cmp.Or(cmp.Compare(counts[b], counts[a]), cmp.Compare(a.R, b.R), cmp.Compare(a.G, b.G),
+			cmp.Compare(a.B, b.B))
 	})
 	var kept color.Palette
 	for _, c := range most[:min(len(most), 256)] {

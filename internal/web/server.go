@@ -22,13 +22,15 @@ var dist embed.FS
 
 // Limits of what the server keeps.
 const (
-	maxReaders = 6  // selections whose sums are kept, each as large as the session: of two sessions all, this one and the one before
+	// selections whose sums are kept, each as large as the session: of two sessions all, this one and the one before
+	maxReaders = 6
 	maxTables  = 16 // tables that are kept for scrolling and searching
 )
 
 // policy is the Content-Security-Policy: the page's own files alone, and no text that becomes markup.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
-	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
+	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; " +
+	"trusted-types 'none'"
 
 // Server serves the page of one session, of two that are compared, or of a recording that goes on.
 type Server struct {
@@ -56,7 +58,8 @@ func New(listen string, sessions ...*session.Session) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the address to listen on: %w", err)
 	}
-	s := &Server{sessions: sessions, mux: http.NewServeMux(), listen: listen, cookie: "clrprof_" + port, secret: random(), token: random(), most: maxTables, mu: newTurns()}
+	s := &Server{sessions: sessions, mux: http.NewServeMux(), listen: listen, cookie: "clrprof_" + port,
+		secret: random(), token: random(), most: maxTables, mu: newTurns()}
 	s.remember()
 	s.mux.HandleFunc("GET /{$}", s.page)
 	for _, file := range []string{"app.js", "app.css"} {
@@ -110,7 +113,8 @@ func (s *Server) URL() string {
 // ServeHTTP answers requests of the page and refuses all others.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
-	for name, value := range map[string]string{"Content-Security-Policy": policy, "X-Content-Type-Options": "nosniff", "Cross-Origin-Opener-Policy": "same-origin",
+	for name, value := range map[string]string{"Content-Security-Policy": policy, "X-Content-Type-Options": "nosniff",
+		"Cross-Origin-Opener-Policy":   "same-origin",
 		"Cross-Origin-Resource-Policy": "same-origin", "Referrer-Policy": "no-referrer", "Cache-Control": "no-store"} {
 		h.Set(name, value)
 	}
@@ -122,7 +126,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case r.Method == http.MethodGet && r.URL.Path == "/" && r.URL.Query().Has("token"):
 		s.enter(w, r)
 	case !s.isKnown(r):
-		refuse(w, "Open the address that clrprof printed. It works once: reload this page if you have just opened it, or else start clrprof view again.")
+		refuse(w, "Open the address that clrprof printed. It works once: reload this page if you have just opened "+
+			"it, or else start clrprof view again.")
 	default:
 		s.mux.ServeHTTP(w, r)
 	}
@@ -188,9 +193,11 @@ func (s *Server) enter(w http.ResponseWriter, r *http.Request) {
 	s.mu.Unlock()
 	switch {
 	case good && !early:
-		http.SetCookie(w, &http.Cookie{Name: s.cookie, Value: s.secret, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode})
+		http.SetCookie(w, &http.Cookie{Name: s.cookie, Value: s.secret, Path: "/", HttpOnly: true,
+			SameSite: http.SameSiteStrictMode})
 	case early || !s.isKnown(r):
-		refuse(w, "This address has been used, or is not the one that clrprof printed. Start clrprof view again for a new one.")
+		refuse(w, "This address has been used, or is not the one that clrprof printed. Start clrprof view again for "+
+			"a new one.")
 		return
 	}
 	query.Del("token")

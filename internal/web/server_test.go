@@ -56,7 +56,8 @@ func serve(t *testing.T, b *sessiontest.Builder, older ...*sessiontest.Builder) 
 		t.Fatal(err)
 	}
 	first.Body.Close()
-	if first.StatusCode != http.StatusOK || first.Request.URL.Query().Has("token") || first.Request.URL.Query().Get("view") != "types" {
+	if first.StatusCode != http.StatusOK || first.Request.URL.Query().Has("token") ||
+		first.Request.URL.Query().Get("view") != "types" {
 		t.Fatalf("entering: %s at %s", first.Status, first.Request.URL)
 	}
 	return out
@@ -110,7 +111,8 @@ func TestOnlyTheUser(t *testing.T) {
 		t.Errorf("redirected to %s", location)
 	}
 	stranger := &http.Client{}
-	for _, path := range []string{"/", "/?token=" + strings.Repeat("0", 48), "/api/session", "/app.js", "/api/view?view=functions", "/nothing"} {
+	for _, path := range []string{"/", "/?token=" + strings.Repeat("0", 48), "/api/session", "/app.js",
+		"/api/view?view=functions", "/nothing"} {
 		got, err := stranger.Get(s.at + path)
 		if err != nil {
 			t.Fatal(err)
@@ -168,7 +170,10 @@ func TestOnlyThisPage(t *testing.T) {
 		}
 	}
 	for name, change := range map[string]func(*http.Request){
-		"the page":  func(r *http.Request) { r.Header.Set("Origin", s.at); r.Header.Set("Sec-Fetch-Site", "same-origin") },
+		"the page": func(r *http.Request) {
+			r.Header.Set("Origin", s.at)
+			r.Header.Set("Sec-Fetch-Site", "same-origin")
+		},
 		"localhost": func(r *http.Request) { r.Host = "localhost:" + port },
 	} {
 		if got, body := s.ask(http.MethodGet, "/api/session", change); got.StatusCode != http.StatusOK {
@@ -182,8 +187,10 @@ func TestHeaders(t *testing.T) {
 	s := serve(t, sessiontest.Shop())
 	for _, path := range []string{"/", "/app.js", "/app.css", "/api/session", "/api/view?view=nothing"} {
 		got, _ := s.ask(http.MethodGet, path, nil)
-		for name, part := range map[string]string{"Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'", "X-Content-Type-Options": "nosniff",
-			"Cross-Origin-Opener-Policy": "same-origin", "Cross-Origin-Resource-Policy": "same-origin", "Referrer-Policy": "no-referrer", "Cache-Control": "no-store"} {
+		for name, part := range map[string]string{"Content-Security-Policy": "default-src 'none'; script-src 'self'; " +
+			"style-src 'self'", "X-Content-Type-Options": "nosniff",
+			"Cross-Origin-Opener-Policy": "same-origin", "Cross-Origin-Resource-Policy": "same-origin",
+			"Referrer-Policy": "no-referrer", "Cache-Control": "no-store"} {
 			if !strings.HasPrefix(got.Header.Get(name), part) {
 				t.Errorf("%s: %s: %q", path, name, got.Header.Get(name))
 			}
@@ -216,7 +223,8 @@ func TestMistakes(t *testing.T) {
 	} {
 		got, body := s.ask(http.MethodGet, path, nil)
 		var said struct{ Error string }
-		if err := json.Unmarshal([]byte(body), &said); err != nil || got.StatusCode != http.StatusBadRequest || !strings.Contains(said.Error, want) {
+		if err := json.Unmarshal([]byte(body), &said); err != nil || got.StatusCode != http.StatusBadRequest ||
+			!strings.Contains(said.Error, want) {
 			t.Errorf("%s: %s %s, want %q", path, got.Status, body, want)
 		}
 	}

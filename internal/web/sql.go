@@ -80,14 +80,15 @@ func query(ctx context.Context, path, text string) (columns []string, rows [][]a
 	})
 }
 
-// isSame checks that the file that a query would read is the session that the page shows: other answers read what was opened at first,
-// also when it is deleted.
+// isSame checks that the file that a query would read is the session that the page shows: other answers read what was
+// opened at first, also when it is deleted.
 func (s *Server) isSame() error {
 	path := s.sessions[0].Path()
 	now, err := os.Stat(path)
 	switch {
 	case errors.Is(err, os.ErrNotExist):
-		return bad("session %s was deleted: the other views show it as long as clrprof runs, queries need the file", path)
+		return bad("session %s was deleted: the other views show it as long as clrprof runs, queries need the file",
+			path)
 	case err != nil:
 		return fmt.Errorf("looking for the session: %w", err)
 	case s.opened != nil && !os.SameFile(s.opened, now):
@@ -102,7 +103,8 @@ func (s *Server) schema(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	path := s.sessions[0].Path()
-	_, tables, _, err := query(r.Context(), path, `SELECT m.name, c.name, c.type FROM (SELECT name FROM pragma_table_list WHERE schema IN ('main', 'temp') AND name NOT LIKE 'sqlite%'
+	_, tables, _, err := query(r.Context(), path,
+		`SELECT m.name, c.name, c.type FROM (SELECT name FROM pragma_table_list WHERE schema IN ('main', 'temp') AND name NOT LIKE 'sqlite%'
 		UNION SELECT name FROM chunk) m
 		JOIN pragma_table_info(m.name) c ORDER BY 1, c.cid`)
 	if err != nil {

@@ -16,16 +16,20 @@ import (
 	"github.com/clrprof/clrprof/internal/web"
 )
 
-// TestCounters: a recording of times alone has a timeline too, with what was used and marked; each counter can be chosen, also in a file,
-// and has the values that the terminal lists.
+// TestCounters: a recording of times alone has a timeline too, with what was used and marked; each counter can be
+// chosen, also in a file, and has the values that the terminal lists.
 func TestCounters(t *testing.T) {
 	b := sessiontest.Timed()
-	b.Marks = append(b.Marks, session.Mark{ID: session.MarkID(len(b.Marks) + 1), Time: 500_000_000, Process: 1, Source: session.MarkAPI, Name: "half"})
-	b.Counters = []session.Counter{{ID: 1, Name: "process.cpu_user", Unit: "ns", IsSum: true, Meaning: "time in the program"},
-		{ID: 2, Name: "process.resident", Unit: "bytes", Meaning: "memory in RAM"}, {ID: 3, Name: "process.open_files", Unit: "count", Meaning: "open files"}}
+	b.Marks = append(b.Marks, session.Mark{ID: session.MarkID(len(b.Marks) + 1), Time: 500_000_000, Process: 1,
+		Source: session.MarkAPI, Name: "half"})
+	b.Counters = []session.Counter{{ID: 1, Name: "process.cpu_user", Unit: "ns", IsSum: true,
+		Meaning: "time in the program"},
+		{ID: 2, Name: "process.resident", Unit: "bytes", Meaning: "memory in RAM"},
+		{ID: 3, Name: "process.open_files", Unit: "count", Meaning: "open files"}}
 	for i := range 4 {
 		for id, value := range []int64{100 * int64(i), 4096, 7 + int64(i)} {
-			b.CounterValues = append(b.CounterValues, session.CounterValue{Time: q.Nanoseconds(i+1) * 200_000_000, Process: 1, Counter: int64(id + 1), Value: value})
+			b.CounterValues = append(b.CounterValues, session.CounterValue{Time: q.Nanoseconds(i+1) * 200_000_000,
+				Process: 1, Counter: int64(id + 1), Value: value})
 		}
 	}
 	p := open(t, b)
@@ -37,8 +41,10 @@ func TestCounters(t *testing.T) {
 	if got := titles(); got != "Processors used|process.resident: memory in RAM" {
 		t.Errorf("charts %s", got)
 	}
-	eval[bool](p, `(e => { e.value = "process.open_files"; e.dispatchEvent(new Event("change", {bubbles: true})); return true; })(document.querySelector("#counter"))`)
-	p.until(`location.search.includes("counter=process.open_files") && [...document.querySelectorAll(".charts .u-title")].some(e => e.innerText.startsWith("process.open_files"))`)
+	eval[bool](p,
+		`(e => { e.value = "process.open_files"; e.dispatchEvent(new Event("change", {bubbles: true})); return true; })(document.querySelector("#counter"))`)
+	p.until(
+		`location.search.includes("counter=process.open_files") && [...document.querySelectorAll(".charts .u-title")].some(e => e.innerText.startsWith("process.open_files"))`)
 	var got struct{ Value []int64 }
 	p.get("/api/counter?name=process.open_files", &got)
 	if len(got.Value) != 4 || got.Value[3] != 10 {
@@ -55,8 +61,10 @@ func TestCounters(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.do(chromedp.Navigate("file://" + path + "?view=overview&counter=process.cpu_user"))
-	p.until(`[...document.querySelectorAll(".charts .u-title")].some(e => e.innerText.startsWith("process.cpu_user, processors"))`)
-	if failed := eval[string](p, `document.querySelector(".failed")?.innerText ?? ""`); failed != "" || !strings.HasPrefix(titles(), "Processors used|") {
+	p.until(
+		`[...document.querySelectorAll(".charts .u-title")].some(e => e.innerText.startsWith("process.cpu_user, processors"))`)
+	if failed := eval[string](p, `document.querySelector(".failed")?.innerText ?? ""`); failed != "" ||
+		!strings.HasPrefix(titles(), "Processors used|") {
 		t.Errorf("the file shows %s %s", titles(), failed)
 	}
 	p.refused()

@@ -14,8 +14,8 @@ import (
 // siblings is how many functions one function calls.
 const siblings = 100_000
 
-// TestSiblings: a call tree scrolls through all functions that one has called, without a click; rows are those of the server, wherever one
-// looks, and only those in sight exist.
+// TestSiblings: a call tree scrolls through all functions that one has called, without a click; rows are those of the
+// server, wherever one looks, and only those in sight exist.
 func TestSiblings(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a large session takes a while")
@@ -27,7 +27,8 @@ func TestSiblings(t *testing.T) {
 	main := sessiontest.Frame{Function: b.Function(module, "Wide.Program.Main()", "/src/Program.cs", 1), Line: 2}
 	work := sessiontest.Frame{Function: b.Function(module, "Wide.Program.Work()", "/src/Program.cs", 5), Line: 6}
 	for i := range siblings {
-		called := sessiontest.Frame{Function: b.Function(module, fmt.Sprintf("Wide.Called.F%06d()", i), "/src/Called.cs", 10), Line: 11}
+		called := sessiontest.Frame{Function: b.Function(module, fmt.Sprintf("Wide.Called.F%06d()", i),
+			"/src/Called.cs", 10), Line: 11}
 		b.Allocate(1, thread, text, 1, q.Bytes(24+8*i), main, called)
 	}
 	b.Allocate(1, thread, text, 1, 8, main, work) // the last row
@@ -37,11 +38,15 @@ func TestSiblings(t *testing.T) {
 	var below opened
 	p.of(p.url, "/api/tree?of_process=1", &below)
 	for _, part := range []float64{0.5, 0.001, 0.9, 1, 0.3} {
-		eval[bool](p, fmt.Sprintf(`(e => { e.scrollTop = (e.scrollHeight - e.clientHeight) * %f; return true; })(document.querySelector(".rows"))`, part))
+		eval[bool](p,
+			fmt.Sprintf(
+				`(e => { e.scrollTop = (e.scrollHeight - e.clientHeight) * %f; return true; })(document.querySelector(".rows"))`, part))
 		p.until(inSight)
 		type seen struct{ At, Rows int }
-		got := eval[seen](p, `({At: +[...document.querySelectorAll('.rows [aria-level="3"]')].at(-1).getAttribute("aria-posinset"), Rows: document.querySelectorAll(".rows .row").length})`)
-		name := eval[string](p, `[...document.querySelectorAll('.rows [aria-level="3"]')].at(-1).querySelector(".name > :last-child").title`)
+		got := eval[seen](p,
+			`({At: +[...document.querySelectorAll('.rows [aria-level="3"]')].at(-1).getAttribute("aria-posinset"), Rows: document.querySelectorAll(".rows .row").length})`)
+		name := eval[string](p,
+			`[...document.querySelectorAll('.rows [aria-level="3"]')].at(-1).querySelector(".name > :last-child").title`)
 		if want := p.sibling(below.Rows[0].Path, got.At-1); got.Rows > mostRows || name != want {
 			t.Errorf("scrolled to %g, row %d is %s, want %s; %d rows exist", part, got.At, name, want, got.Rows)
 		}
@@ -58,10 +63,12 @@ func TestSiblings(t *testing.T) {
 	p.do(chromedp.KeyEvent("c"))
 	p.until(`window.copied === "Wide.Program.Work()\nWide.Program.Main()"`)
 	p.do(chromedp.KeyEvent("\u0302"), chromedp.KeyEvent("\u0302")) // left: to its caller, which is closed
-	p.until(`document.querySelector(".rows").getAttribute("aria-rowcount") === "3" && document.querySelector(".row.current").innerText.includes("Main")`)
+	p.until(
+		`document.querySelector(".rows").getAttribute("aria-rowcount") === "3" && document.querySelector(".row.current").innerText.includes("Main")`)
 	p.do(chromedp.KeyEvent("\u0303")) // right: it is open again
 	p.until(fmt.Sprintf(`document.querySelector(".rows").getAttribute("aria-rowcount") === "%d"`, siblings+4))
-	p.visit("view=calltree&sort=name", ".rows .row:not(.head)") // the hot path's function is on a page far down, or the last one
+	// the hot path's function is on a page far down, or the last one
+	p.visit("view=calltree&sort=name", ".rows .row:not(.head)")
 	p.until(`document.querySelector(".tools .count")?.innerText.includes("hot path")`)
 	p.do(chromedp.KeyEvent("h"))
 	p.until(`document.querySelector(".row.hot.current")?.innerText.includes("F099999")`)
@@ -81,11 +88,14 @@ func TestShapes(t *testing.T) {
 	}
 	p.click("#fold-recursion")
 	command("calltree --fold-recursion")
-	eval[bool](p, `(e => { e.value = "5"; e.dispatchEvent(new Event("change", {bubbles: true})); return true; })(document.querySelector("#min-share"))`)
+	eval[bool](p,
+		`(e => { e.value = "5"; e.dispatchEvent(new Event("change", {bubbles: true})); return true; })(document.querySelector("#min-share"))`)
 	command("calltree --min-share 5 --fold-recursion")
-	p.until(`document.querySelector(".notes").innerText.includes("Recursion is folded") && document.querySelector(".notes").innerText.includes("[left out]")`)
+	p.until(
+		`document.querySelector(".notes").innerText.includes("Recursion is folded") && document.querySelector(".notes").innerText.includes("[left out]")`)
 	p.visit("view=calltree", ".row.hot")
-	eval[bool](p, `(e => { e.value = "Tree.Insert"; e.dispatchEvent(new Event("change", {bubbles: true})); return true; })(document.querySelector("#function-root"))`)
+	eval[bool](p,
+		`(e => { e.value = "Tree.Insert"; e.dispatchEvent(new Event("change", {bubbles: true})); return true; })(document.querySelector("#function-root"))`)
 	command("calltree --root Tree.Insert")
 	if got := first(); !strings.Contains(got, "Tree.Insert") {
 		t.Errorf("the tree begins with %s", got)

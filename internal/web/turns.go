@@ -2,8 +2,8 @@ package web
 
 import "context"
 
-// turns is a lock that is given to those who wait in their order. Who gives it away and wants it again comes after them: with a
-// sync.Mutex it would mostly come before them, as it is running and they are not.
+// turns is a lock that is given to those who wait in their order. Who gives it away and wants it again comes after
+// them: with a sync.Mutex it would mostly come before them, as it is running and they are not.
 type turns chan struct{}
 
 func newTurns() turns { return make(turns, 1) }

@@ -7,8 +7,8 @@ import (
 	"testing/synctest"
 )
 
-// TestTurns: who gives way between two parts of its work gets its next turn after all who wait then, in their order; who is not wanted
-// any more waits no longer.
+// TestTurns: who gives way between two parts of its work gets its next turn after all who wait then, in their order;
+// who is not wanted any more waits no longer.
 func TestTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &Server{mu: newTurns()}

@@ -29,8 +29,9 @@ const (
 
 // described is what the page must know before it asks for anything.
 type described struct {
-	Path      string               `json:"path"`
-	ID        string               `json:"id"`              // the same as long as the session is: of what is known about it; "": it is being recorded
+	Path string `json:"path"`
+	// the same as long as the session is: of what is known about it; "": it is being recorded
+	ID        string               `json:"id"`
 	Older     string               `json:"older,omitempty"` // the session that it is compared with
 	State     string               `json:"state"`
 	Live      bool                 `json:"live,omitempty"` // it is being recorded: there is nothing yet but live
@@ -43,7 +44,8 @@ type described struct {
 	Colors    []string             `json:"colors"`             // that they can be coloured by, beside modules
 	Compared  []string             `json:"compared,omitempty"` // metrics that the older session has too
 
-	ComparedViews []analysis.ComparedView `json:"compared_views,omitempty"` // views that it has too, with the columns of both
+	// views that it has too, with the columns of both
+	ComparedViews []analysis.ComparedView `json:"compared_views,omitempty"`
 }
 
 type describedView struct {
@@ -57,7 +59,8 @@ type describedView struct {
 
 func (s *Server) describe(w http.ResponseWriter, r *http.Request) error {
 	if s.isRecording() {
-		return writeJSON(w, described{Path: s.recorded, State: string(session.Recording), Live: true, Views: []describedView{}, Metrics: []report.FlameMetric{}, Colors: []string{}})
+		return writeJSON(w, described{Path: s.recorded, State: string(session.Recording), Live: true,
+			Views: []describedView{}, Metrics: []report.FlameMetric{}, Colors: []string{}})
 	}
 	if err := s.lock(r.Context()); err != nil {
 		return err
@@ -79,7 +82,8 @@ func (s *Server) describe(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	out := described{Path: s.sessions[0].Path(), ID: id, State: string(state), HasMemory: of.views.HasMemory(), HasTime: of.views.HasTime(), HasEnds: len(lived) > 0}
+	out := described{Path: s.sessions[0].Path(), ID: id, State: string(state), HasMemory: of.views.HasMemory(),
+		HasTime: of.views.HasTime(), HasEnds: len(lived) > 0}
 	if out.HasMine, err = analysis.HasUserCode(s.sessions[0]); err != nil {
 		return err
 	}
@@ -97,7 +101,8 @@ func (s *Server) describe(w http.ResponseWriter, r *http.Request) error {
 		}
 	}
 	for _, v := range report.Views() {
-		out.Views = append(out.Views, describedView{v.Name, v.Short, v.Argument, v.IsTree(), append([]string{}, v.Groups()...), append([]string{}, v.OptionalKeys()...)})
+		out.Views = append(out.Views, describedView{v.Name, v.Short, v.Argument, v.IsTree(),
+			append([]string{}, v.Groups()...), append([]string{}, v.OptionalKeys()...)})
 	}
 	return writeJSON(w, out)
 }
@@ -149,7 +154,8 @@ type viewed struct {
 
 // options reads what of a view is wanted.
 func options(view report.View, v url.Values) (report.Options, error) {
-	o := report.Options{Sort: v.Get("sort"), By: analysis.By(v.Get("by")), Argument: v.Get("argument"), Range: v.Get("range")}
+	o := report.Options{Sort: v.Get("sort"), By: analysis.By(v.Get("by")), Argument: v.Get("argument"),
+		Range: v.Get("range")}
 	if v.Get("columns") != "" {
 		o.Columns = strings.Split(v.Get("columns"), ",")
 	}
@@ -202,7 +208,8 @@ func (s *Server) table(r *http.Request) (report.View, *report.Table, error) {
 	return view, kept.table, nil
 }
 
-// view answers with rows of a view: those that contain the parameter find, in reversed order with the parameter reverse.
+// view answers with rows of a view: those that contain the parameter find, in reversed order with the parameter
+// reverse.
 func (s *Server) view(w http.ResponseWriter, r *http.Request) error {
 	if err := s.lock(r.Context()); err != nil {
 		return err
@@ -230,7 +237,8 @@ func (s *Server) view(w http.ResponseWriter, r *http.Request) error {
 	if view.Needs != report.NeedsCollections {
 		words = []string{view.Name, v.Get("argument")}
 	}
-	return writeJSON(w, viewed{shown, view.Short, s.command(r, words...) + s.flags(v, "sort", "by", "columns", "top", "depth")})
+	return writeJSON(w,
+		viewed{shown, view.Short, s.command(r, words...) + s.flags(v, "sort", "by", "columns", "top", "depth")})
 }
 
 // flags are those of a view that a request has.
@@ -265,7 +273,8 @@ func (s *Server) tsv(w http.ResponseWriter, r *http.Request) error {
 	return encode.WriteTable(w, table, encode.TSV)
 }
 
-// tree answers with rows below one of the call tree: those from the parameter offset on, or the page with the path around.
+// tree answers with rows below one of the call tree: those from the parameter offset on, or the page with the path
+// around.
 func (s *Server) tree(w http.ResponseWriter, r *http.Request) error {
 	v := r.URL.Query()
 	var ids [2]int64
@@ -315,12 +324,14 @@ func (s *Server) tree(w http.ResponseWriter, r *http.Request) error {
 			offset = at - at%pageRows
 		}
 	}
-	return writeJSON(w, viewed{sheet.Of(table, sheet.Find(table, ""), offset, pageRows), "", s.command(r, "calltree") + s.flags(v, "sort", "columns", "root", "min-share", "async") + switches(v, "fold-recursion")})
+	return writeJSON(w, viewed{sheet.Of(table, sheet.Find(table, ""), offset, pageRows), "", s.command(r, "calltree") +
+		s.flags(v, "sort", "columns", "root", "min-share", "async") + switches(v, "fold-recursion")})
 }
 
 // treeOptions reads what shape of the call tree is wanted: the parameters are flags of the command line.
 func treeOptions(v url.Values) (report.Options, error) {
-	o := report.Options{Sort: v.Get("sort"), Root: v.Get("root"), Fold: v.Has("fold-recursion"), Physical: v.Get("async") == "physical"}
+	o := report.Options{Sort: v.Get("sort"), Root: v.Get("root"), Fold: v.Has("fold-recursion"),
+		Physical: v.Get("async") == "physical"}
 	if v.Get("columns") != "" {
 		o.Columns = strings.Split(v.Get("columns"), ",")
 	}
@@ -384,7 +395,8 @@ func (s *Server) summary(w http.ResponseWriter, r *http.Request) error {
 		}
 	}
 	kept, err := s.keep(key, func(t *keptTable) error {
-		summary, err := of.views.Summarize(report.Options{Top: summaryTop, AllCode: all, Quick: quick, Between: func() error { return s.giveWay(r.Context()) }})
+		summary, err := of.views.Summarize(report.Options{Top: summaryTop, AllCode: all, Quick: quick,
+			Between: func() error { return s.giveWay(r.Context()) }})
 		if err == nil {
 			t.summary = sheet.OfSummary(summary)
 		}
@@ -396,7 +408,8 @@ func (s *Server) summary(w http.ResponseWriter, r *http.Request) error {
 	return writeJSON(w, summarized{kept.summary, command, quick})
 }
 
-// giveWay lets other requests be answered before the one that takes long goes on, if it is still wanted. The server must be locked.
+// giveWay lets other requests be answered before the one that takes long goes on, if it is still wanted. The server
+// must be locked.
 func (s *Server) giveWay(ctx context.Context) error {
 	s.mu.Unlock()
 	s.mu.Lock()
@@ -456,9 +469,12 @@ type sliced struct {
 }
 
 // timelineColumns are what it shows of a collection.
-var timelineColumns = strings.Fields("number process_id generation induced at_ns pause_ns heap_after_bytes gen0_heap_after_bytes gen1_heap_after_bytes gen2_heap_after_bytes loh_heap_after_bytes poh_heap_after_bytes dead_bytes promoted_bytes")
+var timelineColumns = strings.Fields("number process_id generation induced at_ns pause_ns heap_after_bytes " +
+	"gen0_heap_after_bytes gen1_heap_after_bytes gen2_heap_after_bytes loh_heap_after_bytes poh_heap_after_bytes " +
+	"dead_bytes promoted_bytes")
 
-// timeline answers with what happened when in the whole run, whatever part of it is selected, and with the span that is.
+// timeline answers with what happened when in the whole run, whatever part of it is selected, and with the span that
+// is.
 func (s *Server) timeline(w http.ResponseWriter, r *http.Request) error {
 	if err := s.lock(r.Context()); err != nil {
 		return err
@@ -517,7 +533,8 @@ func (of *reader) timeline() (*timelined, error) {
 	if err != nil {
 		return nil, err
 	}
-	if table, err := of.views.Build(view, report.Options{Columns: timelineColumns}); err == nil { // without lifetimes there are none
+	// without lifetimes there are none
+	if table, err := of.views.Build(view, report.Options{Columns: timelineColumns}); err == nil {
 		out.GCs = sheet.All(table)
 	}
 	return out, out.addEvents(of.source.Session())
@@ -543,7 +560,8 @@ func (s *Server) counter(w http.ResponseWriter, r *http.Request) error {
 	}
 	out := counterPoints{counted{c.Name, c.Unit, c.IsSum, c.Meaning}, []int64{}, []int64{}, []int64{}}
 	for _, p := range points {
-		out.Begin, out.End, out.Value = append(out.Begin, int64(p.Begin)), append(out.End, int64(p.End)), append(out.Value, p.Value)
+		out.Begin, out.End, out.Value = append(out.Begin, int64(p.Begin)), append(out.End,
+			int64(p.End)), append(out.Value, p.Value)
 	}
 	return writeJSON(w, out)
 }

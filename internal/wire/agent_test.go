@@ -101,8 +101,8 @@ func TestAgentHeader(t *testing.T) {
 		objects += s.Objects
 		bytes += s.Bytes
 	}
-	// The scenario: 2 lists of 32 bytes; 3 objects each of 40, 24, 22+2*7, 16+4*7, 32, 32, 24, 24+11 and 24 bytes, rounded up
-	// to 8; 2 of 40 bytes.
+	// The scenario: 2 lists of 32 bytes; 3 objects each of 40, 24, 22+2*7, 16+4*7, 32, 32, 24, 24+11 and 24 bytes,
+	// rounded up to 8; 2 of 40 bytes.
 	if want := uint64(2 + 9*3 + 2); objects != want {
 		t.Errorf("%d objects, want %d", objects, want)
 	}
@@ -122,10 +122,12 @@ func TestAgentRecords(t *testing.T) {
 		}
 	}
 	p := records[0].(wire.Process)
-	if path.Base(string(p.Executable)) != "agent_test" || !strings.HasSuffix(string(p.CommandLine), "every_record\x00") {
+	if path.Base(string(p.Executable)) != "agent_test" ||
+		!strings.HasSuffix(string(p.CommandLine), "every_record\x00") {
 		t.Errorf("process %q, %q", p.Executable, p.CommandLine)
 	}
-	if diff := cmp.Diff([]wire.ThreadName{{Managed: 0x1000, Name: "Mainé😀"}}, only[wire.ThreadName](records)); diff != "" {
+	if diff := cmp.Diff([]wire.ThreadName{{Managed: 0x1000, Name: "Mainé😀"}},
+		only[wire.ThreadName](records)); diff != "" {
 		t.Error(diff)
 	}
 	if ends := only[wire.ThreadEnd](records); len(ends) != 1 || ends[0].Managed != 0x1000 || ends[0].EndNS == 0 {
@@ -140,14 +142,17 @@ func TestAgentRecords(t *testing.T) {
 func TestAgentNames(t *testing.T) {
 	records := agentRecords(t)
 	app := find(t, records, func(m wire.Module) bool { return m.Path == "/srv/app/App.dll" })
-	if app.Name != "App.dll" || app.Flags != wire.OriginFolder<<wire.ModuleOriginShift || string(app.MVID[:7]) != "App.dll" {
+	if app.Name != "App.dll" || app.Flags != wire.OriginFolder<<wire.ModuleOriginShift ||
+		string(app.MVID[:7]) != "App.dll" {
 		t.Errorf("%+v", app)
 	}
-	if m := find(t, records, func(m wire.Module) bool { return m.Name == "Emitted" }); m.Path != "" || m.Flags != wire.ModuleDynamic|wire.OriginMemory<<wire.ModuleOriginShift {
+	if m := find(t, records, func(m wire.Module) bool { return m.Name == "Emitted" }); m.Path != "" ||
+		m.Flags != wire.ModuleDynamic|wire.OriginMemory<<wire.ModuleOriginShift {
 		t.Errorf("%+v", m)
 	}
 	inner := find(t, records, func(r wire.Type) bool { return len(r.Names) == 2 })
-	if diff := cmp.Diff([]string{"App.Program", "Inner"}, inner.Names); diff != "" || inner.Module != app.ID || inner.Token>>24 != 2 {
+	if diff := cmp.Diff([]string{"App.Program", "Inner"}, inner.Names); diff != "" || inner.Module != app.ID ||
+		inner.Token>>24 != 2 {
 		t.Errorf("%+v", inner)
 	}
 	order := find(t, records, func(r wire.Type) bool { return cmp.Equal(r.Names, []string{"App.Order"}) })
@@ -166,7 +171,8 @@ func TestAgentNames(t *testing.T) {
 		t.Errorf("%+v", generic)
 	}
 	lambda := find(t, records, func(f wire.Function) bool { return f.Flags == wire.FunctionDynamic })
-	if diff := cmp.Diff(wire.Function{ID: lambda.ID, Flags: wire.FunctionDynamic, Name: "Lambda1_1"}, lambda, cmpopts.EquateEmpty()); diff != "" {
+	if diff := cmp.Diff(wire.Function{ID: lambda.ID, Flags: wire.FunctionDynamic, Name: "Lambda1_1"}, lambda,
+		cmpopts.EquateEmpty()); diff != "" {
 		t.Error(diff)
 	}
 	body := find(t, records, func(b wire.Body) bool { return b.Function == lambda.ID })

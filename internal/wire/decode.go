@@ -61,13 +61,15 @@ func decodeRecord(d *decoder, kind Kind) any {
 		m.Path, m.Name = d.str(), d.str()
 		return m
 	case KindType:
-		return Type{ID: d.u32(), Module: d.u32(), Token: d.u32(), Kind: d.u32(), Rank: d.u32(), Bounds: d.u32(), Element: d.u32(),
+		return Type{ID: d.u32(), Module: d.u32(), Token: d.u32(), Kind: d.u32(), Rank: d.u32(), Bounds: d.u32(),
+			Element:     d.u32(),
 			ElementCode: d.u32(), Arguments: d.u32s(), Names: d.strs()}
 	case KindFunction:
 		return Function{ID: d.u32(), Module: d.u32(), Token: d.u32(), Type: d.u32(), Flags: d.u32(),
 			Arguments: d.u32s(), TypeNames: d.strs(), Name: d.str(), Signature: d.blob()}
 	case KindCallee:
-		return Callee{ID: d.u32(), Module: d.u32(), Token: d.u32(), Assembly: d.str(), TypeNames: d.strs(), Name: d.str(), Signature: d.blob()}
+		return Callee{ID: d.u32(), Module: d.u32(), Token: d.u32(), Assembly: d.str(), TypeNames: d.strs(),
+			Name: d.str(), Signature: d.blob()}
 	case KindBody:
 		return decodeBody(d)
 	case KindThread:
@@ -83,9 +85,11 @@ func decodeRecord(d *decoder, kind Kind) any {
 	case KindAlive:
 		return Alive{Site: d.u32(), Generation: d.u32(), Born: d.u32(), Reserved: d.u32(), Objects: d.population()}
 	case KindWhy:
-		return Why{GC: d.u32(), Site: d.u32(), Uncollected: d.population(), Rooted: d.population(), Reachable: d.population()}
+		return Why{GC: d.u32(), Site: d.u32(), Uncollected: d.population(), Rooted: d.population(),
+			Reachable: d.population()}
 	case KindRoots:
-		return Roots{GC: d.u32(), Site: d.u32(), Kind: d.u32(), Flags: d.u32(), Function: d.u32(), Reserved: d.u32(), References: d.u64()}
+		return Roots{GC: d.u32(), Site: d.u32(), Kind: d.u32(), Flags: d.u32(), Function: d.u32(), Reserved: d.u32(),
+			References: d.u64()}
 	case KindChanges:
 		return decodeChanges(d)
 	case KindControl:
@@ -110,7 +114,8 @@ func decodeBody(d *decoder) Body {
 }
 
 func decodeGC(d *decoder) GC {
-	g := GC{Number: d.u32(), Collected: d.u32(), Induced: d.u32(), Finalizable: d.u32(), Pinned: d.u32(), Since: d.u32(),
+	g := GC{Number: d.u32(), Collected: d.u32(), Induced: d.u32(), Finalizable: d.u32(), Pinned: d.u32(),
+		Since:     d.u32(),
 		SuspendNS: d.u64(), StartNS: d.u64(), EndNS: d.u64(), DoneNS: d.u64()}
 	for i := range g.Generations {
 		g.Generations[i] = GCGeneration{d.population(), d.population(), d.population(), d.population()}

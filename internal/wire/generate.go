@@ -179,8 +179,10 @@ func dataConstants() []Constant {
 
 // fixed lists the structs that both sides map, smallest parts first.
 func fixed() []any {
-	return []any{RegionEntry{}, LossEntry{}, Overhead{}, Header{}, IP{}, Node{}, Site{}, SiteDeaths{}, Ages{}, ThreadSet{},
-		Timing{}, Waits{}, Acted{}, Inclusive{}, Clock{}, Activation{}, RecordHeader{}, ControlHeader{}, ControlChange{}}
+	return []any{RegionEntry{}, LossEntry{}, Overhead{}, Header{}, IP{}, Node{}, Site{}, SiteDeaths{}, Ages{},
+		ThreadSet{},
+		Timing{}, Waits{}, Acted{}, Inclusive{}, Clock{}, Activation{}, RecordHeader{}, ControlHeader{},
+		ControlChange{}}
 }
 
 // Generate returns the generated files by their path from the root of the repository.
@@ -269,13 +271,15 @@ func document() string {
 		"together.\n\n## Fixed structs\n")
 	for _, v := range fixed() {
 		t := reflect.TypeOf(v)
-		fmt.Fprintf(&b, "\n### %s (%d bytes)\n\n| offset | field | type | meaning |\n| --- | --- | --- | --- |\n", t.Name(), t.Size())
+		fmt.Fprintf(&b, "\n### %s (%d bytes)\n\n| offset | field | type | meaning |\n| --- | --- | --- | --- |\n",
+			t.Name(), t.Size())
 		for i := range t.NumField() {
 			f := t.Field(i)
 			fmt.Fprintf(&b, "| %d | %s | %s | %s |\n", f.Offset, snake(f.Name), typeName(f.Type), f.Tag.Get("doc"))
 		}
 	}
-	b.WriteString("\n## Records of the log\n\nEach begins with a RecordHeader. Fields follow each other without gaps; " +
+	b.WriteString("\n## Records of the log\n\nEach begins with a RecordHeader. Fields follow each other " +
+		"without gaps; " +
 		"a string is a u32 count and UTF-16 units, a list is a u32 count and its elements.\n")
 	records := Records()
 	kinds := slices.SortedFunc(maps.Keys(records), func(a, b Kind) int { return cmp.Compare(a, b) })

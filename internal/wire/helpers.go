@@ -14,13 +14,18 @@ const CoreLibrary = "System.Private.CoreLib.dll"
 // Functions that programs call themselves, too, such as Monitor.Enter, are not here.
 func Helpers() []string {
 	return []string{
-		"System.Runtime.CompilerServices.CastHelpers*",                            // 5: casts, elements of arrays; 10: boxes
-		"System.Runtime.CompilerServices.InitHelpers*",                            // 10: runs static constructors
-		"System.Runtime.CompilerServices.StaticsHelpers*",                         // 10: bases of static fields
-		"System.Runtime.CompilerServices.GenericsHelpers*",                        // 10: what generic code looks up at run time
-		"System.Runtime.CompilerServices.VirtualDispatchHelpers*",                 // 10: the targets of generic virtual calls
-		"Internal.Runtime.CompilerHelpers.ThrowHelpers*",                          // 9: throw what an instruction throws
-		"System.Runtime.CompilerServices.AsyncHelpers.AllocContinuation*",         // 10: the state of a runtime-async method
+		// 5: casts, elements of arrays; 10: boxes
+		"System.Runtime.CompilerServices.CastHelpers*",
+		"System.Runtime.CompilerServices.InitHelpers*",    // 10: runs static constructors
+		"System.Runtime.CompilerServices.StaticsHelpers*", // 10: bases of static fields
+		// 10: what generic code looks up at run time
+		"System.Runtime.CompilerServices.GenericsHelpers*",
+		// 10: the targets of generic virtual calls
+		"System.Runtime.CompilerServices.VirtualDispatchHelpers*",
+		// 9: throw what an instruction throws
+		"Internal.Runtime.CompilerHelpers.ThrowHelpers*",
+		// 10: the state of a runtime-async method
+		"System.Runtime.CompilerServices.AsyncHelpers.AllocContinuation*",
 		"System.Runtime.CompilerServices.RuntimeHelpers.DispatchTailCalls",        // 5: explicit tail calls
 		"System.Runtime.CompilerServices.RuntimeHelpers.AllocTailCallArgBuffer*",  // 5: their arguments
 		"System.Runtime.CompilerServices.RuntimeHelpers.<AllocTailCallArgBuffer*", // 10: its slow part
@@ -28,14 +33,15 @@ func Helpers() []string {
 		"System.RuntimeTypeHandle.<InternalAlloc*",                                // 10: its slow part
 		"System.RuntimeTypeHandle.GetRuntimeTypeFromHandle*",                      // 10: typeof
 		"System.Array.CreateInstanceMDArray",                                      // 10: new int[2, 3]
-		"System.Delegate.DelegateConstruct",                                       // delegates of methods that are not compiled yet
-		"System.Math.ConvertTo*",                                                  // 9: checked conversions of floating-point numbers
-		"System.TypedReference.GetRefAny",                                         // 10: __refvalue
+		// delegates of methods that are not compiled yet
+		"System.Delegate.DelegateConstruct",
+		"System.Math.ConvertTo*",          // 9: checked conversions of floating-point numbers
+		"System.TypedReference.GetRefAny", // 10: __refvalue
 	}
 }
 
-// IsHelper says whether a function of the core library is one of Helpers: typ is its type, as in metadata, with / before
-// nested types.
+// IsHelper says whether a function of the core library is one of Helpers: typ is its type, as in metadata, with /
+// before nested types.
 func IsHelper(typ, method string) bool {
 	name := typ + "." + method
 	for _, h := range Helpers() {

@@ -69,20 +69,26 @@ const (
 	LossNameTruncated  Loss = 4 // a name longer than MaxName characters was cut
 	LossUntracked      Loss = 5 // a survivor of a GC that the agent had not seen allocated (lifetime)
 	LossLifetimeFull   Loss = 6 // the memory limit was reached: these objects are not followed (lifetime)
-	LossMoves          Loss = 7 // a GC whose survivors could not all be noted, or damage to the shadow heap: from it on no object is followed (lifetime)
-	LossSnapshot       Loss = 8 // the heap snapshot could not be written: no room on its file system (lifetime)
+	// a GC whose survivors could not all be noted, or damage to the shadow heap: from it on no object is followed
+	// (lifetime)
+	LossMoves    Loss = 7
+	LossSnapshot Loss = 8 // the heap snapshot could not be written: no room on its file system (lifetime)
 
-	LossCallsFolded    Loss = 9  // calls that have no node of their own: memory limit or depth reached (time); Objects counts them
-	LossCallsUnmatched Loss = 10 // calls whose end was not seen, only that their frame is gone (time); Objects counts them
+	// calls that have no node of their own: memory limit or depth reached (time); Objects counts them
+	LossCallsFolded Loss = 9
+	// calls whose end was not seen, only that their frame is gone (time); Objects counts them
+	LossCallsUnmatched Loss = 10
 	LossClockBackwards Loss = 11 // intervals of which the end was before the beginning: counted as 0 (time)
 	LossNotHooked      Loss = 12 // functions that should have been instrumented and are not: no memory (time)
 
-	LossChanges   Loss = 13 // no room to tell what changed from one GC to the next: from here on not told (lifetime)
-	LossSurvivors Loss = 14 // GCs whose roots were not looked at, though asked for: too much was told of others (lifetime)
+	LossChanges Loss = 13 // no room to tell what changed from one GC to the next: from here on not told (lifetime)
+	// GCs whose roots were not looked at, though asked for: too much was told of others (lifetime)
+	LossSurvivors Loss = 14
 
 	LossUnreported Loss = 15 // .NET 10 does not report most boxes, and could not be made to: nobody knows how many
 
-	LossStacks Loss = 16 // times that there was no memory for a new stack: only its function, or the function's module, is told
+	// times that there was no memory for a new stack: only its function, or the function's module, is told
+	LossStacks Loss = 16
 	LossAges   Loss = 17 // objects that died without an age, as there was no memory for their site's (lifetime)
 
 	LossAsyncNotHooked Loss = 18 // runtime-async methods, which hooks would break: they are not instrumented (time)
@@ -93,7 +99,8 @@ const (
 
 	LossNotProbed Loss = 21 // functions whose IL cannot be rewritten: they are not instrumented (time)
 
-	LossControl Loss = 22 // changes of what is recorded that the process saw too late: there were more than ControlRing since it looked
+	// changes of what is recorded that the process saw too late: there were more than ControlRing since it looked
+	LossControl Loss = 22
 
 	LossMarks Loss = 23 // marks and changes of what is recorded, by the program itself, for which there was no room
 
@@ -138,7 +145,8 @@ const (
 	InstrumentIL = 0x100 // added to one of these: calls are seen by probes in IL, else by the runtime's hooks
 )
 
-// MaxILMap bounds the IL map of one body: 8192 entries are a method of about 80 KB of IL. The largest of the F# compiler has 5,848.
+// MaxILMap bounds the IL map of one body: 8192 entries are a method of about 80 KB of IL. The largest of the F#
+// compiler has 5,848.
 const MaxILMap = 8192
 
 // MaxName bounds one name, in UTF-16 units: ECMA-335 II.24.2.2 allows names of any length, the runtime 1023.
@@ -315,8 +323,8 @@ type SiteDeaths struct {
 	OtherBytes      uint64                  `doc:"the same in bytes"`
 }
 
-// ThreadSet stands for threads that ran one after the other and share one id, and so sites and timings: what each of them
-// did is in the sum. The first threads of a process have an id each, described by a Thread record.
+// ThreadSet stands for threads that ran one after the other and share one id, and so sites and timings: what each of
+// them did is in the sum. The first threads of a process have an id each, described by a Thread record.
 type ThreadSet struct {
 	Thread  uint32 `doc:"the id"`
 	Threads uint32 `doc:"how many there have been; at most one of them runs"`
@@ -352,15 +360,15 @@ type Overhead struct {
 	ColdOutside uint64 `doc:""`
 }
 
-// Timing is a node of a thread's calling-context tree: a function, called from one place in its caller. One thread writes
-// it. An interval is the time between two events of the thread (call, end of a call); it belongs to the stack at its end:
-// one that ends with a call is part of the callee's Lead (time of the caller, before this call), one that ends with the
-// end of the call is part of Tail (time of the function itself). Times are ticks of Header.Clock.
+// Timing is a node of a thread's calling-context tree: a function, called from one place in its caller. One thread
+// writes it. An interval is the time between two events of the thread (call, end of a call); it belongs to the stack at
+// its end: one that ends with a call is part of the callee's Lead (time of the caller, before this call), one that ends
+// with the end of the call is part of Tail (time of the function itself). Times are ticks of Header.Clock.
 //
-// A call without a timing of its own path is folded, and so is what it calls. Folded calls have one timing for each pair
-// of caller and function: below a root with function 0, (truncated), there is a timing for each function, and below that
-// one for each function that it called, which counts these calls and their intervals. The inclusive time of them is in
-// Inclusives. The interval before a folded call is part of its caller's Tail.
+// A call without a timing of its own path is folded, and so is what it calls. Folded calls have one timing for each
+// pair of caller and function: below a root with function 0, (truncated), there is a timing for each function, and
+// below that one for each function that it called, which counts these calls and their intervals. The inclusive time of
+// them is in Inclusives. The interval before a folded call is part of its caller's Tail.
 type Timing struct {
 	Parent        uint32    `doc:"number (index plus one) of the caller's timing; always smaller than the own; 0: a root, whose Lead is 0"`
 	Function      uint32    `doc:"id of the function; 0: (truncated), the root of folded calls"`
@@ -399,17 +407,17 @@ type Waits struct {
 	Ready     uint64 `doc:"ticks without a processor though the thread could have run"`
 }
 
-// Acted are the smallest and the largest values of single calls of a timing that ended and in which the operating system
-// acted, without the probes' overhead.
+// Acted are the smallest and the largest values of single calls of a timing that ended and in which the operating
+// system acted, without the probes' overhead.
 type Acted struct {
 	Min [6]uint64 `doc:"elapsed inclusive, elapsed exclusive, application inclusive, application exclusive, CPU inclusive, CPU exclusive"`
 	Max [6]uint64 `doc:"the same"`
 }
 
-// Inclusive is the time of folded calls with all that they called, which the tree of timings does not show. Of a timing with a
-// path it is that of the folded calls made from there. Of the timing of a function below (truncated), or of a pair of
-// functions below that, it is the time in which the function, or the callee called by the caller, was on the stack, as far
-// as it was there in folded calls only.
+// Inclusive is the time of folded calls with all that they called, which the tree of timings does not show. Of a timing
+// with a path it is that of the folded calls made from there. Of the timing of a function below (truncated), or of a
+// pair of functions below that, it is the time in which the function, or the callee called by the caller, was on the
+// stack, as far as it was there in folded calls only.
 type Inclusive struct {
 	Times       uint64 `doc:"calls whose time it is: not those within another one of them"`
 	Calls       uint64 `doc:"these, and all calls within them"`
@@ -452,10 +460,10 @@ type Activation struct {
 }
 
 // ActivationBoundary says that calls inside this one are recorded only if the function called is instrumented itself,
-// ActivationTruncated that none are, ActivationDispatching that none are because the runtime looks for the handler of an
-// exception, ActivationFolded that this one and those inside it have no timing of their own paths, ActivationPaused that a call
-// which began inside this one while nothing was recorded may still run: as ActivationBoundary. ActivationJumped says that the
-// function has jumped to another one, which runs in its place.
+// ActivationTruncated that none are, ActivationDispatching that none are because the runtime looks for the handler of
+// an exception, ActivationFolded that this one and those inside it have no timing of their own paths, ActivationPaused
+// that a call which began inside this one while nothing was recorded may still run: as ActivationBoundary.
+// ActivationJumped says that the function has jumped to another one, which runs in its place.
 const (
 	ActivationBoundary    = 1
 	ActivationTruncated   = 2
@@ -477,8 +485,8 @@ const ControlMagic uint64 = 0x004C525443524C43
 // ControlFile lies beside the arenas: the collector writes into it what is to be recorded, all agents read it.
 const ControlFile = "control"
 
-// ControlRing is how many changes the file holds, the last ones. A process that makes no event for longer than so many changes take
-// does not know of the oldest any more (LossControl): at 1,000 pauses a second that is two seconds.
+// ControlRing is how many changes the file holds, the last ones. A process that makes no event for longer than so many
+// changes take does not know of the oldest any more (LossControl): at 1,000 pauses a second that is two seconds.
 const ControlRing = 4096
 
 // Levels of control: something is recorded where all three are on.

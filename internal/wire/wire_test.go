@@ -174,7 +174,8 @@ func TestDecodeHeader(t *testing.T) {
 		{"older", "layout version", headerBytes(t, wire.Header{Magic: wire.Magic, Version: wire.Version - 1})},
 		{"newer", "layout version", headerBytes(t, wire.Header{Magic: wire.Magic, Version: wire.Version + 1})},
 	} {
-		if h, err := wire.DecodeHeader(c.b); !errors.Is(err, wire.ErrCorrupt) || h != nil || !strings.Contains(err.Error(), c.message) {
+		if h, err := wire.DecodeHeader(c.b); !errors.Is(err, wire.ErrCorrupt) || h != nil ||
+			!strings.Contains(err.Error(), c.message) {
 			t.Errorf("%s: have %v, %v", c.name, h, err)
 		}
 	}

@@ -1,5 +1,6 @@
-// Command gotest runs "go test" with its own arguments and prints what that prints; then it lists the tests that took longest, and
-// those that were skipped, with their reasons, which "go test" says only of packages that fail. Its exit code is that of "go test".
+// Command gotest runs "go test" with its own arguments and prints what that prints; then it lists the tests that took
+// longest, and those that were skipped, with their reasons, which "go test" says only of packages that fail. Its exit
+// code is that of "go test".
 //
 //	gotest -timeout 40m ./...
 package main
@@ -147,7 +148,9 @@ func reason(output []string) string {
 
 // print lists the slowest tests and the skipped ones.
 func (s *summary) print(w io.Writer) {
-	names := slices.SortedFunc(maps.Keys(s.took), func(a, b string) int { return cmp.Or(cmp.Compare(s.took[b], s.took[a]), cmp.Compare(a, b)) })
+	names := slices.SortedFunc(maps.Keys(s.took), func(a, b string) int {
+		return cmp.Or(cmp.Compare(s.took[b], s.took[a]), cmp.Compare(a, b))
+	})
 	for i, name := range names[:min(slowest, len(names))] {
 		if s.took[name] < slow {
 			break

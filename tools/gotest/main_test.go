@@ -33,7 +33,8 @@ no event
 	}
 	s.print(&b)
 	want := "x.go:1: no\n    b_test.go:8: wrong\n--- FAIL: B (0.00s)\nno event\nFAIL\tp\t0.1s\n" +
-		"slowest, in seconds, parts that ran at the same time one after the other:\n     7.0 p E\n     5.5 p D\nskipped: needs an SDK: none\n    A\n"
+		"slowest, in seconds, parts that ran at the same time one after the other:\n     7.0 p E\n     5.5 p " +
+		"D\nskipped: needs an SDK: none\n    A\n"
 	if b.String() != want {
 		t.Errorf("it prints %q, want %q", b.String(), want)
 	}

@@ -1,6 +1,6 @@
-// Command webbuild makes the page of `clrprof view` from web/src: it bundles TypeScript and its packages with esbuild, checks
-// the types with the TypeScript compiler, and writes internal/web/dist, which is committed so that building clrprof needs no
-// network. It is a module of its own, as the shipped binary contains neither. Usage, in its folder:
+// Command webbuild makes the page of `clrprof view` from web/src: it bundles TypeScript and its packages with esbuild,
+// checks the types with the TypeScript compiler, and writes internal/web/dist, which is committed so that building
+// clrprof needs no network. It is a module of its own, as the shipped binary contains neither. Usage, in its folder:
 //
 //	go run . [-check]
 //
@@ -24,7 +24,8 @@ import (
 const maxPage = 150_000
 
 // banner is what the licences of the packages ask for.
-const banner = "/*! clrprof. Contains Preact (MIT, Jason Miller), Preact Signals (MIT, Preact Team), uPlot (MIT, Leon Sorokin). " +
+const banner = "/*! clrprof. Contains Preact (MIT, Jason Miller), Preact Signals (MIT, Preact Team), uPlot (MIT, " +
+	"Leon Sorokin). " +
 	"The MIT licence: https://opensource.org/license/mit */"
 
 func main() {
@@ -64,7 +65,8 @@ func run(root string, check bool) error {
 			continue
 		}
 		if committed, err := os.ReadFile(path); err != nil || !bytes.Equal(committed, b) {
-			return fmt.Errorf("%s is not what web/src makes: run make web and commit it (%w)", path, errors.Join(err, errDiffers))
+			return fmt.Errorf("%s is not what web/src makes: run make web and commit it (%w)", path,
+				errors.Join(err, errDiffers))
 		}
 	}
 	fmt.Printf("webbuild: %d bytes compressed\n", size)
@@ -85,9 +87,11 @@ func bundle(packages, source string) (map[string][]byte, error) {
 	out := map[string][]byte{}
 	for _, entry := range []struct{ from, to string }{{"main.tsx", "app.js"}, {"style.css", "app.css"}} {
 		r := api.Build(api.BuildOptions{
-			EntryPoints: []string{filepath.Join(absolute, entry.from)}, AbsWorkingDir: absolute, NodePaths: []string{packages},
-			Bundle: true, Format: api.FormatIIFE, Target: api.ES2022, Charset: api.CharsetUTF8, Conditions: []string{"browser"},
-			JSX: api.JSXAutomatic, JSXImportSource: "preact", LegalComments: api.LegalCommentsNone,
+			EntryPoints: []string{filepath.Join(absolute, entry.from)}, AbsWorkingDir: absolute,
+			NodePaths: []string{packages},
+			Bundle:    true, Format: api.FormatIIFE, Target: api.ES2022, Charset: api.CharsetUTF8,
+			Conditions: []string{"browser"},
+			JSX:        api.JSXAutomatic, JSXImportSource: "preact", LegalComments: api.LegalCommentsNone,
 			Banner:           map[string]string{"js": banner, "css": banner},
 			MinifyWhitespace: true, MinifyIdentifiers: true, MinifySyntax: true,
 		})
@@ -109,7 +113,8 @@ func checkTypes(packages, source string) error {
 	if err != nil {
 		return fmt.Errorf("finding the sources: %w", err)
 	}
-	config := fmt.Sprintf(`{"compilerOptions":{"strict":true,"noEmit":true,"target":"es2022","module":"esnext","moduleResolution":"bundler","jsx":"react-jsx",
+	config := fmt.Sprintf(
+		`{"compilerOptions":{"strict":true,"noEmit":true,"target":"es2022","module":"esnext","moduleResolution":"bundler","jsx":"react-jsx",
 "jsxImportSource":"preact","lib":["es2023","dom","dom.iterable"],"skipLibCheck":true,"noUnusedLocals":true,"noUnusedParameters":true,"types":[],
 "paths":{"*":[%q]}},"include":[%q]}`, filepath.Join(packages, "*"), filepath.Join(absolute, "**/*"))
 	path := filepath.Join(packages, "tsconfig.json")

@@ -86,9 +86,11 @@ func write(w io.Writer, s *session.Session, sel analysis.Selection, value string
 	}
 	least, left := smallest(trees, most)
 	out := &writer{Writer: bufio.NewWriter(w), samples: samples, value: samples.Values[at], least: least}
-	other := map[string]any{"session": filepath.Base(s.Path()), "value": out.value.Name, "unit": out.value.Unit, "selection": samples.Notes}
+	other := map[string]any{"session": filepath.Base(s.Path()), "value": out.value.Name, "unit": out.value.Unit,
+		"selection": samples.Notes}
 	if left > 0 {
-		other["left_out"] = fmt.Sprintf("%d functions with less than %d %s each: their callers are as wide as they were",
+		other["left_out"] = fmt.Sprintf("%d functions with less than %d %s each: their callers are as wide as "+
+			"they were",
 			left, least, out.value.Unit)
 	}
 	if err := out.trace(other, processes, sel, collections, trees); err != nil {
@@ -213,11 +215,15 @@ func (w *writer) collections(collections []analysis.Collection, pids map[session
 		pid := pids[c.Process]
 		if !named[c.Process] {
 			named[c.Process] = true
-			w.put(event{Phase: "M", PID: pid, TID: collectionTrack, Name: "thread_name", Args: map[string]any{"name": "Garbage collections"}})
-			w.put(event{Phase: "M", PID: pid, TID: collectionTrack, Name: "thread_sort_index", Args: map[string]any{"sort_index": -1}})
+			w.put(event{Phase: "M", PID: pid, TID: collectionTrack, Name: "thread_name",
+				Args: map[string]any{"name": "Garbage collections"}})
+			w.put(event{Phase: "M", PID: pid, TID: collectionTrack, Name: "thread_sort_index",
+				Args: map[string]any{"sort_index": -1}})
 		}
-		w.put(event{Phase: "X", PID: pid, TID: collectionTrack, Name: fmt.Sprintf("GC %d of generation %d", c.Number, c.Generation),
-			Time: at(c.Begin), Took: at(c.Pause), Args: map[string]any{"number": c.Number, "generation": c.Generation, "induced": c.Induced}})
+		w.put(event{Phase: "X", PID: pid, TID: collectionTrack, Name: fmt.Sprintf("GC %d of generation %d", c.Number,
+			c.Generation),
+			Time: at(c.Begin), Took: at(c.Pause), Args: map[string]any{"number": c.Number, "generation": c.Generation,
+				"induced": c.Induced}})
 		if !c.Known {
 			continue
 		}
@@ -255,7 +261,8 @@ func (w *writer) tree(t *tree) {
 		next := stack[len(stack)-1]
 		stack = stack[:len(stack)-1]
 		_, function := w.samples.PathStep(next.path)
-		w.put(event{Phase: "X", PID: t.Of.PID, TID: t.OSID, Name: function.DisplayName(), Time: at(next.begin), Took: at(t.inclusive[next.path]),
+		w.put(event{Phase: "X", PID: t.Of.PID, TID: t.OSID, Name: function.DisplayName(), Time: at(next.begin),
+			Took: at(t.inclusive[next.path]),
 			Args: map[string]any{"inclusive": t.inclusive[next.path], "exclusive": t.Sums[next.path]}})
 		push(next.path, next.begin)
 	}

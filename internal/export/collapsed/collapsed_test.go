@@ -104,7 +104,8 @@ func TestFunctions(t *testing.T) {
 				}
 			}
 			var first, second bytes.Buffer
-			if err := errors.Join(Write(&first, s, analysis.Selection{}, value), Write(&second, s, analysis.Selection{}, value)); err != nil {
+			if err := errors.Join(Write(&first, s, analysis.Selection{}, value),
+				Write(&second, s, analysis.Selection{}, value)); err != nil {
 				t.Fatal(err)
 			}
 			if !bytes.Equal(first.Bytes(), second.Bytes()) {
@@ -117,7 +118,8 @@ func TestFunctions(t *testing.T) {
 			if diff := cmp.Diff(inclusive, haveInclusive, cmpopts.EquateEmpty()); diff != "" {
 				t.Errorf("seed %d: %s inclusive (-session +file):\n%s", seed, value, diff)
 			}
-			if want := map[string]int64{"bytes": int64(all.Bytes), "allocations": int64(all.Allocations)}[value]; total != want {
+			if want := map[string]int64{"bytes": int64(all.Bytes),
+				"allocations": int64(all.Allocations)}[value]; total != want {
 				t.Errorf("seed %d: %d %s, the session has %d", seed, total, value, want)
 			}
 		}
@@ -142,7 +144,8 @@ func TestValues(t *testing.T) {
 		value string
 		want  int64
 	}{
-		{timed, "", elapsed}, {timed, "elapsed", elapsed}, {timed, "calls", int64(whole.Calls)}, {timed, "cpu", int64(whole.Inclusive.CPU)},
+		{timed, "", elapsed}, {timed, "elapsed", elapsed}, {timed, "calls", int64(whole.Calls)},
+		{timed, "cpu", int64(whole.Inclusive.CPU)},
 		{aging, "", 277_824}, {aging, "gen2_objects", 30}, {aging, "gen2_bytes", 1440},
 	} {
 		var out bytes.Buffer
@@ -157,7 +160,8 @@ func TestValues(t *testing.T) {
 	if err := Write(&bytes.Buffer{}, aging, analysis.Selection{}, "elapsed"); !errors.As(err, &term) {
 		t.Error(err)
 	}
-	if err := Write(&bytes.Buffer{}, aging, analysis.Selection{From: 1e9}, "alive_bytes"); !errors.Is(err, analysis.ErrDifference) {
+	if err := Write(&bytes.Buffer{}, aging, analysis.Selection{From: 1e9}, "alive_bytes"); !errors.Is(err,
+		analysis.ErrDifference) {
 		t.Error(err)
 	}
 }

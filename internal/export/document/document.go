@@ -104,7 +104,8 @@ func options(view report.View) (o report.Options, skip string) {
 
 // lacks reports whether a view is not there since the session does not hold what it is about.
 func lacks(err error) bool {
-	for _, known := range []error{report.ErrNoMemory, analysis.ErrNoLifetime, analysis.ErrNoTime, analysis.ErrNoSnapshot,
+	for _, known := range []error{report.ErrNoMemory, analysis.ErrNoLifetime, analysis.ErrNoTime,
+		analysis.ErrNoSnapshot,
 		analysis.ErrNoChanges, analysis.ErrNoGC} {
 		if errors.Is(err, known) {
 			return true

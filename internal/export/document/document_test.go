@@ -19,7 +19,8 @@ func TestDocument(t *testing.T) {
 	for name, make := range sessiontest.Samples {
 		s := analysistest.Open(t, make(), filepath.Join(t.TempDir(), "s.clrprof"))
 		var first, second bytes.Buffer
-		if err := errors.Join(Write(&first, s, analysis.Selection{}), Write(&second, s, analysis.Selection{})); err != nil {
+		if err := errors.Join(Write(&first, s, analysis.Selection{}),
+			Write(&second, s, analysis.Selection{})); err != nil {
 			t.Fatal(name, err)
 		}
 		if !bytes.Equal(first.Bytes(), second.Bytes()) {
@@ -43,7 +44,8 @@ func TestDocument(t *testing.T) {
 		if err := decoder.Decode(&d); err != nil {
 			t.Fatal(name, err)
 		}
-		if d.Format != "clrprof.views" || d.Version != 1 || d.Session != "s.clrprof" || d.Selection == nil || d.Losses == nil {
+		if d.Format != "clrprof.views" || d.Version != 1 || d.Session != "s.clrprof" || d.Selection == nil ||
+			d.Losses == nil {
 			t.Errorf("%s: %+v", name, d)
 		}
 		for _, view := range report.Views() {

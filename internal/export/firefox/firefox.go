@@ -107,7 +107,8 @@ func (w *writer) put(v any) error {
 
 func (w *writer) profile(threads []analysis.ThreadSums, collections []analysis.Collection) error {
 	meta := map[string]any{
-		"interval": 1, "startTime": 0, "categories": categories, "product": w.name, "stackwalk": 1, "version": geckoVersion,
+		"interval": 1, "startTime": 0, "categories": categories, "product": w.name, "stackwalk": 1,
+		"version":                    geckoVersion,
 		"preprocessedProfileVersion": version, "symbolicated": true, "processType": 0, "importedFrom": "clrprof",
 		"markerSchema": []any{gcSchema},
 	}

@@ -64,7 +64,8 @@ func (w *writer) tables(t *analysis.ThreadSums, until q.Nanoseconds) map[string]
 		weights = append(weights, w.weight(t.Sums[node]))
 	}
 	times := repeat(milliseconds(t.Begin), len(leaf))
-	leaf, weights, times = append(leaf, nil), append(weights, 0), append(times, milliseconds(until)) // what is shown ends here
+	// what is shown ends here
+	leaf, weights, times = append(leaf, nil), append(weights, 0), append(times, milliseconds(until))
 	prefixes, stackFrames := make([]any, len(stacks)), make([]int, len(stacks))
 	for i, s := range stacks {
 		if stackFrames[i] = s.frame; s.prefix >= 0 {
@@ -79,7 +80,8 @@ func (w *writer) tables(t *analysis.ThreadSums, until q.Nanoseconds) map[string]
 		"frameTable":    frameTable.table(),
 		"funcTable":     funcTable.table(),
 		"resourceTable": map[string]any{"lib": empty, "name": empty, "host": empty, "type": empty, "length": 0},
-		"nativeSymbols": map[string]any{"libIndex": empty, "address": empty, "name": empty, "functionSize": empty, "length": 0},
+		"nativeSymbols": map[string]any{"libIndex": empty, "address": empty, "name": empty, "functionSize": empty,
+			"length": 0},
 	}
 }
 
@@ -125,7 +127,8 @@ func newFunctions() *functions { return &functions{[]int{}, []any{}, []any{}} }
 
 func (f *functions) table() map[string]any {
 	n := len(f.name)
-	return map[string]any{"isJS": repeat(false, n), "relevantForJS": repeat(false, n), "name": f.name, "resource": repeat(-1, n),
+	return map[string]any{"isJS": repeat(false, n), "relevantForJS": repeat(false, n), "name": f.name,
+		"resource": repeat(-1, n),
 		"fileName": f.file, "lineNumber": f.line, "columnNumber": repeat[any](nil, n), "length": n}
 }
 
@@ -156,8 +159,9 @@ func (t *frameRows) add(function int, f *analysis.SampleFrame) int {
 
 func (t *frameRows) table() map[string]any {
 	n := len(t.function)
-	return map[string]any{"address": repeat(-1, n), "inlineDepth": repeat(0, n), "category": t.category, "subcategory": repeat(0, n),
-		"func": t.function, "nativeSymbol": repeat[any](nil, n), "innerWindowID": repeat[any](nil, n),
+	return map[string]any{"address": repeat(-1, n), "inlineDepth": repeat(0, n), "category": t.category,
+		"subcategory": repeat(0, n),
+		"func":        t.function, "nativeSymbol": repeat[any](nil, n), "innerWindowID": repeat[any](nil, n),
 		"line": t.line, "column": t.column, "length": n}
 }
 
@@ -165,8 +169,9 @@ func repeat[T any](v T, n int) []T { return slices.Repeat([]T{v}, n) }
 
 // gcSchema says how the reader shows a collection.
 var gcSchema = map[string]any{
-	"name": "clrprofGC", "tooltipLabel": "Garbage collection", "tableLabel": "{marker.data.text}", "chartLabel": "{marker.data.text}",
-	"display": []string{"marker-chart", "marker-table", "timeline-overview"},
+	"name": "clrprofGC", "tooltipLabel": "Garbage collection", "tableLabel": "{marker.data.text}",
+	"chartLabel": "{marker.data.text}",
+	"display":    []string{"marker-chart", "marker-table", "timeline-overview"},
 	"fields": []map[string]any{
 		{"key": "text", "label": "Collection", "format": "string"},
 		{"key": "generation", "label": "Generation", "format": "integer"},
@@ -189,8 +194,9 @@ func (w *writer) markers(collections []analysis.Collection) markers {
 		c := &collections[i]
 		m.begin = append(m.begin, milliseconds(c.Begin))
 		m.end = append(m.end, milliseconds(c.Begin+c.Pause))
-		data := map[string]any{"type": "clrprofGC", "generation": c.Generation, "text": "GC " + strconv.FormatInt(c.Number, 10) +
-			" of generation " + strconv.FormatInt(c.Generation, 10)}
+		data := map[string]any{"type": "clrprofGC", "generation": c.Generation,
+			"text": "GC " + strconv.FormatInt(c.Number, 10) +
+				" of generation " + strconv.FormatInt(c.Generation, 10)}
 		if c.Known {
 			data["after"] = int64(c.After().Bytes)
 		}
@@ -207,7 +213,8 @@ func (m *markers) table() map[string]any {
 }
 
 // counters makes a counter for each process whose heap is known: by how much it grew from collection to collection.
-func (w *writer) counters(threads []analysis.ThreadSums, mains map[session.ProcessID]int, collections []analysis.Collection) []any {
+func (w *writer) counters(threads []analysis.ThreadSums, mains map[session.ProcessID]int,
+	collections []analysis.Collection) []any {
 	out := []any{}
 	for i, t := range threads {
 		if mains[t.Process] != i {
@@ -215,7 +222,9 @@ func (w *writer) counters(threads []analysis.ThreadSums, mains map[session.Proce
 		}
 		times, growth, before := []float64{}, []int64{}, int64(0)
 		all := of(collections, t.Process)
-		slices.SortStableFunc(all, func(a, b analysis.Collection) int { return cmp.Compare(a.Begin+a.Pause, b.Begin+b.Pause) })
+		slices.SortStableFunc(all, func(a, b analysis.Collection) int {
+			return cmp.Compare(a.Begin+a.Pause, b.Begin+b.Pause)
+		})
 		for k := range all {
 			if all[k].Known {
 				after := int64(all[k].After().Bytes)

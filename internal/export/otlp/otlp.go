@@ -191,7 +191,8 @@ func (c *writer) attributeSet(of *analysis.Sample) int32 {
 		n = int32(len(c.setRows))
 		c.sets[key] = n
 		row := []int64{c.attribute(attributeKeyValue{key: "thread.id", number: of.Thread.OSID})}
-		for _, text := range []attributeKeyValue{{key: "thread.name", text: of.Thread.Name}, {key: "clrprof.type", text: of.Type}} {
+		for _, text := range []attributeKeyValue{{key: "thread.name", text: of.Thread.Name},
+			{key: "clrprof.type", text: of.Type}} {
 			if text.text != "" {
 				row = append(row, c.attribute(text))
 			}
@@ -220,7 +221,8 @@ func anyValue(a attributeKeyValue) []byte {
 	return value
 }
 
-// resource writes the profiles of a process. What is large is encoded once: the messages around it are written by parts.
+// resource writes the profiles of a process. What is large is encoded once: the messages around it are written by
+// parts.
 func (c *writer) resource(out io.Writer, p *process) error {
 	var resource, scope protobuf.Message
 	for _, a := range []attributeKeyValue{

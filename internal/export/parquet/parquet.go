@@ -1,8 +1,9 @@
-// Package parquet writes the tables of a session as Parquet files, one for each, for DuckDB, ClickHouse, pandas and Spark.
+// Package parquet writes the tables of a session as Parquet files, one for each, for DuckDB, ClickHouse, pandas and
+// Spark.
 //
-// Rows and columns are those of docs/session.md, under the same names. All columns are required: 64-bit integers, doubles,
-// UTF-8 strings and byte arrays. Pages are compressed with Zstandard, and a row group has RowsInGroup rows: memory is bounded by
-// that, and by the largest packed table.
+// Rows and columns are those of docs/session.md, under the same names. All columns are required: 64-bit integers,
+// doubles, UTF-8 strings and byte arrays. Pages are compressed with Zstandard, and a row group has RowsInGroup rows:
+// memory is bounded by that, and by the largest packed table.
 package parquet
 
 import (
@@ -25,8 +26,8 @@ const RowsInGroup = 1 << 17
 // Extension is that of the files.
 const Extension = ".parquet"
 
-// Write writes a file TABLE.parquet for each table of s into a directory that exists, and returns their paths. With an error it removes
-// them.
+// Write writes a file TABLE.parquet for each table of s into a directory that exists, and returns their paths. With an
+// error it removes them.
 func Write(directory string, s *session.Session) (paths []string, err error) {
 	defer func() {
 		if err != nil {
@@ -119,7 +120,9 @@ type table struct {
 // Fields returns the columns.
 func (t table) Fields() []parquet.Field {
 	fields := t.Group.Fields()
-	slices.SortFunc(fields, func(a, b parquet.Field) int { return slices.Index(t.order, a.Name()) - slices.Index(t.order, b.Name()) })
+	slices.SortFunc(fields, func(a, b parquet.Field) int {
+		return slices.Index(t.order, a.Name()) - slices.Index(t.order, b.Name())
+	})
 	return fields
 }
 

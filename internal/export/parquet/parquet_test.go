@@ -16,7 +16,8 @@ import (
 
 // TestWrite: the files have the rows of the tables, in their order, with all their columns.
 func TestWrite(t *testing.T) {
-	for name, b := range map[string]*sessiontest.Builder{"kitchen": sessiontest.Kitchen(), "aging": sessiontest.Aging(), "timed": sessiontest.Timed()} {
+	for name, b := range map[string]*sessiontest.Builder{"kitchen": sessiontest.Kitchen(), "aging": sessiontest.Aging(),
+		"timed": sessiontest.Timed()} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			s := analysistest.Open(t, b, filepath.Join(dir, "s"))

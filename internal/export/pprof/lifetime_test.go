@@ -32,8 +32,10 @@ func TestLifetimes(t *testing.T) {
 			got[p.SampleType[i].Type] += v
 		}
 	}
-	want := map[string]int64{"allocations": 1116, "bytes": 276_624, "gen0_objects": 1000, "gen0_bytes": 64_000, "gen1_objects": 40, "gen1_bytes": 1280,
-		"gen2_objects": 30, "gen2_bytes": 1440, "loh_objects": 2, "loh_bytes": 200_000, "poh_objects": 0, "poh_bytes": 0, "alive_objects": 44, "alive_bytes": 9904}
+	want := map[string]int64{"allocations": 1116, "bytes": 276_624, "gen0_objects": 1000, "gen0_bytes": 64_000,
+		"gen1_objects": 40, "gen1_bytes": 1280,
+		"gen2_objects": 30, "gen2_bytes": 1440, "loh_objects": 2, "loh_bytes": 200_000, "poh_objects": 0,
+		"poh_bytes": 0, "alive_objects": 44, "alive_bytes": 9904}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

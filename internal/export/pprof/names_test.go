@@ -32,12 +32,18 @@ func convert(t *testing.T, s *session.Session, sel analysis.Selection) (*profile
 // TestNames: the sample types as other profilers name them, in the same order.
 func TestNames(t *testing.T) {
 	for names, want := range map[Names][]string{
-		Clrprof: {"allocations", "bytes", "gen0_objects", "gen0_bytes", "gen1_objects", "gen1_bytes", "gen2_objects", "gen2_bytes",
-			"loh_objects", "loh_bytes", "poh_objects", "poh_bytes", "alive_objects", "alive_bytes", "period allocations", "default bytes"},
-		Dotnet: {"alloc_samples", "alloc_size", "gen0_objects", "gen0_bytes", "gen1_objects", "gen1_bytes", "gen2_objects", "gen2_bytes",
-			"loh_objects", "loh_bytes", "poh_objects", "poh_bytes", "inuse_objects", "inuse_space", "period alloc_samples", "default alloc_size"},
-		Go: {"alloc_objects", "alloc_space", "gen0_objects", "gen0_bytes", "gen1_objects", "gen1_bytes", "gen2_objects", "gen2_bytes",
-			"loh_objects", "loh_bytes", "poh_objects", "poh_bytes", "inuse_objects", "inuse_space", "period space", "default alloc_space"},
+		Clrprof: {"allocations", "bytes", "gen0_objects", "gen0_bytes", "gen1_objects", "gen1_bytes", "gen2_objects",
+			"gen2_bytes",
+			"loh_objects", "loh_bytes", "poh_objects", "poh_bytes", "alive_objects", "alive_bytes",
+			"period allocations", "default bytes"},
+		Dotnet: {"alloc_samples", "alloc_size", "gen0_objects", "gen0_bytes", "gen1_objects", "gen1_bytes",
+			"gen2_objects", "gen2_bytes",
+			"loh_objects", "loh_bytes", "poh_objects", "poh_bytes", "inuse_objects", "inuse_space",
+			"period alloc_samples", "default alloc_size"},
+		Go: {"alloc_objects", "alloc_space", "gen0_objects", "gen0_bytes", "gen1_objects", "gen1_bytes", "gen2_objects",
+			"gen2_bytes",
+			"loh_objects", "loh_bytes", "poh_objects", "poh_bytes", "inuse_objects", "inuse_space", "period space",
+			"default alloc_space"},
 	} {
 		var file bytes.Buffer
 		if err := Write(&file, open(t, sessiontest.Aging()), analysis.Selection{}, Options{Names: names}); err != nil {
@@ -62,7 +68,8 @@ func TestNames(t *testing.T) {
 func TestLabels(t *testing.T) {
 	s := open(t, sessiontest.Shop())
 	for _, c := range []struct{ asked, want []string }{
-		{nil, []string{"process", "process_id", "thread", "thread_id", "type"}}, {[]string{}, nil}, {[]string{"type", "thread_id"}, []string{"thread_id", "type"}},
+		{nil, []string{"process", "process_id", "thread", "thread_id", "type"}}, {[]string{}, nil},
+		{[]string{"type", "thread_id"}, []string{"thread_id", "type"}},
 	} {
 		var file bytes.Buffer
 		if err := Write(&file, s, analysis.Selection{}, Options{Labels: c.asked}); err != nil {

@@ -69,7 +69,8 @@ func (n Names) of(value string) string { return cmp.Or(others[n][value], value) 
 // Numbers of the fields of profile.proto.
 const (
 	profileSampleType, profileSample, profileMapping, profileLocation, profileFunction, profileString = 1, 2, 3, 4, 5, 6
-	profileTime, profileDuration, profilePeriodType, profilePeriod, profileComment, profileDefault    = 9, 10, 11, 12, 13, 14
+	profileTime, profileDuration, profilePeriodType                                                   = 9, 10, 11
+	profilePeriod, profileComment, profileDefault                                                     = 12, 13, 14
 
 	valueType, valueUnit                                                           = 1, 2
 	sampleLocation, sampleValue, sampleLabel                                       = 1, 2, 3

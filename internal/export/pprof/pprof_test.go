@@ -32,7 +32,8 @@ type flatCum struct{ Flat, Cum int64 }
 // topOf runs go tool pprof -top and returns its rows by name.
 func topOf(t *testing.T, path, index, unit string) map[string]flatCum {
 	t.Helper()
-	cmd := exec.Command("go", "tool", "pprof", "-top", "-nodecount=0", "-nodefraction=0", "-edgefraction=0", "-sample_index="+index, "-unit="+unit, path)
+	cmd := exec.Command("go", "tool", "pprof", "-top", "-nodecount=0", "-nodefraction=0", "-edgefraction=0",
+		"-sample_index="+index, "-unit="+unit, path)
 	cmd.Env = append(os.Environ(), "PPROF_TMPDIR="+t.TempDir())
 	out, err := cmd.Output()
 	if err != nil {
@@ -64,7 +65,8 @@ func TestTopEqualsFunctions(t *testing.T) {
 	for i := range several.Functions { // pprof adds up functions of the same name
 		several.Functions[i].Name += fmt.Sprint(" of process ", several.Functions[i].Process)
 	}
-	for name, b := range map[string]*sessiontest.Builder{"shop": sessiontest.Shop(), "deep": sessiontest.Deep(), "several": several} {
+	for name, b := range map[string]*sessiontest.Builder{"shop": sessiontest.Shop(), "deep": sessiontest.Deep(),
+		"several": several} {
 		s := open(t, b)
 		path := filepath.Join(t.TempDir(), "p.pb.gz")
 		f, err := os.Create(path)
@@ -99,7 +101,8 @@ func TestProfile(t *testing.T) {
 		b := sessiontest.Random(seed)
 		s := open(t, b)
 		var first, second bytes.Buffer
-		if err := errors.Join(Write(&first, s, analysis.Selection{}, Options{}), Write(&second, s, analysis.Selection{}, Options{})); err != nil {
+		if err := errors.Join(Write(&first, s, analysis.Selection{}, Options{}),
+			Write(&second, s, analysis.Selection{}, Options{})); err != nil {
 			t.Fatal(err)
 		}
 		if !bytes.Equal(first.Bytes(), second.Bytes()) {
@@ -113,7 +116,8 @@ func TestProfile(t *testing.T) {
 		for _, v := range b.SiteValues {
 			site := b.Sites[v.Site-1]
 			thread := b.Threads[site.Thread-1]
-			keys := []string{"total", "type " + b.Types[site.Type-1].Name, "thread " + thread.Name, fmt.Sprint("tid ", thread.OSID),
+			keys := []string{"total", "type " + b.Types[site.Type-1].Name, "thread " + thread.Name,
+				fmt.Sprint("tid ", thread.OSID),
 				"process " + b.Processes[thread.Process-1].Name, fmt.Sprint("pid ", b.Processes[thread.Process-1].PID)}
 			if line := b.Instructions; b.Nodes[site.Node-1].Instruction != 0 {
 				if at := line[b.Nodes[site.Node-1].Instruction-1].Line; at != 0 {
@@ -126,7 +130,8 @@ func TestProfile(t *testing.T) {
 			}
 		}
 		for _, sample := range p.Sample {
-			keys := []string{"total", "type " + sample.Label["type"][0], "thread " + sample.Label["thread"][0], fmt.Sprint("tid ", sample.NumLabel["thread_id"][0]),
+			keys := []string{"total", "type " + sample.Label["type"][0], "thread " + sample.Label["thread"][0],
+				fmt.Sprint("tid ", sample.NumLabel["thread_id"][0]),
 				"process " + sample.Label["process"][0], fmt.Sprint("pid ", sample.NumLabel["process_id"][0])}
 			if line := sample.Location[0].Line[0]; line.Line != 0 {
 				keys = append(keys, fmt.Sprint(line.Function.Filename, ":", line.Line))
@@ -150,7 +155,8 @@ func TestFilterAndErrors(t *testing.T) {
 	if len(p.Sample) != 1 || p.Sample[0].Value[0] != 40 || p.TimeNanos == 0 || p.DurationNanos != 1e9 {
 		t.Errorf("%v", p)
 	}
-	if _, err := convert(t, s, analysis.Selection{Threads: []session.ThreadID{77}}); !errors.Is(err, analysis.ErrNoThread) {
+	if _, err := convert(t, s, analysis.Selection{Threads: []session.ThreadID{77}}); !errors.Is(err,
+		analysis.ErrNoThread) {
 		t.Error(err)
 	}
 	if p, err := convert(t, open(t, sessiontest.Empty()), analysis.Selection{}); err != nil || len(p.Sample) != 0 {

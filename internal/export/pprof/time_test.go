@@ -79,7 +79,8 @@ func TestTimeProfile(t *testing.T) {
 	for _, v := range p.SampleType {
 		types = append(types, v.Type+"/"+v.Unit)
 	}
-	if diff := cmp.Diff([]string{"calls/count", "elapsed/nanoseconds", "application/nanoseconds", "cpu/nanoseconds"}, types); diff != "" {
+	if diff := cmp.Diff([]string{"calls/count", "elapsed/nanoseconds", "application/nanoseconds", "cpu/nanoseconds"},
+		types); diff != "" {
 		t.Error(diff)
 	}
 	if p.DefaultSampleType != "elapsed" || p.PeriodType.Type != "calls" {
@@ -90,7 +91,8 @@ func TestTimeProfile(t *testing.T) {
 		line := s.Location[0].Line[0]
 		if len(s.Location) == 1 && line.Line == 5 { // Clock.cs:5, where Main is declared
 			found = true
-			if diff := cmp.Diff([]int64{1, 500, 500, 500}, s.Value); diff != "" || s.Label["thread"][0] != "main" || s.Label["type"] != nil {
+			if diff := cmp.Diff([]int64{1, 500, 500, 500}, s.Value); diff != "" || s.Label["thread"][0] != "main" ||
+				s.Label["type"] != nil {
 				t.Error(diff, s.Label)
 			}
 		}

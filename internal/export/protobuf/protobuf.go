@@ -1,5 +1,5 @@
-// Package protobuf writes messages of Protocol Buffers field by field, for formats whose files are too large to be built
-// as objects first: a profile of a million samples would take gigabytes.
+// Package protobuf writes messages of Protocol Buffers field by field, for formats whose files are too large to be
+// built as objects first: a profile of a million samples would take gigabytes.
 //
 // Fields with their default value are left out, as generated code does. A Table numbers strings, or messages, so that
 // equal ones are written once.

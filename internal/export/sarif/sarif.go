@@ -1,8 +1,8 @@
 // Package sarif writes the findings of rules in the Static Analysis Results Interchange Format, SARIF 2.1.0, which
 // code-scanning services and editors show at the lines.
 //
-// Findings about the whole program have no location. A result's fingerprint is made of its rule and its place by name, so
-// that it stays when code above changes. The output depends on nothing but the session and what is selected of it.
+// Findings about the whole program have no location. A result's fingerprint is made of its rule and its place by name,
+// so that it stays when code above changes. The output depends on nothing but the session and what is selected of it.
 package sarif
 
 import (
@@ -137,7 +137,8 @@ func read(s *session.Session) (*names, error) {
 		return nil, err
 	}
 	files, err := s.SourceFiles()
-	n := &names{map[session.TypeID]*session.Type{}, map[session.FunctionID]*session.Function{}, map[session.LineID]*session.Line{}, map[session.FileID]string{}}
+	n := &names{map[session.TypeID]*session.Type{}, map[session.FunctionID]*session.Function{},
+		map[session.LineID]*session.Line{}, map[session.FileID]string{}}
 	for i := range types {
 		n.types[types[i].ID] = &types[i]
 	}
@@ -153,8 +154,8 @@ func read(s *session.Session) (*names, error) {
 	return n, err
 }
 
-// Write writes what rules, but those that are disabled by id, find in the part of s that is selected. Errors are those of reading s, of
-// the selection, and of w.
+// Write writes what rules, but those that are disabled by id, find in the part of s that is selected. Errors are those
+// of reading s, of the selection, and of w.
 func Write(w io.Writer, s *session.Session, sel analysis.Selection, disabled []string) error {
 	src, err := analysis.Open(s, sel)
 	if err != nil {

@@ -38,7 +38,9 @@ func written(t *testing.T, b *sessiontest.Builder, disabled ...string) log {
 // TestDisabled: a rule that is disabled has no results, the others keep theirs, and the file says which it is.
 func TestDisabled(t *testing.T) {
 	all, less := written(t, sessiontest.Broken()), written(t, sessiontest.Broken(), "boxing", "linq")
-	want := slices.DeleteFunc(all.Runs[0].Results, func(r result) bool { return r.RuleID == "boxing" || r.RuleID == "linq" })
+	want := slices.DeleteFunc(all.Runs[0].Results, func(r result) bool {
+		return r.RuleID == "boxing" || r.RuleID == "linq"
+	})
 	if diff := cmp.Diff(want, less.Runs[0].Results); diff != "" || all.Runs[0].Properties != nil {
 		t.Error(diff)
 	}
@@ -62,7 +64,8 @@ func TestWrite(t *testing.T) {
 		t.Error(diff)
 	}
 	for _, r := range run.Results {
-		if ids[r.RuleIndex] != r.RuleID || !slices.Contains([]string{"warning", "note"}, r.Level) || r.Message.Text == "" {
+		if ids[r.RuleIndex] != r.RuleID || !slices.Contains([]string{"warning", "note"}, r.Level) ||
+			r.Message.Text == "" {
 			t.Errorf("%+v", r)
 		}
 		at := r.Fingerprints["place/v1"]
@@ -83,7 +86,8 @@ func TestWrite(t *testing.T) {
 	}, found); diff != "" {
 		t.Errorf("(-want +have)\n%s", diff)
 	}
-	if concat := run.Results[7]; concat.Properties != (properties{Objects: 5000, Bytes: 2_000_000}) || concat.Locations[0].Physical.Region.StartLine != 22 {
+	if concat := run.Results[7]; concat.Properties != (properties{Objects: 5000, Bytes: 2_000_000}) ||
+		concat.Locations[0].Physical.Region.StartLine != 22 {
 		t.Errorf("%+v", concat)
 	}
 }
@@ -98,8 +102,9 @@ func TestWriteNothing(t *testing.T) {
 // TestURI: paths as compilers write them, on Linux and on Windows, and those of deterministic builds.
 func TestURI(t *testing.T) {
 	for path, want := range map[string]string{
-		"/src/a b/c#.cs": "file:///src/a%20b/c%23.cs", `C:\src\a.cs`: "file:///C:/src/a.cs", "/_/src/a.cs": "file:///_/src/a.cs",
-		"src/a.cs": "src/a.cs", "": "",
+		"/src/a b/c#.cs": "file:///src/a%20b/c%23.cs", `C:\src\a.cs`: "file:///C:/src/a.cs",
+		"/_/src/a.cs": "file:///_/src/a.cs",
+		"src/a.cs":    "src/a.cs", "": "",
 	} {
 		if have := uri(path); have != want {
 			t.Errorf("%q: %q, want %q", path, have, want)

@@ -54,7 +54,8 @@ func Write(w io.Writer, s *session.Session, sel analysis.Selection, value string
 	for _, p := range profiles {
 		for path, sum := range p.each() {
 			if used[path] = true; sum < 0 {
-				return fmt.Errorf("session %s: %w: a stack has %d of the value %s", s.Path(), session.ErrCorrupt, sum, p.name)
+				return fmt.Errorf("session %s: %w: a stack has %d of the value %s", s.Path(), session.ErrCorrupt, sum,
+					p.name)
 			}
 		}
 	}

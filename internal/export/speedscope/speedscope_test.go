@@ -93,7 +93,8 @@ func written(t *testing.T, b *sessiontest.Builder, sel analysis.Selection, value
 
 // TestSums reads files back: each profile adds up to what the session has of the value, in all and by thread.
 func TestSums(t *testing.T) {
-	builders := map[string]*sessiontest.Builder{"timed": sessiontest.Timed(), "aging": sessiontest.Aging(), "several": sessiontest.Several(), "empty": sessiontest.Empty()}
+	builders := map[string]*sessiontest.Builder{"timed": sessiontest.Timed(), "aging": sessiontest.Aging(),
+		"several": sessiontest.Several(), "empty": sessiontest.Empty()}
 	for seed := range uint64(10) {
 		builders[fmt.Sprint("random ", seed)] = sessiontest.Random(seed)
 		builders[fmt.Sprint("times ", seed)] = sessiontest.RandomTimes(seed)
@@ -110,7 +111,8 @@ func TestSums(t *testing.T) {
 				want[v.Name] += x.Values[i]
 			}
 			if n := x.Values[samples.Default]; n != 0 {
-				threads[fmt.Sprintf("%s, thread %d %s", samples.Values[samples.Default].Name, x.Thread.OSID, x.Thread.Name)] += n
+				threads[fmt.Sprintf("%s, thread %d %s", samples.Values[samples.Default].Name, x.Thread.OSID,
+					x.Thread.Name)] += n
 			}
 			return nil
 		})
@@ -146,7 +148,8 @@ func TestSums(t *testing.T) {
 			t.Errorf("%s: active is %d; not there: %v", name, f.Active, threads)
 		}
 		if name == "timed" {
-			if diff := cmp.Diff(map[string]string{"calls": "none", "elapsed": "nanoseconds", "application": "nanoseconds", "cpu": "nanoseconds"}, units); diff != "" {
+			if diff := cmp.Diff(map[string]string{"calls": "none", "elapsed": "nanoseconds",
+				"application": "nanoseconds", "cpu": "nanoseconds"}, units); diff != "" {
 				t.Error(diff)
 			}
 		}
@@ -157,7 +160,8 @@ func TestSums(t *testing.T) {
 // chosen.
 func TestSelection(t *testing.T) {
 	_, f := written(t, sessiontest.Several(), analysis.Selection{Processes: []session.ProcessID{2}}, "allocations")
-	if f.Name != "s.clrprof: Only process 101 (Worker)." || f.Profiles[0].Name != "allocations" || f.sum(t, f.Profiles[0]) != 120 {
+	if f.Name != "s.clrprof: Only process 101 (Worker)." || f.Profiles[0].Name != "allocations" ||
+		f.sum(t, f.Profiles[0]) != 120 {
 		t.Errorf("%+v", f)
 	}
 	if root := f.Shared.Frames[f.Profiles[0].Samples[0][0]]; root.Name != "Worker (101)" || root.File != "" {

@@ -140,25 +140,36 @@ const (
 // kinds are in the order of VSPerfReport's help.
 var kinds = []Kind{
 	{Name: "CallerCallee", view: "callers", options: report.Options{Argument: report.AllFunctions},
-		columns: columns("type Type\nname Function Name", times, memory, place, "root_function_name Root Function Name", process, processor)},
-	{Name: "Function", view: "functions", columns: columns("name Function Name", times, memory, place, process, processor)},
-	{Name: "CallTree", view: "calltree", columns: columns("level Level\nname Function Name", times, memory, place, process, processor)},
-	{Name: "Ip", view: "ips", columns: columns("instruction_address Instruction Address\nfunction Function Name", times, memory, statement,
+		columns: columns("type Type\nname Function Name", times, memory, place, "root_function_name Root Function Name",
+			process, processor)},
+	{Name: "Function", view: "functions", columns: columns("name Function Name", times, memory, place, process,
+		processor)},
+	{Name: "CallTree", view: "calltree", columns: columns("level Level\nname Function Name", times, memory, place,
+		process, processor)},
+	{Name: "Ip", view: "ips", columns: columns("instruction_address Instruction Address\nfunction Function Name", times,
+		memory, statement,
 		"module Module Name\nmodule_path Module Path", process, processor)},
-	{Name: "Life", view: "lifetime", columns: columns("name Class Name\ninstances Instances", lifetimes, "module Module Name", process, pinned)},
-	{Name: "Line", view: "lines", columns: columns("line_name Line Name\nfunction Function Name", times, memory, statement,
+	{Name: "Life", view: "lifetime", columns: columns("name Class Name\ninstances Instances", lifetimes,
+		"module Module Name", process, pinned)},
+	{Name: "Line", view: "lines", columns: columns("line_name Line Name\nfunction Function Name", times, memory,
+		statement,
 		"module Module Name\nmodule_path Module Path", process, processor)},
 	{Name: "Header", view: "header", columns: columns("key Name\nvalue Value")},
 	{Name: "Module", view: "modules", options: report.Options{Depth: 1},
 		columns: columns("name Module Name\nmodule_path Module Path", times, memory, process, processor)},
-	{Name: "Process", view: "processes", columns: columns("name Process Name\nprocess_id Process ID\nunique_id Unique ID", span, allocated, times, processor)},
-	{Name: "Thread", view: "threads", columns: columns("name Thread Name\nthread_id Thread ID\nunique_id Unique ID", span, allocated, times, process, processor)},
+	{Name: "Process", view: "processes",
+		columns: columns("name Process Name\nprocess_id Process ID\nunique_id Unique ID", span, allocated, times,
+			processor)},
+	{Name: "Thread", view: "threads", columns: columns("name Thread Name\nthread_id Thread ID\nunique_id Unique ID",
+		span, allocated, times, process, processor)},
 	{Name: "Type", view: "types", options: report.Options{Depth: 1},
-		columns: columns("name Class Name\ninstances Instances\ninstances_percent Total Instances %\nbytes Bytes\nbytes_percent Total Bytes %\n" +
+		columns: columns("name Class Name\ninstances Instances\ninstances_percent Total Instances %\nbytes " +
+			"Bytes\nbytes_percent Total Bytes %\n" +
 			"module Module Name\nmodule_path Module Path" + process)},
-	{Name: "GC", view: "gcs", columns: columns("number Number\ngeneration Generation\ninduced Induced\nat_ns Begin Time\npause_ns Pause\n" +
-		"before_bytes Bytes Before\ndead_bytes Bytes Collected\nsurvived_bytes Bytes Survived\npromoted_bytes Bytes Promoted\n" +
-		"heap_after_bytes Heap Bytes After" + process)},
+	{Name: "GC", view: "gcs",
+		columns: columns("number Number\ngeneration Generation\ninduced Induced\nat_ns Begin Time\npause_ns Pause\n" +
+			"before_bytes Bytes Before\ndead_bytes Bytes Collected\nsurvived_bytes Bytes Survived\npromoted_bytes Bytes Promoted\n" +
+			"heap_after_bytes Heap Bytes After" + process)},
 }
 
 // Kinds returns all kinds. Which of them a session has depends on what was recorded: see Applies.
@@ -169,7 +180,8 @@ func (k Kind) File(base string, f Format) string { return base + "_" + k.Name + 
 
 // Applies reports whether an error of Build says that the session does not hold what the kind is about.
 func Applies(err error) bool {
-	return !errors.Is(err, report.ErrNoMemory) && !errors.Is(err, analysis.ErrNoLifetime) && !errors.Is(err, analysis.ErrNoTime)
+	return !errors.Is(err, report.ErrNoMemory) && !errors.Is(err, analysis.ErrNoLifetime) &&
+		!errors.Is(err, analysis.ErrNoTime)
 }
 
 // Report is a report that can be written.

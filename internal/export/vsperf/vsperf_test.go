@@ -162,7 +162,8 @@ func check(t *testing.T, name string, kind Kind, src *analysis.Source) int {
 		t.Fatal(err)
 	}
 	equal := func(title string, want int64) {
-		if got := sum(t, rows, title); len(titles) > 0 && strings.Contains(first.String(), `"`+title+`"`) && got != want {
+		if got := sum(t, rows, title); len(titles) > 0 && strings.Contains(first.String(), `"`+title+`"`) &&
+			got != want {
 			t.Errorf("%s: %s adds up to %d, the session has %d", name, title, got, want)
 		}
 	}
@@ -190,16 +191,19 @@ func blocks(t *testing.T, name string, rows []row) {
 		switch {
 		case role == "Root":
 			root = r["Function Name"]
-		case r["Root Function Name"] != root || role == "Caller" && last == "Callee" || role != "Caller" && role != "Callee":
+		case r["Root Function Name"] != root || role == "Caller" && last == "Callee" || role != "Caller" &&
+			role != "Callee":
 			t.Errorf("%s: after a %s of %s: %v", name, last, root, r)
 		}
 		last = role
 	}
 }
 
-// TestHeader: the columns of callers and callees with times, in the order of Visual Studio 2010 as far as clrprof knows them.
+// TestHeader: the columns of callers and callees with times, in the order of Visual Studio 2010 as far as clrprof knows
+// them.
 func TestHeader(t *testing.T) {
-	src, err := analysis.Open(analysistest.Open(t, sessiontest.Timed(), filepath.Join(t.TempDir(), "s.clrprof")), analysis.Selection{})
+	src, err := analysis.Open(analysistest.Open(t, sessiontest.Timed(), filepath.Join(t.TempDir(), "s.clrprof")),
+		analysis.Selection{})
 	if err != nil {
 		t.Fatal(err)
 	}

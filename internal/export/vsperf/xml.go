@@ -17,7 +17,9 @@ func attribute(title string) string { return attributes.Replace(title) }
 func (r *Report) writeXML(out *bufio.Writer) {
 	out.WriteString(xml.Header)
 	fmt.Fprintf(out, "<PerfReport>\n<%sSummary>\n", r.kind.Name)
-	r.each(func() { out.WriteString("<" + r.kind.Name) }, func() { out.WriteString(" />\n") }, func(c column, s string, _ bool) {
+	r.each(func() { out.WriteString("<" + r.kind.Name) }, func() {
+		out.WriteString(" />\n")
+	}, func(c column, s string, _ bool) {
 		if s == "" {
 			return
 		}

@@ -43,7 +43,9 @@ func (a *area) generation(address uint64) uint32 {
 
 // index is where an object with the address is, or would be.
 func (a *area) index(address uint64) int {
-	i, _ := slices.BinarySearchFunc(a.objects, address, func(o *object, at uint64) int { return cmp.Compare(o.address, at) })
+	i, _ := slices.BinarySearchFunc(a.objects, address, func(o *object, at uint64) int {
+		return cmp.Compare(o.address, at)
+	})
 	return i
 }
 
@@ -113,7 +115,8 @@ func (s *simulation) newArea(k kind, bytes uint64) *area {
 		from = s.r.IntN(len(s.space.taken) + 20)
 	}
 	first := s.space.take(units, from)
-	a := &area{kind: k, start: first + headBytes, used: first + headBytes, limit: first + uint64(units)*s.UnitBytes, units: units}
+	a := &area{kind: k, start: first + headBytes, used: first + headBytes, limit: first + uint64(units)*s.UnitBytes,
+		units: units}
 	a.pieces = []piece{{a.start, k.generation()}}
 	s.areas = append(s.areas, a)
 	return a

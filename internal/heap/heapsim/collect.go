@@ -29,7 +29,8 @@ type plan struct {
 	old       []*area                   // those that were there at the start
 }
 
-// collect is one garbage collection of the generations up to k. If the last one was asked for, the first full one is it.
+// collect is one garbage collection of the generations up to k. If the last one was asked for, the first full one is
+// it.
 func (s *simulation) collect(k int, induced, asked bool) {
 	final := asked && k == 2
 	p := &plan{simulation: s, oldest: k, cluster: 1 << s.r.IntN(6), strategy: s.r.IntN(4), old: slices.Clone(s.areas)}
@@ -85,7 +86,8 @@ func (s *simulation) changes() {
 	s.told = append(s.told, make([]heap.Site, len(s.truth.Sites)-len(s.told))...)
 	for i, now := range s.truth.Sites {
 		if now.Allocated != s.told[i].Allocated || now.Dead != s.told[i].Dead {
-			s.truth.Changes = append(s.truth.Changes, heap.Change{GC: len(s.truth.GCs), Site: uint32(i) + 1, Allocated: now.Allocated, Dead: now.Dead})
+			s.truth.Changes = append(s.truth.Changes, heap.Change{GC: len(s.truth.GCs), Site: uint32(i) + 1,
+				Allocated: now.Allocated, Dead: now.Dead})
 		}
 		s.told[i] = now
 	}
@@ -182,7 +184,9 @@ func (p *plan) move(row []*object) {
 // the collected part are going to be drawn anew.
 func (p *plan) straddles(a *area, start, end uint64) bool {
 	fixed := p.collectedFrom(a)
-	return slices.ContainsFunc(a.pieces, func(x piece) bool { return x.start <= fixed && start < x.start && x.start < end })
+	return slices.ContainsFunc(a.pieces, func(x piece) bool {
+		return x.start <= fixed && start < x.start && x.start < end
+	})
 }
 
 func put(row []*object, a *area, at uint64) {

@@ -73,7 +73,8 @@ func TestTrackerKnowsTheTruth(t *testing.T) {
 	}
 	for g, n := range all[0].Generations { // that nothing happens must not pass
 		t.Logf("generation %d: %+v", g, n)
-		if n.Before.Objects < 100 || n.Dead.Objects < 50 || n.Dead.Objects == n.Before.Objects || g < 2 && n.Promoted.Objects < 100 {
+		if n.Before.Objects < 100 || n.Dead.Objects < 50 || n.Dead.Objects == n.Before.Objects || g < 2 &&
+			n.Promoted.Objects < 100 {
 			t.Errorf("generation %d is not much simulated: %+v", g, n)
 		}
 	}

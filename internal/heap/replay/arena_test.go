@@ -90,7 +90,8 @@ func (c *counted) readLog(log []byte) error {
 		log = rest
 		switch r := record.(type) {
 		case wire.GC:
-			c.result.GCs = append(c.result.GCs, heap.GC{Collected: r.Collected, Induced: r.Induced == 1, Generations: r.Generations})
+			c.result.GCs = append(c.result.GCs, heap.GC{Collected: r.Collected, Induced: r.Induced == 1,
+				Generations: r.Generations})
 			c.ends = append(c.ends, r.EndNS)
 			if r.Since != since {
 				return fmt.Errorf("collection %d tells changes since %d, want %d", r.Number, r.Since, since)

@@ -41,7 +41,8 @@ func TestManyRegions(t *testing.T) {
 		var born, bounds []heap.Bound
 		var stay, ranges []heap.Range
 		for i := range regions {
-			bounds = append(bounds, heap.Bound{Start: start(i), Length: 0x200, Reserved: size - 0x28, Generation: uint32(i % 3)})
+			bounds = append(bounds, heap.Bound{Start: start(i), Length: 0x200, Reserved: size - 0x28,
+				Generation: uint32(i % 3)})
 			born = append(born, bounds[i])
 			born[i].Generation = 0
 			stay = append(stay, heap.Range{From: start(i) + 0x18, To: start(i) + 0x18, Length: 0x100})

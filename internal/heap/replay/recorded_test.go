@@ -24,8 +24,9 @@ func buildRecorder(t *testing.T) string {
 		t.Fatal(err)
 	}
 	path := filepath.Join(t.TempDir(), "libclrprof-oracle.so")
-	args := append(strings.Fields("-std=c11 -O2 -g -fno-tree-slp-vectorize -fPIC -fvisibility=hidden -fno-omit-frame-pointer "+
-		"-DCLRPROF_ORACLE -shared -nostdlib -o "+path+" ../../../agent/test/oracle.c"), sources...)
+	args := append(
+		strings.Fields("-std=c11 -O2 -g -fno-tree-slp-vectorize -fPIC -fvisibility=hidden -fno-omit-frame-pointer "+
+			"-DCLRPROF_ORACLE -shared -nostdlib -o "+path+" ../../../agent/test/oracle.c"), sources...)
 	if out, err := exec.Command("gcc", args...).CombinedOutput(); err != nil {
 		t.Fatalf("compiling the agent's variants: %v\n%s", err, out)
 	}
@@ -39,8 +40,9 @@ var (
 )
 
 // TestRecordedRuntimes lets real programs run under an agent that counts as the product does and also records what it
-// is told. The reference tracker follows the recording, and every counter of every site and collection must be equal. What is
-// born after the last collection is not counted, and how much that is: finalizers and the runtime may still allocate.
+// is told. The reference tracker follows the recording, and every counter of every site and collection must be equal.
+// What is born after the last collection is not counted, and how much that is: finalizers and the runtime may still
+// allocate.
 func TestRecordedRuntimes(t *testing.T) {
 	in := dotnettest.Need(t)
 	agent := buildRecorder(t)
@@ -64,7 +66,8 @@ func TestRecordedRuntimes(t *testing.T) {
 		{"FreshTypes", fresh, []string{"300"}},
 		{"LifetimeHeap", heavy, []string{"all", "8"}},
 	} {
-		for name, env := range map[string][]string{"workstation": smallBudget, "server": slices.Concat(smallBudget, server)} {
+		for name, env := range map[string][]string{"workstation": smallBudget,
+			"server": slices.Concat(smallBudget, server)} {
 			for _, runtime := range in.NewestAndOldest() {
 				t.Run(program.name+"/"+name+"/"+runtime.Name, func(t *testing.T) {
 					compareRecorded(t, agent, runtime.Command(program.dll, program.args...), env)
@@ -78,8 +81,10 @@ func compareRecorded(t *testing.T, agent string, target *exec.Cmd, env []string)
 	t.Helper()
 	arenas := scratch(t)
 	recording := filepath.Join(t.TempDir(), "recording")
-	target.Env = append(target.Env, "CORECLR_ENABLE_PROFILING=1", "CORECLR_PROFILER={8B2F1E5A-6C3D-4E9B-9A57-C1B0F2D34E61}",
-		"CORECLR_PROFILER_PATH="+agent, "CLRPROF_ARENAS="+arenas, "CLRPROF_LIFETIME=1", "CLRPROF_FINAL_GC=1", "CLRPROF_MEMORY=4000000000",
+	target.Env = append(target.Env, "CORECLR_ENABLE_PROFILING=1",
+		"CORECLR_PROFILER={8B2F1E5A-6C3D-4E9B-9A57-C1B0F2D34E61}",
+		"CORECLR_PROFILER_PATH="+agent, "CLRPROF_ARENAS="+arenas, "CLRPROF_LIFETIME=1", "CLRPROF_FINAL_GC=1",
+		"CLRPROF_MEMORY=4000000000",
 		"CLRPROF_VARIANT=record", "CLRPROF_RECORDING="+recording)
 	target.Env = append(target.Env, env...)
 	if out, err := target.CombinedOutput(); err != nil {
@@ -112,7 +117,8 @@ func follow(path string, ends []uint64) (result *heap.Result, late uint64, err e
 		return nil, 0, err
 	}
 	defer f.Close()
-	gen2 := func(s heap.GCStart) bool { return s.Collected&4 != 0 } // what the agent looks at if nothing else is asked for
+	// what the agent looks at if nothing else is asked for
+	gen2 := func(s heap.GCStart) bool { return s.Collected&4 != 0 }
 	tracker, n := &heap.Tracker{Reasons: gen2}, 0
 	for r := heap.NewReader(f); ; {
 		e, err := r.Next()
@@ -153,8 +159,10 @@ func conserved(t *testing.T, got *counted, r *heap.Result) {
 	for _, c := range r.Alive {
 		alive += c.Objects.Objects
 	}
-	t.Logf("%d sites, %d collections; of %d objects %d dead, %d alive, %d frozen", len(r.Sites), len(r.GCs), allocated, dead, alive, frozen)
+	t.Logf("%d sites, %d collections; of %d objects %d dead, %d alive, %d frozen", len(r.Sites), len(r.GCs), allocated,
+		dead, alive, frozen)
 	if !r.AliveKnown || dead == 0 || alive == 0 || dead+alive+frozen != allocated {
-		t.Errorf("alive is known: %v; %d objects are neither dead nor alive", r.AliveKnown, int64(allocated-dead-alive-frozen))
+		t.Errorf("alive is known: %v; %d objects are neither dead nor alive", r.AliveKnown,
+			int64(allocated-dead-alive-frozen))
 	}
 }

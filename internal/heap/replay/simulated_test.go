@@ -28,7 +28,8 @@ var (
 
 // flags of the compiler: those of the product, as far as they matter here. In the simulation objects of any size are
 // on any heap, so the agent asks for the place of each.
-const flags = "-std=c11 -O2 -g -fno-omit-frame-pointer -pthread -Wall -Wextra -Wconversion -Werror -Dclock_gettime=replay_clock_gettime -DLARGE_BYTES=1 -DDENSE_BYTES=0xFFFFFFFFu"
+const flags = "-std=c11 -O2 -g -fno-omit-frame-pointer -pthread -Wall -Wextra -Wconversion -Werror " +
+	"-Dclock_gettime=replay_clock_gettime -DLARGE_BYTES=1 -DDENSE_BYTES=0xFFFFFFFFu"
 
 var (
 	builtDir = sync.OnceValues(func() (string, error) { return os.MkdirTemp("", "clrprof-replay-") })
@@ -130,7 +131,8 @@ func write(path string, events func(emit func(heap.Event)), tracker *heap.Tracke
 // run gives recordings to the agent.
 func run(program, dir string, env []string, recordings ...string) error {
 	cmd := exec.Command(program, append([]string{dir}, recordings...)...)
-	cmd.Env = append(os.Environ(), append(slices.Clip(env), "TSAN_OPTIONS=halt_on_error=1", "ASAN_OPTIONS=detect_leaks=0")...)
+	cmd.Env = append(os.Environ(), append(slices.Clip(env), "TSAN_OPTIONS=halt_on_error=1",
+		"ASAN_OPTIONS=detect_leaks=0")...)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("%w: %s", err, out)
 	}
@@ -159,7 +161,8 @@ func compareSeeds(t *testing.T, program string, a, b int, env ...string) (collec
 			recordings = append(recordings, path)
 		}
 		arenas := scratch(t)
-		if err := run(program, arenas, append(slices.Clip(env), "CLRPROF_ROOTS="+policy.roots), recordings...); err != nil {
+		if err := run(program, arenas, append(slices.Clip(env), "CLRPROF_ROOTS="+policy.roots),
+			recordings...); err != nil {
 			t.Fatal(err)
 		}
 		for name, result := range want {
@@ -210,7 +213,8 @@ func joinHeaps(r *heap.Result) {
 	}
 }
 
-// TestSmallEverywhere has no large objects: how many were born outside generation 0 follows from how many were born in all.
+// TestSmallEverywhere has no large objects: how many were born outside generation 0 follows from how many were born in
+// all.
 func TestSmallEverywhere(t *testing.T) {
 	n := compareSeeds(t, build(t, "-ULARGE_BYTES -DLARGE_BYTES=0xFFFFFFFFFFFF"+walks), 2_000_000, 2_000_200, oneHeap)
 	t.Logf("%d collections", n)

@@ -10,7 +10,8 @@ import (
 
 // TestAppendString: texts are written as encoding/json does, whatever is in them, and what is before them stays.
 func TestAppendString(t *testing.T) {
-	hard := []string{"Main › Work", `"`, `\`, "\n", "\x00", "\x1f", "\x7f", "\x80", "\xe2\x80", "\u2028", "\u2029", "\ufffd",
+	hard := []string{"Main › Work", `"`, `\`, "\n", "\x00", "\x1f", "\x7f", "\x80", "\xe2\x80", "\u2028", "\u2029",
+		"\ufffd",
 		"<T>&", "😀"}
 	part := rapid.OneOf(rapid.String(), rapid.SampledFrom(hard))
 	rapid.Check(t, func(t *rapid.T) {

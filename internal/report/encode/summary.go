@@ -13,8 +13,8 @@ import (
 	"github.com/clrprof/clrprof/internal/shell"
 )
 
-// WriteSummary writes a summary: JSON as one object with a list for each section, CSV and TSV as one table with the section in the
-// first column.
+// WriteSummary writes a summary: JSON as one object with a list for each section, CSV and TSV as one table with the
+// section in the first column.
 func WriteSummary(w io.Writer, s *report.Summary, f Format) error {
 	if f == JSON {
 		return writeSummary(w, s)
@@ -42,7 +42,8 @@ func WriteSummary(w io.Writer, s *report.Summary, f Format) error {
 // writeSummary writes a summary as one object.
 func writeSummary(w io.Writer, s *report.Summary) error {
 	out := bufio.NewWriter(w)
-	fmt.Fprintf(out, "{\n  \"session\": %s,\n  \"command\": %s,\n", appendString(nil, s.Path), appendString(nil, shell.Line(s.Command)))
+	fmt.Fprintf(out, "{\n  \"session\": %s,\n  \"command\": %s,\n", appendString(nil, s.Path),
+		appendString(nil, shell.Line(s.Command)))
 	fmt.Fprintf(out, "  \"duration_ns\": %d,\n", s.Duration)
 	if code, err := strconv.Atoi(s.Info[session.KeyExitCode]); err == nil {
 		fmt.Fprintf(out, "  \"exit_code\": %d,\n", code)
@@ -52,10 +53,13 @@ func writeSummary(w io.Writer, s *report.Summary) error {
 	}
 	writeTiming(out, s)
 	writeLifetime(out, s.Lifetime)
-	fmt.Fprintf(out, "  \"functions\": %d,\n  \"functions_without_symbols\": %d,\n  \"losses\": [", s.Functions, s.WithoutSymbols)
+	fmt.Fprintf(out, "  \"functions\": %d,\n  \"functions_without_symbols\": %d,\n  \"losses\": [", s.Functions,
+		s.WithoutSymbols)
 	for i, l := range s.Lost {
-		fmt.Fprintf(out, "%s\n    {\"process_id\": %d, \"reason\": %s, \"events\": %d, \"allocations\": %d, \"bytes\": %d, \"missing\": %t}",
-			pick(i > 0, ",", ""), s.PID(l.Process), appendString(nil, l.Reason), l.Events, l.Allocations, l.Bytes, l.IsMissing())
+		fmt.Fprintf(out, "%s\n    {\"process_id\": %d, \"reason\": %s, \"events\": %d, \"allocations\": %d, "+
+			"\"bytes\": %d, \"missing\": %t}",
+			pick(i > 0, ",", ""), s.PID(l.Process), appendString(nil, l.Reason), l.Events, l.Allocations, l.Bytes,
+			l.IsMissing())
 	}
 	out.WriteString(pick(len(s.Lost) > 0, "\n  ]", "]"))
 	out.WriteString(",\n  \"findings\": [")
@@ -80,15 +84,22 @@ func writeTiming(out *bufio.Writer, s *report.Summary) {
 		return
 	}
 	all := t.Total.Inclusive
-	fmt.Fprintf(out, "  \"elapsed\": %d,\n  \"application\": %d,\n  \"cpu\": %d,\n  \"waited\": %d,\n  \"calls\": %d,\n  \"running\": %d,\n  \"calls_per_second\": %d,\n",
+	fmt.Fprintf(out, "  \"elapsed\": %d,\n  \"application\": %d,\n  \"cpu\": %d,\n  \"waited\": %d,\n  \"calls\": "+
+		"%d,\n  \"running\": %d,\n  \"calls_per_second\": %d,\n",
 		t.Elapsed(), all.Application, all.CPU, t.Waited(), t.Total.Calls, t.Total.Running, t.PerSecond)
-	fmt.Fprintf(out, "  \"wait_intervals\": %d,\n  \"voluntary\": %d,\n  \"preempted\": %d,\n  \"faults\": %d,\n  \"reads\": %d,\n  \"off_cpu\": %d,\n  \"blocked\": %d,\n  \"ready\": %d,\n",
+	fmt.Fprintf(out, "  \"wait_intervals\": %d,\n  \"voluntary\": %d,\n  \"preempted\": %d,\n  \"faults\": %d,\n  "+
+		"\"reads\": %d,\n  \"off_cpu\": %d,\n  \"blocked\": %d,\n  \"ready\": %d,\n",
 		all.Intervals, all.Voluntary, all.Preempted, all.Faults, all.Reads, all.OffCPU, all.Blocked, all.Ready)
-	fmt.Fprintf(out, "  \"probe_overhead\": %d,\n  \"probe_overhead_percent\": %s,\n  \"timed\": [", all.Overhead, percentText(t.Overhead()))
+	fmt.Fprintf(out, "  \"probe_overhead\": %d,\n  \"probe_overhead_percent\": %s,\n  \"timed\": [", all.Overhead,
+		percentText(t.Overhead()))
 	for i, p := range t.Processes {
-		fmt.Fprintf(out, "%s\n    {\"process_id\": %d, \"instrument\": %s, \"clock\": %s, \"ticks_per_second\": %d, \"mechanism\": %s, \"gap_ns\": %d, \"inside_ns\": %g, \"outside_ns\": %g, \"cold_inside_ns\": %g, \"cold_outside_ns\": %g, \"agent_time_ns\": %d, \"probes\": %s}",
-			pick(i > 0, ",", ""), s.PID(p.Process), appendString(nil, p.Instrument), appendString(nil, p.Clock), p.TicksPerSec,
-			appendString(nil, p.Mechanism), p.Gap, finite(p.Inside), finite(p.Outside), finite(p.ColdInside), finite(p.ColdOutside), p.Agent,
+		fmt.Fprintf(out, "%s\n    {\"process_id\": %d, \"instrument\": %s, \"clock\": %s, \"ticks_per_second\": %d, "+
+			"\"mechanism\": %s, \"gap_ns\": %d, \"inside_ns\": %g, \"outside_ns\": %g, \"cold_inside_ns\": %g, "+
+			"\"cold_outside_ns\": %g, \"agent_time_ns\": %d, \"probes\": %s}",
+			pick(i > 0, ",", ""), s.PID(p.Process), appendString(nil, p.Instrument), appendString(nil, p.Clock),
+			p.TicksPerSec,
+			appendString(nil, p.Mechanism), p.Gap, finite(p.Inside), finite(p.Outside), finite(p.ColdInside),
+			finite(p.ColdOutside), p.Agent,
 			appendString(nil, p.Probes))
 	}
 	out.WriteString("\n  ],\n")
@@ -107,12 +118,14 @@ func writeLifetime(out *bufio.Writer, l *report.Lifetime) {
 	if l == nil {
 		return
 	}
-	fmt.Fprintf(out, "  \"gcs\": %d,\n  \"gen0_gcs\": %d,\n  \"gen1_gcs\": %d,\n  \"gen2_gcs\": %d,\n  \"pause_ns\": %d,\n  \"longest_pause_ns\": %d,\n",
+	fmt.Fprintf(out, "  \"gcs\": %d,\n  \"gen0_gcs\": %d,\n  \"gen1_gcs\": %d,\n  \"gen2_gcs\": %d,\n  \"pause_ns\": "+
+		"%d,\n  \"longest_pause_ns\": %d,\n",
 		l.All(), l.Collections[0], l.Collections[1], l.Collections[2], l.Pause, l.Longest)
 	for _, end := range l.Ends() {
 		fmt.Fprintf(out, "  \"%s_instances\": %d,\n  \"%s_bytes\": %d,\n", end.Key, end.Allocations, end.Key, end.Bytes)
 	}
-	fmt.Fprintf(out, "  \"left_out_allocations\": %d,\n  \"left_out_bytes\": %d,\n  \"walked_gcs\": %d,\n", l.LeftOut.Allocations, l.LeftOut.Bytes, l.Walked)
+	fmt.Fprintf(out, "  \"left_out_allocations\": %d,\n  \"left_out_bytes\": %d,\n  \"walked_gcs\": %d,\n",
+		l.LeftOut.Allocations, l.LeftOut.Bytes, l.Walked)
 	fmt.Fprintf(out, "  \"promotion_waste_bytes\": %d,\n  \"alive_means\": \"%s\",\n  \"background_gc\": false,\n",
 		l.Waste().Bytes, pick(l.AliveKnown, "reachable at end", "not collected at end"))
 }

@@ -42,7 +42,8 @@ func WriteRows(w io.Writer, t *report.Table) error { return writeRows(w, t, "") 
 // writeLimited writes the rows after what says whether they are all.
 func writeLimited(w io.Writer, t *report.Table, all int) error {
 	out := bufio.NewWriter(w)
-	fmt.Fprintf(out, "{\"truncated\": %t, \"rows_in_all\": %d, \"rows_left_out\": %d, \"rows\":\n", t.Left() > 0, all, t.Left())
+	fmt.Fprintf(out, "{\"truncated\": %t, \"rows_in_all\": %d, \"rows_left_out\": %d, \"rows\":\n", t.Left() > 0, all,
+		t.Left())
 	if err := WriteRows(out, t); err != nil {
 		return err
 	}

@@ -1,8 +1,8 @@
 // Package names shortens the readable names of functions and types.
 //
-// Names in text are short: Order.Sum(List<Item>) for Shop.Orders.Order.Sum(List<Item>). A reader knows the classes of his
-// program; namespaces make half of a line and say little. Where even the short name is too long, parameters go first, then
-// type arguments, then classes around the class.
+// Names in text are short: Order.Sum(List<Item>) for Shop.Orders.Order.Sum(List<Item>). A reader knows the classes of
+// his program; namespaces make half of a line and say little. Where even the short name is too long, parameters go
+// first, then type arguments, then classes around the class.
 package names
 
 import "strings"
@@ -34,8 +34,8 @@ func ShortType(name, namespace string) string {
 	return shortenArguments(name)
 }
 
-// CutParameters parts a function's name from its parameters and what follows them. An active pattern of F#, (|Even|Odd|),
-// and a pseudo function, (truncated), are names.
+// CutParameters parts a function's name from its parameters and what follows them. An active pattern of F#,
+// (|Even|Odd|), and a pseudo function, (truncated), are names.
 func CutParameters(name string) (head, parameters string) {
 	depth := 0
 	for i, r := range name {

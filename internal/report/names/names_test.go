@@ -25,7 +25,8 @@ func TestShortFunctionNames(t *testing.T) {
 func TestShortTypeNames(t *testing.T) {
 	for _, c := range []struct{ name, raw, want string }{
 		{"Shop.Order[]", "Shop.Order", "Order[]"},
-		{"System.Collections.Generic.List<Shop.Order>.Enumerator", "System.Collections.Generic.List`1+Enumerator", "List<Order>.Enumerator"},
+		{"System.Collections.Generic.List<Shop.Order>.Enumerator", "System.Collections.Generic.List`1+Enumerator",
+			"List<Order>.Enumerator"},
 		{"System.ValueTuple<int, Shop.Order?>", "System.ValueTuple`2", "ValueTuple<int, Order?>"},
 		{"<anonymous type: string Name, int Size>", "<>f__AnonymousType0`2", "<anonymous type: string Name, int Size>"},
 		{"string", "System.String", "string"},

@@ -1,5 +1,5 @@
-// Package sheet shows tables and summaries to a program that draws them, such as a page: exact values, the texts that a person
-// reads, and what each column means.
+// Package sheet shows tables and summaries to a program that draws them, such as a page: exact values, the texts that a
+// person reads, and what each column means.
 package sheet
 
 import (
@@ -12,8 +12,8 @@ import (
 	"github.com/clrprof/clrprof/internal/report/words"
 )
 
-// Table is a table, or a part of it, for a program that shows it: exact values, the texts that a person reads, and what each
-// column means.
+// Table is a table, or a part of it, for a program that shows it: exact values, the texts that a person reads, and what
+// each column means.
 type Table struct {
 	View    string   `json:"view"`
 	IsTree  bool     `json:"is_tree"`
@@ -48,8 +48,8 @@ type Row struct {
 	Link    *report.Link      `json:"link,omitempty"`
 }
 
-// Find returns the rows of a table of which a name or word contains the text, whatever its case; all for "". Rows that stand for hidden
-// ones are always among them.
+// Find returns the rows of a table of which a name or word contains the text, whatever its case; all for "". Rows that
+// stand for hidden ones are always among them.
 func Find(t *report.Table, text string) []int {
 	out := make([]int, 0, len(t.Rows))
 	text = strings.ToLower(text)
@@ -78,8 +78,9 @@ func All(t *report.Table) *Table { return Of(t, Find(t, ""), 0, 0) }
 
 // Of makes a sheet of the rows of a table with the given positions: at most limit of them from offset on; limit 0: all.
 func Of(t *report.Table, rows []int, offset, limit int) *Table {
-	s := &Table{View: t.View, IsTree: t.IsTree, Order: t.Order, Total: len(rows), Offset: min(max(0, offset), len(rows)),
-		Shown: []string{}, Rows: []Row{}, Notes: words.Notes(t.Notes), Losses: words.Notes(t.Losses)}
+	s := &Table{View: t.View, IsTree: t.IsTree, Order: t.Order, Total: len(rows),
+		Offset: min(max(0, offset), len(rows)),
+		Shown:  []string{}, Rows: []Row{}, Notes: words.Notes(t.Notes), Losses: words.Notes(t.Losses)}
 	var columns []report.Column
 	var names []func(int) string
 	drawn := map[string]bool{}
@@ -146,7 +147,8 @@ type Section struct {
 
 // OfSummary makes a sheet of what text shows of a summary, and of its hot path of allocations.
 func OfSummary(s *report.Summary) *Summary {
-	out := &Summary{Facts: text.Facts(s), Findings: []Finding{}, Notes: words.Notes(s.Notes), Losses: words.Notes(s.Losses),
+	out := &Summary{Facts: text.Facts(s), Findings: []Finding{}, Notes: words.Notes(s.Notes),
+		Losses:  words.Notes(s.Losses),
 		Remarks: text.Remarks(s), Sections: []Section{}}
 	for i, said := range s.Findings {
 		out.Findings = append(out.Findings, Finding{words.Note(said), s.Links[i]})

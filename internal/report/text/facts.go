@@ -40,9 +40,12 @@ func (s summary) timeFacts(fact func(key, format string, args ...any)) {
 	}
 	all := t.Total.Inclusive
 	elapsed := t.Elapsed()
-	fact("time", "%s elapsed: %s application (%s), %s waiting", elapsed, all.Application, q.PercentOf(all.Application, elapsed), t.Waited())
-	fact("CPU", "%s (%s); %s blocked, %s without a processor", all.CPU, q.PercentOf(all.CPU, elapsed), all.Blocked, all.Ready)
-	events := fmt.Sprintf("%s when a thread waited, %s when others ran; %s from the disk, %s", all.Voluntary, all.Preempted,
+	fact("time", "%s elapsed: %s application (%s), %s waiting", elapsed, all.Application,
+		q.PercentOf(all.Application, elapsed), t.Waited())
+	fact("CPU", "%s (%s); %s blocked, %s without a processor", all.CPU, q.PercentOf(all.CPU, elapsed), all.Blocked,
+		all.Ready)
+	events := fmt.Sprintf("%s when a thread waited, %s when others ran; %s from the disk, %s", all.Voluntary,
+		all.Preempted,
 		counted(all.Faults, "page fault"), counted(all.Reads, "block read"))
 	fact("switches", "%s", events)
 	calls := t.Total.Calls.String()
@@ -53,7 +56,8 @@ func (s summary) timeFacts(fact func(key, format string, args ...any)) {
 		calls += fmt.Sprintf("; %s had not ended", t.Total.Running)
 	}
 	fact("calls", "%s", calls)
-	probes := fmt.Sprintf("%s %s: %s of what was measured", all.Overhead, pick(t.Raw, "not taken out", "taken out"), t.Overhead())
+	probes := fmt.Sprintf("%s %s: %s of what was measured", all.Overhead, pick(t.Raw, "not taken out", "taken out"),
+		t.Overhead())
 	if t.Agent > 0 {
 		probes += fmt.Sprintf("; the agent's own %s are in none of the times", t.Agent)
 	}
@@ -83,16 +87,18 @@ func (s summary) lifetimeFacts(fact func(key, format string, args ...any)) {
 	if l == nil {
 		return
 	}
-	fact("gcs", "%s (%s gen 0, %s gen 1, %s gen 2), pauses %s together, %s the longest", l.All(), l.Collections[0], l.Collections[1], l.Collections[2], l.Pause, l.Longest)
+	fact("gcs", "%s (%s gen 0, %s gen 1, %s gen 2), pauses %s together, %s the longest", l.All(), l.Collections[0],
+		l.Collections[1], l.Collections[2], l.Pause, l.Longest)
 	s.diedFact(fact)
 	fact("waste", "%s survived generations 0 and 1 and died in 2", bytesExactly(l.Waste().Bytes))
 	if !l.LeftOut.IsZero() {
-		fact("left out", "%s, %s: made by the runtime for clrprof, or after the last collection", counted(l.LeftOut.Allocations, "object"), bytesExactly(l.LeftOut.Bytes))
+		fact("left out", "%s, %s: made by the runtime for clrprof, or after the last collection",
+			counted(l.LeftOut.Allocations, "object"), bytesExactly(l.LeftOut.Bytes))
 	}
 }
 
-// diedFact prints what became of all objects. Within a span of time others die than are born, so shares are of those that
-// died, and the living only change.
+// diedFact prints what became of all objects. Within a span of time others die than are born, so shares are of those
+// that died, and the living only change.
 func (s summary) diedFact(fact func(key, format string, args ...any)) {
 	lifetime := &s.Lifetime.Lifetime
 	whole := lifetime.Born.Bytes

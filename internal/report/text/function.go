@@ -37,7 +37,8 @@ func (t table) writeFunctions(out *bufio.Writer, o Options) {
 // writeLines writes the lines of a function beside their text.
 func writeLines(out *bufio.Writer, o Options, d *report.FunctionDetails) {
 	if len(d.Source) == 0 {
-		fmt.Fprintf(out, "\nIts lines are not known: %s.\n", pick(d.File == "", "the module has no symbols", "nothing was counted at one"))
+		fmt.Fprintf(out, "\nIts lines are not known: %s.\n",
+			pick(d.File == "", "the module has no symbols", "nothing was counted at one"))
 		return
 	}
 	fmt.Fprintf(out, "\n%s\n", o.style(styleBold, "Lines of "+Printable(d.File)))

@@ -11,7 +11,8 @@ import (
 )
 
 // markdownText makes a text fit for a cell or a paragraph of GitHub's Markdown.
-var markdownText = strings.NewReplacer("\\", "\\\\", "|", "\\|", "<", "&lt;", ">", "&gt;", "*", "\\*", "_", "\\_", "`", "\\`",
+var markdownText = strings.NewReplacer("\\", "\\\\", "|", "\\|", "<", "&lt;", ">", "&gt;", "*", "\\*", "_", "\\_", "`",
+	"\\`",
 	"[", "\\[", "#", "\\#")
 
 // Markdown makes a text a paragraph of Markdown.

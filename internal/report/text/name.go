@@ -7,7 +7,8 @@ import (
 	"github.com/clrprof/clrprof/internal/report/names"
 )
 
-// Rows of one table that would have the same short name keep their full ones, and --full-names shows all of them in full.
+// Rows of one table that would have the same short name keep their full ones, and --full-names shows all of them in
+// full.
 
 // Cells returns what prints the cells of a column of a table.
 func Cells(t *report.Table, c report.Column, o Options) func(row int) string {

@@ -22,7 +22,8 @@ func (t table) writeFindings(out *bufio.Writer, o Options) {
 			if i > 0 {
 				fmt.Fprintln(out)
 			}
-			fmt.Fprintln(out, o.style(styleBold, wrap(fmt.Sprintf("%s (%s, %s)", rule.Title, rule.ID, rule.Severity), o.Width)))
+			fmt.Fprintln(out,
+				o.style(styleBold, wrap(fmt.Sprintf("%s (%s, %s)", rule.Title, rule.ID, rule.Severity), o.Width)))
 		}
 		fmt.Fprintln(out, "  "+indented(indented(wrap("- "+Printable(said), max(0, o.Width-4)))))
 		if i+1 == len(t.Rows) || !sameRule(i, i+1) {

@@ -66,7 +66,8 @@ func (s summary) outside() string {
 	if s.Outside.IsZero() {
 		return ""
 	}
-	return fmt.Sprintf("Outside of your code: %s (%s); --all-code shows it.", s.Outside.Bytes, q.PercentOf(s.Outside.Bytes, s.Total.Bytes))
+	return fmt.Sprintf("Outside of your code: %s (%s); --all-code shows it.", s.Outside.Bytes,
+		q.PercentOf(s.Outside.Bytes, s.Total.Bytes))
 }
 
 // withoutSymbols says how much code has no symbols, or "".
@@ -79,7 +80,8 @@ func (s summary) withoutSymbols() string {
 	if more := len(s.NoSymbols) - listed; more > 0 {
 		names += fmt.Sprintf(", … %s more", q.Count(more))
 	}
-	return fmt.Sprintf("%s of %s functions have no symbols, so no lines (%s).", s.WithoutSymbols, s.Functions, Printable(names))
+	return fmt.Sprintf("%s of %s functions have no symbols, so no lines (%s).", s.WithoutSymbols, s.Functions,
+		Printable(names))
 }
 
 // Remarks are the sentences that a summary ends with, but for losses.
@@ -139,14 +141,17 @@ const factIndent = 11
 func (s summary) writeFacts(out *bufio.Writer, o Options) {
 	for _, f := range Facts(s.Summary) {
 		text := wrap(Printable(f[1]), max(0, o.Width-factIndent))
-		fmt.Fprintf(out, "%s%s\n", o.style(styleDim, pad(f[0], factIndent, false)), strings.ReplaceAll(text, "\n", "\n"+strings.Repeat(" ", factIndent)))
+		fmt.Fprintf(out, "%s%s\n", o.style(styleDim, pad(f[0], factIndent, false)),
+			strings.ReplaceAll(text, "\n", "\n"+strings.Repeat(" ", factIndent)))
 	}
 }
 
 // Facts are the lines that a summary begins with: what each is about, and what is said of it.
 func Facts(of *report.Summary) [][2]string {
 	var out [][2]string
-	summary{of}.facts(func(key, format string, args ...any) { out = append(out, [2]string{key, fmt.Sprintf(format, args...)}) })
+	summary{of}.facts(func(key, format string, args ...any) {
+		out = append(out, [2]string{key, fmt.Sprintf(format, args...)})
+	})
 	return out
 }
 
@@ -164,7 +169,8 @@ func (s summary) facts(fact func(key, format string, args ...any)) {
 	}
 	if n := len(s.Processes); n == 1 {
 		p := &s.Processes[0]
-		fact("process", "%d %s, runtime %s, %s, %s", p.PID, p.Name, p.RuntimeVersion, counted(s.Threads, "thread"), p.EndState)
+		fact("process", "%d %s, runtime %s, %s, %s", p.PID, p.Name, p.RuntimeVersion, counted(s.Threads, "thread"),
+			p.EndState)
 	} else {
 		fact("processes", "%d, with %s", n, counted(s.Threads, "thread"))
 	}
@@ -196,7 +202,8 @@ func (s summary) lossFacts(fact func(key, format string, args ...any)) {
 	case uncounted:
 		fact("losses", "an unknown number of allocations (see the end)")
 	default:
-		fact("losses", "%s, %s in %s (see the end)", counted(lost.Allocations, "allocation"), bytesExactly(lost.Bytes), counted(events, "event"))
+		fact("losses", "%s, %s in %s (see the end)", counted(lost.Allocations, "allocation"), bytesExactly(lost.Bytes),
+			counted(events, "event"))
 	}
 }
 

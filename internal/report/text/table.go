@@ -1,7 +1,7 @@
 // Package text writes what a report found for a person: on a terminal, or as Markdown.
 //
-// Only here are numbers rounded and names shortened; numbers are never cut. At most maxIndent levels of a tree are drawn,
-// and deeper rows say their level.
+// Only here are numbers rounded and names shortened; numbers are never cut. At most maxIndent levels of a tree are
+// drawn, and deeper rows say their level.
 package text
 
 import (
@@ -121,7 +121,8 @@ func shorten(s string, width int) string {
 	return string(runes[:front]) + ellipsis + string(runes[back:])
 }
 
-// wrap breaks a sentence between words into lines of at most width columns; 0: no limit. A longer word has its own line.
+// wrap breaks a sentence between words into lines of at most width columns; 0: no limit. A longer word has its own
+// line.
 func wrap(s string, width int) string {
 	if width <= 0 {
 		return s
@@ -163,8 +164,8 @@ type layout struct {
 	hidden   []string // titles of the columns that do not fit
 }
 
-// textColumns chooses the first n of the wanted columns, and the one that rows are ordered by: words first, then numbers,
-// names last.
+// textColumns chooses the first n of the wanted columns, and the one that rows are ordered by: words first, then
+// numbers, names last.
 func (t table) textColumns(n int) []report.Column {
 	var words, numbers, names []report.Column
 	wanted := t.TextColumns[:n:n]
@@ -239,7 +240,8 @@ func (t table) restText(row int) string {
 	for i, share := range rest.Shares {
 		shares[i] = share.Percent.String() + " of " + share.Of
 	}
-	return fmt.Sprintf("%s %s, %s%s", ellipsis, counted(rest.Rows, "more "+rest.Of), strings.Join(shares, ", "), pick(rest.Exclusive, " (excl.)", ""))
+	return fmt.Sprintf("%s %s, %s%s", ellipsis, counted(rest.Rows, "more "+rest.Of), strings.Join(shares, ", "),
+		pick(rest.Exclusive, " (excl.)", ""))
 }
 
 // fit chooses as many columns as fit into width and cuts the names to it.
@@ -272,7 +274,9 @@ func (t table) fit(o Options) layout {
 			continue
 		}
 		for _, c := range t.textColumns(len(t.TextColumns)) {
-			if c.Kind != report.Percent && !slices.ContainsFunc(l.columns, func(shown report.Column) bool { return shown.Key == c.Key }) {
+			if c.Kind != report.Percent && !slices.ContainsFunc(l.columns, func(shown report.Column) bool {
+				return shown.Key == c.Key
+			}) {
 				l.hidden = append(l.hidden, o.Unit.title(c))
 			}
 		}
@@ -373,7 +377,8 @@ func WriteTable(w io.Writer, of *report.Table, o Options) error {
 		t.writeFindings(out, o)
 	default:
 		if hidden := t.writeGrid(out, o); len(hidden) > 0 {
-			fmt.Fprintln(out, wrap(fmt.Sprintf("Not shown, for want of width: %s.", strings.Join(hidden, ", ")), o.Width))
+			fmt.Fprintln(out, wrap(fmt.Sprintf("Not shown, for want of width: %s.", strings.Join(hidden, ", ")),
+				o.Width))
 		}
 	}
 	for _, loss := range t.Losses {

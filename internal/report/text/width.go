@@ -12,7 +12,8 @@ var wide = &unicode.RangeTable{
 		{Lo: 0xFFE0, Hi: 0xFFE6, Stride: 1},
 	},
 	R32: []unicode.Range32{
-		{Lo: 0x1F300, Hi: 0x1F64F, Stride: 1}, {Lo: 0x1F900, Hi: 0x1F9FF, Stride: 1}, {Lo: 0x20000, Hi: 0x3FFFD, Stride: 1},
+		{Lo: 0x1F300, Hi: 0x1F64F, Stride: 1}, {Lo: 0x1F900, Hi: 0x1F9FF, Stride: 1},
+		{Lo: 0x20000, Hi: 0x3FFFD, Stride: 1},
 	},
 }
 

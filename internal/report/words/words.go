@@ -1,4 +1,5 @@
-// Package words has the sentences of notes and findings, for all who show them: text, pages, and answers to other programs.
+// Package words has the sentences of notes and findings, for all who show them: text, pages, and answers to other
+// programs.
 package words
 
 import (
@@ -13,78 +14,97 @@ import (
 
 // sentences are those of notes whose facts only stand in them.
 var sentences = map[report.NoteKind]string{
-	report.NoteAsync:              "Async methods are below their callers, also what they did after they had waited; --async physical shows the stacks as they were.",
-	report.NotePhysical:           "The stacks are as they were, also those of async methods: the columns of lifetimes are known of these alone.",
-	report.NoteRaw:                "Elapsed times are raw: with what the probes added.",
-	report.NoteDeeper:             "Hidden: what is deeper than %d levels; --depth 0 shows it.",
-	report.NoteSmaller:            "Hidden: what is less than %g %% of %s; --min 0 shows it.",
-	report.NoteAges:               "How many collections the objects survived that died (GCs) or are reachable at the end (alive); times, of those that survived one, with --columns.",
-	report.NoteAgesWhole:          "Ages are those of the whole run.",
-	report.NoteHotPath:            "Only the hot path by %s (docs/metrics.md).",
-	report.NoteBornBetween:        "Born after collection %d and before collection %d, and reachable at the end; by the generation in which they are.",
-	report.NoteDiedBetween:        "What was born and died between them: lifetime --gc %d..%d",
-	report.NoteNoLastGC:           "There was no last collection (--final-gc=false, or the process died): when the living were born is not known.",
-	report.NoteRecursion:          "It calls itself: the inclusive values of callers and callees can add up to more than its own; exclusive ones do not.",
-	report.NoteNoLine:             "(body): objects that no line of the function makes, such as closures at its beginning.",
-	report.NoteBody:               "(body): time of a function after its last call, or before calls of which the line is not known.",
-	report.NoteUserLines:          "Each line has what the framework did for it; (body): what a function did, or had done, on none of its lines.",
-	report.NoteWithoutLine:        "%s of the bytes were allocated in functions without symbols and have no line.",
-	report.NoteWithoutInstruction: "%s of the time passed in functions after their last call, which is at no instruction.",
-	report.NoteGroups:             "By %s; the inclusive value of a %[1]s is what was done while one of its functions was on the stack, once.",
-	report.NoteSums:               "By %s: each row has the sums of those below it.",
-	report.NoteGCs:                "Before, dead and survived are those of the collected generations, heap before and after those of all; pauses hold the agent's own work.",
-	report.NoteSpan:               "Alive: born less died within this time; more can have died than were born.",
-	report.NoteBackground:         "Background GC was off during the run: the runtime turns it off when it reports what its collections do.",
-	report.NoteWholeGCs:           "Collections are of whole processes, of all threads, functions and types.",
-	report.NoteMore:               "Hidden: %s; --top 0 shows them.",
-	report.NotePaused:             "Paused: nothing was recorded for %s of %s; the numbers are of the rest.",
-	report.NotePausedThreads:      "Paused: of %s nothing was recorded for a while.",
-	report.NoteLessWeight:         "Hidden: %s of less weight.",
-	report.NoteDisabled:           "Disabled: %s.",
-	report.NoteNotJudged:          "Not judged, for want of a recording with %s: %s.",
-	report.NoteBottomUp: "The call tree from below: functions by what they did themselves, and below each the functions that called it; " +
+	report.NoteAsync: "Async methods are below their callers, also what they did after they had waited; " +
+		"--async physical shows the stacks as they were.",
+	report.NotePhysical: "The stacks are as they were, also those of async methods: the columns of " +
+		"lifetimes are known of these alone.",
+	report.NoteRaw:     "Elapsed times are raw: with what the probes added.",
+	report.NoteDeeper:  "Hidden: what is deeper than %d levels; --depth 0 shows it.",
+	report.NoteSmaller: "Hidden: what is less than %g %% of %s; --min 0 shows it.",
+	report.NoteAges: "How many collections the objects survived that died (GCs) or are reachable at " +
+		"the end (alive); times, of those that survived one, with --columns.",
+	report.NoteAgesWhole: "Ages are those of the whole run.",
+	report.NoteHotPath:   "Only the hot path by %s (docs/metrics.md).",
+	report.NoteBornBetween: "Born after collection %d and before collection %d, and reachable at the end; by " +
+		"the generation in which they are.",
+	report.NoteDiedBetween: "What was born and died between them: lifetime --gc %d..%d",
+	report.NoteNoLastGC: "There was no last collection (--final-gc=false, or the process died): when the " +
+		"living were born is not known.",
+	report.NoteRecursion: "It calls itself: the inclusive values of callers and callees can add up to more " +
+		"than its own; exclusive ones do not.",
+	report.NoteNoLine: "(body): objects that no line of the function makes, such as closures at its " +
+		"beginning.",
+	report.NoteBody: "(body): time of a function after its last call, or before calls of which the " +
+		"line is not known.",
+	report.NoteUserLines: "Each line has what the framework did for it; (body): what a function did, or had " +
+		"done, on none of its lines.",
+	report.NoteWithoutLine: "%s of the bytes were allocated in functions without symbols and have no line.",
+	report.NoteWithoutInstruction: "%s of the time passed in functions after their last call, which is at no " +
+		"instruction.",
+	report.NoteGroups: "By %s; the inclusive value of a %[1]s is what was done while one of its functions was " +
+		"on the stack, once.",
+	report.NoteSums: "By %s: each row has the sums of those below it.",
+	report.NoteGCs: "Before, dead and survived are those of the collected generations, heap before and " +
+		"after those of all; pauses hold the agent's own work.",
+	report.NoteSpan: "Alive: born less died within this time; more can have died than were born.",
+	report.NoteBackground: "Background GC was off during the run: the runtime turns it off when it reports what " +
+		"its collections do.",
+	report.NoteWholeGCs:      "Collections are of whole processes, of all threads, functions and types.",
+	report.NoteMore:          "Hidden: %s; --top 0 shows them.",
+	report.NotePaused:        "Paused: nothing was recorded for %s of %s; the numbers are of the rest.",
+	report.NotePausedThreads: "Paused: of %s nothing was recorded for a while.",
+	report.NoteLessWeight:    "Hidden: %s of less weight.",
+	report.NoteDisabled:      "Disabled: %s.",
+	report.NoteNotJudged:     "Not judged, for want of a recording with %s: %s.",
+	report.NoteBottomUp: "The call tree from below: functions by what they did themselves, and below each the " +
+		"functions that called it; " +
 		"the row of a caller has what the function did itself when it was called on this way.",
-	report.NoteTrimmed:         "Rows with less than %g %% of %s are together in [left out].",
-	report.NoteRooted:          "Only what is at and below %s; percentages are of the whole run.",
-	report.NoteSelection:       "%s",
-	report.NoteNameType:        "snapshot TYPE shows where its objects were allocated, and how a root holds them.",
-	report.NoteHeap:            "The heap of process %d after GC %d: %s, %s.",
-	report.NoteOnlyFinalizer:   "Of these only the finalizer's queue holds %s, %s.",
-	report.NoteOnlyFrozen:      "Of these frozen and held by no root: %s, %s.",
-	report.NoteNoRoot:          "Of these held by no root that is known: %s, %s.",
-	report.NoteRetained:        "Retained: the objects, and what only one of them holds; each byte once.",
-	report.NoteOfHeap:          "Percentages are of the heap.",
-	report.NoteWholeHeap:       "A snapshot is of the whole heap: of all threads, functions and types, at one time.",
-	report.NoteNoPath:          "No path to %s is known: no root holds one, or it retains too little.",
-	report.NoteNoRoots:         "Of no collection here it is known why objects survived it: see run --roots.",
-	report.NoteSurvived:        "What survived GC %d (generation %d, at %s), and why; survivors N shows another.",
-	report.NoteTypePaths:       "↳ where most of a type was created; types NAME, or --depth, shows all paths.",
-	report.NoteAsyncMain:       "The entry point that the compiler makes for an async Main waited %s for Main to end, which is in the last line of what waits.",
-	report.NoteAlive:           "Alive: reachable at the end, by a last collection.",
-	report.NoteNotCollected:    "Alive: not collected at the end; what is garbage by then is among them.",
-	report.NoteAliveMostly:     "Alive: reachable at the end; in %s, not collected at the end.",
-	report.NoteLeftRunning:     "Left running: %s; what they did later is not in the session.",
-	report.NoteCutOff:          "The recording was cut off (clrprof was killed, or is still at work): these are the numbers up to then.",
-	report.NoteUnresolved:      "The session was cut off before its symbols were resolved: names are those of the metadata.",
-	report.NoteSlept:           "The machine was suspended for %s during the recording: elapsed times may contain it.",
-	report.NoteProbes:          "Recorded with times: the program can allocate more than with --memory alone.",
-	report.NoteNoTimes:         "Times are left out: of them neither types of objects are known, nor when collections ended.",
+	report.NoteTrimmed:       "Rows with less than %g %% of %s are together in [left out].",
+	report.NoteRooted:        "Only what is at and below %s; percentages are of the whole run.",
+	report.NoteSelection:     "%s",
+	report.NoteNameType:      "snapshot TYPE shows where its objects were allocated, and how a root holds them.",
+	report.NoteHeap:          "The heap of process %d after GC %d: %s, %s.",
+	report.NoteOnlyFinalizer: "Of these only the finalizer's queue holds %s, %s.",
+	report.NoteOnlyFrozen:    "Of these frozen and held by no root: %s, %s.",
+	report.NoteNoRoot:        "Of these held by no root that is known: %s, %s.",
+	report.NoteRetained:      "Retained: the objects, and what only one of them holds; each byte once.",
+	report.NoteOfHeap:        "Percentages are of the heap.",
+	report.NoteWholeHeap:     "A snapshot is of the whole heap: of all threads, functions and types, at one time.",
+	report.NoteNoPath:        "No path to %s is known: no root holds one, or it retains too little.",
+	report.NoteNoRoots:       "Of no collection here it is known why objects survived it: see run --roots.",
+	report.NoteSurvived:      "What survived GC %d (generation %d, at %s), and why; survivors N shows another.",
+	report.NoteTypePaths:     "↳ where most of a type was created; types NAME, or --depth, shows all paths.",
+	report.NoteAsyncMain: "The entry point that the compiler makes for an async Main waited %s for Main to " +
+		"end, which is in the last line of what waits.",
+	report.NoteAlive:        "Alive: reachable at the end, by a last collection.",
+	report.NoteNotCollected: "Alive: not collected at the end; what is garbage by then is among them.",
+	report.NoteAliveMostly:  "Alive: reachable at the end; in %s, not collected at the end.",
+	report.NoteLeftRunning:  "Left running: %s; what they did later is not in the session.",
+	report.NoteCutOff: "The recording was cut off (clrprof was killed, or is still at work): these are the " +
+		"numbers up to then.",
+	report.NoteUnresolved: "The session was cut off before its symbols were resolved: names are those of the " +
+		"metadata.",
+	report.NoteSlept:  "The machine was suspended for %s during the recording: elapsed times may contain it.",
+	report.NoteProbes: "Recorded with times: the program can allocate more than with --memory alone.",
+	report.NoteNoTimes: "Times are left out: of them neither types of objects are known, nor when " +
+		"collections ended.",
 	report.NoteGCSpan:          "Process %d: %s: what changed is known of no closer span.",
 	report.NoteEmbedded:        "The text of %s is from the symbols: %v.",
 	report.NoteEmbeddedInstead: "The text of %s is from the symbols: the file is not what was compiled.",
 	report.NoteWithoutText:     "Without the text of %s: %v.",
 	report.NoteOtherText:       "%s is not what was compiled: its lines may be others.",
 	report.NoteChangedText:     "%s was changed after the recording began: its lines may be others now.",
-	report.FindingNothing:      "No call was recorded: nothing that ran is your code. --mine PATTERN says what is, and --instrument all records all code.",
-	report.FindingAllocations:  "%s of all bytes are of type %s, made by %s.",
-	report.FindingWork:         "%s of CPU time (%s) is %s.",
-	report.FindingWait:         "%s blocked in %s waits in %s.",
-	report.FindingLock:         "%s blocked in %s waits in %s: threads wait for a lock.",
-	report.FindingAsync:        "%s blocked in %s waits in %s: a thread waits for asynchronous work.",
-	report.FindingPauses:       "%s of the time is pauses of collections: %s in %s.",
-	report.FindingGrowing:      "%s of %s only grow: made in %s.",
-	report.FindingWaste:        "%s of %s lived into generation 2 and died there: made in %s.",
-	report.FindingRule:         "%s: %s (rule %s)",
+	report.FindingNothing: "No call was recorded: nothing that ran is your code. --mine PATTERN says what is, " +
+		"and --instrument all records all code.",
+	report.FindingAllocations: "%s of all bytes are of type %s, made by %s.",
+	report.FindingWork:        "%s of CPU time (%s) is %s.",
+	report.FindingWait:        "%s blocked in %s waits in %s.",
+	report.FindingLock:        "%s blocked in %s waits in %s: threads wait for a lock.",
+	report.FindingAsync:       "%s blocked in %s waits in %s: a thread waits for asynchronous work.",
+	report.FindingPauses:      "%s of the time is pauses of collections: %s in %s.",
+	report.FindingGrowing:     "%s of %s only grow: made in %s.",
+	report.FindingWaste:       "%s of %s lived into generation 2 and died there: made in %s.",
+	report.FindingRule:        "%s: %s (rule %s)",
 }
 
 // Note is a note in a sentence.
@@ -100,9 +120,11 @@ func Note(n report.Note) string {
 		return waitsText(n.Facts[0].(string), n.Facts[1])
 	case report.NoteInProcesses:
 		processes := n.Facts[0].(report.List)
-		return fmt.Sprintf("In %s %s: %s", pick(len(processes) == 1, "process", "processes"), processes, Note(n.Facts[1].(report.Note)))
+		return fmt.Sprintf("In %s %s: %s", pick(len(processes) == 1, "process", "processes"), processes,
+			Note(n.Facts[1].(report.Note)))
 	case report.FindingNothingChosen:
-		return fmt.Sprintf("No call was recorded: nothing that ran is chosen by %s; clrprof list-functions shows what there is.", flags(n.Facts[0].(*report.Chosen)))
+		return fmt.Sprintf("No call was recorded: nothing that ran is chosen by %s; clrprof list-functions shows "+
+			"what there is.", flags(n.Facts[0].(*report.Chosen)))
 	case report.NoteChosen:
 		return "Chosen by " + flags(n.Facts[0].(*report.Chosen)) + ": what is not recorded counts for its callers."
 	}
@@ -138,17 +160,22 @@ func lossText(l session.Loss, pid, process any) string {
 
 // foldedText says how many calls have no paths, since there were more than the agent keeps.
 func foldedText(calls q.Count, share any) string {
-	return fmt.Sprintf("Folded: %s (%s of all) %s, since there were more paths than the agent keeps: the call tree shows %s as %s below the last caller "+
-		"that has a path. Functions, callers and callees are exact all the same; modules and ranges have at least the inclusive time that is shown.",
+	return fmt.Sprintf("Folded: %s (%s of all) %s, since there were more paths than the agent keeps: the call tree "+
+		"shows %s as %s below the last caller "+
+		"that has a path. Functions, callers and callees are exact all the same; modules and ranges have at least "+
+		"the inclusive time that is shown.",
 		counted(calls, "call"), share, pick(calls == 1, "has no path of its own", "have no paths of their own"),
 		pick(calls == 1, "it", "them"), session.NameTruncated)
 }
 
 // mechanisms say how the operating system's acts were noticed, and what that does not see.
 var mechanisms = map[string]string{
-	session.MechanismRseq: "context switches, by restartable sequences (rseq); system calls and page faults that need none count as the program's own work",
-	session.MechanismPerf: "context switches, by perf events; system calls and page faults that need none count as the program's own work",
-	session.MechanismGap:  "context switches in intervals longer than %s (the kernel allows nothing better here: see perf_event_paranoid); shorter waits count as the program's own work",
+	session.MechanismRseq: "context switches, by restartable sequences (rseq); system calls and page faults that " +
+		"need none count as the program's own work",
+	session.MechanismPerf: "context switches, by perf events; system calls and page faults that need none count as " +
+		"the program's own work",
+	session.MechanismGap: "context switches in intervals longer than %s (the kernel allows nothing better here: see " +
+		"perf_event_paranoid); shorter waits count as the program's own work",
 	session.MechanismNone: "nothing: application time is elapsed time",
 }
 
@@ -164,8 +191,8 @@ func waitsText(mechanism string, least any) string {
 	return "Waiting that is seen: " + how + "."
 }
 
-// recordedText says which calls a mode of instrumentation records; declared: calls into the framework are those that the
-// code names.
+// recordedText says which calls a mode of instrumentation records; declared: calls into the framework are those that
+// the code names.
 func recordedText(mode string, declared bool) string {
 	switch mode {
 	case session.InstrumentMine:

@@ -11,7 +11,8 @@ import (
 )
 
 // made are the kinds whose sentences are made by functions.
-var made = []report.NoteKind{report.NoteLoss, report.NoteFolded, report.NoteRecorded, report.NoteWaits, report.NoteInProcesses,
+var made = []report.NoteKind{report.NoteLoss, report.NoteFolded, report.NoteRecorded, report.NoteWaits,
+	report.NoteInProcesses,
 	report.NoteChosen, report.FindingNothingChosen}
 
 // TestAllKinds: there is a sentence for each kind of note that package report has.

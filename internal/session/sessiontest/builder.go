@@ -79,7 +79,8 @@ func New() *Builder {
 func (b *Builder) Process(name string, pid int64) session.ProcessID {
 	id := session.ProcessID(len(b.Processes) + 1)
 	b.Processes = append(b.Processes, session.Process{
-		ID: id, PID: pid, ParentPID: 1, Name: name, Path: "/usr/bin/dotnet", Arguments: fmt.Sprintf(`["dotnet","%s.dll"]`, name),
+		ID: id, PID: pid, ParentPID: 1, Name: name, Path: "/usr/bin/dotnet",
+		Arguments:      fmt.Sprintf(`["dotnet","%s.dll"]`, name),
 		RuntimeVersion: "9.0.7", End: 1_000_000_000, EndState: session.EndExited, AgentBytes: 1 << 20,
 	})
 	return id
@@ -88,7 +89,8 @@ func (b *Builder) Process(name string, pid int64) session.ProcessID {
 // Thread adds a thread that lives for the whole session.
 func (b *Builder) Thread(p session.ProcessID, name string) session.ThreadID {
 	id := session.ThreadID(len(b.Threads) + 1)
-	b.Threads = append(b.Threads, session.Thread{ID: id, Process: p, OSID: 1000 + int64(id), Name: name, End: 1_000_000_000})
+	b.Threads = append(b.Threads, session.Thread{ID: id, Process: p, OSID: 1000 + int64(id), Name: name,
+		End: 1_000_000_000})
 	return id
 }
 
@@ -121,7 +123,8 @@ func (b *Builder) Function(m session.ModuleID, name, file string, line int64) se
 		f.File, f.Line = b.file(file), line
 	}
 	b.Functions = append(b.Functions, f)
-	b.Bodies = append(b.Bodies, session.Body{ID: session.BodyID(id), Function: id, Address: 0x7f00_0000_0000 + session.Address(id)<<12, Size: 4096})
+	b.Bodies = append(b.Bodies, session.Body{ID: session.BodyID(id), Function: id, Address: 0x7f00_0000_0000 +
+		session.Address(id)<<12, Size: 4096})
 	return id
 }
 
@@ -154,12 +157,14 @@ func (b *Builder) instruction(f Frame) session.InstructionID {
 		id := session.InstructionID(len(b.Instructions) + 1)
 		b.places[key] = id
 		in := session.Instruction{ID: id, Function: f.Function, Body: session.BodyID(f.Function),
-			Address: b.Bodies[f.Function-1].Address + session.Address(16*f.Line), NativeOffset: 16 * f.Line, ILOffset: -1}
+			Address: b.Bodies[f.Function-1].Address + session.Address(16*f.Line), NativeOffset: 16 * f.Line,
+			ILOffset: -1}
 		if f.Line != 0 {
 			in.ILOffset = f.Line
 			in.Line = session.LineID(len(b.Lines) + 1)
-			b.Lines = append(b.Lines, session.Line{ID: in.Line, Function: f.Function, File: b.Functions[f.Function-1].File,
-				LineBegin: f.Line, ColumnBegin: 9, LineEnd: f.Line, ColumnEnd: 40})
+			b.Lines = append(b.Lines,
+				session.Line{ID: in.Line, Function: f.Function, File: b.Functions[f.Function-1].File,
+					LineBegin: f.Line, ColumnBegin: 9, LineEnd: f.Line, ColumnEnd: 40})
 		}
 		b.Instructions = append(b.Instructions, in)
 	}
@@ -178,7 +183,8 @@ func (b *Builder) node(key session.Node) session.NodeID {
 
 // Allocate records that a thread allocated n objects of a type, of bytes in all, in a
 // slice, with the given stack, root first. It returns the site.
-func (b *Builder) Allocate(slice session.SliceID, t session.ThreadID, typ session.TypeID, n q.Count, bytes q.Bytes, stack ...Frame) session.SiteID {
+func (b *Builder) Allocate(slice session.SliceID, t session.ThreadID, typ session.TypeID, n q.Count, bytes q.Bytes,
+	stack ...Frame) session.SiteID {
 	process := b.Threads[t-1].Process
 	node := session.NodeID(0)
 	for _, f := range stack {

@@ -16,8 +16,8 @@ import (
 	"github.com/clrprof/clrprof/internal/session"
 )
 
-// Change changes a session by SQL, as nothing else can: also its packed tables, which change sees as tables. It is for tests of what is
-// done about sessions that cannot be.
+// Change changes a session by SQL, as nothing else can: also its packed tables, which change sees as tables. It is for
+// tests of what is done about sessions that cannot be.
 func Change(path string, change func(*sqlite.Conn) error) error {
 	dir, err := os.MkdirTemp(filepath.Dir(path), "change")
 	if err != nil {
@@ -56,12 +56,15 @@ func Unpack(path, plain string) error {
 
 // pack makes a plain database a session like the one at path.
 func pack(conn *sqlite.Conn, path string) error {
-	if err := sqlitex.ExecuteTransient(conn, "ATTACH '"+strings.ReplaceAll(path, "'", "''")+"' AS old", nil); err != nil {
+	if err := sqlitex.ExecuteTransient(conn, "ATTACH '"+strings.ReplaceAll(path, "'", "''")+"' AS old",
+		nil); err != nil {
 		return err
 	}
 	var packed, chunk []string
-	err := eachText(conn, "SELECT name FROM main.sqlite_schema WHERE type = 'table' EXCEPT SELECT name FROM old.sqlite_schema", &packed)
-	err = errors.Join(err, eachText(conn, "SELECT sql FROM old.sqlite_schema WHERE name GLOB 'chunk*' ORDER BY type DESC", &chunk))
+	err := eachText(conn,
+		"SELECT name FROM main.sqlite_schema WHERE type = 'table' EXCEPT SELECT name FROM old.sqlite_schema", &packed)
+	err = errors.Join(err,
+		eachText(conn, "SELECT sql FROM old.sqlite_schema WHERE name GLOB 'chunk*' ORDER BY type DESC", &chunk))
 	err = errors.Join(err, sqlitex.ExecuteScript(conn, strings.Join(chunk, ";\n"), nil))
 	for _, name := range packed {
 		err = errors.Join(err, packTable(conn, name), sqlitex.ExecuteTransient(conn, "DROP TABLE "+name, nil))
@@ -80,26 +83,27 @@ func eachText(conn *sqlite.Conn, query string, out *[]string) error {
 func packTable(conn *sqlite.Conn, name string) error {
 	b := &columns.Block{}
 	numbers := map[string]int64{}
-	err := sqlitex.ExecuteTransient(conn, "SELECT * FROM "+name, &sqlitex.ExecOptions{ResultFunc: func(stmt *sqlite.Stmt) error {
-		if b.Columns == nil {
-			b.Columns = make([][]int64, stmt.ColumnCount())
-		}
-		for i := range b.Columns {
-			value := stmt.ColumnInt64(i)
-			if c := stmt.ColumnName(i); c == "measure" || c == "kind" { // texts
-				text := strings.ToValidUTF8(stmt.ColumnText(i), "?")
-				number, ok := numbers[text]
-				if !ok {
-					number = int64(len(b.Texts))
-					numbers[text] = number
-					b.Texts = append(b.Texts, text)
-				}
-				value = number
+	err := sqlitex.ExecuteTransient(conn, "SELECT * FROM "+name,
+		&sqlitex.ExecOptions{ResultFunc: func(stmt *sqlite.Stmt) error {
+			if b.Columns == nil {
+				b.Columns = make([][]int64, stmt.ColumnCount())
 			}
-			b.Columns[i] = append(b.Columns[i], value)
-		}
-		return nil
-	}})
+			for i := range b.Columns {
+				value := stmt.ColumnInt64(i)
+				if c := stmt.ColumnName(i); c == "measure" || c == "kind" { // texts
+					text := strings.ToValidUTF8(stmt.ColumnText(i), "?")
+					number, ok := numbers[text]
+					if !ok {
+						number = int64(len(b.Texts))
+						numbers[text] = number
+						b.Texts = append(b.Texts, text)
+					}
+					value = number
+				}
+				b.Columns[i] = append(b.Columns[i], value)
+			}
+			return nil
+		}})
 	if err != nil || b.Rows() == 0 {
 		return err
 	}
@@ -112,6 +116,8 @@ func packTable(conn *sqlite.Conn, name string) error {
 		return err
 	}
 	data = encoder.EncodeAll(data, nil)
-	return sqlitex.ExecuteTransient(conn, "INSERT INTO chunk (name, first, last, rows, columns, checksum, data) VALUES (?, ?, ?, ?, ?, ?, ?)",
-		&sqlitex.ExecOptions{Args: []any{name, int64(-1 << 63), int64(1<<63 - 1), b.Rows(), len(b.Columns), int64(crc32.ChecksumIEEE(data)), data}})
+	return sqlitex.ExecuteTransient(conn,
+		"INSERT INTO chunk (name, first, last, rows, columns, checksum, data) VALUES (?, ?, ?, ?, ?, ?, ?)",
+		&sqlitex.ExecOptions{Args: []any{name, int64(-1 << 63), int64(1<<63 - 1), b.Rows(), len(b.Columns),
+			int64(crc32.ChecksumIEEE(data)), data}})
 }

@@ -17,7 +17,8 @@ func Random(seed uint64) *Builder {
 	b := New()
 	b.Slices = nil
 	for i := range 1 + r.IntN(4) {
-		b.Slices = append(b.Slices, session.Slice{ID: session.SliceID(i + 1), Begin: q.Nanoseconds(i * 100), End: q.Nanoseconds(i*100 + 100)})
+		b.Slices = append(b.Slices, session.Slice{ID: session.SliceID(i + 1), Begin: q.Nanoseconds(i * 100),
+			End: q.Nanoseconds(i*100 + 100)})
 	}
 	for p := range 1 + r.IntN(3) {
 		id := b.Process(fmt.Sprintf("App%d", p), int64(100+p))
@@ -98,11 +99,15 @@ func Generate(size Size, seed uint64) *Builder {
 		b.Module(p, fmt.Sprintf("Company.Product.Area%d.dll", i), true)
 	}
 	for i := range size.Types {
-		b.Type(session.ModuleID(1+i%len(b.Modules)), fmt.Sprintf("Company.Product.Area%d.Model.Entity%d<System.Collections.Generic.Dictionary<string, int>>", i%40, i))
+		b.Type(session.ModuleID(1+i%len(b.Modules)),
+			fmt.Sprintf("Company.Product.Area%d.Model.Entity%d<System.Collections.Generic.Dictionary<string, int>>",
+				i%40, i))
 	}
 	for i := range size.Functions {
 		m := i % len(b.Modules)
-		b.Function(session.ModuleID(1+m), fmt.Sprintf("Company.Product.Area%d.Services.Service%d.HandleRequestAsync<Company.Product.Request%d>(string, int[])", m, i/7, i),
+		b.Function(session.ModuleID(1+m),
+			fmt.Sprintf(
+				"Company.Product.Area%d.Services.Service%d.HandleRequestAsync<Company.Product.Request%d>(string, int[])", m, i/7, i),
 			fmt.Sprintf("/src/Company.Product/Area%d/Services/Service%d.cs", m, i/7), int64(20+i%500))
 	}
 	for i := range size.Functions { // two call sites in each function
@@ -123,9 +128,12 @@ func Generate(size Size, seed uint64) *Builder {
 		}
 		n.Function, n.Instruction = session.FunctionID(f+1), session.InstructionID(2*f+1+r.IntN(2))
 		b.Nodes = append(b.Nodes, n)
-		b.Sites = append(b.Sites, session.Site{ID: session.SiteID(i + 1), Thread: session.ThreadID(1 + r.IntN(size.Threads)), Node: n.ID, Type: session.TypeID(1 + r.IntN(size.Types))})
+		b.Sites = append(b.Sites, session.Site{ID: session.SiteID(i + 1),
+			Thread: session.ThreadID(1 + r.IntN(size.Threads)), Node: n.ID,
+			Type: session.TypeID(1 + r.IntN(size.Types))})
 		count := 1 + r.Int64N(100)
-		b.SiteValues = append(b.SiteValues, session.SiteValue{Slice: 1, Site: session.SiteID(i + 1), Amount: q.Amount{Allocations: q.Count(count), Bytes: q.Bytes(count * (24 + 8*r.Int64N(8)))}})
+		b.SiteValues = append(b.SiteValues, session.SiteValue{Slice: 1, Site: session.SiteID(i + 1),
+			Amount: q.Amount{Allocations: q.Count(count), Bytes: q.Bytes(count * (24 + 8*r.Int64N(8)))}})
 	}
 	return b
 }

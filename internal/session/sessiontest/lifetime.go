@@ -14,10 +14,11 @@ func (b *Builder) Followed(p session.ProcessID, aliveKnown bool) {
 	b.Lifetimes = append(b.Lifetimes, session.ProcessLifetime{Process: p, AliveKnown: aliveKnown})
 }
 
-// Collect adds a collection of the generations up to one of 0, 1 and 2, at a time and with a pause; 2 collects the large and the
-// pinned objects too. Nothing survives it until Survive says so.
+// Collect adds a collection of the generations up to one of 0, 1 and 2, at a time and with a pause; 2 collects the
+// large and the pinned objects too. Nothing survives it until Survive says so.
 func (b *Builder) Collect(p session.ProcessID, generation int64, induced bool, at, pause q.Nanoseconds) session.GCID {
-	g := session.GC{ID: session.GCID(len(b.GCs) + 1), Process: p, Generation: generation, Induced: induced, Begin: at, Pause: pause, Agent: pause / 4}
+	g := session.GC{ID: session.GCID(len(b.GCs) + 1), Process: p, Generation: generation, Induced: induced, Begin: at,
+		Pause: pause, Agent: pause / 4}
 	for i := range b.Lifetimes {
 		if b.Lifetimes[i].Process == p {
 			b.Lifetimes[i].GCs++
@@ -36,12 +37,15 @@ func (b *Builder) Collect(p session.ProcessID, generation int64, induced bool, a
 }
 
 func (b *Builder) generation(gc session.GCID, generation int64) *session.GCGeneration {
-	i := slices.IndexFunc(b.GCGenerations, func(g session.GCGeneration) bool { return g.GC == gc && g.Generation == generation })
+	i := slices.IndexFunc(b.GCGenerations, func(g session.GCGeneration) bool {
+		return g.GC == gc && g.Generation == generation
+	})
 	return &b.GCGenerations[i]
 }
 
 // Die records that a collection found objects of a site dead, within a slice.
-func (b *Builder) Die(slice session.SliceID, site session.SiteID, gc session.GCID, generation int64, n q.Count, bytes q.Bytes) {
+func (b *Builder) Die(slice session.SliceID, site session.SiteID, gc session.GCID, generation int64, n q.Count,
+	bytes q.Bytes) {
 	a := q.Amount{Allocations: n, Bytes: bytes}
 	g := b.generation(gc, generation)
 	g.Before, g.Dead = g.Before.Add(a), g.Dead.Add(a)
@@ -98,25 +102,28 @@ func (b *Builder) Survive(gc session.GCID, generation int64, promoted bool, n q.
 	}
 }
 
-// Aging is a program whose objects die in every generation: buffers at once, messages in generation 1, cached entries in
-// 2, a table on the large object heap, and a list that only grows. Its second process is killed.
+// Aging is a program whose objects die in every generation: buffers at once, messages in generation 1, cached entries
+// in 2, a table on the large object heap, and a list that only grows. Its second process is killed.
 func Aging() *Builder {
 	b := New()
 	b.Info[session.KeyMode], b.Info[session.KeyDuration] = "memory,lifetime", "4000000000"
 	b.Slices = nil
 	for i := range session.SliceID(4) {
-		b.Slices = append(b.Slices, session.Slice{ID: i + 1, Begin: q.Nanoseconds(i) * 1e9, End: q.Nanoseconds(i+1) * 1e9})
+		b.Slices = append(b.Slices, session.Slice{ID: i + 1, Begin: q.Nanoseconds(i) * 1e9,
+			End: q.Nanoseconds(i+1) * 1e9})
 	}
 	p := b.Process("Aging", 77)
 	b.Followed(p, true)
 	main, app := b.Thread(p, "main"), b.Module(p, "Aging.dll", true)
-	buffer, message, entry := b.Type(app, "Aging.Buffer"), b.Type(app, "Aging.Message"), b.Type(app, "Aging.Cache.Entry")
+	buffer, message, entry := b.Type(app, "Aging.Buffer"), b.Type(app, "Aging.Message"), b.Type(app,
+		"Aging.Cache.Entry")
 	table, item, text := b.Type(app, "Aging.Table[]"), b.Type(app, "Aging.Item"), b.Type(app, "string")
 	entryPoint := b.Function(app, "Aging.Program.Main()", "/src/Aging.cs", 5)
 	work := b.Function(app, "Aging.Worker.Run(int)", "/src/Aging.cs", 20)
 	cache := b.Function(app, "Aging.Cache.Add(string)", "/src/Cache.cs", 8)
 	top := Frame{entryPoint, 7}
-	gcs := []session.GCID{b.Collect(p, 0, false, 4e8, 2e6), b.Collect(p, 1, false, 13e8, 3e6), b.Collect(p, 0, true, 24e8, 2e6), b.Collect(p, 2, true, 38e8, 9e6)}
+	gcs := []session.GCID{b.Collect(p, 0, false, 4e8, 2e6), b.Collect(p, 1, false, 13e8, 3e6),
+		b.Collect(p, 0, true, 24e8, 2e6), b.Collect(p, 2, true, 38e8, 9e6)}
 	for i, gc := range gcs {
 		slice := session.SliceID(i + 1)
 		n := q.Count(100 * (i + 1))
@@ -141,7 +148,8 @@ func Aging() *Builder {
 		{Site: items, Generation: 2, Born: 1, Amount: q.Amount{Allocations: 20, Bytes: 800}},
 		{Site: pinned, Generation: 4, Born: 0, Amount: q.Amount{Allocations: 1, Bytes: 8184}}}
 	b.Survive(gcs[3], 2, false, 10, 400)
-	b.Survivals = []session.Survival{{GC: gcs[3], Site: items, Rooted: q.Amount{Allocations: 1, Bytes: 40}, Reachable: q.Amount{Allocations: 39, Bytes: 1560}},
+	b.Survivals = []session.Survival{{GC: gcs[3], Site: items, Rooted: q.Amount{Allocations: 1, Bytes: 40},
+		Reachable: q.Amount{Allocations: 39, Bytes: 1560}},
 		{GC: gcs[3], Site: pinned, Rooted: q.Amount{Allocations: 1, Bytes: 8184}}}
 	b.Roots = []session.Root{{GC: gcs[3], Site: items, Kind: session.RootStack, Function: work, References: 2},
 		{GC: gcs[3], Site: pinned, Kind: session.RootHandle, Flags: session.RootPinning, References: 1}}
@@ -157,8 +165,8 @@ func Aging() *Builder {
 	return b
 }
 
-// heaps says what there was in the generations before and after the collections of a process: survivors of 0 and 1 are in
-// the next one afterwards, and large and pinned objects were born at once, as far as the sample has any.
+// heaps says what there was in the generations before and after the collections of a process: survivors of 0 and 1 are
+// in the next one afterwards, and large and pinned objects were born at once, as far as the sample has any.
 func (b *Builder) heaps(gcs []session.GCID) {
 	large, pinned := q.Amount{Allocations: 2, Bytes: 200_000}, q.Amount{Allocations: 1, Bytes: 8184}
 	live := [session.Generations]q.Amount{session.GenerationPinned: pinned}
@@ -190,7 +198,8 @@ func (b *Builder) heaps(gcs []session.GCID) {
 }
 
 // die allocates objects in one slice that a collection finds dead in another. Ages follow from the generation.
-func (b *Builder) die(t session.ThreadID, typ session.TypeID, n q.Count, bytes q.Bytes, born, dead session.SliceID, gc session.GCID, generation int64, stack ...Frame) {
+func (b *Builder) die(t session.ThreadID, typ session.TypeID, n q.Count, bytes q.Bytes, born, dead session.SliceID,
+	gc session.GCID, generation int64, stack ...Frame) {
 	site := b.Allocate(born, t, typ, n, bytes, stack...)
 	b.Die(dead, site, gc, generation, n, bytes)
 	survived := min(generation, 2)
@@ -210,8 +219,10 @@ func (b *Builder) killed() {
 	b.Die(1, site, gc, 0, 20, 480)
 	b.GCHeaps = append(b.GCHeaps, session.GCHeap{GC: gc, Before: q.Amount{Allocations: 20, Bytes: 480}})
 	b.GCBirths = append(b.GCBirths, session.GCBirth{GC: gc, Site: site, Amount: q.Amount{Allocations: 40, Bytes: 960}})
-	b.Deaths = append(b.Deaths, session.SiteDeath{Slice: 2, Site: site, Generation: 0, Amount: q.Amount{Allocations: 5, Bytes: 120}})
-	b.Losses = append(b.Losses, session.Loss{Process: p, Reason: session.LossGCCut, Events: 1, Amount: q.Amount{Allocations: 5, Bytes: 120}})
+	b.Deaths = append(b.Deaths, session.SiteDeath{Slice: 2, Site: site, Generation: 0,
+		Amount: q.Amount{Allocations: 5, Bytes: 120}})
+	b.Losses = append(b.Losses, session.Loss{Process: p, Reason: session.LossGCCut, Events: 1,
+		Amount: q.Amount{Allocations: 5, Bytes: 120}})
 }
 
 // sortLifetimes puts rows in the order of their keys, in which they are read.
@@ -219,12 +230,15 @@ func (b *Builder) sortLifetimes() {
 	slices.SortFunc(b.GCGenerations, func(x, y session.GCGeneration) int {
 		return cmp.Or(cmp.Compare(x.GC, y.GC), cmp.Compare(x.Generation, y.Generation))
 	})
-	slices.SortFunc(b.GCBirths, func(x, y session.GCBirth) int { return cmp.Or(cmp.Compare(x.GC, y.GC), cmp.Compare(x.Site, y.Site)) })
+	slices.SortFunc(b.GCBirths, func(x, y session.GCBirth) int {
+		return cmp.Or(cmp.Compare(x.GC, y.GC), cmp.Compare(x.Site, y.Site))
+	})
 	slices.SortFunc(b.GCDeaths, func(x, y session.GCDeath) int {
 		return cmp.Or(cmp.Compare(x.GC, y.GC), cmp.Compare(x.Site, y.Site), cmp.Compare(x.Generation, y.Generation))
 	})
 	slices.SortFunc(b.Deaths, func(x, y session.SiteDeath) int {
-		return cmp.Or(cmp.Compare(x.Slice, y.Slice), cmp.Compare(x.Site, y.Site), cmp.Compare(x.Generation, y.Generation))
+		return cmp.Or(cmp.Compare(x.Slice, y.Slice), cmp.Compare(x.Site, y.Site),
+			cmp.Compare(x.Generation, y.Generation))
 	})
 }
 

@@ -10,7 +10,8 @@ import (
 
 // Samples are the hand-made sessions of golden tests, by name.
 var Samples = map[string]func() *Builder{
-	"shop": Shop, "several": Several, "odd": Odd, "deep": Deep, "empty": Empty, "aging": Aging, "heap": Heap, "timed": Timed, "kitchen": Kitchen, "broken": Broken,
+	"shop": Shop, "several": Several, "odd": Odd, "deep": Deep, "empty": Empty, "aging": Aging, "heap": Heap,
+	"timed": Timed, "kitchen": Kitchen, "broken": Broken,
 }
 
 // Various are the hand-made sessions and so many random ones of objects, and of times, by name.
@@ -37,8 +38,10 @@ func Shop() *Builder {
 	b.Threads[worker-1].Begin = 200_000_000
 	app, core := b.Module(p, "Shop.dll", true), b.Module(p, "System.Private.CoreLib.dll", false)
 	b.Modules[core-1].Path = "/usr/share/dotnet/shared/Microsoft.NETCore.App/9.0.7/System.Private.CoreLib.dll"
-	str, list, node := b.Type(core, "string"), b.Type(core, "System.Collections.Generic.List<Shop.Order>"), b.Type(app, "Shop.Tree.Node")
-	order, array, closure := b.Type(app, "Shop.Order"), b.Type(core, "Shop.Order[]"), b.Type(app, "Shop.Program.<>c__DisplayClass0_0")
+	str, list, node := b.Type(core, "string"), b.Type(core, "System.Collections.Generic.List<Shop.Order>"), b.Type(app,
+		"Shop.Tree.Node")
+	order, array, closure := b.Type(app, "Shop.Order"), b.Type(core, "Shop.Order[]"), b.Type(app,
+		"Shop.Program.<>c__DisplayClass0_0")
 	b.Types[array-1].Kind, b.Types[array-1].Rank, b.Types[array-1].ElementType = session.TypeArray, 1, order
 
 	entry := b.Function(app, "Shop.Program.Main(string[])", "/src/Shop/Program.cs", 10)
@@ -50,7 +53,8 @@ func Shop() *Builder {
 	format := b.Function(core, "string.Format(string, object)", "", 0)
 	start := b.Function(core, "System.Threading.Thread.StartCallback()", "", 0)
 	dynamic := b.Function(app, "(dynamic) Compiled", "", 0)
-	b.Functions[dynamic-1].Kind, b.Functions[dynamic-1].Module, b.Functions[dynamic-1].Token = session.FunctionDynamic, 0, 0
+	b.Functions[dynamic-1].Kind, b.Functions[dynamic-1].Module, b.Functions[dynamic-1].Token =
+		session.FunctionDynamic, 0, 0
 
 	top := Frame{entry, 12}
 	b.Allocate(1, main, closure, 1, 24, Frame{entry, 11})
@@ -72,8 +76,10 @@ func Shop() *Builder {
 func Several() *Builder {
 	b := New()
 	b.Slices = []session.Slice{{ID: 1, End: 1e9}, {ID: 2, Begin: 1e9, End: 2e9}, {ID: 3, Begin: 2e9, End: 3e9}}
-	b.Marks = []session.Mark{{ID: 1, Name: session.MarkBegin, Text: "Main", Process: 1, Source: session.MarkProgram}, {ID: 2, Time: 1e9, Name: "load", Text: "12 files", Process: 2, Source: session.MarkAPI},
-		{ID: 4, Time: 21e8, Name: "warm", Source: session.MarkCtl}, {ID: 3, Time: 2e9, Number: 7, Process: 2, Source: session.MarkAPI}}
+	b.Marks = []session.Mark{{ID: 1, Name: session.MarkBegin, Text: "Main", Process: 1, Source: session.MarkProgram},
+		{ID: 2, Time: 1e9, Name: "load", Text: "12 files", Process: 2, Source: session.MarkAPI},
+		{ID: 4, Time: 21e8, Name: "warm", Source: session.MarkCtl},
+		{ID: 3, Time: 2e9, Number: 7, Process: 2, Source: session.MarkAPI}}
 	b.Info[session.KeyCommand] = `["sh","-c","dotnet Worker.dll & dotnet 'My Worker.dll'"]`
 	for i := range 2 {
 		p := b.Process("Worker", int64(100+i))
@@ -81,7 +87,8 @@ func Several() *Builder {
 		t := b.Thread(p, "main")
 		m := b.Module(p, "Worker.dll", i == 0)
 		typ := b.Type(m, "Worker.Job")
-		entry, run := b.Function(m, "Worker.Program.Main()", "/src/Worker.cs", 3), b.Function(m, "Worker.Job.Run()", "/src/Worker.cs", 9)
+		entry, run := b.Function(m, "Worker.Program.Main()", "/src/Worker.cs", 3), b.Function(m, "Worker.Job.Run()",
+			"/src/Worker.cs", 9)
 		for s := range b.Slices {
 			n := int64(10 * (i + 1) * (s + 1))
 			b.Allocate(session.SliceID(s+1), t, typ, q.Count(n), q.Bytes(32*n), Frame{entry, 4}, Frame{run, 10})
@@ -102,7 +109,8 @@ func Odd() *Builder {
 	p := b.Process("Ünï\x1b[31mcode", 7)
 	t := b.Thread(p, "スレッド\t1")
 	m := b.Module(p, "注文.dll", true)
-	long := "Long." + strings.Repeat("Namespace.", 20) + "Type<" + strings.Repeat("System.Collections.Generic.Dictionary<string, ", 6) + "int" + strings.Repeat(">", 7)
+	long := "Long." + strings.Repeat("Namespace.", 20) + "Type<" +
+		strings.Repeat("System.Collections.Generic.Dictionary<string, ", 6) + "int" + strings.Repeat(">", 7)
 	types := []session.TypeID{b.Type(m, "注文.明細"), b.Type(m, long), b.Type(m, "Quote\"d,\nType"), b.Type(m, "")}
 	b.Types = append(b.Types, session.Type{ID: 5, Process: p, Kind: session.TypeArray, Rank: 2, ElementType: types[0]})
 	types = append(types, 5)

@@ -22,7 +22,8 @@ func Broken() *Builder {
 		"System.Collections.Generic.Dictionary`2", "FindValue")
 	str, number, key := b.Type(core, "System.String"), b.Type(core, "System.Int32"), b.Type(app, "Till.Key")
 	failure, buffer := b.Type(app, "Till.Failure"), b.Type(core, "System.Byte[]")
-	for typ, trait := range map[session.TypeID]string{number: session.TraitValue, key: session.TraitValue, failure: session.TraitException} {
+	for typ, trait := range map[session.TypeID]string{number: session.TraitValue, key: session.TraitValue,
+		failure: session.TraitException} {
 		b.Types[typ-1].Trait = trait
 	}
 	b.Followed(p, false)

@@ -49,10 +49,12 @@ func (b *Builder) helper() {
 	b.Processes[p-1].EndState = session.EndRunning
 	b.Timed(p, 8, 7)
 	timed := &b.ProcessTimes[len(b.ProcessTimes)-1]
-	timed.Mechanism, timed.Gap, timed.Instrument, timed.Clock, timed.TicksPerSec = session.MechanismGap, 20_000, session.InstrumentMine, session.ClockMonotonic, 1_000_000_000
+	timed.Mechanism, timed.Gap, timed.Instrument, timed.Clock, timed.TicksPerSec =
+		session.MechanismGap, 20_000, session.InstrumentMine, session.ClockMonotonic, 1_000_000_000
 	thread := b.Thread(p, "main")
 	app := b.Module(p, "Helper.dll", true)
-	main, tidy := b.Function(app, "Helper.Program.Main()", "/src/Helper/Program.cs", 4), b.Function(app, "Helper.Program.Tidy()", "/src/Helper/Program.cs", 12)
+	main, tidy := b.Function(app, "Helper.Program.Main()", "/src/Helper/Program.cs", 4), b.Function(app,
+		"Helper.Program.Tidy()", "/src/Helper/Program.cs", 12)
 	b.Run(thread).Call(0, main, Interval{}).Fold(tidy, Interval{Elapsed: 3_000_000}, Interval{Elapsed: 1_000_000}).
 		In(2).Stop(Interval{Elapsed: 250_000_000})
 	b.Losses = append(b.Losses, session.Loss{Process: p, Reason: session.LossCallsFolded, Events: 123},

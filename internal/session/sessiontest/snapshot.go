@@ -17,19 +17,21 @@ type Heaps struct {
 }
 
 func (h *Heaps) write(w *session.Writer) error {
-	return errors.Join(w.InsertSnapshots(h.Snapshots), w.InsertSnapshotTypes(h.SnapshotTypes), w.InsertSnapshotSites(h.SnapshotSites),
+	return errors.Join(w.InsertSnapshots(h.Snapshots), w.InsertSnapshotTypes(h.SnapshotTypes),
+		w.InsertSnapshotSites(h.SnapshotSites),
 		w.InsertSnapshotRoots(h.SnapshotRoots), w.InsertSnapshotPaths(h.SnapshotPaths))
 }
 
-// Heap is Shop with a snapshot of its heap: 1000 orders in an array in a list, which a stack holds; 3 orders that wait for
-// their finalizer; a chain of 100 nodes, of whose path the middle is left out; and frozen strings.
+// Heap is Shop with a snapshot of its heap: 1000 orders in an array in a list, which a stack holds; 3 orders that wait
+// for their finalizer; a chain of 100 nodes, of whose path the middle is left out; and frozen strings.
 func Heap() *Builder {
 	const str, list, node, order, array = 1, 2, 3, 4, 5
 	amount := func(objects, bytes int64) q.Amount {
 		return q.Amount{Allocations: q.Count(objects), Bytes: q.Bytes(bytes)}
 	}
 	b := Shop()
-	b.Snapshots = []session.Snapshot{{Process: 1, GCNumber: 12, All: amount(1109, 53_136), Reachable: amount(1102, 52_856),
+	b.Snapshots = []session.Snapshot{{Process: 1, GCNumber: 12, All: amount(1109, 53_136),
+		Reachable:   amount(1102, 52_856),
 		Finalizable: amount(3, 120), Frozen: amount(4, 160)}}
 	b.SnapshotTypes = []session.SnapshotType{
 		{Process: 1, Type: str, Amount: amount(4, 160), Frozen: 4},
@@ -42,21 +44,27 @@ func Heap() *Builder {
 	for _, s := range b.Sites {
 		switch {
 		case s.Type == order:
-			b.SnapshotSites = append(b.SnapshotSites, session.SnapshotSite{Site: s.ID, Amount: orders[0], Retained: orders[0].Bytes})
+			b.SnapshotSites = append(b.SnapshotSites, session.SnapshotSite{Site: s.ID, Amount: orders[0],
+				Retained: orders[0].Bytes})
 			orders = orders[1:]
 		case s.Type == array:
-			b.SnapshotSites = append(b.SnapshotSites, session.SnapshotSite{Site: s.ID, Amount: amount(1, 8024), Retained: 48_024})
+			b.SnapshotSites = append(b.SnapshotSites, session.SnapshotSite{Site: s.ID, Amount: amount(1, 8024),
+				Retained: 48_024})
 		}
 	}
-	b.SnapshotRoots = []session.SnapshotRoot{{Process: 1, Kind: session.RootHandle, References: 1, Amount: amount(1, 48)},
-		{Process: 1, Kind: session.RootStack, Flags: session.RootPinning, Function: 1, References: 2, Amount: amount(1, 32)}}
+	b.SnapshotRoots = []session.SnapshotRoot{{Process: 1, Kind: session.RootHandle, References: 1,
+		Amount: amount(1, 48)},
+		{Process: 1, Kind: session.RootStack, Flags: session.RootPinning, Function: 1, References: 2,
+			Amount: amount(1, 32)}}
 	for i := range int64(100) {
 		if i < 2 || i >= 98 {
-			b.SnapshotPaths = append(b.SnapshotPaths, session.SnapshotPath{Process: 1, Type: node, Position: i, ObjectType: node, Bytes: 48, Retained: q.Bytes(48 * (100 - i))})
+			b.SnapshotPaths = append(b.SnapshotPaths, session.SnapshotPath{Process: 1, Type: node, Position: i,
+				ObjectType: node, Bytes: 48, Retained: q.Bytes(48 * (100 - i))})
 		}
 	}
 	b.SnapshotPaths[0].Kind = session.RootHandle
-	held := []session.SnapshotPath{{ObjectType: list, Bytes: 32, Retained: 48_056, Kind: session.RootStack, Flags: session.RootPinning, Function: 1},
+	held := []session.SnapshotPath{{ObjectType: list, Bytes: 32, Retained: 48_056, Kind: session.RootStack,
+		Flags: session.RootPinning, Function: 1},
 		{ObjectType: array, Bytes: 8024, Retained: 48_024}, {ObjectType: order, Bytes: 40, Retained: 40}}
 	for i, step := range held {
 		step.Process, step.Type, step.Position = 1, order, int64(i)

@@ -32,7 +32,8 @@ func (t *Times) write(w *session.Writer) error {
 	slices.SortFunc(t.TimingValues, func(a, b session.TimingValue) int {
 		return cmp.Or(cmp.Compare(a.Slice, b.Slice), cmp.Compare(a.Timing, b.Timing))
 	})
-	return errors.Join(w.ReplaceProcessTimes(t.ProcessTimes), w.InsertTimings(t.Timings), w.InsertTimingValues(t.TimingValues), w.InsertTimingInclusives(t.TimingInclusives),
+	return errors.Join(w.ReplaceProcessTimes(t.ProcessTimes), w.InsertTimings(t.Timings),
+		w.InsertTimingValues(t.TimingValues), w.InsertTimingInclusives(t.TimingInclusives),
 		w.ReplaceTimingExtremes(t.TimingExtremes), w.ReplaceTimingRunning(t.TimingRunning),
 		w.InsertTimingBegan(t.TimingBegan))
 }
@@ -40,20 +41,22 @@ func (t *Times) write(w *session.Writer) error {
 // Timed says that the calls of a process are timed, with probes that add inside to the tail of each call and outside to
 // the caller's time before it.
 func (b *Builder) Timed(p session.ProcessID, inside, outside float64) {
-	b.ProcessTimes = append(b.ProcessTimes, session.ProcessTime{Process: p, Clock: session.ClockTSC, TicksPerSec: 2_500_000_000,
-		Instrument: session.InstrumentBoundary, Mechanism: session.MechanismRseq, Inside: inside, Outside: outside,
+	b.ProcessTimes = append(b.ProcessTimes, session.ProcessTime{Process: p, Clock: session.ClockTSC,
+		TicksPerSec: 2_500_000_000,
+		Instrument:  session.InstrumentBoundary, Mechanism: session.MechanismRseq, Inside: inside, Outside: outside,
 		ColdInside: 10 * inside, ColdOutside: 10 * outside, Agent: 5000})
 }
 
 // Interval is the time between two events of a thread.
 type Interval struct {
 	Elapsed q.Nanoseconds // as measured
-	Waited  bool          // the operating system acted in it, for half of the time: two thirds of that the thread was blocked
-	Slept   bool          // and all of the time it was blocked
+	// the operating system acted in it, for half of the time: two thirds of that the thread was blocked
+	Waited bool
+	Slept  bool // and all of the time it was blocked
 }
 
-// off is how long the thread had no processor, and how long of this it could have run, in an interval to which probes added
-// cost.
+// off is how long the thread had no processor, and how long of this it could have run, in an interval to which probes
+// added cost.
 func (i Interval) off(cost q.Nanoseconds) (off, ready q.Nanoseconds) {
 	if i.Slept {
 		return i.Elapsed - cost, 0
@@ -188,14 +191,15 @@ func (r *Run) End(i Interval) *Run {
 	if n > 0 {
 		add(&r.open[n-1].inclusive, top.inclusive)
 	}
-	r.b.extreme(timing, session.Extremes{ElapsedInclusive: only(top.inclusive[0]), ElapsedExclusive: only(top.exclusive[0]),
+	r.b.extreme(timing, session.Extremes{ElapsedInclusive: only(top.inclusive[0]),
+		ElapsedExclusive:     only(top.exclusive[0]),
 		ApplicationInclusive: only(top.inclusive[1]), ApplicationExclusive: only(top.exclusive[1]),
 		CPUInclusive: only(top.inclusive[2]), CPUExclusive: only(top.exclusive[2])})
 	return r
 }
 
-// Fold records that the function on top, after an interval in itself, calls another one, which has no path of its own and
-// ends after another interval.
+// Fold records that the function on top, after an interval in itself, calls another one, which has no path of its own
+// and ends after another interval.
 func (r *Run) Fold(f session.FunctionID, before, within Interval) *Run {
 	top := &r.open[len(r.open)-1]
 	pseudo := func(name string) Frame { return Frame{Function: r.b.pseudo(r.b.Threads[r.thread-1].Process, name)} }
@@ -209,11 +213,13 @@ func (r *Run) Fold(f session.FunctionID, before, within Interval) *Run {
 	v.Calls, v.Ended = v.Calls+1, v.Ended+1
 	addInterval(v, within, r.cost[0])
 	one := within.values(r.cost[0])
-	r.b.extreme(pair, session.Extremes{ElapsedInclusive: only(one[0]), ElapsedExclusive: only(one[0]), ApplicationInclusive: only(one[1]),
+	r.b.extreme(pair, session.Extremes{ElapsedInclusive: only(one[0]), ElapsedExclusive: only(one[0]),
+		ApplicationInclusive: only(one[1]),
 		ApplicationExclusive: only(one[1]), CPUInclusive: only(one[2]), CPUExclusive: only(one[2])})
 	add(&top.inclusive, one)
 	whole := session.TimingInclusive{Slice: r.slice, Times: 1, Calls: 1, Elapsed: within.Elapsed}
-	for _, t := range []session.TimingID{r.b.Timing(r.thread, true, root, Frame{Function: f}), pair, r.b.Timing(r.thread, true, end...)} {
+	for _, t := range []session.TimingID{r.b.Timing(r.thread, true, root, Frame{Function: f}), pair,
+		r.b.Timing(r.thread, true, end...)} {
 		whole.Timing = t
 		if whole.EachCalls, whole.EachElapsed = 0, 0; t == pair {
 			whole.EachCalls, whole.EachElapsed = 1, within.Elapsed
@@ -271,13 +277,16 @@ func only(n q.Nanoseconds) session.Range { return session.Range{Min: n, Max: n} 
 
 // extreme widens the ranges of a timing.
 func (b *Builder) extreme(timing session.TimingID, e session.Extremes) {
-	at, ok := slices.BinarySearchFunc(b.TimingExtremes, timing, func(t session.TimingExtreme, id session.TimingID) int { return cmp.Compare(t.Timing, id) })
+	at, ok := slices.BinarySearchFunc(b.TimingExtremes, timing, func(t session.TimingExtreme, id session.TimingID) int {
+		return cmp.Compare(t.Timing, id)
+	})
 	if !ok {
 		b.TimingExtremes = slices.Insert(b.TimingExtremes, at, session.TimingExtreme{Timing: timing, Extremes: e})
 		return
 	}
 	have := &b.TimingExtremes[at].Extremes
-	for _, r := range [][2]*session.Range{{&have.ElapsedInclusive, &e.ElapsedInclusive}, {&have.ElapsedExclusive, &e.ElapsedExclusive},
+	for _, r := range [][2]*session.Range{{&have.ElapsedInclusive, &e.ElapsedInclusive},
+		{&have.ElapsedExclusive, &e.ElapsedExclusive},
 		{&have.ApplicationInclusive, &e.ApplicationInclusive}, {&have.ApplicationExclusive, &e.ApplicationExclusive},
 		{&have.CPUInclusive, &e.CPUInclusive}, {&have.CPUExclusive, &e.CPUExclusive}} {
 		r[0].Min, r[0].Max = min(r[0].Min, r[1].Min), max(r[0].Max, r[1].Max)
@@ -324,8 +333,9 @@ func RandomTimes(seed uint64) *Builder {
 	return b
 }
 
-// Timed is a program whose times can be added up by hand: Main calls Work twice and Wait, which sleeps in the framework;
-// Work calls itself; a second thread runs to the end and beyond. Probes add 10 ns to each tail and 20 to each lead.
+// Timed is a program whose times can be added up by hand: Main calls Work twice and Wait, which sleeps in the
+// framework; Work calls itself; a second thread runs to the end and beyond. Probes add 10 ns to each tail and 20 to
+// each lead.
 func Timed() *Builder {
 	b := New()
 	b.Info[session.KeyMode] = session.ModeTime
@@ -342,7 +352,8 @@ func Timed() *Builder {
 	b.Run(main).Call(0, entry, ns(0)).
 		Call(7, work, ns(1020)).Call(22, work, ns(220)).End(ns(310)).End(ns(410)).
 		Call(8, work, ns(520)).End(ns(110)).
-		In(2).Call(9, wait, ns(120)).Call(31, sleep, ns(70)).End(Interval{Elapsed: 100_000_010, Slept: true}).End(ns(60)).
+		In(2).Call(9, wait, ns(120)).Call(31, sleep, ns(70)).End(Interval{Elapsed: 100_000_010, Slept: true}).End(
+		ns(60)).
 		End(ns(510))
 	b.Run(worker).In(2).Call(0, work, ns(0)).Call(22, wait, ns(1020)).Call(31, sleep, ns(120)).Stop(ns(300_000_000))
 	return b

@@ -27,7 +27,8 @@ var (
 )
 
 // flags of the compiler: those of the product, as far as they matter here.
-const flags = "-std=c11 -O2 -g -fno-omit-frame-pointer -pthread -Wall -Wextra -Wconversion -Werror -include ../../../agent/test/replay_time.h"
+const flags = "-std=c11 -O2 -g -fno-omit-frame-pointer -pthread -Wall -Wextra -Wconversion -Werror -include " +
+	"../../../agent/test/replay_time.h"
 
 var (
 	builtDir = sync.OnceValues(func() (string, error) { return os.MkdirTemp("", "clrprof-replay-") })
@@ -53,8 +54,10 @@ func build(t testing.TB, more string) string {
 		t.Fatal(err)
 	}
 	path := filepath.Join(dir, fmt.Sprint("replay", len(built)))
-	args := append(strings.Fields(flags+" "+more), "-o", path, "../../../agent/test/replay_time.c", "../../../agent/src/time.c", "../../../agent/src/timings.c",
-		"../../../agent/src/fold.c", "../../../agent/src/timers.c", "../../../agent/src/control.c", "../../../agent/src/arena.c")
+	args := append(strings.Fields(flags+" "+more), "-o", path, "../../../agent/test/replay_time.c",
+		"../../../agent/src/time.c", "../../../agent/src/timings.c",
+		"../../../agent/src/fold.c", "../../../agent/src/timers.c", "../../../agent/src/control.c",
+		"../../../agent/src/arena.c")
 	if out, err := exec.Command("gcc", args...).CombinedOutput(); err != nil {
 		t.Fatalf("compiling the agent: %v\n%s", err, out)
 	}
@@ -144,7 +147,8 @@ type thread struct {
 
 // counted is what Counters say, as a thread.
 func counted(c *timing.Counters) *thread {
-	t := &thread{Clock: wire.Clock{Depth: uint32(len(c.Activations)), Elapsed: c.Clock.Elapsed, Waited: c.Clock.Waited, Calls: c.Clock.Calls, Acted: c.Clock.Acted}}
+	t := &thread{Clock: wire.Clock{Depth: uint32(len(c.Activations)), Elapsed: c.Clock.Elapsed, Waited: c.Clock.Waited,
+		Calls: c.Clock.Calls, Acted: c.Clock.Acted}}
 	for _, x := range c.Timings {
 		t.add(x, c.Waits, c.Acted, c.Inclusives)
 	}
@@ -159,7 +163,8 @@ func (t *thread) add(x wire.Timing, waits []wire.Waits, acted []wire.Acted, incl
 	t.Acted, t.Inclusives = append(t.Acted, row(acted, x.Acted)), append(t.Inclusives, row(inclusives, x.Inclusive))
 	x.LeadWaits, x.TailWaits, x.Acted, x.Inclusive, x.Thread, x.IP = 0, 0, 0, 0, 0, 0
 	x.First, x.Next = 0, 0 // where the agent looks first
-	x.Began = 0            // in the replay the clock also runs while the agent reads it: agent/test/time_model.c has this
+	// in the replay the clock also runs while the agent reads it: agent/test/time_model.c has this
+	x.Began = 0
 	t.Timings = append(t.Timings, x)
 }
 

@@ -74,9 +74,9 @@ func (s *simulation) site(i *invocation, sp uint64) outcome {
 	return s.call(callee, codeBase+uint64(i.id)*codeSize+uint64(n+1)*16, sp)
 }
 
-// vanish lets the innermost calls be gone, as longjmp in native code does: up to a hooked function, which goes on, or to
-// the base of the thread. No block is left that runs because of an exception, and the function that goes on is none in
-// which one runs: so the next event is a hook's.
+// vanish lets the innermost calls be gone, as longjmp in native code does: up to a hooked function, which goes on, or
+// to the base of the thread. No block is left that runs because of an exception, and the function that goes on is none
+// in which one runs: so the next event is a hook's.
 func (s *simulation) vanish(me int) outcome {
 	var targets []int
 	for t := me - 1; t >= 0 && !s.stack[t+1].filter && !s.stack[t+1].unwinding; t-- {
@@ -117,7 +117,8 @@ func (s *simulation) deliver(sp uint64) outcome {
 	if s.Managed {
 		s.frames++
 		e.by = s.frames
-		s.tell(timing.Event{Kind: timing.KindEnter, Class: timing.Dispatcher, Function: s.outside(), CallerSP: sp, ReturnAddress: outsideCode, Frame: e.by})
+		s.tell(timing.Event{Kind: timing.KindEnter, Class: timing.Dispatcher, Function: s.outside(), CallerSP: sp,
+			ReturnAddress: outsideCode, Frame: e.by})
 	}
 	for e.target = len(s.stack) - 1; e.target >= 0; e.target-- {
 		i := s.stack[e.target]
@@ -171,8 +172,8 @@ func (s *simulation) helpers(sp uint64) {
 }
 
 // filter runs a filter of a function that is somewhere on the stack. An exception that it does not catch itself means
-// that it does not want the first one. Then .NET 9 tells of one end too many, when the new exception has found no handler,
-// and both runtimes that the filter's function is unwound, which it is not.
+// that it does not want the first one. Then .NET 9 tells of one end too many, when the new exception has found no
+// handler, and both runtimes that the filter's function is unwound, which it is not.
 func (s *simulation) filter(of *invocation, sp uint64) outcome {
 	if len(s.stack) >= s.Depth {
 		return outcome{}
@@ -272,7 +273,8 @@ func (s *simulation) finally(i *invocation, me int, from uint64, before outcome)
 		return before // see the package's comment
 	}
 	sp := before.exception.sp - dispatch
-	e := timing.Event{Kind: timing.KindFinally, Class: i.class, Function: i.id, CallerSP: from, Frame: i.frame, SP: sp + 8}
+	e := timing.Event{Kind: timing.KindFinally, Class: i.class, Function: i.id, CallerSP: from, Frame: i.frame,
+		SP: sp + 8}
 	s.tell(e)
 	defer func(was bool) { i.unwinding = was }(i.unwinding)
 	i.unwinding = true
@@ -285,10 +287,11 @@ func (s *simulation) finally(i *invocation, me int, from uint64, before outcome)
 	return before
 }
 
-// catch runs a catch block; it may throw the exception again. What delivered the exception is still on the stack. From is
-// the stack pointer of the try block.
+// catch runs a catch block; it may throw the exception again. What delivered the exception is still on the stack. From
+// is the stack pointer of the try block.
 func (s *simulation) catch(i *invocation, from, sp uint64) outcome {
-	s.tell(timing.Event{Kind: timing.KindCatch, Class: i.class, Function: i.id, CallerSP: from, Frame: i.frame, SP: from})
+	s.tell(timing.Event{Kind: timing.KindCatch, Class: i.class, Function: i.id, CallerSP: from, Frame: i.frame,
+		SP: from})
 	out := s.block(i, sp, false)
 	if out.kind == normal && s.oneIn(4) && s.mayThrow() {
 		out = s.deliver(sp)

@@ -15,13 +15,14 @@ type Options struct {
 	Depth     int    // calls that have not ended, at most
 	Classes   [3]int // weights of functions by timing.Class
 
-	Calls, Returns, Tails, Tries, Throws, Vanishes int  // weights of what a function does next
-	Acts                                           int  // one in so many events comes after the operating system acted; 0: it never does
-	Abrupt                                         bool // the recording ends in the middle
-	Backwards                                      bool // the clock sometimes does
-	Managed                                        bool // exceptions are delivered by managed code, as from .NET 9 on
-	Escapes                                        bool // exceptions leave filters
-	Native                                         bool // native code catches
+	Calls, Returns, Tails, Tries, Throws, Vanishes int // weights of what a function does next
+	// one in so many events comes after the operating system acted; 0: it never does
+	Acts      int
+	Abrupt    bool // the recording ends in the middle
+	Backwards bool // the clock sometimes does
+	Managed   bool // exceptions are delivered by managed code, as from .NET 9 on
+	Escapes   bool // exceptions leave filters
+	Native    bool // native code catches
 }
 
 // Draw returns options at random.
@@ -32,8 +33,9 @@ func Draw(r Rand) Options {
 	return Options{
 		Functions: 1 + r.IntN(8), Sites: 1 + r.IntN(3), Steps: 1 + r.IntN(60), Depth: 2 + r.IntN(20),
 		Classes: [3]int{some(3), some(8), 1 + r.IntN(8)},
-		Calls:   2 + r.IntN(10), Returns: 1 + r.IntN(10), Tails: some(3), Tries: some(6), Throws: some(4), Vanishes: some(2),
-		Acts: some(8), Abrupt: r.IntN(3) == 0, Backwards: r.IntN(20) == 0, Managed: r.IntN(2) == 0,
+		Calls:   2 + r.IntN(10), Returns: 1 + r.IntN(10), Tails: some(3), Tries: some(6), Throws: some(4),
+		Vanishes: some(2),
+		Acts:     some(8), Abrupt: r.IntN(3) == 0, Backwards: r.IntN(20) == 0, Managed: r.IntN(2) == 0,
 		Escapes: r.IntN(2) == 0, Native: r.IntN(2) == 0,
 	}
 }
@@ -45,7 +47,8 @@ const (
 	codeSize    = 0x1000 // of a function
 	codeBase    = 0x7f00_0000_0000
 	outsideCode = 0x7e00_0000_0000 // of the runtime
-	dispatch    = 0x900            // bytes of stack that the runtime takes to deliver an exception, and again before a block runs
+	// bytes of stack that the runtime takes to deliver an exception, and again before a block runs
+	dispatch = 0x900
 )
 
 // function is a function of the program.
@@ -121,7 +124,8 @@ func Run(o Options, r Rand, emit func(timing.Event)) {
 	s := &simulation{Options: o, r: r, emit: emit, left: o.Steps, now: uint64(1 + r.IntN(1000))}
 	s.write()
 	for s.left > 0 {
-		s.stack = append(s.stack[:0], &invocation{function: &function{id: s.outside()}, native: s.Native && s.oneIn(2)}) // the thread's base
+		// the thread's base
+		s.stack = append(s.stack[:0], &invocation{function: &function{id: s.outside()}, native: s.Native && s.oneIn(2)})
 		callee := s.draw()
 		if (s.ghosts || s.stale) && s.functions[callee].class == timing.NotHooked {
 			s.left--
@@ -218,7 +222,8 @@ func (s *simulation) tell(e timing.Event) {
 func (s *simulation) hook(kind timing.Kind, i *invocation, sp, address uint64) {
 	if i.class != timing.NotHooked {
 		s.ghosts, s.stale = false, false
-		s.tell(timing.Event{Kind: kind, Class: i.class, Function: i.id, CallerSP: sp, ReturnAddress: address, Frame: i.frame})
+		s.tell(timing.Event{Kind: kind, Class: i.class, Function: i.id, CallerSP: sp, ReturnAddress: address,
+			Frame: i.frame})
 	}
 }
 

@@ -109,7 +109,8 @@ func conserves(r timing.Result) error {
 		for v, ticks := range f.Total {
 			functions[v] += ticks
 		}
-		if f.Total[timing.ApplicationInclusive] > f.Total[timing.CPUInclusive] || f.Total[timing.CPUInclusive] > f.Total[timing.ElapsedInclusive] ||
+		if f.Total[timing.ApplicationInclusive] > f.Total[timing.CPUInclusive] ||
+			f.Total[timing.CPUInclusive] > f.Total[timing.ElapsedInclusive] ||
 			f.Total[timing.ElapsedInclusive] > roots[timing.ElapsedInclusive] {
 			return fmt.Errorf("function %+v of %v", f, roots)
 		}
@@ -126,9 +127,11 @@ func conserves(r timing.Result) error {
 			return fmt.Errorf("%d calls of function %d, by its callers %d", f.Calls, f.Function, calls[f.Function])
 		}
 	}
-	for _, x := range [][2]int{{timing.ElapsedInclusive, timing.ElapsedExclusive}, {timing.ApplicationInclusive, timing.ApplicationExclusive},
+	for _, x := range [][2]int{{timing.ElapsedInclusive, timing.ElapsedExclusive},
+		{timing.ApplicationInclusive, timing.ApplicationExclusive},
 		{timing.CPUInclusive, timing.CPUExclusive}} {
-		if inclusive, exclusive := roots[x[0]], x[1]; edges[exclusive] != inclusive || functions[exclusive] != inclusive {
+		if inclusive, exclusive := roots[x[0]], x[1]; edges[exclusive] != inclusive ||
+			functions[exclusive] != inclusive {
 			return fmt.Errorf("%d inclusive, exclusive %d and %d", inclusive, edges[exclusive], functions[exclusive])
 		}
 	}
@@ -141,7 +144,9 @@ func TestCountersKnowTheTruth(t *testing.T) {
 		r := rand.New(rand.NewPCG(uint64(seed), 3))
 		if err := check(r, &s, func(timing.Event) {}); err != nil {
 			var log strings.Builder
-			check(rand.New(rand.NewPCG(uint64(seed), 3)), new(seen), func(e timing.Event) { fmt.Fprintf(&log, "%+v\n", e) })
+			check(rand.New(rand.NewPCG(uint64(seed), 3)), new(seen), func(e timing.Event) {
+				fmt.Fprintf(&log, "%+v\n", e)
+			})
 			t.Fatalf("seed %d: %v\n%v", seed, err, log.String())
 		}
 	}
@@ -152,13 +157,14 @@ func TestCountersKnowTheTruth(t *testing.T) {
 			t.Errorf("%d events of kind %d", n, kind+1)
 		}
 	}
-	if s.calls < few || s.unmatched < few || s.folded < few || s.waits < few || s.backwards < few || s.open < few || s.deep < few {
+	if s.calls < few || s.unmatched < few || s.folded < few || s.waits < few || s.backwards < few || s.open < few ||
+		s.deep < few {
 		t.Error("something is not much simulated")
 	}
 }
 
-// TestLimitsLoseNothing gives long programs less room than they have paths: functions and pairs of functions are what the
-// definition says, whatever the limit.
+// TestLimitsLoseNothing gives long programs less room than they have paths: functions and pairs of functions are what
+// the definition says, whatever the limit.
 func TestLimitsLoseNothing(t *testing.T) {
 	folded, thrown := map[int]uint64{}, 0
 	for seed := range 300 {

@@ -1,5 +1,5 @@
-// Package wiretest makes arenas as an agent would write them, for tests of what reads them. Nothing in the shipped program
-// uses it.
+// Package wiretest makes arenas as an agent would write them, for tests of what reads them. Nothing in the shipped
+// program uses it.
 package wiretest
 
 import (
@@ -43,8 +43,10 @@ type Arena struct {
 // New returns the arena of a process that does not exist any more and did not say goodbye.
 func New() *Arena {
 	return &Arena{
-		Header: wire.Header{Magic: wire.Magic, Version: wire.Version, State: uint32(wire.StateRecording), PID: NoPID, ParentPID: 7,
-			RuntimeMajor: 9, RuntimeMinor: 0, RuntimeBuild: 7, MaxStackDepth: 100, StartNS: 1000, Data: wire.DataMemory, SharedBytes: 4096, PrivateBytes: 904},
+		Header: wire.Header{Magic: wire.Magic, Version: wire.Version, State: uint32(wire.StateRecording), PID: NoPID,
+			ParentPID:    7,
+			RuntimeMajor: 9, RuntimeMinor: 0, RuntimeBuild: 7, MaxStackDepth: 100, StartNS: 1000, Data: wire.DataMemory,
+			SharedBytes: 4096, PrivateBytes: 904},
 		IPs:   make([]wire.IP, wire.IPFirst),
 		Nodes: make([]wire.Node, 1),
 	}
@@ -140,7 +142,8 @@ func (a *Arena) Compact() ([]byte, error) { return a.bytes(0) }
 
 func (a *Arena) bytes(capacity int) ([]byte, error) {
 	b := make([]byte, wire.HeaderSize)
-	for i, table := range [wire.RegionCount]any{a.Log, a.IPs, a.Nodes, a.Sites, a.Deaths, a.Ages, a.ThreadSets, a.Timings, a.Waits, a.Clocks, a.Activations, a.Acted, a.Inclusives} {
+	for i, table := range [wire.RegionCount]any{a.Log, a.IPs, a.Nodes, a.Sites, a.Deaths, a.Ages, a.ThreadSets,
+		a.Timings, a.Waits, a.Clocks, a.Activations, a.Acted, a.Inclusives} {
 		offset := len(b)
 		if reflect.ValueOf(table).Len() > 0 {
 			var err error
