@@ -238,7 +238,7 @@ printfn "%d %d" (List.length (make 1000)) (Async.RunSynchronously sums)
 	if r.exit != 0 || r.stdout != "1000 420\n" {
 		t.Fatalf("exit code %d, it says %q\n%s", r.exit, r.stdout, r.stderr)
 	}
-	soundTime(t, r.session) // calls with tail. in what the library compiles for a script jump
+	soundTime(t, r.session)
 	compareCallsByName(t, r, "f.raw_name IN ('make', 'Parallel', 'RunSynchronously')",
 		map[string]int64{"make": 1001, "Parallel": 1, "RunSynchronously": 1})
 	type function struct{ Module, Path, Origin string }
