@@ -177,6 +177,12 @@ void watch_look(void)
 {
 }
 
+void thread_find_stack(uintptr_t *low, uintptr_t *high) /* a recording says where no stack ends */
+{
+    *low = 0;
+    *high = 0;
+}
+
 struct thread_set *thread_own_set(void)
 {
     return NULL;
