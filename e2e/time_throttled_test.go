@@ -79,7 +79,7 @@ func checkThrottled(t *testing.T, r result, waits int64) {
 	}
 	without := w.WallMin - w.CPUMax
 	between(t, w.Name+": CPU time shown and that of probes, ns", rows[0].CPU+rows[0].Probes, w.CPUMin*97/100-own,
-		w.CPUMax*103/100)
+		w.CPUMax*103/100+w.Stolen)
 	waited := waits * w.Calls
 	between(t, w.Name+": ready shown, ns", rows[0].Ready, (without-waited)*97/100-own-w.Stolen,
 		(w.WallMax-w.CPUMin-waited)*103/100)
