@@ -3,10 +3,12 @@ package analysis
 import (
 	"errors"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	q "github.com/clrprof/clrprof/internal/quantity"
 	"github.com/clrprof/clrprof/internal/session"
 	"github.com/clrprof/clrprof/internal/session/sessiontest"
 )
@@ -17,7 +19,7 @@ func TestUsage(t *testing.T) {
 	b.Counters = []session.Counter{{ID: 1, Name: counterCPUUser, Unit: "ns", IsSum: true},
 		{ID: 2, Name: counterCPUSystem, Unit: "ns", IsSum: true},
 		{ID: 3, Name: counterResident, Unit: "bytes"}, {ID: 7, Name: counterThreads, Unit: "count"},
-		{ID: 19, Name: "machine.cpu_busy", Unit: "ns", IsSum: true}}
+		{ID: 19, Name: counterMachineBusy, Unit: "ns", IsSum: true}}
 	b.CounterValues = []session.CounterValue{
 		{Time: 100, Process: 0, Counter: 19, Value: 1000},
 		{Time: 100, Process: 1, Counter: 1, Value: 30}, {Time: 100, Process: 1, Counter: 2, Value: 10},
@@ -47,7 +49,7 @@ func TestCounterPoints(t *testing.T) {
 	b := sessiontest.Several()
 	b.Counters = []session.Counter{{ID: 1, Name: counterCPUUser, Unit: "ns", IsSum: true},
 		{ID: 2, Name: counterCPUSystem, Unit: "ns", IsSum: true},
-		{ID: 3, Name: counterResident, Unit: "bytes"}, {ID: 19, Name: "machine.cpu_busy", Unit: "ns", IsSum: true}}
+		{ID: 3, Name: counterResident, Unit: "bytes"}, {ID: 19, Name: counterMachineBusy, Unit: "ns", IsSum: true}}
 	b.CounterValues = []session.CounterValue{
 		{Time: 100, Process: 0, Counter: 19, Value: 1000}, {Time: 250, Process: 0, Counter: 19, Value: 1200},
 		{Time: 300, Process: 0, Counter: 19, Value: 1100},
@@ -73,7 +75,7 @@ func TestCounterPoints(t *testing.T) {
 	}
 	want := map[string][]CounterPoint{
 		counterCPUUser: {{0, 100, 30}, {100, 250, 75}}, counterCPUSystem: {{0, 100, 10}, {100, 250, 4}},
-		counterResident: {{0, 100, 4096}, {100, 250, 8292}}, "machine.cpu_busy": {{100, 100, 0}, {100, 250, 200},
+		counterResident: {{0, 100, 4096}, {100, 250, 8292}}, counterMachineBusy: {{100, 100, 0}, {100, 250, 200},
 			{250, 300, 0}},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -87,5 +89,35 @@ func TestCounterPoints(t *testing.T) {
 	var unknown *TermError
 	if _, _, err := CounterPoints(s, "process.wings"); !errors.As(err, &unknown) || len(unknown.Names) != 4 {
 		t.Error(err)
+	}
+}
+
+// TestStolen: what the host took is what grew between the samples.
+func TestStolen(t *testing.T) {
+	b := sessiontest.Several()
+	for _, tt := range []struct {
+		counters     []session.Counter
+		used, stolen q.Nanoseconds
+	}{
+		{},
+		{counters: []session.Counter{{ID: 19, Name: counterMachineBusy, Unit: "ns", IsSum: true}}, used: 300},
+		{counters: []session.Counter{{ID: 19, Name: counterMachineBusy, Unit: "ns", IsSum: true},
+			{ID: 23, Name: counterMachineStolen, Unit: "ns", IsSum: true}}, used: 300, stolen: 45},
+	} {
+		b.Counters, b.CounterValues = tt.counters, nil
+		for _, v := range []session.CounterValue{
+			{Time: 100, Counter: 19, Value: 1000}, {Time: 200, Counter: 19, Value: 1100}, {Time: 300, Counter: 19, Value: 1300},
+			{Time: 100, Counter: 23, Value: 70}, {Time: 200, Counter: 23, Value: 70}, {Time: 300, Counter: 23, Value: 115},
+		} {
+			if slices.ContainsFunc(tt.counters, func(c session.Counter) bool { return c.ID == v.Counter }) {
+				b.CounterValues = append(b.CounterValues, v)
+			}
+		}
+		s := open(t, b, filepath.Join(t.TempDir(), "a"))
+		used, stolen, err := Stolen(s)
+		if err != nil || used != tt.used || stolen != tt.stolen {
+			t.Errorf("%v: used %v, stolen %v, %v; want %v and %v", tt.counters, used, stolen, err, tt.used, tt.stolen)
+		}
+		s.Close()
 	}
 }

@@ -50,6 +50,7 @@ const (
 	MachineIdle
 	MachineAvailable
 	MachineMemory
+	MachineStolen
 )
 
 // All returns all counters by ID, from 1 on.
@@ -78,6 +79,8 @@ func All() []Counter {
 		{MachineIdle, "machine.cpu_idle", "ns", true, "CPU time of all CPUs that was not"},
 		{MachineAvailable, "machine.available", "bytes", false, "memory that programs could get"},
 		{MachineMemory, "machine.memory", "bytes", false, "memory"},
+		{MachineStolen, "machine.cpu_stolen", "ns", true,
+			"CPU time that the host of a virtual machine took from CPUs that had something to do"},
 	}
 }
 
@@ -245,9 +248,10 @@ func Machine(root fs.FS) []Reading {
 		MachineAvailable, MachineMemory)...)
 }
 
-// cpu reads the first line of /proc/stat: user nice system idle iowait irq softirq steal, and parts of these.
+// cpu reads the first line of /proc/stat: user nice system idle iowait irq softirq steal, and parts of these
+// (fs/proc/stat.c of Linux).
 func cpu(root fs.FS) []Reading {
-	busy, idle := Reading{Counter: MachineBusy}, Reading{Counter: MachineIdle}
+	busy, idle, stolen := Reading{Counter: MachineBusy}, Reading{Counter: MachineIdle}, Reading{Counter: MachineStolen}
 	text, err := fs.ReadFile(root, "proc/stat")
 	line, _, _ := strings.Cut(string(text), "\n")
 	fields := strings.Fields(line)
@@ -256,14 +260,17 @@ func cpu(root fs.FS) []Reading {
 	}
 	for i := 1; err == nil && i < 9; i++ {
 		var n int64
-		if n, err = number(fields[i], tick); i == 4 || i == 5 {
+		switch n, err = number(fields[i], tick); i {
+		case 4, 5:
 			idle.Value += n
-		} else {
+		case 8:
+			stolen.Value = n
+		default:
 			busy.Value += n
 		}
 	}
-	busy.Err, idle.Err = err, err
-	return []Reading{busy, idle}
+	busy.Err, idle.Err, stolen.Err = err, err, err
+	return []Reading{busy, idle, stolen}
 }
 
 // number reads a value in a unit.

@@ -51,7 +51,7 @@ func TestFiles(t *testing.T) {
 		Threads: 17, Resident: 12 << 10, Private: 5 << 10,
 		OpenFiles: 2, Read: 1, Written: 2, StorageRead: 3, StorageWritten: 4, GroupMemory: 100, GroupThrottled: 6000,
 		GroupCPUPressure: 8000,
-		MachineBusy:      27 * tick, MachineIdle: 90 * tick, MachineAvailable: 8 << 10, MachineMemory: 9 << 10} {
+		MachineBusy:      19 * tick, MachineIdle: 90 * tick, MachineStolen: 8 * tick, MachineAvailable: 8 << 10, MachineMemory: 9 << 10} {
 		if r := have[id]; r.Err != nil || r.Value != want {
 			t.Errorf("%s: %d, %v; want %d", All()[id-1].Name, r.Value, r.Err, want)
 		}

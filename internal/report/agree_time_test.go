@@ -345,19 +345,36 @@ func TestDataThatIsNotThere(t *testing.T) {
 	}
 }
 
-// TestRemarks: a jump of the clock is said before the numbers, and what was chosen after them.
+// TestRemarks: a jump of the clock and what a host took is said before the numbers, and what was chosen after them.
 func TestRemarks(t *testing.T) {
 	b := sessiontest.Timed()
 	b.Info[session.KeySuspended] = "1500000000"
 	b.Info[session.KeyOptions] = `{"include":["Clock.*"],"exclude_small":16}`
+	for i, c := range []struct {
+		name        string
+		first, last int64
+	}{{"machine.cpu_busy", 5e9, 8e9}, {"machine.cpu_stolen", 7e9, 8e9}} {
+		id := int64(i + 1)
+		b.Counters = append(b.Counters, session.Counter{ID: id, Name: c.name, Unit: "ns", IsSum: true})
+		b.CounterValues = append(b.CounterValues, session.CounterValue{Time: 1, Counter: id, Value: c.first},
+			session.CounterValue{Time: 2, Counter: id, Value: c.last})
+	}
 	src, err := analysis.Open(complete(t, b, filepath.Join(t.TempDir(), "s")), analysis.Selection{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	summary, err := Summarize(src, Options{})
-	if want := "The machine was suspended for 1.50 s during the recording: elapsed times may contain it."; err != nil ||
-		!slices.Contains(Writers.Words(summary.Notes), want) {
-		t.Error(err, summary.Notes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"The machine was suspended for 1.50 s during the recording: elapsed times may contain it.",
+		"The host of this virtual machine took 1.00 s of its processor time (25.00 % of what it wanted) during the " +
+			"recording: elapsed, application and CPU times contain what was taken while they ran.",
+	} {
+		if !slices.Contains(Writers.Words(summary.Notes), want) {
+			t.Errorf("%s\nis not in %q", want, Writers.Words(summary.Notes))
+		}
 	}
 	if want := "Chosen by --include 'Clock.*' --exclude-small=16: what is not recorded counts for its " +
 		"callers."; !slices.Contains(Writers.Words(summary.Timing.Notes), want) {

@@ -71,6 +71,7 @@ const (
 	NoteCutOff             NoteKind = "cut-off"             // the recording did not end
 	NoteUnresolved         NoteKind = "unresolved"          // symbols were not resolved
 	NoteSlept              NoteKind = "slept"               // how long
+	NoteStolen             NoteKind = "stolen"              // how long, and its share of what the machine wanted
 	NoteProbes             NoteKind = "probes"              // memory and times were recorded together
 	NoteNoTimes            NoteKind = "no-times"            // the selection is not of times
 	NoteGCSpan             NoteKind = "gc-span"             // a process, and collections

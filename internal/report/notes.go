@@ -33,6 +33,11 @@ func (c *context) readNotes() ([]Note, error) {
 	if slept > 0 {
 		out = append(out, note(NoteSlept, slept))
 	}
+	stolen, err := c.stolen()
+	if err != nil {
+		return nil, err
+	}
+	out = append(out, stolen...)
 	if c.hasMemory() && c.hasTime() {
 		out = append(out, note(NoteProbes))
 	}

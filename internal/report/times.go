@@ -265,6 +265,23 @@ func (c *context) suspended() (q.Nanoseconds, error) {
 	return q.Nanoseconds(n), err
 }
 
+// leastStolen is the percentage of processor time from which on it is said that the host of a virtual machine took it:
+// less is within what two runs differ by.
+const leastStolen = 1
+
+// stolen says how much processor time the host of a virtual machine took from it while times were recorded.
+func (c *context) stolen() ([]Note, error) {
+	if !c.hasTime() {
+		return nil, nil
+	}
+	used, stolen, err := analysis.Stolen(c.source.Session())
+	share := q.PercentOf(stolen, used+stolen)
+	if err != nil || stolen == 0 || share.Float() < leastStolen {
+		return nil, err
+	}
+	return []Note{note(NoteStolen, stolen, share)}, nil
+}
+
 // folded says how many calls have no paths, since there were more than the agent keeps.
 func (c *context) folded() ([]Note, error) {
 	truncated := map[session.FunctionID]bool{}

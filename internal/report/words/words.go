@@ -84,7 +84,9 @@ var sentences = map[report.NoteKind]string{
 		"numbers up to then.",
 	report.NoteUnresolved: "The session was cut off before its symbols were resolved: names are those of the " +
 		"metadata.",
-	report.NoteSlept:  "The machine was suspended for %s during the recording: elapsed times may contain it.",
+	report.NoteSlept: "The machine was suspended for %s during the recording: elapsed times may contain it.",
+	report.NoteStolen: "The host of this virtual machine took %s of its processor time (%s of what it wanted) during the " +
+		"recording: elapsed, application and CPU times contain what was taken while they ran.",
 	report.NoteProbes: "Recorded with times: the program can allocate more than with --memory alone.",
 	report.NoteNoTimes: "Times are left out: of them neither types of objects are known, nor when " +
 		"collections ended.",
