@@ -160,6 +160,15 @@ func (t *LogicalTree) Below(id session.PathID) ([]session.PathValue, []session.P
 	return t.below[id], t.beneath[id]
 }
 
+// HasAsync reports whether a session has an async method, so that the logical call tree may differ from the physical one.
+func HasAsync(s *session.Session) (bool, error) {
+	functions, err := s.Functions()
+	if err != nil {
+		return false, err
+	}
+	return slices.Contains(newAsyncFunctions(functions).machine, true), nil
+}
+
 // LogicalTree computes the logical call tree of what is selected; nil if no async method is on it. Each value is at
 // exactly one row, so all sums are those of the physical tree.
 func (v *Source) LogicalTree() (*LogicalTree, error) {

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/clrprof/clrprof/internal/analysis"
 	q "github.com/clrprof/clrprof/internal/quantity"
 	"github.com/clrprof/clrprof/internal/session"
 )
@@ -36,6 +37,8 @@ type Flame struct {
 	// With FlameOptions.Against: the value of each frame in the other session, and what is there only.
 	Other []int64 // 0: it is not there
 	Gone  Gone
+
+	Notes []Note // of the shape that was asked for
 }
 
 // Gone is what of a call tree another one does not have: frames whose callers it has, each with all that it called.
@@ -69,6 +72,19 @@ type FlameOptions struct {
 	Most     int     // frames, but for those that stand for others
 	Color    string  // one of FlameColors: what frames are coloured by; "": nothing is said of that
 	Against  *Reader // another session: paths are matched by their keys, and those of several processes are added up
+	FlameShape
+}
+
+// FlameShape is which call tree is drawn: without any of these the physical one.
+type FlameShape struct {
+	Logical bool   // async methods are below their callers
+	Root    string // it begins with a function, as Options.Root
+	Fold    bool   // no path has a function twice
+}
+
+// options are those of the view of the call tree.
+func (s FlameShape) options(metric string) Options {
+	return Options{Sort: metric, Columns: []string{"name", metric}, Physical: !s.Logical, Root: s.Root, Fold: s.Fold}
 }
 
 // mostLevels is how deep drawn trees can be; the deepest known trees are recursions, whose levels look the same.
@@ -77,6 +93,10 @@ const mostLevels = 4096
 // ErrNegative means that a metric cannot be drawn: a selection made it less than nothing somewhere.
 var ErrNegative = errors.New("in this span more died than were born on some paths: what is less than nothing cannot " +
 	"be drawn")
+
+// ErrShapedColors means that colours are asked for of a call tree that is not the physical one.
+var ErrShapedColors = errors.New("what frames are coloured by is known of the call tree as it was recorded: no colour " +
+	"goes with a tree in which recursion is folded, which begins with a function, or has async methods below their callers")
 
 // FlameMetrics returns the metrics that the session has, that by which the call tree is ordered first.
 func (r *Reader) FlameMetrics() ([]FlameMetric, error) {
@@ -117,7 +137,7 @@ func flameMetric(c Column) FlameMetric {
 // flameTree is a call tree with one value, parents before children.
 type flameTree struct {
 	parent []int32 // -1: a process
-	key    []int64 // function, or process below 0; of a compared tree, a name of it
+	key    []int64 // frameKey, or process below 0; of a compared tree, a name of it
 	value  []int64
 	at     pathIndex
 	order  *frameOrder     // nil: it was not needed yet
@@ -125,7 +145,23 @@ type flameTree struct {
 	names  []FlameFunction // of a compared tree
 	other  []int64         // of a compared tree: the values of the other session
 	colors *flameColors    // nil: none
+	notes  []Note          // of its shape
 }
+
+// frameKey is what tells frames with one caller apart: the function, and what its row in a logical tree stands for.
+func frameKey(f session.FunctionID, role analysis.AsyncRole) int64 {
+	return int64(f)*int64(len(frameRoles)) + int64(slices.Index(frameRoles, role))
+}
+
+// frameOf is what a key that is not below 0 stands for.
+func frameOf(key int64) (session.FunctionID, analysis.AsyncRole) {
+	n := int64(len(frameRoles))
+	return session.FunctionID(key / n), frameRoles[key%n]
+}
+
+// frameRoles are all that there are.
+var frameRoles = []analysis.AsyncRole{analysis.AsyncNone, analysis.AsyncResumed, analysis.AsyncRuntime,
+	analysis.AsyncLeftOut}
 
 // Flame lays the call tree out.
 func (r *Reader) Flame(o FlameOptions) (*Flame, error) {
@@ -141,7 +177,10 @@ func (r *Reader) Flame(o FlameOptions) (*Flame, error) {
 		}
 		return nil, Unknown("metric", o.Metric, names)
 	}
-	tree, c, err := r.flameTree(metrics[at], o.Color)
+	if o.Color != "" && o.FlameShape != (FlameShape{}) {
+		return nil, ErrShapedColors
+	}
+	tree, c, err := r.flameTree(metrics[at], o.Color, o.FlameShape)
 	if err != nil {
 		return nil, err
 	}
@@ -149,11 +188,11 @@ func (r *Reader) Flame(o FlameOptions) (*Flame, error) {
 		if o.Color != "" {
 			return nil, fmt.Errorf("a compared call tree is coloured by its differences, not by %s", o.Color)
 		}
-		if tree, err = r.comparedTree(tree, metrics[at], o.Against); err != nil {
+		if tree, err = r.comparedTree(tree, metrics[at], o.FlameShape, o.Against); err != nil {
 			return nil, err
 		}
 	}
-	out := &flameWriter{context: c, tree: tree, Flame: &Flame{Metric: metrics[at]}, names: map[int64]uint32{},
+	out := &flameWriter{context: c, tree: tree, Flame: &Flame{Metric: metrics[at], Notes: tree.notes}, names: map[int64]uint32{},
 		modules: map[string]int{}, colors: map[uint32]uint32{}}
 	if o.BottomUp {
 		tree.bottomUp(out, max(1, o.Most))
@@ -164,8 +203,8 @@ func (r *Reader) Flame(o FlameOptions) (*Flame, error) {
 }
 
 // flameTree reads the tree of a metric, in a context of its own, which it returns.
-func (r *Reader) flameTree(metric FlameMetric, color string) (*flameTree, *context, error) {
-	if l := r.laid; l != nil && l.metric == metric.Key && l.color == color {
+func (r *Reader) flameTree(metric FlameMetric, color string, shape FlameShape) (*flameTree, *context, error) {
+	if l := r.laid; l != nil && l.metric == metric.Key && l.color == color && l.shape == shape {
 		return l.tree, l.context, nil
 	}
 	r.laid = nil // two of them would be much memory
@@ -180,21 +219,26 @@ func (r *Reader) flameTree(metric FlameMetric, color string) (*flameTree, *conte
 		}
 		return err
 	}
-	table, err := view.buildIn(r.own(), Options{Sort: metric.Key, Columns: []string{"name", metric.Key}})
+	table, err := view.buildIn(r.own(), shape.options(metric.Key))
 	if err != nil {
 		return nil, nil, err
 	}
-	r.laid = &laidOut{metric.Key, color, tree, table.context}
+	r.laid = &laidOut{metric.Key, color, shape, tree, table.context}
 	return tree, table.context, nil
 }
 
-// flameTree reads the values of all paths.
+// flameTree reads the values of all paths of the call tree that the options ask for.
 func (b *builder) flameTree(metric Column) (*flameTree, error) {
 	t := &flameTree{}
 	processes, err := b.processRows()
 	if err != nil {
 		return nil, err
 	}
+	before := len(b.table.Notes)
+	if _, err := b.shape(slices.Clone(processes)); err != nil {
+		return nil, err
+	}
+	t.notes = slices.Clone(b.table.Notes[before:])
 	process := map[session.ProcessID]int32{}
 	add := func(row *Row, parent int32, key int64) (int32, error) {
 		n := metric.cell(b.context, row).Number
@@ -210,14 +254,14 @@ func (b *builder) flameTree(metric Column) (*flameTree, error) {
 		}
 		t.value[len(t.value)-1] = 0 // the sum of its roots
 	}
-	err = b.eachPath(func(row *Row, above session.PathID) error {
+	err = b.eachRow(processes, func(row *Row, above session.PathID) error {
 		parent, known := t.at.find(above)
 		if !known {
 			if parent, known = process[row.process]; !known {
 				return nil
 			}
 		}
-		n, err := add(row, parent, int64(row.function))
+		n, err := add(row, parent, frameKey(row.function, row.async))
 		if err != nil {
 			return err
 		}
@@ -251,6 +295,40 @@ func (x *pathIndex) find(id session.PathID) (node int32, ok bool) {
 		}
 	}
 	return x.nodes[i], true
+}
+
+// eachRow calls fn with the row of each path of the call tree that is shown, in the order of ids, callers first, and the
+// path above it, as eachPath does. Processes are the roots of them.
+func (b *builder) eachRow(processes []Row, fn func(row *Row, above session.PathID) error, about func(int)) error {
+	if b.logical == nil {
+		return b.eachPath(fn, about)
+	}
+	type called struct {
+		row   Row
+		above session.PathID
+	}
+	var rows []called
+	open := slices.Clone(processes)
+	for len(open) > 0 {
+		r := open[len(open)-1]
+		open = open[:len(open)-1]
+		below, err := b.pathsBelow(&r)
+		if err != nil {
+			return err
+		}
+		for i := range below {
+			rows = append(rows, called{below[i], r.path})
+		}
+		open = append(open, below...)
+	}
+	slices.SortFunc(rows, func(x, y called) int { return cmp.Compare(x.row.path, y.row.path) })
+	about(len(rows))
+	for i := range rows {
+		if err := fn(&rows[i].row, rows[i].above); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // eachPath calls fn with the row of each path of the physical call tree, which is the same row anew each time, and the

@@ -125,7 +125,7 @@ func (r *Reader) checkColors(t *testing.T, by string, want map[string]map[string
 	if err != nil {
 		t.Fatal(err)
 	}
-	tree, _, err := r.flameTree(metrics[0], by)
+	tree, _, err := r.flameTree(metrics[0], by, FlameShape{})
 	if err != nil {
 		t.Fatal(by, err)
 	}

@@ -9,13 +9,13 @@ import (
 // comparedTree puts the paths of another session beside those of a tree: what has the same functions from the root, by
 // their keys, in a process of the same name, is one path, with the sum of its values in each session. Where both have
 // one process alone, that is the same whatever its name.
-func (r *Reader) comparedTree(t *flameTree, metric FlameMetric, with *Reader) (*flameTree, error) {
-	there, c, err := with.flameTree(metric, "")
+func (r *Reader) comparedTree(t *flameTree, metric FlameMetric, shape FlameShape, with *Reader) (*flameTree, error) {
+	there, c, err := with.flameTree(metric, "", shape)
 	if err != nil {
 		return nil, fmt.Errorf("session %s: %w", with.context.source.Session().Path(), err)
 	}
 	out := &comparedTree{
-		flameTree: flameTree{names: []FlameFunction{}, other: []int64{}},
+		flameTree: flameTree{names: []FlameFunction{}, other: []int64{}, notes: t.notes},
 		keys:      map[string]int64{},
 		nodes:     map[comparedNode]int32{},
 		single:    len(t.roots()) == 1 && len(there.roots()) == 1,
@@ -77,7 +77,8 @@ func (c *comparedTree) key(of *context, keys map[session.FunctionID]string, key 
 	name, sign := "process "+of.flameFunction(key).Full, int64(-1)
 	switch {
 	case key >= 0:
-		name, sign = keys[session.FunctionID(key)], 1
+		function, role := frameOf(key)
+		name, sign = keys[function]+" "+string(role), 1
 	case c.single:
 		name = "process"
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/clrprof/clrprof/internal/analysis"
 	"github.com/clrprof/clrprof/internal/session"
 )
 
@@ -37,9 +38,14 @@ func (c *context) flameFunction(key int64) FlameFunction {
 		name := c.processes.get(session.ProcessID(-key)).Name
 		return FlameFunction{Short: name, Full: name}
 	}
-	id := session.FunctionID(key)
-	return FlameFunction{c.shortFunctionName(id), c.functionName(id), c.moduleName(c.functions.get(id).Module),
-		c.isUser(id)}
+	id, role := frameOf(key)
+	row := Row{function: id, async: role}
+	if role == analysis.AsyncRuntime || role == analysis.AsyncLeftOut { // no function
+		name := asyncName(&row, c.functionName)
+		return FlameFunction{Short: name, Full: name}
+	}
+	return FlameFunction{asyncName(&row, c.shortFunctionName), asyncName(&row, c.functionName),
+		c.moduleName(c.functions.get(id).Module), c.isUser(id)}
 }
 
 // framed is a frame that is written, or what stands for several.

@@ -1,8 +1,13 @@
 package report
 
 import (
+	"errors"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/clrprof/clrprof/internal/analysis"
 	"github.com/clrprof/clrprof/internal/analysis/analysistest"
@@ -51,7 +56,85 @@ func TestFlame(t *testing.T) {
 			for _, m := range metrics {
 				checkFlame(t, r, m)
 			}
+			for _, shape := range []FlameShape{{}, {Fold: true}, {Logical: true}, {Root: "Main"},
+				{Logical: true, Root: "Main", Fold: true}} {
+				compareShapes(t, r, metrics[0].Key, shape)
+			}
 		})
+	}
+}
+
+// TestFlameAsync: frames stand for the rows of the logical call tree, also for those that are no function.
+func TestFlameAsync(t *testing.T) {
+	b := sessiontest.Aging()
+	machine := &b.Functions[1]
+	machine.RawName, machine.Name = "MoveNext", "Store.Load() [async]"
+	r := readerOf(t, b)
+	compareShapes(t, r, "inclusive_bytes", FlameShape{Logical: true})
+	f, err := r.Flame(FlameOptions{Most: 1 << 20, FlameShape: FlameShape{Logical: true}})
+	if err != nil || !slices.ContainsFunc(f.Notes, func(n Note) bool { return n.Kind == NoteAsync }) {
+		t.Error(err, f)
+	}
+	o := FlameOptions{Most: 10, Color: "type"}
+	if _, err := r.Flame(o); err != nil {
+		t.Error(err)
+	}
+	for _, o.FlameShape = range []FlameShape{{Logical: true}, {Fold: true}, {Root: "Main"}} {
+		if _, err := r.Flame(o); !errors.Is(err, ErrShapedColors) {
+			t.Errorf("%+v: %v", o.FlameShape, err)
+		}
+	}
+}
+
+func readerOf(t *testing.T, b *sessiontest.Builder) *Reader {
+	t.Helper()
+	src, err := analysis.Open(analysistest.Open(t, b, filepath.Join(t.TempDir(), "made.clrprof")), analysis.Selection{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := NewReader(src, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// compareShapes compares frames, by the names from the root on, with the rows of the call tree in that shape.
+func compareShapes(t *testing.T, r *Reader, metric string, shape FlameShape) {
+	t.Helper()
+	view, err := FindView("calltree")
+	if err != nil {
+		t.Fatal(err)
+	}
+	table, err := r.Build(view, shape.options(metric))
+	f, flameErr := r.Flame(FlameOptions{Metric: metric, Most: 1 << 20, FlameShape: shape})
+	if err != nil || flameErr != nil { // as where no function has that name
+		if err == nil || flameErr == nil || err.Error() != flameErr.Error() {
+			t.Errorf("%+v: %v, the call tree: %v", shape, flameErr, err)
+		}
+		return
+	}
+	rows, frames := map[string]int64{}, map[string]int64{}
+	var names []string
+	under := 0 // in a tree that begins with a function the processes are no rows
+	if shape.Root != "" {
+		under = 1
+	}
+	for i := range table.Rows {
+		names = append(names[:table.Rows[i].level], table.Cell(i, table.Columns[0]).Text)
+		if n := table.Cell(i, table.Columns[1]).Number; n != 0 && table.Rows[i].level+under > 0 {
+			rows[strings.Join(names[1-under:], " < ")] += n
+		}
+	}
+	names = nil
+	for i, name := range f.Name {
+		names = append(names[:f.Depth[i]], f.Names[name].Full)
+		if f.Depth[i] > 0 {
+			frames[strings.Join(names[1:], " < ")] += f.Value[i]
+		}
+	}
+	if diff := cmp.Diff(rows, frames); diff != "" {
+		t.Errorf("%s %+v: frames differ from rows of the call tree:\n%s", metric, shape, diff)
 	}
 }
 

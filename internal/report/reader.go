@@ -19,6 +19,7 @@ type Reader struct {
 // laidOut is a call tree with the values of a metric.
 type laidOut struct {
 	metric, color string
+	shape         FlameShape
 	tree          *flameTree
 	context       *context
 }

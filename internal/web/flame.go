@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"net/http"
 
+	"github.com/clrprof/clrprof/internal/analysis"
 	"github.com/clrprof/clrprof/internal/report"
 	"github.com/clrprof/clrprof/internal/report/text"
+	"github.com/clrprof/clrprof/internal/report/words"
 )
 
 // flameFrames is how many frames of a call tree are sent unless more are asked for, mostFrames how many can be: 18
@@ -29,6 +31,7 @@ type flameHead struct {
 	Module  []int              `json:"module"`
 	Colors  []string           `json:"colors"`         // null: frames have none
 	Gone    *report.Gone       `json:"gone,omitempty"` // of a comparison
+	Notes   []string           `json:"notes"`          // of its shape
 	Command string             `json:"command"`
 }
 
@@ -46,11 +49,17 @@ func (s *Server) flame(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	defer s.mu.Unlock()
+	shape, err := treeOptions(v)
+	if err != nil {
+		return err
+	}
 	o := report.FlameOptions{
 		Metric:   v.Get("metric"),
 		BottomUp: v.Has("up"),
 		Most:     min(most, mostFrames),
 		Color:    v.Get("color"),
+		FlameShape: report.FlameShape{Logical: v.Has("async") && !shape.Physical, Root: shape.Root,
+			Fold: shape.Fold},
 	}
 	of, err := s.flameReaders(r, &o)
 	if err != nil {
@@ -69,7 +78,14 @@ func (s *Server) flame(w http.ResponseWriter, r *http.Request) error {
 		Short:   []string{},
 		Full:    []string{},
 		Module:  []int{},
-		Command: s.command(r, "calltree") + " --sort " + f.Metric.Key,
+		Notes:   append([]string{}, words.Notes(f.Notes)...),
+		Command: s.command(r, "calltree") + " --sort " + f.Metric.Key + s.flags(v, "root", "async") +
+			switches(v, "fold-recursion"),
+	}
+	if has, err := analysis.HasAsync(s.sessions[0]); err != nil {
+		return err
+	} else if has && !v.Has("async") { // the view shows the logical one
+		head.Command += " --async physical"
 	}
 	if o.Color != "" {
 		head.Colors = append([]string{}, f.Colors...)

@@ -87,6 +87,32 @@ func TestFlameColors(t *testing.T) {
 	p.refused()
 }
 
+// TestFlameShapes: the flame graph has the shapes of the call tree, one click each; the command beside it says the same.
+func TestFlameShapes(t *testing.T) {
+	b := sessiontest.Shop()
+	machine := &b.Functions[1]
+	machine.RawName, machine.Name = "MoveNext", "Store.Load() [async]"
+	p := open(t, b)
+	p.visit("view=flame", "canvas[data-boxes]")
+	says := func(command, note string) {
+		p.t.Helper()
+		p.until(fmt.Sprintf(`document.querySelector(".command code")?.innerText.endsWith(%q) &&
+			(document.querySelector(".notes")?.innerText ?? "").includes(%q)`, command, note))
+	}
+	says("--sort inclusive_bytes --async physical", "")
+	p.click("#logical")
+	says("--sort inclusive_bytes --async logical", "Async methods")
+	p.click("#fold-recursion")
+	says("--sort inclusive_bytes --async logical --fold-recursion", "Recursion is folded")
+	p.click("#logical")
+	says("--sort inclusive_bytes --fold-recursion --async physical", "Recursion is folded")
+	eval[bool](p, `(e => { e.value = "Tree.Insert"; e.dispatchEvent(new Event("change", {bubbles: true})); return true; })`+
+		`(document.querySelector("#function-root"))`)
+	says("--sort inclusive_bytes --root Tree.Insert --fold-recursion --async physical", "Tree.Insert")
+	p.until(`!document.querySelector("#color")`) // what frames are coloured by is of the call tree as it was
+	p.refused()
+}
+
 // TestFlameDifferences: frames have the difference that the comparison has, in words, signs and colours; what one
 // session alone has is said, and one click away.
 func TestFlameDifferences(t *testing.T) {

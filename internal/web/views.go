@@ -39,6 +39,7 @@ type described struct {
 	HasTime   bool                 `json:"has_time"`
 	HasEnds   bool                 `json:"has_lifetimes"`
 	HasMine   bool                 `json:"has_user_code"` // it is known which code is the user's
+	HasAsync  bool                 `json:"has_async"`     // the logical call tree may differ from the physical one
 	Views     []describedView      `json:"views"`
 	Metrics   []report.FlameMetric `json:"metrics"`            // that frames of the flame graph can be as wide as
 	Colors    []string             `json:"colors"`             // that they can be coloured by, beside modules
@@ -85,6 +86,9 @@ func (s *Server) describe(w http.ResponseWriter, r *http.Request) error {
 	out := described{Path: s.sessions[0].Path(), ID: id, State: string(state), HasMemory: of.views.HasMemory(),
 		HasTime: of.views.HasTime(), HasEnds: len(lived) > 0}
 	if out.HasMine, err = analysis.HasUserCode(s.sessions[0]); err != nil {
+		return err
+	}
+	if out.HasAsync, err = analysis.HasAsync(s.sessions[0]); err != nil {
 		return err
 	}
 	if out.Metrics, err = of.views.FlameMetrics(); err != nil {

@@ -5,7 +5,7 @@ import type { Session } from "./api";
 import { isFile } from "./offline";
 import { nowAndBefore, older, paint } from "./paint";
 import type { Paint } from "./paint";
-import { Command, copy, Failed, stem, useParts, Waiting } from "./parts";
+import { Command, copy, Failed, Sentences, stem, useParts, Waiting } from "./parts";
 import { addTerm, change, param, theme, viewAddress } from "./state";
 import { color } from "./timeline";
 import { format, formatCount, formatPercent } from "./units";
@@ -23,16 +23,28 @@ function asked(session: Session) {
   const diff = session.compared?.length ? param("diff") : "";
   const options = diff ? session.metrics.filter((m) => session.compared!.includes(m.key)) : session.metrics;
   const metric = options.find((m) => m.key === param("metric")) ?? options[0];
-  const color = diff || !session.colors.includes(param("color")) ? "" : param("color");
-  return { diff, options, metric, color, up: param("up"), most: param("most") };
+  const shape = isFile ? {} : { "fold-recursion": param("fold-recursion"), root: param("function-root"), async: session.has_async ? param("logical") && "logical" : "" };
+  const shaped = Object.values(shape).some((v) => v);
+  const color = diff || shaped || !session.colors.includes(param("color")) ? "" : param("color");
+  return { diff, options, metric, color, up: param("up"), most: param("most"), shape, shaped };
+}
+
+/** The shape of the tree: which frames there are. No sum changes. */
+function Shape({ session }: { session: Session }) {
+  const tick = (name: string, text: string) => <label><input id={name} type="checkbox" checked={!!param(name)} onChange={() => change({ [name]: param(name) ? "" : "1", at: "" })} /> {text}</label>;
+  return <>
+    {tick("fold-recursion", "fold recursion")}
+    {session.has_async ? tick("logical", "async methods below their callers") : null}
+    <label>begin with function <input id="function-root" key={param("function-root")} defaultValue={param("function-root")} placeholder="name" onChange={(e) => change({ "function-root": e.currentTarget.value.trim(), at: "" })} /></label>
+  </>;
 }
 
 export function FlameView({ session }: { session: Session }) {
-  const { diff, options, metric, color, up, most } = asked(session);
+  const { diff, options, metric, color, up, most, shape, shaped } = asked(session);
   const key = metric === session.metrics[0] ? "" : metric?.key;
-  const tree = `${key} ${up} ${diff}`;
+  const tree = `${key} ${up} ${diff} ${JSON.stringify(shape)}`;
   const { value, error, loading, partial, got } = useParts<Frames>(`flame ${tree} ${most} ${color}`, async (more) => {
-    const load = async (most: string | number) => decode(await getBytes("flame", { metric: key, up, most, color, diff }, more), diff);
+    const load = async (most: string | number) => decode(await getBytes("flame", { metric: key, up, most, color, diff, ...shape }, more), diff);
     if (isFile || most) return load(most);
     const first = await load(greatest);
     if (first.frames <= first.count) return first;
@@ -45,15 +57,17 @@ export function FlameView({ session }: { session: Session }) {
     <div class="tools">
       <label>by <select id="metric" value={metric?.key} onChange={(e) => change({ metric: e.currentTarget.value, at: "" })}>
         {options.map((m) => <option key={m.key} value={m.key} title={m.about}>{m.title}</option>)}</select></label>
-      {diff || !session.colors.length ? null : <label>colours <select id="color" value={color} onChange={(e) => change({ color: e.currentTarget.value }, true)}>
+      {diff || shaped || !session.colors.length ? null : <label>colours <select id="color" value={color} onChange={(e) => change({ color: e.currentTarget.value }, true)}>
         {["", ...session.colors].map((c) => <option key={c} value={c}>{colorTitles[c]}</option>)}</select></label>}
       {session.compared?.length ? <label>differences <select id="diff" value={diff} onChange={(e) => change({ diff: e.currentTarget.value, at: "" })}>
         <option value="">not shown</option><option value="new">as wide as in this session</option><option value="old">as wide as in the older one</option></select></label> : null}
       <label><input type="checkbox" checked={!!up} onChange={() => change({ up: up ? "" : "1", at: "" })} /> bottom-up</label>
       <label><input type="checkbox" checked={!!param("flip")} onChange={() => change({ flip: param("flip") ? "" : "1" })} /> flames (root below)</label>
+      {isFile ? null : <Shape session={session} />}
       <label>search <input id="find" type="search" value={param("find")} placeholder="part of a name" onInput={(e) => change({ find: e.currentTarget.value }, true)} /></label>
     </div>
     {metric?.about ? <p class="about">{metric.title}: {metric.about}</p> : null}
+    {value?.notes.length ? <Sentences list={value.notes} kind="notes" /> : null}
     {error ? <Failed error={error} /> : value ? value.count ? <Graph key={tree} f={value} stale={loading} partial={partial} /> : <p class="hint">Nothing to show: no frame has any of this.</p> : <Waiting got={got} />}
   </section>;
 }
