@@ -320,6 +320,11 @@ static struct interval look(struct timer *t)
 {
     struct interval i = {0};
     struct wire_clock *c = t->clock;
+    if (t->looked) { /* all that has passed since then is the agent's */
+        t->looked = false;
+        i.end = c->last;
+        return i;
+    }
     uint64_t now = os_clock(), fresh = now;
     i.ticks = now - c->last;
     if (*t->word != t->expect || i.ticks > t->gap)
@@ -477,21 +482,28 @@ static void set_dispatching(struct timer *t, uint32_t flag)
         t->top->flags |= flag;
 }
 
-/* Ends the calls down to this one, which are gone, while the search for a handler goes on. */
-static void end_down_to(struct timer *t, const struct wire_activation *last)
+/* Ends the calls down to this one, which are gone, while the search for a handler goes on; resume must follow, or what ends an
+ * interval at the same moment. false: there were none. */
+static bool end_at_once(struct timer *t, const struct wire_activation *last)
 {
     if (t->top > last && t->top->timing == 0)
         end_swallowed(t);
     if (t->top <= last)
-        return;
+        return false;
     uint32_t dispatching = t->top->flags & WIRE_ACTIVATION_DISPATCHING;
     struct interval i = look(t);
     add_tail(t, timing_at(t->top->timing), &i);
     while (t->top > last)
         end_call(t, t->top);
-    resume(t);
     set_dispatching(t, dispatching);
     forget_unwound(t);
+    return true;
+}
+
+static void end_down_to(struct timer *t, const struct wire_activation *last)
+{
+    if (end_at_once(t, last))
+        resume(t);
 }
 
 /* Ends the calls that a hook shows to be gone. A search may go on. */
@@ -522,7 +534,16 @@ static void end_jumped_below(struct timer *t, uintptr_t sp)
     const struct wire_activation *a = t->top;
     while (a->caller_sp < sp && (a->flags & WIRE_ACTIVATION_JUMPED) != 0)
         a--;
-    end_down_to(t, a);
+    t->looked = end_at_once(t, a);
+}
+
+/* The end of an event before which end_jumped_below was called. */
+static void resume_jumped(struct timer *t)
+{
+    if (!t->looked)
+        return;
+    t->looked = false;
+    resume(t);
 }
 
 /* The runtime's own code that looks for the handler of an exception begins. */
@@ -540,8 +561,8 @@ static void begin_recorded(struct timer *t, const struct method *m, uintptr_t sp
         return;
     if (in_place) {
         const struct wire_activation *first = tails_repeated(t, m->function, &repeated);
-        while (first != NULL && t->top >= first)
-            end_call(t, t->top);
+        if (first != NULL)
+            t->looked = end_at_once(t, first - 1);
     }
     begin_slow(t, m, sp, return_address);
     tails_began(t, repeated);
@@ -584,6 +605,7 @@ void time_enter_cold(const struct method *m, uintptr_t sp)
         begin_recorded(t, m, sp, in_place);
     else if ((t->top->flags & WIRE_ACTIVATION_TRUNCATED) != 0 && t != &left_out)
         loss(WIRE_LOSS_CALLS_FOLDED, 1, 0);
+    resume_jumped(t);
     errno = saved_errno;
 }
 
@@ -613,6 +635,7 @@ void time_leave_cold(const struct method *m, uintptr_t sp)
         end_swallowed(t);
     else if (t->top->caller_sp == sp)
         end_now(t);
+    resume_jumped(t);
     errno = saved_errno;
 }
 

@@ -35,7 +35,7 @@
 #define MAX_FUNCTIONS 4096u
 #define OWN_TICKS 7u /* that pass each time when the agent reads the clock for itself */
 
-enum { ENTER = 1, LEAVE, TAILCALL, FILTER, FILTER_END, UNWIND, FINALLY, FINALLY_END, UNWOUND, CATCH, VANISHED, END };
+enum { ENTER = 1, LEAVE, TAILCALL, FILTER, FILTER_END, UNWIND, FINALLY, FINALLY_END, UNWOUND, CATCH, VANISHED, END, TAIL };
 enum { NOT_HOOKED, BOUNDARY, INSTRUMENTED, DISPATCHER };
 
 struct head {
@@ -46,12 +46,21 @@ struct head {
 #define FLAG_FALSE_ALARM 2u /* now and then */
 #define FLAG_GAP 4u        /* long intervals are looked at */
 #define FLAG_BLOCKS 8u     /* the runtime is .NET 9 */
+#define FLAG_TAILS 16u     /* calls come by probes in IL, and some have the prefix tail.: see tails_test.go */
 
 struct event {
     uint64_t kind, class, function, caller_sp, return_address, clock, voluntary, preempted, faults, reads, blocked, ready, thread;
 };
 
+struct played { /* of a recording with FLAG_TAILS */
+    uintptr_t sp; /* of the caller */
+    bool jumped;  /* it is gone */
+};
+#define MAX_FRAMES 65536u
+
 struct player { /* a thread of the recording */
+    struct played *frames;
+    size_t n_frames;
     struct timer *timer;
     uint8_t *stack; /* its end is the base */
     uint64_t skew;  /* ticks that the agent took for itself */
@@ -177,10 +186,10 @@ void watch_look(void)
 {
 }
 
-void thread_find_stack(uintptr_t *low, uintptr_t *high) /* a recording says where no stack ends */
+void thread_find_stack(uintptr_t *low, uintptr_t *high)
 {
-    *low = 0;
-    *high = 0;
+    *low = (uintptr_t)players[current].stack;
+    *high = *low + STACK_BYTES;
 }
 
 struct thread_set *thread_own_set(void)
@@ -282,8 +291,58 @@ static void enter(const struct event *e)
     time_enter_hook(&methods[e->function], sp);
 }
 
+/* The recording is of a program in which no call jumps: the caller has a frame up to its end. What the agent decides is
+ * done here. A call that jumps is in the place of its caller, of whose end nothing is told. */
+static void play_tails(const struct event *e)
+{
+    struct player *p = &players[current];
+    struct method *m = &methods[e->function];
+    if (p->frames == NULL)
+        p->frames = must(calloc(MAX_FRAMES, sizeof *p->frames));
+    struct played *top = p->n_frames == 0 ? NULL : &p->frames[p->n_frames - 1];
+    if (e->kind == ENTER && p->n_frames < MAX_FRAMES) {
+        uintptr_t sp = top != NULL && top->jumped ? top->sp : real_sp(e->caller_sp);
+        p->frames[p->n_frames++] = (struct played){.sp = sp};
+        if (top == NULL || !top->jumped)
+            memcpy((void *)(sp - sizeof sp), &e->return_address, sizeof sp);
+        time_enter_hook(m, sp);
+        return;
+    }
+    if (top == NULL)
+        die("no call ends");
+    switch (e->kind) {
+    case TAIL:
+        top->jumped = !time_stays(m, top->sp, (uintptr_t)e->return_address, real_sp(e->caller_sp));
+        break;
+    case LEAVE:
+        p->n_frames--;
+        if (!top->jumped)
+            time_leave_hook(m, top->sp);
+        break;
+    case UNWIND:
+        if (!top->jumped)
+            call_id(CALLBACK_UNWIND_FUNCTION_ENTER, e->function);
+        break;
+    case UNWOUND:
+        p->n_frames--;
+        if (!top->jumped)
+            call_plain(CALLBACK_UNWIND_FUNCTION_LEAVE);
+        break;
+    case CATCH:
+        clause.frame_pointer = real_sp(e->caller_sp);
+        ((hresult(*)(void *, uintptr_t, uintptr_t))callbacks[CALLBACK_CATCHER_ENTER])(NULL, (uintptr_t)e->function, 0);
+        break;
+    default:
+        die("an event that there is not");
+    }
+}
+
 static void play_event(const struct event *e)
 {
+    if ((head.flags & FLAG_TAILS) != 0 && e->kind != END) {
+        play_tails(e);
+        return;
+    }
     switch (e->kind) {
     case ENTER:
         enter(e);
@@ -365,8 +424,10 @@ static void replay(const char *directory, const char *path)
         play(&e);
     }
     fclose(f);
-    for (uint32_t i = 1; i <= MAX_THREADS; i++)
+    for (uint32_t i = 1; i <= MAX_THREADS; i++) {
         free(players[i].stack);
+        free(players[i].frames);
+    }
     arena.header->state = WIRE_STATE_SHUT_DOWN;
 }
 
