@@ -160,7 +160,8 @@ func (t *LogicalTree) Below(id session.PathID) ([]session.PathValue, []session.P
 	return t.below[id], t.beneath[id]
 }
 
-// HasAsync reports whether a session has an async method, so that the logical call tree may differ from the physical one.
+// HasAsync reports whether a session has an async method, so that the logical call tree may differ from the physical
+// one.
 func HasAsync(s *session.Session) (bool, error) {
 	functions, err := s.Functions()
 	if err != nil {

@@ -192,8 +192,14 @@ func (r *Reader) Flame(o FlameOptions) (*Flame, error) {
 			return nil, err
 		}
 	}
-	out := &flameWriter{context: c, tree: tree, Flame: &Flame{Metric: metrics[at], Notes: tree.notes}, names: map[int64]uint32{},
-		modules: map[string]int{}, colors: map[uint32]uint32{}}
+	out := &flameWriter{
+		context: c,
+		tree:    tree,
+		Flame:   &Flame{Metric: metrics[at], Notes: tree.notes},
+		names:   map[int64]uint32{},
+		modules: map[string]int{},
+		colors:  map[uint32]uint32{},
+	}
 	if o.BottomUp {
 		tree.bottomUp(out, max(1, o.Most))
 	} else {
@@ -297,8 +303,8 @@ func (x *pathIndex) find(id session.PathID) (node int32, ok bool) {
 	return x.nodes[i], true
 }
 
-// eachRow calls fn with the row of each path of the call tree that is shown, in the order of ids, callers first, and the
-// path above it, as eachPath does. Processes are the roots of them.
+// eachRow calls fn with the row of each path of the call tree that is shown, in the order of ids, callers first, and
+// the path above it, as eachPath does. Processes are the roots of them.
 func (b *builder) eachRow(processes []Row, fn func(row *Row, above session.PathID) error, about func(int)) error {
 	if b.logical == nil {
 		return b.eachPath(fn, about)
