@@ -57,13 +57,13 @@ func TestLossUnits(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer w.Close()
-	for reason := range lossMeanings {
+	for _, reason := range LossReasons() {
 		if err := w.ReplaceLosses([]Loss{{Process: 1, Reason: reason, Events: 1}}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	_, rows, err := ask(w.Session, "SELECT reason, unit, missing FROM losses")
-	if err != nil || len(rows) != len(lossMeanings) {
+	if err != nil || len(rows) != len(lossKinds) {
 		t.Fatal(len(rows), err)
 	}
 	for _, row := range rows {

@@ -1,0 +1,204 @@
+package session
+
+// lossKind is all that is said of a reason of losses, wherever it is said: in notes, in the view losses, and in
+// docs/session.md.
+type lossKind struct {
+	reason  string
+	missing bool   // from all values; otherwise what is lost is counted, but not all about it is known
+	unit    string // what events are, in the singular; "": event
+	why     string // it can follow the number of events and a colon
+	touches string // which numbers and views
+	advice  string
+}
+
+// Sentences that several reasons share.
+const (
+	moreMemory   = "Give the agent more memory (--memory-limit)."
+	nothingToDo  = "Nothing needs to be done."
+	fewerCalls   = "Give the agent more memory (--memory-limit), or record fewer calls (--exclude, --exclude-small)."
+	notInAnyView = "all views: the process is in processes, and nothing that it did is in any"
+	deathViews   = "lifetime, ages, gcs and diff-gcs: too many objects are alive, and too few died"
+)
+
+// lossKinds has the reasons in the order in which they are explained: those of all recordings, of lifetimes, of what
+// is done to a recording, of times, and of processes of which nothing is recorded.
+var lossKinds = []lossKind{
+	{reason: LossArenaFull, missing: true,
+		why:     "the agent's memory limit (--memory-limit) or the space of /dev/shm was reached",
+		touches: "all views of allocations: sites that were new from then on are not counted",
+		advice: "Give the agent more memory (--memory-limit), or a file system with more space than /dev/shm " +
+			"(CLRPROF_SHM)."},
+	{reason: LossNoThreadState, missing: true, why: "there was no memory for a thread's tables",
+		touches: "all views: what the thread did",
+		advice:  "See which limit of memory the process has (ulimit -v, its control group), and raise it."},
+	{reason: LossReentered, missing: true, why: "they happened inside the agent's own calls into the runtime",
+		touches: "all views of allocations: some objects that the runtime made while the agent asked it for names",
+		advice:  "Nothing needs to be done: without the profiler they are not made."},
+	{reason: LossUnreported, missing: true,
+		why: "this .NET does not report most boxes, multicast delegates and results of async methods, " +
+			"and the agent could not make it",
+		touches: "all views of allocations: such objects, of which nobody knows how many there were; allocations and " +
+			"bytes of the loss are 0 for that",
+		advice: "Record with another release of .NET: versions before 10 report all objects."},
+	{reason: LossStackTruncated,
+		why: "their stacks are deeper than --max-stack-depth, or there was no memory for more of them; " +
+			"their callers are shown as (truncated)",
+		touches: "calltree, callers and inclusive values: the callers beyond that are (truncated); types, threads and " +
+			"exclusive values are exact",
+		advice: "Record deeper stacks (--max-stack-depth); where stacks_lost is told too, give the agent more memory " +
+			"(--memory-limit)."},
+	{reason: LossStacks,
+		why: "most of the agent's memory limit (--memory-limit) was used up: from then on new stacks are " +
+			"shown as (truncated) with the function, or with its module",
+		touches: "calltree, callers and inclusive values, and without the function also exclusive ones; their " +
+			"allocations are those of stack_truncated",
+		advice: "Give the agent more memory (--memory-limit), or a file system with more space than /dev/shm " +
+			"(CLRPROF_SHM)."},
+	{reason: LossTypeUnknown, why: "the runtime did not say their type",
+		touches: "types and all that is by type; functions, lines and threads are exact",
+		advice:  nothingToDo},
+	{reason: LossThreadsFolded, unit: "thread",
+		why: "so many threads began before them that those of one name share a row in the list of threads",
+		touches: "threads, and selections by --thread: one row for all threads of a name; all sums are exact. Events " +
+			"are the threads that share rows",
+		advice: nothingToDo},
+	{reason: LossILMapTruncated, why: "a method is so long that its last lines are not known",
+		touches: "lines, ips and function: the last lines of the method; what it did as a whole is exact",
+		advice:  "Nothing needs to be done, unless these lines matter: then part the method."},
+	{reason: LossNameTruncated, why: "a name is so long that it was cut",
+		touches: "names in all views; the numbers are exact",
+		advice:  nothingToDo},
+
+	{reason: LossUntracked, missing: true,
+		why:     "objects there survived a garbage collection, and the agent had not seen them allocated",
+		touches: "all views of allocations, and those of lifetimes: these objects",
+		advice:  "It is not expected ever: report it as an error of clrprof, with the view header."},
+	{reason: LossLifetimeFull,
+		why: "the agent's memory limit (--memory-limit) was reached: when they died is not known and " +
+			"they count as alive", touches: deathViews, advice: moreMemory},
+	{reason: LossMoves,
+		why: "the survivors of a garbage collection could not all be noted: from it on what dies counts " +
+			"as alive", touches: deathViews + " from that collection on; also what the agent notes of objects may " +
+			"have been overwritten", advice: moreMemory},
+	{reason: LossAges,
+		why: "most of the agent's memory limit (--memory-limit) was used up: how old they became is " +
+			"not known",
+		touches: "ages: objects of sites that had none yet; in which generation they died is exact",
+		advice:  moreMemory},
+	{reason: LossGCCut,
+		why: "the process, or the recording, ended within a garbage collection: some of what that found " +
+			"dead counts, some still as alive",
+		touches: "lifetime, ages and gcs: the last collection of the process",
+		advice:  "Let the process end by itself, before the recording ends."},
+	{reason: LossChanges,
+		why: "there was no room to tell what changed from one garbage collection to the next: from some " +
+			"on it is not known",
+		touches: "diff-gcs, selections by --gc, and which places only grow: the later collections (gc_birth, gc_death)",
+		advice:  moreMemory},
+	{reason: LossSurvivors,
+		why: "so many garbage collections were looked at (--roots) that there was no room for more: why " +
+			"objects survived these is not known",
+		touches: "survivors: the later collections, once it has an eighth of --memory-limit; events are these " +
+			"collections",
+		advice: "Look at fewer collections (--roots), or give the agent more memory (--memory-limit)."},
+	{reason: LossSnapshot,
+		why: "the snapshot of the heap (--snapshot) could not be written or read: no space, no memory, " +
+			"or the process was killed",
+		touches: "snapshot: it has nothing of the process",
+		advice: "Let the process end by itself, and give the agent more memory (--memory-limit): the file of a " +
+			"snapshot counts against it."},
+
+	{reason: LossControl,
+		why: "recording was paused and resumed so often that the process did not see all of it: pauses " +
+			"may be longer or shorter than they are said to be",
+		touches: "how long nothing was recorded, and with that all sums: it can happen after 4,096 changes while the " +
+			"process does nothing that is recorded",
+		advice: "Pause and resume less often."},
+	{reason: LossMarks,
+		why: "the program, or --mark-at, marked and paused so often that a sixteenth of the agent's " +
+			"memory limit (--memory-limit) was used up: later marks are missing, later pauses were refused",
+		touches: "marks, and selections between them (--mark); what should have been paused is in all views",
+		advice:  "Mark and pause less often, or give the agent more memory (--memory-limit)."},
+	{reason: LossCounters,
+		why: "the counters that --meter names were not sampled: the process ended too soon, or its " +
+			"runtime is too old or did not answer (clrprof counters SESSION --missing)",
+		touches: "clrprof counters: the counters of the process; all views are exact",
+		advice:  "clrprof counters SESSION --missing says which, and why; they need .NET 8 or later."},
+
+	{reason: LossCallsFolded, unit: "call",
+		why: "the agent's memory limit (--memory-limit) was reached: they are not counted, and their " +
+			"time counts for their callers",
+		touches: "functions, calltree and callers: calls are too few, and the exclusive times of their callers too " +
+			"long",
+		advice: fewerCalls},
+	{reason: LossCallsUnmatched, unit: "call",
+		why: "their end was not seen, only that their frame was gone later: part of the time after it " +
+			"counts for them",
+		touches: "times of these functions, which are too long, and of their callers, which are too short; calls are " +
+			"exact",
+		advice: nothingToDo},
+	{reason: LossCallsCut, unit: "call",
+		why: "they were taken for gone, and went on: what they called and did after that counts for " +
+			"their callers",
+		touches: "times of these functions, which are too short, and of their callers; calls are exact",
+		advice: "Where calls_folded is told too, do what that says: calls without memory cannot be unwound. Elsewhere " +
+			"it is not expected: report it as an error of clrprof."},
+	{reason: LossCallsJumped, unit: "call",
+		why: "they ended by a jump to another function, as the program demands it (tail., in F#): its " +
+			"time counts for their callers and not for them",
+		touches: "inclusive times of these functions, and calltree: what they called stands beside them. With probes " +
+			"in IL only those for which the stack was too small",
+		advice: "Nothing needs to be done; without the prefix tail. (--tailcalls- of the F# compiler) they are calls " +
+			"as others."},
+	{reason: LossWaits, unit: "interval",
+		why: "there was no memory to note what the operating system did in them: waiting may count as " +
+			"CPU time, and extremes of calls are bounds",
+		touches: "CPU, blocked and ready time, context switches and faults, and the least and most of a call; elapsed " +
+			"times are exact",
+		advice: moreMemory},
+	{reason: LossClockBackwards, unit: "interval", why: "the clock went back in them: their time counts as 0",
+		touches: "times of the functions that ran in them; calls are exact",
+		advice:  "Nothing needs to be done if they are few. If they are many, the machine's clock is at fault."},
+	{reason: LossNotHooked, unit: "function",
+		why: "there was no memory to hook them: their calls are not counted and their time counts for " +
+			"their callers",
+		touches: "functions, calltree and callers: these functions are not in them, unless they allocated",
+		advice:  fewerCalls},
+	{reason: LossNotProbed, unit: "function",
+		why: "probes could not be put into their IL: their calls are not counted and their time counts " +
+			"for their callers, and there are no marks at them",
+		touches: "functions, calltree and callers: these functions are not in them, unless they allocated; marks of " +
+			"--mark-at",
+		advice: "Nothing can be done: their code has no form for probes. Their callers are recorded."},
+	{reason: LossAsyncNotHooked, unit: "function",
+		why: "the runtime suspends these async methods itself (runtime-async), and probes would break " +
+			"them on this .NET: their calls are not counted and their time counts for their callers",
+		touches: "functions, calltree and callers: these methods are not in them, unless they allocated",
+		advice:  "Compile the program without runtime-async, a preview in .NET 10."},
+
+	{reason: LossNoSpace, missing: true,
+		why: "nothing of the process is recorded: the file system of the shared memory is full; set " +
+			"CLRPROF_SHM to a directory on another", touches: notInAnyView,
+		advice: "Set CLRPROF_SHM to a directory with more space, or record fewer processes at once."},
+	{reason: LossNoAddressSpace, missing: true,
+		why: "nothing of the process is recorded: a limit of its address space or its files' size " +
+			"(ulimit -v, -f) leaves no room for the agent", touches: notInAnyView,
+		advice: "Raise these limits, or give the agent less memory (--memory-limit)."},
+	{reason: LossNoFile, missing: true,
+		why: "nothing of the process is recorded: its agent could not make a file for the shared memory " +
+			"(too many open files?)", touches: notInAnyView,
+		advice: "Raise the limit of open files (ulimit -n), and see that the process may write into the directory of " +
+			"CLRPROF_SHM."},
+	{reason: LossNoMemory, missing: true,
+		why:     "nothing of the process is recorded: there was no memory for the agent's first tables",
+		touches: notInAnyView,
+		advice:  "See which limit of memory the process has (ulimit -v, its control group), and raise it."},
+	{reason: LossOldRuntime, missing: true,
+		why: "nothing of the process is recorded: its .NET is older than 2.2", touches: notInAnyView,
+		advice: "Run the program on a newer .NET."},
+	{reason: LossRefused, missing: true,
+		why: "nothing of the process is recorded: its runtime refused the profiler", touches: notInAnyView,
+		advice: "See whether another profiler or a setting of the runtime (DOTNET_…, CORECLR_…) is in the way."},
+	{reason: LossNotRecorded, missing: true, why: "nothing of the process is recorded: its agent gave up",
+		touches: notInAnyView, advice: "What the process printed on standard error may say why."},
+}
