@@ -218,7 +218,7 @@ func TestDependencies(t *testing.T) {
 
 // views are the names of views, of which nobody asks what it is called: package report describes each.
 var views = []string{"ages", "callers", "calltree", "diff-gcs", "function", "functions", "gcs", "header", "ips",
-	"lifetime", "lines", "marks",
+	"lifetime", "lines", "losses", "marks",
 	"modules", "processes", "rules", "snapshot", "survivors", "threads", "types"}
 
 // TestViewNames requires that who shows views asks what they are like, not what they are called.

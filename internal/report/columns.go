@@ -88,11 +88,13 @@ func lineCell(c *context, r *Row) Cell {
 func hasModule(r *Row) bool {
 	return (r.async == analysis.AsyncNone || r.function != 0) && r.kind != rowProcess && r.kind != rowNamespace &&
 		r.kind != rowRange && r.kind != rowOutside && r.kind != rowThread && r.kind != rowFact && r.kind != rowGC &&
-		(r.kind != rowRoot || r.function != 0) && (r.kind != rowObject || r.typ != 0)
+		r.kind != rowLoss && (r.kind != rowRoot || r.function != 0) && (r.kind != rowObject || r.typ != 0)
 }
 
 // it can be of several
-func hasProcess(r *Row) bool { return r.kind != rowRange && (r.kind != rowFinding || r.process != 0) }
+func hasProcess(r *Row) bool {
+	return r.kind != rowRange && (r.kind != rowFinding && r.kind != rowLoss || r.process != 0)
+}
 
 func isOne(r *Row) bool { return r.kind != rowThreads } // not several threads
 
@@ -136,7 +138,7 @@ var allColumns = func() map[string]Column {
 	for _, list := range [][]Column{identityColumns, placeColumns, processColumns, valueColumns(), timeColumns(),
 		clockColumns,
 		functionColumns, lifetimeColumns(), whereColumns(), ageColumns(), gcColumns(), whyColumns(), heapColumns(),
-		ruleColumns, markColumns} {
+		ruleColumns, markColumns, lossColumns} {
 		for _, c := range list {
 			all[c.Key] = c
 		}

@@ -214,7 +214,8 @@ var goldens = map[string][]string{
 	"several": {
 		"summary", "summary json", "functions", "functions process=2", "functions json process=1", "calltree", "types",
 		"callers argument=Run", "processes", "threads", "header",
-		"calltree from=1", "lines", "modules width=100", "marks", "marks json process=2",
+		"calltree from=1", "lines", "modules width=100", "marks", "marks json process=2", "losses", "losses width=80",
+		"losses json", "losses csv process=2", "losses md", "losses columns=reason,events,unit,advice width=100",
 	},
 	"odd": {"functions md", "summary width=100", "functions width=80", "functions json", "functions csv",
 		"functions tsv", "calltree width=60", "types width=80", "types json", "threads", "lines width=100",
@@ -259,11 +260,11 @@ var goldens = map[string][]string{
 		"calltree", "calltree width=90", "calltree fold-recursion min-share=10 json", "calltree bottom-up",
 		"callers argument=Prepare", "function argument=Prepare width=110", "function argument=Prepare csv",
 		"modules depth=4 width=120", "lines", "ips", "threads unit=ms", "processes", "header", "types",
-		"functions process=2 raw",
+		"functions process=2 raw", "losses", "losses csv",
 	},
-	"broken": {"rules", "rules width=80", "rules json", "rules csv",
+	"broken": {"rules", "rules md", "rules width=80", "rules json", "rules csv",
 		"rules width=120 columns=rule,bytes,instances,object_type,from sort=bytes", "summary width=100"},
-	"empty": {"rules", "summary", "summary json", "functions", "functions json", "calltree", "types", "processes",
+	"empty": {"rules", "losses", "losses json", "summary", "summary json", "functions", "functions json", "calltree", "types", "processes",
 		"threads json", "lines", "modules", "ips csv"},
 }
 

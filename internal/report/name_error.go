@@ -12,6 +12,9 @@ import (
 // maxCandidates bounds how many possible meanings an error lists.
 const maxCandidates = 10
 
+// mostListed bounds how many names an error lists if none is near: the views, at least.
+const mostListed = 25
+
 // mostMeant bounds how many names an error suggests: more is no help.
 const mostMeant = 2
 
@@ -69,7 +72,7 @@ func Unknown(what, name string, names []string) *UnknownError {
 	for _, s := range near[:min(len(near), mostMeant)] {
 		e.Candidates = append(e.Candidates, s.name)
 	}
-	if len(near) == 0 && len(names) <= 2*maxCandidates {
+	if len(near) == 0 && len(names) <= mostListed {
 		e.Candidates = names
 		e.Ambiguous = false
 	}

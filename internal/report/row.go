@@ -29,6 +29,7 @@ const (
 	rowRoot        rowKind = "root" // references that keep objects alive
 	rowFact        rowKind = "fact" // a key and a value of the header
 	rowFinding     rowKind = "finding"
+	rowLoss        rowKind = "loss"
 	rowRest        rowKind = "rest"   // what a limit hides
 	rowSource      rowKind = "source" // a line of a file that has no values; in text alone
 )
@@ -66,6 +67,7 @@ type Row struct {
 	held        *rootRow
 	heap        *heapRow
 	finding     *findingRow
+	loss        *session.Loss
 	whole       *cost                  // of a row about a part of a function: the function's inclusive cost
 	source      string                 // of a line: its text, if that is known
 	async       analysis.AsyncRole     // of a row of a logical call tree
@@ -153,13 +155,22 @@ type Table struct {
 	Order       string // key of the column that rows are ordered by
 	// Functions are the rows in the sections of a person's text, one for each function that was asked for; nil: a grid.
 	Functions []FunctionDetails
-	// IsProse says that a person's text is a sentence for each row, said of a rule; otherwise it is a grid.
-	IsProse bool
-	context *context
-	limited bool            // by Limit
-	all     int             // rows before that
-	isLeaf  func(*Row) bool // of Reader.Below: nothing is below the row
+	Prose     Prose // how a person's text says the rows
+	context   *context
+	limited   bool            // by Limit
+	all       int             // rows before that
+	isLeaf    func(*Row) bool // of Reader.Below: nothing is below the row
 }
+
+// Prose says in which way a person's text says the rows of a table.
+type Prose int
+
+// The ways to say rows.
+const (
+	ProseNone     Prose = iota // a grid
+	ProseFindings              // sentences, those about a rule together: Table.Broken
+	ProseLosses                // sentences, those about a reason together: Table.Loss
+)
 
 // Cell returns the value of a column in a row.
 func (t *Table) Cell(row int, c Column) Cell { return c.cell(t.context, &t.Rows[row]) }

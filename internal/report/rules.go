@@ -56,8 +56,11 @@ var ruleColumns = []Column{
 	{Key: "title", Title: "Title", Kind: Name, cell: finding(func(f *findingRow) Cell {
 		return textCell(f.Rule.Title)
 	})},
-	{Key: "advice", Title: "Advice", Kind: Name, cell: finding(func(f *findingRow) Cell {
-		return textCell(f.Rule.Advice)
+	{Key: "advice", Title: "Advice", Kind: Name, Cut: CutEnd, cell: text(func(_ *context, r *Row) string {
+		if r.loss != nil {
+			return r.loss.Advice()
+		}
+		return r.finding.Rule.Advice
 	})},
 }
 
@@ -109,7 +112,7 @@ func buildRules(b *builder) error {
 		b.note(NoteDisabled, List(b.options.Disabled))
 	}
 	if len(b.options.Columns) == 0 && b.options.Sort == "" {
-		b.table.IsProse = true
+		b.table.Prose = ProseFindings
 	}
 	return nil
 }

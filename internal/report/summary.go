@@ -397,6 +397,9 @@ func (s *Summary) addNext() {
 		add("lifetime", "")
 		add("gcs", "")
 	}
+	if len(s.Lost) > 0 {
+		add("losses", "")
+	}
 	s.Next = append(s.Next, Next{Kind: NextExport})
 }
 

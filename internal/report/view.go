@@ -111,7 +111,7 @@ const (
 var views = []View{
 	functionsView, callTreeView, callersView, functionView, modulesView, linesView, ipsView, typesView, lifetimeView,
 	marksView, gcsView,
-	agesView, survivorsView, diffGCsView, snapshotView, processesView, threadsView, rulesView, headerView,
+	agesView, survivorsView, diffGCsView, snapshotView, processesView, threadsView, rulesView, lossesView, headerView,
 }
 
 // Views returns all views but the summary, in the order in which help lists them.

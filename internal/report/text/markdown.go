@@ -46,7 +46,11 @@ func (t table) writeMarkdown(w io.Writer, o Options) error {
 	for _, note := range t.Notes {
 		fmt.Fprintf(out, "%s\n\n", markdownText.Replace(Printable(words.Note(note))))
 	}
-	t.writeMarkdownGrid(out, o)
+	if t.Prose != report.ProseNone {
+		t.writeMarkdownProse(out)
+	} else {
+		t.writeMarkdownGrid(out, o)
+	}
 	for _, said := range append(words.Notes(t.Losses), t.cutNote()...) {
 		fmt.Fprintf(out, "\n**%s**\n", markdownText.Replace(Printable(said)))
 	}

@@ -373,8 +373,8 @@ func WriteTable(w io.Writer, of *report.Table, o Options) error {
 	switch {
 	case t.Functions != nil:
 		t.writeFunctions(out, o)
-	case t.IsProse:
-		t.writeFindings(out, o)
+	case t.Prose != report.ProseNone:
+		t.writeProse(out, o)
 	default:
 		if hidden := t.writeGrid(out, o); len(hidden) > 0 {
 			fmt.Fprintln(out, wrap(fmt.Sprintf("Not shown, for want of width: %s.", strings.Join(hidden, ", ")),

@@ -142,8 +142,8 @@ func Notes(list []report.Note) []string {
 	return out
 }
 
-// lossText says what is missing from the numbers, or inexact.
-func lossText(l session.Loss, pid, process any) string {
+// LossAmount says how much is missing from the numbers, or inexact.
+func LossAmount(l session.Loss) string {
 	what := counted(l.Events, l.Unit())
 	switch {
 	case l.IsUncounted():
@@ -153,6 +153,12 @@ func lossText(l session.Loss, pid, process any) string {
 	case !l.Amount.IsZero():
 		what = fmt.Sprintf("%s, %s in %s", counted(l.Allocations, "allocation"), l.Bytes, what)
 	}
+	return what
+}
+
+// lossText says what is missing from the numbers, or inexact.
+func lossText(l session.Loss, pid, process any) string {
+	what := LossAmount(l)
 	format := "Inexact: %s: %s (%s, process %d %s)."
 	if l.IsMissing() {
 		format = "Lost: %s: %s (%s, process %d %s); the numbers above are too low by that."
