@@ -39,7 +39,10 @@ func compareTotals(t *rapid.T, what string, want, have totals) {
 	}
 }
 
-func totalsOf(t *rapid.T, d *Data) totals {
+func totalsOf(t interface {
+	Helper()
+	Fatal(...any)
+}, d *Data) totals {
 	t.Helper()
 	out := newTotals()
 	derived, err := d.Derive()

@@ -9,8 +9,6 @@ import (
 	"strings"
 	"time"
 	"unicode"
-
-	q "github.com/clrprof/clrprof/internal/quantity"
 )
 
 // ErrFilter is wrapped by errors of filters that mean nothing.
@@ -26,11 +24,13 @@ const (
 	fieldType      = "type"
 	fieldFocus     = "focus"
 	fieldTime      = "time"
+	fieldMark      = "mark"
+	fieldGC        = "gc"
 )
 
 var (
 	filterFields = []string{fieldProcess, fieldThread, fieldModule, fieldNamespace, fieldFunction, fieldType,
-		fieldFocus, fieldTime}
+		fieldFocus, fieldTime, fieldMark, fieldGC}
 	filterOperators = []string{"=", "<>", "<", ">", "<=", ">="}
 )
 
@@ -250,6 +250,12 @@ func (t *filterTerm) check() error {
 		if _, err := time.ParseDuration(t.value); err != nil || !t.isOrder() {
 			return fmt.Errorf("%w: %s: time goes with < > <= >= and a time since the start, such as 1.5s", ErrFilter, t)
 		}
+	case t.field == fieldMark:
+		if !t.isOrder() {
+			return fmt.Errorf("%w: %s: mark goes with < > <= >= and the name of a mark, or #ID", ErrFilter, t)
+		}
+	case t.field == fieldGC:
+		return t.checkGC()
 	case t.isOrder() && t.field != fieldProcess && t.field != fieldThread:
 		return fmt.Errorf("%w: %s: a %s has no order: it goes with = and <>", ErrFilter, t, t.field)
 	case t.isOrder():
@@ -287,36 +293,6 @@ func JoinFilters(filters ...string) string {
 	return "(\n" + strings.Join(out, "\n) and (\n") + "\n)" // lines of their own: one can be a comment
 }
 
-// takeOutermost takes the clauses that must all hold and that a selection has besides its filter: a span of time, and a
-// process and a thread. The rest stays in the term.
-func (t *Terms) takeOutermost(all *filterTerm) error {
-	flat := all.conjuncts()
-	all.parts = nil
-	for _, p := range flat {
-		taken := false
-		switch {
-		case p.how == "" && p.field == fieldTime:
-			t.limitTime(p)
-			taken = true
-		case p.how == "" && p.field == fieldProcess:
-			taken = p.takeInto(&t.Processes)
-		case p.how == "" && p.field == fieldThread:
-			taken = p.takeInto(&t.Threads)
-		}
-		if !taken {
-			all.parts = append(all.parts, p)
-		}
-	}
-	if t.To != 0 && t.From >= t.To {
-		return fmt.Errorf("%w: nothing is from %s to %s", ErrFilter, t.From, t.To)
-	}
-	if all.has(fieldTime) {
-		return fmt.Errorf("%w: of time only whole slices are known: its clauses go with and, not below or and not",
-			ErrFilter)
-	}
-	return nil
-}
-
 // conjuncts are the terms that must all hold for the term to hold, none of which is made of such ones.
 func (t *filterTerm) conjuncts() []*filterTerm {
 	if t.how != "and" {
@@ -327,16 +303,6 @@ func (t *filterTerm) conjuncts() []*filterTerm {
 		out = append(out, p.conjuncts()...) // as deep as mostNested
 	}
 	return out
-}
-
-// limitTime narrows the span of time: slices count as a whole.
-func (t *Terms) limitTime(clause *filterTerm) {
-	length, _ := time.ParseDuration(clause.value) // it was checked
-	if at := q.Nanoseconds(length); strings.HasPrefix(clause.operator, ">") {
-		t.From = max(t.From, at)
-	} else if t.To == 0 || at < t.To {
-		t.To = max(at, 1)
-	}
 }
 
 // takeInto makes the clause a term, if it can be and there is none.

@@ -27,49 +27,62 @@ var ErrMarkOrder = errors.New("the second mark is not after the first")
 // end, of the session. It is widened to whole slices. Of several marks of a name the first is taken, and as the end the
 // first after the begin. The error is a *TermError if there is no such mark.
 func BetweenMarks(s *session.Session, from, to string) (begin, end q.Nanoseconds, err error) {
+	var begins, ends []string
+	if from != "" {
+		begins = []string{from}
+	}
+	if to != "" {
+		ends = []string{to}
+	}
+	return spanOfMarks(s, begins, ends)
+}
+
+// spanOfMarks returns the span of time from the last of some marks to the first of others, widened to whole slices.
+func spanOfMarks(s *session.Session, from, to []string) (begin, end q.Nanoseconds, err error) {
 	list, err := Marks(s)
 	if err != nil {
 		return 0, 0, err
 	}
-	if begin, end, err = betweenMarks(list, from, to); err != nil {
-		return 0, 0, err
+	for _, name := range from {
+		m, err := findMark(list, name)
+		if err != nil {
+			return 0, 0, err
+		}
+		begin = max(begin, m.Time)
+	}
+	for _, name := range to {
+		m, err := markAfter(list, begin, name)
+		if err != nil {
+			return 0, 0, err
+		}
+		if end == 0 || m.Time < end {
+			end = m.Time
+		}
 	}
 	slices, err := s.Slices()
 	if err != nil || len(slices) == 0 {
 		return begin, end, err
 	}
 	begin, _ = borders(slices, begin)
-	if to != "" {
+	if end != 0 {
 		_, end = borders(slices, end)
 	}
 	return begin, end, nil
 }
 
-func betweenMarks(list []session.Mark, from, to string) (begin, end q.Nanoseconds, err error) {
-	if from != "" {
-		m, err := findMark(list, from)
-		if err != nil {
-			return 0, 0, err
-		}
-		begin = m.Time
+// markAfter finds a mark after a moment: of several with a name the first.
+func markAfter(list []session.Mark, begin q.Nanoseconds, name string) (session.Mark, error) {
+	m, err := findMark(list, name)
+	if err != nil || m.Time > begin {
+		return m, err
 	}
-	if to == "" {
-		return begin, 0, nil
-	}
-	m, err := findMark(list, to)
-	if err != nil {
-		return 0, 0, err
-	}
-	if m.Time <= begin && !strings.HasPrefix(to, "#") { // one that is later has the same name
+	if !strings.HasPrefix(name, "#") { // one that is later has the same name
 		later := slices.DeleteFunc(slices.Clone(list), func(m session.Mark) bool { return m.Time <= begin })
-		if m, err = findMark(later, to); err != nil {
-			return 0, 0, ErrMarkOrder
+		if m, err := findMark(later, name); err == nil {
+			return m, nil
 		}
 	}
-	if m.Time <= begin {
-		return 0, 0, ErrMarkOrder
-	}
-	return begin, m.Time, nil
+	return m, ErrMarkOrder
 }
 
 func findMark(list []session.Mark, text string) (session.Mark, error) {

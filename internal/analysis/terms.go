@@ -30,6 +30,8 @@ type Terms struct {
 	FilterName string   // of the file that it is in; "": none
 	MayMiss    bool     // patterns of functions and types may match nothing
 	MyCode     bool     // stacks are shown with user code and what it calls alone
+
+	fromMarks, toMarks []string // marks that the filter wants what is selected to be between
 }
 
 // TermError says that a term means nothing in the session, or more than one thing.
@@ -88,6 +90,9 @@ func (t Terms) Select(s *session.Session) (Selection, error) {
 		if err == nil {
 			filter.parts = []*filterTerm{term}
 			err = t.takeOutermost(filter)
+		}
+		if err == nil {
+			err = t.limitMarks(s)
 		}
 		if err != nil {
 			return Selection{}, err
