@@ -18,6 +18,7 @@ const (
 	AsyncResumed AsyncRole = "resumed"
 	AsyncRuntime AsyncRole = "runtime"  // framework code that starts, suspends and resumes async methods
 	AsyncLeftOut AsyncRole = "left out" // rows that are too small to be shown, with all that is below them
+	AsyncGroup   AsyncRole = "group"    // the module or the namespace of the row's function, not that alone
 )
 
 // asyncRuntime begins the names of framework functions that start, suspend and resume async methods.

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/clrprof/clrprof/internal/pattern"
 	q "github.com/clrprof/clrprof/internal/quantity"
 	"github.com/clrprof/clrprof/internal/session"
 	"github.com/clrprof/clrprof/internal/session/sessiontest"
@@ -211,6 +212,7 @@ func TestShapes(t *testing.T) {
 				checkFolded(rt, v, stacks)
 				checkTrimmed(rt, v, stacks)
 				checkBottomUp(rt, v, stacks)
+				checkGrouped(rt, v, stacks)
 			})
 		})
 	}
@@ -330,5 +332,42 @@ func checkBottomUp(rt *rapid.T, v *Source, stacks pathStacks) {
 	}
 	if diff := cmp.Diff(trimmed, treeSums(rt, v, tree, true)); diff != "" {
 		rt.Fatalf("trimmed (-by hand +bottom up):\n%s", diff)
+	}
+}
+
+// checkGrouped: each stack counts for the modules or namespaces on it, of which none is twice in a row.
+func checkGrouped(rt *rapid.T, v *Source, stacks pathStacks) {
+	functions, err := v.session.Functions()
+	if err != nil {
+		rt.Fatal(err)
+	}
+	for by, group := range map[By]func(f *session.Function) string{
+		ByModule:    func(f *session.Function) string { return fmt.Sprint(f.Process, f.Module) },
+		ByNamespace: func(f *session.Function) string { return fmt.Sprint(f.Process, pattern.Namespace(f.RawType)) },
+	} {
+		first, of := map[string]string{}, map[string]string{"0": "0"}
+		for i := range functions {
+			f := &functions[i]
+			if first[group(f)] == "" {
+				first[group(f)] = functionMark(f) + string(AsyncGroup)
+			}
+			of[functionMark(f)] = first[group(f)]
+		}
+		want := stacks.sum(func(s []string) []string {
+			out := []string{s[0]}
+			for _, f := range s[1:] {
+				if out[len(out)-1] != of[f] || of[f] == "0" {
+					out = append(out, of[f])
+				}
+			}
+			return []string{strings.Join(out, " ")}
+		})
+		tree, err := v.GroupFunctions(nil, by)
+		if err != nil {
+			rt.Fatal(err)
+		}
+		if diff := cmp.Diff(want, treeSums(rt, v, tree, false)); diff != "" {
+			rt.Fatalf("by %s (-by hand +grouped):\n%s", by, diff)
+		}
 	}
 }

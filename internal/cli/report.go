@@ -82,7 +82,8 @@ func newReportCommand(e *environment) *cobra.Command {
 	f.StringVar(&r.sort, "sort", "", "sort by this column: numbers descending, names ascending")
 	f.StringVar(&r.by, "by", "",
 		"rows of lifetime, ages, survivors and diff-gcs: type, site (stack and type), function or line "+
-			"(default type); functions, types: below their module or namespace; threads: below their name")
+			"(default type); functions, types: below their module or namespace; threads: below their name; "+
+			"calltree: modules or namespaces in place of functions")
 	f.StringSliceVar(&r.columns, "columns", nil, "show these columns, separated by commas")
 	f.StringVar(&r.inRange, "range", "",
 		"functions: only those that this pattern matches, as run --include does, and one row for all of them together")

@@ -34,7 +34,7 @@ func asyncName(r *Row, name func(session.FunctionID) string) string {
 		return name(r.function) + " [resumed]"
 	case analysis.AsyncLeftOut:
 		return "[left out]"
-	case analysis.AsyncNone:
+	case analysis.AsyncNone, analysis.AsyncGroup:
 	}
 	return name(r.function)
 }

@@ -22,6 +22,7 @@ var callTreeView = View{
 		"inclusive_allocations module exclusive_allocations"),
 	sort:     "inclusive_bytes",
 	build:    buildCallTree,
+	groups:   []string{string(analysis.ByModule), string(analysis.ByNamespace)},
 	awaits:   true,
 	optional: bothLifetimes,
 	readLifetimes: func(b *builder, l *analysis.Lifetimes) {
@@ -72,7 +73,20 @@ func (c *context) pathRow(p session.PathValue) Row {
 	if c.logical != nil {
 		row.async, row.await = c.logical.Role(p.ID), c.logical.Await(p.ID)
 	}
+	if row.async == analysis.AsyncGroup {
+		c.asGroup(&row)
+	}
 	return row
+}
+
+// asGroup makes the row of a function that of its module or namespace.
+func (c *context) asGroup(r *Row) {
+	f := c.functions.get(r.function)
+	r.async, r.function = analysis.AsyncNone, 0
+	if r.kind = rowModule; c.treeBy == analysis.ByNamespace {
+		r.kind, r.module = rowNamespace, 0
+		r.text = cmp.Or(analysis.FunctionNamespace(f), noNamespace)
+	}
 }
 
 // hotPath returns the hot path from a row of the call tree, without it: by what weighs, bytes or time.

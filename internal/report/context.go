@@ -42,6 +42,7 @@ type context struct {
 	processes rows[session.ProcessID, session.Process]
 	threads   rows[session.ThreadID, session.Thread]
 	logical   pathTree                     // of a call tree; nil: the physical one
+	treeBy    analysis.By                  // what its rows are instead of functions, "": functions
 	sets      map[session.ThreadID]q.Count // threads that share a row, if not 1
 	modules   rows[session.ModuleID, session.Module]
 	functions rows[session.FunctionID, session.Function]

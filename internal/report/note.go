@@ -36,6 +36,7 @@ const (
 	NoteWithoutLine        NoteKind = "without-line"        // the share of bytes
 	NoteWithoutInstruction NoteKind = "without-instruction" // the share of time
 	NoteGroups             NoteKind = "groups"              // what functions are grouped by
+	NoteTreeGroups         NoteKind = "tree-groups"         // what the rows of a call tree are instead of functions
 	NoteSums               NoteKind = "sums"                // what rows are grouped by
 	NoteGCs                NoteKind = "gcs"                 // what the columns of collections are
 	NoteSpan               NoteKind = "span"                // what the living of a span are

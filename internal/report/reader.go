@@ -62,7 +62,7 @@ type shapedTree struct {
 // shaped has a builder show the call tree in the shape that its options ask for, and returns its roots.
 func (r *Reader) shaped(b *builder) ([]Row, error) {
 	o := &b.options
-	shape := fmt.Sprintf("%t %q %t %g %t", o.Physical, o.Root, o.Fold, o.MinShare, b.lifetimes.paths != nil)
+	shape := fmt.Sprintf("%t %q %t %g %t %q", o.Physical, o.Root, o.Fold, o.MinShare, b.lifetimes.paths != nil, o.By)
 	if r.tree == nil || r.tree.shape != shape {
 		r.tree = nil // two of them would be much memory
 		roots, err := b.processRows()
@@ -79,7 +79,7 @@ func (r *Reader) shaped(b *builder) ([]Row, error) {
 		r.tree = &shapedTree{shape, b.logical, roots, slices.Clone(b.table.Notes[before:])}
 		return slices.Clone(roots), nil
 	}
-	b.logical, b.table.Notes = r.tree.logical, append(b.table.Notes, r.tree.notes...)
+	b.logical, b.treeBy, b.table.Notes = r.tree.logical, o.By, append(b.table.Notes, r.tree.notes...)
 	return slices.Clone(r.tree.roots), nil
 }
 

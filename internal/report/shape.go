@@ -22,12 +22,12 @@ type pathTree interface {
 
 // ErrShapedLifetimes means that columns are asked for that only the stacks as they were have.
 var ErrShapedLifetimes = errors.New("the columns of lifetimes are known of the call tree as it was recorded: " +
-	"they do not go with --root, --fold-recursion, --min-share and --bottom-up")
+	"they do not go with --root, --fold-recursion, --min-share, --bottom-up and --by")
 
 // shape makes the call tree that is asked for, and returns its roots.
 func (b *builder) shape(processes []Row) ([]Row, error) {
 	o := &b.options
-	if b.lifetimes.paths != nil && (o.Root != "" || o.Fold || o.MinShare > 0 || o.BottomUp) {
+	if b.lifetimes.paths != nil && (o.Root != "" || o.Fold || o.MinShare > 0 || o.BottomUp || o.By != "") {
 		return nil, ErrShapedLifetimes
 	}
 	tree, err := b.chooseAsync()
@@ -43,6 +43,13 @@ func (b *builder) shape(processes []Row) ([]Row, error) {
 	if o.Fold {
 		b.note(NoteSelection, analysis.FoldNote)
 		if tree, err = b.source.FoldRecursion(tree); err != nil {
+			return nil, err
+		}
+	}
+	if o.By != "" {
+		b.treeBy = o.By
+		b.note(NoteTreeGroups, o.By)
+		if tree, err = b.source.GroupFunctions(tree, o.By); err != nil {
 			return nil, err
 		}
 	}

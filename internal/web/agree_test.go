@@ -180,6 +180,8 @@ func TestTree(t *testing.T) {
 			for query, o := range map[string]report.Options{"": {}, "fold-recursion=1": {Fold: true},
 				"min-share=20": {MinShare: 20},
 				"root=Main":    {Root: "Main"}, "async=physical": {Physical: true},
+				"by=module": {By: analysis.ByModule}, "by=type": {By: analysis.ByType},
+				"by=namespace&min-share=5":               {By: analysis.ByNamespace, MinShare: 5},
 				"root=Main&fold-recursion=1&min-share=5": {Root: "Main", Fold: true, MinShare: 5}} {
 				s.hasTree(query, o)
 			}

@@ -275,7 +275,7 @@ func (o *offline) view(v report.View) error {
 	}
 	groups := []string{""}
 	for i, by := range v.Groups() {
-		if !v.Grouped || i > 0 { // the first is what its rows are about anyway
+		if !v.Shaped && (!v.Grouped || i > 0) { // the first is what its rows are about anyway
 			groups = append(groups, by)
 		}
 	}

@@ -97,6 +97,14 @@ func TestShapes(t *testing.T) {
 	eval[bool](p,
 		`(e => { e.value = "Tree.Insert"; e.dispatchEvent(new Event("change", {bubbles: true})); return true; })(document.querySelector("#function-root"))`)
 	command("calltree --root Tree.Insert")
+	p.visit("view=calltree", ".row.hot")
+	eval[bool](p,
+		`(e => { e.value = "module"; e.dispatchEvent(new Event("change", {bubbles: true})); return true; })(document.querySelector("#by"))`)
+	command("calltree --by module")
+	if got := first(); !strings.HasSuffix(got, ".dll") && got != "Shop" {
+		t.Errorf("first row %q", got)
+	}
+	p.visit("view=calltree&function-root=Tree.Insert", ".row.hot")
 	if got := first(); !strings.Contains(got, "Tree.Insert") {
 		t.Errorf("the tree begins with %s", got)
 	}

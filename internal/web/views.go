@@ -329,13 +329,13 @@ func (s *Server) tree(w http.ResponseWriter, r *http.Request) error {
 		}
 	}
 	return writeJSON(w, viewed{sheet.Of(table, sheet.Find(table, ""), offset, pageRows), "", s.command(r, "calltree") +
-		s.flags(v, "sort", "columns", "root", "min-share", "async") + switches(v, "fold-recursion")})
+		s.flags(v, "sort", "columns", "root", "by", "min-share", "async") + switches(v, "fold-recursion")})
 }
 
 // treeOptions reads what shape of the call tree is wanted: the parameters are flags of the command line.
 func treeOptions(v url.Values) (report.Options, error) {
-	o := report.Options{Sort: v.Get("sort"), Root: v.Get("root"), Fold: v.Has("fold-recursion"),
-		Physical: v.Get("async") == "physical"}
+	o := report.Options{Sort: v.Get("sort"), Root: v.Get("root"), By: analysis.By(v.Get("by")),
+		Fold: v.Has("fold-recursion"), Physical: v.Get("async") == "physical"}
 	if v.Get("columns") != "" {
 		o.Columns = strings.Split(v.Get("columns"), ",")
 	}

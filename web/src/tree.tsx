@@ -16,7 +16,7 @@ import { formatCount } from "./units";
 /** What of the tree the server is asked for: the names are those of the command line, but for the row that it begins with. */
 function asked(): Record<string, string> {
   const q: Record<string, string> = { sort: param("sort"), columns: param("more"), root: param("function-root") };
-  for (const name of ["fold-recursion", "min-share", "async"]) q[name] = param(name);
+  for (const name of ["by", "fold-recursion", "min-share", "async"]) q[name] = param(name);
   return q;
 }
 
@@ -24,10 +24,11 @@ function asked(): Record<string, string> {
 const reshape = (changes: Record<string, string>) => change({ ...changes, root: "" });
 
 /** The shape of the tree: each changes which rows there are, none a sum. */
-function Shape({ notes }: { notes: string[] }) {
+function Shape({ notes, groups }: { notes: string[]; groups: string[] }) {
   const tick = (name: string, text: string, value = "1") => <label><input id={name} type="checkbox" checked={!!param(name)} onChange={() => reshape({ [name]: param(name) ? "" : value })} /> {text}</label>;
   const field = (name: string, text: string, more: object) => <label>{text} <input id={name} key={param(name)} defaultValue={param(name)} onChange={(e) => reshape({ [name]: e.currentTarget.value.trim() })} {...more} /></label>;
   return <div class="tools shape">
+    {groups.length ? <label>rows of <select id="by" value={param("by")} onChange={(e) => reshape({ by: e.currentTarget.value })}>{["", ...groups].map((by) => <option value={by} key={by}>{by || "function"}</option>)}</select></label> : null}
     {tick("fold-recursion", "fold recursion")}
     {notes.some((n) => n.startsWith("Async methods")) || param("async") ? tick("async", "stacks as they were", "physical") : null}
     {field("min-share", "leave out less than %", { type: "number", min: 0, max: 100, step: "any", size: 5 })}
@@ -40,7 +41,7 @@ export function TreeView({ view }: { view?: View }) {
   const [of_process, of_path] = root.split(".");
   const { value, error } = useLoad(`tree ${JSON.stringify(query)} ${root}`, (more) => get<Sheet>("tree", { ...query, of_process, of_path }, more).then((sheet) => ({ sheet, root, columns, query })));
   return <section class="view"><header class="title"><h1>Call tree</h1><p>processes, and below them who called whom; rows are sorted among those with the same caller</p></header>
-    {isFile ? null : <Shape notes={value?.sheet.notes ?? []} />}
+    {isFile ? null : <Shape notes={value?.sheet.notes ?? []} groups={view?.groups ?? []} />}
     {error ? <Failed error={error} /> : value ? <Tree key={value.sheet.command + value.sheet.order + value.columns + value.root} sheet={value.sheet} query={value.query} root={value.root} optional={view?.optional ?? []} /> : <Waiting />}
   </section>;
 }

@@ -43,6 +43,8 @@ var sentences = map[report.NoteKind]string{
 		"instruction.",
 	report.NoteGroups: "By %s; the inclusive value of a %[1]s is what was done while one of its functions was " +
 		"on the stack, once.",
+	report.NoteTreeGroups: "By %s: functions of one %[1]s that call each other are one row; exclusive values are sums, " +
+		"inclusive ones count once.",
 	report.NoteSums: "By %s: each row has the sums of those below it.",
 	report.NoteGCs: "Before, dead and survived are those of the collected generations, heap before and " +
 		"after those of all; pauses hold the agent's own work.",
