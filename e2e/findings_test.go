@@ -13,13 +13,13 @@ var planted = []struct {
 	problem, flag string
 	says          []string // in one sentence
 }{
-	{"leak", "--lifetime", []string{"byte[] only grow", "Sessions.Open Program.cs:"}},
-	{"cache", "--lifetime", []string{"byte[] lived into generation 2 and died there", "Cache.Fill Program.cs:"}},
+	{"leak", "--lifetime", []string{"of type byte[] are alive", "Sessions.Open Program.cs:", "(rule only-grows)"}},
+	{"cache", "--lifetime", []string{"of type byte[] died in gen 2", "Cache.Fill Program.cs:", "(rule mid-life)"}},
 	{"text", "--lifetime",
 		[]string{"of all bytes are of type string", "String.Concat, called in Report.Build Program.cs:"}},
-	{"lock", "--time", []string{"blocked in", "called in Till.Pay", "threads wait for a lock"}},
-	{"async", "--time", []string{"blocked in", "called in Mail.Send Program.cs:",
-		"a thread waits for asynchronous work"}},
+	{"lock", "--time", []string{"Threads wait for a lock: Till.Pay Program.cs:", "(rule lock-contention)"}},
+	{"async", "--time", []string{"A thread waits for asynchronous work: Mail.Send Program.cs:",
+		"(rule sync-over-async)"}},
 	{"regex", "--time", []string{"of CPU time", "Regex.IsMatch, called in Search.Match"}},
 }
 

@@ -97,11 +97,6 @@ const (
 	FindingAllocations   NoteKind = "allocations"    // the share of bytes, a type, and a place
 	FindingWork          NoteKind = "work"           // the share of CPU time, the time, and a place
 	FindingWait          NoteKind = "wait"           // the time, how often, and a place
-	FindingLock          NoteKind = "lock"           // as of FindingWait: for a lock
-	FindingAsync         NoteKind = "async-wait"     // as of FindingWait: for asynchronous work
-	FindingPauses        NoteKind = "pauses"         // the share of time, the time, and a number of collections
-	FindingGrowing       NoteKind = "growing"        // bytes, a type, and a place
-	FindingWaste         NoteKind = "waste"          // bytes, a type, and a place
 	FindingRule          NoteKind = "rule"           // the title of a rule, what it says, and its id
 )
 

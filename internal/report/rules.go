@@ -1,6 +1,8 @@
 package report
 
 import (
+	"slices"
+
 	"github.com/clrprof/clrprof/internal/analysis"
 	"github.com/clrprof/clrprof/internal/rules"
 	"github.com/clrprof/clrprof/internal/session"
@@ -142,27 +144,50 @@ func (c *context) said(r *Row) string {
 	return c.placeText(r.from) + ": " + r.finding.evidence + "."
 }
 
-// findRules adds what rules found that the findings before have not said: the gravest of each rule.
-func (s *Summary) findRules(o Options) error {
-	rows, result, err := s.context.judge(&o)
-	if err != nil {
-		return err
-	}
-	said := map[string]bool{}
-	for _, name := range summaryRules {
-		said[name] = true
-	}
-	for i := range rows {
-		rule := rows[i].finding.Rule
-		if rule.Severity != rules.Warning || said[rule.ID] {
-			continue
-		}
-		said[rule.ID] = true
-		s.find(&rows[i], FindingRule, rule.Title, s.context.said(&rows[i]), rule.ID)
-	}
-	s.broken = len(result.Findings)
-	return nil
+// broken are the rules that a program breaks, as a summary tells them: of each the gravest finding, in the words of the
+// view rules.
+type broken struct {
+	rows  []Row // of the rules that are not disabled
+	said  map[string]bool
+	waits map[waitAt]bool // what rules about waiting found, also those that are disabled
 }
 
-// summaryRules are those whose findings a summary says in its own words.
-var summaryRules = []string{"gc-time", "mid-life", "only-grows", "lock-contention", "sync-over-async"}
+// waitAt is a place in user code, and the function that is called there and waits.
+type waitAt struct {
+	from     analysis.Place
+	function session.FunctionID
+}
+
+// judgeAll applies the rules for a summary.
+func (s *Summary) judgeAll(o Options) (*broken, error) {
+	disabled := o.Disabled
+	o.Disabled = nil
+	rows, _, err := s.context.judge(&o)
+	if err != nil {
+		return nil, err
+	}
+	out := &broken{said: map[string]bool{}, waits: map[waitAt]bool{}}
+	for i := range rows {
+		f := rows[i].finding
+		if f.Rule.Waiting {
+			out.waits[waitAt{f.From, f.Finding.Function}] = true
+		}
+		if !slices.Contains(disabled, f.Rule.ID) {
+			out.rows = append(out.rows, rows[i])
+		}
+	}
+	s.broken = len(out.rows)
+	return out, nil
+}
+
+// findRules tells the gravest finding of each warning that is of a kind and was not told before.
+func (s *Summary) findRules(b *broken, of func(*rules.Rule) bool) {
+	for i := range b.rows {
+		rule := b.rows[i].finding.Rule
+		if rule.Severity != rules.Warning || b.said[rule.ID] || !of(rule) {
+			continue
+		}
+		b.said[rule.ID] = true
+		s.find(&b.rows[i], FindingRule, rule.Title, s.context.said(&b.rows[i]), rule.ID)
+	}
+}

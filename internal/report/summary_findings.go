@@ -4,21 +4,19 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 
-	"github.com/clrprof/clrprof/internal/analysis"
 	q "github.com/clrprof/clrprof/internal/quantity"
+	"github.com/clrprof/clrprof/internal/rules"
 )
 
 // Findings are the sentences with which a summary begins: what stands out, and where it is made. They are about user
 // code, and each gives a number, what it is about, and the line. What weighs less than its limit is not said: a program
-// with nothing unusual has few findings, or none.
+// with nothing unusual has few findings, or none. What a rule is about is told by the rule alone.
 const (
 	maxFindings   = 8
 	maxCauses     = 3   // findings of one kind
 	leastShare    = 10  // percent of bytes, of CPU time or of blocked time
-	leastPause    = 5   // percent of the recording in collections
-	leastBytes    = 1e6 // of what survives, died in vain or only grows: less is of no weight in any program
+	leastBytes    = 1e6 // less is of no weight in any program
 	leastBlocked  = 5e7 // nanoseconds
 	leastWaits    = 3   // what waits once or twice waits for an end: Main for its threads
 	percentPoints = 100
@@ -43,14 +41,19 @@ func (s *Summary) addFindings(o Options) error {
 		return err
 	}
 	s.findWork()
-	s.findWaits()
-	s.findAllocations()
-	s.findPauses()
-	s.findLifetimes()
 	if err := o.between(); err != nil {
 		return err
 	}
-	return s.findRules(o)
+	judged, err := s.judgeAll(o)
+	if err != nil {
+		return err
+	}
+	s.findRules(judged, func(r *rules.Rule) bool { return r.Waiting })
+	s.findWaits(judged)
+	s.findAllocations()
+	s.findRules(judged, func(r *rules.Rule) bool { return r.First })
+	s.findRules(judged, func(*rules.Rule) bool { return true })
+	return nil
 }
 
 // findNothing says why a recording of calls has none, where the flags are why: it was not paused, and all of it is
@@ -107,33 +110,18 @@ func (s *Summary) findWork() {
 	}
 }
 
-// lockWaits begin the names of functions in which a thread waits for a lock. Monitor.Wait waits for a pulse.
-var lockWaits = []string{"Monitor.Enter", "Monitor.TryEnter", "Monitor.ReliableEnter", "Lock.Enter", "Lock.TryEnter",
-	"SpinLock.Enter", "ReaderWriterLockSlim.", "SemaphoreSlim.Wait"}
-
-// asyncWaits are the functions in which a thread waits for a task.
-var asyncWaits = []string{"Task.Wait", "Task.WaitAll", "Task.WaitAny", "Task.InternalWait", "Task.get_Result",
-	".GetResult", ">.get_Result", "Task.SpinThenBlockingWait"}
-
-// findWaits says where threads wait.
-func (s *Summary) findWaits() {
+// findWaits says where threads wait, but for what a rule is about.
+func (s *Summary) findWaits(judged *broken) {
 	if s.Timing == nil {
 		return
 	}
 	for _, r := range s.heaviest(func(t q.Time) q.Nanoseconds { return t.Blocked }) {
 		t := r.time.Exclusive
-		if t.Blocked < leastBlocked || t.Voluntary < leastWaits || !isShare(t.Blocked, s.Timing.Total.Inclusive.Blocked,
-			leastShare/2) {
+		if t.Blocked < leastBlocked || t.Voluntary < leastWaits || judged.waits[waitAt{r.from, r.function}] ||
+			!isShare(t.Blocked, s.Timing.Total.Inclusive.Blocked, leastShare/2) {
 			continue
 		}
-		name, kind := s.context.frameName(r.function), FindingWait
-		switch {
-		case slices.ContainsFunc(lockWaits, func(of string) bool { return strings.HasPrefix(name, of) }):
-			kind = FindingLock
-		case slices.ContainsFunc(asyncWaits, func(of string) bool { return strings.Contains(name, of) }):
-			kind = FindingAsync
-		}
-		s.find(&r, kind, t.Blocked, t.Voluntary, s.where(&r))
+		s.find(&r, FindingWait, t.Blocked, t.Voluntary, s.where(&r))
 	}
 }
 
@@ -142,35 +130,4 @@ func (s *Summary) heaviest(by func(q.Time) q.Nanoseconds) []Row {
 	list := slices.Clone(s.works)
 	slices.SortStableFunc(list, func(a, b Row) int { return cmp.Compare(by(b.time.Exclusive), by(a.time.Exclusive)) })
 	return list[:min(maxCauses, len(list))]
-}
-
-func (s *Summary) findPauses() {
-	if l := s.Lifetime; l != nil && isShare(l.Pause, s.Duration, leastPause) {
-		s.find(nil, FindingPauses, q.PercentOf(l.Pause, s.Duration), l.Pause, Things{int(l.All()), "collection"})
-	}
-}
-
-// findLifetimes says what only grows, and what is promoted in vain.
-func (s *Summary) findLifetimes() {
-	for _, look := range []struct {
-		section string
-		kind    NoteKind
-	}{
-		{analysis.SectionGrowing, FindingGrowing},
-		{analysis.SectionWaste, FindingWaste},
-	} {
-		table := s.section(analysis.UserSection(look.section))
-		if table == nil {
-			continue
-		}
-		for i := range table.Rows[:min(1, len(table.Rows))] {
-			r := &table.Rows[i]
-			if r.kind != rowSite || r.values.Inclusive.Bytes < leastBytes {
-				continue
-			}
-			at := fromCell(s.context, r)
-			s.find(r, look.kind, r.values.Inclusive.Bytes, s.context.shortTypeName(r.typ),
-				cmp.Or(at.Text, s.context.frameName(r.function)))
-		}
-	}
 }

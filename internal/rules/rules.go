@@ -37,6 +37,8 @@ type Rule struct {
 	Severity Severity
 	Title    string // what is wrong, without numbers
 	Advice   string // what to do
+	Waiting  bool   // it is about threads that wait
+	First    bool   // a summary tells it before rules that are not
 	needs    data
 	find     func(*facts, *Rule) []Finding
 }

@@ -21,7 +21,7 @@ var all = []Rule{
 		Title: "Collections of generation 2 are frequent",
 		Advice: "A healthy program has at least five collections of generation 1 for one of generation 2. Look for " +
 			"large objects (loh-churn) and for what dies in generation 2 (mid-life)."},
-	{ID: "gc-time", Severity: Warning, needs: lifetimes, find: gcTime,
+	{ID: "gc-time", Severity: Warning, First: true, needs: lifetimes, find: gcTime,
 		Title: "Much time is pauses of collections",
 		Advice: "Allocate less, and keep less alive while much is allocated; functions and types say where. Pauses " +
 			"are longer while lifetimes are recorded."},
@@ -35,14 +35,14 @@ var all = []Rule{
 	{ID: "finalizer-queue", Severity: Information, needs: lifetimes, find: finalizable,
 		Title:  "Many objects wait for their finalizers",
 		Advice: "Dispose what has a finalizer: an object that is finalized lives for one more collection."},
-	{ID: "mid-life", Severity: Warning, needs: lifetimes,
+	{ID: "mid-life", Severity: Warning, First: true, needs: lifetimes,
 		find: about(limits{bytes: leastBytes, share: true}, func(_ *facts, u *analysis.Use) q.Amount {
 			return u.Dead[2]
 		}, died(2)),
 		Title: "Objects live into generation 2 and die there",
 		Advice: "Let them die sooner (a cache that drops its entries after some seconds is worst), or keep and " +
 			"reuse them."},
-	{ID: "only-grows", Severity: Warning, needs: lifetimes,
+	{ID: "only-grows", Severity: Warning, First: true, needs: lifetimes,
 		find:   about(limits{bytes: leastBytes}, growing, alive),
 		Title:  "A place whose objects only become more",
 		Advice: "Find what holds them (run --snapshot, report snapshot TYPE), and let it drop what is not needed."},
@@ -116,10 +116,12 @@ var all = []Rule{
 	{ID: "reflection", Severity: Information, needs: memory, find: about(often, born(calling(isReflection)), objects),
 		Title:  "Reflection in a hot path",
 		Advice: "Keep what reflection finds, and make a delegate of a method that is called often."},
-	{ID: "lock-contention", Severity: Warning, needs: times, find: timed(prefixed(lockWaits...), waits, waited),
+	{ID: "lock-contention", Severity: Warning, Waiting: true, needs: times,
+		find:   timed(prefixed(lockWaits...), waits, waited),
 		Title:  "Threads wait for a lock",
 		Advice: "Hold the lock for a shorter time, and do no I/O and no waiting under it; or part what it protects."},
-	{ID: "sync-over-async", Severity: Warning, needs: times, find: timed(isAsyncWait, calledToWait, waited),
+	{ID: "sync-over-async", Severity: Warning, Waiting: true, needs: times,
+		find:  timed(isAsyncWait, calledToWait, waited),
 		Title: "A thread waits for asynchronous work",
 		Advice: "await the task: Task.Wait and Task.Result hold a thread of the pool while the work needs " +
 			"another one."},

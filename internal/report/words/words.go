@@ -103,11 +103,6 @@ var sentences = map[report.NoteKind]string{
 	report.FindingAllocations: "%s of all bytes are of type %s, made by %s.",
 	report.FindingWork:        "%s of CPU time (%s) is %s.",
 	report.FindingWait:        "%s blocked in %s waits in %s.",
-	report.FindingLock:        "%s blocked in %s waits in %s: threads wait for a lock.",
-	report.FindingAsync:       "%s blocked in %s waits in %s: a thread waits for asynchronous work.",
-	report.FindingPauses:      "%s of the time is pauses of collections: %s in %s.",
-	report.FindingGrowing:     "%s of %s only grow: made in %s.",
-	report.FindingWaste:       "%s of %s lived into generation 2 and died there: made in %s.",
 	report.FindingRule:        "%s: %s (rule %s)",
 }
 

@@ -1,0 +1,114 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/clrprof/clrprof/internal/rules"
+	"github.com/clrprof/clrprof/internal/session"
+	"github.com/clrprof/clrprof/internal/session/sessiontest"
+)
+
+// waiting is a session in which user code waits for a lock, for a task and for a time, in one function each.
+func waiting() *sessiontest.Builder {
+	b := sessiontest.New()
+	b.Info[session.KeyMode] = session.ModeTime
+	b.Slices = []session.Slice{{ID: 1, End: 1_000_000_000}}
+	p := b.Process("Wait", 600)
+	b.Timed(p, 8, 7)
+	thread := b.Thread(p, "main")
+	app, core := b.Module(p, "Wait.dll", true), b.Module(p, "System.Private.CoreLib.dll", false)
+	b.Modules[app-1].Origin = "project"
+	framework := func(typ, name string) session.FunctionID {
+		id := b.Function(core, typ+"."+name+"()", "", 0)
+		b.Functions[id-1].RawType, b.Functions[id-1].RawName = typ, name
+		return id
+	}
+	enter, result := framework("System.Threading.Monitor", "Enter"), framework("System.Threading.Tasks.Task", "Wait")
+	sleep := framework("System.Threading.Thread", "Sleep")
+	main := b.Function(app, "Wait.Program.Main()", "/src/Program.cs", 10)
+	run := b.Run(thread).Call(0, main, sessiontest.Interval{})
+	for range 20 {
+		for i, f := range []session.FunctionID{enter, result, sleep} {
+			run.Call(int64(12+i), f, sessiontest.Interval{Elapsed: 1000}).
+				End(sessiontest.Interval{Elapsed: 5_000_000, Slept: true})
+		}
+	}
+	run.End(sessiontest.Interval{Elapsed: 1000})
+	return b
+}
+
+// findings returns what a summary finds: what it says of rules, by id, and the kinds of all.
+func findings(t *testing.T, r *Reader, disabled ...string) (map[string]string, []NoteKind) {
+	t.Helper()
+	s, err := r.Summarize(Options{Top: 5, Disabled: disabled})
+	if err != nil {
+		t.Fatal(err)
+	}
+	said, kinds := map[string]string{}, []NoteKind{}
+	for _, f := range s.Findings {
+		if kinds = append(kinds, f.Kind); f.Kind == FindingRule {
+			said[fmt.Sprint(f.Facts[2])] = fmt.Sprintf("%s: %s (rule %s)", f.Facts...)
+		}
+	}
+	return said, kinds
+}
+
+// TestFindingsAreRules: what a rule is about is said by the summary as by the view rules, of each warning the gravest,
+// and not if the rule is disabled; nor does another finding say it then.
+func TestFindingsAreRules(t *testing.T) {
+	told := map[string]bool{}
+	for name, b := range map[string]*sessiontest.Builder{"broken": sessiontest.Broken(), "aging": sessiontest.Aging(),
+		"waiting": waiting()} {
+		t.Run(name, func(t *testing.T) {
+			r := made(t, b)
+			table, err := r.Build(rulesView, Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := map[string]string{}
+			for i := range table.Rows {
+				rule, said := table.Broken(i)
+				if rule.Severity == rules.Warning && want[rule.ID] == "" {
+					want[rule.ID] = fmt.Sprintf("%s: %s (rule %s)", rule.Title, said, rule.ID)
+				}
+			}
+			have, kinds := findings(t, r)
+			for id := range have {
+				told[id] = true
+			}
+			if len(kinds) < maxFindings {
+				if diff := cmp.Diff(want, have); diff != "" {
+					t.Errorf("(-rules +summary):\n%s", diff)
+				}
+			}
+			var ids []string
+			for id := range have {
+				ids = append(ids, id)
+				without, _ := findings(t, r, id)
+				if without[id] != "" {
+					t.Errorf("%s is disabled: %s", id, without[id])
+				}
+			}
+			if _, less := findings(t, r, rules.IDs()...); len(less) != len(kinds)-len(ids) {
+				t.Errorf("without rules %v, with them %v", less, kinds)
+			}
+		})
+	}
+	for _, r := range rules.All() {
+		if (r.First || r.Waiting) && r.ID != "only-grows" && !told[r.ID] {
+			t.Errorf("%s: no session breaks it", r.ID)
+		}
+	}
+}
+
+// TestPlainWaits: waiting that no rule is about is said as such.
+func TestPlainWaits(t *testing.T) {
+	_, kinds := findings(t, made(t, waiting()))
+	if n := len(slices.DeleteFunc(kinds, func(k NoteKind) bool { return k != FindingWait })); n != 1 {
+		t.Errorf("%d waits without a rule", n)
+	}
+}
