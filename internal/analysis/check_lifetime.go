@@ -125,7 +125,7 @@ func (c *checker) lifetimesAgree(v *Lifetimes, derived *session.Derived) {
 	same("functions (exclusive)", sumOfLifetimes(functions, func(l LifetimeAmounts) Lifetime { return l.Exclusive }))
 	same("paths (exclusive)", sumOfLifetimes(paths, func(l LifetimeAmounts) Lifetime { return l.Exclusive }))
 	same("processes", sumOfLifetimes(v.Processes(), func(l Lifetime) Lifetime { return l }))
-	for _, by := range []By{ByType, BySite, ByFunction, ByLine} {
+	for _, by := range []By{ByType, BySite, ByFunction, ByLine, ByModule, ByNamespace} {
 		var sum Lifetime
 		_, lifetimes, _ := v.Groups(by)
 		for _, l := range lifetimes {

@@ -199,7 +199,7 @@ const (
 	ByLine     By = "line"     // that allocated; without symbols, the function
 )
 
-// What functions, types and threads can be grouped by.
+// What functions, types and threads can be grouped by, and sites by the function that allocated.
 const (
 	ByModule    By = "module"
 	ByNamespace By = "namespace"
@@ -210,7 +210,7 @@ const (
 type Group struct {
 	Process  session.ProcessID
 	Type     session.TypeID     // with ByType and BySite
-	Function session.FunctionID // with all but ByType
+	Function session.FunctionID // with all but ByType; with ByModule and ByNamespace one of those in it
 	Line     session.LineID     // with ByLine and BySite
 	Node     session.NodeID     // with BySite
 }
@@ -222,6 +222,10 @@ func (v *Lifetimes) Groups(by By) ([]Group, []Lifetime, map[session.SiteID]int) 
 	d, nearest := v.data, []int32(nil)
 	if by == ByLine && d.in.selection.myCode {
 		nearest = d.attribute().nearest
+	}
+	var first []int32 // by function: the one that stands for its module or namespace
+	if by == ByModule || by == ByNamespace {
+		first = groupsOfFunctions(d.Functions, by)
 	}
 	type key struct{ process, typ, node, place int32 } // small, as there are millions
 	at := make(map[key]int, min(len(d.Sites), len(v.nodes)))
@@ -245,6 +249,8 @@ func (v *Lifetimes) Groups(by By) ([]Group, []Lifetime, map[session.SiteID]int) 
 			k.typ, k.node = typ, node
 		case ByFunction:
 			k.node = d.nodeFunction[node]
+		case ByModule, ByNamespace:
+			k.node = first[d.nodeFunction[node]]
 		case ByLine:
 			k.node = d.nodeFunction[node]
 			if in := d.nodeInstruction[node]; in >= 0 {
@@ -256,6 +262,9 @@ func (v *Lifetimes) Groups(by By) ([]Group, []Lifetime, map[session.SiteID]int) 
 			n = len(groups)
 			at[k] = n
 			groups = append(groups, d.group(by, node, typ))
+			if first != nil {
+				groups[n].Function = d.functionID(k.node)
+			}
 			lifetimes = append(lifetimes, Lifetime{})
 		}
 		lifetimes[n] = lifetimes[n].Add(*l)

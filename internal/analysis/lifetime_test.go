@@ -121,12 +121,13 @@ func TestLifetimesAddUp(t *testing.T) {
 		if byTime != whole.Total() {
 			rt.Errorf("slices add up to %+v, the whole is %+v", byTime, whole.Total())
 		}
-		for _, by := range []By{ByType, BySite, ByFunction, ByLine} {
+		for _, by := range []By{ByType, BySite, ByFunction, ByLine, ByModule, ByNamespace} {
 			groups, lifetimes, of := whole.Groups(by)
 			var sum Lifetime
 			for _, l := range lifetimes {
 				sum = sum.Add(l)
 			}
+			checkGroups(rt, d, by, groups, of)
 			if sum != whole.Total() || len(groups) != len(lifetimes) {
 				rt.Errorf("by %s: %+v, want %+v", by, sum, whole.Total())
 			}
@@ -137,6 +138,37 @@ func TestLifetimesAddUp(t *testing.T) {
 			}
 		}
 	})
+}
+
+// checkGroups: a site is in the group of the module, or of the namespace, of the function that allocated there.
+func checkGroups(t *rapid.T, d *Data, by By, groups []Group, of map[session.SiteID]int) {
+	name := func(f *session.Function) any { return f.Module }
+	if by == ByNamespace {
+		name = func(f *session.Function) any { return FunctionNamespace(f) }
+	}
+	if by != ByModule && by != ByNamespace {
+		return
+	}
+	functions := map[session.FunctionID]*session.Function{}
+	for i := range d.Functions {
+		functions[d.Functions[i].ID] = &d.Functions[i]
+	}
+	seen := map[any]bool{}
+	for _, g := range groups {
+		key := [2]any{g.Process, name(functions[g.Function])}
+		if seen[key] {
+			t.Errorf("by %s: %v has two groups", by, key)
+		}
+		seen[key] = true
+	}
+	for i := range d.Sites {
+		if n, ok := of[d.Sites[i].ID]; ok {
+			f := &d.Functions[d.nodeFunction[d.siteNode[i]]]
+			if g := groups[n]; g.Process != f.Process || name(functions[g.Function]) != name(f) {
+				t.Errorf("by %s: site %d of %v is in the group %+v", by, d.Sites[i].ID, name(f), g)
+			}
+		}
+	}
 }
 
 // TestSummaryIsStored: what a summary reads from a complete session is what it computes from one that is not.

@@ -74,16 +74,16 @@ func (c *context) pathRow(p session.PathValue) Row {
 		row.async, row.await = c.logical.Role(p.ID), c.logical.Await(p.ID)
 	}
 	if row.async == analysis.AsyncGroup {
-		c.asGroup(&row)
+		c.asGroup(&row, c.treeBy)
 	}
 	return row
 }
 
 // asGroup makes the row of a function that of its module or namespace.
-func (c *context) asGroup(r *Row) {
+func (c *context) asGroup(r *Row, by analysis.By) {
 	f := c.functions.get(r.function)
 	r.async, r.function = analysis.AsyncNone, 0
-	if r.kind = rowModule; c.treeBy == analysis.ByNamespace {
+	if r.kind = rowModule; by == analysis.ByNamespace {
 		r.kind, r.module = rowNamespace, 0
 		r.text = cmp.Or(analysis.FunctionNamespace(f), noNamespace)
 	}

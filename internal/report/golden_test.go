@@ -226,7 +226,8 @@ var goldens = map[string][]string{
 	"aging": {
 		"summary width=100", "summary all-code width=100", "summary json", "summary csv", "lifetime",
 		"lifetime width=80", "lifetime json", "lifetime csv by=site", "lifetime by=site width=120",
-		"lifetime by=function", "lifetime by=line", "lifetime process=2",
+		"lifetime by=function", "lifetime by=line", "lifetime by=module", "lifetime by=namespace json",
+		"survivors by=module", "ages by=namespace", "diff-gcs argument=1+4 by=module csv", "lifetime process=2",
 		"lifetime columns=name,alive_instances,alive_gen1_instances,alive_gen2_bytes,frozen_bytes csv",
 		"lifetime process=1 from=1", "lifetime gcs=1..3", "lifetime gcs=3.. by=site json",
 		"lifetime gcs=..1 by=line process=2", "gcs", "gcs width=80", "gcs json",

@@ -13,13 +13,15 @@ var grouped = map[analysis.By][2]string{
 	analysis.ByType: {"name module module_path process_id process_name ", "name "},
 	analysis.BySite: {"name function from stack module module_path source_file line process_id process_name ",
 		"name function from "},
-	analysis.ByFunction: {identity, "name "},
-	analysis.ByLine:     {position + "line_name ", "place function "},
+	analysis.ByFunction:  {identity, "name "},
+	analysis.ByLine:      {position + "line_name ", "place function "},
+	analysis.ByModule:    {"name module_path process_id process_name ", "name "},
+	analysis.ByNamespace: {"name process_id process_name ", "name "},
 }
 
 // byNames are the values of Options.By.
 var byNames = []string{string(analysis.ByType), string(analysis.BySite), string(analysis.ByFunction),
-	string(analysis.ByLine)}
+	string(analysis.ByLine), string(analysis.ByModule), string(analysis.ByNamespace)}
 
 // groupedBy returns the view with the columns for its groups.
 func (v View) groupedBy(by analysis.By) (View, error) {
@@ -39,7 +41,7 @@ func (v View) groupedBy(by analysis.By) (View, error) {
 	v.columns = slices.Concat(keys(g[0]), v.columns)
 	v.text = slices.Concat(keys(g[1]), v.text)
 	v.places = true
-	if cmp.Or(by, analysis.ByType) != analysis.BySite && by != analysis.ByLine {
+	if by = cmp.Or(by, analysis.ByType); by == analysis.ByType || by == analysis.ByFunction {
 		v.text = append(v.text, "module")
 	}
 	return v, nil
@@ -71,6 +73,9 @@ func (b *builder) groups() ([]Row, map[session.SiteID]int, error) {
 	list := make([]Row, len(groups))
 	for i, g := range groups {
 		list[i] = b.groupRow(g)
+		if b.options.By == analysis.ByModule || b.options.By == analysis.ByNamespace {
+			b.asGroup(&list[i], b.options.By)
+		}
 		list[i].values, list[i].lifetime = both(values[i].Born), &values[i]
 	}
 	return list, of, nil
@@ -126,8 +131,7 @@ func (v View) HasBy() bool { return len(v.Groups()) > 0 }
 // Groups returns what the view's rows can be about, the first unless another is asked for, or be grouped by.
 func (v View) Groups() []string {
 	if v.Grouped {
-		return []string{string(analysis.ByType), string(analysis.BySite), string(analysis.ByFunction),
-			string(analysis.ByLine)}
+		return slices.Clone(byNames)
 	}
 	return slices.Clone(v.groups)
 }
