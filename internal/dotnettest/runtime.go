@@ -30,19 +30,39 @@ func (in *Install) NewestAndOldest() []Runtime {
 	return []Runtime{in.Newest(), in.runtimes[len(in.runtimes)-1]}
 }
 
-// everyRuntime is the variable that has tests run every way of running a target on every runtime, which takes twice as
-// long.
+// everyRuntime is the variable that has tests run every way of running a target on every runtime, which takes much
+// longer.
 const everyRuntime = "CLRPROF_TEST_EVERY_RUNTIME"
+
+// EveryRuntime says whether everything is to be tried on every runtime.
+func EveryRuntime() bool { return os.Getenv(everyRuntime) != "" }
 
 // InTurn returns those of Runtimes for the i-th of several ways to run a target: all of them for the first way, and for
 // each other one the newest and one of the others in turn. So each way is seen on two runtimes, and each runtime in
 // several ways.
 func (in *Install) InTurn(i int) []Runtime {
 	others := in.runtimes[1:]
-	if i == 0 || len(others) == 0 || os.Getenv(everyRuntime) != "" {
+	if i == 0 || len(others) == 0 || EveryRuntime() {
 		return in.runtimes
 	}
 	return []Runtime{in.Newest(), others[(i-1)%len(others)]}
+}
+
+// OneInTurn returns those of the runtimes, which are the newest first, for the i-th of many runs that are alike: all of
+// them for the first, and for each other one a single one, the newest and one of the others by turns. The caller counts
+// so that what the runs have in common falls on both: the j-th way to run the i-th program is number i+j, and so each
+// way is seen on the newest runtime with one program and on an older one with the next.
+func OneInTurn(runtimes []Runtime, i int) []Runtime {
+	others := runtimes[1:]
+	switch {
+	case i == 0 || len(others) == 0 || EveryRuntime():
+		return runtimes
+	case i%2 == 0:
+		return runtimes[:1]
+	}
+	last := len(others) - 1 // the oldest first: it differs most
+	at := last - i/2%len(others)
+	return others[at : at+1]
 }
 
 // Net9 returns the 9.0.7 runtime.
