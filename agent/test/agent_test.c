@@ -574,6 +574,8 @@ static void link_limit_climbed(void)
         enum fake_shape shape;
     } ways[] = {{15000, 5, FRAMED}, {999, 75, FRAMED}, {30000, 3, FRAMELESS}, {999, 75, FRAMELESS}, {80000, 1, FRAMED}};
     struct entries model = {0};
+    if (THREAD_SANITIZER)
+        return; /* one thread */
     start();
     for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
         struct fake_body *b = &bodies[ways[i].shape][1];
@@ -925,6 +927,8 @@ static void file_system_left(void)
 {
     struct statvfs v;
     struct entries model = {0};
+    if (THREAD_SANITIZER)
+        return; /* one thread */
     if (unshare(CLONE_NEWNS) != 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 || mount("none", directory, "tmpfs", 0, "size=4m") != 0) {
         printf("no right to mount: ");
         return;
@@ -941,7 +945,7 @@ static void file_system_left(void)
 static void failing_mmap(void)
 {
     os_call = OS_MMAP;
-    sweep(os_call_fails, 1);
+    sweep(os_call_fails, EACH_OR_SOME);
     os_for_good = true;
     sweep(os_call_fails, SCALE);
 }
@@ -949,7 +953,7 @@ static void failing_mmap(void)
 static void failing_fallocate(void)
 {
     os_call = OS_FALLOCATE;
-    sweep(os_call_fails, 1);
+    sweep(os_call_fails, EACH_OR_SOME);
     os_for_good = true;
     sweep(os_call_fails, SCALE);
 }
@@ -1199,6 +1203,8 @@ static int memory_limit_step(uint64_t n)
 {
     struct entries model = {0};
     struct fake_stack s = {2, 0, {&bodies[FRAMED][0], &bodies[FRAMED][1]}, 0};
+    if (THREAD_SANITIZER && n < 4)
+        return STEP_PASSED; /* one thread, and half a minute */
     setenv("CLRPROF_MEMORY", "4194304", 1);
     model_has_bodies = true;
     start();

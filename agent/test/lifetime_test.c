@@ -550,7 +550,7 @@ static int lives_without_memory_step(uint64_t n)
 
 static void lives_without_memory(void)
 {
-    sweep(lives_without_memory_step, 1);
+    sweep(lives_without_memory_step, EACH_OR_SOME);
 }
 
 /* A small memory limit, reached by the shadow, by survivors on their way, or by what is told of each collection. */
@@ -576,12 +576,16 @@ static int lives_within_limit_step(uint64_t n)
 
 static void lives_within_limit(void)
 {
+    if (THREAD_SANITIZER)
+        return; /* one thread */
     sweep(lives_within_limit_step, 1);
 }
 
 /* Very many collections: what is told of each stays within its share of the memory. */
 static void lives_in_a_storm(void)
 {
+    if (THREAD_SANITIZER)
+        return; /* one thread */
     setenv("CLRPROF_MEMORY", "33554432", 1);
     small_only = true; /* the shadow of large ones alone would reach the limit */
     start_lifetime();
