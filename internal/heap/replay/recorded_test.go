@@ -55,7 +55,11 @@ func TestRecordedRuntimes(t *testing.T) {
 		t.Fatal(err)
 	}
 	heavy := dotnettest.Target(t, "LifetimeHeap", dotnettest.Options{Unsafe: true})
-	for _, program := range []struct {
+	collectors := []struct {
+		name string
+		env  []string
+	}{{"workstation", smallBudget}, {"server", slices.Concat(smallBudget, server)}}
+	for i, program := range []struct {
 		name string
 		dll  string
 		args []string
@@ -66,11 +70,10 @@ func TestRecordedRuntimes(t *testing.T) {
 		{"FreshTypes", fresh, []string{"300"}},
 		{"LifetimeHeap", heavy, []string{"all", "8"}},
 	} {
-		for name, env := range map[string][]string{"workstation": smallBudget,
-			"server": slices.Concat(smallBudget, server)} {
-			for _, runtime := range in.NewestAndOldest() {
-				t.Run(program.name+"/"+name+"/"+runtime.Name, func(t *testing.T) {
-					compareRecorded(t, agent, runtime.Command(program.dll, program.args...), env)
+		for j, collector := range collectors {
+			for _, runtime := range dotnettest.OneInTurn(in.NewestAndOldest(), i+j) {
+				t.Run(program.name+"/"+collector.name+"/"+runtime.Name, func(t *testing.T) {
+					compareRecorded(t, agent, runtime.Command(program.dll, program.args...), collector.env)
 				})
 			}
 		}
