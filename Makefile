@@ -3,6 +3,8 @@
 SHELL      := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 export CGO_ENABLED ?= 0
+# Tests build what "make build" builds: with the same flags nothing is compiled twice.
+export GOFLAGS ?= -trimpath
 
 CC         := gcc
 AGENT      := internal/agentbin/lib/libclrprof-linux-x64.so
