@@ -42,17 +42,17 @@ var callbackWays = []way{tiered, tier0, timeHurried, optimized, debug}
 var callbackData = [][]string{memoryOnly, {"--lifetime"}, {"--time", "--memory"}}
 
 // TestNativePointers compares what managed code allocates that native code calls back by delegates and by function
-// pointers, and below what, on each runtime. The ways in which the native code is compiled that are hard meet all ways
-// of managed code, others one of them.
+// pointers, and below what. The ways in which the native code is compiled that are hard meet all ways of managed code,
+// others one of them; each on one of the runtimes, the first on all.
 func TestNativePointers(t *testing.T) {
 	t.Parallel()
 	for i, v := range visitors {
 		library := visitor(t, v.flags)
-		for j, runtime := range dotnettest.NeedRuntimes(t, 8) {
-			for k, w := range callbackWays {
-				if i > 1 && k != (i+j)%len(callbackWays) {
-					continue
-				}
+		for k, w := range callbackWays {
+			if i > 1 && k != 1+2*(i%2) {
+				continue
+			}
+			for j, runtime := range dotnettest.OneInTurn(dotnettest.NeedRuntimes(t, 8), i+k) {
 				t.Run(v.name+"/"+w.name+"/"+runtime.Name, func(t *testing.T) {
 					t.Parallel()
 					flags := callbackData[(i+j+k)%len(callbackData)]
@@ -78,11 +78,11 @@ func TestNativePointersStacks(t *testing.T) {
 	t.Parallel()
 	for i, v := range visitors {
 		library := visitor(t, v.flags)
-		for _, runtime := range dotnettest.NeedRuntimes(t, 8) {
-			for k, w := range []way{optimized, tier0, tiered} {
-				if i > 1 && k > 0 {
-					continue
-				}
+		for k, w := range []way{optimized, tier0, tiered} {
+			if i > 1 && k > 0 {
+				continue
+			}
+			for _, runtime := range dotnettest.OneInTurn(dotnettest.NeedRuntimes(t, 8), i+k) {
 				t.Run(v.name+"/"+w.name+"/"+runtime.Name, func(t *testing.T) {
 					t.Parallel()
 					cmd := callsBack(t, runtime, w, library)
@@ -101,10 +101,10 @@ func TestNativeCallers(t *testing.T) {
 	t.Parallel()
 	in := dotnettest.Need(t)
 	dll := dotnettest.Target(t, "NativeCallers", dotnettest.Options{Unsafe: true})
-	for _, v := range visitors[:3] {
+	for j, v := range visitors[:3] {
 		library := visitor(t, v.flags)
 		for i, w := range []way{optimized, tiered, timeHurried} {
-			for _, runtime := range in.InTurn(i) {
+			for _, runtime := range dotnettest.OneInTurn(in.Runtimes(), i+j) {
 				t.Run(v.name+"/"+w.name+"/"+runtime.Name, func(t *testing.T) {
 					t.Parallel()
 					command := func() *exec.Cmd {
@@ -128,8 +128,8 @@ func TestNativeCallers(t *testing.T) {
 func TestNativePointersTime(t *testing.T) {
 	t.Parallel()
 	library := visitor(t, visitors[0].flags)
-	for _, runtime := range dotnettest.NeedRuntimes(t, 8) {
-		for _, w := range callbackWays {
+	for i, w := range callbackWays {
+		for _, runtime := range dotnettest.OneInTurn(dotnettest.NeedRuntimes(t, 8), i) {
 			t.Run(w.name+"/"+runtime.Name, func(t *testing.T) {
 				t.Parallel()
 				compareCalls(t, mustRecordTime(t, callsBack(t, runtime, w, library), timeOnly...), "NativePointers.dll")

@@ -45,9 +45,9 @@ var pausedModes = map[string][]string{"memory": {"--memory"}, "lifetime": {"--li
 func TestPaused(t *testing.T) {
 	in := dotnettest.Need(t)
 	dll := pausedTarget(t, in)
-	for _, runtime := range in.NewestAndOldest() {
-		for _, who := range []string{"process", "global", "thread", "stop"} {
-			for _, mode := range []string{"memory", "lifetime", "time", "probes"} {
+	for i, who := range []string{"process", "global", "thread", "stop"} {
+		for j, mode := range []string{"memory", "lifetime", "time", "probes"} {
+			for _, runtime := range dotnettest.OneInTurn(in.NewestAndOldest(), i+j) {
 				t.Run(who+"/"+mode+"/"+runtime.Name, func(t *testing.T) {
 					t.Parallel()
 					r := record(t, runtime.Command(dll, who, "3"), pausedModes[mode]...)

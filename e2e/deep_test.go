@@ -19,8 +19,12 @@ func TestDeep(t *testing.T) {
 	t.Parallel()
 	in := dotnettest.Need(t)
 	dll := dotnettest.Target(t, "Deep", dotnettest.Options{})
-	for _, w := range []way{tiered, optimized, withTimes} {
-		for _, runtime := range in.NewestAndOldest() {
+	for i, w := range []way{tiered, optimized, withTimes} {
+		runtimes := in.NewestAndOldest()
+		if i == 1 { // withTimes calls are seen in another way on each of the two
+			runtimes = dotnettest.OneInTurn(runtimes, i)
+		}
+		for _, runtime := range runtimes {
 			t.Run(w.name+"/"+runtime.Name, func(t *testing.T) {
 				t.Parallel()
 				cmd := runtime.Command(dll, "70000")

@@ -26,8 +26,8 @@ var planted = []struct {
 // TestFindings: the summary names what is wrong with a program, and the line of the user's that causes it.
 func TestFindings(t *testing.T) {
 	t.Parallel()
-	for _, runtime := range dotnettest.Need(t).NewestAndOldest() {
-		for _, p := range planted {
+	for i, p := range planted {
+		for _, runtime := range dotnettest.OneInTurn(dotnettest.Need(t).NewestAndOldest(), i) {
 			t.Run(runtime.Name+"/"+p.problem, func(t *testing.T) {
 				s := newSandbox(t)
 				record := mustRecord

@@ -11,20 +11,12 @@ import (
 	"github.com/clrprof/clrprof/internal/wire"
 )
 
-// oracleAgent builds the agent with the variants that only tests use (agent/test/oracle.c), once per test that needs
-// it.
+// oracleAgent is the agent with the variants that only tests use, which the target itself loads.
 func oracleAgent(t *testing.T) string {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "libclrprof-oracle.so")
-	sources, err := filepath.Glob("../agent/src/*.c")
+	path, err := oracle()
 	if err != nil {
 		t.Fatal(err)
-	}
-	args := append(
-		strings.Fields("-std=c11 -O2 -g -fno-tree-slp-vectorize -fPIC -fvisibility=hidden -fno-omit-frame-pointer "+
-			"-DCLRPROF_ORACLE -shared -nostdlib -o "+path+" ../agent/test/oracle.c"), sources...)
-	if text, err := exec.Command("gcc", args...).CombinedOutput(); err != nil {
-		t.Fatalf("compile the agent's variants: %v\n%s", err, text)
 	}
 	return path
 }

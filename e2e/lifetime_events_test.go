@@ -15,8 +15,8 @@ func TestLifetimeWalks(t *testing.T) {
 	t.Parallel()
 	in := dotnettest.Need(t)
 	dll := dotnettest.Target(t, "LifetimeHeap", dotnettest.Options{Unsafe: true})
-	for _, runtime := range in.Runtimes() {
-		for _, w := range []way{tiered, serverGC} {
+	for i, w := range []way{tiered, serverGC} {
+		for _, runtime := range in.InTurn(i) {
 			t.Run(runtime.Name+"/"+w.name, func(t *testing.T) {
 				target := runtime.Command(dll, "churn", "400")
 				target.Env = append(target.Env, w.env...)
@@ -70,11 +70,11 @@ func TestLifetimeDeaf(t *testing.T) {
 	in := dotnettest.Need(t)
 	agent := oracleAgent(t)
 	dll := dotnettest.Target(t, "LifetimeHeap", dotnettest.Options{Unsafe: true})
-	for _, runtime := range in.Runtimes() {
-		if runtime.Major() < 8 {
-			continue
-		}
-		for _, env := range [][]string{nil, server} {
+	for i, env := range [][]string{nil, server} {
+		for _, runtime := range in.InTurn(i) {
+			if runtime.Major() < 8 {
+				continue
+			}
 			t.Run(runtime.Name+"/"+strings.Join(env, " "), func(t *testing.T) {
 				target := runtime.Command(dll, "churn", "400")
 				arenas := attachAgent(t, target, agent,

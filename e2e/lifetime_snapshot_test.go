@@ -32,8 +32,8 @@ type heapTruth struct {
 func TestLifetimeSnapshot(t *testing.T) {
 	t.Parallel()
 	in := dotnettest.Need(t)
-	for _, w := range []way{tiered, optimized, debug, serverGC} {
-		for _, runtime := range in.NewestAndOldest() {
+	for i, w := range []way{tiered, optimized, debug, serverGC} {
+		for _, runtime := range dotnettest.OneInTurn(in.NewestAndOldest(), i) {
 			t.Run(w.name+"/"+runtime.Name, func(t *testing.T) {
 				cmd := runtime.Command(dotnettest.Target(t, "LifetimeSnapshot", w.options))
 				cmd.Env = append(cmd.Env, w.env...)
@@ -211,9 +211,9 @@ func TestLifetimeSnapshotOfNumber(t *testing.T) {
 	t.Parallel()
 	in := dotnettest.Need(t)
 	dll := dotnettest.Target(t, "LifetimeHeap", dotnettest.Options{Unsafe: true})
-	for _, w := range []way{{name: "workstation"}, {name: "server", env: server}} {
-		for _, runtime := range in.NewestAndOldest() {
-			for _, what := range []string{"churn", "pin", "large", "weak", "finalizers", "unload", "frozen", "storm"} {
+	for i, w := range []way{{name: "workstation"}, {name: "server", env: server}} {
+		for j, what := range []string{"churn", "pin", "large", "weak", "finalizers", "unload", "frozen", "storm"} {
+			for _, runtime := range dotnettest.OneInTurn(in.NewestAndOldest(), i+j) {
 				t.Run(w.name+"/"+what+"/"+runtime.Name, func(t *testing.T) {
 					cmd := runtime.Command(dll, what, "20")
 					cmd.Env = append(append(cmd.Env, w.env...), smallBudget...)

@@ -32,14 +32,17 @@ func TestPrograms(t *testing.T) {
 	in := dotnettest.Need(t)
 	for i := range *programsSeeds {
 		seed := *programsFirst + uint64(i)
-		for _, runtime := range in.InTurn(i) {
+		for j, runtime := range in.InTurn(i) {
 			t.Run(fmt.Sprintf("%d/%s", seed, runtime.Name), func(t *testing.T) {
 				t.Parallel()
 				dll := compileProgram(t, in,
 					programs.Options{Seed: seed, Units: programUnits, Tame: runtime.Major() >= 9})
 				w := programWays[int(seed)%len(programWays)]
-				for _, flags := range [][]string{{"--time"}, byProbes, {"--memory"}, {"--lifetime"},
+				for k, flags := range [][]string{{"--time"}, byProbes, {"--memory"}, {"--lifetime"},
 					{"--time", "--memory"}} {
+					if *programsSeeds == 1 && j > 0 && (j+k)%2 != 0 && !dotnettest.EveryRuntime() {
+						continue // the newest runtime has all of them, the others every second
+					}
 					t.Run(fmt.Sprint(w.name, flags), func(t *testing.T) {
 						cmd := runtime.Command(dll, programTimes)
 						cmd.Env = append(cmd.Env, w.env...)

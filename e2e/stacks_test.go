@@ -60,7 +60,7 @@ func TestStacks(t *testing.T) {
 	}
 	target := func(name string) string { return dotnettest.Target(t, name, dotnettest.Options{}) }
 	both := []way{tiered, optimized}
-	for _, tt := range []struct {
+	for i, tt := range []struct {
 		dll     string
 		args    []string
 		every   string  // how many allocations a comparison is made for
@@ -68,19 +68,19 @@ func TestStacks(t *testing.T) {
 		equal10 float64 // the same on .NET 10, with precompiled code
 		ways    []way
 	}{
-		{sample, nil, "10", 0.999, 0.999, both},
-		{target("Threads"), []string{"8", "5000"}, "1", 0.999, 0.99, both},
-		{target("Totals"), []string{"1000"}, "1", 0.98, 0.94, both}, // reflection of the serializer
 		// a third of its functions are clones, delegates, throws
 		{target("Shapes"), nil, "1", 0.9, 0.85, []way{tiered, optimized, tier0}},
+		{sample, nil, "10", 0.999, 0.999, both},
+		{target("Threads"), []string{"8", "5000"}, "1", 0.999, 0.99, both},
+		{target("Totals"), []string{"1000"}, "1", 0.98, 0.94, both},                 // reflection of the serializer
 		{target("Tiering"), []string{"5000", "300"}, "1", 0.9, 0.9, both},           // handlers of exceptions
 		{target("Native"), nil, "1", 0.995, 0.985, []way{tiered, optimized, tier0}}, // native code calls back
 		// few objects: most are made by reflection
 		{target("StaticInit"), nil, "1", 0.9, 0.75, both},
 		{target("Dynamic"), nil, "1", 0.8, 0.65, []way{tiered, optimized, tier0}},
 	} {
-		for i, w := range tt.ways {
-			for _, runtime := range in.InTurn(i) {
+		for j, w := range tt.ways {
+			for _, runtime := range crossedInTurn(in, i, j) {
 				name := strings.TrimSuffix(filepath.Base(tt.dll), ".dll")
 				t.Run(name+"/"+w.name+"/"+runtime.Name, func(t *testing.T) {
 					t.Parallel()

@@ -52,7 +52,7 @@ func (p *process) until(want string) {
 func TestTimeRunning(t *testing.T) {
 	const aborted = 128 + int(syscall.SIGABRT)
 	in := dotnettest.Need(t)
-	for _, tt := range []struct {
+	for i, tt := range []struct {
 		how   string
 		code  int
 		state string
@@ -60,7 +60,7 @@ func TestTimeRunning(t *testing.T) {
 		{"exit", 8, "exited"}, {"exit-thread", 6, "exited"}, {"kill", 128 + int(syscall.SIGKILL), "died"},
 		{"failfast", aborted, "died"}, {"unhandled", aborted, "died"}, {"overflow", aborted, "died"},
 	} {
-		for _, rt := range in.Runtimes() {
+		for _, rt := range in.InTurn(i) {
 			t.Run(tt.how+"/"+rt.Name, func(t *testing.T) {
 				s := newSandbox(t)
 				r := s.run(runTime(s.target(rt, "TimeRunning", tt.how, "20"))...)
@@ -211,7 +211,7 @@ func ticks(stat string) int {
 // are as exact as ever.
 func TestTimeLimit(t *testing.T) {
 	in := dotnettest.Need(t)
-	for _, rt := range in.Runtimes() {
+	for _, rt := range in.NewestAndOldest() {
 		s := newSandbox(t)
 		r := s.run(runTime(s.target(rt, "TimeEmpty", "wide", "17"), "--memory-limit", "8M")...)
 		r.session = filepath.Join(s.out, "s.clrprof")

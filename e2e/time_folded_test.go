@@ -20,7 +20,7 @@ type foldedRow struct {
 func TestTimeFolded(t *testing.T) {
 	t.Parallel()
 	in := dotnettest.Need(t)
-	for _, rt := range in.Runtimes() {
+	for _, rt := range in.NewestAndOldest() {
 		t.Run(rt.Name, func(t *testing.T) {
 			s := newSandbox(t)
 			r := s.recordTime(t, s.target(rt, "TimeFolded", "pairs", "20"))
@@ -69,7 +69,7 @@ func TestTimeFolded(t *testing.T) {
 func TestTimeDeep(t *testing.T) {
 	t.Parallel()
 	in := dotnettest.Need(t)
-	for _, rt := range in.Runtimes() {
+	for _, rt := range in.NewestAndOldest() {
 		s := newSandbox(t)
 		r := s.recordTime(t, s.target(rt, "TimeFolded", "down", "50000"))
 		got := readRecordedTime(t, r.session)

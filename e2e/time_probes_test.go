@@ -24,19 +24,19 @@ var (
 func TestProbesCalls(t *testing.T) {
 	t.Parallel()
 	in := dotnettest.Need(t)
-	for _, tt := range []struct {
+	for i, tt := range []struct {
 		target []string
 		ways   []way
 	}{
 		{[]string{"TimeCalls", "300", "1", "400"}, []way{timeTiered, timeOptimized, timeDebug, timeTier0, timeHurried,
 			timeNoPGO, timeServer}},
-		{[]string{"TimeCalls", "1000", "16", "4000"}, []way{timeTiered}},
 		{[]string{"TimeExceptions", "20"}, []way{timeTiered, timeOptimized, timeDebug, timeTier0, timeHurried}},
+		{[]string{"TimeCalls", "1000", "16", "4000"}, []way{timeTiered}},
 		{[]string{"TimeEmpty", "wide"}, []way{timeTiered, timeOptimized}},
 		{[]string{"TimeEmpty", "recursive", "100000"}, []way{timeHurried, timeDebug}},
 	} {
-		for i, w := range tt.ways {
-			for _, runtime := range in.InTurn(i) {
+		for j, w := range tt.ways {
+			for _, runtime := range crossed(in, i, j) {
 				t.Run(strings.Join(tt.target, " ")+"/"+w.name+"/"+runtime.Name, func(t *testing.T) {
 					t.Parallel()
 					cmd := runtime.Command(dotnettest.Target(t, tt.target[0], w.options), tt.target[1:]...)
@@ -117,7 +117,7 @@ type lineCalls struct {
 func TestProbesEqualHooks(t *testing.T) {
 	t.Parallel()
 	in := dotnettest.Need(t)
-	for _, tt := range []struct {
+	for i, tt := range []struct {
 		target []string
 		raced  []string // functions that run, or not, when a task waits
 		ways   []way
@@ -127,8 +127,8 @@ func TestProbesEqualHooks(t *testing.T) {
 		{[]string{"TimeExceptions", "20"}, []string{"Places", "MoveNext"}, []way{timeTiered, timeOptimized}},
 		{[]string{"Dynamic"}, nil, []way{timeTiered, timeHurried}}, // code that is made at run time, and unloaded
 	} {
-		for i, w := range tt.ways {
-			for _, runtime := range in.InTurn(i) {
+		for j, w := range tt.ways {
+			for _, runtime := range crossed(in, i, j) {
 				t.Run(tt.target[0]+"/"+w.name+"/"+runtime.Name, func(t *testing.T) {
 					t.Parallel()
 					dll := dotnettest.Target(t, tt.target[0], w.options)
@@ -229,9 +229,9 @@ func TestProbesUnseen(t *testing.T) {
 func TestProbesAndMemory(t *testing.T) {
 	t.Parallel()
 	in := dotnettest.Need(t)
-	for _, target := range [][]string{{"Shapes"}, {"StaticInit"}, {"Threads", "16", "1000"},
+	for i, target := range [][]string{{"Shapes"}, {"StaticInit"}, {"Threads", "16", "1000"},
 		{"Tiering", "5000", "500"}} {
-		for _, runtime := range in.Runtimes() {
+		for _, runtime := range in.InTurn(i) {
 			t.Run(target[0]+"/"+runtime.Name, func(t *testing.T) {
 				cmd := runtime.Command(dotnettest.Target(t, target[0], dotnettest.Options{}), target[1:]...)
 				r := mustRecord(t, cmd, append([]string{"--memory"}, byProbes...)...)

@@ -12,7 +12,7 @@ import (
 func TestTimeAndMemory(t *testing.T) {
 	t.Parallel()
 	in := dotnettest.Need(t)
-	for _, tt := range []struct {
+	for i, tt := range []struct {
 		target []string
 		flags  []string
 		ways   []way
@@ -24,8 +24,8 @@ func TestTimeAndMemory(t *testing.T) {
 			[]way{timeTiered, timeOptimized, timeHurried}},
 		{[]string{"StaticInit"}, []string{"--time", "--lifetime"}, []way{timeOptimized}},
 	} {
-		for i, w := range tt.ways {
-			for _, runtime := range in.InTurn(i) {
+		for j, w := range tt.ways {
+			for _, runtime := range crossedInTurn(in, i, j) {
 				t.Run(strings.Join(append(tt.target, tt.flags...), " ")+"/"+w.name+"/"+runtime.Name,
 					func(t *testing.T) {
 						t.Parallel()
@@ -62,8 +62,8 @@ func checkOneTree(t *testing.T, path string) {
 func TestTimeAndMemoryCalls(t *testing.T) {
 	t.Parallel()
 	in := dotnettest.Need(t)
-	for _, target := range [][]string{{"TimeCalls", "300"}, {"TimeExceptions", "10"}} {
-		for _, runtime := range in.Runtimes() {
+	for i, target := range [][]string{{"TimeExceptions", "10"}, {"TimeCalls", "300"}} {
+		for _, runtime := range in.InTurn(i) {
 			t.Run(target[0]+"/"+runtime.Name, func(t *testing.T) {
 				t.Parallel()
 				r := mustRecord(t, runtime.Command(dotnettest.Target(t, target[0], dotnettest.Options{}),

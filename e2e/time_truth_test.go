@@ -39,20 +39,20 @@ var (
 func TestTimeCalls(t *testing.T) {
 	t.Parallel()
 	in := dotnettest.Need(t)
-	for _, tt := range []struct {
+	for i, tt := range []struct {
 		target []string
 		ways   []way
 	}{
-		{[]string{"TimeCalls", "300", "1", "400"}, []way{timeTiered, timeOptimized, timeDebug, timeTier0, timeHurried,
-			timeNoPGO, timeNoR2R, timeServer}},
-		{[]string{"TimeCalls", "1000", "16", "4000"}, []way{timeTiered, timeOptimized}},
+		{[]string{"TimeCalls", "300", "1", "400"}, []way{timeTiered, timeOptimized, timeDebug, timeTier0, timeNoPGO,
+			timeNoR2R, timeHurried, timeServer}},
 		{[]string{"TimeExceptions", "20"}, []way{timeTiered, timeOptimized, timeDebug, timeTier0, timeHurried}},
+		{[]string{"TimeCalls", "1000", "16", "4000"}, []way{timeTiered, timeOptimized}},
 		{[]string{"TimeEmpty", "wide"}, []way{timeTiered, timeOptimized}},
 		{[]string{"TimeEmpty", "recursive", "100000"}, []way{timeHurried, timeDebug}},
 	} {
-		for i, w := range tt.ways {
-			for k, runtime := range in.InTurn(i) {
-				flags := [][]string{timeOnly, boundaryHooks}[(i+k)%2]
+		for j, w := range tt.ways {
+			for k, runtime := range crossed(in, i, j) {
+				flags := [][]string{timeOnly, boundaryHooks}[(i+j/2+k)%2]
 				t.Run(strings.Join(append(tt.target, flags[len(flags)-1]), " ")+"/"+w.name+"/"+runtime.Name,
 					func(t *testing.T) {
 						t.Parallel()

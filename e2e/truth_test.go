@@ -39,13 +39,13 @@ var (
 		server...)}
 )
 
-// TestTruth compares sessions with what the targets know of themselves, on each runtime. Targets with little variety
-// are not run in every way.
+// TestTruth compares sessions with what the targets know of themselves. Each target is run on each runtime in its first
+// way, and in each other way on one. Targets with little variety are not run in every way.
 func TestTruth(t *testing.T) {
 	t.Parallel()
 	in := dotnettest.Need(t)
 	all := []way{tiered, optimized, tier0, debug, serverGC, serverOpt}
-	for _, tt := range []struct {
+	for i, tt := range []struct {
 		target []string
 		ways   []way
 	}{
@@ -62,8 +62,8 @@ func TestTruth(t *testing.T) {
 		{[]string{"Totals"}, withoutEvents(tiered, optimized, tier0, serverGC)},
 		{[]string{"Totals", "100", "16"}, withoutEvents(tiered, serverOpt)},
 	} {
-		for i, w := range tt.ways {
-			for _, runtime := range in.InTurn(i) {
+		for j, w := range tt.ways {
+			for _, runtime := range crossed(in, i, j) {
 				t.Run(strings.Join(tt.target, " ")+"/"+w.name+"/"+runtime.Name, func(t *testing.T) {
 					t.Parallel()
 					cmd := runtime.Command(dotnettest.Target(t, tt.target[0], w.options), tt.target[1:]...)
@@ -75,6 +75,22 @@ func TestTruth(t *testing.T) {
 			}
 		}
 	}
+}
+
+// crossed returns the runtimes for the j-th way to run the i-th of several programs: all of them in the first way.
+func crossed(in *dotnettest.Install, i, j int) []dotnettest.Runtime {
+	if j == 0 {
+		return in.Runtimes()
+	}
+	return dotnettest.OneInTurn(in.Runtimes(), i+j)
+}
+
+// crossedInTurn is crossed for programs of which not each is run on each runtime: in the first way the first is.
+func crossedInTurn(in *dotnettest.Install, i, j int) []dotnettest.Runtime {
+	if j == 0 {
+		return in.InTurn(i)
+	}
+	return dotnettest.OneInTurn(in.Runtimes(), i+j)
 }
 
 // withoutEvents are ways in which nothing but the program allocates in its process: where the agent listens to
@@ -282,10 +298,10 @@ func linesOf(t *testing.T, path string) map[place]made {
 func TestTwoRuns(t *testing.T) {
 	t.Parallel()
 	in := dotnettest.Need(t)
-	for _, target := range [][]string{{"Kept"}, {"Tiering", "5000", "100"}} {
-		for i, w := range []way{tiered, optimized, serverDebug} {
-			for _, runtime := range in.InTurn(i) {
-				for _, mode := range []string{"--memory", "--lifetime"} {
+	for i, target := range [][]string{{"Kept"}, {"Tiering", "5000", "100"}} {
+		for j, w := range []way{tiered, optimized, serverDebug} {
+			for k, mode := range []string{"--memory", "--lifetime"} {
+				for _, runtime := range dotnettest.OneInTurn(in.Runtimes(), i+j+k) {
 					t.Run(strings.Join([]string{target[0], w.name, runtime.Name, mode}, "/"), func(t *testing.T) {
 						t.Parallel()
 						var runs [2][]ownRow

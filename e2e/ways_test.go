@@ -5,6 +5,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -37,25 +38,31 @@ func TestWaysToStart(t *testing.T) {
 	if err := os.WriteFile(script, []byte(text), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	for _, runtime := range in.Runtimes() {
-		for _, tt := range []struct {
-			name string
-			args []string
-		}{
-			{"dotnet", []string{runtime.Dotnet, dll}},
-			{"dotnet exec", []string{runtime.Dotnet, "exec", dll}},
-			{"apphost", []string{apphost}},
-			{"self-contained", []string{alone}},
-			{"script", []string{script, dll}},
-			{"shell", []string{"/bin/sh", "-c", `true; "$0" "$@"`, runtime.Dotnet, dll}},
-			{"on the path", []string{"dotnet", dll}},
-		} {
-			if tt.name == "self-contained" && runtime.Name != in.Newest().Name {
-				continue // it brings the newest along
-			}
+	const dotnet = "(dotnet)" // of the runtime
+	for i, tt := range []struct {
+		name string
+		args []string
+	}{
+		{"dotnet", []string{dotnet, dll}},
+		{"apphost", []string{apphost}},
+		{"self-contained", []string{alone}}, // it brings the newest along
+		{"dotnet exec", []string{dotnet, "exec", dll}},
+		{"script", []string{script, dll}},
+		{"shell", []string{"/bin/sh", "-c", `true; "$0" "$@"`, dotnet, dll}},
+		{"on the path", []string{"dotnet", dll}},
+	} {
+		runtimes := in.InTurn(i)
+		if tt.name == "self-contained" {
+			runtimes = runtimes[:1]
+		}
+		for _, runtime := range runtimes {
 			t.Run(tt.name+"/"+runtime.Name, func(t *testing.T) {
 				t.Parallel()
-				cmd := &exec.Cmd{Path: tt.args[0], Args: append(tt.args, "3", "100")}
+				args := slices.Clone(tt.args)
+				if at := slices.Index(args, dotnet); at >= 0 {
+					args[at] = runtime.Dotnet
+				}
+				cmd := &exec.Cmd{Path: args[0], Args: append(args, "3", "100")}
 				cmd.Env = runtime.Env("PATH=" + filepath.Dir(runtime.Dotnet) + ":" + os.Getenv("PATH"))
 				r := mustRecord(t, cmd)
 				compareTruth(t, r, runtime)
