@@ -20,7 +20,7 @@ func TestLifetimeChanges(t *testing.T) {
 	t.Parallel()
 	in := dotnettest.Need(t)
 	for i, w := range lifetimeWays {
-		for _, runtime := range dotnettest.OneInTurn(in.Runtimes(), i) {
+		for _, runtime := range in.InTurn(i) {
 			t.Run(w.name+"/"+runtime.Name, func(t *testing.T) {
 				t.Parallel()
 				target := runtime.Command(dotnettest.Target(t, "LifetimeTruth", w.options), "1000")

@@ -32,8 +32,8 @@ type heapTruth struct {
 func TestLifetimeSnapshot(t *testing.T) {
 	t.Parallel()
 	in := dotnettest.Need(t)
-	for i, w := range []way{tiered, optimized, debug, serverGC} {
-		for _, runtime := range dotnettest.OneInTurn(in.NewestAndOldest(), i) {
+	for _, w := range []way{tiered, optimized, debug, serverGC} {
+		for _, runtime := range in.NewestAndOldest() {
 			t.Run(w.name+"/"+runtime.Name, func(t *testing.T) {
 				cmd := runtime.Command(dotnettest.Target(t, "LifetimeSnapshot", w.options))
 				cmd.Env = append(cmd.Env, w.env...)

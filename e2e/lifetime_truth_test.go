@@ -81,7 +81,7 @@ func TestLifetimeTruthInArena(t *testing.T) {
 	in := dotnettest.Need(t)
 	agent := oracleAgent(t)
 	for i, w := range lifetimeWays {
-		for _, runtime := range dotnettest.OneInTurn(in.Runtimes(), i) {
+		for _, runtime := range in.InTurn(i) {
 			t.Run(w.name+"/"+runtime.Name, func(t *testing.T) {
 				t.Parallel()
 				target := runtime.Command(dotnettest.Target(t, "LifetimeTruth", w.options), "1000")
