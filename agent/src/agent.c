@@ -108,6 +108,8 @@ static uint32_t start_recording(void)
         time_init(number_from("CLRPROF_TIMINGS", timings < DEFAULT_TIMINGS ? timings : DEFAULT_TIMINGS));
         time_install(callback_table);
         low |= time_event_mask();
+        if (probes_sites && (arena.header->data & WIRE_DATA_MEMORY) != 0)
+            allocations_note_timings(callback_table);
         arena.header->data |= WIRE_DATA_TIME;
     }
     low |= probes_choose_marks(agent_info, callback_table);

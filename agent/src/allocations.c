@@ -1,7 +1,10 @@
 /* The hot callback: an object was allocated.
  *
  * Warm, that is with the same stack and the same class as one of the thread's recent allocations, it compares the stack with
- * that one's and adds to two counters; nothing else. Everything new goes through the slow path. */
+ * that one's and adds to two counters; nothing else. Everything new goes through the slow path.
+ *
+ * With probes around calls the stack has what runs, not what was called. There the timing of the innermost call is part of the site,
+ * and of what is compared: the same stack can be there in several calls, such as one that began in a pause. */
 #include "allocations.h"
 #include "arena.h"
 #include "control.h"
@@ -13,6 +16,7 @@
 #include "recent.h"
 #include "stack.h"
 #include "threads.h"
+#include "timer.h"
 #include "watch.h"
 
 #include <errno.h>
@@ -23,6 +27,7 @@
 
 static void *info;
 static bool frozen_heap; /* .NET 8 and later */
+static bool timings_noted; /* of sites */
 static uintptr_t frozen_low, frozen_span; /* around all frozen segments */
 static struct clr_non_gc_range frozen_ranges[MAX_FROZEN_RANGES];
 static uint32_t n_frozen;
@@ -124,6 +129,11 @@ __attribute__((visibility("default"))) uint64_t clrprof_steps; /* sites that wer
 #define COUNT_STEP() (void)0
 #endif
 
+static inline bool has_timing(const struct thread *t, uint32_t number)
+{
+    return !timings_noted || arena.site_timings[number - 1].timing == t->timing;
+}
+
 /* The thread's site in a node's chain, from the given number on; *steps counts the sites that were looked at. Numbers
  * descend, so what was there before the thread began ends the search. */
 static uint32_t find_site(const struct thread *t, uint32_t number, uint32_t type, uint32_t most, uint32_t *steps)
@@ -131,35 +141,51 @@ static uint32_t find_site(const struct thread *t, uint32_t number, uint32_t type
     for (; number > t->oldest && *steps < most; ++*steps) {
         COUNT_STEP();
         const struct wire_site *site = &arena.sites[number - 1];
-        if (site->thread == t->id && site->type == type)
+        if (site->thread == t->id && site->type == type && has_timing(t, number))
             return number;
         number = site->next;
     }
     return 0;
 }
 
-static inline uint64_t site_key(const struct thread *t, uint32_t type)
+/* The number of the thread's site in its map, 0: it is not there. Of sites that differ only in their timings the first has the key, the
+ * others have some that follow from it; *key: where it is, or may be put. */
+static uint32_t find_in_map(const struct thread *t, uint32_t type, uint64_t *key)
 {
-    return (uint64_t)t->leaf << 32 | type;
+    uint32_t number;
+    *key = (uint64_t)t->leaf << 32 | type;
+    while ((number = (uint32_t)map_get(&t->sites, *key)) != 0) {
+        const struct wire_site *site = &arena.sites[number - 1];
+        if (!timings_noted || (site->node == t->leaf && site->type == type && has_timing(t, number)))
+            return number;
+        *key = *key * UINT64_C(0x9E3779B97F4A7C15) + 1;
+    }
+    return 0;
 }
 
 static COLD struct wire_site *make_site(struct thread *t, uint32_t type)
 {
     arena_lock();
     struct wire_site *site = arena_reserve(WIRE_REGION_SITES, sizeof *site);
-    if (lifetime_on && site != NULL && arena_reserve(WIRE_REGION_DEATHS, sizeof(struct wire_site_deaths)) == NULL)
+    struct wire_site_timing *timing = !timings_noted || site == NULL ? NULL : arena_reserve(WIRE_REGION_SITE_TIMINGS, sizeof *timing);
+    if ((timings_noted && timing == NULL) || (lifetime_on && site != NULL && arena_reserve(WIRE_REGION_DEATHS, sizeof(struct wire_site_deaths)) == NULL))
         site = NULL;
     if (site != NULL) {
         struct wire_node *node = arena_node(t->leaf);
         *site = (struct wire_site){t->id, t->leaf, type, node->site, 0, 0};
+        if (timing != NULL) {
+            timing->timing = t->timing;
+            arena_publish(WIRE_REGION_SITE_TIMINGS, sizeof *timing);
+        }
         arena_publish(WIRE_REGION_SITES, sizeof *site);
         if (lifetime_on)
             arena_publish(WIRE_REGION_DEATHS, sizeof(struct wire_site_deaths));
         __atomic_store_n(&node->site, (uint32_t)(site - arena.sites) + 1, __ATOMIC_RELEASE);
     }
     arena_unlock();
-    if (site != NULL && t->indexed)
-        t->indexed = map_put(&t->sites, site_key(t, type), (uint64_t)(site - arena.sites) + 1);
+    uint64_t key;
+    if (site != NULL && t->indexed && find_in_map(t, type, &key) == 0)
+        t->indexed = map_put(&t->sites, key, (uint64_t)(site - arena.sites) + 1);
     return site;
 }
 
@@ -167,8 +193,8 @@ static COLD struct wire_site *make_site(struct thread *t, uint32_t type)
  * map has all of its sites, since those of the threads before can be anywhere. */
 static struct wire_site *site_far_down(struct thread *t, uint32_t type)
 {
-    uint64_t key = site_key(t, type);
-    uint32_t number = (uint32_t)map_get(&t->sites, key), steps = 0;
+    uint64_t key;
+    uint32_t number = find_in_map(t, type, &key), steps = 0;
     if (number != 0)
         return &arena.sites[number - 1];
     if (!t->indexed)
@@ -206,6 +232,10 @@ static void count_object(struct thread *t, uintptr_t object, uintptr_t class_id,
     bool told;
     uint64_t bytes = c->ask ? ask_heap_bytes(object, &told) : heap_bytes(object, c->base, c->component);
     lifetime_note_pending(t, object, bytes);
+    if (timings_noted) {
+        t->timing = timer_of_object(fp);
+        t->innermost = timer_innermost();
+    }
     struct wire_site *site = c->type != 0 && stack_update(t, innermost) ? site_of_object(t, c->type, object) : NULL;
     lifetime_attribute(t, site);
     if (UNLIKELY(site == NULL)) {
@@ -295,8 +325,13 @@ static __attribute__((noinline)) void object_allocated_slow(uintptr_t object, ui
     errno = saved_errno;
 }
 
-/* Another one than that which is expected, or another way from the same code to the agent. */
-static __attribute__((noinline)) struct recent *find_other(struct thread *t, uintptr_t class_id, uintptr_t fp, uintptr_t *at)
+/* timed, here and below: a constant, so that what has no timings does not look for any. */
+static inline __attribute__((always_inline)) bool is_like(const struct thread *t, const struct recent *r, uintptr_t at, uintptr_t class_id, bool timed)
+{
+    return recent_holds(t, r, at, class_id) && (!timed || r->timing == timer_innermost());
+}
+
+static inline __attribute__((always_inline)) struct recent *look_for_other(struct thread *t, uintptr_t class_id, uintptr_t fp, uintptr_t *at, bool timed)
 {
     if (*at == 0)
         *at = approach_known(t, fp);
@@ -304,24 +339,36 @@ static __attribute__((noinline)) struct recent *find_other(struct thread *t, uin
         t->approach = t->expected->approach;
     for (uint32_t all = *at == 0 ? 0 : t->remembered; all != 0; all &= all - 1) {
         struct recent *r = &t->recent[__builtin_ctz(all)];
-        if (r != t->expected && recent_holds(t, r, *at, class_id))
+        if (r != t->expected && is_like(t, r, *at, class_id, timed))
             return recent_met(t, t->last->next = r);
     }
     return NULL;
 }
 
+/* Another one than that which is expected, or another way from the same code to the agent. */
+static __attribute__((noinline)) struct recent *find_other(struct thread *t, uintptr_t class_id, uintptr_t fp, uintptr_t *at)
+{
+    return look_for_other(t, class_id, fp, at, false);
+}
+
+static __attribute__((noinline)) struct recent *find_other_timed(struct thread *t, uintptr_t class_id, uintptr_t fp, uintptr_t *at)
+{
+    return look_for_other(t, class_id, fp, at, true);
+}
+
 /* The recent allocation that this one is like: same class, same stack, nothing unloaded since, not frozen. NULL: none.
  * *at: where the stack begins behind the runtime's frames, 0: it is not known. */
-static inline struct recent *find_recent(struct thread *t, uintptr_t object, uintptr_t class_id, uintptr_t fp, uintptr_t *at)
+static inline __attribute__((always_inline)) struct recent *find_recent(struct thread *t, uintptr_t object, uintptr_t class_id, uintptr_t fp, uintptr_t *at,
+                                                                        bool timed)
 {
     if (t == NULL || t->epoch != __atomic_load_n(&code_epoch, __ATOMIC_RELAXED) || t->control != control_now() ||
         object - __atomic_load_n(&frozen_low, __ATOMIC_RELAXED) < __atomic_load_n(&frozen_span, __ATOMIC_RELAXED))
         return NULL;
     struct recent *r = t->expected;
     *at = approach_end(t, r->approach, fp);
-    if (LIKELY(*at != 0 && recent_holds(t, r, *at, class_id)))
+    if (LIKELY(*at != 0 && is_like(t, r, *at, class_id, timed)))
         return recent_met(t, r);
-    return find_other(t, class_id, fp, at);
+    return timed ? find_other_timed(t, class_id, fp, at) : find_other(t, class_id, fp, at);
 }
 
 static inline uint64_t count_warm(const struct recent *r, uintptr_t object)
@@ -332,12 +379,10 @@ static inline uint64_t count_warm(const struct recent *r, uintptr_t object)
     return bytes;
 }
 
-hresult object_allocated(void *self, uintptr_t object, uintptr_t class_id)
+static inline __attribute__((always_inline)) hresult allocated(uintptr_t object, uintptr_t class_id, uintptr_t fp, bool timed)
 {
-    (void)self;
-    uintptr_t fp = (uintptr_t)__builtin_frame_address(0);
     uintptr_t at = 0;
-    const struct recent *r = find_recent(current_thread, object, class_id, fp, &at);
+    const struct recent *r = find_recent(current_thread, object, class_id, fp, &at, timed);
     if (LIKELY(r != NULL))
         count_warm(r, object);
     else
@@ -345,12 +390,10 @@ hresult object_allocated(void *self, uintptr_t object, uintptr_t class_id)
     return HR_OK;
 }
 
-hresult object_allocated_lifetime(void *self, uintptr_t object, uintptr_t class_id)
+static inline __attribute__((always_inline)) hresult allocated_followed(uintptr_t object, uintptr_t class_id, uintptr_t fp, bool timed)
 {
-    (void)self;
-    uintptr_t fp = (uintptr_t)__builtin_frame_address(0);
     uintptr_t at = 0;
-    const struct recent *r = find_recent(current_thread, object, class_id, fp, &at);
+    const struct recent *r = find_recent(current_thread, object, class_id, fp, &at, timed);
     if (UNLIKELY(r == NULL)) {
         object_allocated_slow(object, class_id, fp, at);
         return HR_OK;
@@ -364,4 +407,34 @@ hresult object_allocated_lifetime(void *self, uintptr_t object, uintptr_t class_
     if (UNLIKELY(bytes >= LARGE_BYTES))
         lifetime_note_large(object);
     return HR_OK;
+}
+
+hresult object_allocated(void *self, uintptr_t object, uintptr_t class_id)
+{
+    (void)self;
+    return allocated(object, class_id, (uintptr_t)__builtin_frame_address(0), false);
+}
+
+hresult object_allocated_lifetime(void *self, uintptr_t object, uintptr_t class_id)
+{
+    (void)self;
+    return allocated_followed(object, class_id, (uintptr_t)__builtin_frame_address(0), false);
+}
+
+static hresult object_allocated_timed(void *self, uintptr_t object, uintptr_t class_id)
+{
+    (void)self;
+    return allocated(object, class_id, (uintptr_t)__builtin_frame_address(0), true);
+}
+
+static hresult object_allocated_lifetime_timed(void *self, uintptr_t object, uintptr_t class_id)
+{
+    (void)self;
+    return allocated_followed(object, class_id, (uintptr_t)__builtin_frame_address(0), true);
+}
+
+void allocations_note_timings(void **callbacks)
+{
+    timings_noted = true;
+    callbacks[CALLBACK_OBJECT_ALLOCATED] = lifetime_on ? (void *)object_allocated_lifetime_timed : (void *)object_allocated_timed;
 }

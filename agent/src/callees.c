@@ -11,6 +11,7 @@
 #include "callees.h"
 #include "helpers.h"
 #include "hooks.h"
+#include "il.h"
 #include "instrument.h"
 #include "map.h"
 #include "names.h"
@@ -19,6 +20,7 @@
 #include <string.h>
 
 #define CALLI 0x29u
+#define CONSTRAINED 0x80000000u /* beside a token */
 #define NOT_RECORDED 2u /* in the place of a method */
 #define MAX_CALLEES_AT_ONCE 512u
 #define GENERIC_INST 0x15u /* ECMA-335 II.23.1.16 */
@@ -32,7 +34,7 @@ struct member { /* a function as a module's metadata have it */
 };
 
 static void *info;
-static struct map callees;    /* module number << 32 | token → struct method or NOT_RECORDED, with bit 0 set if the module can be unloaded */
+static struct map callees;    /* module number << 32 | CONSTRAINED | token → struct method or NOT_RECORDED, with bit 0 set if the module can be unloaded */
 static struct map assemblies; /* hash of a simple name → ModuleID, with bit 0 set if it can be unloaded */
 static struct method *free_callees;
 static uint32_t n_free;
@@ -219,7 +221,7 @@ static struct method *new_method(uint32_t function)
 }
 
 /* The method of a callee, or NOT_RECORDED. */
-static uint64_t describe(const struct callees *c, uint32_t token)
+static uint64_t describe(const struct callees *c, uint32_t token, bool constrained)
 {
     utf16 *name = (utf16 *)(void *)c->scratch, *assembly = name + WIRE_MAX_NAME, *part = assembly + WIRE_MAX_NAME;
     struct member m;
@@ -242,6 +244,7 @@ static uint64_t describe(const struct callees *c, uint32_t token)
     put_u32(&r, 0);
     put_u32(&r, c->module_number);
     put_u32(&r, token);
+    put_u32(&r, constrained);
     put_name(&r, assembly, length);
     const uint8_t *names = r.p;
     if (is_ref)
@@ -269,9 +272,10 @@ uint64_t callees_site(void *context, uint32_t offset, uint8_t opcode, uint32_t t
     (void)offset;
     if (opcode == CALLI)
         return 0;
-    uint64_t key = (uint64_t)c->module_number << 32 | token, value = map_get(&callees, key);
+    bool constrained = opcode == IL_CONSTRAINED && (arena.header->data & WIRE_DATA_MEMORY) != 0; /* the caller may allocate within it */
+    uint64_t key = (uint64_t)c->module_number << 32 | (constrained ? CONSTRAINED : 0) | token, value = map_get(&callees, key);
     if (value == 0) {
-        value = describe(c, token) | c->collectible;
+        value = describe(c, token, constrained) | c->collectible;
         arena_lock();
         map_put(&callees, key, value); /* else it is described again, under another number */
         arena_unlock();

@@ -24,6 +24,7 @@
 #include <stdint.h>
 
 #define IL_MAX_CODE (1u << 18) /* bytes; the largest of the frameworks has 200 KB */
+#define IL_CONSTRAINED 0x16u /* in the place of an opcode: callvirt with the prefix constrained. */
 #define IL_MAX_BODY (1u << 20) /* with its clauses */
 
 enum il_result {
@@ -42,7 +43,7 @@ struct il_probes {
     uint32_t tail_signature; /* of tail, which returns an int32 */
     uint64_t enter, leave, tail, site_enter, site_leave, site_jump; /* functions */
     uint64_t method;                                                /* the first three's argument */
-    /* That of the probes around a call (call, callvirt, newobj, calli) with this token; 0: none. NULL: none at all. */
+    /* That of the probes around a call (call, callvirt, newobj, calli, or IL_CONSTRAINED) with this token; 0: none. NULL: none at all. */
     uint64_t (*site)(void *context, uint32_t offset, uint8_t opcode, uint32_t token);
     void *context;
 };

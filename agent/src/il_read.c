@@ -141,7 +141,7 @@ static bool is_half(uint32_t op)
 }
 
 /* An instruction with the prefixes before it, the first of which is at `first`; before: the one before these. */
-static enum il_result mark_call(struct il_work *w, const struct il_instruction *i, uint32_t first, bool tail, uint32_t before)
+static enum il_result mark_call(struct il_work *w, const struct il_instruction *i, uint32_t first, bool tail, bool constrained, uint32_t before)
 {
     if (tail) {
         if (!is_call(i->op) || i->op == NEWOBJ || i->next >= w->code_bytes || w->code[i->next] != IL_RET)
@@ -150,7 +150,8 @@ static enum il_result mark_call(struct il_work *w, const struct il_instruction *
         w->marks[i->next] |= IL_AFTER_TAIL;
     }
     if (is_call(i->op) && w->probes.site != NULL && !is_half(before)) {
-        uint64_t argument = w->probes.site(w->probes.context, i->at, (uint8_t)i->op, il_u32(w->code + i->operand));
+        uint8_t op = constrained ? IL_CONSTRAINED : (uint8_t)i->op;
+        uint64_t argument = w->probes.site(w->probes.context, i->at, op, il_u32(w->code + i->operand));
         if (argument == 0)
             return IL_DONE;
         w->marks[first] |= IL_SITE;
@@ -164,7 +165,7 @@ static enum il_result scan_instructions(struct il_work *w)
 {
     uint32_t first = UINT32_MAX; /* the first of some prefixes */
     uint32_t before = 0;
-    bool tail = false;
+    bool tail = false, constrained = false;
     struct il_instruction i;
     for (uint32_t at = 0; at < w->code_bytes; at = i.next) {
         if (!read_instruction(w->code, w->code_bytes, at, &i))
@@ -176,17 +177,18 @@ static enum il_result scan_instructions(struct il_work *w)
             return IL_VARARGS;
         if (is_prefix(i.op)) {
             tail = tail || i.op == TAIL;
+            constrained = constrained || i.op == CONSTRAINED;
             if (first == UINT32_MAX)
                 first = at;
             continue;
         }
         if (first != UINT32_MAX && (i.op == IL_RET || i.op == IL_SWITCH || il_is_short_branch(i.op) || il_is_long_branch(i.op)))
             return IL_MALFORMED; /* nothing that a prefix can be of */
-        enum il_result result = mark_call(w, &i, first != UINT32_MAX ? first : at, tail, before);
+        enum il_result result = mark_call(w, &i, first != UINT32_MAX ? first : at, tail, constrained, before);
         if (result != IL_DONE)
             return result;
         first = UINT32_MAX;
-        tail = false;
+        tail = constrained = false;
         before = i.op;
     }
     return first == UINT32_MAX ? IL_DONE : IL_MALFORMED;

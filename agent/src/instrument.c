@@ -302,7 +302,7 @@ static bool is_outside(bool is_mine, int by_rules)
 
 static uint64_t class_by(bool is_mine, int by_rules)
 {
-    uint64_t outside = mode == WIRE_INSTRUMENT_BOUNDARY && !probes_on ? FUNCTION_IS_BOUNDARY : 0; /* with probes: see callees.c */
+    uint64_t outside = mode != WIRE_INSTRUMENT_BOUNDARY ? 0 : !probes_on ? FUNCTION_IS_BOUNDARY : FUNCTION_IS_OUTSIDE; /* with probes: see callees.c */
     if (by_rules < 0)
         return 0;
     return is_outside(is_mine || mode == WIRE_INSTRUMENT_ALL, by_rules) ? outside : FUNCTION_IS_INSTRUMENTED;
@@ -331,7 +331,9 @@ static uint64_t recorded_class(uintptr_t module, uint32_t token, uint64_t own, c
     if (is_small(module, token))
         return 0;
     uint64_t class = class_by(instrument_is_mine(module), n_rules == 0 ? 0 : ask_rules(module, names, end));
-    if (class == 0 || own != FUNCTION_IS_ASYNC)
+    if (own == FUNCTION_IS_DISPATCHER && class == FUNCTION_IS_OUTSIDE)
+        return 0;
+    if (class == 0 || class == FUNCTION_IS_OUTSIDE || own != FUNCTION_IS_ASYNC)
         return class;
     /* Code of the lowest tier that calls a hook at its end loses what goes on later: it would wait instead (10.0.12). */
     loss(WIRE_LOSS_ASYNC_NOT_HOOKED, 0, 0);

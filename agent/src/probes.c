@@ -49,8 +49,7 @@ struct free_work {
     struct free_work *next;
 };
 
-bool probes_on, probes_marks;
-static bool sites_on; /* calls of what is outside are recorded too */
+bool probes_on, probes_sites, probes_marks;
 static void *info;
 static bool chosen_by_rules;
 static struct map modules;    /* ModuleID → MODULE_… */
@@ -318,7 +317,7 @@ static struct probed *rewrite(uintptr_t module, uint32_t token, const uint8_t *b
     uint32_t bytes;
     if (w == NULL)
         return NULL;
-    if (sites_on && is_probed(value) && callees_begin(&callees, module, w->scratch)) {
+    if (probes_sites && is_probed(value) && callees_begin(&callees, module, w->scratch)) {
         probes.site = callees_site;
         probes.context = &callees;
     }
@@ -502,7 +501,7 @@ static hresult module_loaded(void *self, uintptr_t module, hresult status)
         signatures_in(module);
     if (is_new && has_lists())
         inliners_module_loaded(module, concerned);
-    if (is_new && sites_on)
+    if (is_new && probes_sites)
         callees_module_loaded(module);
     errno = saved_errno;
     return HR_OK;
@@ -532,7 +531,7 @@ void probes_forget_module(uintptr_t module)
     map_forget(&signatures, module);
     map_forget(&modules, module);
     inliners_forget_module(module);
-    if (sites_on)
+    if (probes_sites)
         callees_forget_module();
     map_drop(&bodies, 1, 1);
     map_drop(&functions, 1, 1);
@@ -550,7 +549,7 @@ void probes_choose(void)
     /* With memory both must be of the same functions, and those that are only declared are in no stack. Their size is not known either. */
     bool can_have_sites = (arena.header->data & WIRE_DATA_MEMORY) == 0 && getenv("CLRPROF_SMALL") == NULL;
     probes_on = probes != NULL && strcmp(probes, "il") == 0 && (is_mine || (!is_all && can_have_sites)) && arena.header->runtime_major >= 5;
-    sites_on = probes_on && !is_mine;
+    probes_sites = probes_on && !is_mine;
 }
 
 void probes_install(void **callbacks)
@@ -575,7 +574,7 @@ bool probes_init(void *profiler_info, bool by_rules)
 {
     info = profiler_info;
     chosen_by_rules = probes_on && by_rules;
-    return (!sites_on || callees_init(info)) && inliners_init(info) && map_init(&signatures, 64, true) && map_init(&modules, 64, true) && map_init(&bodies, 1024, true) && map_init(&functions, 1024, true) && map_init(&places, 1024, true);
+    return (!probes_sites || callees_init(info)) && inliners_init(info) && map_init(&signatures, 64, true) && map_init(&modules, 64, true) && map_init(&bodies, 1024, true) && map_init(&functions, 1024, true) && map_init(&places, 1024, true);
 }
 
 void probes_close(void)

@@ -7,6 +7,7 @@
 struct method;
 
 extern bool probes_on;    /* calls are recorded by them */
+extern bool probes_sites; /* and those of what is outside, as code names it */
 extern bool probes_marks; /* some functions are marked */
 const struct method *probes_example(void); /* of function 2, also as an argument of probes */
 void probes_choose(void);

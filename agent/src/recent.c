@@ -91,6 +91,7 @@ void recents_add(struct thread *t, uintptr_t class_id, const struct class_info *
     r->base = c->base;
     r->component = c->component;
     r->leaf = t->leaf;
+    r->timing = t->innermost;
     r->approach = t->approach;
     r->credit = RECENT_CREDIT;
     r->met = true;

@@ -69,6 +69,7 @@ struct recent { /* an allocation that may come again: what has its stack and cla
     uint32_t near_frame, near_skip, n_frames, n_skips; /* of the kept stack these are the stack's too */
     uint32_t n_links, n_slots;                         /* and it has these */
     bool met;                                          /* since the last garbage collection */
+    uint32_t timing;                                   /* timer_innermost, where sites have timings */
     struct {
         uintptr_t next, ret, fp;
     } links[RECENT_LINKS];
@@ -96,6 +97,7 @@ struct thread {
     uint32_t remembered;            /* bit n: recent[n] has a class */
     uint32_t shared_frames, shared_skips; /* the most that one of recent[1, …] has of the kept stack */
     uint32_t leaf; /* node of the cached stack */
+    uint32_t timing, innermost; /* where sites have timings: that of the object's site, and timer_innermost */
     uintptr_t root, root_ret; /* the frame at which the chain ends without managed code above, 0: not known yet */
     uint32_t n_frames, n_skips, cap_frames, cap_skips;
     uint32_t near_frame, near_skip; /* from which on they are compared: see stack.c */

@@ -65,4 +65,13 @@ struct timer { /* of a thread */
 
 extern __thread struct timer *current_timer AT_FIXED_PLACE;
 
+/* The timing of this thread's innermost activation, 0: it has none. */
+static inline uint32_t timer_innermost(void)
+{
+    const struct timer *t = current_timer;
+    return t == NULL ? 0 : t->top->timing;
+}
+
+uint32_t timer_of_object(uintptr_t fp); /* that of the call in which an object is allocated; 0: only the stack tells */
+
 #endif

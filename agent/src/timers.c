@@ -172,6 +172,22 @@ void timers_give_back(struct wire_activation *top)
     arena_unlock();
 }
 
+/* fp: of a frame inside of the innermost call. An activation that lies below it is gone, and nobody has said so yet. What a filter does
+ * is done by its function, which is not the innermost one; and calls that began in a pause have no activation. */
+uint32_t timer_of_object(uintptr_t fp)
+{
+    const struct timer *t = current_timer;
+    if (t == NULL)
+        return 0;
+    const struct wire_activation *a = t->top;
+    while (a->caller_sp < fp)
+        a--;
+    for (uint32_t i = 0; i < t->n_unwinding; i++)
+        if (t->unwinding[i].kind == RUNS_FILTER && t->unwinding[i].depth <= t->clock->depth)
+            return 0;
+    return a->timing == 0 || (a == t->top && timer_is_unrecorded(t, fp)) ? 0 : a->timing;
+}
+
 /* ── pauses ─────────────────────────────────────────────────────────────────────────────────────────────────── */
 
 uint64_t timer_account_pauses(struct timer *t, uint64_t now, uint64_t ticks)

@@ -29,7 +29,8 @@
 #define WIRE_REGION_ACTIVATIONS 0xau /* struct wire_activation */
 #define WIRE_REGION_ACTED 0xbu /* struct wire_acted */
 #define WIRE_REGION_INCLUSIVES 0xcu /* struct wire_inclusive */
-#define WIRE_REGION_COUNT 0xdu
+#define WIRE_REGION_SITE_TIMINGS 0xdu /* struct wire_site_timing, by site */
+#define WIRE_REGION_COUNT 0xeu
 #define WIRE_LOSS_ARENA_FULL 0x0u /* memory limit or file system full */
 #define WIRE_LOSS_NO_THREAD_STATE 0x1u /* no memory for a thread's tables */
 #define WIRE_LOSS_REENTERED 0x2u /* allocation inside the agent's own call into the runtime */
@@ -229,7 +230,7 @@ struct wire_header {
     uint64_t gap_ticks; /* an interval without a context switch is shorter, MechanismGap */
     uint64_t ready_measured; /* 1: ready is what the kernel says of each thread, 0: an estimate by the numbers of switches */
     struct wire_overhead overhead; /* what the probes themselves take */
-    struct wire_region_entry regions[13]; /* by Region */
+    struct wire_region_entry regions[14]; /* by Region */
     struct wire_loss_entry losses[24]; /* by Loss */
     uint64_t walks; /* GCs at whose start the runtime walked generation 0, lifetime */
     uint64_t left_out; /* objects that the runtime allocated for events that the agent asked for: not the program's */
@@ -239,7 +240,7 @@ struct wire_header {
     uint32_t snapshots; /* heap snapshots that are complete, lifetime */
     uint32_t reserved;
 };
-_Static_assert(sizeof(struct wire_header) == 1224, "layout");
+_Static_assert(sizeof(struct wire_header) == 1256, "layout");
 _Static_assert(offsetof(struct wire_header, magic) == 0, "layout");
 _Static_assert(offsetof(struct wire_header, version) == 8, "layout");
 _Static_assert(offsetof(struct wire_header, state) == 12, "layout");
@@ -270,14 +271,14 @@ _Static_assert(offsetof(struct wire_header, gap_ticks) == 144, "layout");
 _Static_assert(offsetof(struct wire_header, ready_measured) == 152, "layout");
 _Static_assert(offsetof(struct wire_header, overhead) == 160, "layout");
 _Static_assert(offsetof(struct wire_header, regions) == 192, "layout");
-_Static_assert(offsetof(struct wire_header, losses) == 608, "layout");
-_Static_assert(offsetof(struct wire_header, walks) == 1184, "layout");
-_Static_assert(offsetof(struct wire_header, left_out) == 1192, "layout");
-_Static_assert(offsetof(struct wire_header, left_out_bytes) == 1200, "layout");
-_Static_assert(offsetof(struct wire_header, answered) == 1208, "layout");
-_Static_assert(offsetof(struct wire_header, forced) == 1212, "layout");
-_Static_assert(offsetof(struct wire_header, snapshots) == 1216, "layout");
-_Static_assert(offsetof(struct wire_header, reserved) == 1220, "layout");
+_Static_assert(offsetof(struct wire_header, losses) == 640, "layout");
+_Static_assert(offsetof(struct wire_header, walks) == 1216, "layout");
+_Static_assert(offsetof(struct wire_header, left_out) == 1224, "layout");
+_Static_assert(offsetof(struct wire_header, left_out_bytes) == 1232, "layout");
+_Static_assert(offsetof(struct wire_header, answered) == 1240, "layout");
+_Static_assert(offsetof(struct wire_header, forced) == 1244, "layout");
+_Static_assert(offsetof(struct wire_header, snapshots) == 1248, "layout");
+_Static_assert(offsetof(struct wire_header, reserved) == 1252, "layout");
 
 struct wire_ip {
     uint64_t address; /* the return address */
@@ -324,6 +325,12 @@ _Static_assert(offsetof(struct wire_site, type) == 8, "layout");
 _Static_assert(offsetof(struct wire_site, next) == 12, "layout");
 _Static_assert(offsetof(struct wire_site, objects) == 16, "layout");
 _Static_assert(offsetof(struct wire_site, bytes) == 24, "layout");
+
+struct wire_site_timing {
+    uint32_t timing; /* number (index plus one) of the timing of the innermost call, 0: none, or only the stack tells */
+};
+_Static_assert(sizeof(struct wire_site_timing) == 4, "layout");
+_Static_assert(offsetof(struct wire_site_timing, timing) == 0, "layout");
 
 struct wire_site_deaths {
     uint64_t dead_objects[5]; /* by the generation in which they were when they were found dead */

@@ -156,6 +156,12 @@ func (a *Arena) Nodes() []wire.Node { return rows[wire.Node](a.region(wire.Regio
 // Sites returns the sites so far, in the order of their making. Their counters may still grow.
 func (a *Arena) Sites() []wire.Site { return rows[wire.Site](a.region(wire.RegionSites)) }
 
+// SiteTimings returns in which calls the objects of each site were allocated, by the index of Sites; empty where stacks
+// say that. They are at least as many as the sites that were asked for before.
+func (a *Arena) SiteTimings() []wire.SiteTiming {
+	return rows[wire.SiteTiming](a.region(wire.RegionSiteTimings))
+}
+
 // Deaths returns what became of the objects of each site, by the index of Sites; empty without lifetime. They change at
 // the end of a garbage collection, all at once for a reader that does not look during one.
 func (a *Arena) Deaths() []wire.SiteDeaths { return rows[wire.SiteDeaths](a.region(wire.RegionDeaths)) }

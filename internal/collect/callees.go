@@ -37,8 +37,18 @@ func (n *names) addCallee(r *Recorder, p *recording.Process, c *wire.Callee) err
 	}
 	row.Module = in.id
 	keep := r.filter.Keeps(in.name, row.RawType, row.RawName)
-	n.functions[c.ID] = function{p.Declared(row), keep, wire.FunctionBoundary, canWait(row.RawName)}
+	n.functions[c.ID] = function{id: p.Declared(row), keep: keep, class: wire.FunctionBoundary,
+		waits: canWait(row.RawName), makes: made(&row), boxes: c.Boxes != 0}
 	return nil
+}
+
+// made returns the type of objects that the caller of a function allocates itself before the call: that of its
+// constructor, but for strings, which their constructors make.
+func made(f *session.Function) string {
+	if f.RawName != ".ctor" || f.RawType == "System.String" {
+		return ""
+	}
+	return f.RawType
 }
 
 // fileModule returns the module of a file, or that of an assembly of which only the name is known.

@@ -121,7 +121,7 @@ func (r *Recorder) meet(p *process, now quantity.Nanoseconds) error {
 	if err != nil {
 		return err
 	}
-	p.data = header.Data
+	p.note(header)
 	if p.waiting() >= recording.RowsAtOnce/2 {
 		return r.sync(now, false)
 	}
@@ -135,12 +135,15 @@ func (r *Recorder) meet(p *process, now quantity.Nanoseconds) error {
 	if err := p.tree.extend(p, f.ips, f.nodes); err != nil {
 		return err
 	}
+	if err := p.times.meet(p, header, f.timings); err != nil {
+		return err
+	}
 	for i := p.rec.Sites(); i < len(f.sites); i++ {
-		if err := p.meet(i, &f.sites[i]); err != nil {
+		if err := p.meet(i, &f); err != nil {
 			return err
 		}
 	}
-	return p.times.meet(p, header, f.timings)
+	return nil
 }
 
 // waiting is how many rows at most wait to be written after what is new is taken.
@@ -186,8 +189,8 @@ func (p *process) addSites(s *live.State, last bool) {
 			sum.Amount = newer(row, sum.Amount)
 		}
 		function := excluded
-		if n := int(row.Node); n < len(p.tree.nodes) && p.tree.nodes[n].id != 0 {
-			function = p.tree.nodes[n].function
+		if f := p.places.function(p, i, row); f != 0 {
+			function = f
 		}
 		typ := short(0)
 		if id := int(row.Type &^ wire.SiteFrozen); id < len(p.names.order) {

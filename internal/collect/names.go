@@ -38,6 +38,7 @@ type typ struct {
 	id      session.TypeID
 	module  session.ModuleID
 	unknown bool
+	name    string // as in metadata
 }
 
 type function struct {
@@ -45,6 +46,9 @@ type function struct {
 	keep  bool   // by the filter
 	class uint32 // wire.FunctionInstrumented, FunctionBoundary or 0
 	waits bool   // it can be what suspends or resumes an async method
+	// of a declaration: code that calls it allocates objects of this type itself, "": none; boxes: and others
+	makes string
+	boxes bool
 }
 
 // short is an id of the session, all of which are counted from 1: Recording.Room sees to it that they fit.
@@ -146,7 +150,7 @@ func (n *names) addType(p *recording.Process, t *wire.Type) error {
 	} else {
 		described.id = p.Type(row, arguments)
 	}
-	n.setType(t.ID, typ{described.id, row.Module, t.Kind == wire.TypeUnknown})
+	n.setType(t.ID, typ{described.id, row.Module, t.Kind == wire.TypeUnknown, row.RawName})
 	return nil
 }
 
@@ -189,7 +193,7 @@ func (n *names) addFunction(r *Recorder, p *recording.Process, f *wire.Function)
 	}
 	keep := r.filter.Keeps(m.name, row.RawType, row.RawName)
 	class := f.Flags & (wire.FunctionInstrumented | wire.FunctionBoundary)
-	n.functions[f.ID] = function{p.Function(row, arguments[1:]), keep, class, canWait(f.Name)}
+	n.functions[f.ID] = function{id: p.Function(row, arguments[1:]), keep: keep, class: class, waits: canWait(f.Name)}
 	return nil
 }
 

@@ -77,6 +77,7 @@ type process struct {
 	logRead   int
 	names     names
 	tree      tree
+	places    places
 	threads   threads
 	lifetime  lifetime
 	times     times
@@ -105,9 +106,19 @@ func (p *process) readHeader() (*wire.Header, error) {
 		header, err = p.arena.Header()
 	}
 	if err == nil {
-		p.data, p.pid = header.Data, int(header.PID)
+		p.pid = int(header.PID)
+		p.note(header)
 	}
 	return header, err
+}
+
+// note takes from the header what the process records.
+func (p *process) note(h *wire.Header) {
+	p.data = h.Data
+	if p.tree.len() > 1 || p.times.taken.Len() != 0 {
+		return
+	}
+	p.places.on = h.Data&wire.DataMemory != 0 && h.Instrument == wire.InstrumentBoundary|wire.InstrumentIL
 }
 
 // sync writes what is new in the arena and adds by how much each site and timing grew. The tables are read in the
@@ -140,7 +151,10 @@ func (p *process) sync(r *Recorder, now quantity.Nanoseconds, last bool) error {
 	if err := p.rec.WriteTree(); err != nil {
 		return err
 	}
-	if err := p.readSites(r, found.sites); err != nil {
+	if err := p.times.add(r, p, header, found.timings); err != nil {
+		return err
+	}
+	if err := p.readSites(r, &found); err != nil {
 		return err
 	}
 	if err := p.times.sync(r, p, header, found.timings, last || p.over); err != nil {
@@ -154,8 +168,9 @@ func (p *process) sync(r *Recorder, now quantity.Nanoseconds, last bool) error {
 
 // found is what the tables of an arena hold at one moment.
 type found struct {
-	timings []wire.Timing
 	sites   []wire.Site
+	called  []wire.SiteTiming // by site, or none
+	timings []wire.Timing
 	sets    []wire.ThreadSet
 	nodes   []wire.Node
 	ips     []wire.IP
@@ -167,8 +182,8 @@ func (p *process) read(r *Recorder) (found, error) {
 		p.tree.join(p.rec)
 	}
 	var f found
-	f.timings = p.arena.Timings()
-	f.sites, f.sets = p.arena.Sites(), p.arena.ThreadSets()
+	f.sites, f.called = p.arena.Sites(), p.arena.SiteTimings()
+	f.timings, f.sets = p.arena.Timings(), p.arena.ThreadSets()
 	f.nodes, f.ips = p.arena.Nodes(), p.arena.IPs()
 	// A record has at least 8 bytes (wire.Next).
 	if err := r.rec.Room(len(f.timings), len(f.sites), len(f.sets), len(f.nodes), len(f.ips),
@@ -291,15 +306,15 @@ const sitesAtOnce = 256
 
 // readSites adds new sites, and tells what all have counted. What died is read before what was allocated: what is dead
 // by then was allocated before, so dead never exceeds allocated.
-func (p *process) readSites(r *Recorder, sites []wire.Site) error {
-	deaths := p.arena.Deaths()
+func (p *process) readSites(r *Recorder, f *found) error {
+	deaths, sites := p.arena.Deaths(), f.sites
 	var allocated [sitesAtOnce]quantity.Amount
 	var dead [sitesAtOnce]recording.Dead
 	for first := 0; first < len(sites); first += sitesAtOnce {
 		r.report(partSites, first, len(sites))
 		some := sites[first:min(first+sitesAtOnce, len(sites))]
 		for i := range some {
-			if err := p.meet(first+i, &some[i]); err != nil {
+			if err := p.meet(first+i, f); err != nil {
 				return err
 			}
 		}
@@ -319,12 +334,17 @@ func (p *process) readSites(r *Recorder, sites []wire.Site) error {
 }
 
 // meet adds a site that was not seen before.
-func (p *process) meet(i int, s *wire.Site) error {
+func (p *process) meet(i int, f *found) error {
 	if i != p.rec.Sites() {
 		return nil
 	}
+	s := &f.sites[i]
 	of := siteOf{i, s.Node, s.Type &^ wire.SiteFrozen}
-	row, err := p.newSite(s.Thread, of, s.Type&wire.SiteFrozen != 0)
+	timing := uint32(0)
+	if i < len(f.called) {
+		timing = f.called[i].Timing
+	}
+	row, err := p.newSite(s.Thread, of, timing, s.Type&wire.SiteFrozen != 0)
 	if err != nil {
 		return fmt.Errorf("site %d: %w", i, err)
 	}
@@ -334,14 +354,14 @@ func (p *process) meet(i int, s *wire.Site) error {
 	return p.rec.AddSite(row)
 }
 
-func (p *process) newSite(threadID uint32, of siteOf, frozen bool) (session.Site, error) {
+func (p *process) newSite(threadID uint32, of siteOf, timing uint32, frozen bool) (session.Site, error) {
 	thread, ok := p.threads.id(threadID)
 	if !ok {
 		return session.Site{}, fmt.Errorf("%w: thread %d was never described", wire.ErrCorrupt, threadID)
 	}
-	node, ok := p.tree.id(of.node)
-	if !ok {
-		return session.Site{}, fmt.Errorf("%w: node %d of %d", wire.ErrCorrupt, of.node, p.tree.len())
+	node, err := p.place(of, timing, frozen)
+	if err != nil {
+		return session.Site{}, err
 	}
 	if node == 0 { // nothing of its stack is kept
 		node = p.rec.Node(0, p.rec.Pseudo(excludedFunction), 0)

@@ -58,10 +58,15 @@ type timing struct {
 // none is no index.
 const none = -1
 
-// sync reads what is new of the arena's timings. The rows are those that were there before the log was read, so that
-// the log has what they refer to. In the last one of a process nothing is left for later.
-func (t *times) sync(r *Recorder, p *process, h *wire.Header, rows []wire.Timing, last bool) error {
-	if h.Data&wire.DataTime == 0 || t.closed || (len(rows) == 0 && h.TicksPerSec == 0) {
+// over says whether there is nothing to read of timings.
+func (t *times) over(h *wire.Header, rows []wire.Timing) bool {
+	return h.Data&wire.DataTime == 0 || t.closed || (len(rows) == 0 && h.TicksPerSec == 0)
+}
+
+// add reads what timings there are. The rows are those that were there before the log was read, so that the log has
+// what they refer to.
+func (t *times) add(r *Recorder, p *process, h *wire.Header, rows []wire.Timing) error {
+	if t.over(h, rows) {
 		return nil
 	}
 	if len(rows) < t.taken.Len() {
@@ -80,6 +85,14 @@ func (t *times) sync(r *Recorder, p *process, h *wire.Header, rows []wire.Timing
 				return err
 			}
 		}
+	}
+	return nil
+}
+
+// sync reads what the arena's timings have counted, after add. In the last one of a process nothing is left for later.
+func (t *times) sync(r *Recorder, p *process, h *wire.Header, rows []wire.Timing, last bool) error {
+	if t.over(h, rows) {
+		return nil
 	}
 	if err := t.findFolded(p, rows); err != nil {
 		return err
@@ -150,6 +163,7 @@ func (t *times) take(p *process, rows []wire.Timing) error {
 	own, err := t.row(p, thread, self)
 	n.self, n.own = short(self), own
 	t.taken.Add(n)
+	p.places.addCall(&x, n, f.class)
 	return err
 }
 

@@ -41,14 +41,6 @@ func (t *tree) join(p *recording.Process) {
 
 func (t *tree) len() int { return len(t.nodes) }
 
-// id returns the session's id of a node, 0 if nothing on its stack is kept.
-func (t *tree) id(id uint32) (session.NodeID, bool) {
-	if id == wire.NodeRoot || int(id) >= len(t.nodes) {
-		return 0, false
-	}
-	return t.nodes[id].id, true
-}
-
 func (t *tree) isTruncated(id uint32) bool { return t.nodes[id].truncated }
 
 // extend adds the instructions and nodes that are new in the arena's tables. Some are not written when it returns.
@@ -64,6 +56,11 @@ func (t *tree) extend(p *process, ips []wire.IP, nodes []wire.Node) error {
 		}
 		if int(n.Parent) >= i || int(n.IP) >= len(t.instructions) || n.IP == wire.IPNone {
 			return fmt.Errorf("%w: node %d has parent %d and instruction %d", wire.ErrCorrupt, i, n.Parent, n.IP)
+		}
+		if p.places.on {
+			p.places.addFrame(t, n)
+			t.nodes = append(t.nodes, node{truncated: t.nodes[n.Parent].truncated || n.IP == wire.IPTruncated})
+			continue
 		}
 		t.nodes = append(t.nodes, t.place(p, n))
 		if p.rec.WaitingNodes() >= recording.RowsAtOnce {

@@ -27,8 +27,8 @@ var agentParts = []struct {
 	{"guest", 400, "thread_sets.c thread_sets.h watch.c watch.h", "lifetime memory names time"},
 	{"names", 900, "names.c names.h record.h", "allocations instrument lifetime machine memory probes runtime threads"},
 	{"threads", 450, "threads.c threads.h", "allocations control exceptions guest memory names time"},
-	{"allocations", 1900, "allocations.c allocations.h recent.c recent.h stack.c stack.h cfi.c cfi.h above.c above.h",
-		"control guest lifetime machine memory names threads"},
+	{"allocations", 1960, "allocations.c allocations.h recent.c recent.h stack.c stack.h cfi.c cfi.h above.c above.h",
+		"control guest lifetime machine memory names threads time"},
 	{"lifetime", 2250, "lifetime.c lifetime.h collection.h generations.c walk.c alive.c heap.c heap.h survival.c " +
 		"survival.h snapshot.c snapshot.h changes.c changes.h events.c events.h",
 		"allocations control guest machine memory names threads time"},

@@ -68,8 +68,9 @@ func decodeRecord(d *decoder, kind Kind) any {
 		return Function{ID: d.u32(), Module: d.u32(), Token: d.u32(), Type: d.u32(), Flags: d.u32(),
 			Arguments: d.u32s(), TypeNames: d.strs(), Name: d.str(), Signature: d.blob()}
 	case KindCallee:
-		return Callee{ID: d.u32(), Module: d.u32(), Token: d.u32(), Assembly: d.str(), TypeNames: d.strs(),
-			Name: d.str(), Signature: d.blob()}
+		return Callee{ID: d.u32(), Module: d.u32(), Token: d.u32(), Boxes: d.u32(), Assembly: d.str(),
+			TypeNames: d.strs(),
+			Name:      d.str(), Signature: d.blob()}
 	case KindBody:
 		return decodeBody(d)
 	case KindThread:

@@ -47,6 +47,7 @@ func arenaConstants() []Constant {
 		{"REGION_ACTIVATIONS", uint64(RegionActivations), "struct wire_activation"},
 		{"REGION_ACTED", uint64(RegionActed), "struct wire_acted"},
 		{"REGION_INCLUSIVES", uint64(RegionInclusives), "struct wire_inclusive"},
+		{"REGION_SITE_TIMINGS", uint64(RegionSiteTimings), "struct wire_site_timing, by site"},
 		{"REGION_COUNT", RegionCount, ""},
 		{"LOSS_ARENA_FULL", uint64(LossArenaFull), "memory limit or file system full"},
 		{"LOSS_NO_THREAD_STATE", uint64(LossNoThreadState), "no memory for a thread's tables"},
@@ -179,8 +180,8 @@ func dataConstants() []Constant {
 
 // fixed lists the structs that both sides map, smallest parts first.
 func fixed() []any {
-	return []any{RegionEntry{}, LossEntry{}, Overhead{}, Header{}, IP{}, Node{}, Site{}, SiteDeaths{}, Ages{},
-		ThreadSet{},
+	return []any{RegionEntry{}, LossEntry{}, Overhead{}, Header{}, IP{}, Node{}, Site{}, SiteTiming{}, SiteDeaths{},
+		Ages{}, ThreadSet{},
 		Timing{}, Waits{}, Acted{}, Inclusive{}, Clock{}, Activation{}, RecordHeader{}, ControlHeader{},
 		ControlChange{}}
 }

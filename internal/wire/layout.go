@@ -53,8 +53,9 @@ const (
 	RegionActivations Region = 10 // the calls that have not ended
 	RegionActed       Region = 11 // the least and the most of calls in which the operating system acted
 	RegionInclusives  Region = 12 // inclusive time of folded calls
+	RegionSiteTimings Region = 13 // by site, with memory too, where calls are seen around them
 
-	RegionCount = 13
+	RegionCount = 14
 )
 
 // Loss is a reason for which something is missing from the counters.
@@ -305,6 +306,12 @@ type Site struct {
 	Next    uint32 `doc:"number (index plus one) of the site at the node before this one"`
 	Objects uint64 `doc:"objects allocated"`
 	Bytes   uint64 `doc:"their heap bytes: sizes rounded up to 8"`
+}
+
+// SiteTiming says in which call the objects of the site with the same index were allocated, where what code calls is
+// not what runs: see Callee. It is part of what the site is, as thread, node and type are.
+type SiteTiming struct {
+	Timing uint32 `doc:"number (index plus one) of the timing of the innermost call, 0: none, or only the stack tells"`
 }
 
 // SiteDeaths says in which generations the objects of the site with the same index died. What is not dead is alive.

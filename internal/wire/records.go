@@ -68,6 +68,7 @@ type Callee struct {
 	ID        uint32   `doc:"from 1, one of the functions'"`
 	Module    uint32   `doc:"id of the calling code's module"`
 	Token     uint32   `doc:"MethodDef or MemberRef of that module"`
+	Boxes     uint32   `doc:"1: the calling code itself may allocate within the call, a box for it; known with memory"`
 	Assembly  string   `doc:"simple name of the assembly that is named, empty: that of the module"`
 	TypeNames []string `doc:"declaring type as in metadata, outermost first"`
 	Name      string   `doc:"as in metadata"`
