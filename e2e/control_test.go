@@ -38,7 +38,7 @@ func pausedTarget(t *testing.T, in *dotnettest.Install) string {
 // pausedModes are the flags by which sessions with pauses are recorded. "probes" has probes in the code of what is
 // recorded.
 var pausedModes = map[string][]string{"memory": {"--memory"}, "lifetime": {"--lifetime"}, "time": {"--time"},
-	"probes": byProbes}
+	"probes": byProbes, "together": {"--time", "--memory"}}
 
 // TestPaused: what a program does while it is recorded is in the session, exactly, and nothing else, whoever pauses at
 // which level, and whatever is recorded.
@@ -46,7 +46,10 @@ func TestPaused(t *testing.T) {
 	in := dotnettest.Need(t)
 	dll := pausedTarget(t, in)
 	for i, who := range []string{"process", "global", "thread", "stop"} {
-		for j, mode := range []string{"memory", "lifetime", "time", "probes"} {
+		for j, mode := range []string{"memory", "lifetime", "time", "probes", "together"} {
+			if mode == "together" && who != "process" {
+				continue
+			}
 			for _, runtime := range dotnettest.OneInTurn(in.NewestAndOldest(), i+j) {
 				t.Run(who+"/"+mode+"/"+runtime.Name, func(t *testing.T) {
 					t.Parallel()
@@ -64,10 +67,13 @@ func TestPaused(t *testing.T) {
 // comparePaused compares a session of Paused with what that knows.
 func comparePaused(t *testing.T, r result, who, mode string) {
 	t.Helper()
-	if mode == "time" || mode == "probes" {
+	if mode == "time" || mode == "probes" || mode == "together" {
 		soundTime(t, r.session)
 		compareCalls(t, r, "Paused.dll")
-	} else {
+	}
+	if mode == "together" {
+		comparePausedTypes(t, r)
+	} else if mode == "memory" || mode == "lifetime" {
 		checkSession(t, r.session)
 		comparePausedTypes(t, r)
 	}

@@ -52,9 +52,63 @@ func checkOneTree(t *testing.T, path string) {
 	}](t, path,
 		`SELECT f.raw_type || '.' || f.raw_name Name, coalesce(cf.raw_type || '.' || cf.raw_name, '') Caller, sum(p.inclusive_bytes) Bytes
 		FROM path_value p JOIN function f ON f.id = p.function_id LEFT JOIN path_value c ON c.id = p.parent_id LEFT JOIN function cf ON cf.id = c.function_id
-		WHERE f.kind = 'method' AND f.raw_type <> 'System.Runtime.EH' AND f.raw_type <> 'System.TypeInitializationException'
+		WHERE f.kind = 'method' AND f.raw_type <> 'System.Runtime.EH' AND f.raw_type NOT IN ('System.TypeInitializationException', 'System.DivideByZeroException', 'System.Exception')
 			AND p.inclusive_bytes > 0 AND NOT EXISTS (SELECT 1 FROM path_time t WHERE t.id = p.id AND t.calls > 0) GROUP BY 1, 2`) {
 		t.Errorf("%s allocated %d bytes below %q, where it was not timed", row.Name, row.Bytes, row.Caller)
+	}
+}
+
+// TestTimeAndMemorySums: with times a program makes as many objects of each type as without, if calls are seen by probes,
+// and its functions make the same, whatever they are seen by. Literals are made when code is compiled.
+func TestTimeAndMemorySums(t *testing.T) {
+	t.Parallel()
+	for _, runtime := range dotnettest.NeedRuntimes(t, 8) {
+		t.Run(runtime.Name, func(t *testing.T) {
+			t.Parallel()
+			sums := func(by string, flags ...string) map[string]int64 {
+				cmd := runtime.Command(dotnettest.Target(t, "Tiering", timeOptimized.options), "300", "30")
+				cmd.Env = append(cmd.Env, timeOptimized.env...)
+				return objectsBy(t, mustRecord(t, cmd, flags...).session, by)
+			}
+			const types = `t.name WHERE f.raw_name <> '(runtime: no managed code on the stack)'`
+			const functions = `f.name || ' ' || t.name WHERE f.raw_type LIKE 'Tiering.%' AND NOT s.frozen`
+			equalObjects(t, sums(types, "--memory"), sums(types, "--time", "--memory"))
+			equalObjects(t, sums(functions, "--time", "--memory", "--probes", "hooks"),
+				sums(functions, "--time", "--memory", "--probes", "il"))
+		})
+	}
+}
+
+// objectsBy adds up the objects of the first thread. By is what they are added up by, and those that count.
+func objectsBy(t *testing.T, path, by string) map[string]int64 {
+	t.Helper()
+	key, where, _ := strings.Cut(by, " WHERE ")
+	sums := map[string]int64{}
+	for _, row := range query[struct {
+		Key     string
+		Objects int64
+	}](t, path, `SELECT `+key+` Key, sum(v.allocations) Objects FROM site_value v JOIN site s ON s.id = v.site_id
+		JOIN node n ON n.id = s.node_id JOIN function f ON f.id = n.function_id JOIN type t ON t.id = s.type_id
+		WHERE s.thread_id = (SELECT min(id) FROM thread) AND `+where+` GROUP BY 1`) {
+		sums[row.Key] = row.Objects
+	}
+	return sums
+}
+
+func equalObjects(t *testing.T, want, have map[string]int64) {
+	t.Helper()
+	if len(want) == 0 {
+		t.Error("no objects")
+	}
+	for key := range want {
+		if want[key] != have[key] {
+			t.Errorf("%d objects of %s, want %d", have[key], key, want[key])
+		}
+	}
+	for key := range have {
+		if _, ok := want[key]; !ok {
+			t.Errorf("%d objects of %s, want none", have[key], key)
+		}
 	}
 }
 

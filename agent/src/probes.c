@@ -546,8 +546,7 @@ void probes_choose(void)
     bool is_all = mode != NULL && strcmp(mode, "all") == 0;
     /* The optimizing JIT of .NET Core 3.1 loses the IL offsets of calls of which a probe takes the result from the stack. */
     bool is_mine = mode != NULL && strcmp(mode, "mine") == 0;
-    /* With memory both must be of the same functions, and those that are only declared are in no stack. Their size is not known either. */
-    bool can_have_sites = (arena.header->data & WIRE_DATA_MEMORY) == 0 && getenv("CLRPROF_SMALL") == NULL;
+    bool can_have_sites = getenv("CLRPROF_SMALL") == NULL; /* the size of what is only declared is not known */
     probes_on = probes != NULL && strcmp(probes, "il") == 0 && (is_mine || (!is_all && can_have_sites)) && arena.header->runtime_major >= 5;
     probes_sites = probes_on && !is_mine;
 }

@@ -427,9 +427,8 @@ func (r *runFlags) checkProbes() error {
 		return usage("--probes il is for the program's own code and the calls that it makes: --instrument mine or " +
 			"boundary")
 	}
-	if r.probes == probesIL && r.plan.instrument == string(instrument.Boundary) && (r.memory || r.plan.small > 0) {
-		return usage("--probes il tells of calls into the framework as they are declared: not with --memory or " +
-			"--exclude-small; " +
+	if r.probes == probesIL && r.plan.instrument == string(instrument.Boundary) && r.plan.small > 0 {
+		return usage("--probes il tells of calls into the framework as they are declared: not with --exclude-small; " +
 			"--instrument mine leaves these calls out")
 	}
 	return nil
