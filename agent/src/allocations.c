@@ -148,12 +148,12 @@ static uint32_t find_site(const struct thread *t, uint32_t number, uint32_t type
     return 0;
 }
 
-/* The number of the thread's site in its map, 0: it is not there. Of sites that differ only in their timings the first has the key, the
- * others have some that follow from it; *key: where it is, or may be put. */
+/* The number of the thread's site in its map, 0: it is not there. With timings keys are not of one site alone, and that which comes
+ * later has one that follows from it; *key: where it is, or may be put. */
 static uint32_t find_in_map(const struct thread *t, uint32_t type, uint64_t *key)
 {
     uint32_t number;
-    *key = (uint64_t)t->leaf << 32 | type;
+    *key = ((uint64_t)t->leaf << 32 | type) ^ (timings_noted ? t->timing * UINT64_C(0xD6E8FEB86659FD93) : 0);
     while ((number = (uint32_t)map_get(&t->sites, *key)) != 0) {
         const struct wire_site *site = &arena.sites[number - 1];
         if (!timings_noted || (site->node == t->leaf && site->type == type && has_timing(t, number)))
