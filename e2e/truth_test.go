@@ -294,34 +294,56 @@ func linesOf(t *testing.T, path string) map[place]made {
 // TestTwoRuns records programs of one thread twice: what is said of their own code is the same. (With several threads
 // the runtime's tables of handles grow on whichever comes first.) Where the agent listens to collections, its own
 // thread may be the first that needs a part of the framework, which then initialises there: that is left out, and not
-// below the program.
+// below the program. .NET Core 3.1 makes arrays of its own where a call of an interface method is bound (Truth.Check),
+// which depends on when the other thread has compiled what is called: there no code may be tiered.
 func TestTwoRuns(t *testing.T) {
 	t.Parallel()
 	in := dotnettest.Need(t)
 	for i, target := range [][]string{{"Kept"}, {"Tiering", "5000", "100"}} {
 		for j, w := range []way{tiered, optimized, serverDebug} {
 			for k, mode := range []string{"--memory", "--lifetime"} {
-				for _, runtime := range dotnettest.OneInTurn(in.Runtimes(), i+j+k) {
+				runtimes := slices.DeleteFunc(slices.Clone(in.Runtimes()), func(r dotnettest.Runtime) bool {
+					return w.name == tiered.name && r.Major() < 5
+				})
+				for _, runtime := range dotnettest.OneInTurn(runtimes, i+j+k) {
 					t.Run(strings.Join([]string{target[0], w.name, runtime.Name, mode}, "/"), func(t *testing.T) {
 						t.Parallel()
 						var runs [2][]ownRow
 						var tables [2]made
+						var types [2]map[string]made
 						for i := range runs {
 							cmd := runtime.Command(dotnettest.Target(t, target[0], w.options), target[1:]...)
 							cmd.Env = append(cmd.Env, w.env...)
 							r := mustRecord(t, cmd, mode)
 							runs[i], tables[i] = ownRows(t, r.session, target[0]+".dll",
 								mode == "--memory"), castTables(t, r.session)
+							types[i] = typesByFunction(t, r.session)
 						}
 						alike(runs, tables)
 						if d := cmp.Diff(runs[0], runs[1]); d != "" || len(runs[0]) < 30 {
-							t.Errorf("%d rows; two runs differ (-first +second):\n%s", len(runs[0]), d)
+							t.Errorf("%d rows; two runs differ (-first +second):\n%s\nobjects:\n%s", len(runs[0]), d,
+								cmp.Diff(types[0], types[1]))
 						}
 					})
 				}
 			}
 		}
 	}
+}
+
+// typesByFunction are the objects that each function of a session allocated itself, by type.
+func typesByFunction(t *testing.T, path string) map[string]made {
+	t.Helper()
+	out := map[string]made{}
+	for _, row := range query[struct {
+		Name           string
+		Objects, Bytes int64
+	}](t, path, `SELECT f.name || ': ' || t.name AS Name, sum(v.allocations) AS Objects, sum(v.bytes) AS Bytes
+		FROM site_value v JOIN site s ON s.id = v.site_id JOIN type t ON t.id = s.type_id
+		JOIN node n ON n.id = s.node_id JOIN function f ON f.id = n.function_id GROUP BY 1`) {
+		out[row.Name] = made{row.Objects, row.Bytes}
+	}
+	return out
 }
 
 // castTables are all tables of casts of a session.
