@@ -97,9 +97,7 @@ check-c: # the C code as clang and its analyzer see it
 	@if command -v clang >/dev/null; then \
 	  echo clang --analyze agent/src; \
 	  clang -std=c11 -fsyntax-only -Wall -Wextra -Wconversion -Werror $(AGENT_SRC) $(filter-out agent/test/record.c agent/test/sum.c,$(wildcard agent/test/*.c)); \
-	  for f in $(AGENT_SRC); do \
-	    clang -std=c11 --analyze --analyzer-output text -Xclang -analyzer-werror $$f; \
-	  done; \
+	  printf '%s\n' $(AGENT_SRC) | xargs -n 1 -P "$$(nproc)" clang -std=c11 --analyze --analyzer-output text -Xclang -analyzer-werror; \
 	else echo 'clang is not installed: the checks of the C code with clang are skipped'; fi
 
 fuzz: agent ## run each fuzz target for a while (FUZZTIME=20s)
