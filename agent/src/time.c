@@ -534,7 +534,8 @@ static void end_jumped_below(struct timer *t, uintptr_t sp)
     const struct wire_activation *a = t->top;
     while (a->caller_sp < sp && (a->flags & WIRE_ACTIVATION_JUMPED) != 0)
         a--;
-    t->looked = end_at_once(t, a);
+    if (end_at_once(t, a))
+        t->looked = true; /* it is written only then: threads that are not recorded share a timer */
 }
 
 /* The end of an event before which end_jumped_below was called. */
@@ -561,8 +562,8 @@ static void begin_recorded(struct timer *t, const struct method *m, uintptr_t sp
         return;
     if (in_place) {
         const struct wire_activation *first = tails_repeated(t, m->function, &repeated);
-        if (first != NULL)
-            t->looked = end_at_once(t, first - 1);
+        if (first != NULL && end_at_once(t, first - 1))
+            t->looked = true;
     }
     begin_slow(t, m, sp, return_address);
     tails_began(t, repeated);
