@@ -8,6 +8,8 @@
 
 #define BATCHES 31u      /* the median of so many is taken */
 #define BATCH 400u       /* calls: shorter than a tick of the kernel's clock */
+#define LEAST_BATCH 6u   /* where a thread is not left alone for longer */
+#define ENOUGH 8u        /* batches in which nothing else happened */
 #define COLD_CALLS 63u
 
 static uint64_t median(uint64_t *values, uint32_t n)
@@ -46,17 +48,33 @@ static void keep(struct probe *p, const struct timer *t, const struct wire_timin
     }
 }
 
-static uint64_t measure_bare(const struct method *m)
+static uint64_t measure_bare(const struct method *m, uint32_t calls)
 {
     uint64_t took[BATCHES];
     void (*bare)(const struct method *) = probes_on ? machine_bare_il : machine_bare;
     for (uint32_t b = 0; b < BATCHES; b++) {
         uint64_t begin = os_clock();
-        for (uint32_t i = 0; i < BATCH; i++)
+        for (uint32_t i = 0; i < calls; i++)
             bare(m);
-        took[b] = (os_clock() - begin) * 1024 / BATCH;
+        took[b] = (os_clock() - begin) * 1024 / calls;
     }
     return median(took, BATCHES);
+}
+
+/* Returns how many batches were kept. */
+static uint32_t measure_warm(struct probe *p, struct timer *t, struct wire_timing *x, const struct method *probed, uint32_t calls)
+{
+    void (*call)(const struct method *) = probes_on ? machine_probed_il : machine_probed;
+    p->n = 0;
+    for (uint32_t b = 0; b < BATCHES; b++) {
+        uint64_t before = looks(t);
+        call(probed);
+        x->lead_elapsed = x->tail_elapsed = x->ended = 0;
+        for (uint32_t i = 0; i < calls; i++)
+            call(probed);
+        keep(p, t, x, before, calls);
+    }
+    return p->n;
 }
 
 /* The probed function is called by an activation that is made here, as framework code calls an instrumented function. */
@@ -71,14 +89,9 @@ void hooks_measure(struct timer *t, struct wire_timing *timings, struct wire_ove
     x->function = probed->function;
     time_know(t, 2);
     *++t->top = (struct wire_activation){.caller_sp = UINTPTR_MAX - 8, .timing = 1, .flags = WIRE_ACTIVATION_BOUNDARY};
-    for (uint32_t b = 0; b < BATCHES; b++) {
-        uint64_t before = looks(t);
-        call(probed);
-        x->lead_elapsed = x->tail_elapsed = x->ended = 0;
-        for (uint32_t i = 0; i < BATCH; i++)
-            call(probed);
-        keep(&warm, t, x, before, BATCH);
-    }
+    uint32_t batch = BATCH;
+    while (measure_warm(&warm, t, x, probed, batch) < ENOUGH && batch > LEAST_BATCH)
+        batch /= 4;
     for (uint32_t i = 0; i < COLD_CALLS; i++) {
         uint64_t before = looks(t);
         x->lead_elapsed = x->tail_elapsed = x->ended = 0;
@@ -90,7 +103,7 @@ void hooks_measure(struct timer *t, struct wire_timing *timings, struct wire_ove
         call(probed);
         keep(&cold, t, x, before, 1);
     }
-    uint64_t bare = measure_bare(probed), outside = median(warm.outside, warm.n);
+    uint64_t bare = measure_bare(probed, batch), outside = median(warm.outside, warm.n);
     *out = (struct wire_overhead){median(warm.inside, warm.n), outside > bare ? outside - bare : 0, median(cold.inside, cold.n),
                                   median(cold.outside, cold.n)};
 }
