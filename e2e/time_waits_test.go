@@ -17,7 +17,7 @@ type took struct {
 	WallMax      int64 `json:"wall_max"`
 	CPUMin       int64 `json:"cpu_min"` // nanoseconds
 	CPUMax       int64 `json:"cpu_max"`
-	CPUQuiet     int64 `json:"cpu_quiet"`     // of spinners: in pieces of 5 µs in which the thread was not switched out
+	CPUQuiet     int64 `json:"cpu_quiet"`     // of spinners: in pieces of 5 µs in which the thread was not switched out, nor in their neighbours
 	VoluntaryMin int64 `json:"voluntary_min"` // context switches
 	VoluntaryMax int64 `json:"voluntary_max"`
 	PreemptedMin int64 `json:"preempted_min"`

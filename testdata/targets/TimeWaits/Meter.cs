@@ -103,7 +103,8 @@ namespace TimeWaits
     sealed class Meter
     {
         Usage outer, inner, before, begun, earlier;
-        long calls, quiet, stolen;
+        long calls, quiet, stolen, held;
+        bool calm;
 
         public void Call(Action<Meter> function, int times)
         {
@@ -121,15 +122,25 @@ namespace TimeWaits
             stolen += now == 0 ? 0 : now - already + Machine.StolenError;
         }
 
-        public void Begin() => begun = Usage.WithDelayAfter();
+        public void Begin()
+        {
+            begun = Usage.WithDelayAfter();
+            held = 0;
+            calm = false;
+        }
 
         public void End() => inner.Add(begun, Usage.WithDelayBefore());
 
-        /// <summary>A part of the call: its processor time counts as quiet if the thread was not switched out in it.</summary>
+        /// <summary>
+        /// A part of the call: its processor time counts as quiet if the thread was not switched out in it, nor in its neighbours: a
+        /// switch takes away the interval between two events in which it is, and such an interval can belong to two parts.
+        /// </summary>
         public void Piece(in Usage from, in Usage to)
         {
-            if (from.Voluntary == to.Voluntary && from.Preempted == to.Preempted)
-                quiet += to.Cpu - from.Cpu;
+            bool still = from.Voluntary == to.Voluntary && from.Preempted == to.Preempted;
+            quiet += still ? held : 0;
+            held = still && calm ? to.Cpu - from.Cpu : 0;
+            calm = still;
         }
 
         public static void Say(Action<Meter> function, params Meter[] meters)
