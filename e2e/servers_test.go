@@ -38,6 +38,7 @@ func newServed(t *testing.T) *served {
 			itoa(sdk.Major())+`.0</TargetFramework></PropertyGroup></Project>`)
 	write("app.cs", `System.Console.WriteLine("built");`)
 	t.Cleanup(func() {
+		defer os.Remove("/tmp/" + p.pipe()) // of the server, which is killed
 		for _, pid := range p.servers() {
 			fd, err := unix.PidfdOpen(pid, 0)
 			if err == nil {
@@ -57,9 +58,14 @@ func newServed(t *testing.T) *served {
 	return p
 }
 
-// build returns the command, which compiles everything again.
+// pipe is the name of the compiler's server: that of a socket in /tmp, wherever temporary files are.
+func (p *served) pipe() string { return "clrprof-" + filepath.Base(filepath.Dir(p.tmp)) }
+
+// build returns the command, which compiles everything again. Its compiler's server has a name of its own: otherwise it
+// would be one that the user's own builds have left.
 func (p *served) build() []string {
-	return []string{p.sdk.Dotnet(), "build", "--no-incremental", "-nodeReuse:true", filepath.Join(p.dir, "app.csproj")}
+	return []string{p.sdk.Dotnet(), "build", "--no-incremental", "-nodeReuse:true",
+		"-p:SharedCompilationId=" + p.pipe(), filepath.Join(p.dir, "app.csproj")}
 }
 
 func (p *served) env() []string {
