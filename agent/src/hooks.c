@@ -53,10 +53,12 @@ static uint64_t measure_bare(const struct method *m, uint32_t calls)
     uint64_t took[BATCHES];
     void (*bare)(const struct method *) = probes_on ? machine_bare_il : machine_bare;
     for (uint32_t b = 0; b < BATCHES; b++) {
+        uint32_t n = 0;
         uint64_t begin = os_clock();
-        for (uint32_t i = 0; i < calls; i++)
+        do
             bare(m);
-        took[b] = (os_clock() - begin) * 1024 / calls;
+        while (++n < calls);
+        took[b] = (os_clock() - begin) * 1024 / n;
     }
     return median(took, BATCHES);
 }
