@@ -67,23 +67,38 @@ func TestMarkAt(t *testing.T) {
 	}
 }
 
-// compareMarks compares the marks at functions with what the target knows of its calls. Overloads have one name.
-func compareMarks(t *testing.T, r result, module string) {
+// tokenNames returns the names of a module's functions, as marks at them have them, by token.
+func tokenNames(t *testing.T, session, module string) map[int64]string {
 	t.Helper()
-	type function struct {
+	names := map[int64]string{}
+	for _, f := range query[struct {
 		Token int64  `json:"token"`
 		Name  string `json:"name"`
-	}
-	names := map[int64]string{}
-	for _, f := range query[function](t, r.session, `SELECT DISTINCT f.token, f.raw_type || '.' || f.raw_name AS name
+	}](t, session, `SELECT DISTINCT f.token, f.raw_type || '.' || f.raw_name AS name
 		FROM function f JOIN module m ON m.id = f.module_id WHERE m.name = '`+module+`'`) {
 		names[f.Token] = f.Name
 	}
+	return names
+}
+
+// marksOf are the marks at a function that have one name.
+type marksOf struct {
+	Name string `json:"name"`
+	N    int64  `json:"n"`
+}
+
+func functionMarks(t *testing.T, session string) []marksOf {
+	t.Helper()
+	return query[marksOf](t, session,
+		"SELECT name, count(*) AS n FROM mark WHERE source = 'function' GROUP BY name")
+}
+
+// compareMarks compares the marks at functions with what the target knows of its calls. Overloads have one name.
+func compareMarks(t *testing.T, r result, module string) {
+	t.Helper()
+	names := tokenNames(t, r.session, module)
 	have := map[string]marked{}
-	for _, m := range query[struct {
-		Name string `json:"name"`
-		N    int64  `json:"n"`
-	}](t, r.session, "SELECT name, count(*) AS n FROM mark WHERE source = 'function' GROUP BY name") {
+	for _, m := range functionMarks(t, r.session) {
 		name, returned := strings.CutSuffix(m.Name, " end")
 		sum := have[name]
 		if returned {

@@ -127,7 +127,7 @@ static uint32_t start_recording(void)
         return WIRE_FAILURE_EVENT_MASK;
     if ((arena.header->data & WIRE_DATA_TIME) != 0)
         return instrument_init(agent_info);
-    return !probes_marks || probes_init(agent_info, false) ? 0 : WIRE_FAILURE_OUT_OF_MEMORY;
+    return !probes_marks || probes_init(agent_info, false, false) ? 0 : WIRE_FAILURE_OUT_OF_MEMORY;
 }
 
 static hresult initialize(void *self, void *unknown)

@@ -14,6 +14,7 @@ typedef int32_t hresult;
 typedef uint16_t utf16;
 
 #define HR_OK 0
+#define HR_FALSE 1
 #define HR_NO_INTERFACE ((hresult)0x80004002)
 #define HR_FAIL ((hresult)0x80004005)
 #define HR_CANCEL_ACTIVATION ((hresult)0x80131375) /* "not this process": the runtime goes on without a profiler */

@@ -1,9 +1,10 @@
-/* Which methods of a module may keep their precompiled code, when some functions of it are instrumented: those that are not
- * instrumented themselves, and have none in their code that is.
+/* Which methods of a module may keep their precompiled code, when some functions of it are instrumented or marked: those that are
+ * neither themselves, and have none in their code that is.
  *
  * When a module is loaded its image's own list of what is inlined where (r2r.h) is read once, and each method of the module gets a byte
  * of flags; a method is then decided by one look. A module of which that cannot be known has no flags, and all of
- * its code is refused. So is that of all modules as soon as one image may have code of others': what its list says, the flags do not. */
+ * its code is refused. So is that of all modules as soon as one image may have code of others': what its list says, the flags do not;
+ * and that of modules without instrumented functions, too, if one is wanted that no list ever tells of. */
 #define _GNU_SOURCE
 #include "arena.h"
 #include "helpers.h"
@@ -32,9 +33,11 @@ struct scratch {
 struct namer { /* a module's methods by name */
     void *import;
     struct scratch *scratch;
-    bool any;      /* rules may include whatever it has */
+    bool is_mine;  /* its functions are instrumented, unless a rule excludes them */
+    bool any;      /* rules or marks may be about whatever it has */
+    bool all_listed; /* no method has an attribute for which the image's list leaves it out */
     uint32_t type; /* the last one */
-    bool may;      /* rules may include some of the type */
+    bool may;      /* rules or marks may be about some of the type */
     utf16 path[WIRE_MAX_NAME];
     uint32_t path_length;
 };
@@ -42,6 +45,7 @@ struct namer { /* a module's methods by name */
 static void *info;
 static struct map known; /* ModuleID → struct flags */
 static bool has_foreign; /* an image may have other modules' code */
+static bool is_anywhere; /* what is wanted may be in any code */
 
 /* ── images ─────────────────────────────────────────────────────────────────────────────────────────────────── */
 
@@ -106,8 +110,8 @@ static uint32_t count_methods(const struct namer *n)
     return has;
 }
 
-/* Do rules include a method? Methods of a type come one after the other. */
-static bool is_included(struct namer *n, uint32_t method)
+/* Is a method instrumented, or marked? Methods of a type come one after the other. */
+static bool is_wanted(struct namer *n, uint32_t method)
 {
     uint32_t type = 0, length = 0;
     struct record r;
@@ -122,14 +126,23 @@ static bool is_included(struct namer *n, uint32_t method)
     if (type != n->type) {
         n->type = type;
         full_name_read(&f, names, r.p);
-        n->may = n->any || r.full || instrument_may_include(f.text, f.length);
+        n->may = n->any || r.full || instrument_may_want(f.text, f.length);
         if (!n->may)
             return false;
     }
     if (!method_type(n, method, &type, n->scratch->name, &length))
         return true;
     put_name(&r, n->scratch->name, length);
-    return r.full || instrument_is_included(n->path, n->path_length, names, r.p);
+    return r.full || instrument_wants(n->path, n->path_length, n->is_mine, names, r.p);
+}
+
+/* Images leave methods that never change out of their lists, as inlinees and as inliners, and they may be in the code of any other image. */
+static bool is_unlisted(const struct namer *n, uint32_t method)
+{
+    const void *data;
+    uint32_t bytes;
+    return !n->all_listed && SLOT(n->import, IMPORT_GET_CUSTOM_ATTRIBUTE, uint32_t, const utf16 *, const void **, uint32_t *)(
+                                 n->import, TOKEN_METHOD_DEF | method, u"System.Runtime.Versioning.NonVersionableAttribute", &data, &bytes) != HR_FALSE;
 }
 
 static struct flags *ask_rules(struct namer *n)
@@ -139,13 +152,17 @@ static struct flags *ask_rules(struct namer *n)
     if (flags == NULL)
         return NULL;
     flags->n = methods;
-    for (uint32_t i = 1; i <= methods; i++)
-        flags->of[i] = is_included(n, i) ? R2R_IS_WANTED : 0;
+    for (uint32_t i = 1; i <= methods; i++) {
+        bool wanted = is_wanted(n, i), unlisted = is_unlisted(n, i);
+        flags->of[i] = (uint8_t)((wanted ? R2R_IS_WANTED : 0) | (unlisted ? R2R_HAS_WANTED : 0));
+        if (wanted && unlisted)
+            __atomic_store_n(&is_anywhere, true, __ATOMIC_RELEASE);
+    }
     return flags;
 }
 
 /* NULL: the module's code is refused as a whole. */
-static struct flags *new_flags(uintptr_t module)
+static struct flags *new_flags(uintptr_t module, bool all_listed)
 {
     struct namer n = {0};
     struct flags *flags = NULL;
@@ -154,7 +171,9 @@ static struct flags *new_flags(uintptr_t module)
         SLOT(info, INFO_GET_MODULE_META_DATA, uintptr_t, uint32_t, const struct guid *, void **)(info, module, 0, &IID_METADATA_IMPORT, &n.import) != HR_OK ||
         n.import == NULL)
         return NULL;
-    n.any = instrument_may_include_file(n.path, n.path_length);
+    n.all_listed = all_listed;
+    n.is_mine = instrument_includes_module(module);
+    n.any = n.is_mine || instrument_may_want_file(n.path, n.path_length);
     if ((n.scratch = private_alloc(sizeof *n.scratch)) != NULL) {
         flags = ask_rules(&n);
         private_free(n.scratch, sizeof *n.scratch);
@@ -169,8 +188,9 @@ static void read_list(uintptr_t module, struct loaded *at, bool is_concerned)
 {
     struct r2r_image image = {.read = read_image, .context = at};
     enum r2r_kind kind = r2r_open(&image);
-    bool wanted = kind == R2R_LISTED && is_concerned && !may_lack_some(&image);
-    struct flags *flags = wanted ? new_flags(module) : NULL;
+    bool lacks = kind == R2R_LISTED && is_concerned && may_lack_some(&image);
+    bool wanted = kind == R2R_LISTED && is_concerned && (lacks || !instrument_wants_whole(module));
+    struct flags *flags = wanted ? new_flags(module, !lacks) : NULL;
     if (kind == R2R_LISTED)
         kind = mark(&image, flags);
     if (kind == R2R_FOREIGN)
@@ -209,9 +229,14 @@ static bool has_none(uintptr_t module, uint32_t token, uint8_t flags)
     return f != NULL && (token & TOKEN_TABLE) == TOKEN_METHOD_DEF && method != 0 && method <= f->n && (f->of[method] & flags) == 0;
 }
 
+bool inliners_are_anywhere(void)
+{
+    return __atomic_load_n(&is_anywhere, __ATOMIC_ACQUIRE);
+}
+
 bool inliners_may_run(uintptr_t module, uint32_t token)
 {
-    return !__atomic_load_n(&has_foreign, __ATOMIC_ACQUIRE) && has_none(module, token, R2R_IS_WANTED | R2R_HAS_WANTED);
+    return !__atomic_load_n(&has_foreign, __ATOMIC_ACQUIRE) && !inliners_are_anywhere() && has_none(module, token, R2R_IS_WANTED | R2R_HAS_WANTED);
 }
 
 bool inliners_is_left_out(uintptr_t module, uint32_t token)

@@ -6,16 +6,21 @@
 
 bool inliners_init(void *info);
 void inliners_close(void);
-void inliners_module_loaded(uintptr_t module, bool is_concerned); /* is_concerned: some of its functions may be instrumented, by rules */
+void inliners_module_loaded(uintptr_t module, bool is_concerned); /* is_concerned: some of its functions may be instrumented, or marked */
 bool inliners_may_run(uintptr_t module, uint32_t token);          /* a method's precompiled code, of one that is concerned */
-bool inliners_is_left_out(uintptr_t module, uint32_t token);      /* by the rules; false: perhaps */
+bool inliners_is_left_out(uintptr_t module, uint32_t token);      /* a method that is neither instrumented nor marked; false: perhaps */
+bool inliners_are_anywhere(void); /* code of any module may have instrumented functions of another one in it, and no list says so */
 void inliners_forget_module(uintptr_t module);                    /* with the lock held */
 
 /* probes.c. Is a function one of which nobody needs to know what it is? */
 bool probes_leave_out(uintptr_t function_id);
 
-/* instrument.c. May rules include something by the name of the module's file? Do they include a function of a module with this path? */
-bool instrument_may_include_file(const utf16 *path, uint32_t length);
-bool instrument_is_included(const utf16 *path, uint32_t length, const uint8_t *names, const uint8_t *end);
+/* instrument.c. May rules or marks be about something of a module, by the name of its file? About a type, or what is in it, by the
+ * begin of its name? */
+bool instrument_may_want_file(const utf16 *path, uint32_t length);
+bool instrument_may_want(const utf16 *name, uint32_t length);
+/* Is a function of a module with this path instrumented, or marked? It may still be left out for what it is. is_mine: of the module. */
+bool instrument_wants(const utf16 *path, uint32_t length, bool is_mine, const uint8_t *names, const uint8_t *end);
+bool instrument_wants_whole(uintptr_t module); /* all functions of it */
 
 #endif

@@ -187,6 +187,11 @@ bool instrument_is_mine(uintptr_t module)
     return origin_is_user(instrument_origin(module));
 }
 
+bool instrument_includes_module(uintptr_t module)
+{
+    return mode != 0 && !any_include && (mode == WIRE_INSTRUMENT_ALL || instrument_is_mine(module));
+}
+
 bool instrument_is_mine_by_path(const utf16 *path, uint32_t length)
 {
     return origin_is_user(module_origin(0, path, length, false, is_mine_by_pattern(path, length)));
@@ -242,10 +247,15 @@ static bool matches_any(const struct rule *r, const struct function_names *n)
     return false;
 }
 
-bool instrument_may_include_file(const utf16 *path, uint32_t length)
+bool instrument_may_want(const utf16 *name, uint32_t length)
+{
+    return instrument_may_include(name, length) || instrument_may_mark(name, length);
+}
+
+bool instrument_may_want_file(const utf16 *path, uint32_t length)
 {
     struct name file = names_of(path, length).file;
-    return instrument_may_include(file.text, file.length);
+    return instrument_may_want(file.text, file.length);
 }
 
 /* -1: a rule excludes it, 1: one includes it, 0: none is about it. */
@@ -264,18 +274,25 @@ static int ask_rules_of(const utf16 *path, uint32_t length, const uint8_t *names
 }
 
 /* FUNCTION_IS_MARKED_… */
-static uint64_t ask_marks(uintptr_t module, const uint8_t *names, const uint8_t *end)
+static uint64_t ask_marks_of(const utf16 *path, uint32_t length, const uint8_t *names, const uint8_t *end)
 {
-    utf16 path[WIRE_MAX_NAME];
-    uint32_t length, flags;
     uint64_t answer = 0;
     struct function_names n;
-    instrument_module_path(module, path, &length, &flags);
+    if (n_marks == 0)
+        return 0;
     read_names(&n, path, length, names, end);
     for (uint32_t i = 0; i < n_marks; i++)
         if (matches_any(&marks[i], &n))
             answer |= marks[i].include ? FUNCTION_IS_MARKED_BEFORE : FUNCTION_IS_MARKED_AFTER;
     return answer;
+}
+
+static uint64_t ask_marks(uintptr_t module, const uint8_t *names, const uint8_t *end)
+{
+    utf16 path[WIRE_MAX_NAME];
+    uint32_t length, flags;
+    instrument_module_path(module, path, &length, &flags);
+    return ask_marks_of(path, length, names, end);
 }
 
 static int ask_rules(uintptr_t module, const uint8_t *names, const uint8_t *end)
@@ -313,9 +330,15 @@ bool instrument_is_outside(const utf16 *path, uint32_t length, bool is_mine, con
     return is_outside(is_mine, n_rules == 0 ? 0 : ask_rules_of(path, length, names, end));
 }
 
-bool instrument_is_included(const utf16 *path, uint32_t length, const uint8_t *names, const uint8_t *end)
+bool instrument_wants(const utf16 *path, uint32_t length, bool is_mine, const uint8_t *names, const uint8_t *end)
 {
-    return ask_rules_of(path, length, names, end) > 0;
+    int by_rules = n_rules == 0 ? 0 : ask_rules_of(path, length, names, end);
+    return (mode != 0 && class_by(is_mine, by_rules) == FUNCTION_IS_INSTRUMENTED) || ask_marks_of(path, length, names, end) != 0;
+}
+
+bool instrument_wants_whole(uintptr_t module)
+{
+    return n_rules == 0 && instrument_includes_module(module);
 }
 
 static uint64_t recorded_class(uintptr_t module, uint32_t token, uint64_t own, const uint8_t *names, const uint8_t *end)
@@ -469,7 +492,7 @@ uint32_t instrument_init(void *profiler_info)
 #endif
     if (!map_init(&modules, 256, true) || !map_init(&methods, 4096, true) || !modules_init(info))
         return WIRE_FAILURE_OUT_OF_MEMORY;
-    if ((probes_on || probes_marks) && !probes_init(info, any_include))
+    if ((probes_on || probes_marks) && !probes_init(info, n_rules != 0, any_include))
         return WIRE_FAILURE_OUT_OF_MEMORY;
     if (probes_on)
         return 0;

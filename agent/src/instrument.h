@@ -19,6 +19,7 @@ struct method *instrument_method(uintptr_t function_id, uint64_t value); /* what
 uint64_t instrument_known(uintptr_t function_id); /* the same of one that has been compiled, with bit 0 set if it can be unloaded; 0: none */
 uint32_t instrument_origin(uintptr_t module); /* WIRE_ORIGIN_…; without time: unknown */
 bool instrument_is_mine(uintptr_t module);
+bool instrument_includes_module(uintptr_t module); /* its functions are instrumented, but for those that a rule excludes */
 bool instrument_is_mine_by_path(const utf16 *path, uint32_t length); /* of one that is not loaded */
 bool instrument_may_include(const utf16 *name, uint32_t length);
 bool instrument_choose_marks(void *info); /* are there functions to be marked? */

@@ -51,7 +51,8 @@ struct free_work {
 
 bool probes_on, probes_sites, probes_marks;
 static void *info;
-static bool chosen_by_rules;
+static bool chosen_by_rules; /* they say what is included */
+static bool has_lists;       /* images are asked which precompiled code may run */
 static struct map modules;    /* ModuleID → MODULE_… */
 static struct map signatures; /* ModuleID → token, and << 32 that of tail */
 static struct map bodies;     /* address of rewritten IL → struct probed */
@@ -422,7 +423,7 @@ static uint32_t look_at_module(uintptr_t module)
 /* Precompiled code of a module with functions that have probes has none, and that of others of them may be part of it. */
 static bool is_concerned(uintptr_t module)
 {
-    if (probes_on && !chosen_by_rules && instrument_is_mine(module))
+    if (probes_on && instrument_includes_module(module))
         return true;
     return (chosen_by_rules || probes_marks) && (look_at_module(module) & (MODULE_INCLUDED | MODULE_MARKED)) != 0;
 }
@@ -433,7 +434,7 @@ static bool may_be_marked(uintptr_t function_id)
     uint32_t token;
     return probes_marks &&
            SLOT(info, INFO_GET_FUNCTION_INFO, uintptr_t, uintptr_t *, uintptr_t *, uint32_t *)(info, function_id, &class_id, &module, &token) >= 0 &&
-           module != 0 && (look_at_module(module) & MODULE_MARKED) != 0;
+           module != 0 && (look_at_module(module) & MODULE_MARKED) != 0 && !inliners_is_left_out(module, token);
 }
 
 bool probes_is_marked(uintptr_t function_id)
@@ -441,17 +442,11 @@ bool probes_is_marked(uintptr_t function_id)
     return may_be_marked(function_id) && (function_value(function_id) & FUNCTION_IS_MARKED) != 0;
 }
 
-/* Is the image's list asked which precompiled code may run? It is not known of marks. */
-static bool has_lists(void)
-{
-    return chosen_by_rules && !probes_marks;
-}
-
 bool probes_leave_out(uintptr_t function_id)
 {
     uintptr_t class_id, module = 0;
     uint32_t token;
-    return has_lists() &&
+    return probes_on &&
            SLOT(info, INFO_GET_FUNCTION_INFO, uintptr_t, uintptr_t *, uintptr_t *, uint32_t *)(info, function_id, &class_id, &module, &token) >= 0 &&
            module != 0 && (!is_concerned(module) || inliners_is_left_out(module, token));
 }
@@ -485,7 +480,7 @@ static hresult search_started(void *self, uintptr_t function_id, int32_t *use)
     uint32_t token;
     if (!recording_is_over() &&
         SLOT(info, INFO_GET_FUNCTION_INFO, uintptr_t, uintptr_t *, uintptr_t *, uint32_t *)(info, function_id, &class_id, &module, &token) >= 0 &&
-        module != 0 && is_concerned(module) && !(has_lists() && inliners_may_run(module, token)))
+        module != 0 && (is_concerned(module) ? !inliners_may_run(module, token) : inliners_are_anywhere()))
         *use = 0;
     errno = saved_errno;
     return HR_OK;
@@ -499,7 +494,7 @@ static hresult module_loaded(void *self, uintptr_t module, hresult status)
     bool is_new = status >= 0 && !recording_is_over(), concerned = is_new && is_concerned(module);
     if (concerned)
         signatures_in(module);
-    if (is_new && has_lists())
+    if (is_new && (has_lists || (concerned && probes_on)))
         inliners_module_loaded(module, concerned);
     if (is_new && probes_sites)
         callees_module_loaded(module);
@@ -569,10 +564,11 @@ uint32_t probes_choose_marks(void *profiler_info, void **callbacks)
     return MONITOR_JIT_COMPILATION | MONITOR_MODULE_LOADS | MONITOR_CACHE_SEARCHES;
 }
 
-bool probes_init(void *profiler_info, bool by_rules)
+bool probes_init(void *profiler_info, bool has_rules, bool by_rules)
 {
     info = profiler_info;
     chosen_by_rules = probes_on && by_rules;
+    has_lists = (has_rules && probes_on) || (probes_marks && (probes_on || (arena.header->data & WIRE_DATA_TIME) == 0));
     return (!probes_sites || callees_init(info)) && inliners_init(info) && map_init(&signatures, 64, true) && map_init(&modules, 64, true) && map_init(&bodies, 1024, true) && map_init(&functions, 1024, true) && map_init(&places, 1024, true);
 }
 

@@ -14,7 +14,7 @@ void probes_choose(void);
 uint32_t probes_choose_marks(void *info, void **callbacks); /* the events that marks need */
 bool probes_is_marked(uintptr_t function_id); /* a function that is about to be compiled, or inlined */
 void probes_install(void **callbacks);
-bool probes_init(void *info, bool by_rules); /* by_rules: they say what is included, in any module */
+bool probes_init(void *info, bool has_rules, bool by_rules); /* by_rules: they say what is included, in any module */
 void probes_close(void);
 void probes_forget_module(uintptr_t module);
 uint32_t probes_size(const uint8_t *body, uint32_t size);         /* of the program's own body in the place of this one */
