@@ -34,6 +34,7 @@ func (m *Metadata) check(t Token, tables ...Table) error {
 // Method is a row of the MethodDef table.
 type Method struct {
 	Token     Token
+	Impl      uint16 // II.23.1.11
 	Flags     uint16 // II.23.1.10
 	Name      string
 	Signature []byte // II.23.2.1
@@ -52,8 +53,8 @@ func (m *Metadata) Method(t Token) (Method, error) {
 	if err != nil {
 		return Method{}, fmt.Errorf("method %v: %w", t, err)
 	}
-	flags := uint16(m.Cell(TableMethodDef, t.Row(), methodFlags))
-	return Method{Token: t, Flags: flags, Name: name, Signature: sig}, nil
+	cell := func(column int) uint16 { return uint16(m.Cell(TableMethodDef, t.Row(), column)) }
+	return Method{Token: t, Impl: cell(methodImplFlags), Flags: cell(methodFlags), Name: name, Signature: sig}, nil
 }
 
 // CustomDebugInformation returns what a kind of it says about a row of another table, false if there is none.

@@ -9,12 +9,16 @@ import (
 
 	"github.com/clrprof/clrprof/internal/clrmeta"
 	"github.com/clrprof/clrprof/internal/pattern"
+	"github.com/clrprof/clrprof/internal/probes"
 	"github.com/clrprof/clrprof/internal/usercode"
 )
 
 // maxFunctions bounds the functions that are listed of one module: rows of a metadata table have 24-bit numbers
 // (ECMA-335 II.22), and the largest module of the frameworks has 50,000 functions.
 const maxFunctions = 1 << 24
+
+// implAsync is the flag of methods that the runtime suspends itself: MethodImplAttributes.Async of .NET 10.
+const implAsync = 0x2000
 
 // ErrNoModule means that there was nothing to list.
 var ErrNoModule = errors.New("no .NET module")
@@ -110,8 +114,13 @@ func (p Plan) listImage(image *clrmeta.Image, f Function) ([]Listed, error) {
 		if err != nil {
 			return nil, err
 		}
-		if f.IL, err = image.BodySize(token); err != nil {
+		body, err := image.Body(token)
+		if err != nil {
 			return nil, err
+		}
+		f.IL, f.Refused, f.Async = len(body), probes.None, method.Impl&implAsync != 0
+		if f.IL > 0 {
+			f.Refused = probes.Refuse(body)
 		}
 		f.Type, f.Method = name.String(), method.Name
 		l := Listed{Function: f}

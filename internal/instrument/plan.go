@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/clrprof/clrprof/internal/pattern"
+	"github.com/clrprof/clrprof/internal/probes"
 	"github.com/clrprof/clrprof/internal/usercode"
 	"github.com/clrprof/clrprof/internal/wire"
 )
@@ -41,6 +42,8 @@ type Function struct {
 	Method  string
 	IL      int             // bytes of its body, as clrmeta.Image.BodySize counts them; 0: it has none
 	Foreign usercode.Origin // whose code the module is, if it is not the user's
+	Refused probes.Refusal  // why no probes can be put into its IL
+	Async   bool            // the runtime suspends it itself
 }
 
 // Class says how a function is recorded.
@@ -68,8 +71,23 @@ func (p Plan) isCalled(f Function, names pattern.Names) bool {
 	return p.Mode == Boundary && p.Small == 0 && isOutside && pattern.First(p.Rules.Exclude, names) == ""
 }
 
+// byProbes says if calls are seen by probes in IL where the runtime allows that, rather than by hooks.
+func (p Plan) byProbes() bool { return p.Mode == Mine || p.Mode == Boundary && p.Small == 0 }
+
 // Decide returns how a function is recorded, and why in a few words.
 func (p Plan) Decide(f Function) (Class, string) {
+	class, why := p.decide(f)
+	switch {
+	case class == Recorded && f.Async:
+		return Out, "the runtime suspends it itself (runtime-async)"
+	case class == Recorded && f.Refused != probes.None && p.byProbes():
+		return Out, "no probes: " + f.Refused.String()
+	}
+	return class, why
+}
+
+// decide is Decide by the rules alone.
+func (p Plan) decide(f Function) (Class, string) {
 	names := pattern.FunctionNames(f.Module, f.Type, f.Method)
 	if f.IL == 0 && !p.isCalled(f, names) {
 		return Out, "no IL"

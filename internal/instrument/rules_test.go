@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/clrprof/clrprof/internal/instrument"
+	"github.com/clrprof/clrprof/internal/probes"
 	"github.com/clrprof/clrprof/internal/usercode"
 )
 
@@ -128,6 +129,33 @@ func TestWildcards(t *testing.T) {
 			t.Fatalf("%q matches %q: %v", pattern, module, have)
 		}
 	})
+}
+
+// TestDecideRefused: what cannot have probes is recorded where the runtime's hooks are used, and says why where not.
+func TestDecideRefused(t *testing.T) {
+	jumps := instrument.Function{Module: "App.dll", Type: "N.T", Method: "M", IL: 20, Refused: probes.Jump}
+	async := instrument.Function{Module: "App.dll", Type: "N.T", Method: "M", IL: 20, Async: true}
+	const noProbes, suspended = "no probes: it ends with the instruction jmp",
+		"the runtime suspends it itself (runtime-async)"
+	for _, c := range []struct {
+		f     instrument.Function
+		plan  instrument.Plan
+		class instrument.Class
+		why   string
+	}{
+		{jumps, instrument.Plan{Mode: instrument.Boundary}, instrument.Out, noProbes},
+		{jumps, instrument.Plan{Mode: instrument.Mine, Small: 10}, instrument.Out, noProbes},
+		{jumps, instrument.Plan{Mode: instrument.Boundary, Small: 10}, instrument.Recorded, "your code"},
+		{jumps, instrument.Plan{Mode: instrument.All}, instrument.Recorded, "all code"},
+		{jumps, instrument.Plan{Mode: instrument.Mine, Rules: instrument.NewRules(nil, list("N.T"))}, instrument.Out,
+			"excluded by N.T"},
+		{async, instrument.Plan{Mode: instrument.Boundary}, instrument.Out, suspended},
+		{async, instrument.Plan{Mode: instrument.All}, instrument.Out, suspended},
+	} {
+		if class, why := c.plan.Decide(c.f); class != c.class || why != c.why {
+			t.Errorf("%+v of %+v: %v: %s", c.plan, c.f, class, why)
+		}
+	}
 }
 
 func TestDecide(t *testing.T) {

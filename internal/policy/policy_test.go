@@ -36,7 +36,8 @@ ppdb: clrmeta
 bundle:
 pattern:
 usercode:
-instrument: clrmeta pattern usercode wire
+probes: clrmeta
+instrument: clrmeta pattern probes usercode wire
 agentbin:
 counter:
 eventpipe: quantity
@@ -46,7 +47,6 @@ pieces:
 cgroup:
 dotnettest: bundle
 programs:
-probes: clrmeta
 policy:
 wire/gen: wire
 wire/wiretest: wire

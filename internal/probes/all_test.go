@@ -145,6 +145,9 @@ func rewriteAssembly(t *testing.T, r *rewriter, path string) (n tally) {
 		n.methods++
 		sites := int(row % 3)
 		a := r.rewrite(body, sites, row%64 == 0)
+		if want := Refuse(body); a.result != int(want) {
+			t.Errorf("%s: %v: result %d, but by the rules %d: %v", path, method, a.result, want, want)
+		}
 		if a.result != done {
 			n.refused++
 			t.Logf("%s: %v: refused, %d", path, method, a.result)

@@ -45,31 +45,40 @@ const (
 
 // ReadBody reads a body: header, code and clauses.
 func ReadBody(b []byte) (*Body, error) {
+	body, sections, err := readHead(b)
+	if err != nil || sections == 0 {
+		return body, err
+	}
+	return body, body.readSections(b, sections)
+}
+
+// readHead reads header and code, and where sections begin; 0: there is none.
+func readHead(b []byte) (body *Body, sections int, err error) {
 	if len(b) == 0 {
-		return nil, fmt.Errorf("no bytes: %w", ErrMalformed)
+		return nil, 0, fmt.Errorf("no bytes: %w", ErrMalformed)
 	}
 	if b[0]&3 == 2 {
 		size := int(b[0] >> 2)
 		if len(b) < 1+size {
-			return nil, fmt.Errorf("%d bytes of code: %w", size, ErrMalformed)
+			return nil, 0, fmt.Errorf("%d bytes of code: %w", size, ErrMalformed)
 		}
-		return &Body{MaxStack: tinyStack, Code: b[1 : 1+size]}, nil
+		return &Body{MaxStack: tinyStack, Code: b[1 : 1+size]}, 0, nil
 	}
 	if b[0]&3 != 3 || len(b) < fatHeader || b[1]>>4 != fatHeader/4 {
-		return nil, fmt.Errorf("header % x: %w", b[:min(len(b), fatHeader)], ErrMalformed)
+		return nil, 0, fmt.Errorf("header % x: %w", b[:min(len(b), fatHeader)], ErrMalformed)
 	}
 	size := uint64(binary.LittleEndian.Uint32(b[4:]))
 	if uint64(len(b)) < fatHeader+size {
-		return nil, fmt.Errorf("%d bytes of code: %w", size, ErrMalformed)
+		return nil, 0, fmt.Errorf("%d bytes of code: %w", size, ErrMalformed)
 	}
-	body := &Body{
+	body = &Body{
 		MaxStack: int(binary.LittleEndian.Uint16(b[2:])), InitLocals: b[0]&initFlag != 0,
 		Locals: binary.LittleEndian.Uint32(b[8:]), Code: b[fatHeader : fatHeader+size],
 	}
-	if b[0]&moreSects == 0 {
-		return body, nil
+	if b[0]&moreSects != 0 {
+		sections = fatHeader + int(size)
 	}
-	return body, body.readSections(b, fatHeader+int(size))
+	return body, sections, nil
 }
 
 func (body *Body) readSections(b []byte, at int) error {

@@ -138,6 +138,9 @@ func TestBodies(t *testing.T) {
 			if a.result != results[i] {
 				t.Errorf("%s: result %d, want %d", names[i], a.result, results[i])
 			}
+			if r := Refuse(body); int(r) != results[i] || (r == None) != (r.String() == "") {
+				t.Errorf("%s: by the rules %d (%v), want %d", names[i], r, r, results[i])
+			}
 			if a.result != done {
 				continue
 			}

@@ -1,5 +1,5 @@
 // Package probes says what the agent's rewriting of IL must give: the rules of
-// probes, written a second time, for tests.
+// probes, written a second time, for tests, and to say beforehand what is refused.
 //
 // # Problem
 //
@@ -17,6 +17,8 @@
 // the signatures of what it calls, and wants the depths of the stack to agree
 // wherever ways meet, to be what each instruction needs, and never to be more
 // than the body declares.
+//
+// [Refuse] decides as the rewriter does what is not rewritten, and why.
 //
 // # Invariants
 //

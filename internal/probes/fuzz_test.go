@@ -15,6 +15,9 @@ func FuzzRewrite(f *testing.F) {
 	f.Fuzz(func(t *testing.T, body []byte, sites byte) {
 		r.t = t
 		a := r.rewrite(body, int(sites), true)
+		if want := Refuse(body); a.result != int(want) {
+			t.Fatalf("result %d, but by the rules %d: %v", a.result, want, want)
+		}
 		if a.result != done {
 			return
 		}
