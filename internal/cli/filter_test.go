@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -46,10 +47,32 @@ func TestFilterFiles(t *testing.T) {
 			t.Errorf("%.30q: exit %d, %s", text, code, errs)
 		}
 	}
+	if !filtersFromPipe(t, path) {
+		t.Error("of two sessions only one was filtered by what came from a pipe")
+	}
 	if err := os.Remove(filter); err != nil {
 		t.Fatal(err)
 	}
 	if code, _, errs := command("report", path, "types"); code != exitUsage || strings.Count(errs, "\n") != 1 {
 		t.Errorf("no file: exit %d, %s", code, errs)
 	}
+}
+
+// filtersFromPipe compares a session with itself under a filter from a pipe, as shells make it of <(…): nothing differs
+// if both are filtered.
+func filtersFromPipe(t *testing.T, path string) bool {
+	t.Helper()
+	read, write, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer read.Close()
+	if _, err := write.WriteString("type = string"); err != nil {
+		t.Fatal(err)
+	}
+	write.Close()
+	var stdout, stderr bytes.Buffer
+	code := Main([]string{"diff", path, path, "types", "--json", "--filter", fmt.Sprintf("/proc/self/fd/%d", read.Fd())},
+		strings.NewReader(""), &stdout, &stderr)
+	return code == 0 && strings.TrimSpace(stdout.String()) == "[]"
 }

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"io"
 	"os"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -21,7 +20,8 @@ type selectionFlags struct {
 	from, to  time.Duration
 	span, gcs string
 	marks     string
-	filter    string // file
+	filter    string  // file
+	clauses   *string // what is in it, nil: it was not read yet
 }
 
 func (f *selectionFlags) add(cmd *cobra.Command) {
@@ -72,13 +72,11 @@ func (f *selectionFlags) selection(s *session.Session) (analysis.Selection, erro
 		if from != 0 || to != 0 {
 			return analysis.Selection{}, usage("--mark is a span of time: give it, or --time")
 		}
-		a, b, ok := strings.Cut(f.marks, "..")
-		if !ok || a == "" && b == "" {
-			return analysis.Selection{},
-				usage("--mark %q is not a span: want A..B, A.. or ..B, with the names of marks", f.marks)
-		}
-		begin, end, err := analysis.BetweenMarks(s, a, b)
-		if errors.Is(err, analysis.ErrMarkOrder) {
+		begin, end, err := analysis.ParseMarks(s, f.marks)
+		switch {
+		case errors.Is(err, analysis.ErrMarkSpan):
+			return analysis.Selection{}, usage("--mark %q %v", f.marks, err)
+		case errors.Is(err, analysis.ErrMarkOrder):
 			return analysis.Selection{}, usage("--mark %q: %v", f.marks, err)
 		}
 		if err != nil {
@@ -97,11 +95,14 @@ func (f *selectionFlags) selection(s *session.Session) (analysis.Selection, erro
 				usage("--gc %q is not a span of collections: want A..B, such as 3..7, or A.. or ..B", f.gcs)
 		}
 	}
-	var err error
-	if t.Filter, err = readFilter(f.filter); err != nil {
-		return analysis.Selection{}, err
+	if f.clauses == nil { // once, also for several sessions: the file can be a pipe
+		text, err := readFilter(f.filter)
+		if err != nil {
+			return analysis.Selection{}, err
+		}
+		f.clauses = &text
 	}
-	t.FilterName = f.filter
+	t.Filter, t.FilterName = *f.clauses, f.filter
 	sel, err := t.Select(s)
 	return sel, known(err)
 }
