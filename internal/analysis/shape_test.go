@@ -1,9 +1,11 @@
 package analysis
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -332,6 +334,63 @@ func checkBottomUp(rt *rapid.T, v *Source, stacks pathStacks) {
 	}
 	if diff := cmp.Diff(trimmed, treeSums(rt, v, tree, true)); diff != "" {
 		rt.Fatalf("trimmed (-by hand +bottom up):\n%s", diff)
+	}
+	checkKept(rt, v, want)
+}
+
+// checkKept: a tree from below that is kept has the same rows however often one asks, and another one opens each by the
+// ids on the way to it, from the last one back.
+func checkKept(rt *rapid.T, v *Source, want map[string]stackSum) {
+	kept := func() *BottomUpTree {
+		tree, err := v.BottomUp(nil, nil)
+		if err != nil {
+			rt.Fatal(err)
+		}
+		tree.Keep()
+		return tree
+	}
+	tree, other := kept(), kept()
+	for range 2 {
+		if diff := cmp.Diff(want, treeSums(rt, v, tree, true)); diff != "" {
+			rt.Fatalf("kept (-by hand +bottom up):\n%s", diff)
+		}
+	}
+	var ways [][]session.PathID
+	var walk func(way []session.PathID)
+	walk = func(way []session.PathID) {
+		ways = append(ways, way)
+		id := session.PathID(0)
+		if len(way) > 0 {
+			id = way[len(way)-1]
+		}
+		amounts, times := tree.Below(id)
+		below := map[session.PathID]bool{}
+		for _, p := range amounts {
+			below[p.ID] = true
+		}
+		for _, p := range times {
+			below[p.ID] = true
+		}
+		if id != 0 && tree.IsLeaf(id) != (len(below) == 0) {
+			rt.Fatalf("row %v is a leaf: %t, but %d rows are below it", way, tree.IsLeaf(id), len(below))
+		}
+		for _, b := range slices.Sorted(maps.Keys(below)) {
+			walk(append(slices.Clone(way), b))
+		}
+	}
+	walk(nil)
+	for _, way := range slices.Backward(ways) {
+		if err := other.Open(way); err != nil {
+			rt.Fatalf("%v: %v", way, err)
+		}
+		last := append([]session.PathID{0}, way...)[len(way)]
+		amounts, times := tree.Below(last)
+		if a, b := other.Below(last); !reflect.DeepEqual(a, amounts) || !reflect.DeepEqual(b, times) {
+			rt.Fatalf("below %v there is %v %v, want %v %v", way, a, b, amounts, times)
+		}
+		if len(way) > 1 && !errors.Is(other.Open(way[1:]), ErrNoRow) {
+			rt.Fatalf("%v: part of a way is a way", way)
+		}
 	}
 }
 

@@ -18,6 +18,7 @@ type builder struct {
 	table     *Table
 	cut       bool // there are levels below the last that is shown
 	trimmed   bool // rows were hidden that are too little, all together, for a rest row
+	keeps     bool // a tree from below is asked more than once for the same rows
 }
 
 func (v View) buildIn(c *context, o Options) (*Table, error) {

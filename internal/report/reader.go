@@ -62,7 +62,8 @@ type shapedTree struct {
 // shaped has a builder show the call tree in the shape that its options ask for, and returns its roots.
 func (r *Reader) shaped(b *builder) ([]Row, error) {
 	o := &b.options
-	shape := fmt.Sprintf("%t %q %t %g %t %q", o.Physical, o.Root, o.Fold, o.MinShare, b.lifetimes.paths != nil, o.By)
+	shape := fmt.Sprintf("%t %q %t %g %t %q %t", o.Physical, o.Root, o.Fold, o.MinShare, b.lifetimes.paths != nil, o.By,
+		o.BottomUp)
 	if r.tree == nil || r.tree.shape != shape {
 		r.tree = nil // two of them would be much memory
 		roots, err := b.processRows()
@@ -83,11 +84,11 @@ func (r *Reader) shaped(b *builder) ([]Row, error) {
 	return slices.Clone(r.tree.roots), nil
 }
 
-// inTree builds rows of the call tree in the shape that the options ask for, but for Options.BottomUp: the rows of such
-// a tree have no paths that stay theirs. No limit applies.
+// inTree builds rows of the call tree in the shape that the options ask for. No limit applies.
 func (r *Reader) inTree(o Options, rows func(b *builder, roots []Row) ([]Row, error)) (*Table, error) {
 	view := callTreeView
 	view.build = func(b *builder) error {
+		b.keeps = true
 		roots, err := r.shaped(b)
 		if err == nil {
 			b.table.Rows, err = rows(b, roots)
@@ -99,14 +100,28 @@ func (r *Reader) inTree(o Options, rows func(b *builder, roots []Row) ([]Row, er
 
 // Below returns the rows of the call tree below a path, in the order of o.Sort; below path 0 of process 0 are the
 // roots, mostly the processes, below path 0 of a process what it began with. Paths are those of the tree in the shape
-// that o asks for.
-func (r *Reader) Below(process session.ProcessID, path session.PathID, o Options) (*Table, error) {
+// that o asks for. Of a tree from below all paths are wanted on the way to it, which is the last. Errors are those of
+// Build, and analysis.ErrNoRow.
+func (r *Reader) Below(process session.ProcessID, path []session.PathID, o Options) (*Table, error) {
 	return r.inTree(o, func(b *builder, roots []Row) (_ []Row, err error) {
 		rows := roots
+		turned, isTurned := b.logical.(*analysis.BottomUpTree)
+		if isTurned {
+			if err := turned.Open(path); err != nil {
+				return nil, err
+			}
+		}
 		if process != 0 {
-			rows, err = b.pathsBelow(&Row{process: process, path: path})
+			of := Row{process: process}
+			if len(path) > 0 {
+				of.path = path[len(path)-1]
+			}
+			rows, err = b.pathsBelow(&of)
 		}
 		b.table.isLeaf = func(r *Row) bool {
+			if isTurned && r.path != 0 {
+				return turned.IsLeaf(r.path)
+			}
 			below, err := b.pathsBelow(r)
 			return err == nil && len(below) == 0
 		}

@@ -118,6 +118,9 @@ func (b *builder) turned(tree *analysis.LogicalTree, roots []Row) ([]Row, error)
 	if err != nil {
 		return nil, err
 	}
+	if b.keeps {
+		turned.Keep()
+	}
 	b.logical = turned
 	var out []Row
 	at := map[session.ProcessID]int{}

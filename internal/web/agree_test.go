@@ -70,7 +70,7 @@ func TestAgree(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s, compared := serve(t, b), 0
 			for _, chosen := range []string{"", "module=" + url.QueryEscape("!Shop*"), "process=%231", "focus=*Main*",
-				"my-code=1"} {
+				"my-code=1", "filter=" + url.QueryEscape("process = #1 and not focus = nothing")} {
 				for _, view := range report.Views() {
 					if s.agrees(view, viewArguments[name+" "+view.Name], chosen) {
 						compared++
@@ -87,7 +87,7 @@ func TestAgree(t *testing.T) {
 // selected opens the session as the command line would.
 func (s *served) selected(query url.Values) (*analysis.Source, error) {
 	terms := analysis.Terms{Modules: query["module"], Processes: query["process"], Focus: query["focus"],
-		MyCode: query.Has("my-code")}
+		MyCode: query.Has("my-code"), Filter: query.Get("filter")}
 	selection, err := terms.Select(s.session)
 	if err != nil {
 		return nil, err
@@ -182,7 +182,11 @@ func TestTree(t *testing.T) {
 				"root=Main":    {Root: "Main"}, "async=physical": {Physical: true},
 				"by=module": {By: analysis.ByModule}, "by=type": {By: analysis.ByType},
 				"by=namespace&min-share=5":               {By: analysis.ByNamespace, MinShare: 5},
-				"root=Main&fold-recursion=1&min-share=5": {Root: "Main", Fold: true, MinShare: 5}} {
+				"root=Main&fold-recursion=1&min-share=5": {Root: "Main", Fold: true, MinShare: 5},
+				"bottom-up=1":                            {BottomUp: true},
+				"bottom-up=1&min-share=20":               {BottomUp: true, MinShare: 20},
+				"bottom-up=1&root=Main&by=module":        {BottomUp: true, Root: "Main", By: analysis.ByModule},
+				"bottom-up=1&sort=elapsed_exclusive":     {BottomUp: true, Sort: "elapsed_exclusive"}} {
 				s.hasTree(query, o)
 			}
 		})
@@ -211,20 +215,24 @@ func (s *served) hasTree(query string, o report.Options) {
 	said := func(level int, values []any) string {
 		return fmt.Sprint(level, values[0], values[7:])
 	}
-	var open func(of string, level int)
-	open = func(of string, level int) {
+	var open func(of, path string, level int)
+	open = func(of, path string, level int) {
 		var below opened
-		s.get("/api/tree?"+query+of, &below)
+		s.get("/api/tree?"+query+of+path, &below)
 		for _, r := range below.Rows {
 			got = append(got, said(level, r.Values))
 			before := len(got)
-			open(fmt.Sprintf("&of_process=%d&of_path=%d", r.Process, r.Path), level+1)
+			at := fmt.Sprintf("&of_path=%d", r.Path)
+			if o.BottomUp && path != "" && path != "&of_path=0" {
+				at = fmt.Sprintf("%s.%d", path, r.Path)
+			}
+			open(fmt.Sprintf("&of_process=%d", r.Process), at, level+1)
 			if isLeaf := len(got) == before; r.Leaf != isLeaf {
 				s.t.Errorf("%s: %v is a leaf: %t, want %t", query, r.Values[0], r.Leaf, isLeaf)
 			}
 		}
 	}
-	open("", 0)
+	open("", "", 0)
 	var want []string
 	b, err := json.Marshal(sheet.All(table))
 	if err != nil {

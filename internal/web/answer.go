@@ -52,22 +52,43 @@ func writeJSON(w http.ResponseWriter, value any) error {
 
 // selectionFlags are the parameters that say which part of a session is shown, as the flags of the command line are
 // named.
-var selectionFlags = []string{"time", "gc", "process", "thread", "module", "namespace", "function", "type", "focus",
-	"hide", myCode}
+var selectionFlags = []string{"time", "gc", "mark", clauses, "process", "thread", "module", "namespace", "function",
+	"type", "focus", "hide", myCode}
 
-// myCode is the flag that has no value.
-const myCode = "my-code"
+const (
+	myCode  = "my-code" // the flag that has no value
+	clauses = "filter"  // the one whose value is in a file
+)
 
-// terms reads the selection of a request.
-func terms(v url.Values) (analysis.Terms, error) {
-	t := analysis.Terms{Processes: v["process"], Threads: v["thread"], Modules: v["module"], Namespaces: v["namespace"],
-		Functions: v["function"], Types: v["type"], Focus: v["focus"], Hide: v["hide"], MyCode: v.Get(myCode) != ""}
+// mostClauses bounds the text of a filter: an address holds no more.
+const mostClauses = 64 << 10
+
+// terms reads the selection of a request, in a session.
+func terms(of *session.Session, v url.Values) (analysis.Terms, error) {
+	t := analysis.Terms{Filter: v.Get(clauses), Processes: v["process"], Threads: v["thread"], Modules: v["module"],
+		Namespaces: v["namespace"], Functions: v["function"], Types: v["type"], Focus: v["focus"], Hide: v["hide"],
+		MyCode: v.Get(myCode) != ""}
 	if span := v.Get("time"); span != "" {
 		from, to, ok := analysis.ParseTimes(span)
 		if !ok || from < 0 || to < 0 {
 			return t, bad("time %q is not a span of time: want A..B, such as 1.5s..2m", span)
 		}
 		t.From, t.To = q.Nanoseconds(from), q.Nanoseconds(to)
+	}
+	if span := v.Get("mark"); span != "" {
+		if t.From != 0 || t.To != 0 {
+			return t, bad("mark is a span of time: give it, or time")
+		}
+		var err error
+		t.From, t.To, err = analysis.ParseMarks(of, span)
+		if errors.Is(err, analysis.ErrMarkSpan) {
+			return t, bad("mark %q %w", span, err)
+		} else if err != nil {
+			return t, bad("mark %q: %w", span, report.Known(err))
+		}
+	}
+	if len(t.Filter) > mostClauses {
+		return t, bad("the filter is larger than %d bytes", mostClauses)
 	}
 	if span := v.Get("gc"); span != "" {
 		var ok bool
@@ -110,7 +131,7 @@ func (s *Server) readerOf(of *session.Session, r *http.Request, mayMiss bool) (*
 			return kept, nil
 		}
 	}
-	t, err := terms(selection)
+	t, err := terms(of, selection)
 	if err != nil {
 		return nil, err
 	}
@@ -194,7 +215,10 @@ func (s *Server) selected(r *http.Request) string {
 			continue
 		}
 		for _, value := range selection[flag] {
-			b.WriteString(" --" + flag + " " + shell.Quote(value))
+			if value = shell.Quote(value); flag == clauses {
+				value = "<(printf %s " + value + ")"
+			}
+			b.WriteString(" --" + flag + " " + value)
 		}
 	}
 	return b.String()

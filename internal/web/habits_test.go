@@ -146,6 +146,44 @@ func TestUndo(t *testing.T) {
 	p.refused()
 }
 
+// TestFilters: clauses and spans between marks are chips as all filters are, one of a kind; the command says the same,
+// and what was used is offered again.
+func TestFilters(t *testing.T) {
+	b := sessiontest.Shop()
+	b.Marks = append(b.Marks, session.Mark{ID: 8, Name: "loaded", Time: 2, Process: 1, Source: session.MarkCtl},
+		session.Mark{ID: 9, Name: "done", Time: 900_000_000, Process: 1, Source: session.MarkCtl})
+	p := open(t, b)
+	p.visit("view=functions", ".rows .row:not(.head)")
+	add := func(kind, value string) {
+		p.t.Helper()
+		p.enter(".chips select", kind)
+		p.enter(".chips form input", value)
+		p.click(".chips form button")
+		p.until(fmt.Sprintf(`[...document.querySelectorAll(".chip")].some(c => c.innerText.includes(%q))`, value))
+	}
+	command := func(end string) {
+		p.t.Helper()
+		p.until(fmt.Sprintf(`document.querySelector(".command code")?.innerText.endsWith(%q)`, end))
+	}
+	add("filter", "type = string")
+	command("functions --filter <(printf %s 'type = string')")
+	add("filter", "type <> string and function <> *Main*")
+	command("functions --filter <(printf %s 'type <> string and function <> *Main*')")
+	add("filter", "type = string")
+	add("time", "0s..1s")
+	add("mark", "loaded..done")
+	command("functions --mark loaded..done --filter <(printf %s 'type = string')")
+	p.until(`document.querySelectorAll(".chip").length === 2`)
+	p.enter(".chips select", "filter")
+	p.until(`[...document.querySelectorAll("#used option")].map(o => o.value).join("|") ===
+		"type = string|type <> string and function <> *Main*"`)
+	p.enter(".chips select", "mark")
+	p.until(`document.querySelector("#used option").value === "loaded..done"`)
+	p.visit("view=functions&filter=type", ".failed")
+	p.until(`document.querySelector(".failed").innerText.includes("an operator")`)
+	p.refused()
+}
+
 // TestMyCode: the switch follows the filters through all views, says what it does, and the numbers are those of the
 // server.
 func TestMyCode(t *testing.T) {

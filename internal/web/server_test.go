@@ -218,6 +218,11 @@ func TestMistakes(t *testing.T) {
 		"/api/view?view=functions&time=1..2":                        `time "1..2" is not a span of time`,
 		"/api/view?view=functions&gc=7..3":                          `gc "7..3" is not a span of collections`,
 		"/api/view?view=functions&process=nobody":                   `unknown process "nobody"`,
+		"/api/view?view=functions&mark=nothing":                     `mark "nothing" is not a span: want A..B`,
+		"/api/view?view=functions&mark=nothing..":                   `mark "nothing..": unknown mark "nothing"`,
+		"/api/view?view=functions&filter=type":                      "an operator",
+		"/api/tree?bottom-up=1&of_process=1&of_path=3.4":            "the tree has no such row",
+		"/api/tree?bottom-up=1&hot=1":                               "a tree from below has no hot path",
 		"/api/tree?of_path=x":                                       `of_path "x" is not a number`,
 		"/api/view?view=functions&argument=" + url.QueryEscape("X"): "takes no argument",
 	} {

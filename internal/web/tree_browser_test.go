@@ -111,6 +111,39 @@ func TestShapes(t *testing.T) {
 	p.refused()
 }
 
+// TestBottomUp: the call tree from below opens as the one from above does, begins with a row at any depth, and an
+// address holds which one.
+func TestBottomUp(t *testing.T) {
+	p := open(t, sessiontest.Shop())
+	p.visit("view=calltree&sort=inclusive_bytes", ".row.hot")
+	p.click("#bottom-up")
+	p.until(`document.querySelector(".command code")?.innerText.endsWith("calltree --bottom-up") &&
+		document.querySelectorAll('.rows [aria-level="2"]').length > 1`) // the process is open
+	name := func(level int) string {
+		return eval[string](p, fmt.Sprintf(
+			`document.querySelector('.rows [aria-level="%d"] .name > :last-child').title`, level))
+	}
+	p.do(chromedp.Focus(".rows"))
+	for level := 2; level < 4; level++ { // the first row of each level is opened
+		p.click(fmt.Sprintf(`.rows [aria-level="%d"][aria-expanded="false"] .twist`, level))
+		p.until(fmt.Sprintf(`document.querySelector('.rows [aria-level="%d"]')`, level+1))
+	}
+	want := []string{name(2), name(3), name(4)}
+	p.click(`.rows [aria-level="3"] .name`)
+	p.click(`.tools button:not([disabled]).root`)
+	p.until(`document.querySelectorAll('.rows [aria-level="2"]').length === 0 &&
+		document.querySelectorAll('.rows [aria-level="1"]').length > 0`)
+	if got := name(1); got != want[2] {
+		t.Errorf("below %v there is %s", want, got)
+	}
+	p.do(chromedp.Reload())
+	p.until(`document.querySelectorAll('.rows [aria-level="1"]').length > 0`)
+	if got := name(1); got != want[2] {
+		t.Errorf("after reload there is %s below %v", got, want)
+	}
+	p.refused()
+}
+
 // inSight says that the rows are there that one has scrolled to.
 const inSight = `(e => { const box = e.getBoundingClientRect(), rows = [...e.querySelectorAll(".row:not(.head)")].filter(r => {
 		const b = r.getBoundingClientRect(); return b.bottom > box.top && b.top < box.bottom; });

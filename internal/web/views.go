@@ -40,6 +40,7 @@ type described struct {
 	HasEnds   bool                 `json:"has_lifetimes"`
 	HasMine   bool                 `json:"has_user_code"` // it is known which code is the user's
 	HasAsync  bool                 `json:"has_async"`     // the logical call tree may differ from the physical one
+	Marks     []string             `json:"marks"`         // names of moments that somebody marked, each once
 	Views     []describedView      `json:"views"`
 	Metrics   []report.FlameMetric `json:"metrics"`            // that frames of the flame graph can be as wide as
 	Colors    []string             `json:"colors"`             // that they can be coloured by, beside modules
@@ -55,13 +56,15 @@ type describedView struct {
 	Argument string   `json:"argument"`
 	IsTree   bool     `json:"is_tree"`
 	Groups   []string `json:"groups"` // what its rows can be about, or be grouped by
+	// its rows are about the first of these unless another is asked for; else they are in no group
+	Grouped  bool     `json:"grouped"`
 	Optional []string `json:"optional"`
 }
 
 func (s *Server) describe(w http.ResponseWriter, r *http.Request) error {
 	if s.isRecording() {
 		return writeJSON(w, described{Path: s.recorded, State: string(session.Recording), Live: true,
-			Views: []describedView{}, Metrics: []report.FlameMetric{}, Colors: []string{}})
+			Marks: []string{}, Views: []describedView{}, Metrics: []report.FlameMetric{}, Colors: []string{}})
 	}
 	if err := s.lock(r.Context()); err != nil {
 		return err
@@ -91,6 +94,9 @@ func (s *Server) describe(w http.ResponseWriter, r *http.Request) error {
 	if out.HasAsync, err = analysis.HasAsync(s.sessions[0]); err != nil {
 		return err
 	}
+	if out.Marks, err = markNames(s.sessions[0]); err != nil {
+		return err
+	}
 	if out.Metrics, err = of.views.FlameMetrics(); err != nil {
 		return err
 	}
@@ -106,9 +112,25 @@ func (s *Server) describe(w http.ResponseWriter, r *http.Request) error {
 	}
 	for _, v := range report.Views() {
 		out.Views = append(out.Views, describedView{v.Name, v.Short, v.Argument, v.IsTree(),
-			append([]string{}, v.Groups()...), append([]string{}, v.OptionalKeys()...)})
+			append([]string{}, v.Groups()...), v.Grouped, append([]string{}, v.OptionalKeys()...)})
 	}
 	return writeJSON(w, out)
+}
+
+// mostMarkNames bounds how many names of marks are offered: more nobody chooses from.
+const mostMarkNames = 100
+
+// markNames are the names of moments that somebody marked, in the order of their first ones.
+func markNames(of *session.Session) ([]string, error) {
+	marks, err := analysis.Marks(of)
+	out := []string{}
+	for _, m := range marks {
+		isMade := m.Source != session.MarkProgram && m.Name != ""
+		if isMade && len(out) < mostMarkNames && !slices.Contains(out, m.Name) {
+			out = append(out, m.Name)
+		}
+	}
+	return out, err
 }
 
 // identity tells sessions apart by their facts, such as when they began.
@@ -281,14 +303,9 @@ func (s *Server) tsv(w http.ResponseWriter, r *http.Request) error {
 // around.
 func (s *Server) tree(w http.ResponseWriter, r *http.Request) error {
 	v := r.URL.Query()
-	var ids [2]int64
-	for i, name := range []string{"process", "path"} {
-		if text := v.Get("of_" + name); text != "" {
-			var err error
-			if ids[i], err = strconv.ParseInt(text, 10, 64); err != nil {
-				return bad("of_%s %q is not a number", name, text)
-			}
-		}
+	process, path, err := below(v)
+	if err != nil {
+		return err
 	}
 	offset, err := number(v, "offset", 0)
 	if err != nil {
@@ -306,12 +323,12 @@ func (s *Server) tree(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	key := fmt.Sprintf("%s|tree|%v|%t|%#v", of.key, ids, v.Has("hot"), o)
+	key := fmt.Sprintf("%s|tree|%d|%v|%t|%#v", of.key, process, path, v.Has("hot"), o)
 	kept, err := s.keep(key, func(t *keptTable) (err error) {
 		if v.Has("hot") {
 			t.table, err = of.views.HotPath(o)
 		} else {
-			t.table, err = of.views.Below(session.ProcessID(ids[0]), session.PathID(ids[1]), o)
+			t.table, err = of.views.Below(process, path, o)
 		}
 		return err
 	})
@@ -329,17 +346,49 @@ func (s *Server) tree(w http.ResponseWriter, r *http.Request) error {
 		}
 	}
 	return writeJSON(w, viewed{sheet.Of(table, sheet.Find(table, ""), offset, pageRows), "", s.command(r, "calltree") +
-		s.flags(v, "sort", "columns", "root", "by", "min-share", "async") + switches(v, "fold-recursion")})
+		s.flags(v, "sort", "columns", "root", "by", "min-share", "async") + switches(v, "fold-recursion", "bottom-up")})
+}
+
+// deepest bounds how many rows of a tree from below are named on the way to one: more are no request of the page, which
+// names each.
+const deepest = 20_000
+
+// below reads which row of the call tree a request is about: its process, and the paths on the way to it.
+func below(v url.Values) (process session.ProcessID, path []session.PathID, err error) {
+	if text := v.Get("of_process"); text != "" {
+		id, err := strconv.ParseUint(text, 10, 32)
+		if err != nil {
+			return 0, nil, bad("of_process %q is not a number", text)
+		}
+		process = session.ProcessID(id)
+	}
+	if text := v.Get("of_path"); text == "" || text == "0" { // right below the process
+		return process, nil, nil
+	}
+	texts := strings.Split(v.Get("of_path"), ".")
+	if len(texts) > deepest {
+		return 0, nil, bad("of_path has more than %d numbers", deepest)
+	}
+	for _, text := range texts {
+		id, err := strconv.ParseUint(text, 10, 32)
+		if err != nil {
+			return 0, nil, bad("of_path %q is not a number", text)
+		}
+		path = append(path, session.PathID(id))
+	}
+	return process, path, nil
 }
 
 // treeOptions reads what shape of the call tree is wanted: the parameters are flags of the command line.
 func treeOptions(v url.Values) (report.Options, error) {
 	o := report.Options{Sort: v.Get("sort"), Root: v.Get("root"), By: analysis.By(v.Get("by")),
-		Fold: v.Has("fold-recursion"), Physical: v.Get("async") == "physical"}
+		Fold: v.Has("fold-recursion"), BottomUp: v.Has("bottom-up"), Physical: v.Get("async") == "physical"}
 	if v.Get("columns") != "" {
 		o.Columns = strings.Split(v.Get("columns"), ",")
 	}
 	switch text := v.Get("min-share"); {
+	case v.Has("hot") && o.BottomUp:
+		return o, bad("a tree from below has no hot path")
 	case v.Has("async") && !slices.Contains(report.AsyncOptions(), v.Get("async")):
 		return o, bad("async %q is unknown: want logical or physical", v.Get("async"))
 	case text != "":
@@ -504,7 +553,7 @@ func (s *Server) timeline(w http.ResponseWriter, r *http.Request) error {
 
 // chosenSpan is the span of time that a request selects, nil: none.
 func (s *Server) chosenSpan(r *http.Request) (*chosenSpan, error) {
-	t, err := terms(r.URL.Query())
+	t, err := terms(s.sessions[0], r.URL.Query())
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,6 @@
 // The page: the list of views, the filters, and the view that the address names.
 import { render } from "preact";
-import { useEffect } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import { getWhole } from "./api";
 import type { Session } from "./api";
 import { CompareView } from "./compare";
@@ -14,7 +14,7 @@ import { Failed, Gone, Guard, said, useLoad, Waiting } from "./parts";
 import { SheetView } from "./sheet";
 import { SourceView } from "./source";
 import { SqlView } from "./sql";
-import { addTerm, earlier, follow, isMyCode, params, removeTerm, selectionFlags, setTheme, theme, titleOf, toggleMyCode, undo, view, viewAddress } from "./state";
+import { addTerm, earlier, follow, isMyCode, params, removeTerm, selectionFlags, setTheme, spans, theme, titleOf, toggleMyCode, undo, used, view, viewAddress } from "./state";
 import { TreeView } from "./tree";
 
 type Entry = { name: string; when?: (s: Session) => boolean };
@@ -42,26 +42,36 @@ function Nav({ session }: { session: Session }) {
   </nav>;
 }
 
+/** What the value of a filter looks like. */
+const examples: Record<string, string> = { time: "1.5s..2m", gc: "3..7", mark: "A..B, A.. or ..B", filter: "type = string and focus <> Main", process: "name, pid or #1", thread: "name, tid or #1" };
+
 /** The filters, each of which can be taken away. */
-function Chips({ mine }: { mine: boolean }) {
+function Chips({ session }: { session?: Session }) {
+  const [kind, setKind] = useState("function");
   const valued = selectionFlags.filter((flag) => flag !== "my-code");
   const chips = valued.flatMap((flag) => params().getAll(flag).map((value) => ({ flag, value })));
+  const marks = session?.marks ?? [];
+  const known = [...new Set([...(kind === "mark" ? marks.flatMap((m, i) => [...(marks[i + 1] ? [`${m}..${marks[i + 1]}`] : []), m + "..", ".." + m]) : []), ...used(kind)])];
   return <div class="chips" aria-label="What is shown">
     {chips.map(({ flag, value }) => <span class="chip" key={flag + value}><small>{flag}</small> {value}
       <button type="button" aria-label={`remove ${flag} ${value}`} onClick={() => removeTerm(flag, value)}>×</button></span>)}
     <form onSubmit={(e) => {
       e.preventDefault();
       const data = new FormData(e.currentTarget), value = String(data.get("value")).trim();
-      if (value) { addTerm(String(data.get("flag")), value); e.currentTarget.reset(); }
+      if (value) { addTerm(String(data.get("flag")), value); e.currentTarget.querySelector("input")!.value = ""; }
     }}>
-      <select name="flag" aria-label="kind of filter">{[...valued.slice(2), ...valued.slice(0, 2)].map((f) => <option key={f} selected={f === "function"}>{f}</option>)}</select>
-      <input name="value" aria-label="filter" placeholder="only …, !… for not" /><button type="submit">Filter</button>
+      <select name="flag" aria-label="kind of filter" value={kind} onInput={(e) => setKind(e.currentTarget.value)}>{[...valued.filter((f) => !isLast(f)), ...valued.filter(isLast)].map((f) => <option key={f} value={f}>{f === "filter" ? "filter (clauses)" : f}</option>)}</select>
+      <input name="value" aria-label="filter" list="used" autocomplete="off" placeholder={examples[kind] ?? "only …, !… for not"} /><button type="submit">Filter</button>
+      <datalist id="used">{known.map((v) => <option key={v} value={v} />)}</datalist>
     </form>
-    {mine ? <button type="button" class="mine" aria-pressed={isMyCode()} onClick={toggleMyCode}
+    {session?.has_user_code ? <button type="button" class="mine" aria-pressed={isMyCode()} onClick={toggleMyCode}
       title="Stacks with your code and what it calls alone: what the framework did beyond that counts for the function that your code called.">Just my code</button> : null}
     {earlier.value.length ? <button type="button" class="undo" onClick={undo}>Undo</button> : null}
   </div>;
 }
+
+/** Spans are dragged more often than typed. */
+const isLast = (flag: string) => spans.includes(flag);
 
 function Body({ session }: { session: Session }) {
   switch (view.value) {
@@ -86,7 +96,7 @@ function App() {
     <header class="top">
       <a class="brand" href={viewAddress("overview")}>clrprof</a>
       <span class="session" title={session?.path}>{name}</span>
-      {isFile || session?.live ? null : <Chips mine={!!session?.has_user_code} />}
+      {isFile || session?.live ? null : <Chips session={session} />}
       <span class="right">
         <select aria-label="colours" value={theme.value} onChange={(e) => setTheme(e.currentTarget.value)}>{["auto", "light", "dark"].map((t) => <option key={t}>{t}</option>)}</select>
         <button type="button" aria-label="keys" onClick={() => { help.value = true; }}>?</button>

@@ -58,15 +58,15 @@ function RuleList({ sheet }: { sheet: Sheet }) {
 /** What a view's argument is called. */
 const argumentOf = (view: View) => view.argument === "A B" ? "collections" : view.argument.replace(/[[\]]/g, "").toLowerCase();
 
-/** What rows can be about, or be grouped by; of functions also nothing. */
-const groupsOf = (view: View) => view.name === "functions" ? ["", ...view.groups] : view.groups;
+/** What rows can be about, or be grouped by, or not. */
+const groupsOf = (view: View) => view.grouped ? view.groups : ["", ...view.groups];
 
 function Tools({ view, sheet, query }: { view: View; sheet?: Sheet; query: Record<string, string> }) {
   return <div class="tools">
     {view.argument ? <form onSubmit={(e) => { e.preventDefault(); change({ argument: new FormData(e.currentTarget).get("argument") as string }); }}>
       <label>{argumentOf(view)} <input name="argument" key={query.argument} defaultValue={query.argument ?? ""} /></label>
     </form> : null}
-    {view.groups.length ? <label>{view.name === "functions" ? "grouped by" : "rows of"} <select id="by" value={query.by ?? groupsOf(view)[0]} onChange={(e) => change({ by: e.currentTarget.value, sort: "" })}>
+    {view.groups.length ? <label>{view.grouped ? "rows of" : "grouped by"} <select id="by" value={query.by ?? groupsOf(view)[0]} onChange={(e) => change({ by: e.currentTarget.value, sort: "" })}>
       {groupsOf(view).map((by) => <option key={by} value={by}>{by || "nothing"}</option>)}</select></label> : null}
     <label>search <input id="find" type="search" value={query.find ?? ""} placeholder="part of a name" onInput={(e) => change({ find: e.currentTarget.value }, true)} /></label>
     {sheet ? <span class="count" role="status">{rowCount(sheet.total)}</span> : null}
@@ -90,11 +90,12 @@ export function Chooser({ sheet, optional }: { sheet: Sheet; optional: string[] 
     set(next);
   };
   const about = (k: string) => sheet.columns.find((c) => c.key === k)?.about ?? "";
+  const title = (k: string) => { const at = sheet.columns.findIndex((c) => c.key === k), of = sheet.columns[at]; return of?.title === "%" && at > 0 ? "% of " + sheet.columns[at - 1].title : of?.title ?? k; };
   return <details class="chooser"><summary>Columns</summary><div>
-    {keys.map((k, i) => <div key={k}><label title={about(k)}><input type="checkbox" checked onChange={() => set(keys.filter((x) => x !== k))} /> {k}<small>{about(k)}</small></label>
-      <button type="button" aria-label={"move " + k + " left"} disabled={i === 0} onClick={() => move(i, -1)}>↑</button></div>)}
+    {keys.map((k, i) => <div key={k}><label title={about(k)}><input type="checkbox" checked onChange={() => set(keys.filter((x) => x !== k))} /> {title(k)} <code>{k}</code><small>{about(k)}</small></label>
+      <span><button type="button" aria-label={"move " + k + " left"} disabled={i === 0} onClick={() => move(i, -1)}>↑</button><button type="button" aria-label={"move " + k + " right"} disabled={i === keys.length - 1} onClick={() => move(i, 1)}>↓</button></span></div>)}
     <hr />
-    {others.map((k) => <label key={k} title={about(k)}><input type="checkbox" checked={false} onChange={() => set([...keys, k])} /> {k}<small>{about(k)}</small></label>)}
+    {others.map((k) => <label key={k} title={about(k)}><input type="checkbox" checked={false} onChange={() => set([...keys, k])} /> {title(k)} <code>{k}</code><small>{about(k)}</small></label>)}
     <button type="button" onClick={() => change({ cols: "", more: "" })}>As it was</button>
   </div></details>;
 }
@@ -142,6 +143,7 @@ function Grid({ sheet, query, stale }: { sheet: Sheet; query: Record<string, str
       if (closed.has(at) === (e.key === "ArrowRight")) toggle(at);
     }
   };
+  if (total === 0) return <p class={"hint" + (stale ? " stale" : "")}>{nothing(sheet.view, query.find)}</p>;
   return <div class={stale ? "stale" : ""}>
     <Rows total={total} label={sheet.view} role={sheet.is_tree ? "treegrid" : "table"} grid={template(columns, ends ? 480 : undefined)} minWidth={widthOf(columns) + (ends ? 110 : 0)} onKey={onKey}
       head={<Head columns={columns} order={sheet.order} reverse={!!param("reverse")} sort={sort} />}>
@@ -159,8 +161,13 @@ function Grid({ sheet, query, stale }: { sheet: Sheet; query: Record<string, str
       }}
     </Rows>
     {ends && total > 0 ? <p class="legend">{["gen0", "gen1", "gen2", "loh", "poh", "alive"].map((k) => <span key={k}><i class={k} /> {k === "alive" ? "alive at the end" : "died in " + k}</span>)}</p> : null}
-    {total === 0 ? <p class="hint">Nothing to show.</p> : null}
   </div>;
+}
+
+/** What a view without rows says. */
+function nothing(view: string, find?: string): string {
+  if (find) return `No row has “${find}”.`;
+  return view === "losses" ? "Nothing is missing." : view === "marks" ? "Nobody marked a moment." : "Nothing to show: the filters above let nothing through, or nothing of this kind was recorded.";
 }
 
 /** The rows that no closed row hides. */

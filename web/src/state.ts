@@ -2,7 +2,7 @@
 import { computed, signal } from "@preact/signals";
 
 /** Flags that say which part of the session is shown; every view follows them. */
-export const selectionFlags = ["time", "gc", "process", "thread", "module", "namespace", "function", "type", "focus", "hide", "my-code"];
+export const selectionFlags = ["time", "gc", "mark", "filter", "process", "thread", "module", "namespace", "function", "type", "focus", "hide", "my-code"];
 /** The one that has no value. */
 const myCode = "my-code";
 
@@ -90,11 +90,28 @@ export function removeTerm(flag: string, value: string) {
   select(next);
 }
 
+/** Flags that say which part of the run is shown: one of them does. */
+export const spans = ["time", "gc", "mark"];
+
 export function addTerm(flag: string, value: string) {
   const next = new URLSearchParams(address.value);
-  if (flag === "time" || flag === "gc") { next.delete("time"); next.delete("gc"); }
+  if (spans.includes(flag)) for (const span of spans) next.delete(span);
+  if (flag === "filter") next.delete(flag);
+  remember(flag, value);
   if (!next.getAll(flag).includes(value)) next.append(flag, value);
   select(next);
+}
+
+/** Filters of a kind that were used before, in any session: the last one first. */
+export function used(flag: string): string[] {
+  try { return JSON.parse(localStorage.getItem("filters." + flag) ?? "[]"); } catch { return []; }
+}
+
+const mostUsed = 20; // a list to choose from, not a history
+
+function remember(flag: string, value: string) {
+  if (flag === "time" || flag === "gc") return; // of one session
+  localStorage.setItem("filters." + flag, JSON.stringify([value, ...used(flag).filter((v) => v !== value)].slice(0, mostUsed)));
 }
 
 /** Whether stacks are shown with your code and what it calls alone. */

@@ -41,7 +41,7 @@ function width(c: Column, first: number): string {
   if (first) return c.kind === "name" ? `minmax(${first}px, 4fr)` : isNumeric(c) ? "minmax(72px, 112px)" : "minmax(120px, 1fr)";
   switch (c.kind) {
     case "percent": return "92px";
-    case "bytes": case "duration": case "time": return "minmax(108px, 118px)";
+    case "bytes": case "duration": case "time": return "minmax(108px, 126px)";
     case "count": case "number": return "minmax(82px, 112px)";
     case "text": return "minmax(70px, 140px)";
     case "address": return "150px";

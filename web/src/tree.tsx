@@ -16,8 +16,28 @@ import { formatCount } from "./units";
 /** What of the tree the server is asked for: the names are those of the command line, but for the row that it begins with. */
 function asked(): Record<string, string> {
   const q: Record<string, string> = { sort: param("sort"), columns: param("more"), root: param("function-root") };
-  for (const name of ["by", "fold-recursion", "min-share", "async"]) q[name] = param(name);
+  for (const name of ["by", "fold-recursion", "bottom-up", "min-share", "async"]) q[name] = param(name);
   return q;
+}
+
+type Position = { process: string | number; path: string | number };
+
+/** The row that an address names: a process, and a path of it; from below the paths on the way to it. */
+function positionIn(address: string): Position {
+  const dot = address.indexOf(".");
+  return dot < 0 ? { process: address, path: "" } : { process: address.slice(0, dot), path: address.slice(dot + 1) };
+}
+
+/** Where a row is, in a tree that begins with the row of an address. */
+function place(n: Node, root: string, bottomUp: boolean): Position {
+  if (!n.row) return positionIn(root);
+  const { process, path } = n.row;
+  if (!bottomUp || !path) return { process, path };
+  const way = [path];
+  let up = n.above;
+  for (; up?.row?.path; up = up.above) way.unshift(up.row.path);
+  const from = up?.row ? "" : positionIn(root).path;
+  return { process, path: (from ? from + "." : "") + way.join(".") };
 }
 
 /** Changes the shape. Rows of one shape are not rows of another. */
@@ -30,6 +50,8 @@ function Shape({ notes, groups }: { notes: string[]; groups: string[] }) {
   return <div class="tools shape">
     {groups.length ? <label>rows of <select id="by" value={param("by")} onChange={(e) => reshape({ by: e.currentTarget.value })}>{["", ...groups].map((by) => <option value={by} key={by}>{by || "function"}</option>)}</select></label> : null}
     {tick("fold-recursion", "fold recursion")}
+    <label title="First the functions that did something themselves, and below each those that called it."><input id="bottom-up" type="checkbox" checked={!!param("bottom-up")}
+      onChange={() => reshape({ "bottom-up": param("bottom-up") ? "" : "1", sort: "", cols: "", more: "" })} /> bottom-up</label>
     {notes.some((n) => n.startsWith("Async methods")) || param("async") ? tick("async", "stacks as they were", "physical") : null}
     {field("min-share", "leave out less than %", { type: "number", min: 0, max: 100, step: "any", size: 5 })}
     {field("function-root", "begin with function", { placeholder: "name" })}
@@ -38,15 +60,13 @@ function Shape({ notes, groups }: { notes: string[]; groups: string[] }) {
 
 export function TreeView({ view }: { view?: View }) {
   const query = asked(), columns = query.columns, root = param("root");
-  const [of_process, of_path] = root.split(".");
+  const { process: of_process, path: of_path } = positionIn(root);
   const { value, error } = useLoad(`tree ${JSON.stringify(query)} ${root}`, (more) => get<Sheet>("tree", { ...query, of_process, of_path }, more).then((sheet) => ({ sheet, root, columns, query })));
-  return <section class="view"><header class="title"><h1>Call tree</h1><p>processes, and below them who called whom; rows are sorted among those with the same caller</p></header>
+  return <section class="view"><header class="title"><h1>Call tree</h1><p>{query["bottom-up"] ? "functions by what they did themselves, and below each those that called it" : "processes, and below them who called whom; rows are sorted among those with the same caller"}</p></header>
     {isFile ? null : <Shape notes={value?.sheet.notes ?? []} groups={view?.groups ?? []} />}
     {error ? <Failed error={error} /> : value ? <Tree key={value.sheet.command + value.sheet.order + value.columns + value.root} sheet={value.sheet} query={value.query} root={value.root} optional={view?.optional ?? []} /> : <Waiting />}
   </section>;
 }
-
-type Position = { process?: string | number; path?: string | number };
 
 /** Reads rows of the tree, each page once. */
 function useTree(sheet: Sheet, query: Record<string, string>, root: string) {
@@ -54,10 +74,9 @@ function useTree(sheet: Sheet, query: Record<string, string>, root: string) {
   const [, redraw] = useState(0);
   const [error, setError] = useState("");
   const asked = useRef(new Map<Node, Set<number>>());
-  const place = (n: Node): Position => n.row ?? { process: root.split(".")[0], path: root.split(".")[1] };
   /** Reads a page of the rows below a node: the one with an index, or the one with a path. */
   const read = async (n: Node, index: number, path?: number) => {
-    const { process: of_process, path: of_path } = place(n);
+    const { process: of_process, path: of_path } = place(n, root, !!query["bottom-up"]);
     take(n, await get<Sheet>("tree", { ...query, of_process, of_path, ...(path ? { around: path } : { offset: index - index % page }) }));
   };
   const fail = (e: unknown) => setError((e as Error).message);
@@ -106,9 +125,11 @@ function Tree({ sheet, query, root, optional }: { sheet: Sheet; query: Record<st
     } catch (e) { fail(e); }
     redraw();
   };
-  useEffect(() => { void hot(false); }, []);
+  const bottomUp = !!query["bottom-up"];
+  useEffect(() => { if (!bottomUp) void hot(false); else if (tree.count === 1 && !root) void toggle(tree.below.get(0)!); }, []); // one process says nothing
   const total = tree.shown, chosenNode = nodeAt(tree, current);
-  const stack = (n?: Node) => { const out = []; for (; n?.row; n = n.above) if (n.row.path) out.push(String(n.row.values[columns[0].at])); return out; };
+  /** From what was called last to what called it first. */
+  const stack = (n?: Node) => { const out = []; for (; n?.row; n = n.above) if (n.row.path) out.push(String(n.row.values[columns[0].at])); return bottomUp ? out.reverse() : out; };
   const onKey = (e: KeyboardEvent, scroll: (row: number) => void) => {
     const n = chosenNode;
     const go = (to: number) => { const next = Math.max(0, Math.min(total - 1, to)); setCurrent(next); scroll(next); e.preventDefault(); };
@@ -128,9 +149,13 @@ function Tree({ sheet, query, root, optional }: { sheet: Sheet; query: Record<st
       case "Enter": return n ? void toggle(n) : undefined;
     }
   };
-  const rootHere = () => { if (chosenNode && chosenNode.count !== 0) change({ root: id(chosenNode) }); };
+  const rootHere = () => {
+    if (!chosenNode || chosenNode.count === 0) return;
+    const { process, path } = place(chosenNode, root, bottomUp);
+    change({ root: process + "." + path });
+  };
   useLayoutEffect(() => { // at once: keys are about what is chosen now
-    const events: [string, () => unknown][] = [["hotpath", () => hot(true)], ["copystack", () => name && copy(stack(chosenNode).join("\n"), "Stack")], ["roothere", rootHere]];
+    const events: [string, () => unknown][] = [["hotpath", () => !bottomUp && hot(true)], ["copystack", () => name && copy(stack(chosenNode).join("\n"), "Stack")], ["roothere", rootHere]];
     for (const [event, on] of events) addEventListener(event, on);
     return () => { for (const [event, on] of events) removeEventListener(event, on); };
   });
@@ -147,12 +172,12 @@ function Tree({ sheet, query, root, optional }: { sheet: Sheet; query: Record<st
   return <>
     <Sentences list={sheet.notes} kind="notes" />
     <div class="tools">
-      <button type="button" onClick={() => void hot(true)}>Hot path</button>
+      {bottomUp ? null : <button type="button" onClick={() => void hot(true)}>Hot path</button>}
       <button type="button" disabled={!name || isFile} onClick={() => addTerm("focus", name)}>Only stacks with it</button>
       <button type="button" disabled={!name || isFile} onClick={() => addTerm("hide", name)}>Hide it</button>
       {name ? <a class="button" href={viewAddress("callers", { argument: name })}>Callers and callees</a> : null}
       <button type="button" disabled={!name} onClick={() => copy(stack(chosenNode).join("\n"), "Stack")}>Copy stack</button>
-      <button type="button" disabled={!chosenNode || chosenNode.count === 0} onClick={rootHere}>Root here</button>
+      <button type="button" class="root" disabled={!chosenNode || chosenNode.count === 0} onClick={rootHere}>Root here</button>
       {root ? <button type="button" class="whole" onClick={() => change({ root: "" })}>Whole tree</button> : null}
       <Chooser sheet={sheet} optional={optional} />
       <button type="button" onClick={copyOpen}>Copy as TSV</button>
