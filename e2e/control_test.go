@@ -17,8 +17,14 @@ import (
 	"github.com/clrprof/clrprof/internal/dotnettest"
 )
 
-// pausedTarget compiles the target Paused with the library by which a program controls the profiler.
+// pausedTarget compiles the target Paused.
 func pausedTarget(t *testing.T, in *dotnettest.Install) string {
+	t.Helper()
+	return controlled(t, in, "Paused", "../testdata/targets/Paused", "../testdata/targets")
+}
+
+// controlled compiles a program with the library by which a program controls the profiler.
+func controlled(t *testing.T, in *dotnettest.Install, name string, sources ...string) string {
 	t.Helper()
 	dir := t.TempDir()
 	library, err := in.Compile([]string{"../integrations/control"}, filepath.Join(dir, "library"),
@@ -26,9 +32,8 @@ func pausedTarget(t *testing.T, in *dotnettest.Install) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	targets := "../testdata/targets"
-	dll, err := in.Compile([]string{filepath.Join(targets, "Paused"), targets}, filepath.Join(dir, "target"),
-		dotnettest.Options{Name: "Paused", References: []string{library}})
+	dll, err := in.Compile(sources, filepath.Join(dir, "target"),
+		dotnettest.Options{Name: name, References: []string{library}})
 	if err != nil {
 		t.Fatal(err)
 	}

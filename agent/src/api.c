@@ -14,16 +14,19 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
-enum { OK, NO_SUCH_LEVEL, NO_SUCH_ID, NEVER, NO_MEMORY, IS_OFF, TOO_LONG, BAD_NAME };
+enum { OK, NO_SUCH_LEVEL, NO_SUCH_ID, NEVER, NO_MEMORY, IS_OFF, TOO_LONG, BAD_NAME, BAD_TIME };
 
 EXPORT int32_t clrprof_control(int32_t level, int32_t op);
 EXPORT int32_t clrprof_state(int32_t unused);
 EXPORT int32_t clrprof_mark(int32_t number, const utf16 *name, int32_t name_length, const utf16 *text, int32_t text_length);
+EXPORT int32_t clrprof_mark_at(int64_t time_ns, int32_t number, const utf16 *name, int32_t name_length, const utf16 *text, int32_t text_length);
 EXPORT int32_t clrprof_name_thread(const utf16 *name, int32_t length);
+EXPORT int32_t clrprof_name_process(const utf16 *name, int32_t length);
 
 /* Nobody reads any more, or this is a forked child: nothing will ever be recorded again. */
 static bool is_never(void)
 {
+    watch_look(); /* a program can mark in a loop that allocates nothing */
     return arena.base == NULL || arena.header->state != WIRE_STATE_RECORDING || recording_is_over() || !arena_is_ours();
 }
 
@@ -63,19 +66,18 @@ static uint32_t put_string(uint8_t *record, uint32_t at, const utf16 *s, uint32_
     return at + (uint32_t)sizeof length + length * (uint32_t)sizeof *s;
 }
 
-static int32_t write_mark(uint32_t number, const utf16 *name, uint32_t name_length, const utf16 *text, uint32_t text_length)
+static int32_t write_mark(uint64_t time_ns, uint32_t number, const utf16 *name, uint32_t name_length, const utf16 *text, uint32_t text_length)
 {
     uint8_t record[24 + 2 * WIRE_MAX_NAME * sizeof(utf16)];
-    uint64_t now = monotonic_ns();
     uint32_t thread = thread_number();
-    memcpy(record, &now, sizeof now);
+    memcpy(record, &time_ns, sizeof time_ns);
     memcpy(record + 8, &thread, sizeof thread);
     memcpy(record + 12, &number, sizeof number);
     uint32_t end = put_string(record, put_string(record, 16, name, name_length), text, text_length);
     return control_log(WIRE_RECORD_MARK, record, end, false) ? OK : NO_MEMORY;
 }
 
-int32_t clrprof_mark(int32_t number, const utf16 *name, int32_t name_length, const utf16 *text, int32_t text_length)
+int32_t clrprof_mark_at(int64_t time_ns, int32_t number, const utf16 *name, int32_t name_length, const utf16 *text, int32_t text_length)
 {
     int saved_errno = errno;
     int32_t result;
@@ -85,12 +87,19 @@ int32_t clrprof_mark(int32_t number, const utf16 *name, int32_t name_length, con
         result = TOO_LONG;
     else if (is_never())
         result = NEVER;
+    else if (time_ns < 0 || (uint64_t)time_ns < arena.header->start_ns || (uint64_t)time_ns > monotonic_ns())
+        result = BAD_TIME;
     else if (!control_ask(NULL))
         result = IS_OFF;
     else
-        result = write_mark((uint32_t)number, name, (uint32_t)name_length, text, (uint32_t)text_length);
+        result = write_mark((uint64_t)time_ns, (uint32_t)number, name, (uint32_t)name_length, text, (uint32_t)text_length);
     errno = saved_errno;
     return result;
+}
+
+int32_t clrprof_mark(int32_t number, const utf16 *name, int32_t name_length, const utf16 *text, int32_t text_length)
+{
+    return clrprof_mark_at((int64_t)monotonic_ns(), number, name, name_length, text, text_length);
 }
 
 void control_mark_function(uint32_t function, bool returned)
@@ -122,6 +131,21 @@ int32_t clrprof_name_thread(const utf16 *name, int32_t length)
         result = NO_SUCH_ID;
     else
         thread_named(managed, name, (uint32_t)length);
+    errno = saved_errno;
+    return result;
+}
+
+int32_t clrprof_name_process(const utf16 *name, int32_t length)
+{
+    int saved_errno = errno;
+    int32_t result;
+    uint8_t record[sizeof length + WIRE_MAX_NAME * sizeof(utf16)];
+    if (length <= 0 || (uint32_t)length > WIRE_MAX_NAME)
+        result = length <= 0 ? BAD_NAME : TOO_LONG;
+    else if (is_never())
+        result = NEVER;
+    else
+        result = control_log(WIRE_RECORD_PROCESS_NAME, record, put_string(record, 0, name, (uint32_t)length), false) ? OK : NO_MEMORY;
     errno = saved_errno;
     return result;
 }

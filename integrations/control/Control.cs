@@ -39,6 +39,8 @@ namespace Clrprof.Control
         TooLong = 6,
         /// <summary>It is not done: the name is empty.</summary>
         BadName = 7,
+        /// <summary>It is not done: the time is to come, or was before this process was recorded.</summary>
+        BadTime = 8,
     }
 
     /// <summary>Controls the profiler, marks moments, names threads. All members may be called by any thread.</summary>
@@ -77,6 +79,30 @@ namespace Clrprof.Control
             if (name.Length == 0 && number == 0)
                 return Result.BadName;
             return (Result)agent.Mark(number, name, name.Length, text, text.Length);
+        }
+
+        /// <summary>
+        /// Marks a moment that is past, as System.Diagnostics.Stopwatch.GetTimestamp() was then: for what turns out later to have been worth a
+        /// mark.
+        /// </summary>
+        public static Result CommentMarkAt(long timestamp, string name, string text, int number = 0)
+        {
+            if (agent == null)
+                return Result.NotPresent;
+            name = name ?? "";
+            text = text ?? "";
+            if (name.Length == 0 && number == 0)
+                return Result.BadName;
+            return (Result)agent.MarkAt(timestamp, number, name, name.Length, text, text.Length);
+        }
+
+        /// <summary>Names this process in the session, in place of its program.</summary>
+        public static Result NameProcess(string name)
+        {
+            if (agent == null)
+                return Result.NotPresent;
+            name = name ?? "";
+            return (Result)agent.NameProcess(name, name.Length);
         }
 
         /// <summary>Names the calling thread in the session; threads of one name are one row in some views.</summary>
@@ -125,12 +151,16 @@ namespace Clrprof.Control
         internal delegate int MarkFunction(int number, [MarshalAs(UnmanagedType.LPWStr)] string name, int nameLength,
                                            [MarshalAs(UnmanagedType.LPWStr)] string text, int textLength);
         [UnmanagedFunctionPointer(CallingConvention.Cdecl)]
+        internal delegate int MarkAtFunction(long time, int number, [MarshalAs(UnmanagedType.LPWStr)] string name, int nameLength,
+                                             [MarshalAs(UnmanagedType.LPWStr)] string text, int textLength);
+        [UnmanagedFunctionPointer(CallingConvention.Cdecl)]
         internal delegate int NameFunction([MarshalAs(UnmanagedType.LPWStr)] string name, int length);
 
         internal ControlFunction Control;
         internal StateFunction State;
         internal MarkFunction Mark;
-        internal NameFunction NameThread;
+        internal MarkAtFunction MarkAt;
+        internal NameFunction NameThread, NameProcess;
 
         const int NowLazyIfLoaded = 1 | 4; // RTLD_LAZY | RTLD_NOLOAD
 
@@ -173,14 +203,18 @@ namespace Clrprof.Control
                 return null;
             IntPtr control = find(library, "clrprof_control"), state = find(library, "clrprof_state");
             IntPtr mark = find(library, "clrprof_mark"), name = find(library, "clrprof_name_thread");
-            if (control == IntPtr.Zero || state == IntPtr.Zero || mark == IntPtr.Zero || name == IntPtr.Zero)
+            IntPtr markAt = find(library, "clrprof_mark_at"), nameProcess = find(library, "clrprof_name_process");
+            if (control == IntPtr.Zero || state == IntPtr.Zero || mark == IntPtr.Zero || name == IntPtr.Zero || markAt == IntPtr.Zero ||
+                nameProcess == IntPtr.Zero)
                 return null;
             return new Agent
             {
                 Control = Marshal.GetDelegateForFunctionPointer<ControlFunction>(control),
                 State = Marshal.GetDelegateForFunctionPointer<StateFunction>(state),
                 Mark = Marshal.GetDelegateForFunctionPointer<MarkFunction>(mark),
+                MarkAt = Marshal.GetDelegateForFunctionPointer<MarkAtFunction>(markAt),
                 NameThread = Marshal.GetDelegateForFunctionPointer<NameFunction>(name),
+                NameProcess = Marshal.GetDelegateForFunctionPointer<NameFunction>(nameProcess),
             };
         }
     }

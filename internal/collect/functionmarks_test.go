@@ -28,3 +28,15 @@ func TestFunctionMarks(t *testing.T) {
 		{Time: 3000, Name: "N.Outer`1/Inner.Run end", Process: 1, Source: session.MarkFunction},
 	})
 }
+
+// TestProcessName: the name that the program gives its process stands in place of that of its file; the last one holds.
+func TestProcessName(t *testing.T) {
+	a := small()
+	a.Add(wire.ProcessName{Name: "first"}, wire.ProcessName{Name: "orders"})
+	s := record(t, a, collect.Filter{})
+	var have []string
+	for _, p := range get[session.Process](t)(s.Processes()) {
+		have = append(have, p.Name)
+	}
+	equal(t, "names", have, []string{"orders"})
+}

@@ -172,7 +172,7 @@ func (r *Recorder) describe() error {
 	var rows []session.Process
 	for _, name := range r.names {
 		p := r.processes[name]
-		rows = append(rows, session.Process{ID: p.rec.ID(), Name: processName(p.exe, p.arguments), Path: p.exe})
+		rows = append(rows, session.Process{ID: p.rec.ID(), Name: p.name(), Path: p.exe})
 	}
 	return r.rec.Describe(rows)
 }

@@ -74,6 +74,7 @@ type process struct {
 	failure   string               // why its agent does not record; "": it does
 	exe       string
 	arguments []string
+	named     string // by the program itself; "": it has not
 	logRead   int
 	names     names
 	tree      tree
@@ -206,6 +207,8 @@ func (p *process) readLog(r *Recorder) error {
 			open := symbols.Within(p.exe)
 			p.names.finder.Open = func(path string) (callee.File, error) { return open(path) }
 			p.arguments = strings.Split(strings.TrimSuffix(string(record.CommandLine), "\x00"), "\x00")
+		case wire.ProcessName:
+			p.named = record.Name
 		case wire.Thread, wire.ThreadEnd, wire.ThreadName:
 			p.threads.add(r, p.rec, record, p.logRead)
 		case wire.Control, wire.Mark, wire.FunctionMark:
@@ -232,7 +235,7 @@ func (p *process) writeProcess(r *Recorder, h *wire.Header, now quantity.Nanosec
 		return fmt.Errorf("encode arguments: %w", err)
 	}
 	row := session.Process{
-		PID: int64(h.PID), ParentPID: int64(h.ParentPID), Name: processName(p.exe, p.arguments), Path: p.exe,
+		PID: int64(h.PID), ParentPID: int64(h.ParentPID), Name: p.name(), Path: p.exe,
 		Arguments:      string(arguments),
 		RuntimeVersion: p.runtimeVersion(h),
 		Begin:          max(0, quantity.Nanoseconds(h.StartNS)-r.start), End: now, EndState: session.EndRunning,
@@ -285,6 +288,14 @@ func alive(pid int) bool {
 	}
 	_, rest, _ := strings.Cut(string(stat), ") ")
 	return !strings.HasPrefix(rest, "Z") && !strings.HasPrefix(rest, "X")
+}
+
+// name is what the program calls its process, or what processName makes of how it was started.
+func (p *process) name() string {
+	if p.named != "" {
+		return p.named
+	}
+	return processName(p.exe, p.arguments)
 }
 
 // processName is the managed program's name: App for `dotnet [exec] [options] App.dll`, else the executable's.

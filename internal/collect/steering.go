@@ -196,7 +196,7 @@ func (r *Recorder) Report() steer.Report {
 		if err != nil || p.failure != "" {
 			continue
 		}
-		row := steer.Process{PID: int(h.PID), Name: processName(p.exe, p.arguments), Runtime: p.runtimeVersion(h),
+		row := steer.Process{PID: int(h.PID), Name: p.name(), Runtime: p.runtimeVersion(h),
 			State: "recording", Level: p.rec.Level(),
 			PausedNS: int64(p.rec.PausedWithin(0, now)), Threads: p.rec.Threads(),
 			Used: int64(h.SharedBytes + h.PrivateBytes), Limit: int64(h.MemoryLimit)}

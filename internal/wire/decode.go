@@ -97,6 +97,8 @@ func decodeRecord(d *decoder, kind Kind) any {
 		return Control{TimeNS: d.u64(), Level: d.u32(), Op: d.u32(), Thread: d.u32(), Reserved: d.u32()}
 	case KindMark:
 		return Mark{TimeNS: d.u64(), Thread: d.u32(), Number: d.u32(), Name: d.str(), Text: d.str()}
+	case KindProcessName:
+		return ProcessName{Name: d.str()}
 	case KindFunctionMark:
 		return FunctionMark{TimeNS: d.u64(), Thread: d.u32(), Function: d.u32(), Returned: d.u32(), Reserved: d.u32()}
 	}

@@ -133,6 +133,7 @@ func nameConstants() []Constant {
 		{"RECORD_CONTROL", uint64(KindControl), ""},
 		{"RECORD_MARK", uint64(KindMark), ""},
 		{"RECORD_FUNCTION_MARK", uint64(KindFunctionMark), ""},
+		{"RECORD_PROCESS_NAME", uint64(KindProcessName), ""},
 		{"CHANGE_ALLOCATED", ChangeAllocated, "after the generations"},
 	}
 }

@@ -23,6 +23,7 @@ const (
 	KindCallee     Kind = 16
 
 	KindFunctionMark Kind = 17
+	KindProcessName  Kind = 18
 )
 
 // Module is a loaded module.
@@ -221,6 +222,11 @@ type FunctionMark struct {
 	Reserved uint32 `doc:""`
 }
 
+// ProcessName is a name that the program gave its process. The last one holds.
+type ProcessName struct {
+	Name string `doc:""`
+}
+
 // Records lists one value of each kind, for documentation and for tests.
 func Records() map[Kind]any {
 	return map[Kind]any{
@@ -228,5 +234,6 @@ func Records() map[Kind]any {
 		KindThread: Thread{}, KindThreadEnd: ThreadEnd{}, KindThreadName: ThreadName{},
 		KindProcess: Process{}, KindGC: GC{}, KindAlive: Alive{}, KindWhy: Why{}, KindRoots: Roots{},
 		KindChanges: Changes{}, KindControl: Control{}, KindMark: Mark{}, KindFunctionMark: FunctionMark{},
+		KindProcessName: ProcessName{},
 	}
 }

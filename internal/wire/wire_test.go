@@ -71,6 +71,8 @@ func anyRecord(t *rapid.T) (wire.Kind, any) {
 		return kind, rapid.Make[wire.Mark]().Draw(t, "record")
 	case wire.FunctionMark:
 		return kind, rapid.Make[wire.FunctionMark]().Draw(t, "record")
+	case wire.ProcessName:
+		return kind, rapid.Make[wire.ProcessName]().Draw(t, "record")
 	}
 	t.Fatalf("kind %d is not tested", kind)
 	return 0, nil
