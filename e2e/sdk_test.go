@@ -60,6 +60,43 @@ func (p sdkProject) record(cmd *exec.Cmd) result {
 	return r
 }
 
+// newIntegration copies what is under integrations/, and some files into a directory of it, which becomes the
+// project's, and builds that. A test for whose packages there is no source is skipped.
+func newIntegration(t *testing.T, dir, configuration string, files ...string) sdkProject {
+	t.Helper()
+	_, sdk := dotnettest.NeedSDK(t)
+	root := t.TempDir()
+	if err := os.CopyFS(root, os.DirFS("../integrations")); err != nil {
+		t.Fatal(err)
+	}
+	p := sdkProject{t, sdk, filepath.Join(root, dir)}
+	for _, f := range files {
+		if err := copyFile(f, filepath.Join(p.dir, filepath.Base(f))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p.build(configuration)
+	return p
+}
+
+// build builds the project; without the packages that it needs the test is skipped.
+func (p sdkProject) build(configuration string) {
+	p.t.Helper()
+	out, err := p.dotnet("build", "--nologo", "-c", configuration).CombinedOutput()
+	if err != nil {
+		skipWithoutPackages(p.t, string(out))
+		p.t.Fatalf("%v\n%s", err, out)
+	}
+}
+
+// skipWithoutPackages skips a test on a machine that can get the packages which a build needs from nowhere.
+func skipWithoutPackages(t *testing.T, output string) {
+	t.Helper()
+	if strings.Contains(output, "NU1101") || strings.Contains(output, "NU1301") {
+		t.Skipf("needs packages, which this machine can get from nowhere:\n%s", output)
+	}
+}
+
 const consoleProject = `<Project Sdk="Microsoft.NET.Sdk">
   <PropertyGroup><OutputType>Exe</OutputType><TargetFramework>net10.0</TargetFramework><Nullable>enable</Nullable></PropertyGroup>
 </Project>
@@ -179,12 +216,7 @@ public class Tests
     [Fact] public void Passes() => Assert.NotNull(new Widget());
 }
 `})
-	if out, err := p.dotnet("build", "--nologo").CombinedOutput(); err != nil {
-		if strings.Contains(string(out), "NU1101") || strings.Contains(string(out), "NU1301") {
-			t.Skip("needs the packages of xunit, which this machine can get from nowhere")
-		}
-		t.Fatalf("%v\n%s", err, out)
-	}
+	p.build("Debug")
 	r := p.record(p.dotnet("test", "--no-build", "--nologo"))
 	if !strings.Contains(r.stdout, "Passed:     3") {
 		t.Errorf("it says %q", r.stdout)
