@@ -24,7 +24,7 @@ PROGRAMS   ?= 20
 DEMO       := bin/demo
 GETDOTNET  := go run ./tools/getdotnet
 
-.PHONY: help build agent web screenshots dotnet demo test test-agent race bench check check-c fuzz heaps programs golden clean
+.PHONY: help build agent web screenshots packages dotnet demo test test-agent race bench check check-c fuzz heaps programs golden clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -62,6 +62,12 @@ ORACLE     ?= bin/libclrprof-oracle.so
 oracle:
 	@mkdir -p $(dir $(ORACLE))
 	$(CC) $(CFLAGS) -DCLRPROF_ORACLE $(LDFLAGS) -o $(ORACLE) $(AGENT_SRC) agent/test/oracle.c
+
+packages: ## build the NuGet packages of integrations/ into bin/packages; needs a .NET SDK, 8 or later
+	@dotnet --list-sdks 2>/dev/null | grep -qE '^([89]|[1-9][0-9]+)\.' || { \
+	  echo 'make packages: needs a .NET SDK, 8 or later, as dotnet on the PATH (https://dotnet.microsoft.com/download)' >&2; exit 1; }
+	@for p in control xunit benchmarkdotnet; do dotnet pack --nologo -c Release -o bin/packages integrations/$$p; done
+	@ls bin/packages
 
 dotnet: ## get a .NET for tests, demo and benchmarks (220 MB, once, into the user's cache), and say which there are
 	@$(GETDOTNET)
