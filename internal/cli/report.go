@@ -17,7 +17,7 @@ import (
 	"github.com/clrprof/clrprof/internal/session"
 )
 
-// summaryTop is how many rows the lists of a summary have unless --top says so.
+// summaryTop is how many rows the lists of a summary have for programs unless --top says so.
 const summaryTop = 8
 
 // groupTop is how many functions of a group text has unless --top says so.
@@ -229,8 +229,11 @@ func (r *reportFlags) run(e *environment, cmd *cobra.Command, args []string) err
 func (r *reportFlags) summary(e *environment, cmd *cobra.Command, src *analysis.Source, format encode.Format,
 	layout text.Options) error {
 	top := summaryTop
-	if cmd.Flags().Changed("top") {
+	switch {
+	case cmd.Flags().Changed("top"):
 		top = r.top
+	case format == asText:
+		top = report.FitTop
 	}
 	summary, err := report.Summarize(src, report.Options{Top: top, Raw: r.raw, AllCode: r.allCode, Disabled: r.disable})
 	if err != nil {

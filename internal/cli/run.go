@@ -59,6 +59,7 @@ type runFlags struct {
 	memory, lifetime, time bool
 	output                 string
 	force, noReport        bool
+	fits                   bool // --top is not given: the lists have as many rows as fit a screen
 	top, depth             int
 	limit                  string
 	finalGC                bool
@@ -124,7 +125,7 @@ func (r *runFlags) add(cmd *cobra.Command) {
 		"the session's file: %e name of the command, %p its process id, %t time")
 	f.BoolVarP(&r.force, "force", "f", false, "overwrite the file")
 	f.BoolVar(&r.noReport, "no-report", false, "print no summary")
-	f.IntVar(&r.top, "top", summaryTop, "rows in the lists of the summary")
+	f.IntVar(&r.top, "top", 0, "rows in the lists of the summary; 0: all (default: what fits a screen)")
 	r.plan.add(cmd)
 	f.StringVar(&r.probes, "probes", probesAuto, "with --time, how calls are seen: il (by probes put into the code "+
 		"of what is recorded), hooks (of the runtime, which refuses precompiled code), or auto (il where it can be)")
@@ -283,7 +284,11 @@ func (r *runFlags) finish(e *environment, n *notes, path string) error {
 	if err != nil {
 		return readError(err)
 	}
-	summary, err := report.Summarize(src, report.Options{Top: r.top})
+	o := report.Options{Top: r.top}
+	if r.fits {
+		o.Top = report.FitTop
+	}
+	summary, err := report.Summarize(src, o)
 	if err != nil {
 		return readError(err)
 	}
@@ -298,6 +303,7 @@ func (r *runFlags) finish(e *environment, n *notes, path string) error {
 
 // choose settles what is recorded: without a flag, lifetime; otherwise what is asked for, and memory with lifetime.
 func (r *runFlags) choose(changed func(string) bool) error {
+	r.fits = !changed("top")
 	if !changed("lifetime") {
 		r.lifetime = !r.memory && !r.time
 	}

@@ -64,7 +64,7 @@ const (
 	NoteNoRoots            NoteKind = "no-roots"            // it is not known why objects survived
 	NoteSurvived           NoteKind = "survived"            // a collection, its generation, and when it was
 	NoteTypePaths          NoteKind = "type-paths"          // what the lines below types are
-	NoteAsyncMain          NoteKind = "async-main"          // how long the entry point waited
+	NoteWaitsForEnd        NoteKind = "waits-for-end"       // how long the entry point waited
 	NoteAlive              NoteKind = "alive"               // the living were reachable
 	NoteNotCollected       NoteKind = "not-collected"       // the living may be garbage
 	NoteAliveMostly        NoteKind = "alive-mostly"        // a number of processes of which the living may be garbage

@@ -44,6 +44,8 @@ type Summary struct {
 	causes  []Row // what user code allocated, by type and place
 	works   []Row // the time of user code, by function and place
 	broken  int   // findings of rules
+	// how long threads were blocked until the program ended, which is no row of a list
+	forEnd q.Nanoseconds
 }
 
 // UserCode are modules that are user code, by one rule.
@@ -66,9 +68,8 @@ type NextKind int
 
 // The kinds of commands.
 const (
-	NextView   NextKind = iota // prints a view
-	NextPage                   // shows the session in a browser
-	NextExport                 // converts it for other tools
+	NextView NextKind = iota // prints a view
+	NextPage                 // shows the session in a browser
 )
 
 // Section is one list of the summary.
@@ -122,6 +123,13 @@ func Summarize(src *analysis.Source, o Options) (*Summary, error) {
 
 func summarize(c *context, o Options) (*Summary, error) {
 	src := c.source
+	if o.Top == FitTop {
+		top, err := c.fittingTop(o)
+		if err != nil {
+			return nil, err
+		}
+		o.Top = top
+	}
 	s := &Summary{context: c, Path: src.Session().Path(), Processes: c.processes.list, Threads: c.threadCount(0),
 		HasMemory: c.hasMemory(), Total: c.shown}
 	for _, step := range []func() error{
@@ -154,6 +162,41 @@ func summarize(c *context, o Options) (*Summary, error) {
 	return s, nil
 }
 
+// FitTop as Options.Top gives the lists of a summary as many rows as its text has room for on a screen of some 45
+// lines: fewer, the more was recorded.
+const FitTop = -1
+
+// The rows of a list where there is one, by how much each further one has fewer, and the least.
+const (
+	mostFitting  = 10
+	fewerFitting = 2
+	leastFitting = 4
+	allFitting   = 8 // where all code was asked for
+)
+
+// fittingTop is how many rows FitTop stands for.
+func (c *context) fittingTop(o Options) (int, error) {
+	if o.AllCode {
+		return allFitting, nil
+	}
+	lists := 0
+	if c.hasMemory() {
+		lists++
+	}
+	if c.hasTime() {
+		lists += 2 // work and waits
+	}
+	lived, err := c.source.Session().ProcessLifetimes()
+	if len(lived) > 0 {
+		lists++
+	}
+	return max(leastFitting, mostFitting-fewerFitting*lists), err
+}
+
+// wasteShown is from which part of all bytes on a summary lists what was promoted in vain: less, one in so many, costs
+// nothing that can be measured.
+const wasteShown = 1000
+
 // readInfo reads what the session says of itself.
 func (s *Summary) readInfo() (err error) {
 	if s.Info, err = s.context.source.Session().Info(); err != nil {
@@ -174,6 +217,9 @@ func (s *Summary) chooseSections() {
 	for i := range s.Sections {
 		x := &s.Sections[i]
 		x.Shown = !(s.allCode && x.mine || !s.allCode && x.all)
+		if x.Key == analysis.SectionWaste || x.Key == analysis.UserSection(analysis.SectionWaste) {
+			x.Shown = x.Shown && s.Lifetime.Waste().Bytes > s.Total.Bytes/wasteShown
+		}
 		x.Single = x.Key == sectionProcesses && len(s.Processes) < 2
 	}
 	s.UserCode = s.context.userModules()
@@ -382,25 +428,20 @@ func (s *Summary) worstFunction() session.FunctionID {
 func (s *Summary) addNext() {
 	add := func(view, argument string) { s.Next = append(s.Next, Next{View: view, Argument: argument}) }
 	s.Next = append(s.Next, Next{Kind: NextPage})
-	add("calltree", "")
 	if f := s.worstFunction(); f != 0 {
 		add("callers", s.context.functionName(f))
 	}
-	if t := s.section("types_by_bytes"); t != nil && len(t.Rows) > 0 && t.Rows[0].typ != 0 {
-		add("types", s.context.typeName(t.Rows[0].typ))
-	}
-	add("lines", "")
 	if s.broken > 0 {
 		s.Next = append(s.Next, Next{View: "rules", Findings: q.Count(s.broken)})
 	}
+	add("calltree", "")
+	add("lines", "")
 	if s.Lifetime != nil {
 		add("lifetime", "")
-		add("gcs", "")
 	}
 	if len(s.Lost) > 0 {
 		add("losses", "")
 	}
-	s.Next = append(s.Next, Next{Kind: NextExport})
 }
 
 // PID returns the operating system's number of a process.

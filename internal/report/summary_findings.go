@@ -118,6 +118,7 @@ func (s *Summary) findWaits(judged *broken) {
 	for _, r := range s.heaviest(func(t q.Time) q.Nanoseconds { return t.Blocked }) {
 		t := r.time.Exclusive
 		if t.Blocked < leastBlocked || t.Voluntary < leastWaits || judged.waits[waitAt{r.from, r.function}] ||
+			s.waitsForEnd(&r) ||
 			!isShare(t.Blocked, s.Timing.Total.Inclusive.Blocked, leastShare/2) {
 			continue
 		}

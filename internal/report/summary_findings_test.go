@@ -7,6 +7,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/clrprof/clrprof/internal/analysis"
+	q "github.com/clrprof/clrprof/internal/quantity"
 	"github.com/clrprof/clrprof/internal/rules"
 	"github.com/clrprof/clrprof/internal/session"
 	"github.com/clrprof/clrprof/internal/session/sessiontest"
@@ -110,5 +112,80 @@ func TestPlainWaits(t *testing.T) {
 	_, kinds := findings(t, made(t, waiting()))
 	if n := len(slices.DeleteFunc(kinds, func(k NoteKind) bool { return k != FindingWait })); n != 1 {
 		t.Errorf("%d waits without a rule", n)
+	}
+}
+
+// TestWaitsForEnd: what waits until the program is stopped, a server's Run or the entry point of an async Main, stands
+// for nothing that one could mend: no finding is about it, nor a row of the list of waits, whose last line has it.
+func TestWaitsForEnd(t *testing.T) {
+	for name, entry := range map[string]string{"server": "Main", "async Main": entryOfAsyncMain} {
+		t.Run(name, func(t *testing.T) {
+			b := sessiontest.New()
+			b.Info[session.KeyMode] = session.ModeTime
+			b.Slices = []session.Slice{{ID: 1, End: 1_000_000_000}}
+			p := b.Process("Serve", 600)
+			b.Timed(p, 8, 7)
+			app, asp := b.Module(p, "Serve.dll", true), b.Module(p, "Microsoft.AspNetCore.dll", false)
+			b.Modules[app-1].Origin = "project"
+			main := b.Function(app, "Serve.Program.Main()", "/src/Program.cs", 10)
+			b.Functions[main-1].RawName = entry
+			waits := b.Function(asp, "Microsoft.AspNetCore.Builder.WebApplication.Run(string)", "", 0)
+			b.Functions[waits-1].RawName, b.Functions[waits-1].RawType = "Run",
+				"Microsoft.AspNetCore.Builder.WebApplication"
+			if entry != "Main" { // whatever it calls
+				b.Functions[waits-1].RawName = "Walk"
+			}
+			run := b.Run(b.Thread(p, "main")).Call(0, main, sessiontest.Interval{})
+			for range 5 {
+				run.Call(12, waits, sessiontest.Interval{Elapsed: 1000}).
+					End(sessiontest.Interval{Elapsed: 100_000_000, Slept: true})
+			}
+			run.End(sessiontest.Interval{Elapsed: 1000})
+			r := readerOf(t, b)
+			s, err := r.Summarize(Options{Top: FitTop})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, f := range s.Findings {
+				if f.Kind == FindingWait {
+					t.Errorf("found %+v", f)
+				}
+			}
+			i := slices.IndexFunc(s.Sections, func(x Section) bool { return x.Key == "waits_by_blocked" })
+			if rows := s.Sections[i].Table.Rows; len(rows) != 1 || rows[0].kind != rowRest {
+				t.Errorf("waits: %+v", rows)
+			}
+			if !slices.ContainsFunc(s.Timing.Notes, func(n Note) bool { return n.Kind == NoteWaitsForEnd }) {
+				t.Errorf("nothing is said of it: %+v", s.Timing.Notes)
+			}
+		})
+	}
+}
+
+// TestFitTop: the more was recorded, the fewer rows the lists have; what was promoted in vain is listed if it is worth
+// a look.
+func TestFitTop(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		b    *sessiontest.Builder
+		all  bool
+		want int
+	}{
+		{"memory", sessiontest.Shop(), false, 8}, {"time", sessiontest.Timed(), false, 6},
+		{"lifetime", sessiontest.Aging(), false, 6}, {"all code", sessiontest.Aging(), true, allFitting},
+	} {
+		got, err := readerOf(t, tt.b).own().fittingTop(Options{AllCode: tt.all})
+		if err != nil || got != tt.want {
+			t.Errorf("%s: %d rows, want %d, %v", tt.name, got, tt.want, err)
+		}
+	}
+	for _, share := range []q.Bytes{wasteShown + 100, wasteShown - 100} {
+		s := &Summary{context: readerOf(t, sessiontest.Aging()).own(), Lifetime: &Lifetime{},
+			Total:    q.Amount{Bytes: share * 1000},
+			Sections: []Section{{Key: analysis.SectionWaste, all: true}}, allCode: true}
+		s.Lifetime.Lifetime.Dead[2].Bytes = 1000
+		if s.chooseSections(); s.Sections[0].Shown != (share < wasteShown) {
+			t.Errorf("1 of %d: shown %t", share, s.Sections[0].Shown)
+		}
 	}
 }

@@ -158,7 +158,7 @@ func (s *Summary) addUserTimes(top int) error {
 	}
 	waits, entry := s.withoutEntry(list)
 	if blocked := entry.hidden.time.Blocked; blocked > 0 {
-		s.Timing.Notes = append(s.Timing.Notes, note(NoteAsyncMain, blocked))
+		s.forEnd = blocked
 	}
 	return s.addRows("waits_by_blocked", "Where your code waits most: blocked", "blocked_exclusive", waitText, waits,
 		top, entry)
@@ -168,12 +168,29 @@ func (s *Summary) addUserTimes(top int) error {
 // long as the program runs, which says nothing about the program.
 const entryOfAsyncMain = "<Main>"
 
-// withoutEntry takes such waits out of a list, for the row of what is not in it.
+// hostsUntilStopped are functions of the framework that wait until somebody stops the program, by type: the same holds
+// for them.
+var hostsUntilStopped = map[string][]string{
+	"Microsoft.AspNetCore.Builder.WebApplication":                    {"Run"},
+	"Microsoft.AspNetCore.Hosting.WebHostExtensions":                 {"Run", "WaitForShutdown"},
+	"Microsoft.Extensions.Hosting.HostingAbstractionsHostExtensions": {"Run", "WaitForShutdown"},
+}
+
+// waitsForEnd reports whether a place in user code waits for the end of the program.
+func (s *Summary) waitsForEnd(r *Row) bool {
+	if s.context.functions.get(r.from.Function).RawName == entryOfAsyncMain {
+		return true
+	}
+	f := s.context.functions.get(r.function)
+	return slices.Contains(hostsUntilStopped[f.RawType], f.RawName)
+}
+
+// withoutEntry takes waits for the end of the program out of a list, for the row of what is not in it.
 func (s *Summary) withoutEntry(list []Row) (kept []Row, rest Row) {
 	rest = Row{kind: rowRest, text: string(rowFunction)}
 	for i := range list {
 		r := &list[i]
-		if s.context.functions.get(r.from.Function).RawName != entryOfAsyncMain || r.time.Exclusive.Blocked == 0 {
+		if r.time.Exclusive.Blocked == 0 || !s.waitsForEnd(r) {
 			kept = append(kept, *r)
 			continue
 		}

@@ -52,6 +52,9 @@ func (s *Summary) addTimes(top int) error {
 	}
 	s.Timing = &Timing{Total: c.shownTime, PerSecond: s.perSecond(), Processes: c.timed, Raw: c.raw,
 		Notes: c.timeNotes(s.Info)}
+	if s.forEnd > 0 {
+		s.Timing.Notes = append(s.Timing.Notes, note(NoteWaitsForEnd, s.forEnd))
+	}
 	s.Timing.Agent = s.Timing.agent(c.source.Selection())
 	if err := s.addList(listed{"processes", "Processes", processesView, "elapsed_inclusive", "name process_id " +
 		textOwn + "threads end_state"}, top); err != nil {

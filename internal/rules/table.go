@@ -119,7 +119,7 @@ var all = []Rule{
 	{ID: "lock-contention", Severity: Warning, Waiting: true, needs: times,
 		find:   timed(prefixed(lockWaits...), waits, waited),
 		Title:  "Threads wait for a lock",
-		Advice: "Hold the lock for a shorter time, and do no I/O and no waiting under it; or part what it protects."},
+		Advice: "Hold the lock for a shorter time, and do no I/O and no waiting under it; or split what it protects."},
 	{ID: "sync-over-async", Severity: Warning, Waiting: true, needs: times,
 		find:  timed(isAsyncWait, calledToWait, waited),
 		Title: "A thread waits for asynchronous work",

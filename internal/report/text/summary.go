@@ -107,8 +107,6 @@ func (s summary) command(next report.Next) string {
 	switch next.Kind {
 	case report.NextPage:
 		return "clrprof view " + path + "   # in a browser"
-	case report.NextExport:
-		return "clrprof export " + path + " --format pprof"
 	case report.NextView:
 	}
 	out := "clrprof report " + path + " " + next.View

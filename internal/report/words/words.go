@@ -76,8 +76,8 @@ var sentences = map[report.NoteKind]string{
 	report.NoteNoRoots:       "Of no collection here it is known why objects survived it: see run --roots.",
 	report.NoteSurvived:      "What survived GC %d (generation %d, at %s), and why; survivors N shows another.",
 	report.NoteTypePaths:     "↳ where most of a type was created; types NAME, or --depth, shows all paths.",
-	report.NoteAsyncMain: "The entry point that the compiler makes for an async Main waited %s for Main to " +
-		"end, which is in the last line of what waits.",
+	report.NoteWaitsForEnd: "%s blocked until the program was told to stop, or Main ended, are in the last line of what " +
+		"waits.",
 	report.NoteAlive:        "Alive: reachable at the end, by a last collection.",
 	report.NoteNotCollected: "Alive: not collected at the end; what is garbage by then is among them.",
 	report.NoteAliveMostly:  "Alive: reachable at the end; in %s, not collected at the end.",
