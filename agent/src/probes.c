@@ -299,10 +299,12 @@ static struct probed *keep_probed(const struct il_work *w, const struct method *
     return p;
 }
 
-/* NULL: it cannot be done. Two threads may do it for two functions of one method: then either body is right. */
-static struct probed *rewrite(uintptr_t module, uint32_t token, const uint8_t *body, uint32_t size, const struct method *m, uint64_t value, bool shared, uintptr_t function_id)
+/* NULL: it cannot be done, and why. Two threads may do it for two functions of one method: then either body is right. */
+static struct probed *rewrite(uintptr_t module, uint32_t token, const uint8_t *body, uint32_t size, const struct method *m, uint64_t value, bool shared, uintptr_t function_id,
+                              uint32_t *why)
 {
     uint64_t tokens = signatures_in(module);
+    *why = tokens == 0 ? WIRE_NOT_PROBED_SIGNATURE : WIRE_NOT_PROBED_REFUSED;
     struct il_probes probes = {.signature = (uint32_t)tokens, .tail_signature = (uint32_t)(tokens >> 32), .enter = (uintptr_t)clrprof_probe_enter,
                                .leave = (uintptr_t)clrprof_probe_leave, .tail = (uintptr_t)clrprof_probe_tail, .site_enter = (uintptr_t)clrprof_site_enter,
                                .site_leave = (uintptr_t)clrprof_site_leave, .site_jump = (uintptr_t)clrprof_site_jump};
@@ -322,7 +324,10 @@ static struct probed *rewrite(uintptr_t module, uint32_t token, const uint8_t *b
         probes.site = callees_site;
         probes.context = &callees;
     }
-    if (il_plan(&w->work, body, size, &probes, &bytes) == IL_DONE && (p = keep_probed(&w->work, m, value, shared)) != NULL) {
+    enum il_result result = il_plan(&w->work, body, size, &probes, &bytes);
+    if (result != IL_DONE)
+        *why = result;
+    if (result == IL_DONE && (p = keep_probed(&w->work, m, value, shared)) != NULL) {
         w->work.probes.method = (uintptr_t)p;
         const uint8_t *new = write_body(&w->work, module, bytes);
         arena_lock();
@@ -358,19 +363,39 @@ static struct probed *probed_at(const uint8_t *body)
     return (struct probed *)(uintptr_t)(map_get(&bodies, (uintptr_t)body) & ~UINT64_C(1));
 }
 
-static bool put_probes(uintptr_t function_id, uint64_t value, const struct method *m)
+/* Tells, once for each function, why it has no probes. */
+static void tell_not_probed(const struct method *m, uint64_t value, uint32_t why)
+{
+    static struct probed none = {.told = true};
+    uint64_t known = (uintptr_t)&none | ((value & FUNCTION_IS_COLLECTIBLE) != 0 ? 1 : 0);
+    struct {
+        uint32_t function, reason;
+    } record = {m->function, why};
+    arena_lock();
+    bool told = map_get(&functions, m->function) == known;
+    if (!told) {
+        map_put(&functions, m->function, known);
+        arena_log(WIRE_RECORD_NOT_PROBED, &record, sizeof record); /* else the loss alone says so */
+    }
+    arena_unlock();
+    if (!told)
+        loss(WIRE_LOSS_NOT_PROBED, 0, 0);
+}
+
+static bool put_probes(uintptr_t function_id, uint64_t value, const struct method *m, uint32_t *why)
 {
     uintptr_t module = 0;
     uint32_t token = 0, size = 0;
     const uint8_t *body = NULL;
     uint64_t collectible = (value & FUNCTION_IS_COLLECTIBLE) != 0;
     bool shared = is_generic(function_id, &module, &token);
+    *why = WIRE_NOT_PROBED_REFUSED;
     if (module == 0 ||
         SLOT(info, INFO_GET_IL_FUNCTION_BODY, uintptr_t, uint32_t, const uint8_t **, uint32_t *)(info, module, token, &body, &size) < 0 || body == NULL)
         return false;
     struct probed *p = probed_at(body);
     if (p == NULL)
-        p = rewrite(module, token, body, size, m, value, shared, function_id);
+        p = rewrite(module, token, body, size, m, value, shared, function_id, why);
     if (p == NULL || (!p->shared && p->method.function != m->function))
         return false;
     arena_lock();
@@ -389,7 +414,7 @@ static bool may_have_some(uintptr_t module, bool (*may_match)(const utf16 *name,
     void *import = NULL;
     if (SLOT(info, INFO_GET_MODULE_INFO2, uintptr_t, const uint8_t **, uint32_t, uint32_t *, utf16 *, uintptr_t *, uint32_t *)(
             info, module, &loaded, WIRE_MAX_NAME, &length, name, &assembly, &flags) < 0 ||
-        length == 0 || length > WIRE_MAX_NAME)
+        length == 0 || length > WIRE_MAX_NAME || (flags & MODULE_FLAG_DYNAMIC) != 0) /* types are added later */
         return true;
     for (file = length - 1; file > 0 && name[file - 1] != '/';)
         file--;
@@ -462,11 +487,12 @@ static hresult jit_started(void *self, uintptr_t function_id, int32_t safe_to_bl
     if (value == 0) {
         loss(WIRE_LOSS_NOT_HOOKED, 0, 0);
     } else if (is_probed(value) || (value & FUNCTION_IS_MARKED) != 0) {
+        uint32_t why;
         const struct method *m = is_probed(value) ? instrument_method(function_id, value) : &only_marked;
         if (m == NULL)
             loss(WIRE_LOSS_NOT_HOOKED, 0, 0);
-        else if (!put_probes(function_id, value, m))
-            loss(WIRE_LOSS_NOT_PROBED, 0, 0);
+        else if (!put_probes(function_id, value, m, &why))
+            tell_not_probed(m, value, why);
     }
     errno = saved_errno;
     return HR_OK;

@@ -110,6 +110,9 @@
 #define WIRE_RECORD_MARK 0xfu
 #define WIRE_RECORD_FUNCTION_MARK 0x11u
 #define WIRE_RECORD_PROCESS_NAME 0x12u
+#define WIRE_RECORD_NOT_PROBED 0x13u
+#define WIRE_NOT_PROBED_SIGNATURE 0x10u /* its module took no signature of a probe */
+#define WIRE_NOT_PROBED_REFUSED 0x11u /* the runtime did not take the IL with probes, or there was no memory */
 #define WIRE_CHANGE_ALLOCATED 0x5u /* after the generations */
 #define WIRE_GENERATION_LARGE 0x3u /* COR_PRF_GC_LARGE_OBJECT_HEAP */
 #define WIRE_GENERATION_PINNED 0x4u /* COR_PRF_GC_PINNED_OBJECT_HEAP */

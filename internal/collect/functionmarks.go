@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/clrprof/clrprof/internal/instrument"
+	"github.com/clrprof/clrprof/internal/probes"
 	"github.com/clrprof/clrprof/internal/quantity"
 	"github.com/clrprof/clrprof/internal/session"
 	"github.com/clrprof/clrprof/internal/wire"
@@ -68,4 +69,15 @@ func (p *process) addFunctionMark(r *Recorder, record *wire.FunctionMark) error 
 		}
 	}
 	return nil
+}
+
+// addNotProbed takes the reason why a function has no probes.
+func (p *process) addNotProbed(record *wire.NotProbed) error {
+	f, ok := p.names.functions[record.Function]
+	reason := probes.Refusal(record.Reason).String()
+	if !ok || reason == "" {
+		return fmt.Errorf("%w: function %d has no probes for the reason %d", wire.ErrCorrupt, record.Function,
+			record.Reason)
+	}
+	return p.rec.NotProbed(f.id, reason)
 }

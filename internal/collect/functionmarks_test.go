@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/clrprof/clrprof/internal/collect"
+	"github.com/clrprof/clrprof/internal/probes"
 	"github.com/clrprof/clrprof/internal/session"
 	"github.com/clrprof/clrprof/internal/wire"
 )
@@ -39,4 +40,20 @@ func TestProcessName(t *testing.T) {
 		have = append(have, p.Name)
 	}
 	equal(t, "names", have, []string{"orders"})
+}
+
+// TestNotProbed: functions without probes are told with their reasons, in words.
+func TestNotProbed(t *testing.T) {
+	a := small()
+	a.Add(wire.Function{ID: 2, Module: 1, Token: 0x06000009, TypeNames: []string{"N.T"}, Name: "Jumps"},
+		wire.Function{ID: 3, Module: 1, Token: 0x0600000A, TypeNames: []string{"N.T"}, Name: "Lost"},
+		wire.NotProbed{Function: 2, Reason: uint32(probes.Jump)},
+		wire.NotProbed{Function: 3, Reason: wire.NotProbedSignature})
+	s := record(t, a, collect.Filter{})
+	var have []string
+	functions := get[session.Function](t)(s.Functions())
+	for _, f := range get[session.NotProbed](t)(s.NotProbed()) {
+		have = append(have, functions[f.Function-1].RawName+": "+f.Reason)
+	}
+	equal(t, "reasons", have, []string{"Jumps: " + probes.Jump.String(), "Lost: " + probes.NoSignature.String()})
 }

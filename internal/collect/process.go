@@ -219,6 +219,10 @@ func (p *process) readLog(r *Recorder) error {
 			if err := p.addLifetime(r, record); err != nil {
 				return fmt.Errorf("log at %d: %w", p.logRead, err)
 			}
+		case wire.NotProbed:
+			if err := p.addNotProbed(&record); err != nil {
+				return fmt.Errorf("log at %d: %w", p.logRead, err)
+			}
 		default:
 			if err := p.names.add(r, p.rec, record); err != nil {
 				return fmt.Errorf("log at %d: %w", p.logRead, err)

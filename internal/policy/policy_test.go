@@ -36,7 +36,7 @@ ppdb: clrmeta
 bundle:
 pattern:
 usercode:
-probes: clrmeta
+probes: clrmeta wire
 instrument: clrmeta pattern probes usercode wire
 agentbin:
 counter:
@@ -66,7 +66,7 @@ live: quantity session symbols
 steer:
 callee: clrmeta
 recording: live pieces quantity session steer symbols
-collect: arena callee cgroup counter eventpipe heapgraph instrument launch live pieces quantity recording session steer symbols usercode wire
+collect: arena callee cgroup counter eventpipe heapgraph instrument launch live pieces probes quantity recording session steer symbols usercode wire
 calltree: quantity
 analysis: calltree pattern quantity session usercode
 analysis/analysistest: analysis session session/sessiontest

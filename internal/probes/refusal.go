@@ -1,6 +1,10 @@
 package probes
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+
+	"github.com/clrprof/clrprof/internal/wire"
+)
 
 // Refusal says why no probes are put into a method's IL, as the agent numbers it (enum il_result in agent/src/il.h).
 type Refusal uint32
@@ -16,14 +20,22 @@ const (
 	Tail
 )
 
+// The refusals that only a running program shows.
+const (
+	NoSignature Refusal = wire.NotProbedSignature
+	NotTaken    Refusal = wire.NotProbedRefused
+)
+
 // refusals says in words why.
 var refusals = [...]string{
-	Malformed: "its IL contradicts itself",
-	Unknown:   "its IL has an instruction or a clause that is not in the standard",
-	TooLarge:  "its IL is larger than 262,144 bytes, or needs a stack deeper than 65,533",
-	Jump:      "it ends with the instruction jmp",
-	Varargs:   "it takes a variable number of arguments (arglist)",
-	Tail:      "it has the prefix tail. before what is no call and return",
+	Malformed:   "its IL contradicts itself",
+	Unknown:     "its IL has an instruction or a clause that is not in the standard",
+	TooLarge:    "its IL is larger than 262,144 bytes, or needs a stack deeper than 65,533",
+	Jump:        "it ends with the instruction jmp",
+	Varargs:     "it takes a variable number of arguments (arglist)",
+	NoSignature: "the metadata of its module take no new signature",
+	NotTaken:    "the runtime did not take its IL with probes, or there was no memory",
+	Tail:        "it has the prefix tail. before what is no call and return",
 }
 
 // String says why, in words that go on after a colon; "" for None and what is no refusal.

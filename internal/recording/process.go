@@ -68,6 +68,11 @@ func (p *Process) WriteLosses(losses []session.Loss) error {
 	return p.recording.w.ReplaceLosses(rows)
 }
 
+// NotProbed tells why calls of a function are not seen.
+func (p *Process) NotProbed(function session.FunctionID, reason string) error {
+	return p.recording.w.ReplaceNotProbed([]session.NotProbed{{Function: function, Reason: reason}})
+}
+
 // AddLoss adds an event of a loss that the source has not told of; of one that it told of there is nothing to add.
 func (p *Process) AddLoss(reason string) error {
 	if _, told := p.losses[reason]; told {

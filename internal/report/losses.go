@@ -88,11 +88,36 @@ func buildLosses(b *builder) error {
 		b.next(NoteMore, Things{n - b.options.Top, "more loss"})
 		rows = rows[:b.options.Top]
 	}
+	if err := b.nameNotProbed(); err != nil {
+		return err
+	}
 	b.table.Rows = rows
 	// what the rows say need not be said again
 	b.table.Losses = slices.DeleteFunc(b.table.Losses, func(n Note) bool { return n.Kind == NoteLoss })
 	if len(b.options.Columns) == 0 && b.options.Sort == "" {
 		b.table.Prose = ProseLosses
+	}
+	return nil
+}
+
+// maxNotProbed bounds the functions that are named: a screen of them. All are in the table function_not_probed.
+const maxNotProbed = 20
+
+// nameNotProbed says which functions have no probes, and why.
+func (b *builder) nameNotProbed() error {
+	list, err := b.source.Session().NotProbed()
+	if err != nil {
+		return err
+	}
+	list = slices.DeleteFunc(list, func(f session.NotProbed) bool {
+		return !b.source.Selection().HasProcess(b.functions.get(f.Function).Process)
+	})
+	for i, f := range list {
+		if i == maxNotProbed {
+			b.next(NoteMore, Things{len(list) - i, "more function without probes"})
+			break
+		}
+		b.next(NoteNotProbed, b.functionName(f.Function), f.Reason)
 	}
 	return nil
 }

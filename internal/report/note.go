@@ -45,6 +45,7 @@ const (
 	NoteMore               NoteKind = "more"                // a number of things
 	NotePaused             NoteKind = "paused"              // how long nothing was recorded, and of how long
 	NotePausedThreads      NoteKind = "paused-threads"      // a number of threads
+	NoteNotProbed          NoteKind = "not-probed"          // a function, and why it has no probes
 	NoteLessWeight         NoteKind = "less-weight"         // a number of findings
 	NoteDisabled           NoteKind = "disabled"            // ids of rules
 	NoteNotJudged          NoteKind = "not-judged"          // what is needed, and ids of rules

@@ -67,6 +67,25 @@ var markTable = tableOf("mark", func(c *cells, r *Mark) {
 	c.text(&r.Source)
 })
 
+// NotProbed is a row of the table function_not_probed.
+type NotProbed struct {
+	Function FunctionID
+	Reason   string // in words
+}
+
+var notProbedTable = tableOf("function_not_probed", func(c *cells, r *NotProbed) {
+	integer(c, &r.Function)
+	c.text(&r.Reason)
+})
+
+// NotProbed returns the table function_not_probed in the order of function.
+func (s *Session) NotProbed() ([]NotProbed, error) { return rows(s, notProbedTable) }
+
+// ReplaceNotProbed adds rows, or replaces those of the same function.
+func (w *Writer) ReplaceNotProbed(rows []NotProbed) error {
+	return put(w, replace, notProbedTable, rows)
+}
+
 // Pauses returns the table pause in the order of id.
 func (s *Session) Pauses() ([]Pause, error) { return rows(s, pauseTable) }
 

@@ -169,7 +169,8 @@ var lossKinds = []lossKind{
 			"for their callers, and there are no marks at them",
 		touches: "functions, calltree and callers: these functions are not in them, unless they allocated; marks of " +
 			"--mark-at",
-		advice: "Nothing can be done: their code has no form for probes. Their callers are recorded."},
+		advice: "Nothing can be done: their code has no form for probes. `clrprof report SESSION losses` names them, " +
+			"and says why. Their callers are recorded."},
 	{reason: LossAsyncNotHooked, unit: "function",
 		why: "the runtime suspends these async methods itself (runtime-async), and probes would break " +
 			"them on this .NET: their calls are not counted and their time counts for their callers",

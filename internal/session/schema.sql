@@ -165,6 +165,11 @@ CREATE TABLE mark (                 -- moments that somebody marked
   source      TEXT NOT NULL         -- program (its begin and end) | api | ctl | signal | run (a flag of it) | function (--mark-at)
 );
 
+CREATE TABLE function_not_probed (  -- functions whose calls should have been seen by probes in their IL, and were not (the loss not_probed)
+  function_id INTEGER PRIMARY KEY,
+  reason      TEXT NOT NULL         -- in words: it ends with the instruction jmp, …
+);
+
 CREATE TABLE process_lifetime (      -- processes whose objects were followed to their end (--lifetime)
   process_id   INTEGER PRIMARY KEY,
   gcs          INTEGER NOT NULL,    -- garbage collections that ended

@@ -134,6 +134,9 @@ func nameConstants() []Constant {
 		{"RECORD_MARK", uint64(KindMark), ""},
 		{"RECORD_FUNCTION_MARK", uint64(KindFunctionMark), ""},
 		{"RECORD_PROCESS_NAME", uint64(KindProcessName), ""},
+		{"RECORD_NOT_PROBED", uint64(KindNotProbed), ""},
+		{"NOT_PROBED_SIGNATURE", NotProbedSignature, "its module took no signature of a probe"},
+		{"NOT_PROBED_REFUSED", NotProbedRefused, "the runtime did not take the IL with probes, or there was no memory"},
 		{"CHANGE_ALLOCATED", ChangeAllocated, "after the generations"},
 	}
 }

@@ -210,6 +210,12 @@ const (
 	FunctionMarked       = 8 // its calls or returns are marked
 )
 
+// Reasons of a NotProbed record that are not the rewriter's.
+const (
+	NotProbedSignature = 16 // the signature of a probe could not be put into the metadata of its module
+	NotProbedRefused   = 17 // the runtime did not take the IL with probes, or there was no memory
+)
+
 // Kinds of a type record.
 const (
 	TypeUnknown = 0 // the runtime could not tell

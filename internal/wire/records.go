@@ -24,6 +24,7 @@ const (
 
 	KindFunctionMark Kind = 17
 	KindProcessName  Kind = 18
+	KindNotProbed    Kind = 19
 )
 
 // Module is a loaded module.
@@ -227,6 +228,12 @@ type ProcessName struct {
 	Name string `doc:""`
 }
 
+// NotProbed is a function that should have probes, and has none.
+type NotProbed struct {
+	Function uint32 `doc:"id of the function"`
+	Reason   uint32 `doc:"enum il_result of the rewriter (agent/src/il.h), or NotProbedSignature and so on"`
+}
+
 // Records lists one value of each kind, for documentation and for tests.
 func Records() map[Kind]any {
 	return map[Kind]any{
@@ -235,5 +242,6 @@ func Records() map[Kind]any {
 		KindProcess: Process{}, KindGC: GC{}, KindAlive: Alive{}, KindWhy: Why{}, KindRoots: Roots{},
 		KindChanges: Changes{}, KindControl: Control{}, KindMark: Mark{}, KindFunctionMark: FunctionMark{},
 		KindProcessName: ProcessName{},
+		KindNotProbed:   NotProbed{},
 	}
 }

@@ -69,6 +69,8 @@ func anyRecord(t *rapid.T) (wire.Kind, any) {
 		return kind, rapid.Make[wire.Control]().Draw(t, "record")
 	case wire.Mark:
 		return kind, rapid.Make[wire.Mark]().Draw(t, "record")
+	case wire.NotProbed:
+		return kind, rapid.Make[wire.NotProbed]().Draw(t, "record")
 	case wire.FunctionMark:
 		return kind, rapid.Make[wire.FunctionMark]().Draw(t, "record")
 	case wire.ProcessName:

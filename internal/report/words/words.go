@@ -55,6 +55,7 @@ var sentences = map[report.NoteKind]string{
 	report.NoteMore:          "Hidden: %s; --top 0 shows them.",
 	report.NotePaused:        "Paused: nothing was recorded for %s of %s; the numbers are of the rest.",
 	report.NotePausedThreads: "Paused: of %s nothing was recorded for a while.",
+	report.NoteNotProbed:     "Without probes: %s: %s.",
 	report.NoteLessWeight:    "Hidden: %s of less weight.",
 	report.NoteDisabled:      "Disabled: %s.",
 	report.NoteNotJudged:     "Not judged, for want of a recording with %s: %s.",

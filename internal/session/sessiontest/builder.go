@@ -28,6 +28,7 @@ type Builder struct {
 	Slices            []session.Slice
 	Marks             []session.Mark
 	Pauses            []session.Pause
+	NotProbed         []session.NotProbed
 	SiteValues        []session.SiteValue
 	Lifetimes         []session.ProcessLifetime
 	GCs               []session.GC
@@ -237,6 +238,7 @@ func (b *Builder) insert(w *session.Writer) error {
 		func() error { return w.InsertSlices(b.Slices) },
 		func() error { return w.ReplaceMarks(b.Marks) },
 		func() error { return w.ReplacePauses(b.Pauses) },
+		func() error { return w.ReplaceNotProbed(b.NotProbed) },
 		func() error { return w.InsertSiteValues(b.SiteValues) },
 		func() error { return w.ReplaceProcessLifetimes(b.Lifetimes) },
 		func() error { return w.InsertGCs(b.GCs) },
