@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -334,7 +335,36 @@ static void collector_gone(void)
     check(fake_load(agent_path) < 0 && !has_arena(), "it records for nobody");
 }
 
+/* What the program itself calls says what came of it: by a thread that the runtime does not know, in a forked process, and when
+ * nobody is there any more, which a program that only marks finds out, too. */
+static void program_calls(void)
+{
+    int fd = lock_directory();
+    start();
+    let_time_pass();
+    void *agent = dlopen(agent_path, RTLD_LAZY | RTLD_NOLOAD);
+    int32_t (*mark)(int32_t, const utf16 *, int32_t, const utf16 *, int32_t) =
+        (int32_t(*)(int32_t, const utf16 *, int32_t, const utf16 *, int32_t))dlsym(agent, "clrprof_mark");
+    int32_t (*name)(const utf16 *, int32_t) = (int32_t(*)(const utf16 *, int32_t))dlsym(agent, "clrprof_name_thread");
+    const utf16 text[] = {'a', 'b'};
+    check(mark(0, text, 2, NULL, 0) == 0 && name(text, 2) == 0, "it does not mark, or name");
+    fake_set_thread(0);
+    check(name(text, 2) == 2, "it names a thread that the runtime does not know");
+    fake_set_thread(0x1000);
+    pid_t child = fork();
+    if (child == 0)
+        _exit(mark(0, text, 2, NULL, 0));
+    int status = 0;
+    check(waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 3, "a forked process marks: %x", status);
+    check(mark(1, text, 0, NULL, 0) == 0, "it does not mark by a number");
+    close(fd);
+    let_time_pass();
+    check(mark(0, text, 2, NULL, 0) == 3 && name(text, 2) == 3, "it marks for nobody");
+    fake_callback(CALLBACK_SHUTDOWN, 0);
+}
+
 const struct scenario thread_scenarios[] = {
+    {"program_calls", program_calls},
     {"collector_ended", collector_ended},
     {"collector_killed", collector_killed},
     {"collector_killed_exit", collector_killed_exit},
