@@ -19,6 +19,9 @@ const (
 	// chart has points.
 	MaxGCs = 600
 
+	// MaxMarks is how many marks a message has, and how many are kept for those who come later: likewise.
+	MaxMarks = 600
+
 	// MaxWatchers is how many watch at most: more than there are people at one recording.
 	MaxWatchers = 64
 )
@@ -39,9 +42,8 @@ type Feed struct {
 	last     uint64        // id of the last one
 	state    *State        // that it ended with
 	names    names
-	gcs      []GC // the last ones
-	allGCs   int64
-	newGCs   int // of them, since the last message
+	gcs      happened[GC]
+	marks    happened[Mark]
 }
 
 // Encoded is a message in JSON, without a newline.
@@ -84,20 +86,21 @@ func (f *Feed) Describe(in *symbols.Input) {
 func (f *Feed) AddGC(gc GC) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if len(f.gcs) == MaxGCs {
-		copy(f.gcs, f.gcs[1:])
-		f.gcs = f.gcs[:MaxGCs-1]
-	}
-	f.gcs = append(f.gcs, gc)
-	f.allGCs++
-	f.newGCs++
+	f.gcs.add(gc, MaxGCs)
+}
+
+// AddMark takes a mark that somebody made, whether somebody watches or not.
+func (f *Feed) AddMark(m Mark) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.marks.add(m, MaxMarks)
 }
 
 // Publish makes a message of what is new in a state, which the feed keeps. Nothing may be published after the last one.
 func (f *Feed) Publish(s *State, last bool) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	m := f.message(s, f.state, f.newGCs, 0)
+	m := f.message(s, f.state, false)
 	f.last++
 	m.ID = f.last
 	if last {
@@ -112,7 +115,7 @@ func (f *Feed) Publish(s *State, last bool) error {
 		f.kept = f.kept[:MaxKept-1]
 	}
 	f.kept = append(f.kept, e)
-	f.state, f.newGCs = s, 0
+	f.state, f.gcs.fresh, f.marks.fresh = s, 0, 0
 	f.tell()
 	return nil
 }
@@ -130,9 +133,9 @@ func (f *Feed) tell() {
 	f.changed = make(chan struct{})
 }
 
-// message says what is new since before; nil: since the session's start. So many collections are new, before the later
-// ones.
-func (f *Feed) message(s, before *State, gcs, later int) Message {
+// message says what is new since before; nil: since the session's start. Of what happened it has what is new since the
+// last message or, if that is what a watcher begins with, what was before.
+func (f *Feed) message(s, before *State, begins bool) Message {
 	m := Message{Event: Tick, Session: f.session, Mode: s.Mode, End: s.Time, Processes: s.Processes, Threads: s.Threads,
 		Losses: addLosses(s.Losses)}
 	if before == nil {
@@ -142,9 +145,13 @@ func (f *Feed) message(s, before *State, gcs, later int) Message {
 	m.Begin, m.Total, m.New = before.Time, numbers(total), numbers(total.Sub(before.total()))
 	m.Functions = f.functionTable(s.Functions, before.Functions, s.Calls)
 	m.Types = f.typeTable(s.Types, before.Types)
-	kept := f.gcs[:max(0, len(f.gcs)-later)]
-	shown := min(gcs, len(kept))
-	m.GCs = GCs{Rows: append([]GC{}, kept[len(kept)-shown:]...), LeftOut: gcs - shown, Total: f.allGCs - int64(later)}
+	gcs, marks, laterGCs, laterMarks := f.gcs.fresh, f.marks.fresh, 0, 0
+	if begins {
+		gcs, laterGCs = int(f.gcs.all)-f.gcs.fresh, f.gcs.fresh
+		marks, laterMarks = int(f.marks.all)-f.marks.fresh, f.marks.fresh
+	}
+	m.GCs.Rows, m.GCs.LeftOut, m.GCs.Total = f.gcs.told(gcs, laterGCs, MaxGCs)
+	m.Marks.Rows, m.Marks.LeftOut, m.Marks.Total = f.marks.told(marks, laterMarks, MaxMarks)
 	return m
 }
 
@@ -248,7 +255,7 @@ func (w *Watcher) look() (e Encoded, found bool, changed <-chan struct{}, err er
 	}
 	switch {
 	case w.begins && f.state != nil && (f.last > w.newer || f.ended):
-		m := f.message(f.state, nil, int(f.allGCs)-f.newGCs, f.newGCs)
+		m := f.message(f.state, nil, true)
 		if m.ID = f.last; f.isLast() {
 			m.Event = End
 		}

@@ -152,6 +152,35 @@ func TestTooMany(t *testing.T) {
 	}
 }
 
+// TestMarks: each mark is told once, to who comes later those before the last message, of too many the last ones.
+func TestMarks(t *testing.T) {
+	f := NewFeed()
+	w := begin(t, f, 0)
+	f.AddMark(Mark{At: 1, Name: "one"})
+	publish(t, f, 1, false)
+	if m := next(t, w); len(m.Marks.Rows) != 1 || m.Marks.Rows[0].Name != "one" || m.Marks.Total != 1 {
+		t.Errorf("%+v", m.Marks)
+	}
+	f.AddMark(Mark{At: 2, Name: "two"})
+	publish(t, f, 2, false)
+	f.AddMark(Mark{At: 3, Name: "three"})
+	late := begin(t, f, 0)
+	if m := next(t, late); len(m.Marks.Rows) != 2 || m.Marks.Rows[1].Name != "two" || m.Marks.Total != 2 {
+		t.Errorf("who comes later gets %+v", m.Marks)
+	}
+	for i := range 3*MaxMarks + 5 {
+		f.AddMark(Mark{At: quantity.Nanoseconds(4 + i)})
+	}
+	publish(t, f, 3, false)
+	next(t, w)
+	for _, m := range []Message{next(t, w), next(t, late)} {
+		if n := len(m.Marks.Rows); n != MaxMarks || m.Marks.LeftOut != 2*MaxMarks+6 || m.Marks.Total != 3*MaxMarks+8 ||
+			m.Marks.Rows[n-1].At != 3*MaxMarks+8 {
+			t.Errorf("%d rows, %d left out of %d", n, m.Marks.LeftOut, m.Marks.Total)
+		}
+	}
+}
+
 // TestCollections: of too many the last ones are told, and how many are not.
 func TestCollections(t *testing.T) {
 	f := NewFeed()

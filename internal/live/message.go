@@ -45,6 +45,7 @@ type Message struct {
 	Functions Table                `json:"functions"`
 	Types     Table                `json:"types"`
 	GCs       GCs                  `json:"gcs"`
+	Marks     Marks                `json:"marks"`
 	Losses    []Loss               `json:"losses"` // since the session's start
 }
 
@@ -81,6 +82,21 @@ type GCs struct {
 	Rows    []GC  `json:"rows"` // the last ones
 	LeftOut int   `json:"left_out"`
 	Total   int64 `json:"total"` // since the session's start
+}
+
+// Marks are the marks that somebody made between the two moments: not those of the begin and the end of processes.
+type Marks struct {
+	Rows    []Mark `json:"rows"` // the last ones
+	LeftOut int    `json:"left_out"`
+	Total   int64  `json:"total"` // since the session's start
+}
+
+// Mark is a moment that somebody marked.
+type Mark struct {
+	At     quantity.Nanoseconds `json:"at_ns"`
+	Name   string               `json:"name"` // that of the program, or of who made it; its number if it has none
+	Text   string               `json:"text"`
+	Source string               `json:"source"` // as in a session
 }
 
 // GC is a garbage collection that ended.

@@ -55,7 +55,7 @@ func (v *View) Apply(m *Message) {
 		v.recent = slices.Delete(v.recent, 0, 1)
 	}
 	v.Last = *m
-	v.Last.Functions.Rows, v.Last.Types.Rows, v.Last.GCs.Rows = nil, nil, nil
+	v.Last.Functions.Rows, v.Last.Types.Rows, v.Last.GCs.Rows, v.Last.Marks.Rows = nil, nil, nil, nil
 }
 
 // Span is the time that rates are taken over, 0 if there is none yet.

@@ -1,8 +1,11 @@
 package recording
 
 import (
+	"cmp"
 	"slices"
+	"strconv"
 
+	"github.com/clrprof/clrprof/internal/live"
 	"github.com/clrprof/clrprof/internal/quantity"
 	"github.com/clrprof/clrprof/internal/session"
 	"github.com/clrprof/clrprof/internal/steer"
@@ -144,6 +147,10 @@ func (r *Recording) Mark(m session.Mark) {
 	m.ID = r.next.mark
 	m.Time = max(0, m.Time)
 	r.control.marks = append(r.control.marks, m)
+	if feed := r.watched.feed; feed != nil && m.Source != session.MarkProgram {
+		feed.AddMark(live.Mark{At: m.Time, Name: cmp.Or(m.Name, strconv.FormatInt(m.Number, 10)), Text: m.Text,
+			Source: m.Source})
+	}
 }
 
 // Marks is how many marks there are.

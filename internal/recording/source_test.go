@@ -3,11 +3,13 @@ package recording_test
 import (
 	"errors"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/clrprof/clrprof/internal/analysis"
+	"github.com/clrprof/clrprof/internal/live"
 	"github.com/clrprof/clrprof/internal/quantity"
 	"github.com/clrprof/clrprof/internal/recording"
 	"github.com/clrprof/clrprof/internal/session"
@@ -116,6 +118,8 @@ func amount(n quantity.Count, bytes quantity.Bytes) quantity.Amount {
 // garbage collection, a mark, a pause, what is lost and what was counted beside it.
 func TestSecondSource(t *testing.T) {
 	s := newSource(t)
+	feed := live.NewFeed()
+	s.r.Watch(feed)
 	p := s.process
 	s.thread = p.AddThread(session.Thread{OSID: 70, Begin: 150})
 	s.must(s.slice(1000, func() error {
@@ -161,6 +165,7 @@ func TestSecondSource(t *testing.T) {
 		Source: session.MarkProgram},
 		session.Mark{ID: 2, Time: 1300, Name: "half", Process: 1, Source: session.MarkAPI},
 		session.Mark{ID: 3, Time: 2000, Name: session.MarkEnd, Text: "App", Process: 1, Source: session.MarkProgram})
+	tellsMarks(t, feed, `{"rows":[{"at_ns":1300,"name":"half","text":"","source":"api"}],"left_out":0,"total":1}`)
 	same(t, s.w.Losses)
 	if have, want := s.r.Totals(), (recording.Totals{Amount: amount(5, 120)}); have != want {
 		t.Errorf("in all %+v, not %+v", have, want)
@@ -169,6 +174,23 @@ func TestSecondSource(t *testing.T) {
 	s.must(err)
 	if len(values) != 2 || values[0].Inclusive != amount(5, 120) || values[1].Exclusive != amount(1, 24) {
 		t.Errorf("functions have %+v", values)
+	}
+}
+
+// tellsMarks checks which marks watchers are told of: those that somebody made.
+func tellsMarks(t *testing.T, feed *live.Feed, want string) {
+	t.Helper()
+	w, err := feed.Watch(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	if err := feed.Publish(&live.State{Time: 2000}, true); err != nil {
+		t.Fatal(err)
+	}
+	m, err := w.Next(t.Context())
+	if err != nil || !strings.Contains(string(m.JSON), `"marks":`+want) {
+		t.Errorf("told %s, %v, not of marks %s", m.JSON, err, want)
 	}
 }
 

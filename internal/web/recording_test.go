@@ -9,6 +9,7 @@ import (
 	"net/http/cookiejar"
 	"net/http/httptest"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -76,6 +77,8 @@ func (r *recording) work(last bool) {
 	r.feed.AddGC(live.GC{Process: 7, Number: int64(r.now / 250_000_000), Generation: 1, Begin: r.now - 10_000_000,
 		Pause: 5_000_000,
 		Died:  live.Population{Objects: 900, Bytes: 900 << 10}, Heap: heap})
+	r.feed.AddMark(live.Mark{At: r.now, Name: fmt.Sprintf("turn <%d>", r.now/250_000_000), Text: "\u202e",
+		Source: session.MarkAPI})
 	save := live.Sums{Amount: q.Amount{Allocations: 1, Bytes: 24}}
 	all := r.sums.Add(save)
 	s := &live.State{Time: r.now, Mode: "memory,lifetime,time", Processes: 1, Threads: 3, Calls: true,
@@ -264,6 +267,11 @@ func TestLivePage(t *testing.T) {
 	}
 	eval[bool](p, `(document.querySelector(".tools input").click(), true)`)
 	p.until(`document.querySelector(".lists tbody tr").cells[1].innerText === "3.00 MiB"`)
+	marks := eval[[]string](p, `[...document.querySelectorAll(".marks tbody tr")].map(r =>
+		r.cells[0].innerText + "|" + r.cells[1].innerText + "|" + r.cells[2].innerText)`)
+	if want := []string{"turn <3>|\ufffd|api", "turn <2>|\ufffd|api", "turn <1>|\ufffd|api"}; !slices.Equal(marks, want) {
+		t.Errorf("marks: %q, want %q", marks, want)
+	}
 	p.accessible(script, "live")
 	p.picture("live")
 	if refused := eval[string](p, `document.documentElement.dataset.refused ?? ""`); refused != "" {

@@ -4,7 +4,8 @@ import uPlot from "uplot";
 import { comebacks, lost } from "./link";
 import { Failed } from "./parts";
 import { theme } from "./state";
-import { axes, bytes, color } from "./timeline";
+import { clean } from "./table";
+import { axes, bytes, color, lines } from "./timeline";
 import { formatBytes, formatCount, formatDuration } from "./units";
 
 // The messages are documented in docs/live.md.
@@ -12,9 +13,10 @@ type Numbers = { allocations: number; bytes: number; calls: number };
 type LiveRow = { id: number; name: string; module: string; new: Numbers; total: Numbers };
 type Table = { rows: LiveRow[]; rest: { rows: number; new: Numbers } };
 type GC = { process: number; number: number; generation: number; induced: boolean; begin_ns: number; pause_ns: number; died: { objects: number; bytes: number }; heap: { objects: number; bytes: number }[] };
+type Mark = { at_ns: number; name: string; text: string; source: string };
 type Message = {
   id: number; event: "start" | "tick" | "end"; session: string; mode: string; begin_ns: number; end_ns: number; new: Numbers; total: Numbers;
-  processes: number; threads: number; functions: Table; types: Table; gcs: { rows: GC[]; left_out: number; total: number };
+  processes: number; threads: number; functions: Table; types: Table; gcs: { rows: GC[]; left_out: number; total: number }; marks: { rows: Mark[]; left_out: number; total: number };
   losses: { reason: string; events: number; allocations: number; bytes: number }[];
 };
 
@@ -22,7 +24,7 @@ type Message = {
 const mostPoints = 1200;
 /** Rates are those of the last messages: two seconds of them. One alone would jump. */
 const mostRecent = 8;
-const mostRows = 15, mostGCs = 600;
+const mostRows = 15, mostGCs = 600, mostMarks = 600;
 
 type Measure = "bytes" | "allocations" | "calls";
 
@@ -34,6 +36,7 @@ class Recording {
   bytes: number[] = [];
   calls: number[] = [];
   gcs: GC[] = [];
+  marks: Mark[] = [];
   functions = new Map<number, LiveRow>();
   types = new Map<number, LiveRow>();
 
@@ -49,6 +52,8 @@ class Recording {
       this.recent.push(m);
     }
     this.gcs.push(...m.gcs.rows);
+    this.marks.push(...m.marks.rows.map((k) => ({ ...k, name: clean(k.name), text: clean(k.text) })));
+    this.marks.splice(0, this.marks.length - mostMarks);
     for (const list of [this.at, this.bytes, this.calls]) list.splice(0, list.length - mostPoints);
     this.recent.splice(0, this.recent.length - mostRecent);
     this.gcs.splice(0, this.gcs.length - mostGCs);
@@ -57,7 +62,7 @@ class Recording {
 
   /** Everything since the start follows. */
   forget() {
-    this.recent = []; this.at = []; this.bytes = []; this.calls = []; this.gcs = [];
+    this.recent = []; this.at = []; this.bytes = []; this.calls = []; this.gcs = []; this.marks = [];
     this.functions.clear(); this.types.clear();
   }
 
@@ -130,6 +135,7 @@ export function LiveView() {
       <Most title={lately ? "Functions, per second now" : "Functions, since the start"} list={recording.most("functions", measure, lately)} measure={measure} hidden={m.functions.rest.rows} />
       {measure !== "calls" ? <Most title={lately ? "Types, per second now" : "Types, since the start"} list={recording.most("types", measure, lately)} measure={measure} hidden={m.types.rest.rows} /> : null}
       {m.gcs.total ? <Collections list={recording.gcs} total={m.gcs.total} /> : null}
+      {m.marks.total ? <Marks list={recording.marks} total={m.marks.total} /> : null}
     </div>
   </div>;
 }
@@ -152,6 +158,15 @@ function Collections({ list, total }: { list: GC[]; total: number }) {
     <table class="now"><thead><tr>{["Number", "Generation", "At", "Pause", "Died", "Heap after"].map((h) => <th scope="col" key={h}>{h}</th>)}</tr></thead>
       <tbody>{last.map((g) => <tr key={g.process + "." + g.number}><td>{g.number}</td><td>{g.generation}{g.induced ? " (induced)" : ""}</td><td>{formatDuration(g.begin_ns)}</td><td>{formatDuration(g.pause_ns)}</td>
         <td>{formatBytes(g.died.bytes)}</td><td>{formatBytes(g.heap.reduce((sum, h) => sum + h.bytes, 0))}</td></tr>)}</tbody></table>
+    {total > last.length ? <p class="hint">{formatCount(total - last.length)} earlier ones.</p> : null}
+  </section>;
+}
+
+function Marks({ list, total }: { list: Mark[]; total: number }) {
+  const last = list.slice(-mostRows).reverse();
+  return <section class="marks"><h2>Marks</h2>
+    <table class="now"><thead><tr>{["Name", "Text", "From", "At"].map((h) => <th scope="col" key={h}>{h}</th>)}</tr></thead>
+      <tbody>{last.map((k, i) => <tr key={total - i}><td title={k.name}>{k.name}</td><td title={k.text}>{k.text}</td><td>{k.source}</td><td>{formatDuration(k.at_ns)}</td></tr>)}</tbody></table>
     {total > last.length ? <p class="hint">{formatCount(total - last.length)} earlier ones.</p> : null}
   </section>;
 }
@@ -179,7 +194,7 @@ function Charts({ recording, id, memory, time, dark }: { recording: Recording; i
 function draw(host: HTMLElement, recording: Recording, title: string, axis: (n: number) => string, series: uPlot.Series[], data: () => uPlot.AlignedData): Drawn {
   const chart = new uPlot({
     title, width: host.clientWidth, height: series.length > 1 ? 150 : 110, scales: { x: { time: false, range: () => [recording.at[0] ?? 0, (recording.last?.end_ns ?? 1e9) / 1e9] }, y: { range: (_u, _min, max) => [0, max > 0 ? max * 1.05 : 1] } },
-    cursor: { drag: { x: false, y: false }, sync: { key: "live" } }, legend: { show: series.length > 1, live: true }, axes: axes(axis, true),
+    cursor: { drag: { x: false, y: false }, sync: { key: "live" } }, legend: { show: series.length > 1, live: true }, axes: axes(axis, true), hooks: { draw: [(u) => lines(u, recording.marks)] },
     series: [{ label: "time", value: (_u, v) => v == null ? "–" : v.toFixed(1) + " s" }, ...series],
   }, data(), host);
   return { chart, data };

@@ -118,7 +118,7 @@ function options(host: HTMLElement, t: Timeline, chart: Chart, last: boolean): u
     series: [{ label: "time", value: (_u, v) => v == null ? "–" : v.toFixed(3) + " s" }, ...chart.series],
     hooks: {
       ready: [(u) => select(u, t)], setSize: [(u) => select(u, t)],
-      drawClear: [(u) => bands(u, t)], draw: [(u) => lines(u, t)],
+      drawClear: [(u) => bands(u, t)], draw: [(u) => lines(u, t.marks)],
       setSelect: [(u) => {
         if (u.select.width < 3 || isFile) return;
         const from = u.posToVal(u.select.left, "x") * 1e9, to = u.posToVal(u.select.left + u.select.width, "x") * 1e9;
@@ -145,7 +145,7 @@ function bands(u: uPlot, t: Timeline) {
 }
 
 /** Marks are lines, with their names as far as there is room. */
-function lines(u: uPlot, t: Timeline) {
+export function lines(u: uPlot, marks: Timeline["marks"]) {
   const c = u.ctx, scale = devicePixelRatio;
   c.save();
   c.strokeStyle = c.fillStyle = color("--soft");
@@ -153,7 +153,8 @@ function lines(u: uPlot, t: Timeline) {
   c.textAlign = "left";
   c.setLineDash([3 * scale, 3 * scale]);
   let free = 0;
-  for (const m of t.marks) {
+  for (const m of marks) {
+    if (m.at_ns / 1e9 < u.scales.x.min!) continue;
     const x = across(u, m.at_ns), width = c.measureText(m.name).width;
     c.beginPath();
     c.moveTo(x, u.bbox.top);
