@@ -32,7 +32,11 @@ func Change(path string, change func(*sqlite.Conn) error) error {
 	if err != nil {
 		return err
 	}
-	err = change(conn)
+	// nobody minds if the machine goes down meanwhile
+	err = sqlitex.ExecuteTransient(conn, "PRAGMA synchronous = OFF", nil)
+	if err == nil {
+		err = change(conn)
+	}
 	if err == nil {
 		err = pack(conn, path)
 	}
