@@ -3,6 +3,7 @@ package calltree
 import (
 	"fmt"
 	"math"
+	"math/bits"
 )
 
 // None is the parent of a root, and the group of a node that belongs to none.
@@ -195,24 +196,52 @@ type Merged struct {
 // roots down: a node of the result is a path of groups from the root. Its nodes are in
 // the order of their first original node.
 func (t Tree) Merge(group []int32) Merged {
-	type key struct{ parent, group int32 }
-	index := make(map[key]int32, t.Len()/2)
 	m := Merged{Of: make([]int32, t.Len())}
+	index := newMergeIndex(t.Len())
 	for i, p := range t.Parent {
-		k := key{None, group[i]}
+		parent := int32(None)
 		if p >= 0 {
-			k.parent = m.Of[p]
+			parent = m.Of[p]
 		}
-		n, ok := index[k]
-		if !ok {
-			n = int32(len(m.Parent))
-			index[k] = n
-			m.Parent = append(m.Parent, k.parent)
-			m.Group = append(m.Group, k.group)
+		slot := index.find(parent, group[i])
+		if slot.node < 0 {
+			*slot = mergeSlot{parent, group[i], int32(len(m.Parent))}
+			m.Parent, m.Group = append(m.Parent, parent), append(m.Group, group[i])
 		}
-		m.Of[i] = n
+		m.Of[i] = slot.node
 	}
 	return m
+}
+
+// mergeIndex finds the merged node of a parent and a group. There can be millions, so it is a table of a size that is
+// known beforehand, in which one look is one place in memory: a map takes three times as long.
+type mergeIndex struct {
+	slots []mergeSlot // twice to four times as many as nodes, a power of two
+	shift int
+}
+
+type mergeSlot struct{ parent, group, node int32 } // node is below 0: it is free
+
+func newMergeIndex(nodes int) mergeIndex {
+	width := bits.Len(uint(nodes)) + 1
+	x := mergeIndex{make([]mergeSlot, 1<<width), 64 - width}
+	for i := range x.slots {
+		x.slots[i].node = -1
+	}
+	return x
+}
+
+// find returns the slot of a parent and a group, or the free one in which it belongs.
+func (x *mergeIndex) find(parent, group int32) *mergeSlot {
+	const golden = 0x9e3779b97f4a7c15 // 2⁶⁴ divided by the golden ratio: products of it are all over the place
+	hash := (uint64(uint32(parent))<<32 | uint64(uint32(group))) * golden
+	hash = (hash ^ hash>>32) * golden
+	for at := hash >> x.shift; ; at = (at + 1) & uint64(len(x.slots)-1) {
+		s := &x.slots[at]
+		if s.node < 0 || s.parent == parent && s.group == group {
+			return s
+		}
+	}
 }
 
 // Keep returns the tree without the nodes for which keep is false, and for each
