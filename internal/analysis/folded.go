@@ -2,6 +2,7 @@ package analysis
 
 import (
 	"github.com/clrprof/clrprof/internal/calltree"
+	"github.com/clrprof/clrprof/internal/pieces"
 	q "github.com/clrprof/clrprof/internal/quantity"
 	"github.com/clrprof/clrprof/internal/session"
 )
@@ -128,17 +129,17 @@ type inclusiveCalls struct {
 // whole is that of all of its calls, each that of each call by itself.
 func (d *Data) eachMeasuredInclusive(fn func(timing int32, whole, each *measured)) {
 	at := make([]int32, len(d.Timings)) // 1 + position
-	var sums []inclusiveCalls
+	var sums pieces.List[inclusiveCalls]
 	waits, acted := map[int32]q.Waits{}, make([]bool, len(d.Timings))
 	d.inclusives.each(func(slice, timing int32, r *session.TimingInclusive) {
 		if !d.in.inSlice(slice) || !lets(d.in.timings, timing) {
 			return
 		}
 		if at[timing] == 0 {
-			sums = append(sums, inclusiveCalls{})
-			at[timing] = int32(len(sums))
+			sums.Add(inclusiveCalls{})
+			at[timing] = int32(sums.Len())
 		}
-		s := &sums[at[timing]-1]
+		s := sums.At(int(at[timing] - 1))
 		s.ended += r.Calls
 		s.made += r.Calls - r.Times
 		s.elapsed += r.Elapsed
@@ -151,16 +152,17 @@ func (d *Data) eachMeasuredInclusive(fn func(timing int32, whole, each *measured
 			acted[timing], waits[timing] = true, waits[timing].Add(r.Waits)
 		}
 	})
+	var whole, each measured
 	for i, n := range at {
 		if n == 0 {
 			continue
 		}
-		s := &sums[n-1]
-		whole := measured{ended: s.ended, made: s.made, elapsed: s.elapsed, waited: s.waited}
+		s := sums.At(int(n - 1))
+		whole = measured{ended: s.ended, made: s.made, elapsed: s.elapsed, waited: s.waited}
 		if acted[i] {
 			whole.Waits = waits[int32(i)]
 		}
-		each := measured{ended: s.eachEnded, made: s.eachEnded, elapsed: s.eachElapsed, waited: s.eachWaited,
+		each = measured{ended: s.eachEnded, made: s.eachEnded, elapsed: s.eachElapsed, waited: s.eachWaited,
 			Waits: q.Waits{OffCPU: s.eachOff}}
 		if whole != (measured{}) || each != (measured{}) {
 			fn(int32(i), &whole, &each)

@@ -8,10 +8,46 @@ import (
 	"github.com/clrprof/clrprof/internal/session"
 )
 
+// packed is rows of numbers, each a varint. It grows by parts, as a slice that grows is copied; no row is in two.
+type packed [][]byte
+
+// packedPart is how long a part is, at least.
+const packedPart = 1 << 16
+
+// add adds a row.
+func (p *packed) add(row ...int64) {
+	last := len(*p) - 1
+	if last < 0 || len((*p)[last]) >= packedPart {
+		*p = append(*p, make([]byte, 0, packedPart+len(row)*binary.MaxVarintLen64))
+		last++
+	}
+	for _, n := range row {
+		(*p)[last] = binary.AppendVarint((*p)[last], n)
+	}
+}
+
+// numbers reads the numbers of packed rows.
+type numbers struct {
+	parts packed
+	rest  []byte // of a part that is read
+}
+
+// more reports whether there is another row.
+func (n *numbers) more() bool { return len(n.rest) > 0 || len(n.parts) > 0 }
+
+func (n *numbers) next() int64 {
+	if len(n.rest) == 0 {
+		n.rest, n.parts = n.parts[0], n.parts[1:]
+	}
+	value, size := binary.Varint(n.rest)
+	n.rest = n.rest[size:]
+	return value
+}
+
 // timeValues is the table timing_value in some 20 bytes for each row, in place of 112: where there are many paths there
 // are some million rows, and most of their numbers are small. Each is a varint.
 type timeValues struct {
-	packed  []byte
+	packed  packed
 	timings index[session.TimingID]
 	slices  index[session.SliceID]
 }
@@ -23,33 +59,24 @@ func (v *timeValues) read(s *session.Session) error {
 
 // add adds a row.
 func (v *timeValues) add(r *session.TimingValue) {
-	b := v.packed
-	for _, n := range [...]int64{int64(r.Slice), int64(r.Timing), int64(r.Calls), int64(r.Ended), int64(r.Made),
-		int64(r.Elapsed), int64(r.Waited)} {
-		b = binary.AppendVarint(b, n)
-	}
+	row := [...]int64{int64(r.Slice), int64(r.Timing), int64(r.Calls), int64(r.Ended), int64(r.Made), int64(r.Elapsed),
+		int64(r.Waited), 0, int64(r.Intervals), int64(r.Voluntary), int64(r.Preempted), int64(r.Faults), int64(r.Reads),
+		int64(r.OffCPU), int64(r.Blocked), int64(r.Ready)}
+	const withoutWaits = 8
 	if r.Waits.IsZero() {
-		b = binary.AppendVarint(b, 0)
-	} else {
-		b = binary.AppendVarint(b, 1)
-		for _, n := range [...]int64{int64(r.Intervals), int64(r.Voluntary), int64(r.Preempted), int64(r.Faults),
-			int64(r.Reads), int64(r.OffCPU), int64(r.Blocked), int64(r.Ready)} {
-			b = binary.AppendVarint(b, n)
-		}
+		v.packed.add(row[:withoutWaits]...)
+		return
 	}
-	v.packed = b
+	row[withoutWaits-1] = 1
+	v.packed.add(row[:]...)
 }
 
 // each calls fn with each row, in the order of slice and timing, and the positions of its slice, or none, and of its
 // timing. The row is overwritten by the next one.
 func (v *timeValues) each(fn func(slice, timing int32, row *session.TimingValue)) {
 	var r session.TimingValue
-	for rest := v.packed; len(rest) > 0; {
-		next := func() int64 {
-			n, size := binary.Varint(rest)
-			rest = rest[size:]
-			return n
-		}
+	all := numbers{parts: v.packed}
+	for next := all.next; all.more(); {
 		r.Slice, r.Timing = session.SliceID(next()), session.TimingID(next())
 		r.Calls, r.Ended, r.Made = q.Count(next()), q.Count(next()), q.Count(next())
 		r.Elapsed, r.Waited = q.Nanoseconds(next()), q.Nanoseconds(next())
@@ -67,7 +94,7 @@ func (v *timeValues) each(fn func(slice, timing int32, row *session.TimingValue)
 
 // inclusiveValues is the table timing_inclusive, in the same way.
 type inclusiveValues struct {
-	packed  []byte
+	packed  packed
 	rows    int
 	timings index[session.TimingID]
 	slices  index[session.SliceID]
@@ -84,9 +111,8 @@ func inclusiveNumbers(r *session.TimingInclusive) [18]int64 {
 
 func (v *inclusiveValues) read(s *session.Session) error {
 	return s.EachTimingInclusive(func(r *session.TimingInclusive) {
-		for _, n := range inclusiveNumbers(r) {
-			v.packed = binary.AppendVarint(v.packed, n)
-		}
+		row := inclusiveNumbers(r)
+		v.packed.add(row[:]...)
 		v.rows++
 	})
 }
@@ -94,12 +120,12 @@ func (v *inclusiveValues) read(s *session.Session) error {
 // each calls fn as timeValues.each does.
 func (v *inclusiveValues) each(fn func(slice, timing int32, row *session.TimingInclusive)) {
 	var n [18]int64
-	for rest := v.packed; len(rest) > 0; {
+	var r session.TimingInclusive
+	for all := (numbers{parts: v.packed}); all.more(); {
 		for i := range n {
-			value, size := binary.Varint(rest)
-			n[i], rest = value, rest[size:]
+			n[i] = all.next()
 		}
-		r := session.TimingInclusive{Slice: session.SliceID(n[0]), Timing: session.TimingID(n[1]), Times: q.Count(n[2]),
+		r = session.TimingInclusive{Slice: session.SliceID(n[0]), Timing: session.TimingID(n[1]), Times: q.Count(n[2]),
 			Calls:   q.Count(n[3]),
 			Elapsed: q.Nanoseconds(n[4]), Waited: q.Nanoseconds(n[5]),
 			Waits: q.Waits{Intervals: q.Count(n[6]), Voluntary: q.Count(n[7]),

@@ -68,7 +68,7 @@ callee: clrmeta
 recording: live pieces quantity session steer symbols
 collect: arena callee cgroup counter eventpipe heapgraph instrument launch live pieces probes quantity recording session steer symbols usercode wire
 calltree: quantity
-analysis: calltree pattern quantity session usercode
+analysis: calltree pattern pieces quantity session usercode
 analysis/analysistest: analysis session session/sessiontest
 rules: analysis quantity session
 shell:
