@@ -246,9 +246,7 @@ func Compare(from, to []*Source, view, column string) (*Comparison, error) {
 	for i := range all {
 		most = max(most, len(all[i].values))
 	}
-	for n := range int32(most) {
-		out.add(n, keys, all)
-	}
+	out.addAll(int32(most), keys, all)
 	for n := range out.Runs {
 		out.sums[n] /= int64(out.Runs[n])
 	}
@@ -280,53 +278,81 @@ func (c *Comparison) sort() {
 			return cmp.Compare(y.delta, x.delta)
 		}
 		a, b := &c.Changes[x.at], &c.Changes[y.at]
-		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Key, b.Key))
+		if a.Name != b.Name {
+			return cmp.Compare(a.Name, b.Name)
+		}
+		return cmp.Compare(a.Key, b.Key)
 	})
-	old := c.Changes
-	c.Changes = make([]Change, len(old))
-	for i, p := range order {
-		c.Changes[i] = old[p.at]
-	}
-	if len(old) == 0 {
-		c.Changes = nil
+	for i := range order { // each change that is not where it belongs is in a circle of such: a copy of all is large
+		for at := i; ; {
+			from := int(order[at].at)
+			order[at].at = int32(at)
+			if from == i {
+				break
+			}
+			c.Changes[at], c.Changes[from] = c.Changes[from], c.Changes[at]
+			at = from
+		}
 	}
 }
 
-// add adds up the values of a thing, which has a number, in all runs, and keeps it if they differ.
-func (c *Comparison) add(n int32, keys *comparedKeys, all []comparedRun) {
-	var sums [2]int64
-	first, differs := all[0].of(n).value, false
-	for i := range all {
-		value := all[i].of(n).value
-		sums[all[i].side] += value
-		differs = differs || value != first
+// addAll adds things with numbers below a limit. There can be a million, so it is counted first how many differ.
+func (c *Comparison) addAll(limit int32, keys *comparedKeys, all []comparedRun) {
+	var differ []int32
+	for n := range limit {
+		var sums [2]int64
+		first, differs := all[0].of(n).value, false
+		for i := range all {
+			value := all[i].of(n).value
+			sums[all[i].side] += value
+			differs = differs || value != first
+		}
+		if c.AddsUp {
+			c.sums[0], c.sums[1] = c.sums[0]+sums[0], c.sums[1]+sums[1]
+		}
+		if differs {
+			differ = append(differ, n)
+		}
 	}
-	if c.AddsUp {
-		c.sums[0], c.sums[1] = c.sums[0]+sums[0], c.sums[1]+sums[1]
-	}
-	if !differs {
+	if len(differ) == 0 {
 		return
 	}
+	c.Changes = make([]Change, 0, len(differ))
+	values := make([]int64, len(differ)*len(all)) // of all of them
+	for i, n := range differ {
+		c.add(n, keys, all, values[i*len(all):i*len(all):(i+1)*len(all)])
+	}
+}
+
+// add adds a thing of which the values differ, and puts these into values.
+func (c *Comparison) add(n int32, keys *comparedKeys, all []comparedRun, values []int64) {
 	var x Change
-	values := make([]int64, 0, len(all))
+	var sums [2]int64
 	for side := range x.runs {
 		from := len(values)
 		for i := range all {
 			if all[i].side == side {
 				values = append(values, all[i].of(n).value)
+				sums[side] += all[i].of(n).value
 			}
 		}
 		x.runs[side] = values[from:len(values):len(values)]
 	}
+	last := len(all) - 1 // that has it: it tells where it is, and is a new one, if there is one
+	for last > 0 && all[last].of(n).first == 0 {
+		last--
+	}
 	moved, oldLine := false, int64(0)
-	for i := range all { // the last that has it tells where it is: that is a new one, if there is one
+	for i := range all {
 		r := &all[i]
 		v := r.of(n)
 		if v.first == 0 {
 			continue
 		}
 		runs, inOld, inNew := x.runs, x.InOld || r.side == 0, x.InNew || r.side == 1
-		x = r.describe(v.first - 1)
+		if i == last || c.HasLines() {
+			x = r.describe(v.first - 1)
+		}
 		x.runs, x.InOld, x.InNew = runs, inOld, inNew
 		if moved = moved || x.moved; r.side == 0 && oldLine == 0 {
 			oldLine = x.Line

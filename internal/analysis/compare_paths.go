@@ -111,16 +111,20 @@ func (v *comparedSource) eachPath(c *comparedColumn, out *comparedRun) error {
 		numbers[i] = keys.number(step)
 		out.addTo(numbers[i], r.value, int64(i))
 	}
+	called := make([]Change, len(v.data.Functions)) // the name and the module of functions
+	for f := range called {
+		called[f].Name, called[f].Module = v.data.Functions[f].DisplayName(), v.moduleName(v.data.Functions[f].Module)
+	}
 	out.describe = func(i int64) Change {
 		x := Change{}
 		if f := paths[i].function; f >= 0 {
-			x.Name, x.Module = v.data.Functions[f].DisplayName(), v.moduleName(v.data.Functions[f].Module)
+			x = called[f]
 		}
 		x.stack = func(text []byte) []byte {
 			var s comparedStack
 			for n := int32(i); n >= 0; n = paths[n].parent {
 				if f := paths[n].function; f >= 0 {
-					s.add(v.data.Functions[f].DisplayName())
+					s.add(called[f].Name)
 				}
 			}
 			return s.appendTo(text)
