@@ -132,6 +132,15 @@ func (v *Lifetimes) Sites() map[session.SiteID]Lifetime {
 	return byID(v.data.Sites, v.sites, func(r *session.Site) session.SiteID { return r.ID })
 }
 
+// EachFrozen calls fn for the sites of which the objects never die, with what was allocated there.
+func (v *Lifetimes) EachFrozen(fn func(site session.SiteID, born q.Amount)) {
+	for i := range v.sites {
+		if s := &v.data.Sites[i]; s.Frozen && !v.sites[i].IsZero() {
+			fn(s.ID, v.sites[i].Born)
+		}
+	}
+}
+
 // Types returns the lifetimes of types.
 func (v *Lifetimes) Types() map[session.TypeID]Lifetime {
 	return byID(v.data.Types, calltree.Sum(v.sites, v.data.siteType, len(v.data.Types)),
@@ -218,7 +227,7 @@ type Group struct {
 // Groups returns the groups of all sites at which something was born or died, in the order of their first site, their
 // lifetimes, and for each of these sites the position of its group. Where stacks are shown with user code, the line is
 // that of user code, as Data.UserLines has it, if there is some on the stack.
-func (v *Lifetimes) Groups(by By) ([]Group, []Lifetime, map[session.SiteID]int) {
+func (v *Lifetimes) Groups(by By) ([]Group, []Lifetime, SiteGroups) {
 	d, nearest := v.data, []int32(nil)
 	if by == ByLine && d.in.selection.myCode {
 		nearest = d.attribute().nearest
@@ -227,50 +236,50 @@ func (v *Lifetimes) Groups(by By) ([]Group, []Lifetime, map[session.SiteID]int) 
 	if by == ByModule || by == ByNamespace {
 		first = groupsOfFunctions(d.Functions, by)
 	}
-	type key struct{ process, typ, node, place int32 } // small, as there are millions
-	at := make(map[key]int, min(len(d.Sites), len(v.nodes)))
-	of := make(map[session.SiteID]int, len(d.Sites))
-	var groups []Group
-	var lifetimes []Lifetime
-	for i := range v.sites {
-		l := &v.sites[i]
-		node, typ := d.siteNode[i], d.siteType[i]
-		if l.IsZero() || node < 0 || typ < 0 {
-			continue
+	node := func(site int32) int32 {
+		n := d.siteNode[site]
+		if nearest != nil && nearest[n] >= 0 {
+			return nearest[n]
 		}
-		if nearest != nil && nearest[node] >= 0 {
-			node = nearest[node]
-		}
-		k := key{d.nodeProcess[node], none, none, none}
-		switch by {
-		case ByType:
-			k.typ = typ
-		case BySite:
-			k.typ, k.node = typ, node
-		case ByFunction:
-			k.node = d.nodeFunction[node]
-		case ByModule, ByNamespace:
-			k.node = first[d.nodeFunction[node]]
-		case ByLine:
-			k.node = d.nodeFunction[node]
-			if in := d.nodeInstruction[node]; in >= 0 {
-				k.place = d.instructionLine[in]
-			}
-		}
-		n, ok := at[k]
-		if !ok {
-			n = len(groups)
-			at[k] = n
-			groups = append(groups, d.group(by, node, typ))
-			if first != nil {
-				groups[n].Function = d.functionID(k.node)
-			}
-			lifetimes = append(lifetimes, Lifetime{})
-		}
-		lifetimes[n] = lifetimes[n].Add(*l)
-		of[d.Sites[i].ID] = n
+		return n
 	}
-	return groups, lifetimes, of
+	function := keyColumn{func(site int32) int32 { return d.nodeFunction[node(site)] }, len(d.Functions)}
+	keys := []keyColumn{{func(site int32) int32 { return d.nodeProcess[node(site)] }, len(d.Processes)}}
+	switch by {
+	case ByType:
+		keys = append(keys, keyColumn{func(site int32) int32 { return d.siteType[site] }, len(d.Types)})
+	case BySite:
+		keys = append(keys, keyColumn{func(site int32) int32 { return d.siteType[site] }, len(d.Types)},
+			keyColumn{node, len(d.Nodes)})
+	case ByFunction:
+		keys = append(keys, function)
+	case ByModule, ByNamespace:
+		keys = append(keys, keyColumn{func(site int32) int32 { return first[function.of(site)] }, len(d.Functions)})
+	case ByLine:
+		keys = append(keys, function, keyColumn{func(site int32) int32 {
+			if in := d.nodeInstruction[node(site)]; in >= 0 {
+				return d.instructionLine[in]
+			}
+			return none
+		}, len(d.Lines)})
+	}
+	rows := rowsWith(len(d.Sites), func(site int32) bool {
+		return d.siteNode[site] >= 0 && d.siteType[site] >= 0 && !v.sites[site].IsZero()
+	})
+	of, leaders := groupRows(rows, len(d.Sites), keys...)
+	groups, lifetimes := make([]Group, len(leaders)), make([]Lifetime, len(leaders))
+	for n, site := range leaders {
+		groups[n] = d.group(by, node(site), d.siteType[site])
+		if first != nil {
+			groups[n].Function = d.functionID(first[function.of(site)])
+		}
+	}
+	for site, n := range of {
+		if n >= 0 {
+			lifetimes[n] = lifetimes[n].Add(v.sites[site])
+		}
+	}
+	return groups, lifetimes, SiteGroups{d.siteIndex, of}
 }
 
 // group makes the group of a node and a type, both by position.

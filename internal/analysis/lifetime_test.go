@@ -132,7 +132,7 @@ func TestLifetimesAddUp(t *testing.T) {
 				rt.Errorf("by %s: %+v, want %+v", by, sum, whole.Total())
 			}
 			for site, l := range whole.Sites() {
-				if g, ok := of[site]; !ok || lifetimes[g].Born.Allocations < l.Born.Allocations {
+				if g, ok := of.Of(site); !ok || lifetimes[g].Born.Allocations < l.Born.Allocations {
 					rt.Errorf("by %s: site %d is not in its group", by, site)
 				}
 			}
@@ -141,7 +141,7 @@ func TestLifetimesAddUp(t *testing.T) {
 }
 
 // checkGroups: a site is in the group of the module, or of the namespace, of the function that allocated there.
-func checkGroups(t *rapid.T, d *Data, by By, groups []Group, of map[session.SiteID]int) {
+func checkGroups(t *rapid.T, d *Data, by By, groups []Group, of SiteGroups) {
 	name := func(f *session.Function) any { return f.Module }
 	if by == ByNamespace {
 		name = func(f *session.Function) any { return FunctionNamespace(f) }
@@ -162,7 +162,7 @@ func checkGroups(t *rapid.T, d *Data, by By, groups []Group, of map[session.Site
 		seen[key] = true
 	}
 	for i := range d.Sites {
-		if n, ok := of[d.Sites[i].ID]; ok {
+		if n, ok := of.Of(d.Sites[i].ID); ok {
 			f := &d.Functions[d.nodeFunction[d.siteNode[i]]]
 			if g := groups[n]; g.Process != f.Process || name(functions[g.Function]) != name(f) {
 				t.Errorf("by %s: site %d of %v is in the group %+v", by, d.Sites[i].ID, name(f), g)

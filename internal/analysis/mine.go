@@ -88,58 +88,51 @@ func (d *Data) place(node int32) Place {
 	return p
 }
 
-// places numbers the places of nodes.
+// places are the places of nodes of user code, numbered in their order: the zero Place is 0.
 type places struct {
-	numbering[Place]
-	data  *Data
-	nodes []int32 // numbers plus 1, by node and after none; 0: not looked at yet
+	list []Place
+	of   []int32 // numbers, by node
 }
 
-func (d *Data) places() *places { return &places{data: d, nodes: make([]int32, len(d.Nodes)+1)} }
-
-// at returns the number of a node's place; of none that of the zero Place.
-func (p *places) at(node int32) int32 {
-	known := &p.nodes[node+1]
-	if *known == 0 {
-		*known = p.number(p.data.place(node)) + 1
+// places numbers the places of the nodes that are the innermost of user code.
+func (d *Data) places(a *attribution) *places {
+	var found numbering[Place]
+	found.number(Place{})
+	p := &places{of: make([]int32, len(d.Nodes))}
+	type known struct{ function, number int32 }
+	last := make([]known, len(d.Instructions)+1) // by instruction, after none: there are few, each in one function
+	for n := range p.of {
+		if a.nearest[n] != int32(n) {
+			continue
+		}
+		at := &last[d.nodeInstruction[n]+1]
+		if f := d.nodeFunction[n] + 1; at.function != f { // so that 0 is not known yet
+			*at = known{f, found.number(d.place(int32(n)))}
+		}
+		p.of[n] = at.number
 	}
-	return *known - 1
-}
-
-// ranks returns by number where each place is in their order.
-func (p *places) ranks() []int32 {
-	order := make([]int32, len(p.list))
+	order := make([]int32, len(found.list))
 	for i := range order {
 		order[i] = int32(i)
 	}
-	slices.SortFunc(order, func(x, y int32) int { return comparePlaces(p.list[x], p.list[y]) })
-	out := make([]int32, len(order))
+	slices.SortFunc(order, func(x, y int32) int { return comparePlaces(found.list[x], found.list[y]) })
+	ranks := make([]int32, len(order))
+	p.list = make([]Place, len(order))
 	for rank, n := range order {
-		out[n] = int32(rank)
+		ranks[n], p.list[rank] = int32(rank), found.list[n]
 	}
-	return out
+	for n := range p.of {
+		p.of[n] = ranks[p.of[n]]
+	}
+	return p
 }
 
-// ordered is the number of something that is sorted by two values.
-type ordered struct {
-	first  uint64
-	second int32
-	number int32
-}
-
-// inOrder sorts, and returns the numbers.
-func inOrder(list []ordered) []int32 {
-	slices.SortFunc(list, func(x, y ordered) int {
-		if x.first != y.first {
-			return cmp.Compare(x.first, y.first)
-		}
-		return cmp.Compare(x.second, y.second)
-	})
-	out := make([]int32, len(list))
-	for i := range list {
-		out[i] = list[i].number
+// at returns the number of the place of a node of user code; of none that of the zero Place.
+func (p *places) at(node int32) int32 {
+	if node < 0 {
+		return 0
 	}
-	return out
+	return p.of[node]
 }
 
 func (d *Data) functionID(at int32) session.FunctionID {
@@ -149,40 +142,88 @@ func (d *Data) functionID(at int32) session.FunctionID {
 	return d.Functions[at].ID
 }
 
+// userSum is what was allocated of a type from a place, by positions and the number of the place.
+type userSum struct {
+	function, typ, place int32
+	q.Amount
+}
+
+// userSums adds up the allocations that are selected, in the order of function, type and place.
+func (d *Data) userSums() ([]userSum, *places, error) {
+	amounts, err := d.SiteAmounts()
+	if err != nil {
+		return nil, nil, err
+	}
+	a := d.attribute()
+	p := d.places(a)
+	rows := rowsWith(len(amounts), func(site int32) bool {
+		return amounts[site] != (q.Amount{}) && d.siteNode[site] >= 0
+	})
+	keys := []keyColumn{{func(site int32) int32 { return a.function[d.siteNode[site]] }, len(d.Functions)},
+		{func(site int32) int32 { return d.siteType[site] }, len(d.Types)},
+		{func(site int32) int32 { return p.at(a.nearest[d.siteNode[site]]) }, len(p.list)}}
+	var out []userSum
+	var last uint64
+	for i, x := range sortRows(rows, keys...) {
+		if i == 0 || x.key != last {
+			out = append(out, userSum{function: keys[0].of(x.row), typ: keys[1].of(x.row), place: keys[2].of(x.row)})
+		}
+		sum := &out[len(out)-1]
+		sum.Amount, last = sum.Add(amounts[x.row]), x.key
+	}
+	return out, p, nil
+}
+
+func (d *Data) typeID(at int32) session.TypeID {
+	if at < 0 {
+		return 0
+	}
+	return d.Types[at].ID
+}
+
 // UserAllocations returns the allocations that are selected, in the order of function, type and place.
 func (d *Data) UserAllocations() ([]UserAllocation, error) {
-	amounts, err := d.SiteAmounts()
+	sums, p, err := d.userSums()
 	if err != nil {
 		return nil, err
 	}
-	type key struct{ function, typ, place int32 }
-	a, p := d.attribute(), d.places()
-	var keys numbering[key]
-	var sums []q.Amount
-	for site, amount := range amounts {
-		node := d.siteNode[site]
-		if amount == (q.Amount{}) || node < 0 {
-			continue
-		}
-		n := keys.number(key{a.function[node], d.siteType[site], p.at(a.nearest[node])})
-		if int(n) == len(sums) {
-			sums = append(sums, q.Amount{})
-		}
-		sums[n] = sums[n].Add(amount)
-	}
-	ranks, sorted := p.ranks(), make([]ordered, len(keys.list))
-	for n, k := range keys.list { // none comes before all others
-		sorted[n] = ordered{uint64(k.function+1)<<32 | uint64(k.typ+1), ranks[k.place], int32(n)}
-	}
-	out := make([]UserAllocation, len(keys.list))
-	for i, n := range inOrder(sorted) {
-		k := keys.list[n]
-		out[i] = UserAllocation{Function: d.functionID(k.function), From: p.list[k.place], Amount: sums[n]}
-		if k.typ >= 0 {
-			out[i].Type = d.Types[k.typ].ID
-		}
+	out := make([]UserAllocation, len(sums))
+	for i, s := range sums {
+		out[i] = UserAllocation{d.functionID(s.function), d.typeID(s.typ), p.list[s.place], s.Amount}
 	}
 	return out, nil
+}
+
+// UserCauses returns the allocations that are selected by type and place, for those of user code, with the function
+// that allocated most bytes of them, and what was allocated outside of user code. They are in the order in which their
+// first ones are among UserAllocations.
+func (d *Data) UserCauses() (causes []UserAllocation, outside q.Amount, err error) {
+	sums, p, err := d.userSums()
+	if err != nil {
+		return nil, outside, err
+	}
+	of, first := groupRows(rowsWith(len(sums), func(i int32) bool { return sums[i].place != 0 }), len(sums),
+		keyColumn{func(i int32) int32 { return sums[i].typ }, len(d.Types)},
+		keyColumn{func(i int32) int32 { return sums[i].place }, len(p.list)})
+	causes = make([]UserAllocation, len(first))
+	heaviest := make([]q.Bytes, len(first)) // of one function
+	for n, i := range first {
+		s := &sums[i]
+		causes[n] = UserAllocation{Function: d.functionID(s.function), Type: d.typeID(s.typ), From: p.list[s.place]}
+	}
+	for i, n := range of {
+		s := &sums[i]
+		if n == none {
+			outside = outside.Add(s.Amount)
+			continue
+		}
+		c := &causes[n]
+		c.Amount = c.Add(s.Amount)
+		if s.Bytes > heaviest[n] {
+			heaviest[n], c.Function = s.Bytes, d.functionID(s.function)
+		}
+	}
+	return causes, outside, nil
 }
 
 // UserTimes returns the times that are selected, in the order of function and place; nil without times. Folded calls
@@ -193,24 +234,18 @@ func (d *Data) UserTimes() []UserTime {
 		return nil
 	}
 	a := d.attribute()
-	type key struct {
-		function int32
-		from     Place
-	}
-	sums := map[key]q.Time{}
-	for node := range times.own {
-		if t := times.measured(int32(node)); t != (q.Time{}) {
-			k := key{a.function[node], d.place(a.nearest[node])}
-			sums[k] = sums[k].Add(t)
+	p := d.places(a)
+	rows := rowsWith(len(times.own), func(node int32) bool { return times.measured(node) != (q.Time{}) })
+	out := []UserTime{}
+	var last uint64
+	for i, x := range sortRows(rows, keyColumn{func(node int32) int32 { return a.function[node] }, len(d.Functions)},
+		keyColumn{func(node int32) int32 { return p.at(a.nearest[node]) }, len(p.list)}) {
+		if i == 0 || x.key != last {
+			out = append(out, UserTime{Function: d.functionID(a.function[x.row]), From: p.list[p.at(a.nearest[x.row])]})
 		}
+		sum := &out[len(out)-1]
+		sum.Time, last = sum.Add(times.measured(x.row)), x.key
 	}
-	out := make([]UserTime, 0, len(sums))
-	for k, t := range sums {
-		out = append(out, UserTime{d.functionID(k.function), k.from, t})
-	}
-	slices.SortFunc(out, func(x, y UserTime) int {
-		return cmp.Or(cmp.Compare(x.Function, y.Function), comparePlaces(x.From, y.From))
-	})
 	return out
 }
 
@@ -225,6 +260,15 @@ func (v *Source) UserAllocations() ([]UserAllocation, error) {
 		return nil, err
 	}
 	return d.UserAllocations()
+}
+
+// UserCauses returns what user code allocated, by type and place, and what was allocated outside of it.
+func (v *Source) UserCauses() (causes []UserAllocation, outside q.Amount, err error) {
+	d, err := v.load()
+	if err != nil {
+		return nil, outside, err
+	}
+	return d.UserCauses()
 }
 
 // UserTimes returns the times, by place in user code; nil without times.

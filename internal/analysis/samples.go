@@ -35,10 +35,10 @@ type SampleFrame struct {
 type Sample struct {
 	Stack   []int32 // numbers of frames, the leaf first; the caller must not change it
 	Node    int32   // the number of the stack: see SampleSet.Parent; -1 for an empty one
-	Path    int32   // the number of the stack's functions: see SampleSet.Path; -1 for an empty one
 	Thread  *session.Thread
 	Process *session.Process
-	Type    string  // of what was allocated; "" for times
+	Type    string // of what was allocated; "" for times
+	TypeID  session.TypeID
 	Values  []int64 // as SampleSet.Values says
 }
 
@@ -59,7 +59,8 @@ type SampleSet struct {
 	before    int // values of memory, which come before those of times
 	frames    []SampleFrame
 	frameOf   map[sampleKey]int32
-	nodeFrame []int32 // of nodes: the number of the frame and one more; 0: not known yet
+	lastFrame []functionFrame // by instruction after none: each is in one function, but for damaged sessions
+	nodeFrame []int32         // of nodes: the number of the frame and one more; 0: not known yet
 	files     map[session.FileID]string
 	processOf map[session.ProcessID]*session.Process
 }
@@ -68,6 +69,9 @@ type sampleKey struct {
 	function    session.FunctionID
 	instruction session.InstructionID
 }
+
+// functionFrame is the number of a frame of a function, by its position and one more; 0: none is known yet.
+type functionFrame struct{ function, frame int32 }
 
 // lifetimeValues begin the names of the values of lifetimes, in their order.
 var lifetimeValues = []string{"gen0", "gen1", "gen2", "loh", "poh", "alive"}
@@ -83,8 +87,8 @@ func Samples(s *session.Session, sel Selection) (*SampleSet, error) {
 		return nil, fmt.Errorf("session %s: %w", s.Path(), err)
 	}
 	x := &SampleSet{path: s.Path(), Processes: len(d.Processes), data: d, frameOf: map[sampleKey]int32{},
-		nodeFrame: make([]int32, len(d.Nodes)),
-		files:     map[session.FileID]string{}, processOf: map[session.ProcessID]*session.Process{}}
+		lastFrame: make([]functionFrame, len(d.Instructions)+1), nodeFrame: make([]int32, len(d.Nodes)),
+		files: map[session.FileID]string{}, processOf: map[session.ProcessID]*session.Process{}}
 	if x.Notes, err = sel.Notes(s, ""); err != nil {
 		return nil, err
 	}
@@ -165,21 +169,21 @@ func (x *SampleSet) Each(fn func(*Sample) error) error {
 	types := newIndex(d.Types, func(r *session.Type) session.TypeID { return r.ID })
 	get := func(id session.TypeID) *session.Type { return at(d.Types, types, id) }
 	names := make([]string, len(d.Types))
-	sample := Sample{Node: none, Path: none, Thread: new(session.Thread), Process: new(session.Process),
+	sample := Sample{Node: none, Thread: new(session.Thread), Process: new(session.Process),
 		Values: make([]int64, len(x.Values))}
 	for i := range x.amounts {
 		if x.amounts[i].IsZero() {
 			continue
 		}
 		putLifetime(&x.amounts[i], sample.Values[:x.before])
-		sample.Type = x.typeName(names, i, get)
+		sample.Type, sample.TypeID = x.typeName(names, i, get), d.typeID(d.siteType[i])
 		x.place(&sample, d.siteNode[i], d.siteThread[i])
 		if err := fn(&sample); err != nil {
 			return err
 		}
 	}
 	clear(sample.Values)
-	sample.Type = ""
+	sample.Type, sample.TypeID = "", 0
 	for i, t := range x.times {
 		if t.Calls == 0 && t.Elapsed == 0 && t.Application == 0 && t.CPU == 0 {
 			continue
@@ -206,7 +210,7 @@ type ThreadSums struct {
 	Sums map[int32]int64 // by number; none is zero
 }
 
-// ByThread adds up a value, Values[at], by thread and what key says of a sample: its Node or its Path. What has none is
+// ByThread adds up a value, Values[at], by thread and what key says of a sample: its Node or its path. What has none is
 // left out. The threads are in the order of their ids. The error wraps session.ErrCorrupt if something is less than
 // zero.
 func (x *SampleSet) ByThread(at int, key func(*Sample) int32) ([]ThreadSums, error) {
@@ -263,10 +267,7 @@ func (x *SampleSet) typeName(names []string, site int, get func(session.TypeID) 
 func (x *SampleSet) place(to *Sample, node, thread int32) {
 	d := x.data
 	if node != to.Node { // sites of a stack are often neighbours
-		to.Stack, to.Node, to.Path = to.Stack[:0], node, none
-		if node >= 0 {
-			to.Path = d.merged().Of[node]
-		}
+		to.Stack, to.Node = to.Stack[:0], node
 		for n := node; n >= 0; n = d.tree.Parent[n] {
 			to.Stack = append(to.Stack, x.Frame(n))
 		}
@@ -299,8 +300,13 @@ func (x *SampleSet) Frame(node int32) int32 {
 // newFrame finds or makes the frame of a node.
 func (x *SampleSet) newFrame(node int32) int32 {
 	d := x.data
+	last := &x.lastFrame[d.nodeInstruction[node]+1]
+	if last.function == d.nodeFunction[node]+1 {
+		return last.frame
+	}
 	key := sampleKey{d.Nodes[node].Function, d.Nodes[node].Instruction}
 	if known, ok := x.frameOf[key]; ok {
+		*last = functionFrame{d.nodeFunction[node] + 1, known}
 		return known
 	}
 	f := SampleFrame{Function: &d.Functions[d.nodeFunction[node]], Module: new(session.Module)}
@@ -318,6 +324,7 @@ func (x *SampleSet) newFrame(node int32) int32 {
 	}
 	n := int32(len(x.frames))
 	x.frames, x.frameOf[key] = append(x.frames, f), n
+	*last = functionFrame{d.nodeFunction[node] + 1, n}
 	return n
 }
 
@@ -364,6 +371,14 @@ func (x *SampleSet) Paths() int { return x.data.merged().Len() }
 func (x *SampleSet) PathStep(path int32) (parent int32, last *session.Function) {
 	all := x.data.merged()
 	return all.Parent[path], &x.data.Functions[all.Group[path]]
+}
+
+// PathOf returns the number of the functions of a stack, which Path has; -1 for an empty one.
+func (x *SampleSet) PathOf(node int32) int32 {
+	if node < 0 {
+		return none
+	}
+	return x.data.merged().Of[node]
 }
 
 // Path returns a path.

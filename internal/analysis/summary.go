@@ -64,34 +64,30 @@ type causes struct {
 
 // causes groups the sites at which something happened; born is what a site allocated.
 func (d *Data) causes(happened func(site int) bool, born func(site int) q.Bytes) *causes {
-	type cause struct {
-		typ, node int32 // the node of what has no place
-		place     Place
+	g, attributed := &causes{data: d}, d.attribute()
+	places := d.places(attributed)
+	rows := rowsWith(len(d.Sites), func(site int32) bool {
+		return d.siteNode[site] >= 0 && d.siteType[site] >= 0 && happened(int(site))
+	})
+	var first []int32
+	g.of, first = groupRows(rows, len(d.Sites),
+		keyColumn{func(site int32) int32 { return d.siteType[site] }, len(d.Types)},
+		keyColumn{func(site int32) int32 { // the place, or after all places the node of what has none
+			node := d.siteNode[site]
+			if nearest := attributed.nearest[node]; nearest >= 0 {
+				return places.at(nearest)
+			}
+			return int32(len(places.list)) + node
+		}, len(places.list) + len(d.Nodes)})
+	g.chief, g.user, g.lifetimes = first, make([]bool, len(first)), make([]Lifetime, len(first))
+	for n, site := range first {
+		g.user[n] = attributed.nearest[d.siteNode[site]] >= 0
 	}
-	g := &causes{data: d, of: make([]int32, len(d.Sites))}
-	at, attributed := map[cause]int32{}, d.attribute()
-	for i := range g.of {
-		g.of[i] = none
-		node, typ := d.siteNode[i], d.siteType[i]
-		if node < 0 || typ < 0 || !happened(i) {
-			continue
+	for site, n := range g.of {
+		if n >= 0 && born(site) > born(int(g.chief[n])) {
+			g.chief[n] = int32(site)
 		}
-		key := cause{typ, node, Place{}}
-		if nearest := attributed.nearest[node]; nearest >= 0 {
-			key = cause{typ, none, d.place(nearest)}
-		}
-		n, ok := at[key]
-		if !ok {
-			n = int32(len(g.chief))
-			at[key] = n
-			g.chief, g.user = append(g.chief, int32(i)), append(g.user, key.place != Place{})
-		}
-		if born(i) > born(int(g.chief[n])) {
-			g.chief[n] = int32(i)
-		}
-		g.of[i] = n
 	}
-	g.lifetimes = make([]Lifetime, len(g.chief))
 	return g
 }
 

@@ -1,7 +1,6 @@
 package analysis
 
 import (
-	"cmp"
 	"slices"
 
 	"github.com/clrprof/clrprof/internal/pattern"
@@ -120,20 +119,20 @@ func (v *Source) PathTypes() ([]PathType, error) {
 		}
 	}
 	all, tree := d.merged(), d.callTree(nodes, d.exclusiveTimes())
-	sums := map[PathType]q.Amount{} // by path and type, without amount
-	for i, a := range bySite {
-		if n := d.siteNode[i]; n >= 0 && !a.IsZero() && tree.of[all.Of[n]] != none {
-			key := PathType{Path: session.PathID(tree.of[all.Of[n]] + 1), Type: d.Sites[i].Type}
-			sums[key] = sums[key].Add(a)
-		}
-	}
-	out := make([]PathType, 0, len(sums))
-	for key, a := range sums {
-		out = append(out, PathType{key.Path, key.Type, a})
-	}
-	slices.SortFunc(out, func(a, b PathType) int {
-		return cmp.Or(cmp.Compare(a.Path, b.Path), cmp.Compare(a.Type, b.Type))
+	path := func(site int32) int32 { return tree.of[all.Of[d.siteNode[site]]] }
+	rows := rowsWith(len(bySite), func(site int32) bool {
+		return d.siteNode[site] >= 0 && !bySite[site].IsZero() && path(site) != none
 	})
+	var out []PathType
+	var last uint64
+	for i, x := range sortRows(rows, keyColumn{path, tree.Len()},
+		keyColumn{func(site int32) int32 { return d.siteType[site] }, len(d.Types)}) {
+		if i == 0 || x.key != last {
+			out = append(out, PathType{Path: session.PathID(path(x.row) + 1), Type: d.Sites[x.row].Type})
+		}
+		sum := &out[len(out)-1]
+		sum.Amount, last = sum.Add(bySite[x.row]), x.key
+	}
 	return out, nil
 }
 

@@ -98,84 +98,72 @@ func (c *chains) ranks(functions int) []int32 {
 	return out
 }
 
-// useKey is what is one Use, by numbers of places and chains and the position of the type; none: of time.
-type useKey struct{ place, chain, typ int32 }
-
-// useKeys numbers uses. There can be a million, which are made when it is known how many.
-type useKeys struct {
-	numbering[useKey]
-	places *places
-}
-
-// order returns the numbers of uses in the order of place, chain and type.
-func (k *useKeys) order(chains []int32) []int32 {
-	places := k.places.ranks()
-	sorted := make([]ordered, len(k.list))
-	for n, key := range k.list {
-		sorted[n] = ordered{uint64(places[key.place])<<32 | uint64(chains[key.chain]), key.typ, int32(n)}
-	}
-	return inOrder(sorted)
-}
-
 // Uses returns what user code did, of what is selected.
 func (d *Data) Uses() (*Uses, error) {
 	a := d.attribute()
 	all, of := d.chainsOf(a)
-	u, k := &Uses{}, &useKeys{places: d.places()}
+	u, places := &Uses{}, d.places(a)
 	sites, growing, err := d.objectsOf(u)
 	if err != nil {
 		return nil, err
 	}
-	siteUse := make([]int32, len(sites))
 	for site := range sites {
-		siteUse[site] = none
-		if sites[site].IsZero() {
-			continue
-		}
 		u.Total = u.Total.Add(sites[site])
-		if node := d.siteNode[site]; node >= 0 && of[node] != none {
-			siteUse[site] = k.number(useKey{k.places.at(a.nearest[node]), of[node], d.siteType[site]})
-		}
 	}
 	times := d.exclusiveTimes()
-	nodeUse := d.timesOf(u, times, func(node int32) int32 {
-		if of[node] == none {
-			return none
+	d.addTimes(u, times)
+	node := func(row int32) int32 { // rows are sites, and the nodes after them
+		if int(row) < len(sites) {
+			return d.siteNode[row]
 		}
-		return k.number(useKey{k.places.at(a.nearest[node]), of[node], none})
+		return row - int32(len(sites))
+	}
+	rows := rowsWith(len(sites)+len(d.Nodes), func(row int32) bool {
+		n := node(row)
+		switch {
+		case n < 0 || of[n] == none:
+			return false
+		case int(row) < len(sites):
+			return !sites[row].IsZero()
+		}
+		return times != nil && (times.counts[n].calls != 0 || times.measured(n) != (q.Time{}))
 	})
-	position := d.listUses(u, k, &all)
-	for site, n := range siteUse {
-		if n >= 0 {
-			x := &u.List[position[n]]
-			x.Lifetime, x.Growing = x.Lifetime.Add(sites[site]), x.Growing || growing[site]
+	ranks := all.ranks(len(d.Functions))
+	keys := []keyColumn{{func(row int32) int32 { return places.at(a.nearest[node(row)]) }, len(places.list)},
+		{func(row int32) int32 { return ranks[of[node(row)]] }, len(ranks)},
+		{func(row int32) int32 {
+			if int(row) < len(sites) {
+				return d.siteType[row]
+			}
+			return none
+		}, len(d.Types)}}
+	sorted := sortRows(rows, keys...)
+	starts := func(i int) bool { return i == 0 || sorted[i-1].key != sorted[i].key }
+	count := 0
+	for i := range sorted {
+		if starts(i) {
+			count++
 		}
 	}
-	for node, n := range nodeUse {
-		if n >= 0 {
-			x := &u.List[position[n]]
-			x.Time, x.Calls = x.Time.Add(times.measured(int32(node))), x.Calls+times.counts[node].calls
+	u.List = make([]Use, 0, count) // there can be a million, and they are large
+	lists := make([][]session.FunctionID, len(all.parent))
+	for i, x := range sorted {
+		row, n := x.row, node(x.row)
+		if starts(i) {
+			if lists[of[n]] == nil {
+				lists[of[n]] = d.chain(&all, of[n])
+			}
+			u.List = append(u.List, Use{From: places.list[keys[0].of(row)], Chain: lists[of[n]],
+				Type: d.typeID(keys[2].of(row))})
+		}
+		x := &u.List[len(u.List)-1]
+		if int(row) < len(sites) {
+			x.Lifetime, x.Growing = x.Lifetime.Add(sites[row]), x.Growing || growing[row]
+		} else {
+			x.Time, x.Calls = x.Time.Add(times.measured(n)), x.Calls+times.counts[n].calls
 		}
 	}
 	return u, nil
-}
-
-// listUses makes the list of what has numbers, without any values, and returns where each is.
-func (d *Data) listUses(u *Uses, k *useKeys, all *chains) (position []int32) {
-	lists := make([][]session.FunctionID, len(all.parent))
-	u.List, position = make([]Use, len(k.list)), make([]int32, len(k.list))
-	for i, n := range k.order(all.ranks(len(d.Functions))) {
-		key := k.list[n]
-		if lists[key.chain] == nil {
-			lists[key.chain] = d.chain(all, key.chain)
-		}
-		position[n] = int32(i)
-		u.List[i].From, u.List[i].Chain = k.places.list[key.place], lists[key.chain]
-		if key.typ >= 0 {
-			u.List[i].Type = d.Types[key.typ].ID
-		}
-	}
-	return position
 }
 
 // chain returns the functions of a chain.
@@ -209,20 +197,14 @@ func (d *Data) objectsOf(u *Uses) (sites []Lifetime, growing []bool, err error) 
 	return sites, growing, err
 }
 
-// timesOf adds up the times of all code, and returns by node the use that its time and calls are of; nil without times.
-func (d *Data) timesOf(u *Uses, times *nodeTimes, use func(node int32) int32) []int32 {
+// addTimes adds up the times of all code.
+func (d *Data) addTimes(u *Uses, times *nodeTimes) {
 	if u.Timed = times != nil; !u.Timed {
-		return nil
+		return
 	}
-	out := make([]int32, len(times.own))
 	for node := range times.own {
-		t, calls := times.measured(int32(node)), times.counts[node].calls
-		u.Time = u.Time.Add(t)
-		if out[node] = none; (t != q.Time{}) || calls != 0 {
-			out[node] = use(int32(node))
-		}
+		u.Time = u.Time.Add(times.measured(int32(node)))
 	}
-	return out
 }
 
 // Uses returns what user code did, of what is selected.

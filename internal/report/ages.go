@@ -103,7 +103,7 @@ func buildAges(b *builder) error {
 		list[i].ages = &rows[i]
 	}
 	for _, a := range ages {
-		g, wanted := of[a.Site]
+		g, wanted := of.Of(a.Site)
 		switch {
 		case !wanted || a.Bucket < 0 || a.Bucket >= session.AgeBuckets:
 		case a.Measure == session.AgeGCs:
@@ -115,7 +115,7 @@ func buildAges(b *builder) error {
 	}
 	cohorts, err := b.aliveAtEnd(of)
 	for _, a := range cohorts {
-		row := &rows[of[a.Site]]
+		row := &rows[a.group]
 		row.aliveGCs[gcBucket(a.gcs-a.Born)] += a.Allocations
 	}
 	b.note(NoteAges)

@@ -60,7 +60,7 @@ func buildDiffGCs(b *builder) error {
 		if a.Born < from || a.Born >= to {
 			continue
 		}
-		g := of[a.Site]
+		g := a.group
 		sums[g] = sums[g].Add(a.Amount)
 		if a.Generation >= 0 && a.Generation < session.Generations {
 			ends[g].Dead[a.Generation] = ends[g].Dead[a.Generation].Add(a.Amount)

@@ -91,8 +91,8 @@ func exportAll(s *session.Session, src *analysis.Source, selection analysis.Sele
 	}
 	if samples, err := analysis.Samples(s, selection); err == nil {
 		samples.Each(func(x *analysis.Sample) error {
-			if x.Path >= 0 {
-				samples.Path(x.Path)
+			if samples.PathOf(x.Node) >= 0 {
+				samples.Path(samples.PathOf(x.Node))
 			}
 			return nil
 		})

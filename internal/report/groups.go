@@ -64,10 +64,10 @@ func (c *context) groupRow(g analysis.Group) Row {
 }
 
 // groups returns a row for each group with its lifetime, and the positions of the groups of sites.
-func (b *builder) groups() ([]Row, map[session.SiteID]int, error) {
+func (b *builder) groups() ([]Row, analysis.SiteGroups, error) {
 	lifetimes, err := b.source.Lifetimes()
 	if err != nil {
-		return nil, nil, err
+		return nil, analysis.SiteGroups{}, err
 	}
 	groups, values, of := lifetimes.Groups(cmp.Or(b.options.By, analysis.ByType))
 	list := make([]Row, len(groups))
@@ -81,14 +81,15 @@ func (b *builder) groups() ([]Row, map[session.SiteID]int, error) {
 	return list, of, nil
 }
 
-// alive is a cohort with the collections that its process had.
+// aliveRow is a cohort with the group of its site and the collections that its process had.
 type aliveRow struct {
 	session.SiteAlive
-	gcs int64
+	group int
+	gcs   int64
 }
 
 // aliveAtEnd returns what is reachable at the end at the sites that are wanted.
-func (b *builder) aliveAtEnd(of map[session.SiteID]int) ([]aliveRow, error) {
+func (b *builder) aliveAtEnd(of analysis.SiteGroups) ([]aliveRow, error) {
 	s := b.source.Session()
 	cohorts, err := s.SiteAlive()
 	if err != nil {
@@ -102,18 +103,15 @@ func (b *builder) aliveAtEnd(of map[session.SiteID]int) ([]aliveRow, error) {
 	for _, g := range collections {
 		last[g.Process] = max(last[g.Process], g.Number)
 	}
-	sites, err := s.Sites()
+	list, err := s.Sites()
 	if err != nil {
 		return nil, err
 	}
-	threads := map[session.SiteID]session.ThreadID{}
-	for _, r := range sites {
-		threads[r.ID] = r.Thread
-	}
+	sites := rows[session.SiteID, session.Site]{list, func(r *session.Site) session.SiteID { return r.ID }}
 	var out []aliveRow
 	for _, a := range cohorts {
-		if _, wanted := of[a.Site]; wanted {
-			out = append(out, aliveRow{a, last[b.threads.get(threads[a.Site]).Process]})
+		if group, wanted := of.Of(a.Site); wanted {
+			out = append(out, aliveRow{a, group, last[b.threads.get(sites.get(a.Site).Thread).Process]})
 		}
 	}
 	return out, nil

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/clrprof/clrprof/internal/analysis"
 	q "github.com/clrprof/clrprof/internal/quantity"
 	"github.com/clrprof/clrprof/internal/session"
 )
@@ -94,7 +95,7 @@ func whereColumns() []Column {
 }
 
 // attachWhere says of rows of groups where their living objects are, if a column shows it.
-func (b *builder) attachWhere(list []Row, of map[session.SiteID]int) error {
+func (b *builder) attachWhere(list []Row, of analysis.SiteGroups) error {
 	wanted := keys(whereKeys())
 	shown := slices.ContainsFunc(b.table.Columns, func(c Column) bool { return slices.Contains(wanted, c.Key) })
 	if !shown && !slices.Contains(wanted, b.order.Key) {
@@ -118,7 +119,7 @@ func (b *builder) attachWhere(list []Row, of map[session.SiteID]int) error {
 		return err
 	}
 	for _, a := range cohorts {
-		if g := of[a.Site]; a.Generation >= 0 && a.Generation < session.Generations {
+		if g := a.group; a.Generation >= 0 && a.Generation < session.Generations {
 			rows[g].reachable[a.Generation] = rows[g].reachable[a.Generation].Add(a.Amount)
 		}
 	}
@@ -126,12 +127,10 @@ func (b *builder) attachWhere(list []Row, of map[session.SiteID]int) error {
 	if err != nil {
 		return err
 	}
-	sites := lifetimes.Sites()
-	all, err := b.source.Session().Sites()
-	for _, s := range all {
-		if g, ok := of[s.ID]; ok && s.Frozen {
-			rows[g].frozen = rows[g].frozen.Add(sites[s.ID].Born)
+	lifetimes.EachFrozen(func(site session.SiteID, born q.Amount) {
+		if g, ok := of.Of(site); ok {
+			rows[g].frozen = rows[g].frozen.Add(born)
 		}
-	}
-	return err
+	})
+	return nil
 }

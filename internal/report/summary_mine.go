@@ -3,6 +3,7 @@ package report
 import (
 	"cmp"
 	"maps"
+	"math"
 	"slices"
 
 	"github.com/clrprof/clrprof/internal/analysis"
@@ -45,93 +46,52 @@ func (s *Summary) addMine(o Options) error {
 	return nil
 }
 
-// cause is what made objects: a place in user code, and a type.
-type cause struct {
-	typ  session.TypeID
-	from analysis.Place
-}
-
-// caused is what a cause made, and the function that made most of it. There can be a million, of which a summary shows
+// addUserAllocations adds what was allocated by cause: type and place. There can be a million, of which a summary shows
 // a few.
-type caused struct {
-	cause
-	q.Amount
-	function session.FunctionID
-	heaviest q.Bytes // of one function
-}
-
-// addUserAllocations adds what was allocated by cause: type and place.
 func (s *Summary) addUserAllocations(o Options) error {
-	top := o.Top
-	all, err := s.context.source.UserAllocations()
+	causes, outside, err := s.context.source.UserCauses()
 	if err != nil {
 		return err
 	}
+	s.Outside = outside
 	if err := o.between(); err != nil {
 		return err
 	}
-	at := map[cause]int32{}
-	var list []caused
-	for _, a := range all {
-		if a.From.Function == 0 {
-			s.Outside = s.Outside.Add(a.Amount)
-			continue
+	causes = slices.DeleteFunc(causes, func(c analysis.UserAllocation) bool { return c.Bytes == 0 })
+	least := leastShown(causes, o.Top)
+	rest := Row{kind: rowRest, text: string(rowSite)}
+	causes = slices.DeleteFunc(causes, func(c analysis.UserAllocation) bool {
+		if c.Bytes >= least {
+			return false
 		}
-		k := cause{a.Type, a.From}
-		i, seen := at[k]
-		if !seen {
-			i = int32(len(list))
-			at[k] = i
-			list = append(list, caused{cause: k, function: a.Function})
-		}
-		c := &list[i]
-		c.Amount = c.Add(a.Amount)
-		if a.Bytes > c.heaviest {
-			c.heaviest, c.function = a.Bytes, a.Function
-		}
-	}
-	list = slices.DeleteFunc(list, func(c caused) bool { return c.Bytes == 0 })
-	shown := len(list)
-	if least := max(top, maxCauses); top > 0 && least < shown {
-		list, shown = withMost(list, least)
-	}
-	slices.SortStableFunc(list[:shown], func(a, b caused) int { return cmp.Compare(b.Bytes, a.Bytes) })
-	rows, rest := make([]Row, 0, shown), Row{kind: rowRest, text: string(rowSite)}
-	for _, c := range list[:shown] {
-		t := s.context.types.get(c.typ)
-		rows = append(rows, Row{kind: rowSite, typ: c.typ, module: t.Module, process: t.Process, from: c.from,
-			function: c.function, values: both(c.Amount)})
-	}
-	for _, c := range list[shown:] {
 		row := Row{values: both(c.Amount)}
 		rest.rest, rest.hidden = rest.rest+1, rest.hidden.add(exclusiveCost(&row))
+		return true
+	})
+	slices.SortStableFunc(causes, func(a, b analysis.UserAllocation) int { return cmp.Compare(b.Bytes, a.Bytes) })
+	rows := make([]Row, 0, len(causes))
+	for _, c := range causes {
+		t := s.context.types.get(c.Type)
+		rows = append(rows, Row{kind: rowSite, typ: c.Type, module: t.Module, process: t.Process, from: c.From,
+			function: c.Function, values: both(c.Amount)})
 	}
 	s.causes = slices.Clone(rows)
-	return s.addRows("causes_by_bytes", "Where your code allocates most", "bytes", causeText, rows, top, rest)
+	return s.addRows("causes_by_bytes", "Where your code allocates most", "bytes", causeText, rows, o.Top, rest)
 }
 
-// withMost puts those with most bytes first, at least so many, and as many more as have as much as the last of them:
-// these are ordered by their names. Both parts stay in their order.
-func withMost(list []caused, least int) (out []caused, most int) {
-	sizes := make([]q.Bytes, len(list))
-	for i := range list {
-		sizes[i] = list[i].Bytes
+// leastShown is how many bytes a cause has at least to be a row, if so many are shown, 0: all. Those that have as much
+// as the last one are rows, too: they are ordered by their names.
+func leastShown(causes []analysis.UserAllocation, top int) q.Bytes {
+	most := max(top, maxCauses)
+	if top == 0 || len(causes) <= most {
+		return math.MinInt64
+	}
+	sizes := make([]q.Bytes, len(causes))
+	for i := range causes {
+		sizes[i] = causes[i].Bytes
 	}
 	slices.Sort(sizes)
-	from := sizes[len(sizes)-least]
-	out = make([]caused, 0, len(list))
-	for i := range list {
-		if list[i].Bytes >= from {
-			out = append(out, list[i])
-		}
-	}
-	most = len(out)
-	for i := range list {
-		if list[i].Bytes < from {
-			out = append(out, list[i])
-		}
-	}
-	return out, most
+	return sizes[len(sizes)-most]
 }
 
 // addUserTimes adds the work and the waiting of user code, and of what it calls.

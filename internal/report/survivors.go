@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/clrprof/clrprof/internal/analysis"
 	q "github.com/clrprof/clrprof/internal/quantity"
 	"github.com/clrprof/clrprof/internal/session"
 )
@@ -178,7 +179,7 @@ func buildSurvivors(b *builder) error {
 	b.table.Notes = append(b.table.Notes, survivorNotes(gcs)...)
 	why := make([]whyRow, len(list))
 	for _, s := range survivals {
-		g, wanted := of[s.Site]
+		g, wanted := of.Of(s.Site)
 		if gc := gcs[s.GC]; gc != nil && wanted {
 			why[g].uncollected = why[g].uncollected.Add(s.Uncollected)
 			why[g].rooted = why[g].rooted.Add(s.Rooted)
@@ -222,7 +223,7 @@ func survivorNotes(gcs map[session.GCID]*gcRow) []Note {
 }
 
 // rootsOf returns the rows below the groups: what refers to their objects.
-func (b *builder) rootsOf(gcs map[session.GCID]*gcRow, of map[session.SiteID]int, list []Row) (map[int][]Row, error) {
+func (b *builder) rootsOf(gcs map[session.GCID]*gcRow, of analysis.SiteGroups, list []Row) (map[int][]Row, error) {
 	all, err := b.source.Session().Roots()
 	if err != nil {
 		return nil, err
@@ -236,7 +237,7 @@ func (b *builder) rootsOf(gcs map[session.GCID]*gcRow, of map[session.SiteID]int
 	sums := map[key]*rootRow{}
 	out := map[int][]Row{}
 	for _, r := range all {
-		g, wanted := of[r.Site]
+		g, wanted := of.Of(r.Site)
 		gc := gcs[r.GC]
 		if gc == nil || !wanted {
 			continue

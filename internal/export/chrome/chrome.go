@@ -108,7 +108,7 @@ type tree struct {
 
 // treesOf adds up the value by thread and path.
 func treesOf(samples *analysis.SampleSet, at int) ([]*tree, error) {
-	threads, err := samples.ByThread(at, func(s *analysis.Sample) int32 { return s.Path })
+	threads, err := samples.ByThread(at, func(s *analysis.Sample) int32 { return samples.PathOf(s.Node) })
 	var out []*tree
 	for _, t := range threads {
 		x := &tree{t, map[int32]int64{}, map[int32][]int32{}}

@@ -31,8 +31,8 @@ func Write(w io.Writer, s *session.Session, sel analysis.Selection, value string
 	}
 	sums := make([]int64, samples.Paths())
 	err = samples.Each(func(x *analysis.Sample) error {
-		if x.Path >= 0 {
-			sums[x.Path] += x.Values[at]
+		if path := samples.PathOf(x.Node); path >= 0 {
+			sums[path] += x.Values[at]
 		}
 		return nil
 	})

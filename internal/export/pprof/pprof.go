@@ -97,7 +97,7 @@ func Write(w io.Writer, s *session.Session, sel analysis.Selection, o Options) e
 	}
 	p := &writer{out: bufio.NewWriterSize(z, 1<<16), samples: samples, strings: protobuf.NewStrings(),
 		mappings: protobuf.NewTable[session.ModuleID](1), functions: protobuf.NewTable[session.FunctionID](1),
-		threads: map[session.ThreadID][]byte{}, options: o}
+		threads: map[session.ThreadID][]byte{}, types: map[session.TypeID][]byte{}, options: o}
 	p.header(o.Names)
 	if err := samples.Each(p.sample); err != nil {
 		return fmt.Errorf("writing a pprof profile: %w", err)
@@ -121,6 +121,7 @@ type writer struct {
 	mappings  *protobuf.Table[session.ModuleID]
 	functions *protobuf.Table[session.FunctionID]
 	threads   map[session.ThreadID][]byte // the labels of samples of a thread
+	types     map[session.TypeID][]byte   // and of a type
 	stack     []int64                     // locations of the last sample
 	node      int32                       // and its stack
 	message   protobuf.Message            // the sample that is being written
@@ -184,7 +185,12 @@ func (p *writer) sample(from *analysis.Sample) error {
 	}
 	p.message = append(p.message, labels...)
 	if from.Type != "" {
-		p.stringLabel(&p.message, "type", from.Type)
+		label, known := p.types[from.TypeID]
+		if !known {
+			p.stringLabel((*protobuf.Message)(&label), "type", from.Type)
+			p.types[from.TypeID] = label
+		}
+		p.message = append(p.message, label...)
 	}
 	return p.put(profileSample, p.message)
 }

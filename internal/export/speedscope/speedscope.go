@@ -88,7 +88,7 @@ func collect(samples *analysis.SampleSet, value string) (profiles []weights, act
 	threads := map[session.ThreadID]*weights{}
 	err = samples.Each(func(x *analysis.Sample) error {
 		for i, at := range chosen {
-			profiles[i].add(x.Path, x.Values[at])
+			profiles[i].add(samples.PathOf(x.Node), x.Values[at])
 		}
 		t := threads[x.Thread.ID]
 		if t == nil {
@@ -97,7 +97,7 @@ func collect(samples *analysis.SampleSet, value string) (profiles []weights, act
 			t = &made
 			threads[x.Thread.ID] = t
 		}
-		t.add(x.Path, x.Values[first])
+		t.add(samples.PathOf(x.Node), x.Values[first])
 		return nil
 	})
 	for _, id := range slices.Sorted(maps.Keys(threads)) {
