@@ -35,14 +35,3 @@ func (t *LogicalTree) raised() *LogicalTree {
 	}
 	return t
 }
-
-// physicalTree is the call tree as it was.
-func (v *Source) physicalTree() (*LogicalTree, error) {
-	if _, err := v.PathChildren(0); err != nil {
-		return nil, err
-	}
-	if _, err := v.PathTimeChildren(0); err != nil {
-		return nil, err
-	}
-	return &LogicalTree{below: v.below, beneath: v.beneath}, nil
-}

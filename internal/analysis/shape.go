@@ -20,29 +20,42 @@ type treeRow struct {
 // shaper makes a call tree of another one.
 type shaper struct {
 	asyncTree
-	of *LogicalTree
+	of    *LogicalTree // nil: the physical one
+	under func(session.PathID) ([]session.PathValue, []session.PathTime)
 }
 
 // newShaper prepares to reshape a tree; nil: the physical one.
 func (v *Source) newShaper(of *LogicalTree) (*shaper, error) {
-	if of == nil {
-		var err error
-		if of, err = v.physicalTree(); err != nil {
-			return nil, err
-		}
-	}
 	functions, err := v.session.Functions()
 	if err != nil {
 		return nil, err
 	}
 	s := &shaper{asyncTree: asyncTree{functions: &asyncFunctions{rows: functions}, at: map[logicalKey]int32{}}, of: of}
+	if of != nil {
+		s.under = of.Below
+	} else if s.under, err = v.physical(); err != nil {
+		return nil, err
+	}
 	s.functions.index = newIndex(functions, func(r *session.Function) session.FunctionID { return r.ID })
 	return s, nil
 }
 
+// physical returns what finds the rows below one of the call tree as it was.
+func (v *Source) physical() (func(session.PathID) ([]session.PathValue, []session.PathTime), error) {
+	if _, err := v.PathChildren(0); err != nil {
+		return nil, err
+	}
+	if _, err := v.PathTimeChildren(0); err != nil {
+		return nil, err
+	}
+	return func(id session.PathID) ([]session.PathValue, []session.PathTime) {
+		return v.below.of(id), v.beneath.of(id)
+	}, nil
+}
+
 // rows returns the rows below one, in the order of id.
 func (s *shaper) rows(below session.PathID) []treeRow {
-	amounts, times := s.of.Below(below) // both in the order of id
+	amounts, times := s.under(below) // both in the order of id
 	out := make([]treeRow, 0, max(len(amounts), len(times)))
 	for i, k := 0, 0; i < len(amounts) || k < len(times); {
 		var r treeRow
@@ -58,7 +71,9 @@ func (s *shaper) rows(below session.PathID) []treeRow {
 			k++
 		}
 		r.function, _ = s.functions.index.find(function)
-		r.role = s.of.Role(r.id)
+		if s.of != nil {
+			r.role = s.of.Role(r.id)
+		}
 		out = append(out, r)
 	}
 	return out
@@ -91,7 +106,7 @@ func (s *shaper) shaped(to func(above int32, r *treeRow) int32) *LogicalTree {
 		return n
 	})
 	out := s.sum()
-	if s.of.raisedRoots {
+	if s.of != nil && s.of.raisedRoots {
 		return out.raised()
 	}
 	return out

@@ -12,12 +12,12 @@ import (
 type Source struct {
 	session   *session.Session
 	selection Selection
-	derived   *session.Derived                       // nil: read the stored tables
-	data      *Data                                  // nil until something needs it
-	types     *TypeTrees                             // nil until something needs it
-	lifetimes *Lifetimes                             // nil until something needs it
-	below     map[session.PathID][]session.PathValue // paths by parent; nil until something needs it
-	beneath   map[session.PathID][]session.PathTime  // likewise
+	derived   *session.Derived             // nil: read the stored tables
+	data      *Data                        // nil until something needs it
+	types     *TypeTrees                   // nil until something needs it
+	lifetimes *Lifetimes                   // nil until something needs it
+	below     *children[session.PathValue] // of the call tree; nil until something needs it
+	beneath   *children[session.PathTime]  // likewise
 }
 
 // Open returns the values of what is selected of s. Errors are those of Data.Select and of reading s.
@@ -137,21 +137,58 @@ func (v *Source) PathChildren(parent session.PathID) ([]session.PathValue, error
 			return nil, err
 		}
 	}
-	return v.below[parent], nil
+	return v.below.of(parent), nil
 }
 
-// byParent groups the rows of a tree, which come in the order of id.
-func byParent[T any](v *Source, rows []T, ids func(*T) (id, parent session.PathID)) (map[session.PathID][]T, error) {
-	out := map[session.PathID][]T{}
+// children finds the rows of a tree by the row above them.
+type children[T any] struct {
+	rows  []T // in the order of id
+	at    index[session.PathID]
+	first []int32 // of the children of a row in list, by its position after none, and then the number of all
+	list  []int32 // positions
+}
+
+// byParent prepares to find rows, which come in the order of id.
+func byParent[T any](v *Source, rows []T, ids func(*T) (id, parent session.PathID)) (*children[T], error) {
+	out := &children[T]{rows: rows, at: newIndex(rows, func(r *T) session.PathID { id, _ := ids(r); return id }),
+		first: make([]int32, len(rows)+3)}
+	parents := make([]int32, len(rows))
 	for i := range rows {
 		id, parent := ids(&rows[i])
 		if id <= parent { // would send a walk down the tree round in circles
 			return nil, fmt.Errorf("session %s: %w: path %d has child %d", v.session.Path(), session.ErrCorrupt, parent,
 				id)
 		}
-		out[parent] = append(out[parent], rows[i])
+		var known bool
+		if parents[i], known = out.at.find(parent); !known {
+			return nil, fmt.Errorf("session %s: %w: path %d is below path %d, which does not exist", v.session.Path(),
+				session.ErrCorrupt, id, parent)
+		}
+		out.first[parents[i]+3]++
+	}
+	for i := range out.first[1:] {
+		out.first[i+1] += out.first[i]
+	}
+	out.list = make([]int32, len(rows))
+	for i, parent := range parents {
+		next := &out.first[parent+2]
+		out.list[*next] = int32(i)
+		*next++
 	}
 	return out, nil
+}
+
+// of returns the rows below a path (0: the roots) in the order of id.
+func (c *children[T]) of(parent session.PathID) []T {
+	at, known := c.at.find(parent)
+	if !known {
+		return nil
+	}
+	var out []T
+	for _, i := range c.list[c.first[at+1]:c.first[at+2]] {
+		out = append(out, c.rows[i])
+	}
+	return out
 }
 
 // TypePaths returns the paths on which objects of a type were created; see TypeTrees.

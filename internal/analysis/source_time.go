@@ -112,7 +112,7 @@ func (v *Source) PathTimeChildren(parent session.PathID) ([]session.PathTime, er
 			return nil, err
 		}
 	}
-	return v.beneath[parent], nil
+	return v.beneath.of(parent), nil
 }
 
 // Range is a set of functions, as if they were one.
