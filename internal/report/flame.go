@@ -221,7 +221,7 @@ func (r *Reader) flameTree(metric FlameMetric, color string, shape FlameShape) (
 	var tree *flameTree
 	view.build = func(b *builder) (err error) {
 		if tree, err = b.flameTree(allColumns[metric.Key]); err == nil {
-			tree.colors, err = b.flameColors(tree, color)
+			tree.colors, err = r.flameColors(b, tree, color)
 		}
 		return err
 	}

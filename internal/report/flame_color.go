@@ -42,6 +42,21 @@ type flameColors struct {
 	list  []colored
 }
 
+// flameColors returns by what the frames of a tree are coloured: nodes are the same whatever the metric is.
+func (r *Reader) flameColors(b *builder, t *flameTree, by string) (*flameColors, error) {
+	if known := r.colors[by]; known != nil {
+		return known, nil
+	}
+	out, err := b.flameColors(t, by)
+	if err == nil && out != nil {
+		if r.colors == nil {
+			r.colors = map[string]*flameColors{}
+		}
+		r.colors[by] = out
+	}
+	return out, err
+}
+
 // flameColors reads by what the frames of a tree are coloured.
 func (b *builder) flameColors(t *flameTree, by string) (*flameColors, error) {
 	if by == "" {
@@ -60,6 +75,11 @@ func (b *builder) flameColors(t *flameTree, by string) (*flameColors, error) {
 	} else {
 		err = b.colorEnds(t, out, own)
 	}
+	count := 0
+	for _, list := range own {
+		count += len(list)
+	}
+	out.list = make([]colored, 0, count)
 	for i, list := range own {
 		out.list = append(out.list, list...)
 		out.first[i+1] = int32(len(out.list))

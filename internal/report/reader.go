@@ -13,7 +13,8 @@ type Reader struct {
 	context *context
 	tree    *shapedTree // the one that was asked for last
 	// the call tree that was drawn last, for who asks for its greatest frames first and then for all of it
-	laid *laidOut
+	laid   *laidOut
+	colors map[string]*flameColors // of the physical call tree
 }
 
 // laidOut is a call tree with the values of a metric.
