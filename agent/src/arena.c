@@ -363,6 +363,7 @@ static void fill_header(uint64_t capacity, uint32_t regions, uint64_t memory_lim
     arena.nodes = (struct wire_node *)(void *)(arena.base + h->regions[WIRE_REGION_NODES].offset);
     arena.sites = (struct wire_site *)(void *)(arena.base + h->regions[WIRE_REGION_SITES].offset);
     arena.deaths = (struct wire_site_deaths *)(void *)(arena.base + h->regions[WIRE_REGION_DEATHS].offset);
+    arena.scopes = (struct wire_scope *)(void *)(arena.base + h->regions[WIRE_REGION_SCOPES].offset);
     arena.timings = (struct wire_timing *)(void *)(arena.base + h->regions[WIRE_REGION_TIMINGS].offset);
     arena.waits = (struct wire_waits *)(void *)(arena.base + h->regions[WIRE_REGION_WAITS].offset);
     arena.clocks = (struct wire_clock *)(void *)(arena.base + h->regions[WIRE_REGION_CLOCKS].offset);

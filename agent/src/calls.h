@@ -13,6 +13,7 @@ void time_install(void **callbacks);
 void time_thread_ended(struct timer **keep); /* where the next thread of the same set finds its state; NULL: none will */
 void time_leave_out(uint64_t since); /* what this thread did since then, with no event in it, is the agent's own */
 void time_settle(void); /* what this thread did up to now is counted as it was */
+void time_look_again(void); /* is this thread recorded? It asks at its next event */
 void time_leave_out_thread(void); /* what this thread calls is not the program's */
 void time_end(void); /* at the runtime's shutdown */
 void time_know(struct timer *t, uint32_t number); /* puts a timing into the thread's table */

@@ -9,11 +9,14 @@
  * after a change applies what it finds in the file, in order and at the times that it says: so a pause is as long as it
  * was, though nobody looked.
  *
+ * A thread can also be off because of the functions that it is in: scopes.c.
+ *
  * Locking: lock_word guards what follows it, outside of arena_lock. */
 #define _GNU_SOURCE
 #include "arena.h"
 #include "control.h"
 #include "os.h"
+#include "scopes.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -189,7 +192,7 @@ struct control_state control_look(uint64_t now)
     word_lock(&lock_word);
     if (file != NULL)
         apply_changes();
-    struct control_state s = {.changes = applied + control_own, .paused = off_ticks, .thread_off = !is_on(&own_thread)};
+    struct control_state s = {.changes = applied + control_own, .paused = off_ticks, .thread_off = scopes_off() || !is_on(&own_thread)};
     if (off && now > off_since)
         s.paused += now - off_since;
     s.off = off || s.thread_off;
@@ -199,10 +202,19 @@ struct control_state control_look(uint64_t now)
 
 bool control_ask(uint64_t *known)
 {
+    if (scopes_off())
+        return false; /* without the lock: threads can be there all the time */
     struct control_state s = control_look(0);
     if (!s.off && known != NULL)
         *known = s.changes;
     return !s.off;
+}
+
+void control_look_again(void)
+{
+    word_lock(&lock_word);
+    __atomic_store_n(&control_own, control_own + 1, __ATOMIC_RELEASE);
+    word_unlock(&lock_word);
 }
 
 /* ── the program's own changes ──────────────────────────────────────────────────────────────────────────────── */

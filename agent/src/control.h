@@ -24,6 +24,7 @@ struct control_state {
 void control_init(const char *directory);  /* of the arenas */
 void control_begin(uint64_t ticks);        /* the clock of time runs from now on */
 void control_close(void);
+void control_look_again(void); /* by all threads, at their next event: something else has changed */
 const struct wire_control_header *control_file(void); /* NULL: there is none */
 
 /* requests.c: what the collector asks for. */

@@ -39,11 +39,21 @@ struct name {
 };
 
 static void *info;
-static uint32_t mode, n_rules, n_mine, n_marks;
+static uint32_t mode, n_rules, n_mine;
 static bool any_include;
 static uint64_t small; /* IL bytes below which a method is left out */
 static struct rule rules[MAX_RULES], mine[MAX_RULES]; /* mine: of modules */
-static struct rule marks[MAX_RULES];                  /* include: at the calls, else at the returns */
+static struct rule marks[MAX_RULES], inside[MAX_RULES], outside[MAX_RULES];
+static struct marked { /* functions that have probes of their own */
+    const char *variable;
+    struct rule *rules;
+    uint64_t include, exclude; /* what functions are that a rule of this sign matches */
+    uint32_t n;
+} marked[] = {{"CLRPROF_MARKS", marks, FUNCTION_IS_MARKED_BEFORE, FUNCTION_IS_MARKED_AFTER, 0},
+              {"CLRPROF_INSIDE", inside, FUNCTION_RECORDS_INSIDE, 0, 0},
+              {"CLRPROF_OUTSIDE", outside, FUNCTION_RECORDS_OUTSIDE, 0, 0}};
+#define END_OF_MARKED (marked + sizeof marked / sizeof *marked)
+static bool any_marked;
 static struct map modules;          /* ModuleID → WIRE_ORIGIN_… */
 static struct map methods;          /* FunctionID → struct method, with bit 0 set if it can be unloaded */
 static struct method *free_methods; /* the rest of a block */
@@ -94,7 +104,7 @@ static uint32_t decode(const char **text)
     return c;
 }
 
-/* CLRPROF_RULES and CLRPROF_MARKS: lines "+pattern" and "-pattern"; CLRPROF_MINE: lines "+pattern". Returns how many there are. */
+/* Lines "+pattern" or "-pattern", the value of a variable. Returns how many there are. */
 static uint32_t read_rules(struct rule *into, const char *text)
 {
     uint32_t n = 0;
@@ -218,9 +228,10 @@ bool instrument_may_include(const utf16 *name, uint32_t length)
 
 bool instrument_may_mark(const utf16 *name, uint32_t length)
 {
-    for (uint32_t i = 0; i < n_marks; i++)
-        if (may_match(&marks[i], name, length))
-            return true;
+    for (const struct marked *m = marked; m < END_OF_MARKED; m++)
+        for (uint32_t i = 0; i < m->n; i++)
+            if (may_match(&m->rules[i], name, length))
+                return true;
     return false;
 }
 
@@ -273,17 +284,18 @@ static int ask_rules_of(const utf16 *path, uint32_t length, const uint8_t *names
     return answer;
 }
 
-/* FUNCTION_IS_MARKED_… */
+/* The bits of FUNCTION_IS_MARKED. */
 static uint64_t ask_marks_of(const utf16 *path, uint32_t length, const uint8_t *names, const uint8_t *end)
 {
     uint64_t answer = 0;
     struct function_names n;
-    if (n_marks == 0)
+    if (!any_marked)
         return 0;
     read_names(&n, path, length, names, end);
-    for (uint32_t i = 0; i < n_marks; i++)
-        if (matches_any(&marks[i], &n))
-            answer |= marks[i].include ? FUNCTION_IS_MARKED_BEFORE : FUNCTION_IS_MARKED_AFTER;
+    for (const struct marked *m = marked; m < END_OF_MARKED; m++)
+        for (uint32_t i = 0; i < m->n; i++)
+            if (matches_any(&m->rules[i], &n))
+                answer |= m->rules[i].include ? m->include : m->exclude;
     return answer;
 }
 
@@ -366,7 +378,12 @@ static uint64_t recorded_class(uintptr_t module, uint32_t token, uint64_t own, c
 uint64_t instrument_class(uintptr_t module, uint32_t token, uint64_t own, const uint8_t *names, const uint8_t *end)
 {
     uint64_t class = recorded_class(module, token, own, names, end);
-    return n_marks == 0 || module == 0 || own != 0 ? class : class | ask_marks(module, names, end);
+    if (!any_marked || module == 0 || (own != 0 && own != FUNCTION_IS_ASYNC))
+        return class;
+    uint64_t marks_of = ask_marks(module, names, end);
+    if (own == 0)
+        return class | marks_of;
+    return (marks_of & FUNCTION_IS_SCOPE) == 0 ? class : class | (marks_of & FUNCTION_IS_SCOPE) | FUNCTION_IS_ASYNC; /* without probes */
 }
 
 /* Of one that may never run: without rules its module decides, and it need not be described. */
@@ -411,9 +428,10 @@ static uintptr_t map_function(uintptr_t function_id, void *data, int32_t *hook)
     int saved_errno = errno;
     uint64_t value = function_value(function_id);
     struct method *m = NULL;
-    if ((value & IS_HOOKED) != 0)
+    bool hooked = (value & IS_HOOKED) != 0 && !probes_records((uint32_t)value);
+    if (hooked)
         m = instrument_method(function_id, value);
-    if (value == 0 || (m == NULL && (value & IS_HOOKED) != 0))
+    if (value == 0 || (m == NULL && hooked))
         loss(WIRE_LOSS_NOT_HOOKED, 0, 0);
     *hook = m != NULL;
     errno = saved_errno;
@@ -465,11 +483,15 @@ void instrument_forget_module(uintptr_t module)
     probes_forget_module(module);
 }
 
-bool instrument_choose_marks(void *profiler_info)
+uint64_t instrument_choose_marks(void *profiler_info)
 {
+    uint64_t all = 0;
     info = profiler_info;
-    n_marks = read_rules(marks, getenv("CLRPROF_MARKS"));
-    return n_marks != 0;
+    for (struct marked *m = marked; m < END_OF_MARKED; m++)
+        if ((m->n = read_rules(m->rules, getenv(m->variable))) != 0)
+            all |= m->include | m->exclude;
+    any_marked = all != 0;
+    return all;
 }
 
 uint32_t instrument_init(void *profiler_info)

@@ -1,5 +1,6 @@
 /* Probes in the IL of instrumented functions, in the place of the runtime's hooks: nothing else is touched, and all other
- * code may stay precompiled. Functions that are marked have probes of another address, whatever records their calls.
+ * code may stay precompiled. Functions that are marked, or limit what is recorded, have probes of another address, whatever
+ * records their calls. The latter have no hooks: hooks come before the first probe and after the last one.
  *
  * The IL belongs to a method, the calls to a function, of which a generic method has many. There the runtime says whose code
  * the probe's return address lies in. That code may run before the runtime says that it is compiled.
@@ -7,6 +8,7 @@
  * A probed function has a frame pointer, since it calls an address that the JIT does not know (regalloc.cpp), so its
  * caller's stack pointer and return address are where the hooks have them. OSR variants have frames of their own on top
  * of the first version's: they contain only the end of a call, and what it is the end of follows from the stack pointer. */
+#include "arch/arch.h"
 #include "arena.h"
 #include "callees.h"
 #include "control.h"
@@ -17,6 +19,7 @@
 #include "map.h"
 #include "names.h"
 #include "probes.h"
+#include "scopes.h"
 #include "timer.h"
 #include "timings.h"
 #include "watch.h"
@@ -38,6 +41,7 @@ struct probed { /* what the probes of a method get; never freed */
     bool shared;     /* by functions: the probe's place tells which */
     bool records;    /* the calls; else it is there for marks */
     bool marks_calls, marks_returns;
+    uint32_t scopes; /* SCOPE_… */
     uint32_t size;   /* of the body that the program has */
     uint32_t n_runs;
     struct il_run runs[];
@@ -110,8 +114,8 @@ void probes_enter(const struct probed *p, uintptr_t sp, uintptr_t place)
         time_enter_hook(m, sp);
 }
 
-/* The caller's stack pointer of the call that ends. That of an ordinary frame is right; over that of an OSR variant lies no
- * activation, and the innermost one that has begun outside of it is its function's. */
+/* The caller's stack pointer of the call that ends. That of an ordinary frame is right, also if the call began in a pause; over that of
+ * an OSR variant lies no activation, and the innermost one that has begun outside of it is its call's. */
 static COLD uintptr_t find_caller_sp(const struct method *m, uintptr_t sp, uintptr_t own_sp)
 {
     const struct wire_activation *a = current_timer->top;
@@ -122,7 +126,7 @@ static COLD uintptr_t find_caller_sp(const struct method *m, uintptr_t sp, uintp
     a = current_timer->top;
     while (a->caller_sp <= (own_sp | SITE_MARK))
         a--;
-    return a->timing != 0 && timing_at(a->timing)->function == m->function ? a->caller_sp : sp;
+    return a->timing != 0 && timing_at(a->timing)->function == m->function && frame_is_variant(a->caller_sp, sp) ? a->caller_sp : sp;
 }
 
 /* Whose call ends, or is about to; sp becomes that of its caller. NULL: nothing is known of it. */
@@ -151,9 +155,11 @@ int32_t probes_tail(const struct probed *p, uintptr_t sp, uintptr_t place, uintp
     return m == NULL || !time_stays(m, sp, place, own_sp);
 }
 
-/* Marks are made when the call has begun or ended for the clock, so that they are no part of it. */
+/* The call itself is in its scope. Marks are made when the call has begun or ended for the clock, so that they are no part of it. */
 void probes_enter_marked(const struct probed *p, uintptr_t sp, uintptr_t place)
 {
+    if (p->scopes != 0)
+        scopes_enter(p->scopes, sp);
     if (p->records)
         probes_enter(p, sp, place);
     if (p->marks_calls)
@@ -166,10 +172,14 @@ void probes_leave_marked(const struct probed *p, uintptr_t sp, uintptr_t place, 
         probes_leave(p, sp, place, own_sp);
     if (p->marks_returns)
         control_mark_function(p->method.function, true);
+    if (p->scopes != 0)
+        scopes_leave(p->scopes, sp);
 }
 
 int32_t probes_tail_marked(const struct probed *p, uintptr_t sp, uintptr_t place, uintptr_t own_sp)
 {
+    if (p->scopes != 0 && scopes_is_outermost(p->scopes, sp))
+        return 0; /* it stays: nothing else would tell when what it jumped to ends */
     int32_t jumps = p->records ? probes_tail(p, sp, place, own_sp) : 1;
     if (jumps != 0 && p->marks_returns)
         control_mark_function(p->method.function, true);
@@ -281,7 +291,15 @@ static bool tell_map(const struct il_work *w, uintptr_t function_id)
 /* Are a function's calls recorded by probes? */
 static bool is_probed(uint64_t value)
 {
+    if (!probes_on && (value & FUNCTION_IS_SCOPE) != 0)
+        return (value & (FUNCTION_IS_INSTRUMENTED | FUNCTION_IS_BOUNDARY)) != 0; /* else they have hooks */
     return probes_on && (value & FUNCTION_IS_INSTRUMENTED) != 0;
+}
+
+bool probes_records(uint32_t function)
+{
+    const struct probed *p = probes_on || !scopes_on ? NULL : (const struct probed *)(uintptr_t)(map_get(&functions, function) & ~UINT64_C(1));
+    return p != NULL && p->records;
 }
 
 /* What the probes get, which may be one thing for many functions. */
@@ -293,7 +311,8 @@ static struct probed *keep_probed(const struct il_work *w, const struct method *
     arena_unlock();
     if (p != NULL) {
         *p = (struct probed){.method = *m, .shared = shared, .size = w->size, .n_runs = n, .records = is_probed(value),
-                             .marks_calls = (value & FUNCTION_IS_MARKED_BEFORE) != 0, .marks_returns = (value & FUNCTION_IS_MARKED_AFTER) != 0};
+                             .marks_calls = (value & FUNCTION_IS_MARKED_BEFORE) != 0, .marks_returns = (value & FUNCTION_IS_MARKED_AFTER) != 0,
+                             .scopes = ((value & FUNCTION_RECORDS_INSIDE) != 0 ? SCOPE_INSIDE : 0u) | ((value & FUNCTION_RECORDS_OUTSIDE) != 0 ? SCOPE_OUTSIDE : 0u)};
         il_runs(w, p->runs, n);
     }
     return p;
@@ -404,7 +423,8 @@ static bool put_probes(uintptr_t function_id, uint64_t value, const struct metho
     return known;
 }
 
-/* Can some function of a module match patterns? Its types decide, but for nested ones, whose names begin like those around them. */
+/* Can some function of a module match patterns? Its types decide, but for nested ones, whose names begin like those around them; those
+ * of a module that is made at run time are not there yet. */
 static bool may_have_some(uintptr_t module, bool (*may_match)(const utf16 *name, uint32_t length))
 {
     utf16 name[WIRE_MAX_NAME];
@@ -414,7 +434,7 @@ static bool may_have_some(uintptr_t module, bool (*may_match)(const utf16 *name,
     void *import = NULL;
     if (SLOT(info, INFO_GET_MODULE_INFO2, uintptr_t, const uint8_t **, uint32_t, uint32_t *, utf16 *, uintptr_t *, uint32_t *)(
             info, module, &loaded, WIRE_MAX_NAME, &length, name, &assembly, &flags) < 0 ||
-        length == 0 || length > WIRE_MAX_NAME || (flags & MODULE_FLAG_DYNAMIC) != 0) /* types are added later */
+        length == 0 || length > WIRE_MAX_NAME || (flags & MODULE_FLAG_DYNAMIC) != 0)
         return true;
     for (file = length - 1; file > 0 && name[file - 1] != '/';)
         file--;
@@ -486,13 +506,20 @@ static hresult jit_started(void *self, uintptr_t function_id, int32_t safe_to_bl
     struct method only_marked = {.function = (uint32_t)value};
     if (value == 0) {
         loss(WIRE_LOSS_NOT_HOOKED, 0, 0);
+        if (may_be_marked(function_id))
+            scopes_missing();
+    } else if ((value & FUNCTION_IS_ASYNC) != 0) {
+        scopes_missing();
     } else if (is_probed(value) || (value & FUNCTION_IS_MARKED) != 0) {
         uint32_t why;
         const struct method *m = is_probed(value) ? instrument_method(function_id, value) : &only_marked;
+        bool put = m != NULL && put_probes(function_id, value, m, &why);
         if (m == NULL)
             loss(WIRE_LOSS_NOT_HOOKED, 0, 0);
-        else if (!put_probes(function_id, value, m, &why))
+        else if (!put)
             tell_not_probed(m, value, why);
+        if (!put && (value & FUNCTION_IS_SCOPE) != 0)
+            scopes_missing();
     }
     errno = saved_errno;
     return HR_OK;
@@ -582,12 +609,17 @@ void probes_install(void **callbacks)
 /* With hooks, all precompiled code is refused in any case. */
 uint32_t probes_choose_marks(void *profiler_info, void **callbacks)
 {
-    probes_marks = arena.header->runtime_major >= 5 && instrument_choose_marks(profiler_info);
-    if (!probes_marks)
+    uint64_t all = instrument_choose_marks(profiler_info);
+    bool inside = (all & FUNCTION_RECORDS_INSIDE) != 0, outside = (all & FUNCTION_RECORDS_OUTSIDE) != 0;
+    probes_marks = all != 0 && arena.header->runtime_major >= 5;
+    if (!probes_marks) {
+        if (inside || outside)
+            scopes_missing();
         return 0;
+    }
     probes_install(callbacks);
     callbacks[CALLBACK_JIT_INLINING] = (void *)instrument_inlining;
-    return MONITOR_JIT_COMPILATION | MONITOR_MODULE_LOADS | MONITOR_CACHE_SEARCHES;
+    return MONITOR_JIT_COMPILATION | MONITOR_MODULE_LOADS | MONITOR_CACHE_SEARCHES | (inside || outside ? scopes_begin(inside, callbacks) : 0);
 }
 
 bool probes_init(void *profiler_info, bool has_rules, bool by_rules)

@@ -8,6 +8,7 @@
 #include "map.h"
 #include "names.h"
 #include "pins.h"
+#include "scopes.h"
 #include "stack.h"
 #include "thread_sets.h"
 #include "threads.h"
@@ -42,6 +43,7 @@ static void thread_ended(void *value)
     struct thread *t = current_thread;
     struct thread_set *set = current_set;
     pins_thread_ended();
+    scopes_thread_ended();
     time_thread_ended(set == NULL ? NULL : &set->timer);
     current_thread = NULL;
     current_set = NULL;

@@ -26,6 +26,7 @@
 #include "os.h"
 #include "pins.h"
 #include "probes.h"
+#include "scopes.h"
 #include "timer.h"
 #include "timings.h"
 #include "watch.h"
@@ -626,9 +627,10 @@ void time_leave_cold(const struct method *m, uintptr_t sp)
     }
     int saved_errno = errno;
     struct timer *t = current_timer;
+    bool unrecorded = t->levels != NULL && timer_is_unrecorded(t, sp); /* also in the place of one that has jumped */
     end_jumped_below(t, sp + 1);
     end_unseen_below(t, sp);
-    if (was_cut(t, m, sp) && !timer_is_unrecorded(t, sp))
+    if (was_cut(t, m, sp) && !unrecorded)
         loss(WIRE_LOSS_CALLS_CUT, 1, 0);
     if (t->levels != NULL)
         timer_forget_unrecorded(t, sp);
@@ -848,10 +850,11 @@ static hresult finally_enter(void *self, uintptr_t function_id)
     (void)function_id; /* which call of it, is what matters */
     int saved_errno = errno;
     struct timer *t = timer_in_exception();
-    if (t != NULL) {
+    if (t != NULL)
         end_inside(t);
+    scopes_unwound();
+    if (t != NULL)
         begin_block(t, RUNS_FINALLY);
-    }
     errno = saved_errno;
     return HR_OK;
 }
@@ -879,6 +882,7 @@ static hresult catcher_enter(void *self, uintptr_t function_id, uintptr_t object
             t->n_unwinding--;
         t->top->flags &= ~(uint32_t)WIRE_ACTIVATION_DISPATCHING;
     }
+    scopes_unwound();
     errno = saved_errno;
     return HR_OK;
 }
@@ -928,6 +932,15 @@ void time_settle(void)
     if (t->top->timing != 0)
         add_tail(t, timing_at(t->top->timing), &i);
     resume(t);
+}
+
+void time_look_again(void)
+{
+    struct timer *t = current_timer;
+    if (t == NULL || t->clock == NULL)
+        return; /* of no thread alone */
+    t->control = t->off_at = CONTROL_UNKNOWN;
+    t->off_sp = 0;
 }
 
 void time_leave_out(uint64_t since)

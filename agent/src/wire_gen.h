@@ -23,14 +23,15 @@
 #define WIRE_REGION_DEATHS 0x4u /* struct wire_site_deaths, by site */
 #define WIRE_REGION_AGES 0x5u /* struct wire_ages */
 #define WIRE_REGION_THREAD_SETS 0x6u /* struct wire_thread_set */
-#define WIRE_REGION_TIMINGS 0x7u /* struct wire_timing */
-#define WIRE_REGION_WAITS 0x8u /* struct wire_waits */
-#define WIRE_REGION_CLOCKS 0x9u /* struct wire_clock, by thread */
-#define WIRE_REGION_ACTIVATIONS 0xau /* struct wire_activation */
-#define WIRE_REGION_ACTED 0xbu /* struct wire_acted */
-#define WIRE_REGION_INCLUSIVES 0xcu /* struct wire_inclusive */
-#define WIRE_REGION_SITE_TIMINGS 0xdu /* struct wire_site_timing, by site */
-#define WIRE_REGION_COUNT 0xeu
+#define WIRE_REGION_SCOPES 0x7u /* struct wire_scope, by thread */
+#define WIRE_REGION_TIMINGS 0x8u /* struct wire_timing */
+#define WIRE_REGION_WAITS 0x9u /* struct wire_waits */
+#define WIRE_REGION_CLOCKS 0xau /* struct wire_clock, by thread */
+#define WIRE_REGION_ACTIVATIONS 0xbu /* struct wire_activation */
+#define WIRE_REGION_ACTED 0xcu /* struct wire_acted */
+#define WIRE_REGION_INCLUSIVES 0xdu /* struct wire_inclusive */
+#define WIRE_REGION_SITE_TIMINGS 0xeu /* struct wire_site_timing, by site */
+#define WIRE_REGION_COUNT 0xfu
 #define WIRE_LOSS_ARENA_FULL 0x0u /* memory limit or file system full */
 #define WIRE_LOSS_NO_THREAD_STATE 0x1u /* no memory for a thread's tables */
 #define WIRE_LOSS_REENTERED 0x2u /* allocation inside the agent's own call into the runtime */
@@ -55,7 +56,8 @@
 #define WIRE_LOSS_WAITS 0x14u /* no memory for what the operating system did */
 #define WIRE_LOSS_CONTROL 0x16u /* changes of what is recorded that were seen too late */
 #define WIRE_LOSS_MARKS 0x17u /* marks and changes of what is recorded for which there was no room */
-#define WIRE_LOSS_COUNT 0x18u
+#define WIRE_LOSS_NOT_LIMITED 0x18u /* functions that were to limit what is recorded, and have no probes */
+#define WIRE_LOSS_COUNT 0x19u
 #define WIRE_MAX_IL_MAP 0x2000u /* points of one body */
 #define WIRE_MAX_NAME 0x400u /* UTF-16 units of one name */
 #define WIRE_MAX_TYPE_ARGUMENTS 0x40u /* of one type or function */
@@ -234,8 +236,8 @@ struct wire_header {
     uint64_t gap_ticks; /* an interval without a context switch is shorter, MechanismGap */
     uint64_t ready_measured; /* 1: ready is what the kernel says of each thread, 0: an estimate by the numbers of switches */
     struct wire_overhead overhead; /* what the probes themselves take */
-    struct wire_region_entry regions[14]; /* by Region */
-    struct wire_loss_entry losses[24]; /* by Loss */
+    struct wire_region_entry regions[15]; /* by Region */
+    struct wire_loss_entry losses[25]; /* by Loss */
     uint64_t walks; /* GCs at whose start the runtime walked generation 0, lifetime */
     uint64_t left_out; /* objects that the runtime allocated for events that the agent asked for: not the program's */
     uint64_t left_out_bytes; /* their heap bytes */
@@ -244,7 +246,7 @@ struct wire_header {
     uint32_t snapshots; /* heap snapshots that are complete, lifetime */
     uint32_t reserved;
 };
-_Static_assert(sizeof(struct wire_header) == 1256, "layout");
+_Static_assert(sizeof(struct wire_header) == 1312, "layout");
 _Static_assert(offsetof(struct wire_header, magic) == 0, "layout");
 _Static_assert(offsetof(struct wire_header, version) == 8, "layout");
 _Static_assert(offsetof(struct wire_header, state) == 12, "layout");
@@ -275,14 +277,14 @@ _Static_assert(offsetof(struct wire_header, gap_ticks) == 144, "layout");
 _Static_assert(offsetof(struct wire_header, ready_measured) == 152, "layout");
 _Static_assert(offsetof(struct wire_header, overhead) == 160, "layout");
 _Static_assert(offsetof(struct wire_header, regions) == 192, "layout");
-_Static_assert(offsetof(struct wire_header, losses) == 640, "layout");
-_Static_assert(offsetof(struct wire_header, walks) == 1216, "layout");
-_Static_assert(offsetof(struct wire_header, left_out) == 1224, "layout");
-_Static_assert(offsetof(struct wire_header, left_out_bytes) == 1232, "layout");
-_Static_assert(offsetof(struct wire_header, answered) == 1240, "layout");
-_Static_assert(offsetof(struct wire_header, forced) == 1244, "layout");
-_Static_assert(offsetof(struct wire_header, snapshots) == 1248, "layout");
-_Static_assert(offsetof(struct wire_header, reserved) == 1252, "layout");
+_Static_assert(offsetof(struct wire_header, losses) == 672, "layout");
+_Static_assert(offsetof(struct wire_header, walks) == 1272, "layout");
+_Static_assert(offsetof(struct wire_header, left_out) == 1280, "layout");
+_Static_assert(offsetof(struct wire_header, left_out_bytes) == 1288, "layout");
+_Static_assert(offsetof(struct wire_header, answered) == 1296, "layout");
+_Static_assert(offsetof(struct wire_header, forced) == 1300, "layout");
+_Static_assert(offsetof(struct wire_header, snapshots) == 1304, "layout");
+_Static_assert(offsetof(struct wire_header, reserved) == 1308, "layout");
 
 struct wire_ip {
     uint64_t address; /* the return address */
@@ -389,6 +391,28 @@ _Static_assert(offsetof(struct wire_thread_set, several) == 12, "layout");
 _Static_assert(offsetof(struct wire_thread_set, name_at) == 16, "layout");
 _Static_assert(offsetof(struct wire_thread_set, begin_ns) == 24, "layout");
 _Static_assert(offsetof(struct wire_thread_set, end_ns) == 32, "layout");
+
+struct wire_spells {
+    uint64_t times; /* how many began */
+    uint64_t ns; /* how long those took that ended, CLOCK_MONOTONIC */
+    uint64_t since_ns; /* when the one began that goes on, 0: none does */
+};
+_Static_assert(sizeof(struct wire_spells) == 24, "layout");
+_Static_assert(offsetof(struct wire_spells, times) == 0, "layout");
+_Static_assert(offsetof(struct wire_spells, ns) == 8, "layout");
+_Static_assert(offsetof(struct wire_spells, since_ns) == 16, "layout");
+
+struct wire_scope {
+    struct wire_spells inside; /* calls of functions of --record-inside: outside of them the thread is off */
+    struct wire_spells outside; /* calls of functions of --record-outside: in them the thread is off */
+    uint32_t off; /* 1: because of these, nothing of the thread is recorded now */
+    uint32_t reserved;
+};
+_Static_assert(sizeof(struct wire_scope) == 56, "layout");
+_Static_assert(offsetof(struct wire_scope, inside) == 0, "layout");
+_Static_assert(offsetof(struct wire_scope, outside) == 24, "layout");
+_Static_assert(offsetof(struct wire_scope, off) == 48, "layout");
+_Static_assert(offsetof(struct wire_scope, reserved) == 52, "layout");
 
 struct wire_timing {
     uint32_t parent; /* number (index plus one) of the caller's timing; always smaller than the own; 0: a root, whose Lead is 0 */

@@ -174,6 +174,10 @@ func (a *Arena) ThreadSets() []wire.ThreadSet {
 	return rows[wire.ThreadSet](a.region(wire.RegionThreadSets))
 }
 
+// Scopes returns how often and how long threads were in functions that limit what is recorded; a thread's id is its
+// index plus one. They change: see Scope.
+func (a *Arena) Scopes() []wire.Scope { return rows[wire.Scope](a.region(wire.RegionScopes)) }
+
 // Timings returns the calling-context trees of all threads so far; a timing's number is its index plus one. Their
 // counters may still grow: see Timing.
 func (a *Arena) Timings() []wire.Timing { return rows[wire.Timing](a.region(wire.RegionTimings)) }
@@ -286,6 +290,20 @@ func ThreadSet(s *wire.ThreadSet) wire.ThreadSet {
 	return wire.ThreadSet{Threads: atomic.LoadUint32(&s.Threads), Thread: s.Thread, OSID: atomic.LoadUint32(&s.OSID),
 		Several: atomic.LoadUint32(&s.Several), NameAt: s.NameAt, BeginNS: s.BeginNS,
 		EndNS: atomic.LoadUint64(&s.EndNS)}
+}
+
+// Scope reads a row while its thread may change it, each field whole. A span of time that ends meanwhile counts once.
+func Scope(s *wire.Scope) wire.Scope {
+	spells := func(s *wire.Spells) wire.Spells {
+		out := wire.Spells{SinceNS: atomic.LoadUint64(&s.SinceNS)}
+		out.Times = atomic.LoadUint64(&s.Times)
+		out.NS = atomic.LoadUint64(&s.NS)
+		if atomic.LoadUint64(&s.SinceNS) != out.SinceNS {
+			out.SinceNS = 0
+		}
+		return out
+	}
+	return wire.Scope{Off: atomic.LoadUint32(&s.Off), Inside: spells(&s.Inside), Outside: spells(&s.Outside)}
 }
 
 // Count reads the two counters of a site, each whole.

@@ -71,6 +71,8 @@ type runFlags struct {
 	meters                 []string
 	markAt                 []string
 	marks                  []instrument.MarkAt // the same
+	inside, outside        []string
+	scopes                 []instrument.Scope // the same
 	steer                  steerFlags
 	live                   string // address of the page, "" for none
 }
@@ -94,6 +96,7 @@ func newRunCommand(e *environment) *cobra.Command {
 			"  clrprof run --after 2m --for 30s -- ./server\n" +
 			"  clrprof run --live -- ./server\n" +
 			"  clrprof run --mark-at Shop.Orders.Load --mark-at Shop.Orders.Load:after -- ./server\n" +
+			"  clrprof run --time --record-inside Shop.Orders.Load -- ./server\n" +
 			"  clrprof run --meter Shop.Events --meter System.Runtime -- ./server\n" +
 			"  clrprof run --no-report -- ./build.sh",
 		Args: arguments(1, 1<<20, "a COMMAND"),
@@ -137,6 +140,11 @@ func (r *runFlags) add(cmd *cobra.Command) {
 	r.steer.add(f)
 	f.StringSliceVar(&r.markAt, "mark-at", nil,
 		"mark each call of these functions, named as for --include, or with :after each return: Shop.Orders.Load:after")
+	f.StringSliceVar(&r.inside, instrument.FlagInside, nil,
+		"record a thread only while it is in a call of one of these functions, named as for --include: themselves, and "+
+			"what they call")
+	f.StringSliceVar(&r.outside, instrument.FlagOutside, nil,
+		"record a thread only while it is in no call of one of these functions, named as for --include")
 	f.StringVar(&r.live, "live", "", "serve a page that shows what is recorded while the command runs, and then the "+
 		"session; an address to listen on may follow: --live=127.0.0.1:8123")
 	f.Lookup("live").NoOptDefVal = anyPort
@@ -201,6 +209,7 @@ func (r *runFlags) run(e *environment, command []string) error {
 	for _, m := range res.Unmarked {
 		notes.say("--mark-at %s: no mark was made: nothing that was recorded called a function of this name", m)
 	}
+	r.sayScopes(notes, res)
 	stopWatching() // from now on Ctrl-C ends clrprof at once, which has said the above
 	if err != nil {
 		return r.failed(notes, res, command, err)
@@ -341,6 +350,9 @@ func (r *runFlags) choose(changed func(string) bool) error {
 		return usage("--mark-at: %v", err)
 	}
 	r.marks = marks
+	if r.scopes, err = instrument.ParseScopes(r.inside, r.outside); err != nil {
+		return usage("%v", err)
+	}
 	if n, err := strconv.Atoi(r.roots); !slices.Contains(rootChoices, r.roots) &&
 		(err != nil || n < 1 || n > maxRootsEvery) {
 		return usage("--roots %q: want gen2, every, induced, off, or a number", r.roots)
@@ -395,11 +407,26 @@ func (r *runFlags) options(e *environment, command []string) (collect.Options, e
 			Time: r.time, NoMemory: !r.memory, Instrument: r.plan.instrument, Probes: r.probesVariable(),
 			Small: r.plan.small, Rules: rules.Lines(),
 			Mine: r.plan.mineRules().Lines(), MineFolder: instrument.UserFolder(targetAssembly(command)),
-			Marks: instrument.MarkLines(r.marks), Agent: e.getenv("CLRPROF_AGENT"), Kept: r.steer.keptSignals()},
+			Marks:  instrument.MarkLines(r.marks),
+			Inside: instrument.ScopeLines(r.scopes, false), Outside: instrument.ScopeLines(r.scopes, true),
+			Agent: e.getenv("CLRPROF_AGENT"), Kept: r.steer.keptSignals()},
 		Output: r.output, Name: targetName(command), Force: r.force, Filter: rules,
 		Facts: facts, Begin: now, Group: r.followGroups(), Sample: quantity.Nanoseconds(r.sample) * 1_000_000,
-		Meters: r.meters, MarkAt: r.marks,
+		Meters: r.meters, MarkAt: r.marks, Scopes: r.scopes,
 	}, nil
+}
+
+// sayScopes says where --record-inside and --record-outside did not do what they were given for.
+func (r *runFlags) sayScopes(notes *notes, res collect.Result) {
+	if res.Unlimited > 0 {
+		notes.say("--%s, --%[2]s: not everywhere: %[3]v could not have probes, or runs on .NET Core 3.1, so more was "+
+			"recorded than was asked for (clrprof report losses)", instrument.FlagInside, instrument.FlagOutside,
+			res.Unlimited.Of("function or process"))
+		return
+	}
+	for _, s := range res.Unmet {
+		notes.say("%v: no function of this name was called", s)
+	}
 }
 
 // checkMeters refuses what no event source can be called.
@@ -496,6 +523,12 @@ func (r *runFlags) set() map[string]any {
 	}
 	if len(r.markAt) > 0 {
 		set["mark_at"] = r.markAt
+	}
+	if len(r.inside) > 0 {
+		set["record_inside"] = r.inside
+	}
+	if len(r.outside) > 0 {
+		set["record_outside"] = r.outside
 	}
 	if len(r.meters) > 0 {
 		set["meter"] = r.meters

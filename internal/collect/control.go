@@ -23,7 +23,8 @@ type controls struct {
 	file    *arena.Control // nil: nobody is told
 	markAt  []instrument.MarkAt
 	met     []bool // of these: there was a mark
-	limited bool   // the time or the condition was met for which recording was to go on
+	scopes  []instrument.Scope
+	limited bool // the time or the condition was met for which recording was to go on
 }
 
 // Change changes what is recorded, from now on: of all processes, or of the one with the id pid.

@@ -39,7 +39,7 @@ var lossReasons = [wire.LossCount]string{
 	wire.LossClockBackwards: session.LossClockBackwards, wire.LossNotHooked: session.LossNotHooked,
 	wire.LossAsyncNotHooked: session.LossAsyncNotHooked, wire.LossNotProbed: session.LossNotProbed,
 	wire.LossCallsCut: session.LossCallsCut, wire.LossWaits: session.LossWaits, wire.LossControl: session.LossControl,
-	wire.LossMarks: session.LossMarks,
+	wire.LossMarks: session.LossMarks, wire.LossNotLimited: session.LossNotLimited,
 }
 
 // lossEvents returns how often a loss happened. Losses of calls count these as objects.
@@ -47,7 +47,8 @@ func lossEvents(loss wire.Loss, l *wire.LossEntry) (events uint64, amount quanti
 	switch loss {
 	case wire.LossCallsFolded, wire.LossCallsUnmatched, wire.LossCallsCut:
 		return max(l.Events, l.Objects), quantity.Amount{}
-	case wire.LossClockBackwards, wire.LossNotHooked, wire.LossAsyncNotHooked, wire.LossNotProbed, wire.LossWaits:
+	case wire.LossClockBackwards, wire.LossNotHooked, wire.LossAsyncNotHooked, wire.LossNotProbed, wire.LossWaits,
+		wire.LossNotLimited:
 		return l.Events, quantity.Amount{}
 	}
 	return l.Events, quantity.Amount{Allocations: quantity.Count(l.Objects), Bytes: quantity.Bytes(l.Bytes)}
@@ -82,6 +83,7 @@ type process struct {
 	threads   threads
 	lifetime  lifetime
 	times     times
+	scopes    scopes
 
 	unclear []siteOf // sites whose stack was cut, or whose type had no name when they were new
 }
@@ -116,6 +118,7 @@ func (p *process) readHeader() (*wire.Header, error) {
 // note takes from the header what the process records.
 func (p *process) note(h *wire.Header) {
 	p.data = h.Data
+	p.scopes.missing = quantity.Count(h.Losses[wire.LossNotLimited].Events)
 	if p.tree.len() > 1 || p.times.taken.Len() != 0 {
 		return
 	}
@@ -141,6 +144,9 @@ func (p *process) sync(r *Recorder, now quantity.Nanoseconds, last bool) error {
 		return err
 	}
 	if err := p.threads.write(p.rec, p.end); err != nil {
+		return err
+	}
+	if err := p.scopes.write(r, p, p.end+r.start); err != nil {
 		return err
 	}
 	if err := p.rec.WriteNames(); err != nil {
@@ -186,6 +192,7 @@ func (p *process) read(r *Recorder) (found, error) {
 	f.sites, f.called = p.arena.Sites(), p.arena.SiteTimings()
 	f.timings, f.sets = p.arena.Timings(), p.arena.ThreadSets()
 	f.nodes, f.ips = p.arena.Nodes(), p.arena.IPs()
+	p.scopes.read(p.arena)
 	// A record has at least 8 bytes (wire.Next).
 	if err := r.rec.Room(len(f.timings), len(f.sites), len(f.sets), len(f.nodes), len(f.ips),
 		(len(p.arena.Log())-p.logRead)/8); err != nil {

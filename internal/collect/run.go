@@ -45,6 +45,7 @@ type Options struct {
 	Live    *live.Feed               // of the recording; nil: it cannot be watched
 	Sample  quantity.Nanoseconds     // between samples of what the operating system counts; 0: none
 	MarkAt  []instrument.MarkAt      // functions whose calls or returns agents mark, as Launch tells them
+	Scopes  []instrument.Scope       // functions that limit what is recorded, as Launch tells them
 	Meters  []string                 // names of event sources whose counters are sampled as often
 	Steer   Steering                 // when something is recorded
 	OnBusy  func()                   // another process reads the session and keeps it from being written; may be nil
@@ -63,6 +64,9 @@ type Result struct {
 	Running  bool                // the target was left running
 	Kept     string              // directory of the arenas, if the session could not be written
 	Unmarked []instrument.MarkAt // of Options.MarkAt: nothing was marked there
+	Unmet    []instrument.Scope  // of Options.Scopes: no function was met that is meant
+	// functions that have no probes, and processes that can have none: Options.Scopes does not limit what they do
+	Unlimited quantity.Count
 	// what the dynamic loader says, if no runtime loaded the agent because that is impossible
 	Loader string
 }
@@ -142,6 +146,7 @@ func record(o Options, w *session.Writer, directory string, start quantity.Nanos
 	r.sampleEvery(o.Sample)
 	r.sampleMeters(o.Meters, o.Sample)
 	r.markAt(o.MarkAt)
+	r.control.scopes = o.Scopes
 	defer r.Close()
 	r.steer(file, o.Steer.paused())
 	h := newController(o.Steer)
@@ -190,7 +195,7 @@ func record(o Options, w *session.Writer, directory string, start quantity.Nanos
 			if err != nil {
 				return fmt.Errorf("%w: %w", ErrWrite, err)
 			}
-			res.Unmarked = r.unmarked()
+			res.Unmarked, res.Unmet, res.Unlimited = r.unmarked(), r.unmet(), r.unlimited()
 			return closeRecording(w, r, age, res)
 		}
 	}

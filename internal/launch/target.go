@@ -54,11 +54,15 @@ const (
 	envRules = "CLRPROF_RULES"
 	// patterns of functions that are marked, one in a line: + at their calls, - at their returns
 	envMarks = "CLRPROF_MARKS"
+	// patterns of functions inside of which, and outside of which, threads are recorded, one in a line, with the sign +
+	envInside  = "CLRPROF_INSIDE"
+	envOutside = "CLRPROF_OUTSIDE"
 )
 
 // agentVariables are all that are meant for the agent.
 var agentVariables = []string{envArenas, envMemory, envNodes, envDepth, envLifetime, envFinalGC, envRoots, envSnapshot,
-	envTime, envNoMemory, envCollector, envInstrument, envProbes, envSmall, envMine, envFolder, envRules, envMarks}
+	envTime, envNoMemory, envCollector, envInstrument, envProbes, envSmall, envMine, envFolder, envRules, envMarks,
+	envInside, envOutside}
 
 // Options tell how to start a target.
 type Options struct {
@@ -81,7 +85,10 @@ type Options struct {
 	MineFolder string   // with Time: all modules of this folder are the user's; "": none
 	Rules      []string // with Time: patterns with their signs, as in instrument.Rules.Lines
 	// patterns of functions that are marked, with their signs: + at their calls, - at their returns
-	Marks       []string
+	Marks []string
+	// patterns of functions inside of which threads are recorded, and of those outside of which, with the sign +
+	Inside, Outside []string
+
 	Agent       string // path of the library, "": the embedded one
 	Environment []string
 	Kept        []os.Signal // of those that are forwarded: they are clrprof's, and not passed on
@@ -230,8 +237,13 @@ func environment(o Options, agent string) []string {
 	if o.Time {
 		env = append(env, timeEnvironment(o)...)
 	}
-	if len(o.Marks) > 0 {
-		env = append(env, envMarks+"="+strings.Join(o.Marks, "\n"))
+	for _, of := range []struct {
+		variable string
+		patterns []string
+	}{{envMarks, o.Marks}, {envInside, o.Inside}, {envOutside, o.Outside}} {
+		if len(of.patterns) > 0 {
+			env = append(env, of.variable+"="+strings.Join(of.patterns, "\n"))
+		}
 	}
 	return env
 }

@@ -96,6 +96,11 @@ func TestEnvironment(t *testing.T) {
 		t.Error(d)
 	}
 	marks := append(always[:len(always):len(always)], "CLRPROF_MARKS=+A.*\n-B")
+	scopes := append(always[:len(always):len(always)], "CLRPROF_INSIDE=+A\n+B", "CLRPROF_OUTSIDE=+C")
+	if d := cmp.Diff(scopes, environment(Options{Directory: "/d", Inside: []string{"+A", "+B"}, Outside: []string{"+C"}},
+		"/a.so")); d != "" {
+		t.Errorf("scopes (-want +have):\n%s", d)
+	}
 	if d := cmp.Diff(marks, environment(Options{Directory: "/d", Marks: []string{"+A.*", "-B"}}, "/a.so")); d != "" {
 		t.Error(d)
 	}

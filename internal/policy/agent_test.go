@@ -26,27 +26,29 @@ var agentParts = []struct {
 	{"memory", 700, "arena.c arena.h", "guest"},
 	{"guest", 400, "thread_sets.c thread_sets.h watch.c watch.h", "lifetime memory names time"},
 	{"names", 900, "names.c names.h record.h", "allocations instrument lifetime machine memory probes runtime threads"},
-	{"threads", 450, "threads.c threads.h", "allocations control exceptions guest memory names time"},
+	{"threads", 450, "threads.c threads.h", "allocations control exceptions guest memory names scopes time"},
 	{"allocations", 1960, "allocations.c allocations.h recent.c recent.h stack.c stack.h cfi.c cfi.h above.c above.h",
 		"control guest lifetime machine memory names threads time"},
 	{"lifetime", 2250, "lifetime.c lifetime.h collection.h generations.c walk.c alive.c heap.c heap.h survival.c " +
 		"survival.h snapshot.c snapshot.h changes.c changes.h events.c events.h",
 		"allocations control guest machine memory names threads time"},
 	// What is recorded at the moment, and what the program can call.
-	{"control", 540, "control.c control.h api.c requests.c", "guest lifetime memory threads time"},
+	{"control", 560, "control.c control.h api.c requests.c", "guest lifetime memory scopes threads time"},
+	// In which functions a thread is recorded.
+	{"scopes", 260, "scopes.c scopes.h", "control exceptions guest machine memory threads time"},
 	// What is the runtime's own.
 	{"runtime", 300, "helpers.c helpers.h boxes.c boxes.h", "machine memory names"},
 	// Whose code a module is, before it runs.
 	{"origin", 650, "origin.c origin.h modules.c modules.h", "memory"},
 	{"time", 2600, "time.c calls.h timer.h timers.c timings.c timings.h tails.c fold.c hooks.c hooks.h os.c os.h",
-		"control exceptions guest instrument machine memory probes threads"},
-	{"instrument", 545, "instrument.c instrument.h", "memory names origin precompiled probes runtime time"},
+		"control exceptions guest instrument machine memory probes scopes threads"},
+	{"instrument", 570, "instrument.c instrument.h", "memory names origin precompiled probes runtime time"},
 	// How the runtime is kept from harm by being asked about exceptions.
 	{"exceptions", 140, "pins.c pins.h", "memory"},
 	// The rewriter knows nothing of the rest.
 	{"rewriter", 760, "il.h il_read.c il_write.c", ""},
-	{"probes", 1030, "probes.c probes.h callees.c callees.h",
-		"control guest instrument memory names precompiled rewriter runtime time"},
+	{"probes", 1070, "probes.c probes.h callees.c callees.h",
+		"control guest instrument machine memory names precompiled rewriter runtime scopes time"},
 	// What of precompiled code may run. The reader of images knows nothing of the rest.
 	{"images", 280, "r2r.h r2r.c", ""},
 	{"precompiled", 290, "inliners.h inliners.c", "images instrument memory names runtime"},

@@ -154,6 +154,11 @@ func (p *Process) WriteThreads(end quantity.Nanoseconds, sets []session.ThreadSe
 	return p.recording.w.ReplaceThreadSets(sets)
 }
 
+// WriteScopes writes how often and how long threads were in functions that limit what is recorded.
+func (r *Recording) WriteScopes(rows []session.ThreadScope) error {
+	return r.w.ReplaceThreadScopes(rows)
+}
+
 // Snapshot is what a heap told of itself at one moment. Rows need no process.
 type Snapshot struct {
 	Total session.Snapshot

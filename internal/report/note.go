@@ -46,6 +46,8 @@ const (
 	NotePaused             NoteKind = "paused"              // how long nothing was recorded, and of how long
 	NotePausedThreads      NoteKind = "paused-threads"      // a number of threads
 	NoteNotProbed          NoteKind = "not-probed"          // a function, and why it has no probes
+	NoteInside             NoteKind = "inside"              // patterns; threads in them, how often, and how long
+	NoteOutside            NoteKind = "outside"             // the same
 	NoteLessWeight         NoteKind = "less-weight"         // a number of findings
 	NoteDisabled           NoteKind = "disabled"            // ids of rules
 	NoteNotJudged          NoteKind = "not-judged"          // what is needed, and ids of rules
@@ -95,6 +97,7 @@ const (
 const (
 	FindingNothingChosen NoteKind = "nothing-chosen" // a *Chosen
 	FindingNothing       NoteKind = "nothing"        // nothing was recorded
+	FindingNothingInside NoteKind = "nothing-inside" // patterns
 	FindingAllocations   NoteKind = "allocations"    // the share of bytes, a type, and a place
 	FindingWork          NoteKind = "work"           // the share of CPU time, the time, and a place
 	FindingWait          NoteKind = "wait"           // the time, how often, and a place

@@ -26,6 +26,11 @@ func (c *context) readNotes() ([]Note, error) {
 		return nil, err
 	}
 	out = append(out, pauses...)
+	scopes, err := c.scopes()
+	if err != nil {
+		return nil, err
+	}
+	out = append(out, scopes...)
 	slept, err := c.suspended()
 	if err != nil {
 		return nil, err

@@ -66,6 +66,10 @@ func (s *Summary) findNothing() error {
 	if err != nil || len(pauses) != 0 {
 		return err
 	}
+	if inside, err := s.context.neverInside(s.Info); err != nil || len(inside) > 0 {
+		s.find(nil, FindingNothingInside, inside)
+		return err
+	}
 	if chosen := chosenBy(s.Info); chosen != nil {
 		s.find(nil, FindingNothingChosen, chosen)
 		return nil

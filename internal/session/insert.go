@@ -37,6 +37,11 @@ func (w *Writer) InsertThreads(rows []Thread) error { return put(w, add, threadT
 // ReplaceThreads adds rows, or replaces those with the same id.
 func (w *Writer) ReplaceThreads(rows []Thread) error { return put(w, replace, threadTable, rows) }
 
+// ReplaceThreadScopes adds rows, or replaces those of the same thread.
+func (w *Writer) ReplaceThreadScopes(rows []ThreadScope) error {
+	return put(w, replace, threadScopeTable, rows)
+}
+
 // ReplaceThreadSets adds rows, or replaces those of the same thread.
 func (w *Writer) ReplaceThreadSets(rows []ThreadSet) error {
 	return put(w, replace, threadSetTable, rows)

@@ -24,6 +24,7 @@ const (
 	LossAges           = "ages_lost"
 	LossControl        = "control_late"
 	LossMarks          = "marks_lost"
+	LossNotLimited     = "not_limited"
 	LossCounters       = "counters_lost"
 )
 

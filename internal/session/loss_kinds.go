@@ -119,6 +119,12 @@ var lossKinds = []lossKind{
 			"memory limit (--memory-limit) was used up: later marks are missing, later pauses were refused",
 		touches: "marks, and selections between them (--mark); what should have been paused is in all views",
 		advice:  "Mark and pause less often, or give the agent more memory (--memory-limit)."},
+	{reason: LossNotLimited,
+		why: "no probe could be put into a function of --record-inside or --record-outside, or the process " +
+			"runs on .NET Core 3.1: more was recorded than was asked for",
+		touches: "all views: what --record-outside was to leave out is there, and from then on what is outside of the " +
+			"functions of --record-inside; events are these functions, or processes",
+		advice: "Use .NET 5 or later, and name other functions, such as the callers of these."},
 	{reason: LossCounters,
 		why: "the counters that --meter names were not sampled: the process ended too soon, or its " +
 			"runtime is too old or did not answer (clrprof counters SESSION --missing)",

@@ -181,7 +181,7 @@ var tableNames = []string{
 	"info", "chunk", processTable.name, threadTable.name, threadSetTable.name, moduleTable.name, typeTable.name,
 	typeArgumentTable.name,
 	functionTable.name, functionArgumentTable.name, bodyTable.name, instructionTable.name, sliceTable.name,
-	pauseTable.name, markTable.name, notProbedTable.name,
+	pauseTable.name, markTable.name, notProbedTable.name, threadScopeTable.name,
 	processLifetimeTable.name, leftOutTable.name, gcTable.name, gcGenerationTable.name, gcDetailTable.name,
 	gcHeapTable.name,
 	snapshotTable.name, snapshotTypeTable.name, snapshotSiteTable.name, snapshotRootTable.name, snapshotPathTable.name,

@@ -104,6 +104,9 @@ func (s *Session) Threads() ([]Thread, error) { return rows(s, threadTable) }
 // ThreadSets returns the table thread_set in the order of thread.
 func (s *Session) ThreadSets() ([]ThreadSet, error) { return rows(s, threadSetTable) }
 
+// ThreadScopes returns the table thread_scope in the order of thread.
+func (s *Session) ThreadScopes() ([]ThreadScope, error) { return rows(s, threadScopeTable) }
+
 // Modules returns the table module in the order of id.
 func (s *Session) Modules() ([]Module, error) { return rows(s, moduleTable) }
 

@@ -39,6 +39,19 @@ type ThreadSet struct {
 	Name    string // of each of them
 }
 
+// ThreadScope is a row of the table thread_scope: how often and how long a thread was in functions that limit what is
+// recorded.
+type ThreadScope struct {
+	Thread          ThreadID
+	Inside, Outside Spells // calls of functions of --record-inside and of --record-outside
+}
+
+// Spells are spans of time in which at least one call of some functions was on a thread's stack.
+type Spells struct {
+	Times  q.Count
+	Length q.Nanoseconds // of all of them, pauses included
+}
+
 // What was found as the symbols of a module.
 const (
 	SymbolsFile       = "file"       // a portable PDB beside the module

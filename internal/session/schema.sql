@@ -154,6 +154,14 @@ CREATE TABLE pause (                -- when nothing was recorded: a level that w
   end_ns      INTEGER NOT NULL      -- the recording's end if it was off then
 );
 
+CREATE TABLE thread_scope (         -- threads that were in functions of --record-inside or --record-outside
+  thread_id      INTEGER PRIMARY KEY,
+  inside_times   INTEGER NOT NULL,  -- how often it called one of --record-inside while it was in none; outside of them nothing of it is recorded
+  inside_ns      INTEGER NOT NULL,  -- how long it was in one, pauses included
+  outside_times  INTEGER NOT NULL,  -- the same of --record-outside; in them nothing of it is recorded
+  outside_ns     INTEGER NOT NULL
+);
+
 CREATE TABLE mark (                 -- moments that somebody marked
   id          INTEGER PRIMARY KEY,  -- in the order in which they came to be known
   time_ns     INTEGER NOT NULL,
@@ -675,7 +683,7 @@ SELECT p.pid AS process_id, p.name AS process, l.reason, l.events,
     WHEN 'not_hooked' THEN 'function' WHEN 'async_not_hooked' THEN 'function' WHEN 'not_probed' THEN 'function' WHEN 'threads_folded' THEN 'thread' ELSE 'event' END AS unit, -- what events are
   l.allocations, l.bytes,
   l.reason NOT IN ('il_map_truncated', 'name_truncated', 'stack_truncated', 'type_unknown', 'lifetime_full', 'moves_lost', 'gc_cut', 'snapshot', 'changes_lost', 'survivors_lost',
-    'calls_folded', 'calls_unmatched', 'calls_cut', 'calls_jumped', 'clock_backwards', 'waits_lost', 'not_hooked', 'async_not_hooked', 'not_probed', 'threads_folded', 'stacks_lost', 'ages_lost', 'control_late', 'marks_lost', 'counters_lost') AS missing -- or only less exact
+    'calls_folded', 'calls_unmatched', 'calls_cut', 'calls_jumped', 'clock_backwards', 'waits_lost', 'not_hooked', 'async_not_hooked', 'not_probed', 'threads_folded', 'stacks_lost', 'ages_lost', 'control_late', 'marks_lost', 'not_limited', 'counters_lost') AS missing -- or only less exact
 FROM loss l LEFT JOIN process p ON p.id = l.process_id;
 
 CREATE VIEW gcs AS                    -- before, dead, survived and promoted are those of the collected generations

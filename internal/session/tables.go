@@ -31,6 +31,14 @@ var threadSetTable = tableOf("thread_set", func(c *cells, r *ThreadSet) {
 	c.text(&r.Name)
 })
 
+var threadScopeTable = tableOf("thread_scope", func(c *cells, r *ThreadScope) {
+	integer(c, &r.Thread)
+	integer(c, &r.Inside.Times)
+	integer(c, &r.Inside.Length)
+	integer(c, &r.Outside.Times)
+	integer(c, &r.Outside.Length)
+})
+
 var moduleTable = tableOf("module", func(c *cells, r *Module) {
 	integer(c, &r.ID)
 	integer(c, &r.Process)

@@ -41,6 +41,7 @@ func arenaConstants() []Constant {
 		{"REGION_DEATHS", uint64(RegionDeaths), "struct wire_site_deaths, by site"},
 		{"REGION_AGES", uint64(RegionAges), "struct wire_ages"},
 		{"REGION_THREAD_SETS", uint64(RegionThreadSets), "struct wire_thread_set"},
+		{"REGION_SCOPES", uint64(RegionScopes), "struct wire_scope, by thread"},
 		{"REGION_TIMINGS", uint64(RegionTimings), "struct wire_timing"},
 		{"REGION_WAITS", uint64(RegionWaits), "struct wire_waits"},
 		{"REGION_CLOCKS", uint64(RegionClocks), "struct wire_clock, by thread"},
@@ -73,6 +74,7 @@ func arenaConstants() []Constant {
 		{"LOSS_WAITS", uint64(LossWaits), "no memory for what the operating system did"},
 		{"LOSS_CONTROL", uint64(LossControl), "changes of what is recorded that were seen too late"},
 		{"LOSS_MARKS", uint64(LossMarks), "marks and changes of what is recorded for which there was no room"},
+		{"LOSS_NOT_LIMITED", uint64(LossNotLimited), "functions that were to limit what is recorded, and have no probes"},
 		{"LOSS_COUNT", LossCount, ""},
 	}
 }
@@ -185,7 +187,7 @@ func dataConstants() []Constant {
 // fixed lists the structs that both sides map, smallest parts first.
 func fixed() []any {
 	return []any{RegionEntry{}, LossEntry{}, Overhead{}, Header{}, IP{}, Node{}, Site{}, SiteTiming{}, SiteDeaths{},
-		Ages{}, ThreadSet{},
+		Ages{}, ThreadSet{}, Spells{}, Scope{},
 		Timing{}, Waits{}, Acted{}, Inclusive{}, Clock{}, Activation{}, RecordHeader{}, ControlHeader{},
 		ControlChange{}}
 }

@@ -45,17 +45,18 @@ const (
 	RegionAges   Region = 5 // of sites whose objects survived at least one GC, with lifetime only
 
 	RegionThreadSets Region = 6 // threads that share an id
+	RegionScopes     Region = 7 // by thread, where it is recorded only inside or outside of some functions
 
 	// With time only.
-	RegionTimings     Region = 7  // the calling-context tree of each thread
-	RegionWaits       Region = 8  // what the operating system did in the intervals of a timing
-	RegionClocks      Region = 9  // by thread
-	RegionActivations Region = 10 // the calls that have not ended
-	RegionActed       Region = 11 // the least and the most of calls in which the operating system acted
-	RegionInclusives  Region = 12 // inclusive time of folded calls
-	RegionSiteTimings Region = 13 // by site, with memory too, where calls are seen around them
+	RegionTimings     Region = 8  // the calling-context tree of each thread
+	RegionWaits       Region = 9  // what the operating system did in the intervals of a timing
+	RegionClocks      Region = 10 // by thread
+	RegionActivations Region = 11 // the calls that have not ended
+	RegionActed       Region = 12 // the least and the most of calls in which the operating system acted
+	RegionInclusives  Region = 13 // inclusive time of folded calls
+	RegionSiteTimings Region = 14 // by site, with memory too, where calls are seen around them
 
-	RegionCount = 14
+	RegionCount = 15
 )
 
 // Loss is a reason for which something is missing from the counters.
@@ -105,7 +106,11 @@ const (
 
 	LossMarks Loss = 23 // marks and changes of what is recorded, by the program itself, for which there was no room
 
-	LossCount = 24
+	// functions of --record-inside and --record-outside that cannot have probes: what they were to leave out is
+	// recorded
+	LossNotLimited Loss = 24
+
+	LossCount = 25
 )
 
 // Generations of the GC heap, as the runtime numbers them (COR_PRF_GC_GENERATION).
@@ -346,6 +351,22 @@ type ThreadSet struct {
 	NameAt  uint64 `doc:"where in the log the ThreadName record with their name begins, plus one; 0: they have none"`
 	BeginNS uint64 `doc:"CLOCK_MONOTONIC of the first one's first allocation"`
 	EndNS   uint64 `doc:"CLOCK_MONOTONIC of the newest one's end, 0: it runs"`
+}
+
+// Scope is how often and how long a thread was in functions that limit what is recorded. One thread writes it at a
+// time.
+type Scope struct {
+	Inside   Spells `doc:"calls of functions of --record-inside: outside of them the thread is off"`
+	Outside  Spells `doc:"calls of functions of --record-outside: in them the thread is off"`
+	Off      uint32 `doc:"1: because of these, nothing of the thread is recorded now"`
+	Reserved uint32 `doc:""`
+}
+
+// Spells are spans of time in which at least one call of some functions was on a thread's stack.
+type Spells struct {
+	Times   uint64 `doc:"how many began"`
+	NS      uint64 `doc:"how long those took that ended, CLOCK_MONOTONIC"`
+	SinceNS uint64 `doc:"when the one began that goes on, 0: none does"`
 }
 
 // ChangeAllocated is the counter of a Change that holds what was allocated; those before it are by generation.

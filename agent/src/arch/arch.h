@@ -54,6 +54,13 @@ struct frame_shape {
 };
 struct frame_shape code_frame_shape(const uint8_t *start, uint64_t size);
 
+/* Is a frame, told by the caller's stack pointer, which is lower, that of an OSR variant of a call that has a frame pointer? The variant
+ * saves what the first version saved, the frame pointer of the call's caller. No other frame below has that one. */
+READS_STACK static inline bool frame_is_variant(uintptr_t call_sp, uintptr_t sp)
+{
+    return *(const uintptr_t *)FRAME_POINTER(call_sp) == *(const uintptr_t *)FRAME_POINTER(sp);
+}
+
 /* Functions without code, with the probes of a method or without: what probes cost is measured by them. They are called as
  * the JIT's code is, and have the hooks or the probes in IL. */
 struct method;

@@ -56,6 +56,8 @@ var sentences = map[report.NoteKind]string{
 	report.NotePaused:        "Paused: nothing was recorded for %s of %s; the numbers are of the rest.",
 	report.NotePausedThreads: "Paused: of %s nothing was recorded for a while.",
 	report.NoteNotProbed:     "Without probes: %s: %s.",
+	report.NoteInside:        "Recorded only inside of %s: %s in it, %s, for %s in all.",
+	report.NoteOutside:       "Not recorded inside of %s: %s in it, %s, for %s in all.",
 	report.NoteLessWeight:    "Hidden: %s of less weight.",
 	report.NoteDisabled:      "Disabled: %s.",
 	report.NoteNotJudged:     "Not judged, for want of a recording with %s: %s.",
@@ -101,10 +103,11 @@ var sentences = map[report.NoteKind]string{
 	report.NoteChangedText:     "%s was changed after the recording began: its lines may be others now.",
 	report.FindingNothing: "No call was recorded: nothing that ran is your code. --mine PATTERN says what is, " +
 		"and --instrument all records all code.",
-	report.FindingAllocations: "%s of all bytes are of type %s, made by %s.",
-	report.FindingWork:        "%s of CPU time (%s) is %s.",
-	report.FindingWait:        "%s blocked in %s waits in %s.",
-	report.FindingRule:        "%s: %s (rule %s)",
+	report.FindingNothingInside: "No call was recorded: no thread was in a call of %s (--record-inside).",
+	report.FindingAllocations:   "%s of all bytes are of type %s, made by %s.",
+	report.FindingWork:          "%s of CPU time (%s) is %s.",
+	report.FindingWait:          "%s blocked in %s waits in %s.",
+	report.FindingRule:          "%s: %s (rule %s)",
 }
 
 // Note is a note in a sentence.

@@ -31,6 +31,7 @@ type Arena struct {
 	Deaths      []wire.SiteDeaths
 	Ages        []wire.Ages
 	ThreadSets  []wire.ThreadSet
+	Scopes      []wire.Scope
 	Timings     []wire.Timing
 	Waits       []wire.Waits
 	Clocks      []wire.Clock
@@ -144,7 +145,7 @@ func (a *Arena) Compact() ([]byte, error) { return a.bytes(0) }
 func (a *Arena) bytes(capacity int) ([]byte, error) {
 	b := make([]byte, wire.HeaderSize)
 	for i, table := range [wire.RegionCount]any{a.Log, a.IPs, a.Nodes, a.Sites, a.Deaths, a.Ages, a.ThreadSets,
-		a.Timings, a.Waits, a.Clocks, a.Activations, a.Acted, a.Inclusives, a.SiteTimings} {
+		a.Scopes, a.Timings, a.Waits, a.Clocks, a.Activations, a.Acted, a.Inclusives, a.SiteTimings} {
 		offset := len(b)
 		if reflect.ValueOf(table).Len() > 0 {
 			var err error

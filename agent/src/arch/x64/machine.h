@@ -61,6 +61,7 @@ READS_STACK static inline word_pair pair_still(word_pair same, uintptr_t address
 #define SP_OF_RETURN_SLOT(slot) ((slot) + 8)
 /* The caller's stack pointer of a function with the frame pointer fp. */
 #define CALLER_SP(fp) ((fp) + 16)
+#define FRAME_POINTER(sp) ((sp) - 16) /* and back */
 
 /* Where a signal handler's frame (pair at fp, return address = signal return) keeps what it interrupted: struct
  * rt_sigframe of the kernel, a ucontext behind the return address; gregs[15] is rsp, gregs[16] rip. */
