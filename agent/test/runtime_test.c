@@ -147,6 +147,46 @@ static void helpers_not_hooked(void)
     }
 }
 
+/* ── functions that limit what is recorded ──────────────────────────────────────────────────────────────────────── */
+
+static void allocate_some(struct entries *model, const struct fake_stack *s, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++)
+        fake_run(s, allocate, &(struct allocation){model, s});
+}
+
+/* Outside of the function nothing is recorded. When it is compiled and can have no probe, everything is, from then on. */
+static void scopes_missing(void)
+{
+    struct entries none = {0}, model = {0}, found = {0};
+    setenv("CLRPROF_INSIDE", "+*.Main", 1);
+    make_methods();
+    start();
+    struct fake_stack s = {2, 0, {&bodies[0][6], &bodies[0][0]}, 0};
+    allocate_some(&none, &s, 3);
+    fake_callback(CALLBACK_JIT_STARTED, (uintptr_t)&methods[0][6]); /* another one */
+    allocate_some(&none, &s, 3);
+    fake_callback(CALLBACK_JIT_STARTED, (uintptr_t)&methods[0][0]);
+    allocate_some(&model, &s, 5);
+    struct arena_facts *f = arena_read(directory, &found);
+    check(f != NULL && model_compare(&model, &found, true) == 0 && f->objects == 5, "not the 5 of %llu objects", (unsigned long long)fake.objects);
+    check(f != NULL && f->header->losses[WIRE_LOSS_NOT_LIMITED].events == 1, "it is not told");
+}
+
+/* The same from the first object on, where no function can have one. */
+static void scopes_impossible(void)
+{
+    struct entries model = {0}, found = {0};
+    setenv("CLRPROF_INSIDE", "+A*", 1);
+    setenv("CLRPROF_OUTSIDE", "+*", 1);
+    fake.major = 4; /* as .NET Core 3.1 says */
+    make_methods();
+    start();
+    allocate_some(&model, &(struct fake_stack){1, 0, {&bodies[0][0]}, 0}, 5);
+    struct arena_facts *f = arena_read(directory, &found);
+    check(f != NULL && f->objects == 5 && f->header->losses[WIRE_LOSS_NOT_LIMITED].events == 1, "not all, or it is not told");
+}
+
 /* ── boxes ──────────────────────────────────────────────────────────────────────────────────────────────────── */
 
 /* A module of the loader as boxes.c sees it: pages of read-only data, of RELRO, and of what can be written. Its code is that of
@@ -364,6 +404,8 @@ const struct scenario runtime_scenarios[] = {
     {"helpers", helpers},
     {"helpers_too_deep", helpers_too_deep},
     {"helpers_not_hooked", helpers_not_hooked},
+    {"scopes_missing", scopes_missing},
+    {"scopes_impossible", scopes_impossible},
     {"boxes", boxes},
     {"boxes_asked", boxes_asked},
     {"boxes_not_asked", boxes_not_asked},
