@@ -8,6 +8,7 @@
 #include "arena.h"
 #include "pins.h"
 
+#include <errno.h>
 #include <pthread.h>
 
 #define MAX_PINS 1024u   /* exceptions at once, of all threads; one more is not pinned */
@@ -92,15 +93,23 @@ void pins_catch(void)
     arena_unlock();
 }
 
-void pins_caught(void)
+static void let_go(void)
 {
-    if (info13 == NULL)
-        return;
     arena_lock();
     struct pin *p = innermost();
     void *handle = p != NULL && (p->sp & CAUGHT) != 0 ? remove_pin(p) : NULL;
     arena_unlock();
     destroy(handle);
+}
+
+hresult pins_catcher_leave(void *self)
+{
+    (void)self;
+    int saved_errno = errno;
+    if (info13 != NULL)
+        let_go();
+    errno = saved_errno;
+    return HR_OK;
 }
 
 /* The runtime does not know the thread any more, so another one destroys its handles. */

@@ -7,7 +7,7 @@
 void pins_init(void *info);
 void pins_thrown(uintptr_t object);
 void pins_catch(void);  /* the innermost one: the block that handles it begins */
-void pins_caught(void); /* it has ended */
+hresult pins_catcher_leave(void *self); /* the runtime's callback: it has ended */
 void pins_thread_ended(void);
 
 #endif

@@ -203,15 +203,6 @@ static hresult catcher_enter(void *self, uintptr_t function_id, uintptr_t object
     return HR_OK;
 }
 
-static hresult catcher_leave(void *self)
-{
-    (void)self;
-    int saved_errno = errno;
-    pins_caught();
-    errno = saved_errno;
-    return HR_OK;
-}
-
 uint32_t scopes_begin(bool inside, void **callbacks)
 {
     scopes_on = control_was_off = true;
@@ -222,6 +213,6 @@ uint32_t scopes_begin(bool inside, void **callbacks)
     callbacks[CALLBACK_EXCEPTION_THROWN] = (void *)exception_thrown;
     callbacks[CALLBACK_FINALLY_ENTER] = (void *)finally_enter;
     callbacks[CALLBACK_CATCHER_ENTER] = (void *)catcher_enter;
-    callbacks[CALLBACK_CATCHER_LEAVE] = (void *)catcher_leave;
+    callbacks[CALLBACK_CATCHER_LEAVE] = (void *)pins_catcher_leave;
     return MONITOR_EXCEPTIONS;
 }

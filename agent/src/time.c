@@ -887,15 +887,6 @@ static hresult catcher_enter(void *self, uintptr_t function_id, uintptr_t object
     return HR_OK;
 }
 
-static hresult catcher_leave(void *self)
-{
-    (void)self;
-    int saved_errno = errno;
-    pins_caught();
-    errno = saved_errno;
-    return HR_OK;
-}
-
 /* ── begin and end ──────────────────────────────────────────────────────────────────────────────────────────── */
 
 void time_thread_ended(struct timer **keep)
@@ -1028,7 +1019,7 @@ void time_install(void **callbacks)
     callbacks[CALLBACK_FINALLY_ENTER] = (void *)finally_enter;
     callbacks[CALLBACK_FINALLY_LEAVE] = (void *)finally_leave;
     callbacks[CALLBACK_CATCHER_ENTER] = (void *)catcher_enter;
-    callbacks[CALLBACK_CATCHER_LEAVE] = (void *)catcher_leave;
+    callbacks[CALLBACK_CATCHER_LEAVE] = (void *)pins_catcher_leave;
     callbacks[CALLBACK_JIT_INLINING] = (void *)instrument_inlining;
     callbacks[CALLBACK_JIT_FINISHED] = (void *)instrument_compiled;
     if (probes_on)

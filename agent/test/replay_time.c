@@ -16,6 +16,7 @@
 #include "../src/os.h"
 #include "../src/pins.h"
 #include "../src/probes.h"
+#include "../src/scopes.h"
 #include "../src/thread_sets.h"
 #include "../src/threads.h"
 #include "../src/timer.h"
@@ -223,8 +224,20 @@ void pins_catch(void)
 {
 }
 
-void pins_caught(void)
+hresult pins_catcher_leave(void *self)
 {
+    (void)self;
+    return HR_OK;
+}
+
+/* No function limits what is recorded. */
+void scopes_unwound(void)
+{
+}
+
+bool scopes_off(void)
+{
+    return false;
 }
 
 bool probes_on; /* calls come by hooks here */
