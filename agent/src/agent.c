@@ -17,6 +17,7 @@
 #include "probes.h"
 #include "stack.h"
 #include "threads.h"
+#include "trace.h"
 #include "watch.h"
 
 #include <stdlib.h>
@@ -110,7 +111,7 @@ static uint32_t start_recording(void)
         low |= time_event_mask();
         if (probes_sites && (arena.header->data & WIRE_DATA_MEMORY) != 0)
             allocations_note_timings(callback_table);
-        arena.header->data |= WIRE_DATA_TIME;
+        arena.header->data |= WIRE_DATA_TIME | (trace_on ? WIRE_DATA_TRACE : 0);
     }
     low |= probes_choose_marks(agent_info, callback_table);
 #ifdef CLRPROF_ORACLE
@@ -122,7 +123,7 @@ static uint32_t start_recording(void)
 #ifdef CLRPROF_ORACLE
     if (oracle_wants_events())
 #endif
-        high = events_init(agent_info, low, high);
+        high = trace_high_mask(events_init(agent_info, low, high));
     if (SLOT(agent_info, INFO_SET_EVENT_MASK2, uint32_t, uint32_t)(agent_info, low, high) < 0)
         return WIRE_FAILURE_EVENT_MASK;
     if ((arena.header->data & WIRE_DATA_TIME) != 0)
@@ -139,7 +140,7 @@ static hresult initialize(void *self, void *unknown)
     uint64_t depth = number_from("CLRPROF_STACK_DEPTH", DEFAULT_STACK_DEPTH);
     if (depth > MAX_FRAMES)
         depth = MAX_FRAMES;
-    uint32_t regions = number_from("CLRPROF_TIME", 0) != 0 ? WIRE_REGION_COUNT : WIRE_REGION_TIMINGS; /* those of time are the last */
+    uint32_t regions = number_from("CLRPROF_TIME", 0) == 0 ? WIRE_REGION_TIMINGS : number_from("CLRPROF_TRACE", 0) == 0 ? WIRE_REGION_TRACE : WIRE_REGION_COUNT;
     if (!arena_create(directory, regions, number_from("CLRPROF_MEMORY", DEFAULT_MEMORY), (uint32_t)depth))
         return HR_CANCEL_ACTIVATION;
     agent_info = unknown;

@@ -37,6 +37,7 @@ void arena_publish(uint32_t region, uint64_t bytes);
 /* What is given up when memory is short, in this order: each is there as long as so many sixteenths are not used up. The last
  * is for types, threads and their sites, so that it is always known how much of what was allocated. */
 enum room {
+    ROOM_TRACE = 7,      /* of the call trace, what the collector has not read */
     ROOM_AGES = 8,       /* how old objects become */
     ROOM_ROOTS = 10,     /* why they survive */
     ROOM_STACKS = 12,    /* new stacks as a whole; then (truncated) and the function */

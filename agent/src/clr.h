@@ -99,6 +99,7 @@ enum {
 
 /* Slots of ICorProfilerInfo14. */
 enum {
+    INFO_GET_CLASS_FROM_OBJECT = 3,
     INFO_GET_FUNCTION_FROM_IP = 7,
     INFO_IS_ARRAY_CLASS = 11,
     INFO_GET_CURRENT_THREAD_ID = 13,

@@ -5,12 +5,20 @@
 #include "os.h"
 #include "probes.h"
 #include "timer.h"
+#include "trace.h"
 
 #define BATCHES 31u      /* the median of so many is taken */
 #define BATCH 400u       /* calls: shorter than a tick of the kernel's clock */
 #define LEAST_BATCH 6u   /* where a thread is not left alone for longer */
 #define ENOUGH 8u        /* batches in which nothing else happened */
 #define COLD_CALLS 63u
+
+static void (*probed_function(void))(const struct method *)
+{
+    if (trace_on)
+        return probes_on ? machine_probed_il_traced : machine_probed_traced;
+    return probes_on ? machine_probed_il : machine_probed;
+}
 
 static uint64_t median(uint64_t *values, uint32_t n)
 {
@@ -63,13 +71,21 @@ static uint64_t measure_bare(const struct method *m, uint32_t calls)
     return median(took, BATCHES);
 }
 
+/* What is measured has no trace: the events of a batch only need room. */
+static void forget_events(struct timer *t)
+{
+    if (trace_on)
+        t->trace->head.used = 0;
+}
+
 /* Returns how many batches were kept. */
 static uint32_t measure_warm(struct probe *p, struct timer *t, struct wire_timing *x, const struct method *probed, uint32_t calls)
 {
-    void (*call)(const struct method *) = probes_on ? machine_probed_il : machine_probed;
+    void (*call)(const struct method *) = probed_function();
     p->n = 0;
     for (uint32_t b = 0; b < BATCHES; b++) {
         uint64_t before = looks(t);
+        forget_events(t);
         call(probed);
         x->lead_elapsed = x->tail_elapsed = x->ended = 0;
         for (uint32_t i = 0; i < calls; i++)
@@ -83,7 +99,7 @@ static uint32_t measure_warm(struct probe *p, struct timer *t, struct wire_timin
 void hooks_measure(struct timer *t, struct wire_timing *timings, struct wire_overhead *out)
 {
     const struct method *probed = probes_example();
-    void (*call)(const struct method *) = probes_on ? machine_probed_il : machine_probed;
+    void (*call)(const struct method *) = probed_function();
     struct wire_timing *x = &timings[1];
     struct probe warm = {.n = 0}, cold = {.n = 0};
     timings[0].function = 1;

@@ -17,6 +17,9 @@ struct method { /* what the hooks get of a function; never freed */
 void time_enter_hook(const struct method *m, uintptr_t sp);
 void time_leave_hook(const struct method *m, uintptr_t sp);
 void time_jump_hook(const struct method *m, uintptr_t sp); /* it ends by a jump to another function: the prefix tail. */
+void time_enter_traced(const struct method *m, uintptr_t sp); /* the same with a call trace */
+void time_leave_traced(const struct method *m, uintptr_t sp);
+void time_jump_traced(const struct method *m, uintptr_t sp);
 bool time_stays(const struct method *m, uintptr_t sp, uintptr_t place, uintptr_t own_sp); /* with tail.; false: it has jumped */
 void time_site_jump(const struct method *m, uintptr_t sp); /* what was jumped to is outside of what is recorded */
 void time_enter_slow(const struct method *m, uintptr_t sp); /* stubs of … */
@@ -26,6 +29,9 @@ void time_leave_cold(const struct method *m, uintptr_t sp);
 void clrprof_enter(void); /* what compiled code calls; not by C */
 void clrprof_leave(void);
 void clrprof_tailcall(void);
+void clrprof_traced_enter(void); /* with a call trace */
+void clrprof_traced_leave(void);
+void clrprof_traced_tailcall(void);
 void hooks_measure(struct timer *t, struct wire_timing *timings, struct wire_overhead *out);
 
 #endif

@@ -13,6 +13,7 @@
 #include "names.h"
 #include "origin.h"
 #include "probes.h"
+#include "trace.h"
 
 #ifdef CLRPROF_ORACLE
 #include "../test/oracle.h"
@@ -509,6 +510,9 @@ uint32_t instrument_init(void *profiler_info)
     for (uint32_t i = 0; i < n_rules; i++)
         any_include = any_include || rules[i].include;
     void *hooks[] = {(void *)clrprof_enter, (void *)clrprof_leave, (void *)clrprof_tailcall};
+    void *traced[] = {(void *)clrprof_traced_enter, (void *)clrprof_traced_leave, (void *)clrprof_traced_tailcall};
+    if (trace_on)
+        memcpy(hooks, traced, sizeof hooks);
 #ifdef CLRPROF_ORACLE
     oracle_hooks(hooks);
 #endif

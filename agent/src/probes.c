@@ -22,6 +22,7 @@
 #include "scopes.h"
 #include "timer.h"
 #include "timings.h"
+#include "trace.h"
 #include "watch.h"
 
 #include <errno.h>
@@ -70,6 +71,8 @@ static uint32_t kept_bytes;
 void probes_enter(const struct probed *p, uintptr_t sp, uintptr_t place);
 void probes_leave(const struct probed *p, uintptr_t sp, uintptr_t place, uintptr_t own_sp);
 int32_t probes_tail(const struct probed *p, uintptr_t sp, uintptr_t place, uintptr_t own_sp);
+void probes_enter_traced(const struct probed *p, uintptr_t sp, uintptr_t place); /* with a call trace */
+void probes_leave_traced(const struct probed *p, uintptr_t sp, uintptr_t place, uintptr_t own_sp);
 void probes_enter_marked(const struct probed *p, uintptr_t sp, uintptr_t place);
 void probes_leave_marked(const struct probed *p, uintptr_t sp, uintptr_t place, uintptr_t own_sp);
 int32_t probes_tail_marked(const struct probed *p, uintptr_t sp, uintptr_t place, uintptr_t own_sp);
@@ -114,6 +117,15 @@ void probes_enter(const struct probed *p, uintptr_t sp, uintptr_t place)
         time_enter_hook(m, sp);
 }
 
+void probes_enter_traced(const struct probed *p, uintptr_t sp, uintptr_t place)
+{
+    const struct method *m = method_at(p, place);
+    if (UNLIKELY(m == NULL))
+        loss(WIRE_LOSS_NOT_HOOKED, 0, 0);
+    else
+        time_enter_traced(m, sp);
+}
+
 /* The caller's stack pointer of the call that ends. That of an ordinary frame is right, also if the call began in a pause; over that of
  * an OSR variant lies no activation, and the innermost one that has begun outside of it is its call's. */
 static COLD uintptr_t find_caller_sp(const struct method *m, uintptr_t sp, uintptr_t own_sp)
@@ -148,6 +160,13 @@ void probes_leave(const struct probed *p, uintptr_t sp, uintptr_t place, uintptr
         time_leave_hook(m, sp);
 }
 
+void probes_leave_traced(const struct probed *p, uintptr_t sp, uintptr_t place, uintptr_t own_sp)
+{
+    const struct method *m = ending(p, &sp, place, own_sp);
+    if (LIKELY(m != NULL))
+        time_leave_traced(m, sp);
+}
+
 /* What is not recorded jumps, as the program wants it: calls that began in a pause, and those that are only marked. */
 int32_t probes_tail(const struct probed *p, uintptr_t sp, uintptr_t place, uintptr_t own_sp)
 {
@@ -161,7 +180,7 @@ void probes_enter_marked(const struct probed *p, uintptr_t sp, uintptr_t place)
     if (p->scopes != 0)
         scopes_enter(p->scopes, sp);
     if (p->records)
-        probes_enter(p, sp, place);
+        (trace_on ? probes_enter_traced : probes_enter)(p, sp, place);
     if (p->marks_calls)
         control_mark_function(p->method.function, false);
 }
@@ -169,7 +188,7 @@ void probes_enter_marked(const struct probed *p, uintptr_t sp, uintptr_t place)
 void probes_leave_marked(const struct probed *p, uintptr_t sp, uintptr_t place, uintptr_t own_sp)
 {
     if (p->records)
-        probes_leave(p, sp, place, own_sp);
+        (trace_on ? probes_leave_traced : probes_leave)(p, sp, place, own_sp);
     if (p->marks_returns)
         control_mark_function(p->method.function, true);
     if (p->scopes != 0)
@@ -318,15 +337,27 @@ static struct probed *keep_probed(const struct il_work *w, const struct method *
     return p;
 }
 
+static struct il_probes probes_to_call(uint64_t tokens)
+{
+    struct il_probes p = {.signature = (uint32_t)tokens, .tail_signature = (uint32_t)(tokens >> 32), .enter = (uintptr_t)clrprof_probe_enter,
+                          .leave = (uintptr_t)clrprof_probe_leave, .tail = (uintptr_t)clrprof_probe_tail, .site_enter = (uintptr_t)clrprof_site_enter,
+                          .site_leave = (uintptr_t)clrprof_site_leave, .site_jump = (uintptr_t)clrprof_site_jump};
+    if (trace_on) {
+        p.enter = (uintptr_t)clrprof_traced_probe_enter;
+        p.leave = (uintptr_t)clrprof_traced_probe_leave;
+        p.site_enter = (uintptr_t)clrprof_traced_site_enter;
+        p.site_leave = (uintptr_t)clrprof_traced_site_leave;
+    }
+    return p;
+}
+
 /* NULL: it cannot be done, and why. Two threads may do it for two functions of one method: then either body is right. */
 static struct probed *rewrite(uintptr_t module, uint32_t token, const uint8_t *body, uint32_t size, const struct method *m, uint64_t value, bool shared, uintptr_t function_id,
                               uint32_t *why)
 {
     uint64_t tokens = signatures_in(module);
     *why = tokens == 0 ? WIRE_NOT_PROBED_SIGNATURE : WIRE_NOT_PROBED_REFUSED;
-    struct il_probes probes = {.signature = (uint32_t)tokens, .tail_signature = (uint32_t)(tokens >> 32), .enter = (uintptr_t)clrprof_probe_enter,
-                               .leave = (uintptr_t)clrprof_probe_leave, .tail = (uintptr_t)clrprof_probe_tail, .site_enter = (uintptr_t)clrprof_site_enter,
-                               .site_leave = (uintptr_t)clrprof_site_leave, .site_jump = (uintptr_t)clrprof_site_jump};
+    struct il_probes probes = probes_to_call(tokens);
     if ((value & FUNCTION_IS_MARKED) != 0) {
         probes.enter = (uintptr_t)clrprof_marked_enter;
         probes.leave = (uintptr_t)clrprof_marked_leave;

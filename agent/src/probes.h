@@ -23,6 +23,10 @@ uint32_t probes_old_offset(uint32_t function, uint32_t il);       /* the same of
 void clrprof_probe_enter(void); /* what compiled code calls; not by C */
 void clrprof_probe_leave(void);
 void clrprof_probe_tail(void);
+void clrprof_traced_probe_enter(void); /* with a call trace */
+void clrprof_traced_probe_leave(void);
+void clrprof_traced_site_enter(void);
+void clrprof_traced_site_leave(void);
 void clrprof_marked_enter(void);
 void clrprof_marked_leave(void);
 void clrprof_marked_tail(void);

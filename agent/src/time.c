@@ -29,6 +29,7 @@
 #include "scopes.h"
 #include "timer.h"
 #include "timings.h"
+#include "trace.h"
 #include "watch.h"
 
 #include <errno.h>
@@ -131,8 +132,19 @@ HOT static inline __attribute__((always_inline)) void end_call_as(struct timer *
     __atomic_store_n(&c->depth, (uint32_t)(t->top - t->bottom), __ATOMIC_RELEASE);
 }
 
+/* Where the way is slow anyway. */
+static void trace_slowly(struct timer *t, const struct wire_activation *a, uint32_t kind, uint64_t ticks)
+{
+    if (!trace_on)
+        return;
+    if (trace_needs_room(t))
+        trace_more(t);
+    trace_call(t, a, kind, timing_at(a->timing)->function, ticks);
+}
+
 static void end_call(struct timer *t, struct wire_activation *a)
 {
+    trace_slowly(t, a, WIRE_TRACE_EXIT, t->clock->last);
     end_call_as(t, a, t->clock->acted != a->acted);
 }
 
@@ -154,124 +166,23 @@ HOT static inline uintptr_t return_address_of(const struct wire_activation *top,
     return top->flags == 0 ? *(const uintptr_t *)(RETURN_SLOT(sp) & ~(uintptr_t)SITE_MARK) : 0;
 }
 
-/* The timing of a call by the innermost activation. Functions mostly call what they called last time, in the same order,
- * so timings are linked in that order: the table, of which each slot is another cache line, is the second choice. Above
- * the top there is still the activation of the call that ended last, which had no timing if there was no room. */
-HOT static inline uint32_t find_called(const struct timer *t, const struct wire_activation *top, uint32_t function, uintptr_t return_address)
-{
-    if (UNLIKELY(top->timing == 0))
-        return function == 0 ? 0 : find_timing(t, 0, function, 0); /* the root of folded calls has function 0 */
-    uint32_t last = top->children != 0 ? top[1].timing : 0;
-    uint32_t *link = last != 0 ? &timing_at(last)->next : &timing_at(top->timing)->first, number = *link;
-    if (LIKELY(number != 0) && LIKELY(is_timing(number, top->timing, function, return_address)))
-        return number;
-    number = find_timing(t, top->timing, function, return_address);
-    if (number != 0)
-        *link = number;
-    return number;
-}
-
-HOT void time_enter_hook(const struct method *m, uintptr_t sp)
-{
-    struct timer *t = current_timer;
-    if (UNLIKELY(t == NULL)) {
-        time_enter_slow(m, sp);
-        return;
-    }
-    struct wire_activation *top = t->top;
-    struct wire_clock *c = t->clock;
-    if (UNLIKELY(sp >= top->caller_sp)) {
-        time_enter_slow(m, sp);
-        return;
-    }
-    if (!is_recorded(top, m)) {
-        if (UNLIKELY((top->flags & (WIRE_ACTIVATION_TRUNCATED | WIRE_ACTIVATION_DISPATCHING | WIRE_ACTIVATION_JUMPED)) != 0 || m->function == 0 ||
-                     ((top->flags & WIRE_ACTIVATION_PAUSED) != 0 && !is_passed_over(t, sp))))
-            time_enter_slow(m, sp);
-        return;
-    }
-    if (UNLIKELY(t->control != control_now())) {
-        if (!is_passed_over(t, sp))
-            time_enter_slow(m, sp);
-        return;
-    }
-    uint64_t word, now;
-    do {
-        word = *t->word;
-        now = machine_ticks();
-    } while (UNLIKELY(*t->word != word));
-    uint64_t interval = now - c->last;
-    uint32_t number = 0, flags = m->boundary ? WIRE_ACTIVATION_BOUNDARY : 0, lead = 0;
-    if (LIKELY((top->flags & WIRE_ACTIVATION_FOLDED) == 0))
-        number = lead = find_called(t, top, m->function, return_address_of(top, sp));
-    if (UNLIKELY(number == 0 && t->truncated != 0 && top->timing != 0 && m->function != 0))
-        number = fold_find(t, m->function);
-    if (UNLIKELY(word != t->expect || interval > t->gap || number == 0 || top == t->limit || !clock_is_tsc)) {
-        time_enter_slow(m, sp);
-        return;
-    }
-    if (LIKELY(top->timing != 0)) {
-        c->elapsed += interval;
-        if (LIKELY(lead != 0)) {
-            timing_at(lead)->lead_elapsed += interval;
-        } else {
-            timing_at(top->timing)->tail_elapsed += interval;
-            timing_at(top->timing)->folded++;
-        }
-    }
-    c->last = now;
-    if (UNLIKELY(lead == 0 && top->timing != 0)) {
-        fold_begin(number);
-        flags |= WIRE_ACTIVATION_FOLDED;
-    }
-    begin_call(t, top, number, flags, sp, now);
-}
-
-HOT void time_leave_hook(const struct method *m, uintptr_t sp)
-{
-    struct timer *t = current_timer;
-    if (UNLIKELY(t == NULL))
-        return;
-    struct wire_activation *a = t->top;
-    struct wire_clock *c = t->clock;
-    if (a->caller_sp != sp) {
-        if (UNLIKELY(sp > a->caller_sp || !m->boundary) && !(sp < t->off_sp && is_passed_over(t, sp)))
-            time_leave_slow(m, sp);
-        return; /* not recorded */
-    }
-    uint64_t word, now;
-    do {
-        word = *t->word;
-        now = machine_ticks();
-    } while (UNLIKELY(*t->word != word));
-    uint64_t interval = now - c->last;
-    if (UNLIKELY(word != t->expect || interval > t->gap || !clock_is_tsc || a->timing == 0 || c->acted != a->acted ||
-                 t->control != control_now() || (a->flags & WIRE_ACTIVATION_JUMPED) != 0)) {
-        time_leave_slow(m, sp);
-        return;
-    }
-    c->elapsed += interval;
-    timing_at(a->timing)->tail_elapsed += interval;
-    c->last = now;
-    end_call_as(t, a, false);
-}
-
-/* The caller is gone with the jump, and what it jumped to may not be recorded: then nothing tells when that ends, and whether the
- * next call comes from it or from the caller's caller. So the call ends here, and is counted. */
-HOT void time_jump_hook(const struct method *m, uintptr_t sp)
-{
-    struct timer *t = current_timer;
-    if (t != NULL && t->top->caller_sp == sp && t->top->timing != 0)
-        t->clock->jumps++;
-    time_leave_hook(m, sp);
-}
+#define HOOK(name) time_##name##_hook
+#define TRACED 0
+#include "time_hooks.h"
+#undef HOOK
+#undef TRACED
+#define HOOK(name) time_##name##_traced
+#define TRACED 1
+#include "time_hooks.h"
 
 /* With probes in IL that is so only where no call before it has stayed: see tails.c. */
 bool time_stays(const struct method *m, uintptr_t sp, uintptr_t place, uintptr_t own_sp)
 {
     struct timer *t = current_timer;
     enum tail tail = t == NULL ? TAIL_ENDS : tails_decide(t, sp, place, own_sp);
-    if (tail == TAIL_ENDS)
+    if (tail == TAIL_ENDS && trace_on)
+        time_jump_traced(m, sp);
+    else if (tail == TAIL_ENDS)
         time_jump_hook(m, sp);
     return tail == TAIL_STAYS;
 }
@@ -470,6 +381,7 @@ static void begin_slow(struct timer *t, const struct method *m, uintptr_t sp, ui
     }
     if (number != 0) {
         begin_call(t, t->top, number, flags, sp, i.end);
+        trace_slowly(t, t->top, WIRE_TRACE_ENTER, i.end);
     } else {
         loss(WIRE_LOSS_CALLS_FOLDED, 1, 0);
         begin_swallowed(t, sp);
@@ -751,8 +663,10 @@ static hresult exception_thrown(void *self, uintptr_t object)
     int saved_errno = errno;
     pins_thrown(object);
     struct timer *t = timer_in_exception();
-    if (t != NULL)
+    if (t != NULL) {
         t->uncaught = true;
+        trace_thrown(t, object);
+    }
     errno = saved_errno;
     return HR_OK;
 }
@@ -870,7 +784,6 @@ static hresult finally_leave(void *self)
 static hresult catcher_enter(void *self, uintptr_t function_id, uintptr_t object)
 {
     (void)self;
-    (void)function_id;
     (void)object;
     int saved_errno = errno;
     pins_catch();
@@ -881,6 +794,7 @@ static hresult catcher_enter(void *self, uintptr_t function_id, uintptr_t object
         if (t->n_unwinding > 0 && t->unwinding[t->n_unwinding - 1].kind <= UNWINDS_TOP)
             t->n_unwinding--;
         t->top->flags &= ~(uint32_t)WIRE_ACTIVATION_DISPATCHING;
+        trace_caught(t, function_id);
     }
     scopes_unwound();
     errno = saved_errno;
@@ -907,6 +821,7 @@ void time_thread_ended(struct timer **keep)
         while (t->top != t->bottom)
             end_unseen(t);
     }
+    trace_end(t);
     os_detach(t);
     if (keep != NULL)
         *keep = t;
@@ -958,6 +873,8 @@ static void measure_overhead(void)
     uint64_t table[8] = {0};
     struct level levels[4] = {{0}};
     struct timer t = {.clock = &clock, .levels = levels, .top = activations, .bottom = activations, .limit = activations + 3, .table = table, .mask = 7, .control = control_now()};
+    if (trace_on && (t.trace = private_alloc(sizeof *t.trace)) == NULL)
+        return; /* there is no memory for anything */
     arena.timings = timings;
     os_attach(&t);
     current_timer = &t;
@@ -965,6 +882,8 @@ static void measure_overhead(void)
     hooks_measure(&t, timings, &arena.header->overhead);
     current_timer = NULL;
     os_detach(&t);
+    if (trace_on)
+        private_free(t.trace, sizeof *t.trace);
     arena.timings = shared;
     overhead = arena.header->overhead;
 }
@@ -975,6 +894,7 @@ void time_init(uint64_t most_timings)
     struct wire_header *h = arena.header;
     uint64_t ticks, ns;
     probes_choose();
+    trace_init();
     pins_init(agent_info);
     timings_init(most_timings);
     blocks_are_told = h->runtime_major == 9; /* seen on 9.0.7; not on 3.1.2, 8.0.33 and 10.0.12 */
@@ -1022,6 +942,7 @@ void time_install(void **callbacks)
     callbacks[CALLBACK_CATCHER_LEAVE] = (void *)pins_catcher_leave;
     callbacks[CALLBACK_JIT_INLINING] = (void *)instrument_inlining;
     callbacks[CALLBACK_JIT_FINISHED] = (void *)instrument_compiled;
+    trace_install(callbacks);
     if (probes_on)
         probes_install(callbacks);
 }

@@ -61,6 +61,9 @@ struct timer { /* of a thread */
     bool uncaught; /* an exception was thrown, and nothing was found yet that catches it */
     struct timer *next_free;
     struct timer *next; /* all that were ever made */
+    struct wire_trace_chunk *trace; /* with a call trace: where the events go; see trace.c */
+    uint64_t trace_freed;           /* how often chunks had been given back when there was none */
+    uint32_t trace_kept;            /* while events are lost: so many calls are on the stack all the time */
 };
 
 extern __thread struct timer *current_timer AT_FIXED_PLACE;

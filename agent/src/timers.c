@@ -11,6 +11,7 @@
 #include "threads.h"
 #include "timer.h"
 #include "timings.h"
+#include "trace.h"
 
 #include <string.h>
 
@@ -117,6 +118,7 @@ static bool prepare_timer(struct timer *t, uint32_t thread)
 {
     if (t->thread != thread && !prepare_table(t))
         return false;
+    trace_begin(t, thread);
     t->thread = thread;
     t->n_unwinding = 0;
     t->dispatch_sp = 0;

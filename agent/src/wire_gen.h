@@ -31,7 +31,8 @@
 #define WIRE_REGION_ACTED 0xcu /* struct wire_acted */
 #define WIRE_REGION_INCLUSIVES 0xdu /* struct wire_inclusive */
 #define WIRE_REGION_SITE_TIMINGS 0xeu /* struct wire_site_timing, by site */
-#define WIRE_REGION_COUNT 0xfu
+#define WIRE_REGION_TRACE 0xfu /* struct wire_trace_chunk */
+#define WIRE_REGION_COUNT 0x10u
 #define WIRE_LOSS_ARENA_FULL 0x0u /* memory limit or file system full */
 #define WIRE_LOSS_NO_THREAD_STATE 0x1u /* no memory for a thread's tables */
 #define WIRE_LOSS_REENTERED 0x2u /* allocation inside the agent's own call into the runtime */
@@ -57,7 +58,8 @@
 #define WIRE_LOSS_CONTROL 0x16u /* changes of what is recorded that were seen too late */
 #define WIRE_LOSS_MARKS 0x17u /* marks and changes of what is recorded for which there was no room */
 #define WIRE_LOSS_NOT_LIMITED 0x18u /* functions that were to limit what is recorded, and have no probes */
-#define WIRE_LOSS_COUNT 0x19u
+#define WIRE_LOSS_TRACE 0x19u /* collections that the call trace does not have */
+#define WIRE_LOSS_COUNT 0x1au
 #define WIRE_MAX_IL_MAP 0x2000u /* points of one body */
 #define WIRE_MAX_NAME 0x400u /* UTF-16 units of one name */
 #define WIRE_MAX_TYPE_ARGUMENTS 0x40u /* of one type or function */
@@ -115,6 +117,7 @@
 #define WIRE_RECORD_NOT_PROBED 0x13u
 #define WIRE_NOT_PROBED_SIGNATURE 0x10u /* its module took no signature of a probe */
 #define WIRE_NOT_PROBED_REFUSED 0x11u /* the runtime did not take the IL with probes, or there was no memory */
+#define WIRE_RECORD_COLLECTION 0x14u
 #define WIRE_CHANGE_ALLOCATED 0x5u /* after the generations */
 #define WIRE_GENERATION_LARGE 0x3u /* COR_PRF_GC_LARGE_OBJECT_HEAP */
 #define WIRE_GENERATION_PINNED 0x4u /* COR_PRF_GC_PINNED_OBJECT_HEAP */
@@ -124,6 +127,17 @@
 #define WIRE_DATA_MEMORY 0x1u /* allocations */
 #define WIRE_DATA_LIFETIME 0x2u /* and where objects died */
 #define WIRE_DATA_TIME 0x4u /* calls and their times */
+#define WIRE_DATA_TRACE 0x8u /* and the events of calls */
+#define WIRE_TRACE_FREE 0x0u /* a chunk that nobody uses */
+#define WIRE_TRACE_TAKEN 0x1u /* a thread writes into it */
+#define WIRE_TRACE_FULL 0x2u /* the collector has it */
+#define WIRE_TRACE_CHUNK_EVENTS 0xffdu /* of one chunk */
+#define WIRE_TRACE_ALL_KEPT 0xffffffffu /* of a chunk before which nothing was lost */
+#define WIRE_TRACE_ENTER 0x1u /* a call began */
+#define WIRE_TRACE_EXIT 0x2u /* a call ended */
+#define WIRE_TRACE_THROWN 0x3u /* an exception was thrown */
+#define WIRE_TRACE_CAUGHT 0x4u /* an exception was caught */
+#define WIRE_TRACE_KIND_BITS 0x3u /* below the depth */
 #define WIRE_MECHANISM_NONE 0x0u /* not asked yet */
 #define WIRE_MECHANISM_RSEQ 0x1u /* rseq_cs */
 #define WIRE_MECHANISM_PERF 0x2u /* context-switch records */
@@ -236,8 +250,8 @@ struct wire_header {
     uint64_t gap_ticks; /* an interval without a context switch is shorter, MechanismGap */
     uint64_t ready_measured; /* 1: ready is what the kernel says of each thread, 0: an estimate by the numbers of switches */
     struct wire_overhead overhead; /* what the probes themselves take */
-    struct wire_region_entry regions[15]; /* by Region */
-    struct wire_loss_entry losses[25]; /* by Loss */
+    struct wire_region_entry regions[16]; /* by Region */
+    struct wire_loss_entry losses[26]; /* by Loss */
     uint64_t walks; /* GCs at whose start the runtime walked generation 0, lifetime */
     uint64_t left_out; /* objects that the runtime allocated for events that the agent asked for: not the program's */
     uint64_t left_out_bytes; /* their heap bytes */
@@ -245,8 +259,9 @@ struct wire_header {
     uint32_t forced; /* collections that were asked for and made; stored before Answered, as is Snapshots */
     uint32_t snapshots; /* heap snapshots that are complete, lifetime */
     uint32_t reserved;
+    uint64_t trace_freed; /* how often the collector has set a TraceChunk to TraceFree; it writes this after that */
 };
-_Static_assert(sizeof(struct wire_header) == 1312, "layout");
+_Static_assert(sizeof(struct wire_header) == 1376, "layout");
 _Static_assert(offsetof(struct wire_header, magic) == 0, "layout");
 _Static_assert(offsetof(struct wire_header, version) == 8, "layout");
 _Static_assert(offsetof(struct wire_header, state) == 12, "layout");
@@ -277,14 +292,15 @@ _Static_assert(offsetof(struct wire_header, gap_ticks) == 144, "layout");
 _Static_assert(offsetof(struct wire_header, ready_measured) == 152, "layout");
 _Static_assert(offsetof(struct wire_header, overhead) == 160, "layout");
 _Static_assert(offsetof(struct wire_header, regions) == 192, "layout");
-_Static_assert(offsetof(struct wire_header, losses) == 672, "layout");
-_Static_assert(offsetof(struct wire_header, walks) == 1272, "layout");
-_Static_assert(offsetof(struct wire_header, left_out) == 1280, "layout");
-_Static_assert(offsetof(struct wire_header, left_out_bytes) == 1288, "layout");
-_Static_assert(offsetof(struct wire_header, answered) == 1296, "layout");
-_Static_assert(offsetof(struct wire_header, forced) == 1300, "layout");
-_Static_assert(offsetof(struct wire_header, snapshots) == 1304, "layout");
-_Static_assert(offsetof(struct wire_header, reserved) == 1308, "layout");
+_Static_assert(offsetof(struct wire_header, losses) == 704, "layout");
+_Static_assert(offsetof(struct wire_header, walks) == 1328, "layout");
+_Static_assert(offsetof(struct wire_header, left_out) == 1336, "layout");
+_Static_assert(offsetof(struct wire_header, left_out_bytes) == 1344, "layout");
+_Static_assert(offsetof(struct wire_header, answered) == 1352, "layout");
+_Static_assert(offsetof(struct wire_header, forced) == 1356, "layout");
+_Static_assert(offsetof(struct wire_header, snapshots) == 1360, "layout");
+_Static_assert(offsetof(struct wire_header, reserved) == 1364, "layout");
+_Static_assert(offsetof(struct wire_header, trace_freed) == 1368, "layout");
 
 struct wire_ip {
     uint64_t address; /* the return address */
@@ -527,8 +543,10 @@ struct wire_clock {
     uint64_t own; /* ticks that the agent took for itself, which are in no interval */
     uint64_t acted; /* how often the operating system was seen to act */
     uint64_t jumps; /* of Calls, those that ended by a jump */
+    uint64_t trace_lost; /* events of the call trace for which there was no room */
+    uint64_t trace_lost_ticks; /* the clock at the first of those lost since the thread last had room */
 };
-_Static_assert(sizeof(struct wire_clock) == 80, "layout");
+_Static_assert(sizeof(struct wire_clock) == 96, "layout");
 _Static_assert(offsetof(struct wire_clock, depth) == 0, "layout");
 _Static_assert(offsetof(struct wire_clock, capacity) == 4, "layout");
 _Static_assert(offsetof(struct wire_clock, activations) == 8, "layout");
@@ -541,6 +559,8 @@ _Static_assert(offsetof(struct wire_clock, reserved) == 52, "layout");
 _Static_assert(offsetof(struct wire_clock, own) == 56, "layout");
 _Static_assert(offsetof(struct wire_clock, acted) == 64, "layout");
 _Static_assert(offsetof(struct wire_clock, jumps) == 72, "layout");
+_Static_assert(offsetof(struct wire_clock, trace_lost) == 80, "layout");
+_Static_assert(offsetof(struct wire_clock, trace_lost_ticks) == 88, "layout");
 
 struct wire_activation {
     uint64_t caller_sp; /* stack pointer of the caller after the call */
@@ -605,6 +625,44 @@ _Static_assert(offsetof(struct wire_control_change, level) == 8, "layout");
 _Static_assert(offsetof(struct wire_control_change, op) == 12, "layout");
 _Static_assert(offsetof(struct wire_control_change, pid) == 16, "layout");
 _Static_assert(offsetof(struct wire_control_change, origin) == 20, "layout");
+
+struct wire_trace_event {
+    uint64_t ticks; /* of Header.Clock */
+    uint32_t value; /* by kind */
+    uint32_t what; /* kind, and shifted by TraceKindBits the depth: the number of calls on the stack, with that which begins or ends */
+};
+_Static_assert(sizeof(struct wire_trace_event) == 16, "layout");
+_Static_assert(offsetof(struct wire_trace_event, ticks) == 0, "layout");
+_Static_assert(offsetof(struct wire_trace_event, value) == 8, "layout");
+_Static_assert(offsetof(struct wire_trace_event, what) == 12, "layout");
+
+struct wire_trace_chunk_head {
+    uint32_t state; /* TraceFree and so on; stored last */
+    uint32_t thread; /* id of the thread */
+    uint32_t used; /* events that are valid; stored with release order */
+    uint32_t kept; /* if events were lost since the chunk before: so many calls were on the stack all the time; else TraceAllKept */
+    uint64_t sequence; /* from 1, in the order in which chunks are taken in the process */
+    uint64_t lost; /* Clock.TraceLost when it was taken */
+    uint64_t lost_ticks; /* if events were lost since the chunk before: the clock at the first of them */
+    uint64_t reserved;
+};
+_Static_assert(sizeof(struct wire_trace_chunk_head) == 48, "layout");
+_Static_assert(offsetof(struct wire_trace_chunk_head, state) == 0, "layout");
+_Static_assert(offsetof(struct wire_trace_chunk_head, thread) == 4, "layout");
+_Static_assert(offsetof(struct wire_trace_chunk_head, used) == 8, "layout");
+_Static_assert(offsetof(struct wire_trace_chunk_head, kept) == 12, "layout");
+_Static_assert(offsetof(struct wire_trace_chunk_head, sequence) == 16, "layout");
+_Static_assert(offsetof(struct wire_trace_chunk_head, lost) == 24, "layout");
+_Static_assert(offsetof(struct wire_trace_chunk_head, lost_ticks) == 32, "layout");
+_Static_assert(offsetof(struct wire_trace_chunk_head, reserved) == 40, "layout");
+
+struct wire_trace_chunk {
+    struct wire_trace_chunk_head head;
+    struct wire_trace_event events[4093];
+};
+_Static_assert(sizeof(struct wire_trace_chunk) == 65536, "layout");
+_Static_assert(offsetof(struct wire_trace_chunk, head) == 0, "layout");
+_Static_assert(offsetof(struct wire_trace_chunk, events) == 48, "layout");
 
 #define WIRE_CONTROL_FILE "control"
 

@@ -562,6 +562,15 @@ static hresult destroy_handle(void *self, void *handle)
     return HR_OK;
 }
 
+/* Exceptions here have no objects. */
+static hresult get_class_from_object(void *self, uintptr_t object, uintptr_t *id)
+{
+    (void)self;
+    (void)object;
+    *id = GARBAGE;
+    return HR_FAIL;
+}
+
 static hresult is_array_class(void *self, uintptr_t id, uint32_t *element_code, uintptr_t *element, uint32_t *rank)
 {
     (void)self;
@@ -901,6 +910,7 @@ static void fill_tables(void)
         import_table[i] = (void *)no_such_slot;
     info_table[0] = (void *)info_query;
     info_table[1] = info_table[2] = (void *)info_reference;
+    info_table[INFO_GET_CLASS_FROM_OBJECT] = (void *)get_class_from_object;
     info_table[INFO_IS_ARRAY_CLASS] = (void *)is_array_class;
     info_table[INFO_CREATE_HANDLE] = (void *)create_handle;
     info_table[INFO_DESTROY_HANDLE] = (void *)destroy_handle;

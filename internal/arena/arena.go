@@ -128,17 +128,24 @@ func (a *Arena) Close() error {
 }
 
 // LowerMemoryLimit makes the agent take no more memory than so many bytes, all of its tables together; what it has it
-// keeps. It is the one thing that is written into an arena from outside.
+// keeps. With FreeTraceChunks it is all that is written into an arena from outside.
 func (a *Arena) LowerMemoryLimit(bytes uint64) error {
+	return a.write("lower the memory limit", func(f *os.File) error {
+		_, err := f.WriteAt(binary.NativeEndian.AppendUint64(nil, bytes), int64(unsafe.Offsetof(a.header.MemoryLimit)))
+		return err
+	})
+}
+
+// write opens the file once more, to write into it.
+func (a *Arena) write(what string, fn func(f *os.File) error) error {
 	if a.file == nil {
-		return errors.New("lower the memory limit: the arena has no file")
+		return fmt.Errorf("%s: the arena has no file", what)
 	}
 	f, err := os.OpenFile(fmt.Sprintf("/proc/self/fd/%d", a.file.Fd()), os.O_WRONLY, 0)
 	if err != nil {
-		return fmt.Errorf("lower the memory limit: %w", err)
+		return fmt.Errorf("%s: %w", what, err)
 	}
-	_, err = f.WriteAt(binary.NativeEndian.AppendUint64(nil, bytes), int64(unsafe.Offsetof(a.header.MemoryLimit)))
-	return errors.Join(err, f.Close())
+	return errors.Join(fn(f), f.Close())
 }
 
 // Header returns the header as it is now.
@@ -200,6 +207,37 @@ func (a *Arena) Acted() []wire.Acted { return rows[wire.Acted](a.region(wire.Reg
 // Inclusives returns the time of folded calls; wire.Timing refers to them. They may still grow: see Inclusive.
 func (a *Arena) Inclusives() []wire.Inclusive {
 	return rows[wire.Inclusive](a.region(wire.RegionInclusives))
+}
+
+// TraceChunks returns the chunks of the call trace so far. The agent writes into them, and reads only whether they are
+// free: see TraceChunk, FreeTraceChunk.
+func (a *Arena) TraceChunks() []wire.TraceChunk {
+	return rows[wire.TraceChunk](a.region(wire.RegionTrace))
+}
+
+// TraceChunk reads a chunk while a thread may write into it: what it says of itself, and its events so far as they are
+// in the file.
+func TraceChunk(c *wire.TraceChunk) (head wire.TraceChunkHead, events []byte) {
+	h := &c.Head
+	head = wire.TraceChunkHead{State: atomic.LoadUint32(&h.State), Thread: h.Thread, Used: atomic.LoadUint32(&h.Used),
+		Kept: h.Kept, Sequence: h.Sequence, Lost: h.Lost, LostTicks: h.LostTicks}
+	head.Used = min(head.Used, wire.TraceChunkEvents) // the target can overwrite its own memory
+	return head, unsafe.Slice((*byte)(unsafe.Pointer(&c.Events[0])), uintptr(head.Used)*unsafe.Sizeof(c.Events[0]))
+}
+
+// FreeTraceChunks gives chunks of which nothing will be read any more back to the agent; before: how many were, in all.
+func (a *Arena) FreeTraceChunks(chunks []int, before uint64) error {
+	return a.write("give back parts of the call trace", func(f *os.File) error {
+		for _, i := range chunks {
+			at := a.header.Regions[wire.RegionTrace].Offset + uint64(i)*uint64(unsafe.Sizeof(wire.TraceChunk{}))
+			if _, err := f.WriteAt(binary.NativeEndian.AppendUint32(nil, wire.TraceFree), int64(at)); err != nil {
+				return err
+			}
+		}
+		_, err := f.WriteAt(binary.NativeEndian.AppendUint64(nil, before+uint64(len(chunks))),
+			int64(unsafe.Offsetof(a.header.TraceFreed)))
+		return err
+	})
 }
 
 // readings is how often a timing is read to find its counters at rest. A thread is between the additions to two of them
@@ -271,7 +309,8 @@ func Clock(c *wire.Clock) wire.Clock {
 		Waited: atomic.LoadUint64(&c.Waited),
 		Calls:  atomic.LoadUint64(&c.Calls), Last: atomic.LoadUint64(&c.Last),
 		Mechanism: atomic.LoadUint32(&c.Mechanism),
-		Own:       atomic.LoadUint64(&c.Own), Acted: atomic.LoadUint64(&c.Acted), Jumps: atomic.LoadUint64(&c.Jumps)}
+		Own:       atomic.LoadUint64(&c.Own), Acted: atomic.LoadUint64(&c.Acted), Jumps: atomic.LoadUint64(&c.Jumps),
+		TraceLost: atomic.LoadUint64(&c.TraceLost), TraceLostTicks: atomic.LoadUint64(&c.TraceLostTicks)}
 }
 
 // Activation reads a call that has not ended while it may end, each field whole.

@@ -19,7 +19,7 @@ var agentParts = []struct {
 	files, uses string
 }{
 	{"ground", 580, "agent.h clr.c clr.h list.c list.h map.c map.h", "memory"},
-	{"door", 280, "agent.c", "allocations control guest instrument lifetime memory names probes runtime threads time"},
+	{"door", 280, "agent.c", "allocations control guest instrument lifetime memory names probes runtime threads time trace"},
 	{"machine", 350, "arch.c arch/arch.h arch/x64/machine.h arch/x64/code.c arch/x64/stubs.c arch/x64/system.c",
 		"probes time"},
 	// What the agent takes, and leaves to others; what keeps it small, and lets it go.
@@ -40,15 +40,17 @@ var agentParts = []struct {
 	{"runtime", 300, "helpers.c helpers.h boxes.c boxes.h", "machine memory names"},
 	// Whose code a module is, before it runs.
 	{"origin", 650, "origin.c origin.h modules.c modules.h", "memory"},
-	{"time", 2600, "time.c calls.h timer.h timers.c timings.c timings.h tails.c fold.c hooks.c hooks.h os.c os.h",
-		"control exceptions guest instrument machine memory probes scopes threads"},
-	{"instrument", 570, "instrument.c instrument.h", "memory names origin precompiled probes runtime time"},
+	{"time", 2620, "time.c calls.h timer.h timers.c timings.c timings.h tails.c fold.c hooks.c hooks.h time_hooks.h os.c os.h",
+		"control exceptions guest instrument machine memory probes scopes threads trace"},
+	// The events of calls in their order, for who wants them.
+	{"trace", 260, "trace.c trace.h", "control guest machine memory names time"},
+	{"instrument", 570, "instrument.c instrument.h", "memory names origin precompiled probes runtime time trace"},
 	// How the runtime is kept from harm by being asked about exceptions.
 	{"exceptions", 140, "pins.c pins.h", "memory"},
 	// The rewriter knows nothing of the rest.
 	{"rewriter", 760, "il.h il_read.c il_write.c", ""},
 	{"probes", 1070, "probes.c probes.h callees.c callees.h",
-		"control guest instrument machine memory names precompiled rewriter runtime scopes time"},
+		"control guest instrument machine memory names precompiled rewriter runtime scopes time trace"},
 	// What of precompiled code may run. The reader of images knows nothing of the rest.
 	{"images", 280, "r2r.h r2r.c", ""},
 	{"precompiled", 290, "inliners.h inliners.c", "images instrument memory names runtime"},

@@ -103,6 +103,8 @@ func decodeRecord(d *decoder, kind Kind) any {
 		return FunctionMark{TimeNS: d.u64(), Thread: d.u32(), Function: d.u32(), Returned: d.u32(), Reserved: d.u32()}
 	case KindNotProbed:
 		return NotProbed{Function: d.u32(), Reason: d.u32()}
+	case KindCollection:
+		return Collection{TimeNS: d.u64(), Thread: d.u32(), Collected: d.u32(), Induced: d.u32(), Reserved: d.u32()}
 	}
 	return nil
 }

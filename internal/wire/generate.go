@@ -49,6 +49,7 @@ func arenaConstants() []Constant {
 		{"REGION_ACTED", uint64(RegionActed), "struct wire_acted"},
 		{"REGION_INCLUSIVES", uint64(RegionInclusives), "struct wire_inclusive"},
 		{"REGION_SITE_TIMINGS", uint64(RegionSiteTimings), "struct wire_site_timing, by site"},
+		{"REGION_TRACE", uint64(RegionTrace), "struct wire_trace_chunk"},
 		{"REGION_COUNT", RegionCount, ""},
 		{"LOSS_ARENA_FULL", uint64(LossArenaFull), "memory limit or file system full"},
 		{"LOSS_NO_THREAD_STATE", uint64(LossNoThreadState), "no memory for a thread's tables"},
@@ -75,6 +76,7 @@ func arenaConstants() []Constant {
 		{"LOSS_CONTROL", uint64(LossControl), "changes of what is recorded that were seen too late"},
 		{"LOSS_MARKS", uint64(LossMarks), "marks and changes of what is recorded for which there was no room"},
 		{"LOSS_NOT_LIMITED", uint64(LossNotLimited), "functions that were to limit what is recorded, and have no probes"},
+		{"LOSS_TRACE", uint64(LossTrace), "collections that the call trace does not have"},
 		{"LOSS_COUNT", LossCount, ""},
 	}
 }
@@ -139,6 +141,7 @@ func nameConstants() []Constant {
 		{"RECORD_NOT_PROBED", uint64(KindNotProbed), ""},
 		{"NOT_PROBED_SIGNATURE", NotProbedSignature, "its module took no signature of a probe"},
 		{"NOT_PROBED_REFUSED", NotProbedRefused, "the runtime did not take the IL with probes, or there was no memory"},
+		{"RECORD_COLLECTION", uint64(KindCollection), ""},
 		{"CHANGE_ALLOCATED", ChangeAllocated, "after the generations"},
 	}
 }
@@ -154,6 +157,17 @@ func dataConstants() []Constant {
 		{"DATA_MEMORY", DataMemory, "allocations"},
 		{"DATA_LIFETIME", DataLifetime, "and where objects died"},
 		{"DATA_TIME", DataTime, "calls and their times"},
+		{"DATA_TRACE", DataTrace, "and the events of calls"},
+		{"TRACE_FREE", TraceFree, "a chunk that nobody uses"},
+		{"TRACE_TAKEN", TraceTaken, "a thread writes into it"},
+		{"TRACE_FULL", TraceFull, "the collector has it"},
+		{"TRACE_CHUNK_EVENTS", TraceChunkEvents, "of one chunk"},
+		{"TRACE_ALL_KEPT", TraceAllKept, "of a chunk before which nothing was lost"},
+		{"TRACE_ENTER", TraceEnter, "a call began"},
+		{"TRACE_EXIT", TraceExit, "a call ended"},
+		{"TRACE_THROWN", TraceThrown, "an exception was thrown"},
+		{"TRACE_CAUGHT", TraceCaught, "an exception was caught"},
+		{"TRACE_KIND_BITS", TraceKindBits, "below the depth"},
 		{"MECHANISM_NONE", MechanismNone, "not asked yet"},
 		{"MECHANISM_RSEQ", MechanismRseq, "rseq_cs"},
 		{"MECHANISM_PERF", MechanismPerf, "context-switch records"},
@@ -189,7 +203,7 @@ func fixed() []any {
 	return []any{RegionEntry{}, LossEntry{}, Overhead{}, Header{}, IP{}, Node{}, Site{}, SiteTiming{}, SiteDeaths{},
 		Ages{}, ThreadSet{}, Spells{}, Scope{},
 		Timing{}, Waits{}, Acted{}, Inclusive{}, Clock{}, Activation{}, RecordHeader{}, ControlHeader{},
-		ControlChange{}}
+		ControlChange{}, TraceEvent{}, TraceChunkHead{}, TraceChunk{}}
 }
 
 // Generate returns the generated files by their path from the root of the repository.

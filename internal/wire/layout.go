@@ -56,7 +56,9 @@ const (
 	RegionInclusives  Region = 13 // inclusive time of folded calls
 	RegionSiteTimings Region = 14 // by site, with memory too, where calls are seen around them
 
-	RegionCount = 15
+	RegionTrace Region = 15 // events of calls in their order, with a call trace only
+
+	RegionCount = 16
 )
 
 // Loss is a reason for which something is missing from the counters.
@@ -110,7 +112,10 @@ const (
 	// recorded
 	LossNotLimited Loss = 24
 
-	LossCount = 25
+	// beginnings and ends of collections for which there was no room (call trace); other events of it: Clock.TraceLost
+	LossTrace Loss = 25
+
+	LossCount = 26
 )
 
 // Generations of the GC heap, as the runtime numbers them (COR_PRF_GC_GENERATION).
@@ -126,6 +131,7 @@ const (
 	DataMemory   = 1
 	DataLifetime = 2
 	DataTime     = 4
+	DataTrace    = 8 // and the events of calls, in their order
 )
 
 // Mechanisms by which a thread learns that the operating system acted in an interval, from the best on.
@@ -287,6 +293,7 @@ type Header struct {
 	Forced        uint32                   `doc:"collections that were asked for and made; stored before Answered, as is Snapshots"`
 	Snapshots     uint32                   `doc:"heap snapshots that are complete, lifetime"`
 	Reserved      uint32                   `doc:""`
+	TraceFreed    uint64                   `doc:"how often the collector has set a TraceChunk to TraceFree; it writes this after that"`
 }
 
 // IP is a return address that was seen on a stack.
@@ -478,6 +485,59 @@ type Clock struct {
 	Own         uint64 `doc:"ticks that the agent took for itself, which are in no interval"`
 	Acted       uint64 `doc:"how often the operating system was seen to act"`
 	Jumps       uint64 `doc:"of Calls, those that ended by a jump"`
+
+	TraceLost      uint64 `doc:"events of the call trace for which there was no room"`
+	TraceLostTicks uint64 `doc:"the clock at the first of those lost since the thread last had room"`
+}
+
+// What a TraceChunk is used for. The agent takes free ones and sets them to TraceFull, the collector sets those to
+// TraceFree.
+const (
+	TraceFree  = 0
+	TraceTaken = 1 // a thread writes into it
+	TraceFull  = 2 // no more is written: the thread has taken another one, or has ended
+)
+
+// TraceChunkEvents is how many events a chunk holds: with them it has 64 KiB.
+const TraceChunkEvents = 4093
+
+// TraceAllKept is TraceChunk.Kept where no event was lost.
+const TraceAllKept = 0xFFFFFFFF
+
+// Kinds of a TraceEvent, in its lowest bits.
+const (
+	TraceEnter  = 1 // a call began; Value: id of the function
+	TraceExit   = 2 // a call ended; Value: id of the function
+	TraceThrown = 3 // an exception was thrown; Value: id of its type, 0: not known
+	TraceCaught = 4 // it was caught; Value: id of the function that catches it, 0: not known
+
+	TraceKindBits = 3
+)
+
+// TraceEvent is something that a thread did. Its time is that to which the interval before it is counted (Timing).
+type TraceEvent struct {
+	Ticks uint64 `doc:"of Header.Clock"`
+	Value uint32 `doc:"by kind"`
+	What  uint32 `doc:"kind, and shifted by TraceKindBits the depth: the number of calls on the stack, with that which begins or ends"`
+}
+
+// TraceChunkHead is what a TraceChunk says of itself.
+type TraceChunkHead struct {
+	State     uint32 `doc:"TraceFree and so on; stored last"`
+	Thread    uint32 `doc:"id of the thread"`
+	Used      uint32 `doc:"events that are valid; stored with release order"`
+	Kept      uint32 `doc:"if events were lost since the chunk before: so many calls were on the stack all the time; else TraceAllKept"`
+	Sequence  uint64 `doc:"from 1, in the order in which chunks are taken in the process"`
+	Lost      uint64 `doc:"Clock.TraceLost when it was taken"`
+	LostTicks uint64 `doc:"if events were lost since the chunk before: the clock at the first of them"`
+	Reserved  uint64 `doc:""`
+}
+
+// TraceChunk holds some events of one thread, in their order. What the thread has done before and after is in the
+// chunks with a smaller and a larger Sequence.
+type TraceChunk struct {
+	Head   TraceChunkHead               `doc:""`
+	Events [TraceChunkEvents]TraceEvent `doc:""`
 }
 
 // Activation is a call that has not ended.

@@ -25,6 +25,7 @@ const (
 	KindFunctionMark Kind = 17
 	KindProcessName  Kind = 18
 	KindNotProbed    Kind = 19
+	KindCollection   Kind = 20
 )
 
 // Module is a loaded module.
@@ -234,6 +235,17 @@ type NotProbed struct {
 	Reason   uint32 `doc:"enum il_result of the rewriter (agent/src/il.h), or NotProbedSignature and so on"`
 }
 
+// Collection says that a garbage collection began or ended, with a call trace and without lifetime. A collection in the
+// background ends long after it began, others begin and end within it, and of one that begins with a small collection
+// the runtime tells one beginning and two ends.
+type Collection struct {
+	TimeNS    uint64 `doc:"CLOCK_MONOTONIC"`
+	Thread    uint32 `doc:"id of the thread, 0: it has none"`
+	Collected uint32 `doc:"bit n: generation n is collected; 0: a collection ended"`
+	Induced   uint32 `doc:"1: asked for by the program"`
+	Reserved  uint32 `doc:""`
+}
+
 // Records lists one value of each kind, for documentation and for tests.
 func Records() map[Kind]any {
 	return map[Kind]any{
@@ -243,5 +255,6 @@ func Records() map[Kind]any {
 		KindChanges: Changes{}, KindControl: Control{}, KindMark: Mark{}, KindFunctionMark: FunctionMark{},
 		KindProcessName: ProcessName{},
 		KindNotProbed:   NotProbed{},
+		KindCollection:  Collection{},
 	}
 }

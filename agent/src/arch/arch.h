@@ -65,8 +65,10 @@ READS_STACK static inline bool frame_is_variant(uintptr_t call_sp, uintptr_t sp)
  * the JIT's code is, and have the hooks or the probes in IL. */
 struct method;
 void machine_probed(const struct method *m);
+void machine_probed_traced(const struct method *m); /* with a call trace: other stubs */
 void machine_bare(const struct method *m);
 void machine_probed_il(const struct method *m);
+void machine_probed_il_traced(const struct method *m);
 void machine_bare_il(const struct method *m);
 
 #endif

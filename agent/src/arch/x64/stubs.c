@@ -34,11 +34,21 @@
     STUB(name##_leave, PUSH(rax) PUSH(rdx) PUSH(rcx) KEEP_VECTORS "call " #leave "\n" GIVE_VECTORS POP(rcx) POP(rdx) POP(rax)) \
     STUB(name##_tailcall, KEEP_ARGUMENTS KEEP_VECTORS "call " #jump "\n" GIVE_VECTORS GIVE_ARGUMENTS)
 
+/* A function without code as the JIT makes it: rdi is the method. machine_bare is the same without probes. */
+#define PROBED_STUBS(name, enter, leave) \
+    STUB(name, PUSH(rbp) PUSH(r14) PUSH(r15) "lea 32(%rsp),%r15\nmov %rdi,%r14\nlea " #enter "(%rip),%rax\nmov %rdi,%rbp\ncall *%rax\n" \
+         "mov %rbp,%rdi\nlea 32(%rsp),%rsi\nlea " #leave "(%rip),%rcx\ncall *%rcx\n" POP(r15) POP(r14) POP(rbp))
+/* The same with probes in its IL. */
+#define PROBED_IL_STUBS(name, enter, leave) \
+    STUB(name, PUSH(rbp) "mov %rsp,%rbp\n" PUSH(rbx) PUSH(rbx) "mov %rdi,%rbx\nlea " #enter "(%rip),%rax\ncall *%rax\n" \
+         "mov %rbx,%rdi\nlea " #leave "(%rip),%rax\ncall *%rax\n" POP(rbx) POP(rbx) POP(rbp))
+
 #ifdef CLRPROF_ORACLE /* the same around functions that do less: what the product is measured by */
 __asm__(HOOK_STUBS(oracle_empty, oracle_empty_hook, oracle_empty_hook, oracle_empty_hook) HOOK_STUBS(oracle_clock, oracle_clock_hook, oracle_clock_hook, oracle_clock_hook));
 #endif
 
 __asm__(HOOK_STUBS(clrprof, time_enter_hook, time_leave_hook, time_jump_hook)
+        HOOK_STUBS(clrprof_traced, time_enter_traced, time_leave_traced, time_jump_traced)
         /* A slow function's stub: keeps the vector registers that can hold arguments or a result. */
         STUB(time_enter_slow, "sub $136,%rsp\n.cfi_adjust_cfa_offset 136\nmovups %xmm0,(%rsp)\nmovups %xmm1,16(%rsp)\nmovups %xmm2,32(%rsp)\n"
              "movups %xmm3,48(%rsp)\nmovups %xmm4,64(%rsp)\nmovups %xmm5,80(%rsp)\nmovups %xmm6,96(%rsp)\nmovups %xmm7,112(%rsp)\n"
@@ -48,12 +58,9 @@ __asm__(HOOK_STUBS(clrprof, time_enter_hook, time_leave_hook, time_jump_hook)
              "movups %xmm3,48(%rsp)\nmovups %xmm4,64(%rsp)\nmovups %xmm5,80(%rsp)\nmovups %xmm6,96(%rsp)\nmovups %xmm7,112(%rsp)\n"
              "call time_leave_cold\nmovups (%rsp),%xmm0\nmovups 16(%rsp),%xmm1\nmovups 32(%rsp),%xmm2\nmovups 48(%rsp),%xmm3\n"
              "movups 64(%rsp),%xmm4\nmovups 80(%rsp),%xmm5\nmovups 96(%rsp),%xmm6\nmovups 112(%rsp),%xmm7\nadd $136,%rsp\n.cfi_adjust_cfa_offset -136\n")
-        /* A function without code as the JIT makes it: rdi is the method. machine_bare is the same without probes. */
-        STUB(machine_probed, PUSH(rbp) PUSH(r14) PUSH(r15) "lea 32(%rsp),%r15\nmov %rdi,%r14\nlea clrprof_enter(%rip),%rax\nmov %rdi,%rbp\ncall *%rax\n"
-             "mov %rbp,%rdi\nlea 32(%rsp),%rsi\nlea clrprof_leave(%rip),%rcx\ncall *%rcx\n" POP(r15) POP(r14) POP(rbp))
-        /* The same with probes in its IL. */
-        STUB(machine_probed_il, PUSH(rbp) "mov %rsp,%rbp\n" PUSH(rbx) PUSH(rbx) "mov %rdi,%rbx\nlea clrprof_probe_enter(%rip),%rax\ncall *%rax\n"
-             "mov %rbx,%rdi\nlea clrprof_probe_leave(%rip),%rax\ncall *%rax\n" POP(rbx) POP(rbx) POP(rbp))
+        PROBED_STUBS(machine_probed, clrprof_enter, clrprof_leave) PROBED_STUBS(machine_probed_traced, clrprof_traced_enter, clrprof_traced_leave)
+        PROBED_IL_STUBS(machine_probed_il, clrprof_probe_enter, clrprof_probe_leave)
+        PROBED_IL_STUBS(machine_probed_il_traced, clrprof_traced_probe_enter, clrprof_traced_probe_leave)
         STUB(machine_bare_il, PUSH(rbp) "mov %rsp,%rbp\n" POP(rbp))
         STUB(machine_bare, PUSH(rbp) PUSH(r14) PUSH(r15) POP(r15) POP(r14) POP(rbp)));
 
@@ -66,11 +73,15 @@ __asm__(HOOK_STUBS(clrprof, time_enter_hook, time_leave_hook, time_jump_hook)
 __asm__(".pushsection .text\n"
         PROBE(clrprof_probe_enter, "mov (%rsp),%rdx\nlea 16(%rbp),%rsi\njmp probes_enter\n")
         PROBE(clrprof_probe_leave, "mov (%rsp),%rdx\nlea 16(%rbp),%rsi\nlea 8(%rsp),%rcx\njmp probes_leave\n")
+        PROBE(clrprof_traced_probe_enter, "mov (%rsp),%rdx\nlea 16(%rbp),%rsi\njmp probes_enter_traced\n")
+        PROBE(clrprof_traced_probe_leave, "mov (%rsp),%rdx\nlea 16(%rbp),%rsi\nlea 8(%rsp),%rcx\njmp probes_leave_traced\n")
         PROBE(clrprof_probe_tail, "mov (%rsp),%rdx\nlea 16(%rbp),%rsi\nlea 8(%rsp),%rcx\njmp probes_tail\n")
         PROBE(clrprof_marked_enter, "mov (%rsp),%rdx\nlea 16(%rbp),%rsi\njmp probes_enter_marked\n")
         PROBE(clrprof_marked_leave, "mov (%rsp),%rdx\nlea 16(%rbp),%rsi\nlea 8(%rsp),%rcx\njmp probes_leave_marked\n")
         PROBE(clrprof_marked_tail, "mov (%rsp),%rdx\nlea 16(%rbp),%rsi\nlea 8(%rsp),%rcx\njmp probes_tail_marked\n")
         PROBE(clrprof_site_enter, AT_SITE "jmp time_enter_hook\n")
         PROBE(clrprof_site_leave, AT_SITE "jmp time_leave_hook\n")
+        PROBE(clrprof_traced_site_enter, AT_SITE "jmp time_enter_traced\n")
+        PROBE(clrprof_traced_site_leave, AT_SITE "jmp time_leave_traced\n")
         PROBE(clrprof_site_jump, "lea 16+" TEXT(SITE_MARK) "(%rbp),%rsi\njmp time_site_jump\n")
         ".popsection\n");

@@ -1,0 +1,119 @@
+/* The usual case of the hooks, which time.c includes twice: as it is, and with a call trace. So what records without a trace has
+ * nothing of it, not even a question. HOOK(name) is the function's name, TRACED 0 or 1. */
+/* The timing of a call by the innermost activation. Functions mostly call what they called last time, in the same order,
+ * so timings are linked in that order: the table, of which each slot is another cache line, is the second choice. Above
+ * the top there is still the activation of the call that ended last, which had no timing if there was no room. */
+HOT static inline __attribute__((always_inline)) uint32_t HOOK(find_called)(const struct timer *t, const struct wire_activation *top, uint32_t function, uintptr_t return_address)
+{
+    if (UNLIKELY(top->timing == 0))
+        return function == 0 ? 0 : find_timing(t, 0, function, 0); /* the root of folded calls has function 0 */
+    uint32_t last = top->children != 0 ? top[1].timing : 0;
+    uint32_t *link = last != 0 ? &timing_at(last)->next : &timing_at(top->timing)->first, number = *link;
+    if (LIKELY(number != 0) && LIKELY(is_timing(number, top->timing, function, return_address)))
+        return number;
+    number = find_timing(t, top->timing, function, return_address);
+    if (number != 0)
+        *link = number;
+    return number;
+}
+
+HOT void HOOK(enter)(const struct method *m, uintptr_t sp)
+{
+    struct timer *t = current_timer;
+    if (UNLIKELY(t == NULL)) {
+        time_enter_slow(m, sp);
+        return;
+    }
+    struct wire_activation *top = t->top;
+    struct wire_clock *c = t->clock;
+    if (UNLIKELY(sp >= top->caller_sp)) {
+        time_enter_slow(m, sp);
+        return;
+    }
+    if (!is_recorded(top, m)) {
+        if (UNLIKELY((top->flags & (WIRE_ACTIVATION_TRUNCATED | WIRE_ACTIVATION_DISPATCHING | WIRE_ACTIVATION_JUMPED)) != 0 || m->function == 0 ||
+                     ((top->flags & WIRE_ACTIVATION_PAUSED) != 0 && !is_passed_over(t, sp))))
+            time_enter_slow(m, sp);
+        return;
+    }
+    if (UNLIKELY(t->control != control_now())) {
+        if (!is_passed_over(t, sp))
+            time_enter_slow(m, sp);
+        return;
+    }
+    uint64_t word, now;
+    do {
+        word = *t->word;
+        now = machine_ticks();
+    } while (UNLIKELY(*t->word != word));
+    uint64_t interval = now - c->last;
+    uint32_t number = 0, flags = m->boundary ? WIRE_ACTIVATION_BOUNDARY : 0, lead = 0;
+    if (LIKELY((top->flags & WIRE_ACTIVATION_FOLDED) == 0))
+        number = lead = HOOK(find_called)(t, top, m->function, return_address_of(top, sp));
+    if (UNLIKELY(number == 0 && t->truncated != 0 && top->timing != 0 && m->function != 0))
+        number = fold_find(t, m->function);
+    if (UNLIKELY(word != t->expect || interval > t->gap || number == 0 || top == t->limit || !clock_is_tsc) ||
+        (TRACED && UNLIKELY(trace_needs_room(t)))) {
+        time_enter_slow(m, sp);
+        return;
+    }
+    if (LIKELY(top->timing != 0)) {
+        c->elapsed += interval;
+        if (LIKELY(lead != 0)) {
+            timing_at(lead)->lead_elapsed += interval;
+        } else {
+            timing_at(top->timing)->tail_elapsed += interval;
+            timing_at(top->timing)->folded++;
+        }
+    }
+    c->last = now;
+    if (UNLIKELY(lead == 0 && top->timing != 0)) {
+        fold_begin(number);
+        flags |= WIRE_ACTIVATION_FOLDED;
+    }
+    begin_call(t, top, number, flags, sp, now);
+    if (TRACED)
+        trace_call(t, top + 1, WIRE_TRACE_ENTER, m->function, now);
+}
+
+HOT void HOOK(leave)(const struct method *m, uintptr_t sp)
+{
+    struct timer *t = current_timer;
+    if (UNLIKELY(t == NULL))
+        return;
+    struct wire_activation *a = t->top;
+    struct wire_clock *c = t->clock;
+    if (a->caller_sp != sp) {
+        if (UNLIKELY(sp > a->caller_sp || !m->boundary) && !(sp < t->off_sp && is_passed_over(t, sp)))
+            time_leave_slow(m, sp);
+        return; /* not recorded */
+    }
+    uint64_t word, now;
+    do {
+        word = *t->word;
+        now = machine_ticks();
+    } while (UNLIKELY(*t->word != word));
+    uint64_t interval = now - c->last;
+    if (UNLIKELY(word != t->expect || interval > t->gap || !clock_is_tsc || a->timing == 0 || c->acted != a->acted ||
+                 t->control != control_now() || (a->flags & WIRE_ACTIVATION_JUMPED) != 0) ||
+        (TRACED && UNLIKELY(trace_needs_room(t)))) {
+        time_leave_slow(m, sp);
+        return;
+    }
+    c->elapsed += interval;
+    timing_at(a->timing)->tail_elapsed += interval;
+    c->last = now;
+    if (TRACED)
+        trace_call(t, a, WIRE_TRACE_EXIT, timing_at(a->timing)->function, now);
+    end_call_as(t, a, false);
+}
+
+/* The caller is gone with the jump, and what it jumped to may not be recorded: then nothing tells when that ends, and whether the
+ * next call comes from it or from the caller's caller. So the call ends here, and is counted. */
+HOT void HOOK(jump)(const struct method *m, uintptr_t sp)
+{
+    struct timer *t = current_timer;
+    if (t != NULL && t->top->caller_sp == sp && t->top->timing != 0)
+        t->clock->jumps++;
+    HOOK(leave)(m, sp);
+}
