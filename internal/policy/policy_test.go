@@ -51,6 +51,7 @@ policy:
 wire/gen: wire
 wire/wiretest: wire
 arena: wire
+calltrace: wire
 heap: wire
 heap/heapsim: heap wire
 heap/replay:
@@ -66,7 +67,7 @@ live: quantity session symbols
 steer:
 callee: clrmeta
 recording: live pieces quantity session steer symbols
-collect: arena callee cgroup counter eventpipe heapgraph instrument launch live pieces probes quantity recording session steer symbols usercode wire
+collect: arena callee calltrace cgroup counter eventpipe heapgraph instrument launch live pieces probes quantity recording session steer symbols usercode wire
 calltree: quantity
 analysis: calltree pattern pieces quantity session usercode
 analysis/analysistest: analysis session session/sessiontest
@@ -85,6 +86,7 @@ export/pprof: analysis export/protobuf session
 export/otlp: analysis export/protobuf session
 export/firefox: analysis quantity session
 export/chrome: analysis session
+export/trace: calltrace session
 export/vsperf: analysis report
 export/document: analysis report report/encode report/words session
 mcp: analysis quantity report report/encode report/text report/words rules session
@@ -95,6 +97,7 @@ web: analysis quantity report report/encode report/sheet report/text report/word
 top: live quantity report/text session
 cli: export/sarif rules
 cli: agentbin analysis budget cgroup collect control counter eventpipe export/collapsed export/parquet export/pprof export/speedscope instrument launch live pattern quantity report session steer symbols top web
+cli: calltrace export/trace
 cli: export/chrome export/document export/firefox export/otlp export/vsperf
 cli: mcp report/encode report/text report/words
 `

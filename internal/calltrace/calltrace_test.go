@@ -1,0 +1,251 @@
+package calltrace
+
+import (
+	"encoding/binary"
+	"errors"
+	"math"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/clrprof/clrprof/internal/wire"
+)
+
+func enter(at uint64, function, depth uint32) wire.TraceEvent {
+	return wire.TraceEvent{Ticks: at, Value: function, What: depth<<wire.TraceKindBits | wire.TraceEnter}
+}
+
+func exit(at uint64, function, depth uint32) wire.TraceEvent {
+	return wire.TraceEvent{Ticks: at, Value: function, What: depth<<wire.TraceKindBits | wire.TraceExit}
+}
+
+func encoded(events ...wire.TraceEvent) []byte {
+	var b []byte
+	for _, e := range events {
+		b, _ = binary.Append(b, binary.LittleEndian, e)
+	}
+	return b
+}
+
+var one = Key{PID: 7, Start: 100}
+
+func add(s *Store, thread uint32, sequence uint64, events ...wire.TraceEvent) {
+	s.Add(one, wire.TraceChunkHead{Thread: thread, Used: uint32(len(events)), Kept: wire.TraceAllKept, Sequence: sequence},
+		encoded(events...))
+}
+
+// recorded is a store of one process, whose ids are those of the session but for 100 more, and whose ticks are
+// nanoseconds.
+func recorded(s *Store) *Recorded {
+	more := func(id uint32) int64 { return int64(id) + 100 }
+	return &Recorded{Store: s, Processes: []Process{{Key: one, ID: 1, Functions: more, Types: more, Threads: more,
+		Time: func(ticks uint64) (int64, error) { return int64(ticks), nil }}}}
+}
+
+func newStore(t *testing.T, max int64) *Store {
+	t.Helper()
+	s, err := Create(filepath.Join(t.TempDir(), "events"), max)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	return s
+}
+
+func records(t *testing.T, r *Recorded, others ...Record) ([]Record, Totals) {
+	t.Helper()
+	var out []Record
+	totals, err := r.Records(others, func(r *Record) error {
+		out = append(out, *r)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out, totals
+}
+
+func compare(t *testing.T, what string, want, have any) {
+	t.Helper()
+	if d := cmp.Diff(want, have, cmpopts.EquateErrors()); d != "" {
+		t.Errorf("%s (-want +have)\n%s", what, d)
+	}
+}
+
+// TestMerged: threads are merged by time, chunks of a thread by their sequence, in whatever order they came.
+func TestMerged(t *testing.T) {
+	s := newStore(t, math.MaxInt64)
+	add(s, 1, 3, exit(50, 9, 1))
+	add(s, 2, 2, enter(20, 8, 1), exit(20, 8, 1))
+	add(s, 1, 1, enter(10, 9, 1), enter(20, 5, 2), exit(30, 5, 2))
+	add(s, 1, 1, enter(10, 9, 1)) // it was there, before the writer was killed
+	have, totals := records(t, recorded(s), Record{Kind: Mark, Time: 20, Name: "m"})
+	compare(t, "records", []Record{
+		{Kind: Enter, Time: 10, Process: 1, Thread: 101, Function: 109, Depth: 1},
+		{Kind: Mark, Time: 20, Name: "m"},
+		{Kind: Enter, Time: 20, Process: 1, Thread: 101, Function: 105, Depth: 2},
+		{Kind: Enter, Time: 20, Process: 1, Thread: 102, Function: 108, Depth: 1},
+		{Kind: Exit, Time: 20, Process: 1, Thread: 102, Function: 108, Depth: 1},
+		{Kind: Exit, Time: 30, Process: 1, Thread: 101, Function: 105, Depth: 2},
+		{Kind: Exit, Time: 50, Process: 1, Thread: 101, Function: 109, Depth: 1},
+	}, have)
+	compare(t, "totals", Totals{Events: 6}, totals)
+}
+
+// TestGap: of calls that ended while events were lost the end is told where the gap begins; those whose beginning was
+// lost are told as such; what was on the stack all the time goes on.
+func TestGap(t *testing.T) {
+	s := newStore(t, math.MaxInt64)
+	add(s, 1, 1, enter(10, 1, 1), enter(11, 2, 2), enter(12, 3, 3))
+	// lost: the ends of 3 and 2, a call of 2 that ends, and one of 4 that goes on
+	s.Add(one, wire.TraceChunkHead{Thread: 1, Used: 3, Kept: 1, Sequence: 2, Lost: 5, LostTicks: 20},
+		encoded(exit(40, 4, 2), enter(41, 2, 2), exit(42, 2, 2)))
+	r := recorded(s)
+	r.Processes[0].Lost = map[uint32]Missed{1: {Events: 7, Ticks: 50}, 3: {Events: 1, Ticks: 60}}
+	have, totals := records(t, r)
+	compare(t, "records", []Record{
+		{Kind: Enter, Time: 10, Process: 1, Thread: 101, Function: 101, Depth: 1},
+		{Kind: Enter, Time: 11, Process: 1, Thread: 101, Function: 102, Depth: 2},
+		{Kind: Enter, Time: 12, Process: 1, Thread: 101, Function: 103, Depth: 3},
+		{Kind: Exit, Time: 20, Process: 1, Thread: 101, Function: 103, Depth: 3, CutEnd: true},
+		{Kind: Exit, Time: 20, Process: 1, Thread: 101, Function: 102, Depth: 2, CutEnd: true},
+		{Kind: Gap, Time: 20, Process: 1, Thread: 101, Lost: 5, Until: 40},
+		{Kind: Exit, Time: 40, Process: 1, Thread: 101, Function: 104, Depth: 2, CutBegin: true},
+		{Kind: Enter, Time: 41, Process: 1, Thread: 101, Function: 102, Depth: 2},
+		{Kind: Exit, Time: 42, Process: 1, Thread: 101, Function: 102, Depth: 2},
+		{Kind: Gap, Time: 50, Process: 1, Thread: 101, Lost: 2},
+		{Kind: Gap, Time: 60, Process: 1, Thread: 103, Lost: 1},
+	}, have)
+	compare(t, "totals", Totals{Events: 6, Missed: 8, Open: 1}, totals)
+}
+
+// TestLimit: a store keeps what there is room for, and nothing after that.
+func TestLimit(t *testing.T) {
+	s := newStore(t, 3*EventSize)
+	add(s, 1, 1, enter(1, 1, 1), exit(2, 1, 1))
+	add(s, 1, 2, enter(3, 1, 1), exit(4, 1, 1))
+	add(s, 2, 3, enter(5, 1, 1))
+	if !s.Full() || s.Events() != 3 || s.DroppedOf(one) != 2 {
+		t.Errorf("%d events, %d of them dropped", s.Events(), s.DroppedOf(one))
+	}
+	have, totals := records(t, recorded(s))
+	compare(t, "totals", Totals{Events: 3, Dropped: Lost{Events: 2, Limit: true}, Open: 1}, totals)
+	if len(have) != 3 {
+		t.Errorf("%d records", len(have))
+	}
+}
+
+// TestFailing: when the file cannot be written the rest is counted, with the reason.
+func TestFailing(t *testing.T) {
+	s := newStore(t, math.MaxInt64)
+	add(s, 1, 1, enter(1, 1, 1))
+	s.file.Close()
+	add(s, 1, 2, exit(2, 1, 1))
+	if d := s.Dropped(); d.Events != 1 || !errors.Is(d.Err, os.ErrClosed) || d.Limit {
+		t.Errorf("%+v", d)
+	}
+}
+
+// TestReopened: a store whose writer was killed has all blocks that are complete, and takes more.
+func TestReopened(t *testing.T) {
+	s := newStore(t, math.MaxInt64)
+	add(s, 1, 1, enter(1, 1, 1))
+	whole := s.size
+	add(s, 1, 2, exit(2, 1, 1))
+	for size := whole; size < s.size; size++ {
+		path := filepath.Join(t.TempDir(), "cut")
+		b, err := os.ReadFile(s.Path())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, b[:size], 0o600); err != nil {
+			t.Fatal(err)
+		}
+		again, err := Open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		add(again, 1, 1, enter(1, 1, 1)) // as the arena has it still
+		add(again, 1, 2, exit(2, 1, 1))
+		have, _ := records(t, recorded(again))
+		want, _ := records(t, recorded(s))
+		compare(t, "records", want, have)
+		again.Close()
+	}
+}
+
+// TestCorrupt: what is no store, or speaks of what nobody knows, is an error.
+func TestCorrupt(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "none")
+	if err := os.WriteFile(path, []byte("something else"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(path); !errors.Is(err, ErrCorrupt) {
+		t.Error(err)
+	}
+	for name, change := range map[string]func(r *Recorded){
+		"process": func(r *Recorded) { r.Processes[0].Key.PID = 8 },
+		"thread":  func(r *Recorded) { r.Processes[0].Threads = func(uint32) int64 { return 0 } },
+		"time":    func(r *Recorded) { r.Processes[0].Time = func(uint64) (int64, error) { return 0, ErrCorrupt } },
+	} {
+		s := newStore(t, math.MaxInt64)
+		add(s, 1, 1, enter(1, 1, 1))
+		r := recorded(s)
+		change(r)
+		if _, err := r.Records(nil, func(*Record) error { return nil }); !errors.Is(err, ErrCorrupt) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	s := newStore(t, math.MaxInt64)
+	add(s, 1, 1, wire.TraceEvent{What: 7})
+	if _, err := recorded(s).Records(nil, func(*Record) error { return nil }); !errors.Is(err, ErrCorrupt) {
+		t.Errorf("kind: %v", err)
+	}
+}
+
+// FuzzStore: whatever a file holds, it is refused, or its records are in order and nest: a call ends where it is the
+// innermost one.
+func FuzzStore(f *testing.F) {
+	s, err := Create(filepath.Join(f.TempDir(), "seed"), math.MaxInt64)
+	if err != nil {
+		f.Fatal(err)
+	}
+	add(s, 1, 1, enter(10, 9, 1), enter(20, 5, 2), exit(30, 5, 2))
+	s.Add(one, wire.TraceChunkHead{Thread: 1, Used: 1, Kept: 0, Sequence: 2, Lost: 5, LostTicks: 20}, encoded(exit(40, 4, 2)))
+	seed, err := os.ReadFile(s.Path())
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(seed)
+	f.Fuzz(func(t *testing.T, b []byte) {
+		path := filepath.Join(t.TempDir(), "events")
+		if err := os.WriteFile(path, b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		s, err := Open(path)
+		if err != nil {
+			return
+		}
+		defer s.Close()
+		last, open := int64(math.MinInt64), map[int64][]int64{}
+		_, _ = recorded(s).Records(nil, func(r *Record) error { // an error is what a damaged file may end with
+			if r.Time < last {
+				t.Fatalf("%+v after %d", r, last)
+			}
+			last = r.Time
+			switch stack := open[r.Thread]; {
+			case r.Kind == Enter:
+				open[r.Thread] = append(stack, r.Function)
+			case r.Kind == Exit && !r.CutBegin:
+				if len(stack) == 0 || stack[len(stack)-1] != r.Function {
+					t.Fatalf("%+v ends within %v", r, stack)
+				}
+				open[r.Thread] = stack[:len(stack)-1]
+			}
+			return nil
+		})
+	})
+}

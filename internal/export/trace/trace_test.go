@@ -1,0 +1,141 @@
+package trace
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/json"
+	"flag"
+	"math"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/clrprof/clrprof/internal/calltrace"
+	"github.com/clrprof/clrprof/internal/session"
+	"github.com/clrprof/clrprof/internal/session/sessiontest"
+	"github.com/clrprof/clrprof/internal/wire"
+)
+
+var update = flag.Bool("update", false, "write the golden files")
+
+func event(at uint64, kind, depth, value uint32) wire.TraceEvent {
+	return wire.TraceEvent{Ticks: at, Value: value, What: depth<<wire.TraceKindBits | kind}
+}
+
+// shop is a session of two threads, one of which has the number of one that has ended, with marks, a collection, an
+// exception, and events that are lost.
+func shop(t *testing.T) (*session.Session, *calltrace.Recorded) {
+	t.Helper()
+	b := sessiontest.New()
+	p := b.Process("Shop", 77)
+	b.Thread(p, "")
+	b.Thread(p, `worker "1"`)
+	b.Threads[1].OSID = b.Threads[0].OSID
+	m := b.Module(p, "Shop.dll", true)
+	b.Function(m, "Shop.Program.Main(string[])", "", 0)
+	b.Function(m, "Shop.Orders.<Load>b__0<T>(int)", "", 0)
+	b.Type(m, "Shop.OutOfStockException")
+	b.Marks = []session.Mark{{ID: 1, Time: 1500, Name: "load", Text: "a \"text\"", Process: p, Thread: 1, Source: session.MarkAPI},
+		{ID: 2, Time: 9000, Name: "all", Source: session.MarkSignal}}
+	b.GCs = []session.GC{{ID: 1, Process: p, Number: 1, Generation: 1, Collected: 3, Induced: true, Begin: 2100, Pause: 300}}
+	path := filepath.Join(t.TempDir(), "shop.clrprof")
+	if err := b.Write(path); err != nil {
+		t.Fatal(err)
+	}
+	s, err := session.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	store, err := calltrace.Create(filepath.Join(t.TempDir(), "events"), 11*calltrace.EventSize)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { store.Close() })
+	key := calltrace.Key{PID: 77, Start: 1}
+	add := func(head wire.TraceChunkHead, events ...wire.TraceEvent) {
+		var raw []byte
+		for _, e := range events {
+			raw, _ = binary.Append(raw, binary.LittleEndian, e)
+		}
+		head.Used = uint32(len(events))
+		store.Add(key, head, raw)
+	}
+	add(wire.TraceChunkHead{Thread: 1, Sequence: 1, Kept: wire.TraceAllKept},
+		event(1000, wire.TraceEnter, 1, 1), event(2000, wire.TraceEnter, 2, 2), event(2500, wire.TraceThrown, 2, 1),
+		event(2600, wire.TraceExit, 2, 2), event(2700, wire.TraceCaught, 1, 1), event(2800, wire.TraceEnter, 2, 2))
+	add(wire.TraceChunkHead{Thread: 2, Sequence: 2, Kept: wire.TraceAllKept}, event(1_234_567, wire.TraceEnter, 1, 2),
+		event(1_234_567, wire.TraceExit, 1, 2))
+	add(wire.TraceChunkHead{Thread: 1, Sequence: 3, Kept: 1, Lost: 4, LostTicks: 2900}, event(3500, wire.TraceExit, 2, 2),
+		event(4000, wire.TraceThrown, 1, 9), event(5000, wire.TraceExit, 1, 1))
+	add(wire.TraceChunkHead{Thread: 2, Sequence: 4, Lost: 0, Kept: wire.TraceAllKept}, event(6000, wire.TraceEnter, 1, 1))
+	same := func(id uint32) int64 { return int64(id) }
+	return s, &calltrace.Recorded{Store: store, Processes: []calltrace.Process{{Key: key, ID: int64(p), Functions: same,
+		Types: same, Threads: same, Time: func(ticks uint64) (int64, error) { return int64(ticks), nil },
+		Lost: map[uint32]calltrace.Missed{1: {Events: 4, Ticks: 2900}, 2: {Events: 3, Ticks: 2_000_000}}, NotTold: 2}}}
+}
+
+// TestGolden compares what is written, byte for byte, and that it is the same twice.
+func TestGolden(t *testing.T) {
+	s, r := shop(t)
+	for _, format := range []Format{JSON, CSV} {
+		var once, twice bytes.Buffer
+		totals, err := Write(&once, format, s, r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := calltrace.Totals{Events: 11, Dropped: calltrace.Lost{Events: 1, Limit: true}, Missed: 7, NotTold: 2}
+		if d := cmp.Diff(want, totals); d != "" {
+			t.Errorf("totals (-want +have)\n%s", d)
+		}
+		if _, err := Write(&twice, format, s, r); err != nil || !bytes.Equal(once.Bytes(), twice.Bytes()) {
+			t.Errorf("%s: written twice it is not the same: %v", format, err)
+		}
+		golden := filepath.Join("testdata", "shop."+string(format))
+		if *update {
+			if err := os.WriteFile(golden, once.Bytes(), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		text, err := os.ReadFile(golden)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := cmp.Diff(string(text), once.String()); d != "" {
+			t.Errorf("%s (-want +have; -update writes it)\n%s", golden, d)
+		}
+	}
+	var out bytes.Buffer
+	if _, err := Write(&out, JSON, s, r); err != nil || !json.Valid(out.Bytes()) {
+		t.Errorf("no JSON: %v", err)
+	}
+}
+
+// TestFormats: a file's name says how it is written.
+func TestFormats(t *testing.T) {
+	for _, tt := range []struct {
+		path   string
+		format Format
+		zipped bool
+	}{
+		{"a.json", JSON, false}, {"/tmp/a.b.json.gz", JSON, true}, {"a.csv", CSV, false}, {"a.csv.gz", CSV, true},
+		{"a.txt", "", false}, {"a", "", false}, {".json", "", false}, {"json", "", false}, {"a.gz", "", false}, {"", "", false},
+		{"a.json/", "", false}, {"a.JSON", "", false},
+	} {
+		format, zipped, known := FormatOf(tt.path)
+		if format != tt.format || zipped != tt.zipped && known || known != (tt.format != "") {
+			t.Errorf("%q: %q, %t, %t", tt.path, format, zipped, known)
+		}
+	}
+}
+
+// TestMicros: all digits of a nanosecond are written.
+func TestMicros(t *testing.T) {
+	for ns, want := range map[int64]string{0: "0.000", 7: "0.007", 1234: "1.234", -1: "-0.001", math.MaxInt64: "9223372036854775.807"} {
+		if have := string(appendMicros(nil, ns)); have != want {
+			t.Errorf("%d: %s, want %s", ns, have, want)
+		}
+	}
+}
