@@ -122,7 +122,7 @@ func newRecoverCommand(e *environment) *cobra.Command {
 		Short: "Write the session of a run that could not write its own",
 		Long: "Write the session of a run whose own file could not be written, for example because the\ndisk was " +
 			"full. That run printed the DIRECTORY, which holds its data and is removed by this,\nunless a process of " +
-			"that run still runs.",
+			"that run still runs. A call trace of that run (--trace) is written, too.",
 		Example: "  clrprof recover /dev/shm/clrprof-1000-123456 -o saved.clrprof",
 		Args:    arguments(1, 1, "a DIRECTORY"),
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -132,20 +132,20 @@ func newRecoverCommand(e *environment) *cobra.Command {
 			spareMemory(e.getenv)
 			facts := sessionFacts(time.Now())
 			facts[session.KeyNote] = "recovered from the memory of a run that could not write its session"
-			running, err := collect.Recover(args[0], output, force, facts)
+			found, err := collect.Recover(args[0], output, force, facts)
 			if err != nil {
 				return exit(exitUnwritable, fmt.Errorf("recover %s: %w", args[0], err))
 			}
 			n := newNotes(e.stderr)
 			n.startWork()
-			if running {
+			if found.Running {
 				n.say("a process still runs: the session has what it did up to now, and %s is kept", args[0])
 			}
 			if err := complete(n, output); err != nil {
 				return exit(exitUnwritable, fmt.Errorf("completing the session %s: %w", output, err))
 			}
 			n.say("session %s", output)
-			return nil
+			return recoverTrace(n, output, found, force)
 		},
 	}
 	cmd.Flags().StringVarP(&output, "output", "o", "", "the session's file")

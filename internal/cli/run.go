@@ -74,6 +74,7 @@ type runFlags struct {
 	inside, outside        []string
 	scopes                 []instrument.Scope // the same
 	steer                  steerFlags
+	trace                  traceFlags
 	live                   string // address of the page, "" for none
 }
 
@@ -97,6 +98,7 @@ func newRunCommand(e *environment) *cobra.Command {
 			"  clrprof run --live -- ./server\n" +
 			"  clrprof run --mark-at Shop.Orders.Load --mark-at Shop.Orders.Load:after -- ./server\n" +
 			"  clrprof run --time --record-inside Shop.Orders.Load -- ./server\n" +
+			"  clrprof run --trace orders.json.gz --include 'Shop.Orders.*' -- dotnet app.dll\n" +
 			"  clrprof run --meter Shop.Events --meter System.Runtime -- ./server\n" +
 			"  clrprof run --no-report -- ./build.sh",
 		Args: arguments(1, 1<<20, "a COMMAND"),
@@ -138,6 +140,7 @@ func (r *runFlags) add(cmd *cobra.Command) {
 	f.StringArrayVar(&r.meters, "meter", nil, "also sample the counters of the event source of this name, such as "+
 		"System.Runtime (the program's runtime does that, and allocates for it)")
 	r.steer.add(f)
+	r.trace.add(f)
 	f.StringSliceVar(&r.markAt, "mark-at", nil,
 		"mark each call of these functions, named as for --include, or with :after each return: Shop.Orders.Load:after")
 	f.StringSliceVar(&r.inside, instrument.FlagInside, nil,
@@ -214,7 +217,7 @@ func (r *runFlags) run(e *environment, command []string) error {
 	if err != nil {
 		return r.failed(notes, res, command, err)
 	}
-	if err := r.finish(e, notes, res.Path); err != nil {
+	if err := r.finish(e, notes, res); err != nil {
 		return r.targetFirst(notes, res, err)
 	}
 	if err := page.stay(res.Path); err != nil {
@@ -275,11 +278,19 @@ func (r *runFlags) failed(n *notes, res collect.Result, command []string, err er
 	return r.targetFirst(n, res, exit(code, err))
 }
 
-// finish resolves names, derives the sums and prints the summary.
-func (r *runFlags) finish(e *environment, n *notes, path string) error {
+// finish resolves names, derives the sums, writes the call trace and prints the summary.
+func (r *runFlags) finish(e *environment, n *notes, res collect.Result) error {
+	path := res.Path
 	if err := complete(n, path); err != nil {
 		return exit(exitUnwritable, fmt.Errorf("completing the session %s: %w", path, err))
 	}
+	if err := r.summarize(e, n, path); err != nil || r.trace.path == "" {
+		return err
+	}
+	return writeTrace(n, path, res.Trace, res.TraceErr, r.force)
+}
+
+func (r *runFlags) summarize(e *environment, n *notes, path string) error {
 	if r.noReport {
 		n.say("session %s", path)
 		return nil
@@ -313,6 +324,10 @@ func (r *runFlags) finish(e *environment, n *notes, path string) error {
 // choose settles what is recorded: without a flag, lifetime; otherwise what is asked for, and memory with lifetime.
 func (r *runFlags) choose(changed func(string) bool) error {
 	r.fits = !changed("top")
+	if err := r.trace.check(changed); err != nil {
+		return err
+	}
+	r.time = r.time || r.trace.path != ""
 	if !changed("lifetime") {
 		r.lifetime = !r.memory && !r.time
 	}
@@ -394,6 +409,10 @@ func (r *runFlags) options(e *environment, command []string) (collect.Options, e
 	if err != nil {
 		return collect.Options{}, exit(exitInternal, err)
 	}
+	traced, err := r.trace.options(r.force)
+	if err != nil {
+		return collect.Options{}, err
+	}
 	now := time.Now()
 	facts := sessionFacts(now)
 	facts[session.KeyMode] = r.mode()
@@ -404,7 +423,8 @@ func (r *runFlags) options(e *environment, command []string) (collect.Options, e
 		Launch: launch.Options{Command: command, MemoryLimit: limit, Nodes: mostNodes(memory()), StackDepth: r.depth,
 			Environment: os.Environ(),
 			Lifetime:    r.lifetime, FinalGC: r.finalGC, Roots: r.roots, Snapshot: r.snapshot,
-			Time: r.time, NoMemory: !r.memory, Instrument: r.plan.instrument, Probes: r.probesVariable(),
+			Time: r.time, Trace: traced.Path != "", NoMemory: !r.memory,
+			Instrument: r.plan.instrument, Probes: r.probesVariable(),
 			Small: r.plan.small, Rules: rules.Lines(),
 			Mine: r.plan.mineRules().Lines(), MineFolder: instrument.UserFolder(targetAssembly(command)),
 			Marks:  instrument.MarkLines(r.marks),
@@ -412,7 +432,7 @@ func (r *runFlags) options(e *environment, command []string) (collect.Options, e
 			Agent: e.getenv("CLRPROF_AGENT"), Kept: r.steer.keptSignals()},
 		Output: r.output, Name: targetName(command), Force: r.force, Filter: rules,
 		Facts: facts, Begin: now, Group: r.followGroups(), Sample: quantity.Nanoseconds(r.sample) * 1_000_000,
-		Meters: r.meters, MarkAt: r.marks, Scopes: r.scopes,
+		Meters: r.meters, MarkAt: r.marks, Scopes: r.scopes, Trace: traced,
 	}, nil
 }
 
@@ -532,6 +552,12 @@ func (r *runFlags) set() map[string]any {
 	}
 	if len(r.meters) > 0 {
 		set["meter"] = r.meters
+	}
+	if r.trace.path != "" {
+		set["trace"] = r.trace.path
+	}
+	if r.trace.limit != defaultTraceLimit {
+		set["trace_limit"] = r.trace.limit
 	}
 	if r.depth > 0 {
 		set["max_stack_depth"] = r.depth

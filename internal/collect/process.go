@@ -12,6 +12,7 @@ import (
 
 	"github.com/clrprof/clrprof/internal/arena"
 	"github.com/clrprof/clrprof/internal/callee"
+	"github.com/clrprof/clrprof/internal/calltrace"
 	"github.com/clrprof/clrprof/internal/quantity"
 	"github.com/clrprof/clrprof/internal/recording"
 	"github.com/clrprof/clrprof/internal/session"
@@ -40,6 +41,7 @@ var lossReasons = [wire.LossCount]string{
 	wire.LossAsyncNotHooked: session.LossAsyncNotHooked, wire.LossNotProbed: session.LossNotProbed,
 	wire.LossCallsCut: session.LossCallsCut, wire.LossWaits: session.LossWaits, wire.LossControl: session.LossControl,
 	wire.LossMarks: session.LossMarks, wire.LossNotLimited: session.LossNotLimited,
+	wire.LossTrace: session.LossTrace,
 }
 
 // lossEvents returns how often a loss happened. Losses of calls count these as objects.
@@ -84,6 +86,8 @@ type process struct {
 	lifetime  lifetime
 	times     times
 	scopes    scopes
+
+	collections []calltrace.Record // for the call trace
 
 	unclear []siteOf // sites whose stack was cut, or whose type had no name when they were new
 }
@@ -170,7 +174,7 @@ func (p *process) sync(r *Recorder, now quantity.Nanoseconds, last bool) error {
 	if err := p.lifetime.write(p, header); err != nil {
 		return err
 	}
-	return p.writeLosses(header, last)
+	return p.writeLosses(r, header, last)
 }
 
 // found is what the tables of an arena hold at one moment.
@@ -222,6 +226,8 @@ func (p *process) readLog(r *Recorder) error {
 			if err := p.addControl(r, record); err != nil {
 				return fmt.Errorf("log at %d: %w", p.logRead, err)
 			}
+		case wire.Collection:
+			p.addCollection(r, &record)
 		case wire.GC, wire.Alive, wire.Why, wire.Roots, wire.Changes:
 			if err := p.addLifetime(r, record); err != nil {
 				return fmt.Errorf("log at %d: %w", p.logRead, err)
@@ -398,7 +404,7 @@ func (p *process) newSite(threadID uint32, of siteOf, timing uint32, frozen bool
 // writeLosses writes the agent's counters, and what follows from the sites: allocations below (truncated) and of
 // types that the runtime never named. The last time, a collection that goes on is one whose end the session will not
 // have.
-func (p *process) writeLosses(h *wire.Header, last bool) error {
+func (p *process) writeLosses(r *Recorder, h *wire.Header, last bool) error {
 	losses := map[string]session.Loss{}
 	add := func(reason string, events uint64, amount quantity.Amount) {
 		l := losses[reason]
@@ -428,6 +434,13 @@ func (p *process) writeLosses(h *wire.Header, last bool) error {
 	}
 	if jumps != 0 {
 		add(session.LossCallsJumped, jumps, quantity.Amount{})
+	}
+	events, err := r.tracer.lost(p, h, last)
+	if err != nil {
+		return err
+	}
+	if events != 0 {
+		add(session.LossTrace, events, quantity.Amount{})
 	}
 	if n := p.threads.folded(); n != 0 {
 		add(session.LossThreadsFolded, n, quantity.Amount{})

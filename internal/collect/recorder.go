@@ -54,7 +54,8 @@ type Recorder struct {
 	meters    *meters // nil: nobody asked for them
 	control   controls
 	asked     request
-	left      left // by a killed collector
+	left      left    // by a killed collector
+	tracer    *tracer // nil: no call trace is taken out of the arenas
 }
 
 // NewRecorder records the arenas that appear in directory. Start is the session's time zero.
@@ -202,9 +203,7 @@ func (r *Recorder) findArenas() error {
 			found = append(found, name)
 		}
 	}
-	slices.SortFunc(found, func(a, b string) int {
-		return cmp.Or(cmp.Compare(startOf(a), startOf(b)), cmp.Compare(a, b))
-	})
+	slices.SortFunc(found, compareStarts)
 	for _, name := range found {
 		if err := r.addProcess(name); err != nil {
 			return err
@@ -233,6 +232,11 @@ func (r *Recorder) addProcess(name string) error {
 		r.meters.addProcess(p.rec.ID(), a, int(header.PID))
 	}
 	return nil
+}
+
+// compareStarts brings files of arenas into the order of their processes' start.
+func compareStarts(a, b string) int {
+	return cmp.Or(cmp.Compare(startOf(a), startOf(b)), cmp.Compare(a, b))
 }
 
 // startOf reads the start time out of the name of an arena, or of what is there instead; 0 if there is none.

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/clrprof/clrprof/internal/arena"
+	"github.com/clrprof/clrprof/internal/calltrace"
 	"github.com/clrprof/clrprof/internal/instrument"
 	"github.com/clrprof/clrprof/internal/launch"
 	"github.com/clrprof/clrprof/internal/live"
@@ -48,6 +49,7 @@ type Options struct {
 	Scopes  []instrument.Scope       // functions that limit what is recorded, as Launch tells them
 	Meters  []string                 // names of event sources whose counters are sampled as often
 	Steer   Steering                 // when something is recorded
+	Trace   Trace                    // a call trace, as Launch tells agents
 	OnBusy  func()                   // another process reads the session and keeps it from being written; may be nil
 }
 
@@ -67,6 +69,9 @@ type Result struct {
 	Unmet    []instrument.Scope  // of Options.Scopes: no function was met that is meant
 	// functions that have no probes, and processes that can have none: Options.Scopes does not limit what they do
 	Unlimited quantity.Count
+	// events of calls, in a file that is the caller's from now on; nil: there is none
+	Trace    *calltrace.Recorded
+	TraceErr error // what was wrong with taking them: more may be missing than is counted
 	// what the dynamic loader says, if no runtime loaded the agent because that is impossible
 	Loader string
 }
@@ -87,14 +92,19 @@ func Run(o Options) (Result, error) {
 		return Result{}, errors.Join(err, directory.Remove())
 	}
 	o.Launch.Directory = directory.Path
-	file, err := createControl(directory.Path, o.Steer.paused())
+	traced, err := createTracer(directory.Path, o.Trace)
 	if err != nil {
 		return Result{}, errors.Join(err, out.discard(), directory.Remove())
+	}
+	defer traced.close()
+	file, err := createControl(directory.Path, o.Steer.paused())
+	if err != nil {
+		return Result{}, errors.Join(err, out.discard(), traced.discard(), directory.Remove())
 	}
 	defer file.Close()
 	target, err := launch.Start(o.Launch)
 	if err != nil {
-		return Result{}, errors.Join(err, out.discard(), directory.Remove())
+		return Result{}, errors.Join(err, out.discard(), traced.discard(), directory.Remove())
 	}
 	defer target.Release()
 	if o.Started != nil {
@@ -111,7 +121,7 @@ func Run(o Options) (Result, error) {
 			o.Opened(res.Path)
 		}
 		_ = directory.SetSession(res.Path) // without it others must know the path
-		err = record(o, w, directory.Path, start, file, target, &res)
+		err = record(o, w, directory, start, file, target, traced, &res)
 	} else {
 		err = fmt.Errorf("%w: %w", ErrWrite, err)
 	}
@@ -121,7 +131,7 @@ func Run(o Options) (Result, error) {
 	if errors.Is(err, ErrNoAgent) { // before the directory is removed, where the agent may be
 		res.Loader = launch.LoaderSays(o.Launch.Command, target.Agent())
 	}
-	return res, finish(err, w, directory, &res)
+	return res, finish(err, w, directory, traced, &res)
 }
 
 // wait waits for the target to end or for the user not to want to wait any more.
@@ -134,13 +144,14 @@ func (res *Result) wait(t *launch.Target, stop <-chan struct{}) {
 	}
 }
 
-func record(o Options, w *session.Writer, directory string, start quantity.Nanoseconds, file *arena.Control,
-	t *launch.Target, res *Result) error {
+func record(o Options, w *session.Writer, d *launch.Directory, start quantity.Nanoseconds, file *arena.Control,
+	t *launch.Target, traced *tracer, res *Result) error {
 	w.OnBusy = o.OnBusy
 	if err := w.SetInfo(o.Facts); err != nil {
 		return fmt.Errorf("%w: %w", ErrWrite, err)
 	}
-	r := NewRecorder(w, directory, start, o.Filter)
+	r := NewRecorder(w, d.Path, start, o.Filter)
+	r.trace(d, traced)
 	r.group = o.Group
 	r.watch(o.Live)
 	r.sampleEvery(o.Sample)
@@ -157,7 +168,7 @@ func record(o Options, w *session.Writer, directory string, start quantity.Nanos
 		<-t.Done()
 		ended <- Monotonic()
 	}()
-	groups := o.watchGroups(directory)
+	groups := o.watchGroups(d.Path)
 	defer groups.close()
 	for age := quantity.Nanoseconds(0); ; {
 		// only what is synced after the target's end is all there is
@@ -171,6 +182,7 @@ func record(o Options, w *session.Writer, directory string, start quantity.Nanos
 		}
 		if last {
 			r.OnEnd(o.OnEnd)
+			traced.drainLast()
 		}
 		err = r.sync(now, last)
 		if err == nil && last {
@@ -196,6 +208,7 @@ func record(o Options, w *session.Writer, directory string, start quantity.Nanos
 				return fmt.Errorf("%w: %w", ErrWrite, err)
 			}
 			res.Unmarked, res.Unmet, res.Unlimited = r.unmarked(), r.unmet(), r.unlimited()
+			res.Trace, res.TraceErr = r.traced()
 			return closeRecording(w, r, age, res)
 		}
 	}
@@ -331,7 +344,7 @@ func closeRecording(w *session.Writer, r *Recorder, age quantity.Nanoseconds, re
 }
 
 // finish closes the session; without data there is none, and data that could not be written stays where it is.
-func finish(err error, w *session.Writer, d *launch.Directory, res *Result) error {
+func finish(err error, w *session.Writer, d *launch.Directory, traced *tracer, res *Result) error {
 	if w != nil {
 		if closing := w.Close(); closing != nil && err == nil {
 			err = fmt.Errorf("%w: %w", ErrWrite, closing)
@@ -339,7 +352,8 @@ func finish(err error, w *session.Writer, d *launch.Directory, res *Result) erro
 	}
 	switch {
 	case errors.Is(err, ErrNoAgent), errors.Is(err, ErrNotRecorded):
-		return errors.Join(err, os.Remove(res.Path), d.Remove())
+		res.Trace = nil
+		return errors.Join(err, os.Remove(res.Path), traced.discard(), d.Remove())
 	case errors.Is(err, ErrWrite):
 		res.Kept = d.Path
 		return errors.Join(err, d.Keep())
@@ -347,21 +361,31 @@ func finish(err error, w *session.Writer, d *launch.Directory, res *Result) erro
 	return errors.Join(err, d.Remove())
 }
 
+// Recovered is what Recover found.
+type Recovered struct {
+	Running  bool                // a process still runs, which may write to its arena: the directory is kept
+	Trace    *calltrace.Recorded // events of calls, in a file that is the caller's from now on; nil: there is none
+	TraceErr error               // why there is none, or what was wrong
+}
+
 // Recover writes the session of a run whose own could not be written, from the arenas that it kept. These are removed
-// then, unless a process still runs, which may write to its arena: running says so.
-func Recover(directory, output string, force bool, facts map[string]string) (running bool, err error) {
+// then, unless a process still runs.
+func Recover(directory, output string, force bool, facts map[string]string) (Recovered, error) {
 	d, err := launch.OpenDirectory(directory)
 	if err != nil {
-		return false, err
+		return Recovered{}, err
 	}
 	defer d.Close()
 	w, err := session.Create(output, force)
 	if err != nil {
-		return false, err
+		return Recovered{}, err
 	}
 	r := NewRecorder(w, directory, firstStart(directory), Filter{})
 	r.late = true
 	r.readLeft()
+	out := Recovered{TraceErr: r.reopenTrace(d.Trace())}
+	defer r.tracer.close()
+	r.tracer.drainLast()
 	err = w.SetInfo(facts)
 	if err == nil {
 		err = r.SyncLast(Monotonic())
@@ -378,16 +402,19 @@ func Recover(directory, output string, force bool, facts map[string]string) (run
 	if err == nil {
 		err = w.SetState(session.Recorded)
 	}
-	running = r.Running()
+	if err == nil && out.TraceErr == nil {
+		out.Trace, out.TraceErr = r.traced()
+	}
+	out.Running = r.Running()
 	err = errors.Join(err, r.Close(), w.Close())
 	if err != nil {
-		return false, errors.Join(err, os.Remove(output))
+		return Recovered{}, errors.Join(err, os.Remove(output))
 	}
 	_ = d.RemoveSocket() // the recording is written; who makes one of that name replaces it
-	if running {
-		return true, nil
+	if out.Running {
+		return out, nil
 	}
-	return false, d.Discard()
+	return out, d.Discard()
 }
 
 // firstStart is when the first process of the directory began.

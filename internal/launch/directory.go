@@ -197,6 +197,24 @@ func (d *Directory) Keep() error {
 	return errors.Join(os.WriteFile(filepath.Join(d.Path, keepFile), nil, 0o600), d.lock.Close())
 }
 
+// SetTrace says where the events of the run's call trace are.
+func (d *Directory) SetTrace(path string) error {
+	absolute, err := filepath.Abs(path)
+	if err != nil {
+		return err
+	}
+	return os.Symlink(absolute, filepath.Join(d.Path, traceLink))
+}
+
+// Trace returns where the events of the run's call trace are, "" if it has none.
+func (d *Directory) Trace() string {
+	path, err := os.Readlink(filepath.Join(d.Path, traceLink))
+	if err != nil {
+		return ""
+	}
+	return path
+}
+
 // RemoveSocket removes the socket beside the session that a killed collector wrote, if nobody listens there.
 func (d *Directory) RemoveSocket() error {
 	session, err := os.Readlink(filepath.Join(d.Path, sessionLink))
@@ -217,9 +235,9 @@ func (d *Directory) Discard() error {
 	others := false
 	for _, e := range entries {
 		switch name := e.Name(); {
-		case name == keepFile, name == sessionLink, name == wire.ControlFile, strings.HasSuffix(name, ArenaSuffix),
-			strings.HasSuffix(name, ArenaSuffix+newSuffix), strings.HasSuffix(name,
-				FailedSuffix), strings.HasSuffix(name, SnapshotSuffix), agentbin.IsAgent(name):
+		case name == keepFile, name == sessionLink, name == traceLink, name == wire.ControlFile,
+			strings.HasSuffix(name, ArenaSuffix), strings.HasSuffix(name, ArenaSuffix+newSuffix),
+			strings.HasSuffix(name, FailedSuffix), strings.HasSuffix(name, SnapshotSuffix), agentbin.IsAgent(name):
 			errs = append(errs, os.Remove(filepath.Join(d.Path, name)))
 		default:
 			others = true

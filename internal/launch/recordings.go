@@ -14,6 +14,9 @@ import (
 // sessionLink in a directory is a symbolic link to the session that its arenas are written to.
 const sessionLink = "session"
 
+// traceLink is one to the file in which the events of its call trace are.
+const traceLink = "trace"
+
 // SetSession says into which file the arenas of the directory are recorded, so that others find it.
 func (d *Directory) SetSession(path string) error {
 	path, err := filepath.Abs(path)

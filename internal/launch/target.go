@@ -44,6 +44,7 @@ const (
 	envTime       = "CLRPROF_TIME"       // 1: record calls and their times
 	envNoMemory   = "CLRPROF_NO_MEMORY"  // 1: no allocations
 	envInstrument = "CLRPROF_INSTRUMENT" // boundary, mine or all
+	envTrace      = "CLRPROF_TRACE"      // 1: and tell of each event of them
 	envProbes     = "CLRPROF_PROBES"     // il: probes in the code of what is instrumented, not the runtime's hooks
 	envSmall      = "CLRPROF_SMALL"      // bytes of IL: smaller functions are not instrumented
 	// 1: whoever reads the arenas locks their directory, so without a lock nobody does
@@ -61,8 +62,8 @@ const (
 
 // agentVariables are all that are meant for the agent.
 var agentVariables = []string{envArenas, envMemory, envNodes, envDepth, envLifetime, envFinalGC, envRoots, envSnapshot,
-	envTime, envNoMemory, envCollector, envInstrument, envProbes, envSmall, envMine, envFolder, envRules, envMarks,
-	envInside, envOutside}
+	envTime, envTrace, envNoMemory,
+	envCollector, envInstrument, envProbes, envSmall, envMine, envFolder, envRules, envMarks, envInside, envOutside}
 
 // Options tell how to start a target.
 type Options struct {
@@ -77,6 +78,7 @@ type Options struct {
 	// with Lifetime: the collection after which a snapshot of the heap is taken, as in the agent's variable; "": none
 	Snapshot   string
 	Time       bool     // record calls and their times
+	Trace      bool     // with Time: and tell of each event of them
 	NoMemory   bool     // with Time: no allocations
 	Instrument string   // with Time: boundary, mine or all, as in the package instrument
 	Probes     string   // with Time: hooks or il; "": hooks
@@ -283,6 +285,9 @@ func timeEnvironment(o Options) []string {
 		for _, prefix := range settingPrefixes {
 			env = append(env, prefix+setting+"=0")
 		}
+	}
+	if o.Trace {
+		env = append(env, envTrace+"=1")
 	}
 	if o.NoMemory {
 		env = append(env, envNoMemory+"=1")

@@ -26,6 +26,7 @@ const (
 	LossMarks          = "marks_lost"
 	LossNotLimited     = "not_limited"
 	LossCounters       = "counters_lost"
+	LossTrace          = "trace_lost"
 )
 
 // Reasons of losses of time. Their events are calls, intervals or functions: see Loss.Unit.

@@ -125,6 +125,12 @@ var lossKinds = []lossKind{
 		touches: "all views: what --record-outside was to leave out is there, and from then on what is outside of the " +
 			"functions of --record-inside; events are these functions, or processes",
 		advice: "Use .NET 5 or later, and name other functions, such as the callers of these."},
+	{reason: LossTrace,
+		why: "events of the call trace (--trace) are not in its file: its limit (--trace-limit) was reached, or they " +
+			"came faster than they could be stored, or could not be written",
+		touches: "the file of the trace, which says where; no view: calls and times are counted all the same",
+		advice: "Record fewer functions (--include, --exclude, --exclude-small), pause, or give the trace more room " +
+			"(--trace-limit) and the agent more memory (--memory-limit)."},
 	{reason: LossCounters,
 		why: "the counters that --meter names were not sampled: the process ended too soon, or its " +
 			"runtime is too old or did not answer (clrprof counters SESSION --missing)",

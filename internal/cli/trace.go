@@ -1,0 +1,150 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/klauspost/compress/gzip"
+	"github.com/spf13/pflag"
+
+	"github.com/clrprof/clrprof/internal/calltrace"
+	"github.com/clrprof/clrprof/internal/collect"
+	"github.com/clrprof/clrprof/internal/export/trace"
+	"github.com/clrprof/clrprof/internal/quantity"
+	"github.com/clrprof/clrprof/internal/session"
+)
+
+// eventsSuffix is what the file of events has after the name of the trace, until that is written.
+const eventsSuffix = ".events"
+
+// defaultTraceLimit is that of --trace-limit, and leastTraceLimit the least: a chunk of an agent.
+const (
+	defaultTraceLimit = "1G"
+	leastTraceLimit   = 64 << 10
+)
+
+// traceFlags are the flags of a call trace.
+type traceFlags struct {
+	path, limit string
+}
+
+func (x *traceFlags) add(f *pflag.FlagSet) {
+	f.StringVar(&x.path, "trace", "", "record calls and times, and write each event in order (calls, their ends, "+
+		"exceptions, marks, collections) to this file: .json for Perfetto and Chrome, .csv, or either with .gz")
+	f.StringVar(&x.limit, "trace-limit", defaultTraceLimit, "with --trace: events that are kept, at 16 bytes each; the "+
+		"trace ends there, and the rest is counted")
+}
+
+// check refuses what no trace can be.
+func (x *traceFlags) check(changed func(string) bool) error {
+	if changed("trace-limit") && x.path == "" {
+		return usage("--trace-limit needs --trace")
+	}
+	if _, err := x.bytes(); err != nil {
+		return err
+	}
+	if x.path == "" && !changed("trace") {
+		return nil
+	}
+	if _, _, known := trace.FormatOf(x.path); !known {
+		return usage("--trace %q: want a file that ends with .json, .csv, .json.gz or .csv.gz", x.path)
+	}
+	return nil
+}
+
+func (x *traceFlags) bytes() (int64, error) {
+	number, shift := quantity.CutUnit(x.limit)
+	n, err := strconv.ParseInt(number, 10, 64)
+	if err != nil || n > 1<<(62-shift) || n<<shift < leastTraceLimit {
+		return 0, usage("--trace-limit %q: want a number of bytes, at least 64K, such as 512M or 4G", x.limit)
+	}
+	return n << shift, nil
+}
+
+// options says where the events are kept. What is there already must not be lost: force replaces it.
+func (x *traceFlags) options(force bool) (collect.Trace, error) {
+	if x.path == "" {
+		return collect.Trace{}, nil
+	}
+	if _, err := os.Stat(x.path); err == nil && !force {
+		err := fmt.Errorf("--trace: %s exists: use -f to replace it, or another name", x.path)
+		return collect.Trace{}, exit(exitUnwritable, err)
+	}
+	if _, err := newOutput(x.path, force); err != nil { // a folder, or what cannot be looked at
+		return collect.Trace{}, err
+	}
+	limit, err := x.bytes()
+	return collect.Trace{Path: x.path + eventsSuffix, Limit: limit}, err
+}
+
+// writeTrace writes a trace when its session is complete, and removes the events. Without a trace it does nothing.
+func writeTrace(n *notes, sessionPath string, r *calltrace.Recorded, recorded error, force bool) error {
+	if r == nil {
+		return exit(exitUnwritable, recorded)
+	}
+	events := r.Store.Path()
+	path := strings.TrimSuffix(events, eventsSuffix)
+	defer os.Remove(events)
+	defer r.Store.Close()
+	s, err := session.Open(sessionPath)
+	if err != nil {
+		return readError(err)
+	}
+	defer s.Close()
+	n.work("writing the trace")
+	format, zipped, _ := trace.FormatOf(path)
+	var totals calltrace.Totals
+	err = writeFile(path, force, func(w io.Writer) error {
+		totals, err = writeTo(w, format, zipped, s, r)
+		return err
+	})
+	n.clear()
+	if err != nil {
+		return err
+	}
+	n.say("trace %s: %s", path, plural(int(totals.Events), "event", "events"))
+	tellTraceLosses(n, &totals)
+	return exit(exitUnwritable, recorded)
+}
+
+func writeTo(w io.Writer, format trace.Format, zipped bool, s *session.Session, r *calltrace.Recorded,
+) (calltrace.Totals, error) {
+	if !zipped {
+		return trace.Write(w, format, s, r)
+	}
+	z := gzip.NewWriter(w)
+	totals, err := trace.Write(z, format, s, r)
+	return totals, errors.Join(err, z.Close())
+}
+
+// recoverTrace writes the trace of a run that was killed. Its session is there, whatever becomes of that.
+func recoverTrace(n *notes, sessionPath string, found collect.Recovered, force bool) error {
+	if found.Trace == nil && found.TraceErr == nil {
+		return nil
+	}
+	if err := writeTrace(n, sessionPath, found.Trace, found.TraceErr, force); err != nil {
+		return exit(exitUnwritable, fmt.Errorf("the call trace of the run: %w", err))
+	}
+	return nil
+}
+
+// tellTraceLosses says what a trace has not.
+func tellTraceLosses(n *notes, t *calltrace.Totals) {
+	switch d := t.Dropped; {
+	case d.Err != nil:
+		n.say("the trace has not %d events, which could not be stored: %v", d.Events, d.Err)
+	case d.Events > 0:
+		n.say("the trace ends at its limit: it has not %d events that came later; --trace-limit gives it more room, "+
+			"--include and --exclude choose functions", d.Events)
+	}
+	if t.Missed > 0 {
+		n.say("the trace has not %d events, which came faster than they could be stored: it says where", t.Missed)
+	}
+	if t.NotTold > 0 {
+		n.say("the trace has not %d beginnings and ends of collections, for want of memory", t.NotTold)
+	}
+}

@@ -1,0 +1,319 @@
+package collect
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/clrprof/clrprof/internal/arena"
+	"github.com/clrprof/clrprof/internal/calltrace"
+	"github.com/clrprof/clrprof/internal/launch"
+	"github.com/clrprof/clrprof/internal/quantity"
+	"github.com/clrprof/clrprof/internal/recording"
+	"github.com/clrprof/clrprof/internal/wire"
+)
+
+// Trace says where the events of a call trace are kept until the recording is complete. Zero: there is none.
+type Trace struct {
+	Path  string // of a file that does not exist yet; see calltrace.Store
+	Limit int64  // bytes of events
+}
+
+const (
+	// drainInterval is the time from one look at the agents' chunks to the next, if nothing was there. An agent has
+	// room for some hundred milliseconds of the most events that a thread can have.
+	drainInterval = 10 * time.Millisecond
+
+	// findEach is how many of these pass until arenas are looked for where the kernel does not tell of them.
+	findEach = 10
+)
+
+// tracer takes events out of arenas, beside the recorder, which may be writing for a long time.
+type tracer struct {
+	directory string
+	store     *calltrace.Store
+	arenas    map[string]*tracedArena // by file name
+	stop      chan struct{}
+	done      chan struct{}
+	err       error // of the tracer's own work: what it was about is in Run's result
+}
+
+type tracedArena struct {
+	arena *arena.Arena
+	key   calltrace.Key
+	freed uint64
+}
+
+func newTracer(directory string, store *calltrace.Store) *tracer {
+	return &tracer{directory: directory, store: store, arenas: map[string]*tracedArena{}}
+}
+
+// createTracer returns nil if no trace is wanted.
+func createTracer(directory string, o Trace) (*tracer, error) {
+	if o.Path == "" {
+		return nil, nil
+	}
+	store, err := calltrace.Create(o.Path, o.Limit)
+	if errors.Is(err, fs.ErrExist) {
+		err = fmt.Errorf("%w: another run writes it, or was killed: clrprof recover, or remove the file", err)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%w: the call trace: %w", ErrWrite, err)
+	}
+	return newTracer(directory, store), nil
+}
+
+// discard removes the file of a recording that has none.
+func (t *tracer) discard() error {
+	if t == nil {
+		return nil
+	}
+	return errors.Join(t.store.Close(), os.Remove(t.store.Path()))
+}
+
+// begin lets the tracer work until finish is called.
+func (t *tracer) begin() {
+	t.stop, t.done = make(chan struct{}), make(chan struct{})
+	go t.work()
+}
+
+func (t *tracer) work() {
+	defer close(t.done)
+	w := newWatch(t.directory)
+	defer w.close()
+	ticker := time.NewTicker(drainInterval)
+	defer ticker.Stop()
+	for n := 0; ; n++ {
+		appeared := w.file == nil && n%findEach == 0 || n == 0
+		select {
+		case <-t.stop:
+			return
+		case <-w.appeared:
+			appeared = true
+		case <-ticker.C:
+		}
+		if appeared {
+			t.note(t.find())
+		}
+		for !t.store.Full() && t.drain(false) {
+			continue
+		}
+	}
+}
+
+func (t *tracer) note(err error) {
+	if t.err == nil {
+		t.err = err
+	}
+}
+
+// find opens the arenas that are new. One that is damaged is the recorder's affair.
+func (t *tracer) find() error {
+	entries, err := os.ReadDir(t.directory)
+	if err != nil {
+		return fmt.Errorf("look for arenas: %w", err)
+	}
+	for _, e := range entries {
+		name := e.Name()
+		if t.arenas[name] != nil || !strings.HasSuffix(name, launch.ArenaSuffix) {
+			continue
+		}
+		a, err := arena.Open(filepath.Join(t.directory, name))
+		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, wire.ErrCorrupt) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		h, err := a.Header()
+		if err != nil {
+			t.note(a.Close())
+			continue
+		}
+		t.arenas[name] = &tracedArena{arena: a, key: calltrace.Key{PID: h.PID, Start: h.StartNS}, freed: h.TraceFreed}
+	}
+	return nil
+}
+
+// names are those of the arenas, in the order of their processes' start.
+func (t *tracer) names() []string {
+	var out []string
+	for name := range t.arenas {
+		out = append(out, name)
+	}
+	slices.SortFunc(out, compareStarts)
+	return out
+}
+
+// drain stores what is in chunks that are full, or in the end in all, and says whether there was anything.
+func (t *tracer) drain(last bool) bool {
+	found := false
+	for _, name := range t.names() {
+		found = t.arenas[name].drain(t.store, last, t.note) || found
+	}
+	return found
+}
+
+func (a *tracedArena) drain(store *calltrace.Store, last bool, note func(error)) bool {
+	type chunk struct {
+		index  int
+		head   wire.TraceChunkHead
+		events []byte
+	}
+	var full []chunk
+	chunks := a.arena.TraceChunks()
+	for i := range chunks {
+		head, events := arena.TraceChunk(&chunks[i])
+		if head.State == wire.TraceFull || last && head.State == wire.TraceTaken {
+			full = append(full, chunk{i, head, events})
+		}
+	}
+	slices.SortFunc(full, func(a, b chunk) int { return cmp.Compare(a.head.Sequence, b.head.Sequence) })
+	var free []int
+	for _, c := range full {
+		store.Add(a.key, c.head, c.events)
+		free = append(free, c.index)
+	}
+	if len(free) > 0 && !last {
+		note(a.arena.FreeTraceChunks(free, a.freed))
+		a.freed += uint64(len(free))
+	}
+	return len(full) > 0
+}
+
+// trace lets a tracer work beside the recorder; nil: there is none. The directory knows where its events are.
+func (r *Recorder) trace(d *launch.Directory, t *tracer) {
+	if r.tracer = t; t != nil {
+		_ = d.SetTrace(t.store.Path()) // without it only what is not recovered is lost
+		t.begin()
+	}
+}
+
+// reopenTrace goes on with the file of events that a killed collector left; "": there was none.
+func (r *Recorder) reopenTrace(path string) error {
+	if path == "" {
+		return nil
+	}
+	store, err := calltrace.Open(path)
+	if err == nil {
+		r.tracer = newTracer(r.directory, store)
+	}
+	return err
+}
+
+// traced is what came of the tracer, if there is one.
+func (r *Recorder) traced() (*calltrace.Recorded, error) {
+	if r.tracer == nil {
+		return nil, nil
+	}
+	return r.tracer.recorded(r)
+}
+
+// drainLast takes what is left; nothing is taken any more.
+func (t *tracer) drainLast() {
+	if t == nil {
+		return
+	}
+	if t.stop != nil {
+		close(t.stop)
+		<-t.done
+	}
+	t.note(t.find())
+	t.drain(true)
+}
+
+// recorded says what the numbers of the events mean, when the recorder has read all that arenas have.
+func (t *tracer) recorded(r *Recorder) (*calltrace.Recorded, error) {
+	out := &calltrace.Recorded{Store: t.store}
+	for _, name := range t.names() {
+		if p := r.processes[name]; p != nil && p.data&wire.DataTrace != 0 {
+			out.Processes = append(out.Processes, p.traced(t.arenas[name], r.start))
+		}
+	}
+	return out, t.err
+}
+
+// lost is how many events of a process are not in the store: as the agent says and, in the end, as the store does.
+func (t *tracer) lost(p *process, h *wire.Header, last bool) (n uint64, err error) {
+	if h.Data&wire.DataTrace == 0 {
+		return 0, nil
+	}
+	clocks := p.arena.Clocks()
+	for i := range clocks {
+		lost := arena.Clock(&clocks[i]).TraceLost
+		if lost > recording.MaxCounter || n+lost > recording.MaxCounter {
+			return 0, fmt.Errorf("%w: thread %d: %d events lost", wire.ErrCorrupt, i+1, lost)
+		}
+		n += lost
+	}
+	if t != nil && last {
+		n += t.store.DroppedOf(calltrace.Key{PID: h.PID, Start: h.StartNS})
+	}
+	return n, nil
+}
+
+// close lets go of the arenas.
+func (t *tracer) close() {
+	if t == nil {
+		return
+	}
+	for _, a := range t.arenas {
+		t.note(a.arena.Close())
+	}
+	t.arenas = nil
+}
+
+// traced is what is known of a process whose events are in a store.
+func (p *process) traced(a *tracedArena, start quantity.Nanoseconds) calltrace.Process {
+	functions, types, threads := map[uint32]int64{}, map[uint32]int64{}, map[uint32]int64{}
+	for id, f := range p.names.functions {
+		functions[id] = int64(f.id)
+	}
+	for id, t := range p.names.types {
+		types[id] = int64(t.id)
+	}
+	for id, t := range p.threads.byID {
+		threads[id] = int64(t.ID())
+	}
+	clock, lost, notTold := p.times.clock, map[uint32]calltrace.Missed{}, uint64(0)
+	if h, err := a.arena.Header(); err == nil {
+		notTold = h.Losses[wire.LossTrace].Events
+	}
+	clocks := a.arena.Clocks()
+	for i := range clocks {
+		if c := arena.Clock(&clocks[i]); c.TraceLost != 0 {
+			lost[uint32(i+1)] = calltrace.Missed{Events: c.TraceLost, Ticks: c.TraceLostTicks}
+		}
+	}
+	return calltrace.Process{Key: a.key, ID: int64(p.rec.ID()), Lost: lost, Others: p.collections,
+		NotTold:   notTold,
+		Functions: func(id uint32) int64 { return functions[id] },
+		Types:     func(id uint32) int64 { return types[id] },
+		Threads:   func(id uint32) int64 { return threads[id] },
+		Time: func(ticks uint64) (int64, error) {
+			if clock.perSecond == 0 {
+				return 0, fmt.Errorf("%w: events of a process without a clock", wire.ErrCorrupt)
+			}
+			at, err := clock.monotonic(ticks)
+			return int64(at - start), err
+		}}
+}
+
+// addCollection notes a garbage collection that began or ended, for the trace.
+func (p *process) addCollection(r *Recorder, c *wire.Collection) {
+	at := calltrace.Record{Kind: calltrace.Begin, Time: int64(quantity.Nanoseconds(c.TimeNS) - r.start),
+		Process: int64(p.rec.ID()), Generations: c.Collected, Induced: c.Induced != 0}
+	if c.Collected == 0 {
+		at.Kind = calltrace.End
+	}
+	if thread, ok := p.threads.id(c.Thread); ok {
+		at.Thread = int64(thread)
+	}
+	p.collections = append(p.collections, at)
+}
