@@ -92,7 +92,7 @@ func Run(o Options) (Result, error) {
 		return Result{}, errors.Join(err, directory.Remove())
 	}
 	o.Launch.Directory = directory.Path
-	traced, err := createTracer(directory.Path, o.Trace)
+	traced, err := createTracer(directory, o.Trace)
 	if err != nil {
 		return Result{}, errors.Join(err, out.discard(), directory.Remove())
 	}
@@ -121,7 +121,7 @@ func Run(o Options) (Result, error) {
 			o.Opened(res.Path)
 		}
 		_ = directory.SetSession(res.Path) // without it others must know the path
-		err = record(o, w, directory, start, file, target, traced, &res)
+		err = record(o, w, directory.Path, start, file, target, traced, &res)
 	} else {
 		err = fmt.Errorf("%w: %w", ErrWrite, err)
 	}
@@ -144,14 +144,14 @@ func (res *Result) wait(t *launch.Target, stop <-chan struct{}) {
 	}
 }
 
-func record(o Options, w *session.Writer, d *launch.Directory, start quantity.Nanoseconds, file *arena.Control,
+func record(o Options, w *session.Writer, directory string, start quantity.Nanoseconds, file *arena.Control,
 	t *launch.Target, traced *tracer, res *Result) error {
 	w.OnBusy = o.OnBusy
 	if err := w.SetInfo(o.Facts); err != nil {
 		return fmt.Errorf("%w: %w", ErrWrite, err)
 	}
-	r := NewRecorder(w, d.Path, start, o.Filter)
-	r.trace(d, traced)
+	r := NewRecorder(w, directory, start, o.Filter)
+	r.trace(traced)
 	r.group = o.Group
 	r.watch(o.Live)
 	r.sampleEvery(o.Sample)
@@ -168,7 +168,7 @@ func record(o Options, w *session.Writer, d *launch.Directory, start quantity.Na
 		<-t.Done()
 		ended <- Monotonic()
 	}()
-	groups := o.watchGroups(d.Path)
+	groups := o.watchGroups(directory)
 	defer groups.close()
 	for age := quantity.Nanoseconds(0); ; {
 		// only what is synced after the target's end is all there is

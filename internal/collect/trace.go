@@ -55,7 +55,7 @@ func newTracer(directory string, store *calltrace.Store) *tracer {
 }
 
 // createTracer returns nil if no trace is wanted.
-func createTracer(directory string, o Trace) (*tracer, error) {
+func createTracer(d *launch.Directory, o Trace) (*tracer, error) {
 	if o.Path == "" {
 		return nil, nil
 	}
@@ -66,7 +66,8 @@ func createTracer(directory string, o Trace) (*tracer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: the call trace: %w", ErrWrite, err)
 	}
-	return newTracer(directory, store), nil
+	_ = d.SetTrace(o.Path) // without it only what is not recovered is lost
+	return newTracer(d.Path, store), nil
 }
 
 // discard removes the file of a recording that has none.
@@ -77,13 +78,23 @@ func (t *tracer) discard() error {
 	return errors.Join(t.store.Close(), os.Remove(t.store.Path()))
 }
 
-// begin lets the tracer work until finish is called.
+// begin lets the tracer work until halt is called.
 func (t *tracer) begin() {
 	t.stop, t.done = make(chan struct{}), make(chan struct{})
-	go t.work()
+	go t.work(t.stop)
 }
 
-func (t *tracer) work() {
+// halt ends the tracer's work, if it has begun.
+func (t *tracer) halt() {
+	if t.stop == nil {
+		return
+	}
+	close(t.stop)
+	<-t.done
+	t.stop = nil
+}
+
+func (t *tracer) work(stop <-chan struct{}) {
 	defer close(t.done)
 	w := newWatch(t.directory)
 	defer w.close()
@@ -92,7 +103,7 @@ func (t *tracer) work() {
 	for n := 0; ; n++ {
 		appeared := w.file == nil && n%findEach == 0 || n == 0
 		select {
-		case <-t.stop:
+		case <-stop:
 			return
 		case <-w.appeared:
 			appeared = true
@@ -187,10 +198,9 @@ func (a *tracedArena) drain(store *calltrace.Store, last bool, note func(error))
 	return len(full) > 0
 }
 
-// trace lets a tracer work beside the recorder; nil: there is none. The directory knows where its events are.
-func (r *Recorder) trace(d *launch.Directory, t *tracer) {
+// trace lets a tracer work beside the recorder; nil: there is none.
+func (r *Recorder) trace(t *tracer) {
 	if r.tracer = t; t != nil {
-		_ = d.SetTrace(t.store.Path()) // without it only what is not recovered is lost
 		t.begin()
 	}
 }
@@ -220,10 +230,7 @@ func (t *tracer) drainLast() {
 	if t == nil {
 		return
 	}
-	if t.stop != nil {
-		close(t.stop)
-		<-t.done
-	}
+	t.halt()
 	t.note(t.find())
 	t.drain(true)
 }
@@ -263,6 +270,7 @@ func (t *tracer) close() {
 	if t == nil {
 		return
 	}
+	t.halt()
 	for _, a := range t.arenas {
 		t.note(a.arena.Close())
 	}
