@@ -413,8 +413,8 @@ static struct probed *probed_at(const uint8_t *body)
     return (struct probed *)(uintptr_t)(map_get(&bodies, (uintptr_t)body) & ~UINT64_C(1));
 }
 
-/* Tells, once for each function, why it has no probes. */
-static void tell_not_probed(const struct method *m, uint64_t value, uint32_t why)
+/* Tells, once for each function, why it has no probes. False: it was told before. */
+static bool tell_not_probed(const struct method *m, uint64_t value, uint32_t why)
 {
     static struct probed none = {.told = true};
     uint64_t known = (uintptr_t)&none | ((value & FUNCTION_IS_COLLECTIBLE) != 0 ? 1 : 0);
@@ -430,6 +430,7 @@ static void tell_not_probed(const struct method *m, uint64_t value, uint32_t why
     arena_unlock();
     if (!told)
         loss(WIRE_LOSS_NOT_PROBED, 0, 0);
+    return !told;
 }
 
 static bool put_probes(uintptr_t function_id, uint64_t value, const struct method *m, uint32_t *why)
@@ -537,7 +538,7 @@ static hresult jit_started(void *self, uintptr_t function_id, int32_t safe_to_bl
     struct method only_marked = {.function = (uint32_t)value};
     if (value == 0) {
         loss(WIRE_LOSS_NOT_HOOKED, 0, 0);
-        if (may_be_marked(function_id))
+        if (scopes_on && may_be_marked(function_id))
             scopes_missing();
     } else if ((value & FUNCTION_IS_ASYNC) != 0) {
         scopes_missing();
@@ -547,9 +548,7 @@ static hresult jit_started(void *self, uintptr_t function_id, int32_t safe_to_bl
         bool put = m != NULL && put_probes(function_id, value, m, &why);
         if (m == NULL)
             loss(WIRE_LOSS_NOT_HOOKED, 0, 0);
-        else if (!put)
-            tell_not_probed(m, value, why);
-        if (!put && (value & FUNCTION_IS_SCOPE) != 0)
+        if (!put && (m == NULL || tell_not_probed(m, value, why)) && (value & FUNCTION_IS_SCOPE) != 0)
             scopes_missing();
     }
     errno = saved_errno;
