@@ -12,7 +12,7 @@ AGENT_MUSL := internal/agentbin/lib/libclrprof-linux-musl-x64.so
 AGENT_SRC  := $(sort $(wildcard agent/src/*.c))
 AGENT_HDR  := $(wildcard agent/src/*.h agent/src/arch/*.h agent/src/arch/*/*)
 CFLAGS     := -std=c11 -O2 -g -fno-tree-slp-vectorize -fPIC -fvisibility=hidden -fno-omit-frame-pointer -Wall -Wextra -Wconversion -Werror
-LDFLAGS    := -shared -nostdlib
+LDFLAGS    := -shared -nostdlib -Wl,--build-id=sha1
 
 # Packages with goroutines in their code or in their tests, for the race detector.
 # Others are computations of one goroutine, which it would only make slow.

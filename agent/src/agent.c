@@ -9,6 +9,7 @@
 #include "boxes.h"
 #include "calls.h"
 #include "control.h"
+#include "dormant.h"
 #include "events.h"
 #include "instrument.h"
 #include "lifetime.h"
@@ -62,24 +63,29 @@ static uint64_t number_from(const char *name, uint64_t otherwise)
     return text == NULL || end == text || *end != 0 || value == 0 ? otherwise : value;
 }
 
-static void read_runtime_version(void)
+bool runtime_version(void *info, uint16_t *major, uint16_t *minor, uint16_t *build)
 {
-    uint16_t instance, major = 0, minor = 0, build = 0, fix;
+    uint16_t instance, fix;
     uint32_t type, length;
     utf16 text[64]; /* 3.1 says nothing to those who do not want it */
-    if (SLOT(agent_info, INFO_GET_RUNTIME_INFORMATION, uint16_t *, uint32_t *, uint16_t *, uint16_t *, uint16_t *,
-             uint16_t *, uint32_t, uint32_t *, utf16 *)(agent_info, &instance, &type, &major, &minor, &build, &fix, 64,
-                                                        &length, text) < 0)
+    return SLOT(info, INFO_GET_RUNTIME_INFORMATION, uint16_t *, uint32_t *, uint16_t *, uint16_t *, uint16_t *, uint16_t *, uint32_t, uint32_t *,
+                utf16 *)(info, &instance, &type, major, minor, build, &fix, 64, &length, text) >= 0;
+}
+
+static void read_runtime_version(void)
+{
+    uint16_t major = 0, minor = 0, build = 0;
+    if (!runtime_version(agent_info, &major, &minor, &build))
         return;
     arena.header->runtime_major = major;
     arena.header->runtime_minor = minor;
     arena.header->runtime_build = build;
 }
 
-static void *callback_table[CALLBACK_SLOTS];
+static KEPT void *callback_table[CALLBACK_SLOTS];
 uint32_t agent_event_mask;
 
-static uint32_t start_recording(void)
+uint32_t agent_prepare(uint64_t nodes)
 {
     void *newest = NULL;
     if (com_query(agent_info, &IID_INFO9, &agent_info) < 0)
@@ -89,11 +95,17 @@ static uint32_t start_recording(void)
     allocations_init(agent_info, has_frozen_heap);
     above_init(agent_info);
     names_find_signal_return();
-    if (!names_init(agent_info) || !stack_init(number_from("CLRPROF_NODES", UINT64_MAX)) || !threads_init())
-        return WIRE_FAILURE_OUT_OF_MEMORY;
+    return names_init(agent_info) && stack_init(nodes) && threads_init() ? 0 : WIRE_FAILURE_OUT_OF_MEMORY;
+}
+
+static uint32_t start_recording(void)
+{
+    uint32_t failure = agent_prepare(number_from("CLRPROF_NODES", UINT64_MAX));
+    if (failure != 0)
+        return failure;
     uint32_t low = MONITOR_THREADS | MONITOR_MODULE_LOADS;
     if (number_from("CLRPROF_NO_MEMORY", 0) == 0) {
-        low |= ENABLE_OBJECT_ALLOCATED | MONITOR_OBJECT_ALLOCATED | ENABLE_STACK_SNAPSHOT;
+        low |= MEMORY_MASK;
         arena.header->data = WIRE_DATA_MEMORY;
         if (number_from("CLRPROF_LIFETIME", 0) != 0) {
             if (!lifetime_init(agent_info, number_from("CLRPROF_FINAL_GC", 0) != 0))
@@ -134,7 +146,11 @@ static uint32_t start_recording(void)
 static hresult initialize(void *self, void *unknown)
 {
     (void)self;
-    const char *directory = getenv("CLRPROF_ARENAS");
+    const char *directory = getenv("CLRPROF_ARENAS"), *dormant = getenv("CLRPROF_DORMANT");
+    if (arena.base == NULL && (directory == NULL || *directory == 0) && dormant != NULL && *dormant != 0) {
+        callbacks_install(false);
+        return dormant_init(unknown, dormant) ? HR_OK : HR_CANCEL_ACTIVATION;
+    }
     if (directory == NULL || *directory == 0 || arena.base != NULL || !watch_begin(directory))
         return HR_CANCEL_ACTIVATION;
     uint64_t depth = number_from("CLRPROF_STACK_DEPTH", DEFAULT_STACK_DEPTH);
@@ -146,8 +162,10 @@ static hresult initialize(void *self, void *unknown)
     agent_info = unknown;
     control_init(directory);
     uint32_t failure = start_recording();
-    if (failure == 0)
-        boxes_report(agent_info);
+    if (failure == 0 && (arena.header->data & WIRE_DATA_MEMORY) != 0) {
+        boxes_replace(agent_info, arena.header->runtime_major);
+        boxes_report();
+    }
     arena.header->failure = failure;
     __atomic_store_n(&arena.header->state, failure == 0 ? WIRE_STATE_RECORDING : WIRE_STATE_FAILED, __ATOMIC_RELEASE);
     if (failure == 0) {
@@ -165,11 +183,10 @@ static hresult initialize(void *self, void *unknown)
     return HR_CANCEL_ACTIVATION;
 }
 
-static hresult shutdown(void *self)
+static void finish_recording(void)
 {
-    (void)self;
     if ((uint32_t)getpid() != arena.header->pid)
-        return HR_OK; /* a forked child ends; the arena is its parent's, or nobody's */
+        return; /* a forked child ends; the arena is its parent's, or nobody's */
     if (!recording_is_over()) {
         names_retry_types();
         lifetime_end();
@@ -180,40 +197,80 @@ static hresult shutdown(void *self)
     }
     arena.header->end_ns = monotonic_ns();
     __atomic_store_n(&arena.header->state, WIRE_STATE_SHUT_DOWN, __ATOMIC_RELEASE);
+}
+
+static hresult shutdown(void *self)
+{
+    (void)self;
+    if (dormant_on)
+        dormant_shut_down();
+    if (visit_begin()) {
+        finish_recording();
+        visit_end();
+    }
     return HR_OK;
 }
 
 static hresult module_unload_started(void *self, uintptr_t module)
 {
     (void)self;
-    names_forget_module(module);
+    if (visit_begin()) {
+        names_forget_module(module);
+        visit_end();
+    }
     return HR_OK;
 }
 
 static hresult dynamic_method_unloaded(void *self, uintptr_t function)
 {
     (void)self;
-    names_forget_function(function);
+    if (visit_begin()) {
+        names_forget_function(function);
+        visit_end();
+    }
     return HR_OK;
 }
 
 static hresult thread_destroyed_callback(void *self, uintptr_t thread)
 {
     (void)self;
-    thread_destroyed(thread);
+    if (visit_begin()) {
+        thread_destroyed(thread);
+        visit_end();
+    }
     return HR_OK;
 }
 
 static hresult thread_name_changed(void *self, uintptr_t thread, uint32_t length, const utf16 *name)
 {
     (void)self;
-    thread_named(thread, name, length);
+    if (visit_begin()) {
+        thread_named(thread, name, length);
+        visit_end();
+    }
     return HR_OK;
 }
 
 /* ── the objects ────────────────────────────────────────────────────────────────────────────────────────────── */
 
-static void **callback_object = callback_table;
+static KEPT void **callback_object = callback_table;
+
+void callbacks_install(bool on)
+{
+    static const struct {
+        uint32_t slot;
+        void *function;
+    } callbacks[] = {
+        {CALLBACK_RUNTIME_SUSPEND_FINISHED, (void *)watch_suspended},
+        {CALLBACK_MODULE_UNLOAD_STARTED, (void *)module_unload_started},
+        {CALLBACK_THREAD_DESTROYED, (void *)thread_destroyed_callback},
+        {CALLBACK_OBJECT_ALLOCATED, (void *)object_allocated},
+        {CALLBACK_THREAD_NAME_CHANGED, (void *)thread_name_changed},
+        {CALLBACK_DYNAMIC_METHOD_UNLOADED, (void *)dynamic_method_unloaded},
+    };
+    for (uint32_t i = 0; i < sizeof callbacks / sizeof *callbacks; i++)
+        __atomic_store_n(&callback_table[callbacks[i].slot], on ? callbacks[i].function : (void *)ignore, __ATOMIC_RELEASE);
+}
 
 static void fill_callback_table(void)
 {
@@ -223,12 +280,7 @@ static void fill_callback_table(void)
     callback_table[1] = callback_table[2] = (void *)count_reference;
     callback_table[CALLBACK_INITIALIZE] = (void *)initialize;
     callback_table[CALLBACK_SHUTDOWN] = (void *)shutdown;
-    callback_table[CALLBACK_RUNTIME_SUSPEND_FINISHED] = (void *)watch_suspended;
-    callback_table[CALLBACK_MODULE_UNLOAD_STARTED] = (void *)module_unload_started;
-    callback_table[CALLBACK_THREAD_DESTROYED] = (void *)thread_destroyed_callback;
-    callback_table[CALLBACK_OBJECT_ALLOCATED] = (void *)object_allocated;
-    callback_table[CALLBACK_THREAD_NAME_CHANGED] = (void *)thread_name_changed;
-    callback_table[CALLBACK_DYNAMIC_METHOD_UNLOADED] = (void *)dynamic_method_unloaded;
+    callbacks_install(true);
 }
 
 static hresult create_instance(void *self, void *outer, const struct guid *iid, void **out)

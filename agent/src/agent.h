@@ -33,6 +33,13 @@
 #define READS_STACK
 #endif
 
-extern void *agent_info; /* ICorProfilerInfo9 or later: agent.c */
+/* What stays as it is when a recording of a dormant process ends, and all other variables become what they were at the start. */
+#define KEPT __attribute__((section("kept")))
+
+/* agent.c */
+extern void *agent_info; /* ICorProfilerInfo9 or later */
+bool runtime_version(void *info, uint16_t *major, uint16_t *minor, uint16_t *build); /* false: it does not say */
+uint32_t agent_prepare(uint64_t nodes);  /* what each recording needs, with its arena; WIRE_FAILURE_OLD_RUNTIME and so on, 0: it is there */
+void callbacks_install(bool on);         /* those of memory; else none */
 
 #endif

@@ -8,6 +8,7 @@
 #include "allocations.h"
 #include "arena.h"
 #include "control.h"
+#include "dormant.h"
 #include "events.h"
 #include "heap.h"
 #include "lifetime.h"
@@ -302,7 +303,7 @@ static COLD bool is_recorded_again(struct thread *t)
     return recorded;
 }
 
-static __attribute__((noinline)) void object_allocated_slow(uintptr_t object, uintptr_t class_id, uintptr_t fp, uintptr_t at)
+static void count_slowly(uintptr_t object, uintptr_t class_id, uintptr_t fp, uintptr_t at)
 {
     struct thread *t = current_thread;
     if (UNLIKELY(t == NULL || t->control != control_now()) && !is_recorded_again(t))
@@ -323,6 +324,14 @@ static __attribute__((noinline)) void object_allocated_slow(uintptr_t object, ui
         t->busy = false;
     }
     errno = saved_errno;
+}
+
+static __attribute__((noinline)) void object_allocated_slow(uintptr_t object, uintptr_t class_id, uintptr_t fp, uintptr_t at)
+{
+    if (LIKELY(visit_begin())) {
+        count_slowly(object, class_id, fp, at);
+        visit_end();
+    }
 }
 
 /* timed, here and below: a constant, so that what has no timings does not look for any. */

@@ -5,6 +5,7 @@
 #include "arena.h"
 #include "calls.h"
 #include "control.h"
+#include "dormant.h"
 #include "os.h"
 #include "threads.h"
 #include "watch.h"
@@ -30,19 +31,29 @@ static bool is_never(void)
     return arena.base == NULL || arena.header->state != WIRE_STATE_RECORDING || recording_is_over() || !arena_is_ours();
 }
 
+/* May the program say something now? OK: it may, and visit_end follows. A dormant process is off until it is recorded. */
+static int32_t enter(void)
+{
+    if (!visit_begin())
+        return IS_OFF;
+    if (!is_never())
+        return OK;
+    visit_end();
+    return NEVER;
+}
+
 int32_t clrprof_control(int32_t level, int32_t op)
 {
     int saved_errno = errno;
     int32_t result = OK;
     if (level < (int32_t)WIRE_LEVEL_GLOBAL || level > (int32_t)WIRE_LEVEL_THREAD || op < (int32_t)WIRE_CONTROL_START || op > (int32_t)WIRE_CONTROL_RESUME)
         result = NO_SUCH_LEVEL;
-    else if (is_never())
-        result = NEVER;
-    else {
+    else if ((result = enter()) == OK) {
         uint32_t thread = thread_number();
         if (level == (int32_t)WIRE_LEVEL_THREAD)
             time_settle(); /* up to here the thread is what it was */
         result = control_change((uint32_t)level, (uint32_t)op, thread) ? OK : NO_MEMORY;
+        visit_end();
     }
     errno = saved_errno;
     return result;
@@ -52,7 +63,11 @@ int32_t clrprof_state(int32_t unused)
 {
     (void)unused;
     int saved_errno = errno;
-    int32_t result = is_never() ? NEVER : control_ask(NULL) ? OK : IS_OFF;
+    int32_t result = enter();
+    if (result == OK) {
+        result = control_ask(NULL) ? OK : IS_OFF;
+        visit_end();
+    }
     errno = saved_errno;
     return result;
 }
@@ -85,14 +100,13 @@ int32_t clrprof_mark_at(int64_t time_ns, int32_t number, const utf16 *name, int3
         result = BAD_NAME;
     else if ((uint32_t)name_length > WIRE_MAX_NAME || (uint32_t)text_length > WIRE_MAX_NAME)
         result = TOO_LONG;
-    else if (is_never())
-        result = NEVER;
-    else if (time_ns < 0 || (uint64_t)time_ns < arena.header->start_ns || (uint64_t)time_ns > monotonic_ns())
-        result = BAD_TIME;
-    else if (!control_ask(NULL))
-        result = IS_OFF;
-    else
-        result = write_mark((uint64_t)time_ns, (uint32_t)number, name, (uint32_t)name_length, text, (uint32_t)text_length);
+    else if ((result = enter()) == OK) {
+        if (time_ns < 0 || (uint64_t)time_ns < arena.header->start_ns || (uint64_t)time_ns > monotonic_ns())
+            result = BAD_TIME;
+        else
+            result = control_ask(NULL) ? write_mark((uint64_t)time_ns, (uint32_t)number, name, (uint32_t)name_length, text, (uint32_t)text_length) : IS_OFF;
+        visit_end();
+    }
     errno = saved_errno;
     return result;
 }
@@ -125,12 +139,13 @@ int32_t clrprof_name_thread(const utf16 *name, int32_t length)
     uintptr_t managed = 0;
     if (length <= 0 || (uint32_t)length > WIRE_MAX_NAME)
         result = length <= 0 ? BAD_NAME : TOO_LONG;
-    else if (is_never())
-        result = NEVER;
-    else if (thread_number() == 0 || SLOT(agent_info, INFO_GET_CURRENT_THREAD_ID, uintptr_t *)(agent_info, &managed) < 0)
-        result = NO_SUCH_ID;
-    else
-        thread_named(managed, name, (uint32_t)length);
+    else if ((result = enter()) == OK) {
+        if (thread_number() == 0 || SLOT(agent_info, INFO_GET_CURRENT_THREAD_ID, uintptr_t *)(agent_info, &managed) < 0)
+            result = NO_SUCH_ID;
+        else
+            thread_named(managed, name, (uint32_t)length);
+        visit_end();
+    }
     errno = saved_errno;
     return result;
 }

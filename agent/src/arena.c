@@ -34,6 +34,7 @@
 #define ROOM_SHARE 8u /* of the file system is left to others, */
 #define MAX_ROOM_LEFT (UINT64_C(1) << 30) /* at most that: launch.reserve says the same */
 #define MAX_COMMAND_LINE (64u << 10)
+#define PLACE_SHARES 2u /* of the limit are the addresses of private memory: what grows by doubling leaves as many as it has */
 #define MAX_NAMES 4u /* tries to find a file name that is free */
 
 struct arena arena;
@@ -46,6 +47,8 @@ static uint64_t total_bytes; /* shared and private */
 static uint64_t file_system_room; /* when the arena was made: /dev/shm of a container often has 64 MiB */
 static const char *no_arena = "no_file"; /* why there is none: the reason in the name of the file that says so */
 static uint32_t lock_word;
+static uint8_t *private_base; /* where private memory comes from, if it all lies in one place: private_place */
+static uint64_t private_size, private_used;
 
 uint64_t monotonic_ns(void)
 {
@@ -278,12 +281,32 @@ bool arena_has_room(enum room room)
     return __atomic_load_n(&total_bytes, __ATOMIC_RELAXED) <= limit / ROOM_ALL * room && shared <= file_system_room / ROOM_ALL * room;
 }
 
+bool private_place(void)
+{
+    uint64_t size = PLACE_SHARES * arena.header->memory_limit;
+    void *p = mmap(NULL, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (p == MAP_FAILED)
+        return false;
+    private_base = p;
+    private_size = size;
+    return true;
+}
+
+/* Addresses are used once. MAP_FAILED: there are none left, or no memory. */
+static void *take_of_place(uint64_t bytes)
+{
+    uint64_t whole = (bytes + 4095) & ~UINT64_C(4095), at = __atomic_fetch_add(&private_used, whole, __ATOMIC_RELAXED);
+    if (at > private_size || whole > private_size - at || mprotect(private_base + at, whole, PROT_READ | PROT_WRITE) != 0)
+        return MAP_FAILED;
+    return private_base + at;
+}
+
 void *private_alloc(uint64_t bytes)
 {
     int saved_errno = errno; /* also on the warm path: see object_allocated_slow */
     if (!within_limit(&arena.header->private_bytes, bytes))
         return NULL;
-    void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void *p = private_base != NULL ? take_of_place(bytes) : mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (p != MAP_FAILED)
         madvise(p, bytes, MADV_DONTDUMP); /* the dump of a crash is the program's */
     else
@@ -294,7 +317,10 @@ void *private_alloc(uint64_t bytes)
 
 void private_free(void *memory, uint64_t bytes)
 {
-    munmap(memory, bytes);
+    if (private_base == NULL)
+        munmap(memory, bytes);
+    else if (madvise(memory, bytes, MADV_DONTNEED) == 0)
+        mprotect(memory, (bytes + 4095) & ~UINT64_C(4095), PROT_NONE);
     give_back(&arena.header->private_bytes, bytes);
 }
 
@@ -484,6 +510,9 @@ void arena_close(void)
         munmap(arena.base, arena_size);
     if (arena.owner != NULL)
         munmap((void *)(uintptr_t)arena.owner, OWNER_BYTES);
+    if (private_base != NULL)
+        munmap(private_base, private_size);
+    private_base = NULL;
     memset(mapped, 0, sizeof mapped);
     memset(closed, 0, sizeof closed);
     if (arena_fd >= 0)

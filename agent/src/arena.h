@@ -49,6 +49,7 @@ bool arena_has_room(enum room room);
 bool arena_log(uint32_t kind, const void *payload, uint32_t bytes); /* appends a record; with the lock held */
 /* Private zeroed memory, counted against the limit; NULL when exhausted. */
 void *private_alloc(uint64_t bytes);
+bool private_place(void); /* from now on all of that lies in one place, which arena_close gives back. False: there is no room */
 void private_free(void *memory, uint64_t bytes);
 bool arena_back_file(int fd, uint64_t offset, uint64_t bytes); /* memory for another file; counts as the arena's does */
 void arena_give_back(uint64_t bytes);

@@ -26,7 +26,8 @@
 #define FIRST_WITH_FAST_PATH 10u /* major version of the runtime */
 
 static const char name[] = "InternalAllocNoChecks_FastPath";
-static bool replaced, asked, told;
+static KEPT bool replaced, asked;
+static bool told;
 
 /* The replacement. The runtime calls it as a function of C, while no garbage collection can run. */
 static void *no_fast_path(void *method_table)
@@ -124,12 +125,15 @@ static void tell_unreported(void)
         loss(WIRE_LOSS_UNREPORTED, 0, 0);
 }
 
-void boxes_report(void *info)
+void boxes_replace(void *info, uint32_t runtime_major)
 {
-    if (arena.header->runtime_major < FIRST_WITH_FAST_PATH || (arena.header->data & WIRE_DATA_MEMORY) == 0)
-        return;
-    dl_iterate_phdr(look_in_module, **(void *const *const *)info); /* the first of its functions, in the runtime's code */
-    if (!replaced)
+    if (runtime_major >= FIRST_WITH_FAST_PATH)
+        dl_iterate_phdr(look_in_module, **(void *const *const *)info); /* the first of its functions, in the runtime's code */
+}
+
+void boxes_report(void)
+{
+    if (arena.header->runtime_major >= FIRST_WITH_FAST_PATH && !replaced)
         tell_unreported();
 }
 

@@ -4,7 +4,8 @@
 
 #include "agent.h"
 
-void boxes_report(void *info);  /* makes it report boxes, or says that it does not; once nothing can fail any more */
+void boxes_replace(void *info, uint32_t runtime_major); /* makes it report boxes, if it can; once nothing can fail any more */
+void boxes_report(void);        /* says in the arena that it does not */
 void boxes_slow_way_met(void);  /* a FUNCTION_IS_SLOW_WAY is on a stack */
 
 #endif

@@ -25,10 +25,12 @@ void control_init(const char *directory);  /* of the arenas */
 void control_begin(uint64_t ticks);        /* the clock of time runs from now on */
 void control_close(void);
 void control_look_again(void); /* by all threads, at their next event: something else has changed */
+void control_forget_thread(ptrdiff_t distance); /* the level of a thread whose thread-local variables are so far from this one's */
 const struct wire_control_header *control_file(void); /* NULL: there is none */
 
 /* requests.c: what the collector asks for. */
 void requests_init(void *profiler_info);
+void requests_serve(void *profiler_info); /* on this thread, until the collector wants no more of this process, or is gone */
 
 struct control_state control_look(uint64_t now);
 /* Is what this thread does recorded? If so, *known becomes the number for which that holds. */

@@ -57,6 +57,16 @@ uint64_t map_get(const struct map *map, uint64_t key)
     }
 }
 
+uint64_t map_next(const struct map *map, uint64_t *at)
+{
+    while (map->table != NULL && *at <= map->table->mask) {
+        uint64_t value = map->table->slots[(*at)++].value;
+        if (value != 0)
+            return value;
+    }
+    return 0;
+}
+
 static struct map_slot *find_slot(struct map_table *table, uint64_t key)
 {
     uint64_t i = hash(key) & table->mask;

@@ -76,6 +76,13 @@ bool names_init(void *profiler_info)
            map_init(&dynamic, 256, true);
 }
 
+void names_let_go(void)
+{
+    uint64_t import;
+    for (uint64_t at = 0; (import = map_next(&imports, &at)) != 0;)
+        com_release((void *)(uintptr_t)import);
+}
+
 void names_close(void)
 {
     struct map *all[] = {&modules, &imports, &types, &functions, &bodies, &ips, &dynamic};

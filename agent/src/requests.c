@@ -10,16 +10,17 @@
 #include "arena.h"
 #include "control.h"
 #include "snapshot.h"
+#include "threads.h"
 #include "watch.h"
 
 #include <errno.h>
 #include <linux/futex.h>
 #include <pthread.h>
-#include <signal.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
-#define STACK_BYTES (256u << 10) /* of the thread that waits: what threads of the C library have is in it, too */
+#define LOOK_NS 500000000 /* between two looks whether the collector is still there */
 #define TRIES 2u /* ForceGC is content with a collection that another thread has begun: the next is one that begins now */
 
 static const struct wire_control_header *file;
@@ -49,40 +50,59 @@ static void answer(void)
     pthread_join(thread, NULL);
 }
 
+/* Sleeps until the number of requests is another one, or so long; NULL: without limit. False: the kernel refuses. */
+static bool sleep_while(uint32_t n, const struct timespec *longest)
+{
+    return syscall(SYS_futex, &file->requests, FUTEX_WAIT, n, longest, NULL, 0) == 0 || errno == EAGAIN || errno == EINTR || errno == ETIMEDOUT;
+}
+
+/* A request; false: it is the last one. */
+static bool deal_with(uint32_t n)
+{
+    uint32_t pid = file->request_pid;
+    bool ours = pid == 0 || pid == arena.header->pid, last = ours && file->request == WIRE_REQUEST_DETACH;
+    if (ours && !last)
+        answer();
+    __atomic_store_n(&arena.header->answered, n, __ATOMIC_RELEASE);
+    return !last;
+}
+
 static void *wait_for_requests(void *unused)
 {
     uint32_t seen = arena.header->answered;
     while (!recording_is_over()) {
-        uint32_t n = __atomic_load_n(&file->requests, __ATOMIC_ACQUIRE), pid = file->request_pid;
+        uint32_t n = __atomic_load_n(&file->requests, __ATOMIC_ACQUIRE);
         if (n == seen) {
-            if (syscall(SYS_futex, &file->requests, FUTEX_WAIT, n, NULL, NULL, 0) != 0 && errno != EAGAIN && errno != EINTR)
-                break; /* it is refused: who asks gets no answer */
+            if (!sleep_while(n, NULL))
+                break; /* who asks gets no answer */
             continue;
         }
-        if (pid == 0 || pid == arena.header->pid)
-            answer();
-        seen = n;
-        __atomic_store_n(&arena.header->answered, n, __ATOMIC_RELEASE);
+        deal_with(seen = n);
     }
     return unused;
 }
 
+void requests_serve(void *profiler_info)
+{
+    static const struct timespec longest = {0, LOOK_NS};
+    uint32_t seen, n;
+    info = profiler_info;
+    file = control_file();
+    arena.header->answered = seen = __atomic_load_n(&file->requests, __ATOMIC_ACQUIRE);
+    do {
+        while ((n = __atomic_load_n(&file->requests, __ATOMIC_ACQUIRE)) == seen)
+            if (!sleep_while(n, &longest) || watch_collector_is_gone())
+                return;
+        seen = n;
+    } while (deal_with(n));
+}
+
 void requests_init(void *profiler_info)
 {
-    sigset_t all, old;
-    pthread_attr_t attributes;
-    pthread_t thread;
     info = profiler_info;
     file = control_file();
     if (file == NULL)
         return; /* nobody asks */
     arena.header->answered = __atomic_load_n(&file->requests, __ATOMIC_ACQUIRE);
-    sigfillset(&all);
-    pthread_attr_init(&attributes);
-    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-    pthread_attr_setstacksize(&attributes, STACK_BYTES);
-    pthread_sigmask(SIG_SETMASK, &all, &old);
-    pthread_create(&thread, &attributes, wait_for_requests, NULL); /* else who asks gets no answer */
-    pthread_sigmask(SIG_SETMASK, &old, NULL);
-    pthread_attr_destroy(&attributes);
+    thread_start(wait_for_requests); /* else who asks gets no answer */
 }

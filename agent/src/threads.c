@@ -5,6 +5,7 @@
 #include "arena.h"
 #include "calls.h"
 #include "control.h"
+#include "dormant.h"
 #include "map.h"
 #include "names.h"
 #include "pins.h"
@@ -15,6 +16,7 @@
 #include "watch.h"
 
 #include <pthread.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/resource.h>
@@ -36,10 +38,77 @@ static struct thread *all_threads;
 static __thread struct thread_set *current_set AT_FIXED_PLACE;
 static __thread uint32_t current_number AT_FIXED_PLACE;
 
+/* In dormant processes, the threads that have any of these: their variables are in the memory of each, and outlast a recording. They lie
+ * as far from each other in all threads. */
+#define OWN_STACK_BYTES (256u << 10) /* of a thread of the agent's own: what threads of the C library have is in it, too */
+static KEPT uint32_t known_lock;
+static KEPT struct known *known_threads;
+static __thread struct known { /* place: NULL, it is not among them */
+    struct known *next, **place;
+} known AT_FIXED_PLACE;
 
-static void thread_ended(void *value)
+static void know_thread(void)
 {
-    (void)value;
+    word_lock(&known_lock);
+    if (known.place == NULL) {
+        known.next = known_threads;
+        known.place = &known_threads;
+        known_threads = &known;
+        if (known.next != NULL)
+            known.next->place = &known.next;
+    }
+    word_unlock(&known_lock);
+}
+
+static void forget_known(struct known *k)
+{
+    if (k->place == NULL)
+        return;
+    *k->place = k->next;
+    if (k->next != NULL)
+        k->next->place = k->place;
+    k->place = NULL;
+}
+
+static void *from(void *variable, ptrdiff_t distance)
+{
+    return (uint8_t *)variable + distance;
+}
+
+void threads_forget(void)
+{
+    word_lock(&known_lock);
+    while (known_threads != NULL) {
+        struct known *k = known_threads;
+        ptrdiff_t distance = (uint8_t *)k - (uint8_t *)&known;
+        *(struct thread **)from(&current_thread, distance) = NULL;
+        *(struct thread_set **)from(&current_set, distance) = NULL;
+        *(uint32_t *)from(&current_number, distance) = 0;
+        control_forget_thread(distance);
+        forget_known(k);
+    }
+    word_unlock(&known_lock);
+    threads_close();
+}
+
+bool thread_start(void *(*run)(void *))
+{
+    sigset_t all, old;
+    pthread_attr_t attributes;
+    pthread_t thread;
+    sigfillset(&all);
+    pthread_attr_init(&attributes);
+    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+    pthread_attr_setstacksize(&attributes, OWN_STACK_BYTES);
+    pthread_sigmask(SIG_SETMASK, &all, &old);
+    bool started = pthread_create(&thread, &attributes, run, NULL) == 0;
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    pthread_attr_destroy(&attributes);
+    return started;
+}
+
+static void end_thread(void)
+{
     struct thread *t = current_thread;
     struct thread_set *set = current_set;
     pins_thread_ended();
@@ -60,6 +129,21 @@ static void thread_ended(void *value)
         free_threads = t;
     }
     arena_unlock();
+}
+
+/* Its variables are gone soon, whatever is recorded. */
+static void thread_ended(void *value)
+{
+    (void)value;
+    if (dormant_on) {
+        word_lock(&known_lock);
+        forget_known(&known);
+        word_unlock(&known_lock);
+    }
+    if (visit_begin()) {
+        end_thread();
+        visit_end();
+    }
 }
 
 bool threads_init(void)
@@ -189,6 +273,8 @@ uint32_t thread_number(void)
     watch_look();
     if (recording_is_over())
         return 0;
+    if (dormant_on)
+        know_thread();
     struct {
         uint32_t id, os_id;
         uint64_t managed, begin_ns;

@@ -138,6 +138,8 @@ extern __thread struct thread *current_thread AT_FIXED_PLACE;
 
 bool threads_init(void);
 void threads_close(void);
+void threads_forget(void); /* all that threads know of themselves: a recording of a dormant process ends */
+bool thread_start(void *(*run)(void *)); /* one of the agent's own, which gets no signals. False: it cannot be */
 void thread_find_stack(uintptr_t *low, uintptr_t *high); /* this one's; 0: not known */
 uint32_t thread_number(void);       /* the id of this thread, which is described at the first call; 0: no room */
 struct thread_set *thread_own_set(void); /* that this thread's id belongs to; NULL: it has one of its own */

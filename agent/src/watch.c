@@ -41,6 +41,14 @@ static char directory[MAX_PATH];
 static bool watching, hooks_ended, given_back; /* the last two are of the thread that stops the others */
 static uint64_t next_look_ns;
 
+static bool set_directory(const char *arenas)
+{
+    if (strlen(arenas) + 8 > sizeof directory)
+        return false;
+    strcpy(directory, arenas);
+    return true;
+}
+
 /* 1: somebody holds the lock, 0: nobody does, -1: it cannot be known. */
 static int is_locked(void)
 {
@@ -55,11 +63,20 @@ static int is_locked(void)
 bool watch_begin(const char *arenas)
 {
     const char *wanted = getenv("CLRPROF_COLLECTOR");
-    if (wanted == NULL || *wanted == 0 || strlen(arenas) + 8 > sizeof directory)
+    if (wanted == NULL || *wanted == 0 || !set_directory(arenas))
         return true; /* whoever reads does not say that it is there */
-    strcpy(directory, arenas);
     watching = true;
     return is_locked() != 0;
+}
+
+bool watch_collector(const char *arenas)
+{
+    return set_directory(arenas) && is_locked() == 1;
+}
+
+bool watch_collector_is_gone(void)
+{
+    return arena_is_nameless() || is_locked() == 0;
 }
 
 bool recording_is_over(void)
@@ -87,7 +104,7 @@ void watch_look(void)
     int saved_errno = errno;
     uint64_t now = monotonic_ns(), next = __atomic_load_n(&next_look_ns, __ATOMIC_RELAXED);
     if (now >= next && __atomic_compare_exchange_n(&next_look_ns, &next, now + LOOK_NS, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED) &&
-        (arena_is_nameless() || is_locked() == 0))
+        watch_collector_is_gone())
         stop();
     errno = saved_errno;
 }

@@ -12,10 +12,13 @@
 #define WIRE_STATE_RECORDING 0x1u /* the runtime calls the agent */
 #define WIRE_STATE_SHUT_DOWN 0x2u /* the runtime announced its end */
 #define WIRE_STATE_FAILED 0x3u /* Initialize gave up */
+#define WIRE_STATE_DETACHED 0x4u /* the agent is dormant again */
 #define WIRE_FAILURE_OLD_RUNTIME 0x1u /* no ICorProfilerInfo9 */
 #define WIRE_FAILURE_EVENT_MASK 0x2u /* SetEventMask2 was refused */
 #define WIRE_FAILURE_OUT_OF_MEMORY 0x3u /* the first tables could not be made */
 #define WIRE_FAILURE_HOOKS 0x4u /* SetEnterLeaveFunctionHooks3 was refused */
+#define WIRE_FAILURE_NO_COLLECTOR 0x5u /* the directory is not locked */
+#define WIRE_FAILURE_NO_ARENA 0x6u /* no arena could be made */
 #define WIRE_REGION_LOG 0x0u /* records */
 #define WIRE_REGION_IPS 0x1u /* struct wire_ip */
 #define WIRE_REGION_NODES 0x2u /* struct wire_node */
@@ -165,6 +168,13 @@
 #define WIRE_CONTROL_RESUME 0x4u
 #define WIRE_REQUEST_COLLECT 0x1u /* a full garbage collection */
 #define WIRE_REQUEST_SNAPSHOT 0x2u /* and a snapshot of the heap */
+#define WIRE_REQUEST_DETACH 0x3u /* the end of the recording */
+#define WIRE_DORMANT_MAGIC UINT64_C(0x4d524f44524c43) /* opens the file of a dormant agent */
+#define WIRE_MAX_DIRECTORY 0x800u /* bytes of its path */
+#define WIRE_DORMANT_WAITING 0x1u /* for a collector */
+#define WIRE_DORMANT_RECORDING 0x2u
+#define WIRE_DORMANT_LEAVING 0x3u /* the recording ends */
+#define WIRE_DORMANT_ENDED 0x4u /* the process ends */
 
 #define WIRE_CORE_LIBRARY "System.Private.CoreLib.dll"
 #define WIRE_HELPERS \
@@ -664,6 +674,41 @@ _Static_assert(sizeof(struct wire_trace_chunk) == 65536, "layout");
 _Static_assert(offsetof(struct wire_trace_chunk, head) == 0, "layout");
 _Static_assert(offsetof(struct wire_trace_chunk, events) == 48, "layout");
 
+struct wire_dormant {
+    uint64_t magic; /* DormantMagic; stored last */
+    uint32_t version; /* Version */
+    uint32_t pid; /* process id, in the process's own namespace */
+    uint8_t build[20]; /* the agent's build id */
+    uint32_t state; /* DormantWaiting and so on */
+    uint32_t requests; /* how often a recording was asked for; a futex, stored last */
+    uint32_t answered; /* the last of these that has begun, or could not */
+    uint32_t failure; /* why it could not: Failure */
+    uint32_t stack_depth; /* frames kept of one stack */
+    uint32_t collector; /* its process id, in its own namespace */
+    uint32_t reserved;
+    uint64_t memory_limit; /* bytes of all tables together */
+    uint64_t nodes; /* of the tree of stacks */
+    uint64_t recordings; /* how many there have been */
+    uint8_t directory[2048]; /* for the arena, as the process sees it; UTF-8, ends with a zero byte */
+};
+_Static_assert(sizeof(struct wire_dormant) == 2136, "layout");
+_Static_assert(offsetof(struct wire_dormant, magic) == 0, "layout");
+_Static_assert(offsetof(struct wire_dormant, version) == 8, "layout");
+_Static_assert(offsetof(struct wire_dormant, pid) == 12, "layout");
+_Static_assert(offsetof(struct wire_dormant, build) == 16, "layout");
+_Static_assert(offsetof(struct wire_dormant, state) == 36, "layout");
+_Static_assert(offsetof(struct wire_dormant, requests) == 40, "layout");
+_Static_assert(offsetof(struct wire_dormant, answered) == 44, "layout");
+_Static_assert(offsetof(struct wire_dormant, failure) == 48, "layout");
+_Static_assert(offsetof(struct wire_dormant, stack_depth) == 52, "layout");
+_Static_assert(offsetof(struct wire_dormant, collector) == 56, "layout");
+_Static_assert(offsetof(struct wire_dormant, reserved) == 60, "layout");
+_Static_assert(offsetof(struct wire_dormant, memory_limit) == 64, "layout");
+_Static_assert(offsetof(struct wire_dormant, nodes) == 72, "layout");
+_Static_assert(offsetof(struct wire_dormant, recordings) == 80, "layout");
+_Static_assert(offsetof(struct wire_dormant, directory) == 88, "layout");
+
 #define WIRE_CONTROL_FILE "control"
+#define WIRE_DORMANT_PREFIX "clrprof-dormant-"
 
 #endif

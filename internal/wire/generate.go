@@ -30,10 +30,13 @@ func arenaConstants() []Constant {
 		{"STATE_RECORDING", uint64(StateRecording), "the runtime calls the agent"},
 		{"STATE_SHUT_DOWN", uint64(StateShutDown), "the runtime announced its end"},
 		{"STATE_FAILED", uint64(StateFailed), "Initialize gave up"},
+		{"STATE_DETACHED", uint64(StateDetached), "the agent is dormant again"},
 		{"FAILURE_OLD_RUNTIME", uint64(FailureOldRuntime), "no ICorProfilerInfo9"},
 		{"FAILURE_EVENT_MASK", uint64(FailureEventMask), "SetEventMask2 was refused"},
 		{"FAILURE_OUT_OF_MEMORY", uint64(FailureOutOfMemory), "the first tables could not be made"},
 		{"FAILURE_HOOKS", uint64(FailureHooks), "SetEnterLeaveFunctionHooks3 was refused"},
+		{"FAILURE_NO_COLLECTOR", uint64(FailureNoCollector), "the directory is not locked"},
+		{"FAILURE_NO_ARENA", uint64(FailureNoArena), "no arena could be made"},
 		{"REGION_LOG", uint64(RegionLog), "records"},
 		{"REGION_IPS", uint64(RegionIPs), "struct wire_ip"},
 		{"REGION_NODES", uint64(RegionNodes), "struct wire_node"},
@@ -195,6 +198,13 @@ func dataConstants() []Constant {
 		{"CONTROL_RESUME", ControlResume, ""},
 		{"REQUEST_COLLECT", RequestCollect, "a full garbage collection"},
 		{"REQUEST_SNAPSHOT", RequestSnapshot, "and a snapshot of the heap"},
+		{"REQUEST_DETACH", RequestDetach, "the end of the recording"},
+		{"DORMANT_MAGIC", DormantMagic, "opens the file of a dormant agent"},
+		{"MAX_DIRECTORY", MaxDirectory, "bytes of its path"},
+		{"DORMANT_WAITING", DormantWaiting, "for a collector"},
+		{"DORMANT_RECORDING", DormantRecording, ""},
+		{"DORMANT_LEAVING", DormantLeaving, "the recording ends"},
+		{"DORMANT_ENDED", DormantEnded, "the process ends"},
 	}
 }
 
@@ -203,7 +213,7 @@ func fixed() []any {
 	return []any{RegionEntry{}, LossEntry{}, Overhead{}, Header{}, IP{}, Node{}, Site{}, SiteTiming{}, SiteDeaths{},
 		Ages{}, ThreadSet{}, Spells{}, Scope{},
 		Timing{}, Waits{}, Acted{}, Inclusive{}, Clock{}, Activation{}, RecordHeader{}, ControlHeader{},
-		ControlChange{}, TraceEvent{}, TraceChunkHead{}, TraceChunk{}}
+		ControlChange{}, TraceEvent{}, TraceChunkHead{}, TraceChunk{}, Dormant{}}
 }
 
 // Generate returns the generated files by their path from the root of the repository.
@@ -246,7 +256,7 @@ func cHeader() string {
 				cName(t.Name()), snake(f.Name), f.Offset)
 		}
 	}
-	fmt.Fprintf(&b, "\n#define WIRE_CONTROL_FILE %q\n", ControlFile)
+	fmt.Fprintf(&b, "\n#define WIRE_CONTROL_FILE %q\n#define WIRE_DORMANT_PREFIX %q\n", ControlFile, DormantPrefix)
 	b.WriteString("\n#endif\n")
 	return b.String()
 }

@@ -18,7 +18,11 @@ const (
 	StateRecording State = 1 // the runtime calls the agent
 	StateShutDown  State = 2 // the runtime announced its end; a few allocations may still follow
 	StateFailed    State = 3 // Initialize failed: see Header.Failure
+	StateDetached  State = 4 // the agent is dormant again: nothing follows, and the process runs on
 )
+
+// Over says whether nothing follows that counts.
+func (s State) Over() bool { return s == StateShutDown || s == StateDetached }
 
 // Failure is why Initialize gave up.
 type Failure uint32
@@ -30,6 +34,8 @@ const (
 	FailureEventMask   Failure = 2 // SetEventMask2 was refused
 	FailureOutOfMemory Failure = 3 // the agent's first tables could not be made
 	FailureHooks       Failure = 4 // the runtime refused the hooks of calls
+	FailureNoCollector Failure = 5 // nobody holds the lock of the arenas' directory (Dormant)
+	FailureNoArena     Failure = 6 // no arena could be made: a note in the directory says why (Dormant)
 )
 
 // Region names one of the parts of an arena behind the header.
@@ -602,6 +608,7 @@ const (
 const (
 	RequestCollect  = 1 // a full garbage collection
 	RequestSnapshot = 2 // one, and a snapshot of the heap after it (lifetime)
+	RequestDetach   = 3 // the end of the recording: the agent becomes dormant again
 )
 
 // ControlHeader is the start of the file; the ring follows at HeaderSize.
@@ -624,4 +631,43 @@ type ControlChange struct {
 	Op     uint32 `doc:"ControlStart and so on"`
 	PID    uint32 `doc:"of LevelProcess: which process"`
 	Origin uint32 `doc:"process id of the agent that made the change itself, 0: the collector"`
+}
+
+// DormantMagic opens the file of a dormant agent: "CLRDORM" and a zero byte.
+const DormantMagic uint64 = 0x004D524F44524C43
+
+// DormantPrefix begins the name of that file, which a process has if clrprof can attach to it:
+// clrprof-dormant-NAMESPACE-PID. NAMESPACE is the inode of the process's PID namespace, and PID its id there.
+const DormantPrefix = "clrprof-dormant-"
+
+// MaxDirectory bounds the path of the directory for arenas in a Dormant, with its zero byte.
+const MaxDirectory = 2048
+
+// What a dormant agent is at.
+const (
+	DormantWaiting   = 1 // for a collector
+	DormantRecording = 2
+	DormantLeaving   = 3 // the recording ends
+	DormantEnded     = 4 // the process ends
+)
+
+// Dormant is the file by which a collector and a dormant agent meet. The agent makes it, and holds a lock on it (flock)
+// as long as the process runs. A collector locks it as well (fcntl, F_OFD_SETLK), so that there is one at a time, writes
+// what it wants and adds to Requests.
+type Dormant struct {
+	Magic       uint64              `doc:"DormantMagic; stored last"`
+	Version     uint32              `doc:"Version"`
+	PID         uint32              `doc:"process id, in the process's own namespace"`
+	Build       [20]uint8           `doc:"the agent's build id"`
+	State       uint32              `doc:"DormantWaiting and so on"`
+	Requests    uint32              `doc:"how often a recording was asked for; a futex, stored last"`
+	Answered    uint32              `doc:"the last of these that has begun, or could not"`
+	Failure     uint32              `doc:"why it could not: Failure"`
+	StackDepth  uint32              `doc:"frames kept of one stack"`
+	Collector   uint32              `doc:"its process id, in its own namespace"`
+	Reserved    uint32              `doc:""`
+	MemoryLimit uint64              `doc:"bytes of all tables together"`
+	Nodes       uint64              `doc:"of the tree of stacks"`
+	Recordings  uint64              `doc:"how many there have been"`
+	Directory   [MaxDirectory]uint8 `doc:"for the arena, as the process sees it; UTF-8, ends with a zero byte"`
 }

@@ -1,0 +1,244 @@
+/* A process that starts without being recorded, and can be later, again and again.
+ *
+ * Problem: what allocations need of the runtime can only be asked for at its start. A service that runs for months is to be
+ * recorded for half a minute then, without a new start, and is to be none the worse for it before and after.
+ *
+ * Idea: at the start the agent asks for what cannot be asked for later, and for no event. It makes a file by which a
+ * collector finds it (struct wire_dormant), and a thread that sleeps in the kernel until a collector wakes it: a futex in that
+ * file. Then the thread makes an arena where the collector says, fills the table of callbacks, and asks for the events. What
+ * the collector asks for meanwhile it does itself (requests.c). It ends the recording when the collector says so, or is
+ * gone: no events, no callbacks, no thread in the agent, and then nothing of what the recording needed: memory,
+ * file, variables (variables.c).
+ *
+ * How is it known that no thread is in the agent? Whoever calls the runtime or waits there makes it a visit, which is counted; when
+ * visits are over, none can begin. The warm path of an allocation makes none, since it would cost as much as the path itself. But it runs as
+ * managed code does, and calls nothing: when the runtime has stopped all threads (SuspendRuntime), none is in it; and
+ * as the table of callbacks is empty before they go on, none gets there again.
+ *
+ * A process that was forked from this one has no such thread, and is as unknown to collectors as ever. */
+#define _GNU_SOURCE
+#include "arena.h"
+#include "boxes.h"
+#include "control.h"
+#include "dormant.h"
+#include "names.h"
+#include "threads.h"
+#include "watch.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#define MAX_PATH 4096u
+#define FIRST_PAUSE_NS 100000 /* between looks whether all visits are over; doubled up to the longest */
+#define LONGEST_PAUSE_NS 100000000
+
+KEPT bool dormant_on;
+static KEPT void *info; /* ICorProfilerInfo10 or later */
+static KEPT struct wire_dormant *place;
+static KEPT char place_path[MAX_PATH];
+static KEPT uint32_t open_to_visits, visits, ending;
+
+bool visit_begin_slowly(void)
+{
+    __atomic_fetch_add(&visits, 1, __ATOMIC_SEQ_CST);
+    if (__atomic_load_n(&open_to_visits, __ATOMIC_SEQ_CST) != 0)
+        return true;
+    visit_end_slowly();
+    return false;
+}
+
+void visit_end_slowly(void)
+{
+    __atomic_fetch_sub(&visits, 1, __ATOMIC_SEQ_CST);
+}
+
+static void rest(long *pause_ns)
+{
+    struct timespec t = {0, *pause_ns};
+    nanosleep(&t, NULL);
+    *pause_ns = 2 * *pause_ns < LONGEST_PAUSE_NS ? 2 * *pause_ns : LONGEST_PAUSE_NS;
+}
+
+static void tell_state(uint32_t state)
+{
+    __atomic_store_n(&place->state, state, __ATOMIC_RELEASE);
+}
+
+/* ── a recording ────────────────────────────────────────────────────────────────────────────────────────────── */
+
+static bool ask_for_events(uint32_t low, uint32_t high)
+{
+    return SLOT(info, INFO_SET_EVENT_MASK2, uint32_t, uint32_t)(info, IMMUTABLE_EVENTS | low, high) >= 0;
+}
+
+static uint32_t begin(void)
+{
+    char directory[WIRE_MAX_DIRECTORY];
+    memcpy(directory, place->directory, sizeof directory);
+    directory[sizeof directory - 1] = 0; /* the collector is not trusted more than it must be */
+    if (!watch_collector(directory))
+        return WIRE_FAILURE_NO_COLLECTOR;
+    uint32_t depth = place->stack_depth;
+    if (!arena_create(directory, WIRE_REGION_TIMINGS, place->memory_limit, depth == 0 || depth > MAX_FRAMES ? MAX_FRAMES : depth))
+        return WIRE_FAILURE_NO_ARENA;
+    agent_info = info;
+    control_init(directory);
+    uint32_t failure = !private_place() ? WIRE_FAILURE_OUT_OF_MEMORY : control_file() == NULL ? WIRE_FAILURE_NO_COLLECTOR : agent_prepare(place->nodes);
+    if (failure == 0) {
+        arena.header->data = WIRE_DATA_MEMORY;
+        boxes_report();
+        callbacks_install(true);
+        __atomic_store_n(&arena.header->state, WIRE_STATE_RECORDING, __ATOMIC_RELEASE);
+        __atomic_store_n(&open_to_visits, 1, __ATOMIC_SEQ_CST);
+        if (!ask_for_events(MEMORY_MASK, HIGH_MONITOR_DYNAMIC_FUNCTION_UNLOADS))
+            failure = WIRE_FAILURE_EVENT_MASK;
+    }
+    return failure;
+}
+
+/* Waits until no thread is in the agent, and sees to it that none comes. */
+static void wait_for_visitors(void)
+{
+    long pause_ns = FIRST_PAUSE_NS;
+    __atomic_store_n(&open_to_visits, 0, __ATOMIC_SEQ_CST);
+    while (__atomic_load_n(&visits, __ATOMIC_SEQ_CST) != 0)
+        rest(&pause_ns);
+    pause_ns = FIRST_PAUSE_NS;
+    /* It is refused while a collection or a debugger stops the threads. */
+    while (((hresult(*)(void *))(*(void *const *const *)info)[INFO_SUSPEND_RUNTIME])(info) < 0)
+        rest(&pause_ns);
+    callbacks_install(false);
+    ((hresult(*)(void *))(*(void *const *const *)info)[INFO_RESUME_RUNTIME])(info);
+}
+
+/* Whatever the recording needed. What has its arena mapped, and the collector, have it still. */
+static void forget_all(void)
+{
+    threads_forget();
+    names_let_go();
+    control_close();
+    arena_close();
+    variables_restore();
+}
+
+static void end(uint32_t failure)
+{
+    tell_state(WIRE_DORMANT_LEAVING);
+    ask_for_events(0, 0);
+    if (failure == 0)
+        names_retry_types();
+    if (open_to_visits != 0)
+        wait_for_visitors();
+    if (arena.header != NULL) {
+        arena.header->failure = failure;
+        arena.header->end_ns = monotonic_ns();
+        __atomic_store_n(&arena.header->state, failure == 0 ? WIRE_STATE_DETACHED : WIRE_STATE_FAILED, __ATOMIC_RELEASE);
+    }
+    forget_all();
+}
+
+static void answer(uint32_t request, uint32_t failure)
+{
+    place->failure = failure;
+    __atomic_store_n(&place->answered, request, __ATOMIC_RELEASE);
+}
+
+static void record(uint32_t request)
+{
+    uint32_t failure = begin();
+    if (failure == 0) {
+        place->recordings++;
+        tell_state(WIRE_DORMANT_RECORDING);
+        answer(request, 0);
+        requests_serve(info);
+        if (__atomic_load_n(&ending, __ATOMIC_SEQ_CST) != 0)
+            return; /* the runtime is not to be asked for anything any more */
+    }
+    end(failure);
+    tell_state(WIRE_DORMANT_WAITING);
+    if (failure != 0)
+        answer(request, failure);
+}
+
+static void *wait_for_collectors(void *unused)
+{
+    uint32_t seen = 0;
+    while (__atomic_load_n(&ending, __ATOMIC_SEQ_CST) == 0) {
+        uint32_t n = __atomic_load_n(&place->requests, __ATOMIC_ACQUIRE);
+        if (n == seen) {
+            if (syscall(SYS_futex, &place->requests, FUTEX_WAIT, n, NULL, NULL, 0) != 0 && errno != EAGAIN && errno != EINTR)
+                break; /* it is refused: collectors get no answer */
+            continue;
+        }
+        record(n);
+        seen = n;
+    }
+    return unused;
+}
+
+/* ── from the start to the end of the process ───────────────────────────────────────────────────────────────── */
+
+/* The file has its name when it has its lock: one without a lock is of a process that is gone. The descriptor stays open for the
+ * lock. A file of the same name is of an earlier process of this id. */
+static bool make_place(const char *directory)
+{
+    char made[MAX_PATH + 8];
+    struct stat namespace = {0};
+    if (stat("/proc/self/ns/pid", &namespace) != 0)
+        namespace.st_ino = 0;
+    int n = snprintf(place_path, sizeof place_path, "%s/" WIRE_DORMANT_PREFIX "%llu-%u", directory, (unsigned long long)namespace.st_ino, (unsigned)getpid());
+    if (n < 0 || (size_t)n >= sizeof place_path)
+        return false;
+    snprintf(made, sizeof made, "%s.new", place_path);
+    unlink(made);
+    int fd = open(made, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (fd < 0)
+        return false;
+    void *p = flock(fd, LOCK_EX | LOCK_NB) == 0 && fallocate(fd, 0, 0, sizeof *place) == 0 ? mmap(NULL, sizeof *place, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0) : MAP_FAILED;
+    if (p != MAP_FAILED) {
+        place = p;
+        place->version = WIRE_VERSION;
+        place->pid = (uint32_t)getpid();
+        variables_build_id(place->build);
+        tell_state(WIRE_DORMANT_WAITING);
+        __atomic_store_n(&place->magic, WIRE_DORMANT_MAGIC, __ATOMIC_RELEASE);
+        if (rename(made, place_path) == 0)
+            return true;
+        munmap(p, sizeof *place);
+    }
+    unlink(made);
+    close(fd);
+    return false;
+}
+
+bool dormant_init(void *profiler_info, const char *directory)
+{
+    if (com_query(profiler_info, &IID_INFO10, &info) < 0 || !variables_save() || !ask_for_events(0, 0) || !make_place(directory))
+        return false;
+    /* From here on the library must stay: nothing may fail any more. */
+    uint16_t major = 0, minor, build;
+    dormant_on = true;
+    if (runtime_version(info, &major, &minor, &build))
+        boxes_replace(info, major);
+    if (!thread_start(wait_for_collectors))
+        unlink(place_path);
+    return true;
+}
+
+void dormant_shut_down(void)
+{
+    __atomic_store_n(&ending, 1, __ATOMIC_SEQ_CST);
+    if ((uint32_t)getpid() != place->pid)
+        return; /* a forked child ends */
+    tell_state(WIRE_DORMANT_ENDED);
+    unlink(place_path);
+}
