@@ -157,10 +157,10 @@ int32_t clrprof_name_process(const utf16 *name, int32_t length)
     uint8_t record[sizeof length + WIRE_MAX_NAME * sizeof(utf16)];
     if (length <= 0 || (uint32_t)length > WIRE_MAX_NAME)
         result = length <= 0 ? BAD_NAME : TOO_LONG;
-    else if (is_never())
-        result = NEVER;
-    else
+    else if ((result = enter()) == OK) {
         result = control_log(WIRE_RECORD_PROCESS_NAME, record, put_string(record, 0, name, (uint32_t)length), false) ? OK : NO_MEMORY;
+        visit_end();
+    }
     errno = saved_errno;
     return result;
 }

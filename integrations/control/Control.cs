@@ -177,7 +177,7 @@ namespace Clrprof.Control
         internal static Agent Find()
         {
             string path = Environment.GetEnvironmentVariable("CORECLR_PROFILER_PATH_64") ?? Environment.GetEnvironmentVariable("CORECLR_PROFILER_PATH");
-            if (string.IsNullOrEmpty(path) || string.IsNullOrEmpty(Environment.GetEnvironmentVariable("CLRPROF_ARENAS")))
+            if (string.IsNullOrEmpty(path) || (IsUnset("CLRPROF_ARENAS") && IsUnset("CLRPROF_DORMANT")))
                 return null;
             try
             {
@@ -195,6 +195,8 @@ namespace Clrprof.Control
                 return null;
             }
         }
+
+        static bool IsUnset(string variable) => string.IsNullOrEmpty(Environment.GetEnvironmentVariable(variable));
 
         static Agent Load(string path, Func<string, int, IntPtr> open, Func<IntPtr, string, IntPtr> find)
         {

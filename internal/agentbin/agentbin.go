@@ -50,6 +50,26 @@ func IsAgent(name string) bool {
 	return strings.HasPrefix(name, prefix) && strings.HasSuffix(name, suffix)
 }
 
+// FileName is the name of a build of the agent in a directory for all users.
+func FileName(l Library) string { return prefix + string(l) + suffix }
+
+// Copy writes a build of the agent into a directory for all users, which is made if need be, and returns its path. A
+// process that has the one before loaded keeps it.
+func Copy(l Library, directory string) (path string, err error) {
+	b, err := Bytes(l)
+	if err != nil {
+		return "", err
+	}
+	if err := os.MkdirAll(directory, 0o755); err != nil {
+		return "", err
+	}
+	path, err = filepath.Abs(filepath.Join(directory, FileName(l)))
+	if err != nil {
+		return "", err
+	}
+	return path, write(path, b, 0o555)
+}
+
 // Extract writes a build of the agent where the runtime can load it and returns its path. Directories are tried in
 // order; one on a file system mounted noexec is of no use, nor is one that cannot be written or that others can write:
 // they could replace what the target is about to load. The file's name holds its hash: an agent that is in use is never
@@ -92,13 +112,18 @@ func place(path string, b []byte) error {
 	if old, err := os.ReadFile(path); err == nil && bytes.Equal(old, b) {
 		return nil
 	}
-	f, err := os.CreateTemp(folder, prefix+"*.tmp")
+	return write(path, b, 0o500)
+}
+
+// write writes a file of which there is always the old one or the new one.
+func write(path string, b []byte, mode os.FileMode) error {
+	f, err := os.CreateTemp(filepath.Dir(path), prefix+"*.tmp")
 	if err != nil {
 		return err
 	}
 	defer os.Remove(f.Name())
 	_, err = f.Write(b)
-	err = errors.Join(err, f.Chmod(0o500), f.Close())
+	err = errors.Join(err, f.Chmod(mode), f.Close())
 	if err != nil {
 		return err
 	}

@@ -104,11 +104,15 @@ func (c *Control) Ask(request, pid uint32) uint32 {
 	atomic.StoreUint32(&c.header.Request, request)
 	atomic.StoreUint32(&c.header.RequestPID, pid)
 	atomic.StoreUint32(&c.header.Requests, c.requests)
-	// futex(2): FUTEX_WAKE
-	const wake, all = 1, 1<<31 - 1
-	// cannot fail
-	_, _, _ = unix.Syscall6(unix.SYS_FUTEX, uintptr(unsafe.Pointer(&c.header.Requests)), wake, all, 0, 0, 0)
+	wake(&c.header.Requests)
 	return c.requests
+}
+
+// wake wakes those who sleep until a word in shared memory changes: futex(2).
+func wake(word *uint32) {
+	const futexWake, all = 1, 1<<31 - 1
+	// cannot fail
+	_, _, _ = unix.Syscall6(unix.SYS_FUTEX, uintptr(unsafe.Pointer(word)), futexWake, all, 0, 0, 0)
 }
 
 // Close lets go of the file, which stays for the agents that have it.

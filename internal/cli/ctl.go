@@ -19,7 +19,7 @@ import (
 
 // ctlCommands are what clrprof ctl can ask for.
 var ctlCommands = []string{steer.Status, string(steer.Suspend), string(steer.Resume), string(steer.Start),
-	string(steer.Stop), steer.Mark, steer.Flush, steer.Collect, steer.Snapshot, ctlWait}
+	string(steer.Stop), steer.Mark, steer.Flush, steer.Collect, steer.Snapshot, steer.Detach, ctlWait}
 
 type ctlFlags struct {
 	json    bool
@@ -42,6 +42,7 @@ func newCtlCommand(e *environment) *cobra.Command {
 			"  gc               make a full garbage collection, and wait for its end\n" +
 			"  snapshot         the same, and take a snapshot of the heap after it (of a recording with --lifetime): see,\n" +
 			"                   when the recording has ended, clrprof report SESSION snapshot; the last one counts\n" +
+			"  detach           end a recording of clrprof attach: the process runs on, and can be attached to again\n" +
 			"  wait STATE       wait until a process is recorded (ready), until something is recorded (recording) or\n" +
 			"                   nothing is (paused), until there is a mark (mark NAME), or until the end of the recording\n" +
 			"                   (end); the session need not be there yet\n\n" +
@@ -55,6 +56,7 @@ func newCtlCommand(e *environment) *cobra.Command {
 			"  clrprof ctl app.clrprof resume --process 4712\n" +
 			"  clrprof ctl app.clrprof gc\n" +
 			"  clrprof ctl app.clrprof snapshot\n" +
+			"  clrprof ctl 4711 detach\n" +
 			"  clrprof ctl app.clrprof wait ready --timeout 10s\n" +
 			"  clrprof ctl app.clrprof wait mark loaded",
 		Args: arguments(2, 4, "a SESSION or PID", "a COMMAND"),
@@ -146,6 +148,9 @@ func (c *ctlFlags) write(w io.Writer, command string, r *steer.Report) error {
 		return writeStatus(w, r)
 	}
 	text := stateOf(r)
+	if command == steer.Detach {
+		text = "detached"
+	}
 	if command == steer.Collect || command == steer.Snapshot {
 		text = done[command] + " in " + plural(len(r.Done), "process", "processes")
 	}

@@ -42,8 +42,11 @@ func findRecording(args []string) (string, error) {
 			return r.Session, nil
 		}
 	}
-	return "",
-		exit(exitUnreadable, fmt.Errorf("process %d is not being recorded: only what clrprof run started is", pid))
+	if session, ok := launch.AttachedSession(pid); ok {
+		return session, nil
+	}
+	return "", exit(exitUnreadable,
+		fmt.Errorf("process %d is not being recorded: only what clrprof run started or clrprof attach has is", pid))
 }
 
 // ask sends a request to the recording that is written to a session.

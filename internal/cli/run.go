@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"golang.org/x/sys/unix"
 
 	"github.com/clrprof/clrprof/internal/agentbin"
@@ -38,6 +39,12 @@ const defaultOutput = "%e.%p.%t.clrprof"
 const (
 	defaultSample = 500
 	leastSample   = 10
+)
+
+// Frames of a stack: the most that the agent takes, and what it keeps by itself.
+const (
+	maxStackDepth     = 65536
+	defaultStackDepth = 16384
 )
 
 // patience is how many times Ctrl-C must be pressed until clrprof stops waiting for a target that does not end.
@@ -126,21 +133,11 @@ func (r *runFlags) add(cmd *cobra.Command) {
 			"induced, off")
 	f.StringVar(&r.snapshot, "snapshot", "", "with --lifetime: take a snapshot of the heap and say what retains its "+
 		"memory: end (after the last collection), or N (after the first full one from the Nth on)")
-	f.StringVarP(&r.output, "output", "o", defaultOutput,
-		"the session's file: %e name of the command, %p its process id, %t time")
-	f.BoolVarP(&r.force, "force", "f", false, "overwrite the file")
-	f.BoolVar(&r.noReport, "no-report", false, "print no summary")
-	f.IntVar(&r.top, "top", 0, "rows in the lists of the summary; 0: all (default: what fits a screen)")
+	r.addOutput(f)
 	r.plan.add(cmd)
 	f.StringVar(&r.probes, "probes", probesAuto, "with --time, how calls are seen: il (by probes put into the code "+
 		"of what is recorded), hooks (of the runtime, which refuses precompiled code), or auto (il where it can be)")
-	f.IntVar(&r.sample, "sample-counters", defaultSample,
-		"milliseconds between samples of what the operating system counts (clrprof counters lists it), from 10 on; "+
-			"0: none")
-	f.StringArrayVar(&r.meters, "meter", nil, "also sample the counters of the event source of this name, such as "+
-		"System.Runtime (the program's runtime does that, and allocates for it)")
-	r.steer.add(f)
-	r.trace.add(f)
+	r.addWatching(f)
 	f.StringSliceVar(&r.markAt, "mark-at", nil,
 		"mark each call of these functions, named as for --include, or with :after each return: Shop.Orders.Load:after")
 	f.StringSliceVar(&r.inside, instrument.FlagInside, nil,
@@ -148,10 +145,31 @@ func (r *runFlags) add(cmd *cobra.Command) {
 			"what they call")
 	f.StringSliceVar(&r.outside, instrument.FlagOutside, nil,
 		"record a thread only while it is in no call of one of these functions, named as for --include")
+	r.trace.add(f)
+}
+
+// addOutput adds the flags that say what becomes of what is recorded.
+func (r *runFlags) addOutput(f *pflag.FlagSet) {
+	f.StringVarP(&r.output, "output", "o", defaultOutput,
+		"the session's file: %e name of the command, %p its process id, %t time")
+	f.BoolVarP(&r.force, "force", "f", false, "overwrite the file")
+	f.BoolVar(&r.noReport, "no-report", false, "print no summary")
+	f.IntVar(&r.top, "top", 0, "rows in the lists of the summary; 0: all (default: what fits a screen)")
+}
+
+// addWatching adds those that say how a recording is steered, watched and limited.
+func (r *runFlags) addWatching(f *pflag.FlagSet) {
+	f.IntVar(&r.sample, "sample-counters", defaultSample,
+		"milliseconds between samples of what the operating system counts (clrprof counters lists it), from 10 on; "+
+			"0: none")
+	f.StringArrayVar(&r.meters, "meter", nil, "also sample the counters of the event source of this name, such as "+
+		"System.Runtime (the program's runtime does that, and allocates for it)")
+	r.steer.add(f)
 	f.StringVar(&r.live, "live", "", "serve a page that shows what is recorded while the command runs, and then the "+
 		"session; an address to listen on may follow: --live=127.0.0.1:8123")
 	f.Lookup("live").NoOptDefVal = anyPort
-	f.IntVar(&r.depth, "max-stack-depth", 0, "frames kept of one stack, at most 65536 (default 16384)")
+	f.IntVar(&r.depth, "max-stack-depth", 0, fmt.Sprintf("frames kept of one stack, at most %d (default %d)",
+		maxStackDepth, defaultStackDepth))
 	f.StringVar(&r.limit, "memory-limit", "", "memory for the agent's tables in each process, such as 512M (default: "+
 		"a quarter of what the machine and the control group have, at most 8G)")
 }
@@ -166,45 +184,9 @@ func (r *runFlags) run(e *environment, command []string) error {
 	defer survive(unix.SIGXFSZ)()
 	stop := make(chan struct{})
 	options.Stop = stop
-	var busy sync.Once
-	options.OnBusy = func() {
-		busy.Do(func() {
-			notes.say("another program reads the session and keeps it locked: it is written when that program is done")
-		})
-	}
-	var ended sync.Once
-	options.OnEnd = func(percent int) {
-		ended.Do(func() {
-			notes.clear()
-			notes.startWork()
-		})
-		notes.work("writing the session: %d %%", percent)
-	}
 	stopWatching := watchKeyboard(notes, stop)
-	own := &socket{feed: live.NewFeed(), queue: steer.NewQueue()}
-	var released func()
-	options.Steer, released = r.steer.steering(notes, own.queue)
-	defer released()
-	if !isTerminal(e.stdout) { // otherwise it would stand in the middle of what the command prints
-		options.OnSlice = func(p collect.Progress) {
-			notes.progress("recording: %s, %s", p.Age, plural(p.Processes, ".NET process", ".NET processes"))
-		}
-	}
-	page, err := r.servePage(notes, own.feed)
-	if err != nil {
-		return err
-	}
+	res, page, err := r.record(e, notes, options, collect.Run)
 	defer page.close()
-	options.Live, options.Opened = own.feed, func(path string) {
-		if own.open(path); own.err != nil {
-			notes.say("%v: it is recorded, but clrprof top and clrprof ctl cannot reach it", own.err)
-		}
-		page.open(path)
-	}
-	res, err := collect.Run(options)
-	own.close()
-	notes.clear()
-	ended.Do(notes.startWork)
 	if res.Running {
 		notes.say("stopped waiting: the command runs on, and is recorded up to now")
 		res.ExitCode = exitInterrupted
@@ -224,6 +206,49 @@ func (r *runFlags) run(e *environment, command []string) error {
 		return r.targetFirst(notes, res, err)
 	}
 	return statusError(res.ExitCode)
+}
+
+// record records, tells the user how it goes, and lets others watch and change it. The page is to be closed.
+func (r *runFlags) record(e *environment, notes *notes, options collect.Options,
+	record func(collect.Options) (collect.Result, error)) (collect.Result, *livePage, error) {
+	var busy sync.Once
+	options.OnBusy = func() {
+		busy.Do(func() {
+			notes.say("another program reads the session and keeps it locked: it is written when that program is done")
+		})
+	}
+	var ended sync.Once
+	options.OnEnd = func(percent int) {
+		ended.Do(func() {
+			notes.clear()
+			notes.startWork()
+		})
+		notes.work("writing the session: %d %%", percent)
+	}
+	own := &socket{feed: live.NewFeed(), queue: steer.NewQueue()}
+	var released func()
+	options.Steer, released = r.steer.steering(notes, own.queue)
+	defer released()
+	if !isTerminal(e.stdout) { // otherwise it would stand in the middle of what the command prints
+		options.OnSlice = func(p collect.Progress) {
+			notes.progress("recording: %s, %s", p.Age, plural(p.Processes, ".NET process", ".NET processes"))
+		}
+	}
+	page, err := r.servePage(notes, own.feed)
+	if err != nil {
+		return collect.Result{}, &livePage{}, err
+	}
+	options.Live, options.Opened = own.feed, func(path string) {
+		if own.open(path); own.err != nil {
+			notes.say("%v: it is recorded, but clrprof top and clrprof ctl cannot reach it", own.err)
+		}
+		page.open(path)
+	}
+	res, err := record(options)
+	own.close()
+	notes.clear()
+	ended.Do(notes.startWork)
+	return res, page, err
 }
 
 // survive makes a signal that would end clrprof do nothing: the call that caused it fails with an error that says
@@ -246,7 +271,10 @@ func (r *runFlags) targetFirst(n *notes, res collect.Result, err error) error {
 // failed explains why there is no session.
 func (r *runFlags) failed(n *notes, res collect.Result, command []string, err error) error {
 	code := exitInternal
+	var coded *exitError
 	switch {
+	case errors.As(err, &coded):
+		return err
 	case errors.Is(err, collect.ErrNoAgent):
 		why := launch.Explain(command, os.Environ())
 		if res.Loader != "" {
@@ -383,19 +411,9 @@ func (r *runFlags) choose(changed func(string) bool) error {
 }
 
 func (r *runFlags) options(e *environment, command []string) (collect.Options, error) {
-	limit, err := memoryLimit(r.limit)
+	limit, err := r.checkLimits()
 	if err != nil {
 		return collect.Options{}, err
-	}
-	if r.depth < 0 || r.depth > 65536 {
-		return collect.Options{}, usage("--max-stack-depth %d is not between 1 and 65536", r.depth)
-	}
-	if r.sample != 0 && r.sample < leastSample {
-		return collect.Options{}, usage("--sample-counters %d: want 0, or at least %d milliseconds", r.sample,
-			leastSample)
-	}
-	if r.top < 0 {
-		return collect.Options{}, usage("--top cannot be negative")
 	}
 	arguments, err := json.Marshal(command)
 	if err != nil {
@@ -447,6 +465,22 @@ func (r *runFlags) sayScopes(notes *notes, res collect.Result) {
 	for _, s := range res.Unmet {
 		notes.say("%v: no function of this name was called", s)
 	}
+}
+
+// checkLimits refuses what is out of its range, and returns the agent's limit of memory in bytes.
+func (r *runFlags) checkLimits() (int64, error) {
+	limit, err := memoryLimit(r.limit)
+	switch {
+	case err != nil:
+		return 0, err
+	case r.depth < 0 || r.depth > maxStackDepth:
+		return 0, usage("--max-stack-depth %d is not between 1 and %d", r.depth, maxStackDepth)
+	case r.sample != 0 && r.sample < leastSample:
+		return 0, usage("--sample-counters %d: want 0, or at least %d milliseconds", r.sample, leastSample)
+	case r.top < 0:
+		return 0, usage("--top cannot be negative")
+	}
+	return limit, nil
 }
 
 // checkMeters refuses what no event source can be called.

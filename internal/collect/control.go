@@ -29,13 +29,13 @@ type controls struct {
 
 // Change changes what is recorded, from now on: of all processes, or of the one with the id pid.
 func (r *Recorder) Change(op steer.Op, pid int) error {
-	l, change, wireLevel := r.rec.Level(), r.rec.Change, uint32(wire.LevelGlobal)
+	l, change, wireLevel, inner := r.rec.Level(), r.rec.Change, uint32(wire.LevelGlobal), uint32(0)
 	if pid != 0 {
 		p := r.running(pid)
 		if p == nil {
 			return errNoProcess
 		}
-		l, change, wireLevel = p.rec.Level(), p.rec.Change, wire.LevelProcess
+		l, change, wireLevel, inner = p.rec.Level(), p.rec.Change, wire.LevelProcess, p.inner()
 	}
 	if op == steer.Resume && l.Suspended <= 0 {
 		return errNotPaused
@@ -45,7 +45,7 @@ func (r *Recorder) Change(op steer.Op, pid int) error {
 	if r.control.file != nil {
 		global := r.rec.Level()
 		r.control.file.Append(wire.ControlChange{TimeNS: uint64(now), Level: wireLevel, Op: wireOps[op],
-			PID: uint32(pid)}, global.Stopped, global.Suspended)
+			PID: inner}, global.Stopped, global.Suspended)
 	}
 	return nil
 }
@@ -65,6 +65,15 @@ func (r *Recorder) running(pid int) *process {
 	return nil
 }
 
+// inner is the id of the process in its own namespace.
+func (p *process) inner() uint32 {
+	h, err := p.arena.Header()
+	if err != nil {
+		return uint32(p.pid)
+	}
+	return h.PID
+}
+
 // addControl takes what the program itself changed or marked.
 func (p *process) addControl(r *Recorder, record any) error {
 	switch record := record.(type) {
@@ -81,7 +90,7 @@ func (p *process) addControl(r *Recorder, record any) error {
 			r.rec.Change(op, at)
 			if global := r.rec.Level(); r.control.file != nil {
 				r.control.file.Append(wire.ControlChange{TimeNS: record.TimeNS, Level: wire.LevelGlobal, Op: record.Op,
-					Origin: uint32(p.pid)}, global.Stopped, global.Suspended)
+					Origin: p.inner()}, global.Stopped, global.Suspended)
 			}
 		case wire.LevelProcess:
 			p.rec.Change(op, at)

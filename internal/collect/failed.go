@@ -42,12 +42,22 @@ type failed struct {
 	written bool
 }
 
+// meaning is what a reason means.
+func meaning(reason string) string { return session.Loss{Reason: reason}.Meaning() }
+
+// failedReason reads the reason in the name of the file that the agent left: PID-START.WHY.failed.
+func failedReason(name string) string {
+	_, why, _ := strings.Cut(strings.TrimSuffix(name, launch.FailedSuffix), ".")
+	if !slices.Contains(agentReasons, why) {
+		return session.LossNotRecorded
+	}
+	return why
+}
+
 // newFailed reads the name of the file that the agent left: PID-START.WHY.failed.
 func newFailed(rec *recording.Process, name string, start quantity.Nanoseconds) *failed {
-	stem, why, _ := strings.Cut(strings.TrimSuffix(name, launch.FailedSuffix), ".")
-	if !slices.Contains(agentReasons, why) {
-		why = session.LossNotRecorded
-	}
+	why := failedReason(name)
+	stem, _, _ := strings.Cut(name, ".")
 	text, _, _ := strings.Cut(stem, "-")
 	pid, err := strconv.Atoi(text)
 	if err != nil {
@@ -88,7 +98,7 @@ func (r *Recorder) notRecorded() string {
 	var meanings []string
 	add := func(reason string) {
 		if reason != "" {
-			meanings = append(meanings, session.Loss{Reason: reason}.Meaning())
+			meanings = append(meanings, meaning(reason))
 		}
 	}
 	for _, f := range r.failed {

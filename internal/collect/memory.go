@@ -30,10 +30,10 @@ func fits(bytes int64) bool {
 // clrprof: it moved there, or whoever made it moved it. If the arena cannot be written the limit stays: nothing else
 // depends on it.
 func (p *process) followGroup(r *Recorder, h *wire.Header) {
-	if r.group == nil || p.over || wire.State(h.State) == wire.StateShutDown {
+	if r.group == nil || p.over || wire.State(h.State).Over() {
 		return
 	}
-	allowed := r.allowed(int(h.PID))
+	allowed := r.allowed(p.outer(int(h.PID)))
 	if limit := uint64(r.group(allowed)); allowed != cgroup.None && limit < h.MemoryLimit {
 		_ = p.arena.LowerMemoryLimit(limit)
 	}

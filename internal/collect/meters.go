@@ -145,7 +145,7 @@ func (m *meters) begin(s *meterSource, h *wire.Header) {
 	switch {
 	case wire.State(h.State) == wire.StateFailed:
 		s.unrecorded = true
-	case wire.State(h.State) == wire.StateShutDown:
+	case wire.State(h.State).Over():
 		s.failure = errEnded
 	case h.RuntimeMajor < oldestSampled:
 		s.failure = errOldRuntime

@@ -67,7 +67,8 @@ type process struct {
 	rec   *recording.Process
 	arena *arena.Arena
 
-	pid   int
+	pid   int                 // here
+	outer func(inner int) int // it, of that in its own namespace, which the header has
 	alive func(pid int) bool
 	// it does not run any more, and did not before the arena was read: decided once for each sync
 	over      bool
@@ -99,8 +100,8 @@ type siteOf struct {
 	node, typ uint32
 }
 
-func newProcess(rec *recording.Process, a *arena.Arena, alive func(pid int) bool) *process {
-	return &process{rec: rec, arena: a, alive: alive, names: newNames(), threads: newThreads()}
+func newProcess(rec *recording.Process, a *arena.Arena, r *Recorder) *process {
+	return &process{rec: rec, arena: a, outer: r.outer, alive: r.alive, names: newNames(), threads: newThreads()}
 }
 
 // readHeader also finds out whether the process is over. If it is, the header and all that is read later is final. A
@@ -108,12 +109,12 @@ func newProcess(rec *recording.Process, a *arena.Arena, alive func(pid int) bool
 // moments.
 func (p *process) readHeader() (*wire.Header, error) {
 	header, err := p.arena.Header()
-	if err == nil && !p.over && !p.alive(int(header.PID)) {
+	if err == nil && !p.over && (wire.State(header.State) == wire.StateDetached || !p.alive(int(header.PID))) {
 		p.over = true
 		header, err = p.arena.Header()
 	}
 	if err == nil {
-		p.pid = int(header.PID)
+		p.pid = p.outer(int(header.PID))
 		p.note(header)
 	}
 	return header, err
@@ -252,7 +253,7 @@ func (p *process) writeProcess(r *Recorder, h *wire.Header, now quantity.Nanosec
 		return fmt.Errorf("encode arguments: %w", err)
 	}
 	row := session.Process{
-		PID: int64(h.PID), ParentPID: int64(h.ParentPID), Name: p.name(), Path: p.exe,
+		PID: int64(p.pid), ParentPID: int64(h.ParentPID), Name: p.name(), Path: p.exe,
 		Arguments:      string(arguments),
 		RuntimeVersion: p.runtimeVersion(h),
 		Begin:          max(0, quantity.Nanoseconds(h.StartNS)-r.start), End: now, EndState: session.EndRunning,
@@ -261,6 +262,8 @@ func (p *process) writeProcess(r *Recorder, h *wire.Header, now quantity.Nanosec
 	switch {
 	case wire.State(h.State) == wire.StateShutDown:
 		row.End, row.EndState = quantity.Nanoseconds(h.EndNS)-r.start, session.EndExited
+	case wire.State(h.State) == wire.StateDetached:
+		row.End = quantity.Nanoseconds(h.EndNS) - r.start // of its recording: it runs on
 	case p.over:
 		if p.died == 0 {
 			p.died = max(now, 1)

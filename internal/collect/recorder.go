@@ -45,23 +45,27 @@ type Recorder struct {
 	failures  []string            // their order
 	late      bool                // processes may be dead for longer than since the last Sync
 	alive     func(pid int) bool
-	group     func(memory int64) int64 // see Options
-	allowed   func(pid int) int64
-	onEnd     func(percent int) // nil while the target runs
-	syncing   int               // of the processes, by number
-	watched   watched
-	samples   samples
-	meters    *meters // nil: nobody asked for them
-	control   controls
-	asked     request
-	left      left    // by a killed collector
-	tracer    *tracer // nil: no call trace is taken out of the arenas
+	outer     func(inner int) int // the id of a process here, of that in its own namespace
+	// the name of a thread of which the runtime has told none: it had it before it was recorded; nil: all are told
+	earlierName func(osID uint32) string
+	group       func(memory int64) int64 // see Options
+	allowed     func(pid int) int64
+	onEnd       func(percent int) // nil while the target runs
+	syncing     int               // of the processes, by number
+	watched     watched
+	samples     samples
+	meters      *meters // nil: nobody asked for them
+	control     controls
+	asked       request
+	left        left    // by a killed collector
+	tracer      *tracer // nil: no call trace is taken out of the arenas
 }
 
 // NewRecorder records the arenas that appear in directory. Start is the session's time zero.
 func NewRecorder(w *session.Writer, directory string, start quantity.Nanoseconds, filter Filter) *Recorder {
 	return &Recorder{rec: recording.New(w), directory: directory, start: start, filter: filter,
-		processes: map[string]*process{}, failed: map[string]*failed{}, alive: alive, allowed: allowedMemory}
+		processes: map[string]*process{}, failed: map[string]*failed{}, alive: alive, allowed: allowedMemory,
+		outer: func(inner int) int { return inner }}
 }
 
 // Processes says how many .NET processes have been seen that record.
@@ -225,11 +229,11 @@ func (r *Recorder) addProcess(name string) error {
 	if err != nil {
 		return err
 	}
-	p := newProcess(r.rec.NewProcess(), a, r.alive)
+	p := newProcess(r.rec.NewProcess(), a, r)
 	r.processes[name] = p
 	r.names = append(r.names, name)
 	if header, err := a.Header(); err == nil && r.meters != nil {
-		r.meters.addProcess(p.rec.ID(), a, int(header.PID))
+		r.meters.addProcess(p.rec.ID(), a, r.outer(int(header.PID)))
 	}
 	return nil
 }

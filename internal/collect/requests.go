@@ -59,7 +59,7 @@ func (r *Recorder) ask(call *steer.Call) error {
 		p := r.processes[name]
 		h, err := p.arena.Header()
 		if err != nil || !r.alive(int(h.PID)) || wire.State(h.State) != wire.StateRecording ||
-			call.PID != 0 && call.PID != int(h.PID) {
+			call.PID != 0 && call.PID != p.outer(int(h.PID)) {
 			continue // what is wrong with an arena is said when it is read
 		}
 		if next.command == wire.RequestSnapshot && h.Data&wire.DataLifetime == 0 {
@@ -70,7 +70,11 @@ func (r *Recorder) ask(call *steer.Call) error {
 	if len(next.asked) == 0 || r.control.file == nil {
 		return errNobody
 	}
-	next.number = r.control.file.Ask(next.command, uint32(call.PID))
+	only := uint32(0)
+	if call.PID != 0 {
+		only = next.asked[0].process.inner()
+	}
+	next.number = r.control.file.Ask(next.command, only)
 	*a = next
 	return nil
 }

@@ -64,6 +64,7 @@ type Result struct {
 	Path     string              // of the session
 	ExitCode int                 // of the target
 	Running  bool                // the target was left running
+	coded    bool                // ExitCode is the target's
 	Kept     string              // directory of the arenas, if the session could not be written
 	Unmarked []instrument.MarkAt // of Options.MarkAt: nothing was marked there
 	Unmet    []instrument.Scope  // of Options.Scopes: no function was met that is meant
@@ -121,7 +122,7 @@ func Run(o Options) (Result, error) {
 			o.Opened(res.Path)
 		}
 		_ = directory.SetSession(res.Path) // without it others must know the path
-		err = record(o, w, directory.Path, start, file, target, traced, &res)
+		err = record(o, w, directory.Path, start, file, command{target}, traced, &res)
 	} else {
 		err = fmt.Errorf("%w: %w", ErrWrite, err)
 	}
@@ -134,6 +135,26 @@ func Run(o Options) (Result, error) {
 	return res, finish(err, w, directory, traced, &res)
 }
 
+// subject is what is recorded.
+type subject interface {
+	Done() <-chan struct{}            // closed when it has ended
+	ExitCode() (code int, known bool) // after that
+	LetGo(file *arena.Control) error  // the recording ends before it does
+	Prepare(r *Recorder)              // before anything is read
+}
+
+// command is a target that clrprof has started.
+type command struct{ *launch.Target }
+
+// ExitCode is that of the command.
+func (c command) ExitCode() (int, bool) { return c.Target.ExitCode(), true }
+
+// LetGo does nothing: the agent learns that nobody reads any more by itself.
+func (command) LetGo(*arena.Control) error { return nil }
+
+// Prepare does nothing.
+func (command) Prepare(*Recorder) {}
+
 // wait waits for the target to end or for the user not to want to wait any more.
 func (res *Result) wait(t *launch.Target, stop <-chan struct{}) {
 	select {
@@ -145,12 +166,13 @@ func (res *Result) wait(t *launch.Target, stop <-chan struct{}) {
 }
 
 func record(o Options, w *session.Writer, directory string, start quantity.Nanoseconds, file *arena.Control,
-	t *launch.Target, traced *tracer, res *Result) error {
+	t subject, traced *tracer, res *Result) error {
 	w.OnBusy = o.OnBusy
 	if err := w.SetInfo(o.Facts); err != nil {
 		return fmt.Errorf("%w: %w", ErrWrite, err)
 	}
 	r := NewRecorder(w, directory, start, o.Filter)
+	t.Prepare(r)
 	r.trace(traced)
 	r.group = o.Group
 	r.watch(o.Live)
@@ -177,10 +199,8 @@ func record(o Options, w *session.Writer, directory string, start quantity.Nanos
 			return fmt.Errorf("%w: %w", ErrWrite, err)
 		}
 		now := Monotonic()
-		if last && !res.Running {
-			now = <-ended
-		}
 		if last {
+			now = res.end(t, file, h, ended)
 			r.OnEnd(o.OnEnd)
 			traced.drainLast()
 		}
@@ -198,6 +218,9 @@ func record(o Options, w *session.Writer, directory string, start quantity.Nanos
 		if done {
 			r.asked.finish(h, r)
 		}
+		if last {
+			h.answerLast(r)
+		}
 		h.look(r, age)
 		if o.OnSlice != nil {
 			o.OnSlice(Progress{age, r.Processes()})
@@ -214,6 +237,24 @@ func record(o Options, w *session.Writer, directory string, start quantity.Nanos
 	}
 }
 
+// end returns when the target ended. One that runs on is let go of, and is recorded up to then; it may end meanwhile.
+func (res *Result) end(t subject, file *arena.Control, h *controller,
+	ended <-chan quantity.Nanoseconds) quantity.Nanoseconds {
+	if res.Running {
+		if err := t.LetGo(file); err != nil {
+			h.say("%v", err)
+		}
+		select {
+		case <-t.Done():
+			res.Running = false
+			res.ExitCode, res.coded = t.ExitCode()
+		default:
+			return Monotonic()
+		}
+	}
+	return <-ended
+}
+
 // watchGroups watches for processes that appear, if their control groups or meters matter.
 func (o *Options) watchGroups(directory string) *watch {
 	if o.Group == nil && len(o.Meters) == 0 {
@@ -225,7 +266,7 @@ func (o *Options) watchGroups(directory string) *watch {
 // rest waits until the slice ends or, with it, the recording: the target has ended, or nobody wants to wait for it any
 // more. Between slices it only looks at the control groups of processes that appear. done: what agents were asked for
 // is done.
-func (r *Recorder) rest(o Options, end quantity.Nanoseconds, groups *watch, h *controller, t *launch.Target,
+func (r *Recorder) rest(o Options, end quantity.Nanoseconds, groups *watch, h *controller, t subject,
 	res *Result) (last, done bool, flush *steer.Call, err error) {
 	for l := (looks{}); ; {
 		next, look := r.watched.before(l.before(end))
@@ -235,9 +276,12 @@ func (r *Recorder) rest(o Options, end quantity.Nanoseconds, groups *watch, h *c
 		timer := time.NewTimer(time.Duration(next - Monotonic()))
 		select {
 		case <-t.Done():
-			res.ExitCode = t.ExitCode()
+			res.ExitCode, res.coded = t.ExitCode()
 			return true, false, nil, nil
 		case <-o.Stop:
+			res.Running = true
+			return true, false, nil, nil
+		case <-h.over:
 			res.Running = true
 			return true, false, nil, nil
 		case <-timer.C:
@@ -330,7 +374,7 @@ func closeRecording(w *session.Writer, r *Recorder, age quantity.Nanoseconds, re
 		return fmt.Errorf("%w: %w", ErrWrite, err)
 	}
 	facts := map[string]string{session.KeyDuration: strconv.FormatInt(int64(age), 10)}
-	if !res.Running {
+	if res.coded {
 		facts[session.KeyExitCode] = strconv.Itoa(res.ExitCode)
 	}
 	err := w.SetInfo(facts)
@@ -351,7 +395,7 @@ func finish(err error, w *session.Writer, d *launch.Directory, traced *tracer, r
 		}
 	}
 	switch {
-	case errors.Is(err, ErrNoAgent), errors.Is(err, ErrNotRecorded):
+	case errors.Is(err, ErrNoAgent), errors.Is(err, ErrNotRecorded), errors.Is(err, ErrNoAnswer):
 		res.Trace = nil
 		return errors.Join(err, os.Remove(res.Path), traced.discard(), d.Remove())
 	case errors.Is(err, ErrWrite):

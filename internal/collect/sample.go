@@ -57,7 +57,7 @@ func (r *Recorder) sample(now quantity.Nanoseconds) error {
 			continue // what is wrong with an arena is said when it is read
 		}
 		found = true
-		s.add(at, p.rec.ID(), counter.Process(s.root, int(header.PID)))
+		s.add(at, p.rec.ID(), counter.Process(s.root, p.outer(int(header.PID))))
 	}
 	if found {
 		s.add(at, 0, counter.Machine(s.root))

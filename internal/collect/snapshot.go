@@ -48,7 +48,7 @@ func (r *Recorder) Snapshots() error {
 // readSnapshots writes the rows of the snapshot of a process. An agent leaves one at most; of several, which processes
 // of one pid left, the last counts. One that is not complete, or too large for the memory, is a loss.
 func (p *process) readSnapshots(directory string) error {
-	paths, err := filepath.Glob(filepath.Join(directory, strconv.Itoa(p.pid)+"-*"+launch.SnapshotSuffix))
+	paths, err := filepath.Glob(filepath.Join(directory, strconv.Itoa(int(p.inner()))+"-*"+launch.SnapshotSuffix))
 	if err != nil || len(paths) == 0 {
 		return err
 	}

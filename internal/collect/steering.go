@@ -23,6 +23,7 @@ type Steering struct {
 	Toggle   <-chan os.Signal     // pauses and resumes all processes
 	Mark     <-chan os.Signal     // marks the moment
 	Say      func(message string) // tells the user
+	Detach   bool                 // when nothing more is to be recorded the recording ends, and the target runs on
 }
 
 // Totals is what has been recorded so far.
@@ -45,7 +46,9 @@ type controller struct {
 	calls  <-chan *steer.Call // nil: nobody can ask
 	after  *time.Timer
 	ends   *time.Timer
-	slices int // that were ended early
+	slices int           // that were ended early
+	over   chan struct{} // closed when the recording is to end
+	left   []*steer.Call // who asked for that
 }
 
 // maxEarlySlices is how many slices end before their time because something was changed or marked, so that spans
@@ -55,7 +58,7 @@ const maxEarlySlices = 400
 func (s Steering) paused() bool { return s.Paused || s.After > 0 }
 
 func newController(s Steering) *controller {
-	h := &controller{Steering: s, after: stopped(), ends: stopped()}
+	h := &controller{Steering: s, after: stopped(), ends: stopped(), over: make(chan struct{})}
 	if s.Queue != nil {
 		h.calls = s.Queue.Calls()
 	}
@@ -113,7 +116,9 @@ func (h *controller) finish(r *Recorder, mark, why string) {
 	}
 	r.control.limited = true
 	r.Mark(mark, why, session.MarkRun)
-	if err := r.Change(steer.Stop, 0); err == nil {
+	if h.Detach {
+		close(h.over)
+	} else if err := r.Change(steer.Stop, 0); err == nil {
 		h.say("%s: nothing more is recorded, and the command runs on", why)
 	}
 }
@@ -149,6 +154,10 @@ func (h *controller) answer(r *Recorder, c *steer.Call) (flush *steer.Call, earl
 	case steer.Status:
 	case steer.Flush:
 		return c, true
+	case steer.Detach:
+		if err = h.detach(r, c); err == nil {
+			return nil, false // it is answered at the end
+		}
 	case steer.Collect, steer.Snapshot:
 		if err = r.ask(c); err == nil {
 			return nil, false // it is answered when it is done
@@ -166,6 +175,30 @@ func (h *controller) answer(r *Recorder, c *steer.Call) (flush *steer.Call, earl
 	}
 	c.Answer(h.response(r, err))
 	return nil, early
+}
+
+// markDetach is the name of the mark of a recording that somebody else has ended.
+const markDetach = "detach"
+
+var errNotAttached = errors.New("clrprof run started it, and .NET does not let go of an agent that records from the " +
+	"start: stop ends the recording, and the program runs on")
+
+// detach ends the recording because somebody asks for it.
+func (h *controller) detach(r *Recorder, c *steer.Call) error {
+	if !h.Detach {
+		return errNotAttached
+	}
+	h.left = append(h.left, c)
+	h.finish(r, markDetach, "clrprof ctl")
+	return nil
+}
+
+// answerLast tells those who asked for the end that the target is free.
+func (h *controller) answerLast(r *Recorder) {
+	for _, c := range h.left {
+		c.Answer(h.response(r, nil))
+	}
+	h.left = nil
 }
 
 func (h *controller) response(r *Recorder, err error) steer.Response {
@@ -196,12 +229,12 @@ func (r *Recorder) Report() steer.Report {
 		if err != nil || p.failure != "" {
 			continue
 		}
-		row := steer.Process{PID: int(h.PID), Name: p.name(), Runtime: p.runtimeVersion(h),
+		row := steer.Process{PID: p.outer(int(h.PID)), Name: p.name(), Runtime: p.runtimeVersion(h),
 			State: "recording", Level: p.rec.Level(),
 			PausedNS: int64(p.rec.PausedWithin(0, now)), Threads: p.rec.Threads(),
 			Used: int64(h.SharedBytes + h.PrivateBytes), Limit: int64(h.MemoryLimit)}
 		switch {
-		case p.over || wire.State(h.State) == wire.StateShutDown:
+		case p.over || wire.State(h.State).Over():
 			row.State = "ended"
 		case p.rec.Paused():
 			row.State = "paused"

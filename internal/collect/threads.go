@@ -44,7 +44,11 @@ func (t *threads) id(id uint32) (session.ThreadID, bool) {
 func (t *threads) add(r *Recorder, p *recording.Process, record any, at int) {
 	switch record := record.(type) {
 	case wire.Thread:
-		row := p.AddThread(session.Thread{OSID: int64(record.OSID), Name: t.named[record.Managed],
+		name := t.named[record.Managed]
+		if name == "" && r.earlierName != nil {
+			name = r.earlierName(record.OSID)
+		}
+		row := p.AddThread(session.Thread{OSID: int64(record.OSID), Name: name,
 			Begin: quantity.Nanoseconds(record.BeginNS) - r.start})
 		t.byID[record.ID] = row
 		if record.Managed != 0 {

@@ -67,15 +67,18 @@ func Bases() []string {
 }
 
 // prefix begins the name of each directory of this user, and of nothing else.
-func prefix() string { return "clrprof-" + strconv.Itoa(os.Getuid()) + "-" }
+func prefix() string { return prefixOf(os.Getuid()) }
+
+// prefixOf is that of another user.
+func prefixOf(uid int) string { return "clrprof-" + strconv.Itoa(uid) + "-" }
 
 // NewDirectory makes a directory for arenas in the first of the bases that will do. In each that it looks at it
 // removes those that killed collectors left behind.
 func NewDirectory(bases []string) (*Directory, error) {
 	var errs []error
 	for _, base := range bases {
-		removeStale(base)
-		d, err := newDirectoryIn(base)
+		removeStale(base, os.Getuid())
+		d, err := newDirectoryIn(base, prefix())
 		if err == nil {
 			return d, nil
 		}
@@ -84,7 +87,7 @@ func NewDirectory(bases []string) (*Directory, error) {
 	return nil, fmt.Errorf("make a directory for shared memory: %w", errors.Join(errs...))
 }
 
-func newDirectoryIn(base string) (*Directory, error) {
+func newDirectoryIn(base, prefix string) (*Directory, error) {
 	base, err := filepath.Abs(base) // the target may run elsewhere
 	if err != nil {
 		return nil, err
@@ -96,7 +99,7 @@ func newDirectoryIn(base string) (*Directory, error) {
 	if free, left := fs.Bavail*uint64(fs.Bsize), reserve(fs.Blocks*uint64(fs.Bsize)); free < left+minFree {
 		return nil, fmt.Errorf("%s: %d bytes free, %d needed", base, free, left+minFree)
 	}
-	path, err := os.MkdirTemp(base, prefix()+"*"+newSuffix) // 0700
+	path, err := os.MkdirTemp(base, prefix+"*"+newSuffix) // 0700
 	if err != nil {
 		return nil, err
 	}
@@ -141,23 +144,23 @@ func OpenDirectory(path string) (*Directory, error) {
 	return &Directory{path, lock}, nil
 }
 
-// removeStale removes this user's directories in base whose collector is gone. Errors are not its caller's concern:
-// what cannot be removed now is tried again by the next run.
-func removeStale(base string) {
+// removeStale removes a user's directories in base whose collector is gone. Errors are not its caller's concern: what
+// cannot be removed now is tried again by the next run.
+func removeStale(base string, uid int) {
 	entries, err := os.ReadDir(base)
 	if err != nil {
 		return
 	}
 	for _, e := range entries {
-		if e.IsDir() && strings.HasPrefix(e.Name(), prefix()) {
-			removeIfStale(filepath.Join(base, e.Name()))
+		if e.IsDir() && strings.HasPrefix(e.Name(), prefixOf(uid)) {
+			removeIfStale(filepath.Join(base, e.Name()), uid)
 		}
 	}
 }
 
-func removeIfStale(path string) {
+func removeIfStale(path string, uid int) {
 	st, err := os.Lstat(path)
-	if err != nil || !ownedByUser(st) || strings.HasSuffix(path, newSuffix) && time.Since(st.ModTime()) < newAge {
+	if err != nil || !ownedBy(st, uid) || strings.HasSuffix(path, newSuffix) && time.Since(st.ModTime()) < newAge {
 		return
 	}
 	d, err := OpenDirectory(path)
@@ -172,10 +175,10 @@ func removeIfStale(path string) {
 	d.Remove()           // an error leaves it to the next run
 }
 
-// ownedByUser says whether the file is this user's: others may use the same names in a folder for all.
-func ownedByUser(info os.FileInfo) bool {
+// ownedBy says whether the file is the user's: others may use the same names in a folder for all.
+func ownedBy(info os.FileInfo, uid int) bool {
 	st, ok := info.Sys().(*syscall.Stat_t)
-	return ok && int(st.Uid) == os.Getuid()
+	return ok && int(st.Uid) == uid
 }
 
 // Remove deletes the directory and what is in it. A target that still runs keeps its memory until it ends. Processes

@@ -37,6 +37,9 @@ func libraryFor(path string) agentbin.Library {
 	return libraryOf(os.DirFS("/").Open)
 }
 
+// LibraryHere returns the build of the agent for this machine's C library.
+func LibraryHere() agentbin.Library { return libraryOf(os.DirFS("/").Open) }
+
 // scriptInterpreter returns what runs a script, also where its first line asks /usr/bin/env for it; "" if there is no
 // such line.
 func scriptInterpreter(path string) string {

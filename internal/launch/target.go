@@ -63,7 +63,8 @@ const (
 // agentVariables are all that are meant for the agent.
 var agentVariables = []string{envArenas, envMemory, envNodes, envDepth, envLifetime, envFinalGC, envRoots, envSnapshot,
 	envTime, envTrace, envNoMemory,
-	envCollector, envInstrument, envProbes, envSmall, envMine, envFolder, envRules, envMarks, envInside, envOutside}
+	envCollector, EnvDormant, envInstrument, envProbes, envSmall, envMine, envFolder, envRules, envMarks, envInside,
+	envOutside}
 
 // Options tell how to start a target.
 type Options struct {
@@ -194,14 +195,18 @@ func withoutAgent(env []string) []string {
 	})
 }
 
-// agentDirectories lists where the agent may be loaded from: the user's cache, which lasts, then temporary places.
-func agentDirectories(arenas string) []string {
+// AgentDirectories lists where this user's agents can be loaded from.
+// The cache lasts; a temporary folder may not.
+func AgentDirectories() []string {
 	var list []string
 	if cache, err := os.UserCacheDir(); err == nil {
 		list = append(list, filepath.Join(cache, "clrprof", "agent"))
 	}
-	return append(list, filepath.Join(os.TempDir(), "clrprof-agent-"+strconv.Itoa(os.Getuid())), arenas)
+	return append(list, filepath.Join(os.TempDir(), "clrprof-agent-"+strconv.Itoa(os.Getuid())))
 }
+
+// agentDirectories lists where the agent may be loaded from.
+func agentDirectories(arenas string) []string { return append(AgentDirectories(), arenas) }
 
 func environment(o Options, agent string) []string {
 	env := []string{

@@ -61,7 +61,7 @@ timing/replay:
 columns:
 session: columns quantity
 session/sessiontest: columns quantity session
-launch: agentbin control wire
+launch: agentbin arena control wire
 symbols: bundle clrmeta ppdb session usercode
 live: quantity session symbols
 steer:
@@ -99,7 +99,7 @@ cli: export/sarif rules
 cli: agentbin analysis budget cgroup collect control counter eventpipe export/collapsed export/parquet export/pprof export/speedscope instrument launch live pattern quantity report session steer symbols top web
 cli: calltrace export/trace
 cli: export/chrome export/document export/firefox export/otlp export/vsperf
-cli: mcp report/encode report/text report/words
+cli: mcp report/encode report/text report/words shell
 `
 
 // thirdParty lists the modules that the shipped binary may use, each with why.

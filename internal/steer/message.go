@@ -6,6 +6,7 @@ const (
 	Mark   = "mark"   // notes a moment
 	Flush  = "flush"  // writes to the session what was recorded up to now
 
+	Detach   = "detach"   // ends a recording of a process that runs on, and makes its agent dormant again
 	Collect  = "gc"       // makes processes collect their garbage
 	Snapshot = "snapshot" // the same, and takes a snapshot of their heaps
 )

@@ -69,7 +69,7 @@ func (q *Queue) Ask(ctx context.Context, r Request) (Response, error) {
 
 func (r *Request) check() error {
 	switch r.Command {
-	case string(Start), string(Stop), string(Suspend), string(Resume), Status, Flush, Collect, Snapshot:
+	case string(Start), string(Stop), string(Suspend), string(Resume), Status, Flush, Collect, Snapshot, Detach:
 	case Mark:
 		if r.Name == "" || strings.ContainsAny(r.Name, "\n\r") {
 			return errors.New("a mark needs a name of one line")

@@ -7,6 +7,8 @@
 //   threads N    start N threads, which wait until the end
 //   keep N       allocate N objects more of the type Kept, and keep them
 //   drop N       keep only N of them
+//   load N       N threads allocate, and start short threads that do, until calm
+//   calm 0       no thread does any more; prints how many objects of the type Load they have allocated
 //   full 0       print how many full garbage collections there have been
 //   end          print what is known, and end
 // First it prints "ready" and its process id.
@@ -24,10 +26,14 @@ namespace Steps
 
     sealed class Kept { public long A; }
 
+    sealed class Load { public long A; }
+
     static class Program
     {
         static object sink;
-        static long made, called;
+        static long made, called, loaded;
+        static volatile bool calm;
+        static readonly List<Thread> loading = new List<Thread>();
         static readonly List<Kept> kept = new List<Kept>();
         static readonly List<FileStream> opened = new List<FileStream>();
         static readonly ManualResetEventSlim end = new ManualResetEventSlim();
@@ -63,6 +69,21 @@ namespace Steps
                         kept.Add(new Kept());
                     break;
                 case "drop": kept.RemoveRange(n, kept.Count - n); break;
+                case "load":
+                    calm = false;
+                    for (int i = 0; i < n; i++)
+                    {
+                        loading.Add(new Thread(AllocateUntilCalm));
+                        loading[loading.Count - 1].Start();
+                    }
+                    break;
+                case "calm":
+                    calm = true;
+                    foreach (Thread t in loading)
+                        t.Join();
+                    loading.Clear();
+                    Console.WriteLine(Interlocked.Read(ref loaded));
+                    break;
                 case "full": Console.WriteLine(GC.CollectionCount(2)); break;
                 case "gc": GC.Collect(n); break;
                 case "burn": Burn(n); break;
@@ -80,6 +101,29 @@ namespace Steps
                     break;
                 default: throw new ArgumentException(words[0]);
             }
+        }
+
+        static void AllocateUntilCalm()
+        {
+            while (!calm)
+            {
+                AllocateDeep(10);
+                var once = new Thread(() => AllocateDeep(3)) { Name = "once" };
+                once.Start();
+                once.Join();
+            }
+        }
+
+        static object AllocateDeep(int depth)
+        {
+            var last = new Load { A = depth };
+            Interlocked.Increment(ref loaded);
+            for (int i = 0; i < 20; i++)
+            {
+                last = new Load { A = i };
+                Interlocked.Increment(ref loaded);
+            }
+            return depth == 0 ? last : AllocateDeep(depth - 1);
         }
 
         [MethodImpl(MethodImplOptions.NoInlining)]

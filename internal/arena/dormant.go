@@ -1,0 +1,108 @@
+package arena
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"sync/atomic"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/clrprof/clrprof/internal/wire"
+)
+
+// Dormant is the file of a dormant agent, as a collector has it. It is used by one goroutine.
+type Dormant struct {
+	file   *os.File
+	data   []byte
+	header *wire.Dormant
+}
+
+// ErrLocked means that another collector has the dormant agent.
+var ErrLocked = errors.New("another clrprof is attached")
+
+// OpenDormant opens the file of a dormant agent. The error wraps wire.ErrCorrupt if it is none.
+func OpenDormant(path string) (*Dormant, error) {
+	f, err := os.OpenFile(path, os.O_RDWR|unix.O_NOFOLLOW, 0)
+	if err != nil {
+		return nil, err
+	}
+	size := int(unsafe.Sizeof(wire.Dormant{}))
+	if st, err := f.Stat(); err != nil || !st.Mode().IsRegular() || st.Size() < int64(size) {
+		return nil, errors.Join(fmt.Errorf("%w: %s is no file of a dormant agent", wire.ErrCorrupt, path), f.Close())
+	}
+	data, err := unix.Mmap(int(f.Fd()), 0, size, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("map %s: %w", path, err), f.Close())
+	}
+	d := &Dormant{f, data, (*wire.Dormant)(unsafe.Pointer(&data[0]))}
+	if atomic.LoadUint64(&d.header.Magic) != wire.DormantMagic {
+		return nil, errors.Join(fmt.Errorf("%w: %s begins with %x", wire.ErrCorrupt, path, d.header.Magic), d.Close())
+	}
+	return d, nil
+}
+
+// Left says whether the process of the file is gone.
+func (d *Dormant) Left() bool {
+	err := unix.Flock(int(d.file.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+	return err == nil
+}
+
+// Build is the build id of the agent.
+func (d *Dormant) Build() [len(wire.Dormant{}.Build)]byte { return d.header.Build }
+
+// Version is wire.Version of the agent.
+func (d *Dormant) Version() uint32 { return d.header.Version }
+
+// Collector is the process id of the clrprof that is attached, or was last.
+func (d *Dormant) Collector() int { return int(atomic.LoadUint32(&d.header.Collector)) }
+
+// State is wire.DormantWaiting and so on.
+func (d *Dormant) State() uint32 { return atomic.LoadUint32(&d.header.State) }
+
+// Lock makes this process the one that is attached, until Close or its end. The error is ErrLocked if there is another.
+func (d *Dormant) Lock() error {
+	lock := unix.Flock_t{Type: unix.F_WRLCK, Whence: unix.SEEK_SET}
+	err := unix.FcntlFlock(d.file.Fd(), unix.F_OFD_SETLK, &lock)
+	if errors.Is(err, unix.EAGAIN) || errors.Is(err, unix.EACCES) {
+		return ErrLocked
+	}
+	if err != nil {
+		return fmt.Errorf("lock the file of the agent: %w", err)
+	}
+	atomic.StoreUint32(&d.header.Collector, uint32(os.Getpid()))
+	return nil
+}
+
+// Wanted is what a collector wants of a dormant agent.
+type Wanted struct {
+	Directory   string // for the arena, as the process sees it
+	MemoryLimit uint64 // bytes
+	Nodes       uint64 // of the tree of stacks
+	StackDepth  uint32 // frames
+}
+
+// Ask asks the agent for a recording. Lock must have succeeded. The number is that of the request.
+func (d *Dormant) Ask(w Wanted) (uint32, error) {
+	if len(w.Directory) >= len(d.header.Directory) {
+		return 0, fmt.Errorf("the path %.100s… is longer than %d bytes", w.Directory, len(d.header.Directory)-1)
+	}
+	n := copy(d.header.Directory[:], w.Directory)
+	clear(d.header.Directory[n:])
+	d.header.MemoryLimit, d.header.Nodes, d.header.StackDepth = w.MemoryLimit, w.Nodes, w.StackDepth
+	request := atomic.AddUint32(&d.header.Requests, 1)
+	wake(&d.header.Requests)
+	return request, nil
+}
+
+// Answer says whether a request was dealt with, and why there is no recording: wire.FailureNone if there is one.
+func (d *Dormant) Answer(request uint32) (done bool, failure wire.Failure) {
+	if atomic.LoadUint32(&d.header.Answered) != request {
+		return false, wire.FailureNone
+	}
+	return true, wire.Failure(d.header.Failure)
+}
+
+// Close lets go of the file and of its lock.
+func (d *Dormant) Close() error { return errors.Join(unix.Munmap(d.data), d.file.Close()) }

@@ -1,0 +1,101 @@
+package arena_test
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/clrprof/clrprof/internal/arena"
+	"github.com/clrprof/clrprof/internal/wire"
+)
+
+// TestDormant: what a collector asks for is in the file as the agent reads it, and so is the agent's answer.
+func TestDormant(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "dormant")
+	var b bytes.Buffer
+	if err := binary.Write(&b, binary.NativeEndian, wire.Dormant{Magic: wire.DormantMagic, State: wire.DormantWaiting,
+		Version: wire.Version}); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, b.Bytes(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	d, err := arena.OpenDormant(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, err := arena.OpenDormant(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := d.Lock(); err != nil {
+		t.Fatal(err)
+	}
+	if err := other.Lock(); !errors.Is(err, arena.ErrLocked) || other.Collector() != os.Getpid() {
+		t.Errorf("a second lock: %v, by %d", err, other.Collector())
+	}
+	long := "/" + strings.Repeat("x", wire.MaxDirectory)
+	if _, err := d.Ask(arena.Wanted{Directory: long}); err == nil {
+		t.Error("a path that is too long has been taken")
+	}
+	for i, w := range []arena.Wanted{{"/dev/shm/a long name", 1 << 30, 1000, 7}, {"/x", 1 << 20, 2, 3}} {
+		n, err := d.Ask(w)
+		if err != nil || n != uint32(i+1) {
+			t.Fatal(n, err)
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var have wire.Dormant
+		if _, err := binary.Decode(text, binary.NativeEndian, &have); err != nil {
+			t.Fatal(err)
+		}
+		directory, rest, _ := bytes.Cut(have.Directory[:], []byte{0})
+		if string(directory) != w.Directory || have.MemoryLimit != w.MemoryLimit || have.Nodes != w.Nodes ||
+			have.StackDepth != w.StackDepth || have.Requests != n || len(bytes.Trim(rest, "\x00")) != 0 {
+			t.Errorf("asked %+v, the file has %+v", w, have)
+		}
+		if done, _ := d.Answer(n); done {
+			t.Error("there is an answer")
+		}
+		have.Answered, have.Failure = n, uint32(wire.FailureNoArena)
+		var answer bytes.Buffer
+		if err := errors.Join(binary.Write(&answer, binary.NativeEndian, have), os.WriteFile(path, answer.Bytes(),
+			0)); err != nil {
+			t.Fatal(err)
+		}
+		if done, failure := d.Answer(n); !done || failure != wire.FailureNoArena {
+			t.Errorf("the answer: %v, %v", done, failure)
+		}
+	}
+	if err := d.Close(); err != nil {
+		t.Error(err)
+	}
+	if err := other.Lock(); err != nil {
+		t.Errorf("after the first has gone: %v", err)
+	}
+	if err := other.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestDormantDamaged: what is no file of an agent is refused, and not mapped.
+func TestDormantDamaged(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "dormant")
+	for _, text := range []string{"", "short", strings.Repeat("x", 1<<13)} {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if d, err := arena.OpenDormant(path); !errors.Is(err, wire.ErrCorrupt) {
+			t.Errorf("%d bytes: %v, %v", len(text), d, err)
+		}
+	}
+	if d, err := arena.OpenDormant(path + "-none"); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("none: %v, %v", d, err)
+	}
+}

@@ -1,0 +1,167 @@
+package collect
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/clrprof/clrprof/internal/arena"
+	"github.com/clrprof/clrprof/internal/launch"
+	"github.com/clrprof/clrprof/internal/wire"
+)
+
+// How long an agent may take. It does it at once unless the process is stopped or the machine is very busy.
+const (
+	attachTime = 10 * time.Second // to begin
+	detachTime = 60 * time.Second // to end: it waits for threads that are in the agent
+	attachPoll = time.Millisecond
+)
+
+// ErrNoAnswer means that a dormant agent does not do what it was asked for.
+var ErrNoAnswer = errors.New("the agent does not answer")
+
+// attached is a process that runs without us, with a dormant agent.
+type attached struct {
+	*launch.Dormant
+	stop <-chan struct{}
+}
+
+// ExitCode is unknown: only who starts a process learns it.
+func (attached) ExitCode() (int, bool) { return 0, false }
+
+// Prepare tells the recorder which process it is.
+func (a attached) Prepare(r *Recorder) {
+	r.alive = func(int) bool { return a.Alive() }
+	r.outer = func(int) int { return a.PID }
+	if a.Inner == a.PID { // else its threads have other ids here, too
+		r.earlierName = threadNames(a.PID)
+	}
+}
+
+// threadNames tells the names that the kernel has for threads of a process: the first 15 bytes of what .NET calls
+// them. A thread that nobody has named has the name of who started it, in the end that of the process: that is none.
+func threadNames(pid int) func(osID uint32) string {
+	read := func(task int) string {
+		text, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/comm", pid, task))
+		if err != nil {
+			return "" // it has ended
+		}
+		return strings.TrimSuffix(string(text), "\n")
+	}
+	own := read(pid)
+	return func(osID uint32) string {
+		name := read(int(osID))
+		if name == own {
+			return ""
+		}
+		return name
+	}
+}
+
+// LetGo waits until the agent is dormant again.
+func (a attached) LetGo(file *arena.Control) error {
+	file.Ask(wire.RequestDetach, 0)
+	return a.await(detachTime, nil, a.IsWaiting)
+}
+
+// await waits until something is so, or the process has ended.
+func (a attached) await(longest time.Duration, stop <-chan struct{}, is func() bool) error {
+	limit, tick := time.NewTimer(longest), time.NewTicker(attachPoll)
+	defer limit.Stop()
+	defer tick.Stop()
+	for !is() {
+		select {
+		case <-tick.C:
+		case <-a.Done():
+			return nil
+		case <-stop:
+			return fmt.Errorf("%w: interrupted before process %d had begun", ErrNoAnswer, a.PID)
+		case <-limit.C:
+			return fmt.Errorf("%w: process %d has not done it in %s: is it stopped?", ErrNoAnswer, a.PID, longest)
+		}
+	}
+	return nil
+}
+
+// Attach records a process with a dormant agent until it ends or the recording does, and leaves a session in state
+// Recorded. Of Options.Launch only what limits the agent counts.
+func Attach(o Options, d *launch.Dormant) (Result, error) {
+	o.Steer.Detach = true
+	a := attached{d, o.Stop}
+	directory, err := d.NewDirectory()
+	if err != nil {
+		return Result{}, err
+	}
+	start := Monotonic()
+	out, err := prepare(o, o.Begin)
+	if err != nil {
+		return Result{}, errors.Join(err, directory.Remove())
+	}
+	file, err := createControl(directory.Path, o.Steer.paused())
+	if err != nil {
+		return Result{}, errors.Join(err, out.discard(), directory.Remove())
+	}
+	defer file.Close()
+	if o.Live != nil {
+		defer o.Live.Close()
+	}
+	res := Result{}
+	w, err := out.open(d.PID)
+	if err != nil {
+		return res, errors.Join(fmt.Errorf("%w: %w", ErrWrite, err), directory.Remove())
+	}
+	res.Path = w.Path()
+	_ = directory.SetSession(res.Path) // without it others must know the path
+	if err := a.begin(o, directory); err != nil {
+		return res, finish(err, w, directory, nil, &res)
+	}
+	if o.Opened != nil {
+		o.Opened(res.Path)
+	}
+	err = record(o, w, directory.Path, start, file, a, nil, &res)
+	return res, finish(err, w, directory, nil, &res)
+}
+
+// begin waits until the agent records. If it cannot, the error wraps ErrNotRecorded or ErrNoAnswer.
+func (a attached) begin(o Options, directory *launch.Directory) error {
+	if err := a.Give(filepath.Join(directory.Path, wire.ControlFile)); err != nil {
+		return fmt.Errorf("%w: %w", ErrNotRecorded, err)
+	}
+	request, err := a.Ask(directory, o.Launch)
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrNotRecorded, err)
+	}
+	var done bool
+	var failure wire.Failure
+	err = a.await(attachTime, a.stop, func() bool {
+		done, failure = a.Answer(request)
+		return done
+	})
+	switch {
+	case err != nil:
+		return err
+	case !done:
+		return fmt.Errorf("%w: process %d has ended", ErrNotRecorded, a.PID)
+	case failure != wire.FailureNone:
+		return a.failed(directory, failure)
+	}
+	return nil
+}
+
+// failed says why the agent does not record: by what it left in the directory, or by what it answers.
+func (a attached) failed(directory *launch.Directory, failure wire.Failure) error {
+	switch failure {
+	case wire.FailureNoCollector:
+		return fmt.Errorf("%w: process %d cannot see the lock of %s: both must have the same directory", ErrNotRecorded,
+			a.PID, directory.Path)
+	case wire.FailureNoArena:
+		names, _ := filepath.Glob(filepath.Join(directory.Path, "*"+launch.FailedSuffix))
+		for _, name := range names {
+			return fmt.Errorf("%w: %s", ErrNotRecorded, meaning(failedReason(filepath.Base(name))))
+		}
+	}
+	return fmt.Errorf("%w: %s", ErrNotRecorded, meaning(failureReason(failure)))
+}

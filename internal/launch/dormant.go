@@ -1,0 +1,382 @@
+package launch
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/user"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/clrprof/clrprof/internal/agentbin"
+	"github.com/clrprof/clrprof/internal/arena"
+	"github.com/clrprof/clrprof/internal/wire"
+)
+
+// EnvDormant is the variable that makes the agent dormant: a directory in which it makes a file that collectors find.
+const EnvDormant = "CLRPROF_DORMANT"
+
+// DefaultDormant is that directory if nobody chooses another one. Arenas are made there too.
+const DefaultDormant = "/dev/shm"
+
+// Errors of FindDormant. Each is wrapped in a sentence that says what to do.
+var (
+	ErrNoProcess  = errors.New("no such process")
+	ErrDenied     = errors.New("permission denied")
+	ErrNoDotnet   = errors.New("it runs no .NET runtime")
+	ErrNoAgent    = errors.New("it was started without clrprof's agent")
+	ErrOtherAgent = errors.New("it has the agent of another clrprof")
+	ErrAttached   = errors.New("it is being recorded already")
+)
+
+// DormantVariables are the environment with which a runtime loads the agent, which waits for a collector. Agent is the
+// path of the library and directory where they meet, as the process sees them.
+func DormantVariables(agent, directory string) [][2]string {
+	return [][2]string{{"CORECLR_ENABLE_PROFILING", "1"}, {"CORECLR_PROFILER", ProfilerID},
+		{"CORECLR_PROFILER_PATH", agent}, {EnvDormant, directory}}
+}
+
+// Dormant is a process whose agent waits for this collector, and for no other until Close.
+type Dormant struct {
+	PID   int // here
+	UID   int // whose it is
+	Inner int // its id in its own PID namespace
+	Name  string
+	gid   int
+	root  string // before paths as the process sees them, "" if it sees what we do
+	base  string // where the agent is found, as the process sees it
+	agent string
+	place *arena.Dormant
+	done  chan struct{}
+}
+
+// FindDormant finds the agent of a process and takes it. The error wraps one of those above, or is of the operating
+// system.
+func FindDormant(pid int) (*Dormant, error) {
+	d := &Dormant{PID: pid, done: make(chan struct{})}
+	handle, err := unix.PidfdOpen(pid, 0)
+	if errors.Is(err, unix.ESRCH) || pid <= 0 {
+		return nil, fmt.Errorf("%w: %d", ErrNoProcess, pid)
+	}
+	if err != nil { // EINVAL: a thread of another process, or it has just ended
+		handle = -1
+	}
+	if err := d.find(); err != nil {
+		if handle >= 0 {
+			err = errors.Join(err, unix.Close(handle))
+		}
+		return nil, err
+	}
+	go d.wait(handle)
+	return d, nil
+}
+
+func (d *Dormant) find() error {
+	if err := d.readStatus(); err != nil {
+		return err
+	}
+	if err := d.readEnvironment(); err != nil {
+		return err
+	}
+	if err := d.openPlace(); err != nil {
+		return err
+	}
+	if err := d.check(); err != nil {
+		return errors.Join(err, d.place.Close())
+	}
+	return nil
+}
+
+func (d *Dormant) proc(name string) string { return fmt.Sprintf("/proc/%d/%s", d.PID, name) }
+
+// readStatus reads who the process is: proc(5).
+func (d *Dormant) readStatus() error {
+	text, err := os.ReadFile(d.proc("status"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%w: %d", ErrNoProcess, d.PID)
+	}
+	if err != nil {
+		return err
+	}
+	d.Inner = d.PID
+	for line := range strings.Lines(string(text)) {
+		name, value, _ := strings.Cut(line, ":")
+		fields := strings.Fields(value)
+		if len(fields) == 0 {
+			continue
+		}
+		switch name {
+		case "Name":
+			d.Name = fields[0]
+		case "State":
+			if fields[0] == "Z" || fields[0] == "X" {
+				return fmt.Errorf("%w: %d has ended", ErrNoProcess, d.PID)
+			}
+		case "Tgid":
+			if fields[0] != strconv.Itoa(d.PID) {
+				return fmt.Errorf("%w: %d is a thread of process %s", ErrNoProcess, d.PID, fields[0])
+			}
+		case "Uid":
+			d.UID, err = strconv.Atoi(fields[min(1, len(fields)-1)]) // the effective one
+		case "Gid":
+			d.gid, err = strconv.Atoi(fields[min(1, len(fields)-1)])
+		case "NSpid":
+			d.Inner, err = strconv.Atoi(fields[len(fields)-1])
+		}
+		if err != nil {
+			return fmt.Errorf("read %s: %w", d.proc("status"), err)
+		}
+	}
+	return nil
+}
+
+// denied says which right is missing.
+func (d *Dormant) denied(what string) error {
+	name := strconv.Itoa(d.UID)
+	if u, err := user.LookupId(name); err == nil {
+		name = u.Username
+	}
+	if d.UID != os.Geteuid() {
+		return fmt.Errorf("%w: process %d belongs to user %s (uid %d), and this is uid %d, which may not %s: it needs to "+
+			"be that user (sudo -u %s clrprof attach %d), or CAP_SYS_PTRACE and CAP_DAC_OVERRIDE, as root has", ErrDenied,
+			d.PID, name, d.UID, os.Geteuid(), what, name, d.PID)
+	}
+	return fmt.Errorf("%w: process %d is this user's, and yet may not be looked into (%s): it has other rights than this "+
+		"process, is not dumpable (prctl PR_SET_DUMPABLE), or is in another user namespace: it needs CAP_SYS_PTRACE, as "+
+		"root has", ErrDenied, d.PID, what)
+}
+
+// readEnvironment finds out from the process's environment whether there is an agent, and where.
+func (d *Dormant) readEnvironment() error {
+	text, err := os.ReadFile(d.proc("environ"))
+	if errors.Is(err, fs.ErrPermission) {
+		return d.denied("read its environment")
+	}
+	if err != nil {
+		return fmt.Errorf("%w: %d: %w", ErrNoProcess, d.PID, err)
+	}
+	profiler, arenas := "", ""
+	for _, entry := range strings.Split(string(text), "\x00") {
+		name, value, _ := strings.Cut(entry, "=")
+		switch name {
+		case EnvDormant:
+			d.base = value
+		case "CORECLR_PROFILER":
+			profiler = value
+		case "CORECLR_PROFILER_PATH":
+			d.agent = value
+		case envArenas:
+			arenas = value
+		}
+	}
+	ours := strings.EqualFold(profiler, ProfilerID)
+	switch {
+	case ours && arenas != "":
+		return fmt.Errorf("%w: clrprof run started process %d: see clrprof ctl %d status", ErrAttached, d.PID, d.PID)
+	case ours && d.base != "":
+		return nil
+	case !d.maps("libcoreclr.so", "libclrjit.so", "System.Private.CoreLib.dll"):
+		return fmt.Errorf("process %d (%s): %w", d.PID, d.Name, ErrNoDotnet)
+	case profiler != "" && !ours:
+		return fmt.Errorf("%w: process %d has another profiler, CORECLR_PROFILER=%s, and .NET allows one for each process",
+			ErrNoAgent, d.PID, profiler)
+	}
+	return fmt.Errorf("%w, and the runtime tells of allocations only if it was asked to at the start: start process %d "+
+		"(%s) again with the variables that clrprof env prints", ErrNoAgent, d.PID, d.Name)
+}
+
+// maps says whether the process has one of some files mapped. What cannot be read has not.
+func (d *Dormant) maps(names ...string) bool {
+	text, _ := os.ReadFile(d.proc("maps"))
+	return slices.ContainsFunc(names, func(name string) bool { return bytes.Contains(text, []byte(name)) })
+}
+
+// findRoot finds out whether the process sees the same files.
+func (d *Dormant) findRoot() {
+	same := func(a, b string) bool {
+		x, err := os.Stat(a)
+		y, otherErr := os.Stat(b)
+		return err == nil && otherErr == nil && os.SameFile(x, y)
+	}
+	if !same(d.proc("ns/mnt"), "/proc/self/ns/mnt") || !same(d.proc("root"), "/proc/self/root") {
+		d.root = d.proc("root")
+	}
+}
+
+// openPlace opens the file by which the agent is found.
+func (d *Dormant) openPlace() error {
+	d.findRoot()
+	namespace, err := os.Stat(d.proc("ns/pid"))
+	if err != nil {
+		return d.denied("see its namespaces")
+	}
+	path := filepath.Join(d.root+d.base, fmt.Sprintf("%s%d-%d", wire.DormantPrefix, inode(namespace), d.Inner))
+	st, err := os.Lstat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return d.noPlace()
+	}
+	if err == nil && !ownedBy(st, d.UID) {
+		return fmt.Errorf("%w: %s is not of the process's user", ErrNoAgent, path)
+	}
+	if err == nil {
+		d.place, err = arena.OpenDormant(path)
+	}
+	if errors.Is(err, fs.ErrPermission) {
+		return d.denied("open " + path)
+	}
+	return err
+}
+
+// AttachedSession returns the session into which a process with a dormant agent is recorded.
+func AttachedSession(pid int) (session string, ok bool) {
+	d := &Dormant{PID: pid}
+	if d.readStatus() != nil || d.readEnvironment() != nil {
+		return "", false
+	}
+	d.findRoot()
+	for _, r := range Recordings([]string{filepath.Join(d.root, d.base)}) {
+		if slices.Contains(r.PIDs, d.Inner) {
+			return r.Session, true
+		}
+	}
+	return "", false
+}
+
+// noPlace says why an environment that asks for the agent brought none.
+func (d *Dormant) noPlace() error {
+	if d.maps("libclrprof") {
+		return fmt.Errorf("%w: it is loaded, but could not make its file in %s: see that user %d can write there, and "+
+			"start process %d again", ErrNoAgent, d.base, d.UID, d.PID)
+	}
+	return fmt.Errorf("%w: its environment asks for it, but the runtime has not loaded %s: it has not come so far yet, "+
+		"cannot read that file, or DOTNET_EnableDiagnostics=0 forbids it", ErrNoAgent, d.agent)
+}
+
+func (d *Dormant) check() error {
+	known, err := agentbin.BuildIDs()
+	if err != nil {
+		return err
+	}
+	if build := d.place.Build(); d.place.Version() != wire.Version || !slices.Contains(known, build) {
+		return fmt.Errorf("%w (%x): attach with that one, or start process %d again with what clrprof env of this one "+
+			"prints", ErrOtherAgent, build[:4], d.PID)
+	}
+	if err := d.place.Lock(); errors.Is(err, arena.ErrLocked) {
+		return fmt.Errorf("%w: process %d is attached to by clrprof, process %d: clrprof ctl %d detach ends that",
+			ErrAttached, d.PID, d.place.Collector(), d.PID)
+	} else if err != nil {
+		return err
+	}
+	return nil
+}
+
+// wait waits for the end of the process. A handle below 0: the kernel has none (before Linux 5.3).
+func (d *Dormant) wait(handle int) {
+	defer close(d.done)
+	if handle < 0 {
+		for {
+			if _, err := os.Lstat(d.proc("")); err != nil {
+				return
+			}
+			time.Sleep(processPoll)
+		}
+	}
+	defer unix.Close(handle)
+	for {
+		_, err := unix.Poll([]unix.PollFd{{Fd: int32(handle), Events: unix.POLLIN}}, -1)
+		if !errors.Is(err, unix.EINTR) {
+			return
+		}
+	}
+}
+
+// processPoll is how often it is looked whether a process still runs, where the kernel does not tell.
+const processPoll = 200 * time.Millisecond
+
+// Done is closed when the process has ended.
+func (d *Dormant) Done() <-chan struct{} { return d.done }
+
+// Alive says whether the process runs.
+func (d *Dormant) Alive() bool {
+	select {
+	case <-d.done:
+		return false
+	default:
+		return true
+	}
+}
+
+// IsWaiting says whether the agent waits for a collector: a recording has ended, or there was none yet.
+func (d *Dormant) IsWaiting() bool { return d.place.State() == wire.DormantWaiting }
+
+// NewDirectory makes a directory for the arena, which the process can write.
+func (d *Dormant) NewDirectory() (*Directory, error) {
+	base := filepath.Join(d.root, d.base)
+	removeStale(base, d.UID)
+	removeLeft(base)
+	directory, err := newDirectoryIn(base, prefixOf(d.UID))
+	if errors.Is(err, fs.ErrPermission) {
+		return nil, d.denied("write to " + base)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("make a directory for shared memory: %w", err)
+	}
+	if err := d.Give(directory.Path); err != nil {
+		return nil, errors.Join(err, directory.Remove())
+	}
+	return directory, nil
+}
+
+// Give makes a file the process's user's.
+func (d *Dormant) Give(path string) error {
+	if d.UID == os.Geteuid() {
+		return nil
+	}
+	return os.Chown(path, d.UID, d.gid)
+}
+
+// Ask asks the agent for a recording into a directory that NewDirectory has made.
+func (d *Dormant) Ask(directory *Directory, o Options) (request uint32, err error) {
+	inside := filepath.Join(d.base, filepath.Base(directory.Path))
+	return d.place.Ask(arena.Wanted{Directory: inside, MemoryLimit: uint64(o.MemoryLimit), Nodes: uint64(o.Nodes),
+		StackDepth: uint32(o.StackDepth)})
+}
+
+// Answer is what the agent says to a request: arena.Dormant.Answer.
+func (d *Dormant) Answer(request uint32) (done bool, failure wire.Failure) {
+	return d.place.Answer(request)
+}
+
+// Close lets other collectors have the agent.
+func (d *Dormant) Close() error { return d.place.Close() }
+
+// removeLeft removes the files of agents whose processes are gone without having removed them.
+func removeLeft(base string) {
+	paths, err := filepath.Glob(filepath.Join(base, wire.DormantPrefix+"*"))
+	if err != nil {
+		return
+	}
+	for _, path := range paths {
+		if d, err := arena.OpenDormant(path); err == nil {
+			if d.Left() {
+				_ = os.Remove(path) // another's, in a folder where only they may
+			}
+			_ = d.Close()
+		}
+	}
+}
+
+func inode(info os.FileInfo) uint64 {
+	if st, ok := info.Sys().(*syscall.Stat_t); ok {
+		return st.Ino
+	}
+	return 0
+}
