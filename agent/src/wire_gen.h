@@ -677,7 +677,7 @@ _Static_assert(offsetof(struct wire_trace_chunk, events) == 48, "layout");
 struct wire_dormant {
     uint64_t magic; /* DormantMagic; stored last */
     uint32_t version; /* Version */
-    uint32_t pid; /* process id, in the process's own namespace */
+    uint32_t pid; /* in the process's own namespace */
     uint8_t build[20]; /* the agent's build id */
     uint32_t state; /* DormantWaiting and so on */
     uint32_t requests; /* how often a recording was asked for; a futex, stored last */

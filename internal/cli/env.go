@@ -220,7 +220,8 @@ func dockerText(d *dormantEnvironment) string {
 
 func kubernetesText(d *dormantEnvironment) string {
 	folder := filepath.Dir(d.Agent)
-	return d.first() + "# On each node, or from an init container that copies " + folder + ". Add to the pod's spec:\n" +
+	return d.first() +
+		"# On each node, or from an init container that copies " + folder + ". Add to the pod's spec:\n" +
 		"containers:\n- name: APP\n  env:\n" +
 		d.lines(func(name, value string) string { return fmt.Sprintf("  - name: %s\n    value: %q\n", name, value) }) +
 		"  volumeMounts:\n" +

@@ -652,12 +652,12 @@ const (
 )
 
 // Dormant is the file by which a collector and a dormant agent meet. The agent makes it, and holds a lock on it (flock)
-// as long as the process runs. A collector locks it as well (fcntl, F_OFD_SETLK), so that there is one at a time, writes
-// what it wants and adds to Requests.
+// as long as the process runs. A collector locks it as well (fcntl, F_OFD_SETLK), so that there is one at a time,
+// writes what it wants and adds to Requests.
 type Dormant struct {
 	Magic       uint64              `doc:"DormantMagic; stored last"`
 	Version     uint32              `doc:"Version"`
-	PID         uint32              `doc:"process id, in the process's own namespace"`
+	PID         uint32              `doc:"in the process's own namespace"`
 	Build       [20]uint8           `doc:"the agent's build id"`
 	State       uint32              `doc:"DormantWaiting and so on"`
 	Requests    uint32              `doc:"how often a recording was asked for; a futex, stored last"`
