@@ -26,7 +26,7 @@
 #else
 #define AT_FIXED_PLACE __attribute__((tls_model("initial-exec")))
 #endif
-/* Reads words of other functions' frames, which AddressSanitizer would take for mistakes. */
+/* Reads words of other functions' frames, or of what lies between variables, which AddressSanitizer would take for mistakes. */
 #ifdef CLRPROF_SANITIZED
 #define READS_STACK __attribute__((no_sanitize("address")))
 #else

@@ -17,6 +17,7 @@
 #include "control.h"
 #include "os.h"
 #include "scopes.h"
+#include "threads.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -50,7 +51,7 @@ static __thread struct level_state own_thread AT_FIXED_PLACE;
 
 void control_forget_thread(ptrdiff_t distance)
 {
-    *(struct level_state *)(void *)((uint8_t *)&own_thread + distance) = (struct level_state){0};
+    *(struct level_state *)variable_of_thread(&own_thread, distance) = (struct level_state){0};
 }
 
 static bool is_on(const struct level_state *l)

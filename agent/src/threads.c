@@ -70,20 +70,15 @@ static void forget_known(struct known *k)
     k->place = NULL;
 }
 
-static void *from(void *variable, ptrdiff_t distance)
-{
-    return (uint8_t *)variable + distance;
-}
-
 void threads_forget(void)
 {
     word_lock(&known_lock);
     while (known_threads != NULL) {
         struct known *k = known_threads;
         ptrdiff_t distance = (uint8_t *)k - (uint8_t *)&known;
-        *(struct thread **)from(&current_thread, distance) = NULL;
-        *(struct thread_set **)from(&current_set, distance) = NULL;
-        *(uint32_t *)from(&current_number, distance) = 0;
+        *(struct thread **)variable_of_thread(&current_thread, distance) = NULL;
+        *(struct thread_set **)variable_of_thread(&current_set, distance) = NULL;
+        *(uint32_t *)variable_of_thread(&current_number, distance) = 0;
         control_forget_thread(distance);
         forget_known(k);
     }

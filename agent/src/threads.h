@@ -138,6 +138,12 @@ extern __thread struct thread *current_thread AT_FIXED_PLACE;
 
 bool threads_init(void);
 void threads_close(void);
+/* The variable of the thread whose thread-local variables are so far from this one's; the compiler knows only of this one's. */
+static inline void *variable_of_thread(void *own, ptrdiff_t distance)
+{
+    volatile uintptr_t at = (uintptr_t)own + (uintptr_t)distance;
+    return (void *)at;
+}
 void threads_forget(void); /* all that threads know of themselves: a recording of a dormant process ends */
 bool thread_start(void *(*run)(void *)); /* one of the agent's own, which gets no signals. False: it cannot be */
 void thread_find_stack(uintptr_t *low, uintptr_t *high); /* this one's; 0: not known */

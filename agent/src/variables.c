@@ -18,7 +18,7 @@
 #define PAGE_BYTES UINT64_C(4096)
 
 /* The linker makes these. */
-extern const ElfW(Ehdr) __ehdr_start HIDDEN;
+extern const uint8_t __ehdr_start[] HIDDEN;
 extern uint8_t __start_kept[] HIDDEN, __stop_kept[] HIDDEN;
 
 static KEPT struct {
@@ -28,17 +28,35 @@ static KEPT struct {
 
 static const ElfW(Phdr) *segment(uint32_t type, uint32_t flags)
 {
-    const uint8_t *file = (const uint8_t *)&__ehdr_start;
-    const ElfW(Phdr) *p = (const void *)(file + __ehdr_start.e_phoff);
-    for (uint32_t i = 0; i < __ehdr_start.e_phnum; i++)
+    const ElfW(Ehdr) *file = (const void *)__ehdr_start;
+    const ElfW(Phdr) *p = (const void *)(__ehdr_start + file->e_phoff);
+    for (uint32_t i = 0; i < file->e_phnum; i++)
         if (p[i].p_type == type && (p[i].p_flags & flags) == flags)
             return &p[i];
     return NULL;
 }
 
+/* Words, where they can be: what the linker has beside variables, addresses of functions, is read by others meanwhile. */
+static READS_STACK void copy(uint8_t *to, const uint8_t *from, size_t bytes)
+{
+    size_t i = 0;
+    for (; i < bytes && ((uintptr_t)(to + i) % sizeof(uint64_t) != 0 || bytes - i < sizeof(uint64_t)); i++)
+        *(volatile uint8_t *)(to + i) = from[i];
+    for (; bytes - i >= sizeof(uint64_t); i += sizeof(uint64_t))
+        __atomic_store_n((uint64_t *)(void *)(to + i), *(const volatile uint64_t *)(const void *)(from + i), __ATOMIC_RELAXED);
+    for (; i < bytes; i++)
+        *(volatile uint8_t *)(to + i) = from[i];
+}
+
+static READS_STACK void zero(uint8_t *from, const uint8_t *to)
+{
+    for (; from < to; from++)
+        *(volatile uint8_t *)from = 0;
+}
+
 bool variables_save(void)
 {
-    uint8_t *base = (uint8_t *)(uintptr_t)&__ehdr_start;
+    uint8_t *base = (uint8_t *)(uintptr_t)__ehdr_start;
     const ElfW(Phdr) *data = segment(PT_LOAD, PF_W), *constant = segment(PT_GNU_RELRO, 0);
     if (data == NULL || constant == NULL)
         return false;
@@ -50,7 +68,7 @@ bool variables_save(void)
     own.copy = mmap(NULL, (size_t)(own.loaded - own.start), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (own.copy == MAP_FAILED)
         return false;
-    memcpy(own.copy, own.start, (size_t)(own.loaded - own.start));
+    copy(own.copy, own.start, (size_t)(own.loaded - own.start));
     return true;
 }
 
@@ -59,29 +77,28 @@ static void clear(uint8_t *from, uint8_t *to)
 {
     uint8_t *first = (uint8_t *)(((uintptr_t)from + PAGE_BYTES - 1) & ~(PAGE_BYTES - 1)), *last = (uint8_t *)((uintptr_t)to & ~(PAGE_BYTES - 1));
     if (first >= last || madvise(first, (size_t)(last - first), MADV_DONTNEED) != 0) {
-        memset(from, 0, (size_t)(to - from));
+        zero(from, to);
         return;
     }
-    memset(from, 0, (size_t)(first - from));
-    memset(last, 0, (size_t)(to - last));
+    zero(from, first);
+    zero(last, to);
 }
 
 void variables_restore(void)
 {
-    memcpy(own.start, own.copy, (size_t)(__start_kept - own.start));
-    memcpy(__stop_kept, own.copy + (__stop_kept - own.start), (size_t)(own.loaded - __stop_kept));
+    copy(own.start, own.copy, (size_t)(__start_kept - own.start));
+    copy(__stop_kept, own.copy + (__stop_kept - own.start), (size_t)(own.loaded - __stop_kept));
     clear(own.loaded, own.end);
 }
 
 void variables_build_id(uint8_t *id)
 {
     static const char owner[4] = "GNU";
-    const uint8_t *base = (const uint8_t *)&__ehdr_start;
     const ElfW(Phdr) *notes = segment(PT_NOTE, 0);
     memset(id, 0, BUILD_BYTES);
     if (notes == NULL)
         return;
-    const uint8_t *at = base + notes->p_vaddr, *end = at + notes->p_memsz;
+    const uint8_t *at = __ehdr_start + notes->p_vaddr, *end = at + notes->p_memsz;
     while ((size_t)(end - at) >= sizeof(ElfW(Nhdr))) {
         const ElfW(Nhdr) *n = (const void *)at;
         const uint8_t *name = at + sizeof *n, *value = name + ((n->n_namesz + 3) & ~3u);

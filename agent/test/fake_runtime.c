@@ -521,13 +521,14 @@ static struct import *import_of(struct fake_module *m)
 static hresult info_query(void *self, const struct guid *iid, void **out)
 {
     static const struct guid info9 = {0x008170DB, 0xF8CC, 0x4796, {0x9A, 0x51, 0xDC, 0x8A, 0xA0, 0xB4, 0x70, 0x12}};
+    static const struct guid info10 = {0x2F1B5152, 0xC869, 0x40C9, {0xAA, 0x5F, 0x3A, 0xBE, 0x02, 0x6B, 0xD7, 0x20}};
     static const struct guid info12 = {0x27B24CCD, 0x1CB1, 0x47C5, {0x96, 0xEE, 0x98, 0x19, 0x0D, 0xC3, 0x09, 0x59}};
     static const struct guid info13 = {0x6E6C7EE2, 0x0701, 0x4EC2, {0x9D, 0x29, 0x2E, 0x87, 0x33, 0xB6, 0x69, 0x34}};
     static const struct guid info14 = {0xF460E352, 0xD76D, 0x4FE9, {0x83, 0x5F, 0xF6, 0xAF, 0x9D, 0x6E, 0x86, 0x2D}};
     *out = NULL;
     if (call_fails())
         return HR_NO_INTERFACE;
-    if ((guid_equal(iid, &info9) && !fake.no_info9) || (guid_equal(iid, &info12) && fake.has_info12) || guid_equal(iid, &info13) || (guid_equal(iid, &info14) && !fake.no_info14))
+    if ((guid_equal(iid, &info9) && !fake.no_info9) || guid_equal(iid, &info10) || (guid_equal(iid, &info12) && fake.has_info12) || guid_equal(iid, &info13) || (guid_equal(iid, &info14) && !fake.no_info14))
         *out = self;
     return *out != NULL ? HR_OK : HR_NO_INTERFACE;
 }

@@ -7,9 +7,13 @@
 #include <dirent.h>
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <linux/futex.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -363,8 +367,142 @@ static void program_calls(void)
     fake_callback(CALLBACK_SHUTDOWN, 0);
 }
 
+/* ── recorded later, again and again (dormant.c) ────────────────────────────────────────────────────────────── */
+
+#define RECORDINGS (SANITIZED ? 20u : 100u)
+#define CONTROL_BYTES (WIRE_HEADER_SIZE + WIRE_CONTROL_RING * sizeof(struct wire_control_change))
+
+/* Threads that run are readers; who stops them waits until they are outside of the agent. */
+static pthread_rwlock_t running = PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP;
+static uint32_t stops, calm;
+
+static hresult stop_threads(void *self)
+{
+    (void)self;
+    if (stops++ % 3 == 1)
+        return (hresult)0x80131388; /* another suspension is in progress */
+    pthread_rwlock_wrlock(&running);
+    return HR_OK;
+}
+
+static hresult resume_threads(void *self)
+{
+    (void)self;
+    pthread_rwlock_unlock(&running);
+    return HR_OK;
+}
+
+static void allocate_until_calm(struct job *job)
+{
+    fake_set_thread(0x9000 + 64 * (uintptr_t)job->index);
+    while (__atomic_load_n(&calm, __ATOMIC_RELAXED) == 0) {
+        pthread_rwlock_rdlock(&running);
+        allocate_more();
+        pthread_rwlock_unlock(&running);
+    }
+}
+
+static void *map_shared(const char *path, size_t bytes, int flags)
+{
+    int fd = open(path, O_RDWR | flags, 0600);
+    if (fd < 0 || (flags != 0 && ftruncate(fd, (off_t)bytes) != 0))
+        fake_die("no %s", path);
+    void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    close(fd);
+    return p;
+}
+
+static struct wire_dormant *find_place(void)
+{
+    static char path[4500];
+    DIR *d = opendir(directory);
+    for (struct dirent *e; (e = readdir(d)) != NULL;)
+        if (strncmp(e->d_name, WIRE_DORMANT_PREFIX, sizeof WIRE_DORMANT_PREFIX - 1) == 0)
+            snprintf(path, sizeof path, "%s/%s", directory, e->d_name);
+    closedir(d);
+    return path[0] == 0 || access(path, R_OK) != 0 ? NULL : map_shared(path, sizeof(struct wire_dormant), 0);
+}
+
+static void ask_for(uint32_t *requests)
+{
+    __atomic_fetch_add(requests, 1, __ATOMIC_SEQ_CST);
+    syscall(SYS_futex, requests, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
+}
+
+static void await(const uint32_t *word, uint32_t value)
+{
+    while (__atomic_load_n(word, __ATOMIC_ACQUIRE) != value)
+        sched_yield();
+}
+
+/* A recording into the directory; what the main thread allocates in it is returned. */
+static uint64_t record_once(struct wire_dormant *place, struct wire_control_header *control)
+{
+    place->memory_limit = 64u << 20;
+    place->nodes = UINT64_MAX;
+    strcpy((char *)place->directory, directory);
+    ask_for(&place->requests);
+    await(&place->answered, place->requests);
+    check(place->failure == 0 && place->state == WIRE_DORMANT_RECORDING, "failure %u, state %u", place->failure, place->state);
+    uint64_t before = __atomic_load_n(&fake.objects, __ATOMIC_RELAXED);
+    pthread_rwlock_rdlock(&running);
+    allocate_more();
+    pthread_rwlock_unlock(&running);
+    run_threads(3, name_some);
+    uint64_t made = __atomic_load_n(&fake.objects, __ATOMIC_RELAXED) - before;
+    control->request = WIRE_REQUEST_DETACH;
+    ask_for(&control->requests);
+    await(&place->state, WIRE_DORMANT_WAITING);
+    return made;
+}
+
+/* Each recording has what was allocated in it, and leaves nothing; other threads may be in the agent when it ends. */
+static void dormant(void)
+{
+    if (THREAD_SANITIZER)
+        return; /* the runtime calls by the table of callbacks while it changes: an address is one word, the old one or the new one */
+    char path[4500];
+    struct job jobs[3];
+    struct entries model = {0};
+    unsetenv("CLRPROF_ARENAS");
+    setenv("CLRPROF_DORMANT", directory, 1);
+    fake_answer(INFO_SUSPEND_RUNTIME, (void *)stop_threads);
+    fake_answer(INFO_RESUME_RUNTIME, (void *)resume_threads);
+    start();
+    check(fake.event_low == MEMORY_EVENTS && fake.event_high == 0, "a dormant agent asks for %x, %x", fake.event_low, fake.event_high);
+    struct wire_dormant *place = find_place();
+    snprintf(path, sizeof path, "%s/%s", directory, WIRE_CONTROL_FILE);
+    struct wire_control_header *control = map_shared(path, CONTROL_BYTES, O_CREAT);
+    control->magic = WIRE_CONTROL_MAGIC;
+    int fd = lock_directory();
+    for (uint32_t i = 0; i < RECORDINGS; i++) {
+        bool loaded = i % 2 == 1;
+        __atomic_store_n(&calm, 0, __ATOMIC_RELAXED);
+        if (loaded)
+            start_jobs(jobs, 3, allocate_until_calm);
+        allocate_more();
+        uint64_t made = record_once(place, control);
+        uint64_t found = counted();
+        check(loaded ? found >= made : found == made, "recording %u: %llu objects of %llu", i, (unsigned long long)found, (unsigned long long)made);
+        check(!is_mapped(".arena") && fake.references == 0 && fake.event_low == MEMORY_EVENTS, "recording %u: something is left", i);
+        __atomic_store_n(&calm, 1, __ATOMIC_RELAXED);
+        if (loaded)
+            join_jobs(jobs, 3, &model);
+        remove_arena();
+    }
+    check(place->recordings == RECORDINGS, "%llu recordings", (unsigned long long)place->recordings);
+    close(fd); /* nobody is there: it is refused, and can be tried again */
+    ask_for(&place->requests);
+    await(&place->answered, place->requests);
+    check(place->failure == WIRE_FAILURE_NO_COLLECTOR && !has_arena(), "failure %u", place->failure);
+    fake_callback(CALLBACK_SHUTDOWN, 0);
+    check(place->state == WIRE_DORMANT_ENDED && find_place() == NULL, "state %u", place->state);
+    fake.objects = fake.bytes = 0; /* for those who compare */
+}
+
 const struct scenario thread_scenarios[] = {
     {"program_calls", program_calls},
+    {"dormant", dormant},
     {"collector_ended", collector_ended},
     {"collector_killed", collector_killed},
     {"collector_killed_exit", collector_killed_exit},
