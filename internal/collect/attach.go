@@ -95,7 +95,6 @@ func Attach(o Options, d *launch.Dormant) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	start := Monotonic()
 	out, err := prepare(o, o.Begin)
 	if err != nil {
 		return Result{}, errors.Join(err, directory.Remove())
@@ -115,6 +114,7 @@ func Attach(o Options, d *launch.Dormant) (Result, error) {
 	}
 	res.Path = w.Path()
 	_ = directory.SetSession(res.Path) // without it others must know the path
+	start := Monotonic()
 	if err := a.begin(o, directory); err != nil {
 		return res, finish(err, w, directory, nil, &res)
 	}
