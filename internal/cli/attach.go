@@ -52,6 +52,7 @@ func newAttachCommand(e *environment) *cobra.Command {
 			if err := a.check(); err != nil {
 				return err
 			}
+			a.fits = !cmd.Flags().Changed("top")
 			return a.run(e, pid)
 		},
 	}
