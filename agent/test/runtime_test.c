@@ -167,9 +167,10 @@ static void scopes_missing(void)
     fake_callback(CALLBACK_JIT_STARTED, (uintptr_t)&methods[0][6]); /* another one */
     allocate_some(&none, &s, 3);
     fake_callback(CALLBACK_JIT_STARTED, (uintptr_t)&methods[0][0]);
+    fake.objects = fake.bytes = 0; /* for those who compare: what was outside is left out */
     allocate_some(&model, &s, 5);
     struct arena_facts *f = arena_read(directory, &found);
-    check(f != NULL && model_compare(&model, &found, true) == 0 && f->objects == 5, "not the 5 of %llu objects", (unsigned long long)fake.objects);
+    check(f != NULL && model_compare(&model, &found, true) == 0 && f->objects == 5, "not only the last %llu objects", (unsigned long long)fake.objects);
     check(f != NULL && f->header->losses[WIRE_LOSS_NOT_LIMITED].events == 1, "it is not told");
 }
 

@@ -174,12 +174,7 @@ func record(o Options, w *session.Writer, directory string, start quantity.Nanos
 	r := NewRecorder(w, directory, start, o.Filter)
 	t.Prepare(r)
 	r.trace(traced)
-	r.group = o.Group
-	r.watch(o.Live)
-	r.sampleEvery(o.Sample)
-	r.sampleMeters(o.Meters, o.Sample)
-	r.markAt(o.MarkAt)
-	r.control.scopes = o.Scopes
+	r.take(o)
 	defer r.Close()
 	r.steer(file, o.Steer.paused())
 	h := newController(o.Steer)
@@ -235,6 +230,16 @@ func record(o Options, w *session.Writer, directory string, start quantity.Nanos
 			return closeRecording(w, r, age, res)
 		}
 	}
+}
+
+// take is told what is wanted beside the arenas.
+func (r *Recorder) take(o Options) {
+	r.group = o.Group
+	r.watch(o.Live)
+	r.sampleEvery(o.Sample)
+	r.sampleMeters(o.Meters, o.Sample)
+	r.markAt(o.MarkAt)
+	r.control.scopes = o.Scopes
 }
 
 // end returns when the target ended. One that runs on is let go of, and is recorded up to then; it may end meanwhile.
