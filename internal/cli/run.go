@@ -192,7 +192,8 @@ func (r *runFlags) run(e *environment, command []string) error {
 		res.ExitCode = exitInterrupted
 	}
 	for _, m := range res.Unmarked {
-		notes.say("--mark-at %s: no mark was made: nothing that was recorded called a function of this name", m)
+		notes.say("--mark-at %s: no mark was made: nothing that was recorded called a function of this name; %s", m,
+			howNamed)
 	}
 	r.sayScopes(notes, res)
 	stopWatching() // from now on Ctrl-C ends clrprof at once, which has said the above
@@ -454,6 +455,9 @@ func (r *runFlags) options(e *environment, command []string) (collect.Options, e
 	}, nil
 }
 
+// howNamed is what to do when a pattern has matched nothing.
+const howNamed = "clrprof list-functions lists names, which begin with a namespace; * stands for any characters"
+
 // sayScopes says where --record-inside and --record-outside did not do what they were given for.
 func (r *runFlags) sayScopes(notes *notes, res collect.Result) {
 	if res.Unlimited > 0 {
@@ -463,7 +467,7 @@ func (r *runFlags) sayScopes(notes *notes, res collect.Result) {
 		return
 	}
 	for _, s := range res.Unmet {
-		notes.say("%v: no function of this name was called", s)
+		notes.say("%v: no function of this name was called; %s", s, howNamed)
 	}
 }
 
