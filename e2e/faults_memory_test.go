@@ -497,7 +497,7 @@ func TestAgentThatCannotBeLoaded(t *testing.T) {
 			return path
 		}},
 		{"noexec", "failed to map segment", func(s *sandbox) string {
-			s.mount(s.tmp, 1<<20, unix.MS_NOEXEC)
+			s.mount(s.tmp, 4<<20, unix.MS_NOEXEC)
 			path := filepath.Join(s.tmp, "clrprof-agent-copy.so")
 			if err := copyFile("../internal/agentbin/lib/libclrprof-linux-x64.so", path); err != nil {
 				s.t.Fatal(err)
