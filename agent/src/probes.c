@@ -523,7 +523,7 @@ bool probes_leave_out(uintptr_t function_id)
 {
     uintptr_t class_id, module = 0;
     uint32_t token;
-    return probes_on &&
+    return probes_on && has_lists &&
            SLOT(info, INFO_GET_FUNCTION_INFO, uintptr_t, uintptr_t *, uintptr_t *, uint32_t *)(info, function_id, &class_id, &module, &token) >= 0 &&
            module != 0 && (!is_concerned(module) || inliners_is_left_out(module, token));
 }

@@ -20,6 +20,7 @@
 #include "../src/thread_sets.h"
 #include "../src/threads.h"
 #include "../src/timer.h"
+#include "../src/trace.h"
 #include "../src/watch.h"
 
 #include <errno.h>
@@ -238,6 +239,44 @@ void scopes_unwound(void)
 bool scopes_off(void)
 {
     return false;
+}
+
+/* The order of events is not wanted. */
+bool trace_on;
+struct wire_trace_chunk trace_none;
+
+void trace_init(void)
+{
+}
+
+void trace_install(void **all)
+{
+    (void)all;
+}
+
+void trace_begin(struct timer *t, uint32_t thread)
+{
+    (void)t, (void)thread;
+}
+
+void trace_end(struct timer *t)
+{
+    (void)t;
+}
+
+void trace_more(struct timer *t)
+{
+    (void)t;
+}
+
+void trace_thrown(struct timer *t, uintptr_t object)
+{
+    (void)t, (void)object;
+}
+
+void trace_caught(struct timer *t, uintptr_t function_id)
+{
+    (void)t, (void)function_id;
 }
 
 bool probes_on; /* calls come by hooks here */
