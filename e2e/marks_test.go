@@ -240,13 +240,19 @@ func TestMarkAtPlaces(t *testing.T) {
 				if d := cmp.Diff(order, names); d != "" {
 					t.Errorf("order of marks (-want +have): %s", d)
 				}
-				for text, n := range map[string]int{"--mark-at Shop.Program.Never: no mark was made": 1,
-					"--mark-at Shop.Program.Nobody:after: no mark was made": 1, "no mark was made": 2} {
-					if strings.Count(r.stderr, text) != n {
-						t.Errorf("%q is not said %d times:\n%s", text, n, r.stderr)
-					}
-				}
+				checkSaid(t, r.stderr, map[string]int{"--mark-at Shop.Program.Never: no mark was made": 1,
+					"--mark-at Shop.Program.Nobody:after: no mark was made": 1, "no mark was made": 2})
 			})
+		}
+	}
+}
+
+// checkSaid compares how often clrprof says something with how often it should.
+func checkSaid(t *testing.T, stderr string, want map[string]int) {
+	t.Helper()
+	for text, n := range want {
+		if strings.Count(stderr, text) != n {
+			t.Errorf("%q is not said %d times:\n%s", text, n, stderr)
 		}
 	}
 }
