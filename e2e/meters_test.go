@@ -236,6 +236,9 @@ func TestMetersUnreachable(t *testing.T) {
 	s.env = append(s.env, "DOTNET_EnableDiagnostics_IPC=0")
 	x := s.startMeters(r, "--memory", "--sample-counters", "100", "--meter", "Shop.Events")
 	x.do("orders 1")
+	await(t, "the loss", func() bool { // of a program that ends before it is asked nothing would be known
+		return len(query[struct{ Reason string }](t, x.session, "SELECT reason FROM loss")) > 0
+	})
 	x.finish()
 	missing := missingCounters(t, x.session)
 	if why := missing["Shop.Events"]; !strings.Contains(why, fmt.Sprintf("process %d: no diagnostics socket", x.pid)) ||

@@ -378,10 +378,10 @@ func (m *meters) write(r *Recorder, last bool) error {
 		}
 		m.take(r, s)
 	}
+	if err := r.rec.AddLosses(m.losses(last)); err != nil {
+		return err
+	}
 	if last {
-		if err := r.rec.AddLosses(m.losses()); err != nil {
-			return err
-		}
 		m.finish()
 	}
 	if err := r.rec.ReplaceCounters(m.counters); err != nil {
@@ -394,22 +394,22 @@ func (m *meters) write(r *Recorder, last bool) error {
 	return nil
 }
 
-// losses are the processes that were not sampled.
-func (m *meters) losses() []session.Loss {
+// losses are the processes that cannot be sampled, as far as it is known, and in the end all that were not.
+func (m *meters) losses(last bool) []session.Loss {
 	var out []session.Loss
 	for _, s := range m.sources {
-		if s.why() != nil {
+		if s.why(last) != nil {
 			out = append(out, session.Loss{Process: s.process, Reason: session.LossCounters, Events: 1})
 		}
 	}
 	return out
 }
 
-// why says why a process was not sampled. It is asked in the end.
-func (s *meterSource) why() error {
+// why says why a process is not sampled, nil if nothing is known to be in the way.
+func (s *meterSource) why(last bool) error {
 	s.lock.Lock()
 	defer s.lock.Unlock()
-	if s.failure == nil && len(s.sessions) == 0 && !s.unrecorded {
+	if last && s.failure == nil && len(s.sessions) == 0 && !s.unrecorded {
 		s.failure = errSilent
 	}
 	return s.failure

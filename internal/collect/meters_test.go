@@ -97,7 +97,7 @@ func TestMeterReasons(t *testing.T) {
 	}
 	m.sources[1].sessions = make([]*eventpipe.Session, 1)
 	m.sources[1].failure, m.sources[1].lost[0], m.sources[1].dropped = nil, 7, 8
-	if n := len(m.losses()); n != len(m.sources)-1 {
+	if n := len(m.losses(true)); n != len(m.sources)-1 {
 		t.Errorf("%d processes are lost", n)
 	}
 	m.finish()
@@ -181,8 +181,8 @@ func TestMeterStart(t *testing.T) {
 		}
 		m.look()
 		_, again := m.before(math.MaxInt64)
-		if s := m.sources[0]; s.begun != x.begun || again == x.begun || !errors.Is(s.why(), x.why) {
-			t.Errorf("state %d: begun %v, %v", x.state, s.begun, s.why())
+		if s := m.sources[0]; s.begun != x.begun || again == x.begun || !errors.Is(s.why(true), x.why) {
+			t.Errorf("state %d: begun %v, %v", x.state, s.begun, s.why(true))
 		}
 		if err := a.Close(); err != nil {
 			t.Error(err)
