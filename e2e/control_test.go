@@ -283,8 +283,8 @@ func TestRecordedFor(t *testing.T) {
 		flags []string
 		least int64 // objects
 	}{
-		{"for", []string{"--for", "700ms"}, 1},
-		{"after and for", []string{"--after", "1500ms", "--for", "700ms"}, 1},
+		{"for", []string{"--for", "2s"}, 1},
+		{"after and for", []string{"--after", "1500ms", "--for", "2s"}, 1},
 		{"allocated", []string{"--stop-when", "allocated > 10MB"}, 10 << 20 / 24},
 		{"allocations", []string{"--stop-when", "allocations > 100000"}, 100_000},
 		{"calls", []string{"--stop-when", "calls > 100000"}, 100_000},

@@ -145,10 +145,10 @@ func (m *meters) begin(s *meterSource, h *wire.Header) {
 	switch {
 	case wire.State(h.State) == wire.StateFailed:
 		s.unrecorded = true
-	case wire.State(h.State).Over():
-		s.failure = errEnded
 	case h.RuntimeMajor < oldestSampled:
 		s.failure = errOldRuntime
+	case wire.State(h.State).Over():
+		s.failure = errEnded
 	default:
 		go s.run(m.names, m.interval)
 		return

@@ -161,6 +161,7 @@ func TestMeterStart(t *testing.T) {
 	}{
 		{wire.StateStarting, 0, false, errSilent},
 		{wire.StateRecording, 4, true, errOldRuntime},
+		{wire.StateShutDown, 4, true, errOldRuntime},
 		{wire.StateShutDown, 9, true, errEnded},
 		{wire.StateFailed, 9, true, nil},
 	} {
