@@ -246,7 +246,7 @@ func (tc toolchain) compileInto(dir string, files []string, o Options) error {
 	args := tc.args(files, filepath.Join(tmp, o.Name+".dll"), o)
 	// The list of references is long; a response file is what build tools use.
 	// -noconfig alone has no effect there.
-	command := slices.Clone(tc.command)
+	command := slices.Concat(tc.command, tc.server)
 	if i := slices.Index(args, "-noconfig"); i >= 0 {
 		command, args = append(command, args[i]), slices.Delete(args, i, i+1)
 	}

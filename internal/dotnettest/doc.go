@@ -35,6 +35,9 @@
 // A directory appears by one rename when it is complete, so there is no half
 // installation. A file lock keeps two processes from fetching at once.
 //
+// Programs are compiled by a server of the C# compiler, which ends when it has had
+// nothing to do for a minute.
+//
 // # Limits
 //
 // linux-x64 only, as the two packages are. Without an SDK the compiler knows C# 8.
