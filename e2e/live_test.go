@@ -98,6 +98,8 @@ type sums struct {
 	functions, types map[int64]live.Numbers // by id; 0: the rest
 	names            map[string]int64
 	gcs              []live.GC
+	pauses           []live.Pause
+	counters         map[string]live.Counter // as they were told last
 }
 
 func plusNumbers(a, b live.Numbers) live.Numbers {
@@ -108,6 +110,7 @@ func (s *sums) add(t *testing.T, m *live.Message) {
 	t.Helper()
 	if s.functions == nil {
 		s.functions, s.types, s.names = map[int64]live.Numbers{}, map[int64]live.Numbers{}, map[string]int64{}
+		s.counters = map[string]live.Counter{}
 	}
 	s.all = plusNumbers(s.all, m.New)
 	if s.all != m.Total {
@@ -132,7 +135,10 @@ func (s *sums) add(t *testing.T, m *live.Message) {
 			t.Errorf("message %d: the rows add up to %+v, not %+v", m.ID, sum, want)
 		}
 	}
-	s.gcs = append(s.gcs, m.GCs.Rows...)
+	s.gcs, s.pauses = append(s.gcs, m.GCs.Rows...), append(s.pauses, m.Pauses.Rows...)
+	for _, c := range m.Counters.Rows {
+		s.counters[c.Name] = c
+	}
 }
 
 // TestLive: what the messages of a recording say adds up to its session, exactly, for one who watches from the
@@ -168,6 +174,15 @@ func TestLive(t *testing.T) {
 			}
 			x.do("make 500")
 			x.do("gc 1")
+			for _, step := range []string{"pause", "resume"} {
+				if r := s.run("ctl", x.session, step); r.exit != 0 {
+					t.Fatalf("ctl %s: exit code %d: %s", step, r.exit, r.stderr)
+				}
+			}
+			for early.counters["process.resident"].Value == 0 { // samples are taken twice in a second
+				m, _ := next(t, first)
+				early.add(t, &m)
+			}
 			x.tell("end")
 			for _, w := range []struct {
 				c   *control.Client
@@ -187,6 +202,8 @@ func TestLive(t *testing.T) {
 			}
 			early.compare(t, x.session)
 			late.compare(t, x.session)
+			early.compareEvents(t, x.session)
+			late.compareEvents(t, x.session)
 		})
 	}
 }
@@ -239,6 +256,47 @@ func (s *sums) compare(t *testing.T, session string) {
 		"SELECT name FROM type WHERE name = 'Steps.Item' UNION SELECT name FROM function WHERE raw_name = 'Make'") {
 		if _, ok := s.names[name.Name]; !ok {
 			t.Errorf("no message names %s", name.Name)
+		}
+	}
+}
+
+// compareEvents compares pauses and counters with what the session has.
+func (s *sums) compareEvents(t *testing.T, session string) {
+	t.Helper()
+	type pause struct {
+		Level      string
+		Begin, End int64
+	}
+	var told []pause
+	for i, p := range s.pauses {
+		if p.Ended != (i%2 == 1) {
+			t.Errorf("pauses: %+v", s.pauses)
+		}
+		if p.Ended {
+			told = append(told, pause{p.Level, int64(p.Begin), int64(p.End)})
+		}
+	}
+	want := query[pause](t, session, `SELECT level AS "Level", begin_ns AS "Begin", end_ns AS "End" FROM pause ORDER BY id`)
+	if len(want) != 1 || !slices.Equal(told, want) {
+		t.Errorf("messages tell of the pauses %+v, the session of %+v", told, want)
+	}
+	type value struct {
+		Name  string
+		At    int64
+		Value float64
+	}
+	// One process: what it counts itself began with it.
+	rows := query[value](t, session, `WITH v AS (SELECT counter_id, time_ns, value,
+		row_number() OVER (PARTITION BY counter_id ORDER BY time_ns DESC) AS last FROM counter_value)
+		SELECT c.name AS "Name", v.time_ns AS "At", v.value - iif(c.is_sum AND c.name NOT LIKE 'process.%', (SELECT min(value)
+		FROM v f WHERE f.counter_id = v.counter_id), 0) AS "Value" FROM v JOIN counter c ON c.id = v.counter_id WHERE v.last = 1`)
+	if len(rows) < 10 {
+		t.Errorf("the session has %d counters", len(rows))
+	}
+	for _, row := range rows {
+		c, ok := s.counters[row.Name]
+		if ok && (int64(c.At) != row.At || c.Value != row.Value) || !ok && row.Value != 0 {
+			t.Errorf("messages say %+v, the session %+v", c, row)
 		}
 	}
 }

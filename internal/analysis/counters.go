@@ -3,7 +3,6 @@ package analysis
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	q "github.com/clrprof/clrprof/internal/quantity"
 	"github.com/clrprof/clrprof/internal/session"
@@ -13,11 +12,8 @@ import (
 // a sum by how much it had grown since the sample before.
 type CounterPoint struct {
 	Begin, End q.Nanoseconds // of the session; the sample was taken at the end
-	Value      int64
+	Value      float64
 }
-
-// ownCounters begins the names of counters whose sums are 0 when a process begins.
-const ownCounters = "process."
 
 // CounterPoints returns what a counter said, in the order of time. What a process counted before its first sample
 // counts from the sample before, or from the session's start; of sums that began before the session the first sample
@@ -40,27 +36,24 @@ func CounterPoints(s *session.Session, name string) (session.Counter, []CounterP
 	})
 	slices.SortStableFunc(values, func(a, b session.CounterValue) int { return int(min(1, max(-1, a.Time-b.Time))) })
 	var out []CounterPoint
-	before := map[session.ProcessID]int64{}
+	total := session.CounterTotal{Counter: counters[at]}
 	for i := 0; i < len(values); {
-		p, known := CounterPoint{End: values[i].Time}, false
+		p, before := CounterPoint{End: values[i].Time}, 0.0
 		if len(out) > 0 {
 			p.Begin = out[len(out)-1].End
 		}
+		if total.IsSum {
+			before = total.Value
+		}
 		for ; i < len(values) && values[i].Time == p.End; i++ {
-			v := &values[i]
-			last, seen := before[v.Process]
-			switch before[v.Process] = v.Value; {
-			case !counters[at].IsSum:
-				p.Value, known = p.Value+v.Value, true
-			case seen || strings.HasPrefix(name, ownCounters):
-				p.Value, known = p.Value+max(0, v.Value-last), true // a damaged session may have anything
-			}
+			total.Add(&values[i])
 		}
-		if known || len(out) > 0 {
-			out = append(out, p)
+		if total.Known || len(out) > 0 {
+			p.Value = total.Value - before
 		} else {
-			out = append(out, CounterPoint{Begin: p.End, End: p.End})
+			p.Begin = p.End
 		}
+		out = append(out, p)
 	}
 	return counters[at], out, nil
 }

@@ -49,7 +49,8 @@ func TestCounterPoints(t *testing.T) {
 	b := sessiontest.Several()
 	b.Counters = []session.Counter{{ID: 1, Name: counterCPUUser, Unit: "ns", IsSum: true},
 		{ID: 2, Name: counterCPUSystem, Unit: "ns", IsSum: true},
-		{ID: 3, Name: counterResident, Unit: "bytes"}, {ID: 19, Name: counterMachineBusy, Unit: "ns", IsSum: true}}
+		{ID: 3, Name: counterResident, Unit: "bytes"}, {ID: 19, Name: counterMachineBusy, Unit: "ns", IsSum: true},
+		{ID: 1000, Name: "shop.load", Unit: "%"}}
 	b.CounterValues = []session.CounterValue{
 		{Time: 100, Process: 0, Counter: 19, Value: 1000}, {Time: 250, Process: 0, Counter: 19, Value: 1200},
 		{Time: 300, Process: 0, Counter: 19, Value: 1100},
@@ -59,6 +60,7 @@ func TestCounterPoints(t *testing.T) {
 		{Time: 250, Process: 1, Counter: 3, Value: 8192},
 		{Time: 250, Process: 2, Counter: 1, Value: 25}, {Time: 250, Process: 2, Counter: 2, Value: 4},
 		{Time: 250, Process: 2, Counter: 3, Value: 100},
+		{Time: 300, Process: 1, Counter: 1000, Value: 2, Fraction: 0.5},
 	}
 	s := open(t, b, filepath.Join(t.TempDir(), "a"))
 	defer s.Close()
@@ -76,18 +78,18 @@ func TestCounterPoints(t *testing.T) {
 	want := map[string][]CounterPoint{
 		counterCPUUser: {{0, 100, 30}, {100, 250, 75}}, counterCPUSystem: {{0, 100, 10}, {100, 250, 4}},
 		counterResident: {{0, 100, 4096}, {100, 250, 8292}}, counterMachineBusy: {{100, 100, 0}, {100, 250, 200},
-			{250, 300, 0}},
+			{250, 300, 0}}, "shop.load": {{0, 300, 2.5}},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
 	for i, u := range usage {
-		if i < 2 && int64(u.CPU) != got[counterCPUUser][i].Value+got[counterCPUSystem][i].Value {
+		if i < 2 && float64(u.CPU) != got[counterCPUUser][i].Value+got[counterCPUSystem][i].Value {
 			t.Errorf("usage %v, counters %v", u, got)
 		}
 	}
 	var unknown *TermError
-	if _, _, err := CounterPoints(s, "process.wings"); !errors.As(err, &unknown) || len(unknown.Names) != 4 {
+	if _, _, err := CounterPoints(s, "process.wings"); !errors.As(err, &unknown) || len(unknown.Names) != 5 {
 		t.Error(err)
 	}
 }

@@ -100,6 +100,9 @@ func (r *Recorder) publish(now quantity.Nanoseconds, last bool) error {
 	if err := r.describe(); err != nil {
 		return err
 	}
+	if r.meters != nil && !last {
+		r.meters.takeAll(r)
+	}
 	s := r.rec.NewState(max(0, now-r.start))
 	s.Mode, s.Processes = r.Mode(), r.Processes()
 	for _, name := range r.names {

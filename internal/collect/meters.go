@@ -325,8 +325,18 @@ func (m *meters) take(r *Recorder, s *meterSource) {
 	points := s.points
 	s.points = nil
 	s.lock.Unlock()
+	counters, rows := len(m.counters), len(m.rows)
 	for i := range points {
 		m.add(s.process, &points[i], max(0, points[i].Time-r.start))
+	}
+	r.rec.TellCounters(m.counters[counters:])
+	r.rec.TellCounterValues(m.rows[rows:])
+}
+
+// takeAll takes what is new of all processes.
+func (m *meters) takeAll(r *Recorder) {
+	for _, s := range m.sources {
+		m.take(r, s)
 	}
 }
 
@@ -382,7 +392,7 @@ func (m *meters) write(r *Recorder, last bool) error {
 		return err
 	}
 	if last {
-		m.finish()
+		r.rec.TellCounterValues(m.finish())
 	}
 	if err := r.rec.ReplaceCounters(m.counters); err != nil {
 		return err
@@ -415,16 +425,19 @@ func (s *meterSource) why(last bool) error {
 	return s.failure
 }
 
-// finish adds the last values, and rows for what was asked for and is not there.
-func (m *meters) finish() {
+// finish adds the last values, which it returns, and rows for what was asked for and is not there.
+func (m *meters) finish() (last []session.CounterValue) {
+	order := func(a, b session.CounterValue) int {
+		return cmp.Or(cmp.Compare(a.Time, b.Time), cmp.Compare(a.Process, b.Process), cmp.Compare(a.Counter, b.Counter))
+	}
 	for _, k := range m.kept {
 		if k.pending && k.row.Time > k.written {
-			m.rows = append(m.rows, k.row)
+			last = append(last, k.row)
 		}
 	}
-	slices.SortStableFunc(m.rows, func(a, b session.CounterValue) int {
-		return cmp.Or(cmp.Compare(a.Time, b.Time), cmp.Compare(a.Process, b.Process), cmp.Compare(a.Counter, b.Counter))
-	})
+	slices.SortFunc(last, order)
+	m.rows = append(m.rows, last...)
+	slices.SortStableFunc(m.rows, order)
 	reasons, unseen := m.reasons(), false
 	for i, p := range m.names {
 		if !m.seen[p] {
@@ -435,6 +448,7 @@ func (m *meters) finish() {
 	if reasons != "" && !unseen {
 		m.addMissing(0, strings.Join(m.names, ", "), reasons)
 	}
+	return last
 }
 
 // addMissing adds a row for what was asked for.

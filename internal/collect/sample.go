@@ -31,6 +31,16 @@ func (r *Recorder) sampleEvery(interval quantity.Nanoseconds) {
 	r.samples = samples{interval: interval, next: r.start + interval, root: os.DirFS("/"),
 		present: map[counter.ID]bool{},
 		missing: map[counter.ID]string{}, written: map[int64]session.Counter{}}
+	var rows []session.Counter
+	for _, c := range counter.All() {
+		rows = append(rows, describeCounter(c))
+	}
+	r.rec.TellCounters(rows)
+}
+
+// describeCounter is a counter as sessions have it.
+func describeCounter(c counter.Counter) session.Counter {
+	return session.Counter{ID: int64(c.ID), Name: c.Name, Unit: c.Unit, IsSum: c.Sum, Meaning: c.Meaning}
 }
 
 // before is when to take the next sample, if that is before the given time.
@@ -49,7 +59,7 @@ func (r *Recorder) sample(now quantity.Nanoseconds) error {
 	if err := r.findArenas(); err != nil {
 		return err
 	}
-	found := false
+	found, before := false, len(s.rows)
 	for _, name := range r.names {
 		p := r.processes[name]
 		header, err := p.arena.Header()
@@ -62,6 +72,7 @@ func (r *Recorder) sample(now quantity.Nanoseconds) error {
 	if found {
 		s.add(at, 0, counter.Machine(s.root))
 	}
+	r.rec.TellCounterValues(s.rows[before:])
 	return nil
 }
 
@@ -86,7 +97,7 @@ func (s *samples) write(rec *recording.Recording) error {
 	}
 	var rows []session.Counter
 	for _, c := range counter.All() {
-		row := session.Counter{ID: int64(c.ID), Name: c.Name, Unit: c.Unit, IsSum: c.Sum, Meaning: c.Meaning}
+		row := describeCounter(c)
 		switch why, ok := s.missing[c.ID]; {
 		case s.present[c.ID]:
 		case ok:

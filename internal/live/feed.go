@@ -8,6 +8,7 @@ import (
 	"io"
 	"sync"
 
+	"github.com/clrprof/clrprof/internal/session"
 	"github.com/clrprof/clrprof/internal/symbols"
 )
 
@@ -21,6 +22,9 @@ const (
 
 	// MaxMarks is how many marks a message has, and how many are kept for those who come later: likewise.
 	MaxMarks = 600
+
+	// MaxPauses is how many begins and ends of pauses a message has, and how many are kept: likewise.
+	MaxPauses = 600
 
 	// MaxWatchers is how many watch at most: more than there are people at one recording.
 	MaxWatchers = 64
@@ -44,6 +48,8 @@ type Feed struct {
 	names    names
 	gcs      happened[GC]
 	marks    happened[Mark]
+	pauses   happened[Pause]
+	counters counters
 }
 
 // Encoded is a message in JSON, without a newline.
@@ -55,7 +61,8 @@ type Encoded struct {
 
 // NewFeed makes a feed.
 func NewFeed() *Feed {
-	return &Feed{wake: make(chan struct{}, 1), changed: make(chan struct{}), names: newNames()}
+	return &Feed{wake: make(chan struct{}, 1), changed: make(chan struct{}), names: newNames(),
+		counters: newCounters()}
 }
 
 // SetSession says where the session is, before anybody watches.
@@ -96,6 +103,27 @@ func (f *Feed) AddMark(m Mark) {
 	f.marks.add(m, MaxMarks)
 }
 
+// AddPause takes a pause that began or ended, whether somebody watches or not.
+func (f *Feed) AddPause(p Pause) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.pauses.add(p, MaxPauses)
+}
+
+// AddCounters takes counters that are sampled.
+func (f *Feed) AddCounters(rows []session.Counter) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.counters.describe(rows)
+}
+
+// AddCounterValues takes samples of counters, in the order of time, whether somebody watches or not.
+func (f *Feed) AddCounterValues(values []session.CounterValue) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.counters.add(values)
+}
+
 // Publish makes a message of what is new in a state, which the feed keeps. Nothing may be published after the last one.
 func (f *Feed) Publish(s *State, last bool) error {
 	f.mu.Lock()
@@ -115,7 +143,8 @@ func (f *Feed) Publish(s *State, last bool) error {
 		f.kept = f.kept[:MaxKept-1]
 	}
 	f.kept = append(f.kept, e)
-	f.state, f.gcs.fresh, f.marks.fresh = s, 0, 0
+	f.state, f.gcs.fresh, f.marks.fresh, f.pauses.fresh = s, 0, 0, 0
+	clear(f.counters.fresh)
 	f.tell()
 	return nil
 }
@@ -137,7 +166,7 @@ func (f *Feed) tell() {
 // last message or, if that is what a watcher begins with, what was before.
 func (f *Feed) message(s, before *State, begins bool) Message {
 	m := Message{Event: Tick, Session: f.session, Mode: s.Mode, End: s.Time, Processes: s.Processes, Threads: s.Threads,
-		Losses: addLosses(s.Losses)}
+		Paused: s.Paused, Losses: addLosses(s.Losses)}
 	if before == nil {
 		m.Event, before = Start, &State{}
 	}
@@ -145,13 +174,10 @@ func (f *Feed) message(s, before *State, begins bool) Message {
 	m.Begin, m.Total, m.New = before.Time, numbers(total), numbers(total.Sub(before.total()))
 	m.Functions = f.functionTable(s.Functions, before.Functions, s.Calls)
 	m.Types = f.typeTable(s.Types, before.Types)
-	gcs, marks, laterGCs, laterMarks := f.gcs.fresh, f.marks.fresh, 0, 0
-	if begins {
-		gcs, laterGCs = int(f.gcs.all)-f.gcs.fresh, f.gcs.fresh
-		marks, laterMarks = int(f.marks.all)-f.marks.fresh, f.marks.fresh
-	}
-	m.GCs.Rows, m.GCs.LeftOut, m.GCs.Total = f.gcs.told(gcs, laterGCs, MaxGCs)
-	m.Marks.Rows, m.Marks.LeftOut, m.Marks.Total = f.marks.told(marks, laterMarks, MaxMarks)
+	m.GCs.Rows, m.GCs.LeftOut, m.GCs.Total = f.gcs.told(begins, MaxGCs)
+	m.Marks.Rows, m.Marks.LeftOut, m.Marks.Total = f.marks.told(begins, MaxMarks)
+	m.Pauses.Rows, m.Pauses.LeftOut, m.Pauses.Total = f.pauses.told(begins, MaxPauses)
+	m.Counters = f.counters.told(m.Event == Start)
 	return m
 }
 

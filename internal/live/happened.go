@@ -20,9 +20,13 @@ func (h *happened[T]) add(x T, kept int) {
 	h.fresh++
 }
 
-// told returns so many of those before the later ones, as far as so many are kept, how many of them are left out, and
-// how many there are in all without the later ones.
-func (h *happened[T]) told(count, later, kept int) (rows []T, leftOut int, total int64) {
+// told returns what is new since the last message or, for who begins with that message, what was before, as far as
+// so many are kept; how many of them are left out; and how many there are in all up to the message.
+func (h *happened[T]) told(begins bool, kept int) (rows []T, leftOut int, total int64) {
+	count, later := h.fresh, 0
+	if begins {
+		count, later = int(h.all)-h.fresh, h.fresh
+	}
 	there := h.last[:max(0, len(h.last)-later)]
 	rows = append([]T{}, there[len(there)-min(count, len(there), kept):]...)
 	return rows, count - len(rows), h.all - int64(later)

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -178,6 +179,73 @@ func TestMarks(t *testing.T) {
 			m.Marks.Rows[n-1].At != 3*MaxMarks+8 {
 			t.Errorf("%d rows, %d left out of %d", n, m.Marks.LeftOut, m.Marks.Total)
 		}
+	}
+}
+
+// TestPauses: each begin and end is told once, to who comes later all of them.
+func TestPauses(t *testing.T) {
+	f := NewFeed()
+	w := begin(t, f, 0)
+	f.AddPause(Pause{ID: 1, Level: session.LevelGlobal, Begin: 1})
+	publish(t, f, 2, false)
+	if m := next(t, w); len(m.Pauses.Rows) != 1 || m.Pauses.Rows[0].Ended {
+		t.Errorf("%+v", m.Pauses)
+	}
+	f.AddPause(Pause{ID: 1, Level: session.LevelGlobal, Begin: 1, End: 3, Ended: true})
+	publish(t, f, 4, false)
+	m := next(t, w)
+	if len(m.Pauses.Rows) != 1 || !m.Pauses.Rows[0].Ended || m.Pauses.Rows[0].End != 3 || m.Pauses.Total != 2 {
+		t.Errorf("%+v", m.Pauses)
+	}
+	if m := next(t, begin(t, f, 0)); len(m.Pauses.Rows) != 2 {
+		t.Errorf("who comes later gets %+v", m.Pauses)
+	}
+}
+
+// TestCounters: who watches gets the counters that were sampled since the last message, with what they are in the
+// session; who comes later all of them; of too many so many, and how many are left out.
+func TestCounters(t *testing.T) {
+	f := NewFeed()
+	w := begin(t, f, 0)
+	sum := session.Counter{ID: 1, Name: "process.cpu_user", Unit: "ns", IsSum: true, Meaning: "time"}
+	level := session.Counter{ID: 3, Name: "process.resident", Unit: "bytes"}
+	f.AddCounters([]session.Counter{level, sum, {ID: 15, Name: "group.throttled", IsSum: true}})
+	f.AddCounterValues([]session.CounterValue{{Time: 10, Process: 1, Counter: 1, Value: 5},
+		{Time: 10, Process: 1, Counter: 3, Value: 100}, {Time: 10, Process: 1, Counter: 15, Value: 7}})
+	publish(t, f, 11, false)
+	tell := func(m Message) (out []float64) {
+		for _, c := range m.Counters.Rows {
+			out = append(out, float64(c.At), c.Value)
+		}
+		return out
+	}
+	if have := tell(next(t, w)); !slices.Equal(have, []float64{10, 5, 10, 100}) {
+		t.Errorf("at first %v", have)
+	}
+	// A second process; what the group counts is told now, as far as it grew.
+	f.AddCounterValues([]session.CounterValue{{Time: 20, Process: 1, Counter: 3, Value: 90},
+		{Time: 20, Process: 2, Counter: 3, Value: 50}, {Time: 20, Process: 1, Counter: 15, Value: 9}})
+	publish(t, f, 21, false)
+	m := next(t, w)
+	if have := tell(m); !slices.Equal(have, []float64{20, 140, 20, 2}) || m.Counters.Rows[0].Name != level.Name {
+		t.Errorf("then %v", have)
+	}
+	publish(t, f, 30, false)
+	if have := tell(next(t, w)); have != nil {
+		t.Errorf("without a sample %v", have)
+	}
+	if have := tell(next(t, begin(t, f, 0))); !slices.Equal(have, []float64{10, 5, 20, 140, 20, 2}) {
+		t.Errorf("who comes later gets %v", have)
+	}
+	many := make([]session.Counter, MaxCounters)
+	for i := range many {
+		many[i].ID = int64(1000 + i)
+	}
+	f.AddCounters(many)
+	f.AddCounters(many)
+	publish(t, f, 40, false)
+	if m := next(t, w); m.Counters.LeftOut != 3 {
+		t.Errorf("%d are left out, want 3", m.Counters.LeftOut)
 	}
 }
 

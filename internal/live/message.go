@@ -42,10 +42,13 @@ type Message struct {
 	Total     Numbers              `json:"total"` // since the session's start
 	Processes int                  `json:"processes"`
 	Threads   int                  `json:"threads"` // that run and have done something
+	Paused    bool                 `json:"paused"`  // nothing of any process is recorded at the moment
 	Functions Table                `json:"functions"`
 	Types     Table                `json:"types"`
 	GCs       GCs                  `json:"gcs"`
 	Marks     Marks                `json:"marks"`
+	Pauses    Pauses               `json:"pauses"`
+	Counters  Counters             `json:"counters"`
 	Losses    []Loss               `json:"losses"` // since the session's start
 }
 
@@ -99,6 +102,22 @@ type Mark struct {
 	Source string               `json:"source"` // as in a session
 }
 
+// Pauses are the begins and ends of pauses between the two moments, of all processes or of one: not of threads.
+type Pauses struct {
+	Rows    []Pause `json:"rows"` // the last ones
+	LeftOut int     `json:"left_out"`
+	Total   int64   `json:"total"` // since the session's start
+}
+
+// Pause is a time in which nothing was recorded, as it begins or, once more, as it ends.
+type Pause struct {
+	ID    int64                `json:"id"`    // of the session
+	Level string               `json:"level"` // session.LevelGlobal or session.LevelProcess
+	Begin quantity.Nanoseconds `json:"begin_ns"`
+	End   quantity.Nanoseconds `json:"end_ns"` // only with Ended
+	Ended bool                 `json:"ended"`
+}
+
 // GC is a garbage collection that ended.
 type GC struct {
 	Process    int64                `json:"process"` // its process id
@@ -131,6 +150,7 @@ type State struct {
 	Mode      string
 	Processes int
 	Threads   int
+	Paused    bool   // nothing of any process is recorded
 	Functions []Sums // by session.FunctionID
 	Types     []Sums // by session.TypeID, without calls
 	Calls     bool   // functions have calls

@@ -56,6 +56,7 @@ func (v *View) Apply(m *Message) {
 	}
 	v.Last = *m
 	v.Last.Functions.Rows, v.Last.Types.Rows, v.Last.GCs.Rows, v.Last.Marks.Rows = nil, nil, nil, nil
+	v.Last.Pauses.Rows, v.Last.Counters.Rows = nil, nil
 }
 
 // Span is the time that rates are taken over, 0 if there is none yet.

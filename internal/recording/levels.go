@@ -72,12 +72,21 @@ func (r *Recording) apply(l *level, op steer.Op, at quantity.Nanoseconds, who se
 		r.next.pause++
 		who.ID, who.Begin = r.next.pause, max(0, at)
 		l.since = who
+		r.tellPause(&l.since, false)
 	case !was && on:
 		l.since.End = max(at, l.since.Begin)
 		r.control.pauses = append(r.control.pauses, l.since)
+		r.tellPause(&l.since, true)
 		l.since = session.Pause{}
 	}
 	l.off.set(!l.On(), max(0, at))
+}
+
+// tellPause tells watchers of a pause that began or ended.
+func (r *Recording) tellPause(p *session.Pause, ended bool) {
+	if feed := r.watched.feed; feed != nil && p.Level != session.LevelThread {
+		feed.AddPause(live.Pause{ID: int64(p.ID), Level: p.Level, Begin: p.Begin, End: p.End, Ended: ended})
+	}
 }
 
 // Change changes the level of all processes.

@@ -32,8 +32,22 @@ func (r *Recording) Unwatched() { r.watched.described = false }
 
 // NewState is room for the sums of all functions and types, by their ids; 0 stands for what has none.
 func (r *Recording) NewState(at quantity.Nanoseconds) *live.State {
-	return &live.State{Time: at, Calls: true, Functions: make([]live.Sums, r.next.function+1),
+	return &live.State{Time: at, Calls: true, Paused: !r.Level().On(), Functions: make([]live.Sums, r.next.function+1),
 		Types: make([]live.Sums, r.next.typ+1)}
+}
+
+// TellCounters tells watchers of counters that are sampled.
+func (r *Recording) TellCounters(rows []session.Counter) {
+	if r.watched.feed != nil {
+		r.watched.feed.AddCounters(rows)
+	}
+}
+
+// TellCounterValues tells watchers what counters said, as soon as it is known: it may be written later.
+func (r *Recording) TellCounterValues(rows []session.CounterValue) {
+	if r.watched.feed != nil {
+		r.watched.feed.AddCounterValues(rows)
+	}
 }
 
 // TellLosses adds the losses of a process to what watchers are told, which add them up by reason.

@@ -98,6 +98,9 @@ func (s *Screen) head(l *Layout) []string {
 	if l.Paused {
 		state = "  [paused: the recording goes on]"
 	}
+	if m.Paused {
+		state += "  [nothing is recorded now]"
+	}
 	lines := []string{
 		fmt.Sprintf("%s  %s  %s  %s%s", text.Printable(m.Session), m.End, count(m.Processes, "process", "processes"),
 			count(m.Threads, "thread", "threads"), state),

@@ -50,6 +50,8 @@ func recordAt(t *testing.T, path string) *recording {
 			{ID: 2, Module: 1, RawType: "Shop.Orders", RawName: "Save"}},
 		Types: []session.Type{{ID: 1, Module: 1, RawName: "Shop.Order"}},
 	})
+	r.feed.AddCounters([]session.Counter{{ID: 1, Name: "process.cpu_user", Unit: "ns", IsSum: true},
+		{ID: 3, Name: "process.resident", Unit: "bytes", Meaning: "memory that is in RAM <b>"}})
 	h := httptest.NewUnstartedServer(nil)
 	var err error
 	if r.server, err = web.NewLive(h.Listener.Addr().String(), path, r.feed.Follow); err != nil {
@@ -79,9 +81,17 @@ func (r *recording) work(last bool) {
 		Died:  live.Population{Objects: 900, Bytes: 900 << 10}, Heap: heap})
 	r.feed.AddMark(live.Mark{At: r.now, Name: fmt.Sprintf("turn <%d>", r.now/250_000_000), Text: "\u202e",
 		Source: session.MarkAPI})
+	r.feed.AddCounterValues([]session.CounterValue{{Time: r.now, Process: 1, Counter: 1, Value: int64(r.now) / 2},
+		{Time: r.now, Process: 1, Counter: 3, Value: int64(r.now) / 250 * 1024}})
+	if r.now == 500_000_000 {
+		r.feed.AddPause(live.Pause{ID: 1, Level: session.LevelGlobal, Begin: 260_000_000})
+		r.feed.AddPause(live.Pause{ID: 1, Level: session.LevelGlobal, Begin: 260_000_000, End: 400_000_000, Ended: true})
+		r.feed.AddPause(live.Pause{ID: 2, Level: session.LevelGlobal, Begin: 450_000_000})
+	}
 	save := live.Sums{Amount: q.Amount{Allocations: 1, Bytes: 24}}
 	all := r.sums.Add(save)
 	s := &live.State{Time: r.now, Mode: "memory,lifetime,time", Processes: 1, Threads: 3, Calls: true,
+		Paused:    r.now == 500_000_000,
 		Functions: []live.Sums{{}, r.sums, save}, Types: []live.Sums{{}, {Amount: all.Amount}}}
 	if err := r.feed.Publish(s, last); err != nil {
 		r.t.Fatal(err)
@@ -255,8 +265,12 @@ func TestLivePage(t *testing.T) {
 		if got := eval[string](p, `document.querySelector("[data-fact=allocated] strong").innerText`); got != want {
 			t.Errorf("message %d: allocated %q, want %q", id, got, want)
 		}
+		title := map[bool]string{true: "Paused", false: "Recording"}[id == 2]
+		if got := eval[string](p, `document.querySelector("h1").innerText`); got != title {
+			t.Errorf("message %d: it is %s, want %s", id, got, title)
+		}
 	}
-	p.until(`document.querySelectorAll(".charts canvas").length === 3`)
+	p.until(`document.querySelectorAll(".charts canvas").length === 4`)
 	type row struct{ Name, Value string }
 	rows := eval[[]row](p,
 		`[...document.querySelector(".lists section").querySelectorAll("tbody tr")].map(r => ({Name: r.cells[0].innerText, Value: r.cells[1].innerText}))`)
@@ -272,6 +286,13 @@ func TestLivePage(t *testing.T) {
 	if want := []string{"turn <3>|\ufffd|api", "turn <2>|\ufffd|api", "turn <1>|\ufffd|api"}; !slices.Equal(marks, want) {
 		t.Errorf("marks: %q, want %q", marks, want)
 	}
+	counters := eval[[]string](p, `[...document.querySelectorAll(".counters tbody tr")].map(r =>
+		r.cells[0].innerText + "|" + r.cells[2].innerText + "|" + r.querySelector("polyline").points.length)`)
+	if want := []string{"process.cpu_user|0.50|3", "process.resident|2.9 GiB|3"}; !slices.Equal(counters, want) {
+		t.Errorf("counters: %q, want %q", counters, want)
+	}
+	eval[bool](p, `(document.querySelector(".counters button").click(), true)`)
+	p.until(`[...document.querySelectorAll(".u-title")].some(e => e.innerText.startsWith("process.cpu_user, processors"))`)
 	p.accessible(script, "live")
 	p.picture("live")
 	if refused := eval[string](p, `document.documentElement.dataset.refused ?? ""`); refused != "" {

@@ -596,9 +596,9 @@ func (of *reader) timeline() (*timelined, error) {
 // counterPoints are what a counter said, by column: a level at the end of each span, or by how much a sum grew in it.
 type counterPoints struct {
 	counted
-	Begin []int64 `json:"begin_ns"`
-	End   []int64 `json:"end_ns"`
-	Value []int64 `json:"value"`
+	Begin []int64   `json:"begin_ns"`
+	End   []int64   `json:"end_ns"`
+	Value []float64 `json:"value"`
 }
 
 // counter answers with what a counter said in the whole run.
@@ -611,7 +611,7 @@ func (s *Server) counter(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return report.Known(err)
 	}
-	out := counterPoints{counted{c.Name, c.Unit, c.IsSum, c.Meaning}, []int64{}, []int64{}, []int64{}}
+	out := counterPoints{counted{c.Name, c.Unit, c.IsSum, c.Meaning}, []int64{}, []int64{}, []float64{}}
 	for _, p := range points {
 		out.Begin, out.End, out.Value = append(out.Begin, int64(p.Begin)), append(out.End,
 			int64(p.End)), append(out.Value, p.Value)

@@ -4,8 +4,9 @@ import uPlot from "uplot";
 import { comebacks, lost } from "./link";
 import { Failed } from "./parts";
 import { theme } from "./state";
+import type { CounterPoints } from "./api";
 import { clean } from "./table";
-import { axes, bytes, color, lines } from "./timeline";
+import { axes, bands, bytes, color, counted, counterText, lines, usual } from "./timeline";
 import { formatBytes, formatCount, formatDuration } from "./units";
 
 // The messages are documented in docs/live.md.
@@ -14,9 +15,12 @@ type LiveRow = { id: number; name: string; module: string; new: Numbers; total: 
 type Table = { rows: LiveRow[]; rest: { rows: number; new: Numbers } };
 type GC = { process: number; number: number; generation: number; induced: boolean; begin_ns: number; pause_ns: number; died: { objects: number; bytes: number }; heap: { objects: number; bytes: number }[] };
 type Mark = { at_ns: number; name: string; text: string; source: string };
+type Counter = { name: string; unit: string; is_sum: boolean; about: string; at_ns: number; value: number };
+type Pause = { id: number; level: string; begin_ns: number; end_ns: number; ended: boolean };
 type Message = {
   id: number; event: "start" | "tick" | "end"; session: string; mode: string; begin_ns: number; end_ns: number; new: Numbers; total: Numbers;
   processes: number; threads: number; functions: Table; types: Table; gcs: { rows: GC[]; left_out: number; total: number }; marks: { rows: Mark[]; left_out: number; total: number };
+  paused: boolean; pauses: { rows: Pause[]; left_out: number; total: number }; counters: { rows: Counter[]; left_out: number };
   losses: { reason: string; events: number; allocations: number; bytes: number }[];
 };
 
@@ -24,7 +28,9 @@ type Message = {
 const mostPoints = 1200;
 /** Rates are those of the last messages: two seconds of them. One alone would jump. */
 const mostRecent = 8;
-const mostRows = 15, mostGCs = 600, mostMarks = 600;
+const mostRows = 15, mostGCs = 600, mostMarks = 600, mostPauses = 600;
+/** Points of a small chart, which is not wider. */
+const smallPoints = 120;
 
 type Measure = "bytes" | "allocations" | "calls";
 
@@ -37,6 +43,8 @@ class Recording {
   calls: number[] = [];
   gcs: GC[] = [];
   marks: Mark[] = [];
+  pauses = new Map<number, Pause>();
+  counters = new Map<string, CounterPoints & { total: number }>();
   functions = new Map<number, LiveRow>();
   types = new Map<number, LiveRow>();
 
@@ -54,16 +62,35 @@ class Recording {
     this.gcs.push(...m.gcs.rows);
     this.marks.push(...m.marks.rows.map((k) => ({ ...k, name: clean(k.name), text: clean(k.text) })));
     this.marks.splice(0, this.marks.length - mostMarks);
+    for (const p of m.pauses.rows) this.pauses.set(p.id, p);
+    for (const id of [...this.pauses.keys()].slice(0, Math.max(0, this.pauses.size - mostPauses))) this.pauses.delete(id);
+    for (const c of m.counters.rows) this.count(c);
     for (const list of [this.at, this.bytes, this.calls]) list.splice(0, list.length - mostPoints);
     this.recent.splice(0, this.recent.length - mostRecent);
     this.gcs.splice(0, this.gcs.length - mostGCs);
     this.last = m;
   }
 
+  /** A point more of a counter, as in the page of a session: a level, or by how much a sum has grown since the one before. */
+  count(c: Counter) {
+    let of = this.counters.get(c.name);
+    if (!of) this.counters.set(c.name, of = { name: c.name, unit: c.unit, is_sum: c.is_sum, about: clean(c.about), begin_ns: [], end_ns: [], value: [], total: c.value });
+    const before = of.end_ns.at(-1) ?? c.at_ns;
+    if (of.end_ns.length && c.at_ns <= before) return; // who comes to watch is told the last ones twice
+    of.begin_ns.push(before); of.end_ns.push(c.at_ns); of.value.push(c.is_sum ? c.value - of.total : c.value);
+    of.total = c.value;
+    for (const list of [of.begin_ns, of.end_ns, of.value]) list.splice(0, list.length - mostPoints);
+  }
+
+  /** What was paused lately, up to now if it still is. */
+  paused(): { begin_ns: number; end_ns: number }[] {
+    return [...this.pauses.values()].map((p) => ({ begin_ns: p.begin_ns, end_ns: p.ended ? p.end_ns : this.last!.end_ns }));
+  }
+
   /** Everything since the start follows. */
   forget() {
     this.recent = []; this.at = []; this.bytes = []; this.calls = []; this.gcs = []; this.marks = [];
-    this.functions.clear(); this.types.clear();
+    this.functions.clear(); this.types.clear(); this.pauses.clear(); this.counters.clear();
   }
 
   rate(measure: Measure): number {
@@ -93,6 +120,7 @@ export function LiveView() {
   const [, redraw] = useState(0);
   const [error, setError] = useState("");
   const [lately, setLately] = useState(true);
+  const [counter, setCounter] = useState(usual);
   const [chosen, setMeasure] = useState<Measure | "">("");
   useEffect(() => {
     let source: EventSource | undefined;
@@ -117,7 +145,7 @@ export function LiveView() {
   const measure = chosen || (hasMemory ? "bytes" : "calls");
   const measures: [Measure, string][] = [...(hasMemory ? [["bytes", "bytes"], ["allocations", "objects"]] as [Measure, string][] : []), ...(hasTime ? [["calls", "calls"]] as [Measure, string][] : [])];
   return <div class="overview live" data-id={m.id}>
-    <header class="title"><h1>{m.event === "end" ? "Recorded" : "Recording"}</h1><p>{m.event === "end" ? "The program has ended: its session is being written." : "The program runs. When it has ended, this becomes the page of its session."}</p></header>
+    <header class="title"><h1>{m.event === "end" ? "Recorded" : m.paused ? "Paused" : "Recording"}</h1><p>{m.event === "end" ? "The program has ended: its session is being written." : m.paused ? "The program runs, and nothing of it is recorded until somebody resumes: clrprof ctl, a signal, or the program itself." : "The program runs. When it has ended, this becomes the page of its session."}</p></header>
     {error ? <Failed error={error} /> : null}
     <section class="facts" aria-label="Totals">
       <Fact name="duration" value={formatDuration(m.end_ns)} more={`${formatCount(m.processes)} ${m.processes === 1 ? "process" : "processes"}, ${formatCount(m.threads)} ${m.threads === 1 ? "thread" : "threads"}`} />
@@ -126,7 +154,7 @@ export function LiveView() {
       {m.gcs.total ? <Fact name="collections" value={formatCount(m.gcs.total)} more={recording.gcs.length ? "the last paused for " + formatDuration(recording.gcs[recording.gcs.length - 1].pause_ns) : ""} /> : null}
       <div class={"fact" + (m.losses.length ? " lost" : "")}><small>losses</small><strong>{m.losses.length ? m.losses.map((l) => `${l.reason} (${formatCount(l.events)})`).join(", ") : "none"}</strong></div>
     </section>
-    <section class="timeline" aria-label="What happens when"><h2>Over time</h2><Charts recording={recording} id={m.id} memory={hasMemory} time={hasTime} dark={theme.value} /></section>
+    <section class="timeline" aria-label="What happens when"><h2>Over time</h2><Charts recording={recording} id={m.id} memory={hasMemory} time={hasTime} counter={recording.counters.has(counter) ? counter : ""} dark={theme.value} /></section>
     <div class="tools">
       <label>by <select value={measure} onChange={(e) => setMeasure(e.currentTarget.value as Measure)}>{measures.map(([key, label]) => <option key={key} value={key}>{label}</option>)}</select></label>
       <label><input type="checkbox" checked={!lately} onChange={(e) => setLately(!e.currentTarget.checked)} /> since the start</label>
@@ -135,6 +163,7 @@ export function LiveView() {
       <Most title={lately ? "Functions, per second now" : "Functions, since the start"} list={recording.most("functions", measure, lately)} measure={measure} hidden={m.functions.rest.rows} />
       {measure !== "calls" ? <Most title={lately ? "Types, per second now" : "Types, since the start"} list={recording.most("types", measure, lately)} measure={measure} hidden={m.types.rest.rows} /> : null}
       {m.gcs.total ? <Collections list={recording.gcs} total={m.gcs.total} /> : null}
+      {recording.counters.size ? <Counters list={[...recording.counters.values()]} chosen={counter} choose={setCounter} leftOut={m.counters.left_out} /> : null}
       {m.marks.total ? <Marks list={recording.marks} total={m.marks.total} /> : null}
     </div>
   </div>;
@@ -162,6 +191,25 @@ function Collections({ list, total }: { list: GC[]; total: number }) {
   </section>;
 }
 
+/** What each counter says now, and what it said before, as a small chart. A click shows it among the charts over time. */
+function Counters({ list, chosen, choose, leftOut }: { list: CounterPoints[]; chosen: string; choose: (name: string) => void; leftOut: number }) {
+  return <section class="counters"><h2>Counters</h2>
+    <table class="now"><thead><tr><th scope="col">Name</th><th scope="col">Lately</th><th scope="col">Now</th></tr></thead>
+      <tbody>{list.map((c) => {
+        const points = counted(c).data[1] as number[];
+        return <tr key={c.name}><td title={c.about}><button type="button" aria-pressed={c.name === chosen} onClick={() => choose(c.name)}>{c.name}</button></td>
+          <td><Small values={points.filter((_, i) => i % 2 === 1).slice(-smallPoints)} /></td><td>{points.length ? counterText(c)(points[points.length - 1]) : "–"}</td></tr>;
+      })}</tbody></table>
+    {leftOut ? <p class="hint">{formatCount(leftOut)} more are sampled, and are in the session.</p> : null}
+  </section>;
+}
+
+function Small({ values }: { values: number[] }) {
+  const most = Math.max(...values, 0) || 1;
+  const at = (v: number, i: number) => `${(i / Math.max(1, values.length - 1) * 100).toFixed(1)},${(19 - Math.max(0, v) / most * 18).toFixed(1)}`;
+  return <svg viewBox="0 0 100 20" preserveAspectRatio="none" aria-hidden="true"><polyline points={values.map(at).join(" ")} /></svg>;
+}
+
 function Marks({ list, total }: { list: Mark[]; total: number }) {
   const last = list.slice(-mostRows).reverse();
   return <section class="marks"><h2>Marks</h2>
@@ -173,7 +221,7 @@ function Marks({ list, total }: { list: Mark[]; total: number }) {
 
 type Drawn = { chart: uPlot; data: () => uPlot.AlignedData };
 
-function Charts({ recording, id, memory, time, dark }: { recording: Recording; id: number; memory: boolean; time: boolean; dark: string }) {
+function Charts({ recording, id, memory, time, counter, dark }: { recording: Recording; id: number; memory: boolean; time: boolean; counter: string; dark: string }) {
   const box = useRef<HTMLDivElement>(null), made = useRef<Drawn[]>([]);
   const collects = recording.gcs.length > 0;
   useEffect(() => {
@@ -182,11 +230,12 @@ function Charts({ recording, id, memory, time, dark }: { recording: Recording; i
       ...(memory ? [line(host, recording, "Allocated per second", (n) => formatBytes(Math.round(n)), () => [recording.at, recording.bytes])] : []),
       ...(time ? [line(host, recording, "Calls per second", (n) => formatCount(Math.round(n)), () => [recording.at, recording.calls])] : []),
       ...(collects ? [heap(host, recording)] : []),
+      ...(counter ? [count(host, recording, counter)] : []),
     ];
     const o = new ResizeObserver(() => made.current.forEach(({ chart }) => chart.setSize({ width: host.clientWidth, height: chart.height })));
     o.observe(host);
     return () => { o.disconnect(); made.current.splice(0).forEach(({ chart }) => chart.destroy()); };
-  }, [memory, time, collects, dark]);
+  }, [memory, time, collects, counter, dark]);
   useEffect(() => { for (const { chart, data } of made.current) chart.setData(data()); }, [id]);
   return <div ref={box} class="charts" />;
 }
@@ -194,10 +243,15 @@ function Charts({ recording, id, memory, time, dark }: { recording: Recording; i
 function draw(host: HTMLElement, recording: Recording, title: string, axis: (n: number) => string, series: uPlot.Series[], data: () => uPlot.AlignedData): Drawn {
   const chart = new uPlot({
     title, width: host.clientWidth, height: series.length > 1 ? 150 : 110, scales: { x: { time: false, range: () => [recording.at[0] ?? 0, (recording.last?.end_ns ?? 1e9) / 1e9] }, y: { range: (_u, _min, max) => [0, max > 0 ? max * 1.05 : 1] } },
-    cursor: { drag: { x: false, y: false }, sync: { key: "live" } }, legend: { show: series.length > 1, live: true }, axes: axes(axis, true), hooks: { draw: [(u) => lines(u, recording.marks)] },
+    cursor: { drag: { x: false, y: false }, sync: { key: "live" } }, legend: { show: series.length > 1, live: true }, axes: axes(axis, true), hooks: { drawClear: [(u) => bands(u, recording.paused())], draw: [(u) => lines(u, recording.marks)] },
     series: [{ label: "time", value: (_u, v) => v == null ? "–" : v.toFixed(1) + " s" }, ...series],
   }, data(), host);
   return { chart, data };
+}
+
+function count(host: HTMLElement, recording: Recording, name: string): Drawn {
+  const { title, axis, series } = counted(recording.counters.get(name)!);
+  return draw(host, recording, title, axis, series, () => { const c = recording.counters.get(name); return c ? counted(c).data : [[], []]; });
 }
 
 function line(host: HTMLElement, recording: Recording, title: string, values: (n: number) => string, data: () => uPlot.AlignedData): Drawn {

@@ -45,12 +45,12 @@ export function seconds(ns: number): string {
 }
 
 /** The counter that is shown unless another is chosen. */
-const memory = "process.resident";
+export const usual = "process.resident";
 
 export function TimelineView() {
   // Of the whole run, so that the range can be moved.
   const { value, error } = useLoad("timeline", (more) => get<Timeline>("timeline", {}, more));
-  const counters = value?.counters ?? [], name = param("counter") || (counters.some((c) => c.name === memory) ? memory : "");
+  const counters = value?.counters ?? [], name = param("counter") || (counters.some((c) => c.name === usual) ? usual : "");
   const counted = useLoad("counter " + name, (more) => name ? get<CounterPoints>("counter", { name }, more) : Promise.resolve(undefined));
   if (error) return <Failed error={error} />;
   if (!value || !ending(value)) return null;
@@ -118,7 +118,7 @@ function options(host: HTMLElement, t: Timeline, chart: Chart, last: boolean): u
     series: [{ label: "time", value: (_u, v) => v == null ? "–" : v.toFixed(3) + " s" }, ...chart.series],
     hooks: {
       ready: [(u) => select(u, t)], setSize: [(u) => select(u, t)],
-      drawClear: [(u) => bands(u, t)], draw: [(u) => lines(u, t.marks)],
+      drawClear: [(u) => bands(u, t.pauses)], draw: [(u) => lines(u, t.marks)],
       setSelect: [(u) => {
         if (u.select.width < 3 || isFile) return;
         const from = u.posToVal(u.select.left, "x") * 1e9, to = u.posToVal(u.select.left + u.select.width, "x") * 1e9;
@@ -139,9 +139,9 @@ function select(u: uPlot, t: Timeline) {
 const across = (u: uPlot, ns: number) => Math.min(u.bbox.left + u.bbox.width, Math.max(u.bbox.left, u.valToPos(ns / 1e9, "x", true)));
 
 /** What was paused is grey. */
-function bands(u: uPlot, t: Timeline) {
+export function bands(u: uPlot, pauses: { begin_ns: number; end_ns: number }[]) {
   u.ctx.fillStyle = color("--line");
-  for (const p of t.pauses) u.ctx.fillRect(across(u, p.begin_ns), u.bbox.top, Math.max(1, across(u, p.end_ns) - across(u, p.begin_ns)), u.bbox.height);
+  for (const p of pauses) if (p.end_ns / 1e9 >= u.scales.x.min!) u.ctx.fillRect(across(u, p.begin_ns), u.bbox.top, Math.max(1, across(u, p.end_ns) - across(u, p.begin_ns)), u.bbox.height);
 }
 
 /** Marks are lines, with their names as far as there is room. */
@@ -196,9 +196,14 @@ function processors(usage: Timeline["usage"]): Chart {
   ] };
 }
 
+/** How a counter's values are written: bytes with their unit, what need not be whole with a fraction. */
+export function counterText(c: { unit: string; is_sum: boolean }): (n: number) => string {
+  return c.unit === "bytes" ? bytes : (n) => n.toFixed(Number.isInteger(n) && !c.is_sum || Math.abs(n) >= 100 ? 0 : Math.abs(n) >= 10 ? 1 : 2);
+}
+
 /** A counter: a level, or how fast a sum grew. Time per time is a number of processors. */
-function counted(c: CounterPoints): Chart {
-  const isTime = c.is_sum && c.unit === "ns", one = c.unit === "bytes" ? bytes : (n: number) => n.toFixed(n < 10 && c.is_sum ? 1 : 0);
+export function counted(c: CounterPoints): Chart {
+  const isTime = c.is_sum && c.unit === "ns", one = counterText(c);
   const xs = c.begin_ns.flatMap((begin, i) => [begin / 1e9, c.end_ns[i] / 1e9]);
   const ys = c.value.flatMap((value, i) => { const y = c.is_sum ? value / Math.max(1, c.end_ns[i] - c.begin_ns[i]) * (isTime ? 1 : 1e9) : value; return [y, y]; });
   const per = c.is_sum ? isTime ? ", processors" : " per second" : "";
