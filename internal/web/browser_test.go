@@ -52,16 +52,28 @@ const patience = 60 * time.Second
 func open(t *testing.T, b *sessiontest.Builder, older ...*sessiontest.Builder) *page {
 	t.Helper()
 	chromium(t) // before anything is made
-	p := &page{served: serve(t, b, older...)}
+	of := serve(t, b, older...)
+	return browse(t, of, "").enterAt(of)
+}
+
+// open opens the page of another session in the same browser.
+func (p *page) open(b *sessiontest.Builder) *page {
+	p.t.Helper()
+	return p.enterAt(serve(p.t, b))
+}
+
+// enterAt opens the page of another server of a session.
+func (p *page) enterAt(of *served) *page {
+	p.t.Helper()
 	h := httptest.NewUnstartedServer(nil)
-	server := p.again(h.Listener.Addr().String())
+	server := of.again(h.Listener.Addr().String())
 	h.Config.Handler = server
 	h.Start()
-	t.Cleanup(h.Close)
-	p = browse(t, p.served, h.URL)
-	p.do(chromedp.Navigate(server.URL() + "&view=header"))
-	p.until(`document.querySelector(".rows .row:not(.head)")`)
-	return p
+	p.t.Cleanup(h.Close)
+	out := &page{of, p.ctx, h.URL}
+	out.do(chromedp.Navigate(server.URL() + "&view=header"))
+	out.until(`document.querySelector(".rows .row:not(.head)")`)
+	return out
 }
 
 // again makes another server of the same sessions.

@@ -51,7 +51,6 @@ func (p *page) most(view string, columns map[string]string) string {
 // TestFlameColors: the root of the flame graph has the colour of the type, and of the end, that most bytes have by
 // other views, and its details say so; colours can be told from the text on them in either theme.
 func TestFlameColors(t *testing.T) {
-	script := axe(t)
 	p := open(t, sessiontest.Aging())
 	want := map[string]string{
 		"type": p.most("types", nil),
@@ -72,7 +71,6 @@ func TestFlameColors(t *testing.T) {
 			if said := eval[string](p, `document.querySelector(".details").innerText`); !strings.HasSuffix(said, name) {
 				t.Errorf("%s: the root's details are %q, want …%s", by, said, name)
 			}
-			p.accessible(script, theme+" "+by)
 		}
 	}
 	eval[bool](
@@ -116,7 +114,6 @@ func TestFlameShapes(t *testing.T) {
 // TestFlameDifferences: frames have the difference that the comparison has, in words, signs and colours; what one
 // session alone has is said, and one click away.
 func TestFlameDifferences(t *testing.T) {
-	script := axe(t)
 	now, older := sessiontest.Shop(), sessiontest.Shop()
 	entry := sessiontest.Frame{Function: 1, Line: 12}
 	extra := sessiontest.Frame{Function: now.Function(1, "Shop.Extra.Make()", "/src/Shop/Extra.cs", 5), Line: 6}
@@ -153,7 +150,6 @@ func TestFlameDifferences(t *testing.T) {
 	for _, theme := range []string{"light", "dark"} {
 		eval[bool](p, `(localStorage.setItem("theme", "`+theme+`"), true)`)
 		p.visit("view=flame&diff=new", "canvas[data-boxes]")
-		p.accessible(script, theme+" differences")
 	}
 	p.click(".gone button")
 	p.until(

@@ -251,7 +251,7 @@ func TestColumns(t *testing.T) {
 	heads := func() []string {
 		return eval[[]string](
 			p,
-			`[...document.querySelectorAll(".row.head button")].map(b => b.title.match(/\((\w+)\)$/)[1])`,
+			`[...document.querySelectorAll(".row.head [data-key]")].map(b => b.dataset.key)`,
 		)
 	}
 	for _, view := range []string{"functions", "calltree"} {
@@ -269,6 +269,21 @@ func TestColumns(t *testing.T) {
 		p.until(`location.search.includes("cols=")`)
 		if got := heads(); !slices.Equal(got, want) {
 			t.Errorf("%s: %v after moving %s, want %v", view, got, last, want)
+		}
+		// The last one is dragged to the second place, and goes one to the right by the keyboard.
+		eval[bool](p, `(() => { const all = [...document.querySelectorAll(".row.head [data-key]")], data = new DataTransfer();
+			const tell = (e, name) => e.dispatchEvent(new DragEvent(name, {bubbles: true, cancelable: true, dataTransfer: data}));
+			tell(all.at(-1), "dragstart"); tell(all[1], "dragover"); tell(all[1], "drop"); tell(all.at(-1), "dragend"); return true; })()`)
+		want = slices.Insert(want[:len(want)-1], 1, want[len(want)-1])
+		isThird := fmt.Sprintf(`document.querySelectorAll(".row.head [data-key]")[%%d].dataset.key === %q`, want[1])
+		p.until(fmt.Sprintf(isThird, 1))
+		p.do(chromedp.Focus(fmt.Sprintf("[data-key=%s] button", want[1])),
+			chromedp.KeyEvent("\u0303", chromedp.KeyModifiers(chromedp.ModifierShift))) // to the right
+		want[1], want[2] = want[2], want[1]
+		p.until(fmt.Sprintf(isThird, 2) + fmt.Sprintf(` && document.activeElement.closest("[data-key]").dataset.key === %q`,
+			want[2]))
+		if got := heads(); !slices.Equal(got, want) {
+			t.Errorf("%s: %v after dragging, want %v", view, got, want)
 		}
 		eval[bool](
 			p,

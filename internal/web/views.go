@@ -31,20 +31,22 @@ const (
 type described struct {
 	Path string `json:"path"`
 	// the same as long as the session is: of what is known about it; "": it is being recorded
-	ID        string               `json:"id"`
-	Older     string               `json:"older,omitempty"` // the session that it is compared with
-	State     string               `json:"state"`
-	Live      bool                 `json:"live,omitempty"` // it is being recorded: there is nothing yet but live
-	HasMemory bool                 `json:"has_memory"`
-	HasTime   bool                 `json:"has_time"`
-	HasEnds   bool                 `json:"has_lifetimes"`
-	HasMine   bool                 `json:"has_user_code"` // it is known which code is the user's
-	HasAsync  bool                 `json:"has_async"`     // the logical call tree may differ from the physical one
-	Marks     []string             `json:"marks"`         // names of moments that somebody marked, each once
-	Views     []describedView      `json:"views"`
-	Metrics   []report.FlameMetric `json:"metrics"`            // that frames of the flame graph can be as wide as
-	Colors    []string             `json:"colors"`             // that they can be coloured by, beside modules
-	Compared  []string             `json:"compared,omitempty"` // metrics that the older session has too
+	ID        string `json:"id"`
+	Older     string `json:"older,omitempty"` // the session that it is compared with
+	State     string `json:"state"`
+	Live      bool   `json:"live,omitempty"` // it is being recorded: there is nothing yet but live
+	HasMemory bool   `json:"has_memory"`
+	HasTime   bool   `json:"has_time"`
+	HasEnds   bool   `json:"has_lifetimes"`
+	// somebody took a snapshot of the heap
+	HasSnapshot bool                 `json:"has_snapshot"`
+	HasMine     bool                 `json:"has_user_code"` // it is known which code is the user's
+	HasAsync    bool                 `json:"has_async"`     // the logical call tree may differ from the physical one
+	Marks       []string             `json:"marks"`         // names of moments that somebody marked, each once
+	Views       []describedView      `json:"views"`
+	Metrics     []report.FlameMetric `json:"metrics"`            // that frames of the flame graph can be as wide as
+	Colors      []string             `json:"colors"`             // that they can be coloured by, beside modules
+	Compared    []string             `json:"compared,omitempty"` // metrics that the older session has too
 
 	// views that it has too, with the columns of both
 	ComparedViews []analysis.ComparedView `json:"compared_views,omitempty"`
@@ -88,6 +90,11 @@ func (s *Server) describe(w http.ResponseWriter, r *http.Request) error {
 	}
 	out := described{Path: s.sessions[0].Path(), ID: id, State: string(state), HasMemory: of.views.HasMemory(),
 		HasTime: of.views.HasTime(), HasEnds: len(lived) > 0}
+	snapshots, err := s.sessions[0].Snapshots()
+	if err != nil {
+		return err
+	}
+	out.HasSnapshot = len(snapshots) > 0
 	if out.HasMine, err = analysis.HasUserCode(s.sessions[0]); err != nil {
 		return err
 	}

@@ -61,6 +61,6 @@ export function Help() {
   if (!help.value) return null;
   return <div class="overlay" role="dialog" aria-label="Keys" onClick={() => { help.value = false; }}>
     <div><h2>Keys</h2><dl>{keys.map((k) => <div key={k.key}><dt><kbd>{k.key}</kbd></dt><dd>{k.what}</dd></div>)}</dl>
-      <p>In tables and trees arrows move, → and ← open and close, Enter follows.</p></div>
+      <p>In tables and trees arrows move, → and ← open and close, Enter follows; Shift with ← or → on the head of a column moves it.</p></div>
   </div>;
 }

@@ -2,6 +2,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { get } from "./api";
 import type { Row, Sheet, View } from "./api";
+import { Chooser, mover } from "./columns";
 import { Command, copyView, Failed, Sentences, useLoad, Waiting } from "./parts";
 import { change, changed, param, titleOf, viewAddress } from "./state";
 import { rowCount } from "./units";
@@ -33,7 +34,7 @@ export function SheetView({ view }: { view: View }) {
     {value && !error ? <>
       <Sentences list={value.notes} kind="notes" />
       {value.is_tree && value.total > value.rows.length ? <p class="hint cut">The first {value.rows.length.toLocaleString("en")} of {value.total.toLocaleString("en")} rows are shown; the command below, and a copy as TSV, have them all.</p> : null}
-      {view.name === "rules" ? <RuleList sheet={value} /> : <Grid key={key} sheet={value} query={q} stale={loading} />}
+      {view.name === "rules" ? <RuleList sheet={value} /> : <Grid key={key} sheet={value} query={q} optional={view.optional} stale={loading} />}
       <Sentences list={value.losses} kind="losses" />
       <Command text={value.command} />
     </> : null}
@@ -75,32 +76,7 @@ function Tools({ view, sheet, query }: { view: View; sheet?: Sheet; query: Recor
   </div>;
 }
 
-/** Which columns are shown, in which order. */
-export function Chooser({ sheet, optional }: { sheet: Sheet; optional: string[] }) {
-  const keys = param("cols") ? param("cols").split(",") : sheet.shown;
-  const set = (list: string[]) => {
-    const more = list.filter((k) => optional.includes(k));
-    const base = sheet.columns.map((c) => c.key).filter((k) => !optional.includes(k));
-    change({ cols: list.join(","), more: more.length ? [...base, ...more].join(",") : "" });
-  };
-  const others = [...sheet.columns.map((c) => c.key), ...optional].filter((k, i, list) => !keys.includes(k) && list.indexOf(k) === i);
-  const move = (i: number, by: number) => {
-    const next = [...keys];
-    next.splice(i + by, 0, ...next.splice(i, 1));
-    set(next);
-  };
-  const about = (k: string) => sheet.columns.find((c) => c.key === k)?.about ?? "";
-  const title = (k: string) => { const at = sheet.columns.findIndex((c) => c.key === k), of = sheet.columns[at]; return of?.title === "%" && at > 0 ? "% of " + sheet.columns[at - 1].title : of?.title ?? k; };
-  return <details class="chooser"><summary>Columns</summary><div>
-    {keys.map((k, i) => <div key={k}><label title={about(k)}><input type="checkbox" checked onChange={() => set(keys.filter((x) => x !== k))} /> {title(k)} <code>{k}</code><small>{about(k)}</small></label>
-      <span><button type="button" aria-label={"move " + k + " left"} disabled={i === 0} onClick={() => move(i, -1)}>↑</button><button type="button" aria-label={"move " + k + " right"} disabled={i === keys.length - 1} onClick={() => move(i, 1)}>↓</button></span></div>)}
-    <hr />
-    {others.map((k) => <label key={k} title={about(k)}><input type="checkbox" checked={false} onChange={() => set([...keys, k])} /> {title(k)} <code>{k}</code><small>{about(k)}</small></label>)}
-    <button type="button" onClick={() => change({ cols: "", more: "" })}>As it was</button>
-  </div></details>;
-}
-
-function Grid({ sheet, query, stale }: { sheet: Sheet; query: Record<string, string>; stale: boolean }) {
+function Grid({ sheet, query, optional, stale }: { sheet: Sheet; query: Record<string, string>; optional: string[]; stale: boolean }) {
   const rows = useRef(new Map<number, Row>());
   const asked = useRef(new Set<number>());
   const [, redraw] = useState(0);
@@ -146,7 +122,7 @@ function Grid({ sheet, query, stale }: { sheet: Sheet; query: Record<string, str
   if (total === 0) return <p class={"hint" + (stale ? " stale" : "")}>{nothing(sheet.view, query.find)}</p>;
   return <div class={stale ? "stale" : ""}>
     <Rows total={total} label={sheet.view} role={sheet.is_tree ? "treegrid" : "table"} grid={template(columns, ends ? 480 : undefined)} minWidth={widthOf(columns) + (ends ? 110 : 0)} onKey={onKey}
-      head={<Head columns={columns} order={sheet.order} reverse={!!param("reverse")} sort={sort} />}>
+      head={<Head columns={columns} order={sheet.order} reverse={!!param("reverse")} sort={sort} move={mover(sheet, optional, columns)} />}>
       {(from, to) => {
         if (!visible) need(from, to);
         const out = [];

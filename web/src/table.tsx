@@ -14,8 +14,17 @@ export const clean = (s: unknown) => String(s ?? "").replace(/[\p{Cc}\u202a-\u20
 
 export const isNumeric = (c: Column) => c.kind !== "text" && c.kind !== "name";
 
+/** A column that is shown, and where its values are in a row. */
+export type Shown = { column: Column; at: number };
+
+/** What a column is called where the one that it is a share of does not stand before it. */
+export function longTitle(sheet: Sheet, at: number): string {
+  const { title } = sheet.columns[at];
+  return title === "%" && at > 0 ? "% of " + sheet.columns[at - 1].title : title;
+}
+
 /** The columns to show: the name first, then the others. */
-export function chosen(sheet: Sheet, keys: string[]): { column: Column; at: number }[] {
+export function chosen(sheet: Sheet, keys: string[]): Shown[] {
   const out = (keys.length ? keys : sheet.shown).map((key) => {
     const at = sheet.columns.findIndex((c) => c.key === key);
     return { column: sheet.columns[at], at };
@@ -25,7 +34,8 @@ export function chosen(sheet: Sheet, keys: string[]): { column: Column; at: numb
     const i = out.findIndex((c) => c.column.key === name);
     if (i >= 0) { out.unshift(...out.splice(i, 1)); break; }
   }
-  return out;
+  // A share that stands apart from what it is a share of says so.
+  return out.map((c, i) => c.column.title === "%" && out[i - 1]?.at !== c.at - 1 ? { ...c, column: { ...c.column, title: longTitle(sheet, c.at) } } : c);
 }
 
 /** The least width of the first column: names are what one reads, also deep in a tree, and the others can be scrolled to. */
@@ -75,17 +85,40 @@ export function nameOf(row: Row, at: number): ComponentChildren {
 /** What is sorted with the greatest first; numbers, addresses, moments and names begin with the least. */
 const descending = ["count", "bytes", "duration", "percent"];
 
-export function Head({ columns, order, reverse, sort }: {
+/** The key of the column that is dragged. */
+let dragged = "";
+
+export function Head({ columns, order, reverse, sort, move }: {
   columns: { column: Column }[]; order: string; reverse?: boolean; sort?: (key: string) => void;
+  /** Moves a column to the place of another one. */
+  move?: (key: string, to: string) => void;
 }) {
+  const [over, setOver] = useState("");
+  const nudge = (e: KeyboardEvent, i: number) => {
+    const by = { ArrowLeft: -1, ArrowRight: 1 }[e.key], to = columns[i + (by ?? 0)];
+    if (!by || !e.shiftKey || !move) return;
+    e.preventDefault();
+    e.stopPropagation();
+    const head = (e.currentTarget as Element).closest(".head");
+    if (to) move(columns[i].column.key, to.column.key);
+    requestAnimationFrame(() => head?.querySelector<HTMLElement>(`[data-key="${columns[i].column.key}"] button`)?.focus()); // it may be another element
+  };
   const spare = new Map<string, string>();
   columns.forEach(({ column }, i) => { if (column.title === "%" && i > 0) spare.set(column.key, "% of " + columns[i - 1].column.title); });
   return <div class="row head" role="row" aria-rowindex={1}>
     {columns.map(({ column }, i) => {
       const ascends = descending.includes(column.kind) === !!reverse;
       const sorted = column.key === order ? (ascends ? "ascending" : "descending") : undefined;
-      return <span role="columnheader" key={column.key} aria-sort={sorted} class={(isNumeric(column) && i > 0 ? "number " : "") + (sorted ? "sorted" : "")}>
-        {sort ? <button type="button" title={column.about + " (" + column.key + ")"} aria-label={spare.get(column.key) ?? column.title} onClick={() => sort(column.key)}>
+      const moves = move && i > 0 ? {
+        draggable: true,
+        onDragStart: (e: DragEvent) => { dragged = column.key; e.dataTransfer?.setData("text/plain", column.key); },
+        onDragEnd: () => { dragged = ""; setOver(""); },
+        onDragOver: (e: DragEvent) => { if (dragged) { e.preventDefault(); setOver(column.key); } },
+        onDrop: (e: DragEvent) => { e.preventDefault(); setOver(""); if (dragged) move(dragged, column.key); dragged = ""; },
+      } : {};
+      return <span role="columnheader" key={column.key} data-key={column.key} aria-sort={sorted} {...moves}
+        class={(isNumeric(column) && i > 0 ? "number " : "") + (sorted ? "sorted " : "") + (over === column.key && dragged !== column.key ? "over" : "")}>
+        {sort ? <button type="button" onKeyDown={(e) => nudge(e, i)} title={column.about + " (" + column.key + ")" + (moves.draggable ? ". Drag it, or press Shift and an arrow, to move it." : "")} aria-label={spare.get(column.key) ?? column.title} onClick={() => sort(column.key)}>
           {column.title}{sorted ? (ascends ? " ▴" : " ▾") : ""}
         </button> : <span title={column.about}>{column.title}</span>}
       </span>;

@@ -2,10 +2,10 @@
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { get } from "./api";
 import type { Sheet, View } from "./api";
+import { Chooser, mover } from "./columns";
 import { comebacks } from "./link";
 import { isFile } from "./offline";
 import { Command, copy, Failed, Sentences, useLoad, Waiting } from "./parts";
-import { Chooser } from "./sheet";
 import { addTerm, change, param, viewAddress } from "./state";
 import { Cell, chosen, Head, inset, nameOf, Rows, template, widthOf } from "./table";
 import { at, id, nodeAt, page, positionOf, take, top, turn } from "./treerows";
@@ -185,7 +185,7 @@ function Tree({ sheet, query, root, optional }: { sheet: Sheet; query: Record<st
     </div>
     {error ? <Failed error={error} /> : null}
     <Rows total={total} label="call tree" role="treegrid" grid={template(columns)} minWidth={widthOf(columns)} onKey={onKey} goTo={goTo}
-      head={<Head columns={columns} order={sheet.order} sort={(key) => change({ sort: key })} />}>
+      head={<Head columns={columns} order={sheet.order} sort={(key) => change({ sort: key })} move={mover(sheet, optional, columns)} />}>
       {(from, to) => {
         const out = [];
         for (let i = from; i < to; i++) {
