@@ -5,7 +5,7 @@ import type { Session } from "./api";
 import { isFile } from "./offline";
 import { nowAndBefore, older, paint } from "./paint";
 import type { Paint } from "./paint";
-import { Command, copy, Failed, Sentences, stem, useParts, Waiting } from "./parts";
+import { Command, copy, Failed, Sentences, ShapeOfFile, stem, useParts, Waiting } from "./parts";
 import { addTerm, change, param, theme, viewAddress } from "./state";
 import { color } from "./timeline";
 import { format, formatCount, formatPercent } from "./units";
@@ -13,6 +13,7 @@ import { decode, find, hiddenName, hit, pathOf, search, walk } from "./walk";
 import type { Frames, Matches } from "./walk";
 
 const row = matchMedia("(pointer: coarse)").matches ? 26 : 19;
+const mostMetrics = 4; // in a file: offlineMetrics of the server
 const least = 1; // pixels; narrower frames are one grey block
 const greatest = 20_000; // frames that come first: more than a screen has room for. The others come when these are drawn.
 
@@ -21,7 +22,7 @@ const colorTitles: Record<string, string> = { "": "module", type: "type of most 
 /** The parameters of the graph that the server is asked for. */
 function asked(session: Session) {
   const diff = session.compared?.length ? param("diff") : "";
-  const options = diff ? session.metrics.filter((m) => session.compared!.includes(m.key)) : session.metrics;
+  const options = diff ? session.metrics.filter((m) => session.compared!.includes(m.key)) : session.metrics.slice(0, isFile ? mostMetrics : undefined);
   const metric = options.find((m) => m.key === param("metric")) ?? options[0];
   const shape = isFile ? {} : { "fold-recursion": param("fold-recursion"), root: param("function-root"), async: session.has_async ? param("logical") && "logical" : "" };
   const shaped = Object.values(shape).some((v) => v);
@@ -66,6 +67,7 @@ export function FlameView({ session }: { session: Session }) {
       {isFile ? null : <Shape session={session} />}
       <label>search <input id="find" type="search" value={param("find")} placeholder="part of a name" onInput={(e) => change({ find: e.currentTarget.value }, true)} /></label>
     </div>
+    {isFile ? <ShapeOfFile has={`the call tree from above and from below, by ${formatCount(Math.min(session.metrics.length, mostMetrics))} of ${formatCount(session.metrics.length)} metrics`} /> : null}
     {metric?.about ? <p class="about">{metric.title}: {metric.about}</p> : null}
     {value?.notes.length ? <Sentences list={value.notes} kind="notes" /> : null}
     {error ? <Failed error={error} /> : value ? value.count ? <Graph key={tree} f={value} stale={loading} partial={partial} /> : <p class="hint">Nothing to show: no frame has any of this.</p> : <Waiting got={got} />}

@@ -2,8 +2,8 @@
 import { get } from "./api";
 import type { Sheet, Summary } from "./api";
 import { isFile } from "./offline";
-import { Command, Failed, Sentences, useParts, Waiting } from "./parts";
-import { changed, param } from "./state";
+import { Command, Failed, Sentences, useLoad, useParts, Waiting } from "./parts";
+import { changed, param, viewAddress } from "./state";
 import { linkAddress, Small } from "./table";
 import { TimelineView } from "./timeline";
 
@@ -30,7 +30,7 @@ export function Overview() {
       <section class="findings" aria-label="Findings"><h2>Findings</h2>
         {value.quick ? <Waiting /> : value.findings.length ? <ol>{value.findings.map((f) => <li key={f.text}>{f.text}{f.link ? <> <a href={linkAddress(f.link)} aria-label={"Look at " + f.link.argument}>look</a></> : null}</li>)}</ol> : <p class="hint">Nothing stands out.</p>}
       </section>
-      {hot ? <section class="hot" aria-label={hot.title}><h2>{hot.title}</h2><Small sheet={hot} keys={few(hot)} label={hot.title} /></section> : null}
+      {hot ? <section class="hot" aria-label={hot.title}><h2>{hot.title}</h2><Small sheet={hot} keys={few(hot)} label={hot.title} /></section> : value.quick ? null : <HotPath />}
     </div>
     {value.quick ? null : <TimelineView />}
     <Sentences list={value.losses} kind="losses" />
@@ -43,11 +43,23 @@ export function Overview() {
   </div>;
 }
 
+const ends = 8; // levels of a long hot path that are shown from above, and as many from below
+
+/** Where most happens, if the summary does not say it: the call tree's own hot path. */
+function HotPath() {
+  const { value } = useLoad("hot path", (more) => get<Sheet>("tree", { hot: "1" }, more).catch(() => undefined));
+  if (!value?.rows.length) return null;
+  const { rows } = value, left = rows.length - 2 * ends;
+  const shown = left < 2 ? rows : [...rows.slice(0, ends), { ...rows[0], link: undefined, values: [], texts: [`… ${left} more levels`], hidden: left }, ...rows.slice(-ends)];
+  return <section class="hot" aria-label="Hot path"><h2>Hot path <small><a href={viewAddress("calltree")}>call tree</a></small></h2><Small sheet={{ ...value, rows: shown }} keys={few(value)} label="Hot path" /></section>;
+}
+
 /** The name and the numbers that matter most: a list beside others has no room for more. */
-function few(s: Sheet): string[] {
+function few(s: Sheet & { key?: string }): string[] {
   const kind = (k: string) => s.columns.find((c) => c.key === k)?.kind;
   const name = s.shown.find((k) => k === "name") ?? s.shown[0];
-  const numbers = s.shown.filter((k) => k !== name && kind(k) !== "name" && kind(k) !== "text").slice(0, s.shown.includes("from") ? 2 : 3);
+  const ids = s.key === "processes" ? [] : ["number"]; // of processes: a list beside others has no room for them
+  const numbers = s.shown.filter((k) => k !== name && !["name", "text", ...ids].includes(kind(k) ?? "")).slice(0, s.shown.includes("from") ? 2 : 3);
   const from = s.shown.includes("from") ? ["from"] : [];
   return [name, ...from, ...numbers];
 }
@@ -67,7 +79,7 @@ function Facts({ facts }: { facts: [string, string][] }) {
   return <section class="facts" aria-label="Totals">
     {main.map(([key, text]) => {
       const [, first, rest] = /^(.*?)(?:, |: | (?=\())(.*)$/.exec(text) ?? ["", text, ""];
-      return <div class="fact" key={key} title={definitions[key]}><small>{key}</small><strong>{first}</strong>{rest ? <span>{rest}</span> : null}</div>;
+      return <div class="fact" key={key} title={definitions[key]}><small>{key}</small><strong>{first}</strong>{rest ? <span>{rest.replace(/^\(([^()]*)\)/, "$1")}</span> : null}</div>;
     })}
     {losses ? <div class={"fact" + (losses[1].startsWith("0") ? "" : " lost")} title={definitions.losses}><small>losses</small><strong>{losses[1] === "0" ? "none" : losses[1]}</strong></div> : null}
     <details><summary>More about this run</summary><dl>{others.map(([key, text]) => <div key={key}><dt>{key}</dt><dd>{text}</dd></div>)}</dl></details>

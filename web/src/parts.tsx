@@ -80,6 +80,11 @@ export function Gone() {
     <code>clrprof view {/^[\w./-]+$/.test(path) ? path : "'" + path.replaceAll("'", "'\\''") + "'"} --listen {location.host}</code></p>;
 }
 
+/** What a file cannot show of the call tree, as its rows are those that were put into it. */
+export function ShapeOfFile({ has }: { has: string }) {
+  return <p class="hint file">This file holds {has}. Recursion folded, small rows left out, a tree that begins with a function, and filters need the session itself: <code>clrprof view {shown.value?.path.split("/").pop() ?? "SESSION"}</code></p>;
+}
+
 export function Sentences({ list, kind }: { list: string[]; kind: string }) {
   if (!list.length) return null;
   return <ul class={"sentences " + kind}>{list.map((s) => <li key={s}>{s}</li>)}</ul>;

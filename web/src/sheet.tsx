@@ -121,7 +121,7 @@ function Grid({ sheet, query, optional, stale }: { sheet: Sheet; query: Record<s
   };
   if (total === 0) return <p class={"hint" + (stale ? " stale" : "")}>{nothing(sheet.view, query.find)}</p>;
   return <div class={stale ? "stale" : ""}>
-    <Rows total={total} label={sheet.view} role={sheet.is_tree ? "treegrid" : "table"} grid={template(columns, ends ? 480 : undefined)} minWidth={widthOf(columns) + (ends ? 110 : 0)} onKey={onKey}
+    <Rows total={total} label={sheet.view} role={sheet.is_tree ? "treegrid" : "table"} grid={template(columns, ends ? Math.round(Math.min(480, Math.max(220, innerWidth * 0.55))) : undefined)} minWidth={widthOf(columns) + (ends && innerWidth > 900 ? 110 : 0)} onKey={onKey}
       head={<Head columns={columns} order={sheet.order} reverse={!!param("reverse")} sort={sort} move={mover(sheet, optional, columns)} />}>
       {(from, to) => {
         if (!visible) need(from, to);

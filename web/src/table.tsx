@@ -193,14 +193,15 @@ const smallWidth = (c: Column, first: boolean) => c.kind === "percent" ? "66px" 
 
 /** A short table that stands in a text: all its rows are there. */
 export function Small({ sheet, keys, label }: { sheet: Sheet; keys: string[]; label: string }) {
-  const columns = useMemo(() => chosen(sheet, keys), [sheet, keys.join()]);
-  return <div class="small" role="table" aria-label={label} style={{ "--grid": columns.map((c, i) => smallWidth(c.column, i === 0)).join(" ") }}>
+  const columns = useMemo(() => chosen(sheet, keys.filter((k) => k !== "from")), [sheet, keys.join()]);
+  const from = keys.includes("from") ? sheet.columns.findIndex((c) => c.key === "from") : -1;
+  return <div class={"small" + (from >= 0 ? " two" : "")} role="table" aria-label={label} style={{ "--grid": columns.map((c, i) => smallWidth(c.column, i === 0)).join(" ") }}>
     <Head columns={columns} order="" />
     {sheet.rows.map((row, i) => row.hidden
       ? <div class="row rest" role="row" key={i}><span role="cell">{row.texts[0]}</span></div>
       : <div class="row" role="row" key={i}>
         {columns.map(({ column, at }, k) => k === 0
-          ? <span class="cell name" role="cell" style={{ paddingLeft: sheet.is_tree ? inset(row.level, 10) + "px" : undefined }}>{nameOf(row, at)}</span>
+          ? <span class="cell name" role="cell" style={{ paddingLeft: sheet.is_tree ? inset(row.level, 10) + "px" : undefined }}>{nameOf(row, at)}{from >= 0 ? <small title={clean(row.values[from])}>{row.texts[from]}</small> : null}</span>
           : <span role="cell" class="box"><Cell row={row} column={column} at={at} /></span>)}
       </div>)}
   </div>;

@@ -4,7 +4,7 @@ import uPlot from "uplot";
 import { get } from "./api";
 import type { CounterPoints, Sheet, Timeline } from "./api";
 import { isFile } from "./offline";
-import { Failed, useLoad } from "./parts";
+import { Failed, useLoad, Waiting } from "./parts";
 import { addTerm, change, param, removeTerm, theme } from "./state";
 
 /** Colours of the style sheet, read once for each theme: pictures need them many times a second. */
@@ -53,12 +53,14 @@ export function TimelineView() {
   const counters = value?.counters ?? [], name = param("counter") || (counters.some((c) => c.name === usual) ? usual : "");
   const counted = useLoad("counter " + name, (more) => name ? get<CounterPoints>("counter", { name }, more) : Promise.resolve(undefined));
   if (error) return <Failed error={error} />;
-  if (!value || !ending(value)) return null;
+  if (!value) return <section class="timeline"><h2>Over time</h2><Waiting /></section>; // it has its room, so that nothing jumps
+  if (!ending(value)) return null;
   return <section class="timeline" aria-label="What happened when">
     <header><h2>Over time</h2><p>{isFile ? "" : "Drag to look at a span: every view follows it. "}{param("time")
       ? <button type="button" onClick={() => removeTerm("time", param("time"))}>Whole run</button> : null}</p>
       {counters.length ? <label>counter <select id="counter" value={name} onChange={(e) => change({ counter: e.currentTarget.value }, true)}>
         {counters.map((c) => <option key={c.name} value={c.name} title={c.about}>{c.name}</option>)}</select></label> : null}</header>
+    {counted.loading && counted.value === undefined ? <Waiting /> : null}
     {counted.error ? <Failed error={counted.error} /> : null}
     <Charts data={value} counter={counted.value} dark={theme.value} />
   </section>;

@@ -5,7 +5,7 @@ import type { Sheet, View } from "./api";
 import { Chooser, mover } from "./columns";
 import { comebacks } from "./link";
 import { isFile } from "./offline";
-import { Command, copy, Failed, Sentences, useLoad, Waiting } from "./parts";
+import { Command, copy, Failed, Sentences, ShapeOfFile, useLoad, Waiting } from "./parts";
 import { addTerm, change, param, viewAddress } from "./state";
 import { Cell, chosen, Head, inset, nameOf, Rows, template, widthOf } from "./table";
 import { at, id, nodeAt, page, positionOf, take, top, turn } from "./treerows";
@@ -63,7 +63,7 @@ export function TreeView({ view }: { view?: View }) {
   const { process: of_process, path: of_path } = positionIn(root);
   const { value, error } = useLoad(`tree ${JSON.stringify(query)} ${root}`, (more) => get<Sheet>("tree", { ...query, of_process, of_path }, more).then((sheet) => ({ sheet, root, columns, query })));
   return <section class="view"><header class="title"><h1>Call tree</h1><p>{query["bottom-up"] ? "functions by what they did themselves, and below each those that called it" : "processes, and below them who called whom; rows are sorted among those with the same caller"}</p></header>
-    {isFile ? null : <Shape notes={value?.sheet.notes ?? []} groups={view?.groups ?? []} />}
+    {isFile ? <ShapeOfFile has="the call tree from above, by function; what is left out of it is said where it was (the flame graph has it from below, too)" /> : <Shape notes={value?.sheet.notes ?? []} groups={view?.groups ?? []} />}
     {error ? <Failed error={error} /> : value ? <Tree key={value.sheet.command + value.sheet.order + value.columns + value.root} sheet={value.sheet} query={value.query} root={value.root} optional={view?.optional ?? []} /> : <Waiting />}
   </section>;
 }
