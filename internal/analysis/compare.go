@@ -441,7 +441,7 @@ func (v *Source) dataSets() (dataSets, error) {
 		return dataSets{}, err
 	}
 	total, err := v.Total()
-	return dataSets{len(timed) == 0 || !total.IsZero(), len(timed) > 0 && v.selection.hasTimes(), len(lived) > 0}, err
+	return dataSets{len(timed) == 0 || !total.IsZero(), len(timed) > 0 && v.selection.HasTimes(), len(lived) > 0}, err
 }
 
 // named is Data with what keys are made of.

@@ -156,7 +156,7 @@ func TestFilterComplement(t *testing.T) {
 			if err != nil {
 				rt.Fatal(filter, err)
 			}
-			if !sel.hasTimes() {
+			if !sel.HasTimes() {
 				want.times = nil // there are none by type
 			}
 			one := totalsOf(rt, part(rt, d, sel))
@@ -199,4 +199,40 @@ func TestFilterIsTerms(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestAnd: a part and itself are the part, a part and its complement are nothing, also where both have a list of one
+// kind.
+func TestAnd(t *testing.T) {
+	tried := map[string]int{}
+	eachComplement(t, func(rt *rapid.T, s *session.Session, d *Data, kind string, c complement) {
+		for i, one := range c.parts {
+			sel, err := one.Select(s)
+			if err != nil { // all are excluded
+				continue
+			}
+			want := totalsOf(rt, part(rt, d, sel))
+			for j, other := range c.parts {
+				both := one.And(other)
+				both.MayMiss = true
+				sel, err := both.Select(s)
+				if err != nil && i == j {
+					rt.Fatalf("%s: %v", kind, err)
+				}
+				if err != nil {
+					continue
+				}
+				have := newTotals().add(totalsOf(rt, part(rt, d, sel)))
+				if i == j {
+					compareTotals(rt, kind, want, have)
+				} else if len(have.amounts) > 0 && kind != "time" && kind != "gc" { // spans are never empty
+					rt.Fatalf("%s: both %v and %v hold for %v", kind, one, other, have.amounts)
+				}
+				tried[kind]++
+			}
+		}
+	})
+	if len(tried) < 9 {
+		t.Error("tried:", tried)
+	}
 }

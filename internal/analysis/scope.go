@@ -58,7 +58,7 @@ func (d *Data) Select(sel Selection) (*Data, error) {
 	if sel.filter != nil {
 		in.filtered(d)
 	}
-	if !sel.hasTimes() {
+	if !sel.HasTimes() {
 		out.timeTables = timeTables{}
 	}
 	if sel.InGCs() {

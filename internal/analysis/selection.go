@@ -96,9 +96,9 @@ func (s Selection) WholeProcesses() bool {
 // Divides reports whether only a part is selected of what a process did at a time.
 func (s Selection) Divides() bool { return len(s.Threads) > 0 || s.byName() }
 
-// hasTimes reports whether times are selected: of them neither a type is known nor what they were between two
+// HasTimes reports whether times are selected: of them neither a type is known nor what they were between two
 // collections.
-func (s Selection) hasTimes() bool { return s.types == nil && !s.filterOfTypes && !s.InGCs() }
+func (s Selection) HasTimes() bool { return s.types == nil && !s.filterOfTypes && !s.InGCs() }
 
 // singleCalls reports whether whole calls are selected, and shown with all that they called: by process and thread
 // alone.

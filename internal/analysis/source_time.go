@@ -13,7 +13,7 @@ var ErrNoTime = errors.New("this session holds no times: it was recorded without
 // ProcessesTimed returns how the calls of each process were timed, in the order of process; none: there are no times,
 // or the selection has none.
 func (v *Source) ProcessesTimed() ([]session.ProcessTime, error) {
-	if !v.selection.hasTimes() {
+	if !v.selection.HasTimes() {
 		return nil, nil
 	}
 	return v.session.ProcessTimes()

@@ -33,6 +33,7 @@ import (
 	"github.com/clrprof/clrprof/internal/analysis"
 	q "github.com/clrprof/clrprof/internal/quantity"
 	"github.com/clrprof/clrprof/internal/rules"
+	"github.com/clrprof/clrprof/internal/session"
 )
 
 // ErrBudget means that a file is no budget. The error says what is wrong with it.
@@ -69,6 +70,9 @@ type Budget struct {
 	AfterMark string `toml:"after_mark"`
 	// Filter is the text of a filter (docs/metrics.md), for all limits; "": everything counts.
 	Filter string `toml:"filter"`
+	// Only are terms that what is judged of a session must be within; nil: there are none. Times since the start differ
+	// from session to session.
+	Only func(*session.Session) (analysis.Terms, error) `toml:"-"`
 
 	Limits []Limit `toml:"limit"`
 }

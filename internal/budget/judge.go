@@ -107,6 +107,9 @@ func Metrics() []string {
 // errAbsent means that a session does not hold what a limit is about.
 var errAbsent = errors.New("the session does not hold it")
 
+// errNoTimes means that a filter selects by what times are not known by.
+var errNoTimes = errors.New("the filter is of objects")
+
 // errDivided means that a filter takes a part of a process, of which a limit can only be about the whole.
 var errDivided = errors.New("the filter divides processes")
 
@@ -193,6 +196,9 @@ func (l *Limit) judge(s, old *session.Session, b *Budget) (Verdict, error) {
 	case errors.Is(err, errDivided):
 		v.State, v.Why = Unknown, l.Metric+" is known of whole processes only, and the filter divides them"
 		return v, nil
+	case errors.Is(err, errNoTimes):
+		v.State, v.Why = Unknown, l.Metric+" is known neither by type nor between collections, as the filter wants it"
+		return v, nil
 	}
 	if err != nil {
 		return v, err
@@ -272,11 +278,36 @@ func (l *Limit) findings(src *analysis.Source) (int64, error) {
 	return int64(len(found.Findings) + found.Hidden), nil
 }
 
+// only are the terms that hold for all limits, but for the mark.
+func (b *Budget) only(s *session.Session) (analysis.Terms, error) {
+	out := analysis.Terms{}
+	if b.Only != nil {
+		var err error
+		if out, err = b.Only(s); err != nil {
+			return out, fmt.Errorf("session %s: %w", s.Path(), err)
+		}
+	}
+	return out.And(analysis.Terms{Filter: b.Filter}), nil
+}
+
+// Notes say in sentences which part of a session all limits are about; none: all of it. Of a mark each title tells.
+func (b *Budget) Notes(s *session.Session) ([]string, error) {
+	only, err := b.only(s)
+	if err != nil {
+		return nil, err
+	}
+	only.MayMiss = true
+	sel, err := only.Select(s)
+	if err != nil {
+		return nil, err
+	}
+	return sel.Notes(s, "")
+}
+
 // measure returns the value of the metric in what a budget is about, and whether some of that may be missing.
 func (l *Limit) measure(s *session.Session, b *Budget) (value int64, lost bool, err error) {
 	terms := analysis.Terms{Processes: l.Processes, Threads: l.Threads, Modules: l.Modules, Namespaces: l.Namespaces,
-		Functions: l.Functions, Types: l.Types, Focus: l.Focus, Filter: analysis.JoinFilters(b.Filter, l.Filter),
-		MayMiss: true}
+		Functions: l.Functions, Types: l.Types, Focus: l.Focus, Filter: l.Filter, MayMiss: true}
 	if l.Mine {
 		names, err := userModules(s)
 		if err != nil {
@@ -287,17 +318,26 @@ func (l *Limit) measure(s *session.Session, b *Budget) (value int64, lost bool, 
 		}
 		terms.Focus = append(names, terms.Focus...)
 	}
+	only, err := b.only(s)
+	if err != nil {
+		return 0, false, err
+	}
 	if b.AfterMark != "" {
-		if terms.From, _, err = analysis.BetweenMarks(s, b.AfterMark, ""); err != nil {
+		from, _, err := analysis.BetweenMarks(s, b.AfterMark, "")
+		if err != nil {
 			return 0, false, fmt.Errorf("session %s: %w", s.Path(), err)
 		}
+		only = only.And(analysis.Terms{From: from})
 	}
-	sel, err := terms.Select(s)
+	sel, err := terms.And(only).Select(s)
 	if err != nil {
 		return 0, false, err
 	}
 	if l.metric.whole && sel.Divides() {
 		return 0, false, errDivided
+	}
+	if l.metric.times && !sel.HasTimes() {
+		return 0, false, errNoTimes
 	}
 	src, err := analysis.Open(s, sel)
 	if err != nil {

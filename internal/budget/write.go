@@ -16,19 +16,20 @@ func Formats() []string { return []string{"text", "json", "junit", "github", "ma
 // maxAnnotations is how many annotations GitHub shows of a step; the rest is said in one.
 const maxAnnotations = 9
 
-// Write writes verdicts in one of Formats.
-func Write(w io.Writer, format string, verdicts []Verdict) error {
+// Write writes verdicts in one of Formats. notes say which part of the session they are about.
+func Write(w io.Writer, format string, verdicts []Verdict, notes []string) error {
+	only := strings.Join(notes, " ")
 	switch format {
 	case "json":
-		return writeJSON(w, verdicts)
+		return writeJSON(w, verdicts, only)
 	case "junit":
-		return writeJUnit(w, verdicts)
+		return writeJUnit(w, verdicts, only)
 	case "github":
-		return writeAnnotations(w, verdicts)
+		return writeAnnotations(w, verdicts, only)
 	case "markdown":
-		return writeMarkdown(w, verdicts)
+		return writeMarkdown(w, verdicts, only)
 	}
-	return writeText(w, verdicts)
+	return writeText(w, verdicts, only)
 }
 
 // Count returns how many verdicts have a state.
@@ -50,7 +51,12 @@ func conclusion(verdicts []Verdict) string {
 	return text
 }
 
-func writeText(w io.Writer, verdicts []Verdict) error {
+func writeText(w io.Writer, verdicts []Verdict, only string) error {
+	if only != "" {
+		if _, err := fmt.Fprintln(w, only); err != nil {
+			return err
+		}
+	}
 	out := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, v := range verdicts {
 		fmt.Fprintf(out, "%s\t%s\t%s\n", v.State, v.Title, v.Why)
@@ -71,12 +77,13 @@ type verdictJSON struct {
 	Max      int64  `json:"max"`
 	Baseline *int64 `json:"baseline"`
 	Why      string `json:"why"`
+	Only     string `json:"only,omitempty"`
 }
 
-func writeJSON(w io.Writer, verdicts []Verdict) error {
+func writeJSON(w io.Writer, verdicts []Verdict, only string) error {
 	out := make([]verdictJSON, len(verdicts))
 	for i, v := range verdicts {
-		out[i] = verdictJSON{v.Title, v.Metric, v.State, v.Value, v.Limit, nil, v.Why}
+		out[i] = verdictJSON{v.Title, v.Metric, v.State, v.Value, v.Limit, nil, v.Why, only}
 		if v.HasBase {
 			out[i].Baseline = &verdicts[i].Baseline
 		}
@@ -88,12 +95,23 @@ func writeJSON(w io.Writer, verdicts []Verdict) error {
 }
 
 type junitSuite struct {
-	XMLName  xml.Name    `xml:"testsuite"`
-	Name     string      `xml:"name,attr"`
-	Tests    int         `xml:"tests,attr"`
-	Failures int         `xml:"failures,attr"`
-	Skipped  int         `xml:"skipped,attr"`
-	Cases    []junitCase `xml:"testcase"`
+	XMLName  xml.Name `xml:"testsuite"`
+	Name     string   `xml:"name,attr"`
+	Tests    int      `xml:"tests,attr"`
+	Failures int      `xml:"failures,attr"`
+	Skipped  int      `xml:"skipped,attr"`
+	// Properties is nil without properties: then there is no element.
+	Properties *junitProperties `xml:"properties"`
+	Cases      []junitCase      `xml:"testcase"`
+}
+
+type junitProperties struct {
+	List []junitProperty `xml:"property"`
+}
+
+type junitProperty struct {
+	Name  string `xml:"name,attr"`
+	Value string `xml:"value,attr"`
 }
 
 type junitCase struct {
@@ -109,9 +127,12 @@ type junitMessage struct {
 }
 
 // writeJUnit writes the XML that CI systems show as test results: a test for each limit.
-func writeJUnit(w io.Writer, verdicts []Verdict) error {
+func writeJUnit(w io.Writer, verdicts []Verdict, only string) error {
 	suite := junitSuite{Name: "clrprof", Tests: len(verdicts), Failures: Count(verdicts, Broken),
 		Skipped: Count(verdicts, Unknown)}
+	if only != "" {
+		suite.Properties = &junitProperties{[]junitProperty{{"only", only}}}
+	}
 	for _, v := range verdicts {
 		c := junitCase{Class: "clrprof." + v.Metric, Name: v.Title}
 		switch v.State {
@@ -139,8 +160,11 @@ func writeJUnit(w io.Writer, verdicts []Verdict) error {
 // escapeCommand makes a text safe within a workflow command: a name of the program must not begin another one.
 var escapeCommand = strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",", "%2C")
 
+// escapeMessage does that for what stands after the properties of a command.
+var escapeMessage = strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A")
+
 // writeAnnotations writes workflow commands of GitHub: errors for what is broken, warnings for what is unknown.
-func writeAnnotations(w io.Writer, verdicts []Verdict) error {
+func writeAnnotations(w io.Writer, verdicts []Verdict, only string) error {
 	shown, hidden := 0, 0
 	for _, state := range []State{Broken, Unknown} {
 		for _, v := range verdicts {
@@ -152,9 +176,8 @@ func writeAnnotations(w io.Writer, verdicts []Verdict) error {
 				continue
 			}
 			command := map[State]string{Broken: "error", Unknown: "warning"}[state]
-			message := strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A").Replace(v.Why)
 			if _, err := fmt.Fprintf(w, "::%s title=%s::%s\n", command, escapeCommand.Replace("budget "+v.Title),
-				message); err != nil {
+				escapeMessage.Replace(v.Why)); err != nil {
 				return err
 			}
 		}
@@ -163,16 +186,22 @@ func writeAnnotations(w io.Writer, verdicts []Verdict) error {
 	if hidden > 0 {
 		more = fmt.Sprintf("; %d are not listed", hidden)
 	}
+	if only != "" {
+		more += ". " + escapeMessage.Replace(only)
+	}
 	_, err := fmt.Fprintf(w, "::notice title=clrprof::%s%s\n", conclusion(verdicts), more)
 	return err
 }
 
 // writeMarkdown writes the table of a step summary, or of a comment.
-func writeMarkdown(w io.Writer, verdicts []Verdict) error {
+func writeMarkdown(w io.Writer, verdicts []Verdict, only string) error {
 	text := strings.Builder{}
-	fmt.Fprintf(&text, "### clrprof: %s\n\n| | limit | value | at most | before |\n| --- | --- | ---: | ---: | "+
-		"---: |\n", conclusion(verdicts))
-	escape := strings.NewReplacer("|", "\\|", "<", "&lt;", "\n", " ", "\r", " ")
+	escape := strings.NewReplacer("|", "\\|", "<", "&lt;", "*", "\\*", "\n", " ", "\r", " ")
+	fmt.Fprintf(&text, "### clrprof: %s\n\n", conclusion(verdicts))
+	if only != "" {
+		fmt.Fprintf(&text, "%s\n\n", escape.Replace(only))
+	}
+	text.WriteString("| | limit | value | at most | before |\n| --- | --- | ---: | ---: | ---: |\n")
 	for _, v := range verdicts {
 		before := ""
 		if v.HasBase {

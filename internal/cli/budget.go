@@ -11,7 +11,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/clrprof/clrprof/internal/analysis"
 	"github.com/clrprof/clrprof/internal/budget"
 	"github.com/clrprof/clrprof/internal/report"
 	"github.com/clrprof/clrprof/internal/session"
@@ -27,7 +26,10 @@ const (
 const maxBudget = 1 << 20
 
 // budgetFlags are the flags of the check command.
-type budgetFlags struct{ file, baseline, format, afterMark, filter string }
+type budgetFlags struct {
+	file, baseline, format, afterMark string
+	only                              selectionFlags
+}
 
 func newBudgetCommand(e *environment) *cobra.Command {
 	b := &budgetFlags{}
@@ -41,7 +43,7 @@ func newBudgetCommand(e *environment) *cobra.Command {
 		Example: "  clrprof check app.clrprof --budget budget.toml\n" +
 			"  clrprof check new.clrprof --budget budget.toml --baseline old.clrprof --format junit > budget.xml\n" +
 			"  clrprof check app.clrprof --budget budget.toml --after-mark 'after warm-up'\n" +
-			"  clrprof check app.clrprof --budget budget.toml --filter orders.filter\n" +
+			"  clrprof check app.clrprof --budget budget.toml --filter orders.filter --process Worker\n" +
 			"  clrprof check app.clrprof --budget budget.toml --format markdown >> \"$GITHUB_STEP_SUMMARY\"",
 		Args: arguments(1, 1, "a SESSION"),
 		RunE: func(cmd *cobra.Command, args []string) error { return b.run(e, cmd, args[0]) },
@@ -51,9 +53,8 @@ func newBudgetCommand(e *environment) *cobra.Command {
 	f.StringVar(&b.baseline, "baseline", "", "the session that growth is measured against")
 	f.StringVar(&b.afterMark, "after-mark", "", "only what was recorded after this mark, by its name or #ID, such as "+
 		"the end of a warm-up (default: after_mark of the file)")
-	f.StringVar(&b.filter, "filter", "",
-		"only what the clauses in this file let through, as in a report; with those of the budget, if it has some")
 	f.StringVar(&b.format, "format", "text", "text, json, junit (test results), github (annotations), markdown")
+	b.only.addLimits(cmd)
 	return cmd
 }
 
@@ -85,16 +86,19 @@ func (b *budgetFlags) run(e *environment, cmd *cobra.Command, path string) error
 		defer old.Close()
 	}
 	limits.AfterMark = cmp.Or(b.afterMark, limits.AfterMark)
-	filter, err := readFilter(b.filter)
-	if err != nil {
-		return err
+	if _, err := b.only.selection(s); err != nil { // of a limit a pattern may match nothing, but not of a flag
+		return readError(err)
 	}
-	limits.Filter = analysis.JoinFilters(limits.Filter, filter)
+	limits.Only = b.only.of
+	notes, err := limits.Notes(s)
+	if err != nil {
+		return readError(known(err))
+	}
 	verdicts, err := limits.Judge(cmd.Context(), s, old)
 	if err != nil {
 		return readError(known(err))
 	}
-	if err := budget.Write(e.stdout, b.format, verdicts); err != nil {
+	if err := budget.Write(e.stdout, b.format, verdicts, notes); err != nil {
 		return written(err)
 	}
 	switch {

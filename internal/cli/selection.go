@@ -25,6 +25,16 @@ type selectionFlags struct {
 }
 
 func (f *selectionFlags) add(cmd *cobra.Command) {
+	f.addLimits(cmd)
+	flags, t := cmd.Flags(), &f.terms
+	flags.StringArrayVar(&t.Hide, "hide", nil,
+		"leave functions that match out of stacks: what they did counts for their callers")
+	flags.BoolVar(&t.MyCode, "my-code", false, "show stacks with your code and what it calls alone: what the "+
+		"framework did beyond that counts for the function that your code called")
+}
+
+// addLimits adds the flags that change sums, without those that change how stacks are shown.
+func (f *selectionFlags) addLimits(cmd *cobra.Command) {
 	flags, t := cmd.Flags(), &f.terms
 	flags.StringVar(&f.span, "time", "", "only this span since the start: A..B, such as 1.5s..2m, or A.. or ..B")
 	flags.DurationVar(&f.from, "from", 0, "only from this time since the start on, such as 1.5s or 2m")
@@ -46,65 +56,69 @@ func (f *selectionFlags) add(cmd *cobra.Command) {
 		{&t.Functions, "function", "only what functions that match this pattern allocated, or did, themselves"},
 		{&t.Types, "type", "only objects of types that match this pattern; no times"},
 		{&t.Focus, "focus", "only stacks with a function that matches this pattern; with !PATTERN, without one"},
-		{&t.Hide, "hide", "leave functions that match out of stacks: what they did counts for their callers"},
 	} {
 		flags.StringArrayVar(flag.to, flag.name, nil, flag.usage)
 	}
-	flags.BoolVar(&t.MyCode, "my-code", false, "show stacks with your code and what it calls alone: what the "+
-		"framework did beyond that counts for the function that your code called")
 }
 
 // selection compiles the flags for the session.
 func (f *selectionFlags) selection(s *session.Session) (analysis.Selection, error) {
+	t, err := f.of(s)
+	if err != nil {
+		return analysis.Selection{}, err
+	}
+	sel, err := t.Select(s)
+	return sel, known(err)
+}
+
+// of returns the flags as terms: spans between marks are spans of time of the session.
+func (f *selectionFlags) of(s *session.Session) (analysis.Terms, error) {
 	t := f.terms
 	from, to := f.from, f.to
 	if f.span != "" {
 		if f.from != 0 || f.to != 0 {
-			return analysis.Selection{}, usage("--time is --from and --to in one: give one of the two")
+			return t, usage("--time is --from and --to in one: give one of the two")
 		}
 		var ok bool
 		if from, to, ok = analysis.ParseTimes(f.span); !ok {
-			return analysis.Selection{},
-				usage("--time %q is not a span of time: want A..B, A.. or ..B, such as 1.5s..2m", f.span)
+			return t, usage("--time %q is not a span of time: want A..B, A.. or ..B, such as 1.5s..2m", f.span)
 		}
 	}
 	if f.marks != "" {
 		if from != 0 || to != 0 {
-			return analysis.Selection{}, usage("--mark is a span of time: give it, or --time")
+			return t, usage("--mark is a span of time: give it, or --time")
 		}
 		begin, end, err := analysis.ParseMarks(s, f.marks)
 		switch {
 		case errors.Is(err, analysis.ErrMarkSpan):
-			return analysis.Selection{}, usage("--mark %q %v", f.marks, err)
+			return t, usage("--mark %q %v", f.marks, err)
 		case errors.Is(err, analysis.ErrMarkOrder):
-			return analysis.Selection{}, usage("--mark %q: %v", f.marks, err)
+			return t, usage("--mark %q: %v", f.marks, err)
 		}
 		if err != nil {
-			return analysis.Selection{}, known(err)
+			return t, known(err)
 		}
 		from, to = time.Duration(begin), time.Duration(end)
 	}
 	if from < 0 || to < 0 || to != 0 && to <= from {
-		return analysis.Selection{}, usage("--from %s --to %s is not a span of time", from, to)
+		return t, usage("--from %s --to %s is not a span of time", from, to)
 	}
 	t.From, t.To = quantity.Nanoseconds(from), quantity.Nanoseconds(to)
 	if f.gcs != "" {
 		var ok bool
 		if t.GCs, ok = analysis.ParseGCs(f.gcs); !ok {
-			return analysis.Selection{},
-				usage("--gc %q is not a span of collections: want A..B, such as 3..7, or A.. or ..B", f.gcs)
+			return t, usage("--gc %q is not a span of collections: want A..B, such as 3..7, or A.. or ..B", f.gcs)
 		}
 	}
 	if f.clauses == nil { // once, also for several sessions: the file can be a pipe
 		text, err := readFilter(f.filter)
 		if err != nil {
-			return analysis.Selection{}, err
+			return t, err
 		}
 		f.clauses = &text
 	}
 	t.Filter, t.FilterName = *f.clauses, f.filter
-	sel, err := t.Select(s)
-	return sel, known(err)
+	return t, nil
 }
 
 // mostFilter bounds the file of a filter: a thousand clauses are a tenth of it.
