@@ -126,6 +126,7 @@ type asyncTree struct {
 	at        map[logicalKey]int32
 	async     map[int32]bool // nodes of async methods
 	awaits    []session.FunctionAwait
+	traced    *shapedRows // nil: nobody asks where rows went
 }
 
 // LogicalTree is the call tree with async methods below those who called them.
@@ -178,7 +179,8 @@ func (v *Source) LogicalTree() (*LogicalTree, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &asyncTree{functions: newAsyncFunctions(functions), at: map[logicalKey]int32{}, async: map[int32]bool{}}
+	t := &asyncTree{functions: newAsyncFunctions(functions), at: map[logicalKey]int32{}, async: map[int32]bool{},
+		traced: v.traced}
 	if !slices.Contains(t.functions.machine, true) {
 		return nil, nil
 	}
@@ -414,9 +416,11 @@ func (t *asyncTree) node(parent int32, p *asyncPath, function int32, role AsyncR
 
 // tree adds up the paths of each node.
 func (t *asyncTree) tree() *LogicalTree {
+	step := t.traced.next()
 	for i := range t.paths {
 		p := &t.paths[i]
 		n := &t.nodes[t.logical[i]]
+		t.traced.trace(step, p.id, t.logical[i])
 		n.amounts.Exclusive = n.amounts.Exclusive.Add(p.own)
 		if !p.hasTime {
 			continue
@@ -425,6 +429,9 @@ func (t *asyncTree) tree() *LogicalTree {
 			p.time.Calls, p.time.Running, p.time.SingleCalls = 0, 0, session.SingleCalls{}
 		}
 		n.addTime(&p.time)
+	}
+	if t.traced != nil {
+		t.traced.take(t)
 	}
 	return t.sum()
 }

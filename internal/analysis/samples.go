@@ -118,7 +118,10 @@ func Samples(s *session.Session, sel Selection) (*SampleSet, error) {
 			SampleValue{Name: "application", Unit: "nanoseconds"}, SampleValue{Name: "cpu", Unit: "nanoseconds"})
 		x.times = d.TimingTimes()
 	}
-	return x, nil
+	if sel.Shape != nil && !sel.Shape.isZero() {
+		err = x.shape(s, sel)
+	}
+	return x, err
 }
 
 // recorded returns when a recording began and how long it was; what is not known is zero.

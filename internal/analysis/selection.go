@@ -37,6 +37,7 @@ type Selection struct {
 	// FoldRecursion shows stacks on which no function is twice: a call of one that is there already counts as if it had
 	// been made in place of that.
 	FoldRecursion bool
+	Shape         *SampleShape // of samples; nil: they are as they were recorded
 
 	own     map[session.FunctionID]bool // functions that allocate or take time themselves; nil: all
 	types   map[session.TypeID]bool     // of what is allocated; nil: all

@@ -30,7 +30,8 @@ func (v *Source) newShaper(of *LogicalTree) (*shaper, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &shaper{asyncTree: asyncTree{functions: &asyncFunctions{rows: functions}, at: map[logicalKey]int32{}}, of: of}
+	s := &shaper{asyncTree: asyncTree{functions: &asyncFunctions{rows: functions}, at: map[logicalKey]int32{},
+		traced: v.traced}, of: of}
 	if of != nil {
 		s.under = of.Below
 	} else if s.under, err = v.physical(); err != nil {
@@ -98,13 +99,18 @@ func (s *shaper) eachRow(fn func(above int32, r *treeRow) int32) {
 
 // shaped adds each row to the node that to chooses for it, given that of the row above; none: it is left out.
 func (s *shaper) shaped(to func(above int32, r *treeRow) int32) *LogicalTree {
+	step := s.traced.next()
 	s.eachRow(func(above int32, r *treeRow) int32 {
 		n := to(above, r)
+		s.traced.trace(step, r.id, n)
 		if n != none {
 			s.nodes[n].take(r)
 		}
 		return n
 	})
+	if s.traced != nil {
+		s.traced.take(&s.asyncTree)
+	}
 	out := s.sum()
 	if s.of != nil && s.of.raisedRoots {
 		return out.raised()

@@ -18,6 +18,7 @@ type Source struct {
 	lifetimes *Lifetimes                   // nil until something needs it
 	below     *children[session.PathValue] // of the call tree; nil until something needs it
 	beneath   *children[session.PathTime]  // likewise
+	traced    *shapedRows                  // where rows of the call tree went; nil: nobody asks
 }
 
 // Open returns the values of what is selected of s. Errors are those of Data.Select and of reading s.

@@ -47,7 +47,8 @@ type exportOptions struct {
 	selection analysis.Selection
 	value     string // "": the default, or all
 	pprof     pprof.Options
-	minShare  float64  // percent; of html
+	minShare  float64 // percent; of html
+	shape     *shapeFlags
 	disabled  []string // ids of rules; of sarif
 }
 
@@ -68,7 +69,7 @@ var exportFormats = []exportFormat{
 			return otlp.Write(w, s, o.selection, Version)
 		}},
 	{name: "json", extension: ".views.json", write: func(w io.Writer, s *session.Session, o exportOptions) error {
-		return document.Write(w, s, o.selection)
+		return document.Write(w, s, o.selection, document.Options{Tree: o.shape.tree(), Threads: o.shape.threads()})
 	}},
 	{name: "sarif", extension: ".sarif", write: func(w io.Writer, s *session.Session, o exportOptions) error {
 		return sarif.Write(w, s, o.selection, o.disabled)
@@ -93,14 +94,17 @@ func valued(write func(io.Writer, *session.Session, analysis.Selection, string) 
 	return func(w io.Writer, s *session.Session, o exportOptions) error { return write(w, s, o.selection, o.value) }
 }
 
+// offlineShare is the least share, in percent, of what a page has in its call tree, unless another one is given.
+const offlineShare = 0.1
+
 // exportFlags are the flags of the export command.
 type exportFlags struct {
 	format, output, value, sampleTypes string
 	reports, labels, disabled          []string
 	force                              bool
 	only                               selectionFlags
-	minShare                           float64
-	fold                               bool
+	shape                              shapeFlags
+	minShareGiven                      bool
 }
 
 func newExportCommand(e *environment) *cobra.Command {
@@ -135,6 +139,7 @@ func newExportCommand(e *environment) *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
 			defer stop()
+			x.minShareGiven = cmd.Flags().Changed("min-share")
 			return x.run(ctx, e, args[0])
 		},
 	}
@@ -148,17 +153,13 @@ func newExportCommand(e *environment) *cobra.Command {
 	f.StringSliceVar(&x.labels, "labels", nil, "pprof: the labels of samples, separated by commas: "+
 		strings.Join(pprof.Labels(), ", ")+"; or none (default: all)")
 	f.StringSliceVar(&x.disabled, "disable", nil, "sarif: rules that are not applied, by id, separated by commas")
-	f.Float64Var(&x.minShare, "min-share", 0.1,
-		"html: leave out of the call tree what has less than this percent of the whole")
-	f.BoolVar(&x.fold, "fold-recursion", false,
-		"pprof, speedscope, collapsed, firefox, chrome, otlp: stacks on which no function is twice: "+
-			"a call of one that is there already is part of its first call")
 	f.StringVarP(&x.output, "output", "o", "",
 		"the file to write; - for standard output (default: the session's name with the format's extension)")
 	f.StringSliceVar(&x.reports, "summary", []string{allReports},
 		"csv, xml: the kinds of reports, separated by commas: "+
 			strings.Join(reportNames(), ", "))
 	f.BoolVarP(&x.force, "force", "f", false, "replace the file if it exists")
+	x.shape.add(cmd)
 	x.only.add(cmd)
 	return cmd
 }
@@ -169,17 +170,7 @@ func (x *exportFlags) run(ctx context.Context, e *environment, path string) erro
 	if err != nil {
 		return err
 	}
-	if x.minShare < 0 {
-		return usage("--min-share cannot be negative")
-	}
-	if x.value != "" && !chosen.oneValue {
-		return usage("the format %s has all values: --value is for speedscope, collapsed, firefox and chrome",
-			chosen.name)
-	}
-	if len(x.disabled) > 0 && chosen.name != "sarif" {
-		return usage("--disable is for the format sarif")
-	}
-	if err := checkRules(x.disabled); err != nil {
+	if err := x.check(chosen); err != nil {
 		return err
 	}
 	asked, err := x.pprofOptions(chosen)
@@ -204,34 +195,74 @@ func (x *exportFlags) run(ctx context.Context, e *environment, path string) erro
 	if err != nil {
 		return readError(err)
 	}
-	if x.fold && !chosen.stacks {
-		return usage("the format %s is not made of stacks: --fold-recursion is for pprof, speedscope, collapsed, "+
-			"firefox, chrome and otlp", chosen.name)
+	if chosen.stacks {
+		if sel, err = x.shape.onSamples(s, sel); err != nil {
+			return readError(known(err))
+		}
 	}
-	sel.FoldRecursion = x.fold
 	if chosen.file != nil && (x.output == "-" || !sel.IsZero()) {
 		return usage("the format %s is a file with everything: no filters, and no standard output", chosen.name)
 	}
-	notes, err := sel.Notes(s, "")
+	notes, err := x.notes(s, sel, chosen)
 	if err != nil {
-		return readError(err)
+		return readError(known(err))
+	}
+	o := exportOptions{sel, x.value, asked, offlineShare, &x.shape, x.disabled}
+	if x.minShareGiven {
+		o.minShare = x.shape.share
 	}
 	switch {
 	case kinds != nil:
 		err = x.writeReports(ctx, e, s, sel, kinds, chosen.reports)
 	case x.output == "-":
-		err = exported(chosen.write(untilWriter{ctx, e.stdout}, s,
-			exportOptions{sel, x.value, asked, x.minShare, x.disabled}))
+		err = exported(chosen.write(untilWriter{ctx, e.stdout}, s, o))
 	default:
-		err = x.writeOutput(ctx, e, s, chosen, exportOptions{sel, x.value, asked, x.minShare, x.disabled})
-	}
-	if len(x.disabled) > 0 {
-		notes = append(notes, fmt.Sprintf("Disabled: %s.", strings.Join(x.disabled, ", ")))
+		err = x.writeOutput(ctx, e, s, chosen, o)
 	}
 	if err == nil {
 		tell(e, notes) // the file may have no place for it
 	}
 	return err
+}
+
+// notes say what is written: the file may have no place for it.
+func (x *exportFlags) notes(s *session.Session, sel analysis.Selection, chosen exportFormat) ([]string, error) {
+	notes, err := sel.Notes(s, "")
+	if err != nil {
+		return nil, err
+	}
+	if sel.Shape != nil {
+		notes = append(notes, sel.Shape.Notes...)
+	}
+	if chosen.hasTree() {
+		said, err := x.shape.treeNotes(s, sel)
+		if err != nil {
+			return nil, err
+		}
+		notes = append(notes, said...)
+	}
+	if len(x.disabled) > 0 {
+		notes = append(notes, fmt.Sprintf("Disabled: %s.", strings.Join(x.disabled, ", ")))
+	}
+	return notes, nil
+}
+
+// hasTree reports whether the call tree is in the format, as a report or a view.
+func (f exportFormat) hasTree() bool { return f.reports != "" || f.name == "json" }
+
+// check refuses values of flags, and flags that the format has no use for.
+func (x *exportFlags) check(chosen exportFormat) error {
+	if err := x.shape.check(chosen); err != nil {
+		return err
+	}
+	if x.value != "" && !chosen.oneValue {
+		return usage("the format %s has all values: --value is for speedscope, collapsed, firefox and chrome",
+			chosen.name)
+	}
+	if len(x.disabled) > 0 && chosen.name != "sarif" {
+		return usage("--disable is for the format sarif")
+	}
+	return checkRules(x.disabled)
 }
 
 // writeOutput writes the file and prints its name.

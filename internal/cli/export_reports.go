@@ -47,7 +47,15 @@ func (x *exportFlags) kinds(chosen exportFormat) ([]vsperf.Kind, error) {
 			return nil, exit(exitUsage, report.Unknown("--summary", name, reportNames()))
 		}
 	}
+	has := func(name string) bool {
+		return slices.ContainsFunc(out, func(k vsperf.Kind) bool { return k.Name == name })
+	}
 	switch {
+	case x.shape.isTree() && !has(vsperf.CallTree):
+		return nil, usage("--async, --root, --fold-recursion, --by, --min-share, --hot and --bottom-up are for the " +
+			"report CallTree, which is not asked for")
+	case x.shape.merge && !has(vsperf.Thread):
+		return nil, usage("--merge-threads is for the report Thread, which is not asked for")
 	case len(out) == 0:
 		return nil, usage("--summary needs one of: %s", strings.Join(reportNames(), ", "))
 	case x.output == "-" && len(out) > 1:
@@ -73,7 +81,7 @@ func (x *exportFlags) writeReports(ctx context.Context, e *environment, s *sessi
 	var names bytes.Buffer
 	err = func() error {
 		for _, kind := range kinds {
-			made, err := kind.Build(src)
+			made, err := kind.Build(src, x.shape.tree(), x.shape.threads())
 			if err != nil && !vsperf.Applies(err) && slices.Equal(x.reports, []string{allReports}) {
 				continue
 			}

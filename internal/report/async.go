@@ -29,11 +29,11 @@ func (b *builder) chooseAsync() (*analysis.LogicalTree, error) {
 func asyncName(r *Row, name func(session.FunctionID) string) string {
 	switch r.async {
 	case analysis.AsyncRuntime:
-		return "[async runtime]"
+		return analysis.NameAsyncRuntime
 	case analysis.AsyncResumed:
 		return name(r.function) + " [resumed]"
 	case analysis.AsyncLeftOut:
-		return "[left out]"
+		return analysis.NameLeftOut
 	case analysis.AsyncNone, analysis.AsyncGroup:
 	}
 	return name(r.function)

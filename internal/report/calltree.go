@@ -85,7 +85,7 @@ func (c *context) asGroup(r *Row, by analysis.By) {
 	r.async, r.function = analysis.AsyncNone, 0
 	if r.kind = rowModule; by == analysis.ByNamespace {
 		r.kind, r.module = rowNamespace, 0
-		r.text = cmp.Or(analysis.FunctionNamespace(f), noNamespace)
+		r.text = cmp.Or(analysis.FunctionNamespace(f), analysis.NoNamespace)
 	}
 }
 
@@ -109,12 +109,17 @@ func (b *builder) onlyHot(roots []Row) error {
 	}
 	heaviest, hot, err := b.hottest(roots)
 	b.table.Rows = append([]Row{heaviest}, hot...)
+	b.noteHot()
+	return err
+}
+
+// noteHot says what the hot path is of.
+func (b *builder) noteHot() {
 	what := "bytes"
 	if b.hasTime() {
 		what = "time"
 	}
 	b.note(NoteHotPath, what)
-	return err
 }
 
 // hottest returns the root that weighs most, and the hot path below it.

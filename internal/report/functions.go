@@ -108,7 +108,7 @@ func (b *builder) groupsOf(by analysis.By) ([]functionGroup, error) {
 	}
 	namespaces, err := b.source.Namespaces()
 	for _, n := range namespaces {
-		row := Row{kind: rowNamespace, process: n.Process, text: cmp.Or(n.Name, noNamespace), values: n.Memory}
+		row := Row{kind: rowNamespace, process: n.Process, text: cmp.Or(n.Name, analysis.NoNamespace), values: n.Memory}
 		if b.hasTime() {
 			row.time = single(n.Time, n.Single)
 		}

@@ -200,8 +200,5 @@ func (b *builder) groupOfType(r *Row) Row {
 		return Row{kind: rowModule, module: r.module, process: r.process}
 	}
 	return Row{kind: rowNamespace, process: r.process, text: cmp.Or(analysis.TypeNamespace(r.typ, b.types.get),
-		noNamespace)}
+		analysis.NoNamespace)}
 }
-
-// noNamespace is the name of the namespace of what is in none.
-const noNamespace = "(no namespace)"

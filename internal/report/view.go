@@ -168,3 +168,6 @@ func (v View) Build(src *analysis.Source, o Options) (*Table, error) {
 
 // IsTree reports whether the view's rows have levels.
 func (v View) IsTree() bool { return v.isTree }
+
+// GroupsBy reports whether rows of the view can be grouped so.
+func (v View) GroupsBy(by analysis.By) bool { return by != "" && slices.Contains(v.groups, string(by)) }

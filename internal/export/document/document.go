@@ -37,7 +37,7 @@ var units = map[report.Kind]string{report.Count: "count", report.Bytes: "bytes",
 	report.Time: "nanoseconds", report.Duration: "nanoseconds"}
 
 // Write writes the part of s that is selected. Errors are those of reading s, of the selection, and of w.
-func Write(w io.Writer, s *session.Session, sel analysis.Selection) error {
+func Write(w io.Writer, s *session.Session, sel analysis.Selection, shape Options) error {
 	src, err := analysis.Open(s, sel)
 	if err != nil {
 		return err
@@ -56,7 +56,7 @@ func Write(w io.Writer, s *session.Session, sel analysis.Selection) error {
 	var losses []report.Note
 	first := true
 	for _, view := range report.Views() {
-		o, skip := options(view)
+		o, skip := shape.of(view)
 		if skip != "" {
 			absent[view.Name] = skip
 			continue
@@ -88,9 +88,19 @@ func Write(w io.Writer, s *session.Session, sel analysis.Selection) error {
 	return nil
 }
 
-// options are what a document has of a view, and why it has not.
-func options(view report.View) (o report.Options, skip string) {
+// Options say how views that have several shapes are put together.
+type Options struct {
+	Tree    report.Options // the call tree
+	Threads report.Options
+}
+
+// of are what a document has of a view, and why it has not.
+func (shape Options) of(view report.View) (o report.Options, skip string) {
 	switch {
+	case view.Shaped:
+		o = shape.Tree
+	case view.GroupsBy(shape.Threads.By):
+		return shape.Threads, ""
 	case view.TakesAll:
 		o.Argument = report.AllFunctions
 	case view.Needs == report.NeedsFunction:

@@ -19,8 +19,8 @@ func TestDocument(t *testing.T) {
 	for name, make := range sessiontest.Samples {
 		s := analysistest.Open(t, make(), filepath.Join(t.TempDir(), "s.clrprof"))
 		var first, second bytes.Buffer
-		if err := errors.Join(Write(&first, s, analysis.Selection{}),
-			Write(&second, s, analysis.Selection{})); err != nil {
+		if err := errors.Join(Write(&first, s, analysis.Selection{}, Options{}),
+			Write(&second, s, analysis.Selection{}, Options{})); err != nil {
 			t.Fatal(name, err)
 		}
 		if !bytes.Equal(first.Bytes(), second.Bytes()) {

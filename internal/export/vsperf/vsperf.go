@@ -144,7 +144,7 @@ var kinds = []Kind{
 			process, processor)},
 	{Name: "Function", view: "functions", columns: columns("name Function Name", times, memory, place, process,
 		processor)},
-	{Name: "CallTree", view: "calltree", columns: columns("level Level\nname Function Name", times, memory, place,
+	{Name: CallTree, view: "calltree", columns: columns("level Level\nname Function Name", times, memory, place,
 		process, processor)},
 	{Name: "Ip", view: "ips", columns: columns("instruction_address Instruction Address\nfunction Function Name", times,
 		memory, statement,
@@ -160,7 +160,7 @@ var kinds = []Kind{
 	{Name: "Process", view: "processes",
 		columns: columns("name Process Name\nprocess_id Process ID\nunique_id Unique ID", span, allocated, times,
 			processor)},
-	{Name: "Thread", view: "threads", columns: columns("name Thread Name\nthread_id Thread ID\nunique_id Unique ID",
+	{Name: Thread, view: "threads", columns: columns("name Thread Name\nthread_id Thread ID\nunique_id Unique ID",
 		span, allocated, times, process, processor)},
 	{Name: "Type", view: "types", options: report.Options{Depth: 1},
 		columns: columns("name Class Name\ninstances Instances\ninstances_percent Total Instances %\nbytes " +
@@ -192,13 +192,26 @@ type Report struct {
 	of      []report.Column
 }
 
-// Build makes the report of a kind. Errors are those of the view: see Applies.
-func (k Kind) Build(src *analysis.Source) (*Report, error) {
+// Names of kinds that have shapes.
+const (
+	CallTree = "CallTree"
+	Thread   = "Thread"
+)
+
+// Build makes the report of a kind; tree and threads are how CallTree and Thread are put together. Errors are those of
+// the view: see Applies.
+func (k Kind) Build(src *analysis.Source, tree, threads report.Options) (*Report, error) {
 	view, err := report.FindView(k.view)
 	if err != nil {
 		return nil, err
 	}
 	o := k.options
+	switch k.Name {
+	case CallTree:
+		o = tree
+	case Thread:
+		o = threads
+	}
 	table, err := view.Build(src, o)
 	if err != nil {
 		return nil, err

@@ -15,6 +15,7 @@ import (
 
 	"github.com/clrprof/clrprof/internal/analysis"
 	"github.com/clrprof/clrprof/internal/analysis/analysistest"
+	"github.com/clrprof/clrprof/internal/report"
 	"github.com/clrprof/clrprof/internal/session"
 	"github.com/clrprof/clrprof/internal/session/sessiontest"
 )
@@ -123,7 +124,7 @@ func inXML(r rune) rune {
 
 // check checks the report of a kind and returns how many rows it has.
 func check(t *testing.T, name string, kind Kind, src *analysis.Source) int {
-	made, err := kind.Build(src)
+	made, err := kind.Build(src, report.Options{}, report.Options{})
 	if err != nil {
 		if Applies(err) {
 			t.Errorf("%s: %v", name, err)
@@ -207,7 +208,7 @@ func TestHeader(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	made, err := Kinds()[0].Build(src)
+	made, err := Kinds()[0].Build(src, report.Options{}, report.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
