@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -89,7 +90,7 @@ func comparePaused(t *testing.T, r result, who, mode string) {
 		t.Errorf("lost: %v", l)
 	}
 	level := map[string]string{"process": "process", "stop": "process", "thread": "thread", "global": "global",
-		"outside": "global"}[who]
+		"outside": "global", "outside-thread": "thread"}[who]
 	type pause struct {
 		Level string `json:"level"`
 		N     int    `json:"n"`
@@ -179,21 +180,33 @@ func TestManyMarks(t *testing.T) {
 func TestPausedFromOutside(t *testing.T) {
 	in := dotnettest.Need(t)
 	dll := pausedTarget(t, in)
-	for _, runtime := range in.NewestAndOldest() {
-		for _, mode := range []string{"memory", "lifetime", "time", "probes"} {
-			t.Run(mode+"/"+runtime.Name, func(t *testing.T) {
-				t.Parallel()
-				r := recordPausing(t, runtime.Command(dll, "outside", "3"), byCtl, pausedModes[mode]...)
-				comparePaused(t, r, "outside", mode)
-				checkMarks(t, r)
-			})
+	for i, who := range []string{"outside", "outside-thread"} {
+		for j, mode := range []string{"memory", "lifetime", "time", "probes"} {
+			for _, runtime := range dotnettest.OneInTurn(in.NewestAndOldest(), i+j) {
+				t.Run(who+"/"+mode+"/"+runtime.Name, func(t *testing.T) {
+					t.Parallel()
+					toggle := byCtl
+					if who == "outside-thread" {
+						toggle = byCtlOfThread
+					}
+					r := recordPausing(t, runtime.Command(dll, who, "3"), toggle, pausedModes[mode]...)
+					comparePaused(t, r, who, mode)
+					checkMarks(t, r, map[string]string{"outside": "nothing was recorded for ", "outside-thread": "of 1 thread nothing was recorded for "}[who])
+					type thread struct {
+						Name string `json:"name"`
+					}
+					if named := query[thread](t, r.session, "SELECT name FROM thread WHERE os_id = (SELECT pid FROM process)"); len(named) != 1 ||
+						named[0].Name != "the first" {
+						t.Errorf("the main thread: %v", named)
+					}
+				})
+			}
 		}
 	}
 }
 
-// checkMarks: the session has the marks that were made and those of the process, and reports say how long it was
-// paused.
-func checkMarks(t *testing.T, r result) {
+// checkMarks: the session has the marks that were made and those of the process, and reports say what was paused.
+func checkMarks(t *testing.T, r result, paused string) {
 	t.Helper()
 	type mark struct {
 		Name   string `json:"mark_name"`
@@ -204,8 +217,7 @@ func checkMarks(t *testing.T, r result) {
 	if d := cmp.Diff(want, printed[mark](t, "report", r.session, "marks", "--json")); d != "" {
 		t.Errorf("marks: %s", d)
 	}
-	if text := run(t, "report", r.session, "processes").stdout; !strings.Contains(text,
-		"Paused: nothing was recorded for ") {
+	if text := run(t, "report", r.session, "processes").stdout; !strings.Contains(text, "Paused: "+paused) {
 		t.Errorf("the report does not say that it was paused:\n%s", text)
 	}
 	if c := run(t, "ctl", r.session, "status"); c.exit != 121 || strings.Count(c.stderr, "\n") != 1 {
@@ -231,6 +243,7 @@ func checkStatus(t *testing.T, path string) {
 			PID     int
 			Name    string
 			Threads int
+			Running []struct{ ID int }
 		}
 	}
 	if err := json.Unmarshal([]byte(run(t, "ctl", path, "status", "--json").stdout), &status); err != nil {
@@ -245,9 +258,26 @@ func checkStatus(t *testing.T, path string) {
 	if c := run(t, "ctl", pid, "status"); c.exit != 0 || !strings.Contains(c.stdout, "Process "+pid+": Paused") {
 		t.Errorf("ctl %s status: exit code %d: %s%s", pid, c.exit, c.stdout, c.stderr)
 	}
-	for _, args := range [][]string{{"resume"}, {"explode"}, {"mark"}, {"pause", "--process", "1073741824"}} {
-		if c := run(t, append([]string{"ctl", path}, args...)...); c.exit == 0 || strings.Count(c.stderr, "\n") != 1 {
-			t.Errorf("ctl %v: exit code %d: %s", args, c.exit, c.stderr)
+	if !slices.Contains(status.Processes[0].Running, struct{ ID int }{status.Processes[0].PID}) {
+		t.Errorf("the main thread is not listed: %+v", status.Processes[0].Running)
+	}
+	if c := run(t, "ctl", path, "name-thread", "the first", "--thread", pid); c.exit != 0 || c.stdout != "named\n" {
+		t.Errorf("ctl name-thread: exit code %d: %s%s", c.exit, c.stdout, c.stderr)
+	}
+	if text := run(t, "ctl", path, "status").stdout; !strings.Contains(text, "\n  thread "+pid+" the first\n") {
+		t.Errorf("ctl status: %s", text)
+	}
+	const nobody = "1073741824"
+	for _, c := range []struct {
+		args []string
+		exit int
+	}{{[]string{"resume"}, 121}, {[]string{"explode"}, 120}, {[]string{"mark"}, 120},
+		{[]string{"pause", "--process", nobody}, 121}, {[]string{"pause", "--thread", nobody}, 121},
+		{[]string{"pause", "--thread", pid, "--process", nobody}, 121}, {[]string{"resume", "--thread", pid}, 121},
+		{[]string{"name-thread", "x"}, 120}, {[]string{"name-thread", "x", "--thread", nobody}, 121},
+		{[]string{"name-thread", "x", "y", "--thread", pid}, 120}, {[]string{"gc", "--thread", pid}, 120}} {
+		if r := run(t, append([]string{"ctl", path}, c.args...)...); r.exit != c.exit || strings.Count(r.stderr, "\n") != 1 {
+			t.Errorf("ctl %v: exit code %d, want %d: %s", c.args, r.exit, c.exit, r.stderr)
 		}
 	}
 }
@@ -342,6 +372,20 @@ func compareWatched(t *testing.T, r result, mode string, least int64) {
 func byCtl(t *testing.T, path string, _ *os.Process, command string) {
 	if c := run(t, "ctl", path, command); c.exit != 0 {
 		t.Errorf("ctl %s: exit code %d: %s", command, c.exit, c.stderr)
+	}
+}
+
+// byCtlOfThread does it to the main thread of its only process, whose id is the process's.
+func byCtlOfThread(t *testing.T, path string, _ *os.Process, command string) {
+	var status struct{ Processes []struct{ PID int } }
+	if err := json.Unmarshal([]byte(run(t, "ctl", path, "status", "--json").stdout), &status); err != nil {
+		t.Error(err)
+		return
+	}
+	pid := strconv.Itoa(status.Processes[0].PID)
+	want := map[string]string{"pause": "thread " + pid + ": paused once\n", "resume": "thread " + pid + ": on\n"}[command]
+	if c := run(t, "ctl", path, command, "--thread", pid); c.exit != 0 || c.stdout != want {
+		t.Errorf("ctl %s --thread: exit code %d: %s%s, want %s", command, c.exit, c.stdout, c.stderr, want)
 	}
 }
 

@@ -47,11 +47,19 @@ static struct level_state global, process;
 static uint64_t applied;  /* changes of the file */
 static bool off;          /* this process as a whole */
 static uint64_t off_since, off_ticks; /* since when; in pauses that have ended. On the clock of time */
-static __thread struct level_state own_thread AT_FIXED_PLACE;
+static struct thread_state { /* of a thread that has a number */
+    struct level_state level;
+    uint32_t os_id;
+    bool settled;                 /* what it did until the level went off is counted: it did that itself */
+    uint64_t since, since_paused; /* off since then, if it is, and how long the process had been off by then */
+    uint64_t ticks;               /* off while the process was on, in spans that have ended */
+    struct thread_state *next, **place; /* place: NULL, it is free */
+} *known, *unused;
+static __thread struct thread_state *own_thread AT_FIXED_PLACE; /* NULL: its level is on */
 
 void control_forget_thread(ptrdiff_t distance)
 {
-    *(struct level_state *)variable_of_thread(&own_thread, distance) = (struct level_state){0};
+    *(struct thread_state **)variable_of_thread(&own_thread, distance) = NULL;
 }
 
 static bool is_on(const struct level_state *l)
@@ -98,6 +106,83 @@ static void take_effect(uint64_t ticks)
     off = now_off;
 }
 
+/* Ticks in which the process was off, up to a moment after the last change. */
+static uint64_t process_paused(uint64_t ticks)
+{
+    return off_ticks + (off && ticks > off_since ? ticks - off_since : 0);
+}
+
+/* ── levels of threads ──────────────────────────────────────────────────────────────────────────────────────── */
+
+void control_thread_begins(uint32_t os_id)
+{
+    word_lock(&lock_word);
+    struct thread_state *t = unused;
+    if (t != NULL)
+        unused = t->next;
+    else
+        t = private_alloc(sizeof *t);
+    if (t != NULL) { /* else nobody can change its level */
+        *t = (struct thread_state){.os_id = os_id, .next = known, .place = &known};
+        if (known != NULL)
+            known->place = &t->next;
+        known = own_thread = t;
+    }
+    word_unlock(&lock_word);
+}
+
+void control_thread_ends(void)
+{
+    struct thread_state *t = own_thread;
+    if (t == NULL)
+        return;
+    word_lock(&lock_word);
+    *t->place = t->next;
+    if (t->next != NULL)
+        t->next->place = t->place;
+    t->next = unused;
+    unused = t;
+    own_thread = NULL;
+    word_unlock(&lock_word);
+}
+
+/* Ticks in which the thread's level was off and the process was not. */
+static uint64_t thread_paused(const struct thread_state *t, uint64_t now)
+{
+    if (t == NULL || is_on(&t->level) || now <= t->since)
+        return t == NULL ? 0 : t->ticks;
+    uint64_t passed = now - t->since, paused = process_paused(now) - t->since_paused;
+    return t->ticks + (passed > paused ? passed - paused : 0);
+}
+
+/* The level of a thread was changed from what it was, by the thread itself or by others. */
+static void take_effect_in(struct thread_state *t, const struct level_state *was, uint64_t ticks, bool itself)
+{
+    struct thread_state before = *t;
+    before.level = *was;
+    if (is_on(was) && !is_on(&t->level)) {
+        t->since = ticks > t->since ? ticks : t->since;
+        t->since_paused = process_paused(t->since);
+        t->settled = itself;
+        control_was_off = true;
+    } else if (!is_on(was) && is_on(&t->level)) {
+        t->ticks = thread_paused(&before, ticks);
+        t->since = ticks > t->since ? ticks : t->since;
+    }
+}
+
+static void change_thread(uint32_t os_id, uint32_t op, uint64_t ticks)
+{
+    struct thread_state *t = known;
+    while (t != NULL && t->os_id != os_id)
+        t = t->next;
+    if (t == NULL)
+        return; /* it has ended meanwhile */
+    struct level_state was = t->level;
+    change(&t->level, op);
+    take_effect_in(t, &was, ticks, false);
+}
+
 /* ── the collector's changes ────────────────────────────────────────────────────────────────────────────────── */
 
 /* What the clock of time was at a moment that is past. Without time it does not matter. */
@@ -121,6 +206,8 @@ static void apply(const struct wire_control_change *c)
         change(&global, c->op);
     else if (c->level == WIRE_LEVEL_PROCESS && c->pid == pid)
         change(&process, c->op);
+    else if (c->level == WIRE_LEVEL_THREAD && c->pid == pid)
+        change_thread(c->thread, c->op, ticks_at(c->time_ns));
     else
         return;
     take_effect(ticks_at(c->time_ns));
@@ -198,10 +285,11 @@ struct control_state control_look(uint64_t now)
     word_lock(&lock_word);
     if (file != NULL)
         apply_changes();
-    struct control_state s = {.changes = applied + control_own, .paused = off_ticks, .thread_off = scopes_off() || !is_on(&own_thread)};
-    if (off && now > off_since)
-        s.paused += now - off_since;
-    s.off = off || s.thread_off;
+    const struct thread_state *t = own_thread;
+    bool thread_off = t != NULL && !is_on(&t->level);
+    struct control_state s = {.changes = applied + control_own, .paused = process_paused(now) + thread_paused(t, now),
+                              .thread_off = scopes_off() || (thread_off && t->settled)};
+    s.off = off || thread_off || s.thread_off;
     word_unlock(&lock_word);
     return s;
 }
@@ -243,7 +331,9 @@ bool control_change(uint32_t level, uint32_t op, uint32_t thread)
         uint64_t time_ns;
         uint32_t level, op, thread, reserved;
     } record = {0, level, op, thread, 0};
-    struct level_state *levels[] = {&global, &process, &own_thread}, *l = levels[level - WIRE_LEVEL_GLOBAL], before;
+    struct level_state *levels[] = {&global, &process, own_thread == NULL ? NULL : &own_thread->level}, *l = levels[level - WIRE_LEVEL_GLOBAL], before;
+    if (l == NULL)
+        return false;
     word_lock(&lock_word);
     if (file != NULL)
         apply_changes();
@@ -256,8 +346,11 @@ bool control_change(uint32_t level, uint32_t op, uint32_t thread)
             *l = before; /* what cannot be told is not done */
     }
     if (done && !same) {
-        control_was_off = control_was_off || !is_on(&own_thread);
-        take_effect(arena.header->ticks_per_sec != 0 ? os_clock() : 0);
+        uint64_t ticks = arena.header->ticks_per_sec != 0 ? os_clock() : 0;
+        if (level == WIRE_LEVEL_THREAD)
+            take_effect_in(own_thread, &before, ticks, true);
+        else
+            take_effect(ticks);
         __atomic_store_n(&control_own, control_own + 1, __ATOMIC_RELEASE);
     }
     word_unlock(&lock_word);

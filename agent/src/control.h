@@ -16,15 +16,17 @@ extern bool control_was_off;           /* something was not recorded once: objec
 
 struct control_state {
     uint64_t changes; /* of which it is the state */
-    uint64_t paused;  /* ticks in which the process was off, up to now */
+    uint64_t paused;  /* ticks in which the process, or this thread's level, was off, up to now */
     bool off;         /* nothing of this thread is recorded now */
-    bool thread_off;  /* because of the thread's own level: since then it was off all the time */
+    bool thread_off;  /* because of what the thread itself did: since then it was off all the time */
 };
 
 void control_init(const char *directory);  /* of the arenas */
 void control_begin(uint64_t ticks);        /* the clock of time runs from now on */
 void control_close(void);
 void control_look_again(void); /* by all threads, at their next event: something else has changed */
+void control_thread_begins(uint32_t os_id); /* this thread has got a number: from now on its level can be changed by others, too */
+void control_thread_ends(void);
 void control_forget_thread(ptrdiff_t distance); /* the level of a thread whose thread-local variables are so far from this one's */
 const struct wire_control_header *control_file(void); /* NULL: there is none */
 

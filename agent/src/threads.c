@@ -109,6 +109,7 @@ static void end_thread(void)
     pins_thread_ended();
     scopes_thread_ended();
     time_thread_ended(set == NULL ? NULL : &set->timer);
+    control_thread_ends();
     current_thread = NULL;
     current_set = NULL;
     current_number = 0;
@@ -287,8 +288,10 @@ uint32_t thread_number(void)
         thread_own(managed);
     }
     arena_unlock();
-    if (current_number != 0)
+    if (current_number != 0) {
+        control_thread_begins(record.os_id);
         pthread_setspecific(end_key, &end_key); /* any value but NULL: this thread's end is of interest */
+    }
     return current_number;
 }
 

@@ -49,7 +49,7 @@ struct timer { /* of a thread */
     uint64_t control;   /* it records for this number of changes, and all pauses before are out of the intervals */
     uint64_t off_at;    /* for this one it does not; */
     uintptr_t off_sp;   /* and this is what `unrecorded` says of the innermost call */
-    uint64_t paused;    /* ticks in which the process was off, at the last event */
+    uint64_t paused;    /* ticks in which the process or the level of the thread was off, at the last event */
     struct sums sums;
     struct level *levels;    /* by depth */
     uint64_t cpu_ns, cpu_at; /* the thread's processor time, and when that was read */

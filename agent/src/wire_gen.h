@@ -624,17 +624,21 @@ _Static_assert(offsetof(struct wire_control_header, reserved) == 36, "layout");
 
 struct wire_control_change {
     uint64_t time_ns; /* CLOCK_MONOTONIC */
-    uint32_t level; /* LevelGlobal or LevelProcess */
+    uint32_t level; /* LevelGlobal and so on */
     uint32_t op; /* ControlStart and so on */
-    uint32_t pid; /* of LevelProcess: which process */
+    uint32_t pid; /* but of LevelGlobal: which process */
     uint32_t origin; /* process id of the agent that made the change itself, 0: the collector */
+    uint32_t thread; /* of LevelThread: gettid of the thread */
+    uint32_t reserved;
 };
-_Static_assert(sizeof(struct wire_control_change) == 24, "layout");
+_Static_assert(sizeof(struct wire_control_change) == 32, "layout");
 _Static_assert(offsetof(struct wire_control_change, time_ns) == 0, "layout");
 _Static_assert(offsetof(struct wire_control_change, level) == 8, "layout");
 _Static_assert(offsetof(struct wire_control_change, op) == 12, "layout");
 _Static_assert(offsetof(struct wire_control_change, pid) == 16, "layout");
 _Static_assert(offsetof(struct wire_control_change, origin) == 20, "layout");
+_Static_assert(offsetof(struct wire_control_change, thread) == 24, "layout");
+_Static_assert(offsetof(struct wire_control_change, reserved) == 28, "layout");
 
 struct wire_trace_event {
     uint64_t ticks; /* of Header.Clock */

@@ -3,7 +3,7 @@
  *   replay_control DIRECTORY
  *
  * Reads lines of "TIME WHO LEVEL OP" from standard input: WHO is 1 the program, 2 the collector, 3 the collector as to another
- * process, 0 nobody: an event, of which a line "OFF THREAD_OFF PAUSED LOSSES" is printed. The directory holds a control file.
+ * process, 4 the collector as to another thread, 0 nobody: an event, of which a line "OFF THREAD_OFF PAUSED LOSSES" is printed. The directory holds a control file.
  * The clock of time is that of the lines. The rest of the agent is here. */
 #define _GNU_SOURCE
 #include "../src/arena.h"
@@ -16,6 +16,9 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
+
+#define OWN 81u /* threads */
+#define OTHER 82u
 
 struct arena arena;
 static struct wire_header header;
@@ -72,11 +75,16 @@ void loss(uint32_t reason, uint64_t objects, uint64_t bytes)
     losses += reason == WIRE_LOSS_CONTROL;
 }
 
-static void append(uint8_t *file, uint32_t pid, uint32_t level, uint32_t op)
+void *private_alloc(uint64_t bytes)
+{
+    return calloc(1, bytes);
+}
+
+static void append(uint8_t *file, uint32_t pid, uint32_t thread, uint32_t level, uint32_t op)
 {
     struct wire_control_header *h = (void *)file;
     struct wire_control_change *ring = (void *)(file + 4096);
-    ring[h->changes % WIRE_CONTROL_RING] = (struct wire_control_change){now, level, op, pid, 0};
+    ring[h->changes % WIRE_CONTROL_RING] = (struct wire_control_change){now, level, op, pid, 0, thread, 0};
     if (level == WIRE_LEVEL_GLOBAL && op <= WIRE_CONTROL_STOP)
         h->stopped = op == WIRE_CONTROL_STOP;
     else if (level == WIRE_LEVEL_GLOBAL)
@@ -104,6 +112,7 @@ int main(int argc, char **argv)
         return 2;
     control_init(argv[1]);
     control_begin(0);
+    control_thread_begins(OWN);
     while (scanf("%llu %u %u %u", &time, &who, &level, &op) == 4) {
         now = time;
         uint64_t before = control_now();
@@ -113,7 +122,7 @@ int main(int argc, char **argv)
         if (who == 1)
             control_change(level, op, 1);
         else if (who != 0)
-            append(file, who == 2 ? 77 : 78, level, op);
+            append(file, who == 3 ? 78 : 77, who == 4 ? OTHER : OWN, level, op);
         struct control_state s = who == 0 ? control_look(now) : (struct control_state){0};
         if (who == 0)
             printf("%d %d %llu %llu\n", s.off, s.thread_off, (unsigned long long)s.paused, (unsigned long long)losses);

@@ -1,10 +1,12 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -19,11 +21,12 @@ import (
 
 // ctlCommands are what clrprof ctl can ask for.
 var ctlCommands = []string{steer.Status, string(steer.Suspend), string(steer.Resume), string(steer.Start),
-	string(steer.Stop), steer.Mark, steer.Flush, steer.Collect, steer.Snapshot, steer.Detach, ctlWait}
+	string(steer.Stop), steer.Mark, steer.Flush, steer.Collect, steer.Snapshot, steer.NameThread, steer.Detach, ctlWait}
 
 type ctlFlags struct {
 	json    bool
 	pid     int
+	thread  int64
 	timeout time.Duration
 }
 
@@ -37,6 +40,7 @@ func newCtlCommand(e *environment) *cobra.Command {
 			"  status           what is recorded, and how much there is so far\n" +
 			"  pause, resume    record nothing, and record again; who pauses twice resumes twice\n" +
 			"  stop, start      the same by a switch: one stop is undone by one start\n" +
+			"  name-thread NAME give the thread of --thread a name in the session\n" +
 			"  mark NAME [TEXT] mark this moment: see clrprof report SESSION marks\n" +
 			"  flush            write to the session what was recorded up to now\n" +
 			"  gc               make a full garbage collection, and wait for its end\n" +
@@ -46,14 +50,16 @@ func newCtlCommand(e *environment) *cobra.Command {
 			"  wait STATE       wait until a process is recorded (ready), until something is recorded (recording) or\n" +
 			"                   nothing is (paused), until there is a mark (mark NAME), or until the end of the recording\n" +
 			"                   (end); the session need not be there yet\n\n" +
-			"All processes are meant, or with --process one. What is paused by both pairs, here or in the program\n" +
-			"itself, needs both to be resumed.\n" +
+			"All processes are meant, or with --process one, or with --thread a thread, which status lists. What is paused\n" +
+			"by both pairs, or of several of these, here or in the program itself, needs all to be resumed.\n" +
 			"Exit codes: 120 a bad command, 121 nobody records it, or it cannot be done now; of wait: it was not so within\n" +
 			"--timeout, or never will be.",
 		Example: "  clrprof ctl 4711 status\n" +
 			"  clrprof ctl app.clrprof pause\n" +
 			"  clrprof ctl app.clrprof mark 'after warm-up'\n" +
 			"  clrprof ctl app.clrprof resume --process 4712\n" +
+			"  clrprof ctl app.clrprof pause --thread 4720\n" +
+			"  clrprof ctl app.clrprof name-thread loader --thread 4720\n" +
 			"  clrprof ctl app.clrprof gc\n" +
 			"  clrprof ctl app.clrprof snapshot\n" +
 			"  clrprof ctl 4711 detach\n" +
@@ -65,24 +71,20 @@ func newCtlCommand(e *environment) *cobra.Command {
 	f := cmd.Flags()
 	f.BoolVar(&c.json, "json", false, "print the status as JSON")
 	f.IntVar(&c.pid, "process", 0, "only the process with this id")
+	f.Int64Var(&c.thread, "thread", 0, "only the thread with this id, of the only process that has it, or of --process")
 	f.DurationVar(&c.timeout, "timeout", 30*time.Second, "wait so long for an answer; 0: without limit")
 	return cmd
 }
 
 func (c *ctlFlags) run(e *environment, name, command string, args []string) error {
-	request := steer.Request{Command: command, PID: c.pid}
-	switch {
-	case command == ctlWait:
+	if command == ctlWait {
 		return c.wait(name, args)
-	case !slices.Contains(ctlCommands, command):
-		return exit(exitUsage, report.Unknown("command", command, ctlCommands))
-	case command == steer.Mark && len(args) == 0:
-		return usage("clrprof ctl mark needs a NAME")
-	case command != steer.Mark && len(args) > 0:
-		return usage("clrprof ctl %s takes no argument %q", command, args[0])
-	case c.pid < 0 || c.pid != 0 && (command == steer.Mark || command == steer.Flush || command == steer.Status):
-		return usage("--process is for pause, resume, stop, start, gc and snapshot")
-	case command == steer.Mark:
+	}
+	if err := c.check(command, args); err != nil {
+		return err
+	}
+	request := steer.Request{Command: command, PID: c.pid, Thread: c.thread}
+	if len(args) > 0 {
 		request.Name = args[0]
 		request.Text = strings.Join(args[1:], "")
 	}
@@ -102,6 +104,29 @@ func (c *ctlFlags) run(e *environment, name, command string, args []string) erro
 		return exit(code, fmt.Errorf("%s %s: %s", command, name, answer.Error))
 	}
 	return written(c.write(e.stdout, command, &answer.Report))
+}
+
+// check refuses what makes no sense.
+func (c *ctlFlags) check(command string, args []string) error {
+	isLevel := slices.Contains([]steer.Op{steer.Suspend, steer.Resume, steer.Start, steer.Stop}, steer.Op(command))
+	isNamed := command == steer.Mark || command == steer.NameThread
+	switch {
+	case !slices.Contains(ctlCommands, command):
+		return exit(exitUsage, report.Unknown("command", command, ctlCommands))
+	case isNamed && len(args) == 0:
+		return usage("clrprof ctl %s needs a NAME", command)
+	case !isNamed && len(args) > 0:
+		return usage("clrprof ctl %s takes no argument %q", command, args[0])
+	case command == steer.NameThread && len(args) > 1:
+		return usage("clrprof ctl name-thread takes no argument %q", args[1])
+	case command == steer.NameThread && c.thread == 0:
+		return usage("clrprof ctl name-thread needs --thread: clrprof ctl SESSION status lists threads")
+	case c.thread < 0 || c.thread > math.MaxInt32 || c.thread != 0 && !isLevel && command != steer.NameThread:
+		return usage("--thread is for pause, resume, stop, start and name-thread")
+	case c.pid < 0 || c.pid != 0 && (command == steer.Mark || command == steer.Flush || command == steer.Status):
+		return usage("--process is for pause, resume, stop, start, gc, snapshot and name-thread")
+	}
+	return nil
 }
 
 // requestSteer is the request of clrprof ctl.
@@ -148,6 +173,12 @@ func (c *ctlFlags) write(w io.Writer, command string, r *steer.Report) error {
 		return writeStatus(w, r)
 	}
 	text := stateOf(r)
+	if c.thread != 0 {
+		text = c.stateOfThread(r)
+	}
+	if command == steer.NameThread {
+		text = "named"
+	}
 	if command == steer.Detach {
 		text = "detached"
 	}
@@ -158,21 +189,27 @@ func (c *ctlFlags) write(w io.Writer, command string, r *steer.Report) error {
 	return err
 }
 
+// stateOfThread says in words how the level of the thread is that was meant.
+func (c *ctlFlags) stateOfThread(r *steer.Report) string {
+	for _, p := range r.Processes {
+		for _, t := range p.Running {
+			if t.ID == c.thread && (c.pid == 0 || c.pid == p.PID) {
+				return fmt.Sprintf("thread %d%s", t.ID, cmp.Or(offOf(t.Level), ": on"))
+			}
+		}
+	}
+	return fmt.Sprintf("thread %d has ended", c.thread)
+}
+
 // done says what the processes did that were asked.
 var done = map[string]string{steer.Collect: "garbage collected", steer.Snapshot: "snapshot taken"}
 
 // stateOf says in words whether something is recorded, and else what is to be done.
 func stateOf(r *steer.Report) string {
-	switch l := r.Global; {
-	case l.On():
+	if r.Global.On() {
 		return "recording"
-	case l.Stopped && l.Suspended > 0:
-		return fmt.Sprintf("not recording: stopped, and paused %s", times(l.Suspended))
-	case l.Stopped:
-		return "not recording: stopped"
-	default:
-		return fmt.Sprintf("not recording: paused %s", times(l.Suspended))
 	}
+	return "not recording" + offOf(r.Global)
 }
 
 func times(n int32) string {
@@ -197,7 +234,30 @@ func writeStatus(w io.Writer, r *steer.Report) error {
 			fmt.Fprintf(&b, "; %s", plural(int(p.Lost), "loss", "losses"))
 		}
 		b.WriteString("\n")
+		for _, t := range p.Running {
+			fmt.Fprintf(&b, "  thread %d%s%s\n", t.ID, named(t.Name), offOf(t.Level))
+		}
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+func named(name string) string {
+	if name == "" {
+		return ""
+	}
+	return " " + name
+}
+
+// offOf says why a level is off; "": it is on.
+func offOf(l steer.Level) string {
+	switch {
+	case l.On():
+		return ""
+	case l.Stopped && l.Suspended > 0:
+		return ": stopped, and paused " + times(l.Suspended)
+	case l.Stopped:
+		return ": stopped"
+	}
+	return ": paused " + times(l.Suspended)
 }

@@ -3,6 +3,7 @@ package collect
 import (
 	"errors"
 	"fmt"
+	"math"
 
 	"github.com/clrprof/clrprof/internal/arena"
 	"github.com/clrprof/clrprof/internal/instrument"
@@ -27,10 +28,21 @@ type controls struct {
 	limited bool // the time or the condition was met for which recording was to go on
 }
 
-// Change changes what is recorded, from now on: of all processes, or of the one with the id pid.
-func (r *Recorder) Change(op steer.Op, pid int) error {
+// Change changes what is recorded, from now on: of all processes, or of the one with the id pid, or of a thread of it,
+// or of the only process that has such a thread.
+func (r *Recorder) Change(op steer.Op, pid int, thread int64) error {
 	l, change, wireLevel, inner := r.rec.Level(), r.rec.Change, uint32(wire.LevelGlobal), uint32(0)
-	if pid != 0 {
+	switch {
+	case thread != 0:
+		p, t, err := r.runningThread(pid, thread)
+		if err != nil {
+			return err
+		}
+		l, wireLevel, inner = p.rec.ThreadLevel(t.number), wire.LevelThread, p.inner()
+		change = func(op steer.Op, at quantity.Nanoseconds) {
+			p.rec.ChangeThread(t.number, t.row.ID(), op, at, false)
+		}
+	case pid != 0:
 		p := r.running(pid)
 		if p == nil {
 			return errNoProcess
@@ -45,7 +57,7 @@ func (r *Recorder) Change(op steer.Op, pid int) error {
 	if r.control.file != nil {
 		global := r.rec.Level()
 		r.control.file.Append(wire.ControlChange{TimeNS: uint64(now), Level: wireLevel, Op: wireOps[op],
-			PID: inner}, global.Stopped, global.Suspended)
+			PID: inner, Thread: uint32(thread)}, global.Stopped, global.Suspended)
 	}
 	return nil
 }
@@ -53,7 +65,50 @@ func (r *Recorder) Change(op steer.Op, pid int) error {
 var (
 	errNoProcess = errors.New("no such process is recorded")
 	errNotPaused = errors.New("it is not paused")
+	errNoThread  = errors.New("no such thread is recorded: clrprof ctl status lists those that are")
+	errThreads   = errors.New("several processes have such a thread: say which by --process")
+	errShared    = errors.New("the thread shares its name with others, which came and went before it")
 )
+
+// runningThread finds a thread that has not ended by its id, in the process with the id pid or, with 0, in the only one
+// that has such a thread.
+func (r *Recorder) runningThread(pid int, id int64) (*process, numberedThread, error) {
+	var process *process
+	var found numberedThread
+	for _, name := range r.names {
+		p := r.processes[name]
+		if p.over || p.failure != "" || pid != 0 && p.pid != pid {
+			continue
+		}
+		t, ok := p.threads.withID(id, math.MaxInt64)
+		switch {
+		case ok && process != nil:
+			return nil, t, errThreads
+		case ok:
+			process, found = p, t
+		}
+	}
+	switch {
+	case process != nil:
+		return process, found, nil
+	case pid != 0 && r.running(pid) == nil:
+		return nil, found, errNoProcess
+	}
+	return nil, found, errNoThread
+}
+
+// nameThread gives a thread a name, which it has until it gets another one.
+func (r *Recorder) nameThread(pid int, id int64, name string) error {
+	_, t, err := r.runningThread(pid, id)
+	if err != nil {
+		return err
+	}
+	if t.shared {
+		return errShared
+	}
+	t.row.Rename(name)
+	return nil
+}
 
 // running is the process with an id that has not ended.
 func (r *Recorder) running(pid int) *process {
@@ -95,7 +150,7 @@ func (p *process) addControl(r *Recorder, record any) error {
 		case wire.LevelProcess:
 			p.rec.Change(op, at)
 		case wire.LevelThread:
-			p.rec.ChangeThread(record.Thread, thread, op, at)
+			p.rec.ChangeThread(record.Thread, thread, op, at, true)
 		default:
 			return fmt.Errorf("%w: control level %d", wire.ErrCorrupt, record.Level)
 		}

@@ -59,8 +59,15 @@ func (r *Recorder) applyLeft(until uint64) {
 		case c.Level == wire.LevelGlobal:
 			r.rec.Change(op, at)
 		default:
-			if p := r.ofPID(int(c.PID)); p != nil {
+			p := r.ofPID(int(c.PID))
+			switch {
+			case p == nil:
+			case c.Level == wire.LevelProcess:
 				p.rec.Change(op, at)
+			default:
+				if t, ok := p.threads.withID(int64(c.Thread), at); ok {
+					p.rec.ChangeThread(t.number, t.row.ID(), op, at, false)
+				}
 			}
 		}
 	}

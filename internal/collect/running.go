@@ -91,7 +91,7 @@ func (t *times) openIntervals(r *Recorder, p *process, h *wire.Header) (map[int]
 // recorded is how much of the time between two readings of the clock was recorded in a thread.
 func (t *times) recorded(r *Recorder, p *process, thread uint32, from, until uint64) (uint64, error) {
 	passed := until - min(until, from)
-	if !p.rec.ThreadOn(thread) || p.scopes.isOff(thread) {
+	if p.rec.ThreadSettled(thread) || p.scopes.isOff(thread) {
 		return 0, nil // it is off since its last event
 	}
 	if passed == 0 || !p.rec.EverPaused() {
@@ -106,7 +106,7 @@ func (t *times) recorded(r *Recorder, p *process, thread uint32, from, until uin
 		return 0, err
 	}
 	end -= r.start
-	paused, err := t.clock.ticksOf(p.rec.PausedWithin(end-length, end))
+	paused, err := t.clock.ticksOf(p.rec.ThreadPausedWithin(thread, end-length, end))
 	return passed - min(passed, paused), err
 }
 

@@ -100,7 +100,7 @@ func (h *controller) early() bool {
 
 // begin resumes the recording after the time that it was not to record at first.
 func (h *controller) begin(r *Recorder) {
-	if err := r.Change(steer.Resume, 0); err != nil {
+	if err := r.Change(steer.Resume, 0, 0); err != nil {
 		return // somebody was faster
 	}
 	r.Mark(markAfter, "", session.MarkRun)
@@ -118,7 +118,7 @@ func (h *controller) finish(r *Recorder, mark, why string) {
 	r.Mark(mark, why, session.MarkRun)
 	if h.Detach {
 		close(h.over)
-	} else if err := r.Change(steer.Stop, 0); err == nil {
+	} else if err := r.Change(steer.Stop, 0, 0); err == nil {
 		h.say("%s: nothing more is recorded, and the command runs on", why)
 	}
 }
@@ -132,7 +132,7 @@ func (h *controller) toggle(r *Recorder) {
 			op = steer.Start
 		}
 	}
-	if err := r.Change(op, 0); err == nil {
+	if err := r.Change(op, 0, 0); err == nil {
 		h.say("%s", word)
 	}
 }
@@ -165,8 +165,10 @@ func (h *controller) answer(r *Recorder, c *steer.Call) (flush *steer.Call, earl
 	case steer.Mark:
 		r.Mark(c.Name, c.Text, session.MarkCtl)
 		early = h.early()
+	case steer.NameThread:
+		err = r.nameThread(c.PID, c.Thread, c.Name)
 	default:
-		if err = r.Change(steer.Op(c.Command), c.PID); err == nil {
+		if err = r.Change(steer.Op(c.Command), c.PID, c.Thread); err == nil {
 			early = h.early()
 			if h.For > 0 && !r.control.limited && r.rec.Level().On() && h.Paused { // what was to be limited begins now
 				h.ends.Reset(h.For)
@@ -206,6 +208,8 @@ func (h *controller) response(r *Recorder, err error) steer.Response {
 	switch {
 	case errors.Is(err, errNoProcess):
 		out.Code = steer.CodeProcess
+	case errors.Is(err, errNoThread), errors.Is(err, errThreads):
+		out.Code = steer.CodeThread
 	case err != nil:
 		out.Code = steer.CodeRefused
 	}
@@ -244,7 +248,20 @@ func (r *Recorder) Report() steer.Report {
 		for _, l := range h.Losses {
 			row.Lost += int64(l.Events)
 		}
+		row.Running = p.runningThreads()
 		out.Processes = append(out.Processes, row)
+	}
+	return out
+}
+
+// runningThreads are the threads that have not ended, for a report.
+func (p *process) runningThreads() []steer.Thread {
+	out := []steer.Thread{}
+	if p.over {
+		return out
+	}
+	for _, t := range p.threads.running() {
+		out = append(out, steer.Thread{ID: t.osID, Name: t.row.Name(), Level: p.rec.ThreadLevel(t.number)})
 	}
 	return out
 }

@@ -1,7 +1,9 @@
 package collect
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 
 	"github.com/clrprof/clrprof/internal/arena"
 	"github.com/clrprof/clrprof/internal/quantity"
@@ -23,8 +25,56 @@ type threads struct {
 
 // set is what was read last of threads that share a row.
 type set struct {
-	at  *recording.Thread // the row
-	row session.ThreadSet
+	at   *recording.Thread // the row
+	row  session.ThreadSet
+	osID int64 // of the newest
+}
+
+// numberedThread is a thread with the number that the agent knows it by.
+type numberedThread struct {
+	number uint32
+	osID   int64
+	row    *recording.Thread
+	shared bool // the row is that of several threads, of which at most this one runs
+}
+
+// numbered are all threads that have been seen, by number; of those that share a row the newest.
+func (t *threads) numbered() []numberedThread {
+	newest := map[*recording.Thread]int64{}
+	for i := range t.sets {
+		newest[t.sets[i].at] = t.sets[i].osID
+	}
+	var out []numberedThread
+	for number, row := range t.byID {
+		osID, shared := newest[row]
+		if !shared {
+			osID = row.OSID()
+		}
+		out = append(out, numberedThread{number, osID, row, shared})
+	}
+	slices.SortFunc(out, func(a, b numberedThread) int { return cmp.Compare(a.number, b.number) })
+	return out
+}
+
+// running are those that have not ended.
+func (t *threads) running() []numberedThread {
+	return slices.DeleteFunc(t.numbered(), func(n numberedThread) bool {
+		_, ended := n.row.Ended()
+		return ended
+	})
+}
+
+// withID finds the thread with an id of the operating system that had not ended at a time.
+func (t *threads) withID(osID int64, at quantity.Nanoseconds) (numberedThread, bool) {
+	all := t.numbered()
+	i := slices.IndexFunc(all, func(n numberedThread) bool {
+		end, ended := n.row.Ended()
+		return n.osID == osID && (!ended || end >= at)
+	})
+	if i < 0 {
+		return numberedThread{}, false
+	}
+	return all[i], true
 }
 
 func newThreads() threads {
@@ -83,10 +133,10 @@ func (t *threads) addSets(r *Recorder, p *recording.Process, rows []wire.ThreadS
 			}
 			row := p.AddThread(session.Thread{Begin: quantity.Nanoseconds(s.BeginNS) - r.start})
 			t.byID[s.Thread] = row
-			t.sets = append(t.sets, set{row, session.ThreadSet{Thread: row.ID(), Name: name}})
+			t.sets = append(t.sets, set{at: row, row: session.ThreadSet{Thread: row.ID(), Name: name}})
 		}
 		known := &t.sets[i]
-		known.row.Threads = quantity.Count(s.Threads)
+		known.row.Threads, known.osID = quantity.Count(s.Threads), int64(s.OSID)
 		if s.Threads <= 1 {
 			known.at.Identify(int64(s.OSID), name)
 		} else {

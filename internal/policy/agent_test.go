@@ -34,7 +34,7 @@ var agentParts = []struct {
 		"survival.h snapshot.c snapshot.h changes.c changes.h events.c events.h",
 		"allocations control guest machine memory names threads time"},
 	// What is recorded at the moment, and what the program can call.
-	{"control", 590, "control.c control.h api.c requests.c", "dormant guest lifetime memory scopes threads time"},
+	{"control", 690, "control.c control.h api.c requests.c", "dormant guest lifetime memory scopes threads time"},
 	// In which functions a thread is recorded.
 	{"scopes", 260, "scopes.c scopes.h", "control exceptions guest machine memory threads time"},
 	// Processes that are recorded later than they start.

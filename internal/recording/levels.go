@@ -2,6 +2,7 @@ package recording
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"strconv"
 
@@ -21,8 +22,9 @@ type control struct {
 // level is one level, and since when it is off, if it is.
 type level struct {
 	steer.Level
-	since session.Pause // ID 0: it is on
-	off   spans
+	since   session.Pause // ID 0: it is on
+	off     spans
+	settled bool // of a thread: what it did until it went off is counted, as it did that itself
 }
 
 // spans are the times at which something was off, in their order.
@@ -56,6 +58,30 @@ func (s *spans) within(from, to quantity.Nanoseconds) quantity.Nanoseconds {
 	}
 	for i := len(s.ended) - 1; i >= 0 && s.ended[i].end > from; i-- {
 		sum += max(0, min(to, s.ended[i].end)-max(from, s.ended[i].begin))
+	}
+	return sum
+}
+
+// after are the spans that end after a time, in no order.
+func (s *spans) after(from quantity.Nanoseconds) []span {
+	var out []span
+	for i := len(s.ended) - 1; i >= 0 && s.ended[i].end > from; i-- {
+		out = append(out, s.ended[i])
+	}
+	if s.off {
+		out = append(out, span{s.since, math.MaxInt64})
+	}
+	return out
+}
+
+// eitherWithin is how much of a span of time one of two was off.
+func eitherWithin(a, b *spans, from, to quantity.Nanoseconds) quantity.Nanoseconds {
+	all := slices.Concat(a.after(from), b.after(from))
+	slices.SortFunc(all, func(x, y span) int { return cmp.Compare(x.begin, y.begin) })
+	sum, at := quantity.Nanoseconds(0), from
+	for _, x := range all {
+		sum += max(0, min(to, x.end)-max(at, x.begin))
+		at = max(at, x.end)
 	}
 	return sum
 }
@@ -102,12 +128,15 @@ func (p *Process) Change(op steer.Op, at quantity.Nanoseconds) {
 }
 
 // ChangeThread changes the level of a thread, of which the source may not have told yet: then its id in the session
-// is 0. By its own number it is known.
-func (p *Process) ChangeThread(number uint32, id session.ThreadID, op steer.Op, at quantity.Nanoseconds) {
+// is 0. By its own number it is known. itself: the thread does, and what it did up to now is counted.
+func (p *Process) ChangeThread(number uint32, id session.ThreadID, op steer.Op, at quantity.Nanoseconds, itself bool) {
 	l := p.threadLevels[number]
 	if l == nil {
 		l = &level{}
 		p.threadLevels[number] = l
+	}
+	if l.On() {
+		l.settled = itself
 	}
 	p.recording.apply(l, op, at, session.Pause{Level: session.LevelThread, Process: p.id, Thread: id})
 }
@@ -136,18 +165,38 @@ func (p *Process) Level() steer.Level { return p.level.Level }
 // Paused says whether nothing of the process is recorded.
 func (p *Process) Paused() bool { return p.paused.off }
 
-// EverPaused says whether nothing of the process was recorded at some time.
-func (p *Process) EverPaused() bool { return p.paused.off || len(p.paused.ended) != 0 }
+// EverPaused says whether nothing of the process, or of a thread of it, was recorded at some time.
+func (p *Process) EverPaused() bool {
+	return p.paused.off || len(p.paused.ended) != 0 || len(p.threadLevels) != 0
+}
 
 // PausedWithin is how much of a span of time nothing of the process was recorded.
 func (p *Process) PausedWithin(from, to quantity.Nanoseconds) quantity.Nanoseconds {
 	return p.paused.within(from, to)
 }
 
-// ThreadOn says whether the level of a thread is on.
-func (p *Process) ThreadOn(number uint32) bool {
+// ThreadLevel is the level of a thread.
+func (p *Process) ThreadLevel(number uint32) steer.Level {
+	if l := p.threadLevels[number]; l != nil {
+		return l.Level
+	}
+	return steer.Level{}
+}
+
+// ThreadSettled says whether the level of a thread is off by its own doing, so that all of what it did is counted.
+func (p *Process) ThreadSettled(number uint32) bool {
 	l := p.threadLevels[number]
-	return l == nil || l.On()
+	return l != nil && !l.On() && l.settled
+}
+
+// ThreadPausedWithin is how much of a span of time nothing of a thread was recorded because of its level or that of the
+// process.
+func (p *Process) ThreadPausedWithin(number uint32, from, to quantity.Nanoseconds) quantity.Nanoseconds {
+	l := p.threadLevels[number]
+	if l == nil {
+		return p.PausedWithin(from, to)
+	}
+	return eitherWithin(&p.paused, &l.off, from, to)
 }
 
 // Mark adds a mark.

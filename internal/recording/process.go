@@ -103,6 +103,12 @@ func (p *Process) AddThread(row session.Thread) *Thread {
 // ID is the thread's id in the session.
 func (t *Thread) ID() session.ThreadID { return t.row.ID }
 
+// OSID is the operating system's id of the thread; 0: the row stands for several.
+func (t *Thread) OSID() int64 { return t.row.OSID }
+
+// Name is the thread's name, "" without one.
+func (t *Thread) Name() string { return t.row.Name }
+
 // Rename gives the thread another name.
 func (t *Thread) Rename(name string) { t.row.Name, t.stale = name, true }
 

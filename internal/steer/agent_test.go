@@ -19,7 +19,7 @@ const (
 	controlMagic  = 0x004C525443524C43
 	controlHeader = 4096
 	controlRing   = 4096
-	controlChange = 24
+	controlChange = 32
 )
 
 // levels and ops by their numbers in the file.
@@ -33,14 +33,15 @@ type step struct {
 
 // naive says what an event at each time sees, by looking at every nanosecond.
 type naive struct {
-	levels [4]Level // by number
-	paused int
-	now    int
+	levels  [4]Level // by number
+	paused  int
+	now     int
+	settled bool // the thread's level is off, and it was the thread itself that switched it off
 }
 
 func (n *naive) until(time int) {
 	for ; n.now < time; n.now++ {
-		if !n.levels[1].On() || !n.levels[2].On() {
+		if !n.levels[1].On() || !n.levels[2].On() || !n.levels[3].On() {
 			n.paused++
 		}
 	}
@@ -49,7 +50,16 @@ func (n *naive) until(time int) {
 func (n *naive) sees() string {
 	processOff, threadOff := !n.levels[1].On() || !n.levels[2].On(), !n.levels[3].On()
 	number := map[bool]int{true: 1}
-	return fmt.Sprintf("%d %d %d 0\n", number[processOff || threadOff], number[threadOff], n.paused)
+	return fmt.Sprintf("%d %d %d 0\n", number[processOff || threadOff], number[threadOff && n.settled], n.paused)
+}
+
+// change is a change of a level by the program, in its thread, or by the collector.
+func (n *naive) change(level int, op Op, itself bool) {
+	was := n.levels[level].On()
+	n.levels[level] = n.levels[level].After(op)
+	if level == 3 && was {
+		n.settled = itself
+	}
 }
 
 // replayer builds the agent's real code with a driver.
@@ -98,20 +108,18 @@ func TestAgentEqualsNaive(t *testing.T) {
 		var input, want strings.Builder
 		for range rapid.IntRange(1, 60).Draw(t, "steps") {
 			n.until(n.now + rapid.IntRange(0, 20).Draw(t, "wait"))
-			s := step{time: n.now, who: rapid.IntRange(0, 3).Draw(t, "who"),
+			s := step{time: n.now, who: rapid.IntRange(0, 4).Draw(t, "who"),
 				op: rapid.IntRange(1, 4).Draw(t, "operation")}
 			switch s.who {
 			case 0:
 				want.WriteString(n.sees())
-			case 1:
+			case 1, 2:
 				s.level = rapid.IntRange(1, 3).Draw(t, "level")
-			case 2:
-				s.level = rapid.IntRange(1, 2).Draw(t, "level")
+				n.change(s.level, opsByNumber[s.op], s.who == 1)
 			case 3:
-				s.level = 2
-			}
-			if s.who == 1 || s.who == 2 {
-				n.levels[s.level] = n.levels[s.level].After(opsByNumber[s.op])
+				s.level = rapid.IntRange(2, 3).Draw(t, "level")
+			case 4:
+				s.level = 3
 			}
 			fmt.Fprintln(&input, s.time, s.who, s.level, s.op)
 		}

@@ -9,20 +9,24 @@ const (
 	Detach   = "detach"   // ends a recording of a process that runs on, and makes its agent dormant again
 	Collect  = "gc"       // makes processes collect their garbage
 	Snapshot = "snapshot" // the same, and takes a snapshot of their heaps
+
+	NameThread = "name-thread" // gives a thread another name in the session
 )
 
 // Request is what a client asks for.
 type Request struct {
-	Command string `json:"command"`        // Status and so on, or an Op
-	PID     int    `json:"pid,omitempty"`  // of operations, Collect and Snapshot: one process; 0: all
-	Name    string `json:"name,omitempty"` // of a mark
-	Text    string `json:"text,omitempty"` // of a mark
+	Command string `json:"command"`          // Status and so on, or an Op
+	PID     int    `json:"pid,omitempty"`    // of operations, Collect and Snapshot: one process; 0: all
+	Thread  int64  `json:"thread,omitempty"` // of operations and NameThread: one thread, by a Thread's id; 0: all
+	Name    string `json:"name,omitempty"`   // of a mark, or a thread
+	Text    string `json:"text,omitempty"`   // of a mark
 }
 
 // Codes of an answer that says no.
 const (
 	CodeUsage   = "usage"   // the request makes no sense
 	CodeProcess = "process" // no such process
+	CodeThread  = "thread"  // no such thread, or several
 	CodeRefused = "refused" // not in this state
 )
 
@@ -64,4 +68,13 @@ type Process struct {
 	Used        int64  `json:"memory_used"` // by the agent, bytes
 	Limit       int64  `json:"memory_limit"`
 	Lost        int64  `json:"losses"` // events
+
+	Running []Thread `json:"running"` // the threads that have been seen and have not ended, as they began
+}
+
+// Thread is a thread of a Process.
+type Thread struct {
+	ID    int64  `json:"id"` // gettid, as the process itself has it
+	Name  string `json:"name"`
+	Level Level  `json:"level"`
 }

@@ -8,7 +8,7 @@ import (
 	"sync"
 )
 
-// maxText bounds the name and the text of a mark, in bytes.
+// maxText bounds names and the text of a mark, in bytes.
 const maxText = 4 << 10
 
 // ErrEnded means that nobody answers any more.
@@ -74,11 +74,15 @@ func (r *Request) check() error {
 		if r.Name == "" || strings.ContainsAny(r.Name, "\n\r") {
 			return errors.New("a mark needs a name of one line")
 		}
+	case NameThread:
+		if r.Name == "" || r.Thread == 0 || strings.ContainsAny(r.Name, "\n\r") {
+			return errors.New("a thread is named by its id, and needs a name of one line")
+		}
 	default:
 		return fmt.Errorf("unknown command %.20q", r.Command)
 	}
 	if len(r.Name) > maxText || len(r.Text) > maxText {
-		return fmt.Errorf("a mark's name and text have at most %d bytes each", maxText)
+		return fmt.Errorf("a name and a text have at most %d bytes each", maxText)
 	}
 	return nil
 }

@@ -627,10 +627,13 @@ type ControlHeader struct {
 // ControlChange is one of the changes.
 type ControlChange struct {
 	TimeNS uint64 `doc:"CLOCK_MONOTONIC"`
-	Level  uint32 `doc:"LevelGlobal or LevelProcess"`
+	Level  uint32 `doc:"LevelGlobal and so on"`
 	Op     uint32 `doc:"ControlStart and so on"`
-	PID    uint32 `doc:"of LevelProcess: which process"`
+	PID    uint32 `doc:"but of LevelGlobal: which process"`
 	Origin uint32 `doc:"process id of the agent that made the change itself, 0: the collector"`
+	Thread uint32 `doc:"of LevelThread: gettid of the thread"`
+
+	Reserved uint32 `doc:""`
 }
 
 // DormantMagic opens the file of a dormant agent: "CLRDORM" and a zero byte.

@@ -2,6 +2,7 @@
 //
 //   process, thread, global, stop   the program itself, by Clrprof.Control, at that level (stop: Stop and Start of the process)
 //   outside                         whoever reads: it says "pause" or "resume", and goes on when it is answered by a line
+//   outside-thread                  the same, and the main thread alone is meant
 //
 // or is watch: somebody else switches when it pleases. It works until recording has begun and ended, and tells how many objects it
 // made at least and at most while it was on;
@@ -34,6 +35,7 @@ namespace Paused
         static int Main(string[] args)
         {
             who = args.Length > 0 ? args[0] : "process";
+            bool thread = who == "thread" || who == "outside-thread";
             int rounds = args.Length > 1 ? int.Parse(args[1]) : 3;
             if (who == "marks")
                 return Marks(rounds);
@@ -52,9 +54,9 @@ namespace Paused
                 Phases.Resumed(true);
                 GC.Collect();
                 Phases.Through();
-                Phases.Threads(who == "thread");
+                Phases.Threads(thread);
             }
-            Tell(rounds, who == "thread");
+            Tell(rounds, thread);
             GC.KeepAlive(kept);
             return Calls.Print();
         }
