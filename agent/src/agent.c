@@ -108,10 +108,10 @@ static uint32_t start_recording(void)
         low |= MEMORY_MASK;
         arena.header->data = WIRE_DATA_MEMORY;
         if (number_from("CLRPROF_LIFETIME", 0) != 0) {
-            if (!lifetime_init(agent_info, number_from("CLRPROF_FINAL_GC", 0) != 0))
+            struct lifetime_options o = {getenv("CLRPROF_ROOTS"), getenv("CLRPROF_SNAPSHOT"), getenv("CLRPROF_ARENAS"), number_from("CLRPROF_FINAL_GC", 0) != 0};
+            if (!lifetime_init(agent_info, &o))
                 return WIRE_FAILURE_OUT_OF_MEMORY;
-            lifetime_install(callback_table);
-            events_install(callback_table);
+            callbacks_install(WIRE_DATA_LIFETIME);
             low |= lifetime_event_mask();
             arena.header->data |= WIRE_DATA_LIFETIME;
         }
@@ -148,7 +148,7 @@ static hresult initialize(void *self, void *unknown)
     (void)self;
     const char *directory = getenv("CLRPROF_ARENAS"), *dormant = getenv("CLRPROF_DORMANT");
     if (arena.base == NULL && (directory == NULL || *directory == 0) && dormant != NULL && *dormant != 0) {
-        callbacks_install(false);
+        callbacks_install(0);
         return dormant_init(unknown, dormant) ? HR_OK : HR_CANCEL_ACTIVATION;
     }
     if (directory == NULL || *directory == 0 || arena.base != NULL || !watch_begin(directory))
@@ -255,7 +255,13 @@ static hresult thread_name_changed(void *self, uintptr_t thread, uint32_t length
 
 static KEPT void **callback_object = callback_table;
 
-void callbacks_install(bool on)
+/* What the runtime calls in any case, and what it asks when it loads the agent, stays. */
+static bool is_of_recording(uint32_t slot)
+{
+    return slot > 2 && slot != CALLBACK_INITIALIZE && slot != CALLBACK_SHUTDOWN;
+}
+
+void callbacks_install(uint32_t data)
 {
     static const struct {
         uint32_t slot;
@@ -268,8 +274,15 @@ void callbacks_install(bool on)
         {CALLBACK_THREAD_NAME_CHANGED, (void *)thread_name_changed},
         {CALLBACK_DYNAMIC_METHOD_UNLOADED, (void *)dynamic_method_unloaded},
     };
-    for (uint32_t i = 0; i < sizeof callbacks / sizeof *callbacks; i++)
-        __atomic_store_n(&callback_table[callbacks[i].slot], on ? callbacks[i].function : (void *)ignore, __ATOMIC_RELEASE);
+    for (uint32_t i = 0; data == 0 && i < CALLBACK_SLOTS; i++)
+        if (is_of_recording(i))
+            __atomic_store_n(&callback_table[i], (void *)ignore, __ATOMIC_RELEASE);
+    for (uint32_t i = 0; data != 0 && i < sizeof callbacks / sizeof *callbacks; i++)
+        __atomic_store_n(&callback_table[callbacks[i].slot], callbacks[i].function, __ATOMIC_RELEASE);
+    if ((data & WIRE_DATA_LIFETIME) != 0) {
+        lifetime_install(callback_table);
+        events_install(callback_table);
+    }
 }
 
 static void fill_callback_table(void)
@@ -280,7 +293,7 @@ static void fill_callback_table(void)
     callback_table[1] = callback_table[2] = (void *)count_reference;
     callback_table[CALLBACK_INITIALIZE] = (void *)initialize;
     callback_table[CALLBACK_SHUTDOWN] = (void *)shutdown;
-    callbacks_install(true);
+    callbacks_install(WIRE_DATA_MEMORY);
 }
 
 static hresult create_instance(void *self, void *outer, const struct guid *iid, void **out)

@@ -21,6 +21,8 @@
 #include "boxes.h"
 #include "control.h"
 #include "dormant.h"
+#include "events.h"
+#include "lifetime.h"
 #include "names.h"
 #include "threads.h"
 #include "watch.h"
@@ -80,32 +82,59 @@ static bool ask_for_events(uint32_t low, uint32_t high)
     return SLOT(info, INFO_SET_EVENT_MASK2, uint32_t, uint32_t)(info, IMMUTABLE_EVENTS | low, high) >= 0;
 }
 
+/* Can the survivors of collections be asked for now? Not where collections can run in the background. */
+static bool can_follow(void)
+{
+    bool can = ask_for_events(MONITOR_GC, 0);
+    ask_for_events(0, 0);
+    return can;
+}
+
+/* Asks for what is wanted. Whoever is in the middle of a collection when its events are asked for is not asked about it, and no object that
+ * is recorded was born before. */
+static uint32_t ask_for(uint32_t data, const char *directory)
+{
+    static char roots[WIRE_MAX_CHOICE], snapshot[WIRE_MAX_CHOICE]; /* the last byte stays 0 */
+    uint32_t low = MEMORY_MASK, high = HIGH_MONITOR_DYNAMIC_FUNCTION_UNLOADS;
+    if ((data & WIRE_DATA_LIFETIME) != 0) {
+        memcpy(roots, place->roots, sizeof roots - 1);
+        memcpy(snapshot, place->snapshot, sizeof snapshot - 1);
+        struct lifetime_options o = {roots, snapshot, directory, place->final_gc != 0};
+        if (!lifetime_init(info, &o))
+            return WIRE_FAILURE_OUT_OF_MEMORY;
+        control_was_off = true; /* what was born before has no shadow */
+        low |= lifetime_event_mask();
+        high = events_init(info, IMMUTABLE_EVENTS | low, high);
+    }
+    arena.header->data = data;
+    boxes_report();
+    callbacks_install(data);
+    __atomic_store_n(&arena.header->state, WIRE_STATE_RECORDING, __ATOMIC_RELEASE);
+    __atomic_store_n(&open_to_visits, 1, __ATOMIC_SEQ_CST);
+    return ask_for_events(low, high) ? 0 : WIRE_FAILURE_EVENT_MASK;
+}
+
 static uint32_t begin(void)
 {
-    char directory[WIRE_MAX_DIRECTORY];
+    static char directory[WIRE_MAX_DIRECTORY];
+    uint32_t data = WIRE_DATA_MEMORY | (place->data & WIRE_DATA_LIFETIME);
     memcpy(directory, place->directory, sizeof directory);
     directory[sizeof directory - 1] = 0; /* the collector is not trusted more than it must be */
     if (!watch_collector(directory))
         return WIRE_FAILURE_NO_COLLECTOR;
+    if ((data & WIRE_DATA_LIFETIME) != 0 && !can_follow())
+        return WIRE_FAILURE_BACKGROUND;
     uint32_t depth = place->stack_depth;
     if (!arena_create(directory, WIRE_REGION_TIMINGS, place->memory_limit, depth == 0 || depth > MAX_FRAMES ? MAX_FRAMES : depth))
         return WIRE_FAILURE_NO_ARENA;
     agent_info = info;
     control_init(directory);
     uint32_t failure = !private_place() ? WIRE_FAILURE_OUT_OF_MEMORY : control_file() == NULL ? WIRE_FAILURE_NO_COLLECTOR : agent_prepare(place->nodes);
-    if (failure == 0) {
-        arena.header->data = WIRE_DATA_MEMORY;
-        boxes_report();
-        callbacks_install(true);
-        __atomic_store_n(&arena.header->state, WIRE_STATE_RECORDING, __ATOMIC_RELEASE);
-        __atomic_store_n(&open_to_visits, 1, __ATOMIC_SEQ_CST);
-        if (!ask_for_events(MEMORY_MASK, HIGH_MONITOR_DYNAMIC_FUNCTION_UNLOADS))
-            failure = WIRE_FAILURE_EVENT_MASK;
-    }
-    return failure;
+    return failure != 0 ? failure : ask_for(data, directory);
 }
 
-/* Waits until no thread is in the agent, and sees to it that none comes. */
+/* Waits until no thread is in the agent, and sees to it that none comes. A collection that was slow to set its flag again (events.c) is over
+ * when the threads have stopped. */
 static void wait_for_visitors(void)
 {
     long pause_ns = FIRST_PAUSE_NS;
@@ -116,7 +145,8 @@ static void wait_for_visitors(void)
     /* It is refused while a collection or a debugger stops the threads. */
     while (((hresult(*)(void *))(*(void *const *const *)info)[INFO_SUSPEND_RUNTIME])(info) < 0)
         rest(&pause_ns);
-    callbacks_install(false);
+    ask_for_events(0, 0);
+    callbacks_install(0);
     ((hresult(*)(void *))(*(void *const *const *)info)[INFO_RESUME_RUNTIME])(info);
 }
 
@@ -133,9 +163,12 @@ static void forget_all(void)
 static void end(uint32_t failure)
 {
     tell_state(WIRE_DORMANT_LEAVING);
-    ask_for_events(0, 0);
-    if (failure == 0)
+    if (failure == 0) {
         names_retry_types();
+        lifetime_end();
+    }
+    events_close();
+    ask_for_events(0, 0); /* a collection that has begun is not told: what it did is not known */
     if (open_to_visits != 0)
         wait_for_visitors();
     if (arena.header != NULL) {

@@ -17,6 +17,9 @@
  * own, older than that of the events; sessions are stopped in the order of their age, each tells its providers. So the
  * agent hears of the end while events still come, and has its last collection then. Once it heard, no flag is cleared.
  *
+ * A process that is recorded later, and again, has no such provider, which could not be taken back: if the process ends while it is
+ * recorded, its last collection comes after EventPipe's end, and walks. When the recording ends, so does the session.
+ *
  * What it costs: a session makes the runtime describe its events to itself, which takes a tenth of a second and
  * thousands of objects. So there is one only if collections may take long (EVENTS_CHUNKS, EVENTS_TYPES) or happen, and a
  * thread of the agent's own starts it: whatever is allocated and called on that thread is not the program's, and is left
@@ -27,6 +30,7 @@
 #define _GNU_SOURCE
 #include "arena.h"
 #include "calls.h"
+#include "dormant.h"
 #include "events.h"
 #include "lifetime.h"
 #include "threads.h"
@@ -63,6 +67,8 @@ static uint32_t closing;   /* 1: EventPipe ends */
 static uint32_t living;    /* 1: an event came since threads were stopped for a collection */
 static uint32_t triggered; /* 1: the collector said that there will be a collection, since the last one */
 static uintptr_t cleared_by; /* thread that cleared the flag, 0: it is set */
+static uint32_t running; /* threads of the agent's own that start or stop a session */
+static uint64_t session; /* of the collector's events, 0: none */
 static __thread bool own_thread AT_FIXED_PLACE;
 
 uint32_t events_init(void *profiler_info, uint32_t low_mask, uint32_t high_mask)
@@ -104,39 +110,54 @@ static void restore(void)
 
 /* ── the session ────────────────────────────────────────────────────────────────────────────────────────────── */
 
-static hresult event_delivered(void *self, uintptr_t provider, uint32_t id)
+static void note_event(uint32_t id)
 {
-    (void)self, (void)provider; /* and nine more */
     if (id == EVENT_SUSPEND_BEGIN || id == EVENT_SUSPEND_END)
         __atomic_store_n(&living, 1, __ATOMIC_RELEASE);
     if (id == EVENT_TRIGGERED)
         __atomic_store_n(&triggered, 1, __ATOMIC_RELEASE);
     if (__atomic_load_n(&cleared_by, __ATOMIC_ACQUIRE) == (uintptr_t)pthread_self())
         restore();
+}
+
+static hresult event_delivered(void *self, uintptr_t provider, uint32_t id)
+{
+    (void)self, (void)provider; /* and nine more */
+    if (visit_begin()) {
+        note_event(id);
+        visit_end();
+    }
     return HR_OK;
 }
 
-/* The provider is told that a session with it began or ended; the one session that has it ends with EventPipe. A
- * collection that has cleared the flag gets its event still; the next one will not clear it. */
+/* A collection that has cleared the flag gets its event still; the next one will not clear it. */
+static void clear_no_more(void)
+{
+    __atomic_store_n(&closing, 1, __ATOMIC_SEQ_CST);
+    uint64_t until = monotonic_ns() + LONGEST_WAIT_NS;
+    while (__atomic_load_n(&clearing, __ATOMIC_SEQ_CST) != 0 && monotonic_ns() < until)
+        sched_yield();
+}
+
+/* The provider is told that a session with it began or ended; the one session that has it ends with EventPipe. */
 static void provider_changed(const uint8_t *source, uint32_t enabled)
 {
     (void)source; /* and five more */
     if (enabled != 0)
         return;
     lifetime_end();
-    __atomic_store_n(&closing, 1, __ATOMIC_SEQ_CST);
-    uint64_t until = monotonic_ns() + LONGEST_WAIT_NS;
-    while (__atomic_load_n(&clearing, __ATOMIC_SEQ_CST) != 0 && monotonic_ns() < until)
-        sched_yield();
+    clear_no_more();
     own_thread = true; /* the session of events ends next, and the managed twin hears of it */
     if (current_thread != NULL)
         current_thread->busy = true;
 }
 
-static bool start_session(const struct clr_event_provider *provider)
+/* Its number, 0: it is refused. */
+static uint64_t start_session(const struct clr_event_provider *provider)
 {
-    uint64_t session = 0;
-    return SLOT(info, INFO_EVENT_PIPE_START_SESSION, uint32_t, const struct clr_event_provider *, int32_t, uint64_t *)(info, 1, provider, 0, &session) >= 0;
+    uint64_t made = 0;
+    hresult hr = SLOT(info, INFO_EVENT_PIPE_START_SESSION, uint32_t, const struct clr_event_provider *, int32_t, uint64_t *)(info, 1, provider, 0, &made);
+    return hr >= 0 ? made : 0;
 }
 
 static void *start(void *unused)
@@ -148,21 +169,28 @@ static void *start(void *unused)
     uintptr_t provider = 0;
     own_thread = true;
     time_leave_out_thread();
-    if (com_query(info, &IID_INFO14, &info14) >= 0 && info14 != NULL &&
+    if (!dormant_on && com_query(info, &IID_INFO14, &info14) >= 0 && info14 != NULL &&
         SLOT(info, INFO_EVENT_PIPE_CREATE_PROVIDER2, const utf16 *, void *, uintptr_t *)(info, own_name, (void *)provider_changed, &provider) >= 0)
         start_session(&own); /* if it is refused, the last collection comes in Shutdown */
-    start_session(&runtime);
+    session = start_session(&runtime);
+    __atomic_fetch_sub(&running, 1, __ATOMIC_SEQ_CST);
     return unused;
 }
 
-static COLD void start_on_own_thread(void)
+static void *stop(void *unused)
+{
+    own_thread = true;
+    SLOT(info, INFO_EVENT_PIPE_STOP_SESSION, uint64_t)(info, session);
+    __atomic_fetch_sub(&running, 1, __ATOMIC_SEQ_CST);
+    return unused;
+}
+
+/* Starts a thread that does this, and then is one less that is running. */
+static void run(void *(*what)(void *))
 {
     sigset_t blocked, old;
     pthread_attr_t attributes;
     pthread_t thread;
-    if (__atomic_load_n(&asked, __ATOMIC_SEQ_CST) == 0 || __atomic_load_n(&registered, __ATOMIC_SEQ_CST) != REGISTERED_ALL ||
-        __atomic_exchange_n(&wanted, 1, __ATOMIC_ACQ_REL) != 0)
-        return;
     /* Managed code runs on that thread: faults and the runtime's own signal must reach it, and no others. */
     static const int needed[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT};
     sigfillset(&blocked);
@@ -172,9 +200,42 @@ static COLD void start_on_own_thread(void)
     pthread_attr_init(&attributes);
     pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
     pthread_sigmask(SIG_SETMASK, &blocked, &old);
-    pthread_create(&thread, &attributes, start, NULL); /* else the runtime goes on walking */
+    if (pthread_create(&thread, &attributes, what, NULL) != 0) /* the runtime goes on walking, or the session stays */
+        __atomic_fetch_sub(&running, 1, __ATOMIC_SEQ_CST);
     pthread_sigmask(SIG_SETMASK, &old, NULL);
     pthread_attr_destroy(&attributes);
+}
+
+static COLD void start_on_own_thread(void)
+{
+    if (__atomic_load_n(&asked, __ATOMIC_SEQ_CST) == 0 || __atomic_load_n(&registered, __ATOMIC_SEQ_CST) != REGISTERED_ALL)
+        return;
+    __atomic_fetch_add(&running, 1, __ATOMIC_SEQ_CST); /* before who closes can have looked */
+    if (__atomic_exchange_n(&wanted, 1, __ATOMIC_SEQ_CST) == 0)
+        run(start);
+    else
+        __atomic_fetch_sub(&running, 1, __ATOMIC_SEQ_CST);
+}
+
+static void wait_for_running(void)
+{
+    static const struct timespec moment = {0, 1000000};
+    while (__atomic_load_n(&running, __ATOMIC_SEQ_CST) != 0)
+        nanosleep(&moment, NULL);
+}
+
+void events_close(void)
+{
+    if (info == NULL)
+        return;
+    __atomic_store_n(&wanted, 1, __ATOMIC_SEQ_CST);
+    clear_no_more();
+    wait_for_running();
+    if (session == 0)
+        return;
+    __atomic_fetch_add(&running, 1, __ATOMIC_SEQ_CST);
+    run(stop);
+    wait_for_running();
 }
 
 COLD void events_want(void)
@@ -188,20 +249,28 @@ COLD void events_want(void)
 /* The runtime's managed twin of its provider describes the events, when a session has begun and the twin is complete: on
  * the thread that starts the session if it was complete before, else on the program's. So the session waits for the next
  * source after it, which the runtime makes on the same thread when the twin is done. */
-static hresult provider_created(void *self, uintptr_t provider)
+static void note_provider(uintptr_t provider)
 {
-    (void)self;
     utf16 name[sizeof runtime_name / sizeof *runtime_name + 1] = {0};
     uint32_t length = 0;
     uint32_t stage = __atomic_load_n(&registered, __ATOMIC_SEQ_CST);
     if (stage == REGISTERED_ALL)
-        return HR_OK;
+        return;
     SLOT(info, INFO_EVENT_PIPE_GET_PROVIDER_INFO, uintptr_t, uint32_t, uint32_t *, utf16 *)(info, provider, sizeof name / sizeof *name, &length, name);
     if (memcmp(name, runtime_name, sizeof runtime_name) == 0)
         __atomic_store_n(&registered, REGISTERED_RUNTIME, __ATOMIC_SEQ_CST);
     else if (stage == REGISTERED_RUNTIME)
         __atomic_store_n(&registered, REGISTERED_ALL, __ATOMIC_SEQ_CST);
     start_on_own_thread();
+}
+
+static hresult provider_created(void *self, uintptr_t provider)
+{
+    (void)self;
+    if (visit_begin()) {
+        note_provider(provider);
+        visit_end();
+    }
     return HR_OK;
 }
 

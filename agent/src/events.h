@@ -16,5 +16,6 @@ void events_gc_suspending(void);
 void events_gc_started(void);
 bool events_gc_finished(void); /* false: what survived was not told */
 void events_end(void); /* no collection need tell anything any more */
+void events_close(void); /* the recording of a process that runs on ends: there is no session any more. Not on one of the runtime's threads */
 
 #endif

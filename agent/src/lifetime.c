@@ -25,7 +25,6 @@
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <string.h>
 
 static void *info;
@@ -43,12 +42,12 @@ struct list gc_ranges = {.size = sizeof(struct range)};
 struct list gc_before = {.size = sizeof(struct bound)}, gc_after = {.size = sizeof(struct bound)};
 struct population gc_live[WIRE_GENERATION_COUNT];
 
-bool lifetime_init(void *profiler_info, bool final_gc)
+bool lifetime_init(void *profiler_info, const struct lifetime_options *o)
 {
     info = profiler_info;
-    final_wanted = final_gc;
-    survival_init(getenv("CLRPROF_ROOTS"));
-    snapshot_init(info);
+    final_wanted = o->final_gc;
+    survival_init(o->roots);
+    snapshot_init(info, o->directory, o->snapshot);
     lifetime_on = heap_init() && list_reserve(&gc_ranges, 1) && walk_init() && list_reserve(&gc_before, 1) && list_reserve(&gc_after, 1) &&
                   generations_init(info);
     return lifetime_on;
@@ -301,12 +300,13 @@ static void *last_gc(void *unused)
     return NULL;
 }
 
-/* ForceGC is refused inside a callback; a thread of the agent's own may ask for it while the callback waits. */
-void lifetime_end(void)
+/* ForceGC is refused inside a callback; a thread of the agent's own may ask for it while the callback waits. It is asked for by one
+ * thread at a time: a recording can end just when the process does. */
+static void have_last_gc(void)
 {
     sigset_t all, old;
     pthread_t thread;
-    if (!lifetime_on || !final_wanted || arena.header->alive_known != 0)
+    if (!lifetime_on || arena.header->alive_known != 0)
         return;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &old);
@@ -314,6 +314,16 @@ void lifetime_end(void)
     pthread_sigmask(SIG_SETMASK, &old, NULL);
     if (rc == 0)
         pthread_join(thread, NULL);
+}
+
+void lifetime_end(void)
+{
+    static pthread_mutex_t one = PTHREAD_MUTEX_INITIALIZER;
+    if (!lifetime_on || !final_wanted)
+        return;
+    pthread_mutex_lock(&one);
+    have_last_gc();
+    pthread_mutex_unlock(&one);
 }
 
 void lifetime_let_go(void)

@@ -26,12 +26,18 @@ struct population {
 extern uint32_t gc_number;
 extern bool lifetime_on;
 
-bool lifetime_init(void *info, bool final_gc);
+struct lifetime_options {
+    const char *roots, *snapshot; /* CLRPROF_ROOTS, CLRPROF_SNAPSHOT; NULL: the usual */
+    const char *directory;        /* of the arenas */
+    bool final_gc;                /* at the end */
+};
+
+bool lifetime_init(void *info, const struct lifetime_options *o); /* the directory stays as long as objects are followed */
 void lifetime_let_go(void);    /* nothing is followed any more */
 void lifetime_give_back(void); /* the rest of its memory; while all threads are stopped */
 uint32_t lifetime_event_mask(void);
 void lifetime_install(void **callbacks);
-void lifetime_end(void); /* at the runtime's shutdown: the last garbage collection */
+void lifetime_end(void); /* the last garbage collection, if it is wanted and was not there yet */
 /* Notes an object before its site is known, since finding that can let a garbage collection move it. */
 void lifetime_note_pending(struct thread *t, uintptr_t object, uint64_t bytes);
 void lifetime_attribute(struct thread *t, const struct wire_site *site); /* NULL: it has none */

@@ -50,12 +50,11 @@ static uint8_t *buffer;
 static uint32_t buffered;
 static uint64_t written, backed; /* bytes of the file */
 
-void snapshot_init(void *profiler_info)
+void snapshot_init(void *profiler_info, const char *arenas, const char *which)
 {
-    const char *text = getenv("CLRPROF_SNAPSHOT");
     info = profiler_info;
-    directory = getenv("CLRPROF_ARENAS");
-    first_gc = text == NULL || *text == 0 ? UINT32_MAX : strcmp(text, "end") == 0 ? 0 : (uint32_t)strtoul(text, NULL, 10);
+    directory = arenas;
+    first_gc = which == NULL || *which == 0 ? UINT32_MAX : strcmp(which, "end") == 0 ? 0 : (uint32_t)strtoul(which, NULL, 10);
 }
 
 static void give_up(void)

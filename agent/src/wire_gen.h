@@ -19,6 +19,7 @@
 #define WIRE_FAILURE_HOOKS 0x4u /* SetEnterLeaveFunctionHooks3 was refused */
 #define WIRE_FAILURE_NO_COLLECTOR 0x5u /* the directory is not locked */
 #define WIRE_FAILURE_NO_ARENA 0x6u /* no arena could be made */
+#define WIRE_FAILURE_BACKGROUND 0x7u /* collections in the background */
 #define WIRE_REGION_LOG 0x0u /* records */
 #define WIRE_REGION_IPS 0x1u /* struct wire_ip */
 #define WIRE_REGION_NODES 0x2u /* struct wire_node */
@@ -171,6 +172,7 @@
 #define WIRE_REQUEST_DETACH 0x3u /* the end of the recording */
 #define WIRE_DORMANT_MAGIC UINT64_C(0x4d524f44524c43) /* opens the file of a dormant agent */
 #define WIRE_MAX_DIRECTORY 0x800u /* bytes of its path */
+#define WIRE_MAX_CHOICE 0x10u /* bytes of a variable */
 #define WIRE_DORMANT_WAITING 0x1u /* for a collector */
 #define WIRE_DORMANT_RECORDING 0x2u
 #define WIRE_DORMANT_LEAVING 0x3u /* the recording ends */
@@ -689,13 +691,17 @@ struct wire_dormant {
     uint32_t failure; /* why it could not: Failure */
     uint32_t stack_depth; /* frames kept of one stack */
     uint32_t collector; /* its process id, in its own namespace */
-    uint32_t reserved;
+    uint32_t data; /* what is wanted: DataMemory, also DataLifetime */
     uint64_t memory_limit; /* bytes of all tables together */
     uint64_t nodes; /* of the tree of stacks */
     uint64_t recordings; /* how many there have been */
+    uint32_t final_gc; /* 1: with lifetime, a last collection when the recording ends */
+    uint32_t reserved;
+    uint8_t roots[16]; /* CLRPROF_ROOTS; ends with a zero byte */
+    uint8_t snapshot[16]; /* CLRPROF_SNAPSHOT; ends with a zero byte */
     uint8_t directory[2048]; /* for the arena, as the process sees it; UTF-8, ends with a zero byte */
 };
-_Static_assert(sizeof(struct wire_dormant) == 2136, "layout");
+_Static_assert(sizeof(struct wire_dormant) == 2176, "layout");
 _Static_assert(offsetof(struct wire_dormant, magic) == 0, "layout");
 _Static_assert(offsetof(struct wire_dormant, version) == 8, "layout");
 _Static_assert(offsetof(struct wire_dormant, pid) == 12, "layout");
@@ -706,11 +712,15 @@ _Static_assert(offsetof(struct wire_dormant, answered) == 44, "layout");
 _Static_assert(offsetof(struct wire_dormant, failure) == 48, "layout");
 _Static_assert(offsetof(struct wire_dormant, stack_depth) == 52, "layout");
 _Static_assert(offsetof(struct wire_dormant, collector) == 56, "layout");
-_Static_assert(offsetof(struct wire_dormant, reserved) == 60, "layout");
+_Static_assert(offsetof(struct wire_dormant, data) == 60, "layout");
 _Static_assert(offsetof(struct wire_dormant, memory_limit) == 64, "layout");
 _Static_assert(offsetof(struct wire_dormant, nodes) == 72, "layout");
 _Static_assert(offsetof(struct wire_dormant, recordings) == 80, "layout");
-_Static_assert(offsetof(struct wire_dormant, directory) == 88, "layout");
+_Static_assert(offsetof(struct wire_dormant, final_gc) == 88, "layout");
+_Static_assert(offsetof(struct wire_dormant, reserved) == 92, "layout");
+_Static_assert(offsetof(struct wire_dormant, roots) == 96, "layout");
+_Static_assert(offsetof(struct wire_dormant, snapshot) == 112, "layout");
+_Static_assert(offsetof(struct wire_dormant, directory) == 128, "layout");
 
 #define WIRE_CONTROL_FILE "control"
 #define WIRE_DORMANT_PREFIX "clrprof-dormant-"

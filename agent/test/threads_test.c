@@ -436,14 +436,16 @@ static void await(const uint32_t *word, uint32_t value)
 }
 
 /* A recording into the directory; what the main thread allocates in it is returned. */
-static uint64_t record_once(struct wire_dormant *place, struct wire_control_header *control)
+static uint64_t record_once(struct wire_dormant *place, struct wire_control_header *control, uint32_t data)
 {
+    place->data = data;
     place->memory_limit = 64u << 20;
     place->nodes = UINT64_MAX;
     strcpy((char *)place->directory, directory);
     ask_for(&place->requests);
     await(&place->answered, place->requests);
     check(place->failure == 0 && place->state == WIRE_DORMANT_RECORDING, "failure %u, state %u", place->failure, place->state);
+    check(((fake.event_low & MONITOR_GC) != 0) == ((data & WIRE_DATA_LIFETIME) != 0), "the runtime is asked for %x", fake.event_low);
     uint64_t before = __atomic_load_n(&fake.objects, __ATOMIC_RELAXED);
     pthread_rwlock_rdlock(&running);
     allocate_more();
@@ -481,10 +483,11 @@ static void dormant(void)
         if (loaded)
             start_jobs(jobs, 3, allocate_until_calm);
         allocate_more();
-        uint64_t made = record_once(place, control);
+        uint64_t made = record_once(place, control, i % 3 == 2 ? WIRE_DATA_LIFETIME : WIRE_DATA_MEMORY);
         uint64_t found = counted();
         check(loaded ? found >= made : found == made, "recording %u: %llu objects of %llu", i, (unsigned long long)found, (unsigned long long)made);
         check(!is_mapped(".arena") && fake.references == 0 && fake.event_low == MEMORY_EVENTS, "recording %u: something is left", i);
+        check(fake.event_high == 0, "recording %u: the runtime is still asked for %x", i, fake.event_high);
         __atomic_store_n(&calm, 1, __ATOMIC_RELAXED);
         if (loaded)
             join_jobs(jobs, 3, &model);

@@ -81,6 +81,10 @@ type Wanted struct {
 	MemoryLimit uint64 // bytes
 	Nodes       uint64 // of the tree of stacks
 	StackDepth  uint32 // frames
+	Data        uint32 // wire.DataMemory, also wire.DataLifetime
+	FinalGC     bool   // with lifetime: a last collection when the recording ends
+	Roots       string // with lifetime: as in the agent's variable
+	Snapshot    string // with lifetime: as in the agent's variable
 }
 
 // Ask asks the agent for a recording. Lock must have succeeded. The number is that of the request.
@@ -88,8 +92,17 @@ func (d *Dormant) Ask(w Wanted) (uint32, error) {
 	if len(w.Directory) >= len(d.header.Directory) {
 		return 0, fmt.Errorf("the path %.100s… is longer than %d bytes", w.Directory, len(d.header.Directory)-1)
 	}
-	n := copy(d.header.Directory[:], w.Directory)
-	clear(d.header.Directory[n:])
+	for _, text := range []struct {
+		to   []uint8
+		from string
+	}{{d.header.Directory[:], w.Directory}, {d.header.Roots[:], w.Roots}, {d.header.Snapshot[:], w.Snapshot}} {
+		n := copy(text.to[:len(text.to)-1], text.from)
+		clear(text.to[n:])
+	}
+	d.header.Data, d.header.FinalGC = w.Data, 0
+	if w.FinalGC {
+		d.header.FinalGC = 1
+	}
 	d.header.MemoryLimit, d.header.Nodes, d.header.StackDepth = w.MemoryLimit, w.Nodes, w.StackDepth
 	request := atomic.AddUint32(&d.header.Requests, 1)
 	wake(&d.header.Requests)

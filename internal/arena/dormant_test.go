@@ -42,7 +42,11 @@ func TestDormant(t *testing.T) {
 	if _, err := d.Ask(arena.Wanted{Directory: long}); err == nil {
 		t.Error("a path that is too long has been taken")
 	}
-	for i, w := range []arena.Wanted{{"/dev/shm/a long name", 1 << 30, 1000, 7}, {"/x", 1 << 20, 2, 3}} {
+	for i, w := range []arena.Wanted{
+		{Directory: "/dev/shm/a long name", MemoryLimit: 1 << 30, Nodes: 1000, StackDepth: 7, Data: 3, FinalGC: true,
+			Roots: "induced", Snapshot: "1000000"},
+		{Directory: "/x", MemoryLimit: 1 << 20, Nodes: 2, StackDepth: 3, Data: 1},
+	} {
 		n, err := d.Ask(w)
 		if err != nil || n != uint32(i+1) {
 			t.Fatal(n, err)
@@ -55,9 +59,8 @@ func TestDormant(t *testing.T) {
 		if _, err := binary.Decode(text, binary.NativeEndian, &have); err != nil {
 			t.Fatal(err)
 		}
-		directory, rest, _ := bytes.Cut(have.Directory[:], []byte{0})
-		if string(directory) != w.Directory || have.MemoryLimit != w.MemoryLimit || have.Nodes != w.Nodes ||
-			have.StackDepth != w.StackDepth || have.Requests != n || len(bytes.Trim(rest, "\x00")) != 0 {
+		if wrote := (arena.Wanted{textOf(have.Directory[:]), have.MemoryLimit, have.Nodes, have.StackDepth, have.Data,
+			have.FinalGC != 0, textOf(have.Roots[:]), textOf(have.Snapshot[:])}); wrote != w || have.Requests != n {
 			t.Errorf("asked %+v, the file has %+v", w, have)
 		}
 		if done, _ := d.Answer(n); done {
@@ -99,3 +102,6 @@ func TestDormantDamaged(t *testing.T) {
 		t.Errorf("none: %v, %v", d, err)
 	}
 }
+
+// textOf is a text of the file, and what is behind its zero byte if that is more than zeros.
+func textOf(field []uint8) string { return string(bytes.TrimRight(field, "\x00")) }

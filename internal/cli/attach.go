@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -26,6 +27,7 @@ import (
 type attachFlags struct {
 	runFlags
 	include, exclude []string
+	must             bool // --lifetime was asked for, or what needs it
 }
 
 func newAttachCommand(e *environment) *cobra.Command {
@@ -33,13 +35,16 @@ func newAttachCommand(e *environment) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "attach [flags] PID",
 		Short: "Record the allocations of a process that runs, and let go of it again",
-		Long: "Record every allocation of a .NET process from now on, until --for is over, clrprof ctl PID detach or\n" +
-			"Ctrl-C; then the process runs on without, and can be attached to again. It must have been started with\n" +
-			"what clrprof env prints: .NET tells of allocations only if it was asked to at the start.\n\n" +
-			"Only --memory can be recorded in this way. What was allocated before is not in the session.\n" +
+		Long: "Record every allocation of a .NET process from now on, and in which generation these objects die, until\n" +
+			"--for is over, clrprof ctl PID detach or Ctrl-C; then the process runs on without, and can be attached to\n" +
+			"again. It must have been started with what clrprof env prints: .NET tells of allocations only if it was\n" +
+			"asked to at the start. Objects are followed if the process has no collections in the background (clrprof\n" +
+			"env --lifetime); otherwise only allocations are recorded, as with --memory.\n\n" +
+			"What was allocated before is not in the session. Calls (--time) cannot be recorded in this way.\n" +
 			"Exit codes: 123 there is no such process, it may not be looked into, or it is being recorded already;\n" +
 			"124 it has no agent, or one that cannot record; the others as of clrprof run.",
 		Example: "  clrprof attach 4711 --for 30s\n" +
+			"  clrprof attach 4711 --memory --for 30s\n" +
 			"  clrprof attach 4711 -o before.clrprof\n" +
 			"  clrprof attach 4711 --after 2m --for 30s --no-report\n" +
 			"  clrprof ctl 4711 detach",
@@ -49,7 +54,7 @@ func newAttachCommand(e *environment) *cobra.Command {
 			if err != nil || pid <= 0 {
 				return usage("%q is no process id", args[0])
 			}
-			if err := a.check(); err != nil {
+			if err := a.check(cmd.Flags().Changed); err != nil {
 				return err
 			}
 			a.fits = !cmd.Flags().Changed("top")
@@ -62,11 +67,10 @@ func newAttachCommand(e *environment) *cobra.Command {
 
 func (a *attachFlags) add(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.BoolVar(&a.memory, "memory", true, "record allocations: there is nothing else")
-	f.BoolVar(&a.lifetime, "lifetime", false, "not possible here: see clrprof run")
+	f.BoolVar(&a.memory, "memory", false, "record allocations, and nothing else")
 	f.BoolVar(&a.time, "time", false, "not possible here: see clrprof run")
-	_ = f.MarkHidden("lifetime") // the only error is a flag that does not exist
-	_ = f.MarkHidden("time")
+	_ = f.MarkHidden("time") // the only error is a flag that does not exist
+	a.addLifetime(f, "record allocations, and in which generation objects die (the default, where the process lets it)")
 	f.StringSliceVar(&a.include, "include", nil, "record only functions of these modules, namespaces, types, or "+
 		"Type.Method, with * for any characters; what others allocate counts for their callers")
 	f.StringSliceVar(&a.exclude, "exclude", nil, "leave out functions of these; what they do counts for their callers")
@@ -75,16 +79,17 @@ func (a *attachFlags) add(cmd *cobra.Command) {
 }
 
 // check refuses what cannot be had from a process that has started.
-func (a *attachFlags) check() error {
-	switch {
-	case a.lifetime:
-		return usage("--lifetime is not for attach: where objects die is known only of a process that was started for " +
-			"that, with clrprof run")
-	case a.time:
+func (a *attachFlags) check(changed func(string) bool) error {
+	if a.time {
 		return usage("--time is not for attach: calls are seen only of code that was compiled for that, with clrprof run")
-	case !a.memory:
+	}
+	if changed("memory") && !a.memory && !a.lifetime {
 		return usage("--memory=false leaves nothing to record")
 	}
+	if err := a.chooseLifetime(changed); err != nil {
+		return err
+	}
+	a.must = slices.ContainsFunc(append(lifetimeFlags, "lifetime"), changed)
 	a.plan = planFlags{include: a.include, exclude: a.exclude, instrument: string(instrument.Boundary)}
 	if err := a.plan.check(); err != nil {
 		return err
@@ -110,6 +115,12 @@ func (a *attachFlags) run(e *environment, pid int) error {
 	defer survive(unix.SIGXFSZ)()
 	stop, stopWatching := untilSignal()
 	options.Stop = stop
+	if !a.must {
+		options.WithoutLifetime = func() {
+			notes.say("process %d collects garbage in the background, where objects cannot be followed: only allocations are "+
+				"recorded (clrprof env --lifetime)", pid)
+		}
+	}
 	res, page, err := a.record(e, notes, options, func(o collect.Options) (collect.Result, error) {
 		opened := o.Opened
 		o.Opened = func(path string) {
@@ -197,7 +208,7 @@ func (a *attachFlags) options(pid int) (collect.Options, error) {
 	}
 	now := time.Now()
 	facts := sessionFacts(now)
-	facts[session.KeyMode], facts[session.KeyOptions] = session.ModeMemory, string(options)
+	facts[session.KeyMode], facts[session.KeyOptions] = a.mode(), string(options)
 	if len(command) > 0 {
 		facts[session.KeyCommand] = string(arguments)
 	} else {
@@ -211,7 +222,8 @@ func (a *attachFlags) options(pid int) (collect.Options, error) {
 		depth = defaultStackDepth
 	}
 	return collect.Options{
-		Launch: launch.Options{MemoryLimit: limit, Nodes: mostNodes(memory()), StackDepth: depth},
+		Launch: launch.Options{MemoryLimit: limit, Nodes: mostNodes(memory()), StackDepth: depth,
+			Lifetime: a.lifetime, FinalGC: a.finalGC, Roots: a.roots, Snapshot: a.snapshot},
 		Output: a.output, Name: targetName(command), Force: a.force, Filter: a.plan.rules(), Facts: facts, Begin: now,
 		Group: a.followGroups(), Sample: quantity.Nanoseconds(a.sample) * 1_000_000, Meters: a.meters,
 	}, nil

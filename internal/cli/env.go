@@ -37,7 +37,7 @@ var libcs = map[string]agentbin.Library{"glibc": agentbin.Glibc, "musl": agentbi
 // envFlags are the flags of the env command.
 type envFlags struct {
 	global, shared, agent, libc, copyTo string
-	json                                bool
+	lifetime, json                      bool
 }
 
 // dormantEnvironment is what is printed, in each of its forms.
@@ -59,9 +59,12 @@ func newEnvCommand(e *environment) *cobra.Command {
 			"somebody calls clrprof attach; and how to take them away. Nothing is installed or changed.\n\n" +
 			"The agent must be a file that the process can read: --copy-agent DIR copies it there. The process and clrprof\n" +
 			"meet in the directory --shared (" + launch.DefaultDormant + "), which must have room for what is recorded; it is the process's:\n" +
-			"clrprof finds it in containers too.",
+			"clrprof finds it in containers too.\n\n" +
+			"With --lifetime clrprof attach can also tell in which generation objects die. Then the process has no garbage\n" +
+			"collections in the background, from its start to its end: full ones stop it as a whole.",
 		Example: "  eval \"$(clrprof env)\" && ./service\n" +
 			"  clrprof env --global systemd:shop.service\n" +
+			"  clrprof env --global systemd:shop.service --lifetime\n" +
 			"  clrprof env --copy-agent " + agentFolder + "\n" +
 			"  clrprof env --global docker --libc musl\n" +
 			"  clrprof env --global kubernetes --shared /clrprof\n" +
@@ -78,6 +81,7 @@ func newEnvCommand(e *environment) *cobra.Command {
 	f.StringVar(&v.libc, "libc", "", "C library of the process: glibc, or musl as in Alpine (default: that of this machine)")
 	f.StringVar(&v.copyTo, "copy-agent", "", "copy the agent into this directory, for all users to read, and print nothing "+
 		"but its path")
+	f.BoolVar(&v.lifetime, "lifetime", false, "let attach follow objects: without garbage collections in the background")
 	f.BoolVar(&v.json, "json", false, "print the variables as JSON")
 	return cmd
 }
@@ -152,7 +156,7 @@ func (v *envFlags) environment(place, unit string, library agentbin.Library) (*d
 			out.copy += " --libc " + v.libc
 		}
 	}
-	out.order = launch.DormantVariables(out.Agent, v.shared)
+	out.order = launch.DormantVariables(out.Agent, v.shared, v.lifetime)
 	for _, x := range out.order {
 		out.Variables[x[0]] = x[1]
 	}

@@ -124,15 +124,8 @@ func (r *runFlags) add(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.SetInterspersed(false)
 	f.BoolVar(&r.memory, "memory", false, "record allocations; without --lifetime and --time: nothing else")
-	f.BoolVar(&r.lifetime, "lifetime", false, "record allocations, and in which generation objects die (the default)")
 	f.BoolVar(&r.time, "time", false, "record calls and their times; without --memory and --lifetime: nothing else")
-	f.BoolVar(&r.finalGC, "final-gc", true,
-		"with --lifetime: collect once more at the end, so that alive means reachable")
-	f.StringVar(&r.roots, "roots", defaultRoots,
-		"with --lifetime: look for what keeps objects alive in these collections: gen2, every, N (each Nth), "+
-			"induced, off")
-	f.StringVar(&r.snapshot, "snapshot", "", "with --lifetime: take a snapshot of the heap and say what retains its "+
-		"memory: end (after the last collection), or N (after the first full one from the Nth on)")
+	r.addLifetime(f, "record allocations, and in which generation objects die (the default)")
 	r.addOutput(f)
 	r.plan.add(cmd)
 	f.StringVar(&r.probes, "probes", probesAuto, "with --time, how calls are seen: il (by probes put into the code "+
@@ -147,6 +140,21 @@ func (r *runFlags) add(cmd *cobra.Command) {
 		"record a thread only while it is in no call of one of these functions, named as for --include")
 	r.trace.add(f)
 }
+
+// addLifetime adds the flags of objects that are followed.
+func (r *runFlags) addLifetime(f *pflag.FlagSet, usage string) {
+	f.BoolVar(&r.lifetime, "lifetime", false, usage)
+	f.BoolVar(&r.finalGC, "final-gc", true,
+		"with --lifetime: collect once more at the end, so that alive means reachable")
+	f.StringVar(&r.roots, "roots", defaultRoots,
+		"with --lifetime: look for what keeps objects alive in these collections: gen2, every, N (each Nth), "+
+			"induced, off")
+	f.StringVar(&r.snapshot, "snapshot", "", "with --lifetime: take a snapshot of the heap and say what retains its "+
+		"memory: end (after the last collection), or N (after the first full one from the Nth on)")
+}
+
+// lifetimeFlags are those that need --lifetime.
+var lifetimeFlags = []string{"final-gc", "roots", "snapshot"}
 
 // addOutput adds the flags that say what becomes of what is recorded.
 func (r *runFlags) addOutput(f *pflag.FlagSet) {
@@ -357,14 +365,8 @@ func (r *runFlags) choose(changed func(string) bool) error {
 		return err
 	}
 	r.time = r.time || r.trace.path != ""
-	if !changed("lifetime") {
-		r.lifetime = !r.memory && !r.time
-	}
-	r.memory = r.memory || r.lifetime || !r.time
-	for _, name := range []string{"final-gc", "roots", "snapshot"} {
-		if changed(name) && !r.lifetime {
-			return usage("--%s needs --lifetime", name)
-		}
+	if err := r.chooseLifetime(changed); err != nil {
+		return err
 	}
 	for _, name := range []string{"instrument", "exclude-small", "probes"} {
 		if changed(name) && !r.time {
@@ -396,6 +398,20 @@ func (r *runFlags) choose(changed func(string) bool) error {
 	r.marks = marks
 	if r.scopes, err = instrument.ParseScopes(r.inside, r.outside); err != nil {
 		return usage("%v", err)
+	}
+	return nil
+}
+
+// chooseLifetime settles whether objects are followed, and with that whether allocations are recorded.
+func (r *runFlags) chooseLifetime(changed func(string) bool) error {
+	if !changed("lifetime") {
+		r.lifetime = !r.memory && !r.time
+	}
+	r.memory = r.memory || r.lifetime || !r.time
+	for _, name := range lifetimeFlags {
+		if changed(name) && !r.lifetime {
+			return usage("--%s needs --lifetime", name)
+		}
 	}
 	if n, err := strconv.Atoi(r.roots); !slices.Contains(rootChoices, r.roots) &&
 		(err != nil || n < 1 || n > maxRootsEvery) {

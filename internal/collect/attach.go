@@ -10,6 +10,7 @@ import (
 
 	"github.com/clrprof/clrprof/internal/arena"
 	"github.com/clrprof/clrprof/internal/launch"
+	"github.com/clrprof/clrprof/internal/session"
 	"github.com/clrprof/clrprof/internal/wire"
 )
 
@@ -87,7 +88,7 @@ func (a attached) await(longest time.Duration, stop <-chan struct{}, is func() b
 }
 
 // Attach records a process with a dormant agent until it ends or the recording does, and leaves a session in state
-// Recorded. Of Options.Launch only what limits the agent counts.
+// Recorded. Of Options.Launch only what limits the agent, and lifetimes, count.
 func Attach(o Options, d *launch.Dormant) (Result, error) {
 	o.Steer.Detach = true
 	a := attached{d, o.Stop}
@@ -115,7 +116,7 @@ func Attach(o Options, d *launch.Dormant) (Result, error) {
 	res.Path = w.Path()
 	_ = directory.SetSession(res.Path) // without it others must know the path
 	start := Monotonic()
-	if err := a.begin(o, directory); err != nil {
+	if err := a.begin(&o, directory); err != nil {
 		return res, finish(err, w, directory, nil, &res)
 	}
 	if o.Opened != nil {
@@ -125,14 +126,29 @@ func Attach(o Options, d *launch.Dormant) (Result, error) {
 	return res, finish(err, w, directory, nil, &res)
 }
 
-// begin waits until the agent records. If it cannot, the error wraps ErrNotRecorded or ErrNoAnswer.
-func (a attached) begin(o Options, directory *launch.Directory) error {
+// begin waits until the agent records. If it cannot, the error wraps ErrNotRecorded or ErrNoAnswer. Where it cannot
+// follow objects, and need not, the options say so afterwards.
+func (a attached) begin(o *Options, directory *launch.Directory) error {
 	if err := a.Give(filepath.Join(directory.Path, wire.ControlFile)); err != nil {
 		return fmt.Errorf("%w: %w", ErrNotRecorded, err)
 	}
-	request, err := a.Ask(directory, o.Launch)
+	failure, err := a.ask(o.Launch, directory)
+	if err == nil && failure == wire.FailureBackground && o.WithoutLifetime != nil {
+		o.WithoutLifetime()
+		o.Launch.Lifetime, o.Facts[session.KeyMode] = false, session.ModeMemory
+		failure, err = a.ask(o.Launch, directory)
+	}
+	if err == nil && failure != wire.FailureNone {
+		return a.failed(directory, failure)
+	}
+	return err
+}
+
+// ask asks the agent, and waits for its answer.
+func (a attached) ask(o launch.Options, directory *launch.Directory) (wire.Failure, error) {
+	request, err := a.Ask(directory, o)
 	if err != nil {
-		return fmt.Errorf("%w: %w", ErrNotRecorded, err)
+		return 0, fmt.Errorf("%w: %w", ErrNotRecorded, err)
 	}
 	var done bool
 	var failure wire.Failure
@@ -140,15 +156,10 @@ func (a attached) begin(o Options, directory *launch.Directory) error {
 		done, failure = a.Answer(request)
 		return done
 	})
-	switch {
-	case err != nil:
-		return err
-	case !done:
-		return fmt.Errorf("%w: process %d has ended", ErrNotRecorded, a.PID)
-	case failure != wire.FailureNone:
-		return a.failed(directory, failure)
+	if err == nil && !done {
+		err = fmt.Errorf("%w: process %d has ended", ErrNotRecorded, a.PID)
 	}
-	return nil
+	return failure, err
 }
 
 // failed says why the agent does not record: by what it left in the directory, or by what it answers.
@@ -157,6 +168,9 @@ func (a attached) failed(directory *launch.Directory, failure wire.Failure) erro
 	case wire.FailureNoCollector:
 		return fmt.Errorf("%w: process %d cannot see the lock of %s: both must have the same directory", ErrNotRecorded,
 			a.PID, directory.Path)
+	case wire.FailureBackground:
+		return fmt.Errorf("%w: process %d collects garbage in the background, and of that .NET does not tell which "+
+			"objects survive: start it with what clrprof env --lifetime prints, or record with --memory", ErrNotRecorded, a.PID)
 	case wire.FailureNoArena:
 		names, _ := filepath.Glob(filepath.Join(directory.Path, "*"+launch.FailedSuffix))
 		for _, name := range names {

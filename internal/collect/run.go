@@ -51,6 +51,8 @@ type Options struct {
 	Steer   Steering                 // when something is recorded
 	Trace   Trace                    // a call trace, as Launch tells agents
 	OnBusy  func()                   // another process reads the session and keeps it from being written; may be nil
+	// the process to attach to does not let objects be followed, and is recorded without; nil: then it is not recorded
+	WithoutLifetime func()
 }
 
 // Progress is how far a recording is.

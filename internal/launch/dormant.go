@@ -37,11 +37,22 @@ var (
 	ErrAttached   = errors.New("it is being recorded already")
 )
 
-// DormantVariables are the environment with which a runtime loads the agent, which waits for a collector. Agent is the
-// path of the library and directory where they meet, as the process sees them.
-func DormantVariables(agent, directory string) [][2]string {
-	return [][2]string{{"CORECLR_ENABLE_PROFILING", "1"}, {"CORECLR_PROFILER", ProfilerID},
+// backgroundSetting turns collections in the background on or off. While they are on the runtime refuses to tell which
+// objects survive, but to who asked at its start (SetEventMask, COR_PRF_MONITOR_GC).
+const backgroundSetting = "gcConcurrent"
+
+// DormantVariables are the environment with which a runtime loads the agent, which waits for a collector; with lifetime
+// one that can follow objects. Agent is the path of the library, and directory where they meet, as the process sees
+// them.
+func DormantVariables(agent, directory string, lifetime bool) [][2]string {
+	out := [][2]string{{"CORECLR_ENABLE_PROFILING", "1"}, {"CORECLR_PROFILER", ProfilerID},
 		{"CORECLR_PROFILER_PATH", agent}, {EnvDormant, directory}}
+	for _, prefix := range settingPrefixes {
+		if lifetime {
+			out = append(out, [2]string{prefix + backgroundSetting, "0"})
+		}
+	}
+	return out
 }
 
 // Dormant is a process whose agent waits for this collector, and for no other until Close.
@@ -343,11 +354,17 @@ func (d *Dormant) Give(path string) error {
 	return os.Chown(path, d.UID, d.gid)
 }
 
-// Ask asks the agent for a recording into a directory that NewDirectory has made.
+// Ask asks the agent for a recording into a directory that NewDirectory has made: of allocations, and as the options
+// say of lifetimes.
 func (d *Dormant) Ask(directory *Directory, o Options) (request uint32, err error) {
 	inside := filepath.Join(d.base, filepath.Base(directory.Path))
-	return d.place.Ask(arena.Wanted{Directory: inside, MemoryLimit: uint64(o.MemoryLimit), Nodes: uint64(o.Nodes),
-		StackDepth: uint32(o.StackDepth)})
+	w := arena.Wanted{Directory: inside, MemoryLimit: uint64(o.MemoryLimit), Nodes: uint64(o.Nodes),
+		StackDepth: uint32(o.StackDepth), Data: wire.DataMemory}
+	if o.Lifetime {
+		w.Data |= wire.DataLifetime
+		w.FinalGC, w.Roots, w.Snapshot = o.FinalGC, o.Roots, o.Snapshot
+	}
+	return d.place.Ask(w)
 }
 
 // Answer is what the agent says to a request: arena.Dormant.Answer.

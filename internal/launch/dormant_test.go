@@ -68,7 +68,7 @@ func makePlace(t *testing.T, directory string, pid int, change func(*wire.Dorman
 // dormantEnv is the environment of a process whose agent is dormant.
 func dormantEnv(directory string) []string {
 	var env []string
-	for _, x := range DormantVariables("/opt/agent.so", directory) {
+	for _, x := range DormantVariables("/opt/agent.so", directory, false) {
 		env = append(env, x[0]+"="+x[1])
 	}
 	return env

@@ -19,7 +19,7 @@ var agentParts = []struct {
 	files, uses string
 }{
 	{"ground", 580, "agent.h clr.c clr.h list.c list.h map.c map.h", "memory"},
-	{"door", 320, "agent.c",
+	{"door", 330, "agent.c",
 		"allocations control dormant guest instrument lifetime memory names probes runtime threads time trace"},
 	{"machine", 370, "arch.c arch/arch.h arch/x64/machine.h arch/x64/code.c arch/x64/stubs.c arch/x64/system.c",
 		"probes time"},
@@ -30,15 +30,15 @@ var agentParts = []struct {
 	{"threads", 530, "threads.c threads.h", "allocations control dormant exceptions guest memory names scopes time"},
 	{"allocations", 1960, "allocations.c allocations.h recent.c recent.h stack.c stack.h cfi.c cfi.h above.c above.h",
 		"control dormant guest lifetime machine memory names threads time"},
-	{"lifetime", 2250, "lifetime.c lifetime.h collection.h generations.c walk.c alive.c heap.c heap.h survival.c " +
+	{"lifetime", 2310, "lifetime.c lifetime.h collection.h generations.c walk.c alive.c heap.c heap.h survival.c " +
 		"survival.h snapshot.c snapshot.h changes.c changes.h events.c events.h",
-		"allocations control guest machine memory names threads time"},
+		"allocations control dormant guest machine memory names threads time"},
 	// What is recorded at the moment, and what the program can call.
 	{"control", 690, "control.c control.h api.c requests.c", "dormant guest lifetime memory scopes threads time"},
 	// In which functions a thread is recorded.
 	{"scopes", 260, "scopes.c scopes.h", "control exceptions guest machine memory threads time"},
 	// Processes that are recorded later than they start.
-	{"dormant", 400, "dormant.c dormant.h variables.c", "control guest memory names runtime threads"},
+	{"dormant", 430, "dormant.c dormant.h variables.c", "control guest lifetime memory names runtime threads"},
 	// What is the runtime's own.
 	{"runtime", 300, "helpers.c helpers.h boxes.c boxes.h", "machine memory names"},
 	// Whose code a module is, before it runs.

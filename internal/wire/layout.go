@@ -36,6 +36,7 @@ const (
 	FailureHooks       Failure = 4 // the runtime refused the hooks of calls
 	FailureNoCollector Failure = 5 // nobody holds the lock of the arenas' directory (Dormant)
 	FailureNoArena     Failure = 6 // no arena could be made: a note in the directory says why (Dormant)
+	FailureBackground  Failure = 7 // the process has background collections, so objects cannot be followed (Dormant)
 )
 
 // Region names one of the parts of an arena behind the header.
@@ -646,6 +647,9 @@ const DormantPrefix = "clrprof-dormant-"
 // MaxDirectory bounds the path of the directory for arenas in a Dormant, with its zero byte.
 const MaxDirectory = 2048
 
+// MaxChoice bounds a variable of the agent's that a Dormant has instead, with its zero byte.
+const MaxChoice = 16
+
 // What a dormant agent is at.
 const (
 	DormantWaiting   = 1 // for a collector
@@ -668,9 +672,13 @@ type Dormant struct {
 	Failure     uint32              `doc:"why it could not: Failure"`
 	StackDepth  uint32              `doc:"frames kept of one stack"`
 	Collector   uint32              `doc:"its process id, in its own namespace"`
-	Reserved    uint32              `doc:""`
+	Data        uint32              `doc:"what is wanted: DataMemory, also DataLifetime"`
 	MemoryLimit uint64              `doc:"bytes of all tables together"`
 	Nodes       uint64              `doc:"of the tree of stacks"`
 	Recordings  uint64              `doc:"how many there have been"`
+	FinalGC     uint32              `doc:"1: with lifetime, a last collection when the recording ends"`
+	Reserved    uint32              `doc:""`
+	Roots       [MaxChoice]uint8    `doc:"CLRPROF_ROOTS; ends with a zero byte"`
+	Snapshot    [MaxChoice]uint8    `doc:"CLRPROF_SNAPSHOT; ends with a zero byte"`
 	Directory   [MaxDirectory]uint8 `doc:"for the arena, as the process sees it; UTF-8, ends with a zero byte"`
 }

@@ -6,8 +6,10 @@
 //   open N FILE  open the file N times, and keep it open
 //   threads N    start N threads, which wait until the end
 //   keep N       allocate N objects more of the type Kept, and keep them
-//   drop N       keep only N of them
-//   load N       N threads allocate, and start short threads that do, until calm
+//   large N      allocate N arrays of 20,000 of them (160 KB), and keep these too
+//   drop N       keep only the first N
+//   forget N     keep all but the last N; prints how many of these are in generation 0, 1 and 2
+//   load N       N threads allocate, collect, and start short threads that allocate, until calm
 //   calm 0       no thread does any more; prints how many objects of the type Load they have allocated
 //   full 0       print how many full garbage collections there have been
 //   end          print what is known, and end
@@ -34,7 +36,7 @@ namespace Steps
         static long made, called, loaded;
         static volatile bool calm;
         static readonly List<Thread> loading = new List<Thread>();
-        static readonly List<Kept> kept = new List<Kept>();
+        static readonly List<object> kept = new List<object>();
         static readonly List<FileStream> opened = new List<FileStream>();
         static readonly ManualResetEventSlim end = new ManualResetEventSlim();
 
@@ -68,6 +70,11 @@ namespace Steps
                     for (int i = 0; i < n; i++)
                         kept.Add(new Kept());
                     break;
+                case "large":
+                    for (int i = 0; i < n; i++)
+                        kept.Add(new Kept[20000]);
+                    break;
+                case "forget": Forget(n); break;
                 case "drop": kept.RemoveRange(n, kept.Count - n); break;
                 case "load":
                     calm = false;
@@ -105,9 +112,11 @@ namespace Steps
 
         static void AllocateUntilCalm()
         {
-            while (!calm)
+            for (int turn = 1; !calm; turn++)
             {
                 AllocateDeep(10);
+                if (turn % 16 == 0)
+                    GC.Collect(turn / 16 % 3);
                 var once = new Thread(() => AllocateDeep(3)) { Name = "once" };
                 once.Start();
                 once.Join();
@@ -132,6 +141,16 @@ namespace Steps
             for (int i = 0; i < n; i++)
                 sink = new Item();
             made += n;
+        }
+
+        [MethodImpl(MethodImplOptions.NoInlining)]
+        static void Forget(int n)
+        {
+            var generations = new int[3];
+            for (int i = kept.Count - n; i < kept.Count; i++)
+                generations[GC.GetGeneration(kept[i])]++;
+            kept.RemoveRange(kept.Count - n, n);
+            Console.WriteLine(generations[0] + " " + generations[1] + " " + generations[2]);
         }
 
         [MethodImpl(MethodImplOptions.NoInlining)]

@@ -1,0 +1,181 @@
+package e2e
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/clrprof/clrprof/internal/dotnettest"
+)
+
+// followed is what became of the objects of a type in a session; inHeap are those of the type that the runtime's own walk
+// over the heap met, if there is a snapshot, and known those of them whose site the agent knew.
+type followed struct {
+	Name                         string
+	Gen0, Gen1, Gen2, LOH, Alive int64
+	InHeap                       int64 `json:"in_heap"`
+	Known                        int64
+}
+
+// followed compares what became of the objects of Steps' own types.
+func (a *attachment) followed(want ...followed) {
+	a.t.Helper()
+	checkTables(a.t, a.session)
+	have := query[followed](a.t, a.session, `SELECT name, gen0_instances AS gen0, gen1_instances AS gen1,
+		gen2_instances AS gen2, loh_instances AS loh, alive_instances AS alive, coalesce(s.objects, 0) AS in_heap,
+		coalesce((SELECT sum(k.objects) FROM snapshot_site k JOIN site ON site.id = k.site_id WHERE site.type_id = l.id), 0) AS known
+		FROM lifetime l LEFT JOIN snapshot_type s ON s.type_id = l.id
+		WHERE name IN ('Steps.Item', 'Steps.Kept', 'Steps.Kept[]') ORDER BY name`)
+	if d := cmp.Diff(want, have); d != "" {
+		a.t.Errorf("%s (-truth +session): %s", filepath.Base(a.session), d)
+	}
+}
+
+// forget lets the service forget the last of what it keeps, and returns how many of these were in each generation.
+func (x *service) forget(n int) (generations [3]int64) {
+	x.t.Helper()
+	x.tell(fmt.Sprint("forget ", n))
+	if _, err := fmt.Sscan(x.line(), &generations[0], &generations[1], &generations[2]); err != nil {
+		x.t.Fatal(err)
+	}
+	x.expect("done")
+	return generations
+}
+
+// TestAttachLifetime: of the objects that were born after the attach it is known in which generation each died, and none
+// of those from before is taken for one of them; again and again, in every kind of collector.
+func TestAttachLifetime(t *testing.T) {
+	t.Parallel()
+	in := dotnettest.Need(t)
+	for i, env := range [][]string{{largeBudget}, append([]string{largeBudget}, server...),
+		{largeBudget, "COMPlus_TieredCompilation=0", "COMPlus_GCName=libclrgc.so"}} {
+		for _, r := range in.InTurn(i) {
+			if i == 2 && r.Major() < 8 {
+				continue // it has no second collector
+			}
+			t.Run(fmt.Sprint(i, "/", r.Name), func(t *testing.T) {
+				t.Parallel()
+				s := newSandbox(t)
+				s.env = append(s.env, env...)
+				x := s.startServiceWith(r, []string{"--lifetime"})
+				x.do("keep 50") // these are of nobody's session
+				x.do("large 2")
+				x.do("gc 0")
+				for round := range 3 {
+					x.attachedLifetime(round)
+				}
+				x.finish()
+			})
+		}
+	}
+}
+
+// attachedLifetime records objects whose lifetime is known, and checks it.
+func (x *service) attachedLifetime(round int) {
+	x.t.Helper()
+	a := x.attach(fmt.Sprint("life", round%2), "--lifetime", "--snapshot", "end")
+	kept := followed{Name: "Steps.Kept"}
+	arrays := followed{Name: "Steps.Kept[]"}
+	die := func(n int, collected int) {
+		in := x.forget(n)
+		x.do(fmt.Sprint("gc ", collected))
+		kept.Gen0, kept.Gen1, kept.Gen2 = kept.Gen0+in[0], kept.Gen1+in[1], kept.Gen2+in[2]
+	}
+	x.do("keep 100")
+	die(10, 0)
+	x.do("gc 0")
+	die(20, 1)
+	x.do("gc 1")
+	die(30, 2)
+	x.do("make 1000")
+	x.do("gc 0")
+	x.do("large 5")
+	x.do("gc 2")
+	x.forget(3)
+	x.do("gc 2")
+	x.detach(a)
+	kept.Alive, kept.Known, kept.InHeap = 40, 40, 50+40
+	arrays.LOH, arrays.Alive, arrays.Known, arrays.InHeap = 3, 2, 2, 2+2
+	a.followed(followed{Name: "Steps.Item", Gen0: 999, Alive: 1, InHeap: 1, Known: 1}, kept, arrays)
+	x.forget(42) // all but those from before
+	x.do("gc 2")
+}
+
+// TestAttachLifetimeOften: objects of a service under load are followed many times, while its threads come and go,
+// allocate and collect; what it does in between is exact, and neither its memory nor its files become more.
+func TestAttachLifetimeOften(t *testing.T) {
+	t.Parallel()
+	const times, settled = 25, 10
+	for _, r := range dotnettest.OneInTurn(dotnettest.Need(t).Runtimes(), 2) {
+		s := newSandbox(t)
+		s.env = append(s.env, "DOTNET_TieredCompilation=0", "COMPlus_TieredCompilation=0")
+		s.env = append(s.env, smallBudget...)
+		x := s.startServiceWith(r, []string{"--lifetime"})
+		x.do("load 2")
+		collections := int64(0)
+		for i := range times {
+			a := x.attach("load", "--for", fmt.Sprint(1+i*7%50, "ms"), "--sample-counters", "0", fmt.Sprint("--final-gc=", i%2 == 0))
+			a.ends(0, "let go of process")
+			checkTables(t, a.session)
+			for _, row := range query[struct{ N, Followed int64 }](t, a.session,
+				"SELECT count(*) AS n, (SELECT count(*) FROM process_lifetime) AS followed FROM gc") {
+				collections += row.N
+				if row.Followed != 1 {
+					t.Errorf("recording %d has no lifetimes", i)
+				}
+			}
+		}
+		if collections <= times/2+1 { // those at the ends
+			t.Errorf("%d collections were recorded", collections)
+		}
+		x.tell("calm 0")
+		x.line()
+		x.expect("done")
+		var private, mappings, files int
+		for i := range times {
+			a := x.attach("calm", "--sample-counters", "0", fmt.Sprint("--final-gc=", i%2 == 0))
+			x.do(fmt.Sprint("make ", 1+i))
+			x.do("gc 0")
+			x.detach(a)
+			a.followed(followed{Name: "Steps.Item", Gen0: int64(i), Alive: 1})
+			if i == settled {
+				private, mappings, files = mapped(t, x.pid)
+			}
+		}
+		const more = (times - settled) / 2
+		if p, m, f := mapped(t, x.pid); p > private+more<<15 || m > mappings+more || f > files+more {
+			t.Errorf("after %d recordings %d bytes, %d mappings, %d files; after %d: %d, %d, %d", times, p, m, f, settled,
+				private, mappings, files)
+		}
+		x.finish()
+	}
+}
+
+// TestAttachBackground: where collections run in the background objects cannot be followed, which is said; nothing but
+// that is lost, unless it was asked for.
+func TestAttachBackground(t *testing.T) {
+	t.Parallel()
+	for _, r := range dotnettest.Need(t).NewestAndOldest() {
+		x := newSandbox(t).startService(r)
+		refused := x.s.run("attach", itoa(x.pid), "--lifetime", "-o", "refused.clrprof")
+		if refused.exit != 124 {
+			t.Errorf("exit code %d: %s", refused.exit, refused.stderr)
+		}
+		oneLine(t, refused, "in the background", "clrprof env --lifetime")
+		a := x.attach("memory")
+		if !strings.Contains(a.said(), "only allocations are recorded") {
+			t.Errorf("it says %q", a.said())
+		}
+		x.do("make 30")
+		x.detach(a)
+		a.counted(map[string]int64{"Steps.Item": 30})
+		have := query[struct{ Value string }](t, a.session, "SELECT value FROM info WHERE key = 'mode'")
+		if d := cmp.Diff([]struct{ Value string }{{"memory"}}, have); d != "" {
+			t.Error(d)
+		}
+		x.finish()
+	}
+}
