@@ -42,7 +42,7 @@ func (c *checker) add(rule, format string, args ...any) {
 // session. The error is one of reading the file.
 func Check(s *session.Session) ([]Violation, error) {
 	c := &checker{count: map[string]int{}}
-	err := c.check(s)
+	err := s.AtOnce(func() error { return c.check(s) })
 	if errors.Is(err, errNotThere) || errors.Is(err, session.ErrRange) {
 		c.add("references", "%v", err)
 		err = nil

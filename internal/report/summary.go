@@ -114,11 +114,15 @@ const (
 
 // Summarize computes the summary, of which Options say how many rows the lists have (Top) and whether times are Raw.
 func Summarize(src *analysis.Source, o Options) (*Summary, error) {
-	c, err := newContext(src, o.Raw)
-	if err != nil {
-		return nil, err
-	}
-	return summarize(c, o)
+	var s *Summary
+	err := src.Session().AtOnce(func() error {
+		c, err := newContext(src, o.Raw)
+		if err == nil {
+			s, err = summarize(c, o)
+		}
+		return err
+	})
+	return s, err
 }
 
 func summarize(c *context, o Options) (*Summary, error) {

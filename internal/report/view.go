@@ -159,11 +159,15 @@ const expandedDepth = 40
 // Build computes a view. Errors are those of reading the session, and an
 // *UnknownError for an argument or option that names nothing.
 func (v View) Build(src *analysis.Source, o Options) (*Table, error) {
-	c, err := newContext(src, o.Raw)
-	if err != nil {
-		return nil, err
-	}
-	return v.buildIn(c, o)
+	var t *Table
+	err := src.Session().AtOnce(func() error {
+		c, err := newContext(src, o.Raw)
+		if err == nil {
+			t, err = v.buildIn(c, o)
+		}
+		return err
+	})
+	return t, err
 }
 
 // IsTree reports whether the view's rows have levels.

@@ -74,3 +74,49 @@ func TestOneMoment(t *testing.T) {
 		t.Errorf("%d nodes, then %d and %d sites, %v", len(before), len(after), len(sites), err)
 	}
 }
+
+// TestAtOnce: what is read at once is of one moment of a complete session, a call within another included; who writes
+// waits until then, and no longer.
+func TestAtOnce(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "s")
+	w, err := Create(path, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(w.InsertNodes([]Node{{ID: 1}}), w.SetState(Complete), w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	s, err := Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	writer, err := sqlite.OpenConn(path, sqlite.OpenReadWrite)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer writer.Close()
+	writer.SetBusyTimeout(time.Millisecond)
+	write := func(key string) error {
+		return sqlitex.ExecuteTransient(writer, "INSERT INTO info VALUES ('"+key+"', '')", nil)
+	}
+	wrong := errors.New("what was read is wrong")
+	err = s.AtOnce(func() error {
+		if _, err := s.Nodes(); err != nil {
+			return err
+		}
+		if err := s.AtOnce(func() error { _, err := s.Nodes(); return err }); err != nil {
+			return err
+		}
+		if err := write("within"); sqlite.ErrCode(err).ToPrimary() != sqlite.ResultBusy {
+			t.Errorf("writing meanwhile: %v", err)
+		}
+		return wrong
+	})
+	if !errors.Is(err, wrong) {
+		t.Errorf("the error is %v", err)
+	}
+	if err := write("after"); err != nil {
+		t.Errorf("writing afterwards: %v", err)
+	}
+}
