@@ -141,6 +141,7 @@ type flameTree struct {
 	value  []int64
 	at     pathIndex
 	order  *frameOrder     // nil: it was not needed yet
+	sorted []int64         // the values in their order; nil likewise
 	best   []colored       // with colours: of each node; nil likewise
 	names  []FlameFunction // of a compared tree
 	other  []int64         // of a compared tree: the values of the other session

@@ -135,20 +135,50 @@ func (b *builder) colorEnds(t *flameTree, out *flameColors, own [][]colored) err
 	return nil
 }
 
+// fewColors is how many colours are looked through one by one: most frames have no more, and maps of as few would be
+// most of what colouring takes.
+const fewColors = 16
+
 // colorSums are bytes by colour.
 type colorSums struct {
-	bytes map[uint32]int64
-	best  colored
+	list []colored        // of each colour its bytes
+	at   map[uint32]int32 // positions in list; nil: there are few
+	best colored
+}
+
+// find is the position of a colour, len(list) if it is not there.
+func (s *colorSums) find(color uint32) int {
+	if s.at != nil {
+		if at, ok := s.at[color]; ok {
+			return int(at)
+		}
+		return len(s.list)
+	}
+	for i := range s.list {
+		if s.list[i].color == color {
+			return i
+		}
+	}
+	return len(s.list)
 }
 
 // add adds bytes of a colour. Of equal colours the one with the lower number is the best.
 func (s *colorSums) add(color uint32, bytes int64) {
-	if s.bytes == nil {
-		s.bytes = map[uint32]int64{}
+	at := s.find(color)
+	if at == len(s.list) {
+		s.list = append(s.list, colored{color: color})
+		if s.at != nil {
+			s.at[color] = int32(at)
+		} else if at == fewColors {
+			s.at = make(map[uint32]int32, 2*fewColors)
+			for i := range s.list {
+				s.at[s.list[i].color] = int32(i)
+			}
+		}
 	}
-	s.bytes[color] += bytes
+	s.list[at].bytes += bytes
 	s.best.all += bytes
-	if n := s.bytes[color]; n > s.best.bytes || n == s.best.bytes && color < s.best.color {
+	if n := s.list[at].bytes; n > s.best.bytes || n == s.best.bytes && color < s.best.color {
 		s.best.color, s.best.bytes = color, n
 	}
 }
@@ -167,13 +197,13 @@ func (c *flameColors) best(parent []int32) []colored {
 			s.add(own.color, own.bytes)
 		}
 		out[i] = s.best
-		if p := parent[i]; p >= 0 && s.bytes != nil {
+		if p := parent[i]; p >= 0 && len(s.list) > 0 {
 			into := &sums[p]
-			if len(into.bytes) < len(s.bytes) {
+			if len(into.list) < len(s.list) {
 				*into, *s = *s, *into
 			}
-			for color, bytes := range s.bytes {
-				into.add(color, bytes)
+			for _, had := range s.list {
+				into.add(had.color, had.bytes)
 			}
 		}
 		*s = colorSums{}

@@ -159,8 +159,11 @@ func (t *flameTree) least(most int) int64 {
 	if len(t.value) <= most {
 		return 1
 	}
-	sorted := slices.Clone(t.value)
-	slices.Sort(sorted)
+	if t.sorted == nil {
+		t.sorted = slices.Clone(t.value)
+		slices.Sort(t.sorted)
+	}
+	sorted := t.sorted
 	least := max(1, sorted[len(sorted)-most])
 	if at, _ := slices.BinarySearch(sorted, least); len(sorted)-at > 2*most { // many of one size
 		least++
