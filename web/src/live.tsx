@@ -44,7 +44,7 @@ class Recording {
   gcs: GC[] = [];
   marks: Mark[] = [];
   pauses = new Map<number, Pause>();
-  counters = new Map<string, CounterPoints & { total: number }>();
+  counters = new Map<string, CounterPoints & { at: number; total: number }>();
   functions = new Map<number, LiveRow>();
   types = new Map<number, LiveRow>();
 
@@ -74,10 +74,11 @@ class Recording {
   /** A point more of a counter, as in the page of a session: a level, or by how much a sum has grown since the one before. */
   count(c: Counter) {
     let of = this.counters.get(c.name);
-    if (!of) this.counters.set(c.name, of = { name: c.name, unit: c.unit, is_sum: c.is_sum, about: clean(c.about), begin_ns: [], end_ns: [], value: [], total: c.value });
-    const before = of.end_ns.at(-1) ?? c.at_ns;
-    if (of.end_ns.length && c.at_ns <= before) return; // who comes to watch is told the last ones twice
-    of.begin_ns.push(before); of.end_ns.push(c.at_ns); of.value.push(c.is_sum ? c.value - of.total : c.value);
+    const isFirst = !of;
+    if (!of) this.counters.set(c.name, of = { name: c.name, unit: c.unit, is_sum: c.is_sum, about: clean(c.about), begin_ns: [], end_ns: [], value: [], at: c.at_ns, total: c.value });
+    if (isFirst ? c.is_sum : c.at_ns <= of.at) return; // of a sum nobody knows how fast it grew; who comes to watch is told the last ones twice
+    of.begin_ns.push(of.at); of.end_ns.push(c.at_ns); of.value.push(c.is_sum ? c.value - of.total : c.value);
+    of.at = c.at_ns;
     of.total = c.value;
     for (const list of [of.begin_ns, of.end_ns, of.value]) list.splice(0, list.length - mostPoints);
   }
@@ -154,7 +155,7 @@ export function LiveView() {
       {m.gcs.total ? <Fact name="collections" value={formatCount(m.gcs.total)} more={recording.gcs.length ? "the last paused for " + formatDuration(recording.gcs[recording.gcs.length - 1].pause_ns) : ""} /> : null}
       <div class={"fact" + (m.losses.length ? " lost" : "")}><small>losses</small><strong>{m.losses.length ? m.losses.map((l) => `${l.reason} (${formatCount(l.events)})`).join(", ") : "none"}</strong></div>
     </section>
-    <section class="timeline" aria-label="What happens when"><h2>Over time</h2><Charts recording={recording} id={m.id} memory={hasMemory} time={hasTime} counter={recording.counters.has(counter) ? counter : ""} dark={theme.value} /></section>
+    <section class="timeline" aria-label="What happens when"><header><h2>Over time</h2>{recording.pauses.size ? <p>Grey: nothing was recorded.</p> : null}</header><Charts recording={recording} id={m.id} memory={hasMemory} time={hasTime} counter={recording.counters.has(counter) ? counter : ""} dark={theme.value} /></section>
     <div class="tools">
       <label>by <select value={measure} onChange={(e) => setMeasure(e.currentTarget.value as Measure)}>{measures.map(([key, label]) => <option key={key} value={key}>{label}</option>)}</select></label>
       <label><input type="checkbox" checked={!lately} onChange={(e) => setLately(!e.currentTarget.checked)} /> since the start</label>

@@ -56,7 +56,7 @@ export function TimelineView() {
   if (!value) return <section class="timeline"><h2>Over time</h2><Waiting /></section>; // it has its room, so that nothing jumps
   if (!ending(value)) return null;
   return <section class="timeline" aria-label="What happened when">
-    <header><h2>Over time</h2><p>{isFile ? "" : "Drag to look at a span: every view follows it. "}{param("time")
+    <header><h2>Over time</h2><p>{isFile ? "" : "Drag to look at a span: every view follows it. "}{value.pauses.length ? "Grey: nothing was recorded. " : ""}{param("time")
       ? <button type="button" onClick={() => removeTerm("time", param("time"))}>Whole run</button> : null}</p>
       {counters.length ? <label>counter <select id="counter" value={name} onChange={(e) => change({ counter: e.currentTarget.value }, true)}>
         {counters.map((c) => <option key={c.name} value={c.name} title={c.about}>{c.name}</option>)}</select></label> : null}</header>
