@@ -116,20 +116,22 @@ int32_t clrprof_mark(int32_t number, const utf16 *name, int32_t name_length, con
     return clrprof_mark_at((int64_t)monotonic_ns(), number, name, name_length, text, text_length);
 }
 
-void control_mark_function(uint32_t function, bool returned)
+bool control_mark_function(uint32_t function, uint32_t point)
 {
     int saved_errno = errno;
     uint64_t since = (arena.header->data & WIRE_DATA_TIME) != 0 ? os_clock() : 0;
-    if (!is_never() && control_ask(NULL)) {
+    bool recorded = !is_never() && control_ask(NULL);
+    if (recorded) {
         struct {
             uint64_t time_ns;
-            uint32_t thread, function, returned, reserved;
-        } record = {monotonic_ns(), thread_number(), function, returned, 0};
+            uint32_t thread, function, point, reserved;
+        } record = {monotonic_ns(), thread_number(), function, point, 0};
         control_log(WIRE_RECORD_FUNCTION_MARK, &record, sizeof record, false);
     }
     if (since != 0)
         time_leave_out(since);
     errno = saved_errno;
+    return recorded;
 }
 
 int32_t clrprof_name_thread(const utf16 *name, int32_t length)

@@ -43,7 +43,7 @@ bool control_change(uint32_t level, uint32_t op, uint32_t thread);
 /* Tells what the program itself marked or changed, up to a part of the memory limit, or beyond it what is needed. False: there is no
  * room, which is counted. */
 bool control_log(uint32_t kind, const void *payload, uint32_t bytes, bool needed);
-/* Marks that this thread called a function, or that the function has returned. */
-void control_mark_function(uint32_t function, bool returned);
+/* Marks that this thread is at a point of a function's call. False: nothing of this thread is recorded now. */
+bool control_mark_function(uint32_t function, uint32_t point);
 
 #endif

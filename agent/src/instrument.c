@@ -13,6 +13,7 @@
 #include "names.h"
 #include "origin.h"
 #include "probes.h"
+#include "scopes.h"
 #include "trace.h"
 
 #ifdef CLRPROF_ORACLE
@@ -24,12 +25,15 @@
 #include <string.h>
 
 #define MAX_RULES 64u
+#define MAX_ACTIONS 256u /* patterns of functions at which something is done */
+#define MAX_SETS 256u    /* of these that functions have: what there is room for in FUNCTION_IS_MARKED */
 #define MAX_PATTERN 256u /* UTF-16 units of one pattern */
 #define METHODS_AT_ONCE 1024u
 #define IS_HOOKED (FUNCTION_IS_INSTRUMENTED | FUNCTION_IS_BOUNDARY | FUNCTION_IS_DISPATCHER)
 
 struct rule {
     bool include;
+    uint32_t action; /* number of the bit, WIRE_ACTION_… */
     uint32_t length;
     utf16 pattern[MAX_PATTERN]; /* lower case */
 };
@@ -44,17 +48,10 @@ static uint32_t mode, n_rules, n_mine;
 static bool any_include;
 static uint64_t small; /* IL bytes below which a method is left out */
 static struct rule rules[MAX_RULES], mine[MAX_RULES]; /* mine: of modules */
-static struct rule marks[MAX_RULES], inside[MAX_RULES], outside[MAX_RULES];
-static struct marked { /* functions that have probes of their own */
-    const char *variable;
-    struct rule *rules;
-    uint64_t include, exclude; /* what functions are that a rule of this sign matches */
-    uint32_t n;
-} marked[] = {{"CLRPROF_MARKS", marks, FUNCTION_IS_MARKED_BEFORE, FUNCTION_IS_MARKED_AFTER, 0},
-              {"CLRPROF_INSIDE", inside, FUNCTION_RECORDS_INSIDE, 0, 0},
-              {"CLRPROF_OUTSIDE", outside, FUNCTION_RECORDS_OUTSIDE, 0, 0}};
-#define END_OF_MARKED (marked + sizeof marked / sizeof *marked)
-static bool any_marked;
+static struct rule actions[MAX_ACTIONS]; /* of functions that have probes of their own */
+static uint32_t n_actions;
+static uint64_t sets[MAX_SETS]; /* of actions, as some function has them; [0] is none */
+static uint32_t n_sets = 1;
 static struct map modules;          /* ModuleID → WIRE_ORIGIN_… */
 static struct map methods;          /* FunctionID → struct method, with bit 0 set if it can be unloaded */
 static struct method *free_methods; /* the rest of a block */
@@ -105,12 +102,14 @@ static uint32_t decode(const char **text)
     return c;
 }
 
-/* Lines "+pattern" or "-pattern", the value of a variable. Returns how many there are. */
-static uint32_t read_rules(struct rule *into, const char *text)
+/* Lines "+pattern" or "-pattern", the value of a variable; of actions with their numbers before the sign. Returns how many there are. */
+static uint32_t read_rules(struct rule *into, uint32_t room, const char *text)
 {
     uint32_t n = 0;
-    while (text != NULL && *text != 0 && n < MAX_RULES) {
+    while (text != NULL && *text != 0 && n < room) {
         struct rule *r = &into[n];
+        for (r->action = 0; *text >= '0' && *text <= '9'; text++)
+            r->action = (10 * r->action + (uint32_t)(*text - '0')) % WIRE_ACTIONS;
         r->include = *text == '+';
         r->length = 0;
         if (*text == '+' || *text == '-')
@@ -229,10 +228,9 @@ bool instrument_may_include(const utf16 *name, uint32_t length)
 
 bool instrument_may_mark(const utf16 *name, uint32_t length)
 {
-    for (const struct marked *m = marked; m < END_OF_MARKED; m++)
-        for (uint32_t i = 0; i < m->n; i++)
-            if (may_match(&m->rules[i], name, length))
-                return true;
+    for (uint32_t i = 0; i < n_actions; i++)
+        if (may_match(&actions[i], name, length))
+            return true;
     return false;
 }
 
@@ -285,27 +283,44 @@ static int ask_rules_of(const utf16 *path, uint32_t length, const uint8_t *names
     return answer;
 }
 
-/* The bits of FUNCTION_IS_MARKED. */
-static uint64_t ask_marks_of(const utf16 *path, uint32_t length, const uint8_t *names, const uint8_t *end)
+/* What is done at a function. */
+static uint64_t ask_actions_of(const utf16 *path, uint32_t length, const uint8_t *names, const uint8_t *end)
 {
     uint64_t answer = 0;
     struct function_names n;
-    if (!any_marked)
+    if (n_actions == 0)
         return 0;
     read_names(&n, path, length, names, end);
-    for (const struct marked *m = marked; m < END_OF_MARKED; m++)
-        for (uint32_t i = 0; i < m->n; i++)
-            if (matches_any(&m->rules[i], &n))
-                answer |= m->rules[i].include ? m->include : m->exclude;
+    for (uint32_t i = 0; i < n_actions; i++)
+        if (matches_any(&actions[i], &n))
+            answer |= UINT64_C(1) << actions[i].action;
     return answer;
 }
 
-static uint64_t ask_marks(uintptr_t module, const uint8_t *names, const uint8_t *end)
+/* The bits of a function's value for what is done at it. 0: nothing, or there is no room to know it. */
+static uint64_t ask_actions(uintptr_t module, const uint8_t *names, const uint8_t *end)
 {
     utf16 path[WIRE_MAX_NAME];
-    uint32_t length, flags;
+    uint32_t length, flags, i = 0;
     instrument_module_path(module, path, &length, &flags);
-    return ask_marks_of(path, length, names, end);
+    uint64_t of = ask_actions_of(path, length, names, end);
+    if (of == 0)
+        return 0;
+    arena_lock();
+    while (i < n_sets && sets[i] != of)
+        i++;
+    if (i == n_sets && n_sets < MAX_SETS)
+        sets[n_sets++] = of;
+    arena_unlock();
+    if (i < MAX_SETS)
+        return (uint64_t)i << FUNCTION_ACTIONS_SHIFT | (of >> WIRE_ACTION_SCOPE != 0 ? FUNCTION_CONTROLS : 0);
+    scopes_missing();
+    return 0;
+}
+
+uint64_t instrument_actions(uint64_t value)
+{
+    return sets[(value & FUNCTION_IS_MARKED) >> FUNCTION_ACTIONS_SHIFT];
 }
 
 static int ask_rules(uintptr_t module, const uint8_t *names, const uint8_t *end)
@@ -346,7 +361,7 @@ bool instrument_is_outside(const utf16 *path, uint32_t length, bool is_mine, con
 bool instrument_wants(const utf16 *path, uint32_t length, bool is_mine, const uint8_t *names, const uint8_t *end)
 {
     int by_rules = n_rules == 0 ? 0 : ask_rules_of(path, length, names, end);
-    return (mode != 0 && class_by(is_mine, by_rules) == FUNCTION_IS_INSTRUMENTED) || ask_marks_of(path, length, names, end) != 0;
+    return (mode != 0 && class_by(is_mine, by_rules) == FUNCTION_IS_INSTRUMENTED) || ask_actions_of(path, length, names, end) != 0;
 }
 
 bool instrument_wants_whole(uintptr_t module)
@@ -379,12 +394,12 @@ static uint64_t recorded_class(uintptr_t module, uint32_t token, uint64_t own, c
 uint64_t instrument_class(uintptr_t module, uint32_t token, uint64_t own, const uint8_t *names, const uint8_t *end)
 {
     uint64_t class = recorded_class(module, token, own, names, end);
-    if (!any_marked || module == 0 || (own != 0 && own != FUNCTION_IS_ASYNC))
+    if (n_actions == 0 || module == 0 || (own != 0 && own != FUNCTION_IS_ASYNC))
         return class;
-    uint64_t marks_of = ask_marks(module, names, end);
+    uint64_t of = ask_actions(module, names, end);
     if (own == 0)
-        return class | marks_of;
-    return (marks_of & FUNCTION_IS_SCOPE) == 0 ? class : class | (marks_of & FUNCTION_IS_SCOPE) | FUNCTION_IS_ASYNC; /* without probes */
+        return class | of;
+    return (of & FUNCTION_CONTROLS) == 0 ? class : class | of | FUNCTION_IS_ASYNC; /* without probes */
 }
 
 /* Of one that may never run: without rules its module decides, and it need not be described. */
@@ -484,14 +499,13 @@ void instrument_forget_module(uintptr_t module)
     probes_forget_module(module);
 }
 
-uint64_t instrument_choose_marks(void *profiler_info)
+uint64_t instrument_choose_actions(void *profiler_info)
 {
     uint64_t all = 0;
     info = profiler_info;
-    for (struct marked *m = marked; m < END_OF_MARKED; m++)
-        if ((m->n = read_rules(m->rules, getenv(m->variable))) != 0)
-            all |= m->include | m->exclude;
-    any_marked = all != 0;
+    n_actions = read_rules(actions, MAX_ACTIONS, getenv("CLRPROF_ACTIONS"));
+    for (uint32_t i = 0; i < n_actions; i++)
+        all |= UINT64_C(1) << actions[i].action;
     return all;
 }
 
@@ -505,8 +519,8 @@ uint32_t instrument_init(void *profiler_info)
     arena.header->instrument = mode | (probes_on ? WIRE_INSTRUMENT_IL : 0);
     text = getenv("CLRPROF_SMALL");
     small = text == NULL ? 0 : strtoull(text, NULL, 10);
-    n_rules = read_rules(rules, getenv("CLRPROF_RULES"));
-    n_mine = read_rules(mine, getenv("CLRPROF_MINE"));
+    n_rules = read_rules(rules, MAX_RULES, getenv("CLRPROF_RULES"));
+    n_mine = read_rules(mine, MAX_RULES, getenv("CLRPROF_MINE"));
     for (uint32_t i = 0; i < n_rules; i++)
         any_include = any_include || rules[i].include;
     void *hooks[] = {(void *)clrprof_enter, (void *)clrprof_leave, (void *)clrprof_tailcall};

@@ -22,7 +22,8 @@ bool instrument_is_mine(uintptr_t module);
 bool instrument_includes_module(uintptr_t module); /* its functions are instrumented, but for those that a rule excludes */
 bool instrument_is_mine_by_path(const utf16 *path, uint32_t length); /* of one that is not loaded */
 bool instrument_may_include(const utf16 *name, uint32_t length);
-uint64_t instrument_choose_marks(void *info); /* the bits of FUNCTION_IS_MARKED that some function can have */
+uint64_t instrument_choose_actions(void *info); /* a bit for each WIRE_ACTION_… that some function can have */
+uint64_t instrument_actions(uint64_t value); /* those of a function */
 bool instrument_may_mark(const utf16 *name, uint32_t length);
 /* Of a function that is only declared, in a module with this path: is it outside of what is instrumented? Then its calls are recorded. */
 bool instrument_is_outside(const utf16 *path, uint32_t length, bool is_mine, const uint8_t *names, const uint8_t *end);

@@ -8,10 +8,10 @@
  * A probed function has a frame pointer, since it calls an address that the JIT does not know (regalloc.cpp), so its
  * caller's stack pointer and return address are where the hooks have them. OSR variants have frames of their own on top
  * of the first version's: they contain only the end of a call, and what it is the end of follows from the stack pointer. */
+#include "actions.h"
 #include "arch/arch.h"
 #include "arena.h"
 #include "callees.h"
-#include "control.h"
 #include "hooks.h"
 #include "il.h"
 #include "inliners.h"
@@ -40,9 +40,9 @@ struct probed { /* what the probes of a method get; never freed */
     struct method method;
     bool told;       /* the runtime speaks of the offsets of the program's own IL */
     bool shared;     /* by functions: the probe's place tells which */
-    bool records;    /* the calls; else it is there for marks */
-    bool marks_calls, marks_returns;
+    bool records;    /* the calls; else it is there for what else is done at them */
     uint32_t scopes; /* SCOPE_… */
+    uint64_t actions; /* WIRE_ACTION_… */
     uint32_t size;   /* of the body that the program has */
     uint32_t n_runs;
     struct il_run runs[];
@@ -56,6 +56,7 @@ struct free_work {
 
 bool probes_on, probes_sites, probes_marks;
 static void *info;
+static bool controls;        /* what is recorded depends on calls of some functions */
 static bool chosen_by_rules; /* they say what is included */
 static bool has_lists;       /* images are asked which precompiled code may run */
 static struct map modules;    /* ModuleID → MODULE_… */
@@ -174,23 +175,23 @@ int32_t probes_tail(const struct probed *p, uintptr_t sp, uintptr_t place, uintp
     return m == NULL || !time_stays(m, sp, place, own_sp);
 }
 
-/* The call itself is in its scope. Marks are made when the call has begun or ended for the clock, so that they are no part of it. */
+/* The call itself is in its scope, and so is all that is done at it. */
 void probes_enter_marked(const struct probed *p, uintptr_t sp, uintptr_t place)
 {
     if (p->scopes != 0)
         scopes_enter(p->scopes, sp);
+    actions_at(p->actions, WIRE_POINT_BEFORE, p->method.function);
     if (p->records)
         (trace_on ? probes_enter_traced : probes_enter)(p, sp, place);
-    if (p->marks_calls)
-        control_mark_function(p->method.function, false);
+    actions_at(p->actions, WIRE_POINT_TOP, p->method.function);
 }
 
 void probes_leave_marked(const struct probed *p, uintptr_t sp, uintptr_t place, uintptr_t own_sp)
 {
+    actions_at(p->actions, WIRE_POINT_BOTTOM, p->method.function);
     if (p->records)
         (trace_on ? probes_leave_traced : probes_leave)(p, sp, place, own_sp);
-    if (p->marks_returns)
-        control_mark_function(p->method.function, true);
+    actions_at(p->actions, WIRE_POINT_AFTER, p->method.function);
     if (p->scopes != 0)
         scopes_leave(p->scopes, sp);
 }
@@ -200,8 +201,10 @@ int32_t probes_tail_marked(const struct probed *p, uintptr_t sp, uintptr_t place
     if (p->scopes != 0 && scopes_is_outermost(p->scopes, sp))
         return 0; /* it stays: nothing else would tell when what it jumped to ends */
     int32_t jumps = p->records ? probes_tail(p, sp, place, own_sp) : 1;
-    if (jumps != 0 && p->marks_returns)
-        control_mark_function(p->method.function, true);
+    if (jumps != 0) { /* for the clock it has ended: else it stays, and gets to its end */
+        actions_at(p->actions, WIRE_POINT_BOTTOM, p->method.function);
+        actions_at(p->actions, WIRE_POINT_AFTER, p->method.function);
+    }
     return jumps;
 }
 
@@ -310,14 +313,14 @@ static bool tell_map(const struct il_work *w, uintptr_t function_id)
 /* Are a function's calls recorded by probes? */
 static bool is_probed(uint64_t value)
 {
-    if (!probes_on && (value & FUNCTION_IS_SCOPE) != 0)
+    if (!probes_on && (value & FUNCTION_CONTROLS) != 0)
         return (value & (FUNCTION_IS_INSTRUMENTED | FUNCTION_IS_BOUNDARY)) != 0; /* else they have hooks */
     return probes_on && (value & FUNCTION_IS_INSTRUMENTED) != 0;
 }
 
 bool probes_records(uint32_t function)
 {
-    const struct probed *p = probes_on || !scopes_on ? NULL : (const struct probed *)(uintptr_t)(map_get(&functions, function) & ~UINT64_C(1));
+    const struct probed *p = probes_on || !controls ? NULL : (const struct probed *)(uintptr_t)(map_get(&functions, function) & ~UINT64_C(1));
     return p != NULL && p->records;
 }
 
@@ -330,8 +333,8 @@ static struct probed *keep_probed(const struct il_work *w, const struct method *
     arena_unlock();
     if (p != NULL) {
         *p = (struct probed){.method = *m, .shared = shared, .size = w->size, .n_runs = n, .records = is_probed(value),
-                             .marks_calls = (value & FUNCTION_IS_MARKED_BEFORE) != 0, .marks_returns = (value & FUNCTION_IS_MARKED_AFTER) != 0,
-                             .scopes = ((value & FUNCTION_RECORDS_INSIDE) != 0 ? SCOPE_INSIDE : 0u) | ((value & FUNCTION_RECORDS_OUTSIDE) != 0 ? SCOPE_OUTSIDE : 0u)};
+                             .actions = instrument_actions(value)};
+        p->scopes = (uint32_t)(p->actions >> WIRE_ACTION_SCOPE) & (SCOPE_INSIDE | SCOPE_OUTSIDE);
         il_runs(w, p->runs, n);
     }
     return p;
@@ -538,7 +541,7 @@ static hresult jit_started(void *self, uintptr_t function_id, int32_t safe_to_bl
     struct method only_marked = {.function = (uint32_t)value};
     if (value == 0) {
         loss(WIRE_LOSS_NOT_HOOKED, 0, 0);
-        if (scopes_on && may_be_marked(function_id))
+        if (controls && may_be_marked(function_id))
             scopes_missing();
     } else if ((value & FUNCTION_IS_ASYNC) != 0) {
         scopes_missing();
@@ -548,7 +551,7 @@ static hresult jit_started(void *self, uintptr_t function_id, int32_t safe_to_bl
         bool put = m != NULL && put_probes(function_id, value, m, &why);
         if (m == NULL)
             loss(WIRE_LOSS_NOT_HOOKED, 0, 0);
-        if (!put && (m == NULL || tell_not_probed(m, value, why)) && (value & FUNCTION_IS_SCOPE) != 0)
+        if (!put && (m == NULL || tell_not_probed(m, value, why)) && (value & FUNCTION_CONTROLS) != 0)
             scopes_missing();
     }
     errno = saved_errno;
@@ -639,17 +642,18 @@ void probes_install(void **callbacks)
 /* With hooks, all precompiled code is refused in any case. */
 uint32_t probes_choose_marks(void *profiler_info, void **callbacks)
 {
-    uint64_t all = instrument_choose_marks(profiler_info);
-    bool inside = (all & FUNCTION_RECORDS_INSIDE) != 0, outside = (all & FUNCTION_RECORDS_OUTSIDE) != 0;
+    uint64_t all = instrument_choose_actions(profiler_info);
+    uint32_t scopes = (uint32_t)(all >> WIRE_ACTION_SCOPE) & (SCOPE_INSIDE | SCOPE_OUTSIDE);
+    controls = all >> WIRE_ACTION_SCOPE != 0;
     probes_marks = all != 0 && arena.header->runtime_major >= 5;
     if (!probes_marks) {
-        if (inside || outside)
+        if (controls)
             scopes_missing();
         return 0;
     }
     probes_install(callbacks);
     callbacks[CALLBACK_JIT_INLINING] = (void *)instrument_inlining;
-    return MONITOR_JIT_COMPILATION | MONITOR_MODULE_LOADS | MONITOR_CACHE_SEARCHES | (inside || outside ? scopes_begin(inside, callbacks) : 0);
+    return MONITOR_JIT_COMPILATION | MONITOR_MODULE_LOADS | MONITOR_CACHE_SEARCHES | (scopes != 0 ? scopes_begin((scopes & SCOPE_INSIDE) != 0, callbacks) : 0);
 }
 
 bool probes_init(void *profiler_info, bool has_rules, bool by_rules)

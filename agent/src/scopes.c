@@ -28,7 +28,6 @@
 
 enum kind { INSIDE, OUTSIDE, KINDS }; /* of SCOPE_…: 1 << kind */
 
-bool scopes_on;
 static bool inside_only; /* nothing is recorded but in functions; no more if one of them cannot have probes */
 static __thread struct {
     uintptr_t at[KINDS];    /* caller's stack pointer of the outermost call, 0: there is none */
@@ -205,7 +204,7 @@ static hresult catcher_enter(void *self, uintptr_t function_id, uintptr_t object
 
 uint32_t scopes_begin(bool inside, void **callbacks)
 {
-    scopes_on = control_was_off = true;
+    control_was_off = true;
     inside_only = inside;
     if ((arena.header->data & WIRE_DATA_TIME) != 0)
         return 0; /* time.c asks for exceptions, and says so */

@@ -7,8 +7,6 @@
 #define SCOPE_INSIDE 1u  /* what a function is there for: --record-inside */
 #define SCOPE_OUTSIDE 2u /* --record-outside */
 
-extern bool scopes_on; /* there are such functions */
-
 uint32_t scopes_begin(bool inside, void **callbacks); /* inside: nothing is recorded but in functions; returns the events that are needed */
 bool scopes_off(void); /* nothing of this thread is recorded, because of the functions that it is in */
 /* A call begins or ends of a function that is there for this; sp: its caller's stack pointer, or that of an OSR variant. */

@@ -167,6 +167,15 @@
 #define WIRE_CONTROL_STOP 0x2u
 #define WIRE_CONTROL_SUSPEND 0x3u
 #define WIRE_CONTROL_RESUME 0x4u
+#define WIRE_POINT_BEFORE 0x0u /* of a function's call */
+#define WIRE_POINT_AFTER 0x1u
+#define WIRE_POINT_TOP 0x2u
+#define WIRE_POINT_BOTTOM 0x3u
+#define WIRE_POINTS 0x4u
+#define WIRE_ACTION_MARK 0x0u /* bits of what is done at functions */
+#define WIRE_ACTION_SCOPE 0x4u
+#define WIRE_ACTION_CONTROL 0xcu
+#define WIRE_ACTIONS 0x3cu
 #define WIRE_REQUEST_COLLECT 0x1u /* a full garbage collection */
 #define WIRE_REQUEST_SNAPSHOT 0x2u /* and a snapshot of the heap */
 #define WIRE_REQUEST_DETACH 0x3u /* the end of the recording */

@@ -159,7 +159,7 @@ static void allocate_some(struct entries *model, const struct fake_stack *s, uin
 static void scopes_missing(void)
 {
     struct entries none = {0}, model = {0}, found = {0};
-    setenv("CLRPROF_INSIDE", "+*.Main", 1);
+    setenv("CLRPROF_ACTIONS", "4+*.Main", 1);
     make_methods();
     start();
     struct fake_stack s = {2, 0, {&bodies[0][6], &bodies[0][0]}, 0};
@@ -178,8 +178,7 @@ static void scopes_missing(void)
 static void scopes_impossible(void)
 {
     struct entries model = {0}, found = {0};
-    setenv("CLRPROF_INSIDE", "+A*", 1);
-    setenv("CLRPROF_OUTSIDE", "+*", 1);
+    setenv("CLRPROF_ACTIONS", "4+A*\n5+*", 1);
     fake.major = 4; /* as .NET Core 3.1 says */
     make_methods();
     start();

@@ -81,17 +81,22 @@ func ReadControl(directory string) (*ControlLeft, error) {
 }
 
 // Begin says what the global level is before anything has started.
-func (c *Control) Begin(suspended int32) { c.header.Suspended = uint32(suspended) }
+func (c *Control) Begin(stopped bool, suspended int32) {
+	c.header.Stopped, c.header.Suspended = number(stopped), uint32(suspended)
+}
+
+func number(b bool) uint32 {
+	if b {
+		return 1
+	}
+	return 0
+}
 
 // Append tells all agents of a change, and what the global level is after it.
 func (c *Control) Append(change wire.ControlChange, stopped bool, suspended int32) {
 	at := wire.HeaderSize + int(c.changes%wire.ControlRing)*int(unsafe.Sizeof(change))
 	_, _ = binary.Encode(c.data[at:], binary.LittleEndian, change) // there is room
-	stop := uint32(0)
-	if stopped {
-		stop = 1
-	}
-	atomic.StoreUint32(&c.header.Stopped, stop)
+	atomic.StoreUint32(&c.header.Stopped, number(stopped))
 	atomic.StoreUint32(&c.header.Suspended, uint32(suspended))
 	c.changes++
 	atomic.StoreUint64(&c.header.Changes, c.changes)

@@ -76,10 +76,7 @@ type runFlags struct {
 	probes                 string
 	sample                 int // milliseconds
 	meters                 []string
-	markAt                 []string
-	marks                  []instrument.MarkAt // the same
-	inside, outside        []string
-	scopes                 []instrument.Scope // the same
+	functions              functionFlags
 	steer                  steerFlags
 	trace                  traceFlags
 	live                   string // address of the page, "" for none
@@ -131,13 +128,7 @@ func (r *runFlags) add(cmd *cobra.Command) {
 	f.StringVar(&r.probes, "probes", probesAuto, "with --time, how calls are seen: il (by probes put into the code "+
 		"of what is recorded), hooks (of the runtime, which refuses precompiled code), or auto (il where it can be)")
 	r.addWatching(f)
-	f.StringSliceVar(&r.markAt, "mark-at", nil,
-		"mark each call of these functions, named as for --include, or with :after each return: Shop.Orders.Load:after")
-	f.StringSliceVar(&r.inside, instrument.FlagInside, nil,
-		"record a thread only while it is in a call of one of these functions, named as for --include: themselves, and "+
-			"what they call")
-	f.StringSliceVar(&r.outside, instrument.FlagOutside, nil,
-		"record a thread only while it is in no call of one of these functions, named as for --include")
+	r.functions.add(f)
 	r.trace.add(f)
 }
 
@@ -199,11 +190,7 @@ func (r *runFlags) run(e *environment, command []string) error {
 		notes.say("stopped waiting: the command runs on, and is recorded up to now")
 		res.ExitCode = exitInterrupted
 	}
-	for _, m := range res.Unmarked {
-		notes.say("--mark-at %s: no mark was made: nothing that was recorded called a function of this name; %s", m,
-			howNamed)
-	}
-	r.sayScopes(notes, res)
+	r.functions.say(notes, res)
 	stopWatching() // from now on Ctrl-C ends clrprof at once, which has said the above
 	if err != nil {
 		return r.failed(notes, res, command, err)
@@ -391,13 +378,8 @@ func (r *runFlags) choose(changed func(string) bool) error {
 	if err := r.checkMeters(); err != nil {
 		return err
 	}
-	marks, err := instrument.ParseMarks(r.markAt)
-	if err != nil {
-		return usage("--mark-at: %v", err)
-	}
-	r.marks = marks
-	if r.scopes, err = instrument.ParseScopes(r.inside, r.outside); err != nil {
-		return usage("%v", err)
+	if err := r.functions.check(); err != nil {
+		return err
 	}
 	return nil
 }
@@ -462,29 +444,12 @@ func (r *runFlags) options(e *environment, command []string) (collect.Options, e
 			Instrument: r.plan.instrument, Probes: r.probesVariable(),
 			Small: r.plan.small, Rules: rules.Lines(),
 			Mine: r.plan.mineRules().Lines(), MineFolder: instrument.UserFolder(targetAssembly(command)),
-			Marks:  instrument.MarkLines(r.marks),
-			Inside: instrument.ScopeLines(r.scopes, false), Outside: instrument.ScopeLines(r.scopes, true),
-			Agent: e.getenv("CLRPROF_AGENT"), Kept: r.steer.keptSignals()},
+			Actions: r.functions.lines,
+			Agent:   e.getenv("CLRPROF_AGENT"), Kept: r.steer.keptSignals()},
 		Output: r.output, Name: targetName(command), Force: r.force, Filter: rules,
 		Facts: facts, Begin: now, Group: r.followGroups(), Sample: quantity.Nanoseconds(r.sample) * 1_000_000,
-		Meters: r.meters, MarkAt: r.marks, Scopes: r.scopes, Trace: traced,
+		Meters: r.meters, MarkAt: r.functions.marks, Limits: r.functions.limits, Trace: traced,
 	}, nil
-}
-
-// howNamed is what to do when a pattern has matched nothing.
-const howNamed = "clrprof list-functions lists names, which begin with a namespace; * stands for any characters"
-
-// sayScopes says where --record-inside and --record-outside did not do what they were given for.
-func (r *runFlags) sayScopes(notes *notes, res collect.Result) {
-	if res.Unlimited > 0 {
-		notes.say("--%s, --%[2]s: not everywhere: %[3]v could not have probes, or runs on .NET Core 3.1, so more was "+
-			"recorded than was asked for (clrprof report losses)", instrument.FlagInside, instrument.FlagOutside,
-			res.Unlimited.Of("function or process"))
-		return
-	}
-	for _, s := range res.Unmet {
-		notes.say("%v: no function of this name was called; %s", s, howNamed)
-	}
 }
 
 // checkLimits refuses what is out of its range, and returns the agent's limit of memory in bytes.
@@ -595,15 +560,7 @@ func (r *runFlags) set() map[string]any {
 	if r.sample != defaultSample {
 		set["sample_counters"] = r.sample
 	}
-	if len(r.markAt) > 0 {
-		set["mark_at"] = r.markAt
-	}
-	if len(r.inside) > 0 {
-		set["record_inside"] = r.inside
-	}
-	if len(r.outside) > 0 {
-		set["record_outside"] = r.outside
-	}
+	r.functions.set(set)
 	if len(r.meters) > 0 {
 		set["meter"] = r.meters
 	}

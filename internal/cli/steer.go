@@ -19,6 +19,7 @@ import (
 // steerFlags are the flags of the run command that say when something is recorded.
 type steerFlags struct {
 	paused     bool
+	stopped    bool
 	after, For time.Duration
 	stopWhen   string
 	signals    bool
@@ -27,6 +28,8 @@ type steerFlags struct {
 func (s *steerFlags) add(f *pflag.FlagSet) {
 	f.BoolVar(&s.paused, "paused", false,
 		"record nothing until clrprof ctl resume, SIGUSR1 or the program itself says so")
+	f.BoolVar(&s.stopped, "stopped", false,
+		"record nothing until clrprof ctl start, --start-at or the program itself says so")
 	f.DurationVar(&s.after, "after", 0, "record nothing until so long after the start, such as 2m")
 	f.DurationVar(&s.For, "for", 0, "record for so long, such as 30s; then the command runs on without")
 	f.StringVar(&s.stopWhen, "stop-when", "",
@@ -57,9 +60,10 @@ func (s *steerFlags) keptSignals() []os.Signal {
 
 // steering is what the flags say; released lets signals be the command's again.
 func (s *steerFlags) steering(n *notes, queue *steer.Queue) (out collect.Steering, released func()) {
-	out = collect.Steering{Queue: queue, Paused: s.paused, After: s.after, For: s.For, Say: func(message string) {
+	out = collect.Steering{Queue: queue, Paused: s.paused, Stopped: s.stopped, After: s.after, For: s.For}
+	out.Say = func(message string) {
 		n.say("%s", message)
-	}}
+	}
 	out.StopWhen, _ = parseCondition(s.stopWhen) // checked before
 	if !s.signals {
 		return out, func() {}

@@ -100,7 +100,7 @@ func Attach(o Options, d *launch.Dormant) (Result, error) {
 	if err != nil {
 		return Result{}, errors.Join(err, directory.Remove())
 	}
-	file, err := createControl(directory.Path, o.Steer.paused())
+	file, err := createControl(directory.Path, o.Steer.first())
 	if err != nil {
 		return Result{}, errors.Join(err, out.discard(), directory.Remove())
 	}

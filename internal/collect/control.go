@@ -24,7 +24,7 @@ type controls struct {
 	file    *arena.Control // nil: nobody is told
 	markAt  []instrument.MarkAt
 	met     []bool // of these: there was a mark
-	scopes  []instrument.Scope
+	limits  []instrument.Limit
 	limited bool // the time or the condition was met for which recording was to go on
 }
 
@@ -170,19 +170,23 @@ func (r *Recorder) Mark(name, text, source string) {
 	r.rec.Mark(session.Mark{Time: Monotonic() - r.start, Name: name, Text: text, Source: source})
 }
 
-// steer takes the file by which agents are told what is to be recorded; paused: nothing at first.
-func (r *Recorder) steer(file *arena.Control, paused bool) {
+// steer takes the file by which agents are told what is to be recorded; first: what the level of all is at first.
+func (r *Recorder) steer(file *arena.Control, first steer.Level) {
 	r.control.file = file
-	if paused {
+	if first.Suspended > 0 {
 		r.rec.Change(steer.Suspend, 0)
+	}
+	if first.Stopped {
+		r.rec.Change(steer.Stop, 0)
 	}
 }
 
-// createControl makes the file by which agents are told what is to be recorded; paused: nothing at first.
-func createControl(directory string, paused bool) (*arena.Control, error) {
+// createControl makes the file by which agents are told what is to be recorded; first: what the level of all is at
+// first.
+func createControl(directory string, first steer.Level) (*arena.Control, error) {
 	file, err := arena.CreateControl(directory)
-	if err == nil && paused {
-		file.Begin(1)
+	if err == nil {
+		file.Begin(first.Stopped, first.Suspended)
 	}
 	return file, err
 }

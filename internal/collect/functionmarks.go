@@ -10,13 +10,14 @@ import (
 	"github.com/clrprof/clrprof/internal/wire"
 )
 
-// returned is added to the name of a mark at the return of a function, as Clrprof.Control does at the end of a section.
-const returned = " end"
+// pointNames are added to the names of marks at functions; that after one is what Clrprof.Control adds at the end of a
+// section.
+var pointNames = [wire.Points]string{wire.PointAfter: " end", wire.PointTop: " top", wire.PointBottom: " bottom"}
 
 // markedFunction is a function whose calls or returns the agent marks.
 type markedFunction struct {
-	module, typ, method string  // as patterns know them
-	told                [2]bool // there was a mark at a call, at a return
+	module, typ, method string            // as patterns know them
+	told                [wire.Points]bool // there was a mark at this point
 }
 
 func newMarkedFunction(module string, row *session.Function) *markedFunction {
@@ -48,23 +49,20 @@ func (r *Recorder) unmarked() []instrument.MarkAt {
 	return out
 }
 
-// addFunctionMark takes a mark at a call or a return.
+// addFunctionMark takes a mark at a function.
 func (p *process) addFunctionMark(r *Recorder, record *wire.FunctionMark) error {
 	f := p.names.marked[record.Function]
-	if f == nil || record.Returned > 1 {
+	if f == nil || record.Point >= wire.Points {
 		return fmt.Errorf("%w: a mark at function %d", wire.ErrCorrupt, record.Function)
 	}
-	name := f.name()
-	if record.Returned != 0 {
-		name += returned
-	}
+	name := f.name() + pointNames[record.Point]
 	thread, _ := p.threads.id(record.Thread)
 	r.rec.Mark(session.Mark{Time: quantity.Nanoseconds(record.TimeNS) - r.start, Name: name, Process: p.rec.ID(),
 		Thread: thread, Source: session.MarkFunction})
-	if !f.told[record.Returned] {
-		f.told[record.Returned] = true
+	if !f.told[record.Point] {
+		f.told[record.Point] = true
 		for i, m := range r.control.markAt {
-			r.control.met[i] = r.control.met[i] || m.Returns == (record.Returned != 0) &&
+			r.control.met[i] = r.control.met[i] || m.Point == int(record.Point) &&
 				m.Matches(f.module, f.typ, f.method)
 		}
 	}

@@ -15,7 +15,9 @@ func TestFunctionMarks(t *testing.T) {
 	a.Add(wire.Function{ID: 2, Module: 1, Token: 0x06000009, Flags: wire.FunctionMarked,
 		TypeNames: []string{"N.Outer`1", "Inner"}, Name: "Run"},
 		wire.FunctionMark{TimeNS: 2000, Thread: 1, Function: 2},
-		wire.FunctionMark{TimeNS: 3000, Thread: 0, Function: 2, Returned: 1})
+		wire.FunctionMark{TimeNS: 3000, Thread: 0, Function: 2, Point: wire.PointAfter},
+		wire.FunctionMark{TimeNS: 4000, Thread: 1, Function: 2, Point: wire.PointTop},
+		wire.FunctionMark{TimeNS: 5000, Thread: 1, Function: 2, Point: wire.PointBottom})
 	s := record(t, a, collect.Filter{})
 	var have []session.Mark
 	for _, m := range get[session.Mark](t)(s.Marks()) {
@@ -27,6 +29,8 @@ func TestFunctionMarks(t *testing.T) {
 	equal(t, "marks", have, []session.Mark{
 		{Time: 2000, Name: "N.Outer`1/Inner.Run", Process: 1, Thread: 1, Source: session.MarkFunction},
 		{Time: 3000, Name: "N.Outer`1/Inner.Run end", Process: 1, Source: session.MarkFunction},
+		{Time: 4000, Name: "N.Outer`1/Inner.Run top", Process: 1, Thread: 1, Source: session.MarkFunction},
+		{Time: 5000, Name: "N.Outer`1/Inner.Run bottom", Process: 1, Thread: 1, Source: session.MarkFunction},
 	})
 }
 

@@ -28,16 +28,23 @@ func (r *Recorder) readLeft() {
 	if file.Header.Changes > wire.ControlRing {
 		at = quantity.Nanoseconds(file.Changes[0].TimeNS) - r.start
 	}
-	for first := levelBefore(file.Changes, now); r.rec.Level().Suspended < first.Suspended; {
+	first := levelBefore(file.Changes, now)
+	for r.rec.Level().Suspended < first.Suspended {
 		r.rec.Change(steer.Suspend, at)
+	}
+	if first.Stopped {
+		r.rec.Change(steer.Stop, at)
 	}
 }
 
 // levelBefore is what the global level was before some changes, of whomever.
 func levelBefore(changes []wire.ControlChange, after steer.Level) steer.Level {
-	for _, c := range changes {
+	for i := len(changes) - 1; i >= 0; i-- {
+		c := changes[i]
 		switch op := controlOps[c.Op]; {
 		case c.Level != wire.LevelGlobal:
+		case op == steer.Start, op == steer.Stop:
+			after.Stopped = op == steer.Start // taken to have changed something
 		case op == steer.Suspend:
 			after.Suspended--
 		case op == steer.Resume:

@@ -46,7 +46,7 @@ type Options struct {
 	Live    *live.Feed               // of the recording; nil: it cannot be watched
 	Sample  quantity.Nanoseconds     // between samples of what the operating system counts; 0: none
 	MarkAt  []instrument.MarkAt      // functions whose calls or returns agents mark, as Launch tells them
-	Scopes  []instrument.Scope       // functions that limit what is recorded, as Launch tells them
+	Limits  []instrument.Limit       // functions on which it depends what is recorded, as Launch tells them
 	Meters  []string                 // names of event sources whose counters are sampled as often
 	Steer   Steering                 // when something is recorded
 	Trace   Trace                    // a call trace, as Launch tells agents
@@ -69,8 +69,8 @@ type Result struct {
 	coded    bool                // ExitCode is the target's
 	Kept     string              // directory of the arenas, if the session could not be written
 	Unmarked []instrument.MarkAt // of Options.MarkAt: nothing was marked there
-	Unmet    []instrument.Scope  // of Options.Scopes: no function was met that is meant
-	// functions that have no probes, and processes that can have none: Options.Scopes does not limit what they do
+	Unmet    []instrument.Limit  // of Options.Limits: no function was met that is meant
+	// functions that have no probes, and processes that can have none: Options.Limits does not limit what they do
 	Unlimited quantity.Count
 	// events of calls, in a file that is the caller's from now on; nil: there is none
 	Trace    *calltrace.Recorded
@@ -100,7 +100,7 @@ func Run(o Options) (Result, error) {
 		return Result{}, errors.Join(err, out.discard(), directory.Remove())
 	}
 	defer traced.close()
-	file, err := createControl(directory.Path, o.Steer.paused())
+	file, err := createControl(directory.Path, o.Steer.first())
 	if err != nil {
 		return Result{}, errors.Join(err, out.discard(), traced.discard(), directory.Remove())
 	}
@@ -178,7 +178,7 @@ func record(o Options, w *session.Writer, directory string, start quantity.Nanos
 	r.trace(traced)
 	r.take(o)
 	defer r.Close()
-	r.steer(file, o.Steer.paused())
+	r.steer(file, o.Steer.first())
 	h := newController(o.Steer)
 	defer h.close()
 	slept := asleep()
@@ -241,7 +241,7 @@ func (r *Recorder) take(o Options) {
 	r.sampleEvery(o.Sample)
 	r.sampleMeters(o.Meters, o.Sample)
 	r.markAt(o.MarkAt)
-	r.control.scopes = o.Scopes
+	r.control.limits = o.Limits
 }
 
 // end returns when the target ended. One that runs on is let go of, and is recorded up to then; it may end meanwhile.

@@ -67,9 +67,9 @@ func spells(s wire.Spells, now quantity.Nanoseconds) session.Spells {
 	return out
 }
 
-// unmet are the scopes of which no function was met in any process.
-func (r *Recorder) unmet() []instrument.Scope {
-	return slices.DeleteFunc(slices.Clone(r.control.scopes), func(s instrument.Scope) bool {
+// unmet are the limits of which no function was met in any process.
+func (r *Recorder) unmet() []instrument.Limit {
+	return slices.DeleteFunc(slices.Clone(r.control.limits), func(s instrument.Limit) bool {
 		for _, p := range r.processes {
 			for _, f := range p.names.marked {
 				if s.Matches(f.module, f.typ, f.method) {

@@ -15,7 +15,8 @@ import (
 
 // Steering says when a recording begins and ends, and by whom it can be changed meanwhile.
 type Steering struct {
-	Paused   bool                 // nothing is recorded until somebody says so
+	Paused   bool                 // nothing is recorded until somebody resumes
+	Stopped  bool                 // nothing is recorded until somebody starts
 	After    time.Duration        // nothing is recorded until so long after the start; 0: at once
 	For      time.Duration        // nothing more is recorded when it has been for so long; 0: without limit
 	StopWhen func(Totals) string  // says why nothing more is to be recorded, "": it is; may be nil
@@ -55,7 +56,14 @@ type controller struct {
 // between marks are exact: as many as a day of recording has by itself.
 const maxEarlySlices = 400
 
-func (s Steering) paused() bool { return s.Paused || s.After > 0 }
+// first is the level of all processes at first.
+func (s Steering) first() steer.Level {
+	l := steer.Level{Stopped: s.Stopped}
+	if s.Paused || s.After > 0 {
+		l.Suspended = 1
+	}
+	return l
+}
 
 func newController(s Steering) *controller {
 	h := &controller{Steering: s, after: stopped(), ends: stopped(), over: make(chan struct{})}
@@ -65,7 +73,7 @@ func newController(s Steering) *controller {
 	switch {
 	case s.After > 0:
 		h.after.Reset(s.After)
-	case s.For > 0 && !s.Paused:
+	case s.For > 0 && !s.Paused && !s.Stopped:
 		h.ends.Reset(s.For)
 	}
 	return h
@@ -170,8 +178,8 @@ func (h *controller) answer(r *Recorder, c *steer.Call) (flush *steer.Call, earl
 	default:
 		if err = r.Change(steer.Op(c.Command), c.PID, c.Thread); err == nil {
 			early = h.early()
-			if h.For > 0 && !r.control.limited && r.rec.Level().On() && h.Paused { // what was to be limited begins now
-				h.ends.Reset(h.For)
+			if h.For > 0 && !r.control.limited && r.rec.Level().On() && (h.Paused || h.Stopped) {
+				h.ends.Reset(h.For) // what was to be limited begins now
 			}
 		}
 	}

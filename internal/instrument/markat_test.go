@@ -11,18 +11,19 @@ import (
 
 // TestParseMarks: what is given is what the agent gets, and what messages say.
 func TestParseMarks(t *testing.T) {
-	marks, err := instrument.ParseMarks(list("Shop.Orders.Load", "Shop.*:after", "A:before", "B..ctor:after"))
+	marks, err := instrument.ParseMarks(list("Shop.Orders.Load", "Shop.*:after", "A:before", "B..ctor:top", "C:bottom"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if d := cmp.Diff(list("+Shop.Orders.Load", "-Shop.*", "+A", "-B..ctor"), instrument.MarkLines(marks)); d != "" {
-		t.Error(d)
+	lines, err := instrument.ActionLines(marks, nil)
+	if d := cmp.Diff(list("0+Shop.Orders.Load", "1+Shop.*", "0+A", "2+B..ctor", "3+C"), lines); d != "" || err != nil {
+		t.Error(d, err)
 	}
 	var said []string
 	for _, m := range marks {
 		said = append(said, m.String())
 	}
-	if d := cmp.Diff(list("Shop.Orders.Load", "Shop.*:after", "A", "B..ctor:after"), said); d != "" {
+	if d := cmp.Diff(list("Shop.Orders.Load", "Shop.*:after", "A", "B..ctor:top", "C:bottom"), said); d != "" {
 		t.Error(d)
 	}
 	if !marks[0].Matches("Shop.dll", "Shop.Orders", "Load") || marks[0].Matches("Shop.dll", "Shop.Orders", "Save") ||
@@ -40,7 +41,9 @@ func TestParseMarksRefused(t *testing.T) {
 		"":                       "want PATTERN",
 		":after":                 "want PATTERN",
 		"A:":                     "want PATTERN",
-		"A:top":                  "want PATTERN",
+		"A:middle":               "want PATTERN",
+		"A:after:top":            "want PATTERN",
+		"A:after:global":         "want PATTERN",
 		"A::B":                   "want PATTERN",
 		"/A/:after":              "regular expression",
 		strings.Repeat("x", 257): "1 to 256 characters",

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/clrprof/clrprof/internal/pattern"
+	"github.com/clrprof/clrprof/internal/wire"
 )
 
 // Scope limits what is recorded to calls of some functions, or to what is outside of them: a thread is recorded while
@@ -54,13 +55,9 @@ func (s Scope) Matches(module, typ, method string) bool {
 	return s.Pattern.Match(pattern.FunctionNames(module, typ, method))
 }
 
-// ScopeLines are patterns for the agent, each with the sign +: those inside of which is recorded, or those outside.
-func ScopeLines(scopes []Scope, outside bool) []string {
-	var out []string
-	for _, s := range scopes {
-		if s.Outside == outside {
-			out = append(out, "+"+s.Pattern.String())
-		}
+func (s Scope) action() action {
+	if s.Outside {
+		return action{wire.ActionScope + 1, s.Pattern}
 	}
-	return out
+	return action{wire.ActionScope, s.Pattern}
 }

@@ -44,12 +44,20 @@ func TestParseScopes(t *testing.T) {
 		if d := cmp.Diff(want, have); d != "" || err != nil {
 			t.Errorf("scopes (-want +have), %v: %s", err, d)
 		}
-		for k, patterns := range [][]string{c.inside, c.outside} {
-			lines := strings.Join(instrument.ScopeLines(scopes, k == 1), "\n")
-			if text := "+" + strings.Join(patterns, "\n+"); len(patterns) > 0 && lines != text ||
-				len(patterns) == 0 && lines != "" {
-				t.Errorf("the agent is told %q of %q", lines, patterns)
-			}
+		var limits []instrument.Limit
+		for _, s := range scopes {
+			limits = append(limits, s)
+		}
+		lines, err := instrument.ActionLines(nil, limits)
+		var told []string
+		for _, p := range c.inside {
+			told = append(told, "4+"+p)
+		}
+		for _, p := range c.outside {
+			told = append(told, "5+"+p)
+		}
+		if d := cmp.Diff(told, lines); d != "" || err != nil {
+			t.Errorf("the agent is told (-want +have), %v: %s", err, d)
 		}
 	}
 }

@@ -53,18 +53,14 @@ const (
 	envFolder    = "CLRPROF_MINE_FOLDER" // path of a folder of which all modules are the user's
 	// patterns that choose functions, one in a line, with their signs: +include, -exclude
 	envRules = "CLRPROF_RULES"
-	// patterns of functions that are marked, one in a line: + at their calls, - at their returns
-	envMarks = "CLRPROF_MARKS"
-	// patterns of functions inside of which, and outside of which, threads are recorded, one in a line, with the sign +
-	envInside  = "CLRPROF_INSIDE"
-	envOutside = "CLRPROF_OUTSIDE"
+	// patterns of functions at which something is done, one in a line, with the number of what and the sign +
+	envActions = "CLRPROF_ACTIONS"
 )
 
 // agentVariables are all that are meant for the agent.
 var agentVariables = []string{envArenas, envMemory, envNodes, envDepth, envLifetime, envFinalGC, envRoots, envSnapshot,
 	envTime, envTrace, envNoMemory,
-	envCollector, EnvDormant, envInstrument, envProbes, envSmall, envMine, envFolder, envRules, envMarks, envInside,
-	envOutside}
+	envCollector, EnvDormant, envInstrument, envProbes, envSmall, envMine, envFolder, envRules, envActions}
 
 // Options tell how to start a target.
 type Options struct {
@@ -87,10 +83,7 @@ type Options struct {
 	Mine       []string // with Time: patterns of modules that are the user's, as in instrument.Rules.Lines
 	MineFolder string   // with Time: all modules of this folder are the user's; "": none
 	Rules      []string // with Time: patterns with their signs, as in instrument.Rules.Lines
-	// patterns of functions that are marked, with their signs: + at their calls, - at their returns
-	Marks []string
-	// patterns of functions inside of which threads are recorded, and of those outside of which, with the sign +
-	Inside, Outside []string
+	Actions    []string // patterns of functions at which something is done, as in instrument.ActionLines
 
 	Agent       string // path of the library, "": the embedded one
 	Environment []string
@@ -244,13 +237,8 @@ func environment(o Options, agent string) []string {
 	if o.Time {
 		env = append(env, timeEnvironment(o)...)
 	}
-	for _, of := range []struct {
-		variable string
-		patterns []string
-	}{{envMarks, o.Marks}, {envInside, o.Inside}, {envOutside, o.Outside}} {
-		if len(of.patterns) > 0 {
-			env = append(env, of.variable+"="+strings.Join(of.patterns, "\n"))
-		}
+	if len(o.Actions) > 0 {
+		env = append(env, envActions+"="+strings.Join(o.Actions, "\n"))
 	}
 	return env
 }

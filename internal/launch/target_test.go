@@ -95,13 +95,8 @@ func TestEnvironment(t *testing.T) {
 			"/a.so")); d != "" {
 		t.Error(d)
 	}
-	marks := append(always[:len(always):len(always)], "CLRPROF_MARKS=+A.*\n-B")
-	scopes := append(always[:len(always):len(always)], "CLRPROF_INSIDE=+A\n+B", "CLRPROF_OUTSIDE=+C")
-	if d := cmp.Diff(scopes, environment(Options{Directory: "/d", Inside: []string{"+A", "+B"}, Outside: []string{"+C"}},
-		"/a.so")); d != "" {
-		t.Errorf("scopes (-want +have):\n%s", d)
-	}
-	if d := cmp.Diff(marks, environment(Options{Directory: "/d", Marks: []string{"+A.*", "-B"}}, "/a.so")); d != "" {
+	actions := append(always[:len(always):len(always)], "CLRPROF_ACTIONS=0+A.*\n5+B")
+	if d := cmp.Diff(actions, environment(Options{Directory: "/d", Actions: []string{"0+A.*", "5+B"}}, "/a.so")); d != "" {
 		t.Error(d)
 	}
 	waits := slices.Clone(always[:len(always)-1])
@@ -111,7 +106,7 @@ func TestEnvironment(t *testing.T) {
 		t.Error(d)
 	}
 	given := []string{"A=1", "CLRPROF_TIME=1", "CLRPROF_NO_MEMORY=1", "CLRPROF_INSTRUMENT=all", "CLRPROF_SMALL=1",
-		"CLRPROF_RULES=-A", "CLRPROF_MARKS=+A", "CLRPROF_SNAPSHOT=end", "CLRPROF_LIFETIME=1", "CLRPROF_FINAL_GC=1",
+		"CLRPROF_RULES=-A", "CLRPROF_ACTIONS=0+A", "CLRPROF_SNAPSHOT=end", "CLRPROF_LIFETIME=1", "CLRPROF_FINAL_GC=1",
 		"CLRPROF_ROOTS=off", "CLRPROF_ARENAS=/old", "CLRPROF_MEMORY=1", "CLRPROF_STACK_DEPTH=2", "CLRPROF_SHM=/s",
 		"CLRPROF_MEMORYX=3"}
 	kept := slices.Clone(given)

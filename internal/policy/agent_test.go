@@ -37,6 +37,8 @@ var agentParts = []struct {
 	{"control", 690, "control.c control.h api.c requests.c", "dormant guest lifetime memory scopes threads time"},
 	// In which functions a thread is recorded.
 	{"scopes", 260, "scopes.c scopes.h", "control exceptions guest machine memory threads time"},
+	// What else is done at functions.
+	{"actions", 80, "actions.c actions.h", "control guest memory threads time"},
 	// Processes that are recorded later than they start.
 	{"dormant", 430, "dormant.c dormant.h variables.c", "control guest lifetime memory names runtime threads"},
 	// What is the runtime's own.
@@ -47,13 +49,13 @@ var agentParts = []struct {
 		"control exceptions guest instrument machine memory probes scopes threads trace"},
 	// The events of calls in their order, for who wants them.
 	{"trace", 260, "trace.c trace.h", "control guest machine memory names time"},
-	{"instrument", 570, "instrument.c instrument.h", "memory names origin precompiled probes runtime time trace"},
+	{"instrument", 590, "instrument.c instrument.h", "memory names origin precompiled probes runtime scopes time trace"},
 	// How the runtime is kept from harm by being asked about exceptions.
 	{"exceptions", 140, "pins.c pins.h", "memory"},
 	// The rewriter knows nothing of the rest.
 	{"rewriter", 760, "il.h il_read.c il_write.c", ""},
 	{"probes", 1070, "probes.c probes.h callees.c callees.h",
-		"control guest instrument machine memory names precompiled rewriter runtime scopes time trace"},
+		"actions guest instrument machine memory names precompiled rewriter runtime scopes time trace"},
 	// What of precompiled code may run. The reader of images knows nothing of the rest.
 	{"images", 280, "r2r.h r2r.c", ""},
 	{"precompiled", 290, "inliners.h inliners.c", "images instrument memory names runtime"},

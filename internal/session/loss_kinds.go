@@ -120,10 +120,11 @@ var lossKinds = []lossKind{
 		touches: "marks, and selections between them (--mark); what should have been paused is in all views",
 		advice:  "Mark and pause less often, or give the agent more memory (--memory-limit)."},
 	{reason: LossNotLimited,
-		why: "no probe could be put into a function of --record-inside or --record-outside, or the process " +
-			"runs on .NET Core 3.1: more was recorded than was asked for",
+		why: "no probe could be put into a function of --record-inside, --record-outside, --start-at and so on, or the " +
+			"process runs on .NET Core 3.1: it did not change what is recorded",
 		touches: "all views: what --record-outside was to leave out is there, and from then on what is outside of the " +
-			"functions of --record-inside; events are these functions, or processes",
+			"functions of --record-inside, and what such a function was to start, stop, pause or resume is as it was " +
+			"before; events are these functions, or processes",
 		advice: "Use .NET 5 or later, and name other functions, such as the callers of these."},
 	{reason: LossTrace,
 		why: "events of the call trace (--trace) are not in its file: its limit (--trace-limit) was reached, or they " +

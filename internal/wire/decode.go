@@ -100,7 +100,7 @@ func decodeRecord(d *decoder, kind Kind) any {
 	case KindProcessName:
 		return ProcessName{Name: d.str()}
 	case KindFunctionMark:
-		return FunctionMark{TimeNS: d.u64(), Thread: d.u32(), Function: d.u32(), Returned: d.u32(), Reserved: d.u32()}
+		return FunctionMark{TimeNS: d.u64(), Thread: d.u32(), Function: d.u32(), Point: d.u32(), Reserved: d.u32()}
 	case KindNotProbed:
 		return NotProbed{Function: d.u32(), Reason: d.u32()}
 	case KindCollection:

@@ -605,6 +605,25 @@ const (
 	ControlResume  = 4
 )
 
+// Points of a function's call at which something is done: before and after it, and at the beginning and the end of the
+// function's own code, so that what the call itself is counted in comes between.
+const (
+	PointBefore = 0
+	PointAfter  = 1
+	PointTop    = 2
+	PointBottom = 3
+	Points      = 4
+)
+
+// What can be done at functions, as bits of a number. ActionMark and what ActionControl is for a level and an operation
+// are followed by a bit for each further point.
+const (
+	ActionMark    = 0  // + point: mark the moment
+	ActionScope   = 4  // a thread is recorded inside of such functions; + 1: outside of them
+	ActionControl = 12 // + (3 × (operation - ControlStart) + level - LevelGlobal) × Points + point: change the level
+	Actions       = 60
+)
+
 // What agents can be asked for, one thing at a time.
 const (
 	RequestCollect  = 1 // a full garbage collection

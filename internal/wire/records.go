@@ -215,12 +215,12 @@ type Mark struct {
 	Text   string `doc:""`
 }
 
-// FunctionMark is a moment that was marked because a function was called or returned (--mark-at).
+// FunctionMark is a moment that was marked at a point of a function's call (--mark-at).
 type FunctionMark struct {
 	TimeNS   uint64 `doc:"CLOCK_MONOTONIC"`
 	Thread   uint32 `doc:"id of the thread, 0: it had none"`
 	Function uint32 `doc:"id of the function, or of one with other type arguments"`
-	Returned uint32 `doc:"0: it was called, 1: it has returned"`
+	Point    uint32 `doc:"PointBefore and so on"`
 	Reserved uint32 `doc:""`
 }
 

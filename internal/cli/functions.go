@@ -1,0 +1,122 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"github.com/clrprof/clrprof/internal/collect"
+	"github.com/clrprof/clrprof/internal/instrument"
+)
+
+// functionFlags are the flags of the run command for what is done at calls of functions, besides recording them.
+type functionFlags struct {
+	markAt          []string
+	inside, outside []string
+	controlAt       [4][]string // by place in controlFlags
+
+	marks  []instrument.MarkAt // the same
+	limits []instrument.Limit
+	lines  []string // for the agent
+}
+
+// controlFlags are the flags by which functions change what is recorded, with what they say of themselves.
+var controlFlags = [4]struct{ name, usage string }{
+	{instrument.FlagStartAt, "record from a call of one of these functions on: PATTERN[:before|after|top|bottom]" +
+		"[:global|process|thread]; give --stopped to record nothing before"},
+	{instrument.FlagStopAt, "record nothing more from a call of one of these functions on, as --start-at"},
+	{instrument.FlagPauseAt, "pause at each call of these functions once more, as --start-at"},
+	{instrument.FlagResumeAt, "resume at each call of these functions what was paused once, as --start-at"},
+}
+
+func (a *functionFlags) add(f *pflag.FlagSet) {
+	f.StringSliceVar(&a.markAt, "mark-at", nil,
+		"mark each call of these functions, named as for --include, or another moment of it: PATTERN[:before|after|"+
+			"top|bottom], such as Shop.Orders.Load:after for each return")
+	f.StringSliceVar(&a.inside, instrument.FlagInside, nil,
+		"record a thread only while it is in a call of one of these functions, named as for --include: themselves, and "+
+			"what they call")
+	f.StringSliceVar(&a.outside, instrument.FlagOutside, nil,
+		"record a thread only while it is in no call of one of these functions, named as for --include")
+	for i, c := range controlFlags {
+		f.StringSliceVar(&a.controlAt[i], c.name, nil, c.usage)
+	}
+}
+
+// check reads what was given.
+func (a *functionFlags) check() (err error) {
+	if a.marks, err = instrument.ParseMarks(a.markAt); err != nil {
+		return usage("--mark-at: %v", err)
+	}
+	scopes, err := instrument.ParseScopes(a.inside, a.outside)
+	if err != nil {
+		return usage("%v", err)
+	}
+	a.limits = nil
+	for _, s := range scopes {
+		a.limits = append(a.limits, s)
+	}
+	for i, c := range controlFlags {
+		controls, err := instrument.ParseControls(c.name, a.controlAt[i])
+		if err != nil {
+			return usage("%v", err)
+		}
+		for _, x := range controls {
+			a.limits = append(a.limits, x)
+		}
+	}
+	if a.lines, err = instrument.ActionLines(a.marks, a.limits); err != nil {
+		return usage("%v", err)
+	}
+	return nil
+}
+
+// set adds what was given to the session's options.
+func (a *functionFlags) set(to map[string]any) {
+	given := map[string][]string{"mark_at": a.markAt, "record_inside": a.inside, "record_outside": a.outside}
+	for i, c := range controlFlags {
+		given[strings.ReplaceAll(c.name, "-", "_")] = a.controlAt[i]
+	}
+	for name, patterns := range given {
+		if len(patterns) > 0 {
+			to[name] = patterns
+		}
+	}
+}
+
+// howNamed is what to do when a pattern has matched nothing.
+const howNamed = "clrprof list-functions lists names, which begin with a namespace; * stands for any characters"
+
+// say says which of them did not do what they were given for.
+func (a *functionFlags) say(notes *notes, res collect.Result) {
+	for _, m := range res.Unmarked {
+		notes.say("--mark-at %s: no mark was made: nothing that was recorded called a function of this name; %s", m,
+			howNamed)
+	}
+	if res.Unlimited > 0 {
+		notes.say("%s: not everywhere: %v could not have probes, or runs on .NET Core 3.1, so more was "+
+			"recorded than was asked for, or less (clrprof report losses)", a.limitFlags(),
+			res.Unlimited.Of("function or process"))
+		return
+	}
+	for _, l := range res.Unmet {
+		notes.say("%v: no function of this name was called; %s", l, howNamed)
+	}
+}
+
+// limitFlags names the flags by which what is recorded depends on functions.
+func (a *functionFlags) limitFlags() string {
+	points := false
+	for _, given := range a.controlAt {
+		points = points || len(given) > 0
+	}
+	scopes := fmt.Sprintf("--%s, --%s", instrument.FlagInside, instrument.FlagOutside)
+	switch {
+	case points && len(a.inside)+len(a.outside) > 0:
+		return scopes + ", --start-at and so on"
+	case points:
+		return "--start-at, --stop-at, --pause-at, --resume-at"
+	}
+	return scopes
+}
