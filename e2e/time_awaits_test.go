@@ -1,10 +1,12 @@
 package e2e
 
 import (
+	"bytes"
 	"encoding/json"
 	"strings"
 	"testing"
 
+	"github.com/clrprof/clrprof/internal/cli"
 	"github.com/clrprof/clrprof/internal/dotnettest"
 )
 
@@ -128,6 +130,15 @@ func compareAwaitViews(t *testing.T, r result) {
 		have.Name = want.Name
 		if have != want {
 			t.Errorf("%s: %+v, want %+v", name, have, want)
+		}
+	}
+	for said, args := range map[string][]string{"is of no thread": {"threads"},
+		"are left out": {"functions", "--thread", "*"}} { // rows have none, and a sentence why
+		var stdout, stderr bytes.Buffer
+		if exit := cli.Main(append([]string{"report", r.session}, args...), strings.NewReader(""), &stdout,
+			&stderr); exit != 0 || !strings.Contains(stdout.String(), "Awaited time") ||
+			!strings.Contains(stdout.String(), said) {
+			t.Errorf("%v: exit code %d, want %q\n%s%s", args, exit, said, &stdout, &stderr)
 		}
 	}
 	if other := find(method, "calltree", "--async", "physical"); other.Suspensions != 0 {

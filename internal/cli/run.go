@@ -92,7 +92,7 @@ func newRunCommand(e *environment) *cobra.Command {
 			"--time every call and its time. The three can be combined. The command's input, output,\n" +
 			"signals and exit code are its own; clrprof's failures have codes from 120 on (docs/cli.md).\n" +
 			"Afterwards a summary is printed on standard error.\n\n" +
-			"Flags come before the command: the first argument that is no flag ends them.",
+			"Flags come before the command: the first argument without a dash before it ends them.",
 		Example: "  clrprof run dotnet app.dll --an-option-of-app\n" +
 			"  clrprof run -o before.clrprof -f -- ./app\n" +
 			"  clrprof run --time -- dotnet app.dll\n" +

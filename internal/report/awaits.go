@@ -1,6 +1,10 @@
 package report
 
-import "slices"
+import (
+	"slices"
+
+	q "github.com/clrprof/clrprof/internal/quantity"
+)
 
 // awaitColumns say how async methods waited; a view has them if some did.
 var awaitColumns = []Column{
@@ -26,4 +30,32 @@ func (v View) withAwaits() View {
 	v.columns = append(slices.Clone(v.columns), awaitKeys...)
 	v.text = slices.Insert(slices.Clone(v.text), slices.Index(v.text, "calls")+1, awaitKeys...)
 	return v
+}
+
+// noteAwaits says why rows of threads have no awaited time, where async methods waited.
+func (b *builder) noteAwaits() error {
+	awaits, err := b.source.FunctionAwaits()
+	sum, any := q.Nanoseconds(0), false
+	for _, a := range awaits {
+		if a.Known {
+			sum, any = sum+a.Awaited, true
+		}
+	}
+	if any && b.hasTime() {
+		b.note(NoteAwaitsNoThread, sum)
+	}
+	return err
+}
+
+// awaitsOfParts says that awaited times are left out of a part of a process.
+func (c *context) awaitsOfParts() ([]Note, error) {
+	sel := c.source.Selection()
+	if sel.WholeProcesses() || !c.hasTime() {
+		return nil, nil
+	}
+	whole, err := c.source.Session().FunctionAwaits()
+	if err != nil || len(whole) == 0 {
+		return nil, err
+	}
+	return []Note{note(NoteAwaitsWhole)}, nil
 }

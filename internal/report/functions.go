@@ -11,7 +11,7 @@ import (
 // functionsView is the list of functions.
 var functionsView = View{
 	Name:          "functions",
-	Short:         "one row per function: what it and its callees allocated",
+	Short:         "one row per function: what it and its callees allocated, and how long they took",
 	Text:          Options{Top: 30},
 	Ranged:        true,
 	Followed:      true,

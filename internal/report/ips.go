@@ -7,7 +7,7 @@ import (
 // ipsView is the list of instructions.
 var ipsView = View{
 	Name:    "ips",
-	Short:   "one row per instruction that allocated",
+	Short:   "one row per instruction that allocated or called",
 	Text:    Options{Top: 30},
 	places:  true,
 	columns: keys(position + "instruction_address " + exclusive),

@@ -11,7 +11,7 @@ import (
 // linesView is the list of statements.
 var linesView = View{
 	Name:    "lines",
-	Short:   "one row per statement that allocated",
+	Short:   "one row per statement that allocated or called",
 	Text:    Options{Top: 30},
 	places:  true,
 	columns: keys(position + "line_name " + exclusive),

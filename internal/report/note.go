@@ -42,6 +42,8 @@ const (
 	NoteSpan               NoteKind = "span"                // what the living of a span are
 	NoteBackground         NoteKind = "background"          // collections were not in the background
 	NoteWholeGCs           NoteKind = "whole-gcs"           // collections are of no part of a process
+	NoteAwaitsNoThread     NoteKind = "awaits-no-thread"    // how long async methods awaited in all
+	NoteAwaitsWhole        NoteKind = "awaits-whole"        // awaited time is of no part of a process
 	NoteMore               NoteKind = "more"                // a number of things
 	NotePaused             NoteKind = "paused"              // how long nothing was recorded, and of how long
 	NotePausedThreads      NoteKind = "paused-threads"      // a number of threads

@@ -64,6 +64,11 @@ func (c *context) selectionNotes() ([]Note, error) {
 	if len(c.allTimed) > 0 && !c.hasTime() {
 		out = append(out, note(NoteNoTimes))
 	}
+	awaits, err := c.awaitsOfParts()
+	if err != nil {
+		return nil, err
+	}
+	out = append(out, awaits...)
 	spans, err := c.source.GCSpans()
 	for _, p := range c.processes.list {
 		if span, ok := spans[p.ID]; ok && span != sel.GCs && sel.HasProcess(p.ID) {

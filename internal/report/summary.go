@@ -174,7 +174,7 @@ const FitTop = -1
 const (
 	mostFitting  = 10
 	fewerFitting = 2
-	leastFitting = 4
+	leastFitting = 3
 	allFitting   = 8 // where all code was asked for
 )
 
@@ -201,6 +201,12 @@ func (c *context) fittingTop(o Options) (int, error) {
 // nothing that can be measured.
 const wasteShown = 1000
 
+// waitsShown is from which part of elapsed time on a summary that also has memory lists what waits, one in so many.
+const waitsShown = 100
+
+// sectionWaits is the key of the list of what waits.
+const sectionWaits = "waits_by_blocked"
+
 // readInfo reads what the session says of itself.
 func (s *Summary) readInfo() (err error) {
 	if s.Info, err = s.context.source.Session().Info(); err != nil {
@@ -223,6 +229,9 @@ func (s *Summary) chooseSections() {
 		x.Shown = !(s.allCode && x.mine || !s.allCode && x.all)
 		if x.Key == analysis.SectionWaste || x.Key == analysis.UserSection(analysis.SectionWaste) {
 			x.Shown = x.Shown && s.Lifetime.Waste().Bytes > s.Total.Bytes/wasteShown
+		}
+		if x.Key == sectionWaits && s.HasMemory { // a screen has no room for the list, and the line CPU says how much it is
+			x.Shown = x.Shown && (s.Timing.Total.Inclusive.Blocked-s.forEnd)*waitsShown >= s.Timing.Elapsed()
 		}
 		x.Single = x.Key == sectionProcesses && len(s.Processes) < 2
 	}
@@ -432,6 +441,9 @@ func (s *Summary) worstFunction() session.FunctionID {
 func (s *Summary) addNext() {
 	add := func(view, argument string) { s.Next = append(s.Next, Next{View: view, Argument: argument}) }
 	s.Next = append(s.Next, Next{Kind: NextPage})
+	if len(s.Lost) > 0 {
+		add("losses", "")
+	}
 	if f := s.worstFunction(); f != 0 {
 		add("callers", s.context.functionName(f))
 	}
@@ -442,9 +454,6 @@ func (s *Summary) addNext() {
 	add("lines", "")
 	if s.Lifetime != nil {
 		add("lifetime", "")
-	}
-	if len(s.Lost) > 0 {
-		add("losses", "")
 	}
 }
 

@@ -151,7 +151,7 @@ func TestWaitsForEnd(t *testing.T) {
 					t.Errorf("found %+v", f)
 				}
 			}
-			i := slices.IndexFunc(s.Sections, func(x Section) bool { return x.Key == "waits_by_blocked" })
+			i := slices.IndexFunc(s.Sections, func(x Section) bool { return x.Key == sectionWaits })
 			if rows := s.Sections[i].Table.Rows; len(rows) != 1 || rows[0].kind != rowRest {
 				t.Errorf("waits: %+v", rows)
 			}
@@ -177,6 +177,16 @@ func TestFitTop(t *testing.T) {
 		got, err := readerOf(t, tt.b).own().fittingTop(Options{AllCode: tt.all})
 		if err != nil || got != tt.want {
 			t.Errorf("%s: %d rows, want %d, %v", tt.name, got, tt.want, err)
+		}
+	}
+	for _, memory := range []bool{false, true} { // which leaves no room for waits that are nothing
+		for _, blocked := range []q.Nanoseconds{99, 100} {
+			s := &Summary{context: readerOf(t, sessiontest.Timed()).own(), HasMemory: memory, Timing: &Timing{},
+				Sections: []Section{{Key: sectionWaits}}}
+			s.Timing.Total.Inclusive.Elapsed, s.Timing.Total.Inclusive.Blocked = waitsShown*100, blocked
+			if s.chooseSections(); s.Sections[0].Shown != (!memory || blocked == 100) {
+				t.Errorf("%d of %d blocked, memory %t: shown %t", blocked, waitsShown*100, memory, s.Sections[0].Shown)
+			}
 		}
 	}
 	for _, share := range []q.Bytes{wasteShown + 100, wasteShown - 100} {

@@ -120,7 +120,7 @@ func (s *Summary) addUserTimes(top int) error {
 	if blocked := entry.hidden.time.Blocked; blocked > 0 {
 		s.forEnd = blocked
 	}
-	return s.addRows("waits_by_blocked", "Where your code waits most: blocked", "blocked_exclusive", waitText, waits,
+	return s.addRows(sectionWaits, "Where your code waits most: blocked", "blocked_exclusive", waitText, waits,
 		top, entry)
 }
 

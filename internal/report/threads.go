@@ -51,6 +51,9 @@ func buildThreads(b *builder) error {
 		list = append(list, Row{kind: rowThread, thread: t.ID, process: t.Process, values: both(of[t.ID]),
 			time: b.orNone(timeOf[t.ID], t.Process)})
 	}
+	if err := b.noteAwaits(); err != nil {
+		return err
+	}
 	if b.options.By != "" {
 		return b.merged(list, b.groupOfThread)
 	}

@@ -44,10 +44,6 @@ func (s summary) timeFacts(fact func(key, format string, args ...any)) {
 		q.PercentOf(all.Application, elapsed), t.Waited())
 	fact("CPU", "%s (%s); %s blocked, %s without a processor", all.CPU, q.PercentOf(all.CPU, elapsed), all.Blocked,
 		all.Ready)
-	events := fmt.Sprintf("%s when a thread waited, %s when others ran; %s from the disk, %s", all.Voluntary,
-		all.Preempted,
-		counted(all.Faults, "page fault"), counted(all.Reads, "block read"))
-	fact("switches", "%s", events)
 	calls := t.Total.Calls.String()
 	if t.PerSecond > 0 {
 		calls += fmt.Sprintf(", %s per second", t.PerSecond)

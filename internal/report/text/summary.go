@@ -26,13 +26,8 @@ func WriteSummary(w io.Writer, of *report.Summary, o Options) error {
 	for _, note := range s.Notes {
 		fmt.Fprintln(out, wrap(Printable(words.Note(note)), o.Width))
 	}
+	s.writeFindings(out, o)
 	s.writeFacts(out, o)
-	if len(s.Findings) > 0 {
-		fmt.Fprintf(out, "\n%s\n", o.style(styleBold, "Findings"))
-		for _, finding := range s.Findings {
-			fmt.Fprintln(out, indented(wrap("- "+Printable(words.Note(finding)), max(0, o.Width-2))))
-		}
-	}
 	for _, section := range s.Sections {
 		if !s.writes(section) {
 			continue
@@ -40,25 +35,39 @@ func WriteSummary(w io.Writer, of *report.Summary, o Options) error {
 		fmt.Fprintf(out, "\n%s\n", o.style(styleBold, section.Title))
 		table{section.Table}.writeGrid(out, o)
 	}
-	for _, said := range []string{s.outside(), s.withoutSymbols()} {
-		if said != "" {
-			fmt.Fprintf(out, "\n%s\n", wrap(said, o.Width))
-		}
-	}
-	if s.Lifetime != nil {
-		writeSentences(out, words.Notes(s.Lifetime.Notes), o.Width)
-	}
-	if s.Timing != nil {
-		writeSentences(out, words.Notes(s.Timing.Notes), o.Width)
+	if remarks := Remarks(of); len(remarks) > 0 {
+		writeSentences(out, remarks, o.Width)
 	}
 	for _, loss := range s.Losses {
 		fmt.Fprintln(out, o.style(styleBold, wrap(Printable(words.Note(loss)), o.Width)))
 	}
 	fmt.Fprintf(out, "\n%s\n", o.style(styleBold, "Next"))
-	for _, next := range s.Next {
+	for _, next := range s.Next[:min(len(s.Next), mostNext)] {
 		fmt.Fprintf(out, "  %s\n", Printable(s.command(next)))
 	}
 	return out.Flush()
+}
+
+// What a screen has room for.
+const (
+	mostFindings = 5
+	mostNext     = 3
+)
+
+// writeFindings writes what stands out, the weightiest first.
+func (s summary) writeFindings(out *bufio.Writer, o Options) {
+	if len(s.Findings) == 0 {
+		return
+	}
+	fmt.Fprintln(out, o.style(styleBold, "Findings"))
+	shown := s.Findings[:min(len(s.Findings), mostFindings)]
+	for _, finding := range shown {
+		fmt.Fprintln(out, indented(wrap("- "+Printable(words.Note(finding)), max(0, o.Width-2))))
+	}
+	if more := len(s.Findings) - len(shown); more > 0 {
+		fmt.Fprintf(out, "  … %d more: clrprof report %s rules\n", more, shell.Quote(s.Path))
+	}
+	fmt.Fprintln(out)
 }
 
 // outside says what no user code did, or "".

@@ -58,9 +58,13 @@ var sentences = map[report.NoteKind]string{
 	report.NoteNotProbed:     "Without probes: %s: %s.",
 	report.NoteInside:        "Recorded only inside of %s: %s in it, %s, for %s in all.",
 	report.NoteOutside:       "Not recorded inside of %s: %s in it, %s, for %s in all.",
-	report.NoteLessWeight:    "Hidden: %s of less weight.",
-	report.NoteDisabled:      "Disabled: %s.",
-	report.NoteNotJudged:     "Not judged, for want of a recording with %s: %s.",
+	report.NoteAwaitsNoThread: "Awaited time (%s in all) is of no thread: a wait can begin on one and end on another. " +
+		"functions shows it by method.",
+	report.NoteAwaitsWhole: "Awaited times are left out: they are known of whole processes, as a wait can begin in one " +
+		"part and end in another.",
+	report.NoteLessWeight: "Hidden: %s of less weight.",
+	report.NoteDisabled:   "Disabled: %s.",
+	report.NoteNotJudged:  "Not judged, for want of a recording with %s: %s.",
 	report.NoteBottomUp: "The call tree from below: functions by what they did themselves, and below each the " +
 		"functions that called it; " +
 		"the row of a caller has what the function did itself when it was called on this way.",
@@ -95,7 +99,7 @@ var sentences = map[report.NoteKind]string{
 	report.NoteProbes: "Recorded with times: the program can allocate more than with --memory alone.",
 	report.NoteNoTimes: "Times are left out: of them neither types of objects are known, nor when " +
 		"collections ended.",
-	report.NoteGCSpan:          "Process %d: %s: what changed is known of no closer span.",
+	report.NoteGCSpan:          "Process %d: %s is the shortest recorded span around what was asked for.",
 	report.NoteEmbedded:        "The text of %s is from the symbols: %v.",
 	report.NoteEmbeddedInstead: "The text of %s is from the symbols: the file is not what was compiled.",
 	report.NoteWithoutText:     "Without the text of %s: %v.",
