@@ -160,8 +160,9 @@ func (s *Session) checkSize() error {
 	return errors.Join(err, sqlitex.ExecuteTransient(s.conn, "ROLLBACK", nil))
 }
 
-// AtOnce runs fn, whose reads all see the same moment of the file. They are cheaper, too: by itself each query locks the
-// file anew. Who wants to write waits until fn is done, so it must end. Calls nest; in a Writer's batch it adds nothing.
+// AtOnce runs fn, whose reads all see the same moment of the file. They are cheaper, too: by itself each query locks
+// the file anew. Who wants to write waits until fn is done, so it must end. Calls nest; in a Writer's batch AtOnce adds
+// nothing.
 func (s *Session) AtOnce(fn func() error) error {
 	if !s.conn.AutocommitEnabled() {
 		return fn()
