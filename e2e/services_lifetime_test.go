@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sys/unix"
 
 	"github.com/clrprof/clrprof/internal/dotnettest"
 )
@@ -151,6 +152,39 @@ func TestAttachLifetimeOften(t *testing.T) {
 				private, mappings, files)
 		}
 		x.finish()
+	}
+}
+
+// TestAttachLifetimeEnds: a recording in which collections are made shorter by a session of events ends with its
+// collector, or with the process, and what was followed until then is exact.
+func TestAttachLifetimeEnds(t *testing.T) {
+	t.Parallel()
+	for _, r := range dotnettest.Need(t).InTurn(2) {
+		t.Run(r.Name, func(t *testing.T) {
+			t.Parallel()
+			s := newSandbox(t)
+			s.env = append(s.env, largeBudget)
+			x := s.startServiceWith(r, []string{"--lifetime"})
+			x.do("keep 10")
+			x.do("burn 1000") // now its start is over: events.c
+			killed := x.attach("killed")
+			x.do("gc 0")
+			x.do("gc 0")
+			killed.signal(unix.SIGKILL)
+			<-killed.ended
+			await(t, "the agent lets go", func() bool { return !strings.Contains(procText(x.pid, "maps"), ".arena") })
+			a := x.attach("ends")
+			x.do("gc 0")
+			x.do("keep 20")
+			x.do("make 100")
+			x.do("gc 0")
+			x.tell("end")
+			a.ends(0, "has ended")
+			if r := x.wait(); r.exit != 0 {
+				t.Errorf("the service: exit code %d: %s", r.exit, r.stderr)
+			}
+			a.followed(followed{Name: "Steps.Item", Gen0: 99, Alive: 1}, followed{Name: "Steps.Kept", Alive: 20})
+		})
 	}
 }
 
