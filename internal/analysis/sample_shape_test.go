@@ -102,7 +102,9 @@ func TestSampleShapes(t *testing.T) {
 		}
 		perThread := func(s *Sample) string { return s.Type + " in " + s.Thread.Name + s.Process.Name }
 		want := sampleSums(rt, x, perThread)
-		small := func(level int, a q.Amount, time q.Time) bool { return level > 1 && a.Bytes < 1000 && time.Elapsed < 1e6 }
+		small := func(level int, a q.Amount, time q.Time) bool {
+			return level > 1 && a.Bytes < 1000 && time.Elapsed < 1e6
+		}
 		for name, shape := range map[string]SampleShape{"logical": {Logical: true}, "fold": {Fold: true},
 			"module": {By: ByModule}, "namespace": {By: ByNamespace}, "small": {Small: small},
 			"all": {Fold: true, By: ByModule, Small: small, MergeThreads: true}, "threads": {MergeThreads: true}} {

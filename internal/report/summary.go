@@ -230,8 +230,7 @@ func (s *Summary) chooseSections() {
 		if x.Key == analysis.SectionWaste || x.Key == analysis.UserSection(analysis.SectionWaste) {
 			x.Shown = x.Shown && s.Lifetime.Waste().Bytes > s.Total.Bytes/wasteShown
 		}
-		if x.Key == sectionWaits && s.HasMemory {
-			// a screen has no room for the list, and the line CPU says how much it is
+		if x.Key == sectionWaits && s.HasMemory { // there is little room, and the line CPU says how much it is
 			x.Shown = x.Shown && (s.Timing.Total.Inclusive.Blocked-s.forEnd)*waitsShown >= s.Timing.Elapsed()
 		}
 		x.Single = x.Key == sectionProcesses && len(s.Processes) < 2
