@@ -29,10 +29,10 @@ func TestTimeThrottled(t *testing.T) {
 	}
 	var runs []run
 	for _, rt := range in.Runtimes() {
-		runs = append(runs, run{"compete", byOthers, "best", rt, 0})
+		runs = append(runs, run{"compete", byOthers, "best", rt, 0}, run{"throttle", byQuota, "best", rt, 0})
 	}
-	for _, rt := range in.NewestAndOldest() { // the system throttles what runs, whatever the runtime is
-		runs = append(runs, run{"throttle", byQuota, "best", rt, 0}, run{"mix", byOthers, "best", rt, 400e6})
+	for _, rt := range in.NewestAndOldest() {
+		runs = append(runs, run{"mix", byOthers, "best", rt, 400e6})
 	}
 	for _, m := range timeMechanisms {
 		runs = append(runs, run{"throttle", byQuota, m, in.Newest(), 0},

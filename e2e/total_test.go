@@ -79,7 +79,7 @@ func TestTotalBackground(t *testing.T) {
 			var totals [2]total
 			for i := range totals {
 				cmd := runtime.Command(dotnettest.Target(t, "LifetimeHeap", dotnettest.Options{Unsafe: true}),
-					"threads", "3")
+					"threads", "10")
 				cmd.Env = append(cmd.Env, "COMPlus_gcConcurrent="+itoa(i))
 				totals[i] = takeTotals(t, cmd, 1)[0]
 			}
