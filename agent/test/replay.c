@@ -381,7 +381,7 @@ static void replay(const char *directory, const char *path)
     fill_info();
     agent_info = &info;
     arena.header->data = WIRE_DATA_MEMORY | WIRE_DATA_LIFETIME;
-    if (!threads_init() || !lifetime_init(&info, &(struct lifetime_options){.final_gc = true}))
+    if (!threads_init() || !lifetime_init(&info, &(struct lifetime_options){.roots = getenv("CLRPROF_ROOTS"), .final_gc = true}))
         die("the agent does not start");
     lifetime_install(callbacks);
     for (uint32_t i = 0; i < 2 * THREADS; i++) {
