@@ -12,6 +12,7 @@
 #include "dormant.h"
 #include "events.h"
 #include "instrument.h"
+#include "interactions.h"
 #include "lifetime.h"
 #include "names.h"
 #include "os.h"
@@ -193,6 +194,7 @@ static void finish_recording(void)
 #ifdef CLRPROF_ORACLE
         oracle_report();
 #endif
+        interactions_end();
         time_end();
     }
     arena.header->end_ns = monotonic_ns();

@@ -390,6 +390,7 @@ static void fill_header(uint64_t capacity, uint32_t regions, uint64_t memory_lim
     arena.sites = (struct wire_site *)(void *)(arena.base + h->regions[WIRE_REGION_SITES].offset);
     arena.deaths = (struct wire_site_deaths *)(void *)(arena.base + h->regions[WIRE_REGION_DEATHS].offset);
     arena.scopes = (struct wire_scope *)(void *)(arena.base + h->regions[WIRE_REGION_SCOPES].offset);
+    arena.interactions = (struct wire_interaction *)(void *)(arena.base + h->regions[WIRE_REGION_INTERACTIONS].offset);
     arena.timings = (struct wire_timing *)(void *)(arena.base + h->regions[WIRE_REGION_TIMINGS].offset);
     arena.waits = (struct wire_waits *)(void *)(arena.base + h->regions[WIRE_REGION_WAITS].offset);
     arena.clocks = (struct wire_clock *)(void *)(arena.base + h->regions[WIRE_REGION_CLOCKS].offset);

@@ -12,6 +12,7 @@ struct arena {
     struct wire_site *sites;
     struct wire_site_deaths *deaths; /* by site, with lifetime */
     struct wire_scope *scopes;  /* by thread, with scopes */
+    struct wire_interaction *interactions;
     struct wire_timing *timings; /* with time */
     struct wire_waits *waits;
     struct wire_clock *clocks;

@@ -142,7 +142,9 @@ enum {
 
 #define METHOD_IMPL_ASYNC 0x2000u /* of the implementation flags of a method: corhdr.h, miAsync */
 
-#define EMIT_GET_TOKEN_FROM_SIG 23 /* of IMetaDataEmit */
+#define EMIT_DEFINE_MEMBER_REF 14 /* of IMetaDataEmit */
+#define EMIT_GET_TOKEN_FROM_SIG 23
+#define EMIT_GET_TOKEN_FROM_TYPE_SPEC 26
 #define ALLOCATOR_ALLOC 3          /* of IMethodMalloc */
 #define OPEN_WRITE 1u              /* ofWrite */
 #define TOKEN_TABLE 0xFF000000u    /* ECMA-335 II.22 */
@@ -163,6 +165,8 @@ enum {
     IMPORT_GET_SCOPE_PROPS = 10,
     IMPORT_GET_TYPE_DEF_PROPS = 12,
     IMPORT_GET_TYPE_REF_PROPS = 14,
+    IMPORT_FIND_METHOD = 27,
+    IMPORT_FIND_FIELD = 28,
     IMPORT_GET_METHOD_PROPS = 30,
     IMPORT_GET_MEMBER_REF_PROPS = 31,
     IMPORT_GET_TYPE_SPEC = 44,

@@ -11,7 +11,7 @@
  *   site_leave(argument)     when it has returned,
  *   site_jump(argument)      in the place of these two before one that jumps.
  *
- * A call with tail. is there twice, the first time without the prefix, for when tail says 0:
+ * An address of 0 is not called. A call with tail. is there twice, the first time without the prefix, for when tail says 0:
  *
  *   tail(method); brtrue jump; site_enter; call; site_leave; leave(method); ret; jump: site_jump; tail. call; ret
  *
@@ -46,6 +46,9 @@ struct il_probes {
     /* That of the probes around a call (call, callvirt, newobj, calli, or IL_CONSTRAINED) with this token; 0: none. NULL: none at all. */
     uint64_t (*site)(void *context, uint32_t offset, uint8_t opcode, uint32_t token);
     void *context;
+    /* Code that comes behind enter, and before each leave, with nothing and with the result on the stack, and leaves that as it was. */
+    const uint8_t *begin, *end;
+    uint32_t begin_bytes, end_bytes;
 };
 
 struct il_work { /* 4 MB; what is not needed is not touched */

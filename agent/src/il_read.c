@@ -11,6 +11,7 @@
 #define FAT_HEADER 12u
 #define TINY_STACK 8u
 #define PROBE_STACK 2u /* argument and function */
+#define ADDED_STACK 2u /* and what other code needs besides */
 
 #define SECTION_KIND 0x3Fu
 #define SECTION_CLAUSES 1u
@@ -125,10 +126,10 @@ static enum il_result read_header(struct il_work *w, const uint8_t *body, uint32
     }
     if (w->code_bytes == 0 || w->code_bytes > size - header)
         return IL_MALFORMED;
-    if (w->code_bytes > IL_MAX_CODE || stack + PROBE_STACK > UINT16_MAX)
+    if (w->code_bytes > IL_MAX_CODE || stack + PROBE_STACK + ADDED_STACK > UINT16_MAX)
         return IL_TOO_LARGE;
     w->code = body + header;
-    w->max_stack = (uint16_t)(stack + PROBE_STACK);
+    w->max_stack = (uint16_t)(stack + PROBE_STACK + (w->probes.begin_bytes + w->probes.end_bytes != 0 ? ADDED_STACK : 0));
     if (more)
         w->sections_at = (header + w->code_bytes + 3) & ~3u;
     return IL_DONE;

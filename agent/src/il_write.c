@@ -21,7 +21,7 @@ struct out {
 
 static void put(struct out *o, const void *bytes, uint32_t n)
 {
-    if (o->to != NULL)
+    if (o->to != NULL && n != 0)
         memcpy(o->to + o->n, bytes, n);
     o->n += n;
 }
@@ -54,11 +54,13 @@ static void put_calli(struct out *o, uint32_t signature, uint64_t function, uint
 
 static void put_probe(struct out *o, const struct il_work *w, uint64_t function, uint64_t argument)
 {
-    put_calli(o, w->probes.signature, function, argument);
+    if (function != 0)
+        put_calli(o, w->probes.signature, function, argument);
 }
 
 static void put_leave(struct out *o, const struct il_work *w)
 {
+    put(o, w->probes.end, w->probes.end_bytes);
     put_probe(o, w, w->probes.leave, w->probes.method);
     put_u8(o, NOP);
     put_u8(o, IL_RET);
@@ -136,6 +138,7 @@ static void put_code(struct out *o, struct il_work *planned, const struct il_wor
     struct il_instruction i;
     uint32_t n_sites = 0;
     put_probe(o, w, w->probes.enter, w->probes.method);
+    put(o, w->probes.begin, w->probes.begin_bytes);
     for (uint32_t at = 0; at < w->code_bytes; at = i.next) {
         uint8_t marks = w->marks[at];
         i = il_at(w, at);

@@ -8,6 +8,7 @@
 #include "hooks.h"
 #include "inliners.h"
 #include "instrument.h"
+#include "interactions.h"
 #include "map.h"
 #include "modules.h"
 #include "names.h"
@@ -259,7 +260,7 @@ static bool matches_any(const struct rule *r, const struct function_names *n)
 
 bool instrument_may_want(const utf16 *name, uint32_t length)
 {
-    return instrument_may_include(name, length) || instrument_may_mark(name, length);
+    return interactions_on || instrument_may_include(name, length) || instrument_may_mark(name, length);
 }
 
 bool instrument_may_want_file(const utf16 *path, uint32_t length)
@@ -284,17 +285,19 @@ static int ask_rules_of(const utf16 *path, uint32_t length, const uint8_t *names
 }
 
 /* What is done at a function. */
-static uint64_t ask_actions_of(const utf16 *path, uint32_t length, const uint8_t *names, const uint8_t *end)
+static uint64_t actions_of(const struct function_names *n)
 {
     uint64_t answer = 0;
-    struct function_names n;
-    if (n_actions == 0)
-        return 0;
-    read_names(&n, path, length, names, end);
     for (uint32_t i = 0; i < n_actions; i++)
-        if (matches_any(&actions[i], &n))
+        if (matches_any(&actions[i], n))
             answer |= UINT64_C(1) << actions[i].action;
     return answer;
+}
+
+static bool may_be_interaction(const struct function_names *n)
+{
+    uint32_t method = n->full.type_end + 1; /* where its name begins */
+    return interactions_on && n->full.length > method && operations_may_be(n->full.text + method, n->full.length - method);
 }
 
 /* The bits of a function's value for what is done at it. 0: nothing, or there is no room to know it. */
@@ -302,10 +305,12 @@ static uint64_t ask_actions(uintptr_t module, const uint8_t *names, const uint8_
 {
     utf16 path[WIRE_MAX_NAME];
     uint32_t length, flags, i = 0;
+    struct function_names n;
     instrument_module_path(module, path, &length, &flags);
-    uint64_t of = ask_actions_of(path, length, names, end);
+    read_names(&n, path, length, names, end);
+    uint64_t of = actions_of(&n), interaction = may_be_interaction(&n) ? FUNCTION_IS_INTERACTION : 0;
     if (of == 0)
-        return 0;
+        return interaction;
     arena_lock();
     while (i < n_sets && sets[i] != of)
         i++;
@@ -313,9 +318,9 @@ static uint64_t ask_actions(uintptr_t module, const uint8_t *names, const uint8_
         sets[n_sets++] = of;
     arena_unlock();
     if (i < MAX_SETS)
-        return (uint64_t)i << FUNCTION_ACTIONS_SHIFT | (of >> WIRE_ACTION_SCOPE != 0 ? FUNCTION_CONTROLS : 0);
+        return interaction | (uint64_t)i << FUNCTION_ACTIONS_SHIFT | (of >> WIRE_ACTION_SCOPE != 0 ? FUNCTION_CONTROLS : 0);
     scopes_missing();
-    return 0;
+    return interaction;
 }
 
 uint64_t instrument_actions(uint64_t value)
@@ -361,7 +366,13 @@ bool instrument_is_outside(const utf16 *path, uint32_t length, bool is_mine, con
 bool instrument_wants(const utf16 *path, uint32_t length, bool is_mine, const uint8_t *names, const uint8_t *end)
 {
     int by_rules = n_rules == 0 ? 0 : ask_rules_of(path, length, names, end);
-    return (mode != 0 && class_by(is_mine, by_rules) == FUNCTION_IS_INSTRUMENTED) || ask_actions_of(path, length, names, end) != 0;
+    if (mode != 0 && class_by(is_mine, by_rules) == FUNCTION_IS_INSTRUMENTED)
+        return true;
+    struct function_names n;
+    if (n_actions == 0 && !interactions_on)
+        return false;
+    read_names(&n, path, length, names, end);
+    return actions_of(&n) != 0 || may_be_interaction(&n);
 }
 
 bool instrument_wants_whole(uintptr_t module)
@@ -394,7 +405,7 @@ static uint64_t recorded_class(uintptr_t module, uint32_t token, uint64_t own, c
 uint64_t instrument_class(uintptr_t module, uint32_t token, uint64_t own, const uint8_t *names, const uint8_t *end)
 {
     uint64_t class = recorded_class(module, token, own, names, end);
-    if (n_actions == 0 || module == 0 || (own != 0 && own != FUNCTION_IS_ASYNC))
+    if ((n_actions == 0 && !interactions_on) || module == 0 || (own != 0 && own != FUNCTION_IS_ASYNC))
         return class;
     uint64_t of = ask_actions(module, names, end);
     if (own == 0)

@@ -21,10 +21,12 @@ bool bodies_of_id(uintptr_t function_id);                              /* descri
 #define FUNCTION_IS_DISPATCHER (UINT64_C(1) << 36)
 #define FUNCTION_IS_HELPER (UINT64_C(1) << 37)       /* see helpers.c */
 #define FUNCTION_IS_ASYNC (UINT64_C(1) << 40)        /* the runtime suspends it: MethodImplOptions.Async of .NET 10 */
+#define FUNCTION_IS_INTERACTION (UINT64_C(1) << 41) /* it may leave the program, by its name: see operations.c */
 #define FUNCTION_CONTROLS (UINT64_C(1) << 44) /* what is recorded depends on its calls: see scopes.c and actions.c */
-/* What is done at its calls, as instrument_actions knows it. If not 0 it has probes of its own, whatever records its calls. */
+/* What is done at its calls, as instrument_actions knows it. */
 #define FUNCTION_ACTIONS_SHIFT 46
 #define FUNCTION_IS_MARKED (UINT64_C(0xFF) << FUNCTION_ACTIONS_SHIFT)
+#define FUNCTION_HAS_PROBES (FUNCTION_IS_MARKED | FUNCTION_IS_INTERACTION) /* of its own, whatever records its calls */
 #define FUNCTION_IS_OUTSIDE (UINT64_C(1) << 43)       /* as a boundary, but calls of it are seen where they are made; with memory */
 #define FUNCTION_IS_SLOW_WAY (UINT64_C(1) << 39)     /* one that runs only after a fast way had no memory: see boxes.c */
 void names_forget_module(uintptr_t module);                            /* a module is being unloaded */

@@ -16,6 +16,7 @@
 #include "il.h"
 #include "inliners.h"
 #include "instrument.h"
+#include "interactions.h"
 #include "map.h"
 #include "names.h"
 #include "probes.h"
@@ -32,6 +33,7 @@
 
 #define KEPT_BYTES (64u * 1024u) /* of what is kept for rewritten methods, at once */
 #define MAX_ASKED 100000u          /* times for one address, while another thread holds the lock: a tenth of a second */
+#define NOT_WANTED UINT32_MAX /* why a function has no probes: it needs none */
 #define MODULE_KNOWN 1u
 #define MODULE_INCLUDED 2u /* functions of it may be, by rules */
 #define MODULE_MARKED 4u
@@ -43,6 +45,7 @@ struct probed { /* what the probes of a method get; never freed */
     bool records;    /* the calls; else it is there for what else is done at them */
     uint32_t scopes; /* SCOPE_… */
     uint64_t actions; /* WIRE_ACTION_… */
+    uint32_t interaction; /* struct operation, kind; 0: none */
     uint32_t size;   /* of the body that the program has */
     uint32_t n_runs;
     struct il_run runs[];
@@ -184,10 +187,14 @@ void probes_enter_marked(const struct probed *p, uintptr_t sp, uintptr_t place)
     if (p->records)
         (trace_on ? probes_enter_traced : probes_enter)(p, sp, place);
     actions_at(p->actions, WIRE_POINT_TOP, p->method.function);
+    if (p->interaction != 0)
+        interactions_enter(p->interaction, sp);
 }
 
 void probes_leave_marked(const struct probed *p, uintptr_t sp, uintptr_t place, uintptr_t own_sp)
 {
+    if (p->interaction != 0)
+        interactions_leave(p->interaction, sp);
     actions_at(p->actions, WIRE_POINT_BOTTOM, p->method.function);
     if (p->records)
         (trace_on ? probes_leave_traced : probes_leave)(p, sp, place, own_sp);
@@ -198,7 +205,7 @@ void probes_leave_marked(const struct probed *p, uintptr_t sp, uintptr_t place, 
 
 int32_t probes_tail_marked(const struct probed *p, uintptr_t sp, uintptr_t place, uintptr_t own_sp)
 {
-    if (p->scopes != 0 && scopes_is_outermost(p->scopes, sp))
+    if ((p->scopes != 0 && scopes_is_outermost(p->scopes, sp)) || (p->interaction != 0 && interactions_is_outermost(sp)))
         return 0; /* it stays: nothing else would tell when what it jumped to ends */
     int32_t jumps = p->records ? probes_tail(p, sp, place, own_sp) : 1;
     if (jumps != 0) { /* for the clock it has ended: else it stays, and gets to its end */
@@ -354,6 +361,17 @@ static struct il_probes probes_to_call(uint64_t tokens)
     return p;
 }
 
+/* Where tasks complete nothing else is wanted, unless something else is. */
+static void add_operation(struct il_probes *p, const struct operation *o, uint64_t value)
+{
+    if (o->kind == INTERACTION_COMPLETION && (value & FUNCTION_IS_MARKED) == 0 && !is_probed(value))
+        p->enter = p->leave = 0;
+    p->begin = o->begin;
+    p->begin_bytes = o->begin_bytes;
+    p->end = o->end;
+    p->end_bytes = o->end_bytes;
+}
+
 /* NULL: it cannot be done, and why. Two threads may do it for two functions of one method: then either body is right. */
 static struct probed *rewrite(uintptr_t module, uint32_t token, const uint8_t *body, uint32_t size, const struct method *m, uint64_t value, bool shared, uintptr_t function_id,
                               uint32_t *why)
@@ -361,11 +379,19 @@ static struct probed *rewrite(uintptr_t module, uint32_t token, const uint8_t *b
     uint64_t tokens = signatures_in(module);
     *why = tokens == 0 ? WIRE_NOT_PROBED_SIGNATURE : WIRE_NOT_PROBED_REFUSED;
     struct il_probes probes = probes_to_call(tokens);
-    if ((value & FUNCTION_IS_MARKED) != 0) {
+    struct operation operation = {.kind = 0};
+    if ((value & FUNCTION_IS_INTERACTION) != 0 && !(tokens != 0 && operations_find(info, function_id, module, token, &operation)))
+        value &= ~FUNCTION_IS_INTERACTION;
+    if ((value & FUNCTION_HAS_PROBES) == 0 && !is_probed(value)) {
+        *why = NOT_WANTED;
+        return NULL;
+    }
+    if ((value & FUNCTION_HAS_PROBES) != 0) {
         probes.enter = (uintptr_t)clrprof_marked_enter;
         probes.leave = (uintptr_t)clrprof_marked_leave;
         probes.tail = (uintptr_t)clrprof_marked_tail;
     }
+    add_operation(&probes, &operation, value);
     uint64_t collectible = (value & FUNCTION_IS_COLLECTIBLE) != 0;
     struct free_work *w = tokens == 0 ? NULL : take_work();
     struct probed *p = NULL;
@@ -382,6 +408,7 @@ static struct probed *rewrite(uintptr_t module, uint32_t token, const uint8_t *b
         *why = result;
     if (result == IL_DONE && (p = keep_probed(&w->work, m, value, shared)) != NULL) {
         w->work.probes.method = (uintptr_t)p;
+        p->interaction = operation.kind;
         const uint8_t *new = write_body(&w->work, module, bytes);
         arena_lock();
         bool known = new != NULL && map_put(&bodies, (uintptr_t)new, (uintptr_t)p | collectible);
@@ -492,7 +519,7 @@ static uint32_t look_at_module(uintptr_t module)
     uint32_t known = (uint32_t)map_get(&modules, module);
     if (known == 0) {
         known = MODULE_KNOWN | (chosen_by_rules && may_have_some(module, instrument_may_include) ? MODULE_INCLUDED : 0) |
-                (probes_marks && may_have_some(module, instrument_may_mark) ? MODULE_MARKED : 0);
+                (probes_marks && (may_have_some(module, instrument_may_mark) || (interactions_on && operations_may_be_in(info, module))) ? MODULE_MARKED : 0);
         arena_lock();
         map_put(&modules, module, known); /* else it is looked at again */
         arena_unlock();
@@ -519,7 +546,7 @@ static bool may_be_marked(uintptr_t function_id)
 
 bool probes_is_marked(uintptr_t function_id)
 {
-    return may_be_marked(function_id) && (function_value(function_id) & FUNCTION_IS_MARKED) != 0;
+    return may_be_marked(function_id) && (function_value(function_id) & FUNCTION_HAS_PROBES) != 0;
 }
 
 bool probes_leave_out(uintptr_t function_id)
@@ -545,13 +572,13 @@ static hresult jit_started(void *self, uintptr_t function_id, int32_t safe_to_bl
             scopes_missing();
     } else if ((value & FUNCTION_IS_ASYNC) != 0) {
         scopes_missing();
-    } else if (is_probed(value) || (value & FUNCTION_IS_MARKED) != 0) {
-        uint32_t why;
+    } else if (is_probed(value) || (value & FUNCTION_HAS_PROBES) != 0) {
+        uint32_t why = 0;
         const struct method *m = is_probed(value) ? instrument_method(function_id, value) : &only_marked;
         bool put = m != NULL && put_probes(function_id, value, m, &why);
         if (m == NULL)
             loss(WIRE_LOSS_NOT_HOOKED, 0, 0);
-        if (!put && (m == NULL || tell_not_probed(m, value, why)) && (value & FUNCTION_CONTROLS) != 0)
+        if (!put && why != NOT_WANTED && (m == NULL || tell_not_probed(m, value, why)) && (value & FUNCTION_CONTROLS) != 0)
             scopes_missing();
     }
     errno = saved_errno;
@@ -645,7 +672,7 @@ uint32_t probes_choose_marks(void *profiler_info, void **callbacks)
     uint64_t all = instrument_choose_actions(profiler_info);
     uint32_t scopes = (uint32_t)(all >> WIRE_ACTION_SCOPE) & (SCOPE_INSIDE | SCOPE_OUTSIDE);
     controls = all >> WIRE_ACTION_SCOPE != 0;
-    probes_marks = all != 0 && arena.header->runtime_major >= 5;
+    probes_marks = (interactions_choose() || all != 0) && arena.header->runtime_major >= 5;
     if (!probes_marks) {
         if (controls)
             scopes_missing();
@@ -653,7 +680,10 @@ uint32_t probes_choose_marks(void *profiler_info, void **callbacks)
     }
     probes_install(callbacks);
     callbacks[CALLBACK_JIT_INLINING] = (void *)instrument_inlining;
-    return MONITOR_JIT_COMPILATION | MONITOR_MODULE_LOADS | MONITOR_CACHE_SEARCHES | (scopes != 0 ? scopes_begin((scopes & SCOPE_INSIDE) != 0, callbacks) : 0);
+    uint32_t low = MONITOR_JIT_COMPILATION | MONITOR_MODULE_LOADS | MONITOR_CACHE_SEARCHES;
+    if (interactions_on)
+        low |= ENABLE_STACK_SNAPSHOT | (scopes == 0 ? scopes_watch_exceptions(callbacks) : 0);
+    return low | (scopes != 0 ? scopes_begin((scopes & SCOPE_INSIDE) != 0, callbacks) : 0);
 }
 
 bool probes_init(void *profiler_info, bool has_rules, bool by_rules)
@@ -661,7 +691,7 @@ bool probes_init(void *profiler_info, bool has_rules, bool by_rules)
     info = profiler_info;
     chosen_by_rules = probes_on && by_rules;
     has_lists = (has_rules && probes_on) || (probes_marks && (probes_on || (arena.header->data & WIRE_DATA_TIME) == 0));
-    return (!probes_sites || callees_init(info)) && inliners_init(info) && map_init(&signatures, 64, true) && map_init(&modules, 64, true) && map_init(&bodies, 1024, true) && map_init(&functions, 1024, true) && map_init(&places, 1024, true);
+    return (!interactions_on || interactions_init(info)) && (!probes_sites || callees_init(info)) && inliners_init(info) && map_init(&signatures, 64, true) && map_init(&modules, 64, true) && map_init(&bodies, 1024, true) && map_init(&functions, 1024, true) && map_init(&places, 1024, true);
 }
 
 void probes_close(void)

@@ -19,6 +19,7 @@
 #include "arena.h"
 #include "calls.h"
 #include "control.h"
+#include "interactions.h"
 #include "pins.h"
 #include "scopes.h"
 #include "threads.h"
@@ -146,10 +147,12 @@ void scopes_leave(uint32_t scopes, uintptr_t sp)
 void scopes_unwound(void)
 {
     struct clr_clause c = {.frame_pointer = 0};
-    if ((own.at[INSIDE] | own.at[OUTSIDE]) == 0 || is_never())
+    if (((own.at[INSIDE] | own.at[OUTSIDE]) == 0 && !interactions_any()) || is_never())
         return;
-    if (SLOT(agent_info, INFO_GET_NOTIFIED_CLAUSE, struct clr_clause *)(agent_info, &c) == HR_OK)
-        drop(c.frame_pointer);
+    if (SLOT(agent_info, INFO_GET_NOTIFIED_CLAUSE, struct clr_clause *)(agent_info, &c) != HR_OK)
+        return;
+    drop(c.frame_pointer);
+    interactions_drop(c.frame_pointer);
 }
 
 void scopes_missing(void)
@@ -206,6 +209,11 @@ uint32_t scopes_begin(bool inside, void **callbacks)
 {
     control_was_off = true;
     inside_only = inside;
+    return scopes_watch_exceptions(callbacks);
+}
+
+uint32_t scopes_watch_exceptions(void **callbacks)
+{
     if ((arena.header->data & WIRE_DATA_TIME) != 0)
         return 0; /* time.c asks for exceptions, and says so */
     pins_init(agent_info);

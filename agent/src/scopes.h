@@ -8,6 +8,7 @@
 #define SCOPE_OUTSIDE 2u /* --record-outside */
 
 uint32_t scopes_begin(bool inside, void **callbacks); /* inside: nothing is recorded but in functions; returns the events that are needed */
+uint32_t scopes_watch_exceptions(void **callbacks); /* for scopes_unwound; returns the events that are needed */
 bool scopes_off(void); /* nothing of this thread is recorded, because of the functions that it is in */
 /* A call begins or ends of a function that is there for this; sp: its caller's stack pointer, or that of an OSR variant. */
 void scopes_enter(uint32_t scopes, uintptr_t sp);

@@ -825,6 +825,11 @@ static bool set_leaf(struct thread *t)
     return t->leaf != 0;
 }
 
+uint32_t stack_child(uint32_t parent, uint32_t ip)
+{
+    return child_of(parent, ip, 0);
+}
+
 void stack_forget(struct thread *t)
 {
     forget_frames(t);

@@ -14,6 +14,7 @@ void stack_close(void);
 bool stack_update(struct thread *t, uintptr_t fp);
 /* Where a stack begins, for stack_update: at the first pair behind the runtime's own frames, which are remembered, or at fp. */
 uintptr_t stack_begin(struct thread *t, uintptr_t fp);
+uint32_t stack_child(uint32_t parent, uint32_t ip); /* a node; 0: no room */
 void stack_forget(struct thread *t); /* nothing of t->frames is believed any more */
 
 #endif

@@ -6,6 +6,7 @@
 #include "calls.h"
 #include "control.h"
 #include "dormant.h"
+#include "interactions.h"
 #include "map.h"
 #include "names.h"
 #include "pins.h"
@@ -108,6 +109,7 @@ static void end_thread(void)
     struct thread_set *set = current_set;
     pins_thread_ended();
     scopes_thread_ended();
+    interactions_thread_ended();
     time_thread_ended(set == NULL ? NULL : &set->timer);
     control_thread_ends();
     current_thread = NULL;

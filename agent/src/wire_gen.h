@@ -28,15 +28,16 @@
 #define WIRE_REGION_AGES 0x5u /* struct wire_ages */
 #define WIRE_REGION_THREAD_SETS 0x6u /* struct wire_thread_set */
 #define WIRE_REGION_SCOPES 0x7u /* struct wire_scope, by thread */
-#define WIRE_REGION_TIMINGS 0x8u /* struct wire_timing */
-#define WIRE_REGION_WAITS 0x9u /* struct wire_waits */
-#define WIRE_REGION_CLOCKS 0xau /* struct wire_clock, by thread */
-#define WIRE_REGION_ACTIVATIONS 0xbu /* struct wire_activation */
-#define WIRE_REGION_ACTED 0xcu /* struct wire_acted */
-#define WIRE_REGION_INCLUSIVES 0xdu /* struct wire_inclusive */
-#define WIRE_REGION_SITE_TIMINGS 0xeu /* struct wire_site_timing, by site */
-#define WIRE_REGION_TRACE 0xfu /* struct wire_trace_chunk */
-#define WIRE_REGION_COUNT 0x10u
+#define WIRE_REGION_INTERACTIONS 0x8u /* struct wire_interaction */
+#define WIRE_REGION_TIMINGS 0x9u /* struct wire_timing */
+#define WIRE_REGION_WAITS 0xau /* struct wire_waits */
+#define WIRE_REGION_CLOCKS 0xbu /* struct wire_clock, by thread */
+#define WIRE_REGION_ACTIVATIONS 0xcu /* struct wire_activation */
+#define WIRE_REGION_ACTED 0xdu /* struct wire_acted */
+#define WIRE_REGION_INCLUSIVES 0xeu /* struct wire_inclusive */
+#define WIRE_REGION_SITE_TIMINGS 0xfu /* struct wire_site_timing, by site */
+#define WIRE_REGION_TRACE 0x10u /* struct wire_trace_chunk */
+#define WIRE_REGION_COUNT 0x11u
 #define WIRE_LOSS_ARENA_FULL 0x0u /* memory limit or file system full */
 #define WIRE_LOSS_NO_THREAD_STATE 0x1u /* no memory for a thread's tables */
 #define WIRE_LOSS_REENTERED 0x2u /* allocation inside the agent's own call into the runtime */
@@ -63,7 +64,9 @@
 #define WIRE_LOSS_MARKS 0x17u /* marks and changes of what is recorded for which there was no room */
 #define WIRE_LOSS_NOT_LIMITED 0x18u /* functions that were to limit what is recorded, and have no probes */
 #define WIRE_LOSS_TRACE 0x19u /* collections that the call trace does not have */
-#define WIRE_LOSS_COUNT 0x1au
+#define WIRE_LOSS_INTERACTIONS 0x1au /* interactions that have no row */
+#define WIRE_LOSS_INTERACTION_TEXTS 0x1bu /* texts of interactions that were cut or left out */
+#define WIRE_LOSS_COUNT 0x1cu
 #define WIRE_MAX_IL_MAP 0x2000u /* points of one body */
 #define WIRE_MAX_NAME 0x400u /* UTF-16 units of one name */
 #define WIRE_MAX_TYPE_ARGUMENTS 0x40u /* of one type or function */
@@ -122,6 +125,10 @@
 #define WIRE_NOT_PROBED_SIGNATURE 0x10u /* its module took no signature of a probe */
 #define WIRE_NOT_PROBED_REFUSED 0x11u /* the runtime did not take the IL with probes, or there was no memory */
 #define WIRE_RECORD_COLLECTION 0x14u
+#define WIRE_RECORD_INTERACTION_TEXT 0x15u
+#define WIRE_INTERACTION_DATABASE 0x1u /* a command of a database */
+#define WIRE_INTERACTION_HTTP 0x2u /* a request */
+#define WIRE_MAX_INTERACTION_TEXT 0x1000u /* UTF-16 units of one text */
 #define WIRE_CHANGE_ALLOCATED 0x5u /* after the generations */
 #define WIRE_GENERATION_LARGE 0x3u /* COR_PRF_GC_LARGE_OBJECT_HEAP */
 #define WIRE_GENERATION_PINNED 0x4u /* COR_PRF_GC_PINNED_OBJECT_HEAP */
@@ -271,8 +278,8 @@ struct wire_header {
     uint64_t gap_ticks; /* an interval without a context switch is shorter, MechanismGap */
     uint64_t ready_measured; /* 1: ready is what the kernel says of each thread, 0: an estimate by the numbers of switches */
     struct wire_overhead overhead; /* what the probes themselves take */
-    struct wire_region_entry regions[16]; /* by Region */
-    struct wire_loss_entry losses[26]; /* by Loss */
+    struct wire_region_entry regions[17]; /* by Region */
+    struct wire_loss_entry losses[28]; /* by Loss */
     uint64_t walks; /* GCs at whose start the runtime walked generation 0, lifetime */
     uint64_t left_out; /* objects that the runtime allocated for events that the agent asked for: not the program's */
     uint64_t left_out_bytes; /* their heap bytes */
@@ -282,7 +289,7 @@ struct wire_header {
     uint32_t reserved;
     uint64_t trace_freed; /* how often the collector has set a TraceChunk to TraceFree; it writes this after that */
 };
-_Static_assert(sizeof(struct wire_header) == 1376, "layout");
+_Static_assert(sizeof(struct wire_header) == 1456, "layout");
 _Static_assert(offsetof(struct wire_header, magic) == 0, "layout");
 _Static_assert(offsetof(struct wire_header, version) == 8, "layout");
 _Static_assert(offsetof(struct wire_header, state) == 12, "layout");
@@ -313,15 +320,15 @@ _Static_assert(offsetof(struct wire_header, gap_ticks) == 144, "layout");
 _Static_assert(offsetof(struct wire_header, ready_measured) == 152, "layout");
 _Static_assert(offsetof(struct wire_header, overhead) == 160, "layout");
 _Static_assert(offsetof(struct wire_header, regions) == 192, "layout");
-_Static_assert(offsetof(struct wire_header, losses) == 704, "layout");
-_Static_assert(offsetof(struct wire_header, walks) == 1328, "layout");
-_Static_assert(offsetof(struct wire_header, left_out) == 1336, "layout");
-_Static_assert(offsetof(struct wire_header, left_out_bytes) == 1344, "layout");
-_Static_assert(offsetof(struct wire_header, answered) == 1352, "layout");
-_Static_assert(offsetof(struct wire_header, forced) == 1356, "layout");
-_Static_assert(offsetof(struct wire_header, snapshots) == 1360, "layout");
-_Static_assert(offsetof(struct wire_header, reserved) == 1364, "layout");
-_Static_assert(offsetof(struct wire_header, trace_freed) == 1368, "layout");
+_Static_assert(offsetof(struct wire_header, losses) == 736, "layout");
+_Static_assert(offsetof(struct wire_header, walks) == 1408, "layout");
+_Static_assert(offsetof(struct wire_header, left_out) == 1416, "layout");
+_Static_assert(offsetof(struct wire_header, left_out_bytes) == 1424, "layout");
+_Static_assert(offsetof(struct wire_header, answered) == 1432, "layout");
+_Static_assert(offsetof(struct wire_header, forced) == 1436, "layout");
+_Static_assert(offsetof(struct wire_header, snapshots) == 1440, "layout");
+_Static_assert(offsetof(struct wire_header, reserved) == 1444, "layout");
+_Static_assert(offsetof(struct wire_header, trace_freed) == 1448, "layout");
 
 struct wire_ip {
     uint64_t address; /* the return address */
@@ -450,6 +457,32 @@ _Static_assert(offsetof(struct wire_scope, inside) == 0, "layout");
 _Static_assert(offsetof(struct wire_scope, outside) == 24, "layout");
 _Static_assert(offsetof(struct wire_scope, off) == 48, "layout");
 _Static_assert(offsetof(struct wire_scope, reserved) == 52, "layout");
+
+struct wire_interaction {
+    uint32_t kind; /* InteractionDatabase or InteractionHTTP */
+    uint32_t text; /* id of an InteractionText, 0: there was no room for it */
+    uint32_t node; /* the stack of the caller, 0: it is not known yet */
+    uint32_t reserved;
+    uint64_t started; /* calls */
+    uint64_t ended; /* those that have ended; stored last */
+    uint64_t failed; /* those of them that ended by an exception, or whose task failed or was cancelled */
+    uint64_t unwaited; /* those that returned a task which was not complete, and of which nobody knows when it was */
+    uint64_t total_ns; /* CLOCK_MONOTONIC, of calls that have ended */
+    uint64_t min_ns; /* of one call; UINT64_MAX: none has ended */
+    uint64_t max_ns;
+};
+_Static_assert(sizeof(struct wire_interaction) == 72, "layout");
+_Static_assert(offsetof(struct wire_interaction, kind) == 0, "layout");
+_Static_assert(offsetof(struct wire_interaction, text) == 4, "layout");
+_Static_assert(offsetof(struct wire_interaction, node) == 8, "layout");
+_Static_assert(offsetof(struct wire_interaction, reserved) == 12, "layout");
+_Static_assert(offsetof(struct wire_interaction, started) == 16, "layout");
+_Static_assert(offsetof(struct wire_interaction, ended) == 24, "layout");
+_Static_assert(offsetof(struct wire_interaction, failed) == 32, "layout");
+_Static_assert(offsetof(struct wire_interaction, unwaited) == 40, "layout");
+_Static_assert(offsetof(struct wire_interaction, total_ns) == 48, "layout");
+_Static_assert(offsetof(struct wire_interaction, min_ns) == 56, "layout");
+_Static_assert(offsetof(struct wire_interaction, max_ns) == 64, "layout");
 
 struct wire_timing {
     uint32_t parent; /* number (index plus one) of the caller's timing; always smaller than the own; 0: a root, whose Lead is 0 */

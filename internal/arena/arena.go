@@ -185,6 +185,11 @@ func (a *Arena) ThreadSets() []wire.ThreadSet {
 // index plus one. They change: see Scope.
 func (a *Arena) Scopes() []wire.Scope { return rows[wire.Scope](a.region(wire.RegionScopes)) }
 
+// Interactions returns what is known of calls to databases and over HTTP. They change: see Interaction.
+func (a *Arena) Interactions() []wire.Interaction {
+	return rows[wire.Interaction](a.region(wire.RegionInteractions))
+}
+
 // Timings returns the calling-context trees of all threads so far; a timing's number is its index plus one. Their
 // counters may still grow: see Timing.
 func (a *Arena) Timings() []wire.Timing { return rows[wire.Timing](a.region(wire.RegionTimings)) }
@@ -343,6 +348,18 @@ func Scope(s *wire.Scope) wire.Scope {
 		return out
 	}
 	return wire.Scope{Off: atomic.LoadUint32(&s.Off), Inside: spells(&s.Inside), Outside: spells(&s.Outside)}
+}
+
+// Interaction reads a row while threads may change it, each field whole. No more calls have ended than the times are
+// of.
+func Interaction(i *wire.Interaction) wire.Interaction {
+	out := wire.Interaction{Kind: i.Kind, Text: i.Text, Node: atomic.LoadUint32(&i.Node)}
+	out.Ended = atomic.LoadUint64(&i.Ended)
+	out.Failed, out.Unwaited = atomic.LoadUint64(&i.Failed), atomic.LoadUint64(&i.Unwaited)
+	out.TotalNS = atomic.LoadUint64(&i.TotalNS)
+	out.MinNS, out.MaxNS = atomic.LoadUint64(&i.MinNS), atomic.LoadUint64(&i.MaxNS)
+	out.Started = atomic.LoadUint64(&i.Started)
+	return out
 }
 
 // Count reads the two counters of a site, each whole.

@@ -77,6 +77,7 @@ type runFlags struct {
 	sample                 int // milliseconds
 	meters                 []string
 	functions              functionFlags
+	interactions           bool
 	steer                  steerFlags
 	trace                  traceFlags
 	live                   string // address of the page, "" for none
@@ -102,6 +103,7 @@ func newRunCommand(e *environment) *cobra.Command {
 			"  clrprof run --live -- ./server\n" +
 			"  clrprof run --mark-at Shop.Orders.Load --mark-at Shop.Orders.Load:after -- ./server\n" +
 			"  clrprof run --time --record-inside Shop.Orders.Load -- ./server\n" +
+			"  clrprof run --time --interactions -- ./server\n" +
 			"  clrprof run --trace orders.json.gz --include 'Shop.Orders.*' -- dotnet app.dll\n" +
 			"  clrprof run --meter Shop.Events --meter System.Runtime -- ./server\n" +
 			"  clrprof run --no-report -- ./build.sh",
@@ -129,6 +131,8 @@ func (r *runFlags) add(cmd *cobra.Command) {
 		"of what is recorded), hooks (of the runtime, which refuses precompiled code), or auto (il where it can be)")
 	r.addWatching(f)
 	r.functions.add(f)
+	f.BoolVar(&r.interactions, "interactions", false,
+		"record calls to databases (ADO.NET) and over HTTP as well: clrprof report interactions")
 	r.trace.add(f)
 }
 
@@ -444,8 +448,8 @@ func (r *runFlags) options(e *environment, command []string) (collect.Options, e
 			Instrument: r.plan.instrument, Probes: r.probesVariable(),
 			Small: r.plan.small, Rules: rules.Lines(),
 			Mine: r.plan.mineRules().Lines(), MineFolder: instrument.UserFolder(targetAssembly(command)),
-			Actions: r.functions.lines,
-			Agent:   e.getenv("CLRPROF_AGENT"), Kept: r.steer.keptSignals()},
+			Actions: r.functions.lines, Interactions: r.interactions,
+			Agent: e.getenv("CLRPROF_AGENT"), Kept: r.steer.keptSignals()},
 		Output: r.output, Name: targetName(command), Force: r.force, Filter: rules,
 		Facts: facts, Begin: now, Group: r.followGroups(), Sample: quantity.Nanoseconds(r.sample) * 1_000_000,
 		Meters: r.meters, MarkAt: r.functions.marks, Limits: r.functions.limits, Trace: traced,
@@ -563,6 +567,9 @@ func (r *runFlags) set() map[string]any {
 	r.functions.set(set)
 	if len(r.meters) > 0 {
 		set["meter"] = r.meters
+	}
+	if r.interactions {
+		set["interactions"] = true
 	}
 	if r.trace.path != "" {
 		set["trace"] = r.trace.path

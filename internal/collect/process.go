@@ -41,7 +41,8 @@ var lossReasons = [wire.LossCount]string{
 	wire.LossAsyncNotHooked: session.LossAsyncNotHooked, wire.LossNotProbed: session.LossNotProbed,
 	wire.LossCallsCut: session.LossCallsCut, wire.LossWaits: session.LossWaits, wire.LossControl: session.LossControl,
 	wire.LossMarks: session.LossMarks, wire.LossNotLimited: session.LossNotLimited,
-	wire.LossTrace: session.LossTrace,
+	wire.LossTrace: session.LossTrace, wire.LossInteractions: session.LossInteractions,
+	wire.LossInteractionTexts: session.LossInteractionTexts,
 }
 
 // lossEvents returns how often a loss happened. Losses of calls count these as objects.
@@ -50,7 +51,7 @@ func lossEvents(loss wire.Loss, l *wire.LossEntry) (events uint64, amount quanti
 	case wire.LossCallsFolded, wire.LossCallsUnmatched, wire.LossCallsCut:
 		return max(l.Events, l.Objects), quantity.Amount{}
 	case wire.LossClockBackwards, wire.LossNotHooked, wire.LossAsyncNotHooked, wire.LossNotProbed, wire.LossWaits,
-		wire.LossNotLimited:
+		wire.LossNotLimited, wire.LossInteractions, wire.LossInteractionTexts:
 		return l.Events, quantity.Amount{}
 	}
 	return l.Events, quantity.Amount{Allocations: quantity.Count(l.Objects), Bytes: quantity.Bytes(l.Bytes)}
@@ -71,22 +72,23 @@ type process struct {
 	outer func(inner int) int // it, of that in its own namespace, which the header has
 	alive func(pid int) bool
 	// it does not run any more, and did not before the arena was read: decided once for each sync
-	over      bool
-	died      quantity.Nanoseconds // when it was found over without having shut down; 0: it was not
-	data      uint32               // wire.DataMemory and so on
-	end       quantity.Nanoseconds // of the process, or now
-	failure   string               // why its agent does not record; "": it does
-	exe       string
-	arguments []string
-	named     string // by the program itself; "": it has not
-	logRead   int
-	names     names
-	tree      tree
-	places    places
-	threads   threads
-	lifetime  lifetime
-	times     times
-	scopes    scopes
+	over         bool
+	died         quantity.Nanoseconds // when it was found over without having shut down; 0: it was not
+	data         uint32               // wire.DataMemory and so on
+	end          quantity.Nanoseconds // of the process, or now
+	failure      string               // why its agent does not record; "": it does
+	exe          string
+	arguments    []string
+	named        string // by the program itself; "": it has not
+	logRead      int
+	names        names
+	tree         tree
+	places       places
+	threads      threads
+	lifetime     lifetime
+	times        times
+	scopes       scopes
+	interactions interactions
 
 	collections []calltrace.Record // for the call trace
 
@@ -163,6 +165,9 @@ func (p *process) sync(r *Recorder, now quantity.Nanoseconds, last bool) error {
 	if err := p.rec.WriteTree(); err != nil {
 		return err
 	}
+	if err := p.interactions.write(r, p, &found, last); err != nil {
+		return err
+	}
 	if err := p.times.add(r, p, header, found.timings); err != nil {
 		return err
 	}
@@ -198,6 +203,7 @@ func (p *process) read(r *Recorder) (found, error) {
 	f.timings, f.sets = p.arena.Timings(), p.arena.ThreadSets()
 	f.nodes, f.ips = p.arena.Nodes(), p.arena.IPs()
 	p.scopes.read(p.arena)
+	p.interactions.read(p.arena)
 	// A record has at least 8 bytes (wire.Next).
 	if err := r.rec.Room(len(f.timings), len(f.sites), len(f.sets), len(f.nodes), len(f.ips),
 		(len(p.arena.Log())-p.logRead)/8); err != nil {
@@ -233,6 +239,8 @@ func (p *process) readLog(r *Recorder) error {
 			if err := p.addLifetime(r, record); err != nil {
 				return fmt.Errorf("log at %d: %w", p.logRead, err)
 			}
+		case wire.InteractionText:
+			p.interactions.addText(&record)
 		case wire.NotProbed:
 			if err := p.addNotProbed(&record); err != nil {
 				return fmt.Errorf("log at %d: %w", p.logRead, err)

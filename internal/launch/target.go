@@ -54,13 +54,15 @@ const (
 	// patterns that choose functions, one in a line, with their signs: +include, -exclude
 	envRules = "CLRPROF_RULES"
 	// patterns of functions at which something is done, one in a line, with the number of what and the sign +
-	envActions = "CLRPROF_ACTIONS"
+	envActions      = "CLRPROF_ACTIONS"
+	envInteractions = "CLRPROF_INTERACTIONS" // 1: calls to databases and over HTTP are recorded
 )
 
 // agentVariables are all that are meant for the agent.
 var agentVariables = []string{envArenas, envMemory, envNodes, envDepth, envLifetime, envFinalGC, envRoots, envSnapshot,
 	envTime, envTrace, envNoMemory,
-	envCollector, EnvDormant, envInstrument, envProbes, envSmall, envMine, envFolder, envRules, envActions}
+	envCollector, EnvDormant, envInstrument, envProbes, envSmall, envMine, envFolder, envRules, envActions,
+	envInteractions}
 
 // Options tell how to start a target.
 type Options struct {
@@ -84,6 +86,8 @@ type Options struct {
 	MineFolder string   // with Time: all modules of this folder are the user's; "": none
 	Rules      []string // with Time: patterns with their signs, as in instrument.Rules.Lines
 	Actions    []string // patterns of functions at which something is done, as in instrument.ActionLines
+	// record calls to databases and over HTTP
+	Interactions bool
 
 	Agent       string // path of the library, "": the embedded one
 	Environment []string
@@ -236,6 +240,9 @@ func environment(o Options, agent string) []string {
 	}
 	if o.Time {
 		env = append(env, timeEnvironment(o)...)
+	}
+	if o.Interactions {
+		env = append(env, envInteractions+"=1")
 	}
 	if len(o.Actions) > 0 {
 		env = append(env, envActions+"="+strings.Join(o.Actions, "\n"))

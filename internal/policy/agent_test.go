@@ -20,15 +20,15 @@ var agentParts = []struct {
 }{
 	{"ground", 580, "agent.h clr.c clr.h list.c list.h map.c map.h", "memory"},
 	{"door", 330, "agent.c",
-		"allocations control dormant guest instrument lifetime memory names probes runtime threads time trace"},
+		"allocations control dormant guest instrument interactions lifetime memory names probes runtime threads time trace"},
 	{"machine", 370, "arch.c arch/arch.h arch/x64/machine.h arch/x64/code.c arch/x64/stubs.c arch/x64/system.c",
 		"probes time"},
 	// What the agent takes, and leaves to others; what keeps it small, and lets it go.
 	{"memory", 700, "arena.c arena.h", "guest"},
 	{"guest", 400, "thread_sets.c thread_sets.h watch.c watch.h", "lifetime memory names time"},
 	{"names", 900, "names.c names.h record.h", "allocations instrument lifetime machine memory probes runtime threads"},
-	{"threads", 530, "threads.c threads.h", "allocations control dormant exceptions guest memory names scopes time"},
-	{"allocations", 1960, "allocations.c allocations.h recent.c recent.h stack.c stack.h cfi.c cfi.h above.c above.h",
+	{"threads", 530, "threads.c threads.h", "allocations control dormant exceptions guest interactions memory names scopes time"},
+	{"allocations", 1970, "allocations.c allocations.h recent.c recent.h stack.c stack.h cfi.c cfi.h above.c above.h",
 		"control dormant guest lifetime machine memory names threads time"},
 	{"lifetime", 2310, "lifetime.c lifetime.h collection.h generations.c walk.c alive.c heap.c heap.h survival.c " +
 		"survival.h snapshot.c snapshot.h changes.c changes.h events.c events.h",
@@ -36,9 +36,12 @@ var agentParts = []struct {
 	// What is recorded at the moment, and what the program can call.
 	{"control", 690, "control.c control.h api.c requests.c", "dormant guest lifetime memory scopes threads time"},
 	// In which functions a thread is recorded.
-	{"scopes", 260, "scopes.c scopes.h", "control exceptions guest machine memory threads time"},
+	{"scopes", 270, "scopes.c scopes.h", "control exceptions guest interactions machine memory threads time"},
 	// What else is done at functions.
 	{"actions", 80, "actions.c actions.h", "control guest memory threads time"},
+	// Calls to databases and over HTTP: which methods make them, what they send, and how long it takes.
+	{"interactions", 1100, "interactions.c interactions.h operations.c",
+		"allocations control guest machine memory names threads"},
 	// Processes that are recorded later than they start.
 	{"dormant", 430, "dormant.c dormant.h variables.c", "control guest lifetime memory names runtime threads"},
 	// What is the runtime's own.
@@ -49,13 +52,14 @@ var agentParts = []struct {
 		"control exceptions guest instrument machine memory probes scopes threads trace"},
 	// The events of calls in their order, for who wants them.
 	{"trace", 260, "trace.c trace.h", "control guest machine memory names time"},
-	{"instrument", 590, "instrument.c instrument.h", "memory names origin precompiled probes runtime scopes time trace"},
+	{"instrument", 610, "instrument.c instrument.h",
+		"interactions memory names origin precompiled probes runtime scopes time trace"},
 	// How the runtime is kept from harm by being asked about exceptions.
 	{"exceptions", 140, "pins.c pins.h", "memory"},
 	// The rewriter knows nothing of the rest.
 	{"rewriter", 760, "il.h il_read.c il_write.c", ""},
-	{"probes", 1070, "probes.c probes.h callees.c callees.h",
-		"actions guest instrument machine memory names precompiled rewriter runtime scopes time trace"},
+	{"probes", 1120, "probes.c probes.h callees.c callees.h",
+		"actions guest instrument interactions machine memory names precompiled rewriter runtime scopes time trace"},
 	// What of precompiled code may run. The reader of images knows nothing of the rest.
 	{"images", 280, "r2r.h r2r.c", ""},
 	{"precompiled", 290, "inliners.h inliners.c", "images instrument memory names runtime"},

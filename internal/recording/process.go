@@ -165,6 +165,27 @@ func (r *Recording) WriteScopes(rows []session.ThreadScope) error {
 	return r.w.ReplaceThreadScopes(rows)
 }
 
+// NextInteraction returns the id of a row of the table interaction.
+func (r *Recording) NextInteraction() session.InteractionID {
+	r.next.interaction++
+	return r.next.interaction
+}
+
+// WriteInteractions adds rows of the table interaction, or replaces those with the same ids.
+func (r *Recording) WriteInteractions(rows []session.Interaction) error {
+	return r.w.ReplaceInteractions(rows)
+}
+
+// InteractionStack writes the stack of a caller, and returns its id.
+func (p *Process) InteractionStack(frames []session.InteractionFrame) (session.InteractionStackID, error) {
+	r := p.recording
+	r.next.interactionStack++
+	for i := range frames {
+		frames[i].Stack = r.next.interactionStack
+	}
+	return r.next.interactionStack, r.w.InsertInteractionFrames(frames)
+}
+
 // Snapshot is what a heap told of itself at one moment. Rows need no process.
 type Snapshot struct {
 	Total session.Snapshot

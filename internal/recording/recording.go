@@ -48,19 +48,21 @@ type Totals struct {
 
 // ids counts the rows given out so far.
 type ids struct {
-	process     session.ProcessID
-	thread      session.ThreadID
-	module      session.ModuleID
-	typ         session.TypeID
-	function    session.FunctionID
-	body        session.BodyID
-	instruction session.InstructionID
-	node        session.NodeID
-	site        session.SiteID
-	gc          session.GCID
-	timing      session.TimingID
-	pause       session.PauseID
-	mark        session.MarkID
+	process          session.ProcessID
+	thread           session.ThreadID
+	module           session.ModuleID
+	typ              session.TypeID
+	function         session.FunctionID
+	body             session.BodyID
+	instruction      session.InstructionID
+	interaction      session.InteractionID
+	interactionStack session.InteractionStackID
+	node             session.NodeID
+	site             session.SiteID
+	gc               session.GCID
+	timing           session.TimingID
+	pause            session.PauseID
+	mark             session.MarkID
 }
 
 // short is an id of the session, all of which are counted from 1: Recording.Room sees to it that they fit.

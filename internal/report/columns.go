@@ -138,7 +138,7 @@ var allColumns = func() map[string]Column {
 	for _, list := range [][]Column{identityColumns, placeColumns, processColumns, valueColumns(), timeColumns(),
 		clockColumns,
 		functionColumns, lifetimeColumns(), whereColumns(), ageColumns(), gcColumns(), whyColumns(), heapColumns(),
-		ruleColumns, markColumns, lossColumns} {
+		ruleColumns, markColumns, interactionColumns, lossColumns} {
 		for _, c := range list {
 			all[c.Key] = c
 		}

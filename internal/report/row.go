@@ -26,6 +26,7 @@ const (
 	rowSite        rowKind = "site" // a stack and a type
 	rowGC          rowKind = "collection"
 	rowMark        rowKind = "mark"
+	rowInteraction rowKind = "interaction"
 	rowRoot        rowKind = "root" // references that keep objects alive
 	rowFact        rowKind = "fact" // a key and a value of the header
 	rowFinding     rowKind = "finding"
@@ -61,6 +62,7 @@ type Row struct {
 	lifetime    *analysis.Lifetime   // what became of the objects, if that is known
 	where       *whereRow
 	mark        *session.Mark // nil: it is none
+	interaction *analysis.Interaction
 	gc          *gcRow
 	ages        *ageRow
 	why         *whyRow

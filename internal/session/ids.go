@@ -18,6 +18,10 @@ type (
 	BodyID int64
 	// InstructionID identifies a return address in a body.
 	InstructionID uint32
+	// InteractionID identifies a row of the table interaction.
+	InteractionID uint32
+	// InteractionStackID identifies the stack of who made an interaction.
+	InteractionStackID uint32
 	// NodeID identifies a node of the calling-context tree.
 	NodeID uint32
 	// PathID identifies a node of the call tree without call sites.

@@ -42,6 +42,16 @@ func (w *Writer) ReplaceThreadScopes(rows []ThreadScope) error {
 	return put(w, replace, threadScopeTable, rows)
 }
 
+// ReplaceInteractions adds rows, or replaces those with the same id.
+func (w *Writer) ReplaceInteractions(rows []Interaction) error {
+	return put(w, replace, interactionTable, rows)
+}
+
+// InsertInteractionFrames adds rows.
+func (w *Writer) InsertInteractionFrames(rows []InteractionFrame) error {
+	return put(w, replace, interactionFrameTable, rows)
+}
+
 // ReplaceThreadSets adds rows, or replaces those of the same thread.
 func (w *Writer) ReplaceThreadSets(rows []ThreadSet) error {
 	return put(w, replace, threadSetTable, rows)

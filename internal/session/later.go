@@ -17,7 +17,8 @@ type addition struct{ table, column string } // column "": the whole table
 // additions to format 2, in the order in which they came.
 var additions = []addition{{"module", "origin"}, {"type", "trait"}, {"process_time", "ready_measured"},
 	{"process_time", "probes"}, {"counter", ""}, {"pause", ""}, {"mark", ""},
-	{"counter", "tags"}, {"function_await", ""}, {"function_not_probed", ""}, {"thread_scope", ""}}
+	{"counter", "tags"}, {"function_await", ""}, {"function_not_probed", ""}, {"thread_scope", ""},
+	{"interaction", ""}, {"interaction_frame", ""}}
 
 // String is the name of a table, or TABLE.COLUMN.
 func (a addition) String() string {

@@ -132,6 +132,16 @@ var lossKinds = []lossKind{
 		touches: "the file of the trace, which says where; no view: calls and times are counted all the same",
 		advice: "Record fewer functions (--include, --exclude, --exclude-small), pause, or give the trace more room " +
 			"(--trace-limit) and the agent more memory (--memory-limit)."},
+	{reason: LossInteractions,
+		why: "calls to a database or over HTTP have no row: there are 100,000 rows, or the agent's memory limit " +
+			"(--memory-limit) was reached",
+		touches: "report interactions: counts and times of these calls are missing",
+		advice:  "Give the agent more memory (--memory-limit), or keep values out of the texts: use parameters."},
+	{reason: LossInteractionTexts,
+		why: "texts of database commands or requests were cut after 4,096 characters, or there was no room for more " +
+			"than 20,000 different ones",
+		touches: "report interactions: texts that begin alike, or have no room, are in one row; counts and times are exact",
+		advice:  "Keep values out of the texts: use parameters."},
 	{reason: LossCounters,
 		why: "the counters that --meter names were not sampled: the process ended too soon, or its " +
 			"runtime is too old or did not answer (clrprof counters SESSION --missing)",

@@ -199,6 +199,7 @@ var tableNames = []string{
 	typeArgumentTable.name,
 	functionTable.name, functionArgumentTable.name, bodyTable.name, instructionTable.name, sliceTable.name,
 	pauseTable.name, markTable.name, notProbedTable.name, threadScopeTable.name,
+	interactionTable.name, interactionFrameTable.name,
 	processLifetimeTable.name, leftOutTable.name, gcTable.name, gcGenerationTable.name, gcDetailTable.name,
 	gcHeapTable.name,
 	snapshotTable.name, snapshotTypeTable.name, snapshotSiteTable.name, snapshotRootTable.name, snapshotPathTable.name,

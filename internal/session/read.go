@@ -107,6 +107,14 @@ func (s *Session) ThreadSets() ([]ThreadSet, error) { return rows(s, threadSetTa
 // ThreadScopes returns the table thread_scope in the order of thread.
 func (s *Session) ThreadScopes() ([]ThreadScope, error) { return rows(s, threadScopeTable) }
 
+// Interactions returns the table interaction in the order of id.
+func (s *Session) Interactions() ([]Interaction, error) { return rows(s, interactionTable) }
+
+// InteractionFrames returns the table interaction_frame in the order of stack and depth.
+func (s *Session) InteractionFrames() ([]InteractionFrame, error) {
+	return rows(s, interactionFrameTable)
+}
+
 // Modules returns the table module in the order of id.
 func (s *Session) Modules() ([]Module, error) { return rows(s, moduleTable) }
 

@@ -52,6 +52,35 @@ type Spells struct {
 	Length q.Nanoseconds // of all of them, pauses included
 }
 
+// Kinds of an Interaction.
+const (
+	InteractionDatabase = "database" // a command of System.Data.Common.DbCommand
+	InteractionHTTP     = "http"     // a request of System.Net.Http
+)
+
+// Interaction is a row of the table interaction: the calls of one kind, with one text, from one stack.
+type Interaction struct {
+	ID              InteractionID
+	Process         ProcessID
+	Kind            string
+	Text            string
+	HasText         bool               // false: there was no room for it
+	Stack           InteractionStackID // 0: it is not known
+	Calls           q.Count            // that began
+	Ended           q.Count
+	Failed          q.Count       // of those that ended: by an exception, or their task failed or was cancelled
+	Unwaited        q.Count       // of those that ended: the time lacks what their task took after they had returned it
+	Total, Min, Max q.Nanoseconds // of those that ended
+}
+
+// InteractionFrame is a row of the table interaction_frame: a function on the stack of a caller.
+type InteractionFrame struct {
+	Stack       InteractionStackID
+	Depth       int64 // 0: the function that made the call
+	Function    FunctionID
+	Instruction InstructionID
+}
+
 // What was found as the symbols of a module.
 const (
 	SymbolsFile       = "file"       // a portable PDB beside the module

@@ -162,6 +162,30 @@ CREATE TABLE thread_scope (         -- threads that were in functions of --recor
   outside_ns     INTEGER NOT NULL
 );
 
+CREATE TABLE interaction (          -- calls to databases and over HTTP (--interactions): those of one kind, with one text, from one stack
+  id          INTEGER PRIMARY KEY,
+  process_id  INTEGER NOT NULL,
+  kind        TEXT NOT NULL,        -- database (a command of System.Data.Common.DbCommand) | http (a request of System.Net.Http)
+  text        TEXT NOT NULL,        -- of the command, cut after 4,096 characters; of a request: method and address without user, query and fragment
+  has_text    INTEGER NOT NULL,     -- 0: there was no room for it
+  stack_id    INTEGER NOT NULL,     -- of the caller, 0: not known
+  call_count  INTEGER NOT NULL,     -- calls that began
+  ended       INTEGER NOT NULL,     -- those of them that ended; the rest are of these
+  failed      INTEGER NOT NULL,     -- by an exception, or their task failed or was cancelled
+  unwaited    INTEGER NOT NULL,     -- the time lacks what their task took after they had returned it
+  total_ns    INTEGER NOT NULL,     -- up to the return, or until the task that was returned is complete
+  min_ns      INTEGER NOT NULL,
+  max_ns      INTEGER NOT NULL
+);
+
+CREATE TABLE interaction_frame (    -- the stacks of their callers
+  stack_id        INTEGER NOT NULL,
+  depth           INTEGER NOT NULL, -- 0: the function that made the call
+  function_id     INTEGER NOT NULL,
+  instruction_id  INTEGER NOT NULL,
+  PRIMARY KEY (stack_id, depth)
+) WITHOUT ROWID;
+
 CREATE TABLE mark (                 -- moments that somebody marked
   id          INTEGER PRIMARY KEY,  -- in the order in which they came to be known
   time_ns     INTEGER NOT NULL,
@@ -668,6 +692,22 @@ SELECT v.line_id AS id, coalesce(s.path, '') AS source_file, l.line_begin, l.col
 FROM line_value v CROSS JOIN total JOIN line l ON l.id = v.line_id JOIN function f ON f.id = l.function_id
   LEFT JOIN source_file s ON s.id = l.file_id LEFT JOIN module m ON m.id = f.module_id LEFT JOIN process p ON p.id = f.process_id;
 
+CREATE VIEW interactions AS         -- by the innermost function of user code that made them, or who made them without any
+WITH place AS (
+  SELECT f.stack_id, coalesce(min(CASE WHEN m.origin IN ('pattern', 'project', 'beside', 'memory', 'folder') THEN f.depth END), 0) AS depth
+  FROM interaction_frame f JOIN function u ON u.id = f.function_id LEFT JOIN module m ON m.id = u.module_id GROUP BY f.stack_id)
+SELECT i.kind, CASE i.has_text WHEN 0 THEN '(other texts)' ELSE i.text END AS text,
+  CASE WHEN u.name <> '' THEN u.name WHEN u.raw_type <> '' THEN u.raw_type || '.' || u.raw_name ELSE u.raw_name END AS function,
+  coalesce(s.path, '') AS source_file, coalesce(l.line_begin, 0) AS line, coalesce(m.name, '') AS module, p.pid AS process_id, p.name AS process,
+  sum(i.call_count) AS calls, sum(i.ended) AS ended, sum(i.failed) AS failed, sum(i.unwaited) AS unwaited,
+  sum(i.total_ns) AS total_ns, min(CASE WHEN i.ended > 0 THEN i.min_ns END) AS min_ns, sum(i.total_ns) / nullif(sum(i.ended), 0) AS average_ns,
+  max(CASE WHEN i.ended > 0 THEN i.max_ns END) AS max_ns
+FROM interaction i LEFT JOIN place ON place.stack_id = i.stack_id
+  LEFT JOIN interaction_frame f ON f.stack_id = place.stack_id AND f.depth = place.depth LEFT JOIN function u ON u.id = f.function_id
+  LEFT JOIN module m ON m.id = u.module_id LEFT JOIN instruction n ON n.id = f.instruction_id LEFT JOIN line l ON l.id = n.line_id
+  LEFT JOIN source_file s ON s.id = l.file_id LEFT JOIN process p ON p.id = i.process_id
+GROUP BY i.kind, i.text, i.has_text, u.id, l.id, p.id;
+
 CREATE VIEW instructions AS
 SELECT v.instruction_id AS id, i.address, i.native_offset, i.il_offset, CASE WHEN f.name <> '' THEN f.name WHEN f.raw_type <> '' THEN f.raw_type || '.' || f.raw_name ELSE f.raw_name END AS function,
   coalesce(s.path, '') AS source_file, coalesce(l.line_begin, 0) AS line, coalesce(m.name, '') AS module, p.pid AS process_id, p.name AS process,
@@ -683,7 +723,7 @@ SELECT p.pid AS process_id, p.name AS process, l.reason, l.events,
     WHEN 'not_hooked' THEN 'function' WHEN 'async_not_hooked' THEN 'function' WHEN 'not_probed' THEN 'function' WHEN 'threads_folded' THEN 'thread' ELSE 'event' END AS unit, -- what events are
   l.allocations, l.bytes,
   l.reason NOT IN ('il_map_truncated', 'name_truncated', 'stack_truncated', 'type_unknown', 'lifetime_full', 'moves_lost', 'gc_cut', 'snapshot', 'changes_lost', 'survivors_lost',
-    'calls_folded', 'calls_unmatched', 'calls_cut', 'calls_jumped', 'clock_backwards', 'waits_lost', 'not_hooked', 'async_not_hooked', 'not_probed', 'threads_folded', 'stacks_lost', 'ages_lost', 'control_late', 'marks_lost', 'trace_lost', 'not_limited', 'counters_lost') AS missing -- or only less exact
+    'calls_folded', 'calls_unmatched', 'calls_cut', 'calls_jumped', 'clock_backwards', 'waits_lost', 'not_hooked', 'async_not_hooked', 'not_probed', 'threads_folded', 'stacks_lost', 'ages_lost', 'control_late', 'marks_lost', 'trace_lost', 'not_limited', 'interactions_lost', 'interaction_texts', 'counters_lost') AS missing -- or only less exact
 FROM loss l LEFT JOIN process p ON p.id = l.process_id;
 
 CREATE VIEW gcs AS                    -- before, dead, survived and promoted are those of the collected generations

@@ -69,6 +69,9 @@ func TestTables(t *testing.T) {
 	tableTest(t, w, threadTable, w.Threads, Thread{1, 1, 77, "main", 3, 4})
 	put(w, replace, threadSetTable, []ThreadSet{{1, 3, "x"}})
 	tableTest(t, w, threadScopeTable, w.ThreadScopes, ThreadScope{1, Spells{2, 3}, Spells{4, 5}}, ThreadScope{Thread: 2})
+	tableTest(t, w, interactionTable, w.Interactions, Interaction{1, 1, InteractionDatabase, "SELECT 'ä\x00'", true, 2, 9,
+		8, 7, 6, 5, 4, 3}, Interaction{ID: 2})
+	tableTest(t, w, interactionFrameTable, w.InteractionFrames, InteractionFrame{1, 0, 2, 3}, InteractionFrame{1, 1, 4, 5})
 	tableTest(t, w, moduleTable, w.Modules, Module{1, 1, "App.dll", "/x/App.dll", "0f", true, SymbolsFile, "/x/App.pdb",
 		"project"})
 	tableTest(t, w, typeTable, w.Types, Type{1, 1, 1, 0x02000001, TypeArray, 2, true, 3, 0x1d, "Näm", "Näm\x00e[,]",

@@ -39,6 +39,29 @@ var threadScopeTable = tableOf("thread_scope", func(c *cells, r *ThreadScope) {
 	integer(c, &r.Outside.Length)
 })
 
+var interactionTable = tableOf("interaction", func(c *cells, r *Interaction) {
+	integer(c, &r.ID)
+	integer(c, &r.Process)
+	c.text(&r.Kind)
+	c.text(&r.Text)
+	c.bool(&r.HasText)
+	integer(c, &r.Stack)
+	integer(c, &r.Calls)
+	integer(c, &r.Ended)
+	integer(c, &r.Failed)
+	integer(c, &r.Unwaited)
+	integer(c, &r.Total)
+	integer(c, &r.Min)
+	integer(c, &r.Max)
+})
+
+var interactionFrameTable = tableOf("interaction_frame", func(c *cells, r *InteractionFrame) {
+	integer(c, &r.Stack)
+	c.int64(&r.Depth)
+	integer(c, &r.Function)
+	integer(c, &r.Instruction)
+})
+
 var moduleTable = tableOf("module", func(c *cells, r *Module) {
 	integer(c, &r.ID)
 	integer(c, &r.Process)

@@ -101,6 +101,8 @@ func decodeRecord(d *decoder, kind Kind) any {
 		return ProcessName{Name: d.str()}
 	case KindFunctionMark:
 		return FunctionMark{TimeNS: d.u64(), Thread: d.u32(), Function: d.u32(), Point: d.u32(), Reserved: d.u32()}
+	case KindInteractionText:
+		return InteractionText{ID: d.u32(), Cut: d.u32(), Text: d.str()}
 	case KindNotProbed:
 		return NotProbed{Function: d.u32(), Reason: d.u32()}
 	case KindCollection:

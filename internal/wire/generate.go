@@ -46,6 +46,7 @@ func arenaConstants() []Constant {
 		{"REGION_AGES", uint64(RegionAges), "struct wire_ages"},
 		{"REGION_THREAD_SETS", uint64(RegionThreadSets), "struct wire_thread_set"},
 		{"REGION_SCOPES", uint64(RegionScopes), "struct wire_scope, by thread"},
+		{"REGION_INTERACTIONS", uint64(RegionInteractions), "struct wire_interaction"},
 		{"REGION_TIMINGS", uint64(RegionTimings), "struct wire_timing"},
 		{"REGION_WAITS", uint64(RegionWaits), "struct wire_waits"},
 		{"REGION_CLOCKS", uint64(RegionClocks), "struct wire_clock, by thread"},
@@ -81,6 +82,8 @@ func arenaConstants() []Constant {
 		{"LOSS_MARKS", uint64(LossMarks), "marks and changes of what is recorded for which there was no room"},
 		{"LOSS_NOT_LIMITED", uint64(LossNotLimited), "functions that were to limit what is recorded, and have no probes"},
 		{"LOSS_TRACE", uint64(LossTrace), "collections that the call trace does not have"},
+		{"LOSS_INTERACTIONS", uint64(LossInteractions), "interactions that have no row"},
+		{"LOSS_INTERACTION_TEXTS", uint64(LossInteractionTexts), "texts of interactions that were cut or left out"},
 		{"LOSS_COUNT", LossCount, ""},
 	}
 }
@@ -146,6 +149,10 @@ func nameConstants() []Constant {
 		{"NOT_PROBED_SIGNATURE", NotProbedSignature, "its module took no signature of a probe"},
 		{"NOT_PROBED_REFUSED", NotProbedRefused, "the runtime did not take the IL with probes, or there was no memory"},
 		{"RECORD_COLLECTION", uint64(KindCollection), ""},
+		{"RECORD_INTERACTION_TEXT", uint64(KindInteractionText), ""},
+		{"INTERACTION_DATABASE", InteractionDatabase, "a command of a database"},
+		{"INTERACTION_HTTP", InteractionHTTP, "a request"},
+		{"MAX_INTERACTION_TEXT", MaxInteractionText, "UTF-16 units of one text"},
 		{"CHANGE_ALLOCATED", ChangeAllocated, "after the generations"},
 	}
 }
@@ -222,7 +229,7 @@ func dataConstants() []Constant {
 // fixed lists the structs that both sides map, smallest parts first.
 func fixed() []any {
 	return []any{RegionEntry{}, LossEntry{}, Overhead{}, Header{}, IP{}, Node{}, Site{}, SiteTiming{}, SiteDeaths{},
-		Ages{}, ThreadSet{}, Spells{}, Scope{},
+		Ages{}, ThreadSet{}, Spells{}, Scope{}, Interaction{},
 		Timing{}, Waits{}, Acted{}, Inclusive{}, Clock{}, Activation{}, RecordHeader{}, ControlHeader{},
 		ControlChange{}, TraceEvent{}, TraceChunkHead{}, TraceChunk{}, Dormant{}}
 }

@@ -54,18 +54,20 @@ const (
 	RegionThreadSets Region = 6 // threads that share an id
 	RegionScopes     Region = 7 // by thread, where it is recorded only inside or outside of some functions
 
+	RegionInteractions Region = 8 // calls to databases and over HTTP, where they are recorded
+
 	// With time only.
-	RegionTimings     Region = 8  // the calling-context tree of each thread
-	RegionWaits       Region = 9  // what the operating system did in the intervals of a timing
-	RegionClocks      Region = 10 // by thread
-	RegionActivations Region = 11 // the calls that have not ended
-	RegionActed       Region = 12 // the least and the most of calls in which the operating system acted
-	RegionInclusives  Region = 13 // inclusive time of folded calls
-	RegionSiteTimings Region = 14 // by site, with memory too, where calls are seen around them
+	RegionTimings     Region = 9  // the calling-context tree of each thread
+	RegionWaits       Region = 10 // what the operating system did in the intervals of a timing
+	RegionClocks      Region = 11 // by thread
+	RegionActivations Region = 12 // the calls that have not ended
+	RegionActed       Region = 13 // the least and the most of calls in which the operating system acted
+	RegionInclusives  Region = 14 // inclusive time of folded calls
+	RegionSiteTimings Region = 15 // by site, with memory too, where calls are seen around them
 
-	RegionTrace Region = 15 // events of calls in their order, with a call trace only
+	RegionTrace Region = 16 // events of calls in their order, with a call trace only
 
-	RegionCount = 16
+	RegionCount = 17
 )
 
 // Loss is a reason for which something is missing from the counters.
@@ -122,7 +124,10 @@ const (
 	// beginnings and ends of collections for which there was no room (call trace); other events of it: Clock.TraceLost
 	LossTrace Loss = 25
 
-	LossCount = 26
+	LossInteractions     Loss = 26 // calls to databases and over HTTP that have no row, for want of room
+	LossInteractionTexts Loss = 27 // texts of them that were cut, or for which there was no room
+
+	LossCount = 28
 )
 
 // Generations of the GC heap, as the runtime numbers them (COR_PRF_GC_GENERATION).
@@ -381,6 +386,30 @@ type Spells struct {
 	Times   uint64 `doc:"how many began"`
 	NS      uint64 `doc:"how long those took that ended, CLOCK_MONOTONIC"`
 	SinceNS uint64 `doc:"when the one began that goes on, 0: none does"`
+}
+
+// Kinds of an Interaction.
+const (
+	InteractionDatabase = 1 // a command of System.Data.Common.DbCommand
+	InteractionHTTP     = 2 // a request of System.Net.Http
+)
+
+// MaxInteractionText bounds one text of an interaction, in UTF-16 units: it lies on the stack of the calling thread.
+const MaxInteractionText = 4096
+
+// Interaction is what is known of the calls of one kind, with one text, from one stack. All threads write it.
+type Interaction struct {
+	Kind     uint32 `doc:"InteractionDatabase or InteractionHTTP"`
+	Text     uint32 `doc:"id of an InteractionText, 0: there was no room for it"`
+	Node     uint32 `doc:"the stack of the caller, 0: it is not known yet"`
+	Reserved uint32 `doc:""`
+	Started  uint64 `doc:"calls"`
+	Ended    uint64 `doc:"those that have ended; stored last"`
+	Failed   uint64 `doc:"those of them that ended by an exception, or whose task failed or was cancelled"`
+	Unwaited uint64 `doc:"those that returned a task which was not complete, and of which nobody knows when it was"`
+	TotalNS  uint64 `doc:"CLOCK_MONOTONIC, of calls that have ended"`
+	MinNS    uint64 `doc:"of one call; UINT64_MAX: none has ended"`
+	MaxNS    uint64 `doc:""`
 }
 
 // ChangeAllocated is the counter of a Change that holds what was allocated; those before it are by generation.

@@ -26,6 +26,8 @@ const (
 	KindProcessName  Kind = 18
 	KindNotProbed    Kind = 19
 	KindCollection   Kind = 20
+
+	KindInteractionText Kind = 21
 )
 
 // Module is a loaded module.
@@ -246,6 +248,13 @@ type Collection struct {
 	Reserved  uint32 `doc:""`
 }
 
+// InteractionText is what was sent: a command, or the method and address of a request.
+type InteractionText struct {
+	ID   uint32 `doc:"from 1"`
+	Cut  uint32 `doc:"1: there was more"`
+	Text string `doc:"at most MaxInteractionText UTF-16 units"`
+}
+
 // Records lists one value of each kind, for documentation and for tests.
 func Records() map[Kind]any {
 	return map[Kind]any{
@@ -255,6 +264,6 @@ func Records() map[Kind]any {
 		KindChanges: Changes{}, KindControl: Control{}, KindMark: Mark{}, KindFunctionMark: FunctionMark{},
 		KindProcessName: ProcessName{},
 		KindNotProbed:   NotProbed{},
-		KindCollection:  Collection{},
+		KindCollection:  Collection{}, KindInteractionText: InteractionText{},
 	}
 }

@@ -75,6 +75,8 @@ func anyRecord(t *rapid.T) (wire.Kind, any) {
 		return kind, rapid.Make[wire.FunctionMark]().Draw(t, "record")
 	case wire.ProcessName:
 		return kind, rapid.Make[wire.ProcessName]().Draw(t, "record")
+	case wire.InteractionText:
+		return kind, rapid.Make[wire.InteractionText]().Draw(t, "record")
 	case wire.Collection:
 		return kind, rapid.Make[wire.Collection]().Draw(t, "record")
 	}

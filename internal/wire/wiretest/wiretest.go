@@ -23,24 +23,25 @@ const Capacity = 1 << 16
 // Arena is an arena in the making. It can be written to its file again and again, with more in it each time, while a
 // reader has it mapped.
 type Arena struct {
-	Header      wire.Header
-	Log         []byte
-	IPs         []wire.IP
-	Nodes       []wire.Node
-	Sites       []wire.Site
-	Deaths      []wire.SiteDeaths
-	Ages        []wire.Ages
-	ThreadSets  []wire.ThreadSet
-	Scopes      []wire.Scope
-	Timings     []wire.Timing
-	Waits       []wire.Waits
-	Clocks      []wire.Clock
-	Activations []wire.Activation
-	Acted       []wire.Acted
-	Inclusives  []wire.Inclusive
-	SiteTimings []wire.SiteTiming
-	Trace       []wire.TraceChunk
-	Capacity    int // in place of the constant, when not 0; to be set before the first Write
+	Header       wire.Header
+	Log          []byte
+	IPs          []wire.IP
+	Nodes        []wire.Node
+	Sites        []wire.Site
+	Deaths       []wire.SiteDeaths
+	Ages         []wire.Ages
+	ThreadSets   []wire.ThreadSet
+	Scopes       []wire.Scope
+	Interactions []wire.Interaction
+	Timings      []wire.Timing
+	Waits        []wire.Waits
+	Clocks       []wire.Clock
+	Activations  []wire.Activation
+	Acted        []wire.Acted
+	Inclusives   []wire.Inclusive
+	SiteTimings  []wire.SiteTiming
+	Trace        []wire.TraceChunk
+	Capacity     int // in place of the constant, when not 0; to be set before the first Write
 }
 
 // New returns the arena of a process that does not exist any more and did not say goodbye.
@@ -146,7 +147,7 @@ func (a *Arena) Compact() ([]byte, error) { return a.bytes(0) }
 func (a *Arena) bytes(capacity int) ([]byte, error) {
 	b := make([]byte, wire.HeaderSize)
 	for i, table := range [wire.RegionCount]any{a.Log, a.IPs, a.Nodes, a.Sites, a.Deaths, a.Ages, a.ThreadSets,
-		a.Scopes, a.Timings, a.Waits, a.Clocks, a.Activations, a.Acted, a.Inclusives, a.SiteTimings,
+		a.Scopes, a.Interactions, a.Timings, a.Waits, a.Clocks, a.Activations, a.Acted, a.Inclusives, a.SiteTimings,
 		a.Trace} {
 		offset := len(b)
 		if reflect.ValueOf(table).Len() > 0 {

@@ -69,8 +69,11 @@ READS_STACK static inline word_pair pair_still(word_pair same, uintptr_t address
 #define SIGNAL_IP(fp) ((fp) + 16 + 40 + 16 * 8)
 
 /* The CONTEXT of Windows (winnt.h, pal.h). */
+#define CONTEXT_FLAGS 0x30
+#define CONTEXT_CONTROL 0x100003u /* its registers are those of a frame */
 #define CONTEXT_SP 0x98
 #define CONTEXT_FP 0xA0
+#define CONTEXT_IP 0xF8
 #define CONTEXT_BYTES 0x100u /* up to rip, which is last */
 
 /* Call-frame information: numbers of registers (System V ABI for x86-64, figure 3.36). A call pushes the return address, so that it
