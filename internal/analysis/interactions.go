@@ -94,9 +94,13 @@ func interactionPlaces(s *session.Session) (map[session.InteractionStackID]Place
 	if err != nil {
 		return nil, err
 	}
+	first, err := firstStatements(s)
+	if err != nil {
+		return nil, err
+	}
 	lines := make(map[session.InstructionID]session.LineID, len(instructions))
 	for i := range instructions {
-		lines[instructions[i].ID] = instructions[i].Line
+		lines[instructions[i].ID] = first[instructions[i].Line]
 	}
 	out := map[session.InteractionStackID]Place{}
 	found := map[session.InteractionStackID]bool{}
@@ -107,6 +111,30 @@ func interactionPlaces(s *session.Session) (map[session.InteractionStackID]Place
 		}
 		found[f.Stack] = user[f.Function]
 		out[f.Stack] = Place{f.Function, lines[f.Instruction]}
+	}
+	return out, nil
+}
+
+// firstStatements returns, for each statement, the first one of the same function that begins on the same line.
+func firstStatements(s *session.Session) (map[session.LineID]session.LineID, error) {
+	list, err := s.Lines()
+	if err != nil {
+		return nil, err
+	}
+	type begin struct {
+		function session.FunctionID
+		file     session.FileID
+		line     int64
+	}
+	at := map[begin]session.LineID{}
+	out := make(map[session.LineID]session.LineID, len(list))
+	for i := range list {
+		l := &list[i]
+		key := begin{l.Function, l.File, l.LineBegin}
+		if _, known := at[key]; !known {
+			at[key] = l.ID
+		}
+		out[l.ID] = at[key]
 	}
 	return out, nil
 }

@@ -27,7 +27,7 @@ var agentParts = []struct {
 	{"memory", 700, "arena.c arena.h", "guest"},
 	{"guest", 400, "thread_sets.c thread_sets.h watch.c watch.h", "lifetime memory names time"},
 	{"names", 900, "names.c names.h record.h", "allocations instrument lifetime machine memory probes runtime threads"},
-	{"threads", 530, "threads.c threads.h", "allocations control dormant exceptions guest interactions memory names scopes time"},
+	{"threads", 535, "threads.c threads.h", "allocations control dormant exceptions guest interactions memory names scopes time"},
 	{"allocations", 1970, "allocations.c allocations.h recent.c recent.h stack.c stack.h cfi.c cfi.h above.c above.h",
 		"control dormant guest lifetime machine memory names threads time"},
 	{"lifetime", 2310, "lifetime.c lifetime.h collection.h generations.c walk.c alive.c heap.c heap.h survival.c " +

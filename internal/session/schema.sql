@@ -706,7 +706,7 @@ FROM interaction i LEFT JOIN place ON place.stack_id = i.stack_id
   LEFT JOIN interaction_frame f ON f.stack_id = place.stack_id AND f.depth = place.depth LEFT JOIN function u ON u.id = f.function_id
   LEFT JOIN module m ON m.id = u.module_id LEFT JOIN instruction n ON n.id = f.instruction_id LEFT JOIN line l ON l.id = n.line_id
   LEFT JOIN source_file s ON s.id = l.file_id LEFT JOIN process p ON p.id = i.process_id
-GROUP BY i.kind, i.text, i.has_text, u.id, l.id, p.id;
+GROUP BY i.kind, i.text, i.has_text, u.id, l.file_id, l.line_begin, p.id;
 
 CREATE VIEW instructions AS
 SELECT v.instruction_id AS id, i.address, i.native_offset, i.il_offset, CASE WHEN f.name <> '' THEN f.name WHEN f.raw_type <> '' THEN f.raw_type || '.' || f.raw_name ELSE f.raw_name END AS function,

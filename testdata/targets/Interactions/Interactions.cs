@@ -304,7 +304,7 @@ namespace Interactions
 
     static class Requests
     {
-        static int Line([CallerLineNumber] int line = 0) => line;
+        static void At(out int line, [CallerLineNumber] int at = 0) => line = at;
 
         static void Serve(HttpListener listener)
         {
@@ -320,6 +320,41 @@ namespace Interactions
             }
         }
 
+        [MethodImpl(MethodImplOptions.NoInlining | MethodImplOptions.NoOptimization)]
+        static Task Items(HttpClient client, string at, int i, out int line)
+        {
+            At(out line); Task t = client.GetAsync(at + "/items/1?secret=" + i + "#part");
+            return t;
+        }
+
+        [MethodImpl(MethodImplOptions.NoInlining | MethodImplOptions.NoOptimization)]
+        static Task Missing(HttpClient client, string at, int i, out int line)
+        {
+            At(out line); Task t = client.GetAsync("/missing");
+            return t;
+        }
+
+        [MethodImpl(MethodImplOptions.NoInlining | MethodImplOptions.NoOptimization)]
+        static Task Post(HttpClient client, string at, int i, out int line)
+        {
+            At(out line); Task t = client.PostAsync(new Uri(at.Replace("//", "//user:word@") + "/items"), new StringContent("x"));
+            return t;
+        }
+
+        [MethodImpl(MethodImplOptions.NoInlining | MethodImplOptions.NoOptimization)]
+        static Task Text(HttpClient client, string at, int i, out int line)
+        {
+            At(out line); Task t = client.GetStringAsync("/text?q=1");
+            return t;
+        }
+
+        [MethodImpl(MethodImplOptions.NoInlining | MethodImplOptions.NoOptimization)]
+        static Task Gone(HttpClient client, string at, int i, out int line)
+        {
+            At(out line); Task t = client.GetAsync(at + "/gone");
+            return t;
+        }
+
         public static async Task All(int n)
         {
             var listener = new HttpListener();
@@ -332,17 +367,26 @@ namespace Interactions
             }
             new Thread(() => Serve(listener)) { IsBackground = true }.Start();
             string at = "http://127.0.0.1:" + port;
+            int line;
+            Task t;
             using (var client = new HttpClient { BaseAddress = new Uri(at) })
                 for (int i = 0; i < n; i++)
                 {
-                    await Call("GET " + at + "/items/1", Line(), client.GetAsync(at + "/items/1?secret=" + i + "#part"));
-                    await Call("GET " + at + "/missing", Line(), client.GetAsync("/missing"));
-                    await Call("POST " + at + "/items", Line(), client.PostAsync(new Uri(at.Replace("//", "//user:word@") + "/items"), new StringContent("x")));
-                    await Call("GET " + at + "/text", Line(), client.GetStringAsync("/text?q=1"));
+                    t = Items(client, at, i, out line);
+                    await Call("GET " + at + "/items/1", line, t);
+                    t = Missing(client, at, i, out line);
+                    await Call("GET " + at + "/missing", line, t);
+                    t = Post(client, at, i, out line);
+                    await Call("POST " + at + "/items", line, t);
+                    t = Text(client, at, i, out line);
+                    await Call("GET " + at + "/text", line, t);
                 }
             listener.Stop();
             using (var client = new HttpClient())
-                try { await Call("GET " + at + "/gone", Line(), client.GetAsync(at + "/gone")); } catch (HttpRequestException) { }
+            {
+                t = Gone(client, at, 0, out line);
+                await Call("GET " + at + "/gone", line, t);
+            }
         }
 
         static async Task Call(string text, int line, Task t)
