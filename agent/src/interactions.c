@@ -67,13 +67,15 @@ static struct {
     struct pending *of; /* from 1 on */
 } tasks;
 
-static __thread struct {
+static __thread struct call {
     uintptr_t at; /* caller's stack pointer of the outermost call, 0: there is none */
     uint64_t start;
     uint32_t kind, row; /* row: 0: not known, or the task says when it ends */
     uint32_t task;
     struct stack *stack;
-} own AT_FIXED_PLACE;
+    struct call *next; /* of those that no thread has */
+} *own AT_FIXED_PLACE; /* NULL: the thread has made no such call */
+static struct call *unused_calls;
 
 /* What the stubs of probes go on to. */
 void interactions_text(const uint8_t *first, const uint8_t *second, uintptr_t kind, uintptr_t sp, uintptr_t place, uintptr_t own_sp);
@@ -373,26 +375,43 @@ static void *wait_for_stacks(void *unused)
 
 bool interactions_any(void)
 {
-    return own.at != 0;
+    return own != NULL && own->at != 0;
+}
+
+/* False: there is no room. */
+static bool take_own(void)
+{
+    if (own != NULL)
+        return true;
+    arena_lock();
+    own = unused_calls;
+    if (own != NULL)
+        unused_calls = own->next;
+    else
+        own = private_alloc(sizeof *own);
+    arena_unlock();
+    if (own == NULL)
+        loss(WIRE_LOSS_INTERACTIONS, 0, 0);
+    return own != NULL;
 }
 
 static void end_own(bool failed)
 {
-    uint32_t row = own.row;
-    own.at = 0;
-    own.row = own.task = 0;
-    finish(row, own.start, failed);
+    uint32_t row = own->row;
+    own->at = 0;
+    own->row = own->task = 0;
+    finish(row, own->start, failed);
 }
 
 void interactions_drop(uintptr_t sp)
 {
-    if (own.at != 0 && own.at <= sp)
+    if (interactions_any() && own->at <= sp)
         end_own(true);
 }
 
 bool interactions_is_outermost(uintptr_t sp)
 {
-    return own.at != 0 && (own.at == sp || (own.at > sp && frame_is_variant(own.at, sp)));
+    return interactions_any() && (own->at == sp || (own->at > sp && frame_is_variant(own->at, sp)));
 }
 
 void interactions_enter(uint32_t kind, uintptr_t sp)
@@ -400,12 +419,12 @@ void interactions_enter(uint32_t kind, uintptr_t sp)
     int saved_errno = errno;
     if (kind != INTERACTION_COMPLETION && !is_never()) {
         interactions_drop(sp);
-        if (own.at == 0 && control_ask(NULL)) {
-            own.at = sp;
-            own.kind = kind;
-            own.row = own.task = 0;
-            own.stack = NULL;
-            own.start = monotonic_ns();
+        if (!interactions_any() && control_ask(NULL) && take_own()) {
+            own->at = sp;
+            own->kind = kind;
+            own->row = own->task = 0;
+            own->stack = NULL;
+            own->start = monotonic_ns();
         }
     }
     errno = saved_errno;
@@ -414,7 +433,7 @@ void interactions_enter(uint32_t kind, uintptr_t sp)
 void interactions_leave(uint32_t kind, uintptr_t sp)
 {
     int saved_errno = errno;
-    if (kind != INTERACTION_COMPLETION && own.at != 0 && !is_never()) {
+    if (kind != INTERACTION_COMPLETION && interactions_any() && !is_never()) {
         interactions_drop(sp - 1);
         if (interactions_is_outermost(sp))
             end_own(false);
@@ -424,13 +443,20 @@ void interactions_leave(uint32_t kind, uintptr_t sp)
 
 void interactions_thread_ended(void)
 {
-    own.at = 0;
+    if (own == NULL)
+        return;
+    own->at = 0;
+    arena_lock();
+    own->next = unused_calls;
+    unused_calls = own;
+    arena_unlock();
+    own = NULL;
 }
 
 /* The text of a request is what is sent in the end: its address may be relative to that of the client, which makes it whole. */
 static bool is_wanted(uintptr_t kind, uintptr_t sp)
 {
-    return own.at != 0 && (own.at == sp || (kind == WIRE_INTERACTION_HTTP && own.kind == WIRE_INTERACTION_HTTP)) && !is_never();
+    return interactions_any() && (own->at == sp || (kind == WIRE_INTERACTION_HTTP && own->kind == WIRE_INTERACTION_HTTP)) && !is_never();
 }
 
 void interactions_text(const uint8_t *first, const uint8_t *second, uintptr_t kind, uintptr_t sp, uintptr_t place, uintptr_t own_sp)
@@ -444,16 +470,16 @@ void interactions_text(const uint8_t *first, const uint8_t *second, uintptr_t ki
         put_request(&t, first, second);
     else
         put_command(&t, first);
-    uint32_t text = find_text(&t), before = own.row;
-    if (own.stack == NULL)
-        own.stack = find_stack(place, own_sp, sp);
-    own.row = find_row(own.kind, text, own.stack);
-    if (own.row != before && before != 0)
+    uint32_t text = find_text(&t), before = own->row;
+    if (own->stack == NULL)
+        own->stack = find_stack(place, own_sp, sp);
+    own->row = find_row(own->kind, text, own->stack);
+    if (own->row != before && before != 0)
         __atomic_fetch_sub(&row_at(before)->started, 1, __ATOMIC_RELAXED);
-    if (own.row != before && own.row != 0)
-        add(&row_at(own.row)->started, 1);
+    if (own->row != before && own->row != 0)
+        add(&row_at(own->row)->started, 1);
     if (before == 0)
-        own.start = monotonic_ns(); /* the time is the program's, not ours */
+        own->start = monotonic_ns(); /* the time is the program's, not ours */
     errno = saved_errno;
 }
 
@@ -474,22 +500,22 @@ void interactions_waits(uint64_t task, uintptr_t kind, uintptr_t sp)
 {
     (void)kind;
     int saved_errno = errno;
-    if (!interactions_is_outermost(sp) || own.row == 0 || (uint32_t)task == 0 || is_never())
+    if (!interactions_is_outermost(sp) || own->row == 0 || (uint32_t)task == 0 || is_never())
         return;
     uint32_t *slot = &tasks.slots[(uint32_t)task % PENDING_SLOTS];
     word_lock(&tasks.lock);
     uint32_t i = new_pending();
     if (i != 0) {
-        tasks.of[i] = (struct pending){own.start, (uint32_t)task, own.row, *slot};
+        tasks.of[i] = (struct pending){own->start, (uint32_t)task, own->row, *slot};
         *slot = i;
         __atomic_store_n(&tasks.count, tasks.count + 1, __ATOMIC_SEQ_CST);
     }
     word_unlock(&tasks.lock);
     if (i == 0)
-        add(&row_at(own.row)->unwaited, 1); /* it ends with the call */
+        add(&row_at(own->row)->unwaited, 1); /* it ends with the call */
     else {
-        own.row = 0;
-        own.task = (uint32_t)task;
+        own->row = 0;
+        own->task = (uint32_t)task;
     }
     errno = saved_errno;
 }
@@ -540,8 +566,8 @@ void interactions_done(uint64_t success, uintptr_t kind, uintptr_t sp)
     (void)kind;
     int saved_errno = errno;
     bool failed = (success & 0xFF) == 0, counts = interactions_is_outermost(sp) && !is_never();
-    if (counts && own.task != 0)
-        complete(own.task, failed);
+    if (counts && own->task != 0)
+        complete(own->task, failed);
     if (counts)
         end_own(failed);
     errno = saved_errno;

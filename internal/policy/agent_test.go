@@ -40,7 +40,7 @@ var agentParts = []struct {
 	// What else is done at functions.
 	{"actions", 80, "actions.c actions.h", "control guest memory threads time"},
 	// Calls to databases and over HTTP: which methods make them, what they send, and how long it takes.
-	{"interactions", 1100, "interactions.c interactions.h operations.c",
+	{"interactions", 1120, "interactions.c interactions.h operations.c",
 		"allocations control guest machine memory names threads"},
 	// Processes that are recorded later than they start.
 	{"dormant", 430, "dormant.c dormant.h variables.c", "control guest lifetime memory names runtime threads"},
