@@ -126,10 +126,11 @@ static enum il_result read_header(struct il_work *w, const uint8_t *body, uint32
     }
     if (w->code_bytes == 0 || w->code_bytes > size - header)
         return IL_MALFORMED;
-    if (w->code_bytes > IL_MAX_CODE || stack + PROBE_STACK + ADDED_STACK > UINT16_MAX)
+    stack += PROBE_STACK + (w->probes.begin_bytes + w->probes.end_bytes != 0 ? ADDED_STACK : 0);
+    if (w->code_bytes > IL_MAX_CODE || stack > UINT16_MAX)
         return IL_TOO_LARGE;
     w->code = body + header;
-    w->max_stack = (uint16_t)(stack + PROBE_STACK + (w->probes.begin_bytes + w->probes.end_bytes != 0 ? ADDED_STACK : 0));
+    w->max_stack = (uint16_t)stack;
     if (more)
         w->sections_at = (header + w->code_bytes + 3) & ~3u;
     return IL_DONE;
