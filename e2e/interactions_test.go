@@ -55,6 +55,25 @@ func TestInteractions(t *testing.T) {
 	}
 }
 
+// TestInteractionsOfOldRuntime: .NET Core 3.1 has no probes, and that is a loss.
+func TestInteractionsOfOldRuntime(t *testing.T) {
+	t.Parallel()
+	runtime := dotnettest.Need(t).Net31()
+	r := record(t, runtime.Command(dotnettest.Target(t, "StaticInit", dotnettest.Options{})), "--memory",
+		"--interactions")
+	if r.exit != 0 {
+		t.Fatalf("exit code %d\n%s%s", r.exit, r.stdout, r.stderr)
+	}
+	type row struct {
+		Reason string
+		Events int64
+	}
+	want := []row{{session.LossInteractions, 1}}
+	if d := cmp.Diff(want, query[row](t, r.session, "SELECT reason, events FROM loss")); d != "" {
+		t.Error(d)
+	}
+}
+
 func compareInteractions(t *testing.T, r result) {
 	t.Helper()
 	type row struct {

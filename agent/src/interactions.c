@@ -578,7 +578,11 @@ void interactions_done(uint64_t success, uintptr_t kind, uintptr_t sp)
 bool interactions_choose(void)
 {
     const char *text = getenv("CLRPROF_INTERACTIONS");
-    return interactions_on = text != NULL && strcmp(text, "1") == 0 && arena.header->runtime_major >= 5;
+    bool wanted = text != NULL && strcmp(text, "1") == 0;
+    interactions_on = wanted && arena.header->runtime_major >= 5;
+    if (wanted && !interactions_on)
+        loss(WIRE_LOSS_INTERACTIONS, 0, 0);
+    return interactions_on;
 }
 
 bool interactions_init(void *profiler_info)

@@ -133,10 +133,11 @@ var lossKinds = []lossKind{
 		advice: "Record fewer functions (--include, --exclude, --exclude-small), pause, or give the trace more room " +
 			"(--trace-limit) and the agent more memory (--memory-limit)."},
 	{reason: LossInteractions,
-		why: "calls to a database or over HTTP have no row: there are 100,000 rows, or the agent's memory limit " +
-			"(--memory-limit) was reached",
+		why: "calls to a database or over HTTP have no row: there are 100,000 rows, the agent's memory limit " +
+			"(--memory-limit) was reached, or a process runs on .NET Core 3.1, which is one event",
 		touches: "report interactions: counts and times of these calls are missing",
-		advice:  "Give the agent more memory (--memory-limit), or keep values out of the texts: use parameters."},
+		advice: "Give the agent more memory (--memory-limit), or keep values out of the texts: use parameters. " +
+			"Interactions need .NET 5 or later."},
 	{reason: LossInteractionTexts,
 		why: "texts of database commands or requests were cut after 4,096 characters, or there was no room for more " +
 			"than 20,000 different ones",

@@ -124,7 +124,7 @@ const (
 	// beginnings and ends of collections for which there was no room (call trace); other events of it: Clock.TraceLost
 	LossTrace Loss = 25
 
-	LossInteractions     Loss = 26 // calls to databases and over HTTP that have no row, for want of room
+	LossInteractions     Loss = 26 // calls to databases and over HTTP that have no row, or a process that can have none
 	LossInteractionTexts Loss = 27 // texts of them that were cut, or for which there was no room
 
 	LossCount = 28
