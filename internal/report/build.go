@@ -147,6 +147,16 @@ func (b *builder) showOrder() {
 	}
 }
 
+// first returns as many rows as --top asks for, and says how many more there are; more names one of them.
+func (b *builder) first(rows []Row, more string) []Row {
+	n := len(rows) - b.options.Top
+	if b.options.Top <= 0 || n <= 0 {
+		return rows
+	}
+	b.next(NoteMore, Things{n, more})
+	return rows[:b.options.Top]
+}
+
 // sorted orders rows by the column: numbers descending, text ascending, equal ones by
 // name and then as they were.
 func (b *builder) sorted(list []Row) []Row {

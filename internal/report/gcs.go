@@ -274,10 +274,6 @@ func buildGCs(b *builder) error {
 		b.note(NoteWholeGCs)
 	}
 	b.sorted(rows)
-	if n := len(rows); b.options.Top > 0 && n > b.options.Top {
-		b.next(NoteMore, Things{n - b.options.Top, "more collection"})
-		rows = rows[:b.options.Top]
-	}
-	b.table.Rows = rows
+	b.table.Rows = b.first(rows, "more collection")
 	return nil
 }

@@ -89,10 +89,6 @@ func buildInteractions(b *builder) error {
 	if b.options.Sort != "" {
 		b.sorted(rows)
 	}
-	if n := len(rows); b.options.Top > 0 && n > b.options.Top {
-		b.next(NoteMore, Things{n - b.options.Top, "more row"})
-		rows = rows[:b.options.Top]
-	}
-	b.table.Rows = rows
+	b.table.Rows = b.first(rows, "more row")
 	return nil
 }

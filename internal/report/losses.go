@@ -84,10 +84,7 @@ func buildLosses(b *builder) error {
 	if b.options.Sort != "" {
 		b.sorted(rows)
 	}
-	if n := len(rows); b.options.Top > 0 && n > b.options.Top {
-		b.next(NoteMore, Things{n - b.options.Top, "more loss"})
-		rows = rows[:b.options.Top]
-	}
+	rows = b.first(rows, "more loss")
 	if err := b.nameNotProbed(); err != nil {
 		return err
 	}

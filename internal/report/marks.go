@@ -70,11 +70,7 @@ func buildMarks(b *builder) error {
 	if b.options.Sort != "" {
 		b.sorted(rows)
 	}
-	if n := len(rows); b.options.Top > 0 && n > b.options.Top {
-		b.next(NoteMore, Things{n - b.options.Top, "more mark"})
-		rows = rows[:b.options.Top]
-	}
-	b.table.Rows = rows
+	b.table.Rows = b.first(rows, "more mark")
 	return nil
 }
 

@@ -112,11 +112,7 @@ func buildSnapshot(b *builder) error {
 		}
 		list = append(list, row)
 	}
-	list = b.sorted(list)
-	if top := b.options.Top; top > 0 && len(list) > top {
-		b.next(NoteMore, Things{len(list) - top, "more type"})
-		list = list[:top]
-	}
+	list = b.first(b.sorted(list), "more type")
 	if b.options.Argument == "" {
 		b.table.Rows = list
 		if len(list) > 0 {
