@@ -217,11 +217,20 @@ func TestMyCode(t *testing.T) {
 	if got := names("functions"); !slices.Equal(got, all) {
 		t.Errorf("%q, want %q", got, all)
 	}
+	// What is drawn while the answer comes belongs together: an observer sees each change before anything else runs.
+	eval[bool](p, `(window.mixed = [], new MutationObserver(() => {
+		const names = [...document.querySelectorAll(".rows .row:not(.head) .name > :last-child")].map(e => e.innerText);
+		if (document.querySelector(".notes")?.innerText.includes("Your code and what it calls") &&
+			!document.querySelector(".stale") && names.includes("Pipe.Next()")) mixed.push(names.join());
+	}).observe(document.body, {subtree: true, childList: true, characterData: true, attributes: true}), true)`)
 	p.click(".mine")
 	p.until(
 		`document.querySelector(".mine").getAttribute("aria-pressed") === "true" && document.querySelector(".notes")?.innerText.includes("Your code and what it calls")`)
 	if got := names("functions"); !slices.Equal(got, mine) {
 		t.Errorf("%q, want %q", got, mine)
+	}
+	if mixed := eval[[]string](p, `mixed`); len(mixed) > 0 {
+		t.Errorf("rows of the sheet before are shown as those of your code: %q", mixed)
 	}
 	p.until(`document.querySelector(".command code").innerText.endsWith("functions --my-code")`)
 	p.click(`nav a[href*="view=calltree"]`)

@@ -78,7 +78,8 @@ function Graph({ f, stale, partial }: { f: Frames; stale: boolean; partial: bool
   const canvas = useRef<HTMLCanvasElement>(null);
   const [size, setSize] = useState({ width: 0, height: 0 });
   const [top, setTop] = useState(0);
-  const [over, setOver] = useState(-1);
+  const [pointed, setPointed] = useState({ f, i: -1 });
+  const over = pointed.f === f ? pointed.i : -1; // numbers are of one graph alone
   const [pan, setPan] = useState<[number, number] | undefined>();
   const at = param("at"), flip = !!param("flip"), text = param("find");
   const zoomed = useMemo(() => at ? find(f, at) : -1, [f, at]);
@@ -87,7 +88,6 @@ function Graph({ f, stale, partial }: { f: Frames; stale: boolean; partial: bool
   const chosen = useMemo(() => choice.f === f || choice.i < 0 ? choice.i : find(f, pathOf(choice.f, choice.i)), [choice, f]);
   const setChosen = (i: number) => choose({ f, i });
   useEffect(() => { setPan(undefined); setTop(0); setChosen(zoomed); }, [at]);
-  useEffect(() => setOver(-1), [f]);
   const [from, to] = pan ?? (zoomed >= 0 ? [f.left[zoomed], f.left[zoomed] + f.value[zoomed]] : [0, f.total]);
   const height = Math.max(size.height, 1), all = (f.deepest + 1) * row;
   const mostTop = Math.max(0, all - height);
@@ -175,7 +175,7 @@ function Graph({ f, stale, partial }: { f: Frames; stale: boolean; partial: bool
     {crumbs.length > 1 ? <p class="crumbs">{crumbs.slice(-6).map((i, k, list) => <span key={i}>{k === 0 && crumbs.length > 6 ? "… › " : ""}
       {k < list.length - 1 ? <button type="button" onClick={() => zoom(i)}>{f.short[f.name[i]]}</button> : <b>{f.short[f.name[i]]}</b>}{k < list.length - 1 ? " › " : ""}</span>)}</p> : null}
     <canvas ref={canvas} tabIndex={0} style={{ maxHeight: Math.max(140, all + 2) + "px" }} role="img" aria-label={"Flame graph by " + f.metric.title + ". Arrows move among functions, Enter zooms; what is chosen is said below."}
-      onKeyDown={onKey} onMouseLeave={() => setOver(-1)}
+      onKeyDown={onKey} onMouseLeave={() => setPointed({ f, i: -1 })}
       onMouseDown={(e) => { drag.current = { x: e.clientX, y: e.clientY, from, to, top: Math.min(top, mostTop), moved: false }; }}
       onMouseMove={(e) => {
         const d = drag.current;
@@ -186,7 +186,7 @@ function Graph({ f, stale, partial }: { f: Frames; stale: boolean; partial: bool
           const width = d.to - d.from, start = Math.max(0, Math.min(f.total - width, d.from - x / size.width * width));
           setPan([start, start + width]);
           setTop(Math.max(0, Math.min(mostTop, d.top + (flip ? y : -y))));
-        } else setOver(point(e));
+        } else setPointed({ f, i: point(e) });
       }}
       onClick={(e) => { if (drag.current?.moved) return; const i = point(e); if (i >= 0) { setChosen(i); open(i); } }}
       onWheel={(e) => {

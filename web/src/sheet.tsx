@@ -1,5 +1,5 @@
 // One view as a table: sorted, searched and paged by the server.
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useMemo, useState } from "preact/hooks";
 import { get } from "./api";
 import type { Row, Sheet, View } from "./api";
 import { Chooser, mover } from "./columns";
@@ -77,28 +77,23 @@ function Tools({ view, sheet, query }: { view: View; sheet?: Sheet; query: Recor
 }
 
 function Grid({ sheet, query, optional, stale }: { sheet: Sheet; query: Record<string, string>; optional: string[]; stale: boolean }) {
-  const rows = useRef(new Map<number, Row>());
-  const asked = useRef(new Set<number>());
+  // Of this sheet from its first drawing on: an effect comes later, and the rows of the sheet before would be seen under
+  // what this one says of itself.
+  const rows = useMemo(() => new Map(sheet.rows.map((r, i) => [sheet.offset + i, r])), [sheet]);
+  const asked = useMemo(() => new Set([0]), [sheet]);
   const [, redraw] = useState(0);
   const [closed, setClosed] = useState(new Set<number>());
   const [current, setCurrent] = useState(0);
-  useEffect(() => {
-    rows.current = new Map(sheet.rows.map((r, i) => [sheet.offset + i, r]));
-    asked.current = new Set([0]);
-    redraw((n) => n + 1);
-  }, [sheet]);
-  if (!rows.current.size) sheet.rows.forEach((r, i) => rows.current.set(i, r));
   const columns = chosen(sheet, param("cols") ? param("cols").split(",") : []);
   const ends = ["gen0_bytes", "alive_bytes"].every((k) => sheet.columns.some((c) => c.key === k));
   const need = (from: number, to: number) => {
     for (let p = Math.floor(from / page); p <= Math.floor(Math.max(from, to - 1) / page); p++) {
-      if (rows.current.has(p * page) || asked.current.has(p)) continue;
-      const into = rows.current, pages = asked.current; // those of this sheet: an answer may come after the next sheet
-      pages.add(p);
+      if (rows.has(p * page) || asked.has(p)) continue;
+      asked.add(p);
       get<Sheet>("view", { ...query, offset: p * page, limit: page }).then((s) => {
-        s.rows.forEach((r, i) => into.set(s.offset + i, r));
-        if (into === rows.current) redraw((n) => n + 1);
-      }, () => pages.delete(p));
+        s.rows.forEach((r, i) => rows.set(s.offset + i, r)); // of this sheet, also where the next one has come meanwhile
+        redraw((n) => n + 1);
+      }, () => asked.delete(p));
     }
   };
   const visible = sheet.is_tree ? open(sheet.rows, closed) : undefined;
@@ -128,7 +123,7 @@ function Grid({ sheet, query, optional, stale }: { sheet: Sheet; query: Record<s
         const out = [];
         for (let i = from; i < to; i++) {
           const at = visible ? visible[i] : i;
-          const row = rows.current.get(at);
+          const row = rows.get(at);
           out.push(row ? <GridRow key={at} sheet={ends ? sheet : undefined} row={row} columns={columns} index={i} tree={sheet.is_tree} current={i === current}
             parent={sheet.is_tree && (sheet.rows[at + 1]?.level ?? 0) > row.level} closed={closed.has(at)} toggle={() => toggle(at)} />
             : <div class="row" role="row" key={at}><span class="cell" role="cell">…</span></div>);
