@@ -86,10 +86,11 @@ func checkThrottled(t *testing.T, r result, waits int64) {
 	between(t, w.Name+": blocked shown, ns", rows[0].Blocked, waited*97/100, waited*103/100+without/100+w.Stolen)
 }
 
-// byQuota puts the process into a control group that may compute for 10 of 50 milliseconds.
+// byQuota puts the process into a control group that may compute for 2 of 10 milliseconds: where others want the
+// processor as well, one turn of it still uses up the quota.
 func byQuota(t *testing.T, pid int) func() {
 	t.Helper()
-	const quota, period, least = 10_000, 50_000, 5
+	const quota, period, least = 2_000, 10_000, 5
 	for _, c := range []struct{ base, file, limit string }{
 		{"/sys/fs/cgroup/cpu", "cpu.cfs_quota_us", itoa(quota)},
 		{"/sys/fs/cgroup/cpu,cpuacct", "cpu.cfs_quota_us", itoa(quota)},

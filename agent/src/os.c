@@ -303,12 +303,18 @@ static void attach(struct timer *t, bool with_rseq)
 
 void os_attach(struct timer *t)
 {
+    struct os_usage now;
+    uint32_t looks = 0;
     attach(t, may_rseq);
     t->unread = 0;
-    if (may_delay && !read_delay(&t->delay_ns))
-        t->delay_ns = 0; /* what it waited until now counts for the first wait then */
-    t->cpu_ns = thread_cpu_ns();
-    t->cpu_at = os_clock();
+    do { /* all of one moment: a thread that is preempted between them begins anew */
+        read_usage(&t->usage);
+        if (may_delay && !read_delay(&t->delay_ns))
+            t->delay_ns = 0; /* what it waited until now counts for the first wait then */
+        t->cpu_ns = thread_cpu_ns();
+        t->cpu_at = os_clock();
+        read_usage(&now);
+    } while (++looks < MAX_LOOKS && (now.voluntary != t->usage.voluntary || now.preempted != t->usage.preempted));
 }
 
 void os_detach(struct timer *t)
@@ -329,53 +335,94 @@ static uint64_t share(uint64_t whole, uint64_t part, uint64_t of)
     return of == 0 ? 0 : (uint64_t)((unsigned __int128)whole * part / of);
 }
 
-/* How much of `off`, the time without a processor in an interval, the thread could have run. All of it if it never waited. Else the
- * kernel tells, also of the time after a wait until the thread had a processor again. It is asked after long waits, and now and then:
- * `gone` is all time without a processor since the last look. */
-static uint64_t ready_of(struct timer *t, uint64_t off, uint64_t gone, struct off told, const struct wire_waits *w)
+/* What the kernel counts for a thread, at one moment. */
+struct counted {
+    uint64_t cpu, delay; /* nanoseconds with a processor, and of waiting for one */
+    bool delayed;        /* the second was read */
+};
+
+/* Must it be asked how much of a wait was for a processor? After long ones, where the interval has other switches, and now and then:
+ * it takes some 4 us. */
+static bool asks_delay(const struct timer *t, uint64_t now, uint64_t cpu, const struct wire_waits *w)
 {
-    uint64_t delay, before = t->delay_ns;
+    if (!may_delay || rate == 0 || w->voluntary == 0)
+        return false;
+    uint64_t used = share(cpu - t->cpu_ns, rate, 1000000000u), gone = now - t->cpu_at > used ? now - t->cpu_at - used : 0;
+    return w->preempted != 0 || t->unread >= MAX_UNREAD || share(gone, 1000000000u, rate) >= SHORT_WAIT_NS;
+}
+
+/* Reads what the kernel has counted up to `now`, when t->usage was read; false if it has counted more meanwhile. */
+static bool count(const struct timer *t, uint64_t now, const struct wire_waits *w, struct counted *c)
+{
+    c->cpu = thread_cpu_ns();
+    c->delayed = asks_delay(t, now, c->cpu, w);
+    if (!c->delayed)
+        return true;
+    c->delayed = read_delay(&c->delay);
+    struct os_usage after;
+    read_usage(&after);
+    return after.voluntary == t->usage.voluntary && after.preempted == t->usage.preempted;
+}
+
+/* How much of `off`, the time without a processor in an interval, the thread could have run. All of it if it never waited. Else the
+ * kernel tells, also of the time after a wait until the thread had a processor again, if it was asked. `gone` is all time
+ * without a processor since the last look. */
+static uint64_t ready_of(struct timer *t, uint64_t off, uint64_t gone, struct off told, const struct wire_waits *w, const struct counted *c)
+{
+    uint64_t before = t->delay_ns;
     if (w->preempted + w->voluntary == 0)
         return 0;
     if (may_delay && w->voluntary == 0) {
         t->delay_ns += share(gone, 1000000000u, rate);
         return off;
     }
-    if (may_delay && w->preempted == 0 && t->unread < MAX_UNREAD && share(gone, 1000000000u, rate) < SHORT_WAIT_NS) {
-        t->unread++;
-        return 0;
-    }
-    if (may_delay && read_delay(&delay)) {
-        uint64_t ready = delay > before ? share(delay - before, rate, 1000000000u) : 0;
-        t->delay_ns = delay;
+    if (c->delayed) {
+        uint64_t ready = c->delay > before ? share(c->delay - before, rate, 1000000000u) : 0;
+        t->delay_ns = c->delay;
         t->unread = 0;
         return ready < off ? ready : off;
+    }
+    if (may_delay && w->preempted == 0 && t->unread < MAX_UNREAD) {
+        t->unread++;
+        return 0;
     }
     return told.all != 0 ? share(off, told.ready, told.all) : share(off, w->preempted, w->preempted + w->voluntary);
 }
 
 /* How long the thread had no processor in an interval, and why. Since the clock of its processor time was read last, it
  * had one all the time but for what came in this interval, else the word had changed. */
-static void split(struct timer *t, uint64_t from, uint64_t to, struct off told, struct wire_waits *w)
+static void split(struct timer *t, uint64_t from, uint64_t to, struct off told, struct wire_waits *w, const struct counted *c)
 {
-    uint64_t cpu = thread_cpu_ns(), used = share(cpu - t->cpu_ns, rate, 1000000000u), before = from > t->cpu_at ? from - t->cpu_at : 0;
+    uint64_t used = share(c->cpu - t->cpu_ns, rate, 1000000000u), before = from > t->cpu_at ? from - t->cpu_at : 0;
     uint64_t all = to > from ? to - from : 0, on = used > before ? used - before : 0, off = all > on ? all - on : 0;
     uint64_t gone = to - t->cpu_at > used ? to - t->cpu_at - used : 0;
-    t->cpu_ns = cpu;
+    t->cpu_ns = c->cpu;
     t->cpu_at = to;
     if (rate == 0)
         return; /* the agent measures its own probes */
-    w->ready = ready_of(t, off, gone, told, w);
+    w->ready = ready_of(t, off, gone, told, w, c);
     w->blocked = off - w->ready;
 }
 
-/* Between the last reading of the counters and the returned time nothing happens unseen. */
+/* What has come since `before`. */
+static struct wire_waits waits_since(const struct os_usage *before, const struct os_usage *now)
+{
+    struct wire_waits w = {.voluntary = now->voluntary - before->voluntary, .preempted = now->preempted - before->preempted,
+                           .faults = now->faults - before->faults, .reads = now->reads - before->reads};
+    w.intervals = w.voluntary + w.preempted + w.faults + w.reads != 0; /* the disk can be fast enough for the thread to stay */
+    return w;
+}
+
+/* Between the last reading of the counters and the returned time nothing happens unseen, nor do the times that the kernel
+ * counts have anything of what came after: a thread that is preempted while it reads them reads all anew, and that is in
+ * the interval, too. */
 uint64_t os_look(struct timer *t, uint64_t from, struct wire_waits *w)
 {
     struct os_usage before = t->usage;
+    struct counted c = {0};
     uint64_t seen = *t->word, old = t->expect, begin, now;
     uint32_t looks = 0;
-    bool foreign = t->mechanism == WIRE_MECHANISM_RSEQ && seen != old && seen != 0;
+    bool foreign = t->mechanism == WIRE_MECHANISM_RSEQ && seen != old && seen != 0, calm;
     do {
         begin = os_clock();
         if (t->mechanism == WIRE_MECHANISM_RSEQ && !foreign)
@@ -383,11 +430,14 @@ uint64_t os_look(struct timer *t, uint64_t from, struct wire_waits *w)
         seen = *t->word;
         read_usage(&t->usage);
         now = os_clock();
-    } while (++looks < MAX_LOOKS && (*t->word != seen || (now > begin && now - begin > t->gap)));
-    *w = (struct wire_waits){.voluntary = t->usage.voluntary - before.voluntary, .preempted = t->usage.preempted - before.preempted,
-                             .faults = t->usage.faults - before.faults, .reads = t->usage.reads - before.reads};
+        *w = waits_since(&before, &t->usage);
+        calm = *t->word == seen && (now <= begin || now - begin <= t->gap);
+        if (calm && w->intervals != 0)
+            calm = count(t, now, w, &c);
+    } while (++looks < MAX_LOOKS && !calm);
+    if (!calm)
+        count(t, now, w, &c);
     bool switched = w->voluntary + w->preempted != 0;
-    w->intervals = switched || w->faults + w->reads != 0; /* the disk can be fast enough for the thread to stay */
     t->alarms += switched;
     t->false_alarms += !switched;
     struct off told = {0};
@@ -397,10 +447,11 @@ uint64_t os_look(struct timer *t, uint64_t from, struct wire_waits *w)
     }
     if (foreign || (t->mechanism == WIRE_MECHANISM_RSEQ && t->false_alarms > MAX_FALSE_ALARMS && t->false_alarms > 8 * t->alarms)) {
         attach(t, false); /* somebody else uses this thread's word, or it is nearly always a false alarm */
+        c.cpu = thread_cpu_ns();
         now = os_clock();
     }
     if (w->intervals != 0)
-        split(t, from, now, told, w);
+        split(t, from, now, told, w, &c);
     return now;
 }
 

@@ -181,6 +181,10 @@ static __thread uint64_t off;    /* of this, without a processor */
 static __thread struct {
     uint32_t voluntary, preempted, faults, reads;
 } usage;
+static __thread struct {
+    uint32_t reading;
+    int64_t ns;
+} preemption;
 
 unsigned long long fake_rdtsc(void);
 int fake_clock_gettime(clockid_t id, struct timespec *out);
@@ -210,6 +214,8 @@ int fake_getrusage(int who, struct rusage *out)
     int result = getrusage((__rusage_who_t)who, out);
     if (!fake_clock.on || fake_clock.step != 0)
         return result;
+    if (preemption.reading != 0 && --preemption.reading == 0)
+        fake_wait(preemption.ns, 0, 1, 0, 0);
     memset(out, 0, sizeof *out);
     out->ru_nvcsw = usage.voluntary;
     out->ru_nivcsw = usage.preempted;
@@ -238,4 +244,10 @@ void fake_wait(int64_t ns, uint32_t voluntary, uint32_t preempted, uint32_t faul
     usage.preempted += preempted;
     usage.faults += faults;
     usage.reads += reads;
+}
+
+void fake_preempt(uint32_t reading, int64_t ns)
+{
+    preemption.reading = reading;
+    preemption.ns = ns;
 }

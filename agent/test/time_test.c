@@ -444,6 +444,38 @@ static void time_calls_cut(void)
     check(losses(h, WIRE_LOSS_CALLS_UNMATCHED) == 0, "calls unmatched");
 }
 
+#define WAIT_NS 1000000    /* long enough for the agent to ask how much of it was for a processor */
+#define PREEMPTED_NS 50000000
+
+static void wait_here(void *data)
+{
+    (void)data;
+    fake_wait(WAIT_NS, 1, 0, 0, 0);
+    fake_preempt(2, PREEMPTED_NS); /* between the first reading and that of the delay */
+}
+
+/* A thread that is preempted while the agent asks how long it waited for a processor: what is told is told of the
+ * interval that it is in. */
+static void time_preempted_while_asking(void)
+{
+    setenv("CLRPROF_MECHANISMS", "gap,delay", 1);
+    const struct wire_header *h = begin(STEP_NS);
+    if (!h->ready_measured) {
+        printf("the kernel counts no delays here: ");
+        return;
+    }
+    fake_call(&methods[APP_1].method, 0, wait_here, NULL);
+    fake_callback(CALLBACK_SHUTDOWN, 0);
+    uint32_t n;
+    const struct wire_timing *x = model_timings(h, &n);
+    const struct wire_waits *w = (const struct wire_waits *)(const void *)((const uint8_t *)h + h->regions[WIRE_REGION_WAITS].offset) + x->tail_waits - 1;
+    check(n == 1 && x->tail_waits != 0, "%u timings", n);
+    check(w->intervals == 1 && w->voluntary == 1 && w->preempted == 1, "%llu intervals, %llu waits, preempted %llu times", (unsigned long long)w->intervals,
+          (unsigned long long)w->voluntary, (unsigned long long)w->preempted);
+    check(x->tail_elapsed >= WAIT_NS + PREEMPTED_NS, "%llu ns of %d", (unsigned long long)x->tail_elapsed, WAIT_NS + PREEMPTED_NS);
+    check(w->ready + w->blocked == WAIT_NS + PREEMPTED_NS, "%llu ns ready, %llu blocked", (unsigned long long)w->ready, (unsigned long long)w->blocked);
+}
+
 static struct program *programs;
 
 static void run_one(struct job *j)
@@ -479,6 +511,7 @@ const struct scenario time_scenarios[] = {
     {"time_clock_backwards", time_clock_backwards},
     {"time_clock_backwards_rseq", time_clock_backwards_rseq},
     {"time_clock_backwards_monotonic", time_clock_backwards_monotonic},
+    {"time_preempted_while_asking", time_preempted_while_asking},
     {"time_parallel", time_parallel},
     {NULL, NULL},
 };

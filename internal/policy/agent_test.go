@@ -48,7 +48,7 @@ var agentParts = []struct {
 	{"runtime", 300, "helpers.c helpers.h boxes.c boxes.h", "machine memory names"},
 	// Whose code a module is, before it runs.
 	{"origin", 650, "origin.c origin.h modules.c modules.h", "memory"},
-	{"time", 2620, "time.c calls.h timer.h timers.c timings.c timings.h tails.c fold.c hooks.c hooks.h time_hooks.h os.c os.h",
+	{"time", 2680, "time.c calls.h timer.h timers.c timings.c timings.h tails.c fold.c hooks.c hooks.h time_hooks.h os.c os.h",
 		"control exceptions guest instrument machine memory probes scopes threads trace"},
 	// The events of calls in their order, for who wants them.
 	{"trace", 260, "trace.c trace.h", "control guest machine memory names time"},
