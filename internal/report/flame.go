@@ -137,17 +137,43 @@ func flameMetric(c Column) FlameMetric {
 // flameTree is a call tree with one value, parents before children.
 type flameTree struct {
 	parent []int32 // -1: a process
-	key    []int64 // frameKey, or process below 0; of a compared tree, a name of it
+	key    []int32 // position in keys
 	value  []int64
+	keys   []int64         // frameKey, or process below 0, each once; of a compared tree, a name of it
+	names  []FlameFunction // of keys, those that were needed so far; of a compared tree all
 	at     pathIndex
-	order  *frameOrder     // nil: it was not needed yet
-	sorted []int64         // the values in their order; nil likewise
-	best   []colored       // with colours: of each node; nil likewise
-	names  []FlameFunction // of a compared tree
-	other  []int64         // of a compared tree: the values of the other session
-	colors *flameColors    // nil: none
-	notes  []Note          // of its shape
+	order  *frameOrder  // nil: it was not needed yet
+	other  []int64      // of a compared tree: the values of the other session
+	colors *flameColors // nil: none
+	notes  []Note       // of its shape
 }
+
+// frameKeys gives keys their positions.
+type frameKeys struct {
+	ofFunctions []int32 // position + 1, by frameKey; 0: none
+	others      map[int64]int32
+}
+
+// position is where a key is among the keys of a tree.
+func (k *frameKeys) position(t *flameTree, key int64) int32 {
+	if key >= 0 && key < int64(len(k.ofFunctions)) {
+		if k.ofFunctions[key] == 0 {
+			t.keys = append(t.keys, key)
+			k.ofFunctions[key] = int32(len(t.keys))
+		}
+		return k.ofFunctions[key] - 1
+	}
+	at, ok := k.others[key]
+	if !ok {
+		at = int32(len(t.keys))
+		k.others[key] = at
+		t.keys = append(t.keys, key)
+	}
+	return at
+}
+
+// isProcess reports whether a node is a process.
+func (t *flameTree) isProcess(node int32) bool { return t.parent[node] < 0 }
 
 // frameKey is what tells frames with one caller apart: the function, and what its row in a logical tree stands for.
 func frameKey(f session.FunctionID, role analysis.AsyncRole) int64 {
@@ -181,7 +207,10 @@ func (r *Reader) Flame(o FlameOptions) (*Flame, error) {
 	if o.Color != "" && o.FlameShape != (FlameShape{}) {
 		return nil, ErrShapedColors
 	}
-	tree, c, err := r.flameTree(metrics[at], o.Color, o.FlameShape)
+	tree, c, err := r.flameTree(metrics[at], o.FlameShape)
+	if err == nil && o.Color != "" {
+		tree, err = r.coloredTree(tree, o.Color)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -197,10 +226,8 @@ func (r *Reader) Flame(o FlameOptions) (*Flame, error) {
 		context: c,
 		tree:    tree,
 		Flame:   &Flame{Metric: metrics[at], Notes: tree.notes},
-		names:   map[int64]uint32{},
-		modules: map[string]int{},
-		colors:  map[uint32]uint32{},
 	}
+	out.begin(0)
 	if o.BottomUp {
 		tree.bottomUp(out, max(1, o.Most))
 	} else {
@@ -210,8 +237,8 @@ func (r *Reader) Flame(o FlameOptions) (*Flame, error) {
 }
 
 // flameTree reads the tree of a metric, in a context of its own, which it returns.
-func (r *Reader) flameTree(metric FlameMetric, color string, shape FlameShape) (*flameTree, *context, error) {
-	if l := r.laid; l != nil && l.metric == metric.Key && l.color == color && l.shape == shape {
+func (r *Reader) flameTree(metric FlameMetric, shape FlameShape) (*flameTree, *context, error) {
+	if l := r.laid; l != nil && l.metric == metric.Key && l.shape == shape {
 		return l.tree, l.context, nil
 	}
 	r.laid = nil // two of them would be much memory
@@ -221,16 +248,14 @@ func (r *Reader) flameTree(metric FlameMetric, color string, shape FlameShape) (
 	}
 	var tree *flameTree
 	view.build = func(b *builder) (err error) {
-		if tree, err = b.flameTree(allColumns[metric.Key]); err == nil {
-			tree.colors, err = r.flameColors(b, tree, color)
-		}
+		tree, err = b.flameTree(allColumns[metric.Key])
 		return err
 	}
 	table, err := view.buildIn(r.own(), shape.options(metric.Key))
 	if err != nil {
 		return nil, nil, err
 	}
-	r.laid = &laidOut{metric.Key, color, shape, tree, table.context}
+	r.laid = &laidOut{metric.Key, shape, tree, table.context}
 	return tree, table.context, nil
 }
 
@@ -247,12 +272,15 @@ func (b *builder) flameTree(metric Column) (*flameTree, error) {
 	}
 	t.notes = slices.Clone(b.table.Notes[before:])
 	process := map[session.ProcessID]int32{}
+	// ids of functions are mostly without gaps
+	known := &frameKeys{make([]int32, (len(b.functions.list)+1)*len(frameRoles)), map[int64]int32{}}
 	add := func(row *Row, parent int32, key int64) (int32, error) {
 		n := metric.cell(b.context, row).Number
 		if n < 0 {
 			return 0, ErrNegative
 		}
-		t.parent, t.key, t.value = append(t.parent, parent), append(t.key, key), append(t.value, n)
+		t.parent, t.key, t.value =
+			append(t.parent, parent), append(t.key, known.position(t, key)), append(t.value, n)
 		return int32(len(t.parent) - 1), nil
 	}
 	for i := range processes {
@@ -278,6 +306,7 @@ func (b *builder) flameTree(metric Column) (*flameTree, error) {
 		}
 		return nil
 	}, t.grow)
+	t.names = make([]FlameFunction, len(t.keys))
 	return t, err
 }
 

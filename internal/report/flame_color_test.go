@@ -125,11 +125,14 @@ func (r *Reader) checkColors(t *testing.T, by string, want map[string]map[string
 	if err != nil {
 		t.Fatal(err)
 	}
-	tree, _, err := r.flameTree(metrics[0], by, FlameShape{})
+	tree, _, err := r.flameTree(metrics[0], FlameShape{})
+	if err == nil {
+		tree, err = r.coloredTree(tree, by)
+	}
 	if err != nil {
 		t.Fatal(by, err)
 	}
-	best, names, found := tree.colors.best(tree.parent), r.chains(t), 0
+	best, names, found := tree.colors.ofTrees(tree.parent), r.chains(t), 0
 	for i, path := range tree.at.ids {
 		at := tree.at.nodes[i]
 		var most, all int64

@@ -10,13 +10,13 @@ import (
 // their keys, in a process of the same name, is one path, with the sum of its values in each session. Where both have
 // one process alone, that is the same whatever its name.
 func (r *Reader) comparedTree(t *flameTree, metric FlameMetric, shape FlameShape, with *Reader) (*flameTree, error) {
-	there, c, err := with.flameTree(metric, "", shape)
+	there, c, err := with.flameTree(metric, shape)
 	if err != nil {
 		return nil, fmt.Errorf("session %s: %w", with.context.source.Session().Path(), err)
 	}
 	out := &comparedTree{
 		flameTree: flameTree{names: []FlameFunction{}, other: []int64{}, notes: t.notes},
-		keys:      map[string]int64{},
+		named:     map[string]int32{},
 		nodes:     map[comparedNode]int32{},
 		single:    len(t.roots()) == 1 && len(there.roots()) == 1,
 	}
@@ -32,15 +32,12 @@ func (r *Reader) comparedTree(t *flameTree, metric FlameMetric, shape FlameShape
 // comparedTree is a tree of the paths of two sessions.
 type comparedTree struct {
 	flameTree
-	keys   map[string]int64 // of functions and processes: position in names, from 1 on
+	named  map[string]int32 // of functions and processes: position in names
 	nodes  map[comparedNode]int32
 	single bool // each session has one process
 }
 
-type comparedNode struct {
-	parent int32
-	key    int64
-}
+type comparedNode struct{ parent, key int32 }
 
 // add adds the values of a tree to those that value names.
 func (c *comparedTree) add(of *context, t *flameTree, value func(int32) *int64) error {
@@ -48,11 +45,11 @@ func (c *comparedTree) add(of *context, t *flameTree, value func(int32) *int64) 
 	if err != nil {
 		return err
 	}
-	at, known := make([]int32, len(t.parent)), map[int64]int64{}
+	at, known := make([]int32, len(t.parent)), map[int32]int32{}
 	for i, p := range t.parent {
 		key, ok := known[t.key[i]]
 		if !ok {
-			key = c.key(of, keys, t.key[i])
+			key = c.position(of, keys, t.keys[t.key[i]])
 			known[t.key[i]] = key
 		}
 		node := comparedNode{-1, key}
@@ -63,7 +60,7 @@ func (c *comparedTree) add(of *context, t *flameTree, value func(int32) *int64) 
 		if !ok {
 			n = int32(len(c.parent))
 			c.nodes[node] = n
-			c.parent, c.flameTree.key = append(c.parent, node.parent), append(c.flameTree.key, key)
+			c.parent, c.flameTree.key = append(c.parent, node.parent), append(c.key, key)
 			c.value, c.other = append(c.value, 0), append(c.other, 0)
 		}
 		*value(n) += t.value[i]
@@ -72,23 +69,25 @@ func (c *comparedTree) add(of *context, t *flameTree, value func(int32) *int64) 
 	return nil
 }
 
-// key is the name of a function or a process: below 0, as in one tree.
-func (c *comparedTree) key(of *context, keys map[session.FunctionID]string, key int64) int64 {
+// position is where the name of a function or a process is. Its key is its number from 1 on: below 0 of a process, as
+// in one tree.
+func (c *comparedTree) position(of *context, keys map[session.FunctionID]string, key int64) int32 {
 	name, sign := "process "+of.flameFunction(key).Full, int64(-1)
 	switch {
 	case key >= 0:
 		function, role := frameOf(key)
-		name, sign = keys[function]+" "+string(role), 1
+		name, sign = "function "+keys[function]+" "+string(role), 1
 	case c.single:
 		name = "process"
 	}
-	n, ok := c.keys[name]
+	n, ok := c.named[name]
 	if !ok {
+		n = int32(len(c.names))
 		c.names = append(c.names, of.flameFunction(key))
-		n = int64(len(c.names))
-		c.keys[name] = n
+		c.keys = append(c.keys, sign*int64(len(c.names)))
+		c.named[name] = n
 	}
-	return sign * n
+	return n
 }
 
 // otherOf is the value of a node in the other session.

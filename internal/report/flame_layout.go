@@ -13,23 +13,44 @@ type flameWriter struct {
 	*context
 	*Flame
 	tree    *flameTree
-	names   map[int64]uint32
+	names   []uint32 // of keys of the tree: position in Names + 1; 0: none has it
 	modules map[string]int
-	colors  map[uint32]uint32 // positions in Colors
+	colors  []uint32 // of colours of the tree, likewise
+	sums    colorSums
+	at      []int32 // of keys of the tree, while frames of one caller are put together: which it is + 1
+}
+
+// begin forgets all frames, and makes room for so many.
+func (w *flameWriter) begin(frames int) {
+	f := w.Flame
+	w.names, w.modules = make([]uint32, len(w.tree.keys)), map[string]int{}
+	w.Flame = &Flame{Metric: f.Metric, Notes: f.Notes, Name: room(f.Name, frames), Depth: room(f.Depth, frames),
+		Value: room(f.Value, frames), Hidden: room(f.Hidden, frames)}
+	if w.tree.other != nil {
+		w.Other = room(f.Other, frames)
+	}
+	if w.tree.colors != nil {
+		w.Color, w.Share = room(f.Color, frames), room(f.Share, frames)
+		w.colors = make([]uint32, len(w.tree.colors.names))
+	}
+}
+
+// room empties a list, and makes room for so many.
+func room[T any](list []T, n int) []T { return slices.Grow(list[:0], n) }
+
+// name is the name that a key of the tree stands for.
+func (w *flameWriter) name(key int32) FlameFunction {
+	known := &w.tree.names[key]
+	if known.Full == "" {
+		*known = w.flameFunction(w.tree.keys[key])
+	}
+	return *known
 }
 
 // FlameFunction is the name of a function, or of a process, and its module.
 type FlameFunction struct {
 	Short, Full, Module string
 	isUser              bool // it is user code
-}
-
-// name is the name that a key of the tree stands for.
-func (w *flameWriter) name(key int64) FlameFunction {
-	if w.tree.names != nil {
-		return w.tree.names[max(key, -key)-1]
-	}
-	return w.flameFunction(key)
 }
 
 // flameFunction is the name of a function, or of a process below 0.
@@ -50,23 +71,22 @@ func (c *context) flameFunction(key int64) FlameFunction {
 
 // framed is a frame that is written, or what stands for several.
 type framed struct {
-	key          int64
-	depth        int
+	key          int32 // position in the keys of the tree
+	depth        int32
+	left         int32 // frames that it stands for; 0: it is one
 	value, other int64
-	left         int // frames that it stands for; 0: it is one
 	color        colored
 }
 
 // frame writes a frame.
-func (w *flameWriter) frame(f framed) {
+func (w *flameWriter) frame(f *framed) {
 	name := uint32(HiddenFrame)
 	if f.left == 0 {
-		var ok bool
-		if name, ok = w.names[f.key]; !ok {
-			name = uint32(len(w.Names))
-			w.names[f.key] = name
+		if w.names[f.key] == 0 {
 			w.addName(w.name(f.key))
+			w.names[f.key] = uint32(len(w.Names))
 		}
+		name = w.names[f.key] - 1
 	}
 	w.append(name, f)
 }
@@ -81,7 +101,7 @@ func (w *flameWriter) addName(n FlameFunction) {
 	w.Names = append(w.Names, FlameName{n.Short, n.Full, at})
 }
 
-func (w *flameWriter) append(name uint32, f framed) {
+func (w *flameWriter) append(name uint32, f *framed) {
 	w.Name, w.Depth = append(w.Name, name), append(w.Depth, uint16(f.depth))
 	w.Value, w.Hidden = append(w.Value, f.value), append(w.Hidden, uint32(f.left))
 	if w.tree.other != nil {
@@ -92,12 +112,11 @@ func (w *flameWriter) append(name uint32, f framed) {
 	}
 	color, share := uint32(NoColor), uint8(0)
 	if f.left == 0 && f.color.bytes > 0 {
-		var ok bool
-		if color, ok = w.colors[f.color.color]; !ok {
-			color = uint32(len(w.Colors))
-			w.colors[f.color.color] = color
+		if w.colors[f.color.color] == 0 {
 			w.Colors = append(w.Colors, w.tree.colors.names[f.color.color])
+			w.colors[f.color.color] = uint32(len(w.Colors))
 		}
+		color = w.colors[f.color.color] - 1
 		share = uint8(100 * float64(f.color.bytes) / float64(f.color.all))
 	}
 	w.Color, w.Share = append(w.Color, color), append(w.Share, share)
@@ -135,9 +154,11 @@ func (t *flameTree) ordered() *frameOrder {
 		}
 	}
 	for i := range n {
-		slices.SortFunc(list[first[i]:first[i+1]], func(x, y int32) int {
-			return cmp.Or(cmp.Compare(t.value[y], t.value[x]), cmp.Compare(t.key[x], t.key[y]))
-		})
+		if called := list[first[i]:first[i+1]]; len(called) > 1 {
+			slices.SortFunc(called, func(x, y int32) int {
+				return cmp.Or(cmp.Compare(t.value[y], t.value[x]), cmp.Compare(t.keys[t.key[x]], t.keys[t.key[y]]))
+			})
+		}
 	}
 	return &frameOrder{first, list, below}
 }
@@ -154,69 +175,119 @@ func (t *flameTree) roots() []int32 {
 	return out
 }
 
-// least is the value below which frames are left out so that about so many stay.
-func (t *flameTree) least(most int) int64 {
-	if len(t.value) <= most {
-		return 1
+// least is the value below which frames are left out so that about so many stay, and how many do.
+func (t *flameTree) least(most int) (least int64, kept int) {
+	least = 1
+	if len(t.value) > most {
+		least = max(1, greatest(slices.Clone(t.value), most))
 	}
-	if t.sorted == nil {
-		t.sorted = slices.Clone(t.value)
-		slices.Sort(t.sorted)
+	count := func() (n int) {
+		for _, v := range t.value {
+			if v >= least {
+				n++
+			}
+		}
+		return n
 	}
-	sorted := t.sorted
-	least := max(1, sorted[len(sorted)-most])
-	if at, _ := slices.BinarySearch(sorted, least); len(sorted)-at > 2*most { // many of one size
+	if kept = count(); kept > 2*most { // many of one size
 		least++
+		kept = count()
 	}
-	return least
+	return least, kept
 }
+
+// greatest is the n-th greatest value of a list, whose order it changes. It looks at about three times as many values
+// as there are: the list is parted by one of them until what is wanted is left (Hoare, Algorithm 65: Find).
+func greatest(list []int64, n int) int64 {
+	n--
+	for from, to := 0, len(list)-1; from < to; {
+		middle := median(list[from], list[from+(to-from)/2], list[to])
+		i, k := from, to
+		for i <= k {
+			for list[i] > middle {
+				i++
+			}
+			for list[k] < middle {
+				k--
+			}
+			if i <= k {
+				list[i], list[k] = list[k], list[i]
+				i, k = i+1, k-1
+			}
+		}
+		switch {
+		case n <= k:
+			to = k
+		case n >= i:
+			from = i
+		default:
+			return middle
+		}
+	}
+	return list[n]
+}
+
+func median(x, y, z int64) int64 { return max(min(x, y), min(max(x, y), z)) }
 
 func (t *flameTree) topDown(w *flameWriter, most int) {
 	order := t.children()
-	least := t.least(most)
-	if t.best == nil {
-		t.best = t.colors.best(t.parent)
+	least, kept := t.least(most)
+	var best []colored
+	if t.colors != nil {
+		best = t.colors.ofTrees(t.parent)
 	}
 	type step struct {
-		framed
-		node int32
-	}
-	one := func(node int32, depth int) step {
-		f := framed{key: t.key[node], depth: depth, value: t.value[node], other: t.otherOf(node)}
-		if t.best != nil {
-			f.color = t.best[node]
-		}
-		return step{f, node}
+		node  int32 // of what is left out, its caller
+		depth int32
+		rest  *framed // what is left out; nil: it is a frame
 	}
 	var stack []step
 	roots := t.roots()
+	w.begin(kept + kept/2) // and those that stand for others
 	for i := len(roots) - 1; i >= 0; i-- {
 		w.Frames += 1 + int(order.below[roots[i]])
-		stack = append(stack, one(roots[i], 0))
+		stack = append(stack, step{node: roots[i]})
 	}
 	w.Gone = t.gone()
 	for len(stack) > 0 {
 		s := stack[len(stack)-1]
 		stack = stack[:len(stack)-1]
-		w.frame(s.framed)
-		if s.left > 0 {
+		if s.rest != nil {
+			w.frame(s.rest)
 			continue
 		}
-		rest := step{framed: framed{depth: s.depth + 1}}
-		kept := len(stack)
-		for _, c := range order.list[order.first[s.node]:order.first[s.node+1]] {
-			if t.value[c] < least || s.depth+1 >= mostLevels {
-				rest.left, rest.value, rest.other = rest.left+1+int(order.below[c]), rest.value+t.value[c], rest.other+
-					t.otherOf(c)
-				continue
-			}
-			stack = append(stack, one(c, s.depth+1))
+		f := framed{key: t.key[s.node], depth: s.depth, value: t.value[s.node], other: t.otherOf(s.node)}
+		if best != nil {
+			f.color = best[s.node]
 		}
-		if rest.left > 0 {
-			stack = append(stack, rest)
+		w.frame(&f)
+		called := order.list[order.first[s.node]:order.first[s.node+1]] // the greatest first
+		shown := len(called)
+		if s.depth+1 >= mostLevels {
+			shown = 0
 		}
-		slices.Reverse(stack[kept:])
+		for shown > 0 && t.value[called[shown-1]] < least {
+			shown--
+		}
+		if rest := t.rest(order, called[shown:], s.depth+1); rest != nil {
+			stack = append(stack, step{rest: rest})
+		}
+		for i := shown - 1; i >= 0; i-- {
+			stack = append(stack, step{node: called[i], depth: s.depth + 1})
+		}
 	}
+}
+
+// rest stands for frames that are left out, with all below them; nil if there are none.
+func (t *flameTree) rest(order *frameOrder, nodes []int32, depth int32) *framed {
+	if len(nodes) == 0 {
+		return nil
+	}
+	out := &framed{depth: depth}
+	for _, c := range nodes {
+		out.left, out.value, out.other = out.left+1+order.below[c], out.value+t.value[c], out.other+t.otherOf(c)
+	}
+	return out
 }
 
 // spent is a part of what a function had itself, at the node of a caller.
@@ -231,45 +302,79 @@ type spenders struct {
 	parts []spent
 }
 
-// split groups parts by the function of their node, the greatest first, and goes on with their callers. What is less
-// than least or too deep is one group, the last. What only the other session has is no group.
-func (t *flameTree) split(w *flameWriter, parts []spent, depth int, least int64) []spenders {
-	at, out := map[int64]int{}, []spenders(nil)
-	for _, e := range parts {
-		key := t.key[e.node]
-		if key < 0 { // a process calls nothing
-			continue
-		}
-		n, ok := at[key]
-		if !ok {
-			n = len(out)
-			at[key] = n
-			out = append(out, spenders{framed: framed{key: key, depth: depth}})
-		}
-		out[n].value, out[n].other = out[n].value+e.value, out[n].other+e.other
-		out[n].parts = append(out[n].parts, spent{t.parent[e.node], e.origin, e.value, e.other})
-	}
-	out = slices.DeleteFunc(out, func(g spenders) bool {
+// callers appends what the callers of some parts are together, by function, the greatest first. What is less than
+// least or too deep is one of them, the last. What only the other session has is none.
+func (t *flameTree) callers(w *flameWriter, out []spenders, parts []spent, depth int32, least int64) []spenders {
+	kept := len(out)
+	out = t.split(w, out, parts, depth)
+	all := out[kept:]
+	all = slices.DeleteFunc(all, func(g spenders) bool {
 		if g.value == 0 && g.other > 0 {
 			w.Gone.Frames, w.Gone.Value = w.Gone.Frames+1, w.Gone.Value+g.other
 		}
 		return g.value == 0
 	})
-	slices.SortFunc(
-		out,
-		func(x, y spenders) int { return cmp.Or(cmp.Compare(y.value, x.value), cmp.Compare(x.key, y.key)) },
-	)
+	if len(all) > 1 {
+		slices.SortFunc(all, func(x, y spenders) int {
+			return cmp.Or(cmp.Compare(y.value, x.value), cmp.Compare(t.keys[x.key], t.keys[y.key]))
+		})
+	}
 	rest := spenders{framed: framed{depth: depth}}
+	shown := len(all)
+	for shown > 0 && (all[shown-1].value < least || depth >= mostLevels) {
+		shown--
+		rest.left, rest.value, rest.other = rest.left+1, rest.value+all[shown].value, rest.other+all[shown].other
+	}
+	if all = all[:shown]; rest.left > 0 {
+		all = append(all, rest)
+	}
+	return append(out[:kept], all...)
+}
+
+// split groups parts by the function of their node, and goes on with their callers. Parts of one function are changed
+// in their place: they are needed no more.
+func (t *flameTree) split(w *flameWriter, out []spenders, parts []spent, depth int32) []spenders {
 	kept := len(out)
-	for kept > 0 && (out[kept-1].value < least || depth >= mostLevels) {
-		kept--
-		rest.left, rest.value, rest.other = rest.left+1, rest.value+out[kept].value, rest.other+out[kept].other
+	var sizes []int32
+	calling := 0
+	for i := range parts {
+		e := &parts[i]
+		if t.isProcess(e.node) { // which calls nothing
+			continue
+		}
+		key := t.key[e.node]
+		if w.at[key] == 0 {
+			out = append(out, spenders{framed: framed{key: key, depth: depth}})
+			w.at[key] = int32(len(out) - kept)
+			sizes = append(sizes, 0)
+		}
+		n := w.at[key] - 1
+		g := &out[kept+int(n)]
+		g.value, g.other = g.value+e.value, g.other+e.other
+		sizes[n]++
+		calling++
 	}
-	for i := range out[:kept] {
-		out[i].color = t.colors.bestOf(out[i].parts)
+	groups := out[kept:]
+	if len(groups) == 1 && calling == len(parts) {
+		groups[0].parts = parts
+		for i := range parts {
+			parts[i].node = t.parent[parts[i].node]
+		}
+		w.at[groups[0].key] = 0
+		return out
 	}
-	if out = out[:kept]; rest.left > 0 {
-		out = append(out, rest)
+	above := make([]spent, calling)
+	for n := range groups {
+		groups[n].parts, above = above[:0:sizes[n]], above[sizes[n]:]
+	}
+	for _, e := range parts {
+		if !t.isProcess(e.node) {
+			g := &groups[w.at[t.key[e.node]]-1]
+			g.parts = append(g.parts, spent{t.parent[e.node], e.origin, e.value, e.other})
+		}
+	}
+	for n := range groups {
+		w.at[groups[n].key] = 0
 	}
 	return out
 }
@@ -282,19 +387,18 @@ func (t *flameTree) bottomUp(w *flameWriter, most int) {
 	for _, r := range t.roots() {
 		total += t.value[r]
 	}
+	w.at = make([]int32, len(t.keys))
+	all := t.spent()
 	for least := max(1, total/int64(most)); ; least = least*4 + 1 {
-		again := *w
-		again.Flame = &Flame{Metric: w.Metric}
-		again.names, again.modules, again.colors = map[int64]uint32{}, map[string]int{}, map[uint32]uint32{}
-		if t.bottomUpFrom(&again, total, least, 2*most) || least >= total {
-			*w.Flame = *again.Flame
+		w.begin(min(2*most, len(t.value)))
+		if t.bottomUpFrom(w, slices.Clone(all), total, least, 2*most) || least >= total {
 			return
 		}
 	}
 }
 
-// bottomUpFrom lays out frames of at least a value, and reports whether they are at most so many.
-func (t *flameTree) bottomUpFrom(w *flameWriter, total, least int64, most int) bool {
+// spent are what functions had themselves.
+func (t *flameTree) spent() []spent {
 	own, others := slices.Clone(t.value), slices.Clone(t.other)
 	for i, p := range t.parent {
 		if p >= 0 {
@@ -304,18 +408,23 @@ func (t *flameTree) bottomUpFrom(w *flameWriter, total, least int64, most int) b
 			}
 		}
 	}
-	var all []spent
+	var out []spent
 	for i, n := range own {
 		other := int64(0)
 		if others != nil {
 			other = others[i]
 		}
-		if (n > 0 || other > 0 || t.colors.has(i)) && t.key[i] >= 0 {
-			all = append(all, spent{int32(i), int32(i), n, other})
+		if (n > 0 || other > 0 || t.colors.has(i)) && !t.isProcess(int32(i)) {
+			out = append(out, spent{int32(i), int32(i), n, other})
 		}
 	}
+	return out
+}
+
+// bottomUpFrom lays out frames of at least a value, and reports whether they are at most so many.
+func (t *flameTree) bottomUpFrom(w *flameWriter, all []spent, total, least int64, most int) bool {
 	w.Gone.Total = t.gone().Total
-	stack := t.split(w, all, w.root(t, total, all), least)
+	stack := t.callers(w, nil, all, w.root(t, total, all), least)
 	slices.Reverse(stack)
 	for len(stack) > 0 {
 		if len(w.Name) > max(most, leastFrames) {
@@ -324,13 +433,16 @@ func (t *flameTree) bottomUpFrom(w *flameWriter, total, least int64, most int) b
 		g := stack[len(stack)-1]
 		stack = stack[:len(stack)-1]
 		w.Frames++
-		w.frame(g.framed)
+		if t.colors != nil && g.left == 0 {
+			g.color = w.sums.of(t.colors, g.parts)
+		}
+		w.frame(&g.framed)
 		if g.left > 0 {
 			continue
 		}
-		above := t.split(w, g.parts, g.depth+1, least)
-		slices.Reverse(above)
-		stack = append(stack, above...)
+		kept := len(stack)
+		stack = t.callers(w, stack, g.parts, g.depth+1, least)
+		slices.Reverse(stack[kept:])
 	}
 	return true
 }
@@ -339,18 +451,21 @@ func (t *flameTree) bottomUpFrom(w *flameWriter, total, least int64, most int) b
 const leastFrames = 1000
 
 // root writes the frame of all processes together and returns the depth of what is on it.
-func (w *flameWriter) root(t *flameTree, total int64, all []spent) int {
+func (w *flameWriter) root(t *flameTree, total int64, all []spent) int32 {
 	roots := t.roots()
 	if len(roots) == 0 {
 		return 0
 	}
 	w.Frames++
-	f := framed{key: t.key[roots[0]], value: total, other: w.Gone.Total, color: t.colors.bestOf(all)}
+	f := framed{key: t.key[roots[0]], value: total, other: w.Gone.Total}
+	if t.colors != nil {
+		f.color = w.sums.of(t.colors, all)
+	}
 	if len(roots) == 1 {
-		w.frame(f)
+		w.frame(&f)
 		return 1
 	}
 	w.addName(FlameFunction{Short: "all processes", Full: "all processes"})
-	w.append(uint32(len(w.Names)-1), f)
+	w.append(uint32(len(w.Names)-1), &f)
 	return 1
 }

@@ -71,9 +71,11 @@ func TestFlameAsync(t *testing.T) {
 	machine.RawName, machine.Name = "MoveNext", "Store.Load() [async]"
 	r := readerOf(t, b)
 	compareShapes(t, r, "inclusive_bytes", FlameShape{Logical: true})
-	f, err := r.Flame(FlameOptions{Most: 1 << 20, FlameShape: FlameShape{Logical: true}})
-	if err != nil || !slices.ContainsFunc(f.Notes, func(n Note) bool { return n.Kind == NoteAsync }) {
-		t.Error(err, f)
+	for _, up := range []bool{false, true} {
+		f, err := r.Flame(FlameOptions{Most: 1 << 20, BottomUp: up, FlameShape: FlameShape{Logical: true}})
+		if err != nil || !slices.ContainsFunc(f.Notes, func(n Note) bool { return n.Kind == NoteAsync }) {
+			t.Error(up, err, f)
+		}
 	}
 	o := FlameOptions{Most: 10, Color: "type"}
 	if _, err := r.Flame(o); err != nil {

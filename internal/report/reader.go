@@ -19,10 +19,10 @@ type Reader struct {
 
 // laidOut is a call tree with the values of a metric.
 type laidOut struct {
-	metric, color string
-	shape         FlameShape
-	tree          *flameTree
-	context       *context
+	metric  string
+	shape   FlameShape
+	tree    *flameTree
+	context *context
 }
 
 // NewReader reads what all views need. With raw, elapsed times are shown with what the probes added.

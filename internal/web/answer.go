@@ -176,7 +176,8 @@ func (s *Server) isKept(key string) bool {
 	return slices.ContainsFunc(s.tables, func(t *keptTable) bool { return t.key == key })
 }
 
-// keep returns what has a key, or makes it. The server must be locked.
+// keep returns what has a key, or makes it. What is not a table takes long to make, and little room: tables, of which
+// an open call tree alone has dozens, do not take its place. The server must be locked.
 func (s *Server) keep(key string, build func(*keptTable) error) (*keptTable, error) {
 	for i, kept := range s.tables {
 		if kept.key == key {
@@ -188,8 +189,17 @@ func (s *Server) keep(key string, build func(*keptTable) error) (*keptTable, err
 	if err := build(t); err != nil {
 		return nil, err
 	}
-	if s.tables = append(s.tables, t); len(s.tables) > s.most {
-		s.tables = slices.Delete(s.tables, 0, 1)
+	s.tables = append(s.tables, t)
+	alike, first := 0, -1
+	for i, kept := range s.tables {
+		if (kept.table != nil) == (t.table != nil) {
+			if alike++; first < 0 {
+				first = i
+			}
+		}
+	}
+	if alike > s.most {
+		s.tables = slices.Delete(s.tables, first, first+1)
 	}
 	return t, nil
 }

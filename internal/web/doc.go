@@ -24,5 +24,6 @@
 //
 // # Limits
 //
-// Sessions are read by one request at a time. The last maxReaders selections and the last maxTables tables are kept.
+// Sessions are read by one request at a time. The last maxReaders selections are kept, each with the call tree that
+// was drawn last and the colours of its frames, and the last maxTables tables.
 package web

@@ -24,7 +24,7 @@ var dist embed.FS
 const (
 	// selections whose sums are kept, each as large as the session: of two sessions all, this one and the one before
 	maxReaders = 6
-	maxTables  = 16 // tables that are kept for scrolling and searching
+	maxTables  = 16 // tables that are kept for scrolling and searching, and as many summaries and timelines
 )
 
 // policy is the Content-Security-Policy: the page's own files alone, and no text that becomes markup.
@@ -44,7 +44,7 @@ type Server struct {
 	token    string // what the first address carries; "" when it was used
 	readers  []*reader
 	tables   []*keptTable
-	most     int // tables are kept
+	most     int // tables are kept, and other things
 
 	recorded string        // path of the session that is being recorded
 	watch    Watch         // tells of that recording

@@ -196,7 +196,7 @@ function Graph({ f, stale, partial }: { f: Frames; stale: boolean; partial: bool
     <ul class="legend" aria-label="Colours">{colors.legend.map((m) => <li key={m.text} title={m.text} style={m.fill ? { background: m.fill } : undefined}>{m.mark ? <b>{m.mark} </b> : null}{m.text}</li>)}</ul>
     <p class="details" role="status" aria-live="polite">{shown >= 0 ? <Details f={f} i={shown} said={colors.said(shown)} /> : "Point at a function, or click it to zoom."}</p>
     {f.gone ? <Gone f={f} /> : null}
-    {partial ? <p class="hint" role="status">The greatest frames are here, the others are coming.</p> : f.frames > f.count ? <p class="hint">{formatCount(f.frames)} frames, of which the {formatCount(f.count)} greatest are here; grey blocks stand for the others, and open with a click.</p> : null}
+    {partial ? <p class="hint coming" role="status">The greatest frames are here, the others are coming.</p> : f.frames > f.count ? <p class="hint">{formatCount(f.frames)} frames, of which the {formatCount(f.count)} greatest are here; grey blocks stand for the others, and open with a click.</p> : null}
     <Command text={f.command} />
   </div>;
 }
