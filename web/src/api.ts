@@ -32,21 +32,24 @@ export type CounterPoints = Counter & { begin_ns: number[]; end_ns: number[]; va
 
 type Query = Record<string, string | number | undefined>;
 
-export function address(path: string, query: Query = {}): string {
-  const p = new URLSearchParams(selection.value);
+export function address(path: string, query: Query = {}, of = selection.value): string {
+  const p = new URLSearchParams(of);
   for (const [key, value] of Object.entries(query)) if (value !== undefined && value !== "") p.set(key, String(value));
   return "/api/" + path + "?" + p;
 }
 
-/** What a request is given: how to give it up, and whom to tell how many bytes have come, of how many, if that is known. */
-export type Asked = RequestInit & { progress?: (got: number, of: number) => void };
+/** What a request is given: how to give it up, whom to tell how many bytes have come, of how many, if that is known, and
+ * which part of the session it is about. Without that it is the one of now: what goes on with an answer has its own. */
+export type Asked = RequestInit & { progress?: (got: number, of: number) => void; selection?: string };
+/** What a load is given. */
+export type Load = Asked & { selection: string };
 /** What a load of several requests is given: with first it shows what it has before all of it is there. */
-export type Loading<T> = Asked & { first: (value: T) => void };
+export type Loading<T> = Load & { first: (value: T) => void };
 
 async function answer(path: string, query: Query, more?: Asked, whole = false): Promise<Response> {
   let r: Response;
   try {
-    r = await fetch(whole ? "/api/" + path : address(path, query), more);
+    r = await fetch(whole ? "/api/" + path : address(path, query, more?.selection), more);
   } catch (e) {
     if ((e as Error).name !== "AbortError") lost();
     throw e instanceof Error && e.name === "AbortError" ? e : new Lost();

@@ -15,7 +15,8 @@ function show(sheet: Sheet, optional: string[], keys: string[]) {
 /** Moves a column to the place of another one. The first column, which names the rows, stays where it is. */
 export function mover(sheet: Sheet, optional: string[], columns: Shown[]) {
   return (key: string, to: string) => {
-    const keys = columns.map((c) => c.column.key), from = keys.indexOf(key), at = keys.indexOf(to);
+    const shown = columns.map((c) => c.column.key), coming = param("cols") ? param("cols").split(",").filter((k) => !shown.includes(k)) : [];
+    const keys = [...shown, ...coming], from = keys.indexOf(key), at = keys.indexOf(to);
     if (from < 1 || at < 1 || from === at) return;
     keys.splice(at, 0, ...keys.splice(from, 1));
     show(sheet, optional, keys);

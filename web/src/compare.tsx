@@ -17,7 +17,7 @@ export function CompareView({ session }: { session: Session }) {
     <header class="title"><h1>Comparison</h1><p>with the older session: what differs most comes first</p></header>
     <div class="tools">
       <label>rows of <select value={of} onChange={(e) => change({ of: e.currentTarget.value, column: "" })}>{views.map((v) => <option key={v.name}>{v.name}</option>)}</select></label>
-      <label>by <select value={value?.column ?? column} onChange={(e) => change({ column: e.currentTarget.value })}>{views.find((v) => v.name === of)?.columns.map((v) => <option key={v}>{v}</option>)}</select></label>
+      <label>by <select value={column || (value?.view === of ? value?.column : "")} onChange={(e) => change({ column: e.currentTarget.value })}>{views.find((v) => v.name === of)?.columns.map((v) => <option key={v}>{v}</option>)}</select></label>
       {value ? <button type="button" onClick={() => copy(tsv([value.columns, ...value.rows]), "Differences (TSV)")}>Copy as TSV</button> : null}
       {value ? <span class="count" role="status">{rowCount(value.total)}</span> : null}
     </div>
@@ -30,7 +30,7 @@ export function CompareView({ session }: { session: Session }) {
           {(from, to) => value.rows.slice(from, to).map((r, k) => {
             const t = value.texts[from + k], delta = Number(r[0]), share = Math.abs(delta) / most * 50;
             return <div class="row" role="row" key={from + k} aria-rowindex={from + k + 2}>
-              <span class="cell name" role="cell"><Name of={of} columns={value.columns} texts={t} /></span>
+              <span class="cell name" role="cell"><Name of={value.view} columns={value.columns} texts={t} /></span>
               <span class="cell bar" role="cell"><i class={delta > 0 ? "more" : "less"} style={{ width: share + "%", left: delta > 0 ? "50%" : 50 - share + "%" }} /></span>
               {[0, 1, 2, 3].map((c) => <span class="cell number" role="cell" key={c}>{c > 1 && r[c] === null ? (c === 2 ? "new" : "gone") : t[c]}</span>)}
               <span class="cell" role="cell">{t[5]}</span>

@@ -1,5 +1,5 @@
 // The flame graph: a canvas on which the walk draws what is in sight.
-import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { getBytes } from "./api";
 import type { Session } from "./api";
 import { isFile } from "./offline";
@@ -40,15 +40,18 @@ function Shape({ session }: { session: Session }) {
   </>;
 }
 
+/** A graph with what it was asked for with: that it is from below, and which tree it is, in which part of the session. */
+type Loaded = { f: Frames; up: string; tree: string };
+
 export function FlameView({ session }: { session: Session }) {
   const { diff, options, metric, color, up, most, shape, shaped } = asked(session);
   const key = metric === session.metrics[0] ? "" : metric?.key;
   const tree = `${key} ${up} ${diff} ${JSON.stringify(shape)}`;
-  const { value, error, loading, partial, got } = useParts<Frames>(`flame ${tree} ${most} ${color}`, async (more) => {
-    const load = async (most: string | number) => decode(await getBytes("flame", { metric: key, up, most, color, diff, ...shape }, more), diff);
+  const { value, error, loading, partial, got } = useParts<Loaded>(`flame ${tree} ${most} ${color}`, async (more) => {
+    const load = async (most: string | number) => ({ f: decode(await getBytes("flame", { metric: key, up, most, color, diff, ...shape }, more), diff), up, tree: more.selection + "|" + tree });
     if (isFile || most) return load(most);
     const first = await load(greatest);
-    if (first.frames <= first.count) return first;
+    if (first.f.frames <= first.f.count) return first;
     more.first(first);
     return load("");
   });
@@ -68,26 +71,30 @@ export function FlameView({ session }: { session: Session }) {
       <label>search <input id="find" type="search" value={param("find")} placeholder="part of a name" onInput={(e) => change({ find: e.currentTarget.value }, true)} /></label>
     </div>
     {isFile ? <ShapeOfFile has={`the call tree from above and from below, by ${formatCount(Math.min(session.metrics.length, mostMetrics))} of ${formatCount(session.metrics.length)} metrics`} /> : null}
-    {metric?.about ? <p class="about">{metric.title}: {metric.about}</p> : null}
-    {value?.notes.length ? <Sentences list={value.notes} kind="notes" /> : null}
-    {error ? <Failed error={error} /> : value ? value.count ? <Graph key={tree} f={value} stale={loading} partial={partial} /> : <p class="hint">Nothing to show: no frame has any of this.</p> : <Waiting got={got} />}
+    {value && !error ? <p class="about">{value.f.metric.title}: {value.f.metric.about}</p> : null}
+    {value?.f.notes.length ? <Sentences list={value.f.notes} kind="notes" /> : null}
+    {error ? <Failed error={error} /> : value ? value.f.count ? <Graph key={value.tree} f={value.f} up={value.up} stale={loading} partial={partial} /> : <p class="hint">Nothing to show: no frame has any of this.</p> : <Waiting got={got} />}
   </section>;
 }
 
-function Graph({ f, stale, partial }: { f: Frames; stale: boolean; partial: boolean }) {
+/** What is shown of a tree: places are of the frame that the address zooms to. */
+type Place = { at: string; pan?: [number, number]; top: number };
+
+function Graph({ f, up, stale, partial }: { f: Frames; up: string; stale: boolean; partial: boolean }) {
   const canvas = useRef<HTMLCanvasElement>(null);
   const [size, setSize] = useState({ width: 0, height: 0 });
-  const [top, setTop] = useState(0);
   const [pointed, setPointed] = useState({ f, i: -1 });
   const over = pointed.f === f ? pointed.i : -1; // numbers are of one graph alone
-  const [pan, setPan] = useState<[number, number] | undefined>();
   const at = param("at"), flip = !!param("flip"), text = param("find");
   const zoomed = useMemo(() => at ? find(f, at) : -1, [f, at]);
   const matches = useMemo(() => search(f, text), [f, text]);
-  const [choice, choose] = useState<{ f: Frames; i: number }>({ f, i: -1 });
-  const chosen = useMemo(() => choice.f === f || choice.i < 0 ? choice.i : find(f, pathOf(choice.f, choice.i)), [choice, f]);
-  const setChosen = (i: number) => choose({ f, i });
-  useEffect(() => { setPan(undefined); setTop(0); setChosen(zoomed); }, [at]);
+  const [place, setPlace] = useState<Place>({ at, top: 0 });
+  const { pan, top } = place.at === at ? place : { pan: undefined, top: 0 };
+  const go = (to: Partial<Place>) => setPlace((old) => ({ ...(old.at === at ? old : { top: 0 }), ...to, at }));
+  const setPan = (pan: Place["pan"]) => go({ pan }), setTop = (top: number) => go({ top });
+  const [choice, choose] = useState<{ f: Frames; i: number; at: string }>({ f, i: -1, at: "" });
+  const chosen = useMemo(() => choice.at !== at ? zoomed : choice.f === f || choice.i < 0 ? choice.i : find(f, pathOf(choice.f, choice.i)), [choice, f, at, zoomed]);
+  const setChosen = (i: number) => choose({ f, i, at });
   const [from, to] = pan ?? (zoomed >= 0 ? [f.left[zoomed], f.left[zoomed] + f.value[zoomed]] : [0, f.total]);
   const height = Math.max(size.height, 1), all = (f.deepest + 1) * row;
   const mostTop = Math.max(0, all - height);
@@ -137,7 +144,7 @@ function Graph({ f, stale, partial }: { f: Frames; stale: boolean; partial: bool
     show(to);
     if (f.value[to] / f.total * size.width < 30) change({ at: pathOf(f, to) }, true);
   };
-  useEffect(() => {
+  useLayoutEffect(() => { // at once: keys are about what is shown now
     const events: [string, () => unknown][] = [["nextmatch", () => next(1)], ["previousmatch", () => next(-1)], ["zoomin", () => scaleBy(0.5)], ["zoomout", () => scaleBy(2)],
       ["copystack", () => name && copy(stack().join("\n"), "Stack")], ["panleft", () => move(-0.25)], ["panright", () => move(0.25)]];
     for (const [event, on] of events) addEventListener(event, on);
@@ -159,7 +166,7 @@ function Graph({ f, stale, partial }: { f: Frames; stale: boolean; partial: bool
   const open = (i: number) => f.name[i] === hiddenName ? change({ most: String(Math.min(8_000_000, f.count * 8)) }) : zoom(i);
   const drag = useRef<{ x: number; y: number; from: number; to: number; top: number; moved: boolean } | undefined>(undefined);
   const shown = over >= 0 ? over : chosen;
-  const stack = () => { const out = []; for (let i = chosen; i >= 0; i = f.parent[i]) if (f.depth[i]) out.push(f.full[f.name[i]]); return param("up") ? out.reverse() : out; };
+  const stack = () => { const out = []; for (let i = chosen; i >= 0; i = f.parent[i]) if (f.depth[i]) out.push(f.full[f.name[i]]); return up ? out.reverse() : out; };
   const name = chosen >= 0 && f.depth[chosen] > 0 && f.name[chosen] !== hiddenName ? f.full[f.name[chosen]] : "";
   const crumbs: number[] = [];
   for (let i = zoomed; i >= 0; i = f.parent[i]) crumbs.unshift(i);

@@ -251,7 +251,8 @@ function draw(host: HTMLElement, recording: Recording, title: string, axis: (n: 
 }
 
 function count(host: HTMLElement, recording: Recording, name: string): Drawn {
-  const { title, axis, series } = counted(recording.counters.get(name)!);
+  const known = recording.counters.get(name); // it may have gone since the page was drawn: another recorder tells now
+  const { title, axis, series } = counted(known ?? { name, unit: "", is_sum: false, about: "", begin_ns: [], end_ns: [], value: [] });
   return draw(host, recording, title, axis, series, () => { const c = recording.counters.get(name); return c ? counted(c).data : [[], []]; });
 }
 

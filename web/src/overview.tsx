@@ -29,6 +29,7 @@ export function Overview() {
     <div class="first">
       <section class="findings" aria-label="Findings"><h2>Findings</h2>
         {value.quick ? <Waiting /> : value.findings.length ? <ol>{value.findings.map((f) => <li key={f.text}>{f.text}{f.link ? <> <a href={linkAddress(f.link)} aria-label={"Look at " + f.link.argument}>look</a></> : null}</li>)}</ol> : <p class="hint">Nothing stands out.</p>}
+        {value.quick ? null : <p class="hint"><a href={viewAddress("rules")}>All rules that the program breaks</a>, with what to do instead</p>}
       </section>
       {hot ? <section class="hot" aria-label={hot.title}><h2>{hot.title}</h2><Small sheet={hot} keys={few(hot)} label={hot.title} /></section> : value.quick ? null : <HotPath />}
     </div>
@@ -47,11 +48,11 @@ const ends = 8; // levels of a long hot path that are shown from above, and as m
 
 /** Where most happens, if the summary does not say it: the call tree's own hot path. */
 function HotPath() {
-  const { value } = useLoad("hot path", (more) => get<Sheet>("tree", { hot: "1" }, more).catch(() => undefined));
+  const { value, loading } = useLoad("hot path", (more) => get<Sheet>("tree", { hot: "1" }, more).catch(() => undefined));
   if (!value?.rows.length) return null;
   const { rows } = value, left = rows.length - 2 * ends;
   const shown = left < 2 ? rows : [...rows.slice(0, ends), { ...rows[0], link: undefined, values: [], texts: [`… ${left} more levels`], hidden: left }, ...rows.slice(-ends)];
-  return <section class="hot" aria-label="Hot path"><h2>Hot path <small><a href={viewAddress("calltree")}>call tree</a></small></h2><Small sheet={{ ...value, rows: shown }} keys={few(value)} label="Hot path" /></section>;
+  return <section class={"hot" + (loading ? " stale" : "")} aria-label="Hot path"><h2>Hot path <small><a href={viewAddress("calltree")}>call tree</a></small></h2><Small sheet={{ ...value, rows: shown }} keys={few(value)} label="Hot path" /></section>;
 }
 
 /** The name and the numbers that matter most: a list beside others has no room for more. */

@@ -4,7 +4,7 @@ import { Component } from "preact";
 import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { getText } from "./api";
-import type { Asked, Loading } from "./api";
+import type { Load, Loading } from "./api";
 import { comebacks, link, Lost, shown } from "./link";
 import { selection } from "./state";
 import { formatBytes } from "./units";
@@ -41,24 +41,25 @@ export type Got = { got: number; of: number };
 
 type Loads<T> = Loaded<T> & { loading: boolean; got?: Got };
 
-export function useLoad<T>(key: string, load: (more: Asked) => Promise<T>): Loads<T> { return useParts<T>(key, load); }
+export function useLoad<T>(key: string, load: (more: Load) => Promise<T>): Loads<T> { return useParts<T>(key, load); }
 
-/** Loads something whenever the key or the selection changes, and again when clrprof is back; the old value stays until the new one is
- * there. What is not wanted any more is given up. */
+/** Loads something whenever the key or the selection changes, and again when clrprof is back. The old value stays until the new one is
+ * there: what is drawn of it must be its own, not what the address says by now, so values carry what they were asked for with. An
+ * error stays no longer than what it is about. What is not wanted any more is given up. */
 export function useParts<T>(key: string, load: (more: Loading<T>) => Promise<T>): Loads<T> & { partial: boolean } {
   const [state, set] = useState<Loaded<T> & { of: string; partial: boolean }>({ of: "", partial: false });
-  const [got, setGot] = useState<Got | undefined>();
-  const all = selection.value + "|" + key;
+  const [got, setGot] = useState<Got & { all: string } | undefined>();
+  const chosen = selection.value, all = chosen + "|" + key;
   useEffect(() => {
     const stop = new AbortController();
-    setGot(undefined);
     const { signal } = stop;
     const show = (partial: boolean) => (value: T) => { if (!signal.aborted) set({ value, of: all, partial }); };
-    load({ signal, progress: (got, of) => { if (!signal.aborted) setGot({ got, of }); }, first: show(true) }).then(show(false),
+    load({ signal, selection: chosen, progress: (got, of) => { if (!signal.aborted) setGot({ got, of, all }); }, first: show(true) }).then(show(false),
       (e: Error) => { if (!signal.aborted) set((old) => e instanceof Lost && old.value !== undefined ? old : { error: e.message, of: all, partial: false }); });
     return () => stop.abort();
   }, [all, comebacks.value]);
-  return { ...state, got, loading: state.of !== all };
+  const isOf = state.of === all;
+  return { value: state.value, partial: state.partial, error: isOf ? state.error : undefined, got: got?.all === all ? got : undefined, loading: !isOf };
 }
 
 export function Failed({ error }: { error: string }) { return <p class="failed" role="alert">{error}</p>; }

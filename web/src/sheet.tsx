@@ -25,16 +25,18 @@ export function SheetView({ view }: { view: View }) {
   const needs = view.argument === "FUNCTION" && !q.argument || view.argument === "A B" && !q.argument;
   const key = JSON.stringify(q);
   const isWhole = view.is_tree || q.by === "module" || q.by === "namespace" || view.name === "rules";
-  const { value, error, loading } = useLoad(key, (more) => needs ? Promise.resolve(undefined) : get<Sheet>("view", { ...q, limit: isWhole ? all : page }, more));
+  const { value: loaded, error, loading } = useLoad(key, (more) => needs ? Promise.resolve(undefined)
+    : get<Sheet>("view", { ...q, limit: isWhole ? all : page }, more).then((sheet) => ({ sheet, key, query: q, selection: more.selection })));
+  const value = loaded?.sheet;
   return <section class="view">
     <header class="title"><h1>{titleOf(view.name)}</h1><p>{view.short}</p></header>
-    <Tools view={view} sheet={value} query={q} />
+    <Tools view={view} sheet={value} query={q} stale={loading} />
     {needs ? <p class="hint">{view.argument === "FUNCTION" ? "Name a function above, or click one in any other view." : "Name two collections above, such as 3 7."}</p> : null}
     {error ? <Failed error={error} /> : null}
-    {value && !error ? <>
+    {loaded && value && !error ? <>
       <Sentences list={value.notes} kind="notes" />
       {value.is_tree && value.total > value.rows.length ? <p class="hint cut">The first {value.rows.length.toLocaleString("en")} of {value.total.toLocaleString("en")} rows are shown; the command below, and a copy as TSV, have them all.</p> : null}
-      {view.name === "rules" ? <RuleList sheet={value} /> : <Grid key={key} sheet={value} query={q} optional={view.optional} stale={loading} />}
+      {view.name === "rules" ? <RuleList sheet={value} /> : <Grid key={loaded.key} sheet={value} query={loaded.query} selection={loaded.selection} optional={view.optional} stale={loading} />}
       <Sentences list={value.losses} kind="losses" />
       <Command text={value.command} />
     </> : null}
@@ -51,7 +53,7 @@ function RuleList({ sheet }: { sheet: Sheet }) {
   if (!by.size) return <p class="hint">No rule is broken.</p>;
   return <div class="rules">{[...by].map(([rule, rows]) => <section key={rule}>
     <h2>{text(rows[0], "title")} <small>{rule}, {text(rows[0], "severity")}</small></h2>
-    <ul>{rows.map((r, i) => <li key={i}>{text(r, "function") ? <a href={viewAddress("callers", { argument: text(r, "function") })}>{shown(r, "from")}</a> : shown(r, "from")}: {shown(r, "evidence")}
+    <ul>{rows.map((r, i) => <li key={i}>{text(r, "function") ? <a href={viewAddress("callers", { argument: text(r, "function") })}>{shown(r, "from")}</a> : shown(r, "from")}{shown(r, "from") ? ": " : ""}{shown(r, "evidence")}
       {text(r, "source_file") ? <> <a href={viewAddress("source", { argument: text(r, "source_file") + ":" + text(r, "line_begin") })}>source</a></> : null}</li>)}</ul>
     <p>{text(rows[0], "advice")}</p></section>)}</div>;
 }
@@ -62,7 +64,7 @@ const argumentOf = (view: View) => view.argument === "A B" ? "collections" : vie
 /** What rows can be about, or be grouped by, or not. */
 const groupsOf = (view: View) => view.grouped ? view.groups : ["", ...view.groups];
 
-function Tools({ view, sheet, query }: { view: View; sheet?: Sheet; query: Record<string, string> }) {
+function Tools({ view, sheet, query, stale }: { view: View; sheet?: Sheet; query: Record<string, string>; stale: boolean }) {
   return <div class="tools">
     {view.argument ? <form onSubmit={(e) => { e.preventDefault(); change({ argument: new FormData(e.currentTarget).get("argument") as string }); }}>
       <label>{argumentOf(view)} <input name="argument" key={query.argument} defaultValue={query.argument ?? ""} /></label>
@@ -70,27 +72,29 @@ function Tools({ view, sheet, query }: { view: View; sheet?: Sheet; query: Recor
     {view.groups.length ? <label>{view.grouped ? "rows of" : "grouped by"} <select id="by" value={query.by ?? groupsOf(view)[0]} onChange={(e) => change({ by: e.currentTarget.value, sort: "" })}>
       {groupsOf(view).map((by) => <option key={by} value={by}>{by || "nothing"}</option>)}</select></label> : null}
     <label>search <input id="find" type="search" value={query.find ?? ""} placeholder="part of a name" onInput={(e) => change({ find: e.currentTarget.value }, true)} /></label>
-    {sheet ? <span class="count" role="status">{rowCount(sheet.total)}</span> : null}
+    {sheet ? <span class={"count" + (stale ? " stale" : "")} role="status">{rowCount(sheet.total)}</span> : null}
     {sheet && view.name !== "rules" ? <Chooser sheet={sheet} optional={view.optional} /> : null}
     <button type="button" onClick={() => copyView(query)}>Copy as TSV</button>
   </div>;
 }
 
-function Grid({ sheet, query, optional, stale }: { sheet: Sheet; query: Record<string, string>; optional: string[]; stale: boolean }) {
+/** A sheet, and what it was asked for with: what comes of it later is asked for likewise, whatever the address says then. */
+function Grid({ sheet, query, selection, optional, stale }: { sheet: Sheet; query: Record<string, string>; selection: string; optional: string[]; stale: boolean }) {
   // Of this sheet from its first drawing on: an effect comes later, and the rows of the sheet before would be seen under
   // what this one says of itself.
   const rows = useMemo(() => new Map(sheet.rows.map((r, i) => [sheet.offset + i, r])), [sheet]);
   const asked = useMemo(() => new Set([0]), [sheet]);
   const [, redraw] = useState(0);
-  const [closed, setClosed] = useState(new Set<number>());
-  const [current, setCurrent] = useState(0);
+  const [state, setState] = useState({ sheet, closed: new Set<number>(), current: 0 });
+  const { closed, current } = state.sheet === sheet ? state : { closed: new Set<number>(), current: 0 }; // positions are of one sheet alone
+  const setCurrent = (current: number) => setState({ sheet, closed, current });
   const columns = chosen(sheet, param("cols") ? param("cols").split(",") : []);
   const ends = ["gen0_bytes", "alive_bytes"].every((k) => sheet.columns.some((c) => c.key === k));
   const need = (from: number, to: number) => {
     for (let p = Math.floor(from / page); p <= Math.floor(Math.max(from, to - 1) / page); p++) {
       if (rows.has(p * page) || asked.has(p)) continue;
       asked.add(p);
-      get<Sheet>("view", { ...query, offset: p * page, limit: page }).then((s) => {
+      get<Sheet>("view", { ...query, offset: p * page, limit: page }, { selection }).then((s) => {
         s.rows.forEach((r, i) => rows.set(s.offset + i, r)); // of this sheet, also where the next one has come meanwhile
         redraw((n) => n + 1);
       }, () => asked.delete(p));
@@ -98,8 +102,9 @@ function Grid({ sheet, query, optional, stale }: { sheet: Sheet; query: Record<s
   };
   const visible = sheet.is_tree ? open(sheet.rows, closed) : undefined;
   const total = visible ? visible.length : sheet.total;
-  const sort = (key: string) => change(key === sheet.order && !sheet.is_tree ? { sort: key, reverse: param("reverse") ? "" : "1" } : { sort: key, reverse: "" });
-  const toggle = (i: number) => { const next = new Set(closed); if (!next.delete(i)) next.add(i); setClosed(next); };
+  const order = () => stale && param("sort") || sheet.order; // also while its answer comes
+  const sort = (key: string) => change(key === order() && !sheet.is_tree ? { sort: key, reverse: param("reverse") ? "" : "1" } : { sort: key, reverse: "" });
+  const toggle = (i: number) => { const next = new Set(closed); if (!next.delete(i)) next.add(i); setState({ sheet, closed: next, current }); };
   const onKey = (e: KeyboardEvent, scroll: (row: number) => void) => {
     const by: Record<string, number> = { ArrowDown: 1, ArrowUp: -1, PageDown: 15, PageUp: -15, Home: -total, End: total };
     if (by[e.key] !== undefined && e.target === e.currentTarget) {
@@ -117,7 +122,7 @@ function Grid({ sheet, query, optional, stale }: { sheet: Sheet; query: Record<s
   if (total === 0) return <p class={"hint" + (stale ? " stale" : "")}>{nothing(sheet.view, query.find)}</p>;
   return <div class={stale ? "stale" : ""}>
     <Rows total={total} label={sheet.view} role={sheet.is_tree ? "treegrid" : "table"} grid={template(columns, ends ? Math.round(Math.min(480, Math.max(220, innerWidth * 0.55))) : undefined)} minWidth={widthOf(columns) + (ends && innerWidth > 900 ? 110 : 0)} onKey={onKey}
-      head={<Head columns={columns} order={sheet.order} reverse={!!param("reverse")} sort={sort} move={mover(sheet, optional, columns)} />}>
+      head={<Head columns={columns} order={sheet.order} reverse={!!query.reverse} sort={sort} move={mover(sheet, optional, columns)} />}>
       {(from, to) => {
         if (!visible) need(from, to);
         const out = [];

@@ -10,9 +10,10 @@ type Source = { path: string; lines: string[]; sheet: Sheet };
 
 export function SourceView() {
   const [, path, line] = /^(.*?)(?::(\d+))?$/.exec(param("argument")) ?? ["", "", ""];
-  const { value, error } = useLoad("source " + path, (more) => get<Source>("source", { path }, more));
+  const { value, error, loading } = useLoad("source " + path, (more) => get<Source>("source", { path }, more));
   const target = useRef<HTMLTableRowElement>(null);
-  useEffect(() => target.current?.scrollIntoView({ block: "center" }), [value, line]);
+  const wanted = value?.path === path ? line : undefined; // of the file before no line is
+  useEffect(() => target.current?.scrollIntoView({ block: "center" }), [value, wanted]);
   if (error) return <Failed error={error} />;
   if (!value) return <Waiting />;
   const columns = chosen(value.sheet, []).filter(({ column }) => !["place", "function", "module", "name"].includes(column.key)).slice(0, 4);
@@ -22,11 +23,11 @@ export function SourceView() {
   return <section class="view source">
     <header class="title"><h1>{value.path.split("/").pop()}</h1><p>{value.path}</p></header>
     <Sentences list={value.sheet.notes} kind="notes" />
-    <div class="result" tabIndex={0}><table>
+    <div class={"result" + (loading ? " stale" : "")} tabIndex={0}><table>
       <thead><tr><th scope="col">Line</th>{columns.map(({ column }) => <th scope="col" key={column.key} title={column.about}>{column.title}</th>)}<th scope="col">Source</th></tr></thead>
       <tbody>{lines.map(({ n, text }) => {
         const row = rows.get(n);
-        return <tr key={n} ref={String(n) === line ? target : undefined} class={(String(n) === line ? "current " : "") + (row ? "did" : "")}>
+        return <tr key={n} ref={String(n) === wanted ? target : undefined} class={(String(n) === wanted ? "current " : "") + (row ? "did" : "")}>
           <td class="number">{n}</td>{columns.map(({ column, at }) => <td class="number" key={column.key}>{row ? <Cell row={row} column={column} at={at} /> : null}</td>)}<td><code>{text}</code></td></tr>;
       })}</tbody></table></div>
   </section>;

@@ -60,7 +60,7 @@ export function TimelineView() {
       ? <button type="button" onClick={() => removeTerm("time", param("time"))}>Whole run</button> : null}</p>
       {counters.length ? <label>counter <select id="counter" value={name} onChange={(e) => change({ counter: e.currentTarget.value }, true)}>
         {counters.map((c) => <option key={c.name} value={c.name} title={c.about}>{c.name}</option>)}</select></label> : null}</header>
-    {counted.loading && counted.value === undefined ? <Waiting /> : null}
+    {name && counted.loading && counted.value === undefined ? <Waiting /> : null}
     {counted.error ? <Failed error={counted.error} /> : null}
     <Charts data={value} counter={counted.value} dark={theme.value} />
   </section>;
@@ -240,10 +240,10 @@ function heap(gcs: Sheet): Chart {
 
 function pauses(gcs: Sheet): Chart {
   const xs = values(gcs, "at_ns").map((v) => v / 1e9), order = ordered(xs);
-  const generation = values(gcs, "generation"), pause = values(gcs, "pause_ns");
+  const generation = values(gcs, "generation"), pause = values(gcs, "pause_ns"), induced = values(gcs, "induced");
   const series = [0, 1, 2].map((g): uPlot.Series => ({
     label: "gen " + g, stroke: color("--gen" + g), fill: color("--gen" + g), width: 2, paths: uPlot.paths.bars!({ size: [0.9, 5, 2] }), points: { show: false },
-    value: (_u, v) => v == null ? "–" : (v * 1e3).toFixed(2) + " ms",
+    value: (_u, v, _s, i) => v == null || i == null ? "–" : (v * 1e3).toFixed(2) + " ms, " + (induced[order[i]] ? "asked for by the program" : "decided by the runtime"),
   }));
   const ys = [0, 1, 2].map((g) => order.map((i) => generation[i] === g ? pause[i] / 1e9 : null));
   return { title: "Pauses of collections", height: 106, axis: (v) => (v * 1e3).toFixed(v < 0.01 ? 1 : 0) + " ms", series, data: [order.map((i) => xs[i]), ...ys] };

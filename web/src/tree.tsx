@@ -61,15 +61,15 @@ function Shape({ notes, groups }: { notes: string[]; groups: string[] }) {
 export function TreeView({ view }: { view?: View }) {
   const query = asked(), columns = query.columns, root = param("root");
   const { process: of_process, path: of_path } = positionIn(root);
-  const { value, error } = useLoad(`tree ${JSON.stringify(query)} ${root}`, (more) => get<Sheet>("tree", { ...query, of_process, of_path }, more).then((sheet) => ({ sheet, root, columns, query })));
+  const { value, error, loading } = useLoad(`tree ${JSON.stringify(query)} ${root}`, (more) => get<Sheet>("tree", { ...query, of_process, of_path }, more).then((sheet) => ({ sheet, root, columns, query, selection: more.selection })));
   return <section class="view"><header class="title"><h1>Call tree</h1><p>{query["bottom-up"] ? "functions by what they did themselves, and below each those that called it" : "processes, and below them who called whom; rows are sorted among those with the same caller"}</p></header>
     {isFile ? <ShapeOfFile has="the call tree from above, by function; what is left out of it is said where it was (the flame graph has it from below, too)" /> : <Shape notes={value?.sheet.notes ?? []} groups={view?.groups ?? []} />}
-    {error ? <Failed error={error} /> : value ? <Tree key={value.sheet.command + value.sheet.order + value.columns + value.root} sheet={value.sheet} query={value.query} root={value.root} optional={view?.optional ?? []} /> : <Waiting />}
+    {error ? <Failed error={error} /> : value ? <Tree key={value.sheet.command + value.sheet.order + value.columns + value.root} sheet={value.sheet} query={value.query} root={value.root} selection={value.selection} stale={loading} optional={view?.optional ?? []} /> : <Waiting />}
   </section>;
 }
 
 /** Reads rows of the tree, each page once. */
-function useTree(sheet: Sheet, query: Record<string, string>, root: string) {
+function useTree(sheet: Sheet, query: Record<string, string>, root: string, selection: string) {
   const [tree] = useState(() => { const t = top(); take(t, sheet); return t; });
   const [, redraw] = useState(0);
   const [error, setError] = useState("");
@@ -77,7 +77,7 @@ function useTree(sheet: Sheet, query: Record<string, string>, root: string) {
   /** Reads a page of the rows below a node: the one with an index, or the one with a path. */
   const read = async (n: Node, index: number, path?: number) => {
     const { process: of_process, path: of_path } = place(n, root, !!query["bottom-up"]);
-    take(n, await get<Sheet>("tree", { ...query, of_process, of_path, ...(path ? { around: path } : { offset: index - index % page }) }));
+    take(n, await get<Sheet>("tree", { ...query, of_process, of_path, ...(path ? { around: path } : { offset: index - index % page }) }, { selection }));
   };
   const fail = (e: unknown) => setError((e as Error).message);
   useEffect(() => { asked.current.clear(); setError(""); redraw((x) => x + 1); }, [comebacks.value]); // what was asked for in vain is asked for again
@@ -91,6 +91,7 @@ function useTree(sheet: Sheet, query: Record<string, string>, root: string) {
     read(n, index).then(() => redraw((x) => x + 1), fail);
   };
   const toggle = async (n: Node) => {
+    setError("");
     try {
       if (n.count === undefined) await read(n, 0);
       turn(n, !n.open && n.count !== 0);
@@ -100,28 +101,33 @@ function useTree(sheet: Sheet, query: Record<string, string>, root: string) {
   return { tree, read, need, toggle, fail, error, redraw: () => redraw((x) => x + 1) };
 }
 
-function Tree({ sheet, query, root, optional }: { sheet: Sheet; query: Record<string, string>; root: string; optional: string[] }) {
-  const { tree, read, need, toggle, fail, error, redraw } = useTree(sheet, query, root);
+/** A tree, and what it was asked for with: rows that are opened are asked for likewise, whatever the address says then. */
+function Tree({ sheet, query, root, selection, stale, optional }: { sheet: Sheet; query: Record<string, string>; root: string; selection: string; stale: boolean; optional: string[] }) {
+  const { tree, read, need, toggle, fail, error, redraw } = useTree(sheet, query, root, selection);
   const [current, setCurrent] = useState(0);
   const [goTo, setGoTo] = useState<{ row: number } | undefined>();
   const [say, setSay] = useState("");
   const columns = chosen(sheet, param("cols") ? param("cols").split(",") : []);
+  /** Whether somebody has moved or opened something: what opens by itself then comes too late. */
+  const acted = useRef(false);
   const hot = async (inSight: boolean) => {
+    const isLate = () => !inSight && acted.current;
     try {
-      const path = await get<Sheet>("tree", { hot: "1", ...query });
+      const path = await get<Sheet>("tree", { hot: "1", ...query }, { selection });
       const from = root ? path.rows.findIndex((row) => row.process + "." + row.path === root) + 1 : 0;
       let n = tree;
       for (const row of root && !from ? [] : path.rows.slice(from)) {
         const known = () => [...n.below.values()].find((x) => id(x) === row.process + "." + row.path);
         if (n.count === undefined || !known()) await read(n, 0, row.path);
+        if (isLate()) break;
         turn(n, true);
         const next = known();
         if (!next) break;
         next.hot = true;
         n = next;
       }
-      setSay(n === tree ? "" : "The hot path is open: " + path.rows.length + " levels.");
-      if (n !== tree) { setCurrent(positionOf(n)); if (inSight) setGoTo({ row: positionOf(n) }); }
+      setSay(n === tree || isLate() ? "" : "The hot path is open: " + path.rows.length + " levels.");
+      if (n !== tree && !isLate()) { setCurrent(positionOf(n)); if (inSight) setGoTo({ row: positionOf(n) }); }
     } catch (e) { fail(e); }
     redraw();
   };
@@ -131,6 +137,7 @@ function Tree({ sheet, query, root, optional }: { sheet: Sheet; query: Record<st
   /** From what was called last to what called it first. */
   const stack = (n?: Node) => { const out = []; for (; n?.row; n = n.above) if (n.row.path) out.push(String(n.row.values[columns[0].at])); return bottomUp ? out.reverse() : out; };
   const onKey = (e: KeyboardEvent, scroll: (row: number) => void) => {
+    acted.current = true;
     const n = chosenNode;
     const go = (to: number) => { const next = Math.max(0, Math.min(total - 1, to)); setCurrent(next); scroll(next); e.preventDefault(); };
     switch (e.key) {
@@ -184,19 +191,19 @@ function Tree({ sheet, query, root, optional }: { sheet: Sheet; query: Record<st
       <span class="count" role="status">{say}</span>
     </div>
     {error ? <Failed error={error} /> : null}
-    <Rows total={total} label="call tree" role="treegrid" grid={template(columns)} minWidth={widthOf(columns)} onKey={onKey} goTo={goTo}
+    <div class={stale ? "stale" : ""}><Rows total={total} label="call tree" role="treegrid" grid={template(columns)} minWidth={widthOf(columns)} onKey={onKey} goTo={goTo}
       head={<Head columns={columns} order={sheet.order} sort={(key) => change({ sort: key })} move={mover(sheet, optional, columns)} />}>
       {(from, to) => {
         const out = [];
         for (let i = from; i < to; i++) {
           const { above, index } = at(tree, i), n = above.below.get(index);
           if (!n) need(above, index);
-          out.push(n ? <TreeRow key={i} n={n} position={i} columns={columns} current={i === current} choose={() => setCurrent(i)} toggle={() => void toggle(n)} />
+          out.push(n ? <TreeRow key={i} n={n} position={i} columns={columns} current={i === current} choose={() => { acted.current = true; setCurrent(i); }} toggle={() => void toggle(n)} />
             : <div class="row" role="row" key={i} aria-level={above.level + 2} aria-rowindex={i + 2}><span class="cell" role="gridcell" style={indent(above.level + 1)}>…</span></div>);
         }
         return out;
       }}
-    </Rows>
+    </Rows></div>
     <Sentences list={sheet.losses} kind="losses" />
     <Command text={sheet.command} />
   </>;

@@ -9,7 +9,13 @@ export type Frames = {
   /** The values in the other session of a comparison, and what only that has. */
   other: Float64Array; gone?: { frames: number; value: number; total: number };
   left: Float64Array; own: Float64Array; end: Int32Array; parent: Int32Array; deepest: number;
+  /** The frames called by those that have called very many, which are searched, not passed one by one. */
+  wide: Map<number, Int32Array>;
+  /** Two hashes of each of the names, and of what stands for others. */
+  hashes?: [Uint32Array, Uint32Array];
 };
+
+const many = 64; // frames with one caller, from which on it takes less to search them
 
 export const hiddenName = 0xffffffff;
 
@@ -39,7 +45,27 @@ export function decode(b: ArrayBuffer, diff = ""): Frames {
     next[d + 1] = left[i];
     if (d > deepest) deepest = d;
   }
-  return { ...head, diff, kind: head.metric.kind, count: n, total, value, other, name, hidden, color, depth, share, left, own, end, parent, deepest };
+  return { ...head, diff, kind: head.metric.kind, count: n, total, value, other, name, hidden, color, depth, share, left, own, end, parent, deepest, wide: widest(parent) };
+}
+
+function widest(parent: Int32Array): Frames["wide"] {
+  const counts = new Int32Array(parent.length), out: Frames["wide"] = new Map();
+  for (const p of parent) if (p >= 0) counts[p]++;
+  counts.forEach((count, i) => { if (count >= many) out.set(i, new Int32Array(count)); });
+  if (out.size) for (let i = parent.length - 1; i >= 0; i--) { const list = out.get(parent[i]); if (list) list[--counts[parent[i]]] = i; }
+  return out;
+}
+
+/** The first frame called by one that reaches beyond a value; the first of all if there are few. */
+function firstBeyond(f: Frames, i: number, value: number): number {
+  const list = f.wide.get(i);
+  if (!list) return i + 1;
+  let low = 0, high = list.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (f.left[list[middle]] + f.value[list[middle]] > value) high = middle; else low = middle + 1;
+  }
+  return low < list.length ? list[low] : f.end[i];
 }
 
 export type Seen = { visited: number; boxes: number[]; merged: number[] };
@@ -64,7 +90,7 @@ export function walk(f: Frames, from: number, to: number, width: number, height:
       const x = Math.max(0, (a - from) * scale);
       out.boxes.push(i, x, d * row - top, Math.min(width, (b - from) * scale) - x);
     }
-    i++;
+    i = firstBeyond(f, i, from);
   }
   return out;
 }
@@ -75,30 +101,49 @@ export function hit(f: Frames, at: number, depth: number): number {
     if (at < f.left[i] || f.depth[i] < above) return -1; // what is wide enough does not reach so far
     if (at >= f.left[i] + f.value[i]) { i = f.end[i]; continue; }
     if (f.depth[i] === depth) return i;
-    above = f.depth[i++] + 1;
+    above = f.depth[i] + 1;
+    i = firstBeyond(f, i, at);
   }
   return -1;
 }
 
+function hashesOf(f: Frames): [Uint32Array, Uint32Array] {
+  if (f.hashes) return f.hashes;
+  const names = [...f.full, "…"], out: [Uint32Array, Uint32Array] = [new Uint32Array(names.length), new Uint32Array(names.length)];
+  names.forEach((name, n) => {
+    let h = 0x811c9dc5, g = 5381;
+    for (let k = 0; k < name.length; k++) {
+      h = Math.imul(h ^ name.charCodeAt(k), 0x01000193) >>> 0;
+      g = (Math.imul(g, 33) + name.charCodeAt(k)) >>> 0;
+    }
+    out[0][n] = h; out[1][n] = g;
+  });
+  return f.hashes = out;
+}
+
+const nameAt = (f: Frames, i: number) => f.name[i] === hiddenName ? f.full.length : f.name[i];
+const mix = (above: number, of: number) => Math.imul(above ^ of, 0x01000193) >>> 0;
+
 /** A name for a frame that stays the same when the tree is made anew: a hash of the names on its path. */
 export function pathOf(f: Frames, i: number): string {
-  const path: number[] = [];
-  for (let at = i; at >= 0; at = f.parent[at]) path.push(f.name[at]);
-  let h = 0x811c9dc5, g = 5381;
-  for (const n of path.reverse()) for (const c of (f.full[n] ?? "…") + "\n") {
-    const code = c.codePointAt(0)!;
-    h = Math.imul(h ^ code, 0x01000193) >>> 0;
-    g = (Math.imul(g, 33) + code) >>> 0;
-  }
-  return path.length + "-" + h.toString(36) + g.toString(36);
+  const path: number[] = [], [first, second] = hashesOf(f);
+  for (let at = i; at >= 0; at = f.parent[at]) path.push(nameAt(f, at));
+  let h = 0, g = 0;
+  for (const n of path.reverse()) { h = mix(h, first[n]); g = mix(g, second[n]); }
+  return path.length + "-" + h.toString(36) + "." + g.toString(36);
 }
 
 /** The frame that pathOf names, -1: it is not in this tree. */
 export function find(f: Frames, path: string): number {
-  const depth = Number(path.split("-")[0]) - 1;
-  for (let i = 0; i < f.count; i++) {
-    if (f.depth[i] === depth && pathOf(f, i) === path) return i;
-    if (f.depth[i] > depth) i = f.end[i] - 1;
+  const depth = Number(path.split("-")[0]) - 1, [first, second] = hashesOf(f);
+  const [h, g] = (path.split("-")[1] ?? "").split(".").map((n) => parseInt(n, 36));
+  const above: [number[], number[]] = [[], []]; // the hashes on the way to the frame of the moment, by depth
+  for (let i = 0; i < f.count;) {
+    const d = f.depth[i], n = nameAt(f, i);
+    above[0][d] = mix(d ? above[0][d - 1] : 0, first[n]);
+    above[1][d] = mix(d ? above[1][d - 1] : 0, second[n]);
+    if (d === depth && above[0][d] === h && above[1][d] === g) return i;
+    i = d >= depth ? f.end[i] : i + 1;
   }
   return -1;
 }
