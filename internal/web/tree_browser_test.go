@@ -73,6 +73,25 @@ func TestSiblings(t *testing.T) {
 	p.do(chromedp.KeyEvent("h"))
 	p.until(`document.querySelector(".row.hot.current")?.innerText.includes("F099999")`)
 	p.refused()
+	p.wideGraph()
+}
+
+// wideGraph checks that a flame graph in which one frame has called all of them is drawn by looking at few, wherever one
+// looks, also for what one points at.
+func (p *page) wideGraph() {
+	p.t.Helper()
+	const mostOfWide = 5_000 // a screen has room for some hundred of them
+	p.visit("view=flame", "canvas[data-boxes]")
+	p.comes(siblings)
+	for i := range 32 { // until single ones are wide enough to be drawn
+		p.drawn(fmt.Sprint("wide ", i), func() { p.wheel("canvas", -400, 1) })
+	}
+	if got := eval[int](p, `+document.querySelector("canvas").dataset.mostvisited`); got < 100 || got > mostOfWide {
+		p.t.Errorf("%d of %d frames with one caller are visited", got, siblings)
+	}
+	eval[bool](p, `(e => { const b = e.getBoundingClientRect(); return e.dispatchEvent(new MouseEvent("mousemove",
+		{bubbles: true, clientX: b.left + b.width / 2, clientY: b.top + 19 * 2 + 9})) || true; })(document.querySelector("canvas"))`)
+	p.until(`document.querySelector(".details").innerText.startsWith("Wide.Called.F")`)
 }
 
 // TestShapes: the call tree has the shapes of the command line, one click each; the command beside it says the same.
