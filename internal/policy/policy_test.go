@@ -70,6 +70,7 @@ recording: live pieces quantity session steer symbols
 collect: arena callee calltrace cgroup counter eventpipe heapgraph instrument launch live pieces probes quantity recording session steer symbols usercode wire
 calltree: quantity
 analysis: calltree pattern pieces quantity session usercode
+web/webtest:
 analysis/analysistest: analysis session session/sessiontest
 rules: analysis quantity session
 shell:
@@ -104,7 +105,8 @@ cli: mcp report/encode report/text report/words shell
 
 // thirdParty lists the modules that the shipped binary may use, each with why.
 var thirdParty = map[string]string{
-	"charm.land/bubbletea/v2": "keys and screens of terminals",
+	"charm.land/bubbletea/v2":      "keys and screens of terminals",
+	"github.com/chromedp/chromedp": "drives a browser, for tests alone: web/webtest",
 	"github.com/BurntSushi/toml": "the format of budgets, with comments and errors that name " +
 		"the line",
 	"github.com/spf13/cobra":             "commands, help, completions, man pages",

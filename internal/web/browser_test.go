@@ -5,38 +5,19 @@ import (
 	"fmt"
 	"net/http/httptest"
 	"net/url"
-	"os"
-	"os/exec"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/chromedp/chromedp"
 
 	"github.com/clrprof/clrprof/internal/session"
 	"github.com/clrprof/clrprof/internal/session/sessiontest"
 	"github.com/clrprof/clrprof/internal/web"
+	"github.com/clrprof/clrprof/internal/web/webtest"
 )
 
-// chromium finds the browser, or installs Debian's where that is possible.
-func chromium(t *testing.T) string {
-	t.Helper()
-	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
-		if path, err := exec.LookPath(name); err == nil {
-			return path
-		}
-	}
-	if os.Geteuid() == 0 {
-		if text, err := exec.Command("apt-get", "install", "-y", "--no-install-recommends",
-			"chromium").CombinedOutput(); err != nil {
-			t.Logf("installing chromium: %v\n%s", err, text)
-		} else if path, err := exec.LookPath("chromium"); err == nil {
-			return path
-		}
-	}
-	t.Skip("SKIPPED: chromium is not installed, so the page was not opened in a browser")
-	return ""
-}
+// chromium finds the browser, or skips the test.
+func chromium(t *testing.T) { t.Helper(); webtest.Chromium(t) }
 
 // page is the page in a browser, beside a client that asks another server of the same session.
 type page struct {
@@ -45,8 +26,8 @@ type page struct {
 	url string // of the browser's server
 }
 
-// patience is how long a step in the browser may take; a page on a busy machine needs a second or two.
-const patience = 60 * time.Second
+// patience is how long a step in the browser may take.
+const patience = webtest.Patience
 
 // open opens the page of a made-up session, and of older ones it is compared with, in a browser.
 func open(t *testing.T, b *sessiontest.Builder, older ...*sessiontest.Builder) *page {
@@ -98,28 +79,16 @@ func (s *served) again(listen string) *web.Server {
 // browse starts a browser for the page at an address.
 func browse(t *testing.T, of *served, at string) *page {
 	t.Helper()
-	path := chromium(t)
-	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.NoSandbox,
-		chromedp.DisableGPU, chromedp.Flag("disable-quic", true),
-		chromedp.Flag("disable-component-update", true), chromedp.WindowSize(1280, 900))
-	allocator, stop := chromedp.NewExecAllocator(context.Background(), options...)
-	t.Cleanup(stop)
-	ctx, end := chromedp.NewContext(allocator)
-	t.Cleanup(end)
-	if err := chromedp.Do(ctx); err != nil { // starts it, without the timeout of a step
-		t.Fatal(err)
-	}
-	return &page{of, ctx, at}
+	return &page{of, webtest.Start(t).Ctx, at}
 }
+
+// browser is the page's tab of the browser.
+func (p *page) browser() *webtest.Browser { return &webtest.Browser{T: p.t, Ctx: p.ctx} }
 
 // do takes steps in the browser.
 func (p *page) do(actions ...chromedp.Action[chromedp.Void]) {
 	p.t.Helper()
-	ctx, cancel := context.WithTimeout(p.ctx, patience)
-	defer cancel()
-	if err := chromedp.Do(ctx, actions...); err != nil {
-		p.t.Fatal(err)
-	}
+	p.browser().Do(actions...)
 }
 
 // visit opens a view, and waits for what a selector names.
@@ -130,31 +99,10 @@ func (p *page) visit(query, selector string) {
 }
 
 // eval runs a script and returns its value.
-func eval[T any](p *page, script string) T {
-	p.t.Helper()
-	ctx, cancel := context.WithTimeout(p.ctx, patience)
-	defer cancel()
-	out, err := chromedp.Run(ctx, chromedp.Evaluate[T](script))
-	if err != nil {
-		p.t.Fatalf("%s: %v", script, err)
-	}
-	return out
-}
+func eval[T any](p *page, script string) T { p.t.Helper(); return webtest.Eval[T](p.browser(), script) }
 
 // until waits until a condition in the page holds.
-func (p *page) until(script string) {
-	p.t.Helper()
-	wait := fmt.Sprintf(
-		`new Promise(done => { const end = Date.now() + %d, look = () => { let is; try { is = !!(%s); } catch { is = false; }
-		is || Date.now() > end ? done(is) : setTimeout(look, 30); }; look(); })`, patience.Milliseconds()/2, script)
-	ctx, cancel := context.WithTimeout(p.ctx, patience)
-	defer cancel()
-	is, err := chromedp.Run(ctx, chromedp.Evaluate[bool](wait, chromedp.EvalAwaitPromise))
-	if err != nil || !is {
-		p.t.Fatalf("waited in vain for %s (%v); the page at %s says:\n%s", script, err,
-			eval[string](p, "location.search"), eval[string](p, "document.body.innerText"))
-	}
-}
+func (p *page) until(script string) { p.t.Helper(); p.browser().Until(script) }
 
 // click clicks what a selector names; enter types into it.
 func (p *page) click(selector string) {

@@ -1,5 +1,5 @@
 // What happened when: allocation by slice of time, the heap after each collection, pauses. A dragged range selects it.
-import { useEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import uPlot from "uplot";
 import { get } from "./api";
 import type { CounterPoints, Sheet, Timeline } from "./api";
@@ -74,7 +74,7 @@ function ending(t: Timeline): number {
 
 function Charts({ data, counter, dark }: { data: Timeline; counter?: CounterPoints; dark: string }) {
   const box = useRef<HTMLDivElement>(null);
-  useEffect(() => {
+  useLayoutEffect(() => { // at once: who drags over charts that are replaced has dragged in vain
     const host = box.current;
     if (!host) return;
     const made: uPlot[] = [];
