@@ -4,7 +4,6 @@
 #include "arena.h"
 #include "calls.h"
 #include "control.h"
-#include "os.h"
 #include "threads.h"
 #include "watch.h"
 
@@ -28,7 +27,7 @@ static void change_levels(uint64_t actions, uint32_t point)
     bool timed = (arena.header->data & WIRE_DATA_TIME) != 0, recorded = control_ask(NULL);
     if (timed)
         time_settle(); /* up to here the thread is what it was */
-    uint64_t since = timed ? os_clock() : 0;
+    uint64_t since = timed ? time_own_begins() : 0;
     for (uint32_t i = 0; i < sizeof order / sizeof *order; i++)
         for (uint32_t level = WIRE_LEVEL_GLOBAL; level <= WIRE_LEVEL_THREAD; level++)
             if (has(actions, point, level, order[i]))

@@ -6,7 +6,6 @@
 #include "calls.h"
 #include "control.h"
 #include "dormant.h"
-#include "os.h"
 #include "threads.h"
 #include "watch.h"
 
@@ -119,7 +118,7 @@ int32_t clrprof_mark(int32_t number, const utf16 *name, int32_t name_length, con
 bool control_mark_function(uint32_t function, uint32_t point)
 {
     int saved_errno = errno;
-    uint64_t since = (arena.header->data & WIRE_DATA_TIME) != 0 ? os_clock() : 0;
+    uint64_t since = (arena.header->data & WIRE_DATA_TIME) != 0 ? time_own_begins() : 0;
     bool recorded = !is_never() && control_ask(NULL);
     if (recorded) {
         struct {

@@ -397,6 +397,7 @@ static void fill_header(uint64_t capacity, uint32_t regions, uint64_t memory_lim
     arena.activations = (struct wire_activation *)(void *)(arena.base + h->regions[WIRE_REGION_ACTIVATIONS].offset);
     arena.acted = (struct wire_acted *)(void *)(arena.base + h->regions[WIRE_REGION_ACTED].offset);
     arena.inclusives = (struct wire_inclusive *)(void *)(arena.base + h->regions[WIRE_REGION_INCLUSIVES].offset);
+    arena.counts = (struct wire_counts *)(void *)(arena.base + h->regions[WIRE_REGION_COUNTS].offset);
     arena.site_timings = (struct wire_site_timing *)(void *)(arena.base + h->regions[WIRE_REGION_SITE_TIMINGS].offset);
     __atomic_store_n(&h->magic, WIRE_MAGIC, __ATOMIC_RELEASE);
 }

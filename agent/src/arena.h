@@ -20,6 +20,7 @@ struct arena {
     const volatile uint32_t *owner; /* see arena_is_ours */
     struct wire_acted *acted;
     struct wire_inclusive *inclusives;
+    struct wire_counts *counts; /* by timing, where CPU counters are read */
     struct wire_site_timing *site_timings; /* by site, with probes around calls */
 };
 extern struct arena arena;

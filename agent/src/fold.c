@@ -182,6 +182,13 @@ HOT void fold_begin(uint32_t number)
     timing_at(x->callee)->present++;
 }
 
+/* What CPU counters counted in a call is added. */
+HOT static void add_counted(const struct timer *t, uint64_t *to, const struct wire_activation *a)
+{
+    for (uint32_t i = 0; i < counters_used; i++)
+        to[i] += t->counters.total[i] - t->levels[a - t->bottom].counted[i];
+}
+
 /* A call that ended is added to the time of what was on the stack with it. */
 HOT static void add_inclusive(const struct timer *t, uint32_t timing, const struct wire_activation *a)
 {
@@ -201,6 +208,8 @@ HOT static void add_inclusive(const struct timer *t, uint32_t timing, const stru
     }
     v->calls += 1 + c->calls - a->calls;
     v->times++;
+    if (UNLIKELY(counters_used != 0))
+        add_counted(t, counts_of(timing_at(timing))->inclusive, a);
 }
 
 /* The same of a pair, for each call by itself. */
@@ -213,6 +222,8 @@ HOT static void add_each(const struct timer *t, const struct wire_activation *a)
     if (UNLIKELY(c->acted != a->acted))
         v->each_off += off_ticks(&t->sums) - off_ticks(&t->levels[a - t->bottom].before);
     v->each_calls += 1 + c->calls - a->calls;
+    if (UNLIKELY(counters_used != 0))
+        add_counted(t, counts_of(timing_at(a->timing))->each, a);
 }
 
 HOT void fold_end(struct timer *t, const struct wire_activation *a)

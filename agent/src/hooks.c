@@ -1,10 +1,12 @@
 /* What the stubs that compiled code calls cost, measured at the start. The stubs are the machine's: see arch/arch.h. */
 #include "arch/arch.h"
 #include "calls.h"
+#include "counters.h"
 #include "hooks.h"
 #include "os.h"
 #include "probes.h"
 #include "timer.h"
+#include "timings.h"
 #include "trace.h"
 
 #define BATCHES 31u      /* the median of so many is taken */
@@ -40,6 +42,7 @@ static void flush(const void *from, uint64_t bytes)
 
 struct probe { /* of a function without code */
     uint64_t inside[BATCHES > COLD_CALLS ? BATCHES : COLD_CALLS], outside[BATCHES > COLD_CALLS ? BATCHES : COLD_CALLS];
+    uint64_t counted_inside[WIRE_MAX_COUNTERS][BATCHES], counted_outside[WIRE_MAX_COUNTERS][BATCHES]; /* when warm */
     uint32_t n;
 };
 
@@ -51,9 +54,20 @@ static uint64_t looks(const struct timer *t)
 static void keep(struct probe *p, const struct timer *t, const struct wire_timing *x, uint64_t looks_before, uint64_t calls)
 {
     if (looks(t) == looks_before && x->ended == calls) { /* nothing came between */
+        for (uint32_t i = 0; i < counters_used && p->n < BATCHES; i++) {
+            p->counted_inside[i][p->n] = counts_of(x)->tail[i] * 1024 / calls;
+            p->counted_outside[i][p->n] = counts_of(x)->lead[i] * 1024 / calls;
+        }
         p->inside[p->n] = x->tail_elapsed * 1024 / calls;
         p->outside[p->n++] = x->lead_elapsed * 1024 / calls;
     }
+}
+
+static void begin_batch(struct wire_timing *x)
+{
+    x->lead_elapsed = x->tail_elapsed = x->ended = 0;
+    if (counters_used != 0)
+        *counts_of(x) = (struct wire_counts){.lead = {0}};
 }
 
 static uint64_t measure_bare(const struct method *m, uint32_t calls)
@@ -87,12 +101,28 @@ static uint32_t measure_warm(struct probe *p, struct timer *t, struct wire_timin
         uint64_t before = looks(t);
         forget_events(t);
         call(probed);
-        x->lead_elapsed = x->tail_elapsed = x->ended = 0;
+        begin_batch(x);
         for (uint32_t i = 0; i < calls; i++)
             call(probed);
         keep(p, t, x, before, calls);
     }
     return p->n;
+}
+
+/* The same of CPU counters. What the call itself counts is that of its caller: so many instructions. */
+static void measure_counters(struct timer *t, struct probe *warm, const struct method *m, uint32_t calls)
+{
+    void (*bare)(const struct method *) = probes_on ? machine_bare_il : machine_bare;
+    uint64_t counted[WIRE_MAX_COUNTERS] = {0};
+    counters_begin(t);
+    for (uint32_t n = 0; n < calls; n++)
+        bare(m);
+    counters_end(t, false, counted);
+    for (uint32_t i = 0; i < counters_used; i++) {
+        uint64_t outside = median(warm->counted_outside[i], warm->n), own = counted[i] * 1024 / calls;
+        arena.header->cpu_counters[i].inside = median(warm->counted_inside[i], warm->n);
+        arena.header->cpu_counters[i].outside = outside > own ? outside - own : 0;
+    }
 }
 
 /* The probed function is called by an activation that is made here, as framework code calls an instrumented function. */
@@ -112,7 +142,7 @@ void hooks_measure(struct timer *t, struct wire_timing *timings, struct wire_ove
         batch /= 4;
     for (uint32_t i = 0; i < COLD_CALLS; i++) {
         uint64_t before = looks(t);
-        x->lead_elapsed = x->tail_elapsed = x->ended = 0;
+        begin_batch(x);
         flush(x, sizeof *x);
         flush(t->top, 2 * sizeof *t->top);
         flush(t->table, (t->mask + 1) * sizeof *t->table);
@@ -122,6 +152,8 @@ void hooks_measure(struct timer *t, struct wire_timing *timings, struct wire_ove
         keep(&cold, t, x, before, 1);
     }
     uint64_t bare = measure_bare(probed, batch), outside = median(warm.outside, warm.n);
+    if (counters_used != 0)
+        measure_counters(t, &warm, probed, batch);
     *out = (struct wire_overhead){median(warm.inside, warm.n), outside > bare ? outside - bare : 0, median(cold.inside, cold.n),
                                   median(cold.outside, cold.n)};
 }

@@ -21,6 +21,7 @@
 #include "arena.h"
 #include "calls.h"
 #include "control.h"
+#include "counters.h"
 #include "hooks.h"
 #include "instrument.h"
 #include "os.h"
@@ -41,6 +42,7 @@
 
 __thread struct timer *current_timer AT_FIXED_PLACE;
 static struct wire_overhead overhead; /* a copy of the header's */
+static bool is_quick;                 /* the usual case of a hook is all there is to do: the clock is read by an instruction, and no CPU counters are */
 static bool blocks_are_told;          /* exceptions unwind finally blocks like calls of their functions: see below */
 
 /* That of a thread for which there is no memory: nothing of it is recorded, and each call is a loss. */
@@ -202,8 +204,9 @@ void time_site_jump(const struct method *m, uintptr_t sp)
 struct interval {
     uint64_t ticks, waited; /* waited: all of it or nothing */
     uint64_t end;           /* what the clock showed */
-    bool acted;
+    bool acted, paused;     /* paused: a part of it was taken out */
     struct wire_waits waits;
+    uint64_t counted[WIRE_MAX_COUNTERS];
 };
 
 /* The system acted in an interval, which cannot have been without a processor for longer than it was. */
@@ -223,6 +226,7 @@ static void take_out_pauses(struct timer *t, struct interval *i, uint64_t now)
 {
     uint64_t paused = timer_account_pauses(t, now, i->ticks);
     i->ticks -= paused;
+    i->paused = paused != 0;
     if (paused != 0 && i->ticks == 0)
         i->waits = (struct wire_waits){0};
 }
@@ -258,6 +262,8 @@ static struct interval look(struct timer *t)
     } else {
         c->own += more;
     }
+    if (counters_used != 0)
+        counters_end(t, i.paused, i.counted);
     c->last = fresh;
     c->mechanism = t->mechanism;
     return i;
@@ -299,19 +305,33 @@ static void add(struct timer *t, uint64_t *elapsed, uint64_t *waited, uint32_t *
         loss(WIRE_LOSS_WAITS, 0, 0);
 }
 
+static void add_counted(struct timer *t, uint64_t *to, const struct interval *i)
+{
+    for (uint32_t k = 0; k < counters_used; k++) {
+        to[k] += i->counted[k];
+        t->counters.total[k] += i->counted[k];
+    }
+}
+
 static void add_lead(struct timer *t, struct wire_timing *x, const struct interval *i)
 {
+    if (counters_used != 0)
+        add_counted(t, counts_of(x)->lead, i);
     add(t, &x->lead_elapsed, &x->lead_waited, &x->lead_waits, i);
 }
 
 static void add_tail(struct timer *t, struct wire_timing *x, const struct interval *i)
 {
+    if (counters_used != 0)
+        add_counted(t, counts_of(x)->tail, i);
     add(t, &x->tail_elapsed, &x->tail_waited, &x->tail_waits, i);
 }
 
 static void resume(struct timer *t)
 {
     struct interval i = {0};
+    if (counters_used != 0)
+        counters_begin(t);
     uint64_t now = os_clock(), last = t->clock->last;
     if (*t->word != t->expect || (now > last && now - last > t->gap))
         now = os_look(t, last, &i.waits);
@@ -381,6 +401,8 @@ static void begin_slow(struct timer *t, const struct method *m, uintptr_t sp, ui
     }
     if (number != 0) {
         begin_call(t, t->top, number, flags, sp, i.end);
+        if ((flags & WIRE_ACTIVATION_FOLDED) != 0)
+            memcpy(t->levels[t->top - t->bottom].counted, t->counters.total, sizeof t->counters.total);
         trace_slowly(t, t->top, WIRE_TRACE_ENTER, i.end);
     } else {
         loss(WIRE_LOSS_CALLS_FOLDED, 1, 0);
@@ -803,6 +825,13 @@ static hresult catcher_enter(void *self, uintptr_t function_id, uintptr_t object
 
 /* ── begin and end ──────────────────────────────────────────────────────────────────────────────────────────── */
 
+static void detach(struct timer *t)
+{
+    os_detach(t);
+    if (counters_used != 0)
+        counters_detach(t);
+}
+
 void time_thread_ended(struct timer **keep)
 {
     struct timer *t = current_timer;
@@ -810,7 +839,7 @@ void time_thread_ended(struct timer **keep)
     if (t == NULL || t == &no_timer || t == &left_out || t == &over_timer)
         return;
     if (recording_is_over()) {
-        os_detach(t);
+        detach(t);
         return;
     }
     if (t->top != t->bottom && t->top->timing == 0)
@@ -822,7 +851,7 @@ void time_thread_ended(struct timer **keep)
             end_unseen(t);
     }
     trace_end(t);
-    os_detach(t);
+    detach(t);
     if (keep != NULL)
         *keep = t;
     else
@@ -849,9 +878,19 @@ void time_look_again(void)
     t->off_sp = 0;
 }
 
+uint64_t time_own_begins(void)
+{
+    struct timer *t = current_timer;
+    if (counters_used != 0 && t != NULL && t->clock != NULL)
+        counters_begin_own(t);
+    return os_clock();
+}
+
 void time_leave_out(uint64_t since)
 {
     struct timer *t = current_timer;
+    if (counters_used != 0 && t != NULL && t->clock != NULL)
+        counters_end_own(t);
     uint64_t now = os_clock();
     if (t == NULL || t->clock == NULL || recording_is_over() || now <= since)
         return;
@@ -870,21 +909,26 @@ static void measure_overhead(void)
     struct wire_clock clock = {0};
     struct wire_activation activations[4] = {{.caller_sp = UINTPTR_MAX, .flags = WIRE_ACTIVATION_BOUNDARY}};
     struct wire_timing timings[4] = {{0}}, *shared = arena.timings;
+    struct wire_counts counts[4] = {{{0}, {0}, {0}, {0}}}, *shared_counts = arena.counts;
     uint64_t table[8] = {0};
     struct level levels[4] = {{0}};
     struct timer t = {.clock = &clock, .levels = levels, .top = activations, .bottom = activations, .limit = activations + 3, .table = table, .mask = 7, .control = control_now()};
     if (trace_on && (t.trace = private_alloc(sizeof *t.trace)) == NULL)
         return; /* there is no memory for anything */
     arena.timings = timings;
+    arena.counts = counts;
     os_attach(&t);
+    if (counters_used != 0)
+        counters_attach(&t);
     current_timer = &t;
     clock.last = os_clock();
     hooks_measure(&t, timings, &arena.header->overhead);
     current_timer = NULL;
-    os_detach(&t);
+    detach(&t);
     if (trace_on)
         private_free(t.trace, sizeof *t.trace);
     arena.timings = shared;
+    arena.counts = shared_counts;
     overhead = arena.header->overhead;
 }
 
@@ -899,6 +943,8 @@ void time_init(uint64_t most_timings)
     timings_init(most_timings);
     blocks_are_told = h->runtime_major == 9; /* seen on 9.0.7; not on 3.1.2, 8.0.33 and 10.0.12 */
     os_init();
+    counters_init();
+    is_quick = clock_is_tsc && counters_used == 0;
     os_pair(&h->begin_ticks, &h->begin_ns);
     control_begin(h->begin_ticks);
     measure_overhead();

@@ -52,7 +52,7 @@ HOT void HOOK(enter)(const struct method *m, uintptr_t sp)
         number = lead = HOOK(find_called)(t, top, m->function, return_address_of(top, sp));
     if (UNLIKELY(number == 0 && t->truncated != 0 && top->timing != 0 && m->function != 0))
         number = fold_find(t, m->function);
-    if (UNLIKELY(word != t->expect || interval > t->gap || number == 0 || top == t->limit || !clock_is_tsc) ||
+    if (UNLIKELY(word != t->expect || interval > t->gap || number == 0 || top == t->limit || !is_quick) ||
         (TRACED && UNLIKELY(trace_needs_room(t)))) {
         time_enter_slow(m, sp);
         return;
@@ -94,7 +94,7 @@ HOT void HOOK(leave)(const struct method *m, uintptr_t sp)
         now = machine_ticks();
     } while (UNLIKELY(*t->word != word));
     uint64_t interval = now - c->last;
-    if (UNLIKELY(word != t->expect || interval > t->gap || !clock_is_tsc || a->timing == 0 || c->acted != a->acted ||
+    if (UNLIKELY(word != t->expect || interval > t->gap || !is_quick || a->timing == 0 || c->acted != a->acted ||
                  t->control != control_now() || (a->flags & WIRE_ACTIVATION_JUMPED) != 0) ||
         (TRACED && UNLIKELY(trace_needs_room(t)))) {
         time_leave_slow(m, sp);

@@ -2,6 +2,7 @@
 #ifndef CLRPROF_TIMER_H
 #define CLRPROF_TIMER_H
 
+#include "counters.h"
 #include "os.h"
 
 struct unwinding { /* a function that an exception unwinds, or a filter or finally block that runs because of one */
@@ -28,6 +29,7 @@ struct level { /* what is known of an activation beside it: only of some, and ca
     uint64_t repeated_call;  /* this call's function and caller are in its chain more than once */
     uint64_t unrecorded_call; /* inside this call one began while nothing was recorded, */
     uintptr_t unrecorded;     /* of which this was the caller's stack pointer; or it has ended, 0 */
+    uint64_t counted[WIRE_MAX_COUNTERS]; /* of a folded call, where CPU counters are read: their totals when it began */
 };
 
 struct timer { /* of a thread */
@@ -64,6 +66,7 @@ struct timer { /* of a thread */
     struct wire_trace_chunk *trace; /* with a call trace: where the events go; see trace.c */
     uint64_t trace_freed;           /* how often chunks had been given back when there was none */
     uint32_t trace_kept;            /* while events are lost: so many calls are on the stack all the time */
+    struct counter_state counters;
 };
 
 extern __thread struct timer *current_timer AT_FIXED_PLACE;

@@ -155,6 +155,8 @@ struct timer *timer_attach(void)
         return NULL;
     }
     os_attach(t);
+    if (counters_used != 0)
+        counters_attach(t);
     t->clock->mechanism = t->mechanism;
     t->clock->last = os_clock();
     t->paused = control_look(t->clock->last).paused;

@@ -51,8 +51,13 @@ uint32_t make_timing(struct timer *t, uint32_t parent, uint32_t function, uintpt
     if ((!last_part && !arena_has_room(ROOM_STACKS)) || !table_has_room(t))
         return 0;
     arena_lock();
+    bool counts = counters_used != 0; /* each timing has some */
     struct wire_timing *x = arena_reserve(WIRE_REGION_TIMINGS, sizeof *x);
+    if (x != NULL && counts && arena_reserve(WIRE_REGION_COUNTS, sizeof *arena.counts) == NULL)
+        x = NULL;
     if (x != NULL) {
+        if (counts)
+            arena_publish(WIRE_REGION_COUNTS, sizeof *arena.counts);
         *x = (struct wire_timing){.parent = parent, .function = function, .return_address = return_address, .thread = t->thread};
         memset(x->min, 0xFF, sizeof x->min);
         arena_publish(WIRE_REGION_TIMINGS, sizeof *x);

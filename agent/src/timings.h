@@ -11,6 +11,12 @@ HOT static inline struct wire_timing *timing_at(uint32_t number)
     return &arena.timings[number - 1];
 }
 
+/* Where CPU counters are read. */
+HOT static inline struct wire_counts *counts_of(const struct wire_timing *x)
+{
+    return &arena.counts[x - arena.timings];
+}
+
 HOT static inline uint64_t timing_hash(uint32_t parent, uint32_t function, uintptr_t return_address)
 {
     uint64_t h = (uint64_t)parent << 32 ^ function;

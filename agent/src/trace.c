@@ -13,7 +13,6 @@
 #include "calls.h"
 #include "control.h"
 #include "names.h"
-#include "os.h"
 #include "watch.h"
 
 #include <errno.h>
@@ -121,7 +120,7 @@ void trace_thrown(struct timer *t, uintptr_t object)
     uintptr_t class_id = 0;
     if (!trace_on || !control_ask(NULL))
         return;
-    uint64_t now = os_clock();
+    uint64_t now = time_own_begins();
     bool known = SLOT(agent_info, INFO_GET_CLASS_FROM_OBJECT, uintptr_t, uintptr_t *)(agent_info, object, &class_id) >= 0 && class_id != 0;
     note(t, WIRE_TRACE_THROWN, known ? type_of_class(class_id) : 0, now);
     time_leave_out(now);
@@ -131,7 +130,7 @@ void trace_caught(struct timer *t, uintptr_t function_id)
 {
     if (!trace_on || !control_ask(NULL))
         return;
-    uint64_t now = os_clock();
+    uint64_t now = time_own_begins();
     note(t, WIRE_TRACE_CAUGHT, function_of_id(function_id), now);
     time_leave_out(now);
 }

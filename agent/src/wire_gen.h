@@ -36,8 +36,9 @@
 #define WIRE_REGION_ACTED 0xdu /* struct wire_acted */
 #define WIRE_REGION_INCLUSIVES 0xeu /* struct wire_inclusive */
 #define WIRE_REGION_SITE_TIMINGS 0xfu /* struct wire_site_timing, by site */
-#define WIRE_REGION_TRACE 0x10u /* struct wire_trace_chunk */
-#define WIRE_REGION_COUNT 0x11u
+#define WIRE_REGION_COUNTS 0x10u /* struct wire_counts, by timing */
+#define WIRE_REGION_TRACE 0x11u /* struct wire_trace_chunk */
+#define WIRE_REGION_COUNT 0x12u
 #define WIRE_LOSS_ARENA_FULL 0x0u /* memory limit or file system full */
 #define WIRE_LOSS_NO_THREAD_STATE 0x1u /* no memory for a thread's tables */
 #define WIRE_LOSS_REENTERED 0x2u /* allocation inside the agent's own call into the runtime */
@@ -66,7 +67,8 @@
 #define WIRE_LOSS_TRACE 0x19u /* collections that the call trace does not have */
 #define WIRE_LOSS_INTERACTIONS 0x1au /* interactions that have no row */
 #define WIRE_LOSS_INTERACTION_TEXTS 0x1bu /* texts of interactions that were cut or left out */
-#define WIRE_LOSS_COUNT 0x1cu
+#define WIRE_LOSS_COUNTS 0x1cu /* intervals of which the CPU counters are not known */
+#define WIRE_LOSS_COUNT 0x1du
 #define WIRE_MAX_IL_MAP 0x2000u /* points of one body */
 #define WIRE_MAX_NAME 0x400u /* UTF-16 units of one name */
 #define WIRE_MAX_TYPE_ARGUMENTS 0x40u /* of one type or function */
@@ -193,6 +195,16 @@
 #define WIRE_DORMANT_RECORDING 0x2u
 #define WIRE_DORMANT_LEAVING 0x3u /* the recording ends */
 #define WIRE_DORMANT_ENDED 0x4u /* the process ends */
+#define WIRE_MAX_COUNTERS 0x4u /* CPU counters */
+#define WIRE_COUNTER_FAULTS 0x0u /* page faults */
+#define WIRE_COUNTER_MINOR_FAULTS 0x1u /* without the disk */
+#define WIRE_COUNTER_MAJOR_FAULTS 0x2u /* with it */
+#define WIRE_COUNTER_SWITCHES 0x3u /* context switches */
+#define WIRE_COUNTER_VOLUNTARY 0x4u /* the thread waited */
+#define WIRE_COUNTER_PREEMPTED 0x5u /* another thread was given the processor */
+#define WIRE_COUNTER_READS 0x6u /* of blocks */
+#define WIRE_COUNTER_TASK_CLOCK 0x7u /* ns of processor time */
+#define WIRE_COUNTER_PERF 0x8u /* a perf event */
 
 #define WIRE_CORE_LIBRARY "System.Private.CoreLib.dll"
 #define WIRE_HELPERS \
@@ -248,6 +260,20 @@ _Static_assert(offsetof(struct wire_overhead, outside) == 8, "layout");
 _Static_assert(offsetof(struct wire_overhead, cold_inside) == 16, "layout");
 _Static_assert(offsetof(struct wire_overhead, cold_outside) == 24, "layout");
 
+struct wire_cpu_counter {
+    uint32_t kind; /* CounterFaults and so on */
+    uint32_t type; /* of a perf event: perf_event_attr.type */
+    uint64_t config; /* and config */
+    uint64_t inside; /* as Overhead.Inside */
+    uint64_t outside; /* as Overhead.Outside */
+};
+_Static_assert(sizeof(struct wire_cpu_counter) == 32, "layout");
+_Static_assert(offsetof(struct wire_cpu_counter, kind) == 0, "layout");
+_Static_assert(offsetof(struct wire_cpu_counter, type) == 4, "layout");
+_Static_assert(offsetof(struct wire_cpu_counter, config) == 8, "layout");
+_Static_assert(offsetof(struct wire_cpu_counter, inside) == 16, "layout");
+_Static_assert(offsetof(struct wire_cpu_counter, outside) == 24, "layout");
+
 struct wire_header {
     uint64_t magic; /* Magic */
     uint32_t version; /* Version */
@@ -278,18 +304,19 @@ struct wire_header {
     uint64_t gap_ticks; /* an interval without a context switch is shorter, MechanismGap */
     uint64_t ready_measured; /* 1: ready is what the kernel says of each thread, 0: an estimate by the numbers of switches */
     struct wire_overhead overhead; /* what the probes themselves take */
-    struct wire_region_entry regions[17]; /* by Region */
-    struct wire_loss_entry losses[28]; /* by Loss */
+    struct wire_region_entry regions[18]; /* by Region */
+    struct wire_loss_entry losses[29]; /* by Loss */
     uint64_t walks; /* GCs at whose start the runtime walked generation 0, lifetime */
     uint64_t left_out; /* objects that the runtime allocated for events that the agent asked for: not the program's */
     uint64_t left_out_bytes; /* their heap bytes */
     uint32_t answered; /* the last of ControlHeader.Requests that was dealt with, whoever was asked */
     uint32_t forced; /* collections that were asked for and made; stored before Answered, as is Snapshots */
     uint32_t snapshots; /* heap snapshots that are complete, lifetime */
-    uint32_t reserved;
+    uint32_t counters; /* CPU counters that are read at each event, time */
     uint64_t trace_freed; /* how often the collector has set a TraceChunk to TraceFree; it writes this after that */
+    struct wire_cpu_counter cpu_counters[4]; /* which they are */
 };
-_Static_assert(sizeof(struct wire_header) == 1456, "layout");
+_Static_assert(sizeof(struct wire_header) == 1640, "layout");
 _Static_assert(offsetof(struct wire_header, magic) == 0, "layout");
 _Static_assert(offsetof(struct wire_header, version) == 8, "layout");
 _Static_assert(offsetof(struct wire_header, state) == 12, "layout");
@@ -320,15 +347,16 @@ _Static_assert(offsetof(struct wire_header, gap_ticks) == 144, "layout");
 _Static_assert(offsetof(struct wire_header, ready_measured) == 152, "layout");
 _Static_assert(offsetof(struct wire_header, overhead) == 160, "layout");
 _Static_assert(offsetof(struct wire_header, regions) == 192, "layout");
-_Static_assert(offsetof(struct wire_header, losses) == 736, "layout");
-_Static_assert(offsetof(struct wire_header, walks) == 1408, "layout");
-_Static_assert(offsetof(struct wire_header, left_out) == 1416, "layout");
-_Static_assert(offsetof(struct wire_header, left_out_bytes) == 1424, "layout");
-_Static_assert(offsetof(struct wire_header, answered) == 1432, "layout");
-_Static_assert(offsetof(struct wire_header, forced) == 1436, "layout");
-_Static_assert(offsetof(struct wire_header, snapshots) == 1440, "layout");
-_Static_assert(offsetof(struct wire_header, reserved) == 1444, "layout");
-_Static_assert(offsetof(struct wire_header, trace_freed) == 1448, "layout");
+_Static_assert(offsetof(struct wire_header, losses) == 768, "layout");
+_Static_assert(offsetof(struct wire_header, walks) == 1464, "layout");
+_Static_assert(offsetof(struct wire_header, left_out) == 1472, "layout");
+_Static_assert(offsetof(struct wire_header, left_out_bytes) == 1480, "layout");
+_Static_assert(offsetof(struct wire_header, answered) == 1488, "layout");
+_Static_assert(offsetof(struct wire_header, forced) == 1492, "layout");
+_Static_assert(offsetof(struct wire_header, snapshots) == 1496, "layout");
+_Static_assert(offsetof(struct wire_header, counters) == 1500, "layout");
+_Static_assert(offsetof(struct wire_header, trace_freed) == 1504, "layout");
+_Static_assert(offsetof(struct wire_header, cpu_counters) == 1512, "layout");
 
 struct wire_ip {
     uint64_t address; /* the return address */
@@ -583,6 +611,18 @@ _Static_assert(offsetof(struct wire_inclusive, each_calls) == 88, "layout");
 _Static_assert(offsetof(struct wire_inclusive, each_elapsed) == 96, "layout");
 _Static_assert(offsetof(struct wire_inclusive, each_waited) == 104, "layout");
 _Static_assert(offsetof(struct wire_inclusive, each_off) == 112, "layout");
+
+struct wire_counts {
+    uint64_t lead[4]; /* in the intervals of Timing.LeadElapsed */
+    uint64_t tail[4]; /* in those of Timing.TailElapsed */
+    uint64_t inclusive[4]; /* in those of Inclusive.Elapsed */
+    uint64_t each[4]; /* in those of Inclusive.EachElapsed */
+};
+_Static_assert(sizeof(struct wire_counts) == 128, "layout");
+_Static_assert(offsetof(struct wire_counts, lead) == 0, "layout");
+_Static_assert(offsetof(struct wire_counts, tail) == 32, "layout");
+_Static_assert(offsetof(struct wire_counts, inclusive) == 64, "layout");
+_Static_assert(offsetof(struct wire_counts, each) == 96, "layout");
 
 struct wire_clock {
     uint32_t depth; /* activations: calls that have not ended */

@@ -68,6 +68,7 @@ func (c *checker) timings(d *Data) {
 			c.add("timings", "timing %d in slice %d: %+v", v.Timing, v.Slice, *v)
 		}
 	})
+	d.counts.check(c)
 	d.inclusives.each(func(slice, _ int32, v *session.TimingInclusive) {
 		if slice == none {
 			c.add("references", "the time of folded calls of timing %d has no slice", v.Timing)

@@ -131,6 +131,7 @@ func (d *Data) eachMeasuredInclusive(fn func(timing int32, whole, each *measured
 	at := make([]int32, len(d.Timings)) // 1 + position
 	var sums pieces.List[inclusiveCalls]
 	waits, acted := map[int32]q.Waits{}, make([]bool, len(d.Timings))
+	counters := d.counts.measureFolds(d.in)
 	d.inclusives.each(func(slice, timing int32, r *session.TimingInclusive) {
 		if !d.in.inSlice(slice) || !lets(d.in.timings, timing) {
 			return
@@ -164,6 +165,7 @@ func (d *Data) eachMeasuredInclusive(fn func(timing int32, whole, each *measured
 		}
 		each = measured{ended: s.eachEnded, made: s.eachEnded, elapsed: s.eachElapsed, waited: s.eachWaited,
 			Waits: q.Waits{OffCPU: s.eachOff}}
+		whole.counters, each.counters = counters[int32(i)].Counters, counters[int32(i)].Each
 		if whole != (measured{}) || each != (measured{}) {
 			fn(int32(i), &whole, &each)
 		}
@@ -239,5 +241,8 @@ func atLeast(t, least q.Time) q.Time {
 		least.Voluntary), max(t.Preempted, least.Preempted)
 	t.Faults, t.Reads = max(t.Faults, least.Faults), max(t.Reads, least.Reads)
 	t.Application = min(t.Application, t.CPU)
+	for i, n := range least.Counters { // of folded calls that have not ended nothing is known
+		t.Counters[i] = max(t.Counters[i], n)
+	}
 	return t
 }

@@ -15,12 +15,14 @@ import (
 // timeTables are the recorded tables of times and, unexported, positions instead of their ids.
 type timeTables struct {
 	Times         []session.ProcessTime // of the processes whose calls were timed; empty: none
+	CPUCounters   []session.CPUCounter
 	Timings       []session.Timing
 	TimingRunning []session.TimingRunning
 	TimingBegan   []session.TimingBegan
 
 	values       timeValues
 	inclusives   inclusiveValues // of folded calls
+	counts       countValues     // of CPU counters
 	timings      index[session.TimingID]
 	timingThread []int32
 	timingNode   []int32
@@ -31,9 +33,11 @@ type timeTables struct {
 func (t *timeTables) read(s *session.Session) error {
 	for _, read := range []func() error{
 		func() error { return into(&t.Times, s.ProcessTimes) },
+		func() error { return into(&t.CPUCounters, s.CPUCounters) },
 		func() error { return into(&t.Timings, s.Timings) },
 		func() error { return t.values.read(s) },
 		func() error { return t.inclusives.read(s) },
+		func() error { return t.counts.read(s) },
 		func() error { return into(&t.TimingRunning, s.TimingRunning) },
 		func() error { return into(&t.TimingBegan, s.TimingBegan) },
 	} {
@@ -74,6 +78,9 @@ func (t *timeTables) link(threads index[session.ThreadID], nodes index[session.N
 	if err == nil {
 		err = t.inclusives.link(t.timings, times)
 	}
+	if err == nil {
+		err = t.counts.link(t.timings, times)
+	}
 	if err != nil {
 		return err
 	}
@@ -94,14 +101,16 @@ type measured struct {
 	running            q.Count // calls that had not ended at the end of the last of the slices
 	elapsed, waited    q.Nanoseconds
 	q.Waits
+	counters q.Counters
 }
 
 // measures are what was measured of each timing. There can be millions of timings, in few of which the operating system
 // acted.
 type measures struct {
-	rows  []measuredCalls
-	acted []bool            // the operating system did
-	waits map[int32]q.Waits // what, by timing
+	rows     []measuredCalls
+	acted    []bool            // the operating system did
+	waits    map[int32]q.Waits // what, by timing
+	counters []q.Counters      // what CPU counters counted; nil: there are none
 }
 
 // measuredCalls is measured without what the operating system did.
@@ -113,9 +122,12 @@ type measuredCalls struct {
 // of returns what was measured of a timing.
 func (m *measures) of(timing int) measured {
 	r := &m.rows[timing]
-	out := measured{r.calls, r.ended, r.made, r.running, r.elapsed, r.waited, q.Waits{}}
+	out := measured{r.calls, r.ended, r.made, r.running, r.elapsed, r.waited, q.Waits{}, q.Counters{}}
 	if m.acted[timing] {
 		out.Waits = m.waits[int32(timing)]
+	}
+	if m.counters != nil {
+		out.counters = m.counters[timing]
 	}
 	return out
 }
@@ -131,7 +143,8 @@ func (m *measures) all() []measured {
 
 // measure sums what is selected, by timing.
 func (d *Data) measure() *measures {
-	out := &measures{make([]measuredCalls, len(d.Timings)), make([]bool, len(d.Timings)), map[int32]q.Waits{}}
+	out := &measures{make([]measuredCalls, len(d.Timings)), make([]bool, len(d.Timings)), map[int32]q.Waits{},
+		d.counts.measure(d.in, len(d.Timings))}
 	d.values.each(func(slice, timing int32, v *session.TimingValue) {
 		m := &out.rows[timing]
 		if !lets(d.in.timings, timing) {
@@ -158,8 +171,11 @@ func (d *Data) measure() *measures {
 	return out
 }
 
-// probes is what the probes of a process add to intervals, in nanoseconds.
-type probes struct{ inside, outside float64 }
+// probes is what the probes of a process add to intervals, in nanoseconds, and to CPU counters.
+type probes struct {
+	inside, outside float64
+	counters        [q.MaxCounters]struct{ inside, outside float64 }
+}
 
 // corrected is a time, and how far it may be from what the calls alone would give.
 type corrected struct {
@@ -181,6 +197,10 @@ func (m *measured) correct(p probes) corrected {
 	own := share(c.Overhead, free, intervals)
 	c.Application = min(c.Elapsed, max(0, m.elapsed-m.waited-own))
 	c.CPU = min(c.Elapsed, max(c.Application, c.Elapsed-max(m.OffCPU, 0)))
+	for i, n := range m.counters {
+		each := &p.counters[i]
+		c.Counters[i] = n - min(n, q.Count(scale(m.ended, each.inside)+scale(m.made, each.outside)))
+	}
 	c.loose = c.clipped + c.Overhead - own + max(0, own-(m.elapsed-m.waited))
 	return c
 }
@@ -214,7 +234,12 @@ func (d *Data) probesOf() []probes {
 	out := make([]probes, len(d.Processes))
 	for _, t := range d.Times {
 		if i, ok := at.find(t.Process); ok && i >= 0 {
-			out[i] = probes{t.Inside, t.Outside}
+			out[i].inside, out[i].outside = t.Inside, t.Outside
+		}
+	}
+	for _, c := range d.CPUCounters {
+		if i, ok := at.find(c.Process); ok && i >= 0 && c.Position > 0 && c.Position <= q.MaxCounters {
+			out[i].counters[c.Position-1].inside, out[i].counters[c.Position-1].outside = c.Inside, c.Outside
 		}
 	}
 	return out

@@ -1,6 +1,7 @@
 package analysis
 
 import (
+	"math"
 	"math/big"
 	"path/filepath"
 	"testing"
@@ -89,6 +90,17 @@ func naiveCorrect(v session.TimingValue, p session.ProcessTime) q.Time {
 		t.CPU = t.Application
 	}
 	return t
+}
+
+// naiveCounted is what CPU counters counted, without what the probes of a process added to them.
+func naiveCounted(b *sessiontest.Builder, process session.ProcessID, n q.Counters, v session.TimingValue) q.Counters {
+	for _, c := range b.CPUCounters {
+		if c.Process == process {
+			added := q.Count(math.Round(float64(v.Ended)*c.Inside) + math.Round(float64(v.Made)*c.Outside))
+			n[c.Position-1] = max(0, n[c.Position-1]-added)
+		}
+	}
+	return n
 }
 
 // once adds to the inclusive time of a key that was not seen yet, and always to the time of single calls.
@@ -205,6 +217,13 @@ func newNaiveTimes(b *sessiontest.Builder, f Selection, in func(session.Function
 			sum.Calls, sum.Ended, sum.Made = sum.Calls+r.Calls, sum.Ended+r.Ended, sum.Made+r.Made
 			sum.Elapsed, sum.Waited, sum.Waits = sum.Elapsed+r.Elapsed, sum.Waited+r.Waited, sum.Waits.Add(r.Waits)
 		}
+		var counted q.Counters
+		for _, r := range b.TimingCounts {
+			begin, end := q.Nanoseconds(100*(r.Slice-1)), q.Nanoseconds(100*r.Slice)
+			if r.Timing == timing.ID && max(begin, f.From) < min(end, to) {
+				counted = counted.Add(r.Counters)
+			}
+		}
 		var extremes []session.Extremes
 		for _, e := range b.TimingExtremes {
 			if e.Timing == timing.ID && f.From == 0 && f.To == 0 {
@@ -213,7 +232,9 @@ func newNaiveTimes(b *sessiontest.Builder, f Selection, in func(session.Function
 		}
 		for _, p := range b.ProcessTimes {
 			if p.Process == process {
-				v.add(timing, naiveCorrect(sum, p), sum, running, extremes)
+				t := naiveCorrect(sum, p)
+				t.Counters = naiveCounted(b, process, counted, sum)
+				v.add(timing, t, sum, running, extremes)
 			}
 		}
 	}
@@ -294,7 +315,25 @@ func randomTimes(t *rapid.T) *sessiontest.Builder {
 			b.ProcessTimes[i].Outside = float64(rapid.IntRange(0, 8000).Draw(t, "outside")) / 8
 		}
 	}
+	if rapid.Bool().Draw(t, "counters") {
+		addCounters(t, b)
+	}
 	return b
+}
+
+// addCounters adds two CPU counters, of which one has no overhead.
+func addCounters(t *rapid.T, b *sessiontest.Builder) {
+	for _, p := range b.ProcessTimes {
+		b.CPUCounters = append(b.CPUCounters, session.CPUCounter{Process: p.Process, Position: 1, Name: "page-faults",
+			Unit: "count"}, session.CPUCounter{Process: p.Process, Position: 2, Name: "task-clock", Unit: "ns",
+			Inside:  float64(rapid.IntRange(0, 80).Draw(t, "counted inside")) / 8,
+			Outside: float64(rapid.IntRange(0, 80).Draw(t, "counted outside")) / 8})
+	}
+	some := rapid.IntRange(0, 100)
+	for _, v := range b.TimingValues {
+		b.TimingCounts = append(b.TimingCounts, session.TimingCount{Slice: v.Slice, Timing: v.Timing,
+			Counters: q.Counters{q.Count(some.Draw(t, "faults")), q.Count(some.Draw(t, "ns"))}})
+	}
 }
 
 func TestTimesAgainstNaive(t *testing.T) {

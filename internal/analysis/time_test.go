@@ -252,7 +252,8 @@ func TestCorrectNonsense(t *testing.T) {
 		m := measured{ended: q.Count(n("ended")), made: q.Count(n("made")), elapsed: q.Nanoseconds(n("elapsed")),
 			waited: q.Nanoseconds(n("waited")),
 			Waits:  q.Waits{Intervals: q.Count(n("intervals"))}}
-		c := m.correct(probes{rapid.Float64().Draw(t, "inside"), rapid.Float64().Draw(t, "outside")})
+		c := m.correct(probes{inside: rapid.Float64().Draw(t, "inside"),
+			outside: rapid.Float64().Draw(t, "outside")})
 		if c.Overhead < 0 || c.Overhead > max(m.elapsed, 0) || c.Application > c.Elapsed {
 			t.Errorf("%+v of %+v", c.Time, m)
 		}

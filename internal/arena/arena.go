@@ -214,6 +214,10 @@ func (a *Arena) Inclusives() []wire.Inclusive {
 	return rows[wire.Inclusive](a.region(wire.RegionInclusives))
 }
 
+// Counts returns what CPU counters counted in the intervals of each timing; none if no counters are read. They may
+// still grow: see Counts.
+func (a *Arena) Counts() []wire.Counts { return rows[wire.Counts](a.region(wire.RegionCounts)) }
+
 // TraceChunks returns the chunks of the call trace so far. The agent writes into them, and reads only whether they are
 // free: see TraceChunk, FreeTraceChunk.
 func (a *Arena) TraceChunks() []wire.TraceChunk {
@@ -304,6 +308,16 @@ func Inclusive(v *wire.Inclusive) wire.Inclusive {
 	out.Waited, out.EachWaited, out.EachOff = atomic.LoadUint64(&v.Waited), atomic.LoadUint64(
 		&v.EachWaited), atomic.LoadUint64(&v.EachOff)
 	out.Elapsed, out.EachElapsed = atomic.LoadUint64(&v.Elapsed), atomic.LoadUint64(&v.EachElapsed)
+	return out
+}
+
+// Counts reads what CPU counters counted, each number whole, while a thread may add to them.
+func Counts(c *wire.Counts) wire.Counts {
+	var out wire.Counts
+	for i := range out.Lead {
+		out.Lead[i], out.Tail[i] = atomic.LoadUint64(&c.Lead[i]), atomic.LoadUint64(&c.Tail[i])
+		out.Inclusive[i], out.Each[i] = atomic.LoadUint64(&c.Inclusive[i]), atomic.LoadUint64(&c.Each[i])
+	}
 	return out
 }
 

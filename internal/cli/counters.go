@@ -17,7 +17,7 @@ import (
 
 func newCountersCommand(e *environment) *cobra.Command {
 	var output outputFlags
-	var missing, marks bool
+	var missing, marks, cpu bool
 	var names []string
 	cmd := &cobra.Command{
 		Use:   "counters [SESSION]",
@@ -26,8 +26,11 @@ func newCountersCommand(e *environment) *cobra.Command {
 			"machine has them. With a session: what they said over time, and what programs counted themselves by\n" +
 			"event sources (run --meter). A sum only grows, since the process, its control group or the\n" +
 			"machine began, or since it was first sampled; a level is what it was at that moment. Collections, the\n" +
-			"heap and allocations over time are exact and elsewhere: report SESSION gcs, and the tables of slices.",
+			"heap and allocations over time are exact and elsewhere: report SESSION gcs, and the tables of slices.\n" +
+			"With --cpu: the counters of the processor and the kernel that run --time --cpu-counters reads where\n" +
+			"calls begin and end, and why this machine does not have some.",
 		Example: "  clrprof counters\n" +
+			"  clrprof counters --cpu\n" +
 			"  clrprof counters app.clrprof\n" +
 			"  clrprof counters app.clrprof --csv > counters.csv\n" +
 			"  clrprof counters app.clrprof --name 'Shop.*'\n" +
@@ -38,6 +41,12 @@ func newCountersCommand(e *environment) *cobra.Command {
 			format, layout, err := output.choose(e)
 			if err != nil {
 				return err
+			}
+			if cpu {
+				if missing || marks || len(names) > 0 || len(args) > 0 {
+					return usage("--cpu is about this machine: give neither a SESSION nor its flags")
+				}
+				return listCPUCounters(e, format, layout)
 			}
 			if len(args) == 0 {
 				if missing || marks || len(names) > 0 {
@@ -65,6 +74,7 @@ func newCountersCommand(e *environment) *cobra.Command {
 	cmd.Flags().BoolVar(&missing, "missing", false, "of a session: the counters without values, and why")
 	cmd.Flags().BoolVar(&marks, "marks", false,
 		"of a session: a row for each mark, with what each counter said last before it")
+	cmd.Flags().BoolVar(&cpu, "cpu", false, "list the counters of the processor that calls can be measured with")
 	cmd.Flags().StringArrayVar(&names, "name", nil,
 		"of a session: only counters whose names match a pattern, such as 'process.*'")
 	output.add(cmd)

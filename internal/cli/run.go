@@ -22,6 +22,7 @@ import (
 	"github.com/clrprof/clrprof/internal/analysis"
 	"github.com/clrprof/clrprof/internal/cgroup"
 	"github.com/clrprof/clrprof/internal/collect"
+	"github.com/clrprof/clrprof/internal/cpucounter"
 	"github.com/clrprof/clrprof/internal/eventpipe"
 	"github.com/clrprof/clrprof/internal/instrument"
 	"github.com/clrprof/clrprof/internal/launch"
@@ -78,6 +79,8 @@ type runFlags struct {
 	meters                 []string
 	functions              functionFlags
 	interactions           bool
+	cpuCounters            []string
+	counters               []cpucounter.Counter // of these
 	steer                  steerFlags
 	trace                  traceFlags
 	live                   string // address of the page, "" for none
@@ -104,6 +107,7 @@ func newRunCommand(e *environment) *cobra.Command {
 			"  clrprof run --mark-at Shop.Orders.Load --mark-at Shop.Orders.Load:after -- ./server\n" +
 			"  clrprof run --time --record-inside Shop.Orders.Load -- ./server\n" +
 			"  clrprof run --time --interactions -- ./server\n" +
+			"  clrprof run --time --cpu-counters page-faults,context-switches -- dotnet app.dll\n" +
 			"  clrprof run --trace orders.json.gz --include 'Shop.Orders.*' -- dotnet app.dll\n" +
 			"  clrprof run --meter Shop.Events --meter System.Runtime -- ./server\n" +
 			"  clrprof run --no-report -- ./build.sh",
@@ -133,6 +137,8 @@ func (r *runFlags) add(cmd *cobra.Command) {
 	r.functions.add(f)
 	f.BoolVar(&r.interactions, "interactions", false,
 		"record calls to databases (ADO.NET) and over HTTP as well: clrprof report interactions")
+	f.StringSliceVar(&r.cpuCounters, "cpu-counters", nil, "with --time: also read these counters of the processor and "+
+		"the kernel where calls begin and end, four at most (clrprof counters --cpu lists them)")
 	r.trace.add(f)
 }
 
@@ -385,7 +391,9 @@ func (r *runFlags) choose(changed func(string) bool) error {
 	if err := r.functions.check(); err != nil {
 		return err
 	}
-	return nil
+	var err error
+	r.counters, err = chosenCounters(r.cpuCounters, r.time)
+	return err
 }
 
 // chooseLifetime settles whether objects are followed, and with that whether allocations are recorded.
@@ -449,7 +457,8 @@ func (r *runFlags) options(e *environment, command []string) (collect.Options, e
 			Small: r.plan.small, Rules: rules.Lines(),
 			Mine: r.plan.mineRules().Lines(), MineFolder: instrument.UserFolder(targetAssembly(command)),
 			Actions: r.functions.lines, Interactions: r.interactions,
-			Agent: e.getenv("CLRPROF_AGENT"), Kept: r.steer.keptSignals()},
+			CPUCounters: cpucounter.Variable(r.counters),
+			Agent:       e.getenv("CLRPROF_AGENT"), Kept: r.steer.keptSignals()},
 		Output: r.output, Name: targetName(command), Force: r.force, Filter: rules,
 		Facts: facts, Begin: now, Group: r.followGroups(), Sample: quantity.Nanoseconds(r.sample) * 1_000_000,
 		Meters: r.meters, MarkAt: r.functions.marks, Limits: r.functions.limits, Trace: traced,
@@ -570,6 +579,9 @@ func (r *runFlags) set() map[string]any {
 	}
 	if r.interactions {
 		set["interactions"] = true
+	}
+	if len(r.cpuCounters) > 0 {
+		set["cpu_counters"] = r.cpuCounters
 	}
 	if r.trace.path != "" {
 		set["trace"] = r.trace.path

@@ -118,6 +118,9 @@ func (t *times) writeProcess(p *process, h *wire.Header) error {
 	if row.Agent, err = t.agent(p); err != nil {
 		return err
 	}
+	if err := t.writeCounters(p, h); err != nil {
+		return err
+	}
 	return p.rec.WriteTime(row)
 }
 

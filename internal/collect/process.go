@@ -39,7 +39,8 @@ var lossReasons = [wire.LossCount]string{
 	wire.LossCallsFolded: session.LossCallsFolded, wire.LossCallsUnmatched: session.LossCallsUnmatched,
 	wire.LossClockBackwards: session.LossClockBackwards, wire.LossNotHooked: session.LossNotHooked,
 	wire.LossAsyncNotHooked: session.LossAsyncNotHooked, wire.LossNotProbed: session.LossNotProbed,
-	wire.LossCallsCut: session.LossCallsCut, wire.LossWaits: session.LossWaits, wire.LossControl: session.LossControl,
+	wire.LossCallsCut: session.LossCallsCut, wire.LossWaits: session.LossWaits,
+	wire.LossCounts: session.LossCPUCounters, wire.LossControl: session.LossControl,
 	wire.LossMarks: session.LossMarks, wire.LossNotLimited: session.LossNotLimited,
 	wire.LossTrace: session.LossTrace, wire.LossInteractions: session.LossInteractions,
 	wire.LossInteractionTexts: session.LossInteractionTexts,
@@ -51,6 +52,7 @@ func lossEvents(loss wire.Loss, l *wire.LossEntry) (events uint64, amount quanti
 	case wire.LossCallsFolded, wire.LossCallsUnmatched, wire.LossCallsCut:
 		return max(l.Events, l.Objects), quantity.Amount{}
 	case wire.LossClockBackwards, wire.LossNotHooked, wire.LossAsyncNotHooked, wire.LossNotProbed, wire.LossWaits,
+		wire.LossCounts,
 		wire.LossNotLimited, wire.LossInteractions, wire.LossInteractionTexts:
 		return l.Events, quantity.Amount{}
 	}

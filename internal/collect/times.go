@@ -30,6 +30,8 @@ type times struct {
 	ended []ended             // since the last sync
 	noted pieces.List[uint64] // by index in the arena: the digest of the extremes that are written
 	folds pieces.List[folds]  // inclusive times of folded calls, by index in the recording
+
+	counts counts // of CPU counters
 }
 
 // timingsAtOnce is how many timings are added up before the recording is told: what was added up stays in the
@@ -100,6 +102,9 @@ func (t *times) sync(r *Recorder, p *process, h *wire.Header, rows []wire.Timing
 	if err := t.count(r, p, rows, last); err != nil {
 		return err
 	}
+	if err := t.countCounters(p); err != nil {
+		return err
+	}
 	var running []session.TimingRunning
 	if last {
 		var err error
@@ -115,6 +120,9 @@ func (t *times) sync(r *Recorder, p *process, h *wire.Header, rows []wire.Timing
 		return err
 	}
 	if err := t.growFolded(p); err != nil {
+		return err
+	}
+	if err := t.growCounters(p); err != nil {
 		return err
 	}
 	if err := t.writeExtremes(r, p, rows); err != nil {

@@ -56,13 +56,15 @@ const (
 	// patterns of functions at which something is done, one in a line, with the number of what and the sign +
 	envActions      = "CLRPROF_ACTIONS"
 	envInteractions = "CLRPROF_INTERACTIONS" // 1: calls to databases and over HTTP are recorded
+	// counters of the processor and the kernel that are read where calls begin and end (cpucounter.Variable)
+	envCounters = "CLRPROF_COUNTERS"
 )
 
 // agentVariables are all that are meant for the agent.
 var agentVariables = []string{envArenas, envMemory, envNodes, envDepth, envLifetime, envFinalGC, envRoots, envSnapshot,
 	envTime, envTrace, envNoMemory,
 	envCollector, EnvDormant, envInstrument, envProbes, envSmall, envMine, envFolder, envRules, envActions,
-	envInteractions}
+	envInteractions, envCounters}
 
 // Options tell how to start a target.
 type Options struct {
@@ -75,17 +77,19 @@ type Options struct {
 	FinalGC     bool   // with Lifetime: collect at the end, to know what is reachable then
 	Roots       string // with Lifetime: the collections whose roots are looked at, as in the agent's variable
 	// with Lifetime: the collection after which a snapshot of the heap is taken, as in the agent's variable; "": none
-	Snapshot   string
-	Time       bool     // record calls and their times
-	Trace      bool     // with Time: and tell of each event of them
-	NoMemory   bool     // with Time: no allocations
-	Instrument string   // with Time: boundary, mine or all, as in the package instrument
-	Probes     string   // with Time: hooks or il; "": hooks
-	Small      int      // with Time: functions with less IL, in bytes, are not instrumented
-	Mine       []string // with Time: patterns of modules that are the user's, as in instrument.Rules.Lines
-	MineFolder string   // with Time: all modules of this folder are the user's; "": none
-	Rules      []string // with Time: patterns with their signs, as in instrument.Rules.Lines
-	Actions    []string // patterns of functions at which something is done, as in instrument.ActionLines
+	Snapshot string
+	Time     bool // record calls and their times
+	Trace    bool // with Time: and tell of each event of them
+	// with Time: counters that are read there, as in the agent's variable; "": none
+	CPUCounters string
+	NoMemory    bool     // with Time: no allocations
+	Instrument  string   // with Time: boundary, mine or all, as in the package instrument
+	Probes      string   // with Time: hooks or il; "": hooks
+	Small       int      // with Time: functions with less IL, in bytes, are not instrumented
+	Mine        []string // with Time: patterns of modules that are the user's, as in instrument.Rules.Lines
+	MineFolder  string   // with Time: all modules of this folder are the user's; "": none
+	Rules       []string // with Time: patterns with their signs, as in instrument.Rules.Lines
+	Actions     []string // patterns of functions at which something is done, as in instrument.ActionLines
 	// record calls to databases and over HTTP
 	Interactions bool
 
@@ -288,6 +292,9 @@ func timeEnvironment(o Options) []string {
 	}
 	if o.Trace {
 		env = append(env, envTrace+"=1")
+	}
+	if o.CPUCounters != "" {
+		env = append(env, envCounters+"="+o.CPUCounters)
 	}
 	if o.NoMemory {
 		env = append(env, envNoMemory+"=1")

@@ -21,7 +21,7 @@ var agentParts = []struct {
 	{"ground", 580, "agent.h clr.c clr.h list.c list.h map.c map.h", "memory"},
 	{"door", 330, "agent.c",
 		"allocations control dormant guest instrument interactions lifetime memory names probes runtime threads time trace"},
-	{"machine", 370, "arch.c arch/arch.h arch/x64/machine.h arch/x64/code.c arch/x64/stubs.c arch/x64/system.c",
+	{"machine", 375, "arch.c arch/arch.h arch/x64/machine.h arch/x64/code.c arch/x64/stubs.c arch/x64/system.c",
 		"probes time"},
 	// What the agent takes, and leaves to others; what keeps it small, and lets it go.
 	{"memory", 700, "arena.c arena.h", "guest"},
@@ -48,8 +48,10 @@ var agentParts = []struct {
 	{"runtime", 300, "helpers.c helpers.h boxes.c boxes.h", "machine memory names"},
 	// Whose code a module is, before it runs.
 	{"origin", 650, "origin.c origin.h modules.c modules.h", "memory"},
-	{"time", 2680, "time.c calls.h timer.h timers.c timings.c timings.h tails.c fold.c hooks.c hooks.h time_hooks.h os.c os.h",
-		"control exceptions guest instrument machine memory probes scopes threads trace"},
+	{"time", 2790, "time.c calls.h timer.h timers.c timings.c timings.h tails.c fold.c hooks.c hooks.h time_hooks.h os.c os.h",
+		"control counters exceptions guest instrument machine memory probes scopes threads trace"},
+	// What the processor and the kernel count, for who wants it.
+	{"counters", 330, "counters.c counters.h", "machine memory time"},
 	// The events of calls in their order, for who wants them.
 	{"trace", 260, "trace.c trace.h", "control guest machine memory names time"},
 	{"instrument", 610, "instrument.c instrument.h",

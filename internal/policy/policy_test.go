@@ -40,6 +40,7 @@ probes: clrmeta wire
 instrument: clrmeta pattern probes usercode wire
 agentbin:
 counter:
+cpucounter: wire
 eventpipe: quantity
 control:
 heapgraph:
@@ -67,7 +68,7 @@ live: quantity session symbols
 steer:
 callee: clrmeta
 recording: live pieces quantity session steer symbols
-collect: arena callee calltrace cgroup counter eventpipe heapgraph instrument launch live pieces probes quantity recording session steer symbols usercode wire
+collect: arena callee calltrace cgroup counter cpucounter eventpipe heapgraph instrument launch live pieces probes quantity recording session steer symbols usercode wire
 calltree: quantity
 analysis: calltree pattern pieces quantity session usercode
 web/webtest:
@@ -97,7 +98,7 @@ export/sarif: analysis rules session
 web: analysis quantity report report/encode report/sheet report/text report/words session shell
 top: live quantity report/text session
 cli: export/sarif rules
-cli: agentbin analysis budget cgroup collect control counter eventpipe export/collapsed export/parquet export/pprof export/speedscope instrument launch live pattern quantity report session steer symbols top web
+cli: agentbin analysis budget cgroup collect control counter cpucounter eventpipe export/collapsed export/parquet export/pprof export/speedscope instrument launch live pattern quantity report session steer symbols top web
 cli: calltrace export/trace
 cli: export/chrome export/document export/firefox export/otlp export/vsperf
 cli: mcp report/encode report/text report/words shell

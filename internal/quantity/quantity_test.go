@@ -129,9 +129,9 @@ func TestAmounts(t *testing.T) {
 
 // TestTimeAddsByField: each field is its own sum, and Sub undoes Add.
 func TestTimeAddsByField(t *testing.T) {
-	a := Time{1, 2, 3, 4, Waits{5, 6, 7, 8, 9, 10, 11, 12}}
-	b := Time{10, 20, 30, 40, Waits{50, 60, 70, 80, 90, 100, 110, 120}}
-	sum := Time{11, 22, 33, 44, Waits{55, 66, 77, 88, 99, 110, 121, 132}}
+	a := Time{1, 2, 3, 4, Waits{5, 6, 7, 8, 9, 10, 11, 12}, Counters{13, 14, 15, 16}}
+	b := Time{10, 20, 30, 40, Waits{50, 60, 70, 80, 90, 100, 110, 120}, Counters{130, 140, 150, 160}}
+	sum := Time{11, 22, 33, 44, Waits{55, 66, 77, 88, 99, 110, 121, 132}, Counters{143, 154, 165, 176}}
 	if got := a.Add(b); got != sum {
 		t.Errorf("%+v", got)
 	}

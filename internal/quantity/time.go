@@ -34,18 +34,44 @@ type Time struct {
 	CPU         Nanoseconds // of Elapsed: with a processor
 	Overhead    Nanoseconds // what the probes added to the intervals; Elapsed + Overhead is what was measured
 	Waits
+	Counters Counters // what CPU counters counted in them, without what the probes added
 }
+
+// MaxCounters is how many CPU counters are read at the events of threads, at most (wire.MaxCounters).
+const MaxCounters = 4
+
+// Counters are values of CPU counters, by position.
+type Counters [MaxCounters]Count
+
+// Add returns the sum of each.
+func (c Counters) Add(o Counters) Counters {
+	for i := range c {
+		c[i] += o[i]
+	}
+	return c
+}
+
+// Sub returns the difference of each.
+func (c Counters) Sub(o Counters) Counters {
+	for i := range c {
+		c[i] -= o[i]
+	}
+	return c
+}
+
+// IsZero reports whether nothing was counted.
+func (c Counters) IsZero() bool { return c == Counters{} }
 
 // Add returns the sum of two times.
 func (t Time) Add(o Time) Time {
 	return Time{t.Elapsed + o.Elapsed, t.Application + o.Application, t.CPU + o.CPU, t.Overhead + o.Overhead,
-		t.Waits.Add(o.Waits)}
+		t.Waits.Add(o.Waits), t.Counters.Add(o.Counters)}
 }
 
 // Sub returns the difference of two times.
 func (t Time) Sub(o Time) Time {
 	return Time{t.Elapsed - o.Elapsed, t.Application - o.Application, t.CPU - o.CPU, t.Overhead - o.Overhead,
-		t.Waits.Sub(o.Waits)}
+		t.Waits.Sub(o.Waits), t.Counters.Sub(o.Counters)}
 }
 
 // IsZero reports whether it took no time and nothing happened in it.

@@ -16,6 +16,7 @@ type Process struct {
 	threads   []*Thread
 	lifetime  lifetime
 	timings   timings
+	counts    counts
 
 	level        level             // of the process
 	threadLevels map[uint32]*level // by the source's id

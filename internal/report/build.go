@@ -27,6 +27,9 @@ func (v View) buildIn(c *context, o Options) (*Table, error) {
 		return nil, err
 	}
 	available := v.available()
+	if v.counted(c) {
+		available = append(available, c.counters.keys...)
+	}
 	if v, err = v.withData(c); err != nil {
 		return nil, err
 	}
@@ -83,18 +86,18 @@ func (b *builder) chooseColumns() error {
 		}
 	}
 	for _, k := range wanted {
-		b.table.Columns = append(b.table.Columns, allColumns[k])
+		b.table.Columns = append(b.table.Columns, b.column(k))
 	}
 	if len(o.Columns) == 0 { // columns that only text has
 		for _, k := range v.text {
 			if !slices.Contains(v.columns, k) {
-				column := allColumns[k]
+				column := b.column(k)
 				column.textOnly = true
 				b.table.Columns = append(b.table.Columns, column)
 			}
 		}
 	}
-	b.order, b.table.Order = allColumns[key], key
+	b.order, b.table.Order = b.column(key), key
 	if v.places {
 		if err := b.readPlaces(); err != nil {
 			return err
@@ -132,15 +135,15 @@ func (b *builder) showOrder() {
 		return
 	}
 	first := []string{key}
-	if share := key + "_percent"; allColumns[share].Key != "" {
+	if share := key + "_percent"; b.column(share).Key != "" {
 		first = append(first, share)
 	}
 	rest := slices.DeleteFunc(slices.Clone(t.TextColumns), func(k string) bool { return slices.Contains(first, k) })
-	names := max(0, slices.IndexFunc(rest, func(k string) bool { return allColumns[k].Kind.IsNumeric() }))
+	names := max(0, slices.IndexFunc(rest, func(k string) bool { return b.column(k).Kind.IsNumeric() }))
 	t.TextColumns = slices.Concat(rest[:names], first, rest[names:])
 	for _, k := range first {
 		if !slices.ContainsFunc(t.Columns, func(c Column) bool { return c.Key == k }) {
-			column := allColumns[k]
+			column := b.column(k)
 			column.textOnly = true
 			t.Columns = append(t.Columns, column)
 		}

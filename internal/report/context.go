@@ -38,7 +38,8 @@ type context struct {
 	totalTime session.TimeValue     // of the whole run
 	shownTime session.TimeValue
 	awaits    map[session.FunctionID]*session.FunctionAwait // of async methods that waited
-	raw       bool                                          // elapsed times are shown with what the probes added
+	counters  counterColumns
+	raw       bool // elapsed times are shown with what the probes added
 	processes rows[session.ProcessID, session.Process]
 	threads   rows[session.ThreadID, session.Thread]
 	logical   pathTree                     // of a call tree; nil: the physical one
@@ -95,7 +96,10 @@ func newContext(src *analysis.Source, raw bool) (*context, error) {
 	if c.total, err = whole.Total(); err != nil {
 		return nil, err
 	}
-	return c, c.readTimes(whole)
+	if err := c.readTimes(whole); err != nil {
+		return nil, err
+	}
+	return c, c.readCounters()
 }
 
 // readPlaces reads the lines and instructions.

@@ -64,7 +64,7 @@ func (c *context) measures() string {
 func (t *Table) shares(w cost) []Share {
 	c, order := t.context, t.Order
 	shows := func(data dataSet) bool {
-		return slices.ContainsFunc(t.TextColumns, func(key string) bool { return allColumns[key].data == data })
+		return slices.ContainsFunc(t.TextColumns, func(key string) bool { return c.column(key).data == data })
 	}
 	bytes := Share{q.PercentOf(w.amount.Bytes, c.total.Bytes), "bytes"}
 	if !c.hasTime() || c.hasMemory() && !shows(dataTime) {

@@ -63,6 +63,9 @@ func (v View) withData(c *context) (View, error) {
 	if len(c.awaits) > 0 && v.awaits {
 		v = v.withAwaits()
 	}
+	if v.counted(c) {
+		v = v.withCounters(c)
+	}
 	return v, nil
 }
 
@@ -81,7 +84,7 @@ func (v View) available() []string {
 
 // checkData refuses a column whose data the session does not hold.
 func (c *context) checkData(key string) error {
-	switch column := allColumns[key]; {
+	switch column := c.column(key); {
 	case column.data == dataTime && !c.hasTime():
 		return analysis.ErrNoTime
 	case column.data == dataMemory && !c.hasMemory():

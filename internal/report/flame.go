@@ -107,8 +107,8 @@ func (r *Reader) FlameMetrics() ([]FlameMetric, error) {
 	}
 	var out []FlameMetric
 	seen := map[string]bool{}
-	for _, key := range view.available() {
-		c := allColumns[key]
+	for _, key := range slices.Concat(view.available(), r.context.counters.keys) {
+		c := r.context.column(key)
 		drawn := strings.Contains(key, "inclusive") && (c.Kind == Bytes || c.Kind == Count || c.Kind == Duration)
 		if seen[key] || !drawn || strings.Contains(c.Title, "Avg") || strings.Contains(c.Title, "Min") ||
 			strings.Contains(c.Title, "Max") || r.context.checkData(key) != nil {
@@ -248,7 +248,7 @@ func (r *Reader) flameTree(metric FlameMetric, shape FlameShape) (*flameTree, *c
 	}
 	var tree *flameTree
 	view.build = func(b *builder) (err error) {
-		tree, err = b.flameTree(allColumns[metric.Key])
+		tree, err = b.flameTree(b.column(metric.Key))
 		return err
 	}
 	table, err := view.buildIn(r.own(), shape.options(metric.Key))

@@ -287,7 +287,7 @@ func (t *Table) part(rows []Row, columns []string) *Table {
 	sub := *t
 	sub.Rows, sub.TextColumns, sub.Functions, sub.Columns = rows, columns, nil, nil
 	for _, key := range columns {
-		sub.Columns = append(sub.Columns, allColumns[key])
+		sub.Columns = append(sub.Columns, t.context.column(key))
 	}
 	return &sub
 }

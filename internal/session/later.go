@@ -7,6 +7,8 @@ import (
 
 	"zombiezen.com/go/sqlite"
 	"zombiezen.com/go/sqlite/sqlitex"
+
+	q "github.com/clrprof/clrprof/internal/quantity"
 )
 
 // addition is a table that came after the first sessions of this format, or a column at the end of one. A session that
@@ -15,10 +17,24 @@ import (
 type addition struct{ table, column string } // column "": the whole table
 
 // additions to format 2, in the order in which they came.
-var additions = []addition{{"module", "origin"}, {"type", "trait"}, {"process_time", "ready_measured"},
+var additions = append([]addition{{"module", "origin"}, {"type", "trait"}, {"process_time", "ready_measured"},
 	{"process_time", "probes"}, {"counter", ""}, {"pause", ""}, {"mark", ""},
 	{"counter", "tags"}, {"function_await", ""}, {"function_not_probed", ""}, {"thread_scope", ""},
-	{"interaction", ""}, {"interaction_frame", ""}}
+	{"interaction", ""}, {"interaction_frame", ""}, {"cpu_counter", ""}}, cpuCounterColumns()...)
+
+// cpuCounterColumns are those of CPU counters in the derived tables of times.
+func cpuCounterColumns() []addition {
+	var out []addition
+	for _, table := range []string{"call_time", "function_time", "module_time", "line_time", "instruction_time",
+		"thread_time", "process_time_value"} {
+		for i := range q.MaxCounters {
+			for _, rule := range []string{"inclusive", "exclusive"} {
+				out = append(out, addition{table, fmt.Sprintf("cpu_counter%d_%s", i+1, rule)})
+			}
+		}
+	}
+	return out
+}
 
 // String is the name of a table, or TABLE.COLUMN.
 func (a addition) String() string {

@@ -38,6 +38,7 @@ const (
 	LossCallsCut       = "calls_cut"
 	LossCallsJumped    = "calls_jumped"
 	LossWaits          = "waits_lost"
+	LossCPUCounters    = "cpu_counters_lost"
 	LossClockBackwards = "clock_backwards"
 	LossNotHooked      = "not_hooked"
 	LossAsyncNotHooked = "async_not_hooked"

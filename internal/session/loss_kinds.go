@@ -180,6 +180,12 @@ var lossKinds = []lossKind{
 		touches: "CPU, blocked and ready time, context switches and faults, and the least and most of a call; elapsed " +
 			"times are exact",
 		advice: moreMemory},
+	{reason: LossCPUCounters, unit: "interval",
+		why: "a CPU counter could not be read at an end of them, or recording was paused in them: no counter " +
+			"counts what passed in them",
+		touches: "CPU counters of the functions that ran in them; times and calls are exact",
+		advice: "Record with fewer --cpu-counters at once: the processor counts only some, and others may use them. " +
+			"After a pause nothing needs to be done."},
 	{reason: LossClockBackwards, unit: "interval", why: "the clock went back in them: their time counts as 0",
 		touches: "times of the functions that ran in them; calls are exact",
 		advice:  "Nothing needs to be done if they are few. If they are many, the machine's clock is at fault."},

@@ -147,6 +147,30 @@ CREATE TABLE timing_inclusive (     -- the time of folded calls within a slice, 
   PRIMARY KEY (slice_id, timing_id)
 ) WITHOUT ROWID;
 
+CREATE TABLE timing_count (          -- what CPU counters counted in the exclusive time of a timing within a slice: with what the probes added
+  slice_id      INTEGER NOT NULL,
+  timing_id     INTEGER NOT NULL,
+  cpu_counter1  INTEGER NOT NULL,    -- by position in cpu_counter; 0 of those that there are not
+  cpu_counter2  INTEGER NOT NULL,
+  cpu_counter3  INTEGER NOT NULL,
+  cpu_counter4  INTEGER NOT NULL,
+  PRIMARY KEY (slice_id, timing_id)
+) WITHOUT ROWID;
+
+CREATE TABLE timing_inclusive_count ( -- the same of the time of folded calls: of those that ended
+  slice_id           INTEGER NOT NULL,
+  timing_id          INTEGER NOT NULL,
+  cpu_counter1       INTEGER NOT NULL,
+  cpu_counter2       INTEGER NOT NULL,
+  cpu_counter3       INTEGER NOT NULL,
+  cpu_counter4       INTEGER NOT NULL,
+  each_cpu_counter1  INTEGER NOT NULL, -- as each_elapsed_ns
+  each_cpu_counter2  INTEGER NOT NULL,
+  each_cpu_counter3  INTEGER NOT NULL,
+  each_cpu_counter4  INTEGER NOT NULL,
+  PRIMARY KEY (slice_id, timing_id)
+) WITHOUT ROWID;
+
 CREATE TABLE timing_extreme (       -- of single calls that ended, without what the probes added; no row: none ended
   timing_id                     INTEGER PRIMARY KEY,
   min_elapsed_inclusive_ns      INTEGER NOT NULL,
@@ -233,5 +257,9 @@ CREATE TABLE path_time (
   min_cpu_inclusive          INTEGER NOT NULL,
   max_cpu_inclusive          INTEGER NOT NULL,
   min_cpu_exclusive          INTEGER NOT NULL,
-  max_cpu_exclusive          INTEGER NOT NULL
+  max_cpu_exclusive          INTEGER NOT NULL,
+  cpu_counter1_inclusive INTEGER NOT NULL, cpu_counter1_exclusive INTEGER NOT NULL,
+  cpu_counter2_inclusive INTEGER NOT NULL, cpu_counter2_exclusive INTEGER NOT NULL,
+  cpu_counter3_inclusive INTEGER NOT NULL, cpu_counter3_exclusive INTEGER NOT NULL,
+  cpu_counter4_inclusive INTEGER NOT NULL, cpu_counter4_exclusive INTEGER NOT NULL
 );

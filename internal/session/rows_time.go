@@ -101,6 +101,37 @@ type TimingInclusive struct {
 	EachOffCPU  q.Nanoseconds
 }
 
+// CPUCounter is a row of the table cpu_counter: a CPU counter that was read at each event of the threads of a process.
+type CPUCounter struct {
+	Process  ProcessID
+	Position int64 // from 1 on
+	Name     string
+	Unit     string  // count or ns
+	Inside   float64 // what the probes add at each call, as ProcessTime has it of time
+	Outside  float64
+}
+
+// TimingCount is a row of the table timing_count: what CPU counters counted in the time of a TimingValue.
+type TimingCount struct {
+	Slice  SliceID
+	Timing TimingID
+	q.Counters
+}
+
+// TimingInclusiveCount is a row of the table timing_inclusive_count: what CPU counters counted in the time of a
+// TimingInclusive.
+type TimingInclusiveCount struct {
+	Slice  SliceID
+	Timing TimingID
+	CountedFolds
+}
+
+// CountedFolds are what CPU counters counted in folded calls.
+type CountedFolds struct {
+	q.Counters
+	Each q.Counters // as TimingInclusive.EachElapsed
+}
+
 // TimingExtreme is a row of the table timing_extreme.
 type TimingExtreme struct {
 	Timing TimingID

@@ -331,6 +331,16 @@ CREATE TABLE process_time (          -- processes whose calls were timed (--time
   probes            TEXT NOT NULL DEFAULT '' -- how calls were seen: hooks (the runtime's) | il (put into the code of what was recorded); '': in an older session
 );
 
+CREATE TABLE cpu_counter (        -- CPU counters that were read at each event of a thread (--cpu-counters): of which cpu_counter1_… are, and so on
+  process_id  INTEGER NOT NULL,
+  position    INTEGER NOT NULL,    -- from 1 on; the same in all processes
+  name        TEXT NOT NULL,       -- instructions, page-faults, …: clrprof counters --cpu
+  unit        TEXT NOT NULL,       -- count | ns
+  inside      REAL NOT NULL,       -- what the probes add to the function's own at each call, as inside_ns
+  outside     REAL NOT NULL,       -- and to the caller's, as outside_ns
+  PRIMARY KEY (process_id, position)
+) WITHOUT ROWID;
+
 CREATE TABLE counter (            -- what the operating system, the runtime and the program count: see counter_value
   id       INTEGER PRIMARY KEY,
   name     TEXT NOT NULL,         -- process.resident, or METER/INSTRUMENT
@@ -491,6 +501,10 @@ CREATE TABLE call_time (            -- time of callee when caller called it
   min_application_inclusive INTEGER NOT NULL, max_application_inclusive INTEGER NOT NULL,
   min_application_exclusive INTEGER NOT NULL, max_application_exclusive INTEGER NOT NULL,
   min_cpu_inclusive INTEGER NOT NULL, max_cpu_inclusive INTEGER NOT NULL, min_cpu_exclusive INTEGER NOT NULL, max_cpu_exclusive INTEGER NOT NULL,
+  cpu_counter1_inclusive INTEGER NOT NULL, cpu_counter1_exclusive INTEGER NOT NULL,
+  cpu_counter2_inclusive INTEGER NOT NULL, cpu_counter2_exclusive INTEGER NOT NULL,
+  cpu_counter3_inclusive INTEGER NOT NULL, cpu_counter3_exclusive INTEGER NOT NULL,
+  cpu_counter4_inclusive INTEGER NOT NULL, cpu_counter4_exclusive INTEGER NOT NULL,
   PRIMARY KEY (caller_id, callee_id)
 ) WITHOUT ROWID;
 
@@ -514,7 +528,11 @@ CREATE TABLE function_time (
   min_elapsed_exclusive INTEGER NOT NULL, max_elapsed_exclusive INTEGER NOT NULL,
   min_application_inclusive INTEGER NOT NULL, max_application_inclusive INTEGER NOT NULL,
   min_application_exclusive INTEGER NOT NULL, max_application_exclusive INTEGER NOT NULL,
-  min_cpu_inclusive INTEGER NOT NULL, max_cpu_inclusive INTEGER NOT NULL, min_cpu_exclusive INTEGER NOT NULL, max_cpu_exclusive INTEGER NOT NULL
+  min_cpu_inclusive INTEGER NOT NULL, max_cpu_inclusive INTEGER NOT NULL, min_cpu_exclusive INTEGER NOT NULL, max_cpu_exclusive INTEGER NOT NULL,
+  cpu_counter1_inclusive INTEGER NOT NULL, cpu_counter1_exclusive INTEGER NOT NULL,
+  cpu_counter2_inclusive INTEGER NOT NULL, cpu_counter2_exclusive INTEGER NOT NULL,
+  cpu_counter3_inclusive INTEGER NOT NULL, cpu_counter3_exclusive INTEGER NOT NULL,
+  cpu_counter4_inclusive INTEGER NOT NULL, cpu_counter4_exclusive INTEGER NOT NULL
 );
 
 CREATE TABLE function_await (         -- async methods that waited: of their state machines (MoveNext)
@@ -545,7 +563,11 @@ CREATE TABLE module_time (
   min_elapsed_exclusive INTEGER NOT NULL, max_elapsed_exclusive INTEGER NOT NULL,
   min_application_inclusive INTEGER NOT NULL, max_application_inclusive INTEGER NOT NULL,
   min_application_exclusive INTEGER NOT NULL, max_application_exclusive INTEGER NOT NULL,
-  min_cpu_inclusive INTEGER NOT NULL, max_cpu_inclusive INTEGER NOT NULL, min_cpu_exclusive INTEGER NOT NULL, max_cpu_exclusive INTEGER NOT NULL
+  min_cpu_inclusive INTEGER NOT NULL, max_cpu_inclusive INTEGER NOT NULL, min_cpu_exclusive INTEGER NOT NULL, max_cpu_exclusive INTEGER NOT NULL,
+  cpu_counter1_inclusive INTEGER NOT NULL, cpu_counter1_exclusive INTEGER NOT NULL,
+  cpu_counter2_inclusive INTEGER NOT NULL, cpu_counter2_exclusive INTEGER NOT NULL,
+  cpu_counter3_inclusive INTEGER NOT NULL, cpu_counter3_exclusive INTEGER NOT NULL,
+  cpu_counter4_inclusive INTEGER NOT NULL, cpu_counter4_exclusive INTEGER NOT NULL
 );
 
 CREATE TABLE line_time (            -- calls: made from the line; inclusive: with what was called there
@@ -564,6 +586,10 @@ CREATE TABLE line_time (            -- calls: made from the line; inclusive: wit
   off_cpu_inclusive INTEGER NOT NULL, off_cpu_exclusive INTEGER NOT NULL,
   blocked_inclusive INTEGER NOT NULL, blocked_exclusive INTEGER NOT NULL,
   ready_inclusive INTEGER NOT NULL, ready_exclusive INTEGER NOT NULL,
+  cpu_counter1_inclusive INTEGER NOT NULL, cpu_counter1_exclusive INTEGER NOT NULL,
+  cpu_counter2_inclusive INTEGER NOT NULL, cpu_counter2_exclusive INTEGER NOT NULL,
+  cpu_counter3_inclusive INTEGER NOT NULL, cpu_counter3_exclusive INTEGER NOT NULL,
+  cpu_counter4_inclusive INTEGER NOT NULL, cpu_counter4_exclusive INTEGER NOT NULL,
   PRIMARY KEY (function_id, line_id)
 ) WITHOUT ROWID;
 
@@ -581,7 +607,11 @@ CREATE TABLE instruction_time (     -- a call site, as in line_time
   reads_inclusive INTEGER NOT NULL, reads_exclusive INTEGER NOT NULL,
   off_cpu_inclusive INTEGER NOT NULL, off_cpu_exclusive INTEGER NOT NULL,
   blocked_inclusive INTEGER NOT NULL, blocked_exclusive INTEGER NOT NULL,
-  ready_inclusive INTEGER NOT NULL, ready_exclusive INTEGER NOT NULL
+  ready_inclusive INTEGER NOT NULL, ready_exclusive INTEGER NOT NULL,
+  cpu_counter1_inclusive INTEGER NOT NULL, cpu_counter1_exclusive INTEGER NOT NULL,
+  cpu_counter2_inclusive INTEGER NOT NULL, cpu_counter2_exclusive INTEGER NOT NULL,
+  cpu_counter3_inclusive INTEGER NOT NULL, cpu_counter3_exclusive INTEGER NOT NULL,
+  cpu_counter4_inclusive INTEGER NOT NULL, cpu_counter4_exclusive INTEGER NOT NULL
 );
 
 CREATE TABLE thread_time (
@@ -598,7 +628,11 @@ CREATE TABLE thread_time (
   reads_inclusive INTEGER NOT NULL, reads_exclusive INTEGER NOT NULL,
   off_cpu_inclusive INTEGER NOT NULL, off_cpu_exclusive INTEGER NOT NULL,
   blocked_inclusive INTEGER NOT NULL, blocked_exclusive INTEGER NOT NULL,
-  ready_inclusive INTEGER NOT NULL, ready_exclusive INTEGER NOT NULL
+  ready_inclusive INTEGER NOT NULL, ready_exclusive INTEGER NOT NULL,
+  cpu_counter1_inclusive INTEGER NOT NULL, cpu_counter1_exclusive INTEGER NOT NULL,
+  cpu_counter2_inclusive INTEGER NOT NULL, cpu_counter2_exclusive INTEGER NOT NULL,
+  cpu_counter3_inclusive INTEGER NOT NULL, cpu_counter3_exclusive INTEGER NOT NULL,
+  cpu_counter4_inclusive INTEGER NOT NULL, cpu_counter4_exclusive INTEGER NOT NULL
 );
 
 CREATE TABLE process_time_value (
@@ -615,7 +649,11 @@ CREATE TABLE process_time_value (
   reads_inclusive INTEGER NOT NULL, reads_exclusive INTEGER NOT NULL,
   off_cpu_inclusive INTEGER NOT NULL, off_cpu_exclusive INTEGER NOT NULL,
   blocked_inclusive INTEGER NOT NULL, blocked_exclusive INTEGER NOT NULL,
-  ready_inclusive INTEGER NOT NULL, ready_exclusive INTEGER NOT NULL
+  ready_inclusive INTEGER NOT NULL, ready_exclusive INTEGER NOT NULL,
+  cpu_counter1_inclusive INTEGER NOT NULL, cpu_counter1_exclusive INTEGER NOT NULL,
+  cpu_counter2_inclusive INTEGER NOT NULL, cpu_counter2_exclusive INTEGER NOT NULL,
+  cpu_counter3_inclusive INTEGER NOT NULL, cpu_counter3_exclusive INTEGER NOT NULL,
+  cpu_counter4_inclusive INTEGER NOT NULL, cpu_counter4_exclusive INTEGER NOT NULL
 );
 
 -- ── views ───────────────────────────────────────────────────────────────────────────────────────────────────
@@ -719,11 +757,11 @@ FROM instruction_value v CROSS JOIN total JOIN instruction i ON i.id = v.instruc
 
 CREATE VIEW losses AS
 SELECT p.pid AS process_id, p.name AS process, l.reason, l.events,
-  CASE l.reason WHEN 'calls_folded' THEN 'call' WHEN 'calls_unmatched' THEN 'call' WHEN 'calls_cut' THEN 'call' WHEN 'calls_jumped' THEN 'call' WHEN 'clock_backwards' THEN 'interval' WHEN 'waits_lost' THEN 'interval'
+  CASE l.reason WHEN 'calls_folded' THEN 'call' WHEN 'calls_unmatched' THEN 'call' WHEN 'calls_cut' THEN 'call' WHEN 'calls_jumped' THEN 'call' WHEN 'clock_backwards' THEN 'interval' WHEN 'waits_lost' THEN 'interval' WHEN 'cpu_counters_lost' THEN 'interval'
     WHEN 'not_hooked' THEN 'function' WHEN 'async_not_hooked' THEN 'function' WHEN 'not_probed' THEN 'function' WHEN 'threads_folded' THEN 'thread' ELSE 'event' END AS unit, -- what events are
   l.allocations, l.bytes,
   l.reason NOT IN ('il_map_truncated', 'name_truncated', 'stack_truncated', 'type_unknown', 'lifetime_full', 'moves_lost', 'gc_cut', 'snapshot', 'changes_lost', 'survivors_lost',
-    'calls_folded', 'calls_unmatched', 'calls_cut', 'calls_jumped', 'clock_backwards', 'waits_lost', 'not_hooked', 'async_not_hooked', 'not_probed', 'threads_folded', 'stacks_lost', 'ages_lost', 'control_late', 'marks_lost', 'trace_lost', 'not_limited', 'interactions_lost', 'interaction_texts', 'counters_lost') AS missing -- or only less exact
+    'calls_folded', 'calls_unmatched', 'calls_cut', 'calls_jumped', 'clock_backwards', 'waits_lost', 'cpu_counters_lost', 'not_hooked', 'async_not_hooked', 'not_probed', 'threads_folded', 'stacks_lost', 'ages_lost', 'control_late', 'marks_lost', 'trace_lost', 'not_limited', 'interactions_lost', 'interaction_texts', 'counters_lost') AS missing -- or only less exact
 FROM loss l LEFT JOIN process p ON p.id = l.process_id;
 
 CREATE VIEW gcs AS                    -- before, dead, survived and promoted are those of the collected generations

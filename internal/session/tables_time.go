@@ -58,6 +58,34 @@ var timingInclusiveTable = tableOf("timing_inclusive", func(c *cells, r *TimingI
 	integer(c, &r.EachOffCPU)
 })
 
+var cpuCounterTable = tableOf("cpu_counter", func(c *cells, r *CPUCounter) {
+	integer(c, &r.Process)
+	c.int64(&r.Position)
+	c.text(&r.Name)
+	c.text(&r.Unit)
+	c.float64(&r.Inside)
+	c.float64(&r.Outside)
+})
+
+var timingCountTable = tableOf("timing_count", func(c *cells, r *TimingCount) {
+	integer(c, &r.Slice)
+	integer(c, &r.Timing)
+	counters(c, &r.Counters)
+})
+
+var timingInclusiveCountTable = tableOf("timing_inclusive_count", func(c *cells, r *TimingInclusiveCount) {
+	integer(c, &r.Slice)
+	integer(c, &r.Timing)
+	counters(c, &r.Counters)
+	counters(c, &r.Each)
+})
+
+func counters(c *cells, v *q.Counters) {
+	for i := range v {
+		integer(c, &v[i])
+	}
+}
+
 var timingExtremeTable = tableOf("timing_extreme", func(c *cells, r *TimingExtreme) {
 	integer(c, &r.Timing)
 	extremes(c, &r.Extremes)
@@ -110,6 +138,14 @@ func timeValue(c *cells, v *TimeValue) {
 	}
 }
 
+// counted visits what CPU counters counted, at the end of every derived table of times.
+func counted(c *cells, v *TimeValue) {
+	for n := range v.Inclusive.Counters {
+		integer(c, &v.Inclusive.Counters[n])
+		integer(c, &v.Exclusive.Counters[n])
+	}
+}
+
 // singleCalls visits those of tables whose rows have calls of their own.
 func singleCalls(c *cells, v *SingleCalls) {
 	integer(c, &v.NodesElapsed)
@@ -126,6 +162,7 @@ var pathTimeTable = tableOf("path_time", func(c *cells, r *PathTime) {
 	integer(c, &r.Function)
 	timeValue(c, &r.TimeValue)
 	singleCalls(c, &r.SingleCalls)
+	counted(c, &r.TimeValue)
 })
 
 var callTimeTable = tableOf("call_time", func(c *cells, r *CallTime) {
@@ -133,37 +170,44 @@ var callTimeTable = tableOf("call_time", func(c *cells, r *CallTime) {
 	integer(c, &r.Callee)
 	timeValue(c, &r.TimeValue)
 	singleCalls(c, &r.SingleCalls)
+	counted(c, &r.TimeValue)
 })
 
 var functionTimeTable = tableOf("function_time", func(c *cells, r *FunctionTime) {
 	integer(c, &r.Function)
 	timeValue(c, &r.TimeValue)
 	singleCalls(c, &r.SingleCalls)
+	counted(c, &r.TimeValue)
 })
 
 var moduleTimeTable = tableOf("module_time", func(c *cells, r *ModuleTime) {
 	integer(c, &r.Module)
 	timeValue(c, &r.TimeValue)
 	singleCalls(c, &r.SingleCalls)
+	counted(c, &r.TimeValue)
 })
 
 var lineTimeTable = tableOf("line_time", func(c *cells, r *LineTime) {
 	integer(c, &r.Function)
 	integer(c, &r.Line)
 	timeValue(c, &r.TimeValue)
+	counted(c, &r.TimeValue)
 })
 
 var instructionTimeTable = tableOf("instruction_time", func(c *cells, r *InstructionTime) {
 	integer(c, &r.Instruction)
 	timeValue(c, &r.TimeValue)
+	counted(c, &r.TimeValue)
 })
 
 var threadTimeTable = tableOf("thread_time", func(c *cells, r *ThreadTime) {
 	integer(c, &r.Thread)
 	timeValue(c, &r.TimeValue)
+	counted(c, &r.TimeValue)
 })
 
 var processTimeValueTable = tableOf("process_time_value", func(c *cells, r *ProcessTimeValue) {
 	integer(c, &r.Process)
 	timeValue(c, &r.TimeValue)
+	counted(c, &r.TimeValue)
 })

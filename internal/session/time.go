@@ -18,6 +18,21 @@ func (w *Writer) InsertTimingInclusives(rows []TimingInclusive) error {
 	return put(w, add, timingInclusiveTable, rows)
 }
 
+// ReplaceCPUCounters adds rows, or replaces those of the same process and position.
+func (w *Writer) ReplaceCPUCounters(rows []CPUCounter) error {
+	return put(w, replace, cpuCounterTable, rows)
+}
+
+// InsertTimingCounts adds rows. They are written fastest in the order of slice and timing.
+func (w *Writer) InsertTimingCounts(rows []TimingCount) error {
+	return put(w, add, timingCountTable, rows)
+}
+
+// InsertTimingInclusiveCounts adds rows, as InsertTimingCounts.
+func (w *Writer) InsertTimingInclusiveCounts(rows []TimingInclusiveCount) error {
+	return put(w, add, timingInclusiveCountTable, rows)
+}
+
 // ReplaceTimingExtremes adds rows, or replaces those of the same timing: extremes are those of the whole run.
 func (w *Writer) ReplaceTimingExtremes(rows []TimingExtreme) error {
 	return put(w, replace, timingExtremeTable, rows)
@@ -76,6 +91,19 @@ func (s *Session) TimingInclusives() ([]TimingInclusive, error) {
 // EachTimingInclusive calls fn for each row of TimingInclusives. The row is overwritten by the next one.
 func (s *Session) EachTimingInclusive(fn func(*TimingInclusive)) error {
 	return scan(s, timingInclusiveTable, nil, fn)
+}
+
+// CPUCounters returns the table cpu_counter in the order of process and position.
+func (s *Session) CPUCounters() ([]CPUCounter, error) { return rows(s, cpuCounterTable) }
+
+// EachTimingCount calls fn for each row of timing_count. The row is overwritten by the next one.
+func (s *Session) EachTimingCount(fn func(*TimingCount)) error {
+	return scan(s, timingCountTable, nil, fn)
+}
+
+// EachTimingInclusiveCount calls fn for each row of timing_inclusive_count. The row is overwritten by the next one.
+func (s *Session) EachTimingInclusiveCount(fn func(*TimingInclusiveCount)) error {
+	return scan(s, timingInclusiveCountTable, nil, fn)
 }
 
 // EachTimingExtreme calls fn for each row of timing_extreme as it was written: a later row of a timing replaces an

@@ -18,7 +18,9 @@ type Constant struct {
 }
 
 // Constants lists the numbers that the agent needs, in the order of the generated header.
-func Constants() []Constant { return slices.Concat(arenaConstants(), nameConstants(), dataConstants()) }
+func Constants() []Constant {
+	return slices.Concat(arenaConstants(), nameConstants(), dataConstants(), counterConstants())
+}
 
 // arenaConstants are those of the arena as a whole.
 func arenaConstants() []Constant {
@@ -54,6 +56,7 @@ func arenaConstants() []Constant {
 		{"REGION_ACTED", uint64(RegionActed), "struct wire_acted"},
 		{"REGION_INCLUSIVES", uint64(RegionInclusives), "struct wire_inclusive"},
 		{"REGION_SITE_TIMINGS", uint64(RegionSiteTimings), "struct wire_site_timing, by site"},
+		{"REGION_COUNTS", uint64(RegionCounts), "struct wire_counts, by timing"},
 		{"REGION_TRACE", uint64(RegionTrace), "struct wire_trace_chunk"},
 		{"REGION_COUNT", RegionCount, ""},
 		{"LOSS_ARENA_FULL", uint64(LossArenaFull), "memory limit or file system full"},
@@ -84,6 +87,7 @@ func arenaConstants() []Constant {
 		{"LOSS_TRACE", uint64(LossTrace), "collections that the call trace does not have"},
 		{"LOSS_INTERACTIONS", uint64(LossInteractions), "interactions that have no row"},
 		{"LOSS_INTERACTION_TEXTS", uint64(LossInteractionTexts), "texts of interactions that were cut or left out"},
+		{"LOSS_COUNTS", uint64(LossCounts), "intervals of which the CPU counters are not known"},
 		{"LOSS_COUNT", LossCount, ""},
 	}
 }
@@ -226,11 +230,27 @@ func dataConstants() []Constant {
 	}
 }
 
+// counterConstants are those of CPU counters.
+func counterConstants() []Constant {
+	return []Constant{
+		{"MAX_COUNTERS", MaxCounters, "CPU counters"},
+		{"COUNTER_FAULTS", CounterFaults, "page faults"},
+		{"COUNTER_MINOR_FAULTS", CounterMinorFaults, "without the disk"},
+		{"COUNTER_MAJOR_FAULTS", CounterMajorFaults, "with it"},
+		{"COUNTER_SWITCHES", CounterSwitches, "context switches"},
+		{"COUNTER_VOLUNTARY", CounterVoluntary, "the thread waited"},
+		{"COUNTER_PREEMPTED", CounterPreempted, "another thread was given the processor"},
+		{"COUNTER_READS", CounterReads, "of blocks"},
+		{"COUNTER_TASK_CLOCK", CounterTaskClock, "ns of processor time"},
+		{"COUNTER_PERF", CounterPerf, "a perf event"},
+	}
+}
+
 // fixed lists the structs that both sides map, smallest parts first.
 func fixed() []any {
-	return []any{RegionEntry{}, LossEntry{}, Overhead{}, Header{}, IP{}, Node{}, Site{}, SiteTiming{}, SiteDeaths{},
-		Ages{}, ThreadSet{}, Spells{}, Scope{}, Interaction{},
-		Timing{}, Waits{}, Acted{}, Inclusive{}, Clock{}, Activation{}, RecordHeader{}, ControlHeader{},
+	return []any{RegionEntry{}, LossEntry{}, Overhead{}, CPUCounter{}, Header{}, IP{}, Node{}, Site{}, SiteTiming{},
+		SiteDeaths{}, Ages{}, ThreadSet{}, Spells{}, Scope{}, Interaction{},
+		Timing{}, Waits{}, Acted{}, Inclusive{}, Counts{}, Clock{}, Activation{}, RecordHeader{}, ControlHeader{},
 		ControlChange{}, TraceEvent{}, TraceChunkHead{}, TraceChunk{}, Dormant{}}
 }
 

@@ -65,9 +65,11 @@ const (
 	RegionInclusives  Region = 14 // inclusive time of folded calls
 	RegionSiteTimings Region = 15 // by site, with memory too, where calls are seen around them
 
-	RegionTrace Region = 16 // events of calls in their order, with a call trace only
+	RegionCounts Region = 16 // by timing: where CPU counters are read
 
-	RegionCount = 17
+	RegionTrace Region = 17 // events of calls in their order, with a call trace only
+
+	RegionCount = 18
 )
 
 // Loss is a reason for which something is missing from the counters.
@@ -127,7 +129,10 @@ const (
 	LossInteractions     Loss = 26 // calls to databases and over HTTP that have no row, or a process that can have none
 	LossInteractionTexts Loss = 27 // texts of them that were cut, or for which there was no room
 
-	LossCount = 28
+	// intervals of which the CPU counters are not known: a pause lies in them, or a counter could not be read (time)
+	LossCounts Loss = 28
+
+	LossCount = 29
 )
 
 // Generations of the GC heap, as the runtime numbers them (COR_PRF_GC_GENERATION).
@@ -304,8 +309,10 @@ type Header struct {
 	Answered      uint32                   `doc:"the last of ControlHeader.Requests that was dealt with, whoever was asked"`
 	Forced        uint32                   `doc:"collections that were asked for and made; stored before Answered, as is Snapshots"`
 	Snapshots     uint32                   `doc:"heap snapshots that are complete, lifetime"`
-	Reserved      uint32                   `doc:""`
+	Counters      uint32                   `doc:"CPU counters that are read at each event, time"`
 	TraceFreed    uint64                   `doc:"how often the collector has set a TraceChunk to TraceFree; it writes this after that"`
+
+	CPUCounters [MaxCounters]CPUCounter `doc:"which they are"`
 }
 
 // IP is a return address that was seen on a stack.
@@ -435,6 +442,41 @@ type Overhead struct {
 	Outside     uint64 `doc:"from Leave's reading to the next Enter's: part of the caller's time before the next call"`
 	ColdInside  uint64 `doc:"the same when nothing is in the processor's caches"`
 	ColdOutside uint64 `doc:""`
+}
+
+// CPUCounter is something that the processor or the kernel counts, and what probes add to it in the intervals that they
+// end and begin, in 1/1024 of what it counts in.
+type CPUCounter struct {
+	Kind    uint32 `doc:"CounterFaults and so on"`
+	Type    uint32 `doc:"of a perf event: perf_event_attr.type"`
+	Config  uint64 `doc:"and config"`
+	Inside  uint64 `doc:"as Overhead.Inside"`
+	Outside uint64 `doc:"as Overhead.Outside"`
+}
+
+// MaxCounters is how many CPU counters are read at each event, at most: as many as x64 processors count at once without
+// help of the kernel.
+const MaxCounters = 4
+
+// Kinds of CPU counters: where the agent reads them. Those before CounterTaskClock are in getrusage(2) of the thread.
+const (
+	CounterFaults      = 0 // page faults
+	CounterMinorFaults = 1 // of these: without the disk
+	CounterMajorFaults = 2 // with it
+	CounterSwitches    = 3 // context switches
+	CounterVoluntary   = 4 // of these: because the thread waited
+	CounterPreempted   = 5 // because another thread was given the processor
+	CounterReads       = 6 // reads of blocks
+	CounterTaskClock   = 7 // ns of processor time: CLOCK_THREAD_CPUTIME_ID
+	CounterPerf        = 8 // a perf event, of user mode only
+)
+
+// Counts are what CPU counters counted in the intervals of a timing, by counter. They are in the order of Timing.
+type Counts struct {
+	Lead      [MaxCounters]uint64 `doc:"in the intervals of Timing.LeadElapsed"`
+	Tail      [MaxCounters]uint64 `doc:"in those of Timing.TailElapsed"`
+	Inclusive [MaxCounters]uint64 `doc:"in those of Inclusive.Elapsed"`
+	Each      [MaxCounters]uint64 `doc:"in those of Inclusive.EachElapsed"`
 }
 
 // Timing is a node of a thread's calling-context tree: a function, called from one place in its caller. One thread

@@ -8,6 +8,7 @@
  *   machine_ticks() the clock, which must not be read before what stands in front of it, nor after what follows. A macro, as it
  *                   is part of functions with different registers
  *   MACHINE_CLOCK   WIRE_CLOCK_… of this clock
+ *   machine_counter() one of the processor's counters: see counters.c
  *   word_pair, …    two words that are compared at once: pair_at, pair_of, pair_sum, pair_still, PAIRS_SAME, are_same
  *   machine_flush() takes a line of CACHE_LINE bytes out of the caches
  *   and the constants that are described there: of frames, signals, call-frame information, addresses, pages, rseq.

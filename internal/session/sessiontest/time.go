@@ -20,6 +20,10 @@ type Times struct {
 	TimingRunning    []session.TimingRunning
 	TimingBegan      []session.TimingBegan
 
+	CPUCounters           []session.CPUCounter
+	TimingCounts          []session.TimingCount          // in order
+	TimingInclusiveCounts []session.TimingInclusiveCount // in order
+
 	timings      map[session.Timing]session.TimingID // keyed with ID 0
 	timingValues map[[2]int64]int                    // slice and timing to the position in TimingValues
 }
@@ -35,7 +39,8 @@ func (t *Times) write(w *session.Writer) error {
 	return errors.Join(w.ReplaceProcessTimes(t.ProcessTimes), w.InsertTimings(t.Timings),
 		w.InsertTimingValues(t.TimingValues), w.InsertTimingInclusives(t.TimingInclusives),
 		w.ReplaceTimingExtremes(t.TimingExtremes), w.ReplaceTimingRunning(t.TimingRunning),
-		w.InsertTimingBegan(t.TimingBegan))
+		w.InsertTimingBegan(t.TimingBegan), w.ReplaceCPUCounters(t.CPUCounters), w.InsertTimingCounts(t.TimingCounts),
+		w.InsertTimingInclusiveCounts(t.TimingInclusiveCounts))
 }
 
 // Timed says that the calls of a process are timed, with probes that add inside to the tail of each call and outside to

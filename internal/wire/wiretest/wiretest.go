@@ -40,6 +40,7 @@ type Arena struct {
 	Acted        []wire.Acted
 	Inclusives   []wire.Inclusive
 	SiteTimings  []wire.SiteTiming
+	Counts       []wire.Counts
 	Trace        []wire.TraceChunk
 	Capacity     int // in place of the constant, when not 0; to be set before the first Write
 }
@@ -148,7 +149,7 @@ func (a *Arena) bytes(capacity int) ([]byte, error) {
 	b := make([]byte, wire.HeaderSize)
 	for i, table := range [wire.RegionCount]any{a.Log, a.IPs, a.Nodes, a.Sites, a.Deaths, a.Ages, a.ThreadSets,
 		a.Scopes, a.Interactions, a.Timings, a.Waits, a.Clocks, a.Activations, a.Acted, a.Inclusives, a.SiteTimings,
-		a.Trace} {
+		a.Counts, a.Trace} {
 		offset := len(b)
 		if reflect.ValueOf(table).Len() > 0 {
 			var err error

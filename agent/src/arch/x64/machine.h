@@ -17,6 +17,15 @@
 #define MACHINE_CLOCK WIRE_CLOCK_TSC
 #define machine_ticks() __builtin_ia32_rdtsc()
 
+/* One of the processor's counters, of so many bits, where the kernel lets user mode read them; it counts up from a negative number. */
+static inline uint64_t machine_counter(uint32_t number, uint32_t width)
+{
+    uint32_t low, high;
+    __asm__ volatile("rdpmc" : "=a"(low), "=d"(high) : "c"(number));
+    uint32_t unused = 64 - width;
+    return (uint64_t)((int64_t)(((uint64_t)high << 32 | low) << unused) >> unused);
+}
+
 /* ── memory ─────────────────────────────────────────────────────────────────────────────────────────────────── */
 
 #define CACHE_LINE 64u
