@@ -17,6 +17,7 @@
 #include "names.h"
 #include "os.h"
 #include "probes.h"
+#include "rejit.h"
 #include "stack.h"
 #include "threads.h"
 #include "trace.h"
@@ -127,6 +128,7 @@ static uint32_t start_recording(void)
         arena.header->data |= WIRE_DATA_TIME | (trace_on ? WIRE_DATA_TRACE : 0);
     }
     low |= probes_choose_marks(agent_info, callback_table);
+    low |= rejit_begin(agent_info, callback_table);
 #ifdef CLRPROF_ORACLE
     oracle_install(callback_table);
     low |= oracle_event_mask();

@@ -6,6 +6,7 @@
 #include "calls.h"
 #include "control.h"
 #include "dormant.h"
+#include "rejit.h"
 #include "threads.h"
 #include "watch.h"
 
@@ -51,7 +52,12 @@ int32_t clrprof_control(int32_t level, int32_t op)
         uint32_t thread = thread_number();
         if (level == (int32_t)WIRE_LEVEL_THREAD)
             time_settle(); /* up to here the thread is what it was */
+        bool ends_pause = rejit_is_on() && level != (int32_t)WIRE_LEVEL_THREAD && (op == (int32_t)WIRE_CONTROL_START || op == (int32_t)WIRE_CONTROL_RESUME);
+        if (ends_pause)
+            rejit_ends_pause();
         result = control_change((uint32_t)level, (uint32_t)op, thread) ? OK : NO_MEMORY;
+        if (ends_pause)
+            rejit_ended_pause();
         visit_end();
     }
     errno = saved_errno;

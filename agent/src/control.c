@@ -46,6 +46,7 @@ static uint32_t lock_word;
 static struct level_state global, process;
 static uint64_t applied;  /* changes of the file */
 static bool off;          /* this process as a whole */
+static uint64_t n_pauses; /* of that, which have begun */
 static uint64_t off_since, off_ticks; /* since when; in pauses that have ended. On the clock of time */
 static struct thread_state { /* of a thread that has a number */
     struct level_state level;
@@ -97,6 +98,7 @@ static void take_effect(uint64_t ticks)
         return;
     if (now_off) {
         off_since = ticks > off_since ? ticks : off_since;
+        n_pauses++;
         control_was_off = true;
     } else {
         uint64_t end = ticks > off_since ? ticks : off_since;
@@ -292,6 +294,17 @@ struct control_state control_look(uint64_t now)
     s.off = off || thread_off || s.thread_off;
     word_unlock(&lock_word);
     return s;
+}
+
+bool control_is_off(uint64_t *number)
+{
+    word_lock(&lock_word);
+    if (file != NULL)
+        apply_changes();
+    bool is_off = off;
+    *number = n_pauses;
+    word_unlock(&lock_word);
+    return is_off;
 }
 
 bool control_ask(uint64_t *known)

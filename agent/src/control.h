@@ -28,6 +28,7 @@ void control_look_again(void); /* by all threads, at their next event: something
 void control_thread_begins(uint32_t os_id); /* this thread has got a number: from now on its level can be changed by others, too */
 void control_thread_ends(void);
 void control_forget_thread(ptrdiff_t distance); /* the level of a thread whose thread-local variables are so far from this one's */
+bool control_is_off(uint64_t *number); /* the process as a whole, up to now; *number: of pauses that have begun */
 const struct wire_control_header *control_file(void); /* NULL: there is none */
 
 /* requests.c: what the collector asks for. */

@@ -20,6 +20,7 @@
 #include "map.h"
 #include "names.h"
 #include "probes.h"
+#include "rejit.h"
 #include "scopes.h"
 #include "timer.h"
 #include "timings.h"
@@ -47,6 +48,7 @@ struct probed { /* what the probes of a method get; never freed */
     uint64_t actions; /* WIRE_ACTION_… */
     uint32_t interaction; /* struct operation, kind; 0: none */
     uint32_t size;   /* of the body that the program has */
+    struct rejit_method without; /* probes; without.body NULL: they stay */
     uint32_t n_runs;
     struct il_run runs[];
 };
@@ -372,6 +374,17 @@ static void add_operation(struct il_probes *p, const struct operation *o, uint64
     p->end_bytes = o->end_bytes;
 }
 
+/* The probes of the method can be taken out while nothing is recorded. */
+static void let_go(struct probed *p, uintptr_t module, uint32_t token, const uint8_t *body, uint32_t size)
+{
+    if (!rejit_is_on())
+        return;
+    arena_lock();
+    p->without = (struct rejit_method){.module = module, .token = token, .body = body, .size = size};
+    rejit_add(&p->without);
+    arena_unlock();
+}
+
 /* NULL: it cannot be done, and why. Two threads may do it for two functions of one method: then either body is right. */
 static struct probed *rewrite(uintptr_t module, uint32_t token, const uint8_t *body, uint32_t size, const struct method *m, uint64_t value, bool shared, uintptr_t function_id,
                               uint32_t *why)
@@ -417,6 +430,8 @@ static struct probed *rewrite(uintptr_t module, uint32_t token, const uint8_t *b
             p = NULL;
         else
             p->told = tell_map(&w->work, function_id);
+        if (p != NULL && p->told && collectible == 0 && (value & FUNCTION_HAS_PROBES) == 0)
+            let_go(p, module, token, body, size);
     }
     callees_end(&callees);
     give_work(w);
@@ -441,6 +456,17 @@ static bool is_generic(uintptr_t function_id, uintptr_t *module, uint32_t *token
 static struct probed *probed_at(const uint8_t *body)
 {
     return (struct probed *)(uintptr_t)(map_get(&bodies, (uintptr_t)body) & ~UINT64_C(1));
+}
+
+const struct rejit_method *probes_rewritten(const uint8_t *body)
+{
+    const struct probed *p = probed_at(body);
+    return p == NULL || p->without.body == NULL ? NULL : &p->without;
+}
+
+bool probes_can_go(void)
+{
+    return probes_on && !controls;
 }
 
 /* Tells, once for each function, why it has no probes. False: it was told before. */

@@ -5,6 +5,7 @@
 #include "agent.h"
 
 struct method;
+struct rejit_method;
 
 extern bool probes_on;    /* calls are recorded by them */
 extern bool probes_sites; /* and those of what is outside, as code names it */
@@ -19,6 +20,8 @@ bool probes_init(void *info, bool has_rules, bool by_rules); /* by_rules: they s
 void probes_close(void);
 void probes_forget_module(uintptr_t module);
 uint32_t probes_size(const uint8_t *body, uint32_t size);         /* of the program's own body in the place of this one */
+const struct rejit_method *probes_rewritten(const uint8_t *body); /* whose body with probes it is; NULL: it is none whose probes can be taken out */
+bool probes_can_go(void); /* no function controls what is recorded by them */
 uint32_t probes_old_offset(uint32_t function, uint32_t il);       /* the same of an offset in the IL of a function's body */
 void clrprof_probe_enter(void); /* what compiled code calls; not by C */
 void clrprof_probe_leave(void);

@@ -4,11 +4,12 @@
  * runtime refuses ForceGC on threads that run managed code.
  *
  * Idea: a thread of the agent's own sleeps in the kernel until the collector, which has the control file mapped as well,
- * wakes it: a futex. It never runs otherwise. Each collection has a thread of its own, since the runtime makes that one
+ * wakes it: a futex. Otherwise it runs only where probes can be taken out of the code, once a second (rejit.c). Each collection has a thread of its own, since the runtime makes that one
  * of its threads, and takes no second one from it. */
 #define _GNU_SOURCE
 #include "arena.h"
 #include "control.h"
+#include "rejit.h"
 #include "snapshot.h"
 #include "threads.h"
 #include "watch.h"
@@ -21,6 +22,7 @@
 #include <unistd.h>
 
 #define LOOK_NS 500000000 /* between two looks whether the collector is still there */
+#define SECOND_NS UINT64_C(1000000000)
 #define TRIES 2u /* ForceGC is content with a collection that another thread has begun: the next is one that begins now */
 
 static const struct wire_control_header *file;
@@ -70,10 +72,13 @@ static bool deal_with(uint32_t n)
 static void *wait_for_requests(void *unused)
 {
     uint32_t seen = arena.header->answered;
+    struct timespec look = {(time_t)(rejit_look_ns() / SECOND_NS), (long)(rejit_look_ns() % SECOND_NS)};
     while (!recording_is_over()) {
         uint32_t n = __atomic_load_n(&file->requests, __ATOMIC_ACQUIRE);
+        if (rejit_is_on())
+            rejit_look();
         if (n == seen) {
-            if (!sleep_while(n, NULL))
+            if (!sleep_while(n, rejit_is_on() ? &look : NULL))
                 break; /* who asks gets no answer */
             continue;
         }

@@ -315,8 +315,10 @@ struct wire_header {
     uint32_t counters; /* CPU counters that are read at each event, time */
     uint64_t trace_freed; /* how often the collector has set a TraceChunk to TraceFree; it writes this after that */
     struct wire_cpu_counter cpu_counters[4]; /* which they are */
+    uint32_t ready; /* the last of ControlHeader.Ready for which all probes were in */
+    uint32_t probes_out; /* functions whose probes are taken out while nothing is recorded, or are about to be */
 };
-_Static_assert(sizeof(struct wire_header) == 1640, "layout");
+_Static_assert(sizeof(struct wire_header) == 1648, "layout");
 _Static_assert(offsetof(struct wire_header, magic) == 0, "layout");
 _Static_assert(offsetof(struct wire_header, version) == 8, "layout");
 _Static_assert(offsetof(struct wire_header, state) == 12, "layout");
@@ -357,6 +359,8 @@ _Static_assert(offsetof(struct wire_header, snapshots) == 1496, "layout");
 _Static_assert(offsetof(struct wire_header, counters) == 1500, "layout");
 _Static_assert(offsetof(struct wire_header, trace_freed) == 1504, "layout");
 _Static_assert(offsetof(struct wire_header, cpu_counters) == 1512, "layout");
+_Static_assert(offsetof(struct wire_header, ready) == 1640, "layout");
+_Static_assert(offsetof(struct wire_header, probes_out) == 1644, "layout");
 
 struct wire_ip {
     uint64_t address; /* the return address */
@@ -694,7 +698,7 @@ struct wire_control_header {
     uint32_t requests; /* how often something was asked for; a futex, stored after the next two */
     uint32_t request; /* RequestCollect and so on */
     uint32_t request_pid; /* of which process, 0: of all */
-    uint32_t reserved;
+    uint32_t ready; /* how often something is about to be recorded again, for which probes have to be in; set before the change */
 };
 _Static_assert(sizeof(struct wire_control_header) == 40, "layout");
 _Static_assert(offsetof(struct wire_control_header, magic) == 0, "layout");
@@ -704,7 +708,7 @@ _Static_assert(offsetof(struct wire_control_header, suspended) == 20, "layout");
 _Static_assert(offsetof(struct wire_control_header, requests) == 24, "layout");
 _Static_assert(offsetof(struct wire_control_header, request) == 28, "layout");
 _Static_assert(offsetof(struct wire_control_header, request_pid) == 32, "layout");
-_Static_assert(offsetof(struct wire_control_header, reserved) == 36, "layout");
+_Static_assert(offsetof(struct wire_control_header, ready) == 36, "layout");
 
 struct wire_control_change {
     uint64_t time_ns; /* CLOCK_MONOTONIC */

@@ -22,7 +22,7 @@ type Control struct {
 	header  *wire.ControlHeader
 	changes uint64
 
-	requests uint32
+	requests, ready uint32
 }
 
 // CreateControl makes the file in a directory for arenas, before a process is started that could look for it.
@@ -112,6 +112,18 @@ func (c *Control) Ask(request, pid uint32) uint32 {
 	wake(&c.header.Requests)
 	return c.requests
 }
+
+// Ready tells all agents that something is about to be recorded again. The number is what wire.Header.Ready becomes
+// where all probes are in.
+func (c *Control) Ready() uint32 {
+	c.ready++
+	atomic.StoreUint32(&c.header.Ready, c.ready)
+	c.Wake()
+	return c.ready
+}
+
+// Wake has the agents look at the file.
+func (c *Control) Wake() { wake(&c.header.Requests) }
 
 // wake wakes those who sleep until a word in shared memory changes: futex(2).
 func wake(word *uint32) {

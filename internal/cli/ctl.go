@@ -233,6 +233,9 @@ func writeStatus(w io.Writer, r *steer.Report) error {
 		if p.Lost != 0 {
 			fmt.Fprintf(&b, "; %s", plural(int(p.Lost), "loss", "losses"))
 		}
+		if p.ProbesOut != 0 {
+			fmt.Fprintf(&b, "; probes taken out of %s", plural(int(p.ProbesOut), "function", "functions"))
+		}
 		b.WriteString("\n")
 		for _, t := range p.Running {
 			fmt.Fprintf(&b, "  thread %d%s%s\n", t.ID, named(t.Name), offOf(t.Level))

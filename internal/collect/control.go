@@ -52,6 +52,12 @@ func (r *Recorder) Change(op steer.Op, pid int, thread int64) error {
 	if op == steer.Resume && l.Suspended <= 0 {
 		return errNotPaused
 	}
+	if wireLevel != wire.LevelThread && goesOn(op) {
+		if err := r.findArenas(); err != nil {
+			return err
+		}
+		r.putProbesIn()
+	}
 	now := Monotonic()
 	change(op, now-r.start)
 	if r.control.file != nil {
@@ -143,6 +149,9 @@ func (p *process) addControl(r *Recorder, record any) error {
 		switch record.Level {
 		case wire.LevelGlobal:
 			r.rec.Change(op, at)
+			if goesOn(op) {
+				r.putProbesIn() // of the other processes
+			}
 			if global := r.rec.Level(); r.control.file != nil {
 				r.control.file.Append(wire.ControlChange{TimeNS: record.TimeNS, Level: wire.LevelGlobal, Op: record.Op,
 					Origin: p.inner()}, global.Stopped, global.Suspended)

@@ -244,7 +244,7 @@ func (r *Recorder) Report() steer.Report {
 		row := steer.Process{PID: p.outer(int(h.PID)), Name: p.name(), Runtime: p.runtimeVersion(h),
 			State: "recording", Level: p.rec.Level(),
 			PausedNS: int64(p.rec.PausedWithin(0, now)), Threads: p.rec.Threads(),
-			Used: int64(h.SharedBytes + h.PrivateBytes), Limit: int64(h.MemoryLimit)}
+			Used: int64(h.SharedBytes + h.PrivateBytes), Limit: int64(h.MemoryLimit), ProbesOut: int64(h.ProbesOut)}
 		switch {
 		case p.over || wire.State(h.State).Over():
 			row.State = "ended"

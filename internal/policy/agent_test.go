@@ -20,7 +20,8 @@ var agentParts = []struct {
 }{
 	{"ground", 580, "agent.h clr.c clr.h list.c list.h map.c map.h", "memory"},
 	{"door", 330, "agent.c",
-		"allocations control dormant guest instrument interactions lifetime memory names probes runtime threads time trace"},
+		"allocations control dormant guest instrument interactions lifetime memory names probes rejit runtime threads " +
+			"time trace"},
 	{"machine", 375, "arch.c arch/arch.h arch/x64/machine.h arch/x64/code.c arch/x64/stubs.c arch/x64/system.c",
 		"probes time"},
 	// What the agent takes, and leaves to others; what keeps it small, and lets it go.
@@ -34,7 +35,9 @@ var agentParts = []struct {
 		"survival.h snapshot.c snapshot.h changes.c changes.h events.c events.h",
 		"allocations control dormant guest machine memory names threads time"},
 	// What is recorded at the moment, and what the program can call.
-	{"control", 690, "control.c control.h api.c requests.c", "dormant guest lifetime memory scopes threads time"},
+	{"control", 710, "control.c control.h api.c requests.c", "dormant guest lifetime memory rejit scopes threads time"},
+	// Probes that are taken out while nothing is recorded.
+	{"rejit", 260, "rejit.c rejit.h", "control guest memory probes"},
 	// In which functions a thread is recorded.
 	{"scopes", 270, "scopes.c scopes.h", "control exceptions guest interactions machine memory threads time"},
 	// What else is done at functions.
@@ -60,8 +63,8 @@ var agentParts = []struct {
 	{"exceptions", 140, "pins.c pins.h", "memory"},
 	// The rewriter knows nothing of the rest.
 	{"rewriter", 760, "il.h il_read.c il_write.c", ""},
-	{"probes", 1120, "probes.c probes.h callees.c callees.h",
-		"actions guest instrument interactions machine memory names precompiled rewriter runtime scopes time trace"},
+	{"probes", 1130, "probes.c probes.h callees.c callees.h",
+		"actions guest instrument interactions machine memory names precompiled rejit rewriter runtime scopes time trace"},
 	// What of precompiled code may run. The reader of images knows nothing of the rest.
 	{"images", 280, "r2r.h r2r.c", ""},
 	{"precompiled", 290, "inliners.h inliners.c", "images instrument memory names runtime"},

@@ -110,7 +110,8 @@ var lossKinds = []lossKind{
 
 	{reason: LossControl,
 		why: "recording was paused and resumed so often that the process did not see all of it: pauses " +
-			"may be longer or shorter than they are said to be",
+			"may be longer or shorter than they are said to be; or it went on before the probes were in that " +
+			"the pause had taken out",
 		touches: "how long nothing was recorded, and with that all sums: it can happen after 4,096 changes while the " +
 			"process does nothing that is recorded",
 		advice: "Pause and resume less often."},

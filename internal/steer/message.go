@@ -67,7 +67,8 @@ type Process struct {
 	Bytes       int64  `json:"bytes"`
 	Used        int64  `json:"memory_used"` // by the agent, bytes
 	Limit       int64  `json:"memory_limit"`
-	Lost        int64  `json:"losses"` // events
+	Lost        int64  `json:"losses"`     // events
+	ProbesOut   int64  `json:"probes_out"` // functions whose probes are taken out while nothing is recorded
 
 	Running []Thread `json:"running"` // the threads that have been seen and have not ended, as they began
 }

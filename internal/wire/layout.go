@@ -313,6 +313,9 @@ type Header struct {
 	TraceFreed    uint64                   `doc:"how often the collector has set a TraceChunk to TraceFree; it writes this after that"`
 
 	CPUCounters [MaxCounters]CPUCounter `doc:"which they are"`
+
+	Ready     uint32 `doc:"the last of ControlHeader.Ready for which all probes were in"`
+	ProbesOut uint32 `doc:"functions whose probes are taken out while nothing is recorded, or are about to be"`
 }
 
 // IP is a return address that was seen on a stack.
@@ -712,7 +715,7 @@ type ControlHeader struct {
 	Requests   uint32 `doc:"how often something was asked for; a futex, stored after the next two"`
 	Request    uint32 `doc:"RequestCollect and so on"`
 	RequestPID uint32 `doc:"of which process, 0: of all"`
-	Reserved   uint32 `doc:""`
+	Ready      uint32 `doc:"how often something is about to be recorded again, for which probes have to be in; set before the change"`
 }
 
 // ControlChange is one of the changes.
