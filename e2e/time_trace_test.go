@@ -16,6 +16,8 @@ import (
 
 	"github.com/clrprof/clrprof/internal/dotnettest"
 	"github.com/clrprof/clrprof/internal/session"
+	"github.com/clrprof/clrprof/internal/steer"
+	"github.com/clrprof/clrprof/internal/wire"
 )
 
 // tracedEvent is a line of a call trace as CSV.
@@ -299,6 +301,7 @@ func TestTraceLimit(t *testing.T) {
 		flags []string
 	}{
 		{"limit", []string{"--trace-limit", "64K"}},
+		{"ring", []string{"--trace-limit", "128K:ring"}},
 		{"memory", []string{"--memory-limit", "4M"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -327,7 +330,89 @@ func TestTraceLimit(t *testing.T) {
 			if tt.name == "limit" && !strings.Contains(r.stderr, "the trace ends at its limit") {
 				t.Errorf("nothing says what is lost: %s", r.stderr)
 			}
+			if o := trace.Other; tt.name == "ring" && (o.Events > 2*wire.TraceChunkEvents || o.Limit == 0 ||
+				trace.OtherData["keeps"] != "last" || !strings.Contains(r.stderr, "the trace has the last events")) {
+				t.Errorf("%+v, and it is said: %s", o, r.stderr)
+			}
 		})
+	}
+}
+
+// TestTraceRing: what is kept of each thread are its last events, and how many there were before is said.
+func TestTraceRing(t *testing.T) {
+	t.Parallel()
+	in := dotnettest.Need(t)
+	file := filepath.Join(t.TempDir(), "t.csv")
+	cmd := in.NewestAndOldest()[0].Command(dotnettest.Target(t, "TimeSequence", dotnettest.Options{}), "4", "20000")
+	r := record(t, cmd, "--trace", file, "--trace-limit", "512K:ring", "--instrument", "mine")
+	if r.exit != 0 {
+		t.Fatalf("exit code %d\n%s", r.exit, r.stderr)
+	}
+	events := readTrace(t, file)
+	told, kept, lost := toldSequences(r.stdout), sequences(events), 0
+	for name, have := range kept {
+		if want, ok := told[name]; !ok || have == "" || !strings.HasSuffix(want, have) {
+			t.Errorf("%s ends with %.300s, the trace with %.300s", name, want[max(0, len(want)-len(have)):], have)
+		}
+	}
+	for _, e := range events {
+		if n, _, ok := strings.Cut(e.text, " events of the thread before this one"); ok && e.event == "Lost" {
+			before, err := strconv.Atoi(n)
+			if err != nil {
+				t.Fatal(err)
+			}
+			lost += before
+		}
+	}
+	if n := losses(t, r.session)[session.LossTrace].Events; len(kept) == 0 || int64(lost) > n || lost == 0 {
+		t.Errorf("%d threads are in the trace, %d events before these, %d lost in all", len(kept), lost, n)
+	}
+	checkEndless(t, events)
+}
+
+// checkEndless: of each thread calls nest that have begun in the trace.
+func checkEndless(t *testing.T, events []tracedEvent) {
+	t.Helper()
+	open := map[string][]tracedCall{}
+	for i, e := range events {
+		key := e.process + "/" + e.thread
+		stack := open[key]
+		switch {
+		case e.event == "Enter":
+			open[key] = append(stack, tracedCall{e.function, e.at})
+		case e.event == "Exit" && len(stack) > 0:
+			if last := stack[len(stack)-1]; last.function != e.function {
+				t.Fatalf("line %d: %s ends where %v are open", i+2, e.function, stack)
+			}
+			open[key] = stack[:len(stack)-1]
+		}
+	}
+}
+
+// checkTraceStatus: what ctl says of a trace that is being recorded.
+func checkTraceStatus(t *testing.T, s *sandbox, fill string) {
+	t.Helper()
+	r := s.run("ctl", "s.clrprof", "status")
+	for _, want := range []string{"\nTrace:     ", fill, "\n  buffers: log ", ", own_tables "} {
+		if r.exit != 0 || !strings.Contains(r.stdout, want) {
+			t.Errorf("ctl status, exit code %d, has no %q: %s%s", r.exit, want, r.stdout, r.stderr)
+		}
+	}
+	var status steer.Report
+	if err := json.Unmarshal([]byte(s.run("ctl", "s.clrprof", "status", "--json").stdout), &status); err != nil {
+		t.Fatal(err)
+	}
+	if x := status.Trace; x == nil || x.Events > x.Limit || len(status.Processes) != 1 {
+		t.Fatalf("%+v", status)
+	}
+	used := int64(0)
+	for _, b := range status.Processes[0].Buffers {
+		if used += b.Used; b.Name == "" || b.Used > b.Limit || b.Limit == 0 {
+			t.Errorf("buffer %+v", b)
+		}
+	}
+	if p := status.Processes[0]; used == 0 || used > p.Used {
+		t.Errorf("%d bytes in buffers, and %d that the agent uses", used, p.Used)
 	}
 }
 
@@ -346,6 +431,7 @@ func TestTraceKilled(t *testing.T) {
 			}
 			output := p.stdout.String()
 			target := s.dotnet()
+			checkTraceStatus(t, s, " of 67,108,864")
 			if recover {
 				p.signal(unix.SIGKILL)
 				<-p.ended

@@ -6,10 +6,12 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	"pgregory.net/rapid"
 
 	"github.com/clrprof/clrprof/internal/wire"
 )
@@ -47,7 +49,7 @@ func recorded(s *Store) *Recorded {
 
 func newStore(t *testing.T, max int64) *Store {
 	t.Helper()
-	s, err := Create(filepath.Join(t.TempDir(), "events"), max)
+	s, err := Create(filepath.Join(t.TempDir(), "events"), max, First)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -138,6 +140,140 @@ func TestLimit(t *testing.T) {
 	}
 }
 
+// ring is a store with room for n chunks.
+func ring(t *testing.T, n int64) *Store {
+	t.Helper()
+	s, err := Create(filepath.Join(t.TempDir(), "events"), n*placeBytes, Last)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	return s
+}
+
+// TestLast: of one that keeps the last events the block goes whose last event is the oldest, also if it is the one that
+// comes; the trace begins where its events do, each thread says how many it had before, and marks before that are left
+// out.
+func TestLast(t *testing.T) {
+	s := ring(t, 2)
+	add(s, 1, 1, enter(1, 1, 1), enter(2, 2, 2))
+	add(s, 1, 2, exit(8, 2, 2), enter(9, 2, 2))
+	add(s, 2, 4, enter(5, 7, 1), exit(6, 7, 1)) // ended later: newer than the first of thread 1
+	add(s, 1, 3, exit(20, 2, 2), exit(21, 1, 1))
+	add(s, 3, 5, enter(1, 8, 1)) // older than all
+	r := recorded(s)
+	r.Processes[0].Lost = map[uint32]Missed{3: {Events: 1, Ticks: 4}}
+	have, totals := records(t, r, Record{Kind: Mark, Time: 7, Name: "early"}, Record{Kind: Mark, Time: 8, Name: "m"})
+	compare(t, "records", []Record{
+		{Kind: Mark, Time: 8, Name: "m"},
+		{Kind: Gap, Time: 8, Process: 1, Thread: 101, Lost: 2, Until: 8, First: true},
+		{Kind: Exit, Time: 8, Process: 1, Thread: 101, Function: 102, Depth: 2, CutBegin: true},
+		{Kind: Enter, Time: 9, Process: 1, Thread: 101, Function: 102, Depth: 2},
+		{Kind: Exit, Time: 20, Process: 1, Thread: 101, Function: 102, Depth: 2},
+		{Kind: Exit, Time: 21, Process: 1, Thread: 101, Function: 101, Depth: 1, CutBegin: true},
+	}, have)
+	compare(t, "totals", Totals{Events: 4, Keeps: Last, Dropped: Lost{Events: 5, Limit: true, First: true}, Missed: 1}, totals)
+	if s.Full() || s.DroppedOf(one) != 5 {
+		t.Errorf("full %t, %d events dropped", s.Full(), s.DroppedOf(one))
+	}
+}
+
+// TestLastOfMany: whatever comes, a store keeps the last events of each thread and counts the others, and so does one
+// whose writer was killed.
+func TestLastOfMany(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		places := rapid.IntRange(1, 5).Draw(rt, "places")
+		s := ring(t, int64(places))
+		var came [4][]uint64 // by thread
+		sequence, now := uint64(0), uint64(0)
+		for range rapid.IntRange(0, 30).Draw(rt, "chunks") {
+			thread := rapid.IntRange(0, 3).Draw(rt, "thread")
+			var events []wire.TraceEvent
+			for range rapid.IntRange(1, 4).Draw(rt, "events") {
+				now += uint64(rapid.IntRange(0, 2).Draw(rt, "time"))
+				events = append(events, wire.TraceEvent{Ticks: now, Value: 1, What: wire.TraceThrown})
+				came[thread] = append(came[thread], now)
+			}
+			sequence++
+			add(s, uint32(thread+1), sequence, events...)
+		}
+		again, err := Open(s.Path())
+		if err != nil {
+			rt.Fatal(err)
+		}
+		defer again.Close()
+		for _, s := range []*Store{s, again} {
+			checkLast(rt, s, came, places)
+		}
+	})
+}
+
+func checkLast(t *rapid.T, s *Store, came [4][]uint64, places int) {
+	var kept [4][]uint64
+	var before [4]uint64
+	totals, err := recorded(s).Records(nil, func(r *Record) error {
+		if r.Kind == Gap {
+			before[r.Thread-101] = r.Lost
+		} else {
+			kept[r.Thread-101] = append(kept[r.Thread-101], uint64(r.Time))
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, there := 0, 0
+	for i, events := range came {
+		all, there = all+len(events), there+len(kept[i])
+		if n := len(events) - len(kept[i]); !slices.Equal(events[n:], kept[i]) || len(kept[i]) > 0 && before[i] != uint64(n) {
+			t.Fatalf("thread %d has %v and says %d before, of %v", i+1, kept[i], before[i], events)
+		}
+	}
+	if len(s.ordered()) > places || totals.Events != uint64(there) || totals.Dropped.Events != uint64(all-there) ||
+		s.DroppedOf(one) != uint64(all-there) {
+		t.Fatalf("%d blocks, %+v, %d of the process: want %d of %d", len(s.ordered()), totals, s.DroppedOf(one), there, all)
+	}
+}
+
+// TestLastReopened: a store that keeps the last events, whose writer was killed anywhere while it wrote, has the blocks
+// that are whole, takes again what was being written, and knows how much there was before.
+func TestLastReopened(t *testing.T) {
+	s := ring(t, 2)
+	for i := range uint64(5) {
+		add(s, 1, i+1, enter(i, 1, 1), exit(i, 1, 1))
+	}
+	whole, err := os.ReadFile(s.Path())
+	if err != nil {
+		t.Fatal(err)
+	}
+	add(s, 1, 6, enter(6, 1, 1), exit(6, 1, 1))
+	want, totals := records(t, recorded(s))
+	for _, stage := range []int{0, 1, 2} {
+		b := slices.Clone(whole)
+		place := firstBlock + placeSize // of 5 is the first one, of 4 and now 6 the second
+		if stage > 0 {
+			copy(b[place:], encodeHead(&Block{}))
+		}
+		if stage > 1 {
+			copy(b[place+headSize:], encoded(enter(6, 1, 1)))
+		}
+		path := filepath.Join(t.TempDir(), "events")
+		if err := os.WriteFile(path, b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		again, err := Open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		add(again, 1, 5, enter(4, 1, 1), exit(4, 1, 1)) // as the arena has it still
+		add(again, 1, 6, enter(6, 1, 1), exit(6, 1, 1))
+		have, found := records(t, recorded(again))
+		compare(t, "records", want, have)
+		compare(t, "totals", totals, found)
+		again.Close()
+	}
+}
+
 // TestFailing: when the file cannot be written the rest is counted, with the reason.
 func TestFailing(t *testing.T) {
 	s := newStore(t, math.MaxInt64)
@@ -209,7 +345,7 @@ func TestCorrupt(t *testing.T) {
 // FuzzStore: whatever a file holds, it is refused, or its records are in order and nest: a call ends where it is the
 // innermost one.
 func FuzzStore(f *testing.F) {
-	s, err := Create(filepath.Join(f.TempDir(), "seed"), math.MaxInt64)
+	s, err := Create(filepath.Join(f.TempDir(), "seed"), math.MaxInt64, First)
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -220,6 +356,16 @@ func FuzzStore(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Add(seed)
+	ring, err := Create(filepath.Join(f.TempDir(), "ring"), 0, Last)
+	if err != nil {
+		f.Fatal(err)
+	}
+	add(ring, 1, 1, enter(10, 9, 1))
+	add(ring, 1, 2, enter(20, 9, 2))
+	if seed, err = os.ReadFile(ring.Path()); err != nil {
+		f.Fatal(err)
+	}
+	f.Add(seed[:firstBlock+headSize+EventSize])
 	f.Fuzz(func(t *testing.T, b []byte) {
 		path := filepath.Join(t.TempDir(), "events")
 		if err := os.WriteFile(path, b, 0o600); err != nil {

@@ -8,7 +8,9 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"math"
 	"slices"
+	"sort"
 
 	"github.com/clrprof/clrprof/internal/wire"
 )
@@ -42,6 +44,7 @@ type Record struct {
 	CutEnd, CutBegin bool
 	Lost             uint64 // of Gap: how many events
 	Until            int64  // of Gap: the time of the first that is there again, 0: there is none
+	First            bool   // of Gap: those before the first that is there, as only the last ones are kept
 	Generations      uint32 // of Begin: bit n, generation n is collected
 	Induced          bool   // of Begin
 	Name, Text       string // of Mark
@@ -75,6 +78,7 @@ type Recorded struct {
 // Totals count the events of a trace. Each is in the store or lost: for want of room in the agent, or in the store.
 type Totals struct {
 	Events  uint64 // that are in the store
+	Keeps   Keep   // which these are
 	Dropped Lost   // by it
 	Missed  uint64 // for which agents had no room
 	NotTold uint64 // beginnings and ends of collections that are missing, too
@@ -90,7 +94,7 @@ const PartEvents = 512
 // Records calls fn with all events in the order of time, those of one thread in the order in which they happened, and
 // with other records of the session, which are in the order of time. An error of fn ends it.
 func (r *Recorded) Records(others []Record, fn func(*Record) error) (Totals, error) {
-	totals := Totals{Events: uint64(r.Store.Events()), Dropped: r.Store.Dropped()}
+	totals := Totals{Events: uint64(r.Store.Events()), Keeps: r.Store.Keeps(), Dropped: r.Store.Dropped()}
 	streams, err := r.threads()
 	if err != nil {
 		return totals, err
@@ -103,22 +107,10 @@ func (r *Recorded) Records(others []Record, fn func(*Record) error) (Totals, err
 		}
 		lists = append(lists, r.Processes[i].Others)
 	}
-	var q queue
-	for i, list := range lists {
-		q = append(q, &stream{order: i, ready: list})
+	live, err := r.begin(lists, streams)
+	if err != nil {
+		return totals, err
 	}
-	for _, t := range streams {
-		q = append(q, &stream{order: len(q), thread: t})
-	}
-	var live queue
-	for _, s := range q {
-		if ok, err := s.fill(r.Store); err != nil {
-			return totals, err
-		} else if ok {
-			live = append(live, s)
-		}
-	}
-	heap.Init(&live)
 	for len(live) > 0 {
 		s := live[0]
 		if err := fn(&s.ready[0]); err != nil {
@@ -140,6 +132,30 @@ func (r *Recorded) Records(others []Record, fn func(*Record) error) (Totals, err
 	return totals, nil
 }
 
+// begin makes a queue of the records. Where only the last events are kept, it begins with the first of these.
+func (r *Recorded) begin(lists [][]Record, threads []*thread) (queue, error) {
+	var live queue
+	start := int64(math.MaxInt64)
+	for i, t := range threads {
+		s := &stream{order: len(lists) + i, thread: t}
+		if ok, err := s.fill(r.Store); err != nil {
+			return nil, err
+		} else if ok {
+			live, start = append(live, s), min(start, s.ready[0].Time)
+		}
+	}
+	for i, list := range lists {
+		if r.Store.Dropped().First {
+			list = list[sort.Search(len(list), func(i int) bool { return list[i].Time >= start }):]
+		}
+		if len(list) > 0 {
+			live = append(live, &stream{order: i, ready: list})
+		}
+	}
+	heap.Init(&live)
+	return live, nil
+}
+
 // threads groups the blocks by thread.
 func (r *Recorded) threads() ([]*thread, error) {
 	var out []*thread
@@ -153,11 +169,14 @@ func (r *Recorded) threads() ([]*thread, error) {
 			return nil, fmt.Errorf("%w: events of process %d, which nothing else is known of", ErrCorrupt,
 				b.Process.PID)
 		}
-		out = append(out, &thread{process: &r.Processes[i], id: b.Head.Thread, blocks: []Block{b}})
+		out = append(out, &thread{process: &r.Processes[i], id: b.Head.Thread, blocks: []Block{b}, first: true})
 	}
 	for i := range r.Processes {
 		p := &r.Processes[i]
 		for _, id := range slices.Sorted(maps.Keys(p.Lost)) {
+			if r.Store.Dropped().First {
+				break // of these nobody knows whether they had events
+			}
 			if !slices.ContainsFunc(out, func(t *thread) bool { return t.process == p && t.id == id }) {
 				out = append(out, &thread{process: p, id: id})
 			}
@@ -184,7 +203,8 @@ type thread struct {
 	id      uint32
 	session int64
 	blocks  []Block
-	at      int // events read of the first of them
+	first   bool // nothing of them was read
+	at      int  // events read of the first of them
 	lost    uint64
 	last    int64 // time of the last record
 	open    []call
@@ -215,8 +235,8 @@ func (t *thread) next(s *Store, out []Record) ([]Record, error) {
 		if err != nil {
 			return out, err
 		}
-		if at = max(at, t.last); i == 0 && t.at == 0 && b.Head.Lost != t.lost {
-			if out, err = t.gap(out, &b.Head, at); err != nil {
+		if at = max(at, t.last); i == 0 && t.at == 0 {
+			if out, err = t.gaps(out, b, at, s.keeps); err != nil {
 				return out, err
 			}
 		}
@@ -236,6 +256,21 @@ func decodeEvent(b []byte) wire.TraceEvent {
 
 func (t *thread) record(kind Kind, at int64) Record {
 	return Record{Kind: kind, Time: at, Process: t.process.ID, Thread: t.session}
+}
+
+// gaps tells what is lost before a block.
+func (t *thread) gaps(out []Record, b *Block, at int64, keeps Keep) ([]Record, error) {
+	if t.first && keeps == Last && b.before.thread > 0 {
+		gap := t.record(Gap, at)
+		gap.Lost, gap.Until, gap.First = b.before.thread+b.Head.Lost, at, true
+		t.first, t.lost = false, b.Head.Lost
+		return append(out, gap), nil
+	}
+	t.first = false
+	if b.Head.Lost == t.lost {
+		return out, nil
+	}
+	return t.gap(out, &b.Head, at)
 }
 
 // gap ends the calls that ended while events were lost.

@@ -225,6 +225,7 @@ func writeStatus(w io.Writer, r *steer.Report) error {
 	fmt.Fprintf(&b, "Age:       %s, of these paused %s\n", quantity.Nanoseconds(r.AgeNS),
 		quantity.Nanoseconds(r.PausedNS))
 	fmt.Fprintf(&b, "Recorder:  process %d\nMarks:     %d\nPauses:    %d\n", r.PID, r.Marks, r.Pauses)
+	writeTraceStatus(&b, r.Trace)
 	for _, p := range r.Processes {
 		fmt.Fprintf(&b, "Process %d: %s, .NET %s, %s; %s, %s in %s; the agent uses %s of %s", p.PID, p.Name, p.Runtime,
 			p.State,
@@ -237,12 +238,42 @@ func writeStatus(w io.Writer, r *steer.Report) error {
 			fmt.Fprintf(&b, "; probes taken out of %s", plural(int(p.ProbesOut), "function", "functions"))
 		}
 		b.WriteString("\n")
+		writeBuffers(&b, p.Buffers)
 		for _, t := range p.Running {
 			fmt.Fprintf(&b, "  thread %d%s%s\n", t.ID, named(t.Name), offOf(t.Level))
 		}
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// writeTraceStatus says how full a call trace is, if there is one.
+func writeTraceStatus(b *strings.Builder, t *steer.Trace) {
+	if t == nil {
+		return
+	}
+	fmt.Fprintf(b, "Trace:     %s of %s", plural(int(t.Events), "event", "events"), quantity.Count(t.Limit))
+	switch {
+	case t.Ring && t.Dropped > 0:
+		fmt.Fprintf(b, ", the last ones; %s before these dropped", plural(int(t.Dropped), "event", "events"))
+	case t.Dropped > 0:
+		fmt.Fprintf(b, "; %s after these dropped", plural(int(t.Dropped), "event", "events"))
+	}
+	b.WriteString("\n")
+}
+
+// writeBuffers says which buffers have something, and how much.
+func writeBuffers(b *strings.Builder, buffers []steer.Buffer) {
+	before := "  buffers: "
+	for _, x := range buffers {
+		if x.Used != 0 {
+			fmt.Fprintf(b, "%s%s %s", before, x.Name, quantity.Bytes(x.Used))
+			before = ", "
+		}
+	}
+	if before == ", " {
+		b.WriteString("\n")
+	}
 }
 
 func named(name string) string {

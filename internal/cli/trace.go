@@ -27,6 +27,9 @@ const (
 	leastTraceLimit   = 64 << 10
 )
 
+// traceKeeps are what may stand behind the size of --trace-limit.
+var traceKeeps = map[string]calltrace.Keep{"stop": calltrace.First, "ring": calltrace.Last}
+
 // traceFlags are the flags of a call trace.
 type traceFlags struct {
 	path, limit string
@@ -36,7 +39,7 @@ func (x *traceFlags) add(f *pflag.FlagSet) {
 	f.StringVar(&x.path, "trace", "", "record calls and times, and write each event in order (calls, their ends, "+
 		"exceptions, marks, collections) to this file: .json for Perfetto and Chrome, .csv, or either with .gz")
 	f.StringVar(&x.limit, "trace-limit", defaultTraceLimit, "with --trace: events that are kept, at 16 bytes each; the "+
-		"trace ends there, and the rest is counted")
+		"trace ends there, and the rest is counted; with :ring after the size it keeps the last events instead")
 }
 
 // check refuses what no trace can be.
@@ -44,7 +47,7 @@ func (x *traceFlags) check(changed func(string) bool) error {
 	if changed("trace-limit") && x.path == "" {
 		return usage("--trace-limit needs --trace")
 	}
-	if _, err := x.bytes(); err != nil {
+	if _, _, err := x.room(); err != nil {
 		return err
 	}
 	if x.path == "" && !changed("trace") {
@@ -56,13 +59,20 @@ func (x *traceFlags) check(changed func(string) bool) error {
 	return nil
 }
 
-func (x *traceFlags) bytes() (int64, error) {
-	number, shift := quantity.CutUnit(x.limit)
+// room is how many bytes of events are kept, and which.
+func (x *traceFlags) room() (int64, calltrace.Keep, error) {
+	size, way, named := strings.Cut(x.limit, ":")
+	keep, known := traceKeeps[way]
+	if named && !known {
+		return 0, 0, usage("--trace-limit %q: want :stop (the trace ends at its limit) or :ring (it keeps the last events) "+
+			"after the size", x.limit)
+	}
+	number, shift := quantity.CutUnit(size)
 	n, err := strconv.ParseInt(number, 10, 64)
 	if err != nil || n > 1<<(62-shift) || n<<shift < leastTraceLimit {
-		return 0, usage("--trace-limit %q: want a number of bytes, at least 64K, such as 512M or 4G", x.limit)
+		return 0, 0, usage("--trace-limit %q: want a number of bytes, at least 64K, such as 512M, 4G or 64M:ring", x.limit)
 	}
-	return n << shift, nil
+	return n << shift, keep, nil
 }
 
 // options says where the events are kept. What is there already must not be lost: force replaces it.
@@ -77,8 +87,8 @@ func (x *traceFlags) options(force bool) (collect.Trace, error) {
 	if _, err := newOutput(x.path, force); err != nil { // a folder, or what cannot be looked at
 		return collect.Trace{}, err
 	}
-	limit, err := x.bytes()
-	return collect.Trace{Path: x.path + eventsSuffix, Limit: limit}, err
+	limit, keep, err := x.room()
+	return collect.Trace{Path: x.path + eventsSuffix, Limit: limit, Keep: keep}, err
 }
 
 // writeTrace writes a trace when its session is complete, and removes the events. Without a trace it does nothing.
@@ -137,6 +147,9 @@ func tellTraceLosses(n *notes, t *calltrace.Totals) {
 	switch d := t.Dropped; {
 	case d.Err != nil:
 		n.say("the trace has not %d events, which could not be stored: %v", d.Events, d.Err)
+	case d.First:
+		n.say("the trace has the last events: not %d that came before these; --trace-limit gives it more room, "+
+			"--include and --exclude choose functions", d.Events)
 	case d.Events > 0:
 		n.say("the trace ends at its limit: it has not %d events that came later; --trace-limit gives it more room, "+
 			"--include and --exclude choose functions", d.Events)

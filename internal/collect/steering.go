@@ -234,7 +234,7 @@ func (r *Recorder) Report() steer.Report {
 	out := steer.Report{Session: r.rec.Path(), PID: os.Getpid(), AgeNS: int64(now),
 		PausedNS: int64(r.rec.PausedWithin(0, now)), Global: global,
 		Recording: global.On(), Modes: r.Mode(), Slices: r.rec.Slices(), Marks: r.rec.Marks(), Pauses: r.rec.Pauses(),
-		Processes: []steer.Process{}}
+		Processes: []steer.Process{}, Trace: r.tracer.status()}
 	for _, name := range r.names {
 		p := r.processes[name]
 		h, err := p.arena.Header()
@@ -244,7 +244,8 @@ func (r *Recorder) Report() steer.Report {
 		row := steer.Process{PID: p.outer(int(h.PID)), Name: p.name(), Runtime: p.runtimeVersion(h),
 			State: "recording", Level: p.rec.Level(),
 			PausedNS: int64(p.rec.PausedWithin(0, now)), Threads: p.rec.Threads(),
-			Used: int64(h.SharedBytes + h.PrivateBytes), Limit: int64(h.MemoryLimit), ProbesOut: int64(h.ProbesOut)}
+			Used: int64(h.SharedBytes + h.PrivateBytes), Limit: int64(h.MemoryLimit), ProbesOut: int64(h.ProbesOut),
+			Buffers: p.buffers(h)}
 		switch {
 		case p.over || wire.State(h.State).Over():
 			row.State = "ended"

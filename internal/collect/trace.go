@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/clrprof/clrprof/internal/arena"
@@ -16,6 +17,7 @@ import (
 	"github.com/clrprof/clrprof/internal/launch"
 	"github.com/clrprof/clrprof/internal/quantity"
 	"github.com/clrprof/clrprof/internal/recording"
+	"github.com/clrprof/clrprof/internal/steer"
 	"github.com/clrprof/clrprof/internal/wire"
 )
 
@@ -23,6 +25,7 @@ import (
 type Trace struct {
 	Path  string // of a file that does not exist yet; see calltrace.Store
 	Limit int64  // bytes of events
+	Keep  calltrace.Keep
 }
 
 const (
@@ -42,6 +45,7 @@ type tracer struct {
 	stop      chan struct{}
 	done      chan struct{}
 	err       error // of the tracer's own work: what it was about is in Run's result
+	fill      atomic.Pointer[steer.Trace]
 }
 
 type tracedArena struct {
@@ -51,7 +55,9 @@ type tracedArena struct {
 }
 
 func newTracer(directory string, store *calltrace.Store) *tracer {
-	return &tracer{directory: directory, store: store, arenas: map[string]*tracedArena{}}
+	t := &tracer{directory: directory, store: store, arenas: map[string]*tracedArena{}}
+	t.tell()
+	return t
 }
 
 // createTracer returns nil if no trace is wanted.
@@ -59,7 +65,7 @@ func createTracer(d *launch.Directory, o Trace) (*tracer, error) {
 	if o.Path == "" {
 		return nil, nil
 	}
-	store, err := calltrace.Create(o.Path, o.Limit)
+	store, err := calltrace.Create(o.Path, o.Limit, o.Keep)
 	if errors.Is(err, fs.ErrExist) {
 		err = fmt.Errorf("%w: another run writes it, or was killed: clrprof recover, or remove the file", err)
 	}
@@ -113,9 +119,25 @@ func (t *tracer) work(stop <-chan struct{}) {
 			t.note(t.find())
 		}
 		for !t.store.Full() && t.drain(false) {
-			continue
+			t.tell()
 		}
+		t.tell()
 	}
+}
+
+// tell notes for others how full the store is.
+func (t *tracer) tell() {
+	d := t.store.Dropped()
+	t.fill.Store(&steer.Trace{Events: t.store.Events(), Limit: t.store.Limit(), Ring: t.store.Keeps() == calltrace.Last,
+		Dropped: int64(d.Events)})
+}
+
+// status says how full the store is; nil: there is none.
+func (t *tracer) status() *steer.Trace {
+	if t == nil {
+		return nil
+	}
+	return t.fill.Load()
 }
 
 func (t *tracer) note(err error) {

@@ -34,7 +34,7 @@ func TestDrain(t *testing.T) {
 	if err := a.Write(path); err != nil {
 		t.Fatal(err)
 	}
-	store, err := calltrace.Create(filepath.Join(dir, "events"), math.MaxInt64)
+	store, err := calltrace.Create(filepath.Join(dir, "events"), math.MaxInt64, calltrace.First)
 	if err != nil {
 		t.Fatal(err)
 	}

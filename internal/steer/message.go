@@ -51,7 +51,8 @@ type Report struct {
 	Pauses    int64     `json:"pauses"`
 	Limit     int64     `json:"memory_limit"` // of the agent in each process, bytes
 	Processes []Process `json:"processes"`
-	Done      []int     `json:"done,omitempty"` // process ids that did what was asked for
+	Trace     *Trace    `json:"trace,omitempty"` // the call trace, where there is one
+	Done      []int     `json:"done,omitempty"`  // process ids that did what was asked for
 }
 
 // Process is a process of a Report.
@@ -70,7 +71,24 @@ type Process struct {
 	Lost        int64  `json:"losses"`     // events
 	ProbesOut   int64  `json:"probes_out"` // functions whose probes are taken out while nothing is recorded
 
+	Buffers []Buffer `json:"buffers"` // of that memory
+
 	Running []Thread `json:"running"` // the threads that have been seen and have not ended, as they began
+}
+
+// Trace is how full the file of a call trace is.
+type Trace struct {
+	Events  int64 `json:"events"`
+	Limit   int64 `json:"limit"`   // of events
+	Ring    bool  `json:"ring"`    // it keeps the last events, else the first
+	Dropped int64 `json:"dropped"` // events for which there was no room
+}
+
+// Buffer is a part of the agent's memory. All share its limit.
+type Buffer struct {
+	Name  string `json:"name"`
+	Used  int64  `json:"used"`  // bytes
+	Limit int64  `json:"limit"` // bytes
 }
 
 // Thread is a thread of a Process.

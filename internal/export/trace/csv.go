@@ -102,6 +102,9 @@ func (w *csvWriter) text(r *calltrace.Record) string {
 }
 
 func lost(r *calltrace.Record) string {
+	if r.First {
+		return fmt.Sprintf("%d events of the thread before this one", r.Lost)
+	}
 	if r.Until == 0 {
 		return fmt.Sprintf("%d events of the thread, for want of memory, from here to its end", r.Lost)
 	}
@@ -110,7 +113,7 @@ func lost(r *calltrace.Record) string {
 
 // end tells what is not there. Of what was dropped at the limit no thread is known.
 func (w *csvWriter) end(t *calltrace.Totals) error {
-	if t.Dropped.Events > 0 {
+	if t.Dropped.Events > 0 && !t.Dropped.First { // else each thread has said so at its begin
 		r := &calltrace.Record{Kind: calltrace.Gap}
 		fmt.Fprintf(w.out, ",%s%s,%s%s\n", cell(events[calltrace.Gap]), w.function(0), w.place(r),
 			cell(fmt.Sprintf("%d events of all threads, after the limit of the trace", t.Dropped.Events)))

@@ -120,6 +120,9 @@ func (w *jsonWriter) record(r *calltrace.Record) error {
 		return w.instant(r, tid, r.Name, fmt.Sprintf(`"kind":"mark","text":%s`, quoted(r.Text)))
 	case calltrace.Gap:
 		until := ""
+		if r.First {
+			return w.instant(r, tid, "events before this one", fmt.Sprintf(`"kind":"loss","events":%d`, r.Lost))
+		}
 		if r.Until != 0 {
 			until = fmt.Sprintf(`,"until":%s`, appendMicros(nil, r.Until))
 		}
@@ -168,8 +171,12 @@ func (w *jsonWriter) instant(r *calltrace.Record, tid int64, name, arguments str
 }
 
 func (w *jsonWriter) end(t *calltrace.Totals) error {
-	_, err := fmt.Fprintf(w.out, "\n],\"otherData\":{\"session\":%s,\"events\":%d,\"lost_limit\":%d,"+
-		"\"lost_memory\":%d,\"lost_collections\":%d,\"calls_not_ended\":%d}}\n", quoted(w.names.session), t.Events,
-		t.Dropped.Events, t.Missed, t.NotTold, t.Open)
+	keeps := "first"
+	if t.Keeps == calltrace.Last {
+		keeps = "last"
+	}
+	_, err := fmt.Fprintf(w.out, "\n],\"otherData\":{\"session\":%s,\"events\":%d,\"keeps\":\"%s\","+
+		"\"lost_limit\":%d,\"lost_memory\":%d,\"lost_collections\":%d,\"calls_not_ended\":%d}}\n", quoted(w.names.session), t.Events,
+		keeps, t.Dropped.Events, t.Missed, t.NotTold, t.Open)
 	return err
 }

@@ -8,6 +8,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -26,7 +27,7 @@ func event(at uint64, kind, depth, value uint32) wire.TraceEvent {
 
 // shop is a session of two threads, one of which has the number of one that has ended, with marks, a collection, an
 // exception, and events that are lost.
-func shop(t *testing.T) (*session.Session, *calltrace.Recorded) {
+func shop(t *testing.T, keeps calltrace.Keep) (*session.Session, *calltrace.Recorded) {
 	t.Helper()
 	b := sessiontest.New()
 	p := b.Process("Shop", 77)
@@ -49,7 +50,7 @@ func shop(t *testing.T) (*session.Session, *calltrace.Recorded) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { s.Close() })
-	store, err := calltrace.Create(filepath.Join(t.TempDir(), "events"), 11*calltrace.EventSize)
+	store, err := calltrace.Create(filepath.Join(t.TempDir(), "events"), 11*calltrace.EventSize, keeps)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,7 +80,7 @@ func shop(t *testing.T) (*session.Session, *calltrace.Recorded) {
 
 // TestGolden compares what is written, byte for byte, and that it is the same twice.
 func TestGolden(t *testing.T) {
-	s, r := shop(t)
+	s, r := shop(t, calltrace.First)
 	for _, format := range []Format{JSON, CSV} {
 		var once, twice bytes.Buffer
 		totals, err := Write(&once, format, s, r)
@@ -110,6 +111,27 @@ func TestGolden(t *testing.T) {
 	var out bytes.Buffer
 	if _, err := Write(&out, JSON, s, r); err != nil || !json.Valid(out.Bytes()) {
 		t.Errorf("no JSON: %v", err)
+	}
+}
+
+// TestLast: a trace that keeps the last events says before the first of a thread how many it had, and that it is such a
+// one. There is room for one chunk.
+func TestLast(t *testing.T) {
+	s, r := shop(t, calltrace.Last)
+	for format, want := range map[Format][]string{
+		CSV: {`6000,"Lost","","",,10000002,"worker ""1""",77,"Shop","2 events of the thread before this one",`},
+		JSON: {`"name":"events before this one","s":"t","args":{"kind":"loss","events":2}`,
+			`"events":1,"keeps":"last","lost_limit":11,"lost_memory":7,`},
+	} {
+		var out bytes.Buffer
+		if _, err := Write(&out, format, s, r); err != nil {
+			t.Fatal(err)
+		}
+		for _, text := range want {
+			if !strings.Contains(out.String(), text) {
+				t.Errorf("%s has no %s\n%s", format, text, out.String())
+			}
+		}
 	}
 }
 
