@@ -9,7 +9,7 @@
  * after a change applies what it finds in the file, in order and at the times that it says: so a pause is as long as it
  * was, though nobody looked.
  *
- * A thread can also be off because of the functions that it is in: scopes.c.
+ * A thread can also be off because of the functions that it is in, and the process because of those that its threads are in: scopes.c.
  *
  * Locking: lock_word guards what follows it, outside of arena_lock. */
 #define _GNU_SOURCE
@@ -57,6 +57,10 @@ static struct thread_state { /* of a thread that has a number */
     struct thread_state *next, **place; /* place: NULL, it is free */
 } *known, *unused;
 static __thread struct thread_state *own_thread AT_FIXED_PLACE; /* NULL: its level is on */
+static struct { /* threads that are in calls of functions that limit what is recorded of all */
+    bool only_inside, off; /* off: as it was told */
+    uint32_t inside, outside;
+} in_functions;
 
 void control_forget_thread(ptrdiff_t distance)
 {
@@ -93,7 +97,7 @@ static bool change(struct level_state *l, uint32_t op)
  * before the last one. */
 static void take_effect(uint64_t ticks)
 {
-    bool now_off = !is_on(&global) || !is_on(&process);
+    bool now_off = !is_on(&global) || !is_on(&process) || in_functions.off;
     if (now_off == off)
         return;
     if (now_off) {
@@ -338,12 +342,54 @@ bool control_log(uint32_t kind, const void *payload, uint32_t bytes, bool needed
     return done;
 }
 
-bool control_change(uint32_t level, uint32_t op, uint32_t thread)
+/* Who was off can always get on again. */
+static bool log_change(uint32_t level, uint32_t op, uint32_t thread, bool was_on)
 {
     struct {
         uint64_t time_ns;
         uint32_t level, op, thread, reserved;
-    } record = {0, level, op, thread, 0};
+    } record = {monotonic_ns(), level, op, thread, 0};
+    return control_log(WIRE_RECORD_CONTROL, &record, sizeof record, !was_on);
+}
+
+static uint64_t ticks_now(void)
+{
+    return arena.header->ticks_per_sec != 0 ? os_clock() : 0;
+}
+
+/* With the lock held. What cannot be told is not done: the next change tries again. */
+static void follow_functions(void)
+{
+    bool now_off = (in_functions.only_inside && in_functions.inside == 0) || in_functions.outside != 0;
+    if (now_off == in_functions.off || !log_change(WIRE_LEVEL_FUNCTIONS, now_off ? WIRE_CONTROL_SUSPEND : WIRE_CONTROL_RESUME, 0, now_off))
+        return;
+    in_functions.off = now_off;
+    take_effect(ticks_now());
+    __atomic_store_n(&control_own, control_own + 1, __ATOMIC_RELEASE);
+}
+
+void control_in_functions(bool outside, uint32_t more)
+{
+    word_lock(&lock_word);
+    if (file != NULL)
+        apply_changes();
+    *(outside ? &in_functions.outside : &in_functions.inside) += more;
+    follow_functions();
+    word_unlock(&lock_word);
+}
+
+void control_only_inside(bool only)
+{
+    word_lock(&lock_word);
+    if (file != NULL)
+        apply_changes();
+    in_functions.only_inside = only;
+    follow_functions();
+    word_unlock(&lock_word);
+}
+
+bool control_change(uint32_t level, uint32_t op, uint32_t thread)
+{
     struct level_state *levels[] = {&global, &process, own_thread == NULL ? NULL : &own_thread->level}, *l = levels[level - WIRE_LEVEL_GLOBAL], before;
     if (l == NULL)
         return false;
@@ -353,13 +399,12 @@ bool control_change(uint32_t level, uint32_t op, uint32_t thread)
     before = *l;
     bool done = change(l, op), same = done && l->stopped == before.stopped && l->suspended == before.suspended;
     if (done && !same) {
-        record.time_ns = monotonic_ns();
-        done = control_log(WIRE_RECORD_CONTROL, &record, sizeof record, !is_on(&before)); /* who is off can always get on again */
+        done = log_change(level, op, thread, is_on(&before));
         if (!done)
             *l = before; /* what cannot be told is not done */
     }
     if (done && !same) {
-        uint64_t ticks = arena.header->ticks_per_sec != 0 ? os_clock() : 0;
+        uint64_t ticks = ticks_now();
         if (level == WIRE_LEVEL_THREAD)
             take_effect_in(own_thread, &before, ticks, true);
         else

@@ -41,6 +41,10 @@ bool control_ask(uint64_t *known);
 /* A change of a level, by this thread and as to threads of this thread. False: a counter at its end, or no memory to tell it. */
 bool control_change(uint32_t level, uint32_t op, uint32_t thread);
 
+/* Functions limit what is recorded of the whole process: scopes.c. */
+void control_only_inside(bool only); /* nothing is while no thread is in a call of those that record inside */
+void control_in_functions(bool outside, uint32_t more); /* so many threads more are in such calls, or of those that record outside */
+
 /* Tells what the program itself marked or changed, up to a part of the memory limit, or beyond it what is needed. False: there is no
  * room, which is counted. */
 bool control_log(uint32_t kind, const void *payload, uint32_t bytes, bool needed);

@@ -343,7 +343,7 @@ static struct probed *keep_probed(const struct il_work *w, const struct method *
     if (p != NULL) {
         *p = (struct probed){.method = *m, .shared = shared, .size = w->size, .n_runs = n, .records = is_probed(value),
                              .actions = instrument_actions(value)};
-        p->scopes = (uint32_t)(p->actions >> WIRE_ACTION_SCOPE) & (SCOPE_INSIDE | SCOPE_OUTSIDE);
+        p->scopes = (uint32_t)(p->actions >> WIRE_ACTION_SCOPE) & SCOPE_ALL;
         il_runs(w, p->runs, n);
     }
     return p;
@@ -696,7 +696,7 @@ void probes_install(void **callbacks)
 uint32_t probes_choose_marks(void *profiler_info, void **callbacks)
 {
     uint64_t all = instrument_choose_actions(profiler_info);
-    uint32_t scopes = (uint32_t)(all >> WIRE_ACTION_SCOPE) & (SCOPE_INSIDE | SCOPE_OUTSIDE);
+    uint32_t scopes = (uint32_t)(all >> WIRE_ACTION_SCOPE) & SCOPE_ALL;
     controls = all >> WIRE_ACTION_SCOPE != 0;
     probes_marks = (interactions_choose() || all != 0) && arena.header->runtime_major >= 5;
     if (!probes_marks) {
@@ -709,7 +709,7 @@ uint32_t probes_choose_marks(void *profiler_info, void **callbacks)
     uint32_t low = MONITOR_JIT_COMPILATION | MONITOR_MODULE_LOADS | MONITOR_CACHE_SEARCHES;
     if (interactions_on)
         low |= ENABLE_STACK_SNAPSHOT | (scopes == 0 ? scopes_watch_exceptions(callbacks) : 0);
-    return low | (scopes != 0 ? scopes_begin((scopes & SCOPE_INSIDE) != 0, callbacks) : 0);
+    return low | (scopes != 0 ? scopes_begin(scopes, callbacks) : 0);
 }
 
 bool probes_init(void *profiler_info, bool has_rules, bool by_rules)

@@ -1,6 +1,7 @@
 /* Recording only inside of some functions, or only outside of some: --record-inside, --record-outside.
  *
  * A thread is off while no call of a function that records inside is on its stack, and while a call of one that records outside is.
+ * So is the process, of functions that are there for all its threads, by how many of these are in such calls: control.c has these numbers.
  * For that it need not know these calls, only the outermost of each kind, by its caller's stack pointer: calls inside of it
  * have lower ones. So recursion costs a comparison, no depth is too much, and no table can be full.
  *
@@ -13,13 +14,14 @@
  *
  * It never jumps: a call by tail. stays if it is the outermost one, and what it calls is inside (probes.c).
  *
- * What changes is this thread's alone, so nothing is shared and no lock is taken: what the thread knows of its state is made unknown,
+ * What changes for this thread alone is not shared, and no lock is taken: what the thread knows of its state is made unknown,
  * and its next event asks. While it is off an event looks at two words of its own. */
 #include "arch/arch.h"
 #include "arena.h"
 #include "calls.h"
 #include "control.h"
 #include "interactions.h"
+#include "os.h"
 #include "pins.h"
 #include "scopes.h"
 #include "threads.h"
@@ -27,7 +29,7 @@
 
 #include <errno.h>
 
-enum kind { INSIDE, OUTSIDE, KINDS }; /* of SCOPE_…: 1 << kind */
+enum kind { INSIDE, OUTSIDE, PROCESS_INSIDE, PROCESS_OUTSIDE, KINDS }; /* of SCOPE_…: 1 << kind */
 
 static bool inside_only; /* nothing is recorded but in functions; no more if one of them cannot have probes */
 static __thread struct {
@@ -73,21 +75,42 @@ static void note_end(struct wire_spells *s)
     __atomic_store_n(&s->since_ns, 0, __ATOMIC_RELEASE);
 }
 
+/* Is this thread in a call of a function that records inside, or outside, for itself or for all? */
+static bool is_in(bool outside)
+{
+    return (outside ? own.at[OUTSIDE] | own.at[PROCESS_OUTSIDE] : own.at[INSIDE] | own.at[PROCESS_INSIDE]) != 0;
+}
+
+/* A call of a function that is there for the whole process begins, or is gone. */
+static void change_process(bool outside, bool begins)
+{
+    bool timed = (arena.header->data & WIRE_DATA_TIME) != 0, recorded = control_ask(NULL);
+    uint64_t since = timed ? os_clock() : 0;
+    control_in_functions(outside, begins ? 1u : UINT32_MAX);
+    if (timed && recorded)
+        time_leave_out(since); /* if it was not, there is nothing yet that this is a part of */
+}
+
 /* The outermost call of a kind begins, or is gone: sp 0. */
 static void change(enum kind k, uintptr_t sp)
 {
     struct wire_scope *row = find_row();
+    bool outside = k == OUTSIDE || k == PROCESS_OUTSIDE, was_in = is_in(outside);
     time_settle(); /* up to here the thread is what it was */
     own.at[k] = sp;
-    time_look_again();
-    if (current_thread != NULL)
-        current_thread->control = CONTROL_UNKNOWN;
+    if (k == INSIDE || k == OUTSIDE) {
+        time_look_again();
+        if (current_thread != NULL)
+            current_thread->control = CONTROL_UNKNOWN;
+    } else {
+        change_process(outside, sp != 0);
+    }
     if (row == NULL)
         return;
-    struct wire_spells *s = k == INSIDE ? &row->inside : &row->outside;
-    if (sp != 0)
+    struct wire_spells *s = outside ? &row->outside : &row->inside;
+    if (!was_in)
         note_begin(s);
-    else
+    else if (!is_in(outside))
         note_end(s);
     __atomic_store_n(&row->off, scopes_off(), __ATOMIC_RELEASE);
 }
@@ -147,7 +170,7 @@ void scopes_leave(uint32_t scopes, uintptr_t sp)
 void scopes_unwound(void)
 {
     struct clr_clause c = {.frame_pointer = 0};
-    if (((own.at[INSIDE] | own.at[OUTSIDE]) == 0 && !interactions_any()) || is_never())
+    if ((!is_in(false) && !is_in(true) && !interactions_any()) || is_never())
         return;
     if (SLOT(agent_info, INFO_GET_NOTIFIED_CLAUSE, struct clr_clause *)(agent_info, &c) != HR_OK)
         return;
@@ -158,6 +181,7 @@ void scopes_unwound(void)
 void scopes_missing(void)
 {
     loss(WIRE_LOSS_NOT_LIMITED, 0, 0);
+    control_only_inside(false);
     if (!__atomic_exchange_n(&inside_only, false, __ATOMIC_RELAXED))
         return;
     control_look_again();
@@ -165,7 +189,12 @@ void scopes_missing(void)
 
 void scopes_thread_ended(void)
 {
-    if (own.row == NULL || is_never())
+    if (is_never())
+        return;
+    for (enum kind k = PROCESS_INSIDE; k < KINDS; k++)
+        if (own.at[k] != 0)
+            change(k, 0);
+    if (own.row == NULL)
         return;
     note_end(&own.row->inside);
     note_end(&own.row->outside);
@@ -205,10 +234,11 @@ static hresult catcher_enter(void *self, uintptr_t function_id, uintptr_t object
     return HR_OK;
 }
 
-uint32_t scopes_begin(bool inside, void **callbacks)
+uint32_t scopes_begin(uint32_t scopes, void **callbacks)
 {
     control_was_off = true;
-    inside_only = inside;
+    inside_only = (scopes & SCOPE_INSIDE) != 0;
+    control_only_inside((scopes & SCOPE_INSIDE << SCOPE_PROCESS) != 0);
     return scopes_watch_exceptions(callbacks);
 }
 

@@ -1,4 +1,4 @@
-/* Threads that are recorded only in some functions, or only outside of some: scopes.c. */
+/* What is recorded only in some functions, or only outside of some: scopes.c. */
 #ifndef CLRPROF_SCOPES_H
 #define CLRPROF_SCOPES_H
 
@@ -6,8 +6,10 @@
 
 #define SCOPE_INSIDE 1u  /* what a function is there for: --record-inside */
 #define SCOPE_OUTSIDE 2u /* --record-outside */
+#define SCOPE_PROCESS 2u /* shifts these: of all threads of the process */
+#define SCOPE_ALL 15u
 
-uint32_t scopes_begin(bool inside, void **callbacks); /* inside: nothing is recorded but in functions; returns the events that are needed */
+uint32_t scopes_begin(uint32_t scopes, void **callbacks); /* of all functions; returns the events that are needed */
 uint32_t scopes_watch_exceptions(void **callbacks); /* for scopes_unwound; returns the events that are needed */
 bool scopes_off(void); /* nothing of this thread is recorded, because of the functions that it is in */
 /* A call begins or ends of a function that is there for this; sp: its caller's stack pointer, or that of an OSR variant. */

@@ -172,6 +172,7 @@
 #define WIRE_LEVEL_GLOBAL 0x1u /* all processes */
 #define WIRE_LEVEL_PROCESS 0x2u
 #define WIRE_LEVEL_THREAD 0x3u
+#define WIRE_LEVEL_FUNCTIONS 0x4u /* a process, by the functions that its threads are in */
 #define WIRE_CONTROL_START 0x1u
 #define WIRE_CONTROL_STOP 0x2u
 #define WIRE_CONTROL_SUSPEND 0x3u

@@ -3,7 +3,8 @@
  *   replay_control DIRECTORY
  *
  * Reads lines of "TIME WHO LEVEL OP" from standard input: WHO is 1 the program, 2 the collector, 3 the collector as to another
- * process, 4 the collector as to another thread, 0 nobody: an event, of which a line "OFF THREAD_OFF PAUSED LOSSES" is printed. The directory holds a control file.
+ * process, 4 the collector as to another thread, 5 functions that limit what is recorded of
+ * the process (LEVEL 0: 1 only inside of some, 2 also outside; else LEVEL 1 inside, 2 outside, OP 1 a thread more, 2 a thread less is in such a call), 0 nobody: an event, of which a line "OFF THREAD_OFF PAUSED LOSSES" is printed. The directory holds a control file.
  * The clock of time is that of the lines. The rest of the agent is here. */
 #define _GNU_SOURCE
 #include "../src/arena.h"
@@ -119,8 +120,13 @@ int main(int argc, char **argv)
         bool same = who == 1 && op <= WIRE_CONTROL_STOP && last[level] == op;
         if ((who == 1 || who == 2) && op <= WIRE_CONTROL_STOP)
             last[level] = op;
+        same = same || who == 5;
         if (who == 1)
             control_change(level, op, 1);
+        else if (who == 5 && level == 0)
+            control_only_inside(op == 1);
+        else if (who == 5)
+            control_in_functions(level == 2, op == 1 ? 1 : UINT32_MAX);
         else if (who != 0)
             append(file, who == 3 ? 78 : 77, who == 4 ? OTHER : OWN, level, op);
         struct control_state s = who == 0 ? control_look(now) : (struct control_state){0};

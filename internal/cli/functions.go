@@ -36,9 +36,10 @@ func (a *functionFlags) add(f *pflag.FlagSet) {
 			"top|bottom], such as Shop.Orders.Load:after for each return")
 	f.StringSliceVar(&a.inside, instrument.FlagInside, nil,
 		"record a thread only while it is in a call of one of these functions, named as for --include: themselves, and "+
-			"what they call")
+			"what they call; with :process behind the name all threads of a process, while one is in such a call")
 	f.StringSliceVar(&a.outside, instrument.FlagOutside, nil,
-		"record a thread only while it is in no call of one of these functions, named as for --include")
+		"record a thread only while it is in no call of one of these functions, named as for --include; with :process "+
+			"no thread of a process, while one is in such a call")
 	for i, c := range controlFlags {
 		f.StringSliceVar(&a.controlAt[i], c.name, nil, c.usage)
 	}

@@ -158,6 +158,8 @@ func (p *process) addControl(r *Recorder, record any) error {
 			}
 		case wire.LevelProcess:
 			p.rec.Change(op, at)
+		case wire.LevelFunctions:
+			p.rec.ChangeByFunctions(op, at)
 		case wire.LevelThread:
 			p.rec.ChangeThread(record.Thread, thread, op, at, true)
 		default:

@@ -81,5 +81,5 @@ func wantPoints(text string, lists [][]string) error {
 		words := slices.DeleteFunc(slices.Clone(list), func(w string) bool { return w == "" })
 		want += "[:" + strings.Join(words, "|") + "]"
 	}
-	return fmt.Errorf("%q: want %s, such as Shop.Orders.Load:%s", text, want, points[wire.PointAfter])
+	return fmt.Errorf("%q: want %s, such as Shop.Orders.Load:%s", text, want, lists[0][1])
 }

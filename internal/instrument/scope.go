@@ -8,11 +8,16 @@ import (
 )
 
 // Scope limits what is recorded to calls of some functions, or to what is outside of them: a thread is recorded while
-// a call of a function of one of the former is on its stack, if there are such scopes, and none of the latter.
+// a call of a function of one of the former is on its stack, if there are such scopes, and none of the latter. One of a
+// process asks for that of any of its threads.
 type Scope struct {
 	Pattern pattern.Pattern
 	Outside bool
+	Process bool
 }
+
+// scopeLevels are those that a scope can have. Other processes would know of a call too late.
+var scopeLevels = []string{"thread", "process"}
 
 // Flags of clrprof run by which scopes are given.
 const (
@@ -29,8 +34,11 @@ func ParseScopes(inside, outside []string) ([]Scope, error) {
 	}{{FlagInside, inside}, {FlagOutside, outside}} {
 		var rules Rules
 		for _, text := range of.texts {
-			p := pattern.Wildcard(text)
-			out = append(out, Scope{p, of.flag == FlagOutside})
+			p, chosen, err := parsePoints(text, scopeLevels)
+			if err != nil {
+				return nil, fmt.Errorf("--%s: %w", of.flag, err)
+			}
+			out = append(out, Scope{p, of.flag == FlagOutside, chosen[0] == 1})
 			rules.Include = append(rules.Include, p)
 		}
 		if err := rules.Check(); err != nil {
@@ -46,6 +54,9 @@ func (s Scope) String() string {
 	if s.Outside {
 		flag = FlagOutside
 	}
+	if s.Process {
+		return "--" + flag + " " + s.Pattern.String() + ":" + scopeLevels[1]
+	}
 	return "--" + flag + " " + s.Pattern.String()
 }
 
@@ -56,8 +67,12 @@ func (s Scope) Matches(module, typ, method string) bool {
 }
 
 func (s Scope) action() action {
+	bit := wire.ActionScope
 	if s.Outside {
-		return action{wire.ActionScope + 1, s.Pattern}
+		bit++
 	}
-	return action{wire.ActionScope, s.Pattern}
+	if s.Process {
+		bit += 2
+	}
+	return action{bit, s.Pattern}
 }

@@ -22,6 +22,9 @@ func TestParseScopes(t *testing.T) {
 		{many, many, ""},
 		{append(many, "A"), nil, "--record-inside: "},
 		{nil, []string{""}, "--record-outside: "},
+		{[]string{"A:process", "A"}, []string{"B:process", "C"}, ""},
+		{[]string{"A:global"}, nil, `--record-inside: "A:global": want PATTERN[:thread|process], such as ` +
+			"Shop.Orders.Load:process"},
 		{nil, []string{"/A/"}, "--record-outside: /A/ is a regular expression"},
 	} {
 		scopes, err := instrument.ParseScopes(c.inside, c.outside)
@@ -50,12 +53,17 @@ func TestParseScopes(t *testing.T) {
 		}
 		lines, err := instrument.ActionLines(nil, limits)
 		var told []string
-		for _, p := range c.inside {
-			told = append(told, "4+"+p)
+		tell := func(thread, process string, patterns []string) {
+			for _, p := range patterns {
+				line := thread + p
+				if name, ok := strings.CutSuffix(p, ":process"); ok {
+					line = process + name
+				}
+				told = append(told, line)
+			}
 		}
-		for _, p := range c.outside {
-			told = append(told, "5+"+p)
-		}
+		tell("4+", "6+", c.inside)
+		tell("5+", "7+", c.outside)
 		if d := cmp.Diff(told, lines); d != "" || err != nil {
 			t.Errorf("the agent is told (-want +have), %v: %s", err, d)
 		}

@@ -35,11 +35,11 @@ var agentParts = []struct {
 		"survival.h snapshot.c snapshot.h changes.c changes.h events.c events.h",
 		"allocations control dormant guest machine memory names threads time"},
 	// What is recorded at the moment, and what the program can call.
-	{"control", 710, "control.c control.h api.c requests.c", "dormant guest lifetime memory rejit scopes threads time"},
+	{"control", 750, "control.c control.h api.c requests.c", "dormant guest lifetime memory rejit scopes threads time"},
 	// Probes that are taken out while nothing is recorded.
 	{"rejit", 260, "rejit.c rejit.h", "control guest memory probes"},
 	// In which functions a thread is recorded.
-	{"scopes", 270, "scopes.c scopes.h", "control exceptions guest interactions machine memory threads time"},
+	{"scopes", 280, "scopes.c scopes.h", "control exceptions guest interactions machine memory threads time"},
 	// What else is done at functions.
 	{"actions", 80, "actions.c actions.h", "control guest memory threads time"},
 	// Calls to databases and over HTTP: which methods make them, what they send, and how long it takes.

@@ -127,6 +127,12 @@ func (p *Process) Change(op steer.Op, at quantity.Nanoseconds) {
 	p.recording.notePaused(at)
 }
 
+// ChangeByFunctions suspends or resumes a process by the functions that its threads are in, beside its level.
+func (p *Process) ChangeByFunctions(op steer.Op, at quantity.Nanoseconds) {
+	p.recording.apply(&p.byFunctions, op, at, session.Pause{Level: session.LevelProcess, Process: p.id})
+	p.recording.notePaused(at)
+}
+
 // ChangeThread changes the level of a thread, of which the source may not have told yet: then its id in the session
 // is 0. By its own number it is known. itself: the thread does, and what it did up to now is counted.
 func (p *Process) ChangeThread(number uint32, id session.ThreadID, op steer.Op, at quantity.Nanoseconds, itself bool) {
@@ -144,7 +150,7 @@ func (p *Process) ChangeThread(number uint32, id session.ThreadID, op steer.Op, 
 // notePaused notes for each process whether anything of it is recorded from now on.
 func (r *Recording) notePaused(at quantity.Nanoseconds) {
 	for _, p := range r.processes {
-		p.paused.set(!r.control.global.On() || !p.level.On(), max(0, at))
+		p.paused.set(!r.control.global.On() || !p.level.On() || !p.byFunctions.On(), max(0, at))
 	}
 }
 
@@ -241,6 +247,7 @@ func (r *Recording) writeMarks(now quantity.Nanoseconds) error {
 	open(&c.global)
 	for _, p := range r.processes {
 		open(&p.level)
+		open(&p.byFunctions)
 		for _, l := range p.threadLevels {
 			open(l)
 		}

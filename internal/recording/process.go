@@ -19,6 +19,7 @@ type Process struct {
 	counts    counts
 
 	level        level             // of the process
+	byFunctions  level             // the same, by the functions that its threads are in
 	threadLevels map[uint32]*level // by the source's id
 	paused       spans             // nothing of the process was recorded
 	marked       bool              // its begin is

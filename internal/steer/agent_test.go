@@ -37,18 +37,41 @@ type naive struct {
 	paused  int
 	now     int
 	settled bool // the thread's level is off, and it was the thread itself that switched it off
+
+	onlyInside bool   // functions limit what is recorded of the process:
+	within     [3]int // threads that are in those that record inside (1), or outside (2)
+}
+
+// processOff says whether nothing of the process is recorded.
+func (n *naive) processOff() bool {
+	return !n.levels[1].On() || !n.levels[2].On() || n.onlyInside && n.within[1] == 0 || n.within[2] > 0
+}
+
+// functions changes what functions do to the process, and says how the driver is told.
+func (n *naive) functions(t *rapid.T) (level, op int) {
+	level = rapid.IntRange(0, 2).Draw(t, "functions")
+	switch op = rapid.IntRange(1, 2).Draw(t, "more or less"); {
+	case level == 0:
+		n.onlyInside = op == 1
+	case op == 1 || n.within[level] == 0:
+		op = 1
+		n.within[level]++
+	default:
+		n.within[level]--
+	}
+	return level, op
 }
 
 func (n *naive) until(time int) {
 	for ; n.now < time; n.now++ {
-		if !n.levels[1].On() || !n.levels[2].On() || !n.levels[3].On() {
+		if n.processOff() || !n.levels[3].On() {
 			n.paused++
 		}
 	}
 }
 
 func (n *naive) sees() string {
-	processOff, threadOff := !n.levels[1].On() || !n.levels[2].On(), !n.levels[3].On()
+	processOff, threadOff := n.processOff(), !n.levels[3].On()
 	number := map[bool]int{true: 1}
 	return fmt.Sprintf("%d %d %d 0\n", number[processOff || threadOff], number[threadOff && n.settled], n.paused)
 }
@@ -108,7 +131,7 @@ func TestAgentEqualsNaive(t *testing.T) {
 		var input, want strings.Builder
 		for range rapid.IntRange(1, 60).Draw(t, "steps") {
 			n.until(n.now + rapid.IntRange(0, 20).Draw(t, "wait"))
-			s := step{time: n.now, who: rapid.IntRange(0, 4).Draw(t, "who"),
+			s := step{time: n.now, who: rapid.IntRange(0, 5).Draw(t, "who"),
 				op: rapid.IntRange(1, 4).Draw(t, "operation")}
 			switch s.who {
 			case 0:
@@ -120,6 +143,8 @@ func TestAgentEqualsNaive(t *testing.T) {
 				s.level = rapid.IntRange(2, 3).Draw(t, "level")
 			case 4:
 				s.level = 3
+			case 5:
+				s.level, s.op = n.functions(t)
 			}
 			fmt.Fprintln(&input, s.time, s.who, s.level, s.op)
 		}

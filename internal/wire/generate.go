@@ -204,6 +204,7 @@ func dataConstants() []Constant {
 		{"LEVEL_GLOBAL", LevelGlobal, "all processes"},
 		{"LEVEL_PROCESS", LevelProcess, ""},
 		{"LEVEL_THREAD", LevelThread, ""},
+		{"LEVEL_FUNCTIONS", LevelFunctions, "a process, by the functions that its threads are in"},
 		{"CONTROL_START", ControlStart, ""},
 		{"CONTROL_STOP", ControlStop, ""},
 		{"CONTROL_SUSPEND", ControlSuspend, ""},

@@ -669,6 +669,10 @@ const (
 	LevelGlobal  = 1 // all processes of the session
 	LevelProcess = 2
 	LevelThread  = 3
+
+	// LevelFunctions is a process again, by what its threads are in: it is suspended and resumed by the functions that
+	// limit what is recorded of all its threads, whatever LevelProcess is.
+	LevelFunctions = 4
 )
 
 // What can be done to a level: it is on when it is started (at first it is) and not suspended more often than resumed.
@@ -693,7 +697,7 @@ const (
 // are followed by a bit for each further point.
 const (
 	ActionMark    = 0  // + point: mark the moment
-	ActionScope   = 4  // a thread is recorded inside of such functions; + 1: outside of them
+	ActionScope   = 4  // a thread is recorded inside of such functions; + 1: outside of them; + 2, + 3: its process is
 	ActionControl = 12 // + (3 × (operation - ControlStart) + level - LevelGlobal) × Points + point: change the level
 	Actions       = 60
 )
