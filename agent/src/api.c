@@ -139,6 +139,25 @@ bool control_mark_function(uint32_t function, uint32_t point)
     return recorded;
 }
 
+/* Names are as long as a program can make them. */
+void control_mark_request(const utf16 *name, uint32_t length)
+{
+    uint64_t since = (arena.header->data & WIRE_DATA_TIME) != 0 ? os_clock() : 0;
+    uint8_t record[24 + WIRE_MAX_NAME * sizeof(utf16)];
+    if (!is_never() && control_ask(NULL)) {
+        uint64_t time_ns = monotonic_ns();
+        uint32_t head[2] = {thread_number(), 0};
+        memcpy(record, &time_ns, sizeof time_ns);
+        memcpy(record + sizeof time_ns, head, sizeof head);
+        if (length > WIRE_MAX_NAME)
+            loss(WIRE_LOSS_NAME_TRUNCATED, 0, 0);
+        uint32_t end = put_string(record, sizeof time_ns + sizeof head, name, length > WIRE_MAX_NAME ? WIRE_MAX_NAME : length);
+        control_log(WIRE_RECORD_REQUEST_MARK, record, end, false);
+    }
+    if (since != 0)
+        time_leave_out(since);
+}
+
 int32_t clrprof_name_thread(const utf16 *name, int32_t length)
 {
     int saved_errno = errno;

@@ -260,7 +260,7 @@ static bool matches_any(const struct rule *r, const struct function_names *n)
 
 bool instrument_may_want(const utf16 *name, uint32_t length)
 {
-    return interactions_on || instrument_may_include(name, length) || instrument_may_mark(name, length);
+    return operations_on() || instrument_may_include(name, length) || instrument_may_mark(name, length);
 }
 
 bool instrument_may_want_file(const utf16 *path, uint32_t length)
@@ -297,7 +297,7 @@ static uint64_t actions_of(const struct function_names *n)
 static bool may_be_interaction(const struct function_names *n)
 {
     uint32_t method = n->full.type_end + 1; /* where its name begins */
-    return interactions_on && n->full.length > method && operations_may_be(n->full.text + method, n->full.length - method);
+    return operations_on() && n->full.length > method && operations_may_be(n->full.text + method, n->full.length - method);
 }
 
 /* The bits of a function's value for what is done at it. 0: nothing, or there is no room to know it. */
@@ -369,7 +369,7 @@ bool instrument_wants(const utf16 *path, uint32_t length, bool is_mine, const ui
     if (mode != 0 && class_by(is_mine, by_rules) == FUNCTION_IS_INSTRUMENTED)
         return true;
     struct function_names n;
-    if (n_actions == 0 && !interactions_on)
+    if (n_actions == 0 && !operations_on())
         return false;
     read_names(&n, path, length, names, end);
     return actions_of(&n) != 0 || may_be_interaction(&n);
@@ -405,7 +405,7 @@ static uint64_t recorded_class(uintptr_t module, uint32_t token, uint64_t own, c
 uint64_t instrument_class(uintptr_t module, uint32_t token, uint64_t own, const uint8_t *names, const uint8_t *end)
 {
     uint64_t class = recorded_class(module, token, own, names, end);
-    if ((n_actions == 0 && !interactions_on) || module == 0 || (own != 0 && own != FUNCTION_IS_ASYNC))
+    if ((n_actions == 0 && !operations_on()) || module == 0 || (own != 0 && own != FUNCTION_IS_ASYNC))
         return class;
     uint64_t of = ask_actions(module, names, end);
     if (own == 0)

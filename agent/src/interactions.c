@@ -54,7 +54,7 @@ struct pending { /* a task that is not complete */
     uint32_t task, row, next; /* next: in its slot, or of those that are free */
 };
 
-bool interactions_on;
+bool interactions_on, requests_on;
 static void *info;
 static struct map texts, stacks, rows; /* hash → id; struct stack; number */
 static uint32_t n_texts, epoch;
@@ -414,10 +414,16 @@ bool interactions_is_outermost(uintptr_t sp)
     return interactions_any() && (own->at == sp || (own->at > sp && frame_is_variant(own->at, sp)));
 }
 
+/* Calls of others are not counted. */
+static bool is_counted(uint32_t kind)
+{
+    return kind < INTERACTION_COMPLETION;
+}
+
 void interactions_enter(uint32_t kind, uintptr_t sp)
 {
     int saved_errno = errno;
-    if (kind != INTERACTION_COMPLETION && !is_never()) {
+    if (is_counted(kind) && !is_never()) {
         interactions_drop(sp);
         if (!interactions_any() && control_ask(NULL) && take_own()) {
             own->at = sp;
@@ -433,7 +439,7 @@ void interactions_enter(uint32_t kind, uintptr_t sp)
 void interactions_leave(uint32_t kind, uintptr_t sp)
 {
     int saved_errno = errno;
-    if (kind != INTERACTION_COMPLETION && interactions_any() && !is_never()) {
+    if (is_counted(kind) && interactions_any() && !is_never()) {
         interactions_drop(sp - 1);
         if (interactions_is_outermost(sp))
             end_own(false);
@@ -459,10 +465,24 @@ static bool is_wanted(uintptr_t kind, uintptr_t sp)
     return interactions_any() && (own->at == sp || (kind == WIRE_INTERACTION_HTTP && own->kind == WIRE_INTERACTION_HTTP)) && !is_never();
 }
 
+static void mark_request(const uint8_t *name)
+{
+    int saved_errno = errno;
+    const utf16 *units;
+    uint32_t n = name == NULL ? 0 : string_at(name, &units);
+    if (n != 0)
+        control_mark_request(units, n);
+    errno = saved_errno;
+}
+
 void interactions_text(const uint8_t *first, const uint8_t *second, uintptr_t kind, uintptr_t sp, uintptr_t place, uintptr_t own_sp)
 {
     struct text t;
     int saved_errno = errno;
+    if (kind == INTERACTION_REQUEST) {
+        mark_request(first);
+        return;
+    }
     if (!is_wanted(kind, sp))
         return;
     t.id = t.cut = t.length = 0;
@@ -579,10 +599,11 @@ bool interactions_choose(void)
 {
     const char *text = getenv("CLRPROF_INTERACTIONS");
     bool wanted = text != NULL && strcmp(text, "1") == 0;
+    requests_on = getenv("CLRPROF_REQUESTS") != NULL && arena.header->runtime_major >= 5;
     interactions_on = wanted && arena.header->runtime_major >= 5;
     if (wanted && !interactions_on)
         loss(WIRE_LOSS_INTERACTIONS, 0, 0);
-    return interactions_on;
+    return operations_on();
 }
 
 bool interactions_init(void *profiler_info)

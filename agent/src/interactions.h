@@ -5,15 +5,18 @@
 #include "agent.h"
 
 #define INTERACTION_COMPLETION 3u /* besides WIRE_INTERACTION_…: the function in which a task completes */
+#define INTERACTION_REQUEST 4u    /* and that which is told the endpoint of a request that has come */
 #define OPERATION_CODE 192u
 
 struct operation { /* what is put into the IL of a method */
-    uint32_t kind; /* WIRE_INTERACTION_… or INTERACTION_COMPLETION */
+    uint32_t kind; /* WIRE_INTERACTION_… or INTERACTION_… */
     uint32_t begin_bytes, end_bytes;
     uint8_t begin[OPERATION_CODE], end[OPERATION_CODE]; /* behind its begin, and before each return, the result being on the stack */
 };
 
 extern bool interactions_on; /* they are recorded */
+extern bool requests_on;     /* requests that come are marked */
+#define operations_on() (interactions_on || requests_on)
 
 /* operations.c. By the method's name alone: may it be one? */
 bool operations_may_be(const utf16 *method, uint32_t length);
@@ -21,7 +24,7 @@ bool operations_may_be_in(void *info, uintptr_t module); /* may the module have 
 /* What a method gets that may be one. False: it is none. */
 bool operations_find(void *info, uintptr_t function_id, uintptr_t module, uint32_t token, struct operation *o);
 
-bool interactions_choose(void);          /* are they asked for? */
+bool interactions_choose(void);          /* are they asked for, or requests? */
 bool interactions_init(void *info);      /* false: no memory */
 void interactions_end(void);             /* nothing of what began stays without its caller */
 /* A call of an operation begins or ends; sp: its caller's stack pointer, or that of an OSR variant. */

@@ -4,6 +4,8 @@
  *             classes derived from it. The text is what the command's public CommandText says.
  *   HTTP      Send and SendAsync of System.Net.Http.HttpMessageInvoker and HttpClient. The text is the request's method and address.
  *   tasks     Task.FinishContinuations, through which each task goes that completes.
+ *   requests  SetEndpoint of Microsoft.AspNetCore.Http.EndpointHttpContextExtensions, by which routing chooses what answers a request. The text is what
+ *             the endpoint's DisplayName says.
  *
  * The tokens that the code needs are made in the module's metadata. Members are named as those of the method's own class, or of what its signature
  * has: the runtime looks for them in base classes, too, and no assembly has to be named. */
@@ -20,7 +22,8 @@ enum { HAS_THIS = 0x20, GENERIC = 0x10, BOOLEAN = 0x02, I4 = 0x08, STRING = 0x0E
 
 struct site { /* a method that is looked at */
     void *import, *emit;
-    uint32_t type, signature_bytes, first; /* first: type of the first parameter, if it is a class, else 0 */
+    uint32_t type, signature_bytes, first, second; /* first, second: types of these parameters, if they are classes, else 0 */
+    bool is_static;
     const uint8_t *signature, *result; /* result: its type */
     uint32_t result_bytes;
     utf16 name[WIRE_MAX_NAME], type_name[WIRE_MAX_NAME];
@@ -54,7 +57,8 @@ static bool is_send(const utf16 *name, uint32_t length)
 
 bool operations_may_be(const utf16 *name, uint32_t length)
 {
-    return is_command(name, length) || is_send(name, length) || is(name, length, "FinishContinuations");
+    return (requests_on && is(name, length, "SetEndpoint")) ||
+           (interactions_on && (is_command(name, length) || is_send(name, length) || is(name, length, "FinishContinuations")));
 }
 
 /* ── modules ────────────────────────────────────────────────────────────────────────────────────────────────── */
@@ -84,7 +88,8 @@ static bool names_commands(void *import)
 
 bool operations_may_be_in(void *info, uintptr_t module)
 {
-    static const char *const own[] = {"/System.Private.CoreLib.dll", "/System.Net.Http.dll", "/System.Data.Common.dll"};
+    static const char *const own[] = {"/Microsoft.AspNetCore.Http.Abstractions.dll", "/System.Private.CoreLib.dll", "/System.Net.Http.dll", "/System.Data.Common.dll"};
+    uint32_t first = requests_on ? 0 : 1, n = interactions_on ? sizeof own / sizeof *own : 1;
     utf16 path[WIRE_MAX_NAME];
     uint32_t length = 0, flags = 0;
     uintptr_t assembly;
@@ -93,10 +98,10 @@ bool operations_may_be_in(void *info, uintptr_t module)
     if (SLOT(info, INFO_GET_MODULE_INFO2, uintptr_t, const uint8_t **, uint32_t, uint32_t *, utf16 *, uintptr_t *, uint32_t *)(
             info, module, &loaded, WIRE_MAX_NAME, &length, path, &assembly, &flags) >= 0 &&
         length != 0 && length <= WIRE_MAX_NAME)
-        for (uint32_t i = 0; i < sizeof own / sizeof *own; i++)
+        for (uint32_t i = first; i < n; i++)
             if (ends(path, length - 1, own[i]))
                 return true;
-    if (SLOT(info, INFO_GET_MODULE_META_DATA, uintptr_t, uint32_t, const struct guid *, void **)(info, module, 0, &IID_METADATA_IMPORT, &import) != HR_OK || import == NULL)
+    if (!interactions_on || SLOT(info, INFO_GET_MODULE_META_DATA, uintptr_t, uint32_t, const struct guid *, void **)(info, module, 0, &IID_METADATA_IMPORT, &import) != HR_OK || import == NULL)
         return false;
     bool some = names_commands(import);
     com_release(import);
@@ -154,18 +159,18 @@ static bool read_signature(struct site *s)
 {
     const uint8_t *at = s->signature, *end = at + s->signature_bytes;
     uint32_t n;
-    if (at >= end || (*at & (HAS_THIS | GENERIC)) != HAS_THIS)
+    if (at >= end || (*at & GENERIC) != 0)
         return false;
-    at++;
+    s->is_static = (*at++ & HAS_THIS) == 0;
     if (!read_number(&at, end, &n))
         return false;
     s->result = at;
     if (!skip_type(&at, end, 0))
         return false;
     s->result_bytes = (uint32_t)(at - s->result);
-    s->first = 0;
-    if (n != 0 && at < end && *at++ == CLASS)
-        read_type(&at, end, &s->first);
+    s->first = s->second = 0;
+    if (n != 0 && at < end && *at++ == CLASS && read_type(&at, end, &s->first) && n != 1 && at < end && *at++ == CLASS)
+        read_type(&at, end, &s->second);
     return true;
 }
 
@@ -366,6 +371,21 @@ static void write_completion(struct site *s, struct operation *o)
     o->begin_bytes = c.n;
 }
 
+/* No endpoint: there is none for the request, or it was taken away. */
+static void write_endpoint(struct site *s, struct operation *o)
+{
+    struct code c = {o->begin, 0};
+    uint32_t unused;
+    put_u8(&c, LDARG_1);
+    uint32_t none = put_branch(&c, BRFALSE_S);
+    put_u8(&c, LDARG_1);
+    put_token(&c, CALLVIRT, own_getter(s, s->second, u"get_DisplayName", &unused));
+    put_u8(&c, LDNULL);
+    put_call(&c, signature_token(s, takes_texts, sizeof takes_texts), o->kind, clrprof_interaction_text);
+    land(&c, none);
+    o->begin_bytes = c.n;
+}
+
 /* ── methods ────────────────────────────────────────────────────────────────────────────────────────────────── */
 
 /* The same of a generic class, whose code belongs to no class alone, by metadata: each of its base classes is generic and of this module, up to
@@ -423,6 +443,9 @@ static bool is_command_class(void *info, uintptr_t class_id, struct site *s)
 
 static uint32_t kind_of(void *info, struct site *s, uintptr_t class_id)
 {
+    if (s->is_static)
+        return is(s->name, s->length, "SetEndpoint") && is(s->type_name, s->type_length, "Microsoft.AspNetCore.Http.EndpointHttpContextExtensions") &&
+                       s->second != 0 ? INTERACTION_REQUEST : 0;
     if (is_command(s->name, s->length))
         return (class_id == 0 ? is_generic_command(s) : is_command_class(info, class_id, s)) ? WIRE_INTERACTION_DATABASE : 0;
     if (is(s->name, s->length, "FinishContinuations"))
@@ -443,6 +466,8 @@ static bool write(void *info, struct site *s, uintptr_t module, struct operation
         write_command(s, o);
     else if (o->kind == WIRE_INTERACTION_HTTP)
         write_request(s, o);
+    else if (o->kind == INTERACTION_REQUEST)
+        write_endpoint(s, o);
     else
         write_completion(s, o);
     if (result == RETURNS_TASK)

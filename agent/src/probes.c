@@ -366,7 +366,7 @@ static struct il_probes probes_to_call(uint64_t tokens)
 /* Where tasks complete nothing else is wanted, unless something else is. */
 static void add_operation(struct il_probes *p, const struct operation *o, uint64_t value)
 {
-    if (o->kind == INTERACTION_COMPLETION && (value & FUNCTION_IS_MARKED) == 0 && !is_probed(value))
+    if (o->kind >= INTERACTION_COMPLETION && (value & FUNCTION_IS_MARKED) == 0 && !is_probed(value))
         p->enter = p->leave = 0;
     p->begin = o->begin;
     p->begin_bytes = o->begin_bytes;
@@ -545,7 +545,7 @@ static uint32_t look_at_module(uintptr_t module)
     uint32_t known = (uint32_t)map_get(&modules, module);
     if (known == 0) {
         known = MODULE_KNOWN | (chosen_by_rules && may_have_some(module, instrument_may_include) ? MODULE_INCLUDED : 0) |
-                (probes_marks && (may_have_some(module, instrument_may_mark) || (interactions_on && operations_may_be_in(info, module))) ? MODULE_MARKED : 0);
+                (probes_marks && (may_have_some(module, instrument_may_mark) || (operations_on() && operations_may_be_in(info, module))) ? MODULE_MARKED : 0);
         arena_lock();
         map_put(&modules, module, known); /* else it is looked at again */
         arena_unlock();

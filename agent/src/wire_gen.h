@@ -122,6 +122,7 @@
 #define WIRE_RECORD_CONTROL 0xeu
 #define WIRE_RECORD_MARK 0xfu
 #define WIRE_RECORD_FUNCTION_MARK 0x11u
+#define WIRE_RECORD_REQUEST_MARK 0x16u
 #define WIRE_RECORD_PROCESS_NAME 0x12u
 #define WIRE_RECORD_NOT_PROBED 0x13u
 #define WIRE_NOT_PROBED_SIGNATURE 0x10u /* its module took no signature of a probe */

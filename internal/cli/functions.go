@@ -13,6 +13,7 @@ import (
 // functionFlags are the flags of the run command for what is done at calls of functions, besides recording them.
 type functionFlags struct {
 	markAt          []string
+	markRequests    bool
 	inside, outside []string
 	controlAt       [4][]string // by place in controlFlags
 
@@ -34,6 +35,8 @@ func (a *functionFlags) add(f *pflag.FlagSet) {
 	f.StringSliceVar(&a.markAt, "mark-at", nil,
 		"mark each call of these functions, named as for --include, or another moment of it: PATTERN[:before|after|"+
 			"top|bottom], such as Shop.Orders.Load:after for each return")
+	f.BoolVar(&a.markRequests, "mark-requests", false,
+		"mark each request of an ASP.NET Core server when its endpoint has been chosen, by the name of that")
 	f.StringSliceVar(&a.inside, instrument.FlagInside, nil,
 		"record a thread only while it is in a call of one of these functions, named as for --include: themselves, and "+
 			"what they call; with :process behind the name all threads of a process, while one is in such a call")
@@ -79,6 +82,9 @@ func (a *functionFlags) set(to map[string]any) {
 	for i, c := range controlFlags {
 		given[strings.ReplaceAll(c.name, "-", "_")] = a.controlAt[i]
 	}
+	if a.markRequests {
+		to["mark_requests"] = true
+	}
 	for name, patterns := range given {
 		if len(patterns) > 0 {
 			to[name] = patterns
@@ -94,6 +100,10 @@ func (a *functionFlags) say(notes *notes, res collect.Result) {
 	for _, m := range res.Unmarked {
 		notes.say("--mark-at %s: no mark was made: nothing that was recorded called a function of this name; %s", m,
 			howNamed)
+	}
+	if a.markRequests && res.Requests == 0 {
+		notes.say("--mark-requests: no request was marked: nothing that was recorded has ASP.NET Core choose an endpoint, or " +
+			"it runs on .NET Core 3.1")
 	}
 	if res.Unlimited > 0 {
 		notes.say("%s: not everywhere: %v could not have probes, or runs on .NET Core 3.1, so more was "+

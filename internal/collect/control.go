@@ -21,10 +21,13 @@ var controlOps = map[uint32]steer.Op{wire.ControlStart: steer.Start, wire.Contro
 
 // controls is by whom the recording is changed, beside the programs themselves, whose changes are in their logs.
 type controls struct {
-	file    *arena.Control // nil: nobody is told
-	markAt  []instrument.MarkAt
-	met     []bool // of these: there was a mark
-	limits  []instrument.Limit
+	file   *arena.Control // nil: nobody is told
+	markAt []instrument.MarkAt
+	met    []bool // of these: there was a mark
+	limits []instrument.Limit
+
+	requests quantity.Count // that were marked
+
 	limited bool // the time or the condition was met for which recording was to go on
 }
 
@@ -170,6 +173,11 @@ func (p *process) addControl(r *Recorder, record any) error {
 		r.rec.Mark(session.Mark{Time: quantity.Nanoseconds(record.TimeNS) - r.start,
 			Number: int64(int32(record.Number)), Name: record.Name, Text: record.Text,
 			Process: p.rec.ID(), Thread: thread, Source: session.MarkAPI})
+	case wire.RequestMark:
+		thread, _ := p.threads.id(record.Thread)
+		r.rec.Mark(session.Mark{Time: quantity.Nanoseconds(record.TimeNS) - r.start, Name: record.Name,
+			Process: p.rec.ID(), Thread: thread, Source: session.MarkRequest})
+		r.control.requests++
 	case wire.FunctionMark:
 		return p.addFunctionMark(r, &record)
 	}

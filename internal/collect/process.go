@@ -231,7 +231,7 @@ func (p *process) readLog(r *Recorder) error {
 			p.named = record.Name
 		case wire.Thread, wire.ThreadEnd, wire.ThreadName:
 			p.threads.add(r, p.rec, record, p.logRead)
-		case wire.Control, wire.Mark, wire.FunctionMark:
+		case wire.Control, wire.Mark, wire.FunctionMark, wire.RequestMark:
 			if err := p.addControl(r, record); err != nil {
 				return fmt.Errorf("log at %d: %w", p.logRead, err)
 			}

@@ -69,6 +69,7 @@ type Result struct {
 	coded    bool                // ExitCode is the target's
 	Kept     string              // directory of the arenas, if the session could not be written
 	Unmarked []instrument.MarkAt // of Options.MarkAt: nothing was marked there
+	Requests quantity.Count      // that were marked
 	Unmet    []instrument.Limit  // of Options.Limits: no function was met that is meant
 	// functions that have no probes, and processes that can have none: Options.Limits does not limit what they do
 	Unlimited quantity.Count
@@ -228,6 +229,7 @@ func record(o Options, w *session.Writer, directory string, start quantity.Nanos
 				return fmt.Errorf("%w: %w", ErrWrite, err)
 			}
 			res.Unmarked, res.Unmet, res.Unlimited = r.unmarked(), r.unmet(), r.unlimited()
+			res.Requests = r.control.requests
 			res.Trace, res.TraceErr = r.traced()
 			return closeRecording(w, r, age, res)
 		}

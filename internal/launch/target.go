@@ -56,6 +56,7 @@ const (
 	// patterns of functions at which something is done, one in a line, with the number of what and the sign +
 	envActions      = "CLRPROF_ACTIONS"
 	envInteractions = "CLRPROF_INTERACTIONS" // 1: calls to databases and over HTTP are recorded
+	envRequests     = "CLRPROF_REQUESTS"     // 1: requests are marked
 	// counters of the processor and the kernel that are read where calls begin and end (cpucounter.Variable)
 	envCounters = "CLRPROF_COUNTERS"
 )
@@ -64,7 +65,7 @@ const (
 var agentVariables = []string{envArenas, envMemory, envNodes, envDepth, envLifetime, envFinalGC, envRoots, envSnapshot,
 	envTime, envTrace, envNoMemory,
 	envCollector, EnvDormant, envInstrument, envProbes, envSmall, envMine, envFolder, envRules, envActions,
-	envInteractions, envCounters}
+	envInteractions, envRequests, envCounters}
 
 // Options tell how to start a target.
 type Options struct {
@@ -92,6 +93,7 @@ type Options struct {
 	Actions     []string // patterns of functions at which something is done, as in instrument.ActionLines
 	// record calls to databases and over HTTP
 	Interactions bool
+	MarkRequests bool // mark each request of ASP.NET Core with its endpoint
 
 	Agent       string // path of the library, "": the embedded one
 	Environment []string
@@ -247,6 +249,9 @@ func environment(o Options, agent string) []string {
 	}
 	if o.Interactions {
 		env = append(env, envInteractions+"=1")
+	}
+	if o.MarkRequests {
+		env = append(env, envRequests+"=1")
 	}
 	if len(o.Actions) > 0 {
 		env = append(env, envActions+"="+strings.Join(o.Actions, "\n"))

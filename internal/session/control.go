@@ -27,6 +27,7 @@ const (
 	MarkRun     = "run"     // a flag of clrprof run, such as --for
 
 	MarkFunction = "function" // --mark-at: a function was called, or has returned
+	MarkRequest  = "request"  // --mark-requests: the endpoint of a request was chosen
 )
 
 // Names of the marks that every session has, of each process.

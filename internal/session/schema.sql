@@ -194,7 +194,7 @@ CREATE TABLE mark (                 -- moments that somebody marked
   text        TEXT NOT NULL,
   process_id  INTEGER NOT NULL,     -- 0: of the whole session
   thread_id   INTEGER NOT NULL,     -- 0: of no thread
-  source      TEXT NOT NULL         -- program (its begin and end) | api | ctl | signal | run (a flag of it) | function (--mark-at)
+  source      TEXT NOT NULL         -- program (its begin and end) | api | ctl | signal | run (a flag of it) | function (--mark-at) | request (--mark-requests)
 );
 
 CREATE TABLE function_not_probed (  -- functions whose calls should have been seen by probes in their IL, and were not (the loss not_probed)

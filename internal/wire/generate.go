@@ -148,6 +148,7 @@ func nameConstants() []Constant {
 		{"RECORD_CONTROL", uint64(KindControl), ""},
 		{"RECORD_MARK", uint64(KindMark), ""},
 		{"RECORD_FUNCTION_MARK", uint64(KindFunctionMark), ""},
+		{"RECORD_REQUEST_MARK", uint64(KindRequestMark), ""},
 		{"RECORD_PROCESS_NAME", uint64(KindProcessName), ""},
 		{"RECORD_NOT_PROBED", uint64(KindNotProbed), ""},
 		{"NOT_PROBED_SIGNATURE", NotProbedSignature, "its module took no signature of a probe"},

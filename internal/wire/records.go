@@ -23,6 +23,7 @@ const (
 	KindCallee     Kind = 16
 
 	KindFunctionMark Kind = 17
+	KindRequestMark  Kind = 22
 	KindProcessName  Kind = 18
 	KindNotProbed    Kind = 19
 	KindCollection   Kind = 20
@@ -226,6 +227,14 @@ type FunctionMark struct {
 	Reserved uint32 `doc:""`
 }
 
+// RequestMark is a moment at which an endpoint of ASP.NET Core was chosen for a request (--mark-requests).
+type RequestMark struct {
+	TimeNS   uint64 `doc:"CLOCK_MONOTONIC"`
+	Thread   uint32 `doc:"id of the thread, 0: it had none"`
+	Reserved uint32 `doc:""`
+	Name     string `doc:"of the endpoint, at most MaxName UTF-16 units"`
+}
+
 // ProcessName is a name that the program gave its process. The last one holds.
 type ProcessName struct {
 	Name string `doc:""`
@@ -262,6 +271,7 @@ func Records() map[Kind]any {
 		KindThread: Thread{}, KindThreadEnd: ThreadEnd{}, KindThreadName: ThreadName{},
 		KindProcess: Process{}, KindGC: GC{}, KindAlive: Alive{}, KindWhy: Why{}, KindRoots: Roots{},
 		KindChanges: Changes{}, KindControl: Control{}, KindMark: Mark{}, KindFunctionMark: FunctionMark{},
+		KindRequestMark: RequestMark{},
 		KindProcessName: ProcessName{},
 		KindNotProbed:   NotProbed{},
 		KindCollection:  Collection{}, KindInteractionText: InteractionText{},

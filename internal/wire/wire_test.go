@@ -73,6 +73,8 @@ func anyRecord(t *rapid.T) (wire.Kind, any) {
 		return kind, rapid.Make[wire.NotProbed]().Draw(t, "record")
 	case wire.FunctionMark:
 		return kind, rapid.Make[wire.FunctionMark]().Draw(t, "record")
+	case wire.RequestMark:
+		return kind, rapid.Make[wire.RequestMark]().Draw(t, "record")
 	case wire.ProcessName:
 		return kind, rapid.Make[wire.ProcessName]().Draw(t, "record")
 	case wire.InteractionText:
