@@ -17,7 +17,7 @@
 //	time        the agent
 //
 // Usage: go run ./bench [-rounds 7] [-o bench/RESULTS.md] [-only
-// allocations|pauses|types|filters|paused|trace|control|shadow|roslyn|report|calls|starts|timed-roslyn|timed-report]
+// allocations|pauses|types|filters|paused|trace|control|shadow|roslyn|report|views|calls|starts|timed-roslyn|timed-report]
 package main
 
 import (
@@ -37,7 +37,7 @@ func main() {
 	rounds := flag.Int("rounds", 7, "runs of each variant; the median counts")
 	out := flag.String("o", "", "write the tables to this file too")
 	only := flag.String("only", "",
-		"allocations, pauses, types, filters, paused, trace, control, shadow, roslyn, report, calls, starts, timed-roslyn or "+
+		"allocations, pauses, types, filters, paused, trace, control, shadow, roslyn, report, views, calls, starts, timed-roslyn or "+
 			"timed-report")
 	flag.Parse()
 	if err := run(*rounds, *out, *only); err != nil {
@@ -87,7 +87,7 @@ func run(rounds int, out, only string) error {
 		name string
 		fn   func() error
 	}{{"allocations", b.allocations}, {"pauses", b.pauses}, {"types", b.types}, {"filters", b.filters},
-		{"shadow", b.shadow}, {"roslyn", b.roslyn}, {"report", b.report}, {"paused", b.paused},
+		{"shadow", b.shadow}, {"roslyn", b.roslyn}, {"report", b.report}, {"views", b.views}, {"paused", b.paused},
 		{"control", b.control}, {"trace", b.trace},
 		{"calls", b.calls}, {"starts", b.starts}, {"timed-roslyn", b.timedRoslyn}, {"timed-report", b.timedReport}} {
 		if only != "" && only != part.name {

@@ -95,8 +95,13 @@ func (v *comparedSource) whatLinesDo(of map[string]bool) []string {
 		if node < 0 || d.nodeInstruction[node] < 0 || !wanted[d.nodeFunction[node]] {
 			return
 		}
-		if line := d.instructionLine[d.nodeInstruction[node]]; line >= 0 && !slices.Contains(codes[line], code) {
-			codes[line] = append(codes[line], code)
+		if line := d.instructionLine[d.nodeInstruction[node]]; line >= 0 {
+			list := codes[line]
+			if len(list) == cap(list) { // it grows by what is in it more than once at last
+				slices.Sort(list)
+				list = slices.Grow(slices.Compact(list), 4)
+			}
+			codes[line] = append(list, code)
 		}
 	}
 	for i, typ := range d.siteType {
@@ -110,7 +115,8 @@ func (v *comparedSource) whatLinesDo(of map[string]bool) []string {
 	out := make([]string, len(d.Lines))
 	for line, list := range codes {
 		var what []string
-		for _, code := range list {
+		slices.Sort(list)
+		for _, code := range slices.Compact(list) {
 			if code < 0 {
 				what = append(what, "new "+v.keys.Type(int(-code-1)))
 			} else {

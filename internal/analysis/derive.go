@@ -11,6 +11,47 @@ import (
 
 // Derive computes all derived tables of what is selected.
 func (d *Data) Derive() (*session.Derived, error) {
+	x, err := d.derive()
+	if err != nil {
+		return nil, err
+	}
+	for _, part := range []derivedPart{derivedPaths, derivedCalls, derivedFunctions, derivedModules, derivedPlaces} {
+		x.need(part)
+	}
+	return x.Derived, nil
+}
+
+// derivedPart is a part of the derived tables of memory that takes long, and that not every view needs.
+type derivedPart int
+
+const (
+	derivedPaths derivedPart = iota
+	derivedCalls
+	derivedFunctions
+	derivedModules
+	derivedPlaces
+)
+
+// derivation makes derived tables: their parts when they are needed.
+type derivation struct {
+	*session.Derived
+	data *Data
+	tree *callTree
+	own  []q.Amount // by node
+	made [derivedPlaces + 1]bool
+}
+
+// need makes a part of the tables.
+func (x *derivation) need(part derivedPart) {
+	if x.made[part] {
+		return
+	}
+	x.made[part] = true
+	x.data.derivePart(x, part)
+}
+
+// derive computes what all views need, and prepares the rest.
+func (d *Data) derive() (*derivation, error) {
 	bySite, err := d.SiteAmounts()
 	if err != nil {
 		return nil, err
@@ -27,15 +68,13 @@ func (d *Data) Derive() (*session.Derived, error) {
 	if err != nil {
 		return nil, err
 	}
-	tree := d.callTree(own, times)
 	out := &session.Derived{}
+	x := &derivation{Derived: out, data: d, tree: d.callTree(own, times), own: own}
 	if d.in.selection.IsZero() && len(d.Followed) > 0 {
 		if err := d.deriveSummary(out, bySite); err != nil {
 			return nil, err
 		}
 	}
-	d.derivePaths(out, tree)
-	d.derivePlaces(out, own)
 	for i, a := range byType {
 		if !a.IsZero() {
 			out.Types = append(out.Types, session.TypeValue{Type: d.Types[i].ID, Amount: a})
@@ -52,12 +91,12 @@ func (d *Data) Derive() (*session.Derived, error) {
 		}
 	}
 	if times != nil {
-		d.deriveTimes(out, tree, times)
+		d.deriveTimes(out, x.tree, times)
 		if out.Awaits, err = d.awaits(); err != nil {
 			return nil, err
 		}
 	}
-	return out, nil
+	return x, nil
 }
 
 func addTo(sums []q.Amount, at int32, a q.Amount) {
@@ -126,13 +165,50 @@ func (d *Data) moduleGroup(function int32) int32 {
 	return int32(len(d.Modules))
 }
 
-// derivePaths computes everything that depends on who is on the stack and not on
-// where in a function: paths, calls, functions and modules.
-func (d *Data) derivePaths(out *session.Derived, tree *callTree) {
+// derivePart computes a part of the tables. All but derivedPlaces depends on who is on the stack, and not on where in a
+// function.
+func (d *Data) derivePart(x *derivation, part derivedPart) {
+	if part == derivedPlaces {
+		d.derivePlaces(x.Derived, x.own)
+		return
+	}
+	tree, out := x.tree, x.Derived
+	if !slices.Contains(tree.memory.keep, true) {
+		return
+	}
 	own, inclusive := make([]q.Amount, tree.Len()), make([]q.Amount, tree.Len())
-	levels := tree.Levels()
 	for i, m := range tree.merged {
 		own[i], inclusive[i] = tree.memory.own[m], tree.memory.inclusive[m]
+	}
+	switch part {
+	case derivedPaths:
+		d.derivePaths(out, tree, own, inclusive)
+	case derivedCalls:
+		d.deriveCalls(out, calltree.Calls(tree.Tree, own, inclusive, tree.function))
+	case derivedFunctions:
+		sums := combine(calltree.Presence(tree.Tree, inclusive, tree.function, len(d.Functions)),
+			calltree.Sum(own, tree.function, len(d.Functions)))
+		for i, v := range sums {
+			if !v.IsZero() {
+				out.Functions = append(out.Functions, session.FunctionValue{Function: d.Functions[i].ID, Amounts: v})
+			}
+		}
+	case derivedModules:
+		groups := len(d.Modules) + 1
+		sums := combine(calltree.Presence(tree.Tree, inclusive, tree.module, groups),
+			calltree.Sum(own, tree.module, groups))
+		d.eachModule(func(i int, id session.ModuleID) {
+			if v := sums[i]; !v.IsZero() {
+				out.Modules = append(out.Modules, session.ModuleValue{Module: id, Amounts: v})
+			}
+		})
+	}
+}
+
+// derivePaths computes the rows of the call tree.
+func (d *Data) derivePaths(out *session.Derived, tree *callTree, own, inclusive []q.Amount) {
+	levels := tree.Levels()
+	for i, m := range tree.merged {
 		if function := &d.Functions[tree.function[i]]; tree.memory.keep[m] {
 			out.Paths = append(out.Paths, session.PathValue{
 				ID: session.PathID(i + 1), Parent: session.PathID(tree.Parent[i] + 1), Level: int64(levels[i]) + 1,
@@ -141,25 +217,6 @@ func (d *Data) derivePaths(out *session.Derived, tree *callTree) {
 			})
 		}
 	}
-	if len(out.Paths) == 0 {
-		return
-	}
-	d.deriveCalls(out, calltree.Calls(tree.Tree, own, inclusive, tree.function))
-	byFunction := combine(calltree.Presence(tree.Tree, inclusive, tree.function, len(d.Functions)),
-		calltree.Sum(own, tree.function, len(d.Functions)))
-	for i, v := range byFunction {
-		if !v.IsZero() {
-			out.Functions = append(out.Functions, session.FunctionValue{Function: d.Functions[i].ID, Amounts: v})
-		}
-	}
-	groups := len(d.Modules) + 1
-	byModule := combine(calltree.Presence(tree.Tree, inclusive, tree.module, groups),
-		calltree.Sum(own, tree.module, groups))
-	d.eachModule(func(i int, id session.ModuleID) {
-		if v := byModule[i]; !v.IsZero() {
-			out.Modules = append(out.Modules, session.ModuleValue{Module: id, Amounts: v})
-		}
-	})
 }
 
 // eachModule calls fn with the groups of callTree.module, in the order of id: 0 is that of the functions without a

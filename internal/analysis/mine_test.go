@@ -99,9 +99,11 @@ func TestUses(t *testing.T) {
 				order.Compare(x.Type, y.Type))
 		}
 		objects, times := map[UserAllocation]q.Amount{}, map[UserTime]q.Time{}
-		for i, u := range uses.List {
-			if i > 0 && rises(uses.List[i-1], u) >= 0 {
-				rt.Fatalf("use %d is not after the one before: %v, %v", i, uses.List[i-1], u)
+		var list []Use
+		uses.Each(func(u *Use) { list = append(list, *u) })
+		for i, u := range list {
+			if i > 0 && rises(list[i-1], u) >= 0 {
+				rt.Fatalf("use %d is not after the one before: %v, %v", i, list[i-1], u)
 			}
 			function := u.From.Function
 			if len(u.Chain) > 0 {

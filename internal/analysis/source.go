@@ -12,7 +12,7 @@ import (
 type Source struct {
 	session   *session.Session
 	selection Selection
-	derived   *session.Derived             // nil: read the stored tables
+	derived   *derivation                  // nil: read the stored tables
 	data      *Data                        // nil until something needs it
 	types     *TypeTrees                   // nil until something needs it
 	lifetimes *Lifetimes                   // nil until something needs it
@@ -35,7 +35,7 @@ func Open(s *session.Session, sel Selection) (*Source, error) {
 	if err != nil {
 		return nil, err
 	}
-	if v.derived, err = d.Derive(); err != nil {
+	if v.derived, err = d.derive(); err != nil {
 		return nil, fmt.Errorf("session %s: %w", s.Path(), err)
 	}
 	return v, nil
@@ -61,7 +61,7 @@ func (v *Source) load() (*Data, error) {
 }
 
 // choose returns rows of the computed tables, or those that are stored.
-func choose[T any](v *Source, computed func(*session.Derived) []T, stored func() ([]T, error)) ([]T, error) {
+func choose[T any](v *Source, computed func(*derivation) []T, stored func() ([]T, error)) ([]T, error) {
 	if v.derived != nil {
 		return computed(v.derived), nil
 	}
@@ -80,49 +80,65 @@ func (v *Source) Total() (q.Amount, error) {
 
 // Functions returns the values of the functions, in the order of id.
 func (v *Source) Functions() ([]session.FunctionValue, error) {
-	return choose(v, func(d *session.Derived) []session.FunctionValue { return d.Functions }, v.session.FunctionValues)
+	return choose(v, func(d *derivation) []session.FunctionValue {
+		d.need(derivedFunctions)
+		return d.Functions
+	}, v.session.FunctionValues)
 }
 
 // Modules returns the values of the modules, in the order of id.
 func (v *Source) Modules() ([]session.ModuleValue, error) {
-	return choose(v, func(d *session.Derived) []session.ModuleValue { return d.Modules }, v.session.ModuleValues)
+	return choose(v, func(d *derivation) []session.ModuleValue {
+		d.need(derivedModules)
+		return d.Modules
+	}, v.session.ModuleValues)
 }
 
 // Lines returns the values of the lines, in the order of id.
 func (v *Source) Lines() ([]session.LineValue, error) {
-	return choose(v, func(d *session.Derived) []session.LineValue { return d.Lines }, v.session.LineValues)
+	return choose(v, func(d *derivation) []session.LineValue {
+		d.need(derivedPlaces)
+		return d.Lines
+	}, v.session.LineValues)
 }
 
 // Instructions returns the values of the instructions, in the order of id.
 func (v *Source) Instructions() ([]session.InstructionValue, error) {
-	return choose(v, func(d *session.Derived) []session.InstructionValue {
+	return choose(v, func(d *derivation) []session.InstructionValue {
+		d.need(derivedPlaces)
 		return d.Instructions
 	}, v.session.InstructionValues)
 }
 
 // Types returns the values of the types, in the order of id.
 func (v *Source) Types() ([]session.TypeValue, error) {
-	return choose(v, func(d *session.Derived) []session.TypeValue { return d.Types }, v.session.TypeValues)
+	return choose(v, func(d *derivation) []session.TypeValue { return d.Types }, v.session.TypeValues)
 }
 
 // Threads returns the values of the threads, in the order of id.
 func (v *Source) Threads() ([]session.ThreadValue, error) {
-	return choose(v, func(d *session.Derived) []session.ThreadValue { return d.Threads }, v.session.ThreadValues)
+	return choose(v, func(d *derivation) []session.ThreadValue { return d.Threads }, v.session.ThreadValues)
 }
 
 // Processes returns the values of the processes, in the order of id.
 func (v *Source) Processes() ([]session.ProcessValue, error) {
-	return choose(v, func(d *session.Derived) []session.ProcessValue { return d.Processes }, v.session.ProcessValues)
+	return choose(v, func(d *derivation) []session.ProcessValue { return d.Processes }, v.session.ProcessValues)
 }
 
 // Calls returns the values of all pairs of caller and callee, in the order of their ids.
 func (v *Source) Calls() ([]session.CallValue, error) {
-	return choose(v, func(d *session.Derived) []session.CallValue { return d.Calls }, v.session.CallValues)
+	return choose(v, func(d *derivation) []session.CallValue {
+		d.need(derivedCalls)
+		return d.Calls
+	}, v.session.CallValues)
 }
 
 // Paths returns the whole call tree, parents before children.
 func (v *Source) Paths() ([]session.PathValue, error) {
-	return choose(v, func(d *session.Derived) []session.PathValue { return d.Paths }, v.session.PathValues)
+	return choose(v, func(d *derivation) []session.PathValue {
+		d.need(derivedPaths)
+		return d.Paths
+	}, v.session.PathValues)
 }
 
 // PathChildren returns the children of a path (0: the roots) in the order of id.

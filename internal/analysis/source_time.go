@@ -35,7 +35,7 @@ func (v *Source) TotalTime() (session.TimeValue, error) {
 
 // FunctionTimes returns the times of the functions, in the order of id.
 func (v *Source) FunctionTimes() ([]session.FunctionTime, error) {
-	return choose(v, func(d *session.Derived) []session.FunctionTime {
+	return choose(v, func(d *derivation) []session.FunctionTime {
 		return d.FunctionTimes
 	}, v.session.FunctionTimes)
 }
@@ -43,48 +43,48 @@ func (v *Source) FunctionTimes() ([]session.FunctionTime, error) {
 // FunctionAwaits returns how often and for how long async methods waited, in the order of function. A method can go on
 // in another thread, or at another time, than it was suspended in: so it is only known of whole processes.
 func (v *Source) FunctionAwaits() ([]session.FunctionAwait, error) {
-	return choose(v, func(d *session.Derived) []session.FunctionAwait { return d.Awaits }, v.session.FunctionAwaits)
+	return choose(v, func(d *derivation) []session.FunctionAwait { return d.Awaits }, v.session.FunctionAwaits)
 }
 
 // ModuleTimes returns the times of the modules, in the order of id.
 func (v *Source) ModuleTimes() ([]session.ModuleTime, error) {
-	return choose(v, func(d *session.Derived) []session.ModuleTime { return d.ModuleTimes }, v.session.ModuleTimes)
+	return choose(v, func(d *derivation) []session.ModuleTime { return d.ModuleTimes }, v.session.ModuleTimes)
 }
 
 // LineTimes returns the times of the lines, in the order of function and line. Line 0 is what is on no line of the
 // function: the time after its last call, and calls of which the line is not known.
 func (v *Source) LineTimes() ([]session.LineTime, error) {
-	return choose(v, func(d *session.Derived) []session.LineTime { return d.LineTimes }, v.session.LineTimes)
+	return choose(v, func(d *derivation) []session.LineTime { return d.LineTimes }, v.session.LineTimes)
 }
 
 // InstructionTimes returns the times of the instructions, in the order of id.
 func (v *Source) InstructionTimes() ([]session.InstructionTime, error) {
-	return choose(v, func(d *session.Derived) []session.InstructionTime {
+	return choose(v, func(d *derivation) []session.InstructionTime {
 		return d.InstructionTimes
 	}, v.session.InstructionTimes)
 }
 
 // ThreadTimes returns the times of the threads, in the order of id.
 func (v *Source) ThreadTimes() ([]session.ThreadTime, error) {
-	return choose(v, func(d *session.Derived) []session.ThreadTime { return d.ThreadTimes }, v.session.ThreadTimes)
+	return choose(v, func(d *derivation) []session.ThreadTime { return d.ThreadTimes }, v.session.ThreadTimes)
 }
 
 // ProcessTimes returns the times of the processes, in the order of id.
 func (v *Source) ProcessTimes() ([]session.ProcessTimeValue, error) {
-	return choose(v, func(d *session.Derived) []session.ProcessTimeValue {
+	return choose(v, func(d *derivation) []session.ProcessTimeValue {
 		return d.ProcessTimes
 	}, v.session.ProcessTimeValues)
 }
 
 // CallTimes returns the times of all pairs of caller and callee, in the order of their ids.
 func (v *Source) CallTimes() ([]session.CallTime, error) {
-	return choose(v, func(d *session.Derived) []session.CallTime { return d.CallTimes }, v.session.CallTimes)
+	return choose(v, func(d *derivation) []session.CallTime { return d.CallTimes }, v.session.CallTimes)
 }
 
 // PathTimes returns the whole call tree, parents before children. A path has the same id as in Paths, but not every
 // path is in both.
 func (v *Source) PathTimes() ([]session.PathTime, error) {
-	return choose(v, func(d *session.Derived) []session.PathTime { return d.PathTimes }, v.session.PathTimes)
+	return choose(v, func(d *derivation) []session.PathTime { return d.PathTimes }, v.session.PathTimes)
 }
 
 // EachPathTime calls fn with each row of PathTimes, in no order: all of them at once are much memory. The row is

@@ -24,13 +24,17 @@ type Use struct {
 // Uses is all that user code did, and had done: each object and each interval below a function of user code is in one
 // of them.
 type Uses struct {
-	List      []Use // in the order of place, chain and type
+	each      func(fn func(*Use))
 	Total     Lifetime
 	Time      q.Time // of all code
 	Lifetimes bool   // deaths and growth are known
 	Timed     bool
 	HasMemory bool
 }
+
+// Each calls fn with each of the uses, in the order of place, chain and type. There can be millions, and they are large:
+// so they are made one by one, and the next one overwrites it.
+func (u *Uses) Each(fn func(*Use)) { u.each(fn) }
 
 // chains numbers chains of functions: 0 is the empty one. A chain's parent is the chain without its last function.
 type chains struct {
@@ -137,30 +141,24 @@ func (d *Data) Uses() (*Uses, error) {
 			}
 			return none
 		}, len(d.Types)}}
-	sorted := sortRows(rows, keys...)
-	starts := func(i int) bool { return i == 0 || sorted[i-1].key != sorted[i].key }
-	count := 0
-	for i := range sorted {
-		if starts(i) {
-			count++
-		}
-	}
-	u.List = make([]Use, 0, count) // there can be a million, and they are large
-	lists := make([][]session.FunctionID, len(all.parent))
-	for i, x := range sorted {
-		row, n := x.row, node(x.row)
-		if starts(i) {
+	sorted, lists := sortRows(rows, keys...), make([][]session.FunctionID, len(all.parent))
+	u.each = func(fn func(*Use)) {
+		for i := 0; i < len(sorted); {
+			row := sorted[i].row
+			n := node(row)
 			if lists[of[n]] == nil {
 				lists[of[n]] = d.chain(&all, of[n])
 			}
-			u.List = append(u.List, Use{From: places.list[keys[0].of(row)], Chain: lists[of[n]],
-				Type: d.typeID(keys[2].of(row))})
-		}
-		x := &u.List[len(u.List)-1]
-		if int(row) < len(sites) {
-			x.Lifetime, x.Growing = x.Lifetime.Add(sites[row]), x.Growing || growing[row]
-		} else {
-			x.Time, x.Calls = x.Time.Add(times.measured(n)), x.Calls+times.counts[n].calls
+			x := Use{From: places.list[keys[0].of(row)], Chain: lists[of[n]], Type: d.typeID(keys[2].of(row))}
+			for key := sorted[i].key; i < len(sorted) && sorted[i].key == key; i++ {
+				if row := sorted[i].row; int(row) < len(sites) {
+					x.Lifetime, x.Growing = x.Lifetime.Add(sites[row]), x.Growing || growing[row]
+				} else {
+					n := node(row)
+					x.Time, x.Calls = x.Time.Add(times.measured(n)), x.Calls+times.counts[n].calls
+				}
+			}
+			fn(&x)
 		}
 	}
 	return u, nil

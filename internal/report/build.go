@@ -163,6 +163,20 @@ func (b *builder) first(rows []Row, more string) []Row {
 // sorted orders rows by the column: numbers descending, text ascending, equal ones by
 // name and then as they were.
 func (b *builder) sorted(list []Row) []Row {
+	order := make([]int32, len(list)) // rows are large, and there can be a million
+	for i := range order {
+		order[i] = int32(i)
+	}
+	slices.SortFunc(order, b.inOrder(list))
+	old := slices.Clone(list)
+	for i, at := range order {
+		list[i] = old[at]
+	}
+	return list
+}
+
+// inOrder compares rows of a list, by position, as sorted has them.
+func (b *builder) inOrder(list []Row) func(x, y int32) int {
 	by, name := b.order, allColumns["name"]
 	var keys []Cell
 	if by.cell != nil {
@@ -171,23 +185,49 @@ func (b *builder) sorted(list []Row) []Row {
 			keys[i] = by.cell(b.context, &list[i])
 		}
 	}
-	order := make([]int32, len(list)) // rows are large, and there can be a million
-	for i := range order {
-		order[i] = int32(i)
-	}
-	slices.SortFunc(order, func(x, y int32) int {
+	return func(x, y int32) int {
 		if keys != nil {
 			if d := compare(by, keys[x], keys[y]); d != 0 {
 				return d
 			}
 		}
 		return cmp.Or(compare(name, name.cell(b.context, &list[x]), name.cell(b.context, &list[y])), cmp.Compare(x, y))
-	})
-	old := slices.Clone(list)
-	for i, at := range order {
-		list[i] = old[at]
 	}
-	return list
+}
+
+// mostPicked is how many rows are picked out of a list one by one: each is put in its place among those before it.
+const mostPicked = 1_000
+
+// front puts the first n rows, as sorted has them, at the beginning of a list, and leaves the others in any order: the
+// names of a million rows that nobody sees are not compared.
+func (b *builder) front(list []Row, n int) {
+	if n >= len(list)/4 || n > mostPicked {
+		b.sorted(list)
+		return
+	}
+	inOrder, best := b.inOrder(list), make([]int32, 0, n+1)
+	for i := range int32(len(list)) {
+		if len(best) == n && inOrder(i, best[n-1]) > 0 {
+			continue
+		}
+		at, _ := slices.BinarySearchFunc(best, i, inOrder)
+		best = slices.Insert(best, at, i)
+		best = best[:min(len(best), n)]
+	}
+	rows, picked := make([]Row, n), make(map[int32]bool, n)
+	for i, at := range best {
+		rows[i], picked[at] = list[at], true
+	}
+	to := len(list) - 1
+	for i := to; i >= 0; i-- {
+		if !picked[int32(i)] {
+			if i != to {
+				list[to] = list[i]
+			}
+			to--
+		}
+	}
+	copy(list, rows)
 }
 
 func compare(column Column, x, y Cell) int {
@@ -213,11 +253,11 @@ func (b *builder) limit(list []Row, value func(*Row) cost) []Row {
 	if b.options.nonzero {
 		list = slices.DeleteFunc(list, func(r Row) bool { return b.order.cell(b.context, &r).Number == 0 })
 	}
-	b.sorted(list)
 	keep := len(list)
 	if b.options.Top > 0 {
 		keep = min(keep, b.options.Top)
 	}
+	b.front(list, keep)
 	var out []Row
 	rest := Row{kind: rowRest}
 	for i := range list {

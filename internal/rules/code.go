@@ -32,37 +32,40 @@ func (l limits) reach(a, all q.Amount) bool {
 // about makes the find of a rule about objects that user code made, or had made: those of one place together. part is
 // what of a use the rule is about, nothing if it is not.
 func about(least limits, part func(*facts, *analysis.Use) q.Amount, says func(*Finding, Names) string) func(*facts,
-	*Rule) []Finding {
-	return func(f *facts, r *Rule) []Finding {
-		at := map[analysis.Place]int{}
+	*Rule) search {
+	return func(f *facts, r *Rule) search {
 		var found []Finding
-		heaviest := map[analysis.Place]q.Amount{}
-		for i := range f.List {
-			u := &f.List[i]
+		var most q.Bytes // of one use of the last place
+		add := func(u *analysis.Use) {
 			if u.Type == 0 {
-				continue
+				return
 			}
 			amount := part(f, u)
 			if amount.IsZero() {
-				continue
+				return
 			}
-			n, known := at[u.From]
-			if !known {
-				n = len(found)
-				at[u.From] = n
-				found = append(found, Finding{Rule: r, From: u.From, says: says})
+			if n := len(found); n == 0 || found[n-1].From != u.From { // places come one after the other
+				found, most = append(reached(found, least, f), Finding{Rule: r, From: u.From, says: says}), 0
 			}
-			x := &found[n]
+			x := &found[len(found)-1]
 			x.Amount = x.Amount.Add(amount)
-			if most := heaviest[u.From]; x.Type == 0 || amount.Bytes > most.Bytes {
-				heaviest[u.From], x.Type, x.Function = amount, u.Type, 0
+			if x.Type == 0 || amount.Bytes > most {
+				most, x.Type, x.Function = amount.Bytes, u.Type, 0
 				if len(u.Chain) > 0 {
 					x.Function = u.Chain[0]
 				}
 			}
 		}
-		return slices.DeleteFunc(found, func(x Finding) bool { return !least.reach(x.Amount, f.Total.Born) })
+		return search{add, func() []Finding { return reached(found, least, f) }}
 	}
+}
+
+// reached takes the last finding away if it is not at the limits.
+func reached(found []Finding, least limits, f *facts) []Finding {
+	if n := len(found) - 1; n >= 0 && !least.reach(found[n].Amount, f.Total.Born) {
+		return found[:n]
+	}
+	return found
 }
 
 // born takes the objects of uses for which a condition holds.
@@ -94,17 +97,16 @@ const (
 // timed makes the find of a rule about calls of framework functions: those of one place and function together. is is
 // asked of the functions of the chain, reach of the sum.
 func timed(is func(name string) bool, reach func(*Finding) bool, says func(*Finding, Names) string) func(*facts,
-	*Rule) []Finding {
+	*Rule) search {
 	type call struct {
 		from     analysis.Place
 		function session.FunctionID
 	}
-	return func(f *facts, r *Rule) []Finding {
+	return func(f *facts, r *Rule) search {
 		sums := map[call]*Finding{}
-		for i := range f.List {
-			u := &f.List[i]
+		add := func(u *analysis.Use) {
 			if u.Type != 0 || len(u.Chain) == 0 || !is(f.function(u.Chain[0])) {
-				continue
+				return
 			}
 			key := call{u.From, u.Chain[0]}
 			x := sums[key]
@@ -117,17 +119,19 @@ func timed(is func(name string) bool, reach func(*Finding) bool, says func(*Find
 			}
 			x.Waited, x.Waits = x.Waited+u.Time.OffCPU, x.Waits+u.Time.Voluntary
 		}
-		var found []Finding
-		for _, x := range sums {
-			if reach(x) {
-				found = append(found, *x)
+		return search{add, func() []Finding {
+			var found []Finding
+			for _, x := range sums {
+				if reach(x) {
+					found = append(found, *x)
+				}
 			}
-		}
-		slices.SortFunc(found, func(a, b Finding) int {
-			return cmp.Or(cmp.Compare(a.From.Function, b.From.Function), cmp.Compare(a.From.Line, b.From.Line),
-				cmp.Compare(a.Function, b.Function))
-		})
-		return found
+			slices.SortFunc(found, func(a, b Finding) int {
+				return cmp.Or(cmp.Compare(a.From.Function, b.From.Function), cmp.Compare(a.From.Line, b.From.Line),
+					cmp.Compare(a.Function, b.Function))
+			})
+			return found
+		}}
 	}
 }
 

@@ -11,16 +11,41 @@ import (
 // facts is what rules look at.
 type facts struct {
 	*analysis.Uses
-	types     map[session.TypeID]*session.Type
-	functions map[session.FunctionID]*session.Function
+	types     rowsByID[session.TypeID, *session.Type]
+	functions rowsByID[session.FunctionID, string] // names as in metadata, with their types
 	gcs       []session.GC
 	pinned    q.Count       // Σ over collections
 	detailed  q.Count       // collections of which pinned is known
 	duration  q.Nanoseconds // of the processes, together
 }
 
+// rowsByID finds rows by their ids, which are asked for millions of times. They are added in ascending order.
+type rowsByID[ID ~uint32 | ~int64, T any] struct {
+	dense  []T      // of the ids 1, 2, …, as collectors number rows
+	sparse map[ID]T // the others
+}
+
+func (r *rowsByID[ID, T]) add(id ID, row T) {
+	if int64(id) == int64(len(r.dense))+1 {
+		r.dense = append(r.dense, row)
+		return
+	}
+	if r.sparse == nil {
+		r.sparse = map[ID]T{}
+	}
+	r.sparse[id] = row
+}
+
+// get returns a row, the zero value if there is none.
+func (r *rowsByID[ID, T]) get(id ID) T {
+	if at := int64(id) - 1; at >= 0 && at < int64(len(r.dense)) {
+		return r.dense[at]
+	}
+	return r.sparse[id]
+}
+
 func gather(src *analysis.Source) (*facts, error) {
-	f := &facts{types: map[session.TypeID]*session.Type{}, functions: map[session.FunctionID]*session.Function{}}
+	f := &facts{}
 	var err error
 	if f.Uses, err = src.Uses(); err != nil {
 		return nil, err
@@ -30,14 +55,14 @@ func gather(src *analysis.Source) (*facts, error) {
 		return nil, err
 	}
 	for i := range types {
-		f.types[types[i].ID] = &types[i]
+		f.types.add(types[i].ID, &types[i])
 	}
 	functions, err := src.Session().Functions()
 	if err != nil {
 		return nil, err
 	}
 	for i := range functions {
-		f.functions[functions[i].ID] = &functions[i]
+		f.functions.add(functions[i].ID, functions[i].MetadataName())
 	}
 	return f, f.gatherGCs(src)
 }
@@ -92,13 +117,7 @@ func (f *facts) has(what data) bool {
 }
 
 // function is the name of a function as in metadata, with its type: System.String.Concat.
-func (f *facts) function(id session.FunctionID) string {
-	x := f.functions[id]
-	if x == nil {
-		return ""
-	}
-	return x.MetadataName()
-}
+func (f *facts) function(id session.FunctionID) string { return f.functions.get(id) }
 
 // method is the name of a function alone.
 func (f *facts) method(id session.FunctionID) string {
@@ -108,25 +127,17 @@ func (f *facts) method(id session.FunctionID) string {
 
 // typeName is the name of a type as in metadata.
 func (f *facts) typeName(id session.TypeID) string {
-	if t := f.types[id]; t != nil {
+	if t := f.types.get(id); t != nil {
 		return t.RawName
 	}
 	return ""
 }
 
 func (f *facts) trait(id session.TypeID) string {
-	if t := f.types[id]; t != nil {
+	if t := f.types.get(id); t != nil {
 		return t.Trait
 	}
 	return ""
-}
-
-// entry is the function that user code called, "" if it did the work itself.
-func (f *facts) entry(u *analysis.Use) string {
-	if len(u.Chain) == 0 {
-		return ""
-	}
-	return f.function(u.Chain[0])
 }
 
 // calls reports whether a function of a chain satisfies a condition on its name.

@@ -24,6 +24,11 @@ func whole(r *Rule, a q.Amount, text string, args ...any) []Finding {
 	return []Finding{{Rule: r, Amount: a, says: func(*Finding, Names) string { return says }}}
 }
 
+// program makes the find of a rule about the whole program.
+func program(find func(*facts, *Rule) []Finding) func(*facts, *Rule) search {
+	return func(f *facts, r *Rule) search { return search{found: func() []Finding { return find(f, r) }} }
+}
+
 func manyGen2Deaths(f *facts, r *Rule) []Finding {
 	dead, all := f.Total.Dead[2], f.Total.Dead[0].Add(f.Total.Dead[1]).Add(f.Total.Dead[2])
 	if dead.Bytes < leastBytes || dead.Bytes*100 < all.Bytes*leastGen2Percent {

@@ -40,7 +40,13 @@ type Rule struct {
 	Waiting  bool   // it is about threads that wait
 	First    bool   // a summary tells it before rules that are not
 	needs    data
-	find     func(*facts, *Rule) []Finding
+	find     func(*facts, *Rule) search
+}
+
+// search is how a rule looks at a session: at each of its uses, if add is there, and then found says what it found.
+type search struct {
+	add   func(*analysis.Use)
+	found func() []Finding
 }
 
 // Needs returns the option of a recording without which the rule cannot be judged.
@@ -123,15 +129,8 @@ func JudgeBetween(src *analysis.Source, disabled []string, between func() error)
 		return nil, err
 	}
 	out := &Result{}
-	for _, r := range All() {
-		if slices.Contains(disabled, r.ID) {
-			continue
-		}
-		if !f.has(r.needs) {
-			out.Unjudged = append(out.Unjudged, Unjudged{r, r.Needs()})
-			continue
-		}
-		found := r.find(f, r)
+	for _, s := range f.searches(disabled, out) {
+		found := s.found()
 		slices.SortStableFunc(found, func(a, b Finding) int { return cmp.Compare(b.weight(), a.weight()) })
 		if more := len(found) - maxFindings; more > 0 {
 			out.Hidden += more
@@ -141,6 +140,28 @@ func JudgeBetween(src *analysis.Source, disabled []string, between func() error)
 	}
 	slices.SortStableFunc(out.Findings, func(a, b Finding) int { return cmp.Compare(rank(a.Rule), rank(b.Rule)) })
 	return out, nil
+}
+
+// searches looks at all uses, for all rules at once, and says in a result which rules cannot be judged.
+func (f *facts) searches(disabled []string, out *Result) []search {
+	var list []search
+	for _, r := range All() {
+		switch {
+		case slices.Contains(disabled, r.ID):
+		case f.has(r.needs):
+			list = append(list, r.find(f, r))
+		default:
+			out.Unjudged = append(out.Unjudged, Unjudged{r, r.Needs()})
+		}
+	}
+	f.Each(func(u *analysis.Use) {
+		for i := range list {
+			if list[i].add != nil {
+				list[i].add(u)
+			}
+		}
+	})
+	return list
 }
 
 func rank(r *Rule) int { return slices.Index([]Severity{Warning, Information}, r.Severity) }

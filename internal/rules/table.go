@@ -13,26 +13,26 @@ import (
 // all are the rules. A rule is added here, with two functions in testdata/targets/Rules: one that breaks it and one
 // that does not.
 var all = []Rule{
-	{ID: "many-gen2-deaths", Severity: Warning, needs: lifetimes, find: manyGen2Deaths,
+	{ID: "many-gen2-deaths", Severity: Warning, needs: lifetimes, find: program(manyGen2Deaths),
 		Title: "Many objects die in generation 2",
 		Advice: "Objects that live for some seconds are copied twice and then need a full collection. Let them die " +
 			"sooner, or keep and reuse them; lifetime --by site --sort gen2_bytes lists them."},
-	{ID: "gc-rate", Severity: Warning, needs: lifetimes, find: gcRate,
+	{ID: "gc-rate", Severity: Warning, needs: lifetimes, find: program(gcRate),
 		Title: "Collections of generation 2 are frequent",
 		Advice: "A healthy program has at least five collections of generation 1 for one of generation 2. Look for " +
 			"large objects (loh-churn) and for what dies in generation 2 (mid-life)."},
-	{ID: "gc-time", Severity: Warning, First: true, needs: lifetimes, find: gcTime,
+	{ID: "gc-time", Severity: Warning, First: true, needs: lifetimes, find: program(gcTime),
 		Title: "Much time is pauses of collections",
 		Advice: "Allocate less, and keep less alive while much is allocated; functions and types say where. Pauses " +
 			"are longer while lifetimes are recorded."},
-	{ID: "induced-gcs", Severity: Information, needs: lifetimes, find: inducedGCs,
+	{ID: "induced-gcs", Severity: Information, needs: lifetimes, find: program(inducedGCs),
 		Title:  "The program asks for collections",
 		Advice: "Leave it to the runtime when to collect: GC.Collect makes short-lived objects older."},
-	{ID: "pinning", Severity: Information, needs: lifetimes, find: pinning,
+	{ID: "pinning", Severity: Information, needs: lifetimes, find: program(pinning),
 		Title: "Many objects are pinned",
 		Advice: "Pin for a short time, or allocate long-lived buffers with GC.AllocateArray(pinned: true); survivors " +
 			"says which roots pin."},
-	{ID: "finalizer-queue", Severity: Information, needs: lifetimes, find: finalizable,
+	{ID: "finalizer-queue", Severity: Information, needs: lifetimes, find: program(finalizable),
 		Title:  "Many objects wait for their finalizers",
 		Advice: "Dispose what has a finalizer: an object that is finalized lives for one more collection."},
 	{ID: "mid-life", Severity: Warning, First: true, needs: lifetimes,

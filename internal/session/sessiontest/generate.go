@@ -75,6 +75,8 @@ type Size struct {
 	Functions int
 	Types     int
 	Threads   int
+	// Sites, if more than Nodes, are the sites in all: each node has one, and any of them has one of the others too.
+	Sites int
 	// Chain, if not 0, makes the first Chain nodes one path, as deep recursion does.
 	Chain int
 }
@@ -128,12 +130,20 @@ func Generate(size Size, seed uint64) *Builder {
 		}
 		n.Function, n.Instruction = session.FunctionID(f+1), session.InstructionID(2*f+1+r.IntN(2))
 		b.Nodes = append(b.Nodes, n)
-		b.Sites = append(b.Sites, session.Site{ID: session.SiteID(i + 1),
-			Thread: session.ThreadID(1 + r.IntN(size.Threads)), Node: n.ID,
-			Type: session.TypeID(1 + r.IntN(size.Types))})
-		count := 1 + r.Int64N(100)
-		b.SiteValues = append(b.SiteValues, session.SiteValue{Slice: 1, Site: session.SiteID(i + 1),
-			Amount: q.Amount{Allocations: q.Count(count), Bytes: q.Bytes(count * (24 + 8*r.Int64N(8)))}})
+		b.generateSite(r, size, n.ID)
+	}
+	for range size.Sites - size.Nodes {
+		b.generateSite(r, size, session.NodeID(1+r.IntN(size.Nodes)))
 	}
 	return b
+}
+
+// generateSite adds a site of a node, and what was allocated there.
+func (b *Builder) generateSite(r *rand.Rand, size Size, node session.NodeID) {
+	site := session.SiteID(len(b.Sites) + 1)
+	b.Sites = append(b.Sites, session.Site{ID: site, Thread: session.ThreadID(1 + r.IntN(size.Threads)), Node: node,
+		Type: session.TypeID(1 + r.IntN(size.Types))})
+	count := 1 + r.Int64N(100)
+	b.SiteValues = append(b.SiteValues, session.SiteValue{Slice: 1, Site: site,
+		Amount: q.Amount{Allocations: q.Count(count), Bytes: q.Bytes(count * (24 + 8*r.Int64N(8)))}})
 }

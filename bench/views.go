@@ -1,0 +1,175 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+
+	"github.com/clrprof/clrprof/internal/analysis"
+	q "github.com/clrprof/clrprof/internal/quantity"
+	"github.com/clrprof/clrprof/internal/session"
+	"github.com/clrprof/clrprof/internal/session/sessiontest"
+)
+
+// million is the session that the goals of views, filters, comparisons and exports are about.
+var million = sessiontest.Size{Nodes: 1_000_000, Sites: 2_000_000, Functions: 20_000, Types: 3_000, Threads: 16}
+
+const millionSlices = 10 // of time
+
+// views measures what the views, filters, comparisons and exports of a made-up session of a million nodes and two
+// million sites take: seconds of a processor, the least of the rounds, and the most memory.
+func (b *bench) views() error {
+	plain, other := filepath.Join(b.dir, "million.clrprof"), filepath.Join(b.dir, "changed.clrprof")
+	followed := filepath.Join(b.dir, "followed.clrprof")
+	for path, change := range map[string]func(*sessiontest.Builder){
+		plain: spread, other: func(made *sessiontest.Builder) { spread(made); grow(made) }, followed: follow,
+	} {
+		if err := b.make(path, change); err != nil {
+			return err
+		}
+	}
+	fmt.Fprintf(b.out, "\n## Views of a session of a million nodes and two million sites\n\n"+
+		"Made up, of %d slices of time; with lifetimes: half of all objects die. Seconds of a processor (user and system), the "+
+		"least of %d rounds, and the most memory. `make bench BENCHFLAGS=\"-only views\"`.\n\n"+
+		"| | goal | processor | MB |\n| --- | ---: | ---: | ---: |\n", millionSlices, b.rounds)
+	for _, m := range measuredViews(plain, other, followed) {
+		if err := b.measureView(m); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// measured is a command of which the cost is measured.
+type measured struct {
+	what string // of which session
+	goal string // seconds; "": there is none
+	args []string
+}
+
+func measuredViews(plain, other, followed string) []measured {
+	var out []measured
+	add := func(what, goal, session string, commands ...string) {
+		for _, c := range commands {
+			f := strings.Fields(c)
+			args := append([]string{f[0], session}, f[1:]...)
+			if f[0] == "diff" {
+				args = append([]string{f[0], session, other}, f[1:]...)
+			}
+			out = append(out, measured{what + c, goal, args})
+		}
+	}
+	add("", "0.3", plain, "report summary", "report functions", "report calltree", "report calltree --hot",
+		"report callers Service7.HandleRequestAsync<Company.Product.Request49>",
+		"report function Service7.HandleRequestAsync<Company.Product.Request49>", "report modules", "report lines", "report ips",
+		"report types", "report types Entity7<", "report threads", "report processes", "report marks", "report header",
+		"report rules", "report losses")
+	add("lifetimes: ", "0.3", followed, "report summary", "report lifetime", "report lifetime --by site",
+		"report lifetime --by function", "report gcs", "report ages", "report diff-gcs 3 7", "report rules", "report types")
+	add("", "", plain, "report calltree --bottom-up", "report calltree --fold-recursion", "report calltree --by module",
+		"report functions --by namespace", "report lines --my-code")
+	for _, filter := range []string{"--time 2s..5s", "--process 4242", "--thread /3$/", "--module Company.Product.Area7",
+		"--namespace *.Area7.*", "--function *.Service7.*", "--type *Entity7<*", "--type !*Entity7<*", "--focus *.Service7.*",
+		"--hide *.Area7.*", "--my-code"} {
+		add("", "1", plain, "report functions "+filter)
+	}
+	add("lifetimes: ", "1", followed, "report lifetime --gc 3..7", "report lifetime --time 2s..5s")
+	add("", "2", plain, "diff functions", "diff types", "diff lines", "diff modules", "diff sites", "diff calltree", "diff threads")
+	add("lifetimes: ", "2", followed, "diff lifetime")
+	add("", "3", plain, "export -o /dev/null -f --format pprof")
+	add("lifetimes: ", "3", followed, "export -o /dev/null -f --format pprof")
+	add("", "", plain, "export -o /dev/null -f --format collapsed", "export -o /dev/null -f --format speedscope")
+	return out
+}
+
+// measureView prints the row of a command.
+func (b *bench) measureView(m measured) error {
+	var cpu, memory []float64
+	for range b.rounds {
+		cmd := exec.Command(b.clrprof, m.args...)
+		_, c, err := timed(cmd)
+		if err != nil {
+			return fmt.Errorf("%s: %w", m.what, err)
+		}
+		cpu, memory = append(cpu, c), append(memory, float64(cmd.ProcessState.SysUsage().(*syscall.Rusage).Maxrss)/1e3)
+	}
+	_, err := fmt.Fprintf(b.out, "| `%s` | %s | %.2f | %.0f |\n", m.what, m.goal, slices.Min(cpu), slices.Max(memory))
+	return err
+}
+
+// make writes the session of a million nodes, changed.
+func (b *bench) make(path string, change func(*sessiontest.Builder)) error {
+	made := sessiontest.Generate(million, 1)
+	change(made)
+	if err := made.Write(path); err != nil {
+		return err
+	}
+	w, err := session.Edit(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(analysis.Complete(w), w.Close())
+}
+
+// spread spreads what was allocated over the slices: each site has one, and the greater ones half in a later one.
+func spread(b *sessiontest.Builder) {
+	b.Slices = nil
+	for i := range session.SliceID(millionSlices) {
+		b.Slices = append(b.Slices, session.Slice{ID: i + 1, Begin: q.Nanoseconds(i) * 1e9, End: q.Nanoseconds(i+1) * 1e9})
+	}
+	by := make([][]session.SiteValue, millionSlices)
+	for i, v := range b.SiteValues {
+		at, later := i%millionSlices, i%millionSlices+3
+		if later < millionSlices && v.Allocations%2 == 0 {
+			half := q.Amount{Allocations: v.Allocations / 2, Bytes: v.Bytes / 2}
+			by[later] = append(by[later], session.SiteValue{Slice: session.SliceID(later + 1), Site: v.Site, Amount: half})
+			v.Amount = half
+		}
+		v.Slice = session.SliceID(at + 1)
+		by[at] = append(by[at], v)
+	}
+	for _, rows := range by {
+		slices.SortFunc(rows, func(x, y session.SiteValue) int { return int(x.Site) - int(y.Site) })
+	}
+	b.SiteValues = slices.Concat(by...)
+}
+
+// grow gives every tenth site twice as much.
+func grow(b *sessiontest.Builder) {
+	for i := range b.SiteValues {
+		if v := &b.SiteValues[i]; v.Site%10 == 0 {
+			v.Amount = v.Add(v.Amount)
+		}
+	}
+}
+
+// follow ends each slice with a collection of generation 0, which finds half of what the slice allocated dead.
+func follow(b *sessiontest.Builder) {
+	spread(b)
+	b.Info[session.KeyMode] = "memory,lifetime"
+	b.Followed(1, false)
+	next := b.SiteValues
+	for i, slice := range b.Slices {
+		gc := b.Collect(1, 0, false, slice.End-1e6, 1e5)
+		of := &b.GCGenerations[i]
+		for len(next) > 0 && next[0].Slice == slice.ID {
+			v := next[0]
+			next = next[1:]
+			b.GCBirths = append(b.GCBirths, session.GCBirth{GC: gc, Site: v.Site, Amount: v.Amount})
+			of.Before = of.Before.Add(v.Amount)
+			n := v.Allocations / 2
+			if n == 0 {
+				continue
+			}
+			dead := q.Amount{Allocations: n, Bytes: v.Bytes / q.Bytes(v.Allocations) * q.Bytes(n)}
+			b.GCDeaths = append(b.GCDeaths, session.GCDeath{GC: gc, Site: v.Site, Amount: dead})
+			b.Deaths = append(b.Deaths, session.SiteDeath{Slice: slice.ID, Site: v.Site, Amount: dead})
+			of.Dead = of.Dead.Add(dead)
+		}
+		of.Promoted = of.Before.Sub(of.Dead)
+	}
+}
