@@ -17,7 +17,8 @@
 //	time        the agent
 //
 // Usage: go run ./bench [-rounds 7] [-o bench/RESULTS.md] [-only
-// allocations|pauses|types|filters|paused|trace|control|shadow|roslyn|report|views|calls|starts|timed-roslyn|timed-report]
+// allocations|pauses|types|filters|paused|trace|control|shadow|roslyn|report|views|calls|starts|timed-roslyn|
+// timed-report]
 package main
 
 import (

@@ -69,17 +69,18 @@ func measuredViews(plain, other, followed string) []measured {
 		"report types", "report types Entity7<", "report threads", "report processes", "report marks", "report header",
 		"report rules", "report losses")
 	add("lifetimes: ", "0.3", followed, "report summary", "report lifetime", "report lifetime --by site",
-		"report lifetime --by function", "report gcs", "report ages", "report diff-gcs 3 7", "report rules", "report types")
+		"report lifetime --by function", "report gcs", "report ages", "report diff-gcs 3 7", "report rules",
+		"report types")
 	add("", "", plain, "report calltree --bottom-up", "report calltree --fold-recursion", "report calltree --by module",
 		"report functions --by namespace", "report lines --my-code")
-	for _, filter := range []string{"--time 2s..5s", "--process 4242", "--thread /3$/", "--module Company.Product.Area7",
-		"--namespace *.Area7.*", "--function *.Service7.*", "--type *Entity7<*", "--type !*Entity7<*", "--focus *.Service7.*",
-		"--hide *.Area7.*", "--my-code"} {
+	for _, filter := range []string{"--time 2s..5s", "--process 4242", "--thread /3$/",
+		"--module Company.Product.Area7", "--function *.Service7.*", "--type *Entity7<*", "--type !*Entity7<*",
+		"--focus *.Service7.*", "--hide *.Area7.*", "--my-code"} {
 		add("", "1", plain, "report functions "+filter)
 	}
 	add("lifetimes: ", "1", followed, "report lifetime --gc 3..7", "report lifetime --time 2s..5s")
-	add("", "2", plain, "diff functions", "diff types", "diff lines", "diff modules", "diff sites", "diff calltree", "diff threads")
-	add("lifetimes: ", "2", followed, "diff lifetime")
+	add("", "2", plain, "diff functions", "diff types", "diff lines", "diff modules", "diff sites", "diff calltree",
+		"diff threads")
 	add("", "3", plain, "export -o /dev/null -f --format pprof")
 	add("lifetimes: ", "3", followed, "export -o /dev/null -f --format pprof")
 	add("", "", plain, "export -o /dev/null -f --format collapsed", "export -o /dev/null -f --format speedscope")
@@ -119,14 +120,16 @@ func (b *bench) make(path string, change func(*sessiontest.Builder)) error {
 func spread(b *sessiontest.Builder) {
 	b.Slices = nil
 	for i := range session.SliceID(millionSlices) {
-		b.Slices = append(b.Slices, session.Slice{ID: i + 1, Begin: q.Nanoseconds(i) * 1e9, End: q.Nanoseconds(i+1) * 1e9})
+		b.Slices = append(b.Slices, session.Slice{ID: i + 1, Begin: q.Nanoseconds(i) * 1e9,
+			End: q.Nanoseconds(i+1) * 1e9})
 	}
 	by := make([][]session.SiteValue, millionSlices)
 	for i, v := range b.SiteValues {
 		at, later := i%millionSlices, i%millionSlices+3
 		if later < millionSlices && v.Allocations%2 == 0 {
 			half := q.Amount{Allocations: v.Allocations / 2, Bytes: v.Bytes / 2}
-			by[later] = append(by[later], session.SiteValue{Slice: session.SliceID(later + 1), Site: v.Site, Amount: half})
+			by[later] = append(by[later], session.SiteValue{Slice: session.SliceID(later + 1), Site: v.Site,
+				Amount: half})
 			v.Amount = half
 		}
 		v.Slice = session.SliceID(at + 1)

@@ -32,8 +32,8 @@ type Uses struct {
 	HasMemory bool
 }
 
-// Each calls fn with each of the uses, in the order of place, chain and type. There can be millions, and they are large:
-// so they are made one by one, and the next one overwrites it.
+// Each calls fn with each of the uses, in the order of place, chain and type. There can be millions, and they are
+// large: so they are made one by one, and the next one overwrites it.
 func (u *Uses) Each(fn func(*Use)) { u.each(fn) }
 
 // chains numbers chains of functions: 0 is the empty one. A chain's parent is the chain without its last function.

@@ -183,7 +183,7 @@ func (r *Recorder) describe() error {
 // addSites adds what the sites of a process allocated.
 func (p *process) addSites(s *live.State, last bool) {
 	rows := p.arena.Sites()
-	excluded := short(p.rec.FindPseudo(excludedFunction))
+	excluded := short(p.rec.FindPseudo(session.NameExcluded))
 	for i := range p.rec.Sites() {
 		row := &rows[i]
 		var sum live.Sums

@@ -20,11 +20,8 @@ import (
 	"github.com/clrprof/clrprof/internal/wire"
 )
 
-// Names of the pseudo functions.
-const (
-	unmanagedFunction = "(runtime: no managed code on the stack)"
-	excludedFunction  = "(excluded)"
-)
+// unmanagedFunction is the name of the pseudo function of what no managed code did.
+const unmanagedFunction = "(runtime: no managed code on the stack)"
 
 // lossReasons are those of wire.Loss. More of them are found here.
 var lossReasons = [wire.LossCount]string{
@@ -405,7 +402,7 @@ func (p *process) newSite(threadID uint32, of siteOf, timing uint32, frozen bool
 		return session.Site{}, err
 	}
 	if node == 0 { // nothing of its stack is kept
-		node = p.rec.Node(0, p.rec.Pseudo(excludedFunction), 0)
+		node = p.rec.Node(0, p.rec.Pseudo(session.NameExcluded), 0)
 	}
 	typ, ok := p.names.typeID(of.typ)
 	if !ok {

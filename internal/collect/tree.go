@@ -90,7 +90,7 @@ func (t *tree) place(p *process, n wire.Node) node {
 	case !at.keep && parent.id != 0:
 		return out
 	case !at.keep:
-		function, instruction = p.rec.Pseudo(excludedFunction), 0
+		function, instruction = p.rec.Pseudo(session.NameExcluded), 0
 	}
 	out.id, out.function, out.class = p.rec.Node(parent.id, function, instruction), short(function), uint8(at.class)
 	return out

@@ -10,7 +10,7 @@ import (
 
 // find returns the ids whose names match: exactly, else as the last parts of a name (Append, AuditTrail.Append of
 // Ns.AuditTrail.Append(int)), else as any part of it without regard to case. Several ids of one name (in several
-// processes) are one match. weight orders the candidates of an ambiguous name.
+// processes, an async method and its body) are one match. weight orders the candidates of an ambiguous name.
 func find[ID ~int64 | ~uint32](what, wanted string, ids []ID, name func(ID) string, weight func(ID) int64) ([]ID,
 	error) {
 	var exact, part []ID
@@ -41,7 +41,7 @@ func find[ID ~int64 | ~uint32](what, wanted string, ids []ID, name func(ID) stri
 	slices.SortStableFunc(part, func(x, y ID) int { return cmp.Compare(weight(y), weight(x)) })
 	var names []string
 	for _, id := range part {
-		if n := name(id); !slices.Contains(names, n) {
+		if n := method(name(id)); !slices.Contains(names, n) {
 			names = append(names, n)
 		}
 		if len(names) > maxCandidates {
@@ -61,4 +61,13 @@ func find[ID ~int64 | ~uint32](what, wanted string, ids []ID, name func(ID) stri
 		return nil, Unknown(what, wanted, all)
 	}
 	return nil, &UnknownError{What: what, Name: wanted, Candidates: names, Ambiguous: true}
+}
+
+// method is the name of a function without what says that it is the body of a method that the compiler took apart, such
+// as [async]: who names the method means both.
+func method(name string) string {
+	if at := strings.LastIndex(name, " ["); at >= 0 && strings.HasSuffix(name, "]") {
+		return name[:at]
+	}
+	return name
 }

@@ -26,6 +26,7 @@ const (
 	NoteAges               NoteKind = "ages"                // what the columns of ages are
 	NoteAgesWhole          NoteKind = "ages-whole"          // ages are not of the span that is selected
 	NoteHotPath            NoteKind = "hot-path"            // by what
+	NoteHotPassed          NoteKind = "hot-passed"          // the share of what the hot path goes past, and of what
 	NoteBornBetween        NoteKind = "born-between"        // the numbers of two collections
 	NoteDiedBetween        NoteKind = "died-between"        // the numbers of two collections
 	NoteNoLastGC           NoteKind = "no-last-gc"          // when the living were born is not known
@@ -103,6 +104,10 @@ const (
 	FindingAllocations   NoteKind = "allocations"    // the share of bytes, a type, and a place
 	FindingWork          NoteKind = "work"           // the share of CPU time, the time, and a place
 	FindingWait          NoteKind = "wait"           // the time, how often, and a place
+	FindingMostBytes     NoteKind = "most-bytes"     // the share of bytes, a type, and a place: little, but the most
+	FindingMostWork      NoteKind = "most-work"      // the share of CPU time, the time, and a place: likewise
+	FindingFramework     NoteKind = "framework"      // the share of bytes that no user code called for, and the bytes
+	FindingAllCode       NoteKind = "all-code"       // of all code: a share and a type, a share and a function
 	FindingRule          NoteKind = "rule"           // the title of a rule, what it says, and its id
 )
 

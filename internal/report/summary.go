@@ -3,6 +3,7 @@ package report
 import (
 	"cmp"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -163,7 +164,49 @@ func summarize(c *context, o Options) (*Summary, error) {
 		return nil, err
 	}
 	s.addNext()
+	s.hideSaid()
 	return s, nil
+}
+
+// wasteRule is the rule about what is promoted in vain.
+const wasteRule = "mid-life"
+
+// finds reports whether a finding of a rule is told.
+func (s *Summary) finds(rule string) bool {
+	return slices.ContainsFunc(s.Findings, func(n Note) bool { return n.Kind == FindingRule && n.Facts[2] == rule })
+}
+
+// fullLists is from how many lists on a screen has no room for those that only say again what findings say.
+const fullLists = 3
+
+// hideSaid takes lists away of which each row is a finding.
+func (s *Summary) hideSaid() {
+	lists := 0
+	for _, x := range s.Sections {
+		if x.Shown && !x.Single && len(x.Table.Rows) > 0 {
+			lists++
+		}
+	}
+	kinds := map[string]NoteKind{sectionWork: FindingWork, sectionWaits: FindingWait, sectionCauses: FindingAllocations}
+	for i := range s.Sections {
+		x, said, rows := &s.Sections[i], 0, 0
+		for _, f := range s.Findings {
+			if f.Kind == kinds[x.Key] {
+				said++
+			}
+		}
+		for _, r := range x.Table.Rows {
+			if r.kind != rowRest {
+				rows++
+			}
+		}
+		if waste := analysis.UserSection(analysis.SectionWaste); x.Key == waste && s.finds(wasteRule) {
+			said = rows // a rule names the place that is worst
+		}
+		if said > 0 && said >= rows && lists >= fullLists {
+			x.Shown = false
+		}
+	}
 }
 
 // FitTop as Options.Top gives the lists of a summary as many rows as its text has room for on a screen of some 45
@@ -201,11 +244,19 @@ func (c *context) fittingTop(o Options) (int, error) {
 // nothing that can be measured.
 const wasteShown = 1000
 
+// wasteShownTimed is the same of a summary that also has times: there is less room, and the line waste says how much it
+// is.
+const wasteShownTimed = 20
+
 // waitsShown is from which part of elapsed time on a summary that also has memory lists what waits, one in so many.
 const waitsShown = 100
 
-// sectionWaits is the key of the list of what waits.
-const sectionWaits = "waits_by_blocked"
+// The keys of the lists of what user code does.
+const (
+	sectionWork   = "work_by_cpu"
+	sectionWaits  = "waits_by_blocked"
+	sectionCauses = "causes_by_bytes"
+)
 
 // readInfo reads what the session says of itself.
 func (s *Summary) readInfo() (err error) {
@@ -228,7 +279,11 @@ func (s *Summary) chooseSections() {
 		x := &s.Sections[i]
 		x.Shown = !(s.allCode && x.mine || !s.allCode && x.all)
 		if x.Key == analysis.SectionWaste || x.Key == analysis.UserSection(analysis.SectionWaste) {
-			x.Shown = x.Shown && s.Lifetime.Waste().Bytes > s.Total.Bytes/wasteShown
+			least := s.Total.Bytes / wasteShown
+			if s.Timing != nil {
+				least = s.Total.Bytes / wasteShownTimed
+			}
+			x.Shown = x.Shown && s.Lifetime.Waste().Bytes > least
 		}
 		if x.Key == sectionWaits && s.HasMemory { // there is little room, and the line CPU says how much it is
 			x.Shown = x.Shown && (s.Timing.Total.Inclusive.Blocked-s.forEnd)*waitsShown >= s.Timing.Elapsed()
@@ -359,6 +414,13 @@ func (s *Summary) addHotPath(key, title, text string, weight func(cost) int64) e
 	hot, err := s.context.hotPath(heaviest, weight)
 	if err != nil {
 		return err
+	}
+	passed, err := s.context.passed(heaviest, hot, weight)
+	if err != nil {
+		return err
+	}
+	if passed != nil {
+		title += fmt.Sprintf(", past %s that is of no recorded code", share(heaviest, *passed, weight))
 	}
 	if len(s.context.processes.list) > 1 {
 		hot = append([]Row{heaviest}, hot...)

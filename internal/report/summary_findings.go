@@ -53,7 +53,40 @@ func (s *Summary) addFindings(o Options) error {
 	s.findAllocations()
 	s.findRules(judged, func(r *rules.Rule) bool { return r.First })
 	s.findRules(judged, func(*rules.Rule) bool { return true })
+	s.findMost()
 	return nil
+}
+
+// findMost says where most of the work and of the bytes are where no finding does: a reader wants to know that, too,
+// when it is little. Where most bytes are not of user code, that is said in any case.
+func (s *Summary) findMost() {
+	said := func(kinds ...NoteKind) bool {
+		return slices.ContainsFunc(s.Findings, func(n Note) bool { return slices.Contains(kinds, n.Kind) })
+	}
+	if works := s.heaviest(func(t q.Time) q.Nanoseconds { return t.CPU }); len(works) > 0 && !said(FindingWork) {
+		cpu := works[0].time.Exclusive.CPU
+		s.find(&works[0], FindingMostWork, q.PercentOf(cpu, s.Timing.Total.Inclusive.CPU), cpu, s.where(&works[0]))
+	}
+	if s.Total.Bytes < leastBytes {
+		return
+	}
+	if len(s.causes) > 0 && !said(FindingAllocations, FindingRule) {
+		r := &s.causes[0]
+		s.find(r, FindingMostBytes, q.PercentOf(r.values.Inclusive.Bytes, s.Total.Bytes),
+			s.context.shortTypeName(r.typ), s.where(r))
+	}
+	if s.Outside.Bytes < s.Total.Bytes/2 {
+		return
+	}
+	s.find(nil, FindingFramework, q.PercentOf(s.Outside.Bytes, s.Total.Bytes), s.Outside.Bytes)
+	types, functions := s.section("types_by_bytes"), s.section("functions_by_exclusive_bytes")
+	if types == nil || functions == nil || len(types.Rows) == 0 || len(functions.Rows) == 0 {
+		return
+	}
+	typ, function := &types.Rows[0], &functions.Rows[0]
+	s.find(nil, FindingAllCode, q.PercentOf(typ.values.Inclusive.Bytes, s.Total.Bytes),
+		s.context.shortTypeName(typ.typ), q.PercentOf(function.values.Exclusive.Bytes, s.Total.Bytes),
+		s.context.frameName(function.function))
 }
 
 // findNothing says why a recording of calls has none, where the flags are why: it was not paused, and all of it is

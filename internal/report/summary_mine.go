@@ -76,7 +76,7 @@ func (s *Summary) addUserAllocations(o Options) error {
 			function: c.Function, values: both(c.Amount)})
 	}
 	s.causes = slices.Clone(rows)
-	return s.addRows("causes_by_bytes", "Where your code allocates most", "bytes", causeText, rows, o.Top, rest)
+	return s.addRows(sectionCauses, "Where your code allocates most", "bytes", causeText, rows, o.Top, rest)
 }
 
 // leastShown is how many bytes a cause has at least to be a row, if so many are shown, 0: all. Those that have as much
@@ -112,7 +112,7 @@ func (s *Summary) addUserTimes(top int) error {
 			time: &rowTime{TimeValue: value}})
 	}
 	s.works = slices.Clone(list)
-	if err := s.addRows("work_by_cpu", "Where your code works most: CPU time", "cpu_exclusive", workText,
+	if err := s.addRows(sectionWork, "Where your code works most: CPU time", "cpu_exclusive", workText,
 		slices.Clone(list), top, Row{}); err != nil {
 		return err
 	}

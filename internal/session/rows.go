@@ -151,6 +151,9 @@ const (
 	// NameTruncated is the name of the pseudo function that stands for what has no path of its own: frames beyond the
 	// stack depth that is kept, and calls beyond the paths that are.
 	NameTruncated = "(truncated)"
+	// NameExcluded is the name of the pseudo function that stands for what functions did that are not recorded, and
+	// that no recorded function called.
+	NameExcluded = "(excluded)"
 
 	// NameFolded is the name of the pseudo function whose node is the root of folded calls: calls that have no path and
 	// are counted by caller and function. They are below it, and no view shows it.

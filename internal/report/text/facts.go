@@ -52,12 +52,8 @@ func (s summary) timeFacts(fact func(key, format string, args ...any)) {
 		calls += fmt.Sprintf("; %s had not ended", t.Total.Running)
 	}
 	fact("calls", "%s", calls)
-	probes := fmt.Sprintf("%s %s: %s of what was measured", all.Overhead, pick(t.Raw, "not taken out", "taken out"),
-		t.Overhead())
-	if t.Agent > 0 {
-		probes += fmt.Sprintf("; the agent's own %s are in none of the times", t.Agent)
-	}
-	fact("probes", "%s%s", probesText(t), probes)
+	fact("probes", "%s%s %s: %s of what was measured", probesText(t), all.Overhead,
+		pick(t.Raw, "not taken out", "taken out"), t.Overhead())
 }
 
 // probesText says how calls were seen, if the session knows.
@@ -86,7 +82,9 @@ func (s summary) lifetimeFacts(fact func(key, format string, args ...any)) {
 	fact("gcs", "%s (%s gen 0, %s gen 1, %s gen 2), pauses %s together, %s the longest", l.All(), l.Collections[0],
 		l.Collections[1], l.Collections[2], l.Pause, l.Longest)
 	s.diedFact(fact)
-	fact("waste", "%s survived generations 0 and 1 and died in 2", bytesExactly(l.Waste().Bytes))
+	if !l.Waste().IsZero() {
+		fact("waste", "%s survived generations 0 and 1 and died in 2", bytesExactly(l.Waste().Bytes))
+	}
 	if !l.LeftOut.IsZero() {
 		fact("left out", "%s, %s: made by the runtime for clrprof, or after the last collection",
 			counted(l.LeftOut.Allocations, "object"), bytesExactly(l.LeftOut.Bytes))

@@ -24,7 +24,9 @@ func WriteSummary(w io.Writer, of *report.Summary, o Options) error {
 	}
 	out := bufio.NewWriter(w)
 	for _, note := range s.Notes {
-		fmt.Fprintln(out, wrap(Printable(words.Note(note)), o.Width))
+		if note.Kind != report.NoteProbes { // findings come first
+			fmt.Fprintln(out, wrap(Printable(words.Note(note)), o.Width))
+		}
 	}
 	s.writeFindings(out, o)
 	s.writeFacts(out, o)
@@ -35,8 +37,8 @@ func WriteSummary(w io.Writer, of *report.Summary, o Options) error {
 		fmt.Fprintf(out, "\n%s\n", o.style(styleBold, section.Title))
 		table{section.Table}.writeGrid(out, o)
 	}
-	if remarks := Remarks(of); len(remarks) > 0 {
-		writeSentences(out, remarks, o.Width)
+	if remarks := s.remarks(); len(remarks) > 0 {
+		fmt.Fprintf(out, "\n%s\n", wrap(strings.Join(remarks, " "), o.Width))
 	}
 	for _, loss := range s.Losses {
 		fmt.Fprintln(out, o.style(styleBold, wrap(Printable(words.Note(loss)), o.Width)))
@@ -110,6 +112,17 @@ func Remarks(of *report.Summary) []string {
 	return out
 }
 
+// remarks are Remarks, and the notes that are of less weight than findings.
+func (s summary) remarks() []string {
+	out := Remarks(s.Summary)
+	for _, note := range s.Notes {
+		if note.Kind == report.NoteProbes {
+			out = append(out, words.Note(note))
+		}
+	}
+	return out
+}
+
 // command is the command that tells more.
 func (s summary) command(next report.Next) string {
 	path := shell.Quote(s.Path)
@@ -133,14 +146,6 @@ func indented(s string) string { return strings.ReplaceAll(s, "\n", "\n  ") }
 
 // writes reports whether a person sees a section.
 func (s summary) writes(x report.Section) bool { return x.Shown && !x.Single && len(x.Table.Rows) > 0 }
-
-// writeSentences writes a paragraph, each sentence on lines of its own.
-func writeSentences(out *bufio.Writer, sentences []string, width int) {
-	fmt.Fprintln(out)
-	for _, s := range sentences {
-		fmt.Fprintln(out, wrap(s, width))
-	}
-}
 
 // factIndent is where the values of facts begin.
 const factIndent = 11

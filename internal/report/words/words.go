@@ -25,6 +25,8 @@ var sentences = map[report.NoteKind]string{
 		"the end (alive); times, of those that survived one, with --columns.",
 	report.NoteAgesWhole: "Ages are those of the whole run.",
 	report.NoteHotPath:   "Only the hot path by %s (docs/metrics.md).",
+	report.NoteHotPassed: "It goes past %s of the process's %s, which code has that is not recorded, and that no recorded " +
+		"code called: (excluded).",
 	report.NoteBornBetween: "Born after collection %d and before collection %d, and reachable at the end; by " +
 		"the generation in which they are.",
 	report.NoteDiedBetween: "What was born and died between them: lifetime --gc %d..%d",
@@ -111,7 +113,12 @@ var sentences = map[report.NoteKind]string{
 	report.FindingAllocations:   "%s of all bytes are of type %s, made by %s.",
 	report.FindingWork:          "%s of CPU time (%s) is %s.",
 	report.FindingWait:          "%s blocked in %s waits in %s.",
-	report.FindingRule:          "%s: %s (rule %s)",
+	report.FindingMostBytes:     "No place in your code makes much of all bytes: the most are %s, of type %s, made by %s.",
+	report.FindingMostWork:      "No place in your code has much of the CPU time: the most is %s (%s), %s.",
+	report.FindingFramework: "%s of all bytes (%s) are of framework code that your code did not call; --all-code " +
+		"shows it.",
+	report.FindingAllCode: "Of all code: %s of all bytes are of type %s, and %s are allocated by %s.",
+	report.FindingRule:    "%s: %s (rule %s)",
 }
 
 // Note is a note in a sentence.
@@ -183,10 +190,9 @@ func foldedText(calls q.Count, share any) string {
 
 // mechanisms say how the operating system's acts were noticed, and what that does not see.
 var mechanisms = map[string]string{
-	session.MechanismRseq: "context switches, by restartable sequences (rseq); system calls and page faults that " +
-		"need none count as the program's own work",
-	session.MechanismPerf: "context switches, by perf events; system calls and page faults that need none count as " +
-		"the program's own work",
+	session.MechanismRseq: "context switches, by rseq; system calls and page faults without one are the program's own work",
+	session.MechanismPerf: "context switches, by perf events; system calls and page faults without one are the program's " +
+		"own work",
 	session.MechanismGap: "context switches in intervals longer than %s (the kernel allows nothing better here: see " +
 		"perf_event_paranoid); shorter waits count as the program's own work",
 	session.MechanismNone: "nothing: application time is elapsed time",
