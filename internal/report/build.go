@@ -201,7 +201,7 @@ const mostPicked = 1_000
 // front puts the first n rows, as sorted has them, at the beginning of a list, and leaves the others in any order: the
 // names of a million rows that nobody sees are not compared.
 func (b *builder) front(list []Row, n int) {
-	if n >= len(list)/4 || n > mostPicked {
+	if n == 0 || n >= len(list)/4 || n > mostPicked {
 		b.sorted(list)
 		return
 	}

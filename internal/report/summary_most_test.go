@@ -1,0 +1,95 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	q "github.com/clrprof/clrprof/internal/quantity"
+	"github.com/clrprof/clrprof/internal/session"
+	"github.com/clrprof/clrprof/internal/session/sessiontest"
+)
+
+// TestNothingStandsOut: of a program of which no place allocates much, and most is of code that is not recorded, the
+// summary says so, with the most there is; and the hot path leads to the user's code.
+func TestNothingStandsOut(t *testing.T) {
+	b := sessiontest.New()
+	p := b.Process("Even", 700)
+	thread := b.Thread(p, "main")
+	app := b.Module(p, "Even.dll", true)
+	b.Modules[app-1].Origin = "project"
+	thing := b.Type(app, "Even.Thing")
+	main := b.Function(app, "Even.Program.Main()", "/src/Program.cs", 10)
+	for line := range int64(20) {
+		bytes := 100_000 + q.Bytes(line)
+		b.Allocate(1, thread, thing, 1, bytes, sessiontest.Frame{Function: main, Line: 11 + line})
+	}
+	excluded := session.FunctionID(len(b.Functions) + 1)
+	b.Functions = append(b.Functions, session.Function{ID: excluded, Process: p, Kind: session.FunctionPseudo,
+		RawName: session.NameExcluded})
+	b.Allocate(1, thread, thing, 5, 6_000_000, sessiontest.Frame{Function: excluded})
+	r := made(t, b)
+	if _, kinds := findings(t, r); !cmp.Equal(kinds, []NoteKind{FindingMostBytes, FindingFramework, FindingAllCode}) {
+		t.Errorf("the summary finds %v", kinds)
+	}
+	table, err := r.Build(callTreeView, Options{Hot: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for i := range table.Rows {
+		names = append(names, rowName(table.context, &table.Rows[i]).Text)
+	}
+	if diff := cmp.Diff([]string{"Even", "Even.Program.Main()"}, names); diff != "" {
+		t.Errorf("the hot path (-want +have):\n%s", diff)
+	}
+	passed := slices.IndexFunc(table.Notes, func(n Note) bool { return n.Kind == NoteHotPassed })
+	if passed < 0 || fmt.Sprint(table.Notes[passed].Facts...) != fmt.Sprint(q.PercentOf(q.Bytes(6_000_000),
+		q.Bytes(8_000_190)), "bytes") {
+		t.Errorf("the hot path goes past what it does not say: %v", table.Notes)
+	}
+}
+
+// TestFindBothParts: the name of an async method means the method and its body.
+func TestFindBothParts(t *testing.T) {
+	names := []string{"", "App.Work.Run(int)", "App.Work.Run(int) [async]", "App.Work.Run(string)", "App.Go()",
+		"App.Go() [async]"}
+	for wanted, want := range map[string][]session.FunctionID{"Go": {4, 5}, "App.Go": {4, 5}, "App.Go()": {4},
+		"Run(int)": {1}, "Run(string)": {3}, "Run(int) [async]": {2}, "Run": nil} {
+		have, err := find("function", wanted, []session.FunctionID{1, 2, 3, 4, 5},
+			func(id session.FunctionID) string { return names[id] }, func(session.FunctionID) int64 { return 1 })
+		if (err != nil) != (want == nil) || !cmp.Equal(want, have) {
+			t.Errorf("%s: %v, %v, want %v", wanted, have, err, want)
+		}
+	}
+}
+
+// TestFront: the first rows of a list are those of the list in its order, and none is lost.
+func TestFront(t *testing.T) {
+	r := made(t, sessiontest.Shop())
+	for n := range 6 {
+		b := &builder{context: r.context, order: allColumns["exclusive_bytes"]}
+		var list, all []Row
+		for i := range 40 {
+			list = append(list, Row{kind: rowFact, text: fmt.Sprint(i * 7 % 5), key: fmt.Sprint(i),
+				values: both(q.Amount{Bytes: q.Bytes(i * 11 % 7)})})
+		}
+		all = b.sorted(slices.Clone(list))
+		b.front(list, n)
+		keys := func(rows []Row) (out []string) {
+			for _, r := range rows {
+				out = append(out, r.key)
+			}
+			return out
+		}
+		if diff := cmp.Diff(keys(all[:n]), keys(list[:n])); diff != "" {
+			t.Errorf("%d rows (-sorted +front):\n%s", n, diff)
+		}
+		if have, want := slices.Sorted(slices.Values(keys(list))), slices.Sorted(slices.Values(keys(all))); !cmp.Equal(
+			have, want) {
+			t.Errorf("%d rows: %v are left of %v", n, have, want)
+		}
+	}
+}
