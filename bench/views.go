@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 
 	"github.com/clrprof/clrprof/internal/analysis"
 	q "github.com/clrprof/clrprof/internal/quantity"
@@ -21,7 +20,7 @@ var million = sessiontest.Size{Nodes: 1_000_000, Sites: 2_000_000, Functions: 20
 const millionSlices = 10 // of time
 
 // views measures what the views, filters, comparisons and exports of a made-up session of a million nodes and two
-// million sites take: seconds of a processor, the least of the rounds, and the most memory.
+// million sites take: seconds of a processor, the least of the rounds.
 func (b *bench) views() error {
 	plain, other := filepath.Join(b.dir, "million.clrprof"), filepath.Join(b.dir, "changed.clrprof")
 	followed := filepath.Join(b.dir, "followed.clrprof")
@@ -34,8 +33,8 @@ func (b *bench) views() error {
 	}
 	fmt.Fprintf(b.out, "\n## Views of a session of a million nodes and two million sites\n\n"+
 		"Made up, of %d slices of time; with lifetimes: half of all objects die. Seconds of a processor (user and system), the "+
-		"least of %d rounds, and the most memory. `make bench BENCHFLAGS=\"-only views\"`.\n\n"+
-		"| | goal | processor | MB |\n| --- | ---: | ---: | ---: |\n", millionSlices, b.rounds)
+		"least of %d rounds. `make bench BENCHFLAGS=\"-only views\"`.\n\n"+
+		"| | goal | processor |\n| --- | ---: | ---: |\n", millionSlices, b.rounds)
 	for _, m := range measuredViews(plain, other, followed) {
 		if err := b.measureView(m); err != nil {
 			return err
@@ -89,16 +88,15 @@ func measuredViews(plain, other, followed string) []measured {
 
 // measureView prints the row of a command.
 func (b *bench) measureView(m measured) error {
-	var cpu, memory []float64
+	var cpu []float64
 	for range b.rounds {
-		cmd := exec.Command(b.clrprof, m.args...)
-		_, c, err := timed(cmd)
+		_, c, err := timed(exec.Command(b.clrprof, m.args...))
 		if err != nil {
 			return fmt.Errorf("%s: %w", m.what, err)
 		}
-		cpu, memory = append(cpu, c), append(memory, float64(cmd.ProcessState.SysUsage().(*syscall.Rusage).Maxrss)/1e3)
+		cpu = append(cpu, c)
 	}
-	_, err := fmt.Fprintf(b.out, "| `%s` | %s | %.2f | %.0f |\n", m.what, m.goal, slices.Min(cpu), slices.Max(memory))
+	_, err := fmt.Fprintf(b.out, "| `%s` | %s | %.2f |\n", m.what, m.goal, slices.Min(cpu))
 	return err
 }
 
