@@ -142,7 +142,7 @@ bool control_mark_function(uint32_t function, uint32_t point)
 /* Names are as long as a program can make them. */
 void control_mark_request(const utf16 *name, uint32_t length)
 {
-    uint64_t since = (arena.header->data & WIRE_DATA_TIME) != 0 ? os_clock() : 0;
+    uint64_t since = (arena.header->data & WIRE_DATA_TIME) != 0 ? time_own_begins() : 0;
     uint8_t record[24 + WIRE_MAX_NAME * sizeof(utf16)];
     if (!is_never() && control_ask(NULL)) {
         uint64_t time_ns = monotonic_ns();
