@@ -13,7 +13,7 @@ import (
 // code, and each gives a number, what it is about, and the line. What weighs less than its limit is not said: a program
 // with nothing unusual has few findings, or none. What a rule is about is told by the rule alone.
 const (
-	maxFindings   = 8
+	maxFindings   = 64  // more than there are: one of each rule, and maxCauses of each other kind
 	maxCauses     = 3   // findings of one kind
 	leastShare    = 10  // percent of bytes, of CPU time or of blocked time
 	leastBytes    = 1e6 // less is of no weight in any program
@@ -50,8 +50,8 @@ func (s *Summary) addFindings(o Options) error {
 	}
 	s.findRules(judged, func(r *rules.Rule) bool { return r.Waiting })
 	s.findWaits(judged)
+	s.findRules(judged, func(r *rules.Rule) bool { return r.First }) // a leak before what only allocates much
 	s.findAllocations()
-	s.findRules(judged, func(r *rules.Rule) bool { return r.First })
 	s.findRules(judged, func(*rules.Rule) bool { return true })
 	s.findMost()
 	return nil
