@@ -21,7 +21,6 @@
 #include "calls.h"
 #include "control.h"
 #include "interactions.h"
-#include "os.h"
 #include "pins.h"
 #include "scopes.h"
 #include "threads.h"
@@ -85,7 +84,7 @@ static bool is_in(bool outside)
 static void change_process(bool outside, bool begins)
 {
     bool timed = (arena.header->data & WIRE_DATA_TIME) != 0, recorded = control_ask(NULL);
-    uint64_t since = timed ? os_clock() : 0;
+    uint64_t since = timed && recorded ? time_own_begins() : 0;
     control_in_functions(outside, begins ? 1u : UINT32_MAX);
     if (timed && recorded)
         time_leave_out(since); /* if it was not, there is nothing yet that this is a part of */
