@@ -31,32 +31,56 @@
 enum kind { INSIDE, OUTSIDE, PROCESS_INSIDE, PROCESS_OUTSIDE, KINDS }; /* of SCOPE_…: 1 << kind */
 
 static bool inside_only; /* nothing is recorded but in functions; no more if one of them cannot have probes */
-static __thread struct {
+static struct own *unused; /* with the arena's lock */
+static __thread struct own { /* NULL: the thread was in no such call; there is no room for more beside what all threads have */
     uintptr_t at[KINDS];    /* caller's stack pointer of the outermost call, 0: there is none */
     struct wire_scope *row; /* NULL: there is none yet */
-} own AT_FIXED_PLACE;
+    struct own *next;
+} *own AT_FIXED_PLACE;
+
+static uintptr_t at(enum kind k)
+{
+    return own == NULL ? 0 : own->at[k];
+}
 
 bool scopes_off(void)
 {
-    return own.at[OUTSIDE] != 0 || (own.at[INSIDE] == 0 && __atomic_load_n(&inside_only, __ATOMIC_RELAXED));
+    return at(OUTSIDE) != 0 || (at(INSIDE) == 0 && __atomic_load_n(&inside_only, __ATOMIC_RELAXED));
+}
+
+/* False: there is no memory. */
+static bool take_own(void)
+{
+    if (own != NULL)
+        return true;
+    arena_lock();
+    own = unused;
+    if (own != NULL)
+        unused = own->next;
+    else
+        own = private_alloc(sizeof *own);
+    if (own != NULL)
+        *own = (struct own){.row = NULL};
+    arena_unlock();
+    return own != NULL;
 }
 
 /* This thread's row, for the collector. NULL: no room. */
 static struct wire_scope *find_row(void)
 {
-    uint32_t thread = own.row != NULL ? 0 : thread_number();
+    uint32_t thread = own->row != NULL ? 0 : thread_number();
     if (thread == 0)
-        return own.row;
+        return own->row;
     arena_lock();
     uint64_t rows = arena.header->regions[WIRE_REGION_SCOPES].used / sizeof(struct wire_scope), wanted = thread > rows ? thread - rows : 0;
     if (wanted == 0 || arena_reserve(WIRE_REGION_SCOPES, wanted * sizeof(struct wire_scope)) != NULL) {
-        own.row = &arena.scopes[thread - 1];
+        own->row = &arena.scopes[thread - 1];
         arena_publish(WIRE_REGION_SCOPES, wanted * sizeof(struct wire_scope));
     }
     arena_unlock();
-    if (own.row == NULL)
+    if (own->row == NULL)
         loss(WIRE_LOSS_ARENA_FULL, 0, 0); /* what is recorded is right, but nobody knows how often and how long */
-    return own.row;
+    return own->row;
 }
 
 static void note_begin(struct wire_spells *s)
@@ -77,7 +101,7 @@ static void note_end(struct wire_spells *s)
 /* Is this thread in a call of a function that records inside, or outside, for itself or for all? */
 static bool is_in(bool outside)
 {
-    return (outside ? own.at[OUTSIDE] | own.at[PROCESS_OUTSIDE] : own.at[INSIDE] | own.at[PROCESS_INSIDE]) != 0;
+    return (outside ? at(OUTSIDE) | at(PROCESS_OUTSIDE) : at(INSIDE) | at(PROCESS_INSIDE)) != 0;
 }
 
 /* A call of a function that is there for the whole process begins, or is gone. */
@@ -93,10 +117,14 @@ static void change_process(bool outside, bool begins)
 /* The outermost call of a kind begins, or is gone: sp 0. */
 static void change(enum kind k, uintptr_t sp)
 {
+    if (!take_own()) {
+        scopes_missing();
+        return;
+    }
     struct wire_scope *row = find_row();
     bool outside = k == OUTSIDE || k == PROCESS_OUTSIDE, was_in = is_in(outside);
     time_settle(); /* up to here the thread is what it was */
-    own.at[k] = sp;
+    own->at[k] = sp;
     if (k == INSIDE || k == OUTSIDE) {
         time_look_again();
         if (current_thread != NULL)
@@ -124,7 +152,7 @@ static bool is_never(void)
 static void drop(uintptr_t sp)
 {
     for (enum kind k = INSIDE; k < KINDS; k++)
-        if (own.at[k] != 0 && own.at[k] <= sp)
+        if (at(k) != 0 && at(k) <= sp)
             change(k, 0);
 }
 
@@ -135,7 +163,7 @@ void scopes_enter(uint32_t scopes, uintptr_t sp)
         return;
     drop(sp);
     for (enum kind k = INSIDE; k < KINDS; k++)
-        if ((scopes & 1u << k) != 0 && own.at[k] == 0)
+        if ((scopes & 1u << k) != 0 && at(k) == 0)
             change(k, sp);
     errno = saved_errno;
 }
@@ -149,7 +177,7 @@ static bool is_outermost(uintptr_t at, uintptr_t sp)
 bool scopes_is_outermost(uint32_t scopes, uintptr_t sp)
 {
     for (enum kind k = INSIDE; k < KINDS; k++)
-        if ((scopes & 1u << k) != 0 && own.at[k] != 0 && is_outermost(own.at[k], sp))
+        if ((scopes & 1u << k) != 0 && at(k) != 0 && is_outermost(at(k), sp))
             return true;
     return false;
 }
@@ -161,7 +189,7 @@ void scopes_leave(uint32_t scopes, uintptr_t sp)
         return;
     drop(sp - 1);
     for (enum kind k = INSIDE; k < KINDS; k++)
-        if ((scopes & 1u << k) != 0 && own.at[k] != 0 && is_outermost(own.at[k], sp))
+        if ((scopes & 1u << k) != 0 && at(k) != 0 && is_outermost(at(k), sp))
             change(k, 0);
     errno = saved_errno;
 }
@@ -191,13 +219,19 @@ void scopes_thread_ended(void)
     if (is_never())
         return;
     for (enum kind k = PROCESS_INSIDE; k < KINDS; k++)
-        if (own.at[k] != 0)
+        if (at(k) != 0)
             change(k, 0);
-    if (own.row == NULL)
+    if (own == NULL)
         return;
-    note_end(&own.row->inside);
-    note_end(&own.row->outside);
-    own.row = NULL; /* it may be that of another thread now */
+    if (own->row != NULL) { /* it may be that of another thread next */
+        note_end(&own->row->inside);
+        note_end(&own->row->outside);
+    }
+    arena_lock();
+    own->next = unused;
+    unused = own;
+    arena_unlock();
+    own = NULL;
 }
 
 /* ── exceptions, where nobody else asks for them ────────────────────────────────────────────────────────────────── */

@@ -39,7 +39,7 @@ var agentParts = []struct {
 	// Probes that are taken out while nothing is recorded.
 	{"rejit", 260, "rejit.c rejit.h", "control guest memory probes"},
 	// In which functions a thread is recorded.
-	{"scopes", 280, "scopes.c scopes.h", "control exceptions guest interactions machine memory threads time"},
+	{"scopes", 315, "scopes.c scopes.h", "control exceptions guest interactions machine memory threads time"},
 	// What else is done at functions.
 	{"actions", 80, "actions.c actions.h", "control guest memory threads time"},
 	// Calls to databases and over HTTP: which methods make them, what they send, and how long it takes.
