@@ -215,7 +215,7 @@ static uint64_t task_clock(void)
 /* False: not all could be read. */
 static bool read_all(const struct counter_state *s, uint64_t *values)
 {
-    struct rusage usage;
+    struct rusage usage = {0};
     if (reads_usage)
         getrusage(RUSAGE_THREAD, &usage);
     for (uint32_t i = 0; i < counters_used; i++)

@@ -114,12 +114,14 @@ static void measure_counters(struct timer *t, struct probe *warm, const struct m
 {
     void (*bare)(const struct method *) = probes_on ? machine_bare_il : machine_bare;
     uint64_t counted[WIRE_MAX_COUNTERS] = {0};
+    uint32_t n = 0;
     counters_begin(t);
-    for (uint32_t n = 0; n < calls; n++)
+    do
         bare(m);
+    while (++n < calls);
     counters_end(t, false, counted);
     for (uint32_t i = 0; i < counters_used; i++) {
-        uint64_t outside = median(warm->counted_outside[i], warm->n), own = counted[i] * 1024 / calls;
+        uint64_t outside = median(warm->counted_outside[i], warm->n), own = counted[i] * 1024 / n;
         arena.header->cpu_counters[i].inside = median(warm->counted_inside[i], warm->n);
         arena.header->cpu_counters[i].outside = outside > own ? outside - own : 0;
     }

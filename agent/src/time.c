@@ -570,7 +570,7 @@ void time_leave_cold(const struct method *m, uintptr_t sp)
         timer_forget_unrecorded(t, sp);
     if (t->top->caller_sp == sp && t->top->timing == 0)
         end_swallowed(t);
-    else if (t->top->caller_sp == sp)
+    else if (t->top->caller_sp == sp && t->levels != NULL) /* who has none has no calls */
         end_now(t);
     resume_jumped(t);
     errno = saved_errno;
