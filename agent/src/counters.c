@@ -27,7 +27,6 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #define EVENT_PAGE 4096u
@@ -205,13 +204,6 @@ static uint64_t of_usage(const struct rusage *r, uint32_t kind)
     }
 }
 
-static uint64_t task_clock(void)
-{
-    struct timespec ts = {0};
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
-    return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
-
 /* False: not all could be read. */
 static bool read_all(const struct counter_state *s, uint64_t *values)
 {
@@ -222,7 +214,7 @@ static bool read_all(const struct counter_state *s, uint64_t *values)
         if (chosen[i].kind < WIRE_COUNTER_TASK_CLOCK)
             values[i] = of_usage(&usage, chosen[i].kind);
         else if (chosen[i].kind == WIRE_COUNTER_TASK_CLOCK)
-            values[i] = task_clock();
+            values[i] = os_cpu_ns();
     return events == 0 || read_events(s, values);
 }
 

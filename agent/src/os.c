@@ -253,7 +253,7 @@ static uint64_t measure_gap(uint64_t ticks_per_sec)
 
 /* ── a thread ───────────────────────────────────────────────────────────────────────────────────────────────── */
 
-static uint64_t thread_cpu_ns(void)
+uint64_t os_cpu_ns(void)
 {
     struct timespec ts;
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
@@ -311,7 +311,7 @@ void os_attach(struct timer *t)
         read_usage(&t->usage);
         if (may_delay && !read_delay(&t->delay_ns))
             t->delay_ns = 0; /* what it waited until now counts for the first wait then */
-        t->cpu_ns = thread_cpu_ns();
+        t->cpu_ns = os_cpu_ns();
         t->cpu_at = os_clock();
         read_usage(&now);
     } while (++looks < MAX_LOOKS && (now.voluntary != t->usage.voluntary || now.preempted != t->usage.preempted));
@@ -354,7 +354,7 @@ static bool asks_delay(const struct timer *t, uint64_t now, uint64_t cpu, const 
 /* Reads what the kernel has counted up to `now`, when t->usage was read; false if it has counted more meanwhile. */
 static bool count(const struct timer *t, uint64_t now, const struct wire_waits *w, struct counted *c)
 {
-    c->cpu = thread_cpu_ns();
+    c->cpu = os_cpu_ns();
     c->delayed = asks_delay(t, now, c->cpu, w);
     if (!c->delayed)
         return true;
@@ -447,7 +447,7 @@ uint64_t os_look(struct timer *t, uint64_t from, struct wire_waits *w)
     }
     if (foreign || (t->mechanism == WIRE_MECHANISM_RSEQ && t->false_alarms > MAX_FALSE_ALARMS && t->false_alarms > 8 * t->alarms)) {
         attach(t, false); /* somebody else uses this thread's word, or it is nearly always a false alarm */
-        c.cpu = thread_cpu_ns();
+        c.cpu = os_cpu_ns();
         now = os_clock();
     }
     if (w->intervals != 0)
