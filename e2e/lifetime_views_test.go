@@ -5,7 +5,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/clrprof/clrprof/internal/analysis"
 	"github.com/clrprof/clrprof/internal/dotnettest"
+	"github.com/clrprof/clrprof/internal/report"
 )
 
 // lives is a row of the views lifetime and diff-gcs.
@@ -46,16 +48,20 @@ type gcRow struct {
 	Agent      int64 `json:"agent_ns"`
 }
 
+// livesBy is what rows of lifetimes are grouped by.
+var livesBy = []analysis.By{analysis.ByType, analysis.BySite, analysis.ByFunction, analysis.ByLine}
+
 // checkLives asserts that every row of every view of lives adds up, that all rows together are what was allocated, and,
 // if no collection was cut off, that the collections found as many dead.
 func checkLives(t *testing.T, path string, complete bool) {
 	t.Helper()
 	total := query[amount](t, path, "SELECT sum(allocations) AS allocations, sum(bytes) AS bytes FROM site_value")[0]
+	o := openViews(t, path)
 	var dead made
-	for _, by := range []string{"type", "site", "function", "line"} {
+	for _, by := range livesBy {
 		var all made
 		dead = made{}
-		for _, row := range view[lives](t, path, "lifetime", "--by", by) {
+		for _, row := range rows[lives](t, o, "lifetime", report.Options{By: by}) {
 			m := made{row.Instances, row.Bytes}
 			if row.dead().plus(row.alive()) != m || row.Alive < 0 || row.AliveB < 0 {
 				t.Errorf("lifetime --by %s: dead and alive are not all of %+v", by, row)
@@ -68,7 +74,7 @@ func checkLives(t *testing.T, path string, complete bool) {
 		}
 	}
 	var found made
-	for _, gc := range view[gcRow](t, path, "gcs") {
+	for _, gc := range rows[gcRow](t, o, "gcs", report.Options{}) {
 		found = found.plus(made{gc.Dead, gc.DeadBytes})
 		if gc.Before != gc.Dead+gc.Survived || gc.Agent > gc.Pause {
 			t.Errorf("a collection does not add up: %+v", gc)

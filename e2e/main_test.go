@@ -16,6 +16,7 @@ import (
 	"github.com/clrprof/clrprof/internal/analysis"
 	"github.com/clrprof/clrprof/internal/cli"
 	"github.com/clrprof/clrprof/internal/dotnettest"
+	"github.com/clrprof/clrprof/internal/report"
 	"github.com/clrprof/clrprof/internal/session"
 )
 
@@ -231,31 +232,36 @@ type amount struct {
 	InclusiveB  int64 `json:"inclusive_bytes"`
 }
 
-// checkSums adds up what the views print and compares with the totals: Σ exclusive over functions = Σ over types =
+// addedUp are the views of which all rows together are all allocations, and what of a row counts.
+var addedUp = []struct {
+	view    string
+	options report.Options
+	of      func(amount) (objects, bytes int64)
+}{
+	{"functions", report.Options{}, func(a amount) (int64, int64) { return a.Exclusive, a.ExclusiveB }},
+	{"modules", report.Options{Depth: 1}, func(a amount) (int64, int64) { return a.Exclusive, a.ExclusiveB }},
+	{"types", report.Options{Depth: 1}, func(a amount) (int64, int64) { return a.Instances, a.Bytes }},
+	{"threads", report.Options{}, func(a amount) (int64, int64) { return a.Allocations, a.Bytes }},
+	{"processes", report.Options{}, func(a amount) (int64, int64) { return a.Allocations, a.Bytes }},
+	{"calltree", report.Options{Depth: 1}, func(a amount) (int64, int64) { return a.Inclusive, a.InclusiveB }},
+	{"calltree", report.Options{}, func(a amount) (int64, int64) { return a.Exclusive, a.ExclusiveB }},
+}
+
+// checkSums adds up what the views show and compares with the totals: Σ exclusive over functions = Σ over types =
 // Σ over threads = Σ over processes = what is below the roots.
 func checkSums(t *testing.T, path string) {
 	t.Helper()
 	total := query[amount](t, path, "SELECT sum(allocations) AS allocations, sum(bytes) AS bytes FROM site_value")[0]
-	for _, tt := range []struct {
-		args []string
-		of   func(amount) (objects, bytes int64)
-	}{
-		{[]string{"functions"}, func(a amount) (int64, int64) { return a.Exclusive, a.ExclusiveB }},
-		{[]string{"modules", "--depth", "1"}, func(a amount) (int64, int64) { return a.Exclusive, a.ExclusiveB }},
-		{[]string{"types", "--depth", "1"}, func(a amount) (int64, int64) { return a.Instances, a.Bytes }},
-		{[]string{"threads"}, func(a amount) (int64, int64) { return a.Allocations, a.Bytes }},
-		{[]string{"processes"}, func(a amount) (int64, int64) { return a.Allocations, a.Bytes }},
-		{[]string{"calltree", "--depth", "1"}, func(a amount) (int64, int64) { return a.Inclusive, a.InclusiveB }},
-		{[]string{"calltree"}, func(a amount) (int64, int64) { return a.Exclusive, a.ExclusiveB }},
-	} {
+	o := openViews(t, path)
+	for _, tt := range addedUp {
 		var objects, bytes int64
-		for _, row := range view[amount](t, path, tt.args...) {
+		for _, row := range rows[amount](t, o, tt.view, tt.options) {
 			o, b := tt.of(row)
 			objects, bytes = objects+o, bytes+b
 		}
 		if objects != total.Allocations || bytes != total.Bytes {
-			t.Errorf("%v add up to %d allocations and %d bytes, the sites to %d and %d", tt.args, objects, bytes,
-				total.Allocations, total.Bytes)
+			t.Errorf("%s (%d levels) adds up to %d allocations and %d bytes, the sites to %d and %d", tt.view,
+				tt.options.Depth, objects, bytes, total.Allocations, total.Bytes)
 		}
 	}
 }
