@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
 	"time"
 
 	"zombiezen.com/go/sqlite"
@@ -55,16 +56,26 @@ func Create(path string, force bool) (*Writer, error) {
 	return Edit(path)
 }
 
+// empty is the file of a session without rows. It is made once in a process: SQLite takes longer for the schema than
+// most tests for their session.
+var empty = sync.OnceValues(func() ([]byte, error) {
+	conn, err := sqlite.OpenConn(":memory:", sqlite.OpenReadWrite, sqlite.OpenCreate)
+	if err != nil {
+		return nil, err
+	}
+	defer conn.Close()
+	if err := applySchema(conn); err != nil {
+		return nil, err
+	}
+	return conn.Serialize("main")
+})
+
 func writeSchema(path string) error {
-	conn, err := sqlite.OpenConn(path, sqlite.OpenReadWrite, sqlite.OpenCreate)
+	file, err := empty()
 	if err != nil {
 		return err
 	}
-	defer conn.Close()
-	if err := setPragmas(conn); err != nil {
-		return err
-	}
-	return applySchema(conn)
+	return os.WriteFile(path, file, 0o644)
 }
 
 // setPragmas sets how a writer commits; the package comment says why.
