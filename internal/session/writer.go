@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+	"syscall"
 	"time"
 
 	"zombiezen.com/go/sqlite"
@@ -75,7 +76,14 @@ func writeSchema(path string) error {
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(path, file, 0o644)
+	err = os.WriteFile(path, file, 0o644)
+	if pathErr := (*fs.PathError)(nil); errors.As(err, &pathErr) {
+		err = pathErr.Err // the caller says the name that the user knows
+	}
+	if errors.Is(err, syscall.ENOSPC) {
+		return fmt.Errorf("the file system is full: %w", err)
+	}
+	return err
 }
 
 // setPragmas sets how a writer commits; the package comment says why.
