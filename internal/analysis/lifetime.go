@@ -85,11 +85,18 @@ func (d *Data) addDeaths(sites []Lifetime) error {
 	if d.in.gcs != nil {
 		return d.deadBetween(sites)
 	}
+	return d.eachSelectedDeath(func(site int32, dead *session.SiteDeath) {
+		sum := &sites[site].Dead[dead.Generation]
+		*sum = sum.Add(dead.Amount)
+	})
+}
+
+// eachSelectedDeath calls fn with what died that is selected, where no span of collections is.
+func (d *Data) eachSelectedDeath(fn func(site int32, dead *session.SiteDeath)) error {
 	return d.eachDeath(d.in.span, func(slice, site int32, dead *session.SiteDeath) {
 		if d.in.inSlice(slice) && lets(d.in.sites, site) && dead.Generation >= 0 &&
 			dead.Generation < session.Generations {
-			sum := &sites[site].Dead[dead.Generation]
-			*sum = sum.Add(dead.Amount)
+			fn(site, dead)
 		}
 	})
 }

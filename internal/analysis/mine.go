@@ -142,38 +142,6 @@ func (d *Data) functionID(at int32) session.FunctionID {
 	return d.Functions[at].ID
 }
 
-// userSum is what was allocated of a type from a place, by positions and the number of the place.
-type userSum struct {
-	function, typ, place int32
-	q.Amount
-}
-
-// userSums adds up the allocations that are selected, in the order of function, type and place.
-func (d *Data) userSums() ([]userSum, *places, error) {
-	amounts, err := d.SiteAmounts()
-	if err != nil {
-		return nil, nil, err
-	}
-	a := d.attribute()
-	p := d.places(a)
-	rows := rowsWith(len(amounts), func(site int32) bool {
-		return amounts[site] != (q.Amount{}) && d.siteNode[site] >= 0
-	})
-	keys := []keyColumn{{func(site int32) int32 { return a.function[d.siteNode[site]] }, len(d.Functions)},
-		{func(site int32) int32 { return d.siteType[site] }, len(d.Types)},
-		{func(site int32) int32 { return p.at(a.nearest[d.siteNode[site]]) }, len(p.list)}}
-	var out []userSum
-	var last uint64
-	for i, x := range sortRows(rows, keys...) {
-		if i == 0 || x.key != last {
-			out = append(out, userSum{function: keys[0].of(x.row), typ: keys[1].of(x.row), place: keys[2].of(x.row)})
-		}
-		sum := &out[len(out)-1]
-		sum.Amount, last = sum.Add(amounts[x.row]), x.key
-	}
-	return out, p, nil
-}
-
 func (d *Data) typeID(at int32) session.TypeID {
 	if at < 0 {
 		return 0
@@ -183,47 +151,29 @@ func (d *Data) typeID(at int32) session.TypeID {
 
 // UserAllocations returns the allocations that are selected, in the order of function, type and place.
 func (d *Data) UserAllocations() ([]UserAllocation, error) {
-	sums, p, err := d.userSums()
+	amounts, err := d.SiteAmounts()
 	if err != nil {
 		return nil, err
 	}
-	out := make([]UserAllocation, len(sums))
-	for i, s := range sums {
-		out[i] = UserAllocation{d.functionID(s.function), d.typeID(s.typ), p.list[s.place], s.Amount}
+	a := d.attribute()
+	p := d.places(a)
+	rows := rowsWith(len(amounts), func(site int32) bool {
+		return amounts[site] != (q.Amount{}) && d.siteNode[site] >= 0
+	})
+	place := func(site int32) int32 { return p.at(a.nearest[d.siteNode[site]]) }
+	function := func(site int32) int32 { return a.function[d.siteNode[site]] }
+	var out []UserAllocation
+	var last uint64
+	for i, x := range sortRows(rows, keyColumn{function, len(d.Functions)},
+		keyColumn{func(site int32) int32 { return d.siteType[site] }, len(d.Types)}, keyColumn{place, len(p.list)}) {
+		if i == 0 || x.key != last {
+			out = append(out, UserAllocation{Function: d.functionID(function(x.row)),
+				Type: d.typeID(d.siteType[x.row]), From: p.list[place(x.row)]})
+		}
+		sum := &out[len(out)-1]
+		sum.Amount, last = sum.Add(amounts[x.row]), x.key
 	}
 	return out, nil
-}
-
-// UserCauses returns the allocations that are selected by type and place, for those of user code, with the function
-// that allocated most bytes of them, and what was allocated outside of user code. They are in the order in which their
-// first ones are among UserAllocations.
-func (d *Data) UserCauses() (causes []UserAllocation, outside q.Amount, err error) {
-	sums, p, err := d.userSums()
-	if err != nil {
-		return nil, outside, err
-	}
-	of, first := groupRows(rowsWith(len(sums), func(i int32) bool { return sums[i].place != 0 }), len(sums),
-		keyColumn{func(i int32) int32 { return sums[i].typ }, len(d.Types)},
-		keyColumn{func(i int32) int32 { return sums[i].place }, len(p.list)})
-	causes = make([]UserAllocation, len(first))
-	heaviest := make([]q.Bytes, len(first)) // of one function
-	for n, i := range first {
-		s := &sums[i]
-		causes[n] = UserAllocation{Function: d.functionID(s.function), Type: d.typeID(s.typ), From: p.list[s.place]}
-	}
-	for i, n := range of {
-		s := &sums[i]
-		if n == none {
-			outside = outside.Add(s.Amount)
-			continue
-		}
-		c := &causes[n]
-		c.Amount = c.Add(s.Amount)
-		if s.Bytes > heaviest[n] {
-			heaviest[n], c.Function = s.Bytes, d.functionID(s.function)
-		}
-	}
-	return causes, outside, nil
 }
 
 // UserTimes returns the times that are selected, in the order of function and place; nil without times. Folded calls
@@ -260,15 +210,6 @@ func (v *Source) UserAllocations() ([]UserAllocation, error) {
 		return nil, err
 	}
 	return d.UserAllocations()
-}
-
-// UserCauses returns what user code allocated, by type and place, and what was allocated outside of it.
-func (v *Source) UserCauses() (causes []UserAllocation, outside q.Amount, err error) {
-	d, err := v.load()
-	if err != nil {
-		return nil, outside, err
-	}
-	return d.UserCauses()
 }
 
 // UserTimes returns the times, by place in user code; nil without times.

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
 
 	q "github.com/clrprof/clrprof/internal/quantity"
@@ -90,7 +91,7 @@ func TestUses(t *testing.T) {
 		if err != nil {
 			rt.Fatal(err)
 		}
-		uses, err := v.Uses()
+		uses, err := v.Uses(nil)
 		if err != nil {
 			rt.Fatal(err)
 		}
@@ -145,6 +146,71 @@ func TestUses(t *testing.T) {
 			rt.Fatal(diff)
 		}
 	})
+}
+
+// TestUserCauses: causes are the allocations of user code by type and place, and those that are not in the list are
+// added up.
+func TestUserCauses(t *testing.T) {
+	dir := t.TempDir()
+	rapid.Check(t, func(rt *rapid.T) {
+		b := sessiontest.Random(rapid.Uint64().Draw(rt, "seed"))
+		for i := range b.Modules {
+			b.Modules[i].Origin = rapid.SampledFrom([]string{"project", "framework"}).Draw(rt, "origin")
+		}
+		for i := range b.SiteValues { // so that many are equal, and some nothing
+			b.SiteValues[i].Bytes = q.Bytes(rapid.IntRange(0, 2).Draw(rt, "bytes"))
+		}
+		s := open(rt, b, filepath.Join(dir, "a"))
+		defer s.Close()
+		v, err := Open(s, Selection{})
+		if err != nil {
+			rt.Fatal(err)
+		}
+		all, err := v.UserAllocations()
+		if err != nil {
+			rt.Fatal(err)
+		}
+		most := rapid.IntRange(0, 8).Draw(rt, "most")
+		got, err := v.UserCauses(most)
+		if err != nil {
+			rt.Fatal(err)
+		}
+		if diff := cmp.Diff(naiveCauses(all, most), got, cmpopts.EquateEmpty()); diff != "" {
+			rt.Fatal(diff)
+		}
+	})
+}
+
+// naiveCauses adds up allocations by type and place.
+func naiveCauses(all []UserAllocation, most int) *UserCauses {
+	out := &UserCauses{}
+	var list []UserAllocation
+	greatest := map[int]q.Bytes{}
+	for _, a := range all {
+		if a.From == (Place{}) {
+			out.Outside = out.Outside.Add(a.Amount)
+			continue
+		}
+		at := slices.IndexFunc(list, func(c UserAllocation) bool { return c.Type == a.Type && c.From == a.From })
+		if at < 0 {
+			at = len(list)
+			list = append(list, UserAllocation{Function: a.Function, Type: a.Type, From: a.From})
+		}
+		list[at].Amount = list[at].Add(a.Amount)
+		if a.Bytes > greatest[at] {
+			greatest[at], list[at].Function = a.Bytes, a.Function
+		}
+	}
+	list = slices.DeleteFunc(list, func(c UserAllocation) bool { return c.Bytes == 0 })
+	slices.SortStableFunc(list, func(x, y UserAllocation) int { return order.Compare(y.Bytes, x.Bytes) })
+	for i, c := range list {
+		if most == 0 || i < most || c.Bytes == list[most-1].Bytes {
+			out.List = append(out.List, c)
+			continue
+		}
+		out.More, out.Hidden = out.More+1, out.Hidden.Add(c.Amount)
+	}
+	return out
 }
 
 // TestUserTimes: what user functions did themselves is their exclusive time, and all together is all time.

@@ -54,14 +54,15 @@ func (c *chains) longer(parent, function int32) int32 {
 	return n
 }
 
-// chainsOf returns the chain of each node below user code, and numbers them; none for other nodes.
-func (d *Data) chainsOf(a *attribution) (chains, []int32) {
+// chainsOf returns the chain of each node below user code that is asked for, and numbers them; none for other nodes.
+// What is asked for of a node must be asked for of all between it and user code; nil: all nodes.
+func (d *Data) chainsOf(a *attribution, asked []bool) (chains, []int32) {
 	c := chains{parent: []int32{none}, function: []int32{none}, at: map[[2]int32]int32{}}
 	of := make([]int32, len(d.Nodes))
 	for n := range of {
 		parent := d.tree.Parent[n]
 		switch {
-		case a.nearest[n] == none:
+		case a.nearest[n] == none || asked != nil && !asked[n]:
 			of[n] = none
 		case a.nearest[n] == int32(n):
 			of[n] = 0
@@ -70,6 +71,22 @@ func (d *Data) chainsOf(a *attribution) (chains, []int32) {
 		}
 	}
 	return c, of
+}
+
+// firsts returns the function that each chain begins with, by position; none for the empty one.
+func (c *chains) firsts() []int32 {
+	out := make([]int32, len(c.parent))
+	for n, p := range c.parent {
+		switch {
+		case p == none:
+			out[n] = none
+		case p == 0:
+			out[n] = c.function[n]
+		default:
+			out[n] = out[p]
+		}
+	}
+	return out
 }
 
 // ranks returns the position of each chain in the order of their functions, one after the other. Functions are in the
@@ -102,42 +119,39 @@ func (c *chains) ranks(functions int) []int32 {
 	return out
 }
 
-// Uses returns what user code did, of what is selected.
-func (d *Data) Uses() (*Uses, error) {
+// Uses returns what user code did, of what is selected, and of that what is asked for; nil: all.
+func (d *Data) Uses(asked *UsesOf) (*Uses, error) {
 	a := d.attribute()
-	all, of := d.chainsOf(a)
 	u, places := &Uses{}, d.places(a)
-	sites, growing, err := d.objectsOf(u)
+	objects, err := d.objectsOf(u, a, places, asked)
 	if err != nil {
 		return nil, err
 	}
-	for site := range sites {
-		u.Total = u.Total.Add(sites[site])
-	}
 	times := d.exclusiveTimes()
 	d.addTimes(u, times)
+	all, of := d.chainsOf(a, d.nodesOf(objects, a, times != nil))
+	sites := int32(len(objects.sites))
 	node := func(row int32) int32 { // rows are sites, and the nodes after them
-		if int(row) < len(sites) {
-			return d.siteNode[row]
+		if row < sites {
+			return d.siteNode[objects.sites[row]]
 		}
-		return row - int32(len(sites))
+		return row - sites
 	}
-	rows := rowsWith(len(sites)+len(d.Nodes), func(row int32) bool {
-		n := node(row)
-		switch {
-		case n < 0 || of[n] == none:
-			return false
-		case int(row) < len(sites):
-			return !sites[row].IsZero()
+	called := d.calledFirst(&all, asked)
+	rows := rowsWith(len(objects.sites)+len(d.Nodes), func(row int32) bool {
+		if row < sites {
+			return true
 		}
-		return times != nil && (times.counts[n].calls != 0 || times.measured(n) != (q.Time{}))
+		n := row - sites
+		return times != nil && of[n] != none && called[of[n]] &&
+			(times.counts[n].calls != 0 || times.measured(n) != (q.Time{}))
 	})
 	ranks := all.ranks(len(d.Functions))
 	keys := []keyColumn{{func(row int32) int32 { return places.at(a.nearest[node(row)]) }, len(places.list)},
 		{func(row int32) int32 { return ranks[of[node(row)]] }, len(ranks)},
 		{func(row int32) int32 {
-			if int(row) < len(sites) {
-				return d.siteType[row]
+			if row < sites {
+				return d.siteType[objects.sites[row]]
 			}
 			return none
 		}, len(d.Types)}}
@@ -151,8 +165,9 @@ func (d *Data) Uses() (*Uses, error) {
 			}
 			x := Use{From: places.list[keys[0].of(row)], Chain: lists[of[n]], Type: d.typeID(keys[2].of(row))}
 			for key := sorted[i].key; i < len(sorted) && sorted[i].key == key; i++ {
-				if row := sorted[i].row; int(row) < len(sites) {
-					x.Lifetime, x.Growing = x.Lifetime.Add(sites[row]), x.Growing || growing[row]
+				if row := sorted[i].row; row < sites {
+					x.Lifetime = x.Lifetime.Add(objects.lifetimes[row])
+					x.Growing = x.Growing || objects.growing != nil && objects.growing[objects.sites[row]]
 				} else {
 					n := node(row)
 					x.Time, x.Calls = x.Time.Add(times.measured(n)), x.Calls+times.counts[n].calls
@@ -162,6 +177,35 @@ func (d *Data) Uses() (*Uses, error) {
 		}
 	}
 	return u, nil
+}
+
+// nodesOf says which nodes lie between sites and user code; nil: all are asked for, as they have times.
+func (d *Data) nodesOf(objects *usedObjects, a *attribution, all bool) []bool {
+	if all {
+		return nil
+	}
+	out := make([]bool, len(d.Nodes))
+	for _, site := range objects.sites {
+		for n := d.siteNode[site]; !out[n]; n = d.tree.Parent[n] {
+			if out[n] = true; a.nearest[n] == n {
+				break
+			}
+		}
+	}
+	return out
+}
+
+// calledFirst says of each chain whether times in it are asked for.
+func (d *Data) calledFirst(all *chains, asked *UsesOf) []bool {
+	wanted := make([]bool, len(d.Functions))
+	for f := range wanted {
+		wanted[f] = asked == nil || asked.Call(d.Functions[f].ID)
+	}
+	out := make([]bool, len(all.parent))
+	for n, f := range all.firsts() {
+		out[n] = asked == nil || f != none && wanted[f]
+	}
+	return out
 }
 
 // chain returns the functions of a chain.
@@ -174,27 +218,6 @@ func (d *Data) chain(all *chains, n int32) []session.FunctionID {
 	return out
 }
 
-// objectsOf returns what was allocated by site, what became of it, and which sites only grow.
-func (d *Data) objectsOf(u *Uses) (sites []Lifetime, growing []bool, err error) {
-	born, err := d.SiteAmounts()
-	if err != nil {
-		return nil, nil, err
-	}
-	sites, growing = make([]Lifetime, len(d.Sites)), make([]bool, len(d.Sites))
-	for i, amount := range born {
-		sites[i].Born = amount
-	}
-	u.HasMemory = len(sites) > 0 // also where nothing of it is selected
-	if u.Lifetimes = len(d.Followed) > 0; !u.Lifetimes {
-		return sites, growing, nil
-	}
-	if err := d.addDeaths(sites); err != nil {
-		return nil, nil, err
-	}
-	growing, err = d.growing()
-	return sites, growing, err
-}
-
 // addTimes adds up the times of all code.
 func (d *Data) addTimes(u *Uses, times *nodeTimes) {
 	if u.Timed = times != nil; !u.Timed {
@@ -205,11 +228,11 @@ func (d *Data) addTimes(u *Uses, times *nodeTimes) {
 	}
 }
 
-// Uses returns what user code did, of what is selected.
-func (v *Source) Uses() (*Uses, error) {
+// Uses returns what user code did, of what is selected, and of that what is asked for; nil: all.
+func (v *Source) Uses(asked *UsesOf) (*Uses, error) {
 	d, err := v.load()
 	if err != nil {
 		return nil, err
 	}
-	return d.Uses()
+	return d.Uses(asked)
 }

@@ -3,10 +3,8 @@ package report
 import (
 	"cmp"
 	"maps"
-	"math"
 	"slices"
 
-	"github.com/clrprof/clrprof/internal/analysis"
 	q "github.com/clrprof/clrprof/internal/quantity"
 	"github.com/clrprof/clrprof/internal/session"
 	"github.com/clrprof/clrprof/internal/usercode"
@@ -49,49 +47,31 @@ func (s *Summary) addMine(o Options) error {
 // addUserAllocations adds what was allocated by cause: type and place. There can be a million, of which a summary shows
 // a few.
 func (s *Summary) addUserAllocations(o Options) error {
-	causes, outside, err := s.context.source.UserCauses()
+	most := 0
+	if o.Top > 0 {
+		most = max(o.Top, maxCauses)
+	}
+	causes, err := s.context.source.UserCauses(most)
 	if err != nil {
 		return err
 	}
-	s.Outside = outside
+	s.Outside = causes.Outside
 	if err := o.between(); err != nil {
 		return err
 	}
-	causes = slices.DeleteFunc(causes, func(c analysis.UserAllocation) bool { return c.Bytes == 0 })
-	least := leastShown(causes, o.Top)
 	rest := Row{kind: rowRest, text: string(rowSite)}
-	causes = slices.DeleteFunc(causes, func(c analysis.UserAllocation) bool {
-		if c.Bytes >= least {
-			return false
-		}
-		row := Row{values: both(c.Amount)}
-		rest.rest, rest.hidden = rest.rest+1, rest.hidden.add(exclusiveCost(&row))
-		return true
-	})
-	slices.SortStableFunc(causes, func(a, b analysis.UserAllocation) int { return cmp.Compare(b.Bytes, a.Bytes) })
-	rows := make([]Row, 0, len(causes))
-	for _, c := range causes {
+	if causes.More > 0 {
+		hidden := Row{values: both(causes.Hidden)}
+		rest.rest, rest.hidden = int(causes.More), exclusiveCost(&hidden)
+	}
+	rows := make([]Row, 0, len(causes.List))
+	for _, c := range causes.List {
 		t := s.context.types.get(c.Type)
 		rows = append(rows, Row{kind: rowSite, typ: c.Type, module: t.Module, process: t.Process, from: c.From,
 			function: c.Function, values: both(c.Amount)})
 	}
 	s.causes = slices.Clone(rows)
 	return s.addRows(sectionCauses, "Where your code allocates most", "bytes", causeText, rows, o.Top, rest)
-}
-
-// leastShown is how many bytes a cause has at least to be a row, if so many are shown, 0: all. Those that have as much
-// as the last one are rows, too: they are ordered by their names.
-func leastShown(causes []analysis.UserAllocation, top int) q.Bytes {
-	most := max(top, maxCauses)
-	if top == 0 || len(causes) <= most {
-		return math.MinInt64
-	}
-	sizes := make([]q.Bytes, len(causes))
-	for i := range causes {
-		sizes[i] = causes[i].Bytes
-	}
-	slices.Sort(sizes)
-	return sizes[len(sizes)-most]
 }
 
 // addUserTimes adds the work and the waiting of user code, and of what it calls.

@@ -31,9 +31,8 @@ func (l limits) reach(a, all q.Amount) bool {
 
 // about makes the find of a rule about objects that user code made, or had made: those of one place together. part is
 // what of a use the rule is about, nothing if it is not.
-func about(least limits, part func(*facts, *analysis.Use) q.Amount, says func(*Finding, Names) string) func(*facts,
-	*Rule) search {
-	return func(f *facts, r *Rule) search {
+func about(least limits, part func(*facts, *analysis.Use) q.Amount, says func(*Finding, Names) string) finder {
+	search := func(f *facts, r *Rule) search {
 		var found []Finding
 		var most q.Bytes // of one use of the last place
 		add := func(u *analysis.Use) {
@@ -57,6 +56,42 @@ func about(least limits, part func(*facts, *analysis.Use) q.Amount, says func(*F
 			}
 		}
 		return search{add, func() []Finding { return reached(found, least, f) }}
+	}
+	return finder{search: search, place: func(sum *analysis.PlaceSum, all q.Amount) bool {
+		return least.reach(sum.All, all)
+	}}
+}
+
+// growingOnly is for a rule about sites that only grow.
+func (f finder) growingOnly() finder {
+	place := f.place
+	f.place = func(sum *analysis.PlaceSum, all q.Amount) bool {
+		return place(&analysis.PlaceSum{All: sum.Growing}, all)
+	}
+	return f
+}
+
+// markedOnly is for a rule about objects that wanted marks.
+func (f finder) markedOnly() finder {
+	place := f.place
+	f.place = func(sum *analysis.PlaceSum, all q.Amount) bool { return sum.Marked && place(sum, all) }
+	return f
+}
+
+// wanted is what of all uses rules look at.
+func (f *facts) wanted() *analysis.UsesOf {
+	return &analysis.UsesOf{
+		Type: func(id session.TypeID) bool {
+			return f.trait(id) == session.TraitException || f.typeName(id) == regexType
+		},
+		Large: largeFrom,
+		Place: func(sum *analysis.PlaceSum, born q.Amount) bool {
+			return slices.ContainsFunc(all, func(r Rule) bool { return r.find.place != nil && r.find.place(sum, born) })
+		},
+		Call: func(id session.FunctionID) bool {
+			name := f.function(id)
+			return slices.ContainsFunc(all, func(r Rule) bool { return r.find.calls != nil && r.find.calls(name) })
+		},
 	}
 }
 
@@ -96,13 +131,12 @@ const (
 
 // timed makes the find of a rule about calls of framework functions: those of one place and function together. is is
 // asked of the functions of the chain, reach of the sum.
-func timed(is func(name string) bool, reach func(*Finding) bool, says func(*Finding, Names) string) func(*facts,
-	*Rule) search {
+func timed(is func(name string) bool, reach func(*Finding) bool, says func(*Finding, Names) string) finder {
 	type call struct {
 		from     analysis.Place
 		function session.FunctionID
 	}
-	return func(f *facts, r *Rule) search {
+	search := func(f *facts, r *Rule) search {
 		sums := map[call]*Finding{}
 		add := func(u *analysis.Use) {
 			if u.Type != 0 || len(u.Chain) == 0 || !is(f.function(u.Chain[0])) {
@@ -133,6 +167,7 @@ func timed(is func(name string) bool, reach func(*Finding) bool, says func(*Find
 			return found
 		}}
 	}
+	return finder{search: search, calls: is}
 }
 
 func waits(x *Finding) bool { return x.Waited >= leastWaited && x.Waits >= leastWaits }

@@ -44,12 +44,9 @@ func (r *rowsByID[ID, T]) get(id ID) T {
 	return r.sparse[id]
 }
 
-func gather(src *analysis.Source) (*facts, error) {
+// gather reads what rules look at, of uses those that are asked for.
+func gather(src *analysis.Source, asked func(*facts) *analysis.UsesOf) (*facts, error) {
 	f := &facts{}
-	var err error
-	if f.Uses, err = src.Uses(); err != nil {
-		return nil, err
-	}
 	types, err := src.Session().Types()
 	if err != nil {
 		return nil, err
@@ -63,6 +60,9 @@ func gather(src *analysis.Source) (*facts, error) {
 	}
 	for i := range functions {
 		f.functions.add(functions[i].ID, functions[i].MetadataName())
+	}
+	if f.Uses, err = src.Uses(asked(f)); err != nil {
+		return nil, err
 	}
 	return f, f.gatherGCs(src)
 }

@@ -25,8 +25,10 @@ func whole(r *Rule, a q.Amount, text string, args ...any) []Finding {
 }
 
 // program makes the find of a rule about the whole program.
-func program(find func(*facts, *Rule) []Finding) func(*facts, *Rule) search {
-	return func(f *facts, r *Rule) search { return search{found: func() []Finding { return find(f, r) }} }
+func program(find func(*facts, *Rule) []Finding) finder {
+	return finder{search: func(f *facts, r *Rule) search {
+		return search{found: func() []Finding { return find(f, r) }}
+	}}
 }
 
 func manyGen2Deaths(f *facts, r *Rule) []Finding {

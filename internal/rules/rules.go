@@ -40,7 +40,14 @@ type Rule struct {
 	Waiting  bool   // it is about threads that wait
 	First    bool   // a summary tells it before rules that are not
 	needs    data
-	find     func(*facts, *Rule) search
+	find     finder
+}
+
+// finder is how the findings of a rule are looked for.
+type finder struct {
+	search func(*facts, *Rule) search
+	place  func(sum *analysis.PlaceSum, all q.Amount) bool // whether a place can break it; nil: none can
+	calls  func(name string) bool                          // functions that it is about where they take time; nil: none
 }
 
 // search is how a rule looks at a session: at each of its uses, if add is there, and then found says what it found.
@@ -121,7 +128,7 @@ func Judge(src *analysis.Source, disabled []string) (*Result, error) {
 
 // JudgeBetween is Judge, and calls between after each of its parts, which take long; an error of it ends the judging.
 func JudgeBetween(src *analysis.Source, disabled []string, between func() error) (*Result, error) {
-	f, err := gather(src)
+	f, err := gather(src, (*facts).wanted)
 	if err != nil {
 		return nil, fmt.Errorf("session %s: judging by rules: %w", src.Session().Path(), err)
 	}
@@ -129,6 +136,12 @@ func JudgeBetween(src *analysis.Source, disabled []string, between func() error)
 		return nil, err
 	}
 	out := &Result{}
+	f.judge(disabled, out)
+	return out, nil
+}
+
+// judge applies all rules but those that are disabled.
+func (f *facts) judge(disabled []string, out *Result) {
 	for _, s := range f.searches(disabled, out) {
 		found := s.found()
 		slices.SortStableFunc(found, func(a, b Finding) int { return cmp.Compare(b.weight(), a.weight()) })
@@ -139,7 +152,6 @@ func JudgeBetween(src *analysis.Source, disabled []string, between func() error)
 		out.Findings = append(out.Findings, found...)
 	}
 	slices.SortStableFunc(out.Findings, func(a, b Finding) int { return cmp.Compare(rank(a.Rule), rank(b.Rule)) })
-	return out, nil
 }
 
 // searches looks at all uses, for all rules at once, and says in a result which rules cannot be judged.
@@ -149,7 +161,7 @@ func (f *facts) searches(disabled []string, out *Result) []search {
 		switch {
 		case slices.Contains(disabled, r.ID):
 		case f.has(r.needs):
-			list = append(list, r.find(f, r))
+			list = append(list, r.find.search(f, r))
 		default:
 			out.Unjudged = append(out.Unjudged, Unjudged{r, r.Needs()})
 		}

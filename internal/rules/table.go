@@ -43,7 +43,7 @@ var all = []Rule{
 		Advice: "Let them die sooner (a cache that drops its entries after some seconds is worst), or keep and " +
 			"reuse them."},
 	{ID: "only-grows", Severity: Warning, First: true, needs: lifetimes,
-		find:   about(limits{bytes: leastBytes}, growing, alive),
+		find:   about(limits{bytes: leastBytes}, growing, alive).growingOnly(),
 		Title:  "A place whose objects only become more",
 		Advice: "Find what holds them (run --snapshot, report snapshot TYPE), and let it drop what is not needed."},
 	{ID: "loh-churn", Severity: Warning, needs: lifetimes,
@@ -54,7 +54,7 @@ var all = []Rule{
 		Title:  "Large objects are thrown away",
 		Advice: "Reuse large arrays: ArrayPool<T>.Shared, or RecyclableMemoryStream. Only full collections free them."},
 	{ID: "just-above-loh", Severity: Information, needs: memory,
-		find:   about(limits{objects: 10}, born(justLarge), average),
+		find:   about(limits{objects: 10}, born(justLarge), average).markedOnly(),
 		Title:  "Objects that are just large enough for the large object heap",
 		Advice: "Make the buffers smaller than 85,000 bytes with their header: then they die young."},
 	{ID: "finalizers", Severity: Information, needs: memory,
@@ -104,13 +104,14 @@ var all = []Rule{
 		Advice: "Give the capacity when the collection is made: each step copies all elements to an array of twice " +
 			"the size."},
 	{ID: "exceptions", Severity: Warning, needs: memory, find: about(limits{objects: 100},
-		born(func(f *facts, u *analysis.Use) bool { return f.trait(u.Type) == session.TraitException }), objects),
+		born(func(f *facts, u *analysis.Use) bool { return f.trait(u.Type) == session.TraitException }),
+		objects).markedOnly(),
 		Title:  "Exceptions are thrown often",
 		Advice: "Use TryParse, TryGetValue and the like: an exception costs some 10 µs and its stack trace."},
 	{ID: "regex-in-loop", Severity: Warning, needs: memory,
 		find: about(limits{objects: 10}, born(func(f *facts, u *analysis.Use) bool {
-			return f.typeName(u.Type) == "System.Text.RegularExpressions.Regex"
-		}), objects),
+			return f.typeName(u.Type) == regexType
+		}), objects).markedOnly(),
 		Title:  "Regular expressions are made again and again",
 		Advice: "Make the Regex once, in a static field, or with [GeneratedRegex]."},
 	{ID: "reflection", Severity: Information, needs: memory, find: about(often, born(calling(isReflection)), objects),
@@ -134,6 +135,8 @@ var all = []Rule{
 		}),
 		Title: "A stream is read or written byte by byte", Advice: "Read and write spans of some kilobytes."},
 }
+
+const regexType = "System.Text.RegularExpressions.Regex"
 
 // calling makes a condition: that a function of the chain has a name.
 func calling(is func(string) bool) func(*facts, *analysis.Use) bool {

@@ -1,0 +1,114 @@
+package analysis
+
+import (
+	"cmp"
+	"slices"
+
+	q "github.com/clrprof/clrprof/internal/quantity"
+)
+
+// UserCauses are the allocations of user code by cause: type and place.
+type UserCauses struct {
+	// List are those with most bytes, the greatest first, each with the function that allocated most bytes of it. Those
+	// with equally many are in the order of the first function that allocated some, type and place.
+	List    []UserAllocation
+	More    q.Count  // causes that are not in the list
+	Hidden  q.Amount // what these allocated
+	Outside q.Amount // allocated outside of user code
+}
+
+// cause is a cause, of which the sites stand together.
+type cause struct {
+	first, end int32 // of its sites
+	q.Amount
+}
+
+// UserCauses returns the causes of what is selected, and lists so many of them, and those that allocated as many bytes
+// as the last of these; 0: all. What allocated no bytes is no cause.
+func (d *Data) UserCauses(most int) (*UserCauses, error) {
+	amounts, err := d.SiteAmounts()
+	if err != nil {
+		return nil, err
+	}
+	a, out := d.attribute(), &UserCauses{}
+	p := d.places(a)
+	at := d.nodePlaces(a, p)
+	rows := rowsWith(len(amounts), func(site int32) bool {
+		n := d.siteNode[site]
+		if n >= 0 && at[n] == 0 {
+			out.Outside = out.Outside.Add(amounts[site])
+		}
+		return n >= 0 && at[n] != 0 && !amounts[site].IsZero()
+	})
+	place := keyColumn{func(site int32) int32 { return at[d.siteNode[site]] }, len(p.list)}
+	typ := keyColumn{func(site int32) int32 { return d.siteType[site] }, len(d.Types)}
+	function := keyColumn{func(site int32) int32 { return a.function[d.siteNode[site]] }, len(d.Functions)}
+	sorted := sortRows(rows, place, typ, function)
+	var causes []cause
+	for i, x := range sorted {
+		site := x.row
+		if i == 0 || place.of(site) != place.of(sorted[i-1].row) || typ.of(site) != typ.of(sorted[i-1].row) {
+			causes = append(causes, cause{first: int32(i)})
+		}
+		c := &causes[len(causes)-1]
+		c.Amount, c.end = c.Add(amounts[site]), int32(i)+1
+	}
+	causes = out.choose(causes, most)
+	slices.SortFunc(causes, func(x, y cause) int {
+		a, b := sorted[x.first].row, sorted[y.first].row
+		return cmp.Or(cmp.Compare(y.Bytes, x.Bytes), cmp.Compare(function.of(a), function.of(b)),
+			cmp.Compare(typ.of(a), typ.of(b)), cmp.Compare(place.of(a), place.of(b)))
+	})
+	for _, c := range causes {
+		site, by := sorted[c.first].row, heaviest(sorted[c.first:c.end], amounts, function.of)
+		out.List = append(out.List, UserAllocation{Function: d.functionID(by), Type: d.typeID(typ.of(site)),
+			From: p.list[place.of(site)], Amount: c.Amount})
+	}
+	return out, nil
+}
+
+// choose returns the causes that are listed, and adds up the others.
+func (u *UserCauses) choose(causes []cause, most int) []cause {
+	causes = slices.DeleteFunc(causes, func(c cause) bool { return c.Bytes == 0 })
+	if most == 0 || len(causes) <= most {
+		return causes
+	}
+	sizes := make([]q.Bytes, len(causes))
+	for i := range causes {
+		sizes[i] = causes[i].Bytes
+	}
+	slices.Sort(sizes) // a million numbers are sorted soon, a million causes are not
+	least := sizes[len(sizes)-most]
+	return slices.DeleteFunc(causes, func(c cause) bool {
+		if c.Bytes >= least {
+			return false
+		}
+		u.More, u.Hidden = u.More+1, u.Hidden.Add(c.Amount)
+		return true
+	})
+}
+
+// heaviest returns the function that allocated most bytes at sites, which are in the order of their functions: the
+// first of several.
+func heaviest(sites []keyedRow, amounts []q.Amount, function func(site int32) int32) int32 {
+	best, most := function(sites[0].row), q.Bytes(0)
+	for i := 0; i < len(sites); {
+		f, sum := function(sites[i].row), q.Bytes(0)
+		for ; i < len(sites) && function(sites[i].row) == f; i++ {
+			sum += amounts[sites[i].row].Bytes
+		}
+		if sum > most {
+			best, most = f, sum
+		}
+	}
+	return best
+}
+
+// UserCauses returns what user code allocated by cause, and lists so many causes at least, 0: all.
+func (v *Source) UserCauses(most int) (*UserCauses, error) {
+	d, err := v.load()
+	if err != nil {
+		return nil, err
+	}
+	return d.UserCauses(most)
+}
